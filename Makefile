@@ -7,8 +7,9 @@
 # make bench   measures it beside Redis; ARGS="-only growth" are its options
 # make fuzz    runs every fuzz target for FUZZTIME, a number of runs such as 30000x; with
 #              a duration such as 10m go test may report a failure at its end
-# make sim     runs simulated clusters for SIMHOURS of virtual time, a process for
-#              each processor; a failure prints the command that repeats it
+# make sim     runs simulated nodes and simulated clusters, each for SIMHOURS of virtual
+#              time, a process for each processor; a failure prints the command that
+#              repeats it
 # make release makes archives for linux on amd64 and arm64 in dist/
 
 ARGS ?=
@@ -87,12 +88,14 @@ deploy:
 
 sim:
 	@dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && n=$$(nproc) && \
-	go test -c -o "$$dir/sim" ./replication && cd replication && \
-	for i in $$(seq "$$n"); do \
-		GOMAXPROCS=1 GOGC=400 "$$dir/sim" -test.run '^TestSim$$' -test.timeout $(UNITTIME) \
-			-sim-hours $$((($(SIMHOURS) + n - 1) / n)) & pids="$$pids $$!"; \
-	done; \
-	for pid in $$pids; do wait "$$pid" || failed=1; done; test -z "$$failed"
+	for package in persist replication; do \
+		go test -c -o "$$dir/$$package" ./$$package && cd $$package || exit 1; pids=; \
+		for i in $$(seq "$$n"); do \
+			GOMAXPROCS=1 GOGC=400 "$$dir/$$package" -test.run '^TestSim$$' -test.timeout $(UNITTIME) \
+				-sim-hours $$((($(SIMHOURS) + n - 1) / n)) & pids="$$pids $$!"; \
+		done; \
+		for pid in $$pids; do wait "$$pid" || failed=1; done; cd ..; \
+	done; test -z "$$failed"
 
 fuzz:
 	@for package in $$(go list ./...); do \

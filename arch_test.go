@@ -26,15 +26,32 @@ const module = "limitsrv"
 //
 //	cmd/limitsrv -> server/admin -> server -> commands -> engine <- persist <- replication -> certs -> files
 //
-// commands includes commands/auth -> commands/auth/users, and commands/resp and
-// commands/glob, which both import. cmd/limitsrv imports all of them; it passes the files
-// of server/admin/page to server/admin. tools/browser and testwait are for tests,
+// Below replication:
+//
+//	replication -> election, forward -> link, storage -> fsm -> link, raftfix
+//	replication/offline -> storage
+//
+// commands includes commands -> commands/session -> commands/auth -> commands/auth/users,
+// commands/backend, which the first two import, and commands/resp, usage, word and glob,
+// which import no other package of commands. cmd/limitsrv imports all of them; it passes
+// the files of server/admin/page to server/admin. Of the packages below it, settings and
+// state import options. persist/simtest, tools/browser and testwait are for tests,
 // tools/faultnet and freeport for tests and tools/bench.
 var arrows = map[string][]string{
-	".":                   {},
-	"engine":              {"limitsrv/engine/topk"},
-	"engine/topk":         {},
-	"commands":            {"limitsrv/engine", "limitsrv/commands/resp", "limitsrv/commands/auth", "limitsrv/commands/glob", "limitsrv/histogram", "limitsrv/fatal"},
+	".":           {},
+	"engine":      {"limitsrv/engine/topk"},
+	"engine/topk": {},
+	"commands": {
+		"limitsrv/engine", "limitsrv/commands/session", "limitsrv/commands/auth", "limitsrv/commands/backend", "limitsrv/commands/usage", "limitsrv/commands/resp",
+		"limitsrv/commands/word", "limitsrv/commands/glob", "limitsrv/status", "limitsrv/histogram",
+	},
+	"commands/session": {
+		"limitsrv/engine", "limitsrv/commands/auth", "limitsrv/commands/backend", "limitsrv/commands/usage", "limitsrv/commands/resp", "limitsrv/commands/word",
+		"limitsrv/commands/glob", "limitsrv/status", "limitsrv/histogram", "limitsrv/fatal",
+	},
+	"commands/backend":    {"limitsrv/engine", "limitsrv/status", "limitsrv/commands/resp"},
+	"commands/usage":      {},
+	"commands/word":       {},
 	"commands/resp":       {"github.com/tidwall/redcon"},
 	"commands/auth":       {"limitsrv/engine", "limitsrv/commands/resp", "limitsrv/commands/glob", "limitsrv/commands/auth/users"},
 	"commands/auth/users": {"limitsrv/beat", "limitsrv/files", "golang.org/x/crypto", "github.com/goccy/go-yaml"},
@@ -44,42 +61,65 @@ var arrows = map[string][]string{
 	"beat":                {},
 	"files":               {},
 	"fatal":               {},
+	"status":              {},
 	"loglimit":            {},
 	"histogram":           {},
 	"server/admin": {
-		"limitsrv/engine", "limitsrv/beat", "limitsrv/histogram", "limitsrv/commands", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
+		"limitsrv/engine", "limitsrv/status", "limitsrv/beat", "limitsrv/histogram", "limitsrv/commands", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
 	},
 	"persist": {
-		"limitsrv/engine", "limitsrv/persist/commit", "limitsrv/fatal", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
+		"limitsrv/engine", "limitsrv/beat", "limitsrv/persist/commit", "limitsrv/status", "limitsrv/fatal", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
 		"github.com/hashicorp/go-hclog",
 	},
-	"persist/commit": {"limitsrv/engine"},
+	"persist/commit":  {"limitsrv/engine"},
+	"persist/simtest": {"limitsrv/engine", "github.com/cockroachdb/pebble/v2/vfs", "github.com/anishathalye/porcupine"},
 	"replication": {
-		"limitsrv/replication/forward", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/engine", "limitsrv/persist", "limitsrv/certs", "limitsrv/histogram", "limitsrv/loglimit", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
+		"limitsrv/replication/election", "limitsrv/replication/forward", "limitsrv/replication/fsm", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/replication/storage",
+		"limitsrv/engine", "limitsrv/persist", "limitsrv/status", "limitsrv/certs", "limitsrv/histogram", "limitsrv/loglimit", "github.com/hashicorp/raft", "github.com/hashicorp/go-hclog", "github.com/cockroachdb/pebble/v2/vfs",
+	},
+	"replication/offline": {
+		"limitsrv/replication/fsm", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/replication/storage", "limitsrv/engine", "limitsrv/persist", "github.com/hashicorp/raft",
+		"github.com/cockroachdb/pebble/v2/vfs",
+	},
+	"replication/storage": {
+		"limitsrv/replication/fsm", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/persist", "limitsrv/histogram", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
 		"github.com/hashicorp/go-hclog", "go.etcd.io/bbolt", "github.com/cockroachdb/pebble/v2/vfs",
 	},
+	"replication/fsm":      {"limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/engine", "limitsrv/persist", "github.com/hashicorp/raft"},
+	"replication/election": {"github.com/hashicorp/raft"},
 	"replication/link": {
 		"limitsrv/persist", "limitsrv/certs", "limitsrv/files", "limitsrv/loglimit", "github.com/hashicorp/raft",
 	},
-	"replication/link/linktest": {"limitsrv/certs", "limitsrv/testwait"},
+	"replication/link/linktest": {"limitsrv/certs"},
 	"replication/forward":       {"limitsrv/replication/link", "limitsrv/engine", "limitsrv/persist"},
 	"replication/raftfix":       {"limitsrv/persist", "github.com/hashicorp/raft", "github.com/hashicorp/go-hclog"},
 	"cmd/limitsrv": {
-		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "limitsrv/server/admin", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/files", "limitsrv/beat",
-		"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
+		"limitsrv/cmd/limitsrv/options", "limitsrv/cmd/limitsrv/settings", "limitsrv/cmd/limitsrv/state", "limitsrv/cmd/limitsrv/completion",
+		"limitsrv/commands", "limitsrv/server", "limitsrv/server/admin", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs",
+		"github.com/alecthomas/kong", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
 	},
-	"server/admin/page": {},
-	"tools/browser":     {"limitsrv/testwait", "github.com/chromedp/chromedp", "github.com/chromedp/cdproto"},
-	"tools/faultnet":    {},
-	"testwait":          {},
-	"freeport":          {},
-	"tools/bench":       {"limitsrv/tools/faultnet", "limitsrv/freeport"},
+	"cmd/limitsrv/options": {
+		"limitsrv/commands", "limitsrv/server", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/files",
+		"github.com/alecthomas/kong", "github.com/goccy/go-yaml",
+	},
+	"cmd/limitsrv/settings": {"limitsrv/cmd/limitsrv/options", "limitsrv/commands", "limitsrv/files"},
+	"cmd/limitsrv/state": {
+		"limitsrv/cmd/limitsrv/options", "limitsrv/engine", "limitsrv/commands", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/beat",
+	},
+	"cmd/limitsrv/completion": {},
+	"server/admin/page":       {},
+	"tools/browser":           {"limitsrv/testwait", "github.com/chromedp/chromedp", "github.com/chromedp/cdproto"},
+	"tools/faultnet":          {},
+	"testwait":                {},
+	"freeport":                {},
+	"tools/bench":             {"limitsrv/tools/faultnet", "limitsrv/freeport"},
 }
 
 // testArrows lists further imports that every test may have. A test may also import our
 // packages that its package imports indirectly.
 var testArrows = []string{
 	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "limitsrv/tools/faultnet", "limitsrv/tools/browser", "limitsrv/testwait", "limitsrv/freeport",
+	"limitsrv/replication/offline", "limitsrv/persist/simtest",
 	"github.com/chromedp/chromedp",
 }
 

@@ -1,6 +1,8 @@
 package beat
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,23 +29,64 @@ func TestUntil(t *testing.T) {
 }
 
 // TestTogether starts goroutines at different moments and checks that they wake together.
-// TestTogether has goroutines that begin at different moments wait.
 func TestTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const n = 10
-		woke := make(chan time.Time, n)
+		const n, calls = 10, 3
+		woke := make(chan time.Time, n*calls)
 		for range n {
-			go func() {
-				time.Sleep(Wait(time.Second))
-				time.Sleep(Wait(time.Second))
-				woke <- time.Now()
-			}()
+			defer Start(func(ctx context.Context) {
+				Every(ctx, time.Second, func() { woke <- time.Now() })
+			})()
 			time.Sleep(70 * time.Millisecond)
 		}
-		for range n {
+		time.Sleep(calls*time.Second - n*70*time.Millisecond)
+		synctest.Wait()
+		if len(woke) != n*calls {
+			t.Errorf("%d calls, want %d", len(woke), n*calls)
+		}
+		for range len(woke) {
 			if at := <-woke; at.Nanosecond() != 0 {
 				t.Errorf("woke at %v, want a whole second", at)
 			}
+		}
+	})
+}
+
+// TestPeriodChanges halves the period at each call.
+func TestPeriodChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		period := 8 * time.Second
+		var at []time.Duration
+		stop := Start(func(ctx context.Context) {
+			EveryFunc(ctx, func() time.Duration { return period }, func() {
+				at = append(at, time.Since(begin))
+				period /= 2
+			})
+		})
+		time.Sleep(22500 * time.Millisecond)
+		stop()
+		if want := []time.Duration{8 * time.Second, 16 * time.Second, 20 * time.Second, 22 * time.Second}; !slices.Equal(at, want) {
+			t.Errorf("calls after %v, want %v", at, want)
+		}
+	})
+}
+
+// TestStopWaits stops during a call: stop waits for its end, and no call follows.
+func TestStopWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		stop := Start(func(ctx context.Context) {
+			Every(ctx, time.Second, func() {
+				time.Sleep(300 * time.Millisecond)
+				calls++
+			})
+		})
+		time.Sleep(1100 * time.Millisecond)
+		stop()
+		time.Sleep(time.Minute)
+		if calls != 1 {
+			t.Errorf("%d calls, want 1", calls)
 		}
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"limitsrv/commands/auth"
 	"limitsrv/commands/auth/users"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 )
 
@@ -28,9 +29,9 @@ const limitedUsers = `users:
 `
 
 // loggedIn returns a session of a user with password pw.
-func loggedIn(t testing.TB, h *Handler, name string, c Client) *Session {
+func loggedIn(t testing.TB, h *session.Handler, name string, c session.Client) *session.Session {
 	t.Helper()
-	a, err := h.logins.Login(t.Context(), "10.0.0.1:1", name, []byte("pw"))
+	a, err := h.Logins().Login(t.Context(), "10.0.0.1:1", name, []byte("pw"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func TestNoAllocationForALimitedUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := loggedIn(t, h, "shop", Client{})
+	s := loggedIn(t, h, "shop", session.Client{})
 	for _, line := range []string{
 		"RL.TOKEN user:1 10 1", "RL.PEEK user:1", "EXISTS web:1 user:1 user:2", "RL.ALL TOKEN user:1 10 1 1 SLIDE web:3 10 1m 1", "PING",
 	} {
@@ -81,18 +82,18 @@ func rightsOn(t interface{ Fatal(...any) }, pattern string) *auth.Rights {
 
 // Rights are checked for every key that a command may use: no line uses another key.
 func TestRightsSeeEveryKey(t *testing.T) {
-	r := newRegistry(table)
+	r := newRegistry()
 	seeded := map[string]bool{}
 	for _, line := range seeds {
-		c, err := r.lookup(words(line), nil)
+		c, err := r.Lookup(words(line), nil)
 		if err != nil || c.Op(&engine.Batch{}, words(line)) != nil {
 			t.Errorf("%s is not accepted", line)
 		}
-		seeded[c.name] = true
+		seeded[c.FullName] = true
 	}
-	for _, c := range r.allSpecs() {
-		if c.Op != nil && c.Flags&AllKeys == 0 && !seeded[c.name] {
-			t.Errorf("there is no seed of %s", c.name)
+	for _, c := range r.Specs() {
+		if c.Op != nil && c.Flags&session.AllKeys == 0 && !seeded[c.FullName] {
+			t.Errorf("there is no seed of %s", c.FullName)
 		}
 	}
 	word := rapid.SampledFrom([]string{"a", "b", "c", "d", "1", "2", "60", "day", "-1", "0", "TOKEN", "LOG", "PARTIAL", "SHADOW", "TOKENS", "id"})
@@ -107,17 +108,17 @@ func TestRightsSeeEveryKey(t *testing.T) {
 				line[at] = w
 			}
 		}
-		c, err := r.lookup(line, nil)
+		c, err := r.Lookup(line, nil)
 		b := &engine.Batch{}
 		if err != nil || c.Op == nil || c.Op(b, line) != nil {
 			return
 		}
 		for i := range b.Ops {
-			if !slices.ContainsFunc(c.keysOf(line), func(k []byte) bool { return bytes.Equal(k, b.Ops[i].Key) }) {
-				t.Fatalf("%q touches %q, and is held against %q", line, b.Ops[i].Key, c.keysOf(line))
+			if !slices.ContainsFunc(c.KeysOf(line), func(k []byte) bool { return bytes.Equal(k, b.Ops[i].Key) }) {
+				t.Fatalf("%q touches %q, and is held against %q", line, b.Ops[i].Key, c.KeysOf(line))
 			}
 			others := rightsOn(t, "[^"+string(b.Ops[i].Key)+"]")
-			if why, _ := c.deny(others, line); why != deniedKey {
+			if why, _ := c.Deny(others, line); why != session.DeniedKey {
 				t.Fatalf("%q is allowed to a user without the key %q", line, b.Ops[i].Key)
 			}
 		}
@@ -127,12 +128,12 @@ func TestRightsSeeEveryKey(t *testing.T) {
 // Every command that has keys or writes requires a group; testdata/users.txt tests the
 // commands for everyone.
 func TestEveryWriteNeedsAGroup(t *testing.T) {
-	for _, c := range newRegistry(table).allSpecs() {
+	for _, c := range newRegistry().Specs() {
 		switch {
-		case c.needs == 0 && c.Flags&(Write|ReadOnly|Admin|AllKeys|Forgets|Reaches) != 0:
-			t.Errorf("%s is for everyone", c.name)
-		case c.Flags&Forgets != 0 && c.Flags&Write == 0:
-			t.Errorf("%s forgets and does not write", c.name)
+		case c.UserGroup() == session.Everyone && c.Flags&(session.Write|session.ReadOnly|session.Admin|session.AllKeys|session.Forgets|session.Reaches) != 0:
+			t.Errorf("%s is for everyone", c.FullName)
+		case c.Flags&session.Forgets != 0 && c.Flags&session.Write == 0:
+			t.Errorf("%s forgets and does not write", c.FullName)
 		}
 	}
 }
@@ -163,13 +164,13 @@ func TestReloadClosesSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		var closed []string
-		open := func(user, as string) *Session {
-			return loggedIn(t, h, user, Client{Close: func() { closed = append(closed, as) }})
+		open := func(user, as string) *session.Session {
+			return loggedIn(t, h, user, session.Client{Close: func() { closed = append(closed, as) }})
 		}
 		open("shop", "shop")
 		open("boss", "boss")
 		open("boss", "monitor").Do(words("MONITOR"))
-		h.NewSession(Client{Close: func() { closed = append(closed, "nobody") }})
+		h.NewSession(session.Client{Close: func() { closed = append(closed, "nobody") }})
 		file = "users:\n" + tt.after
 		if err := h.ReloadUsers(); err != nil {
 			t.Fatal(err)
@@ -189,8 +190,8 @@ func TestLoginOfRevokedUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	var found func()
-	h := newTestHandlerWith(Config{Users: table, LoadUsers: load, spawn: func(f func()) { found = f }})
-	s := h.NewSession(Client{Addr: "10.0.0.1:1", Wake: func() {}})
+	h := newTestHandlerWith(session.Config{Users: table, LoadUsers: load, Spawn: func(f func()) { found = f }})
+	s := h.NewSession(session.Client{Addr: "10.0.0.1:1", Wake: func() {}})
 	s.Do(words("AUTH shop pw"))
 	found()
 	file = strings.Replace(file, "name: shop", "name: other", 1)
@@ -200,7 +201,7 @@ func TestLoginOfRevokedUser(t *testing.T) {
 	s.Resume()
 	s.Do(words("PING"))
 	s.Flush()
-	if want := "-" + auth.ErrWrongPass.Error() + "\r\n-" + errNoAuth.Error() + "\r\n"; string(s.Out) != want {
+	if want := "-" + auth.ErrWrongPass.Error() + "\r\n-NOAUTH Authentication required.\r\n"; string(s.Out) != want {
 		t.Errorf("the answers are %q, want %q", s.Out, want)
 	}
 }
@@ -221,16 +222,12 @@ func TestMonitorWithoutRights(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := loggedIn(t, h, "boss", Client{Close: func() {}}) // allowed a moment ago
+		s := loggedIn(t, h, "boss", session.Client{Close: func() {}}) // allowed a moment ago
 		file = strings.Replace(file, tt.old, tt.new, 1)
 		if err := h.ReloadUsers(); err != nil {
 			t.Fatal(err)
 		}
-		c, err := s.h.registry.lookup(words("MONITOR"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.run(c, words("MONITOR"))
+		s.Monitor()
 		if s.Closing() != tt.want {
 			t.Errorf("%s: Closing() = %v, want %v", tt.name, s.Closing(), tt.want)
 		}
@@ -250,10 +247,10 @@ func TestSecretsStaySecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newTestHandlerWith(Config{Users: table, LoadUsers: load, Log: slog.Default()})
-	root := loggedIn(t, h, "boss", Client{Addr: "10.0.0.9:9", Wake: func() {}})
-	watch := loggedIn(t, h, "boss", Client{Addr: "10.0.0.8:8", Wake: func() {}})
-	ask := func(s *Session, line string) string {
+	h := newTestHandlerWith(session.Config{Users: table, LoadUsers: load, Log: slog.Default()})
+	root := loggedIn(t, h, "boss", session.Client{Addr: "10.0.0.9:9", Wake: func() {}})
+	watch := loggedIn(t, h, "boss", session.Client{Addr: "10.0.0.8:8", Wake: func() {}})
+	ask := func(s *session.Session, line string) string {
 		s.Out = nil
 		s.Do(words(line))
 		s.Flush()
@@ -274,9 +271,9 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 	for i, l := range lines {
 		for _, user := range []string{"", "shop", "boss"} {
-			s := h.NewSession(Client{Addr: fmt.Sprintf("10.1.%d.1:1", i), Wake: func() {}})
+			s := h.NewSession(session.Client{Addr: fmt.Sprintf("10.1.%d.1:1", i), Wake: func() {}})
 			if user != "" {
-				_ = s.switchAccount(h.logins.Find(user))
+				_ = s.SwitchAccount(h.Logins().Find(user))
 			}
 			for one := range strings.SplitSeq(l, "\n") {
 				ask(s, one)
@@ -321,12 +318,12 @@ func TestDenied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := h.NewSession(Client{Addr: "10.0.0.1:1", Wake: func() {}})
+	s := h.NewSession(session.Client{Addr: "10.0.0.1:1", Wake: func() {}})
 	for _, line := range []string{"AUTH shop wrong", "AUTH x y", "AUTH shop pw", "DEL web:1", "SAVE", "MONITOR", "RL.TOKEN x 1 1", "INFO stats"} {
 		s.Do(words(line))
 		s.Flush()
 	}
-	if got, want := h.Denied(), (Denied{Logins: 2, Commands: 3, Keys: 1}); got != want {
+	if got, want := h.Denied(), (session.Denied{Logins: 2, Commands: 3, Keys: 1}); got != want {
 		t.Errorf("Denied() = %+v, want %+v", got, want)
 	}
 	if text := string(s.Out); !strings.Contains(text, "acl_access_denied_auth:2\r\nacl_access_denied_cmd:3\r\nacl_access_denied_key:1\r\n") {
@@ -340,7 +337,7 @@ func TestNewSessionAs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := loggedIn(t, h, "shop", Client{})
+	s := loggedIn(t, h, "shop", session.Client{})
 	defer s.Close()
 	s.Do(words("ACL WHOAMI"))
 	if !s.Flush() || string(s.Out) != "$4\r\nshop\r\n" {
@@ -356,13 +353,13 @@ func TestLoginsRace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newTestHandlerWith(Config{Users: table, LoadUsers: load, spawn: func(f func()) { go f() }})
+	h := newTestHandlerWith(session.Config{Users: table, LoadUsers: load, Spawn: func(f func()) { go f() }})
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
 			for j := range 50 {
 				woken := make(chan struct{}, 100)
-				s := h.NewSession(Client{Addr: fmt.Sprintf("10.0.%d.%d:1", i, j), Close: func() {}, Wake: func() { woken <- struct{}{} }})
+				s := h.NewSession(session.Client{Addr: fmt.Sprintf("10.0.%d.%d:1", i, j), Close: func() {}, Wake: func() { woken <- struct{}{} }})
 				line := [][]byte{[]byte("AUTH"), []byte("shop"), []byte("pw")}
 				s.Do(line)
 				for !s.Resume() {

@@ -9,51 +9,50 @@ import (
 	"limitsrv/commands/auth"
 	"limitsrv/commands/auth/users"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
+	"limitsrv/commands/word"
 )
 
-var (
-	errInFile      = resp.NewError("ERR", "users are configured in the --users file: edit it, then use ACL LOAD")
-	errNoUsersFile = resp.NewError("ERR", "the server was started without --users: the default user is the only one, and its password is an option")
-)
+var errInFile = resp.NewError("ERR", "users are configured in the --users file: edit it, then use ACL LOAD")
 
-var acl = Command{
+var acl = session.Command{
 	Name: "ACL", Summary: "Commands about users.",
 	Complexity: "Depends on the subcommand", Since: "6.0.0", Group: "server",
-	Sub: []Command{
+	Sub: []session.Command{
 		aclSub("CAT", "[category]", "Lists the categories of commands, or the commands of one category. decide, peek and admin are the groups of users.", 0, runACLCat),
-		aclSub("DELUSER", "username [username ...]", "Rejected: users are configured in a file.", Admin|Secret, refuseUsers),
-		aclSub("DRYRUN", "username command [arg ...]", "Checks whether a user may send a command line.", Admin|Secret, runACLDryRun),
-		aclSub("GETUSER", "username", "Describes a user; nil if there is no such user.", Admin, runACLGetUser),
-		aclSub("LIST", "", "Lists the users and their rules, without passwords.", Admin, runACLList),
-		aclSub("LOAD", "", "Reloads the users file. An invalid file is an error and changes nothing.", Admin|NoMulti, runACLLoad),
-		aclSub("SAVE", "", "Rejected: users are configured in a file.", Admin, refuseUsers),
-		aclSub("SETUSER", "username [rule ...]", "Rejected: users are configured in a file.", Admin|Secret, refuseUsers),
-		aclSub("USERS", "", "Lists the users.", Admin, runACLUsers),
-		aclSub("WHOAMI", "", "Returns the user of the connection.", 0, func(s *Session, _ [][]byte) { s.w.BulkString(s.account.Name()) }),
+		aclSub("DELUSER", "username [username ...]", "Rejected: users are configured in a file.", session.Admin|session.Secret, refuseUsers),
+		aclSub("DRYRUN", "username command [arg ...]", "Checks whether a user may send a command line.", session.Admin|session.Secret, runACLDryRun),
+		aclSub("GETUSER", "username", "Describes a user; nil if there is no such user.", session.Admin, runACLGetUser),
+		aclSub("LIST", "", "Lists the users and their rules, without passwords.", session.Admin, runACLList),
+		aclSub("LOAD", "", "Reloads the users file. An invalid file is an error and changes nothing.", session.Admin|session.NoMulti, runACLLoad),
+		aclSub("SAVE", "", "Rejected: users are configured in a file.", session.Admin, refuseUsers),
+		aclSub("SETUSER", "username [rule ...]", "Rejected: users are configured in a file.", session.Admin|session.Secret, refuseUsers),
+		aclSub("USERS", "", "Lists the users.", session.Admin, runACLUsers),
+		aclSub("WHOAMI", "", "Returns the user of the connection.", 0, func(s *session.Session, w *resp.Writer, _ [][]byte) { w.BulkString(s.Account().Name()) }),
 	},
 }
 
 // aclSub makes a subcommand of ACL.
-func aclSub(name, args, summary string, flags Flags, run func(*Session, [][]byte)) Command {
-	return Command{
+func aclSub(name, args, summary string, flags session.Flags, run session.Run) session.Command {
+	return session.Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the commands", Since: "6.0.0", Group: "server",
-		Flags: flags | NoScript | Loading | Stale, Run: run,
+		Flags: flags | session.NoScript | session.Loading | session.Stale, Run: run,
 	}
 }
 
 // refuseUsers answers where the users are configured.
-func refuseUsers(s *Session, _ [][]byte) {
-	if !s.h.logins.HasFile() {
-		s.w.Error(errNoUsersFile)
+func refuseUsers(s *session.Session, w *resp.Writer, _ [][]byte) {
+	if !s.Handler().Logins().HasFile() {
+		w.Error(session.ErrNoUsersFile)
 		return
 	}
-	s.w.Error(errInFile)
+	w.Error(errInFile)
 }
 
-func runACLLoad(s *Session, _ [][]byte) {
-	s.deferReply(func(done func(error)) error {
-		s.h.config.spawn(func() { done(resp.Expose(s.h.ReloadUsers())) })
-		return nil
+func runACLLoad(s *session.Session, _ *resp.Writer, _ [][]byte) {
+	s.Defer(func(done func(error)) (func(), error) {
+		s.Handler().Config().Spawn(func() { done(resp.Expose(s.Handler().ReloadUsers())) })
+		return nil, nil
 	}, (*resp.Writer).OK)
 }
 
@@ -73,7 +72,7 @@ func aclRules(r *auth.Rights) string {
 	if r.Groups() == auth.EveryGroup {
 		return "+@all"
 	}
-	text := "-@all +@" + everyone
+	text := "-@all +@" + session.Everyone
 	for i, name := range users.GroupNames {
 		if r.In(1 << i) {
 			text += " +@" + name
@@ -91,29 +90,28 @@ func aclPatterns(r *auth.Rights) string {
 	return strings.Join(all, " ")
 }
 
-func runACLUsers(s *Session, _ [][]byte) {
+func runACLUsers(s *session.Session, w *resp.Writer, _ [][]byte) {
 	var names []string
-	for _, u := range s.h.logins.List() {
+	for _, u := range s.Handler().Logins().List() {
 		names = append(names, u.Name)
 	}
-	s.w.BulkStrings(names)
+	w.BulkStrings(names)
 }
 
-func runACLList(s *Session, _ [][]byte) {
+func runACLList(s *session.Session, w *resp.Writer, _ [][]byte) {
 	var all []string
-	for _, u := range s.h.logins.List() {
+	for _, u := range s.Handler().Logins().List() {
 		all = append(all, fmt.Sprintf("user %s %s %s &* %s", u.Name, strings.Join(aclFlags(u), " "), aclPatterns(u.Rights), aclRules(u.Rights)))
 	}
-	s.w.BulkStrings(all)
+	w.BulkStrings(all)
 }
 
-func runACLGetUser(s *Session, args [][]byte) {
-	u, ok := s.h.logins.Describe(string(args[2]))
+func runACLGetUser(s *session.Session, w *resp.Writer, args [][]byte) {
+	u, ok := s.Handler().Logins().Describe(string(args[2]))
 	if !ok {
-		s.w.Null()
+		w.Null()
 		return
 	}
-	w := &s.w
 	w.Map(6)
 	w.BulkString("flags")
 	flags := aclFlags(u)
@@ -131,47 +129,47 @@ func runACLGetUser(s *Session, args [][]byte) {
 }
 
 // runACLDryRun answers with Redis' texts.
-func runACLDryRun(s *Session, args [][]byte) {
-	u, ok := s.h.logins.Describe(string(args[2]))
+func runACLDryRun(s *session.Session, w *resp.Writer, args [][]byte) {
+	u, ok := s.Handler().Logins().Describe(string(args[2]))
 	if !ok {
-		s.w.Error(resp.NewError("ERR", "User '"+cString(args[2])+"' not found"))
+		w.Error(resp.NewError("ERR", "User '"+word.CString(args[2])+"' not found"))
 		return
 	}
 	line := args[3:]
-	c, err := s.h.registry.lookup(line, nil)
+	c, err := s.Handler().Registry().Lookup(line, nil)
 	switch {
 	case c == nil:
-		s.w.Error(resp.NewError("ERR", "Command '"+cString(line[0])+"' not found"))
+		w.Error(resp.NewError("ERR", "Command '"+word.CString(line[0])+"' not found"))
 		return
 	case err != nil:
-		s.w.Error(err)
+		w.Error(err)
 		return
 	}
-	switch why, key := c.deny(u.Rights, line); why {
-	case deniedCommand:
-		s.w.BulkString("This user has no permissions to run the '" + c.name + "' command")
-	case deniedKey:
-		s.w.BulkString("This user has no permissions to access the '" + cString(key) + "' key")
+	switch why, key := c.Deny(u.Rights, line); why {
+	case session.DeniedCommand:
+		w.BulkString("This user has no permissions to run the '" + c.FullName + "' command")
+	case session.DeniedKey:
+		w.BulkString("This user has no permissions to access the '" + word.CString(key) + "' key")
 	default:
-		s.w.OK()
+		w.OK()
 	}
 }
 
-func runACLCat(s *Session, args [][]byte) {
+func runACLCat(s *session.Session, w *resp.Writer, args [][]byte) {
 	members := map[string][]string{}
-	for _, c := range s.h.registry.allSpecs() {
-		for _, cat := range c.categories() {
-			members[cat] = append(members[cat], c.name)
+	for _, c := range s.Handler().Registry().Specs() {
+		for _, cat := range categories(c) {
+			members[cat] = append(members[cat], c.FullName)
 		}
 	}
 	if len(args) == 2 {
-		s.w.BulkStrings(slices.Sorted(maps.Keys(members)))
+		w.BulkStrings(slices.Sorted(maps.Keys(members)))
 		return
 	}
 	names := members[strings.ToLower(string(args[2]))]
 	if names == nil {
-		s.w.Error(resp.NewError("ERR", "Unknown category '"+cString(args[2])+"'"))
+		w.Error(resp.NewError("ERR", "Unknown category '"+word.CString(args[2])+"'"))
 		return
 	}
-	s.w.BulkStrings(names)
+	w.BulkStrings(names)
 }

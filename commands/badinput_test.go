@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"limitsrv/commands/session"
+	"limitsrv/commands/usage"
+	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
 
@@ -80,19 +83,21 @@ var badWords = map[string][]string{
 	"backup-name": {"", "Daily", "a.b", "../a", "a/b", "a b", strings.Repeat("a", maxBackupName+1), binary},
 }
 
+func isSub(c *session.Spec) bool { return strings.Contains(c.FullName, "|") }
+
 // rightLine returns a valid line of a command, and the kind of each word after its name:
 // from samples, or else a line of minimum length.
-func rightLine(c *spec) (args [][]byte, kinds []string) {
+func rightLine(c *session.Spec) (args [][]byte, kinds []string) {
 	for _, sm := range samples {
-		if name, _, _ := strings.Cut(sm.line, " "); name == c.Name && !c.isSub {
+		if name, _, _ := strings.Cut(sm.line, " "); name == c.Name && !isSub(c) {
 			return words(sm.line), strings.Fields(sm.kinds)
 		}
 	}
-	for _, a := range flatten(c.args) {
-		if a.optional || a.kind != word {
+	for _, a := range flatten(c.Arguments) {
+		if a.Optional || a.Kind != usage.Word {
 			break
 		}
-		kinds = append(kinds, a.name)
+		kinds = append(kinds, a.Name)
 	}
 	return bytesOf(sampleLine(c)), kinds
 }
@@ -100,18 +105,18 @@ func rightLine(c *spec) (args [][]byte, kinds []string) {
 // TestBadInput walks all commands of the table and all their arguments: an argument that
 // is missing, surplus or wrong causes an error that names it, and changes nothing.
 func TestBadInput(t *testing.T) {
-	for _, c := range newRegistry(table).allSpecs() {
+	for _, c := range newRegistry().Specs() {
 		args, kinds := rightLine(c)
 		if silencing(args) || c.Sub != nil {
 			continue
 		}
-		if c.Op != nil && !c.isSub && len(kinds) < len(args)-1 {
+		if c.Op != nil && !isSub(c) && len(kinds) < len(args)-1 {
 			t.Errorf("%s has no sample", c.Name)
 		}
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(c.FullName, func(t *testing.T) {
 			b := newBadInput(t)
-			named := strings.Count(c.name, "|") + 1
-			for n := named; n < c.min; n++ {
+			named := strings.Count(c.FullName, "|") + 1
+			for n := named; n < c.Min; n++ {
 				b.refuse(args[:n], codeOf(c), arityText(c))
 			}
 			b.surplus(c, args)
@@ -167,47 +172,47 @@ func textOf(kind string) string {
 	return kind + " must be "
 }
 
-func codeOf(c *spec) string {
+func codeOf(c *session.Spec) string {
 	if c.Name == "CL.THROTTLE" || c.Name == "RL.THROTTLE" {
 		return "Cell"
 	}
 	return "ERR"
 }
 
-func arityText(c *spec) string {
-	if c.Flags&OwnArity != 0 {
-		return "error: Store error: Usage: " + c.name + " <key>"
+func arityText(c *session.Spec) string {
+	if c.Flags&session.OwnArity != 0 {
+		return "error: Store error: Usage: " + c.FullName + " <key>"
 	}
-	return "wrong number of arguments for '" + c.name + "' command"
+	return "wrong number of arguments for '" + c.FullName + "' command"
 }
 
 // A badInput is a server with a key of each algorithm, all partly used.
 type badInput struct {
 	*testing.T
-	s      *Session
+	s      *session.Session
 	before string
 }
 
 func newBadInput(t *testing.T) *badInput {
-	s := newTestHandler("").NewSession(Client{Close: func() {}, Wake: func() {}})
+	s := newTestHandler("").NewSession(session.Client{Close: func() {}, Wake: func() {}})
 	for _, sm := range samples[:6] {
 		if reply := ask(s, sm.line); reply[0] != '*' {
 			t.Fatalf("%s: %s", sm.line, reply)
 		}
 	}
 	ask(s, "RL.TOKEN k 5 10 2")
-	return &badInput{t, s, s.h.state()}
+	return &badInput{t, s, stateOf(s.Handler())}
 }
 
-// state returns the state of a server: each key with its Fingerprint.
-func (h *Handler) state() string {
+// stateOf returns the state of a server: each key with its Fingerprint.
+func stateOf(h *session.Handler) string {
 	found := make(map[string]int64)
-	now := h.now()
-	h.config.Engine().Scan(now, 0, 1_000_000, func(key []byte, _ engine.Alg) { found[string(key)] = 0 })
+	now := h.Now()
+	h.Config().Engine().Scan(now, 0, 1_000_000, func(key []byte, _ engine.Alg) { found[string(key)] = 0 })
 	for key := range found {
-		found[key] = h.config.Engine().Fingerprint(now, []byte(key))
+		found[key] = h.Config().Engine().Fingerprint(now, []byte(key))
 	}
-	text := fmt.Sprint(h.config.Engine().Len())
+	text := fmt.Sprint(h.Config().Engine().Len())
 	for _, key := range slices.Sorted(maps.Keys(found)) {
 		text += fmt.Sprintf(" %s=%d", key, found[key])
 	}
@@ -215,17 +220,17 @@ func (h *Handler) state() string {
 }
 
 // surplus sends one word more than the command accepts.
-func (b *badInput) surplus(c *spec, args [][]byte) {
+func (b *badInput) surplus(c *session.Spec, args [][]byte) {
 	b.Helper()
 	if c.Name == "RL.ALL" {
 		b.refuse(append(slices.Clone(args), []byte("1")), "ERR", "RL.ALL takes 1 to 64 limits of 5 arguments each")
 		return
 	}
-	if c.max >= unlimited {
+	if c.Max >= usage.Unlimited {
 		return
 	}
 	line := slices.Clone(args)
-	for len(line) <= c.max {
+	for len(line) <= c.Max {
 		line = append(line, []byte("1"))
 	}
 	b.refuse(line, codeOf(c), arityText(c))
@@ -246,7 +251,7 @@ func (b *badInput) refuse(line [][]byte, code, text string) {
 	if len(reply) > 512 || strings.IndexAny(reply, "\r\n\x00") != len(reply)-2 || !strings.HasSuffix(reply, "\r\n") {
 		b.Errorf("%s: not one line of text: %.600q", shown, reply)
 	}
-	if state := b.s.h.state(); state != b.before {
+	if state := stateOf(b.s.Handler()); state != b.before {
 		b.Fatalf("%s changed\n%s\nto\n%s", shown, b.before, state)
 	}
 }
@@ -254,7 +259,7 @@ func (b *badInput) refuse(line [][]byte, code, text string) {
 func excerptOf(line [][]byte) string {
 	var shown []string
 	for _, arg := range line {
-		shown = append(shown, excerpt(arg))
+		shown = append(shown, word.Excerpt(arg))
 	}
 	return strings.Join(shown, " ")
 }
@@ -269,7 +274,7 @@ func FuzzArguments(f *testing.F) {
 		args := bytes.Split(line, []byte{0})
 		name, _, _ := strings.Cut(samples[int(command)%len(samples)].line, " ")
 		args[0] = []byte(name)
-		spec, err := newRegistry(table).lookup(args, nil)
+		spec, err := newRegistry().Lookup(args, nil)
 		if err != nil {
 			return
 		}

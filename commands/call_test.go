@@ -9,12 +9,14 @@ import (
 
 	"limitsrv/commands/auth"
 	"limitsrv/commands/auth/users"
+	"limitsrv/commands/backend"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 )
 
 // decide calls Decide as a user and summarises the result.
-func decide(h *Handler, a *auth.Account, line string) string {
-	ds, err := h.Decide(context.Background(), Call{Account: a, From: "10.0.0.1:1", Args: words(line)})
+func decide(h *session.Handler, a *auth.Account, line string) string {
+	ds, err := h.Decide(context.Background(), session.Call{Account: a, From: "10.0.0.1:1", Args: words(line)})
 	if err != nil {
 		return err.Error()
 	}
@@ -26,7 +28,7 @@ func decide(h *Handler, a *auth.Account, line string) string {
 
 func TestDecideIsACommand(t *testing.T) {
 	h := newTestHandler("")
-	a, err := h.logins.Login(context.Background(), "10.0.0.1:1", auth.DefaultUser, nil)
+	a, err := h.Logins().Login(context.Background(), "10.0.0.1:1", auth.DefaultUser, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,8 +49,8 @@ func TestDecideIsACommand(t *testing.T) {
 	if got := decide(h, a, "RL.PEEK k"); !strings.HasPrefix(got, "LOADING") {
 		t.Errorf("while loading: %s", got)
 	}
-	if len(h.sessions) != 0 {
-		t.Errorf("%d sessions are left", len(h.sessions))
+	if len(h.Sessions()) != 0 {
+		t.Errorf("%d sessions are left", len(h.Sessions()))
 	}
 }
 
@@ -57,8 +59,8 @@ func TestDecideAsLimitedUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newTestHandlerWith(Config{Users: table, Log: slog.New(slog.DiscardHandler)})
-	as := h.logins.Find
+	h := newTestHandlerWith(session.Config{Users: table, Log: slog.New(slog.DiscardHandler)})
+	as := h.Logins().Find
 	for _, tt := range []struct{ user, line, want string }{
 		{"looks", "RL.PEEK api:1", "status"},
 		{"looks", "RL.PEEK k", "NOPERM"},
@@ -81,21 +83,22 @@ func TestDecideAsLimitedUser(t *testing.T) {
 
 func TestDecideWaitsForCommit(t *testing.T) {
 	exec := &fakeExec{held: make(chan struct{})}
-	h := NewHandler(Config{Exec: exec, Clock: NewTestClock(testStart)})
-	a, err := h.logins.Login(context.Background(), "10.0.0.1:1", auth.DefaultUser, nil)
+	h := NewHandler(session.Config{Exec: exec, Clock: backend.NewTestClock(testStart)})
+	a, err := h.Logins().Login(context.Background(), "10.0.0.1:1", auth.DefaultUser, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	committed := 0
-	call := Call{Account: a, Args: words("RL.PEEK k"), Commit: func() {
+	exec.onCommit = func() {
 		committed++
 		exec.held <- struct{}{}
-	}}
+	}
+	call := session.Call{Account: a, Args: words("RL.PEEK k")}
 	if ds, err := h.Decide(context.Background(), call); err != nil || ds[0].Allowed != 1 || committed != 1 {
 		t.Errorf("it is decided %v, %v, committed %d times", ds, err, committed)
 	}
 	call.Args = words("RL.PEEK down")
-	if _, err := h.Decide(context.Background(), call); !errors.Is(err, errDown) {
+	if _, err := h.Decide(context.Background(), call); !errors.Is(err, session.ErrDown) {
 		t.Errorf("without a majority: %v", err)
 	}
 	exec.err = errors.New("disk on fire")
@@ -105,7 +108,7 @@ func TestDecideWaitsForCommit(t *testing.T) {
 	}
 	over, cancel := context.WithCancelCause(context.Background())
 	cancel(errors.New("gone"))
-	call.Commit = nil
+	exec.onCommit = nil
 	if _, err := h.Decide(over, call); err == nil || err.Error() != "gone" {
 		t.Errorf("after the context has ended: %v", err)
 	}

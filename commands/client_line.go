@@ -3,62 +3,51 @@ package commands
 import (
 	"fmt"
 	"strings"
-	"time"
+
+	"limitsrv/commands/session"
 )
 
 // sessionBytes is the approximate memory of an idle connection and its session without
 // buffers, as measured by package server.
 const sessionBytes = 600
 
-// line returns the CLIENT LIST line of a session, with the fields of Redis 7.2 in their
-// order. words is the size in bytes of the command that the session runs. Any goroutine
-// may call it.
+// clientLine returns the CLIENT LIST line of a session, with the fields of Redis 7.2 in
+// their order. words is the size in bytes of the command that the session runs.
 //
 // rbp is the peak since the connection began; Redis reports the peak of the last seconds.
-func (s *Session) line(now time.Time, words int64) string {
-	user := s.user()
-	s.mu.Lock()
-	c := s.shown
-	s.mu.Unlock()
-	proto, command := 2, "NULL"
-	if c.proto3 {
+func clientLine(c session.Info, words int64) string {
+	proto, command, b := 2, "NULL", c.Buffers
+	if c.Proto3 {
 		proto = 3
 	}
-	if last := s.last.Load(); last != nil {
-		command = last.name
-	}
-	age := now.Sub(s.client.Since)
-	idle := now.Sub(s.h.start) - time.Duration(s.active.Load())
-	b := Buffers{FD: -1}
-	if s.client.Buffers != nil {
-		b = s.client.Buffers()
+	if c.Command != "" {
+		command = c.Command
 	}
 	reply := max(b.Reply, b.Writing)
-	multi, queuedBytes := s.queued.Load()-1, s.queuedBytes.Load()
 	events := "r"
 	if b.Writing+b.ChunkBytes > 0 {
 		events = "rw"
 	}
-	all := sessionBytes + b.Query + b.QueryRoom + reply + b.ChunkBytes + queuedBytes + words
+	all := sessionBytes + b.Query + b.QueryRoom + reply + b.ChunkBytes + c.QueuedBytes + words
 	var l strings.Builder
 	fmt.Fprintf(&l, "id=%d addr=%s laddr=%s fd=%d name=%s age=%d idle=%d flags=%s db=%d sub=%d psub=%d ssub=0 multi=%d",
-		s.id, s.client.Addr, s.client.LocalAddr, b.FD, c.name, int64(age.Seconds()), int64(min(idle, age).Seconds()), c.flags(multi >= 0), c.db, c.channels, c.patterns, multi)
+		c.ID, c.Addr, c.LocalAddr, b.FD, c.Name, int64(c.Age.Seconds()), int64(min(c.Idle, c.Age).Seconds()), clientFlags(c), c.DB, c.Channels, c.Patterns, c.Queued)
 	fmt.Fprintf(&l, " qbuf=%d qbuf-free=%d argv-mem=%d multi-mem=%d rbs=%d rbp=%d obl=%d oll=%d omem=%d tot-mem=%d",
-		b.Query, b.QueryRoom, words, queuedBytes, reply, b.ReplyPeak, b.Writing, b.Chunks, b.ChunkBytes, all)
-	fmt.Fprintf(&l, " events=%s cmd=%s user=%s redir=-1 resp=%d lib-name=%s lib-ver=%s\n", events, command, user, proto, c.libName, c.libVer)
+		b.Query, b.QueryRoom, words, c.QueuedBytes, reply, b.ReplyPeak, b.Writing, b.Chunks, b.ChunkBytes, all)
+	fmt.Fprintf(&l, " events=%s cmd=%s user=%s redir=-1 resp=%d lib-name=%s lib-ver=%s\n", events, command, c.User, proto, c.LibName, c.LibVer)
 	return l.String()
 }
 
-// flags returns Redis' flag letters.
-func (c *shown) flags(multi bool) string {
+// clientFlags returns Redis' flag letters.
+func clientFlags(c session.Info) string {
 	flags := ""
 	switch {
-	case c.monitor:
+	case c.Monitor:
 		flags = "O"
-	case c.channels+c.patterns > 0:
+	case c.Channels+c.Patterns > 0:
 		flags = "P"
 	}
-	if multi {
+	if c.Queued >= 0 {
 		flags += "x"
 	}
 	if flags == "" {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"limitsrv/commands/session"
 )
 
 func TestClientKill(t *testing.T) {
@@ -27,9 +29,9 @@ func TestClientKill(t *testing.T) {
 	} {
 		h := newTestHandler("")
 		var dead []string
-		var first *Session
+		var first *session.Session
 		for i, name := range []string{"a", "b", "c"} {
-			s := h.NewSession(Client{
+			s := h.NewSession(session.Client{
 				Addr: "127.0.0.1:" + string(rune('1'+i)), LocalAddr: "127.0.0.1:6379", Since: time.Now(),
 				Close: func() { dead = append(dead, name) },
 			})
@@ -45,13 +47,13 @@ func TestClientKill(t *testing.T) {
 
 func TestClosedSessionsAreForgotten(t *testing.T) {
 	h := newTestHandler("")
-	s := h.NewSession(Client{})
-	h.NewSession(Client{}).Close()
-	if n := len(h.all()); n != 1 {
+	s := h.NewSession(session.Client{})
+	h.NewSession(session.Client{}).Close()
+	if n := len(h.Sessions()); n != 1 {
 		t.Errorf("%d sessions, want 1", n)
 	}
 	s.Close()
-	if n := len(h.all()); n != 0 {
+	if n := len(h.Sessions()); n != 0 {
 		t.Errorf("%d sessions, want 0", n)
 	}
 }

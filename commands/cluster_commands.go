@@ -8,8 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"limitsrv/commands/backend"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
+	"limitsrv/commands/word"
 	"limitsrv/engine"
+	"limitsrv/status"
 )
 
 var (
@@ -20,108 +24,112 @@ var (
 	errNotMaster = resp.NewError("ERR", "The specified node is not a master")
 )
 
-var cluster = Command{
+var cluster = session.Command{
 	Name: "CLUSTER", Summary: "Commands about the cluster; rejected without a cluster.",
 	Complexity: "Depends on the subcommand", Since: "3.0.0", Group: "cluster",
-	Sub: []Command{
-		clusterSub("COUNTKEYSINSLOT", "slot", "Counts the keys of a slot; visits all keys.", AllKeys, runCountKeysInSlot),
-		clusterSub("DIGEST", "", "Returns the index of the last applied entry and a hash of the state, for tests: equal on all nodes with the same index. Visits all keys.", Admin, runDigest),
+	Sub: []session.Command{
+		clusterSub("COUNTKEYSINSLOT", "slot", "Counts the keys of a slot; visits all keys.", session.AllKeys, runCountKeysInSlot),
+		clusterSub("DIGEST", "", "Returns the index of the last applied entry and a hash of the state, for tests: equal on all nodes with the same index. Visits all keys.", session.Admin, runDigest),
 		clusterSub("FAILOVER", "[FORCE|TAKEOVER|node-id]", "Transfers leadership to the given node; without one, to this node if it is a replica, or from this node to any other.", membershipFlags, runFailover),
 		clusterSub("FORGET", "node-id", "Removes a node, given by its id or its --raft address, from the cluster.", membershipFlags, runForget),
-		clusterSub("GETKEYSINSLOT", "slot count", "Lists keys of a slot; visits all keys.", AllKeys, runGetKeysInSlot),
+		clusterSub("GETKEYSINSLOT", "slot count", "Lists keys of a slot; visits all keys.", session.AllKeys, runGetKeysInSlot),
 		clusterSub("INFO", "", "Describes the state of the cluster.", 0, runClusterInfo),
-		clusterSub("KEYSLOT", "key-name", "Returns the slot of a key.", 0, func(s *Session, _ []Node, args [][]byte) { s.w.Int(int64(keySlot(args[2]))) }),
+		clusterSub("KEYSLOT", "key-name", "Returns the slot of a key.", 0, func(_ *session.Session, w *resp.Writer, _ []status.Node, args [][]byte) {
+			w.Int(int64(backend.KeySlot(args[2])))
+		}),
 		clusterSub("LEAVE", "", "Removes this node from the cluster.", membershipFlags, runLeave),
 		clusterSub("LINKS", "", "Describes the links to other nodes.", 0, runClusterLinks),
-		clusterSub("MEET", "ip port [cluster-bus-port]", "Rejected: a node joins when it is started.", Admin, func(s *Session, _ []Node, _ [][]byte) { s.w.Error(errMeet) }),
-		clusterSub("MYID", "", "Returns the id of this node.", 0, func(s *Session, nodes []Node, _ [][]byte) { s.w.BulkString(nodes[0].ID) }),
+		clusterSub("MEET", "ip port [cluster-bus-port]", "Rejected: a node joins when it is started.", session.Admin, func(_ *session.Session, w *resp.Writer, _ []status.Node, _ [][]byte) { w.Error(errMeet) }),
+		clusterSub("MYID", "", "Returns the id of this node.", 0, func(_ *session.Session, w *resp.Writer, nodes []status.Node, _ [][]byte) { w.BulkString(nodes[0].ID) }),
 		clusterSub("NODES", "", "Describes the nodes, one line each.", 0, runClusterNodes),
-		clusterSub("REPLICAS", "node-id", "Describes the replicas of the leader.", Admin, runClusterReplicas),
+		clusterSub("REPLICAS", "node-id", "Describes the replicas of the leader.", session.Admin, runClusterReplicas),
 		clusterSub("SHARDS", "", "Describes the nodes and their slots.", 0, runClusterShards),
-		clusterSub("SLAVES", "node-id", "Describes the replicas of the leader.", Admin, runClusterReplicas),
+		clusterSub("SLAVES", "node-id", "Describes the replicas of the leader.", session.Admin, runClusterReplicas),
 		clusterSub("SLOTS", "", "Describes the slots of each node.", 0, runClusterSlots),
 	},
 }
 
 // clusterSub makes a subcommand of CLUSTER, which is rejected without a cluster.
-func clusterSub(name, args, summary string, flags Flags, run func(*Session, []Node, [][]byte)) Command {
-	return Command{
-		Name: name, Args: args, Summary: summary, Complexity: "O(1)", Since: "3.0.0", Group: "cluster", Flags: flags | Stale,
-		Run: func(s *Session, args [][]byte) {
-			nodes := s.nodes()
+func clusterSub(name, args, summary string, flags session.Flags, run func(*session.Session, *resp.Writer, []status.Node, [][]byte)) session.Command {
+	return session.Command{
+		Name: name, Args: args, Summary: summary, Complexity: "O(1)", Since: "3.0.0", Group: "cluster", Flags: flags | session.Stale,
+		Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
+			nodes := nodesOf(s)
 			if nodes == nil {
-				s.w.Error(errNoCluster)
+				w.Error(errNoCluster)
 				return
 			}
-			run(s, nodes, args)
+			run(s, w, nodes, args)
 		},
 	}
 }
 
 var (
-	asking   = inCluster("ASKING", "Accepted in a cluster: slots do not migrate.", 0, func(*Session) {})
-	readOnly = inCluster("READONLY", "Lets a replica, which may lag, answer read-only commands of this connection.", Loading|Stale,
-		func(s *Session) { s.stale = true })
-	readWrite = inCluster("READWRITE", "Undoes READONLY.", Loading|Stale, func(s *Session) { s.stale = false })
+	asking   = inCluster("ASKING", "Accepted in a cluster: slots do not migrate.", 0, func(*session.Session) {})
+	readOnly = inCluster("READONLY", "Lets a replica, which may lag, answer read-only commands of this connection.", session.Loading|session.Stale,
+		func(s *session.Session) { s.SetStale(true) })
+	readWrite = inCluster("READWRITE", "Undoes READONLY.", session.Loading|session.Stale, func(s *session.Session) { s.SetStale(false) })
 )
 
 // inCluster makes a command that cluster clients send and that is rejected without a
 // cluster.
-func inCluster(name, summary string, flags Flags, run func(*Session)) Command {
-	return Command{
-		Name: name, Summary: summary, Complexity: "O(1)", Since: "3.0.0", Group: "cluster", Flags: Fast | flags,
-		Run: func(s *Session, _ [][]byte) {
-			if s.nodes() == nil {
-				s.w.Error(errNoCluster)
+func inCluster(name, summary string, flags session.Flags, run func(*session.Session)) session.Command {
+	return session.Command{
+		Name: name, Summary: summary, Complexity: "O(1)", Since: "3.0.0", Group: "cluster", Flags: session.Fast | flags,
+		Run: func(s *session.Session, w *resp.Writer, _ [][]byte) {
+			if nodesOf(s) == nil {
+				w.Error(errNoCluster)
 				return
 			}
 			run(s)
-			s.w.OK()
+			w.OK()
 		},
 	}
 }
 
-// nodes returns the nodes of the cluster as the client sees them.
-func (s *Session) nodes() []Node { return s.h.config.Cluster.Nodes(s.client.LocalAddr) }
+// nodesOf returns the nodes of the cluster as the client sees them.
+func nodesOf(s *session.Session) []status.Node {
+	return s.Handler().Config().Cluster.Nodes(s.LocalAddr())
+}
 
 // leaderOf returns the leader; ok is false if none is known.
-func leaderOf(nodes []Node) (leader Node, ok bool) {
-	i := slices.IndexFunc(nodes, func(n Node) bool { return n.Leader })
+func leaderOf(nodes []status.Node) (leader status.Node, ok bool) {
+	i := slices.IndexFunc(nodes, func(n status.Node) bool { return n.Leader })
 	if i < 0 {
-		return Node{}, false
+		return status.Node{}, false
 	}
 	return nodes[i], true
 }
 
 // replicasOf returns the nodes other than the leader.
-func replicasOf(nodes []Node) []Node {
-	return slices.DeleteFunc(slices.Clone(nodes), func(n Node) bool { return n.Leader })
+func replicasOf(nodes []status.Node) []status.Node {
+	return slices.DeleteFunc(slices.Clone(nodes), func(n status.Node) bool { return n.Leader })
 }
 
 // withClientAddress returns the nodes with a known address for clients: a node of a
 // cluster that has just formed may not have published its own yet.
-func withClientAddress(nodes []Node) []Node {
-	return slices.DeleteFunc(slices.Clone(nodes), func(n Node) bool { return n.Raft != "" && n.Port == 0 })
+func withClientAddress(nodes []status.Node) []status.Node {
+	return slices.DeleteFunc(slices.Clone(nodes), func(n status.Node) bool { return n.Raft != "" && n.Port == 0 })
 }
 
-func runClusterInfo(s *Session, nodes []Node, _ [][]byte) {
+func runClusterInfo(s *session.Session, w *resp.Writer, nodes []status.Node, _ [][]byte) {
 	var (
 		text      lines
-		r         = s.h.config.Cluster.Replication()
+		r         = s.Handler().Replication()
 		state     = "ok"
 		failed    = 0
 		_, isLead = leaderOf(nodes)
 	)
 	if r.Role != "" && !r.HasQuorum {
-		state, failed = "fail", slots
+		state, failed = "fail", backend.Slots
 	}
 	for _, f := range []struct {
 		name  string
 		value any
 	}{
 		{"cluster_state", state},
-		{"cluster_slots_assigned", slots},
-		{"cluster_slots_ok", slots - failed},
+		{"cluster_slots_assigned", backend.Slots},
+		{"cluster_slots_ok", backend.Slots - failed},
 		{"cluster_slots_pfail", 0},
 		{"cluster_slots_fail", failed},
 		{"cluster_known_nodes", len(nodes)},
@@ -134,14 +142,14 @@ func runClusterInfo(s *Session, nodes []Node, _ [][]byte) {
 	} {
 		text.add(f.name, f.value)
 	}
-	s.w.Verbatim(text.String())
+	w.Verbatim(text.String())
 }
 
 // clusterBus is the offset of Redis' port between nodes from the port for clients.
 const clusterBus = 10_000
 
 // busPort returns the port for other nodes.
-func (n Node) busPort() string {
+func busPort(n status.Node) string {
 	if _, port, err := net.SplitHostPort(n.Raft); err == nil {
 		return port
 	}
@@ -151,10 +159,10 @@ func (n Node) busPort() string {
 // nodeLines returns a CLUSTER NODES line for each node; the first is this node.
 //
 // Source: Redis documentation, "CLUSTER NODES", serialization format.
-func (s *Session) nodeLines(nodes []Node) []string {
+func nodeLines(h *session.Handler, nodes []status.Node) []string {
 	var (
-		term          = s.h.config.Cluster.Replication().Term
-		now           = time.Duration(s.h.now())
+		term          = h.Replication().Term
+		now           = time.Duration(h.Now())
 		leader, known = leaderOf(nodes)
 		all           []string
 	)
@@ -162,7 +170,7 @@ func (s *Session) nodeLines(nodes []Node) []string {
 		flags, master, link, has := "slave", "-", "connected", ""
 		switch {
 		case n.Leader:
-			flags, has = "master", fmt.Sprintf(" 0-%d", slots-1)
+			flags, has = "master", fmt.Sprintf(" 0-%d", backend.Slots-1)
 		case known:
 			master = leader.ID
 		}
@@ -176,32 +184,31 @@ func (s *Session) nodeLines(nodes []Node) []string {
 		if i > 0 && n.LastContact >= 0 {
 			heard = (now - n.LastContact).Milliseconds()
 		}
-		all = append(all, fmt.Sprintf("%s %s:%d@%s %s %s 0 %d %d %s%s", n.ID, n.Host, n.Port, n.busPort(), flags, master, heard, term, link, has))
+		all = append(all, fmt.Sprintf("%s %s:%d@%s %s %s 0 %d %d %s%s", n.ID, n.Host, n.Port, busPort(n), flags, master, heard, term, link, has))
 	}
 	return all
 }
 
-func runClusterNodes(s *Session, nodes []Node, _ [][]byte) {
-	s.w.Verbatim(strings.Join(s.nodeLines(nodes), "\n") + "\n")
+func runClusterNodes(s *session.Session, w *resp.Writer, nodes []status.Node, _ [][]byte) {
+	w.Verbatim(strings.Join(nodeLines(s.Handler(), nodes), "\n") + "\n")
 }
 
 // runClusterSlots answers one range with the leader and its online replicas. If no leader
 // is known it returns an error: then a client keeps its slot map or asks another node,
 // while after an empty reply no known client asks again soon.
-func runClusterSlots(s *Session, nodes []Node, _ [][]byte) {
-	w := &s.w
+func runClusterSlots(_ *session.Session, w *resp.Writer, nodes []status.Node, _ [][]byte) {
 	nodes = withClientAddress(nodes)
 	leader, ok := leaderOf(nodes)
 	if !ok {
-		w.Error(errDown)
+		w.Error(session.ErrDown)
 		return
 	}
-	have := append([]Node{leader}, replicasOf(nodes)...)
-	have = slices.DeleteFunc(have, func(n Node) bool { return !n.Leader && !n.Online })
+	have := append([]status.Node{leader}, replicasOf(nodes)...)
+	have = slices.DeleteFunc(have, func(n status.Node) bool { return !n.Leader && !n.Online })
 	w.Array(1)
 	w.Array(2 + len(have))
 	w.Int(0)
-	w.Int(slots - 1)
+	w.Int(backend.Slots - 1)
 	for _, n := range have {
 		w.Array(4)
 		w.BulkString(n.Host)
@@ -212,8 +219,7 @@ func runClusterSlots(s *Session, nodes []Node, _ [][]byte) {
 }
 
 // runClusterShards answers one shard, without slots if no leader is known.
-func runClusterShards(s *Session, nodes []Node, _ [][]byte) {
-	w := &s.w
+func runClusterShards(_ *session.Session, w *resp.Writer, nodes []status.Node, _ [][]byte) {
 	nodes = withClientAddress(nodes)
 	w.Array(1)
 	w.Map(2)
@@ -221,7 +227,7 @@ func runClusterShards(s *Session, nodes []Node, _ [][]byte) {
 	if _, ok := leaderOf(nodes); ok {
 		w.Array(2)
 		w.Int(0)
-		w.Int(slots - 1)
+		w.Int(backend.Slots - 1)
 	} else {
 		w.Array(0)
 	}
@@ -250,9 +256,8 @@ func runClusterShards(s *Session, nodes []Node, _ [][]byte) {
 
 // runClusterLinks answers one link to each online node. Its creation time is not known,
 // and it has no buffer of its own.
-func runClusterLinks(s *Session, nodes []Node, _ [][]byte) {
-	linked := slices.DeleteFunc(slices.Clone(nodes[1:]), func(n Node) bool { return !n.Online })
-	w := &s.w
+func runClusterLinks(_ *session.Session, w *resp.Writer, nodes []status.Node, _ [][]byte) {
+	linked := slices.DeleteFunc(slices.Clone(nodes[1:]), func(n status.Node) bool { return !n.Online })
 	w.Array(len(linked))
 	for _, n := range linked {
 		w.Map(6)
@@ -268,90 +273,92 @@ func runClusterLinks(s *Session, nodes []Node, _ [][]byte) {
 	}
 }
 
-func runClusterReplicas(s *Session, nodes []Node, args [][]byte) {
-	i := slices.IndexFunc(nodes, func(n Node) bool { return n.ID == string(args[2]) })
+func runClusterReplicas(s *session.Session, w *resp.Writer, nodes []status.Node, args [][]byte) {
+	i := slices.IndexFunc(nodes, func(n status.Node) bool { return n.ID == string(args[2]) })
 	switch {
 	case i < 0:
-		s.w.Error(unknownNode(args[2]))
+		w.Error(unknownNode(args[2]))
 		return
 	case !nodes[i].Leader:
-		s.w.Error(errNotMaster)
+		w.Error(errNotMaster)
 		return
 	}
-	s.w.Array(len(nodes) - 1)
-	for j, line := range s.nodeLines(nodes) {
+	w.Array(len(nodes) - 1)
+	for j, line := range nodeLines(s.Handler(), nodes) {
 		if j != i {
-			s.w.BulkString(line)
+			w.BulkString(line)
 		}
 	}
 }
 
-func unknownNode(name []byte) *resp.Error { return resp.NewError("ERR", "Unknown node "+cString(name)) }
+func unknownNode(name []byte) *resp.Error {
+	return resp.NewError("ERR", "Unknown node "+word.CString(name))
+}
 
 // runDigest answers the hash in hexadecimal.
-func runDigest(s *Session, _ []Node, _ [][]byte) {
-	c := s.h.config.Cluster
+func runDigest(s *session.Session, w *resp.Writer, _ []status.Node, _ [][]byte) {
+	c := s.Handler().Config().Cluster
 	if c.Replication().Role == "" {
-		s.w.Error(errSingleNode)
+		w.Error(backend.ErrSingleNode)
 		return
 	}
 	index, digest := c.Digest()
-	s.w.Array(2)
-	s.w.Int(int64(index))
-	s.w.BulkString(fmt.Sprintf("%016x", digest))
+	w.Array(2)
+	w.Int(int64(index))
+	w.BulkString(fmt.Sprintf("%016x", digest))
 }
 
-func runCountKeysInSlot(s *Session, _ []Node, args [][]byte) {
+func runCountKeysInSlot(s *session.Session, w *resp.Writer, _ []status.Node, args [][]byte) {
 	slot, err := strconv.ParseInt(string(args[2]), 10, 64)
 	switch {
 	case err != nil:
-		s.w.Error(errNotInt)
+		w.Error(errNotInt)
 		return
-	case slot < 0 || slot >= slots:
-		s.w.Error(errSlot)
+	case slot < 0 || slot >= backend.Slots:
+		w.Error(errSlot)
 		return
 	}
 	n := int64(0)
-	s.eachInSlot(int(slot), func([]byte) bool {
+	eachInSlot(s.Handler(), int(slot), func([]byte) bool {
 		n++
 		return true
 	})
-	s.w.Int(n)
+	w.Int(n)
 }
 
-func runGetKeysInSlot(s *Session, _ []Node, args [][]byte) {
+func runGetKeysInSlot(s *session.Session, w *resp.Writer, _ []status.Node, args [][]byte) {
 	slot, err := strconv.ParseInt(string(args[2]), 10, 64)
 	count, err2 := strconv.ParseInt(string(args[3]), 10, 64)
 	switch {
 	case err != nil || err2 != nil:
-		s.w.Error(errNotInt)
+		w.Error(errNotInt)
 		return
-	case slot < 0 || slot >= slots || count < 0:
-		s.w.Error(errSlotKeys)
+	case slot < 0 || slot >= backend.Slots || count < 0:
+		w.Error(errSlotKeys)
 		return
 	}
 	var found keyList
 	count = min(count, maxKeys)
-	s.eachInSlot(int(slot), func(key []byte) bool {
+	eachInSlot(s.Handler(), int(slot), func(key []byte) bool {
 		if int64(len(found.ends)) < count {
 			found.add(key)
 		}
 		return int64(len(found.ends)) < count
 	})
-	found.reply(&s.w)
+	found.reply(w)
 }
 
 // eachInSlot calls visit for the keys of a slot until it returns false, and for some keys
 // after that.
-func (s *Session) eachInSlot(slot int, visit func(key []byte) bool) {
+func eachInSlot(h *session.Handler, slot int, visit func(key []byte) bool) {
 	var (
-		now    = s.h.now()
+		now    = h.Now()
 		cursor uint64
 		more   = true
 	)
 	for more {
-		cursor = s.h.Engine().Scan(now, cursor, maxScan, func(key []byte, _ engine.Alg) {
-			if keySlot(key) == slot {
+		cursor = h.Engine().Scan(now, cursor, maxScan, func(key []byte, _ engine.Alg) {
+			if backend.KeySlot(key) == slot {
 				more = visit(key) && more
 			}
 		})

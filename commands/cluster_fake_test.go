@@ -5,6 +5,9 @@ import (
 	"errors"
 	"strings"
 	"time"
+
+	"limitsrv/commands/backend"
+	"limitsrv/status"
 )
 
 // fakeNodeID is an id of forty equal digits.
@@ -17,10 +20,10 @@ type fakeCluster struct {
 	pair    bool // without c
 	mute    int  // number of nodes, from the first on, without an address for clients
 	moved   string
-	r       Replication
+	r       status.Replication
 	leads   string // digit of the leader's id; empty: no leader is known
 
-	changes  []Change
+	changes  []backend.Change
 	rejected error // by Change
 	ended    func(error)
 	waits    []wantedReplicas
@@ -34,19 +37,19 @@ type wantedReplicas struct {
 }
 
 // newFakeCluster returns a cluster in which a has the role.
-func newFakeCluster(role Role) *fakeCluster {
-	c := &fakeCluster{givenUp: make(chan func(int), 9), r: Replication{
+func newFakeCluster(role status.Role) *fakeCluster {
+	c := &fakeCluster{givenUp: make(chan func(int), 9), r: status.Replication{
 		Role: role, ClusterID: fakeNodeID("9"), HasQuorum: true,
 		Term: 7, FirstIndex: 11, LastIndex: 110, CommitIndex: 109, AppliedIndex: 108,
 		LastContact: 2500 * time.Millisecond, FeatureLevel: 1, Ack: "disk", Fsync: "always", NoQuorum: "error", Links: "secret", FsyncP99: 1500 * time.Microsecond,
-		Totals:   ReplicationTotals{Entries: 1, EntryBytes: 2, Decisions: 3, Forwarded: 4, Uncertain: 5, NoQuorum: 6, Local: 7, Elections: 8, LeaderChanges: 9, Refused: 16, Restarts: 17, RefusedLinks: 18},
-		Clock:    ReplicationClock{Offset: -10 * time.Millisecond, Clamps: 11, Clamped: 12 * time.Second},
-		Snapshot: ReplicatedSnapshot{Index: 13, Bytes: 14, Installed: 15},
+		Totals:   status.Totals{Entries: 1, EntryBytes: 2, Decisions: 3, Forwarded: 4, Uncertain: 5, NoQuorum: 6, Local: 7, Elections: 8, LeaderChanges: 9, Refused: 16, Restarts: 17, RefusedLinks: 18},
+		Clock:    status.Clock{Offset: -10 * time.Millisecond, Clamps: 11, Clamped: 12 * time.Second},
+		Snapshot: status.ReplicatedSnapshot{Index: 13, Bytes: 14, Installed: 15},
 	}}
 	switch role {
-	case RoleLeader:
+	case status.Leader:
 		c.leads, c.r.LastContact = "a", 0
-	case RoleCandidate:
+	case status.Candidate:
 		c.r.HasQuorum, c.r.LastContact = false, 90*time.Second
 	default:
 		c.leads = "b"
@@ -54,15 +57,15 @@ func newFakeCluster(role Role) *fakeCluster {
 	return c
 }
 
-func (c *fakeCluster) Enabled() bool            { return c.enabled }
-func (c *fakeCluster) Moved() string            { return c.moved }
-func (c *fakeCluster) Replication() Replication { return c.r }
+func (c *fakeCluster) Enabled() bool                   { return c.enabled }
+func (c *fakeCluster) Moved() string                   { return c.moved }
+func (c *fakeCluster) Replication() status.Replication { return c.r }
 
 // Digest is small, to show that leading zeros are printed.
 func (c *fakeCluster) Digest() (index, digest uint64) { return c.r.AppliedIndex, 0xabc }
 
-func (c *fakeCluster) Nodes(string) []Node {
-	nodes := []Node{
+func (c *fakeCluster) Nodes(string) []status.Node {
+	nodes := []status.Node{
 		{ID: fakeNodeID("a"), Port: 7001, Voter: true, Online: true, Raft: "10.0.0.1:8001", Version: "1.0", Index: 110},
 		{ID: fakeNodeID("b"), Port: 7002, Voter: true, Online: true, Raft: "10.0.0.2:8002", Version: "1.0", Index: 100, LastContact: 1500 * time.Millisecond},
 		{ID: fakeNodeID("c"), Port: 7003, Raft: "10.0.0.3:8003", Version: "0.9", LastContact: -1},
@@ -81,7 +84,7 @@ func (c *fakeCluster) Nodes(string) []Node {
 	return nodes
 }
 
-func (c *fakeCluster) Change(change Change, done func(error)) error {
+func (c *fakeCluster) Change(change backend.Change, done func(error)) error {
 	if c.rejected != nil {
 		return c.rejected
 	}

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"limitsrv/commands/session"
 	"limitsrv/engine"
+	"limitsrv/status"
 )
 
 // The address is the one that the client connected to.
@@ -32,8 +34,8 @@ const clusterDown = "-CLUSTERDOWN the cluster has no leader with a quorum|"
 // whole.
 func TestDownIsPerCommand(t *testing.T) {
 	h := newTestHandler("")
-	h.config.Exec = &fakeExec{}
-	s := h.NewSession(Client{})
+	h.Config().Exec = &fakeExec{}
+	s := h.NewSession(session.Client{})
 	for _, tt := range []struct {
 		name, want string
 		lines      []string
@@ -47,13 +49,15 @@ func TestDownIsPerCommand(t *testing.T) {
 			t.Errorf("%s: %q\n got %s\nwant %s", tt.name, tt.lines, got, tt.want)
 		}
 	}
-	if got := fields(h.info(words("errorstats")))["errorstat_CLUSTERDOWN"]; got != "count=3" {
+	if got := fields(infoText(h, words("errorstats")))["errorstat_CLUSTERDOWN"]; got != "count=3" {
 		t.Errorf("errorstat_CLUSTERDOWN:%s, want count=3", got)
 	}
 }
 
 // downExec has no quorum for any op.
 type downExec struct{}
+
+func (downExec) Commit() {}
 
 func (downExec) Exec(b *engine.Batch, done func(error)) {
 	for range b.Ops {
@@ -65,7 +69,7 @@ func (downExec) Exec(b *engine.Batch, done func(error)) {
 // Every op command is answered CLUSTERDOWN without a quorum.
 func TestDownForAll(t *testing.T) {
 	seen := 0
-	for _, c := range newRegistry(table).allSpecs() {
+	for _, c := range newRegistry().Specs() {
 		if c.Op == nil {
 			continue
 		}
@@ -84,17 +88,17 @@ func TestDownForAll(t *testing.T) {
 // No client is sent to a node without a known address.
 func TestClusterUnknownAddresses(t *testing.T) {
 	for _, tt := range []struct {
-		role        Role
+		role        status.Role
 		mute        int
 		slots, none string // in the reply of SLOTS, and not in it
 	}{
-		{RoleFollower, 1, "10.0.0.2", "$0|"},
-		{RoleLeader, 1, "-CLUSTERDOWN", "10.0.0"},
-		{RoleFollower, 2, "-CLUSTERDOWN", "10.0.0"},
+		{status.Follower, 1, "10.0.0.2", "$0|"},
+		{status.Leader, 1, "-CLUSTERDOWN", "10.0.0"},
+		{status.Follower, 2, "-CLUSTERDOWN", "10.0.0"},
 	} {
 		c := newFakeCluster(tt.role)
 		c.mute = tt.mute
-		s := newTestHandlerWith(Config{Cluster: c}).NewSession(Client{})
+		s := newTestHandlerWith(session.Config{Cluster: c}).NewSession(session.Client{})
 		if got := ask(s, "CLUSTER SLOTS"); !strings.Contains(got, tt.slots) || strings.Contains(got, tt.none) {
 			t.Errorf("%s, %d unknown: SLOTS answers %s, want %s and no %s", tt.role, tt.mute, got, tt.slots, tt.none)
 		}
@@ -106,8 +110,8 @@ func TestClusterUnknownAddresses(t *testing.T) {
 
 func TestClusterEnabledByRedisName(t *testing.T) {
 	for mode, want := range map[string]string{"off": "no", "emulated": "yes", "on": "yes"} {
-		h := newTestHandlerWith(Config{Options: func() []Option { return []Option{{Name: "cluster-mode", Value: mode}} }})
-		if got := h.setting("cluster-enabled"); got != want {
+		h := newTestHandlerWith(session.Config{Options: func() []session.Option { return []session.Option{{Name: "cluster-mode", Value: mode}} }})
+		if got := setting(h, "cluster-enabled"); got != want {
 			t.Errorf("cluster-mode %s: cluster-enabled is %s, want %s", mode, got, want)
 		}
 	}

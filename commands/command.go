@@ -5,6 +5,8 @@ import (
 
 	"limitsrv/commands/glob"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
+	"limitsrv/commands/word"
 )
 
 var (
@@ -13,78 +15,77 @@ var (
 	errBadLine       = resp.NewError("ERR", "Invalid number of arguments specified for command")
 )
 
-var command = Command{
+var command = session.Command{
 	Name: "COMMAND", Summary: "Describes all commands.",
-	Complexity: "O(N), N being the commands", Since: "2.8.13", Group: "server", Flags: Loading | Stale,
-	Run: func(s *Session, _ [][]byte) { s.describeAll() },
-	Sub: []Command{
+	Complexity: "O(N), N being the commands", Since: "2.8.13", Group: "server", Flags: session.Loading | session.Stale,
+	Run: func(s *session.Session, w *resp.Writer, _ [][]byte) { describeAll(s, w) },
+	Sub: []session.Command{
 		{
 			Name: "COUNT", Summary: "Returns the number of commands.",
-			Complexity: "O(1)", Since: "2.8.13", Group: "server", Flags: Loading | Stale,
-			Run: func(s *Session, _ [][]byte) { s.w.Int(int64(len(s.h.registry.all))) },
+			Complexity: "O(1)", Since: "2.8.13", Group: "server", Flags: session.Loading | session.Stale,
+			Run: func(s *session.Session, w *resp.Writer, _ [][]byte) { w.Int(int64(len(s.Handler().Registry().All))) },
 		},
 		{
 			Name: "INFO", Args: "[command-name ...]", Summary: "Describes the given commands, or all.",
-			Complexity: "O(N), N being the commands", Since: "2.8.13", Group: "server", Flags: Loading | Stale,
-			Run: func(s *Session, args [][]byte) {
+			Complexity: "O(N), N being the commands", Since: "2.8.13", Group: "server", Flags: session.Loading | session.Stale,
+			Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
 				if len(args) == 2 {
-					s.describeAll()
+					describeAll(s, w)
 					return
 				}
-				s.w.Array(len(args) - 2)
+				w.Array(len(args) - 2)
 				for _, name := range args[2:] {
-					if c := s.h.registry.find(name, nil); c != nil {
-						s.describe(c)
+					if c := s.Handler().Registry().Find(name, nil); c != nil {
+						describe(w, c)
 						continue
 					}
-					s.w.Null()
+					w.Null()
 				}
 			},
 		},
 		{
 			Name: "DOCS", Args: "[command-name ...]", Summary: "Documents the given commands, or all.",
-			Complexity: "O(N), N being the commands", Since: "7.0.0", Group: "server", Flags: Loading | Stale,
+			Complexity: "O(N), N being the commands", Since: "7.0.0", Group: "server", Flags: session.Loading | session.Stale,
 			Run: runDocs,
 		},
 		{
 			Name: "LIST", Args: "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]", Summary: "Lists the names of the commands.",
-			Complexity: "O(N), N being the commands", Since: "7.0.0", Group: "server", Flags: Loading | Stale,
+			Complexity: "O(N), N being the commands", Since: "7.0.0", Group: "server", Flags: session.Loading | session.Stale,
 			Run: runList,
 		},
 		{
 			Name: "GETKEYS", Args: "command [arg ...]", Summary: "Lists the keys of a command line.",
-			Complexity: "O(N), N being the words", Since: "2.8.13", Group: "server", Flags: Loading | Stale,
-			Run: func(s *Session, args [][]byte) { s.getKeys(args[2:], (*resp.Writer).Bulk) },
+			Complexity: "O(N), N being the words", Since: "2.8.13", Group: "server", Flags: session.Loading | session.Stale,
+			Run: func(s *session.Session, w *resp.Writer, args [][]byte) { getKeys(s, w, args[2:], (*resp.Writer).Bulk) },
 		},
 		{
 			Name: "GETKEYSANDFLAGS", Args: "command [arg ...]", Summary: "Lists the keys of a command line with their access flags.",
-			Complexity: "O(N), N being the words", Since: "7.0.0", Group: "server", Flags: Loading | Stale,
-			Run: func(s *Session, args [][]byte) {
-				c, _ := s.h.registry.lookup(args[2:], nil)
-				s.getKeys(args[2:], func(w *resp.Writer, key []byte) {
+			Complexity: "O(N), N being the words", Since: "7.0.0", Group: "server", Flags: session.Loading | session.Stale,
+			Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
+				c, _ := s.Handler().Registry().Lookup(args[2:], nil)
+				getKeys(s, w, args[2:], func(w *resp.Writer, key []byte) {
 					w.Array(2)
 					w.Bulk(key)
-					c.writeKeyFlags(w)
+					writeKeyFlags(w, c)
 				})
 			},
 		},
 	},
 }
 
-func (s *Session) describeAll() {
-	s.w.Array(len(s.h.registry.all))
-	for _, c := range s.h.registry.all {
-		s.describe(c)
+func describeAll(s *session.Session, w *resp.Writer) {
+	w.Array(len(s.Handler().Registry().All))
+	for _, c := range s.Handler().Registry().All {
+		describe(w, c)
 	}
 }
 
 // describe writes the ten fields of COMMAND INFO.
-func (s *Session) describe(c *spec) {
-	w := &s.w
+func describe(w *resp.Writer, c *session.Spec) {
 	w.Array(10)
-	w.BulkString(c.name)
-	w.Int(int64(c.arity()))
-	flags := c.flagWords()
+	w.BulkString(c.FullName)
+	w.Int(int64(c.Arity()))
+	flags := c.Flags.Words()
 	w.Set(len(flags))
 	for _, f := range flags {
 		w.Simple(f)
@@ -92,32 +93,31 @@ func (s *Session) describe(c *spec) {
 	w.Int(int64(c.Keys.First))
 	w.Int(int64(c.Keys.Last))
 	w.Int(int64(c.Keys.Step))
-	categories := c.categories()
+	categories := categories(c)
 	w.Set(len(categories))
 	for _, cat := range categories {
 		w.Simple("@" + cat)
 	}
 	w.Set(0) // tips
-	s.describeKeys(c)
-	w.Set(len(c.subs))
-	for _, sub := range c.subs {
-		s.describe(sub)
+	describeKeys(w, c)
+	w.Set(len(c.Subs))
+	for _, sub := range c.Subs {
+		describe(w, sub)
 	}
 }
 
 // describeKeys writes the key specifications; there is at most one.
-func (s *Session) describeKeys(c *spec) {
-	w := &s.w
-	if c.Keys == (Keys{}) {
+func describeKeys(w *resp.Writer, c *session.Spec) {
+	if c.Keys == (session.Keys{}) {
 		w.Set(0)
 		return
 	}
 	w.Set(1)
 	w.Map(3)
 	w.BulkString("flags")
-	c.writeKeyFlags(w)
+	writeKeyFlags(w, c)
 	w.BulkString("begin_search")
-	s.keySpec("index", 1)
+	keySpec(w, "index", 1)
 	w.BulkString("index")
 	w.Int(int64(c.Keys.First))
 	w.BulkString("find_keys")
@@ -125,7 +125,7 @@ func (s *Session) describeKeys(c *spec) {
 	if last > 0 { // relative to the first key
 		last -= c.Keys.First
 	}
-	s.keySpec("range", 3)
+	keySpec(w, "range", 3)
 	w.BulkString("lastkey")
 	w.Int(int64(last))
 	w.BulkString("keystep")
@@ -135,9 +135,9 @@ func (s *Session) describeKeys(c *spec) {
 }
 
 // writeKeyFlags writes the access flags of a command's keys.
-func (c *spec) writeKeyFlags(w *resp.Writer) {
+func writeKeyFlags(w *resp.Writer, c *session.Spec) {
 	flags := []string{"RO", "access"}
-	if c.Flags&Write != 0 {
+	if c.Flags&session.Write != 0 {
 		flags = []string{"RW", "access", "update"}
 	}
 	w.Set(len(flags))
@@ -147,38 +147,27 @@ func (c *spec) writeKeyFlags(w *resp.Writer) {
 }
 
 // keySpec begins a map of type and spec; the spec has that number of fields.
-func (s *Session) keySpec(kind string, fields int) {
-	s.w.Map(2)
-	s.w.BulkString("type")
-	s.w.BulkString(kind)
-	s.w.BulkString("spec")
-	s.w.Map(fields)
-}
-
-// flagWords returns the flags in the words of COMMAND INFO.
-func (c *spec) flagWords() []string {
-	var words []string
-	for i, name := range flagNames {
-		if c.Flags&(1<<i) != 0 {
-			words = append(words, name)
-		}
-	}
-	return words
+func keySpec(w *resp.Writer, kind string, fields int) {
+	w.Map(2)
+	w.BulkString("type")
+	w.BulkString(kind)
+	w.BulkString("spec")
+	w.Map(fields)
 }
 
 // categories returns the ACL categories of a command, derived from its flags and group.
-func (c *spec) categories() []string {
+func categories(c *session.Spec) []string {
 	var cats []string
 	for _, has := range []struct {
 		name string
 		ok   bool
 	}{
-		{"write", c.Flags&Write != 0},
-		{"read", c.Flags&ReadOnly != 0},
-		{c.group(), true},
-		{"dangerous", c.Flags&Admin != 0},
-		{"fast", c.Flags&Fast != 0},
-		{"slow", c.Flags&Fast == 0},
+		{"write", c.Flags&session.Write != 0},
+		{"read", c.Flags&session.ReadOnly != 0},
+		{c.UserGroup(), true},
+		{"dangerous", c.Flags&session.Admin != 0},
+		{"fast", c.Flags&session.Fast != 0},
+		{"slow", c.Flags&session.Fast == 0},
 		{"keyspace", c.Group == "generic"},
 		{"pubsub", c.Group == "pubsub"},
 		{"connection", c.Group == "connection"},
@@ -198,73 +187,56 @@ var redisGroups = map[string]bool{
 	"generic": true, "connection": true, "transactions": true, "server": true, "cluster": true, "scripting": true, "pubsub": true,
 }
 
-func runList(s *Session, args [][]byte) {
-	var keep func(*spec) bool
+func runList(s *session.Session, w *resp.Writer, args [][]byte) {
+	var keep func(*session.Spec) bool
 	switch {
 	case len(args) == 2:
-		keep = func(*spec) bool { return true }
-	case !isWord(args[2], "FILTERBY"):
-	case isWord(args[3], "MODULE"): // there are no modules
-		keep = func(*spec) bool { return false }
-	case isWord(args[3], "ACLCAT"):
-		keep = func(c *spec) bool {
-			for _, cat := range c.categories() {
+		keep = func(*session.Spec) bool { return true }
+	case !word.Is(args[2], "FILTERBY"):
+	case word.Is(args[3], "MODULE"): // there are no modules
+		keep = func(*session.Spec) bool { return false }
+	case word.Is(args[3], "ACLCAT"):
+		keep = func(c *session.Spec) bool {
+			for _, cat := range categories(c) {
 				if strings.EqualFold(cat, string(args[4])) {
 					return true
 				}
 			}
 			return false
 		}
-	case isWord(args[3], "PATTERN"):
-		keep = func(c *spec) bool { return glob.Match(args[4], []byte(c.name), glob.AnyCase) }
+	case word.Is(args[3], "PATTERN"):
+		keep = func(c *session.Spec) bool { return glob.Match(args[4], []byte(c.FullName), glob.AnyCase) }
 	}
 	if keep == nil {
-		s.w.Error(errSyntax)
+		w.Error(errSyntax)
 		return
 	}
 	var names []string
-	for _, c := range s.h.registry.allSpecs() {
+	for _, c := range s.Handler().Registry().Specs() {
 		if keep(c) {
-			names = append(names, c.name)
+			names = append(names, c.FullName)
 		}
 	}
-	s.w.BulkStrings(names)
+	w.BulkStrings(names)
 }
 
 // getKeys writes each key of a line with write, or an error if the line has none.
-func (s *Session) getKeys(line [][]byte, write func(*resp.Writer, []byte)) {
-	c, err := s.h.registry.lookup(line, nil)
+func getKeys(s *session.Session, w *resp.Writer, line [][]byte, write func(*resp.Writer, []byte)) {
+	c, err := s.Handler().Registry().Lookup(line, nil)
 	switch {
 	case c == nil:
-		s.w.Error(errNoSuchCommand)
+		w.Error(errNoSuchCommand)
 		return
-	case c.Keys == (Keys{}):
-		s.w.Error(errNoKeys)
+	case c.Keys == (session.Keys{}):
+		w.Error(errNoKeys)
 		return
 	case err != nil:
-		s.w.Error(errBadLine)
+		w.Error(errBadLine)
 		return
 	}
-	keys := c.keysOf(line)
-	s.w.Array(len(keys))
+	keys := c.KeysOf(line)
+	w.Array(len(keys))
 	for _, k := range keys {
-		write(&s.w, k)
+		write(w, k)
 	}
-}
-
-// keysOf returns the keys of a line. Requires: the arity of the line is right.
-func (c *spec) keysOf(line [][]byte) (keys [][]byte) {
-	for i, last := c.Keys.First, c.lastKey(line); i <= last; i += c.Keys.Step {
-		keys = append(keys, line[i])
-	}
-	return keys
-}
-
-// lastKey returns an upper bound on the index of the line's last key, within the line.
-func (c *spec) lastKey(line [][]byte) int {
-	last := c.Keys.Last
-	if last < 0 {
-		last += len(line)
-	}
-	return min(last, len(line)-1)
 }

@@ -1,5 +1,7 @@
 package commands
 
+import "limitsrv/commands/session"
+
 // table lists every command, in the order of help and the README. To add one, add a file
 // and a line here. The commands that take permits follow from the table of algorithms.
 var table = append(takeCommands(),
@@ -28,3 +30,17 @@ var table = append(takeCommands(),
 	// cluster
 	&cluster, &asking, &readOnly, &readWrite,
 )
+
+// Table returns every command, in the order of help and the README.
+func Table() []session.Command {
+	all := make([]session.Command, len(table))
+	for i, c := range table {
+		all[i] = *c
+	}
+	return all
+}
+
+// NewHandler makes a Handler of all commands. Requires: Exec, Engine and Clock are set.
+func NewHandler(c session.Config) *session.Handler { return session.NewHandler(c, newRegistry()) }
+
+func newRegistry() *session.Registry { return session.NewRegistry(table, advice) }

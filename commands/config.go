@@ -12,6 +12,8 @@ import (
 
 	"limitsrv/commands/glob"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
+	"limitsrv/commands/word"
 )
 
 // An alias is Redis' name of a setting that clients ask for: another name of one of our
@@ -40,10 +42,10 @@ var aliases = []alias{
 var logLevels = map[string]string{"DEBUG": "debug", "INFO": "notice", "WARN": "warning"}
 
 // of returns the setting under Redis' name; all are the options under their own names.
-func (a alias) of(all []Option) Option {
-	i := slices.IndexFunc(all, func(o Option) bool { return o.Name == a.option })
+func (a alias) of(all []session.Option) session.Option {
+	i := slices.IndexFunc(all, func(o session.Option) bool { return o.Name == a.option })
 	if i < 0 {
-		return Option{Name: a.name, Value: a.value}
+		return session.Option{Name: a.name, Value: a.value}
 	}
 	o := all[i]
 	o.Name = a.name
@@ -67,12 +69,11 @@ func (a alias) of(all []Option) Option {
 }
 
 // ownOptions returns the settings that this package keeps.
-func (h *Handler) ownOptions() []Option {
-	w := h.slow
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	number := func(name string, value, least, most int64, change func(*slowWatch, int64)) Option {
-		return Option{name, strconv.FormatInt(value, 10), func(text string) (func(), error) {
+func ownOptions(h *session.Handler) []session.Option {
+	log := h.SlowLog()
+	bounds := log.Bounds()
+	number := func(name string, value, least, most int64, change func(*session.SlowBounds, int64)) session.Option {
+		return session.Option{Name: name, Value: strconv.FormatInt(value, 10), Set: func(text string) (func(), error) {
 			n, err := strconv.ParseInt(text, 10, 64)
 			if err != nil {
 				return nil, errors.New("argument couldn't be parsed into an integer")
@@ -80,30 +81,30 @@ func (h *Handler) ownOptions() []Option {
 			if n < least || n > most {
 				return nil, fmt.Errorf("argument must be between %d and %d inclusive", least, most)
 			}
-			return func() { w.set(func(w *slowWatch) { change(w, n) }) }, nil
+			return func() { log.SetBounds(func(b *session.SlowBounds) { change(b, n) }) }, nil
 		}}
 	}
 	const longest = int64(time.Hour)
 	appendOnly := "no"
-	if h.hasStore() {
+	if hasStore(h) {
 		appendOnly = "yes"
 	}
-	return []Option{
+	return []session.Option{
 		{Name: "appendonly", Value: appendOnly},
-		number("slowlog-log-slower-than", w.slower, -1, longest/1000, func(w *slowWatch, n int64) { w.slower = n }),
-		number("slowlog-max-len", int64(w.most), 0, maxSlowLog, func(w *slowWatch, n int64) { w.most = int(n) }),
-		number("latency-monitor-threshold", w.monitor, 0, longest/1_000_000, func(w *slowWatch, n int64) { w.monitor = n }),
+		number("slowlog-log-slower-than", bounds.Slower, -1, longest/1000, func(b *session.SlowBounds, n int64) { b.Slower = n }),
+		number("slowlog-max-len", int64(bounds.Most), 0, session.MaxSlowLog, func(b *session.SlowBounds, n int64) { b.Most = int(n) }),
+		number("latency-monitor-threshold", bounds.Monitor, 0, longest/1_000_000, func(b *session.SlowBounds, n int64) { b.Monitor = n }),
 	}
 }
 
-var config = Command{
+var config = session.Command{
 	Name: "CONFIG", Summary: "Commands about settings.",
 	Complexity: "Depends on the subcommand", Since: "2.0.0", Group: "server",
-	Sub: []Command{
+	Sub: []session.Command{
 		configSub("GET", "parameter [parameter ...]", "Returns the settings that match a pattern.", runConfigGet),
-		configSub("RESETSTAT", "", "Resets the counters of INFO, except those of the limits.", func(s *Session, _ [][]byte) {
-			s.h.resetStats()
-			s.w.OK()
+		configSub("RESETSTAT", "", "Resets the counters of INFO, except those of the limits.", func(s *session.Session, w *resp.Writer, _ [][]byte) {
+			s.Handler().Stats().Reset()
+			w.OK()
 		}),
 		configRewrite,
 		secret(configSub("SET", "<parameter value ...>", "Changes settings while the server runs: all the given ones, or none.", runConfigSet)),
@@ -111,52 +112,52 @@ var config = Command{
 }
 
 // configRewrite is CONFIG REWRITE.
-var configRewrite = Command{
+var configRewrite = session.Command{
 	Name: "REWRITE", Summary: "Writes the settings changed since the start into the configuration file and keeps its comments.",
 	Complexity: "O(N), N being the settings", Since: "2.8.0", Group: "server",
-	Flags: Admin | NoScript | Loading | Stale | NoMulti, Run: runConfigRewrite,
+	Flags: session.Admin | session.NoScript | session.Loading | session.Stale | session.NoMulti, Run: runConfigRewrite,
 }
 
-func runConfigRewrite(s *Session, _ [][]byte) {
-	rewrite := s.h.config.Rewrite
+func runConfigRewrite(s *session.Session, w *resp.Writer, _ [][]byte) {
+	rewrite := s.Handler().Config().Rewrite
 	if rewrite == nil {
-		s.w.Error(resp.NewError("ERR", "The server is running without a config file"))
+		w.Error(resp.NewError("ERR", "The server is running without a config file"))
 		return
 	}
-	s.deferReply(func(done func(error)) error {
+	s.Defer(func(done func(error)) (func(), error) {
 		rewrite(done)
-		return nil
+		return nil, nil
 	}, (*resp.Writer).OK)
 }
 
 // configSub makes a subcommand of CONFIG.
-func configSub(name, args, summary string, run func(*Session, [][]byte)) Command {
-	return Command{
+func configSub(name, args, summary string, run session.Run) session.Command {
+	return session.Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the settings", Since: "2.0.0", Group: "server",
-		Flags: Admin | NoScript | Loading | Stale, Run: run,
+		Flags: session.Admin | session.NoScript | session.Loading | session.Stale, Run: run,
 	}
 }
 
 // secret returns c with the flag Secret.
-func secret(c Command) Command {
-	c.Flags |= Secret
+func secret(c session.Command) session.Command {
+	c.Flags |= session.Secret
 	return c
 }
 
 // settings returns all settings of CONFIG GET in order of their names.
-func (h *Handler) settings() []Option {
-	all := append(slices.Clone(h.options()), h.ownOptions()...)
+func settings(h *session.Handler) []session.Option {
+	all := append(slices.Clone(h.Options()), ownOptions(h)...)
 	for _, a := range aliases {
 		if _, ok := option(all, a.name); !ok {
 			all = append(all, a.of(all))
 		}
 	}
-	slices.SortFunc(all, func(a, b Option) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b session.Option) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
 
 // option returns the value of an option.
-func option(all []Option, name string) (string, bool) {
+func option(all []session.Option, name string) (string, bool) {
 	for _, o := range all {
 		if o.Name == name {
 			return o.Value, true
@@ -165,9 +166,9 @@ func option(all []Option, name string) (string, bool) {
 	return "", false
 }
 
-func runConfigGet(s *Session, args [][]byte) {
-	var found []Option
-	for _, o := range s.h.settings() {
+func runConfigGet(s *session.Session, w *resp.Writer, args [][]byte) {
+	var found []session.Option
+	for _, o := range settings(s.Handler()) {
 		for _, pattern := range args[2:] {
 			if glob.Match(pattern, []byte(o.Name), glob.AnyCase) {
 				found = append(found, o)
@@ -175,30 +176,30 @@ func runConfigGet(s *Session, args [][]byte) {
 			}
 		}
 	}
-	s.w.Map(len(found))
+	w.Map(len(found))
 	for _, o := range found {
-		s.w.Pair(o.Name, o.Value)
+		w.Pair(o.Name, o.Value)
 	}
 }
 
 // runConfigSet changes all the given settings, or none.
-func runConfigSet(s *Session, args [][]byte) {
+func runConfigSet(s *session.Session, w *resp.Writer, args [][]byte) {
 	args = args[2:]
 	if len(args)%2 != 0 {
-		s.w.Error(errSyntax)
+		w.Error(errSyntax)
 		return
 	}
 	var (
-		settings = s.h.settings()
+		settings = settings(s.Handler())
 		seen     = map[string]bool{}
 		changes  []func()
 		applied  []string
 	)
 	for ; len(args) > 0; args = args[2:] {
-		name := strings.ToLower(cString(args[0]))
-		i := slices.IndexFunc(settings, func(o Option) bool { return o.Name == name })
+		name := strings.ToLower(word.CString(args[0]))
+		i := slices.IndexFunc(settings, func(o session.Option) bool { return o.Name == name })
 		if i < 0 {
-			s.w.Error(resp.NewError("ERR", "Unknown option or number of arguments for CONFIG SET - '"+cString(args[0])+"'"))
+			w.Error(resp.NewError("ERR", "Unknown option or number of arguments for CONFIG SET - '"+word.CString(args[0])+"'"))
 			return
 		}
 		var (
@@ -214,7 +215,7 @@ func runConfigSet(s *Session, args [][]byte) {
 			change, err = settings[i].Set(string(args[1]))
 		}
 		if err != nil {
-			s.w.Error(resp.NewError("ERR", "CONFIG SET failed (possibly related to argument '"+name+"') - "+err.Error()))
+			w.Error(resp.NewError("ERR", "CONFIG SET failed (possibly related to argument '"+name+"') - "+err.Error()))
 			return
 		}
 		seen[name] = true
@@ -224,6 +225,6 @@ func runConfigSet(s *Session, args [][]byte) {
 	for _, change := range changes {
 		change()
 	}
-	s.h.config.Log.Info("settings changed", "options", strings.Join(applied, " "), "user", s.user(), "from", s.client.Addr)
-	s.w.OK()
+	s.Handler().Config().Log.Info("settings changed", "options", strings.Join(applied, " "), "user", s.User(), "from", s.Addr())
+	w.OK()
 }

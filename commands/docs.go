@@ -1,34 +1,37 @@
 package commands
 
-import "limitsrv/commands/resp"
+import (
+	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
+	"limitsrv/commands/usage"
+)
 
 // runDocs answers COMMAND DOCS. redis-cli exits if a field that it reads is missing or of
 // another type: names must be bulk strings, flags statuses.
-func runDocs(s *Session, args [][]byte) {
-	var asked []*spec
+func runDocs(s *session.Session, w *resp.Writer, args [][]byte) {
+	var asked []*session.Spec
 	if len(args) == 2 {
-		asked = s.h.registry.all
+		asked = s.Handler().Registry().All
 	}
 	for _, name := range args[2:] {
-		if c := s.h.registry.find(name, nil); c != nil {
+		if c := s.Handler().Registry().Find(name, nil); c != nil {
 			asked = append(asked, c)
 		}
 	}
-	s.w.Map(len(asked))
+	w.Map(len(asked))
 	for _, c := range asked {
-		s.w.BulkString(c.name)
-		s.explain(c)
+		w.BulkString(c.FullName)
+		explain(w, c)
 	}
 }
 
 // explain writes the map of one command.
-func (s *Session) explain(c *spec) {
-	w := &s.w
+func explain(w *resp.Writer, c *session.Spec) {
 	pairs := 4
-	if len(c.args) > 0 {
+	if len(c.Arguments) > 0 {
 		pairs++
 	}
-	if len(c.subs) > 0 {
+	if len(c.Subs) > 0 {
 		pairs++
 	}
 	w.Map(pairs)
@@ -36,21 +39,21 @@ func (s *Session) explain(c *spec) {
 	w.Pair("since", c.Since)
 	w.Pair("group", c.Group)
 	w.Pair("complexity", c.Complexity)
-	if len(c.args) > 0 {
+	if len(c.Arguments) > 0 {
 		w.BulkString("arguments")
-		writeArguments(w, c.args)
+		writeArguments(w, c.Arguments)
 	}
-	if len(c.subs) > 0 {
+	if len(c.Subs) > 0 {
 		w.BulkString("subcommands")
-		w.Map(len(c.subs))
-		for _, sub := range c.subs {
-			w.BulkString(sub.name)
-			s.explain(sub)
+		w.Map(len(c.Subs))
+		for _, sub := range c.Subs {
+			w.BulkString(sub.FullName)
+			explain(w, sub)
 		}
 	}
 }
 
-func writeArguments(w *resp.Writer, args []arg) {
+func writeArguments(w *resp.Writer, args []usage.Arg) {
 	w.Array(len(args))
 	for _, a := range args {
 		writeArgument(w, a)
@@ -58,41 +61,41 @@ func writeArguments(w *resp.Writer, args []arg) {
 }
 
 // writeArgument writes the map of one argument.
-func writeArgument(w *resp.Writer, a arg) {
-	kind := a.docType()
+func writeArgument(w *resp.Writer, a usage.Arg) {
+	kind := docType(a)
 	pairs := 2
-	for _, has := range []bool{a.token != "", kind == "key", a.optional || a.multiple, len(a.args) > 0} {
+	for _, has := range []bool{a.Token != "", kind == "key", a.Optional || a.Multiple, len(a.Args) > 0} {
 		if has {
 			pairs++
 		}
 	}
 	w.Map(pairs)
-	w.Pair("name", a.name)
+	w.Pair("name", a.Name)
 	w.Pair("type", kind)
-	if a.token != "" {
-		w.Pair("token", a.token)
+	if a.Token != "" {
+		w.Pair("token", a.Token)
 	}
 	if kind == "key" {
 		w.BulkString("key_spec_index")
 		w.Int(0)
 	}
-	if a.optional || a.multiple {
+	if a.Optional || a.Multiple {
 		w.BulkString("flags")
 		writeArgumentFlags(w, a)
 	}
-	if len(a.args) > 0 {
+	if len(a.Args) > 0 {
 		w.BulkString("arguments")
-		writeArguments(w, a.args)
+		writeArguments(w, a.Args)
 	}
 }
 
-func writeArgumentFlags(w *resp.Writer, a arg) {
+func writeArgumentFlags(w *resp.Writer, a usage.Arg) {
 	switch {
-	case a.optional && a.multiple:
+	case a.Optional && a.Multiple:
 		w.Array(2)
 		w.Simple("optional")
 		w.Simple("multiple")
-	case a.optional:
+	case a.Optional:
 		w.Array(1)
 		w.Simple("optional")
 	default:
@@ -110,16 +113,16 @@ var docTypes = map[string]string{
 }
 
 // docType returns the type in the words of COMMAND DOCS.
-func (a arg) docType() string {
-	switch a.kind {
-	case pureToken:
+func docType(a usage.Arg) string {
+	switch a.Kind {
+	case usage.PureToken:
 		return "pure-token"
-	case oneOf:
+	case usage.OneOf:
 		return "oneof"
-	case block:
+	case usage.Block:
 		return "block"
 	}
-	if t := docTypes[a.name]; t != "" {
+	if t := docTypes[a.Name]; t != "" {
 		return t
 	}
 	return "string"

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
+	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
 
@@ -16,17 +18,17 @@ const (
 		"A quantity of 0 takes none, one below 0 returns tokens."
 )
 
-var clThrottle = Command{
+var clThrottle = session.Command{
 	Name: "CL.THROTTLE", Args: cellArgs, Summary: cellSummary + " Compatible with redis-cell.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
-	Flags: Write | DenyOOM | Fast | OwnArity, Keys: oneKey,
+	Flags: session.Write | session.DenyOOM | session.Fast | session.OwnArity, Keys: oneKey,
 	Op: opCell("cl.throttle"), Reply: replyCell,
 }
 
-var rlThrottle = Command{
+var rlThrottle = session.Command{
 	Name: "RL.THROTTLE", Args: cellArgs, Summary: cellSummary + " Same as CL.THROTTLE.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
-	Flags: Write | DenyOOM | Fast | OwnArity, Keys: oneKey,
+	Flags: session.Write | session.DenyOOM | session.Fast | session.OwnArity, Keys: oneKey,
 	Op: opCell("rl.throttle"), Reply: replyCell,
 }
 
@@ -42,7 +44,7 @@ func opCell(name string) func(*engine.Batch, [][]byte) error {
 		for i, arg := range args[2:] {
 			var ok bool
 			if numbers[i], ok = signedInteger(arg); !ok {
-				return cellError("Couldn't parse as integer: " + unquoted(arg))
+				return cellError("Couldn't parse as integer: " + word.Unquoted(arg))
 			}
 		}
 		interval, err := cellInterval(args, numbers[0], numbers[1], numbers[2])
@@ -70,16 +72,16 @@ func cellInterval(args [][]byte, maxBurst, count, period int64) (int64, error) {
 	case count == 0 || period == 0:
 		return 0, errZeroRate
 	case count < 0:
-		return 0, cellError("count must be above 0, got " + excerpt(args[3]))
+		return 0, cellError("count must be above 0, got " + word.Excerpt(args[3]))
 	case period < 0:
-		return 0, cellError("period must be above 0, got " + excerpt(args[4]))
+		return 0, cellError("period must be above 0, got " + word.Excerpt(args[4]))
 	}
 	interval := emissionInterval(period, count)
 	switch {
 	case interval == 0:
 		return 0, errZeroRate
 	case interval > engine.MaxPeriod:
-		return 0, cellError("period / count must be at most 10 years, got " + excerpt(args[4]) + " / " + excerpt(args[3]))
+		return 0, cellError("period / count must be at most 10 years, got " + word.Excerpt(args[4]) + " / " + word.Excerpt(args[3]))
 	}
 	return interval, nil
 }
@@ -90,16 +92,7 @@ var errZeroRate = cellError("Zero rates are not supported")
 func cellError(text string) *resp.Error { return resp.NewError("Cell", "error: Store error: "+text) }
 
 func cellBound(name string, least, most int64, given []byte) error {
-	return cellError(fmt.Sprintf("%s must be from %d to %d, got %s", name, least, most, excerpt(given)))
-}
-
-// unquoted is excerpt without the quotes.
-func unquoted(arg []byte) string {
-	text := excerpt(arg)
-	if len(arg) <= maxExcerpt {
-		return text[1 : len(text)-1]
-	}
-	return text
+	return cellError(fmt.Sprintf("%s must be from %d to %d, got %s", name, least, most, word.Excerpt(given)))
 }
 
 func replyCell(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {

@@ -5,17 +5,19 @@ import (
 	"strconv"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
+	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
 
 // GCRA of the milestone releases of Redis 8.8.
 
-var gcra = Command{
+var gcra = session.Command{
 	Name: "GCRA", Args: "key max_burst tokens_per_period period [TOKENS count]",
 	Summary: "Takes count tokens from a bucket of max_burst + 1 that refills at tokens_per_period per period seconds. " +
 		"Returns [limited, max_burst + 1, remaining, retry_s or -1, reset_s]. Compatible with the milestone releases of Redis 8.8.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
-	Flags: Write | DenyOOM | Fast, Keys: oneKey,
+	Flags: session.Write | session.DenyOOM | session.Fast, Keys: oneKey,
 	Op: opGCRA, Reply: replyGCRA,
 }
 
@@ -72,7 +74,7 @@ func gcraTokens(args [][]byte) (int64, error) {
 	switch {
 	case len(args) == 0:
 		return 1, nil
-	case !isWord(args[0], "TOKENS"):
+	case !word.Is(args[0], "TOKENS"):
 		return 0, errSyntax
 	case len(args) == 1:
 		return 0, errNoTokens

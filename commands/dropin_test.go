@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 )
 
@@ -19,7 +20,7 @@ type step struct {
 func walk(t *testing.T, steps []step) {
 	t.Helper()
 	h := newTestHandler("")
-	s, clock := h.NewSession(Client{}), h.config.TestClock
+	s, clock := h.NewSession(session.Client{}), h.Config().TestClock
 	now := time.Duration(0)
 	for _, st := range steps {
 		if err := clock.Advance(st.at - now); err != nil {
@@ -36,7 +37,7 @@ func walk(t *testing.T, steps []step) {
 func rejected(t *testing.T, line, want string) {
 	t.Helper()
 	h := newTestHandler("")
-	if got, keys := five(ask(h.NewSession(Client{}), line)), h.config.Engine().Len(); got != want || keys != 0 {
+	if got, keys := five(ask(h.NewSession(session.Client{}), line)), h.Config().Engine().Len(); got != want || keys != 0 {
 		t.Errorf("%s\n got %s and %d keys\nwant %s", line, got, keys, want)
 	}
 }
@@ -52,7 +53,7 @@ func five(reply string) string {
 }
 
 func TestRepliesAreByteForByte(t *testing.T) {
-	s := newTestHandler("").NewSession(Client{})
+	s := newTestHandler("").NewSession(session.Client{})
 	for _, tt := range []struct{ line, want string }{
 		{"CL.THROTTLE user123 15 30 60", "*5\r\n:0\r\n:16\r\n:15\r\n:-1\r\n:2\r\n"},
 		{"THROTTLE test_key 10 100 60", "*5\r\n:1\r\n:10\r\n:9\r\n:5\r\n:0\r\n"},

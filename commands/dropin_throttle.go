@@ -6,17 +6,18 @@ import (
 	"strconv"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 )
 
 // THROTTLE of throttlecrab-server 0.4.40. Its max_burst is the full capacity.
 
-var throttle = Command{
+var throttle = session.Command{
 	Name: "THROTTLE", Args: "key max_burst count period [quantity]",
 	Summary: "Takes quantity tokens from a bucket of max_burst that refills at count per period seconds; a quantity of 0 takes none. " +
 		"Returns [allowed, max_burst, remaining, reset_s, retry_s]; retry_s is -1 for a quantity above max_burst. Compatible with throttlecrab.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
-	Flags: Write | DenyOOM | Fast, Keys: oneKey,
+	Flags: session.Write | session.DenyOOM | session.Fast, Keys: oneKey,
 	Op: opThrottle, Reply: replyThrottle,
 }
 

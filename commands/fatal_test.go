@@ -7,11 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 )
 
 // plantedExec panics at any batch.
 type plantedExec struct{}
+
+func (plantedExec) Commit() {}
 
 func (plantedExec) Exec(*engine.Batch, func(error)) { panic("planted") }
 
@@ -24,8 +27,8 @@ func TestPanicOfDecideEndsTheProcess(t *testing.T) {
 	if os.Getenv(decideChild) != "" {
 		defer func() { _ = recover(); os.Exit(77) }()
 		h := newTestHandler("")
-		h.config.Exec = plantedExec{}
-		_, _ = h.Decide(context.Background(), Call{Args: words("RL.PEEK a")})
+		h.Config().Exec = plantedExec{}
+		_, _ = h.Decide(context.Background(), session.Call{Args: words("RL.PEEK a")})
 		return
 	}
 	child := children.Command(os.Args[0], "-test.run=^TestPanicOfDecideEndsTheProcess$")

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"limitsrv/commands/backend"
+	"limitsrv/commands/session"
+	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
 
@@ -12,8 +15,8 @@ import (
 // pipelines that end where a line begins with "!". It expects no panic and exactly one
 // well-formed reply for each.
 func FuzzSession(f *testing.F) {
-	for _, c := range newRegistry(table).allSpecs() {
-		name := strings.ReplaceAll(c.name, "|", " ")
+	for _, c := range newRegistry().Specs() {
+		name := strings.ReplaceAll(c.FullName, "|", " ")
 		f.Add([]byte(name))
 		f.Add([]byte(name + " a b"))
 		f.Add([]byte(name + " k 10 1 1"))
@@ -32,16 +35,18 @@ func FuzzSession(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input []byte) {
 		checkSession(t, newTestHandler(""), input, func() {})
 		h, later := newTestHandler(""), &delayedExec{}
-		later.inner, h.config.Exec = h.config.Exec, later
+		later.inner, h.Config().Exec = h.Config().Exec, later
 		checkSession(t, h, input, later.complete)
 	})
 }
 
 // A delayedExec executes a batch when complete is called.
 type delayedExec struct {
-	inner   Exec
+	inner   backend.Exec
 	waiting func()
 }
+
+func (*delayedExec) Commit() {}
 
 func (e *delayedExec) Exec(b *engine.Batch, done func(error)) {
 	e.waiting = func() { e.inner.Exec(b, done) }
@@ -55,8 +60,8 @@ func (e *delayedExec) complete() {
 }
 
 // checkSession sends input's lines to a session. complete completes the batch in flight.
-func checkSession(t *testing.T, h *Handler, input []byte, complete func()) {
-	s := h.NewSession(Client{Close: func() {}, Wake: func() {}})
+func checkSession(t *testing.T, h *session.Handler, input []byte, complete func()) {
+	s := h.NewSession(session.Client{Close: func() {}, Wake: func() {}})
 	defer s.Close()
 	flush := func() {
 		if !s.Flush() {
@@ -97,8 +102,8 @@ func checkSession(t *testing.T, h *Handler, input []byte, complete func()) {
 	if len(replies) != want {
 		t.Fatalf("%d replies to %d commands: %q", len(replies), want, replies)
 	}
-	if s.Pending() != 0 || s.state.Load() != idle {
-		t.Fatalf("after Flush: %d pending, state %d", s.Pending(), s.state.Load())
+	if s.Pending() != 0 || !s.Flush() {
+		t.Fatalf("after Flush: %d pending, or a batch is in flight", s.Pending())
 	}
 }
 
@@ -106,9 +111,9 @@ func checkSession(t *testing.T, h *Handler, input []byte, complete func()) {
 // design.
 func silencing(args [][]byte) bool {
 	for _, name := range []string{"SHUTDOWN", "MONITOR", "SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE"} {
-		if isWord(args[0], name) {
+		if word.Is(args[0], name) {
 			return true
 		}
 	}
-	return len(args) > 1 && isWord(args[0], "CLIENT") && (isWord(args[1], "REPLY") || isWord(args[1], "PAUSE"))
+	return len(args) > 1 && word.Is(args[0], "CLIENT") && (word.Is(args[1], "REPLY") || word.Is(args[1], "PAUSE"))
 }

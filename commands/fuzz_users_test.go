@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"limitsrv/commands/auth/users"
+	"limitsrv/commands/session"
+	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
 
@@ -21,8 +23,8 @@ func FuzzLimitedUser(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, c := range newRegistry(all).allSpecs() {
-		name := strings.ReplaceAll(c.name, "|", " ")
+	for _, c := range session.NewRegistry(all, advice).Specs() {
+		name := strings.ReplaceAll(c.FullName, "|", " ")
 		for _, args := range []string{"", " " + hidden, " a " + hidden, " TOKEN a 1 1 1 TOKEN " + hidden + " 1 1 1", " " + hidden + " 1 1 1", " * 1 10", " a 1 10"} {
 			f.Add([]byte(name + args))
 			f.Add([]byte("MULTI\n" + name + args + "\nEXEC"))
@@ -30,14 +32,14 @@ func FuzzLimitedUser(f *testing.F) {
 	}
 	f.Add([]byte("SCAN 0\nKEYS *\nRANDOMKEY\nCLUSTER GETKEYSINSLOT 1 10\nSLOWLOG GET\nMONITOR\nMULTI\nKEYS *\nEXEC\nAUTH root x\nHELLO 3 AUTH root x"))
 	f.Fuzz(func(t *testing.T, input []byte) {
-		h := newTestHandlerWith(Config{Users: table, Cluster: testCluster})
-		root, u := loggedIn(t, h, "root", Client{}), loggedIn(t, h, "u", Client{Addr: "10.0.0.2:1", Wake: func() {}, Close: func() {}})
+		h := newTestHandlerWith(session.Config{Users: table, Cluster: testCluster})
+		root, u := loggedIn(t, h, "root", session.Client{}), loggedIn(t, h, "u", session.Client{Addr: "10.0.0.2:1", Wake: func() {}, Close: func() {}})
 		root.Do(words("RL.TOKEN " + hidden + " 10 1"))
 		root.Flush()
-		before := h.config.Engine().Fingerprint(h.now(), []byte(hidden))
+		before := h.Config().Engine().Fingerprint(h.Now(), []byte(hidden))
 		for line := range bytes.SplitSeq(input, []byte("\n")) {
 			args, err := splitLine(string(line))
-			if err != nil || len(args) == 0 || bytes.Contains(line, []byte("pw")) || len(args) > 1 && isWord(args[0], "CLIENT") && isWord(args[1], "PAUSE") {
+			if err != nil || len(args) == 0 || bytes.Contains(line, []byte("pw")) || len(args) > 1 && word.Is(args[0], "CLIENT") && word.Is(args[1], "PAUSE") {
 				continue
 			}
 			u.Do(args)
@@ -49,10 +51,10 @@ func FuzzLimitedUser(f *testing.F) {
 			}
 			u.Out = nil
 		}
-		if after := h.config.Engine().Fingerprint(h.now(), []byte(hidden)); after != before {
+		if after := h.Config().Engine().Fingerprint(h.Now(), []byte(hidden)); after != before {
 			t.Fatalf("the hidden key was changed")
 		}
-		h.config.Engine().Scan(h.now(), 0, 1000, func(key []byte, _ engine.Alg) {
+		h.Config().Engine().Scan(h.Now(), 0, 1000, func(key []byte, _ engine.Alg) {
 			if string(key) != hidden && !bytes.HasPrefix(key, []byte("a")) {
 				t.Fatalf("there is a key %q", key)
 			}

@@ -12,7 +12,10 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"limitsrv/commands/backend"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
+	"limitsrv/status"
 )
 
 // testStart is the start time of a script's test clock: Sunday, 9 September 2001 at
@@ -20,46 +23,51 @@ import (
 const testStart engine.Instant = 1e18
 
 // newTestHandler returns a server in memory with a test clock and a fixed seed.
-func newTestHandler(password string) *Handler { return newTestHandlerWith(Config{Password: password}) }
+func newTestHandler(password string) *session.Handler {
+	return newTestHandlerWith(session.Config{Password: password})
+}
 
 // newTestHandlerWith does the same with the Password, Cluster, Store, Shutdown and
 // Options of c.
-func newTestHandlerWith(c Config) *Handler {
-	clock := NewTestClock(testStart)
+func newTestHandlerWith(c session.Config) *session.Handler {
+	clock := backend.NewTestClock(testStart)
 	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, MaxMemory: 64 << 20})
 	c.Engine = func() *engine.Engine { return eng }
-	c.Exec, c.Clock, c.TestClock = &Local{Engine: eng, Clock: clock}, clock, clock
+	c.Exec, c.Clock, c.TestClock = &backend.Local{Engine: eng, Clock: clock}, clock, clock
 	c.Version = "0.0.0-test"
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Shutdown == nil {
-		c.Shutdown = func(Parting) {}
+		c.Shutdown = func(backend.Parting) {}
 	}
 	if c.Options == nil {
-		c.Options = func() []Option {
-			return []Option{
+		c.Options = func() []session.Option {
+			return []session.Option{
 				{Name: "listen", Value: "127.0.0.1:6379"}, {Name: "max-clients", Value: "10000"},
 				{Name: "max-memory", Value: "67108864"}, {Name: "on-full", Value: "refuse"},
 			}
 		}
 	}
-	if c.spawn == nil {
-		c.spawn = func(f func()) { f() }
+	if c.Spawn == nil {
+		c.Spawn = func(f func()) { f() }
 	}
-	if c.after == nil {
-		c.after = func(_ time.Duration, f func()) { f() }
+	if c.After == nil {
+		c.After = func(_ time.Duration, f func()) {
+			time.Sleep(time.Millisecond) // a line of logins calls itself until its address has a token
+			f()
+		}
 	}
 	return NewHandler(c)
 }
 
 // testCluster is an emulated cluster with the same id in each run.
-var testCluster = Emulated{id: strings.Repeat("0123456789", 4)}
+var testCluster = backend.Emulated{ID: strings.Repeat("0123456789", 4)}
 
 // A script is a server and its connections by name.
 type script struct {
-	h        *Handler
-	sessions map[string]*Session
+	h        *session.Handler
+	sessions map[string]*session.Session
 	store    *fakeStore   // nil unless started with one
 	cluster  *fakeCluster // nil unless started with one
 	file     string       // contents of the users file
@@ -96,7 +104,7 @@ func TestScripts(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			s := &script{h: newTestHandler(""), sessions: map[string]*Session{}}
+			s := &script{h: newTestHandler(""), sessions: map[string]*session.Session{}}
 			datadriven.RunTest(t, file, s.do)
 		})
 	}
@@ -108,7 +116,7 @@ func (s *script) do(t *testing.T, d *datadriven.TestData) string {
 	case "advance":
 		by, err := time.ParseDuration(d.CmdArgs[0].Key)
 		if err == nil {
-			err = s.h.config.TestClock.Advance(by)
+			err = s.h.Config().TestClock.Advance(by)
 		}
 		if err != nil {
 			d.Fatalf(t, "%v", err)
@@ -117,12 +125,12 @@ func (s *script) do(t *testing.T, d *datadriven.TestData) string {
 	case "server":
 		var password string
 		d.ScanArgs(t, "password", &password)
-		*s = script{h: newTestHandler(password), sessions: map[string]*Session{}}
+		*s = script{h: newTestHandler(password), sessions: map[string]*session.Session{}}
 		return "ok\n"
 	case "users":
 		return s.users(t, d)
 	case "cluster":
-		*s = script{h: newTestHandlerWith(Config{Cluster: testCluster}), sessions: map[string]*Session{}}
+		*s = script{h: newTestHandlerWith(session.Config{Cluster: testCluster}), sessions: map[string]*session.Session{}}
 		return "ok\n"
 	case "replicated":
 		s.replicated(t, d)
@@ -143,7 +151,7 @@ func (s *script) do(t *testing.T, d *datadriven.TestData) string {
 		return fmt.Sprintf("%+v\n", s.cluster.waits[len(s.cluster.waits)-1])
 	case "store":
 		s.store = &fakeStore{}
-		s.h, s.sessions = newTestHandlerWith(Config{Store: s.store, Shutdown: s.store.shutDown}), map[string]*Session{}
+		s.h, s.sessions = newTestHandlerWith(session.Config{Store: s.store, Shutdown: s.store.shutDown}), map[string]*session.Session{}
 		return "ok\n"
 	case "saved":
 		return s.saved(d)
@@ -173,7 +181,7 @@ func (s *script) users(t *testing.T, d *datadriven.TestData) string {
 	}
 	var password string
 	d.MaybeScanArgs(t, "password", &password)
-	*s = script{sessions: map[string]*Session{}, file: text}
+	*s = script{sessions: map[string]*session.Session{}, file: text}
 	var err error
 	if s.h, err = newTestHandlerOf(password, func() string { return s.file }); err != nil {
 		return err.Error() + "\n"
@@ -185,10 +193,10 @@ func (s *script) users(t *testing.T, d *datadriven.TestData) string {
 func (s *script) replicated(t *testing.T, d *datadriven.TestData) {
 	var role string
 	d.ScanArgs(t, "role", &role)
-	c := newFakeCluster(Role(role))
+	c := newFakeCluster(status.Role(role))
 	c.enabled = d.HasArg("enabled")
 	d.MaybeScanArgs(t, "moved", &c.moved)
-	*s = script{h: newTestHandlerWith(Config{Cluster: c}), sessions: map[string]*Session{}, cluster: c}
+	*s = script{h: newTestHandlerWith(session.Config{Cluster: c}), sessions: map[string]*session.Session{}, cluster: c}
 }
 
 // saved completes the pending snapshot.
@@ -210,7 +218,7 @@ func (s *script) send(t *testing.T, d *datadriven.TestData, lines []string, atOn
 	}
 	c := s.sessions[name]
 	if c == nil {
-		c = s.h.NewSession(Client{
+		c = s.h.NewSession(session.Client{
 			Addr: fmt.Sprintf("127.0.0.1:%d", 5000+len(s.sessions)), LocalAddr: "127.0.0.1:6379",
 			Since: time.Now(), Close: func() {}, Wake: func() {},
 		})

@@ -5,19 +5,21 @@ import (
 	"strings"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
+	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
 
 // limitArgs is the number of arguments for each limit of RL.ALL.
 const limitArgs = 5
 
-var rlAll = Command{
+var rlAll = session.Command{
 	Name: "RL.ALL", Args: "alg key p1 p2 n [alg key p1 p2 n ...]",
 	Summary: "Takes tokens from all of up to 64 limits, or from none, atomically: alg is " + anyOf(groupAlgs()) + ", and " +
 		"p1 p2 n are the arguments of its command. Returns [allowed, index of the binding limit, [five integers], ...]. The binding " +
 		"limit is the denying one with the longest wait, or, if all allow, the one with the least remaining.",
 	Complexity: "O(limits), and that of each", Since: "0.1.0", Group: limiterGroup,
-	Flags: Write | DenyOOM, Keys: Keys{First: 2, Last: -1, Step: limitArgs},
+	Flags: session.Write | session.DenyOOM, Keys: session.Keys{First: 2, Last: -1, Step: limitArgs},
 	Op: opAll, Reply: replyAll,
 }
 
@@ -48,7 +50,7 @@ func parseGrouped(limit [][]byte) (engine.Op, error) {
 	alg, ok := engine.AlgByName(limit[0])
 	if !ok || alg.HasLeases() {
 		e := badArgument("alg", anyOf(groupAlgs()), limit[0])
-		e.Text += didYouMean(limit[0], groupAlgs()...)
+		e.Text += word.DidYouMean(limit[0], groupAlgs()...)
 		return engine.Op{}, e
 	}
 	op := engine.Op{Kind: engine.Take, Params: engine.Params{Alg: alg}, Key: limit[1]}

@@ -10,41 +10,44 @@ import (
 	"strings"
 	"time"
 
+	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
+	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
 
-var info = Command{
+var info = session.Command{
 	Name: "INFO", Args: "[section ...]", Summary: "Describes the server, in sections.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Loading | Stale,
-	Run: func(s *Session, args [][]byte) { s.w.Verbatim(s.h.info(args[1:])) },
+	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: session.Loading | session.Stale,
+	Run: func(s *session.Session, w *resp.Writer, args [][]byte) { w.Verbatim(infoText(s.Handler(), args[1:])) },
 }
 
 // A section of INFO writes its lines. An extra one is left out unless it is named.
 type section struct {
 	name  string
 	extra bool
-	write func(*Handler, *lines)
+	write func(*session.Handler, *lines)
 }
 
 var sections = []section{
-	{"Server", false, (*Handler).infoServer},
-	{"Clients", false, (*Handler).infoClients},
-	{"Memory", false, (*Handler).infoMemory},
-	{"Persistence", false, (*Handler).infoPersistence},
-	{"Stats", false, (*Handler).infoStats},
-	{"Replication", false, (*Handler).infoReplication},
-	{"Raft", false, (*Handler).infoRaft},
+	{"Server", false, infoServer},
+	{"Clients", false, infoClients},
+	{"Memory", false, infoMemory},
+	{"Persistence", false, infoPersistence},
+	{"Stats", false, infoStats},
+	{"Replication", false, infoReplication},
+	{"Raft", false, infoRaft},
 	{"CPU", false, infoCPU},
-	{"Commandstats", true, (*Handler).infoCommands},
-	{"Latencystats", true, (*Handler).infoLatency},
-	{"Errorstats", false, (*Handler).infoErrors},
-	{"Cluster", false, (*Handler).infoCluster},
-	{"Limits", false, (*Handler).infoLimits},
-	{"Keyspace", false, (*Handler).infoKeyspace},
+	{"Commandstats", true, infoCommands},
+	{"Latencystats", true, infoLatency},
+	{"Errorstats", false, infoErrors},
+	{"Cluster", false, infoCluster},
+	{"Limits", false, infoLimits},
+	{"Keyspace", false, infoKeyspace},
 }
 
-// info returns the text of the named sections; with no name, of the default ones.
-func (h *Handler) info(asked [][]byte) string {
+// infoText returns the text of the named sections; with no name, of the default ones.
+func infoText(h *session.Handler, asked [][]byte) string {
 	var text lines
 	for _, sec := range sections {
 		if !wanted(sec, asked) {
@@ -65,9 +68,9 @@ func wanted(sec section, asked [][]byte) bool {
 	}
 	for _, a := range asked {
 		switch {
-		case strings.EqualFold(string(a), sec.name), isWord(a, "ALL"), isWord(a, "EVERYTHING"):
+		case strings.EqualFold(string(a), sec.name), word.Is(a, "ALL"), word.Is(a, "EVERYTHING"):
 			return true
-		case isWord(a, "DEFAULT") && !sec.extra:
+		case word.Is(a, "DEFAULT") && !sec.extra:
 			return true
 		}
 	}
@@ -79,51 +82,48 @@ type lines struct{ strings.Builder }
 
 func (l *lines) add(name string, value any) { fmt.Fprintf(l, "%s:%v\r\n", name, value) }
 
-func (h *Handler) infoServer(l *lines) {
-	up := int64(time.Since(h.start).Seconds())
+func infoServer(h *session.Handler, l *lines) {
+	up := int64(time.Since(h.Started()).Seconds())
 	l.add("redis_version", redisVersion)
-	l.add("limitsrv_version", h.config.Version)
-	l.add("redis_mode", h.mode())
+	l.add("limitsrv_version", h.Version())
+	l.add("redis_mode", modeOf(h))
 	l.add("os", runtime.GOOS+" "+runtime.GOARCH)
 	l.add("arch_bits", strconv.IntSize)
 	l.add("go_version", runtime.Version())
 	l.add("process_id", os.Getpid())
-	l.add("run_id", h.runID)
-	l.add("tcp_port", h.port())
-	l.add("server_time_usec", int64(h.now())/1000)
+	l.add("run_id", h.RunID())
+	l.add("tcp_port", port(h))
+	l.add("server_time_usec", int64(h.Now())/1000)
 	l.add("uptime_in_seconds", up)
 	l.add("uptime_in_days", up/(24*3600))
 }
 
 // port returns the port of the option listen, or 0.
-func (h *Handler) port() string {
-	listen := h.listen()
+func port(h *session.Handler) string {
+	listen := h.Option("listen")
 	if i := strings.LastIndexByte(listen, ':'); i >= 0 {
 		return listen[i+1:]
 	}
 	return "0"
 }
 
-func (h *Handler) infoClients(l *lines) {
-	h.mu.Lock()
-	connected := len(h.sessions)
-	h.mu.Unlock()
-	l.add("connected_clients", connected)
-	l.add("maxclients", h.setting("maxclients"))
+func infoClients(h *session.Handler, l *lines) {
+	l.add("connected_clients", h.Connected())
+	l.add("maxclients", setting(h, "maxclients"))
 	l.add("blocked_clients", 0)
 	l.add("tracking_clients", 0)
-	l.add("pubsub_clients", h.hub.sizes().clients)
+	l.add("pubsub_clients", h.Hub().Sizes().Clients)
 }
 
-func (h *Handler) infoMemory(l *lines) {
+func infoMemory(h *session.Handler, l *lines) {
 	m := readMemory()
 	l.add("used_memory", m.used)
 	l.add("used_memory_human", human(m.used))
 	l.add("used_memory_rss", m.resident)
 	l.add("used_memory_rss_human", human(m.resident))
 	l.add("used_memory_dataset", h.Engine().Stats().MemoryBytes)
-	l.add("maxmemory", h.setting("maxmemory"))
-	l.add("maxmemory_policy", h.setting("maxmemory-policy"))
+	l.add("maxmemory", setting(h, "maxmemory"))
+	l.add("maxmemory_policy", setting(h, "maxmemory-policy"))
 	l.add("mem_fragmentation_ratio", fmt.Sprintf("%.2f", float64(m.resident)/float64(max(m.used, 1))))
 	l.add("mem_allocator", "go")
 }
@@ -143,23 +143,30 @@ func human(bytes int64) string {
 	return fmt.Sprintf("%.2f%s", size, unit)
 }
 
-func (h *Handler) infoStats(l *lines) {
-	listened := h.hub.sizes()
-	total, limits := h.stats.total(), h.Engine().Stats()
+func infoStats(h *session.Handler, l *lines) {
+	listened := h.Hub().Sizes()
+	total, limits := h.Stats().Total(), h.Engine().Stats()
 	var errors int64
-	for _, n := range h.stats.codes.Get() {
+	for _, n := range h.Stats().Errors() {
 		errors += n
 	}
-	l.add("total_connections_received", h.stats.connections.Load())
-	l.add("total_commands_processed", total.calls)
-	l.add("instantaneous_ops_per_sec", h.stats.rate.sample(time.Now(), total.calls))
-	h.infoNetwork(l)
+	l.add("total_connections_received", h.Stats().Connections())
+	l.add("total_commands_processed", total.Calls)
+	network := h.Stats().Network()
+	rates := h.Stats().Rates(total.Calls, network)
+	l.add("instantaneous_ops_per_sec", rates.Commands)
+	l.add("total_net_input_bytes", network.InputBytes)
+	l.add("total_net_output_bytes", network.OutputBytes)
+	l.add("instantaneous_input_kbps", kilobytes(rates.InputBytes))
+	l.add("instantaneous_output_kbps", kilobytes(rates.OutputBytes))
+	l.add("rejected_connections", network.Rejected)
+	l.add("rejected_http_connections", network.RejectedHTTP)
 	l.add("expired_keys", limits.Forgotten)
 	l.add("evicted_keys", limits.Evicted)
-	l.add("keyspace_hits", total.hits)
-	l.add("keyspace_misses", total.misses)
-	l.add("pubsub_channels", listened.channels)
-	l.add("pubsub_patterns", listened.patterns)
+	l.add("keyspace_hits", total.Hits)
+	l.add("keyspace_misses", total.Misses)
+	l.add("pubsub_channels", listened.Channels)
+	l.add("pubsub_patterns", listened.Patterns)
 	l.add("total_error_replies", errors)
 	denied := h.Denied()
 	l.add("acl_access_denied_auth", denied.Logins)
@@ -168,45 +175,55 @@ func (h *Handler) infoStats(l *lines) {
 	l.add("acl_access_denied_channel", 0)
 }
 
-func infoCPU(_ *Handler, l *lines) {
+// kilobytes writes bytes in the form of Redis' kilobytes per second.
+func kilobytes(bytes int64) string { return fmt.Sprintf("%.2f", float64(bytes)/1024) }
+
+func infoCPU(_ *session.Handler, l *lines) {
 	sys, user := cpuSeconds()
 	l.add("used_cpu_sys", fmt.Sprintf("%.6f", sys))
 	l.add("used_cpu_user", fmt.Sprintf("%.6f", user))
 }
 
-func (h *Handler) infoCommands(l *lines) {
-	for _, c := range h.registry.allSpecs() {
-		if t := h.stats.command(c.id); t.calls+t.rejected > 0 {
-			l.add("cmdstat_"+c.name, t)
+func infoCommands(h *session.Handler, l *lines) {
+	for _, c := range h.Registry().Specs() {
+		if t := h.Stats().Command(c.ID); t.Calls+t.Rejected > 0 {
+			l.add("cmdstat_"+c.FullName, commandStat(t))
 		}
 	}
 }
 
-func (h *Handler) infoLatency(l *lines) {
-	for _, c := range h.registry.allSpecs() {
-		d := h.stats.latency(c.id)
+// commandStat returns the value of a line of Commandstats.
+func commandStat(t session.Totals) string {
+	micros := float64(t.Nanos) / 1000
+	return fmt.Sprintf("calls=%d,usec=%.0f,usec_per_call=%.2f,rejected_calls=%d,failed_calls=%d",
+		t.Calls, micros, micros/float64(max(t.Calls, 1)), t.Rejected, t.Failed)
+}
+
+func infoLatency(h *session.Handler, l *lines) {
+	for _, c := range h.Registry().Specs() {
+		d := h.Stats().Latency(c.ID)
 		if d.Total() == 0 {
 			continue
 		}
 		micros := func(perMille int64) float64 { return float64(d.Percentile(perMille)) / 1000 }
-		l.add("latency_percentiles_usec_"+c.name, fmt.Sprintf("p50=%.3f,p99=%.3f,p99.9=%.3f", micros(500), micros(990), micros(999)))
+		l.add("latency_percentiles_usec_"+c.FullName, fmt.Sprintf("p50=%.3f,p99=%.3f,p99.9=%.3f", micros(500), micros(990), micros(999)))
 	}
 }
 
-func (h *Handler) infoErrors(l *lines) {
-	counts := h.stats.codes.Get()
+func infoErrors(h *session.Handler, l *lines) {
+	counts := h.Stats().Errors()
 	for _, code := range slices.Sorted(maps.Keys(counts)) {
 		l.add("errorstat_"+code, fmt.Sprintf("count=%d", counts[code]))
 	}
 }
 
-func (h *Handler) infoCluster(l *lines) {
-	l.add("cluster_enabled", oneIf(h.config.Cluster.Enabled()))
+func infoCluster(h *session.Handler, l *lines) {
+	l.add("cluster_enabled", oneIf(h.Config().Cluster.Enabled()))
 }
 
 // infoLimits writes our own section: decisions by algorithm. Expired and evicted keys are
 // in Stats under Redis' names.
-func (h *Handler) infoLimits(l *lines) {
+func infoLimits(h *session.Handler, l *lines) {
 	s := h.Engine().Stats()
 	l.add("limits_keys", s.Keys)
 	l.add("limits_memory_bytes", s.MemoryBytes)
@@ -219,14 +236,14 @@ func (h *Handler) infoLimits(l *lines) {
 	l.add("refused_for_memory", s.Refused)
 }
 
-func (h *Handler) infoKeyspace(l *lines) {
+func infoKeyspace(h *session.Handler, l *lines) {
 	if n := h.Engine().Len(); n > 0 {
 		l.add("db0", fmt.Sprintf("keys=%d,expires=%d,avg_ttl=0", n, n))
 	}
 }
 
 // setting returns a value of CONFIG GET; empty if there is no such setting.
-func (h *Handler) setting(name string) string {
-	value, _ := option(h.settings(), name)
+func setting(h *session.Handler, name string) string {
+	value, _ := option(settings(h), name)
 	return value
 }

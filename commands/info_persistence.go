@@ -4,20 +4,23 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"limitsrv/commands/session"
+	"limitsrv/status"
 )
 
 // infoPersistence writes the store's status under Redis' names: the RDB file is the
 // snapshot, the AOF is the log, which is truncated instead of rewritten. Our own lines
 // follow.
-func (h *Handler) infoPersistence(l *lines) {
-	st := h.config.Store.Standing()
-	l.add("loading", oneIf(h.loading()))
+func infoPersistence(h *session.Handler, l *lines) {
+	st := h.StoreStatus()
+	l.add("loading", oneIf(h.IsLoading()))
 	l.add("async_loading", 0)
 	l.add("current_save_keys_processed", st.Saving.Keys)
 	l.add("current_save_keys_total", st.Saving.AllKeys)
 	l.add("rdb_changes_since_last_save", st.Saved.Changes)
 	l.add("rdb_bgsave_in_progress", oneIf(!st.Saving.Since.IsZero()))
-	l.add("rdb_last_save_time", h.lastSave(st))
+	l.add("rdb_last_save_time", lastSaved(h, st))
 	l.add("rdb_last_bgsave_status", okUnless(st.Saved.Err))
 	l.add("rdb_last_bgsave_time_sec", wholeSeconds(st.Saved.Took))
 	l.add("rdb_current_bgsave_time_sec", secondsSince(st.Saving.Since))
@@ -43,7 +46,7 @@ func (h *Handler) infoPersistence(l *lines) {
 	l.add("aof_buffer_length", 0)
 	l.add("aof_pending_bio_fsync", oneIf(st.Log.Syncing))
 	l.add("aof_delayed_fsync", st.Log.Delayed)
-	if h.loading() {
+	if h.IsLoading() {
 		infoLoading(l, st)
 	}
 	infoStore(l, st)
@@ -51,7 +54,7 @@ func (h *Handler) infoPersistence(l *lines) {
 
 // infoLoading writes the progress of loading, in bytes as Redis does: the loaded share of
 // the snapshot's bytes is taken as the loaded share of its keys.
-func infoLoading(l *lines, st Standing) {
+func infoLoading(l *lines, st status.Store) {
 	all := st.Saved.Bytes + st.Loading.AllLogBytes
 	done := st.Loading.LogBytes
 	if st.Loading.AllKeys > 0 {
@@ -70,7 +73,7 @@ func infoLoading(l *lines, st Standing) {
 }
 
 // infoStore writes our own lines.
-func infoStore(l *lines, st Standing) {
+func infoStore(l *lines, st status.Store) {
 	l.add("persist_mode", st.Fsync)
 	l.add("persist_snapshot_age_seconds", secondsSince(st.Saved.At))
 	l.add("persist_snapshot_bytes", st.Saved.Bytes)

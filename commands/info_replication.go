@@ -7,23 +7,26 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"limitsrv/commands/session"
+	"limitsrv/status"
 )
 
 // noReplID is the value of Redis' second replication id if it is unset.
 var noReplID = strings.Repeat("0", 40)
 
 // onlineReplicas returns the nodes that Redis would call connected.
-func onlineReplicas(nodes []Node) []Node {
-	return slices.DeleteFunc(replicasOf(nodes), func(n Node) bool { return !n.Online })
+func onlineReplicas(nodes []status.Node) []status.Node {
+	return slices.DeleteFunc(replicasOf(nodes), func(n status.Node) bool { return !n.Online })
 }
 
 // infoReplication writes the cluster's status under Redis' names; offsets and the backlog
 // are in entries of the log.
-func (h *Handler) infoReplication(l *lines) {
+func infoReplication(h *session.Handler, l *lines) {
 	var (
-		r     = h.config.Cluster.Replication()
-		nodes = h.config.Cluster.Nodes("")
-		role  = h.role()
+		r     = h.Replication()
+		nodes = h.Config().Cluster.Nodes("")
+		role  = roleOf(h)
 		have  = onlineReplicas(nodes)
 	)
 	l.add("role", role)
@@ -38,7 +41,7 @@ func (h *Handler) infoReplication(l *lines) {
 	l.add("master_failover_state", "no-failover")
 	id, kept := r.ClusterID, uint64(0)
 	if id == "" {
-		id = h.runID
+		id = h.RunID()
 	}
 	if r.LastIndex > 0 {
 		kept = r.LastIndex - r.FirstIndex + 1
@@ -54,7 +57,7 @@ func (h *Handler) infoReplication(l *lines) {
 }
 
 // infoMaster writes the lines that only a replica has.
-func infoMaster(l *lines, r Replication, nodes []Node) {
+func infoMaster(l *lines, r status.Replication, nodes []status.Node) {
 	leader, _ := leaderOf(nodes)
 	l.add("master_host", leader.Host)
 	l.add("master_port", leader.Port)
@@ -93,17 +96,17 @@ func inMillis(d time.Duration) int64 {
 }
 
 // infoRaft writes our own section: the state of the cluster, and the other nodes.
-func (h *Handler) infoRaft(l *lines) {
-	r := h.config.Cluster.Replication()
+func infoRaft(h *session.Handler, l *lines) {
+	r := h.Replication()
 	l.add("raft_enabled", oneIf(r.Role != ""))
 	if r.Role == "" {
 		return
 	}
-	nodes := h.config.Cluster.Nodes("")
+	nodes := h.Config().Cluster.Nodes("")
 	leader, known := leaderOf(nodes)
 	at := ""
 	if known {
-		at = leader.address()
+		at = address(leader)
 	}
 	voters := 0
 	for _, n := range nodes {
@@ -132,11 +135,11 @@ func (h *Handler) infoRaft(l *lines) {
 	infoRaftTotals(l, r)
 	for i, n := range nodes[1:] {
 		l.add("raft_peer"+strconv.Itoa(i), fmt.Sprintf("id=%s,address=%s,raft=%s,voter=%d,online=%d,index=%d,lag=%d,last_contact_ms=%d,version=%s",
-			n.ID, n.address(), n.Raft, oneIf(n.Voter), oneIf(n.Online), n.Index, r.Behind(n), inMillis(n.LastContact), n.Version))
+			n.ID, address(n), n.Raft, oneIf(n.Voter), oneIf(n.Online), n.Index, r.Behind(n), inMillis(n.LastContact), n.Version))
 	}
 }
 
-func infoRaftTotals(l *lines, r Replication) {
+func infoRaftTotals(l *lines, r status.Replication) {
 	t, c, s := r.Totals, r.Clock, r.Snapshot
 	l.add("raft_entries", t.Entries)
 	l.add("raft_entry_bytes", t.EntryBytes)
@@ -160,4 +163,4 @@ func infoRaftTotals(l *lines, r Replication) {
 }
 
 // address returns the node's address for clients.
-func (n Node) address() string { return net.JoinHostPort(n.Host, strconv.Itoa(n.Port)) }
+func address(n status.Node) string { return net.JoinHostPort(n.Host, strconv.Itoa(n.Port)) }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"limitsrv/commands/backend"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 )
 
@@ -21,11 +23,11 @@ func fields(text string) map[string]string {
 
 func TestInfoFields(t *testing.T) {
 	h := newTestHandler("")
-	s := h.NewSession(Client{})
-	h.NewSession(Client{}).Close()
+	s := h.NewSession(session.Client{})
+	h.NewSession(session.Client{}).Close()
 	ask(s, "RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.SLIDE b 5 1m", "RL.LOG a 1 1m", "DEL", "NOPE", "EXISTS a nope",
 		"MULTI", "RL.PEEK a", "EXEC", "RL.TOKEN a 1 1 SHADOW")
-	got := fields(h.info([][]byte{[]byte("everything")}))
+	got := fields(infoText(h, [][]byte{[]byte("everything")}))
 	for name, want := range map[string]string{
 		"redis_version": redisVersion, "limitsrv_version": "0.0.0-test", "redis_mode": "standalone", "tcp_port": "6379",
 		"uptime_in_seconds": "0", "loading": "0", "role": "master", "connected_slaves": "0", "blocked_clients": "0", "cluster_enabled": "0",
@@ -60,7 +62,7 @@ func TestInfoFields(t *testing.T) {
 		}
 	}
 	ask(s, "CONFIG RESETSTAT")
-	if got := fields(h.info(nil)); got["total_error_replies"] != "0" || got["total_commands_processed"] != "1" || got["allowed_token"] != "1" {
+	if got := fields(infoText(h, nil)); got["total_error_replies"] != "0" || got["total_commands_processed"] != "1" || got["allowed_token"] != "1" {
 		t.Errorf("after CONFIG RESETSTAT: %v", got)
 	}
 }
@@ -76,7 +78,7 @@ func TestInfoSections(t *testing.T) {
 		{"nope", ""},
 	} {
 		var got []string
-		for _, line := range strings.Split(h.info(words(tt.asked)), "\r\n") {
+		for _, line := range strings.Split(infoText(h, words(tt.asked)), "\r\n") {
 			if name, ok := strings.CutPrefix(line, "# "); ok {
 				got = append(got, name)
 			}
@@ -87,42 +89,24 @@ func TestInfoSections(t *testing.T) {
 	}
 }
 
-func TestOpsRate(t *testing.T) {
-	var r throughput
-	start := time.Now()
-	for _, tt := range []struct {
-		name  string
-		after time.Duration
-		total int64
-		want  int64
-	}{
-		{"is 0 at first", 0, 100, 0},
-		{"counts since the last sample", time.Second, 1100, 1000},
-		{"keeps it for a moment", time.Second + 50*time.Millisecond, 1200, 1000},
-		{"counts over the time passed", 3 * time.Second, 2100, 500},
-	} {
-		if got := r.sample(start.Add(tt.after), tt.total); got != tt.want {
-			t.Errorf("%s: sample(+%v, %d) = %d, want %d", tt.name, tt.after, tt.total, got, tt.want)
-		}
-	}
-}
-
 // TestTiming times a batch of 2 ms: each command has its share.
 func TestTiming(t *testing.T) {
-	h := NewHandler(Config{Exec: slowExec(2 * time.Millisecond), Clock: NewTestClock(testStart), Version: "0"})
-	s := h.NewSession(Client{})
+	h := NewHandler(session.Config{Exec: slowExec(2 * time.Millisecond), Clock: backend.NewTestClock(testStart), Version: "0"})
+	s := h.NewSession(session.Client{})
 	for range 10 {
 		ask(s, "DEL a", "DEL b")
 	}
-	total := h.stats.command(h.registry.find([]byte("del"), nil).id)
-	perCall := time.Duration(total.nanos) / 20
-	if total.calls != 20 || perCall < time.Millisecond || perCall > 50*time.Millisecond {
-		t.Errorf("%d calls, %v each, want 20 of 1ms or somewhat more", total.calls, perCall)
+	total := h.Stats().Command(h.Registry().Find([]byte("del"), nil).ID)
+	perCall := time.Duration(total.Nanos) / 20
+	if total.Calls != 20 || perCall < time.Millisecond || perCall > 50*time.Millisecond {
+		t.Errorf("%d calls, %v each, want 20 of 1ms or somewhat more", total.Calls, perCall)
 	}
 }
 
 // A slowExec takes that long and allows every op.
 type slowExec time.Duration
+
+func (slowExec) Commit() {}
 
 func (e slowExec) Exec(b *engine.Batch, done func(error)) {
 	time.Sleep(time.Duration(e))
@@ -140,15 +124,15 @@ func TestHuman(t *testing.T) {
 // Installing a snapshot replaces the engine: reads use the new one.
 func TestReadsUseCurrentEngine(t *testing.T) {
 	h := newTestHandler("")
-	s := h.NewSession(Client{})
+	s := h.NewSession(session.Client{})
 	ask(s, "RL.TOKEN before 10 1")
 	restored := newTestHandler("")
-	ask(restored.NewSession(Client{}), "RL.TOKEN a 10 1", "RL.TOKEN b 10 1")
-	h.config.Engine = restored.config.Engine
+	ask(restored.NewSession(session.Client{}), "RL.TOKEN a 10 1", "RL.TOKEN b 10 1")
+	h.Config().Engine = restored.Config().Engine
 	if got, want := ask(s, "DBSIZE", "KEYS a", "KEYS before"), ":2|*1|$1|a|*0|"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got := fields(h.info(nil)); got["limits_keys"] != "2" || got["allowed_token"] != "2" {
+	if got := fields(infoText(h, nil)); got["limits_keys"] != "2" || got["allowed_token"] != "2" {
 		t.Errorf("limits_keys:%s allowed_token:%s, want 2 and 2", got["limits_keys"], got["allowed_token"])
 	}
 }

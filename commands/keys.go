@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
+	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
 
@@ -43,37 +45,37 @@ func replyFound(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 }
 
 var (
-	manyKeys = Keys{First: 1, Last: -1, Step: 1}
-	oneKey   = Keys{First: 1, Last: 1, Step: 1}
+	manyKeys = session.Keys{First: 1, Last: -1, Step: 1}
+	oneKey   = session.Keys{First: 1, Last: 1, Step: 1}
 )
 
-var del = Command{
+var del = session.Command{
 	Name: "DEL", Args: "key [key ...]", Summary: "Deletes keys and returns the number that existed.",
-	Complexity: "O(1) for each key", Since: "1.0.0", Group: "generic", Flags: Write | Forgets, Keys: manyKeys,
+	Complexity: "O(1) for each key", Since: "1.0.0", Group: "generic", Flags: session.Write | session.Forgets, Keys: manyKeys,
 	Op: eachKey(engine.Forget), Reply: replyCount,
 }
 
-var unlink = Command{
+var unlink = session.Command{
 	Name: "UNLINK", Args: "key [key ...]", Summary: "Deletes keys, as DEL does.",
-	Complexity: "O(1) for each key", Since: "4.0.0", Group: "generic", Flags: Write | Fast | Forgets, Keys: manyKeys,
+	Complexity: "O(1) for each key", Since: "4.0.0", Group: "generic", Flags: session.Write | session.Fast | session.Forgets, Keys: manyKeys,
 	Op: eachKey(engine.Forget), Reply: replyCount,
 }
 
-var exists = Command{
+var exists = session.Command{
 	Name: "EXISTS", Args: "key [key ...]", Summary: "Returns the number of keys that exist.",
-	Complexity: "O(1) for each key", Since: "1.0.0", Group: "generic", Flags: ReadOnly | Fast, Keys: manyKeys,
+	Complexity: "O(1) for each key", Since: "1.0.0", Group: "generic", Flags: session.ReadOnly | session.Fast, Keys: manyKeys,
 	Op: eachKey(engine.Peek), Reply: replyFound,
 }
 
-var touch = Command{
+var touch = session.Command{
 	Name: "TOUCH", Args: "key [key ...]", Summary: "Returns the number of keys that exist; changes nothing.",
-	Complexity: "O(1) for each key", Since: "3.2.1", Group: "generic", Flags: ReadOnly | Fast, Keys: manyKeys,
+	Complexity: "O(1) for each key", Since: "3.2.1", Group: "generic", Flags: session.ReadOnly | session.Fast, Keys: manyKeys,
 	Op: eachKey(engine.Peek), Reply: replyFound,
 }
 
-var typeOf = Command{
+var typeOf = session.Command{
 	Name: "TYPE", Args: "key", Summary: "Returns the algorithm of a key in lower case, or none.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: ReadOnly | Fast, Keys: oneKey,
+	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: session.ReadOnly | session.Fast, Keys: oneKey,
 	Op: eachKey(engine.Peek),
 	Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 		if ds[0].Status != engine.OK {
@@ -87,9 +89,9 @@ var typeOf = Command{
 // typeName returns the name of an algorithm in TYPE and SCAN.
 func typeName(a engine.Alg) string { return strings.ToLower(a.String()) }
 
-var ttl = Command{
+var ttl = session.Command{
 	Name: "TTL", Args: "key", Summary: "Returns the seconds, rounded up, until a key is fully reset and deleted; -2 if there is no such key.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: ReadOnly | Fast, Keys: oneKey,
+	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: session.ReadOnly | session.Fast, Keys: oneKey,
 	Op: eachKey(engine.Peek),
 	Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 		millis := untilReset(ds[0])
@@ -100,9 +102,9 @@ var ttl = Command{
 	},
 }
 
-var pttl = Command{
+var pttl = session.Command{
 	Name: "PTTL", Args: "key", Summary: "Returns the milliseconds, rounded up, until a key is fully reset and deleted; -2 if there is no such key.",
-	Complexity: "O(1)", Since: "2.6.0", Group: "generic", Flags: ReadOnly | Fast, Keys: oneKey,
+	Complexity: "O(1)", Since: "2.6.0", Group: "generic", Flags: session.ReadOnly | session.Fast, Keys: oneKey,
 	Op:    eachKey(engine.Peek),
 	Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) { w.Int(untilReset(ds[0])) },
 }
@@ -115,20 +117,20 @@ func untilReset(d engine.Decision) int64 {
 	return d.Reset.CeilMillis()
 }
 
-var flushAll = Command{
+var flushAll = session.Command{
 	Name: "FLUSHALL", Args: "[ASYNC|SYNC]", Summary: "Deletes every key.",
-	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: Write | Forgets | AllKeys,
+	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: session.Write | session.Forgets | session.AllKeys,
 	Op: parseFlush, Reply: replyOK,
 }
 
-var flushDB = Command{
+var flushDB = session.Command{
 	Name: "FLUSHDB", Args: "[ASYNC|SYNC]", Summary: "Deletes every key, as FLUSHALL does.",
-	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: Write | Forgets | AllKeys,
+	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: session.Write | session.Forgets | session.AllKeys,
 	Op: parseFlush, Reply: replyOK,
 }
 
 func parseFlush(b *engine.Batch, args [][]byte) error {
-	if len(args) == 2 && !isWord(args[1], "ASYNC") && !isWord(args[1], "SYNC") {
+	if len(args) == 2 && !word.Is(args[1], "ASYNC") && !word.Is(args[1], "SYNC") {
 		return errSyntax
 	}
 	b.Ops = append(b.Ops, engine.Op{Kind: engine.Flush})

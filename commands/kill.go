@@ -2,38 +2,41 @@ package commands
 
 import (
 	"strconv"
+	"time"
 
 	"limitsrv/commands/auth"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
+	"limitsrv/commands/word"
 )
 
 // A filter selects connections for CLIENT KILL.
 type filter struct {
 	id          int64 // 0: any
 	addr, laddr string
-	ofType      func(*Session) bool // nil: any
-	user        string              // empty: any
+	ofType      func(session.Info) bool // nil: any
+	user        string                  // empty: any
 	skipMe      bool
 }
 
-func runKill(s *Session, args [][]byte) {
+func runKill(s *session.Session, w *resp.Writer, args [][]byte) {
 	if len(args) == 3 { // the old form, which closes one connection, including the caller's
-		if s.h.kill(s, filter{addr: string(args[2])}) == 0 {
-			s.w.Error(errNoClient)
+		if kill(s, filter{addr: string(args[2])}) == 0 {
+			w.Error(errNoClient)
 			return
 		}
-		s.w.OK()
+		w.OK()
 		return
 	}
 	f, err := parseFilter(args[2:])
-	if err == nil && f.user != "" && s.h.logins.Find(f.user) == nil && f.user != auth.DefaultUser {
-		err = resp.NewError("ERR", "No such user '"+cString([]byte(f.user))+"'")
+	if err == nil && f.user != "" && s.Handler().Logins().Find(f.user) == nil && f.user != auth.DefaultUser {
+		err = resp.NewError("ERR", "No such user '"+word.CString([]byte(f.user))+"'")
 	}
 	if err != nil {
-		s.w.Error(err)
+		w.Error(err)
 		return
 	}
-	s.w.Int(s.h.kill(s, f))
+	w.Int(kill(s, f))
 }
 
 func parseFilter(args [][]byte) (filter, error) {
@@ -44,25 +47,25 @@ func parseFilter(args [][]byte) (filter, error) {
 	for ; len(args) > 0; args = args[2:] {
 		value := string(args[1])
 		switch {
-		case isWord(args[0], "ID"):
+		case word.Is(args[0], "ID"):
 			id, err := strconv.ParseInt(value, 10, 64)
 			if err != nil || id <= 0 {
 				return f, errClientID
 			}
 			f.id = id
-		case isWord(args[0], "ADDR"):
+		case word.Is(args[0], "ADDR"):
 			f.addr = value
-		case isWord(args[0], "LADDR"):
+		case word.Is(args[0], "LADDR"):
 			f.laddr = value
-		case isWord(args[0], "TYPE"):
+		case word.Is(args[0], "TYPE"):
 			var err error
 			if f.ofType, err = ofType(args[1]); err != nil {
 				return f, err
 			}
-		case isWord(args[0], "USER"):
+		case word.Is(args[0], "USER"):
 			f.user = value
-		case isWord(args[0], "SKIPME") && (isWord(args[1], "YES") || isWord(args[1], "NO")):
-			f.skipMe = isWord(args[1], "YES")
+		case word.Is(args[0], "SKIPME") && (word.Is(args[1], "YES") || word.Is(args[1], "NO")):
+			f.skipMe = word.Is(args[1], "YES")
 		default:
 			return f, errSyntax
 		}
@@ -72,18 +75,24 @@ func parseFilter(args [][]byte) (filter, error) {
 
 // kill closes the connections that f selects and returns their number. The connection of
 // by, the caller, is closed after the reply.
-func (h *Handler) kill(by *Session, f filter) (killed int64) {
-	for _, s := range h.all() {
-		if f.ofType != nil && !f.ofType(s) || f.id != 0 && s.id != f.id || f.addr != "" && s.client.Addr != f.addr ||
-			f.laddr != "" && s.client.LocalAddr != f.laddr || f.skipMe && s == by || f.user != "" && s.user() != f.user {
+func kill(by *session.Session, f filter) (killed int64) {
+	now := time.Now()
+	for _, s := range by.Handler().Sessions() {
+		if s == by && f.skipMe || !f.selects(s.Info(now)) {
 			continue
 		}
 		killed++
 		if s == by {
-			s.closing = true
+			s.CloseAfterReply()
 			continue
 		}
-		s.client.Close()
+		s.Disconnect()
 	}
 	return killed
+}
+
+// selects reports whether a connection passes all filters except skipMe.
+func (f *filter) selects(c session.Info) bool {
+	return (f.ofType == nil || f.ofType(c)) && (f.id == 0 || c.ID == f.id) && (f.addr == "" || c.Addr == f.addr) &&
+		(f.laddr == "" || c.LocalAddr == f.laddr) && (f.user == "" || c.User == f.user)
 }

@@ -2,23 +2,24 @@ package commands
 
 import (
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 )
 
-var rlAcquire = Command{
+var rlAcquire = session.Command{
 	Name: "RL.ACQUIRE", Args: "key limit ttl id [SHADOW]",
 	Summary: "Acquires one of limit leases for the holder id, or renews the holder's lease: limits " +
 		"concurrency. A lease that is not released expires after ttl. If denied, wait_ms is the time until the next lease expires. limit is at most 1000000.",
 	Complexity: "O(holders)", Since: "0.1.0", Group: limiterGroup,
-	Flags: Write | DenyOOM | Fast, Keys: oneKey,
+	Flags: session.Write | session.DenyOOM | session.Fast, Keys: oneKey,
 	Op: opAcquire, Reply: replyDecision,
 }
 
-var rlRelease = Command{
+var rlRelease = session.Command{
 	Name: "RL.RELEASE", Args: "key id",
 	Summary:    "Releases the lease of the holder id. Returns 1, or 0 if it holds none.",
 	Complexity: "O(holders)", Since: "0.1.0", Group: limiterGroup,
-	Flags: Write | Fast, Keys: oneKey,
+	Flags: session.Write | session.Fast, Keys: oneKey,
 	Op: opRelease, Reply: replyRelease,
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
+	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
 
@@ -15,13 +17,13 @@ const limiterGroup = "limiter"
 
 // takeCommands returns the commands that take permits: one for each algorithm with
 // permits that are numbers.
-func takeCommands() (all []*Command) {
+func takeCommands() (all []*session.Command) {
 	for alg := range engine.Algs() {
 		if u := alg.Usage(); !alg.HasLeases() {
-			all = append(all, &Command{
+			all = append(all, &session.Command{
 				Name: "RL." + alg.String(), Args: fmt.Sprintf("key %s %v [n] [PARTIAL] [SHADOW]", u.Limit, u.Period),
 				Summary: u.Summary, Complexity: u.Complexity, Since: u.Since, Group: limiterGroup,
-				Flags: Write | DenyOOM | Fast, Keys: oneKey,
+				Flags: session.Write | session.DenyOOM | session.Fast, Keys: oneKey,
 				Op: take(alg), Reply: replyDecision,
 			})
 		}
@@ -29,38 +31,38 @@ func takeCommands() (all []*Command) {
 	return all
 }
 
-var rlPeek = Command{
+var rlPeek = session.Command{
 	Name: "RL.PEEK", Args: "key",
 	Summary: "Returns the state of a key under the parameters of its last use, and changes nothing: " +
 		"[algorithm, limit, remaining, wait_ms for one token, reset_ms], or nil for a key that does not exist or is fully reset.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
-	Flags: ReadOnly | Fast, Keys: oneKey,
+	Flags: session.ReadOnly | session.Fast, Keys: oneKey,
 	Op: opPeek, Reply: replyPeek,
 }
 
-var rlRefund = Command{
+var rlRefund = session.Command{
 	Name: "RL.REFUND", Args: "key n",
 	Summary: "Returns n tokens, up to the limit: for work that was not done. " +
 		"nil if there is no such key, because it is full already.",
 	Complexity: "O(1), for RL.LOG O(entries returned)", Since: "0.1.0", Group: limiterGroup,
-	Flags: Write | Fast, Keys: oneKey,
+	Flags: session.Write | session.Fast, Keys: oneKey,
 	Op: adjustOp(engine.Refund), Reply: replyDecision,
 }
 
-var rlCharge = Command{
+var rlCharge = session.Command{
 	Name: "RL.CHARGE", Args: "key n",
 	Summary: "Takes n tokens unconditionally, even into debt: for the actual cost of work after it is done. remaining " +
 		"is then 0 and wait_ms is the time until the debt is repaid. A charge that would exceed a debt of one limit is denied as a whole. nil if there is no such key.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
-	Flags: Write | DenyOOM | Fast, Keys: oneKey,
+	Flags: session.Write | session.DenyOOM | session.Fast, Keys: oneKey,
 	Op: adjustOp(engine.Charge), Reply: replyDecision,
 }
 
-var rlReset = Command{
+var rlReset = session.Command{
 	Name: "RL.RESET", Args: "key [key ...]",
 	Summary:    "Resets keys and returns the number that existed. Same as DEL.",
 	Complexity: "O(keys)", Since: "0.1.0", Group: limiterGroup,
-	Flags: Write | Forgets, Keys: manyKeys,
+	Flags: session.Write | session.Forgets, Keys: manyKeys,
 	Op: eachKey(engine.Forget), Reply: replyCount,
 }
 
@@ -119,9 +121,9 @@ func parseOptions(args [][]byte, allowed engine.Mode) (mode engine.Mode, err err
 	for _, arg := range args {
 		var option engine.Mode
 		switch {
-		case isWord(arg, "PARTIAL"):
+		case word.Is(arg, "PARTIAL"):
 			option = engine.Partial
-		case isWord(arg, "SHADOW"):
+		case word.Is(arg, "SHADOW"):
 			option = engine.Shadow
 		}
 		if option&allowed&^mode == 0 {
@@ -134,16 +136,16 @@ func parseOptions(args [][]byte, allowed engine.Mode) (mode engine.Mode, err err
 
 // badOption is the error for an option that is not allowed; it lists those that are.
 func badOption(allowed engine.Mode, given []byte) error {
-	text, words := "syntax error, after id only SHADOW is allowed, once", []string{"SHADOW"}
+	text, options := "syntax error, after id only SHADOW is allowed, once", []string{"SHADOW"}
 	if allowed&engine.Partial != 0 {
 		text = "syntax error, after the parameters only n, then PARTIAL and SHADOW, each once in any order, are allowed"
-		words = append(words, "PARTIAL")
+		options = append(options, "PARTIAL")
 	}
-	text += ", got " + excerpt(given)
-	if slices.ContainsFunc(words, func(w string) bool { return isWord(given, w) }) { // a repeated option
+	text += ", got " + word.Excerpt(given)
+	if slices.ContainsFunc(options, func(w string) bool { return word.Is(given, w) }) { // a repeated option
 		return resp.NewError("ERR", text)
 	}
-	return resp.NewError("ERR", text+didYouMean(given, words...))
+	return resp.NewError("ERR", text+word.DidYouMean(given, options...))
 }
 
 func opPeek(b *engine.Batch, args [][]byte) error {
@@ -168,8 +170,6 @@ func adjustOp(kind engine.Kind) func(*engine.Batch, [][]byte) error {
 		return nil
 	}
 }
-
-var errDown = resp.NewError("CLUSTERDOWN", "the cluster has no leader with a quorum")
 
 var errNoMemory = resp.NewError("OOM", "command not allowed when used memory > 'max-memory' and it needs more")
 

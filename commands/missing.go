@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"limitsrv/commands/resp"
+	"limitsrv/commands/word"
 )
 
 // missing are the commands of Redis that are not supported, in upper case, with advice.
@@ -30,10 +30,10 @@ var missing = []struct{ advice, names string }{
 		XPENDING XRANGE XREAD XREADGROUP XREVRANGE XSETID XTRIM`},
 }
 
-// advice is the suffix of the error for an unknown command: the replacement of a command
-// of Redis, or the command with the nearest name.
-func (r *registry) advice(name []byte) string {
-	upper := strings.ToUpper(cString(name))
+// advice is the suffix of the error for an unknown command that is one of Redis': its
+// replacement; empty: it is none of them.
+func advice(name []byte) string {
+	upper := strings.ToUpper(word.CString(name))
 	for _, m := range missing {
 		for each := range strings.FieldsSeq(m.names) {
 			if each == upper {
@@ -41,43 +41,5 @@ func (r *registry) advice(name []byte) string {
 			}
 		}
 	}
-	names := make([]string, 0, len(r.all))
-	for _, c := range r.all {
-		names = append(names, c.Name)
-	}
-	return didYouMean(name, names...)
-}
-
-// unknownCommand is Redis' text, with at most 128 bytes of the arguments, and advice.
-func (r *registry) unknownCommand(args [][]byte) *resp.Error {
-	var shown strings.Builder
-	for _, a := range args[1:] {
-		if shown.Len() >= 128 {
-			break
-		}
-		fmt.Fprintf(&shown, "'%.*s' ", 128-shown.Len(), cString(a))
-	}
-	return resp.NewError("ERR", fmt.Sprintf("unknown command '%.128s', with args beginning with: %s", cString(args[0]), shown.String())+r.advice(args[0]))
-}
-
-// wrongArity is Redis' text for a wrong number of words, and the command's usage.
-func (s *spec) wrongArity() *resp.Error {
-	container, _, _ := strings.Cut(s.name, "|")
-	usage := s.Usage()
-	switch {
-	case s.isSub:
-		usage = strings.ToUpper(container) + " " + usage
-	case s.subs != nil:
-		usage += " <subcommand> [<arg> ...]"
-	}
-	return resp.NewError("ERR", "wrong number of arguments for '"+s.name+"' command; usage: "+usage)
-}
-
-// unknownSub is Redis' text for an unknown subcommand, and the nearest one.
-func (s *spec) unknownSub(name []byte) *resp.Error {
-	names := make([]string, 0, len(s.subs))
-	for _, sub := range s.subs {
-		names = append(names, sub.Name)
-	}
-	return resp.NewError("ERR", fmt.Sprintf("unknown subcommand '%.128s'. Try %s HELP.", cString(name), s.Name)+didYouMean(name, names...))
+	return ""
 }

@@ -3,15 +3,18 @@ package commands
 import (
 	"strings"
 	"testing"
+
+	"limitsrv/commands/session"
+	"limitsrv/status"
 )
 
 // newMovedSession returns a session of a follower of a leader with an IPv6 address.
-func newMovedSession(f *fakeExec) (*Session, *fakeCluster) {
-	c := newFakeCluster(RoleFollower)
+func newMovedSession(f *fakeExec) (*session.Session, *fakeCluster) {
+	c := newFakeCluster(status.Follower)
 	c.enabled, c.moved = true, "[fd00::1]:7002"
-	h := newTestHandlerWith(Config{Cluster: c})
-	h.config.Exec = f
-	return h.NewSession(Client{Addr: "127.0.0.1:9", LocalAddr: "127.0.0.1:6379", Close: func() {}, Wake: func() {}}), c
+	h := newTestHandlerWith(session.Config{Cluster: c})
+	h.Config().Exec = f
+	return h.NewSession(session.Client{Addr: "127.0.0.1:9", LocalAddr: "127.0.0.1:6379", Close: func() {}, Wake: func() {}}), c
 }
 
 func TestMoved(t *testing.T) {
@@ -94,9 +97,9 @@ func TestReadOnlyExecStays(t *testing.T) {
 // READONLY affects later batches of its own session only.
 func TestStaleBatches(t *testing.T) {
 	f := &fakeExec{}
-	h := newTestHandlerWith(Config{Cluster: newFakeCluster(RoleFollower)})
-	h.config.Exec = f
-	s, other := h.NewSession(Client{}), h.NewSession(Client{})
+	h := newTestHandlerWith(session.Config{Cluster: newFakeCluster(status.Follower)})
+	h.Config().Exec = f
+	s, other := h.NewSession(session.Client{}), h.NewSession(session.Client{})
 	ask(s, "EXISTS k", "READONLY", "EXISTS k", "DEL a", "WATCH w", "READWRITE", "EXISTS k")
 	ask(other, "EXISTS other")
 	if got, want := strings.Join(f.batches, ","), "k,k a?,w?,k,other"; got != want {

@@ -3,26 +3,27 @@ package commands
 import (
 	"strconv"
 	"testing"
+
+	"limitsrv/commands/session"
 )
 
 // INFO shows the counts of the transport, and CONFIG RESETSTAT resets them.
 func TestInfoNetwork(t *testing.T) {
-	h := newTestHandler("")
-	carried := Network{Rejected: 3, RejectedHTTP: 2, InputBytes: 1000, OutputBytes: 5000}
-	h.config.Network = func() Network { return carried }
-	s := h.NewSession(Client{})
+	carried := session.Network{Rejected: 3, RejectedHTTP: 2, InputBytes: 1000, OutputBytes: 5000}
+	h := newTestHandlerWith(session.Config{Network: func() session.Network { return carried }})
+	s := h.NewSession(session.Client{})
 	defer s.Close()
 	for _, step := range []struct {
 		name string
 		do   func()
-		want Network
+		want session.Network
 	}{
 		{"since the start", func() {}, carried},
-		{"after CONFIG RESETSTAT", func() { ask(s, "CONFIG RESETSTAT") }, Network{}},
-		{"since then", func() { carried.InputBytes += 20; carried.Rejected++ }, Network{Rejected: 1, InputBytes: 20}},
+		{"after CONFIG RESETSTAT", func() { ask(s, "CONFIG RESETSTAT") }, session.Network{}},
+		{"since then", func() { carried.InputBytes += 20; carried.Rejected++ }, session.Network{Rejected: 1, InputBytes: 20}},
 	} {
 		step.do()
-		got := fields(h.info(words("stats")))
+		got := fields(infoText(h, words("stats")))
 		for name, want := range map[string]int64{
 			"rejected_connections": step.want.Rejected, "rejected_http_connections": step.want.RejectedHTTP,
 			"total_net_input_bytes": step.want.InputBytes, "total_net_output_bytes": step.want.OutputBytes,

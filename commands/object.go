@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
+	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
 
@@ -13,10 +15,10 @@ var (
 	errFreq = resp.NewError("ERR", "An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.")
 )
 
-var object = Command{
+var object = session.Command{
 	Name: "OBJECT", Summary: "Commands about the contents of a key.",
 	Complexity: "Depends on the subcommand", Since: "2.2.3", Group: "generic",
-	Sub: []Command{
+	Sub: []session.Command{
 		objectSub("ENCODING", "Returns the algorithm of a key in lower case, as TYPE does.", func(w *resp.Writer, alg engine.Alg) { w.BulkString(typeName(alg)) }),
 		objectSub("FREQ", "Rejected: frequency is not tracked.", func(w *resp.Writer, _ engine.Alg) { w.Error(errFreq) }),
 		objectSub("IDLETIME", "Rejected: idle time is not tracked.", func(w *resp.Writer, _ engine.Alg) { w.Error(errIdle) }),
@@ -25,10 +27,10 @@ var object = Command{
 }
 
 // objectSub makes a subcommand of OBJECT; all answer nil for a missing key.
-func objectSub(name, summary string, found func(*resp.Writer, engine.Alg)) Command {
-	return Command{
+func objectSub(name, summary string, found func(*resp.Writer, engine.Alg)) session.Command {
+	return session.Command{
 		Name: name, Args: "key", Summary: summary, Complexity: "O(1)", Since: "2.2.3", Group: "generic",
-		Flags: ReadOnly, Keys: Keys{First: 2, Last: 2, Step: 1},
+		Flags: session.ReadOnly, Keys: session.Keys{First: 2, Last: 2, Step: 1},
 		Op: func(b *engine.Batch, args [][]byte) error { return peekEach(b, args[1:]) },
 		Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 			if ds[0].Status != engine.OK {
@@ -42,16 +44,16 @@ func objectSub(name, summary string, found func(*resp.Writer, engine.Alg)) Comma
 
 var peekEach = eachKey(engine.Peek)
 
-var memory = Command{
+var memory = session.Command{
 	Name: "MEMORY", Summary: "Commands about memory.",
 	Complexity: "Depends on the subcommand", Since: "4.0.0", Group: "server",
-	Sub: []Command{
+	Sub: []session.Command{
 		{
 			Name: "DOCTOR", Summary: "Describes the use of memory in words.",
 			Complexity: "O(1)", Since: "4.0.0", Group: "server",
-			Run: func(s *Session, _ [][]byte) {
-				k := s.h.Engine().Stats()
-				s.w.Verbatim(fmt.Sprintf("%d keys take %d bytes; the process has obtained %d bytes from the system.\n", k.Keys, k.MemoryBytes, readMemory().resident))
+			Run: func(s *session.Session, w *resp.Writer, _ [][]byte) {
+				k := s.Handler().Engine().Stats()
+				w.Verbatim(fmt.Sprintf("%d keys take %d bytes; the process has obtained %d bytes from the system.\n", k.Keys, k.MemoryBytes, readMemory().resident))
 			},
 		},
 		{
@@ -61,40 +63,40 @@ var memory = Command{
 		},
 		{
 			Name: "USAGE", Args: "key [SAMPLES count]", Summary: "Returns the memory of a key in bytes; nil if there is no such key.",
-			Complexity: "O(1)", Since: "4.0.0", Group: "server", Flags: ReadOnly, Keys: Keys{First: 2, Last: 2, Step: 1},
+			Complexity: "O(1)", Since: "4.0.0", Group: "server", Flags: session.ReadOnly, Keys: session.Keys{First: 2, Last: 2, Step: 1},
 			Run: runMemoryUsage,
 		},
 	},
 }
 
-func runMemoryUsage(s *Session, args [][]byte) {
-	if len(args) > 3 && (len(args) != 5 || !isWord(args[3], "SAMPLES")) {
-		s.w.Error(errSyntax)
+func runMemoryUsage(s *session.Session, w *resp.Writer, args [][]byte) {
+	if len(args) > 3 && (len(args) != 5 || !word.Is(args[3], "SAMPLES")) {
+		w.Error(errSyntax)
 		return
 	}
 	if len(args) == 5 {
 		if n, err := strconv.ParseInt(string(args[4]), 10, 64); err != nil {
-			s.w.Error(errNotInt)
+			w.Error(errNotInt)
 			return
 		} else if n < 0 {
-			s.w.Error(errSyntax)
+			w.Error(errSyntax)
 			return
 		}
 	}
 	if err := parseKey(args[2]); err != nil {
-		s.w.Error(err)
+		w.Error(err)
 		return
 	}
-	size := s.h.Engine().KeyBytes(s.h.now(), args[2])
+	size := s.Handler().Engine().KeyBytes(s.Handler().Now(), args[2])
 	if size == 0 {
-		s.w.Null()
+		w.Null()
 		return
 	}
-	s.w.Int(size)
+	w.Int(size)
 }
 
-func runMemoryStats(s *Session, _ [][]byte) {
-	k, m := s.h.Engine().Stats(), readMemory()
+func runMemoryStats(s *session.Session, w *resp.Writer, _ [][]byte) {
+	k, m := s.Handler().Engine().Stats(), readMemory()
 	perKey := int64(0)
 	if k.Keys > 0 {
 		perKey = k.MemoryBytes / k.Keys
@@ -109,9 +111,9 @@ func runMemoryStats(s *Session, _ [][]byte) {
 		{"keys.bytes-per-key", perKey},
 		{"dataset.bytes", k.MemoryBytes},
 	}
-	s.w.Map(len(fields))
+	w.Map(len(fields))
 	for _, f := range fields {
-		s.w.BulkString(f.name)
-		s.w.Int(f.value)
+		w.BulkString(f.name)
+		w.Int(f.value)
 	}
 }

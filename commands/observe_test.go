@@ -3,36 +3,38 @@ package commands
 import (
 	"testing"
 	"time"
+
+	"limitsrv/commands/session"
 )
 
 func TestWaitsAreOfOps(t *testing.T) {
 	h := newTestHandler("")
-	s := h.NewSession(Client{Wake: func() {}})
-	before := h.Waits()
+	s := h.NewSession(session.Client{Wake: func() {}})
+	before := h.Stats().Waits()
 	ask(s, "RL.TOKEN a 5 1", "PING", "RL.TOKEN b 5 1", "RL.ALL TOKEN a 5 1 1 TOKEN b 5 1 1", "RL.TOKEN a", "DEL a b c")
-	all := h.Waits().Since(before)
+	all := h.Stats().Waits().Since(before)
 	if n := all.Total(); n != 7 {
 		t.Errorf("%d ops waited, want 7", n)
 	}
 	ask(s, "MULTI", "RL.TOKEN a 5 1", "RL.TOKEN b 5 1", "EXEC")
-	if all = h.Waits().Since(before); all.Total() != 9 {
+	if all = h.Stats().Waits().Since(before); all.Total() != 9 {
 		t.Errorf("with a transaction %d ops waited, want 9", all.Total())
 	}
 	if all.Within(time.Hour) != 9 || all.Within(0) != 0 || all.Percentile(1000) <= 0 || all.Sum() <= 0 {
 		t.Errorf("within an hour %d of them, at once %d, at most %v, in all %v", all.Within(time.Hour), all.Within(0), all.Percentile(1000), all.Sum())
 	}
 	ask(s, "CONFIG RESETSTAT")
-	if all = h.Waits().Since(before); all.Total() != 9 {
+	if all = h.Stats().Waits().Since(before); all.Total() != 9 {
 		t.Errorf("CONFIG RESETSTAT leaves %d", all.Total())
 	}
 }
 
 func TestCommandCountsAreOfWhatWasCalled(t *testing.T) {
 	h := newTestHandler("")
-	s := h.NewSession(Client{Wake: func() {}})
+	s := h.NewSession(session.Client{Wake: func() {}})
 	ask(s, "RL.TOKEN a 5 1", "RL.TOKEN a 0 1", "RL.TOKEN a", "PING", "NOTHING")
 	counts := h.CommandCounts()
-	want := []CommandCount{{"ping", 1, 0, 0}, {"rl.token", 2, 1, 1}}
+	want := []session.CommandCount{{Name: "ping", Calls: 1}, {Name: "rl.token", Calls: 2, Failed: 1, Rejected: 1}}
 	if len(counts) != 2 {
 		t.Fatalf("%v were called, want %v", counts, want)
 	}
@@ -41,7 +43,7 @@ func TestCommandCountsAreOfWhatWasCalled(t *testing.T) {
 			t.Errorf("there is no %v in %v", w, counts)
 		}
 	}
-	if errs := h.ErrorCounts(); errs["ERR"] != 3 || len(errs) != 1 {
+	if errs := h.Stats().Errors(); errs["ERR"] != 3 || len(errs) != 1 {
 		t.Errorf("errors are %v, want 3 ERR", errs)
 	}
 }

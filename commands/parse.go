@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"strings"
 
+	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
 
@@ -178,7 +179,7 @@ func duration(arg []byte) (nanos int64, ok bool) {
 // parseWindow parses the window of FIXED: a duration or a calendar period.
 func parseWindow(arg []byte) (engine.Calendar, int64, error) {
 	for _, span := range calendars {
-		if isWord(arg, span.name) {
+		if word.Is(arg, span.name) {
 			return span.calendar, 0, nil
 		}
 	}

@@ -3,10 +3,9 @@ package commands
 import (
 	"bytes"
 	"fmt"
-	"strconv"
-	"unicode/utf8"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/word"
 )
 
 // Allowed values in error texts.
@@ -16,13 +15,10 @@ const (
 		"from 1 in 10 years to 1000000000 per second"
 )
 
-// maxExcerpt is the number of bytes of an argument that an error repeats.
-const maxExcerpt = 32
-
 // badArgument is an error with the argument's name, its allowed values and the value
 // given.
 func badArgument(name, must string, given []byte) *resp.Error {
-	return resp.NewError("ERR", name+" must be "+must+", got "+excerpt(given))
+	return resp.NewError("ERR", name+" must be "+must+", got "+word.Excerpt(given))
 }
 
 // badSize is badArgument for an empty or too long argument.
@@ -43,25 +39,4 @@ func badNumber(name, must string, given []byte) error {
 		must = "written without an exponent, such as 0.00001 instead of 1e-05"
 	}
 	return badArgument(name, must, given)
-}
-
-// excerpt quotes an argument for an error: unprintable bytes are escaped, and beyond
-// maxExcerpt bytes the rest is replaced by the size.
-func excerpt(arg []byte) string {
-	text := []byte{'\''}
-	for i := 0; i < len(arg); {
-		r, size := utf8.DecodeRune(arg[i:])
-		if i+size > maxExcerpt {
-			return fmt.Sprintf("%s...' (%d bytes)", text, len(arg))
-		}
-		if strconv.IsPrint(r) && !(r == utf8.RuneError && size == 1) {
-			text = append(text, arg[i:i+size]...)
-		} else {
-			for _, c := range arg[i : i+size] {
-				text = fmt.Appendf(text, `\x%02x`, c)
-			}
-		}
-		i += size
-	}
-	return string(append(text, '\''))
 }

@@ -9,9 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"limitsrv/engine"
-
 	"pgregory.net/rapid"
+
+	"limitsrv/commands/word"
+	"limitsrv/engine"
 )
 
 // The reference model of the parsers: regular expressions and rational numbers.
@@ -167,7 +168,7 @@ func FuzzParse(f *testing.F) {
 		if (err == nil) != (ok || isSpan) || (calendar != engine.NoCalendar) != isSpan || ok && nanos != want {
 			t.Errorf("parseWindow(%q) = %d, %d, %v", arg, calendar, nanos, err)
 		}
-		if e := excerpt(arg); len(e) > maxExcerpt*4+len("'...' (9223372036854775807 bytes)'") || strings.ContainsAny(e, "\r\n\x00") {
+		if e := word.Excerpt(arg); len(e) > 32*4+len("'...' (9223372036854775807 bytes)'") || strings.ContainsAny(e, "\r\n\x00") {
 			t.Errorf("excerpt(%q) = %q", arg, e)
 		}
 	})

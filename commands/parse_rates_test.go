@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"limitsrv/engine"
-
 	"pgregory.net/rapid"
+
+	"limitsrv/commands/session"
+	"limitsrv/engine"
 )
 
 // TestRatesOfNineDecimals parses rates of up to nine decimals over the whole range, from
@@ -46,10 +47,10 @@ func TestRatesOfNineDecimals(t *testing.T) {
 // missing.
 func TestLongRun(t *testing.T) {
 	h := newTestHandler("")
-	s := h.NewSession(Client{})
+	s := h.NewSession(session.Client{})
 	const capacity = engine.MaxLimit
 	ask(s, fmt.Sprintf("RL.TOKEN k %d 278954392.620290 %d", int64(capacity), int64(capacity)))
-	if err := h.config.TestClock.Advance(3000e9); err != nil {
+	if err := h.Config().TestClock.Advance(3000e9); err != nil {
 		t.Fatal(err)
 	}
 	reply := five(ask(s, fmt.Sprintf("RL.TOKEN k %d 278954392.620290 0", int64(capacity))))

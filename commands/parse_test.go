@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
 
@@ -70,7 +71,7 @@ func TestParseLimit(t *testing.T) {
 			t.Errorf("parseLimit(%.40q, most %d) = %d, want %d", tt.arg, tt.most, got, tt.want)
 		}
 		if tt.want == 0 {
-			wantError(t, "parseLimit("+excerpt([]byte(tt.arg))+")", err, "ERR", "capacity must be a whole number from 1 to ", excerpt([]byte(tt.arg)))
+			wantError(t, "parseLimit("+word.Excerpt([]byte(tt.arg))+")", err, "ERR", "capacity must be a whole number from 1 to ", word.Excerpt([]byte(tt.arg)))
 		} else if err != nil {
 			t.Errorf("parseLimit(%q): %v", tt.arg, err)
 		}
@@ -195,7 +196,7 @@ func TestParseDuration(t *testing.T) {
 			t.Errorf("parseDuration(%.40q) = %d, want %d", tt.arg, got, tt.want)
 		}
 		if tt.want == 0 {
-			wantError(t, "parseDuration", err, "ERR", "ttl must be ", excerpt([]byte(tt.arg)))
+			wantError(t, "parseDuration", err, "ERR", "ttl must be ", word.Excerpt([]byte(tt.arg)))
 		} else if err != nil {
 			t.Errorf("parseDuration(%.40q): %v", tt.arg, err)
 		}
@@ -336,7 +337,7 @@ func TestParseRate(t *testing.T) {
 			t.Errorf("parseRate(%.40q) = %d per %d ns, want %d per %d ns", tt.arg, count, period, tt.count, tt.period)
 		}
 		if tt.count == 0 {
-			wantError(t, "parseRate", err, "ERR", "rate must be ", excerpt([]byte(tt.arg)))
+			wantError(t, "parseRate", err, "ERR", "rate must be ", word.Excerpt([]byte(tt.arg)))
 		} else if err != nil {
 			t.Errorf("parseRate(%.40q): %v", tt.arg, err)
 		}
@@ -382,7 +383,7 @@ func TestExcerpt(t *testing.T) {
 		{strings.Repeat("x", 31) + "ö", "'" + strings.Repeat("x", 31) + "...' (33 bytes)"},
 		{strings.Repeat("\xff", 1<<20), "'" + strings.Repeat(`\xff`, 32) + "...' (1048576 bytes)"},
 	} {
-		if got := excerpt([]byte(tt.arg)); got != tt.want {
+		if got := word.Excerpt([]byte(tt.arg)); got != tt.want {
 			t.Errorf("excerpt(%.40q) = %s, want %s", tt.arg, got, tt.want)
 		}
 	}

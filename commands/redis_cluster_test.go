@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"limitsrv/commands/session"
+	"limitsrv/status"
 	"limitsrv/testwait"
 )
 
@@ -78,11 +80,11 @@ func nodeShape(reply string) []string {
 func TestReplicasLikeRedis(t *testing.T) {
 	hasty := []string{"--cluster-enabled", "yes", "--repl-diskless-sync-delay", "0", "--cluster-node-timeout", "1000"}
 	master, replica := startRedis(t, hasty...), startRedis(t, hasty...)
-	leads, follows := newFakeCluster(RoleLeader), newFakeCluster(RoleFollower)
+	leads, follows := newFakeCluster(status.Leader), newFakeCluster(status.Follower)
 	for _, c := range []*fakeCluster{leads, follows} {
 		c.enabled, c.pair = true, true
 	}
-	m, r := master.pair(newTestHandlerWith(Config{Cluster: leads})), replica.pair(newTestHandlerWith(Config{Cluster: follows}))
+	m, r := master.pair(newTestHandlerWith(session.Config{Cluster: leads})), replica.pair(newTestHandlerWith(session.Config{Cluster: follows}))
 	m.ask("PING", "CLUSTER ADDSLOTSRANGE 0 16383")
 	_, id := m.ask("PING", "CLUSTER MYID")
 	host, port, _ := net.SplitHostPort(master.address)
@@ -107,7 +109,7 @@ func TestReplicasLikeRedis(t *testing.T) {
 		} {
 			got, want := p.ask(line, line)
 			if ours, theirs := see(got[0]), see(want[0]); !slices.Equal(ours, theirs) {
-				t.Errorf("%s of %s\n got %q\nRedis %q", line, p.ours.h.role(), ours, theirs)
+				t.Errorf("%s of %s\n got %q\nRedis %q", line, roleOf(p.ours.Handler()), ours, theirs)
 			}
 		}
 	}

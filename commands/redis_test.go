@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
 	"limitsrv/freeport"
 	"limitsrv/testwait"
 )
@@ -56,29 +57,27 @@ func startRedis(t *testing.T, args ...string) *realRedis {
 		command.Wait()
 	})
 	r := &realRedis{t, "127.0.0.1:" + port}
-	for deadline := testwait.Soon(redisPatience); ; time.Sleep(5 * time.Millisecond) {
+	testwait.Retry(t, redisPatience, func() error {
 		nc, err := net.Dial("tcp", r.address)
-		if err == nil {
-			nc.Close()
-			return r
-		}
-		if time.Now().After(deadline) {
+		if err != nil {
 			text, _ := os.ReadFile(log.Name())
-			t.Fatalf("redis-server does not listen: %v\n%s", err, text)
+			return fmt.Errorf("redis-server does not listen: %v\n%s", err, text)
 		}
-	}
+		return nc.Close()
+	})
+	return r
 }
 
 // A pair is a connection to each server, with the same commands sent to both.
 type pair struct {
 	t    *testing.T
-	ours *Session
+	ours *session.Session
 	nc   net.Conn
 	rest []byte          // received from Redis and not yet parsed
 	used map[string]bool // lines of different that were sent
 }
 
-func (r *realRedis) pair(h *Handler) *pair {
+func (r *realRedis) pair(h *session.Handler) *pair {
 	r.t.Helper()
 	nc, err := net.Dial("tcp", r.address)
 	if err != nil {
@@ -86,7 +85,7 @@ func (r *realRedis) pair(h *Handler) *pair {
 	}
 	r.t.Cleanup(func() { nc.Close() })
 	local := nc.LocalAddr().String()
-	s := h.NewSession(Client{Addr: local, LocalAddr: r.address, Since: time.Now(), Close: func() {}, Wake: func() {}})
+	s := h.NewSession(session.Client{Addr: local, LocalAddr: r.address, Since: time.Now(), Close: func() {}, Wake: func() {}})
 	return &pair{t: r.t, ours: s, nc: nc}
 }
 
@@ -177,14 +176,14 @@ func kindOf(reply string) string {
 }
 
 // redisOptions are the settings that redisScript changes.
-func redisOptions() []Option {
+func redisOptions() []session.Option {
 	accept := func(value string) (func(), error) {
 		if _, err := strconv.Atoi(value); err != nil {
 			return nil, errors.New("argument couldn't be parsed into an integer")
 		}
 		return func() {}, nil
 	}
-	return []Option{{"max-clients", "10000", accept}, {"idle-timeout", "0", accept}}
+	return []session.Option{{Name: "max-clients", Value: "10000", Set: accept}, {Name: "idle-timeout", Value: "0", Set: accept}}
 }
 
 // protocols are greetings.
@@ -198,7 +197,7 @@ func TestLikeRedis(t *testing.T) {
 	r := startRedis(t)
 	used := map[string]bool{}
 	for _, protocol := range protocols {
-		h := newTestHandlerWith(Config{Options: redisOptions})
+		h := newTestHandlerWith(session.Config{Options: redisOptions})
 		first := r.pair(h)
 		first.ask("FLUSHALL", "FLUSHALL")
 		for _, key := range []string{"k", "l", "m"} {
@@ -223,18 +222,10 @@ func TestLikeRedis(t *testing.T) {
 // TestClusterLikeRedis does the same with clusters of one node.
 func TestClusterLikeRedis(t *testing.T) {
 	r := startRedis(t, "--cluster-enabled", "yes")
-	h := newTestHandlerWith(Config{Cluster: testCluster, Options: func() []Option { return []Option{{Name: "cluster-mode", Value: "emulated"}} }})
+	h := newTestHandlerWith(session.Config{Cluster: testCluster, Options: func() []session.Option { return []session.Option{{Name: "cluster-mode", Value: "emulated"}} }})
 	first := r.pair(h)
 	first.ask("PING", "CLUSTER ADDSLOTSRANGE 0 16383")
-	for deadline := testwait.Soon(redisPatience); ; time.Sleep(20 * time.Millisecond) {
-		_, info := first.ask("PING", "CLUSTER INFO")
-		if strings.Contains(info[0], "cluster_state:ok") {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("Redis makes no cluster: %s", info)
-		}
-	}
+	first.waitFor("CLUSTER INFO", "cluster_state:ok")
 	first.ask("RL.TOKEN {foo}1 10 1", "SET {foo}1 v")
 	for _, protocol := range protocols {
 		r.pair(h).follow(protocol, clusterScript)
@@ -314,12 +305,12 @@ func TestDescribedLikeRedis(t *testing.T) {
 		flags = slices.DeleteFunc(flags, func(f string) bool { return notOurFlags[f] })
 		return m[1] + " " + strings.Join(flags, " ") + " " + m[3]
 	}
-	for _, c := range p.ours.h.registry.allSpecs() {
-		got, want := p.ask("COMMAND INFO "+c.name, "COMMAND INFO "+c.name)
+	for _, c := range p.ours.Handler().Registry().Specs() {
+		got, want := p.ask("COMMAND INFO "+c.FullName, "COMMAND INFO "+c.FullName)
 		ours, theirs := described(got[0]), described(want[0])
-		why, differs := otherwiseDescribed[c.name]
+		why, differs := otherwiseDescribed[c.FullName]
 		if theirs != "" && ours != theirs != differs {
-			t.Errorf("COMMAND INFO %s (%s)\n got %s\nRedis %s", c.name, why, ours, theirs)
+			t.Errorf("COMMAND INFO %s (%s)\n got %s\nRedis %s", c.FullName, why, ours, theirs)
 		}
 	}
 }
@@ -335,17 +326,17 @@ func TestScriptHasAllCommands(t *testing.T) {
 		if len(words) == 0 {
 			continue
 		}
-		if c, _ := p.ours.h.registry.lookup(words, nil); c != nil {
-			asked[c.name] = true
+		if c, _ := p.ours.Handler().Registry().Lookup(words, nil); c != nil {
+			asked[c.FullName] = true
 		}
 	}
-	for _, c := range p.ours.h.registry.allSpecs() {
-		if c.Sub != nil || strings.HasSuffix(c.name, "|help") {
+	for _, c := range p.ours.Handler().Registry().Specs() {
+		if c.Sub != nil || strings.HasSuffix(c.FullName, "|help") {
 			continue
 		}
-		_, there := p.ask("COMMAND INFO "+c.name, "COMMAND INFO "+c.name)
-		if !strings.Contains(fmt.Sprint(there), "nil") && !asked[c.name] {
-			t.Errorf("Redis has %s, and redisScript does not ask for it", c.name)
+		_, there := p.ask("COMMAND INFO "+c.FullName, "COMMAND INFO "+c.FullName)
+		if !strings.Contains(fmt.Sprint(there), "nil") && !asked[c.FullName] {
+			t.Errorf("Redis has %s, and redisScript does not ask for it", c.FullName)
 		}
 	}
 }

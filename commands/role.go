@@ -6,18 +6,20 @@ import (
 	"time"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
+	"limitsrv/status"
 )
 
-var role = Command{
+var role = session.Command{
 	Name: "ROLE", Summary: "Returns the role: master with its replicas, or slave with its master.",
-	Complexity: "O(1)", Since: "2.8.12", Group: "server", Flags: NoScript | Loading | Stale | Fast,
+	Complexity: "O(1)", Since: "2.8.12", Group: "server", Flags: session.NoScript | session.Loading | session.Stale | session.Fast,
 	Run: runRole,
 }
 
-func runRole(s *Session, _ [][]byte) {
-	w, r := &s.w, s.h.config.Cluster.Replication()
-	nodes := s.nodes()
-	if s.h.role() == "slave" {
+func runRole(s *session.Session, w *resp.Writer, _ [][]byte) {
+	r := s.Handler().Replication()
+	nodes := nodesOf(s)
+	if roleOf(s.Handler()) == "slave" {
 		leader, _ := leaderOf(nodes)
 		state := "connect"
 		if r.HasQuorum {
@@ -41,30 +43,47 @@ func runRole(s *Session, _ [][]byte) {
 	}
 }
 
+// modeOf returns the server's mode in HELLO and INFO.
+func modeOf(h *session.Handler) string {
+	if h.Config().Cluster.Enabled() {
+		return "cluster"
+	}
+	return "standalone"
+}
+
+// roleOf returns Redis' word for the node's role: a node without a known leader is a
+// replica.
+func roleOf(h *session.Handler) string {
+	if r := h.Replication(); r.Role != "" && r.Role != status.Leader {
+		return "slave"
+	}
+	return "master"
+}
+
 // maxWait bounds WAIT, so that a connection is not blocked for ever.
 const maxWait = time.Minute
 
-var wait = Command{
+var wait = session.Command{
 	Name: "WAIT", Args: "numreplicas timeout",
 	Summary:    "Waits until numreplicas other nodes have every decision answered so far, or for timeout milliseconds, and returns their number. A timeout of 0 or more than a minute is a minute.",
-	Complexity: "O(1)", Since: "3.0.0", Group: "generic", Flags: NoScript,
+	Complexity: "O(1)", Since: "3.0.0", Group: "generic", Flags: session.NoScript,
 	Run: runWait,
 }
 
 // runWait does not wait in a transaction; it answers the current number.
-func runWait(s *Session, args [][]byte) {
+func runWait(s *session.Session, w *resp.Writer, args [][]byte) {
 	replicas, err := strconv.ParseInt(string(args[1]), 10, 32)
 	if err != nil {
-		s.w.Error(errNotInt)
+		w.Error(errNotInt)
 		return
 	}
 	millis, err := parseTimeout(args[2])
 	if err != nil {
-		s.w.Error(err)
+		w.Error(err)
 		return
 	}
-	if replicas <= 0 || s.tx.running {
-		s.h.config.Cluster.Wait(s.h.serving, 0, 0, func(n int) { s.w.Int(int64(n)) })
+	if replicas <= 0 || s.InExec() {
+		s.Handler().Config().Cluster.Wait(s.Handler().Serving(), 0, 0, func(n int) { w.Int(int64(n)) })
 		return
 	}
 	timeout := time.Duration(millis) * time.Millisecond
@@ -72,13 +91,12 @@ func runWait(s *Session, args [][]byte) {
 		timeout = maxWait
 	}
 	var have int
-	ctx, cancel := context.WithCancel(s.h.serving)
-	s.deferReply(func(done func(error)) error {
-		s.h.config.Cluster.Wait(ctx, int(replicas), timeout, func(n int) {
+	ctx, cancel := context.WithCancel(s.Handler().Serving())
+	s.Defer(func(done func(error)) (func(), error) {
+		s.Handler().Config().Cluster.Wait(ctx, int(replicas), timeout, func(n int) {
 			have = n
 			done(nil)
 		})
-		return nil
+		return cancel, nil
 	}, func(w *resp.Writer) { w.Int(int64(have)) })
-	s.later.cancel = cancel
 }

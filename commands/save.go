@@ -4,68 +4,76 @@ import (
 	"fmt"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
+	"limitsrv/commands/word"
+	"limitsrv/status"
 )
+
+// hasStore reports whether the state is persisted.
+func hasStore(h *session.Handler) bool { return h.StoreStatus().Fsync != "" }
 
 // maxBackupName bounds the length of a backup's name.
 const maxBackupName = 64
 
-var save = Command{
+var save = session.Command{
 	Name: "SAVE", Summary: "Takes a snapshot and replies when it is on disk; other clients are served meanwhile.",
-	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: Admin | NoScript | NoMulti,
-	Run: func(s *Session, args [][]byte) { runSave(s) },
+	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: session.Admin | session.NoScript | session.NoMulti,
+	Run: func(s *session.Session, _ *resp.Writer, _ [][]byte) { runSave(s) },
 }
 
-func runSave(s *Session) {
-	s.deferReply(func(done func(error)) error {
-		return resp.Expose(s.h.config.Store.Save(func(err error) { done(resp.Expose(err)) }))
+func runSave(s *session.Session) {
+	s.Defer(func(done func(error)) (func(), error) {
+		return nil, resp.Expose(s.Handler().Config().Store.Save(func(err error) { done(resp.Expose(err)) }))
 	}, (*resp.Writer).OK)
 }
 
-var bgSave = Command{
+var bgSave = session.Command{
 	Name: "BGSAVE", Args: "[SCHEDULE]", Summary: "Begins a snapshot; INFO persistence shows its progress.",
-	Complexity: "O(1), and O(N) in the background, N being the keys", Since: "1.0.0", Group: "server", Flags: Admin | NoScript,
-	Run: func(s *Session, args [][]byte) {
-		if len(args) == 2 && !isWord(args[1], "SCHEDULE") {
-			s.w.Error(errSyntax)
+	Complexity: "O(1), and O(N) in the background, N being the keys", Since: "1.0.0", Group: "server", Flags: session.Admin | session.NoScript,
+	Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
+		if len(args) == 2 && !word.Is(args[1], "SCHEDULE") {
+			w.Error(errSyntax)
 			return
 		}
-		if err := s.h.config.Store.Save(func(error) {}); err != nil {
-			s.w.Error(resp.Expose(err))
+		if err := s.Handler().Config().Store.Save(func(error) {}); err != nil {
+			w.Error(resp.Expose(err))
 			return
 		}
-		s.w.Simple("Background saving started")
+		w.Simple("Background saving started")
 	},
 }
 
-var lastSave = Command{
+var lastSave = session.Command{
 	Name: "LASTSAVE", Summary: "Returns the time of the newest snapshot, or of the server's start if there is no snapshot, in seconds since 1970.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Loading | Stale | Fast,
-	Run: func(s *Session, _ [][]byte) { s.w.Int(s.h.lastSave(s.h.config.Store.Standing())) },
+	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: session.Loading | session.Stale | session.Fast,
+	Run: func(s *session.Session, w *resp.Writer, _ [][]byte) {
+		w.Int(lastSaved(s.Handler(), s.Handler().StoreStatus()))
+	},
 }
 
-// lastSave is in seconds since 1970.
-func (h *Handler) lastSave(st Standing) int64 {
+// lastSaved is in seconds since 1970.
+func lastSaved(h *session.Handler, st status.Store) int64 {
 	if st.Saved.At.IsZero() {
-		return h.start.Unix()
+		return h.Started().Unix()
 	}
 	return st.Saved.At.Unix()
 }
 
-var rlBackup = Command{
+var rlBackup = session.Command{
 	Name: "RL.BACKUP", Args: "backup-name", Summary: "Takes a snapshot into a directory of its own below the data directory, and returns its path.",
-	Complexity: "O(N), N being the keys", Since: "0.1.0", Group: "server", Flags: Admin | NoScript | NoMulti,
+	Complexity: "O(N), N being the keys", Since: "0.1.0", Group: "server", Flags: session.Admin | session.NoScript | session.NoMulti,
 	Run: runBackup,
 }
 
-func runBackup(s *Session, args [][]byte) {
+func runBackup(s *session.Session, w *resp.Writer, args [][]byte) {
 	name := args[1]
 	if !backupName(name) {
-		s.w.Error(resp.NewError("ERR", fmt.Sprintf("name must be 1 to %d of a-z, 0-9, - and _, got %s", maxBackupName, excerpt(name))))
+		w.Error(resp.NewError("ERR", fmt.Sprintf("name must be 1 to %d of a-z, 0-9, - and _, got %s", maxBackupName, word.Excerpt(name))))
 		return
 	}
 	var path string
-	s.deferReply(func(done func(error)) error {
-		return resp.Expose(s.h.config.Store.Backup(string(name), func(at string, err error) {
+	s.Defer(func(done func(error)) (func(), error) {
+		return nil, resp.Expose(s.Handler().Config().Store.Backup(string(name), func(at string, err error) {
 			path = at
 			done(resp.Expose(err))
 		}))

@@ -7,6 +7,8 @@ import (
 
 	"limitsrv/commands/glob"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
+	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
 
@@ -31,35 +33,35 @@ var (
 	errManyKeys = resp.NewError("ERR", fmt.Sprintf("KEYS answers at most %d keys: use SCAN", maxKeys))
 )
 
-var dbSize = Command{
+var dbSize = session.Command{
 	Name: "DBSIZE", Summary: "Returns the number of keys.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: ReadOnly | Fast,
-	Run: func(s *Session, _ [][]byte) { s.w.Int(s.h.Engine().Len()) },
+	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: session.ReadOnly | session.Fast,
+	Run: func(s *session.Session, w *resp.Writer, _ [][]byte) { w.Int(s.Handler().Engine().Len()) },
 }
 
-var scan = Command{
+var scan = session.Command{
 	Name: "SCAN", Args: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Summary: "Iterates over the keys in steps; TYPE is an algorithm.",
-	Complexity: "O(1) for each key visited", Since: "2.8.0", Group: "generic", Flags: ReadOnly | AllKeys,
-	Run: func(s *Session, args [][]byte) {
+	Complexity: "O(1) for each key visited", Since: "2.8.0", Group: "generic", Flags: session.ReadOnly | session.AllKeys,
+	Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
 		from, err := strconv.ParseUint(string(args[1]), 10, 64)
 		if err != nil {
-			s.w.Error(errCursor)
+			w.Error(errCursor)
 			return
 		}
 		o, wrong := parseScan(args[2:])
 		if wrong != nil {
-			s.w.Error(wrong)
+			w.Error(wrong)
 			return
 		}
 		var (
 			found  keyList
-			now    = s.h.now()
+			now    = s.Handler().Now()
 			looked = 0
 			work   = 0
 		)
 		for next := uint64(1); next != 0 && looked < o.count && work < maxScanWork; from = next {
 			before := looked
-			next = s.h.Engine().Scan(now, from, 1, func(key []byte, alg engine.Alg) {
+			next = s.Handler().Engine().Scan(now, from, 1, func(key []byte, alg engine.Alg) {
 				looked++
 				work += len(o.match) * len(key)
 				if o.wants(key, alg) {
@@ -68,9 +70,9 @@ var scan = Command{
 			})
 			looked = max(looked, before+1)
 		}
-		s.w.Array(2)
-		s.w.BulkString(strconv.FormatUint(from, 10))
-		found.reply(&s.w)
+		w.Array(2)
+		w.BulkString(strconv.FormatUint(from, 10))
+		found.reply(w)
 	},
 }
 
@@ -82,7 +84,7 @@ type scanOptions struct {
 }
 
 func (o *scanOptions) wants(key []byte, alg engine.Alg) bool {
-	return (o.match == nil || glob.Match(o.match, key, glob.SameCase)) && (o.kind == nil || isWord(o.kind, alg.String()))
+	return (o.match == nil || glob.Match(o.match, key, glob.SameCase)) && (o.kind == nil || word.Is(o.kind, alg.String()))
 }
 
 // parseScan parses pairs of an option and its value. A COUNT above maxScan is clamped: it
@@ -94,13 +96,13 @@ func parseScan(args [][]byte) (scanOptions, error) {
 	}
 	for ; len(args) > 0; args = args[2:] {
 		switch {
-		case isWord(args[0], "MATCH"):
+		case word.Is(args[0], "MATCH"):
 			if o.match = args[1]; len(o.match) > maxPatternBytes {
 				return o, errPattern
 			}
-		case isWord(args[0], "TYPE"):
+		case word.Is(args[0], "TYPE"):
 			o.kind = args[1]
-		case isWord(args[0], "COUNT"):
+		case word.Is(args[0], "COUNT"):
 			n, err := strconv.ParseInt(string(args[1]), 10, 64)
 			if err != nil {
 				return o, errNotInt
@@ -116,55 +118,55 @@ func parseScan(args [][]byte) (scanOptions, error) {
 	return o, nil
 }
 
-var keys = Command{
+var keys = session.Command{
 	Name: "KEYS", Args: "pattern", Summary: fmt.Sprintf("Returns all keys that match a pattern, if they are at most %d.", maxKeys),
-	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "generic", Flags: ReadOnly | AllKeys,
-	Run: func(s *Session, args [][]byte) {
+	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "generic", Flags: session.ReadOnly | session.AllKeys,
+	Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
 		if len(args[1]) > maxPatternBytes {
-			s.w.Error(errPattern)
+			w.Error(errPattern)
 			return
 		}
 		var (
 			found  keyList
-			now    = s.h.now()
+			now    = s.Handler().Now()
 			cursor uint64
 		)
 		for {
-			cursor = s.h.Engine().Scan(now, cursor, maxScan, func(key []byte, _ engine.Alg) {
+			cursor = s.Handler().Engine().Scan(now, cursor, maxScan, func(key []byte, _ engine.Alg) {
 				if len(found.ends) <= maxKeys && glob.Match(args[1], key, glob.SameCase) {
 					found.add(key)
 				}
 			})
 			if len(found.ends) > maxKeys {
-				s.w.Error(errManyKeys)
+				w.Error(errManyKeys)
 				return
 			}
 			if cursor == 0 {
 				break
 			}
 		}
-		found.reply(&s.w)
+		found.reply(w)
 	},
 }
 
 // randomPages bounds the pages that RANDOMKEY visits to find a live key.
 const randomPages = 1000
 
-var randomKey = Command{
+var randomKey = session.Command{
 	Name: "RANDOMKEY", Summary: "Returns a random key, or nil if there is no key.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: ReadOnly | AllKeys,
-	Run: func(s *Session, _ [][]byte) {
+	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: session.ReadOnly | session.AllKeys,
+	Run: func(s *session.Session, w *resp.Writer, _ [][]byte) {
 		var found keyList
-		now := s.h.now()
+		now := s.Handler().Now()
 		cursor := rand.Uint64()
 		for range randomPages {
-			cursor = s.h.Engine().Scan(now, cursor, 1, func(key []byte, _ engine.Alg) { found.add(key) })
+			cursor = s.Handler().Engine().Scan(now, cursor, 1, func(key []byte, _ engine.Alg) { found.add(key) })
 			if len(found.ends) > 0 {
-				s.w.Bulk(found.key(rand.IntN(len(found.ends))))
+				w.Bulk(found.key(rand.IntN(len(found.ends))))
 				return
 			}
 		}
-		s.w.Null()
+		w.Null()
 	},
 }
 

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"limitsrv/commands/session"
 )
 
 func TestScanIsBounded(t *testing.T) {
 	h := newTestHandler("")
-	s := h.NewSession(Client{})
+	s := h.NewSession(session.Client{})
 	const keys = maxKeys + 1
 	for i := range keys {
 		s.Do([][]byte{[]byte("RL.TOKEN"), fmt.Appendf(nil, "key:%d", i), []byte("5"), []byte("1/h")})
@@ -47,7 +49,7 @@ func TestScanIsBounded(t *testing.T) {
 
 // Long patterns and long keys make SCAN return earlier, and it still finds every key.
 func TestPatternsAreBounded(t *testing.T) {
-	s := newTestHandler("").NewSession(Client{})
+	s := newTestHandler("").NewSession(session.Client{})
 	const keys = 1000
 	long := strings.Repeat("a", 1000)
 	for i := range keys {
@@ -75,7 +77,7 @@ func TestPatternsAreBounded(t *testing.T) {
 }
 
 func TestRandomKeyReachesEvery(t *testing.T) {
-	s := newTestHandler("").NewSession(Client{})
+	s := newTestHandler("").NewSession(session.Client{})
 	ask(s, "RL.TOKEN a 5 1", "RL.TOKEN b 5 1", "RL.TOKEN c 5 1")
 	seen := make(map[string]bool)
 	for range 1000 {

@@ -5,12 +5,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"limitsrv/commands/backend"
+	"limitsrv/commands/session"
 )
 
 // slowSession is a session with ops that take 20 ms.
-func slowSession() *Session {
-	h := NewHandler(Config{Exec: slowExec(20 * time.Millisecond), Clock: NewTestClock(testStart), Version: "0"})
-	return h.NewSession(Client{Addr: "127.0.0.1:9"})
+func slowSession() *session.Session {
+	h := NewHandler(session.Config{Exec: slowExec(20 * time.Millisecond), Clock: backend.NewTestClock(testStart), Version: "0"})
+	return h.NewSession(session.Client{Addr: "127.0.0.1:9"})
 }
 
 func TestSlowLog(t *testing.T) {
@@ -77,7 +80,7 @@ func TestLatencyEvents(t *testing.T) {
 	if got := ask(s, "LATENCY RESET command nope", "LATENCY RESET", "LATENCY RESET"); got != ":1|:1|:0|" {
 		t.Errorf("LATENCY RESET: %s", got)
 	}
-	text := fields(s.h.info(words("latencystats commandstats")))
+	text := fields(infoText(s.Handler(), words("latencystats commandstats")))
 	if !regexp.MustCompile(`^p50=\d{5,}\.\d{3},p99=\d{5,}\.\d{3},p99\.9=\d{5,}\.\d{3}$`).MatchString(text["latency_percentiles_usec_del"]) {
 		t.Errorf("latency_percentiles_usec_del:%s", text["latency_percentiles_usec_del"])
 	}
@@ -88,7 +91,7 @@ func TestLatencyEvents(t *testing.T) {
 
 // BenchmarkSystemClock measures the clock reading of each batch.
 func BenchmarkSystemClock(b *testing.B) {
-	c := NewSystemClock(0)
+	c := backend.NewSystemClock(0)
 	for b.Loop() {
 		c.Now()
 	}

@@ -7,11 +7,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"limitsrv/commands/backend"
+	"limitsrv/commands/session"
+	"limitsrv/status"
 )
 
 // A fakeStore begins one operation at a time and completes it when end is called.
 type fakeStore struct {
-	standing Standing
+	standing status.Store
 	begun    string // operation in progress
 	done     func(error)
 	shut     string // arguments of the shutdown
@@ -23,7 +27,7 @@ func (f *fakeStore) begin(what string, done func(error)) error {
 	case f.rejected != nil:
 		return f.rejected
 	case f.begun != "":
-		return ErrSaving
+		return backend.ErrSaving
 	}
 	f.begun, f.done = what, done
 	return nil
@@ -35,7 +39,7 @@ func (f *fakeStore) Backup(name string, done func(string, error)) error {
 	return f.begin("backup "+name, func(err error) { done("/data/backups/"+name, err) })
 }
 
-func (f *fakeStore) Standing() Standing {
+func (f *fakeStore) Status() status.Store {
 	st := f.standing
 	if st.Fsync == "" {
 		st.Fsync = "everysec"
@@ -43,7 +47,7 @@ func (f *fakeStore) Standing() Standing {
 	return st
 }
 
-func (f *fakeStore) shutDown(p Parting) { f.shut += fmt.Sprintf("save=%v ", p) }
+func (f *fakeStore) shutDown(p backend.Parting) { f.shut += fmt.Sprintf("save=%v ", p) }
 
 // end completes the operation in progress.
 func (f *fakeStore) end(err error) {
@@ -68,12 +72,12 @@ func TestDeferredReplies(t *testing.T) {
 		{"answers the path", "RL.BACKUP a-1", nil, ":0|$17|/data/backups/a-1|+PONG|"},
 	} {
 		for _, at := range []string{"once", "later", "elsewhere"} {
-			var store Store = &fakeStore{}
+			var store backend.Store = &fakeStore{}
 			if at == "once" {
 				store = &promptStore{err: tt.err}
 			}
 			woken := make(chan struct{}, 9)
-			s := newTestHandlerWith(Config{Store: store}).NewSession(Client{Wake: func() { woken <- struct{}{} }})
+			s := newTestHandlerWith(session.Config{Store: store}).NewSession(session.Client{Wake: func() { woken <- struct{}{} }})
 			s.Do(words("DEL a"))
 			if !s.Do(words(tt.line)) {
 				t.Fatalf("%s: Do(%s) = false", tt.name, tt.line)
@@ -102,7 +106,7 @@ func TestDeferredReplies(t *testing.T) {
 
 // A promptStore calls done before it returns.
 type promptStore struct {
-	NoStore
+	backend.NoStore
 	err error
 }
 
@@ -125,7 +129,7 @@ func (c code) Code() string  { return string(c) }
 // CLIENT REPLY applies to a deferred reply, and the reply is counted.
 func TestDeferredReplyIsCounted(t *testing.T) {
 	store := &fakeStore{}
-	s := newTestHandlerWith(Config{Store: store}).NewSession(Client{Wake: func() {}})
+	s := newTestHandlerWith(session.Config{Store: store}).NewSession(session.Client{Wake: func() {}})
 	ask(s, "CONFIG SET slowlog-log-slower-than 0", "SLOWLOG RESET")
 	for _, err := range []error{nil, errors.New("full")} {
 		s.Do(words("CLIENT REPLY SKIP"))
@@ -136,7 +140,7 @@ func TestDeferredReplyIsCounted(t *testing.T) {
 	if len(s.Out) > 0 {
 		t.Errorf("%q is answered after CLIENT REPLY SKIP", s.Out)
 	}
-	if got := s.h.stats.command(s.h.registry.find([]byte("save"), nil).id); got.calls != 2 || got.failed != 1 || got.rejected != 0 {
+	if got := s.Handler().Stats().Command(s.Handler().Registry().Find([]byte("save"), nil).ID); got.Calls != 2 || got.Failed != 1 || got.Rejected != 0 {
 		t.Errorf("SAVE counts %+v, want 2 calls, 1 failed", got)
 	}
 	if got := ask(s, "SLOWLOG GET 3"); strings.Count(got, "SAVE") != 2 {
@@ -147,7 +151,7 @@ func TestDeferredReplyIsCounted(t *testing.T) {
 // A client that closes while it waits is not woken.
 func TestCloseWhileSaving(t *testing.T) {
 	store := &fakeStore{}
-	s := newTestHandlerWith(Config{Store: store}).NewSession(Client{Wake: func() { t.Error("Wake after Close") }})
+	s := newTestHandlerWith(session.Config{Store: store}).NewSession(session.Client{Wake: func() { t.Error("Wake after Close") }})
 	s.Do(words("SAVE"))
 	s.Close()
 	store.end(nil)
@@ -169,9 +173,9 @@ func TestShutdownSaves(t *testing.T) {
 		{"SHUTDOWN SAVE NOSAVE", false, ""},
 	} {
 		store := &fakeStore{}
-		h := newTestHandlerWith(Config{Store: store, Shutdown: store.shutDown})
+		h := newTestHandlerWith(session.Config{Store: store, Shutdown: store.shutDown})
 		h.SetLoading(tt.loading)
-		ask(h.NewSession(Client{}), tt.line)
+		ask(h.NewSession(session.Client{}), tt.line)
 		if store.shut != tt.want {
 			t.Errorf("%s, loading %v: asked for %q, want %q", tt.line, tt.loading, store.shut, tt.want)
 		}
@@ -182,34 +186,34 @@ func TestInfoPersistence(t *testing.T) {
 	ago := func(d time.Duration) time.Time { return time.Now().Add(-d) }
 	for _, tt := range []struct {
 		name     string
-		standing *Standing // nil: no store
+		standing *status.Store // nil: no store
 		loading  bool
 		want     string
 	}{
 		{"has no store", nil, false, "loading:0 rdb_bgsave_in_progress:0 rdb_last_bgsave_status:ok rdb_last_bgsave_time_sec:-1 rdb_current_bgsave_time_sec:-1 aof_enabled:0 persist_mode:memory"},
-		{"healthy", &Standing{
-			Fsync: "always", Saved: SavedStanding{At: ago(time.Minute), Keys: 7, Bytes: 700, Changes: 3, Took: 1500 * time.Millisecond, Count: 2},
-			Log: LogStanding{Bytes: 1000, BaseBytes: 400, Segments: 2, Unsynced: 5, Lag: 250 * time.Millisecond, Delayed: 1},
+		{"healthy", &status.Store{
+			Fsync: "always", Saved: status.Snapshot{At: ago(time.Minute), Keys: 7, Bytes: 700, Changes: 3, Took: 1500 * time.Millisecond, Count: 2},
+			Log: status.Log{Bytes: 1000, BaseBytes: 400, Segments: 2, Unsynced: 5, Lag: 250 * time.Millisecond, Delayed: 1},
 		}, false, "rdb_changes_since_last_save:3 rdb_last_bgsave_time_sec:1 rdb_saves:2 aof_enabled:1 aof_last_write_status:ok aof_current_size:1000 aof_base_size:400 " +
 			"aof_pending_bio_fsync:0 aof_delayed_fsync:1 persist_mode:always persist_snapshot_age_seconds>=60 persist_snapshot_bytes:700 persist_snapshot_keys:7 " +
 			"persist_snapshot_seconds:1.500 persist_log_segments:2 persist_unsynced_decisions:5 persist_unsynced_seconds:0.250 persist_error: persist_error_seconds:-1"},
-		{"saves", &Standing{Saving: SavingStanding{Since: ago(3 * time.Second), Keys: 5, AllKeys: 9, Bytes: 333}}, false,
+		{"saves", &status.Store{Saving: status.Save{Since: ago(3 * time.Second), Keys: 5, AllKeys: 9, Bytes: 333}}, false,
 			"current_save_keys_processed:5 current_save_keys_total:9 rdb_bgsave_in_progress:1 rdb_current_bgsave_time_sec>=3 persist_snapshot_written_bytes:333"},
-		{"has failed", &Standing{
-			Saved: SavedStanding{Err: errors.New("no\r\nspace")}, Failed: errors.New("disk on fire"), FailedSince: ago(2 * time.Second), Log: LogStanding{Syncing: true},
+		{"has failed", &status.Store{
+			Saved: status.Snapshot{Err: errors.New("no\r\nspace")}, Failed: errors.New("disk on fire"), FailedSince: ago(2 * time.Second), Log: status.Log{Syncing: true},
 		}, false, "rdb_last_bgsave_status:err aof_last_write_status:err aof_pending_bio_fsync:1 persist_snapshot_error:no_space persist_error:disk_on_fire persist_error_seconds>=2"},
-		{"loads", &Standing{
-			Saved: SavedStanding{Bytes: 1000}, Loading: LoadStanding{Since: ago(3 * time.Second), Keys: 50, AllKeys: 100, LogBytes: 250, AllLogBytes: 2000},
+		{"loads", &status.Store{
+			Saved: status.Snapshot{Bytes: 1000}, Loading: status.Load{Since: ago(3 * time.Second), Keys: 50, AllKeys: 100, LogBytes: 250, AllLogBytes: 2000},
 		}, true, "loading:1 loading_total_bytes:3000 loading_loaded_bytes:750 loading_loaded_perc:25.00 loading_eta_seconds>=9 rdb_last_load_keys_loaded:50"},
-		{"loads nothing", &Standing{Loading: LoadStanding{Since: time.Now()}}, true, "loading_total_bytes:0 loading_loaded_perc:0.00 loading_eta_seconds:1"},
+		{"loads nothing", &status.Store{Loading: status.Load{Since: time.Now()}}, true, "loading_total_bytes:0 loading_loaded_perc:0.00 loading_eta_seconds:1"},
 	} {
-		var c Config
+		var c session.Config
 		if tt.standing != nil {
 			c.Store = &fakeStore{standing: *tt.standing}
 		}
 		h := newTestHandlerWith(c)
 		h.SetLoading(tt.loading)
-		got := fields(h.info(words("persistence")))
+		got := fields(infoText(h, words("persistence")))
 		for _, want := range strings.Fields(tt.want) {
 			if name, least, ok := strings.Cut(want, ">="); ok {
 				atLeast, _ := strconv.Atoi(least)
@@ -230,7 +234,7 @@ func TestInfoPersistence(t *testing.T) {
 func TestInfoPersistenceLikeRedis(t *testing.T) {
 	meaningless := map[string]string{"current_cow_": "nothing is forked", "current_fork_perc": "nothing is forked", "rdb_last_cow_size": "nothing is forked",
 		"aof_last_cow_size": "nothing is forked", "module_fork_": "there are no modules"}
-	h := newTestHandlerWith(Config{Store: &fakeStore{}})
+	h := newTestHandlerWith(session.Config{Store: &fakeStore{}})
 	p := startRedis(t, "--appendonly", "yes").pair(h)
 	got, want := p.ask("INFO persistence", "INFO persistence")
 	unquote := func(reply string) map[string]string {
@@ -270,7 +274,7 @@ func TestLoading(t *testing.T) {
 	s := newTestSession(f, "", nil)
 	const rejected = "-LOADING limitsrv is loading the dataset in memory|"
 	ask(s, "MULTI", "DEL a")
-	s.h.SetLoading(true)
+	s.Handler().SetLoading(true)
 	for _, tt := range []struct {
 		name  string
 		lines []string
@@ -291,7 +295,7 @@ func TestLoading(t *testing.T) {
 	if len(f.batches) > 0 {
 		t.Errorf("batches %q while loading", f.batches)
 	}
-	s.h.SetLoading(false)
+	s.Handler().SetLoading(false)
 	if got := ask(s, "DEL a"); got != ":1|" {
 		t.Errorf("after loading: %s", got)
 	}
@@ -301,9 +305,9 @@ func TestLoading(t *testing.T) {
 // administrator.
 func TestStoreErrorsAreReported(t *testing.T) {
 	rejected := errors.New("not now")
-	c := newFakeCluster(RoleLeader)
+	c := newFakeCluster(status.Leader)
 	c.rejected = rejected
-	s := newTestHandlerWith(Config{Store: &fakeStore{rejected: rejected}, Cluster: c}).NewSession(Client{})
+	s := newTestHandlerWith(session.Config{Store: &fakeStore{rejected: rejected}, Cluster: c}).NewSession(session.Client{})
 	for _, line := range []string{"SAVE", "BGSAVE", "RL.BACKUP a", "CLUSTER LEAVE", "CLUSTER FAILOVER"} {
 		if got, want := ask(s, line), "-ERR not now|"; got != want {
 			t.Errorf("%s: got %s, want %s", line, got, want)

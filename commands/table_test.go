@@ -3,10 +3,13 @@ package commands
 import (
 	"strings"
 	"testing"
+
+	"limitsrv/commands/session"
+	"limitsrv/commands/usage"
 )
 
 func TestTableIsComplete(t *testing.T) {
-	for _, c := range newRegistry(table).allSpecs() {
+	for _, c := range newRegistry().Specs() {
 		forms := 0
 		for _, has := range []bool{c.Op != nil, c.Run != nil && c.Sub == nil, c.Sub != nil} {
 			if has {
@@ -14,19 +17,19 @@ func TestTableIsComplete(t *testing.T) {
 			}
 		}
 		if forms != 1 || (c.Op != nil) != (c.Reply != nil) {
-			t.Errorf("%s is not one of an op command, a run command, and a container", c.name)
+			t.Errorf("%s is not one of an op command, a run command, and a container", c.FullName)
 		}
 		if c.Name != strings.ToUpper(c.Name) || strings.ContainsAny(c.Name, " |") {
-			t.Errorf("%s: name %q", c.name, c.Name)
+			t.Errorf("%s: name %q", c.FullName, c.Name)
 		}
 		if !strings.HasSuffix(c.Summary, ".") || c.Complexity == "" || c.Since == "" || c.Group == "" {
-			t.Errorf("%s: summary %q, complexity %q, since %q, group %q", c.name, c.Summary, c.Complexity, c.Since, c.Group)
+			t.Errorf("%s: summary %q, complexity %q, since %q, group %q", c.FullName, c.Summary, c.Complexity, c.Since, c.Group)
 		}
-		if c.Flags&Write != 0 && c.Flags&ReadOnly != 0 {
-			t.Errorf("%s: reads only, and writes", c.name)
+		if c.Flags&session.Write != 0 && c.Flags&session.ReadOnly != 0 {
+			t.Errorf("%s: reads only, and writes", c.FullName)
 		}
-		if line, at := sampleLine(c), c.keyAt(); at != c.Keys.First {
-			t.Errorf("%s: the first key is argument %d of %q, the table says %d", c.name, at, line, c.Keys.First)
+		if line, at := sampleLine(c), keyAt(c); at != c.Keys.First {
+			t.Errorf("%s: the first key is argument %d of %q, the table says %d", c.FullName, at, line, c.Keys.First)
 		}
 	}
 }
@@ -39,28 +42,28 @@ var goodWords = map[string]string{
 }
 
 // sampleLine returns a shortest valid line of a command.
-func sampleLine(c *spec) []string {
-	line := strings.Split(c.name, "|")
-	var add func([]arg)
-	add = func(args []arg) {
+func sampleLine(c *session.Spec) []string {
+	line := strings.Split(c.FullName, "|")
+	var add func([]usage.Arg)
+	add = func(args []usage.Arg) {
 		for _, a := range args {
-			if a.optional {
+			if a.Optional {
 				continue
 			}
-			if a.token != "" {
-				line = append(line, a.token)
+			if a.Token != "" {
+				line = append(line, a.Token)
 			}
-			switch a.kind {
-			case word:
-				line = append(line, sampleOf(a.name))
-			case oneOf:
-				add(a.args[:1])
-			case block:
-				add(a.args)
+			switch a.Kind {
+			case usage.Word:
+				line = append(line, sampleOf(a.Name))
+			case usage.OneOf:
+				add(a.Args[:1])
+			case usage.Block:
+				add(a.Args)
 			}
 		}
 	}
-	add(c.args)
+	add(c.Arguments)
 	return line
 }
 
@@ -72,21 +75,21 @@ func sampleOf(name string) string {
 }
 
 // keyAt returns the index of the first argument that is a key; 0: no key.
-func (c *spec) keyAt() int {
-	at := strings.Count(c.name, "|") + 1
-	flat := flatten(c.args)
+func keyAt(c *session.Spec) int {
+	at := strings.Count(c.FullName, "|") + 1
+	flat := flatten(c.Arguments)
 	for i, a := range flat {
-		if a.name == "key" && a.kind == word {
+		if a.Name == "key" && a.Kind == usage.Word {
 			return at + i
 		}
 	}
 	return 0
 }
 
-func flatten(args []arg) (flat []arg) {
+func flatten(args []usage.Arg) (flat []usage.Arg) {
 	for _, a := range args {
-		if a.kind == block {
-			flat = append(flat, flatten(a.args)...)
+		if a.Kind == usage.Block {
+			flat = append(flat, flatten(a.Args)...)
 			continue
 		}
 		flat = append(flat, a)

@@ -2,6 +2,8 @@ package commands
 
 import (
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
+	"limitsrv/commands/word"
 	"limitsrv/engine"
 	"limitsrv/engine/topk"
 )
@@ -12,26 +14,26 @@ const (
 	MaxTop     = 100
 )
 
-var rlTop = Command{
+var rlTop = session.Command{
 	Name: "RL.TOP", Args: "[DENIED|HOT] [count] [MINUTE|HOUR]",
 	Summary: "Returns the keys with the most denied requests (DENIED), or with the most requests (HOT), in the last 60 to 70 seconds or, with HOUR, 60 to 65 minutes: " +
 		"[key, count, error] for each of count keys, 10 by default, at most 100. The true number is between count - error and count. " +
 		"In a cluster, each node reports the decisions it has applied.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
-	Flags: ReadOnly | Stale | AllKeys,
-	Run: func(s *Session, args [][]byte) {
+	Flags: session.ReadOnly | session.Stale | session.AllKeys,
+	Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
 		what, window, count, err := parseTop(args[1:])
 		if err != nil {
-			s.w.Error(err)
+			w.Error(err)
 			return
 		}
-		top := s.h.Engine().Top(s.h.now(), what, window, count)
-		s.w.Array(len(top.Rows))
+		top := s.Handler().Engine().Top(s.Handler().Now(), what, window, count)
+		w.Array(len(top.Rows))
 		for _, row := range top.Rows {
-			s.w.Array(3)
-			s.w.Bulk(row.Key)
-			s.w.Int(row.Count)
-			s.w.Int(row.Error)
+			w.Array(3)
+			w.Bulk(row.Key)
+			w.Int(row.Count)
+			w.Int(row.Error)
 		}
 	},
 }
@@ -39,8 +41,8 @@ var rlTop = Command{
 // parseTop parses the arguments of RL.TOP; each may be left out.
 func parseTop(args [][]byte) (what engine.TopKind, window topk.Window, count int, err error) {
 	count = defaultTop
-	if len(args) > 0 && (isWord(args[0], "DENIED") || isWord(args[0], "HOT")) {
-		if isWord(args[0], "HOT") {
+	if len(args) > 0 && (word.Is(args[0], "DENIED") || word.Is(args[0], "HOT")) {
+		if word.Is(args[0], "HOT") {
 			what = engine.TopHot
 		}
 		args = args[1:]
@@ -52,34 +54,33 @@ func parseTop(args [][]byte) (what engine.TopKind, window topk.Window, count int
 		}
 		count, args = int(n), args[1:]
 	}
-	if len(args) > 0 && (isWord(args[0], "MINUTE") || isWord(args[0], "HOUR")) {
-		if isWord(args[0], "HOUR") {
+	if len(args) > 0 && (word.Is(args[0], "MINUTE") || word.Is(args[0], "HOUR")) {
+		if word.Is(args[0], "HOUR") {
 			window = topk.Hour
 		}
 		args = args[1:]
 	}
 	if len(args) > 0 {
-		return what, window, 0, resp.NewError("ERR", "syntax error, the arguments are DENIED or HOT, then count, then MINUTE or HOUR, each optional, got "+excerpt(args[0]))
+		return what, window, 0, resp.NewError("ERR", "syntax error, the arguments are DENIED or HOT, then count, then MINUTE or HOUR, each optional, got "+word.Excerpt(args[0]))
 	}
 	return what, window, count, nil
 }
 
-var rlStats = Command{
+var rlStats = session.Command{
 	Name: "RL.STATS",
 	Summary: "Returns the decisions since the start as a map: decisions has the number of allowed and denied requests for each algorithm " +
 		"with at least one, where requests allowed only by SHADOW count as denied; shadow_denied is the number of these; " +
 		"refused_for_memory counts requests rejected for lack of memory; evicted counts live keys evicted for lack of memory. In a cluster, each node reports the decisions it has applied.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
-	Flags: ReadOnly | Stale,
-	Run: func(s *Session, _ [][]byte) {
-		t := s.h.Engine().Stats()
+	Flags: session.ReadOnly | session.Stale,
+	Run: func(s *session.Session, w *resp.Writer, _ [][]byte) {
+		t := s.Handler().Engine().Stats()
 		var decided []engine.Alg
 		for i := range t.Allowed {
 			if t.Allowed[i]+t.Denied[i] > 0 {
 				decided = append(decided, engine.Alg(i))
 			}
 		}
-		w := &s.w
 		w.Map(4)
 		w.BulkString("decisions")
 		w.Map(len(decided))

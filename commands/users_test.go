@@ -11,6 +11,7 @@ import (
 
 	"limitsrv/commands/auth"
 	"limitsrv/commands/auth/users"
+	"limitsrv/commands/session"
 )
 
 // quickHash returns a hash of minimal cost.
@@ -30,7 +31,7 @@ func withHashes(t *testing.T, text string) string {
 }
 
 // newTestHandlerOf returns a test server with the users of a file.
-func newTestHandlerOf(password string, file func() string) (*Handler, error) {
+func newTestHandlerOf(password string, file func() string) (*session.Handler, error) {
 	var reserved []string
 	if password != "" {
 		reserved = []string{auth.DefaultUser}
@@ -40,5 +41,5 @@ func newTestHandlerOf(password string, file func() string) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newTestHandlerWith(Config{Password: password, Users: t, LoadUsers: load, Log: slog.New(slog.DiscardHandler)}), nil
+	return newTestHandlerWith(session.Config{Password: password, Users: t, LoadUsers: load, Log: slog.New(slog.DiscardHandler)}), nil
 }

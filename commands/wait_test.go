@@ -3,21 +3,24 @@ package commands
 import (
 	"strings"
 	"testing"
+
+	"limitsrv/commands/session"
+	"limitsrv/status"
 )
 
 // WAIT ends when its client disconnects and when the server shuts down.
 func TestWaitIsCancelled(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		end  func(*Session)
+		end  func(*session.Session)
 		want string
 	}{
-		{"when the client goes", (*Session).Close, ""},
-		{"when the server drains", func(s *Session) { s.h.Drain() }, ":1|"},
+		{"when the client goes", (*session.Session).Close, ""},
+		{"when the server drains", func(s *session.Session) { s.Handler().Drain() }, ":1|"},
 	} {
-		c := newFakeCluster(RoleLeader)
+		c := newFakeCluster(status.Leader)
 		woken := make(chan struct{}, 1)
-		s := newTestHandlerWith(Config{Cluster: c}).NewSession(Client{Wake: func() { woken <- struct{}{} }})
+		s := newTestHandlerWith(session.Config{Cluster: c}).NewSession(session.Client{Wake: func() { woken <- struct{}{} }})
 		s.Do(words("WAIT 2 0"))
 		tt.end(s)
 		(<-c.givenUp)(1)
@@ -34,13 +37,13 @@ func TestWaitIsCancelled(t *testing.T) {
 // An answered WAIT is cancelled as well, so that no resource remains; a WAIT after Drain
 // returns the number known.
 func TestWaitReleasesEverything(t *testing.T) {
-	c := newFakeCluster(RoleLeader)
-	s := newTestHandlerWith(Config{Cluster: c}).NewSession(Client{Wake: func() {}})
+	c := newFakeCluster(status.Leader)
+	s := newTestHandlerWith(session.Config{Cluster: c}).NewSession(session.Client{Wake: func() {}})
 	s.Do(words("WAIT 2 0"))
 	c.counted(2)
 	s.Resume()
 	<-c.givenUp
-	s.h.Drain()
+	s.Handler().Drain()
 	s.Do(words("WAIT 2 0"))
 	(<-c.givenUp)(1)
 	s.Resume()

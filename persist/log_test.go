@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -151,9 +150,7 @@ func TestLogSynced(t *testing.T) {
 func TestLogSyncsInBackground(t *testing.T) {
 	l := openLog(t, vfs.NewMem(), "/log", LogOptions{syncEvery: 1})
 	mustAppend(t, l, nil)
-	for l.Synced() < 1 {
-		time.Sleep(time.Millisecond)
-	}
+	eventually(t, "it is synced", func() bool { return l.Synced() >= 1 })
 	closeLog(t, l)
 }
 

@@ -140,18 +140,17 @@ func (p *pipeline) decide(batch *engine.Batch) {
 			victims := commit.Forgetting(room.Victims)
 			changed := p.apply(now, victims)
 			s.engine.CountEvicted(changed)
-			p.log(now, victims, changed)
+			p.log(now, victims)
 		}
 	}
 	if changed := p.apply(now, batch); changed > 0 {
-		p.log(now, batch, changed)
+		p.log(now, batch)
 	}
 }
 
 // log adds the changes of an applied batch to pending. Requires: mu is held.
-func (p *pipeline) log(now engine.Instant, batch *engine.Batch, changed int64) {
+func (p *pipeline) log(now engine.Instant, batch *engine.Batch) {
 	if p.s.failing {
-		p.s.counts.unlogged.Add(changed)
 		return
 	}
 	p.pending.AppendChanged(now, batch)

@@ -5,14 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"limitsrv/testwait"
 )
 
 // hookSource is a source that calls a function at one of its blocks.
@@ -249,8 +251,8 @@ func TestSnapshotsRowsChanged(t *testing.T) {
 		{"a row has the key of another", func(db *pebble.DB, _, value, next []byte) error { return db.Set(next, value, pebble.NoSync) }, "the checksum of a row"},
 		{"an additional row", func(db *pebble.DB, key, value, _ []byte) error {
 			key = append(bytes.Clone(key[:rowKeyBytes-1]), key[rowKeyBytes-1]+1)
-			value = append(make([]byte, rowSumBytes), value[rowSumBytes:]...)
-			value[0], value[1], value[2], value[3] = sumBytes(rowSum(key, value[rowSumBytes:]))
+			value = bytes.Clone(value)
+			SealRow(key, value)
 			return db.Set(key, value, pebble.NoSync)
 		}, "rows"},
 		{"a row is empty", func(db *pebble.DB, key, _, _ []byte) error { return db.Set(key, nil, pebble.NoSync) }, "a row of 0 bytes"},
@@ -288,10 +290,6 @@ func TestSnapshotsRowsChanged(t *testing.T) {
 	}
 }
 
-func sumBytes(sum uint32) (a, b, c, d byte) {
-	return byte(sum), byte(sum >> 8), byte(sum >> 16), byte(sum >> 24)
-}
-
 // No goroutine is left after an operation.
 func TestSnapshotsLeaveNoGoroutine(t *testing.T) {
 	before := runtime.NumGoroutine()
@@ -300,14 +298,13 @@ func TestSnapshotsLeaveNoGoroutine(t *testing.T) {
 	if err := s.Load(context.Background(), info, &fakeSink{}, 2, nil); err != nil {
 		t.Fatal(err)
 	}
-	for range 2000 {
-		if runtime.NumGoroutine() <= before {
-			return
+	testwait.Retry(t, patience, func() error {
+		if n := runtime.NumGoroutine(); n > before {
+			stack := make([]byte, 1<<20)
+			return fmt.Errorf("%d goroutines, %d before:\n%s", n, before, stack[:runtime.Stack(stack, true)])
 		}
-		time.Sleep(time.Millisecond)
-	}
-	stack := make([]byte, 1<<20)
-	t.Errorf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stack[:runtime.Stack(stack, true)])
+		return nil
+	})
 }
 
 // For any consistent record, the key ranges of the shards do not overlap.

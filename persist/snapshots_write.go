@@ -2,7 +2,6 @@ package persist
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,8 +16,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
-
-	"limitsrv/fatal"
 )
 
 // syncEvery is the number of bytes of a table after which the disk is asked to start
@@ -169,49 +166,35 @@ func (w *snapshotWriter) writeTables(ctx context.Context) ([]string, error) {
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" }), nil
 }
 
-// next returns the next block of a shard. A panic of the source, unlike one of Pebble,
-// ends the process, because the engine may hold locks.
-func (w *snapshotWriter) next(shard int, room []byte) (block []byte, first uint64, ok bool) {
-	defer fatal.OnPanic()
-	return w.from.Next(shard, room)
-}
-
 // writeTable writes and syncs the rows of a shard and returns the name of the file, ""
 // for a shard without rows.
 func (w *snapshotWriter) writeTable(ctx context.Context, shard int) (name string, err error) {
 	var (
-		table    *sstable.Writer
-		key, row []byte
-		share    = w.keyShares(shard)
-		throttle = NewThrottle(w.hurry)
+		table *sstable.Writer
+		key   []byte
+		share = w.keyShares(shard)
 	)
 	defer func() {
 		if table != nil {
 			err = errors.Join(err, table.Close())
 		}
 	}()
-	for err == nil {
-		block, first, ok := w.next(shard, append(row[:0], make([]byte, rowSumBytes)...))
-		if !ok {
-			break
-		}
-		row = block
+	err = ReadRows(w.from, shard, w.hurry, func(first uint64, row []byte) (err error) {
 		if table == nil {
 			name = w.fs.PathJoin(w.staging, fmt.Sprintf("%04d.sst", shard))
 			if table, err = w.create(ctx, name); err != nil {
-				return "", err
+				return err
 			}
 		}
 		key = appendRowKey(key[:0], w.info.Generation, first)
-		sum := rowSum(key, row[rowSumBytes:])
-		binary.LittleEndian.PutUint32(row, sum)
-		w.info.Shards[shard].add(first, row[rowSumBytes:], sum)
-		w.progress.add(int64(len(row)-rowSumBytes), share(first))
-		if err = table.Set(key, row); err == nil {
-			err = ctx.Err()
+		sum := SealRow(key, row)
+		w.info.Shards[shard].add(first, row[RowSumBytes:], sum)
+		w.progress.add(int64(len(row)-RowSumBytes), share(first))
+		if err := table.Set(key, row); err != nil {
+			return err
 		}
-		throttle.Pause()
-	}
+		return ctx.Err()
+	})
 	return name, err
 }
 

@@ -43,6 +43,8 @@ type Options struct {
 	// For tests; 0 or nil means the default.
 	boot      func() string
 	quickKeys int64
+	// beforeAppend is called with each entry before it is appended.
+	beforeAppend func(log string, index uint64, entry []byte)
 }
 
 // DefaultSnapshotLogBytes takes some seconds to replay.
@@ -80,7 +82,7 @@ func (o *Options) setDefaults() {
 type Clock interface{ Now() engine.Instant }
 
 // A Store is the engine of one node with a log and snapshots: its decisions survive the
-// process. It implements commands.Exec.
+// process. It implements backend.Exec.
 //
 // Concurrency: all methods may be called at any time, except Recover, which must return
 // before the first Exec, and Close, which must come last.
@@ -126,9 +128,8 @@ type Store struct {
 
 // counters holds totals since the start.
 type counters struct {
-	changes  atomic.Int64 // ops that changed state
-	unlogged atomic.Int64 // ops applied while the disk was failed
-	delayed  atomic.Int64 // slow syncs
+	changes atomic.Int64 // ops that changed state
+	delayed atomic.Int64 // slow syncs
 }
 
 // Open locks the data directory for this process. The state is not read before Recover.

@@ -68,8 +68,8 @@ func TestCloseCancelsSnapshot(t *testing.T) {
 		}
 		s = start(t, o)
 		checkCounts(t, s, counts.copy(), true)
-		if st := s.Status(); st.LastSave.Generation != 0 {
-			t.Errorf("%v: there is a snapshot of %d keys", parting, st.LastSave.Keys)
+		if last, ok := s.saver.latest(); ok {
+			t.Errorf("%v: there is a snapshot of %d keys", parting, last.Keys)
 		}
 		end(t, s, false)
 	}
@@ -98,8 +98,8 @@ func TestCloseSaves(t *testing.T) {
 		}
 		s = start(t, o)
 		checkCounts(t, s, counts.copy(), true)
-		if got := s.Status().LastSave.Generation; got != tt.want {
-			t.Errorf("parting %v with at most %d keys: snapshot %d, want %d", tt.parting, tt.keys, got, tt.want)
+		if last, _ := s.saver.latest(); last.Generation != tt.want {
+			t.Errorf("parting %v with at most %d keys: snapshot %d, want %d", tt.parting, tt.keys, last.Generation, tt.want)
 		}
 		end(t, s, false)
 	}

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"limitsrv/beat"
 	"limitsrv/engine"
 )
 
@@ -208,23 +208,10 @@ func (s *Store) replay(ctx context.Context, log *Log, from uint64) error {
 
 // logProgress logs the progress of recovery periodically until stop is called.
 func (s *Store) logProgress() (stop func()) {
-	done := make(chan struct{})
-	var wait sync.WaitGroup
-	wait.Go(func() {
-		ticker := time.NewTicker(loadingEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-ticker.C:
-			}
+	return beat.Start(func(ctx context.Context) {
+		beat.Every(ctx, loadingEvery, func() {
 			l := &s.loading
 			s.o.Logger.Info("loading", "keys", l.Keys.Load(), "of_keys", l.AllKeys.Load(), "log_bytes", l.LogBytes.Load(), "of_log_bytes", l.AllLogBytes.Load())
-		}
+		})
 	})
-	return func() {
-		close(done)
-		wait.Wait()
-	}
 }

@@ -9,8 +9,12 @@ const slowAfter = 2 * time.Second
 // append appends to the log. Requires: logMu is held.
 func (s *Store) append(data []byte) error {
 	s.appending.Start()
-	_, err := s.log.Load().Append(data)
-	s.appending.Stop()
+	defer s.appending.Stop()
+	log := s.log.Load()
+	if s.o.beforeAppend != nil {
+		s.o.beforeAppend(log.Name(), log.Last()+1, data)
+	}
+	_, err := log.Append(data)
 	return err
 }
 

@@ -18,7 +18,7 @@ func failing(t *testing.T, s *Store, disk *badDisk, only ...errorfs.OpKind) {
 	disk.fail(syscall.EIO, only...)
 	eventually(t, "the failure is detected", func() bool {
 		_ = perform(s, taking(counterOf, "a"))
-		return s.Status().Failure != nil
+		return s.Status().Failed != nil
 	})
 }
 
@@ -34,7 +34,7 @@ func TestReopenClosesTheOldLog(t *testing.T) {
 				old := s.log.Load()
 				failing(t, s, &disk)
 				disk.heal()
-				eventually(t, "the log is reopened", func() bool { return s.Status().Failure == nil })
+				eventually(t, "the log is reopened", func() bool { return s.Status().Failed == nil })
 				eventually(t, "the old log is closed", old.closed.Load)
 			}
 		})
@@ -93,7 +93,7 @@ func TestOldSnapshotOfAnotherLog(t *testing.T) {
 	}
 	failing(t, s, &disk)
 	disk.heal()
-	eventually(t, "the log is reopened", func() bool { return s.Status().Failure == nil })
+	eventually(t, "the log is reopened", func() bool { return s.Status().Failed == nil })
 	end(t, s, false)
 	// As left by a crash between writing the new record and removing the old one.
 	if err := vfs.Copy(fs, kept, record); err != nil {

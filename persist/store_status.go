@@ -1,76 +1,56 @@
 package persist
 
-import "time"
+import (
+	"time"
 
-// A Status describes the state of a Store.
-type Status struct {
-	Policy  Policy
-	Loading bool
-	// LoadBegun is the start of recovery; the fields after it are its progress.
-	LoadBegun                time.Time
-	LoadedKeys, KeysToLoad   int64
-	ReplayedBytes, LogToRead int64
+	"limitsrv/status"
+)
 
-	// Failure is nil unless the disk has failed.
-	Failure  *Failure
-	Unlogged int64 // ops applied without a log, since the start
-	Delayed  int64 // syncs that took longer than a second
-
-	Saving        bool
-	SaveBegun     time.Time
-	SavedKeys     int64 // of the snapshot that is being taken
-	KeysToSave    int64
-	SavedBytes    int64
-	LastSave      Info // its Generation is 0 if there are no snapshots
-	LastSaveTook  time.Duration
-	LastSaveErr   error
-	Saves         int64 // since the start
-	SnapshotBytes int64 // on disk, of all snapshots
-	Changes       int64 // ops since the last snapshot that changed state
-	LogBytes      int64
-	LogBaseBytes  int64 // size of the log after the last snapshot
-	LogSegments   int
-	// Unsynced is the number of log entries that a power failure would lose, and
-	// UnsyncedFor is the time since it was last 0, to a tenth of a second.
-	Unsynced    int64
-	UnsyncedFor time.Duration
-	Syncing     bool // a sync or a change of segment is under way
-}
-
-// Status returns the state of the Store.
-func (s *Store) Status() Status {
+// Status returns the status of the Store. Cost: a few loads and a short lock.
+func (s *Store) Status() status.Store {
 	l, v := &s.loading, &s.saver
-	st := Status{
-		Policy:        s.o.Policy,
-		Loading:       !l.Done.Load(),
-		LoadedKeys:    l.Keys.Load(),
-		KeysToLoad:    l.AllKeys.Load(),
-		ReplayedBytes: l.LogBytes.Load(),
-		LogToRead:     l.AllLogBytes.Load(),
-		Failure:       s.failure.Load(),
-		Unlogged:      s.counts.unlogged.Load(),
-		Delayed:       s.counts.delayed.Load(),
-		Saving:        v.busy.Load(),
-		SavedKeys:     v.done.Load(),
-		KeysToSave:    v.all.Load(),
-		SavedBytes:    v.bytes.Load(),
+	st := status.Store{
+		Fsync: s.o.Policy.String(),
+		Loading: status.Load{
+			Keys: l.Keys.Load(), AllKeys: l.AllKeys.Load(), LogBytes: l.LogBytes.Load(), AllLogBytes: l.AllLogBytes.Load(),
+		},
+		Log: status.Log{Delayed: s.counts.delayed.Load()},
 	}
 	if at := l.Begun.Load(); at != 0 {
-		st.LoadBegun = time.Unix(0, at)
+		st.Loading.Since = time.Unix(0, at)
 	}
-	if st.Loading {
+	if f := s.failure.Load(); f != nil {
+		st.Failed, st.FailedSince = f.Err, f.Since
+	}
+	saving := v.busy.Load()
+	if saving {
+		st.Saving = status.Save{Keys: v.done.Load(), AllKeys: v.all.Load(), Bytes: v.bytes.Load()}
+	}
+	if !l.Done.Load() {
 		return st
 	}
 	v.mu.Lock()
-	st.SaveBegun, st.LastSave, st.LastSaveTook, st.LastSaveErr, st.Saves = v.begun, v.last, v.duration, v.lastErr, v.saves
-	st.SnapshotBytes, st.LogBaseBytes, st.Changes = v.diskBytes, v.logBytes, s.counts.changes.Load()-v.changes
+	st.Saved = status.Snapshot{
+		Keys: v.last.Keys, Bytes: v.diskBytes, Changes: s.counts.changes.Load() - v.changes, Took: v.duration, Err: v.lastErr, Count: v.saves,
+	}
+	if v.last.Generation > 0 {
+		st.Saved.At = v.last.Meta.Taken
+	}
+	if saving {
+		st.Saving.Since = v.begun
+	}
+	st.Log.BaseBytes = v.logBytes
 	v.mu.Unlock()
+	s.logStatus(&st.Log)
+	return st
+}
+
+func (s *Store) logStatus(st *status.Log) {
 	log := s.log.Load()
-	st.LogBytes, st.LogSegments, st.Syncing = log.Bytes(), log.Segments(), log.Busy()
+	st.Bytes, st.Segments, st.Syncing = log.Bytes(), log.Segments(), log.Busy()
 	synced := log.Synced() // read before Last, so as not to be greater
 	st.Unsynced = int64(log.Last() - synced)
 	if since := s.unsynced.Load(); since != 0 && st.Unsynced > 0 {
-		st.UnsyncedFor = time.Since(time.Unix(0, since))
+		st.Lag = time.Since(time.Unix(0, since)) // to a tenth of a second
 	}
-	return st
 }

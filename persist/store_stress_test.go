@@ -78,7 +78,7 @@ func stress(t *testing.T, policy Policy, evict bool, seed uint64) {
 		time.Sleep(time.Duration(rng.IntN(60)) * time.Millisecond)
 		disk.heal()
 	}
-	eventually(t, "the log is reopened", func() bool { return s.Status().Failure == nil })
+	eventually(t, "the log is reopened", func() bool { return s.Status().Failed == nil })
 	close(done)
 	wait.Wait()
 	want := map[string]int64{}

@@ -1,7 +1,6 @@
 package persist
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -37,30 +36,13 @@ func (c *testClock) add(d time.Duration) { c.now.Add(int64(d)) }
 
 // storeLog collects the log of a Store, and prints it if the test fails.
 func storeLog(t *testing.T) *slog.Logger {
-	var b lockedBuffer
+	var b testwait.Log
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log("log:\n" + b.String())
 		}
 	})
-	return slog.New(slog.NewTextHandler(&b, nil))
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	return b.Logger()
 }
 
 // testOptions returns options for a small Store with small files.
@@ -196,8 +178,8 @@ func TestRestartKeepsState(t *testing.T) {
 				if st := s.Engine().Stats(); st.Allowed != (engine.Stats{}).Allowed || st.Denied != (engine.Stats{}).Denied {
 					t.Errorf("the status counts decisions before the start: %+v", st)
 				}
-				if st := s.Status(); save != (st.LastSave.Generation > 0) {
-					t.Errorf("last snapshot %+v, want one: %v", st.LastSave, save)
+				if saved := s.Status().Saved; save == saved.At.IsZero() {
+					t.Errorf("last snapshot %+v, want one: %v", saved, save)
 				}
 			})
 		}

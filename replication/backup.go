@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"limitsrv/engine"
 	"limitsrv/persist"
 	"limitsrv/replication/link"
+	"limitsrv/replication/storage"
 )
 
 // errNoState is the answer to a backup before the node has any entry of its cluster.
@@ -28,7 +28,7 @@ func (n *Node) Backup(name string, done func(path string, err error)) error {
 	switch {
 	case s == nil:
 		return errLoading
-	case s.fsm.index.Load() == 0:
+	case s.FSM.Index() == 0:
 		return errNoState
 	}
 	if !s.saving.CompareAndSwap(false, true) {
@@ -45,10 +45,10 @@ func (n *Node) Backup(name string, done func(path string, err error)) error {
 // backup writes a backup. Requires: saving is set.
 func (n *Node) backup(s *raftStack, path string) error {
 	began := time.Now()
-	view, of := s.fsm.freeze()
+	view, of := s.FSM.Freeze()
 	defer view.Close()
 	of.ID, of.Taken = n.identity().Node, began.UTC()
-	if err := persist.WriteBackup(n.stopping, n.dir.FS, path, path+unfinished, view, s.fsm.seed, of); err != nil {
+	if err := persist.WriteBackup(n.stopping, n.dir.FS, path, path+storage.Unfinished, view, s.FSM.Seed(), of); err != nil {
 		err = fmt.Errorf("back up to %s: %w", path, err)
 		if n.stopping.Err() != nil {
 			n.log.Info("backup canceled because the server is stopping", "path", path)
@@ -59,14 +59,4 @@ func (n *Node) backup(s *raftStack, path string) error {
 	}
 	n.log.Info("backup made", "path", path, "index", of.Index, "term", of.Term, "keys", view.Keys(), "took", time.Since(began).Round(time.Millisecond))
 	return nil
-}
-
-// freeze freezes the state between two entries, and returns its origin. Requires: no other
-// snapshot of the FSM is open. Cost: no more than entering each shard once.
-func (f *fsm) freeze() (*engine.Snapshot, persist.Origin) {
-	f.applying.Lock()
-	defer f.applying.Unlock()
-	return f.engine.Load().Freeze(), persist.Origin{
-		Cluster: f.cluster.String(), Index: f.index.Load(), Term: f.term, Now: engine.Instant(f.stamp.Load()),
-	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/replication/offline"
 )
 
 // digestLog records the digest of a node's engine after each entry.
@@ -32,7 +33,7 @@ func (d *digestLog) applied(index uint64, stamp engine.Instant, _ *engine.Batch)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.of[index] = s.fsm.engine.Load().Digest(stamp)
+	d.of[index] = s.FSM.Engine().Digest(stamp)
 }
 
 // backup makes a backup and reads it.
@@ -169,11 +170,11 @@ func TestRecoverKeepsTime(t *testing.T) {
 		if i%2 == 0 {
 			o.Raft = ""
 		}
-		before, err := Recover(o, to)
+		before, err := offline.Recover(offlineOptions(o), to)
 		if err != nil || before.Stamp < ahead || before.LastIndex < index {
 			t.Fatalf("it has %+v, %v, want the time %d", before, err, ahead)
 		}
-		after, err := Inspect(c.options(to, address))
+		after, err := offline.Inspect(offlineOptions(c.options(to, address)))
 		if err != nil || after.Stamp != before.Stamp || after.LastIndex != before.LastIndex || after.Keys != before.Keys {
 			t.Errorf("it has %+v, %v, and had %+v", after, err, before)
 		}

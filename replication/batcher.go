@@ -1,9 +1,11 @@
 package replication
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -12,6 +14,8 @@ import (
 	"limitsrv/persist"
 	"limitsrv/persist/commit"
 	"limitsrv/replication/forward"
+	"limitsrv/replication/fsm"
+	"limitsrv/replication/storage"
 )
 
 // A batcher collects requests while an entry is in flight, and then sends them on: into
@@ -27,7 +31,9 @@ import (
 // longer than maxHold after the last leader was lost: clients see no error when the leader
 // changes.
 type batcher struct {
-	n            *Node
+	node         cluster
+	mono         func() time.Duration
+	maxHold      time.Duration                  // for a leader
 	builder      commit.Builder[waitingRequest] // run goroutine only
 	entry        persist.Entry                  // of the proposal that is being built; run goroutine only
 	lastProposal *proposal                      // the last proposal that the FSM began to apply; run goroutine only
@@ -41,6 +47,45 @@ type batcher struct {
 	leaderlessSince time.Duration
 	closed          bool
 	answered        []*proposal // to be recycled
+
+	counts batcherCounts
+}
+
+// batcherCounts are totals since the start.
+type batcherCounts struct {
+	uncertain atomic.Int64 // requests answered UNCERTAIN
+	forwarded atomic.Int64 // requests answered by the leader
+}
+
+// A cluster is a node's side of its batcher. Concurrency: any goroutine.
+type cluster interface {
+	role() role
+	// stamp returns the time of the next entry. Requires: this node leads.
+	stamp() engine.Instant
+	bound() commit.Bound
+	// propose puts a proposal into the log and returns when the FSM begins to apply it, or
+	// with an error if it failed.
+	propose(*proposal) error
+	// forward sends the first requests to the leader, and returns their number.
+	forward(leader storage.Server, all []forward.Request) int
+	// withoutQuorum answers a request that no leader can decide.
+	withoutQuorum(forward.Request)
+}
+
+// A role is a node's role in its cluster at one moment.
+type role struct {
+	fsm     *fsm.FSM // nil: not a member
+	term    uint64
+	elected bool           // raft elected this node, but it may not have applied all earlier entries yet
+	leading bool           // this node leads and decides
+	leader  storage.Server // empty: unknown
+}
+
+// A proposal is a group of requests that goes through the log as one entry. Either the FSM
+// claims it or propose abandons it; that side answers the requests.
+type proposal struct {
+	*commit.Group[waitingRequest]
+	entry *fsm.Proposal
 }
 
 // A waitingRequest came from a client of this node, or from another node, which retries by
@@ -65,8 +110,8 @@ const (
 	maxEntryBytes = 64 << 10
 )
 
-func newBatcher(n *Node) *batcher {
-	g := &batcher{n: n, kicked: make(chan struct{}, 1), applied: make(chan *proposal, maxUnanswered)}
+func newBatcher(node cluster, mono func() time.Duration, maxHold time.Duration) *batcher {
+	g := &batcher{node: node, mono: mono, maxHold: maxHold, kicked: make(chan struct{}, 1), applied: make(chan *proposal, maxUnanswered)}
 	g.builder.MaxBytes = maxEntryBytes
 	g.builder.Encode = func(stamp engine.Instant, b *engine.Batch) int {
 		g.entry.Append(stamp, b)
@@ -132,7 +177,7 @@ func (g *batcher) close() {
 
 // step sends waiting requests on, and reports whether to call it again at once.
 func (g *batcher) step() bool {
-	lead := g.n.leadership()
+	lead := g.node.role()
 	g.noteLeader(lead.elected || lead.leader.Raft != "")
 	all := g.takeWaiting()
 	if len(all) == 0 {
@@ -160,7 +205,7 @@ func (g *batcher) noteLeader(known bool) {
 	case known:
 		g.leaderlessSince = 0
 	case g.leaderlessSince == 0:
-		g.leaderlessSince = max(g.n.mono(), 1)
+		g.leaderlessSince = max(g.mono(), 1)
 	}
 }
 
@@ -185,12 +230,12 @@ func (g *batcher) requeue(rest, all []waitingRequest) {
 
 // propose puts requests into the log as one entry, and waits until the FSM begins to apply
 // it or it failed.
-func (g *batcher) propose(lead leadership, all []waitingRequest) bool {
+func (g *batcher) propose(lead role, all []waitingRequest) bool {
 	f := g.build(lead, all)
 	n := f.Len()
 	var err error
 	if f.Logged() {
-		err = g.n.propose(f)
+		err = g.node.propose(f)
 	} else {
 		f.Answer(nil)
 	}
@@ -204,30 +249,26 @@ func (g *batcher) propose(lead leadership, all []waitingRequest) bool {
 		g.retry(f.Requests())
 		return false
 	default:
-		g.n.counts.uncertain.Add(int64(n))
+		g.counts.uncertain.Add(int64(n))
 		f.Answer(errUncertain)
 	}
 	return true
 }
 
 // build makes the next proposal from the waiting requests.
-func (g *batcher) build(lead leadership, all []waitingRequest) *proposal {
-	var (
-		n     = g.n
-		fsm   = lead.stack.fsm
-		stamp = n.clock.now()
-		e     = fsm.engine.Load()
-		bound = commit.Bound{MaxBytes: n.maxMemory.Load(), Evict: n.evict.Load()}
-	)
+func (g *batcher) build(lead role, all []waitingRequest) *proposal {
+	stamp, e := g.node.stamp(), lead.fsm.Engine()
 	if g.lastProposal != nil && commit.Expects(all[0].Batch()) {
-		<-g.lastProposal.applied
+		<-g.lastProposal.entry.Applied()
 	}
 	g.builder.Fingerprint = func(stamp engine.Instant, key []byte) int64 {
 		return termFingerprint(e.Fingerprint(stamp, key), lead.term)
 	}
 	g.entry.Reset()
-	group := g.builder.Build(stamp, all, bound.Room(e, engine.Instant(fsm.stamp.Load()), stamp))
-	return newProposal(group, g.entry.Bytes())
+	group := g.builder.Build(stamp, all, g.node.bound().Room(e, lead.fsm.Stamp(), stamp))
+	f := &proposal{Group: group}
+	f.entry = fsm.NewProposal(stamp, group, bytes.Clone(g.entry.Bytes()), func() { g.applied <- f })
+	return f
 }
 
 // termFingerprint converts a fingerprint of the engine to the one shown to clients, and
@@ -254,7 +295,7 @@ func certainlyNotApplied(err error) bool {
 // forward sends requests to the leader. Requests forwarded to us are refused; their node
 // retries. Requests beyond the forwarder's bound are requeued without counting against
 // maxHold, because a leader exists.
-func (g *batcher) forward(leader server, all []waitingRequest) {
+func (g *batcher) forward(leader storage.Server, all []waitingRequest) {
 	own := make([]forward.Request, 0, len(all))
 	mine := all[:0]
 	for _, w := range all {
@@ -266,7 +307,7 @@ func (g *batcher) forward(leader server, all []waitingRequest) {
 		own = append(own, forward.Request{Batch: w.Request.Batch, Done: func(err error) { g.forwarded(w, err) }})
 	}
 	if len(own) > 0 {
-		mine = mine[g.n.forwarder.Send(leader.Raft, leader.Node, own):]
+		mine = mine[g.node.forward(leader, own):]
 		for i := range mine {
 			mine[i].since = 0
 		}
@@ -283,9 +324,9 @@ func (g *batcher) forwarded(w waitingRequest, err error) {
 		g.retry([]waitingRequest{w})
 		return
 	case errors.Is(err, errUncertain):
-		g.n.counts.uncertain.Add(1)
+		g.counts.uncertain.Add(1)
 	case err == nil:
-		g.n.counts.forwarded.Add(1)
+		g.counts.forwarded.Add(1)
 	}
 	w.Done(err)
 }
@@ -299,15 +340,15 @@ func (g *batcher) hold(all []waitingRequest) {
 
 // retry requeues requests that were not applied, or answers those that waited too long.
 func (g *batcher) retry(all []waitingRequest) {
-	now := g.n.mono()
+	now := g.mono()
 	var over []waitingRequest
 	g.mu.Lock()
 	for _, w := range all {
 		if w.since == 0 {
 			w.since = max(now, 1)
 		}
-		leaderless := g.leaderlessSince > 0 && (w.remote || now-g.leaderlessSince >= g.n.maxHold)
-		if g.closed || leaderless || now-w.since >= g.n.maxHold {
+		leaderless := g.leaderlessSince > 0 && (w.remote || now-g.leaderlessSince >= g.maxHold)
+		if g.closed || leaderless || now-w.since >= g.maxHold {
 			over = append(over, w)
 			continue
 		}
@@ -323,6 +364,6 @@ func (g *batcher) retry(all []waitingRequest) {
 			w.Done(forward.ErrNotAccepted)
 			continue
 		}
-		g.n.withoutQuorum(w.Request)
+		g.node.withoutQuorum(w.Request)
 	}
 }

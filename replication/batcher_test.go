@@ -39,7 +39,7 @@ func partitioned(t *testing.T, change func(*Options)) (c *testCluster, left, gon
 	c.waitForAgreement()
 	left, gone = c.nodes[0], c.nodes[1]
 	c.close(gone)
-	eventually(t, "it has no leader", func() bool { return !left.Status().HasQuorum })
+	eventually(t, "it has no leader", func() bool { return !left.Replication().HasQuorum })
 	return c, left, gone
 }
 
@@ -92,13 +92,12 @@ func TestNoQuorum(t *testing.T) {
 			if err := exec(n, &stale); err != nil || stale.Decisions[0].Remaining != 6 {
 				t.Errorf("a stale read is answered %+v, %v", stale.Decisions, err)
 			}
-			st := n.Status()
-			if answered := st.Allowed + st.Denied + st.Locally; (answered > 0) != (tt.want != nil) || st.Refused == 0 {
-				t.Errorf("counted are %d answers and %d refusals", answered, st.Refused)
+			if count := n.Replication().Totals; (count.NoQuorum > 0) != (tt.want != nil) || count.Refused == 0 {
+				t.Errorf("counted are %d answers and %d refusals", count.NoQuorum, count.Refused)
 			}
 			c.nodes = append(c.nodes, c.open(gone.o))
 			c.leader()
-			eventually(t, "it has a leader", func() bool { return n.Status().HasQuorum })
+			eventually(t, "it has a leader", func() bool { return n.Replication().HasQuorum })
 			if d := c.decide(n, fixed("k", 6)); d[0].Allowed != 1 || d[0].Remaining != 0 {
 				t.Errorf("when they decide again: %+v, want all that was left", d[0])
 			}
@@ -216,6 +215,9 @@ func TestFullEvictsOnAllNodesAlike(t *testing.T) {
 		if bytes := e.MemoryBytes(); bytes > testBound*5/4 || bytes < testBound/2 || e.Len() >= int64(made) {
 			t.Errorf("%s has %d bytes in %d of %d keys, about %d are allowed", n.o.Raft, bytes, e.Len(), made, testBound)
 		}
+		if got, want := e.Stats().Evicted, int64(made)-e.Len(); got != want {
+			t.Errorf("%s counts %d evictions, want %d", n.o.Raft, got, want)
+		}
 	}
 }
 
@@ -229,7 +231,7 @@ func TestRestart(t *testing.T) {
 		for _, n := range []*Node{c.other(leader), leader} {
 			before := n.stack.Load()
 			n.restartRaft("a test wants it")
-			if n.stack.Load() == before || n.Status().Restarts == 0 {
+			if n.stack.Load() == before || n.Replication().Totals.Restarts == 0 {
 				t.Fatal("raft was not restarted")
 			}
 			c.takeAll(n, n.o.Raft)
@@ -339,7 +341,7 @@ func TestOutcomes(t *testing.T) {
 			}
 			return err == nil
 		})
-		if got := leader.Status().Uncertain; seen && got == 0 {
+		if got := leader.Replication().Totals.Uncertain; seen && got == 0 {
 			t.Error("uncertain batches are not counted")
 		}
 	}
@@ -411,8 +413,8 @@ func TestRejectedProposalIsRetried(t *testing.T) {
 	c.waitForAgreement()
 	follower := c.other(c.leader())
 	batch := &engine.Batch{Ops: []engine.Op{fixed("k", 1)}}
-	lead := leadership{stack: follower.stack.Load()}
-	f := newBatcher(follower).build(lead, []waitingRequest{{Request: forward.Request{Batch: batch, Done: func(error) {}}}})
+	lead := role{fsm: follower.stack.Load().FSM}
+	f := newBatcher(follower, follower.mono, follower.batcher.maxHold).build(lead, []waitingRequest{{Request: forward.Request{Batch: batch, Done: func(error) {}}}})
 	if err := follower.propose(f); !errors.Is(err, raft.ErrNotLeader) || !certainlyNotApplied(err) {
 		t.Errorf("a follower's proposal returns %v", err)
 	}

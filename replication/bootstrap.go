@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"limitsrv/replication/fsm"
+	"limitsrv/replication/storage"
 )
 
 // joinRetryInterval is the interval at which a node that is not a member asks others.
@@ -95,7 +98,7 @@ func (n *Node) ask(address, name string, request, reply any) error {
 // them may be in a cluster.
 func (n *Node) bootstrap(hellos []helloReply) error {
 	peers := slices.Sorted(slices.Values(n.o.Peers))
-	founding := []server{n.self()}
+	founding := []storage.Server{n.self()}
 	for _, h := range hellos {
 		switch {
 		case !h.Cluster.IsZero():
@@ -103,10 +106,10 @@ func (n *Node) bootstrap(hellos []helloReply) error {
 		case !slices.Equal(h.Peers, peers):
 			return fmt.Errorf("%s was started with --peers %v, and this node with %v: they must be the same", h.Raft, h.Peers, peers)
 		}
-		founding = append(founding, h.server)
+		founding = append(founding, h.Server)
 	}
-	cluster, seed := newClusterID(), n.dir.Seed
-	err := n.setMember(func(m *membership) { m.Cluster, m.Seed, m.Founding = cluster, seed, founding })
+	cluster, seed := storage.NewClusterID(), n.dir.Seed
+	err := n.setMember(func(m *storage.Membership) { m.Cluster, m.Seed, m.Founding = cluster, seed, founding })
 	if err != nil {
 		return err
 	}
@@ -116,7 +119,7 @@ func (n *Node) bootstrap(hellos []helloReply) error {
 
 // completeBootstrap tells all founding nodes to bootstrap, and starts raft. After a crash
 // in between, the node continues here at its next start.
-func (n *Node) completeBootstrap(m *membership) error {
+func (n *Node) completeBootstrap(m *storage.Membership) error {
 	for _, f := range m.Founding {
 		if f.Node == m.Node {
 			continue
@@ -129,7 +132,7 @@ func (n *Node) completeBootstrap(m *membership) error {
 		return err
 	}
 	n.log.Info("bootstrapped a cluster", "cluster", m.Cluster.String(), "nodes", len(m.Founding))
-	return n.setMember(func(m *membership) { m.Founding = nil })
+	return n.setMember(func(m *storage.Membership) { m.Founding = nil })
 }
 
 // acceptBootstrap makes this node a member of the cluster that another node bootstraps.
@@ -147,7 +150,7 @@ func (n *Node) acceptBootstrap(r bootstrapRequest) error {
 	case !m.Cluster.IsZero():
 		return fmt.Errorf("this node is in cluster %v", m.Cluster)
 	}
-	if err := n.setMember(func(m *membership) { m.Cluster, m.Seed = r.Cluster, r.Seed }); err != nil {
+	if err := n.setMember(func(m *storage.Membership) { m.Cluster, m.Seed = r.Cluster, r.Seed }); err != nil {
 		return err
 	}
 	return n.startRaft()
@@ -162,7 +165,7 @@ func (n *Node) join(h helloReply) error {
 	}
 	node := n.identity().Node
 	if !n.identity().Cluster.IsZero() {
-		node = newNodeID()
+		node = storage.NewNodeID()
 	}
 	var reply joinReply
 	ctx, cancel := context.WithTimeout(n.stopping, changeTimeout)
@@ -178,8 +181,8 @@ func (n *Node) join(h helloReply) error {
 
 // becomeMember starts raft as a member that the leader has admitted.
 func (n *Node) becomeMember(node string, reply *joinReply) error {
-	err := n.setMember(func(m *membership) {
-		*m = membership{Node: node, Cluster: reply.Cluster, Seed: reply.Seed, Clean: true}
+	err := n.setMember(func(m *storage.Membership) {
+		*m = storage.Membership{Node: node, Cluster: reply.Cluster, Seed: reply.Seed, Clean: true}
 	})
 	if err != nil {
 		return err
@@ -195,6 +198,6 @@ type memberStartError struct{ error }
 func (e *memberStartError) Unwrap() error { return e.error }
 
 // memberOf returns this node's Member data under the given id.
-func (n *Node) memberOf(node string) Member {
-	return Member{Node: node, Raft: n.o.Raft, Client: n.o.Client, Version: n.o.Version, Level: n.o.level}
+func (n *Node) memberOf(node string) fsm.Member {
+	return fsm.Member{Node: node, Raft: n.o.Raft, Client: n.o.Client, Version: n.o.Version, Level: n.o.level}
 }

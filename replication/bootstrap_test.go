@@ -9,6 +9,8 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/replication/storage"
+	"limitsrv/testwait"
 )
 
 // refused opens a node and requires an error.
@@ -48,7 +50,7 @@ func TestLostTailChangesNodeID(t *testing.T) {
 			c.close(n)
 			if !tt.clean {
 				// Its membership as of before it was closed.
-				if err := was.write(&persist.Dir{Path: n.o.Dir, FS: n.o.fs}); err != nil {
+				if err := was.Write(&persist.Dir{Path: n.o.Dir, FS: n.o.fs}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -73,7 +75,7 @@ func TestLostTailChangesNodeID(t *testing.T) {
 
 func TestBootstrapRequiresEqualPeers(t *testing.T) {
 	t.Parallel()
-	c := &testCluster{t: t, logs: new(lockedBuffer)}
+	c := &testCluster{t: t, logs: new(testwait.Log)}
 	addresses := freeAddresses(t, 3)
 	for i, peers := range [][]string{addresses[:2], addresses} {
 		o := c.options(filepath.Join(t.TempDir(), "data"), addresses[i])
@@ -96,7 +98,7 @@ func TestBootstrapContinuesAfterCrash(t *testing.T) {
 	t.Parallel()
 	for _, count := range []int{0, 1, 2} {
 		c := startCluster(t, 3, func(o *Options) { o.Dir += " before" })
-		founding := []server{}
+		founding := []storage.Server{}
 		for _, n := range c.nodes {
 			founding = append(founding, n.self())
 		}
@@ -105,7 +107,7 @@ func TestBootstrapContinuesAfterCrash(t *testing.T) {
 			dirs = append(dirs, n.o.Dir)
 			c.close(n)
 		}
-		m := membership{Node: founding[0].Node, Cluster: newClusterID(), Seed: persist.Seed{1}, Founding: founding, Clean: true}
+		m := storage.Membership{Node: founding[0].Node, Cluster: storage.NewClusterID(), Seed: persist.Seed{1}, Founding: founding, Clean: true}
 		for i, dir := range dirs {
 			o := c.options(strings.TrimSuffix(dir, " before"), founding[i].Raft)
 			o.Peers = c.peers
@@ -114,13 +116,13 @@ func TestBootstrapContinuesAfterCrash(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			was := membership{Node: founding[i].Node, Clean: true}
+			was := storage.Membership{Node: founding[i].Node, Clean: true}
 			if i == 0 {
 				was = m
 			} else if i <= count {
 				was.Cluster, was.Seed = m.Cluster, m.Seed
 			}
-			if err := was.write(d); err != nil {
+			if err := was.Write(d); err != nil {
 				t.Fatal(err)
 			}
 			if err := d.Close(); err != nil {
@@ -144,7 +146,7 @@ func TestBootstrapContinuesAfterCrash(t *testing.T) {
 
 func TestSingleServerStateIsRefused(t *testing.T) {
 	t.Parallel()
-	c := &testCluster{t: t, logs: new(lockedBuffer)}
+	c := &testCluster{t: t, logs: new(testwait.Log)}
 	single := persist.Options{Dir: t.TempDir(), Engine: engine.Options{}, Clock: fixedClock{}}
 	store, err := persist.Open(single)
 	if err != nil {
@@ -178,7 +180,7 @@ type fixedClock struct{}
 func (fixedClock) Now() engine.Instant { return 1 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	c := &testCluster{t: t, logs: new(lockedBuffer)}
+	c := &testCluster{t: t, logs: new(testwait.Log)}
 	address := freeAddresses(t, 1)[0]
 	for want, change := range map[string]func(*Options){
 		"--raft must be HOST:PORT":       func(o *Options) { o.Raft = "somewhere" },

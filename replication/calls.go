@@ -9,9 +9,10 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/replication/fsm"
 	"limitsrv/replication/link"
+	"limitsrv/replication/storage"
 )
 
 // Calls between nodes, besides raft's requests and forwarded batches. Each is one
@@ -27,14 +28,14 @@ const (
 )
 
 type helloReply struct {
-	server
+	storage.Server
 	Cluster link.ClusterID `json:"cluster"`
 	// Member: the node's raft is running. Peers are its own --peers.
 	Member bool     `json:"member"`
 	Peers  []string `json:"peers"`
 	// Leader and Servers are its view of the cluster; only the leader sends Servers.
-	Leader  server   `json:"leader"`
-	Servers []server `json:"servers"`
+	Leader  storage.Server   `json:"leader"`
+	Servers []storage.Server `json:"servers"`
 }
 
 type bootstrapRequest struct {
@@ -43,38 +44,12 @@ type bootstrapRequest struct {
 	Node    string         `json:"node"` // the id of the callee
 }
 
-type joinRequest struct{ Member }
+type joinRequest struct{ fsm.Member }
 
 // A joinReply is the data that a new member needs of its cluster.
 type joinReply struct {
 	Cluster link.ClusterID `json:"cluster"`
 	Seed    persist.Seed   `json:"seed"`
-}
-
-// A peerStatus is a node's state as reported to other nodes.
-type peerStatus struct {
-	Node         string         `json:"node"`
-	Wall         engine.Instant `json:"wall"` // its wall clock
-	Term         uint64         `json:"term"`
-	LastIndex    uint64         `json:"last"`
-	AppliedIndex uint64         `json:"applied"`
-	Leader       string         `json:"leader"` // id of its leader
-	// Stored is the last entry with decisions that it stored since its start, 0 if none,
-	// and Idle the time since.
-	Stored uint64        `json:"stored,omitempty"`
-	Idle   time.Duration `json:"idle,omitempty"`
-	// Silent: it wants a new leader. LastTerm is the term of its last entry.
-	Silent   bool   `json:"silent,omitempty"`
-	LastTerm uint64 `json:"last_term,omitempty"`
-	// Peers are the leader's reports of the other members.
-	Peers []peerSummary `json:"peers,omitempty"`
-}
-
-// A peerSummary is one node's report of another.
-type peerSummary struct {
-	Node      string        `json:"node"`
-	LastIndex uint64        `json:"last"`
-	Seen      time.Duration `json:"seen"` // ago
 }
 
 // errNotLeader is the answer to leader-only calls on any other node.
@@ -97,7 +72,7 @@ func (n *Node) answerCall(ctx context.Context, from link.Peer, name string, body
 	case callStatus:
 		return n.peerStatus(), nil
 	case callAnnounce:
-		return answer(body, func(m Member) (any, error) {
+		return answer(body, func(m fsm.Member) (any, error) {
 			if m.Node != from.Node {
 				return nil, fmt.Errorf("node %s sent the member data of node %s", from.Node, m.Node)
 			}
@@ -118,12 +93,12 @@ func answer[R any](body json.RawMessage, by func(R) (any, error)) (any, error) {
 	return by(r)
 }
 
-func (n *Node) self() server { return server{Node: n.identity().Node, Raft: n.o.Raft} }
+func (n *Node) self() storage.Server { return storage.Server{Node: n.identity().Node, Raft: n.o.Raft} }
 
 func (n *Node) hello() helloReply {
 	lead := n.leadership()
 	r := helloReply{
-		server: n.self(), Cluster: n.identity().Cluster, Member: lead.stack != nil,
+		Server: n.self(), Cluster: n.identity().Cluster, Member: lead.stack != nil,
 		Peers: slices.Sorted(slices.Values(n.o.Peers)), Leader: lead.leader,
 	}
 	if lead.leading {
@@ -133,9 +108,9 @@ func (n *Node) hello() helloReply {
 }
 
 // serversOf returns the members in raft's latest configuration.
-func serversOf(r *raft.Raft) (all []server) {
+func serversOf(r *raft.Raft) (all []storage.Server) {
 	for _, s := range r.GetConfiguration().Configuration().Servers {
-		all = append(all, server{Node: string(s.ID), Raft: string(s.Address)})
+		all = append(all, storage.Server{Node: string(s.ID), Raft: string(s.Address)})
 	}
 	return all
 }
@@ -145,9 +120,9 @@ func (n *Node) peerStatus() peerStatus {
 	p := peerStatus{Node: n.identity().Node, Wall: n.wall(), Leader: lead.leader.Node}
 	if s := lead.stack; s != nil {
 		p.Term, p.LastIndex, p.AppliedIndex = lead.term, s.raft.LastIndex(), s.raft.AppliedIndex()
-		p.Silent, p.LastTerm = n.wantsNewLeader(s), s.lastTerm()
+		p.Silent, p.LastTerm = n.elections.Wanted(), s.TermOf(s.raft.LastIndex())
 		var at time.Duration
-		if p.Stored, at = s.entries.LastStored(); p.Stored > 0 {
+		if p.Stored, at = s.Entries.LastStored(); p.Stored > 0 {
 			p.Idle = n.mono() - at
 		}
 	}
@@ -171,18 +146,13 @@ func (n *Node) leaderStack() (*raftStack, error) {
 
 // logMember logs a member's published data. Requires: its id and address are in the
 // configuration.
-func (n *Node) logMember(ctx context.Context, m Member) error {
+func (n *Node) logMember(ctx context.Context, m fsm.Member) error {
 	s, err := n.leaderStack()
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(serversOf(s.raft), server{Node: m.Node, Raft: m.Raft}) {
+	if !slices.Contains(serversOf(s.raft), storage.Server{Node: m.Node, Raft: m.Raft}) {
 		return fmt.Errorf("node %s at %s is not a member of the cluster", m.Node, m.Raft)
 	}
-	return s.proposeControl(ctx, controlEntry{Member: &m})
-}
-
-func encodeControl(c controlEntry) ([]byte, error) {
-	text, err := json.Marshal(c)
-	return append([]byte{controlMark}, text...), err
+	return s.proposeControl(ctx, fsm.ControlEntry{Member: &m})
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/hashicorp/raft"
 
 	"limitsrv/persist"
+	"limitsrv/replication/offline"
 )
 
 // checkOutput returns the output of Check for a directory, and whether it is damaged.
 func checkOutput(t *testing.T, dir string) (output string, damaged bool) {
 	t.Helper()
 	var lines []string
-	err := Check(dir, func(line string) { lines = append(lines, line) })
+	err := offline.Check(dir, func(line string) { lines = append(lines, line) })
 	if err != nil && !errors.Is(err, persist.ErrDamaged) {
 		t.Fatal(err)
 	}
@@ -64,7 +65,7 @@ func TestCheck(t *testing.T) {
 
 	was := n.member()
 	was.Clean = false // so that the length of the log is unknown
-	if err := was.write(&persist.Dir{Path: dir, FS: n.o.fs}); err != nil {
+	if err := was.Write(&persist.Dir{Path: dir, FS: n.o.fs}); err != nil {
 		t.Fatal(err)
 	}
 	flip := func(at int) func(t *testing.T, path string) {
@@ -139,7 +140,7 @@ func TestCheckBeforeBootstrap(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 1, func(o *Options) { o.Peers = append(o.Peers, "127.0.0.1:1") })
 	n := c.nodes[0]
-	if err := Check(n.o.Dir, func(string) {}); err == nil {
+	if err := offline.Check(n.o.Dir, func(string) {}); err == nil {
 		t.Error("a directory in use is checked")
 	}
 	c.close(n)
@@ -195,7 +196,7 @@ func TestCheckReadsEachEntry(t *testing.T) {
 	if output, damaged := checkOutput(t, n.o.Dir); !damaged || !strings.Contains(output, fmt.Sprintf("entry %d: ", last+1)) {
 		t.Errorf("damaged %v:\n%s", damaged, output)
 	}
-	if _, err := Inspect(n.o); err == nil || !strings.Contains(err.Error(), "can't be applied") {
+	if _, err := offline.Inspect(offlineOptions(n.o)); err == nil || !strings.Contains(err.Error(), "can't be applied") {
 		t.Errorf("a node with such an entry is inspected: %v", err)
 	}
 }

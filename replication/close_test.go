@@ -14,6 +14,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/hashicorp/raft"
 
+	"limitsrv/replication/offline"
+	"limitsrv/replication/storage"
 	"limitsrv/testwait"
 )
 
@@ -30,7 +32,7 @@ func TestCloseDuringRestart(t *testing.T) {
 				close(sitting)
 				<-node.stopping.Done()
 			}
-			return openStores(dir, newRaftLogger(slog.New(slog.DiscardHandler)))
+			return storage.OpenStores(dir, newRaftLogger(slog.New(slog.DiscardHandler)))
 		}
 	})
 	node = c.leader()
@@ -111,7 +113,7 @@ func TestCloseCancelsSnapshot(t *testing.T) {
 	hold := true
 	c := startCluster(t, 1, func(o *Options) {
 		o.stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) {
-			stable, snapshots, err := openStores(dir, newRaftLogger(slog.New(slog.DiscardHandler)))
+			stable, snapshots, err := storage.OpenStores(dir, newRaftLogger(slog.New(slog.DiscardHandler)))
 			if hold {
 				snapshots = blockingStore{snapshots, begun, released}
 			}
@@ -125,9 +127,9 @@ func TestCloseCancelsSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-begun
-	fsm := n.stack.Load().fsm
+	state := n.stack.Load().FSM
 	go func() {
-		for !fsm.stopping.Load() {
+		for !state.Stopping() {
 			time.Sleep(time.Millisecond)
 		}
 		close(released)
@@ -140,7 +142,7 @@ func TestCloseCancelsSnapshot(t *testing.T) {
 		t.Errorf("of the snapshot there is still %v", left)
 	}
 	hold = false
-	if r, err := Inspect(n.o); err != nil || r.Keys == 0 {
+	if r, err := offline.Inspect(offlineOptions(n.o)); err != nil || r.Keys == 0 {
 		t.Errorf("the next start has %+v, %v", r, err)
 	}
 }

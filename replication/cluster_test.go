@@ -1,7 +1,6 @@
 package replication
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -24,24 +23,7 @@ type testCluster struct {
 	t     testing.TB
 	peers []string
 	nodes []*Node
-	logs  *lockedBuffer
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	logs  *testwait.Log
 }
 
 // nextPort counts the ports that tests have tried, below those that systems assign to
@@ -68,7 +50,7 @@ func freeAddresses(t testing.TB, n int) (all []string) {
 
 func startCluster(t testing.TB, n int, change func(*Options)) *testCluster {
 	testwait.Long(t)
-	c := &testCluster{t: t, peers: freeAddresses(t, n), logs: new(lockedBuffer)}
+	c := &testCluster{t: t, peers: freeAddresses(t, n), logs: new(testwait.Log)}
 	dir := t.TempDir()
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -236,7 +218,7 @@ func TestOverloadKeepsQuorum(t *testing.T) {
 	select {
 	case err := <-answered:
 		t.Fatalf("answered while the link is full: %+v, %v", d, err)
-	case <-time.After(3 * follower.maxHold):
+	case <-time.After(3 * follower.batcher.maxHold):
 	}
 	stalls.Unlock()
 	if err := <-answered; err != nil || d.Remaining != 8 || follower.counts.allowed.Load() != 0 {

@@ -40,7 +40,7 @@ func (w *clockAnswers) hasMajority() bool { return len(w.differences) > w.voters
 // all were restarted, only the clocks tell how long ago that was: the clock steps to them,
 // as at the start of a single server.
 func (n *Node) catchUpClock(s *raftStack) time.Duration {
-	last := engine.Instant(s.fsm.stamp.Load())
+	last := s.FSM.Stamp()
 	n.clock.start(last)
 	ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
 	defer cancel()
@@ -100,8 +100,8 @@ func (n *Node) pollMembers(ctx context.Context, s *raftStack, wall func() engine
 	self := n.identity().Node
 	answers := make(chan *clockAnswer, len(servers))
 	w := clockAnswers{differences: []time.Duration{0}}
-	last := s.fsm.index.Load()
-	index, at := s.entries.LastStored()
+	last := s.FSM.Index()
+	index, at := s.Entries.LastStored()
 	w.noteStored(index, at, last)
 	asked := 0
 	for _, server := range servers {

@@ -1,19 +1,26 @@
 // Package replication replicates decisions: client batches go through the log of a Raft
 // group, and every node applies the log to its engine with the same result.
 //
-// It owns a cluster node: its identity (membership), the forwarding of batches to the leader
-// (forwarder), the contents and timing of log entries (batcher, proposal), the replicated
-// state machine (fsm), the stamps of entries (leaderClock), cluster membership (bootstrap,
-// members, maintain), and the answers without a quorum (no_quorum). Its connections to
-// other nodes are in package link, the workarounds for raft in package raftfix. It imports
-// engine, persist, hashicorp/raft and their dependencies. It knows no command and no client
-// connection.
+// It owns a cluster node: the contents and timing of log entries (batcher), the stamps of
+// entries (leaderClock), raft (raftStack), cluster membership (bootstrap, members, maintain),
+// and the answers without a quorum (no_quorum). The packages below it have the rest:
+//
+//	fsm       the replicated state: applies entries, and goes between nodes as a snapshot
+//	storage   the data directory: the membership, and a member's log, votes and snapshots
+//	election  the agreement of the members that their leader is silent
+//	link      connections to other nodes
+//	forward   batches on their way to the leader
+//	raftfix   workarounds for raft
+//	offline   tools for the directory of a stopped node; not imported here
+//
+// It imports engine, persist, hashicorp/raft and their dependencies. It knows no command and
+// no client connection.
 //
 // # The way of a batch
 //
 //	any node:  Exec -> batcher.waiting
 //	follower:  batcher -> forward.Client -> forward.Server on the leader -> Exec -> answers -> done
-//	leader:    batcher -> proposal (one entry, stamped) -> raft -> fsm.Apply -> done
+//	leader:    batcher -> proposal (one entry, stamped) -> raft -> FSM.Apply -> done
 //	the others:                                            raft -> fsm.Apply
 //
 // One entry is in flight at a time, except that the FSM may still be applying the previous
@@ -34,7 +41,7 @@
 //   - A node that may have lost entries it acknowledged is no longer a member: it joins
 //     again under a new id.
 //
-// For the third promise, only fsm.Apply advances the engine's time or changes its state:
+// For the third promise, only FSM.Apply advances the engine's time or changes its state:
 // reads go through Engine.Look, sweeps use the last stamp, and everything that depends on
 // the memory of one node is decided by the leader before the entry is logged: a flag of
 // the batch says whether new keys are refused, and evicted keys are Forgets in the entry.

@@ -1,12 +1,6 @@
 package replication
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-
 	"limitsrv/persist"
 	"limitsrv/replication/link"
 )
@@ -23,16 +17,3 @@ var (
 	errStopped      = link.NewError("CLUSTERDOWN", "this node is shutting down")
 	errLoading      = link.NewError("LOADING", "this node is not a member of a cluster yet")
 )
-
-// strictJSON decodes one JSON value into to. Unknown fields and trailing bytes are errors.
-func strictJSON(data []byte, to any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(to); err != nil {
-		return err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%d bytes follow", len(data)-int(d.InputOffset()))
-	}
-	return nil
-}

@@ -9,8 +9,7 @@ import (
 
 // A follower counts the results of its forwarded batches.
 func TestForwardedCounts(t *testing.T) {
-	var n Node
-	g := newBatcher(&n)
+	g := newBatcher(nil, nil, 0)
 	other := errors.New("another")
 	for _, tt := range []struct {
 		err                  error
@@ -22,9 +21,9 @@ func TestForwardedCounts(t *testing.T) {
 	} {
 		var got []error
 		g.forwarded(waitingRequest{Request: forward.Request{Done: func(err error) { got = append(got, err) }}}, tt.err)
-		if len(got) != 1 || got[0] != tt.err || n.counts.forwarded.Load() != tt.forwarded || n.counts.uncertain.Load() != tt.uncertain {
+		if len(got) != 1 || got[0] != tt.err || g.counts.forwarded.Load() != tt.forwarded || g.counts.uncertain.Load() != tt.uncertain {
 			t.Errorf("%v: answered %v, %d forwarded and %d uncertain; want %d and %d",
-				tt.err, got, n.counts.forwarded.Load(), n.counts.uncertain.Load(), tt.forwarded, tt.uncertain)
+				tt.err, got, g.counts.forwarded.Load(), g.counts.uncertain.Load(), tt.forwarded, tt.uncertain)
 		}
 	}
 }

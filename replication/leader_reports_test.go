@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"limitsrv/testwait"
 )
 
 // linesOf returns the lines with a text in the log of the node at an address.
@@ -56,8 +58,8 @@ func TestJoinLogsNoWarning(t *testing.T) {
 	fourth := c.open(o)
 	c.nodes = append(c.nodes, fourth)
 	eventually(t, "it has a vote", func() bool {
-		for _, m := range leader.Status().Members {
-			if m.Node == fourth.identity().Node {
+		for _, m := range leader.Nodes("") {
+			if m.ID == fourth.identity().Node {
 				return m.Voter
 			}
 		}
@@ -72,7 +74,7 @@ func TestJoinLogsNoWarning(t *testing.T) {
 
 // Nodes without a leader answer with the reason.
 func TestNoQuorumErrors(t *testing.T) {
-	c := &testCluster{t: t, logs: new(lockedBuffer)}
+	c := &testCluster{t: t, logs: new(testwait.Log)}
 	addresses := freeAddresses(t, 2)
 	o := c.options(filepath.Join(t.TempDir(), "n"), addresses[0])
 	o.Join = addresses[1:]
@@ -80,13 +82,13 @@ func TestNoQuorumErrors(t *testing.T) {
 	if _, err := take(newcomer, "k", 10, 1); !errors.Is(err, errNoMember) {
 		t.Errorf("a node of no cluster answers %v, want %v", err, errNoMember)
 	}
-	if got := newcomer.Status().Trouble; got != errNoMember.Error() {
+	if got := newcomer.Replication().Trouble; got != errNoMember.Error() {
 		t.Errorf("its trouble is %q", got)
 	}
 
 	c = startCluster(t, 3, nil)
 	leader := c.leader()
-	if got := leader.Status().Trouble; got != "" {
+	if got := leader.Replication().Trouble; got != "" {
 		t.Errorf("the trouble of a leader is %q", got)
 	}
 	var gone []*Node
@@ -100,7 +102,7 @@ func TestNoQuorumErrors(t *testing.T) {
 	}
 	eventually(t, "the last of three reaches no majority", func() bool {
 		_, err := take(leader, "k", 10, 1)
-		return errors.Is(err, errNoQuorum) && leader.Status().Trouble == errNoQuorum.Error()
+		return errors.Is(err, errNoQuorum) && leader.Replication().Trouble == errNoQuorum.Error()
 	})
 }
 

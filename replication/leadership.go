@@ -1,9 +1,12 @@
 package replication
 
 import (
+	"context"
 	"errors"
 
 	"github.com/hashicorp/raft"
+
+	"limitsrv/replication/election"
 )
 
 // watchLeadership is the goroutine that follows the elections of this node.
@@ -54,4 +57,34 @@ func (n *Node) becomeLeader(s *raftStack) {
 	n.leadingTerm.Store(term)
 	n.log.Info("this node leads the cluster", "term", term, "index", s.raft.LastIndex(),
 		"clock_step", stepped)
+}
+
+// newElections returns the watch of this node's leader.
+func (n *Node) newElections() *election.Watch {
+	return election.New(election.Options{
+		Timeout: n.o.ElectionTimeout, Monotonic: n.mono, Log: n.log,
+		MayLead: func() bool { return !n.steppingDown.Load() },
+		Member: func() *election.Member {
+			s := n.stack.Load()
+			if s == nil {
+				return nil
+			}
+			return &election.Member{Node: n.identity().Node, Raft: s.raft, Begun: s.begun, TermOf: s.TermOf, Elect: func() { n.elect(s) }}
+		},
+		Ask: func(ctx context.Context, address string) (election.View, error) {
+			var p peerStatus
+			err := n.links.Call(ctx, address, callStatus, struct{}{}, &p)
+			return election.View{Node: p.Node, Leader: p.Leader, Silent: p.Silent, LastIndex: p.LastIndex, LastTerm: p.LastTerm}, err
+		},
+	})
+}
+
+// elect makes raft start an election without a pre-vote: it sends itself the request of a
+// leader that transfers leadership.
+func (n *Node) elect(s *raftStack) {
+	id, address := raft.ServerID(n.identity().Node), raft.ServerAddress(n.o.Raft)
+	request := raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(id), Addr: []byte(address)}}
+	if err := s.transport.TimeoutNow(id, address, &request, new(raft.TimeoutNowResponse)); err != nil && n.logOnce.Allow("elect") {
+		n.log.Warn("can't start an election now; raft starts one later", "error", err)
+	}
 }

@@ -8,11 +8,12 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"limitsrv/replication/fsm"
 	"limitsrv/replication/link"
+	"limitsrv/replication/storage"
 )
 
 const (
-	maintainInterval = time.Second
 	// A node gets a vote once it has lacked at most caughtUp entries for caughtUpFor.
 	caughtUp    = 1000
 	caughtUpFor = 2 * time.Second
@@ -30,8 +31,6 @@ const (
 	// openWarnInterval is the interval of the warning that links without a secret are
 	// accepted.
 	openWarnInterval = 10 * time.Minute
-	// minTrailing and maxTrailing bound the number of entries kept behind a snapshot.
-	minTrailing, maxTrailing = 1024, 1 << 20
 )
 
 // maintain is the goroutine for periodic work: of each node for itself, and of the leader
@@ -58,10 +57,10 @@ func (n *Node) maintain() {
 		}
 		n.refreshServers(s.raft)
 		n.snapshotIfLong(s)
-		n.expireLocal(s)
-		if installed := s.fsm.counts.installed.Load(); installed != s.restored {
+		n.local.expire(s.FSM.Now())
+		if installed := s.FSM.Counts().Installed; installed != s.restored {
 			s.restored = installed
-			n.wait.Go(s.refreshSnapshots)
+			n.wait.Go(s.RefreshSnapshots)
 		}
 		lead := n.leadership()
 		if lead.leading || lead.leader.Raft != "" {
@@ -109,7 +108,7 @@ func (n *Node) maintainCluster(s *raftStack, caughtUpSince map[string]time.Durat
 // announce publishes this node's Member data, if the log has other data.
 func (n *Node) announce(ctx context.Context, s *raftStack) {
 	m := n.memberOf(n.identity().Node)
-	if s.fsm.members()[m.Node] == m {
+	if s.FSM.Members()[m.Node] == m {
 		return
 	}
 	lead := n.leadership()
@@ -180,16 +179,29 @@ func (n *Node) removeDead(ctx context.Context, s *raftStack) {
 	}
 }
 
+// allCaughtUp reports whether all members are voters, have all of the leader's log, and
+// were heard from recently.
+func (n *Node) allCaughtUp(s *raftStack) bool {
+	self, last, reports, now := n.identity().Node, s.raft.LastIndex(), n.peers.all(), n.mono()
+	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
+		p := reports[string(server.ID)]
+		if string(server.ID) != self && (server.Suffrage != raft.Voter || p.LastIndex < last || now-p.At > maintainInterval) {
+			return false
+		}
+	}
+	return true
+}
+
 // raiseLevel lets the log use the features that all members support.
 func (n *Node) raiseLevel(ctx context.Context, s *raftStack) {
-	level, members := n.o.level, s.fsm.members()
+	level, members := n.o.level, s.FSM.Members()
 	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
 		level = min(level, members[string(server.ID)].Level)
 	}
-	if level <= s.fsm.level() {
+	if level <= s.FSM.Level() {
 		return
 	}
-	if err := s.proposeControl(ctx, controlEntry{Level: level}); err == nil {
+	if err := s.proposeControl(ctx, fsm.ControlEntry{Level: level}); err == nil {
 		n.log.Info("all members support newer features; the log may use them from now on", "level", level)
 	}
 }
@@ -219,12 +231,12 @@ func (n *Node) maintainMember(s *raftStack, backoff *pollBackoff) {
 	}
 	n.mergeLeaderView(p)
 	backoff.record(p.LastIndex == s.raft.LastIndex() && summariesReach(p.Peers, p.LastIndex))
-	if _, writing := s.logWrites.Running(); writing {
+	if s.Storing() {
 		return // the disk is slow; watchDisk handles that
 	}
 	got := received{last: s.raft.LastIndex()}
 	var refused int64
-	if got.writes, refused = s.snapshots.Counts(); s.isStuck(got, refused, p.LastIndex) {
+	if got.writes, refused = s.Snapshots.Counts(); s.isStuck(got, refused, p.LastIndex) {
 		n.restartRaft(fmt.Sprintf("entry %d has been the last for %v, and the leader is at %d", got.last, stuckChecks*maintainInterval, p.LastIndex))
 	}
 }
@@ -271,14 +283,14 @@ func (n *Node) mergeLeaderView(leader peerStatus) {
 // this node, it was removed, which is fatal.
 func (n *Node) checkRemoved(s *raftStack) {
 	servers := n.findMembers(s)
-	if self := n.identity().Node; len(servers) > 0 && !slices.ContainsFunc(servers, func(x server) bool { return x.Node == self }) {
+	if self := n.identity().Node; len(servers) > 0 && !slices.ContainsFunc(servers, func(x storage.Server) bool { return x.Node == self }) {
 		n.fatal(fmt.Errorf("this node, %s, was removed from the cluster; to be a member again it needs an empty data directory and --join", self))
 	}
 }
 
 // findMembers asks all known nodes for the leader of this cluster, and returns the
 // leader's list of members; none: no leader was found. It also updates noMajority.
-func (n *Node) findMembers(s *raftStack) []server {
+func (n *Node) findMembers(s *raftStack) []storage.Server {
 	self := n.self()
 	asked, answered := []string{self.Raft}, []string{self.Node}
 	next := n.configuredPeers()
@@ -319,4 +331,20 @@ func isMajority(r *raft.Raft, nodes []string) bool {
 		}
 	}
 	return among > voters/2
+}
+
+// watchDisk is the goroutine that ends a node with a hanging disk. Time in which the
+// process did not run does not count.
+func (n *Node) watchDisk() {
+	n.disk.Run(n.stopping, func() bool {
+		s := n.stack.Load()
+		if s == nil {
+			return false
+		}
+		busy, err := s.CheckWrites(isLeader(s.raft))
+		if err != nil {
+			n.fatal(err)
+		}
+		return busy
+	})
 }

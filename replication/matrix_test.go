@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"limitsrv/persist"
+	"limitsrv/replication/offline"
 	"limitsrv/testwait"
 )
 
@@ -41,7 +42,7 @@ func TestEachFile(t *testing.T) {
 	testwait.Long(t)
 	t.Parallel()
 	_, n := stoppedNode(t)
-	whole, err := Inspect(n.o)
+	whole, err := offline.Inspect(offlineOptions(n.o))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,8 +60,8 @@ func TestEachFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			var said strings.Builder
-			checked := Check(o.Dir, func(line string) { said.WriteString(line + "\n") })
-			got, err := Inspect(o)
+			checked := offline.Check(o.Dir, func(line string) { said.WriteString(line + "\n") })
+			got, err := offline.Inspect(offlineOptions(o))
 			got.Servers, whole.Servers = nil, nil
 			switch {
 			case err == nil && (got.LastIndex != whole.LastIndex || got.Keys != whole.Keys || got.Node != whole.Node):

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"limitsrv/replication/forward"
+	"limitsrv/replication/fsm"
 	"limitsrv/replication/link"
 )
 
@@ -127,7 +128,7 @@ func (n *Node) remove(ctx context.Context, s *raftStack, node, why string) error
 	n.log.Warn("a node was removed from the cluster", "node", string(server.ID), "raft", string(server.Address), "reason", why)
 	n.refreshServers(s.raft)
 	n.peers.prune()
-	return s.proposeControl(ctx, controlEntry{Gone: string(server.ID)})
+	return s.proposeControl(ctx, fsm.ControlEntry{Gone: string(server.ID)})
 }
 
 // remaining returns the time until the context's deadline; 0, raft's value for no timeout,
@@ -142,7 +143,7 @@ func remaining(ctx context.Context) time.Duration {
 
 // admit makes a node a member, without a vote until it has caught up. Requires: this node
 // leads. Another node at the same address is removed, because the new one replaced it.
-func (n *Node) admit(ctx context.Context, m Member) (joinReply, error) {
+func (n *Node) admit(ctx context.Context, m fsm.Member) (joinReply, error) {
 	s, err := n.leaderStack()
 	if err != nil {
 		return joinReply{}, err
@@ -162,7 +163,7 @@ func (n *Node) admit(ctx context.Context, m Member) (joinReply, error) {
 	}
 	n.refreshServers(s.raft)
 	n.log.Info("a node joins the cluster", "node", m.Node, "raft", m.Raft)
-	if err := s.proposeControl(ctx, controlEntry{Member: &m}); err != nil {
+	if err := s.proposeControl(ctx, fsm.ControlEntry{Member: &m}); err != nil {
 		return joinReply{}, err
 	}
 	own := n.member()
@@ -170,8 +171,8 @@ func (n *Node) admit(ctx context.Context, m Member) (joinReply, error) {
 }
 
 // admissible returns an error for a node that could not apply the log.
-func (s *raftStack) admissible(m Member) error {
-	if level := s.fsm.level(); m.Level < level {
+func (s *raftStack) admissible(m fsm.Member) error {
+	if level := s.FSM.Level(); m.Level < level {
 		return fmt.Errorf("the cluster uses features up to level %d, and limitsrv %s supports them up to %d: run a newer one", level, m.Version, m.Level)
 	}
 	return link.CheckAddress("--raft", m.Raft)

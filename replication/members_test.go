@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"limitsrv/status"
 	"limitsrv/testwait"
 )
 
@@ -35,7 +36,7 @@ func (c *testCluster) changed(n *Node, change Change) error {
 
 // has reports whether the leader has a member with that id.
 func (c *testCluster) has(node string) bool {
-	return slices.ContainsFunc(c.leader().Status().Members, func(m MemberStatus) bool { return m.Node == node })
+	return slices.ContainsFunc(c.leader().Nodes(""), func(m status.Node) bool { return m.ID == node })
 }
 
 // expectFatal makes a call of Fatal the expected outcome.
@@ -65,7 +66,7 @@ func TestMemberJoins(t *testing.T) {
 	c.voters(3)
 	c.takeAll(joined, " again")
 	c.waitForAgreement()
-	if st := joined.Status(); st.Role != Follower || st.Cluster != c.leader().Status().Cluster {
+	if st := joined.Replication(); st.Role != status.Follower || st.ClusterID != c.leader().Replication().ClusterID {
 		t.Errorf("it is %+v", st)
 	}
 	c.close(c.nodes[0]) // its vote counts
@@ -88,7 +89,7 @@ func TestMemberThatWasWipedIsANewOne(t *testing.T) {
 	c.voters(3)
 	c.takeAll(again, " again")
 	c.waitForAgreement()
-	if _, reported := c.leader().stack.Load().fsm.members()[old]; reported {
+	if _, reported := c.leader().stack.Load().FSM.Members()[old]; reported {
 		t.Error("the log still has the former node's data")
 	}
 }
@@ -204,9 +205,9 @@ func TestDeadMemberIsRemoved(t *testing.T) {
 	second := c.other(c.leader())
 	c.close(second)
 	eventually(t, "it has been silent for longer than that", func() bool {
-		for _, m := range c.leader().Status().Members {
-			if m.Node == second.identity().Node {
-				return m.Seen > deadAfter+3*maintainInterval
+		for _, m := range c.leader().Nodes("") {
+			if m.ID == second.identity().Node {
+				return m.LastContact > deadAfter+3*maintainInterval
 			}
 		}
 		t.Fatal("a node was removed with only two healthy voters")
@@ -216,7 +217,7 @@ func TestDeadMemberIsRemoved(t *testing.T) {
 
 // online returns the number of online members.
 func (c *testCluster) online() (online int) {
-	for _, m := range c.leader().Status().Members {
+	for _, m := range c.leader().Nodes("") {
 		if m.Online {
 			online++
 		}
@@ -232,10 +233,10 @@ func TestLevelRisesWhenAllKnowIt(t *testing.T) {
 			older, o.level = o.Raft, 1
 		}
 	})
-	eventually(t, "all have published their data", func() bool { return len(c.leader().stack.Load().fsm.members()) == 3 })
+	eventually(t, "all have published their data", func() bool { return len(c.leader().stack.Load().FSM.Members()) == 3 })
 	leader := c.leader()
 	leader.raiseLevel(t.Context(), leader.stack.Load())
-	if level := leader.Status().Level; level != 1 {
+	if level := leader.Replication().FeatureLevel; level != 1 {
 		t.Fatalf("the log has level %d, which a member does not support", level)
 	}
 	upgraded := c.nodes[0]
@@ -243,14 +244,14 @@ func TestLevelRisesWhenAllKnowIt(t *testing.T) {
 	upgraded.o.level = 2
 	c.nodes = append(c.nodes, c.open(upgraded.o))
 	eventually(t, "the level rises on all nodes", func() bool {
-		return !slices.ContainsFunc(c.nodes, func(n *Node) bool { return n.Status().Level != 2 })
+		return !slices.ContainsFunc(c.nodes, func(n *Node) bool { return n.Replication().FeatureLevel != 2 })
 	})
 }
 
 func TestLevelKeepsOlderOnesOut(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 1, func(o *Options) { o.level = 2 })
-	eventually(t, "the level rises", func() bool { return c.leader().Status().Level == 2 })
+	eventually(t, "the level rises", func() bool { return c.leader().Replication().FeatureLevel == 2 })
 	o := c.options(t.TempDir(), freeAddresses(t, 1)[0])
 	o.Join = []string{c.nodes[0].o.Raft}
 	o.level = 1

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,20 +14,22 @@ import (
 	"limitsrv/engine"
 	"limitsrv/loglimit"
 	"limitsrv/persist"
+	"limitsrv/persist/commit"
+	"limitsrv/replication/election"
 	"limitsrv/replication/forward"
 	"limitsrv/replication/link"
+	"limitsrv/replication/storage"
 )
 
 // A Node is one member of a cluster. It implements Exec. Concurrency: all methods may be
 // called from many goroutines, except Close, which must be the last call.
 type Node struct {
-	o       Options
-	log     *slog.Logger
-	dir     *persist.Dir
-	fatal   func(error)
-	wall    func() engine.Instant
-	mono    func() time.Duration // for timeouts; stamps use Options.Monotonic
-	maxHold time.Duration
+	o     Options
+	log   *slog.Logger
+	dir   *persist.Dir
+	fatal func(error)
+	wall  func() engine.Instant
+	mono  func() time.Duration // for timeouts; stamps use Options.Monotonic
 
 	links        *link.Links
 	forwarder    *forward.Client
@@ -43,7 +44,7 @@ type Node struct {
 	waiters      waiters
 	disk         *persist.DiskWatch
 	openLoggedAt time.Time // last warning about links without a secret; maintain goroutine only
-	silence      leaderSilence
+	elections    *election.Watch
 
 	stack       atomic.Pointer[raftStack] // nil: this node is not a member yet
 	leadingTerm atomic.Uint64             // the term in which this node decides; 0: it does not
@@ -55,7 +56,7 @@ type Node struct {
 
 	membershipMu sync.Mutex // held while the membership is changed, until it is on disk
 	mu           sync.Mutex
-	membership   membership
+	membership   storage.Membership
 
 	stopping context.Context
 	stop     context.CancelFunc
@@ -64,7 +65,6 @@ type Node struct {
 
 // nodeCounts are totals since the start.
 type nodeCounts struct {
-	uncertain, forwarded     atomic.Int64
 	allowed, denied, locally atomic.Int64 // ops answered without a quorum, by policy
 	refused                  atomic.Int64 // batches answered CLUSTERDOWN
 	elected, leaders         atomic.Int64 // elections won by this node, and changes of leader observed
@@ -82,16 +82,17 @@ func Open(o Options) (*Node, error) {
 	}
 	dir, err := persist.OpenDir(o.fs, o.Dir)
 	if err != nil {
-		return nil, withHint(err, o.Dir)
+		return nil, storage.WithHint(err, o.Dir)
 	}
 	n := &Node{
-		o: o, log: o.Logger, dir: dir, wall: o.Wall, mono: monotonicClock(), maxHold: holdHalfTimeouts * o.ElectionTimeout / 2,
-		fatal: firstCallOnly(o.Fatal), logOnce: newLogLimiter(), clock: newLeaderClock(o.Monotonic), disk: persist.NewDiskWatch(), silence: newLeaderSilence(),
+		o: o, log: o.Logger, dir: dir, wall: o.Wall, mono: monotonicClock(),
+		fatal: firstCallOnly(o.Fatal), logOnce: newLogLimiter(), clock: newLeaderClock(o.Monotonic), disk: persist.NewDiskWatch(),
 	}
 	n.maxMemory.Store(o.MaxMemory)
 	n.evict.Store(o.Evict)
 	n.stopping, n.stop = context.WithCancel(context.Background())
-	n.batcher = newBatcher(n)
+	n.batcher = newBatcher(n, n.mono, holdHalfTimeouts*o.ElectionTimeout/2)
+	n.elections = n.newElections()
 	if err := n.startServices(); err != nil {
 		n.stop()
 		return nil, errors.Join(err, dir.Close())
@@ -112,8 +113,8 @@ func firstCallOnly(f func(error)) func(error) {
 
 // startServices reads the membership, listens, and starts the background goroutines.
 func (n *Node) startServices() (err error) {
-	if n.membership, err = readMembership(n.dir); err != nil {
-		return withHint(err, n.o.Dir)
+	if n.membership, err = storage.ReadMembership(n.dir); err != nil {
+		return storage.WithHint(err, n.o.Dir)
 	}
 	listener, err := n.o.Network.Listen(n.o.Bind)
 	if err != nil {
@@ -122,13 +123,13 @@ func (n *Node) startServices() (err error) {
 	server := forward.Server{Exec: n.execForOthers, Commit: n.Commit, Timeout: n.callTimeout()}
 	n.links, err = link.New(link.Options{
 		Listener: listener, Dial: n.o.Network.Dial, Address: n.o.Raft, TLS: n.o.TLS, Secrets: n.o.Secrets, Identity: n.identity,
-		Call: n.answerCall, Forwarded: server.Serve, Lost: n.linkLost, Log: n.log, Timeout: n.callTimeout(),
+		Call: n.answerCall, Forwarded: server.Serve, Lost: n.elections.LinkLost, Log: n.log, Timeout: n.callTimeout(),
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	n.forwarder = forward.New(forward.Options{
-		Links: n.links, Log: n.log, Timeout: n.callTimeout(), AnswerTimeout: max(n.rpcTimeout(), leaderHang+n.callTimeout()),
+		Links: n.links, Log: n.log, Timeout: n.callTimeout(), AnswerTimeout: max(n.rpcTimeout(), storage.LeaderHang+n.callTimeout()),
 	})
 	if err := n.resume(); err != nil {
 		return errors.Join(err, n.links.Close())
@@ -139,7 +140,7 @@ func (n *Node) startServices() (err error) {
 	n.wait.Go(n.joinOrBootstrap)
 	n.wait.Go(n.maintain)
 	n.wait.Go(n.watchDisk)
-	n.wait.Go(n.watchLeader)
+	n.wait.Go(func() { n.elections.Run(n.stopping) })
 	return nil
 }
 
@@ -149,7 +150,7 @@ func (n *Node) resume() error {
 	switch {
 	case m.Cluster.IsZero() || len(m.Founding) > 0:
 		return nil
-	case m.lostTail(n.o.boot()):
+	case m.LostTail(n.o.boot()):
 		n.log.Warn("the system crashed with an unsynced log; this node joins the cluster again under a new id when it finds a leader",
 			"cluster", m.Cluster.String(), "node", m.Node)
 		return nil
@@ -176,20 +177,20 @@ func (n *Node) identity() link.Identity {
 }
 
 // member returns a copy of the membership.
-func (n *Node) member() membership {
+func (n *Node) member() storage.Membership {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.membership
 }
 
 // setMember changes the membership and writes it to disk.
-func (n *Node) setMember(change func(*membership)) error {
+func (n *Node) setMember(change func(*storage.Membership)) error {
 	n.membershipMu.Lock()
 	defer n.membershipMu.Unlock()
 	m := n.member()
 	m.Founding = slices.Clone(m.Founding)
 	change(&m)
-	if err := m.write(n.dir); err != nil {
+	if err := m.Write(n.dir); err != nil {
 		return err
 	}
 	n.mu.Lock()
@@ -228,13 +229,12 @@ func (n *Node) answerLook(batch *engine.Batch) bool {
 	if lead.stack == nil || !lead.leading && !batch.Stale {
 		return false
 	}
-	fsm := lead.stack.fsm
-	now := fsm.now()
+	now := lead.fsm.Now()
 	if lead.leading {
 		now = n.clock.now()
 	}
 	convertExpects(batch, lead.term)
-	fsm.engine.Load().Look(now, batch)
+	lead.fsm.Engine().Look(now, batch)
 	convertExpects(batch, lead.term) // XOR with the same value restores the ops
 	for i := range batch.Ops {
 		if batch.Ops[i].Kind == engine.Watch {
@@ -249,7 +249,7 @@ func (n *Node) answerLook(batch *engine.Batch) bool {
 // leader replaces the engine.
 func (n *Node) Engine() *engine.Engine {
 	if s := n.stack.Load(); s != nil {
-		return s.fsm.engine.Load()
+		return s.FSM.Engine()
 	}
 	return n.local.empty()
 }
@@ -260,10 +260,23 @@ func (n *Node) Now() engine.Instant {
 	switch {
 	case n.leadingTerm.Load() != 0:
 		return n.clock.now()
-	case s != nil && s.fsm.stamp.Load() > 0:
-		return s.fsm.now()
+	case s != nil && s.FSM.Stamp() > 0:
+		return s.FSM.Now()
 	}
 	return n.wall()
+}
+
+// stamp returns the time of the next entry. Requires: this node leads.
+func (n *Node) stamp() engine.Instant { return n.clock.now() }
+
+// forward sends requests to the leader; see forward.Client.Send.
+func (n *Node) forward(leader storage.Server, all []forward.Request) int {
+	return n.forwarder.Send(leader.Raft, leader.Node, all)
+}
+
+// bound returns the memory bound.
+func (n *Node) bound() commit.Bound {
+	return commit.Bound{MaxBytes: n.maxMemory.Load(), Evict: n.evict.Load()}
 }
 
 // SetBound sets the memory bound for keys that applies while this node leads; 0 is no
@@ -280,18 +293,17 @@ func (n *Node) Sweep(pages int) (forgotten int64) {
 	if s == nil {
 		return 0
 	}
-	stamp := engine.Instant(s.fsm.stamp.Load())
-	return s.fsm.engine.Load().Sweep(stamp, pages)
+	return s.FSM.Engine().Sweep(s.FSM.Stamp(), pages)
 }
 
-// A leadership is a snapshot of a node's role in its cluster.
+// A leadership is a node's role in its cluster, with the raft that it has it by.
 type leadership struct {
-	stack   *raftStack // nil: not a member
-	term    uint64
-	elected bool   // raft elected this node, but it may not have applied all earlier entries yet
-	leading bool   // this node leads and decides
-	leader  server // empty: unknown
+	role
+	stack *raftStack // nil: not a member
 }
+
+// role returns the current role.
+func (n *Node) role() role { return n.leadership().role }
 
 // leadership returns the current role.
 func (n *Node) leadership() (o leadership) {
@@ -299,12 +311,13 @@ func (n *Node) leadership() (o leadership) {
 		return o
 	}
 	raft := o.stack.raft
+	o.fsm = o.stack.FSM
 	o.term = raft.CurrentTerm()
 	o.elected = isLeader(raft)
 	o.leading = o.elected && n.leadingTerm.Load() == o.term
 	address, id := raft.LeaderWithID()
-	if o.leader = (server{Node: string(id), Raft: string(address)}); !o.elected && o.leader.Raft == n.o.Raft {
-		o.leader = server{} // raft updates its state and its leader one after the other
+	if o.leader = (storage.Server{Node: string(id), Raft: string(address)}); !o.elected && o.leader.Raft == n.o.Raft {
+		o.leader = storage.Server{} // raft updates its state and its leader one after the other
 	}
 	return o
 }
@@ -350,27 +363,4 @@ func (n *Node) close() error {
 	close(n.batcher.applied) // the FSM has ended with raft
 	n.wait.Wait()
 	return errors.Join(err, n.dir.Close())
-}
-
-// tcp is the Network of the operating system.
-type tcp struct{ from *net.TCPAddr }
-
-func (tcp) Listen(address string) (net.Listener, error) { return net.Listen("tcp", address) }
-
-func (t tcp) Dial(ctx context.Context, address string) (net.Conn, error) {
-	var d net.Dialer
-	if t.from != nil {
-		d.LocalAddr = t.from
-	}
-	return d.DialContext(ctx, "tcp", address)
-}
-
-// systemNetwork dials from the host address at which the node listens, so that other nodes
-// can identify it by that address.
-func systemNetwork(bind string) Network {
-	host, _, err := net.SplitHostPort(bind)
-	if ip := net.ParseIP(host); err == nil && ip != nil && !ip.IsUnspecified() {
-		return tcp{&net.TCPAddr{IP: ip}}
-	}
-	return tcp{}
 }

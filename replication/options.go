@@ -1,10 +1,8 @@
 package replication
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"slices"
 	"time"
 
@@ -14,7 +12,9 @@ import (
 	"limitsrv/certs"
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/replication/fsm"
 	"limitsrv/replication/link"
+	"limitsrv/replication/storage"
 )
 
 // Options configure a Node.
@@ -35,20 +35,21 @@ type Options struct {
 	// Version is the program's version, for display.
 	Version string
 
-	// Ack is the durability required before a decision is answered.
+	// Ack is the durability required before a decision is answered; empty: AckDisk.
 	Ack Ack
 	// Fsync is the sync policy of the log under AckMemory. Under AckDisk it is always
 	// synced.
 	Fsync persist.Policy
-	// NoQuorum is the policy for requests while no majority can be reached.
+	// NoQuorum is the policy for requests while no majority can be reached; empty:
+	// NoQuorumError.
 	NoQuorum NoQuorum
 	// MaxMemory bounds the memory of keys in bytes; 0: no bound. Evict: keys are evicted
 	// at the bound; otherwise new keys are refused. The leader's values apply.
 	MaxMemory int64
 	Evict     bool
 	// ElectionTimeout is the longest pause after which a leader keeps leading, and the
-	// time for which an operation waits for a leader; 0 means a second. See silentShare
-	// for the silence that followers accept.
+	// time for which an operation waits for a leader; 0 means a second. See package
+	// election for the silence that followers accept.
 	ElectionTimeout time.Duration
 	// SnapshotLogBytes is the growth of the log after which a snapshot is taken; 0 means
 	// persist.DefaultSnapshotLogBytes.
@@ -92,6 +93,9 @@ type Options struct {
 	undecided func(b *engine.Batch)
 }
 
+// minTrailing is the least number of entries kept behind a snapshot.
+const minTrailing = 1024
+
 // defaultElectionTimeout lets a machine that gets no processor for a second keep its
 // leader, and bounds the time until the next decision to two seconds.
 const defaultElectionTimeout = time.Second
@@ -127,6 +131,12 @@ func (o *Options) check() error {
 }
 
 func (o *Options) setDefaults() {
+	if o.Ack == "" {
+		o.Ack = AckDisk
+	}
+	if o.NoQuorum == "" {
+		o.NoQuorum = NoQuorumError
+	}
 	if o.ElectionTimeout == 0 {
 		o.ElectionTimeout = defaultElectionTimeout
 	}
@@ -147,7 +157,7 @@ func (o *Options) setDefaults() {
 	}
 	if o.stores == nil {
 		logger := newRaftLogger(o.Logger)
-		o.stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) { return openStores(dir, logger) }
+		o.stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) { return storage.OpenStores(dir, logger) }
 	}
 	if o.Monotonic == nil {
 		o.Monotonic = monotonicClock()
@@ -156,7 +166,7 @@ func (o *Options) setDefaults() {
 		o.leastTrailing = minTrailing
 	}
 	if o.level == 0 {
-		o.level = knownLevel
+		o.level = fsm.KnownLevel
 	}
 	if o.undecided == nil {
 		o.undecided = func(*engine.Batch) {}
@@ -183,33 +193,27 @@ func (o *Options) policy() persist.Policy {
 	return o.Fsync
 }
 
-// A Network makes connections.
-type Network interface {
-	Listen(address string) (net.Listener, error)
-	Dial(ctx context.Context, address string) (net.Conn, error)
-}
-
-// Ack is the durability required before a decision is answered.
-type Ack uint8
+// Ack is the durability required before a decision is answered: a value of --ack.
+type Ack string
 
 const (
 	// AckDisk: a majority has it on disk.
-	AckDisk Ack = iota
+	AckDisk Ack = "disk"
 	// AckMemory: a majority has passed it to the operating system.
-	AckMemory
+	AckMemory Ack = "memory"
 )
 
-// NoQuorum is the policy of a node that reaches no majority.
-type NoQuorum uint8
+// NoQuorum is the policy of a node that reaches no majority: a value of --no-quorum.
+type NoQuorum string
 
 const (
 	// NoQuorumError refuses all requests with CLUSTERDOWN.
-	NoQuorumError NoQuorum = iota
+	NoQuorumError NoQuorum = "error"
 	// NoQuorumAllow allows requests for tokens, and refuses the rest.
-	NoQuorumAllow
+	NoQuorumAllow NoQuorum = "allow"
 	// NoQuorumDeny denies requests for tokens, and refuses the rest.
-	NoQuorumDeny
+	NoQuorumDeny NoQuorum = "deny"
 	// NoQuorumLocal decides requests for tokens from this node's last state and its own
 	// decisions since, and refuses the rest.
-	NoQuorumLocal
+	NoQuorumLocal NoQuorum = "local"
 )

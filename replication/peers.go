@@ -5,8 +5,35 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hashicorp/raft"
+	"limitsrv/engine"
+	"limitsrv/replication/storage"
 )
+
+// A peerStatus is a node's state as reported to other nodes.
+type peerStatus struct {
+	Node         string         `json:"node"`
+	Wall         engine.Instant `json:"wall"` // its wall clock
+	Term         uint64         `json:"term"`
+	LastIndex    uint64         `json:"last"`
+	AppliedIndex uint64         `json:"applied"`
+	Leader       string         `json:"leader"` // id of its leader
+	// Stored is the last entry with decisions that it stored since its start, 0 if none,
+	// and Idle the time since.
+	Stored uint64        `json:"stored,omitempty"`
+	Idle   time.Duration `json:"idle,omitempty"`
+	// Silent: it wants a new leader. LastTerm is the term of its last entry.
+	Silent   bool   `json:"silent,omitempty"`
+	LastTerm uint64 `json:"last_term,omitempty"`
+	// Peers are the leader's reports of the other members.
+	Peers []peerSummary `json:"peers,omitempty"`
+}
+
+// A peerSummary is one node's report of another.
+type peerSummary struct {
+	Node      string        `json:"node"`
+	LastIndex uint64        `json:"last"`
+	Seen      time.Duration `json:"seen"` // ago
+}
 
 // A peerTable holds the last reports of the other nodes. Concurrency: any goroutine.
 type peerTable struct {
@@ -22,11 +49,8 @@ type peerReport struct {
 	At time.Duration // by mono
 }
 
-// refreshServers updates the table from raft's latest configuration.
-func (n *Node) refreshServers(r *raft.Raft) { n.peers.setServers(serversOf(r), n.mono()) }
-
 // setServers replaces the members. now is a reading of the monotonic clock.
-func (k *peerTable) setServers(servers []server, now time.Duration) {
+func (k *peerTable) setServers(servers []storage.Server, now time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	since := make(map[string]time.Duration, len(servers))
@@ -136,4 +160,15 @@ func (k *peerTable) all() map[string]peerReport {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return maps.Clone(k.reports)
+}
+
+// summariesReach reports whether the leader heard from all others recently and they have
+// an entry.
+func summariesReach(words []peerSummary, last uint64) bool {
+	for _, w := range words {
+		if w.LastIndex < last || w.Seen > maintainInterval {
+			return false
+		}
+	}
+	return true
 }

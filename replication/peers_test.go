@@ -3,16 +3,18 @@ package replication
 import (
 	"testing"
 	"time"
+
+	"limitsrv/replication/storage"
 )
 
 // The silence of members, one of which joined a cluster that is a day old.
 func TestSilentFor(t *testing.T) {
 	var k peerTable
-	old, other, young := server{"old", "h:1"}, server{"other", "h:2"}, server{"young", "h:3"}
-	k.setServers([]server{old, other}, time.Hour)
+	old, other, young := storage.Server{Node: "old", Raft: "h:1"}, storage.Server{Node: "other", Raft: "h:2"}, storage.Server{Node: "young", Raft: "h:3"}
+	k.setServers([]storage.Server{old, other}, time.Hour)
 	k.record(peerReport{peerStatus: peerStatus{Node: "other"}, At: 2 * time.Hour})
-	k.setServers([]server{old, other, young}, 25*time.Hour)
-	k.setServers([]server{old, other, young}, 26*time.Hour)
+	k.setServers([]storage.Server{old, other, young}, 25*time.Hour)
+	k.setServers([]storage.Server{old, other, young}, 26*time.Hour)
 	for _, tt := range []struct {
 		node string
 		want time.Duration
@@ -31,7 +33,7 @@ func TestSilentFor(t *testing.T) {
 // The process stops for a day: no member was silent for that time.
 func TestPauseIsExcused(t *testing.T) {
 	var k peerTable
-	k.setServers([]server{{"heard", "h:1"}, {"never", "h:2"}}, time.Hour)
+	k.setServers([]storage.Server{{Node: "heard", Raft: "h:1"}, {Node: "never", Raft: "h:2"}}, time.Hour)
 	k.record(peerReport{peerStatus: peerStatus{Node: "heard"}, At: time.Hour})
 	now := time.Hour
 	for _, passed := range []time.Duration{maintainInterval, 2 * maintainInterval, 24*time.Hour + 2*maintainInterval, maintainInterval} {

@@ -1,10 +1,9 @@
 package replication
 
-import (
-	"time"
+import "time"
 
-	"github.com/hashicorp/raft"
-)
+// maintainInterval is the interval of the periodic work, and of reports between nodes.
+const maintainInterval = time.Second
 
 // maxIdleTicks is the number of maintainIntervals between status calls of an idle cluster:
 // a call wakes both nodes some ten times.
@@ -31,30 +30,6 @@ func (c *pollBackoff) due(term, last uint64) bool {
 
 // record stores the result of the call.
 func (c *pollBackoff) record(idle bool) { c.idle = idle }
-
-// allCaughtUp reports whether all members are voters, have all of the leader's log, and
-// were heard from recently.
-func (n *Node) allCaughtUp(s *raftStack) bool {
-	self, last, reports, now := n.identity().Node, s.raft.LastIndex(), n.peers.all(), n.mono()
-	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
-		p := reports[string(server.ID)]
-		if string(server.ID) != self && (server.Suffrage != raft.Voter || p.LastIndex < last || now-p.At > maintainInterval) {
-			return false
-		}
-	}
-	return true
-}
-
-// summariesReach reports whether the leader heard from all others recently and they have
-// an entry.
-func summariesReach(words []peerSummary, last uint64) bool {
-	for _, w := range words {
-		if w.LastIndex < last || w.Seen > maintainInterval {
-			return false
-		}
-	}
-	return true
-}
 
 // onlineFor returns the time after a member's last report for which it counts as online. A
 // leader gets a report with each heartbeat, other nodes get the leader's summaries.

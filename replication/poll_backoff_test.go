@@ -42,9 +42,9 @@ func TestSimIdlePolling(t *testing.T) {
 		for range seconds {
 			time.Sleep(time.Second)
 			for _, n := range c.all() {
-				for _, m := range n.running().node.Status().Members {
+				for _, m := range n.running().node.Nodes("") {
 					if !m.Online {
-						t.Fatalf("%s reports %s as offline, last seen %v ago", n.name, m.Node, m.Seen)
+						t.Fatalf("%s reports %s as offline, last seen %v ago", n.name, m.ID, m.LastContact)
 					}
 				}
 			}
@@ -57,9 +57,9 @@ func TestSimIdlePolling(t *testing.T) {
 			id := n.running().node.identity().Node
 			n.running().crash(100)
 			time.Sleep(5 * time.Second)
-			for _, m := range leader.running().node.Status().Members {
-				if m.Node == id && m.Online {
-					t.Errorf("a node that ended 5 s ago is online, last seen %v ago", m.Seen)
+			for _, m := range leader.running().node.Nodes("") {
+				if m.ID == id && m.Online {
+					t.Errorf("a node that ended 5 s ago is online, last seen %v ago", m.LastContact)
 				}
 			}
 		})

@@ -17,6 +17,8 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/replication/offline"
+	"limitsrv/replication/storage"
 )
 
 // takeAll takes one token of a key of each algorithm.
@@ -96,23 +98,23 @@ func TestRecover(t *testing.T) {
 		c.close(n)
 	}
 	o := c.options(all[0].o.Dir, freeAddresses(t, 1)[0])
-	found, err := Inspect(o)
+	found, err := offline.Inspect(offlineOptions(o))
 	if err != nil || found.Keys != int64(2*len(everyAlgorithm)) || found.Cluster != was.Cluster.String() || found.Node != was.Node ||
 		len(found.Servers) != 3 || found.LastIndex < 3 || found.Term == 0 || found.LostTail || found.Age(time.Now()) > time.Hour {
 		t.Fatalf("it has %+v, %v", found, err)
 	}
 	to := filepath.Join(t.TempDir(), "new")
-	again, err := Recover(o, to)
+	again, err := offline.Recover(offlineOptions(o), to)
 	if err != nil || again.LastIndex != found.LastIndex {
 		t.Fatalf("recovered %+v, %v", again, err)
 	}
-	if same, err := Inspect(o); err != nil || same.Node != found.Node || same.LastIndex != found.LastIndex {
+	if same, err := offline.Inspect(offlineOptions(o)); err != nil || same.Node != found.Node || same.LastIndex != found.LastIndex {
 		t.Errorf("the old directory has %+v, %v, want %+v", same, err, found)
 	}
 	o.Dir = to
 	n := c.open(o)
 	c.nodes = append(c.nodes, n)
-	if term := c.leader().Status().Term; term <= found.Term {
+	if term := c.leader().Replication().Term; term <= found.Term {
 		t.Errorf("it leads in term %d, and the last entry was of %d", term, found.Term)
 	}
 	if _, got := n.Digest(); got != digest {
@@ -138,7 +140,7 @@ func (c *testCluster) voters(count int) {
 	c.t.Helper()
 	eventually(c.t, "the voters", func() bool {
 		voters, others := 0, 0
-		for _, m := range c.leader().Status().Members {
+		for _, m := range c.leader().Nodes("") {
 			if m.Voter {
 				voters++
 			} else {
@@ -154,17 +156,17 @@ func (c *testCluster) voters(count int) {
 func TestRecoverInterrupted(t *testing.T) {
 	t.Parallel()
 	c, n := stoppedNode(t)
-	before, err := Inspect(c.options(n.o.Dir, n.o.Raft))
+	before, err := offline.Inspect(offlineOptions(c.options(n.o.Dir, n.o.Raft)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for kind, raft := range map[RemnantKind]string{OfMember: n.o.Raft, OfBackup: ""} {
+	for kind, raft := range map[offline.RemnantKind]string{offline.OfMember: n.o.Raft, offline.OfBackup: ""} {
 		c.interrupt(n.o.Dir, raft, before, kind)
 	}
 }
 
 // interrupt fails each write of a Recover, and all later ones.
-func (c *testCluster) interrupt(dir, address string, before Remnant, kind RemnantKind) {
+func (c *testCluster) interrupt(dir, address string, before offline.Remnant, kind offline.RemnantKind) {
 	t := c.t
 	t.Helper()
 	broken := errors.New("the test breaks the disk")
@@ -187,15 +189,15 @@ func (c *testCluster) interrupt(dir, address string, before Remnant, kind Remnan
 			return fault()
 		}))
 		o.stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) {
-			stable, snapshots, err := openStores(dir, newRaftLogger(c.options("", "").Logger))
+			stable, snapshots, err := storage.OpenStores(dir, newRaftLogger(c.options("", "").Logger))
 			return stable, breakingSnapshots{snapshots, fault}, err
 		}
-		_, err := Recover(o, to)
-		made, errMade := Inspect(c.options(to, address))
+		_, err := offline.Recover(offlineOptions(o), to)
+		made, errMade := offline.Inspect(offlineOptions(c.options(to, address)))
 		if errMade == nil && (made.Keys != before.Keys || made.Stamp != before.Stamp || made.LastIndex != before.LastIndex || made.Kind != kind) {
 			t.Fatalf("after %d writes and %v there is %+v, want %+v", writes, err, made, before)
 		}
-		if finished = err == nil; finished && (errMade != nil || made.Cluster == before.Cluster && kind == OfMember || made.Node == before.Node && kind == OfMember) {
+		if finished = err == nil; finished && (errMade != nil || made.Cluster == before.Cluster && kind == offline.OfMember || made.Node == before.Node && kind == offline.OfMember) {
 			t.Fatalf("it made %+v, %v, of %+v", made, errMade, before)
 		}
 		if !finished {
@@ -206,7 +208,7 @@ func (c *testCluster) interrupt(dir, address string, before Remnant, kind Remnan
 		} else if _, err := os.Stat(to); err == nil {
 			t.Fatalf("after %d writes there is half of a directory: %v", writes, errMade)
 		}
-		if now, err := Inspect(c.options(dir, address)); err != nil || !reflect.DeepEqual(now, before) {
+		if now, err := offline.Inspect(offlineOptions(c.options(dir, address))); err != nil || !reflect.DeepEqual(now, before) {
 			t.Fatalf("after %d writes the old directory has %+v, %v, and had %+v", writes, now, err, before)
 		}
 	}
@@ -258,7 +260,7 @@ func TestRecoverRejects(t *testing.T) {
 		"a missing directory":     unused,
 		"an address without host": c.options(n.o.Dir, ":7000"),
 	} {
-		if _, err := Recover(o, filepath.Join(t.TempDir(), "to")); err == nil {
+		if _, err := offline.Recover(offlineOptions(o), filepath.Join(t.TempDir(), "to")); err == nil {
 			t.Errorf("%s is recovered", what)
 		}
 	}
@@ -268,7 +270,7 @@ func TestRecoverRejects(t *testing.T) {
 	alone := c.options(t.TempDir(), freeAddresses(t, 1)[0])
 	alone.Peers = []string{alone.Raft, n.o.Raft}
 	c.close(c.open(alone))
-	if _, err := Recover(alone, filepath.Join(t.TempDir(), "to")); err == nil || !strings.Contains(err.Error(), "not in a cluster yet") {
+	if _, err := offline.Recover(offlineOptions(alone), filepath.Join(t.TempDir(), "to")); err == nil || !strings.Contains(err.Error(), "not in a cluster yet") {
 		t.Errorf("a node of no cluster yet is recovered: %v", err)
 	}
 }

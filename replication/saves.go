@@ -9,6 +9,9 @@ import (
 	"limitsrv/persist"
 )
 
+// maxTrailing is the most entries kept behind a snapshot.
+const maxTrailing = 1 << 20
+
 // Save takes a snapshot of this node's state, so that its log can be truncated. done is
 // called once, from another goroutine. It returns persist.ErrSaving if one is under way.
 func (n *Node) Save(done func(error)) error {
@@ -35,11 +38,11 @@ func (n *Node) save(s *raftStack) error {
 	if errors.Is(err, raft.ErrNothingNewToSnapshot) {
 		err = nil
 	}
-	s.refreshSnapshots()
+	s.RefreshSnapshots()
 	s.saveMu.Lock()
 	s.lastSave = savedSnapshot{At: time.Now(), Took: time.Since(began), Err: err, Count: s.lastSave.Count + 1}
 	s.saveMu.Unlock()
-	if err != nil && s.fsm.stopping.Load() {
+	if err != nil && s.FSM.Stopping() {
 		n.log.Info("snapshot canceled because the node is stopping; the previous snapshot and the log remain")
 		return err
 	}
@@ -47,28 +50,16 @@ func (n *Node) save(s *raftStack) error {
 		n.log.Error("snapshot failed; the previous snapshot and the log remain", "error", err)
 		return err
 	}
-	n.log.Info("snapshot taken", "index", s.raft.AppliedIndex(), "keys", s.fsm.engine.Load().Len(), "took", time.Since(began).Round(time.Millisecond))
+	n.log.Info("snapshot taken", "index", s.raft.AppliedIndex(), "keys", s.FSM.Engine().Len(), "took", time.Since(began).Round(time.Millisecond))
 	return nil
-}
-
-// refreshSnapshots updates newest from the disk.
-func (s *raftStack) refreshSnapshots() {
-	all, err := s.snapshots.List()
-	if err != nil || len(all) == 0 {
-		return
-	}
-	s.snapshots.SetNewest(all[0].Index, all[0].Term)
-	s.saveMu.Lock()
-	defer s.saveMu.Unlock()
-	s.newest = *all[0]
 }
 
 // setTrailing sets the number of entries kept behind the next snapshot to the number in
 // half of the log that makes one due: a node that lacks no more needs no snapshot to catch
 // up.
 func (n *Node) setTrailing(s *raftStack) {
-	entries := max(s.fsm.counts.entries.Load(), 1)
-	size := max(s.fsm.counts.bytes.Load()/entries, 1)
+	applied := s.FSM.Counts()
+	size := max(applied.Bytes/max(applied.Entries, 1), 1)
 	config := s.raft.ReloadableConfig()
 	config.TrailingLogs = uint64(min(max(n.o.SnapshotLogBytes/2/size, n.o.leastTrailing), maxTrailing))
 	if err := s.raft.ReloadConfig(config); err != nil {
@@ -78,10 +69,9 @@ func (n *Node) setTrailing(s *raftStack) {
 
 // snapshotIfLong begins a snapshot if the log has grown enough.
 func (n *Node) snapshotIfLong(s *raftStack) {
-	if s.fsm.counts.snapshotBytes.Load() < max(n.o.SnapshotLogBytes, s.fsm.snapshotSize.Load()/2) {
-		return
+	if since, last := s.FSM.SnapshotSizes(); since >= max(n.o.SnapshotLogBytes, last/2) {
+		n.Save(func(error) {})
 	}
-	n.Save(func(error) {})
 }
 
 // A savedSnapshot is the last attempt to take one.

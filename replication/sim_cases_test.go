@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"limitsrv/engine"
+	"limitsrv/persist/simtest"
 	"limitsrv/testwait"
 )
 
@@ -29,7 +30,7 @@ func simCaseOf(t *testing.T, plan simPlan, do func(t *testing.T, c *simCluster))
 		c.begin()
 		c.setClients(true, false)
 		do(t, c)
-		output := c.logs.last()
+		output := c.logs.Last()
 		for _, fault := range c.end() {
 			t.Error(fault)
 		}
@@ -46,10 +47,10 @@ func TestSimJoinFails(t *testing.T) {
 		simCase(t, func(t *testing.T, c *simCluster) {
 			n := c.addNode()
 			n.broken = true
-			n.disk.fault.failWrites(writes, syscall.EIO)
+			n.disk.Fault.FailWrites(writes, syscall.EIO)
 			n.start()
 			time.Sleep(10 * time.Second)
-			if joins := c.logs.count("a node joins the cluster"); joins > 1 {
+			if joins := c.logs.Count("a node joins the cluster"); joins > 1 {
 				t.Errorf("with a disk that fails after %d writes the node joined %d times", writes, joins)
 			}
 			c.converge("a join that failed")
@@ -67,16 +68,16 @@ func TestSimOldSnapshot(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second) // clients run
 		c.converge("some calls")
-		all, err := leader.snapshots.List()
+		all, err := leader.Snapshots.List()
 		if err != nil || len(all) != 1 {
 			t.Fatalf("the leader has %d snapshots, %v", len(all), err)
 		}
 		c.withFollower(func(n *simNode) {
 			follower := n.running().node.stack.Load()
-			first, _ := follower.entries.FirstIndex()
+			first, _ := follower.Entries.FirstIndex()
 			index := follower.raft.AppliedIndex()
 			for _, last := range []uint64{all[0].Index, index} {
-				meta, from, err := leader.snapshots.Open(all[0].ID)
+				meta, from, err := leader.Snapshots.Open(all[0].ID)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -84,8 +85,8 @@ func TestSimOldSnapshot(t *testing.T) {
 				if !r.Success || r.Term != leader.raft.CurrentTerm() || err != nil {
 					t.Errorf("of entry %d: success %v in term %d, %v", last, r.Success, r.Term, err)
 				}
-				after, _ := follower.entries.FirstIndex()
-				kept, err := follower.snapshots.List()
+				after, _ := follower.Entries.FirstIndex()
+				kept, err := follower.Snapshots.List()
 				if after != first || follower.raft.AppliedIndex() < index || len(kept) > 0 || err != nil {
 					t.Errorf("of entry %d: the follower's first entry was %d and is %d, its last applied entry was %d and is %d, and it keeps %d snapshots, %v",
 						last, first, after, index, follower.raft.AppliedIndex(), len(kept), err)
@@ -174,7 +175,7 @@ func TestSimRemovesDead(t *testing.T) {
 func TestSimClockAlone(t *testing.T) {
 	simCase(t, func(t *testing.T, c *simCluster) {
 		leader := c.leader()
-		leader.clock.set(time.Hour, 1)
+		leader.clock.Set(time.Hour, 1)
 		for _, n := range c.all() {
 			if n != leader {
 				c.net.setListening(n.address(), false)
@@ -193,10 +194,10 @@ func TestSimClockSet(t *testing.T) {
 	simCase(t, func(t *testing.T, c *simCluster) {
 		leader := c.leader()
 		for i := range 10_000 {
-			leader.clock.set(time.Duration(i%2)*time.Hour, 1)
+			leader.clock.Set(time.Duration(i%2)*time.Hour, 1)
 			time.Sleep(time.Duration(1+i%7) * time.Millisecond) // watchClocks checks
 		}
-		leader.clock.set(0, 1)
+		leader.clock.Set(0, 1)
 	})
 }
 
@@ -242,11 +243,11 @@ func TestSimElectedBeforeReady(t *testing.T) {
 	plan.commit = 5 * time.Second // followers apply nothing meanwhile
 	simCaseOf(t, plan, func(t *testing.T, c *simCluster) {
 		c.setClients(false, true)
-		take := engine.Op{Key: []byte("k"), N: 1, Params: engine.Params{Alg: engine.Fixed, Limit: 3, Period: simForever}}
+		take := engine.Op{Key: []byte("k"), N: 1, Params: engine.Params{Alg: engine.Fixed, Limit: 3, Period: simtest.Forever}}
 		look := take
 		look.N = 0
 		p := c.leader().running()
-		if got := p.ask([]engine.Op{take}, false); got != simAnswered {
+		if got := p.ask([]engine.Op{take}, false); got != simtest.Answered {
 			t.Fatalf("a take is %s", got)
 		}
 		p.crash(100)
@@ -278,7 +279,7 @@ func TestSimElectedWithoutClocks(t *testing.T) {
 			c.setClients(true, false)
 			time.Sleep(100 * time.Millisecond)
 		}
-		if c.logs.count(textTimeByStamp) == 0 {
+		if c.logs.Count(textTimeByStamp) == 0 {
 			t.Error("each elected node got the clocks of a majority: less is tested")
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/persist/simtest"
 )
 
 // A simPlay makes a history by hand: its nodes are engines that apply given ops.
@@ -30,7 +31,7 @@ func newSimPlay() *simPlay {
 }
 
 func simCounterTake(key string, n int64) engine.Op {
-	return engine.Op{Key: []byte(key), N: n, Params: engine.Params{Alg: engine.Fixed, Limit: 3, Period: simForever}}
+	return engine.Op{Key: []byte(key), N: n, Params: engine.Params{Alg: engine.Fixed, Limit: 3, Period: simtest.Forever}}
 }
 
 func simBucketTake(key string, n int64) engine.Op {
@@ -50,34 +51,34 @@ func (p *simPlay) apply(index uint64, stamp engine.Instant, ops []engine.Op, nod
 }
 
 // call makes a call, applies it on both nodes and answers it, a millisecond apart.
-func (p *simPlay) call(ops ...engine.Op) *simCall {
+func (p *simPlay) call(ops ...engine.Op) *simtest.Call {
 	c := p.request(ops...)
 	p.index++
-	d := p.apply(p.index, simStamp(), c.ops, 0, 1)
-	p.answer(c, simAnswered, d)
+	d := p.apply(p.index, simStamp(), c.Ops, 0, 1)
+	p.answer(c, simtest.Answered, d)
 	return c
 }
 
-func (p *simPlay) request(ops ...engine.Op) *simCall {
+func (p *simPlay) request(ops ...engine.Op) *simtest.Call {
 	time.Sleep(time.Millisecond)
-	return p.begin("a", ops, len(ops) > 2)
+	return p.Begin("a", ops, len(ops) > 2)
 }
 
-func (p *simPlay) answer(c *simCall, outcome simOutcome, d []engine.Decision) {
+func (p *simPlay) answer(c *simtest.Call, outcome simtest.Outcome, d []engine.Decision) {
 	time.Sleep(time.Millisecond)
-	p.finish(c, outcome, d)
+	p.Finish(c, outcome, d)
 }
 
 // transaction watches a key, makes a call between, and then uses the key.
 func (p *simPlay) transaction(key string, between engine.Op) {
 	saw := p.request(engine.Op{Kind: engine.Watch, Key: []byte(key)})
-	p.answer(saw, simAnswered, []engine.Decision{{Remaining: 1}})
+	p.answer(saw, simtest.Answered, []engine.Decision{{Remaining: 1}})
 	p.call(between)
 	then := p.request(engine.Op{Kind: engine.Expect, Key: []byte(key), N: 1}, simCounterTake(key, 1))
 	p.index++
-	d := p.apply(p.index, simStamp(), then.ops[1:], 0, 1)
-	p.answer(then, simAnswered, append([]engine.Decision{{}}, d...))
-	p.watched = append(p.watched, simWatched{saw, then})
+	d := p.apply(p.index, simStamp(), then.Ops[1:], 0, 1)
+	p.answer(then, simtest.Answered, append([]engine.Decision{{}}, d...))
+	p.Watch(simtest.Watched{Read: saw, Use: then})
 }
 
 func simStamp() engine.Instant { return engine.Instant(time.Now().UnixNano()) }
@@ -97,42 +98,42 @@ func TestSimHistory(t *testing.T) {
 		}, ""},
 		{"the unknown was applied", func(p *simPlay) {
 			c := p.request(simCounterTake("k", 3))
-			p.answer(c, simUnknown, nil)
-			p.apply(1, simStamp(), c.ops, 0, 1)
+			p.answer(c, simtest.Unknown, nil)
+			p.apply(1, simStamp(), c.Ops, 0, 1)
 			p.index = 1
 			p.call(simCounterTake("k", 1))
 		}, ""},
 		{"the unknown was not applied", func(p *simPlay) {
-			p.answer(p.request(simCounterTake("k", 3)), simUnknown, nil)
+			p.answer(p.request(simCounterTake("k", 3)), simtest.Unknown, nil)
 			p.call(simCounterTake("k", 1))
 		}, ""},
 		{"a look is not in the log", func(p *simPlay) {
-			p.answer(p.request(simCounterTake("k", 0)), simAnswered, []engine.Decision{{Allowed: 1, Remaining: 3}})
+			p.answer(p.request(simCounterTake("k", 0)), simtest.Answered, []engine.Decision{{Allowed: 1, Remaining: 3}})
 		}, ""},
 		{"a call without an answer", func(p *simPlay) { p.request(simCounterTake("k", 1)) }, "never answered"},
 		{"refused and done", func(p *simPlay) {
 			c := p.request(simCounterTake("k", 1))
-			p.answer(c, simRefused, nil)
-			p.apply(1, simStamp(), c.ops, 0)
+			p.answer(c, simtest.Refused, nil)
+			p.apply(1, simStamp(), c.Ops, 0)
 		}, "was refused, at"},
 		{"answered without a majority and done", func(p *simPlay) {
 			c := p.request(simCounterTake("k", 1))
-			p.answer(c, simNoQuorum, yes)
-			p.apply(1, simStamp(), c.ops, 0)
+			p.answer(c, simtest.NoQuorum, yes)
+			p.apply(1, simStamp(), c.Ops, 0)
 		}, "was alone, at"},
 		{"answered without a majority", func(p *simPlay) {
 			for range 4 {
-				p.answer(p.request(simCounterTake("k", 1)), simNoQuorum, yes)
+				p.answer(p.request(simCounterTake("k", 1)), simtest.NoQuorum, yes)
 			}
 		}, ""},
 		{"a key that changed in between", func(p *simPlay) { p.transaction("k", simCounterTake("k", 1)) }, "came between"},
 		{"another key that changed in between", func(p *simPlay) { p.transaction("k", simCounterTake("j", 1)) }, ""},
 		{"an Expect that did not hold", func(p *simPlay) {
 			c := p.request(engine.Op{Kind: engine.Expect, Key: []byte("k"), N: 1}, simCounterTake("k", 1))
-			p.answer(c, simAnswered, []engine.Decision{{Status: engine.Aborted}, {Status: engine.Aborted}})
+			p.answer(c, simtest.Answered, []engine.Decision{{Status: engine.Aborted}, {Status: engine.Aborted}})
 		}, ""},
 		{"a key that is dropped", func(p *simPlay) {
-			p.bounded = true
+			p.Bounded = true
 			p.call(simCounterTake("k", 3))
 			p.index++
 			p.apply(p.index, simStamp(), []engine.Op{{Kind: engine.Forget, Key: []byte("k")}}, 0, 1)
@@ -143,15 +144,15 @@ func TestSimHistory(t *testing.T) {
 			p.apply(2, simStamp(), []engine.Op{{Kind: engine.Forget, Key: []byte("k")}}, 0, 1)
 		}, "no call requested"},
 
-		{"answered and lost", func(p *simPlay) { p.answer(p.request(simCounterTake("k", 1)), simAnswered, yes) }, "is not in the log"},
+		{"answered and lost", func(p *simPlay) { p.answer(p.request(simCounterTake("k", 1)), simtest.Answered, yes) }, "is not in the log"},
 		{"another answer", func(p *simPlay) {
 			c := p.request(simCounterTake("k", 2))
-			p.apply(1, simStamp(), c.ops, 0)
-			p.answer(c, simAnswered, yes)
+			p.apply(1, simStamp(), c.Ops, 0)
+			p.answer(c, simtest.Answered, yes)
 		}, "was answered\n"},
 		{"applied twice", func(p *simPlay) {
 			c := p.call(simCounterTake("k", 1))
-			p.apply(2, simStamp(), c.ops, 0, 1)
+			p.apply(2, simStamp(), c.Ops, 0, 1)
 		}, "in entry 1, and again in 2"},
 		{"one decides otherwise", func(p *simPlay) {
 			p.nodes[1].engine.Apply(simStamp(), &engine.Batch{Ops: []engine.Op{simCounterTake("k", 1)}})
@@ -165,45 +166,45 @@ func TestSimHistory(t *testing.T) {
 		}, "decided\n got"},
 		{"another entry", func(p *simPlay) {
 			c := p.request(simCounterTake("k", 1), simCounterTake("k", 1))
-			p.answer(c, simUnknown, nil)
-			p.apply(1, simStamp(), c.ops[:1], 0)
-			p.apply(1, simStamp(), c.ops[1:], 1)
+			p.answer(c, simtest.Unknown, nil)
+			p.apply(1, simStamp(), c.Ops[:1], 0)
+			p.apply(1, simStamp(), c.Ops[1:], 1)
 		}, "b applied another batch 0 of entry 1"},
 		{"an entry that is longer", func(p *simPlay) {
 			c := p.request(simCounterTake("k", 1), simCounterTake("k", 1))
-			p.answer(c, simUnknown, nil)
-			p.apply(1, simStamp(), c.ops[:1], 0, 1)
+			p.answer(c, simtest.Unknown, nil)
+			p.apply(1, simStamp(), c.Ops[:1], 0, 1)
 			p.call(simCounterTake("j", 1)) // also entry 1
 			p.call(simCounterTake("j", 1))
 			p.nodes[1].replay = simReplay{history: p.simHistory, node: "b"}
-			p.apply(1, simStamp(), c.ops[1:], 1)
+			p.apply(1, simStamp(), c.Ops[1:], 1)
 		}, "applied another batch 0 of entry 1"},
 		{"an entry that is shorter", func(p *simPlay) {
 			c := p.request(simCounterTake("k", 1), simCounterTake("k", 1))
-			p.answer(c, simUnknown, nil)
+			p.answer(c, simtest.Unknown, nil)
 			stamp := simStamp()
-			p.apply(1, stamp, c.ops[:1], 0, 1)
-			p.apply(1, stamp, c.ops[1:], 0)
+			p.apply(1, stamp, c.Ops[:1], 0, 1)
+			p.apply(1, stamp, c.Ops[1:], 0)
 			p.index = 1
 			p.call(simCounterTake("k", 1))
 		}, "b applied 1 batches of entry 1, others 2"},
 		{"an entry applied twice by one", func(p *simPlay) {
 			c := p.call(simCounterTake("k", 1))
-			p.apply(1, simStamp(), c.ops, 1)
+			p.apply(1, simStamp(), c.Ops, 1)
 		}, "in entry 1, and again in 1"},
 		{"an entry too late", func(p *simPlay) {
 			p.index = 5
 			p.call(simCounterTake("k", 1))
 			c := p.request(simCounterTake("k", 1))
-			p.answer(c, simUnknown, nil)
+			p.answer(c, simtest.Unknown, nil)
 			p.nodes[1].replay = simReplay{history: p.simHistory, node: "b"}
-			p.apply(3, simStamp(), c.ops, 1)
+			p.apply(3, simStamp(), c.Ops, 1)
 		}, "of entry 3, which no other node did"},
 		{"time goes back", func(p *simPlay) {
 			p.call(simCounterTake("k", 1))
 			c := p.request(simCounterTake("k", 1))
-			p.answer(c, simUnknown, nil)
-			p.apply(2, simStamp()-engine.Instant(time.Second), c.ops, 0, 1)
+			p.answer(c, simtest.Unknown, nil)
+			p.apply(2, simStamp()-engine.Instant(time.Second), c.Ops, 0, 1)
 		}, "the entry before it at"},
 		{"an op without a call", func(p *simPlay) { p.apply(1, simStamp(), []engine.Op{simCounterTake("k", 1)}, 0, 1) }, "no call requested"},
 		{"one by one and not at once", func(p *simPlay) {
@@ -211,14 +212,14 @@ func TestSimHistory(t *testing.T) {
 		}, "was to be applied at once"},
 		{"ops in another order", func(p *simPlay) {
 			c := p.request(simCounterTake("k", 1), simCounterTake("j", 1))
-			p.answer(c, simUnknown, nil)
-			p.apply(1, simStamp(), []engine.Op{c.ops[1], c.ops[0]}, 0, 1)
+			p.answer(c, simtest.Unknown, nil)
+			p.apply(1, simStamp(), []engine.Op{c.Ops[1], c.Ops[0]}, 0, 1)
 		}, "in another order"},
 		{"later before earlier", func(p *simPlay) {
 			c := p.request(simCounterTake("k", 1))
-			p.answer(c, simAnswered, []engine.Decision{{Allowed: 1, Remaining: 1, Changed: true, Params: c.ops[0].Params}})
+			p.answer(c, simtest.Answered, []engine.Decision{{Allowed: 1, Remaining: 1, Changed: true, Params: c.Ops[0].Params}})
 			p.call(simCounterTake("k", 1))
-			p.apply(2, simStamp(), c.ops, 0, 1)
+			p.apply(2, simStamp(), c.Ops, 0, 1)
 		}, "before one of entry"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -239,7 +240,7 @@ func TestSimHistory(t *testing.T) {
 // verify.
 func TestSimClaims(t *testing.T) {
 	answer := func(p *simPlay, allowed, remaining int64) {
-		p.answer(p.request(simCounterTake("k", 1)), simAnswered, []engine.Decision{{Allowed: allowed, Remaining: remaining}})
+		p.answer(p.request(simCounterTake("k", 1)), simtest.Answered, []engine.Decision{{Allowed: allowed, Remaining: remaining}})
 	}
 	for _, tt := range []struct {
 		name string
@@ -254,25 +255,25 @@ func TestSimClaims(t *testing.T) {
 		{"less used than given", func(p *simPlay) { answer(p, 1, 2) }, "of k 0 are used at the end, clients were given 1"},
 		{"more used than given", func(p *simPlay) {
 			c := p.request(simCounterTake("k", 2))
-			p.apply(1, simStamp(), c.ops, 0)
-			p.answer(c, simRefused, nil)
+			p.apply(1, simStamp(), c.Ops, 0)
+			p.answer(c, simtest.Refused, nil)
 		}, "of k 2 are used at the end, clients were given 0 and perhaps 0"},
 		{"refused without reason", func(p *simPlay) { answer(p, 0, 3) }, "can't be put into an order"},
 		{"answers in a wrong order", func(p *simPlay) { answer(p, 1, 1); answer(p, 1, 2) }, "can't be put into an order"},
 		{"a bucket that gives too soon", func(p *simPlay) {
 			c := p.request(simBucketTake("b", 2), simBucketTake("b", 2))
-			for i := range c.ops {
-				p.ops = append(p.ops, simApplied{op: &c.ops[i], stamp: engine.Instant(i) * 999e6, decision: engine.Decision{Allowed: 1}})
+			for i := range c.Ops {
+				p.Ops = append(p.Ops, simtest.Applied{Op: &c.Ops[i], Stamp: engine.Instant(i) * 999e6, Decision: engine.Decision{Allowed: 1}})
 			}
 		}, "b gave 0.001 more than it had"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newSimPlay()
 			tt.play(p)
-			p.checkCounters()
-			p.checkEarned()
-			if !slices.ContainsFunc(p.faults, func(f string) bool { return strings.Contains(f, tt.want) }) {
-				t.Errorf("%s: %q, want one with %q", tt.name, p.faults, tt.want)
+			p.CheckCounters()
+			p.CheckEarned()
+			if !slices.ContainsFunc(p.Faults, func(f string) bool { return strings.Contains(f, tt.want) }) {
+				t.Errorf("%s: %q, want one with %q", tt.name, p.Faults, tt.want)
 			}
 		})
 	}

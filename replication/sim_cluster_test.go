@@ -3,7 +3,6 @@ package replication
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -11,6 +10,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/persist/simtest"
 )
 
 // A simPlan is the configuration of a run.
@@ -38,7 +38,7 @@ type simCluster struct {
 	net     *simNet
 	history *simHistory
 	stats   simStats
-	logs    simLogs
+	logs    simtest.Logs
 	ending  chan struct{} // closed when clients must end
 	wait    sync.WaitGroup
 
@@ -49,7 +49,7 @@ type simCluster struct {
 	mu      sync.Mutex
 	rng     *rand.Rand
 	nodes   []*simNode // including removed ones
-	keys    simKeys
+	keys    simtest.Workload
 	busy    bool  // clients call often
 	quiet   bool  // clients make no calls
 	inCalls int   // clients with a pending call
@@ -67,7 +67,7 @@ type simStats struct {
 type simNode struct {
 	cluster *simCluster
 	name    string
-	clock   *simClock
+	clock   *simtest.Clock
 
 	mu      sync.Mutex
 	disk    *simDisk
@@ -111,20 +111,27 @@ func newSimCluster(plan simPlan) *simCluster {
 	c := &simCluster{
 		plan: plan, net: newSimNet(plan.seed, 500*time.Microsecond), history: newSimHistory(),
 		rng: rand.New(rand.NewPCG(plan.seed, 1)), ending: make(chan struct{}),
-		stats: simStats{troubles: map[string]int{}}, logs: simLogs{verbose: *simLog, counts: map[string]int{}},
+		stats: simStats{troubles: map[string]int{}}, logs: simtest.Logs{Verbose: *simLog, Counted: simCounted},
 	}
-	c.logs.restarted = c.history.timeByClocks
+	c.logs.OnCounted = func(text string) {
+		if text == textTimeByClocks {
+			c.history.timeByClocks()
+		}
+	}
 	for range simFounders {
 		c.addNode()
 	}
 	return c
 }
 
+// simCounted are the messages, or their ends, that are counted.
+var simCounted = []string{"Installed remote snapshot", "restarting raft from disk", "a node joins the cluster", textTimeByStamp, textTimeByClocks}
+
 // fault records a fault.
 func (c *simCluster) fault(format string, args ...any) {
-	c.history.mu.Lock()
-	defer c.history.mu.Unlock()
-	c.history.fault(format, args...)
+	c.history.Mu.Lock()
+	defer c.history.Mu.Unlock()
+	c.history.Fault(format, args...)
 }
 
 // intN returns a random number below n.
@@ -142,7 +149,7 @@ func (c *simCluster) between(least, most time.Duration) time.Duration {
 func (c *simCluster) addNode() *simNode {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := &simNode{cluster: c, name: fmt.Sprint("n", len(c.nodes)+1), clock: newSimClock(0), disk: newSimDisk()}
+	n := &simNode{cluster: c, name: fmt.Sprint("n", len(c.nodes)+1), clock: simtest.NewClock(0), disk: newSimDisk()}
 	c.nodes = append(c.nodes, n)
 	return n
 }
@@ -203,7 +210,7 @@ func (n *simNode) start() {
 		Wall: n.clock.Wall, Network: p.host, Fatal: p.fatal,
 		NoQuorum: c.plan.noQuorum, DeadAfter: c.plan.dead, commitTimeout: c.plan.commit,
 		undecided: func(b *engine.Batch) { p.undecided.Store(b, p.leaderless()) },
-		fs:        n.disk.fs, stores: n.disk.open, boot: n.disk.boot, leastTrailing: 10,
+		fs:        n.disk.FS, stores: n.disk.open, boot: n.disk.Boot, leastTrailing: 10,
 		applied: func(index uint64, stamp engine.Instant, b *engine.Batch) {
 			if !p.isEnded() {
 				replay.applied(index, stamp, b)
@@ -213,7 +220,7 @@ func (n *simNode) start() {
 	c.mu.Lock()
 	o.MaxMemory, o.Evict = c.bound, c.evict
 	c.mu.Unlock()
-	o.Logger = slog.New(&simLogger{&c.logs, []slog.Attr{slog.String("on", n.name)}})
+	o.Logger = c.logs.Logger(n.name)
 	for _, other := range c.nodes {
 		switch founder := slices.Index(c.nodes, other) < simFounders; {
 		case founder && slices.Index(c.nodes, n) < simFounders:
@@ -274,7 +281,7 @@ func (p *simProcess) crash(percent int) {
 	n.cluster.mu.Lock()
 	n.disk = old.crashed(percent, n.cluster.rng)
 	n.cluster.mu.Unlock()
-	old.fault.setHang(false)
+	old.Fault.SetHang(false)
 	if n.process == p {
 		n.process = nil
 	}

@@ -15,11 +15,12 @@ import (
 	"github.com/hashicorp/raft"
 
 	"limitsrv/engine"
+	"limitsrv/persist/simtest"
 )
 
 // write appends to a file of a disk.
 func (d *simDisk) write(name, text string, sync bool) error {
-	f, err := d.fs.OpenReadWrite(name, vfs.WriteCategoryUnspecified)
+	f, err := d.FS.OpenReadWrite(name, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
@@ -41,7 +42,7 @@ func (d *simDisk) raft() simStores {
 }
 
 func (d *simDisk) syncRoot() error {
-	root, err := d.fs.OpenDir("/")
+	root, err := d.FS.OpenDir("/")
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (d *simDisk) syncRoot() error {
 
 func (d *simDisk) text(t *testing.T, name string) string {
 	t.Helper()
-	f, err := d.fs.Open(name)
+	f, err := d.FS.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +111,7 @@ func TestSimDiskCrash(t *testing.T) {
 			}
 		}
 		after := d.crashed(tt.percent, rand.New(rand.NewPCG(1, 1)))
-		if same := after.boot() == d.boot(); same != (tt.percent == 100) {
+		if same := after.Boot() == d.Boot(); same != (tt.percent == 100) {
 			t.Errorf("with %d%% the machine was booted: %v", tt.percent, !same)
 		}
 		d.write("/f", ", after the crash", true)
@@ -141,7 +142,7 @@ func TestSimDiskFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	stores := d.raft()
-	d.fault.failWrites(1, syscall.ENOSPC)
+	d.Fault.FailWrites(1, syscall.ENOSPC)
 	if err := stores.stable.Set([]byte("k"), nil); err != nil {
 		t.Errorf("the write before the failure: %v", err)
 	}
@@ -155,13 +156,13 @@ func TestSimDiskFaults(t *testing.T) {
 			t.Errorf("a write of %s: %v, want %v", what, err, syscall.ENOSPC)
 		}
 	}
-	if d.fault.failed != 4 {
-		t.Errorf("%d writes failed, want 4", d.fault.failed)
+	if d.Fault.Failed() != 4 {
+		t.Errorf("%d writes failed, want 4", d.Fault.Failed())
 	}
 	if got := d.text(t, "/f"); got != "first" {
 		t.Errorf("the file is %q", got)
 	}
-	d.fault.failWrites(0, nil)
+	d.Fault.FailWrites(0, nil)
 	if err := d.write("/f", "second", true); err != nil {
 		t.Errorf("a write after the failure: %v", err)
 	}
@@ -171,7 +172,7 @@ func TestSimDiskHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newSimDisk()
 		stores := d.raft()
-		d.fault.setHang(true)
+		d.Fault.SetHang(true)
 		var done atomic.Int32
 		for _, access := range []func(){
 			func() { d.write("/f", "text", true) },
@@ -189,7 +190,7 @@ func TestSimDiskHang(t *testing.T) {
 		if done.Load() != 0 {
 			t.Errorf("%d accesses to a disk that hangs came back", done.Load())
 		}
-		d.fault.setHang(false)
+		d.Fault.SetHang(false)
 		synctest.Wait()
 		if done.Load() != 5 {
 			t.Errorf("%d accesses came back after the hang, want 5", done.Load())
@@ -199,7 +200,7 @@ func TestSimDiskHang(t *testing.T) {
 
 func TestSimClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newSimClock(-time.Hour)
+		c := simtest.NewClock(-time.Hour)
 		for _, tt := range []struct {
 			name string
 			do   func()
@@ -207,12 +208,12 @@ func TestSimClock(t *testing.T) {
 		}{
 			{"an hour behind", func() {}, -time.Hour},
 			{"goes as fast as time", func() { time.Sleep(time.Hour) }, -time.Hour},
-			{"jumps", func() { c.set(time.Minute, 1.1) }, time.Minute},
+			{"jumps", func() { c.Set(time.Minute, 1.1) }, time.Minute},
 			{"drifts", func() { time.Sleep(10 * time.Hour) }, time.Minute + time.Hour},
-			{"is put right", func() { c.set(0, 1) }, 0},
+			{"is put right", func() { c.Set(0, 1) }, 0},
 		} {
 			tt.do()
-			if got := c.off(); (got - tt.want).Abs() > time.Millisecond {
+			if got := c.Off(); (got - tt.want).Abs() > time.Millisecond {
 				t.Errorf("the clock %s: is off by %v, want %v", tt.name, got, tt.want)
 			}
 		}

@@ -8,23 +8,17 @@ import (
 	"maps"
 	"math/rand/v2"
 	"sync"
-	"syscall"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/hashicorp/raft"
+
+	"limitsrv/persist/simtest"
 )
 
-// A simDisk is a process's view of a machine's disk: files, and raft's stores, which are
-// simulated as a unit. It can fail, hang and fill up, and be crashed.
+// A simDisk is a disk on which raft's stores are simulated as a unit.
 type simDisk struct {
-	fault *simFault
-	files *linkedFS
-	fs    vfs.FS // files, with faults
-
+	*simtest.Disk
 	mu     sync.Mutex
 	stores map[string]simStores // by directory
-	boots  int                  // of the machine
 }
 
 type simStores struct {
@@ -32,141 +26,40 @@ type simStores struct {
 	snapshots *simSnapshots
 }
 
-func newSimDisk() *simDisk { return simDiskOf(vfs.NewCrashableMem()) }
-
-func simDiskOf(files *vfs.MemFS) *simDisk {
-	d := &simDisk{fault: newSimFault(), files: &linkedFS{MemFS: files}, stores: map[string]simStores{}}
-	d.fs = errorfs.Wrap(d.files, d.fault)
-	return d
-}
+func newSimDisk() *simDisk { return &simDisk{Disk: simtest.NewDisk(), stores: map[string]simStores{}} }
 
 // open is for Options.stores.
 func (d *simDisk) open(dir string) (raft.StableStore, raft.SnapshotStore, error) {
-	if err := d.fault.access(true); err != nil {
+	if err := d.Fault.Access(true); err != nil {
 		return nil, nil, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s, ok := d.stores[dir]
 	if !ok {
-		s = simStores{&simStable{fault: d.fault, values: map[string][]byte{}}, &simSnapshots{fault: d.fault}}
+		s = simStores{&simStable{fault: d.Fault, values: map[string][]byte{}}, &simSnapshots{fault: d.Fault}}
 		d.stores[dir] = s
 	}
 	return s.stable, s.snapshots, nil
 }
 
-// boot is for Options.boot.
-func (d *simDisk) boot() string { return fmt.Sprint("boot ", d.boots) }
-
-// crashed returns the disk as the next process finds it, with that percentage of the
-// unsynced data: 100 if only the process ended. Later writes of the old process do not
-// affect it.
+// crashed is Disk.Crashed, with the stores.
 func (d *simDisk) crashed(percent int, rng *rand.Rand) *simDisk {
-	d.files.mu.Lock()
-	files := d.files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(rng.Uint64(), 7))})
-	d.files.mu.Unlock()
+	after := &simDisk{Disk: d.Crashed(percent, rng), stores: map[string]simStores{}}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	after := simDiskOf(files)
-	after.boots = d.boots
-	if percent < 100 {
-		after.boots++
-	}
 	for dir, s := range d.stores {
 		after.stores[dir] = simStores{
-			&simStable{fault: after.fault, values: s.stable.clone()},
-			&simSnapshots{fault: after.fault, complete: s.snapshots.clone()},
+			&simStable{fault: after.Fault, values: s.stable.clone()},
+			&simSnapshots{fault: after.Fault, complete: s.snapshots.clone()},
 		}
 	}
 	return after
 }
 
-// A linkedFS can be cloned while files are linked: Pebble v2.1.7 takes a lock that
-// CrashClone waits for twice in a Link.
-type linkedFS struct {
-	*vfs.MemFS
-	mu sync.Mutex
-}
-
-func (l *linkedFS) Link(from, to string) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.MemFS.Link(from, to)
-}
-
-// A simFault decides the result of each access to a disk.
-type simFault struct {
-	mu      sync.Mutex
-	change  sync.Cond
-	hanging bool
-	err     error // of writes
-	left    int   // writes that succeed before err
-	failed  int   // number of failed writes
-}
-
-func newSimFault() *simFault {
-	f := &simFault{}
-	f.change.L = &f.mu
-	return f
-}
-
-// failWrites makes writes fail after some more; nil ends that.
-func (f *simFault) failWrites(after int, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.left, f.err = after, err
-}
-
-// setHang makes all accesses block, or releases them.
-func (f *simFault) setHang(hang bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.hanging = hang
-	f.change.Broadcast()
-}
-
-func (f *simFault) access(write bool) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for f.hanging {
-		f.change.Wait()
-	}
-	switch {
-	case !write || f.err == nil:
-		return nil
-	case f.left > 0:
-		f.left--
-		return nil
-	}
-	f.failed++
-	return f.err
-}
-
-// MaybeError implements errorfs.Injector. A full disk does not prevent closing or removing
-// files.
-func (f *simFault) MaybeError(op errorfs.Op) error {
-	full := errors.Is(f.now(), syscall.ENOSPC)
-	switch op.Kind {
-	case errorfs.OpFileClose:
-		return nil
-	case errorfs.OpRemove, errorfs.OpRemoveAll, errorfs.OpLock:
-		return f.access(!full)
-	}
-	return f.access(op.Kind.ReadOrWrite() == errorfs.OpIsWrite)
-}
-
-func (f *simFault) now() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.err
-}
-
-// String implements errorfs.Injector.
-func (f *simFault) String() string { return "simulated disk" }
-
 // A simStable is a raft.StableStore with synced writes.
 type simStable struct {
-	fault  *simFault
+	fault  *simtest.Fault
 	mu     sync.Mutex
 	values map[string][]byte
 }
@@ -178,7 +71,7 @@ func (s *simStable) clone() map[string][]byte {
 }
 
 func (s *simStable) Set(key, value []byte) error {
-	if err := s.fault.access(true); err != nil {
+	if err := s.fault.Access(true); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -189,7 +82,7 @@ func (s *simStable) Set(key, value []byte) error {
 
 // Get implements raft.StableStore. Raft recognizes a missing key by the text.
 func (s *simStable) Get(key []byte) ([]byte, error) {
-	if err := s.fault.access(false); err != nil {
+	if err := s.fault.Access(false); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -215,7 +108,7 @@ func (s *simStable) GetUint64(key []byte) (value uint64, err error) {
 // simSnapshots is a raft.SnapshotStore that keeps the last two. Incomplete ones are gone
 // after a crash.
 type simSnapshots struct {
-	fault    *simFault
+	fault    *simtest.Fault
 	mu       sync.Mutex
 	complete []*simSnapshot // oldest first
 }
@@ -235,7 +128,7 @@ func (s *simSnapshots) clone() []*simSnapshot {
 
 func (s *simSnapshots) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration,
 	configurationIndex uint64, trans raft.Transport) (raft.SnapshotSink, error) {
-	if err := s.fault.access(true); err != nil {
+	if err := s.fault.Access(true); err != nil {
 		return nil, err
 	}
 	meta := raft.SnapshotMeta{
@@ -246,7 +139,7 @@ func (s *simSnapshots) Create(version raft.SnapshotVersion, index, term uint64, 
 }
 
 func (s *simSnapshots) List() ([]*raft.SnapshotMeta, error) {
-	if err := s.fault.access(false); err != nil {
+	if err := s.fault.Access(false); err != nil {
 		return nil, err
 	}
 	var metas []*raft.SnapshotMeta
@@ -258,7 +151,7 @@ func (s *simSnapshots) List() ([]*raft.SnapshotMeta, error) {
 }
 
 func (s *simSnapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
-	if err := s.fault.access(false); err != nil {
+	if err := s.fault.Access(false); err != nil {
 		return nil, nil, err
 	}
 	for _, snapshot := range s.clone() {
@@ -279,7 +172,7 @@ type simSink struct {
 func (k *simSink) ID() string { return k.snapshot.meta.ID }
 
 func (k *simSink) Write(p []byte) (int, error) {
-	if err := k.store.fault.access(true); err != nil {
+	if err := k.store.fault.Access(true); err != nil {
 		return 0, err
 	}
 	k.snapshot.data = append(k.snapshot.data, p...)
@@ -291,7 +184,7 @@ func (k *simSink) Close() error {
 		return nil
 	}
 	k.over = true
-	if err := k.store.fault.access(true); err != nil {
+	if err := k.store.fault.Access(true); err != nil {
 		return err
 	}
 	k.snapshot.meta.Size = int64(len(k.snapshot.data))

@@ -14,6 +14,9 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/persist/simtest"
+	"limitsrv/replication/election"
+	"limitsrv/replication/storage"
 	"limitsrv/testwait"
 )
 
@@ -89,10 +92,10 @@ func (p *simPlan) String() string {
 // run performs the run and returns its faults.
 func (c *simCluster) run() (faults []string, output string) {
 	c.begin()
-	for end := time.Now().Add(c.plan.length); time.Now().Before(end) && !c.failed(); {
+	for end := time.Now().Add(c.plan.length); time.Now().Before(end) && !c.history.Failed(); {
 		c.round()
 	}
-	output = c.logs.last()
+	output = c.logs.Last()
 	return c.end(), output
 }
 
@@ -120,13 +123,6 @@ func (c *simCluster) end() []string {
 	}
 	c.wait.Wait()
 	return c.history.check()
-}
-
-// failed reports whether a fault was found.
-func (c *simCluster) failed() bool {
-	c.history.mu.Lock()
-	defer c.history.mu.Unlock()
-	return len(c.history.faults) > 0
 }
 
 // round is a quiet period, followed by troubles until all is repaired.
@@ -194,10 +190,10 @@ const (
 	// the next decision: two campaigns of raft, each within twice raft's timeout, because
 	// the log of the first candidate may lack entries; and one timeout for the clocks of
 	// the other nodes, one of which may not answer. A leader that hears nothing, while
-	// others hear it, leads no longer than silentShare.
-	simDecides = 2*2*raftShare + 1
+	// others hear it, leads no longer than election's silentShare.
+	simDecides = 2*2*election.RaftShare + 1
 	// simDiskHang is added to that if the leader must first detect that its disk hangs.
-	simDiskHang = leaderHang + 2*persist.WatchEvery
+	simDiskHang = storage.LeaderHang + 2*persist.WatchEvery
 )
 
 // probe calls processes of a majority until one has an answer.
@@ -208,8 +204,8 @@ func (c *simCluster) probe(trouble string, healthy []*simProcess) {
 	for !answered.Load() && time.Since(from) < 2*limit {
 		for _, p := range healthy {
 			c.wait.Go(func() {
-				op := engine.Op{Key: []byte("probe"), N: 1, Params: simLimits[0]}
-				if p.ask([]engine.Op{op}, false) == simAnswered {
+				op := engine.Op{Key: []byte("probe"), N: 1, Params: simtest.Limits[0]}
+				if p.ask([]engine.Op{op}, false) == simtest.Answered {
 					answered.Store(true)
 				}
 			})
@@ -345,6 +341,6 @@ func (c *simCluster) summary() string {
 	for _, n := range c.stats.troubles {
 		all += n
 	}
-	return fmt.Sprintf("%s; %d nodes, %d troubles; at most %v until the next decision: %v; %v",
-		c.history.summary(), len(c.nodes), all, most, c.stats.troubles, c.logs.counts)
+	return fmt.Sprintf("%s; %d entries; %d nodes, %d troubles; at most %v until the next decision: %v; %v",
+		c.history.Summary(), len(c.history.entries), len(c.nodes), all, most, c.stats.troubles, c.logs.Counts())
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/persist/simtest"
 )
 
 // simPace is the maximum speed of a cluster's time.
@@ -16,20 +17,20 @@ const simExact = time.Microsecond
 // timeByClocks records that all nodes running at the last decision were restarted: the
 // cluster's time then continues from clocks alone, like a single server's.
 func (h *simHistory) timeByClocks() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.byClock = append(h.byClock, time.Since(h.start))
+	h.Mu.Lock()
+	defer h.Mu.Unlock()
+	h.byClock = append(h.byClock, time.Since(h.Start))
 }
 
 // spans splits the ops of the log where time continued from clocks alone.
-func (h *simHistory) spans() (all [][]simApplied) {
+func (h *simHistory) spans() (all [][]simtest.Applied) {
 	from, marks := 0, h.byClock
-	for i := range h.ops {
-		for ; len(marks) > 0 && marks[0] < h.ops[i].done; marks = marks[1:] {
-			all, from = append(all, h.ops[from:i]), i
+	for i := range h.Ops {
+		for ; len(marks) > 0 && marks[0] < h.Ops[i].Done; marks = marks[1:] {
+			all, from = append(all, h.Ops[from:i]), i
 		}
 	}
-	return append(all, h.ops[from:])
+	return append(all, h.Ops[from:])
 }
 
 // checkPace finds two decisions with stamps that are further apart than the time between
@@ -40,48 +41,45 @@ func (h *simHistory) checkPace() {
 			continue
 		}
 		// ahead is the least by which the stamp of an earlier op may be ahead of the time.
-		first := ops[0].stamp
-		stamp := func(a *simApplied) time.Duration { return time.Duration(a.stamp - first) }
+		first := ops[0].Stamp
+		stamp := func(a *simtest.Applied) time.Duration { return time.Duration(a.Stamp - first) }
 		scaled := func(d time.Duration) time.Duration { return time.Duration(simPace * float64(d)) }
 		earlier := &ops[0]
 		for i := range ops {
 			a := &ops[i]
-			if most := scaled(a.done - earlier.called); stamp(a)-stamp(earlier) > most+simExact {
-				h.fault("entries %d and %d are stamped %v apart, and between them are %v at most",
-					earlier.index, a.index, stamp(a)-stamp(earlier), a.done-earlier.called)
+			if most := scaled(a.Done - earlier.Called); stamp(a)-stamp(earlier) > most+simExact {
+				h.Fault("entries %d and %d are stamped %v apart, and between them are %v at most",
+					earlier.Index, a.Index, stamp(a)-stamp(earlier), a.Done-earlier.Called)
 				break
 			}
-			if stamp(a)-scaled(a.called) < stamp(earlier)-scaled(earlier.called) {
+			if stamp(a)-scaled(a.Called) < stamp(earlier)-scaled(earlier.Called) {
 				earlier = a
 			}
 		}
 	}
 }
 
-// simWindow is a limit with keys that are used only by Takes.
-var simWindow = engine.Params{Alg: engine.Log, Limit: 5, Period: int64(10 * time.Second)}
-
 // checkWindows finds intervals of real time, shorter than the window of such a limit by
 // more than a thousandth, in which more than the limit was given.
 func (h *simHistory) checkWindows() {
 	for _, ops := range h.spans() {
-		given := map[string][]*simApplied{}
+		given := map[string][]*simtest.Applied{}
 		for i := range ops {
 			a := &ops[i]
-			if a.op.Params != simWindow || a.decision.Allowed == 0 || h.evicted[string(a.op.Key)] {
+			if a.Op.Params != simtest.Window || a.Decision.Allowed == 0 || h.Evicted[string(a.Op.Key)] {
 				continue
 			}
-			key := string(a.op.Key)
+			key := string(a.Op.Key)
 			in, sum := given[key], int64(0)
 			in = append(in, a)
 			for at := len(in) - 1; at >= 0; at-- {
-				sum += in[at].op.N
-				if sum <= simWindow.Limit {
+				sum += in[at].Op.N
+				if sum <= simtest.Window.Limit {
 					continue
 				}
-				if took := a.done - in[at].called; float64(took)*simPace < float64(simWindow.Period)-float64(simExact) {
-					h.fault("%s gave %d in %v, entries %d to %d, %d in %v are allowed",
-						key, sum, took, in[at].index, a.index, simWindow.Limit, time.Duration(simWindow.Period))
+				if took := a.Done - in[at].Called; float64(took)*simPace < float64(simtest.Window.Period)-float64(simExact) {
+					h.Fault("%s gave %d in %v, entries %d to %d, %d in %v are allowed",
+						key, sum, took, in[at].Index, a.Index, simtest.Window.Limit, time.Duration(simtest.Window.Period))
 				}
 				in = in[at:]
 				break
@@ -99,13 +97,13 @@ func TestSimTime(t *testing.T) {
 		wrong func(c *simCluster, n *simNode, round int)
 	}{
 		{"all clocks are right", func(*simCluster, *simNode, int) {}},
-		{"one is ahead", func(_ *simCluster, n *simNode, _ int) { n.clock.set(time.Hour, 1) }},
-		{"one is behind", func(_ *simCluster, n *simNode, _ int) { n.clock.set(-time.Hour, 1) }},
-		{"one is fast", func(_ *simCluster, n *simNode, _ int) { n.clock.set(n.clock.off(), 1.1) }},
-		{"one is slow", func(_ *simCluster, n *simNode, _ int) { n.clock.set(n.clock.off(), 0.9) }},
+		{"one is ahead", func(_ *simCluster, n *simNode, _ int) { n.clock.Set(time.Hour, 1) }},
+		{"one is behind", func(_ *simCluster, n *simNode, _ int) { n.clock.Set(-time.Hour, 1) }},
+		{"one is fast", func(_ *simCluster, n *simNode, _ int) { n.clock.Set(n.clock.Off(), 1.1) }},
+		{"one is slow", func(_ *simCluster, n *simNode, _ int) { n.clock.Set(n.clock.Off(), 0.9) }},
 		{"one is set again and again", func(c *simCluster, n *simNode, round int) {
 			for i := range 20 {
-				n.clock.set(time.Duration(i%5-2)*time.Duration(round)*time.Second, 1)
+				n.clock.Set(time.Duration(i%5-2)*time.Duration(round)*time.Second, 1)
 				time.Sleep(c.between(0, 300*time.Millisecond))
 			}
 		}},
@@ -133,7 +131,7 @@ func TestSimTime(t *testing.T) {
 					c.converge("a leader that failed")
 					c.setClients(true, false)
 				}
-				if n := c.logs.count(textTimeByClocks); n > 0 {
+				if n := c.logs.Count(textTimeByClocks); n > 0 {
 					t.Errorf("time went on from clocks alone %d times: less is tested", n)
 				}
 			})
@@ -161,16 +159,16 @@ func TestSimTimeClaims(t *testing.T) {
 		h := newSimHistory()
 		for i, n := range []int64{1, tt.n} {
 			at := time.Duration(i) * second
-			op := &engine.Op{Key: []byte("k"), N: n, Params: simWindow}
-			h.ops = append(h.ops, simApplied{op: op, stamp: engine.Instant(int64(i) * int64(tt.stamp)), called: at, done: at, decision: engine.Decision{Allowed: 1}})
+			op := &engine.Op{Key: []byte("k"), N: n, Params: simtest.Window}
+			h.Ops = append(h.Ops, simtest.Applied{Op: op, Stamp: engine.Instant(int64(i) * int64(tt.stamp)), Called: at, Done: at, Decision: engine.Decision{Allowed: 1}})
 		}
 		if tt.byClock {
 			h.byClock = []time.Duration{second / 2}
 		}
 		h.checkPace()
 		h.checkWindows()
-		if len(h.faults) != tt.want {
-			t.Errorf("%s: %q, want %d faults", tt.name, h.faults, tt.want)
+		if len(h.Faults) != tt.want {
+			t.Errorf("%s: %q, want %d faults", tt.name, h.Faults, tt.want)
 		}
 	}
 }

@@ -1,12 +1,12 @@
 package replication
 
 import (
-	"fmt"
 	"slices"
 	"syscall"
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/persist/simtest"
 )
 
 // A simTrouble is a temporary disturbance. do returns false if it is not possible now.
@@ -199,11 +199,11 @@ func (c *simCluster) crashAll() bool {
 // stepClock sets the clock of one node, while the clocks of a majority stay right.
 func (c *simCluster) stepClock() bool {
 	for _, n := range c.all() {
-		n.clock.set(0, 1)
+		n.clock.Set(0, 1)
 	}
 	return c.withAny(func(n *simNode) {
 		off := c.between(0, 2*time.Hour) - time.Hour
-		n.clock.set(off, 1+float64(c.intN(200)-100)/1000)
+		n.clock.Set(off, 1+float64(c.intN(200)-100)/1000)
 	})
 }
 
@@ -211,14 +211,14 @@ func (c *simCluster) failDisk(n *simNode, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.broken = true
-	n.disk.fault.failWrites(c.intN(20), err)
+	n.disk.Fault.FailWrites(c.intN(20), err)
 }
 
 func (c *simCluster) hangDisk(n *simNode) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.broken = true
-	n.disk.fault.setHang(true)
+	n.disk.Fault.SetHang(true)
 }
 
 func (c *simCluster) saveSome() bool {
@@ -311,20 +311,19 @@ func (c *simCluster) limitMemory() bool {
 // addKey takes from a new key without memory for it.
 func (c *simCluster) addKey(p *simProcess) {
 	c.mu.Lock()
-	c.keys.made++
-	key := fmt.Appendf(nil, "limit:new:%d", c.keys.made)
+	key := c.keys.NewKey()
 	c.mu.Unlock()
-	call := p.askFor([]engine.Op{{Key: key, N: 1, Params: simLimits[2]}}, false)
-	if call.outcome == simAnswered && call.decisions[0].Status != engine.NoMemory {
-		c.fault("call %d was answered %+v, and there was no memory for it", call.number, call.decisions[0])
+	call := p.askFor([]engine.Op{{Key: key, N: 1, Params: simtest.Limits[2]}}, false)
+	if call.Outcome == simtest.Answered && call.Decisions[0].Status != engine.NoMemory {
+		c.fault("call %d was answered %+v, and there was no memory for it", call.Number, call.Decisions[0])
 	}
 }
 
 func (c *simCluster) setBound(bound int64, evict bool) {
 	if evict {
-		c.history.mu.Lock()
-		c.history.bounded = true
-		c.history.mu.Unlock()
+		c.history.Mu.Lock()
+		c.history.Bounded = true
+		c.history.Mu.Unlock()
 	}
 	c.mu.Lock()
 	c.bound, c.evict = bound, evict
@@ -349,11 +348,11 @@ func (c *simCluster) repair() {
 
 func (n *simNode) repair() {
 	n.mu.Lock()
-	fault, broken, removed := n.disk.fault, n.broken, n.removed
+	fault, broken, removed := n.disk.Fault, n.broken, n.removed
 	p := n.process
 	n.mu.Unlock()
-	fault.setHang(false)
-	fault.failWrites(0, nil)
+	fault.SetHang(false)
+	fault.FailWrites(0, nil)
 	if broken && p != nil {
 		p.crash(100) // the machine is restarted when its disk has been replaced
 	}

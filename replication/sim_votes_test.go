@@ -31,7 +31,7 @@ func TestVotes(t *testing.T) {
 			}
 			vote(1, "a", 2)
 			if fails {
-				disk.fault.failWrites(writes, syscall.EIO)
+				disk.Fault.FailWrites(writes, syscall.EIO)
 			}
 			vote(2, "b", writes)
 			stable, _, _ = disk.crashed(0, rand.New(rand.NewPCG(1, 1))).open("/raft")

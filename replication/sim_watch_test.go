@@ -1,83 +1,38 @@
 package replication
 
 import (
-	"fmt"
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/persist/simtest"
 )
-
-// A simWatched is a call that watched a key, and one to be applied only if the key had not
-// changed since.
-type simWatched struct{ read, use *simCall }
 
 // transact reads a key and then uses it, if it has not changed.
 func (p *simProcess) transact() {
 	c := p.on.cluster
 	c.mu.Lock()
-	take := c.keys.take(c.rng)
+	take := c.keys.Counter(c.rng)
 	c.mu.Unlock()
 	saw := p.askFor([]engine.Op{{Kind: engine.Watch, Key: take.Key}}, false)
-	if saw.outcome != simAnswered {
+	if saw.Outcome != simtest.Answered {
 		return
 	}
 	time.Sleep(c.between(0, 200*time.Millisecond))
 	if c.intN(2) == 0 { // else others may have changed it
 		p.ask([]engine.Op{take}, false)
 	}
-	expect := engine.Op{Kind: engine.Expect, Key: take.Key, N: saw.decisions[0].Remaining}
+	expect := engine.Op{Kind: engine.Expect, Key: take.Key, N: saw.Decisions[0].Remaining}
 	then := p.askFor([]engine.Op{expect, take}, true)
-	c.history.mu.Lock()
-	defer c.history.mu.Unlock()
-	c.history.watched = append(c.history.watched, simWatched{saw, then})
-}
-
-// checkWatched finds calls applied although their key had changed.
-func (h *simHistory) checkWatched() {
-	byKey := map[string][]*simCall{}
-	for _, c := range h.calls {
-		for i := range c.ops {
-			if c.ops[i].Kind == engine.Take && c.ops[i].N > 0 {
-				byKey[string(c.ops[i].Key)] = append(byKey[string(c.ops[i].Key)], c)
-			}
-		}
-	}
-	for _, w := range h.watched {
-		then, key := w.use.applied[1], string(w.read.ops[0].Key)
-		if then == nil || h.evicted[key] { // the key may have been missing, made, and missing again
-			continue
-		}
-		for _, c := range byKey[key] {
-			for i, a := range c.applied {
-				if a != nil && string(c.ops[i].Key) == key && c.called > w.read.answered && a.position < then.position && a.decision.Allowed > 0 && a.op.N > 0 {
-					h.fault("call %d required that %s was as read by call %d, and call %d came between",
-						w.use.number, key, w.read.number, c.number)
-				}
-			}
-		}
-	}
-}
-
-func (h *simHistory) watchedSummary() string {
-	held, aborted := 0, 0
-	for _, w := range h.watched {
-		switch {
-		case w.use.applied[1] != nil:
-			held++
-		case w.use.outcome == simAnswered:
-			aborted++
-		}
-	}
-	return fmt.Sprintf("%d transactions, %d aborted", held, aborted)
+	c.history.Watch(simtest.Watched{Read: saw, Use: then})
 }
 
 // checkNoQuorum checks a node's answer without a majority, given the time since which it
 // knows no leader.
-func (c *simCluster) checkNoQuorum(call *simCall, b *engine.Batch, leaderless time.Duration) {
+func (c *simCluster) checkNoQuorum(call *simtest.Call, b *engine.Batch, leaderless time.Duration) {
 	hold := holdHalfTimeouts * c.plan.election / 2
-	if waited := time.Since(c.history.start) - call.called; waited < hold && leaderless < hold {
+	if waited := time.Since(c.history.Start) - call.Called; waited < hold && leaderless < hold {
 		c.fault("call %d was answered without a majority after %v, %v after the last leader, and may wait for one for %v",
-			call.number, waited, leaderless, hold)
+			call.Number, waited, leaderless, hold)
 	}
 	for i := range b.Ops {
 		op, d := &b.Ops[i], &b.Decisions[i]
@@ -93,7 +48,7 @@ func (c *simCluster) checkNoQuorum(call *simCall, b *engine.Batch, leaderless ti
 			wrong = true
 		}
 		if wrong {
-			c.fault("call %d was answered without a majority: %s %+v", call.number, simOps(b.Ops[i:i+1]), *d)
+			c.fault("call %d was answered without a majority: %s %+v", call.Number, simtest.Text(b.Ops[i:i+1]), *d)
 		}
 	}
 }

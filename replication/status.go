@@ -1,169 +1,162 @@
 package replication
 
 import (
+	"net"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/hashicorp/raft"
 
 	"limitsrv/histogram"
+	"limitsrv/status"
 )
 
-// A Role is a node's role in its cluster.
-type Role string
-
-const (
-	Leader    Role = "leader"
-	Follower  Role = "follower"
-	Candidate Role = "candidate" // also a follower without a leader
-	NonVoter  Role = "non-voter"
-	NoMember  Role = "none"
-)
-
-// A Status describes a node and its cluster. Counts are since the start of the process.
-type Status struct {
-	Role            Role
-	Cluster, Node   string
-	Leader          string // id; empty: unknown
-	Term            uint64
-	LastIndex       uint64
-	CommitIndex     uint64
-	AppliedIndex    uint64
-	LastContact     time.Duration // with the leader; 0 on the leader; -1: never
-	HasQuorum       bool
-	Trouble         string         // the reason for which requests are not decided; empty: they are
-	Members         []MemberStatus // of raft's latest configuration
-	Level           int
-	Ack             Ack
-	Entries         int64 // applied
-	EntryBytes      int64
-	Ops             int64 // in these entries
-	Uncertain       int64 // batches answered UNCERTAIN
-	Forwarded       int64 // batches
-	Refused         int64 // batches refused because there was no quorum
-	Allowed, Denied int64 // ops answered by --no-quorum allow and deny
-	Locally         int64
-	Elected         int64 // elections won by this node
-	LeaderChanges   int64 // seen by this node
-	Installed       int64 // snapshots received from the leader
-	FirstIndex      uint64
-	Restarts        int64
-	Links           string // authentication of links: link.AuthOpen etc.
-	RefusedLinks    int64
-	ClockClamps     int64
-	ClockClamped    time.Duration // distance of the nodes' clocks ahead of the cluster's time at the last measurement, if beyond clockWarnDistance
-	ClockOffset     time.Duration // of this node's clock to the cluster's, if it leads
-	FsyncP99        time.Duration // of a store of the log
-	LogBytes        int64
-	LogSegments     int
-	Snapshot        SnapshotStatus
-	Saving          bool
-}
-
-// A MemberStatus describes a member as seen by the queried node.
-type MemberStatus struct {
-	Member
-	Voter  bool
-	Self   bool
-	Leader bool
-	Online bool // the leader heard from it recently
-	Index  uint64
-	Seen   time.Duration // time since it was heard from; -1: never
-}
-
-// A SnapshotStatus describes the newest snapshot on disk and the last attempt.
-type SnapshotStatus struct {
-	Index, Bytes int64
-	At           time.Time
-	Took         time.Duration
-	Err          error
-	Count        int64
-}
-
-// Status returns the current status. Cost: a few locks.
-func (n *Node) Status() Status {
-	lead, id := n.leadership(), n.identity()
-	st := Status{
-		Role: NoMember, Cluster: id.Cluster.String(), Node: id.Node, Ack: n.o.Ack,
-		Uncertain: n.counts.uncertain.Load(), Forwarded: n.counts.forwarded.Load(), Refused: n.counts.refused.Load(),
-		Allowed: n.counts.allowed.Load(), Denied: n.counts.denied.Load(), Locally: n.counts.locally.Load(),
-		Elected: n.counts.elected.Load(), LeaderChanges: n.counts.leaders.Load(), Restarts: n.counts.restarts.Load(), ClockClamps: n.counts.clamps.Load(),
-		Links: n.links.Authentication(), RefusedLinks: n.links.RefusedCount(),
-		ClockClamped: time.Duration(n.counts.clamped.Load()), ClockOffset: time.Duration(n.counts.offset.Load()),
-	}
-	if why := n.leaderError(); why != nil {
-		st.Trouble = why.Error()
-	}
-	s := lead.stack
+// Status returns the status of the log and the snapshots. Cost: a few locks.
+func (n *Node) Status() status.Store {
+	st := status.Store{Fsync: n.o.policy().String(), Saved: status.Snapshot{Keys: n.Engine().Len()}}
+	s := n.stack.Load()
 	if s == nil {
 		return st
 	}
-	st.Leader, st.Term = lead.leader.Node, lead.term
-	st.LastIndex, st.CommitIndex, st.AppliedIndex = s.raft.LastIndex(), s.raft.CommitIndex(), s.raft.AppliedIndex()
-	st.FirstIndex, _ = s.entries.FirstIndex()
-	st.Installed = s.fsm.counts.installed.Load()
-	st.LastContact = -1
-	if at := s.raft.LastContact(); !at.IsZero() {
-		st.LastContact = time.Since(at)
+	st.Log.Bytes, st.Log.Segments = s.Log.Bytes(), s.Log.Segments()
+	if s.saving.Load() {
+		st.Saving.Since = time.Now()
 	}
-	if lead.elected {
-		st.LastContact = 0
-	}
-	st.HasQuorum = lead.leading || !lead.elected && st.Leader != ""
-	st.Level = s.fsm.level()
-	c := &s.fsm.counts
-	st.Entries, st.EntryBytes, st.Ops = c.entries.Load(), c.bytes.Load(), c.ops.Load()
-	var stores histogram.Distribution
-	stores.Add(&s.storeTimes)
-	st.FsyncP99, st.LogBytes, st.LogSegments = stores.Percentile(990), s.log.Bytes(), s.log.Segments()
-	st.Saving = s.saving.Load()
-	s.snapshotStatus(&st.Snapshot)
-	n.membersStatus(s, lead, &st)
+	s.saveMu.Lock()
+	defer s.saveMu.Unlock()
+	st.Saved.At, st.Saved.Took, st.Saved.Err, st.Saved.Count = s.lastSave.At, s.lastSave.Took, s.lastSave.Err, s.lastSave.Count
+	st.Saved.Bytes = s.Newest().Size
 	return st
 }
 
-func (s *raftStack) snapshotStatus(st *SnapshotStatus) {
+// Replication returns the status of the node in its cluster. Cost: a few locks.
+func (n *Node) Replication() status.Replication {
+	lead := n.leadership()
+	r := status.Replication{
+		Role: n.statusRole(lead), ClusterID: n.identity().Cluster.String(),
+		Ack: string(n.o.Ack), Fsync: n.o.policy().String(), NoQuorum: string(n.o.NoQuorum), Links: n.links.Authentication(),
+		Totals: n.totals(),
+		Clock: status.Clock{
+			Offset: -time.Duration(n.counts.offset.Load()), Clamps: n.counts.clamps.Load(), Clamped: time.Duration(n.counts.clamped.Load()),
+		},
+	}
+	if why := n.leaderError(); why != nil {
+		r.Trouble = why.Error()
+	}
+	s := lead.stack
+	if s == nil {
+		return r
+	}
+	r.Term, r.HasQuorum, r.LastContact = lead.term, lead.leading || !lead.elected && lead.leader.Node != "", lead.lastContact()
+	r.LastIndex, r.CommitIndex, r.AppliedIndex = s.raft.LastIndex(), s.raft.CommitIndex(), s.raft.AppliedIndex()
+	r.FirstIndex, _ = s.Entries.FirstIndex()
+	r.FeatureLevel = uint64(s.FSM.Level())
+	applied := s.FSM.Counts()
+	r.Totals.Entries, r.Totals.EntryBytes, r.Totals.Decisions = applied.Entries, applied.Bytes, applied.Ops
+	var stores histogram.Distribution
+	stores.Add(&s.StoreTimes)
+	r.FsyncP99 = stores.Percentile(990)
 	s.saveMu.Lock()
 	defer s.saveMu.Unlock()
-	st.At, st.Took, st.Err, st.Count = s.lastSave.At, s.lastSave.Took, s.lastSave.Err, s.lastSave.Count
-	st.Index, st.Bytes = int64(s.newest.Index), s.newest.Size
+	newest := s.Newest()
+	r.Snapshot = status.ReplicatedSnapshot{Index: newest.Index, At: s.lastSave.At, Bytes: newest.Size, Installed: applied.Installed}
+	return r
 }
 
-// membersStatus fills in the members and this node's role.
-func (n *Node) membersStatus(s *raftStack, lead leadership, st *Status) {
-	tell, reports, now := s.fsm.members(), n.peers.all(), n.mono()
-	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
-		m := MemberStatus{
-			Member: tell[string(server.ID)], Voter: server.Suffrage == raft.Voter,
-			Self: string(server.ID) == st.Node, Leader: string(server.ID) == st.Leader, Seen: -1,
-		}
-		m.Node, m.Raft = string(server.ID), string(server.Address)
-		p, known := reports[m.Node]
-		switch {
-		case m.Self:
-			m.Online, m.Index, m.Seen = true, st.LastIndex, 0
-		case known:
-			m.Index, m.Seen = p.LastIndex, now-p.At
-			m.Online = m.Seen < onlineFor(lead.elected)
-		case m.Leader:
-			m.Online, m.Index, m.Seen = true, st.LastIndex, st.LastContact
-		}
-		st.Members = append(st.Members, m)
+// totals returns the counts of the node, which a restart of raft does not reset.
+func (n *Node) totals() status.Totals {
+	c := &n.counts
+	local := c.locally.Load()
+	return status.Totals{
+		Forwarded: n.batcher.counts.forwarded.Load(), Uncertain: n.batcher.counts.uncertain.Load(),
+		NoQuorum: c.allowed.Load() + c.denied.Load() + local, Local: local, Refused: c.refused.Load(),
+		Elections: c.elected.Load(), LeaderChanges: c.leaders.Load(), Restarts: c.restarts.Load(), RefusedLinks: n.links.RefusedCount(),
 	}
-	st.Role = n.role(lead, st.Members)
 }
 
-func (n *Node) role(lead leadership, members []MemberStatus) Role {
-	self := slices.IndexFunc(members, func(m MemberStatus) bool { return m.Self })
+// lastContact returns the time since the last message of the leader: 0 on the leader, -1
+// if there was none.
+//
+// Requires: raft runs.
+func (o leadership) lastContact() time.Duration {
+	at := o.stack.raft.LastContact()
+	switch {
+	case o.elected:
+		return 0
+	case at.IsZero():
+		return -1
+	}
+	return time.Since(at)
+}
+
+// servers returns the members of raft's latest configuration.
+func (s *raftStack) servers() []raft.Server { return s.raft.GetConfiguration().Configuration().Servers }
+
+// Nodes returns the members of the cluster, this node first if it is one. Before the
+// cluster is bootstrapped it returns this node only, with local as its address for
+// clients.
+func (n *Node) Nodes(local string) (all []status.Node) {
+	lead, self := n.leadership(), n.identity().Node
+	if s := lead.stack; s != nil {
+		tell, reports, now := s.FSM.Members(), n.peers.all(), n.mono()
+		for _, server := range s.servers() {
+			id := string(server.ID)
+			m := status.Node{
+				ID: id, Raft: string(server.Address), Version: tell[id].Version,
+				Leader: id == lead.leader.Node, Voter: server.Suffrage == raft.Voter, LastContact: -1,
+			}
+			m.Host, m.Port = hostPort(tell[id].Client)
+			p, known := reports[id]
+			switch {
+			case id == self:
+				m.Online, m.Index, m.LastContact = true, s.raft.LastIndex(), 0
+				all = slices.Insert(all, 0, m)
+				continue
+			case known:
+				m.Index, m.LastContact = p.LastIndex, now-p.At
+				m.Online = m.LastContact < onlineFor(lead.elected)
+			case m.Leader:
+				m.Online, m.Index, m.LastContact = true, s.raft.LastIndex(), lead.lastContact()
+			}
+			all = append(all, m)
+		}
+	}
+	if len(all) == 0 {
+		m := status.Node{ID: self, Online: true, Raft: n.o.Raft, Version: n.o.Version}
+		m.Host, m.Port = hostPort(local)
+		all = append(all, m)
+	}
+	return all
+}
+
+// hostPort splits address. It returns no host and port 0 if address is malformed.
+func hostPort(address string) (host string, port int) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", 0
+	}
+	number, _ := strconv.ParseUint(text, 10, 16)
+	return host, int(number)
+}
+
+func (n *Node) statusRole(lead leadership) status.Role {
 	switch {
 	case lead.elected:
-		return Leader
-	case lead.leader.Node == "":
-		return Candidate
-	case self >= 0 && !members[self].Voter:
-		return NonVoter
+		return status.Leader
+	case lead.stack == nil || lead.leader.Node == "":
+		return status.Candidate
+	case lead.stack.isNonVoter(n.identity().Node):
+		return status.NonVoter
 	}
-	return Follower
+	return status.Follower
+}
+
+// isNonVoter reports whether a node is a member without a vote.
+func (s *raftStack) isNonVoter(node string) bool {
+	return slices.ContainsFunc(s.servers(), func(server raft.Server) bool {
+		return string(server.ID) == node && server.Suffrage != raft.Voter
+	})
 }
 
 // Digest returns a hash of this node's state and the entry it belongs to. At the same
@@ -173,8 +166,8 @@ func (n *Node) Digest() (index uint64, digest uint64) {
 	if s == nil {
 		return 0, 0
 	}
-	index = s.fsm.index.Load()
-	e := s.fsm.engine.Load()
+	index = s.FSM.Index()
+	e := s.FSM.Engine()
 	return index, e.Digest(e.Now())
 }
 
@@ -185,7 +178,5 @@ func (n *Node) Moved() string {
 	if lead.stack == nil || lead.elected || lead.leader.Node == "" {
 		return ""
 	}
-	lead.stack.fsm.mu.Lock()
-	defer lead.stack.fsm.mu.Unlock()
-	return lead.stack.fsm.state.Members[lead.leader.Node].Client
+	return lead.fsm.Member(lead.leader.Node).Client
 }

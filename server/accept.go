@@ -6,9 +6,6 @@ import (
 	"time"
 )
 
-// maxClientsReply is the reply to a connection beyond MaxClients, in Redis' text.
-const maxClientsReply = "-ERR max number of clients reached\r\n"
-
 // Bounds of the pause after a failed accept, most often because file descriptors ran out.
 // It doubles with each failure.
 const (
@@ -68,18 +65,4 @@ func (s *Server) admitTLS(nc net.Conn) error {
 		return nc.Close()
 	}
 	return s.secure.carry(nc)
-}
-
-// admitClient counts nc as a client. Beyond MaxClients it sends maxClientsReply, closes
-// nc and returns false.
-func (s *Server) admitClient(nc net.Conn) bool {
-	if s.clients.Add(1) <= s.maxClients.Load() {
-		return true
-	}
-	s.clients.Add(-1)
-	s.rejected.Add(1)
-	_ = nc.SetWriteDeadline(time.Now().Add(time.Second)) // the send buffer of a new socket is empty, so this does not block
-	_, _ = nc.Write([]byte(maxClientsReply))
-	nc.Close()
-	return false
 }

@@ -112,15 +112,3 @@ func (c *conn) release(w *workspace) {
 
 // hasInput reports whether received bytes have not been executed yet.
 func (c *conn) hasInput() bool { return c.held != nil || c.in.HasInput() }
-
-// closeReason returns the reason to close the connection now, or "".
-func (c *conn) closeReason(s *Server) string {
-	now, blocked, idle := s.clock.Load(), c.blocked.Load(), s.idleTimeout.Load()
-	switch {
-	case blocked != 0 && now-blocked > s.writeTimeout.Load():
-		return "the client does not read its replies"
-	case idle > 0 && !c.session.Listening() && now-c.active.Load() > idle:
-		return "idle"
-	}
-	return ""
-}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/commands"
+	"limitsrv/commands/session"
 )
 
 // drive passes in to a connection in segments of n bytes, as a transport does, and
@@ -57,7 +57,7 @@ func TestConn(t *testing.T) {
 		for _, n := range []int{1 << 20, 1, 7, 1000} {
 			log := new(echoLog)
 			log.password.Store(true)
-			c := &conn{session: log.session(commands.Client{Wake: func() {}}), limits: &DefaultLimits}
+			c := &conn{session: log.session(session.Client{Wake: func() {}}), limits: &DefaultLimits}
 			got, last := drive(c, newWorkspace(), tt.in, n)
 			if got != tt.want || last != tt.last {
 				t.Errorf("%s, %d bytes at a time:\n got %.100q (%d), turn %d\nwant %.100q (%d), turn %d", tt.name, n, got, len(got), last, tt.want, len(tt.want), tt.last)
@@ -70,7 +70,7 @@ func TestConnAllocatesNothing(t *testing.T) {
 	in := []byte(strings.Repeat(array("RL.TOKEN", "user:1234567890", "100", "10/1s"), 100) + "*2\r\n$2\r\nO")
 	rest := []byte("P\r\n$1\r\nx\r\n")
 	w := newWorkspace()
-	c := &conn{session: new(echoLog).session(commands.Client{}), limits: &DefaultLimits}
+	c := &conn{session: new(echoLog).session(session.Client{}), limits: &DefaultLimits}
 	turnOver := func(in []byte) {
 		c.borrow(w)
 		c.in.Filled(copy(c.in.Space(), in))
@@ -87,7 +87,7 @@ func TestConnAllocatesNothing(t *testing.T) {
 // A connection without work holds its struct, and at most the tail.
 func TestIdleConnHoldsLittle(t *testing.T) {
 	w := newWorkspace()
-	c := &conn{session: new(echoLog).session(commands.Client{}), limits: &DefaultLimits}
+	c := &conn{session: new(echoLog).session(session.Client{}), limits: &DefaultLimits}
 	drive(c, w, strings.Repeat(array("OP", strings.Repeat("x", 1000)), 200)+"*2\r\n$2\r\nOP\r\n", 3000)
 	drive(c, w, "$1\r\nx\r\n", 1)
 	if held := c.in.Held() + c.in.Room() + cap(*c.session.Output()); held > 1<<10 {

@@ -2,9 +2,9 @@
 // limits of size and time, and draining. Of a command it uses only the form that all
 // commands have.
 //
-// It imports commands/resp, for the reader that finds commands in bytes, and commands, for
-// the description of a client that a session gets. It uses sessions through an interface,
-// Session.
+// It imports commands/resp, for the reader that finds commands in bytes, and
+// commands/session, for the description of a client that a session gets. It uses sessions
+// through an interface, Session.
 //
 // # Promises
 //
@@ -65,6 +65,12 @@
 // out. Two transports drive it and have nothing else in common. On Linux the default is
 // event loops; elsewhere, and over TLS, a goroutine per connection. Both serve at the
 // same time if there is a port of each kind.
+//
+// The files refer to each other in one direction:
+//
+//	server, accept -> transports: loops (Linux), secure -> goroutines -> env -> conn
+//
+// An env is all of the Server that a transport sees.
 //
 // The event loop exists because the cost of a single request is the cost of the kernel
 // and of the scheduler, and a loop is woken up once for all ready connections. Server

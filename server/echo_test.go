@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"limitsrv/commands"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
 )
 
 // echo is a session that answers each command with its last argument when the batch is
@@ -26,7 +26,7 @@ import (
 //	QUIT       answers and closes
 type echo struct {
 	out             []byte
-	client          commands.Client
+	client          session.Client
 	queued          [][][]byte
 	unauthenticated bool
 	inFlight        bool
@@ -51,7 +51,7 @@ type echoLog struct {
 	live map[*echo]bool
 }
 
-func (l *echoLog) session(c commands.Client) Session {
+func (l *echoLog) session(c session.Client) Session {
 	e := &echo{client: c, unauthenticated: l.password.Load(), log: l}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"limitsrv/commands"
+	"limitsrv/commands/backend"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 )
 
@@ -24,6 +26,8 @@ type panickingExec struct {
 	mu   sync.Mutex
 	slow bool // panic in another goroutine
 }
+
+func (*panickingExec) Commit() {}
 
 func (e *panickingExec) Exec(*engine.Batch, func(error)) {
 	e.mu.Lock()
@@ -49,8 +53,8 @@ func TestPanicChild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock, state := commands.NewTestClock(1), engine.New(engine.Options{Shards: 1})
-	config := commands.Config{Clock: clock, Engine: func() *engine.Engine { return state }, Exec: &commands.Local{Engine: state, Clock: clock}}
+	clock, state := backend.NewTestClock(1), engine.New(engine.Options{Shards: 1})
+	config := session.Config{Clock: clock, Engine: func() *engine.Engine { return state }, Exec: &backend.Local{Engine: state, Clock: clock}}
 	listen := Config{Loops: loops}
 	command := array("RL.TOKEN", "a", "1", "1")
 	switch where {
@@ -69,7 +73,7 @@ func TestPanicChild(t *testing.T) {
 	}
 	listen = withListener(t, listen)
 	h := commands.NewHandler(config)
-	listen.NewSession = func(c commands.Client) Session { return h.NewSession(c) }
+	listen.NewSession = func(c session.Client) Session { return h.NewSession(c) }
 	listen.Logger = slog.New(slog.DiscardHandler)
 	s, err := New(listen)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"limitsrv/commands"
+	"limitsrv/commands/session"
 )
 
 // gauges are the buffer sizes of a connection, for CLIENT LIST. The goroutine that uses
@@ -41,9 +41,9 @@ func (g *gauges) recordOutput(bytes int) {
 }
 
 // buffers returns the gauges as CLIENT LIST needs them.
-func (c *conn) buffers() commands.Buffers {
+func (c *conn) buffers() session.Buffers {
 	g := &c.gauges
-	return commands.Buffers{
+	return session.Buffers{
 		FD: g.fd, Query: int64(g.query.Load()), QueryRoom: int64(g.queryRoom.Load()), Reply: int64(g.reply.Load()), ReplyPeak: int64(g.replyPeak.Load()),
 		Writing: int64(g.writing.Load()), Chunks: int64(g.chunks.Load()), ChunkBytes: g.chunkBytes.Load(),
 	}

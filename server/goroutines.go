@@ -31,7 +31,7 @@ var longPast = time.Unix(0, 1)
 // goroutines is the transport with a goroutine for each connection. It works on any
 // system and over any net.Conn.
 type goroutines struct {
-	s        *Server
+	env      *env
 	traffic  []traffic
 	inputs   sync.Pool // of *resp.Pool
 	draining atomic.Bool
@@ -56,9 +56,9 @@ type goConn struct {
 	reading atomic.Bool
 }
 
-func newGoroutines(s *Server) *goroutines {
+func newGoroutines(e *env) *goroutines {
 	return &goroutines{
-		s: s, traffic: s.newTraffic(counterShards), stopped: make(chan struct{}), finished: make(chan struct{}),
+		env: e, traffic: e.newTraffic(counterShards), stopped: make(chan struct{}), finished: make(chan struct{}),
 		inputs: sync.Pool{New: func() any { return resp.NewPool(tlsInputBytes, tlsArgs) }}, conns: map[*goConn]struct{}{},
 	}
 }
@@ -85,10 +85,10 @@ func (g *goroutines) start(nc net.Conn, s *socket) {
 			_ = s.SetReadDeadline(longPast)
 		}
 	}
-	err := g.s.initConn(&c.conn, nc, &g.traffic[g.next%counterShards], wake, func() { s.Close() })
+	err := g.env.initConn(&c.conn, nc, &g.traffic[g.next%counterShards], wake, func() { s.Close() })
 	if err != nil {
 		s.Close()
-		g.s.clients.Add(-1)
+		g.env.clients.Add(-1)
 		return
 	}
 	g.conns[c] = struct{}{}
@@ -98,10 +98,10 @@ func (g *goroutines) start(nc net.Conn, s *socket) {
 // run serves a connection until it ends.
 func (g *goroutines) run(c *goConn) {
 	defer g.remove(c)
-	defer g.s.recoverPanic()
+	defer g.env.recoverPanic()
 	for {
 		next := c.advance(batchOps)
-		g.s.commit()
+		g.env.commit()
 		if next == wantWake {
 			if !g.awaitBatch(c) {
 				return
@@ -151,7 +151,7 @@ func (g *goroutines) awaitBatch(c *goConn) bool {
 // remove closes the connection and drops it from the transport.
 func (g *goroutines) remove(c *goConn) {
 	c.nc.Close()
-	g.s.closeSession(&c.conn)
+	g.env.closeSession(&c.conn)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.conns, c)
@@ -171,7 +171,7 @@ func (g *goroutines) write(c *goConn) error {
 	}
 	c.gauges.recordOutput(len(*out))
 	c.gauges.writing.Store(int32(len(*out)))
-	c.blocked.Store(g.s.clock.Load())
+	c.blocked.Store(g.env.clock.Load())
 	n, err := c.nc.Write(*out)
 	c.blocked.Store(0)
 	c.gauges.writing.Store(0)
@@ -199,7 +199,7 @@ func (g *goroutines) read(c *goConn) error {
 		n, err := g.receive(c)
 		if n > 0 {
 			c.traffic.in.Add(int64(n))
-			c.active.Store(g.s.clock.Load())
+			c.active.Store(g.env.clock.Load())
 			return nil
 		}
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -245,8 +245,8 @@ func (g *goroutines) sweep() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for c := range g.conns {
-		if why := c.closeReason(g.s); why != "" {
-			g.s.log.Info("connection closed", "client", c.client, "why", why)
+		if why := g.env.closeReason(&c.conn); why != "" {
+			g.env.log.Info("connection closed", "client", c.client, "why", why)
 			c.socket.Close()
 		}
 	}

@@ -32,7 +32,7 @@ const (
 )
 
 func (l *loop) isHeavy(c *loopConn) bool {
-	return c.heavyUntil != 0 && l.s.clock.Load() < c.heavyUntil
+	return c.heavyUntil != 0 && l.env.clock.Load() < c.heavyUntil
 }
 
 // serveQueued serves the queued connections in order until timeSlice is over, and at

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/commands"
+	"limitsrv/commands/session"
 	"limitsrv/testwait"
 )
 
@@ -132,7 +132,7 @@ func TestPanicInNewSession(t *testing.T) {
 	forEachTransport(t, func(t *testing.T, loops int) {
 		panics := true
 		echo := new(echoLog)
-		s, err := New(withListener(t, Config{Loops: loops, Logger: start(t, Config{}).cfg.Logger, NewSession: func(c commands.Client) Session {
+		s, err := New(withListener(t, Config{Loops: loops, Logger: start(t, Config{}).cfg.Logger, NewSession: func(c session.Client) Session {
 			if panics {
 				panics = false
 				panic("no session")

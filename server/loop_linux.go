@@ -12,7 +12,7 @@ import (
 // executes one after the other, commits, and writes the replies of all. Only its own
 // goroutine uses its connections; other goroutines submit tasks.
 type loop struct {
-	s             *Server
+	env           *env
 	traffic       *traffic
 	poll          poller
 	conns         []*loopConn // by descriptor
@@ -49,10 +49,10 @@ type loopConn struct {
 	authenticated bool // authenticated, if required, and has sent a complete command
 	executedAhead bool // has executed while output waited
 	overdue       bool // to be closed by serveQueued if there still is a reason
-	// heavyUntil is the time, by Server.clock, until which it is heavy; 0: it is not.
+	// heavyUntil is the time, by env.clock, until which it is heavy; 0: it is not.
 	heavyUntil    int64
 	backlog       backlog
-	countedUnsent int // bytes of the backlog that Server.unsent includes
+	countedUnsent int // bytes of the backlog that env.unsent includes
 	// deadlineBytes are the bytes of the backlog that must be written within the write
 	// timeout, counted from conn.blocked.
 	deadlineBytes int
@@ -64,8 +64,8 @@ type task struct {
 	run func(*loop, *loopConn)
 }
 
-func newLoop(s *Server, traffic *traffic) (*loop, error) {
-	l := &loop{s: s, traffic: traffic, work: newWorkspace()}
+func newLoop(e *env, traffic *traffic) (*loop, error) {
+	l := &loop{env: e, traffic: traffic, work: newWorkspace()}
 	return l, l.poll.open()
 }
 
@@ -180,7 +180,7 @@ func (l *loop) add(c *loopConn) {
 func (l *loop) register(c *loopConn) bool {
 	c.events = l.interest(c)
 	if err := l.poll.add(c.fd, c.events); err != nil {
-		l.s.log.Error("connection closed", "client", c.client, "why", "epoll registration failed", "error", err)
+		l.env.log.Error("connection closed", "client", c.client, "why", "epoll registration failed", "error", err)
 		l.drop(c)
 		return false
 	}
@@ -249,7 +249,7 @@ func (l *loop) kill(c *loopConn) {
 // because the kernel frees megabytes of unsent replies with each.
 func (l *loop) sweep(*loopConn) {
 	for _, c := range l.conns {
-		if c != nil && !c.inFlight && c.closeReason(l.s) != "" {
+		if c != nil && !c.inFlight && l.env.closeReason(&c.conn) != "" {
 			c.overdue = true
 			l.enqueue(c)
 		}
@@ -260,9 +260,9 @@ func (l *loop) sweep(*loopConn) {
 // reports whether it did.
 func (l *loop) closeOverdue(c *loopConn) bool {
 	c.overdue = false
-	why := c.closeReason(l.s)
+	why := l.env.closeReason(&c.conn)
 	if why != "" {
-		l.s.log.Info("connection closed", "client", c.client, "why", why)
+		l.env.log.Info("connection closed", "client", c.client, "why", why)
 		l.close(c)
 	}
 	return why != ""

@@ -10,17 +10,17 @@ import (
 
 // loops is the transport with a few event loops.
 type loops struct {
-	s        *Server
+	env      *env
 	all      []*loop
 	finished chan struct{}
 }
 
-func newLoops(s *Server, n int) (*loops, error) {
-	t := &loops{s: s, finished: make(chan struct{})}
-	counters := s.newTraffic(n)
+func newLoops(e *env, n int) (*loops, error) {
+	t := &loops{env: e, finished: make(chan struct{})}
+	counters := e.newTraffic(n)
 	var running sync.WaitGroup
 	for i := range n {
-		l, err := newLoop(s, &counters[i])
+		l, err := newLoop(e, &counters[i])
 		if err != nil {
 			t.submitAll((*loop).stop)
 			return nil, fmt.Errorf("event loop %d of %d: %w", i+1, n, err)
@@ -52,10 +52,10 @@ func (t *loops) carry(nc net.Conn) error {
 	}
 	c := &loopConn{fd: fd}
 	c.gauges.fd = fd
-	err = t.s.initConn(&c.conn, nc, l.traffic, func() { l.submit(task{c, (*loop).resume}) }, func() { l.submit(task{c, (*loop).kill}) })
+	err = t.env.initConn(&c.conn, nc, l.traffic, func() { l.submit(task{c, (*loop).resume}) }, func() { l.submit(task{c, (*loop).kill}) })
 	if err != nil {
 		_ = syscall.Close(fd)
-		t.s.clients.Add(-1)
+		t.env.clients.Add(-1)
 		return nil
 	}
 	l.load.Add(1)
@@ -95,7 +95,7 @@ func (t *loops) submitAll(run func(*loop, *loopConn)) {
 // wake-up of a loop the runtime checks some fifty times whether it has gone back to
 // waiting.
 func (t *loops) sweep() {
-	if t.s.unsent.Load() == 0 && t.s.idleTimeout.Load() == 0 {
+	if t.env.unsent.Load() == 0 && t.env.idleTimeout.Load() == 0 {
 		return
 	}
 	for _, l := range t.all {

@@ -52,9 +52,9 @@ type handshake struct {
 	began  time.Time
 }
 
-func newSecure(s *Server) *secure {
+func newSecure(e *env) *secure {
 	return &secure{
-		goroutines: newGoroutines(s), failures: sampledLog{text: "TLS handshakes failed"}, slotFree: make(chan struct{}, 1),
+		goroutines: newGoroutines(e), failures: sampledLog{text: "TLS handshakes failed"}, slotFree: make(chan struct{}, 1),
 		cpu: newCPUTokens(max(1, runtime.GOMAXPROCS(0)/2)),
 	}
 }
@@ -74,7 +74,7 @@ func (t *secure) carry(nc net.Conn) error {
 		select {
 		case <-t.slotFree:
 		case <-time.After(wait):
-		case <-t.s.closing:
+		case <-t.env.closing:
 			return nc.Close()
 		}
 	}
@@ -115,10 +115,10 @@ func (t *secure) finish(h *handshake) bool {
 
 // runHandshake does the handshake and then starts, or closes, the connection.
 func (t *secure) runHandshake(h *handshake) {
-	defer t.s.recoverPanic()
+	defer t.env.recoverPanic()
 	_ = h.socket.SetDeadline(h.began.Add(handshakeTime))
 	c := &throttledConn{Conn: h.socket, tokens: t.cpu}
-	nc := tls.Server(c, t.s.cfg.TLS())
+	nc := tls.Server(c, t.env.cfg.TLS())
 	err := func() error {
 		defer c.detach()
 		return nc.Handshake()
@@ -128,7 +128,7 @@ func (t *secure) runHandshake(h *handshake) {
 		return
 	}
 	_ = h.socket.SetDeadline(time.Time{})
-	if t.s.admitClient(nc) {
+	if t.env.admitClient(nc) {
 		t.start(nc, h.socket)
 	}
 }
@@ -139,7 +139,7 @@ func (t *secure) fail(h *handshake, err error, stayed bool) {
 	defer h.socket.Close()
 	t.failed.Add(1)
 	select {
-	case <-t.s.closing: // it was cut off by drain
+	case <-t.env.closing: // it was cut off by drain
 		return
 	default:
 	}
@@ -163,7 +163,7 @@ func (t *secure) fail(h *handshake, err error, stayed bool) {
 
 func (t *secure) sweep() {
 	t.goroutines.sweep()
-	t.failures.flush(t.s.log)
+	t.failures.flush(t.env.log)
 }
 
 // drain cuts off the handshakes under way and then drains the connections.

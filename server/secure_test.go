@@ -4,14 +4,13 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"strings"
 	"testing"
 	"time"
 
-	"limitsrv/commands"
+	"limitsrv/commands/session"
 	"limitsrv/testwait"
 )
 
@@ -110,8 +109,8 @@ func TestTLSOnThePlainPort(t *testing.T) {
 }
 
 func TestSampledLog(t *testing.T) {
-	var log lockedBuffer
-	logger := slog.New(slog.NewTextHandler(&log, nil))
+	var log testwait.Log
+	logger := log.Logger()
 	c := sampledLog{text: "it happened"}
 	c.flush(logger)
 	for range 3 {
@@ -181,8 +180,8 @@ func TestTLSAllocatesNothingPerCommand(t *testing.T) {
 func TestIdleTLSHoldsLittle(t *testing.T) {
 	server, client := net.Pipe()
 	defer client.Close()
-	g := newGoroutines(new(Server))
-	c := &goConn{conn: conn{session: new(echoLog).session(commands.Client{}), limits: &DefaultLimits}, socket: &socket{Conn: server}}
+	g := newGoroutines(new(env))
+	c := &goConn{conn: conn{session: new(echoLog).session(session.Client{}), limits: &DefaultLimits}, socket: &socket{Conn: server}}
 	c.nc = struct{ net.Conn }{c.socket} // differs from the socket, as TLS does
 	large := array("OP", strings.Repeat("x", 1000))
 	in := strings.Repeat(large, 200) + "*2\r\n$2\r\nOP\r\n" + "$1\r\nx\r\n"

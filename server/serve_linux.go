@@ -51,7 +51,7 @@ func (l *loop) mayExecute(c *loopConn) bool {
 	case l.draining || c.inputEnded || c.session.Closing() || !c.session.Authenticated():
 		return false
 	}
-	return l.s.unsent.Load() < maxUnsentBytes
+	return l.env.unsent.Load() < maxUnsentBytes
 }
 
 // interest returns the events that the connection waits for.
@@ -91,7 +91,7 @@ func (l *loop) read(c *loopConn) (n int, full bool) {
 	case n > 0:
 		c.in.Filled(n)
 		c.traffic.in.Add(int64(n))
-		c.active.Store(l.s.clock.Load())
+		c.active.Store(l.env.clock.Load())
 		full = n == len(room)
 		if !full && !c.fullRead {
 			l.lightWakeUps = lightWindow
@@ -123,7 +123,7 @@ func (l *loop) advance(c *loopConn) bool {
 		next := c.conn.advance(l.batchSize(c))
 		l.uncommitted = true
 		if next == wantWrite || len(*c.session.Output())-before >= heavyBytes {
-			c.heavyUntil = l.s.clock.Load() + int64(heavyFor)
+			c.heavyUntil = l.env.clock.Load() + int64(heavyFor)
 		}
 		switch next {
 		case wantWake:
@@ -205,7 +205,7 @@ func (l *loop) queueWrite(c *loopConn) {
 func (l *loop) flush() {
 	if l.uncommitted {
 		l.uncommitted = false
-		l.s.commit()
+		l.env.commit()
 	}
 	for _, c := range l.pendingWrites {
 		c.writePending = false
@@ -230,7 +230,7 @@ func (l *loop) write(c *loopConn) {
 		most += maxUnsentBytes
 	}
 	if bytes := c.backlog.bytes + len(rest); bytes > most {
-		l.s.log.Info("connection closed", "client", c.client, "why", "output limit exceeded", "bytes", bytes)
+		l.env.log.Info("connection closed", "client", c.client, "why", "output limit exceeded", "bytes", bytes)
 		l.close(c)
 		return
 	}
@@ -281,15 +281,15 @@ func (l *loop) block(c *loopConn, taken int) {
 	c.deadlineBytes -= taken
 	if c.deadlineBytes <= 0 {
 		c.deadlineBytes = c.backlog.bytes
-		c.blocked.Store(l.s.clock.Load())
+		c.blocked.Store(l.env.clock.Load())
 	}
 	l.countUnsent(c)
 	l.updateInterest(c)
 }
 
-// countUnsent updates Server.unsent and the gauges to the size of the backlog.
+// countUnsent updates env.unsent and the gauges to the size of the backlog.
 func (l *loop) countUnsent(c *loopConn) {
-	l.s.unsent.Add(int64(c.backlog.bytes - c.countedUnsent))
+	l.env.unsent.Add(int64(c.backlog.bytes - c.countedUnsent))
 	c.countedUnsent = c.backlog.bytes
 	storeIfChanged(&c.gauges.chunks, len(c.backlog.chunks))
 	c.gauges.chunkBytes.Store(int64(c.backlog.bytes))
@@ -299,7 +299,7 @@ func (l *loop) countUnsent(c *loopConn) {
 // connection are given up.
 func (l *loop) recoverPanic(c *loopConn) {
 	if p := recover(); p != nil {
-		l.s.logPanic(p)
+		l.env.logPanic(p)
 		l.work.in.Discard()
 		l.drop(c)
 	}
@@ -327,5 +327,5 @@ func (l *loop) drop(c *loopConn) {
 	l.load.Add(-1)
 	c.backlog = backlog{}
 	l.countUnsent(c)
-	l.s.closeSession(&c.conn)
+	l.env.closeSession(&c.conn)
 }

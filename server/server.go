@@ -2,64 +2,13 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io/fs"
-	"log/slog"
 	"net"
-	"runtime"
-	"runtime/debug"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"limitsrv/beat"
-	"limitsrv/commands"
-	"limitsrv/commands/resp"
-	"limitsrv/fatal"
-)
-
-// Config holds the addresses to listen on and the bounds of connections. A zero field
-// takes the default named beside it. Required are NewSession and one of Listen, TLSListen
-// and UnixSocket.
-type Config struct {
-	Listen         string      // HOST:PORT; empty: none
-	TLSListen      string      // HOST:PORT for TLS; empty: none
-	UnixSocket     string      // path; empty: none
-	UnixSocketPerm fs.FileMode // 0700
-	// TLS, required with TLSListen, is called for each connection there. Sessions can be
-	// resumed as long as it returns the same configuration. Concurrency: called by many
-	// goroutines.
-	TLS func() *tls.Config
-
-	MaxClients   int           // DefaultMaxClients
-	Limits       Limits        // DefaultLimits
-	WriteTimeout time.Duration // DefaultWriteTimeout, for all replies of a batch
-	IdleTimeout  time.Duration // 0: idle clients are not closed
-	TCPKeepAlive time.Duration // 300 s; negative: none
-
-	// Loops is the number of event loops: 0 for half the CPUs, because fewer loops find
-	// more requests at each wake-up; negative for a goroutine per connection, as on
-	// systems other than Linux.
-	Loops int
-
-	NewSession func(commands.Client) Session
-	// Commit, unless nil, is called after batches were executed, perhaps of many
-	// connections, and before any reply to them is written, so that an Exec can do
-	// deferred work once for all of them. It is also called after a batch has gone in
-	// flight. Concurrency: called by several loops and goroutines.
-	Commit func()
-	Logger *slog.Logger // slog.Default()
-}
-
-// Defaults of Config.
-const (
-	DefaultMaxClients   = 10000
-	DefaultWriteTimeout = 10 * time.Second
-
-	defaultKeepAlive  = 300 * time.Second
-	defaultSocketPerm = 0o700
 )
 
 // Bounds of the interval at which the sweep finds idle and blocked connections: a quarter
@@ -69,51 +18,21 @@ const (
 	maxSweep = time.Second
 )
 
-// A transport carries bytes between sockets and sessions. There are three: event loops, a
-// goroutine per connection, and the same over TLS. Concurrency: any goroutine may call
-// its methods.
-type transport interface {
-	// carry takes over an accepted connection, also if it returns an error.
-	carry(net.Conn) error
-	// sweep closes the overdue connections.
-	sweep()
-	// drain answers the commands received, then closes each connection. Requires: no
-	// carry after it.
-	drain()
-	// stop closes the remaining connections and returns their number.
-	stop() int
-	// done is closed when drain or stop has completed.
-	done() <-chan struct{}
-}
-
 // A Server listens and serves connections. Concurrency: any goroutine may call its
 // methods.
 type Server struct {
-	cfg         Config
-	log         *slog.Logger
-	listeners   []net.Listener // except listenTLS
-	listenTLS   net.Listener   // nil: none
-	plain       transport
-	secure      *secure     // nil: none
-	traffic     [][]traffic // for each transport: one per loop, or some for all goroutines
-	plainTLSLog sampledLog  // TLS handshakes on a plain port
-	httpLog     sampledLog  // HTTP requests
+	env
+	listeners []net.Listener // except listenTLS
+	listenTLS net.Listener   // nil: none
+	plain     transport
+	secure    *secure // nil: none
 
-	clients, connections, rejected atomic.Int64
-	rejectedHTTP                   atomic.Int64
-	unsent                         atomic.Int64 // bytes of output in the backlogs of all clients
-
-	// Settings that may change while the server runs.
-	maxClients                atomic.Int64
-	idleTimeout, writeTimeout atomic.Int64 // nanoseconds
-
-	clock    atomic.Int64 // nanoseconds since began, as of the last sweep
-	began    time.Time
-	closing  chan struct{} // closed by the first Shutdown
-	closed   chan struct{} // closed after the last connection
-	shutdown sync.Once
-	starting sync.Mutex // orders the start of accepts and closing
-	accepts  sync.WaitGroup
+	began       time.Time
+	stopTicking func()
+	closed      chan struct{} // closed after the last connection
+	shutdown    sync.Once
+	starting    sync.Mutex // orders the start of accepts and closing
+	accepts     sync.WaitGroup
 }
 
 // New binds the addresses; connections are served from Serve on. An address in use is an
@@ -132,8 +51,11 @@ func New(cfg Config) (*Server, error) {
 	cfg.Limits = limits
 	cfg.setDefaults()
 	s := &Server{
-		cfg: cfg, log: cfg.Logger, plainTLSLog: sampledLog{text: "TLS handshakes on the plain port"}, httpLog: sampledLog{text: "HTTP on a port for Redis clients"},
-		began: time.Now(), closing: make(chan struct{}), closed: make(chan struct{}),
+		env: env{
+			cfg: cfg, log: cfg.Logger, closing: make(chan struct{}),
+			plainTLSLog: sampledLog{text: "TLS handshakes on the plain port"}, httpLog: sampledLog{text: "HTTP on a port for Redis clients"},
+		},
+		began: time.Now(), closed: make(chan struct{}),
 	}
 	s.clock.Store(1) // 0 means never
 	s.SetMaxClients(cfg.MaxClients)
@@ -143,32 +65,15 @@ func New(cfg Config) (*Server, error) {
 		s.closeListeners()
 		return nil, err
 	}
-	if s.plain, err = newTransport(s); err != nil {
+	if s.plain, err = newTransport(&s.env); err != nil {
 		s.closeListeners()
 		return nil, err
 	}
 	if s.listenTLS != nil {
-		s.secure = newSecure(s)
+		s.secure = newSecure(&s.env)
 	}
-	go s.tick()
+	s.stopTicking = beat.Start(func(ctx context.Context) { beat.EveryFunc(ctx, s.sweepInterval, s.tick) })
 	return s, nil
-}
-
-// setDefaults fills in the defaults, except for the limits.
-func (c *Config) setDefaults() {
-	setDefault(&c.MaxClients, DefaultMaxClients)
-	setDefault(&c.WriteTimeout, DefaultWriteTimeout)
-	setDefault(&c.TCPKeepAlive, defaultKeepAlive)
-	setDefault(&c.UnixSocketPerm, defaultSocketPerm)
-	setDefault(&c.Loops, max(1, runtime.NumCPU()/2))
-	setDefault(&c.Logger, slog.Default())
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 func (s *Server) listen() error {
@@ -268,6 +173,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 			for _, t := range s.transports() {
 				<-t.done()
 			}
+			s.stopTicking()
 			close(s.closed)
 		}()
 	})
@@ -287,24 +193,14 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return fmt.Errorf("drain: %d connections closed before all commands were answered: %w", cut, context.Cause(ctx))
 }
 
-// tick advances the coarse clock and sweeps the transports until the server is closed.
+// tick advances the coarse clock and sweeps the transports.
 func (s *Server) tick() {
-	timer := time.NewTimer(beat.Wait(s.sweepInterval()))
-	defer timer.Stop()
-	for {
-		select {
-		case <-timer.C:
-			s.clock.Store(int64(time.Since(s.began)))
-			for _, t := range s.transports() {
-				t.sweep()
-			}
-			s.plainTLSLog.flush(s.log)
-			s.httpLog.flush(s.log)
-			timer.Reset(beat.Wait(s.sweepInterval()))
-		case <-s.closed:
-			return
-		}
+	s.clock.Store(int64(time.Since(s.began)))
+	for _, t := range s.transports() {
+		t.sweep()
 	}
+	s.plainTLSLog.flush(s.log)
+	s.httpLog.flush(s.log)
 }
 
 func (s *Server) sweepInterval() time.Duration {
@@ -324,73 +220,3 @@ func (s *Server) SetIdleTimeout(d time.Duration) { s.idleTimeout.Store(int64(d))
 
 // SetWriteTimeout applies from the next sweep on, at most 1.25 s later. Requires: d > 0.
 func (s *Server) SetWriteTimeout(d time.Duration) { s.writeTimeout.Store(int64(d)) }
-
-// initConn creates the session of a connection. It returns an error if that panics.
-func (s *Server) initConn(c *conn, nc net.Conn, traffic *traffic, wake, kill func()) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.logPanic(p)
-			err = fmt.Errorf("new session: %v", p)
-		}
-	}()
-	c.limits = &s.cfg.Limits
-	c.traffic = traffic
-	c.client = clientAddr(nc.RemoteAddr(), nc.LocalAddr())
-	c.active.Store(s.clock.Load())
-	c.session = s.cfg.NewSession(commands.Client{
-		Addr:      c.client,
-		LocalAddr: clientAddr(nc.LocalAddr(), nc.LocalAddr()),
-		Since:     time.Now(),
-		Close:     kill,
-		Wake:      wake,
-
-		OutputBytes: s.cfg.Limits.OutputBytes,
-		Buffers:     c.buffers,
-	})
-	return nil
-}
-
-// commit is called between executing and writing. A panic in it ends the process.
-func (s *Server) commit() {
-	if s.cfg.Commit != nil {
-		defer fatal.OnPanic()
-		s.cfg.Commit()
-	}
-}
-
-// closeSession closes the session of a closed connection and counts the connection's end.
-func (s *Server) closeSession(c *conn) {
-	defer s.recoverPanic()
-	s.clients.Add(-1)
-	switch c.in.Problem() {
-	case resp.ProblemTLS:
-		s.plainTLSLog.add(c.client, "TLS is served on its own port, if enabled")
-	case resp.ProblemHTTP:
-		s.rejectedHTTP.Add(1)
-		s.httpLog.add(c.client, "sent by a web page, a probe or a proxy; nothing was executed")
-	}
-	c.session.Close()
-}
-
-// clientAddr returns addr as CLIENT LIST shows it. Both ends of a unix socket are shown
-// by its path, because the client's end has no name.
-func clientAddr(addr, local net.Addr) string {
-	if local.Network() == "unix" {
-		return local.String() + ":0"
-	}
-	return addr.String()
-}
-
-// recoverPanic is deferred around all calls of a session, so that a panic there ends one
-// connection and not the server. Panics of a batch or of the engine end the process
-// before they get here, see commands.Handler.
-func (s *Server) recoverPanic() {
-	if p := recover(); p != nil {
-		s.logPanic(p)
-	}
-}
-
-// logPanic logs a recovered panic. Requires: the stack of the panic is still there.
-func (s *Server) logPanic(p any) {
-	s.log.Error("session panicked, connection closed", "panic", p, "stack", string(debug.Stack()))
-}

@@ -1,15 +1,12 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -40,7 +37,7 @@ type rig struct {
 	*Server
 	t    *testing.T
 	echo *echoLog
-	log  *lockedBuffer
+	log  *testwait.Log
 }
 
 // start starts a server with cfg on a free port, until the test ends.
@@ -52,10 +49,10 @@ func start(t *testing.T, cfg Config) *rig {
 // startWith is start with the sessions of echo.
 func startWith(t *testing.T, cfg Config, echo *echoLog) *rig {
 	t.Helper()
-	r := &rig{t: t, echo: echo, log: new(lockedBuffer)}
+	r := &rig{t: t, echo: echo, log: new(testwait.Log)}
 	cfg = withListener(t, cfg)
 	cfg.NewSession = r.echo.session
-	cfg.Logger = slog.New(slog.NewTextHandler(r.log, nil))
+	cfg.Logger = r.log.Logger()
 	var err error
 	if r.Server, err = New(cfg); err != nil {
 		t.Fatalf("New: %v", err)
@@ -161,23 +158,6 @@ func expectEnd(t *testing.T, nc net.Conn, want string) {
 func until(t *testing.T, event string, happens func() bool) {
 	t.Helper()
 	testwait.Until(t, testTimeout, event, happens)
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 func openFiles() int {

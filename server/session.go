@@ -1,6 +1,6 @@
 package server
 
-// A Session executes the commands of a connection: bytes in, bytes out. *commands.Session
+// A Session executes the commands of a connection: bytes in, bytes out. *session.Session
 // is one; its doc comments apply here too. Concurrency: one goroutine at a time, except
 // Listening.
 type Session interface {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/commands"
+	"limitsrv/commands/session"
 )
 
 // A sweep wakes up only a loop on which a connection may be overdue.
@@ -26,16 +26,16 @@ func TestSweepWakes(t *testing.T) {
 		{"a client that does not read", 1, 0, 100, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := new(Server)
-			s.SetIdleTimeout(tt.idle)
-			s.unsent.Store(tt.waiting)
-			l, err := newLoop(s, new(traffic)) // it does not run, so its tasks stay
+			e := new(env)
+			e.idleTimeout.Store(int64(tt.idle))
+			e.unsent.Store(tt.waiting)
+			l, err := newLoop(e, new(traffic)) // it does not run, so its tasks stay
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer l.poll.close()
 			l.load.Store(tt.conns)
-			(&loops{s: s, all: []*loop{l}}).sweep()
+			(&loops{env: e, all: []*loop{l}}).sweep()
 			if len(l.tasks) != tt.want {
 				t.Errorf("%d tasks were submitted, want %d", len(l.tasks), tt.want)
 			}
@@ -46,10 +46,10 @@ func TestSweepWakes(t *testing.T) {
 // Overdue connections are not closed at once but queued, and one that has taken its
 // replies before its turn stays open.
 func TestSweepQueues(t *testing.T) {
-	s := &Server{log: slog.New(slog.DiscardHandler)}
-	s.SetWriteTimeout(time.Second)
-	s.clock.Store(int64(time.Minute))
-	l, err := newLoop(s, new(traffic))
+	e := &env{log: slog.New(slog.DiscardHandler)}
+	e.writeTimeout.Store(int64(time.Second))
+	e.clock.Store(int64(time.Minute))
+	l, err := newLoop(e, new(traffic))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestSweepQueues(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer syscall.Close(ends[1])
-		c := &loopConn{conn: conn{session: sessions.session(commands.Client{}), limits: new(Limits), traffic: l.traffic}, fd: ends[0]}
+		c := &loopConn{conn: conn{session: sessions.session(session.Client{}), limits: new(Limits), traffic: l.traffic}, fd: ends[0]}
 		c.blocked.Store(1)
 		l.conns = append(l.conns, c)
 	}

@@ -1,8 +1,8 @@
 package server
 
-func newTransport(s *Server) (transport, error) {
-	if s.cfg.Loops < 0 {
-		return newGoroutines(s), nil
+func newTransport(e *env) (transport, error) {
+	if e.cfg.Loops < 0 {
+		return newGoroutines(e), nil
 	}
-	return newLoops(s, s.cfg.Loops)
+	return newLoops(e, e.cfg.Loops)
 }

@@ -2,4 +2,4 @@
 
 package server
 
-func newTransport(s *Server) (transport, error) { return newGoroutines(s), nil }
+func newTransport(e *env) (transport, error) { return newGoroutines(e), nil }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"limitsrv/commands"
+	"limitsrv/commands/session"
 )
 
 // Claimed memory keeps its content; the arena is full before it lacks room for the output
@@ -73,7 +73,7 @@ func TestBatchesInFlightAllocateNothing(t *testing.T) {
 	w := newWorkspace()
 	conns := make([]*conn, 300)
 	for i := range conns {
-		conns[i] = &conn{session: &inFlightSession{echo: new(echoLog).session(commands.Client{}).(*echo)}, limits: &DefaultLimits}
+		conns[i] = &conn{session: &inFlightSession{echo: new(echoLog).session(session.Client{}).(*echo)}, limits: &DefaultLimits}
 	}
 	round := func() {
 		for _, c := range conns {

@@ -4,9 +4,12 @@
 // Limits serve to give up on an event that does not come. A test must wait for the event
 // itself, and must not assert that an operation took less than a time, unless that is a
 // promise; then its bound must be scaled too.
+//
+// A Log collects the log of the code under test.
 package testwait
 
 import (
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -77,17 +80,34 @@ func Scaled(limit time.Duration) time.Duration {
 func Soon(limit time.Duration) time.Time { return time.Now().Add(Scaled(limit)) }
 
 // Until waits for an event and fails the test if it does not happen within limit, which
-// is for an idle machine. The scale is measured again before the test fails, because the
-// load may have risen meanwhile. happens is called in the goroutine of the caller.
+// is for an idle machine. happens is called in the goroutine of the caller.
 func Until(t testing.TB, limit time.Duration, event string, happens func() bool) {
+	t.Helper()
+	Retry(t, limit, func() error {
+		if happens() {
+			return nil
+		}
+		return errors.New(event)
+	})
+}
+
+// Retry calls check until it returns nil, and fails the test with its last error if that
+// takes longer than limit, which is for an idle machine. The scale is measured again
+// before the test fails, because the load may have risen meanwhile. check is called in
+// the goroutine of the caller.
+func Retry(t testing.TB, limit time.Duration, check func() error) {
 	t.Helper()
 	begin := time.Now()
 	deadline := begin.Add(limit)
-	for pause := least; !happens(); pause = min(2*pause, most) {
+	for pause := least; ; pause = min(2*pause, most) {
+		err := check()
+		if err == nil {
+			return
+		}
 		if now := time.Now(); now.After(deadline) {
 			scale := Scale()
 			if deadline = begin.Add(time.Duration(scale * float64(limit))); now.After(deadline) {
-				t.Fatalf("not within %v (%v, %.1f times as long for a busy machine): %s", now.Sub(begin).Round(time.Millisecond), limit, scale, event)
+				t.Fatalf("not within %v (%v, %.1f times as long for a busy machine): %v", now.Sub(begin).Round(time.Millisecond), limit, scale, err)
 			}
 		}
 		time.Sleep(pause)

@@ -104,3 +104,35 @@ func TestUntil(t *testing.T) {
 		}
 	}
 }
+
+// TestRetryReportsTheLastError checks the text of the failure.
+func TestRetryReportsTheLastError(t *testing.T) {
+	measured(t, 1)
+	r := &recorder{}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tries := 0
+		Retry(r, 0, func() error {
+			tries++
+			return fmt.Errorf("try %d", tries)
+		})
+	}()
+	<-done
+	if !strings.HasSuffix(r.failed, ": try 1") {
+		t.Errorf("the failure is %q, want the error of try 1", r.failed)
+	}
+}
+
+// TestAwait logs the awaited text in pieces.
+func TestAwait(t *testing.T) {
+	var log Log
+	go func() {
+		log.Logger().Info("begun")
+		log.Logger().Info("done")
+	}()
+	log.Await(t, "msg=done")
+	if text := log.String(); !strings.Contains(text, "msg=begun") {
+		t.Errorf("the log is %q, want both lines", text)
+	}
+}

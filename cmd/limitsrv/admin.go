@@ -18,7 +18,6 @@ func (n *node) openAdmin() (err error) {
 		Listen:     n.Admin,
 		Handler:    n.handler,
 		Traffic:    n.server.Stats,
-		Commit:     n.state.commit(),
 		Page:       page.Handler(),
 		Pprof:      n.AdminPprof,
 		KeyMetrics: n.AdminKeyMetrics,

@@ -108,7 +108,7 @@ func TestStaticBinaryInEmptyRoot(t *testing.T) {
 	}
 	const password = "LIMITSRV_PASSWORD=hunter2"
 	server := &running{Cmd: inside(r.entrypoint, password), ended: make(chan struct{})}
-	server.Stderr = server
+	server.Stderr = &server.log
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -257,12 +257,12 @@ func (d *smallDisk) freeAndAwait(t *testing.T) {
 	if err := os.Remove(d.filler); err != nil {
 		t.Fatal(err)
 	}
-	for d.w.info(t, "aof_last_write_status") != "ok" {
-		if time.Since(begin) > testwait.Scaled(recoversSoon) {
-			t.Fatalf("no decision %v after space was freed\n%s", recoversSoon, d.r.logged())
+	testwait.Retry(t, recoversSoon, func() error {
+		if d.w.info(t, "aof_last_write_status") != "ok" {
+			return fmt.Errorf("no decision after space was freed\n%s", d.r.logged())
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return nil
+	})
 	if got := d.w.info(t, "persist_error"); got != "" {
 		t.Errorf("persist_error is %q, want none", got)
 	}

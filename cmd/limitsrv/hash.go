@@ -19,19 +19,19 @@ type hashOptions struct{}
 const hashDescription = `Reads a password from standard input, without echo on a terminal, and prints its
 argon2id hash for the file of --users.`
 
-func runHash(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	if code, ok := parseTool("hash-password", hashDescription, &hashOptions{}, args, stdout, stderr); !ok {
+func runHash(c call) int {
+	if code, ok := c.parse("hash-password", hashDescription, &hashOptions{}); !ok {
 		return code
 	}
-	password, err := readPassword(stdin, stderr)
+	password, err := readPassword(c.stdin, c.stderr)
 	if err == nil {
 		var text string
 		if text, err = users.Hash(password); err == nil {
-			fmt.Fprintln(stdout, text)
+			fmt.Fprintln(c.stdout, text)
 			return exitOK
 		}
 	}
-	fmt.Fprintf(stderr, "limitsrv hash-password: %v\n", err)
+	fmt.Fprintf(c.stderr, "limitsrv hash-password: %v\n", err)
 	return exitFailure
 }
 

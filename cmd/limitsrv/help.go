@@ -1,77 +1,56 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
-	"github.com/alecthomas/kong"
-
 	"limitsrv/commands"
+	"limitsrv/commands/session"
 )
 
-// description is the beginning of --help.
-const description = `A rate limiter server that speaks the Redis protocol.
-
-Start it, and request a token of a bucket of 10 that refills at 5 per second:
-
-  limitsrv --data ./limits &
-  redis-cli RL.TOKEN user:42 10 5
-
-Serve a network, with 1 GB for keys:
-
-  LIMITSRV_PASSWORD=secret limitsrv --data ./limits --listen 0.0.0.0:6379 --max-memory 1gb
-
-With a status page at http://127.0.0.1:9379 and metrics at /metrics:
-
-  limitsrv --data ./limits --admin 127.0.0.1:9379`
-
-// printHelp prints kong's help of the options, then the tools and the limiter commands.
-func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
-	options.NoAppDescFormat = true
-	if err := kong.DefaultHelpPrinter(options, ctx); err != nil {
-		return err
+// printHelp prints the tools and the limiter commands: the end of --help.
+func (c call) printHelp() {
+	fmt.Fprint(c.stdout, "\nTools, by the first argument:\n\n")
+	for _, t := range c.tools {
+		describe(c.stdout, strings.TrimSpace("limitsrv "+t.name+" "+t.args), t.help)
 	}
-	fmt.Fprint(ctx.Stdout, "\nTools, by the first argument:\n\n")
-	for _, t := range tools() {
-		describe(ctx.Stdout, strings.TrimSpace("limitsrv "+t.name+" "+t.args), t.help)
-	}
-	fmt.Fprint(ctx.Stdout, "\nCommands of the limiter; limitsrv --help-commands describes these and all others:\n\n")
-	for _, c := range commands.Table() {
-		if c.Group == limiterGroup {
-			fmt.Fprintf(ctx.Stdout, "  %s\n", c.Usage())
+	fmt.Fprint(c.stdout, "\nCommands of the limiter; limitsrv --help-commands describes these and all others:\n\n")
+	for _, command := range commands.Table() {
+		if command.Group == limiterGroup {
+			fmt.Fprintf(c.stdout, "  %s\n", command.Usage())
 		}
 	}
-	return nil
 }
 
 // runHelp is the tool help.
-func runHelp(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	if asksHelp(args) || len(args) > 1 {
-		fmt.Fprintln(stdout, "usage: limitsrv help [TOOL|COMMAND]")
+func runHelp(c call) int {
+	if c.asksHelp() || len(c.args) > 1 {
+		fmt.Fprintln(c.stdout, "usage: limitsrv help [TOOL|COMMAND]")
 		return exitOK
 	}
-	if len(args) == 0 {
-		return run([]string{"--help"}, stdout, stderr, nil, nil)
+	if t, ok := c.tool(); ok {
+		c.args = []string{"--help"}
+		return t.run(c)
 	}
-	if t, ok := toolOf(args); ok {
-		return t.run([]string{"--help"}, stdin, stdout, stderr)
+	if len(c.args) == 0 {
+		c.args = []string{"--help"}
+		if _, err := c.parseOptions(); !errors.Is(err, errDone) {
+			c.complain(err)
+			return exitUsage
+		}
+		return exitOK
 	}
-	all := commands.Table()
-	i := slices.IndexFunc(all, func(c commands.Command) bool { return strings.EqualFold(c.Name, args[0]) })
+	all, name := commands.Table(), c.args[0]
+	i := slices.IndexFunc(all, func(command session.Command) bool { return strings.EqualFold(command.Name, name) })
 	if i < 0 {
-		fmt.Fprintf(stderr, "limitsrv help: there is no tool or command %s; limitsrv --help and limitsrv --help-commands show them\n", args[0])
+		fmt.Fprintf(c.stderr, "limitsrv help: there is no tool or command %s; limitsrv --help and limitsrv --help-commands show them\n", name)
 		return exitUsage
 	}
-	describeCommand(stdout, all[i])
+	describeCommand(c.stdout, all[i])
 	return exitOK
-}
-
-// asksHelp reports whether the command line of a tool, which also has the server's
-// options, asks for help.
-func asksHelp(args []string) bool {
-	return slices.Contains(args, "--help") || slices.Contains(args, "-h")
 }
 
 // limiterGroup is the group of the commands that decide.
@@ -85,7 +64,7 @@ func printCommands(w io.Writer) {
 }
 
 // describeCommand describes a command, or its subcommands.
-func describeCommand(w io.Writer, c commands.Command) {
+func describeCommand(w io.Writer, c session.Command) {
 	if len(c.Sub) == 0 {
 		describe(w, c.Usage(), c.Summary)
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"limitsrv/commands"
+	"limitsrv/commands/backend"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/persist"
 )
@@ -15,10 +17,12 @@ import (
 // permanently.
 type loggingExec struct {
 	t       testing.TB
-	inner   commands.Local
+	inner   backend.Local
 	entry   persist.Entry
 	decoder persist.Decoder
 }
+
+func (*loggingExec) Commit() {}
 
 func (e *loggingExec) Exec(b *engine.Batch, done func(error)) {
 	e.check(b)
@@ -70,10 +74,10 @@ func FuzzLogged(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
-		clock := commands.NewTestClock(1_000_000_000)
-		e := &loggingExec{t: t, inner: commands.Local{Engine: engine.New(engine.Options{}), Clock: clock}}
-		h := commands.NewHandler(commands.Config{Exec: e, Engine: func() *engine.Engine { return e.inner.Engine }, Clock: clock, TestClock: clock})
-		s := h.NewSession(commands.Client{Close: func() {}, Wake: func() {}})
+		clock := backend.NewTestClock(1_000_000_000)
+		e := &loggingExec{t: t, inner: backend.Local{Engine: engine.New(engine.Options{}), Clock: clock}}
+		h := commands.NewHandler(session.Config{Exec: e, Engine: func() *engine.Engine { return e.inner.Engine }, Clock: clock, TestClock: clock})
+		s := h.NewSession(session.Client{Close: func() {}, Wake: func() {}})
 		defer s.Close()
 		for line := range strings.Lines(string(input)) {
 			var args [][]byte

@@ -5,72 +5,69 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
+
+	"limitsrv/cmd/limitsrv/options"
 )
 
 func main() {
-	if t, ok := toolOf(os.Args[1:]); ok {
-		os.Exit(t.run(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+	c := call{args: os.Args[1:], stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, tools: tools()}
+	if t, ok := c.tool(); ok {
+		c.args = c.args[1:]
+		os.Exit(t.run(c))
 	}
 	signals, hangups := make(chan os.Signal, 2), make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	signal.Notify(hangups, syscall.SIGHUP)
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, signals, hangups))
+	os.Exit(run(c, signals, hangups))
 }
 
-// Exit codes.
-const (
-	exitOK      = 0
-	exitFailure = 1 // it could not serve, or a second signal ended it at once
-	exitUsage   = 2 // the command line is wrong
-	exitDrops   = 3 // check found only a log tail that a start drops
-)
+// tools returns all tools.
+func tools() []tool {
+	return []tool{
+		{"check", "[--repair [--yes]] DIR", "verify a data directory that no server uses; --repair makes it usable again, and asks before data is lost", runCheck},
+		{"completion", "bash|zsh|fish", "print the completion script of a shell; --help shows where to install it", runCompletion},
+		{"config", "check|show [FILE]", "check a configuration file as the server would read it, or show all options with their sources", runConfig},
+		{"help", "[TOOL|COMMAND]", "show this text, or the usage of a tool or of a command for clients", runHelp},
+		{"hash-password", "", "read a password from standard input and print its hash for the file of --users", runHash},
+		{"ping", "[options]", "check that the server started with these options on this machine answers; exits with 0 if so", runPing},
+		{"recover", "DIR [--to NEW --raft HOST:PORT|--single [--yes]]", "convert a data directory or a backup to a data directory of a new cluster or a single server; without --to, describe it", runRecover},
+		{"version", "", "show the version", runVersion},
+	}
+}
 
 // run is the program. It serves until a signal or SHUTDOWN and returns the exit code.
-func run(args []string, stdout, stderr io.Writer, signals, hangups <-chan os.Signal) int {
-	o, err := parseOptions(args, stdout, stderr)
+func run(c call, signals, hangups <-chan os.Signal) int {
+	o, err := c.parseOptions()
 	if errors.Is(err, errDone) {
 		return exitOK
 	}
 	if err != nil {
-		complain(stderr, err)
+		c.complain(err)
 		return exitUsage
 	}
 	var level slog.LevelVar
 	level.Set(o.LogLevel)
-	log := newLogger(o.options, &level, stderr)
-	for _, w := range o.warnings() {
+	log := newLogger(o.Options, &level, c.stderr)
+	for _, w := range o.Warnings() {
 		log.Warn(w)
 	}
 	if err := newNode(o, log, &level).run(signals, hangups); err != nil {
-		writeFinalError(stderr, err)
+		writeFinalError(c.stderr, err)
 		return exitFailure
 	}
 	return exitOK
 }
 
-// complain writes the errors of the options to w, one per line.
-func complain(w io.Writer, err error) {
-	hint := " (limitsrv --help shows the options)"
-	if errors.As(err, new(mistake)) {
-		hint = ""
-	}
-	for line := range strings.SplitSeq(err.Error(), "\n") {
-		fmt.Fprintf(w, "limitsrv: %s%s\n", line, hint)
-	}
-}
-
 // newLogger returns a logger to w in the format of --log-format.
-func newLogger(o *options, level slog.Leveler, w io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: level}
+func newLogger(o *options.Options, level slog.Leveler, w io.Writer) *slog.Logger {
+	handler := &slog.HandlerOptions{Level: level}
 	if o.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(w, options))
+		return slog.New(slog.NewJSONHandler(w, handler))
 	}
-	return slog.New(slog.NewTextHandler(w, options))
+	return slog.New(slog.NewTextHandler(w, handler))
 }

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -61,8 +60,7 @@ func runs(t *testing.T, command *exec.Cmd) (stdout, stderr string, code int) {
 type running struct {
 	*exec.Cmd
 	address string
-	mu      sync.Mutex
-	log     bytes.Buffer
+	log     testwait.Log
 	ended   chan struct{}
 }
 
@@ -105,7 +103,7 @@ func launchWith(t *testing.T, settings []string, address string, args ...string)
 		address: address,
 		ended:   make(chan struct{}),
 	}
-	r.Stderr = r
+	r.Stderr = &r.log
 	if err := r.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -130,18 +128,7 @@ func (r *running) isOver() bool {
 	}
 }
 
-// Write collects the log.
-func (r *running) Write(p []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.log.Write(p)
-}
-
-func (r *running) logged() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.log.String()
-}
+func (r *running) logged() string { return r.log.String() }
 
 // exit waits for the end of the server and returns its exit code.
 func (r *running) exit(t *testing.T) int {
@@ -432,18 +419,16 @@ func TestSweepingRemovesExpiredKeys(t *testing.T) {
 		fmt.Fprintf(&commands, "RL.TOKEN k%d 1 1000\r\n", i)
 	}
 	asks(t, conn, commands.String(), strings.Repeat("*5\r\n:1\r\n:1\r\n:0\r\n:0\r\n:1\r\n", keys))
-	for deadline := testwait.Soon(wait); ; time.Sleep(50 * time.Millisecond) {
+	testwait.Retry(t, wait, func() error {
 		io.WriteString(conn, "DBSIZE\r\n")
 		line := make([]byte, 32)
 		n, err := conn.Read(line)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if string(line[:n]) == ":0\r\n" {
-			return
+		if string(line[:n]) != ":0\r\n" {
+			return fmt.Errorf("DBSIZE is %q, want 0", line[:n])
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("DBSIZE is %q, want 0", line[:n])
-		}
-	}
+		return nil
+	})
 }

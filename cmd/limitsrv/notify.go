@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -22,6 +23,14 @@ func (n *node) notify(states ...string) {
 func (n *node) notifyReady() {
 	where := slices.DeleteFunc([]string{addressText(n.server.Addr()), addressText(n.server.TLSAddr())}, func(a string) bool { return a == "" })
 	n.notify(daemon.SdNotifyReady, "STATUS=serving at "+strings.Join(where, ", "))
+}
+
+// addressText returns a as text, or "" if a is nil.
+func addressText(a net.Addr) string {
+	if a == nil {
+		return ""
+	}
+	return a.String()
 }
 
 // reloadOn reloads on each signal, until ctx ends.
@@ -44,7 +53,7 @@ func (n *node) reloadOn(ctx context.Context, hangups <-chan os.Signal) {
 // server that rejects connections beyond --max-clients does answer. If every listener
 // requires a client certificate, nothing is checked and it returns nil.
 func (n *node) checkSelf(timeout time.Duration) error {
-	network, address := n.pingAddress()
+	network, address := pingAddress(n.Options)
 	switch network {
 	case "":
 		return nil

@@ -64,7 +64,7 @@ func TestServiceManagerNotifications(t *testing.T) {
 	rewriteConfig(t, file, "")
 	address := freeAddress(t)
 	r := &running{Cmd: limitsrv([]string{setting}, "--config", file, "--listen", address, "--data", t.TempDir())}
-	r.Stderr = r
+	r.Stderr = &r.log
 	if err := r.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestWatchdogOverTLS(t *testing.T) {
 	m, setting := newManager(t)
 	files := newTLSFiles(t, newAuthority(t))
 	r := &running{Cmd: limitsrv([]string{setting, "WATCHDOG_USEC=1000000"}, append(files.tlsArgs(freeAddress(t)), "--listen", "")...)}
-	r.Stderr = r
+	r.Stderr = &r.log
 	if err := r.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestWatchdogIsFed(t *testing.T) {
 	m, setting := newManager(t)
 	address := freeAddress(t)
 	r := &running{Cmd: limitsrv([]string{setting, "WATCHDOG_USEC=1000000"}, "--listen", address, "--max-clients", "1")}
-	r.Stderr = r
+	r.Stderr = &r.log
 	if err := r.Start(); err != nil {
 		t.Fatal(err)
 	}

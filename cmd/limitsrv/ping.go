@@ -9,6 +9,8 @@ import (
 	"net"
 	"strings"
 	"time"
+
+	"limitsrv/cmd/limitsrv/options"
 )
 
 // pingTimeout is the time that limitsrv ping waits for an answer.
@@ -23,40 +25,40 @@ requires a login first, else with 1.
 `
 
 // runPing is the tool ping. It takes the command line of the server.
-func runPing(args []string, _ io.Reader, stdout, stderr io.Writer) int {
-	if asksHelp(args) {
-		fmt.Fprint(stdout, pingUsage)
+func runPing(c call) int {
+	if c.asksHelp() {
+		fmt.Fprint(c.stdout, pingUsage)
 		return exitOK
 	}
-	c, err := parseOptions(args, stdout, stderr)
+	o, err := c.parseOptions()
 	if errors.Is(err, errDone) {
 		return exitOK
 	}
 	if err != nil {
-		complain(stderr, err)
+		c.complain(err)
 		return exitUsage
 	}
-	network, address := c.pingAddress()
+	network, address := pingAddress(o.Options)
 	if network == "" {
-		fmt.Fprintln(stderr, "limitsrv ping: needs --listen, --unixsocket, or --tls-listen without --tls-client-ca")
+		fmt.Fprintln(c.stderr, "limitsrv ping: needs --listen, --unixsocket, or --tls-listen without --tls-client-ca")
 		return exitUsage
 	}
-	own := func() (tls.Certificate, error) { return tls.LoadX509KeyPair(c.TLSCert, c.TLSKey) }
-	reply, err := ping(network, address, own, c.Password, pingTimeout)
+	own := func() (tls.Certificate, error) { return tls.LoadX509KeyPair(o.TLSCert, o.TLSKey) }
+	reply, err := ping(network, address, own, o.Password, pingTimeout)
 	if err == nil && reply != "+PONG" && !strings.HasPrefix(reply, "-NOAUTH ") {
 		err = fmt.Errorf("%s answers %q", address, reply)
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "limitsrv ping: %v\n", err)
+		fmt.Fprintf(c.stderr, "limitsrv ping: %v\n", err)
 		return exitFailure
 	}
-	fmt.Fprintln(stdout, "serving")
+	fmt.Fprintln(c.stdout, "serving")
 	return exitOK
 }
 
 // pingAddress returns the address at which this machine can reach the server, or no
 // network if no listener is suitable.
-func (o *options) pingAddress() (network, address string) {
+func pingAddress(o *options.Options) (network, address string) {
 	switch {
 	case o.Listen != "":
 		return "tcp", o.Listen

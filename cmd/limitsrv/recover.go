@@ -3,12 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 	"time"
 
-	"limitsrv/replication"
+	"limitsrv/replication/offline"
 )
 
 // recoverOptions are the options of the tool recover.
@@ -35,59 +34,59 @@ Of several nodes of a cluster take the one with the highest term, and among thes
 one with the highest last entry. Keys, counts and the time are preserved.`
 
 // risks are the warnings before the question, by the kind of the directory.
-var risks = map[replication.RemnantKind]string{
-	replication.OfMember: `- Decisions that other nodes of the old cluster acknowledged and this one does not have
+var risks = map[offline.RemnantKind]string{
+	offline.OfMember: `- Decisions that other nodes of the old cluster acknowledged and this one does not have
   are lost: their tokens can be granted again.
 - Never do it while a majority of the old cluster runs or may come back: both clusters
   would grant the full limits. Nodes of the old cluster can't join the new one.
 `,
-	replication.OfSingle: `- Do not start a server on the old directory again: both servers would grant the full
+	offline.OfSingle: `- Do not start a server on the old directory again: both servers would grant the full
   limits.
 `,
-	replication.OfBackup: `- Decisions after the backup are lost: their tokens can be granted again.
+	offline.OfBackup: `- Decisions after the backup are lost: their tokens can be granted again.
 - Stop the servers of which it is a backup, for good.
 `,
 }
 
-func runRecover(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func runRecover(c call) int {
 	var o recoverOptions
-	if code, ok := parseTool("recover", recoverDescription, &o, args, stdout, stderr); !ok {
+	if code, ok := c.parse("recover", recoverDescription, &o); !ok {
 		return code
 	}
 	fail := func(code int, err error) int {
-		fmt.Fprintf(stderr, "limitsrv recover: %v\n", err)
+		fmt.Fprintf(c.stderr, "limitsrv recover: %v\n", err)
 		return code
 	}
 	if err := o.check(); err != nil {
 		return fail(exitUsage, err)
 	}
-	options := replication.Options{
+	options := offline.Options{
 		Dir: o.Dir, Raft: o.Raft,
-		Logger: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Logger: slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
 	if o.To == "" || !o.Yes {
-		found, err := replication.Inspect(options)
+		found, err := offline.Inspect(options)
 		if err != nil {
 			return fail(exitFailure, err)
 		}
-		fmt.Fprint(stdout, remnantText(found, time.Now()))
+		fmt.Fprint(c.stdout, remnantText(found, time.Now()))
 		if o.To == "" {
 			return exitOK
 		}
-		fmt.Fprintf(stdout, "\n%s will become %s, with the state above.\n%s", o.To, o.target(), risks[found.Kind])
-		if !ask("Continue?", stdin, stdout) {
-			fmt.Fprintln(stdout, "Nothing was created.")
+		fmt.Fprintf(c.stdout, "\n%s will become %s, with the state above.\n%s", o.To, o.target(), risks[found.Kind])
+		if !c.ask("Continue?") {
+			fmt.Fprintln(c.stdout, "Nothing was created.")
 			return exitOK
 		}
 	}
-	found, err := replication.Recover(options, o.To)
+	found, err := offline.Recover(options, o.To)
 	if err != nil {
 		return fail(exitFailure, err)
 	}
 	if o.Yes {
-		fmt.Fprint(stdout, remnantText(found, time.Now()))
+		fmt.Fprint(c.stdout, remnantText(found, time.Now()))
 	}
-	fmt.Fprintln(stdout, o.next())
+	fmt.Fprintln(c.stdout, o.next())
 	return exitOK
 }
 
@@ -120,7 +119,7 @@ func (o *recoverOptions) next() string {
 }
 
 // remnantText describes the content of a directory for people.
-func remnantText(r replication.Remnant, now time.Time) string {
+func remnantText(r offline.Remnant, now time.Time) string {
 	last := "none"
 	if r.Stamp > 0 {
 		last = fmt.Sprintf("%s, %v ago", time.Unix(0, int64(r.Stamp)).UTC().Format(time.RFC3339), r.Age(now).Round(time.Second))
@@ -130,17 +129,17 @@ func remnantText(r replication.Remnant, now time.Time) string {
 		cluster = "none"
 	}
 	lines := [][2]string{{"what", remnantKinds[r.Kind]}, {"node", r.Node}, {"cluster", cluster}}
-	if r.Kind == replication.OfBackup {
+	if r.Kind == offline.OfBackup {
 		lines = append(lines, [2]string{"made", r.Taken.UTC().Format(time.RFC3339)})
 	}
-	if r.Kind == replication.OfMember {
+	if r.Kind == offline.OfMember {
 		lines = append(lines, [2]string{"members", strings.Join(r.Servers, ", ")})
 	}
 	if clustered {
 		lines = append(lines, [2]string{"term", fmt.Sprint(r.Term)})
 	}
 	lines = append(lines, [][2]string{{"last entry", fmt.Sprint(r.LastIndex)}, {"time", last}, {"keys", fmt.Sprint(r.Keys)}}...)
-	if r.Kind != replication.OfBackup {
+	if r.Kind != offline.OfBackup {
 		lines = append(lines, [2]string{"log", tailText(r)})
 	}
 	var b strings.Builder
@@ -151,16 +150,16 @@ func remnantText(r replication.Remnant, now time.Time) string {
 }
 
 // tailText describes the tail of the log.
-func tailText(r replication.Remnant) string {
+func tailText(r offline.Remnant) string {
 	switch {
 	case !r.LostTail:
 		return "complete"
-	case r.Kind == replication.OfMember:
+	case r.Kind == offline.OfMember:
 		return "its tail may be missing: the system went down before the log was synced (--ack memory)"
 	}
 	return "its tail is torn and dropped: the system went down before it was on disk (see limitsrv check)"
 }
 
-var remnantKinds = map[replication.RemnantKind]string{
-	replication.OfMember: "a node of a cluster", replication.OfSingle: "a server by itself", replication.OfBackup: "a backup",
+var remnantKinds = map[offline.RemnantKind]string{
+	offline.OfMember: "a node of a cluster", offline.OfSingle: "a server by itself", offline.OfBackup: "a backup",
 }

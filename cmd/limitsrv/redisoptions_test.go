@@ -26,19 +26,6 @@ func TestRedisOptions(t *testing.T) {
 			t.Errorf("%v: exit %d, %q, want 2 and %q in it", tt.args, code, log, tt.want)
 		}
 	}
-	_, err := parseConfig("f.yaml", []byte("maxmemory: 1gb\n"), nil)
-	if want := "f.yaml:1: unknown option maxmemory; for redis-server's maxmemory use --max-memory"; err == nil || err.Error() != want {
-		t.Errorf("error of a file: %v, want %s", err, want)
-	}
-	parser, err := newParser(new(options))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range optionsOf(parser) {
-		if redisAdvice(f.Name) != "" {
-			t.Errorf("--%s is an option of limitsrv", f.Name)
-		}
-	}
 }
 
 // The error about a port in use suggests another one.

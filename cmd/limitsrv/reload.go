@@ -1,16 +1,13 @@
 package main
 
 import (
-	"fmt"
-	"slices"
-	"strings"
+	"context"
+	"time"
 
-	"limitsrv/commands"
+	"limitsrv/commands/auth/users"
 )
 
-// reload applies the current content of the configuration file, for options that can
-// change at run time, and reloads the users, certificates and cluster secrets. A file
-// with an error changes nothing, and the error is logged.
+// reload reloads the configuration file, the users, certificates and cluster secrets.
 //
 // Concurrency: one caller at a time.
 func (n *node) reload() {
@@ -20,57 +17,21 @@ func (n *node) reload() {
 	for _, source := range n.sources() {
 		_ = source.Reload() // likewise
 	}
-	if n.clusterSecrets != nil {
-		_ = n.clusterSecrets.Reload() // likewise
+	if n.state.Secrets != nil {
+		_ = n.state.Secrets.Reload() // likewise
 	}
-	if n.Config == "" {
-		n.log.Info("no --config to reload")
-		return
-	}
-	c, err := n.reparse()
-	if err == nil {
-		err = n.adopt(c)
-	}
-	if err != nil {
-		n.log.Error("reload failed: options unchanged", "file", n.Config, "error", err)
-	}
+	n.settings.Reload()
 }
 
-// adopt changes all options that differ, or none if one is rejected. It logs the
-// changed options and those that need a restart.
-func (n *node) adopt(c *configuration) error {
-	var (
-		now              = n.settings.list()
-		changed, restart []string
-		changes          []func()
-	)
-	for _, wanted := range c.list() {
-		i := slices.IndexFunc(now, func(o commands.Option) bool { return o.Name == wanted.Name })
-		switch {
-		case now[i].Value == wanted.Value:
-		case now[i].Set == nil:
-			restart = append(restart, wanted.Name)
-		default:
-			change, err := now[i].Set(wanted.Value)
-			if err != nil {
-				return c.withSource(fmt.Errorf("--%s: %w", wanted.Name, err))
-			}
-			changes = append(changes, change)
-			changed = append(changed, wanted.Name+"="+wanted.Value)
-		}
+// usersInterval is the time between two checks of the users file for changes.
+const usersInterval = time.Second
+
+// followUsers reloads the users file whenever it differs from t, until stop is called.
+func (n *node) followUsers(t *users.Table) (stop func()) {
+	if t == nil {
+		return func() {}
 	}
-	before := n.secrets()
-	for name, value := range c.secrets() {
-		if before[name] != value {
-			restart = append(restart, name)
-		}
-	}
-	for _, change := range changes {
-		change()
-	}
-	for _, w := range c.warnings() {
-		n.log.Warn(w)
-	}
-	n.log.Info("options reloaded", "file", c.Config, "changed", strings.Join(changed, " "), "need_restart", strings.Join(restart, " "))
-	return nil
+	ctx, cancel := context.WithCancel(context.Background())
+	go users.Watch(ctx, n.Users, t, usersInterval, func() { _ = n.handler.ReloadUsers() }) // ReloadUsers logs its error
+	return cancel
 }

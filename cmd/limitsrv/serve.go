@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"net"
 	"os"
-	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
 
-	"limitsrv/commands"
+	"limitsrv/cmd/limitsrv/state"
+	"limitsrv/commands/backend"
 )
 
 // run opens the state and the listeners, serves until a signal or SHUTDOWN, and then
@@ -48,11 +47,11 @@ func (n *node) serve(hangups <-chan os.Signal) error {
 		select {
 		case err := <-loaded:
 			if err != nil {
-				return errors.Join(err, n.state.close(context.Background(), commands.SaveNever))
+				return errors.Join(err, n.state.Close(context.Background(), backend.SaveNever))
 			}
 			loaded = nil
 			n.handler.SetLoading(false)
-			defer n.startSweeping()()
+			defer state.StartSweeping(n.state)()
 			n.notifyReady()
 			go n.reloadOn(serving, hangups)
 		case cause = <-n.stop:
@@ -71,7 +70,7 @@ func (n *node) serve(hangups <-chan os.Signal) error {
 
 // logStart logs the version, the main options and the bound addresses.
 func (n *node) logStart() {
-	n.log.Info("listening", "version", version, "data", n.Data, "fsync", n.state.fsync(),
+	n.log.Info("listening", "version", version, "data", n.Data, "fsync", n.state.Fsync(),
 		"addr", addressText(n.server.Addr()), "tls_addr", addressText(n.server.TLSAddr()), "unixsocket", n.Unixsocket, "max_clients", n.MaxClients,
 		"max_memory", n.MaxMemory.String(), "on_full", n.OnFull, "test_clock", n.TestClock)
 	if n.users != nil {
@@ -82,13 +81,15 @@ func (n *node) logStart() {
 	}
 }
 
-// addressText returns a as text, or "" if a is nil.
-func addressText(a net.Addr) string {
-	if a == nil {
-		return ""
+// load recovers the state in the background, if it is of a kind that loads, and sends
+// the result on the channel.
+func (n *node) load(ctx context.Context) <-chan error {
+	loaded := make(chan error, 1)
+	if !n.state.Loads() {
+		loaded <- nil
+		return loaded
 	}
-	return a.String()
+	n.handler.SetLoading(true)
+	go func() { loaded <- n.state.Load(ctx) }()
+	return loaded
 }
-
-// drainFor returns the time limit of a shutdown, --drain.
-func (n *node) drainFor() time.Duration { return time.Duration(n.drainTime.Load()) }

@@ -137,20 +137,19 @@ func await(t *testing.T, event string, happens func() bool) {
 // voter. It restarts peers that have ended.
 func (c *trio) awaitRecovery(t *testing.T) {
 	t.Helper()
-	deadline := testwait.Soon(recoverWait)
-	for i := 0; i < len(c.peers); {
-		c.revive(t)
-		m := c.peers[i]
-		replies, err := m.ask("RL.FIXED recovery 1000000000 3650d")
-		if err == nil && strings.HasPrefix(fmt.Sprint(replies[0]), "[1 ") {
-			i++
-			continue
+	waiting := slices.Clone(c.peers)
+	testwait.Retry(t, recoverWait, func() error {
+		for len(waiting) > 0 {
+			c.revive(t)
+			m := waiting[0]
+			replies, err := m.ask("RL.FIXED recovery 1000000000 3650d")
+			if err != nil || !strings.HasPrefix(fmt.Sprint(replies[0]), "[1 ") {
+				return fmt.Errorf("%s does not decide after a fault: %v, %v\n%s", m.host, replies, err, m.tail())
+			}
+			waiting = waiting[1:]
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s does not decide %v after a fault: %v, %v\n%s", m.host, recoverWait, replies, err, m.tail())
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+		return nil
+	})
 	c.awaitVoters(t, len(c.peers))
 }
 
@@ -189,7 +188,7 @@ func (m *peer) tail() string {
 // their states.
 func (c *trio) awaitSameState(t *testing.T) {
 	t.Helper()
-	for deadline := testwait.Soon(recoverWait); ; time.Sleep(20 * time.Millisecond) {
+	testwait.Retry(t, recoverWait, func() error {
 		var got []string
 		reported := 0
 		for _, m := range c.peers {
@@ -199,13 +198,11 @@ func (c *trio) awaitSameState(t *testing.T) {
 			}
 			got = append(got, fmt.Sprint(replies, err))
 		}
-		if reported == len(c.peers) && len(slices.Compact(slices.Clone(got))) == 1 {
-			return
+		if reported != len(c.peers) || len(slices.Compact(slices.Clone(got))) != 1 {
+			return fmt.Errorf("the peers are at\n%s", strings.Join(got, "\n"))
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the peers are at\n%s", strings.Join(got, "\n"))
-		}
-	}
+		return nil
+	})
 }
 
 // A disk is a directory with the state of a peer, which may fail separately.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"runtime/debug"
 )
 
@@ -28,11 +27,11 @@ func versionText() string {
 }
 
 // runVersion is the tool version.
-func runVersion(args []string, _ io.Reader, stdout, _ io.Writer) int {
-	if asksHelp(args) {
-		fmt.Fprintln(stdout, "usage: limitsrv version")
+func runVersion(c call) int {
+	if c.asksHelp() {
+		fmt.Fprintln(c.stdout, "usage: limitsrv version")
 		return exitOK
 	}
-	fmt.Fprintln(stdout, versionText())
+	fmt.Fprintln(c.stdout, versionText())
 	return exitOK
 }

@@ -96,6 +96,14 @@ func (r *accounts) dummyUser(m mac) *users.User {
 	return r.users.Users[n%len(r.users.Users)]
 }
 
+// A Listing describes a user for ACL.
+type Listing struct {
+	Name         string
+	Rights       *Rights // given to the user, whether or not the user is enabled
+	Enabled      bool
+	Passwordless bool
+}
+
 // describe returns the listing of a user.
 func (r *accounts) describe(name string) (listing Listing, ok bool) {
 	a := r.byName[name]

@@ -49,7 +49,7 @@ func (l *Logins) enqueue(at *attempt, r *accounts) {
 		return
 	case len(l.queue) >= maxHashQueue:
 		l.mu.Unlock()
-		l.schedule(refusalDelay, func() { l.complete(at, r, nil, errTooManyLogins) })
+		l.timers.schedule(refusalDelay, func() { l.complete(at, r, nil, errTooManyLogins) })
 		return
 	}
 	l.queue = append(l.queue, at)
@@ -90,7 +90,7 @@ func (l *Logins) verify(at *attempt) {
 		l.check(at)
 		return
 	}
-	u := r.dummyUser(l.mac("", at.name, nil))
+	u := r.dummyUser(l.key.mac("", at.name, nil))
 	if a != nil {
 		u = a.user
 	}

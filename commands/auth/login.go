@@ -2,10 +2,6 @@ package auth
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -44,10 +40,6 @@ var (
 	errEnding        = resp.NewError("ERR", "the server is shutting down")
 )
 
-// A mac is a keyed digest of an attempt. The key is secret and random, so that the time
-// of a comparison reveals nothing about a password.
-type mac [sha256.Size]byte
-
 // Logins hold the accounts of all users, and check names and passwords against slow
 // hashes. Promises:
 //
@@ -70,45 +62,22 @@ type Logins struct {
 	config    Config
 	current   atomic.Pointer[accounts]
 	reloading sync.Mutex
-	key       [sha256.Size]byte
+	key       macKey
+	timers    *timers
 	limiter   *loginLimiter
 	fails     *failures
 	checkHash func(*users.User, []byte) bool // (*users.User).Check, except in tests
 
-	mu        sync.Mutex
-	ended     bool
-	verified  map[mac]*Account      // by address, name and password
-	wrong     map[mac]*accounts     // by name and password: the accounts that it was checked against
-	pending   map[mac]*attempt      // not checked yet; by address, name and password
-	checking  map[mac]*attempt      // being checked; by name and password
-	lines     map[string]*loginLine // by address
-	queue     []*attempt            // waiting for a worker
-	working   int
-	scheduled map[*scheduledCall]struct{}
+	mu       sync.Mutex
+	ended    bool
+	verified map[mac]*Account  // by address, name and password
+	wrong    map[mac]*accounts // by name and password: the accounts that it was checked against
+	pending  map[mac]*attempt  // not checked yet; by address, name and password
+	checking map[mac]*attempt  // being checked; by name and password
+	lines    loginLines
+	queue    []*attempt // waiting for a worker
+	working  int
 }
-
-// A scheduledCall runs after a delay, or when the server shuts down.
-type scheduledCall struct{ then func() }
-
-// An attempt is one combination of address, name and password, for all waiters that sent
-// it.
-type attempt struct {
-	host, name string
-	password   []byte
-	// clientKey digests host, name and password; credentialKey name and password; pair
-	// host and name.
-	clientKey, credentialKey, pair mac
-
-	waiters    []*waiter
-	duplicates []*attempt // attempts with the same name and password that share its check
-	early      bool       // checked before its turn
-	marked     bool       // it has marked its pair
-	queued     bool       // it is in the line of its address
-	err        error      // result of an early check, to be sent in its turn; nil: not checked yet
-}
-
-// A waiter is one pending login.
-type waiter struct{ done func(*Account, error) }
 
 // New makes the Logins of a server.
 func New(c Config) *Logins {
@@ -124,11 +93,11 @@ func New(c Config) *Logins {
 	l := &Logins{
 		config: c, fails: newFailures(c.Log), limiter: newLoginLimiter(),
 		verified: map[mac]*Account{}, wrong: map[mac]*accounts{}, pending: map[mac]*attempt{}, checking: map[mac]*attempt{},
-		lines:     map[string]*loginLine{},
+		lines:     loginLines{},
 		checkHash: (*users.User).Check,
-		scheduled: map[*scheduledCall]struct{}{},
+		key:       newMACKey(),
+		timers:    newTimers(c.After),
 	}
-	_, _ = rand.Read(l.key[:]) // it never fails
 	l.current.Store(newAccounts(c.Password, c.Users))
 	return l
 }
@@ -147,11 +116,11 @@ func (l *Logins) Begin(from, name string, password []byte, done func(*Account, e
 	switch {
 	case err == ErrWrongPass:
 		l.fails.record(host, l.current.Load().nameOf(name))
-		l.schedule(refusalDelay, func() { done(nil, err) })
+		l.timers.schedule(refusalDelay, func() { done(nil, err) })
 		return func() {}
 	case err != nil:
 		l.fails.record(host, "")
-		l.schedule(refusalDelay, func() { done(nil, err) })
+		l.timers.schedule(refusalDelay, func() { done(nil, err) })
 		return func() {}
 	case admitted:
 		l.start(at)
@@ -164,7 +133,7 @@ func (l *Logins) Begin(from, name string, password []byte, done func(*Account, e
 // accountWithoutCheck returns the account if name and password were verified before from
 // host, or if the account needs no password; nil: a check is needed.
 func (l *Logins) accountWithoutCheck(host, name string, password []byte) *Account {
-	clientKey := l.mac(host, name, password)
+	clientKey := l.key.mac(host, name, password)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a := l.verified[clientKey]; a != nil && !a.revoked() {
@@ -173,19 +142,10 @@ func (l *Logins) accountWithoutCheck(host, name string, password []byte) *Accoun
 	return l.current.Load().passwordless(name)
 }
 
-// mac digests a host, which may be empty, a name and a password.
-func (l *Logins) mac(host, name string, password []byte) (sum mac) {
-	h := hmac.New(sha256.New, l.key[:])
-	fmt.Fprintf(h, "%d:%s%d:%s", len(host), host, len(name), name)
-	h.Write(password)
-	h.Sum(sum[:0])
-	return sum
-}
-
 // attempt adds w to the attempt with this host, name and password, creating it if needed.
 // admitted reports that it must be checked now. An error means that no attempt was made.
 func (l *Logins) attempt(host, name string, password []byte, w *waiter) (at *attempt, admitted bool, err error) {
-	clientKey, credentialKey, pair := l.mac(host, name, password), l.mac("", name, password), l.pair(host, name)
+	clientKey, credentialKey, pair := l.key.mac(host, name, password), l.key.mac("", name, password), l.pair(host, name)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	at = l.pending[clientKey]
@@ -199,7 +159,7 @@ func (l *Logins) attempt(host, name string, password []byte, w *waiter) (at *att
 		return nil, false, errTooManyLogins
 	}
 	at = &attempt{host: host, name: name, clientKey: clientKey, credentialKey: credentialKey, pair: pair, waiters: []*waiter{w}}
-	if admitted = l.admit(at); !admitted && !l.push(at) {
+	if admitted = l.admit(at); !admitted && !l.lines.push(at) {
 		return nil, false, errTooManyLogins
 	}
 	at.password = append(at.password, password...)
@@ -220,7 +180,7 @@ func (l *Logins) cancel(at *attempt, w *waiter) {
 	l.limiter.recordAbandoned(at.host)
 	unchecked := at.err == nil
 	if len(at.waiters) == 0 && at.queued {
-		l.remove(at)
+		l.lines.remove(at)
 		l.drop(at)
 	}
 	l.mu.Unlock()
@@ -272,7 +232,7 @@ func (l *Logins) finish(at *attempt, a *Account, err error) {
 		}
 	}
 	waiters := len(at.waiters)
-	held := err == ErrWrongPass && at.early && !l.ended && waiters > 0 && l.push(at)
+	held := err == ErrWrongPass && at.early && !l.ended && waiters > 0 && l.lines.push(at)
 	if held {
 		at.err = err
 	}
@@ -305,18 +265,6 @@ func (l *Logins) rememberClient(clientKey mac, a *Account) {
 	l.verified[clientKey] = a
 }
 
-// evictOne deletes an arbitrary entry of a map that has reached most; the password of
-// that entry is checked again on its next use.
-func evictOne[V any](m map[mac]V, most int) {
-	if len(m) < most {
-		return
-	}
-	for some := range m {
-		delete(m, some)
-		return
-	}
-}
-
 // forget deletes cached passwords of revoked accounts, and all that were wrong.
 func (l *Logins) forget() {
 	l.mu.Lock()
@@ -325,38 +273,15 @@ func (l *Logins) forget() {
 	maps.DeleteFunc(l.verified, func(_ mac, a *Account) bool { return a.revoked() })
 }
 
-// schedule calls then after d, or when the server shuts down.
-func (l *Logins) schedule(d time.Duration, then func()) {
-	w := &scheduledCall{then}
-	l.mu.Lock()
-	ended := l.ended
-	l.scheduled[w] = struct{}{}
-	l.mu.Unlock()
-	if ended {
-		d = 0
-	}
-	l.config.After(d, func() {
-		l.mu.Lock()
-		_, waits := l.scheduled[w]
-		delete(l.scheduled, w)
-		l.mu.Unlock()
-		if waits {
-			then()
-		}
-	})
-}
-
 // End answers all waiters. From now on only logins that need no hash are accepted.
 func (l *Logins) End() {
 	l.mu.Lock()
 	l.ended = true
-	waits, queue := l.scheduled, l.queue
-	l.scheduled, l.queue = map[*scheduledCall]struct{}{}, nil
+	queue := l.queue
+	l.queue = nil
 	hosts := slices.Collect(maps.Keys(l.lines))
 	l.mu.Unlock()
-	for w := range waits {
-		w.then()
-	}
+	l.timers.end()
 	for _, host := range hosts {
 		l.serveDue(host)
 	}

@@ -323,8 +323,8 @@ func TestUnknownNameCostsTheSame(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range 64 {
 		name := fmt.Sprint("nobody", i)
-		u := r.dummyUser(g.mac("", name, nil))
-		if u != r.dummyUser(g.mac("", name, nil)) {
+		u := r.dummyUser(g.key.mac("", name, nil))
+		if u != r.dummyUser(g.key.mac("", name, nil)) {
 			t.Errorf("the dummyUser of %s changes", name)
 		}
 		seen[u.Name] = true
@@ -350,8 +350,8 @@ func TestEndAnswersLogins(t *testing.T) {
 	g.wake()
 	g.hash()
 	g.wants(t, "after the end", g.try("10.0.0.2:1", "shop", "x"), errEnding.Error())
-	if len(g.pending)+len(g.queue)+len(g.scheduled) > 0 {
-		t.Errorf("%d pending, %d queued, %d wait", len(g.pending), len(g.queue), len(g.scheduled))
+	if len(g.pending)+len(g.queue)+len(g.timers.calls) > 0 {
+		t.Errorf("%d pending, %d queued, %d wait", len(g.pending), len(g.queue), len(g.timers.calls))
 	}
 	if len(g.lines)+len(g.checking) > 0 {
 		t.Errorf("%d lines, %d being checked", len(g.lines), len(g.checking))

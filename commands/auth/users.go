@@ -1,25 +1,9 @@
 package auth
 
 import (
-	"log/slog"
 	"maps"
 	"slices"
-	"time"
-
-	"limitsrv/commands/auth/users"
 )
-
-// Config holds the users and the dependencies of Logins.
-type Config struct {
-	Password string // of the default user; empty: it needs none if there is no users file
-	// Users, unless nil, are the users of a file, and Load reads the file again; both are
-	// set or neither. The default user is not among them if there is a Password.
-	Users *users.Table
-	Load  func() (*users.Table, error)
-	Log   *slog.Logger                // nil: slog.Default()
-	Spawn func(func())                // nil: the go statement
-	After func(time.Duration, func()) // nil: time.AfterFunc
-}
 
 // HasFile reports whether there is a users file.
 func (l *Logins) HasFile() bool { return l.config.Users != nil }
@@ -49,14 +33,6 @@ func (l *Logins) Initial() *Account { return l.current.Load().initial }
 
 // Find returns the account of a name; nil: no such user.
 func (l *Logins) Find(name string) *Account { return l.current.Load().byName[name] }
-
-// A Listing describes a user for ACL.
-type Listing struct {
-	Name         string
-	Rights       *Rights // given to the user, whether or not the user is enabled
-	Enabled      bool
-	Passwordless bool
-}
 
 // Describe returns the listing of a user. ok is false if there is no such user.
 func (l *Logins) Describe(name string) (listing Listing, ok bool) {

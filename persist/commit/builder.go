@@ -89,13 +89,31 @@ func decideAll(b *engine.Batch, status engine.Status) {
 	}
 }
 
-// Forgetting returns a batch that forgets keys.
+// evictedN is the N of a Forget that evicts. The engine ignores it; that of a client is 0.
+const evictedN = 1
+
+// Forgetting returns a batch that evicts keys.
 func Forgetting(keys [][]byte) *engine.Batch {
 	b := &engine.Batch{Ops: make([]engine.Op, len(keys))}
 	for i, key := range keys {
-		b.Ops[i] = engine.Op{Kind: engine.Forget, Key: key}
+		b.Ops[i] = engine.Op{Kind: engine.Forget, N: evictedN, Key: key}
 	}
 	return b
+}
+
+// Evicted returns the number of keys that a batch of Forgetting has evicted; any other has
+// evicted none. Requires: it is applied. A batch decoded from an entry counts as well,
+// except one of an older limitsrv, which did not mark evictions.
+func Evicted(b *engine.Batch) (n int64) {
+	if len(b.Ops) == 0 || b.Ops[0].Kind != engine.Forget || b.Ops[0].N != evictedN {
+		return 0
+	}
+	for i := range b.Decisions {
+		if b.Decisions[i].Changed {
+			n++
+		}
+	}
+	return n
 }
 
 const (

@@ -64,11 +64,7 @@ func (g *Group[R]) Batches(yield func(*engine.Batch) bool) {
 // batches are applied.
 func (g *Group[R]) Evicted() (n int64) {
 	for _, p := range g.parts {
-		for i := range p.batch.Decisions {
-			if p.requests == 0 && p.batch.Decisions[i].Changed {
-				n++
-			}
-		}
+		n += Evicted(p.batch)
 	}
 	return n
 }

@@ -1,36 +1,16 @@
 package forward
 
 import (
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
 
-	"limitsrv/engine"
 	"limitsrv/replication/link"
 )
 
-// A Request is a batch and its callback. The batch must not be touched until Done is
-// called.
-type Request struct {
-	Batch *engine.Batch
-	Done  func(error)
-}
-
-// ErrNotAccepted: a batch was certainly not applied, and may be retried elsewhere.
-var ErrNotAccepted = errors.New("the leader did not accept the request")
-
-// Bounds of forwarding.
-const (
-	// maxOps bounds the ops that wait for one leader, written or not, and the ops
-	// of a forwarded batch.
-	maxOps = 1 << 18
-	// maxRequestBytes bounds a frame.
-	maxRequestBytes = 32 << 20
-	// redialAfter is the time after a failed dial or a lost link during which nothing is
-	// forwarded to that node.
-	redialAfter = 50 * time.Millisecond
-)
+// redialAfter is the time after a failed dial or a lost link during which nothing is
+// forwarded to that node.
+const redialAfter = 50 * time.Millisecond
 
 // A Client sends requests to the leader over one link, which is dialed at the first
 // request. Concurrency: any goroutine.
@@ -89,13 +69,6 @@ func (f *Client) Send(address, node string, requests []Request) (taken int) {
 	}
 	refuseAll(requests[taken:])
 	return len(requests)
-}
-
-// refuseAll answers requests with ErrNotAccepted.
-func refuseAll(requests []Request) {
-	for _, r := range requests {
-		r.Done(ErrNotAccepted)
-	}
 }
 
 // link returns the link to a leader and dials one if there is none; nil before redialAfter

@@ -19,6 +19,7 @@ import (
 	"limitsrv/persist"
 	"limitsrv/replication/link"
 	"limitsrv/replication/link/linktest"
+	"limitsrv/testwait"
 )
 
 var tokens = engine.Params{Alg: engine.Token, Limit: 1000, Count: 1, Period: 1e9}
@@ -228,7 +229,7 @@ func TestForwardGarbled(t *testing.T) {
 		{"a frame that is too long", strings.Repeat("x", requestHead+maxRequestBytes+1), "33554441 bytes"},
 		{"too many ops", "12345678\x01\x0f\x00" + strings.Repeat("\x47", maxOps+1), "more than 262144"},
 	} {
-		var log linktest.Log
+		var log testwait.Log
 		listening := tcpLinks(t, "1", link.Options{Log: log.Logger()}, Server{Exec: newTestLeader().exec})
 		dialing := tcpLinks(t, "2", link.Options{}, Server{})
 		conn, err := dialing.DialForward(t.Context(), listening.address, "")

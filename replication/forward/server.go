@@ -91,14 +91,6 @@ func (s *servedLink) stop() {
 	signal(s.roomFreed)
 }
 
-// signal wakes the receiver of c, or lets its next receive pass.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
 // read reads and executes frames until one is invalid or the link is over.
 func (s *servedLink) read() error {
 	frames := link.NewFrameReader(bufio.NewReaderSize(s.conn, bufferBytes), requestHead+maxRequestBytes)

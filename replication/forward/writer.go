@@ -2,17 +2,11 @@ package forward
 
 import (
 	"encoding/binary"
-	"fmt"
 	"net"
 
-	"limitsrv/engine"
 	"limitsrv/persist"
 	"limitsrv/replication/link"
 )
-
-// A frame of requests is the number of the first batch, in 8 bytes, and a persist.Entry
-// with all batches, stamped 0. Further batches have consecutive numbers.
-const requestHead = 8
 
 // A writer writes the requests of a link.
 type writer struct {
@@ -92,26 +86,4 @@ func (w *writer) write(requests []Request) (n int, ok bool) {
 		w.frame, w.entry = nil, persist.Entry{}
 	}
 	return n, err == nil
-}
-
-// tooLargeError is the answer to a request that fits no frame; nil for one without ops.
-func tooLargeError(ops, size int) error {
-	if ops == 0 {
-		return nil
-	}
-	return link.NewError("ERR", fmt.Sprintf("the request has %d operations and up to %d bytes, %d and %d can be forwarded at most",
-		ops, size, maxOps, maxRequestBytes))
-}
-
-// sizeBound returns an upper bound on the size of a batch in an entry.
-func sizeBound(b *engine.Batch) int {
-	const (
-		head = 3                        // including the version
-		most = 3 + 2 + 3*9 + 10 + 2 + 2 // per op, without the bytes of key and id
-	)
-	size := head
-	for i := range b.Ops {
-		size += most + len(b.Ops[i].Key) + len(b.Ops[i].ID)
-	}
-	return size
 }

@@ -65,7 +65,7 @@ func (l *Links) greeted(conn *trackedConn, over net.Conn) (net.Conn, greeting, e
 	case kind == messageHello && !slices.ContainsFunc(secrets, func(s Secret) bool { return !s.isNone() }):
 		return over, greeting{}, &refusal{reasonSecret, "the other node has a cluster secret, and this one has none"}
 	case kind == messageHello:
-		sealed, s, err := l.sealAccepted(over, body, secrets)
+		sealed, s, err := sealAccepted(over, body, secrets, func() { l.logTampered(over) })
 		if err != nil {
 			return over, greeting{}, err
 		}
@@ -162,7 +162,8 @@ func (l *Links) exchange(ctx context.Context, conn *trackedConn, address string,
 	if s.isNone() {
 		_, err = link.Write(data)
 	} else {
-		link, err = l.sealDialed(link, s, data)
+		over := link
+		link, err = sealDialed(over, s, data, func() { l.logTampered(over) })
 	}
 	if err != nil {
 		return nil, err
@@ -192,4 +193,33 @@ func (l *Links) dialTLS(ctx context.Context, conn *trackedConn, address string) 
 		return nil, err
 	}
 	return securedConn{client, conn}, nil
+}
+
+// Secret returns the secret with which links are dialed from now on.
+func (l *Links) Secret() Secret { return l.o.Secrets.current()[0] }
+
+// The authentication of links, as returned by Links.Authentication.
+const (
+	AuthOpen         = "open" // none: any node that reaches this one is accepted
+	AuthSecret       = "secret"
+	AuthSecretOrOpen = "secret-or-open" // during the introduction or removal of a secret
+	AuthTLS          = "tls"
+	AuthBoth         = "tls-and-secret"
+)
+
+// Authentication returns the current authentication of links.
+func (l *Links) Authentication() string {
+	secrets := l.o.Secrets.current()
+	open := slices.Contains(secrets, Secret{})
+	switch {
+	case l.certificates != nil && open:
+		return AuthTLS
+	case l.certificates != nil:
+		return AuthBoth
+	case !open:
+		return AuthSecret
+	case slices.ContainsFunc(secrets, func(s Secret) bool { return !s.isNone() }):
+		return AuthSecretOrOpen
+	}
+	return AuthOpen
 }

@@ -100,8 +100,9 @@ func (s Secret) keys(own *ecdh.PrivateKey, other []byte, t transcript) (k sessio
 }
 
 // sealDialed proves a secret to the dialed node, and requires its proof. greeting is a
-// message sent together with this side's proof.
-func (l *Links) sealDialed(conn net.Conn, s Secret, greeting []byte) (*sealedConn, error) {
+// message sent together with this side's proof. tampered is called once, when a record fails
+// to open.
+func sealDialed(conn net.Conn, s Secret, greeting []byte, tampered func()) (*sealedConn, error) {
 	own, err := newShare()
 	if err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func (l *Links) sealDialed(conn net.Conn, s Secret, greeting []byte) (*sealedCon
 	if err != nil {
 		return nil, err
 	}
-	sealed := newSealedConn(conn, keys, appendMessage(nil, messageProof, s.proof(labelDialing, t)), func() { l.logTampered(conn) })
+	sealed := newSealedConn(conn, keys, appendMessage(nil, messageProof, s.proof(labelDialing, t)), tampered)
 	if _, err := sealed.Write(greeting); err != nil {
 		return nil, err
 	}
@@ -132,8 +133,9 @@ func (l *Links) sealDialed(conn net.Conn, s Secret, greeting []byte) (*sealedCon
 	return sealed, nil
 }
 
-// sealAccepted challenges the node that sent hello to prove one of the secrets.
-func (l *Links) sealAccepted(conn net.Conn, hello []byte, secrets []Secret) (*sealedConn, Secret, error) {
+// sealAccepted challenges the node that sent hello to prove one of the secrets. tampered is
+// called once, when a record fails to open.
+func sealAccepted(conn net.Conn, hello []byte, secrets []Secret, tampered func()) (*sealedConn, Secret, error) {
 	own, err := newShare()
 	if err != nil {
 		return nil, Secret{}, err
@@ -158,5 +160,5 @@ func (l *Links) sealAccepted(conn net.Conn, hello []byte, secrets []Secret) (*se
 		return nil, Secret{}, &refusal{reasonGarbled, "a key of the other node is not valid"}
 	}
 	first := appendMessage(nil, messageProof, s.proof(labelAccepting, t))
-	return newSealedConn(conn, keys.swapped(), first, func() { l.logTampered(conn) }), s, nil
+	return newSealedConn(conn, keys.swapped(), first, tampered), s, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"limitsrv/certs"
 	"limitsrv/replication/link/linktest"
+	"limitsrv/testwait"
 )
 
 func TestGreetingCheck(t *testing.T) {
@@ -68,7 +69,7 @@ func readGreeting(r io.Reader) (greeting, error) {
 
 // The dialing side gets the reason of a refusal.
 func TestGreetingRefused(t *testing.T) {
-	var log linktest.Log
+	var log testwait.Log
 	listening := tcpNode(t, Identity{clusterA, testNode("1")}, Options{Log: log.Logger()})
 	for _, tt := range []struct {
 		name     string

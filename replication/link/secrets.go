@@ -165,32 +165,3 @@ func parseSecret(text string) (s Secret, err error) {
 	copy(s.key[:], key)
 	return s, err
 }
-
-// Secret returns the secret with which links are dialed from now on.
-func (l *Links) Secret() Secret { return l.o.Secrets.current()[0] }
-
-// The authentication of links, as returned by Links.Authentication.
-const (
-	AuthOpen         = "open" // none: any node that reaches this one is accepted
-	AuthSecret       = "secret"
-	AuthSecretOrOpen = "secret-or-open" // during the introduction or removal of a secret
-	AuthTLS          = "tls"
-	AuthBoth         = "tls-and-secret"
-)
-
-// Authentication returns the current authentication of links.
-func (l *Links) Authentication() string {
-	secrets := l.o.Secrets.current()
-	open := slices.Contains(secrets, Secret{})
-	switch {
-	case l.certificates != nil && open:
-		return AuthTLS
-	case l.certificates != nil:
-		return AuthBoth
-	case !open:
-		return AuthSecret
-	case slices.ContainsFunc(secrets, func(s Secret) bool { return !s.isNone() }):
-		return AuthSecretOrOpen
-	}
-	return AuthOpen
-}

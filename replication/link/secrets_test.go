@@ -18,6 +18,7 @@ import (
 
 	"limitsrv/certs"
 	"limitsrv/replication/link/linktest"
+	"limitsrv/testwait"
 )
 
 // testSecrets returns a file of secrets, by digits, or NoSecret.
@@ -95,7 +96,7 @@ func TestSecretLinks(t *testing.T) {
 		{"another secret over TLS", []string{"a"}, []string{"b"}, ca.Issue(t, "node"), "is not among this one's", "is not among this one's"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var log linktest.Log
+			var log testwait.Log
 			open := func(digits []string) *Secrets {
 				if digits == nil {
 					return nil
@@ -219,7 +220,7 @@ func TestSecretRevealsNothing(t *testing.T) {
 
 // The bytes of an earlier link are replayed.
 func TestSecretReplay(t *testing.T) {
-	var log linktest.Log
+	var log testwait.Log
 	secrets := testSecrets(t, "a")
 	listening := tcpNode(t, Identity{clusterA, testNode("1")}, Options{Secrets: secrets, Log: log.Logger()})
 	tap, link, err := tapped(t, Options{Secrets: secrets}, listening)
@@ -306,7 +307,7 @@ func echo(_ context.Context, _ Peer, _ string, body json.RawMessage) (any, error
 func TestSecretRotation(t *testing.T) {
 	files := [2]string{testSecrets(t, NoSecret).file, testSecrets(t, NoSecret).file}
 	synctest.Test(t, func(t *testing.T) {
-		var log linktest.Log
+		var log testwait.Log
 		network := linktest.NewNetwork()
 		var secrets [2]*Secrets
 		var nodes [2]*Links

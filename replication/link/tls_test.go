@@ -15,6 +15,7 @@ import (
 
 	"limitsrv/certs"
 	"limitsrv/replication/link/linktest"
+	"limitsrv/testwait"
 )
 
 func TestTLS(t *testing.T) {
@@ -35,7 +36,7 @@ func TestTLS(t *testing.T) {
 		{"the dialing node has another CA", trusting, ca.Issue(t, "b"), "unknown certificate authority", "unknown authority"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var log linktest.Log
+			var log testwait.Log
 			listening := tcpNode(t, Identity{clusterA, testNode("1")}, Options{TLS: tt.listening, Log: log.Logger()})
 			dialing := tcpNode(t, Identity{clusterA, testNode("2")}, Options{TLS: tt.dialing})
 			_, err := dialing.dial(context.Background(), linkCall, listening.address(), testNode("1"))
@@ -60,7 +61,7 @@ func TestTLS(t *testing.T) {
 // A node dials with a certificate for a host other than that in its --raft address.
 func TestTLSNameOfDialer(t *testing.T) {
 	ca := linktest.NewCA(t)
-	var log linktest.Log
+	var log testwait.Log
 	listening := tcpNode(t, Identity{clusterA, testNode("1")}, Options{TLS: ca.Issue(t, "a"), Log: log.Logger(), Call: echo})
 	for _, tt := range []struct{ raft, want string }{
 		{"127.0.0.1:7379", ""},
@@ -81,7 +82,7 @@ func TestTLSNameOfDialer(t *testing.T) {
 // A node dials without a certificate of its own.
 func TestTLSNeedsCertificate(t *testing.T) {
 	ca := linktest.NewCA(t)
-	var log linktest.Log
+	var log testwait.Log
 	listening := tcpNode(t, Identity{clusterA, testNode("1")}, Options{TLS: ca.Issue(t, "a"), Log: log.Logger()})
 	trust := x509.NewCertPool()
 	trust.AddCert(ca.Cert)
@@ -105,7 +106,7 @@ func TestTLSRotation(t *testing.T) {
 	before, after := linktest.NewCA(t), linktest.NewCA(t)
 	files := [2]*certs.Files{before.Issue(t, "a"), before.Issue(t, "b")}
 	synctest.Test(t, func(t *testing.T) {
-		var log linktest.Log
+		var log testwait.Log
 		network := linktest.NewNetwork()
 		var nodes [2]*Links
 		for i, address := range []string{"127.0.0.1:1", "127.0.0.1:2"} {

@@ -2,86 +2,42 @@ package admin
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"time"
-
-	"limitsrv/commands"
-	"limitsrv/server"
 )
 
-// Bounds of the connections and requests of clients.
+// Bounds of the requests of clients.
 const (
-	maxConnections = 128
-	// maxConnectionsPerSite bounds the connections of one site.
-	maxConnectionsPerSite = 64
-	maxHeaderBytes        = 16 << 10
-	maxBodyBytes          = 8 << 10
-	headerTimeout         = 5 * time.Second
-	readTimeout           = 10 * time.Second
-	writeTimeout          = time.Minute // a profile may take that long
-	idleTimeout           = time.Minute
+	maxHeaderBytes = 16 << 10
+	headerTimeout  = 5 * time.Second
+	readTimeout    = 10 * time.Second
+	writeTimeout   = time.Minute // a profile may take that long
+	idleTimeout    = time.Minute
 )
-
-// Config holds the address and the sources of the replies. Required are Listen and
-// Handler.
-type Config struct {
-	Listen string // HOST:PORT
-	// TLS returns the configuration for a new connection; nil: no TLS.
-	TLS     func() *tls.Config
-	Handler *commands.Handler
-	// Traffic returns the counts of the client server; nil: none.
-	Traffic func() server.Stats
-	// Commit is called between executing and replying; nil: none.
-	Commit func()
-	Page   http.Handler // serves GET / and the page's files; nil: no page
-	Pprof  bool         // serve profiles
-	// KeyMetrics includes names of keys in /metrics.
-	KeyMetrics bool
-	// Expires return the expiry of the certificates in use, by purpose.
-	Expires map[string]func() time.Time
-	Logger  *slog.Logger // slog.Default()
-}
 
 // A Server is the admin listener. Concurrency: any goroutine may call its methods.
 type Server struct {
-	cfg      Config
-	log      *slog.Logger
+	api
 	listener net.Listener
 	http     *http.Server
-	logins   *logins
-	// pendingLogins limits the logins under way.
-	pendingLogins *siteLimiter
-	searching     chan struct{} // semaphore of the searches
-	history       *history
-	metrics       http.Handler
 }
 
 // New binds the address; requests are served from Serve on. The caller must Shutdown the
 // returned Server.
 func New(cfg Config) (*Server, error) {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
-	if cfg.Traffic == nil {
-		cfg.Traffic = func() server.Stats { return server.Stats{} }
-	}
+	cfg.setDefaults()
 	listener, err := net.Listen("tcp", cfg.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("admin listener: %w", err)
 	}
 	s := &Server{
-		cfg: cfg, log: cfg.Logger, listener: newBoundedListener(listener, maxConnections, maxConnectionsPerSite, cfg.TLS),
-		pendingLogins: newSiteLimiter(maxPendingLogins, maxPendingLoginsPerSite),
-		searching:     make(chan struct{}, maxSearches),
-		history:       newHistory(newSampler(cfg)),
+		api:      newAPI(cfg, listener.Addr()),
+		listener: newBoundedListener(listener, maxConnections, maxConnectionsPerSite, cfg.TLS),
 	}
-	s.logins = newLogins(listener.Addr(), cfg.TLS != nil)
-	s.metrics = newMetrics(cfg)
 	s.http = &http.Server{
 		Handler:           s.handler(),
 		ConnContext:       withConnection,

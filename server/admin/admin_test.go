@@ -6,17 +6,19 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"limitsrv/commands"
 	"limitsrv/commands/auth"
+	"limitsrv/commands/backend"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/server"
+	"limitsrv/status"
+	"limitsrv/testwait"
 )
 
 // testStart is the time of the tests' clock.
@@ -26,55 +28,37 @@ const testStart = engine.Instant(1_700_000_000_000_000_000)
 type fixture struct {
 	t *testing.T
 	*Server
-	handler    *commands.Handler
-	clock      *commands.TestClock
+	handler    *session.Handler
+	clock      *backend.TestClock
 	store      *fakeStore
 	cluster    *fakeCluster
-	log        *lockedLog
+	log        *testwait.Log
 	wantErrors int // number of commands of execute that fail
-}
-
-// lockedLog is a log that tests can read.
-type lockedLog struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lockedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lockedLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // fakeStore has a settable status.
 type fakeStore struct {
-	commands.NoStore
-	standing commands.Standing
+	backend.NoStore
+	status status.Store
 }
 
-func (f *fakeStore) Standing() commands.Standing { return f.standing }
+func (f *fakeStore) Status() status.Store { return f.status }
 
 // fakeCluster is a single node, or a cluster after ofThree.
 type fakeCluster struct {
-	commands.NoCluster
-	r     commands.Replication
-	nodes []commands.Node
+	backend.NoCluster
+	r     status.Replication
+	nodes []status.Node
 }
 
-func (f *fakeCluster) Replication() commands.Replication { return f.r }
+func (f *fakeCluster) Replication() status.Replication { return f.r }
 
-func (f *fakeCluster) Nodes(string) []commands.Node { return f.nodes }
+func (f *fakeCluster) Nodes(string) []status.Node { return f.nodes }
 
 // ofThree makes it the leader of three nodes.
 func (f *fakeCluster) ofThree() {
-	f.r = commands.Replication{Role: commands.RoleLeader, HasQuorum: true, Term: 7, LastIndex: 110, LastContact: 0}
-	f.nodes = []commands.Node{
+	f.r = status.Replication{Role: status.Leader, HasQuorum: true, Term: 7, LastIndex: 110, LastContact: 0}
+	f.nodes = []status.Node{
 		{ID: "a", Host: "10.0.0.1", Port: 7001, Raft: "10.0.0.1:8001", Leader: true, Voter: true, Online: true, Index: 110, Version: "1"},
 		{ID: "b", Host: "10.0.0.2", Port: 7002, Raft: "10.0.0.2:8002", Voter: true, Online: true, Index: 100, LastContact: 1500 * time.Millisecond, Version: "1"},
 		{ID: "c", Raft: "10.0.0.3:8003", LastContact: -1},
@@ -85,17 +69,17 @@ func (f *fakeCluster) ofThree() {
 // test ends.
 func serve(t *testing.T, password string, change func(*Config)) *fixture {
 	t.Helper()
-	f := &fixture{t: t, clock: commands.NewTestClock(testStart), store: &fakeStore{}, cluster: &fakeCluster{}, log: &lockedLog{}}
+	f := &fixture{t: t, clock: backend.NewTestClock(testStart), store: &fakeStore{}, cluster: &fakeCluster{}, log: new(testwait.Log)}
 	e := engine.New(engine.Options{})
-	f.handler = commands.NewHandler(commands.Config{
-		Exec: &commands.Local{Engine: e, Clock: f.clock}, Engine: func() *engine.Engine { return e }, Clock: f.clock,
+	f.handler = commands.NewHandler(session.Config{
+		Exec: &backend.Local{Engine: e, Clock: f.clock}, Engine: func() *engine.Engine { return e }, Clock: f.clock,
 		Store: f.store, Cluster: f.cluster, Password: password, Version: "1.2.3",
-		Options: func() []commands.Option {
-			return []commands.Option{{Name: "max-memory", Value: "1000000"}, {Name: "max-clients", Value: "50"}, {Name: "on-full", Value: "refuse"}}
+		Options: func() []session.Option {
+			return []session.Option{{Name: "max-memory", Value: "1000000"}, {Name: "max-clients", Value: "50"}, {Name: "on-full", Value: "refuse"}}
 		},
 	})
 	cfg := Config{
-		Listen: "127.0.0.1:0", Handler: f.handler, Logger: slog.New(slog.NewTextHandler(f.log, nil)),
+		Listen: "127.0.0.1:0", Handler: f.handler, Logger: f.log.Logger(),
 		Traffic: func() server.Stats {
 			return server.Stats{Clients: 3, Connections: 4, Rejected: 1, InputBytes: 10, OutputBytes: 20}
 		},
@@ -125,7 +109,7 @@ func serve(t *testing.T, password string, change func(*Config)) *fixture {
 // execute executes commands of a client.
 func (f *fixture) execute(lines ...string) {
 	f.t.Helper()
-	s := f.handler.NewSessionAs(commands.Client{Wake: func() {}, Close: func() {}}, f.account())
+	s := f.handler.NewSessionAs(session.Client{Wake: func() {}, Close: func() {}}, f.account())
 	defer s.Close()
 	for _, line := range lines {
 		var args [][]byte
@@ -227,10 +211,10 @@ func TestHealth(t *testing.T) {
 	f.expect("/readyz?verbose", "", 200, "ready\nloaded: ok\nserving: ok\nquorum: ok\nlog: ok")
 	f.handler.SetLoading(true)
 	f.expect("/readyz", "", 503, "not ready: the state is being loaded")
-	f.store.standing.Failed = errors.New("disk\nfull")
+	f.store.status.Failed = errors.New("disk\nfull")
 	f.expect("/readyz", "", 503, "not ready: the state is being loaded; decisions can't be written to disk: disk full")
 	f.handler.SetLoading(false)
-	f.store.standing.Failed = nil
+	f.store.status.Failed = nil
 	f.cluster.ofThree()
 	f.expect("/readyz", "", 200, "ready")
 	f.cluster.r.HasQuorum = false

@@ -1,18 +1,37 @@
 package admin
 
 import (
+	"errors"
+	"log/slog"
 	"net"
 	"net/http"
-	"strconv"
 	"time"
 
-	"limitsrv/commands"
-	"limitsrv/engine"
+	"limitsrv/commands/resp"
 )
+
+// An api answers requests about the state. Each call is a method. Concurrency: any
+// goroutine may use it.
+type api struct {
+	access
+	cfg       Config
+	log       *slog.Logger
+	searching chan struct{} // semaphore of the searches
+	history   *history
+	metrics   http.Handler
+}
+
+// newAPI returns the api of a listener at an address.
+func newAPI(cfg Config, at net.Addr) api {
+	return api{
+		access: newAccess(cfg.Handler.Logins(), at, cfg.TLS != nil), cfg: cfg, log: cfg.Logger,
+		searching: make(chan struct{}, maxSearches), history: newHistory(newSampler(cfg)), metrics: newMetrics(cfg),
+	}
+}
 
 // session serves GET /api/session: the user of the page and their rights. No login is
 // required.
-func (s *Server) session(w http.ResponseWriter, r *http.Request) {
+func (a *api) session(w http.ResponseWriter, r *http.Request) {
 	type may struct {
 		Peek  bool `json:"peek"`
 		Admin bool `json:"admin"`
@@ -23,8 +42,8 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) {
 		May         may    `json:"may"`
 		Version     string `json:"version"`
 	}
-	out.LoginNeeded, out.Version = s.cfg.Handler.Logins().Needed(), s.cfg.Handler.Version()
-	if id, err := s.identify(r); err == nil {
+	out.LoginNeeded, out.Version = a.accounts.Needed(), a.cfg.Handler.Version()
+	if id, err := a.identify(r); err == nil {
 		out.May = may{id.account.May(peek), id.account.May(admin)}
 		if out.LoginNeeded {
 			out.User = id.account.Name()
@@ -34,125 +53,59 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) {
 }
 
 // login serves POST /api/login: it sets a cookie.
-func (s *Server) login(w http.ResponseWriter, r *http.Request) {
+func (a *api) login(w http.ResponseWriter, r *http.Request) {
 	var given struct{ User, Password string }
 	if !decodeBody(w, r, &given) {
 		return
 	}
-	id, err := s.logIn(r, given.User, given.Password)
+	id, err := a.logIn(r, given.User, given.Password)
 	if err != nil {
-		s.replyLoginError(w, r, err)
+		replyLoginError(w, r, err)
 		return
 	}
-	http.SetCookie(w, s.logins.create(id.account, time.Now()))
+	http.SetCookie(w, a.logins.create(id.account, time.Now()))
 	w.WriteHeader(http.StatusNoContent)
 }
 
 // logout serves POST /api/logout for any client.
-func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
-	http.SetCookie(w, s.logins.remove(r))
+func (a *api) logout(w http.ResponseWriter, r *http.Request) {
+	http.SetCookie(w, a.logins.remove(r))
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// A serverState is the reply to GET /api/now.
-type serverState struct {
-	Time        int64               `json:"time_ms"`
-	Version     string              `json:"version"`
-	Uptime      int64               `json:"uptime_s"`
-	Ready       bool                `json:"ready"`
-	NotReady    string              `json:"not_ready"`
-	Decisions   map[string]outcomes `json:"decisions"` // by algorithm
-	Shadow      int64               `json:"shadow_denied"`
-	Keys        int64               `json:"keys"`
-	Memory      int64               `json:"memory_bytes"`
-	MaxMemory   int64               `json:"max_memory_bytes"` // 0: no bound
-	OnFull      string              `json:"on_full"`
-	Connections int64               `json:"connections"`
-	MaxClients  int64               `json:"max_clients"`
-	Evicted     int64               `json:"evicted"`
-	Refused     int64               `json:"refused_for_memory"`
-	Port        string              `json:"port"`    // for clients; empty: unknown
-	Storage     *storage            `json:"storage"` // null: the state is in memory only
-	Cluster     *cluster            `json:"cluster"`
-}
-
-type outcomes struct {
-	Allowed int64 `json:"allowed"`
-	Denied  int64 `json:"denied"`
-}
-
-type cluster struct {
-	Role      commands.Role `json:"role"`
-	Term      uint64        `json:"term"`
-	HasQuorum bool          `json:"has_quorum"`
-	Members   []member      `json:"members"`
-}
-
-// A member is a node of the cluster. Lag is in entries; -1: unknown, as for LastContact.
-type member struct {
-	ID          string `json:"id"`
-	Client      string `json:"client"`
-	Raft        string `json:"raft"`
-	Leader      bool   `json:"leader"`
-	Voter       bool   `json:"voter"`
-	Online      bool   `json:"online"`
-	Self        bool   `json:"self"`
-	Lag         int64  `json:"lag"`
-	LastContact int64  `json:"last_contact_ms"`
-	Version     string `json:"version"`
-}
-
-// now serves GET /api/now.
-func (s *Server) now(w http.ResponseWriter, _ *http.Request, _ identity) {
-	h, stats := s.cfg.Handler, s.cfg.Handler.Engine().Stats()
-	why := notReady(h)
-	state := serverState{
-		Time: time.Now().UnixMilli(), Version: h.Version(), Uptime: int64(time.Since(h.Started()).Seconds()),
-		Ready: why == "", NotReady: why,
-		Decisions: make(map[string]outcomes, len(stats.Allowed)), Shadow: stats.ShadowDenied,
-		Keys: stats.Keys, Memory: stats.MemoryBytes, MaxMemory: intSetting(h, "max-memory"), OnFull: h.Setting("on-full"),
-		Connections: s.cfg.Traffic().Clients, MaxClients: intSetting(h, "max-clients"),
-		Evicted: stats.Evicted, Refused: stats.Refused, Port: portOf(h.Setting("listen")), Storage: newStorage(h),
-	}
-	for alg := range stats.Allowed {
-		state.Decisions[engine.Alg(alg).String()] = outcomes{stats.Allowed[alg], stats.Denied[alg]}
-	}
-	if nodes := h.Nodes(); len(nodes) > 0 {
-		state.Cluster = newCluster(h.Replication(), nodes)
-	}
-	reply(w, state)
-}
-
-// intSetting returns the value of an integer setting, or 0 if it is not set.
-func intSetting(h *commands.Handler, setting string) int64 {
-	n, _ := strconv.ParseInt(h.Setting(setting), 10, 64)
-	return n
-}
-
-// portOf returns the port of HOST:PORT, or "" if the address has no port.
-func portOf(address string) string {
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return ""
-	}
-	return port
-}
-
-// newCluster describes the cluster of nodes; nodes[0] is this node.
-func newCluster(r commands.Replication, nodes []commands.Node) *cluster {
-	c := &cluster{r.Role, r.Term, r.HasQuorum, make([]member, len(nodes))}
-	for i, n := range nodes {
-		m := &c.Members[i]
-		*m = member{
-			ID: n.ID, Raft: n.Raft, Leader: n.Leader, Voter: n.Voter, Online: n.Online, Self: i == 0, Version: n.Version,
-			Lag: r.Behind(n), LastContact: -1,
-		}
-		if n.Port > 0 {
-			m.Client = net.JoinHostPort(n.Host, strconv.Itoa(n.Port))
-		}
-		if n.LastContact >= 0 {
-			m.LastContact = n.LastContact.Milliseconds()
+// scrape serves GET /metrics. If it includes names of keys, it requires the right to list
+// keys.
+func (a *api) scrape(w http.ResponseWriter, r *http.Request, id identity) {
+	if a.cfg.KeyMetrics {
+		if err := a.mayListKeys(id); err != nil {
+			a.replyCommandError(w, err)
+			return
 		}
 	}
-	return c
+	a.metrics.ServeHTTP(w, r)
+}
+
+// mayListKeys returns an error unless the user may list keys without naming them.
+func (a *api) mayListKeys(id identity) error { return a.cfg.Handler.May(id.account, "RL.TOP") }
+
+// statusByCode has the HTTP status of error codes; others are 503.
+var statusByCode = map[string]int{
+	"NOPERM": http.StatusForbidden, "NOAUTH": http.StatusUnauthorized, "WRONGPASS": http.StatusUnauthorized, "WRONGTYPE": http.StatusConflict,
+	"LOADING": http.StatusServiceUnavailable, "CLUSTERDOWN": http.StatusServiceUnavailable, "OOM": http.StatusServiceUnavailable,
+	"ERR": http.StatusBadRequest,
+}
+
+// replyCommandError writes the error of a command.
+func (a *api) replyCommandError(w http.ResponseWriter, err error) {
+	var clientErr *resp.Error
+	if !errors.As(err, &clientErr) {
+		a.log.Error("admin request failed", "error", err)
+		replyError(w, http.StatusServiceUnavailable, clientText(err))
+		return
+	}
+	status, ok := statusByCode[clientErr.Code]
+	if !ok {
+		status = http.StatusServiceUnavailable
+	}
+	replyError(w, status, clientText(err))
 }

@@ -13,40 +13,11 @@ import (
 	"limitsrv/commands/auth"
 )
 
-// A siteLimiter is a semaphore with a bound for all and a bound per site, so that no
-// single site uses it up. Concurrency: any goroutine may use it.
-type siteLimiter struct {
-	maxTotal, maxPerSite int
-
-	mu      sync.Mutex
-	total   int
-	perSite map[string]int // by site
-}
-
-func newSiteLimiter(maxTotal, maxPerSite int) *siteLimiter {
-	return &siteLimiter{maxTotal: maxTotal, maxPerSite: maxPerSite, perSite: map[string]int{}}
-}
-
-// acquire takes a slot and returns true, if one is free.
-func (p *siteLimiter) acquire(site string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.total >= p.maxTotal || p.perSite[site] >= p.maxPerSite {
-		return false
-	}
-	p.total++
-	p.perSite[site]++
-	return true
-}
-
-func (p *siteLimiter) release(site string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.total--
-	if p.perSite[site]--; p.perSite[site] == 0 {
-		delete(p.perSite, site)
-	}
-}
+// Bounds of the connections at once: of all, and of one site.
+const (
+	maxConnections        = 128
+	maxConnectionsPerSite = 64
+)
 
 // A boundedListener bounds the connections at once, in total and per site. Beyond a bound
 // a new connection displaces another, see add. So a probe is answered however many

@@ -21,4 +21,13 @@
 //   - No reply and no log line contains a password or a cookie. Profiles omit the command
 //     line.
 //   - A panic ends one request and is logged with its stack.
+//
+// # Shape
+//
+// The files refer to each other in one direction:
+//
+//	admin -> routes -> api and its calls -> access, history, metrics, health -> json
+//
+// An api holds the sources of the replies and has a method for each call. An access
+// authenticates requests.
 package admin

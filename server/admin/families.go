@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"limitsrv/commands"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 )
 
@@ -34,9 +34,9 @@ var serverFamilies = []family{
 	{"rejected_http_connections_total", "Connections closed because they spoke HTTP on a port for Redis clients, as web pages and probes do; nothing that followed was executed.", counter, nil, nil, integer(func(v *view) int64 { return v.traffic.RejectedHTTP })},
 	{"received_bytes_total", "Bytes read from clients.", counter, nil, nil, integer(func(v *view) int64 { return v.traffic.InputBytes })},
 	{"sent_bytes_total", "Bytes written to clients.", counter, nil, nil, integer(func(v *view) int64 { return v.traffic.OutputBytes })},
-	{"commands_total", "Calls executed, by command.", counter, []string{"command"}, nil, byCommand(func(c commands.CommandCount) int64 { return c.Calls })},
-	{"command_failures_total", "Calls executed and answered with an error, by command.", counter, []string{"command"}, nil, byCommand(func(c commands.CommandCount) int64 { return c.Failed })},
-	{"command_rejections_total", "Calls not executed because of a wrong number of arguments, a missing login or right, or loading, by command.", counter, []string{"command"}, nil, byCommand(func(c commands.CommandCount) int64 { return c.Rejected })},
+	{"commands_total", "Calls executed, by command.", counter, []string{"command"}, nil, byCommand(func(c session.CommandCount) int64 { return c.Calls })},
+	{"command_failures_total", "Calls executed and answered with an error, by command.", counter, []string{"command"}, nil, byCommand(func(c session.CommandCount) int64 { return c.Failed })},
+	{"command_rejections_total", "Calls not executed because of a wrong number of arguments, a missing login or right, or loading, by command.", counter, []string{"command"}, nil, byCommand(func(c session.CommandCount) int64 { return c.Rejected })},
 	{"failed_logins_total", "Failed logins, of clients and on the admin listener.", counter, nil, nil, integer(func(v *view) int64 { return v.failedLogins })},
 	{"certificate_expires_timestamp_seconds", "Expiry of the certificate in use for clients, or for links between nodes, since 1970.", gauge, []string{"use"}, nil, func(v *view, value func(float64, ...string)) {
 		for use, at := range v.expires {
@@ -51,7 +51,7 @@ var serverFamilies = []family{
 }
 
 // byCommand emits a value for each command that was called.
-func byCommand(of func(commands.CommandCount) int64) func(*view, func(float64, ...string)) {
+func byCommand(of func(session.CommandCount) int64) func(*view, func(float64, ...string)) {
 	return func(v *view, value func(float64, ...string)) {
 		for _, c := range v.commands {
 			value(float64(of(c)), c.Name)

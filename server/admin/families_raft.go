@@ -3,11 +3,11 @@ package admin
 import (
 	"strings"
 
-	"limitsrv/commands"
+	"limitsrv/status"
 )
 
 // raftRoles are all roles of a node.
-var raftRoles = []commands.Role{commands.RoleLeader, commands.RoleFollower, commands.RoleCandidate, commands.RoleNonVoter}
+var raftRoles = []status.Role{status.Leader, status.Follower, status.Candidate, status.NonVoter}
 
 var raftFamilies = []family{
 	{"raft_role", "1 for this node's role in the cluster, 0 for the other roles.", gauge, []string{"role"}, isClustered, func(v *view, value func(float64, ...string)) {

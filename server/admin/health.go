@@ -2,34 +2,33 @@ package admin
 
 import (
 	"fmt"
+	"limitsrv/commands/session"
 	"net/http"
 	"strings"
-
-	"limitsrv/commands"
 )
 
 // A check is a condition of being ready. why returns "" if it passes, and otherwise the
 // reason as a phrase.
 type check struct {
 	name string
-	why  func(*commands.Handler) string
+	why  func(*session.Handler) string
 }
 
 // checks are all conditions under which a server may be sent requests.
 var checks = []check{
-	{"loaded", func(h *commands.Handler) string {
+	{"loaded", func(h *session.Handler) string {
 		if !h.IsLoading() {
 			return ""
 		}
 		return "the state is being loaded"
 	}},
-	{"serving", func(h *commands.Handler) string {
+	{"serving", func(h *session.Handler) string {
 		if !h.IsDraining() {
 			return ""
 		}
 		return "the server is shutting down"
 	}},
-	{"quorum", func(h *commands.Handler) string {
+	{"quorum", func(h *session.Handler) string {
 		switch r := h.Replication(); {
 		case r.Role == "" || r.HasQuorum:
 			return ""
@@ -38,8 +37,8 @@ var checks = []check{
 		}
 		return "the cluster has no leader that decides"
 	}},
-	{"log", func(h *commands.Handler) string {
-		failed := h.Standing().Failed
+	{"log", func(h *session.Handler) string {
+		failed := h.StoreStatus().Failed
 		if failed == nil {
 			return ""
 		}
@@ -48,7 +47,7 @@ var checks = []check{
 }
 
 // notReady returns the reasons why the server is not ready, or "".
-func notReady(h *commands.Handler) string {
+func notReady(h *session.Handler) string {
 	var all []string
 	for _, c := range checks {
 		if why := c.why(h); why != "" {
@@ -60,28 +59,32 @@ func notReady(h *commands.Handler) string {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// live serves /livez. It blocks if the engine can't be locked.
-func (s *Server) live(w http.ResponseWriter, _ *http.Request) {
-	s.cfg.Handler.Engine().Len()
-	plain(w, http.StatusOK, "ok")
+// live returns the handler of /livez. It blocks if the engine can't be locked.
+func live(h *session.Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		h.Engine().Len()
+		plain(w, http.StatusOK, "ok")
+	}
 }
 
-// ready serves /readyz. With ?verbose it lists the checks.
-func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
-	status, text := http.StatusOK, "ready"
-	if why := notReady(s.cfg.Handler); why != "" {
-		status, text = http.StatusServiceUnavailable, "not ready: "+why
-	}
-	if r.URL.Query().Has("verbose") {
-		for _, c := range checks {
-			verdict := "ok"
-			if why := c.why(s.cfg.Handler); why != "" {
-				verdict = why
-			}
-			text += fmt.Sprintf("\n%s: %s", c.name, verdict)
+// ready returns the handler of /readyz. With ?verbose it lists the checks.
+func ready(h *session.Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		status, text := http.StatusOK, "ready"
+		if why := notReady(h); why != "" {
+			status, text = http.StatusServiceUnavailable, "not ready: "+why
 		}
+		if r.URL.Query().Has("verbose") {
+			for _, c := range checks {
+				verdict := "ok"
+				if why := c.why(h); why != "" {
+					verdict = why
+				}
+				text += fmt.Sprintf("\n%s: %s", c.name, verdict)
+			}
+		}
+		plain(w, status, text)
 	}
-	plain(w, status, text)
 }
 
 func plain(w http.ResponseWriter, status int, text string) {

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"math"
 	"net/http"
 	"strconv"
@@ -46,7 +47,7 @@ func newSampler(cfg Config) func() reading {
 	return func() reading {
 		stats := cfg.Handler.Engine().Stats()
 		r := reading{
-			at: time.Now(), waits: cfg.Handler.Waits(), shadow: stats.ShadowDenied, evicted: stats.Evicted, rejected: stats.Refused,
+			at: time.Now(), waits: cfg.Handler.Stats().Waits(), shadow: stats.ShadowDenied, evicted: stats.Evicted, rejected: stats.Refused,
 			keys: stats.Keys, memory: stats.MemoryBytes, connections: cfg.Traffic().Clients,
 		}
 		for alg := range stats.Allowed {
@@ -91,32 +92,16 @@ func newHistory(read func() reading) *history { return &history{read: read} }
 // start records samples until the returned function is called, which blocks until
 // sampling has ended.
 func (h *history) start() (stop func()) {
-	var (
-		wait sync.WaitGroup
-		done = make(chan struct{})
-	)
-	wait.Go(func() {
-		timer := time.NewTimer(beat.Wait(sampleEvery))
-		defer timer.Stop()
+	return beat.Start(func(ctx context.Context) {
 		last := h.read()
-		for {
-			select {
-			case <-done:
-				return
-			case <-timer.C:
-			}
-			timer.Reset(beat.Wait(sampleEvery))
+		beat.Every(ctx, sampleEvery, func() {
 			now := h.read()
 			if now.at.After(last.at) {
 				h.add(difference(last, now))
 				last = now
 			}
-		}
+		})
 	})
-	return func() {
-		close(done)
-		wait.Wait()
-	}
 }
 
 func (h *history) add(s sample) {
@@ -170,8 +155,8 @@ func (m nullableMicros) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, int64(m), 10), nil
 }
 
-// getHistory serves GET /api/history.
-func (s *Server) getHistory(w http.ResponseWriter, r *http.Request, _ identity) {
+// serve serves GET /api/history.
+func (h *history) serve(w http.ResponseWriter, r *http.Request, _ identity) {
 	since := int64(-1)
 	if text := r.URL.Query().Get("since"); text != "" {
 		var err error
@@ -180,7 +165,7 @@ func (s *Server) getHistory(w http.ResponseWriter, r *http.Request, _ identity) 
 			return
 		}
 	}
-	samples := s.history.since(since)
+	samples := h.since(since)
 	n := len(samples)
 	c := columns{
 		make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n),

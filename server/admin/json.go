@@ -53,37 +53,11 @@ func decodeBody(w http.ResponseWriter, r *http.Request, into any) bool {
 	return true
 }
 
-// statusByCode has the HTTP status of error codes; others are 503.
-var statusByCode = map[string]int{
-	"NOPERM": http.StatusForbidden, "NOAUTH": http.StatusUnauthorized, "WRONGPASS": http.StatusUnauthorized, "WRONGTYPE": http.StatusConflict,
-	"LOADING": http.StatusServiceUnavailable, "CLUSTERDOWN": http.StatusServiceUnavailable, "OOM": http.StatusServiceUnavailable,
-	"ERR": http.StatusBadRequest,
-}
-
-// replyCommandError writes the error of a command.
-func (s *Server) replyCommandError(w http.ResponseWriter, err error) {
-	var clientErr *resp.Error
-	if !errors.As(err, &clientErr) {
-		s.log.Error("admin request failed", "error", err)
-		replyError(w, http.StatusServiceUnavailable, clientText(err))
-		return
-	}
-	status, ok := statusByCode[clientErr.Code]
-	if !ok {
-		status = http.StatusServiceUnavailable
-	}
-	replyError(w, status, clientText(err))
-}
-
 // clientText returns the text of an error if it is meant for clients, and otherwise a
 // general one.
 func clientText(err error) string {
-	var clientErr *resp.Error
-	switch {
-	case errors.As(err, &clientErr):
+	if clientErr := new(resp.Error); errors.As(err, &clientErr) {
 		return clientErr.Text
-	case errors.Is(err, errNoLogin):
-		return err.Error()
 	}
 	return "the server could not answer, see its log"
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"limitsrv/commands"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/engine/topk"
 )
@@ -18,7 +19,7 @@ var (
 )
 
 // top serves GET /api/top.
-func (s *Server) top(w http.ResponseWriter, r *http.Request, id identity) {
+func (a *api) top(w http.ResponseWriter, r *http.Request, id identity) {
 	query := r.URL.Query()
 	kind, ok := topKinds[query.Get("by")]
 	if !ok {
@@ -35,8 +36,8 @@ func (s *Server) top(w http.ResponseWriter, r *http.Request, id identity) {
 		replyError(w, http.StatusBadRequest, fmt.Sprintf("count must be 1 to %d, got ", commands.MaxTop)+strconv.Quote(query.Get("count")))
 		return
 	}
-	if err := s.mayListKeys(id); err != nil {
-		s.replyCommandError(w, err)
+	if err := a.mayListKeys(id); err != nil {
+		a.replyCommandError(w, err)
 		return
 	}
 	type row struct {
@@ -45,7 +46,7 @@ func (s *Server) top(w http.ResponseWriter, r *http.Request, id identity) {
 		Count int64  `json:"count"`
 		Error int64  `json:"error"`
 	}
-	found := s.cfg.Handler.Engine().Top(s.cfg.Handler.Now(), kind, window, count)
+	found := a.cfg.Handler.Engine().Top(a.cfg.Handler.Now(), kind, window, count)
 	rows := make([]row, len(found.Rows))
 	for i, one := range found.Rows {
 		rows[i] = row{printable(one.Key, 0), encodeKey(one.Key), one.Count, one.Error}
@@ -55,9 +56,6 @@ func (s *Server) top(w http.ResponseWriter, r *http.Request, id identity) {
 		Keys   []row `json:"keys"`
 	}{int64(found.To-found.From) / int64(time.Second), rows})
 }
-
-// mayListKeys returns an error unless the user may list keys without naming them.
-func (s *Server) mayListKeys(id identity) error { return s.cfg.Handler.May(id.account, "RL.TOP") }
 
 // A keyState is the limit and the state of a key.
 type keyState struct {
@@ -79,15 +77,15 @@ type rate struct {
 }
 
 // key serves GET /api/key.
-func (s *Server) key(w http.ResponseWriter, r *http.Request, id identity) {
+func (a *api) key(w http.ResponseWriter, r *http.Request, id identity) {
 	key, err := decodeKey(r.URL.Query().Get("raw"))
 	if err != nil {
-		s.replyCommandError(w, err)
+		a.replyCommandError(w, err)
 		return
 	}
-	d, err := s.decide(r, id, "RL.PEEK", key)
+	d, err := a.decide(r, id, "RL.PEEK", key)
 	if err != nil {
-		s.replyCommandError(w, err)
+		a.replyCommandError(w, err)
 		return
 	}
 	var out struct {
@@ -118,29 +116,29 @@ func keyStateOf(key []byte, d engine.Decision) *keyState {
 }
 
 // reset serves POST /api/reset.
-func (s *Server) reset(w http.ResponseWriter, r *http.Request, id identity) {
+func (a *api) reset(w http.ResponseWriter, r *http.Request, id identity) {
 	var given struct{ Raw string }
 	if !decodeBody(w, r, &given) {
 		return
 	}
 	key, err := decodeKey(given.Raw)
 	if err != nil {
-		s.replyCommandError(w, err)
+		a.replyCommandError(w, err)
 		return
 	}
-	d, err := s.decide(r, id, "RL.RESET", key)
+	d, err := a.decide(r, id, "RL.RESET", key)
 	if err != nil {
-		s.replyCommandError(w, err)
+		a.replyCommandError(w, err)
 		return
 	}
-	s.log.Info("key reset by an admin request", "user", id.account.Name(), "from", id.from)
+	a.log.Info("key reset by an admin request", "user", id.account.Name(), "from", id.from)
 	reply(w, map[string]int64{"forgotten": d.Allowed})
 }
 
 // decide executes a command about one key with the rights of the user.
-func (s *Server) decide(r *http.Request, id identity, name string, key []byte) (engine.Decision, error) {
-	ds, err := s.cfg.Handler.Decide(r.Context(), commands.Call{
-		Account: id.account, From: id.from, Args: [][]byte{[]byte(name), key}, Commit: s.cfg.Commit,
+func (a *api) decide(r *http.Request, id identity, name string, key []byte) (engine.Decision, error) {
+	ds, err := a.cfg.Handler.Decide(r.Context(), session.Call{
+		Account: id.account, From: id.from, Args: [][]byte{[]byte(name), key},
 	})
 	if err != nil {
 		return engine.Decision{}, err

@@ -8,10 +8,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"limitsrv/commands"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/engine/topk"
 	"limitsrv/server"
+	"limitsrv/status"
 )
 
 // maxScrapes bounds the scrapes served at once.
@@ -22,14 +23,14 @@ type view struct {
 	stats        engine.Stats
 	shards       []engine.ShardStat
 	traffic      server.Stats
-	commands     []commands.CommandCount
+	commands     []session.CommandCount
 	errors       map[string]int64
 	failedLogins int64 // logins
-	store        commands.Standing
+	store        status.Store
 	loading      bool
 	ready        bool
-	replication  commands.Replication
-	nodes        []commands.Node
+	replication  status.Replication
+	nodes        []status.Node
 	setting      func(name string) int64
 	version      string
 	expires      map[string]func() time.Time
@@ -43,8 +44,8 @@ func newView(cfg Config) *view {
 	e := h.Engine()
 	return &view{
 		stats: e.Stats(), shards: e.ShardStats(), traffic: cfg.Traffic(),
-		commands: h.CommandCounts(), errors: h.ErrorCounts(), failedLogins: h.FailedLogins(),
-		store: h.Standing(), loading: h.IsLoading(), ready: notReady(h) == "",
+		commands: h.CommandCounts(), errors: h.Stats().Errors(), failedLogins: h.Logins().Failed(),
+		store: h.StoreStatus(), loading: h.IsLoading(), ready: notReady(h) == "",
 		replication: h.Replication(), nodes: h.Nodes(),
 		setting: func(name string) int64 { return intSetting(h, name) }, version: h.Version(), expires: cfg.Expires,
 		keys: cfg.KeyMetrics,
@@ -143,7 +144,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 			to <- prometheus.MustNewConstMetric(c.descs[i], f.kind, value, labels...)
 		})
 	}
-	waits := c.cfg.Handler.Waits()
+	waits := c.cfg.Handler.Stats().Waits()
 	within := make(map[float64]uint64, len(durationBuckets))
 	for _, d := range durationBuckets {
 		within[d.Seconds()] = uint64(waits.Within(d))
@@ -164,16 +165,4 @@ func newMetrics(cfg Config) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(newCollector(cfg), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes})
-}
-
-// scrape serves GET /metrics. If it includes names of keys, it requires the right to list
-// keys.
-func (s *Server) scrape(w http.ResponseWriter, r *http.Request, id identity) {
-	if s.cfg.KeyMetrics {
-		if err := s.mayListKeys(id); err != nil {
-			s.replyCommandError(w, err)
-			return
-		}
-	}
-	s.metrics.ServeHTTP(w, r)
 }

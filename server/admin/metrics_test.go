@@ -15,8 +15,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"limitsrv/commands"
+	"limitsrv/commands/backend"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/server"
+	"limitsrv/status"
 )
 
 // fullServer starts a server that has all metrics of a single server.
@@ -25,12 +28,12 @@ func fullServer(t *testing.T) *fixture {
 		c.KeyMetrics = true
 		c.Expires = map[string]func() time.Time{"clients": func() time.Time { return time.UnixMilli(2500) }}
 	})
-	f.store.standing = commands.Standing{
+	f.store.status = status.Store{
 		Fsync: "everysec", Failed: errors.New("disk full"),
-		Loading: commands.LoadStanding{Keys: 1, AllKeys: 2, LogBytes: 3, AllLogBytes: 4},
-		Saved:   commands.SavedStanding{At: time.UnixMilli(1500), Bytes: 5, Took: 250 * time.Millisecond, Err: errors.New("disk full"), Count: 6},
-		Saving:  commands.SavingStanding{Since: time.Now()},
-		Log:     commands.LogStanding{Bytes: 7, Segments: 8, Unsynced: 9, Lag: 1500 * time.Millisecond, Delayed: 10},
+		Loading: status.Load{Keys: 1, AllKeys: 2, LogBytes: 3, AllLogBytes: 4},
+		Saved:   status.Snapshot{At: time.UnixMilli(1500), Bytes: 5, Took: 250 * time.Millisecond, Err: errors.New("disk full"), Count: 6},
+		Saving:  status.Save{Since: time.Now()},
+		Log:     status.Log{Bytes: 7, Segments: 8, Unsynced: 9, Lag: 1500 * time.Millisecond, Delayed: 10},
 	}
 	f.wantErrors = 2
 	f.execute("RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.TOKEN a 1 1 SHADOW", "RL.FIXED b\xff 10 day", "RL.TOKEN a", "GET x")
@@ -175,9 +178,9 @@ func BenchmarkScrape(b *testing.B) {
 }
 
 func benchmarkScrape(b *testing.B, keys int) {
-	e, clock := engine.New(engine.Options{}), commands.NewTestClock(testStart)
-	h := commands.NewHandler(commands.Config{
-		Exec: &commands.Local{Engine: e, Clock: clock}, Engine: func() *engine.Engine { return e }, Clock: clock,
+	e, clock := engine.New(engine.Options{}), backend.NewTestClock(testStart)
+	h := commands.NewHandler(session.Config{
+		Exec: &backend.Local{Engine: e, Clock: clock}, Engine: func() *engine.Engine { return e }, Clock: clock,
 	})
 	batch := &engine.Batch{}
 	for i := range keys {

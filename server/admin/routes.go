@@ -8,54 +8,51 @@ import (
 	"strings"
 )
 
-// Groups of commands that a request may require.
-const (
-	peek  = "peek"
-	admin = "admin"
-)
-
 // handler returns the handler of all requests.
-func (s *Server) handler() http.Handler {
+func (a *api) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /livez", s.live)
-	mux.HandleFunc("GET /readyz", s.ready)
-	mux.Handle("GET /metrics", s.requireGroup(peek, s.scrape))
-	mux.HandleFunc("GET /api/session", s.session)
-	mux.HandleFunc("POST /api/login", s.login)
-	mux.HandleFunc("POST /api/logout", s.logout)
-	mux.Handle("GET /api/now", s.requireGroup(peek, s.now))
-	mux.Handle("GET /api/history", s.requireGroup(peek, s.getHistory))
-	mux.Handle("GET /api/top", s.requireGroup(peek, s.top))
-	mux.Handle("GET /api/keys", s.requireGroup(peek, s.search))
-	mux.Handle("GET /api/key", s.requireGroup(peek, s.key))
-	mux.Handle("POST /api/reset", s.requireGroup(admin, s.reset))
+	mux.HandleFunc("GET /livez", live(a.cfg.Handler))
+	mux.HandleFunc("GET /readyz", ready(a.cfg.Handler))
+	mux.Handle("GET /metrics", a.requireGroup(peek, a.scrape))
+	mux.HandleFunc("GET /api/session", a.session)
+	mux.HandleFunc("POST /api/login", a.login)
+	mux.HandleFunc("POST /api/logout", a.logout)
+	mux.Handle("GET /api/now", a.requireGroup(peek, a.now))
+	mux.Handle("GET /api/history", a.requireGroup(peek, a.history.serve))
+	mux.Handle("GET /api/top", a.requireGroup(peek, a.top))
+	mux.Handle("GET /api/keys", a.requireGroup(peek, a.search))
+	mux.Handle("GET /api/key", a.requireGroup(peek, a.key))
+	mux.Handle("POST /api/reset", a.requireGroup(admin, a.reset))
 	mux.HandleFunc("GET /api/", func(w http.ResponseWriter, r *http.Request) {
 		replyError(w, http.StatusNotFound, "no such API call")
 	})
-	if s.cfg.Pprof {
-		s.handleProfiles(mux)
+	if a.cfg.Pprof {
+		a.handleProfiles(mux)
 	}
-	if s.cfg.Page != nil {
-		mux.Handle("GET /", s.cfg.Page)
+	if a.cfg.Page != nil {
+		mux.Handle("GET /", a.cfg.Page)
 	}
 	origin := http.NewCrossOriginProtection()
 	origin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		replyError(w, http.StatusForbidden, "the request comes from a page of another origin")
 	}))
-	return trackRequests(s.recoverPanics(withSecurityHeaders(s.requireOwnHost(origin.Handler(mux)))))
+	return trackRequests(a.recoverPanics(withSecurityHeaders(a.requireOwnHost(origin.Handler(mux)))))
 }
 
 // handleProfiles adds the profiles of net/http/pprof, except the command line, which may
 // contain the password.
-func (s *Server) handleProfiles(mux *http.ServeMux) {
-	mux.Handle("GET /debug/pprof/", s.requireGroup(admin, func(w http.ResponseWriter, r *http.Request, _ identity) { pprof.Index(w, r) }))
-	mux.Handle("GET /debug/pprof/profile", s.requireGroup(admin, func(w http.ResponseWriter, r *http.Request, _ identity) { pprof.Profile(w, r) }))
-	mux.Handle("GET /debug/pprof/trace", s.requireGroup(admin, func(w http.ResponseWriter, r *http.Request, _ identity) { pprof.Trace(w, r) }))
+func (a *api) handleProfiles(mux *http.ServeMux) {
+	mux.Handle("GET /debug/pprof/", a.requireGroup(admin, func(w http.ResponseWriter, r *http.Request, _ identity) { pprof.Index(w, r) }))
+	mux.Handle("GET /debug/pprof/profile", a.requireGroup(admin, func(w http.ResponseWriter, r *http.Request, _ identity) { pprof.Profile(w, r) }))
+	mux.Handle("GET /debug/pprof/trace", a.requireGroup(admin, func(w http.ResponseWriter, r *http.Request, _ identity) { pprof.Trace(w, r) }))
 }
 
 // contentSecurityPolicy allows resources of this server only.
 const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// maxBodyBytes bounds the body of a request.
+const maxBodyBytes = 8 << 10
 
 // withSecurityHeaders bounds the body and sets the security headers of replies.
 func withSecurityHeaders(next http.Handler) http.Handler {
@@ -79,9 +76,9 @@ func withSecurityHeaders(next http.Handler) http.Handler {
 // localhost: a web page could resolve a name of its own to this server and send requests
 // from the user's machine (DNS rebinding). TLS prevents that, because a certificate is
 // for names. Probes are exempt because their replies hold nothing secret.
-func (s *Server) requireOwnHost(next http.Handler) http.Handler {
+func (a *api) requireOwnHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.cfg.TLS == nil && !s.cfg.Handler.Logins().Needed() && !isOwnHost(r.Host) && r.URL.Path != "/livez" && r.URL.Path != "/readyz" {
+		if a.cfg.TLS == nil && !a.accounts.Needed() && !isOwnHost(r.Host) && r.URL.Path != "/livez" && r.URL.Path != "/readyz" {
 			replyError(w, http.StatusForbidden, "no login is required here, so the host must be an address or localhost")
 			return
 		}
@@ -100,11 +97,11 @@ func isOwnHost(host string) bool {
 }
 
 // recoverPanics makes a panic end one request only.
-func (s *Server) recoverPanics(next http.Handler) http.Handler {
+func (a *api) recoverPanics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			if p := recover(); p != nil {
-				s.log.Error("admin request panicked", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+				a.log.Error("admin request panicked", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
 				replyError(w, http.StatusInternalServerError, "internal error")
 			}
 		}()

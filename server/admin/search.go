@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"strconv"
 
-	"limitsrv/commands"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 )
 
@@ -24,9 +24,9 @@ const (
 
 // search serves GET /api/keys: keys that start with a prefix, in no order. It requires
 // the rights of SCAN. Cost: one page of keys is locked at a time.
-func (s *Server) search(w http.ResponseWriter, r *http.Request, id identity) {
-	if err := s.cfg.Handler.May(id.account, "SCAN", "0"); err != nil {
-		s.replyCommandError(w, err)
+func (a *api) search(w http.ResponseWriter, r *http.Request, id identity) {
+	if err := a.cfg.Handler.May(id.account, "SCAN", "0"); err != nil {
+		a.replyCommandError(w, err)
 		return
 	}
 	query := r.URL.Query()
@@ -35,7 +35,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, id identity) {
 		err = resp.NewError("ERR", fmt.Sprintf("prefix must be at most %d bytes long, got %d", engine.MaxKeyBytes, len(prefix)))
 	}
 	if err != nil {
-		s.replyCommandError(w, err)
+		a.replyCommandError(w, err)
 		return
 	}
 	cursor, err := strconv.ParseUint(query.Get("cursor"), 10, 48)
@@ -49,13 +49,13 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, id identity) {
 		return
 	}
 	select {
-	case s.searching <- struct{}{}:
-		defer func() { <-s.searching }()
+	case a.searching <- struct{}{}:
+		defer func() { <-a.searching }()
 	case <-r.Context().Done():
 		replyError(w, http.StatusServiceUnavailable, "other searches are running, try again")
 		return
 	}
-	reply(w, find(s.cfg.Handler, prefix, cursor, count))
+	reply(w, find(a.cfg.Handler, prefix, cursor, count))
 }
 
 // found is the reply to a search. Cursor is the start of the next one, "0" at the end of
@@ -74,7 +74,7 @@ type foundKey struct {
 
 // find searches from a cursor on until it has count keys, or up to a page of keys more,
 // or has examined maxSearched.
-func find(h *commands.Handler, prefix []byte, cursor uint64, count int) found {
+func find(h *session.Handler, prefix []byte, cursor uint64, count int) found {
 	all := found{Keys: []foundKey{}}
 	now := h.Now()
 	for {

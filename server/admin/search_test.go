@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/commands"
+	"limitsrv/status"
 )
 
 func keysOf(prefix, cursor string, count int) string {
@@ -113,12 +113,12 @@ func TestNowWithStorage(t *testing.T) {
 	if is := getJSON[serverState](f, "/api/now"); is.Storage != nil {
 		t.Errorf("a server in memory has the storage %+v", is.Storage)
 	}
-	f.store.standing = commands.Standing{
+	f.store.status = status.Store{
 		Fsync: "everysec", Failed: fmt.Errorf("no space\nleft"),
-		Log:   commands.LogStanding{Bytes: 5, Segments: 2, Unsynced: 7},
-		Saved: commands.SavedStanding{At: time.UnixMilli(9), Bytes: 8, Took: time.Second, Err: fmt.Errorf("no room")},
+		Log:   status.Log{Bytes: 5, Segments: 2, Unsynced: 7},
+		Saved: status.Snapshot{At: time.UnixMilli(9), Bytes: 8, Took: time.Second, Err: fmt.Errorf("no room")},
 	}
-	f.store.standing.Saving.Since = time.UnixMilli(10)
+	f.store.status.Saving.Since = time.UnixMilli(10)
 	const want = `"storage":{"fsync":"everysec","failed":"no space left","log_bytes":5,"log_segments":2,"unsynced":7,` +
 		`"snapshot":{"time_ms":9,"bytes":8,"took_ms":1000,"failed":"no room","writing":true}},"cluster":null}`
 	if _, text := f.request("/api/now", ""); !strings.HasSuffix(text, want) {

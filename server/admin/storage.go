@@ -1,6 +1,6 @@
 package admin
 
-import "limitsrv/commands"
+import "limitsrv/commands/session"
 
 // storage is the state of the log and of the snapshots on disk.
 type storage struct {
@@ -23,8 +23,8 @@ type snapshot struct {
 }
 
 // newStorage returns nil if the state is in memory only.
-func newStorage(h *commands.Handler) *storage {
-	status := h.Standing()
+func newStorage(h *session.Handler) *storage {
+	status := h.StoreStatus()
 	if status.Fsync == "" {
 		return nil
 	}

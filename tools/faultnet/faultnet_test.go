@@ -156,14 +156,10 @@ func TestAnEndThatIsGoneTakesNothing(t *testing.T) {
 	p.host.(*net.TCPConn).SetLinger(0)
 	p.host.Close()
 	gone(t, p.dialer)
-	for deadline := testwait.Soon(soon); ; time.Sleep(time.Millisecond) {
-		if _, err := io.WriteString(p.dialer, "more"); err != nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("what is sent to an end that is gone is taken for ever")
-		}
-	}
+	testwait.Until(t, soon, "a write to an end that is gone fails", func() bool {
+		_, err := io.WriteString(p.dialer, "more")
+		return err != nil
+	})
 }
 
 func TestIsolatedHostsAreNotReached(t *testing.T) {

@@ -16,20 +16,12 @@ import (
 // so that it is reported once.
 func Watch(ctx context.Context, path string, t *Table, interval time.Duration, changed func()) {
 	last := t.digest
-	timer := time.NewTimer(beat.Wait(interval))
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
-		timer.Reset(beat.Wait(interval))
+	beat.Every(ctx, interval, func() {
 		if now := digest(path); now != last {
 			last = now
 			changed()
 		}
-	}
+	})
 }
 
 // digest hashes the contents of a file, or the error of reading it.

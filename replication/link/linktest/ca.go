@@ -1,4 +1,4 @@
-// Package linktest has the parts of tests with links: a network in memory, a CA, and a log.
+// Package linktest has the parts of tests with links: a network in memory and a CA.
 package linktest
 
 import (

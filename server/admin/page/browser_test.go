@@ -12,6 +12,7 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
+	"limitsrv/testwait"
 	"limitsrv/tools/browser"
 )
 
@@ -74,16 +75,10 @@ func TestPageReconnects(t *testing.T) {
 	tab.Until(`(Object.defineProperty(document, "hidden", { value: true, configurable: true }), true)`)
 	asked := f.waitUntilIdle(t)
 	tab.Until(`(delete document.hidden, document.dispatchEvent(new Event("visibilitychange")), true)`)
-	for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		var now int
-		f.set(func() { now = len(f.historyRequests) })
-		if now > asked {
-			break
-		}
-		if time.Since(begin) > 20*time.Second {
-			t.Fatal("no requests after the page became visible again")
-		}
-	}
+	testwait.Until(t, 20*time.Second, "a request after the page became visible again", func() (again bool) {
+		f.set(func() { again = len(f.historyRequests) > asked })
+		return again
+	})
 	f.set(func() {
 		for _, since := range f.historyRequests {
 			if since == "0" {
@@ -97,16 +92,15 @@ func TestPageReconnects(t *testing.T) {
 // polls, and returns the number of requests.
 func (f *fake) waitUntilIdle(t *testing.T) (asked int) {
 	t.Helper()
-	for begin, last := time.Now(), time.Now(); time.Since(last) < 3*time.Second; time.Sleep(50 * time.Millisecond) {
+	last := time.Now()
+	testwait.Until(t, 20*time.Second, "a hidden page does not poll", func() bool {
 		f.set(func() {
 			if len(f.historyRequests) != asked {
 				asked, last = len(f.historyRequests), time.Now()
 			}
 		})
-		if time.Since(begin) > 20*time.Second {
-			t.Fatal("a hidden page continues to poll")
-		}
-	}
+		return time.Since(last) >= 3*time.Second
+	})
 	return asked
 }
 

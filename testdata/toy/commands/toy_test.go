@@ -3,10 +3,12 @@ package commands
 import (
 	"strings"
 	"testing"
+
+	"limitsrv/commands/session"
 )
 
 func TestToy(t *testing.T) {
-	s := newTestHandler("").NewSession(Client{Addr: "127.0.0.1:9", LocalAddr: "127.0.0.1:6379"})
+	s := newTestHandler("").NewSession(session.Client{Addr: "127.0.0.1:9", LocalAddr: "127.0.0.1:6379"})
 	for _, tt := range []struct{ line, want string }{
 		{"RL.TOY k 2 10s 2", "*5|:1|:2|:0|:0|:10000|"},
 		{"RL.TOY k 2 10s", "*5|:0|:2|:0|:10000|:10000|"},

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"limitsrv/cmd/limitsrv/options"
+)
+
+// errDone is the error of parseOptions if the command line asked for a text.
+var errDone = errors.New("done")
+
+// parseOptions parses the command line of the server, or prints the text for which it
+// asks. Its errors are errDone and those of options.Parse.
+func (c call) parseOptions() (*options.Configuration, error) {
+	o, err := options.Parse(c.args, c.stdout)
+	switch {
+	case errors.Is(err, options.ErrHelp):
+		c.printHelp()
+	case errors.Is(err, options.ErrHelpCommands):
+		printCommands(c.stdout)
+	case errors.Is(err, options.ErrVersion):
+		fmt.Fprintln(c.stdout, versionText())
+	default:
+		return o, err
+	}
+	return nil, errDone
+}
+
+// complain writes the errors of parseOptions, one per line.
+func (c call) complain(err error) {
+	hint := " (limitsrv --help shows the options)"
+	if errors.As(err, new(options.Mistake)) {
+		hint = ""
+	}
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		fmt.Fprintf(c.stderr, "limitsrv: %s%s\n", line, hint)
+	}
+}

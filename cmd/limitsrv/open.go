@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"limitsrv/cmd/limitsrv/options"
+	"limitsrv/cmd/limitsrv/settings"
+	"limitsrv/commands"
+	"limitsrv/commands/backend"
+	"limitsrv/commands/session"
+	"limitsrv/server"
+)
+
+// open opens the state and binds the listeners.
+//
+// Cost: with --data as long as the disk takes, in a cluster as long as the state takes
+// to load.
+func (n *node) open() error {
+	if err := raiseFileLimit(n.MaxClients + spareFiles); err != nil {
+		n.log.Warn("fewer connections than --max-clients will fit", "error", err)
+	}
+	debug.SetGCPercent(gcPercent)
+	n.limitHeap(int64(n.MaxMemory))
+	if err := n.readFiles(); err != nil {
+		return err
+	}
+	var err error
+	if n.state, err = n.awaitState(); err != nil {
+		return err
+	}
+	n.handler = commands.NewHandler(n.config())
+	if err := n.openListeners(); err != nil {
+		return errors.Join(err, n.state.Close(context.Background(), backend.SaveNever))
+	}
+	n.allowChanges()
+	return nil
+}
+
+// readFiles loads the users and the clients' certificates, both of which can be
+// reloaded.
+func (n *node) readFiles() (err error) {
+	if n.users, err = n.LoadUsers(); err != nil {
+		return err
+	}
+	n.certs, err = n.OpenTLS(n.log)
+	return err
+}
+
+// config returns the configuration of the commands.
+func (n *node) config() session.Config {
+	c := session.Config{
+		Exec: n.state, Engine: n.state.Engine, Clock: n.state, TestClock: n.state.TestClock, Store: n.state.Store, Cluster: n.state.Cluster,
+		Password: n.Password, Users: n.users, LoadUsers: n.LoadUsers,
+		Options: n.settings.List, Shutdown: n.askShutdown,
+		Version: version, Log: n.log, Network: n.network,
+	}
+	if n.Config != "" {
+		c.Rewrite = n.settings.Rewrite
+	}
+	return c
+}
+
+// network returns the traffic counters for INFO. It requires a running server, which
+// every caller of INFO has.
+func (n *node) network() session.Network {
+	s := n.server.Stats()
+	return session.Network{Rejected: s.Rejected, RejectedHTTP: s.RejectedHTTP, InputBytes: s.InputBytes, OutputBytes: s.OutputBytes}
+}
+
+// allowChanges makes the options settable that take effect at run time.
+func (n *node) allowChanges() {
+	n.settings.Allow(settings.Changes{
+		ReserveClients: func(clients int) error { return raiseFileLimit(clients + spareFiles) },
+		MaxClients:     n.server.SetMaxClients,
+		IdleTimeout:    n.server.SetIdleTimeout,
+		WriteTimeout:   n.server.SetWriteTimeout,
+		Drain:          func(d time.Duration) { n.drainTime.Store(int64(d)) },
+		Bound: func(maxMemory int64, evict bool) {
+			n.state.SetBound(maxMemory, evict)
+			n.limitHeap(maxMemory)
+		},
+		LogLevel: n.level.Set,
+	})
+}
+
+// openListeners binds the addresses for clients and the admin listener.
+func (n *node) openListeners() (err error) {
+	n.server, err = server.New(server.Config{
+		Listen:       n.Listen,
+		TLSListen:    n.TLSListen,
+		TLS:          n.certs.Config,
+		UnixSocket:   n.Unixsocket,
+		MaxClients:   n.MaxClients,
+		Limits:       n.Limits(),
+		WriteTimeout: n.WriteTimeout,
+		IdleTimeout:  n.IdleTimeout,
+		Loops:        n.IOThreads,
+		NewSession:   func(c session.Client) server.Session { return n.handler.NewSession(c) },
+		Commit:       n.handler.Commit,
+		Logger:       n.log,
+	})
+	if err != nil {
+		return withNextPort(n.Options, err)
+	}
+	return n.openAdmin()
+}
+
+// withNextPort suggests the next port in the error of a listener on a port in use.
+func withNextPort(o *options.Options, err error) error {
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return err
+	}
+	for _, l := range []struct{ option, address string }{{"--listen", o.Listen}, {"--tls-listen", o.TLSListen}} {
+		host, port, splitErr := net.SplitHostPort(l.address)
+		number, numberErr := strconv.Atoi(port)
+		if splitErr != nil || numberErr != nil || !strings.Contains(err.Error(), "listen on "+l.address+":") {
+			continue
+		}
+		return fmt.Errorf("%w: use another port, %s %s, or stop the server that uses it, perhaps Redis", err, l.option, net.JoinHostPort(host, strconv.Itoa(number+1)))
+	}
+	return err
+}
+
+// spareFiles is the number of file descriptors reserved for uses other than
+// connections.
+const spareFiles = 64
+
+// askShutdown requests a shutdown on behalf of the SHUTDOWN command. It does not block.
+func (n *node) askShutdown(p backend.Parting) {
+	select {
+	case n.shutdown <- p:
+	default:
+	}
+}
+
+// gcPercent is the heap growth between two collections, in percent. It is low because
+// the heap is mostly keys, which hold no pointers: a collection is cheap, and
+// uncollected garbage is memory that keys could use.
+const gcPercent = 50
+
+// limitHeap sets the soft memory limit of the garbage collector: the memory bound of
+// keys, plus a quarter of it and 64 MB for the rest of the server.
+func (n *node) limitHeap(maxMemory int64) {
+	limit := n.heapLimit
+	if maxMemory > 0 && maxMemory < math.MaxInt64/2 {
+		limit = maxMemory + maxMemory/4 + 64<<20
+	}
+	debug.SetMemoryLimit(limit)
+}

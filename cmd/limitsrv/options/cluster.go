@@ -1,0 +1,121 @@
+package options
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+
+	"limitsrv/certs"
+	"limitsrv/replication/link"
+	"limitsrv/replication/storage"
+	"limitsrv/server"
+)
+
+// checkCluster checks the options of a cluster.
+func (o *Options) checkCluster() (all []error) {
+	if o.Raft == "" {
+		return o.checkSingle()
+	}
+	tls := len(o.raftTLSFiles())
+	for _, c := range []struct {
+		wrong bool
+		text  string
+	}{
+		{o.Data == "", "--raft needs --data DIR: decisions that this node acknowledged must survive a restart"},
+		{o.ClusterMode == "emulated", "--cluster-mode emulated is for a single server; with --raft it is on or off"},
+		{len(o.Peers) > 0 && len(o.Join) > 0, "--peers bootstraps a new cluster and --join joins an existing one: give one of them"},
+		{tls != 0 && tls != 3, "--raft-tls-cert, --raft-tls-key and --raft-tls-ca go together"},
+		{o.ClusterSecret != "" && o.ClusterSecretFile != "", "--cluster-secret and --cluster-secret-file exclude each other"},
+		{o.Data != "" && len(o.Peers) == 0 && len(o.Join) == 0 && isNewMember(o.Data),
+			"--raft needs --peers, the --raft of all initial nodes, or --join, the --raft of members of a cluster: --data " + o.Data + " belongs to no cluster yet"},
+	} {
+		if c.wrong {
+			all = append(all, errors.New(c.text))
+		}
+	}
+	if o.ClusterSecret != "" {
+		if _, err := link.OneSecret(o.ClusterSecret); err != nil {
+			all = append(all, fmt.Errorf("--cluster-secret: %w", err))
+		}
+	}
+	_, err := o.Advertised()
+	return append(all, err)
+}
+
+// checkSingle checks that a single server has no options of a cluster.
+func (o *Options) checkSingle() (all []error) {
+	if len(o.Peers) > 0 || len(o.Join) > 0 || o.RaftBind != "" || o.Advertise != "" || len(o.raftTLSFiles()) > 0 || o.hasSecret() {
+		all = append(all, errors.New("--peers, --join, --raft-bind, --advertise, --cluster-secret, --cluster-secret-file and --raft-tls-* are for a node of a cluster: give it --raft HOST:PORT"))
+	}
+	if o.ClusterMode == "on" {
+		all = append(all, errors.New("--cluster-mode on is for a node of a cluster (--raft); a single server has --cluster-mode emulated"))
+	}
+	return all
+}
+
+// raftTLSFiles returns the files of --raft-tls-* that are set.
+func (o *Options) raftTLSFiles() []string {
+	return slices.DeleteFunc([]string{o.RaftTLSCert, o.RaftTLSKey, o.RaftTLSCA}, func(name string) bool { return name == "" })
+}
+
+// isNewMember reports whether the data directory belongs to no cluster yet. It returns
+// false if the directory can't be read; the start then fails with the error.
+func isNewMember(dir string) bool {
+	member, err := storage.InCluster(dir)
+	return err == nil && !member
+}
+
+// raftProtection names the options that protect nodes beyond loopback.
+const raftProtection = "--cluster-secret-file, --cluster-secret or --raft-tls-cert, -key and -ca"
+
+// hasSecret reports whether nodes authenticate each other by a secret.
+func (o *Options) hasSecret() bool { return o.ClusterSecret != "" || o.ClusterSecretFile != "" }
+
+// OpenSecrets reads the secrets of the cluster. It returns nil if none are configured.
+func (o *Options) OpenSecrets(log *slog.Logger) (*link.Secrets, error) {
+	switch {
+	case o.ClusterSecretFile != "":
+		return link.OpenSecrets(o.ClusterSecretFile, o.Unprotected || o.RaftTLSCert != "" || o.raftOnLoopback(), log)
+	case o.ClusterSecret != "":
+		return link.OneSecret(o.ClusterSecret)
+	}
+	return nil, nil
+}
+
+// raftOnLoopback reports whether only processes of this machine can reach the port for
+// nodes.
+func (o *Options) raftOnLoopback() bool {
+	return server.RequireProtection("--raft", o.Raft, false, "") == nil && server.RequireProtection("--raft-bind", o.RaftBind, false, "") == nil
+}
+
+// LinkFiles returns the certificate files of nodes, or nil if none are configured.
+func (o *Options) LinkFiles() *certs.Files {
+	if o.RaftTLSCert == "" {
+		return nil
+	}
+	return &certs.Files{Cert: o.RaftTLSCert, Key: o.RaftTLSKey, CA: o.RaftTLSCA}
+}
+
+// Advertised returns the address of this node for clients.
+func (o *Options) Advertised() (string, error) {
+	if o.Advertise != "" {
+		host, _, err := net.SplitHostPort(o.Advertise)
+		if err != nil || host == "" {
+			return "", fmt.Errorf("--advertise must be HOST:PORT, got %q", o.Advertise)
+		}
+		return o.Advertise, nil
+	}
+	if o.Listen == "" {
+		return "", errors.New("--raft needs --listen, or --advertise HOST:PORT, for clients that other nodes redirect here")
+	}
+	host, port, err := net.SplitHostPort(o.Listen)
+	if err != nil {
+		return "", fmt.Errorf("--listen must be HOST:PORT, got %q", o.Listen)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host, _, err = net.SplitHostPort(o.Raft)
+	}
+	return net.JoinHostPort(host, port), err
+}

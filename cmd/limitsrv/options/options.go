@@ -1,0 +1,77 @@
+// Package options reads the options of the server: from the command line, the
+// environment and a configuration file. It checks them, and opens the files that they
+// name.
+package options
+
+import (
+	"log/slog"
+	"time"
+
+	"limitsrv/persist"
+)
+
+// Options are the flags of the command line. Each flag is also an environment variable,
+// LIMITSRV_ and its name in capitals with _ for -, and, except for --config, a key of
+// the configuration file. Secrets are never printed.
+type Options struct {
+	Config string `group:"Configuration" placeholder:"FILE" help:"YAML file of options, with lines such as max-memory: 256mb. The command line takes precedence over the environment, and both over the file. SIGHUP reloads it."`
+
+	Listen      string `group:"Listeners" default:"127.0.0.1:6379" help:"TCP address. Empty: no TCP listener."`
+	Unixsocket  string `group:"Listeners" placeholder:"PATH" help:"Unix socket, in addition to or instead of TCP."`
+	TLSListen   string `group:"Listeners" name:"tls-listen" placeholder:"HOST:PORT" help:"TCP address for TLS, in addition to or instead of --listen."`
+	TLSCert     string `group:"Listeners" name:"tls-cert" placeholder:"FILE" help:"Certificate of --tls-listen, as PEM, followed by intermediate certificates if clients need them."`
+	TLSKey      string `group:"Listeners" name:"tls-key" placeholder:"FILE" help:"Private key of --tls-cert."`
+	TLSClientCA string `group:"Listeners" name:"tls-client-ca" placeholder:"FILE" help:"CA of client certificates; with it clients must have one. All three files are reloaded when they change."`
+
+	Password    string `group:"Access" secret:"" help:"Password of the default user. Prefer the environment, which other users can't list."`
+	Users       string `group:"Access" placeholder:"FILE" help:"YAML file of users with their password hashes, groups (decide, peek, admin) and key patterns. Without --password clients must log in as one of them. Reloaded when it changes, by SIGHUP and by ACL LOAD."`
+	Unprotected bool   `group:"Access" help:"Allow listening beyond loopback without a password, or for nodes without a cluster secret."`
+
+	Data             string         `group:"State" placeholder:"DIR" help:"Directory of the persistent state. Without it the state is in memory only."`
+	Fsync            persist.Policy `group:"State" default:"everysec" help:"When decisions are synced to disk: always (before the reply), everysec (a power cut loses at most the last second) or no (when the operating system does). A crash of limitsrv itself loses nothing in any of them."`
+	SnapshotLogBytes Size           `group:"State" default:"${snapshotLogBytes}" help:"Take a snapshot when the log has grown to this size, or to half the size of the last snapshot if that is more."`
+
+	LockWait time.Duration `group:"State" default:"30s" help:"How long a start waits while another process holds --data: a killed process may take seconds to end. 0: do not wait."`
+
+	MaxMemory Size   `group:"State" default:"0" help:"Memory for keys, for example 256mb. 0: no bound."`
+	OnFull    string `group:"State" default:"refuse" enum:"refuse,evict" help:"Policy when --max-memory is reached and no key is fully reset: refuse (reject new keys with OOM) or evict (drop the key that is fully reset soonest)."`
+	TestClock bool   `group:"State" help:"Use a clock that only DEBUG ADVANCE-TIME moves. For tests."`
+
+	Raft            string        `group:"Cluster" placeholder:"HOST:PORT" help:"Address of this node for the other nodes of its cluster. Needs --data, and on a new node --peers or --join."`
+	RaftBind        string        `group:"Cluster" placeholder:"HOST:PORT" help:"Address to listen on for other nodes, if different from --raft."`
+	Peers           []string      `group:"Cluster" placeholder:"A,B,C" help:"--raft of all initial nodes of a new cluster, including this one, the same list on each. They bootstrap the cluster when all of them are up."`
+	Join            []string      `group:"Cluster" placeholder:"A,B" help:"--raft of members of the cluster that this node is to join."`
+	Advertise       string        `group:"Cluster" placeholder:"HOST:PORT" help:"Address of this node for clients, as other nodes report it. Empty: --listen, with the host of --raft if --listen is a wildcard address."`
+	Ack             string        `group:"Cluster" default:"disk" enum:"disk,memory" help:"A decision is answered when a majority of nodes has synced it to disk (disk), or has written it to the operating system, which syncs according to --fsync (memory)."`
+	NoQuorum        string        `group:"Cluster" default:"error" enum:"error,allow,deny,local" help:"Reply when no majority can be reached: error (CLUSTERDOWN), allow, deny, or local (decide on this node's state)."`
+	ElectionTimeout time.Duration `group:"Cluster" default:"1s" help:"How long a leader may stall and keep its leadership. Another leader is elected after 1.4 times this without a message from it, or at once if its process has ended. Clients wait for a leader for at most 2.5 times this. At least ten times the latency of a message between nodes."`
+	DeadAfter       time.Duration `group:"Cluster" default:"24h" help:"Time after which an unreachable node is removed, if three healthy voters remain. 0: never."`
+	RaftTLSCert     string        `group:"Cluster" name:"raft-tls-cert" placeholder:"FILE" help:"Certificate of this node for other nodes, as PEM. With it, other nodes must have a certificate too."`
+	RaftTLSKey      string        `group:"Cluster" name:"raft-tls-key" placeholder:"FILE" help:"Private key of --raft-tls-cert."`
+	RaftTLSCA       string        `group:"Cluster" name:"raft-tls-ca" placeholder:"FILE" help:"CA of the certificates of all nodes. All three files are reloaded when they change."`
+	ClusterMode     string        `group:"Cluster" default:"off" enum:"off,emulated,on" help:"Redis Cluster protocol. emulated: one node with all slots. on, with --raft: the leader has all slots, and the other nodes reply MOVED. off: no cluster."`
+
+	ClusterSecret     string `group:"Cluster" secret:"" help:"Shared secret that authenticates the nodes of a cluster to each other and encrypts their links: at least 16 bytes, for example of openssl rand -hex 32. Prefer the environment. Beyond loopback nodes need it, --cluster-secret-file or --raft-tls-*."`
+	ClusterSecretFile string `group:"Cluster" placeholder:"FILE" help:"File of cluster secrets, one per line: outgoing links use the first, incoming links may use any. The line none stands for no secret, and beyond loopback needs --unprotected. Reloaded when it changes."`
+
+	MaxClients     int           `group:"Limits" default:"${maxClients}" help:"Maximum number of connections."`
+	IdleTimeout    time.Duration `group:"Limits" default:"0" help:"Time after which a connection that sends nothing is closed. 0: never."`
+	WriteTimeout   time.Duration `group:"Limits" default:"${writeTimeout}" help:"Time after which a connection that does not read its replies is closed."`
+	Drain          time.Duration `group:"Limits" default:"10s" help:"Time limit of a shutdown. Clients are answered until a fifth of it (at most 2s) is left; closing the files then has at least 2s, after which the process ends."`
+	IOThreads      int           `group:"Limits" name:"io-threads" default:"0" help:"Event loops that serve the connections. 0: half the number of CPUs. -1: a goroutine for each connection."`
+	MaxArgs        int           `group:"Limits" default:"${maxArgs}" help:"Maximum number of arguments of a command."`
+	MaxArgBytes    Size          `group:"Limits" default:"${maxArgBytes}" help:"Maximum bytes of an argument."`
+	MaxQueryBytes  Size          `group:"Limits" default:"${maxQueryBytes}" help:"Maximum bytes of a command on the wire."`
+	MaxOutputBytes Size          `group:"Limits" default:"${maxOutputBytes}" help:"Maximum bytes of replies that a client has not read yet."`
+
+	Admin           string `group:"Admin" placeholder:"HOST:PORT" help:"Address of the admin listener: metrics, probes and a status page over HTTP. Beyond loopback it requires logins for clients, or client certificates."`
+	AdminTLS        bool   `group:"Admin" name:"admin-tls" help:"Serve --admin over TLS, with --tls-cert and --tls-key, for clients with a certificate of --tls-client-ca if that is set."`
+	AdminPprof      bool   `group:"Admin" help:"Serve profiles at --admin, for users with the group admin."`
+	AdminKeyMetrics bool   `group:"Admin" help:"Add metrics of the ten keys denied and requested most, by name. Off because keys may be personal data, metrics are stored for long, and each key is a time series."`
+
+	LogLevel  slog.Level `group:"Log" default:"info" help:"Minimum level of log messages: debug, info, warn or error."`
+	LogFormat string     `group:"Log" default:"text" enum:"text,json" help:"Format of the log, which is written to standard error: text or json."`
+
+	HelpCommands bool `env:"-" help:"Show the commands for clients."`
+	Version      bool `env:"-" short:"v" help:"Show the version."`
+}

@@ -1,0 +1,94 @@
+package state
+
+import (
+	"context"
+	"errors"
+
+	"limitsrv/commands/backend"
+	"limitsrv/commands/resp"
+	"limitsrv/replication"
+)
+
+// clusterState is a state replicated on several nodes.
+type clusterState struct {
+	*replication.Node
+	ack replication.Ack
+}
+
+func openCluster(c Config) (Opened, error) {
+	o := c.Options
+	host, err := o.Advertised()
+	if err != nil {
+		return Opened{}, err
+	}
+	secrets, err := o.OpenSecrets(c.Log)
+	if err != nil {
+		return Opened{}, err
+	}
+	r := replication.Options{
+		Dir: o.Data, Raft: o.Raft, Bind: o.RaftBind, Peers: o.Peers, Join: o.Join, Client: host, Version: c.Version,
+		Ack: replication.Ack(o.Ack), Fsync: o.Fsync, NoQuorum: replication.NoQuorum(o.NoQuorum),
+		MaxMemory: int64(o.MaxMemory), Evict: o.OnFull == "evict",
+		ElectionTimeout: o.ElectionTimeout, SnapshotLogBytes: int64(o.SnapshotLogBytes), DeadAfter: o.DeadAfter,
+		Logger: c.Log, TLS: o.LinkFiles(), Secrets: secrets, Fatal: c.Fatal,
+	}
+	open, err := replication.Open(r)
+	if err != nil {
+		return Opened{}, err
+	}
+	a := clusterAdapter{open, o.ClusterMode}
+	return Opened{State: clusterState{open, r.Ack}, Store: a, Cluster: a, Certificates: open.Certificates(), Secrets: secrets}, nil
+}
+
+func (m clusterState) Fsync() string {
+	if m.ack == replication.AckDisk {
+		return "before a decision is answered, on a majority of nodes"
+	}
+	return "after a decision is answered by a majority of nodes"
+}
+
+func (clusterState) Loads() bool { return false }
+
+func (clusterState) Load(context.Context) error { return nil }
+
+func (m clusterState) Close(ctx context.Context, _ backend.Parting) error { return m.Node.Close(ctx) }
+
+// clusterAdapter makes a replication.Node a backend.Store and a backend.Cluster.
+type clusterAdapter struct {
+	*replication.Node
+	mode string // --cluster-mode
+}
+
+func (r clusterAdapter) Save(done func(error)) error { return redisError(r.Node.Save(done)) }
+
+func (r clusterAdapter) Backup(name string, done func(path string, err error)) error {
+	return redisError(r.Node.Backup(name, done))
+}
+
+func (r clusterAdapter) Enabled() bool { return r.mode != "off" }
+
+func (r clusterAdapter) Moved() string {
+	if r.mode != "on" {
+		return ""
+	}
+	return r.Node.Moved()
+}
+
+var changes = map[backend.ChangeKind]replication.ChangeKind{
+	backend.Forget: replication.Forget, backend.Leave: replication.Leave, backend.Transfer: replication.Transfer,
+}
+
+func (r clusterAdapter) Change(c backend.Change, done func(error)) error {
+	r.Node.Change(replication.Change{Kind: changes[c.Kind], Node: c.ID}, func(err error) { done(clusterError(err)) })
+	return nil
+}
+
+// clusterError makes err the text of an error reply. That is safe because only
+// administrators can change the cluster.
+func clusterError(err error) error {
+	var coded interface{ Code() string }
+	if err == nil || errors.As(err, &coded) {
+		return err
+	}
+	return resp.NewError("ERR", err.Error())
+}

@@ -1,0 +1,23 @@
+package state
+
+import (
+	"limitsrv/engine"
+)
+
+// Open opens the state that the options select.
+//
+// Cost: with --data as long as the disk takes, in a cluster as long as the state takes
+// to load.
+//
+// Errors: a *persist.InUseError if another process holds the data directory.
+func Open(c Config) (Opened, error) {
+	limits := engine.Options{MaxMemory: int64(c.MaxMemory), Evict: c.OnFull == "evict"}
+	switch {
+	case c.Raft != "":
+		return openCluster(c)
+	case c.Data != "":
+		return openStore(c, limits)
+	}
+	memory := newInMemory(limits, c.TestClock)
+	return Opened{State: memory, Cluster: singleServer(c.Options), TestClock: memory.test}, nil
+}

@@ -1,0 +1,115 @@
+package backend
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"time"
+
+	"limitsrv/commands/resp"
+	"limitsrv/status"
+)
+
+// A Cluster reports the nodes of the cluster, and changes them.
+//
+// Concurrency: any number of goroutines may call its methods. No method blocks on a disk
+// or on another node.
+type Cluster interface {
+	// Enabled reports whether clients must treat the server as a Redis cluster. It may be
+	// false although there are other nodes.
+	Enabled() bool
+	// Nodes returns all nodes, this one first, whether or not it is a member yet; none:
+	// there is no cluster, and no Replication. local is the address that the client
+	// connected to, HOST:PORT.
+	Nodes(local string) []status.Node
+	// Moved returns the address, HOST:PORT, to which clients must send commands with
+	// keys; empty: this node executes them. It is called for each such command. Cost: a
+	// few loads and short locks.
+	Moved() string
+	// Replication returns this node's replication state; zero: no replication.
+	Replication() status.Replication
+	// Digest returns a hash of this node's state and the index of the last applied entry:
+	// the same on all nodes at the same index if nothing is decided meanwhile. Both are 0
+	// if Replication is zero. Cost: linear in the keys.
+	Digest() (index, digest uint64)
+	// Change begins a change of the members or of the leader. It calls done once at the
+	// end, from any goroutine. If Change returns an error, the change was not begun and
+	// done is not called. Errors are reported to the client as those of a Store are.
+	Change(c Change, done func(error)) error
+	// Wait calls done once, from any goroutine and perhaps before Wait returns, with the
+	// number of other nodes that have every decision answered before the call: as soon as
+	// they are at least replicas, or after timeout, or when ctx ends. If replicas is 0,
+	// done is called before Wait returns, with the number known.
+	Wait(ctx context.Context, replicas int, timeout time.Duration, done func(n int))
+}
+
+// A Change of a cluster. ID names the node, and Raft its Raft address if it is known;
+// both are empty in a Transfer to any node that can lead.
+type Change struct {
+	Kind     ChangeKind
+	ID, Raft string
+}
+
+// A ChangeKind is the kind of a Change.
+type ChangeKind uint8
+
+const (
+	Forget   ChangeKind = iota // removes the node from the members
+	Leave                      // removes this node from the members
+	Transfer                   // transfers leadership to the node
+)
+
+// NoCluster is the Cluster of a stand-alone server.
+type NoCluster struct{ singleNode }
+
+// Enabled returns false.
+func (NoCluster) Enabled() bool { return false }
+
+// Nodes returns none.
+func (NoCluster) Nodes(string) []status.Node { return nil }
+
+// Emulated is a cluster of one node that has all slots: it makes cluster clients work
+// with a stand-alone server. No key is ever on another node, so a command may name keys
+// of several slots.
+type Emulated struct {
+	singleNode
+	ID string // of the node
+}
+
+// NewEmulated makes an Emulated with an id of its own.
+func NewEmulated() Emulated { return Emulated{ID: NewID()} }
+
+// Enabled returns true.
+func (Emulated) Enabled() bool { return true }
+
+// Nodes returns the node at the address that the client connected to.
+func (e Emulated) Nodes(local string) []status.Node {
+	n := status.Node{ID: e.ID, Leader: true, Voter: true, Online: true}
+	if host, port, err := net.SplitHostPort(local); err == nil {
+		if number, err := strconv.ParseUint(port, 10, 16); err == nil && number > 0 { // else a unix socket
+			n.Host, n.Port = host, int(number)
+		}
+	}
+	return []status.Node{n}
+}
+
+// ErrSingleNode answers commands that need the nodes of a cluster.
+var ErrSingleNode = resp.NewError("ERR", "the server is not a member of a cluster")
+
+// singleNode has the methods of a Cluster without other nodes.
+type singleNode struct{}
+
+// Moved returns no address.
+func (singleNode) Moved() string { return "" }
+
+// Replication returns none.
+func (singleNode) Replication() status.Replication { return status.Replication{} }
+
+// Digest returns none.
+func (singleNode) Digest() (index, digest uint64) { return 0, 0 }
+
+// Change is rejected.
+func (singleNode) Change(Change, func(error)) error { return ErrSingleNode }
+
+// Wait calls done at once: there are no other nodes.
+func (singleNode) Wait(_ context.Context, _ int, _ time.Duration, done func(int)) { done(0) }

@@ -1,0 +1,36 @@
+package backend
+
+import "limitsrv/engine"
+
+// An Exec executes batches of ops, in two steps, so that the batches of one wake-up of an
+// event loop are logged together.
+//
+// Exec executes one batch, in order. It must call done exactly once, with every decision
+// in place or with the error of the whole batch: before Exec returns on one node, later
+// and from another goroutine after commit in a cluster. It must not block the caller. The
+// Exec owns the batch, and the bytes that it points to, until done is called.
+//
+// Commit must follow the Execs of a caller, before it sends their decisions or waits for
+// done: it returns when decisions that are done may be sent, and makes the others begin.
+//
+// Concurrency: any number of goroutines may call both.
+type Exec interface {
+	Exec(batch *engine.Batch, done func(error))
+	Commit()
+}
+
+// Local is the Exec of a single node that keeps its state in memory. It applies a batch
+// on the caller's goroutine at one clock reading.
+type Local struct {
+	Engine *engine.Engine
+	Clock  Clock
+}
+
+// Exec applies the batch and calls done before it returns.
+func (l *Local) Exec(batch *engine.Batch, done func(error)) {
+	l.Engine.Apply(l.Clock.Now(), batch)
+	done(nil)
+}
+
+// Commit does nothing: there is no log.
+func (*Local) Commit() {}

@@ -1,0 +1,101 @@
+package session
+
+import (
+	"limitsrv/commands/auth"
+	"limitsrv/commands/resp"
+)
+
+// ErrNoUsersFile answers commands that need a users file.
+var ErrNoUsersFile = resp.NewError("ERR", "the server was started without --users: the default user is the only one, and its password is an option")
+
+// ReloadUsers reads the users file again. Users that were removed, disabled or given
+// another hash are disconnected; all others have their new rights at once. An invalid
+// file changes nothing; its error is logged as well as returned. Any number of goroutines
+// may call it.
+func (h *Handler) ReloadUsers() error {
+	if !h.logins.HasFile() {
+		return ErrNoUsersFile
+	}
+	users, err := h.logins.Reload()
+	if err != nil {
+		return err
+	}
+	closed := 0
+	for _, s := range h.Sessions() {
+		if s.mustDisconnect() {
+			s.client.Close()
+			closed++
+		}
+	}
+	h.config.Log.Info("users loaded", "users", users, "connections_closed", closed)
+	return nil
+}
+
+// mustDisconnect reports whether the session's account is revoked, or the session has a
+// MONITOR that its user may not have any more. Any goroutine may call it.
+func (s *Session) mustDisconnect() bool {
+	s.mu.Lock()
+	a, monitors := s.account, s.info.monitor
+	s.mu.Unlock()
+	if a == nil {
+		return false
+	}
+	r := a.Rights()
+	return r.Revoked() || monitors && !r.All()
+}
+
+// SwitchAccount makes a the account of the session, or returns an error if it is revoked.
+func (s *Session) SwitchAccount(a *auth.Account) error {
+	before := s.account
+	s.setAccount(a)
+	if a != nil && a.Rights().Revoked() { // checked after the switch, so that ReloadUsers misses no session
+		s.setAccount(before)
+		return auth.ErrWrongPass
+	}
+	s.restrict()
+	return nil
+}
+
+func (s *Session) setAccount(a *auth.Account) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.account = a
+}
+
+// User returns the name of the session's user. Any goroutine may call it.
+func (s *Session) User() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.account == nil {
+		return auth.DefaultUser
+	}
+	return s.account.Name()
+}
+
+// NewSessionAs makes a session that is logged in from the start. If the account is nil or
+// revoked the session is like one of NewSession.
+func (h *Handler) NewSessionAs(c Client, a *auth.Account) *Session {
+	s := h.NewSession(c)
+	if a != nil {
+		_ = s.SwitchAccount(a)
+	}
+	return s
+}
+
+// Account returns the user of the session; nil: none before login.
+func (s *Session) Account() *auth.Account { return s.account }
+
+// Monitor begins MONITOR, if it is not on.
+func (s *Session) Monitor() {
+	if s.monitoring {
+		return
+	}
+	hub := s.h.hub
+	hub.mu.Lock()
+	defer hub.mu.Unlock()
+	s.monitoring = true
+	hub.monitors[&s.inbox] = struct{}{}
+	s.h.hooks.set(monitored, true)
+	s.updateListening()
+	s.closing = s.mustDisconnect() // checked after the registration, so that ReloadUsers misses no monitor
+}

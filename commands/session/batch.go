@@ -1,0 +1,84 @@
+package session
+
+import (
+	"sync"
+
+	"limitsrv/engine"
+)
+
+// A pendingBatch has commands and their ops, until they are answered. A
+// session holds one only meanwhile, so that an idle session keeps no memory for its
+// deepest pipeline.
+type pendingBatch struct {
+	batch engine.Batch
+	items []item // the commands; the batch's ops belong to them in order
+}
+
+// An item is a gathered command. It is answered by its Reply with the decisions on its
+// ops, or with err. An item without spec is a rejected command if err is set, else a
+// queued one.
+type item struct {
+	spec *Spec
+	err  error
+	ops  int
+	args [][]byte
+}
+
+// maxKept is the largest capacity, in items and in ops, with which a pendingBatch is reused.
+const maxKept = 4096
+
+// maxSpare bounds the pool: more than there are threads that serve sessions.
+const maxSpare = 64
+
+// A batchPool is a pool of unused pending batches. Concurrency: any goroutine may use it.
+type batchPool struct {
+	mu   sync.Mutex
+	list []*pendingBatch
+}
+
+func (p *batchPool) take() *pendingBatch {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.list)
+	if n == 0 {
+		return new(pendingBatch)
+	}
+	g := p.list[n-1]
+	p.list = p.list[:n-1]
+	return g
+}
+
+func (p *batchPool) put(g *pendingBatch) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.list) < maxSpare {
+		p.list = append(p.list, g)
+	}
+}
+
+// gathered returns the session's pending batch, taking an empty one from the pool if needed.
+func (s *Session) gathered() *pendingBatch {
+	if s.g == nil {
+		s.g = s.h.batches.take()
+		s.g.batch.Stale = s.stale
+	}
+	return s.g
+}
+
+// add appends a command to the session's pending batch.
+func (s *Session) add(it item) {
+	g := s.gathered()
+	g.items = append(g.items, it)
+}
+
+// giveBack returns the session's pending batch to the pool.
+func (s *Session) giveBack() {
+	g := s.g
+	s.g = nil
+	g.batch.Reset()
+	clear(g.items) // they point to argument bytes and errors
+	g.items = g.items[:0]
+	if cap(g.items) <= maxKept && cap(g.batch.Ops) <= maxKept {
+		s.h.batches.put(g)
+	}
+}

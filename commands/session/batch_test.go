@@ -1,0 +1,97 @@
+package session
+
+import (
+	"slices"
+	"testing"
+
+	"limitsrv/commands/backend"
+	"limitsrv/commands/resp"
+	"limitsrv/engine"
+)
+
+// newTestSession returns a session of a server with the commands DEL, MULTI and EXEC,
+// whose Exec allows every op.
+func newTestSession() *Session {
+	table := []*Command{
+		{
+			Name: "DEL", Args: "key",
+			Op: func(b *engine.Batch, args [][]byte) error {
+				b.Ops = append(b.Ops, engine.Op{Kind: engine.Forget, Key: args[1]})
+				return nil
+			},
+			Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) { w.Int(ds[0].Allowed) },
+		},
+		{Name: "MULTI", Flags: Immediate, Run: func(s *Session, _ *resp.Writer, _ [][]byte) { _ = s.Multi() }},
+		{Name: "EXEC", Flags: Immediate | Executes, Run: func(s *Session, _ *resp.Writer, _ [][]byte) { _ = s.Exec() }},
+	}
+	r := NewRegistry(table, func([]byte) string { return "" })
+	return NewHandler(Config{Exec: allow{}, Clock: backend.NewTestClock(0)}, r).NewSession(Client{})
+}
+
+// allow is an Exec that answers every op with 1.
+type allow struct{}
+
+func (allow) Commit() {}
+
+func (allow) Exec(b *engine.Batch, done func(error)) {
+	for range b.Ops {
+		b.Decisions = append(b.Decisions, engine.Decision{Allowed: 1})
+	}
+	done(nil)
+}
+
+// send sends one-word commands, or DEL with its key.
+func (s *Session) send(lines ...string) {
+	for _, l := range lines {
+		line := [][]byte{[]byte(l)}
+		if l == "DEL" {
+			line = append(line, []byte("a"))
+		}
+		s.Do(line)
+	}
+	s.Flush()
+	s.Out = nil
+}
+
+// An idle session holds no memory for commands, and the pool keeps none of an
+// exceptionally deep pipeline.
+func TestMemoryIsGivenBack(t *testing.T) {
+	s := newTestSession()
+	for _, n := range []int{1, maxKept + 1} {
+		s.send(slices.Repeat([]string{"DEL"}, n)...)
+		if s.g != nil {
+			t.Errorf("after %d commands the session keeps room for %d", n, cap(s.g.items))
+		}
+	}
+	if g := s.gathered(); cap(g.items) > maxKept || cap(g.batch.Ops) > maxKept {
+		t.Errorf("room for %d items and %d ops is used again, want at most %d", cap(g.items), cap(g.batch.Ops), maxKept)
+	}
+}
+
+// A reused batch holds no arguments of the commands before.
+func TestArgumentsAreReleased(t *testing.T) {
+	s := newTestSession()
+	s.send("MULTI", "DEL", "DEL", "EXEC", "DEL")
+	g := s.gathered() // may be a reused one
+	if cap(g.items) < 2 {
+		t.Fatalf("room for %d commands, want that of the transaction", cap(g.items))
+	}
+	for _, it := range g.items[:cap(g.items)] {
+		if it.args != nil {
+			t.Error("arguments of a transaction that is over are held on to")
+		}
+	}
+}
+
+// Commands check for monitors only while there is one.
+func TestMonitorsEnd(t *testing.T) {
+	s := newTestSession()
+	s.Monitor()
+	if s.h.hooks.Load() != monitored {
+		t.Errorf("with a monitor the hooks are %b, want %b", s.h.hooks.Load(), monitored)
+	}
+	s.Close()
+	if s.h.hooks.Load() != 0 {
+		t.Errorf("after the last monitor has ended the hooks are %b, want none", s.h.hooks.Load())
+	}
+}

@@ -1,0 +1,98 @@
+package session
+
+import (
+	"limitsrv/commands/resp"
+	"limitsrv/engine"
+)
+
+// A Command is one line of the table. Arity, COMMAND, COMMAND DOCS, help and the README's
+// table derive from it.
+//
+// It is an op command, with Op and Reply, or a run command, with Run, or a container,
+// with Sub; exactly one of these, except that a container may have a Run to answer its
+// bare name.
+type Command struct {
+	Name string // as people write it: RL.TOKEN; a Sub has its own word only: SETNAME
+	// Args is the usage after the name. The arity, the arguments of COMMAND DOCS and the
+	// usage in help derive from it. Lower-case words are arguments and CAPITALS are
+	// tokens; [x] is optional, <x> a group, a|b a choice of words, a | b a choice of
+	// sequences in brackets, and ... before a closing bracket lets its contents repeat.
+	Args       string
+	Summary    string
+	Complexity string
+	Since      string // version of limitsrv, or of Redis for a command of Redis
+	Group      string
+	Flags      Flags
+	Keys       Keys
+
+	// Op appends the ops of a command line to b, at least one, or returns an *resp.Error and
+	// leaves b unchanged. args[0] is the name. The number of args is valid for Args,
+	// unless OwnArity is set.
+	Op func(b *engine.Batch, args [][]byte) error
+	// Reply writes one reply for the ops that Op appended; ds[i] is the decision on
+	// ops[i].
+	Reply func(w *resp.Writer, ops []engine.Op, ds []engine.Decision)
+
+	Run Run
+
+	Sub []Command
+}
+
+// A Run executes a run command. It writes one reply to w, the session's writer. The ops of
+// earlier commands have been executed.
+type Run func(s *Session, w *resp.Writer, args [][]byte)
+
+// Flags are the flags of COMMAND INFO, followed by internal ones.
+type Flags uint32
+
+const (
+	Write Flags = 1 << iota
+	ReadOnly
+	DenyOOM
+	Fast
+	Admin
+	NoAuth // allowed before login
+	Loading
+	Stale
+	NoScript
+	Blocking
+	PubSub
+	NoMulti   // rejected in a transaction
+	Immediate // executed instead of queued in a transaction; internal
+	Listener  // allowed for a RESP2 client with subscriptions; internal
+	Unpaused  // not held back by CLIENT PAUSE; internal
+	OwnArity  // Op checks the number of args and has its own error; internal
+	Forgets   // deletes keys, which requires admin; internal
+	Reaches   // sends to other clients, or lists their subscriptions, which requires admin; internal
+	AllKeys   // lists or deletes keys without naming them, which requires the pattern *; internal
+	Secret    // arguments may be secrets, which MONITOR and SLOWLOG hide; internal
+	AuthWord  // of a Secret command: only the words after AUTH are secret; internal
+	Executes  // executes the queued commands of a transaction; internal
+)
+
+// flagNames are the words of COMMAND INFO, by bit.
+var flagNames = [...]string{
+	"write", "readonly", "denyoom", "fast", "admin", "no_auth", "loading", "stale", "noscript", "blocking", "pubsub", "no_multi",
+}
+
+// Words returns the flags in the words of COMMAND INFO.
+func (f Flags) Words() (words []string) {
+	for i, name := range flagNames {
+		if f&(1<<i) != 0 {
+			words = append(words, name)
+		}
+	}
+	return words
+}
+
+// Keys is the position of the keys: the first and last argument and the step, as in
+// COMMAND; a Last of -1 is the last argument. All zero: no keys.
+type Keys struct{ First, Last, Step int }
+
+// Usage returns the name and the arguments.
+func (c *Command) Usage() string {
+	if c.Args == "" {
+		return c.Name
+	}
+	return c.Name + " " + c.Args
+}

@@ -1,0 +1,58 @@
+package session
+
+import (
+	"log/slog"
+	"time"
+
+	"limitsrv/commands/auth/users"
+	"limitsrv/commands/backend"
+	"limitsrv/engine"
+)
+
+// Config holds the dependencies and options of a Handler.
+type Config struct {
+	Exec backend.Exec
+	// Engine returns the engine for reads outside of batches: DBSIZE, SCAN, INFO. It is
+	// called each time, because a cluster node that installs a snapshot continues with
+	// another engine.
+	Engine    func() *engine.Engine
+	Clock     backend.Clock
+	TestClock *backend.TestClock // nil unless --test-clock: DEBUG ADVANCE-TIME moves it
+	Cluster   backend.Cluster    // nil: NoCluster
+	Store     backend.Store      // nil: NoStore
+	Password  string             // of the default user; empty: it needs none if there is no users file
+	Version   string
+	// Users, unless nil, are the users of a file, and LoadUsers reads the file again;
+	// both are set or neither. The default user is not among them if there is a Password.
+	Users     *users.Table
+	LoadUsers func() (*users.Table, error)
+	Log       *slog.Logger // nil: slog.Default()
+	// Options returns the server's options, for CONFIG GET and INFO. Sizes are plain
+	// numbers of bytes, durations of seconds; the password is not among them. Called at
+	// any time from any session; nil: there are none.
+	Options func() []Option
+	// Rewrite writes the settings changed since the start into the configuration file,
+	// for CONFIG REWRITE. It must not block: it calls done once, from any goroutine. nil:
+	// there is no file.
+	Rewrite func(done func(error))
+	// Network returns the network counters for INFO. Called at any time from any session;
+	// nil: nothing is counted.
+	Network func() Network
+	// Shutdown begins the shutdown that SHUTDOWN asks for: the server drains, takes a
+	// snapshot according to Parting, and exits. It must not block. nil: SHUTDOWN is
+	// rejected.
+	Shutdown func(backend.Parting)
+
+	// Spawn and After are used for logins and ACL LOAD.
+	Spawn func(func())                // nil: the go statement
+	After func(time.Duration, func()) // nil: time.AfterFunc
+}
+
+// An Option is one option of the server: its name and its value as text.
+type Option struct {
+	Name, Value string
+	// Set, unless nil, parses a new value for CONFIG SET and returns a function that
+	// applies it, which can not fail. Its error names the allowed values; nothing has
+	// changed then. nil: the option can not change while the server runs.
+	Set func(value string) (apply func(), err error)
+}

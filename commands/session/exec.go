@@ -1,0 +1,143 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+
+	"limitsrv/commands/resp"
+	"limitsrv/engine"
+)
+
+// maxWatched bounds the watched keys of a session.
+const maxWatched = 1024
+
+var (
+	errNested      = resp.NewError("ERR", "MULTI calls can not be nested")
+	errExecNoMulti = resp.NewError("ERR", "EXEC without MULTI")
+	errDiscard     = resp.NewError("ERR", "DISCARD without MULTI")
+	errExecAbort   = resp.NewError("EXECABORT", "Transaction discarded because of previous errors.")
+	errWatchInside = resp.NewError("ERR", "WATCH inside MULTI is not allowed")
+	errWatchMany   = resp.NewError("ERR", fmt.Sprintf("too many watched keys: at most %d", maxWatched))
+)
+
+// Multi is MULTI: it opens a transaction.
+func (s *Session) Multi() error {
+	if s.tx.open {
+		return errNested
+	}
+	s.tx.open = true
+	s.queued.Store(1)
+	return nil
+}
+
+// Discard is DISCARD: it ends the transaction and clears the watched keys.
+func (s *Session) Discard() error {
+	if !s.tx.open {
+		return errDiscard
+	}
+	s.endTransaction()
+	return nil
+}
+
+// InExec reports whether the run command is part of a transaction that EXEC executes.
+func (s *Session) InExec() bool { return s.tx.running }
+
+// Exec is EXEC: it moves the queue into the batch, whose replies follow with its
+// decisions, or returns an error. Requires: it is called by a run command with the flag
+// Executes, so that the batch is empty.
+func (s *Session) Exec() error {
+	switch {
+	case !s.tx.open:
+		return errExecNoMulti
+	case s.tx.dirty:
+		s.endTransaction()
+		return errExecAbort
+	}
+	tx := &s.tx
+	batch := &s.gathered().batch
+	tx.running, batch.Atomic = true, true
+	for _, k := range tx.watched {
+		batch.Ops = append(batch.Ops, engine.Op{Kind: engine.Expect, Key: k.key, N: k.fingerprint})
+	}
+	tx.expects = len(tx.watched)
+	var (
+		all  = make([][]byte, len(tx.ends))
+		from int32
+	)
+	for i, end := range tx.ends {
+		all[i] = tx.bytes[from:end:end]
+		from = end
+	}
+	for _, q := range tx.queue {
+		args := all[:q.args:q.args]
+		all = all[q.args:]
+		if err := s.recheck(q.spec, args); err != nil {
+			s.add(item{spec: q.spec, err: err, args: args})
+			continue
+		}
+		if q.spec.Op != nil {
+			s.gather(q.spec, args)
+			continue
+		}
+		s.feedMonitors(q.spec, args)
+		s.add(item{spec: q.spec, args: args})
+	}
+	return nil
+}
+
+// recheck returns an error if a queued command is not permitted any more.
+func (s *Session) recheck(c *Spec, args [][]byte) error {
+	if s.account == nil || s.h.hooks.Load()&guarded == 0 {
+		return nil
+	}
+	why, _ := c.Deny(s.account.Rights(), args)
+	switch why {
+	case DeniedCommand:
+		return resp.NewError("NOPERM", queuedBefore+"no permission to execute the command or subcommand")
+	case DeniedKey:
+		return resp.NewError("NOPERM", queuedBefore+"no permission to touch the specified keys")
+	}
+	return nil
+}
+
+const queuedBefore = "ACLs rules changed between the moment the transaction was accumulated and the EXEC call. " +
+	"This command is no longer allowed for the following reason: "
+
+// MayWatch returns an error if the session can not watch n more keys.
+func (s *Session) MayWatch(n int) error {
+	switch {
+	case s.tx.open:
+		return errWatchInside
+	case len(s.tx.watched)+n > maxWatched:
+		return errWatchMany
+	}
+	return nil
+}
+
+// Watch is WATCH: it watches keys, and replies when their fingerprints are there.
+// Requires: MayWatch returned nil.
+func (s *Session) Watch(keys [][]byte) {
+	batch := &engine.Batch{Stale: s.stale} // stale too, so that later reads are not older than the watched state
+	for _, k := range keys {
+		batch.Ops = append(batch.Ops, engine.Op{Kind: engine.Watch, Key: slices.Clone(k)})
+	}
+	s.Defer(func(done func(error)) (func(), error) {
+		execute(s.h.config.Exec, batch, done)
+		return nil, nil
+	}, func(w *resp.Writer) { s.storeWatched(w, batch) })
+}
+
+// Unwatch is UNWATCH: it clears the watched keys.
+func (s *Session) Unwatch() { s.tx.watched = nil }
+
+// storeWatched stores the fingerprints that the Watch ops of a batch returned.
+func (s *Session) storeWatched(w *resp.Writer, batch *engine.Batch) {
+	if anyIs(batch.Decisions, engine.Down) {
+		w.Error(ErrDown)
+		return
+	}
+	for i := range batch.Ops {
+		s.tx.watched = append(s.tx.watched, watched{batch.Ops[i].Key, batch.Decisions[i].Remaining})
+	}
+	w.OK()
+}

@@ -1,0 +1,107 @@
+package session
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"limitsrv/commands/auth"
+	"limitsrv/commands/backend"
+)
+
+// A Handler is the state that all sessions of a server share. Any number of goroutines
+// may call its methods.
+type Handler struct {
+	config   Config
+	registry *Registry
+	start    time.Time
+	runID    string // 40 hexadecimal digits, new at each start
+	logins   *auth.Logins
+	denied   denials
+	stats    *Stats
+	hub      *Hub
+	slow     *SlowLog
+	pause    pause
+	hooks    hooks // mostly none
+
+	// serving is cancelled by Drain, through drain.
+	serving context.Context
+	drain   context.CancelFunc
+
+	batches batchPool
+
+	mu       sync.Mutex
+	sessions map[int64]*Session
+	lastID   int64
+}
+
+// NewHandler makes a Handler of the commands of a Registry. Requires: Config.Exec, Engine
+// and Clock are set.
+func NewHandler(c Config, r *Registry) *Handler {
+	if c.Cluster == nil {
+		c.Cluster = backend.NoCluster{}
+	}
+	if c.Store == nil {
+		c.Store = backend.NoStore{}
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	if c.Spawn == nil {
+		c.Spawn = func(f func()) { go f() }
+	}
+	if c.Network == nil {
+		c.Network = func() Network { return Network{} }
+	}
+	serving, drain := context.WithCancel(context.Background())
+	h := &Handler{
+		serving:  serving,
+		drain:    drain,
+		config:   c,
+		registry: r,
+		start:    time.Now(),
+		runID:    backend.NewID(),
+		stats:    newStats(r.total, c.Network),
+		hub:      newHub(),
+		slow:     newSlowLog(),
+		sessions: make(map[int64]*Session),
+	}
+	h.pause.hooks = &h.hooks
+	h.logins = auth.New(auth.Config{Password: c.Password, Users: c.Users, Load: c.LoadUsers, Log: c.Log, Spawn: c.Spawn, After: c.After})
+	h.hooks.set(guarded, c.Users != nil)
+	return h
+}
+
+// NewSession makes the session of a connection. The caller must call Close at its end.
+func (h *Handler) NewSession(c Client) *Session {
+	s := &Session{h: h, client: c, account: h.logins.Initial()}
+	s.done = s.arrived
+	s.inbox.client = &s.client
+	s.restrict()
+	h.mu.Lock()
+	h.lastID++
+	s.id = h.lastID
+	h.sessions[s.id] = s
+	h.mu.Unlock()
+	s.stats = h.stats.stripe(s.id)
+	s.w.Codes = &h.stats.codes
+	h.stats.connections.Add(1)
+	return s
+}
+
+// Drain releases waiting clients: CLIENT PAUSE ends, logins are answered, and WAIT
+// returns at once from now on. Any goroutine may call it; the server does so before it
+// waits for commands in flight.
+func (h *Handler) Drain() {
+	h.drain()
+	h.pause.end()
+	h.logins.End()
+}
+
+// SetLoading sets whether the state is loading. While it is, commands that need the state
+// are rejected. Any goroutine may call it.
+func (h *Handler) SetLoading(on bool) { h.hooks.set(loading, on) }
+
+// sinceStart returns nanoseconds of the monotonic clock.
+func (h *Handler) sinceStart() int64 { return int64(time.Since(h.start)) }

@@ -1,0 +1,103 @@
+package session
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"limitsrv/commands/glob"
+	"limitsrv/commands/resp"
+)
+
+// A Hub holds the subscriptions and monitors of all sessions. Op commands do not use it.
+// Concurrency: any number of goroutines may call its methods.
+type Hub struct {
+	mu        sync.RWMutex
+	audiences [2]audience // by Kind
+	monitors  map[*inbox]struct{}
+}
+
+// An audience is the set of inboxes subscribed to each name: a channel or a pattern.
+type audience map[string]map[*inbox]struct{}
+
+// A Kind of subscription.
+type Kind int
+
+const (
+	ToChannels Kind = iota
+	ToPatterns
+)
+
+func newHub() *Hub {
+	return &Hub{audiences: [2]audience{{}, {}}, monitors: map[*inbox]struct{}{}}
+}
+
+func (a audience) add(name string, in *inbox) {
+	if a[name] == nil {
+		a[name] = make(map[*inbox]struct{})
+	}
+	a[name][in] = struct{}{}
+}
+
+func (a audience) remove(name string, in *inbox) {
+	delete(a[name], in)
+	if len(a[name]) == 0 {
+		delete(a, name)
+	}
+}
+
+// publish sends a message to all subscribers of its channel and returns the number of
+// deliveries. deliver sends to one inbox.
+func (h *Hub) publish(channel, message []byte, deliver func(*inbox, resp.Message)) (receivers int64) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	toAll := func(to map[*inbox]struct{}, m resp.Message) {
+		for in := range to {
+			receivers++
+			deliver(in, m)
+		}
+	}
+	if to := h.audiences[ToChannels][string(channel)]; len(to) > 0 {
+		toAll(to, resp.NewMessage([]byte("message"), channel, message))
+	}
+	for pattern, to := range h.audiences[ToPatterns] {
+		if glob.Match([]byte(pattern), channel, glob.SameCase) {
+			toAll(to, resp.NewMessage([]byte("pmessage"), []byte(pattern), channel, message))
+		}
+	}
+	return receivers
+}
+
+// Channels returns the channels with subscribers, in order.
+func (h *Hub) Channels() []string {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return slices.Sorted(maps.Keys(h.audiences[ToChannels]))
+}
+
+// Subscribers returns the number of subscribers of each channel.
+func (h *Hub) Subscribers(channels [][]byte) []int {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	counts := make([]int, len(channels))
+	for i, name := range channels {
+		counts[i] = len(h.audiences[ToChannels][string(name)])
+	}
+	return counts
+}
+
+// HubSizes are numbers of channels and patterns with subscribers, and of their clients.
+type HubSizes struct{ Channels, Patterns, Clients int }
+
+// Sizes returns the sizes. Cost: linear in the subscriptions.
+func (h *Hub) Sizes() HubSizes {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	listeners := make(map[*inbox]struct{})
+	for _, a := range h.audiences {
+		for _, inboxes := range a {
+			maps.Copy(listeners, inboxes)
+		}
+	}
+	return HubSizes{len(h.audiences[ToChannels]), len(h.audiences[ToPatterns]), len(listeners)}
+}

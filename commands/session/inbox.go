@@ -1,0 +1,67 @@
+package session
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"limitsrv/commands/resp"
+)
+
+// An inbox holds the messages for a session that it has not written yet. Concurrency: any
+// number of goroutines may use it.
+type inbox struct {
+	client *Client     // its OutputBytes bounds the inbox
+	proto3 atomic.Bool // form of the messages
+
+	mu     sync.Mutex
+	bytes  []byte
+	rung   bool // Wake was called since bytes was taken
+	closed bool // accepts no more messages
+}
+
+// keptInbox is the largest capacity, in bytes, of an inbox that is kept for the next
+// message.
+const keptInbox = 4 << 10
+
+// send adds a message. It never blocks: if the client leaves more than OutputBytes
+// unread, the connection is closed.
+func (in *inbox) send(m resp.Message) {
+	bytes := m.In(in.proto3.Load())
+	most := in.client.OutputBytes
+	in.mu.Lock()
+	full := !in.closed && most > 0 && len(in.bytes)+len(bytes) > most
+	ring := !full && !in.closed && !in.rung
+	if full {
+		in.closed = true
+	}
+	if !in.closed {
+		in.bytes = append(in.bytes, bytes...)
+		in.rung = true
+	}
+	in.mu.Unlock()
+	if full {
+		in.client.Close()
+	}
+	if ring {
+		in.client.Wake()
+	}
+}
+
+// moveTo appends the messages to out and empties the inbox.
+func (in *inbox) moveTo(out []byte) []byte {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	out = append(out, in.bytes...)
+	in.bytes, in.rung = in.bytes[:0], false
+	if cap(in.bytes) > keptInbox {
+		in.bytes = nil
+	}
+	return out
+}
+
+// close drops the messages and all later ones.
+func (in *inbox) close() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.bytes, in.closed = nil, true
+}

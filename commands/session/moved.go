@@ -1,0 +1,39 @@
+package session
+
+import (
+	"fmt"
+	"net"
+
+	"limitsrv/commands/backend"
+	"limitsrv/commands/resp"
+)
+
+// elsewhere returns the MOVED error for a command that another node must execute; nil:
+// this node executes it. Under READONLY this node executes read-only commands. EXEC is
+// redirected according to the commands of its transaction, which is then discarded.
+func (s *Session) elsewhere(c *Spec, args [][]byte) error {
+	ofExec := c.Flags&Executes != 0 && s.tx.keyed && !s.tx.dirty
+	if !ofExec && !s.isForLeader(c, args) {
+		return nil
+	}
+	address := s.h.config.Cluster.Moved()
+	if address == "" {
+		return nil
+	}
+	if host, port, err := net.SplitHostPort(address); err == nil { // as Redis, without brackets
+		address = host + ":" + port
+	}
+	slot := s.tx.slot
+	if ofExec {
+		s.endTransaction()
+	} else {
+		slot = backend.KeySlot(args[c.Keys.First])
+	}
+	return resp.NewError("MOVED", fmt.Sprintf("%d %s", slot, address))
+}
+
+// isForLeader reports whether a command has keys and must be executed by the leader, not
+// by a replica.
+func (s *Session) isForLeader(c *Spec, args [][]byte) bool {
+	return c.Keys.First > 0 && len(args) > c.Keys.First && (!s.stale || c.Flags&Write != 0)
+}

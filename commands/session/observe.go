@@ -1,0 +1,131 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"limitsrv/commands/auth"
+	"limitsrv/engine"
+	"limitsrv/status"
+)
+
+// The parts and the status of a Handler, for commands, the metrics and the admin page.
+// Cost of each unless noted: a few loads and short locks.
+
+// Config returns the configuration, with the defaults in place of absent parts. It must not
+// be changed.
+func (h *Handler) Config() *Config { return &h.config }
+
+// Registry returns the commands.
+func (h *Handler) Registry() *Registry { return h.registry }
+
+// Logins returns the users of the server and their logins.
+func (h *Handler) Logins() *auth.Logins { return h.logins }
+
+// Stats returns the counters.
+func (h *Handler) Stats() *Stats { return h.stats }
+
+// Hub returns the subscriptions.
+func (h *Handler) Hub() *Hub { return h.hub }
+
+// SlowLog returns the log of slow commands.
+func (h *Handler) SlowLog() *SlowLog { return h.slow }
+
+// Engine returns the current engine; see Config.Engine.
+func (h *Handler) Engine() State { return State{h.config.Engine()} }
+
+// Pause is CLIENT PAUSE: it holds back commands that write, or all, for a time; if there
+// is a pause already, the later end and the wider scope count.
+func (h *Handler) Pause(d time.Duration, all bool) { h.pause.begin(d, all) }
+
+// Unpause ends CLIENT PAUSE if there is one.
+func (h *Handler) Unpause() { h.pause.end() }
+
+// RunID returns 40 hexadecimal digits, new at each start.
+func (h *Handler) RunID() string { return h.runID }
+
+// A CommandCount holds the calls of one command since the start, or since CONFIG
+// RESETSTAT.
+type CommandCount struct {
+	Name     string
+	Calls    int64 // executed, with or without an error
+	Failed   int64 // of Calls: answered with an error
+	Rejected int64 // not executed: arity, login, loading
+}
+
+// CommandCounts returns the counts of all commands that were called.
+func (h *Handler) CommandCounts() (all []CommandCount) {
+	for _, c := range h.registry.Specs() {
+		if t := h.stats.Command(c.ID); t.Calls+t.Rejected > 0 {
+			all = append(all, CommandCount{c.FullName, t.Calls, t.Failed, t.Rejected})
+		}
+	}
+	return all
+}
+
+// Denied counts, since the start, failed logins including those denied without a check,
+// commands denied because a group is missing, and commands denied because of a key.
+type Denied struct{ Logins, Commands, Keys int64 }
+
+// Denied costs three atomic loads.
+func (h *Handler) Denied() Denied {
+	return Denied{h.logins.Failed(), h.denied.commands.Load(), h.denied.keys.Load()}
+}
+
+// Connected returns the number of sessions.
+func (h *Handler) Connected() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.sessions)
+}
+
+// Now returns the time of decisions.
+func (h *Handler) Now() engine.Instant { return h.config.Clock.Now() }
+
+// StoreStatus returns the status of the Store.
+func (h *Handler) StoreStatus() status.Store { return h.config.Store.Status() }
+
+// Replication returns the replication state of the Cluster.
+func (h *Handler) Replication() status.Replication { return h.config.Cluster.Replication() }
+
+// Nodes returns the nodes of the Cluster, this one first; none if there are no other
+// nodes.
+func (h *Handler) Nodes() []status.Node {
+	if h.Replication().Role == "" {
+		return nil
+	}
+	return h.config.Cluster.Nodes(h.Option("listen"))
+}
+
+// Options returns the server's options, or none.
+func (h *Handler) Options() []Option {
+	if h.config.Options == nil {
+		return nil
+	}
+	return h.config.Options()
+}
+
+// Option returns the value of one of Options; empty if there is no such option.
+func (h *Handler) Option(name string) string {
+	for _, o := range h.Options() {
+		if o.Name == name {
+			return o.Value
+		}
+	}
+	return ""
+}
+
+// Started returns the time at which the Handler was made.
+func (h *Handler) Started() time.Time { return h.start }
+
+// Version returns the version of the server.
+func (h *Handler) Version() string { return h.config.Version }
+
+// IsLoading reports that the state is loading.
+func (h *Handler) IsLoading() bool { return h.hooks.Load()&loading != 0 }
+
+// Serving is done after Drain: the server shuts down.
+func (h *Handler) Serving() context.Context { return h.serving }
+
+// IsDraining reports that Drain was called.
+func (h *Handler) IsDraining() bool { return h.serving.Err() != nil }

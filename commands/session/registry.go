@@ -1,0 +1,229 @@
+package session
+
+import (
+	"strings"
+
+	"limitsrv/commands/auth/users"
+	"limitsrv/commands/resp"
+	"limitsrv/commands/usage"
+	"limitsrv/commands/word"
+)
+
+// A Spec is a Command with the values derived from it.
+type Spec struct {
+	*Command
+	FullName  string // in lower case; of a Sub with its container's name: client|setname
+	ID        int    // index of its counters
+	Arguments []usage.Arg
+	Subs      []*Spec
+	Min, Max  int // bounds of the number of words, including the name
+	isSub     bool
+	needs     users.Groups // see needsOf
+}
+
+// A Registry finds the specs of a table. It is read-only once made.
+type Registry struct {
+	All    []*Spec // one for each line of the table, in its order
+	byName map[string]*Spec
+	total  int // number of specs including subs
+	advice func(name []byte) string
+}
+
+// maxNameBytes is the length of the longest name that Find looks up.
+const maxNameBytes = 64
+
+// NewRegistry makes the Registry of a table. It panics if a name is invalid or occurs
+// twice. advice returns a suffix for the error about an unknown command; empty: it has none
+// for that name.
+func NewRegistry(table []*Command, advice func(name []byte) string) *Registry {
+	r := &Registry{byName: make(map[string]*Spec), advice: advice}
+	for _, c := range table {
+		r.All = append(r.All, r.add(c, ""))
+	}
+	return r
+}
+
+func (r *Registry) add(c *Command, container string) *Spec {
+	s := &Spec{Command: c, FullName: container + strings.ToLower(c.Name), ID: r.total, Arguments: usage.Parse(c.Args), needs: needsOf(c)}
+	r.total++
+	s.Min, s.Max = usage.Counts(s.Arguments)
+	s.Min, s.Max = s.Min+1, s.Max+1
+	if container != "" {
+		s.Min, s.Max, s.isSub = s.Min+1, s.Max+1, true
+	}
+	if len(s.FullName) > maxNameBytes || r.byName[s.FullName] != nil {
+		panic("command table: bad name " + s.FullName)
+	}
+	r.byName[s.FullName] = s
+	if c.Sub == nil {
+		return s
+	}
+	s.Max = usage.Unlimited
+	if c.Run == nil {
+		s.Min = 2
+	}
+	for i := range c.Sub {
+		s.Subs = append(s.Subs, r.add(&c.Sub[i], s.FullName+"|"))
+	}
+	s.Subs = append(s.Subs, r.add(helpOf(s), s.FullName+"|"))
+	return s
+}
+
+// Specs returns all specs, each followed by its subs.
+func (r *Registry) Specs() []*Spec {
+	all := make([]*Spec, 0, r.total)
+	for _, c := range r.All {
+		all = append(append(all, c), c.Subs...)
+	}
+	return all
+}
+
+// Lookup finds the command of a line and checks the number of its words. With an arity
+// error it returns the spec too. guess, unless nil, is tried first: most lines repeat the
+// command of the line before, and the comparison costs a tenth of Find.
+func (r *Registry) Lookup(args [][]byte, guess *Spec) (*Spec, error) {
+	s := guess
+	if s == nil || s.isSub || !s.isNamed(args[0]) {
+		s = r.Find(args[0], nil)
+	}
+	if s == nil || s.isSub {
+		return nil, unknownCommand(args, r.advice(args[0]), namesOf(r.All))
+	}
+	if s.Subs != nil && len(args) > 1 {
+		sub := r.Find(args[0], args[1])
+		if sub == nil {
+			return nil, unknownSub(args[1], s.Name, namesOf(s.Subs))
+		}
+		s = sub
+	}
+	if (len(args) < s.Min || len(args) > s.Max) && s.Flags&OwnArity == 0 {
+		return s, wrongArity(s.FullName, s.line())
+	}
+	return s, nil
+}
+
+// Find looks a name up, in any case. A subcommand is given as sub, or within name as
+// container|sub. No allocation.
+func (r *Registry) Find(name, sub []byte) *Spec {
+	if len(name)+1+len(sub) > maxNameBytes {
+		return nil
+	}
+	var full [maxNameBytes]byte
+	n := copyLower(full[:], name)
+	if sub != nil {
+		full[n] = '|'
+		n++
+		n += copyLower(full[n:], sub)
+	}
+	return r.byName[string(full[:n])]
+}
+
+// isNamed reports whether name is the spec's name, in any case.
+func (s *Spec) isNamed(name []byte) bool {
+	if len(name) != len(s.FullName) {
+		return false
+	}
+	for i, c := range name {
+		if lower(c) != s.FullName[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+func copyLower(dst, src []byte) int {
+	for i, c := range src {
+		dst[i] = lower(c)
+	}
+	return len(src)
+}
+
+// Arity returns the arity of COMMAND: the number of words, or negative for a minimum.
+func (s *Spec) Arity() int {
+	if s.Min == s.Max {
+		return s.Min
+	}
+	return -s.Min
+}
+
+func namesOf(all []*Spec) []string {
+	names := make([]string, 0, len(all))
+	for _, c := range all {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// line returns the usage as a whole command line.
+func (s *Spec) line() string {
+	container, _, isSub := strings.Cut(s.FullName, "|")
+	switch {
+	case isSub:
+		return strings.ToUpper(container) + " " + s.Usage()
+	case s.Subs != nil:
+		return s.Usage() + " <subcommand> [<arg> ...]"
+	}
+	return s.Usage()
+}
+
+// helpOf makes the HELP of a container, which lists its subcommands in Redis' form.
+func helpOf(container *Spec) *Command {
+	return &Command{
+		Name: "HELP", Summary: "Lists the subcommands.",
+		Complexity: "O(1)", Since: "5.0.0", Group: "server", Flags: Loading | Stale,
+		Run: func(_ *Session, w *resp.Writer, _ [][]byte) {
+			w.Array(1 + 2*len(container.Subs))
+			w.Simple(container.Name + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:")
+			for _, sub := range container.Subs {
+				w.Simple(sub.Usage())
+				w.Simple("    " + sub.Summary)
+			}
+		},
+	}
+}
+
+// redacted returns a command line without its secrets: without the words after AUTH if
+// the flag AuthWord is set, otherwise, with the flag Secret, without any argument.
+func (s *Spec) redacted(args [][]byte) [][]byte {
+	if s.Flags&Secret == 0 {
+		return args
+	}
+	shown := 1
+	switch {
+	case s.isSub:
+		shown = 2
+	case s.Flags&AuthWord != 0:
+		for shown < len(args) && !word.Is(args[shown-1], "AUTH") {
+			shown++
+		}
+	}
+	hidden := append([][]byte(nil), args[:shown]...)
+	for range args[shown:] {
+		hidden = append(hidden, []byte("(redacted)"))
+	}
+	return hidden
+}
+
+// KeysOf returns the keys of a line. Requires: the arity of the line is right.
+func (s *Spec) KeysOf(line [][]byte) (keys [][]byte) {
+	for i, last := s.Keys.First, s.lastKey(line); i <= last; i += s.Keys.Step {
+		keys = append(keys, line[i])
+	}
+	return keys
+}
+
+// lastKey returns an upper bound on the index of the line's last key, within the line.
+func (s *Spec) lastKey(line [][]byte) int {
+	last := s.Keys.Last
+	if last < 0 {
+		last += len(line)
+	}
+	return min(last, len(line)-1)
+}

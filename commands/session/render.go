@@ -1,0 +1,242 @@
+package session
+
+import (
+	"time"
+
+	"limitsrv/commands/resp"
+	"limitsrv/engine"
+)
+
+// ErrDown answers commands that were not decided because there is no quorum.
+var ErrDown = resp.NewError("CLUSTERDOWN", "the cluster has no leader with a quorum")
+
+// render writes the replies of the completed batch and of a deferred run command, if
+// there are any, and makes the session ready for the next batch.
+func (s *Session) render() {
+	if s.deferred != nil {
+		s.finishDeferred()
+	}
+	if s.g != nil {
+		s.begin()
+		if s.tx.running {
+			s.renderExec()
+		} else {
+			s.renderItems()
+		}
+		s.end()
+		s.giveBack()
+	}
+	s.err = nil
+	s.state.CompareAndSwap(arrived, idle)
+	s.sayFatal()
+}
+
+// renderItems answers the commands of a pipeline.
+func (s *Session) renderItems() {
+	done := 0
+	calls := runLength{counts: s.stats, each: s.chargeBatchTime()}
+	for i := range s.g.items {
+		it := &s.g.items[i]
+		from := len(s.w.Buf)
+		s.answer(it, done, &calls)
+		done += it.ops
+		s.suppress(from)
+	}
+	calls.flush()
+	if calls.last == nil {
+		return
+	}
+	if s.last.Load() != calls.last {
+		s.last.Store(calls.last)
+	}
+}
+
+// chargeBatchTime returns each gathered command's share of the batch's time, in
+// nanoseconds, and logs the commands as slow if the share is long.
+func (s *Session) chargeBatchTime() int64 {
+	took := s.touch()
+	s.began += took
+	s.countWaits(took)
+	each := took / int64(len(s.g.items))
+	if each >= s.h.slow.least.Load() {
+		for i := range s.g.items {
+			if it := &s.g.items[i]; it.spec != nil {
+				s.logSlow(it.spec, it.args, each)
+			}
+		}
+	}
+	return each
+}
+
+// answer writes the one reply of an item with ops from index first on.
+func (s *Session) answer(it *item, first int, calls *runLength) {
+	if it.spec == nil {
+		if it.err == nil {
+			s.w.Simple("QUEUED")
+			return
+		}
+		s.w.Error(it.err)
+		return
+	}
+	failed := s.w.Failed
+	switch {
+	case it.err != nil:
+		s.w.Error(it.err)
+	case s.err != nil:
+		s.w.Error(s.err)
+	default:
+		ds := s.g.batch.Decisions[first : first+it.ops]
+		if anyIs(ds, engine.Down) {
+			s.w.Error(ErrDown)
+			break
+		}
+		it.spec.Reply(&s.w, s.g.batch.Ops[first:first+it.ops], ds)
+		if it.spec.Flags&ReadOnly != 0 {
+			calls.countHits(it.spec, ds)
+		}
+	}
+	calls.add(it.spec, s.w.Failed != failed)
+}
+
+// anyIs reports whether one of the decisions has the status.
+func anyIs(ds []engine.Decision, status engine.Status) bool {
+	for i := range ds {
+		if ds[i].Status == status {
+			return true
+		}
+	}
+	return false
+}
+
+// A runLength updates the counters once for consecutive calls of one command, because
+// pipelines mostly consist of such.
+type runLength struct {
+	counts []commandCounts
+	last   *Spec
+	calls  int64
+	failed int64
+	each   int64 // nanoseconds of each call
+}
+
+func (r *runLength) add(c *Spec, failed bool) {
+	if c != r.last {
+		r.flush()
+		r.last = c
+	}
+	r.calls++
+	if failed {
+		r.failed++
+	}
+}
+
+func (r *runLength) flush() {
+	if r.calls > 0 {
+		r.counts[r.last.ID].took(r.calls, r.each)
+	}
+	if r.failed > 0 {
+		r.counts[r.last.ID].failed.Add(r.failed)
+	}
+	r.calls, r.failed = 0, 0
+}
+
+// countHits counts the keys that a reading command found and those that are missing.
+func (r *runLength) countHits(c *Spec, ds []engine.Decision) {
+	var misses int64
+	for i := range ds {
+		if ds[i].Status == engine.Missing {
+			misses++
+		}
+	}
+	r.counts[c.ID].misses.Add(misses)
+	r.counts[c.ID].hits.Add(int64(len(ds)) - misses)
+}
+
+// renderExec answers a transaction. Its run commands run here, after its ops and in their
+// place among the replies.
+func (s *Session) renderExec() {
+	from := len(s.w.Buf)
+	ds := s.g.batch.Decisions
+	took := s.touch()
+	s.began = 0
+	s.countWaits(took)
+	switch {
+	case s.err != nil:
+		s.w.Error(s.err)
+	case anyIs(ds, engine.Down):
+		s.w.Error(ErrDown)
+	case anyIs(ds, engine.Aborted):
+		s.w.NullArray()
+	default:
+		s.w.Array(len(s.g.items))
+		done := s.tx.expects
+		calls := runLength{counts: s.stats, each: took / int64(max(1, len(s.g.items)))}
+		for i := range s.g.items {
+			it := &s.g.items[i]
+			if it.spec.Op == nil && it.err == nil {
+				failed := s.w.Failed
+				it.spec.Run(s, &s.w, it.args)
+				s.countFailure(it.spec, failed)
+				s.stats[it.spec.ID].took(1, calls.each)
+				continue
+			}
+			s.answer(it, done, &calls)
+			done += it.ops
+		}
+		calls.flush()
+	}
+	s.stats[s.last.Load().ID].took(1, took) // for EXEC, the last command
+	if took >= s.h.slow.least.Load() {
+		s.logSlow(s.last.Load(), [][]byte{[]byte(s.last.Load().Name)}, took)
+	}
+	s.endTransaction()
+	s.suppress(from)
+}
+
+// Replies is the state of CLIENT REPLY.
+type Replies uint8
+
+const (
+	RepliesOn  Replies = iota
+	RepliesOff         // CLIENT REPLY OFF: no replies
+	SkipReply          // CLIENT REPLY SKIP runs: no reply to it, nor to the next command
+	skipNext           // no reply to the next command
+)
+
+// suppress truncates the reply of a command at its begin, from, if CLIENT REPLY suppresses
+// it.
+func (s *Session) suppress(from int) {
+	switch s.replies {
+	case RepliesOff:
+		s.w.Buf = s.w.Buf[:from]
+	case SkipReply: // CLIENT REPLY SKIP itself writes nothing
+		s.replies = skipNext
+	case skipNext:
+		s.w.Buf = s.w.Buf[:from]
+		s.replies = RepliesOn
+	}
+}
+
+// start sets began, except if the batch or command directly follows a timed one.
+func (s *Session) start() {
+	if s.began == 0 {
+		s.began = s.h.sinceStart()
+	}
+}
+
+// countWaits records a latency for each op of the batch: every op waits for the whole
+// batch.
+func (s *Session) countWaits(nanos int64) {
+	if n := len(s.g.batch.Ops); n > 0 {
+		s.h.stats.waits[s.id%stripes].Add(time.Duration(nanos), int64(n))
+	}
+}
+
+// touch sets active to now and returns the nanoseconds since began, 0 if that is not set.
+func (s *Session) touch() (took int64) {
+	now := s.h.sinceStart()
+	s.active.Store(now)
+	if s.began > 0 {
+		took = now - s.began
+	}
+	return took
+}

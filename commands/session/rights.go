@@ -1,0 +1,100 @@
+package session
+
+import (
+	"sync/atomic"
+
+	"limitsrv/commands/auth"
+	"limitsrv/commands/auth/users"
+	"limitsrv/commands/resp"
+)
+
+var errNoKey = resp.NewError("NOPERM", "this user has no permissions to access one of the keys used as arguments")
+
+// A Denial is the reason for denying a command to a user.
+type Denial int
+
+const (
+	Granted Denial = iota
+	DeniedCommand
+	DeniedKey
+)
+
+// Deny returns the reason for denying the command to a user, and the key if the reason is
+// a key. No allocation.
+func (c *Spec) Deny(r *auth.Rights, line [][]byte) (Denial, []byte) {
+	if r.All() || c.Flags&NoAuth != 0 {
+		return Granted, nil
+	}
+	if r.Revoked() || c.needs != 0 && !r.In(c.needs) {
+		return DeniedCommand, nil
+	}
+	if r.AnyKey() {
+		return Granted, nil
+	}
+	if c.Flags&AllKeys != 0 {
+		return DeniedKey, []byte("*")
+	}
+	if c.Keys.Step == 0 {
+		return Granted, nil
+	}
+	for i, last := c.Keys.First, c.lastKey(line); i <= last; i += c.Keys.Step {
+		if !r.MayUse(line[i]) {
+			return DeniedKey, line[i]
+		}
+	}
+	return Granted, nil
+}
+
+// Everyone is the category of the commands that any user may send.
+const Everyone = "everyone"
+
+// needsOf returns the groups of which a user must have one to send a command; 0: none is
+// required. That holds for commands that neither read nor write keys nor administer, such
+// as INFO, ROLE and CLUSTER SLOTS: client libraries send them on their own, and some do
+// not continue after an error.
+func needsOf(c *Command) users.Groups {
+	switch {
+	case c.Flags&(Admin|Forgets|Reaches) != 0:
+		return users.Admin
+	case c.Flags&(ReadOnly|AllKeys) != 0:
+		return users.Peek
+	case c.Flags&Write != 0:
+		return users.Decide
+	}
+	return 0
+}
+
+// UserGroup returns the category of a command by the group that it requires.
+func (c *Spec) UserGroup() string {
+	for i, name := range users.GroupNames {
+		if c.needs == 1<<i {
+			return name
+		}
+	}
+	return Everyone
+}
+
+// denials count the commands denied to users.
+type denials struct{ commands, keys atomic.Int64 }
+
+// mayAs returns an error if the session's user has no permission for c. It allocates only
+// for an error.
+func (s *Session) mayAs(c *Spec, args [][]byte) error {
+	if s.account == nil {
+		return nil
+	}
+	r := s.account.Rights()
+	if r.All() {
+		return nil
+	}
+	why, _ := c.Deny(r, args)
+	switch why {
+	case DeniedCommand:
+		s.h.denied.commands.Add(1)
+		return resp.NewError("NOPERM", "this user has no permissions to run the '"+c.FullName+"' command")
+	case DeniedKey:
+		s.h.denied.keys.Add(1)
+		return errNoKey
+	}
+	return nil
+}

@@ -1,0 +1,386 @@
+package session
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"limitsrv/commands/auth"
+	"limitsrv/commands/resp"
+)
+
+// A Session is the state of one connection: commands in, reply bytes out. Ops of
+// consecutive commands are gathered into one batch, which Flush executes; a run command
+// flushes first, so that order holds.
+//
+// Concurrency: one goroutine at a time may use a Session, except for methods that say
+// otherwise.
+type Session struct {
+	// Out holds replies that are not yet written. The transport writes and truncates it.
+	Out []byte
+
+	h      *Handler
+	client Client
+	id     int64
+	stats  []commandCounts
+
+	w  resp.Writer   // owns Out between begin and end
+	g  *pendingBatch // nil if no command is gathered
+	tx transaction
+	// deferred is the pending reply of a run command; nil: none is pending.
+	deferred *deferredReply
+	// recent is the previous command; nil: none yet.
+	recent  *Spec
+	replies Replies
+
+	// account is the user of the session, nil before login. Only the session's own
+	// goroutine sets it, holding mu.
+	account *auth.Account
+	closing bool
+	// stale is set by READONLY: a replica may answer read-only commands.
+	stale bool
+	// restricted is set if mayRun rejects some commands.
+	restricted bool
+	monitoring bool
+	subscribed [2]map[string]struct{} // by Kind
+	listening  atomic.Bool
+	inbox      inbox
+	// fatal, once set, is written after the pending replies, and closes the session.
+	fatal error
+
+	state atomic.Int32
+	err   error // argument of the last call of done
+	done  func(error)
+
+	mu   sync.Mutex
+	info clientInfo
+	// active is the time of the last answered batch or run command, in nanoseconds since
+	// the handler's start. Any goroutine may read it.
+	active atomic.Int64
+	last   atomic.Pointer[Spec] // the command at that time
+	// queued is 1 plus the number of queued commands of the open transaction, or 0 if
+	// none is open; queuedBytes is the memory of these commands. Any goroutine may read
+	// them.
+	queued, queuedBytes atomic.Int64
+	// began is the start of the current batch or run command, in nanoseconds since the
+	// handler's start; 0: none is timed.
+	began int64
+}
+
+// clientInfo is the part of CLIENT LIST that the transport does not know. Guarded by
+// Session.mu, because any session may read it.
+type clientInfo struct {
+	Labels
+	// number of subscribed channels and patterns, and whether MONITOR is on.
+	channels, patterns int
+	monitor            bool
+}
+
+// Labels are the values that a client sets for CLIENT LIST.
+type Labels struct {
+	Name, LibName, LibVer string
+	DB                    int // number of SELECT; all are the same database
+}
+
+// The states of a batch. Exec's done may be called from any goroutine.
+const (
+	idle int32 = iota
+	executing
+	away    // a batch is in flight: Flush or Do returned false, and done will call Wake
+	arrived // done was called; the replies are not written yet
+	closed  // Close was called; done must not call Wake
+)
+
+// Do accepts a command; args[0] is its name. Ops of op commands are gathered, so that a
+// pipeline is one batch; their replies are in Out after Flush only.
+//
+// Requires: the bytes of args stay unchanged until Flush returns true or, after false,
+// until Resume returns true.
+//
+// Returns: false if the command was not accepted because a batch is in flight. The caller
+// must keep it, wait for Wake, call Resume, then call Do again.
+func (s *Session) Do(args [][]byte) bool {
+	if s.state.Load() != idle {
+		return false
+	}
+	if s.closing || s.fatal != nil || len(args) == 0 {
+		return true
+	}
+	c, err := s.h.registry.Lookup(args, s.recent)
+	s.recent = c
+	if err == nil && s.restricted {
+		err = s.mayRun(c)
+	}
+	hooks := s.h.hooks.Load()
+	if err == nil && hooks&guarded != 0 {
+		err = s.mayAs(c, args)
+	}
+	if err == nil {
+		err = s.elsewhere(c, args)
+	}
+	if err == nil && hooks&loading != 0 {
+		err = s.mayRunLoading(c)
+	}
+	if err == nil && hooks&paused != 0 && s.holdBack(c) {
+		return false
+	}
+	switch {
+	case err != nil:
+		s.reject(c, err)
+	case s.tx.open && c.Flags&Immediate == 0:
+		s.queue(c, args)
+	case c.Op != nil:
+		s.gather(c, args)
+	default:
+		if !s.flush() {
+			return false
+		}
+		s.run(c, args)
+	}
+	return true
+}
+
+// reject adds an error reply for a command that is not executed; an open transaction
+// becomes dirty.
+func (s *Session) reject(c *Spec, err error) {
+	if c != nil {
+		s.stats[c.ID].rejected.Add(1)
+	}
+	s.tx.dirty = s.tx.open
+	s.add(item{err: err})
+}
+
+// restrict recomputes restricted. It must be called after any change of account,
+// subscriptions or protocol.
+func (s *Session) restrict() {
+	s.restricted = s.account == nil || s.MustPush()
+}
+
+// show changes the fields of CLIENT LIST.
+func (s *Session) show(change func(*clientInfo)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.info)
+}
+
+// logSlow records a command that took nanos.
+func (s *Session) logSlow(c *Spec, args [][]byte, nanos int64) {
+	s.h.slow.record(c.Flags&Fast != 0, nanos, s.client.Addr, s.info.Name, c.redacted(args))
+}
+
+// mayRun returns an error if c is not allowed in the current state: before login, or in
+// RESP2 with subscriptions, because the client could not tell a reply from a message.
+func (s *Session) mayRun(c *Spec) error {
+	switch {
+	case s.account == nil && c.Flags&NoAuth == 0:
+		return errNoAuth
+	case s.MustPush() && c.Flags&Listener == 0:
+		return resp.NewError("ERR", "Can't execute '"+c.FullName+"': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context")
+	}
+	return nil
+}
+
+var (
+	errNoAuth  = resp.NewError("NOAUTH", "Authentication required.")
+	errLoading = resp.NewError("LOADING", "limitsrv is loading the dataset in memory")
+)
+
+// mayRunLoading returns an error if c must not run while the state is loading. An EXEC
+// with such a command discards the transaction.
+func (s *Session) mayRunLoading(c *Spec) error {
+	switch {
+	case c.Flags&Loading == 0:
+		return errLoading
+	case c.Flags&Executes != 0 && slices.ContainsFunc(s.tx.queue, func(q queued) bool { return q.spec.Flags&Loading == 0 }):
+		s.endTransaction()
+		return errExecLoading
+	}
+	return nil
+}
+
+// holdBack reports whether a command must wait for the end of CLIENT PAUSE; then the
+// session is in the state away.
+func (s *Session) holdBack(c *Spec) bool {
+	if c.Flags&Unpaused != 0 {
+		return false
+	}
+	if !s.flush() {
+		return true
+	}
+	park := func() {
+		s.state.Store(away)
+		s.began = 0
+	}
+	return s.h.pause.holds(s.writes(c), park, s.done)
+}
+
+// gather appends the ops of a command to the batch.
+func (s *Session) gather(c *Spec, args [][]byte) {
+	s.feedMonitors(c, args)
+	batch := &s.gathered().batch
+	before := len(batch.Ops)
+	err := c.Op(batch, args)
+	s.add(item{spec: c, err: err, ops: len(batch.Ops) - before, args: args})
+}
+
+// run executes a run command. Requires: no command is gathered.
+func (s *Session) run(c *Spec, args [][]byte) {
+	s.last.Store(c)
+	s.start()
+	s.begin()
+	from, failed := len(s.w.Buf), s.w.Failed
+	c.Run(s, &s.w, args)
+	s.feedMonitors(c, args)
+	switch {
+	case s.tx.running: // EXEC has filled the batch; its reply follows with the decisions
+		s.countFailure(c, failed)
+		s.end()
+		s.Flush()
+	case s.deferred != nil:
+		s.deferred.spec, s.deferred.args = c, args
+		s.end()
+		if !s.state.CompareAndSwap(executing, away) {
+			s.render()
+		}
+	default:
+		s.finish(c, args, from, failed)
+		s.end()
+	}
+}
+
+// writes reports whether a command may change a key; EXEC does if a queued command may.
+func (s *Session) writes(c *Spec) bool {
+	if c.Flags&Executes == 0 {
+		return c.Flags&Write != 0 && !s.tx.open
+	}
+	return slices.ContainsFunc(s.tx.queue, func(q queued) bool { return q.spec.Flags&Write != 0 })
+}
+
+// finish counts and times a run command. from is the offset of its reply; failed is the
+// number of error replies before it.
+func (s *Session) finish(c *Spec, args [][]byte, from int, failed int64) {
+	s.countFailure(c, failed)
+	took := s.touch()
+	s.began += took // start of the next run command if it follows directly
+	s.stats[c.ID].took(1, took)
+	if took >= s.h.slow.least.Load() {
+		s.logSlow(c, args, took)
+	}
+	s.suppress(from)
+}
+
+// begin moves Out to s.w; end moves it back. Between the two, Out must not be used.
+func (s *Session) begin() { s.w.Buf = s.Out }
+
+func (s *Session) end() { s.Out, s.w.Buf = s.w.Buf, nil }
+
+// countFailure counts c as failed if error replies were written since before was read.
+func (s *Session) countFailure(c *Spec, before int64) {
+	if s.w.Failed != before {
+		s.stats[c.ID].failed.Add(1)
+	}
+}
+
+// Flush executes the gathered commands and appends their replies to Out.
+//
+// Returns: false if the batch is in flight. The argument bytes must then stay unchanged
+// until Wake, even if the session is closed meanwhile; then call Resume.
+func (s *Session) Flush() bool {
+	done := s.flush()
+	if done {
+		s.began = 0 // the next command may follow at any time
+	}
+	return done
+}
+
+func (s *Session) flush() bool {
+	switch {
+	case s.state.Load() != idle:
+		return false
+	case s.Pending() == 0:
+		return true
+	case len(s.g.batch.Ops) > 0:
+		s.start()
+		s.state.Store(executing)
+		execute(s.h.config.Exec, &s.g.batch, s.done)
+		if s.state.CompareAndSwap(executing, away) {
+			return false
+		}
+	}
+	s.render()
+	return true
+}
+
+// arrived is the done callback of the session's batches.
+func (s *Session) arrived(err error) {
+	s.err = err
+	if s.state.Swap(arrived) == away {
+		s.client.Wake()
+	}
+}
+
+// Resume appends the replies of a completed batch, and pushed messages. Returns: false,
+// with nothing done, while a batch is in flight.
+func (s *Session) Resume() bool {
+	switch s.state.Load() {
+	case executing, away:
+		return false
+	case arrived:
+		s.render()
+	}
+	s.Out = s.inbox.moveTo(s.Out)
+	return true
+}
+
+// Pending is the amount of work for the next Flush: the number of gathered commands or of
+// their ops, whichever is greater.
+func (s *Session) Pending() int {
+	switch {
+	case s.g == nil:
+		return 0
+	case s.tx.running:
+		return max(1, len(s.g.batch.Ops))
+	}
+	return max(len(s.g.items), len(s.g.batch.Ops))
+}
+
+// ProtocolError appends Redis' error for bytes that are not a command, after the pending
+// replies, and closes the session. text has no code word; it begins with "Protocol error:
+// ".
+func (s *Session) ProtocolError(text string) {
+	s.fatal = resp.NewError("ERR", text)
+	if s.Flush() {
+		s.sayFatal()
+	}
+}
+
+func (s *Session) sayFatal() {
+	if s.fatal == nil || s.closing {
+		return
+	}
+	s.begin()
+	s.w.Error(s.fatal)
+	s.end()
+	s.closing = true
+}
+
+// Output returns the reply buffer, Out.
+func (s *Session) Output() *[]byte { return &s.Out }
+
+// Authenticated reports whether the full size limits apply.
+func (s *Session) Authenticated() bool { return s.account != nil }
+
+// Closing reports that the connection must be closed once Out is written.
+func (s *Session) Closing() bool { return s.closing }
+
+// Close ends the session; the transport calls it once. A batch in flight completes
+// without calling Wake.
+func (s *Session) Close() {
+	s.state.Swap(closed)
+	s.abandon()
+	s.unsubscribeAll()
+	s.inbox.close()
+	s.h.mu.Lock()
+	defer s.h.mu.Unlock()
+	delete(s.h.sessions, s.id)
+}

@@ -1,0 +1,62 @@
+package session
+
+import (
+	"limitsrv/commands/backend"
+	"limitsrv/engine"
+	"limitsrv/engine/topk"
+	"limitsrv/fatal"
+)
+
+// execute passes a batch to an Exec. A panic in the Exec ends the process: it may hold
+// locks and have left the state half changed, and every later command would hang.
+func execute(e backend.Exec, batch *engine.Batch, done func(error)) {
+	defer fatal.OnPanic()
+	e.Exec(batch, done)
+}
+
+// Commit calls the Commit of the Exec; see there. It is for the server, which calls it for
+// the batches of many sessions at once. A panic ends the process.
+func (h *Handler) Commit() {
+	defer fatal.OnPanic()
+	h.config.Exec.Commit()
+}
+
+// A State reads the engine outside of batches. A panic in one of its methods ends the
+// process, as in Exec, because it may hold the lock of a shard.
+type State struct{ engine *engine.Engine }
+
+// Len returns the number of keys.
+func (s State) Len() int64 {
+	defer fatal.OnPanic()
+	return s.engine.Len()
+}
+
+// Stats calls engine.Engine.Stats.
+func (s State) Stats() engine.Stats {
+	defer fatal.OnPanic()
+	return s.engine.Stats()
+}
+
+// ShardStats calls engine.Engine.ShardStats.
+func (s State) ShardStats() []engine.ShardStat {
+	defer fatal.OnPanic()
+	return s.engine.ShardStats(nil)
+}
+
+// Scan calls engine.Engine.Scan. visit must not panic either.
+func (s State) Scan(now engine.Instant, cursor uint64, count int, visit func(key []byte, alg engine.Alg)) uint64 {
+	defer fatal.OnPanic()
+	return s.engine.Scan(now, cursor, count, visit)
+}
+
+// KeyBytes calls engine.Engine.KeyBytes.
+func (s State) KeyBytes(now engine.Instant, key []byte) int64 {
+	defer fatal.OnPanic()
+	return s.engine.KeyBytes(now, key)
+}
+
+// Top calls engine.Engine.Top.
+func (s State) Top(now engine.Instant, what engine.TopKind, window topk.Window, count int) engine.TopResult {
+	defer fatal.OnPanic()
+	return s.engine.Top(now, what, window, count)
+}

@@ -1,0 +1,122 @@
+package persist
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"limitsrv/testwait"
+)
+
+var (
+	simHours = flag.Float64("sim-hours", 0.1, "virtual hours that TestSim simulates")
+	simSeed  = flag.Uint64("sim-seed", 0, "the one run that TestSim repeats")
+	simLogs  = flag.Bool("sim-log", false, "TestSim writes the log of the node to stderr")
+)
+
+// simRun is the maximum length of a run.
+const simRun = 30 * time.Minute
+
+// TestSim runs a Store through troubles of every kind, in virtual time, and compares the
+// clients' answers with its log. Each run has another fsync policy than the one before.
+func TestSim(t *testing.T) {
+	testwait.Long(t)
+	if *simSeed != 0 {
+		simulate(t, *simSeed, simRun)
+		return
+	}
+	first, left := uint64(time.Now().UnixNano()), time.Duration(*simHours*float64(time.Hour))
+	for seed := first; left > 0; seed++ {
+		length := min(left, simRun)
+		left -= length
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			t.Parallel()
+			simulate(t, seed, length)
+		})
+	}
+}
+
+// simulate does one run. The seed determines the plan and the troubles, but not the order
+// in which goroutines run.
+func simulate(t *testing.T, seed uint64, length time.Duration) {
+	began := time.Now()
+	var n *simNode
+	synctest.Test(t, func(t *testing.T) {
+		n = newSimNode(simPlanOf(seed, length))
+		faults, output := n.run()
+		for _, fault := range faults {
+			t.Error(fault)
+		}
+		if len(faults) > 0 {
+			t.Logf("last log lines:\n%s", output)
+		}
+	})
+	speed := length.Seconds() / time.Since(began).Seconds()
+	t.Logf("%v\n%s\n%.0f times as fast as time; again: -run '^TestSim$' -sim-seed %d", &n.plan, n.summary(), speed, seed)
+}
+
+func simPlanOf(seed uint64, length time.Duration) simPlan {
+	rng := rand.New(rand.NewPCG(seed, 2))
+	return simPlan{
+		seed: seed, length: length,
+		policy:   Policy(seed % uint64(len(policies))),
+		logBytes: []int64{16 << 10, 64 << 10, 1 << 20}[rng.IntN(3)],
+		slow:     []time.Duration{0, 5 * time.Millisecond, 50 * time.Millisecond}[rng.IntN(3)],
+	}
+}
+
+func (p *simPlan) String() string {
+	return fmt.Sprintf("%v, fsync %v, snapshots after %d bytes, appends within %v", p.length, p.policy, p.logBytes, p.slow)
+}
+
+// run performs the run and returns its faults.
+func (n *simNode) run() (faults []string, output string) {
+	n.history.ChangesOnly = n.plan.policy != Always
+	n.start()
+	for range simClients {
+		n.wait.Go(n.client)
+	}
+	for end := time.Now().Add(n.plan.length); time.Now().Before(end) && !n.history.Failed(); {
+		n.round()
+	}
+	n.restart()
+	n.repair("the end")
+	output = n.logs.Last()
+	close(n.ending)
+	n.restart()
+	n.wait.Wait()
+	return n.history.check(), output
+}
+
+// round is a quiet period, followed by troubles until all is repaired.
+func (n *simNode) round() {
+	time.Sleep(n.between(0, 35*time.Second))
+	n.setBusy(true)
+	names := ""
+	for range 1 + n.intN(5)/4 {
+		t := n.pick()
+		t.do(n)
+		names += t.name + "; "
+		n.stats[t.name]++
+	}
+	time.Sleep(n.between(0, 10*time.Second))
+	n.repair(names)
+	n.setBusy(false)
+}
+
+func (n *simNode) setBusy(busy bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.busy = busy
+}
+
+func (n *simNode) summary() string {
+	all := 0
+	for _, k := range n.stats {
+		all += k
+	}
+	return fmt.Sprintf("%s; %d entries lost; %d troubles: %v", n.history.Summary(), n.history.lost, all, n.stats)
+}

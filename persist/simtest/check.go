@@ -1,0 +1,223 @@
+package simtest
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"limitsrv/engine"
+)
+
+// Check checks a complete history. Requires: Mu is held.
+func (h *History) Check() {
+	for _, c := range h.Calls {
+		h.checkCall(c)
+	}
+	h.checkOrder()
+	h.CheckEarned()
+	h.CheckCounters()
+	h.checkWatched()
+}
+
+// checkCall compares a client's answer with the applied ops.
+func (h *History) checkCall(c *Call) {
+	for i, a := range c.Applied {
+		switch {
+		case c.Outcome == Pending:
+			h.Fault("call %d to %s of %v was never answered", c.Number, c.Node, c.Called)
+			return
+		case (c.Outcome == Refused || c.Outcome == NoQuorum) && a != nil:
+			h.Fault("call %d to %s was %s, at %v, and applied in entry %d", c.Number, c.Node, c.Outcome, c.Answered, a.Index)
+		case c.Outcome == Answered && a != nil && c.Ops[i].Kind == engine.Watch:
+		case c.Outcome == Answered && a == nil && !c.MayLack && h.mustLog(c, i):
+			h.Fault("call %d to %s was answered at %v, and is not in the log: %s %+v",
+				c.Number, c.Node, c.Answered, Text(c.Ops[i:i+1]), c.Decisions[i])
+		case c.Outcome == Answered && a != nil && a.Decision != c.Decisions[i]:
+			h.Fault("call %d to %s was answered\n%+v, decided in entry %d was\n%+v", c.Number, c.Node, c.Decisions[i], a.Index, a.Decision)
+		case a != nil && i > 0 && c.Applied[i-1] != nil && a.Position < c.Applied[i-1].Position:
+			h.Fault("the ops of call %d were applied in another order", c.Number)
+		}
+	}
+}
+
+// mustLog reports whether an answered op must be in the log.
+func (h *History) mustLog(c *Call, i int) bool {
+	op, d := &c.Ops[i], &c.Decisions[i]
+	switch {
+	case op.Kind == engine.Peek || op.Kind == engine.Watch || op.Kind == engine.Expect || op.Kind == engine.Take && op.N == 0:
+		return false
+	case h.ChangesOnly:
+		return d.Changed
+	}
+	return d.Status != engine.Aborted
+}
+
+// checkOrder finds ops applied before others that were answered before they were
+// requested.
+func (h *History) checkOrder() {
+	var answered []*Call
+	for _, c := range h.Calls {
+		if c.Outcome == Answered {
+			answered = append(answered, c)
+		}
+	}
+	slices.SortFunc(answered, func(a, b *Call) int { return cmp.Compare(a.Answered, b.Answered) })
+	newest, from := &Applied{Position: -1}, 0 // of calls answered before this one
+	for _, c := range h.Calls {               // in the order of called
+		for ; from < len(answered) && answered[from].Answered < c.Called; from++ {
+			for _, a := range answered[from].Applied {
+				if a != nil && a.Position > newest.Position {
+					newest = a
+				}
+			}
+		}
+		for _, a := range c.Applied {
+			if a != nil && a.Position < newest.Position {
+				h.Fault("call %d, made at %v, was applied in entry %d, before one of entry %d that had been answered",
+					c.Number, c.Called, a.Index, newest.Index)
+			}
+		}
+	}
+}
+
+// CheckEarned finds buckets that gave more than they had and earned, by the stamps.
+func (h *History) CheckEarned() {
+	type bucket struct {
+		level *big.Rat
+		at    engine.Instant
+	}
+	buckets := map[string]*bucket{}
+	for _, a := range h.Ops {
+		p := a.Op.Params
+		if a.Op.Kind != engine.Take || p.Alg != engine.Token || a.Decision.Status != engine.OK || h.Evicted[string(a.Op.Key)] {
+			continue
+		}
+		full := big.NewRat(p.Limit, 1)
+		b := buckets[string(a.Op.Key)]
+		if b == nil {
+			b = &bucket{level: full, at: a.Stamp}
+			buckets[string(a.Op.Key)] = b
+		}
+		earned := new(big.Rat).Mul(big.NewRat(int64(a.Stamp-b.at), p.Period), big.NewRat(p.Count, 1))
+		b.level, b.at = new(big.Rat).Add(b.level, earned), a.Stamp
+		if b.level.Cmp(full) > 0 {
+			b.level = full
+		}
+		if a.Decision.Allowed == 1 {
+			b.level = new(big.Rat).Sub(b.level, big.NewRat(a.Op.N, 1))
+		}
+		if b.level.Sign() < 0 {
+			h.Fault("%s gave %s more than it had, in entry %d", a.Op.Key, new(big.Rat).Neg(b.level).FloatString(3), a.Index)
+		}
+	}
+}
+
+// A take is a call on a limit that regains nothing, for Porcupine.
+type take struct {
+	n, limit int64
+	look     bool
+}
+
+// counterModel is the sequential model of such limits.
+var counterModel = porcupine.Model{
+	Init: func() any { return int64(0) },
+	Step: func(state, input, output any) (bool, any) {
+		used, in := state.(int64), input.(take)
+		want := engine.Decision{Remaining: in.limit - used}
+		if in.n <= in.limit-used {
+			want.Allowed = 1
+			if !in.look {
+				used += in.n
+				want.Remaining -= in.n
+			}
+		}
+		if d := output.(*engine.Decision); d != nil && (d.Allowed != want.Allowed || d.Remaining != want.Remaining) {
+			return false, state
+		}
+		return true, used
+	},
+}
+
+// sample is the number of calls per key given to Porcupine.
+const sample = 200
+
+// CheckCounters checks the limits that regain nothing from the clients' view, without the
+// log.
+func (h *History) CheckCounters() {
+	type counter struct {
+		limit, ok, unknown int64
+		mayLack            bool
+		calls              []porcupine.Operation
+	}
+	counters := map[string]*counter{}
+	for _, c := range h.Calls {
+		for i := range c.Ops {
+			op := &c.Ops[i]
+			if op.Kind != engine.Take || op.Params.Alg != engine.Fixed || op.Params.Period != Forever || h.Evicted[string(op.Key)] {
+				continue
+			}
+			k := counters[string(op.Key)]
+			if k == nil {
+				k = &counter{limit: op.Params.Limit}
+				counters[string(op.Key)] = k
+			}
+			o := porcupine.Operation{Input: take{n: op.N, limit: k.limit, look: op.N == 0}, Call: int64(c.Called), Return: int64(c.Answered)}
+			switch c.Outcome {
+			case Refused, Pending, NoQuorum:
+				continue
+			case Answered:
+				if c.Decisions[i].Status != engine.OK {
+					continue // no memory, or an Expect did not hold
+				}
+				o.Output = &c.Decisions[i]
+				k.ok += c.Decisions[i].Allowed * op.N
+			case Unknown:
+				o.Output, o.Return = (*engine.Decision)(nil), math.MaxInt64
+				k.unknown += op.N
+			}
+			k.calls = append(k.calls, o)
+			k.mayLack = k.mayLack || c.MayLack
+		}
+	}
+	for key, k := range counters {
+		if k.ok > k.limit {
+			h.Fault("%s gave %d of %d", key, k.ok, k.limit)
+		}
+		if used := h.used(key, k.limit); !k.mayLack && (used < k.ok || used > k.ok+k.unknown) {
+			h.Fault("of %s %d are used at the end, clients were given %d and perhaps %d", key, used, k.ok, k.unknown)
+		}
+		if len(k.calls) > sample {
+			h.Fault("%s was used %d times, at most %d are looked at", key, len(k.calls), sample)
+		}
+		if result := porcupine.CheckOperationsTimeout(counterModel, k.calls, 10*time.Second); result != porcupine.Ok {
+			h.Fault("the %d answers about %s can't be put into an order: %v", len(k.calls), key, result)
+		}
+	}
+}
+
+// used returns the tokens used at the end of the log.
+func (h *History) used(key string, limit int64) int64 {
+	b := engine.Batch{Ops: []engine.Op{{Kind: engine.Peek, Key: []byte(key)}}}
+	h.Engine.Apply(h.Engine.Now(), &b)
+	if b.Decisions[0].Status != engine.OK {
+		return 0
+	}
+	return limit - b.Decisions[0].Remaining
+}
+
+// Summary describes a history.
+func (h *History) Summary() string {
+	h.Mu.Lock()
+	defer h.Mu.Unlock()
+	counts := map[Outcome]int{}
+	for _, c := range h.Calls {
+		counts[c.Outcome]++
+	}
+	return fmt.Sprintf("%d calls, %d answered, %d refused, %d unknown, %d alone; %s; %d keys evicted", len(h.Calls),
+		counts[Answered], counts[Refused], counts[Unknown], counts[NoQuorum], h.watchedSummary(), len(h.Evicted))
+}

@@ -1,0 +1,121 @@
+package fsm
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+
+	"limitsrv/persist"
+)
+
+// A Member is the data that a node publishes about itself.
+type Member struct {
+	Node    string `json:"node"`
+	Raft    string `json:"raft"`
+	Client  string `json:"client"` // the address for clients
+	Version string `json:"version"`
+	Level   int    `json:"level"` // the newest feature level it supports
+}
+
+// A clusterState is the part of the state that describes the members.
+type clusterState struct {
+	Members map[string]Member `json:"members"`
+	// Level is the highest feature level that the log may use: all members support it.
+	Level int `json:"level"`
+}
+
+// controlMark is the first byte of an entry about the cluster; an entry of decisions
+// begins with the version of its format.
+const controlMark = 0xc1
+
+// A ControlEntry changes the cluster's state. Exactly one of its fields is set.
+type ControlEntry struct {
+	Member *Member `json:"member,omitempty"` // data published by a node
+	Gone   string  `json:"gone,omitempty"`   // the id of a node that was removed
+	Level  int     `json:"level,omitempty"`  // features up to this level may be used from here on
+}
+
+// Encode returns the entry for the log.
+func (c ControlEntry) Encode() ([]byte, error) {
+	text, err := json.Marshal(c)
+	return append([]byte{controlMark}, text...), err
+}
+
+// KnownLevel is the newest feature level of the log that this program supports. A node
+// that supports less must not take part once the log uses a higher one.
+//
+//	1: the first
+const KnownLevel = 1
+
+// isControl reports whether an entry is about the cluster.
+func isControl(data []byte) bool { return len(data) > 0 && data[0] == controlMark }
+
+// decodeControl decodes an entry about the cluster.
+func decodeControl(data []byte) (c ControlEntry, err error) {
+	err = strictJSON(data[1:], &c)
+	return c, err
+}
+
+// applyControl applies an entry about the cluster.
+func (f *FSM) applyControl(data []byte) error {
+	c, err := decodeControl(data)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case c.Member != nil:
+		f.cluster.Members[c.Member.Node] = *c.Member
+	case c.Gone != "":
+		delete(f.cluster.Members, c.Gone)
+	case c.Level > 0:
+		f.cluster.Level = max(f.cluster.Level, c.Level)
+	}
+	return checkLevel(f.cluster.Level, f.o.Level)
+}
+
+// checkLevel returns a NewerError if the log uses a level above known.
+func checkLevel(level, known int) error {
+	if level > known {
+		return &persist.NewerError{What: "the cluster's log", Format: level, Known: known}
+	}
+	return nil
+}
+
+// Members returns a copy of the published data by node id.
+func (f *FSM) Members() map[string]Member {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.cluster.Members)
+}
+
+// Member returns the published data of a node; zero: none.
+func (f *FSM) Member(node string) Member {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.cluster.Members[node]
+}
+
+// Level returns the highest feature level that the log may use.
+func (f *FSM) Level() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.cluster.Level
+}
+
+// strictJSON decodes one JSON value into to. Unknown fields and trailing bytes are errors.
+func strictJSON(data []byte, to any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(to); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%d bytes follow", len(data)-int(d.InputOffset()))
+	}
+	return nil
+}

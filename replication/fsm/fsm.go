@@ -1,0 +1,197 @@
+package fsm
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"limitsrv/engine"
+	"limitsrv/persist"
+	"limitsrv/persist/commit"
+	"limitsrv/replication/link"
+)
+
+// Options configure an FSM.
+type Options struct {
+	Cluster   link.ClusterID
+	Seed      persist.Seed
+	Monotonic func() time.Duration // a clock that is never set
+	Level     int                  // the newest feature level of the log that it can apply; 0 means KnownLevel
+	// Applied is called after each batch; nil: nothing is. For tests.
+	Applied func(index uint64, stamp engine.Instant, b *engine.Batch)
+}
+
+// An FSM is the replicated state: the engine and the published data of the members. It
+// implements raft.FSM: raft calls Apply with the committed entries in log order, from one
+// goroutine. Concurrency: the other methods may be called from any goroutine.
+//
+// The engine's memory bound is not set, because evictions at a bound depend on the memory
+// of one node. Instead the leader logs the evicted keys and a flag that forbids new keys.
+// Only entries may advance the engine's time: reads use Engine.Look, and sweeps the last
+// stamp.
+type FSM struct {
+	o Options
+
+	applying sync.Mutex // held while an entry is applied, and to freeze the state between two
+	term     uint64     // of the last entry; 0: unknown. Guarded by applying
+
+	engine    atomic.Pointer[engine.Engine]
+	stamp     atomic.Int64 // of the last entry; no earlier stamp is applied after it
+	stampedAt atomic.Int64 // when stamp was applied, by Options.Monotonic
+	index     atomic.Uint64
+	proposal  atomic.Pointer[Proposal] // in flight
+	decoder   persist.Decoder
+
+	entries, bytes, ops atomic.Int64
+	installed           atomic.Int64
+	sinceSnapshot       atomic.Int64
+	snapshotBytes       atomic.Int64
+	stopping            atomic.Bool // snapshots being written are abandoned
+
+	mu      sync.Mutex
+	cluster clusterState
+}
+
+// Counts are totals since the start.
+type Counts struct {
+	Entries, Bytes, Ops int64 // that were applied; Bytes are of the entries
+	Installed           int64 // snapshots restored, including the one at the start
+}
+
+// New returns an FSM without keys and members.
+func New(o Options) *FSM {
+	if o.Level == 0 {
+		o.Level = KnownLevel
+	}
+	f := &FSM{o: o, cluster: clusterState{Members: make(map[string]Member), Level: 1}}
+	f.engine.Store(f.NewEngine())
+	return f
+}
+
+// NewEngine returns an engine without keys that can load blocks of this FSM's engine.
+func (f *FSM) NewEngine() *engine.Engine { return engine.New(engine.Options{Seed: f.o.Seed}) }
+
+// Engine returns the engine. A snapshot from the leader replaces it.
+func (f *FSM) Engine() *engine.Engine { return f.engine.Load() }
+
+// Stamp returns the stamp of the last entry; 0: no decision was ever made.
+func (f *FSM) Stamp() engine.Instant { return engine.Instant(f.stamp.Load()) }
+
+// Index returns the index of the last entry; 0: no entry was applied.
+func (f *FSM) Index() uint64 { return f.index.Load() }
+
+// Seed returns the seed of the engine.
+func (f *FSM) Seed() persist.Seed { return f.o.Seed }
+
+// Counts returns the totals since the start.
+func (f *FSM) Counts() Counts {
+	return Counts{Entries: f.entries.Load(), Bytes: f.bytes.Load(), Ops: f.ops.Load(), Installed: f.installed.Load()}
+}
+
+// Now returns this node's estimate of the time, for reads: the last stamp plus the time
+// since.
+func (f *FSM) Now() engine.Instant {
+	passed := int64(f.o.Monotonic()) - f.stampedAt.Load()
+	return engine.Instant(f.stamp.Load() + max(passed, 0))
+}
+
+// Stop makes snapshots that are being written fail.
+func (f *FSM) Stop() { f.stopping.Store(true) }
+
+// Stopping reports whether Stop was called.
+func (f *FSM) Stopping() bool { return f.stopping.Load() }
+
+// Propose makes a proposal the one in flight. It must precede the append of its entry.
+func (f *FSM) Propose(p *Proposal) { f.proposal.Store(p) }
+
+// Apply applies an entry. It panics if it can not read the entry, because a newer node
+// wrote it or the log is damaged: continuing would make this node diverge.
+func (f *FSM) Apply(l *raft.Log) any {
+	if err := f.ApplyEntry(l); err != nil {
+		panic(err)
+	}
+	return nil
+}
+
+// ApplyEntry applies an entry and completes this node's proposal, if the entry is one. An
+// error means that it can not be read.
+func (f *FSM) ApplyEntry(l *raft.Log) error {
+	answered, err := f.apply(l)
+	if err != nil {
+		return fmt.Errorf("entry %d of the cluster's log can't be applied: %w", l.Index, err)
+	}
+	if answered != nil {
+		close(answered.applied)
+		answered.done() // last, so that an answered client finds the entry counted
+	}
+	return nil
+}
+
+// apply applies an entry and counts it. It returns this node's proposal if the entry is
+// that proposal, else nil.
+func (f *FSM) apply(l *raft.Log) (answered *Proposal, err error) {
+	f.applying.Lock()
+	defer f.applying.Unlock()
+	switch own := f.proposal.Load(); {
+	case isControl(l.Data):
+		err = f.applyControl(l.Data)
+	case own != nil && own.owns(l.Data) && own.group.Claim():
+		answered = own
+		f.proposal.CompareAndSwap(own, nil) // its group will be reused
+		close(own.applying)
+		own.group.Batches(func(b *engine.Batch) bool {
+			f.applyBatch(l.Index, own.stamp, b)
+			return true
+		})
+	default:
+		err = f.decoder.Decode(l.Data, func(stamp engine.Instant, b *engine.Batch) error {
+			f.applyBatch(l.Index, stamp, b)
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.index.Store(l.Index)
+	f.term = l.Term
+	f.entries.Add(1)
+	f.bytes.Add(int64(len(l.Data)))
+	f.sinceSnapshot.Add(int64(len(l.Data)))
+	return answered, nil
+}
+
+// applyBatch applies a batch at its stamp, or at the last stamp if that is later.
+func (f *FSM) applyBatch(index uint64, stamp engine.Instant, b *engine.Batch) {
+	stamp = max(stamp, f.Stamp())
+	e := f.engine.Load()
+	e.Apply(stamp, b)
+	e.CountEvicted(commit.Evicted(b))
+	f.stamp.Store(int64(stamp))
+	f.stampedAt.Store(int64(f.o.Monotonic()))
+	f.ops.Add(int64(len(b.Ops)))
+	if f.o.Applied != nil {
+		f.o.Applied(index, stamp, b)
+	}
+}
+
+// CheckEntry returns an error if an entry can not be decoded. It does not apply it.
+func CheckEntry(d *persist.Decoder, l *raft.Log) (err error) {
+	switch {
+	case l.Type != raft.LogCommand:
+		return nil
+	case isControl(l.Data):
+		var c ControlEntry
+		if c, err = decodeControl(l.Data); err == nil {
+			err = checkLevel(c.Level, KnownLevel)
+		}
+	default:
+		err = d.Decode(l.Data, func(engine.Instant, *engine.Batch) error { return nil })
+	}
+	if err != nil {
+		return fmt.Errorf("entry %d: %w", l.Index, err)
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package replication
+
+import (
+	"sync"
+	"time"
+
+	"limitsrv/engine"
+	"limitsrv/persist/commit"
+	"limitsrv/replication/fsm"
+)
+
+// A localEngine decides while there is no quorum, from the state that the node had of a
+// key when it was first requested. It is dropped some time after there is a leader again.
+type localEngine struct {
+	mu     sync.Mutex
+	engine *engine.Engine
+	from   *engine.Engine // the source of imported keys
+	last   engine.Instant
+	block  []byte
+}
+
+// empty returns an engine without keys.
+func (l *localEngine) empty() *engine.Engine {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.engine == nil {
+		l.engine = engine.New(engine.Options{})
+	}
+	return l.engine
+}
+
+// decide decides the ops that take tokens. Its keys may use the memory that the node's
+// keys leave below the bound, at least a sixteenth of the bound.
+func (l *localEngine) decide(m *fsm.FSM, b *engine.Batch, bound commit.Bound) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if from := m.Engine(); l.from != from || l.engine == nil {
+		l.from, l.engine = from, m.NewEngine()
+	}
+	most := bound.MaxBytes
+	if most > 0 {
+		most = max(most-l.from.MemoryBytes(), most/16, 1)
+	}
+	l.engine.SetBound(most, bound.Evict)
+	now := m.Now()
+	l.last = now
+	var asked engine.Batch
+	for i := range b.Ops {
+		if op := &b.Ops[i]; takesTokens(*op) {
+			l.importKey(now, op.Key)
+			asked.Ops = append(asked.Ops, *op)
+		}
+	}
+	l.engine.Apply(now, &asked)
+	b.Decisions = b.Decisions[:0]
+	rest := asked.Decisions
+	for i := range b.Ops {
+		d := engine.Decision{Status: engine.Down}
+		if takesTokens(b.Ops[i]) {
+			d, rest = rest[0], rest[1:]
+		}
+		b.Decisions = append(b.Decisions, d)
+	}
+}
+
+// importKey copies a key from the node's engine, unless it exists. Requires: mu is held.
+func (l *localEngine) importKey(now engine.Instant, key []byte) {
+	if l.engine.KeyBytes(now, key) > 0 {
+		return
+	}
+	block, ok := l.from.Export(now, key, l.block[:0])
+	if !ok {
+		return
+	}
+	l.block = block
+	// An expired record of the key is replaced.
+	drop := engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: key}}}
+	l.engine.Apply(now, &drop)
+	if err := l.engine.Load(block); err != nil {
+		panic(err) // the block is of an engine with the same seed, and the key does not exist
+	}
+}
+
+// localRetention is the time after the last local decision at which they are discarded,
+// once there is a leader.
+const localRetention = 10 * time.Second
+
+// expire discards local decisions if there has been a leader for long enough.
+func (l *localEngine) expire(now engine.Instant) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.from != nil && now-l.last > engine.Instant(localRetention) {
+		l.engine, l.from = nil, nil
+	}
+}
+
+// takesTokens reports whether an op requests tokens or leases.
+func takesTokens(op engine.Op) bool {
+	return (op.Kind == engine.Take || op.Kind == engine.Acquire) && op.N > 0
+}

@@ -1,0 +1,175 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+	"go.etcd.io/bbolt"
+
+	"limitsrv/histogram"
+	"limitsrv/persist"
+	"limitsrv/replication/fsm"
+	"limitsrv/replication/raftfix"
+)
+
+// Options configure Open.
+type Options struct {
+	Dir *persist.Dir
+	// Stores opens the votes and the snapshots of a node; see OpenStores.
+	Stores           func(dir string) (raft.StableStore, raft.SnapshotStore, error)
+	Policy           persist.Policy
+	SnapshotLogBytes int64  // growth of the log after which a snapshot is taken
+	Boot             string // id of the current boot of the system
+	// FSM has all options of the FSM but those in the membership.
+	FSM       fsm.Options
+	Monotonic func() time.Duration // for LogStore.LastStored
+	Disk      *persist.DiskWatch
+	Failed    func(error) // called when the log can not be written
+	Logger    *slog.Logger
+}
+
+// Files are the log, the votes and the snapshots of a member on disk, and its FSM, to which
+// nothing of them is applied yet. Concurrency: any goroutine, except Close.
+type Files struct {
+	FSM        *fsm.FSM
+	Log        *persist.Log
+	Entries    *raftfix.LogStore // of Log
+	Votes      *raftfix.VoteStore
+	Snapshots  *raftfix.SnapshotStore
+	StoreTimes histogram.Histogram // of the log
+
+	logWrites      *persist.Stopwatch
+	voteWrites     *persist.Stopwatch // of the term and the vote
+	snapshotWrites *persist.Stopwatch
+
+	mu     sync.Mutex
+	newest raft.SnapshotMeta
+}
+
+// The names of a member's files. SnapshotsName is the directory of raft's
+// FileSnapshotStore, and Unfinished the suffix of unfinished snapshots in it.
+const (
+	LogName       = "log"
+	VotesName     = "votes.db"
+	SnapshotsName = "snapshots"
+	Unfinished    = ".tmp"
+)
+
+const (
+	retained     = 2 // snapshots
+	segmentShare = 4 // part of SnapshotLogBytes that one segment of the log has
+)
+
+// Path returns the directory with the files of a member.
+func Path(d *persist.Dir, m *Membership) string { return d.FS.PathJoin(d.Path, nodesDir, m.Node) }
+
+// Open opens the files of a member, and creates those that do not exist. The caller must
+// close them.
+func Open(m *Membership, o Options) (*Files, error) {
+	dir := Path(o.Dir, m)
+	if err := persist.MakeDir(o.Dir.FS, dir); err != nil {
+		return nil, err
+	}
+	o.FSM.Cluster, o.FSM.Seed = m.Cluster, m.Seed
+	f := &Files{FSM: fsm.New(o.FSM), logWrites: o.Disk.Stopwatch(), voteWrites: o.Disk.Stopwatch(), snapshotWrites: o.Disk.Stopwatch()}
+	votes, snapshots, err := o.Stores(dir)
+	if err != nil {
+		return nil, err
+	}
+	f.Votes, f.Snapshots = raftfix.NewVoteStore(votes), raftfix.NewSnapshotStore(snapshots, f.snapshotWrites)
+	f.RefreshSnapshots()
+	f.Log, err = persist.OpenLog(o.Dir.FS, o.Dir.FS.PathJoin(dir, LogName), persist.LogOptions{
+		Policy:       o.Policy,
+		SegmentBytes: o.SnapshotLogBytes / segmentShare,
+		Least:        m.MinLastIndex(),
+		SameBoot:     m.SameBoot(o.Boot),
+		OnError:      func(err error) { o.Failed(fmt.Errorf("the log can't be written: %w", err)) },
+	})
+	if err != nil {
+		return nil, errors.Join(err, f.Votes.Close())
+	}
+	if d := f.Log.Dropped(); d != nil {
+		d.Warn(o.Logger)
+	}
+	f.Entries = raftfix.NewLogStore(f.Log.Raft(), raftfix.LogStoreOptions{
+		Snapshots: f.Snapshots, Monotonic: o.Monotonic, Writing: f.logWrites, Stored: func(took time.Duration) { f.StoreTimes.Add(took, 1) },
+	})
+	return f, nil
+}
+
+// OpenStores opens the votes and the snapshots of a node.
+func OpenStores(dir string, logger hclog.Logger) (raft.StableStore, raft.SnapshotStore, error) {
+	if err := votesLost(dir); err != nil {
+		return nil, nil, err
+	}
+	votes, err := openBolt(filepath.Join(dir, VotesName))
+	if err != nil {
+		return nil, nil, openingVotes(dir, err)
+	}
+	snapshots, err := raft.NewFileSnapshotStoreWithLogger(dir, retained, logger)
+	if err != nil {
+		return nil, nil, errors.Join(err, raftfix.NewVoteStore(votes).Close())
+	}
+	return votes, snapshots, nil
+}
+
+// openBolt opens the file of a StableStore. Writes are always synced; the list of free
+// pages is rebuilt at each start and not written.
+func openBolt(path string) (raft.StableStore, error) {
+	return raftboltdb.New(raftboltdb.Options{
+		Path:        path,
+		BoltOptions: &bbolt.Options{NoFreelistSync: true, FreelistType: bbolt.FreelistMapType},
+	})
+}
+
+// Close closes the files.
+func (f *Files) Close() error { return errors.Join(f.Log.Close(), f.Votes.Close()) }
+
+// TimedVotes returns the votes for raft; see VoteStore.Timed.
+func (f *Files) TimedVotes(failed func(error)) *raftfix.TimedVoteStore {
+	return f.Votes.Timed(f.voteWrites, failed)
+}
+
+// Storing reports whether entries are being written to the log.
+func (f *Files) Storing() bool {
+	_, running := f.logWrites.Running()
+	return running
+}
+
+// RefreshSnapshots updates Newest from the disk.
+func (f *Files) RefreshSnapshots() {
+	all, err := f.Snapshots.List()
+	if err != nil || len(all) == 0 {
+		return
+	}
+	f.Snapshots.SetNewest(all[0].Index, all[0].Term)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.newest = *all[0]
+}
+
+// Newest returns the newest snapshot on disk, as of the last RefreshSnapshots, or zero.
+func (f *Files) Newest() raft.SnapshotMeta {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.newest
+}
+
+// TermOf returns the term of an entry, 0 if it is unknown.
+func (f *Files) TermOf(index uint64) uint64 {
+	var entry raft.Log
+	if err := f.Entries.GetLog(index, &entry); err == nil {
+		return entry.Term
+	}
+	if newest, term := f.Snapshots.Newest(); newest == index {
+		return term
+	}
+	return 0
+}

@@ -1,0 +1,69 @@
+package server
+
+import (
+	"crypto/tls"
+	"io/fs"
+	"limitsrv/commands/session"
+	"log/slog"
+	"runtime"
+	"time"
+)
+
+// Config holds the addresses to listen on and the bounds of connections. A zero field
+// takes the default named beside it. Required are NewSession and one of Listen, TLSListen
+// and UnixSocket.
+type Config struct {
+	Listen         string      // HOST:PORT; empty: none
+	TLSListen      string      // HOST:PORT for TLS; empty: none
+	UnixSocket     string      // path; empty: none
+	UnixSocketPerm fs.FileMode // 0700
+	// TLS, required with TLSListen, is called for each connection there. Sessions can be
+	// resumed as long as it returns the same configuration. Concurrency: called by many
+	// goroutines.
+	TLS func() *tls.Config
+
+	MaxClients   int           // DefaultMaxClients
+	Limits       Limits        // DefaultLimits
+	WriteTimeout time.Duration // DefaultWriteTimeout, for all replies of a batch
+	IdleTimeout  time.Duration // 0: idle clients are not closed
+	TCPKeepAlive time.Duration // 300 s; negative: none
+
+	// Loops is the number of event loops: 0 for half the CPUs, because fewer loops find
+	// more requests at each wake-up; negative for a goroutine per connection, as on
+	// systems other than Linux.
+	Loops int
+
+	NewSession func(session.Client) Session
+	// Commit, unless nil, is called after batches were executed, perhaps of many
+	// connections, and before any reply to them is written, so that an Exec can do
+	// deferred work once for all of them. It is also called after a batch has gone in
+	// flight. Concurrency: called by several loops and goroutines.
+	Commit func()
+	Logger *slog.Logger // slog.Default()
+}
+
+// Defaults of Config.
+const (
+	DefaultMaxClients   = 10000
+	DefaultWriteTimeout = 10 * time.Second
+
+	defaultKeepAlive  = 300 * time.Second
+	defaultSocketPerm = 0o700
+)
+
+// setDefaults fills in the defaults, except for the limits.
+func (c *Config) setDefaults() {
+	setDefault(&c.MaxClients, DefaultMaxClients)
+	setDefault(&c.WriteTimeout, DefaultWriteTimeout)
+	setDefault(&c.TCPKeepAlive, defaultKeepAlive)
+	setDefault(&c.UnixSocketPerm, defaultSocketPerm)
+	setDefault(&c.Loops, max(1, runtime.NumCPU()/2))
+	setDefault(&c.Logger, slog.Default())
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

@@ -1,0 +1,141 @@
+package server
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
+	"limitsrv/fatal"
+)
+
+// maxClientsReply is the reply to a connection beyond MaxClients, in Redis' text.
+const maxClientsReply = "-ERR max number of clients reached\r\n"
+
+// An env is the part of a Server that its transports use: the settings, the coarse clock,
+// the counts, and the begin and end of sessions. Concurrency: any goroutine may use it.
+type env struct {
+	cfg         Config
+	log         *slog.Logger
+	traffic     [][]traffic // for each transport: one per loop, or some for all goroutines
+	plainTLSLog sampledLog  // TLS handshakes on a plain port
+	httpLog     sampledLog  // HTTP requests
+
+	clients, connections, rejected atomic.Int64
+	rejectedHTTP                   atomic.Int64
+	unsent                         atomic.Int64 // bytes of output in the backlogs of all clients
+
+	// Settings that may change while the server runs.
+	maxClients                atomic.Int64
+	idleTimeout, writeTimeout atomic.Int64 // nanoseconds
+
+	clock   atomic.Int64  // nanoseconds since the start, as of the last sweep; never 0
+	closing chan struct{} // closed by the first Shutdown
+}
+
+// initConn creates the session of a connection. It returns an error if that panics.
+func (e *env) initConn(c *conn, nc net.Conn, traffic *traffic, wake, kill func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			e.logPanic(p)
+			err = fmt.Errorf("new session: %v", p)
+		}
+	}()
+	c.limits = &e.cfg.Limits
+	c.traffic = traffic
+	c.client = clientAddr(nc.RemoteAddr(), nc.LocalAddr())
+	c.active.Store(e.clock.Load())
+	c.session = e.cfg.NewSession(session.Client{
+		Addr:      c.client,
+		LocalAddr: clientAddr(nc.LocalAddr(), nc.LocalAddr()),
+		Since:     time.Now(),
+		Close:     kill,
+		Wake:      wake,
+
+		OutputBytes: e.cfg.Limits.OutputBytes,
+		Buffers:     c.buffers,
+	})
+	return nil
+}
+
+// commit is called between executing and writing. A panic in it ends the process.
+func (e *env) commit() {
+	if e.cfg.Commit != nil {
+		defer fatal.OnPanic()
+		e.cfg.Commit()
+	}
+}
+
+// closeSession closes the session of a closed connection and counts the connection's end.
+func (e *env) closeSession(c *conn) {
+	defer e.recoverPanic()
+	e.clients.Add(-1)
+	switch c.in.Problem() {
+	case resp.ProblemTLS:
+		e.plainTLSLog.add(c.client, "TLS is served on its own port, if enabled")
+	case resp.ProblemHTTP:
+		e.rejectedHTTP.Add(1)
+		e.httpLog.add(c.client, "sent by a web page, a probe or a proxy; nothing was executed")
+	}
+	c.session.Close()
+}
+
+// closeReason returns the reason to close a connection now, or "".
+func (e *env) closeReason(c *conn) string {
+	now, blocked, idle := e.clock.Load(), c.blocked.Load(), e.idleTimeout.Load()
+	switch {
+	case blocked != 0 && now-blocked > e.writeTimeout.Load():
+		return "the client does not read its replies"
+	case idle > 0 && !c.session.Listening() && now-c.active.Load() > idle:
+		return "idle"
+	}
+	return ""
+}
+
+// admitClient counts nc as a client. Beyond MaxClients it sends maxClientsReply, closes
+// nc and returns false.
+func (e *env) admitClient(nc net.Conn) bool {
+	if e.clients.Add(1) <= e.maxClients.Load() {
+		return true
+	}
+	e.clients.Add(-1)
+	e.rejected.Add(1)
+	_ = nc.SetWriteDeadline(time.Now().Add(time.Second)) // the send buffer of a new socket is empty, so this does not block
+	_, _ = nc.Write([]byte(maxClientsReply))
+	nc.Close()
+	return false
+}
+
+// newTraffic creates the n counters of a transport.
+func (e *env) newTraffic(n int) []traffic {
+	counters := make([]traffic, n)
+	e.traffic = append(e.traffic, counters)
+	return counters
+}
+
+// recoverPanic is deferred around all calls of a session, so that a panic there ends one
+// connection and not the server. Panics of a batch or of the engine end the process
+// before they get here, see session.Handler.
+func (e *env) recoverPanic() {
+	if p := recover(); p != nil {
+		e.logPanic(p)
+	}
+}
+
+// logPanic logs a recovered panic. Requires: the stack of the panic is still there.
+func (e *env) logPanic(p any) {
+	e.log.Error("session panicked, connection closed", "panic", p, "stack", string(debug.Stack()))
+}
+
+// clientAddr returns addr as CLIENT LIST shows it. Both ends of a unix socket are shown
+// by its path, because the client's end has no name.
+func clientAddr(addr, local net.Addr) string {
+	if local.Network() == "unix" {
+		return local.String() + ":0"
+	}
+	return addr.String()
+}

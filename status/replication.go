@@ -1,0 +1,115 @@
+package status
+
+import "time"
+
+// A Role is a node's role in replication.
+type Role string
+
+const (
+	Leader    Role = "leader"
+	Follower  Role = "follower"
+	Candidate Role = "candidate" // requests votes, or knows no leader yet
+	NonVoter  Role = "non-voter" // replicates, and does not count for a majority
+)
+
+// Replication is a node's replication state. Its zero value is a stand-alone server's.
+// Indexes count the entries of the log, from 1. Totals are of this process.
+type Replication struct {
+	Role Role // empty: no replication
+	// ClusterID is the same on all nodes: hexadecimal digits.
+	ClusterID string
+	// HasQuorum reports that decisions can be made: a leader is known, and, if it is this
+	// node, it is in contact with a majority.
+	HasQuorum bool
+	// Trouble is the reason, for people, that decisions can't be made; empty: they can,
+	// or the reason is unknown.
+	Trouble string
+	Term    uint64
+	// The log holds the entries from FirstIndex to LastIndex, both 0 if it is empty.
+	// Entries up to CommitIndex are committed, those up to AppliedIndex are part of the
+	// state.
+	FirstIndex, LastIndex     uint64
+	CommitIndex, AppliedIndex uint64
+	// LastContact is the time since the last message of the leader: 0 on the leader,
+	// negative if there was none.
+	LastContact time.Duration
+	// FeatureLevel is the feature level of the oldest node, which all nodes support.
+	FeatureLevel uint64
+
+	// Ack, Fsync and NoQuorum are the values of the options of these names.
+	Ack, Fsync, NoQuorum string
+	// Links is the authentication between nodes: open, secret, secret-or-open, tls or
+	// tls-and-secret.
+	Links string
+	// FsyncP99 is the 99th percentile of the duration of an fsync; 0: unknown.
+	FsyncP99 time.Duration
+
+	Totals   Totals
+	Clock    Clock
+	Snapshot ReplicatedSnapshot
+}
+
+// Totals count since the start.
+type Totals struct {
+	Entries, EntryBytes int64 // proposed by this node as the leader
+	Decisions           int64 // in these entries
+	Forwarded           int64 // decisions forwarded to the leader
+	Uncertain           int64 // decisions with an unknown outcome
+	// NoQuorum counts decisions answered according to that option because there was no
+	// quorum, and Local those of them that were decided from this node's state. Refused
+	// counts batches answered with an error because there was no quorum.
+	NoQuorum, Local, Refused int64
+	// Elections counts elections won by this node, LeaderChanges the changes of leader
+	// that it observed.
+	Elections, LeaderChanges int64
+	// RefusedLinks counts links of other nodes, or of unauthenticated peers, that were
+	// rejected or closed.
+	RefusedLinks int64
+	// Restarts counts restarts of raft within the process.
+	Restarts int64
+}
+
+// Clock compares the cluster's time with the machine's.
+type Clock struct {
+	// Offset is the cluster's time minus this machine's.
+	Offset time.Duration
+	// Clamps counts clock jumps that were not followed, and Clamped is their sum.
+	Clamps  int64
+	Clamped time.Duration
+}
+
+// ReplicatedSnapshot is the newest snapshot up to which the log can be truncated.
+type ReplicatedSnapshot struct {
+	Index     uint64    // of the last entry in it; 0: no snapshot
+	At        time.Time // creation time
+	Bytes     int64
+	Installed int64 // snapshots received from the leader, since the start
+}
+
+// A Node is one server of a cluster.
+type Node struct {
+	ID   string // 40 hexadecimal digits
+	Host string // for clients; empty: the host that the client connected to
+	Port int
+	// Leader reports that the node has all slots, as far as this node knows; at most one
+	// does. The others are its replicas.
+	Leader bool
+	Voter  bool   // counts for a majority
+	Online bool   // answered recently
+	Raft   string // address for other nodes, HOST:PORT; empty: none
+	// Version is the version of its program, Index the highest index known to be in its
+	// log, LastContact the time since the last message from it: 0 for this node, negative
+	// if never. Only a leader knows all of them.
+	Version     string
+	Index       uint64
+	LastContact time.Duration
+}
+
+// Behind returns the number of entries that a node lacks, including those since its last
+// message, which may be a second old; -1: unknown.
+func (r Replication) Behind(n Node) int64 {
+	if n.Index == 0 {
+		return -1
+	}
+	return max(0, int64(r.LastIndex)-int64(n.Index))
+}
