@@ -35,7 +35,7 @@ func (h *Handler) ReloadUsers() error {
 // MONITOR that its user may not have any more. Any goroutine may call it.
 func (s *Session) mustDisconnect() bool {
 	s.mu.Lock()
-	a, monitors := s.account, s.shown.monitor
+	a, monitors := s.account, s.info.monitor
 	s.mu.Unlock()
 	if a == nil {
 		return false

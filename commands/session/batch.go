@@ -6,10 +6,10 @@ import (
 	"limitsrv/engine"
 )
 
-// A gathering is a pending batch: commands and their ops, until they are answered. A
+// A pendingBatch has commands and their ops, until they are answered. A
 // session holds one only meanwhile, so that an idle session keeps no memory for its
 // deepest pipeline.
-type gathering struct {
+type pendingBatch struct {
 	batch engine.Batch
 	items []item // the commands; the batch's ops belong to them in order
 }
@@ -24,31 +24,31 @@ type item struct {
 	args [][]byte
 }
 
-// maxKept is the largest capacity, in items and in ops, with which a gathering is reused.
+// maxKept is the largest capacity, in items and in ops, with which a pendingBatch is reused.
 const maxKept = 4096
 
 // maxSpare bounds the pool: more than there are threads that serve sessions.
 const maxSpare = 64
 
-// spare is a pool of unused gatherings. Concurrency: any goroutine may use it.
-type spare struct {
+// A batchPool is a pool of unused pending batches. Concurrency: any goroutine may use it.
+type batchPool struct {
 	mu   sync.Mutex
-	list []*gathering
+	list []*pendingBatch
 }
 
-func (p *spare) take() *gathering {
+func (p *batchPool) take() *pendingBatch {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := len(p.list)
 	if n == 0 {
-		return new(gathering)
+		return new(pendingBatch)
 	}
 	g := p.list[n-1]
 	p.list = p.list[:n-1]
 	return g
 }
 
-func (p *spare) put(g *gathering) {
+func (p *batchPool) put(g *pendingBatch) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.list) < maxSpare {
@@ -56,22 +56,22 @@ func (p *spare) put(g *gathering) {
 	}
 }
 
-// gathered returns the session's gathering, taking an empty one from the pool if needed.
-func (s *Session) gathered() *gathering {
+// gathered returns the session's pending batch, taking an empty one from the pool if needed.
+func (s *Session) gathered() *pendingBatch {
 	if s.g == nil {
-		s.g = s.h.spare.take()
+		s.g = s.h.batches.take()
 		s.g.batch.Stale = s.stale
 	}
 	return s.g
 }
 
-// add appends a command to the session's gathering.
+// add appends a command to the session's pending batch.
 func (s *Session) add(it item) {
 	g := s.gathered()
 	g.items = append(g.items, it)
 }
 
-// giveBack returns the session's gathering to the pool.
+// giveBack returns the session's pending batch to the pool.
 func (s *Session) giveBack() {
 	g := s.g
 	s.g = nil
@@ -79,6 +79,6 @@ func (s *Session) giveBack() {
 	clear(g.items) // they point to argument bytes and errors
 	g.items = g.items[:0]
 	if cap(g.items) <= maxKept && cap(g.batch.Ops) <= maxKept {
-		s.h.spare.put(g)
+		s.h.batches.put(g)
 	}
 }

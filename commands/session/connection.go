@@ -13,11 +13,11 @@ func (s *Session) Addr() string { return s.client.Addr }
 func (s *Session) LocalAddr() string { return s.client.LocalAddr }
 
 // Labels returns the values that the client has set for CLIENT LIST.
-func (s *Session) Labels() Labels { return s.shown.Labels }
+func (s *Session) Labels() Labels { return s.info.Labels }
 
 // SetLabels changes these values.
 func (s *Session) SetLabels(change func(*Labels)) {
-	s.show(func(c *shown) { change(&c.Labels) })
+	s.show(func(c *clientInfo) { change(&c.Labels) })
 }
 
 // SetProtocol switches to RESP3 or RESP2.

@@ -2,9 +2,9 @@ package session
 
 import "limitsrv/commands/resp"
 
-// A later is the pending reply of a run command that continues in another goroutine. The
+// A deferredReply is the pending reply of a run command that continues in another goroutine. The
 // session is in the state away meanwhile, as it is while a batch is in flight.
-type later struct {
+type deferredReply struct {
 	spec   *Spec
 	args   [][]byte
 	write  func(*resp.Writer)
@@ -29,20 +29,20 @@ func (s *Session) Defer(start func(done func(error)) (cancel func(), err error),
 		s.w.Error(err)
 		return
 	}
-	s.later = &later{write: write, cancel: cancel}
+	s.deferred = &deferredReply{write: write, cancel: cancel}
 }
 
 // abandon cancels the pending reply.
 func (s *Session) abandon() {
-	if s.later != nil && s.later.cancel != nil {
-		s.later.cancel()
+	if s.deferred != nil && s.deferred.cancel != nil {
+		s.deferred.cancel()
 	}
-	s.later = nil
+	s.deferred = nil
 }
 
 // finishDeferred writes the pending reply of a run command.
 func (s *Session) finishDeferred() {
-	l := s.later
+	l := s.deferred
 	s.abandon()
 	s.begin()
 	from, failed := len(s.w.Buf), s.w.Failed

@@ -29,7 +29,7 @@ type Handler struct {
 	serving context.Context
 	drain   context.CancelFunc
 
-	spare spare
+	batches batchPool
 
 	mu       sync.Mutex
 	sessions map[int64]*Session

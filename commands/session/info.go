@@ -28,7 +28,7 @@ type Info struct {
 func (s *Session) Info(now time.Time) Info {
 	user := s.User()
 	s.mu.Lock()
-	c := s.shown
+	c := s.info
 	s.mu.Unlock()
 	i := Info{
 		Labels: c.Labels, ID: s.id, Addr: s.client.Addr, LocalAddr: s.client.LocalAddr, User: user,

@@ -13,7 +13,7 @@ func (s *Session) MustPush() bool { return s.Subscriptions() > 0 && !s.w.Proto3 
 // recomputes the restrictions.
 func (s *Session) updateListening() {
 	s.listening.Store(s.Subscriptions() > 0 || s.monitoring)
-	s.show(func(c *shown) {
+	s.show(func(c *clientInfo) {
 		c.channels, c.patterns, c.monitor = len(s.subscribed[ToChannels]), len(s.subscribed[ToPatterns]), s.monitoring
 	})
 	s.restrict()

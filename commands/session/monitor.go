@@ -38,7 +38,7 @@ func (s *Session) monitorLine(c *Spec, args [][]byte) []byte {
 	if path, isPath := strings.CutSuffix(from, ":0"); isPath && strings.HasPrefix(path, "/") {
 		from = "unix:" + path
 	}
-	line := fmt.Appendf(nil, "+%d.%06d [%d %s]", micros/1e6, micros%1e6, s.shown.DB, from)
+	line := fmt.Appendf(nil, "+%d.%06d [%d %s]", micros/1e6, micros%1e6, s.info.DB, from)
 	for _, a := range c.redacted(args) {
 		line = append(line, ' ')
 		line = word.AppendQuoted(line, a)

@@ -13,7 +13,7 @@ var ErrDown = resp.NewError("CLUSTERDOWN", "the cluster has no leader with a quo
 // render writes the replies of the completed batch and of a deferred run command, if
 // there are any, and makes the session ready for the next batch.
 func (s *Session) render() {
-	if s.later != nil {
+	if s.deferred != nil {
 		s.finishDeferred()
 	}
 	if s.g != nil {

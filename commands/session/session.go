@@ -24,11 +24,11 @@ type Session struct {
 	id     int64
 	stats  []commandCounts
 
-	w  resp.Writer // owns Out between begin and end
-	g  *gathering  // nil if no command is gathered
+	w  resp.Writer   // owns Out between begin and end
+	g  *pendingBatch // nil if no command is gathered
 	tx transaction
-	// later is the pending reply of a run command; nil: none is pending.
-	later *later
+	// deferred is the pending reply of a run command; nil: none is pending.
+	deferred *deferredReply
 	// recent is the previous command; nil: none yet.
 	recent  *Spec
 	replies Replies
@@ -52,8 +52,8 @@ type Session struct {
 	err   error // argument of the last call of done
 	done  func(error)
 
-	mu    sync.Mutex
-	shown shown
+	mu   sync.Mutex
+	info clientInfo
 	// active is the time of the last answered batch or run command, in nanoseconds since
 	// the handler's start. Any goroutine may read it.
 	active atomic.Int64
@@ -67,9 +67,9 @@ type Session struct {
 	began int64
 }
 
-// shown is the part of CLIENT LIST that the transport does not know. Guarded by
+// clientInfo is the part of CLIENT LIST that the transport does not know. Guarded by
 // Session.mu, because any session may read it.
-type shown struct {
+type clientInfo struct {
 	Labels
 	// number of subscribed channels and patterns, and whether MONITOR is on.
 	channels, patterns int
@@ -157,15 +157,15 @@ func (s *Session) restrict() {
 }
 
 // show changes the fields of CLIENT LIST.
-func (s *Session) show(change func(*shown)) {
+func (s *Session) show(change func(*clientInfo)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	change(&s.shown)
+	change(&s.info)
 }
 
 // logSlow records a command that took nanos.
 func (s *Session) logSlow(c *Spec, args [][]byte, nanos int64) {
-	s.h.slow.record(c.Flags&Fast != 0, nanos, s.client.Addr, s.shown.Name, c.redacted(args))
+	s.h.slow.record(c.Flags&Fast != 0, nanos, s.client.Addr, s.info.Name, c.redacted(args))
 }
 
 // mayRun returns an error if c is not allowed in the current state: before login, or in
@@ -236,8 +236,8 @@ func (s *Session) run(c *Spec, args [][]byte) {
 		s.countFailure(c, failed)
 		s.end()
 		s.Flush()
-	case s.later != nil:
-		s.later.spec, s.later.args = c, args
+	case s.deferred != nil:
+		s.deferred.spec, s.deferred.args = c, args
 		s.end()
 		if !s.state.CompareAndSwap(executing, away) {
 			s.render()

@@ -40,28 +40,6 @@ var trioKinds = []trioKind{
 	}},
 }
 
-// A failoverPlan is the load and the schedule of a failover test.
-type failoverPlan struct {
-	clients  int
-	pipeline int
-	rate     int // requests per second, of all clients
-	keys     int
-	before   time.Duration // from the start of the load to the fault
-	during   time.Duration // duration of the isolation
-	after    time.Duration
-}
-
-// defaultFailover is the plan of figures. An isolated leader returns well after another
-// one is elected.
-var defaultFailover = failoverPlan{16, 16, 50_000, 100, 2 * time.Second, 4 * time.Second, 4 * time.Second}
-
-// capacity is the capacity of each key. It is low enough that some keys are exhausted
-// before the load ends, even if no permit is granted twice.
-func (d failoverPlan) capacity() int64 {
-	asked := float64(d.rate) * (d.before + d.during + d.after).Seconds()
-	return int64(0.7 * asked / float64(d.keys))
-}
-
 // A failoverRun is the result of one fault.
 type failoverRun struct {
 	granted int64 // permits of all keys
