@@ -2,44 +2,10 @@ package datatypes
 
 import (
 	"fmt"
-	"strings"
 
 	"limitsrv/answer"
 	"limitsrv/engine"
 )
-
-// A Command is one line of the table.
-type Command struct {
-	Name string // in capitals
-	// Args is the usage after the name, in the notation of the tables of other commands.
-	Args string
-	// Arity is the number of words, the name included; if it is negative, the minimum.
-	Arity      int
-	Summary    string
-	Complexity string
-	Since      string // version of Redis
-	Group      string
-	Flags      Flags
-	Keys       Keys
-
-	// do carries out the command with the words behind the name, and appends the answer to
-	// out.
-	do func(tx *engine.Tx, args [][]byte, out []byte) []byte
-}
-
-// Flags are the flags of COMMAND INFO.
-type Flags uint8
-
-const (
-	Write Flags = 1 << iota
-	ReadOnly
-	DenyOOM
-	Fast
-)
-
-// Keys is the position of the keys: the first and last word and the step, as in COMMAND:
-// the name is word 0, and a Last of -1 is the last word.
-type Keys struct{ First, Last, Step int }
 
 // All returns the commands; the index of one is its number. The caller must not change it.
 func All() []Command { return table[:] }
@@ -70,11 +36,6 @@ func Find(name []byte) (number uint16, ok bool) {
 	}
 	number, ok = byName[string(upper[:len(name)])]
 	return number, ok
-}
-
-// Takes reports whether a number of words, the name included, is valid.
-func (c *Command) Takes(words int) bool {
-	return words == c.Arity || c.Arity < 0 && words >= -c.Arity
 }
 
 // Set makes a call a command with the words behind its name. Requires: the number of words
@@ -135,32 +96,4 @@ func (Commands) Do(tx *engine.Tx, c *engine.Call) {
 		}
 	}
 	c.Answer = x.do(tx, c.Args, c.Answer)
-}
-
-// The errors of several commands.
-const (
-	errWrongType = "WRONGTYPE Operation against a key holding the wrong kind of value"
-	errFull      = "OOM command not allowed when used memory > 'maxmemory'."
-	errSyntax    = "ERR syntax error"
-	errNotInt    = "ERR value is not an integer or out of range"
-	errTooLong   = "ERR string exceeds maximum allowed size (proto-max-bulk-len)"
-)
-
-// errExpire is the error of a command about its expiry.
-func errExpire(name string) string { return "ERR invalid expire time in '" + name + "' command" }
-
-// errArity is the error of a command about the number of its words.
-func errArity(name string) string {
-	return "ERR wrong number of arguments for '" + strings.ToLower(name) + "' command"
-}
-
-// fail answers an error.
-func fail(out []byte, text string) []byte { return answer.AppendError(out, text) }
-
-// truth answers 1 or 0.
-func truth(out []byte, b bool) []byte {
-	if b {
-		return answer.AppendInt(out, 1)
-	}
-	return answer.AppendInt(out, 0)
 }

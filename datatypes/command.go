@@ -1,0 +1,41 @@
+package datatypes
+
+import "limitsrv/engine"
+
+// A Command is one line of the table.
+type Command struct {
+	Name string // in capitals
+	// Args is the usage after the name, in the notation of the tables of other commands.
+	Args string
+	// Arity is the number of words, the name included; if it is negative, the minimum.
+	Arity      int
+	Summary    string
+	Complexity string
+	Since      string // version of Redis
+	Group      string
+	Flags      Flags
+	Keys       Keys
+
+	// do carries out the command with the words behind the name, and appends the answer to
+	// out.
+	do func(tx *engine.Tx, args [][]byte, out []byte) []byte
+}
+
+// Flags are the flags of COMMAND INFO.
+type Flags uint8
+
+const (
+	Write Flags = 1 << iota
+	ReadOnly
+	DenyOOM
+	Fast
+)
+
+// Keys is the position of the keys: the first and last word and the step, as in COMMAND:
+// the name is word 0, and a Last of -1 is the last word.
+type Keys struct{ First, Last, Step int }
+
+// Takes reports whether a number of words, the name included, is valid.
+func (c *Command) Takes(words int) bool {
+	return words == c.Arity || c.Arity < 0 && words >= -c.Arity
+}
