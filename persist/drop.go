@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/raft"
@@ -96,7 +97,7 @@ type trailingRecords struct {
 // findTrailing searches for whole entries behind the end, at every offset where frames
 // may begin.
 func findTrailing(file *readAhead, c *codec, end segmentEnd) (found trailingRecords, err error) {
-	var decoder Decoder
+	decoder := Decoder{Commands: anyCommands{}}
 	at := max(end.offset, segmentHead)
 	for at+recordHeader <= end.size {
 		b, err := file.at(at, recordHeader)
@@ -118,6 +119,13 @@ func findTrailing(file *readAhead, c *codec, end segmentEnd) (found trailingReco
 	}
 	return found, nil
 }
+
+// anyCommands accepts all calls: they are only counted.
+type anyCommands struct{ engine.Commands }
+
+func (anyCommands) Check(*engine.Call) error { return nil }
+
+func (anyCommands) Level() uint8 { return math.MaxUint8 }
 
 func (f *trailingRecords) add(r *record, decoder *Decoder) {
 	f.last = max(f.last, r.index)
