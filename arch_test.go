@@ -24,7 +24,7 @@ const module = "limitsrv"
 // arrows lists the permitted imports of each package besides the standard library. A
 // name includes the packages below it. A package that is not listed may import nothing.
 //
-//	cmd/limitsrv -> server/admin -> server -> commands -> engine <- persist <- replication -> certs -> files
+//	cmd/limitsrv -> server/admin -> server -> commands -> datatypes -> engine <- persist <- replication -> certs -> files
 //
 // Below replication:
 //
@@ -50,16 +50,16 @@ var arrows = map[string][]string{
 	"values/numbers": {},
 	"commands": {
 		"limitsrv/engine", "limitsrv/commands/session", "limitsrv/commands/auth", "limitsrv/commands/backend", "limitsrv/commands/usage", "limitsrv/commands/resp",
-		"limitsrv/commands/word", "limitsrv/commands/glob", "limitsrv/status", "limitsrv/histogram",
+		"limitsrv/commands/word", "limitsrv/commands/glob", "limitsrv/datatypes", "limitsrv/status", "limitsrv/histogram",
 	},
 	"commands/session": {
-		"limitsrv/engine", "limitsrv/commands/auth", "limitsrv/commands/backend", "limitsrv/commands/usage", "limitsrv/commands/resp", "limitsrv/commands/word",
+		"limitsrv/engine", "limitsrv/answer", "limitsrv/commands/auth", "limitsrv/commands/backend", "limitsrv/commands/usage", "limitsrv/commands/resp", "limitsrv/commands/word",
 		"limitsrv/commands/glob", "limitsrv/status", "limitsrv/histogram", "limitsrv/fatal",
 	},
 	"commands/backend":    {"limitsrv/engine", "limitsrv/status", "limitsrv/commands/resp"},
 	"commands/usage":      {},
 	"commands/word":       {},
-	"commands/resp":       {"github.com/tidwall/redcon"},
+	"commands/resp":       {"limitsrv/answer", "github.com/tidwall/redcon"},
 	"commands/auth":       {"limitsrv/engine", "limitsrv/commands/resp", "limitsrv/commands/glob", "limitsrv/commands/auth/users"},
 	"commands/auth/users": {"limitsrv/beat", "limitsrv/files", "golang.org/x/crypto", "github.com/goccy/go-yaml"},
 	"commands/glob":       {},

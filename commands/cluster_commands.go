@@ -357,7 +357,7 @@ func eachInSlot(h *session.Handler, slot int, visit func(key []byte) bool) {
 		more   = true
 	)
 	for more {
-		cursor = h.Engine().Scan(now, cursor, maxScan, func(key []byte, _ engine.Alg) {
+		cursor = h.Engine().Scan(now, 0, cursor, maxScan, func(key []byte, _ engine.Alg) {
 			if backend.KeySlot(key) == slot {
 				more = visit(key) && more
 			}

@@ -1,10 +1,18 @@
 package commands
 
-import "limitsrv/commands/session"
+import (
+	"slices"
+
+	"limitsrv/commands/session"
+)
 
 // table lists every command, in the order of help and the README. To add one, add a file
-// and a line here. The commands that take permits follow from the table of algorithms.
-var table = append(takeCommands(),
+// and a line here. The commands that take permits follow from the table of algorithms, and
+// those on plain values from the table of package datatypes.
+var table = slices.Concat(limitTable, plainCommands())
+
+// limitTable lists the commands of a server with --limits-only.
+var limitTable = append(takeCommands(),
 	// limiters
 	&rlAcquire, &rlRelease,
 	&rlAll, &rlPeek, &rlRefund, &rlCharge, &rlReset, &rlTop, &rlStats,
@@ -40,7 +48,12 @@ func Table() []session.Command {
 	return all
 }
 
-// NewHandler makes a Handler of all commands. Requires: Exec, Engine and Clock are set.
-func NewHandler(c session.Config) *session.Handler { return session.NewHandler(c, newRegistry()) }
-
-func newRegistry() *session.Registry { return session.NewRegistry(table, advice) }
+// NewHandler makes a Handler of all commands, or with Config.LimitsOnly of those that need
+// no plain values. Requires: Exec, Engine and Clock are set.
+func NewHandler(c session.Config) *session.Handler {
+	lines := table
+	if c.LimitsOnly {
+		lines = limitTable
+	}
+	return session.NewHandler(c, session.NewRegistry(lines, advice))
+}

@@ -14,6 +14,7 @@ import (
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
 	"limitsrv/commands/word"
+	"limitsrv/engine"
 )
 
 // An alias is Redis' name of a setting that clients ask for: another name of one of our
@@ -26,7 +27,7 @@ type alias struct {
 var aliases = []alias{
 	{name: "appendfsync", option: "fsync", value: "no"},
 	{name: "cluster-enabled", option: "cluster-mode", value: "no", words: map[string]string{"off": "no", "emulated": "yes", "on": "yes"}},
-	{name: "databases", value: strconv.Itoa(databases)},
+	{name: "databases", value: strconv.Itoa(engine.Databases)},
 	{name: "latency-tracking", value: "yes"},
 	{name: "loglevel", option: "log-level", value: "notice", words: logLevels},
 	{name: "maxclients", option: "max-clients", value: "0"},

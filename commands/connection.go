@@ -6,15 +6,12 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
+	"limitsrv/engine"
 )
 
 // redisVersion is the version of Redis that is reported to clients, because they choose
 // their commands by it.
 const redisVersion = "7.2.4"
-
-// databases is the number of database numbers that SELECT accepts; all are the same
-// database.
-const databases = 16
 
 var (
 	errDBRange = resp.NewError("ERR", "DB index is out of range")
@@ -72,20 +69,34 @@ var reset = session.Command{
 }
 
 var selectDB = session.Command{
-	Name: "SELECT", Args: "index", Summary: fmt.Sprintf("Accepts a database number from 0 to %d; all are the same database. In a cluster only 0.", databases-1),
+	Name: "SELECT", Args: "index", Summary: fmt.Sprintf("Selects the database of the keys of the connection's commands, from 0 to %d. In cluster mode only 0.", engine.Databases-1),
 	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: session.Loading | session.Stale | session.Fast,
 	Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
-		n, err := strconv.Atoi(string(args[1]))
-		switch {
-		case err != nil:
-			w.Error(errNotInt)
-		case n != 0 && s.Handler().Config().Cluster.Enabled():
-			w.Error(errClusterDB)
-		case n < 0 || n >= databases:
-			w.Error(errDBRange)
-		default:
-			s.SetLabels(func(l *session.Labels) { l.DB = n })
-			w.OK()
+		db, err := parseDB(s, args[1])
+		if err != nil {
+			w.Error(err)
+			return
+		}
+		s.Select(db)
+		w.OK()
+	},
+	Ahead: func(s *session.Session, args [][]byte) {
+		if db, err := parseDB(s, args[1]); err == nil {
+			s.Select(db)
 		}
 	},
+}
+
+// parseDB parses the number of a database that the session may select.
+func parseDB(s *session.Session, arg []byte) (db uint8, err error) {
+	n, wrong := strconv.Atoi(string(arg))
+	switch {
+	case wrong != nil:
+		return 0, errNotInt
+	case n != 0 && s.Handler().Config().Cluster.Enabled():
+		return 0, errClusterDB
+	case n < 0 || n >= engine.Databases:
+		return 0, errDBRange
+	}
+	return uint8(n), nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"limitsrv/commands/backend"
 	"limitsrv/commands/session"
+	"limitsrv/datatypes"
 	"limitsrv/engine"
 	"limitsrv/status"
 )
@@ -27,11 +28,14 @@ func newTestHandler(password string) *session.Handler {
 	return newTestHandlerWith(session.Config{Password: password})
 }
 
+// newRegistry returns the registry of all commands.
+func newRegistry() *session.Registry { return session.NewRegistry(table, advice) }
+
 // newTestHandlerWith does the same with the Password, Cluster, Store, Shutdown and
 // Options of c.
 func newTestHandlerWith(c session.Config) *session.Handler {
 	clock := backend.NewTestClock(testStart)
-	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, MaxMemory: 64 << 20})
+	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, MaxMemory: 64 << 20, Commands: datatypes.Commands{}})
 	c.Engine = func() *engine.Engine { return eng }
 	c.Exec, c.Clock, c.TestClock = &backend.Local{Engine: eng, Clock: clock}, clock, clock
 	c.Version = "0.0.0-test"
@@ -82,6 +86,7 @@ type script struct {
 //	advance                moves the clock: advance 1.5s
 //	resp3 [connection]     sends HELLO 3
 //	server password=x      restarts with a password
+//	server limits-only     restarts with the commands on limits only
 //	users [password=x]     restarts with the users of a file; #word in the place of a
 //	                       hash becomes a hash of the word
 //	users again            changes the contents of the file; ACL LOAD reads it
@@ -123,9 +128,11 @@ func (s *script) do(t *testing.T, d *datadriven.TestData) string {
 		}
 		return "ok\n"
 	case "server":
-		var password string
-		d.ScanArgs(t, "password", &password)
-		*s = script{h: newTestHandler(password), sessions: map[string]*session.Session{}}
+		var c session.Config
+		if c.LimitsOnly = d.HasArg("limits-only"); !c.LimitsOnly {
+			d.ScanArgs(t, "password", &c.Password)
+		}
+		*s = script{h: newTestHandlerWith(c), sessions: map[string]*session.Session{}}
 		return "ok\n"
 	case "users":
 		return s.users(t, d)

@@ -237,8 +237,11 @@ func infoLimits(h *session.Handler, l *lines) {
 }
 
 func infoKeyspace(h *session.Handler, l *lines) {
-	if n := h.Engine().Len(); n > 0 {
-		l.add("db0", fmt.Sprintf("keys=%d,expires=%d,avg_ttl=0", n, n))
+	keys, lasting := h.Engine().KeysIn()
+	for db, n := range keys {
+		if n > 0 {
+			l.add(fmt.Sprintf("db%d", db), fmt.Sprintf("keys=%d,expires=%d,avg_ttl=0", n, n-lasting[db]))
+		}
 	}
 }
 

@@ -74,7 +74,7 @@ var touch = session.Command{
 }
 
 var typeOf = session.Command{
-	Name: "TYPE", Args: "key", Summary: "Returns the algorithm of a key in lower case, or none.",
+	Name: "TYPE", Args: "key", Summary: "Returns the algorithm of a limit in lower case, string for a plain value, or none.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: session.ReadOnly | session.Fast, Keys: oneKey,
 	Op: eachKey(engine.Peek),
 	Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
@@ -90,51 +90,63 @@ var typeOf = session.Command{
 func typeName(a engine.Alg) string { return strings.ToLower(a.String()) }
 
 var ttl = session.Command{
-	Name: "TTL", Args: "key", Summary: "Returns the seconds, rounded up, until a key is fully reset and deleted; -2 if there is no such key.",
+	Name: "TTL", Args: "key", Summary: "Returns the seconds until a key expires, for a limit until it is fully reset, rounded up; -1 if it does not expire, -2 if there is no such key.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: session.ReadOnly | session.Fast, Keys: oneKey,
 	Op: eachKey(engine.Peek),
 	Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 		millis := untilReset(ds[0])
-		if millis > 0 {
-			millis = (millis-1)/1000 + 1
+		switch {
+		case millis <= 0:
+			w.Int(millis)
+		case ds[0].Params.Alg.IsPlain(): // to the nearest second, as Redis
+			w.Int((millis + 500) / 1000)
+		default:
+			w.Int((millis-1)/1000 + 1)
 		}
-		w.Int(millis)
 	},
 }
 
 var pttl = session.Command{
-	Name: "PTTL", Args: "key", Summary: "Returns the milliseconds, rounded up, until a key is fully reset and deleted; -2 if there is no such key.",
+	Name: "PTTL", Args: "key", Summary: "Returns the milliseconds until a key expires, for a limit until it is fully reset, rounded up; -1 if it does not expire, -2 if there is no such key.",
 	Complexity: "O(1)", Since: "2.6.0", Group: "generic", Flags: session.ReadOnly | session.Fast, Keys: oneKey,
 	Op:    eachKey(engine.Peek),
 	Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) { w.Int(untilReset(ds[0])) },
 }
 
-// untilReset is in milliseconds; -2 if there is no such key.
+// untilReset is in milliseconds; -1 if the key does not expire, -2 if there is none. A plain
+// value lives in the millisecond of its expiry, which does not count.
 func untilReset(d engine.Decision) int64 {
 	if d.Status != engine.OK {
 		return -2
 	}
-	return d.Reset.CeilMillis()
+	millis := d.Reset.CeilMillis()
+	if d.Params.Alg.IsPlain() && millis > 0 {
+		millis--
+	}
+	return millis
 }
 
 var flushAll = session.Command{
-	Name: "FLUSHALL", Args: "[ASYNC|SYNC]", Summary: "Deletes every key.",
+	Name: "FLUSHALL", Args: "[ASYNC|SYNC]", Summary: "Deletes every key of all databases.",
 	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: session.Write | session.Forgets | session.AllKeys,
-	Op: parseFlush, Reply: replyOK,
+	Op: flushOp(0), Reply: replyOK,
 }
 
 var flushDB = session.Command{
-	Name: "FLUSHDB", Args: "[ASYNC|SYNC]", Summary: "Deletes every key, as FLUSHALL does.",
+	Name: "FLUSHDB", Args: "[ASYNC|SYNC]", Summary: "Deletes every key of the selected database.",
 	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: session.Write | session.Forgets | session.AllKeys,
-	Op: parseFlush, Reply: replyOK,
+	Op: flushOp(1), Reply: replyOK,
 }
 
-func parseFlush(b *engine.Batch, args [][]byte) error {
-	if len(args) == 2 && !word.Is(args[1], "ASYNC") && !word.Is(args[1], "SYNC") {
-		return errSyntax
+// flushOp makes the Op of a Flush with n: 1 for one database, 0 for all.
+func flushOp(n int64) func(*engine.Batch, [][]byte) error {
+	return func(b *engine.Batch, args [][]byte) error {
+		if len(args) == 2 && !word.Is(args[1], "ASYNC") && !word.Is(args[1], "SYNC") {
+			return errSyntax
+		}
+		b.Ops = append(b.Ops, engine.Op{Kind: engine.Flush, N: n})
+		return nil
 	}
-	b.Ops = append(b.Ops, engine.Op{Kind: engine.Flush})
-	return nil
 }
 
 func replyOK(w *resp.Writer, _ []engine.Op, _ []engine.Decision) { w.OK() }

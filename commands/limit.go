@@ -204,6 +204,8 @@ func wrongType(ds []engine.Decision) error {
 			continue
 		case free == 0: // no such key, but an earlier limit of the same RL.ALL uses it
 			text += fmt.Sprintf(": an earlier limit uses it with %v", p.Alg)
+		case free < 0:
+			text += fmt.Sprintf(": it is in use by %v, and does not expire", p.Alg)
 		default:
 			text += fmt.Sprintf(": it is in use by %v, and expires in %d ms", p.Alg, free)
 		}
@@ -236,6 +238,10 @@ func replyPeek(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 		return
 	}
 	d := &ds[0]
+	if d.Params.Alg.IsPlain() {
+		w.Error(wrongType(ds))
+		return
+	}
 	w.Array(5)
 	w.BulkString(d.Params.Alg.String())
 	w.Int(d.Params.Limit)

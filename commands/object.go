@@ -87,7 +87,7 @@ func runMemoryUsage(s *session.Session, w *resp.Writer, args [][]byte) {
 		w.Error(err)
 		return
 	}
-	size := s.Handler().Engine().KeyBytes(s.Handler().Now(), args[2])
+	size := s.Handler().Engine().KeyBytes(s.Handler().Now(), s.DB(), args[2])
 	if size == 0 {
 		w.Null()
 		return

@@ -374,6 +374,180 @@ RESET
 MONITOR
 RESET
 PING
+
+# strings
+GET s
+SET s v
+SET s w NX
+SET s w NX GET
+SET s w XX GET
+SET s
+SET s v FOO
+SET s v EX
+SET s v EX 0
+SET s v EX x
+SET s v NX XX
+SET s v KEEPTTL EX 10
+GET s x
+SET "" v
+SET s "\x00\r\n\xff"
+GET s
+SET s abcdefghijklmnopqrstuvwxyz0123456789 EX 100
+TTL s
+GET s
+TYPE s
+STRLEN s
+STRLEN nope
+GETRANGE s 2 -3
+GETRANGE s x 1
+SUBSTR s 0 1
+SETRANGE s 3 XYZ
+SETRANGE s -1 x
+SETRANGE new 3 x
+APPEND s tail
+APPEND new2 x
+GET s
+GETSET s other
+TTL s
+GETEX s EX 50
+TTL s
+GETEX s PERSIST
+TTL s
+GETEX s FOO
+SETEX s 0 v
+SETEX s 100 v
+PSETEX s 100000 v
+TTL s
+SETNX s w
+SETNX t w
+GETDEL t
+GETDEL t
+MSET a 1 b 2
+MSET a 1 b
+MSETNX b 3 c 4
+MSETNX c 4 d 5
+MGET a b c d nope
+MGET
+RENAME a a2
+RENAME a a2
+RENAMENX a2 b
+RENAMENX a2 a3
+OBJECT REFCOUNT s
+DEL a3 b c d new new2
+
+# counters
+INCR n
+INCR n
+INCRBY n 40
+DECR n
+DECRBY n 50
+INCRBY n x
+INCRBY n 9223372036854775807
+INCRBY n 9223372036854775807
+DECRBY n -9223372036854775808
+SET n 1.5
+INCR n
+INCRBYFLOAT n 2.25
+INCRBYFLOAT n x
+INCRBYFLOAT n 1e400
+INCRBYFLOAT n inf
+GET n
+SET n " 1"
+INCR n
+MULTI
+SET n 5
+INCR n
+INCR n 1
+EXEC
+MULTI
+SET n 5
+INCR n
+SET n x FOO
+INCR n
+EXEC
+WATCH n
+MULTI
+INCR n
+EXEC
+GET n
+
+# expiry
+SET e v
+EXPIRE e 100
+EXPIRE e 200 NX
+EXPIRE e 50 GT
+EXPIRE e 50 LT
+EXPIRE e 60 XX
+EXPIRE e 60 NX XX
+EXPIRE e 60 FOO
+EXPIRE e x
+EXPIRE e 9223372036854775807
+EXPIRE nope 10
+TTL e
+~ PTTL e
+~ EXPIRETIME e
+~ PEXPIRETIME e
+PEXPIRE e 50400
+TTL e
+PEXPIRE e 50600
+TTL e
+EXPIREAT e 99999999999
+EXPIRETIME e
+PEXPIREAT e 99999999999999
+PEXPIRETIME e
+PERSIST e
+PERSIST e
+TTL e
+PTTL e
+EXPIRETIME e
+EXPIRETIME nope
+EXPIREAT e 1
+EXISTS e
+SET e v PXAT 1
+SET e v EXAT 99999999999
+EXPIRETIME e
+SET e w KEEPTTL
+EXPIRETIME e
+
+# databases
+FLUSHALL
+SET d zero
+SELECT 3
+GET d
+SET d three
+INCR n
+DBSIZE
+MULTI
+GET d
+SELECT 0
+GET d
+DBSIZE
+SELECT x
+SELECT 5
+GET d
+EXEC
+DBSIZE
+SELECT 3
+~ RANDOMKEY
+DEL n
+KEYS *
+SCAN 0
+SCAN 0 TYPE string
+INFO keyspace
+FLUSHDB
+DBSIZE
+SELECT 0
+GET d
+WATCH d
+SELECT 1
+SET d x
+SELECT 0
+MULTI
+GET d
+EXEC
+FLUSHALL
+SELECT 1
+DBSIZE
 `
 
 // different are the lines of redisScript with another reply than Redis', and the reason.
@@ -394,6 +568,7 @@ var different = map[string]string{
 	"COMMAND GETKEYS DEL":              "as in Redis 7.2: a command needs no arguments",
 	"COMMAND GETKEYSANDFLAGS EXISTS a": "key flags only tell whether the command writes",
 	"COMMAND GETKEYSANDFLAGS DEL a":    "key flags only tell whether the command writes",
+	"SET \"\" v":                       "a key has a byte at least",
 	"SAVE":                             "there is no store",
 	"BGSAVE":                           "there is no store",
 }

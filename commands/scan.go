@@ -34,13 +34,16 @@ var (
 )
 
 var dbSize = session.Command{
-	Name: "DBSIZE", Summary: "Returns the number of keys.",
+	Name: "DBSIZE", Summary: "Returns the number of keys of the selected database.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: session.ReadOnly | session.Fast,
-	Run: func(s *session.Session, w *resp.Writer, _ [][]byte) { w.Int(s.Handler().Engine().Len()) },
+	Run: func(s *session.Session, w *resp.Writer, _ [][]byte) {
+		keys, _ := s.Handler().Engine().KeysIn()
+		w.Int(keys[s.DB()])
+	},
 }
 
 var scan = session.Command{
-	Name: "SCAN", Args: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Summary: "Iterates over the keys in steps; TYPE is an algorithm.",
+	Name: "SCAN", Args: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Summary: "Iterates over the keys of the selected database in steps; TYPE is an algorithm, or string.",
 	Complexity: "O(1) for each key visited", Since: "2.8.0", Group: "generic", Flags: session.ReadOnly | session.AllKeys,
 	Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
 		from, err := strconv.ParseUint(string(args[1]), 10, 64)
@@ -61,7 +64,7 @@ var scan = session.Command{
 		)
 		for next := uint64(1); next != 0 && looked < o.count && work < maxScanWork; from = next {
 			before := looked
-			next = s.Handler().Engine().Scan(now, from, 1, func(key []byte, alg engine.Alg) {
+			next = s.Handler().Engine().Scan(now, s.DB(), from, 1, func(key []byte, alg engine.Alg) {
 				looked++
 				work += len(o.match) * len(key)
 				if o.wants(key, alg) {
@@ -132,7 +135,7 @@ var keys = session.Command{
 			cursor uint64
 		)
 		for {
-			cursor = s.Handler().Engine().Scan(now, cursor, maxScan, func(key []byte, _ engine.Alg) {
+			cursor = s.Handler().Engine().Scan(now, s.DB(), cursor, maxScan, func(key []byte, _ engine.Alg) {
 				if len(found.ends) <= maxKeys && glob.Match(args[1], key, glob.SameCase) {
 					found.add(key)
 				}
@@ -160,7 +163,7 @@ var randomKey = session.Command{
 		now := s.Handler().Now()
 		cursor := rand.Uint64()
 		for range randomPages {
-			cursor = s.Handler().Engine().Scan(now, cursor, 1, func(key []byte, _ engine.Alg) { found.add(key) })
+			cursor = s.Handler().Engine().Scan(now, s.DB(), cursor, 1, func(key []byte, _ engine.Alg) { found.add(key) })
 			if len(found.ends) > 0 {
 				w.Bulk(found.key(rand.IntN(len(found.ends))))
 				return

@@ -245,6 +245,7 @@ func TestNoAllocationPerCommand(t *testing.T) {
 	for _, line := range []string{
 		"DeL user:1", "rl.token user:1 10 1", "RL.FIXED user:2 10 day 2 PARTIAL", "RL.SLIDE user:3 10 1m", "RL.LEAKY user:4 10 100/60 SHADOW",
 		"RL.PEEK user:1", "TTL user:1", "RL.ALL TOKEN user:1 10 1 1 SLIDE user:3 10 1m 1", "CL.THROTTLE user:5 15 30 60 1", "PING",
+		"SET v 5", "SET w abcdefghijklmnopqrstuvwxyz EX 10", "GET v", "GET w", "INCR v", "EXPIRE v 100", "MGET v w none",
 	} {
 		for name, s := range map[string]*session.Session{
 			"fake": newTestSession(allow{}, "", nil), "engine": newTestHandler("").NewSession(session.Client{}),

@@ -9,7 +9,7 @@ import (
 
 // Errors suggest the nearest name, or a replacement, after Redis' own text.
 func TestAdvice(t *testing.T) {
-	h := newTestHandler("")
+	h := newTestHandlerWith(session.Config{LimitsOnly: true})
 	for _, tt := range []struct{ line, want string }{
 		{"RL.TOKEN k", "-ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]"},
 		{"CLIENT SETNAME", "-ERR wrong number of arguments for 'client|setname' command; usage: CLIENT SETNAME connection-name"},
@@ -32,9 +32,9 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// Every command of Redis is either supported or listed in missing.
+// Every command of Redis is either supported with --limits-only or listed in missing.
 func TestMissing(t *testing.T) {
-	p := startRedis(t).pair(newTestHandler(""))
+	p := startRedis(t).pair(newTestHandlerWith(session.Config{LimitsOnly: true}))
 	r := p.ours.Handler().Registry()
 	known := map[string]bool{}
 	for _, m := range missing {

@@ -8,6 +8,7 @@ import (
 	"limitsrv/commands"
 	"limitsrv/commands/backend"
 	"limitsrv/commands/session"
+	"limitsrv/datatypes"
 	"limitsrv/engine"
 	"limitsrv/persist"
 )
@@ -75,7 +76,7 @@ func FuzzLogged(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
 		clock := backend.NewTestClock(1_000_000_000)
-		e := &loggingExec{t: t, inner: backend.Local{Engine: engine.New(engine.Options{}), Clock: clock}}
+		e := &loggingExec{t: t, decoder: persist.Decoder{Commands: datatypes.Commands{}}, inner: backend.Local{Engine: engine.New(engine.Options{Commands: datatypes.Commands{}}), Clock: clock}}
 		h := commands.NewHandler(session.Config{Exec: e, Engine: func() *engine.Engine { return e.inner.Engine }, Clock: clock, TestClock: clock})
 		s := h.NewSession(session.Client{Close: func() {}, Wake: func() {}})
 		defer s.Close()

@@ -31,7 +31,7 @@ func (h *Handler) Decide(ctx context.Context, c Call) ([]engine.Decision, error)
 	if err == nil && h.IsLoading() {
 		err = s.mayRunLoading(spec)
 	}
-	if err == nil && spec.Op == nil {
+	if err == nil && (spec.Op == nil || spec.Reply == nil) {
 		err = errNoOps
 	}
 	if err != nil {

@@ -30,10 +30,13 @@ type Command struct {
 	// unless OwnArity is set.
 	Op func(b *engine.Batch, args [][]byte) error
 	// Reply writes one reply for the ops that Op appended; ds[i] is the decision on
-	// ops[i].
+	// ops[i]. nil: Op appends one Do, and the answer of its call is the reply.
 	Reply func(w *resp.Writer, ops []engine.Op, ds []engine.Decision)
 
 	Run Run
+	// Ahead, unless nil, is called by EXEC before the ops of later commands are made; Run
+	// follows in its place among the replies.
+	Ahead func(s *Session, args [][]byte)
 
 	Sub []Command
 }
@@ -68,6 +71,7 @@ const (
 	Secret    // arguments may be secrets, which MONITOR and SLOWLOG hide; internal
 	AuthWord  // of a Secret command: only the words after AUTH are secret; internal
 	Executes  // executes the queued commands of a transaction; internal
+	OpenEnded // more words than Args describes are left to Op and the engine; internal
 )
 
 // flagNames are the words of COMMAND INFO, by bit.

@@ -22,6 +22,8 @@ type Config struct {
 	Store     backend.Store      // nil: NoStore
 	Password  string             // of the default user; empty: it needs none if there is no users file
 	Version   string
+	// LimitsOnly leaves out the commands on plain values.
+	LimitsOnly bool
 	// Users, unless nil, are the users of a file, and LoadUsers reads the file again;
 	// both are set or neither. The default user is not among them if there is a Password.
 	Users     *users.Table

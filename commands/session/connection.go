@@ -20,6 +20,15 @@ func (s *Session) SetLabels(change func(*Labels)) {
 	s.show(func(c *clientInfo) { change(&c.Labels) })
 }
 
+// DB returns the database of the keys of the session's commands.
+func (s *Session) DB() uint8 { return s.db }
+
+// Select is SELECT: it sets DB. Requires: db is below engine.Databases.
+func (s *Session) Select(db uint8) {
+	s.db = db
+	s.SetLabels(func(l *Labels) { l.DB = int(db) })
+}
+
 // SetProtocol switches to RESP3 or RESP2.
 func (s *Session) SetProtocol(proto3 bool) {
 	s.w.Proto3 = proto3
@@ -48,5 +57,6 @@ func (s *Session) Reset() {
 	s.stale = false
 	s.setAccount(s.h.logins.Initial())
 	s.SetProtocol(false)
-	s.SetLabels(func(l *Labels) { l.Name, l.DB = "", 0 })
+	s.Select(0)
+	s.SetLabels(func(l *Labels) { l.Name = "" })
 }

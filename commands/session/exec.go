@@ -57,7 +57,7 @@ func (s *Session) Exec() error {
 	batch := &s.gathered().batch
 	tx.running, batch.Atomic = true, true
 	for _, k := range tx.watched {
-		batch.Ops = append(batch.Ops, engine.Op{Kind: engine.Expect, Key: k.key, N: k.fingerprint})
+		batch.Ops = append(batch.Ops, engine.Op{Kind: engine.Expect, DB: k.db, Key: k.key, N: k.fingerprint})
 	}
 	tx.expects = len(tx.watched)
 	var (
@@ -68,6 +68,7 @@ func (s *Session) Exec() error {
 		all[i] = tx.bytes[from:end:end]
 		from = end
 	}
+	db := s.db
 	for _, q := range tx.queue {
 		args := all[:q.args:q.args]
 		all = all[q.args:]
@@ -80,7 +81,13 @@ func (s *Session) Exec() error {
 			continue
 		}
 		s.feedMonitors(q.spec, args)
+		if q.spec.Ahead != nil {
+			q.spec.Ahead(s, args)
+		}
 		s.add(item{spec: q.spec, args: args})
+	}
+	if s.db != db {
+		s.Select(db)
 	}
 	return nil
 }
@@ -119,7 +126,7 @@ func (s *Session) MayWatch(n int) error {
 func (s *Session) Watch(keys [][]byte) {
 	batch := &engine.Batch{Stale: s.stale} // stale too, so that later reads are not older than the watched state
 	for _, k := range keys {
-		batch.Ops = append(batch.Ops, engine.Op{Kind: engine.Watch, Key: slices.Clone(k)})
+		batch.Ops = append(batch.Ops, engine.Op{Kind: engine.Watch, DB: s.db, Key: slices.Clone(k)})
 	}
 	s.Defer(func(done func(error)) (func(), error) {
 		execute(s.h.config.Exec, batch, done)
@@ -137,7 +144,7 @@ func (s *Session) storeWatched(w *resp.Writer, batch *engine.Batch) {
 		return
 	}
 	for i := range batch.Ops {
-		s.tx.watched = append(s.tx.watched, watched{batch.Ops[i].Key, batch.Decisions[i].Remaining})
+		s.tx.watched = append(s.tx.watched, watched{batch.Ops[i].DB, batch.Ops[i].Key, batch.Decisions[i].Remaining})
 	}
 	w.OK()
 }

@@ -55,6 +55,9 @@ func (r *Registry) add(c *Command, container string) *Spec {
 		panic("command table: bad name " + s.FullName)
 	}
 	r.byName[s.FullName] = s
+	if c.Flags&OpenEnded != 0 {
+		s.Max = usage.Unlimited
+	}
 	if c.Sub == nil {
 		return s
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"time"
 
+	"limitsrv/answer"
 	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
@@ -90,12 +91,24 @@ func (s *Session) answer(it *item, first int, calls *runLength) {
 			s.w.Error(ErrDown)
 			break
 		}
-		it.spec.Reply(&s.w, s.g.batch.Ops[first:first+it.ops], ds)
+		ops := s.g.batch.Ops[first : first+it.ops]
+		if it.spec.Reply == nil {
+			s.answerCall(it.spec, &s.g.batch.Calls[ops[0].N], calls)
+			break
+		}
+		it.spec.Reply(&s.w, ops, ds)
 		if it.spec.Flags&ReadOnly != 0 {
 			calls.countHits(it.spec, ds)
 		}
 	}
 	calls.add(it.spec, s.w.Failed != failed)
+}
+
+// answerCall writes the answer of a call.
+func (s *Session) answerCall(spec *Spec, c *engine.Call, calls *runLength) {
+	if s.w.Answer(c.Answer); c.ReadOnly {
+		calls.countValues(spec, c.Answer)
+	}
 }
 
 // anyIs reports whether one of the decisions has the status.
@@ -149,6 +162,30 @@ func (r *runLength) countHits(c *Spec, ds []engine.Decision) {
 	}
 	r.counts[c.ID].misses.Add(misses)
 	r.counts[c.ID].hits.Add(int64(len(ds)) - misses)
+}
+
+// countValues counts the values of an answer, or of its array, as keys that a reading
+// command found, and nil as missing ones.
+func (r *runLength) countValues(c *Spec, reply []byte) {
+	var hits, misses int64
+	v, rest, _ := answer.Next(reply)
+	n := 1
+	if v.Kind == answer.Array {
+		n = v.Len
+		v, rest, _ = answer.Next(rest)
+	}
+	for ; n > 0; n-- {
+		switch v.Kind {
+		case answer.Nil:
+			misses++
+		case answer.Error:
+		default:
+			hits++
+		}
+		v, rest, _ = answer.Next(rest)
+	}
+	r.counts[c.ID].misses.Add(misses)
+	r.counts[c.ID].hits.Add(hits)
 }
 
 // renderExec answers a transaction. Its run commands run here, after its ops and in their

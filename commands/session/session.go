@@ -32,6 +32,7 @@ type Session struct {
 	// recent is the previous command; nil: none yet.
 	recent  *Spec
 	replies Replies
+	db      uint8 // of the keys of its commands; info.DB shows it to other sessions
 
 	// account is the user of the session, nil before login. Only the session's own
 	// goroutine sets it, holding mu.
@@ -79,7 +80,7 @@ type clientInfo struct {
 // Labels are the values that a client sets for CLIENT LIST.
 type Labels struct {
 	Name, LibName, LibVer string
-	DB                    int // number of SELECT; all are the same database
+	DB                    int // number of SELECT
 }
 
 // The states of a batch. Exec's done may be called from any goroutine.
@@ -220,6 +221,11 @@ func (s *Session) gather(c *Spec, args [][]byte) {
 	batch := &s.gathered().batch
 	before := len(batch.Ops)
 	err := c.Op(batch, args)
+	if s.db != 0 {
+		for i := before; i < len(batch.Ops); i++ {
+			batch.Ops[i].DB = s.db
+		}
+	}
 	s.add(item{spec: c, err: err, ops: len(batch.Ops) - before, args: args})
 }
 

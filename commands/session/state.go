@@ -25,6 +25,12 @@ func (h *Handler) Commit() {
 // process, as in Exec, because it may hold the lock of a shard.
 type State struct{ engine *engine.Engine }
 
+// KeysIn calls engine.Engine.KeysIn.
+func (s State) KeysIn() (keys, lasting [engine.Databases]int64) {
+	defer fatal.OnPanic()
+	return s.engine.KeysIn()
+}
+
 // Len returns the number of keys.
 func (s State) Len() int64 {
 	defer fatal.OnPanic()
@@ -43,16 +49,16 @@ func (s State) ShardStats() []engine.ShardStat {
 	return s.engine.ShardStats(nil)
 }
 
-// Scan calls engine.Engine.Scan for database 0. visit must not panic either.
-func (s State) Scan(now engine.Instant, cursor uint64, count int, visit func(key []byte, alg engine.Alg)) uint64 {
+// Scan calls engine.Engine.Scan. visit must not panic either.
+func (s State) Scan(now engine.Instant, db uint8, cursor uint64, count int, visit func(key []byte, alg engine.Alg)) uint64 {
 	defer fatal.OnPanic()
-	return s.engine.Scan(now, 0, cursor, count, visit)
+	return s.engine.Scan(now, db, cursor, count, visit)
 }
 
-// KeyBytes calls engine.Engine.KeyBytes for database 0.
-func (s State) KeyBytes(now engine.Instant, key []byte) int64 {
+// KeyBytes calls engine.Engine.KeyBytes.
+func (s State) KeyBytes(now engine.Instant, db uint8, key []byte) int64 {
 	defer fatal.OnPanic()
-	return s.engine.KeyBytes(now, 0, key)
+	return s.engine.KeyBytes(now, db, key)
 }
 
 // Top calls engine.Engine.Top.

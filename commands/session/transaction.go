@@ -40,6 +40,7 @@ type transaction struct {
 
 // A watched key with its Fingerprint at WATCH.
 type watched struct {
+	db          uint8
 	key         []byte
 	fingerprint int64
 }

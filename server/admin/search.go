@@ -79,7 +79,7 @@ func find(h *session.Handler, prefix []byte, cursor uint64, count int) found {
 	now := h.Now()
 	for {
 		before := all.Searched
-		cursor = h.Engine().Scan(now, cursor, 1, func(key []byte, alg engine.Alg) {
+		cursor = h.Engine().Scan(now, 0, cursor, 1, func(key []byte, alg engine.Alg) {
 			all.Searched++
 			if bytes.HasPrefix(key, prefix) {
 				all.Keys = append(all.Keys, foundKey{printable(key, 0), encodeKey(key), alg.String()})

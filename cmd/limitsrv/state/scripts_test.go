@@ -17,6 +17,7 @@ import (
 	"limitsrv/commands"
 	"limitsrv/commands/backend"
 	"limitsrv/commands/session"
+	"limitsrv/datatypes"
 	"limitsrv/engine"
 	"limitsrv/freeport"
 	"limitsrv/persist"
@@ -163,7 +164,7 @@ func scriptConfig() session.Config {
 
 // singleTarget returns the target of one node with the given engine seed.
 func singleTarget(clock *backend.TestClock, seed persist.Seed) *scriptTarget {
-	c, e := scriptConfig(), engine.New(engine.Options{Seed: seed})
+	c, e := scriptConfig(), engine.New(engine.Options{Seed: seed, Commands: datatypes.Commands{}})
 	c.Exec, c.Clock, c.TestClock = &backend.Local{Engine: e, Clock: clock}, clock, clock
 	c.Engine = func() *engine.Engine { return e }
 	return &scriptTarget{config: []session.Config{c}}

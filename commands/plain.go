@@ -1,0 +1,57 @@
+package commands
+
+import (
+	"slices"
+
+	"limitsrv/commands/session"
+	"limitsrv/datatypes"
+	"limitsrv/engine"
+)
+
+// plainCommands returns the commands on plain values, from the table of package datatypes,
+// without those that have a line of their own because they work on limits as well.
+func plainCommands() (all []*session.Command) {
+	for number := range datatypes.All() {
+		if c := plainCommand(uint16(number)); !slices.Contains(anyKind, c.Name) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// anyKind are the commands of package datatypes that work on limits as well. Outside of
+// transactions and scripts they are ops without a call, which nodes of every version know.
+var anyKind = []string{del.Name, unlink.Name, exists.Name, touch.Name, typeOf.Name, ttl.Name, pttl.Name}
+
+// limitDroppers are the commands that may drop a limit, as DEL does: by a new value for
+// its key, or by another name.
+var limitDroppers = []string{"SET", "SETEX", "PSETEX", "MSET", "RENAME", "RENAMENX"}
+
+// plainFlags are the flags of package datatypes, by bit.
+var plainFlags = [...]session.Flags{session.Write, session.ReadOnly, session.DenyOOM, session.Fast}
+
+// plainCommand makes the line of the command with a number. The command itself answers
+// wrong arguments, since their texts and order are those of Redis.
+func plainCommand(number uint16) *session.Command {
+	c := &datatypes.All()[number]
+	line := &session.Command{
+		Name: c.Name, Args: c.Args, Summary: c.Summary, Complexity: c.Complexity, Since: c.Since, Group: c.Group,
+		Keys: session.Keys(c.Keys),
+		Op: func(b *engine.Batch, args [][]byte) error {
+			datatypes.Set(b.AddCall(0), number, args[1:])
+			return nil
+		},
+	}
+	for i, flag := range plainFlags {
+		if c.Flags>>i&1 != 0 {
+			line.Flags |= flag
+		}
+	}
+	if c.Arity < 0 {
+		line.Flags |= session.OpenEnded
+	}
+	if slices.Contains(limitDroppers, c.Name) {
+		line.Flags |= session.Forgets
+	}
+	return line
+}
