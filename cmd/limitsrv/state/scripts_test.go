@@ -88,11 +88,11 @@ type scriptConn struct {
 	woken  chan struct{}
 }
 
-// reset starts over, with a password if it is not empty.
-func (s *scriptTarget) reset(password string) {
+// reset starts over, with the Password and LimitsOnly of a configuration.
+func (s *scriptTarget) reset(with session.Config) {
 	s.actors, s.handlers = make(map[string]*scriptConn), nil
 	for _, c := range s.config {
-		c.Password = password
+		c.Password, c.LimitsOnly = with.Password, with.LimitsOnly
 		s.handlers = append(s.handlers, commands.NewHandler(c))
 	}
 }
@@ -200,7 +200,7 @@ func clusterTarget(t *testing.T, clock *backend.TestClock) (*scriptTarget, []*re
 	for _, address := range peers {
 		n, err := replication.Open(replication.Options{
 			Dir: filepath.Join(dir, address), Raft: address, Peers: peers, Client: address, Version: version,
-			Ack: replication.AckMemory, Fsync: persist.Never, ElectionTimeout: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
+			Commands: datatypes.Commands{}, Ack: replication.AckMemory, Fsync: persist.Never, ElectionTimeout: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
 			Wall: clock.Now, Monotonic: func() time.Duration { return time.Duration(clock.Now() - start) },
 			Fatal: func(err error) { t.Errorf("%s can't go on: %v", address, err) },
 		})
@@ -242,6 +242,10 @@ func TestScriptsOnThreeNodes(t *testing.T) {
 			return r.Role == status.Leader && r.HasQuorum
 		})
 	})
+	p.reset(t, session.Config{})
+	testwait.Until(t, wait, "they know that all are of this version", func() bool {
+		return p.cluster.send(t, "a", [][][]byte{words("SET k v")}) == "+OK\r\n"
+	})
 	for first := range nodes {
 		for _, file := range files {
 			name := filepath.Base(file)
@@ -251,7 +255,7 @@ func TestScriptsOnThreeNodes(t *testing.T) {
 			t.Run(fmt.Sprintf("%s from node %d", name, first), func(t *testing.T) {
 				_, cluster.together = onOneNode[name]
 				cluster.first = first
-				p.reset(t, "")
+				p.reset(t, session.Config{})
 				p.compare(t, "a", [][][]byte{words("CONFIG SET slowlog-log-slower-than -1")}) // its timing is random
 				p.compare(t, "a", [][][]byte{words("FLUSHALL")})
 				datadriven.RunTest(t, file, p.do)
@@ -267,10 +271,10 @@ func words(line string) (args [][]byte) {
 	return args
 }
 
-func (p *comparison) reset(t *testing.T, password string) {
+func (p *comparison) reset(t *testing.T, with session.Config) {
 	t.Helper()
-	p.alone.reset(password)
-	p.cluster.reset(password)
+	p.alone.reset(with)
+	p.cluster.reset(with)
 }
 
 // do runs a step of a script, in the format of the scripts of package commands.
@@ -290,9 +294,11 @@ func (p *comparison) do(t *testing.T, d *datadriven.TestData) string {
 			d.Fatalf(t, "%v", err)
 		}
 	case "server":
-		var password string
-		d.ScanArgs(t, "password", &password)
-		p.reset(t, password)
+		var with session.Config
+		if with.LimitsOnly = d.HasArg("limits-only"); !with.LimitsOnly {
+			d.ScanArgs(t, "password", &with.Password)
+		}
+		p.reset(t, with)
 	case "resp3":
 		p.compare(t, name, [][][]byte{words("HELLO 3")})
 	case "receive":
