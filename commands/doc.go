@@ -2,9 +2,10 @@
 // command table: the parsing of arguments, and the replies. Package session, below it, owns
 // the state of a connection and runs the commands; the two meet in session.Command.
 //
-// It imports engine and the packages below it: session; backend, the parts of the node;
-// auth, the users and their logins; resp, the protocol; usage, the arguments of a command;
-// and word and glob, the words and patterns of command lines.
+// It imports engine, datatypes, whose commands it lists in its table, and the packages below
+// it: session; backend, the parts of the node; auth, the users and their logins; resp, the
+// protocol; usage, the arguments of a command; and word and glob, the words and patterns of
+// command lines.
 //
 // # Promises
 //

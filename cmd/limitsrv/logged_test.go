@@ -26,6 +26,7 @@ type loggingExec struct {
 func (*loggingExec) Commit() {}
 
 func (e *loggingExec) Exec(b *engine.Batch, done func(error)) {
+	b.Level = datatypes.Commands{}.Level() // as every Exec with a log
 	e.check(b)
 	e.inner.Exec(b, done)
 }

@@ -27,6 +27,10 @@ type item struct {
 // maxKept is the largest capacity, in items and in ops, with which a pendingBatch is reused.
 const maxKept = 4096
 
+// maxKeptAnswers is the largest memory of answers, in bytes, with which a pendingBatch is
+// reused.
+const maxKeptAnswers = 1 << 20
+
 // maxSpare bounds the pool: more than there are threads that serve sessions.
 const maxSpare = 64
 
@@ -75,10 +79,14 @@ func (s *Session) add(it item) {
 func (s *Session) giveBack() {
 	g := s.g
 	s.g = nil
+	answers := 0
+	for i := range g.batch.Calls {
+		answers += cap(g.batch.Calls[i].Answer)
+	}
 	g.batch.Reset()
 	clear(g.items) // they point to argument bytes and errors
 	g.items = g.items[:0]
-	if cap(g.items) <= maxKept && cap(g.batch.Ops) <= maxKept {
+	if cap(g.items) <= maxKept && cap(g.batch.Ops) <= maxKept && answers <= maxKeptAnswers {
 		s.h.batches.put(g)
 	}
 }

@@ -68,6 +68,19 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	}
 }
 
+// The pool keeps no batch with large answers.
+func TestAnswersAreReleased(t *testing.T) {
+	s := newTestSession()
+	for range 100 {
+		c := s.gathered().batch.AddCall(0)
+		c.Answer = make([]byte, 0, 12<<10)
+	}
+	s.giveBack()
+	if calls := s.gathered().batch.Calls; cap(calls) > 0 {
+		t.Errorf("a batch with %d answers of 12 KB is used again", cap(calls))
+	}
+}
+
 // A reused batch holds no arguments of the commands before.
 func TestArgumentsAreReleased(t *testing.T) {
 	s := newTestSession()
