@@ -49,7 +49,7 @@ test: needs
 	@echo "== all passed"
 
 quick: format vet
-	go test -short ./...
+	go test -short -p 4 ./...
 
 needs:
 	@.ci/needs
