@@ -62,7 +62,7 @@ type simProcess struct {
 
 func newSimNode(plan simPlan) *simNode {
 	return &simNode{
-		plan: plan, logs: simtest.Logs{Verbose: *simLogs}, clock: simtest.NewClock(0), ending: make(chan struct{}), stats: map[string]int{},
+		plan: plan, logs: simtest.Logs{Verbose: *simLogs, Counted: simAbandoned}, clock: simtest.NewClock(0), ending: make(chan struct{}), stats: map[string]int{},
 		history: &simHistory{History: simtest.NewHistory(nil), policy: plan.policy}, rng: rand.New(rand.NewPCG(plan.seed, 1)), disk: simtest.NewDisk(),
 	}
 }
