@@ -7,15 +7,16 @@
 # make bench   measures it beside Redis; ARGS="-only growth" are its options
 # make fuzz    runs every fuzz target for FUZZTIME, a number of runs such as 30000x; with
 #              a duration such as 10m go test may report a failure at its end
-# make sim     runs simulated nodes and simulated clusters, each for SIMHOURS of virtual
-#              time, a process for each processor; a failure prints the command that
-#              repeats it
+# make sim     runs simulated nodes for NODEHOURS and simulated clusters for SIMHOURS of
+#              virtual time, a process for each processor; a failure prints the command
+#              that repeats it
 # make release makes archives for linux on amd64 and arm64 in dist/
 
 ARGS ?=
 OUT ?= limitsrv
 FUZZTIME ?= 10000x
 SIMHOURS ?= 30
+NODEHOURS ?= 3
 UNITTIME ?= 60m
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
@@ -49,7 +50,7 @@ test: needs
 	@echo "== all passed"
 
 quick: format vet
-	go test -short ./...
+	go test -short -p 4 ./...
 
 needs:
 	@.ci/needs
@@ -88,11 +89,11 @@ deploy:
 
 sim:
 	@dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && n=$$(nproc) && \
-	for package in persist replication; do \
-		go test -c -o "$$dir/$$package" ./$$package && cd $$package || exit 1; pids=; \
+	for job in "persist $(NODEHOURS)" "replication $(SIMHOURS)"; do \
+		set -- $$job; go test -c -o "$$dir/$$1" ./$$1 && cd $$1 || exit 1; pids=; \
 		for i in $$(seq "$$n"); do \
-			GOMAXPROCS=1 GOGC=400 "$$dir/$$package" -test.run '^TestSim$$' -test.timeout $(UNITTIME) \
-				-sim-hours $$((($(SIMHOURS) + n - 1) / n)) & pids="$$pids $$!"; \
+			GOMAXPROCS=1 GOGC=400 "$$dir/$$1" -test.run '^TestSim$$' -test.timeout $(UNITTIME) \
+				-sim-hours $$((($$2 + n - 1) / n)) & pids="$$pids $$!"; \
 		done; \
 		for pid in $$pids; do wait "$$pid" || failed=1; done; cd ..; \
 	done; test -z "$$failed"

@@ -78,8 +78,9 @@ func nodeShape(reply string) []string {
 // TestReplicasLikeRedis compares a leader and a follower with a Redis cluster of a master
 // and a replica.
 func TestReplicasLikeRedis(t *testing.T) {
-	hasty := []string{"--cluster-enabled", "yes", "--repl-diskless-sync-delay", "0", "--cluster-node-timeout", "1000"}
-	master, replica := startRedis(t, hasty...), startRedis(t, hasty...)
+	hasty := []string{"--repl-diskless-sync-delay", "0", "--cluster-node-timeout", "1000"}
+	master, bus := startRedisNode(t, hasty...)
+	replica, _ := startRedisNode(t, hasty...)
 	leads, follows := newFakeCluster(status.Leader), newFakeCluster(status.Follower)
 	for _, c := range []*fakeCluster{leads, follows} {
 		c.enabled, c.pair = true, true
@@ -88,7 +89,7 @@ func TestReplicasLikeRedis(t *testing.T) {
 	m.ask("PING", "CLUSTER ADDSLOTSRANGE 0 16383")
 	_, id := m.ask("PING", "CLUSTER MYID")
 	host, port, _ := net.SplitHostPort(master.address)
-	r.ask("PING", fmt.Sprintf("CLUSTER MEET %s %s", host, port))
+	r.ask("PING", fmt.Sprintf("CLUSTER MEET %s %s %s", host, port, bus))
 	r.waitFor("CLUSTER NODES", "0-16383")
 	r.ask("PING", "CLUSTER REPLICATE "+strings.Trim(id[0], `"`))
 	r.waitFor("INFO replication", "master_link_status:up")

@@ -68,6 +68,18 @@ func startRedis(t *testing.T, args ...string) *realRedis {
 	return r
 }
 
+// startRedisNode starts a node of a Redis cluster, and returns the port of its bus. By
+// default that port is above 32768, where any client's socket may have it already.
+func startRedisNode(t *testing.T, args ...string) (r *realRedis, bus string) {
+	t.Helper()
+	address, err := freeport.Address("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, bus, _ = net.SplitHostPort(address)
+	return startRedis(t, append([]string{"--cluster-enabled", "yes", "--cluster-port", bus}, args...)...), bus
+}
+
 // A pair is a connection to each server, with the same commands sent to both.
 type pair struct {
 	t    *testing.T
@@ -221,7 +233,7 @@ func TestLikeRedis(t *testing.T) {
 
 // TestClusterLikeRedis does the same with clusters of one node.
 func TestClusterLikeRedis(t *testing.T) {
-	r := startRedis(t, "--cluster-enabled", "yes")
+	r, _ := startRedisNode(t)
 	h := newTestHandlerWith(session.Config{Cluster: testCluster, Options: func() []session.Option { return []session.Option{{Name: "cluster-mode", Value: "emulated"}} }})
 	first := r.pair(h)
 	first.ask("PING", "CLUSTER ADDSLOTSRANGE 0 16383")

@@ -121,10 +121,13 @@ func TestEvictedInFlight(t *testing.T) {
 		}
 		return keys
 	}
-	for s.Engine().MemoryBytes() < o.Engine.MaxMemory-(4<<10) {
-		if err := perform(s, taking(counterOf, newKeys(100)...)); err != nil {
+	for s.Engine().MemoryBytes() < o.Engine.MaxMemory-(20<<10) {
+		if err := perform(s, taking(counterOf, newKeys(20)...)); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if s.bound.Exceeded(s.engine) {
+		t.Fatalf("%d keys exceed the bound", made)
 	}
 	old := keysOf(s)
 	first := writeGroup(taking(counterOf, newKeys(1000)...))

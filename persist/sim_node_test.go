@@ -62,7 +62,7 @@ type simProcess struct {
 
 func newSimNode(plan simPlan) *simNode {
 	return &simNode{
-		plan: plan, logs: simtest.Logs{Verbose: *simLogs}, clock: simtest.NewClock(0), ending: make(chan struct{}), stats: map[string]int{},
+		plan: plan, logs: simtest.Logs{Verbose: *simFlags.Verbose, Counted: simAbandoned}, clock: simtest.NewClock(0), ending: make(chan struct{}), stats: map[string]int{},
 		history: &simHistory{History: simtest.NewHistory(nil), policy: plan.policy}, rng: rand.New(rand.NewPCG(plan.seed, 1)), disk: simtest.NewDisk(),
 	}
 }
@@ -135,7 +135,7 @@ func (n *simNode) start() {
 	p.uses.Add(1)
 	defer p.uses.Done()
 	store, err := Open(o)
-	p.store = store // before a crash, whose end waits for uses
+	p.store = store // before a crash, because the end of a crash waits for uses
 	if err == nil {
 		err = store.Recover(context.Background())
 	}

@@ -44,17 +44,7 @@ var simTroubles = []simTrouble{
 
 // pick selects a trouble by its odds.
 func (n *simNode) pick() simTrouble {
-	all := 0
-	for _, t := range simTroubles {
-		all += t.odds
-	}
-	at := n.intN(all)
-	for _, t := range simTroubles {
-		if at -= t.odds; at < 0 {
-			return t
-		}
-	}
-	panic("the odds have changed")
+	return simtest.Pick(simTroubles, func(t simTrouble) int { return t.odds }, n.intN)
 }
 
 // percent returns how much of the unsynced data survives.

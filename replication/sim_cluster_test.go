@@ -111,7 +111,7 @@ func newSimCluster(plan simPlan) *simCluster {
 	c := &simCluster{
 		plan: plan, net: newSimNet(plan.seed, 500*time.Microsecond), history: newSimHistory(),
 		rng: rand.New(rand.NewPCG(plan.seed, 1)), ending: make(chan struct{}),
-		stats: simStats{troubles: map[string]int{}}, logs: simtest.Logs{Verbose: *simLog, Counted: simCounted},
+		stats: simStats{troubles: map[string]int{}}, logs: simtest.Logs{Verbose: *simFlags.Verbose, Counted: simCounted},
 	}
 	c.logs.OnCounted = func(text string) {
 		if text == textTimeByClocks {

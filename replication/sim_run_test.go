@@ -1,7 +1,6 @@
 package replication
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -20,32 +19,13 @@ import (
 	"limitsrv/testwait"
 )
 
-var (
-	simHours = flag.Float64("sim-hours", 0.1, "virtual hours that TestSim simulates")
-	simSeed  = flag.Uint64("sim-seed", 0, "the one run that TestSim repeats")
-	simLog   = flag.Bool("sim-log", false, "TestSim writes the logs of the nodes to stderr")
-)
-
-// simRun is the maximum length of a run.
-const simRun = 30 * time.Minute
+var simFlags = simtest.NewFlags()
 
 // TestSim runs clusters of three and more nodes through troubles of every kind, in virtual
 // time, and compares the clients' answers with the nodes' logs.
 func TestSim(t *testing.T) {
 	testwait.Long(t)
-	if *simSeed != 0 {
-		simulate(t, *simSeed, simRun)
-		return
-	}
-	first, left := uint64(time.Now().UnixNano()), time.Duration(*simHours*float64(time.Hour))
-	for seed := first; left > 0; seed++ {
-		length := min(left, simRun)
-		left -= length
-		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
-			t.Parallel()
-			simulate(t, seed, length)
-		})
-	}
+	simFlags.Run(t, simulate)
 }
 
 // simulate does one run. The seed determines the plan and the troubles, but not the order

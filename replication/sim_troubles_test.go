@@ -58,17 +58,7 @@ var simTroubles = []simTrouble{
 
 // pick selects a trouble by its odds.
 func (c *simCluster) pick() simTrouble {
-	all := 0
-	for _, t := range simTroubles {
-		all += t.odds
-	}
-	at := c.intN(all)
-	for _, t := range simTroubles {
-		if at -= t.odds; at < 0 {
-			return t
-		}
-	}
-	panic("the odds have changed")
+	return simtest.Pick(simTroubles, func(t simTrouble) int { return t.odds }, c.intN)
 }
 
 // leader returns the leading node, nil if there is none.

@@ -185,6 +185,7 @@ const onOwnDisks = "TEST_BINARY_DISKS"
 // It runs in a process of its own that mounts a disk for each peer, if that is
 // permitted; otherwise faults of disks are skipped.
 func TestFaults(t *testing.T) {
+	testwait.Long(t)
 	if dir := os.Getenv(onOwnDisks); dir != "" {
 		goThrough(t, ownDisks(t, dir), *faultCount, "--fsync", "always")
 		return

@@ -103,6 +103,7 @@ func TestPingOverTLS(t *testing.T) {
 }
 
 func TestTLSWithRedisCLI(t *testing.T) {
+	testwait.Long(t)
 	ca, other := newAuthority(t), newAuthority(t)
 	files, address := newTLSFiles(t, ca), freeAddress(t)
 	r := serve(t, append(files.tlsArgs(address), "--tls-client-ca", files.name("ca"))...)

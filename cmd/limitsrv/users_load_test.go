@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"limitsrv/testwait"
 	"math/rand/v2"
 	"net"
 	"path/filepath"
@@ -27,6 +28,7 @@ var userCommands = []string{
 // client has permissions that its user has in none of the files, and the server keeps
 // running.
 func TestUsersReloadUnderLoad(t *testing.T) {
+	testwait.Long(t)
 	path := filepath.Join(t.TempDir(), "users.yaml")
 	hash, other := hashed(t, "pw"), hashed(t, "pw")
 	guest := "  - name: guest\n    hash: " + hash + "\n    groups: [decide, peek]\n    keys: [\"api:*\"]\n"

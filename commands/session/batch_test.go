@@ -9,8 +9,8 @@ import (
 	"limitsrv/engine"
 )
 
-// newTestSession returns a session of a server with the commands DEL, MULTI and EXEC,
-// whose Exec allows every op.
+// newTestSession returns a session of a server with the commands DEL, MULTI and EXEC. The
+// server allows every op.
 func newTestSession() *Session {
 	table := []*Command{
 		{

@@ -42,8 +42,8 @@ func (s *Session) Discard() error {
 // InExec reports whether the run command is part of a transaction that EXEC executes.
 func (s *Session) InExec() bool { return s.tx.running }
 
-// Exec is EXEC: it moves the queue into the batch, whose replies follow with its
-// decisions, or returns an error. Requires: it is called by a run command with the flag
+// Exec is EXEC: it moves the queue into the batch, or returns an error. The replies follow
+// with the decisions on the batch. Requires: it is called by a run command with the flag
 // Executes, so that the batch is empty.
 func (s *Session) Exec() error {
 	switch {

@@ -76,7 +76,7 @@ func (s *Session) Unsubscribe(k Kind, names [][]byte, answer func(name []byte, c
 
 // Publish sends a message to all subscribers of its channel and returns the number of
 // deliveries. The session receives its own copy before the reply, except in a
-// transaction, whose replies must stay one array.
+// transaction, because its replies must stay one array.
 func (s *Session) Publish(channel, message []byte) (receivers int64) {
 	return s.h.hub.publish(channel, message, func(to *inbox, m resp.Message) {
 		if to == &s.inbox && !s.tx.running {

@@ -185,8 +185,8 @@ func (h *History) callOf(op *engine.Op) (c *Call, which int) {
 	return h.Calls[tag/maxOps], tag % maxOps
 }
 
-// Rewind removes the ops behind the first n, whose entries are lost, and returns their
-// calls. The caller must set Engine to the state before them. Requires: Mu is held.
+// Rewind removes the ops behind the first n, because their entries are lost, and returns
+// their calls. The caller must set Engine to the state before them. Requires: Mu is held.
 func (h *History) Rewind(n int) (calls []*Call) {
 	for i := range h.Ops[n:] {
 		c, which := h.callOf(h.Ops[n+i].Op)

@@ -22,7 +22,7 @@ type env struct {
 	dir    string // for files that need no disk
 	say    func(string, ...any)
 	trace  []uint32 // of keys with the distribution zipf; see keysOf
-	ends   []func() // what stop calls
+	ends   []func() // functions that stop calls
 }
 
 // add adds a row to a table of the report.

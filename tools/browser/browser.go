@@ -46,9 +46,11 @@ type Tab struct {
 }
 
 // Open starts a browser, which is stopped at the end of the test. An error that the
-// browser reported and the test did not Forgive fails the test.
+// browser reported and the test did not Forgive fails the test. Under -short it skips the
+// test, because a browser takes seconds to start.
 func Open(t testing.TB) *Tab {
 	t.Helper()
+	testwait.Long(t)
 	path, err := exec.LookPath(program)
 	if err != nil {
 		t.Fatalf("%s not found (Debian package of the same name): %v", program, err)

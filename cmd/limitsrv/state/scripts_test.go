@@ -229,6 +229,7 @@ type comparison struct {
 
 // Every command has the same effect on any of three nodes as on one.
 func TestScriptsOnThreeNodes(t *testing.T) {
+	testwait.Long(t)
 	files, err := filepath.Glob(scriptFiles)
 	if err != nil || len(files) < 30 {
 		t.Fatalf("%d scripts: %v", len(files), err)
