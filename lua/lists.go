@@ -1,0 +1,83 @@
+package lua
+
+import (
+	"limitsrv/lua/syntax"
+	"limitsrv/lua/value"
+)
+
+// A list is a sequence of expressions, of which the last may have any number of values.
+type list struct {
+	exprs []expr
+	last  multi // or nil
+}
+
+func (c *compiler) list(exprs []syntax.Expr) list {
+	var l list
+	for i, e := range exprs {
+		if i == len(exprs)-1 {
+			if l.last = c.multi(e); l.last != nil {
+				break
+			}
+		}
+		l.exprs = append(l.exprs, c.expr(e))
+	}
+	return l
+}
+
+// multi compiles an expression of any number of values. It returns nil for others.
+func (c *compiler) multi(e syntax.Expr) multi {
+	switch e := e.(type) {
+	case *syntax.CallExpr:
+		return c.call(e).all()
+	case *syntax.Vararg:
+		return func(f *frame) []value.Value { return f.varargs }
+	}
+	return nil
+}
+
+// all pushes all values.
+func (l list) all(f *frame) []value.Value {
+	st := f.st
+	values := st.push(len(l.exprs))
+	for i, e := range l.exprs {
+		values[i] = e(f)
+	}
+	if l.last == nil {
+		return values
+	}
+	more := l.last(f)
+	return st.extend(values, more)
+}
+
+// extend pushes more values behind those that were pushed last.
+func (st *State) extend(values, more []value.Value) []value.Value {
+	n := len(values)
+	if start := st.top - n; start+n+len(more) <= len(st.stack) && (n == 0 || &st.stack[start] == &values[0]) {
+		st.top += len(more)
+		all := st.stack[start:st.top:st.top]
+		copy(all[n:], more)
+		return all
+	}
+	all := st.push(n + len(more))
+	copy(all, values)
+	copy(all[n:], more)
+	return all
+}
+
+// exactly pushes n values: missing ones are nil.
+func (l list) exactly(f *frame, n int) []value.Value {
+	st := f.st
+	values := st.push(max(n, len(l.exprs)))
+	for i, e := range l.exprs {
+		values[i] = e(f)
+	}
+	filled := len(l.exprs)
+	if l.last != nil {
+		more := l.last(f)
+		if filled < len(values) {
+			filled += copy(values[filled:], more)
+		}
+	}
+	clear(values[filled:])
+	return values
+}

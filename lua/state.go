@@ -1,0 +1,230 @@
+package lua
+
+import (
+	"limitsrv/lua/arena"
+	"limitsrv/lua/value"
+)
+
+// Limits bound a run. A script that passes one ends with an Error with its Limit;
+// pcall does not catch it. All of them are counted in the same way on all machines.
+type Limits struct {
+	Steps  int64 // statements, turns of loops, calls, and work of library functions
+	Memory int64 // bytes of all objects ever made
+	String int   // bytes of one string; 0: no limit besides Memory
+	Calls  int   // nested calls; 0: Lua's own limit, which raises an error
+}
+
+// A LimitKind names a limit of Limits.
+type LimitKind uint8
+
+// The kinds.
+const (
+	NoLimit LimitKind = iota
+	StepLimit
+	MemoryLimit
+	StringLimit
+	CallLimit
+)
+
+// Lua's own limits on nested calls.
+const (
+	maxCalls   = 20000  // of Lua's functions
+	maxGoCalls = 200    // through functions of Go and metamethods
+	maxNesting = 400000 // sum of the nesting of the functions that are called
+)
+
+// Sizes that are counted for objects, in bytes.
+const (
+	closureSize = 64
+	boxSize     = 24
+	referSize   = 8
+)
+
+// keptObjects and keptStack are the elements that a state keeps between two runs.
+const (
+	keptObjects = 4 << 10
+	keptStack   = 16 << 10
+)
+
+// A State runs chunks, one at a time. Its memory is reused by each run. Concurrency: one
+// goroutine at a time.
+type State struct {
+	// Heap holds the values of the run.
+	Heap *value.Heap
+	// Embedder and Matching are for the use of registered functions, and of the library.
+	Embedder, Matching any
+
+	heap      value.Heap
+	env       *Env
+	limits    Limits
+	steps     int64 // left
+	stack     []value.Value
+	top       int
+	boxStack  []*box
+	boxTop    int
+	frames    []*frame
+	depth     int // frames in use
+	goDepth   int
+	nesting   int
+	closures  arena.Arena[closure]
+	boxes     arena.Arena[box]
+	refs      arena.Arena[*box]
+	globals   *value.Table // or nil until a script asks for it
+	variables []value.Value
+	failure   Failure
+	single    [1]value.Value
+	random    uint64
+	scratch   []byte
+}
+
+// NewState returns a state for chunks of env, which is frozen by this. The first run may
+// begin after Reset.
+func NewState(env *Env) *State {
+	env.Freeze()
+	st := &State{env: env, variables: make([]value.Value, len(env.variables)), stack: make([]value.Value, 1024)}
+	st.Heap = &st.heap
+	return st
+}
+
+// Reset ends a run and its values, and begins the next one. All
+// variables are nil and the random sequence is the one of seed 0.
+func (st *State) Reset(limits Limits) {
+	st.limits = limits
+	st.steps = limits.Steps
+	st.heap.Reset(limits.Memory)
+	st.closures.Reset(keptObjects)
+	st.boxes.Reset(keptObjects)
+	st.refs.Reset(keptObjects)
+	st.top, st.boxTop, st.depth, st.goDepth, st.nesting = 0, 0, 0, 0, 0
+	if len(st.stack) > keptStack {
+		st.stack = make([]value.Value, 1024)
+	}
+	if len(st.frames) > keptObjects {
+		st.frames = st.frames[:0:0]
+	}
+	if cap(st.scratch) > keptStack {
+		st.scratch = nil
+	}
+	st.globals = nil
+	clear(st.variables)
+	st.Seed(0)
+}
+
+// Set sets a variable of the environment, by the index that Env.Variable returned.
+func (st *State) Set(variable int, v value.Value) { st.variables[variable] = v }
+
+// StepsLeft returns the number of steps that the run may still take.
+func (st *State) StepsLeft() int64 { return st.steps }
+
+// Charge counts n steps for the work of a function. It does not return if they pass the
+// limit.
+func (st *State) Charge(n int) {
+	if st.steps -= int64(n); st.steps < 0 {
+		st.exceed(StepLimit)
+	}
+}
+
+// Run calls a chunk, with arguments for its ..., and returns its results, valid until the
+// next run. err is of type *Error.
+func (st *State) Run(chunk *Chunk, args ...value.Value) (results []value.Value, err error) {
+	main := st.closures.One()
+	main.proto = chunk.main
+	st.enterGo()
+	results, failure := st.protect(value.OfFunc(main), args)
+	if failure != nil {
+		return nil, failure.publish(st)
+	}
+	return results, nil
+}
+
+// push takes n slots of the stack. They keep their old contents.
+func (st *State) push(n int) []value.Value {
+	end := st.top + n
+	if end > len(st.stack) {
+		st.grow(end)
+	}
+	part := st.stack[st.top:end:end]
+	st.top = end
+	return part
+}
+
+// grow makes a larger stack. Slots in use stay where they are: their owners hold slices
+// of the old one.
+func (st *State) grow(end int) {
+	size := 2 * len(st.stack)
+	for size < end {
+		size *= 2
+	}
+	st.heap.Charge((size - len(st.stack)) * 24)
+	st.stack = make([]value.Value, size)
+}
+
+// pushBoxes takes n cleared places for captured variables.
+func (st *State) pushBoxes(n int) []*box {
+	end := st.boxTop + n
+	if end > len(st.boxStack) {
+		size := max(256, 2*len(st.boxStack), end)
+		st.heap.Charge((size - len(st.boxStack)) * referSize)
+		st.boxStack = make([]*box, size)
+	}
+	part := st.boxStack[st.boxTop:end:end]
+	st.boxTop = end
+	return part
+}
+
+// newBox makes a captured variable.
+func (st *State) newBox(v value.Value) *box {
+	st.heap.Charge(boxSize)
+	b := st.boxes.One()
+	b.v = v
+	return b
+}
+
+// newClosure makes a function, with room for its upvalues.
+func (st *State) newClosure(p *proto, upvalues int) *closure {
+	st.heap.Charge(closureSize + referSize*upvalues)
+	c := st.closures.One()
+	c.proto, c.serial = p, st.heap.NextSerial()
+	if upvalues > 0 {
+		c.upvalues = st.refs.Take(upvalues)
+	}
+	return c
+}
+
+// NewFunction makes a value of a function that is made during the run.
+func (st *State) NewFunction(g *Function) value.Value {
+	st.heap.Charge(closureSize)
+	g.serial = st.heap.NextSerial()
+	return value.OfFunc(g)
+}
+
+// Buffer returns an empty buffer, to be given back by Release with its contents. A buffer
+// that is taken while another is in use is a new one.
+func (st *State) Buffer() []byte {
+	b := st.scratch
+	st.scratch = nil
+	return b[:0]
+}
+
+// Release gives a buffer back.
+func (st *State) Release(b []byte) { st.scratch = b }
+
+// NewString makes a string of a copy of b. Strings count by length against the limits.
+func (st *State) NewString(b []byte) value.Value {
+	st.CheckLength(len(b))
+	return value.OfString(st.heap.Copy(b))
+}
+
+// NewText makes a string of a copy of text.
+func (st *State) NewText(text string) value.Value {
+	st.CheckLength(len(text))
+	return value.OfString(st.heap.CopyString(text))
+}
+
+// CheckLength must be called before a string of n bytes is made.
+func (st *State) CheckLength(n int) {
+	if st.limits.String > 0 && n > st.limits.String {
+		st.exceed(StringLimit)
+	}
+	st.Charge(n / 64)
+}
