@@ -3,6 +3,7 @@ package lua
 import (
 	"math"
 
+	"limitsrv/lua/number"
 	"limitsrv/lua/syntax"
 	"limitsrv/lua/value"
 )
@@ -29,7 +30,7 @@ func compute(op syntax.Op, a, b float64) float64 {
 	case syntax.Mod:
 		return a - float64(math.Floor(a/b)*b)
 	}
-	return math.Pow(a, b)
+	return number.Pow(a, b)
 }
 
 // An operation is the state of the slow path: operator and sites of both operands.

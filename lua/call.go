@@ -142,9 +142,10 @@ func (f *frame) setArg(p *proto) {
 		t.Set(h, value.OfString(nameN), value.Number(float64(len(f.varargs))))
 		v = value.OfTable(t)
 	}
-	f.locals[p.arg] = v
-	if p.boxes && f.boxes[p.arg] != nil {
+	if p.argCaptured {
 		f.boxes[p.arg].v = v
+	} else {
+		f.locals[p.arg] = v
 	}
 }
 

@@ -49,6 +49,7 @@ const sourceCost = 64
 // Lengths of the names of chunks in errors.
 const (
 	maxName   = 79
+	maxPath   = 72
 	maxQuoted = maxName - len(` [string "..."] `)
 )
 
@@ -59,8 +60,8 @@ func chunkName(name string) string {
 	case strings.HasPrefix(name, "="):
 		return name[1:min(len(name), maxName+1)]
 	case strings.HasPrefix(name, "@"):
-		if name = name[1:]; len(name) > maxName-8 {
-			name = "..." + name[len(name)-(maxName-8):]
+		if name = name[1:]; len(name) > maxPath {
+			name = "..." + name[len(name)-maxPath:]
 		}
 		return name
 	}
@@ -98,7 +99,7 @@ func (c *compiler) function(fn *syntax.Function) *proto {
 	}
 	if fn.Arg != nil {
 		p.arg, p.needsArg = fn.Arg.Slot, !fn.UsesVararg
-		if fn.Arg.Captured {
+		if p.argCaptured = fn.Arg.Captured; p.argCaptured {
 			p.captured = append(p.captured, fn.Arg.Slot)
 		}
 	}

@@ -3,6 +3,7 @@ package lua
 import (
 	"fmt"
 
+	"limitsrv/lua/number"
 	"limitsrv/lua/value"
 )
 
@@ -42,6 +43,8 @@ func (failure *Failure) publish(st *State) *Error {
 		e.text = st.env.LimitText(e.Limit, st.limits)
 	case ok:
 		e.text = string(s.Bytes())
+	case failure.Value.IsNumber():
+		e.text = string(number.Append(nil, failure.Value.Float()))
 	default:
 		e.text = fmt.Sprintf("(error object is a %s value)", failure.Value.Kind())
 	}

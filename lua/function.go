@@ -76,17 +76,18 @@ func (c *closure) Serial() uint32 { return c.serial }
 
 // A proto is a compiled function. It does not change, so any number of states may use it.
 type proto struct {
-	source   string // name of the chunk as it was given
-	chunk    string // and as errors show it
-	params   int
-	slots    int
-	vararg   bool
-	arg      int  // slot of the variable "arg", or -1
-	needsArg bool // it is a table
-	boxes    bool // some locals are captured
-	captured []int
-	nesting  int // of its expressions and statements
-	body     statement
+	source      string // name of the chunk as it was given
+	chunk       string // and as errors show it
+	params      int
+	slots       int
+	vararg      bool
+	arg         int  // slot of the variable "arg", or -1
+	needsArg    bool // it is a table
+	argCaptured bool
+	boxes       bool // some locals are captured
+	captured    []int
+	nesting     int // of its expressions and statements
+	body        statement
 }
 
 // A site is a place in a function that can fail or call: its line, and the description of

@@ -17,6 +17,9 @@ import (
 
 	"limitsrv/freeport"
 	"limitsrv/lua"
+	"limitsrv/lua/bitops"
+	"limitsrv/lua/cjson"
+	"limitsrv/lua/cstruct"
 	"limitsrv/lua/library"
 	"limitsrv/lua/value"
 	"limitsrv/testwait"
@@ -126,6 +129,9 @@ func (r *realRedis) read() (string, error) {
 func newEnv() (env *lua.Env, keys, argv int) {
 	env = lua.NewEnv(lua.Texts{MissingGlobal: "Script attempted to access nonexistent global variable '%s'", ReadOnly: "Attempt to modify a readonly table"})
 	library.Open(env, library.Options{ErrorField: "err"})
+	bitops.Open(env)
+	cjson.Open(env)
+	cstruct.Open(env)
 	return env, env.Variable("KEYS"), env.Variable("ARGV")
 }
 
@@ -166,16 +172,31 @@ func (o *ours) eval(script string) string {
 	return addresses.ReplaceAllString(show(results[0]), "$1")
 }
 
+// limited is the result of a script that passes a limit, of which Redis has none, and of
+// others that Redis cannot run.
+const limited = "limit"
+
 // showError writes an error as Redis' handler does.
 func showError(e *lua.Error) string {
 	message := "ERR " + e.Error()
 	if t, ok := e.Value.Table(); ok {
 		if s, ok := t.GetString(value.NewString("err")).String(); ok {
 			message = string(s.Bytes())
+		} else {
+			return limited // Redis 7.0 crashes
 		}
-	} else if e.Value.IsNil() && e.Limit == lua.NoLimit {
-		message = "ERR nil"
+	} else if e.Limit == lua.NoLimit {
+		switch e.Value.Kind() {
+		case value.NilKind:
+			message = "ERR nil"
+		case value.BooleanKind:
+			message = fmt.Sprint("ERR ", e.Value.Truth())
+		}
 	}
+	if e.Limit != lua.NoLimit {
+		return limited
+	}
+	message, _, _ = strings.Cut(message, "\x00")
 	message = strings.NewReplacer("\n", " ", "\r", " ").Replace(message)
 	return fmt.Sprintf("error %s [%s:%d]", message, e.Source, e.Line)
 }

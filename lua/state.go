@@ -51,8 +51,8 @@ const (
 type State struct {
 	// Heap holds the values of the run.
 	Heap *value.Heap
-	// Embedder and Matching are for the use of registered functions, and of the library.
-	Embedder, Matching any
+	// Embedder is for the use of registered functions.
+	Embedder any
 
 	heap      value.Heap
 	env       *Env
@@ -74,6 +74,8 @@ type State struct {
 	failure   Failure
 	single    [1]value.Value
 	random    uint64
+	runs      uint64
+	data      [slots]any
 	scratch   []byte
 }
 
@@ -106,12 +108,29 @@ func (st *State) Reset(limits Limits) {
 		st.scratch = nil
 	}
 	st.globals = nil
+	st.runs++
 	clear(st.variables)
 	st.Seed(0)
 }
 
 // Set sets a variable of the environment, by the index that Env.Variable returned.
 func (st *State) Set(variable int, v value.Value) { st.variables[variable] = v }
+
+// A Slot is a place for the data of a library in each state.
+type Slot uint8
+
+// The slots.
+const (
+	LibrarySlot Slot = iota
+	JSONSlot
+	slots
+)
+
+// Data returns the data in a slot. It outlives runs.
+func (st *State) Data(slot Slot) *any { return &st.data[slot] }
+
+// Runs returns the number of runs so far.
+func (st *State) Runs() uint64 { return st.runs }
 
 // StepsLeft returns the number of steps that the run may still take.
 func (st *State) StepsLeft() int64 { return st.steps }

@@ -226,7 +226,7 @@ func (c *compiler) genericFor(s *syntax.GenericFor) statement {
 	}
 	values := c.list(s.Values)
 	body := c.block(s.Body)
-	at := &site{line: s.Line}
+	at, generator := &site{line: s.Line}, &site{s.Line, "local", "(for generator)"}
 	return func(f *frame) signal {
 		base := f.st.top
 		init := values.exactly(f, 3)
@@ -244,7 +244,7 @@ func (c *compiler) genericFor(s *syntax.GenericFor) statement {
 			base := f.st.top
 			args := f.st.push(2)
 			args[0], args[1] = state, control
-			f.site = at
+			f.site = generator
 			results := f.st.callAny(iterator, args, at)
 			control = first(results)
 			if control.IsNil() {

@@ -252,12 +252,14 @@ func protectedCall(field *value.String) func(*lua.State, []value.Value) []value.
 			return st.ResultsWith(value.True, results)
 		}
 		v := failure.Value
-		if t, ok := v.Table(); ok && field.Len() > 0 {
-			if inner := t.GetString(field); inner.Kind() == value.StringKind || inner.IsNumber() {
-				v = inner
-			}
+		if _, ok := v.Table(); !ok || field.Len() == 0 {
+			return st.Results(value.False, v)
 		}
-		return st.Results(value.False, v)
+		inner := st.Index(v, value.OfString(field))
+		if inner.Kind() == value.StringKind || inner.IsNumber() {
+			return st.Results(value.False, inner)
+		}
+		return st.Results(value.False, v, inner) // as Redis does
 	}
 }
 

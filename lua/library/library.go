@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"limitsrv/lua"
+	"limitsrv/lua/number"
 	"limitsrv/lua/value"
 )
 
@@ -43,12 +44,39 @@ func many(name string, f func(*lua.State, []value.Value) []value.Value) *lua.Fun
 	return &lua.Function{Name: name, Many: f}
 }
 
+// unaries are the functions of one number, with their results outside of the domain.
+var unaries = []struct {
+	name    string
+	f       func(x float64) float64
+	invalid float64
+}{
+	{"sin", math.Sin, number.Invalid},
+	{"cos", math.Cos, number.Invalid},
+	{"tan", math.Tan, number.Invalid},
+	{"asin", math.Asin, number.InvalidPositive},
+	{"acos", math.Acos, number.InvalidPositive},
+	{"atan", math.Atan, number.Invalid},
+	{"sinh", math.Sinh, number.Invalid},
+	{"cosh", math.Cosh, number.Invalid},
+	{"tanh", math.Tanh, number.Invalid},
+	{"ceil", math.Ceil, number.Invalid},
+	{"floor", math.Floor, number.Invalid},
+	{"sqrt", math.Sqrt, number.Invalid},
+	{"exp", math.Exp, number.Invalid},
+	{"log", math.Log, number.Invalid},
+	{"log10", math.Log10, number.InvalidPositive},
+	{"deg", func(x float64) float64 { return x / (math.Pi / 180) }, number.Invalid},
+	{"rad", func(x float64) float64 { return float64(x * (math.Pi / 180)) }, number.Invalid},
+}
+
 func openMath(env *lua.Env) {
+	fmod := number.Binary(math.Mod)
 	t := table(env, "math",
-		one("fmod", binary(math.Mod)), one("mod", binary(math.Mod)), one("pow", binary(math.Pow)), one("atan2", binary(math.Atan2)),
+		one("fmod", binary(fmod)), one("mod", binary(fmod)), one("pow", binary(number.Pow)), one("atan2", binary(number.Binary(math.Atan2))),
 		one("max", extreme(func(a, b float64) bool { return a > b })), one("min", extreme(func(a, b float64) bool { return a < b })),
 		one("ldexp", func(st *lua.State, args []value.Value) value.Value {
-			return value.Number(math.Ldexp(st.Number(args, 0), st.Int32(args, 1)))
+			exponent := st.Int32(args, 1)
+			return value.Number(math.Ldexp(st.Number(args, 0), exponent))
 		}),
 		many("frexp", func(st *lua.State, args []value.Value) []value.Value {
 			fraction, exponent := math.Frexp(st.Number(args, 0))
@@ -60,23 +88,21 @@ func openMath(env *lua.Env) {
 			return nil
 		}),
 	)
-	for name, f := range map[string]func(float64) float64{
-		"abs": math.Abs, "sin": math.Sin, "cos": math.Cos, "tan": math.Tan, "asin": math.Asin, "acos": math.Acos, "atan": math.Atan,
-		"sinh": math.Sinh, "cosh": math.Cosh, "tanh": math.Tanh, "ceil": math.Ceil, "floor": math.Floor, "sqrt": math.Sqrt,
-		"exp": math.Exp, "log": math.Log, "log10": math.Log10,
-		"deg": func(x float64) float64 { return x / (math.Pi / 180) },
-		"rad": func(x float64) float64 { return x * (math.Pi / 180) },
-	} {
-		env.Register(t, one(name, func(st *lua.State, args []value.Value) value.Value { return value.Number(f(st.Number(args, 0))) }))
+	for _, row := range unaries {
+		f := number.Unary(row.f, row.invalid)
+		env.Register(t, one(row.name, func(st *lua.State, args []value.Value) value.Value { return value.Number(f(st.Number(args, 0))) }))
 	}
+	env.Register(t, one("abs", func(st *lua.State, args []value.Value) value.Value { return value.Number(math.Abs(st.Number(args, 0))) }))
 	env.SetField(t, "pi", value.Number(math.Pi))
 	env.SetField(t, "huge", value.Number(math.Inf(1)))
 }
 
-// binary makes a function of two numbers.
+// binary makes a function of two numbers. The second is checked first, as in Redis, where
+// a compiler of C chose that.
 func binary(f func(a, b float64) float64) func(*lua.State, []value.Value) value.Value {
 	return func(st *lua.State, args []value.Value) value.Value {
-		return value.Number(f(st.Number(args, 0), st.Number(args, 1)))
+		b := st.Number(args, 1)
+		return value.Number(f(st.Number(args, 0), b))
 	}
 }
 

@@ -17,14 +17,18 @@ type matching struct {
 	steps int64
 }
 
+// matchingSlot is the place of the matching that each state reuses.
+const matchingSlot = lua.LibrarySlot
+
 // newMatching prepares a match. done must be called at its end.
 func newMatching(st *lua.State, text, wanted []byte) *matching {
-	m, ok := st.Matching.(*matching)
+	slot := st.Data(matchingSlot)
+	m, ok := (*slot).(*matching)
 	if !ok || m.st != nil {
 		m = &matching{}
 		m.Exceeded = m.exceeded
 		m.Fail = func(message string) { m.fail(message) }
-		st.Matching = m
+		*slot = m
 	}
 	m.st, m.text = st, text
 	m.Init(text, wanted)
@@ -122,6 +126,7 @@ func gmatch(st *lua.State, args []value.Value) value.Value {
 
 func gsub(st *lua.State, args []value.Value) []value.Value {
 	text, wanted := st.Text(args, 0), st.Text(args, 1)
+	most := st.OptInt32(args, 3, len(text)+1)
 	replacement := value.Nil
 	if len(args) > 2 {
 		replacement = args[2]
@@ -131,7 +136,6 @@ func gsub(st *lua.State, args []value.Value) []value.Value {
 	default:
 		st.ArgError(2, "string/function/table expected")
 	}
-	most := st.OptInt32(args, 3, len(text)+1)
 	m := newMatching(st, text, wanted)
 	defer m.done()
 	anchored := m.Anchored()

@@ -39,23 +39,48 @@ func appendSpecial(dst []byte, x float64) []byte {
 // AppendGeneral appends a finite x as %.[digits]g: without trailing zeros, with an
 // exponent if that is below -4 or at least digits. digits is at least 1.
 func AppendGeneral(dst []byte, x float64, digits int) []byte {
-	start := len(dst)
-	dst = strconv.AppendFloat(dst, x, 'e', digits-1, 64)
-	mark := start + bytes.LastIndexByte(dst[start:], 'e')
+	var buffer [128]byte
+	text := strconv.AppendFloat(buffer[:0], x, 'e', digits-1, 64)
+	if text[0] == '-' {
+		dst = append(dst, '-')
+		text = text[1:]
+	}
+	mark := bytes.LastIndexByte(text, 'e')
 	exponent := 0
-	for _, c := range dst[mark+2:] {
+	for _, c := range text[mark+2:] {
 		exponent = 10*exponent + int(c-'0')
 	}
-	if dst[mark+1] == '-' {
+	if text[mark+1] == '-' {
 		exponent = -exponent
 	}
-	if exponent >= -4 && exponent < digits {
-		dst = strconv.AppendFloat(dst[:start], x, 'f', digits-1-exponent, 64)
-		return trimZeros(dst, start)
+	if exponent < -4 || exponent >= digits {
+		start := len(dst)
+		dst = trimZeros(append(dst, text[:mark]...), start)
+		return append(dst, text[mark:]...)
 	}
-	var tail [8]byte
-	n := copy(tail[:], dst[mark:])
-	return append(trimZeros(dst[:mark], start), tail[:n]...)
+	plain := text[:1] // the digits without the point
+	if digits > 1 {
+		copy(text[1:], text[2:mark])
+		plain = text[:mark-1]
+	}
+	return trimZeros(appendPlain(dst, plain, exponent), len(dst))
+}
+
+// appendPlain appends digits of which the first has an exponent, without an exponent.
+// Requires: exponent < len(digits).
+func appendPlain(dst, digits []byte, exponent int) []byte {
+	if exponent >= 0 {
+		dst = append(dst, digits[:exponent+1]...)
+		if rest := digits[exponent+1:]; len(rest) > 0 {
+			dst = append(append(dst, '.'), rest...)
+		}
+		return dst
+	}
+	dst = append(dst, '0', '.')
+	for range -exponent - 1 {
+		dst = append(dst, '0')
+	}
+	return append(dst, digits...)
 }
 
 // trimZeros removes trailing zeros of a fraction that begins behind start, and its point.

@@ -44,6 +44,20 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestParsePrefix(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		want float64
+		n    int
+	}{
+		{"1,2", 1, 1}, {"1e5]", 1e5, 3}, {"1e]", 1, 1}, {"1e+", 1, 1}, {"0x", 0, 1}, {"0x1p", 1, 3}, {"-", 0, 0}, {"-inf]", math.Inf(-1), 4}, {"infinite", math.Inf(1), 3}, {"1.5.5", 1.5, 3}, {" 1", 0, 0},
+	} {
+		if got, n := ParsePrefix([]byte(tt.text)); got != tt.want || n != tt.n {
+			t.Errorf("ParsePrefix(%q) = %v, %v, want %v, %v", tt.text, got, n, tt.want, tt.n)
+		}
+	}
+}
+
 func TestParseBase(t *testing.T) {
 	for _, tt := range []struct {
 		text string

@@ -17,17 +17,24 @@ func Parse(text []byte) (float64, bool) {
 		return x, true
 	}
 	text = trimBlanks(cut(text))
-	rest := text
-	negative := false
-	if len(rest) > 0 && (rest[0] == '-' || rest[0] == '+') {
-		negative = rest[0] == '-'
-		rest = rest[1:]
+	x, n := ParsePrefix(text)
+	return x, n > 0 && n == len(text)
+}
+
+// ParsePrefix reads the longest number at the beginning of text, without blanks before
+// it, as strtod does. It returns the length of the number, 0 if there is none.
+func ParsePrefix(text []byte) (x float64, n int) {
+	sign := 0
+	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
+		sign = 1
 	}
-	x, ok := parseUnsigned(rest)
-	if negative {
+	if x, n = parseUnsigned(text[sign:]); n == 0 {
+		return 0, 0
+	}
+	if text[0] == '-' {
 		x = -x
 	}
-	return x, ok
+	return x, sign + n
 }
 
 // parseDigits reads text that is nothing but a few digits.
@@ -45,104 +52,99 @@ func parseDigits(text []byte) (float64, bool) {
 	return float64(n), true
 }
 
-func parseUnsigned(text []byte) (float64, bool) {
-	if len(text) == 0 {
-		return 0, false
-	}
+// parseUnsigned reads a number without a sign.
+func parseUnsigned(text []byte) (x float64, n int) {
 	switch {
-	case len(text) > 2 && text[0] == '0' && text[1]|0x20 == 'x':
-		return parseHex(text[2:])
-	case isDigit(text[0]) || text[0] == '.':
-		if !isDecimal(text) {
-			return 0, false
-		}
-		x, _ := strconv.ParseFloat(string(text), 64) // beyond the range it is infinite, as strtod's
-		return x, true
-	case equalFold(text, "inf") || equalFold(text, "infinity"):
-		return math.Inf(1), true
-	case isNaN(text):
-		return math.NaN(), true
+	case len(text) == 0:
+		return 0, 0
+	case text[0]|0x20 == 'i' || text[0]|0x20 == 'n':
+		return parseSpecial(text)
 	}
-	return 0, false
-}
-
-// isNaN reports whether text is nan, or nan with letters and digits in parentheses.
-func isNaN(text []byte) bool {
-	if len(text) < 3 || !equalFold(text[:3], "nan") {
-		return false
-	}
-	rest := text[3:]
-	if len(rest) == 0 {
-		return true
-	}
-	if len(rest) < 2 || rest[0] != '(' || rest[len(rest)-1] != ')' {
-		return false
-	}
-	for _, c := range rest[1 : len(rest)-1] {
-		if !isDigit(c) && !isLetter(c) && c != '_' {
-			return false
+	if len(text) > 2 && text[0] == '0' && text[1]|0x20 == 'x' {
+		if n = scanDigits(text[2:], isHexDigit); n > 0 {
+			return parseHex(text, n+2)
 		}
 	}
-	return true
+	if n = scanDigits(text, isDigit); n == 0 {
+		return 0, 0
+	}
+	n += scanExponent(text[n:], 'e')
+	x, _ = strconv.ParseFloat(string(text[:n]), 64) // beyond the range it is infinite, as strtod's
+	return x, n
 }
 
-// isDecimal reports whether text is digits, with a fraction and an exponent or without.
-func isDecimal(text []byte) bool {
-	i, digits := skipDigits(text, 0)
-	if i < len(text) && text[i] == '.' {
-		j, more := skipDigits(text, i+1)
-		i, digits = j, digits+more
-	}
-	return digits > 0 && isExponent(text[i:], 'e')
-}
-
-// skipDigits returns the index behind the digits from i on, and their number.
-func skipDigits(text []byte, i int) (end, n int) {
-	end = i
-	for end < len(text) && isDigit(text[end]) {
-		end++
-	}
-	return end, end - i
-}
-
-// isExponent reports whether text is empty or an exponent behind the letter mark.
-func isExponent(text []byte, mark byte) bool {
-	if len(text) == 0 {
-		return true
-	}
-	if text[0]|0x20 != mark {
-		return false
-	}
-	text = text[1:]
-	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
-		text = text[1:]
-	}
-	end, n := skipDigits(text, 0)
-	return n > 0 && end == len(text)
-}
-
-// parseHex reads the rest of a hexadecimal number behind 0x.
-func parseHex(text []byte) (float64, bool) {
-	i, digits, point := 0, 0, false
-	for ; i < len(text); i++ {
-		if text[i] == '.' && !point {
-			point = true
-			continue
-		}
-		if _, ok := digit(text[i]); !ok || text[i]|0x20 > 'f' {
-			break
-		}
-		digits++
-	}
-	if digits == 0 || !isExponent(text[i:], 'p') {
-		return 0, false
-	}
-	full := append(append(make([]byte, 0, len(text)+4), "0x"...), text...)
-	if i == len(text) {
-		full = append(full, "p0"...)
+// parseHex reads a hexadecimal number, of which the digits end at n.
+func parseHex(text []byte, n int) (float64, int) {
+	full := text[:n]
+	if exponent := scanExponent(text[n:], 'p'); exponent > 0 {
+		n += exponent
+		full = text[:n]
+	} else {
+		full = append(append(make([]byte, 0, n+2), full...), "p0"...)
 	}
 	x, _ := strconv.ParseFloat(string(full), 64)
-	return x, true
+	return x, n
+}
+
+// parseSpecial reads an infinity, nan, or nan with letters and digits in parentheses.
+func parseSpecial(text []byte) (x float64, n int) {
+	switch {
+	case hasFold(text, "infinity"):
+		return math.Inf(1), len("infinity")
+	case hasFold(text, "inf"):
+		return math.Inf(1), len("inf")
+	case !hasFold(text, "nan"):
+		return 0, 0
+	}
+	n = len("nan")
+	if n < len(text) && text[n] == '(' {
+		end := n + 1
+		for end < len(text) && (isDigit(text[end]) || isLetter(text[end]) || text[end] == '_') {
+			end++
+		}
+		if end < len(text) && text[end] == ')' {
+			n = end + 1
+		}
+	}
+	return math.NaN(), n
+}
+
+// scanDigits returns the length of digits with a point or without, 0 if there are none.
+func scanDigits(text []byte, isDigit func(byte) bool) int {
+	n, digits, point := 0, 0, false
+	for ; n < len(text); n++ {
+		if text[n] == '.' && !point {
+			point = true
+		} else if isDigit(text[n]) {
+			digits++
+		} else {
+			break
+		}
+	}
+	if digits == 0 {
+		return 0
+	}
+	return n
+}
+
+// scanExponent returns the length of an exponent behind the letter mark, 0 if there is
+// none.
+func scanExponent(text []byte, mark byte) int {
+	if len(text) < 2 || text[0]|0x20 != mark {
+		return 0
+	}
+	n := 1
+	if text[n] == '-' || text[n] == '+' {
+		n++
+	}
+	digits := n
+	for n < len(text) && isDigit(text[n]) {
+		n++
+	}
+	if n == digits {
+		return 0
+	}
+	return n
 }
 
 // ParseBase reads an integer of a base from 2 to 36 as C's strtoul does: with blanks
@@ -195,12 +197,18 @@ func digit(c byte) (int, bool) {
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-func equalFold(text []byte, lower string) bool {
-	if len(text) != len(lower) {
+func isHexDigit(c byte) bool {
+	d, ok := digit(c)
+	return ok && d < 16
+}
+
+// hasFold reports whether text begins with lower, in any case.
+func hasFold(text []byte, lower string) bool {
+	if len(text) < len(lower) {
 		return false
 	}
-	for i, c := range text {
-		if c|0x20 != lower[i] {
+	for i := range lower {
+		if text[i]|0x20 != lower[i] {
 			return false
 		}
 	}

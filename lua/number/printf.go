@@ -137,7 +137,10 @@ func appendGeneralWide(dst []byte, x float64, digits int) []byte {
 
 // insertPoint inserts a point behind the digits from start on.
 func insertPoint(dst []byte, start int) []byte {
-	end, _ := skipDigits(dst, start)
+	end := start
+	for end < len(dst) && isDigit(dst[end]) {
+		end++
+	}
 	dst = append(dst, 0)
 	copy(dst[end+1:], dst[end:])
 	dst[end] = '.'

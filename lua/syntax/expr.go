@@ -111,12 +111,40 @@ func (p *parser) unary(op Op, operand Expr) Expr {
 	if n, ok := operand.(*Number); ok && op == Negate {
 		return &Number{-n.Value}
 	}
+	if truth, ok := truthOf(operand); ok && op == Not {
+		return &Bool{!truth}
+	}
 	return &Unary{op, operand, p.lastLine}
+}
+
+// truthOf returns the truth of a constant.
+func truthOf(e Expr) (truth, ok bool) {
+	switch e := e.(type) {
+	case *Nil:
+		return false, true
+	case *Bool:
+		return e.Value, true
+	case *Number, *String:
+		return true, true
+	}
+	return false, false
+}
+
+// single cuts the values of an expression to one.
+func single(e Expr) Expr {
+	switch e.(type) {
+	case *CallExpr, *Vararg:
+		return &Paren{e}
+	}
+	return e
 }
 
 func (p *parser) binary(op Op, left, right Expr) Expr {
 	switch op {
 	case And, Or:
+		if truth, ok := truthOf(left); ok && truth == (op == And) {
+			return single(right)
+		}
 		return &Logic{op == And, left, right}
 	case OpConcat:
 		operands := []Expr{left}

@@ -78,7 +78,7 @@ func (p *parser) expectClosing(closing, opening kind, line int) {
 
 func (p *parser) name() string {
 	if p.current.kind != nameToken {
-		p.failHere("<name> expected")
+		p.failHere("'<name>' expected")
 	}
 	text := p.current.text
 	p.next()
