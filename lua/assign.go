@@ -13,11 +13,11 @@ func (c *compiler) assign(s *syntax.Assign) statement {
 }
 
 func (c *compiler) assignOne(target, source syntax.Expr, line int) statement {
+	if index, ok := target.(*syntax.IndexExpr); ok {
+		return c.assignIndex(index, source, line)
+	}
 	v := c.expr(source)
-	switch target := target.(type) {
-	case *syntax.IndexExpr:
-		return c.assignIndex(target, v, line)
-	case *syntax.LocalExpr:
+	if target, ok := target.(*syntax.LocalExpr); ok {
 		slot := target.Local.Slot
 		if !target.Local.Captured {
 			return func(f *frame) signal {
@@ -58,8 +58,8 @@ func isLocal(e syntax.Expr) bool {
 }
 
 // assignIndex compiles an assignment to a field.
-func (c *compiler) assignIndex(target *syntax.IndexExpr, v expr, line int) statement {
-	object, key := c.expr(target.Object), c.expr(target.Key)
+func (c *compiler) assignIndex(target *syntax.IndexExpr, source syntax.Expr, line int) statement {
+	object, key, v := c.expr(target.Object), c.expr(target.Key), c.expr(source)
 	at := c.site(target.Object, line)
 	_, constantKey := target.Key.(*syntax.String)
 	switch {

@@ -70,6 +70,24 @@ func TestGeneratedSameAsRedis(t *testing.T) {
 	}
 }
 
+// TestGeneratedDataSameAsRedis runs cjson, struct and bit on random data on both.
+func TestGeneratedDataSameAsRedis(t *testing.T) {
+	testwait.Sequential(t)
+	redis, ours := startRedis(t), newOurs()
+	failures := 0
+	for seed := range uint64(sources) {
+		g := &generator{Rand: rand.New(rand.NewPCG(seed, 3))}
+		script := g.data()
+		got, want := ours.eval(script), redis.eval(script)
+		if got != want {
+			t.Errorf("seed %d: %s\n got %.500s\nwant %.500s", seed, script, got, want)
+			if failures++; failures == 10 {
+				t.FailNow()
+			}
+		}
+	}
+}
+
 // TestGeneratedSourcesSameAsRedis compiles random tokens on both.
 func TestGeneratedSourcesSameAsRedis(t *testing.T) {
 	testwait.Sequential(t)

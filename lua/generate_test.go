@@ -75,7 +75,15 @@ func (g *generator) statement() string {
 	if g.depth > 4 {
 		return "put(" + g.exprs(2) + ")"
 	}
-	switch g.IntN(14) {
+	switch g.IntN(18) {
+	case 12:
+		return g.closure()
+	case 13:
+		return g.order()
+	case 14:
+		return fmt.Sprintf("do local t = {} for i = 1, %d do t[%s] = i end %s put(#t, table.maxn(t)) for k, v in pairs(t) do put(k, v) end end", g.IntN(40),
+			pick(g, []string{"i", "i * 2", "-i", "'k' .. i", "i / 2", "i % 7", "41 - i", "i * i", "2 ^ i", "i % 2 == 0 and i or 'x' .. i"}),
+			pick(g, []string{"", "for i = 1, 10 do t[i] = nil end", "for k in pairs(t) do t[k] = nil end", "t[3] = nil", "table.insert(t, 2, 0)", "for i = 30, 20, -1 do t[i] = nil t['y' .. i] = 1 end"}))
 	case 0:
 		return g.local()
 	case 1, 2:
@@ -104,6 +112,33 @@ func (g *generator) statement() string {
 		return "setmetatable(e, {" + g.metamethod() + ", " + g.metamethod() + "})"
 	}
 	return "put(" + g.exprs(2) + ")"
+}
+
+// closure is a statement whose functions share variables.
+func (g *generator) closure() string {
+	x, y := g.name(), g.name()
+	return pick(g, []string{
+		fmt.Sprintf("local function up() %s = %s return %s end put(%s + up(), %s .. up(), {%s, up(), %s}, %s == up(), %s < up())", x, g.expr(), y, x, x, x, x, x, x),
+		fmt.Sprintf("local list = {} for i = 1, 3 do local j = i list[i] = function(d) j = j + d i = i * 2 return i, j end end for i = 1, 3 do put(list[i](%s)) put(list[i](1)) end", pick(g, numbers)),
+		"local function make(n) local function get() return n end local function set(v) n = v end return get, set end local get, set = make(" + g.expr() + ") set(" + g.expr() + ") put(get())",
+		"local o = {n = 1} function o:add(d) self.n = self.n + d return self end function o.new(...) return select('#', ...) end put(o:add(2):add(" + g.expr() + ").n, o.new(" + g.exprs(3) + "), o:new())",
+		"local function v(...) local a, b = ... return select('#', ...), a, b, ... end put(v(" + g.exprs(3) + ")) put((v(" + g.expr() + ")))",
+		"local function w(a, ...) return arg and arg.n, arg and arg[1], a end put(w(" + g.exprs(3) + "))",
+		fmt.Sprintf("local function tail(n) if n == 0 then return %s end return tail(n - 1) end put(tail(%d))", g.exprs(2), g.IntN(300)),
+		"local r repeat local k = " + g.expr() + " r = function() return k end until true put(r())",
+		"local n = 0 local t = setmetatable({}, {__index = function(t, k) n = n + 1 return n end}) put(t.a + t.b * t.c, t.d .. t.e, t[t.f], n)",
+	})
+}
+
+// order is a statement that shows in which order operands are evaluated.
+func (g *generator) order() string {
+	return "local log = {} local function f(x, v) log[#log + 1] = x return v end local t = {} " + pick(g, []string{
+		"t[f(1, 'a')], t[f(2, 'b')] = f(3, 1), f(4, 2)", "t = {f(1), [f(2, 'k')] = f(3), f(4), x = f(5)}", "t = f(1, 2) + f(2, 3) * f(3, 4)", "t = f(1, 'a') .. f(2, 'b') .. f(3, 'c')",
+		"t = f(1, 1) < f(2, 2)", "t = f(1, 1) > f(2, 2)", "t = f(1) or f(2) and f(3)", "f(1, f)(f(2), f(3))", "local a, b = f(1), f(2), f(3)", "t.x, t.y = t, f(1)", "t, t.z = f(1, {}), f(2)",
+		"local i = 1 i, t[i] = i + 1, 20 put(t[1], t[2])", "local a = {} local b = a a.x, a = 1, {} put(b.x, a.x)", "for i = f(1, 1), f(2, 2), f(3, 1) do f(i) end", "t[f(1, 'q')] = f(2, 'v')",
+		"local a = {5} a[1], a[2], a = a[2], a[1], 7 put(a)", "local s = {} s.a, s.b, s.c = (function() return 1, 2, 3 end)() put(s.a, s.b, s.c)",
+		"local s = {(function() return 1, 2, 3 end)(), (function() return 4, 5 end)()} put(#s, unpack(s))", "local s = {n = 1, 'a', 'b', n = 2, [1] = 'c', 'd'} put(s.n, s[1], s[2], s[3])",
+	}) + " put(type(t), table.concat(log, ','))"
 }
 
 // flat is a block that calls nothing of the program's own.

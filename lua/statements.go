@@ -106,11 +106,11 @@ func (c *compiler) localFunction(s *syntax.LocalFunction) statement {
 
 func (c *compiler) ifStatement(s *syntax.If) statement {
 	conds := make([]cond, len(s.Conds))
-	for i, e := range s.Conds {
-		conds[i] = c.cond(e)
-	}
 	blocks := make([]statement, len(s.Blocks))
 	for i, b := range s.Blocks {
+		if i < len(conds) {
+			conds[i] = c.cond(s.Conds[i])
+		}
 		blocks[i] = c.block(b)
 	}
 	test, then := conds[0], blocks[0]

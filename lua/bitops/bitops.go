@@ -18,7 +18,7 @@ func Open(env *lua.Env) {
 	fold := func(name string, f func(x, y uint32) uint32) *lua.Function {
 		return &lua.Function{Name: name, One: func(st *lua.State, args []value.Value) value.Value {
 			x := word(st, args, 0)
-			for i := 1; i < len(args); i++ {
+			for i := len(args) - 1; i > 0; i-- {
 				x = f(x, word(st, args, i))
 			}
 			return result(x)

@@ -8,7 +8,7 @@ func Pow(a, b float64) float64 {
 	switch {
 	case x == x:
 	case a != a && math.Abs(math.Mod(b, 2)) == 1:
-		return math.NaN()
+		return InvalidPositive
 	default:
 		return nanOf(a, b)
 	}
@@ -42,8 +42,8 @@ func Unary(f func(x float64) float64, invalid float64) func(x float64) float64 {
 // Invalid and InvalidPositive are the NaNs that functions of C return outside of their
 // domain on x86: most the first; acos, asin and log10 the other.
 var (
-	Invalid         = math.Copysign(math.NaN(), -1)
-	InvalidPositive = math.NaN()
+	Invalid         = math.Float64frombits(0xFFF8 << 48)
+	InvalidPositive = math.Float64frombits(0x7FF8 << 48)
 )
 
 // nanOf returns the first NaN of two operands, or the one of an invalid operation.

@@ -106,7 +106,7 @@ func parseSpecial(text []byte) (x float64, n int) {
 			n = end + 1
 		}
 	}
-	return math.NaN(), n
+	return InvalidPositive, n
 }
 
 // scanDigits returns the length of digits with a point or without, 0 if there are none.
