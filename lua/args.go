@@ -30,13 +30,26 @@ func (st *State) Table(args []value.Value, i int) *value.Table {
 // Number returns an argument that must be a number, or a string that looks like one.
 func (st *State) Number(args []value.Value, i int) float64 {
 	if i < len(args) {
-		if x, ok := args[i].ToNumber(); ok {
+		if x, ok := st.ToNumber(args[i]); ok {
 			return x
 		}
 	}
 	st.TypeError(args, i, "number")
 	return 0
 }
+
+// ToNumber converts a string that looks like a number, and returns a number as it is. The
+// length of the string counts as steps.
+func (st *State) ToNumber(v value.Value) (float64, bool) {
+	if s, ok := v.String(); ok && s.Len() > longString {
+		st.Charge(s.Len() / 16)
+	}
+	return v.ToNumber()
+}
+
+// longString is the length of strings from which reading or comparing one takes more time
+// than a step.
+const longString = 256
 
 // Int returns a number as a 64-bit integer, as C casts it.
 func (st *State) Int(args []value.Value, i int) int64 { return number.ToInt(st.Number(args, i)) }

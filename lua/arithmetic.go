@@ -41,8 +41,8 @@ type operation struct {
 
 // slow computes with strings and metamethods.
 func (o *operation) slow(f *frame, a, b value.Value) value.Value {
-	if x, ok := a.ToNumber(); ok {
-		if y, ok := b.ToNumber(); ok {
+	if x, ok := f.st.ToNumber(a); ok {
+		if y, ok := f.st.ToNumber(b); ok {
 			return value.Number(compute(o.op, x, y))
 		}
 	}
@@ -54,7 +54,7 @@ func (o *operation) slow(f *frame, a, b value.Value) value.Value {
 	if !h.IsNil() {
 		return f.st.callHandler(h, o.left, a, b)
 	}
-	if _, ok := a.ToNumber(); ok {
+	if _, ok := f.st.ToNumber(a); ok {
 		f.st.typeError("perform arithmetic on", b, o.right)
 	}
 	f.st.typeError("perform arithmetic on", a, o.left)

@@ -126,7 +126,11 @@ func (c *compiler) equal(e *syntax.Binary, left, right expr, at *site) cond {
 		s, _ := b.String()
 		return func(f *frame) bool {
 			a, ok := left(f).String()
-			return ok && a.Equal(s)
+			if !ok || a.Len() != s.Len() {
+				return false
+			}
+			f.st.chargeString(s)
+			return a.Equal(s)
 		}
 	case value.BooleanKind:
 		return func(f *frame) bool { return value.Equal(left(f), b) }

@@ -77,7 +77,7 @@ func (c *compiler) global(e *syntax.GlobalExpr) expr {
 func (c *compiler) index(e *syntax.IndexExpr) expr {
 	object := c.expr(e.Object)
 	at := c.site(e.Object, e.Line)
-	if s, ok := e.Key.(*syntax.String); ok {
+	if s, ok := e.Key.(*syntax.String); ok && len(s.Value) <= longString {
 		return indexString(object, value.NewString(s.Value), at)
 	}
 	if n, ok := e.Key.(*syntax.Number); ok && n.Value == float64(int32(n.Value)) {
@@ -94,8 +94,8 @@ func (c *compiler) index(e *syntax.IndexExpr) expr {
 			o = object(f)
 			k = key(f)
 		}
-		if t, ok := o.Table(); ok {
-			if v := t.Get(k); !v.IsNil() || t.Meta() == nil {
+		if t, ok := o.Table(); ok && k.IsNumber() {
+			if v := t.Get(k); !v.IsNil() {
 				return v
 			}
 		}
@@ -190,7 +190,7 @@ func (c *compiler) unary(e *syntax.Unary) expr {
 	}
 	return func(f *frame) value.Value {
 		v := operand(f)
-		if x, ok := v.ToNumber(); ok {
+		if x, ok := f.st.ToNumber(v); ok {
 			return value.Number(-x)
 		}
 		if h := f.st.metamethod(v, eventUnm); !h.IsNil() {

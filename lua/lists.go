@@ -52,6 +52,7 @@ func (l list) all(f *frame) []value.Value {
 // extend pushes more values behind those that were pushed last.
 func (st *State) extend(values, more []value.Value) []value.Value {
 	n := len(values)
+	st.Charge(len(more) / 16)
 	if start := st.top - n; start+n+len(more) <= len(st.stack) && (n == 0 || &st.stack[start] == &values[0]) {
 		st.top += len(more)
 		all := st.stack[start:st.top:st.top]

@@ -82,6 +82,20 @@ func isFunction(v value.Value) bool {
 	return false
 }
 
+// chargeString counts the work to compare a long string.
+func (st *State) chargeString(s *value.String) {
+	if s.Len() > longString {
+		st.Charge(s.Len() / 64)
+	}
+}
+
+// chargeKey counts the work to find a key.
+func (st *State) chargeKey(key value.Value) {
+	if s, ok := key.String(); ok {
+		st.chargeString(s)
+	}
+}
+
 // maxChain bounds the tables that an index passes through by metamethods.
 const maxChain = 100
 
@@ -90,6 +104,7 @@ func (st *State) index(object, key value.Value, at *site) value.Value {
 	for range maxChain {
 		var h value.Value
 		if t, ok := object.Table(); ok {
+			st.chargeKey(key)
 			if v := t.Get(key); !v.IsNil() {
 				return v
 			}
@@ -120,6 +135,7 @@ func (st *State) setIndex(object, key, v value.Value, at *site) {
 				st.errorAt(at, "%s", st.env.texts.ReadOnly)
 			}
 			st.checkKey(key, at)
+			st.chargeKey(key)
 			if t.Meta() == nil || !t.Get(key).IsNil() {
 				t.Set(&st.heap, key, v)
 				return
@@ -151,9 +167,22 @@ func (st *State) checkKey(key value.Value, at *site) {
 	}
 }
 
+// RawGet returns t[key] without metamethods.
+func (st *State) RawGet(t *value.Table, key value.Value) value.Value {
+	st.chargeKey(key)
+	return t.Get(key)
+}
+
+// RawEqual reports whether two values are equal without metamethods.
+func (st *State) RawEqual(a, b value.Value) bool {
+	st.chargeKey(a)
+	return value.Equal(a, b)
+}
+
 // RawSet sets t[key] without metamethods, for functions of Go.
 func (st *State) RawSet(t *value.Table, key, v value.Value) {
 	st.CheckWritable(t)
+	st.chargeKey(key)
 	switch {
 	case key.IsNil():
 		st.ErrorText("table index is nil")
@@ -172,6 +201,9 @@ func (st *State) CheckWritable(t *value.Table) {
 
 // equal reports whether two values are equal, with metamethods.
 func (st *State) equal(a, b value.Value, at *site) bool {
+	if s, ok := a.String(); ok {
+		st.chargeString(s)
+	}
 	if value.Equal(a, b) {
 		return true
 	}

@@ -101,6 +101,9 @@ func (st *State) Reset(limits Limits) {
 	if len(st.stack) > keptStack {
 		st.stack = make([]value.Value, 1024)
 	}
+	if len(st.boxStack) > keptStack {
+		st.boxStack = nil
+	}
 	if len(st.frames) > keptObjects {
 		st.frames = st.frames[:0:0]
 	}

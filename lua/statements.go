@@ -212,7 +212,7 @@ func (c *compiler) numericFor(s *syntax.NumericFor) statement {
 
 // loopNumber returns a number of a for loop.
 func (f *frame) loopNumber(v value.Value, role string, at *site) float64 {
-	x, ok := v.ToNumber()
+	x, ok := f.st.ToNumber(v)
 	if !ok {
 		f.st.errorAt(at, "'for' %s must be a number", role)
 	}
@@ -286,7 +286,9 @@ func (f *frame) eachEntry(t *value.Table, control value.Value, declarations []fu
 			f.st.ErrorText("invalid key to 'next'")
 		}
 		var v value.Value
-		if control, v, cursor = t.Next(here); control.IsNil() {
+		control, v, cursor = t.Next(here)
+		f.step(int64((cursor - here) / 16))
+		if control.IsNil() {
 			return proceed
 		}
 		declarations[0](f, control)

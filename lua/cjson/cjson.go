@@ -79,14 +79,14 @@ var fields = []struct {
 // the depth besides the settings. An array takes one place a level, an object two.
 const maxStack = 8000 - 4
 
-// functions returns the functions for settings that of returns.
-func functions(of func(*lua.State) *config) []*lua.Function {
+// functions returns the functions of a library, with settings by a call of settingsOf.
+func functions(settingsOf func(*lua.State) *config) []*lua.Function {
 	one := func(name string, f func(*lua.State, *config, []value.Value) value.Value) *lua.Function {
-		return &lua.Function{Name: name, One: func(st *lua.State, args []value.Value) value.Value { return f(st, of(st), args) }}
+		return &lua.Function{Name: name, One: func(st *lua.State, args []value.Value) value.Value { return f(st, settingsOf(st), args) }}
 	}
 	return []*lua.Function{
 		one("encode", encode), one("decode", decode), one("new", newCopy),
-		{Name: "encode_sparse_array", Many: func(st *lua.State, args []value.Value) []value.Value { return sparseArray(st, of(st), args) }},
+		{Name: "encode_sparse_array", Many: func(st *lua.State, args []value.Value) []value.Value { return sparseArray(st, settingsOf(st), args) }},
 		one("encode_max_depth", func(st *lua.State, c *config, args []value.Value) value.Value {
 			return integer(st, args, &c.encodeDepth, 1, math.MaxInt32)
 		}),

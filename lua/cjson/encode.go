@@ -85,6 +85,7 @@ func (e *encoder) table(t *value.Table, v value.Value) {
 // are not too few of them; else -1.
 func (e *encoder) arrayLength(t *value.Table, v value.Value) int {
 	highest, items := int32(0), 0
+	e.st.Charge(t.Size() / 8) // object passes through it once more
 	for cursor := 0; ; {
 		e.st.Charge(1)
 		var key value.Value

@@ -263,7 +263,7 @@ func (f *format) bytes() binary.ByteOrder {
 	return binary.LittleEndian
 }
 
-// integer reads an integer, of whose bytes the lowest 8 count.
+// integer reads an integer. Only its lowest 8 bytes count.
 func (f *format) integer(b []byte, signed bool) float64 {
 	n := uint64(0)
 	for i := range b {

@@ -22,9 +22,11 @@ func openBase(env *lua.Env, options Options) {
 			return st.Results(value.OfFunc(next), value.OfTable(st.Table(args, 0)), value.Nil)
 		}),
 		one("rawequal", func(st *lua.State, args []value.Value) value.Value {
-			return value.Bool(value.Equal(st.Any(args, 0), st.Any(args, 1)))
+			return value.Bool(st.RawEqual(st.Any(args, 0), st.Any(args, 1)))
 		}),
-		one("rawget", func(st *lua.State, args []value.Value) value.Value { return st.Table(args, 0).Get(st.Any(args, 1)) }),
+		one("rawget", func(st *lua.State, args []value.Value) value.Value {
+			return st.RawGet(st.Table(args, 0), st.Any(args, 1))
+		}),
 		one("rawset", func(st *lua.State, args []value.Value) value.Value {
 			t := st.Table(args, 0)
 			st.RawSet(t, st.Any(args, 1), st.Any(args, 2))
@@ -118,7 +120,8 @@ func next(st *lua.State, args []value.Value) []value.Value {
 	if !ok {
 		st.ErrorText("invalid key to 'next'")
 	}
-	key, v, _ := t.Next(cursor)
+	key, v, end := t.Next(cursor)
+	st.Charge((end - cursor) / 16)
 	if key.IsNil() {
 		return st.Results(value.Nil)
 	}
@@ -138,12 +141,13 @@ func stepArray(st *lua.State, args []value.Value) []value.Value {
 func toNumber(st *lua.State, args []value.Value) value.Value {
 	base := st.OptInt32(args, 1, 10)
 	if base == 10 {
-		if x, ok := st.Any(args, 0).ToNumber(); ok {
+		if x, ok := st.ToNumber(st.Any(args, 0)); ok {
 			return value.Number(x)
 		}
 		return value.Nil
 	}
 	text := st.Text(args, 0)
+	st.Charge(len(text) / 16)
 	if base < 2 || base > 36 {
 		st.ArgError(1, "base out of range")
 	}

@@ -59,6 +59,7 @@ func concat(st *lua.State, args []value.Value) value.Value {
 func forEach(st *lua.State, args []value.Value) []value.Value {
 	t := st.Table(args, 0)
 	f := function(st, args, 1)
+	st.Charge(t.Size() / 16)
 	key := value.Nil
 	for guess := 0; ; {
 		st.Charge(1)
@@ -99,6 +100,7 @@ func function(st *lua.State, args []value.Value, i int) value.Value {
 
 func maxKey(st *lua.State, args []value.Value) value.Value {
 	t := st.Table(args, 0)
+	st.Charge(t.Size() / 16)
 	most := 0.0
 	for cursor := 0; ; {
 		st.Charge(1)

@@ -22,7 +22,7 @@ func Parse(text []byte) (float64, bool) {
 }
 
 // ParsePrefix reads the longest number at the beginning of text, without blanks before
-// it, as strtod does. It returns the length of the number, 0 if there is none.
+// it, as strtod does. It returns the length of the number, 0 without a number.
 func ParsePrefix(text []byte) (x float64, n int) {
 	sign := 0
 	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
@@ -109,7 +109,7 @@ func parseSpecial(text []byte) (x float64, n int) {
 	return InvalidPositive, n
 }
 
-// scanDigits returns the length of digits with a point or without, 0 if there are none.
+// scanDigits returns the length of digits with a point or without, or 0.
 func scanDigits(text []byte, isDigit func(byte) bool) int {
 	n, digits, point := 0, 0, false
 	for ; n < len(text); n++ {
@@ -127,8 +127,7 @@ func scanDigits(text []byte, isDigit func(byte) bool) int {
 	return n
 }
 
-// scanExponent returns the length of an exponent behind the letter mark, 0 if there is
-// none.
+// scanExponent returns the length of an exponent behind the letter mark, or 0.
 func scanExponent(text []byte, mark byte) int {
 	if len(text) < 2 || text[0]|0x20 != mark {
 		return 0

@@ -47,6 +47,7 @@ func (m *Matcher) single(s, p, class int) bool {
 
 // inSet reports whether c is in the set from the bracket at p to the one at last.
 func (m *Matcher) inSet(c byte, p, last int) bool {
+	m.Left -= int64((last - p) / 16)
 	found := true
 	if m.patternAt(p+1) == '^' {
 		found = false

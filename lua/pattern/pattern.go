@@ -133,6 +133,7 @@ func (m *Matcher) match(s, p int) int {
 			}
 		}
 		class := m.classEnd(p)
+		m.Left -= int64((class - p) / 16)
 		switch m.patternAt(class) {
 		case '?':
 			if m.single(s, p, class) {

@@ -330,6 +330,10 @@ func (p *parser) parseBody(method bool, line int) *Function {
 		function.Params = append(function.Params, p.newLocal("self", 0))
 	}
 	p.parseParams()
+	p.activate(function.Params...)
+	if function.Arg != nil {
+		p.activate(function.Arg)
+	}
 	p.expect(')')
 	function.Body = p.statements()
 	p.expectClosing(kwEnd, kwFunction, line)
@@ -337,14 +341,9 @@ func (p *parser) parseBody(method bool, line int) *Function {
 	return function
 }
 
+// parseParams parses parameters, which are not in scope yet.
 func (p *parser) parseParams() {
 	function := p.fs.function
-	defer func() {
-		p.activate(function.Params...)
-		if function.Arg != nil {
-			p.activate(function.Arg)
-		}
-	}()
 	if p.current.kind == ')' {
 		return
 	}

@@ -111,7 +111,8 @@ func (t *Table) resize(h *Heap, array, nodes int) {
 }
 
 // Next returns the entry behind a cursor, and the cursor for the next one. The cursor of
-// the first entry is 0. At the end the key is nil.
+// the first entry is 0. At the end the key is nil. Cost: linear in the distance of the
+// cursors.
 func (t *Table) Next(cursor int) (key, value Value, next int) {
 	for ; cursor < len(t.array); cursor++ {
 		if v := t.array[cursor]; v.ref != nil {
@@ -123,8 +124,11 @@ func (t *Table) Next(cursor int) (key, value Value, next int) {
 			return n.key, n.value, len(t.array) + i + 1
 		}
 	}
-	return Nil, Nil, 0
+	return Nil, Nil, t.Size()
 }
+
+// Size returns the number of entries for which t has room.
+func (t *Table) Size() int { return len(t.array) + len(t.nodes) }
 
 // Cursor returns the cursor behind a key: 0 for nil. It returns false if t never had the
 // key. guess may be the cursor at which the key was found before; it saves a search.
