@@ -52,6 +52,9 @@ func (c *compiler) localStatement(s *syntax.LocalStatement) statement {
 	if len(s.Locals) == 1 && len(s.Values) <= 1 {
 		return c.declareOne(s)
 	}
+	if direct := c.declareEach(s); direct != nil {
+		return direct
+	}
 	declarations := make([]func(*frame, value.Value), len(s.Locals))
 	for i, local := range s.Locals {
 		declarations[i] = declare(local)
@@ -65,6 +68,30 @@ func (c *compiler) localStatement(s *syntax.LocalStatement) statement {
 			d(f, results[i])
 		}
 		f.st.top = base
+		return proceed
+	}
+}
+
+// declareEach compiles a declaration with a value for each variable: they are evaluated
+// in the slots, which nothing uses before. It returns nil for other declarations.
+func (c *compiler) declareEach(s *syntax.LocalStatement) statement {
+	if len(s.Values) != len(s.Locals) {
+		return nil
+	}
+	for _, local := range s.Locals {
+		if local.Captured {
+			return nil
+		}
+	}
+	values := make([]expr, len(s.Values))
+	for i, e := range s.Values {
+		values[i] = c.expr(e)
+	}
+	slot := s.Locals[0].Slot
+	return func(f *frame) signal {
+		for i, v := range values {
+			f.locals[slot+i] = v(f)
+		}
 		return proceed
 	}
 }

@@ -46,8 +46,8 @@ func (c *compiler) table(e *syntax.TableExpr) expr {
 		fields = append(fields, one)
 	}
 	array, hash := roundSize(elements), roundSize(len(fields)-elements)
-	if elements == len(fields) && last == nil {
-		return arrayOf(fields, array)
+	if elements == len(fields) {
+		return arrayOf(fields, last, array)
 	}
 	return func(f *frame) value.Value {
 		t := f.st.Heap.NewTable(array, hash)
@@ -57,12 +57,28 @@ func (c *compiler) table(e *syntax.TableExpr) expr {
 }
 
 // arrayOf compiles a table of list elements only.
-func arrayOf(fields []field, array int) expr {
-	return func(f *frame) value.Value {
-		t := f.st.Heap.NewTable(array, 0)
-		for i := range fields {
-			t.SetInt(f.st.Heap, i+1, fields[i].value(f))
+func arrayOf(fields []field, last multi, array int) expr {
+	l := list{last: last}
+	for _, one := range fields {
+		l.exprs = append(l.exprs, one.value)
+	}
+	if last == nil {
+		return func(f *frame) value.Value {
+			t := f.st.Heap.NewTable(array, 0)
+			for i, e := range l.exprs {
+				t.SetInt(f.st.Heap, i+1, e(f))
+			}
+			return value.OfTable(t)
 		}
+	}
+	return func(f *frame) value.Value {
+		st := f.st
+		base := st.top
+		values := l.all(f)
+		t := st.heap.NewTable(array, 0)
+		t.Grow(&st.heap, len(values))
+		t.Fill(values)
+		st.top = base
 		return value.OfTable(t)
 	}
 }

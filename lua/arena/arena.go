@@ -31,7 +31,18 @@ func (a *Arena[T]) Take(n int) []T {
 }
 
 // One returns a pointer to a zero value. It is valid until Reset.
-func (a *Arena[T]) One() *T { return &a.Take(1)[0] }
+func (a *Arena[T]) One() *T {
+	if a.block < len(a.blocks) {
+		if block := a.blocks[a.block]; a.used < len(block) {
+			one := &block[a.used]
+			a.used++
+			var zero T
+			*one = zero
+			return one
+		}
+	}
+	return &a.Take(1)[0]
+}
 
 func (a *Arena[T]) more(n int) []T {
 	if n > largest {

@@ -18,6 +18,9 @@ func (t *Table) Grow(h *Heap, n int) {
 	}
 }
 
+// Fill sets the first elements. Requires: there is room for them, as Grow makes it.
+func (t *Table) Fill(values []Value) { copy(t.array, values) }
+
 func (t *Table) setNodes(h *Heap, n int) {
 	if n == 0 {
 		t.nodes, t.free = nil, 0
