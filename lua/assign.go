@@ -94,8 +94,8 @@ func (c *compiler) assignIndex(target *syntax.IndexExpr, source syntax.Expr, lin
 // setIndex sets object[key], with a short path for tables without a metatable.
 func (f *frame) setIndex(object, key, v value.Value, at *site) {
 	if t, ok := object.Table(); ok && t.Meta() == nil && !t.Frozen() {
-		if s, ok := key.String(); ok {
-			f.st.chargeString(s)
+		if _, ok := key.String(); ok {
+			f.st.chargeKey(key)
 			t.Set(f.st.Heap, key, v)
 			return
 		}

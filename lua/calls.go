@@ -19,26 +19,37 @@ func (c *compiler) call(e *syntax.CallExpr) *call {
 	c.enter()
 	defer c.leave()
 	k := &call{at: c.site(e.Callee, e.Line)}
+	k.fixed = c.fixed(e)
 	if e.Method != "" {
 		k.at = &site{e.Line, "method", e.Method}
 		k.object = c.site(e.Callee, e.Line)
 		k.method = value.OfString(value.NewString(e.Method))
-	} else if v, ok := c.constant(e.Callee); ok {
-		if g, ok := v.Ref().(*Function); ok {
-			k.fixed = bind(g, e.Args)
-		}
 	}
 	k.callee = c.expr(e.Callee)
 	k.args = c.list(e.Args)
 	return k
 }
 
-// bind returns the function to call for a call of g with some arguments.
-func bind(g *Function, args []syntax.Expr) *Function {
-	if g.Bind == nil || len(args) == 0 {
+// fixed returns the function of Go that a call calls, if it is known, or nil.
+func (c *compiler) fixed(e *syntax.CallExpr) *Function {
+	if e.Method != "" {
+		return nil
+	}
+	var v value.Value
+	switch callee := e.Callee.(type) {
+	case *syntax.GlobalExpr:
+		v, _ = c.globalConstant(callee.Name)
+	case *syntax.IndexExpr:
+		v, _ = c.fieldConstant(callee)
+	}
+	g, ok := v.Ref().(*Function)
+	if !ok {
+		return nil
+	}
+	if g.Bind == nil || len(e.Args) == 0 {
 		return g
 	}
-	if s, ok := args[0].(*syntax.String); ok {
+	if s, ok := e.Args[0].(*syntax.String); ok {
 		if bound := g.Bind(value.NewString(s.Value)); bound != nil {
 			return bound
 		}

@@ -44,8 +44,8 @@ func NewEnv(texts Texts) *Env {
 func missingGlobal(st *State, args []value.Value) value.Value {
 	name := "?"
 	if len(args) > 1 {
-		if s, ok := args[1].String(); ok {
-			name = string(s.Bytes())
+		if s, ok := st.ToString(args[1]); ok {
+			name = cString(s.Bytes())
 		}
 	}
 	st.Errorf(st.env.texts.MissingGlobal, name)

@@ -68,6 +68,14 @@ func (st *State) locate(failure *Failure) {
 	}
 }
 
+// Position returns the name of the chunk and the line of the function of Lua that is
+// running. The line is 0 outside of functions of Lua.
+func (st *State) Position() (source string, line int) {
+	var here Failure
+	st.locate(&here)
+	return here.source, here.line
+}
+
 // Raise raises an error with any value. It does not return.
 func (st *State) Raise(v value.Value) {
 	st.failure = Failure{Value: v}

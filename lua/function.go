@@ -24,7 +24,8 @@ type Function struct {
 	// Many returns any number of results.
 	Many func(st *State, args []value.Value) []value.Value
 	// Bind, if not nil, is called for each compiled call with a constant string as its first
-	// argument. It returns a function that is called instead, with all arguments, or nil.
+	// argument, perhaps more than once. It returns a function that is called instead, with
+	// all arguments, or nil.
 	Bind func(first *value.String) *Function
 
 	serial uint32

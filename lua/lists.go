@@ -24,8 +24,24 @@ func (c *compiler) list(exprs []syntax.Expr) list {
 	return l
 }
 
+// isMulti reports whether an expression may have any number of values. A call of a known
+// function of Go with one result has not.
+func (c *compiler) isMulti(e syntax.Expr) bool {
+	switch e := e.(type) {
+	case *syntax.CallExpr:
+		fixed := c.fixed(e)
+		return fixed == nil || fixed.One == nil
+	case *syntax.Vararg:
+		return true
+	}
+	return false
+}
+
 // multi compiles an expression of any number of values. It returns nil for others.
 func (c *compiler) multi(e syntax.Expr) multi {
+	if !c.isMulti(e) {
+		return nil
+	}
 	switch e := e.(type) {
 	case *syntax.CallExpr:
 		return c.call(e).all()

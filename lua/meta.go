@@ -89,10 +89,10 @@ func (st *State) chargeString(s *value.String) {
 	}
 }
 
-// chargeKey counts the work to find a key.
+// chargeKey counts the work to hash and find a key.
 func (st *State) chargeKey(key value.Value) {
-	if s, ok := key.String(); ok {
-		st.chargeString(s)
+	if s, ok := key.String(); ok && s.Len() > longString {
+		st.Charge(s.Len() / 16)
 	}
 }
 

@@ -29,11 +29,14 @@ type field struct {
 func (c *compiler) table(e *syntax.TableExpr) expr {
 	var last multi
 	fields := make([]field, 0, len(e.Fields))
-	elements := 0
+	elements, uncounted := 0, 0
 	for i, entry := range e.Fields {
 		if entry.Key == nil && i == len(e.Fields)-1 {
 			if last = c.multi(entry.Value); last != nil {
 				break
+			}
+			if _, ok := entry.Value.(*syntax.CallExpr); ok {
+				uncounted = 1 // Lua does not know that it has one result
 			}
 		}
 		one := field{at: &site{line: entry.Line}}
@@ -45,7 +48,7 @@ func (c *compiler) table(e *syntax.TableExpr) expr {
 		one.value = c.expr(entry.Value)
 		fields = append(fields, one)
 	}
-	array, hash := roundSize(elements), roundSize(len(fields)-elements)
+	array, hash := max(elements, roundSize(elements-uncounted)), roundSize(len(fields)-elements)
 	if elements == len(fields) {
 		return arrayOf(fields, last, array)
 	}

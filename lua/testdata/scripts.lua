@@ -477,3 +477,99 @@ local r={} local function add(...) for i=1,select('#',...) do r[#r+1]=tostring((
 local r={} local function add(...) for i=1,select('#',...) do r[#r+1]=tostring((select(i,...))) end end add(loadstring(';')) return r
 --
 local r={} local function add(...) for i=1,select('#',...) do r[#r+1]=tostring((select(i,...))) end end add(loadstring('#!shebang\nreturn x')) return r
+--
+local n={} for k,v in pairs(_G) do if k ~= "redis" and k ~= "cmsgpack" and k ~= "__redis__err__handler" then n[#n+1]=k..":"..type(v) end end table.sort(n) return n
+--
+local n={} for _,l in ipairs{"string","table","math","bit","cjson","struct","coroutine"} do for k,v in pairs(_G[l]) do n[#n+1]=l.."."..k..":"..type(v) end end table.sort(n) return n
+--
+return {tostring(getmetatable("").__index == string), tostring(getmetatable(_G) ~= nil), type(getmetatable(_G).__index), tostring(_G._G == _G), tostring(_G.KEYS == KEYS), KEYS[1], ARGV[1], _VERSION}
+--
+getmetatable("").__index = 1
+--
+getmetatable(_G).__index = nil
+--
+x = 1
+--
+local function f() x = 1 end f()
+--
+return rawget(_G, "x")
+--
+rawset(_G, "x", 1)
+--
+setmetatable(_G, {})
+--
+string.x = 1
+--
+table.insert(math, 1)
+--
+KEYS = 1
+--
+KEYS[1] = 2 KEYS.x = 3 return {KEYS[1], KEYS.x}
+--
+return _G.nothing
+--
+return _G[1]
+--
+return pcall(function() return nothing end)
+--
+local ok, e = pcall(function() return nothing end) return e
+--
+local t = {16} for i = 1, 16 do t[i] = i end return {#{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,tostring(17)}, #{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,nil,tostring(17)}, #{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,nil,type(1)}, #{nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,type(1)}}
+--
+local t = {nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,unpack({1})} t[19] = 1 return {#t, table.maxn(t)}
+--
+local t = {nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,nil,type(1)} t[19] = 1 t[17] = 1 return {#t, table.maxn(t)}
+--
+local t = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41,42,43,44,45,46,47,48,49,50,x=1,51,[1]=9,[52]=7,52} return {#t, t[1], t[51], t[52]}
+--
+math.randomseed(5) return {math.random(100),math.random(100),tostring(math.random()),math.random(5,10),math.random(-3,3),math.random(2147483647)}
+--
+math.randomseed(-1) local t = {} for i = 1, 50 do t[i] = math.random(1000) end return t
+--
+math.randomseed(2^31) return tostring(math.random())
+--
+local t = {} for i = 1, 200 do t[i] = (i * 7919) % 211 end table.sort(t, function(a, b) return a > b end) return table.concat(t, ",")
+--
+local t = {} for i = 1, 100 do t[i] = {k = i % 5, i = i} end table.sort(t, function(a, b) return a.k < b.k end) local r = {} for i, v in ipairs(t) do r[i] = v.i end return r
+--
+local n = 0 local t = {} for i = 1, 50 do t[i] = (i * 31) % 17 end table.sort(t, function(a, b) n = n + 1 return a < b end) return n
+--
+local t = {} for i = 1, 100 do t["key" .. i] = i end local r = {} for k, v in pairs(t) do r[#r + 1] = k end return r
+--
+local t = {} for i = 1, 100 do t["key" .. i] = i end for i = 1, 100, 3 do t["key" .. i] = nil end for i = 1, 20 do t["new" .. i] = i end local r = {} for k, v in pairs(t) do r[#r + 1] = k end return r
+--
+local t = {} for i = 1, 60 do t[i * 1.5] = i t[-i] = i end local r = {} for k, v in pairs(t) do r[#r + 1] = tostring(k) end return r
+--
+local t = {} for i = 1, 30 do t[2 ^ i] = i t[2 ^ i + 0.1] = i end local r = {} for k, v in pairs(t) do r[#r + 1] = tostring(k) end return r
+--
+local t = {} for i = 1, 70 do t[#t + 1] = i end for i = 70, 20, -1 do t[i] = nil end t.x = 1 t.y = 2 t[100] = 5 local r = {#t} for k, v in pairs(t) do r[#r + 1] = tostring(k) end return r
+--
+local t = {} local s = "x" for i = 1, 40 do s = s .. string.char(65 + i % 26) t[s] = i end local r = {} for k, v in pairs(t) do r[#r + 1] = v end return r
+--
+local t = {} t[("a"):rep(100)] = 1 t[("a"):rep(99) .. "b"] = 2 t["b" .. ("a"):rep(99)] = 3 t[("a"):rep(50) .. "c" .. ("a"):rep(49)] = 4 local r = {} for k, v in pairs(t) do r[#r + 1] = v end return r
+--
+return {tostring(1e15), tostring(-1e15), tostring(123456789012), tostring(0.1), tostring(1/3), tostring(100), tostring(1e14), tostring(99999999999999), tostring(2^53), 1e15 .. "", 0.1 .. "", -0 .. "", 5 .. ""}
+--
+return {7 % 3, -7 % 3, 7 % -3, -7 % -3, tostring(5.5 % 2), tostring(-5.5 % 2), tostring(5 % math.huge), tostring(-5 % math.huge), tostring(1e15 % 7), "10" % "3"}
+--
+local r = {} for _, s in ipairs{"10", "0x10", " 10 ", "1e1", "10.0", "1e", "", "ten", "0x", "1 0", "inf", "nan", ".5", "5.", "0x1p4", "1e400", "-0"} do r[#r + 1] = tostring(tonumber(s)) .. "/" .. tostring(pcall(function() return s + 0 end)) end return r
+--
+local function f(...) return select("#", ...), ... end return {f(nil, nil), (f(1, 2)), f()}
+--
+local a = {} for i = 1, 3 do a[i] = function() i = i + 1 return i end end return {a[1](), a[1](), a[2](), a[3]()}
+--
+return {pcall(coroutine.running)}
+--
+error("x\ny")
+--
+error({err = "MY error"})
+--
+error({err = "MY error", extra = 1})
+--
+local ok, e = pcall(error, {err = "MY error"}) return {type(e), e}
+--
+local ok, e, x = pcall(error, {5}) return {type(e), tostring(x)}
+--
+return select("#", pcall(error, {5}))
+--
+return {xpcall(function() error({err = "E"}) end, function(e) return e.err end)}

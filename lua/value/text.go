@@ -32,16 +32,15 @@ func (s *String) Equal(other *String) bool {
 // Less reports whether s is before other, by bytes.
 func (s *String) Less(other *String) bool { return bytes.Compare(s.bytes, other.bytes) < 0 }
 
-// Hash returns the hash of Lua 5.1, on which the order of tables depends: it takes at
-// most about 32 of the bytes.
+// Hash returns the hash of Lua 5.1, on which the order of tables depends. It takes all
+// bytes, as in Redis; Lua itself skips some of long strings. Cost: linear, once.
 func (s *String) Hash() uint32 {
 	if s.hashed {
 		return s.hash
 	}
 	h := uint32(len(s.bytes))
-	step := len(s.bytes)>>5 + 1
-	for i := len(s.bytes); i >= step; i -= step {
-		h ^= h<<5 + h>>2 + uint32(s.bytes[i-1])
+	for i := len(s.bytes) - 1; i >= 0; i-- {
+		h ^= h<<5 + h>>2 + uint32(s.bytes[i])
 	}
 	s.hash, s.hashed = h, true
 	return h
