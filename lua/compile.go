@@ -27,7 +27,30 @@ func compile(env *Env, source []byte, name string, calls int) (*Chunk, error) {
 		return nil, err
 	}
 	c := &compiler{env: env, source: name}
-	return &Chunk{c.function(main)}, nil
+	p, err := c.main(main)
+	if err != nil {
+		return nil, err
+	}
+	return &Chunk{p}, nil
+}
+
+// maxDepth bounds the depth of the tree: long chains such as a.b.b.b make it deep, and
+// each level takes some of Go's stack when it is compiled and when it runs.
+const maxDepth = 200_000
+
+// tooDeep is the panic of a tree beyond maxDepth.
+type tooDeep struct{}
+
+// main compiles the main function.
+func (c *compiler) main(fn *syntax.Function) (p *proto, err error) {
+	defer func() {
+		if failure := recover(); failure == (tooDeep{}) {
+			err = &syntax.Error{Chunk: fn.Chunk, Line: 1, Message: "chunk has too many syntax levels"}
+		} else if failure != nil {
+			panic(failure)
+		}
+	}()
+	return c.function(fn), nil
 }
 
 // Load compiles a script during a run, and returns its main function. It counts against
@@ -44,7 +67,7 @@ func (st *State) Load(source []byte, name string) (value.Value, error) {
 
 // sourceCost is the memory that is counted for a byte of source. Measured: at most about
 // this much is allocated.
-const sourceCost = 64
+const sourceCost = 160
 
 // Lengths of the names of chunks in errors.
 const (
@@ -82,7 +105,6 @@ func chunkName(name string) string {
 type compiler struct {
 	env    *Env
 	source string
-	chunk  string
 	zero   *float64 // the first constant zero: Lua keeps one, of whichever sign
 	depth  int      // of the node that is compiled
 	most   int
@@ -90,7 +112,7 @@ type compiler struct {
 
 // function compiles a function with a compiler of its own.
 func (c *compiler) function(fn *syntax.Function) *proto {
-	inner := &compiler{env: c.env, source: c.source, chunk: fn.Chunk}
+	inner := &compiler{env: c.env, source: c.source, depth: c.depth, most: c.depth}
 	p := &proto{source: c.source, chunk: fn.Chunk, params: len(fn.Params), slots: fn.Slots, vararg: fn.Vararg, arg: -1}
 	for _, param := range fn.Params {
 		if param.Captured {
@@ -105,13 +127,15 @@ func (c *compiler) function(fn *syntax.Function) *proto {
 	}
 	p.boxes = fn.Captures
 	p.body = inner.block(fn.Body)
-	p.nesting = inner.most
+	p.nesting = inner.most - c.depth
 	return p
 }
 
 // enter counts a nested node, and leave ends it.
 func (c *compiler) enter() {
-	c.depth++
+	if c.depth++; c.depth > maxDepth {
+		panic(tooDeep{})
+	}
 	c.most = max(c.most, c.depth)
 }
 

@@ -86,8 +86,6 @@ type bench struct {
 	replies    []value.Value
 	at         int
 	bound      map[string]int // constant command names, by the calls that were compiled with them
-	names      []value.Value
-	contents   [][]byte
 }
 
 func newBench() *bench {

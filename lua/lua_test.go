@@ -119,6 +119,20 @@ func TestDeepScriptsEnd(t *testing.T) {
 	}
 }
 
+func TestTooDeepScripts(t *testing.T) {
+	env, _, _ := newEnv()
+	for _, script := range []string{
+		"return a" + strings.Repeat(".b", 1_000_000),
+		"return a" + strings.Repeat(" + a", 1_000_000),
+		"return (function() return a" + strings.Repeat("()", 1_000_000) + " end)",
+	} {
+		_, err := lua.Compile(env, []byte(script), "@user_script")
+		if want := "user_script:1: chunk has too many syntax levels"; err == nil || err.Error() != want {
+			t.Errorf("%.30s: %v, want %s", script, err, want)
+		}
+	}
+}
+
 func TestStepsAreTheSameOnEachRun(t *testing.T) {
 	for _, script := range []string{
 		"local n = 0 for i = 1, 100 do n = n + i end return n",
@@ -127,6 +141,8 @@ func TestStepsAreTheSameOnEachRun(t *testing.T) {
 		"return (('hello world'):gsub('o', function(s) return s:upper() end))",
 		"local t = {} for i = 1, 20 do t[{}] = function() end end local n = 0 for k in pairs(t) do n = n + 1 end return tostring(next(t)) .. n",
 		"return cjson.encode(cjson.decode('[1,{\"a\":[]}]'))",
+		"local function f(n) local m = n local g = function() return m end if n == 0 then return 0 end return 1 + f(n - 1) end return f(2000)",
+		"local function f(...) return select('#', ...) end local t = {} for i = 1, 3000 do t[i] = i end return f(unpack(t))",
 	} {
 		first, st, err := run(t, script, generous)
 		if err != nil {

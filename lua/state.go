@@ -38,12 +38,15 @@ const (
 	closureSize = 64
 	boxSize     = 24
 	referSize   = 8
+	slotSize    = 24
 )
 
-// keptObjects and keptStack are the elements that a state keeps between two runs.
+// keptObjects and keptStack are the elements that a state keeps between two runs, and
+// smallStack those that a run begins with.
 const (
 	keptObjects = 4 << 10
 	keptStack   = 16 << 10
+	smallStack  = 1 << 10
 )
 
 // A State runs chunks, one at a time. Its memory is reused by each run. Concurrency: one
@@ -83,7 +86,7 @@ type State struct {
 // begin after Reset.
 func NewState(env *Env) *State {
 	env.Freeze()
-	st := &State{env: env, variables: make([]value.Value, len(env.variables)), stack: make([]value.Value, 1024)}
+	st := &State{env: env, variables: make([]value.Value, len(env.variables)), stack: make([]value.Value, smallStack)}
 	st.Heap = &st.heap
 	return st
 }
@@ -98,12 +101,13 @@ func (st *State) Reset(limits Limits) {
 	st.boxes.Reset(keptObjects)
 	st.refs.Reset(keptObjects)
 	st.top, st.boxTop, st.depth, st.goDepth, st.nesting = 0, 0, 0, 0, 0
-	if len(st.stack) > keptStack {
-		st.stack = make([]value.Value, 1024)
+	if cap(st.stack) > keptStack {
+		st.stack = make([]value.Value, smallStack)
 	}
-	if len(st.boxStack) > keptStack {
+	if cap(st.boxStack) > keptStack {
 		st.boxStack = nil
 	}
+	st.stack, st.boxStack = st.stack[:smallStack], st.boxStack[:0] // so that each run grows them at the same points
 	if len(st.frames) > keptObjects {
 		st.frames = st.frames[:0:0]
 	}
@@ -177,17 +181,25 @@ func (st *State) grow(end int) {
 	for size < end {
 		size *= 2
 	}
-	st.heap.Charge((size - len(st.stack)) * 24)
+	st.heap.Charge((size - len(st.stack)) * slotSize)
+	if size <= cap(st.stack) {
+		st.stack = st.stack[:size]
+		return
+	}
 	st.stack = make([]value.Value, size)
 }
 
-// pushBoxes takes n cleared places for captured variables.
+// pushBoxes takes n places for captured variables. They keep their old contents.
 func (st *State) pushBoxes(n int) []*box {
 	end := st.boxTop + n
 	if end > len(st.boxStack) {
 		size := max(256, 2*len(st.boxStack), end)
 		st.heap.Charge((size - len(st.boxStack)) * referSize)
-		st.boxStack = make([]*box, size)
+		if size <= cap(st.boxStack) {
+			st.boxStack = st.boxStack[:size]
+		} else {
+			st.boxStack = make([]*box, size)
+		}
 	}
 	part := st.boxStack[st.boxTop:end:end]
 	st.boxTop = end

@@ -158,24 +158,6 @@ func (t *Table) SetInt(h *Heap, i int, value Value) {
 	t.Set(h, Number(float64(i)), value)
 }
 
-// Replace sets the value of a key that t has with a value other than nil. It returns
-// false, and changes nothing, if t has no such key.
-func (t *Table) Replace(key, value Value) bool {
-	if i, ok := key.index(); ok && uint(i-1) < uint(len(t.array)) {
-		if t.array[i-1].ref == nil {
-			return false
-		}
-		t.array[i-1] = value
-		return true
-	}
-	if n := t.find(key); n != nil && n.value.ref != nil {
-		t.absent = 0
-		n.value = value
-		return true
-	}
-	return false
-}
-
 // slot returns the place of a key's value, and adds the key if it is missing.
 func (t *Table) slot(h *Heap, key Value) *Value {
 	if i, ok := key.index(); ok && uint(i-1) < uint(len(t.array)) {

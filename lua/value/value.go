@@ -1,8 +1,6 @@
 package value
 
 import (
-	"math"
-
 	"limitsrv/lua/number"
 )
 
@@ -169,5 +167,3 @@ func (v Value) index() (int, bool) {
 	i := int(int32(v.n)) // out of range it is any number, and differs
 	return i, float64(i) == v.n
 }
-
-func (v Value) isNaN() bool { return v.IsNumber() && math.IsNaN(v.n) }
