@@ -82,7 +82,7 @@ func (g *generator) statement() string {
 		return g.order()
 	case 14:
 		return fmt.Sprintf("do local t = {} for i = 1, %d do t[%s] = i end %s put(#t, table.maxn(t)) for k, v in pairs(t) do put(k, v) end end", g.IntN(40),
-			pick(g, []string{"i", "i * 2", "-i", "'k' .. i", "i / 2", "i % 7", "41 - i", "i * i", "2 ^ i", "i % 2 == 0 and i or 'x' .. i"}),
+			pick(g, []string{"i", "i * 2", "-i", "'k' .. i", "i / 2", "i % 7", "41 - i", "('k'):rep(i)", "('long key '):rep(i) .. i", "i * i", "2 ^ i", "i % 2 == 0 and i or 'x' .. i"}),
 			pick(g, []string{"", "for i = 1, 10 do t[i] = nil end", "for k in pairs(t) do t[k] = nil end", "t[3] = nil", "table.insert(t, 2, 0)", "for i = 30, 20, -1 do t[i] = nil t['y' .. i] = 1 end"}))
 	case 0:
 		return g.local()
@@ -275,11 +275,34 @@ var words = []string{
 	"local a =", "if a then", "function a()", "for i = 1, 2 do", "a = 1", "a()", "end", "end", "return a",
 }
 
-// source returns a random sequence of tokens, which is seldom a program.
+// source returns a random sequence of tokens, which is seldom a program, or a program
+// with a few changes.
 func (g *generator) source() string {
+	if g.IntN(2) == 0 {
+		return g.mutation()
+	}
 	var b strings.Builder
 	for range 1 + g.IntN(12) {
 		b.WriteString(pick(g, words) + pick(g, []string{" ", " ", " ", "", "\n"}))
 	}
 	return b.String()
+}
+
+// mutation returns a program of which some words are missing, repeated or replaced.
+func (g *generator) mutation() string {
+	tokens := strings.Split(strings.Join(g.program(), "\n"), " ")
+	for range 1 + g.IntN(3) {
+		i := g.IntN(len(tokens))
+		switch g.IntN(4) {
+		case 0:
+			tokens[i] = ""
+		case 1:
+			tokens[i] += " " + tokens[g.IntN(len(tokens))]
+		case 2:
+			tokens[i] = pick(g, words)
+		default:
+			tokens[i] += "\n"
+		}
+	}
+	return strings.Join(tokens, " ")
 }

@@ -299,3 +299,12 @@ func newEnvWithGo() (*lua.Env, int, int) {
 	)
 	return env, keys, argv
 }
+
+func TestCoroutinesAreRefused(t *testing.T) {
+	for _, script := range []string{"coroutine.wrap(function() end)", "coroutine.create(function() end)", "coroutine.yield()"} {
+		_, _, err := run(t, script, generous)
+		if want := "user_script:1: coroutines are not supported"; err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", script, err, want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"unsafe"
 )
 
 const plenty = 1 << 30
@@ -109,6 +110,12 @@ func TestHeapLimit(t *testing.T) {
 		}
 	}()
 	h.Room(1000)
+}
+
+func TestValueSize(t *testing.T) {
+	if size := unsafe.Sizeof(Value{}); size != slotSize {
+		t.Errorf("a value has %d bytes, want %d", size, slotSize)
+	}
 }
 
 func TestEqual(t *testing.T) {
