@@ -2,6 +2,7 @@ package lua_test
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -298,6 +299,34 @@ func newEnvWithGo() (*lua.Env, int, int) {
 		}},
 	)
 	return env, keys, argv
+}
+
+func TestLargeRunsLeaveNothing(t *testing.T) {
+	env, _, _ := newEnv()
+	st := lua.NewState(env)
+	for _, script := range []string{
+		"local s = ('x'):rep(50e6) return (s:find('y'))",
+		"local t = {} for i = 1, 1e6 do t[i] = i end return #t",
+		"local t = {} for i = 1, 1e5 do t['k' .. i] = {} end return 1",
+		"local function f(n) if n == 0 then return 0 end return 1 + f(n - 1) end return f(15000)",
+		"error(('x'):rep(20e6))",
+		"pcall(error, ('x'):rep(20e6)) return 1",
+		"return (('x'):rep(1e6):gsub('x', 'yz'))",
+	} {
+		chunk, err := lua.Compile(env, []byte(script), "@user_script")
+		if err != nil {
+			t.Fatal(err)
+		}
+		st.Reset(generous)
+		_, _ = st.Run(chunk)
+		st.Reset(generous)
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		if most := uint64(16 << 20); m.HeapAlloc > most {
+			t.Errorf("%s: %d bytes are in use after its run, want at most %d", script, m.HeapAlloc, most)
+		}
+	}
 }
 
 func TestCoroutinesAreRefused(t *testing.T) {

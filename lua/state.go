@@ -41,11 +41,12 @@ const (
 	slotSize    = 24
 )
 
-// keptObjects and keptStack are the elements that a state keeps between two runs, and
-// smallStack those that a run begins with.
+// A state whose run used more than keptMemory bytes, or keptObjects nested calls, keeps
+// nothing of it. Others keep
+// keptObjects of each kind. smallStack is the length of the stack when a run begins.
 const (
+	keptMemory  = 1 << 20
 	keptObjects = 4 << 10
-	keptStack   = 16 << 10
 	smallStack  = 1 << 10
 )
 
@@ -94,6 +95,9 @@ func NewState(env *Env) *State {
 // Reset ends a run and its values, and begins the next one. All
 // variables are nil and the random sequence is the one of seed 0.
 func (st *State) Reset(limits Limits) {
+	if st.heap.Used() > keptMemory || len(st.frames) > keptObjects {
+		st.drop()
+	}
 	st.limits = limits
 	st.steps = limits.Steps
 	st.heap.Reset(limits.Memory)
@@ -101,23 +105,20 @@ func (st *State) Reset(limits Limits) {
 	st.boxes.Reset(keptObjects)
 	st.refs.Reset(keptObjects)
 	st.top, st.boxTop, st.depth, st.goDepth, st.nesting = 0, 0, 0, 0, 0
-	if cap(st.stack) > keptStack {
-		st.stack = make([]value.Value, smallStack)
-	}
-	if cap(st.boxStack) > keptStack {
-		st.boxStack = nil
-	}
 	st.stack, st.boxStack = st.stack[:smallStack], st.boxStack[:0] // so that each run grows them at the same points
-	if len(st.frames) > keptObjects {
-		st.frames = st.frames[:0:0]
-	}
-	if cap(st.scratch) > keptStack {
-		st.scratch = nil
-	}
 	st.globals = nil
 	st.runs++
 	clear(st.variables)
 	st.Seed(0)
+}
+
+// drop releases all memory: after a large run, even a few objects that are kept could
+// refer to much of it.
+func (st *State) drop() {
+	st.heap = value.Heap{}
+	st.closures, st.boxes, st.refs = arena.Arena[closure]{}, arena.Arena[box]{}, arena.Arena[*box]{}
+	st.stack, st.boxStack, st.frames, st.scratch = make([]value.Value, smallStack), nil, nil, nil
+	st.failure, st.single[0] = Failure{}, value.Nil
 }
 
 // Set sets a variable of the environment, by the index that Env.Variable returned.

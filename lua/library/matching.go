@@ -52,7 +52,8 @@ func (m *matching) pause() {
 // done ends the match.
 func (m *matching) done() {
 	if st := m.st; st != nil {
-		m.st = nil
+		m.st, m.text = nil, nil
+		m.Init(nil, nil)
 		st.Charge(int(m.steps - max(0, m.Left)))
 	}
 }
