@@ -109,7 +109,8 @@ func (env *Env) variable(name string) (int, bool) {
 	return 0, false
 }
 
-// Freeze ends the set-up. It may be called again.
+// Freeze ends the set-up. It may be called again. Requires: the first call, of Compile and
+// NewState too, happens before any other use by another goroutine.
 func (env *Env) Freeze() {
 	if env.frozen {
 		return

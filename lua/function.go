@@ -1,8 +1,6 @@
 package lua
 
-import (
-	"limitsrv/lua/value"
-)
+import "limitsrv/lua/value"
 
 // A Loop is an iterator that for loops know.
 type Loop uint8
@@ -27,10 +25,10 @@ type Function struct {
 	// argument, perhaps more than once. It returns a function that is called instead, with
 	// all arguments, or nil.
 	Bind func(first *value.String) *Function
-
-	serial uint32
 	// Loop says that the function is an iterator of which loops need no calls.
 	Loop Loop
+
+	serial uint32
 }
 
 // Serial returns the number that replaces the function's address.

@@ -2,8 +2,11 @@ package lua_test
 
 import (
 	"errors"
+	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -325,6 +328,42 @@ func TestLargeRunsLeaveNothing(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		if most := uint64(16 << 20); m.HeapAlloc > most {
 			t.Errorf("%s: %d bytes are in use after its run, want at most %d", script, m.HeapAlloc, most)
+		}
+	}
+}
+
+func TestStatesShareChunks(t *testing.T) {
+	env, keys, _ := newEnv()
+	var chunks []*lua.Chunk
+	for seed := range uint64(20) {
+		g := &generator{Rand: rand.New(rand.NewPCG(seed, 4))}
+		if chunk, err := lua.Compile(env, []byte(join(g.program())), "@user_script"); err == nil {
+			chunks = append(chunks, chunk)
+		}
+	}
+	if len(chunks) < 10 {
+		t.Fatalf("%d of 20 programs are valid", len(chunks))
+	}
+	replies := make([][]string, 4)
+	var wait sync.WaitGroup
+	for i := range replies {
+		wait.Go(func() {
+			st := lua.NewState(env)
+			for _, chunk := range chunks {
+				st.Reset(generous)
+				st.Set(keys, st.NewText("key"))
+				reply := "error"
+				if results, err := st.Run(chunk); err == nil {
+					reply = addresses.ReplaceAllString(show(results[0]), "$1")
+				}
+				replies[i] = append(replies[i], reply)
+			}
+		})
+	}
+	wait.Wait()
+	for i := range replies {
+		if !slices.Equal(replies[i], replies[0]) {
+			t.Errorf("state %d replies %q, state 0 %q", i, replies[i], replies[0])
 		}
 	}
 }

@@ -42,8 +42,8 @@ const (
 )
 
 // A state whose run used more than keptMemory bytes, or keptObjects nested calls, keeps
-// nothing of it. Others keep
-// keptObjects of each kind. smallStack is the length of the stack when a run begins.
+// nothing of it. Others keep keptObjects of each kind. smallStack is the length of the
+// stack when a run begins.
 const (
 	keptMemory  = 1 << 20
 	keptObjects = 4 << 10
@@ -92,8 +92,8 @@ func NewState(env *Env) *State {
 	return st
 }
 
-// Reset ends a run and its values, and begins the next one. All
-// variables are nil and the random sequence is the one of seed 0.
+// Reset ends a run and its values, and begins the next one. All variables are nil and the
+// random sequence is the one of seed 0.
 func (st *State) Reset(limits Limits) {
 	if st.heap.Used() > keptMemory || len(st.frames) > keptObjects {
 		st.drop()
