@@ -251,8 +251,9 @@ func (st *State) protect(fn value.Value, args []value.Value) (results []value.Va
 		case *Failure:
 			results, failure = nil, caught
 		case value.OutOfMemory:
-			st.failure = Failure{limit: MemoryLimit}
-			results, failure = nil, &st.failure
+			results, failure = nil, st.passed(MemoryLimit)
+		case value.OutOfWork:
+			results, failure = nil, st.passed(StepLimit)
 		default:
 			panic(caught)
 		}

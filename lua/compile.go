@@ -106,6 +106,7 @@ type compiler struct {
 	env    *Env
 	source string
 	zero   *float64 // the first constant zero: Lua keeps one, of whichever sign
+	nodes  int      // compiled so far
 	depth  int      // of the node that is compiled
 	most   int
 }
@@ -133,6 +134,7 @@ func (c *compiler) function(fn *syntax.Function) *proto {
 
 // enter counts a nested node, and leave ends it.
 func (c *compiler) enter() {
+	c.nodes++
 	if c.depth++; c.depth > maxDepth {
 		panic(tooDeep{})
 	}
@@ -214,15 +216,24 @@ func (c *compiler) site(e syntax.Expr, line int) *site {
 	return &site{line, kind, name}
 }
 
-// block compiles statements. Each of them is a step.
+// nodesPerStep is the number of nodes of the tree that count as one more step.
+const nodesPerStep = 8
+
+// cost returns the steps of a statement or condition whose nodes have been compiled since
+// there were so many: one, and more for a large one.
+func (c *compiler) cost(before int) int64 { return 1 + int64((c.nodes-before)/nodesPerStep) }
+
+// block compiles statements.
 func (c *compiler) block(b *syntax.Block) statement {
 	c.enter()
 	defer c.leave()
 	list := make([]statement, 0, len(b.Statements))
+	n := int64(0)
 	for _, s := range b.Statements {
+		before := c.nodes
 		list = append(list, c.statement(s))
+		n += c.cost(before)
 	}
-	n := int64(len(list))
 	switch len(list) {
 	case 0:
 		return func(*frame) signal { return proceed }

@@ -52,10 +52,13 @@ func (failure *Failure) publish(st *State) *Error {
 }
 
 // exceed ends the run since a limit is passed.
-func (st *State) exceed(limit LimitKind) {
+func (st *State) exceed(limit LimitKind) { panic(st.passed(limit)) }
+
+// passed returns the failure of a passed limit.
+func (st *State) passed(limit LimitKind) *Failure {
 	st.failure = Failure{limit: limit}
 	st.locate(&st.failure)
-	panic(&st.failure)
+	return &st.failure
 }
 
 // locate fills in the function of Lua that is running.

@@ -8,7 +8,7 @@ import (
 // Limits bound a run. A script that passes one ends with an Error with its Limit;
 // pcall does not catch it. All of them are counted in the same way on all machines.
 type Limits struct {
-	Steps  int64 // statements, turns of loops, calls, and work of library functions
+	Steps  int64 // statements by their size, turns of loops, calls, and work of functions
 	Memory int64 // bytes of all objects ever made
 	String int   // bytes of one string; 0: no limit besides Memory
 	Calls  int   // nested calls; 0: Lua's own limit, which raises an error
@@ -100,7 +100,7 @@ func (st *State) Reset(limits Limits) {
 	}
 	st.limits = limits
 	st.steps = limits.Steps
-	st.heap.Reset(limits.Memory)
+	st.heap.Reset(limits.Memory, limits.Steps)
 	st.closures.Reset(keptObjects)
 	st.boxes.Reset(keptObjects)
 	st.refs.Reset(keptObjects)

@@ -172,10 +172,13 @@ func (c *compiler) ifStatement(s *syntax.If) statement {
 }
 
 func (c *compiler) while(s *syntax.While) statement {
-	test, body := c.cond(s.Cond), c.block(s.Body)
+	before := c.nodes
+	test := c.cond(s.Cond)
+	turn := c.cost(before)
+	body := c.block(s.Body)
 	return func(f *frame) signal {
 		for test(f) {
-			f.step(1)
+			f.step(turn)
 			if sig := body(f); sig != proceed {
 				if sig == leaveLoop {
 					break
@@ -188,10 +191,13 @@ func (c *compiler) while(s *syntax.While) statement {
 }
 
 func (c *compiler) repeat(s *syntax.Repeat) statement {
-	body, test := c.block(s.Body), c.cond(s.Cond)
+	body := c.block(s.Body)
+	before := c.nodes
+	test := c.cond(s.Cond)
+	turn := c.cost(before)
 	return func(f *frame) signal {
 		for {
-			f.step(1)
+			f.step(turn)
 			if sig := body(f); sig != proceed {
 				if sig == leaveLoop {
 					return proceed

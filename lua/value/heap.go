@@ -20,11 +20,23 @@ const (
 // OutOfMemory is the panic of a heap that passes its limit.
 type OutOfMemory struct{}
 
+// OutOfWork is the panic of a heap whose tables were searched too long: many of their keys
+// have the same hash.
+type OutOfWork struct{}
+
+// maxHops is the length of a search in a table that costs nothing extra, and hopsPerUnit
+// the number of further places that count as a unit of work.
+const (
+	maxHops     = 8
+	hopsPerUnit = 8
+)
+
 // A Heap holds the strings and tables of a run. All that was ever made in the run counts,
 // since nothing is released before its end. Concurrency: one goroutine at a time.
 type Heap struct {
 	limit   int64
 	left    int64 // bytes until it
+	work    int64 // units left
 	serial  uint32
 	bytes   arena.Arena[byte]
 	strings arena.Arena[String]
@@ -34,9 +46,10 @@ type Heap struct {
 	short   [256]*String // strings of one byte
 }
 
-// Reset ends a run: its values must not be used again. The next one may take limit bytes.
-func (h *Heap) Reset(limit int64) {
-	h.limit, h.left, h.serial = limit, limit, 0
+// Reset ends a run: its values must not be used again. The next one may take limit bytes,
+// and units of work for long searches in tables.
+func (h *Heap) Reset(limit, work int64) {
+	h.limit, h.left, h.work, h.serial = limit, limit, work, 0
 	h.bytes.Reset(keptBytes)
 	h.strings.Reset(keptObjects)
 	h.tables.Reset(keptObjects)
@@ -55,6 +68,12 @@ func (h *Heap) Charge(n int) {
 	h.left -= int64(n)
 	if h.left < 0 {
 		panic(OutOfMemory{})
+	}
+}
+
+func (h *Heap) chargeHops(hops int) {
+	if h.work -= int64(hops / hopsPerUnit); h.work < 0 {
+		panic(OutOfWork{})
 	}
 }
 
@@ -107,7 +126,7 @@ func (h *Heap) char(c byte) *String {
 func (h *Heap) NewTable(array, hash int) *Table {
 	h.Charge(tableSize)
 	t := h.tables.One()
-	t.serial = h.NextSerial()
+	t.heap, t.serial = h, h.NextSerial()
 	if array > 0 {
 		t.array = h.takeSlots(array)
 	}

@@ -148,9 +148,10 @@ func (t *Table) Cursor(key Value, guess int) (int, bool) {
 	if len(t.nodes) == 0 {
 		return 0, false
 	}
-	for at := t.position(key); ; {
+	for at, hops := t.position(key), 0; ; hops++ {
 		n := &t.nodes[at]
 		if Equal(n.key, key) {
+			t.charge(hops)
 			return len(t.array) + at + 1, true
 		}
 		if n.next == 0 {

@@ -26,6 +26,7 @@ type Table struct {
 	nodes  []node // a power of two, or empty
 	free   int    // nodes from here on are in use
 	meta   *Table
+	heap   *Heap // or nil
 	serial uint32
 	absent uint32 // by bit: events known to have no metamethod in this metatable
 	frozen bool
@@ -112,15 +113,24 @@ func (t *Table) GetString(key *String) Value {
 		return Nil
 	}
 	at := int(key.Hash()) & (len(t.nodes) - 1)
-	for {
+	for hops := 0; ; hops++ {
 		n := &t.nodes[at]
 		if s, ok := n.key.ref.(*String); ok && (s == key || s.hash == key.hash && s.Equal(key)) {
+			t.charge(hops)
 			return n.value
 		}
 		if n.next == 0 {
+			t.charge(hops)
 			return Nil
 		}
 		at += int(n.next)
+	}
+}
+
+// charge counts the work of a long search.
+func (t *Table) charge(hops int) {
+	if hops > maxHops && t.heap != nil {
+		t.heap.chargeHops(hops)
 	}
 }
 
@@ -130,12 +140,14 @@ func (t *Table) find(key Value) *node {
 		return nil
 	}
 	at := t.position(key)
-	for {
+	for hops := 0; ; hops++ {
 		n := &t.nodes[at]
 		if Equal(n.key, key) {
+			t.charge(hops)
 			return n
 		}
 		if n.next == 0 {
+			t.charge(hops)
 			return nil
 		}
 		at += int(n.next)
@@ -199,10 +211,11 @@ func (t *Table) insert(h *Heap, key Value) *Value {
 
 // move moves the node at one place, of the chain that begins at main, to a free one.
 func (t *Table) move(main, at, free int) {
-	before := main
-	for before+int(t.nodes[before].next) != at {
+	before, hops := main, 0
+	for ; before+int(t.nodes[before].next) != at; hops++ {
 		before += int(t.nodes[before].next)
 	}
+	t.charge(hops)
 	t.nodes[before].next = int32(free - before)
 	t.nodes[free] = t.nodes[at]
 	if next := t.nodes[at].next; next != 0 {

@@ -12,7 +12,7 @@ const plenty = 1 << 30
 
 func newHeap() *Heap {
 	h := &Heap{}
-	h.Reset(plenty)
+	h.Reset(plenty, plenty)
 	return h
 }
 
@@ -89,7 +89,7 @@ func TestTableKeepsMemory(t *testing.T) {
 			table.SetInt(h, i+1, Number(1))
 			table.Set(h, Number(float64(i)+0.5), True)
 		}
-		h.Reset(plenty)
+		h.Reset(plenty, plenty)
 	}
 	use()
 	if n := testing.AllocsPerRun(20, use); n != 0 {
@@ -99,7 +99,7 @@ func TestTableKeepsMemory(t *testing.T) {
 
 func TestHeapLimit(t *testing.T) {
 	h := &Heap{}
-	h.Reset(1000)
+	h.Reset(1000, plenty)
 	h.CopyString("some text")
 	if used := h.Used(); used != stringSize+9 {
 		t.Errorf("%d bytes are used, want %d", used, stringSize+9)
