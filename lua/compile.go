@@ -219,8 +219,8 @@ func (c *compiler) site(e syntax.Expr, line int) *site {
 // nodesPerStep is the number of nodes of the tree that count as one more step.
 const nodesPerStep = 8
 
-// cost returns the steps of a statement or condition whose nodes have been compiled since
-// there were so many: one, and more for a large one.
+// cost returns the steps of a statement or condition, from the number of nodes compiled
+// before it: one, and more for a large one.
 func (c *compiler) cost(before int) int64 { return 1 + int64((c.nodes-before)/nodesPerStep) }
 
 // block compiles statements.

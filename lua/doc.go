@@ -26,7 +26,7 @@
 //
 //   - Coroutines raise an error.
 //   - Limits end a script with an error that pcall does not catch.
-//   - Lua's limit on nested calls is 20000; that of Redis varies from 16000 on.
+//   - Lua's limit on nested calls is 20000; in Redis it varies from 16000 on.
 //   - collectgarbage answers, but collects nothing.
 //   - Functions of math that Go computes may differ in the last bit.
 //   - The handler of xpcall runs after the frames of the error have ended.

@@ -108,7 +108,7 @@ return cjson.encode(cjson.decode(text)) == text or text`)
 	})
 }
 
-// hasObject reports whether a text may have objects, whose order may change.
+// hasObject reports whether a text may have objects: their order may change.
 func hasObject(text []byte) bool {
 	for _, c := range text {
 		if c == '{' {

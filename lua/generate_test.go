@@ -114,7 +114,7 @@ func (g *generator) statement() string {
 	return "put(" + g.exprs(2) + ")"
 }
 
-// closure is a statement whose functions share variables.
+// closure is a statement with functions that share variables.
 func (g *generator) closure() string {
 	x, y := g.name(), g.name()
 	return pick(g, []string{

@@ -41,9 +41,9 @@ const (
 	slotSize    = 24
 )
 
-// A state whose run used more than keptMemory bytes, or keptObjects nested calls, keeps
-// nothing of it. Others keep keptObjects of each kind. smallStack is the length of the
-// stack when a run begins.
+// A state keeps nothing of a run with more than keptMemory bytes, or keptObjects nested
+// calls, and else keptObjects of each kind. smallStack is the length of the stack when a
+// run begins.
 const (
 	keptMemory  = 1 << 20
 	keptObjects = 4 << 10
