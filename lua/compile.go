@@ -1,16 +1,12 @@
 package lua
 
 import (
-	"bytes"
 	"math"
 	"strings"
 
 	"limitsrv/lua/syntax"
 	"limitsrv/lua/value"
 )
-
-// A Chunk is a compiled script. Any number of states may run it at once.
-type Chunk struct{ main *proto }
 
 // Compile parses and compiles a script for states of env, which is frozen by this. name
 // begins with @ or = if it is to be shown as it is. Errors are of type *syntax.Error.
@@ -269,12 +265,4 @@ func (f *frame) step(n int64) {
 	if f.st.steps -= n; f.st.steps < 0 {
 		f.st.exceed(StepLimit)
 	}
-}
-
-// cString returns the bytes before the first zero, as C sees a string.
-func cString(b []byte) string {
-	if i := bytes.IndexByte(b, 0); i >= 0 {
-		b = b[:i]
-	}
-	return string(b)
 }

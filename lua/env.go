@@ -1,6 +1,7 @@
 package lua
 
 import (
+	"bytes"
 	"fmt"
 
 	"limitsrv/lua/value"
@@ -178,4 +179,12 @@ func (st *State) globalTable() *value.Table {
 	t.Freeze()
 	st.globals = t
 	return t
+}
+
+// cString returns the bytes before the first zero, as C sees a string.
+func cString(b []byte) string {
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		b = b[:i]
+	}
+	return string(b)
 }

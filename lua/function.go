@@ -89,6 +89,9 @@ type proto struct {
 	body        statement
 }
 
+// A Chunk is a compiled script. Any number of states may run it at once.
+type Chunk struct{ main *proto }
+
 // A site is a place in a function that can fail or call: its line, and the description of
 // the value in question, as "local" and "x".
 type site struct {

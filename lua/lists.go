@@ -65,22 +65,6 @@ func (l list) all(f *frame) []value.Value {
 	return st.extend(values, more)
 }
 
-// extend pushes more values behind those that were pushed last.
-func (st *State) extend(values, more []value.Value) []value.Value {
-	n := len(values)
-	st.Charge(len(more) / 16)
-	if start := st.top - n; start+n+len(more) <= len(st.stack) && (n == 0 || &st.stack[start] == &values[0]) {
-		st.top += len(more)
-		all := st.stack[start:st.top:st.top]
-		copy(all[n:], more)
-		return all
-	}
-	all := st.push(n + len(more))
-	copy(all, values)
-	copy(all[n:], more)
-	return all
-}
-
 // exactly pushes n values: missing ones are nil.
 func (l list) exactly(f *frame, n int) []value.Value {
 	st := f.st

@@ -218,9 +218,6 @@ func selectArgs(st *lua.State, args []value.Value) []value.Value {
 	return args[i:]
 }
 
-// maxStack is the number of values that a function of C may have on its stack.
-const maxStack = 8000
-
 func unpack(st *lua.State, args []value.Value) []value.Value {
 	t := st.Table(args, 0)
 	from := st.OptInt32(args, 1, 1)
@@ -278,13 +275,6 @@ func protectedHandled(st *lua.State, args []value.Value) []value.Value {
 		return st.Results(value.False, st.NewText("error in error handling"))
 	}
 	return st.Results(value.False, firstOf(results))
-}
-
-func firstOf(values []value.Value) value.Value {
-	if len(values) == 0 {
-		return value.Nil
-	}
-	return values[0]
 }
 
 func loadString(st *lua.State, args []value.Value) []value.Value {
@@ -351,14 +341,4 @@ func collectGarbage(st *lua.State, args []value.Value) value.Value {
 	}
 	st.ArgError(0, fmt.Sprintf("invalid option '%s'", option))
 	return value.Nil
-}
-
-// cString returns the bytes before the first 0, as C sees a string.
-func cString(b []byte) string {
-	for i, c := range b {
-		if c == 0 {
-			return string(b[:i])
-		}
-	}
-	return string(b)
 }

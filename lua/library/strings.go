@@ -60,13 +60,6 @@ func char(st *lua.State, args []value.Value) value.Value {
 	return finish(st, buffer)
 }
 
-// finish makes a string of a buffer of the state, and gives that back.
-func finish(st *lua.State, buffer []byte) value.Value {
-	v := st.NewString(buffer)
-	st.Release(buffer)
-	return v
-}
-
 func dump(st *lua.State, args []value.Value) value.Value {
 	if len(args) == 0 || args[0].Kind() != value.FunctionKind {
 		st.TypeError(args, 0, "function")

@@ -90,14 +90,6 @@ func forEachIndex(st *lua.State, args []value.Value) []value.Value {
 	return nil
 }
 
-// function returns an argument that must be a function.
-func function(st *lua.State, args []value.Value, i int) value.Value {
-	if i >= len(args) || args[i].Kind() != value.FunctionKind {
-		st.TypeError(args, i, "function")
-	}
-	return args[i]
-}
-
 func maxKey(st *lua.State, args []value.Value) value.Value {
 	t := st.Table(args, 0)
 	st.Charge(t.Size() / 16)

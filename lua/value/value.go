@@ -4,25 +4,6 @@ import (
 	"limitsrv/lua/number"
 )
 
-// A Kind is a type of Lua.
-type Kind uint8
-
-// The kinds, in the order of Lua's own numbers.
-const (
-	NilKind Kind = iota
-	BooleanKind
-	NullKind
-	NumberKind
-	StringKind
-	TableKind
-	FunctionKind
-)
-
-var kindNames = [...]string{"nil", "boolean", "userdata", "number", "string", "table", "function"}
-
-// String returns the name of the type as the function type does.
-func (k Kind) String() string { return kindNames[k] }
-
 // A Value is a value of Lua. The zero value is nil. Values must be compared by Equal.
 type Value struct {
 	ref any // nil, a tag, *String, *Table, or a pointer to a function
