@@ -61,9 +61,20 @@ func (o *operation) slow(f *frame, a, b value.Value) value.Value {
 	return value.Nil
 }
 
+// operands compiles the operands of an arithmetic operation. A number on the left becomes
+// a constant of the function last.
+func (c *compiler) operands(e *syntax.Binary) (left, right expr) {
+	if _, ok := e.Left.(*syntax.Number); ok {
+		right = c.expr(e.Right)
+		return c.expr(e.Left), right
+	}
+	left = c.expr(e.Left)
+	return left, c.expr(e.Right)
+}
+
 func (c *compiler) arithmetic(e *syntax.Binary) expr {
 	o := &operation{e.Op, c.site(e.Left, e.Line), c.site(e.Right, e.Line)}
-	left, right := c.expr(e.Left), c.expr(e.Right)
+	left, right := c.operands(e)
 	if isCaptured(e.Left) {
 		return func(f *frame) value.Value {
 			b := right(f)

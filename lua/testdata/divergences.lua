@@ -6,6 +6,12 @@ return {tostring(-0), tostring(0), tostring(0 * -1), tostring(math.ceil(-0.5)), 
 --
 return {tostring(0), tostring(-0), (function() return tostring(-0) end)()}
 --
+return tostring(-0 * select(1, 5, 0))
+--
+return {tostring(-0 * 5), tostring(0)}
+--
+local function f(x) return tostring(x) end if 0 then return f(-0) end
+--
 -- Text to numbers.
 local r = {} for _, s in ipairs{"1e3", "0x1p4", "inf", "nan", " 5 ", "5 5", "0x", "1e", "\t7\n", "1_000", "0b1", "1.", ".1", "-.5e-3", "+5", "--5", "1e309", "-1e309", "0xA.8", "infinit", "infinity", "NAN", "nan(x)"} do r[#r + 1] = s .. "=" .. tostring(tonumber(s)) end return r
 --
