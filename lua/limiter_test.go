@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"limitsrv/lua"
+	"limitsrv/lua/bitops"
+	"limitsrv/lua/cjson"
+	"limitsrv/lua/cstruct"
 	"limitsrv/lua/library"
 	"limitsrv/lua/value"
 )
@@ -92,6 +95,9 @@ func newBench() *bench {
 	b := &bench{bound: map[string]int{}}
 	b.env = lua.NewEnv(lua.Texts{MissingGlobal: "no variable '%s'", ReadOnly: "read-only"})
 	library.Open(b.env, library.Options{})
+	cjson.Open(b.env)
+	cstruct.Open(b.env)
+	bitops.Open(b.env)
 	redis := b.env.NewTable()
 	answer := &lua.Function{Name: "call", One: b.call}
 	call := &lua.Function{Name: "call", One: b.call, Bind: func(first *value.String) *lua.Function {
@@ -169,6 +175,41 @@ func TestLimitersAllocateNothing(t *testing.T) {
 		}
 		if len(b.bound) == 0 {
 			t.Errorf("%s: no command name was resolved when it was compiled", tt.name)
+		}
+	}
+}
+
+// TestLibraryAllocatesNothing covers functions that limiters use besides.
+func TestLibraryAllocatesNothing(t *testing.T) {
+	for _, script := range []string{
+		"return struct.pack('Bc0I', 3, 'abc', 7)",
+		"local n, s, i = struct.unpack('Bc0I', '\\003abcdefg') return s",
+		"return string.format('%d %s %.9f', 5, 'x', 1.5)",
+		"return ('a:b:c'):gsub(':', '-')",
+		"return ('a:b'):match('(%a):(%a)')",
+		"return ('abc'):find('b', 1, true)",
+		"local t = {} for i = 1, 20 do table.insert(t, i) end table.sort(t) return table.concat(t, ',')",
+		"local t = {} for k, v in pairs({a = 1, b = 2}) do t[v] = k end return unpack(t)",
+		"local n = 0 for i, v in ipairs({1, 2, 3}) do n = n + v end return n",
+		"return cjson.encode({a = {1, 2, 3}, b = 'x'})",
+		"return cjson.decode('[1, {\"a\": \"b\\\\n\"}]')[1]",
+		"local function f(...) return select('#', ...), ... end return f(1, 2)",
+		"local n = 0 local function add(d) n = n + d return n end add(1) return add(2)",
+		"return (pcall(function() return 1 end))",
+		"return math.floor(1.5) + math.max(1, 2) + tonumber('12') + #tostring(1.5)",
+		"return setmetatable({}, {__index = function(t, k) return k end}).x",
+		"return ('x'):rep(10) .. ('X'):lower() .. ('abc'):sub(2)",
+		"return redis.call('GET', KEYS[1])",
+		"return bit.band(7, 3)",
+	} {
+		b := newBench()
+		b.replies = []value.Value{value.Number(1)}
+		chunk, err := lua.Compile(b.env, []byte(script), "@user_script")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := testing.AllocsPerRun(100, func() { b.run(chunk, nil, nil) }); n != 0 {
+			t.Errorf("%s: %v allocations, want 0", script, n)
 		}
 	}
 }

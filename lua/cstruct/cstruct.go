@@ -35,12 +35,12 @@ type format struct {
 	align int
 }
 
-func newFormat(st *lua.State, args []value.Value) *format {
+func newFormat(st *lua.State, args []value.Value) format {
 	text := st.Text(args, 0)
 	if i := bytes.IndexByte(text, 0); i >= 0 {
 		text = text[:i]
 	}
-	return &format{st: st, text: text, align: 1}
+	return format{st: st, text: text, align: 1}
 }
 
 // next reads an option and its size, and returns the padding before it at an offset.
@@ -197,7 +197,7 @@ func unpack(st *lua.State, args []value.Value) []value.Value {
 			st.ArgError(1, "data string too short")
 		}
 	}
-	var results []value.Value
+	results := st.Room(min(len(f.text), maxStack) + 1)[:0] // an option has one at most
 	for f.at < len(f.text) {
 		option, size, padding := f.next(at)
 		at += padding
