@@ -70,6 +70,9 @@ func (env *Env) Set(name string, v value.Value) { env.SetField(env.globals, name
 
 // SetField sets a field of a table of env. Requires: env is not frozen.
 func (env *Env) SetField(t *value.Table, name string, v value.Value) {
+	if env.frozen {
+		panic("lua: a frozen environment is changed")
+	}
 	t.Set(nil, value.OfString(value.NewString(name)), v)
 }
 

@@ -573,3 +573,64 @@ local ok, e, x = pcall(error, {5}) return {type(e), tostring(x)}
 return select("#", pcall(error, {5}))
 --
 return {xpcall(function() error({err = "E"}) end, function(e) return e.err end)}
+--
+local function g() error("x", 2) end local function f() return g() end local ok, e = pcall(f) return e
+--
+local function g() error("x", 1) end local function f() return g() end local ok, e = pcall(f) return e
+--
+local function g() error("x", 3) end local function f() return g() end local function h() f() end local ok, e = pcall(h) return e
+--
+local function g() error("x", 4) end local function f() return g() end local function h() f() end
+local ok, e = pcall(h) return e
+--
+local function g() error("x", 2) end local function f() local r = g() return r end
+local function h() return f() end
+local ok, e = pcall(h) return e
+--
+local function f() return error("x") end
+local ok, e = pcall(f) return e
+--
+local function f() return string.rep() end
+local ok, e = pcall(f) return e
+--
+local function f() return ("x"):rep({}) end
+f()
+--
+local t = setmetatable({}, {__index = function(t, k)
+error("index " .. k, 2) end})
+return t.a
+--
+local t = setmetatable({}, {__add = function(a, b)
+error("add", 2) end})
+local x =
+t + 1
+--
+local t = setmetatable({}, {__call = function(self, a)
+error("call " .. a, 2) end})
+t(5)
+--
+table.sort({3, 2, 1}, function(a, b)
+error("compare", 2) end)
+--
+string.gsub("abc", "b", function(c)
+error("replace " .. c) end)
+--
+string.gsub("abc", "b", function(c) error("replace " .. c, 2) end)
+--
+local t = {} setmetatable(t, {__index = function(t, k) return t[k .. "x"] end}) local ok, e = pcall(function() return t.a end) return e
+--
+return {pcall(string.gsub, "abc", "(", "x")}
+--
+for i = 1, 3 do local ok, e = pcall(function() if i == 2 then error({code = i}) end error("n" .. i, 0) end) if type(e) == "table" then return {e.code} end end
+--
+local ok, e = xpcall(function() local x = nil; x.y = 1 end, function(m) return "[" .. m .. "]" end) return e
+--
+local ok, e = pcall(pcall, error, "x") return {tostring(ok), tostring(e)}
+--
+return {pcall(xpcall, function() error("x", 0) end, function(m) return m .. "!" end)}
+--
+local ok, e = pcall(loadstring("error('deep')", "@chunk")) return e
+--
+local f = loadstring("local a = ...\n\nreturn a.b.c", "=(part)") local ok, e = pcall(f, {}) return e
+--
+local f = loadstring("return 1 +", "x = 1\ny = 2") return {f, select(2, loadstring("return 1 +", "x = 1\ny = 2"))}
