@@ -27,8 +27,8 @@ var unaries = []struct {
 	{"floor", math.Floor, number.Invalid},
 	{"sqrt", math.Sqrt, number.Invalid},
 	{"exp", math.Exp, number.Invalid},
-	{"log", math.Log, number.Invalid},
-	{"log10", math.Log10, number.InvalidPositive},
+	{"log", number.Log, number.Invalid},
+	{"log10", number.Log10, number.InvalidPositive},
 	{"deg", func(x float64) float64 { return x / (math.Pi / 180) }, number.Invalid},
 	{"rad", func(x float64) float64 { return float64(x * (math.Pi / 180)) }, number.Invalid},
 }

@@ -46,6 +46,8 @@ local r = {} for _, p in ipairs{{7, 3}, {-7, 3}, {7, -3}, {5.5, 2}, {5, 1/0}, {1
 -- Functions of C, to 14 digits.
 local r = {} for _, x in ipairs{0, 0.5, 1, 2, 10, 100, -1, 1e-10, 1e10, -0.3} do for _, f in ipairs{"sin", "cos", "tan", "atan", "exp", "log", "log10", "sqrt", "sinh", "cosh", "tanh", "asin", "acos", "floor", "ceil", "abs", "deg", "rad"} do r[#r + 1] = f .. " " .. tostring(math[f](x)) end end return r
 --
+local r = {} for _, x in ipairs{5e-324, 1e-310, 2.2250738585072014e-308, 1.1e-308, 1e308, 1e-300} do for _, f in ipairs{"log", "log10", "sqrt", "exp", "sin", "tan", "atan", "asin", "sinh", "tanh", "deg", "rad"} do r[#r + 1] = tostring(math[f](x)) end r[#r + 1] = tostring(x ^ 0.5) .. tostring(x ^ -1) .. tostring(math.frexp(x)) .. tostring(math.fmod(x, 1e-310)) .. tostring(math.ldexp(x, 60)) .. tostring(x % 3e-310) end return r
+--
 return {tostring(2 ^ 0.5), tostring(2 ^ -1), tostring(10 ^ 15), tostring((-8) ^ (1 / 3)), tostring(0 ^ 0), tostring(math.pow(3, 4)), tostring(math.atan2(1, -1)), tostring(math.ldexp(0.5, 5)), tostring(math.pi), tostring(math.huge), math.max(1, 5, 3), math.min(4, 2, 8)}
 --
 return {tostring(math.modf(3.7)), tostring((select(2, math.modf(3.7)))), tostring(math.modf(-3.7)), tostring((select(2, math.modf(-1/0)))), tostring(math.frexp(8)), (select(2, math.frexp(8)))}

@@ -15,6 +15,31 @@ func Pow(a, b float64) float64 {
 	return x
 }
 
+// Log and Log10 are C's logarithms. Those of Go are wrong for subnormal numbers on amd64
+// (Go 1.26), so these are scaled up.
+func Log(x float64) float64 {
+	if isSubnormal(x) {
+		return math.Log(x*scale) - scaleBits*math.Ln2
+	}
+	return math.Log(x)
+}
+
+// Log10 is the logarithm of base 10.
+func Log10(x float64) float64 {
+	if isSubnormal(x) {
+		return math.Log10(x*scale) - scaleBits*(math.Ln2/math.Ln10)
+	}
+	return math.Log10(x)
+}
+
+func isSubnormal(x float64) bool { return x > 0 && x < 0x1p-1022 }
+
+// scale makes a subnormal number normal.
+const (
+	scaleBits = 54
+	scale     = 1 << scaleBits
+)
+
 // Binary makes f, a function of two numbers, treat NaNs as C's do.
 func Binary(f func(a, b float64) float64) func(a, b float64) float64 {
 	return func(a, b float64) float64 {
