@@ -1,0 +1,37 @@
+package arena
+
+import "testing"
+
+func TestArena(t *testing.T) {
+	var a Arena[int]
+	use := func() {
+		for n := range 200 {
+			part := a.Take(n)
+			if len(part) != n || cap(part) != n {
+				t.Fatalf("Take(%d) has length %d and capacity %d", n, len(part), cap(part))
+			}
+			for i := range part {
+				if part[i] != 0 {
+					t.Fatalf("Take(%d)[%d] = %d, want 0", n, i, part[i])
+				}
+				part[i] = n
+			}
+		}
+	}
+	use()
+	a.Reset(1 << 20)
+	if allocations := testing.AllocsPerRun(10, func() { use(); a.Reset(1 << 20) }); allocations != 0 {
+		t.Errorf("%v allocations, want 0", allocations)
+	}
+	if a.Reset(100); a.total > 100 {
+		t.Errorf("%d elements are kept, want at most 100", a.total)
+	}
+	if part := a.Take(largest + 1); len(part) != largest+1 || a.total > 100 {
+		t.Errorf("a large part has length %d, and %d elements are kept", len(part), a.total)
+	}
+	one := a.One()
+	*one = 7
+	if other := a.One(); *other != 0 || other == one {
+		t.Error("One returns a value twice")
+	}
+}

@@ -1,0 +1,18 @@
+package lua
+
+// The generator of Redis: the linear congruential one of 48 bits that C calls lrand48.
+const (
+	multiplier = 0x5DEECE66D
+	increment  = 0xB
+	lowest16   = 0x330E
+	mask48     = 1<<48 - 1
+)
+
+// Seed begins a sequence of random numbers, which is the same on all machines.
+func (st *State) Seed(seed int32) { st.random = uint64(uint32(seed))<<16 | lowest16 }
+
+// Random returns a number from 0 to 2^31-1.
+func (st *State) Random() int32 {
+	st.random = (st.random*multiplier + increment) & mask48
+	return int32(st.random >> 17)
+}

@@ -1,0 +1,230 @@
+package lua_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"limitsrv/freeport"
+	"limitsrv/lua"
+	"limitsrv/lua/bitops"
+	"limitsrv/lua/cjson"
+	"limitsrv/lua/cstruct"
+	"limitsrv/lua/library"
+	"limitsrv/lua/value"
+	"limitsrv/testwait"
+)
+
+// A realRedis is a connection to Debian's redis-server, which runs for a test.
+type realRedis struct {
+	t  testing.TB
+	nc net.Conn
+	in *bufio.Reader
+}
+
+// redisPatience bounds the start of Redis, and the wait for a reply.
+const redisPatience = 10 * time.Second
+
+func startRedis(t testing.TB) *realRedis {
+	t.Helper()
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Fatalf("this test asks a real Redis too: please install redis-server, as Debian calls it: %v", err)
+	}
+	address, err := freeport.Address("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(address)
+	dir := t.TempDir()
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	command := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", dir)
+	command.Stdout, command.Stderr = log, log
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		command.Process.Kill()
+		command.Wait()
+	})
+	for deadline := testwait.Soon(redisPatience); ; time.Sleep(5 * time.Millisecond) {
+		nc, err := net.Dial("tcp", address)
+		if err == nil {
+			t.Cleanup(func() { nc.Close() })
+			return &realRedis{t, nc, bufio.NewReader(nc)}
+		}
+		if time.Now().After(deadline) {
+			text, _ := os.ReadFile(log.Name())
+			t.Fatalf("redis-server does not listen: %v\n%s", err, text)
+		}
+	}
+}
+
+// suffix is the end of errors of scripts, which names hash and line.
+var suffix = regexp.MustCompile(` script: [0-9a-f]{40}, on (.*)\.$`)
+
+// addresses are the texts of tables and functions.
+var addresses = regexp.MustCompile(`(function|table): 0x[0-9a-f]+`)
+
+// eval returns the reply to a script, as show writes it.
+func (r *realRedis) eval(script string) string {
+	r.t.Helper()
+	fmt.Fprintf(r.nc, "*5\r\n$4\r\nEVAL\r\n$%d\r\n%s\r\n$1\r\n1\r\n$1\r\nk\r\n$1\r\na\r\n", len(script), script)
+	_ = r.nc.SetReadDeadline(testwait.Soon(redisPatience))
+	reply, err := r.read()
+	if err != nil {
+		r.t.Fatalf("%s\nRedis: %v", script, err)
+	}
+	return addresses.ReplaceAllString(reply, "$1")
+}
+
+func (r *realRedis) read() (string, error) {
+	line, err := r.in.ReadString('\n')
+	if err != nil {
+		return "", err
+	}
+	line = strings.TrimSuffix(line, "\r\n")
+	switch n, _ := strconv.Atoi(line[1:]); line[0] {
+	case '-':
+		message := suffix.ReplaceAllString(line[1:], " [$1]")
+		if strings.HasPrefix(message, "ERR Error compiling") {
+			message = strings.TrimPrefix(message, "ERR Error compiling script (new function): ")
+		}
+		return "error " + message, nil
+	case '$':
+		if n < 0 {
+			return "nil", nil
+		}
+		text := make([]byte, n+2)
+		_, err := io.ReadFull(r.in, text)
+		return strconv.Quote(string(text[:n])), err
+	case '*':
+		parts := make([]string, n)
+		for i := range parts {
+			if parts[i], err = r.read(); err != nil {
+				return "", err
+			}
+		}
+		return "{" + strings.Join(parts, ", ") + "}", nil
+	default:
+		return line, nil
+	}
+}
+
+// newEnv returns an environment as Redis has it, without its commands.
+func newEnv() (env *lua.Env, keys, argv int) {
+	env = lua.NewEnv(lua.Texts{MissingGlobal: "Script attempted to access nonexistent global variable '%s'", ReadOnly: "Attempt to modify a readonly table"})
+	library.Open(env, library.Options{ErrorField: "err"})
+	bitops.Open(env)
+	cjson.Open(env)
+	cstruct.Open(env)
+	return env, env.Variable("KEYS"), env.Variable("ARGV")
+}
+
+var generous = lua.Limits{Steps: 20_000_000, Memory: 256 << 20}
+
+// ours runs scripts as realRedis.eval does.
+type ours struct {
+	env        *lua.Env
+	st         *lua.State
+	keys, argv int
+}
+
+func newOurs() *ours {
+	env, keys, argv := newEnv()
+	return &ours{env, lua.NewState(env), keys, argv}
+}
+
+func (o *ours) eval(script string) string {
+	chunk, err := lua.Compile(o.env, []byte(script), "@user_script")
+	if err != nil {
+		return "error " + err.Error()
+	}
+	o.st.Reset(generous)
+	list := func(text string) value.Value {
+		t := o.st.Heap.NewTable(1, 0)
+		t.SetInt(o.st.Heap, 1, o.st.NewText(text))
+		return value.OfTable(t)
+	}
+	o.st.Set(o.keys, list("k"))
+	o.st.Set(o.argv, list("a"))
+	results, err := o.st.Run(chunk)
+	if err != nil {
+		return showError(err.(*lua.Error))
+	}
+	if len(results) == 0 {
+		return "nil"
+	}
+	return addresses.ReplaceAllString(show(results[0]), "$1")
+}
+
+// limited is the result of a script that passes a limit, of which Redis has none, and of
+// others that Redis cannot run.
+const limited = "limit"
+
+// showError writes an error as Redis' handler does.
+func showError(e *lua.Error) string {
+	message := "ERR " + e.Error()
+	if t, ok := e.Value.Table(); ok {
+		if s, ok := t.GetString(value.NewString("err")).String(); ok {
+			message = string(s.Bytes())
+		} else {
+			return limited // Redis 7.0 crashes
+		}
+	} else if e.Limit == lua.NoLimit {
+		switch e.Value.Kind() {
+		case value.NilKind:
+			message = "ERR nil"
+		case value.BooleanKind:
+			message = fmt.Sprint("ERR ", e.Value.Truth())
+		}
+	}
+	if e.Limit != lua.NoLimit {
+		return limited
+	}
+	message, _, _ = strings.Cut(message, "\x00")
+	message = strings.NewReplacer("\n", " ", "\r", " ").Replace(message)
+	return fmt.Sprintf("error %s [%s:%d]", message, e.Source, e.Line)
+}
+
+// show writes a value as Redis would reply it.
+func show(v value.Value) string {
+	switch v.Kind() {
+	case value.NumberKind:
+		return fmt.Sprintf(":%d", int64(v.Float()))
+	case value.StringKind:
+		s, _ := v.String()
+		return strconv.Quote(string(s.Bytes()))
+	case value.BooleanKind:
+		if v.Truth() {
+			return ":1"
+		}
+	case value.TableKind:
+		t, _ := v.Table()
+		var b bytes.Buffer
+		b.WriteByte('{')
+		for i := 1; !t.GetInt(i).IsNil(); i++ {
+			if i > 1 {
+				b.WriteString(", ")
+			}
+			b.WriteString(show(t.GetInt(i)))
+		}
+		b.WriteByte('}')
+		return b.String()
+	}
+	return "nil"
+}

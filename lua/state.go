@@ -1,0 +1,203 @@
+package lua
+
+import (
+	"limitsrv/lua/arena"
+	"limitsrv/lua/value"
+)
+
+// Limits bound a run. A script that passes one ends with an Error with its Limit;
+// pcall does not catch it. All of them are counted in the same way on all machines.
+type Limits struct {
+	Steps  int64 // statements by their size, turns of loops, calls, and work of functions
+	Memory int64 // bytes of all objects ever made
+	String int   // bytes of one string; 0: no limit besides Memory
+	Calls  int   // nested calls; 0: Lua's own limit, which raises an error
+}
+
+// A LimitKind names a limit of Limits.
+type LimitKind uint8
+
+// The kinds.
+const (
+	NoLimit LimitKind = iota
+	StepLimit
+	MemoryLimit
+	StringLimit
+	CallLimit
+)
+
+// Lua's own limits on nested calls.
+const (
+	maxCalls   = 20000  // of Lua's functions
+	maxGoCalls = 200    // through functions of Go and metamethods
+	maxNesting = 400000 // sum of the nesting of the functions that are called
+)
+
+// Sizes that are counted for objects, in bytes.
+const (
+	closureSize = 64
+	boxSize     = 24
+	referSize   = 8
+	slotSize    = 24
+)
+
+// A state keeps nothing of a run with more than keptMemory bytes, or keptObjects nested
+// calls, and else keptObjects of each kind. smallStack is the length of the stack when a
+// run begins.
+const (
+	keptMemory  = 1 << 20
+	keptObjects = 4 << 10
+	smallStack  = 1 << 10
+)
+
+// A State runs chunks, one at a time. Its memory is reused by each run. Concurrency: one
+// goroutine at a time.
+type State struct {
+	// Heap holds the values of the run.
+	Heap *value.Heap
+	// Embedder is for the use of registered functions.
+	Embedder any
+
+	heap      value.Heap
+	env       *Env
+	limits    Limits
+	steps     int64 // left
+	stack     []value.Value
+	top       int
+	boxStack  []*box
+	boxTop    int
+	frames    []*frame
+	depth     int // frames in use
+	goDepth   int
+	nesting   int
+	closures  arena.Arena[closure]
+	boxes     arena.Arena[box]
+	refs      arena.Arena[*box]
+	globals   *value.Table // or nil until a script asks for it
+	variables []value.Value
+	failure   Failure
+	single    [1]value.Value
+	random    uint64
+	runs      uint64
+	data      [slots]any
+	scratch   []byte
+}
+
+// NewState returns a state for chunks of env, which is frozen by this. The first run may
+// begin after Reset.
+func NewState(env *Env) *State {
+	env.Freeze()
+	st := &State{env: env, variables: make([]value.Value, len(env.variables)), stack: make([]value.Value, smallStack)}
+	st.Heap = &st.heap
+	return st
+}
+
+// Reset ends a run and its values, and begins the next one. All variables are nil and the
+// random sequence is the one of seed 0.
+func (st *State) Reset(limits Limits) {
+	if st.heap.Used() > keptMemory || len(st.frames) > keptObjects {
+		st.drop()
+	}
+	st.limits = limits
+	st.steps = limits.Steps
+	st.heap.Reset(limits.Memory, limits.Steps)
+	st.closures.Reset(keptObjects)
+	st.boxes.Reset(keptObjects)
+	st.refs.Reset(keptObjects)
+	st.top, st.boxTop, st.depth, st.goDepth, st.nesting = 0, 0, 0, 0, 0
+	st.stack, st.boxStack = st.stack[:smallStack], st.boxStack[:0] // so that each run grows them at the same points
+	st.globals = nil
+	st.runs++
+	clear(st.variables)
+	st.Seed(0)
+}
+
+// drop releases all memory: after a large run, even a few objects that are kept could
+// refer to much of it.
+func (st *State) drop() {
+	st.heap = value.Heap{}
+	st.closures, st.boxes, st.refs = arena.Arena[closure]{}, arena.Arena[box]{}, arena.Arena[*box]{}
+	st.stack, st.boxStack, st.frames, st.scratch = make([]value.Value, smallStack), nil, nil, nil
+	st.failure, st.single[0] = Failure{}, value.Nil
+}
+
+// Set sets a variable of the environment, by the index that Env.Variable returned.
+func (st *State) Set(variable int, v value.Value) { st.variables[variable] = v }
+
+// A Slot is a place for the data of a library in each state.
+type Slot uint8
+
+// The slots.
+const (
+	LibrarySlot Slot = iota
+	JSONSlot
+	slots
+)
+
+// Data returns the data in a slot. It outlives runs.
+func (st *State) Data(slot Slot) *any { return &st.data[slot] }
+
+// Runs returns the number of runs so far.
+func (st *State) Runs() uint64 { return st.runs }
+
+// StepsLeft returns the number of steps that the run may still take.
+func (st *State) StepsLeft() int64 { return st.steps }
+
+// Charge counts n steps for the work of a function. It does not return if they pass the
+// limit.
+func (st *State) Charge(n int) {
+	if st.steps -= int64(n); st.steps < 0 {
+		st.exceed(StepLimit)
+	}
+}
+
+// Run calls a chunk, with arguments for its ..., and returns its results, valid until the
+// next run. err is of type *Error.
+func (st *State) Run(chunk *Chunk, args ...value.Value) (results []value.Value, err error) {
+	main := st.closures.One()
+	main.proto = chunk.main
+	st.enterGo()
+	results, failure := st.protect(value.OfFunc(main), args)
+	if failure != nil {
+		return nil, failure.publish(st)
+	}
+	return results, nil
+}
+
+// NewFunction makes a value of a function that is made during the run.
+func (st *State) NewFunction(g *Function) value.Value {
+	st.heap.Charge(closureSize)
+	g.serial = st.heap.NextSerial()
+	return value.OfFunc(g)
+}
+
+// Buffer returns an empty buffer, to be given back by Release with its contents. A buffer
+// that is taken while another is in use is a new one.
+func (st *State) Buffer() []byte {
+	b := st.scratch
+	st.scratch = nil
+	return b[:0]
+}
+
+// Release gives a buffer back.
+func (st *State) Release(b []byte) { st.scratch = b }
+
+// NewString makes a string of a copy of b. Strings count by length against the limits.
+func (st *State) NewString(b []byte) value.Value {
+	st.CheckLength(len(b))
+	return value.OfString(st.heap.Copy(b))
+}
+
+// NewText makes a string of a copy of text.
+func (st *State) NewText(text string) value.Value {
+	st.CheckLength(len(text))
+	return value.OfString(st.heap.CopyString(text))
+}
+
+// CheckLength must be called before a string of n bytes is made.
+func (st *State) CheckLength(n int) {
+	if st.limits.String > 0 && n > st.limits.String {
+		st.exceed(StringLimit)
+	}
+	st.Charge(n / 64)
+}

@@ -1,0 +1,42 @@
+package value
+
+// Len returns a border of t: a count n with t[n] not nil and t[n+1] nil, or 0.
+func (t *Table) Len() int {
+	if n := len(t.array); n > 0 && t.array[n-1].ref == nil {
+		low, high := 0, n
+		for high-low > 1 {
+			if middle := (low + high) / 2; t.array[middle-1].ref == nil {
+				high = middle
+			} else {
+				low = middle
+			}
+		}
+		return low
+	}
+	if len(t.nodes) == 0 {
+		return len(t.array)
+	}
+	return t.searchBorder(len(t.array))
+}
+
+// searchBorder finds a border at or above low. Requires: element low is not nil, or low is 0.
+func (t *Table) searchBorder(low int) int {
+	high := low + 1
+	for t.GetInt(high).ref != nil {
+		low = high
+		high *= 2
+		if high > 1<<31-1 {
+			for low = 1; t.GetInt(low).ref != nil; low++ {
+			}
+			return low - 1
+		}
+	}
+	for high-low > 1 {
+		if middle := (low + high) / 2; t.GetInt(middle).ref == nil {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return low
+}
