@@ -17,6 +17,9 @@ const (
 	// visited by one call.
 	defaultScan = 10
 	maxScan     = 10_000
+	// scanPages is the number of pages of the table that a SCAN may read even if its
+	// COUNT is less: it finds all keys of a small database.
+	scanPages = 100
 	// maxScanWork bounds the pattern matching of one SCAN, for any COUNT, in pattern
 	// bytes times key bytes: about 0.1 s.
 	maxScanWork = 1 << 24
@@ -60,10 +63,11 @@ var scan = session.Command{
 			found  keyList
 			now    = s.Handler().Now()
 			looked = 0
+			pages  = max(o.count, scanPages)
 			work   = 0
 		)
-		for next := uint64(1); next != 0 && looked < o.count && work < maxScanWork; from = next {
-			before := looked
+		for next := uint64(1); next != 0 && looked < o.count && pages > 0 && work < maxScanWork; from = next {
+			pages--
 			next = s.Handler().Engine().Scan(now, s.DB(), from, 1, func(key []byte, alg engine.Alg) {
 				looked++
 				work += len(o.match) * len(key)
@@ -71,7 +75,6 @@ var scan = session.Command{
 					found.add(key)
 				}
 			})
-			looked = max(looked, before+1)
 		}
 		w.Array(2)
 		w.BulkString(strconv.FormatUint(from, 10))

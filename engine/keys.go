@@ -103,8 +103,8 @@ func (e *Engine) Sweep(now Instant, pages int) (forgotten int64) {
 
 // Scan calls visit for live keys of a database in the order of their hashes, starting at
 // cursor, until at least count keys were visited or as many pages read. It returns the
-// next cursor, 0 at the end. A key that exists during a whole scan is visited, however the table grows
-// meanwhile. visit must not retain key, nor call the Engine.
+// next cursor, 0 at the end. A key that exists during a whole scan is visited, however the
+// table grows meanwhile. visit must not retain key, nor call the Engine.
 //
 // Cursors are below 2^48, because some clients store them as floating point numbers.
 // Cost: the visited keys, and at most count pages of expired keys.
