@@ -81,7 +81,7 @@ unit:
 	packages=$$(dirname $$files | sort -u); \
 	echo go test -run "'^($$tests)\$$'" $$packages; \
 	go test -timeout $(UNITTIME) -run "^($$tests)\$$" $$packages
-	@.ci/race -timeout $(UNITTIME)
+	@.ci/race -p 3 -timeout $(UNITTIME)
 
 # The files for Compose and Kubernetes, by the types of both projects.
 deploy:
