@@ -1,7 +1,8 @@
 package datatypes
 
 // table lists the commands. Its index is the number of a command, which stands in logs:
-// append only. To add a command, add a function and a line.
+// append only, with
+// unused numbers between families. To add a command, add a function and a line.
 var table = [...]Command{
 	{Name: "GET", Args: "key", Arity: 2, Summary: "Returns the string value of a key.",
 		Complexity: "O(1)", Since: "1.0.0", Group: groupString, Flags: ReadOnly | Fast, Keys: oneKey, do: get},
@@ -82,12 +83,47 @@ var table = [...]Command{
 	{Name: "INCREX", Args: "key [NX|XX] [BYFLOAT increment | BYINT increment] [LBOUND lowerbound] [UBOUND upperbound] [SATURATE] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST] [ENX]", Arity: -2,
 		Summary:    "Increments the numeric value of a key within bounds, and sets its expiration time. Uses 0 as initial value if the key doesn't exist.",
 		Complexity: "O(1)", Since: "8.8.0", Group: groupString, Flags: Write | DenyOOM | Fast, Keys: oneKey, do: increx},
+	50: {Name: "HSET", Args: "key field value [field value ...]", Arity: -4, Summary: "Creates or modifies the value of a field in a hash.",
+		Complexity: "O(N)", Since: "2.0.0", Group: groupHash, Flags: Write | DenyOOM | Fast, Keys: oneKey, do: hSet},
+	{Name: "HMSET", Args: "key field value [field value ...]", Arity: -4, Summary: "Sets the values of multiple fields.",
+		Complexity: "O(N)", Since: "2.0.0", Group: groupHash, Flags: Write | DenyOOM | Fast, Keys: oneKey, do: hMSet},
+	{Name: "HSETNX", Args: "key field value", Arity: 4, Summary: "Sets the value of a field in a hash only when the field doesn't exist.",
+		Complexity: "O(1)", Since: "2.0.0", Group: groupHash, Flags: Write | DenyOOM | Fast, Keys: oneKey, do: hSetNX},
+	{Name: "HGET", Args: "key field", Arity: 3, Summary: "Returns the value of a field in a hash.",
+		Complexity: "O(1)", Since: "2.0.0", Group: groupHash, Flags: ReadOnly | Fast, Keys: oneKey, do: hGet},
+	{Name: "HMGET", Args: "key field [field ...]", Arity: -3, Summary: "Returns the values of all fields in a hash.",
+		Complexity: "O(N)", Since: "2.0.0", Group: groupHash, Flags: ReadOnly | Fast, Keys: oneKey, do: hMGet},
+	{Name: "HGETALL", Args: "key", Arity: 2, Summary: "Returns all fields and values in a hash.",
+		Complexity: "O(N)", Since: "2.0.0", Group: groupHash, Flags: ReadOnly, Keys: oneKey, do: hGetAll},
+	{Name: "HDEL", Args: "key field [field ...]", Arity: -3, Summary: "Deletes one or more fields and their values from a hash. Deletes the hash if no fields remain.",
+		Complexity: "O(N)", Since: "2.0.0", Group: groupHash, Flags: Write | Fast, Keys: oneKey, do: hDel},
+	{Name: "HINCRBY", Args: "key field increment", Arity: 4, Summary: "Increments the integer value of a field in a hash by a number. Uses 0 as initial value if the field doesn't exist.",
+		Complexity: "O(1)", Since: "2.0.0", Group: groupHash, Flags: Write | DenyOOM | Fast, Keys: oneKey, do: hIncrBy},
+	{Name: "HINCRBYFLOAT", Args: "key field increment", Arity: 4, Summary: "Increments the floating point value of a field by a number. Uses 0 as initial value if the field doesn't exist.",
+		Complexity: "O(1)", Since: "2.6.0", Group: groupHash, Flags: Write | DenyOOM | Fast, Keys: oneKey, do: hIncrByFloat},
+	{Name: "HKEYS", Args: "key", Arity: 2, Summary: "Returns all fields in a hash.",
+		Complexity: "O(N)", Since: "2.0.0", Group: groupHash, Flags: ReadOnly, Keys: oneKey, do: hKeys},
+	{Name: "HVALS", Args: "key", Arity: 2, Summary: "Returns all values in a hash.",
+		Complexity: "O(N)", Since: "2.0.0", Group: groupHash, Flags: ReadOnly, Keys: oneKey, do: hVals},
+	{Name: "HLEN", Args: "key", Arity: 2, Summary: "Returns the number of fields in a hash.",
+		Complexity: "O(1)", Since: "2.0.0", Group: groupHash, Flags: ReadOnly | Fast, Keys: oneKey, do: hLen},
+	{Name: "HSTRLEN", Args: "key field", Arity: 3, Summary: "Returns the length of the value of a field.",
+		Complexity: "O(1)", Since: "3.2.0", Group: groupHash, Flags: ReadOnly | Fast, Keys: oneKey, do: hStrLen},
+	{Name: "HEXISTS", Args: "key field", Arity: 3, Summary: "Determines whether a field exists in a hash.",
+		Complexity: "O(1)", Since: "2.0.0", Group: groupHash, Flags: ReadOnly | Fast, Keys: oneKey, do: hExists},
+	{Name: "HRANDFIELD", Args: "key [count [WITHVALUES]]", Arity: -2, Summary: "Returns one or more random fields from a hash.",
+		Complexity: "O(N)", Since: "6.2.0", Group: groupHash, Flags: ReadOnly, Keys: oneKey, do: hRandField},
+	{Name: "HSCAN", Args: "key cursor [MATCH pattern] [COUNT count]", Arity: -3, Summary: "Iterates over fields and values of a hash.",
+		Complexity: "O(1) for each field visited", Since: "2.8.0", Group: groupHash, Flags: ReadOnly, Keys: oneKey, do: hScan},
+	149: {Name: "OBJECT", Args: "ENCODING key", Arity: 3, Summary: "Returns the form of the contents of a key, or the algorithm of a limit in lower case.",
+		Complexity: "O(1)", Since: "2.2.3", Group: groupGeneric, Flags: ReadOnly, Keys: Keys{First: 2, Last: 2, Step: 1}, do: object},
 }
 
 // The groups of COMMAND DOCS.
 const (
 	groupString  = "string"
 	groupGeneric = "generic"
+	groupHash    = "hash"
 )
 
 var (
