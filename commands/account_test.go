@@ -74,6 +74,9 @@ var seeds = []string{
 	"RENAME a b", "RENAMENX a b", "EXPIRE a 60", "PEXPIRE a 60", "EXPIREAT a 60", "PEXPIREAT a 60", "EXPIRETIME a", "PEXPIRETIME a", "PERSIST a",
 	"HSET a f 1", "HMSET a f 1", "HSETNX a f 1", "HGET a f", "HMGET a f", "HGETALL a", "HDEL a f", "HINCRBY a f 1", "HINCRBYFLOAT a f 1", "HKEYS a", "HVALS a", "HLEN a",
 	"HSTRLEN a f", "HEXISTS a f", "HRANDFIELD a", "HSCAN a 0",
+	"ZADD a 1 m", "ZINCRBY a 1 m", "ZREM a m", "ZCARD a", "ZCOUNT a 0 1", "ZLEXCOUNT a - +", "ZSCORE a m", "ZMSCORE a m", "ZRANK a m", "ZREVRANK a m", "ZRANGE a 0 1",
+	"ZREVRANGE a 0 1", "ZRANGEBYSCORE a 0 1", "ZREVRANGEBYSCORE a 1 0", "ZRANGEBYLEX a - +", "ZREVRANGEBYLEX a + -", "ZREMRANGEBYRANK a 0 1", "ZREMRANGEBYSCORE a 0 1",
+	"ZREMRANGEBYLEX a - +", "ZPOPMIN a", "ZPOPMAX a", "ZRANDMEMBER a", "ZRANGESTORE a b 0 1", "ZSCAN a 0",
 }
 
 // rightsOn returns the rights of a user in all groups with one key pattern.

@@ -126,7 +126,7 @@ func sameDigest(t *testing.T, name string, now engine.Instant, got, want *engine
 }
 
 // families are the groups of commands that most lines of a run are of.
-var families = []string{"", groupString, groupHash}
+var families = []string{"", groupString, groupHash, groupSorted}
 
 // TestTable checks each line of the table.
 func TestTable(t *testing.T) {
@@ -164,7 +164,8 @@ func TestNoAllocations(t *testing.T) {
 	for _, line := range []string{"INCR n", "PEXPIRE n 100000", "PTTL n", "SET t some-text EX 100", "GET t", "MGET n t", "STRLEN t", "GETEX t PERSIST",
 		"SET b " + strings.Repeat("x", 200), "APPEND b y", "INCRBYFLOAT f 0.1", "SETRANGE t 3 abc", "GETRANGE b 50 70", "GETSET n 7", "MSET n 5 o 6",
 		"INCREX w UBOUND 1000000000 EX 60 ENX",
-		"HSET h f 17 g some-text", "HGET h f", "HINCRBY h n 1", "HMGET h f g", "HDEL h g", "HLEN h", "HGETALL h"} {
+		"HSET h f 17 g some-text", "HGET h f", "HINCRBY h n 1", "HMGET h f g", "HDEL h g", "HLEN h", "HGETALL h",
+		"ZADD z 5 a 6 b", "ZCARD z", "ZREMRANGEBYSCORE z -inf 5", "ZRANGE z 0 -1 WITHSCORES", "ZSCORE z b", "ZRANK z b", "ZINCRBY z 1 b"} {
 		lines = append(lines, bytes.Fields([]byte(line)))
 	}
 	apply := func() {
