@@ -45,7 +45,7 @@ var arrows = map[string][]string{
 	"engine":         {"limitsrv/engine/topk", "limitsrv/values"},
 	"engine/topk":    {},
 	"answer":         {"limitsrv/values/numbers"},
-	"datatypes":      {"limitsrv/engine", "limitsrv/answer", "limitsrv/values/numbers"},
+	"datatypes":      {"limitsrv/engine", "limitsrv/answer", "limitsrv/values", "limitsrv/values/numbers", "limitsrv/commands/glob"},
 	"values":         {"limitsrv/values/numbers"},
 	"values/numbers": {},
 	"commands": {

@@ -10,6 +10,12 @@
 //	Bulk, Status, Error, Verbatim   length as unsigned varint; the bytes
 //	Array, Set                      number of values as unsigned varint; the values
 //	Map                             number of pairs as unsigned varint; keys and values in turn
+//	NilArray                        nothing
+//	Pairs                           number of pairs as unsigned varint; the pairs
+//	Pair                            two values
+//
+// A NilArray is the Nil of an array, which RESP2 distinguishes. Pairs are an array of arrays of
+// two in RESP3, and of their values in turn in RESP2.
 //
 // The bytes of an Error begin with its code word; those of a Verbatim with its format, 3
 // bytes, and a colon.
@@ -38,6 +44,9 @@ const (
 	Array
 	Map
 	Set
+	NilArray
+	Pairs
+	Pair
 	kinds
 )
 
@@ -46,6 +55,9 @@ var OK = AppendStatus(nil, "OK")
 
 // AppendNil appends a Nil.
 func AppendNil(dst []byte) []byte { return append(dst, byte(Nil)) }
+
+// AppendNilArray appends a NilArray.
+func AppendNilArray(dst []byte) []byte { return append(dst, byte(NilArray)) }
 
 // AppendBool appends a True or a False.
 func AppendBool(dst []byte, b bool) []byte {
@@ -95,6 +107,12 @@ func AppendMap(dst []byte, n int) []byte { return appendCount(dst, Map, n) }
 // AppendSet appends the start of a Set. The caller must append its n values.
 func AppendSet(dst []byte, n int) []byte { return appendCount(dst, Set, n) }
 
+// AppendPairs appends the start of Pairs. The caller must append n times a Pair.
+func AppendPairs(dst []byte, n int) []byte { return appendCount(dst, Pairs, n) }
+
+// AppendPair appends the start of a Pair. The caller must append its two values.
+func AppendPair(dst []byte) []byte { return append(dst, byte(Pair)) }
+
 func appendCount(dst []byte, k Kind, n int) []byte {
 	return binary.AppendUvarint(append(dst, byte(k)), uint64(n))
 }
@@ -117,7 +135,10 @@ func Next(data []byte) (v Value, rest []byte, ok bool) {
 	v.Kind = Kind(data[0])
 	data = data[1:]
 	switch v.Kind {
-	case Nil, False, True:
+	case Nil, False, True, NilArray:
+		return v, data, true
+	case Pair:
+		v.Len = 2
 		return v, data, true
 	case Integer:
 		n, size := binary.Varint(data)
@@ -139,7 +160,7 @@ func Next(data []byte) (v Value, rest []byte, ok bool) {
 	}
 	data = data[size:]
 	switch v.Kind {
-	case Array, Set:
+	case Array, Set, Pairs:
 		v.Len = int(n)
 		return v, data, v.Len <= len(data) // a value has a byte at least
 	case Map:

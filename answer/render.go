@@ -35,6 +35,11 @@ func appendValue(dst []byte, v *Value, p Protocol) []byte {
 			return append(dst, "_\r\n"...)
 		}
 		return append(dst, "$-1\r\n"...)
+	case NilArray:
+		if p == RESP3 {
+			return append(dst, "_\r\n"...)
+		}
+		return append(dst, "*-1\r\n"...)
 	case False, True:
 		return appendTruth(dst, v.Kind == True, p)
 	case Integer:
@@ -53,8 +58,13 @@ func appendValue(dst []byte, v *Value, p Protocol) []byte {
 	case Bulk:
 		return appendBulk(dst, v.Bytes)
 	}
+	if v.Kind == Pair && p == RESP2 {
+		return dst
+	}
 	sign, n := byte('*'), v.Len
-	if p == RESP3 && v.Kind == Map {
+	if v.Kind == Pairs && p == RESP2 {
+		n *= 2
+	} else if p == RESP3 && v.Kind == Map {
 		sign, n = '%', n/2
 	} else if p == RESP3 && v.Kind == Set {
 		sign = '~'

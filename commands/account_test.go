@@ -72,6 +72,11 @@ var seeds = []string{
 	"GET a", "SET a 1 EX 60", "SETEX a 60 1", "PSETEX a 60 1", "SETNX a 1", "GETSET a 1", "GETDEL a", "GETEX a EX 60", "MGET a b", "MSET a 1 b 2", "MSETNX a 1 b 2",
 	"INCR a", "DECR a", "INCRBY a 1", "DECRBY a 1", "INCRBYFLOAT a 1", "APPEND a 1", "STRLEN a", "SETRANGE a 1 d", "GETRANGE a 0 1", "SUBSTR a 0 1", "INCREX a BYINT 1",
 	"RENAME a b", "RENAMENX a b", "EXPIRE a 60", "PEXPIRE a 60", "EXPIREAT a 60", "PEXPIREAT a 60", "EXPIRETIME a", "PEXPIRETIME a", "PERSIST a",
+	"HSET a f 1", "HMSET a f 1", "HSETNX a f 1", "HGET a f", "HMGET a f", "HGETALL a", "HDEL a f", "HINCRBY a f 1", "HINCRBYFLOAT a f 1", "HKEYS a", "HVALS a", "HLEN a",
+	"HSTRLEN a f", "HEXISTS a f", "HRANDFIELD a", "HSCAN a 0",
+	"ZADD a 1 m", "ZINCRBY a 1 m", "ZREM a m", "ZCARD a", "ZCOUNT a 0 1", "ZLEXCOUNT a - +", "ZSCORE a m", "ZMSCORE a m", "ZRANK a m", "ZREVRANK a m", "ZRANGE a 0 1",
+	"ZREVRANGE a 0 1", "ZRANGEBYSCORE a 0 1", "ZREVRANGEBYSCORE a 1 0", "ZRANGEBYLEX a - +", "ZREVRANGEBYLEX a + -", "ZREMRANGEBYRANK a 0 1", "ZREMRANGEBYSCORE a 0 1",
+	"ZREMRANGEBYLEX a - +", "ZPOPMIN a", "ZPOPMAX a", "ZRANDMEMBER a", "ZRANGESTORE a b 0 1", "ZSCAN a 0",
 }
 
 // rightsOn returns the rights of a user in all groups with one key pattern.

@@ -7,6 +7,7 @@ import (
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
 	"limitsrv/commands/word"
+	"limitsrv/datatypes"
 	"limitsrv/engine"
 )
 
@@ -19,7 +20,15 @@ var object = session.Command{
 	Name: "OBJECT", Summary: "Commands about the contents of a key.",
 	Complexity: "Depends on the subcommand", Since: "2.2.3", Group: "generic",
 	Sub: []session.Command{
-		objectSub("ENCODING", "Returns the algorithm of a key in lower case, as TYPE does.", func(w *resp.Writer, alg engine.Alg) { w.BulkString(typeName(alg)) }),
+		{
+			Name: "ENCODING", Args: "key", Summary: "Returns the form of the contents of a key, or the algorithm of a limit in lower case.",
+			Complexity: "O(1)", Since: "2.2.3", Group: "generic", Flags: session.ReadOnly, Keys: session.Keys{First: 2, Last: 2, Step: 1},
+			Op: func(b *engine.Batch, args [][]byte) error {
+				number, _ := datatypes.Find(args[0])
+				datatypes.Set(b.AddCall(0), number, args[1:])
+				return nil
+			},
+		},
 		objectSub("FREQ", "Rejected: frequency is not tracked.", func(w *resp.Writer, _ engine.Alg) { w.Error(errFreq) }),
 		objectSub("IDLETIME", "Rejected: idle time is not tracked.", func(w *resp.Writer, _ engine.Alg) { w.Error(errIdle) }),
 		objectSub("REFCOUNT", "Returns 1 for a key that exists.", func(w *resp.Writer, _ engine.Alg) { w.Int(1) }),

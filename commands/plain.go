@@ -12,7 +12,7 @@ import (
 // without those that have a line of their own because they work on limits as well.
 func plainCommands() (all []*session.Command) {
 	for number := range datatypes.All() {
-		if c := plainCommand(uint16(number)); !slices.Contains(anyKind, c.Name) {
+		if c := plainCommand(uint16(number)); c.Name != "" && !slices.Contains(anyKind, c.Name) {
 			all = append(all, c)
 		}
 	}
@@ -20,8 +20,9 @@ func plainCommands() (all []*session.Command) {
 }
 
 // anyKind are the commands of package datatypes that work on limits as well. Outside of
-// transactions and scripts they are ops without a call, which nodes of every version know.
-var anyKind = []string{del.Name, unlink.Name, exists.Name, touch.Name, typeOf.Name, ttl.Name, pttl.Name}
+// transactions and scripts all but OBJECT are ops without a call, which nodes of every
+// version know.
+var anyKind = []string{del.Name, unlink.Name, exists.Name, touch.Name, typeOf.Name, ttl.Name, pttl.Name, object.Name}
 
 // limitDroppers are the commands that may drop a limit, as DEL does: by a new value for
 // its key, or by another name.

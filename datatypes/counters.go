@@ -80,7 +80,7 @@ func incrByFloat(tx *engine.Tx, args [][]byte, out []byte) []byte {
 		}
 	}
 	if !ok {
-		return fail(out, "ERR value is not a valid float")
+		return fail(out, errNotFloat)
 	}
 	if !value.Finite() {
 		return fail(out, "ERR increment would produce NaN or Infinity")

@@ -30,7 +30,7 @@ func del(tx *engine.Tx, args [][]byte, out []byte) []byte {
 }
 
 // typeNames are the names of TYPE, by algorithm or row.
-var typeNames = func() (names [engine.Blob + 1]string) {
+var typeNames = func() (names [engine.SortedSet + 1]string) {
 	for i := range names {
 		names[i] = strings.ToLower(engine.Alg(i).String())
 	}
@@ -43,6 +43,21 @@ func typeOf(tx *engine.Tx, args [][]byte, out []byte) []byte {
 		return answer.AppendStatus(out, "none")
 	}
 	return answer.AppendStatus(out, typeNames[e.Alg()])
+}
+
+func object(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	if !isWord(args[0], "ENCODING") {
+		return fail(out, "ERR unknown subcommand '"+printable(args[0])+"'. Try OBJECT HELP.")
+	}
+	e, there := tx.Find(args[1])
+	if !there {
+		return answer.AppendNil(out)
+	}
+	name := typeNames[e.Alg()]
+	if e.Alg().IsPlain() {
+		name = tx.Encoding(e)
+	}
+	return append(answer.AppendBulkHead(out, len(name)), name...)
 }
 
 const errNoKey = "ERR no such key"

@@ -27,6 +27,10 @@ const (
 	Text16
 	Text24
 	Blob
+	Hash
+	List
+	Set
+	SortedSet
 	algs
 
 	firstPlain = Int
@@ -80,11 +84,15 @@ var algorithms = [algs]algorithm{
 		name: "LEASE", words: 2, methods: leased(lease{}), tail: lease{}, copied: lease{}, growth: lease{},
 		usage: Usage{Limit: "limit", MaxLimit: MaxListed, Period: TTL},
 	},
-	Int:    {name: typeString, words: 2, methods: methods{meter: plain{}}},
-	Text8:  {name: typeString, words: 2, methods: methods{meter: text{}}},
-	Text16: {name: typeString, words: 3, methods: methods{meter: text{}}},
-	Text24: {name: typeString, words: 4, methods: methods{meter: text{}}},
-	Blob:   {name: typeString, words: 4, methods: methods{meter: plain{}}, tail: blob{}},
+	Int:       {name: typeString, words: 2, methods: methods{meter: plain{}}},
+	Text8:     {name: typeString, words: 2, methods: methods{meter: text{}}},
+	Text16:    {name: typeString, words: 3, methods: methods{meter: text{}}},
+	Text24:    {name: typeString, words: 4, methods: methods{meter: text{}}},
+	Blob:      {name: typeString, words: 4, methods: methods{meter: plain{}}, tail: blob{}},
+	Hash:      {name: "HASH", words: 4, methods: methods{meter: plain{}}, tail: collection{kind: values.KindHash}},
+	List:      {name: "LIST", words: 4, methods: methods{meter: plain{}}, tail: collection{kind: values.KindList}},
+	Set:       {name: "SET", words: 4, methods: methods{meter: plain{}}, tail: collection{kind: values.KindSet}},
+	SortedSet: {name: "ZSET", words: 4, methods: methods{meter: plain{}}, tail: collection{kind: values.KindSortedSet}},
 }
 
 // An algorithm is the record of an algorithm: all that depends on its number.
@@ -182,10 +190,10 @@ type tail interface {
 	bytes(c *cell) int64
 	// write appends the part of the tail that counts at now.
 	write(dst []byte, c *cell, now Instant) []byte
-	// read takes the output of a write at now off data. ok is false if data can not be
-	// such output. Unless c is nil it receives the tail; c must have none and the
-	// parameters p.
-	read(data []byte, p *Params, now Instant, c *cell) (rest []byte, ok bool)
+	// read takes the output of a write at now off data, for a cell with parameters and
+	// without a tail, which receives the tail unless it is detached. ok is false if data
+	// can not be such output.
+	read(data []byte, now Instant, c *cell) (rest []byte, ok bool)
 }
 
 // A copied is a tail that changes in place.
@@ -221,6 +229,9 @@ type cell struct {
 	leases *leases       // of the shard: the holders
 	values *values.Store // of the shard: contents of plain values
 }
+
+// detached reports whether the cell belongs to no shard, so that it can not have a tail.
+func (c *cell) detached() bool { return c.chunks == nil }
 
 func (c *cell) alg() *algorithm { return c.params.alg() }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"limitsrv/values"
 )
 
 // A block is a sequence of records in the format of snapshots:
@@ -32,6 +34,8 @@ import (
 //	of LEASE: number of holders; of each: id, 16 bytes; end, as nanoseconds since the snapshot
 //	of BLOB: expiry, 0 for none; twice the number of bytes, plus 1 if a string of up to 44
 //	bytes was changed in part; the bytes
+//	of HASH, LIST, SET and ZSET: expiry, 0 for none; the contents as one part of
+//	values.Store.Append
 //
 // Words and the time are little-endian; numbers are unsigned varints. All data except the
 // ids of holders means the same to an engine with any number of shards and any Seed.
@@ -242,6 +246,7 @@ type blockReader struct {
 	paramBase int           // index in params of number 1
 	records   []blockRecord
 	sources   []blockSource
+	checked   *values.Store // memory to check contents in, empty between two records
 }
 
 // read reads a block for an engine with a hash key.
@@ -324,7 +329,8 @@ func (r *blockReader) record(data []byte, params int, key hashKey) (rest []byte,
 		return nil, errors.New("key is truncated or too long")
 	}
 	if a.tail != nil {
-		if rest, ok = a.tail.read(data, &c.params, r.now, nil); !ok {
+		c.values = r.checked
+		if rest, ok = a.tail.read(data, r.now, &c); !ok {
 			return nil, errInvalidState
 		}
 		x.tail, data = data, rest

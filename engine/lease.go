@@ -136,7 +136,7 @@ func (m *leases) write(dst []byte, r nodeRef, now Instant) []byte {
 	return m.write(dst, n.byID[1], now)
 }
 
-func (lease) read(data []byte, _ *Params, now Instant, c *cell) (rest []byte, ok bool) {
+func (lease) read(data []byte, now Instant, c *cell) (rest []byte, ok bool) {
 	change, data, ok := takeNumber(data, maxChange)
 	if !ok {
 		return nil, false
@@ -162,11 +162,11 @@ func (lease) read(data []byte, _ *Params, now Instant, c *cell) (rest []byte, ok
 			return nil, false
 		}
 		last = x
-		if c != nil {
+		if !c.detached() {
 			s.byID, s.byEnd = c.leases.insert(s.byID, s.byEnd, x, now+Instant(left))
 		}
 	}
-	if c != nil {
+	if !c.detached() {
 		s.store(c)
 		c.leases.changes = max(c.leases.changes, change)
 	}

@@ -7,10 +7,12 @@ import (
 	"math/bits"
 	"slices"
 	"sync"
+
+	"limitsrv/values"
 )
 
 // blockReaders is a pool of block readers for Load.
-var blockReaders = sync.Pool{New: func() any { return new(blockReader) }}
+var blockReaders = sync.Pool{New: func() any { return &blockReader{checked: values.New([16]byte{})} }}
 
 // Load adds all keys of a block of a Snapshot, and advances their shards to its time. It
 // ignores the memory bound. The block may be of an engine with other Shards, and with
@@ -65,7 +67,7 @@ func (s *shard) loadRecords(r *blockReader, records []blockRecord) error {
 		}
 		c.params, c.past, c.state = k.params, k.past, x.state
 		if t := c.alg().tail; t != nil {
-			t.read(x.tail, &c.params, r.now, c)
+			t.read(x.tail, r.now, c)
 		}
 		s.insert(h, x.key, r.now.after(c.meter().until(c, r.now, 0)))
 	}

@@ -337,7 +337,7 @@ func (l *logState) each(c *cell, visit func(at Instant, permits uint32)) {
 }
 
 // read takes the entries one by one, as they were taken originally.
-func (g slidingLog) read(data []byte, p *Params, now Instant, c *cell) (rest []byte, ok bool) {
+func (g slidingLog) read(data []byte, now Instant, c *cell) (rest []byte, ok bool) {
 	change, data, ok := takeNumber(data, maxChange)
 	if !ok {
 		return nil, false
@@ -356,15 +356,15 @@ func (g slidingLog) read(data []byte, p *Params, now Instant, c *cell) (rest []b
 			return nil, false
 		}
 		at += Instant(after)
-		if permits, data, ok = takeNumber(data, left); !ok || permits == 0 || i > 0 && after == 0 || now-at >= Instant(p.Period) {
+		if permits, data, ok = takeNumber(data, left); !ok || permits == 0 || i > 0 && after == 0 || now-at >= Instant(c.params.Period) {
 			return nil, false
 		}
 		left -= permits
-		if c != nil {
+		if !c.detached() {
 			g.take(c, at, int64(permits))
 		}
 	}
-	if c != nil {
+	if !c.detached() {
 		l := loadLog(c)
 		l.change = change
 		l.store(c)

@@ -12,9 +12,9 @@ import (
 // are those of limits.
 //
 // State: the first word is the expiry in milliseconds since the Unix epoch, 0 for none. The
-// row follows from the value: a number that Redis would store as one is an INT, with the
-// number in the second word; a string of up to 7, 15 or 23 bytes is a TEXT, see textState;
-// any other a BLOB.
+// row of a string follows from the string: a number that Redis would store as one is an
+// INT, with the number in the second word; a string of up to 7, 15 or 23 bytes is a TEXT,
+// see textState; any other a BLOB.
 //
 // As in Redis a value lives in the millisecond of its expiry.
 type plain struct{}
@@ -104,7 +104,7 @@ func rowOf(value []byte) (Alg, state) {
 	return Blob, state{}
 }
 
-// plainLen returns the length of the string form of the cell's plain value.
+// plainLen returns the length of the string in the cell.
 func (c *cell) plainLen() int {
 	switch c.params.Alg {
 	case Int:
@@ -115,7 +115,7 @@ func (c *cell) plainLen() int {
 	return textLen(c)
 }
 
-// appendPlain appends the string form of the cell's plain value.
+// appendPlain appends the string in the cell.
 func (c *cell) appendPlain(dst []byte) []byte {
 	switch c.params.Alg {
 	case Int:

@@ -172,7 +172,7 @@ func (tx *Tx) Int(e Entry) (n int64, ok bool) {
 	return 0, false
 }
 
-// Len returns the length of a string in bytes. Requires: e is a plain value, as for Bytes.
+// Len returns the length of a string in bytes. Requires: e is a string, as for Bytes.
 func (tx *Tx) Len(e Entry) int { return tx.load(&e).plainLen() }
 
 // Bytes appends a string to dst, a number in decimal form.

@@ -13,7 +13,8 @@ func (tx *Tx) Fits(e Entry, value []byte) bool {
 	return !e.missing() && plainBytes(alg, len(value)) <= tx.load(&e).plainBytes()
 }
 
-// plainBytes returns the memory of a string of a row, as Fits counts it.
+// plainBytes returns the memory of a string of a row, as Fits counts it: without the
+// contents of a collection.
 func plainBytes(alg Alg, length int) int {
 	if alg == Blob {
 		return length
@@ -25,6 +26,9 @@ func plainBytes(alg Alg, length int) int {
 func (c *cell) plainBytes() int {
 	if !c.params.Alg.IsPlain() {
 		return 0
+	}
+	if c.params.Alg > Blob {
+		return plainBytes(c.params.Alg, 0)
 	}
 	return plainBytes(c.params.Alg, c.plainLen())
 }
@@ -181,7 +185,8 @@ func (tx *Tx) Drop(e Entry) {
 }
 
 // Rename moves an entry of any algorithm or type to another key, in place of its state.
-// Requires: to is another key than e's.
+// Requires: to is another key than e's. Cost: contents are copied if the keys are in
+// different shards.
 func (tx *Tx) Rename(e, to Entry) {
 	tx.writes()
 	if !to.missing() {
@@ -189,15 +194,20 @@ func (tx *Tx) Rename(e, to Entry) {
 	}
 	c := tx.load(&e)
 	moved, a := *c, c.alg()
-	if a.tail != nil {
+	copies := a.tail != nil && (a.copied != nil || e.shard != to.shard)
+	switch {
+	case copies:
 		tx.Scratch = a.tail.write(tx.Scratch[:0], c, tx.now)
+	case a.tail != nil: // leave nothing to discard
+		c.setHead(values.Head{})
+		e.shard.store(e.place, tx.now.after(c.meter().until(c, tx.now, 0)))
 	}
 	tx.Drop(e)
 	c = &to.shard.cell
 	c.params, c.past, c.state = moved.params, moved.past, moved.state
-	if a.tail != nil {
+	if copies {
 		c.state = state{}
-		a.tail.read(tx.Scratch, &c.params, tx.now, c)
+		a.tail.read(tx.Scratch, tx.now, c)
 	}
 	to.place = place{}
 	tx.save(&to, false)

@@ -142,6 +142,9 @@ func (z *SortedSet) insertPacked(element []byte, score float64) {
 			at = elementEnd(b, middle)
 		}
 	}
+	if score == 0 {
+		score = 0 // without the sign that it may have, as in Redis
+	}
 	s.scratch = appendScore(element, score)
 	s.scratch = append(s.scratch, s.scratch[:middle]...)
 	z.Ref = s.splice(z.Ref, at, 0, s.scratch[middle:])

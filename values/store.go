@@ -70,6 +70,35 @@ const (
 	formsEnd
 )
 
+// A Kind is a kind of value.
+type Kind uint8
+
+const (
+	NoKind Kind = iota // of no contents
+	KindString
+	KindHash
+	KindList
+	KindSet
+	KindSortedSet
+)
+
+// Kind returns the kind of the value.
+func (r Ref) Kind() Kind {
+	switch r.form() {
+	case stringWhole, stringChanged:
+		return KindString
+	case hashPacked, hashTree:
+		return KindHash
+	case listPacked, listChunks:
+		return KindList
+	case setInts, setPacked, setTree:
+		return KindSet
+	case sortedPacked, sortedTree:
+		return KindSortedSet
+	}
+	return NoKind
+}
+
 const (
 	lengthBits = 28
 	blobBits   = 32

@@ -1,0 +1,125 @@
+package datatypes
+
+import (
+	"strconv"
+
+	"limitsrv/answer"
+	"limitsrv/commands/glob"
+	"limitsrv/engine"
+	"limitsrv/values"
+	"limitsrv/values/numbers"
+)
+
+const (
+	errCursor = "ERR invalid cursor"
+	// defaultScan is the default of the option COUNT.
+	defaultScan = 10
+)
+
+// scanOptions are those of HSCAN, SSCAN and ZSCAN.
+type scanOptions struct {
+	cursor uint64
+	match  []byte // nil: any
+	count  int
+}
+
+// parseScan parses a cursor and options for a collection of size elements. ok is false if the
+// key has a value of another type. As in Redis the options of a missing key do not matter.
+func parseScan(args [][]byte, ok bool, size int) (o scanOptions, wrong string) {
+	o.count = defaultScan
+	if o.cursor, wrong = parseCursor(args[0]); wrong != "" {
+		return o, wrong
+	}
+	if !ok {
+		return o, errWrongType
+	}
+	if size == 0 {
+		return o, ""
+	}
+	for args = args[1:]; len(args) > 0; args = args[2:] {
+		switch {
+		case len(args) > 1 && isWord(args[0], "COUNT"):
+			n, ok := numbers.ParseInt(args[1])
+			switch {
+			case !ok:
+				return o, errNotInt
+			case n < 1:
+				return o, errSyntax
+			}
+			o.count = int(min(n, int64(size)))
+		case len(args) > 1 && isWord(args[0], "MATCH"):
+			o.match = args[1]
+		default:
+			return o, errSyntax
+		}
+	}
+	return o, ""
+}
+
+// parseCursor parses a cursor as C does: a text without digits is 0 if it is empty.
+func parseCursor(arg []byte) (cursor uint64, wrong string) {
+	text := printable(arg)
+	if text == "" {
+		return 0, ""
+	}
+	digits, negative := text, false
+	if text[0] == '+' || text[0] == '-' {
+		digits, negative = text[1:], text[0] == '-'
+	}
+	cursor, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil || digits[0] == '+' {
+		return 0, errCursor
+	}
+	if negative {
+		cursor = -cursor
+	}
+	return cursor, ""
+}
+
+// A scanReply gathers the elements that a scan has found in Scratch.
+type scanReply struct {
+	tx    *engine.Tx
+	match []byte
+	n     int // of values in Scratch
+}
+
+// add adds an element if it matches, and reports whether it does.
+func (r *scanReply) add(e values.Element) bool {
+	if r.n == 0 {
+		r.tx.Scratch = r.tx.Scratch[:0]
+	}
+	from := len(r.tx.Scratch)
+	r.tx.Scratch = answer.AppendBulkHead(r.tx.Scratch, e.Len())
+	at := len(r.tx.Scratch)
+	r.tx.Scratch = e.Append(r.tx.Scratch)
+	if r.match != nil && !glob.Match(r.match, r.tx.Scratch[at:], glob.SameCase) {
+		r.tx.Scratch = r.tx.Scratch[:from]
+		return false
+	}
+	r.n++
+	return true
+}
+
+// addValue adds the value of a field that was added.
+func (r *scanReply) addValue(e values.Element) {
+	r.tx.Scratch = appendElement(r.tx.Scratch, e)
+	r.n++
+}
+
+// addScore adds the score of a member that was added.
+func (r *scanReply) addScore(score float64) {
+	var b [32]byte
+	r.tx.Scratch = answer.AppendBulk(r.tx.Scratch, numbers.AppendDouble(b[:0], score))
+	r.n++
+}
+
+// answer answers the next cursor and the elements.
+func (r *scanReply) answer(out []byte, next uint64) []byte {
+	var b [numbers.MaxIntBytes]byte
+	out = answer.AppendBulk(answer.AppendArray(out, 2), strconv.AppendUint(b[:0], next, 10))
+	out = answer.AppendArray(out, r.n)
+	if r.n == 0 {
+		return out
+	}
+	return append(out, r.tx.Scratch...)
+}

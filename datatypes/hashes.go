@@ -1,0 +1,153 @@
+package datatypes
+
+import (
+	"limitsrv/answer"
+	"limitsrv/engine"
+	"limitsrv/values"
+)
+
+// findHash finds the hash of a key, which may be empty. ok is false if the key has another
+// value.
+func findHash(tx *engine.Tx, key []byte) (h values.Hash, e engine.Entry, ok bool) {
+	if e, ok = findRow(tx, key, engine.Hash); ok {
+		h = tx.Hash(e)
+	}
+	return h, e, ok
+}
+
+// appendField answers the value of a field, or Nil.
+func appendField(h *values.Hash, field, out []byte) []byte {
+	if value, ok := h.Get(field); ok {
+		return appendElement(out, value)
+	}
+	return answer.AppendNil(out)
+}
+
+func hGet(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	h, _, ok := findHash(tx, args[0])
+	if !ok {
+		return fail(out, errWrongType)
+	}
+	return appendField(&h, args[1], out)
+}
+
+func hMGet(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	h, _, ok := findHash(tx, args[0])
+	if !ok {
+		return fail(out, errWrongType)
+	}
+	out = answer.AppendArray(out, len(args)-1)
+	for _, field := range args[1:] {
+		out = appendField(&h, field, out)
+	}
+	return out
+}
+
+func hLen(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	h, _, ok := findHash(tx, args[0])
+	if !ok {
+		return fail(out, errWrongType)
+	}
+	return answer.AppendInt(out, int64(h.Count))
+}
+
+func hStrLen(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	h, _, ok := findHash(tx, args[0])
+	if !ok {
+		return fail(out, errWrongType)
+	}
+	value, _ := h.Get(args[1])
+	return answer.AppendInt(out, int64(value.Len()))
+}
+
+func hExists(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	h, _, ok := findHash(tx, args[0])
+	if !ok {
+		return fail(out, errWrongType)
+	}
+	_, has := h.Get(args[1])
+	return truth(out, has)
+}
+
+// A fieldPart is the part of fields that a command answers.
+type fieldPart uint8
+
+const (
+	theField fieldPart = 1 << iota
+	theValue
+)
+
+func hGetAll(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	return fields(tx, args[0], theField|theValue, out)
+}
+
+func hKeys(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	return fields(tx, args[0], theField, out)
+}
+
+func hVals(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	return fields(tx, args[0], theValue, out)
+}
+
+// fields answers parts of all fields.
+func fields(tx *engine.Tx, key []byte, parts fieldPart, out []byte) []byte {
+	h, _, ok := findHash(tx, key)
+	if !ok {
+		return fail(out, errWrongType)
+	}
+	if parts == theField|theValue {
+		out = answer.AppendMap(out, h.Count)
+	} else {
+		out = answer.AppendArray(out, h.Count)
+	}
+	walk := h.Walk()
+	for field, value, more := walk.Next(); more; field, value, more = walk.Next() {
+		out = parts.append(out, field, value)
+	}
+	return out
+}
+
+// append answers parts of a field.
+func (parts fieldPart) append(out []byte, field, value values.Element) []byte {
+	if parts&theField != 0 {
+		out = appendElement(out, field)
+	}
+	if parts&theValue != 0 {
+		out = appendElement(out, value)
+	}
+	return out
+}
+
+func hRandField(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	o, wrong := parseRandom(args[1:], "WITHVALUES")
+	if wrong != "" {
+		return fail(out, wrong)
+	}
+	h, _, ok := findHash(tx, args[0])
+	if !ok {
+		return fail(out, errWrongType)
+	}
+	return o.answer(tx, h.Count, out, func(i int, out []byte) []byte {
+		field, value := h.At(i)
+		if !o.pairs {
+			return appendElement(out, field)
+		}
+		return appendElement(appendElement(answer.AppendPair(out), field), value)
+	})
+}
+
+func hScan(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	h, _, ok := findHash(tx, args[0])
+	o, wrong := parseScan(args[1:], ok, h.Count)
+	if wrong != "" {
+		return fail(out, wrong)
+	}
+	r := scanReply{tx: tx, match: o.match}
+	walk := h.Scan(o.cursor, o.count)
+	for field, value, more := walk.Next(); more; field, value, more = walk.Next() {
+		if r.add(field) {
+			r.addValue(value)
+		}
+	}
+	return r.answer(out, walk.Cursor())
+}

@@ -1,0 +1,82 @@
+package datatypes
+
+import (
+	"math"
+
+	"limitsrv/answer"
+	"limitsrv/engine"
+	"limitsrv/values"
+	"limitsrv/values/numbers"
+)
+
+// maxRepeated bounds the elements of an answer with repetitions.
+const maxRepeated = 1 << 20
+
+const errCountRange = "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807"
+
+// randomOptions are those of HRANDFIELD, SRANDMEMBER and ZRANDMEMBER.
+type randomOptions struct {
+	counted bool
+	count   int64 // if it is negative, elements may be repeated
+	pairs   bool  // with the option with
+}
+
+// parseRandom parses the count and the option with, if the command has one.
+func parseRandom(args [][]byte, with string) (o randomOptions, wrong string) {
+	if len(args) == 0 {
+		return o, ""
+	}
+	if with == "" && len(args) > 1 {
+		return o, errSyntax
+	}
+	o.counted = true
+	var ok bool
+	switch o.count, ok = numbers.ParseInt(args[0]); {
+	case !ok:
+		return o, errNotInt
+	case o.count == math.MinInt64:
+		return o, errCountRange
+	case len(args) == 1:
+		return o, ""
+	case len(args) > 2 || !isWord(args[1], with):
+		return o, errSyntax
+	case o.count < -math.MaxInt64/2 || o.count > math.MaxInt64/2:
+		return o, errOutOfRange
+	}
+	o.pairs = true
+	return o, ""
+}
+
+// answer answers random ones of size elements, each by one, which appends the element after
+// i others.
+func (o *randomOptions) answer(tx *engine.Tx, size int, out []byte, one func(i int, out []byte) []byte) []byte {
+	switch {
+	case !o.counted && size == 0:
+		return answer.AppendNil(out)
+	case !o.counted:
+		return one(values.Pick(tx.Random(), size), out)
+	case size == 0 || o.count == 0:
+		return answer.AppendArray(out, 0)
+	case o.count < -maxRepeated:
+		return fail(out, errOutOfRange)
+	}
+	n := int(min(o.count, int64(size)))
+	if o.count < 0 {
+		n = int(-o.count)
+	}
+	if o.pairs {
+		out = answer.AppendPairs(out, n)
+	} else {
+		out = answer.AppendArray(out, n)
+	}
+	if o.count < 0 {
+		for range n {
+			out = one(values.Pick(tx.Random(), size), out)
+		}
+		return out
+	}
+	for _, i := range values.Ranks(nil, tx.Random(), size, n) {
+		out = one(i, out)
+	}
+	return out
+}

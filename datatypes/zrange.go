@@ -1,0 +1,135 @@
+package datatypes
+
+import (
+	"limitsrv/answer"
+	"limitsrv/engine"
+	"limitsrv/values/numbers"
+)
+
+// A rangeCommand is a command that answers or stores a range: how the range is given, and
+// what its options may choose.
+type rangeCommand struct {
+	axis       axis // anyAxis: an option chooses it
+	direction  direction
+	directions bool // the option REV chooses the direction
+	stores     bool // instead of an answer; without the option WITHSCORES
+}
+
+func zRange(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	return answerRange(tx, args, rangeCommand{directions: true}, out)
+}
+
+func zRevRange(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	return answerRange(tx, args, rangeCommand{axis: byRank, direction: downwards}, out)
+}
+
+func zRangeByScore(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	return answerRange(tx, args, rangeCommand{axis: byScore}, out)
+}
+
+func zRevRangeByScore(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	return answerRange(tx, args, rangeCommand{axis: byScore, direction: downwards}, out)
+}
+
+func zRangeByLex(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	return answerRange(tx, args, rangeCommand{axis: byLex}, out)
+}
+
+func zRevRangeByLex(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	return answerRange(tx, args, rangeCommand{axis: byLex, direction: downwards}, out)
+}
+
+// rangeOptions are the options of a range and its bounds.
+type rangeOptions struct {
+	spec           rangeSpec
+	direction      direction
+	skipped, count int64 // of LIMIT; a negative count is none
+	scores         bool
+}
+
+// parse parses bounds and options.
+func (c rangeCommand) parse(args [][]byte) (o rangeOptions, wrong string) {
+	o.direction, o.count, o.spec.axis = c.direction, -1, c.axis
+	low, high := args[0], args[1]
+	for args = args[2:]; len(args) > 0; args = args[1:] {
+		switch word := args[0]; {
+		case !c.stores && isWord(word, "WITHSCORES"):
+			o.scores = true
+		case isWord(word, "LIMIT") && len(args) > 2:
+			var ok, ok2 bool
+			o.skipped, ok = numbers.ParseInt(args[1])
+			o.count, ok2 = numbers.ParseInt(args[2])
+			if !ok || !ok2 {
+				return o, errNotInt
+			}
+			args = args[2:]
+		case c.directions && o.direction == upwards && isWord(word, "REV"):
+			o.direction = downwards
+		case o.spec.axis == anyAxis && isWord(word, "BYLEX"):
+			o.spec.axis = byLex
+		case o.spec.axis == anyAxis && isWord(word, "BYSCORE"):
+			o.spec.axis = byScore
+		default:
+			return o, errSyntax
+		}
+	}
+	ranked := o.spec.axis == anyAxis || o.spec.axis == byRank
+	switch {
+	case o.count != -1 && ranked:
+		return o, "ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX"
+	case o.scores && o.spec.axis == byLex:
+		return o, "ERR syntax error, WITHSCORES not supported in combination with BYLEX"
+	case o.direction == downwards && !ranked:
+		low, high = high, low
+	}
+	if ranked {
+		o.skipped = 0
+	}
+	return o, o.spec.parse(low, high)
+}
+
+func answerRange(tx *engine.Tx, args [][]byte, c rangeCommand, out []byte) []byte {
+	o, wrong := c.parse(args[1:])
+	if wrong != "" {
+		return fail(out, wrong)
+	}
+	z, _, ok := findSortedSet(tx, args[0])
+	if !ok {
+		return fail(out, errWrongType)
+	}
+	r := o.spec.in(&z, o.direction)
+	r.limit(o.skipped, o.count)
+	r.scores = o.scores
+	return r.answer(&z, out)
+}
+
+func zRangeStore(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	o, wrong := rangeCommand{directions: true, stores: true}.parse(args[2:])
+	if wrong != "" {
+		return fail(out, wrong)
+	}
+	z, _, ok := findSortedSet(tx, args[1])
+	if !ok {
+		return fail(out, errWrongType)
+	}
+	r := o.spec.in(&z, o.direction)
+	r.limit(o.skipped, o.count)
+	if r.n > 0 && tx.Tight() {
+		return fail(out, errFull)
+	}
+	r.scores, r.flat = true, true
+	tx.Scratch = r.answer(&z, tx.Scratch[:0])
+	e := vacate(tx, args[0])
+	to := tx.SortedSet(e)
+	_, rest, _ := answer.Next(tx.Scratch)
+	for range r.n {
+		var member, score answer.Value
+		member, rest, _ = answer.Next(rest)
+		score, rest, _ = answer.Next(rest)
+		to.Add(member.Bytes, score.Double, 0)
+	}
+	if r.n > 0 {
+		tx.Keep(e, engine.SortedSet, to.Head)
+	}
+	return answer.AppendInt(out, int64(r.n))
+}
