@@ -14,8 +14,8 @@ import (
 	"limitsrv/commands/auth"
 	"limitsrv/commands/auth/users"
 	"limitsrv/commands/session"
-	"limitsrv/datatypes"
 	"limitsrv/engine"
+	"limitsrv/scripts"
 )
 
 const limitedUsers = `users:
@@ -137,7 +137,7 @@ func keysOf(b *engine.Batch) (keys [][]byte) {
 			continue
 		}
 		c := &b.Calls[b.Ops[i].N]
-		at, _ := datatypes.Commands{}.Keys(c, nil)
+		at, _ := scripts.Commands{}.Keys(c, nil)
 		for _, k := range at {
 			keys = append(keys, c.Args[k])
 		}

@@ -56,6 +56,30 @@ func (e *Engine) Sources() (n, bytes int) {
 	return len(m.list), m.bytes
 }
 
+// AddLearn appends a Learn of a text, or one that drops all sources if it is empty.
+func (b *Batch) AddLearn(text []byte) {
+	var id SourceID
+	if len(text) > 0 {
+		id = sha1.Sum(text)
+	}
+	b.learns = append(b.learns, id)
+	b.Ops = append(b.Ops, Op{Kind: Learn, ID: text})
+}
+
+// Learns reports whether a source will be there after the Learns that AddLearn appended. any
+// is false if these do not decide it.
+func (b *Batch) Learns(id SourceID) (there, any bool) {
+	for i := len(b.learns) - 1; i >= 0; i-- {
+		switch b.learns[i] {
+		case id:
+			return true, true
+		case SourceID{}:
+			return false, true
+		}
+	}
+	return false, false
+}
+
 func (m *sources) get(id SourceID) *Source {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
