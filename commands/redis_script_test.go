@@ -384,6 +384,7 @@ var different = map[string]string{
 	"ACL LOAD":                         "users are in a file of another form",
 	"ACL SAVE":                         "users are in a file of another form",
 	"AUTH default x y":                 "too many arguments are the same error for every command",
+	"SCRIPT FLUSH SYNC ASYNC":          "too many arguments are the same error for every command",
 	"FLUSHALL x y":                     "too many arguments are the same error for every command",
 	"CLIENT SETINFO LIB-NAME x":        "as in Redis 7.2",
 	"CLIENT SETINFO LIB-VER 1":         "as in Redis 7.2",

@@ -69,7 +69,7 @@ var scriptContainer = session.Command{
 		},
 		{
 			Name: "FLUSH", Args: "[ASYNC|SYNC]", Summary: "Forgets all scripts.",
-			Complexity: "O(N), N being the scripts", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Runs | session.OwnArity,
+			Complexity: "O(N), N being the scripts", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Runs,
 			Op: opScriptFlush, Reply: func(w *resp.Writer, _ []engine.Op, _ []engine.Decision) { w.OK() },
 		},
 		{
@@ -96,22 +96,21 @@ func (h *scriptHost) opEval(modes scripts.Modes) func(*engine.Batch, [][]byte) e
 		}
 		text := args[1]
 		id := engine.SourceID(sha1.Sum(text))
-		found := scripts.Modes(0)
-		there, learns := b.Learns(id)
-		source := h.known(id)
+		found, source := scripts.Modes(0), h.known(id)
 		if source != nil {
 			found = scripts.Of(source).Modes()
 		} else if err := checkScript(text, &found); err != nil {
 			return err
 		}
-		if !learns {
-			there = source != nil
+		known, decided := b.Learns(id)
+		if !decided {
+			known = source != nil
 		}
-		if !there && len(text) > 0 {
+		if !known && len(text) > 0 {
 			b.AddLearn(text)
 		}
 		hash := hex.AppendEncode(make([]byte, 0, hex.EncodedLen(len(id))), id[:])
-		scripts.SetRun(b.AddCall(0), modes|found, h.steps, hash, args[2:])
+		scripts.SetRun(b.AddCall(0), modes|found|scripts.Known, h.steps, hash, args[2:])
 		return nil
 	}
 }
@@ -163,9 +162,9 @@ func opScriptLoad(b *engine.Batch, args [][]byte) error {
 }
 
 func opScriptFlush(b *engine.Batch, args [][]byte) error {
-	if len(args) > 3 || len(args) == 3 && !word.Is(args[2], "SYNC") && !word.Is(args[2], "ASYNC") {
+	if len(args) == 3 && !word.Is(args[2], "SYNC") && !word.Is(args[2], "ASYNC") {
 		return errFlushOption
 	}
-	b.AddLearn(nil)
+	b.AddFlush()
 	return nil
 }

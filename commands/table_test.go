@@ -42,7 +42,7 @@ func TestTableIsComplete(t *testing.T) {
 var goodWords = map[string]string{
 	"key": "k", "cursor": "0", "index": "0", "numreplicas": "0", "timeout": "0", "duration": "1", "client-id": "1",
 	"ip:port": "1.2.3.4:5", "command": "PING",
-	"backup-name": "daily-1", "numkeys": "0",
+	"backup-name": "daily-1", "numkeys": "0", "script": "return", "sha1": "0123456789012345678901234567890123456789",
 }
 
 // sampleLine returns a shortest valid line of a command.

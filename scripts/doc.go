@@ -24,7 +24,6 @@
 //     that pcall does not catch. Effects so far stay.
 //   - Scripts survive a restart. Beyond engine.MaxSources or engine.MaxSourcesBytes those
 //     learned first are dropped.
-//   - An EVAL that meets a SCRIPT FLUSH of another connection may answer NOSCRIPT.
 //   - A script calls the commands of datatypes, TIME, PING and ECHO, and no others.
 //   - redis.log and redis.set_repl check their arguments and do nothing else.
 //   - An answer is nested 32 deep at most, and has 20 MB at most.

@@ -24,16 +24,15 @@ var machines = sync.Pool{New: func() any {
 
 // run carries out a run.
 func run(tx *engine.Tx, c *engine.Call) {
+	modes, _ := modesOf(c)
 	var s *Script
 	if id, ok := ParseID(c.Args[hashArg]); ok {
-		if source := tx.Source(id); source != nil {
-			s = Of(source)
-		} else if id == emptyID {
+		if id == emptyID {
 			c.Answer = answer.AppendNil(c.Answer)
 			return
 		}
+		s = find(tx, id, modes)
 	}
-	modes, _ := modesOf(c)
 	switch {
 	case s == nil:
 		c.Answer = answer.AppendError(c.Answer, "NOSCRIPT No matching script. Please use EVAL.")
@@ -48,6 +47,18 @@ func run(tx *engine.Tx, c *engine.Call) {
 		m.forget()
 		machines.Put(m)
 	}
+}
+
+// find returns a script, or nil.
+func find(tx *engine.Tx, id engine.SourceID, modes Modes) *Script {
+	source := tx.AnySource(id)
+	if modes&Known == 0 {
+		source = tx.Source(id)
+	}
+	if source == nil {
+		return nil
+	}
+	return Of(source)
 }
 
 // do runs a chunk and answers.
