@@ -24,14 +24,14 @@ const module = "limitsrv"
 // arrows lists the permitted imports of each package besides the standard library. A
 // name includes the packages below it. A package that is not listed may import nothing.
 //
-//	cmd/limitsrv -> server/admin -> server -> commands -> datatypes -> engine <- persist <- replication -> certs -> files
+//	cmd/limitsrv -> server/admin -> server -> commands -> scripts -> datatypes -> engine <- persist <- replication -> certs -> files
 //
 // Below replication:
 //
 //	replication -> election, forward -> link, storage -> fsm -> link, raftfix
 //	replication/offline -> storage
 //
-// engine imports values; datatypes, which implements its commands, imports engine and
+// scripts imports lua as well. engine imports values; datatypes, with its commands, imports engine and
 // answer. values/numbers is for all of these.
 //
 // commands includes commands -> commands/session -> commands/auth -> commands/auth/users,
@@ -41,16 +41,20 @@ const module = "limitsrv"
 // state import options. persist/simtest, tools/browser and testwait are for tests,
 // tools/faultnet and freeport for tests and tools/bench.
 var arrows = map[string][]string{
-	".":              {},
-	"engine":         {"limitsrv/engine/topk", "limitsrv/values"},
-	"engine/topk":    {},
-	"answer":         {"limitsrv/values/numbers"},
-	"datatypes":      {"limitsrv/engine", "limitsrv/answer", "limitsrv/values", "limitsrv/values/numbers", "limitsrv/commands/glob"},
+	".":           {},
+	"engine":      {"limitsrv/engine/topk", "limitsrv/values"},
+	"engine/topk": {},
+	"answer":      {"limitsrv/values/numbers"},
+	"datatypes":   {"limitsrv/engine", "limitsrv/answer", "limitsrv/values", "limitsrv/values/numbers", "limitsrv/commands/glob"},
+	"scripts": {
+		"limitsrv/datatypes", "limitsrv/engine", "limitsrv/answer", "limitsrv/values/numbers",
+		"limitsrv/lua", "limitsrv/lua/bitops", "limitsrv/lua/cjson", "limitsrv/lua/cstruct", "limitsrv/lua/library", "limitsrv/lua/number", "limitsrv/lua/syntax", "limitsrv/lua/value",
+	},
 	"values":         {"limitsrv/values/numbers"},
 	"values/numbers": {},
 	"commands": {
 		"limitsrv/engine", "limitsrv/commands/session", "limitsrv/commands/auth", "limitsrv/commands/backend", "limitsrv/commands/usage", "limitsrv/commands/resp",
-		"limitsrv/commands/word", "limitsrv/commands/glob", "limitsrv/datatypes", "limitsrv/status", "limitsrv/histogram",
+		"limitsrv/commands/word", "limitsrv/commands/glob", "limitsrv/datatypes", "limitsrv/scripts", "limitsrv/status", "limitsrv/histogram",
 	},
 	"commands/session": {
 		"limitsrv/engine", "limitsrv/answer", "limitsrv/commands/auth", "limitsrv/commands/backend", "limitsrv/commands/usage", "limitsrv/commands/resp", "limitsrv/commands/word",
@@ -102,7 +106,7 @@ var arrows = map[string][]string{
 	"replication/raftfix":       {"limitsrv/persist", "github.com/hashicorp/raft", "github.com/hashicorp/go-hclog"},
 	"cmd/limitsrv": {
 		"limitsrv/cmd/limitsrv/options", "limitsrv/cmd/limitsrv/settings", "limitsrv/cmd/limitsrv/state", "limitsrv/cmd/limitsrv/completion",
-		"limitsrv/commands", "limitsrv/datatypes", "limitsrv/server", "limitsrv/server/admin", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs",
+		"limitsrv/commands", "limitsrv/scripts", "limitsrv/server", "limitsrv/server/admin", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs",
 		"github.com/alecthomas/kong", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
 	},
 	"lua":         {"limitsrv/lua/arena", "limitsrv/lua/number", "limitsrv/lua/syntax", "limitsrv/lua/value"},
@@ -121,7 +125,7 @@ var arrows = map[string][]string{
 	},
 	"cmd/limitsrv/settings": {"limitsrv/cmd/limitsrv/options", "limitsrv/commands", "limitsrv/files"},
 	"cmd/limitsrv/state": {
-		"limitsrv/cmd/limitsrv/options", "limitsrv/engine", "limitsrv/commands", "limitsrv/datatypes", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/beat",
+		"limitsrv/cmd/limitsrv/options", "limitsrv/engine", "limitsrv/commands", "limitsrv/scripts", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/beat",
 	},
 	"cmd/limitsrv/completion": {},
 	"server/admin/page":       {},

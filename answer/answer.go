@@ -7,7 +7,8 @@
 //	Nil, False, True                nothing
 //	Integer                         signed varint
 //	Double                          8 bytes, little-endian IEEE 754
-//	Bulk, Status, Error, Verbatim   length as unsigned varint; the bytes
+//	Bulk, Status, Error, Verbatim,  length as unsigned varint; the bytes
+//	BigNumber
 //	Array, Set                      number of values as unsigned varint; the values
 //	Map                             number of pairs as unsigned varint; keys and values in turn
 //	NilArray                        nothing
@@ -47,6 +48,7 @@ const (
 	NilArray
 	Pairs
 	Pair
+	BigNumber
 	kinds
 )
 
@@ -93,9 +95,15 @@ func AppendError(dst []byte, text string) []byte {
 	return append(appendCount(dst, Error, len(text)), text...)
 }
 
-// AppendVerbatim appends a Verbatim of format txt.
-func AppendVerbatim(dst []byte, text string) []byte {
-	return append(append(appendCount(dst, Verbatim, len(text)+4), "txt:"...), text...)
+// AppendVerbatim appends a Verbatim. Requires: format has 3 bytes.
+func AppendVerbatim(dst []byte, format string, text []byte) []byte {
+	dst = append(appendCount(dst, Verbatim, len(format)+1+len(text)), format...)
+	return append(append(dst, ':'), text...)
+}
+
+// AppendBigNumber appends a BigNumber, an integer in decimal form, without line breaks.
+func AppendBigNumber(dst []byte, digits string) []byte {
+	return append(appendCount(dst, BigNumber, len(digits)), digits...)
 }
 
 // AppendArray appends the start of an Array. The caller must append its n values.
@@ -122,7 +130,7 @@ type Value struct {
 	Kind   Kind
 	Int    int64   // of an Integer
 	Double float64 // of a Double
-	Bytes  []byte  // of a Bulk, Status, Error or Verbatim; part of the answer
+	Bytes  []byte  // of a Bulk, Status, Error, Verbatim or BigNumber; part of the answer
 	Len    int     // number of values that follow: for a Map two for each pair
 }
 

@@ -21,7 +21,8 @@ func TestRender(t *testing.T) {
 		{"an empty bulk", AppendBulk(nil, nil), "$0||", "$0||"},
 		{"a status", OK, "+OK|", "+OK|"},
 		{"an error", AppendError(nil, "ERR no"), "-ERR no|", "-ERR no|"},
-		{"a verbatim", AppendVerbatim(nil, "x"), "$1|x|", "=5|txt:x|"},
+		{"a verbatim", AppendVerbatim(nil, "txt", []byte("x")), "$1|x|", "=5|txt:x|"},
+		{"a big number", AppendBigNumber(nil, "123"), "$3|123|", "(123|"},
 		{"an array", AppendInt(AppendNil(AppendArray(nil, 2)), 5), "*2|$-1|:5|", "*2|_|:5|"},
 		{"a map", AppendInt(AppendNil(AppendMap(nil, 1)), 5), "*2|$-1|:5|", "%1|_|:5|"},
 		{"a set", AppendInt(AppendNil(AppendSet(nil, 2)), 5), "*2|$-1|:5|", "~2|_|:5|"},
@@ -59,7 +60,8 @@ func TestAnswersDoNotAllocate(t *testing.T) {
 
 func FuzzValid(f *testing.F) {
 	f.Add(AppendInt(AppendNil(AppendMap(nil, 1)), 5))
-	f.Add(AppendVerbatim(nil, "x"))
+	f.Add(AppendVerbatim(nil, "txt", []byte("x")))
+	f.Add(AppendBigNumber(nil, "123"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if Valid(data) {
 			AppendTo(nil, data, RESP2)

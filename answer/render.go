@@ -55,6 +55,11 @@ func appendValue(dst []byte, v *Value, p Protocol) []byte {
 			return appendLine(appendNumber(append(dst, '='), int64(len(v.Bytes))), v.Bytes)
 		}
 		return appendBulk(dst, v.Bytes[4:])
+	case BigNumber:
+		if p == RESP3 {
+			return appendLine(append(dst, '('), v.Bytes)
+		}
+		return appendBulk(dst, v.Bytes)
 	case Bulk:
 		return appendBulk(dst, v.Bytes)
 	}

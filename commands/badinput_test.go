@@ -11,8 +11,8 @@ import (
 	"limitsrv/commands/session"
 	"limitsrv/commands/usage"
 	"limitsrv/commands/word"
-	"limitsrv/datatypes"
 	"limitsrv/engine"
+	"limitsrv/scripts"
 )
 
 // A sample is a valid line of an op command, with the kind of argument of each word after
@@ -298,7 +298,7 @@ func FuzzArguments(f *testing.F) {
 				t.Errorf("%s: %s in op %+v", excerptOf(args), wrong, b.Ops[i])
 			}
 		}
-		engine.New(engine.Options{Shards: 1, Commands: datatypes.Commands{}}).Apply(1e18, b)
+		engine.New(engine.Options{Shards: 1, Commands: scripts.Commands{}}).Apply(1e18, b)
 	})
 }
 

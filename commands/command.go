@@ -86,6 +86,9 @@ func describe(w *resp.Writer, c *session.Spec) {
 	w.BulkString(c.FullName)
 	w.Int(int64(c.Arity()))
 	flags := c.Flags.Words()
+	if c.Keys.Count > 0 {
+		flags = append(flags, "movablekeys")
+	}
 	w.Set(len(flags))
 	for _, f := range flags {
 		w.Simple(f)
@@ -119,6 +122,13 @@ func describeKeys(w *resp.Writer, c *session.Spec) {
 	w.BulkString("begin_search")
 	keySpec(w, "index", 1)
 	w.BulkString("index")
+	if c.Keys.Count > 0 {
+		w.Int(int64(c.Keys.Count))
+		w.BulkString("find_keys")
+		keySpec(w, "keynum", 3)
+		writeInts(w, "keynumidx", 0, "firstkey", 1, "keystep", 1)
+		return
+	}
 	w.Int(int64(c.Keys.First))
 	w.BulkString("find_keys")
 	last := c.Keys.Last
@@ -126,18 +136,21 @@ func describeKeys(w *resp.Writer, c *session.Spec) {
 		last -= c.Keys.First
 	}
 	keySpec(w, "range", 3)
-	w.BulkString("lastkey")
-	w.Int(int64(last))
-	w.BulkString("keystep")
-	w.Int(int64(c.Keys.Step))
-	w.BulkString("limit")
-	w.Int(0)
+	writeInts(w, "lastkey", last, "keystep", c.Keys.Step, "limit", 0)
+}
+
+// writeInts writes names and integers in turn.
+func writeInts(w *resp.Writer, pairs ...any) {
+	for i := 0; i < len(pairs); i += 2 {
+		w.BulkString(pairs[i].(string))
+		w.Int(int64(pairs[i+1].(int)))
+	}
 }
 
 // writeKeyFlags writes the access flags of a command's keys.
 func writeKeyFlags(w *resp.Writer, c *session.Spec) {
 	flags := []string{"RO", "access"}
-	if c.Flags&session.Write != 0 {
+	if c.Flags.MayWrite() {
 		flags = []string{"RW", "access", "update"}
 	}
 	w.Set(len(flags))
@@ -172,6 +185,7 @@ func categories(c *session.Spec) []string {
 		{"pubsub", c.Group == "pubsub"},
 		{"connection", c.Group == "connection"},
 		{"transaction", c.Group == "transactions"},
+		{"scripting", c.Group == "scripting"},
 		{c.Group, c.Group != "" && !redisGroups[c.Group]},
 	} {
 		if has.ok {

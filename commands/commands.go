@@ -8,8 +8,8 @@ import (
 
 // table lists every command, in the order of help and the README. To add one, add a file
 // and a line here. The commands that take permits follow from the table of algorithms, and
-// those on plain values from the table of package datatypes.
-var table = slices.Concat(limitTable, plainCommands())
+// those on plain values from the table of package datatypes. Scripts run on no engine.
+var table = slices.Concat(limitTable, plainCommands(), scriptCommands(session.Config{}))
 
 // limitTable lists the commands of a server with --limits-only.
 var limitTable = append(takeCommands(),
@@ -51,9 +51,9 @@ func Table() []session.Command {
 // NewHandler makes a Handler of all commands, or with Config.LimitsOnly of those that need
 // no plain values. Requires: Exec, Engine and Clock are set.
 func NewHandler(c session.Config) *session.Handler {
-	lines := table
-	if c.LimitsOnly {
-		lines = limitTable
+	lines := limitTable
+	if !c.LimitsOnly {
+		lines = slices.Concat(limitTable, plainCommands(), scriptCommands(c))
 	}
 	return session.NewHandler(c, session.NewRegistry(lines, advice))
 }

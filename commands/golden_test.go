@@ -14,8 +14,8 @@ import (
 
 	"limitsrv/commands/backend"
 	"limitsrv/commands/session"
-	"limitsrv/datatypes"
 	"limitsrv/engine"
+	"limitsrv/scripts"
 	"limitsrv/status"
 )
 
@@ -35,7 +35,7 @@ func newRegistry() *session.Registry { return session.NewRegistry(table, advice)
 // Options of c.
 func newTestHandlerWith(c session.Config) *session.Handler {
 	clock := backend.NewTestClock(testStart)
-	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, MaxMemory: 64 << 20, Commands: datatypes.Commands{}})
+	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, MaxMemory: 64 << 20, Commands: scripts.Commands{}})
 	c.Engine = func() *engine.Engine { return eng }
 	c.Exec, c.Clock, c.TestClock = &backend.Local{Engine: eng, Clock: clock}, clock, clock
 	c.Version = "0.0.0-test"

@@ -374,13 +374,17 @@ RESET
 MONITOR
 RESET
 PING
-` + plainScript
+` + plainScript + evalScript
 
 // different are the lines of redisScript with another reply than Redis', and the reason.
 var different = map[string]string{
+	`EVAL "return redis.REDIS_VERSION" 0`:                                          "the version of INFO",
+	`EVAL "redis.call('SET', KEYS[1], 0.1) return redis.call('GET', KEYS[1])" 1 s`: "as in Redis 7.2: the shortest form",
+	`EVAL "redis.call('SET', KEYS[1], -0) return redis.call('GET', KEYS[1])" 1 s`:  "as in Redis 7.2: an integer",
 	"ACL LOAD":                         "users are in a file of another form",
 	"ACL SAVE":                         "users are in a file of another form",
 	"AUTH default x y":                 "too many arguments are the same error for every command",
+	"SCRIPT FLUSH SYNC ASYNC":          "too many arguments are the same error for every command",
 	"FLUSHALL x y":                     "too many arguments are the same error for every command",
 	"CLIENT SETINFO LIB-NAME x":        "as in Redis 7.2",
 	"CLIENT SETINFO LIB-VER 1":         "as in Redis 7.2",

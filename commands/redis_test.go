@@ -293,7 +293,7 @@ var describedAs = regexp.MustCompile(`^\[\["[^"]+" (-?\d+) \[([^]]*)\] (\d+ -?\d
 // notOurFlags are flags of Redis without a meaning here, and our flag for commands that
 // MULTI rejects.
 var notOurFlags = map[string]bool{"+allow_busy": true, "+skip_slowlog": true, "+skip_monitor": true, "+movablekeys": true, "+no_multi": true, "+blocking": true, "+sentinel": true,
-	"+no_async_loading": true}
+	"+no_async_loading": true, "+no_mandatory_keys": true}
 
 // otherwiseDescribed are the commands with another description than Redis', and the
 // reason.

@@ -25,7 +25,7 @@ func readReply(b []byte) (shown string, rest []byte, err error) {
 	case ':':
 		_, err := strconv.ParseInt(line, 10, 64)
 		return line, rest, err
-	case ',':
+	case ',', '(':
 		_, err := strconv.ParseFloat(line, 64)
 		return "," + line, rest, err
 	case '#':

@@ -31,7 +31,8 @@ type Batch struct {
 	// in the engine, none would have been evicted.
 	Evicted []Eviction
 
-	readOnly bool // the shards' time does not advance
+	learns   []SourceID // of AddLearn; zero drops all
+	readOnly bool       // the shards' time does not advance
 	scratch  scratch
 	tx       Tx
 }
@@ -49,6 +50,7 @@ func (b *Batch) Reset() {
 	b.Ops = b.Ops[:0]
 	b.Decisions = b.Decisions[:0]
 	b.Evicted = b.Evicted[:0]
+	b.learns = b.learns[:0]
 	b.resetCalls()
 	b.Atomic, b.Stale, b.Full, b.Tight, b.Level = false, false, false, false, 0
 }

@@ -72,7 +72,7 @@ const (
 	// of the call, or to none.
 	Do
 	// Learn adds ID, of up to MaxSourceBytes, to the sources, unless it is there already.
-	// Without an ID it drops all sources. It has no key.
+	// Without an ID it drops all sources, or, if N is 1, flushes them. It has no key.
 	Learn
 )
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"crypto/sha1"
 	"encoding/binary"
 	"errors"
@@ -21,7 +22,10 @@ const (
 type SourceID [sha1.Size]byte
 
 // A Source is the text of a script or library that calls may refer to. It is part of the
-// state: an op of kind Learn adds it, and snapshots contain it.
+// state: an op of kind Learn adds it, and snapshots contain it. It does not change.
+//
+// A flushed source is unknown until it is learned again, but its text stays, so that a caller
+// on a node that is behind, who saw it, need not send it.
 type Source struct {
 	ID   SourceID
 	Text string
@@ -29,7 +33,8 @@ type Source struct {
 	// any atomic value.
 	Compiled atomic.Value
 
-	order uint64 // number of the sources learned so far, this one included
+	order   uint64 // number of the sources learned so far, this one included
+	flushed bool
 }
 
 // sources are the sources of an engine. They follow from the Learns alone, and so does
@@ -42,11 +47,14 @@ type sources struct {
 	learned uint64
 }
 
-// Source returns a source, or nil. Cost: a lock and a lookup.
+// Source returns a source that is not flushed, or nil. Cost: a lock and a lookup.
 func (e *Engine) Source(id SourceID) *Source { return e.sources.get(id) }
 
-// Source returns a source, or nil.
+// Source returns a source that is not flushed, or nil.
 func (tx *Tx) Source(id SourceID) *Source { return tx.e.sources.get(id) }
+
+// AnySource returns a source, flushed or not, or nil.
+func (tx *Tx) AnySource(id SourceID) *Source { return tx.e.sources.any(id) }
 
 // Sources returns the number of sources, and of their bytes.
 func (e *Engine) Sources() (n, bytes int) {
@@ -56,7 +64,41 @@ func (e *Engine) Sources() (n, bytes int) {
 	return len(m.list), m.bytes
 }
 
+// AddLearn appends a Learn of a text.
+func (b *Batch) AddLearn(text []byte) {
+	b.learns = append(b.learns, sha1.Sum(text))
+	b.Ops = append(b.Ops, Op{Kind: Learn, ID: text})
+}
+
+// AddFlush appends a Learn that flushes all sources.
+func (b *Batch) AddFlush() {
+	b.learns = append(b.learns, SourceID{})
+	b.Ops = append(b.Ops, Op{Kind: Learn, N: 1})
+}
+
+// Learns reports whether a source will be known after the Learns of AddLearn and AddFlush.
+// decided is false if these do not tell.
+func (b *Batch) Learns(id SourceID) (known, decided bool) {
+	for i := len(b.learns) - 1; i >= 0; i-- {
+		switch b.learns[i] {
+		case id:
+			return true, true
+		case SourceID{}:
+			return false, true
+		}
+	}
+	return false, false
+}
+
+// get returns a source that is not flushed, or nil.
 func (m *sources) get(id SourceID) *Source {
+	if s := m.any(id); s != nil && !s.flushed {
+		return s
+	}
+	return nil
+}
+
+func (m *sources) any(id SourceID) *Source {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.index[id]
@@ -70,17 +112,25 @@ func (m *sources) all() []*Source {
 }
 
 // apply applies a Learn and reports whether it changed anything.
-func (m *sources) apply(text []byte) (changed bool) {
+func (m *sources) apply(op *Op) (changed bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(text) == 0 {
+	text := op.ID
+	switch {
+	case len(text) == 0 && op.N == 0:
 		changed = len(m.list) > 0
 		m.list, m.index, m.bytes, m.learned = nil, nil, 0, 0
 		return changed
+	case len(text) == 0:
+		for i, s := range m.list {
+			changed = m.set(i, s, true) || changed
+		}
+		return changed
 	}
 	s := &Source{ID: sha1.Sum(text), Text: string(text), order: m.learned + 1}
-	if m.index[s.ID] != nil {
-		return false
+	if known := m.index[s.ID]; known != nil {
+		at, _ := m.search(known.order)
+		return m.set(at, known, false)
 	}
 	m.insert(len(m.list), s)
 	for len(m.list) > MaxSources || m.bytes > MaxSourcesBytes {
@@ -90,6 +140,22 @@ func (m *sources) apply(text []byte) (changed bool) {
 		m.list = slices.Delete(m.list, 0, 1)
 	}
 	return true
+}
+
+// set flushes the source s at an index of list, or makes it known again, by a copy: s may be
+// part of a snapshot.
+func (m *sources) set(at int, s *Source, flushed bool) (changed bool) {
+	if s.flushed == flushed {
+		return false
+	}
+	c := &Source{ID: s.ID, Text: s.Text, order: s.order, flushed: flushed}
+	m.list[at], m.index[s.ID] = c, c
+	return true
+}
+
+// search returns the index in list of an order, or at which it would be.
+func (m *sources) search(order uint64) (at int, found bool) {
+	return slices.BinarySearchFunc(m.list, order, func(x *Source, order uint64) int { return cmp.Compare(x.order, order) })
 }
 
 // insert adds a source at an index of list.
@@ -110,16 +176,8 @@ func (m *sources) restore(read []blockSource) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, r := range read {
-		s := &Source{ID: sha1.Sum(r.text), Text: string(r.text), order: r.order}
-		at, found := slices.BinarySearchFunc(m.list, s.order, func(x *Source, order uint64) int {
-			switch {
-			case x.order < order:
-				return -1
-			case x.order > order:
-				return 1
-			}
-			return 0
-		})
+		s := &Source{ID: sha1.Sum(r.text), Text: string(r.text), order: r.order, flushed: r.flushed}
+		at, found := m.search(s.order)
 		switch known := m.index[s.ID]; {
 		case known != nil && found && known.order == s.order:
 		case known != nil || found || len(m.list) == MaxSources || m.bytes+len(s.Text) > MaxSourcesBytes:
@@ -141,18 +199,23 @@ func (m *sources) digest(key hashKey) (digest uint64) {
 	return digest
 }
 
-// A source stands in a block in place of a record: sourceMark, its order, the length of its
-// text, the text. A record can not begin with the mark.
+// A source stands in a block in place of a record: sourceMark, twice its order plus 1 if it
+// is flushed, the length of its text, the text. A record can not begin with the mark.
 const sourceMark = "\x00\x3f"
 
 // A blockSource is a source in a block.
 type blockSource struct {
-	order uint64
-	text  []byte
+	order   uint64
+	flushed bool
+	text    []byte
 }
 
 func (s *Source) appendTo(dst []byte) []byte {
-	dst = binary.AppendUvarint(append(dst, sourceMark...), s.order)
+	order := 2 * s.order
+	if s.flushed {
+		order++
+	}
+	dst = binary.AppendUvarint(append(dst, sourceMark...), order)
 	dst = binary.AppendUvarint(dst, uint64(len(s.Text)))
 	return append(dst, s.Text...)
 }
@@ -171,9 +234,9 @@ func (r *blockReader) readSource(data []byte) (rest []byte, err error) {
 	switch {
 	case !ok:
 		return nil, errTruncated
-	case r.version == blockLimits || n == 0 || order == 0:
+	case r.version == blockLimits || n == 0 || order < 2:
 		return nil, errors.New("a source that can not be")
 	}
-	r.sources = append(r.sources, blockSource{order, text})
+	r.sources = append(r.sources, blockSource{order / 2, order%2 == 1, text})
 	return rest, nil
 }

@@ -40,6 +40,40 @@ func TestSources(t *testing.T) {
 	}
 }
 
+// TestFlushedSources: a flushed source is unknown until it is learned again.
+func TestFlushedSources(t *testing.T) {
+	e := engine.New(engine.Options{})
+	flush := func() bool {
+		var b engine.Batch
+		b.AddFlush()
+		e.Apply(1e18, &b)
+		return b.Decisions[0].Changed
+	}
+	one := engine.SourceID(sha1.Sum([]byte("one")))
+	if flush() {
+		t.Error("a flush of nothing changes something")
+	}
+	learn(e, "one")
+	known := e.Digest(0)
+	if !flush() || flush() || e.Source(one) != nil || e.Digest(0) == known {
+		t.Error("the source was not flushed once")
+	}
+	if !learn(e, "one") || learn(e, "one") || e.Source(one) == nil || e.Digest(0) != known {
+		t.Error("the source was not learned again")
+	}
+	var b engine.Batch
+	for i, want := range []struct{ known, decided bool }{{false, false}, {true, true}, {false, true}, {true, true}} {
+		if known, decided := b.Learns(one); known != want.known || decided != want.decided {
+			t.Errorf("after %d Learns: %t, %t, want %+v", i, known, decided, want)
+		}
+		if i%2 == 0 {
+			b.AddLearn([]byte("one"))
+		} else {
+			b.AddFlush()
+		}
+	}
+}
+
 func TestSourcesAreBounded(t *testing.T) {
 	e := engine.New(engine.Options{})
 	big := strings.Repeat("x", engine.MaxSourceBytes-3)
@@ -69,9 +103,14 @@ func TestSnapshotOfSources(t *testing.T) {
 		for i := range 300 {
 			learn(e, strings.Repeat(fmt.Sprint("line ", i, "\n"), 10))
 		}
+		var flush engine.Batch
+		flush.AddFlush()
+		e.Apply(1e18, &flush)
+		learn(e, strings.Repeat("line 7\n", 10))
 		digest := e.Digest(1e18)
 		r := read(t, e.Freeze())
 		learn(e, "more")
+		learn(e, strings.Repeat("line 8\n", 10))
 		r.all()
 		r.n.Close()
 		loaded := engine.New(engine.Options{Shards: 16})
@@ -90,11 +129,11 @@ func TestSnapshotOfSources(t *testing.T) {
 		}
 	}
 	for name, block := range map[string]string{
-		"in version 1":     "\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x3f\x01\x01x",
-		"without an order": "\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x3f\x00\x01x",
-		"without a text":   "\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x3f\x01\x00",
-		"cut":              "\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x3f\x01\x02x",
-		"twice":            "\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x3f\x01\x01x\x00\x3f\x02\x01x",
+		"in version 1":     "\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x3f\x02\x01x",
+		"without an order": "\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x3f\x01\x01x",
+		"without a text":   "\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x3f\x02\x00",
+		"cut":              "\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x3f\x02\x02x",
+		"twice":            "\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x3f\x02\x01x\x00\x3f\x04\x01x",
 	} {
 		if engine.New(engine.Options{}).Load([]byte(block)) == nil {
 			t.Errorf("a source %s was loaded", name)

@@ -59,7 +59,7 @@ func (n *node) readFiles() (err error) {
 func (n *node) config() session.Config {
 	c := session.Config{
 		Exec: n.state, Engine: n.state.Engine, Clock: n.state, TestClock: n.state.TestClock, Store: n.state.Store, Cluster: n.state.Cluster,
-		Password: n.Password, LimitsOnly: n.LimitsOnly, Users: n.users, LoadUsers: n.LoadUsers,
+		Password: n.Password, LimitsOnly: n.LimitsOnly, ScriptSteps: n.ScriptSteps, Users: n.users, LoadUsers: n.LoadUsers,
 		Options: n.settings.List, Shutdown: n.askShutdown,
 		Version: version, Log: n.log, Network: n.network,
 	}

@@ -14,7 +14,12 @@ type Error struct{ Code, Text string }
 func NewError(code, text string) *Error { return &Error{code, text} }
 
 // Error returns the code and the text, as in the reply.
-func (e *Error) Error() string { return e.Code + " " + e.Text }
+func (e *Error) Error() string {
+	if e.Text == "" {
+		return e.Code
+	}
+	return e.Code + " " + e.Text
+}
 
 var errInternal = &Error{"ERR", "internal error"}
 

@@ -157,9 +157,11 @@ func (w *Writer) Error(err error) {
 	}
 	w.Buf = append(w.Buf, '-')
 	w.Buf = append(w.Buf, e.Code...)
-	w.Buf = append(w.Buf, ' ')
 	from := len(w.Buf)
-	w.Buf = append(w.Buf, e.Text...)
+	if e.Text != "" {
+		w.Buf = append(w.Buf, ' ')
+		w.Buf = append(w.Buf, e.Text...)
+	}
 	for i, c := range w.Buf[from:] {
 		if c == '\r' || c == '\n' {
 			w.Buf[from+i] = ' '

@@ -30,7 +30,7 @@ type Command struct {
 	// unless OwnArity is set.
 	Op func(b *engine.Batch, args [][]byte) error
 	// Reply writes one reply for the ops that Op appended; ds[i] is the decision on
-	// ops[i]. nil: Op appends one Do, and the answer of its call is the reply.
+	// ops[i]. nil: the last op is a Do, and the answer of its call is the reply.
 	Reply func(w *resp.Writer, ops []engine.Op, ds []engine.Decision)
 
 	Run Run
@@ -72,7 +72,11 @@ const (
 	AuthWord  // of a Secret command: only the words after AUTH are secret; internal
 	Executes  // executes the queued commands of a transaction; internal
 	OpenEnded // more words than Args describes are left to Op and the engine; internal
+	Runs      // runs scripts or changes them, which requires admin; internal
 )
+
+// MayWrite reports whether a command may change a key.
+func (f Flags) MayWrite() bool { return f&Write != 0 || f&(Runs|ReadOnly) == Runs }
 
 // flagNames are the words of COMMAND INFO, by bit.
 var flagNames = [...]string{
@@ -90,8 +94,9 @@ func (f Flags) Words() (words []string) {
 }
 
 // Keys is the position of the keys: the first and last argument and the step, as in
-// COMMAND; a Last of -1 is the last argument. All zero: no keys.
-type Keys struct{ First, Last, Step int }
+// COMMAND; a Last of -1 is the last argument. With a Count, that argument is the number of
+// keys, and they follow it. All zero: no keys.
+type Keys struct{ First, Last, Step, Count int }
 
 // Usage returns the name and the arguments.
 func (c *Command) Usage() string {

@@ -24,6 +24,8 @@ type Config struct {
 	Version   string
 	// LimitsOnly leaves out the commands on plain values.
 	LimitsOnly bool
+	// ScriptSteps is the budget of a script in steps; 0: scripts.DefaultSteps.
+	ScriptSteps int64
 	// Users, unless nil, are the users of a file, and LoadUsers reads the file again;
 	// both are set or neither. The default user is not among them if there is a Password.
 	Users     *users.Table

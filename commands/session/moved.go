@@ -27,7 +27,7 @@ func (s *Session) elsewhere(c *Spec, args [][]byte) error {
 	if ofExec {
 		s.endTransaction()
 	} else {
-		slot = backend.KeySlot(args[c.Keys.First])
+		slot = backend.KeySlot(args[c.positions(args).First])
 	}
 	return resp.NewError("MOVED", fmt.Sprintf("%d %s", slot, address))
 }
@@ -35,5 +35,9 @@ func (s *Session) elsewhere(c *Spec, args [][]byte) error {
 // isForLeader reports whether a command has keys and must be executed by the leader, not
 // by a replica.
 func (s *Session) isForLeader(c *Spec, args [][]byte) bool {
-	return c.Keys.First > 0 && len(args) > c.Keys.First && (!s.stale || c.Flags&Write != 0)
+	if s.stale && !c.Flags.MayWrite() {
+		return false
+	}
+	k := c.positions(args)
+	return k.First <= k.Last
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"strconv"
 	"strings"
 
 	"limitsrv/commands/auth/users"
@@ -216,17 +217,29 @@ func (s *Spec) redacted(args [][]byte) [][]byte {
 
 // KeysOf returns the keys of a line. Requires: the arity of the line is right.
 func (s *Spec) KeysOf(line [][]byte) (keys [][]byte) {
-	for i, last := s.Keys.First, s.lastKey(line); i <= last; i += s.Keys.Step {
+	k := s.positions(line)
+	for i := k.First; i <= k.Last; i += k.Step {
 		keys = append(keys, line[i])
 	}
 	return keys
 }
 
-// lastKey returns an upper bound on the index of the line's last key, within the line.
-func (s *Spec) lastKey(line [][]byte) int {
-	last := s.Keys.Last
-	if last < 0 {
-		last += len(line)
+// positions returns the positions of the keys of a line, within it. No keys: First is
+// above Last.
+func (s *Spec) positions(line [][]byte) Keys {
+	k := s.Keys
+	switch {
+	case k.Count > 0:
+		n := 0
+		if k.Count < len(line) {
+			n, _ = strconv.Atoi(string(line[k.Count]))
+		}
+		k = Keys{First: k.Count + 1, Last: k.Count + max(0, min(n, len(line))), Step: 1}
+	case k.Step == 0:
+		return Keys{First: 1, Step: 1}
+	case k.Last < 0:
+		k.Last += len(line)
 	}
-	return min(last, len(line)-1)
+	k.Last = min(k.Last, len(line)-1)
+	return k
 }

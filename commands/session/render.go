@@ -93,7 +93,7 @@ func (s *Session) answer(it *item, first int, calls *runLength) {
 		}
 		ops := s.g.batch.Ops[first : first+it.ops]
 		if it.spec.Reply == nil {
-			s.answerCall(it.spec, &s.g.batch.Calls[ops[0].N], calls)
+			s.answerCall(it.spec, &s.g.batch.Calls[ops[len(ops)-1].N], calls)
 			break
 		}
 		it.spec.Reply(&s.w, ops, ds)

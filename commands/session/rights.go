@@ -34,10 +34,8 @@ func (c *Spec) Deny(r *auth.Rights, line [][]byte) (Denial, []byte) {
 	if c.Flags&AllKeys != 0 {
 		return DeniedKey, []byte("*")
 	}
-	if c.Keys.Step == 0 {
-		return Granted, nil
-	}
-	for i, last := c.Keys.First, c.lastKey(line); i <= last; i += c.Keys.Step {
+	k := c.positions(line)
+	for i := k.First; i <= k.Last; i += k.Step {
 		if !r.MayUse(line[i]) {
 			return DeniedKey, line[i]
 		}
@@ -54,7 +52,7 @@ const Everyone = "everyone"
 // not continue after an error.
 func needsOf(c *Command) users.Groups {
 	switch {
-	case c.Flags&(Admin|Forgets|Reaches) != 0:
+	case c.Flags&(Admin|Forgets|Reaches|Runs) != 0:
 		return users.Admin
 	case c.Flags&(ReadOnly|AllKeys) != 0:
 		return users.Peek

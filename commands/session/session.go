@@ -7,6 +7,7 @@ import (
 
 	"limitsrv/commands/auth"
 	"limitsrv/commands/resp"
+	"limitsrv/engine"
 )
 
 // A Session is the state of one connection: commands in, reply bytes out. Ops of
@@ -223,7 +224,9 @@ func (s *Session) gather(c *Spec, args [][]byte) {
 	err := c.Op(batch, args)
 	if s.db != 0 {
 		for i := before; i < len(batch.Ops); i++ {
-			batch.Ops[i].DB = s.db
+			if batch.Ops[i].Kind != engine.Learn {
+				batch.Ops[i].DB = s.db
+			}
 		}
 	}
 	s.add(item{spec: c, err: err, ops: len(batch.Ops) - before, args: args})
@@ -257,9 +260,9 @@ func (s *Session) run(c *Spec, args [][]byte) {
 // writes reports whether a command may change a key; EXEC does if a queued command may.
 func (s *Session) writes(c *Spec) bool {
 	if c.Flags&Executes == 0 {
-		return c.Flags&Write != 0 && !s.tx.open
+		return c.Flags.MayWrite() && !s.tx.open
 	}
-	return slices.ContainsFunc(s.tx.queue, func(q queued) bool { return q.spec.Flags&Write != 0 })
+	return slices.ContainsFunc(s.tx.queue, func(q queued) bool { return q.spec.Flags.MayWrite() })
 }
 
 // finish counts and times a run command. from is the offset of its reply; failed is the

@@ -73,7 +73,7 @@ func (s *Session) queue(c *Spec, args [][]byte) {
 		return
 	}
 	if !tx.keyed && s.isForLeader(c, args) {
-		tx.keyed, tx.slot = true, backend.KeySlot(args[c.Keys.First])
+		tx.keyed, tx.slot = true, backend.KeySlot(args[c.positions(args).First])
 	}
 	for _, a := range args {
 		tx.bytes = append(tx.bytes, a...)

@@ -33,6 +33,7 @@ func (o *Options) checkRanges() (all []error) {
 		{"snapshot-log-bytes", int64(o.SnapshotLogBytes), minSnapshotLogBytes, math.MaxInt64},
 		{"max-clients", int64(o.MaxClients), 1, MostClients},
 		{"io-threads", int64(o.IOThreads), -1, mostIOThreads},
+		{"script-steps", o.ScriptSteps, 1, mostScriptSteps},
 		{"max-args", int64(o.MaxArgs), 1, math.MaxInt32},
 		{"max-arg-bytes", int64(o.MaxArgBytes), 1, math.MaxInt32},
 		{"max-query-bytes", int64(o.MaxQueryBytes), 1, math.MaxInt32},
@@ -67,4 +68,6 @@ const minSnapshotLogBytes = 1 << 20
 const (
 	MostClients   = 1_000_000
 	mostIOThreads = 256
+	// mostScriptSteps takes a minute or so, in which the node decides nothing else.
+	mostScriptSteps = 1_000_000_000
 )

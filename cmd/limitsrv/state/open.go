@@ -1,8 +1,8 @@
 package state
 
 import (
-	"limitsrv/datatypes"
 	"limitsrv/engine"
+	"limitsrv/scripts"
 )
 
 // Open opens the state that the options select.
@@ -12,7 +12,7 @@ import (
 //
 // Errors: a *persist.InUseError if another process holds the data directory.
 func Open(c Config) (Opened, error) {
-	limits := engine.Options{MaxMemory: int64(c.MaxMemory), Evict: c.OnFull == "evict", Commands: datatypes.Commands{}}
+	limits := engine.Options{MaxMemory: int64(c.MaxMemory), Evict: c.OnFull == "evict", Commands: scripts.Commands{}}
 	switch {
 	case c.Raft != "":
 		return openCluster(c)

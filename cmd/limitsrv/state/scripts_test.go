@@ -17,11 +17,11 @@ import (
 	"limitsrv/commands"
 	"limitsrv/commands/backend"
 	"limitsrv/commands/session"
-	"limitsrv/datatypes"
 	"limitsrv/engine"
 	"limitsrv/freeport"
 	"limitsrv/persist"
 	"limitsrv/replication"
+	"limitsrv/scripts"
 	"limitsrv/status"
 	"limitsrv/testwait"
 )
@@ -164,7 +164,7 @@ func scriptConfig() session.Config {
 
 // singleTarget returns the target of one node with the given engine seed.
 func singleTarget(clock *backend.TestClock, seed persist.Seed) *scriptTarget {
-	c, e := scriptConfig(), engine.New(engine.Options{Seed: seed, Commands: datatypes.Commands{}})
+	c, e := scriptConfig(), engine.New(engine.Options{Seed: seed, Commands: scripts.Commands{}})
 	c.Exec, c.Clock, c.TestClock = &backend.Local{Engine: e, Clock: clock}, clock, clock
 	c.Engine = func() *engine.Engine { return e }
 	return &scriptTarget{config: []session.Config{c}}
@@ -200,7 +200,7 @@ func clusterTarget(t *testing.T, clock *backend.TestClock) (*scriptTarget, []*re
 	for _, address := range peers {
 		n, err := replication.Open(replication.Options{
 			Dir: filepath.Join(dir, address), Raft: address, Peers: peers, Client: address, Version: version,
-			Commands: datatypes.Commands{}, Ack: replication.AckMemory, Fsync: persist.Never, ElectionTimeout: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
+			Commands: scripts.Commands{}, Ack: replication.AckMemory, Fsync: persist.Never, ElectionTimeout: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
 			Wall: clock.Now, Monotonic: func() time.Duration { return time.Duration(clock.Now() - start) },
 			Fatal: func(err error) { t.Errorf("%s can't go on: %v", address, err) },
 		})

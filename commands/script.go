@@ -1,0 +1,170 @@
+package commands
+
+import (
+	"cmp"
+	"crypto/sha1"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
+	"limitsrv/commands/word"
+	"limitsrv/engine"
+	"limitsrv/scripts"
+)
+
+var (
+	errNotBusy     = resp.NewError("NOTBUSY", "No scripts in execution right now.")
+	errFlushOption = resp.NewError("ERR", "SCRIPT FLUSH only support SYNC|ASYNC option")
+	errLongScript  = resp.NewError("ERR", fmt.Sprintf("a script has at most %d bytes", engine.MaxSourceBytes))
+	errNoScript    = resp.NewError("NOSCRIPT", "No matching script. Please use EVAL.")
+)
+
+// scriptHost is the part of a node that scripts need.
+type scriptHost struct {
+	engine func() *engine.Engine // nil: no source is known
+	steps  []byte                // budget of a run, of scripts.Steps
+}
+
+// scriptCommands returns the commands that run scripts, for the engine and options of a
+// configuration.
+func scriptCommands(c session.Config) []*session.Command {
+	h := &scriptHost{engine: c.Engine, steps: scripts.Steps(cmp.Or(c.ScriptSteps, scripts.DefaultSteps))}
+	const args, hashArgs = "script numkeys [key ...] [arg ...]", "sha1 numkeys [key ...] [arg ...]"
+	writes := session.NoScript | session.Stale | session.Runs | session.AllKeys
+	reads := session.NoScript | session.Stale | session.ReadOnly | session.Runs | session.AllKeys
+	run := func(name, args, summary, since string, flags session.Flags, op func(b *engine.Batch, args [][]byte) error) *session.Command {
+		return &session.Command{
+			Name: name, Args: args, Summary: summary, Complexity: "Depends on the script that is executed.", Since: since, Group: "scripting",
+			Flags: flags, Keys: session.Keys{Count: 2}, Op: op,
+		}
+	}
+	return []*session.Command{
+		run("EVAL", args, "Executes a Lua script.", "2.6.0", writes, h.opEval(0)),
+		run("EVALSHA", hashArgs, "Executes a Lua script by its SHA1 digest.", "2.6.0", writes, h.opEvalSHA(0)),
+		run("EVAL_RO", args, "Executes a Lua script that only reads.", "7.0.0", reads, h.opEval(scripts.Only|scripts.Looks)),
+		run("EVALSHA_RO", hashArgs, "Executes a Lua script that only reads, by its SHA1 digest.", "7.0.0", reads, h.opEvalSHA(scripts.Only|scripts.Looks)),
+		&scriptContainer,
+	}
+}
+
+// scriptContainer is SCRIPT.
+var scriptContainer = session.Command{
+	Name: "SCRIPT", Summary: "Commands about the scripts that are known.",
+	Complexity: "Depends on the subcommand", Since: "2.6.0", Group: "scripting",
+	Sub: []session.Command{
+		{
+			Name: "LOAD", Args: "script", Summary: "Makes a script known, on all nodes and until SCRIPT FLUSH, and returns its SHA1 digest.",
+			Complexity: "O(N), N being the length of the script", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Stale | session.Runs,
+			Op: opScriptLoad,
+		},
+		{
+			Name: "EXISTS", Args: "sha1 [sha1 ...]", Summary: "Determines whether scripts are known.",
+			Complexity: "O(N), N being the digests", Since: "2.6.0", Group: "scripting", Flags: session.NoScript,
+			Op: func(b *engine.Batch, args [][]byte) error {
+				scripts.SetExists(b.AddCall(0), args[2:])
+				return nil
+			},
+		},
+		{
+			Name: "FLUSH", Args: "[ASYNC|SYNC]", Summary: "Forgets all scripts.",
+			Complexity: "O(N), N being the scripts", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Runs,
+			Op: opScriptFlush, Reply: func(w *resp.Writer, _ []engine.Op, _ []engine.Decision) { w.OK() },
+		},
+		{
+			Name: "KILL", Summary: "Rejected: a script ends at its budget of steps.",
+			Complexity: "O(1)", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Runs,
+			Run: func(_ *session.Session, w *resp.Writer, _ [][]byte) { w.Error(errNotBusy) },
+		},
+	},
+}
+
+// known returns a source that the engine has now.
+func (h *scriptHost) known(id engine.SourceID) *engine.Source {
+	if h.engine == nil {
+		return nil
+	}
+	return h.engine().Source(id)
+}
+
+// opEval appends a run of a script, and a Learn of it unless the engine will know it.
+func (h *scriptHost) opEval(modes scripts.Modes) func(*engine.Batch, [][]byte) error {
+	return func(b *engine.Batch, args [][]byte) error {
+		if _, wrong := scripts.KeyCount(args[1:]); wrong != "" {
+			return resp.NewError("ERR", wrong)
+		}
+		text := args[1]
+		id := engine.SourceID(sha1.Sum(text))
+		found, source := scripts.Modes(0), h.known(id)
+		if source != nil {
+			found = scripts.Of(source).Modes()
+		} else if err := checkScript(text, &found); err != nil {
+			return err
+		}
+		known, decided := b.Learns(id)
+		if !decided {
+			known = source != nil
+		}
+		if !known && len(text) > 0 {
+			b.AddLearn(text)
+		}
+		hash := hex.AppendEncode(make([]byte, 0, hex.EncodedLen(len(id))), id[:])
+		scripts.SetRun(b.AddCall(0), modes|found|scripts.Known, h.steps, hash, args[2:])
+		return nil
+	}
+}
+
+// checkScript compiles a script that is new, and returns its modes.
+func checkScript(text []byte, modes *scripts.Modes) error {
+	if len(text) > engine.MaxSourceBytes {
+		return errLongScript
+	}
+	s, wrong := scripts.Compile(text)
+	if wrong != "" {
+		code, rest, _ := strings.Cut(wrong, " ")
+		return resp.NewError(code, rest)
+	}
+	*modes = s.Modes()
+	return nil
+}
+
+// opEvalSHA appends a run of a script that should be known.
+func (h *scriptHost) opEvalSHA(modes scripts.Modes) func(*engine.Batch, [][]byte) error {
+	return func(b *engine.Batch, args [][]byte) error {
+		id, ok := scripts.ParseID(args[1])
+		if !ok && len(args[1]) != hex.EncodedLen(len(id)) {
+			return errNoScript
+		}
+		if _, wrong := scripts.KeyCount(args[1:]); wrong != "" {
+			return resp.NewError("ERR", wrong)
+		}
+		found := scripts.Modes(0)
+		if source := h.known(id); source != nil {
+			found = scripts.Of(source).Modes()
+		}
+		scripts.SetRun(b.AddCall(0), modes|found, h.steps, args[1], args[2:])
+		return nil
+	}
+}
+
+func opScriptLoad(b *engine.Batch, args [][]byte) error {
+	var modes scripts.Modes
+	if err := checkScript(args[2], &modes); err != nil {
+		return err
+	}
+	if len(args[2]) > 0 {
+		b.AddLearn(args[2])
+	}
+	id := sha1.Sum(args[2])
+	scripts.SetName(b.AddCall(0), hex.AppendEncode(nil, id[:]))
+	return nil
+}
+
+func opScriptFlush(b *engine.Batch, args [][]byte) error {
+	if len(args) == 3 && !word.Is(args[2], "SYNC") && !word.Is(args[2], "ASYNC") {
+		return errFlushOption
+	}
+	b.AddFlush()
+	return nil
+}

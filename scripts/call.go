@@ -1,0 +1,132 @@
+package scripts
+
+import (
+	"math"
+	"strconv"
+
+	"limitsrv/answer"
+	"limitsrv/datatypes"
+	"limitsrv/lua"
+	"limitsrv/lua/value"
+	"limitsrv/values/numbers"
+)
+
+func machineOf(st *lua.State) *machine { return st.Embedder.(*machine) }
+
+// callFunction makes redis.call or redis.pcall. A call with a constant name looks it up when
+// it is compiled.
+func callFunction(name string, raises bool) *lua.Function {
+	bound := make(map[*command]*lua.Function, len(commands))
+	for _, c := range commands {
+		bound[c] = one(name, func(st *lua.State, args []value.Value) value.Value { return machineOf(st).redisCall(c, args, raises) })
+	}
+	f := one(name, func(st *lua.State, args []value.Value) value.Value { return machineOf(st).redisCall(nil, args, raises) })
+	f.Bind = func(first *value.String) *lua.Function { return bound[findCommand(first.Bytes())] }
+	return f
+}
+
+// redisCall is redis.call or redis.pcall; c is nil if the command is not known yet.
+func (m *machine) redisCall(c *command, args []value.Value, raises bool) value.Value {
+	if wrong := m.take(args); wrong != "" {
+		return m.wrong(errorTable(m.st, wrong), raises)
+	}
+	if c == nil {
+		c = findCommand(m.words[0])
+	}
+	if wrong := m.perform(c); wrong != "" {
+		return m.wrong(replyError(m.st, []byte(wrong)), raises)
+	}
+	v, rest, _ := answer.Next(m.call.Answer)
+	if v.Kind == answer.Error {
+		return m.wrong(replyError(m.st, v.Bytes), raises)
+	}
+	result, _ := m.value(&v, rest)
+	return result
+}
+
+// wrong returns the table of an error, or raises it.
+func (m *machine) wrong(table value.Value, raises bool) value.Value {
+	if raises {
+		m.st.Raise(table)
+	}
+	return table
+}
+
+// take makes words of arguments.
+func (m *machine) take(args []value.Value) (wrong string) {
+	if len(args) == 0 {
+		return "ERR Please specify at least one argument for this redis lib call"
+	}
+	m.words, m.numbers = m.words[:0], m.numbers[:0]
+	for _, arg := range args {
+		if s, ok := arg.String(); ok {
+			m.words = append(m.words, s.Bytes())
+			continue
+		}
+		if !arg.IsNumber() {
+			return "ERR Lua redis lib command arguments must be strings or integers"
+		}
+		from := len(m.numbers)
+		m.numbers = appendNumber(m.numbers, arg.Float())
+		m.words = append(m.words, m.numbers[from:len(m.numbers):len(m.numbers)])
+	}
+	return ""
+}
+
+// maxWhole is the largest number that appendNumber writes as a whole one.
+const maxWhole = 1 << 52
+
+// appendNumber appends a number as an argument of a command.
+func appendNumber(dst []byte, x float64) []byte {
+	if x > -maxWhole && x <= maxWhole && x == math.Trunc(x) {
+		return strconv.AppendInt(dst, int64(x), 10)
+	}
+	return numbers.AppendDouble(dst, x)
+}
+
+// bytesPerStep is the number of bytes of arguments or of an answer that count as a step.
+const bytesPerStep = 64
+
+// perform carries out a command with m.words; its answer is in m.call.
+func (m *machine) perform(c *command) (wrong string) {
+	switch {
+	case c == nil:
+		return "ERR Unknown Redis command called from script"
+	case c.forbidden:
+		return "ERR This Redis command is not allowed from script"
+	case !c.takes(len(m.words)):
+		return "ERR Wrong number of args calling Redis command from script"
+	case m.looks && c.writes:
+		return "ERR Write commands are not allowed from read-only scripts."
+	}
+	m.call.Answer = m.call.Answer[:0]
+	if c.own != nil {
+		m.call.Answer = c.own(m.tx, m.words, m.call.Answer)
+		return ""
+	}
+	datatypes.Set(&m.call, c.number, m.words[1:])
+	if !m.mayTouch() {
+		return "ERR Script attempted to access a key that it has not declared"
+	}
+	size := 0
+	for _, word := range m.words {
+		size += len(word)
+	}
+	m.st.Charge(size / bytesPerStep)
+	datatypes.Commands{}.Do(m.tx, &m.call)
+	m.st.Charge(len(m.call.Answer) / bytesPerStep)
+	return ""
+}
+
+// checkCommand is redis.acl_check_cmd. The rights of a user are known to one node only, so a
+// script cannot depend on them, and all commands are permitted.
+func checkCommand(st *lua.State, args []value.Value) value.Value {
+	m := machineOf(st)
+	if wrong := m.take(args); wrong != "" {
+		raise(st, wrong)
+	}
+	if findCommand(m.words[0]) == nil {
+		raise(st, "ERR Invalid command passed to redis.acl_check_cmd()")
+	}
+	return value.True
+}

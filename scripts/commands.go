@@ -1,0 +1,74 @@
+package scripts
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"limitsrv/answer"
+	"limitsrv/datatypes"
+	"limitsrv/engine"
+)
+
+// Commands implements engine.Commands.
+type Commands struct{ datatypes.Commands }
+
+var _ engine.Commands = Commands{}
+
+// Check implements engine.Commands.
+func (x Commands) Check(c *engine.Call) error {
+	m, run := modesOf(c)
+	switch {
+	case c.Command < firstRun:
+		return x.Commands.Check(c)
+	case c.Command == exists, c.Command == name && len(c.Args) == 1:
+		c.ReadOnly = true
+		return nil
+	case !run || len(c.Args) < firstKeyArg || m&Only != 0 && m&Looks == 0:
+		return fmt.Errorf("unknown command %d with %d arguments", c.Command, len(c.Args))
+	}
+	c.ReadOnly = m&Looks != 0
+	if _, wrong := KeyCount(c.Args[hashArg:]); wrong != "" {
+		return fmt.Errorf("a script: %s", wrong)
+	}
+	if _, size := binary.Uvarint(c.Args[stepsArg]); size != len(c.Args[stepsArg]) || size == 0 {
+		return fmt.Errorf("a script with a budget of %d bytes", len(c.Args[stepsArg]))
+	}
+	return nil
+}
+
+// Keys implements engine.Commands.
+func (x Commands) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
+	if c.Command < firstRun {
+		return x.Commands.Keys(c, dst)
+	}
+	m, run := modesOf(c)
+	if !run {
+		return dst, false
+	}
+	n, _ := KeyCount(c.Args[hashArg:])
+	for i := range n {
+		dst = append(dst, firstKeyArg+i)
+	}
+	return dst, m&Declared == 0
+}
+
+// Do implements engine.Commands.
+func (x Commands) Do(tx *engine.Tx, c *engine.Call) {
+	switch {
+	case c.Command < firstRun:
+		x.Commands.Do(tx, c)
+	case c.Command == exists:
+		c.Answer = answer.AppendArray(c.Answer, len(c.Args))
+		for _, hash := range c.Args {
+			n := int64(0)
+			if id, ok := ParseID(hash); ok && (id == emptyID || tx.Source(id) != nil) {
+				n = 1
+			}
+			c.Answer = answer.AppendInt(c.Answer, n)
+		}
+	case c.Command == name:
+		c.Answer = answer.AppendBulk(c.Answer, c.Args[0])
+	default:
+		run(tx, c)
+	}
+}

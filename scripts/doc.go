@@ -1,0 +1,31 @@
+// Package scripts has EVAL and its kin: it implements engine.Commands by the commands of
+// datatypes and by scripts in Lua, which call these.
+//
+//	SCRIPT LOAD, EVAL -> engine.Learn: the text becomes a source of the engine
+//	EVAL, EVALSHA     -> engine.Do: a Run with the hash, the keys and the arguments
+//	Do -> the source's compiled Script -> machine -> redis.call -> datatypes
+//
+// A log and other nodes hold the call, not its effects: each node runs the script again, at
+// the time of the entry. So a script sees nothing but its arguments, the keys, that time,
+// and a generator that is seeded by it. The budget of steps travels with the call.
+//
+// The texts of errors and the conversions are those of Redis 7.2. See package lua for the
+// language.
+//
+// # Keys and reads
+//
+// A Script knows which commands it calls and which keys they name, as far as its text says
+// so, see uses. If all keys are declared ones, only their shards are entered, otherwise all
+// of them. If all commands are reads, the call is ReadOnly.
+//
+// # Where it differs from Redis
+//
+//   - A script has a budget of steps and of memory. Beyond it the script ends with an error
+//     that pcall does not catch. Effects so far stay.
+//   - Scripts survive a restart. Beyond engine.MaxSources or engine.MaxSourcesBytes those
+//     learned first are dropped.
+//   - A script calls the commands of datatypes, TIME, PING and ECHO, and no others.
+//   - redis.log and redis.set_repl check their arguments and do nothing else.
+//   - An answer is nested 32 deep at most, and has 20 MB at most.
+//   - cmsgpack is missing.
+package scripts

@@ -1,0 +1,77 @@
+package scripts
+
+import (
+	"strconv"
+	"strings"
+
+	"limitsrv/answer"
+	"limitsrv/datatypes"
+	"limitsrv/engine"
+)
+
+// A command is one that redis.call may find.
+type command struct {
+	number uint16 // of datatypes, unless it is forbidden or has a function of its own
+	takes  func(words int) bool
+	writes bool
+	keys   datatypes.Keys
+	// forbidden commands exist, but not for scripts.
+	forbidden bool
+	own       func(tx *engine.Tx, words [][]byte, out []byte) []byte
+}
+
+// commands are the commands by name in capitals.
+var commands = func() map[string]*command {
+	all := make(map[string]*command)
+	for i := range datatypes.All() {
+		c := &datatypes.All()[i]
+		all[c.Name] = &command{number: uint16(i), takes: c.Takes, writes: c.Flags&datatypes.ReadOnly == 0, keys: c.Keys}
+	}
+	between := func(least, most int) func(int) bool {
+		return func(words int) bool { return words >= least && words <= most }
+	}
+	all["TIME"] = &command{takes: between(1, 1), own: timeNow}
+	all["ECHO"] = &command{takes: between(2, 2), own: echo}
+	all["PING"] = &command{takes: between(1, 2), own: ping}
+	for _, name := range strings.Fields(`ASKING AUTH CLIENT CLUSTER CONFIG DEBUG DISCARD EVAL EVALSHA EVAL_RO EVALSHA_RO EXEC FAILOVER FCALL FCALL_RO
+		FUNCTION HELLO LATENCY MIGRATE MODULE MONITOR MULTI PSUBSCRIBE PSYNC PUNSUBSCRIBE QUIT REPLCONF REPLICAOF RESET SAVE BGSAVE SCRIPT
+		SHUTDOWN SLAVEOF SLOWLOG SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE SYNC UNSUBSCRIBE UNWATCH WATCH`) {
+		all[name] = &command{forbidden: true}
+	}
+	return all
+}()
+
+// maxName is longer than any name.
+const maxName = 32
+
+// findCommand returns the command with a name, in any case, or nil. No allocation.
+func findCommand(name []byte) *command {
+	if len(name) >= maxName {
+		return nil
+	}
+	var upper [maxName]byte
+	for i, c := range name {
+		if 'a' <= c && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		upper[i] = c
+	}
+	return commands[string(upper[:len(name)])]
+}
+
+func timeNow(tx *engine.Tx, _ [][]byte, out []byte) []byte {
+	micros := int64(tx.Now()) / 1000
+	var b [20]byte
+	out = answer.AppendArray(out, 2)
+	out = answer.AppendBulk(out, strconv.AppendInt(b[:0], micros/1e6, 10))
+	return answer.AppendBulk(out, strconv.AppendInt(b[:0], micros%1e6, 10))
+}
+
+func echo(_ *engine.Tx, words [][]byte, out []byte) []byte { return answer.AppendBulk(out, words[1]) }
+
+func ping(_ *engine.Tx, words [][]byte, out []byte) []byte {
+	if len(words) > 1 {
+		return answer.AppendBulk(out, words[1])
+	}
+	return answer.AppendStatus(out, "PONG")
+}

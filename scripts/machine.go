@@ -1,0 +1,97 @@
+package scripts
+
+import (
+	"limitsrv/answer"
+	"limitsrv/datatypes"
+	"limitsrv/engine"
+	"limitsrv/lua"
+	"limitsrv/lua/value"
+)
+
+// A machine runs scripts, one at a time.
+type machine struct {
+	st         *lua.State
+	keys, argv int // variables
+	tx         *engine.Tx
+	run        *engine.Call
+
+	looks    bool
+	declared bool            // only these keys may be touched
+	protocol answer.Protocol // of the values that redis.call returns
+
+	call    engine.Call // of redis.call
+	words   [][]byte    // its name and arguments
+	numbers []byte      // texts of those that are numbers
+	indexes []int       // of its keys
+}
+
+// setArguments sets KEYS and ARGV, unless they pass the limit of memory.
+func (m *machine) setArguments() (ok bool) {
+	defer func() {
+		if caught := recover(); caught != nil {
+			if _, full := caught.(value.OutOfMemory); !full {
+				panic(caught)
+			}
+			ok = false
+		}
+	}()
+	args := m.run.Args
+	n, _ := KeyCount(args[hashArg:])
+	m.st.Set(m.keys, m.list(args[firstKeyArg:firstKeyArg+n]))
+	m.st.Set(m.argv, m.list(args[firstKeyArg+n:]))
+	return true
+}
+
+// list makes a table of strings, which share the bytes.
+func (m *machine) list(texts [][]byte) value.Value {
+	h := m.st.Heap
+	t := h.NewTable(len(texts), 0)
+	for i, text := range texts {
+		t.SetInt(h, i+1, value.OfString(h.Adopt(text)))
+	}
+	return value.OfTable(t)
+}
+
+// maxKeptAnswer is the capacity of an answer up to which a machine keeps it for the next
+// run.
+const maxKeptAnswer = 64 << 10
+
+// forget drops the references to a run.
+func (m *machine) forget() {
+	m.tx, m.run = nil, nil
+	clear(m.words[:cap(m.words)])
+	clear(m.call.Args[:cap(m.call.Args)])
+	if cap(m.call.Answer) > maxKeptAnswer {
+		m.call.Answer = nil
+	}
+}
+
+// mayTouch reports whether the keys of m.call are declared ones, if they have to be.
+func (m *machine) mayTouch() bool {
+	if !m.declared {
+		return true
+	}
+	var all bool
+	m.indexes, all = datatypes.Commands{}.Keys(&m.call, m.indexes[:0])
+	if all {
+		return false
+	}
+	n, _ := KeyCount(m.run.Args[hashArg:])
+	for _, i := range m.indexes {
+		if !isAmong(m.run.Args[firstKeyArg:firstKeyArg+n], m.call.Args[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// isAmong reports whether a key is one of some, by its memory: only an equal key of
+// the same run can have that.
+func isAmong(keys [][]byte, key []byte) bool {
+	for _, k := range keys {
+		if len(k) == len(key) && (len(k) == 0 || &k[0] == &key[0]) {
+			return true
+		}
+	}
+	return false
+}

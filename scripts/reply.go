@@ -1,0 +1,165 @@
+package scripts
+
+import (
+	"fmt"
+	"math"
+
+	"limitsrv/answer"
+	"limitsrv/lua"
+	"limitsrv/lua/number"
+	"limitsrv/lua/value"
+)
+
+// maxAnswer bounds an answer in bytes, and maxDepth its nesting.
+const (
+	maxAnswer = 20 << 20
+	maxDepth  = answer.MaxDepth
+)
+
+// reply appends the answer that stands for a value that a script returns.
+func (m *machine) reply(out []byte, v value.Value) []byte {
+	out = m.appendValue(out, v, 0)
+	if len(out) > maxAnswer {
+		return answer.AppendError(out[:0], fmt.Sprintf("ERR script answers more than %d bytes", maxAnswer))
+	}
+	return out
+}
+
+// appendValue appends a value inside of depth others. Beyond maxAnswer it appends little.
+func (m *machine) appendValue(out []byte, v value.Value, depth int) []byte {
+	if len(out) > maxAnswer {
+		return out
+	}
+	switch v.Kind() {
+	case value.StringKind:
+		s, _ := v.String()
+		if s.Len() > maxAnswer {
+			return append(out, make([]byte, maxAnswer+1)...)
+		}
+		return answer.AppendBulk(out, s.Bytes())
+	case value.NumberKind:
+		return answer.AppendInt(out, number.ToInt(v.Float()))
+	case value.BooleanKind:
+		switch {
+		case m.protocol == answer.RESP3:
+			return answer.AppendBool(out, v.Truth())
+		case v.Truth():
+			return answer.AppendInt(out, 1)
+		}
+	case value.TableKind:
+		t, _ := v.Table()
+		if depth >= maxDepth {
+			return answer.AppendError(out, "ERR reached lua stack limit")
+		}
+		return m.appendTable(out, t, depth)
+	}
+	return answer.AppendNil(out)
+}
+
+// appendTable appends a table: a reply that one of its fields names, or a list.
+func (m *machine) appendTable(out []byte, t *value.Table, depth int) []byte {
+	if s, ok := t.Get(errKey).String(); ok {
+		return answer.AppendError(out, oneLine(s.Bytes()))
+	}
+	if s, ok := t.Get(okKey).String(); ok {
+		return answer.AppendStatus(out, string(spaced(s.Bytes())))
+	}
+	if x := t.Get(doubleKey); x.IsNumber() {
+		return answer.AppendDouble(out, x.Float())
+	}
+	if inner, ok := t.Get(mapKey).Table(); ok {
+		return m.appendMap(out, inner, depth+1)
+	}
+	if inner, ok := t.Get(setKey).Table(); ok {
+		return m.appendSet(out, inner, depth+1)
+	}
+	if s, ok := t.Get(bigKey).String(); ok {
+		return answer.AppendBigNumber(out, string(spaced(s.Bytes())))
+	}
+	if inner, ok := t.Get(verbatimKey).Table(); ok {
+		text, ok := inner.Get(stringKey).String()
+		format, ok2 := inner.Get(formatKey).String()
+		if ok && ok2 {
+			return answer.AppendVerbatim(out, fmt.Sprintf("%-3.3s", format.Bytes()), text.Bytes())
+		}
+	}
+	n := 0
+	for !t.GetInt(n + 1).IsNil() {
+		n++
+	}
+	out = answer.AppendArray(out, n)
+	for i := range n {
+		out = m.appendValue(out, t.GetInt(i+1), depth+1)
+	}
+	return out
+}
+
+func (m *machine) appendMap(out []byte, t *value.Table, depth int) []byte {
+	out = answer.AppendMap(out, entries(t))
+	for key, v, at := t.Next(0); !key.IsNil(); key, v, at = t.Next(at) {
+		out = m.appendValue(out, key, depth)
+		out = m.appendValue(out, v, depth)
+	}
+	return out
+}
+
+func (m *machine) appendSet(out []byte, t *value.Table, depth int) []byte {
+	out = answer.AppendSet(out, entries(t))
+	for key, _, at := t.Next(0); !key.IsNil(); key, _, at = t.Next(at) {
+		out = m.appendValue(out, key, depth)
+	}
+	return out
+}
+
+// entries counts the entries of a table.
+func entries(t *value.Table) (n int) {
+	for key, _, at := t.Next(0); !key.IsNil(); key, _, at = t.Next(at) {
+		n++
+	}
+	return n
+}
+
+// failWith answers the error of a run.
+func (m *machine) failWith(e *lua.Error) {
+	text := "ERR " + e.Error()
+	source, line := e.Source, e.Line
+	if e.Limit != lua.NoLimit {
+		line = max(line, 1) // it is 0 before the first call
+	}
+	switch t, isTable := e.Value.Table(); {
+	case isTable:
+		text = "ERR unknown error"
+		if v := t.Get(errKey); v.IsNumber() || v.Kind() == value.StringKind {
+			s, _ := m.st.ToString(v)
+			text = string(s.Bytes())
+		}
+		if line == 0 {
+			source, line = positionOf(t)
+		}
+	case e.Limit == lua.NoLimit && e.Value.Kind() == value.NilKind:
+		text = "ERR nil"
+	case e.Limit == lua.NoLimit && e.Value.Kind() == value.BooleanKind:
+		text = fmt.Sprint("ERR ", e.Value.Truth())
+	}
+	m.fail(text, source, line)
+}
+
+// positionOf returns the position that a table of an error names.
+func positionOf(t *value.Table) (source string, line int) {
+	if s, ok := t.Get(sourceKey).String(); ok {
+		source = string(s.Bytes())
+	}
+	if x := t.Get(lineKey); x.IsNumber() && x.Float() < math.MaxInt32 {
+		line = int(x.Float())
+	}
+	return source, line
+}
+
+// fail answers an error at a line of the script; 0: at none.
+func (m *machine) fail(text, source string, line int) {
+	text = oneLine([]byte(text))
+	if line != 0 {
+		text += suffix(m.run.Args[hashArg], source, line)
+	}
+	m.run.Answer = answer.AppendError(m.run.Answer[:0], text)
+}

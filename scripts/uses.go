@@ -1,0 +1,163 @@
+package scripts
+
+import "limitsrv/lua/syntax"
+
+// uses is how a script calls commands, as far as its text says so: by redis.call and
+// redis.pcall with the constant name of a command.
+type uses struct {
+	// declared is set if each key of a command is an element of KEYS, or a local variable
+	// that only ever is one, and nothing else uses KEYS as a whole.
+	declared bool
+	// reads is set if no command writes.
+	reads bool
+}
+
+// usesOf examines the tree of a script.
+func usesOf(main *syntax.Function) uses {
+	x := &examiner{uses: uses{declared: true, reads: true}, keys: make(map[*syntax.Local]bool)}
+	w := walker{expr: func(syntax.Expr) bool { return true }, statement: x.findKeys}
+	w.block(main.Body)
+	w = walker{expr: x.expr, statement: x.statement}
+	x.walker = &w
+	w.block(main.Body)
+	return x.uses
+}
+
+// An examiner finds out the uses of a script.
+type examiner struct {
+	uses
+	keys   map[*syntax.Local]bool // true: only ever elements of KEYS
+	walker *walker
+}
+
+// open notes that any command may be called with any key.
+func (x *examiner) open() { x.uses = uses{} }
+
+// findKeys finds the local variables that are only ever elements of KEYS.
+func (x *examiner) findKeys(s syntax.Statement) {
+	switch s := s.(type) {
+	case *syntax.LocalStatement:
+		for i, local := range s.Locals {
+			if _, known := x.keys[local]; !known && !local.Captured && i < len(s.Values) && isElementOfKeys(s.Values[i]) {
+				x.keys[local] = true
+			}
+		}
+	case *syntax.Assign:
+		for _, target := range s.Targets {
+			if l, ok := target.(*syntax.LocalExpr); ok {
+				x.keys[l.Local] = false
+			}
+		}
+	}
+}
+
+// statement looks for changes of KEYS.
+func (x *examiner) statement(s syntax.Statement) {
+	if s, ok := s.(*syntax.Assign); ok {
+		for _, target := range s.Targets {
+			if isElementOfKeys(target) {
+				x.declared = false
+			}
+		}
+	}
+}
+
+// expr examines an expression, and reports whether those within have to be examined too.
+func (x *examiner) expr(e syntax.Expr) bool {
+	switch e := e.(type) {
+	case *syntax.CallExpr:
+		if field, ok := fieldOfRedis(e.Callee); ok && e.Method == "" && isCall(field) {
+			x.call(e.Args)
+			for _, arg := range e.Args {
+				x.walker.one(arg)
+			}
+			return false
+		}
+	case *syntax.IndexExpr:
+		if isElementOfKeys(e) {
+			x.walker.one(e.Key)
+			return false
+		}
+		if field, ok := fieldOfRedis(e); ok {
+			if isCall(field) {
+				x.open()
+			}
+			return false
+		}
+	case *syntax.Unary:
+		return e.Op != syntax.Length || !isGlobal(e.Operand, "KEYS")
+	case *syntax.GlobalExpr:
+		switch e.Name {
+		case "redis", "_G", "load", "loadstring":
+			x.open()
+		case "KEYS":
+			x.declared = false
+		}
+	}
+	return true
+}
+
+// call examines the arguments of redis.call.
+func (x *examiner) call(args []syntax.Expr) {
+	if len(args) == 0 {
+		return
+	}
+	text, ok := args[0].(*syntax.String)
+	if !ok {
+		x.open()
+		return
+	}
+	c := findCommand([]byte(text.Value))
+	if c == nil {
+		return
+	}
+	x.reads = x.reads && !c.writes
+	words, exact := len(args), true
+	switch args[words-1].(type) {
+	case *syntax.CallExpr, *syntax.Vararg:
+		words, exact = words-1, false
+	}
+	last := c.keys.Last
+	if last < 0 {
+		last += words
+		x.declared = x.declared && exact
+	}
+	for i := c.keys.First; i > 0 && i <= last; i += c.keys.Step {
+		if i < words {
+			x.declared = x.declared && x.isKey(args[i])
+		} else if !exact {
+			x.declared = false
+		}
+	}
+}
+
+// isKey reports whether an expression is a declared key.
+func (x *examiner) isKey(e syntax.Expr) bool {
+	l, ok := e.(*syntax.LocalExpr)
+	return isElementOfKeys(e) || ok && x.keys[l.Local]
+}
+
+func isElementOfKeys(e syntax.Expr) bool {
+	i, ok := e.(*syntax.IndexExpr)
+	return ok && isGlobal(i.Object, "KEYS")
+}
+
+func isGlobal(e syntax.Expr, name string) bool {
+	g, ok := e.(*syntax.GlobalExpr)
+	return ok && g.Name == name
+}
+
+// fieldOfRedis returns the name if an expression is a field of the table redis.
+func fieldOfRedis(e syntax.Expr) (name string, ok bool) {
+	i, ok := e.(*syntax.IndexExpr)
+	if !ok || !isGlobal(i.Object, "redis") {
+		return "", false
+	}
+	key, ok := i.Key.(*syntax.String)
+	if !ok {
+		return "", false
+	}
+	return key.Value, true
+}
+
+func isCall(field string) bool { return field == "call" || field == "pcall" }
