@@ -27,6 +27,7 @@ type tableID int
 
 const (
 	mainTable tableID = iota
+	dropinTable
 	memoryTable
 	clusterTable
 	failoverTable
@@ -41,6 +42,7 @@ var tables = [tableCount]struct {
 	legend string
 }{
 	mainTable:     {row{"load", "speed", "cost", string(limitsrv), string(redisLua)}, mainLegend},
+	dropinTable:   {row{"unchanged", "speed", "cost", string(limitsrv), string(redisLua)}, dropinLegend},
 	memoryTable:   {row{"load", "speed", "cost", "limitsrv --data", "limitsrv in memory"}, ""},
 	clusterTable:  {nil, clusterLegend},
 	failoverTable: {nil, failoverLegend},
@@ -50,6 +52,9 @@ var tables = [tableCount]struct {
 const mainLegend = `speed: our decisions per second over theirs. cost: ours over theirs, of server CPU per decision, bytes per key or time.
 limitsrv, Redis + Lua: decisions per second, server CPU per decision, p50 / p99 / p99.9 latency (pipelined: of the pipeline).
 Medians of alternating rounds; ± is half the distance between minimum and maximum.
+`
+
+const dropinLegend = `unchanged: a command or a script (in scripts/dropin) that both sides run as it is, 50 connections, uniform.
 `
 
 // write prints the legends, the tables, ratios first, and after the tables of ratios their
