@@ -195,6 +195,9 @@ func (d dropin) offer(sides [2]*side) error {
 			return err
 		}
 		s.commands[d.algorithm()] = command
+		if _, err := s.ask("FLUSHALL"); err != nil {
+			return err
+		}
 		reply, err := s.ask(command...)
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", s.name, d.name, err)
