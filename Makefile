@@ -99,11 +99,14 @@ sim:
 	done; test -z "$$failed"
 
 fuzz:
-	@for package in $$(go list ./...); do \
-		for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz'); do \
+	@dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && cache=$$(go env GOCACHE)/fuzz && \
+	for folder in $$(grep -rl --include=*_test.go '^func Fuzz' . | xargs -n 1 dirname | sort -u); do \
+		package=$$(go list $$folder) && go test -c -fuzz . -o "$$dir/test" $$package && cd $$folder || exit 1; \
+		for target in $$("$$dir/test" -test.list '^Fuzz'); do \
 			echo "$$package $$target"; \
-			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x $$package || exit 1; \
-		done; \
+			"$$dir/test" -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzztime $(FUZZTIME) -test.fuzzminimizetime 1x \
+				-test.fuzzcachedir "$$cache/$$package" || exit 1; \
+		done; cd "$(CURDIR)"; \
 	done
 
 smoke:

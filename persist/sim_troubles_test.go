@@ -89,18 +89,29 @@ func (n *simNode) breakDisk() *simtest.Disk {
 
 func (n *simNode) failDisk(err error) { n.breakDisk().Fault.FailWrites(n.intN(20), err) }
 
-// hangDisk makes the disk hang until the node has noticed it, or for less. No snapshot is
-// under way then, because its goroutine would wait for a mutex of the log, and so stop
-// virtual time.
+// hangDisk makes a disk that works hang until the node has noticed it, or for less. No
+// snapshot is under way then, and no segment is being replaced, because a goroutine would
+// wait for a mutex of the log, and so stop virtual time.
 func (n *simNode) hangDisk() {
 	n.with(func(s *Store) {
 		for !s.saver.busy.CompareAndSwap(false, true) {
 			time.Sleep(n.between(0, time.Millisecond))
 		}
 		defer s.saver.busy.Store(false)
-		disk := n.breakDisk()
-		disk.Fault.SetHang(true)
-		noticed := s.failed()
+		disk, noticed := n.breakDisk(), s.failed()
+		for hangs := false; !hangs; {
+			log := s.log.Load()
+			if log.writeMu.TryLock() {
+				hangs = !log.rotating.Load()
+				disk.Fault.SetHang(hangs)
+				log.writeMu.Unlock()
+			}
+			select {
+			case <-noticed:
+				return
+			case <-time.After(n.between(0, time.Millisecond)):
+			}
+		}
 		select {
 		case <-noticed:
 		case <-time.After(n.between(0, 5*time.Second)):

@@ -267,8 +267,9 @@ func TestRecoverRejects(t *testing.T) {
 	if _, err := os.Stat(unused.Dir); err == nil {
 		t.Errorf("%s was made", unused.Dir)
 	}
-	alone := c.options(t.TempDir(), freeAddresses(t, 1)[0])
-	alone.Peers = []string{alone.Raft, n.o.Raft}
+	addresses := freeAddresses(t, 2)
+	alone := c.options(t.TempDir(), addresses[0])
+	alone.Peers = addresses // the other never starts
 	c.close(c.open(alone))
 	if _, err := offline.Recover(offlineOptions(alone), filepath.Join(t.TempDir(), "to")); err == nil || !strings.Contains(err.Error(), "not in a cluster yet") {
 		t.Errorf("a node of no cluster yet is recovered: %v", err)
