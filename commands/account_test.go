@@ -77,6 +77,10 @@ var seeds = []string{
 	"ZADD a 1 m", "ZINCRBY a 1 m", "ZREM a m", "ZCARD a", "ZCOUNT a 0 1", "ZLEXCOUNT a - +", "ZSCORE a m", "ZMSCORE a m", "ZRANK a m", "ZREVRANK a m", "ZRANGE a 0 1",
 	"ZREVRANGE a 0 1", "ZRANGEBYSCORE a 0 1", "ZREVRANGEBYSCORE a 1 0", "ZRANGEBYLEX a - +", "ZREVRANGEBYLEX a + -", "ZREMRANGEBYRANK a 0 1", "ZREMRANGEBYSCORE a 0 1",
 	"ZREMRANGEBYLEX a - +", "ZPOPMIN a", "ZPOPMAX a", "ZRANDMEMBER a", "ZRANGESTORE a b 0 1", "ZSCAN a 0",
+	"LPUSH a v", "RPUSH a v", "LPUSHX a v", "RPUSHX a v", "LPOP a", "RPOP a", "LINDEX a 0", "LLEN a", "LTRIM a 0 1", "LRANGE a 0 1", "LSET a 0 v", "LREM a 0 v",
+	"LINSERT a BEFORE v w", "LPOS a v", "LMOVE a b LEFT RIGHT", "RPOPLPUSH a b",
+	"SADD a m", "SREM a m", "SMEMBERS a", "SISMEMBER a m", "SMISMEMBER a m", "SCARD a", "SPOP a", "SRANDMEMBER a", "SMOVE a b m", "SSCAN a 0", "SINTER a b", "SUNION a b",
+	"SDIFF a b", "SINTERSTORE a b c", "SUNIONSTORE a b c", "SDIFFSTORE a b c",
 }
 
 // rightsOn returns the rights of a user in all groups with one key pattern.
