@@ -51,6 +51,14 @@ var samples = []sample{
 	{"SET plain v EX 60", "key any any any"},
 	{"INCREX plain BYINT 1", "key any any"},
 	{"MSET plain v other w", "key any key any"},
+	{"HSCAN plain 0", "key any"},
+	{"SSCAN plain 0", "key any"},
+	{"ZSCAN plain 0", "key any"},
+	{"ZADD plain 1 m", "key any any"},
+	{"LINDEX plain 0", "key any"},
+	{"LSET plain 0 v", "key any any"},
+	{"LINSERT plain BEFORE v w", "key option any any"},
+	{"LMOVE plain other LEFT RIGHT", "key key option option"},
 }
 
 // unnamed are the kinds with errors that do not contain the kind's name, because they are

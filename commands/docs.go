@@ -106,7 +106,7 @@ func writeArgumentFlags(w *resp.Writer, a usage.Arg) {
 
 // docTypes are the types of words by name; all others are strings.
 var docTypes = map[string]string{
-	"key": "key", "pattern": "pattern",
+	"key": "key", "source": "key", "destination": "key", "src": "key", "dst": "key", "pattern": "pattern",
 	"n": "integer", "capacity": "integer", "limit": "integer", "count": "integer", "cursor": "integer", "index": "integer",
 	"max_burst": "integer", "quantity": "integer", "tokens_per_period": "integer", "seconds": "integer", "milliseconds": "integer",
 	"protover": "integer", "client-id": "integer", "numreplicas": "integer", "timeout": "integer",

@@ -264,6 +264,89 @@ ZCARD y
 EXEC
 DEL y
 
+# lists
+RPUSH l a b c
+LPUSH l z
+LPUSHX nope a
+RPUSHX l d
+LPUSH l
+LLEN l
+LRANGE l 0 -1
+LRANGE l x 1
+LINDEX l -1
+LINDEX l 9
+LINDEX l x
+LSET l 0 y
+LSET l 9 y
+LSET nope 0 y
+LINSERT l BEFORE b x
+LINSERT l AFTER nope x
+LINSERT l FOO b x
+LPOS l b
+LPOS l b COUNT 0
+LPOS l b RANK 0
+LPOS l b COUNT -1
+LPOS l b FOO
+LREM l 1 x
+LREM l x x
+LMOVE l m LEFT RIGHT
+LMOVE l m UP RIGHT
+RPOPLPUSH l l
+RPOPLPUSH nope l
+LTRIM l 1 -1
+LPOP l
+RPOP l 2
+LPOP l 0
+LPOP l -1
+LPOP nope
+LPOP nope 2
+TYPE m
+LPOP m 5
+EXISTS m
+RPUSH l v
+GET l
+SADD l v
+MULTI
+RPUSH l q
+LLEN l
+EXEC
+DEL l
+
+# sets
+SADD s 1 2 3
+SADD s 3 4
+SADD s
+SCARD s
+SISMEMBER s 1
+SMISMEMBER s 1 9
+SMEMBERS s
+SADD t 3 4 5
+SINTER s t
+SINTER s nope
+SDIFF s t
+SUNIONSTORE u s t
+SMEMBERS u
+SINTERSTORE u s nope
+EXISTS u
+SDIFFSTORE u s t
+SMEMBERS u
+SMOVE s t 1
+SMOVE s t 9
+SREM s 2 9
+SSCAN s 0
+SSCAN s 0 COUNT x
+SPOP nope
+SPOP nope 2
+SPOP s -1
+SPOP s 1 2
+SRANDMEMBER nope
+SRANDMEMBER nope 2
+SRANDMEMBER s 0
+OBJECT ENCODING s
+TYPE s
+LPUSH s a
+DEL s t u
+
 # databases
 FLUSHALL
 SET d zero

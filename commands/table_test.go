@@ -40,7 +40,7 @@ func TestTableIsComplete(t *testing.T) {
 
 // goodWords are valid words for the arguments of that name.
 var goodWords = map[string]string{
-	"key": "k", "cursor": "0", "index": "0", "numreplicas": "0", "timeout": "0", "duration": "1", "client-id": "1",
+	"key": "k", "source": "k", "destination": "k", "src": "k", "dst": "k", "cursor": "0", "index": "0", "numreplicas": "0", "timeout": "0", "duration": "1", "client-id": "1",
 	"ip:port": "1.2.3.4:5", "command": "PING",
 	"backup-name": "daily-1", "numkeys": "0", "script": "return", "sha1": "0123456789012345678901234567890123456789",
 }
@@ -83,7 +83,7 @@ func keyAt(c *session.Spec) int {
 	at := strings.Count(c.FullName, "|") + 1
 	flat := flatten(c.Arguments)
 	for i, a := range flat {
-		if a.Name == "key" && a.Kind == usage.Word {
+		if docType(a) == "key" && a.Kind == usage.Word {
 			return at + i
 		}
 	}

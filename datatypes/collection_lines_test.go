@@ -12,8 +12,14 @@ var collectionOptions = map[string]func(r lineSource) []string{
 	"HRANDFIELD": func(r lineSource) []string {
 		return pickOne(r, []string{}, []string{"count"}, []string{"count", "'WITHVALUES"}, []string{"count", "'bad"}, []string{"count", "'WITHVALUES", "'bad"})
 	},
-	"ZPOPMIN": countWords, "ZPOPMAX": countWords,
-	"HSCAN": scanWords, "ZSCAN": scanWords,
+	"ZPOPMIN": countWords, "ZPOPMAX": countWords, "LPOP": countWords, "RPOP": countWords, "SPOP": countWords, "SRANDMEMBER": countWords,
+	"LPOS": func(r lineSource) (words []string) {
+		for range r.IntN(4) {
+			words = append(words, pickOne(r, []string{"'RANK", "rank"}, []string{"'COUNT", "count"}, []string{"'maxlen", "count"}, []string{"'bad"}, []string{"'bad", "count"})...)
+		}
+		return words
+	},
+	"HSCAN": scanWords, "ZSCAN": scanWords, "SSCAN": scanWords,
 	"ZADD": func(r lineSource) (words []string) {
 		for range 1 + r.IntN(pickOne(r, 3, 3, 3, 3, 3, 10, 200)) {
 			words = append(words, "score", "member")
@@ -117,6 +123,17 @@ func (r lineSource) collectionWord(name string) []byte {
 			return fmt.Append(nil, "m", r.IntN(200))
 		}
 		return fmt.Append(nil, pickOne(r, "m", ""), r.IntN(20))
+	case "element", "pivot":
+		if r.IntN(4) > 0 {
+			return r.collectionWord("member")
+		}
+		return r.word("value")
+	case "BEFORE|AFTER":
+		return []byte(pickOne(r, "BEFORE", "AFTER", "before", "After", "x"))
+	case "LEFT|RIGHT":
+		return []byte(pickOne(r, "LEFT", "RIGHT", "left", "Right", "LEFT", "RIGHT", "x"))
+	case "index":
+		return r.word("start")
 	case "count":
 		return []byte(pickOne(r, "1", "2", "3", "5", "100", "0", "-1", "-2", "-10", "x", "1.5", "9223372036854775807", "-9223372036854775807", "-9223372036854775808", "5000000000000000000"))
 	case "score":
@@ -125,6 +142,8 @@ func (r lineSource) collectionWord(name string) []byte {
 		return []byte(pickOne(r, "0", "1", "2", "(1", "(0", "-inf", "+inf", "(inf", "1.5", "17", "x", "(", "-1", "1000", "nan"))
 	case "lex-bound":
 		return []byte(pickOne(r, "-", "+", "[m1", "(m1", "[m5", "(m3", "[", "(", "m", "[\x00", "[zz", "", "--"))
+	case "rank": // the least integer is out of range since 7.2
+		return []byte(pickOne(r, "1", "2", "-1", "-2", "0", "100", "x", "9223372036854775807", "-9223372036854775807"))
 	case "cursor":
 		return []byte(pickOne(r, "0", "0", "0", "0", "5", "x", "-1", "", "99999999999999999999", "1x"))
 	case "pattern":

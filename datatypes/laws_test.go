@@ -126,7 +126,7 @@ func sameDigest(t *testing.T, name string, now engine.Instant, got, want *engine
 }
 
 // families are the groups of commands that most lines of a run are of.
-var families = []string{"", groupString, groupHash, groupSorted}
+var families = []string{"", groupString, groupHash, groupSorted, groupList, groupSet}
 
 // TestTable checks each line of the table.
 func TestTable(t *testing.T) {

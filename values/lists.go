@@ -250,6 +250,7 @@ func (l *List) Trim(from, n int) {
 		return
 	}
 	l.cutPacked(l.seek(from+n).at, l.Ref.length())
+	l.Count = from + n
 	l.cutPacked(listHead, l.seek(from).at)
 	l.Count = n
 }

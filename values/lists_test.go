@@ -3,6 +3,7 @@ package values
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -216,6 +217,26 @@ func TestListWithoutReserve(t *testing.T) {
 		l.Insert(0, bytes.Repeat([]byte("e"), length))
 		if got := l.Ref.Encoding(); got != "quicklist" {
 			t.Errorf("entries of %d bytes are in a %s, want a quicklist", length, got)
+		}
+	}
+}
+
+// TestTrimBothEnds trims packed lists at both ends at once.
+func TestTrimBothEnds(t *testing.T) {
+	const count = 13
+	for from := range count {
+		for n := 1; n <= count-from; n++ {
+			s := New([16]byte{})
+			l := s.List(Head{})
+			for i := range count {
+				l.Insert(i, strconv.AppendInt(nil, int64(i), 10))
+			}
+			l.Trim(from, n)
+			for i := range n {
+				if got, want := string(l.At(i).Append(nil)), strconv.Itoa(from+i); got != want || l.Count != n {
+					t.Fatalf("%d entries from %d: entry %d of %d is %s, want %s", n, from, i, l.Count, got, want)
+				}
+			}
 		}
 	}
 }

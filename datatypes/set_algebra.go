@@ -1,0 +1,130 @@
+package datatypes
+
+import (
+	"limitsrv/answer"
+	"limitsrv/engine"
+	"limitsrv/values"
+)
+
+// An operation combines sets.
+type operation uint8
+
+const (
+	intersection operation = iota
+	union
+	difference
+)
+
+func sInter(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	return combine(tx, intersection, args, out)
+}
+
+func sUnion(tx *engine.Tx, args [][]byte, out []byte) []byte { return combine(tx, union, args, out) }
+
+func sDiff(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	return combine(tx, difference, args, out)
+}
+
+func sInterStore(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	return storeCombined(tx, intersection, args, out)
+}
+
+func sUnionStore(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	return storeCombined(tx, union, args, out)
+}
+
+func sDiffStore(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	return storeCombined(tx, difference, args, out)
+}
+
+// combine answers the combination of the sets of keys.
+func combine(tx *engine.Tx, by operation, keys [][]byte, out []byte) []byte {
+	n, ok := gather(tx, by, keys)
+	if !ok {
+		return fail(out, errWrongType)
+	}
+	return append(answer.AppendSet(out, n), tx.Scratch...)
+}
+
+// storeCombined stores the combination of the sets of the keys after the first under the
+// first, and answers the number of members.
+func storeCombined(tx *engine.Tx, by operation, args [][]byte, out []byte) []byte {
+	n, ok := gather(tx, by, args[1:])
+	switch {
+	case !ok:
+		return fail(out, errWrongType)
+	case n > 0 && tx.Tight():
+		return fail(out, errFull)
+	case n > values.MaxCount:
+		return fail(out, errMany)
+	}
+	e := vacate(tx, args[0])
+	t, rest := tx.Set(e), tx.Scratch
+	for range n {
+		var member answer.Value
+		member, rest, _ = answer.Next(rest)
+		t.Add(member.Bytes)
+	}
+	if n > 0 {
+		tx.Keep(e, engine.Set, t.Head)
+	}
+	return answer.AppendInt(out, int64(n))
+}
+
+// gather leaves the members of a combination in Scratch, as answers, and returns their
+// number. ok is false if a key has another value.
+//
+// A member that counts is one of a first set that the others have or have not; of a union,
+// one of any set that none before has.
+func gather(tx *engine.Tx, by operation, keys [][]byte) (n int, ok bool) {
+	var few [8]values.Set
+	sets := few[:0]
+	for _, key := range keys {
+		t, _, ok := findSet(tx, key)
+		if !ok {
+			return 0, false
+		}
+		sets = append(sets, t)
+	}
+	first, last := 0, 0
+	switch by {
+	case union:
+		last = len(sets) - 1
+	case intersection: // the smallest set first
+		for i := range sets {
+			if sets[i].Count < sets[0].Count {
+				sets[0], sets[i] = sets[i], sets[0]
+			}
+		}
+	}
+	tx.Scratch = tx.Scratch[:0]
+	for ; first <= last; first++ {
+		others := sets[1:]
+		if by == union {
+			others = sets[:first]
+		}
+		walk := sets[first].Walk()
+		for member, more := walk.Next(); more; member, more = walk.Next() {
+			from := len(tx.Scratch)
+			tx.Scratch = answer.AppendBulkHead(tx.Scratch, member.Len())
+			at := len(tx.Scratch)
+			tx.Scratch = member.Append(tx.Scratch)
+			if !allContain(others, tx.Scratch[at:], by == intersection) {
+				tx.Scratch = tx.Scratch[:from]
+				continue
+			}
+			n++
+		}
+	}
+	return n, true
+}
+
+// allContain reports whether all sets contain a member, or, with want false, none does.
+func allContain(sets []values.Set, member []byte, want bool) bool {
+	for i := range sets {
+		if sets[i].Contains(member) != want {
+			return false
+		}
+	}
+	return true
+}
