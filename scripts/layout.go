@@ -23,7 +23,7 @@ const (
 	Declared Modes = 1 << iota // the keys of its commands are all declared
 	Looks                      // it may not write
 	Only                       // of EVAL_RO and EVALSHA_RO; Looks is set too
-	Known                      // its text was known to who sent it: a flushed script runs too
+	Known                      // the sender had the text: a flushed script runs too
 	modes
 )
 

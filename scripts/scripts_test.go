@@ -112,7 +112,7 @@ func TestRunsAllocateNothing(t *testing.T) {
 	}
 }
 
-// TestModes checks what is known of a script by its text.
+// TestModes checks the modes that follow from a text.
 func TestModes(t *testing.T) {
 	for _, tt := range []struct {
 		text string

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"crypto/sha1"
+	"fmt"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// A restart keeps the effects of scripts, the scripts, and what is forgotten of them, from
+// the log and from a snapshot.
+func TestRestartKeepsScripts(t *testing.T) {
+	const counts, reads = "return redis.call('INCR', KEYS[1])", "return redis.call('GET', KEYS[1])"
+	hash := func(script string) string { return fmt.Sprintf("%x", sha1.Sum([]byte(script))) }
+	for _, way := range []string{"SHUTDOWN SAVE", "a kill"} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "data")
+			r, w := serveData(t, dir, "--fsync", "always")
+			ask := func(command, want string) {
+				t.Helper()
+				if got := fmt.Sprint(w.do(t, command)); got != want {
+					t.Errorf("%s: %s, want %s", command, got, want)
+				}
+			}
+			ask(`SCRIPT LOAD "`+reads+`"`, hash(reads))
+			ask(`SCRIPT FLUSH`, "OK")
+			ask(`EVAL "`+counts+`" 1 k`, "1")
+			ask("EVALSHA "+hash(counts)+" 1 k", "2")
+			ask(`EVAL "redis.call('SET', KEYS[1], 'half') error('way')" 1 half`,
+				"ERR user_script:1: way script: "+hash("redis.call('SET', KEYS[1], 'half') error('way')")+", on @user_script:1.")
+			if way == "a kill" {
+				r.Process.Signal(syscall.SIGKILL)
+				<-r.ended
+			} else {
+				endBy(t, r, w, way)
+			}
+			r, w = serveData(t, dir, "--fsync", "always")
+			ask("EVALSHA "+hash(counts)+" 1 k", "3")
+			ask("EVALSHA "+hash(reads)+" 1 half", "NOSCRIPT No matching script. Please use EVAL.")
+			ask(`EVAL "`+reads+`" 1 half`, "half")
+			ask("SCRIPT EXISTS "+hash(counts)+" "+hash(reads), "[1 1]")
+			endBy(t, r, w, "SHUTDOWN")
+		})
+	}
+}
