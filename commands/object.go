@@ -19,15 +19,15 @@ var object = session.Command{
 	Name: "OBJECT", Summary: "Commands about the contents of a key.",
 	Complexity: "Depends on the subcommand", Since: "2.2.3", Group: "generic",
 	Sub: []session.Command{
-		objectSub("ENCODING", "Returns the algorithm of a key in lower case, as TYPE does.", func(w *resp.Writer, alg engine.Alg) { w.BulkString(typeName(alg)) }),
-		objectSub("FREQ", "Rejected: frequency is not tracked.", func(w *resp.Writer, _ engine.Alg) { w.Error(errFreq) }),
-		objectSub("IDLETIME", "Rejected: idle time is not tracked.", func(w *resp.Writer, _ engine.Alg) { w.Error(errIdle) }),
-		objectSub("REFCOUNT", "Returns 1 for a key that exists.", func(w *resp.Writer, _ engine.Alg) { w.Int(1) }),
+		objectSub("ENCODING", "Returns the encoding of a value as in Redis, or the algorithm of a limit in lower case.", writeEncoding),
+		objectSub("FREQ", "Rejected: frequency is not tracked.", func(w *resp.Writer, _ *engine.Decision) { w.Error(errFreq) }),
+		objectSub("IDLETIME", "Rejected: idle time is not tracked.", func(w *resp.Writer, _ *engine.Decision) { w.Error(errIdle) }),
+		objectSub("REFCOUNT", "Returns 1 for a key that exists.", func(w *resp.Writer, _ *engine.Decision) { w.Int(1) }),
 	},
 }
 
 // objectSub makes a subcommand of OBJECT; all answer nil for a missing key.
-func objectSub(name, summary string, found func(*resp.Writer, engine.Alg)) session.Command {
+func objectSub(name, summary string, found func(*resp.Writer, *engine.Decision)) session.Command {
 	return session.Command{
 		Name: name, Args: "key", Summary: summary, Complexity: "O(1)", Since: "2.2.3", Group: "generic",
 		Flags: session.ReadOnly, Keys: session.Keys{First: 2, Last: 2, Step: 1},
@@ -37,9 +37,17 @@ func objectSub(name, summary string, found func(*resp.Writer, engine.Alg)) sessi
 				w.Null()
 				return
 			}
-			found(w, ds[0].Params.Alg)
+			found(w, &ds[0])
 		},
 	}
+}
+
+func writeEncoding(w *resp.Writer, d *engine.Decision) {
+	if d.Params.Alg.IsPlain() {
+		w.BulkString(d.Encoding())
+		return
+	}
+	w.BulkString(typeName(d.Params.Alg))
 }
 
 var peekEach = eachKey(engine.Peek)

@@ -184,7 +184,8 @@ type Decision struct {
 	// Allowed is 1 or 0; under Partial the number of permits granted. In a group it tells
 	// whether this limit by itself would pass: the group passed if all are 1.
 	Allowed int64
-	// Remaining is the number of whole permits left after this decision.
+	// Remaining is the number of whole permits left after this decision. On a Peek at a
+	// plain value see Encoding.
 	Remaining int64
 	// Wait is the time until the same request would pass if there were no others, or
 	// Never. It is 0 if the request passed, except under LEAKY: there it is the time to

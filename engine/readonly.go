@@ -12,11 +12,14 @@ func (s *shard) applyReadOnly(now Instant, op *Op, h uint64, d *Decision) {
 	case Take:
 		s.previewTake(now, op, pl, used, d)
 	case Peek:
-		if pl.missing() {
+		switch {
+		case pl.missing():
 			d.Status = Missing
-			return
+		case c.params.Alg.IsPlain():
+			c.previewPlain(now, used, d)
+		default:
+			c.previewOne(now, used, d)
 		}
-		c.previewOne(now, used, d)
 	case Refund, Charge:
 		if !s.countable(now, op, pl, used, d) {
 			return
