@@ -72,6 +72,7 @@ var seeds = []string{
 	"GET a", "SET a 1 EX 60", "SETEX a 60 1", "PSETEX a 60 1", "SETNX a 1", "GETSET a 1", "GETDEL a", "GETEX a EX 60", "MGET a b", "MSET a 1 b 2", "MSETNX a 1 b 2",
 	"INCR a", "DECR a", "INCRBY a 1", "DECRBY a 1", "INCRBYFLOAT a 1", "APPEND a 1", "STRLEN a", "SETRANGE a 1 d", "GETRANGE a 0 1", "SUBSTR a 0 1", "INCREX a BYINT 1",
 	"RENAME a b", "RENAMENX a b", "EXPIRE a 60", "PEXPIRE a 60", "EXPIREAT a 60", "PEXPIREAT a 60", "EXPIRETIME a", "PEXPIRETIME a", "PERSIST a",
+	"SETBIT a 1 1", "GETBIT a 1", "BITCOUNT a", "BITFIELD a GET u8 0", "BITFIELD_RO a GET u8 0",
 }
 
 // rightsOn returns the rights of a user in all groups with one key pattern.

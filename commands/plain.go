@@ -12,7 +12,7 @@ import (
 // without those that have a line of their own because they work on limits as well.
 func plainCommands() (all []*session.Command) {
 	for number := range datatypes.All() {
-		if c := plainCommand(uint16(number)); !slices.Contains(anyKind, c.Name) {
+		if c := plainCommand(uint16(number)); c.Name != "" && !slices.Contains(anyKind, c.Name) {
 			all = append(all, c)
 		}
 	}

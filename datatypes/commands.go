@@ -7,14 +7,17 @@ import (
 	"limitsrv/engine"
 )
 
-// All returns the commands; the index of one is its number. The caller must not change it.
+// All returns the commands; the index of one is its number. Unused numbers have no Name. The
+// caller must not change it.
 func All() []Command { return table[:] }
 
 // byName has the number of each command by its name.
 var byName = func() map[string]uint16 {
 	m := make(map[string]uint16, len(table))
 	for i := range table {
-		m[table[i].Name] = uint16(i)
+		if name := table[i].Name; name != "" {
+			m[name] = uint16(i)
+		}
 	}
 	return m
 }()
@@ -58,7 +61,7 @@ func (Commands) Level() uint8 { return level }
 
 // Check implements engine.Commands. It sets ReadOnly.
 func (Commands) Check(c *engine.Call) error {
-	if int(c.Command) >= len(table) {
+	if int(c.Command) >= len(table) || table[c.Command].Name == "" {
 		return fmt.Errorf("unknown command %d", c.Command)
 	}
 	x := &table[c.Command]

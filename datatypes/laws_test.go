@@ -130,6 +130,9 @@ func TestTable(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range table {
 		c := &table[i]
+		if c.Name == "" {
+			continue
+		}
 		if number, ok := Find([]byte(c.Name)); !ok || int(number) != i || seen[c.Name] {
 			t.Errorf("%s: found as %d, %t, want %d", c.Name, number, ok, i)
 		}
@@ -141,7 +144,7 @@ func TestTable(t *testing.T) {
 	if _, ok := Find([]byte("nope")); ok {
 		t.Error("an unknown command was found")
 	}
-	for _, c := range []engine.Call{{Command: uint16(len(table))}, {Command: 0}, {Command: 0, Args: make([][]byte, 2)}} {
+	for _, c := range []engine.Call{{Command: uint16(len(table))}, {Command: uint16(len(table)) - 6}, {Command: 0}, {Command: 0, Args: make([][]byte, 2)}} {
 		if (Commands{}).Check(&c) == nil {
 			t.Errorf("command %d with %d arguments passes", c.Command, len(c.Args))
 		}
@@ -157,7 +160,8 @@ func TestNoAllocations(t *testing.T) {
 	var lines [][][]byte
 	for _, line := range []string{"INCR n", "PEXPIRE n 100000", "PTTL n", "SET t some-text EX 100", "GET t", "MGET n t", "STRLEN t", "GETEX t PERSIST",
 		"SET b " + strings.Repeat("x", 200), "APPEND b y", "INCRBYFLOAT f 0.1", "SETRANGE t 3 abc", "GETRANGE b 50 70", "GETSET n 7", "MSET n 5 o 6",
-		"INCREX w UBOUND 1000000000 EX 60 ENX"} {
+		"INCREX w UBOUND 1000000000 EX 60 ENX",
+		"SETBIT t 7 1", "GETBIT b 500", "BITCOUNT b", "BITFIELD b SET u8 0 5 OVERFLOW SAT INCRBY i16 100 7 GET u4 2", "BITFIELD t INCRBY u5 100 3"} {
 		lines = append(lines, bytes.Fields([]byte(line)))
 	}
 	apply := func() {

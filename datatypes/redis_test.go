@@ -100,6 +100,7 @@ type ours struct {
 	e     *engine.Engine
 	batch engine.Batch
 	now   engine.Instant // 0: the clock's
+	tight bool
 
 	protocol answer.Protocol
 }
@@ -118,6 +119,7 @@ func (o *ours) do(line [][]byte) []byte {
 	}
 	o.batch.Reset()
 	Set(o.batch.AddCall(0), number, line[1:])
+	o.batch.Tight = o.tight
 	now := o.now
 	if now == 0 {
 		now = engine.Instant(time.Now().UnixNano())
@@ -142,7 +144,7 @@ func pickOne[T any](r lineSource, from ...T) T { return from[r.IntN(len(from))] 
 // line draws a command line: mostly valid, sometimes with a wrong number of words.
 func (r lineSource) line() [][]byte {
 	c := &table[r.IntN(len(table))]
-	for r.judged && c.Since >= "7.2" {
+	for c.Name == "" || r.judged && c.Since >= "7.2" {
 		c = &table[r.IntN(len(table))]
 	}
 	line := [][]byte{[]byte(c.Name)}
@@ -155,6 +157,8 @@ func (r lineSource) line() [][]byte {
 		line = append(line, r.word(word))
 	}
 	switch {
+	case c.Group == groupBitmap:
+		line = r.bitWords(line)
 	case c.Name == "SET":
 		for range r.IntN(4) {
 			line = append(line, r.option()...)
@@ -264,8 +268,13 @@ const maxPassed = 30_000
 // sameReply reports whether two replies are equal, for commands in passing up to the time
 // that has passed between them.
 func sameReply(name string, got, want []byte) bool {
-	if bytes.Equal(got, want) || !passing[name] {
-		return bytes.Equal(got, want)
+	switch {
+	case bytes.Equal(got, want):
+		return true
+	case name == "BITCOUNT": // checks its arguments first since 7.2
+		return got[0] == '-' && string(want) == ":0\r\n"
+	case !passing[name]:
+		return false
 	}
 	g, err := strconv.ParseInt(strings.TrimSpace(strings.TrimPrefix(string(got), ":")), 10, 64)
 	w, err2 := strconv.ParseInt(strings.TrimSpace(strings.TrimPrefix(string(want), ":")), 10, 64)

@@ -1,7 +1,7 @@
 package datatypes
 
 // table lists the commands. Its index is the number of a command, which stands in logs:
-// append only. To add a command, add a function and a line.
+// append only, with unused numbers between families. To add a command, add a function and a line.
 var table = [...]Command{
 	{Name: "GET", Args: "key", Arity: 2, Summary: "Returns the string value of a key.",
 		Complexity: "O(1)", Since: "1.0.0", Group: groupString, Flags: ReadOnly | Fast, Keys: oneKey, do: get},
@@ -82,12 +82,25 @@ var table = [...]Command{
 	{Name: "INCREX", Args: "key [NX|XX] [BYFLOAT increment | BYINT increment] [LBOUND lowerbound] [UBOUND upperbound] [SATURATE] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST] [ENX]", Arity: -2,
 		Summary:    "Increments the numeric value of a key within bounds, and sets its expiration time. Uses 0 as initial value if the key doesn't exist.",
 		Complexity: "O(1)", Since: "8.8.0", Group: groupString, Flags: Write | DenyOOM | Fast, Keys: oneKey, do: increx},
+
+	150: {Name: "SETBIT", Args: "key offset value", Arity: 4, Summary: "Sets or clears the bit at offset of the string value. Creates the key if it doesn't exist.",
+		Complexity: "O(1)", Since: "2.2.0", Group: groupBitmap, Flags: Write | DenyOOM, Keys: oneKey, do: setBit},
+	{Name: "GETBIT", Args: "key offset", Arity: 3, Summary: "Returns a bit value by offset.",
+		Complexity: "O(1)", Since: "2.2.0", Group: groupBitmap, Flags: ReadOnly | Fast, Keys: oneKey, do: getBit},
+	{Name: "BITCOUNT", Args: "key [start end [BYTE|BIT]]", Arity: -2, Summary: "Counts the number of set bits in a string.",
+		Complexity: "O(N)", Since: "2.6.0", Group: groupBitmap, Flags: ReadOnly, Keys: oneKey, do: bitCount},
+	{Name: "BITFIELD", Args: "key [GET encoding offset | [OVERFLOW WRAP|SAT|FAIL] <SET encoding offset value | INCRBY encoding offset increment> ...]", Arity: -2,
+		Summary:    "Reads and changes integers of any width within a string.",
+		Complexity: "O(1) for each subcommand", Since: "3.2.0", Group: groupBitmap, Flags: Write | DenyOOM, Keys: oneKey, do: bitField},
+	{Name: "BITFIELD_RO", Args: "key [GET encoding offset ...]", Arity: -2, Summary: "Reads integers of any width within a string.",
+		Complexity: "O(1) for each subcommand", Since: "6.0.0", Group: groupBitmap, Flags: ReadOnly | Fast, Keys: oneKey, do: bitFieldRO},
 }
 
 // The groups of COMMAND DOCS.
 const (
 	groupString  = "string"
 	groupGeneric = "generic"
+	groupBitmap  = "bitmap"
 )
 
 var (
