@@ -20,6 +20,7 @@ func (c *cell) encoding() string {
 // previewPlain fills d with the state of a plain value.
 func (c *cell) previewPlain(now Instant, used int64, d *Decision) {
 	c.fill(now, used, d)
+	d.Wait = Never
 	d.Remaining = int64(slices.Index(encodings[:], c.encoding()))
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"limitsrv/commands/session"
+	"limitsrv/engine"
 )
 
 func TestSession(t *testing.T) {
@@ -70,6 +71,14 @@ func TestKey(t *testing.T) {
 	f.expect("/api/key?raw=***", "", 400, `{"error":"raw must be the bytes of a key in the URL-safe alphabet of base64"}`)
 	f.handler.SetLoading(true)
 	f.expect("/api/key?raw=YQ", "", 503, `{"error":"limitsrv is loading the dataset in memory"}`)
+}
+
+// A value has no tokens: Remaining of a Peek is its encoding.
+func TestKeyStateOfValue(t *testing.T) {
+	d := engine.Decision{Params: engine.Params{Alg: engine.Blob}, Remaining: 2, Wait: engine.Never}
+	if is := keyStateOf([]byte("k"), d); is.Algorithm != "STRING" || is.Remaining != 0 || is.Wait != -1 {
+		t.Errorf("the state is %+v", is)
+	}
 }
 
 func TestKeyOfInvalidUTF8(t *testing.T) {

@@ -104,6 +104,9 @@ func keyStateOf(key []byte, d engine.Decision) *keyState {
 		Key: printable(key, 0), Raw: encodeKey(key), Algorithm: p.Alg.String(), Limit: p.Limit,
 		Remaining: d.Remaining, Wait: d.Wait.CeilMillis(), Reset: d.Reset.CeilMillis(),
 	}
+	if p.Alg.IsPlain() { // a value has no tokens
+		state.Remaining = 0
+	}
 	switch name, ok := commands.CalendarName(p.Calendar); {
 	case ok:
 		state.Calendar = &name
