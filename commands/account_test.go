@@ -83,6 +83,7 @@ var seeds = []string{
 	"SDIFF a b", "SINTERSTORE a b c", "SUNIONSTORE a b c", "SDIFFSTORE a b c",
 	"EVAL x=1 2 a b c", "EVAL_RO x=1 1 a b", "EVALSHA 0123456789012345678901234567890123456789 1 a", "EVALSHA_RO 0123456789012345678901234567890123456789 1 a b",
 	"SCRIPT LOAD x=1", "SCRIPT EXISTS a", "SCRIPT FLUSH",
+	"SETBIT a 1 1", "GETBIT a 1", "BITCOUNT a", "BITFIELD a GET u8 0", "BITFIELD_RO a GET u8 0",
 }
 
 // rightsOn returns the rights of a user in all groups with one key pattern.
@@ -159,15 +160,38 @@ func keysOf(b *engine.Batch) (keys [][]byte) {
 	return keys
 }
 
-// Every command that has keys or writes requires a group; testdata/users.txt tests the
-// commands for everyone.
-func TestEveryWriteNeedsAGroup(t *testing.T) {
-	for _, c := range newRegistry().Specs() {
-		switch {
-		case c.UserGroup() == session.Everyone && c.Flags&(session.Write|session.ReadOnly|session.Admin|session.AllKeys|session.Forgets|session.Reaches) != 0:
-			t.Errorf("%s is for everyone", c.FullName)
-		case c.Flags&session.Forgets != 0 && c.Flags&session.Write == 0:
-			t.Errorf("%s forgets and does not write", c.FullName)
+// rightsIn returns the rights of a user in one group on all keys.
+func rightsIn(t *testing.T, group string) *auth.Rights {
+	file := fmt.Sprintf("users:\n  - {name: u, hash: %q, groups: [%s], keys: [\"*\"]}\n", quickHash("pw"), group)
+	table, err := users.Parse("f", []byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return auth.New(auth.Config{Users: table}).Find("u").Rights()
+}
+
+// A group allows the commands that ACL CAT lists for it, and those for everyone, except
+// those that administer, reach other clients, or delete keys without naming them. Every
+// command that has keys or writes requires a group.
+func TestGroupsAreCategories(t *testing.T) {
+	for _, group := range users.GroupNames {
+		r := rightsIn(t, group)
+		for _, c := range newRegistry().Specs() {
+			cats := c.Categories()
+			everyone := slices.Contains(cats, session.Everyone)
+			adminOnly := c.Flags&(session.Admin|session.Reaches|session.Runs) != 0 || c.Flags&session.Forgets != 0 && c.Flags&session.AllKeys != 0
+			want := group == "admin" || everyone || !adminOnly && slices.Contains(cats, group) || c.Flags&session.NoAuth != 0
+			if why, _ := c.Deny(r, nil); (why == session.Granted) != want {
+				t.Errorf("%s for a user in %s: granted is %t, want %t", c.FullName, group, !want, want)
+			}
+			switch {
+			case everyone && c.Flags&(session.Write|session.ReadOnly|session.Admin|session.AllKeys|session.Forgets|session.Reaches|session.Runs|session.Plain) != 0:
+				t.Errorf("%s is for everyone", c.FullName)
+			case c.Flags&session.Forgets != 0 && c.Flags&session.Write == 0:
+				t.Errorf("%s forgets and does not write", c.FullName)
+			case (group == "decide" || group == "peek") && want && c.Flags&session.Plain != 0:
+				t.Errorf("%s is for users of limits in %s", c.FullName, group)
+			}
 		}
 	}
 }

@@ -19,7 +19,7 @@ var acl = session.Command{
 	Name: "ACL", Summary: "Commands about users.",
 	Complexity: "Depends on the subcommand", Since: "6.0.0", Group: "server",
 	Sub: []session.Command{
-		aclSub("CAT", "[category]", "Lists the categories of commands, or the commands of one category. decide, peek and admin are the groups of users.", 0, runACLCat),
+		aclSub("CAT", "[category]", "Lists the categories of commands, or the commands of one category. The groups of users are categories.", 0, runACLCat),
 		aclSub("DELUSER", "username [username ...]", "Rejected: users are configured in a file.", session.Admin|session.Secret, refuseUsers),
 		aclSub("DRYRUN", "username command [arg ...]", "Checks whether a user may send a command line.", session.Admin|session.Secret, runACLDryRun),
 		aclSub("GETUSER", "username", "Describes a user; nil if there is no such user.", session.Admin, runACLGetUser),
@@ -69,7 +69,7 @@ func aclFlags(u auth.Listing) []string {
 
 // aclRules returns the permitted commands in Redis' form.
 func aclRules(r *auth.Rights) string {
-	if r.Groups() == auth.EveryGroup {
+	if r.Groups() == users.Every {
 		return "+@all"
 	}
 	text := "-@all +@" + session.Everyone
@@ -158,7 +158,7 @@ func runACLDryRun(s *session.Session, w *resp.Writer, args [][]byte) {
 func runACLCat(s *session.Session, w *resp.Writer, args [][]byte) {
 	members := map[string][]string{}
 	for _, c := range s.Handler().Registry().Specs() {
-		for _, cat := range categories(c) {
+		for _, cat := range c.Categories() {
 			members[cat] = append(members[cat], c.FullName)
 		}
 	}

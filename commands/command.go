@@ -96,7 +96,7 @@ func describe(w *resp.Writer, c *session.Spec) {
 	w.Int(int64(c.Keys.First))
 	w.Int(int64(c.Keys.Last))
 	w.Int(int64(c.Keys.Step))
-	categories := categories(c)
+	categories := c.Categories()
 	w.Set(len(categories))
 	for _, cat := range categories {
 		w.Simple("@" + cat)
@@ -168,39 +168,6 @@ func keySpec(w *resp.Writer, kind string, fields int) {
 	w.Map(fields)
 }
 
-// categories returns the ACL categories of a command, derived from its flags and group.
-func categories(c *session.Spec) []string {
-	var cats []string
-	for _, has := range []struct {
-		name string
-		ok   bool
-	}{
-		{"write", c.Flags&session.Write != 0},
-		{"read", c.Flags&session.ReadOnly != 0},
-		{c.UserGroup(), true},
-		{"dangerous", c.Flags&session.Admin != 0},
-		{"fast", c.Flags&session.Fast != 0},
-		{"slow", c.Flags&session.Fast == 0},
-		{"keyspace", c.Group == "generic"},
-		{"pubsub", c.Group == "pubsub"},
-		{"connection", c.Group == "connection"},
-		{"transaction", c.Group == "transactions"},
-		{"scripting", c.Group == "scripting"},
-		{c.Group, c.Group != "" && !redisGroups[c.Group]},
-	} {
-		if has.ok {
-			cats = append(cats, has.name)
-		}
-	}
-	return cats
-}
-
-// redisGroups are the groups of Redis' own commands. A group not listed here is a
-// category too.
-var redisGroups = map[string]bool{
-	"generic": true, "connection": true, "transactions": true, "server": true, "cluster": true, "scripting": true, "pubsub": true,
-}
-
 func runList(s *session.Session, w *resp.Writer, args [][]byte) {
 	var keep func(*session.Spec) bool
 	switch {
@@ -211,7 +178,7 @@ func runList(s *session.Session, w *resp.Writer, args [][]byte) {
 		keep = func(*session.Spec) bool { return false }
 	case word.Is(args[3], "ACLCAT"):
 		keep = func(c *session.Spec) bool {
-			for _, cat := range categories(c) {
+			for _, cat := range c.Categories() {
 				if strings.EqualFold(cat, string(args[4])) {
 					return true
 				}

@@ -24,10 +24,6 @@ func plainCommands() (all []*session.Command) {
 // version know.
 var anyKind = []string{del.Name, unlink.Name, exists.Name, touch.Name, typeOf.Name, ttl.Name, pttl.Name, object.Name}
 
-// limitDroppers are the commands that may drop a limit, as DEL does: by a new value for
-// its key, or by another name.
-var limitDroppers = []string{"SET", "SETEX", "PSETEX", "MSET", "RENAME", "RENAMENX"}
-
 // plainFlags are the flags of package datatypes, by bit.
 var plainFlags = [...]session.Flags{session.Write, session.ReadOnly, session.DenyOOM, session.Fast}
 
@@ -37,7 +33,7 @@ func plainCommand(number uint16) *session.Command {
 	c := &datatypes.All()[number]
 	line := &session.Command{
 		Name: c.Name, Args: c.Args, Summary: c.Summary, Complexity: c.Complexity, Since: c.Since, Group: c.Group,
-		Keys: session.Keys{First: c.Keys.First, Last: c.Keys.Last, Step: c.Keys.Step},
+		Flags: session.Plain, Keys: session.Keys{First: c.Keys.First, Last: c.Keys.Last, Step: c.Keys.Step},
 		Op: func(b *engine.Batch, args [][]byte) error {
 			datatypes.Set(b.AddCall(0), number, args[1:])
 			return nil
@@ -50,9 +46,6 @@ func plainCommand(number uint16) *session.Command {
 	}
 	if c.Arity < 0 {
 		line.Flags |= session.OpenEnded
-	}
-	if slices.Contains(limitDroppers, c.Name) {
-		line.Flags |= session.Forgets
 	}
 	return line
 }

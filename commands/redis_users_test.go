@@ -1,17 +1,23 @@
 package commands
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"limitsrv/commands/auth/users"
+	"limitsrv/datatypes"
 )
 
 // redisUsers is a file of both, with the same users as far as commands of both go.
 const (
 	redisUsers = `user default on nopass ~* &* +@all
 user shop on >pw ~k ~l resetchannels &* -@all +@connection -client|list -client|kill +@transaction +info +command +command|getkeys +role +time +acl|whoami +acl|cat +exists +ttl +type +pttl +touch
+user app on >pw ~app:* &* -@all +@string +@keyspace -flushall -flushdb -dbsize -swapdb +@connection -client|list -client|kill +@transaction +acl|whoami
 user boss on >pw ~* &* +@all
 user out off >pw ~* &* +@all
 `
@@ -20,6 +26,10 @@ user out off >pw ~* &* +@all
     hash: "#pw"
     groups: [peek]
     keys: [k, l]
+  - name: app
+    hash: "#pw"
+    groups: [string, keyspace]
+    keys: ["app:*"]
   - name: boss
     hash: "#pw"
     groups: [admin]
@@ -79,6 +89,30 @@ EXEC
 MULTI
 EXISTS k
 EXEC
+AUTH app pw
+SET app:1 1
+INCR app:1
+SETEX app:2 100 v
+MSET app:1 1 app:2 2
+MSET app:1 1 k 2
+RENAME app:1 app:3
+RENAME app:3 k
+RENAME k app:3
+EXPIRE app:3 100
+DEL app:2
+UNLINK k
+SET k v
+GET k
+GETDEL app:3
+TYPE app:3
+FLUSHDB
+FLUSHALL
+CONFIG GET maxmemory
+PUBLISH a b
+MULTI
+INCR app:n
+SET k v
+EXEC
 AUTH boss pw
 ACL WHOAMI
 ACL USERS
@@ -86,6 +120,10 @@ EXISTS k m
 ACL DRYRUN shop EXISTS k
 ACL DRYRUN shop EXISTS k m
 ACL DRYRUN shop DEL k
+ACL DRYRUN shop GET k
+ACL DRYRUN app GET app:1
+ACL DRYRUN app SET k v
+ACL DRYRUN app FLUSHDB
 ACL DRYRUN shop CLIENT KILL x
 ACL DRYRUN nobody EXISTS k
 ACL DRYRUN shop NOPE
@@ -130,6 +168,34 @@ func TestUsersLikeRedis(t *testing.T) {
 				t.Errorf("%s: %s\n  got %s\nRedis %s", protocol, line, got, want)
 			}
 		}
+	}
+}
+
+// TestCategoriesLikeRedis compares the categories of the commands of package datatypes that
+// both have.
+func TestCategoriesLikeRedis(t *testing.T) {
+	p := startRedis(t).pair(newTestHandler(""))
+	list := func(line string) (ours, redis []string) {
+		got, want := p.ask(line, line)
+		return strings.Fields(strings.Trim(got[0], "[]")), strings.Fields(strings.Trim(want[0], "[]"))
+	}
+	_, known := list("COMMAND LIST")
+	checked := 0
+	for _, group := range users.GroupNames[3:] {
+		ours, redis := list("ACL CAT " + group)
+		for i := range datatypes.All() {
+			name := fmt.Sprintf("%q", strings.ToLower(datatypes.All()[i].Name))
+			if !slices.Contains(known, name) {
+				continue
+			}
+			checked++
+			if got, want := slices.Contains(ours, name), slices.Contains(redis, name); got != want {
+				t.Errorf("%s in %s: %t, want %t", name, group, got, want)
+			}
+		}
+	}
+	if checked < 300 {
+		t.Errorf("%d commands were compared", checked)
 	}
 }
 

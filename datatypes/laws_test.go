@@ -126,7 +126,7 @@ func sameDigest(t *testing.T, name string, now engine.Instant, got, want *engine
 }
 
 // families are the groups of commands that most lines of a run are of.
-var families = []string{"", groupString, groupHash, groupSorted, groupList, groupSet}
+var families = []string{"", groupString, groupBitmap, groupHash, groupSorted, groupList, groupSet}
 
 // TestTable checks each line of the table.
 func TestTable(t *testing.T) {
@@ -147,7 +147,7 @@ func TestTable(t *testing.T) {
 	if _, ok := Find([]byte("nope")); ok {
 		t.Error("an unknown command was found")
 	}
-	for _, c := range []engine.Call{{Command: uint16(len(table))}, {Command: 0}, {Command: 0, Args: make([][]byte, 2)}} {
+	for _, c := range []engine.Call{{Command: uint16(len(table))}, {Command: uint16(len(table)) - 6}, {Command: 0}, {Command: 0, Args: make([][]byte, 2)}} {
 		if (Commands{}).Check(&c) == nil {
 			t.Errorf("command %d with %d arguments passes", c.Command, len(c.Args))
 		}
@@ -165,7 +165,9 @@ func TestNoAllocations(t *testing.T) {
 		"SET b " + strings.Repeat("x", 200), "APPEND b y", "INCRBYFLOAT f 0.1", "SETRANGE t 3 abc", "GETRANGE b 50 70", "GETSET n 7", "MSET n 5 o 6",
 		"INCREX w UBOUND 1000000000 EX 60 ENX",
 		"HSET h f 17 g some-text", "HGET h f", "HINCRBY h n 1", "HMGET h f g", "HDEL h g", "HLEN h", "HGETALL h",
-		"ZADD z 5 a 6 b", "ZCARD z", "ZREMRANGEBYSCORE z -inf 5", "ZRANGE z 0 -1 WITHSCORES", "ZSCORE z b", "ZRANK z b", "ZINCRBY z 1 b"} {
+		"ZADD z 5 a 6 b", "ZCARD z", "ZREMRANGEBYSCORE z -inf 5", "ZRANGE z 0 -1 WITHSCORES", "ZSCORE z b", "ZRANK z b", "ZINCRBY z 1 b",
+
+		"SETBIT t 7 1", "GETBIT b 500", "BITCOUNT b", "BITFIELD b SET u8 0 5 OVERFLOW SAT INCRBY i16 100 7 GET u4 2", "BITFIELD t INCRBY u5 100 3"} {
 		lines = append(lines, bytes.Fields([]byte(line)))
 	}
 	apply := func() {

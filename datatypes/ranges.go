@@ -65,19 +65,25 @@ func getRange(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	case wrongType:
 		return fail(out, errWrongType)
 	}
-	n := int64(tx.Len(e))
-	if from < 0 && to < 0 && from > to {
+	if from, to, ok = rangeOf(from, to, int64(tx.Len(e))); !ok {
 		return answer.AppendBulk(out, nil)
 	}
-	if from < 0 {
-		from = max(n+from, 0)
+	return tx.Range(e, int(from), int(to), answer.AppendBulkHead(out, int(to-from)))
+}
+
+// rangeOf returns the part of a string of n bytes or bits from one up to before another, for
+// the first and last of a command, which count from the end if they are negative. ok is
+// false if it is empty.
+func rangeOf(first, last, n int64) (from, to int64, ok bool) {
+	if first < 0 && last < 0 && first > last {
+		return 0, 0, false
 	}
-	if to < 0 {
-		to = max(n+to, 0)
+	if first < 0 {
+		first = max(n+first, 0)
 	}
-	to = min(to, n-1)
-	if from > to {
-		return answer.AppendBulk(out, nil)
+	if last < 0 {
+		last = max(n+last, 0)
 	}
-	return tx.Range(e, int(from), int(to)+1, answer.AppendBulkHead(out, int(to+1-from)))
+	last = min(last, n-1)
+	return first, last + 1, first <= last
 }

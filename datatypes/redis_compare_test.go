@@ -90,6 +90,8 @@ func sameReply(line [][]byte, got, want []byte) bool {
 	g, _ := parseReply(got)
 	w, _ := parseReply(want)
 	switch {
+	case name == "BITCOUNT": // checks its arguments first since 7.2
+		return g.head[0] == '-' && string(want) == ":0\r\n"
 	case name == "OBJECT":
 		return encodings[w.text+" "+g.text]
 	case g.head[0] == '-' || w.head[0] == '-':

@@ -100,6 +100,7 @@ type ours struct {
 	e     *engine.Engine
 	batch engine.Batch
 	now   engine.Instant // 0: the clock's
+	tight bool
 
 	protocol answer.Protocol
 }
@@ -118,6 +119,7 @@ func (o *ours) do(line [][]byte) []byte {
 	}
 	o.batch.Reset()
 	Set(o.batch.AddCall(0), number, line[1:])
+	o.batch.Tight = o.tight
 	now := o.now
 	if now == 0 {
 		now = engine.Instant(time.Now().UnixNano())
@@ -164,6 +166,8 @@ func (r lineSource) line() [][]byte {
 		line = append(line, r.word(word))
 	}
 	switch {
+	case c.Group == groupBitmap:
+		line = r.bitWords(line)
 	case c.Name == "SET":
 		for range r.IntN(4) {
 			line = append(line, r.option()...)

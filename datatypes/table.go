@@ -3,6 +3,7 @@ package datatypes
 // table lists the commands. Its index is the number of a command, which stands in logs:
 // append only, with
 // unused numbers between families. To add a command, add a function and a line.
+// append only, with unused numbers between families. To add a command, add a function and a line.
 var table = [...]Command{
 	{Name: "GET", Args: "key", Arity: 2, Summary: "Returns the string value of a key.",
 		Complexity: "O(1)", Since: "1.0.0", Group: groupString, Flags: ReadOnly | Fast, Keys: oneKey, do: get},
@@ -229,6 +230,17 @@ var table = [...]Command{
 		Complexity: "O(N*M), N being the members of the first set, M the sets", Since: "1.0.0", Group: groupSet, Flags: Write | DenyOOM, Keys: allKeys, do: sDiffStore},
 	149: {Name: "OBJECT", Args: "ENCODING key", Arity: 3, Summary: "Returns the form of the contents of a key, or the algorithm of a limit in lower case.",
 		Complexity: "O(1)", Since: "2.2.3", Group: groupGeneric, Flags: ReadOnly, Keys: Keys{First: 2, Last: 2, Step: 1}, do: object},
+	150: {Name: "SETBIT", Args: "key offset value", Arity: 4, Summary: "Sets or clears the bit at offset of the string value. Creates the key if it doesn't exist.",
+		Complexity: "O(1)", Since: "2.2.0", Group: groupBitmap, Flags: Write | DenyOOM, Keys: oneKey, do: setBit},
+	{Name: "GETBIT", Args: "key offset", Arity: 3, Summary: "Returns a bit value by offset.",
+		Complexity: "O(1)", Since: "2.2.0", Group: groupBitmap, Flags: ReadOnly | Fast, Keys: oneKey, do: getBit},
+	{Name: "BITCOUNT", Args: "key [start end [BYTE|BIT]]", Arity: -2, Summary: "Counts the number of set bits in a string.",
+		Complexity: "O(N)", Since: "2.6.0", Group: groupBitmap, Flags: ReadOnly, Keys: oneKey, do: bitCount},
+	{Name: "BITFIELD", Args: "key [GET encoding offset | [OVERFLOW WRAP|SAT|FAIL] <SET encoding offset value | INCRBY encoding offset increment> ...]", Arity: -2,
+		Summary:    "Reads and changes integers of any width within a string.",
+		Complexity: "O(1) for each subcommand", Since: "3.2.0", Group: groupBitmap, Flags: Write | DenyOOM, Keys: oneKey, do: bitField},
+	{Name: "BITFIELD_RO", Args: "key [GET encoding offset ...]", Arity: -2, Summary: "Reads integers of any width within a string.",
+		Complexity: "O(1) for each subcommand", Since: "6.0.0", Group: groupBitmap, Flags: ReadOnly | Fast, Keys: oneKey, do: bitFieldRO},
 }
 
 // The groups of COMMAND DOCS.
@@ -239,6 +251,7 @@ const (
 	groupSorted  = "sorted-set"
 	groupList    = "list"
 	groupSet     = "set"
+	groupBitmap  = "bitmap"
 )
 
 var (

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"limitsrv/commands"
+	"limitsrv/commands/session"
 )
 
 const (
@@ -195,14 +196,56 @@ func TestInternalsNamesPackages(t *testing.T) {
 	}
 }
 
+// plainTable is between the two comments that say so.
+var plainTable = regexp.MustCompile(`(?s)(<!-- plain data: [^\n]*-->\n).*?(<!-- end of plain data -->)`)
+
+// TestPlainDataDoc requires the table in docs/plain-data.md to have the commands on values
+// by their groups. With -rewrite it writes it.
+func TestPlainDataDoc(t *testing.T) {
+	var groups []string
+	names := map[string][]string{}
+	for _, c := range commands.Table() {
+		if c.Flags&session.Plain == 0 {
+			continue
+		}
+		if names[c.Group] == nil {
+			groups = append(groups, c.Group)
+		}
+		names[c.Group] = append(names[c.Group], c.Name)
+	}
+	table := strings.Builder{}
+	table.WriteString("| group | commands |\n|---|---|\n")
+	for _, group := range groups {
+		fmt.Fprintf(&table, "| %s | `%s` |\n", group, strings.Join(names[group], " "))
+	}
+	generated(t, "docs/plain-data.md", plainTable, table.String())
+}
+
+// generated requires the part of a page within a pattern's two groups to be a text. With
+// -rewrite it writes the page.
+func generated(t *testing.T, name string, part *regexp.Regexp, want string) {
+	t.Helper()
+	text := readPage(t, name)
+	page := part.ReplaceAllString(text, "${1}"+strings.ReplaceAll(want, "$", "$$")+"${2}")
+	switch {
+	case !part.MatchString(text):
+		t.Errorf("%s has no generated part", name)
+	case page == text:
+	case rewrite.Value.String() == "true":
+		if err := os.WriteFile(root+name, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("%s differs from the command table: go test ./cmd/limitsrv -run %s -rewrite", name, t.Name())
+	}
+}
+
 // commandTable is between the two comments that say so.
 var commandTable = regexp.MustCompile(`(?s)(<!-- commands: [^\n]*-->\n).*?(<!-- end of commands -->)`)
 
 // TestCommandsDoc requires the table in docs/commands.md to be the command table. With
 // -rewrite it writes it.
 func TestCommandsDoc(t *testing.T) {
-	const name = "docs/commands.md"
-	text := readPage(t, name)
 	var table strings.Builder
 	others := map[string][]string{}
 	var groups []string
@@ -226,16 +269,5 @@ func TestCommandsDoc(t *testing.T) {
 		fmt.Fprintf(&table, "%s `%s`", g, strings.Join(others[g], " "))
 	}
 	table.WriteString(".\n")
-	want := commandTable.ReplaceAllString(text, "${1}"+strings.ReplaceAll(table.String(), "$", "$$")+"${2}")
-	switch {
-	case !strings.Contains(want, table.String()):
-		t.Fatalf("%s has no place for the table", name)
-	case want == text:
-	case rewrite.Value.String() != "true":
-		t.Fatalf("%s is not the command table: go test ./cmd/limitsrv -run CommandsDoc -rewrite", name)
-	default:
-		if err := os.WriteFile(root+name, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	generated(t, "docs/commands.md", commandTable, table.String())
 }

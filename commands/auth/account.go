@@ -36,11 +36,8 @@ type Rights struct {
 	keys    [][]byte
 }
 
-// EveryGroup is the groups of a user in admin.
-const EveryGroup = users.Decide | users.Peek | users.Admin
-
 var (
-	allRights = &Rights{all: true, groups: EveryGroup, anyKey: true, keys: [][]byte{[]byte("*")}}
+	allRights = &Rights{all: true, groups: users.Every, anyKey: true, keys: [][]byte{[]byte("*")}}
 	noRights  = &Rights{revoked: true}
 )
 
@@ -54,13 +51,13 @@ func newAccount(name string, u *users.User, r *Rights) *Account {
 func rightsOf(u *users.User) *Rights {
 	r := &Rights{groups: u.Groups}
 	if u.Groups&users.Admin != 0 {
-		r.groups = EveryGroup
+		r.groups = users.Every
 	}
 	for _, pattern := range u.Keys {
 		r.keys = append(r.keys, []byte(pattern))
 		r.anyKey = r.anyKey || pattern == "*"
 	}
-	r.all = r.groups == EveryGroup && r.anyKey
+	r.all = r.groups == users.Every && r.anyKey
 	return r
 }
 
@@ -75,8 +72,7 @@ func (a *Account) Name() string {
 // Rights returns the current rights. Requires: a is not nil. Cost: an atomic load.
 func (a *Account) Rights() *Rights { return a.rights.Load() }
 
-// May reports whether a user is currently in a group: decide, peek or admin. A user in
-// admin is in the others too. A user that was removed, or has another password now, is in
+// May reports whether a user is currently in a group. A user in admin is in all others too. A user that was removed, or has another password now, is in
 // none.
 func (a *Account) May(group string) bool {
 	return a != nil && a.rights.Load().In(users.GroupOf(group))

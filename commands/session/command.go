@@ -65,12 +65,13 @@ const (
 	Listener  // allowed for a RESP2 client with subscriptions; internal
 	Unpaused  // not held back by CLIENT PAUSE; internal
 	OwnArity  // Op checks the number of args and has its own error; internal
-	Forgets   // deletes keys, which requires admin; internal
+	Forgets   // deletes limits, which decide does not allow; internal
 	Reaches   // sends to other clients, or lists their subscriptions, which requires admin; internal
 	AllKeys   // lists or deletes keys without naming them, which requires the pattern *; internal
 	Secret    // arguments may be secrets, which MONITOR and SLOWLOG hide; internal
 	AuthWord  // of a Secret command: only the words after AUTH are secret; internal
 	Executes  // executes the queued commands of a transaction; internal
+	Plain     // works on values only, which the groups of limits do not allow; internal
 	OpenEnded // more words than Args describes are left to Op and the engine; internal
 	Runs      // runs scripts or changes them, which requires admin; internal
 )

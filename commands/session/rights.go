@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 
 	"limitsrv/commands/auth"
-	"limitsrv/commands/auth/users"
 	"limitsrv/commands/resp"
 )
 
@@ -41,35 +40,6 @@ func (c *Spec) Deny(r *auth.Rights, line [][]byte) (Denial, []byte) {
 		}
 	}
 	return Granted, nil
-}
-
-// Everyone is the category of the commands that any user may send.
-const Everyone = "everyone"
-
-// needsOf returns the groups of which a user must have one to send a command; 0: none is
-// required. That holds for commands that neither read nor write keys nor administer, such
-// as INFO, ROLE and CLUSTER SLOTS: client libraries send them on their own, and some do
-// not continue after an error.
-func needsOf(c *Command) users.Groups {
-	switch {
-	case c.Flags&(Admin|Forgets|Reaches|Runs) != 0:
-		return users.Admin
-	case c.Flags&(ReadOnly|AllKeys) != 0:
-		return users.Peek
-	case c.Flags&Write != 0:
-		return users.Decide
-	}
-	return 0
-}
-
-// UserGroup returns the category of a command by the group that it requires.
-func (c *Spec) UserGroup() string {
-	for i, name := range users.GroupNames {
-		if c.needs == 1<<i {
-			return name
-		}
-	}
-	return Everyone
 }
 
 // denials count the commands denied to users.

@@ -9,16 +9,23 @@ import (
 )
 
 // Groups are the groups of a user, as bits.
-type Groups uint8
+type Groups uint16
 
 const (
 	Decide Groups = 1 << iota // may take and return tokens
-	Peek                      // may read keys
+	Peek                      // may read limits
 	Admin                     // may do everything
 )
 
-// GroupNames are the names of groups, by bit.
-var GroupNames = [...]string{"decide", "peek", "admin"}
+// Every is all groups.
+const Every Groups = 1<<len(GroupNames) - 1
+
+// GroupNames are the names of groups, by bit: those of limits, and the categories of Redis
+// with commands on values.
+var GroupNames = [...]string{
+	"decide", "peek", "admin",
+	"read", "write", "keyspace", "string", "bitmap", "hash", "list", "set", "sortedset", "scripting",
+}
 
 // GroupOf returns the group of a name; 0: no such group.
 func GroupOf(name string) Groups {
