@@ -23,7 +23,7 @@ GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 VULNDB ?= https://vuln.go.dev
 
 # The checks of make test, in order; the first that fails ends it.
-CHECKS = format vet staticcheck vulnerabilities unit deploy sim fuzz build smoke clients
+CHECKS = format vet staticcheck vulnerabilities unit deploy sim fuzz build smoke clients limiters
 
 .PHONY: build run test quick bench release needs $(CHECKS)
 
@@ -111,3 +111,6 @@ smoke:
 
 clients:
 	clients-test/run $(CLIENTS)
+
+limiters:
+	clients-test/limiters/run -document ../../docs/limiters.md $(LIMITERS)

@@ -7,17 +7,16 @@ import (
 	"strings"
 )
 
-// features are the parts of Redis that a library may need. A library that needs all of
-// scripts and hashes lists both.
+// features are the parts of Redis that a library may need, itself or in its scripts.
 var features = []string{"strings", "lua", "hashes", "sorted-sets", "lists", "sets", "pubsub", "cjson", "struct"}
 
-// A library is a row of libraries.txt. The needs of a row include those of its scripts.
+// A library is a row of libraries.txt: a package, used in one way.
 type library struct {
 	name, language, pkg string
 	needs               []string
 }
 
-// An absent library is one of clients.md that can't be run here.
+// An absent library is one that is known to limit with Redis, but is not run.
 type absent struct{ name, language, reason string }
 
 // catalog is the content of libraries.txt.

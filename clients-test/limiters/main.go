@@ -81,15 +81,15 @@ func run(ctx context.Context, o options) error {
 	fmt.Print(table(results))
 	failed := countFailed(results)
 	fmt.Printf("%d passed, %d failed, %d skipped\n%d s\n", len(results)-failed-countSkipped(results), failed, countSkipped(results), int(time.Since(began).Seconds()))
-	if o.document != "" && o.only == "" {
-		if err := checkDocument(o.document, markdown(results, c.absent), o.rewrite); err != nil {
-			return err
-		}
-	}
-	if failed > 0 {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case failed > 0:
 		return fmt.Errorf("%d libraries failed", failed)
+	case o.document != "" && o.only == "":
+		return checkDocument(o.document, markdown(results, c.absent), o.rewrite)
 	}
-	return ctx.Err()
+	return nil
 }
 
 // choose returns the libraries with one of the names or languages.

@@ -33,12 +33,21 @@ func markdown(results []result, absent []absent) string {
 	var b strings.Builder
 	b.WriteString("| library | version | language | needs | result |\n| --- | --- | --- | --- | --- |\n")
 	for _, r := range results {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.name, r.version, r.language, strings.Join(r.needs, ", "), r.verdictLine())
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.name, minor(r.version), r.language, strings.Join(r.needs, ", "), r.verdictLine())
 	}
 	for _, a := range absent {
 		fmt.Fprintf(&b, "| %s | | %s | | %s |\n", a.name, a.language, a.reason)
 	}
 	return b.String()
+}
+
+// minor returns the major and the minor version: Debian updates the rest.
+func minor(version string) string {
+	if _, rest, epoch := strings.Cut(version, ":"); epoch {
+		version = rest
+	}
+	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
 }
 
 // The table stands between these lines of the document.
