@@ -113,4 +113,5 @@ clients:
 	clients-test/run $(CLIENTS)
 
 limiters:
+	cd clients-test/limiters && go vet . && go test .
 	clients-test/limiters/run -document ../../docs/limiters.md $(LIMITERS)
