@@ -23,7 +23,7 @@ GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 VULNDB ?= https://vuln.go.dev
 
 # The checks of make test, in order; the first that fails ends it.
-CHECKS = format vet staticcheck vulnerabilities unit deploy sim fuzz build smoke clients
+CHECKS = format vet staticcheck vulnerabilities unit deploy sim fuzz build smoke clients limiters
 
 .PHONY: build run test quick bench release needs $(CHECKS)
 
@@ -114,3 +114,7 @@ smoke:
 
 clients:
 	clients-test/run $(CLIENTS)
+
+limiters:
+	cd clients-test/limiters && go vet . && go test .
+	clients-test/limiters/run -document ../../docs/limiters.md $(LIMITERS)

@@ -1,0 +1,3 @@
+module limiters-test
+
+go 1.26.0
