@@ -16,7 +16,7 @@ ARGS ?=
 OUT ?= limitsrv
 FUZZTIME ?= 10000x
 SIMHOURS ?= 30
-NODEHOURS ?= 3
+NODEHOURS ?= 30
 UNITTIME ?= 60m
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
@@ -81,7 +81,7 @@ unit:
 	packages=$$(dirname $$files | sort -u); \
 	echo go test -run "'^($$tests)\$$'" $$packages; \
 	go test -timeout $(UNITTIME) -run "^($$tests)\$$" $$packages
-	@.ci/race -timeout $(UNITTIME)
+	@.ci/race -p 3 -timeout $(UNITTIME)
 
 # The files for Compose and Kubernetes, by the types of both projects.
 deploy:

@@ -23,8 +23,9 @@ type simHistory struct {
 	base    *engine.Engine // state before entries
 	first   uint64         // index of the first of entries
 	entries []simEntry
-	// next is the log that replaces a failed one when its snapshot is complete.
-	next simLog
+	// next are the logs that replaced each other after log had failed. A log counts when its
+	// snapshot is complete, and the history learns that at the next start.
+	next []simLog
 	lost int // entries
 }
 
@@ -40,6 +41,9 @@ type simLog struct {
 	entries []simEntry
 }
 
+// end returns the index behind the last entry.
+func (l *simLog) end() uint64 { return l.first + uint64(len(l.entries)) }
+
 func (h *simHistory) newEngine() *engine.Engine {
 	return engine.New(engine.Options{Shards: 1, Seed: h.seed})
 }
@@ -54,10 +58,12 @@ func (h *simHistory) appending(log string, index uint64, data []byte) {
 	e := simEntry{data: bytes.Clone(data), at: time.Since(h.Start)}
 	switch {
 	case log != h.log:
-		if log != h.next.name || index != h.next.first+uint64(len(h.next.entries)) {
-			h.next = simLog{name: log, first: index}
+		n := len(h.next)
+		if n == 0 || h.next[n-1].name != log || h.next[n-1].end() != index {
+			h.next = append(h.next, simLog{name: log, first: index})
+			n = len(h.next)
 		}
-		h.next.entries = append(h.next.entries, e)
+		h.next[n-1].entries = append(h.next[n-1].entries, e)
 	case index != h.last()+1:
 		h.Fault("entry %d is appended to %s after entry %d", index, log, h.last())
 	default:
@@ -132,7 +138,7 @@ func (h *simHistory) recovered(s *Store, mayLose time.Duration) {
 	h.Mu.Lock()
 	defer h.Mu.Unlock()
 	log := s.log.Load()
-	h.next = simLog{}
+	h.next = nil
 	switch last := log.Last(); {
 	case log.Name() != h.log:
 		h.Fault("the node has recovered %s, want %s", log.Name(), h.log)
@@ -188,36 +194,74 @@ func (h *simHistory) compareSnapshot(s *Store) {
 	h.base, h.first = loaded, index+1
 }
 
-// replaceLog continues with the log of a snapshot that replaces a failed one. Under Always
-// its state is that of the failed log, without its last entry if that could not be appended
-// or its outcome was unknown. Otherwise decisions were made that are in no log. Requires:
-// Mu is held.
+// replaceLog continues with the log of a snapshot, which replaces a failed one, perhaps
+// through others that failed too. Under Always the state of the snapshot is that of the
+// entries of all these logs, each without its last entry if that could not be appended or
+// its outcome was unknown. Otherwise decisions were made that are in no log. Requires: Mu is
+// held.
 func (h *simHistory) replaceLog(info Info, state *engine.Engine) {
-	if h.policy == Always {
-		last := min(h.last(), info.Meta.LogIndex)
-		h.rewind(last, math.MaxInt64)
-		if !sameState(state, h.Engine) && last >= h.first {
-			last--
-			h.rewind(last, math.MaxInt64)
-		}
-		if !sameState(state, h.Engine) {
-			h.Fault("snapshot %d of %s is not the state after entry %d of %s, nor after the one behind it", info.Generation, info.LogDir, last, h.log)
-		}
+	begin := info.Meta.LogIndex + 1
+	failed, log := h.next, simLog{name: info.LogDir, first: begin}
+	h.next = nil
+	if n := len(failed); n > 0 && failed[n-1].name == log.name {
+		failed, log = failed[:n-1], failed[n-1]
 	}
-	h.log, h.base, h.first, h.entries = info.LogDir, state, info.Meta.LogIndex+1, nil
-	h.Engine = h.stateAt(h.first - 1)
-	next := h.next
-	h.next = simLog{}
-	if len(next.entries) == 0 {
+	if log.first > begin || log.end() < begin {
+		h.Fault("%s has the entries from %d to before %d, and its snapshot ends at %d", log.name, log.first, log.end(), begin-1)
 		return
 	}
-	if next.name != h.log || next.first != h.first {
-		h.Fault("%s begins with entry %d, and the snapshot of %s ends at %d", next.name, next.first, h.log, h.first-1)
-		return
+	covered, rest := log.entries[:begin-log.first], log.entries[begin-log.first:]
+	log.entries = covered
+	if logs := append(failed, log); h.policy != Always {
+		h.overtaken(logs)
+	} else if !h.becomes(state, logs) {
+		h.Fault("snapshot %d of %s is not the state of %s and what replaced it", info.Generation, info.LogDir, h.log)
 	}
-	for _, e := range next.entries {
+	h.log, h.base, h.first, h.entries = info.LogDir, state, begin, nil
+	h.Engine = h.stateAt(begin - 1)
+	for _, e := range rest {
 		h.apply(e)
 	}
+}
+
+// overtaken notes that logs may lack the calls of entries: their decisions follow from some
+// that are in no log. Requires: Mu is held.
+func (h *simHistory) overtaken(logs []simLog) {
+	n := len(h.Ops)
+	for _, log := range logs {
+		for _, e := range log.entries {
+			h.apply(e)
+		}
+	}
+	for _, c := range h.Rewind(n) {
+		c.MayLack = true
+	}
+}
+
+// becomes applies logs behind the entries, and reports whether that gives a state, with or
+// without the last entry of each log that another follows. Requires: Mu is held.
+func (h *simHistory) becomes(state *engine.Engine, logs []simLog) bool {
+	last := min(h.last(), logs[0].first-1)
+	for without := range 1 << len(logs) {
+		if last+1 < h.first+uint64(without&1) {
+			continue
+		}
+		h.rewind(last-uint64(without&1), math.MaxInt64)
+		for i, log := range logs {
+			entries := log.entries
+			if i+1 < len(logs) {
+				keep := min(log.end(), logs[i+1].first) - log.first
+				entries = entries[:max(int(keep)-without>>(i+1)&1, 0)]
+			}
+			for _, e := range entries {
+				h.apply(e)
+			}
+		}
+		if sameState(state, h.Engine) {
+			return true
+		}
+	}
+	return false
 }
 
 // check returns the faults of a complete history.
