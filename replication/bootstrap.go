@@ -170,7 +170,7 @@ func (n *Node) join(h helloReply) error {
 	var reply joinReply
 	ctx, cancel := context.WithTimeout(n.stopping, changeTimeout)
 	defer cancel()
-	if err := n.links.Call(ctx, leader, callJoin, joinRequest{n.memberOf(node)}, &reply); err != nil {
+	if err := n.links.Call(ctx, leader, callJoin, joinRequest{n.memberOf(node), n.member().Diverged}, &reply); err != nil {
 		return fmt.Errorf("join cluster %v at %s: %w", h.Cluster, leader, err)
 	}
 	if err := n.stopRaft(); err != nil { // which runs if the state has diverged

@@ -152,7 +152,7 @@ func (n *Node) resume() error {
 	switch {
 	case m.Cluster.IsZero() || len(m.Founding) > 0:
 		return nil
-	case m.Diverged:
+	case m.Diverged > 0:
 		n.log.Warn("this node's state differs from its cluster's; it joins the cluster again under a new id when it finds a leader",
 			"cluster", m.Cluster.String(), "node", m.Node)
 		return nil
