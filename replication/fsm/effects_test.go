@@ -102,6 +102,9 @@ func TestFSMFindsDivergence(t *testing.T) {
 				t.Errorf("lag %d: after entry %d: %v", lag, i, found)
 			}
 		}
+		if found == nil {
+			t.Fatalf("lag %d: nothing was found", lag)
+		}
 		if found.Index != 5 || found.Agreed != 3 || wrong.Index() != uint64(4+lag) {
 			t.Errorf("lag %d: found in entry %d after %d, applied up to %d", lag, found.Index, found.Agreed, wrong.Index())
 		}
