@@ -30,6 +30,9 @@ type Batch struct {
 	// until Reset. They do not follow from the ops: without the bound, or with other keys
 	// in the engine, none would have been evicted.
 	Evicted []Eviction
+	// Effects is a checksum of the effects of the calls. Apply adds to it, in any order, if
+	// Options.Effects is set: then engines with equal seeds and states have equal sums.
+	Effects uint64
 
 	learns   []SourceID // of AddLearn; zero drops all
 	readOnly bool       // the shards' time does not advance

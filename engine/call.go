@@ -92,7 +92,11 @@ func (e *Engine) do(now Instant, b *Batch, i int) {
 	} else {
 		b.tx.entered = &b.scratch.entered
 	}
+	b.tx.sums = e.effects && !b.readOnly
 	b.Decisions[i] = Decision{Changed: b.tx.run(&b.Calls[op.N])}
+	if b.tx.sums {
+		b.Effects += b.tx.effects.finish(b.scratch.hashes[i], &b.Calls[op.N])
+	}
 }
 
 // AddCall appends an op of kind Do, and returns its call, which the caller must fill in. Its

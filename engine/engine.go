@@ -24,6 +24,8 @@ type Options struct {
 	Evict     bool
 	// Commands carries out the ops of kind Do; nil: there may be none.
 	Commands Commands
+	// Effects makes Apply compute Batch.Effects.
+	Effects bool
 }
 
 const (
@@ -44,6 +46,7 @@ type Engine struct {
 	victimCursor  atomic.Uint64 // hash at which Victims continues
 	statsDisabled atomic.Bool   // Stats reports no totals
 	commands      Commands
+	effects       bool // Options.Effects
 	sources       sources
 
 	snapshot atomic.Pointer[Snapshot] // the open one, or nil
@@ -62,7 +65,7 @@ func New(o Options) *Engine {
 		bits:   uint8(bits.TrailingZeros(uint(o.Shards))),
 		key:    hashKeyOf(o.Seed),
 
-		commands: o.Commands,
+		commands: o.Commands, effects: o.Effects,
 	}
 	holderKeys := [2]hashKey{e.key.derive(), e.key.derive().derive()}
 	e.SetBound(o.MaxMemory, o.Evict)

@@ -22,6 +22,8 @@ type Tx struct {
 	tight   bool
 	looking bool // the batch is read-only: not even expired keys may be forgotten
 	wrote   bool
+	sums    bool // into effects
+	effects effects
 	moves   uint32 // number of changes that may have moved records
 	// The cell of the shard holds has the record at place, if there were no moves since.
 	holds     *shard

@@ -57,6 +57,9 @@ func (tx *Tx) PutInt(e Entry, n, expiry int64) (put Entry, ok bool) {
 // put stores a state of a row, or of a Blob the value, in place of the entry's state.
 func (tx *Tx) put(e Entry, alg Alg, to state, value []byte) Entry {
 	tx.writes()
+	if tx.sums && alg == Blob {
+		tx.effects.addBytes(value)
+	}
 	s := e.shard
 	c := &s.cell
 	inPlace := false
@@ -128,6 +131,10 @@ func (tx *Tx) writeBlob(e Entry, at int, b []byte) bool {
 		return false
 	}
 	tx.writes()
+	if tx.sums {
+		tx.effects.add(uint64(at), 0)
+		tx.effects.addBytes(b)
+	}
 	t.Write(at, b)
 	e.shard.countLasting(tx.db, -1)
 	c.setHead(t.Head)
@@ -139,6 +146,9 @@ func (tx *Tx) writeBlob(e Entry, at int, b []byte) bool {
 // record, that has the words of the cell's row, and is not counted as lasting.
 func (tx *Tx) save(e *Entry, inPlace bool) {
 	s := e.shard
+	if tx.sums {
+		tx.effects.addCell(e.hash, &s.cell)
+	}
 	expiry := tx.now.after(s.cell.meter().until(&s.cell, tx.now, 0))
 	if inPlace {
 		s.countLasting(tx.db, 1)
@@ -178,6 +188,9 @@ func (tx *Tx) Expire(e Entry, at int64) {
 // Drop deletes an entry.
 func (tx *Tx) Drop(e Entry) {
 	tx.writes()
+	if tx.sums {
+		tx.effects.add(e.hash, dropped)
+	}
 	tx.load(&e)
 	e.shard.remove(e.place)
 	e.shard.shrink(e.shard.slab.open(e.page))
@@ -224,6 +237,10 @@ func (tx *Tx) Decide(op *Op, d *Decision) {
 	s.full, s.boundless = full || tx.tight, true
 	s.apply(tx.now, op, h, d)
 	s.full, s.boundless = full, false
+	if tx.sums {
+		tx.effects.add(h, uint64(d.Allowed))
+		tx.effects.add(uint64(d.Remaining), uint64(d.Status))
+	}
 	tx.wrote = tx.wrote || d.Changed
 	tx.moves++
 }

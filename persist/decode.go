@@ -16,6 +16,9 @@ type Decoder struct {
 	MaxOps int
 	// Commands checks the calls; nil: an entry with calls is rejected.
 	Commands engine.Commands
+	// Stated is called with the statement of an entry, before its batches; if it returns
+	// an error, Decode does. nil: statements are skipped.
+	Stated func(Effects) error
 
 	batch  engine.Batch
 	data   []byte // unread bytes
@@ -61,6 +64,9 @@ func (d *Decoder) Decode(data []byte, yield func(stamp engine.Instant, b *engine
 		return &NewerError{What: "a log entry", Format: int(data[0]), Known: entryVersion}
 	}
 	d.data, d.recent, d.flags = data[1:], recentParams{}, flagsOf[data[0]]
+	if err := d.statement(data[0]); err != nil {
+		return err
+	}
 	var stamp engine.Instant
 	for len(d.data) > 0 {
 		at := len(data) - len(d.data)
@@ -76,6 +82,27 @@ func (d *Decoder) Decode(data []byte, yield func(stamp engine.Instant, b *engine
 		}
 	}
 	return nil
+}
+
+// statement reads the statement of an entry of a version, if it has one.
+func (d *Decoder) statement(version byte) error {
+	if version == entryLimits || len(d.data) == 0 || d.data[0] != opEffects {
+		return nil
+	}
+	d.data = d.data[1:]
+	index, err := d.uvarint()
+	if err == nil && len(d.data) < 8 {
+		err = errShort
+	}
+	if err != nil {
+		return fmt.Errorf("decode entry: its statement: %w", err)
+	}
+	x := Effects{index, binary.LittleEndian.Uint64(d.data)}
+	d.data = d.data[8:]
+	if d.Stated == nil {
+		return nil
+	}
+	return d.Stated(x)
 }
 
 // head reads the head of a batch and advances the stamp.

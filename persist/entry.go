@@ -2,6 +2,7 @@ package persist
 
 import (
 	"encoding/binary"
+	"math/bits"
 
 	"limitsrv/engine"
 )
@@ -15,7 +16,9 @@ import (
 //
 // # Format
 //
-// A byte with the version; then batches, each a head and at least one op. A head is a
+// A byte with the version; in version 2 perhaps a statement of Effects; then batches, each
+// a head and at least one op. A statement is the byte opEffects, Index, and the 8 bytes of
+// Sum, little-endian. A head is a
 // byte, opHead with or without headAtomic, headFull, headTight and headLevel; the time
 // since the previous batch in nanoseconds, as a signed varint, of which the first counts
 // from 0; and with headLevel a byte: Level. An op is as follows. Numbers are unsigned
@@ -41,7 +44,7 @@ import (
 // in this entry, so neither a pipeline of one limit nor a group of two repeats them. A
 // Take of one from a 22-byte key with known parameters has 24 bytes.
 //
-// Version 1 has neither Dos, nor Learns, nor databases, nor Flushes of one database, nor headTight and
+// Version 1 has neither statements, nor Dos, nor Learns, nor databases, nor Flushes of one database, nor headTight and
 // headLevel. An entry without these is written in version 1, so that older programs read it.
 type Entry struct {
 	data   []byte
@@ -58,7 +61,8 @@ const (
 
 const (
 	kindBits   = 0x0f
-	opHead     = kindBits // head of a batch, in place of a Kind
+	opHead     = kindBits     // head of a batch, in place of a Kind
+	opEffects  = kindBits - 1 // statement of Effects
 	headAtomic = 1 << 4
 	headFull   = 1 << 5
 	headLevel  = 1 << 6
@@ -91,6 +95,24 @@ func (e *Entry) Bytes() []byte { return e.data }
 
 // Len returns the length of Bytes: 0 if there is nothing to log.
 func (e *Entry) Len() int { return len(e.data) }
+
+// Effects are a checksum of the effects of all calls of a log up to an entry, see
+// engine.Batch.Effects. Zero: there were no calls.
+type Effects struct {
+	Index uint64 `json:"index"` // of the entry
+	Sum   uint64 `json:"sum"`
+}
+
+// Add adds the effects of the next batch.
+func (x *Effects) Add(index, effects uint64) {
+	x.Index, x.Sum = index, bits.RotateLeft64(x.Sum, 1)+effects
+}
+
+// State adds a statement: the effects of an earlier entry. Requires: the entry is empty.
+func (e *Entry) State(x Effects) {
+	e.data = binary.AppendUvarint(append(e.data, entryVersion, opEffects), x.Index)
+	e.data = binary.LittleEndian.AppendUint64(e.data, x.Sum)
+}
 
 // Append adds all ops of a batch that is, or was, applied at stamp.
 func (e *Entry) Append(stamp engine.Instant, b *engine.Batch) {

@@ -43,19 +43,12 @@ func (n *simNode) client() {
 	}
 }
 
-// A simRequest is a batch to be made.
-type simRequest struct {
-	ops    []engine.Op
-	atomic bool
-}
-
 // requests returns those of one wake-up of an event loop.
-func (n *simNode) requests() (all []simRequest) {
+func (n *simNode) requests() (all []simtest.Request) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for range 1 + n.rng.IntN(4)*n.rng.IntN(2) {
-		ops, atomic := n.keys.Ops(n.rng)
-		all = append(all, simRequest{ops, atomic})
+		all = append(all, n.keys.Request(n.rng))
 	}
 	return all
 }
@@ -66,17 +59,17 @@ func (p *simProcess) transact() {
 	n.mu.Lock()
 	take := n.keys.Counter(n.rng)
 	n.mu.Unlock()
-	saw := p.ask(simRequest{ops: []engine.Op{{Kind: engine.Watch, Key: take.Key}}})
+	saw := p.ask(simtest.Request{Ops: []engine.Op{{Kind: engine.Watch, Key: take.Key}}})
 	if saw == nil || saw[0].Outcome != simtest.Answered {
 		return
 	}
 	time.Sleep(n.between(0, 200*time.Millisecond))
 	if n.intN(2) == 0 { // another client uses it meanwhile
-		n.wait.Go(func() { p.ask(simRequest{ops: []engine.Op{take}}) })
+		n.wait.Go(func() { p.ask(simtest.Request{Ops: []engine.Op{take}}) })
 		time.Sleep(n.between(0, n.plan.slow+time.Millisecond))
 	}
 	expect := engine.Op{Kind: engine.Expect, Key: take.Key, N: saw[0].Decisions[0].Remaining}
-	if then := p.ask(simRequest{[]engine.Op{expect, take}, true}); then != nil {
+	if then := p.ask(simtest.Request{Ops: []engine.Op{expect, take}, Atomic: true}); then != nil {
 		n.history.Watch(simtest.Watched{Read: saw[0], Use: then[0]})
 	}
 }
@@ -90,7 +83,7 @@ type simAnswer struct {
 
 // ask makes calls like an event loop: it executes all batches, commits, and then answers.
 // It returns nil if the process does not run.
-func (p *simProcess) ask(requests ...simRequest) (calls []*simtest.Call) {
+func (p *simProcess) ask(requests ...simtest.Request) (calls []*simtest.Call) {
 	if !p.use() {
 		return nil
 	}
@@ -98,9 +91,8 @@ func (p *simProcess) ask(requests ...simRequest) (calls []*simtest.Call) {
 	broken := p.on.isBroken()
 	var answers []simAnswer
 	for _, r := range requests {
-		// The ops of a call have IDs of their own.
-		a := simAnswer{call: p.on.history.Begin("the node", append([]engine.Op(nil), r.ops...), r.atomic), done: make(chan error, 2)}
-		a.batch = &engine.Batch{Ops: append([]engine.Op(nil), a.call.Ops...), Atomic: r.atomic}
+		a := simAnswer{call: p.on.history.Begin("the node", r), done: make(chan error, 2)}
+		a.batch = a.call.Batch()
 		p.store.Exec(a.batch, func(err error) { a.done <- err })
 		answers = append(answers, a)
 	}
@@ -128,12 +120,8 @@ func (p *simProcess) finishCall(a simAnswer, broken bool) {
 	case <-time.After(simPatience):
 		n.fault("call %d was not answered within %v", a.call.Number, simPatience)
 	}
-	var decisions []engine.Decision
-	if outcome == simtest.Answered {
-		decisions = a.batch.Decisions
-	}
 	n.history.Mu.Lock()
 	a.call.MayLack = a.call.MayLack || n.plan.policy != Always && (broken || n.isBroken())
 	n.history.Mu.Unlock()
-	n.history.Finish(a.call, outcome, decisions)
+	n.history.Finish(a.call, outcome, a.batch)
 }

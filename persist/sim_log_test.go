@@ -45,7 +45,7 @@ type simLog struct {
 func (l *simLog) end() uint64 { return l.first + uint64(len(l.entries)) }
 
 func (h *simHistory) newEngine() *engine.Engine {
-	return engine.New(engine.Options{Shards: 1, Seed: h.seed})
+	return engine.New(engine.Options{Shards: 1, Seed: h.seed, Commands: simtest.Commands})
 }
 
 // last returns the index of the last entry.
@@ -75,7 +75,7 @@ func (h *simHistory) appending(log string, index uint64, data []byte) {
 func (h *simHistory) apply(e simEntry) {
 	e.ops = len(h.Ops)
 	h.entries = append(h.entries, e)
-	var d Decoder
+	d := Decoder{Commands: simtest.Commands}
 	err := d.Decode(e.data, func(stamp engine.Instant, b *engine.Batch) error {
 		h.Apply(h.last(), stamp, b)
 		return nil
@@ -99,7 +99,7 @@ func (h *simHistory) stateAt(index uint64) *engine.Engine {
 		}
 	}
 	e.SetTime(h.base.Now())
-	var d Decoder
+	d := Decoder{Commands: simtest.Commands}
 	for _, entry := range h.entries[:index+1-h.first] {
 		_ = d.Decode(entry.data, func(stamp engine.Instant, b *engine.Batch) error { // apply has reported errors
 			e.Apply(stamp, b)

@@ -128,7 +128,7 @@ func (n *simNode) start() {
 	clock := &simNow{clock: n.clock}
 	o := Options{
 		Dir: testDir, FS: disk.FS, boot: disk.Boot, Policy: n.plan.policy, Clock: clock, Logger: n.logs.Logger("node"),
-		Engine:           engine.Options{MaxMemory: n.bound, Evict: n.evict},
+		Engine:           engine.Options{MaxMemory: n.bound, Evict: n.evict, Commands: simtest.Commands},
 		SnapshotLogBytes: n.plan.logBytes, SegmentBytes: n.plan.logBytes / 4, beforeAppend: p.beforeAppend,
 	}
 	n.mu.Unlock()

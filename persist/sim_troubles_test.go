@@ -163,7 +163,7 @@ func (n *simNode) addKey() {
 	n.mu.Lock()
 	key := n.keys.NewKey()
 	n.mu.Unlock()
-	for _, c := range n.running().ask(simRequest{ops: []engine.Op{{Key: key, N: 1, Params: simtest.Limits[2]}}}) {
+	for _, c := range n.running().ask(simtest.Request{Ops: []engine.Op{{Key: key, N: 1, Params: simtest.Limits[2]}}}) {
 		if c.Outcome == simtest.Answered && c.Decisions[0].Status != engine.NoMemory {
 			n.fault("call %d was answered %+v, and there was no memory for it", c.Number, c.Decisions[0])
 		}

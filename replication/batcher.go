@@ -37,6 +37,7 @@ type batcher struct {
 	builder      commit.Builder[waitingRequest] // run goroutine only
 	entry        persist.Entry                  // of the proposal that is being built; run goroutine only
 	lastProposal *proposal                      // the last proposal that the FSM began to apply; run goroutine only
+	stated       uint64                         // the last entry with effects that an entry of this node states; run goroutine only
 	kicked       chan struct{}
 	applied      chan *proposal
 
@@ -265,11 +266,18 @@ func (g *batcher) build(lead role, all []waitingRequest) *proposal {
 		return termFingerprint(e.Fingerprint(stamp, db, key), lead.term)
 	}
 	g.entry.Reset()
+	effects := lead.fsm.Effects()
+	if effects.Index > g.stated {
+		g.entry.State(effects)
+	}
 	if c := e.Commands(); c != nil {
 		g.builder.Level = c.Level()
 	}
 	group := g.builder.Build(stamp, all, g.node.bound().Room(e, lead.fsm.Stamp(), stamp))
 	f := &proposal{Group: group}
+	if f.Logged() {
+		g.stated = max(g.stated, effects.Index)
+	}
 	f.entry = fsm.NewProposal(stamp, group, bytes.Clone(g.entry.Bytes()), func() { g.applied <- f })
 	return f
 }

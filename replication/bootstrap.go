@@ -18,7 +18,7 @@ const joinRetryInterval = 300 * time.Millisecond
 // cluster with its peers, or joins their cluster or the one of Options.Join. A node that
 // may have lost the end of its log joins under a new id.
 func (n *Node) joinOrBootstrap() {
-	for n.stack.Load() == nil {
+	for !n.isMember() {
 		why := n.tryJoinOrBootstrap()
 		if failed := (*memberStartError)(nil); errors.As(why, &failed) && n.stopping.Err() == nil {
 			n.fatal(why)
@@ -40,7 +40,7 @@ func (n *Node) joinOrBootstrap() {
 func (n *Node) tryJoinOrBootstrap() error {
 	n.raftMu.Lock()
 	defer n.raftMu.Unlock()
-	if n.stack.Load() != nil || n.stopping.Err() != nil {
+	if n.isMember() || n.stopping.Err() != nil {
 		return nil
 	}
 	m := n.member()
@@ -170,8 +170,11 @@ func (n *Node) join(h helloReply) error {
 	var reply joinReply
 	ctx, cancel := context.WithTimeout(n.stopping, changeTimeout)
 	defer cancel()
-	if err := n.links.Call(ctx, leader, callJoin, joinRequest{n.memberOf(node)}, &reply); err != nil {
+	if err := n.links.Call(ctx, leader, callJoin, joinRequest{n.memberOf(node), n.member().Diverged}, &reply); err != nil {
 		return fmt.Errorf("join cluster %v at %s: %w", h.Cluster, leader, err)
+	}
+	if err := n.stopRaft(); err != nil { // which runs if the state has diverged
+		return &memberStartError{err}
 	}
 	if err := n.becomeMember(node, &reply); err != nil {
 		return &memberStartError{err}

@@ -44,7 +44,11 @@ type bootstrapRequest struct {
 	Node    string         `json:"node"` // the id of the callee
 }
 
-type joinRequest struct{ fsm.Member }
+type joinRequest struct {
+	fsm.Member
+	// Diverged is storage.Membership.Diverged of the caller.
+	Diverged uint64 `json:"diverged,omitempty"`
+}
 
 // A joinReply is the data that a new member needs of its cluster.
 type joinReply struct {
@@ -66,6 +70,11 @@ func (n *Node) answerCall(ctx context.Context, from link.Peer, name string, body
 		return answer(body, func(r joinRequest) (any, error) {
 			if r.Member.Raft != from.Address {
 				return nil, fmt.Errorf("the node at %s asks to join as the node at %s", from.Address, r.Member.Raft)
+			}
+			if r.Diverged > 0 {
+				if err := n.saveBeyond(r.Diverged); err != nil {
+					return nil, err
+				}
 			}
 			return n.admit(ctx, r.Member)
 		})

@@ -39,7 +39,9 @@
 //   - All FSMs that have applied the same entries make the same decisions from then on, at
 //     any later stamp. Stamps never decrease, also across leaders.
 //   - A node that may have lost entries it acknowledged is no longer a member: it joins
-//     again under a new id.
+//     again under a new id. So does a node on which a call had other effects than on the
+//     leader: the leader states a checksum of the effects of each entry in one of the next
+//     two (see package fsm), and clients were told the leader's answers.
 //
 // For the third promise, only FSM.Apply advances the engine's time or changes its state:
 // reads go through Engine.Look, sweeps use the last stamp, and everything that depends on

@@ -51,8 +51,8 @@ func (n *Node) becomeLeader(s *raftStack) {
 		}
 	}
 	stepped := n.catchUpClock(s)
-	if s.raft.CurrentTerm() != term || !isLeader(s.raft) {
-		return // another notification follows
+	if s.raft.CurrentTerm() != term || !isLeader(s.raft) || s.FSM.Diverged() {
+		return // another notification follows, or this node leaves
 	}
 	n.leadingTerm.Store(term)
 	n.log.Info("this node leads the cluster", "term", term, "index", s.raft.LastIndex(),
@@ -63,7 +63,7 @@ func (n *Node) becomeLeader(s *raftStack) {
 func (n *Node) newElections() *election.Watch {
 	return election.New(election.Options{
 		Timeout: n.o.ElectionTimeout, Monotonic: n.mono, Log: n.log,
-		MayLead: func() bool { return !n.steppingDown.Load() },
+		MayLead: func() bool { return !n.steppingDown.Load() && n.isMember() },
 		Member: func() *election.Member {
 			s := n.stack.Load()
 			if s == nil {

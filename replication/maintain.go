@@ -282,6 +282,9 @@ func (n *Node) mergeLeaderView(leader peerStatus) {
 // checkRemoved asks the other nodes for their leader. If the leader's configuration lacks
 // this node, it was removed, which is fatal.
 func (n *Node) checkRemoved(s *raftStack) {
+	if s.FSM.Diverged() {
+		return // the leader removes it when it joins again
+	}
 	servers := n.findMembers(s)
 	if self := n.identity().Node; len(servers) > 0 && !slices.ContainsFunc(servers, func(x storage.Server) bool { return x.Node == self }) {
 		n.fatal(fmt.Errorf("this node, %s, was removed from the cluster; to be a member again it needs an empty data directory and --join", self))

@@ -72,6 +72,7 @@ type nodeCounts struct {
 	clamps                   atomic.Int64 // clock measurements beyond clockWarnDistance
 	clamped, offset          atomic.Int64 // distance at the last such measurement, and offset of this node's clock; nanoseconds
 	restarts                 atomic.Int64 // of raft, because it was stuck
+	diverged                 atomic.Int64 // times that the state turned out to differ from the leader's
 }
 
 // Open locks the data directory, listens, and starts the node: it resumes its membership,
@@ -150,6 +151,10 @@ func (n *Node) resume() error {
 	m := &n.membership
 	switch {
 	case m.Cluster.IsZero() || len(m.Founding) > 0:
+		return nil
+	case m.Diverged > 0:
+		n.log.Warn("this node's state differs from its cluster's; it joins the cluster again under a new id when it finds a leader",
+			"cluster", m.Cluster.String(), "node", m.Node)
 		return nil
 	case m.LostTail(n.o.boot()):
 		n.log.Warn("the system crashed with an unsynced log; this node joins the cluster again under a new id when it finds a leader",
@@ -246,7 +251,7 @@ func (n *Node) Commit() { n.batcher.kick() }
 // the batch accepts stale reads. It returns false otherwise.
 func (n *Node) answerLook(batch *engine.Batch) bool {
 	lead := n.leadership()
-	if lead.stack == nil || !lead.leading && !batch.Stale {
+	if lead.stack == nil || !lead.leading && (!batch.Stale || lead.fsm.Diverged()) {
 		return false
 	}
 	now := lead.fsm.Now()

@@ -23,17 +23,17 @@ func (n *Node) Save(done func(error)) error {
 		return persist.ErrSaving
 	}
 	n.wait.Go(func() {
-		err := n.save(s)
+		err := n.save(s, n.trailing(s))
 		s.saving.Store(false)
 		done(err)
 	})
 	return nil
 }
 
-// save takes a snapshot. Requires: saving is set.
-func (n *Node) save(s *raftStack) error {
+// save takes a snapshot, and keeps so many entries behind it. Requires: saving is set.
+func (n *Node) save(s *raftStack, trailing uint64) error {
 	began := time.Now()
-	n.setTrailing(s)
+	n.setTrailing(s, trailing)
 	err := s.raft.Snapshot().Error()
 	if errors.Is(err, raft.ErrNothingNewToSnapshot) {
 		err = nil
@@ -54,14 +54,18 @@ func (n *Node) save(s *raftStack) error {
 	return nil
 }
 
-// setTrailing sets the number of entries kept behind the next snapshot to the number in
-// half of the log that makes one due: a node that lacks no more needs no snapshot to catch
-// up.
-func (n *Node) setTrailing(s *raftStack) {
+// trailing returns the number of entries in half of the log that makes a snapshot due: a
+// node that lacks no more needs no snapshot to catch up.
+func (n *Node) trailing(s *raftStack) uint64 {
 	applied := s.FSM.Counts()
 	size := max(applied.Bytes/max(applied.Entries, 1), 1)
+	return uint64(min(max(n.o.SnapshotLogBytes/2/size, n.o.leastTrailing), maxTrailing))
+}
+
+// setTrailing sets the number of entries kept behind the next snapshot.
+func (n *Node) setTrailing(s *raftStack, entries uint64) {
 	config := s.raft.ReloadableConfig()
-	config.TrailingLogs = uint64(min(max(n.o.SnapshotLogBytes/2/size, n.o.leastTrailing), maxTrailing))
+	config.TrailingLogs = entries
 	if err := s.raft.ReloadConfig(config); err != nil {
 		n.log.Error("can't set the number of log entries kept behind a snapshot", "error", err)
 	}

@@ -247,7 +247,7 @@ func TestSimElectedBeforeReady(t *testing.T) {
 		look := take
 		look.N = 0
 		p := c.leader().running()
-		if got := p.ask([]engine.Op{take}, false); got != simtest.Answered {
+		if got := p.ask(simtest.Request{Ops: []engine.Op{take}}).Outcome; got != simtest.Answered {
 			t.Fatalf("a take is %s", got)
 		}
 		p.crash(100)
@@ -258,7 +258,7 @@ func TestSimElectedBeforeReady(t *testing.T) {
 			}
 		}
 		for range 15 {
-			c.wait.Go(func() { elected.running().ask([]engine.Op{look}, false) })
+			c.wait.Go(func() { elected.running().ask(simtest.Request{Ops: []engine.Op{look}}) })
 			time.Sleep(10 * time.Millisecond)
 		}
 		c.converge("an election")

@@ -61,12 +61,12 @@ func (p *simPlay) call(ops ...engine.Op) *simtest.Call {
 
 func (p *simPlay) request(ops ...engine.Op) *simtest.Call {
 	time.Sleep(time.Millisecond)
-	return p.Begin("a", ops, len(ops) > 2)
+	return p.Begin("a", simtest.Request{Ops: ops, Atomic: len(ops) > 2})
 }
 
 func (p *simPlay) answer(c *simtest.Call, outcome simtest.Outcome, d []engine.Decision) {
 	time.Sleep(time.Millisecond)
-	p.Finish(c, outcome, d)
+	p.Finish(c, outcome, &engine.Batch{Decisions: d})
 }
 
 // transaction watches a key, makes a call between, and then uses the key.

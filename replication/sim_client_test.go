@@ -13,11 +13,11 @@ const simClients = 4
 // simPatience bounds a client's wait for an answer; no node may take longer.
 const simPatience = 20 * time.Second
 
-// simOps returns the ops of one call.
-func (c *simCluster) simOps() (ops []engine.Op, atomic bool) {
+// request returns the request of one call.
+func (c *simCluster) request() simtest.Request {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.keys.Ops(c.rng)
+	return c.keys.Request(c.rng)
 }
 
 // client makes calls until the run ends.
@@ -49,8 +49,7 @@ func (p *simProcess) call() {
 		p.transact()
 		return
 	}
-	ops, atomic := c.simOps()
-	p.ask(ops, atomic)
+	p.ask(c.request())
 	p.sweep(1 + c.intN(20))
 }
 
@@ -100,17 +99,12 @@ func (c *simCluster) setClients(busy, quiet bool) {
 	c.busy, c.quiet = busy, quiet
 }
 
-// ask makes one call of a client, and records it in the history. It returns its outcome.
-func (p *simProcess) ask(ops []engine.Op, atomic bool) simtest.Outcome {
-	return p.askFor(ops, atomic).Outcome
-}
-
-// askFor is ask, and returns the call.
-func (p *simProcess) askFor(ops []engine.Op, atomic bool) *simtest.Call {
+// ask makes one call of a client, and records it in the history.
+func (p *simProcess) ask(r simtest.Request) *simtest.Call {
 	c := p.on.cluster
 	h := c.history
-	call := h.Begin(p.on.name, ops, atomic)
-	batch := &engine.Batch{Ops: append([]engine.Op(nil), ops...), Atomic: atomic}
+	call := h.Begin(p.on.name, r)
+	batch := call.Batch()
 	done := make(chan error, 2)
 	if !p.exec(batch, func(err error) { done <- err }) {
 		h.Finish(call, simtest.Refused, nil)
@@ -130,11 +124,7 @@ func (p *simProcess) askFor(ops []engine.Op, atomic bool) *simtest.Call {
 	case <-time.After(simPatience):
 		c.fault("call %d to %s was not answered within %v", call.Number, p.on.name, simPatience)
 	}
-	var decisions []engine.Decision
-	if outcome == simtest.Answered || outcome == simtest.NoQuorum {
-		decisions = batch.Decisions
-	}
-	h.Finish(call, outcome, decisions)
+	h.Finish(call, outcome, batch)
 	return call
 }
 

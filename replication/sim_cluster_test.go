@@ -11,6 +11,7 @@ import (
 	"limitsrv/engine"
 	"limitsrv/persist"
 	"limitsrv/persist/simtest"
+	"limitsrv/replication/fsm"
 )
 
 // A simPlan is the configuration of a run.
@@ -24,6 +25,8 @@ type simPlan struct {
 	logBytes int64 // Options.SnapshotLogBytes
 	noQuorum NoQuorum
 	dead     time.Duration // Options.DeadAfter
+	// upgrade: the founding nodes support only level 1 of the log until they restart.
+	upgrade bool
 	// idleGap and busyGap are the average pauses of each client between its calls.
 	idleGap, busyGap time.Duration
 }
@@ -75,6 +78,7 @@ type simNode struct {
 	broken  bool        // its disk may fail or hang, and the process end
 	removed bool        // it is no longer, or never was, a member
 	had     simProgress
+	started bool // once
 }
 
 // simProgress is the progress of the last process on a machine, and its node id.
@@ -203,11 +207,17 @@ func (n *simNode) start() {
 		return
 	}
 	p := &simProcess{on: n, host: c.net.host(n.name), gone: make(chan struct{})}
-	replay := &simReplay{history: c.history, node: n.name}
+	level := fsm.KnownLevel
+	if c.plan.upgrade && !n.started && slices.Index(c.nodes, n) < simFounders {
+		level = 1
+	}
+	n.started = true
+	replay := &simReplay{history: c.history, node: n.name, level: level}
 	o := Options{
-		Dir: "/data", Raft: n.address(), Client: n.name + ":6379", Version: "simulated",
+		level: level,
+		Dir:   "/data", Raft: n.address(), Client: n.name + ":6379", Version: "simulated",
 		Ack: c.plan.ack, Fsync: c.plan.fsync, ElectionTimeout: c.plan.election, SnapshotLogBytes: c.plan.logBytes,
-		Wall: n.clock.Wall, Network: p.host, Fatal: p.fatal,
+		Wall: n.clock.Wall, Network: p.host, Fatal: p.fatal, Commands: simtest.Commands,
 		NoQuorum: c.plan.noQuorum, DeadAfter: c.plan.dead, commitTimeout: c.plan.commit,
 		undecided: func(b *engine.Batch) { p.undecided.Store(b, p.leaderless()) },
 		fs:        n.disk.FS, stores: n.disk.open, boot: n.disk.Boot, leastTrailing: 10,

@@ -1,11 +1,13 @@
 package replication
 
 import (
+	"bytes"
 	"hash/maphash"
 	"time"
 
 	"limitsrv/engine"
 	"limitsrv/persist/simtest"
+	"limitsrv/replication/fsm"
 )
 
 // A simHistory is a History of a cluster. It detects at once when nodes differ from each
@@ -23,7 +25,7 @@ type simHistory struct {
 
 func newSimHistory() *simHistory {
 	return &simHistory{
-		History: simtest.NewHistory(engine.New(engine.Options{Shards: 1})), entries: map[uint64]*simEntry{}, seed: maphash.MakeSeed(),
+		History: simtest.NewHistory(engine.New(engine.Options{Shards: 1, Commands: simtest.Commands})), entries: map[uint64]*simEntry{}, seed: maphash.MakeSeed(),
 	}
 }
 
@@ -45,6 +47,7 @@ type simEntry struct{ parts []uint64 } // their sums
 type simReplay struct {
 	history *simHistory
 	node    string
+	level   int // of the log that the process supports; 0: not checked
 	index   uint64
 	parts   int // of that entry
 }
@@ -54,6 +57,9 @@ func (r *simReplay) applied(index uint64, stamp engine.Instant, b *engine.Batch)
 	h := r.history
 	h.Mu.Lock()
 	defer h.Mu.Unlock()
+	if r.level > 0 && fsm.LevelOf(b) > r.level {
+		h.Fault("%s supports level %d of the log, and applied in entry %d: %s", r.node, r.level, index, simtest.Text(b.Ops, b.Calls))
+	}
 	if index != r.index {
 		if e := h.entries[r.index]; e != nil && r.parts != len(e.parts) {
 			h.Fault("%s applied %d batches of entry %d, others %d", r.node, r.parts, r.index, len(e.parts))
@@ -65,10 +71,10 @@ func (r *simReplay) applied(index uint64, stamp engine.Instant, b *engine.Batch)
 	switch {
 	case e != nil && r.parts < len(e.parts):
 		if sum != e.parts[r.parts] {
-			h.Fault("%s applied another batch %d of entry %d, at %d: %v", r.node, r.parts, index, stamp, simtest.Text(b.Ops))
+			h.Fault("%s applied another batch %d of entry %d, at %d: %v", r.node, r.parts, index, stamp, simtest.Text(b.Ops, b.Calls))
 		}
 	case index < h.last:
-		h.Fault("%s applied batch %d of entry %d, which no other node did: %v", r.node, r.parts, index, simtest.Text(b.Ops))
+		h.Fault("%s applied batch %d of entry %d, which no other node did: %v", r.node, r.parts, index, simtest.Text(b.Ops, b.Calls))
 	default:
 		if e == nil {
 			e = &simEntry{}
@@ -87,15 +93,27 @@ func (h *simHistory) sum(stamp engine.Instant, b *engine.Batch) uint64 {
 	m.SetSeed(h.seed)
 	maphash.WriteComparable(&m, stamp)
 	maphash.WriteComparable(&m, [2]bool{b.Atomic, b.Full})
+	if len(b.Calls) > 0 {
+		maphash.WriteComparable(&m, [2]any{b.Tight, b.Level})
+	}
 	for i := range b.Ops {
 		op := b.Ops[i]
 		m.Write(op.Key)
 		m.WriteByte(0)
 		m.Write(op.ID)
-		maphash.WriteComparable(&m, [3]any{op.Kind, op.Mode, op.Group})
+		maphash.WriteComparable(&m, [4]any{op.Kind, op.Mode, op.Group, op.DB})
 		maphash.WriteComparable(&m, op.Params)
 		maphash.WriteComparable(&m, op.N)
 		maphash.WriteComparable(&m, comparable(op, b.Decisions[i]))
+	}
+	for i := range b.Calls {
+		c := &b.Calls[i]
+		maphash.WriteComparable(&m, c.Command)
+		for _, arg := range c.Args {
+			m.Write(arg)
+			m.WriteByte(0)
+		}
+		m.Write(c.Answer)
 	}
 	return m.Sum64()
 }
@@ -115,10 +133,15 @@ func (h *simHistory) apply(node string, index uint64, stamp engine.Instant, b *e
 		h.Fault("entry %d of %s is at %d, the entry before it at %d", index, node, stamp, h.stamp)
 	}
 	h.stamp = stamp
-	decisions := h.Apply(index, stamp, b)
+	own := h.Apply(index, stamp, b)
 	for i := range b.Ops {
-		if got, want := comparable(b.Ops[i], b.Decisions[i]), comparable(b.Ops[i], decisions[i]); got != want {
-			h.Fault("entry %d, %s: %s decided\n got %+v\nwant %+v", index, node, simtest.Text(b.Ops[i:i+1]), got, want)
+		if got, want := comparable(b.Ops[i], b.Decisions[i]), comparable(b.Ops[i], own.Decisions[i]); got != want {
+			h.Fault("entry %d, %s: %s decided\n got %+v\nwant %+v", index, node, simtest.Text(b.Ops[i:i+1], b.Calls), got, want)
+		}
+	}
+	for i := range b.Calls {
+		if got, want := b.Calls[i].Answer, own.Calls[i].Answer; !bytes.Equal(got, want) {
+			h.Fault("entry %d, %s: call %d of %s answered\n got %q\nwant %q", index, node, i, simtest.Text(b.Ops, b.Calls), got, want)
 		}
 	}
 }

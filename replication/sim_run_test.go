@@ -61,12 +61,13 @@ func planOf(seed uint64, length time.Duration) simPlan {
 	if rng.IntN(4) > 0 { // fewer messages, and followers that lag more
 		p.commit = p.election / 2
 	}
+	p.upgrade = rng.IntN(3) == 0
 	return p
 }
 
 func (p *simPlan) String() string {
-	return fmt.Sprintf("%v, elections after %v, commits sent after %v, ack %v, fsync %v, snapshots after %d bytes, without a quorum %v",
-		p.length, p.election, p.commit, p.ack, p.fsync, p.logBytes, p.noQuorum)
+	return fmt.Sprintf("%v, elections after %v, commits sent after %v, ack %v, fsync %v, snapshots after %d bytes, without a quorum %v, upgraded %v",
+		p.length, p.election, p.commit, p.ack, p.fsync, p.logBytes, p.noQuorum, p.upgrade)
 }
 
 // run performs the run and returns its faults.
@@ -185,7 +186,7 @@ func (c *simCluster) probe(trouble string, healthy []*simProcess) {
 		for _, p := range healthy {
 			c.wait.Go(func() {
 				op := engine.Op{Key: []byte("probe"), N: 1, Params: simtest.Limits[0]}
-				if p.ask([]engine.Op{op}, false) == simtest.Answered {
+				if p.ask(simtest.Request{Ops: []engine.Op{op}}).Outcome == simtest.Answered {
 					answered.Store(true)
 				}
 			})

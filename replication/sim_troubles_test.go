@@ -303,7 +303,7 @@ func (c *simCluster) addKey(p *simProcess) {
 	c.mu.Lock()
 	key := c.keys.NewKey()
 	c.mu.Unlock()
-	call := p.askFor([]engine.Op{{Key: key, N: 1, Params: simtest.Limits[2]}}, false)
+	call := p.ask(simtest.Request{Ops: []engine.Op{{Key: key, N: 1, Params: simtest.Limits[2]}}})
 	if call.Outcome == simtest.Answered && call.Decisions[0].Status != engine.NoMemory {
 		c.fault("call %d was answered %+v, and there was no memory for it", call.Number, call.Decisions[0])
 	}

@@ -13,16 +13,16 @@ func (p *simProcess) transact() {
 	c.mu.Lock()
 	take := c.keys.Counter(c.rng)
 	c.mu.Unlock()
-	saw := p.askFor([]engine.Op{{Kind: engine.Watch, Key: take.Key}}, false)
+	saw := p.ask(simtest.Request{Ops: []engine.Op{{Kind: engine.Watch, Key: take.Key}}})
 	if saw.Outcome != simtest.Answered {
 		return
 	}
 	time.Sleep(c.between(0, 200*time.Millisecond))
 	if c.intN(2) == 0 { // else others may have changed it
-		p.ask([]engine.Op{take}, false)
+		p.ask(simtest.Request{Ops: []engine.Op{take}})
 	}
 	expect := engine.Op{Kind: engine.Expect, Key: take.Key, N: saw.Decisions[0].Remaining}
-	then := p.askFor([]engine.Op{expect, take}, true)
+	then := p.ask(simtest.Request{Ops: []engine.Op{expect, take}, Atomic: true})
 	c.history.Watch(simtest.Watched{Read: saw, Use: then})
 }
 
@@ -48,7 +48,7 @@ func (c *simCluster) checkNoQuorum(call *simtest.Call, b *engine.Batch, leaderle
 			wrong = true
 		}
 		if wrong {
-			c.fault("call %d was answered without a majority: %s %+v", call.Number, simtest.Text(b.Ops[i:i+1]), *d)
+			c.fault("call %d was answered without a majority: %s %+v", call.Number, simtest.Text(b.Ops[i:i+1], b.Calls), *d)
 		}
 	}
 }

@@ -127,16 +127,23 @@ func loadCounters(address string, all []*counter, rng *rand.Rand) error {
 	}
 }
 
-// startLoad sends takes over several connections, and takes snapshots continuously,
-// until the server has ended.
-func startLoad(address string, all []*counter, seed uint64) (wait func() error) {
-	const connections = 4
+// startLoad sends takes and counts over several connections, and takes snapshots
+// continuously, until the server has ended.
+func startLoad(address string, all []*counter, windows []*windowCount, seed uint64) (wait func() error) {
+	const connections, counting = 4, 2
 	var (
 		running sync.WaitGroup
-		ends    [connections]error
+		ends    [connections + counting]error
 	)
-	for i := range connections {
-		running.Go(func() { ends[i] = loadCounters(address, all, rand.New(rand.NewPCG(seed, uint64(i)))) })
+	for i := range ends {
+		rng := rand.New(rand.NewPCG(seed, uint64(i)))
+		running.Go(func() {
+			if i < connections {
+				ends[i] = loadCounters(address, all, rng)
+			} else {
+				ends[i] = loadWindows(address, windows, rng)
+			}
+		})
 	}
 	running.Go(func() {
 		w, err := wireTo(address)
@@ -200,7 +207,7 @@ func audit(w *wire, all []*counter) error {
 type killCounts struct{ recovery, snapshot, shutdown, rounds int }
 
 // TestKill repeatedly kills the server with signal 9 at random times, and restarts it: all
-// acknowledged permits must be counted, and no more than were sent.
+// acknowledged permits and counts must be counted, and no more than were sent.
 func TestKill(t *testing.T) {
 	testwait.Long(t)
 	policies := []string{"always", "everysec", "no"}
@@ -211,7 +218,7 @@ func TestKill(t *testing.T) {
 			t.Logf("seed %d", seed)
 			k := killer{
 				args: []string{"--data", filepath.Join(t.TempDir(), "data"), "--fsync", fsync, "--snapshot-log-bytes", "1mb"},
-				rng:  rand.New(rand.NewPCG(seed, uint64(i))), all: newCounters(),
+				rng:  rand.New(rand.NewPCG(seed, uint64(i))), all: newCounters(), windows: newWindowCounts(),
 			}
 			begin, rounds := time.Now(), *kills/len(policies)
 			for range rounds {
@@ -230,8 +237,13 @@ func TestKill(t *testing.T) {
 			}
 			t.Logf("%d rounds, of which %d hit a recovery, %d a snapshot, %d a shutdown; %d permits counted",
 				k.hits.rounds, k.hits.recovery, k.hits.snapshot, k.hits.shutdown, counted)
-			if counted == 0 {
-				t.Error("no permits were counted")
+			var told int64
+			for _, c := range k.windows {
+				told += c.most
+			}
+			t.Logf("%d counts in windows", told)
+			if counted == 0 || told == 0 {
+				t.Error("no permits were counted, or nothing in windows")
 			}
 		})
 	}
@@ -243,6 +255,8 @@ type killer struct {
 	rng  *rand.Rand
 	all  []*counter
 	hits killCounts
+
+	windows []*windowCount
 }
 
 func (k *killer) dir() string   { return k.args[1] }
@@ -270,7 +284,7 @@ func (k *killer) round(t *testing.T) {
 	default:
 		r = serve(t, k.args...)
 		k.verify(t, r)
-		awaitLoad = startLoad(r.address, k.all, k.rng.Uint64())
+		awaitLoad = startLoad(r.address, k.all, k.windows, k.rng.Uint64())
 		time.Sleep(k.random(400 * time.Millisecond))
 		if way < 5 {
 			r.Process.Signal(syscall.SIGTERM)
@@ -290,6 +304,9 @@ func (k *killer) round(t *testing.T) {
 		t.Logf("round %d: the disk was too slow: decisions in that time may be lost", k.hits.rounds)
 		for _, c := range k.all {
 			c.acked.Store(0)
+		}
+		for _, c := range k.windows {
+			c.forget()
 		}
 	}
 	k.countHit(r, over)
@@ -317,7 +334,7 @@ func (k *killer) verify(t *testing.T, r *running) {
 	t.Helper()
 	w := wired(t, r.address)
 	w.loaded(t)
-	if err := audit(w, k.all); err != nil {
+	if err := errors.Join(audit(w, k.all), auditWindows(w, k.windows)); err != nil {
 		t.Errorf("%v\n%s", err, r.logged())
 	}
 	w.Close()

@@ -21,6 +21,7 @@ func (h *History) Check() {
 	h.checkOrder()
 	h.CheckEarned()
 	h.CheckCounters()
+	h.CheckPlain()
 	h.checkWatched()
 }
 
@@ -36,9 +37,12 @@ func (h *History) checkCall(c *Call) {
 		case c.Outcome == Answered && a != nil && c.Ops[i].Kind == engine.Watch:
 		case c.Outcome == Answered && a == nil && !c.MayLack && h.mustLog(c, i):
 			h.Fault("call %d to %s was answered at %v, and is not in the log: %s %+v",
-				c.Number, c.Node, c.Answered, Text(c.Ops[i:i+1]), c.Decisions[i])
+				c.Number, c.Node, c.Answered, Text(c.Ops[i:i+1], c.Calls), c.Decisions[i])
 		case c.Outcome == Answered && a != nil && a.Decision != c.Decisions[i]:
 			h.Fault("call %d to %s was answered\n%+v, decided in entry %d was\n%+v", c.Number, c.Node, c.Decisions[i], a.Index, a.Decision)
+		case c.Outcome == Answered && a != nil && a.Answer != c.Answers[i]:
+			h.Fault("call %d to %s was answered %q, entry %d answers %q: %s",
+				c.Number, c.Node, c.Answers[i], a.Index, a.Answer, Text(c.Ops[i:i+1], c.Calls))
 		case a != nil && i > 0 && c.Applied[i-1] != nil && a.Position < c.Applied[i-1].Position:
 			h.Fault("the ops of call %d were applied in another order", c.Number)
 		}
@@ -49,6 +53,8 @@ func (h *History) checkCall(c *Call) {
 func (h *History) mustLog(c *Call, i int) bool {
 	op, d := &c.Ops[i], &c.Decisions[i]
 	switch {
+	case op.Kind == engine.Do && c.Calls[op.N].ReadOnly:
+		return false
 	case op.Kind == engine.Peek || op.Kind == engine.Watch || op.Kind == engine.Expect || op.Kind == engine.Take && op.N == 0:
 		return false
 	case h.ChangesOnly:
@@ -214,10 +220,11 @@ func (h *History) used(key string, limit int64) int64 {
 func (h *History) Summary() string {
 	h.Mu.Lock()
 	defer h.Mu.Unlock()
-	counts := map[Outcome]int{}
+	counts, commands := map[Outcome]int{}, 0
 	for _, c := range h.Calls {
 		counts[c.Outcome]++
+		commands += len(c.Calls)
 	}
-	return fmt.Sprintf("%d calls, %d answered, %d refused, %d unknown, %d alone; %s; %d keys evicted", len(h.Calls),
+	return fmt.Sprintf("%d calls with %d commands on plain values, %d answered, %d refused, %d unknown, %d alone; %s; %d keys evicted", len(h.Calls), commands,
 		counts[Answered], counts[Refused], counts[Unknown], counts[NoQuorum], h.watchedSummary(), len(h.Evicted))
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,14 +50,14 @@ const (
 
 // A Call is a batch submitted by a client.
 type Call struct {
-	Number    int
-	Node      string
-	Ops       []engine.Op
-	Atomic    bool
+	Number int
+	Node   string
+	Request
 	Called    time.Duration // since the start
 	Outcome   Outcome
 	Answered  time.Duration
 	Decisions []engine.Decision // if answered
+	Answers   []string          // if answered: of each op that is a Do
 	Applied   []*Applied        // for each op; nil: it was not applied
 	// MayLack: the log may lack it although it was answered.
 	MayLack bool
@@ -79,9 +80,13 @@ type Applied struct {
 	Stamp    engine.Instant // the engine's time
 	Op       *engine.Op     // as requested
 	Decision engine.Decision
+	Answer   string // if it is a Do
 	// It was decided between Called and Done: after a client's request and before a node
 	// had applied it.
 	Called, Done time.Duration
+
+	of    *Call
+	which int // of the ops of the call
 }
 
 // Fault records a fault. Requires: Mu is held.
@@ -101,16 +106,17 @@ func (h *History) Failed() bool {
 // maxOps bounds the ops of a call.
 const maxOps = 64
 
-// Begin records a call about to be made. Each op gets an ID that identifies it in the log.
-func (h *History) Begin(node string, ops []engine.Op, atomic bool) *Call {
+// Begin records a call about to be made, of a copy of a request in which each op has a tag
+// that identifies it in the log.
+func (h *History) Begin(node string, r Request) *Call {
 	h.Mu.Lock()
 	defer h.Mu.Unlock()
 	c := &Call{
-		Number: len(h.Calls), Node: node, Ops: ops, Atomic: atomic, Called: time.Since(h.Start), Outcome: Pending,
-		Applied: make([]*Applied, len(ops)),
+		Number: len(h.Calls), Node: node, Request: r.clone(), Called: time.Since(h.Start), Outcome: Pending,
+		Applied: make([]*Applied, len(r.Ops)),
 	}
-	for i := range ops {
-		ops[i].ID = binary.BigEndian.AppendUint64(nil, uint64(c.Number*maxOps+i))
+	for i := range c.Ops {
+		c.tag(i, binary.BigEndian.AppendUint64(nil, uint64(c.Number*maxOps+i)))
 	}
 	h.Calls = append(h.Calls, c)
 	return c
@@ -133,8 +139,9 @@ func (h *History) Outcome(c *Call, err error) Outcome {
 	return Refused
 }
 
-// Finish records the end of a call; only the first time counts.
-func (h *History) Finish(c *Call, outcome Outcome, decisions []engine.Decision) {
+// Finish records the end of a call; only the first time counts. b has the answers, if it was
+// answered.
+func (h *History) Finish(c *Call, outcome Outcome, b *engine.Batch) {
 	h.Mu.Lock()
 	defer h.Mu.Unlock()
 	if c.Outcome != Pending {
@@ -142,15 +149,20 @@ func (h *History) Finish(c *Call, outcome Outcome, decisions []engine.Decision) 
 	}
 	c.Outcome, c.Answered = outcome, time.Since(h.Start)
 	if outcome == Answered || outcome == NoQuorum {
-		c.Decisions = append([]engine.Decision(nil), decisions...)
+		c.Decisions = slices.Clone(b.Decisions)
+		for i := range c.Ops {
+			c.Answers = append(c.Answers, answerOf(b, &c.Ops[i]))
+		}
 	}
 }
 
-// Apply applies the next batch of the log, finds the calls of its ops, and returns the
-// decisions, which are valid until the next Apply. Requires: Mu is held.
-func (h *History) Apply(index uint64, stamp engine.Instant, b *engine.Batch) []engine.Decision {
+// Apply applies the next batch of the log, finds the calls of its ops, and returns its own
+// batch with the answers, valid until the next Apply. Requires: Mu is held.
+func (h *History) Apply(index uint64, stamp engine.Instant, b *engine.Batch) *engine.Batch {
 	h.batch.Reset()
-	h.batch.Ops, h.batch.Atomic, h.batch.Full = append(h.batch.Ops, b.Ops...), b.Atomic, b.Full
+	h.batch.Ops = append(h.batch.Ops, b.Ops...)
+	h.batch.CopyCalls(b, func(arg []byte) []byte { return arg })
+	h.batch.Atomic, h.batch.Full, h.batch.Tight, h.batch.Level = b.Atomic, b.Full, b.Tight, b.Level
 	h.Engine.Apply(stamp, &h.batch)
 	for i := range b.Ops {
 		op := &b.Ops[i]
@@ -158,13 +170,15 @@ func (h *History) Apply(index uint64, stamp engine.Instant, b *engine.Batch) []e
 			h.Evicted[string(op.Key)] = true
 			continue
 		}
-		if len(op.ID) != 8 {
-			h.Fault("entry %d has an op that no call requested: %s", index, Text(b.Ops[i:i+1]))
+		tag := tagOf(b, op)
+		if len(tag) != tagBytes {
+			h.Fault("entry %d has an op that no call requested: %s", index, Text(b.Ops[i:i+1], b.Calls))
 			continue
 		}
-		c, which := h.callOf(op)
+		number := int(binary.BigEndian.Uint64(tag))
+		c, which := h.Calls[number/maxOps], number%maxOps
 		if c.Atomic && (!b.Atomic || len(b.Ops) != c.logged() && !h.ChangesOnly) {
-			h.Fault("call %d was to be applied at once, and was part of %s", c.Number, Text(b.Ops))
+			h.Fault("call %d was to be applied at once, and was part of %s", c.Number, Text(b.Ops, b.Calls))
 		}
 		if had := c.Applied[which]; had != nil {
 			h.Fault("call %d was applied in entry %d, and again in %d", c.Number, had.Index, index)
@@ -172,35 +186,21 @@ func (h *History) Apply(index uint64, stamp engine.Instant, b *engine.Batch) []e
 		}
 		c.Applied[which] = &Applied{
 			Index: index, Position: len(h.Ops), Stamp: h.Engine.Now(), Op: &c.Ops[which], Decision: h.batch.Decisions[i],
-			Called: c.Called, Done: time.Since(h.Start),
+			Answer: answerOf(&h.batch, op), Called: c.Called, Done: time.Since(h.Start), of: c, which: which,
 		}
 		h.Ops = append(h.Ops, *c.Applied[which])
 	}
-	return h.batch.Decisions
-}
-
-// callOf returns the call of an op, and which of its ops it is. Requires: op has an ID.
-func (h *History) callOf(op *engine.Op) (c *Call, which int) {
-	tag := int(binary.BigEndian.Uint64(op.ID))
-	return h.Calls[tag/maxOps], tag % maxOps
+	return &h.batch
 }
 
 // Rewind removes the ops behind the first n, because their entries are lost, and returns
 // their calls. The caller must set Engine to the state before them. Requires: Mu is held.
 func (h *History) Rewind(n int) (calls []*Call) {
 	for i := range h.Ops[n:] {
-		c, which := h.callOf(h.Ops[n+i].Op)
-		c.Applied[which] = nil
-		calls = append(calls, c)
+		a := &h.Ops[n+i]
+		a.of.Applied[a.which] = nil
+		calls = append(calls, a.of)
 	}
 	h.Ops = h.Ops[:n]
 	return calls
-}
-
-// Text formats ops.
-func Text(ops []engine.Op) (text []string) {
-	for i := range ops {
-		text = append(text, fmt.Sprintf("kind %d of %s n=%d id=%x", ops[i].Kind, ops[i].Key, ops[i].N, ops[i].ID))
-	}
-	return text
 }

@@ -35,6 +35,12 @@ type Workload struct {
 		key         string
 		limit, left int64 // left: calls until another key is used, so that Porcupine can check them
 	}
+	plain [3]struct {
+		key   string
+		db    uint8
+		limit int64
+		left  int
+	}
 }
 
 // Counter returns an op on a counter.
@@ -54,6 +60,9 @@ func (w *Workload) Retire() {
 	for i := range w.counters {
 		w.counters[i].left = 0
 	}
+	for i := range w.plain {
+		w.plain[i].left = 0
+	}
 }
 
 // NewKey returns a key that was never used.
@@ -62,16 +71,26 @@ func (w *Workload) NewKey() []byte {
 	return fmt.Appendf(nil, "limit:new:%d", w.made)
 }
 
-// Ops returns the ops of one call.
-func (w *Workload) Ops(rng *rand.Rand) (ops []engine.Op, atomic bool) {
+// Request returns the request of one call.
+func (w *Workload) Request(rng *rand.Rand) (r Request) {
+	if rng.IntN(8) == 0 {
+		r.window(rng)
+		return r
+	}
 	for range 1 + rng.IntN(4) {
-		if rng.IntN(2) == 0 {
-			ops = append(ops, w.Counter(rng))
-		} else {
-			ops = append(ops, limited(rng))
+		switch rng.IntN(6) {
+		case 0, 1:
+			r.Ops = append(r.Ops, w.Counter(rng))
+		case 2, 3:
+			r.Ops = append(r.Ops, limited(rng))
+		case 4:
+			w.count(&r, rng)
+		default:
+			r.plain(rng)
 		}
 	}
-	return ops, rng.IntN(4) == 0
+	r.Atomic = rng.IntN(4) == 0
+	return r
 }
 
 // limited returns an op on a key of Limits.

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,9 @@ type Options struct {
 	Level     int                  // the newest feature level of the log that it can apply; 0 means KnownLevel
 	// Applied is called after each batch; nil: nothing is. For tests.
 	Applied func(index uint64, stamp engine.Instant, b *engine.Batch)
+	// Diverged is called when the state turns out to differ from the leader's. From then on
+	// entries are not applied. nil: Apply panics.
+	Diverged func(*DivergedError)
 }
 
 // An FSM is the replicated state: the engine and the published data of the members. It
@@ -38,6 +42,7 @@ type FSM struct {
 
 	applying sync.Mutex // held while an entry is applied, and to freeze the state between two
 	term     uint64     // of the last entry; 0: unknown. Guarded by applying
+	effects  effects    // guarded by applying
 
 	engine    atomic.Pointer[engine.Engine]
 	stamp     atomic.Int64 // of the last entry; no earlier stamp is applied after it
@@ -51,9 +56,11 @@ type FSM struct {
 	sinceSnapshot       atomic.Int64
 	snapshotBytes       atomic.Int64
 	stopping            atomic.Bool // snapshots being written are abandoned
+	diverged            atomic.Bool
 
 	mu      sync.Mutex
 	cluster clusterState
+	applied persist.Effects // of the last entry
 }
 
 // Counts are totals since the start.
@@ -68,13 +75,14 @@ func New(o Options) *FSM {
 		o.Level = KnownLevel
 	}
 	f := &FSM{o: o, decoder: persist.Decoder{Commands: o.Commands}, cluster: clusterState{Members: make(map[string]Member), Level: 1}}
+	f.decoder.Stated = f.effects.check
 	f.engine.Store(f.NewEngine())
 	return f
 }
 
 // NewEngine returns an engine without keys that can load blocks of this FSM's engine.
 func (f *FSM) NewEngine() *engine.Engine {
-	return engine.New(engine.Options{Seed: f.o.Seed, Commands: f.o.Commands})
+	return engine.New(engine.Options{Seed: f.o.Seed, Commands: f.o.Commands, Effects: true})
 }
 
 // Engine returns the engine. A snapshot from the leader replaces it.
@@ -113,7 +121,16 @@ func (f *FSM) Propose(p *Proposal) { f.proposal.Store(p) }
 // Apply applies an entry. It panics if it can not read the entry, because a newer node
 // wrote it or the log is damaged: continuing would make this node diverge.
 func (f *FSM) Apply(l *raft.Log) any {
-	if err := f.ApplyEntry(l); err != nil {
+	if f.Diverged() {
+		return nil
+	}
+	err := f.ApplyEntry(l)
+	if diverged := (*DivergedError)(nil); errors.As(err, &diverged) && f.o.Diverged != nil {
+		f.diverged.Store(true)
+		f.o.Diverged(diverged)
+		return nil
+	}
+	if err != nil {
 		panic(err)
 	}
 	return nil
@@ -158,6 +175,7 @@ func (f *FSM) apply(l *raft.Log) (answered *Proposal, err error) {
 	if err != nil {
 		return nil, err
 	}
+	f.endEffects()
 	f.index.Store(l.Index)
 	f.term = l.Term
 	f.entries.Add(1)
@@ -170,7 +188,11 @@ func (f *FSM) apply(l *raft.Log) (answered *Proposal, err error) {
 func (f *FSM) applyBatch(index uint64, stamp engine.Instant, b *engine.Batch) {
 	stamp = max(stamp, f.Stamp())
 	e := f.engine.Load()
+	b.Effects = 0
 	e.Apply(stamp, b)
+	if len(b.Calls) > 0 {
+		f.effects.add(index, b.Effects)
+	}
 	e.CountEvicted(commit.Evicted(b))
 	f.stamp.Store(int64(stamp))
 	f.stampedAt.Store(int64(f.o.Monotonic()))

@@ -31,6 +31,8 @@ type snapshotHead struct {
 	Term    uint64         `json:"term,omitempty"` // of that entry; 0: unknown
 	Stamp   engine.Instant `json:"stamp"`
 	Keys    int64          `json:"keys"`
+	// Effects are those of the calls up to Index.
+	Effects persist.Effects `json:"effects,omitzero"`
 	clusterState
 }
 
@@ -59,6 +61,9 @@ var errStopping = errors.New("the node is stopping")
 func (f *FSM) Snapshot() (raft.FSMSnapshot, error) {
 	f.applying.Lock()
 	defer f.applying.Unlock()
+	if f.Diverged() {
+		return nil, errDiverged
+	}
 	view := f.engine.Load().Freeze()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -66,7 +71,7 @@ func (f *FSM) Snapshot() (raft.FSMSnapshot, error) {
 		f: f, view: view, since: f.sinceSnapshot.Load(),
 		head: snapshotHead{
 			Format: snapshotFormat, Cluster: f.o.Cluster, Seed: f.o.Seed, Index: f.index.Load(), Term: f.term,
-			Stamp: f.Stamp(), Keys: view.Keys(), clusterState: f.cluster.clone(),
+			Stamp: f.Stamp(), Keys: view.Keys(), Effects: f.applied, clusterState: f.cluster.clone(),
 		},
 	}, nil
 }
@@ -177,7 +182,7 @@ func (f *FSM) Restore(from io.ReadCloser) error {
 	if err != nil {
 		return fmt.Errorf("restore a snapshot: %w", err)
 	}
-	f.set(State{Engine: e, Stamp: head.Stamp, Index: head.Index, Term: head.Term}, head.clusterState)
+	f.set(State{Engine: e, Stamp: head.Stamp, Index: head.Index, Term: head.Term}, head.clusterState, head.Effects)
 	f.sinceSnapshot.Store(0)
 	f.installed.Add(1)
 	return nil
@@ -193,15 +198,16 @@ type State struct {
 
 // Set replaces the FSM's state, without members.
 func (f *FSM) Set(s State) {
-	f.set(s, clusterState{Members: make(map[string]Member), Level: s.Level})
+	f.set(s, clusterState{Members: make(map[string]Member), Level: s.Level}, persist.Effects{})
 }
 
-func (f *FSM) set(s State, cluster clusterState) {
+func (f *FSM) set(s State, cluster clusterState, x persist.Effects) {
 	f.applying.Lock()
 	defer f.applying.Unlock()
 	f.mu.Lock()
 	f.cluster = cluster
 	f.mu.Unlock()
+	f.setEffects(x)
 	f.engine.Store(s.Engine)
 	f.term = s.Term
 	f.stamp.Store(int64(s.Stamp))

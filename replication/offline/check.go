@@ -57,6 +57,8 @@ func Check(dir string, commands engine.Commands, say func(line string)) (err err
 	case m.Cluster.IsZero():
 		say(fmt.Sprintf("%s: good, node %s, of no cluster yet", storage.MemberName, m.Node))
 		return nil
+	case m.Diverged > 0:
+		say(fmt.Sprintf("%s: good, node %s of cluster %v; its state differs from the cluster's, so the node will join anew", storage.MemberName, m.Node, m.Cluster))
 	case m.LostTail(c.boot):
 		say(fmt.Sprintf("%s: good, node %s of cluster %v; the system went down with a log that was not synced, so the node will join anew", storage.MemberName, m.Node, m.Cluster))
 	default:

@@ -42,6 +42,9 @@ type Membership struct {
 	Clean  bool   `json:"clean"`
 	Last   uint64 `json:"last,omitempty"`
 	Boot   string `json:"boot"`
+	// Diverged is an entry from which on the state differs from the cluster's, so that the
+	// node must get it anew; 0: none.
+	Diverged uint64 `json:"diverged,omitempty"`
 	// Raft is the address at which other nodes reach the node; empty: it was in no cluster
 	// yet.
 	Raft string `json:"raft,omitempty"`

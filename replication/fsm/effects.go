@@ -1,0 +1,92 @@
+package fsm
+
+import (
+	"errors"
+	"fmt"
+
+	"limitsrv/persist"
+)
+
+// effects are the effects of the calls that an FSM has applied: after each of the last
+// entries with calls. The leader states the newest it knows in its next entry, and all
+// nodes compare them with theirs: so a node on which a call did something else than on the
+// leader learns that at the second entry after it.
+type effects struct {
+	now    persist.Effects // with the entry that is being applied
+	recent [recentEffects]persist.Effects
+	next   int
+	agreed uint64 // the last entry up to which they were the leader's
+}
+
+// recentEffects is greater than the number of entries with calls between an entry and its
+// statement.
+const recentEffects = 16
+
+// add adds the effects of a batch of an entry.
+func (x *effects) add(index, sum uint64) { x.now.Add(index, sum) }
+
+// end must be called after each entry with calls.
+func (x *effects) end() {
+	x.recent[x.next] = x.now
+	x.next = (x.next + 1) % recentEffects
+}
+
+// A DivergedError says that this node's state differs from the leader's.
+type DivergedError struct {
+	Agreed uint64 // the last entry up to which both are known to agree
+	Index  uint64 // an entry up to which they do not
+}
+
+func (e *DivergedError) Error() string {
+	return fmt.Sprintf("the effects of the commands up to entry %d of the log are not those that the leader had (up to entry %d they were): this node's state is wrong, or the leader's", e.Index, e.Agreed)
+}
+
+// check compares a statement of the leader. An entry that is no longer known is not
+// compared.
+func (x *effects) check(stated persist.Effects) error {
+	for _, own := range x.recent {
+		if own.Index != stated.Index {
+			continue
+		}
+		if own.Sum != stated.Sum {
+			return &DivergedError{Agreed: x.agreed, Index: stated.Index}
+		}
+		x.agreed = stated.Index
+	}
+	return nil
+}
+
+// Effects returns the effects of the calls up to the last entry that is applied.
+func (f *FSM) Effects() persist.Effects {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.applied
+}
+
+// endEffects publishes the effects of an entry. Requires: applying is held.
+func (f *FSM) endEffects() {
+	if f.effects.now.Index <= f.index.Load() {
+		return // it has no calls
+	}
+	f.effects.end()
+	f.mu.Lock()
+	f.applied = f.effects.now
+	f.mu.Unlock()
+}
+
+// Diverged reports whether the state differs from the leader's, so that the FSM applies no
+// more entries.
+func (f *FSM) Diverged() bool { return f.diverged.Load() }
+
+// errDiverged: the state must not be kept.
+var errDiverged = errors.New("the state differs from the leader's")
+
+// setEffects continues from effects.
+func (f *FSM) setEffects(x persist.Effects) {
+	f.effects = effects{now: x, agreed: x.Index}
+	f.effects.end()
+	f.mu.Lock()
+	f.applied = x
+	f.mu.Unlock()
+	f.diverged.Store(false)
+}
