@@ -7,7 +7,12 @@ type Call struct {
 	// ReadOnly is set if the call can change nothing, so that Look accepts it. It follows
 	// from Command.
 	ReadOnly bool
-	Args     [][]byte // without the name
+	// Timed is set if the call is told the time, as scripts are, and Micros then is the part
+	// of that beyond the time of the batch, in microseconds: see Engine.SetMoments. Timed
+	// follows from Command.
+	Timed  bool
+	Micros uint32
+	Args   [][]byte // without the name
 	// Answer is the answer, in a form that Commands defines, valid after Apply until
 	// Reset. The engine keeps its memory for the next batch.
 	Answer []byte
@@ -17,7 +22,7 @@ type Call struct {
 // call depend only on the call, the Level of its batch, and its Tx. Concurrency: any number
 // of goroutines may call them.
 type Commands interface {
-	// Check sets ReadOnly. It returns an error if a call from outside has no known command
+	// Check sets ReadOnly and Timed. It returns an error if a call from outside has no known command
 	// or a wrong number of arguments; the other methods rely on it.
 	Check(c *Call) error
 	// Level is the newest level of meaning, see Batch.Level.
@@ -154,7 +159,7 @@ func (b *Batch) CopyCalls(other *Batch, keep func(arg []byte) []byte) {
 	for i := range other.Calls {
 		from := &other.Calls[i]
 		c := b.newCall()
-		c.Command, c.ReadOnly = from.Command, from.ReadOnly
+		c.Command, c.ReadOnly, c.Timed, c.Micros = from.Command, from.ReadOnly, from.Timed, from.Micros
 		for _, arg := range from.Args {
 			c.Args = append(c.Args, keep(arg))
 		}

@@ -42,12 +42,15 @@ func (x *effects) addBytes(b []byte) {
 	x.add(first^length<<56, last)
 }
 
-// addCell adds a record that was written, without its tail.
+// addCell adds a record that was written, without its tail: of a collection its expiry and
+// the number of its elements.
 func (x *effects) addCell(h uint64, c *cell) {
 	x.add(h, uint64(c.params.Alg))
 	switch a := c.alg(); {
 	case c.params.Alg == Blob:
 		x.add(c.state[0], c.state[2])
+	case c.params.Alg.IsPlain() && a.tail != nil:
+		x.add(c.state[0], uint64(c.head().Count))
 	case a.tail == nil:
 		x.add(c.state[0], c.state[1])
 		if a.words > 2 {

@@ -48,6 +48,7 @@ type Engine struct {
 	commands      Commands
 	effects       bool // Options.Effects
 	sources       sources
+	moments       moments
 
 	snapshot atomic.Pointer[Snapshot] // the open one, or nil
 }

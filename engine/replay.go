@@ -94,7 +94,7 @@ func (l *replayList) addCall(c *Call) {
 		l.args = append(l.args, l.copyBytes(arg))
 	}
 	l.ops[len(l.ops)-1].N = int64(len(l.calls))
-	l.calls = append(l.calls, Call{Command: c.Command, ReadOnly: c.ReadOnly, Args: l.args[from:len(l.args):len(l.args)]})
+	l.calls = append(l.calls, Call{Command: c.Command, ReadOnly: c.ReadOnly, Timed: c.Timed, Micros: c.Micros, Args: l.args[from:len(l.args):len(l.args)]})
 }
 
 // copyBytes returns a copy in bytes. If bytes is reallocated, older copies stay valid.

@@ -18,6 +18,7 @@ type Tx struct {
 	entered *shardSet // the entered shards otherwise
 	random  Random
 	seeded  bool
+	micros  int64 // Call.Micros
 	level   uint8
 	tight   bool
 	looking bool // the batch is read-only: not even expired keys may be forgotten
@@ -50,6 +51,10 @@ func (tx *Tx) begin(e *Engine, now Instant, op *Op, hash uint64) {
 // run carries out a call, and reports whether it may have changed the state.
 func (tx *Tx) run(c *Call) (changed bool) {
 	c.Answer = c.Answer[:0]
+	if c.Timed {
+		tx.micros = int64(c.Micros)
+		tx.e.moments.told(tx.Micros())
+	}
 	tx.e.commands.Do(tx, c)
 	if cap(tx.Scratch) > maxKeptAnswer {
 		tx.Scratch = nil
@@ -62,6 +67,10 @@ func (tx *Tx) run(c *Call) (changed bool) {
 
 // Now returns the time of the batch.
 func (tx *Tx) Now() Instant { return tx.now }
+
+// Micros returns the time that the call is told, in microseconds since the Unix epoch. No
+// two Timed calls are told the same.
+func (tx *Tx) Micros() int64 { return int64(tx.now)/1000 + tx.micros }
 
 // Level returns Batch.Level, or the newest if that is 0.
 func (tx *Tx) Level() uint8 {

@@ -74,7 +74,7 @@ func (scribe) Do(tx *engine.Tx, c *engine.Call) {
 // write adds a call of scribe to a batch.
 func write(b *engine.Batch, db uint8, command uint16, args ...string) {
 	c := b.AddCall(db)
-	c.Command, c.ReadOnly = command, command == scribeGet
+	c.Command, c.ReadOnly, c.Micros = command, command == scribeGet, 300*uint32(command)
 	for _, arg := range args {
 		c.Args = append(c.Args, []byte(arg))
 	}
@@ -145,7 +145,7 @@ func sameBatch(got, want *engine.Batch) bool {
 	}
 	for i := range want.Calls {
 		g, w := &got.Calls[i], &want.Calls[i]
-		if g.Command != w.Command || g.ReadOnly != w.ReadOnly || !reflect.DeepEqual(g.Args, w.Args) {
+		if g.Command != w.Command || g.Micros != w.Micros || g.ReadOnly != w.ReadOnly || !reflect.DeepEqual(g.Args, w.Args) {
 			return false
 		}
 	}
@@ -155,23 +155,24 @@ func sameBatch(got, want *engine.Batch) bool {
 // TestDecodeRejectsCalls checks what a version may have, and the bounds of calls.
 func TestDecodeRejectsCalls(t *testing.T) {
 	for _, tt := range []struct{ name, hex, want string }{
-		{"a call in version 1", "01 0f02 0a01 01 016b", "without a level"},
-		{"a level in version 1", "01 4f02 03 0a01 01 016b", "is not the head"},
+		{"a call in version 1", "01 0f02 0a01 00 01 016b", "without a level"},
+		{"a level in version 1", "01 4f02 03 0a01 00 01 016b", "is not the head"},
 		{"a database in version 1", "01 0f02 81 10 0f 00 016b", "unknown flags"},
-		{"a call without a level", "02 0f02 0a01 01 016b", "without a level"},
-		{"level 0", "02 4f02 00 0a01 01 016b", "level 0"},
-		{"a newer level", "02 4f02 04 0a01 01 016b", "format 4, and this limitsrv supports formats up to 3"},
+		{"a call without a level", "02 0f02 0a01 00 01 016b", "without a level"},
+		{"level 0", "02 4f02 00 0a01 00 01 016b", "level 0"},
+		{"a newer level", "02 4f02 04 0a01 00 01 016b", "format 4, and this limitsrv supports formats up to 3"},
 		{"no level", "02 4f02", "too early"},
-		{"an unknown command", "02 4f02 03 0a03 01 016b", "command 3"},
-		{"a command of 17 bits", "02 4f02 03 0a808004 01 016b", "unknown command"},
-		{"another number of arguments", "02 4f02 03 0a01 02 016b 00", "with 2 arguments"},
-		{"more arguments than bytes", "02 4f02 03 0a01 ffff03 016b", "too early"},
-		{"an argument that is cut", "02 4f02 03 0a01 01 026b", "too early"},
-		{"database 0", "02 4f02 03 8a 10 00 01 01 016b", "database 0"},
-		{"database 16", "02 4f02 03 8a 10 10 01 01 016b", "database 16"},
+		{"an unknown command", "02 4f02 03 0a03 00 01 016b", "command 3"},
+		{"a command of 17 bits", "02 4f02 03 0a808004 00 01 016b", "unknown command"},
+		{"another number of arguments", "02 4f02 03 0a01 00 02 016b 00", "with 2 arguments"},
+		{"a moment too late", "02 4f02 03 0a01 c1843d 01 016b", "1000001 microseconds"},
+		{"more arguments than bytes", "02 4f02 03 0a01 00 ffff03 016b", "too early"},
+		{"an argument that is cut", "02 4f02 03 0a01 00 01 026b", "too early"},
+		{"database 0", "02 4f02 03 8a 10 00 01 00 01 016b", "database 0"},
+		{"database 16", "02 4f02 03 8a 10 10 01 00 01 016b", "database 16"},
 		{"a source in version 1", "01 0f02 8b 08 00 0173", "unknown kind"},
-		{"other flags of a call", "02 4f02 03 8a 04 01 01 016b", "unknown flags"},
-		{"a call of one", "02 4f02 03 4a 01 01 016b", "not the start of a call"},
+		{"other flags of a call", "02 4f02 03 8a 04 01 00 01 016b", "unknown flags"},
+		{"a call of one", "02 4f02 03 4a 01 00 01 016b", "not the start of a call"},
 	} {
 		data, err := hex.DecodeString(strings.ReplaceAll(tt.hex, " ", ""))
 		if err != nil {

@@ -276,17 +276,23 @@ func (d *Decoder) call() (err error) {
 	if err != nil {
 		return err
 	}
+	micros, err := d.uvarint()
+	if err != nil {
+		return err
+	}
 	args, err := d.uvarint()
 	switch {
 	case err != nil:
 		return err
 	case command > math.MaxUint16:
 		return fmt.Errorf("unknown command %d", command)
+	case micros > engine.MaxMicros:
+		return fmt.Errorf("a call %d microseconds after its batch", micros)
 	case args > uint64(len(d.data)):
 		return errShort
 	}
 	c := d.batch.AddCall(db)
-	c.Command = uint16(command)
+	c.Command, c.Micros = uint16(command), uint32(micros)
 	for range args {
 		arg, err := d.takeArg()
 		if err != nil {

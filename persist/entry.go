@@ -38,14 +38,14 @@ import (
 //	a byte: Kind, opMore
 //	if opMore:          a byte: moreDB
 //	if moreDB:          DB
-//	Command; number of Args; of each: its length, its bytes
+//	Command; Micros; number of Args; of each: its length, its bytes
 //
 // The parameters are none; new; or those of the last or the last but one distinct value
 // in this entry, so neither a pipeline of one limit nor a group of two repeats them. A
 // Take of one from a 22-byte key with known parameters has 24 bytes.
 //
-// Version 1 has neither statements, nor Dos, nor Learns, nor databases, nor Flushes of one database, nor headTight and
-// headLevel. An entry without these is written in version 1, so that older programs read it.
+// Version 1 has neither statements, nor Dos, nor Learns, nor databases, nor Flushes of one
+// database, nor headTight and headLevel. An entry without these is written in version 1, so that older programs read it.
 type Entry struct {
 	data   []byte
 	stamp  engine.Instant // of the last batch
@@ -217,6 +217,7 @@ func (e *Entry) call(db uint8, c *engine.Call) {
 		e.data = append(e.data, byte(engine.Do)|opMore, moreDB, db)
 	}
 	e.data = binary.AppendUvarint(e.data, uint64(c.Command))
+	e.data = binary.AppendUvarint(e.data, uint64(c.Micros))
 	e.data = binary.AppendUvarint(e.data, uint64(len(c.Args)))
 	for _, arg := range c.Args {
 		e.data = binary.AppendUvarint(e.data, uint64(len(arg)))

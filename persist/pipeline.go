@@ -99,6 +99,7 @@ func newPipeline(s *Store) *pipeline {
 }
 
 func (p *pipeline) encode(stamp engine.Instant, b *engine.Batch) int {
+	p.s.engine.SetMoments(stamp, b)
 	p.pending.Append(stamp, b)
 	return p.pending.Len()
 }
@@ -146,6 +147,7 @@ func (p *pipeline) decide(batch *engine.Batch) {
 			p.log(now, victims)
 		}
 	}
+	s.engine.SetMoments(now, batch)
 	if changed := p.apply(now, batch); changed > 0 {
 		p.log(now, batch)
 	}

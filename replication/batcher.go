@@ -114,10 +114,6 @@ const (
 func newBatcher(node cluster, mono func() time.Duration, maxHold time.Duration) *batcher {
 	g := &batcher{node: node, mono: mono, maxHold: maxHold, kicked: make(chan struct{}, 1), applied: make(chan *proposal, maxUnanswered)}
 	g.builder.MaxBytes = maxEntryBytes
-	g.builder.Encode = func(stamp engine.Instant, b *engine.Batch) int {
-		g.entry.Append(stamp, b)
-		return g.entry.Len()
-	}
 	return g
 }
 
@@ -264,6 +260,11 @@ func (g *batcher) build(lead role, all []waitingRequest) *proposal {
 	}
 	g.builder.Fingerprint = func(stamp engine.Instant, db uint8, key []byte) int64 {
 		return termFingerprint(e.Fingerprint(stamp, db, key), lead.term)
+	}
+	g.builder.Encode = func(stamp engine.Instant, b *engine.Batch) int {
+		e.SetMoments(stamp, b)
+		g.entry.Append(stamp, b)
+		return g.entry.Len()
 	}
 	g.entry.Reset()
 	effects := lead.fsm.Effects()

@@ -26,7 +26,7 @@ func (x Commands) Check(c *engine.Call) error {
 	case !run || len(c.Args) < firstKeyArg || m&Only != 0 && m&Looks == 0:
 		return fmt.Errorf("unknown command %d with %d arguments", c.Command, len(c.Args))
 	}
-	c.ReadOnly = m&Looks != 0
+	c.ReadOnly, c.Timed = m&Looks != 0, m&Looks == 0
 	if _, wrong := KeyCount(c.Args[hashArg:]); wrong != "" {
 		return fmt.Errorf("a script: %s", wrong)
 	}

@@ -60,7 +60,7 @@ func findCommand(name []byte) *command {
 }
 
 func timeNow(tx *engine.Tx, _ [][]byte, out []byte) []byte {
-	micros := int64(tx.Now()) / 1000
+	micros := tx.Micros()
 	var b [20]byte
 	out = answer.AppendArray(out, 2)
 	out = answer.AppendBulk(out, strconv.AppendInt(b[:0], micros/1e6, 10))

@@ -30,6 +30,7 @@ type Local struct {
 func (l *Local) Exec(batch *engine.Batch, done func(error)) {
 	now := l.Clock.Now()
 	l.Engine.MakeRoom(now, batch)
+	l.Engine.SetMoments(now, batch)
 	l.Engine.Apply(now, batch)
 	done(nil)
 }

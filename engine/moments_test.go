@@ -1,0 +1,63 @@
+package engine_test
+
+import (
+	"sync"
+	"testing"
+
+	"limitsrv/engine"
+)
+
+// TestMoments sets the moments of batches at equal and at different times, from two
+// goroutines at once: no moment occurs twice.
+func TestMoments(t *testing.T) {
+	var (
+		e    = engine.New(engine.Options{})
+		mu   sync.Mutex
+		told = map[int64]bool{}
+		wait sync.WaitGroup
+	)
+	for range 2 {
+		wait.Go(func() {
+			var b engine.Batch
+			for i := range 1000 {
+				b.Reset()
+				now := engine.Instant(1e15 + i/10*7000)
+				for range i % 20 {
+					b.AddCall(0).Timed = true
+					b.AddCall(0)
+				}
+				e.SetMoments(now, &b)
+				mu.Lock()
+				for j := range b.Calls {
+					c := &b.Calls[j]
+					at := int64(now)/1000 + int64(c.Micros)
+					if c.Timed && told[at] || !c.Timed && c.Micros != 0 {
+						t.Errorf("call %d of batch %d is told %d", j, i, at)
+					}
+					told[at] = told[at] || c.Timed
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// TestMomentsStayNear sets the moments of many more calls than microseconds pass.
+func TestMomentsStayNear(t *testing.T) {
+	e := engine.New(engine.Options{})
+	var b engine.Batch
+	for range 1000 {
+		b.AddCall(0).Timed = true
+	}
+	for range 2000 {
+		e.SetMoments(5e9, &b)
+	}
+	if got := b.Calls[999].Micros; got != engine.MaxMicros {
+		t.Errorf("the last call is told %d microseconds more than its batch, want %d", got, engine.MaxMicros)
+	}
+	e.SetMoments(5e9+engine.Instant(engine.MaxMicros+1)*1000, &b)
+	if b.Calls[0].Micros != 0 {
+		t.Errorf("%d microseconds later the first is told %d more", engine.MaxMicros+1, b.Calls[0].Micros)
+	}
+}
