@@ -361,6 +361,7 @@ SADD t 3 4 5
 SINTER s t
 SINTER s nope
 SDIFF s t
+SUNION s t
 SUNIONSTORE u s t
 SMEMBERS u
 SINTERSTORE u s nope

@@ -301,6 +301,8 @@ var otherwiseDescribed = map[string]string{
 	"quit":                    "too many arguments are the same error for every command",
 	"command|getkeys":         "as Redis 7.2 has it: a command needs no arguments",
 	"command|getkeysandflags": "as Redis 7.2 has it: a command needs no arguments",
+	"zrank":                   "as Redis 7.2 has it: WITHSCORE",
+	"zrevrank":                "as Redis 7.2 has it: WITHSCORE",
 }
 
 // TestDescribedLikeRedis compares arity, flags and keys of every command that Redis has

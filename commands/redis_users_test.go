@@ -185,7 +185,7 @@ func TestCategoriesLikeRedis(t *testing.T) {
 		ours, redis := list("ACL CAT " + group)
 		for i := range datatypes.All() {
 			name := fmt.Sprintf("%q", strings.ToLower(datatypes.All()[i].Name))
-			if !slices.Contains(known, name) {
+			if !slices.Contains(known, name) || name == `"object"` { // has subcommands, which Redis lists instead
 				continue
 			}
 			checked++

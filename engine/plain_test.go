@@ -54,7 +54,7 @@ func TestBlockVersions(t *testing.T) {
 		{"a text with a past expiry", set(0, "a", "300"), ""},
 		{"a long text that lasts", set(0, strings.Repeat("a", 24), "1000000000001"), head("02") + "00 2400000000 016b 01 81a094a58d1d 30" + strings.Repeat("61", 24)},
 		{"a limit in a database", ops(other), head("02") + "00 4200 03 00 80a094a58d1d 0f 0010097c9cb7e00d 0100000000000000 016b"},
-		{"a source", ops(engine.Op{Kind: engine.Learn, ID: []byte("s")}), "02 0000000000000000 003f 01 01 73"},
+		{"a source", ops(engine.Op{Kind: engine.Learn, ID: []byte("s")}), "02 0000000000000000 003f 02 01 73"},
 	} {
 		e := engine.New(engine.Options{Shards: 1, Commands: toy{}})
 		var b engine.Batch
