@@ -88,17 +88,17 @@ func TestCallEntries(t *testing.T) {
 		make func(b *engine.Batch)
 		want string
 	}{
-		{"a call", func(b *engine.Batch) { write(b, 0, scribeGet, "k") }, "02 4f02 03 0a 01 01 016b"},
-		{"a call in a database", func(b *engine.Batch) { write(b, 9, scribeAppend, "k", "") }, "02 4f02 03 8a 10 09 00 02 016b 00"},
+		{"a call", func(b *engine.Batch) { write(b, 0, scribeGet, "k") }, "02 4f02 03 0a 01 ac02 01 016b"},
+		{"a call in a database", func(b *engine.Batch) { write(b, 9, scribeAppend, "k", "") }, "02 4f02 03 8a 10 09 00 00 02 016b 00"},
 		{"a tight and full batch of two calls", func(b *engine.Batch) {
 			write(b, 0, scribeGet, "k")
 			write(b, 0, scribeSwap, "a", "b")
 			b.Tight, b.Full, b.Atomic = true, true, true
-		}, "02 ff02 03 0a 01 01 016b 0a 02 02 0161 0162"},
+		}, "02 ff02 03 0a 01 ac02 01 016b 0a 02 d804 02 0161 0162"},
 		{"a limit beside a call", func(b *engine.Batch) {
 			b.Ops = append(b.Ops, get)
 			write(b, 0, scribeGet, "k")
-		}, "02 4f02 03 0100016b 0a 01 01 016b"},
+		}, "02 4f02 03 0100016b 0a 01 ac02 01 016b"},
 		{"a limit alone", func(b *engine.Batch) { b.Ops, b.Tight = append(b.Ops, get), true }, "01 0f02 0100016b"},
 		{"a limit in a database", func(b *engine.Batch) {
 			b.Ops = append(b.Ops, get)

@@ -73,7 +73,7 @@ func (m *sortedModel) add(member string, score float64, flags AddFlags) (Added, 
 }
 
 func TestSortedSetModel(t *testing.T) {
-	scores := []float64{0, math.Copysign(0, -1), 1, -1, 1.5, 1699999999123, 1699999999.123, 1e300, -1e-300, math.Inf(1), math.Inf(-1), 1 << 53, 1<<53 - 1, -(1 << 53)}
+	scores := []float64{0, 1, -1, 1.5, 1699999999123, 1699999999.123, 1e300, -1e-300, math.Inf(1), math.Inf(-1), 1 << 53, 1<<53 - 1, -(1 << 53)}
 	allFlags := []AddFlags{0, 0, 0, OnlyNew, OnlyOld, OnlyGreater, OnlyLess, Increment, Increment | OnlyGreater, OnlyOld | OnlyLess, Increment | OnlyNew}
 	drive(t, sortedKind, 3000, func(d *driven, texts int) (func(), func() []string) {
 		m := &sortedModel{}

@@ -16,6 +16,7 @@ import (
 	"limitsrv/commands/backend"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
+	"limitsrv/scripts"
 	"limitsrv/server"
 	"limitsrv/status"
 	"limitsrv/testwait"
@@ -70,7 +71,7 @@ func (f *fakeCluster) ofThree() {
 func serve(t *testing.T, password string, change func(*Config)) *fixture {
 	t.Helper()
 	f := &fixture{t: t, clock: backend.NewTestClock(testStart), store: &fakeStore{}, cluster: &fakeCluster{}, log: new(testwait.Log)}
-	e := engine.New(engine.Options{})
+	e := engine.New(engine.Options{Commands: scripts.Commands{}})
 	f.handler = commands.NewHandler(session.Config{
 		Exec: &backend.Local{Engine: e, Clock: f.clock}, Engine: func() *engine.Engine { return e }, Clock: f.clock,
 		Store: f.store, Cluster: f.cluster, Password: password, Version: "1.2.3",

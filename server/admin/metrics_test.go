@@ -18,6 +18,7 @@ import (
 	"limitsrv/commands/backend"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
+	"limitsrv/scripts"
 	"limitsrv/server"
 	"limitsrv/status"
 )
@@ -36,7 +37,7 @@ func fullServer(t *testing.T) *fixture {
 		Log:     status.Log{Bytes: 7, Segments: 8, Unsynced: 9, Lag: 1500 * time.Millisecond, Delayed: 10},
 	}
 	f.wantErrors = 2
-	f.execute("RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.TOKEN a 1 1 SHADOW", "RL.FIXED b\xff 10 day", "RL.TOKEN a", "GET x")
+	f.execute("RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.TOKEN a 1 1 SHADOW", "RL.FIXED b\xff 10 day", "RL.TOKEN a", "XADD x")
 	return f
 }
 
@@ -178,7 +179,7 @@ func BenchmarkScrape(b *testing.B) {
 }
 
 func benchmarkScrape(b *testing.B, keys int) {
-	e, clock := engine.New(engine.Options{}), backend.NewTestClock(testStart)
+	e, clock := engine.New(engine.Options{Commands: scripts.Commands{}}), backend.NewTestClock(testStart)
 	h := commands.NewHandler(session.Config{
 		Exec: &backend.Local{Engine: e, Clock: clock}, Engine: func() *engine.Engine { return e }, Clock: clock,
 	})
