@@ -24,15 +24,15 @@ const module = "limitsrv"
 // arrows lists the permitted imports of each package besides the standard library. A
 // name includes the packages below it. A package that is not listed may import nothing.
 //
-//	cmd/limitsrv -> server/admin -> server -> commands -> scripts -> datatypes -> engine <- persist <- replication -> certs -> files
+//	cmd/limitsrv -> server/admin -> server -> commands -> scripts -> datatypes, limiters -> engine <- persist <- replication -> certs -> files
 //
 // Below replication:
 //
 //	replication -> election, forward -> link, storage -> fsm -> link, raftfix
 //	replication/offline -> storage
 //
-// scripts imports lua as well. engine imports values; datatypes, with its commands, imports engine and
-// answer. values/numbers is for all of these.
+// scripts imports lua as well. engine imports values; datatypes and limiters, with their commands, import engine
+// and answer. values/numbers is for all of these.
 //
 // commands includes commands -> commands/session -> commands/auth -> commands/auth/users,
 // commands/backend, which the first two import, and commands/resp, usage, word and glob,
@@ -46,15 +46,16 @@ var arrows = map[string][]string{
 	"engine/topk": {},
 	"answer":      {"limitsrv/values/numbers"},
 	"datatypes":   {"limitsrv/engine", "limitsrv/answer", "limitsrv/values", "limitsrv/values/numbers", "limitsrv/commands/glob"},
+	"limiters":    {"limitsrv/engine", "limitsrv/answer", "limitsrv/commands/resp", "limitsrv/commands/usage", "limitsrv/commands/word"},
 	"scripts": {
-		"limitsrv/datatypes", "limitsrv/engine", "limitsrv/answer", "limitsrv/values/numbers",
+		"limitsrv/datatypes", "limitsrv/limiters", "limitsrv/engine", "limitsrv/answer", "limitsrv/values/numbers",
 		"limitsrv/lua", "limitsrv/lua/bitops", "limitsrv/lua/cjson", "limitsrv/lua/cstruct", "limitsrv/lua/library", "limitsrv/lua/number", "limitsrv/lua/syntax", "limitsrv/lua/value",
 	},
 	"values":         {"limitsrv/values/numbers"},
 	"values/numbers": {},
 	"commands": {
 		"limitsrv/engine", "limitsrv/commands/session", "limitsrv/commands/auth", "limitsrv/commands/backend", "limitsrv/commands/usage", "limitsrv/commands/resp",
-		"limitsrv/commands/word", "limitsrv/commands/glob", "limitsrv/datatypes", "limitsrv/scripts", "limitsrv/status", "limitsrv/histogram",
+		"limitsrv/commands/word", "limitsrv/commands/glob", "limitsrv/datatypes", "limitsrv/limiters", "limitsrv/scripts", "limitsrv/status", "limitsrv/histogram",
 	},
 	"commands/session": {
 		"limitsrv/engine", "limitsrv/answer", "limitsrv/commands/auth", "limitsrv/commands/backend", "limitsrv/commands/usage", "limitsrv/commands/resp", "limitsrv/commands/word",
@@ -76,7 +77,7 @@ var arrows = map[string][]string{
 	"loglimit":            {},
 	"histogram":           {},
 	"server/admin": {
-		"limitsrv/engine", "limitsrv/status", "limitsrv/beat", "limitsrv/histogram", "limitsrv/commands", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
+		"limitsrv/engine", "limitsrv/status", "limitsrv/beat", "limitsrv/histogram", "limitsrv/commands", "limitsrv/limiters", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
 	},
 	"persist": {
 		"limitsrv/engine", "limitsrv/beat", "limitsrv/persist/commit", "limitsrv/status", "limitsrv/fatal", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",

@@ -8,6 +8,7 @@ import (
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
 	"limitsrv/commands/word"
+	"limitsrv/limiters"
 )
 
 var (
@@ -89,7 +90,7 @@ func runAdvanceTime(s *session.Session, w *resp.Writer, args [][]byte) {
 		w.Error(errNoTestClock)
 		return
 	}
-	nanos, err := parseDuration("duration", args[2])
+	nanos, err := limiters.ParseDuration("duration", args[2])
 	if err == nil {
 		err = s.Handler().Config().TestClock.Advance(time.Duration(nanos))
 	}

@@ -7,16 +7,13 @@ import (
 )
 
 // table lists every command, in the order of help and the README. To add one, add a file
-// and a line here. The commands that take permits follow from the table of algorithms, and
-// those on plain values from the table of package datatypes. Scripts run on no engine.
+// and a line here. The commands on limits follow from the table of package limiters, and those
+// on plain values from the table of package datatypes. Scripts run on no engine.
 var table = slices.Concat(limitTable, plainCommands(), scriptCommands(session.Config{}))
 
 // limitTable lists the commands of a server with --limits-only.
-var limitTable = append(takeCommands(),
-	// limiters
-	&rlAcquire, &rlRelease,
-	&rlAll, &rlPeek, &rlRefund, &rlCharge, &rlReset, &rlTop, &rlStats,
-	&clThrottle, &rlThrottle, &throttle, &gcra,
+var limitTable = append(limitCommands(),
+	&rlReset, &rlTop, &rlStats,
 
 	// keys
 	&del, &unlink, &exists, &touch, &typeOf, &ttl, &pttl, &object,

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"limitsrv/commands/session"
-	"limitsrv/engine"
 )
 
 // A step is a command line, sent at a time since the start, and its reply: the integers
@@ -188,10 +187,6 @@ func TestCellErrors(t *testing.T) {
 
 func TestCellUsage(t *testing.T) {
 	for _, line := range []string{"CL.THROTTLE", "CL.THROTTLE k 1 1", "CL.THROTTLE k 1 1 1 1 1"} {
-		err := clThrottle.Op(&engine.Batch{}, words(line))
-		want := "Cell error: Store error: Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]"
-		if err == nil || err.Error() != want {
-			t.Errorf("%s\n got %v\nwant %s", line, err, want)
-		}
+		rejected(t, line, "-Cell error: Store error: Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]")
 	}
 }

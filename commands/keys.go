@@ -7,13 +7,14 @@ import (
 	"limitsrv/commands/session"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
+	"limitsrv/limiters"
 )
 
 // eachKey makes the Op of a command with one op of the same kind for each key.
 func eachKey(kind engine.Kind) func(*engine.Batch, [][]byte) error {
 	return func(b *engine.Batch, args [][]byte) error {
 		for _, key := range args[1:] {
-			if err := parseKey(key); err != nil {
+			if err := limiters.ParseKey(key); err != nil {
 				return err
 			}
 		}
@@ -52,6 +53,14 @@ var (
 var del = session.Command{
 	Name: "DEL", Args: "key [key ...]", Summary: "Deletes keys and returns the number that existed.",
 	Complexity: "O(1) for each key", Since: "1.0.0", Group: "generic", Flags: session.Write | session.Forgets, Keys: manyKeys,
+	Op: eachKey(engine.Forget), Reply: replyCount,
+}
+
+var rlReset = session.Command{
+	Name: "RL.RESET", Args: "key [key ...]",
+	Summary:    "Resets keys and returns the number that existed. Same as DEL.",
+	Complexity: "O(keys)", Since: "0.1.0", Group: limiterGroup,
+	Flags: session.Write | session.Forgets, Keys: manyKeys,
 	Op: eachKey(engine.Forget), Reply: replyCount,
 }
 

@@ -3,6 +3,7 @@ package commands
 import (
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
+	"limitsrv/limiters"
 )
 
 var multi = session.Command{
@@ -61,7 +62,7 @@ func runWatch(s *session.Session, w *resp.Writer, args [][]byte) {
 	keys := args[1:]
 	err := s.MayWatch(len(keys))
 	for i := 0; err == nil && i < len(keys); i++ {
-		err = parseKey(keys[i])
+		err = limiters.ParseKey(keys[i])
 	}
 	if err != nil {
 		w.Error(err)

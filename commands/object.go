@@ -9,6 +9,7 @@ import (
 	"limitsrv/commands/word"
 	"limitsrv/datatypes"
 	"limitsrv/engine"
+	"limitsrv/limiters"
 )
 
 var (
@@ -92,7 +93,7 @@ func runMemoryUsage(s *session.Session, w *resp.Writer, args [][]byte) {
 			return
 		}
 	}
-	if err := parseKey(args[2]); err != nil {
+	if err := limiters.ParseKey(args[2]); err != nil {
 		w.Error(err)
 		return
 	}

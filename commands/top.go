@@ -6,6 +6,7 @@ import (
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 	"limitsrv/engine/topk"
+	"limitsrv/limiters"
 )
 
 const (
@@ -47,10 +48,10 @@ func parseTop(args [][]byte) (what engine.TopKind, window topk.Window, count int
 		}
 		args = args[1:]
 	}
-	if len(args) > 0 && !isOption(args[0]) {
-		n, ok := wholeNumber(args[0])
+	if len(args) > 0 && !limiters.IsOption(args[0]) {
+		n, ok := limiters.ParseWhole(args[0])
 		if !ok || n < 1 || n > MaxTop {
-			return what, window, 0, badWhole("count", 1, MaxTop, args[0])
+			return what, window, 0, limiters.BadWhole("count", 1, MaxTop, args[0])
 		}
 		count, args = int(n), args[1:]
 	}

@@ -226,9 +226,10 @@ func (tx *Tx) Rename(e, to Entry) {
 	tx.save(&to, false)
 }
 
-// Decide applies an op of a limit, without a group. Its DB must be the call's. A key that it
+// Decide applies an op of a limit, without a group, in the call's database. A key that it
 // would create in a batch that is Tight or Full is answered NoMemory.
 func (tx *Tx) Decide(op *Op, d *Decision) {
+	op.DB = tx.db
 	if tx.looking && !op.readOnly() {
 		panic("engine: a read-only call takes")
 	}

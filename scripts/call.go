@@ -105,7 +105,7 @@ func (m *machine) perform(c *command) (wrong string) {
 		return ""
 	}
 	datatypes.Set(&m.call, c.number, m.words[1:])
-	if !m.mayTouch() {
+	if !m.mayTouch(c) {
 		return "ERR Script attempted to access a key that it has not declared"
 	}
 	size := 0
@@ -113,7 +113,11 @@ func (m *machine) perform(c *command) (wrong string) {
 		size += len(word)
 	}
 	m.st.Charge(size / bytesPerStep)
-	datatypes.Commands{}.Do(m.tx, &m.call)
+	if c.limit != nil {
+		m.call.Answer = m.limits.Do(m.tx, c.limit, m.words, m.call.Answer)
+	} else {
+		datatypes.Commands{}.Do(m.tx, &m.call)
+	}
 	m.st.Charge(len(m.call.Answer) / bytesPerStep)
 	return ""
 }

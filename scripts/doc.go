@@ -1,9 +1,9 @@
 // Package scripts has EVAL and its kin: it implements engine.Commands by the commands of
-// datatypes and by scripts in Lua, which call these.
+// datatypes and by scripts in Lua, which call these and those of limiters.
 //
 //	SCRIPT LOAD, EVAL -> engine.Learn: the text becomes a source of the engine
 //	EVAL, EVALSHA     -> engine.Do: a Run with the hash, the keys and the arguments
-//	Do -> the source's compiled Script -> machine -> redis.call -> datatypes
+//	Do -> the source's compiled Script -> machine -> redis.call -> datatypes, limiters
 //
 // A log and other nodes hold the call, not its effects: each node runs the script again, at
 // the time of the entry. So a script sees nothing but its arguments, the keys, that time,
@@ -24,7 +24,8 @@
 //     that pcall does not catch. Effects so far stay.
 //   - Scripts survive a restart. Beyond engine.MaxSources or engine.MaxSourcesBytes those
 //     learned first are dropped.
-//   - A script calls the commands of datatypes, TIME, PING and ECHO, and no others.
+//   - A script calls the commands of datatypes, those of limiters except RL.ALL, RL.RESET, TIME,
+//     PING and ECHO, and no others.
 //   - redis.log and redis.set_repl check their arguments and do nothing else.
 //   - An answer is nested 32 deep at most, and has 20 MB at most.
 //   - cmsgpack is missing.

@@ -13,7 +13,7 @@ import (
 
 // observers are scripts that write, read and choose by chance.
 var observers = []string{
-	limiters[0].text, limiters[1].text, limiters[2].text,
+	usualScripts[0].text, usualScripts[1].text, usualScripts[2].text,
 	"return redis.call('INCRBY', KEYS[1], ARGV[1])",
 	"return redis.call('GET', KEYS[1])",
 	"return redis.call('MGET', KEYS[1], 'key 1', 'key 2')",
@@ -23,6 +23,10 @@ var observers = []string{
 	"local n = 0 while true do n = n + 1 redis.pcall('INCR', KEYS[1]) end",
 	"return {redis.call('TIME'), math.random(), tostring({}), tostring(redis)}",
 	"if redis.call('EXISTS', KEYS[2]) == 1 then return redis.call('RENAME', KEYS[2], KEYS[1]) end return redis.call('PEXPIRE', KEYS[1], 50)",
+	"return redis.pcall('RL.TOKEN', KEYS[1], 5, 1, ARGV[1])",
+	"return redis.pcall('RL.LOG', KEYS[1] .. ':log', 3, 1)",
+	"return {redis.pcall('RL.ACQUIRE', KEYS[1], 2, 1, ARGV[3]), redis.pcall('CL.THROTTLE', KEYS[2], 3, 1, 1, -1)}",
+	"return {redis.pcall('RL.PEEK', KEYS[1]), redis.pcall('RL.CHARGE', KEYS[2], 1)}",
 }
 
 // someRun adds a run to a batch, with or without its text, as a session would.

@@ -7,17 +7,19 @@ import (
 	"limitsrv/answer"
 	"limitsrv/datatypes"
 	"limitsrv/engine"
+	"limitsrv/limiters"
 )
 
 // A command is one that redis.call may find.
 type command struct {
-	number uint16 // of datatypes, unless it is forbidden or has a function of its own
+	number uint16 // of datatypes, unless it is forbidden, a limit or has a function of its own
 	takes  func(words int) bool
 	writes bool
 	keys   datatypes.Keys
 	// forbidden commands exist, but not for scripts.
 	forbidden bool
 	own       func(tx *engine.Tx, words [][]byte, out []byte) []byte
+	limit     *limiters.Command // or nil
 }
 
 // commands are the commands by name in capitals.
@@ -30,6 +32,13 @@ var commands = func() map[string]*command {
 		}
 		all[c.Name] = &command{number: uint16(i), takes: c.Takes, writes: c.Flags&datatypes.ReadOnly == 0, keys: c.Keys}
 	}
+	for i := range limiters.All() {
+		c := &limiters.All()[i]
+		all[c.Name] = &command{
+			limit: c, takes: c.Takes(), writes: c.Flags&limiters.ReadOnly == 0, keys: datatypes.Keys(c.Keys), forbidden: c.Flags&limiters.Grouped != 0,
+		}
+	}
+	all["RL.RESET"] = all["DEL"]
 	between := func(least, most int) func(int) bool {
 		return func(words int) bool { return words >= least && words <= most }
 	}
@@ -37,7 +46,7 @@ var commands = func() map[string]*command {
 	all["ECHO"] = &command{takes: between(2, 2), own: echo}
 	all["PING"] = &command{takes: between(1, 2), own: ping}
 	for _, name := range strings.Fields(`ASKING AUTH CLIENT CLUSTER CONFIG DEBUG DISCARD EVAL EVALSHA EVAL_RO EVALSHA_RO EXEC FAILOVER FCALL FCALL_RO
-		FUNCTION HELLO LATENCY MIGRATE MODULE MONITOR MULTI PSUBSCRIBE PSYNC PUNSUBSCRIBE QUIT REPLCONF REPLICAOF RESET SAVE BGSAVE SCRIPT
+		FUNCTION HELLO LATENCY MIGRATE MODULE MONITOR MULTI PSUBSCRIBE PSYNC PUNSUBSCRIBE QUIT REPLCONF REPLICAOF RESET RL.BACKUP RL.STATS RL.TOP SAVE BGSAVE SCRIPT
 		SHUTDOWN SLAVEOF SLOWLOG SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE SYNC UNSUBSCRIBE UNWATCH WATCH`) {
 		all[name] = &command{forbidden: true}
 	}

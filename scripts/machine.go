@@ -4,6 +4,7 @@ import (
 	"limitsrv/answer"
 	"limitsrv/datatypes"
 	"limitsrv/engine"
+	"limitsrv/limiters"
 	"limitsrv/lua"
 	"limitsrv/lua/value"
 )
@@ -23,6 +24,7 @@ type machine struct {
 	words   [][]byte    // its name and arguments
 	numbers []byte      // texts of those that are numbers
 	indexes []int       // of its keys
+	limits  limiters.Caller
 }
 
 // setArguments sets KEYS and ARGV, unless they pass the limit of memory.
@@ -66,13 +68,18 @@ func (m *machine) forget() {
 	}
 }
 
-// mayTouch reports whether the keys of m.call are declared ones, if they have to be.
-func (m *machine) mayTouch() bool {
+// mayTouch reports whether the keys of m.call, of a command, are declared ones, if they have
+// to be.
+func (m *machine) mayTouch(c *command) bool {
 	if !m.declared {
 		return true
 	}
-	var all bool
-	m.indexes, all = datatypes.Commands{}.Keys(&m.call, m.indexes[:0])
+	all := false
+	if c.limit != nil {
+		m.indexes = append(m.indexes[:0], 0)[:min(1, len(m.call.Args))]
+	} else {
+		m.indexes, all = datatypes.Commands{}.Keys(&m.call, m.indexes[:0])
+	}
 	if all {
 		return false
 	}

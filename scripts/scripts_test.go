@@ -61,8 +61,8 @@ func bytesOf(texts []string) [][]byte {
 	return all
 }
 
-// limiters are scripts of the usual shapes.
-var limiters = []struct {
+// usualScripts are scripts of the usual shapes.
+var usualScripts = []struct {
 	name, text string
 	args       []string
 }{
@@ -95,7 +95,7 @@ return {1, math.floor((every * burst - (tat - at)) / every)}`, []string{"1", "g"
 
 // TestRunsAllocateNothing runs each limiter in steady state.
 func TestRunsAllocateNothing(t *testing.T) {
-	for _, tt := range limiters {
+	for _, tt := range usualScripts {
 		n := newNode()
 		if got := n.run(tt.text, tt.args...); strings.HasPrefix(got, "-") {
 			t.Errorf("%s answers %s", tt.name, got)
@@ -148,6 +148,10 @@ func TestModes(t *testing.T) {
 		{"return redis.call(ARGV[1], KEYS[1])", 0},
 		{"return pcall(redis.call, 'GET', KEYS[1])", 0},
 		{"return redis.call('NOPE', 'x')", Declared | Looks},
+		{"return redis.call('RL.TOKEN', KEYS[1], 5, 1)", Declared},
+		{"return redis.call('RL.TOKEN', 'x', 5, 1)", 0},
+		{"return redis.call('RL.PEEK', KEYS[1])", Declared | Looks},
+		{"return redis.call('RL.RESET', KEYS[1], 'x')", 0},
 		{"return redis.call('TIME')", Declared | Looks},
 		{"return redis.sha1hex(KEYS[1])", Declared | Looks},
 		{"for i = 1, 2 do while true do repeat if 1 then return {a = -redis.call('GET', 'x')} end until 1 end end", Looks},

@@ -10,6 +10,7 @@ import (
 	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/engine/topk"
+	"limitsrv/limiters"
 )
 
 // Parameters of GET /api/top, as in RL.TOP.
@@ -104,7 +105,7 @@ func keyStateOf(key []byte, d engine.Decision) *keyState {
 		Key: printable(key, 0), Raw: encodeKey(key), Algorithm: p.Alg.String(), Limit: p.Limit,
 		Remaining: d.Remaining, Wait: d.Wait.CeilMillis(), Reset: d.Reset.CeilMillis(),
 	}
-	switch name, ok := commands.CalendarName(p.Calendar); {
+	switch name, ok := limiters.CalendarName(p.Calendar); {
 	case ok:
 		state.Calendar = &name
 	case p.Count > 0:

@@ -1,4 +1,4 @@
-package commands
+package limiters
 
 import (
 	"math"
@@ -6,18 +6,17 @@ import (
 	"strconv"
 
 	"limitsrv/commands/resp"
-	"limitsrv/commands/session"
 	"limitsrv/engine"
 )
 
 // THROTTLE of throttlecrab-server 0.4.40. Its max_burst is the full capacity.
 
-var throttle = session.Command{
+var throttle = Command{
 	Name: "THROTTLE", Args: "key max_burst count period [quantity]",
 	Summary: "Takes quantity tokens from a bucket of max_burst that refills at count per period seconds; a quantity of 0 takes none. " +
 		"Returns [allowed, max_burst, remaining, reset_s, retry_s]; retry_s is -1 for a quantity above max_burst. Compatible with throttlecrab.",
-	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
-	Flags: session.Write | session.DenyOOM | session.Fast, Keys: oneKey,
+	Complexity: "O(1)", Since: "0.1.0",
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: opThrottle, Reply: replyThrottle,
 }
 
@@ -26,7 +25,7 @@ const checkFailed = "Rate limit check failed: "
 var errThrottleParams = resp.NewError("ERR", checkFailed+"invalid rate limit parameters")
 
 func opThrottle(b *engine.Batch, args [][]byte) error {
-	if err := parseKey(args[1]); err != nil {
+	if err := ParseKey(args[1]); err != nil {
 		return err
 	}
 	numbers := [4]int64{3: 1}

@@ -1,27 +1,28 @@
-package commands
+package limiters
 
 import (
 	"math"
 	"strconv"
 
 	"limitsrv/commands/resp"
-	"limitsrv/commands/session"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
 
 // GCRA of the milestone releases of Redis 8.8.
 
-var gcra = session.Command{
+var gcra = Command{
 	Name: "GCRA", Args: "key max_burst tokens_per_period period [TOKENS count]",
 	Summary: "Takes count tokens from a bucket of max_burst + 1 that refills at tokens_per_period per period seconds. " +
 		"Returns [limited, max_burst + 1, remaining, retry_s or -1, reset_s]. Compatible with the milestone releases of Redis 8.8.",
-	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
-	Flags: session.Write | session.DenyOOM | session.Fast, Keys: oneKey,
+	Complexity: "O(1)", Since: "0.1.0",
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: opGCRA, Reply: replyGCRA,
 }
 
 var (
+	errNotInt      = resp.NewError("ERR", "value is not an integer or out of range")
+	errSyntax      = resp.NewError("ERR", "syntax error")
 	errNotPositive = resp.NewError("ERR", "value is out of range, must be positive")
 	errNotOneUp    = resp.NewError("ERR", "value is out of range, value must between 1 and 9223372036854775807")
 	errNotFloat    = resp.NewError("ERR", "value is not a valid float")
@@ -32,7 +33,7 @@ var (
 )
 
 func opGCRA(b *engine.Batch, args [][]byte) error {
-	if err := parseKey(args[1]); err != nil {
+	if err := ParseKey(args[1]); err != nil {
 		return err
 	}
 	maxBurst, ok := redisInteger(args[2])
@@ -61,7 +62,7 @@ func opGCRA(b *engine.Batch, args [][]byte) error {
 	case micros > math.MaxInt64/maxBurst:
 		return errBurstOver
 	case maxBurst > engine.MaxLimit:
-		return badWhole("max_burst", 0, engine.MaxLimit-1, args[2])
+		return BadWhole("max_burst", 0, engine.MaxLimit-1, args[2])
 	case micros > engine.MaxPeriod/1e3:
 		return badArgument("period", "at most 10 years for each of tokens_per_period", args[4])
 	}
@@ -100,10 +101,10 @@ func redisInteger(arg []byte) (int64, bool) {
 		if string(arg) == "-9223372036854775808" {
 			return math.MinInt64, true
 		}
-		n, ok := wholeNumber(arg[1:])
+		n, ok := ParseWhole(arg[1:])
 		return -n, ok && n > 0
 	}
-	return wholeNumber(arg)
+	return ParseWhole(arg)
 }
 
 // seconds parses the period, which may have a fraction and an exponent.

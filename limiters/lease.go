@@ -1,32 +1,31 @@
-package commands
+package limiters
 
 import (
 	"limitsrv/commands/resp"
-	"limitsrv/commands/session"
 	"limitsrv/engine"
 )
 
-var rlAcquire = session.Command{
+var rlAcquire = Command{
 	Name: "RL.ACQUIRE", Args: "key limit ttl id [SHADOW]",
 	Summary: "Acquires one of limit leases for the holder id, or renews the holder's lease: limits " +
 		"concurrency. A lease that is not released expires after ttl. If denied, wait_ms is the time until the next lease expires. limit is at most 1000000.",
-	Complexity: "O(holders)", Since: "0.1.0", Group: limiterGroup,
-	Flags: session.Write | session.DenyOOM | session.Fast, Keys: oneKey,
+	Complexity: "O(holders)", Since: "0.1.0",
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: opAcquire, Reply: replyDecision,
 }
 
-var rlRelease = session.Command{
+var rlRelease = Command{
 	Name: "RL.RELEASE", Args: "key id",
 	Summary:    "Releases the lease of the holder id. Returns 1, or 0 if it holds none.",
-	Complexity: "O(holders)", Since: "0.1.0", Group: limiterGroup,
-	Flags: session.Write | session.Fast, Keys: oneKey,
+	Complexity: "O(holders)", Since: "0.1.0",
+	Flags: Write | Fast, Keys: oneKey,
 	Op: opRelease, Reply: replyRelease,
 }
 
 func opAcquire(b *engine.Batch, args [][]byte) (err error) {
 	op := engine.Op{Kind: engine.Acquire, Key: args[1], ID: args[4], N: 1}
 	op.Params.Alg = engine.Lease
-	if err := parseKey(op.Key); err != nil {
+	if err := ParseKey(op.Key); err != nil {
 		return err
 	}
 	usage := engine.Lease.Usage()
@@ -44,7 +43,7 @@ func opAcquire(b *engine.Batch, args [][]byte) (err error) {
 }
 
 func opRelease(b *engine.Batch, args [][]byte) error {
-	if err := parseKey(args[1]); err != nil {
+	if err := ParseKey(args[1]); err != nil {
 		return err
 	}
 	if err := parseID(args[2]); err != nil {

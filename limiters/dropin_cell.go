@@ -1,10 +1,9 @@
-package commands
+package limiters
 
 import (
 	"fmt"
 
 	"limitsrv/commands/resp"
-	"limitsrv/commands/session"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
@@ -18,17 +17,17 @@ const (
 		"A quantity of 0 takes none, one below 0 returns tokens."
 )
 
-var clThrottle = session.Command{
+var clThrottle = Command{
 	Name: "CL.THROTTLE", Args: cellArgs, Summary: cellSummary + " Compatible with redis-cell.",
-	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
-	Flags: session.Write | session.DenyOOM | session.Fast | session.OwnArity, Keys: oneKey,
+	Complexity: "O(1)", Since: "0.1.0",
+	Flags: Write | DenyOOM | Fast | OwnArity, Keys: oneKey,
 	Op: opCell("cl.throttle"), Reply: replyCell,
 }
 
-var rlThrottle = session.Command{
+var rlThrottle = Command{
 	Name: "RL.THROTTLE", Args: cellArgs, Summary: cellSummary + " Same as CL.THROTTLE.",
-	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
-	Flags: session.Write | session.DenyOOM | session.Fast | session.OwnArity, Keys: oneKey,
+	Complexity: "O(1)", Since: "0.1.0",
+	Flags: Write | DenyOOM | Fast | OwnArity, Keys: oneKey,
 	Op: opCell("rl.throttle"), Reply: replyCell,
 }
 
@@ -63,7 +62,7 @@ func opCell(name string) func(*engine.Batch, [][]byte) error {
 
 // cellInterval checks the key and the parameters, and returns the emission interval.
 func cellInterval(args [][]byte, maxBurst, count, period int64) (int64, error) {
-	if err := parseKey(args[1]); err != nil {
+	if err := ParseKey(args[1]); err != nil {
 		return 0, cellError(err.(*resp.Error).Text)
 	}
 	switch {

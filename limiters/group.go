@@ -1,11 +1,10 @@
-package commands
+package limiters
 
 import (
 	"fmt"
 	"strings"
 
 	"limitsrv/commands/resp"
-	"limitsrv/commands/session"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
@@ -13,13 +12,13 @@ import (
 // limitArgs is the number of arguments for each limit of RL.ALL.
 const limitArgs = 5
 
-var rlAll = session.Command{
+var rlAll = Command{
 	Name: "RL.ALL", Args: "alg key p1 p2 n [alg key p1 p2 n ...]",
 	Summary: "Takes tokens from all of up to 64 limits, or from none, atomically: alg is " + anyOf(groupAlgs()) + ", and " +
 		"p1 p2 n are the arguments of its command. Returns [allowed, index of the binding limit, [five integers], ...]. The binding " +
 		"limit is the denying one with the longest wait, or, if all allow, the one with the least remaining.",
-	Complexity: "O(limits), and that of each", Since: "0.1.0", Group: limiterGroup,
-	Flags: session.Write | session.DenyOOM, Keys: session.Keys{First: 2, Last: -1, Step: limitArgs},
+	Complexity: "O(limits), and that of each", Since: "0.1.0",
+	Flags: Write | DenyOOM | Grouped, Keys: Keys{First: 2, Last: -1, Step: limitArgs},
 	Op: opAll, Reply: replyAll,
 }
 
@@ -54,7 +53,7 @@ func parseGrouped(limit [][]byte) (engine.Op, error) {
 		return engine.Op{}, e
 	}
 	op := engine.Op{Kind: engine.Take, Params: engine.Params{Alg: alg}, Key: limit[1]}
-	err := parseKey(op.Key)
+	err := ParseKey(op.Key)
 	if err == nil {
 		usage := alg.Usage()
 		err = parseParams(&op.Params, &usage, limit[2], limit[3])

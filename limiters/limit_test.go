@@ -1,4 +1,4 @@
-package commands
+package limiters
 
 import (
 	"strings"
@@ -7,17 +7,20 @@ import (
 	"limitsrv/engine"
 )
 
-// limiters are the commands of spec sections 2 and 3.
-var limiters = append(takeCommands(),
-	&rlAcquire, &rlRelease, &rlAll, &rlPeek, &rlRefund, &rlCharge,
-	&rlReset, &clThrottle, &rlThrottle, &throttle, &gcra,
-)
+// words splits a line at spaces, and drops quotes.
+func words(line string) [][]byte {
+	var args [][]byte
+	for _, w := range strings.Fields(line) {
+		args = append(args, []byte(strings.Trim(w, `"`)))
+	}
+	return args
+}
 
 // opOf returns the Op of a line's command.
 func opOf(t testing.TB, line string) func(*engine.Batch, [][]byte) error {
 	t.Helper()
 	name, _, _ := strings.Cut(line, " ")
-	for _, c := range limiters {
+	for _, c := range All() {
 		if c.Name == name {
 			return c.Op
 		}

@@ -1,4 +1,4 @@
-package commands
+package limiters
 
 import (
 	"fmt"
@@ -156,12 +156,12 @@ func FuzzParse(f *testing.F) {
 		text := string(arg)
 		checkRate(t, text)
 		want, ok := modelWhole(text)
-		if n, valid := wholeNumber(arg); valid != ok || ok && n != want {
-			t.Errorf("wholeNumber(%q) = %d, %v, want %d, %v", arg, n, valid, want, ok)
+		if n, valid := ParseWhole(arg); valid != ok || ok && n != want {
+			t.Errorf("ParseWhole(%q) = %d, %v, want %d, %v", arg, n, valid, want, ok)
 		}
 		want, ok = modelDuration(text)
-		if nanos, err := parseDuration("ttl", arg); (err == nil) != ok || ok && nanos != want {
-			t.Errorf("parseDuration(%q) = %d, %v, want %d, %v", arg, nanos, err, want, ok)
+		if nanos, err := ParseDuration("ttl", arg); (err == nil) != ok || ok && nanos != want {
+			t.Errorf("ParseDuration(%q) = %d, %v, want %d, %v", arg, nanos, err, want, ok)
 		}
 		calendar, nanos, err := parseWindow(arg)
 		isSpan := regexp.MustCompile(`^([dD][aA][yY]|[wW][eE][eE][kK]|[mM][oO][nN][tT][hH]|[yY][eE][aA][rR])$`).Match(arg)
@@ -205,8 +205,8 @@ func TestRoundTrips(t *testing.T) {
 		}
 		nanos := rapid.Int64Range(engine.MinPeriod, engine.MaxPeriod).Draw(t, "ns")
 		arg = fmt.Sprintf("%d.%09d", nanos/1e9, nanos%1e9)
-		if got, err := parseDuration("window", []byte(arg)); err != nil || got != nanos {
-			t.Errorf("parseDuration(%s) = %d, %v, want %d", arg, got, err, nanos)
+		if got, err := ParseDuration("window", []byte(arg)); err != nil || got != nanos {
+			t.Errorf("ParseDuration(%s) = %d, %v, want %d", arg, got, err, nanos)
 		}
 	})
 }

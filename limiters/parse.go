@@ -1,4 +1,4 @@
-package commands
+package limiters
 
 import (
 	"math"
@@ -17,8 +17,8 @@ import (
 // At most 18 digits of a decimal number are significant, and at most 18 decimals: a
 // duration with more is rejected because it is not exact, a rate is rounded down.
 
-// parseKey checks the size of a key.
-func parseKey(key []byte) error {
+// ParseKey checks the size of a key.
+func ParseKey(key []byte) error {
 	if len(key) == 0 || len(key) > engine.MaxKeyBytes {
 		return badSize("key", engine.MaxKeyBytes, key)
 	}
@@ -35,24 +35,24 @@ func parseID(id []byte) error {
 
 // parseLimit parses the argument name as a limit or capacity, 1 to most.
 func parseLimit(name string, arg []byte, most int64) (int64, error) {
-	limit, ok := wholeNumber(arg)
+	limit, ok := ParseWhole(arg)
 	if !ok || limit < 1 || limit > most {
-		return 0, badWhole(name, 1, most, arg)
+		return 0, BadWhole(name, 1, most, arg)
 	}
 	return limit, nil
 }
 
 // parseN parses a number of tokens, 0 or more, and clamps it to engine.MaxN.
 func parseN(arg []byte) (int64, error) {
-	n, ok := wholeNumber(arg)
+	n, ok := ParseWhole(arg)
 	if !ok {
-		return 0, badWhole("n", 0, math.MaxInt64, arg)
+		return 0, BadWhole("n", 0, math.MaxInt64, arg)
 	}
 	return min(n, engine.MaxN), nil
 }
 
-// wholeNumber parses 0 to MaxInt64.
-func wholeNumber(arg []byte) (int64, bool) {
+// ParseWhole parses 0 to MaxInt64.
+func ParseWhole(arg []byte) (int64, bool) {
 	if len(arg) == 0 || len(arg) > 19 || (arg[0] == '0' && len(arg) > 1) {
 		return 0, false
 	}
@@ -144,8 +144,8 @@ func unit(name []byte) uint64 {
 	return 0
 }
 
-// parseDuration parses the argument name, a window or ttl, into nanoseconds.
-func parseDuration(name string, arg []byte) (int64, error) {
+// ParseDuration parses the argument name, a window or ttl, into nanoseconds.
+func ParseDuration(name string, arg []byte) (int64, error) {
 	nanos, ok := duration(arg)
 	if !ok {
 		return 0, badNumber(name, "a duration of "+durations, arg)

@@ -1,4 +1,4 @@
-package commands
+package limiters
 
 import (
 	"bytes"
@@ -112,8 +112,8 @@ func TestParseKeyAndID(t *testing.T) {
 		ok   bool
 	}{{0, false}, {1, true}, {1024, true}, {1025, false}, {1 << 20, false}} {
 		arg := bytes.Repeat([]byte{0xff}, tt.size)
-		if err := parseKey(arg); (err == nil) != tt.ok {
-			t.Errorf("parseKey(%d bytes) = %v, want ok %v", tt.size, err, tt.ok)
+		if err := ParseKey(arg); (err == nil) != tt.ok {
+			t.Errorf("ParseKey(%d bytes) = %v, want ok %v", tt.size, err, tt.ok)
 		}
 		if err := parseID(arg); (err == nil) != tt.ok {
 			t.Errorf("parseID(%d bytes) = %v, want ok %v", tt.size, err, tt.ok)
@@ -191,14 +191,14 @@ func TestParseDuration(t *testing.T) {
 		{strings.Repeat("9", 1<<20), 0},
 		{"0." + strings.Repeat("0", 1<<20), 0},
 	} {
-		got, err := parseDuration("ttl", []byte(tt.arg))
+		got, err := ParseDuration("ttl", []byte(tt.arg))
 		if got != tt.want {
-			t.Errorf("parseDuration(%.40q) = %d, want %d", tt.arg, got, tt.want)
+			t.Errorf("ParseDuration(%.40q) = %d, want %d", tt.arg, got, tt.want)
 		}
 		if tt.want == 0 {
-			wantError(t, "parseDuration", err, "ERR", "ttl must be ", word.Excerpt([]byte(tt.arg)))
+			wantError(t, "ParseDuration", err, "ERR", "ttl must be ", word.Excerpt([]byte(tt.arg)))
 		} else if err != nil {
-			t.Errorf("parseDuration(%.40q): %v", tt.arg, err)
+			t.Errorf("ParseDuration(%.40q): %v", tt.arg, err)
 		}
 	}
 }
@@ -352,7 +352,7 @@ func TestErrorTexts(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
 		{errorOf(parseLimit("capacity", []byte("abc"), engine.MaxLimit)),
 			"ERR capacity must be a whole number from 1 to 1000000000000, got 'abc'"},
-		{errorOf(nil, parseKey(nil)), "ERR key must be 1 to 1024 bytes long, got ''"},
+		{errorOf(nil, ParseKey(nil)), "ERR key must be 1 to 1024 bytes long, got ''"},
 		{errorOf(nil, parseID(make([]byte, 1025))),
 			`ERR id must be 1 to 1024 bytes long, got '` + strings.Repeat(`\x00`, 32) + `...' (1025 bytes)`},
 		{badRate.Error(),
@@ -360,7 +360,7 @@ func TestErrorTexts(t *testing.T) {
 		{expRate.Error(), "ERR rate must be written without an exponent, such as 0.00001 instead of 1e-05, got '1e-05'"},
 		{badWindow.Error(),
 			"ERR window must be day, week, month, year, or a duration of 1us to 10 years in whole nanoseconds, such as 60 (seconds), 0.25, 500ms, 1m or 7d, got 'fortnight'"},
-		{errorOf(parseDuration("ttl", []byte("1E9"))), "ERR ttl must be written without an exponent, such as 0.00001 instead of 1e-05, got '1E9'"},
+		{errorOf(ParseDuration("ttl", []byte("1E9"))), "ERR ttl must be written without an exponent, such as 0.00001 instead of 1e-05, got '1E9'"},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("\n got %s\nwant %s", tt.got, tt.want)
@@ -394,7 +394,7 @@ func TestParsingDoesNotAllocate(t *testing.T) {
 	for _, line := range []string{
 		"RL.TOKEN key 100 10/s", "RL.TOKEN key 100 33.333333333333336 3 SHADOW PARTIAL", "RL.LEAKY key 100 0.5",
 		"RL.FIXED key 10 month", "RL.SLIDE key 10 1.5h", "RL.LOG key 10 60", "RL.ACQUIRE key 10 30s id SHADOW",
-		"RL.ALL TOKEN a 10 1/m 1 log b 10 1m 1 FIXED c 10 day 1", "RL.RELEASE key id", "RL.PEEK key", "RL.REFUND key 1", "RL.CHARGE key 1", "RL.RESET a b c",
+		"RL.ALL TOKEN a 10 1/m 1 log b 10 1m 1 FIXED c 10 day 1", "RL.RELEASE key id", "RL.PEEK key", "RL.REFUND key 1", "RL.CHARGE key 1",
 		"CL.THROTTLE key 15 30 60 1", "RL.THROTTLE key 15 30 60 -1", "THROTTLE key 10 100 60 1", "GCRA key 15 30 60.5 TOKENS 2",
 	} {
 		args := words(line)
@@ -411,7 +411,7 @@ func TestParsingDoesNotAllocate(t *testing.T) {
 }
 
 func TestWholeNumberHoldsMaxInt64(t *testing.T) {
-	if n, ok := wholeNumber([]byte("9223372036854775807")); !ok || n != math.MaxInt64 {
-		t.Errorf("wholeNumber(MaxInt64) = %d, %v", n, ok)
+	if n, ok := ParseWhole([]byte("9223372036854775807")); !ok || n != math.MaxInt64 {
+		t.Errorf("ParseWhole(MaxInt64) = %d, %v", n, ok)
 	}
 }

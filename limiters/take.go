@@ -1,29 +1,25 @@
-package commands
+package limiters
 
 import (
 	"fmt"
 	"slices"
 
 	"limitsrv/commands/resp"
-	"limitsrv/commands/session"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
 
-// The limiter commands. All answer the five integers of decision, except RL.PEEK and
-// RL.RESET.
-
-const limiterGroup = "limiter"
+// The commands that take permits, and RL.PEEK.
 
 // takeCommands returns the commands that take permits: one for each algorithm with
 // permits that are numbers.
-func takeCommands() (all []*session.Command) {
+func takeCommands() (all []Command) {
 	for alg := range engine.Algs() {
 		if u := alg.Usage(); !alg.HasLeases() {
-			all = append(all, &session.Command{
+			all = append(all, Command{
 				Name: "RL." + alg.String(), Args: fmt.Sprintf("key %s %v [n] [PARTIAL] [SHADOW]", u.Limit, u.Period),
-				Summary: u.Summary, Complexity: u.Complexity, Since: u.Since, Group: limiterGroup,
-				Flags: session.Write | session.DenyOOM | session.Fast, Keys: oneKey,
+				Summary: u.Summary, Complexity: u.Complexity, Since: u.Since,
+				Flags: Write | DenyOOM | Fast, Keys: oneKey,
 				Op: take(alg), Reply: replyDecision,
 			})
 		}
@@ -31,39 +27,31 @@ func takeCommands() (all []*session.Command) {
 	return all
 }
 
-var rlPeek = session.Command{
+var rlPeek = Command{
 	Name: "RL.PEEK", Args: "key",
 	Summary: "Returns the state of a key under the parameters of its last use, and changes nothing: " +
 		"[algorithm, limit, remaining, wait_ms for one token, reset_ms], or nil for a key that does not exist or is fully reset.",
-	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
-	Flags: session.ReadOnly | session.Fast, Keys: oneKey,
+	Complexity: "O(1)", Since: "0.1.0",
+	Flags: ReadOnly | Fast, Keys: oneKey,
 	Op: opPeek, Reply: replyPeek,
 }
 
-var rlRefund = session.Command{
+var rlRefund = Command{
 	Name: "RL.REFUND", Args: "key n",
 	Summary: "Returns n tokens, up to the limit: for work that was not done. " +
 		"nil if there is no such key, because it is full already.",
-	Complexity: "O(1), for RL.LOG O(entries returned)", Since: "0.1.0", Group: limiterGroup,
-	Flags: session.Write | session.Fast, Keys: oneKey,
+	Complexity: "O(1), for RL.LOG O(entries returned)", Since: "0.1.0",
+	Flags: Write | Fast, Keys: oneKey,
 	Op: adjustOp(engine.Refund), Reply: replyDecision,
 }
 
-var rlCharge = session.Command{
+var rlCharge = Command{
 	Name: "RL.CHARGE", Args: "key n",
 	Summary: "Takes n tokens unconditionally, even into debt: for the actual cost of work after it is done. remaining " +
 		"is then 0 and wait_ms is the time until the debt is repaid. A charge that would exceed a debt of one limit is denied as a whole. nil if there is no such key.",
-	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
-	Flags: session.Write | session.DenyOOM | session.Fast, Keys: oneKey,
+	Complexity: "O(1)", Since: "0.1.0",
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: adjustOp(engine.Charge), Reply: replyDecision,
-}
-
-var rlReset = session.Command{
-	Name: "RL.RESET", Args: "key [key ...]",
-	Summary:    "Resets keys and returns the number that existed. Same as DEL.",
-	Complexity: "O(keys)", Since: "0.1.0", Group: limiterGroup,
-	Flags: session.Write | session.Forgets, Keys: manyKeys,
-	Op: eachKey(engine.Forget), Reply: replyCount,
 }
 
 // take makes the Op of the decision commands: key, two parameters, n, options.
@@ -71,7 +59,7 @@ func take(alg engine.Alg) func(*engine.Batch, [][]byte) error {
 	usage := alg.Usage()
 	return func(b *engine.Batch, args [][]byte) error {
 		op := engine.Op{Kind: engine.Take, Params: engine.Params{Alg: alg}, N: 1, Key: args[1]}
-		err := parseKey(op.Key)
+		err := ParseKey(op.Key)
 		if err == nil {
 			err = parseParams(&op.Params, &usage, args[2], args[3])
 		}
@@ -79,7 +67,7 @@ func take(alg engine.Alg) func(*engine.Batch, [][]byte) error {
 			return err
 		}
 		options := args[4:]
-		if len(options) > 0 && !isOption(options[0]) {
+		if len(options) > 0 && !IsOption(options[0]) {
 			if op.N, err = parseN(options[0]); err != nil {
 				return err
 			}
@@ -106,13 +94,13 @@ func parseParams(p *engine.Params, usage *engine.Usage, first, second []byte) (e
 	case engine.CalendarWindow:
 		p.Calendar, p.Period, err = parseWindow(second)
 	case engine.Window, engine.TTL:
-		p.Period, err = parseDuration(usage.Period.String(), second)
+		p.Period, err = ParseDuration(usage.Period.String(), second)
 	}
 	return err
 }
 
-// isOption reports whether arg, in the place of n, is an option.
-func isOption(arg []byte) bool {
+// IsOption reports whether arg, in the place of n, is an option.
+func IsOption(arg []byte) bool {
 	return len(arg) > 0 && arg[0]|0x20 >= 'a' && arg[0]|0x20 <= 'z'
 }
 
@@ -149,7 +137,7 @@ func badOption(allowed engine.Mode, given []byte) error {
 }
 
 func opPeek(b *engine.Batch, args [][]byte) error {
-	if err := parseKey(args[1]); err != nil {
+	if err := ParseKey(args[1]); err != nil {
 		return err
 	}
 	b.Ops = append(b.Ops, engine.Op{Kind: engine.Peek, Key: args[1]})
@@ -159,7 +147,7 @@ func opPeek(b *engine.Batch, args [][]byte) error {
 // adjustOp makes the Op of RL.REFUND and RL.CHARGE. With n of 0 they change nothing.
 func adjustOp(kind engine.Kind) func(*engine.Batch, [][]byte) error {
 	return func(b *engine.Batch, args [][]byte) error {
-		if err := parseKey(args[1]); err != nil {
+		if err := ParseKey(args[1]); err != nil {
 			return err
 		}
 		n, err := parseN(args[2])

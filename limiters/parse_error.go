@@ -1,4 +1,4 @@
-package commands
+package limiters
 
 import (
 	"bytes"
@@ -26,8 +26,8 @@ func badSize(name string, most int, given []byte) error {
 	return badArgument(name, fmt.Sprintf("1 to %d bytes long", most), given)
 }
 
-// badWhole is badArgument for a whole number out of bounds.
-func badWhole(name string, least, most int64, given []byte) error {
+// BadWhole is badArgument for a whole number out of bounds.
+func BadWhole(name string, least, most int64, given []byte) error {
 	return badArgument(name, fmt.Sprintf("a whole number from %d to %d", least, most), given)
 }
 

@@ -1,0 +1,77 @@
+package commands
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"limitsrv/commands/session"
+	"limitsrv/engine"
+)
+
+// TestLongRun takes all tokens that a rate of many digits earns in 3 000 s: none is
+// missing.
+func TestLongRun(t *testing.T) {
+	h := newTestHandler("")
+	s := h.NewSession(session.Client{})
+	const capacity = engine.MaxLimit
+	ask(s, fmt.Sprintf("RL.TOKEN k %d 278954392.620290 %d", int64(capacity), int64(capacity)))
+	if err := h.Config().TestClock.Advance(3000e9); err != nil {
+		t.Fatal(err)
+	}
+	reply := five(ask(s, fmt.Sprintf("RL.TOKEN k %d 278954392.620290 0", int64(capacity))))
+	if remaining := strings.Split(reply, ",")[2]; remaining != "836863177860" {
+		t.Errorf("earned %s tokens in 3000 s at 278954392.620290 a second, want 836863177860", remaining)
+	}
+}
+
+// limitLine returns a random line on limits, behind the key.
+func limitLine(r *rand.Rand) (name, args string) {
+	lines := []struct{ name, args string }{
+		{"RL.TOKEN", "5 1 %d"}, {"RL.TOKEN", "5 2/s %d PARTIAL"}, {"RL.TOKEN", "5 1 1 SHADOW"}, {"RL.LEAKY", "5 1 %d"}, {"RL.FIXED", "5 10 %d"},
+		{"RL.SLIDE", "5 10 %d"}, {"RL.LOG", "5 10 %d"}, {"RL.PEEK", ""}, {"RL.REFUND", "%d"}, {"RL.CHARGE", "%d"}, {"RL.ACQUIRE", "2 10 holder%d"},
+		{"RL.RELEASE", "holder%d"}, {"CL.THROTTLE", "3 1 2 %d"}, {"RL.THROTTLE", "3 1 2 -%d"}, {"THROTTLE", "3 1 2 %d"}, {"GCRA", "3 1 2 TOKENS %d"},
+		{"RL.RESET", ""}, {"SET", "text"}, {"RL.TOKEN", "x 1"}, {"RL.TOKEN", "5 1 %d x"}, {"CL.THROTTLE", "5"}, {"GCRA", "3 1 0"},
+	}
+	line := lines[r.IntN(len(lines))]
+	if strings.Contains(line.args, "%d") {
+		return line.name, fmt.Sprintf(line.args, r.IntN(4))
+	}
+	return line.name, line.args
+}
+
+// TestLimitsFromScripts sends random lines to one server, and by scripts to another: all
+// answers are equal, and so is the state.
+func TestLimitsFromScripts(t *testing.T) {
+	for seed := range uint64(3) {
+		r := rand.New(rand.NewPCG(seed, 14))
+		direct, scripted := newTestHandler(""), newTestHandler("")
+		to, by := direct.NewSession(session.Client{}), scripted.NewSession(session.Client{})
+		for step := range 1000 {
+			for _, h := range []*session.Handler{direct, scripted} {
+				if err := h.Config().TestClock.Advance(time.Duration(step) * 1337 * time.Microsecond); err != nil {
+					t.Fatal(err)
+				}
+			}
+			name, args := limitLine(r)
+			key := fmt.Sprint("key", r.IntN(6))
+			line := strings.Join([]string{name, key, args}, " ")
+			text, rest := "return(redis.pcall(unpack(ARGV)))", "0 "+line
+			if step%2 == 0 {
+				text, rest = fmt.Sprintf("return(redis.pcall('%s',KEYS[1],unpack(ARGV)))", name), fmt.Sprintf("1 %s %s", key, args)
+			}
+			ask(to, "SCRIPT LOAD "+text) // scripts are state too
+			ask(by, "SCRIPT LOAD "+text)
+			script := fmt.Sprintf("EVAL %s %s", text, rest)
+			want := strings.Replace(ask(to, line), "*-1", "$-1", 1) // Lua has one nil
+			if got := ask(by, script); got != want {
+				t.Fatalf("seed %d, step %d: %s answers %q, want %q", seed, step, script, got, want)
+			}
+		}
+		if got, want := scripted.Config().Engine().Digest(scripted.Now()), direct.Config().Engine().Digest(direct.Now()); got != want {
+			t.Errorf("seed %d: digest %x, want %x", seed, got, want)
+		}
+	}
+}
