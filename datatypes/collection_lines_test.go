@@ -152,8 +152,8 @@ func (r lineSource) collectionWord(name string) []byte {
 	return nil
 }
 
-// doAs returns the reply of the judge to a line, or to what has the same effect if the
-// effect of the line is random: ours was got.
+// doAs returns the reply of the judge to a line. If the effect of the line is random, the
+// judge gets another line, with the effect that got, our reply, shows.
 func (r *redis) doAs(line [][]byte, got []byte) []byte {
 	name := strings.ToUpper(string(line[0]))
 	ours, _ := parseReply(got)

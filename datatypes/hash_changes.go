@@ -122,8 +122,8 @@ func hIncrBy(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	return answer.AppendInt(out, old+n)
 }
 
-// setNumber sets a field, which the hash has or not, to the text of a number. That of a
-// field that it has may grow in a Tight batch, as INCR's may.
+// setNumber sets a field to the text of a number; has says if the hash has the field. The
+// text of an existing field may grow in a Tight batch, as INCR's may.
 func setNumber(tx *engine.Tx, h *values.Hash, e engine.Entry, field []byte, has bool, number []byte) (wrong string) {
 	if !has {
 		if tx.Tight() {

@@ -15,7 +15,7 @@ var addFlags = [...]struct {
 	{"NX", values.OnlyNew}, {"XX", values.OnlyOld}, {"GT", values.OnlyGreater}, {"LT", values.OnlyLess}, {"INCR", values.Increment},
 }
 
-// parseAdd parses the options of ZADD, up to the first word that is none.
+// parseAdd parses the options of ZADD, up to the first word that is not an option.
 func parseAdd(args [][]byte) (flags values.AddFlags, changed bool, pairs [][]byte, wrong string) {
 next:
 	for ; len(args) > 0; args = args[1:] {

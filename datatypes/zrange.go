@@ -6,8 +6,8 @@ import (
 	"limitsrv/values/numbers"
 )
 
-// A rangeCommand is a command that answers or stores a range: how the range is given, and
-// what its options may choose.
+// A rangeCommand is a command that answers or stores a range: the form of the range, and
+// the choices of its options.
 type rangeCommand struct {
 	axis       axis // anyAxis: an option chooses it
 	direction  direction
@@ -43,7 +43,7 @@ func zRevRangeByLex(tx *engine.Tx, args [][]byte, out []byte) []byte {
 type rangeOptions struct {
 	spec           rangeSpec
 	direction      direction
-	skipped, count int64 // of LIMIT; a negative count is none
+	skipped, count int64 // of LIMIT; a negative count: no bound
 	scores         bool
 }
 
