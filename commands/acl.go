@@ -17,7 +17,7 @@ var errInFile = resp.NewError("ERR", "users are configured in the --users file: 
 
 var acl = session.Command{
 	Name: "ACL", Summary: "Commands about users.",
-	Complexity: "Depends on the subcommand", Since: "6.0.0", Group: "server",
+	Complexity: "See its subcommands", Since: "6.0.0", Group: "server",
 	Sub: []session.Command{
 		aclSub("CAT", "[category]", "Lists the categories of commands, or the commands of one category. The groups of users are categories.", 0, runACLCat),
 		aclSub("DELUSER", "username [username ...]", "Rejected: users are configured in a file.", session.Admin|session.Secret, refuseUsers),

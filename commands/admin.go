@@ -75,7 +75,7 @@ func parting(h *session.Handler, save, noSave bool) backend.Parting {
 
 var debug = session.Command{
 	Name: "DEBUG", Summary: "Commands for tests.",
-	Complexity: "Depends on the subcommand", Since: "1.0.0", Group: "server", Flags: session.Admin | session.NoScript | session.Loading | session.Stale,
+	Complexity: "See its subcommands", Since: "1.0.0", Group: "server", Flags: session.Admin | session.NoScript | session.Loading | session.Stale,
 	Sub: []session.Command{
 		{
 			Name: "ADVANCE-TIME", Args: "duration", Summary: "Moves the clock of a server started with --test-clock forward.",

@@ -25,7 +25,7 @@ const maxClientNameBytes = 256
 
 var client = session.Command{
 	Name: "CLIENT", Summary: "Commands about connections.",
-	Complexity: "Depends on the subcommand", Since: "2.4.0", Group: "connection",
+	Complexity: "See its subcommands", Since: "2.4.0", Group: "connection",
 	Sub: []session.Command{
 		clientSub("CACHING", "YES|NO", "Rejected: client side caching is not supported.", 0, func(_ *session.Session, w *resp.Writer, _ [][]byte) { w.Error(errCaching) }),
 		clientSub("GETNAME", "", "Returns the name of the connection.", 0, runGetName),

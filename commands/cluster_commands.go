@@ -26,7 +26,7 @@ var (
 
 var cluster = session.Command{
 	Name: "CLUSTER", Summary: "Commands about the cluster; rejected without a cluster.",
-	Complexity: "Depends on the subcommand", Since: "3.0.0", Group: "cluster",
+	Complexity: "See its subcommands", Since: "3.0.0", Group: "cluster",
 	Sub: []session.Command{
 		clusterSub("COUNTKEYSINSLOT", "slot", "Counts the keys of a slot; visits all keys.", session.AllKeys, runCountKeysInSlot),
 		clusterSub("DIGEST", "", "Returns the index of the last applied entry and a hash of the state, for tests: equal on all nodes with the same index. Visits all keys.", session.Admin, runDigest),

@@ -83,7 +83,7 @@ var touch = session.Command{
 }
 
 var typeOf = session.Command{
-	Name: "TYPE", Args: "key", Summary: "Returns the algorithm of a limit in lower case, string for a plain value, or none.",
+	Name: "TYPE", Args: "key", Summary: "Returns string, hash, list, set or zset, the algorithm of a limit in lower case, or none.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: session.ReadOnly | session.Fast, Keys: oneKey,
 	Op: eachKey(engine.Peek),
 	Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {

@@ -19,7 +19,7 @@ var (
 
 var object = session.Command{
 	Name: "OBJECT", Summary: "Commands about the contents of a key.",
-	Complexity: "Depends on the subcommand", Since: "2.2.3", Group: "generic",
+	Complexity: "See its subcommands", Since: "2.2.3", Group: "generic",
 	Sub: []session.Command{
 		{
 			Name: "ENCODING", Args: "key", Summary: "Returns the form of the contents of a key, or the algorithm of a limit in lower case.",
@@ -56,7 +56,7 @@ var peekEach = eachKey(engine.Peek)
 
 var memory = session.Command{
 	Name: "MEMORY", Summary: "Commands about memory.",
-	Complexity: "Depends on the subcommand", Since: "4.0.0", Group: "server",
+	Complexity: "See its subcommands", Since: "4.0.0", Group: "server",
 	Sub: []session.Command{
 		{
 			Name: "DOCTOR", Summary: "Describes the use of memory in words.",

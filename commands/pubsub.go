@@ -69,7 +69,7 @@ var publish = session.Command{
 
 var pubSub = session.Command{
 	Name: "PUBSUB", Summary: "Commands about channels.",
-	Complexity: "Depends on the subcommand", Since: "2.8.0", Group: "pubsub",
+	Complexity: "See its subcommands", Since: "2.8.0", Group: "pubsub",
 	Sub: []session.Command{
 		pubSubSub("CHANNELS", "[pattern]", "Lists the channels with subscribers.", session.Reaches, runChannels),
 		pubSubSub("NUMPAT", "", "Returns the number of patterns with subscribers.", 0, func(s *session.Session, w *resp.Writer, _ [][]byte) {

@@ -46,7 +46,7 @@ var dbSize = session.Command{
 }
 
 var scan = session.Command{
-	Name: "SCAN", Args: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Summary: "Iterates over the keys of the selected database in steps; TYPE is an algorithm, or string.",
+	Name: "SCAN", Args: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Summary: "Iterates over the keys of the selected database in steps; TYPE is an algorithm, or a type of value such as hash.",
 	Complexity: "O(1) for each key visited", Since: "2.8.0", Group: "generic", Flags: session.ReadOnly | session.AllKeys,
 	Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
 		from, err := strconv.ParseUint(string(args[1]), 10, 64)

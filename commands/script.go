@@ -36,31 +36,31 @@ func scriptCommands(c session.Config) []*session.Command {
 	reads := session.NoScript | session.Stale | session.ReadOnly | session.Runs | session.AllKeys
 	run := func(name, args, summary, since string, flags session.Flags, op func(b *engine.Batch, args [][]byte) error) *session.Command {
 		return &session.Command{
-			Name: name, Args: args, Summary: summary, Complexity: "Depends on the script that is executed.", Since: since, Group: "scripting",
+			Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the steps of the script", Since: since, Group: "scripting",
 			Flags: flags, Keys: session.Keys{Count: 2}, Op: op,
 		}
 	}
 	return []*session.Command{
-		run("EVAL", args, "Executes a Lua script.", "2.6.0", writes, h.opEval(0)),
-		run("EVALSHA", hashArgs, "Executes a Lua script by its SHA1 digest.", "2.6.0", writes, h.opEvalSHA(0)),
-		run("EVAL_RO", args, "Executes a Lua script that only reads.", "7.0.0", reads, h.opEval(scripts.Only|scripts.Looks)),
-		run("EVALSHA_RO", hashArgs, "Executes a Lua script that only reads, by its SHA1 digest.", "7.0.0", reads, h.opEvalSHA(scripts.Only|scripts.Looks)),
+		run("EVAL", args, "Runs a Lua script between other commands, and returns its result. The first numkeys arguments are KEYS, all others ARGV. An error beyond --script-steps; writes so far stay.", "2.6.0", writes, h.opEval(0)),
+		run("EVALSHA", hashArgs, "Runs a known script, named by the SHA-1 of its text. NOSCRIPT if it is unknown; a script stays known after a restart.", "2.6.0", writes, h.opEvalSHA(0)),
+		run("EVAL_RO", args, "Runs a Lua script, as EVAL does, whose writes are errors.", "7.0.0", reads, h.opEval(scripts.Only|scripts.Looks)),
+		run("EVALSHA_RO", hashArgs, "Runs a known script, as EVALSHA does, whose writes are errors.", "7.0.0", reads, h.opEvalSHA(scripts.Only|scripts.Looks)),
 		&scriptContainer,
 	}
 }
 
 // scriptContainer is SCRIPT.
 var scriptContainer = session.Command{
-	Name: "SCRIPT", Summary: "Commands about the scripts that are known.",
-	Complexity: "Depends on the subcommand", Since: "2.6.0", Group: "scripting",
+	Name: "SCRIPT", Summary: "Commands about known scripts.",
+	Complexity: "See its subcommands", Since: "2.6.0", Group: "scripting",
 	Sub: []session.Command{
 		{
-			Name: "LOAD", Args: "script", Summary: "Makes a script known, on all nodes and until SCRIPT FLUSH, and returns its SHA1 digest.",
-			Complexity: "O(N), N being the length of the script", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Stale | session.Runs,
+			Name: "LOAD", Args: "script", Summary: "Stores a script on all nodes until SCRIPT FLUSH, and returns the SHA-1 of its text. An error if it does not compile.",
+			Complexity: "O(N), N being the bytes of the script", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Stale | session.Runs,
 			Op: opScriptLoad,
 		},
 		{
-			Name: "EXISTS", Args: "sha1 [sha1 ...]", Summary: "Determines whether scripts are known.",
+			Name: "EXISTS", Args: "sha1 [sha1 ...]", Summary: "Returns 1 or 0 for each SHA-1: known or not.",
 			Complexity: "O(N), N being the digests", Since: "2.6.0", Group: "scripting", Flags: session.NoScript,
 			Op: func(b *engine.Batch, args [][]byte) error {
 				scripts.SetExists(b.AddCall(0), args[2:])
@@ -68,12 +68,12 @@ var scriptContainer = session.Command{
 			},
 		},
 		{
-			Name: "FLUSH", Args: "[ASYNC|SYNC]", Summary: "Forgets all scripts.",
+			Name: "FLUSH", Args: "[ASYNC|SYNC]", Summary: "Drops all scripts on all nodes; EVALSHA then gets NOSCRIPT.",
 			Complexity: "O(N), N being the scripts", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Runs,
 			Op: opScriptFlush, Reply: func(w *resp.Writer, _ []engine.Op, _ []engine.Decision) { w.OK() },
 		},
 		{
-			Name: "KILL", Summary: "Rejected: a script ends at its budget of steps.",
+			Name: "KILL", Summary: "Always NOTBUSY: a script that runs too long ends at its budget of steps.",
 			Complexity: "O(1)", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Runs,
 			Run: func(_ *session.Session, w *resp.Writer, _ [][]byte) { w.Error(errNotBusy) },
 		},

@@ -13,7 +13,7 @@ var errSlowCount = resp.NewError("ERR", "count should be greater than or equal t
 
 var slowLog = session.Command{
 	Name: "SLOWLOG", Summary: "Commands about the log of slow commands.",
-	Complexity: "Depends on the subcommand", Since: "2.2.12", Group: "server",
+	Complexity: "See its subcommands", Since: "2.2.12", Group: "server",
 	Sub: []session.Command{
 		slowLogSub("GET", "[count]", "Returns the newest entries: 10, or count, or all with -1.", runSlowLogGet),
 		slowLogSub("LEN", "", "Returns the number of entries.", func(s *session.Session, w *resp.Writer, _ [][]byte) {
@@ -58,7 +58,7 @@ func runSlowLogGet(s *session.Session, w *resp.Writer, args [][]byte) {
 
 var latency = session.Command{
 	Name: "LATENCY", Summary: "Commands about the latency of commands.",
-	Complexity: "Depends on the subcommand", Since: "2.8.13", Group: "server",
+	Complexity: "See its subcommands", Since: "2.8.13", Group: "server",
 	Sub: []session.Command{
 		latencySub("DOCTOR", "", "Describes latency in words.", runLatencyDoctor),
 		latencySub("HISTOGRAM", "[command ...]", "Returns the durations of calls as cumulative counts by powers of two.", runLatencyHistogram),

@@ -20,7 +20,7 @@ func TestAdvice(t *testing.T) {
 		{"NOSUCH", "-ERR unknown command 'NOSUCH', with args beginning with: "},
 		{"EVAL x 0", `-ERR unknown command 'EVAL', with args beginning with: 'x' '0' ; one command replaces a Lua limiter, RL.TOKEN for most: see "Moving here" in its README`},
 		{"incr k", `-ERR unknown command 'incr', with args beginning with: 'k' ; RL.FIXED counts in a window that expires: see "Moving here" in its README`},
-		{"GET k", `-ERR unknown command 'GET', with args beginning with: 'k' ; limitsrv stores limits, not values: see "Moving here" in its README`},
+		{"GET k", `-ERR unknown command 'GET', with args beginning with: 'k' ; this server stores limits, not values: see "Moving here" in its README`},
 		{"RL.TOKEN k 1 1 1 PARTAIL", "-ERR syntax error, after the parameters only n, then PARTIAL and SHADOW, each once in any order, are allowed, got 'PARTAIL'; did you mean PARTIAL?"},
 		{"RL.TOKEN k 1 1 1 SHADOW SHADOW", "-ERR syntax error, after the parameters only n, then PARTIAL and SHADOW, each once in any order, are allowed, got 'SHADOW'"},
 		{"RL.ACQUIRE k 1 1 a SHADW", "-ERR syntax error, after id only SHADOW is allowed, once, got 'SHADW'; did you mean SHADOW?"},

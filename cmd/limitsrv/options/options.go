@@ -26,7 +26,7 @@ type Options struct {
 	Password    string `group:"Access" secret:"" help:"Password of the default user. Prefer the environment, which other users can't list."`
 	Users       string `group:"Access" placeholder:"FILE" help:"YAML file of users with their password hashes, groups (decide, peek, admin, and categories of Redis, as string) and key patterns. Without --password clients must log in as one of them. Reloaded when it changes, by SIGHUP and by ACL LOAD."`
 	Unprotected bool   `group:"Access" help:"Allow listening beyond loopback without a password, or for nodes without a cluster secret."`
-	LimitsOnly  bool   `group:"Access" help:"Reject the commands on plain values, such as GET, SET and INCR: for a server that is open to clients."`
+	LimitsOnly  bool   `group:"Access" help:"Reject scripts and the commands on plain values, such as GET, SET and INCR: for a server that is open to clients."`
 
 	Data             string         `group:"State" placeholder:"DIR" help:"Directory of the persistent state. Without it the state is in memory only."`
 	Fsync            persist.Policy `group:"State" default:"everysec" help:"When decisions are synced to disk: always (before the reply), everysec (a power cut loses at most the last second) or no (when the operating system does). A crash of limitsrv itself loses nothing in any of them."`

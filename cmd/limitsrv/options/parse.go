@@ -18,7 +18,8 @@ import (
 )
 
 // description is the beginning of --help.
-const description = `A rate limiter server that speaks the Redis protocol.
+const description = `A rate limiter server that speaks the Redis protocol. Limiters made for Redis, with
+their Lua scripts, run on it unchanged.
 
 Start it, and request a token of a bucket of 10 that refills at 5 per second:
 
