@@ -25,6 +25,9 @@ var commands = func() map[string]*command {
 	all := make(map[string]*command)
 	for i := range datatypes.All() {
 		c := &datatypes.All()[i]
+		if c.Name == "" {
+			continue
+		}
 		all[c.Name] = &command{number: uint16(i), takes: c.Takes, writes: c.Flags&datatypes.ReadOnly == 0, keys: c.Keys}
 	}
 	between := func(least, most int) func(int) bool {
