@@ -59,6 +59,7 @@ var samples = []sample{
 	{"LSET plain 0 v", "key any any"},
 	{"LINSERT plain BEFORE v w", "key option any any"},
 	{"LMOVE plain other LEFT RIGHT", "key key option option"},
+	{"SINTERCARD 1 plain", "index key"},
 }
 
 // unnamed are the kinds with errors that do not contain the kind's name, because they are

@@ -31,6 +31,10 @@ var collectionOptions = map[string]func(r lineSource) []string{
 	"ZRANDMEMBER": func(r lineSource) []string {
 		return pickOne(r, []string{}, []string{"count"}, []string{"count", "'WITHSCORES"}, []string{"count", "'bad"})
 	},
+	"SINTERCARD": func(r lineSource) []string {
+		words := pickOne(r, []string{}, []string{"key"}, []string{"key"}, []string{"key", "key"})
+		return append(words, pickOne(r, []string{}, []string{"'LIMIT", "count"}, []string{"'limit", "count"}, []string{"'LIMIT"}, []string{"'bad", "count"})...)
+	},
 	"ZRANGE": rangeWords, "ZREVRANGE": rangeWords, "ZRANGEBYSCORE": rangeWords, "ZREVRANGEBYSCORE": rangeWords,
 	"ZRANGEBYLEX": rangeWords, "ZREVRANGEBYLEX": rangeWords, "ZRANGESTORE": rangeWords,
 }
@@ -136,6 +140,8 @@ func (r lineSource) collectionWord(name string) []byte {
 		return r.word("start")
 	case "count":
 		return []byte(pickOne(r, "1", "2", "3", "5", "100", "0", "-1", "-2", "-10", "x", "1.5", "9223372036854775807", "-9223372036854775807", "-9223372036854775808", "5000000000000000000"))
+	case "numkeys":
+		return []byte(pickOne(r, "1", "2", "2", "2", "3", "0", "-1", "4", "x", "9223372036854775807"))
 	case "score":
 		return []byte(pickOne(r, "0", "1", "2", "3", "-1", "1.5", "-0.25", "1e3", "17", "1099511627776", "inf", "-inf", "+inf", "nan", "x", "0x10", " 1"))
 	case "score-bound":

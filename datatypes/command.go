@@ -1,6 +1,9 @@
 package datatypes
 
-import "limitsrv/engine"
+import (
+	"limitsrv/engine"
+	"limitsrv/values/numbers"
+)
 
 // A Command is one line of the table.
 type Command struct {
@@ -32,8 +35,25 @@ const (
 )
 
 // Keys is the position of the keys: the first and last word and the step, as in COMMAND:
-// the name is word 0, and a Last of -1 is the last word.
-type Keys struct{ First, Last, Step int }
+// the name is word 0, and a Last of -1 is the last word. With a Count, that word is the
+// number of keys, and they follow it.
+type Keys struct{ First, Last, Step, Count int }
+
+// span returns the indexes of the keys in args, which do not contain the name: from first,
+// below end, in steps. A count that is not valid means no keys.
+func (k *Keys) span(args [][]byte) (first, end, step int) {
+	switch {
+	case k.Count > 0:
+		n, ok := numbers.ParseInt(args[k.Count-1])
+		if !ok || n < 1 || n > int64(len(args)-k.Count) {
+			return 0, 0, 1
+		}
+		return k.Count, k.Count + int(n), 1
+	case k.Last < 0:
+		return k.First - 1, len(args) + k.Last + 1, k.Step
+	}
+	return k.First - 1, k.Last, k.Step
+}
 
 // Takes reports whether a number of words, the name included, is valid.
 func (c *Command) Takes(words int) bool {

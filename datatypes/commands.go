@@ -75,11 +75,8 @@ func (Commands) Check(c *engine.Call) error {
 // Keys implements engine.Commands.
 func (Commands) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
 	k := &table[c.Command].Keys
-	last := k.Last - 1
-	if k.Last < 0 {
-		last = len(c.Args) + k.Last
-	}
-	for i := k.First - 1; i <= last; i += k.Step {
+	first, end, step := k.span(c.Args)
+	for i := first; i < end; i += step {
 		dst = append(dst, i)
 	}
 	return dst, false
@@ -88,11 +85,8 @@ func (Commands) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
 // Do implements engine.Commands.
 func (Commands) Do(tx *engine.Tx, c *engine.Call) {
 	x := &table[c.Command]
-	last := x.Keys.Last - 1
-	if x.Keys.Last < 0 {
-		last = len(c.Args) + x.Keys.Last
-	}
-	for i := x.Keys.First - 1; i <= last; i += x.Keys.Step {
+	first, end, step := x.Keys.span(c.Args)
+	for i := first; i < end; i += step {
 		if n := len(c.Args[i]); n == 0 || n > engine.MaxKeyBytes {
 			c.Answer = answer.AppendError(c.Answer, fmt.Sprintf("ERR key must be 1 to %d bytes long, got %d", engine.MaxKeyBytes, n))
 			return

@@ -4,6 +4,7 @@ import (
 	"limitsrv/answer"
 	"limitsrv/engine"
 	"limitsrv/values"
+	"limitsrv/values/numbers"
 )
 
 // An operation combines sets.
@@ -39,7 +40,7 @@ func sDiffStore(tx *engine.Tx, args [][]byte, out []byte) []byte {
 
 // combine answers the combination of the sets of keys.
 func combine(tx *engine.Tx, by operation, keys [][]byte, out []byte) []byte {
-	n, ok := gather(tx, by, keys)
+	n, ok := gather(tx, by, keys, 0)
 	if !ok {
 		return fail(out, errWrongType)
 	}
@@ -49,7 +50,7 @@ func combine(tx *engine.Tx, by operation, keys [][]byte, out []byte) []byte {
 // storeCombined stores the combination of the sets of the keys after the first under the
 // first, and answers the number of members.
 func storeCombined(tx *engine.Tx, by operation, args [][]byte, out []byte) []byte {
-	n, ok := gather(tx, by, args[1:])
+	n, ok := gather(tx, by, args[1:], 0)
 	switch {
 	case !ok:
 		return fail(out, errWrongType)
@@ -71,12 +72,38 @@ func storeCombined(tx *engine.Tx, by operation, args [][]byte, out []byte) []byt
 	return answer.AppendInt(out, int64(n))
 }
 
+// sInterCard answers the size of an intersection, or the limit if that is less.
+func sInterCard(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	n, ok := numbers.ParseInt(args[0])
+	switch {
+	case !ok || n < 1:
+		return fail(out, "ERR numkeys should be greater than 0")
+	case n > int64(len(args)-1):
+		return fail(out, "ERR Number of keys can't be greater than number of args")
+	}
+	limit := int64(0)
+	for options := args[1+n:]; len(options) > 0; options = options[2:] {
+		if len(options) < 2 || !isWord(options[0], "LIMIT") {
+			return fail(out, errSyntax)
+		}
+		if limit, ok = numbers.ParseInt(options[1]); !ok || limit < 0 {
+			return fail(out, "ERR LIMIT can't be negative")
+		}
+	}
+	count, ok := gather(tx, intersection, args[1:1+n], limit)
+	if !ok {
+		return fail(out, errWrongType)
+	}
+	return answer.AppendInt(out, int64(count))
+}
+
 // gather leaves the members of a combination in Scratch, as answers, and returns their
-// number. ok is false if a key has another value.
+// number. With a limit that is not 0, it stops at that number. ok is false if a key has
+// another value.
 //
 // A member that counts is one of a first set that the others have or have not; of a union,
 // one of any set that none before has.
-func gather(tx *engine.Tx, by operation, keys [][]byte) (n int, ok bool) {
+func gather(tx *engine.Tx, by operation, keys [][]byte, limit int64) (n int, ok bool) {
 	var few [8]values.Set
 	sets := few[:0]
 	for _, key := range keys {
@@ -113,7 +140,9 @@ func gather(tx *engine.Tx, by operation, keys [][]byte) (n int, ok bool) {
 				tx.Scratch = tx.Scratch[:from]
 				continue
 			}
-			n++
+			if n++; int64(n) == limit {
+				return n, true
+			}
 		}
 	}
 	return n, true

@@ -227,6 +227,8 @@ var table = [...]Command{
 		Complexity: "O(N*M), N being the members of all sets, M the sets", Since: "1.0.0", Group: groupSet, Flags: Write | DenyOOM, Keys: allKeys, do: sUnionStore},
 	{Name: "SDIFFSTORE", Args: "destination key [key ...]", Arity: -3, Summary: "Stores the members of the first set that no other has, over anything at destination. Returns their number.",
 		Complexity: "O(N*M), N being the members of the first set, M the sets", Since: "1.0.0", Group: groupSet, Flags: Write | DenyOOM, Keys: allKeys, do: sDiffStore},
+	{Name: "SINTERCARD", Args: "numkeys key [key ...] [LIMIT limit]", Arity: -3, Summary: "Returns the number of members of the intersect of multiple sets.",
+		Complexity: "O(N*M), N being the members of the smallest set, M the sets", Since: "7.0.0", Group: groupSet, Flags: ReadOnly, Keys: Keys{Count: 1}, do: sInterCard},
 	149: {Name: "OBJECT", Args: "ENCODING key", Arity: 3, Summary: "Returns the form of the contents of a key, or the algorithm of a limit in lower case.",
 		Complexity: "O(1)", Since: "2.2.3", Group: groupGeneric, Flags: ReadOnly, Keys: Keys{First: 2, Last: 2, Step: 1}, do: object},
 	150: {Name: "SETBIT", Args: "key offset value", Arity: 4, Summary: "Sets the bit at an offset, from 0 for the highest of the first byte, and returns the one before. The string grows as needed.",
