@@ -179,7 +179,7 @@ func TestGroupsAreCategories(t *testing.T) {
 		for _, c := range newRegistry().Specs() {
 			cats := c.Categories()
 			everyone := slices.Contains(cats, session.Everyone)
-			adminOnly := c.Flags&(session.Admin|session.Reaches|session.Runs) != 0 || c.Flags&session.Forgets != 0 && c.Flags&session.AllKeys != 0
+			adminOnly := c.Flags&(session.Admin|session.Reaches) != 0 || c.Flags&session.Runs != 0 && c.Uses == nil || c.Flags&session.Forgets != 0 && c.Flags&session.AllKeys != 0
 			want := group == "admin" || everyone || !adminOnly && slices.Contains(cats, group) || c.Flags&session.NoAuth != 0
 			if why, _ := c.Deny(r, nil); (why == session.Granted) != want {
 				t.Errorf("%s for a user in %s: granted is %t, want %t", c.FullName, group, !want, want)

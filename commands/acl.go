@@ -151,6 +151,10 @@ func runACLDryRun(s *session.Session, w *resp.Writer, args [][]byte) {
 	case session.DeniedKey:
 		w.BulkString("This user has no permissions to access the '" + word.CString(key) + "' key")
 	default:
+		if err := c.DenyScript(u.Rights, line); err != nil {
+			w.BulkString(err.Error())
+			return
+		}
 		w.OK()
 	}
 }

@@ -32,19 +32,23 @@ type scriptHost struct {
 func scriptCommands(c session.Config) []*session.Command {
 	h := &scriptHost{engine: c.Engine, steps: scripts.Steps(cmp.Or(c.ScriptSteps, scripts.DefaultSteps))}
 	const args, hashArgs = "script numkeys [key ...] [arg ...]", "sha1 numkeys [key ...] [arg ...]"
-	writes := session.NoScript | session.Stale | session.Runs | session.AllKeys
-	reads := session.NoScript | session.Stale | session.ReadOnly | session.Runs | session.AllKeys
-	run := func(name, args, summary, since string, flags session.Flags, op func(b *engine.Batch, args [][]byte) error) *session.Command {
+	writes := session.NoScript | session.Stale | session.Runs
+	reads := writes | session.ReadOnly
+	type (
+		opFn   = func(b *engine.Batch, args [][]byte) error
+		usesFn = func(args [][]byte) (session.Uses, error)
+	)
+	run := func(name, args, summary, since string, flags session.Flags, op opFn, uses usesFn) *session.Command {
 		return &session.Command{
 			Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the steps of the script", Since: since, Group: "scripting",
-			Flags: flags, Keys: session.Keys{Count: 2}, Op: op,
+			Flags: flags, Keys: session.Keys{Count: 2}, Op: op, Uses: uses,
 		}
 	}
 	return []*session.Command{
-		run("EVAL", args, "Runs a Lua script between other commands, and returns its result. The first numkeys arguments are KEYS, all others ARGV. An error beyond --script-steps; writes so far stay.", "2.6.0", writes, h.opEval(0)),
-		run("EVALSHA", hashArgs, "Runs a known script, named by the SHA-1 of its text. NOSCRIPT if it is unknown; a script stays known after a restart.", "2.6.0", writes, h.opEvalSHA(0)),
-		run("EVAL_RO", args, "Runs a Lua script, as EVAL does, whose writes are errors.", "7.0.0", reads, h.opEval(scripts.Only|scripts.Looks)),
-		run("EVALSHA_RO", hashArgs, "Runs a known script, as EVALSHA does, whose writes are errors.", "7.0.0", reads, h.opEvalSHA(scripts.Only|scripts.Looks)),
+		run("EVAL", args, "Runs a Lua script between other commands, and returns its result. The first numkeys arguments are KEYS, all others ARGV. An error beyond --script-steps; writes so far stay.", "2.6.0", writes, h.opEval(0), h.usesOfText),
+		run("EVALSHA", hashArgs, "Runs a known script, named by the SHA-1 of its text. NOSCRIPT if it is unknown; a script stays known after a restart.", "2.6.0", writes, h.opEvalSHA(0), h.usesOfHash),
+		run("EVAL_RO", args, "Runs a Lua script, as EVAL does, whose writes are errors.", "7.0.0", reads, h.opEval(scripts.Only|scripts.Looks), h.usesOfText),
+		run("EVALSHA_RO", hashArgs, "Runs a known script, as EVALSHA does, whose writes are errors.", "7.0.0", reads, h.opEvalSHA(scripts.Only|scripts.Looks), h.usesOfHash),
 		&scriptContainer,
 	}
 }
@@ -57,11 +61,11 @@ var scriptContainer = session.Command{
 		{
 			Name: "LOAD", Args: "script", Summary: "Stores a script on all nodes until SCRIPT FLUSH, and returns the SHA-1 of its text. An error if it does not compile.",
 			Complexity: "O(N), N being the bytes of the script", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Stale | session.Runs,
-			Op: opScriptLoad,
+			Op: opScriptLoad, Uses: func([][]byte) (session.Uses, error) { return session.Uses{Constant: true, Declared: true}, nil },
 		},
 		{
 			Name: "EXISTS", Args: "sha1 [sha1 ...]", Summary: "Returns 1 or 0 for each SHA-1: known or not.",
-			Complexity: "O(N), N being the digests", Since: "2.6.0", Group: "scripting", Flags: session.NoScript,
+			Complexity: "O(N), N being the digests", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Plain,
 			Op: func(b *engine.Batch, args [][]byte) error {
 				scripts.SetExists(b.AddCall(0), args[2:])
 				return nil
@@ -78,6 +82,35 @@ var scriptContainer = session.Command{
 			Run: func(_ *session.Session, w *resp.Writer, _ [][]byte) { w.Error(errNotBusy) },
 		},
 	},
+}
+
+// usesOfText returns the uses of the script that is an argument of EVAL.
+func (h *scriptHost) usesOfText(args [][]byte) (session.Uses, error) {
+	if source := h.known(sha1.Sum(args[1])); source != nil {
+		return usesOf(scripts.Of(source)), nil
+	}
+	s, wrong := scripts.Compile(args[1])
+	if wrong != "" {
+		code, rest, _ := strings.Cut(wrong, " ")
+		return session.Uses{}, resp.NewError(code, rest)
+	}
+	return usesOf(s), nil
+}
+
+// usesOfHash returns the uses of the script that EVALSHA names. An unknown one is an error,
+// since it may become known until it runs.
+func (h *scriptHost) usesOfHash(args [][]byte) (session.Uses, error) {
+	if id, ok := scripts.ParseID(args[1]); ok {
+		if source := h.known(id); source != nil {
+			return usesOf(scripts.Of(source)), nil
+		}
+	}
+	return session.Uses{}, errNoScript
+}
+
+func usesOf(s *scripts.Script) session.Uses {
+	names, constant := s.Names()
+	return session.Uses{Names: names, Constant: constant, Declared: s.Modes()&scripts.Declared != 0}
 }
 
 // known returns a source that the engine has now.

@@ -68,6 +68,10 @@ func (s *Script) Modes() (m Modes) {
 	return m
 }
 
+// Names returns the names of the commands that a script calls, in any case and more than once
+// each. constant is false if it may call others too.
+func (s *Script) Names() (names []string, constant bool) { return s.uses.names, s.uses.constant }
+
 // parseShebang parses the first line of a script, such as #!lua flags=no-writes.
 func parseShebang(line []byte) (noWrites bool, wrong string) {
 	words := strings.Fields(string(line))

@@ -10,11 +10,14 @@ type uses struct {
 	declared bool
 	// reads is set if no command writes.
 	reads bool
+	// constant is set if names are those of all commands, in any case.
+	constant bool
+	names    []string
 }
 
 // usesOf examines the tree of a script.
 func usesOf(main *syntax.Function) uses {
-	x := &examiner{uses: uses{declared: true, reads: true}, keys: make(map[*syntax.Local]bool)}
+	x := &examiner{uses: uses{declared: true, reads: true, constant: true}, keys: make(map[*syntax.Local]bool)}
 	w := walker{expr: func(syntax.Expr) bool { return true }, statement: x.findKeys}
 	w.block(main.Body)
 	w = walker{expr: x.expr, statement: x.statement}
@@ -111,6 +114,7 @@ func (x *examiner) call(args []syntax.Expr) {
 	if c == nil {
 		return
 	}
+	x.names = append(x.names, text.Value)
 	x.reads = x.reads && !c.writes
 	words, exact := len(args), true
 	switch args[words-1].(type) {

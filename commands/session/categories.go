@@ -14,9 +14,9 @@ func (c *Command) Categories() (all []string) {
 		ok   bool
 	}{
 		{"write", c.Flags&Write != 0},
-		{"read", c.Flags&ReadOnly != 0},
+		{"read", c.Flags&ReadOnly != 0 && c.Group != "scripting"},
 		{Everyone, c.needsNoGroup()},
-		{"admin", c.Flags&(Admin|Forgets|Reaches|Runs) != 0},
+		{"admin", c.Flags&(Admin|Forgets|Reaches) != 0 || c.Flags&Runs != 0 && c.Uses == nil},
 		{"peek", limits && c.Flags&(ReadOnly|AllKeys) != 0 && c.Flags&(Admin|Forgets|Reaches|Runs) == 0},
 		{"decide", limits && c.Flags&Write != 0 && c.Flags&Forgets == 0},
 		{"dangerous", c.dangerous()},
@@ -60,6 +60,8 @@ func (c *Command) needs() (groups users.Groups) {
 	switch {
 	case c.needsNoGroup():
 		return 0
+	case c.Uses != nil:
+		return users.GroupOf("scripting") | users.Admin
 	case c.dangerous() || c.Flags&(Reaches|Runs) != 0:
 		return users.Admin
 	}

@@ -33,12 +33,23 @@ type Command struct {
 	// ops[i]. nil: the last op is a Do, and the answer of its call is the reply.
 	Reply func(w *resp.Writer, ops []engine.Op, ds []engine.Decision)
 
+	// Uses, of a command with the flag Runs that is not for admin only, returns how a line calls
+	// other commands, or an error for users who may not everything.
+	Uses func(args [][]byte) (Uses, error)
+
 	Run Run
 	// Ahead, unless nil, is called by EXEC before the ops of later commands are made; Run
 	// follows in its place among the replies.
 	Ahead func(s *Session, args [][]byte)
 
 	Sub []Command
+}
+
+// Uses is how a script calls commands, as far as its text says so.
+type Uses struct {
+	Names    []string // of the commands that it calls
+	Constant bool     // it calls no others
+	Declared bool     // their keys are keys of the line
 }
 
 // A Run executes a run command. It writes one reply to w, the session's writer. The ops of
@@ -73,7 +84,7 @@ const (
 	Executes  // executes the queued commands of a transaction; internal
 	Plain     // works on values only, which the groups of limits do not allow; internal
 	OpenEnded // more words than Args describes are left to Op and the engine; internal
-	Runs      // runs scripts or changes them, which requires admin; internal
+	Runs      // runs scripts or changes them, which requires admin, or with Uses scripting; internal
 )
 
 // MayWrite reports whether a command may change a key.

@@ -104,7 +104,7 @@ func (s *Session) recheck(c *Spec, args [][]byte) error {
 	case DeniedKey:
 		return resp.NewError("NOPERM", queuedBefore+"no permission to touch the specified keys")
 	}
-	return nil
+	return c.DenyScript(s.account.Rights(), args)
 }
 
 const queuedBefore = "ACLs rules changed between the moment the transaction was accumulated and the EXEC call. " +

@@ -20,6 +20,7 @@ type Spec struct {
 	Min, Max  int // bounds of the number of words, including the name
 	isSub     bool
 	needs     users.Groups // see Command.needs
+	registry  *Registry
 }
 
 // A Registry finds the specs of a table. It is read-only once made.
@@ -45,7 +46,7 @@ func NewRegistry(table []*Command, advice func(name []byte) string) *Registry {
 }
 
 func (r *Registry) add(c *Command, container string) *Spec {
-	s := &Spec{Command: c, FullName: container + strings.ToLower(c.Name), ID: r.total, Arguments: usage.Parse(c.Args), needs: c.needs()}
+	s := &Spec{Command: c, FullName: container + strings.ToLower(c.Name), ID: r.total, Arguments: usage.Parse(c.Args), needs: c.needs(), registry: r}
 	r.total++
 	s.Min, s.Max = usage.Counts(s.Arguments)
 	s.Min, s.Max = s.Min+1, s.Max+1

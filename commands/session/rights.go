@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"limitsrv/commands/auth"
+	"limitsrv/commands/auth/users"
 	"limitsrv/commands/resp"
 )
 
@@ -42,6 +43,34 @@ func (c *Spec) Deny(r *auth.Rights, line [][]byte) (Denial, []byte) {
 	return Granted, nil
 }
 
+var (
+	errNotConstant = resp.NewError("NOPERM", "this user may only run scripts that name their commands by constants, as in redis.call('GET', KEYS[1])")
+	errNotDeclared = resp.NewError("NOPERM", "this user may only run scripts whose keys are all elements of KEYS, as in redis.call('GET', KEYS[1])")
+)
+
+// DenyScript returns an error if a user may not everything that the script of a line does.
+// Requires: Deny granted the line.
+func (c *Spec) DenyScript(r *auth.Rights, line [][]byte) error {
+	if c.Uses == nil || r.All() {
+		return nil
+	}
+	u, err := c.Uses(line)
+	switch {
+	case err != nil:
+		return err
+	case !u.Constant && !r.In(users.Admin):
+		return errNotConstant
+	case !u.Declared && !r.AnyKey():
+		return errNotDeclared
+	}
+	for _, name := range u.Names {
+		if used := c.registry.Find([]byte(name), nil); used != nil && used.needs != 0 && !r.In(used.needs) {
+			return resp.NewError("NOPERM", "this user has no permissions to run the '"+used.FullName+"' command, which the script calls")
+		}
+	}
+	return nil
+}
+
 // denials count the commands denied to users.
 type denials struct{ commands, keys atomic.Int64 }
 
@@ -64,5 +93,9 @@ func (s *Session) mayAs(c *Spec, args [][]byte) error {
 		s.h.denied.keys.Add(1)
 		return errNoKey
 	}
-	return nil
+	err := c.DenyScript(r, args)
+	if err != nil {
+		s.h.denied.commands.Add(1)
+	}
+	return err
 }
