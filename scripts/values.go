@@ -123,7 +123,8 @@ func (m *machine) verbatim(b []byte) value.Value {
 func (m *machine) collection(v *answer.Value, rest []byte) (value.Value, []byte) {
 	t := m.st.Heap.NewTable(0, v.Len)
 	for i := 0; i < v.Len; i++ {
-		key, element := value.Nil, value.True
+		var key value.Value
+		element := value.True
 		key, rest = m.next(rest)
 		if v.Kind == answer.Map {
 			element, rest = m.next(rest)
