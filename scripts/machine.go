@@ -19,6 +19,7 @@ type machine struct {
 	looks    bool
 	declared bool            // only these keys may be touched
 	protocol answer.Protocol // of the values that redis.call returns
+	tables   int             // in the answer so far
 
 	call    engine.Call // of redis.call
 	words   [][]byte    // its name and arguments

@@ -10,16 +10,19 @@ import (
 	"limitsrv/lua/value"
 )
 
-// maxAnswer bounds an answer in bytes, and maxDepth its nesting.
+// maxAnswer bounds an answer in bytes, of which a table has tableBytes at least, since an
+// answer may repeat a table many times. maxDepth bounds its nesting.
 const (
-	maxAnswer = 20 << 20
-	maxDepth  = answer.MaxDepth
+	maxAnswer  = 20 << 20
+	tableBytes = 64
+	maxDepth   = answer.MaxDepth
 )
 
 // reply appends the answer that stands for a value that a script returns.
 func (m *machine) reply(out []byte, v value.Value) []byte {
+	m.tables = 0
 	out = m.appendValue(out, v, 0)
-	if len(out) > maxAnswer {
+	if m.long(out) {
 		return answer.AppendError(out[:0], fmt.Sprintf("ERR script answers more than %d bytes", maxAnswer))
 	}
 	return out
@@ -27,7 +30,7 @@ func (m *machine) reply(out []byte, v value.Value) []byte {
 
 // appendValue appends a value inside of depth others. Beyond maxAnswer it appends little.
 func (m *machine) appendValue(out []byte, v value.Value, depth int) []byte {
-	if len(out) > maxAnswer {
+	if m.long(out) {
 		return out
 	}
 	switch v.Kind() {
@@ -56,8 +59,12 @@ func (m *machine) appendValue(out []byte, v value.Value, depth int) []byte {
 	return answer.AppendNil(out)
 }
 
+// long reports whether the answer is longer than maxAnswer.
+func (m *machine) long(out []byte) bool { return max(len(out), m.tables*tableBytes) > maxAnswer }
+
 // appendTable appends a table: a reply that one of its fields names, or a list.
 func (m *machine) appendTable(out []byte, t *value.Table, depth int) []byte {
+	m.tables++
 	if s, ok := t.Get(errKey).String(); ok {
 		return answer.AppendError(out, oneLine(s.Bytes()))
 	}

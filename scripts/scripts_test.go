@@ -10,6 +10,7 @@ import (
 
 	"limitsrv/answer"
 	"limitsrv/engine"
+	"limitsrv/testwait"
 )
 
 const start engine.Instant = 1e18
@@ -95,6 +96,7 @@ return {1, math.floor((every * burst - (tat - at)) / every)}`, []string{"1", "g"
 
 // TestRunsAllocateNothing runs each limiter in steady state.
 func TestRunsAllocateNothing(t *testing.T) {
+	testwait.Sequential(t)
 	for _, tt := range usualScripts {
 		n := newNode()
 		if got := n.run(tt.text, tt.args...); strings.HasPrefix(got, "-") {

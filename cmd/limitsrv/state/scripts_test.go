@@ -31,7 +31,7 @@ import (
 const scriptFiles = "../../../commands/testdata/*.txt"
 
 // faked are the scripts that need a fake.
-var faked = []string{"cluster.txt", "members.txt", "replicated.txt", "save.txt", "users.txt"}
+var faked = []string{"categories.txt", "cluster.txt", "members.txt", "replicated.txt", "save.txt", "users.txt"}
 
 // onOneNode are the scripts with all connections to one node, because they test state
 // of a node.
