@@ -38,7 +38,7 @@ const module = "limitsrv"
 // commands/backend, which the first two import, and commands/resp, usage, word and glob,
 // which import no other package of commands. cmd/limitsrv imports all of them; it passes
 // the files of server/admin/page to server/admin. Of the packages below it, settings and
-// state import options. persist/simtest, tools/browser and testwait are for tests,
+// state import options. persist/simtest, tools/browser, testwait and redistest are for tests,
 // tools/faultnet and freeport for tests and tools/bench.
 var arrows = map[string][]string{
 	".":           {},
@@ -134,13 +134,14 @@ var arrows = map[string][]string{
 	"tools/faultnet":          {},
 	"testwait":                {},
 	"freeport":                {},
+	"redistest":               {"limitsrv/freeport", "limitsrv/testwait"},
 	"tools/bench":             {"limitsrv/tools/faultnet", "limitsrv/freeport"},
 }
 
 // testArrows lists further imports that every test may have. A test may also import our
 // packages that its package imports indirectly.
 var testArrows = []string{
-	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "limitsrv/tools/faultnet", "limitsrv/tools/browser", "limitsrv/testwait", "limitsrv/freeport",
+	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "limitsrv/tools/faultnet", "limitsrv/tools/browser", "limitsrv/testwait", "limitsrv/freeport", "limitsrv/redistest",
 	"limitsrv/replication/offline", "limitsrv/persist/simtest",
 	"github.com/chromedp/chromedp",
 }

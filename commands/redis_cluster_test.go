@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"limitsrv/commands/session"
+	"limitsrv/redistest"
 	"limitsrv/status"
 	"limitsrv/testwait"
 )
@@ -17,7 +18,7 @@ import (
 // waitFor repeats line until Redis' answer contains text.
 func (p *pair) waitFor(line, text string) {
 	p.t.Helper()
-	for deadline := testwait.Soon(3 * redisPatience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := testwait.Soon(3 * redistest.Patience); ; time.Sleep(20 * time.Millisecond) {
 		_, reply := p.ask("PING", line)
 		if strings.Contains(reply[0], text) {
 			return

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	osexec "os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,6 +15,7 @@ import (
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
 	"limitsrv/freeport"
+	"limitsrv/redistest"
 	"limitsrv/testwait"
 )
 
@@ -27,45 +25,9 @@ type realRedis struct {
 	address string
 }
 
-// redisPatience bounds the start of Redis, and the wait for a reply.
-const redisPatience = 10 * time.Second
-
-func startRedis(t *testing.T, args ...string) *realRedis {
+func startRedis(t *testing.T, options ...string) *realRedis {
 	t.Helper()
-	path, err := osexec.LookPath("redis-server")
-	if err != nil {
-		t.Fatalf("this test asks a real Redis too: please install redis-server, as Debian calls it: %v", err)
-	}
-	address, err := freeport.Address("127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(address)
-	dir := t.TempDir()
-	log, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	command := osexec.Command(path, append([]string{"--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", dir}, args...)...)
-	command.Stdout, command.Stderr = log, log
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		command.Process.Kill()
-		command.Wait()
-	})
-	r := &realRedis{t, "127.0.0.1:" + port}
-	testwait.Retry(t, redisPatience, func() error {
-		nc, err := net.Dial("tcp", r.address)
-		if err != nil {
-			text, _ := os.ReadFile(log.Name())
-			return fmt.Errorf("redis-server does not listen: %v\n%s", err, text)
-		}
-		return nc.Close()
-	})
-	return r
+	return &realRedis{t, redistest.Start(t, options...)}
 }
 
 // startRedisNode starts a node of a Redis cluster, and returns the port of its bus. By
@@ -135,7 +97,7 @@ func (p *pair) ask(ours, redis string) (got, want []string) {
 // read reads one reply of Redis.
 func (p *pair) read(line string) string {
 	p.t.Helper()
-	_ = p.nc.SetReadDeadline(testwait.Soon(redisPatience))
+	_ = p.nc.SetReadDeadline(testwait.Soon(redistest.Patience))
 	for {
 		shown, rest, err := readReply(p.rest)
 		if err == nil {

@@ -8,8 +8,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,6 +15,7 @@ import (
 
 	"limitsrv/answer"
 	"limitsrv/engine"
+	"limitsrv/redistest"
 	"limitsrv/testwait"
 )
 
@@ -29,30 +28,14 @@ type redis struct {
 	reader *bufio.Reader
 }
 
-// startRedis starts a redis-server, or skips the test if it is not installed.
 func startRedis(t *testing.T) *redis {
-	path, err := exec.LookPath("redis-server")
+	t.Helper()
+	conn, err := net.Dial("tcp", redistest.Start(t, "--hash-max-listpack-entries", "128"))
 	if err != nil {
-		t.Skip("redis-server is not installed")
-	}
-	dir := t.TempDir()
-	socket := filepath.Join(dir, "redis.sock")
-	server := exec.Command(path, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir, "--hash-max-listpack-entries", "128")
-	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = server.Process.Kill()
-		_ = server.Wait()
-	})
-	r := &redis{t: t}
-	testwait.Until(t, 10*time.Second, "redis-server listens", func() bool {
-		r.conn, err = net.Dial("unix", socket)
-		return err == nil
-	})
-	t.Cleanup(func() { _ = r.conn.Close() })
-	r.reader = bufio.NewReader(r.conn)
-	return r
+	t.Cleanup(func() { _ = conn.Close() })
+	return &redis{t, conn, bufio.NewReader(conn)}
 }
 
 // do returns the reply to a command line, in bytes.

@@ -6,22 +6,18 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
-	"limitsrv/freeport"
 	"limitsrv/lua"
 	"limitsrv/lua/bitops"
 	"limitsrv/lua/cjson"
 	"limitsrv/lua/cstruct"
 	"limitsrv/lua/library"
 	"limitsrv/lua/value"
+	"limitsrv/redistest"
 	"limitsrv/testwait"
 )
 
@@ -32,46 +28,14 @@ type realRedis struct {
 	in *bufio.Reader
 }
 
-// redisPatience bounds the start of Redis, and the wait for a reply.
-const redisPatience = 10 * time.Second
-
 func startRedis(t testing.TB) *realRedis {
 	t.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		t.Fatalf("this test asks a real Redis too: please install redis-server, as Debian calls it: %v", err)
-	}
-	address, err := freeport.Address("127.0.0.1")
+	nc, err := net.Dial("tcp", redistest.Start(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, port, _ := net.SplitHostPort(address)
-	dir := t.TempDir()
-	log, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	command := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", dir)
-	command.Stdout, command.Stderr = log, log
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		command.Process.Kill()
-		command.Wait()
-	})
-	for deadline := testwait.Soon(redisPatience); ; time.Sleep(5 * time.Millisecond) {
-		nc, err := net.Dial("tcp", address)
-		if err == nil {
-			t.Cleanup(func() { nc.Close() })
-			return &realRedis{t, nc, bufio.NewReader(nc)}
-		}
-		if time.Now().After(deadline) {
-			text, _ := os.ReadFile(log.Name())
-			t.Fatalf("redis-server does not listen: %v\n%s", err, text)
-		}
-	}
+	t.Cleanup(func() { nc.Close() })
+	return &realRedis{t, nc, bufio.NewReader(nc)}
 }
 
 // suffix is the end of errors of scripts, which names hash and line.
@@ -84,7 +48,7 @@ var addresses = regexp.MustCompile(`(function|table): 0x[0-9a-f]+`)
 func (r *realRedis) eval(script string) string {
 	r.t.Helper()
 	fmt.Fprintf(r.nc, "*5\r\n$4\r\nEVAL\r\n$%d\r\n%s\r\n$1\r\n1\r\n$1\r\nk\r\n$1\r\na\r\n", len(script), script)
-	_ = r.nc.SetReadDeadline(testwait.Soon(redisPatience))
+	_ = r.nc.SetReadDeadline(testwait.Soon(redistest.Patience))
 	reply, err := r.read()
 	if err != nil {
 		r.t.Fatalf("%s\nRedis: %v", script, err)
