@@ -239,8 +239,9 @@ func (r lineSource) word(name string) []byte {
 		return word
 	}
 	if r.IntN(40) == 0 {
+		expiry := name == "seconds" || name == "milliseconds" // a short one would end between the servers
 		name = pickOne(r, "value", "increment")
-		if r.IntN(2) == 0 {
+		if expiry || r.IntN(2) == 0 {
 			return []byte(pickOne(r, "abc", "1 ", " 1", "+1", "01", "-0", "9223372036854775808", "0x10", "1e2", "1.5", "z\x00z"))
 		}
 	}
