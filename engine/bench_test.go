@@ -29,15 +29,19 @@ func fill(e *Engine, p Params, n int) [][]byte {
 	return keys
 }
 
+// resetParams are the parameters of a bucket that is full again before its key's next use,
+// unless there are few keys.
+var resetParams = Params{Alg: Token, Limit: 100, Count: 10, Period: 1e9}
+
 // BenchmarkTake takes from random keys in batches of 64. The keys are rewritten for each
 // batch, as in a read buffer, so that only the table is cold.
 //
 //	go test ./engine -run=- -bench=Take
 func BenchmarkTake(b *testing.B) {
-	for _, p := range []Params{benchParams, {Alg: Log, Limit: 100, Period: 1e10}} {
+	for _, p := range []Params{benchParams, resetParams, {Alg: Log, Limit: 100, Period: 1e10}} {
 		for _, n := range []int{1_000, 1_000_000} {
 			for _, shards := range []int{16, 64} {
-				b.Run(fmt.Sprintf("alg=%v/keys=%d/shards=%d", p.Alg, n, shards), func(b *testing.B) {
+				b.Run(fmt.Sprintf("alg=%v/limit=%d/keys=%d/shards=%d", p.Alg, p.Limit, n, shards), func(b *testing.B) {
 					benchmarkTake(b, p, n, shards)
 				})
 			}

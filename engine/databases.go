@@ -43,7 +43,7 @@ func (s *shard) flush(db uint8) {
 	for at := 0; at < len(s.dir); {
 		p := s.slab.page(s.dir[at])
 		for i := p.slots() - 1; i >= 0; i-- {
-			if pl := (place{p.pageHead, i}); s.dbAt(pl) == db {
+			if pl := (place{page: p.pageHead, slot: i}); s.dbAt(pl) == db {
 				s.remove(pl)
 			}
 		}

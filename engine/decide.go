@@ -23,19 +23,23 @@ func (s *shard) apply(now Instant, op *Op, h uint64, d *Decision) {
 	}
 }
 
-// lookup finds a live key, loads it into the cell and returns its permits in use. It
-// forgets the key if it has expired.
+// lookup finds a live key, loads it into the cell and returns its permits in use. An expired
+// key is missing, but its record stays for upsert, unless its state has a tail: then the key
+// is forgotten.
 func (s *shard) lookup(now Instant, key []byte, h uint64) (pl place, used int64) {
 	p, i, found := s.find(h, key)
 	if !found {
 		return place{}, 0
 	}
-	pl = place{p.pageHead, i}
+	pl.page, pl.slot = p.pageHead, i
 	c := s.load(p, i)
 	used = c.meter().used(c, now)
 	if used == 0 {
-		s.remove(pl)
-		s.stats.Forgotten++
+		if c.alg().tail == nil {
+			pl.expired = true
+			return pl, 0
+		}
+		s.forgetExpired(pl)
 		return place{}, 0
 	}
 	if s.frozen != nil && c.alg().copied != nil {
@@ -44,13 +48,24 @@ func (s *shard) lookup(now Instant, key []byte, h uint64) (pl place, used int64)
 	return pl, used
 }
 
-func (pl place) missing() bool { return pl.page == nil }
+// forgetExpired removes the record of an expired key.
+func (s *shard) forgetExpired(pl place) {
+	s.remove(pl)
+	s.stats.Forgotten++
+}
+
+// missing reports whether there is no live key at the place.
+func (pl place) missing() bool { return pl.page == nil || pl.expired }
 
 // lookupWith is lookup for an op with parameters, which it puts into the cell. ok is
 // false if the key belongs to another algorithm. changed is set if the record has other
 // parameters, so that the cell must be stored.
 func (s *shard) lookupWith(now Instant, op *Op, h uint64) (pl place, used int64, changed, ok bool) {
 	pl, used = s.lookup(now, op.Key, h)
+	if pl.expired && s.cell.params.Alg != op.Params.Alg {
+		s.forgetExpired(pl)
+		pl = place{}
+	}
 	used, changed, ok = s.applyParams(now, op, pl, used)
 	return pl, used, changed, ok
 }
@@ -181,7 +196,9 @@ func (s *shard) ensureMemory(now Instant, key []byte, h uint64, pl place, n int6
 			s.stats.Refused++
 			return pl, false
 		}
-		record = recordBytes(a.words, len(key))
+		if !pl.expired {
+			record = recordBytes(a.words, len(key))
+		}
 	}
 	if a.growth != nil {
 		grow = a.growth.growth(c, now, n)
@@ -194,17 +211,21 @@ func (s *shard) ensureMemory(now Instant, key []byte, h uint64, pl place, n int6
 	*c = kept
 	if !pl.missing() {
 		p, i, _ := s.find(h, key) // its page may have been repacked
-		pl = place{p.pageHead, i}
+		pl.page, pl.slot = p.pageHead, i
 	}
 	return pl, ok
 }
 
-// upsert writes the cell to its record, creating it if missing. The key expires at
+// upsert writes the cell to its record, creating it if missing. The record of an expired
+// key is used again: a new one would cost as much as the decision. The key expires at
 // expiry.
 func (s *shard) upsert(pl place, h uint64, key []byte, expiry Instant) {
-	if pl.missing() {
+	switch {
+	case pl.page == nil:
 		s.insert(h, key, expiry)
 		return
+	case pl.expired:
+		s.stats.Forgotten++
 	}
 	s.store(pl, expiry)
 }

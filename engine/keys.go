@@ -139,7 +139,7 @@ func (e *Engine) livePage(now Instant, hash uint64, visit func(s *shard, at Inst
 	p := s.pageOf(h)
 	for i := p.seek(tag(h, p.depth)); i < p.slots(); i++ {
 		if c := s.load(p, i); c.meter().used(c, at) > 0 {
-			visit(s, at, place{p.pageHead, i})
+			visit(s, at, place{page: p.pageHead, slot: i})
 		}
 	}
 	if p.depth > 0 {
@@ -181,7 +181,7 @@ func (s *shard) findLive(now Instant, key []byte, h uint64) (pl place, used int6
 	if used = c.meter().used(c, now); used == 0 {
 		return place{}, 0
 	}
-	return place{p.pageHead, i}, used
+	return place{page: p.pageHead, slot: i}, used
 }
 
 // KeyBytes returns the memory of a live key with its share of the table, 0 if there is no

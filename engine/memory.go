@@ -178,8 +178,8 @@ func (s *shard) evictNearest(p page, bytes int, spared []byte, now Instant) bool
 			return !lasting
 		}
 		_, n, key := s.record(p, nearest)
-		s.evicted = addEviction(s.evicted, 0, s.dbAt(place{p.pageHead, nearest}), key)
-		s.remove(place{p.pageHead, nearest})
+		s.evicted = addEviction(s.evicted, 0, s.dbAt(place{page: p.pageHead, slot: nearest}), key)
+		s.remove(place{page: p.pageHead, slot: nearest})
 		s.stats.Evicted++
 		resets = slices.Delete(resets, nearest, nearest+1)
 		bytes -= slotBytes + n
@@ -198,8 +198,7 @@ func (s *shard) purge(p page, now Instant) {
 	for i := p.slots() - 1; i >= 0; i-- {
 		c := s.load(p, i)
 		if c.meter().used(c, now) == 0 {
-			s.remove(place{p.pageHead, i})
-			s.stats.Forgotten++
+			s.forgetExpired(place{page: p.pageHead, slot: i})
 			continue
 		}
 		next = min(next, now.after(c.meter().until(c, now, 0)))

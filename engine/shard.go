@@ -81,8 +81,9 @@ type memory struct {
 
 // A place locates a record until the table is changed. The zero value is no place.
 type place struct {
-	page *pageHead
-	slot int
+	page    *pageHead
+	slot    int
+	expired bool // the record of a key that is not live any more
 }
 
 // clear makes the table empty.

@@ -106,7 +106,7 @@ func (tx *Tx) Find(key []byte) (e Entry, found bool) {
 	}
 	p, i, found := e.shard.find(e.hash, key)
 	if found {
-		e.place = place{p.pageHead, i}
+		e.place = place{page: p.pageHead, slot: i}
 		c := e.shard.load(p, i)
 		e.alg = c.params.Alg
 		tx.hold(&e)
@@ -152,7 +152,7 @@ func (tx *Tx) load(e *Entry) *cell {
 		if !found {
 			panic("engine: a call uses an entry that it has dropped")
 		}
-		e.place, e.moves = place{p.pageHead, i}, tx.moves
+		e.place, e.moves = place{page: p.pageHead, slot: i}, tx.moves
 	}
 	if tx.holds == e.shard && tx.holdsAt == e.place && tx.holdsFrom == tx.moves {
 		return &e.shard.cell

@@ -158,7 +158,7 @@ func (tx *Tx) save(e *Entry, inPlace bool) {
 	s.insert(e.hash, e.key, expiry)
 	tx.moves++
 	p, i, _ := s.find(e.hash, e.key)
-	e.place, e.moves = place{p.pageHead, i}, tx.moves
+	e.place, e.moves = place{page: p.pageHead, slot: i}, tx.moves
 }
 
 // countLasting counts n more keys like the cell's among those that never expire.

@@ -1,0 +1,54 @@
+package engine
+
+import "testing"
+
+// TestExpiredRecord takes from a key, and again after it has expired: with the same
+// algorithm its record is used again, with another it is replaced. Either way the key then
+// counts once, and the parameters of the first take are released.
+func TestExpiredRecord(t *testing.T) {
+	key := []byte("key")
+	for first := range Algs() {
+		for second := range Algs() {
+			if algorithms[first].tail != nil || algorithms[second].tail != nil {
+				continue
+			}
+			t.Run(first.String()+" then "+second.String(), func(t *testing.T) {
+				e := New(Options{Shards: 1})
+				s := &e.shards[0]
+				b := &Batch{}
+				take := func(now Instant, p Params) (offset, dead int) {
+					b.Reset()
+					b.Ops = append(b.Ops, Op{Kind: Take, Params: p, N: 1, Key: key})
+					e.Apply(now, b)
+					if d := b.Decisions[0]; d.Allowed != 1 || d.Remaining != p.Limit-1 || !d.Changed {
+						t.Fatalf("Take(%v) at %d = %+v, as of a new key is expected", p, now, d)
+					}
+					_, h := e.locate(0, key)
+					page, i, found := s.find(h, key)
+					if !found {
+						t.Fatalf("no record after Take(%v)", p)
+					}
+					return page.offset(i), int(page.dead)
+				}
+				params := func(a Alg, limit int64) Params {
+					p := Params{Alg: a, Limit: limit, Period: 1e9}
+					if algorithms[a].usage.Period == Rate {
+						p.Count = 1
+					}
+					return p
+				}
+				from, _ := take(1e18, params(first, 10))
+				to, dead := take(1e18+1e12, params(second, 20))
+				if same := first == second; same != (from == to) || same != (dead == 0) {
+					t.Errorf("the record moved from %d to %d, leaving %d bytes", from, to, dead)
+				}
+				if st := e.Stats(); st.Forgotten != 1 || e.Len() != 1 {
+					t.Errorf("%d forgotten, %d keys, want 1 and 1", st.Forgotten, e.Len())
+				}
+				if used := len(s.params.index); used != 1 {
+					t.Errorf("%d sets of parameters are kept, want 1", used)
+				}
+			})
+		}
+	}
+}
