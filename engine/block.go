@@ -40,11 +40,12 @@ import (
 // Words and the time are little-endian; numbers are unsigned varints. All data except the
 // ids of holders means the same to an engine with any number of shards and any Seed.
 //
-// Version 1 has no databases, plain values and sources. Because older programs read it, a
-// shard that has none of these is written in it.
+// Version 1 has no databases, plain values and sources, and version 2 no documents. Because
+// older programs read them, a shard is written in the lowest version that has all of its own.
 const (
-	blockLimits    = 1 // version without databases and plain values
-	blockVersion   = 2 // newest version
+	blockLimits    = 1 // version without databases, plain values and sources
+	blockPlain     = 2 // version without documents
+	blockVersion   = 3 // newest version
 	blockHeadBytes = 9
 	holderIDBytes  = 16
 	pastFlag       = 0x80
@@ -59,11 +60,11 @@ func appendBlockHead(dst []byte, version byte, now Instant) []byte {
 // linear in the sets of parameters in use.
 func (t *table) version() byte {
 	if t.keysIn[0] != t.keys {
-		return blockVersion
+		return blockPlain
 	}
 	for i := range t.params.list {
 		if x := &t.params.list[i]; x.keys > 0 && x.params.Alg.IsPlain() {
-			return blockVersion
+			return blockPlain
 		}
 	}
 	return blockLimits
@@ -246,12 +247,13 @@ type blockReader struct {
 	paramBase int           // index in params of number 1
 	records   []blockRecord
 	sources   []blockSource
+	documents []blockDocument
 	checked   *values.Store // memory to check contents in, empty between two records
 }
 
 // read reads a block for an engine with a hash key.
 func (r *blockReader) read(block []byte, key hashKey) error {
-	r.params, r.paramBase, r.records, r.sources = r.params[:0], 0, r.records[:0], r.sources[:0]
+	r.params, r.paramBase, r.records, r.sources, r.documents = r.params[:0], 0, r.records[:0], r.sources[:0], r.documents[:0]
 	head, rest, ok := takeBytes(block, blockHeadBytes)
 	switch {
 	case len(block) > 0 && (block[0] < blockLimits || block[0] > blockVersion):
@@ -268,6 +270,13 @@ func (r *blockReader) read(block []byte, key hashKey) error {
 			var err error
 			if rest, err = r.readSource(source); err != nil {
 				return fmt.Errorf("source %d: %w", len(r.sources), err)
+			}
+			continue
+		}
+		if document, is := bytes.CutPrefix(rest, []byte(documentMark)); is {
+			var err error
+			if rest, err = r.readDocument(document); err != nil {
+				return fmt.Errorf("document %d: %w", len(r.documents), err)
 			}
 			continue
 		}

@@ -14,7 +14,7 @@ import "encoding/binary"
 func (e *Engine) Digest(now Instant) (digest uint64) {
 	var record []byte
 	now = max(now, e.Now())
-	digest = e.sources.digest(e.key)
+	digest = e.sources.digest(e.key) + e.documents.digest(e.key)
 	for hash, more := uint64(0), true; more; more = hash != 0 {
 		hash = e.livePage(now, hash, func(s *shard, at Instant, pl place) {
 			record = s.appendContent(record[:0], at, pl)

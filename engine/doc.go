@@ -17,7 +17,7 @@
 //     in steps of any size.
 //   - Arithmetic is exact, in integers. Replies are rounded against the caller: times up,
 //     counts down.
-//   - Only Apply, Sweep, SweepExpired, MakeRoom, Load and SetTime change state and time. All
+//   - Only Apply, Sweep, SweepExpired, MakeRoom, Load, Clear and SetTime change state and time. All
 //     changes of Apply follow from the ops marked Changed and from Evicted: applying only these
 //     at the same times gives the same state. Sweeps and read-only calls need not be
 //     repeated.

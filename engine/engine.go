@@ -48,6 +48,7 @@ type Engine struct {
 	commands      Commands
 	effects       bool // Options.Effects
 	sources       sources
+	documents     documents
 	moments       moments
 
 	snapshot atomic.Pointer[Snapshot] // the open one, or nil
@@ -112,6 +113,13 @@ func (e *Engine) SetTime(now Instant) {
 		s.lock(now)
 		s.unlock()
 	}
+}
+
+// Clear makes the engine as New made it, except for its time, for a state that is to be
+// loaded: without keys, sources and documents. Requires: nothing is applied meanwhile.
+func (e *Engine) Clear() {
+	e.Apply(0, &Batch{Ops: []Op{{Kind: Flush}, {Kind: Learn}}})
+	e.documents.clear()
 }
 
 // Apply applies a batch at now, or at the latest time that its shards have seen. Ops on

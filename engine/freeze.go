@@ -24,10 +24,10 @@ type Snapshot struct {
 	now    Instant
 	keys   int64
 	frozen []frozen // by shard
-	// sources are those that are not read yet. They are read before the keys of shard 0,
-	// by its reader.
-	sources []*Source
-	bytes   atomic.Int64 // of images and detached tables
+	// texts are those that are not read yet. They are read before the keys of shard 0, by
+	// its reader.
+	texts []blockText
+	bytes atomic.Int64 // of images and detached tables
 
 	mu           sync.Mutex
 	spareBuffers [][]byte // buffers for images that no shard uses
@@ -42,7 +42,7 @@ type frozen struct {
 	at       uint64        // the hash at which the reader continues
 	dirDepth uint8         // at the Freeze
 	version  byte          // of its blocks
-	part     int           // parts read so far at that hash: sources, the page, its stubs
+	part     int           // parts read so far at that hash: texts, the page, its stubs
 	paged    bool          // the page at that hash is read, but for its stubs
 	stubs    []byte        // of that page, to be read
 	buffer   []byte        // for the stubs of a page without an image
@@ -99,8 +99,13 @@ func (e *Engine) Freeze() *Snapshot {
 		}
 		s.frozen = &n.frozen[i]
 	}
-	if n.sources = e.sources.all(); len(n.sources) > 0 {
+	sources := e.sources.texts(nil)
+	n.texts = e.documents.texts(sources)
+	switch {
+	case len(n.texts) > len(sources):
 		n.frozen[0].version = blockVersion
+	case len(sources) > 0:
+		n.frozen[0].version = blockPlain
 	}
 	for i := range e.shards {
 		e.shards[i].mu.Unlock()
@@ -143,9 +148,9 @@ func (n *Snapshot) Next(shard int, dst []byte) (block []byte, first uint64, ok b
 			dst = appendBlockHead(dst, f.version, n.now)
 			first = uint64(shard)<<(64-e.bits) | f.at>>e.bits + uint64(f.part)
 		}
-		if shard == 0 && len(n.sources) > 0 {
-			dst = n.sources[0].appendTo(dst)
-			n.sources = n.sources[1:]
+		if shard == 0 && len(n.texts) > 0 {
+			dst = n.texts[0].appendTo(dst)
+			n.texts = n.texts[1:]
 			f.part++
 		} else {
 			dst, done = s.read(f, dst)

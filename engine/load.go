@@ -30,6 +30,9 @@ func (e *Engine) Load(block []byte) error {
 	if err := r.read(block, e.key); err != nil {
 		return fmt.Errorf("load snapshot block: %w", err)
 	}
+	if err := e.documents.restore(r.documents); err != nil {
+		return fmt.Errorf("load snapshot block: %w", err)
+	}
 	if err := e.sources.restore(r.sources); err != nil {
 		return fmt.Errorf("load snapshot block: %w", err)
 	}

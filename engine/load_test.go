@@ -44,6 +44,11 @@ func FuzzLoad(f *testing.F) {
 		f.Add(block, seed)
 		f.Add(block[:len(block)/2], seed)
 		f.Add(blockOf(f, withPlain(seed, 4+20*int(seed))), seed)
+		library := newLibrary(1)
+		for i := range 2 * int(seed+1) {
+			do(library, 1e18, shelve, fmt.Sprint("name ", i%4), strings.Repeat("text ", i))
+		}
+		f.Add(blockOf(f, library), seed)
 	}
 	f.Fuzz(func(t *testing.T, block []byte, seed uint64) {
 		e := engine.New(engine.Options{Shards: 4, Seed: [16]byte{5}})
@@ -190,7 +195,7 @@ func TestLoadChecks(t *testing.T) {
 		{"an expired bucket", 1, now, blockRecord{p: token, state: []uint64{0, 0}, name: "", key: "k"}, true},
 		{"the longest key", 1, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: strings.Repeat("k", engine.MaxKeyBytes)}, true},
 		{"a key that is too long", 1, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: strings.Repeat("k", engine.MaxKeyBytes+1)}, false},
-		{"another version", 3, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: "k"}, false},
+		{"another version", 4, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: "k"}, false},
 		{"a time before the epoch", 1, -1, blockRecord{p: token, state: []uint64{0, 0}, name: "", key: "k"}, false},
 		{"a time after the latest", 1, 1<<63 - 1, blockRecord{p: token, state: []uint64{0, 0}, name: "", key: "k"}, false},
 		{"a window that ends now", 1, now, blockRecord{p: fixed, state: []uint64{uint64(now), 10}, name: "", key: "k"}, true},

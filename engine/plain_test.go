@@ -27,8 +27,8 @@ func withPlain(seed uint64, keys int) *engine.Engine {
 	return e
 }
 
-// TestBlockVersions checks the bytes of blocks: plain values, databases and sources are in
-// version 2, others in version 1.
+// TestBlockVersions checks the bytes of blocks: documents are in version 3, plain
+// values, databases and sources in version 2, others in version 1.
 func TestBlockVersions(t *testing.T) {
 	head := func(version string) string { return version + " 000064a7 b3b6e00d " } // 1e18
 	take := engine.Op{Kind: engine.Take, Params: engine.Params{Alg: engine.Fixed, Limit: 3, Period: 1000 * second}, N: 1, Key: []byte("k")}
@@ -55,8 +55,9 @@ func TestBlockVersions(t *testing.T) {
 		{"a long text that lasts", set(0, strings.Repeat("a", 24), "1000000000001"), head("02") + "00 2400000000 016b 01 81a094a58d1d 30" + strings.Repeat("61", 24)},
 		{"a limit in a database", ops(other), head("02") + "00 4200 03 00 80a094a58d1d 0f 0010097c9cb7e00d 0100000000000000 016b"},
 		{"a source", ops(engine.Op{Kind: engine.Learn, ID: []byte("s")}), "02 0000000000000000 003f 02 01 73"},
+		{"a document", func(b *engine.Batch) { call(b, 0, shelve, "n", "text") }, head("03") + "003e 00 01 00 00 00 003e 00 01 808090bbbad6adf00d 01 6e 04 74657874"},
 	} {
-		e := engine.New(engine.Options{Shards: 1, Commands: toy{}})
+		e := engine.New(engine.Options{Shards: 1, Commands: librarian{}})
 		var b engine.Batch
 		tt.make(&b)
 		e.Apply(1e18, &b)

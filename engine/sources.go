@@ -104,11 +104,14 @@ func (m *sources) any(id SourceID) *Source {
 	return m.index[id]
 }
 
-// all returns the present sources in order.
-func (m *sources) all() []*Source {
+// texts appends the present sources in order, as they are to stand in a snapshot.
+func (m *sources) texts(dst []blockText) []blockText {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return slices.Clone(m.list)
+	for _, s := range m.list {
+		dst = append(dst, s)
+	}
+	return dst
 }
 
 // apply applies a Learn and reports whether it changed anything.
@@ -192,7 +195,7 @@ func (m *sources) restore(read []blockSource) error {
 // digest returns the part of the sources in Digest.
 func (m *sources) digest(key hashKey) (digest uint64) {
 	var b []byte
-	for _, s := range m.all() {
+	for _, s := range m.texts(nil) {
 		b = s.appendTo(b[:0])
 		digest += key.sum(b)
 	}

@@ -23,6 +23,7 @@ const (
 	scribeAppend = iota // key text: appends to a string, and answers its length
 	scribeGet           // key: its string
 	scribeSwap          // key key: exchanges two strings
+	scribeShelve        // name text: sets a document
 )
 
 // scribe is a small set of commands.
@@ -31,7 +32,7 @@ type scribe struct{}
 func (scribe) Level() uint8 { return 3 }
 
 func (scribe) Check(c *engine.Call) error {
-	if c.Command > scribeSwap || len(c.Args) != []int{2, 1, 2}[c.Command] {
+	if c.Command > scribeShelve || len(c.Args) != []int{2, 1, 2, 2}[c.Command] {
 		return fmt.Errorf("command %d with %d arguments", c.Command, len(c.Args))
 	}
 	c.ReadOnly = c.Command == scribeGet
@@ -42,7 +43,7 @@ func (scribe) Keys(c *engine.Call, dst []int) ([]int, bool) {
 	if c.Command == scribeSwap {
 		return append(dst, 0, 1), false
 	}
-	return append(dst, 0), false
+	return append(dst, 0), c.Command == scribeShelve
 }
 
 func (scribe) Do(tx *engine.Tx, c *engine.Call) {
@@ -52,6 +53,12 @@ func (scribe) Do(tx *engine.Tx, c *engine.Call) {
 			return e, nil
 		}
 		return e, tx.Bytes(e, nil)
+	}
+	if c.Command == scribeShelve {
+		if err := tx.SetDocument(engine.Libraries, string(c.Args[0]), string(c.Args[1])); err != nil {
+			c.Answer = append(c.Answer, err.Error()...)
+		}
+		return
 	}
 	e, text := read(c.Args[0])
 	switch c.Command {
@@ -162,7 +169,7 @@ func TestDecodeRejectsCalls(t *testing.T) {
 		{"level 0", "02 4f02 00 0a01 00 01 016b", "level 0"},
 		{"a newer level", "02 4f02 04 0a01 00 01 016b", "format 4, and this limitsrv supports formats up to 3"},
 		{"no level", "02 4f02", "too early"},
-		{"an unknown command", "02 4f02 03 0a03 00 01 016b", "command 3"},
+		{"an unknown command", "02 4f02 03 0a04 00 01 016b", "command 4"},
 		{"a command of 17 bits", "02 4f02 03 0a808004 00 01 016b", "unknown command"},
 		{"another number of arguments", "02 4f02 03 0a01 00 02 016b 00", "with 2 arguments"},
 		{"a moment too late", "02 4f02 03 0a01 c1843d 01 016b", "1000001 microseconds"},
@@ -198,7 +205,7 @@ func TestDecodeRejectsCalls(t *testing.T) {
 // FuzzDecodeCalls checks that any bytes are rejected, or encode to bytes that decode to the
 // same, and can be applied.
 func FuzzDecodeCalls(f *testing.F) {
-	for _, text := range []string{"024f02030a0101016b", "024f02038a10090002016b00", "02ff02030a0101016b0a020201610162", "020f028110" + "0f00016b", "020f0247"} {
+	for _, text := range []string{"024f02030a0101016b", "024f02038a10090002016b00", "02ff02030a0101016b0a020201610162", "020f028110" + "0f00016b", "020f0247", "024f02030a030002016e0474657874"} {
 		data, _ := hex.DecodeString(text)
 		f.Add(data)
 	}
@@ -248,6 +255,11 @@ func TestStoreKeepsCalls(t *testing.T) {
 			if err := perform(s, &engine.Batch{Ops: []engine.Op{{Kind: engine.Learn, ID: fmt.Append(nil, "source ", round)}}}); err != nil {
 				t.Fatal(err)
 			}
+			var titled engine.Batch
+			write(&titled, 0, scribeShelve, fmt.Sprint("name ", round%3), fmt.Sprint("text ", round))
+			if err := perform(s, &titled); err != nil {
+				t.Fatal(err)
+			}
 			digest := s.Engine().Digest(0)
 			end(t, s, round%2 == 1)
 			s = start(t, o)
@@ -256,6 +268,9 @@ func TestStoreKeepsCalls(t *testing.T) {
 			}
 			if n, _ := s.Engine().Sources(); n != round+1 {
 				t.Fatalf("policy %v: %d sources after a restart, want %d", policy, n, round+1)
+			}
+			if d := s.Engine().Document(engine.Libraries, fmt.Sprint("name ", round%3)); d == nil || d.Text != fmt.Sprint("text ", round) || d.Version != uint64(round+1) {
+				t.Fatalf("policy %v: document %+v after a restart, want that of change %d", policy, d, round+1)
 			}
 		}
 		end(t, s, true)

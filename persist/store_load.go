@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"limitsrv/beat"
-	"limitsrv/engine"
 )
 
 // Loading is the progress of recovery. Concurrency: any goroutine may read its fields.
@@ -98,17 +97,12 @@ func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
 			break
 		}
 		s.o.Logger.Warn("snapshot is damaged; using the previous one", "error", err)
-		s.clearEngine()
+		s.engine.Clear()
 	}
 	if err != nil {
 		return Info{}, addHint(err, s.o.Dir)
 	}
 	return Info{}, nil
-}
-
-// clearEngine removes all keys and sources from the engine.
-func (s *Store) clearEngine() {
-	s.engine.Apply(0, &engine.Batch{Ops: []engine.Op{{Kind: engine.Flush}, {Kind: engine.Learn}}})
 }
 
 // withHint appends the remedy to an error that reports damage.
