@@ -36,8 +36,8 @@ func newRegistry() *session.Registry { return session.NewRegistry(table, advice)
 func newTestHandlerWith(c session.Config) *session.Handler {
 	clock := backend.NewTestClock(testStart)
 	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, MaxMemory: 64 << 20, Commands: scripts.Commands{}})
-	c.Engine = func() *engine.Engine { return eng }
-	c.Exec, c.Clock, c.TestClock = &backend.Local{Engine: eng, Clock: clock}, clock, clock
+	c.Engine, c.Notices = func() *engine.Engine { return eng }, new(engine.Notices)
+	c.Exec, c.Clock, c.TestClock = &backend.Local{Engine: eng, Clock: clock, Notices: c.Notices}, clock, clock
 	c.Version = "0.0.0-test"
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"limitsrv/commands/session"
+	"limitsrv/engine"
 	"limitsrv/testwait"
 )
 
@@ -87,7 +88,7 @@ func TestClosedListenersAreForgotten(t *testing.T) {
 
 func TestSubscriptionsAreBounded(t *testing.T) {
 	s := newTestHandler("").NewSession(session.Client{})
-	long := strings.Repeat("x", session.MaxChannelBytes+1)
+	long := strings.Repeat("x", engine.MaxChannelBytes+1)
 	for _, line := range []string{"SUBSCRIBE " + long, "PSUBSCRIBE " + long, "PUBLISH " + long + " x", "PUBSUB CHANNELS " + long} {
 		if got := ask(s, line); !strings.HasPrefix(got, "-ERR names of channels") {
 			t.Errorf("a long name, %.16s: %s", line, got)

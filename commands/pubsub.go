@@ -6,6 +6,7 @@ import (
 	"limitsrv/commands/glob"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
+	"limitsrv/engine"
 )
 
 var (
@@ -59,7 +60,7 @@ var publish = session.Command{
 	Name: "PUBLISH", Args: "channel message", Summary: "Sends a message to all subscribers and returns the number of deliveries.",
 	Complexity: "O(N+M), N being the subscribers and M the patterns", Since: "2.0.0", Group: "pubsub", Flags: session.PubSub | session.Loading | session.Stale | session.Fast | session.Reaches,
 	Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
-		if len(args[1]) > session.MaxChannelBytes {
+		if len(args[1]) > engine.MaxChannelBytes {
 			w.Error(session.ErrChannel)
 			return
 		}
@@ -96,7 +97,7 @@ func pubSubSub(name, args, summary string, flags session.Flags, run session.Run)
 }
 
 func runChannels(s *session.Session, w *resp.Writer, args [][]byte) {
-	if len(args) == 3 && len(args[2]) > session.MaxChannelBytes {
+	if len(args) == 3 && len(args[2]) > engine.MaxChannelBytes {
 		w.Error(session.ErrChannel)
 		return
 	}

@@ -24,6 +24,9 @@ type Batch struct {
 	// Level is the level of meaning of the calls, so that a correction of a command changes
 	// no replay: see Commands. 0 is the newest.
 	Level uint8
+	// Notices, unless nil, gets the messages that the calls publish. The executor sets it for
+	// each Apply that is no replay.
+	Notices *Notices
 	// Decisions are the answers, one for each op, valid after Apply until Reset.
 	Decisions []Decision
 	// Evicted are the live keys that Apply evicted, in ascending order of Before, valid
@@ -55,7 +58,7 @@ func (b *Batch) Reset() {
 	b.Evicted = b.Evicted[:0]
 	b.learns = b.learns[:0]
 	b.resetCalls()
-	b.Atomic, b.Stale, b.Full, b.Tight, b.Level = false, false, false, false, 0
+	b.Atomic, b.Stale, b.Full, b.Tight, b.Level, b.Notices = false, false, false, false, 0, nil
 }
 
 // Looks reports whether the batch is read-only, so that Look accepts it: it has only

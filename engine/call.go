@@ -91,7 +91,7 @@ func (e *Engine) addShards(set *shardSet, b *Batch, i int) {
 func (e *Engine) do(now Instant, b *Batch, i int) {
 	op := &b.Ops[i]
 	b.tx.begin(e, now, op, b.scratch.hashes[i])
-	b.tx.level, b.tx.tight, b.tx.looking = b.Level, b.Tight, b.readOnly
+	b.tx.level, b.tx.tight, b.tx.looking, b.tx.notices = b.Level, b.Tight, b.readOnly, b.Notices
 	if shard := b.scratch.shards[i]; shard != severalShards {
 		b.tx.only = &e.shards[shard]
 	} else {

@@ -21,6 +21,7 @@ type Tx struct {
 	micros  int64 // Call.Micros
 	level   uint8
 	tight   bool
+	notices *Notices
 	looking bool // the batch is read-only: not even expired keys may be forgotten
 	wrote   bool
 	sums    bool // into effects

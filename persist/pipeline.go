@@ -112,6 +112,7 @@ func (p *pipeline) exec(batch *engine.Batch, done func(error)) {
 		p.decide(batch)
 		long := p.pending.Len() > maxGroupBytes
 		s.mu.Unlock()
+		s.o.Notices.Send()
 		if long {
 			p.commit()
 		}
@@ -165,6 +166,7 @@ func (p *pipeline) log(now engine.Instant, batch *engine.Batch) {
 // apply applies a batch and returns the number of ops that changed state. Requires: mu is
 // held.
 func (p *pipeline) apply(stamp engine.Instant, batch *engine.Batch) (changed int64) {
+	batch.Notices = p.s.o.Notices
 	p.s.engine.Apply(stamp, batch)
 	for i := range batch.Decisions {
 		if batch.Decisions[i].Changed {
@@ -321,6 +323,7 @@ func (p *pipeline) applyAll() {
 		s.inFlight = append(s.inFlight[:0], s.inFlight[1:]...)
 		p.applied.Broadcast()
 		s.mu.Unlock()
+		s.o.Notices.Send()
 		g.Answer(nil)
 		s.mu.Lock()
 		p.builder.Recycle(g)

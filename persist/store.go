@@ -24,8 +24,10 @@ type Options struct {
 	// Engine configures the engine. Its Seed is ignored: the directory has its own. Its
 	// MaxMemory and Evict are the arguments of SetBound.
 	Engine engine.Options
-	Clock  Clock
-	Logger *slog.Logger
+	// Notices, unless nil, get and send the messages of the calls; a replay has none.
+	Notices *engine.Notices
+	Clock   Clock
+	Logger  *slog.Logger
 	// SnapshotLogBytes is the size of the log that triggers a snapshot, unless half the
 	// size of the last snapshot is larger; 0 means DefaultSnapshotLogBytes.
 	SnapshotLogBytes int64

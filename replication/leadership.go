@@ -54,6 +54,7 @@ func (n *Node) becomeLeader(s *raftStack) {
 	if s.raft.CurrentTerm() != term || !isLeader(s.raft) || s.FSM.Diverged() {
 		return // another notification follows, or this node leaves
 	}
+	s.FSM.SetCurrent(s.raft.AppliedIndex())
 	n.leadingTerm.Store(term)
 	n.log.Info("this node leads the cluster", "term", term, "index", s.raft.LastIndex(),
 		"clock_step", stepped)

@@ -230,7 +230,12 @@ func (n *Node) maintainMember(s *raftStack, backoff *pollBackoff) {
 		return
 	}
 	n.mergeLeaderView(p)
-	backoff.record(p.LastIndex == s.raft.LastIndex() && summariesReach(p.Peers, p.LastIndex))
+	applied := s.raft.AppliedIndex()
+	caughtUp := applied >= p.AppliedIndex
+	if caughtUp {
+		s.FSM.SetCurrent(applied)
+	}
+	backoff.record(caughtUp && p.LastIndex == s.raft.LastIndex() && summariesReach(p.Peers, p.LastIndex))
 	if s.Storing() {
 		return // the disk is slow; watchDisk handles that
 	}

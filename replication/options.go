@@ -49,6 +49,9 @@ type Options struct {
 	Evict     bool
 	// Commands carries out calls; nil: there are none.
 	Commands engine.Commands
+	// Notices, unless nil, are those of the calls, for the clients of this node: of entries
+	// that the cluster commits after this node has caught up with it.
+	Notices *engine.Notices
 	// ElectionTimeout is the longest pause after which a leader keeps leading, and the
 	// time for which an operation waits for a leader; 0 means a second. See package
 	// election for the silence that followers accept.

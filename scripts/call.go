@@ -101,7 +101,7 @@ func (m *machine) perform(c *command) (wrong string) {
 	}
 	m.call.Answer = m.call.Answer[:0]
 	if c.own != nil {
-		m.call.Answer = c.own(m.tx, m.words, m.call.Answer)
+		m.call.Answer = c.own(m, m.call.Answer)
 		return ""
 	}
 	datatypes.Set(&m.call, c.number, m.words[1:])

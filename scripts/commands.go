@@ -23,7 +23,7 @@ func (x Commands) Check(c *engine.Call) error {
 	case c.Command == exists, c.Command == name && len(c.Args) == 1:
 		c.ReadOnly = true
 		return nil
-	case !run || len(c.Args) < firstKeyArg || m&Only != 0 && m&Looks == 0:
+	case !run || len(c.Args) < firstKeyArg:
 		return fmt.Errorf("unknown command %d with %d arguments", c.Command, len(c.Args))
 	}
 	c.ReadOnly, c.Timed = m&Looks != 0, m&Looks == 0
@@ -49,7 +49,7 @@ func (x Commands) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
 	for i := range n {
 		dst = append(dst, firstKeyArg+i)
 	}
-	return dst, m&Declared == 0
+	return dst, m.all()
 }
 
 // Do implements engine.Commands.

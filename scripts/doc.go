@@ -25,7 +25,9 @@
 //   - Scripts survive a restart. Beyond engine.MaxSources or engine.MaxSourcesBytes those
 //     learned first are dropped.
 //   - A script calls the commands of datatypes, those of limiters except RL.ALL, RL.RESET, TIME,
-//     PING and ECHO, and no others.
+//     PING, ECHO and PUBLISH, and no others.
+//   - PUBLISH answers 0. Each node sends the message to its subscribers when it applies the run;
+//     a run that publishes enters all shards, so that messages have the order of the runs.
 //   - redis.log and redis.set_repl check their arguments and do nothing else.
 //   - An answer is nested 32 deep at most, and has 20 MB at most.
 //   - cmsgpack is missing.

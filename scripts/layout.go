@@ -22,10 +22,17 @@ type Modes uint8
 const (
 	Declared Modes = 1 << iota // the keys of its commands are all declared
 	Looks                      // it may not write
-	Only                       // of EVAL_RO and EVALSHA_RO; Looks is set too
+	Only                       // with Looks: of EVAL_RO and EVALSHA_RO
 	Known                      // the sender had the text: a flushed script runs too
 	modes
+
+	// Ordered is for runs without Looks: they enter all shards, so that they are applied in
+	// the order of their batches, and their messages have that order.
+	Ordered = Only
 )
+
+// all reports whether a run enters all shards.
+func (m Modes) all() bool { return m&Declared == 0 || m&(Looks|Ordered) == Ordered }
 
 // The arguments of a run: the budget of steps as a varint, the hash in hexadecimal, the
 // number of keys in decimal, the keys, further arguments.

@@ -6,7 +6,6 @@ import (
 
 	"limitsrv/answer"
 	"limitsrv/datatypes"
-	"limitsrv/engine"
 	"limitsrv/limiters"
 )
 
@@ -15,11 +14,13 @@ type command struct {
 	number uint16 // of datatypes, unless it is forbidden, a limit or has a function of its own
 	takes  func(words int) bool
 	writes bool
-	keys   datatypes.Keys
+	// publishes is set for PUBLISH. It counts as a write, as in Redis.
+	publishes bool
+	keys      datatypes.Keys
 	// forbidden commands exist, but not for scripts.
 	forbidden bool
-	own       func(tx *engine.Tx, words [][]byte, out []byte) []byte
-	limit     *limiters.Command // or nil
+	own       func(m *machine, out []byte) []byte // carries out m.words
+	limit     *limiters.Command                   // or nil
 }
 
 // commands are the commands by name in capitals.
@@ -45,6 +46,7 @@ var commands = func() map[string]*command {
 	all["TIME"] = &command{takes: between(1, 1), own: timeNow}
 	all["ECHO"] = &command{takes: between(2, 2), own: echo}
 	all["PING"] = &command{takes: between(1, 2), own: ping}
+	all["PUBLISH"] = &command{takes: between(3, 3), own: publish, writes: true, publishes: true}
 	for _, name := range strings.Fields(`ASKING AUTH CLIENT CLUSTER CONFIG DEBUG DISCARD EVAL EVALSHA EVAL_RO EVALSHA_RO EXEC FAILOVER FCALL FCALL_RO
 		FUNCTION HELLO LATENCY MIGRATE MODULE MONITOR MULTI PSUBSCRIBE PSYNC PUNSUBSCRIBE QUIT REPLCONF REPLICAOF RESET RL.BACKUP RL.STATS RL.TOP SAVE BGSAVE SCRIPT
 		SHUTDOWN SLAVEOF SLOWLOG SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE SYNC UNSUBSCRIBE UNWATCH WATCH`) {
@@ -71,19 +73,19 @@ func findCommand(name []byte) *command {
 	return commands[string(upper[:len(name)])]
 }
 
-func timeNow(tx *engine.Tx, _ [][]byte, out []byte) []byte {
-	micros := tx.Micros()
+func timeNow(m *machine, out []byte) []byte {
+	micros := m.tx.Micros()
 	var b [20]byte
 	out = answer.AppendArray(out, 2)
 	out = answer.AppendBulk(out, strconv.AppendInt(b[:0], micros/1e6, 10))
 	return answer.AppendBulk(out, strconv.AppendInt(b[:0], micros%1e6, 10))
 }
 
-func echo(_ *engine.Tx, words [][]byte, out []byte) []byte { return answer.AppendBulk(out, words[1]) }
+func echo(m *machine, out []byte) []byte { return answer.AppendBulk(out, m.words[1]) }
 
-func ping(_ *engine.Tx, words [][]byte, out []byte) []byte {
-	if len(words) > 1 {
-		return answer.AppendBulk(out, words[1])
+func ping(m *machine, out []byte) []byte {
+	if len(m.words) > 1 {
+		return answer.AppendBulk(out, m.words[1])
 	}
 	return answer.AppendStatus(out, "PONG")
 }

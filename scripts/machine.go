@@ -20,6 +20,8 @@ type machine struct {
 	declared bool            // only these keys may be touched
 	protocol answer.Protocol // of the values that redis.call returns
 	tables   int             // in the answer so far
+	// published is the size of the messages so far, in bytes.
+	published int
 
 	call    engine.Call // of redis.call
 	words   [][]byte    // its name and arguments

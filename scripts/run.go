@@ -38,7 +38,7 @@ func run(tx *engine.Tx, c *engine.Call) {
 		c.Answer = answer.AppendError(c.Answer, "NOSCRIPT No matching script. Please use EVAL.")
 	case s.wrong != "":
 		c.Answer = answer.AppendError(c.Answer, s.wrong)
-	case modes&Only != 0 && s.flagged && !s.noWrites:
+	case modes&(Looks|Only) == Looks|Only && s.flagged && !s.noWrites:
 		c.Answer = answer.AppendError(c.Answer, "ERR Can not execute a script with write flag using *_ro command.")
 	default:
 		m := machines.Get().(*machine)
@@ -65,7 +65,7 @@ func find(tx *engine.Tx, id engine.SourceID, modes Modes) *Script {
 func (m *machine) do(chunk *lua.Chunk) {
 	c := m.run
 	steps, _ := binary.Uvarint(c.Args[stepsArg])
-	m.protocol = answer.RESP2
+	m.protocol, m.published = answer.RESP2, 0
 	m.st.Reset(lua.Limits{Steps: int64(min(steps, maxSteps)), Memory: maxMemory})
 	m.st.Seed(int32(m.tx.Random().Uint64()))
 	if !m.setArguments() {

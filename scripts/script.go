@@ -62,8 +62,11 @@ func (s *Script) Modes() (m Modes) {
 	if s.uses.declared {
 		m |= Declared
 	}
-	if s.uses.reads || s.noWrites {
+	switch {
+	case s.uses.reads || s.noWrites:
 		m |= Looks
+	case s.uses.publishes:
+		m |= Ordered
 	}
 	return m
 }

@@ -155,6 +155,8 @@ func TestModes(t *testing.T) {
 		{"return redis.call('RL.PEEK', KEYS[1])", Declared | Looks},
 		{"return redis.call('RL.RESET', KEYS[1], 'x')", 0},
 		{"return redis.call('TIME')", Declared | Looks},
+		{"return redis.call('PUBLISH', 'c', redis.call('GET', KEYS[1]))", Declared | Ordered},
+		{"#!lua flags=no-writes\nreturn redis.call('PUBLISH', 'c', 'm')", Declared | Looks},
 		{"return redis.sha1hex(KEYS[1])", Declared | Looks},
 		{"for i = 1, 2 do while true do repeat if 1 then return {a = -redis.call('GET', 'x')} end until 1 end end", Looks},
 		{"local f = function() for k in pairs({}) do return (redis.call('DEL', k)) end end", 0},

@@ -10,6 +10,8 @@ type uses struct {
 	declared bool
 	// reads is set if no command writes.
 	reads bool
+	// publishes is set if a command is PUBLISH.
+	publishes bool
 	// constant is set if names are those of all commands, in any case.
 	constant bool
 	names    []string
@@ -116,6 +118,7 @@ func (x *examiner) call(args []syntax.Expr) {
 	}
 	x.names = append(x.names, text.Value)
 	x.reads = x.reads && !c.writes
+	x.publishes = x.publishes || c.publishes
 	words, exact := len(args), true
 	switch args[words-1].(type) {
 	case *syntax.CallExpr, *syntax.Vararg:

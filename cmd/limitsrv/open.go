@@ -58,7 +58,7 @@ func (n *node) readFiles() (err error) {
 // config returns the configuration of the commands.
 func (n *node) config() session.Config {
 	c := session.Config{
-		Exec: n.state, Engine: n.state.Engine, Clock: n.state, TestClock: n.state.TestClock, Store: n.state.Store, Cluster: n.state.Cluster,
+		Exec: n.state, Engine: n.state.Engine, Clock: n.state, Notices: n.state.Notices, TestClock: n.state.TestClock, Store: n.state.Store, Cluster: n.state.Cluster,
 		Password: n.Password, LimitsOnly: n.LimitsOnly, ScriptSteps: n.ScriptSteps, Users: n.users, LoadUsers: n.LoadUsers,
 		Options: n.settings.List, Shutdown: n.askShutdown,
 		Version: version, Log: n.log, Network: n.network,

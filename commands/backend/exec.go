@@ -22,8 +22,9 @@ type Exec interface {
 // Local is the Exec of a single node that keeps its state in memory. It applies a batch
 // on the caller's goroutine at one clock reading.
 type Local struct {
-	Engine *engine.Engine
-	Clock  Clock
+	Engine  *engine.Engine
+	Clock   Clock
+	Notices *engine.Notices // of the calls; nil: they are dropped
 }
 
 // Exec applies the batch and calls done before it returns.
@@ -31,7 +32,9 @@ func (l *Local) Exec(batch *engine.Batch, done func(error)) {
 	now := l.Clock.Now()
 	l.Engine.MakeRoom(now, batch)
 	l.Engine.SetMoments(now, batch)
+	batch.Notices = l.Notices
 	l.Engine.Apply(now, batch)
+	l.Notices.Send()
 	done(nil)
 }
 

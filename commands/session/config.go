@@ -15,8 +15,10 @@ type Config struct {
 	// Engine returns the engine for reads outside of batches: DBSIZE, SCAN, INFO. It is
 	// called each time, because a cluster node that installs a snapshot continues with
 	// another engine.
-	Engine    func() *engine.Engine
-	Clock     backend.Clock
+	Engine func() *engine.Engine
+	Clock  backend.Clock
+	// Notices are those that Exec sends, for the subscribers of this handler. nil: there are none.
+	Notices   *engine.Notices
 	TestClock *backend.TestClock // nil unless --test-clock: DEBUG ADVANCE-TIME moves it
 	Cluster   backend.Cluster    // nil: NoCluster
 	Store     backend.Store      // nil: NoStore

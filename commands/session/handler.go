@@ -67,6 +67,9 @@ func NewHandler(c Config, r *Registry) *Handler {
 		slow:     newSlowLog(),
 		sessions: make(map[int64]*Session),
 	}
+	if c.Notices != nil {
+		c.Notices.Handle(func(channel, message []byte) { h.hub.publish(channel, message, (*inbox).send) })
+	}
 	h.pause.hooks = &h.hooks
 	h.logins = auth.New(auth.Config{Password: c.Password, Users: c.Users, Load: c.LoadUsers, Log: c.Log, Spawn: c.Spawn, After: c.After})
 	h.hooks.set(guarded, c.Users != nil)

@@ -6,18 +6,16 @@ import (
 	"slices"
 
 	"limitsrv/commands/resp"
+	"limitsrv/engine"
 )
 
-// Subscriptions are bounded: MaxSubscriptions of a session, and MaxChannelBytes of a
+// Subscriptions are bounded: MaxSubscriptions of a session, and engine.MaxChannelBytes of a
 // name, because PUBLISH matches its channel against all patterns, and each match costs
 // up to the product of the two lengths.
-const (
-	MaxSubscriptions = 256
-	MaxChannelBytes  = 256
-)
+const MaxSubscriptions = 256
 
 // ErrChannel answers a name of a channel or pattern that is too long.
-var ErrChannel = resp.NewError("ERR", fmt.Sprintf("names of channels and patterns are at most %d bytes long", MaxChannelBytes))
+var ErrChannel = resp.NewError("ERR", fmt.Sprintf("names of channels and patterns are at most %d bytes long", engine.MaxChannelBytes))
 
 var errSubscriptions = resp.NewError("ERR", fmt.Sprintf("too many subscriptions: at most %d channels and patterns", MaxSubscriptions))
 
@@ -25,7 +23,7 @@ var errSubscriptions = resp.NewError("ERR", fmt.Sprintf("too many subscriptions:
 // with the number of subscriptions so far, before any message of them is delivered.
 func (s *Session) Subscribe(k Kind, names [][]byte, answer func(name []byte, count int)) error {
 	for _, name := range names {
-		if len(name) > MaxChannelBytes {
+		if len(name) > engine.MaxChannelBytes {
 			return ErrChannel
 		}
 	}

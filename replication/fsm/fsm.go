@@ -24,6 +24,8 @@ type Options struct {
 	Level     int                  // the newest feature level of the log that it can apply; 0 means KnownLevel
 	// Applied is called after each batch; nil: nothing is. For tests.
 	Applied func(index uint64, stamp engine.Instant, b *engine.Batch)
+	// Notices, unless nil, get and send the messages of entries from SetCurrent on.
+	Notices *engine.Notices
 	// Diverged is called when the state turns out to differ from the leader's. From then on
 	// entries are not applied. nil: Apply panics.
 	Diverged func(*DivergedError)
@@ -57,6 +59,7 @@ type FSM struct {
 	snapshotBytes       atomic.Int64
 	stopping            atomic.Bool // snapshots being written are abandoned
 	diverged            atomic.Bool
+	current             atomic.Uint64 // the first entry with messages that are sent; 0: none yet
 
 	mu      sync.Mutex
 	cluster clusterState
@@ -114,6 +117,11 @@ func (f *FSM) Stop() { f.stopping.Store(true) }
 
 // Stopping reports whether Stop was called.
 func (f *FSM) Stopping() bool { return f.stopping.Load() }
+
+// SetCurrent tells that with the entry at an index this node has caught up with the cluster.
+// The messages of entries up to there are dropped: they were published before its clients
+// could subscribe. Those of later entries are sent. Only the first call has an effect.
+func (f *FSM) SetCurrent(index uint64) { f.current.CompareAndSwap(0, index+1) }
 
 // Propose makes a proposal the one in flight. It must precede the append of its entry.
 func (f *FSM) Propose(p *Proposal) { f.proposal.Store(p) }
@@ -176,6 +184,7 @@ func (f *FSM) apply(l *raft.Log) (answered *Proposal, err error) {
 		return nil, err
 	}
 	f.endEffects()
+	f.o.Notices.Send()
 	f.index.Store(l.Index)
 	f.term = l.Term
 	f.entries.Add(1)
@@ -188,7 +197,10 @@ func (f *FSM) apply(l *raft.Log) (answered *Proposal, err error) {
 func (f *FSM) applyBatch(index uint64, stamp engine.Instant, b *engine.Batch) {
 	stamp = max(stamp, f.Stamp())
 	e := f.engine.Load()
-	b.Effects = 0
+	b.Effects, b.Notices = 0, nil
+	if from := f.current.Load(); from > 0 && index >= from {
+		b.Notices = f.o.Notices
+	}
 	e.Apply(stamp, b)
 	if len(b.Calls) > 0 {
 		f.effects.add(index, b.Effects)

@@ -6,6 +6,7 @@ import (
 
 	"limitsrv/commands/backend"
 	"limitsrv/commands/resp"
+	"limitsrv/engine"
 	"limitsrv/replication"
 	"limitsrv/scripts"
 )
@@ -16,7 +17,7 @@ type clusterState struct {
 	ack replication.Ack
 }
 
-func openCluster(c Config) (Opened, error) {
+func openCluster(c Config, notices *engine.Notices) (Opened, error) {
 	o := c.Options
 	host, err := o.Advertised()
 	if err != nil {
@@ -29,7 +30,7 @@ func openCluster(c Config) (Opened, error) {
 	r := replication.Options{
 		Dir: o.Data, Raft: o.Raft, Bind: o.RaftBind, Peers: o.Peers, Join: o.Join, Client: host, Version: c.Version,
 		Ack: replication.Ack(o.Ack), Fsync: o.Fsync, NoQuorum: replication.NoQuorum(o.NoQuorum),
-		MaxMemory: int64(o.MaxMemory), Evict: o.OnFull == "evict", Commands: scripts.Commands{},
+		MaxMemory: int64(o.MaxMemory), Evict: o.OnFull == "evict", Commands: scripts.Commands{}, Notices: notices,
 		ElectionTimeout: o.ElectionTimeout, SnapshotLogBytes: int64(o.SnapshotLogBytes), DeadAfter: o.DeadAfter,
 		Logger: c.Log, TLS: o.LinkFiles(), Secrets: secrets, Fatal: c.Fatal,
 	}
@@ -38,7 +39,7 @@ func openCluster(c Config) (Opened, error) {
 		return Opened{}, err
 	}
 	a := clusterAdapter{open, o.ClusterMode}
-	return Opened{State: clusterState{open, r.Ack}, Store: a, Cluster: a, Certificates: open.Certificates(), Secrets: secrets}, nil
+	return Opened{State: clusterState{open, r.Ack}, Notices: notices, Store: a, Cluster: a, Certificates: open.Certificates(), Secrets: secrets}, nil
 }
 
 func (m clusterState) Fsync() string {

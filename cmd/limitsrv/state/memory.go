@@ -16,7 +16,7 @@ type inMemory struct {
 	test *backend.TestClock // the Clock, with --test-clock; else nil
 }
 
-func newInMemory(limits engine.Options, testClock bool) *inMemory {
+func newInMemory(limits engine.Options, testClock bool, notices *engine.Notices) *inMemory {
 	rand.Read(limits.Seed[:])
 	m := new(inMemory)
 	if testClock {
@@ -25,7 +25,7 @@ func newInMemory(limits engine.Options, testClock bool) *inMemory {
 	} else {
 		m.Clock = backend.NewSystemClock(0)
 	}
-	m.Local = backend.Local{Engine: engine.New(limits), Clock: m.Clock}
+	m.Local = backend.Local{Engine: engine.New(limits), Clock: m.Clock, Notices: notices}
 	return m
 }
 

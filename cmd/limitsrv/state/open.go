@@ -13,12 +13,13 @@ import (
 // Errors: a *persist.InUseError if another process holds the data directory.
 func Open(c Config) (Opened, error) {
 	limits := engine.Options{MaxMemory: int64(c.MaxMemory), Evict: c.OnFull == "evict", Commands: scripts.Commands{}}
+	notices := new(engine.Notices)
 	switch {
 	case c.Raft != "":
-		return openCluster(c)
+		return openCluster(c, notices)
 	case c.Data != "":
-		return openStore(c, limits)
+		return openStore(c, limits, notices)
 	}
-	memory := newInMemory(limits, c.TestClock)
-	return Opened{State: memory, Cluster: singleServer(c.Options), TestClock: memory.test}, nil
+	memory := newInMemory(limits, c.TestClock, notices)
+	return Opened{State: memory, Notices: notices, Cluster: singleServer(c.Options), TestClock: memory.test}, nil
 }

@@ -165,7 +165,8 @@ func scriptConfig() session.Config {
 // singleTarget returns the target of one node with the given engine seed.
 func singleTarget(clock *backend.TestClock, seed persist.Seed) *scriptTarget {
 	c, e := scriptConfig(), engine.New(engine.Options{Seed: seed, Commands: scripts.Commands{}})
-	c.Exec, c.Clock, c.TestClock = &backend.Local{Engine: e, Clock: clock}, clock, clock
+	c.Notices = new(engine.Notices)
+	c.Exec, c.Clock, c.TestClock = &backend.Local{Engine: e, Clock: clock, Notices: c.Notices}, clock, clock
 	c.Engine = func() *engine.Engine { return e }
 	return &scriptTarget{config: []session.Config{c}}
 }
@@ -198,9 +199,10 @@ func clusterTarget(t *testing.T, clock *backend.TestClock) (*scriptTarget, []*re
 		t.Fatal(err)
 	}
 	for _, address := range peers {
+		notices := new(engine.Notices)
 		n, err := replication.Open(replication.Options{
 			Dir: filepath.Join(dir, address), Raft: address, Peers: peers, Client: address, Version: version,
-			Commands: scripts.Commands{}, Ack: replication.AckMemory, Fsync: persist.Never, ElectionTimeout: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
+			Commands: scripts.Commands{}, Notices: notices, Ack: replication.AckMemory, Fsync: persist.Never, ElectionTimeout: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
 			Wall: clock.Now, Monotonic: func() time.Duration { return time.Duration(clock.Now() - start) },
 			Fatal: func(err error) { t.Errorf("%s can't go on: %v", address, err) },
 		})
@@ -214,7 +216,7 @@ func clusterTarget(t *testing.T, clock *backend.TestClock) (*scriptTarget, []*re
 		})
 		r := clusterAdapter{n, "off"}
 		c := scriptConfig()
-		c.Exec, c.Engine, c.Clock, c.Store, c.Cluster = n, n.Engine, n, r, r
+		c.Exec, c.Engine, c.Clock, c.Store, c.Cluster, c.Notices = n, n.Engine, n, r, r, notices
 		s.config, nodes = append(s.config, c), append(nodes, n)
 	}
 	return &s, nodes, seed
@@ -247,6 +249,7 @@ func TestScriptsOnThreeNodes(t *testing.T) {
 	testwait.Until(t, wait, "they know that all are of this version", func() bool {
 		return p.cluster.send(t, "a", [][][]byte{words("SET k v")}) == "+OK\r\n"
 	})
+	p.awaitMessages(t)
 	for first := range nodes {
 		for _, file := range files {
 			name := filepath.Base(file)
@@ -262,6 +265,22 @@ func TestScriptsOnThreeNodes(t *testing.T) {
 				datadriven.RunTest(t, file, p.do)
 			})
 		}
+	}
+}
+
+// awaitMessages waits until all nodes deliver the messages of scripts, as they do once they
+// know that they have caught up.
+func (p *comparison) awaitMessages(t *testing.T) {
+	t.Helper()
+	names := []string{"first", "second", "third"}
+	for _, name := range names {
+		p.cluster.send(t, name, [][][]byte{words("SUBSCRIBE ready")})
+	}
+	for _, name := range names {
+		testwait.Until(t, wait, "the node of the "+name+" connection delivers messages", func() bool {
+			p.cluster.send(t, "sender", [][][]byte{{[]byte("EVAL"), []byte("return redis.call('PUBLISH', 'ready', 'yes')"), []byte("0")}})
+			return p.cluster.send(t, name, nil) != ""
+		})
 	}
 }
 
@@ -303,6 +322,7 @@ func (p *comparison) do(t *testing.T, d *datadriven.TestData) string {
 	case "resp3":
 		p.compare(t, name, [][][]byte{words("HELLO 3")})
 	case "receive":
+		p.compareStates(t) // then all messages of scripts are delivered
 		p.compare(t, name, nil)
 	case "send", "pipeline":
 		var all [][][]byte

@@ -47,6 +47,7 @@ type Config struct {
 // An Opened is a State with the parts that depend on its kind.
 type Opened struct {
 	State
+	Notices   *engine.Notices    // of the calls that the State applies
 	Store     backend.Store      // nil: nothing is stored
 	Cluster   backend.Cluster    // never nil
 	TestClock *backend.TestClock // the clock, with --test-clock; else nil

@@ -18,13 +18,14 @@ type storeState struct {
 	policy persist.Policy
 }
 
-func openStore(c Config, limits engine.Options) (Opened, error) {
+func openStore(c Config, limits engine.Options, notices *engine.Notices) (Opened, error) {
 	clock := backend.NewSystemClock(0)
 	store, err := persist.Open(persist.Options{
 		Dir:              c.Data,
 		Policy:           c.Fsync,
 		Engine:           limits,
 		Clock:            clock,
+		Notices:          notices,
 		Logger:           c.Log,
 		SnapshotLogBytes: int64(c.SnapshotLogBytes),
 	})
@@ -33,7 +34,7 @@ func openStore(c Config, limits engine.Options) (Opened, error) {
 	}
 	tuneThreads()
 	return Opened{
-		State: &storeState{store, clock, c.Fsync}, Store: storeAdapter{store}, Cluster: singleServer(c.Options),
+		State: &storeState{store, clock, c.Fsync}, Notices: notices, Store: storeAdapter{store}, Cluster: singleServer(c.Options),
 	}, nil
 }
 

@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// MaxChannelBytes bounds the name of a channel.
+const MaxChannelBytes = 256
+
+// Notices are the messages that calls publish, on their way to the clients of this node:
+// Apply adds those of a batch with Batch.Notices, in the order in which the calls are
+// applied, and its caller then calls Send. They are no part of the state: nothing depends
+// on them, and a replay has none.
+//
+// Concurrency: any number of goroutines may use it. Its zero value is ready, and so is nil,
+// which drops all messages.
+type Notices struct {
+	waiting atomic.Int64 // messages that are not sent yet
+
+	mu   sync.Mutex
+	list messages // guarded by mu
+
+	sending sync.Mutex // held while messages are sent, so that they stay in order
+	spare   messages   // guarded by sending
+	deliver atomic.Pointer[func(channel, message []byte)]
+}
+
+// messages are channels and texts, one behind the other in bytes.
+type messages struct {
+	bytes []byte
+	ends  []int // in bytes: of a channel, of its text, and so on
+}
+
+func (l *messages) each(yield func(channel, message []byte)) {
+	from := 0
+	for i := 0; i < len(l.ends); i += 2 {
+		channelEnd, end := l.ends[i], l.ends[i+1]
+		yield(l.bytes[from:channelEnd], l.bytes[channelEnd:end])
+		from = end
+	}
+}
+
+// maxKeptMessages is the memory of messages, in bytes, that is kept for the next ones.
+const maxKeptMessages = 64 << 10
+
+// Handle sets the function that gets the messages in their order, one at a time. It must
+// not keep the bytes. It is called within Send, with no lock of an engine held. Until then
+// messages are dropped.
+func (n *Notices) Handle(deliver func(channel, message []byte)) { n.deliver.Store(&deliver) }
+
+// add adds a copy of a message.
+func (n *Notices) add(channel, message []byte) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	l := &n.list
+	l.bytes = append(l.bytes, channel...)
+	l.ends = append(l.ends, len(l.bytes))
+	l.bytes = append(l.bytes, message...)
+	l.ends = append(l.ends, len(l.bytes))
+	n.waiting.Add(1)
+}
+
+// Send delivers the messages of all earlier Applies: those of the caller's own are delivered
+// when it returns. Cost: a load if there are none.
+func (n *Notices) Send() {
+	if n == nil || n.waiting.Load() == 0 {
+		return
+	}
+	n.sending.Lock()
+	defer n.sending.Unlock()
+	n.mu.Lock()
+	l := n.list
+	n.list = n.spare
+	n.mu.Unlock()
+	if deliver := n.deliver.Load(); deliver != nil {
+		l.each(*deliver)
+	}
+	n.waiting.Add(-int64(len(l.ends) / 2))
+	n.spare = messages{}
+	if cap(l.bytes) <= maxKeptMessages {
+		n.spare = messages{l.bytes[:0], l.ends[:0]}
+	}
+}
+
+// Publish sends a message to the subscribers of a channel on each node, unless the call is
+// replayed. Requires: the channel has at most MaxChannelBytes.
+func (tx *Tx) Publish(channel, message []byte) {
+	if tx.notices != nil {
+		tx.notices.add(channel, message)
+	}
+}

@@ -1,0 +1,44 @@
+package fsm
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"limitsrv/engine"
+	"limitsrv/persist"
+)
+
+// A crier publishes the key of each call.
+type crier struct{ writer }
+
+func (crier) Do(tx *engine.Tx, c *engine.Call) { tx.Publish([]byte("key"), c.Args[0]) }
+
+// Messages are sent of entries behind the one with which the node has caught up, whether
+// the node proposed them or not.
+func TestMessagesOfLaterEntries(t *testing.T) {
+	var sent []string
+	notices := new(engine.Notices)
+	notices.Handle(func(_, message []byte) { sent = append(sent, string(message)) })
+	f := New(Options{Commands: crier{}, Notices: notices, Monotonic: func() time.Duration { return 0 }})
+	for index := uint64(1); index <= 6; index++ {
+		if index == 3 {
+			f.SetCurrent(3)
+			f.SetCurrent(6)
+		}
+		b := &engine.Batch{Level: 1}
+		b.AddCall(0).Args = [][]byte{fmt.Append(nil, "k", index), nil}
+		var entry persist.Entry
+		entry.Append(1e18, b)
+		if index%2 == 0 {
+			f.Propose(NewProposal(1e18, batchGroup{b}, entry.Bytes(), func() {}))
+		}
+		f.Apply(&raft.Log{Index: index, Data: entry.Bytes()})
+	}
+	if want := []string{"k4", "k5", "k6"}; !slices.Equal(sent, want) {
+		t.Errorf("sent %q, want %q", sent, want)
+	}
+}
