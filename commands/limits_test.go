@@ -3,6 +3,7 @@ package commands
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,8 +28,20 @@ func TestLongRun(t *testing.T) {
 	}
 }
 
-// limitLine returns a random line on limits, behind the key.
-func limitLine(r *rand.Rand) (name, args string) {
+// limitLine returns the words of a random line on limits.
+func limitLine(r *rand.Rand) []string {
+	key := func() string { return fmt.Sprint("key", r.IntN(6)) }
+	if r.IntN(3) == 0 {
+		line := []string{"RL.ALL"}
+		for range 1 + r.IntN(3) {
+			limit := []string{"TOKEN %s 5 1 %d", "LEAKY %s 5 1 %d", "FIXED %s 5 10 %d", "SLIDE %s 5 10 %d", "LOG %s 5 10 %d", "LEASE %s 5 10 %d", "TOKEN %s x 1 %d"}[r.IntN(7)]
+			line = append(line, strings.Fields(fmt.Sprintf(limit, key(), r.IntN(4)))...)
+		}
+		if len(line) > 6 && r.IntN(20) == 0 {
+			line = line[:len(line)-1]
+		}
+		return line
+	}
 	lines := []struct{ name, args string }{
 		{"RL.TOKEN", "5 1 %d"}, {"RL.TOKEN", "5 2/s %d PARTIAL"}, {"RL.TOKEN", "5 1 1 SHADOW"}, {"RL.LEAKY", "5 1 %d"}, {"RL.FIXED", "5 10 %d"},
 		{"RL.SLIDE", "5 10 %d"}, {"RL.LOG", "5 10 %d"}, {"RL.PEEK", ""}, {"RL.REFUND", "%d"}, {"RL.CHARGE", "%d"}, {"RL.ACQUIRE", "2 10 holder%d"},
@@ -37,9 +50,29 @@ func limitLine(r *rand.Rand) (name, args string) {
 	}
 	line := lines[r.IntN(len(lines))]
 	if strings.Contains(line.args, "%d") {
-		return line.name, fmt.Sprintf(line.args, r.IntN(4))
+		line.args = fmt.Sprintf(line.args, r.IntN(4))
 	}
-	return line.name, line.args
+	return strings.Fields(line.name + " " + key() + " " + line.args)
+}
+
+// asScript returns a script that calls a line, and the arguments with which it does: with
+// declared keys, or with words that it does not know.
+func asScript(line []string, declared bool) (text string, args []string) {
+	if !declared {
+		return "return(redis.pcall(unpack(ARGV)))", append([]string{"0"}, line...)
+	}
+	var keys, rest []string
+	text = "return(redis.pcall('" + line[0] + "'"
+	for i, word := range line[1:] {
+		if line[0] == "RL.ALL" && i%5 == 1 || line[0] != "RL.ALL" && i == 0 {
+			keys = append(keys, word)
+			text += fmt.Sprintf(",KEYS[%d]", len(keys))
+		} else {
+			rest = append(rest, word)
+			text += fmt.Sprintf(",ARGV[%d]", len(rest))
+		}
+	}
+	return text + "))", slices.Concat([]string{fmt.Sprint(len(keys))}, keys, rest)
 }
 
 // TestLimitsFromScripts sends random lines to one server, and by scripts to another: all
@@ -55,16 +88,12 @@ func TestLimitsFromScripts(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			name, args := limitLine(r)
-			key := fmt.Sprint("key", r.IntN(6))
-			line := strings.Join([]string{name, key, args}, " ")
-			text, rest := "return(redis.pcall(unpack(ARGV)))", "0 "+line
-			if step%2 == 0 {
-				text, rest = fmt.Sprintf("return(redis.pcall('%s',KEYS[1],unpack(ARGV)))", name), fmt.Sprintf("1 %s %s", key, args)
-			}
+			words := limitLine(r)
+			line := strings.Join(words, " ")
+			text, args := asScript(words, step%2 == 0)
 			ask(to, "SCRIPT LOAD "+text) // scripts are state too
 			ask(by, "SCRIPT LOAD "+text)
-			script := fmt.Sprintf("EVAL %s %s", text, rest)
+			script := fmt.Sprintf("EVAL %s %s", text, strings.Join(args, " "))
 			want := strings.Replace(ask(to, line), "*-1", "$-1", 1) // Lua has one nil
 			if got := ask(by, script); got != want {
 				t.Fatalf("seed %d, step %d: %s answers %q, want %q", seed, step, script, got, want)

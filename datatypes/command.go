@@ -55,6 +55,15 @@ func (k *Keys) span(args [][]byte) (first, end, step int) {
 	return k.First - 1, k.Last, k.Step
 }
 
+// AppendTo appends the indexes of the keys in args, which do not contain the name.
+func (k *Keys) AppendTo(dst []int, args [][]byte) []int {
+	first, end, step := k.span(args)
+	for i := first; i < min(end, len(args)); i += step {
+		dst = append(dst, i)
+	}
+	return dst
+}
+
 // Takes reports whether a number of words, the name included, is valid.
 func (c *Command) Takes(words int) bool {
 	return words == c.Arity || c.Arity < 0 && words >= -c.Arity

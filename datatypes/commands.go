@@ -74,12 +74,7 @@ func (Commands) Check(c *engine.Call) error {
 
 // Keys implements engine.Commands.
 func (Commands) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
-	k := &table[c.Command].Keys
-	first, end, step := k.span(c.Args)
-	for i := first; i < end; i += step {
-		dst = append(dst, i)
-	}
-	return dst, false
+	return table[c.Command].Keys.AppendTo(dst, c.Args), false
 }
 
 // Do implements engine.Commands.

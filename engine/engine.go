@@ -178,8 +178,8 @@ func (e *Engine) applyParts(now Instant, b *Batch) {
 	}
 }
 
-// prepare makes space for the answers and computes the shard and hash of each key.
-func (e *Engine) prepare(b *Batch) {
+// makeSpace makes space for the answers and for the shard and hash of each key.
+func (e *Engine) makeSpace(b *Batch) {
 	n := len(b.Ops)
 	if cap(b.Decisions) < n || cap(b.scratch.shards) < n {
 		b.Decisions = make([]Decision, n, cap(b.Ops))
@@ -193,6 +193,11 @@ func (e *Engine) prepare(b *Batch) {
 	}
 	b.Decisions = b.Decisions[:n]
 	b.scratch.shards, b.scratch.hashes = b.scratch.shards[:n], b.scratch.hashes[:n]
+}
+
+// prepare makes space for the answers and computes the shard and hash of each key.
+func (e *Engine) prepare(b *Batch) {
+	e.makeSpace(b)
 	b.scratch.apart = false
 	for i := range b.Ops {
 		op := &b.Ops[i]

@@ -137,12 +137,17 @@ func (tx *Tx) forget(e *Entry) {
 
 // locate returns the shard of a key, which must have been entered, and its hash.
 func (tx *Tx) locate(db uint8, key []byte) (s *shard, h uint64) {
-	number, h := tx.e.locate(db, key)
-	s = &tx.e.shards[number]
-	if s != tx.only && (tx.only != nil || !tx.entered.has(number)) {
+	number, h := tx.number(db, key)
+	return &tx.e.shards[number], h
+}
+
+// number is locate with the number of the shard.
+func (tx *Tx) number(db uint8, key []byte) (shard uint16, h uint64) {
+	shard, h = tx.e.locate(db, key)
+	if s := &tx.e.shards[shard]; s != tx.only && (tx.only != nil || !tx.entered.has(shard)) {
 		panic("engine: a call uses a key that it has not named")
 	}
-	return s, h
+	return shard, h
 }
 
 // load fills the cell of the entry's shard, and returns it and the entry's place. Requires:

@@ -105,8 +105,9 @@ func (toy) Do(tx *engine.Tx, c *engine.Call) {
 			tx.PutInt(to, more+1, 0)
 		}
 	case toyTake:
-		var d engine.Decision
-		tx.Decide(&engine.Op{Params: engine.Params{Alg: engine.Slide, Limit: 3, Period: second}, N: 1, Key: c.Args[0]}, &d)
+		b := engine.Batch{Ops: []engine.Op{{Params: engine.Params{Alg: engine.Slide, Limit: 3, Period: second}, N: 1, Key: c.Args[0]}}}
+		tx.Decide(&b)
+		d := b.Decisions[0]
 		c.Answer = fmt.Append(c.Answer, d.Status, d.Allowed, d.Remaining)
 	case toyDraw:
 		c.Answer = fmt.Append(c.Answer, tx.Random().Uint64())

@@ -225,23 +225,3 @@ func (tx *Tx) Rename(e, to Entry) {
 	to.place = place{}
 	tx.save(&to, false)
 }
-
-// Decide applies an op of a limit, without a group, in the call's database. A key that it
-// would create in a batch that is Tight or Full is answered NoMemory.
-func (tx *Tx) Decide(op *Op, d *Decision) {
-	op.DB = tx.db
-	if tx.looking && !op.readOnly() {
-		panic("engine: a read-only call takes")
-	}
-	s, h := tx.locate(op.DB, op.Key)
-	full := s.full
-	s.full, s.boundless = full || tx.tight, true
-	s.apply(tx.now, op, h, d)
-	s.full, s.boundless = full, false
-	if tx.sums {
-		tx.effects.add(h, uint64(d.Allowed))
-		tx.effects.add(uint64(d.Remaining), uint64(d.Status))
-	}
-	tx.wrote = tx.wrote || d.Changed
-	tx.moves++
-}

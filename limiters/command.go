@@ -34,7 +34,6 @@ const (
 	DenyOOM
 	Fast
 	OwnArity // Op checks the number of args and has its own error
-	Grouped  // its ops are a group, which a call cannot decide
 )
 
 // Keys is the position of the keys: the first and last argument and the step, as in

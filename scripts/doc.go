@@ -24,7 +24,7 @@
 //     that pcall does not catch. Effects so far stay.
 //   - Scripts survive a restart. Beyond engine.MaxSources or engine.MaxSourcesBytes those
 //     learned first are dropped.
-//   - A script calls the commands of datatypes, those of limiters except RL.ALL, RL.RESET, TIME,
+//   - A script calls the commands of datatypes, those of limiters, RL.RESET, TIME,
 //     PING, ECHO and PUBLISH, and no others.
 //   - PUBLISH answers 0. Each node sends the message to its subscribers when it applies the run;
 //     a run that publishes enters all shards, so that messages have the order of the runs.

@@ -26,6 +26,8 @@ var observers = []string{
 	"return redis.pcall('RL.TOKEN', KEYS[1], 5, 1, ARGV[1])",
 	"return redis.pcall('RL.LOG', KEYS[1] .. ':log', 3, 1)",
 	"return {redis.pcall('RL.ACQUIRE', KEYS[1], 2, 1, ARGV[3]), redis.pcall('CL.THROTTLE', KEYS[2], 3, 1, 1, -1)}",
+	"return redis.pcall('RL.ALL', 'TOKEN', KEYS[1], 5, 1, ARGV[1], 'SLIDE', KEYS[2], 9, 1, 1)",
+	"return redis.pcall('RL.ALL', 'LOG', KEYS[1] .. ':log', 4, 1, ARGV[1], 'FIXED', KEYS[1] .. ':fixed', 3, 1, 1)",
 	"return {redis.pcall('RL.PEEK', KEYS[1]), redis.pcall('RL.CHARGE', KEYS[2], 1)}",
 }
 

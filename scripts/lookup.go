@@ -36,7 +36,7 @@ var commands = func() map[string]*command {
 	for i := range limiters.All() {
 		c := &limiters.All()[i]
 		all[c.Name] = &command{
-			limit: c, takes: c.Takes(), writes: c.Flags&limiters.ReadOnly == 0, keys: datatypes.Keys{First: c.Keys.First, Last: c.Keys.Last, Step: c.Keys.Step}, forbidden: c.Flags&limiters.Grouped != 0,
+			limit: c, takes: c.Takes(), writes: c.Flags&limiters.ReadOnly == 0, keys: datatypes.Keys{First: c.Keys.First, Last: c.Keys.Last, Step: c.Keys.Step},
 		}
 	}
 	all["RL.RESET"] = all["DEL"]

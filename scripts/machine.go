@@ -79,7 +79,7 @@ func (m *machine) mayTouch(c *command) bool {
 	}
 	all := false
 	if c.limit != nil {
-		m.indexes = append(m.indexes[:0], 0)[:min(1, len(m.call.Args))]
+		m.indexes = c.keys.AppendTo(m.indexes[:0], m.call.Args)
 	} else {
 		m.indexes, all = datatypes.Commands{}.Keys(&m.call, m.indexes[:0])
 	}

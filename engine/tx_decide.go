@@ -1,0 +1,47 @@
+package engine
+
+// Decide applies the ops of limits in a batch, in the call's database and in their order, and
+// sets the Decisions: of a group all or none, as in a batch of its own. A key that it would
+// create in a batch that is Tight or Full is answered NoMemory. Requires: the shards of the
+// keys were entered, as for Find. No allocation after the first calls with a batch.
+func (tx *Tx) Decide(b *Batch) {
+	tx.e.makeSpace(b)
+	for i := range b.Ops {
+		op := &b.Ops[i]
+		op.DB = tx.db
+		if tx.looking && !op.readOnly() {
+			panic("engine: a read-only call takes")
+		}
+		b.scratch.shards[i], b.scratch.hashes[i] = tx.number(op.DB, op.Key)
+	}
+	for from := 0; from < len(b.Ops); {
+		to := from + max(1, int(b.Ops[from].Group))
+		tx.decide(b, from, to)
+		from = to
+	}
+}
+
+// decide applies op from, or the group that ends before to.
+func (tx *Tx) decide(b *Batch, from, to int) {
+	full := tx.e.shards[b.scratch.shards[from]].full // as that of all shards of the call
+	b.Full = full || tx.tight
+	for i := from; i < to; i++ {
+		s := &tx.e.shards[b.scratch.shards[i]]
+		s.full, s.boundless = b.Full, true
+	}
+	if to-from > 1 {
+		tx.e.takeGroup(tx.now, b, from, to)
+	} else {
+		tx.e.shards[b.scratch.shards[from]].apply(tx.now, &b.Ops[from], b.scratch.hashes[from], &b.Decisions[from])
+	}
+	for i := from; i < to; i++ {
+		s, d := &tx.e.shards[b.scratch.shards[i]], &b.Decisions[i]
+		s.full, s.boundless = full, false
+		if tx.sums {
+			tx.effects.add(b.scratch.hashes[i], uint64(d.Allowed))
+			tx.effects.add(uint64(d.Remaining), uint64(d.Status))
+		}
+		tx.wrote = tx.wrote || d.Changed
+	}
+	tx.moves++
+}
