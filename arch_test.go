@@ -48,7 +48,7 @@ var arrows = map[string][]string{
 	"datatypes":   {"limitsrv/engine", "limitsrv/answer", "limitsrv/values", "limitsrv/values/numbers", "limitsrv/commands/glob"},
 	"limiters":    {"limitsrv/engine", "limitsrv/answer", "limitsrv/commands/resp", "limitsrv/commands/usage", "limitsrv/commands/word"},
 	"scripts": {
-		"limitsrv/datatypes", "limitsrv/limiters", "limitsrv/engine", "limitsrv/answer", "limitsrv/values/numbers",
+		"limitsrv/datatypes", "limitsrv/limiters", "limitsrv/engine", "limitsrv/answer", "limitsrv/values/numbers", "limitsrv/commands/glob",
 		"limitsrv/lua", "limitsrv/lua/bitops", "limitsrv/lua/cjson", "limitsrv/lua/cstruct", "limitsrv/lua/library", "limitsrv/lua/number", "limitsrv/lua/syntax", "limitsrv/lua/value",
 	},
 	"values":         {"limitsrv/values/numbers"},

@@ -374,7 +374,7 @@ RESET
 MONITOR
 RESET
 PING
-` + plainScript + evalScript
+` + plainScript + evalScript + functionScript
 
 // different are the lines of redisScript with another reply than Redis', and the reason.
 var different = map[string]string{
@@ -385,6 +385,8 @@ var different = map[string]string{
 	"ACL SAVE":                         "users are in a file of another form",
 	"AUTH default x y":                 "too many arguments are the same error for every command",
 	"SCRIPT FLUSH SYNC ASYNC":          "too many arguments are the same error for every command",
+	"FCALL env 0":                      "register_function is there, for functions that run while a library is loaded",
+	"FUNCTION FLUSH SYNC ASYNC":        "too many arguments are the same error for every command",
 	"FLUSHALL x y":                     "too many arguments are the same error for every command",
 	"CLIENT SETINFO LIB-NAME x":        "as in Redis 7.2",
 	"CLIENT SETINFO LIB-VER 1":         "as in Redis 7.2",

@@ -5,7 +5,6 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
-	"strings"
 
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
@@ -49,7 +48,9 @@ func scriptCommands(c session.Config) []*session.Command {
 		run("EVALSHA", hashArgs, "Runs a known script, named by the SHA-1 of its text. NOSCRIPT if it is unknown; a script stays known after a restart.", "2.6.0", writes, h.opEvalSHA(0), h.usesOfHash),
 		run("EVAL_RO", args, "Runs a Lua script, as EVAL does, whose writes are errors.", "7.0.0", reads, h.opEval(scripts.Only|scripts.Looks), h.usesOfText),
 		run("EVALSHA_RO", hashArgs, "Runs a known script, as EVALSHA does, whose writes are errors.", "7.0.0", reads, h.opEvalSHA(scripts.Only|scripts.Looks), h.usesOfHash),
-		&scriptContainer,
+		run("FCALL", "function numkeys [key ...] [arg ...]", "Runs a function of a library of FUNCTION LOAD. It gets the first numkeys arguments as its keys, all others as its args. An error beyond --script-steps; writes so far stay.", "7.0.0", writes, h.opFunction(0), h.usesOfFunction),
+		run("FCALL_RO", "function numkeys [key ...] [arg ...]", "Runs a function that has the flag no-writes, as FCALL does.", "7.0.0", reads, h.opFunction(scripts.Only|scripts.Looks), h.usesOfFunction),
+		&scriptContainer, &functionContainer,
 	}
 }
 
@@ -91,8 +92,7 @@ func (h *scriptHost) usesOfText(args [][]byte) (session.Uses, error) {
 	}
 	s, wrong := scripts.Compile(args[1])
 	if wrong != "" {
-		code, rest, _ := strings.Cut(wrong, " ")
-		return session.Uses{}, resp.NewError(code, rest)
+		return session.Uses{}, errorOf(wrong)
 	}
 	return usesOf(s), nil
 }
@@ -155,8 +155,7 @@ func checkScript(text []byte, modes *scripts.Modes) error {
 	}
 	s, wrong := scripts.Compile(text)
 	if wrong != "" {
-		code, rest, _ := strings.Cut(wrong, " ")
-		return resp.NewError(code, rest)
+		return errorOf(wrong)
 	}
 	*modes = s.Modes()
 	return nil

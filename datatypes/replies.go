@@ -15,6 +15,9 @@ const (
 	errTooLong   = "ERR string exceeds maximum allowed size (proto-max-bulk-len)"
 )
 
+// ErrFull is the error of other commands that need memory beyond the bound.
+const ErrFull = errFull
+
 // errExpire is the error of a command about its expiry.
 func errExpire(name string) string { return "ERR invalid expire time in '" + name + "' command" }
 

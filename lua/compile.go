@@ -12,17 +12,24 @@ import (
 // begins with @ or = if it is to be shown as it is. Errors are of type *syntax.Error.
 // Cost: linear in the length of source.
 func Compile(env *Env, source []byte, name string) (*Chunk, error) {
-	env.Freeze()
-	return compile(env, source, name, 0)
+	return CompileWithin(env, env, source, name)
 }
 
-// compile is as Compile, with calls in progress.
-func compile(env *Env, source []byte, name string, calls int) (*Chunk, error) {
+// CompileWithin is Compile, but the code outside of functions sees the global variables of
+// another environment, outer, which may have none that runs set.
+func CompileWithin(outer, env *Env, source []byte, name string) (*Chunk, error) {
+	outer.Freeze()
+	env.Freeze()
+	return compile(outer, env, source, name, 0)
+}
+
+// compile is as CompileWithin, with calls in progress.
+func compile(outer, env *Env, source []byte, name string, calls int) (*Chunk, error) {
 	main, err := syntax.Parse(source, chunkName(name), calls)
 	if err != nil {
 		return nil, err
 	}
-	c := &compiler{env: env, source: name}
+	c := &compiler{within: outer, below: env, source: name}
 	p, err := c.main(main)
 	if err != nil {
 		return nil, err
@@ -54,7 +61,7 @@ func (c *compiler) main(fn *syntax.Function) (p *proto, err error) {
 func (st *State) Load(source []byte, name string) (value.Value, error) {
 	st.Charge(len(source))
 	st.heap.Charge(sourceCost * len(source))
-	chunk, err := compile(st.env, source, name, st.goDepth)
+	chunk, err := compile(st.env, st.env, source, name, st.goDepth)
 	if err != nil {
 		return value.Nil, err
 	}
@@ -100,6 +107,8 @@ func chunkName(name string) string {
 // A compiler makes closures of the tree of one function.
 type compiler struct {
 	env    *Env
+	within *Env // of the functions directly inside
+	below  *Env // of all functions inside of these
 	source string
 	zero   *float64 // the first constant zero: Lua keeps one, of whichever sign
 	nodes  int      // compiled so far
@@ -109,7 +118,7 @@ type compiler struct {
 
 // function compiles a function with a compiler of its own.
 func (c *compiler) function(fn *syntax.Function) *proto {
-	inner := &compiler{env: c.env, source: c.source, depth: c.depth, most: c.depth}
+	inner := &compiler{env: c.within, within: c.below, below: c.below, source: c.source, depth: c.depth, most: c.depth}
 	p := &proto{source: c.source, chunk: fn.Chunk, params: len(fn.Params), slots: fn.Slots, vararg: fn.Vararg, arg: -1}
 	for _, param := range fn.Params {
 		if param.Captured {

@@ -42,6 +42,10 @@ func NewEnv(texts Texts) *Env {
 	return env
 }
 
+// Strict makes reading a missing field of a table the error of a missing global variable.
+// Requires: env is not frozen.
+func (env *Env) Strict(t *value.Table) { t.SetMeta(env.meta) }
+
 func missingGlobal(st *State, args []value.Value) value.Value {
 	name := "?"
 	if len(args) > 1 {

@@ -156,8 +156,13 @@ func (st *State) Charge(n int) {
 func (st *State) Run(chunk *Chunk, args ...value.Value) (results []value.Value, err error) {
 	main := st.closures.One()
 	main.proto = chunk.main
+	return st.RunFunction(value.OfFunc(main), args...)
+}
+
+// RunFunction is as Run, for a function that a chunk has made since the Reset.
+func (st *State) RunFunction(function value.Value, args ...value.Value) (results []value.Value, err error) {
 	st.enterGo()
-	results, failure := st.protect(value.OfFunc(main), args)
+	results, failure := st.protect(function, args)
 	if failure != nil {
 		return nil, failure.publish(st)
 	}

@@ -27,6 +27,9 @@ func callFunction(name string, raises bool) *lua.Function {
 
 // redisCall is redis.call or redis.pcall; c is nil if the command is not known yet.
 func (m *machine) redisCall(c *command, args []value.Value, raises bool) value.Value {
+	if m.loading {
+		m.st.Errorf(texts.MissingGlobal, "call")
+	}
 	if wrong := m.take(args); wrong != "" {
 		return m.wrong(errorTable(m.st, wrong), raises)
 	}

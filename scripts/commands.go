@@ -20,8 +20,12 @@ func (x Commands) Check(c *engine.Call) error {
 	switch {
 	case c.Command < firstRun:
 		return x.Commands.Check(c)
-	case c.Command == exists, c.Command == name && len(c.Args) == 1:
+	case c.Command == exists, c.Command == name && len(c.Args) == 1,
+		c.Command == listLibraries && (len(c.Args) == 1 || len(c.Args) == 2), c.Command == countLibrary && len(c.Args) == 0:
 		c.ReadOnly = true
+		return nil
+	case c.Command == loadLibrary && (len(c.Args) == 1 || len(c.Args) == 2), c.Command == deleteLibrary && len(c.Args) == 1,
+		c.Command == flushLibrary && len(c.Args) == 0:
 		return nil
 	case !run || len(c.Args) < firstKeyArg:
 		return fmt.Errorf("unknown command %d with %d arguments", c.Command, len(c.Args))
@@ -43,7 +47,7 @@ func (x Commands) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
 	}
 	m, run := modesOf(c)
 	if !run {
-		return dst, false
+		return dst, changesLibraries(c)
 	}
 	n, _ := KeyCount(c.Args[hashArg:])
 	for i := range n {
@@ -68,6 +72,16 @@ func (x Commands) Do(tx *engine.Tx, c *engine.Call) {
 		}
 	case c.Command == name:
 		c.Answer = answer.AppendBulk(c.Answer, c.Args[0])
+	case c.Command == loadLibrary:
+		loadLibraryOf(tx, c)
+	case c.Command == deleteLibrary || c.Command == flushLibrary:
+		dropLibraries(tx, c)
+	case c.Command == listLibraries:
+		describeLibraries(tx, c)
+	case c.Command == countLibrary:
+		countLibraries(tx, c)
+	case isFunctionRun(c):
+		runFunction(tx, c)
 	default:
 		run(tx, c)
 	}

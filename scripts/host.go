@@ -3,6 +3,8 @@ package scripts
 import (
 	"crypto/sha1"
 	"encoding/hex"
+	"slices"
+	"strings"
 	"sync"
 
 	"limitsrv/lua"
@@ -13,31 +15,60 @@ import (
 	"limitsrv/lua/value"
 )
 
-// A hostEnv is the environment of all scripts.
+// A hostEnv is the environment of all scripts, or of all functions.
 type hostEnv struct {
 	env        *lua.Env
-	keys, argv int // variables
+	outer      *lua.Env // of the code of libraries outside of functions
+	keys, argv int      // variables of scripts
 }
 
-// host returns the environment, which is made once.
+// host returns the environment of scripts, which is made once.
 var host = sync.OnceValue(func() *hostEnv {
-	h := &hostEnv{env: lua.NewEnv(lua.Texts{
-		MissingGlobal: "Script attempted to access nonexistent global variable '%s'",
-		ReadOnly:      "Attempt to modify a readonly table",
-		Limits: [lua.CallLimit + 1]string{
-			lua.StepLimit:   "script takes more than %d steps (--script-steps)",
-			lua.MemoryLimit: "script takes more than %d bytes of memory",
-		},
-	})}
-	library.Open(h.env, library.Options{ErrorField: "err"})
-	bitops.Open(h.env)
-	cjson.Open(h.env)
-	cstruct.Open(h.env)
-	h.openRedis()
+	h := newHost(
+		none("debug", nil),
+		one("replicate_commands", func(*lua.State, []value.Value) value.Value { return value.True }),
+		one("breakpoint", func(*lua.State, []value.Value) value.Value { return value.False }),
+	)
 	h.keys, h.argv = h.env.Variable("KEYS"), h.env.Variable("ARGV")
 	h.env.Freeze()
 	return h
 })
+
+// libraryHost returns the environment of functions, which is made once.
+var libraryHost = sync.OnceValue(func() *hostEnv {
+	h := newHost(none("register_function", registerFunction)) // for functions that run outside of others
+	h.outer = lua.NewEnv(texts)
+	t := h.outer.NewTable()
+	h.outer.Register(t, none("register_function", registerFunction), none("log", checkLog))
+	setConstants(h.outer, t, "LOG_", "REDIS_")
+	h.outer.Strict(t)
+	h.outer.Set("redis", value.OfTable(t))
+	h.outer.Freeze()
+	h.env.Freeze()
+	return h
+})
+
+// texts are those of errors of scripts and functions.
+var texts = lua.Texts{
+	MissingGlobal: "Script attempted to access nonexistent global variable '%s'",
+	ReadOnly:      "Attempt to modify a readonly table",
+	Limits: [lua.CallLimit + 1]string{
+		lua.StepLimit:   "script takes more than %d steps (--script-steps)",
+		lua.MemoryLimit: "script takes more than %d bytes of memory",
+	},
+}
+
+// newHost returns an environment with all that scripts and functions have in common, and
+// more functions in its table redis.
+func newHost(more ...*lua.Function) *hostEnv {
+	h := &hostEnv{env: lua.NewEnv(texts)}
+	library.Open(h.env, library.Options{ErrorField: "err"})
+	bitops.Open(h.env)
+	cjson.Open(h.env)
+	cstruct.Open(h.env)
+	h.openRedis(more)
+	return h
+}
 
 // The version that scripts see, as INFO shows it.
 const (
@@ -45,29 +76,35 @@ const (
 	redisVersionNumber = 7<<16 | 2<<8 | 4
 )
 
-// openRedis adds the table redis.
-func (h *hostEnv) openRedis() {
+// openRedis adds the table redis, with more functions.
+func (h *hostEnv) openRedis(more []*lua.Function) {
 	t := h.env.NewTable()
 	h.env.Register(t,
 		callFunction("call", true), callFunction("pcall", false),
 		one("error_reply", errorReply), one("status_reply", statusReply), one("sha1hex", sha1Hex),
-		none("log", checkLog), none("setresp", setProtocol), none("set_repl", checkReplication), none("debug", nil),
-		one("replicate_commands", func(*lua.State, []value.Value) value.Value { return value.True }),
-		one("breakpoint", func(*lua.State, []value.Value) value.Value { return value.False }),
-		one("acl_check_cmd", checkCommand),
+		none("log", checkLog), none("setresp", setProtocol), none("set_repl", checkReplication), one("acl_check_cmd", checkCommand),
 	)
+	h.env.Register(t, more...)
+	setConstants(h.env, t, "LOG_", "REPL_", "REDIS_")
+	h.env.Set("redis", value.OfTable(t))
+}
+
+// setConstants adds constants to a table redis: those with a name that begins with one of the
+// prefixes.
+func setConstants(env *lua.Env, t *value.Table, prefixes ...string) {
+	text := value.OfString(value.NewString(redisVersion))
 	for _, constant := range []struct {
 		name string
-		n    float64
+		v    value.Value
 	}{
-		{"LOG_DEBUG", 0}, {"LOG_VERBOSE", 1}, {"LOG_NOTICE", 2}, {"LOG_WARNING", 3},
-		{"REPL_NONE", 0}, {"REPL_AOF", 1}, {"REPL_SLAVE", 2}, {"REPL_REPLICA", 2}, {"REPL_ALL", 3},
-		{"REDIS_VERSION_NUM", redisVersionNumber},
+		{"LOG_DEBUG", value.Number(0)}, {"LOG_VERBOSE", value.Number(1)}, {"LOG_NOTICE", value.Number(2)}, {"LOG_WARNING", value.Number(3)},
+		{"REPL_NONE", value.Number(0)}, {"REPL_AOF", value.Number(1)}, {"REPL_SLAVE", value.Number(2)}, {"REPL_REPLICA", value.Number(2)},
+		{"REPL_ALL", value.Number(3)}, {"REDIS_VERSION_NUM", value.Number(redisVersionNumber)}, {"REDIS_VERSION", text},
 	} {
-		h.env.SetField(t, constant.name, value.Number(constant.n))
+		if slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(constant.name, prefix) }) {
+			env.SetField(t, constant.name, constant.v)
+		}
 	}
-	h.env.SetField(t, "REDIS_VERSION", value.OfString(value.NewString(redisVersion)))
-	h.env.Set("redis", value.OfTable(t))
 }
 
 func one(name string, f func(*lua.State, []value.Value) value.Value) *lua.Function {

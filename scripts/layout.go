@@ -14,6 +14,13 @@ const (
 	firstRun = 1 << 13
 	exists   = firstRun + 1<<4 // Args are hashes: answers an array of 1 and 0
 	name     = exists + 1      // the only argument is a hash: answers it
+
+	loadLibrary   = name + 1        // Args are the text, and perhaps one more: REPLACE
+	deleteLibrary = name + 2        // the name
+	flushLibrary  = name + 3        // none: deletes all
+	listLibraries = name + 4        // a pattern, empty for all, and perhaps one more: WITHCODE
+	countLibrary  = name + 5        // none: STATS
+	firstFunction = firstRun + 1<<5 // plus Modes: runs of functions; a name in place of the hash
 )
 
 // Modes are facts about a run.
@@ -56,6 +63,55 @@ func SetRun(c *engine.Call, modes Modes, steps, hash []byte, args [][]byte) {
 	c.Args = append(append(c.Args[:0], steps, hash), args...)
 }
 
+// SetFunctionRun makes a call a run of a function. args are the number of keys, the keys and
+// the arguments. Requires: KeyCount accepts them.
+func SetFunctionRun(c *engine.Call, modes Modes, steps, name []byte, args [][]byte) {
+	SetRun(c, modes, steps, name, args)
+	c.Command += firstFunction - firstRun
+}
+
+// SetLoad makes a call FUNCTION LOAD of a text.
+func SetLoad(c *engine.Call, text []byte, replace bool) {
+	c.Command, c.ReadOnly = loadLibrary, false
+	if c.Args = append(c.Args[:0], text); replace {
+		c.Args = append(c.Args, nil)
+	}
+}
+
+// SetDelete makes a call FUNCTION DELETE of a library.
+func SetDelete(c *engine.Call, name []byte) {
+	c.Command, c.ReadOnly = deleteLibrary, false
+	c.Args = append(c.Args[:0], name)
+}
+
+// SetFlush makes a call FUNCTION FLUSH.
+func SetFlush(c *engine.Call) { c.Command, c.ReadOnly, c.Args = flushLibrary, false, c.Args[:0] }
+
+// SetList makes a call FUNCTION LIST of the libraries that match a pattern; empty: of all.
+func SetList(c *engine.Call, pattern []byte, withCode bool) {
+	c.Command, c.ReadOnly = listLibraries, true
+	if c.Args = append(c.Args[:0], pattern); withCode {
+		c.Args = append(c.Args, nil)
+	}
+}
+
+// SetStats makes a call FUNCTION STATS.
+func SetStats(c *engine.Call) { c.Command, c.ReadOnly, c.Args = countLibrary, true, c.Args[:0] }
+
+// ChangesLibraries reports whether a batch has calls that change libraries.
+func ChangesLibraries(b *engine.Batch) bool {
+	for i := range b.Calls {
+		if changesLibraries(&b.Calls[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func changesLibraries(c *engine.Call) bool {
+	return c.Command == loadLibrary || c.Command == deleteLibrary || c.Command == flushLibrary
+}
+
 // SetExists makes a call SCRIPT EXISTS of some hashes.
 func SetExists(c *engine.Call, hashes [][]byte) {
 	c.Command, c.ReadOnly = exists, true
@@ -68,13 +124,16 @@ func SetName(c *engine.Call, hash []byte) {
 	c.Args = append(c.Args[:0], hash)
 }
 
+// ErrNoCount is the error of KeyCount for a text that is not a number.
+const ErrNoCount = "value is not an integer or out of range"
+
 // KeyCount returns the number of keys of a hash or script with its arguments, or Redis'
 // error without its code word.
 func KeyCount(args [][]byte) (n int, wrong string) {
 	count, ok := numbers.ParseInt(args[1])
 	switch {
 	case !ok:
-		return 0, "value is not an integer or out of range"
+		return 0, ErrNoCount
 	case count > int64(len(args)-2):
 		return 0, "Number of keys can't be greater than number of args"
 	case count < 0:
@@ -86,7 +145,15 @@ func KeyCount(args [][]byte) (n int, wrong string) {
 // modesOf returns the modes of a call, if it is a run.
 func modesOf(c *engine.Call) (m Modes, ok bool) {
 	n := c.Command - firstRun
+	if isFunctionRun(c) {
+		n = c.Command - firstFunction
+	}
 	return Modes(n), c.Command >= firstRun && n < uint16(modes)
+}
+
+// isFunctionRun reports whether a call is a run of a function.
+func isFunctionRun(c *engine.Call) bool {
+	return c.Command >= firstFunction && c.Command < firstFunction+uint16(modes)
 }
 
 // ParseID returns a hash that is given in hexadecimal, in any case. No allocation.

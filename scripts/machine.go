@@ -23,6 +23,12 @@ type machine struct {
 	// published is the size of the messages so far, in bytes.
 	published int
 
+	loading    bool           // code of a library outside of its functions runs
+	registered []registration // by it
+	wanted     string         // name of the function that is to run; empty: all are registered
+	callback   value.Value    // of that
+	pair       [2]value.Value // its arguments
+
 	call    engine.Call // of redis.call
 	words   [][]byte    // its name and arguments
 	numbers []byte      // texts of those that are numbers
@@ -30,8 +36,9 @@ type machine struct {
 	limits  limiters.Caller
 }
 
-// setArguments sets KEYS and ARGV, unless they pass the limit of memory.
-func (m *machine) setArguments() (ok bool) {
+// arguments returns the tables of the keys and of the arguments of the run, unless they pass
+// the limit of memory.
+func (m *machine) arguments() (keys, argv value.Value, ok bool) {
 	defer func() {
 		if caught := recover(); caught != nil {
 			if _, full := caught.(value.OutOfMemory); !full {
@@ -42,9 +49,7 @@ func (m *machine) setArguments() (ok bool) {
 	}()
 	args := m.run.Args
 	n, _ := KeyCount(args[hashArg:])
-	m.st.Set(m.keys, m.list(args[firstKeyArg:firstKeyArg+n]))
-	m.st.Set(m.argv, m.list(args[firstKeyArg+n:]))
-	return true
+	return m.list(args[firstKeyArg : firstKeyArg+n]), m.list(args[firstKeyArg+n:]), true
 }
 
 // list makes a table of strings, which share the bytes.
@@ -64,6 +69,8 @@ const maxKeptAnswer = 64 << 10
 // forget drops the references to a run.
 func (m *machine) forget() {
 	m.tx, m.run = nil, nil
+	m.wanted, m.callback, m.pair = "", value.Nil, [2]value.Value{}
+	clear(m.registered)
 	clear(m.words[:cap(m.words)])
 	clear(m.call.Args[:cap(m.call.Args)])
 	if cap(m.call.Answer) > maxKeptAnswer {

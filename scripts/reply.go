@@ -1,6 +1,8 @@
 package scripts
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 
@@ -128,8 +130,14 @@ func entries(t *value.Table) (n int) {
 
 // failWith answers the error of a run.
 func (m *machine) failWith(e *lua.Error) {
-	text := "ERR " + e.Error()
-	source, line := e.Source, e.Line
+	text, source, line := m.errorOf(e)
+	m.fail(text, source, line)
+}
+
+// errorOf returns the text of an error, and the line of the script; 0: none.
+func (m *machine) errorOf(e *lua.Error) (text, source string, line int) {
+	text = "ERR " + e.Error()
+	source, line = e.Source, e.Line
 	if e.Limit != lua.NoLimit {
 		line = max(line, 1) // it is 0 before the first call
 	}
@@ -148,7 +156,7 @@ func (m *machine) failWith(e *lua.Error) {
 	case e.Limit == lua.NoLimit && e.Value.Kind() == value.BooleanKind:
 		text = fmt.Sprint("ERR ", e.Value.Truth())
 	}
-	m.fail(text, source, line)
+	return text, source, line
 }
 
 // positionOf returns the position that a table of an error names.
@@ -166,7 +174,7 @@ func positionOf(t *value.Table) (source string, line int) {
 func (m *machine) fail(text, source string, line int) {
 	text = oneLine([]byte(text))
 	if line != 0 {
-		text += suffix(m.run.Args[hashArg], source, line)
+		text += suffix(cmp.Or(m.wanted, string(bytes.ToLower(m.run.Args[hashArg]))), source, line)
 	}
 	m.run.Answer = answer.AppendError(m.run.Answer[:0], text)
 }

@@ -61,18 +61,19 @@ func find(tx *engine.Tx, id engine.SourceID, modes Modes) *Script {
 	return Of(source)
 }
 
-// do runs a chunk and answers.
+// do runs a script, or the wanted function of a library, and answers.
 func (m *machine) do(chunk *lua.Chunk) {
 	c := m.run
 	steps, _ := binary.Uvarint(c.Args[stepsArg])
 	m.protocol, m.published = answer.RESP2, 0
 	m.st.Reset(lua.Limits{Steps: int64(min(steps, maxSteps)), Memory: maxMemory})
 	m.st.Seed(int32(m.tx.Random().Uint64()))
-	if !m.setArguments() {
+	keys, argv, ok := m.arguments()
+	if !ok {
 		m.fail("ERR "+host().env.LimitText(lua.MemoryLimit, lua.Limits{Memory: maxMemory}), chunkName, 0)
 		return
 	}
-	results, err := m.st.Run(chunk)
+	results, err := m.start(chunk, keys, argv)
 	if err != nil {
 		m.failWith(err.(*lua.Error))
 		return
@@ -82,6 +83,20 @@ func (m *machine) do(chunk *lua.Chunk) {
 		v = results[0]
 	}
 	c.Answer = m.reply(c.Answer, v)
+}
+
+// start runs a script, or the wanted function of a library.
+func (m *machine) start(chunk *lua.Chunk, keys, argv value.Value) (results []value.Value, err error) {
+	if m.wanted == "" {
+		m.st.Set(m.keys, keys)
+		m.st.Set(m.argv, argv)
+		return m.st.Run(chunk)
+	}
+	if err := m.register(chunk); err != nil {
+		return nil, err
+	}
+	m.pair = [2]value.Value{keys, argv}
+	return m.st.RunFunction(m.callback, m.pair[:]...)
 }
 
 // maxSteps is the largest budget.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"limitsrv/engine"
 	"limitsrv/lua"
@@ -52,23 +53,14 @@ func compile(text []byte) *Script {
 	}
 	s.chunk = chunk
 	if tree, err := syntax.Parse(body, chunkName, 0); err == nil {
-		s.uses = usesOf(tree)
+		s.uses = usesOf(tree, nil)
 	}
 	return s
 }
 
 // Modes returns the modes with which a script runs by EVAL.
-func (s *Script) Modes() (m Modes) {
-	if s.uses.declared {
-		m |= Declared
-	}
-	switch {
-	case s.uses.reads || s.noWrites:
-		m |= Looks
-	case s.uses.publishes:
-		m |= Ordered
-	}
-	return m
+func (s *Script) Modes() Modes {
+	return s.uses.modes(s.noWrites)
 }
 
 // Names returns the names of the commands that a script calls, in any case and more than once
@@ -112,34 +104,44 @@ func Of(source *engine.Source) *Script {
 	}
 	s := compile([]byte(source.Text))
 	source.Compiled.Store(s)
-	compiled.keep(source)
+	compiled.keep(kept{&source.Compiled, (*Script)(nil), len(source.Text)})
 	return s
 }
 
-// maxCompiled bounds the text of the sources that are kept compiled, in bytes: a compiled
-// byte takes 20 to 150 bytes.
+// maxCompiled bounds the text of the sources and documents that are kept compiled, in bytes: a
+// compiled byte takes 20 to 150 bytes.
 const maxCompiled = 1 << 20
 
-// A keeper keeps the sources compiled last, up to maxCompiled. Concurrency: any number of
+// A keeper keeps the texts compiled last, up to maxCompiled. Concurrency: any number of
 // goroutines may use it.
 type keeper struct {
 	mu    sync.Mutex
-	list  []*engine.Source
+	list  []kept
 	bytes int
+}
+
+// kept is the compiled form of a text.
+type kept struct {
+	compiled *atomic.Value
+	none     any // takes its place when it is dropped
+	bytes    int // of the text
 }
 
 var compiled keeper
 
-func (k *keeper) keep(source *engine.Source) {
+func (k *keeper) keep(one kept) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.list = append(k.list, source)
-	k.bytes += len(source.Text)
+	k.list = append(k.list, one)
+	k.bytes += one.bytes
 	dropped := 0
 	for k.bytes > maxCompiled && dropped < len(k.list)-1 {
-		k.list[dropped].Compiled.Store((*Script)(nil))
-		k.bytes -= len(k.list[dropped].Text)
+		x := &k.list[dropped]
+		x.compiled.Store(x.none)
+		k.bytes -= x.bytes
 		dropped++
 	}
-	k.list = append(k.list[:0], k.list[dropped:]...)
+	n := copy(k.list, k.list[dropped:])
+	clear(k.list[n:])
+	k.list = k.list[:n]
 }

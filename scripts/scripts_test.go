@@ -232,9 +232,9 @@ func TestKeeper(t *testing.T) {
 	}
 	kept := 0
 	compiled.mu.Lock()
-	for _, source := range compiled.list {
-		if s, _ := source.Compiled.Load().(*Script); s != nil {
-			kept += len(source.Text)
+	for _, one := range compiled.list {
+		if s, _ := one.compiled.Load().(*Script); s != nil {
+			kept += one.bytes
 		}
 	}
 	compiled.mu.Unlock()

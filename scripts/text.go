@@ -23,9 +23,9 @@ func spaced(text []byte) []byte {
 // oneLine returns the text of an error up to a zero byte, on one line.
 func oneLine(text []byte) string { return string(spaced(bytes.Trim(cString(text), "\r\n"))) }
 
-// suffix is the end of an error of a script: its hash and the line.
-func suffix(hash []byte, source string, line int) string {
-	return fmt.Sprintf(" script: %s, on %s:%d.", bytes.ToLower(hash), source, line)
+// suffix is the end of an error of a script or function: its hash or name, and the line.
+func suffix(name, source string, line int) string {
+	return fmt.Sprintf(" script: %s, on %s:%d.", name, source, line)
 }
 
 // codeFirst returns an error of a script with a code word in front: its first word, unless it

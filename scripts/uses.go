@@ -17,9 +17,24 @@ type uses struct {
 	names    []string
 }
 
-// usesOf examines the tree of a script.
-func usesOf(main *syntax.Function) uses {
-	x := &examiner{uses: uses{declared: true, reads: true, constant: true}, keys: make(map[*syntax.Local]bool)}
+// modes returns the modes of a script or function, which may have the flag no-writes.
+func (u *uses) modes(noWrites bool) (m Modes) {
+	if u.declared {
+		m |= Declared
+	}
+	switch {
+	case u.reads || noWrites:
+		m |= Looks
+	case u.publishes:
+		m |= Ordered
+	}
+	return m
+}
+
+// usesOf examines the tree of a script, or of a library with the variables that are the tables
+// of the keys of its functions.
+func usesOf(main *syntax.Function, tables map[*syntax.Local]bool) uses {
+	x := &examiner{uses: uses{declared: true, reads: true, constant: true}, keys: make(map[*syntax.Local]bool), tables: tables}
 	w := walker{expr: func(syntax.Expr) bool { return true }, statement: x.findKeys}
 	w.block(main.Body)
 	w = walker{expr: x.expr, statement: x.statement}
@@ -32,6 +47,7 @@ func usesOf(main *syntax.Function) uses {
 type examiner struct {
 	uses
 	keys   map[*syntax.Local]bool // true: only ever elements of KEYS
+	tables map[*syntax.Local]bool // that are as KEYS
 	walker *walker
 }
 
@@ -43,7 +59,7 @@ func (x *examiner) findKeys(s syntax.Statement) {
 	switch s := s.(type) {
 	case *syntax.LocalStatement:
 		for i, local := range s.Locals {
-			if _, known := x.keys[local]; !known && !local.Captured && i < len(s.Values) && isElementOfKeys(s.Values[i]) {
+			if _, known := x.keys[local]; !known && !local.Captured && i < len(s.Values) && x.isElementOfKeys(s.Values[i]) {
 				x.keys[local] = true
 			}
 		}
@@ -60,7 +76,7 @@ func (x *examiner) findKeys(s syntax.Statement) {
 func (x *examiner) statement(s syntax.Statement) {
 	if s, ok := s.(*syntax.Assign); ok {
 		for _, target := range s.Targets {
-			if isElementOfKeys(target) {
+			if x.isElementOfKeys(target) || x.isKeys(target) {
 				x.declared = false
 			}
 		}
@@ -79,7 +95,7 @@ func (x *examiner) expr(e syntax.Expr) bool {
 			return false
 		}
 	case *syntax.IndexExpr:
-		if isElementOfKeys(e) {
+		if x.isElementOfKeys(e) {
 			x.walker.one(e.Key)
 			return false
 		}
@@ -90,7 +106,7 @@ func (x *examiner) expr(e syntax.Expr) bool {
 			return false
 		}
 	case *syntax.Unary:
-		return e.Op != syntax.Length || !isGlobal(e.Operand, "KEYS")
+		return e.Op != syntax.Length || !x.isKeys(e.Operand)
 	case *syntax.GlobalExpr:
 		switch e.Name {
 		case "redis", "_G", "load", "loadstring":
@@ -98,6 +114,8 @@ func (x *examiner) expr(e syntax.Expr) bool {
 		case "KEYS":
 			x.declared = false
 		}
+	case *syntax.LocalExpr:
+		x.declared = x.declared && !x.isKeys(e)
 	}
 	return true
 }
@@ -142,12 +160,18 @@ func (x *examiner) call(args []syntax.Expr) {
 // isKey reports whether an expression is a declared key.
 func (x *examiner) isKey(e syntax.Expr) bool {
 	l, ok := e.(*syntax.LocalExpr)
-	return isElementOfKeys(e) || ok && x.keys[l.Local]
+	return x.isElementOfKeys(e) || ok && x.keys[l.Local]
 }
 
-func isElementOfKeys(e syntax.Expr) bool {
+func (x *examiner) isElementOfKeys(e syntax.Expr) bool {
 	i, ok := e.(*syntax.IndexExpr)
-	return ok && isGlobal(i.Object, "KEYS")
+	return ok && x.isKeys(i.Object)
+}
+
+// isKeys reports whether an expression is the table of the declared keys.
+func (x *examiner) isKeys(e syntax.Expr) bool {
+	l, ok := e.(*syntax.LocalExpr)
+	return isGlobal(e, "KEYS") || ok && x.tables[l.Local]
 }
 
 func isGlobal(e syntax.Expr, name string) bool {

@@ -21,6 +21,9 @@ var (
 	sourceKey   = fixed("source")
 	lineKey     = fixed("line")
 	ignoreKey   = fixed("ignore_error_stats_update")
+
+	functionNameKey = fixed("function_name")
+	callbackKey     = fixed("callback")
 )
 
 func fixed(name string) value.Value { return value.OfString(value.NewString(name)) }

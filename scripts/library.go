@@ -1,0 +1,163 @@
+package scripts
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"limitsrv/engine"
+	"limitsrv/lua"
+	"limitsrv/lua/syntax"
+)
+
+// A Library is a compiled document of functions. It does not change.
+type Library struct {
+	name      string
+	functions []*Function // in ascending order of their names
+	chunk     *lua.Chunk
+	uses      uses
+}
+
+// A Function is a function of a library, as it was registered.
+type Function struct {
+	Name        string
+	description string
+	described   bool
+	flags       []string // in ascending order
+	uses        uses     // of its library
+	library     string
+	document    *engine.Document
+}
+
+// Modes returns the modes with which a function runs by FCALL.
+func (f *Function) Modes() Modes { return f.uses.modes(f.noWrites()) }
+
+// Names is Script.Names for the library of the function.
+func (f *Function) Names() (names []string, constant bool) { return f.uses.names, f.uses.constant }
+
+func (f *Function) noWrites() bool { return slices.Contains(f.flags, noWritesFlag) }
+
+// Errors of libraries, as Redis has them.
+const (
+	noFunctions  = "ERR No functions registered"
+	wrongCompile = "ERR Error compiling function: "
+	wrongLoad    = "ERR Error registering functions: "
+)
+
+// functionChunk is the name of libraries in errors.
+const functionChunk = "@user_function"
+
+// loadSteps is the budget of the code of a library outside of its functions. Being the same for
+// all calls, it makes a library valid on all nodes or none.
+const loadSteps = 100_000
+
+// CompileLibrary compiles the text of a library and runs its code outside of functions, which
+// registers them. wrong is Redis' error if it is not valid. Cost: linear, and up to loadSteps.
+func CompileLibrary(text []byte) (l *Library, wrong string) {
+	name, body, wrong := parseLibrary(text)
+	if wrong != "" {
+		return nil, wrong
+	}
+	l = &Library{name: name}
+	h := libraryHost()
+	var err error
+	if l.chunk, err = lua.CompileWithin(h.outer, h.env, body, functionChunk); err != nil {
+		return nil, oneLine([]byte(wrongCompile + err.Error()))
+	}
+	m := libraryMachines.Get().(*machine)
+	defer libraryMachines.Put(m)
+	defer m.forget()
+	m.st.Reset(lua.Limits{Steps: loadSteps, Memory: maxMemory})
+	if err := m.register(l.chunk); err != nil {
+		return nil, oneLine([]byte(wrongLoad + m.loadError(err.(*lua.Error))))
+	}
+	if len(m.registered) == 0 {
+		return nil, noFunctions
+	}
+	if tree, err := syntax.Parse(body, functionChunk, 0); err == nil {
+		l.uses = usesOf(tree, keyTables(tree))
+	}
+	for i := range m.registered {
+		r := &m.registered[i]
+		l.functions = append(l.functions, &Function{Name: r.name, description: r.description, described: r.described, flags: r.flags, uses: l.uses, library: name})
+	}
+	slices.SortFunc(l.functions, func(a, b *Function) int { return cmp.Compare(a.Name, b.Name) })
+	return l, ""
+}
+
+// loadError returns the text of an error of the code outside of functions.
+func (m *machine) loadError(e *lua.Error) string {
+	if e.Limit == lua.StepLimit {
+		return fmt.Sprintf("ERR a library takes more than %d steps to load", loadSteps)
+	}
+	text, _, _ := m.errorOf(e)
+	return text
+}
+
+// parseLibrary parses the first line of a library, such as #!lua name=x. body is the rest,
+// with the end of that line.
+func parseLibrary(text []byte) (name string, body []byte, wrong string) {
+	if !bytes.HasPrefix(text, []byte("#!")) {
+		return "", nil, "ERR Missing library metadata"
+	}
+	line, _, ended := bytes.Cut(text, []byte("\n"))
+	words := strings.Fields(string(line))
+	if !ended || bytes.ContainsAny(line, "\"'") {
+		return "", nil, "ERR Invalid library metadata"
+	}
+	named := false
+	for _, word := range words[1:] {
+		key, v, _ := strings.Cut(word, "=")
+		switch {
+		case !strings.EqualFold(key, "name") || len(key) == len(word):
+			return "", nil, "ERR Invalid metadata value given: " + word
+		case named:
+			return "", nil, "ERR Invalid metadata value, name argument was given multiple times"
+		}
+		name, named = v, true
+	}
+	switch engineName := words[0][len("#!"):]; {
+	case !named:
+		wrong = "ERR Library name was not given"
+	case !validName(name):
+		wrong = "ERR " + wrongName
+	case !strings.EqualFold(engineName, "lua"):
+		wrong = "ERR Engine '" + engineName + "' not found"
+	case len(name) > engine.MaxDocumentName:
+		wrong = fmt.Sprintf("ERR the name of a library has at most %d bytes", engine.MaxDocumentName)
+	}
+	return name, text[len(line):], wrong
+}
+
+// libraryOf returns the compiled form of a document, nil if it has become invalid. Cost: a
+// load, unless it has to be compiled.
+func libraryOf(d *engine.Document) *Library {
+	if l, _ := d.Compiled.Load().(*Library); l != nil {
+		return l
+	}
+	l, wrong := CompileLibrary([]byte(d.Text))
+	if wrong != "" {
+		return nil
+	}
+	l.keepAs(d)
+	return l
+}
+
+// keepAs makes a library the compiled form of a document.
+func (l *Library) keepAs(d *engine.Document) {
+	for _, f := range l.functions {
+		f.document = d
+	}
+	d.Compiled.Store(l)
+	compiled.keep(kept{&d.Compiled, (*Library)(nil), len(d.Text)})
+}
+
+// libraryMachines are those that run no function.
+var libraryMachines = sync.Pool{New: func() any {
+	m := &machine{st: lua.NewState(libraryHost().env)}
+	m.st.Embedder = m
+	return m
+}}
