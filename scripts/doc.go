@@ -4,6 +4,8 @@
 //	SCRIPT LOAD, EVAL -> engine.Learn: the text becomes a source of the engine
 //	EVAL, EVALSHA     -> engine.Do: a Run with the hash, the keys and the arguments
 //	Do -> the source's compiled Script -> machine -> redis.call -> datatypes, limiters
+//	FUNCTION LOAD     -> engine.Do: the text becomes a document of the engine
+//	FCALL             -> engine.Do: as for EVAL, with the name of a function
 //
 // A log and other nodes hold the call, not its effects: each node runs the script again, at
 // the time of the entry. So a script sees nothing but its arguments, the keys, that time,
@@ -17,6 +19,16 @@
 // A Script knows which commands it calls and which keys they name, as far as its text says
 // so, see uses. If all keys are declared ones, only their shards are entered, otherwise all
 // of them. If all commands are reads, the call is ReadOnly.
+//
+// # Functions
+//
+// A run of a function first runs the code of its library outside of functions, which sees only
+// redis.register_function, redis.log and constants, and then the callback of that name. So the
+// variables of a library keep nothing from run to run. Names, flags and descriptions are those of
+// a run when the document was compiled.
+//
+// A caller tells which shards a run needs by the function that it knows. If another one has taken
+// its place since, and needs more, the run is answered TRYAGAIN.
 //
 // # Where it differs from Redis
 //

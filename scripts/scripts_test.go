@@ -250,8 +250,17 @@ func FuzzCheck(f *testing.F) {
 	f.Add(uint16(firstRun+7), Steps(1), []byte("x"), []byte("0"), []byte(""))
 	f.Add(uint16(exists), []byte("x"), hashOf(text), []byte("1"), []byte("k"))
 	f.Add(uint16(name), []byte(""), []byte(""), []byte(""), []byte(""))
+	f.Add(uint16(loadLibrary), []byte(limiterLibrary), []byte("x"), []byte(""), []byte(""))
+	f.Add(uint16(deleteLibrary), []byte("limiter"), []byte(""), []byte(""), []byte(""))
+	f.Add(uint16(flushLibrary), []byte(""), []byte(""), []byte(""), []byte(""))
+	f.Add(uint16(listLibraries), []byte("*"), []byte("x"), []byte(""), []byte(""))
+	f.Add(uint16(countLibrary), []byte(""), []byte(""), []byte(""), []byte(""))
+	f.Add(uint16(firstFunction), Steps(1000), []byte("window"), []byte("1"), []byte("k"))
+	f.Add(uint16(firstFunction+7), Steps(1), []byte("x"), []byte("0"), []byte(""))
 	f.Fuzz(func(t *testing.T, number uint16, a, b, c, d []byte) {
 		n := newNode()
+		n.load(limiterLibrary)
+		n.batch.Reset()
 		n.batch.AddLearn([]byte(text))
 		call := n.batch.AddCall(0)
 		call.Command = number

@@ -76,7 +76,7 @@ func (x *examiner) findKeys(s syntax.Statement) {
 func (x *examiner) statement(s syntax.Statement) {
 	if s, ok := s.(*syntax.Assign); ok {
 		for _, target := range s.Targets {
-			if x.isElementOfKeys(target) || x.isKeys(target) {
+			if x.isElementOfKeys(target) {
 				x.declared = false
 			}
 		}
