@@ -58,6 +58,7 @@ func newFakeCluster(role status.Role) *fakeCluster {
 }
 
 func (c *fakeCluster) Enabled() bool                   { return c.enabled }
+func (c *fakeCluster) Leads() bool                     { return c.moved == "" }
 func (c *fakeCluster) Moved() string                   { return c.moved }
 func (c *fakeCluster) Replication() status.Replication { return c.r }
 

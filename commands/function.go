@@ -134,7 +134,8 @@ func (h *scriptHost) usesOfFunction(args [][]byte) (session.Uses, error) {
 	return session.Uses{Names: names, Constant: constant, Declared: f.Modes()&scripts.Declared != 0}, nil
 }
 
-// opFunction appends a run of a function.
+// opFunction appends a run of a function. A node that does not lead may know an older one, so
+// its runs enter all shards.
 func (h *scriptHost) opFunction(modes scripts.Modes) func(*engine.Batch, [][]byte) error {
 	return func(b *engine.Batch, args [][]byte) error {
 		f := h.function(args[1])
@@ -148,7 +149,7 @@ func (h *scriptHost) opFunction(modes scripts.Modes) func(*engine.Batch, [][]byt
 			return resp.NewError("ERR", wrong)
 		}
 		found := scripts.Modes(0)
-		if f != nil && !scripts.ChangesLibraries(b) {
+		if f != nil && h.leads() && !scripts.ChangesLibraries(b) {
 			found = f.Modes()
 		}
 		scripts.SetFunctionRun(b.AddCall(0), modes|found, h.steps, args[1], args[2:])

@@ -23,13 +23,14 @@ var (
 // scriptHost is the part of a node that scripts need.
 type scriptHost struct {
 	engine func() *engine.Engine // nil: no source is known
+	leads  func() bool           // of the cluster
 	steps  []byte                // budget of a run, of scripts.Steps
 }
 
 // scriptCommands returns the commands that run scripts, for the engine and options of a
 // configuration.
 func scriptCommands(c session.Config) []*session.Command {
-	h := &scriptHost{engine: c.Engine, steps: scripts.Steps(cmp.Or(c.ScriptSteps, scripts.DefaultSteps))}
+	h := &scriptHost{engine: c.Engine, leads: func() bool { return c.Cluster == nil || c.Cluster.Leads() }, steps: scripts.Steps(cmp.Or(c.ScriptSteps, scripts.DefaultSteps))}
 	const args, hashArgs = "script numkeys [key ...] [arg ...]", "sha1 numkeys [key ...] [arg ...]"
 	writes := session.NoScript | session.Stale | session.Runs
 	reads := writes | session.ReadOnly

@@ -171,6 +171,9 @@ func (n *Node) Digest() (index uint64, digest uint64) {
 	return index, e.Digest(e.Now())
 }
 
+// Leads reports whether this node decides.
+func (n *Node) Leads() bool { return n.leadership().leading }
+
 // Moved returns the leader's address for clients, or "" if this node leads or the leader
 // is unknown.
 func (n *Node) Moved() string {

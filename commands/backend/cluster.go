@@ -26,6 +26,9 @@ type Cluster interface {
 	// keys; empty: this node executes them. It is called for each such command. Cost: a
 	// few loads and short locks.
 	Moved() string
+	// Leads reports whether this node decides: its engine then has every change that any node
+	// has answered. Cost: a few loads and short locks.
+	Leads() bool
 	// Replication returns this node's replication state; zero: no replication.
 	Replication() status.Replication
 	// Digest returns a hash of this node's state and the index of the last applied entry:
@@ -101,6 +104,9 @@ type singleNode struct{}
 
 // Moved returns no address.
 func (singleNode) Moved() string { return "" }
+
+// Leads reports true.
+func (singleNode) Leads() bool { return true }
 
 // Replication returns none.
 func (singleNode) Replication() status.Replication { return status.Replication{} }
