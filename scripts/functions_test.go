@@ -86,6 +86,7 @@ func TestModesOfFunctions(t *testing.T) {
 		{"a key in a variable", "redis.register_function('f', function(keys) local k = keys[1] return redis.call('INCR', k) end)", Declared},
 		{"the number of keys", "redis.register_function('f', function(keys) if #keys > 1 then return redis.call('INCR', keys[1]) end end)", Declared},
 		{"two names of one", "local function f(keys) return redis.call('INCR', keys[1]) end redis.register_function('f', f) redis.register_function('g', f)", Declared},
+		{"a message", "redis.register_function('f', function(keys) return redis.call('PUBLISH', 'c', keys[1]) end)", Declared | Ordered},
 		{"a constant key", "redis.register_function('f', function(keys) return redis.call('INCR', 'k') end)", 0},
 		{"an argument", "redis.register_function('f', function(keys, args) return redis.call('INCR', args[1]) end)", 0},
 		{"other keys", "redis.register_function('f', function(keys) keys = {'k'} return redis.call('INCR', keys[1]) end)", 0},
@@ -119,6 +120,12 @@ func TestReplacedFunctions(t *testing.T) {
 	for _, modes := range []Modes{Declared, Looks, Declared | Looks} {
 		if got := n.fcallAs(modes, "f", "0"); !strings.HasPrefix(got, "-TRYAGAIN ") {
 			t.Errorf("modes %b: %s, want TRYAGAIN", modes, got)
+		}
+	}
+	n.load("#!lua name=p\nredis.register_function('p', function(keys) return redis.call('PUBLISH', 'c', keys[1]) end)")
+	for modes, want := range map[Modes]string{0: ":0|", Declared: "-TRYAGAIN ", Declared | Ordered: ":0|", Declared | Looks: "-TRYAGAIN "} {
+		if got := n.fcallAs(modes, "p", "1", "k"); !strings.HasPrefix(got, want) {
+			t.Errorf("a message with modes %b: %s, want %s", modes, got, want)
 		}
 	}
 	if got := n.fcallAs(0, "f", "0"); got != ":1|" {
