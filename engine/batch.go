@@ -62,7 +62,7 @@ func (b *Batch) Reset() {
 }
 
 // Looks reports whether the batch is read-only, so that Look accepts it: it has only
-// Peeks, Expects, Watches, Takes, Refunds and Charges of no permits, and Dos of calls that
+// Peeks, Expects, Watches, Takes, Acquires, Refunds and Charges of no permits, and Dos of calls that
 // are ReadOnly.
 func (b *Batch) Looks() bool {
 	for i := range b.Ops {

@@ -155,12 +155,14 @@ func (s *shard) take(now Instant, op *Op, h uint64, d *Decision) {
 		s.upsert(pl, h, op.Key, now.after(d.Reset))
 	}
 	d.Changed = changed
-	s.countDecision(now, op, h, n, d)
+	s.countDecision(now, op, h, d)
+	if op.Mode != 0 {
+		s.applyMode(op, n, d)
+	}
 }
 
-// countDecision counts a decision about n permits, and applies the op's mode to the
-// answer.
-func (s *shard) countDecision(now Instant, op *Op, h uint64, n int64, d *Decision) {
+// countDecision counts a decision.
+func (s *shard) countDecision(now Instant, op *Op, h uint64, d *Decision) {
 	alg := op.Params.Alg
 	s.tops[TopHot].Current(int64(now), &s.topScratch).Count(h, op.Key, &s.topScratch)
 	if d.Allowed == 0 {
@@ -169,6 +171,11 @@ func (s *shard) countDecision(now Instant, op *Op, h uint64, n int64, d *Decisio
 	} else {
 		s.stats.Allowed[alg]++
 	}
+}
+
+// applyMode applies the mode of an op without a group to the answer of a decision about n
+// permits.
+func (s *shard) applyMode(op *Op, n int64, d *Decision) {
 	partial := op.Mode&Partial != 0
 	if partial && d.Allowed == 1 {
 		d.Allowed = n

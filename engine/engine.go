@@ -165,11 +165,11 @@ func (e *Engine) applyParts(now Instant, b *Batch) {
 		switch {
 		case op.Kind == Flush || op.Kind == Learn || b.scratch.shards[from] == severalShards:
 			e.applyAtomic(now, b, from, to)
-		case op.Group > 1:
+		case op.IsGroup():
 			to = from + int(op.Group)
 			e.applyAtomic(now, b, from, to)
 		default:
-			for to < len(b.Ops) && b.Ops[to].Kind != Flush && b.Ops[to].Kind != Learn && b.Ops[to].Group <= 1 && b.scratch.shards[to] != severalShards {
+			for to < len(b.Ops) && b.Ops[to].Kind != Flush && b.Ops[to].Kind != Learn && !b.Ops[to].IsGroup() && b.scratch.shards[to] != severalShards {
 				to++
 			}
 			e.applyByShard(now, b, from, to)
@@ -201,7 +201,7 @@ func (e *Engine) prepare(b *Batch) {
 	b.scratch.apart = false
 	for i := range b.Ops {
 		op := &b.Ops[i]
-		if op.Kind >= Flush || op.Group > 1 || op.DB != 0 {
+		if op.Kind >= Flush || op.Group != 0 || op.DB != 0 {
 			e.prepareOther(b, i)
 			continue
 		}
@@ -218,7 +218,7 @@ func (e *Engine) prepareOther(b *Batch, i int) {
 	} else {
 		b.scratch.shards[i], b.scratch.hashes[i] = e.locate(op.DB, op.Key)
 	}
-	if op.Kind == Flush || op.Kind == Learn || op.Group > 1 || b.scratch.shards[i] == severalShards {
+	if op.Kind == Flush || op.Kind == Learn || op.IsGroup() || b.scratch.shards[i] == severalShards {
 		b.scratch.apart = true
 	}
 }
@@ -308,7 +308,7 @@ func (e *Engine) applyLocked(now Instant, b *Batch, from, to int) {
 			e.do(now, b, i)
 		case op.Kind == Learn:
 			b.Decisions[i] = Decision{Changed: e.sources.apply(op)}
-		case op.Group > 1:
+		case op.IsGroup():
 			e.takeGroup(now, b, i, i+int(op.Group))
 			i += int(op.Group) - 1
 		default:

@@ -1,10 +1,28 @@
 package engine
 
-// takeGroup takes the limits from..to-1 all or none. Requires: their shards are locked.
+// Passed reports whether a group passed. ops are all its ops, and ds the decisions on
+// them, with the status OK: other statuses are the same for all members, except that a
+// Shadow member of a group that passes is answered NoMemory by itself in a batch that is
+// Full. Cost: linear in the ops.
+func Passed(ops []Op, ds []Decision) bool {
+	anyOf, one := false, false
+	for i := range ops {
+		switch passes := ds[i].Allowed == 1; {
+		case ops[i].Mode&AnyOf != 0:
+			anyOf, one = true, one || passes
+		case ops[i].Mode&Shadow == 0 && !passes:
+			return false
+		}
+	}
+	return one || !anyOf
+}
+
+// takeGroup decides the group of the ops from..to-1, see Op.Group. Requires: their shards
+// are locked.
 //
 // It first probes each op, after earlier ops of the group on the same key. It takes only
-// if all pass; from then on nothing can be denied. If not all pass, the keys still get
-// their new parameters, in the order of the ops, unless memory was insufficient.
+// if the group passes; from then on nothing can be denied. If it does not pass, the keys
+// still get their new parameters, in the order of the ops, unless memory was insufficient.
 func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 	for i := from; i < to; i++ {
 		if !e.checkAlg(now, b, from, i) {
@@ -20,13 +38,16 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 		}
 		return
 	}
-	pass := true
 	for i := from; i < to; i++ {
 		s, d := &e.shards[b.scratch.shards[i]], &b.Decisions[i]
 		*d = Decision{}
-		s.probe(now, b, from, i, d)
-		pass = pass && d.Allowed == 1
+		if b.Ops[i].Kind == Acquire {
+			s.probePlace(now, b, from, i, d)
+		} else {
+			s.probe(now, b, from, i, d)
+		}
 	}
+	pass := Passed(b.Ops[from:to], b.Decisions[from:to])
 	if pass {
 		ready := e.ensureGroupMemory(now, b, from, to)
 		for i := from; i < to; i++ {
@@ -39,20 +60,53 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 	}
 	changed := false
 	for i := from; i < to; i++ {
-		s, op, d := &e.shards[b.scratch.shards[i]], &b.Ops[i], &b.Decisions[i]
-		if pass {
-			s.takeProbed(now, op, b.scratch.hashes[i], d)
-			changed = changed || op.N > 0
-		} else {
-			changed = s.applyDeniedParams(now, op, b.scratch.hashes[i]) || changed
-		}
-		if op.N > 0 {
-			s.countDecision(now, op, b.scratch.hashes[i], op.N, d)
-		}
+		changed = e.finishMember(now, b, i, pass) || changed
 	}
 	for i := from; i < to; i++ {
 		b.Decisions[i].Changed = changed
 	}
+}
+
+// finishMember applies op i of a group that was probed, counts the decision, and reports
+// whether a key was changed.
+func (e *Engine) finishMember(now Instant, b *Batch, i int, pass bool) (changed bool) {
+	s, op, d, h := &e.shards[b.scratch.shards[i]], &b.Ops[i], &b.Decisions[i], b.scratch.hashes[i]
+	switch {
+	case !pass:
+		changed = s.applyDeniedParams(now, op, h)
+	case op.N > 0 && op.Mode != 0:
+		return s.takeAlone(now, op, h, d)
+	default:
+		s.takeProbed(now, op, h, d)
+		changed = op.N > 0
+	}
+	if op.N > 0 {
+		s.countDecision(now, op, h, d)
+	}
+	return changed
+}
+
+// takeAlone decides a member with a mode, of a group that passes, as if it were an op
+// without a group and without the mode. Requires: there is memory, if it passes.
+func (s *shard) takeAlone(now Instant, op *Op, h uint64, d *Decision) (changed bool) {
+	alone := *op
+	alone.Mode, alone.Group = 0, 0
+	*d = Decision{}
+	if op.Kind == Acquire {
+		s.acquire(now, &alone, h, d)
+	} else {
+		s.take(now, &alone, h, d)
+	}
+	if op.Mode == Shadow && d.Status == OK && d.Allowed == 0 {
+		s.stats.ShadowDenied++
+	}
+	return d.Changed
+}
+
+// takesIn reports whether op j of a group takes permits if the group passes. Requires: it
+// was probed.
+func (b *Batch) takesIn(j int) bool {
+	return b.Ops[j].N > 0 && (b.Ops[j].Mode == 0 || b.Decisions[j].Allowed == 1)
 }
 
 // checkAlg reports whether the key of op i has the op's algorithm, in the table and in
@@ -120,8 +174,8 @@ func (s *shard) probe(now Instant, b *Batch, from, i int, d *Decision) {
 }
 
 // simulate puts the cell, the key of op i, under the parameters of each of the ops
-// from..i on this key in turn. With take, it also takes the permits of all of them except
-// op i: from the cell for a bucket, because permits cost time at the rate in force; for
+// from..i on this key in turn. With take, it also takes the permits of those of them that
+// take if the group passes, except op i: from the cell for a bucket, because permits cost time at the rate in force; for
 // other algorithms it returns their number.
 func (b *Batch) simulate(now Instant, from, i int, c *cell, take bool) (taken int64) {
 	for j := from; j <= i; j++ {
@@ -132,7 +186,7 @@ func (b *Batch) simulate(now Instant, from, i int, c *cell, take bool) (taken in
 		if c.params != op.Params {
 			c.meter().migrate(c, now, op.Params)
 		}
-		if j == i || !take {
+		if j == i || !take || !b.takesIn(j) {
 			continue
 		}
 		if op.Params.Count > 0 {
@@ -166,7 +220,7 @@ func (e *Engine) ensureGroupMemory(now Instant, b *Batch, from, to int) bool {
 	}
 	for i := from; i < to; i++ {
 		op, s := &b.Ops[i], &e.shards[b.scratch.shards[i]]
-		if op.N == 0 {
+		if !b.takesIn(i) {
 			continue
 		}
 		h := b.scratch.hashes[i]
@@ -186,11 +240,12 @@ func (e *Engine) ensureGroupMemory(now Instant, b *Batch, from, to int) bool {
 	return true
 }
 
-// allKeysLive reports whether the group would create no key.
+// allKeysLive reports whether the group would create no key. A Shadow member may: it is
+// denied by itself.
 func (e *Engine) allKeysLive(now Instant, b *Batch, from, to int) bool {
 	for i := from; i < to; i++ {
 		op, s := &b.Ops[i], &e.shards[b.scratch.shards[i]]
-		if op.N == 0 {
+		if !b.takesIn(i) || op.Mode == Shadow {
 			continue
 		}
 		if pl, _ := s.findLive(now, op.Key, b.scratch.hashes[i]); pl.missing() {
@@ -210,7 +265,11 @@ func (s *shard) takeProbed(now Instant, op *Op, h uint64, d *Decision) {
 		c.fill(now, used, d)
 		return
 	}
-	c.limiter().take(c, now, op.N)
+	if op.Kind == Acquire {
+		c.alg().lessor.acquire(c, now, s.hashHolder(op.ID), now+Instant(op.Params.Period))
+	} else {
+		c.limiter().take(c, now, op.N)
+	}
 	c.fill(now, c.meter().used(c, now), d)
 	s.upsert(pl, h, op.Key, now.after(d.Reset))
 }

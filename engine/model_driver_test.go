@@ -206,11 +206,10 @@ func (d *modelTest) touch() {
 // draw appends an op, or a group of them, to the batch.
 func (d *modelTest) draw() {
 	if d.s.oneIn(8) {
-		n := 2 + d.s.n(4)
+		n := 1 + d.s.n(5)
 		for i := range n {
-			op := d.drawTake(d.s.n(len(d.keys) - 1))
-			op.Mode = 0
-			if d.s.n(16) == 1 { // perhaps of another algorithm
+			op := d.drawMember()
+			if op.Kind == engine.Take && d.s.n(16) == 1 { // perhaps of another algorithm
 				op.Params = pick(d.s, d.params[engine.Fixed])
 			}
 			if i == 0 {
@@ -255,6 +254,18 @@ func (d *modelTest) draw() {
 		}
 	}
 	d.batch.Ops = append(d.batch.Ops, op)
+}
+
+// drawMember draws an op of a group.
+func (d *modelTest) drawMember() engine.Op {
+	i := d.s.n(len(d.keys))
+	op := d.drawTake(i)
+	if d.homes[i] == engine.Lease {
+		op = d.drawLease(i, engine.Acquire)
+		op.N = int64(min(1, d.s.n(4)))
+	}
+	op.Mode = pick(d.s, []engine.Mode{0, 0, engine.Shadow, engine.AnyOf})
+	return op
 }
 
 // drawTake draws a Take of key i, mostly under the first parameters of its algorithm.

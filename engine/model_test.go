@@ -4,7 +4,6 @@ import (
 	"maps"
 	"math"
 	"math/big"
-	"slices"
 
 	"limitsrv/engine"
 )
@@ -100,7 +99,7 @@ func (t *model) apply(now engine.Instant, ops []engine.Op) []engine.Decision {
 	t.now = max(t.now, int64(now))
 	var ds []engine.Decision
 	for i := 0; i < len(ops); {
-		if n := int(ops[i].Group); n > 1 {
+		if n := int(ops[i].Group); ops[i].IsGroup() {
 			ds = append(ds, t.group(ops[i:i+n])...)
 			i += n
 			continue
@@ -118,6 +117,9 @@ func (t *model) one(op *engine.Op) engine.Decision {
 	case engine.Take:
 		return t.take(op)
 	case engine.Acquire:
+		if op.N == 0 {
+			return t.member(op)
+		}
 		return t.acquire(op)
 	case engine.Forget:
 		delete(t.keys, string(op.Key))
@@ -191,117 +193,6 @@ func (t *model) take(op *engine.Op) engine.Decision {
 	return d
 }
 
-// group takes all or none. Each limit is checked with the permits that earlier limits of
-// the group request of the same key; a denied group counts nothing. A missing key belongs
-// to the algorithm that names it first.
-func (t *model) group(ops []engine.Op) []engine.Decision {
-	owner := map[string]engine.Alg{}
-	for i := range ops {
-		key, a := string(ops[i].Key), ops[i].Params.Alg
-		if k := t.find(ops[i].Key); k != nil {
-			owner[key] = k.p.Alg
-		}
-		if _, ok := owner[key]; !ok {
-			owner[key] = a
-		}
-		if owner[key] != a { // an error changes nothing
-			return slices.Repeat([]engine.Decision{{Status: engine.WrongType}}, len(ops))
-		}
-	}
-	trial := newModel()
-	trial.now = t.now
-	for key, k := range t.keys {
-		trial.keys[key] = k.clone()
-	}
-	var ds []engine.Decision
-	passed := true
-	for i := range ops {
-		d := trial.take(&ops[i])
-		passed = passed && d.Allowed == 1
-		ds = append(ds, d)
-	}
-	if passed {
-		t.keys = trial.keys
-		return ds
-	}
-	found := newModel()
-	found.now = t.now
-	for key, k := range t.keys {
-		found.keys[key] = k.clone()
-	}
-	for i := range ops {
-		ds[i] = t.deniedMember(&ops[i])
-		if ds[i].Allowed, ds[i].Wait = 1, t.holdOf(&ops[i]); ops[i].N > 0 {
-			ds[i].Allowed, ds[i].Wait = found.passesAfter(ops[:i], &ops[i], ds[i].Wait)
-		}
-	}
-	return ds
-}
-
-// passesAfter reports whether op would pass after others on its key, and its wait, which
-// is hold if it would. The others take their permits when op passes; for a bucket that is
-// the same as taking them now.
-func (t *model) passesAfter(others []engine.Op, op *engine.Op, hold engine.Span) (allowed int64, wait engine.Span) {
-	n := op.N
-	after := func(k *modelKey) *modelKey {
-		n = op.N
-		if k == nil {
-			k = &modelKey{p: op.Params, permits: newState(op.Params.Alg)}
-		}
-		k = k.clone()
-		for _, o := range others {
-			if string(o.Key) == string(op.Key) && o.N > 0 {
-				k.change(o.Params, t.now)
-				if o.Params.Count > 0 {
-					k.permits.take(o.Params, t.now, o.N)
-				} else {
-					n += o.N
-				}
-			}
-		}
-		k.change(op.Params, t.now)
-		return k
-	}
-	k := after(t.find(op.Key))
-	switch {
-	case k.passes(t.now, n, op.Params.Limit):
-		return 1, hold
-	case !after(nil).passes(t.now, n, op.Params.Limit):
-		return 0, engine.Never
-	}
-	wait = k.wait(t.now, n, op.Params.Limit)
-	if k := t.find(op.Key); k != nil && k.p.Count > 0 { // a full bucket has no past
-		if reset := k.reset(t.now); longer(wait, reset) {
-			wait = reset
-		}
-	}
-	return 0, wait
-}
-
-// deniedMember returns the state of a limit of a denied group. It stores new parameters,
-// as a denial does.
-func (t *model) deniedMember(op *engine.Op) engine.Decision {
-	k := t.under(op)
-	return engine.Decision{Params: op.Params, Remaining: k.free(t.now), Reset: k.reset(t.now)}
-}
-
-// holdOf returns the time for which op is held if it passes.
-func (t *model) holdOf(op *engine.Op) engine.Span { return t.under(op).hold(t.now) }
-
-// under returns the key of an op with its parameters: a copy, if there is no such key or
-// the op is read-only.
-func (t *model) under(op *engine.Op) *modelKey {
-	k := t.find(op.Key)
-	if k == nil {
-		k = &modelKey{p: op.Params, permits: newState(op.Params.Alg)}
-	}
-	if op.N == 0 {
-		k = k.clone()
-	}
-	k.change(op.Params, t.now)
-	return k
-}
-
 // look returns the state of a key, for one permit or one new holder.
 func (t *model) look(k *modelKey) engine.Decision {
 	d := engine.Decision{Params: k.p}
@@ -333,10 +224,10 @@ func (t *model) charge(k *modelKey, n int64) engine.Decision {
 
 // change sets new parameters.
 func (k *modelKey) change(p engine.Params, t int64) {
-	if p != k.p {
+	if p != k.p && k.permits != nil {
 		k.permits.change(k.p, p, t)
-		k.p = p
 	}
+	k.p = p
 }
 
 func (k *modelKey) passes(t, n, bound int64) bool {

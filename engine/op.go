@@ -56,7 +56,7 @@ const (
 	// Forget drops a key. Allowed is 1 if there was one.
 	Forget
 	// Acquire takes or renews the lease of the holder ID under Params, with Period as its
-	// ttl.
+	// ttl. N = 0 is read-only, as for a Take.
 	Acquire
 	// Release returns the lease of the holder ID. Allowed is 1 if it held one.
 	Release
@@ -76,15 +76,21 @@ const (
 	Learn
 )
 
-// A Mode changes the answer of a Take or Acquire. Modes are flags.
+// A Mode changes the answer of a Take or Acquire, or its part in a group. Modes are flags;
+// their bits stand in logs.
 type Mode uint8
 
 const (
 	// Partial grants as many permits as are left, up to N. Allowed is the number granted.
-	Partial Mode = 1 << iota
+	// No op of a group has it.
+	Partial Mode = 1 << 0
 	// Shadow decides and counts as usual, but the answer is that all N were allowed: 1,
-	// or N under Partial.
-	Shadow
+	// or N under Partial. In a group it is another: see Op.Group.
+	Shadow Mode = 1 << 1
+	// AnyOf is a mode of ops in groups only, see Op.Group.
+	AnyOf Mode = 1 << 5
+
+	groupModes = Shadow | AnyOf
 )
 
 // An Op is one request to read or change a key. Commands are parsed into Ops, log entries
@@ -92,14 +98,21 @@ const (
 type Op struct {
 	Kind Kind
 	Mode Mode
-	// Group is the number of ops, this one and the following, that are taken all or none;
-	// 0 and 1 both mean no group. All ops of a group are Takes without a mode, and the
-	// ops after the first have Group 0.
+	// Group is the number of ops, this one and the following, that are decided together; 0
+	// means no group, and so does 1 for an op without a mode or with Partial. The ops after
+	// the first have Group 0.
+	//
+	// The ops of a group are its members: Takes and Acquires, each with at most one mode. A
+	// member of N = 0 only looks: it passes, and changes nothing. The group passes if all
+	// members without a mode pass, and, if there are any with the mode AnyOf, at least one
+	// of these. Then all members that pass take. Otherwise none takes. So a Shadow member
+	// never refuses the group, and is told apart from others by its mode only: the Allowed
+	// of each member tells whether this limit by itself would pass. See Passed.
 	Group uint8
 	// DB is the database of the key, below Databases.
 	DB     uint8
 	Params Params
-	// N is from 0 to MaxN; larger values behave as MaxN. It is 1 for an Acquire.
+	// N is from 0 to MaxN; larger values behave as MaxN. For an Acquire it is 1 or 0.
 	N   int64
 	Key []byte
 	ID  []byte
@@ -116,7 +129,7 @@ func (op *Op) Check(atomic bool) error {
 	case Take:
 		ok = !none && !held
 	case Acquire:
-		ok = held && op.N == 1 && len(op.ID) > 0
+		ok = held && (op.N == 0 || op.N == 1) && len(op.ID) > 0
 	case Release:
 		ok = len(op.ID) > 0
 	case Peek, Refund, Charge, Forget, Flush, Expect, Watch, Do, Learn:
@@ -139,12 +152,33 @@ func (op *Op) Check(atomic bool) error {
 	return nil
 }
 
+// CheckMember returns an error if a checked op must not be a member of a group.
+func (op *Op) CheckMember() error {
+	if op.Kind != Take && op.Kind != Acquire || op.Mode&^groupModes != 0 || op.Mode == groupModes {
+		return fmt.Errorf("an op of kind %d and mode %#x in a group", op.Kind, op.Mode)
+	}
+	return nil
+}
+
+// CheckAlone returns an error if a checked op must be a member of a group.
+func (op *Op) CheckAlone() error {
+	if op.Mode&AnyOf != 0 {
+		return fmt.Errorf("an op of kind %d and mode %#x outside of a group", op.Kind, op.Mode)
+	}
+	return nil
+}
+
+// IsGroup reports whether the op is the first of a group.
+func (op *Op) IsGroup() bool {
+	return op.Group > 1 || op.Group == 1 && op.Mode != 0 && op.Mode&Partial == 0
+}
+
 // readOnly reports whether the op can change nothing.
 func (op *Op) readOnly() bool {
 	switch op.Kind {
 	case Peek, Expect, Watch:
 		return true
-	case Take, Refund, Charge:
+	case Take, Acquire, Refund, Charge:
 		return op.N == 0
 	}
 	return false
@@ -182,7 +216,8 @@ type Decision struct {
 	// Params are the parameters in force for the key after this op.
 	Params Params
 	// Allowed is 1 or 0; under Partial the number of permits granted. In a group it tells
-	// whether this limit by itself would pass: the group passed if all are 1.
+	// whether this limit by itself would pass, after the permits of earlier members on the
+	// same key: see Passed.
 	Allowed int64
 	// Remaining is the number of whole permits left after this decision.
 	Remaining int64

@@ -9,7 +9,7 @@ func (s *shard) applyReadOnly(now Instant, op *Op, h uint64, d *Decision) {
 	pl, used := s.findLive(now, op.Key, h)
 	c := &s.cell
 	switch op.Kind {
-	case Take:
+	case Take, Acquire:
 		s.previewTake(now, op, pl, used, d)
 	case Peek:
 		if pl.missing() {

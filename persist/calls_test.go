@@ -195,7 +195,7 @@ func TestDecodeRejectsCalls(t *testing.T) {
 	write(&group, 0, scribeGet, "k")
 	var e Entry
 	e.Append(1, &group)
-	for want, d := range map[error]*Decoder{errGroup: {Commands: scribe{}}, errCalls: {}} {
+	for want, d := range map[error]*Decoder{errCallInGroup: {Commands: scribe{}}, errCalls: {}} {
 		if err := d.Decode(e.Bytes(), func(engine.Instant, *engine.Batch) error { return nil }); !errors.Is(err, want) {
 			t.Errorf("a call in a group: error %v, want %v", err, want)
 		}

@@ -27,21 +27,25 @@ type Decoder struct {
 }
 
 // flags are the bits that a version of the format may have set, and its last kind of op.
+// Without members, all members of groups are Takes without a mode.
 type flags struct {
 	head, more byte
 	lastKind   engine.Kind
+	members    bool
 }
 
 var flagsOf = [...]flags{
-	entryLimits:  {headAtomic | headFull, modeBits | moreGroup | moreID, engine.Watch},
-	entryVersion: {headAtomic | headFull | headLevel | headTight, modeBits | moreGroup | moreID | moreDB, engine.Learn},
+	entryLimits:  {headAtomic | headFull, modeBits | moreGroup | moreID, engine.Watch, false},
+	entryPlain:   {headAtomic | headFull | headLevel | headTight, modeBits | moreGroup | moreID | moreDB, engine.Learn, false},
+	entryVersion: {headAtomic | headFull | headLevel | headTight, modeBits | partBits | moreGroup | moreID | moreDB, engine.Learn, true},
 }
 
 var (
-	errShort = errors.New("it ends too early")
-	errLong  = errors.New("a number of more than 64 bits")
-	errCalls = errors.New("a call, and there are no commands")
-	errGroup = errors.New("a group has an op that is not a plain Take")
+	errShort       = errors.New("it ends too early")
+	errLong        = errors.New("a number of more than 64 bits")
+	errCalls       = errors.New("a call, and there are no commands")
+	errCallInGroup = errors.New("a call in a group")
+	errGroup       = errors.New("a group of an older version has an op that is not a plain Take")
 )
 
 // Decode reads the bytes of an Entry and yields its batches in order, each with its
@@ -153,7 +157,7 @@ func (d *Decoder) ops() error {
 		}
 		if engine.Kind(d.data[0]&kindBits) == engine.Do {
 			if grouped > 0 {
-				return errGroup
+				return errCallInGroup
 			}
 			if err := d.call(); err != nil {
 				return err
@@ -167,16 +171,11 @@ func (d *Decoder) ops() error {
 		if err := op.Check(d.batch.Atomic); err != nil {
 			return err
 		}
-		inGroup := grouped > 0 || op.Group > 1
-		switch {
-		case inGroup && (op.Kind != engine.Take || op.Mode != 0):
-			return errGroup
-		case grouped > 0 && op.Group != 0:
-			return errors.New("a group within a group")
-		case grouped > 0:
-			grouped--
-		case op.Group > 1:
-			grouped = int(op.Group) - 1
+		if op.Group == 1 && op.Mode != 0 && !d.flags.members {
+			op.Group = 0
+		}
+		if err := d.group(&op, &grouped); err != nil {
+			return err
 		}
 		d.batch.Ops = append(d.batch.Ops, op)
 	}
@@ -187,6 +186,25 @@ func (d *Decoder) ops() error {
 		return errors.New("a batch without ops")
 	}
 	return nil
+}
+
+// group checks the part of an op in a group. left is the number of ops that are left of the
+// current one, without this op.
+func (d *Decoder) group(op *engine.Op, left *int) error {
+	switch {
+	case *left > 0 && op.Group != 0:
+		return errors.New("a group within a group")
+	case *left > 0:
+		*left--
+	case op.IsGroup():
+		*left = int(op.Group) - 1
+	default:
+		return op.CheckAlone()
+	}
+	if !d.flags.members && !isPlainTake(op) {
+		return errGroup
+	}
+	return op.CheckMember()
 }
 
 // op reads an op. Requires: op is zero.
@@ -206,7 +224,7 @@ func (d *Decoder) op(op *engine.Op) (err error) {
 			return fmt.Errorf("unknown flags %#x", more)
 		}
 	}
-	op.Mode = engine.Mode(more & modeBits)
+	op.Mode = engine.Mode(more & (modeBits | partBits))
 	if more&moreGroup != 0 {
 		if op.Group, err = d.takeByte(); err != nil {
 			return err

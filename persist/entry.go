@@ -16,7 +16,7 @@ import (
 //
 // # Format
 //
-// A byte with the version; in version 2 perhaps a statement of Effects; then batches, each
+// A byte with the version; from version 2 on perhaps a statement of Effects; then batches, each
 // a head and at least one op. A statement is the byte opEffects, Index, and the 8 bytes of
 // Sum, little-endian. A head is a
 // byte, opHead with or without headAtomic, headFull, headTight and headLevel; the time
@@ -45,18 +45,22 @@ import (
 // Take of one from a 22-byte key with known parameters has 24 bytes.
 //
 // Version 1 has neither statements, nor Dos, nor Learns, nor databases, nor Flushes of one
-// database, nor headTight and headLevel. An entry without these is written in version 1, so that older programs read it.
+// database, nor headTight and headLevel. Version 2 has neither the mode AnyOf, nor Acquires
+// of N = 0, nor groups with other members than Takes without a mode; there a Group of 1 is
+// none. An entry is written in the lowest version that has all of it, so that older programs
+// read it.
 type Entry struct {
 	data   []byte
 	stamp  engine.Instant // of the last batch
 	recent recentParams
 }
 
-// entryVersion is the newest version of the format, and entryLimits the one of entries
-// without plain values and databases.
+// The versions of the format: entryVersion is the newest, entryPlain the one of entries with
+// plain values or databases, entryLimits the one of entries without these.
 const (
 	entryLimits  = 1
-	entryVersion = 2
+	entryPlain   = 2
+	entryVersion = 3
 )
 
 const (
@@ -78,6 +82,7 @@ const (
 	opMore = 1 << 7
 
 	modeBits  = byte(engine.Partial | engine.Shadow)
+	partBits  = byte(engine.AnyOf) // of modes in groups only
 	moreGroup = 1 << 2
 	moreID    = 1 << 3
 	moreDB    = 1 << 4
@@ -110,7 +115,7 @@ func (x *Effects) Add(index, effects uint64) {
 
 // State adds a statement: the effects of an earlier entry. Requires: the entry is empty.
 func (e *Entry) State(x Effects) {
-	e.data = binary.AppendUvarint(append(e.data, entryVersion, opEffects), x.Index)
+	e.data = binary.AppendUvarint(append(e.data, entryPlain, opEffects), x.Index)
 	e.data = binary.LittleEndian.AppendUint64(e.data, x.Sum)
 }
 
@@ -138,20 +143,36 @@ func (e *Entry) AppendChanged(stamp engine.Instant, b *engine.Batch) {
 	}
 }
 
-// NeedsNewest reports whether the entry of a batch has the newest version, and not the one
-// before.
-func NeedsNewest(b *engine.Batch) bool {
+// VersionOf returns the version of the entry of a batch.
+func VersionOf(b *engine.Batch) int {
+	version, left := byte(entryLimits), 0
 	for i := range b.Ops {
-		if needsNewest(&b.Ops[i]) {
-			return true
-		}
+		version = max(version, versionOf(&b.Ops[i], &left))
 	}
-	return false
+	return int(version)
 }
 
-func needsNewest(op *engine.Op) bool {
-	return op.DB != 0 || op.Kind >= engine.Do || op.Kind == engine.Flush && op.N == 1
+// versionOf returns the lowest version that has an op. left is the number of ops that are
+// left of the current group.
+func versionOf(op *engine.Op, left *int) byte {
+	if op.IsGroup() {
+		*left = int(op.Group)
+	}
+	member := *left > 0
+	if member {
+		*left--
+	}
+	switch {
+	case op.Mode&engine.AnyOf != 0, op.Kind == engine.Acquire && op.N == 0, member && !isPlainTake(op):
+		return entryVersion
+	case op.DB != 0 || op.Kind >= engine.Do || op.Kind == engine.Flush && op.N == 1:
+		return entryPlain
+	}
+	return entryLimits
 }
+
+// isPlainTake reports whether groups of any version may have a member.
+func isPlainTake(op *engine.Op) bool { return op.Kind == engine.Take && op.Mode == 0 }
 
 // A batchWriter adds ops of one batch, and the head before the first.
 type batchWriter struct {
@@ -159,6 +180,7 @@ type batchWriter struct {
 	stamp  engine.Instant
 	b      *engine.Batch
 	headed bool
+	left   int // ops of the current group
 }
 
 func (w *batchWriter) op(op *engine.Op) {
@@ -166,6 +188,7 @@ func (w *batchWriter) op(op *engine.Op) {
 		w.e.head(w.stamp, w.b)
 		w.headed = true
 	}
+	w.e.data[0] = max(w.e.data[0], versionOf(op, &w.left))
 	if op.Kind == engine.Do {
 		w.e.call(op.DB, &w.b.Calls[op.N])
 		return
@@ -205,7 +228,7 @@ func (e *Entry) head(stamp engine.Instant, b *engine.Batch) {
 	e.stamp = stamp
 	if called {
 		e.data = append(e.data, b.Level)
-		e.data[0] = entryVersion
+		e.data[0] = max(e.data[0], entryPlain)
 	}
 }
 
@@ -239,9 +262,6 @@ func (e *Entry) op(op *engine.Op) {
 	}
 	if op.DB != 0 {
 		more |= moreDB
-	}
-	if needsNewest(op) {
-		e.data[0] = entryVersion
 	}
 	data := e.data
 	if more == 0 {

@@ -62,6 +62,13 @@ var entryCases = []struct {
 		{Kind: engine.Take, Group: 2, Params: token, N: engine.MaxN, Key: []byte("a")},
 		{Kind: engine.Take, Params: logged, N: 1, Key: []byte("b")},
 	}}}, 45},
+	{"a group with modes and leases, and one of one", []step{{5, false, []engine.Op{
+		{Kind: engine.Take, Group: 4, Params: token, N: 1, Key: []byte("a")},
+		{Kind: engine.Take, Mode: engine.Shadow, Params: logged, N: 1, Key: []byte("b")},
+		{Kind: engine.Take, Mode: engine.AnyOf, DB: 3, Params: token, N: 0, Key: []byte("b")},
+		{Kind: engine.Acquire, Mode: engine.AnyOf, Params: places, N: 1, Key: []byte("c"), ID: []byte("job")},
+		{Kind: engine.Take, Mode: engine.Shadow, Group: 1, Params: token, N: 1, Key: []byte("a")},
+	}}}, 57},
 	{"every kind", []step{{math.MaxInt64, true, []engine.Op{
 		{Kind: engine.Expect, N: math.MinInt64, Key: []byte("w")},
 		{Kind: engine.Expect, N: -1, Key: []byte("w")},
@@ -206,6 +213,8 @@ func TestDecodeRejects(t *testing.T) {
 	mixed[0].Ops[1].Mode = engine.Shadow
 	peeked := group(2, 0)
 	peeked[0].Ops[1].Kind = engine.Peek
+	part, both := group(2, 0), group(2, 0)
+	part[0].Ops[1].Mode, both[0].Ops[1].Mode = engine.Partial, engine.Shadow|engine.AnyOf
 	for _, tt := range []struct {
 		name  string
 		steps []step
@@ -244,20 +253,42 @@ func TestDecodeRejects(t *testing.T) {
 		{"a truncated group", group(3, 0), "lacks 1 ops"},
 		{"a group within a group", group(3, 2, 0), "within"},
 		{"a group of more than allowed", group(65), "a group of 65"},
-		{"a group with a mode", mixed, "not a plain Take"},
-		{"a group with a peek", peeked, "not a plain Take"},
+		{"a group with a peek", peeked, "kind 1 and mode 0x0 in a group"},
+		{"a group with a part", part, "mode 0x1 in a group"},
+		{"two modes in a group", both, "mode 0x22 in a group"},
+		{"a mode of groups without one", with(func(op *engine.Op) { op.Mode = engine.AnyOf }), "outside of a group"},
 	} {
 		got, err := decode(encode(tt.steps))
 		if err == nil || !strings.Contains(err.Error(), tt.want) || len(got) > 0 {
 			t.Errorf("%s: got %+v, error %v, want one with %q", tt.name, got, err, tt.want)
 		}
 	}
+	older := encode(mixed)
+	if older[0] != entryVersion {
+		t.Errorf("a group with a mode is in version %d", older[0])
+	}
+	older[0] = entryPlain
+	if got, err := decode(older); !errors.Is(err, errGroup) {
+		t.Errorf("a group with a mode in version %d: got %+v, error %v", entryPlain, got, err)
+	}
+}
+
+// TestOlderGroupOfOne: until version 2 a group of one was none, also with a mode.
+func TestOlderGroupOfOne(t *testing.T) {
+	steps := []step{{1, false, []engine.Op{{Kind: engine.Take, Mode: engine.Shadow, Params: token, N: 1, Key: []byte("k"), Group: 1}}}}
+	data := encode(steps)
+	data[0] = entryLimits
+	got, err := decode(data)
+	steps[0].Ops[0].Group = 0
+	if err != nil || !reflect.DeepEqual(got, steps) {
+		t.Errorf("got %+v, %v, want %+v", got, err, steps)
+	}
 }
 
 func TestDecodeBytes(t *testing.T) {
 	for _, tt := range []struct{ name, hex, want string }{
 		{"nothing", "", "empty"},
-		{"another version", "03ffff", "format 3, and this limitsrv supports formats up to 2"},
+		{"another version", "04ffff", "format 4, and this limitsrv supports formats up to 3"},
 		{"an op without a head", "0147", "is not the head of a batch"},
 		{"a head alone", "010f02", "without ops"},
 		{"no stamp", "010f", "too early"},

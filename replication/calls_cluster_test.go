@@ -119,3 +119,19 @@ func TestCallsWaitForTheLevel(t *testing.T) {
 		t.Errorf("a take at level 1: %+v, %v", d, err)
 	}
 }
+
+// TestGroupsWaitForTheLevel: while a member can not read them, entries with the newer kinds
+// of groups are refused.
+func TestGroupsWaitForTheLevel(t *testing.T) {
+	c := startCluster(t, 1, func(o *Options) { o.level = 2 })
+	n := c.leader()
+	group := &engine.Batch{Ops: []engine.Op{fixed("a", 1), fixed("b", 1)}}
+	group.Ops[0].Group = 2
+	if err := exec(n, group); err != nil {
+		t.Errorf("a group of any version: %v", err)
+	}
+	group.Ops[1].Mode = engine.Shadow
+	if err := exec(n, group); err == nil || !strings.Contains(err.Error(), "this version of limitsrv or a later one") {
+		t.Errorf("a group with a mode at level 2: %v", err)
+	}
+}

@@ -15,6 +15,6 @@ var (
 	errLeaderSilent = link.NewError("CLUSTERDOWN", "the leader of the cluster does not answer")
 	errNoMember     = link.NewError("CLUSTERDOWN", "this node is not a member of a cluster yet")
 	errStopped      = link.NewError("CLUSTERDOWN", "this node is shutting down")
-	errLevel        = link.NewError("ERR", "plain values and databases can be used when all nodes of the cluster run this version of limitsrv or a later one")
+	errLevel        = link.NewError("ERR", "the request can be carried out when all nodes of the cluster run this version of limitsrv or a later one")
 	errLoading      = link.NewError("LOADING", "this node is not a member of a cluster yet")
 )

@@ -50,15 +50,12 @@ func (c ControlEntry) Encode() ([]byte, error) {
 //
 //	1: the first
 //	2: version 2 of entries and of blocks: plain values, databases, sources
-const KnownLevel = 2
+//	3: version 3 of entries: groups with modes and leases
+const KnownLevel = 3
 
-// LevelOf returns the feature level that the log must have for a batch.
-func LevelOf(b *engine.Batch) int {
-	if persist.NeedsNewest(b) {
-		return 2
-	}
-	return 1
-}
+// LevelOf returns the feature level that the log must have for a batch: the version of its
+// entry.
+func LevelOf(b *engine.Batch) int { return persist.VersionOf(b) }
 
 // isControl reports whether an entry is about the cluster.
 func isControl(data []byte) bool { return len(data) > 0 && data[0] == controlMark }
