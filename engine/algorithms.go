@@ -16,6 +16,7 @@ const (
 	Slide
 	Log
 	Lease
+	Box
 	limits // number of algorithms of limits
 )
 
@@ -84,6 +85,10 @@ var algorithms = [algs]algorithm{
 		name: "LEASE", words: 2, methods: leased(lease{}), tail: lease{}, copied: lease{}, growth: lease{},
 		usage: Usage{Limit: "limit", MaxLimit: MaxListed, Period: TTL},
 	},
+	Box: {
+		name: "PENALTY", words: 3, methods: methods{meter: box{}},
+		usage: Usage{Limit: "after", MaxLimit: MaxListed, Period: Times},
+	},
 	Int:       {name: typeString, words: 2, methods: methods{meter: plain{}}},
 	Text8:     {name: typeString, words: 2, methods: methods{meter: text{}}},
 	Text16:    {name: typeString, words: 3, methods: methods{meter: text{}}},
@@ -114,11 +119,11 @@ type algorithm struct {
 }
 
 // methods are the arithmetic of an algorithm: one value, as a meter and either as a
-// limiter or as a lessor.
+// limiter or as a lessor, or as none of these.
 type methods struct {
 	meter   meter
-	limiter limiter // nil if permits are leases
-	lessor  lessor  // nil if permits are numbers
+	limiter limiter // nil if permits are no numbers
+	lessor  lessor  // nil if permits are no leases
 }
 
 func counted(l limiter) methods { return methods{meter: l, limiter: l} }

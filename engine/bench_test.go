@@ -103,6 +103,7 @@ func BenchmarkGrowth(b *testing.B) {
 
 func TestApplyAllocatesNothing(t *testing.T) {
 	testwait.Sequential(t)
+	box := Penalty{After: 3, Within: second, Block: second, Growth: 150, Max: 9 * second, Forgive: second}
 	for alg := range limits {
 		e := New(Options{})
 		p := Params{Alg: alg, Limit: 5, Count: 1, Period: 1e9}
@@ -111,11 +112,16 @@ func TestApplyAllocatesNothing(t *testing.T) {
 		apply := func() {
 			batch.Reset()
 			for i := range 64 {
-				kind := Take
-				if alg == Lease {
-					kind = Acquire
+				op := Op{Kind: Take, Params: p, N: 1, Key: key[:1+i%8], ID: ids[:i%len(ids)]}
+				switch {
+				case alg == Lease:
+					op.Kind = Acquire
+				case alg == Box && i%4 == 0:
+					op.Params, op.Mode, op.Group = box.Params(), Guard, 4
+				case alg == Box: // members of groups with boxes
+					op.Key, op.Params.Alg, op.Mode = key[8:9+i%4], Token, [...]Mode{0, AnyOf, Shadow}[i%4-1]
 				}
-				batch.Ops = append(batch.Ops, Op{Kind: kind, Params: p, N: 1, Key: key[:1+i%8], ID: ids[:i%len(ids)]})
+				batch.Ops = append(batch.Ops, op)
 			}
 			now += 1e8
 			e.Apply(now, batch)

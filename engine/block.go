@@ -40,16 +40,18 @@ import (
 // Words and the time are little-endian; numbers are unsigned varints. All data except the
 // ids of holders means the same to an engine with any number of shards and any Seed.
 //
-// Version 1 has no databases, plain values and sources, and version 2 no documents. Because
-// older programs read them, a shard is written in the lowest version that has all of its own.
+// Version 1 has no databases, plain values and sources, and version 2 no documents and penalty
+// boxes. Because older programs read them, a shard is written in the lowest version that has all
+// of its own.
 const (
 	blockLimits    = 1 // version without databases, plain values and sources
-	blockPlain     = 2 // version without documents
+	blockPlain     = 2 // version without documents and penalty boxes
 	blockVersion   = 3 // newest version
 	blockHeadBytes = 9
 	holderIDBytes  = 16
 	pastFlag       = 0x80
 	dbFlag         = 0x40
+	algFlags       = pastFlag | dbFlag
 )
 
 func appendBlockHead(dst []byte, version byte, now Instant) []byte {
@@ -59,15 +61,20 @@ func appendBlockHead(dst []byte, version byte, now Instant) []byte {
 // version returns the lowest version of a block that can have the keys of a table. Cost:
 // linear in the sets of parameters in use.
 func (t *table) version() byte {
+	version := byte(blockLimits)
 	if t.keysIn[0] != t.keys {
-		return blockPlain
+		version = blockPlain
 	}
 	for i := range t.params.list {
-		if x := &t.params.list[i]; x.keys > 0 && x.params.Alg.IsPlain() {
-			return blockPlain
+		x := &t.params.list[i]
+		switch {
+		case x.keys > 0 && x.params.Alg == Box:
+			return blockVersion
+		case x.keys > 0 && x.params.Alg.IsPlain():
+			version = blockPlain
 		}
 	}
-	return blockLimits
+	return version
 }
 
 // pageWriter is the working memory for writing pages.
@@ -207,7 +214,7 @@ func takeParams(data []byte) (k blockParams, rest []byte, err error) {
 		return k, nil, errTruncated
 	}
 	rest = data[n:]
-	flags := p.Alg & (pastFlag | dbFlag)
+	flags := p.Alg & algFlags
 	p.Alg &^= flags
 	if flags&pastFlag != 0 {
 		for _, to := range [...]*int64{(*int64)(&k.past.until), &k.past.n, &k.past.debt} {
@@ -304,8 +311,12 @@ func (r *blockReader) readParams(data []byte) (index int, rest []byte, err error
 		r.paramBase = len(r.params)
 	}
 	p, rest, err := takeParams(rest)
-	if err == nil && r.version == blockLimits && (p.db != 0 || p.params.Alg.IsPlain()) {
+	switch {
+	case err != nil:
+	case r.version == blockLimits && (p.db != 0 || p.params.Alg.IsPlain()):
 		err = errors.New("a plain value or a database in a block of version 1")
+	case r.version < blockVersion && p.params.Alg == Box:
+		err = fmt.Errorf("a penalty box in a block of version %d", r.version)
 	}
 	r.params = append(r.params, p)
 	return len(r.params) - 1, rest, err

@@ -101,11 +101,11 @@ func (e *Engine) Freeze() *Snapshot {
 	}
 	sources := e.sources.texts(nil)
 	n.texts = e.documents.texts(sources)
-	switch {
+	switch version := &n.frozen[0].version; {
 	case len(n.texts) > len(sources):
-		n.frozen[0].version = blockVersion
+		*version = blockVersion
 	case len(sources) > 0:
-		n.frozen[0].version = blockPlain
+		*version = max(*version, blockPlain)
 	}
 	for i := range e.shards {
 		e.shards[i].mu.Unlock()

@@ -24,54 +24,83 @@ func Passed(ops []Op, ds []Decision) bool {
 // if the group passes; from then on nothing can be denied. If it does not pass, the keys
 // still get their new parameters, in the order of the ops, unless memory was insufficient.
 func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
-	for i := from; i < to; i++ {
-		if !e.checkAlg(now, b, from, i) {
-			held := b.Decisions[i]
-			e.failGroup(b, from, to, WrongType)
-			b.Decisions[i] = held
-			return
-		}
+	if !e.rightAlgs(now, b, from, to, true) || !e.passGuards(now, b, from, to) || !e.rightAlgs(now, b, from, to, false) {
+		return
 	}
 	if allReadOnly(b.Ops[from:to]) {
 		for i := from; i < to; i++ {
-			e.shards[b.scratch.shards[i]].applyReadOnly(now, &b.Ops[i], b.scratch.hashes[i], &b.Decisions[i])
+			if b.Ops[i].Mode != Guard {
+				e.shards[b.scratch.shards[i]].applyReadOnly(now, &b.Ops[i], b.scratch.hashes[i], &b.Decisions[i])
+			}
 		}
 		return
 	}
-	for i := from; i < to; i++ {
-		s, d := &e.shards[b.scratch.shards[i]], &b.Decisions[i]
-		*d = Decision{}
-		if b.Ops[i].Kind == Acquire {
-			s.probePlace(now, b, from, i, d)
-		} else {
-			s.probe(now, b, from, i, d)
-		}
-	}
-	pass := Passed(b.Ops[from:to], b.Decisions[from:to])
+	pass := e.probeGroup(now, b, from, to)
+	ready := false
 	if pass {
-		ready := e.ensureGroupMemory(now, b, from, to)
-		for i := from; i < to; i++ {
-			b.collectEvicted(from, &e.shards[b.scratch.shards[i]])
-		}
-		if !ready {
-			e.failGroup(b, from, to, NoMemory)
-			return
-		}
+		ready = e.ensureGroupMemory(now, b, from, to)
+	} else {
+		ready = e.ensureStrikes(now, b, from, to)
+	}
+	for i := from; i < to; i++ {
+		b.collectEvicted(from, &e.shards[b.scratch.shards[i]])
+	}
+	switch {
+	case !ready && pass:
+		e.failGroup(b, from, to, NoMemory)
+		return
+	case !ready:
+		return
 	}
 	changed := false
 	for i := from; i < to; i++ {
-		changed = e.finishMember(now, b, i, pass) || changed
+		changed = e.finishMember(now, b, from, to, i, pass) || changed
 	}
 	for i := from; i < to; i++ {
 		b.Decisions[i].Changed = changed
 	}
 }
 
-// finishMember applies op i of a group that was probed, counts the decision, and reports
+// rightAlgs checks the algorithms of the guards, or of the others. If one is wrong, it
+// answers the group.
+func (e *Engine) rightAlgs(now Instant, b *Batch, from, to int, guards bool) bool {
+	for i := from; i < to; i++ {
+		if (b.Ops[i].Mode == Guard) != guards || e.checkAlg(now, b, from, i) {
+			continue
+		}
+		held := b.Decisions[i]
+		e.failGroup(b, from, to, WrongType)
+		b.Decisions[i] = held
+		return false
+	}
+	return true
+}
+
+// probeGroup probes all members except guards, and reports whether the group passes.
+func (e *Engine) probeGroup(now Instant, b *Batch, from, to int) bool {
+	for i := from; i < to; i++ {
+		op, s, d := &b.Ops[i], &e.shards[b.scratch.shards[i]], &b.Decisions[i]
+		switch {
+		case op.Mode == Guard:
+			continue
+		case op.Kind == Acquire:
+			s.probePlace(now, b, from, i, d)
+		default:
+			s.probe(now, b, from, i, d)
+		}
+	}
+	return Passed(b.Ops[from:to], b.Decisions[from:to])
+}
+
+// finishMember applies op i of the group of ops from..to-1, which was probed, counts the decision, and reports
 // whether a key was changed.
-func (e *Engine) finishMember(now Instant, b *Batch, i int, pass bool) (changed bool) {
+func (e *Engine) finishMember(now Instant, b *Batch, from, to, i int, pass bool) (changed bool) {
 	s, op, d, h := &e.shards[b.scratch.shards[i]], &b.Ops[i], &b.Decisions[i], b.scratch.hashes[i]
 	switch {
+	case op.Mode == Guard:
+		if !pass && b.strikes(i, to) {
+			changed = s.strike(now, op, h, d)
+		}
 	case !pass:
 		changed = s.applyDeniedParams(now, op, h)
 	case op.N > 0 && op.Mode != 0:
@@ -106,7 +135,8 @@ func (s *shard) takeAlone(now Instant, op *Op, h uint64, d *Decision) (changed b
 // takesIn reports whether op j of a group takes permits if the group passes. Requires: it
 // was probed.
 func (b *Batch) takesIn(j int) bool {
-	return b.Ops[j].N > 0 && (b.Ops[j].Mode == 0 || b.Decisions[j].Allowed == 1)
+	mode := b.Ops[j].Mode
+	return b.Ops[j].N > 0 && mode != Guard && (mode == 0 || b.Decisions[j].Allowed == 1)
 }
 
 // checkAlg reports whether the key of op i has the op's algorithm, in the table and in
@@ -223,21 +253,25 @@ func (e *Engine) ensureGroupMemory(now Instant, b *Batch, from, to int) bool {
 		if !b.takesIn(i) {
 			continue
 		}
-		h := b.scratch.hashes[i]
-		pl, _, _, _ := s.lookupWith(now, op, h)
-		grow := 0
-		if pl.missing() {
-			grow = pageSizes[splitSize] + pageHeadBytes
-		}
-		if g := op.Params.alg().growth; g != nil {
-			grow += g.maxGrowth()
-		}
-		grow *= to - from
-		if grow > 0 && !s.withinBound(grow) && !s.makeRoom(h, op.Key, 0, grow, now) {
+		if !s.ensureMember(now, op, b.scratch.hashes[i], to-from) {
 			return false
 		}
 	}
 	return true
+}
+
+// ensureMember reports whether there is memory for the records and entries that a member of
+// a group of n ops may add.
+func (s *shard) ensureMember(now Instant, op *Op, h uint64, n int) bool {
+	grow := 0
+	if pl, _, _, _ := s.lookupWith(now, op, h); pl.missing() {
+		grow = pageSizes[splitSize] + pageHeadBytes
+	}
+	if g := op.Params.alg().growth; g != nil {
+		grow += g.maxGrowth()
+	}
+	grow *= n
+	return grow == 0 || s.withinBound(grow) || s.makeRoom(h, op.Key, 0, grow, now)
 }
 
 // allKeysLive reports whether the group would create no key. A Shadow member may: it is

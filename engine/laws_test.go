@@ -332,7 +332,7 @@ func lawReset(s *subject) {
 	s.expect(late.Status == engine.Missing && s.print() == 0 && s.e.KeyBytes(s.now, 0, s.key) == 0, "at reset: %+v", late)
 	fresh := newSubject(s.t, s.alg, s.seed)
 	fresh.e = engine.New(engine.Options{Shards: 1})
-	s.alg = engine.Alg(s.r.IntN(len(algs())))
+	s.alg = algs()[s.r.IntN(len(algs()))]
 	s.p = s.params(s.alg)
 	s.sameFromNow(fresh)
 }

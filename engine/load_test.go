@@ -136,7 +136,11 @@ func encode(version byte, now engine.Instant, records ...blockRecord) []byte {
 			alg |= 0x80
 		}
 		b = append(b, 0, alg, byte(x.p.Calendar))
-		for _, v := range append([]uint64{uint64(x.p.Limit), uint64(x.p.Count), uint64(x.p.Period)}, x.past...) {
+		numbers := []uint64{uint64(x.p.Limit), uint64(x.p.Count), uint64(x.p.Period)}
+		if x.p.Alg == engine.Box {
+			numbers = append(numbers, uint64(x.p.Growth))
+		}
+		for _, v := range append(numbers, x.past...) {
 			b = binary.AppendUvarint(b, v)
 		}
 		tail := x.p.Alg == engine.Log || x.p.Alg == engine.Lease
@@ -169,6 +173,7 @@ func TestLoadChecks(t *testing.T) {
 	)
 	var (
 		token  = engine.Params{Alg: engine.Token, Limit: 10, Count: 2, Period: 3e9}
+		box    = penalties[0].Params()
 		fixed  = engine.Params{Alg: engine.Fixed, Limit: 10, Period: 1e12}
 		weekly = engine.Params{Alg: engine.Fixed, Limit: 10, Calendar: engine.Week}
 		slide  = engine.Params{Alg: engine.Slide, Limit: 10, Period: 1e12}
@@ -196,6 +201,15 @@ func TestLoadChecks(t *testing.T) {
 		{"the longest key", 1, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: strings.Repeat("k", engine.MaxKeyBytes)}, true},
 		{"a key that is too long", 1, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: strings.Repeat("k", engine.MaxKeyBytes+1)}, false},
 		{"another version", 4, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: "k"}, false},
+		{"a box with a strike", 3, now, blockRecord{p: box, state: []uint64{1 << 32, uint64(now), 0}, name: "", key: "k"}, true},
+		{"a closed box", 3, now, blockRecord{p: box, state: []uint64{7, 0, uint64(now + engine.MaxPeriod)}, name: "", key: "k"}, true},
+		{"a box in version 2", 2, now, blockRecord{p: box, state: []uint64{1 << 32, uint64(now), 0}, name: "", key: "k"}, false},
+		{"a box struck in the future", 3, now, blockRecord{p: box, state: []uint64{1 << 32, uint64(now + 1), 0}, name: "", key: "k"}, false},
+		{"a box closed for too long", 3, now, blockRecord{p: box, state: []uint64{7, 0, uint64(now + engine.MaxPeriod + 1)}, name: "", key: "k"}, false},
+		{"a box of too high a level", 3, now, blockRecord{p: box, state: []uint64{1 << 16, 0, uint64(now)}, name: "", key: "k"}, false},
+		{"a box with a start and no strike", 3, now, blockRecord{p: box, state: []uint64{1, uint64(now), uint64(now)}, name: "", key: "k"}, false},
+		{"a box with a past", 3, now, blockRecord{p: box, state: []uint64{1 << 32, uint64(now), 0}, name: "", key: "k"}.withPast(uint64(now+1), 1, 0), false},
+		{"a box without growth", 3, now, blockRecord{p: with(box, func(p *engine.Params) { p.Growth = 0 }), state: []uint64{1 << 32, uint64(now), 0}, name: "", key: "k"}, false},
 		{"a time before the epoch", 1, -1, blockRecord{p: token, state: []uint64{0, 0}, name: "", key: "k"}, false},
 		{"a time after the latest", 1, 1<<63 - 1, blockRecord{p: token, state: []uint64{0, 0}, name: "", key: "k"}, false},
 		{"a window that ends now", 1, now, blockRecord{p: fixed, state: []uint64{uint64(now), 10}, name: "", key: "k"}, true},

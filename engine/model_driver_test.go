@@ -81,11 +81,15 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// algs returns all algorithms.
-func algs() []engine.Alg { return slices.Collect(engine.Algs()) }
+// algs returns the algorithms that grant permits.
+func algs() []engine.Alg {
+	return slices.DeleteFunc(slices.Collect(engine.Algs()), func(a engine.Alg) bool { return a == engine.Box })
+}
 
 // counted returns the algorithms with permits that are numbers.
-func counted() []engine.Alg { return slices.DeleteFunc(algs(), engine.Alg.HasLeases) }
+func counted() []engine.Alg {
+	return slices.DeleteFunc(algs(), func(a engine.Alg) bool { return !a.IsCounted() })
+}
 
 // isListed reports whether the state of an algorithm grows with its permits.
 func isListed(a engine.Alg) bool { return a.Usage().MaxLimit == engine.MaxListed }

@@ -8,21 +8,17 @@ import (
 )
 
 // group decides a group. Each limit is checked with the permits that earlier limits of
-// the group request of the same key; a denied group counts nothing. A missing key belongs
-// to the algorithm that names it first.
+// the group request of the same key; a denied group counts nothing.
 func (t *model) group(ops []engine.Op) []engine.Decision {
-	owner := map[string]engine.Alg{}
-	for i := range ops {
-		key, a := string(ops[i].Key), ops[i].Params.Alg
-		if k := t.find(ops[i].Key); k != nil {
-			owner[key] = k.p.Alg
-		}
-		if _, ok := owner[key]; !ok {
-			owner[key] = a
-		}
-		if owner[key] != a { // an error changes nothing
-			return slices.Repeat([]engine.Decision{{Status: engine.WrongType}}, len(ops))
-		}
+	wrong := slices.Repeat([]engine.Decision{{Status: engine.WrongType}}, len(ops)) // changes nothing
+	if t.wrongType(ops, true) {
+		return wrong
+	}
+	if ds := t.closed(ops); ds != nil {
+		return ds
+	}
+	if t.wrongType(ops, false) {
+		return wrong
 	}
 	trial := newModel()
 	trial.now = t.now
@@ -44,6 +40,9 @@ func (t *model) group(ops []engine.Op) []engine.Decision {
 	}
 	var takers []engine.Op // that would take if the group passed
 	for i := range ops {
+		if ops[i].Mode == engine.Guard {
+			continue
+		}
 		ds[i] = t.deniedMember(&ops[i])
 		if ds[i].Allowed, ds[i].Wait = 1, t.holdOf(&ops[i]); ops[i].N > 0 {
 			ds[i].Allowed, ds[i].Wait = found.passesAfter(takers, &ops[i], ds[i].Wait)
@@ -54,7 +53,27 @@ func (t *model) group(ops []engine.Op) []engine.Decision {
 			takers = append(takers, taker)
 		}
 	}
+	t.strike(ops, ds)
 	return ds
+}
+
+// wrongType reports whether a guard, or another member, is on a key of another algorithm. A
+// missing key has that of the earlier members on it.
+func (t *model) wrongType(ops []engine.Op, guards bool) bool {
+	for i, op := range ops {
+		if (op.Mode == engine.Guard) != guards {
+			continue
+		}
+		if k := t.find(op.Key); k != nil && k.p.Alg != op.Params.Alg {
+			return true
+		}
+		for _, o := range ops[:i] {
+			if string(o.Key) == string(op.Key) && o.Params.Alg != op.Params.Alg {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // member decides a member by itself.
@@ -62,6 +81,8 @@ func (t *model) member(op *engine.Op) engine.Decision {
 	alone := *op
 	alone.Mode = 0
 	switch {
+	case op.Mode == engine.Guard:
+		return t.boxOf(op).look(op.Params, t.now)
 	case op.Kind == engine.Take:
 		return t.take(&alone)
 	case op.N > 0:
@@ -83,7 +104,7 @@ func passes(ops []engine.Op, ds []engine.Decision) bool {
 		n[ds[i].Allowed]++
 		count[ops[i].Mode] = n
 	}
-	return count[0][0] == 0 && (count[engine.AnyOf] == [2]int{} || count[engine.AnyOf][1] > 0)
+	return count[0][0] == 0 && count[engine.Guard][0] == 0 && (count[engine.AnyOf] == [2]int{} || count[engine.AnyOf][1] > 0)
 }
 
 // passesAfter reports whether op would pass after others on its key, and its wait, which

@@ -22,6 +22,7 @@ type modelKey struct {
 	p       engine.Params
 	permits modelState
 	holders map[string]int64
+	box     *boxModel
 }
 
 // A modelState is the state of a key of an algorithm that grants permits. Its times never
@@ -57,6 +58,10 @@ func newState(a engine.Alg) modelState {
 
 func (k *modelKey) clone() *modelKey {
 	c := &modelKey{p: k.p, holders: maps.Clone(k.holders)}
+	if k.box != nil {
+		box := *k.box
+		c.box = &box
+	}
 	if k.permits != nil {
 		c.permits = k.permits.clone()
 	}
@@ -78,6 +83,9 @@ func (t *model) find(key []byte) *modelKey {
 		if t.now < end {
 			return k
 		}
+	}
+	if k.box != nil && !k.box.isNew(t.now) {
+		return k
 	}
 	delete(t.keys, string(key))
 	return nil
@@ -135,7 +143,7 @@ func (t *model) one(op *engine.Op) engine.Decision {
 		return engine.Decision{Status: engine.Missing}
 	case op.Kind == engine.Peek:
 		return t.look(k)
-	case k.p.Alg == engine.Lease, op.Params != engine.Params{} && op.Params.Alg != k.p.Alg:
+	case k.permits == nil, op.Params != engine.Params{} && op.Params.Alg != k.p.Alg:
 		return engine.Decision{Status: engine.WrongType}
 	case op.Kind == engine.Refund:
 		k.permits.refund(k.p, t.now, op.N)
@@ -196,8 +204,11 @@ func (t *model) take(op *engine.Op) engine.Decision {
 // look returns the state of a key, for one permit or one new holder.
 func (t *model) look(k *modelKey) engine.Decision {
 	d := engine.Decision{Params: k.p}
-	if k.p.Alg == engine.Lease {
+	switch k.p.Alg {
+	case engine.Lease:
 		return t.leaseDecision(k, 0)
+	case engine.Box:
+		return k.box.look(k.p, t.now)
 	}
 	if k.passes(t.now, 1, k.p.Limit) {
 		d.Allowed = 1

@@ -89,8 +89,22 @@ const (
 	Shadow Mode = 1 << 1
 	// AnyOf is a mode of ops in groups only, see Op.Group.
 	AnyOf Mode = 1 << 5
+	// Guard is the mode of a Take on a penalty box, of N = 1 or 0, with the Params of a
+	// Penalty. It guards the members of its group that follow it, up to the next Guard.
+	//
+	// If the box of any Guard is closed, the group is refused before any other member is
+	// looked at: the decisions on these are zero, without Params. Otherwise, if the group is
+	// refused by a guarded member without a mode, the box gets one strike, unless N is 0. If
+	// a strike needs memory that there is not, the group changes nothing at all. New
+	// parameters of a box are in force at once, and are stored with the next strike.
+	//
+	// In the decision Allowed is 1 if the box was open. The other fields describe it after
+	// the strike: Remaining is the number of strikes left until it closes, 0 if it is closed;
+	// Wait is the time until it opens, 0 if it is open: so a Wait with Allowed 1 is of a box
+	// that this request has closed. Reset is the time until the box is as good as new.
+	Guard Mode = 1 << 6
 
-	groupModes = Shadow | AnyOf
+	groupModes = Shadow | AnyOf | Guard
 )
 
 // An Op is one request to read or change a key. Commands are parsed into Ops, log entries
@@ -106,8 +120,8 @@ type Op struct {
 	// member of N = 0 only looks: it passes, and changes nothing. The group passes if all
 	// members without a mode pass, and, if there are any with the mode AnyOf, at least one
 	// of these. Then all members that pass take. Otherwise none takes. So a Shadow member
-	// never refuses the group, and is told apart from others by its mode only: the Allowed
-	// of each member tells whether this limit by itself would pass. See Passed.
+	// never refuses the group. The Allowed of each member tells whether this limit by itself
+	// would pass. See Passed and Guard.
 	Group uint8
 	// DB is the database of the key, below Databases.
 	DB     uint8
@@ -124,12 +138,13 @@ func (op *Op) Check(atomic bool) error {
 	none := op.Params == Params{}
 	held := !none && op.Params.alg().lessor != nil
 	plain := op.Params.Alg.IsPlain()
+	guards := op.Mode&Guard != 0
 	var ok bool
 	switch op.Kind {
 	case Take:
-		ok = !none && !held
+		ok = !none && !held && guards == (op.Params.Alg == Box) && (!guards || op.N <= 1)
 	case Acquire:
-		ok = held && (op.N == 0 || op.N == 1) && len(op.ID) > 0
+		ok = held && !guards && (op.N == 0 || op.N == 1) && len(op.ID) > 0
 	case Release:
 		ok = len(op.ID) > 0
 	case Peek, Refund, Charge, Forget, Flush, Expect, Watch, Do, Learn:
@@ -154,7 +169,7 @@ func (op *Op) Check(atomic bool) error {
 
 // CheckMember returns an error if a checked op must not be a member of a group.
 func (op *Op) CheckMember() error {
-	if op.Kind != Take && op.Kind != Acquire || op.Mode&^groupModes != 0 || op.Mode == groupModes {
+	if op.Kind != Take && op.Kind != Acquire || op.Mode&^groupModes != 0 || op.Mode&(op.Mode-1) != 0 {
 		return fmt.Errorf("an op of kind %d and mode %#x in a group", op.Kind, op.Mode)
 	}
 	return nil
@@ -162,7 +177,7 @@ func (op *Op) CheckMember() error {
 
 // CheckAlone returns an error if a checked op must be a member of a group.
 func (op *Op) CheckAlone() error {
-	if op.Mode&AnyOf != 0 {
+	if op.Mode&(AnyOf|Guard) != 0 {
 		return fmt.Errorf("an op of kind %d and mode %#x outside of a group", op.Kind, op.Mode)
 	}
 	return nil

@@ -11,12 +11,15 @@ type Params struct {
 	Alg Alg
 	// Calendar, for FIXED only, replaces Period by a span of the UTC calendar.
 	Calendar Calendar
+	// Growth is for PENALTY only, see Penalty.Params.
+	Growth uint16
 	// Limit is the capacity or limit, 1 to the MaxLimit of the algorithm's Usage.
 	Limit int64
 	// Count is the number of permits earned back per Period: TOKEN and LEAKY only, 1 to
 	// MaxRateCount, at most one per nanosecond, in lowest terms with Period.
 	Count int64
-	// Period is in nanoseconds: of a rate, a window, or a ttl.
+	// Period is in nanoseconds: of a rate, a window, or a ttl. Of a PENALTY, Count and Period
+	// are two lengths of time each.
 	Period int64
 }
 
@@ -32,11 +35,16 @@ func (p *Params) Check() error {
 		}
 		return nil
 	}
+	if p.Alg == Box {
+		return p.checkBox()
+	}
 	var (
 		u     = &p.alg().usage
 		rated = u.Period == Rate
 	)
 	switch {
+	case p.Growth != 0:
+		return fmt.Errorf("%v can not have a growth", p.Alg)
 	case p.Limit < 1 || p.Limit > u.MaxLimit:
 		return fmt.Errorf("limit %d of %v is out of range, 1 to %d", p.Limit, p.Alg, u.MaxLimit)
 	case rated && (p.Count < 1 || p.Count > MaxRateCount || p.Period < p.Count || p.Period > MaxRatePeriod):
@@ -54,21 +62,27 @@ func (p *Params) Check() error {
 // IsReduced reports whether a rate is in lowest terms, as the Params of an Op must be.
 // Requires: p.Check() == nil.
 func (p *Params) IsReduced() bool {
-	return p.Count == 0 || gcd(uint64(p.Period), uint64(p.Count)) == 1
+	return p.Count == 0 || p.Alg == Box || gcd(uint64(p.Period), uint64(p.Count)) == 1
 }
 
 // Append appends the encoding of parameters: Alg and Calendar, a byte each; Limit, Count and
-// Period, as unsigned varints. It is part of the formats of logs, snapshots and links.
+// Period, as unsigned varints; and for PENALTY Growth. It is part of the formats of logs,
+// snapshots and links.
 func (p *Params) Append(dst []byte) []byte {
 	dst = append(dst, byte(p.Alg), byte(p.Calendar))
 	dst = binary.AppendUvarint(dst, uint64(p.Limit))
 	dst = binary.AppendUvarint(dst, uint64(p.Count))
-	return binary.AppendUvarint(dst, uint64(p.Period))
+	dst = binary.AppendUvarint(dst, uint64(p.Period))
+	if p.Alg == Box {
+		dst = binary.AppendUvarint(dst, uint64(p.Growth))
+	}
+	return dst
 }
 
 // Decode sets p to the parameters at the start of data, which may be any bytes, and
 // returns their length, 0 if data ends too early, or -1 if a number has more than 64 bits.
-// p must then be checked: numbers from 2^63 on are negative.
+// p must then be checked: numbers from 2^63 on are negative. The flags of a block may be set
+// in Alg. Requires: p is zero.
 func (p *Params) Decode(data []byte) (n int) {
 	if len(data) < 2 {
 		return 0
@@ -83,7 +97,15 @@ func (p *Params) Decode(data []byte) (n int) {
 		*to = int64(v)
 		n += size
 	}
-	return n
+	if p.Alg&^algFlags != Box {
+		return n
+	}
+	v, size := binary.Uvarint(data[n:])
+	if size <= 0 {
+		return max(size, -1)
+	}
+	p.Growth = uint16(min(v, 1<<16-1)) // which is out of range
+	return n + size
 }
 
 // A Calendar is a span of the UTC calendar.

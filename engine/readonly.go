@@ -53,8 +53,12 @@ func (s *shard) previewTake(now Instant, op *Op, pl place, found int64, d *Decis
 }
 
 // previewOne fills d with the key's state and the answer that a Take of one permit would
-// get.
+// get, or a guard of a box.
 func (c *cell) previewOne(now Instant, used int64, d *Decision) {
+	if c.params.Alg == Box {
+		c.fillBox(now, d)
+		return
+	}
 	if used < c.params.Limit {
 		d.Allowed, d.Wait = 1, c.hold(now)
 	} else {

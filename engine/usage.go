@@ -10,7 +10,8 @@ type Usage struct {
 	// Period is the second parameter.
 	Period PeriodKind
 	// Summary, Complexity and Since are those of the command that takes permits. They are
-	// empty if permits are leases, because these have commands of their own.
+	// empty if permits are no numbers: leases have commands of their own, and penalty boxes
+	// have none.
 	Summary, Complexity, Since string
 }
 
@@ -26,11 +27,13 @@ const (
 	CalendarWindow
 	// TTL is a Period after which a lease ends unless it is renewed.
 	TTL
+	// Times are those of a Penalty.
+	Times
 )
 
 // String returns the name of the parameter.
 func (k PeriodKind) String() string {
-	return [...]string{Rate: "rate", Window: "window", CalendarWindow: "window", TTL: "ttl"}[k]
+	return [...]string{Rate: "rate", Window: "window", CalendarWindow: "window", TTL: "ttl", Times: "times"}[k]
 }
 
 // IsKnown reports whether a number from outside is of a row in the table of algorithms.
@@ -39,9 +42,9 @@ func (a Alg) IsKnown() bool { return a < limits || a.IsPlain() && a < algs }
 // Usage returns the description of the parameters of an algorithm.
 func (a Alg) Usage() Usage { return algorithms[a].usage }
 
-// HasLeases reports whether the permits of an algorithm are leases, which Acquire takes
-// and Release returns, and not numbers for Take, Refund and Charge.
-func (a Alg) HasLeases() bool { return algorithms[a].lessor != nil }
+// IsCounted reports whether the permits of an algorithm are numbers, for Take, Refund and
+// Charge: neither leases, for Acquire and Release, nor strikes, for a Guard.
+func (a Alg) IsCounted() bool { return algorithms[a].limiter != nil }
 
 // IsPlain reports whether the row is of plain values and not of a limit.
 func (a Alg) IsPlain() bool { return a >= firstPlain }

@@ -47,7 +47,7 @@ func opAll(b *engine.Batch, args [][]byte) error {
 // parseGrouped parses one limit: alg key p1 p2 n.
 func parseGrouped(limit [][]byte) (engine.Op, error) {
 	alg, ok := engine.AlgByName(limit[0])
-	if !ok || alg.HasLeases() {
+	if !ok || !alg.IsCounted() {
 		e := badArgument("alg", anyOf(groupAlgs()), limit[0])
 		e.Text += word.DidYouMean(limit[0], groupAlgs()...)
 		return engine.Op{}, e
@@ -67,7 +67,7 @@ func parseGrouped(limit [][]byte) (engine.Op, error) {
 // groupAlgs returns the names of the algorithms that RL.ALL accepts.
 func groupAlgs() (names []string) {
 	for alg := range engine.Algs() {
-		if !alg.HasLeases() {
+		if alg.IsCounted() {
 			names = append(names, alg.String())
 		}
 	}

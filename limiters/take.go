@@ -15,7 +15,7 @@ import (
 // permits that are numbers.
 func takeCommands() (all []Command) {
 	for alg := range engine.Algs() {
-		if u := alg.Usage(); !alg.HasLeases() {
+		if u := alg.Usage(); alg.IsCounted() {
 			all = append(all, Command{
 				Name: "RL." + alg.String(), Args: fmt.Sprintf("key %s %v [n] [PARTIAL] [SHADOW]", u.Limit, u.Period),
 				Summary: u.Summary, Complexity: u.Complexity, Since: u.Since,

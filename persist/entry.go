@@ -45,8 +45,8 @@ import (
 // Take of one from a 22-byte key with known parameters has 24 bytes.
 //
 // Version 1 has neither statements, nor Dos, nor Learns, nor databases, nor Flushes of one
-// database, nor headTight and headLevel. Version 2 has neither the mode AnyOf, nor Acquires
-// of N = 0, nor groups with other members than Takes without a mode; there a Group of 1 is
+// database, nor headTight and headLevel. Version 2 has neither the modes AnyOf and Guard, nor
+// penalty boxes, nor Acquires of N = 0, nor groups with other members than Takes without a mode; there a Group of 1 is
 // none. An entry is written in the lowest version that has all of it, so that older programs
 // read it.
 type Entry struct {
@@ -82,7 +82,7 @@ const (
 	opMore = 1 << 7
 
 	modeBits  = byte(engine.Partial | engine.Shadow)
-	partBits  = byte(engine.AnyOf) // of modes in groups only
+	partBits  = byte(engine.AnyOf | engine.Guard) // of modes in groups only
 	moreGroup = 1 << 2
 	moreID    = 1 << 3
 	moreDB    = 1 << 4
@@ -163,7 +163,7 @@ func versionOf(op *engine.Op, left *int) byte {
 		*left--
 	}
 	switch {
-	case op.Mode&engine.AnyOf != 0, op.Kind == engine.Acquire && op.N == 0, member && !isPlainTake(op):
+	case byte(op.Mode)&partBits != 0, op.Params.Alg == engine.Box, op.Kind == engine.Acquire && op.N == 0, member && !isPlainTake(op):
 		return entryVersion
 	case op.DB != 0 || op.Kind >= engine.Do || op.Kind == engine.Flush && op.N == 1:
 		return entryPlain

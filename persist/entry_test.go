@@ -37,11 +37,14 @@ func decode(data []byte) (steps []step, err error) {
 	return steps, err
 }
 
+var penalty = engine.Penalty{After: 3, Within: 600e9, Block: 60e9, Growth: 250, Max: 86400e9, Forgive: 86400e9, Extend: true}
+
 var (
 	token  = engine.Params{Alg: engine.Token, Limit: 10, Count: 1, Period: 200e6}
 	logged = engine.Params{Alg: engine.Log, Limit: 100, Period: 60e9}
 	month  = engine.Params{Alg: engine.Fixed, Calendar: engine.Month, Limit: engine.MaxLimit}
 	places = engine.Params{Alg: engine.Lease, Limit: engine.MaxListed, Period: engine.MinPeriod}
+	boxed  = penalty.Params()
 	slow   = engine.Params{Alg: engine.Leaky, Limit: 1, Count: engine.MaxLimit - 1, Period: engine.MaxRatePeriod}
 )
 
@@ -69,6 +72,13 @@ var entryCases = []struct {
 		{Kind: engine.Acquire, Mode: engine.AnyOf, Params: places, N: 1, Key: []byte("c"), ID: []byte("job")},
 		{Kind: engine.Take, Mode: engine.Shadow, Group: 1, Params: token, N: 1, Key: []byte("a")},
 	}}}, 57},
+	{"a group with guards, and one of one", []step{{5, false, []engine.Op{
+		{Kind: engine.Take, Mode: engine.Guard, Group: 3, Params: boxed, N: 1, Key: []byte("x")},
+		{Kind: engine.Take, Params: token, N: 1, Key: []byte("a")},
+		{Kind: engine.Take, Mode: engine.Guard, Params: boxed, N: 0, Key: []byte("y")},
+		{Kind: engine.Take, Mode: engine.Guard, Group: 1, Params: boxed, N: 1, Key: []byte("x")},
+	}}}, 48},
+	{"a box by its algorithm", []step{{5, false, []engine.Op{{Kind: engine.Refund, Params: boxed, N: 1, Key: []byte("x")}}}}, 25},
 	{"every kind", []step{{math.MaxInt64, true, []engine.Op{
 		{Kind: engine.Expect, N: math.MinInt64, Key: []byte("w")},
 		{Kind: engine.Expect, N: -1, Key: []byte("w")},
@@ -239,6 +249,12 @@ func TestDecodeRejects(t *testing.T) {
 		{"a calendar for another algorithm", params(engine.Params{Alg: engine.Slide, Limit: 1, Calendar: engine.Day}), "out of range"},
 		{"an unknown calendar", params(engine.Params{Alg: engine.Fixed, Limit: 1, Calendar: engine.Year + 1}), "out of range"},
 		{"a calendar and a period", params(engine.Params{Alg: engine.Fixed, Limit: 1, Calendar: engine.Day, Period: 1e9}), "out of range"},
+		{"a box without a guard", params(boxed), "lacks"},
+		{"a guard of a limit", with(func(op *engine.Op) { op.Mode = engine.Guard }), "lacks"},
+		{"a guard of two", with(func(op *engine.Op) { op.Mode, op.Params, op.N = engine.Guard, boxed, 2 }), "lacks"},
+		{"a guard without a group", with(func(op *engine.Op) { op.Mode, op.Params = engine.Guard, boxed }), "outside of a group"},
+		{"a box without growth", params(engine.Params{Alg: engine.Box, Limit: 1, Count: boxed.Count, Period: boxed.Period}), "out of range"},
+		{"a box with a calendar", params(engine.Params{Alg: engine.Box, Calendar: 1, Growth: 100, Limit: 1, Count: boxed.Count, Period: boxed.Period}), "out of range"},
 		{"n negative", with(func(op *engine.Op) { op.N = -1 }), "n is -1"},
 		{"n too high", with(func(op *engine.Op) { op.N = engine.MaxN + 1 }), "allowed"},
 		{"no key", with(func(op *engine.Op) { op.Key = nil }), "key of 0 bytes"},
@@ -314,7 +330,7 @@ func TestDecodeBytes(t *testing.T) {
 
 // TestAlgorithmNumbers checks the numbers of algorithms that logs contain.
 func TestAlgorithmNumbers(t *testing.T) {
-	for i, name := range []string{"TOKEN", "LEAKY", "FIXED", "SLIDE", "LOG", "LEASE"} {
+	for i, name := range []string{"TOKEN", "LEAKY", "FIXED", "SLIDE", "LOG", "LEASE", "PENALTY"} {
 		if alg, ok := engine.AlgByName([]byte(name)); !ok || int(alg) != i {
 			t.Errorf("%s: got algorithm %d, want %d", name, alg, i)
 		}
