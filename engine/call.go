@@ -69,7 +69,7 @@ func (e *Engine) addShards(set *shardSet, b *Batch, i int) {
 	switch {
 	case op.Kind == Flush:
 		set.addAll(len(e.shards))
-	case op.Kind == Learn:
+	case op.Kind == Learn || op.Kind == Needs:
 	case b.scratch.shards[i] != severalShards:
 		set.add(b.scratch.shards[i])
 	default:

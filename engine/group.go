@@ -18,14 +18,39 @@ func Passed(ops []Op, ds []Decision) bool {
 }
 
 // takeGroup decides the group of the ops from..to-1, see Op.Group. Requires: their shards
-// are locked.
+// are locked, so that no call changes documents.
+func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
+	first := &b.Ops[from]
+	if first.Kind != Needs {
+		e.takeMembers(now, b, from, from, to)
+		return
+	}
+	if e.DocumentsVersion(Space(first.DB)) != uint64(first.N) {
+		e.failGroup(b, from, to, Stale)
+		return
+	}
+	status := e.takeMembers(now, b, from, from+1, to)
+	d := &b.Decisions[from]
+	*d = Decision{Status: status, Changed: b.Decisions[from+1].Changed}
+	if status == OK {
+		d.Allowed = 1
+	}
+}
+
+// takeMembers decides the members from..to-1 of a group that begins at first. It returns
+// the status of the group.
 //
 // It first probes each op, after earlier ops of the group on the same key. It takes only
 // if the group passes; from then on nothing can be denied. If it does not pass, the keys
 // still get their new parameters, in the order of the ops, unless memory was insufficient.
-func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
-	if !e.rightAlgs(now, b, from, to, true) || !e.passGuards(now, b, from, to) || !e.rightAlgs(now, b, from, to, false) {
-		return
+func (e *Engine) takeMembers(now Instant, b *Batch, first, from, to int) Status {
+	switch {
+	case !e.rightAlgs(now, b, from, to, true):
+		return WrongType
+	case !e.passGuards(now, b, from, to):
+		return OK
+	case !e.rightAlgs(now, b, from, to, false):
+		return WrongType
 	}
 	if allReadOnly(b.Ops[from:to]) {
 		for i := from; i < to; i++ {
@@ -33,7 +58,7 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 				e.shards[b.scratch.shards[i]].applyReadOnly(now, &b.Ops[i], b.scratch.hashes[i], &b.Decisions[i])
 			}
 		}
-		return
+		return OK
 	}
 	pass := e.probeGroup(now, b, from, to)
 	ready := false
@@ -43,14 +68,14 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 		ready = e.ensureStrikes(now, b, from, to)
 	}
 	for i := from; i < to; i++ {
-		b.collectEvicted(from, &e.shards[b.scratch.shards[i]])
+		b.collectEvicted(first, &e.shards[b.scratch.shards[i]])
 	}
 	switch {
 	case !ready && pass:
 		e.failGroup(b, from, to, NoMemory)
-		return
+		return NoMemory
 	case !ready:
-		return
+		return OK
 	}
 	changed := false
 	for i := from; i < to; i++ {
@@ -59,6 +84,7 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 	for i := from; i < to; i++ {
 		b.Decisions[i].Changed = changed
 	}
+	return OK
 }
 
 // rightAlgs checks the algorithms of the guards, or of the others. If one is wrong, it

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"limitsrv/engine"
@@ -82,6 +83,9 @@ func (d *guardTest) batch() (ops []engine.Op) {
 	}
 	if d.r.IntN(60) == 0 { // a box on the key of a limit
 		ops[d.r.IntN(len(ops))].Key = []byte("limit 1")
+	}
+	if d.r.IntN(4) == 0 {
+		ops = slices.Insert(ops, 0, engine.Op{Kind: engine.Needs, N: int64(d.r.IntN(8) / 7)})
 	}
 	ops[0].Group = uint8(len(ops))
 	return ops

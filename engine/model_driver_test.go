@@ -472,7 +472,7 @@ func (d *modelTest) fail(format string, args ...any) {
 }
 
 func opString(op *engine.Op) string {
-	kinds := [...]string{"TAKE", "PEEK", "REFUND", "CHARGE", "FORGET", "ACQUIRE", "RELEASE", "FLUSH", "EXPECT"}
+	kinds := [...]string{"TAKE", "PEEK", "REFUND", "CHARGE", "FORGET", "ACQUIRE", "RELEASE", "FLUSH", "EXPECT", "WATCH", "DO", "LEARN", "NEEDS"}
 	return fmt.Sprintf("%s len(key)=%d %q n=%d mode=%d group=%d %+v", kinds[op.Kind], len(op.Key), op.ID, op.N, op.Mode, op.Group, op.Params)
 }
 

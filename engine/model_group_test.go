@@ -10,6 +10,13 @@ import (
 // group decides a group. Each limit is checked with the permits that earlier limits of
 // the group request of the same key; a denied group counts nothing.
 func (t *model) group(ops []engine.Op) []engine.Decision {
+	if ops[0].Kind == engine.Needs { // the model has no documents
+		if ops[0].N != 0 {
+			return slices.Repeat([]engine.Decision{{Status: engine.Stale}}, len(ops))
+		}
+		ds := t.group(ops[1:])
+		return append([]engine.Decision{{Status: ds[0].Status, Allowed: yes(ds[0].Status == engine.OK)}}, ds...)
+	}
 	wrong := slices.Repeat([]engine.Decision{{Status: engine.WrongType}}, len(ops)) // changes nothing
 	if t.wrongType(ops, true) {
 		return wrong

@@ -34,8 +34,10 @@ const (
 	// terms, so that any number of nine decimals a second is valid. Their minimum is 1.
 	MaxRateCount  = 1_000_000_000_000_000_000
 	MaxRatePeriod = 1_000_000_000_000_000_000
-	// MaxGroup bounds the number of ops in a group.
-	MaxGroup = 64
+	// MaxGroup bounds the limits in a group, and MaxGroupOps its ops: with a Guard for each
+	// limit, and a Needs.
+	MaxGroup    = 64
+	MaxGroupOps = 2*MaxGroup + 1
 )
 
 // A Kind is the kind of an Op.
@@ -74,6 +76,10 @@ const (
 	// Learn adds ID, of up to MaxSourceBytes, to the sources, unless it is there already.
 	// Without an ID it drops all sources, or, if N is 1, flushes them. It has no key.
 	Learn
+	// Needs is the first op of a group. Unless N is the DocumentsVersion of the Space with the
+	// number DB, all ops of the group are answered Stale, and nothing is changed. Otherwise
+	// Allowed is 1. It has no key, and the group another member.
+	Needs
 )
 
 // A Mode changes the answer of a Take or Acquire, or its part in a group. Modes are flags;
@@ -116,7 +122,8 @@ type Op struct {
 	// means no group, and so does 1 for an op without a mode or with Partial. The ops after
 	// the first have Group 0.
 	//
-	// The ops of a group are its members: Takes and Acquires, each with at most one mode. A
+	// The ops of a group are its members: Takes and Acquires, each with at most one mode, and
+	// perhaps a Needs before these. A
 	// member of N = 0 only looks: it passes, and changes nothing. The group passes if all
 	// members without a mode pass, and, if there are any with the mode AnyOf, at least one
 	// of these. Then all members that pass take. Otherwise none takes. So a Shadow member
@@ -147,6 +154,8 @@ func (op *Op) Check(atomic bool) error {
 		ok = held && !guards && (op.N == 0 || op.N == 1) && len(op.ID) > 0
 	case Release:
 		ok = len(op.ID) > 0
+	case Needs:
+		ok = none && op.Mode == 0 && Space(op.DB) < spaces
 	case Peek, Refund, Charge, Forget, Flush, Expect, Watch, Do, Learn:
 		ok = true
 	default:
@@ -161,14 +170,17 @@ func (op *Op) Check(atomic bool) error {
 		return fmt.Errorf("n is %d, 0 to %d is allowed", op.N, int64(MaxN))
 	case op.DB >= Databases:
 		return fmt.Errorf("database %d, 0 to %d are allowed", op.DB, Databases-1)
-	case op.Group > MaxGroup:
-		return fmt.Errorf("a group of %d, at most %d are allowed", op.Group, MaxGroup)
+	case op.Group > MaxGroupOps:
+		return fmt.Errorf("a group of %d, at most %d are allowed", op.Group, MaxGroupOps)
 	}
 	return nil
 }
 
 // CheckMember returns an error if a checked op must not be a member of a group.
 func (op *Op) CheckMember() error {
+	if op.Kind == Needs && op.Group > 1 {
+		return nil
+	}
 	if op.Kind != Take && op.Kind != Acquire || op.Mode&^groupModes != 0 || op.Mode&(op.Mode-1) != 0 {
 		return fmt.Errorf("an op of kind %d and mode %#x in a group", op.Kind, op.Mode)
 	}
@@ -177,7 +189,7 @@ func (op *Op) CheckMember() error {
 
 // CheckAlone returns an error if a checked op must be a member of a group.
 func (op *Op) CheckAlone() error {
-	if op.Mode&(AnyOf|Guard) != 0 {
+	if op.Mode&(AnyOf|Guard) != 0 || op.Kind == Needs {
 		return fmt.Errorf("an op of kind %d and mode %#x outside of a group", op.Kind, op.Mode)
 	}
 	return nil
@@ -191,7 +203,7 @@ func (op *Op) IsGroup() bool {
 // readOnly reports whether the op can change nothing.
 func (op *Op) readOnly() bool {
 	switch op.Kind {
-	case Peek, Expect, Watch:
+	case Peek, Expect, Watch, Needs:
 		return true
 	case Take, Acquire, Refund, Charge:
 		return op.N == 0
@@ -219,6 +231,8 @@ const (
 	// Down means that no majority of a cluster was reachable and nothing was applied. An
 	// Engine never returns it.
 	Down
+	// Stale means that the version of documents that a Needs names is not in force.
+	Stale
 )
 
 // A Decision answers one Op.

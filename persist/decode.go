@@ -37,7 +37,7 @@ type flags struct {
 var flagsOf = [...]flags{
 	entryLimits:  {headAtomic | headFull, modeBits | moreGroup | moreID, engine.Watch, false},
 	entryPlain:   {headAtomic | headFull | headLevel | headTight, modeBits | moreGroup | moreID | moreDB, engine.Learn, false},
-	entryVersion: {headAtomic | headFull | headLevel | headTight, modeBits | partBits | moreGroup | moreID | moreDB, engine.Learn, true},
+	entryVersion: {headAtomic | headFull | headLevel | headTight, modeBits | partBits | moreGroup | moreID | moreDB, engine.Needs, true},
 }
 
 var (
@@ -246,7 +246,7 @@ func (d *Decoder) op(op *engine.Op) (err error) {
 		}
 		op.N = int64(n)
 	}
-	if op.Kind != engine.Flush && op.Kind != engine.Learn {
+	if hasKey(op.Kind) {
 		if op.Key, err = d.takeBytes("key", engine.MaxKeyBytes); err != nil {
 			return err
 		}

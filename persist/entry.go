@@ -30,7 +30,7 @@ import (
 //	if moreDB:          DB
 //	if paramsNew:       Params, as engine.Params.Append encodes them
 //	unless opOne:       N; for an Expect all 64 bits of the signed value
-//	unless it is Flush or Learn: length of Key, Key
+//	unless it is Flush, Learn or Needs: length of Key, Key
 //	if moreID:          length of ID, ID
 //
 // and a Do:
@@ -46,7 +46,7 @@ import (
 //
 // Version 1 has neither statements, nor Dos, nor Learns, nor databases, nor Flushes of one
 // database, nor headTight and headLevel. Version 2 has neither the modes AnyOf and Guard, nor
-// penalty boxes, nor Acquires of N = 0, nor groups with other members than Takes without a mode; there a Group of 1 is
+// penalty boxes, nor Needs, nor Acquires of N = 0, nor groups of more than 64, nor groups with other members than Takes without a mode; there a Group of 1 is
 // none. An entry is written in the lowest version that has all of it, so that older programs
 // read it.
 type Entry struct {
@@ -163,7 +163,7 @@ func versionOf(op *engine.Op, left *int) byte {
 		*left--
 	}
 	switch {
-	case byte(op.Mode)&partBits != 0, op.Params.Alg == engine.Box, op.Kind == engine.Acquire && op.N == 0, member && !isPlainTake(op):
+	case byte(op.Mode)&partBits != 0, op.Kind == engine.Needs, op.Group > engine.MaxGroup, op.Params.Alg == engine.Box, op.Kind == engine.Acquire && op.N == 0, member && !isPlainTake(op):
 		return entryVersion
 	case op.DB != 0 || op.Kind >= engine.Do || op.Kind == engine.Flush && op.N == 1:
 		return entryPlain
@@ -281,7 +281,7 @@ func (e *Entry) op(op *engine.Op) {
 	if op.N != 1 {
 		data = binary.AppendUvarint(data, uint64(op.N))
 	}
-	if op.Kind != engine.Flush && op.Kind != engine.Learn {
+	if hasKey(op.Kind) {
 		data = binary.AppendUvarint(data, uint64(len(op.Key)))
 		data = append(data, op.Key...)
 	}
@@ -290,6 +290,11 @@ func (e *Entry) op(op *engine.Op) {
 		data = append(data, op.ID...)
 	}
 	e.data = data
+}
+
+// hasKey reports whether ops of a kind have a key in an entry.
+func hasKey(k engine.Kind) bool {
+	return k != engine.Flush && k != engine.Learn && k != engine.Needs
 }
 
 // recentParams holds the last two distinct parameters of an entry. An unset one is zero,

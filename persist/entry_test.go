@@ -78,6 +78,10 @@ var entryCases = []struct {
 		{Kind: engine.Take, Mode: engine.Guard, Params: boxed, N: 0, Key: []byte("y")},
 		{Kind: engine.Take, Mode: engine.Guard, Group: 1, Params: boxed, N: 1, Key: []byte("x")},
 	}}}, 48},
+	{"a group that needs a version", []step{{5, false, []engine.Op{
+		{Kind: engine.Needs, Group: 2, N: 1000},
+		{Kind: engine.Take, Params: token, N: 1, Key: []byte("a")},
+	}}}, 19},
 	{"a box by its algorithm", []step{{5, false, []engine.Op{{Kind: engine.Refund, Params: boxed, N: 1, Key: []byte("x")}}}}, 25},
 	{"every kind", []step{{math.MaxInt64, true, []engine.Op{
 		{Kind: engine.Expect, N: math.MinInt64, Key: []byte("w")},
@@ -223,6 +227,8 @@ func TestDecodeRejects(t *testing.T) {
 	mixed[0].Ops[1].Mode = engine.Shadow
 	peeked := group(2, 0)
 	peeked[0].Ops[1].Kind = engine.Peek
+	needed := group(2, 0)
+	needed[0].Ops[1] = engine.Op{Kind: engine.Needs, N: 1}
 	part, both := group(2, 0), group(2, 0)
 	part[0].Ops[1].Mode, both[0].Ops[1].Mode = engine.Partial, engine.Shadow|engine.AnyOf
 	for _, tt := range []struct {
@@ -230,7 +236,7 @@ func TestDecodeRejects(t *testing.T) {
 		steps []step
 		want  string
 	}{
-		{"an unknown kind", with(func(op *engine.Op) { op.Kind = engine.Learn + 1 }), "unknown kind"},
+		{"an unknown kind", with(func(op *engine.Op) { op.Kind = engine.Needs + 1 }), "unknown kind"},
 		{"an unknown algorithm", params(engine.Params{Alg: 255, Limit: 1, Period: 1e9}), "unknown algorithm"},
 		{"a take without parameters", params(engine.Params{}), "lacks"},
 		{"a take of a lease", params(places), "lacks"},
@@ -249,6 +255,9 @@ func TestDecodeRejects(t *testing.T) {
 		{"a calendar for another algorithm", params(engine.Params{Alg: engine.Slide, Limit: 1, Calendar: engine.Day}), "out of range"},
 		{"an unknown calendar", params(engine.Params{Alg: engine.Fixed, Limit: 1, Calendar: engine.Year + 1}), "out of range"},
 		{"a calendar and a period", params(engine.Params{Alg: engine.Fixed, Limit: 1, Calendar: engine.Day, Period: 1e9}), "out of range"},
+		{"a need without a group", with(func(op *engine.Op) { *op = engine.Op{Kind: engine.Needs, N: 1} }), "outside of a group"},
+		{"a need of an unknown space", with(func(op *engine.Op) { *op = engine.Op{Kind: engine.Needs, N: 1, DB: 15, Group: 2} }), "lacks"},
+		{"a need within a group", needed, "kind 12 and mode 0x0 in a group"},
 		{"a box without a guard", params(boxed), "lacks"},
 		{"a guard of a limit", with(func(op *engine.Op) { op.Mode = engine.Guard }), "lacks"},
 		{"a guard of two", with(func(op *engine.Op) { op.Mode, op.Params, op.N = engine.Guard, boxed, 2 }), "lacks"},
@@ -268,7 +277,7 @@ func TestDecodeRejects(t *testing.T) {
 		{"time before the epoch", []step{{-1, false, []engine.Op{{Kind: engine.Flush}}}}, "out of range"},
 		{"a truncated group", group(3, 0), "lacks 1 ops"},
 		{"a group within a group", group(3, 2, 0), "within"},
-		{"a group of more than allowed", group(65), "a group of 65"},
+		{"a group of more than allowed", group(130), "a group of 130"},
 		{"a group with a peek", peeked, "kind 1 and mode 0x0 in a group"},
 		{"a group with a part", part, "mode 0x1 in a group"},
 		{"two modes in a group", both, "mode 0x22 in a group"},

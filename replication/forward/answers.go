@@ -202,7 +202,7 @@ func (r *answerReader) decisions(b *engine.Batch) {
 			continue
 		}
 		d := engine.Decision{Status: engine.Status(first & decisionStatus), Changed: first&decisionChanged != 0}
-		if d.Status > engine.Aborted {
+		if d.Status > engine.Aborted && d.Status != engine.Stale {
 			r.fail("a decision of status %d", d.Status)
 		}
 		switch first & decisionParams {

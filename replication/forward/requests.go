@@ -58,10 +58,10 @@ func tooLargeError(ops, size int) error {
 // sizeBound returns an upper bound on the size of a batch in an entry.
 func sizeBound(b *engine.Batch) int {
 	const (
-		head = 4                            // including the version
+		head = 4                                // including the version
 		most = 3 + 2 + 1 + 3*9 + 3 + 10 + 2 + 2 // per op, without the bytes of key and id
-		call = 3 + 5                        // per call, besides that, without its arguments
-		arg  = 5                            // per argument, without its bytes
+		call = 3 + 5                            // per call, besides that, without its arguments
+		arg  = 5                                // per argument, without its bytes
 	)
 	size := head
 	for i := range b.Ops {
