@@ -26,20 +26,6 @@ type Decoder struct {
 	recent recentParams
 }
 
-// flags are the bits that a version of the format may have set, and its last kind of op.
-// Without members, all members of groups are Takes without a mode.
-type flags struct {
-	head, more byte
-	lastKind   engine.Kind
-	members    bool
-}
-
-var flagsOf = [...]flags{
-	entryLimits:  {headAtomic | headFull, modeBits | moreGroup | moreID, engine.Watch, false},
-	entryPlain:   {headAtomic | headFull | headLevel | headTight, modeBits | moreGroup | moreID | moreDB, engine.Learn, false},
-	entryVersion: {headAtomic | headFull | headLevel | headTight, modeBits | partBits | moreGroup | moreID | moreDB, engine.Needs, true},
-}
-
 var (
 	errShort       = errors.New("it ends too early")
 	errLong        = errors.New("a number of more than 64 bits")
@@ -186,25 +172,6 @@ func (d *Decoder) ops() error {
 		return errors.New("a batch without ops")
 	}
 	return nil
-}
-
-// group checks the part of an op in a group. left is the number of ops that are left of the
-// current one, without this op.
-func (d *Decoder) group(op *engine.Op, left *int) error {
-	switch {
-	case *left > 0 && op.Group != 0:
-		return errors.New("a group within a group")
-	case *left > 0:
-		*left--
-	case op.IsGroup():
-		*left = int(op.Group) - 1
-	default:
-		return op.CheckAlone()
-	}
-	if !d.flags.members && !isPlainTake(op) {
-		return errGroup
-	}
-	return op.CheckMember()
 }
 
 // op reads an op. Requires: op is zero.

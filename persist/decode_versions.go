@@ -1,0 +1,40 @@
+package persist
+
+import (
+	"errors"
+
+	"limitsrv/engine"
+)
+
+// flags are the bits that a version of the format may have set, and its last kind of op.
+// Without members, all members of groups are Takes without a mode.
+type flags struct {
+	head, more byte
+	lastKind   engine.Kind
+	members    bool
+}
+
+var flagsOf = [...]flags{
+	entryLimits:  {headAtomic | headFull, modeBits | moreGroup | moreID, engine.Watch, false},
+	entryPlain:   {headAtomic | headFull | headLevel | headTight, modeBits | moreGroup | moreID | moreDB, engine.Learn, false},
+	entryVersion: {headAtomic | headFull | headLevel | headTight, modeBits | partBits | moreGroup | moreID | moreDB, engine.Needs, true},
+}
+
+// group checks the part of an op in a group. left is the number of ops that are left of the
+// current one, without this op.
+func (d *Decoder) group(op *engine.Op, left *int) error {
+	switch {
+	case *left > 0 && op.Group != 0:
+		return errors.New("a group within a group")
+	case *left > 0:
+		*left--
+	case op.IsGroup():
+		*left = int(op.Group) - 1
+	default:
+		return op.CheckAlone()
+	}
+	if !d.flags.members && !isPlainTake(op) {
+		return errGroup
+	}
+	return op.CheckMember()
+}
