@@ -25,7 +25,7 @@
 //     restores the same state from it, in an engine with any number of shards. Load takes
 //     arbitrary bytes and accepts only a state that could have occurred.
 //   - Stats and Top are informational: they affect no decision and are in no Snapshot.
-//   - A denial consumes nothing. New parameters of a denied op stay in force, because its
+//   - A denial consumes nothing, but a refused group strikes the boxes of its guards. New parameters of a denied op stay in force, because its
 //     waiting time was computed under them.
 //   - Changed parameters grant nothing extra: no sequence of calls is granted more than
 //     one key would grant under the highest of the limits and the fastest of the rates or
