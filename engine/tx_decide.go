@@ -3,7 +3,8 @@ package engine
 // Decide applies the ops of limits in a batch, in the call's database and in their order, and
 // sets the Decisions: of a group all or none, as in a batch of its own. A key that it would
 // create in a batch that is Tight or Full is answered NoMemory. Requires: the shards of the
-// keys were entered, as for Find. No allocation after the first calls with a batch.
+// keys were entered, as for Find, and no op is a Needs, because a call can ask for the
+// DocumentsVersion itself. No allocation after the first calls with a batch.
 func (tx *Tx) Decide(b *Batch) {
 	tx.e.makeSpace(b)
 	for i := range b.Ops {
@@ -29,7 +30,7 @@ func (tx *Tx) decide(b *Batch, from, to int) {
 		s := &tx.e.shards[b.scratch.shards[i]]
 		s.full, s.boundless = b.Full, true
 	}
-	if to-from > 1 {
+	if b.Ops[from].IsGroup() {
 		tx.e.takeGroup(tx.now, b, from, to)
 	} else {
 		tx.e.shards[b.scratch.shards[from]].apply(tx.now, &b.Ops[from], b.scratch.hashes[from], &b.Decisions[from])
