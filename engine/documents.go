@@ -15,16 +15,21 @@ type Space uint8
 // The spaces. They stand in snapshots: append, never reorder.
 const (
 	Libraries Space = iota // of functions
+	Rules                  // and overrides
 	spaces
+)
+
+// Bounds of a document.
+const (
+	MaxDocumentName  = 256
+	MaxDocumentBytes = 1 << 20
 )
 
 // Bounds of each space. A document counts with the bytes of its name and its text. They are
 // not part of MemoryBytes.
-const (
-	MaxDocumentName   = 256
-	MaxDocumentBytes  = 1 << 20
-	MaxDocuments      = 10_000
-	MaxDocumentsBytes = 16 << 20
+var (
+	MaxDocuments      = [spaces]int{Libraries: 10_000, Rules: 12_000}
+	MaxDocumentsBytes = [spaces]int{Libraries: 16 << 20, Rules: 64 << 20}
 )
 
 // A Document is a text with a name. It is part of the state: calls set and drop it, and
@@ -80,6 +85,9 @@ func (tx *Tx) Documents(space Space) []*Document { return tx.e.Documents(space) 
 // DocumentsVersion returns the number of changes of a space so far.
 func (tx *Tx) DocumentsVersion(space Space) uint64 { return tx.e.DocumentsVersion(space) }
 
+// DocumentsBytes returns the number of bytes of the documents of a space.
+func (tx *Tx) DocumentsBytes(space Space) int { return tx.e.documents.of(space).bytes }
+
 // SetDocument sets the document of a name, in place of an earlier one. It returns an error, and
 // changes nothing, if that would exceed a bound. Requires: the call may touch any key, see
 // Commands.Keys. Cost: linear in the text, and in the documents of the space, about a
@@ -110,7 +118,7 @@ func (tx *Tx) DropDocument(space Space, name string) bool {
 	if tx.Document(space, name) == nil {
 		return false
 	}
-	tx.dropDocuments(space, func(d *Document) bool { return d.Name == name })
+	tx.DropDocumentsFunc(space, func(d *Document) bool { return d.Name == name })
 	return true
 }
 
@@ -118,12 +126,13 @@ func (tx *Tx) DropDocument(space Space, name string) bool {
 // SetDocument.
 func (tx *Tx) DropDocuments(space Space) {
 	if len(tx.Documents(space)) > 0 {
-		tx.dropDocuments(space, func(*Document) bool { return true })
+		tx.DropDocumentsFunc(space, func(*Document) bool { return true })
 	}
 }
 
-// dropDocuments drops some documents of a space as one change.
-func (tx *Tx) dropDocuments(space Space, drop func(*Document) bool) {
+// DropDocumentsFunc drops the documents of a space for which drop returns true, as one change.
+// Requires: there is one. Requires and costs: as for SetDocument.
+func (tx *Tx) DropDocumentsFunc(space Space, drop func(*Document) bool) {
 	tx.entersAll()
 	tx.writes()
 	m := &tx.e.documents
@@ -230,10 +239,10 @@ func (set *documentSet) with(d *Document) (*documentSet, error) {
 		return nil, fmt.Errorf("a name of %d bytes, 1 to %d are allowed", len(d.Name), MaxDocumentName)
 	case len(d.Text) > MaxDocumentBytes:
 		return nil, fmt.Errorf("a text of %d bytes, at most %d are allowed", len(d.Text), MaxDocumentBytes)
-	case n > MaxDocuments:
-		return nil, fmt.Errorf("%d texts, at most %d are allowed", n, MaxDocuments)
-	case c.bytes > MaxDocumentsBytes:
-		return nil, fmt.Errorf("%d bytes in all texts, at most %d are allowed", c.bytes, MaxDocumentsBytes)
+	case n > MaxDocuments[d.Space]:
+		return nil, fmt.Errorf("%d texts, at most %d are allowed", n, MaxDocuments[d.Space])
+	case c.bytes > MaxDocumentsBytes[d.Space]:
+		return nil, fmt.Errorf("%d bytes in all texts, at most %d are allowed", c.bytes, MaxDocumentsBytes[d.Space])
 	default:
 		c.list = append(append(append(make([]*Document, 0, n), set.list[:at]...), d), set.list[behind:]...)
 	}

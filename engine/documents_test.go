@@ -166,7 +166,7 @@ func TestDocumentsAreBounded(t *testing.T) {
 		}
 	}
 	do(e, 1e18, clearOut)
-	for i := range engine.MaxDocuments {
+	for i := range engine.MaxDocuments[engine.Libraries] {
 		if got := do(e, 1e18, shelve, fmt.Sprint(i), "text"); got != "" {
 			t.Fatalf("document %d: %s", i, got)
 		}

@@ -139,6 +139,8 @@ func (t *model) one(op *engine.Op) engine.Decision {
 		return t.release(op)
 	}
 	switch {
+	case op.Kind == engine.Charge && op.N > 0 && op.Params != engine.Params{}:
+		return t.chargeUnder(op)
 	case k == nil:
 		return engine.Decision{Status: engine.Missing}
 	case op.Kind == engine.Peek:
@@ -230,6 +232,25 @@ func (t *model) charge(k *modelKey, n int64) engine.Decision {
 		d.Wait = k.wait(t.now, n, 2*k.p.Limit)
 	}
 	d.Remaining, d.Reset = k.free(t.now), k.reset(t.now)
+	return d
+}
+
+// chargeUnder carries out a charge with parameters.
+func (t *model) chargeUnder(op *engine.Op) engine.Decision {
+	k := t.find(op.Key)
+	switch {
+	case k == nil && (op.Params.Alg == engine.Lease || op.Params.Alg == engine.Box):
+		return engine.Decision{Status: engine.WrongType}
+	case k == nil:
+		k = &modelKey{p: op.Params, permits: newState(op.Params.Alg)}
+	case k.p.Alg != op.Params.Alg || k.permits == nil:
+		return engine.Decision{Status: engine.WrongType}
+	}
+	k.change(op.Params, t.now)
+	d := t.charge(k, op.N)
+	if d.Allowed == 1 {
+		t.keys[string(op.Key)] = k
+	}
 	return d
 }
 

@@ -52,7 +52,8 @@ const (
 	// Refund returns N permits, never above full. If it has Params, the key must have
 	// their algorithm; they are not used otherwise.
 	Refund
-	// Charge takes N permits unconditionally. The key may go into debt by at most one
+	// Charge takes N permits unconditionally, under its Params if it has some: then it creates
+	// a missing key, as a Take does. The key may go into debt by at most one
 	// more limit; beyond that nothing is taken and Allowed is 0.
 	Charge
 	// Forget drops a key. Allowed is 1 if there was one.

@@ -65,6 +65,14 @@ func (p *Params) IsReduced() bool {
 	return p.Count == 0 || p.Alg == Box || gcd(uint64(p.Period), uint64(p.Count)) == 1
 }
 
+// Reduce puts a rate in lowest terms. Requires: p.Check() == nil.
+func (p *Params) Reduce() {
+	if p.Count > 0 {
+		d := int64(gcd(uint64(p.Period), uint64(p.Count)))
+		p.Period, p.Count = p.Period/d, p.Count/d
+	}
+}
+
 // Append appends the encoding of parameters: Alg and Calendar, a byte each; Limit, Count and
 // Period, as unsigned varints; and for PENALTY Growth. It is part of the formats of logs,
 // snapshots and links.

@@ -59,7 +59,7 @@ func parseGrouped(limit [][]byte) (engine.Op, error) {
 		err = parseParams(&op.Params, &usage, limit[2], limit[3])
 	}
 	if err == nil {
-		op.N, err = parseN(limit[4])
+		op.N, err = ParseN("n", limit[4])
 	}
 	return op, err
 }

@@ -32,7 +32,7 @@ func opAcquire(b *engine.Batch, args [][]byte) (err error) {
 	if err := parseParams(&op.Params, &usage, args[2], args[3]); err != nil {
 		return err
 	}
-	if err := parseID(op.ID); err != nil {
+	if err := ParseID(op.ID); err != nil {
 		return err
 	}
 	if op.Mode, err = parseOptions(args[5:], engine.Shadow); err != nil {
@@ -46,7 +46,7 @@ func opRelease(b *engine.Batch, args [][]byte) error {
 	if err := ParseKey(args[1]); err != nil {
 		return err
 	}
-	if err := parseID(args[2]); err != nil {
+	if err := ParseID(args[2]); err != nil {
 		return err
 	}
 	b.Ops = append(b.Ops, engine.Op{Kind: engine.Release, Key: args[1], ID: args[2]})

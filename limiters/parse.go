@@ -1,6 +1,8 @@
 package limiters
 
 import (
+	"bytes"
+	"fmt"
 	"math"
 	"math/bits"
 	"strings"
@@ -25,8 +27,8 @@ func ParseKey(key []byte) error {
 	return nil
 }
 
-// parseID checks the size of a holder's id.
-func parseID(id []byte) error {
+// ParseID checks the size of a holder's id.
+func ParseID(id []byte) error {
 	if len(id) == 0 || len(id) > engine.MaxIDBytes {
 		return badSize("id", engine.MaxIDBytes, id)
 	}
@@ -42,11 +44,26 @@ func parseLimit(name string, arg []byte, most int64) (int64, error) {
 	return limit, nil
 }
 
-// parseN parses a number of tokens, 0 or more, and clamps it to engine.MaxN.
-func parseN(arg []byte) (int64, error) {
+// ParseN parses the argument name as a number of tokens, 0 or more, and clamps it to
+// engine.MaxN.
+func ParseN(name string, arg []byte) (int64, error) {
 	n, ok := ParseWhole(arg)
 	if !ok {
-		return 0, BadWhole("n", 0, math.MaxInt64, arg)
+		return 0, BadWhole(name, 0, math.MaxInt64, arg)
+	}
+	return min(n, engine.MaxN), nil
+}
+
+// ParseSigned parses the argument name as a number of tokens other than 0, and clamps it to
+// engine.MaxN and its negative.
+func ParseSigned(name string, arg []byte) (n int64, err error) {
+	digits, negative := bytes.CutPrefix(arg, []byte{'-'})
+	n, ok := ParseWhole(digits)
+	switch {
+	case !ok || n == 0:
+		return 0, badArgument(name, fmt.Sprintf("a whole number other than 0, at least -%d and at most %d", int64(math.MaxInt64), int64(math.MaxInt64)), arg)
+	case negative:
+		return -min(n, engine.MaxN), nil
 	}
 	return min(n, engine.MaxN), nil
 }
@@ -176,8 +193,8 @@ func duration(arg []byte) (nanos int64, ok bool) {
 	return int64(whole), beyond == 0 && whole >= engine.MinPeriod && whole <= engine.MaxPeriod
 }
 
-// parseWindow parses the window of FIXED: a duration or a calendar period.
-func parseWindow(arg []byte) (engine.Calendar, int64, error) {
+// ParseWindow parses the window of FIXED: a duration or a calendar period.
+func ParseWindow(arg []byte) (engine.Calendar, int64, error) {
 	for _, span := range calendars {
 		if word.Is(arg, span.name) {
 			return span.calendar, 0, nil

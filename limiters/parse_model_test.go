@@ -163,10 +163,10 @@ func FuzzParse(f *testing.F) {
 		if nanos, err := ParseDuration("ttl", arg); (err == nil) != ok || ok && nanos != want {
 			t.Errorf("ParseDuration(%q) = %d, %v, want %d, %v", arg, nanos, err, want, ok)
 		}
-		calendar, nanos, err := parseWindow(arg)
+		calendar, nanos, err := ParseWindow(arg)
 		isSpan := regexp.MustCompile(`^([dD][aA][yY]|[wW][eE][eE][kK]|[mM][oO][nN][tT][hH]|[yY][eE][aA][rR])$`).Match(arg)
 		if (err == nil) != (ok || isSpan) || (calendar != engine.NoCalendar) != isSpan || ok && nanos != want {
-			t.Errorf("parseWindow(%q) = %d, %d, %v", arg, calendar, nanos, err)
+			t.Errorf("ParseWindow(%q) = %d, %d, %v", arg, calendar, nanos, err)
 		}
 		if e := word.Excerpt(arg); len(e) > 32*4+len("'...' (9223372036854775807 bytes)'") || strings.ContainsAny(e, "\r\n\x00") {
 			t.Errorf("excerpt(%q) = %q", arg, e)

@@ -97,11 +97,11 @@ func TestParseN(t *testing.T) {
 		{"", -1},
 		{"x", -1},
 	} {
-		got, err := parseN([]byte(tt.arg))
+		got, err := ParseN("n", []byte(tt.arg))
 		if tt.want < 0 {
-			wantError(t, "parseN("+tt.arg+")", err, "ERR", "n must be a whole number from 0 to 9223372036854775807, got '"+tt.arg+"'")
+			wantError(t, "ParseN("+tt.arg+")", err, "ERR", "n must be a whole number from 0 to 9223372036854775807, got '"+tt.arg+"'")
 		} else if err != nil || got != tt.want {
-			t.Errorf("parseN(%q) = %d, %v, want %d", tt.arg, got, err, tt.want)
+			t.Errorf("ParseN(%q) = %d, %v, want %d", tt.arg, got, err, tt.want)
 		}
 	}
 }
@@ -115,8 +115,8 @@ func TestParseKeyAndID(t *testing.T) {
 		if err := ParseKey(arg); (err == nil) != tt.ok {
 			t.Errorf("ParseKey(%d bytes) = %v, want ok %v", tt.size, err, tt.ok)
 		}
-		if err := parseID(arg); (err == nil) != tt.ok {
-			t.Errorf("parseID(%d bytes) = %v, want ok %v", tt.size, err, tt.ok)
+		if err := ParseID(arg); (err == nil) != tt.ok {
+			t.Errorf("ParseID(%d bytes) = %v, want ok %v", tt.size, err, tt.ok)
 		}
 	}
 }
@@ -223,12 +223,12 @@ func TestParseWindow(t *testing.T) {
 		{"", 0, 0, false},
 		{"3651d", 0, 0, false},
 	} {
-		calendar, period, err := parseWindow([]byte(tt.arg))
+		calendar, period, err := ParseWindow([]byte(tt.arg))
 		if calendar != tt.calendar || period != tt.period || (err == nil) != tt.ok {
-			t.Errorf("parseWindow(%q) = %d, %d, %v, want %d, %d, ok %v", tt.arg, calendar, period, err, tt.calendar, tt.period, tt.ok)
+			t.Errorf("ParseWindow(%q) = %d, %d, %v, want %d, %d, ok %v", tt.arg, calendar, period, err, tt.calendar, tt.period, tt.ok)
 		}
 		if !tt.ok {
-			wantError(t, "parseWindow", err, "ERR", "window must be day, week, month, year, or a duration of ")
+			wantError(t, "ParseWindow", err, "ERR", "window must be day, week, month, year, or a duration of ")
 		}
 	}
 }
@@ -348,12 +348,12 @@ func TestErrorTexts(t *testing.T) {
 	errorOf := func(_ any, err error) string { return err.Error() }
 	_, _, badRate := parseRate([]byte("fast"))
 	_, _, expRate := parseRate([]byte("1e-05"))
-	_, _, badWindow := parseWindow([]byte("fortnight"))
+	_, _, badWindow := ParseWindow([]byte("fortnight"))
 	for _, tt := range []struct{ got, want string }{
 		{errorOf(parseLimit("capacity", []byte("abc"), engine.MaxLimit)),
 			"ERR capacity must be a whole number from 1 to 1000000000000, got 'abc'"},
 		{errorOf(nil, ParseKey(nil)), "ERR key must be 1 to 1024 bytes long, got ''"},
-		{errorOf(nil, parseID(make([]byte, 1025))),
+		{errorOf(nil, ParseID(make([]byte, 1025))),
 			`ERR id must be 1 to 1024 bytes long, got '` + strings.Repeat(`\x00`, 32) + `...' (1025 bytes)`},
 		{badRate.Error(),
 			"ERR rate must be tokens per second, such as 10 or 0.5, or a whole count/duration, such as 100/60, 100/minute or 5000/d, from 1 in 10 years to 1000000000 per second, got 'fast'"},

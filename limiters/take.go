@@ -1,6 +1,7 @@
 package limiters
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -68,7 +69,7 @@ func take(alg engine.Alg) func(*engine.Batch, [][]byte) error {
 		}
 		options := args[4:]
 		if len(options) > 0 && !IsOption(options[0]) {
-			if op.N, err = parseN(options[0]); err != nil {
+			if op.N, err = ParseN("n", options[0]); err != nil {
 				return err
 			}
 			options = options[1:]
@@ -92,7 +93,7 @@ func parseParams(p *engine.Params, usage *engine.Usage, first, second []byte) (e
 	case engine.Rate:
 		p.Count, p.Period, err = parseRate(second)
 	case engine.CalendarWindow:
-		p.Calendar, p.Period, err = parseWindow(second)
+		p.Calendar, p.Period, err = ParseWindow(second)
 	case engine.Window, engine.TTL:
 		p.Period, err = ParseDuration(usage.Period.String(), second)
 	}
@@ -150,7 +151,7 @@ func adjustOp(kind engine.Kind) func(*engine.Batch, [][]byte) error {
 		if err := ParseKey(args[1]); err != nil {
 			return err
 		}
-		n, err := parseN(args[2])
+		n, err := ParseN("n", args[2])
 		if err != nil {
 			return err
 		}
@@ -161,25 +162,41 @@ func adjustOp(kind engine.Kind) func(*engine.Batch, [][]byte) error {
 
 var errNoMemory = resp.NewError("OOM", "command not allowed when used memory > 'max-memory' and it needs more")
 
-// replyFailed answers ops of which one failed, and reports whether one did. A missing key
-// is answered nil.
+// replyFailed writes the error or the null for ops that were not decided, and reports
+// whether it did.
 func replyFailed(w *resp.Writer, ds []engine.Decision) bool {
+	err := Failed(ds)
+	switch {
+	case err == nil:
+		return false
+	case err == errMissing:
+		w.NullArray()
+	default:
+		w.Error(err)
+	}
+	return true
+}
+
+// errMissing stands for the null reply to an op on a key that does not exist.
+var errMissing = errors.New("the key does not exist")
+
+// Failed returns the error for a client if one of the decisions was not made, nil
+// otherwise. Requires: no decision has the status Aborted or Down.
+func Failed(ds []engine.Decision) error {
 	for i := range ds {
 		switch ds[i].Status {
 		case engine.OK:
 			continue
 		case engine.Missing:
-			w.NullArray()
+			return errMissing
 		case engine.WrongType:
-			w.Error(wrongType(ds))
+			return wrongType(ds)
 		case engine.NoMemory:
-			w.Error(errNoMemory)
-		default:
-			w.Error(fmt.Errorf("unexpected decision status %d", ds[i].Status))
+			return errNoMemory
 		}
-		return true
+		return fmt.Errorf("unexpected decision status %d", ds[i].Status)
 	}
-	return false
+	return nil
 }
 
 // wrongType is the error for ops of which one is on a key of another algorithm.
