@@ -1,0 +1,137 @@
+package rules
+
+import (
+	"fmt"
+	"strconv"
+
+	"limitsrv/engine"
+	"limitsrv/rules/source"
+)
+
+// tree compiles the descriptors of a document.
+func (c *compiler) tree(all []source.Descriptor) {
+	t := &c.d.tree
+	t.nodes = append(make([]node, 0, 1+len(all)), node{leaf: true})
+	c.level(0, all, 0, bits{})
+	c.set.rules += len(t.nodes) - 1
+}
+
+// bits are the flags of the levels of a path.
+type bits struct {
+	metric uint32 // value_to_metric
+	share  uint32 // share_threshold
+}
+
+func (b bits) with(d *source.Descriptor, level int) bits {
+	if d.ValueToMetric {
+		b.metric |= 1 << level
+	}
+	if d.ShareThreshold {
+		b.share |= 1 << level
+	}
+	return b
+}
+
+// level compiles the descriptors below a node; levels is their depth, from 0, and above the
+// flags above.
+func (c *compiler) level(parent int32, all []source.Descriptor, level int, above bits) {
+	t := &c.d.tree
+	prefix := len(c.path)
+	c.warnLevel(all)
+	for i := range all {
+		from := &all[i]
+		index := int32(len(t.nodes))
+		if was, ok := t.table.add(parent, from.Key, from.Value, from.Value == "", index); !ok {
+			c.mistake(from.At, fmt.Sprintf("each key and value may be once at a level, %s is already in line %d", describe(from.Key, from.Value), c.lineOf(all, was, parent)))
+			continue
+		}
+		t.nodes = append(t.nodes, node{leaf: true})
+		t.nodes[parent].leaf = false
+		c.path = append(c.path[:prefix], from.Key...)
+		if from.Value != "" {
+			c.path = append(append(c.path, '='), from.Value...)
+		}
+		if isPattern(from.Key) || isPattern(from.Value) {
+			c.wildcard(parent, index, from)
+		}
+		b := above.with(from, level)
+		if len(from.Limits) > 0 {
+			c.nodeLimits(&t.nodes[index], from, b)
+		}
+		c.path = append(c.path, '/')
+		c.level(index, from.Descriptors, level+1, b)
+	}
+	c.path = c.path[:prefix]
+}
+
+// lineOf returns the line of the descriptor that became a node below parent.
+func (c *compiler) lineOf(all []source.Descriptor, index, parent int32) int {
+	for i := range all {
+		if was, ok := c.d.tree.table.add(parent, all[i].Key, all[i].Value, all[i].Value == "", index); !ok && was == index {
+			return all[i].Line
+		}
+	}
+	return 0
+}
+
+func describe(key, value string) string {
+	if value == "" {
+		return strconv.Quote(key)
+	}
+	return fmt.Sprintf("%q with %q", key, value)
+}
+
+// wildcard adds a node to the wildcards of its parent.
+func (c *compiler) wildcard(parent, index int32, from *source.Descriptor) {
+	w := wildcard{node: index, anyValue: from.Value == ""}
+	if isPattern(from.Key) {
+		w.key = makePattern(from.Key)
+	} else {
+		w.literalKey = from.Key
+	}
+	if !w.anyValue {
+		w.value = makePattern(from.Value)
+	}
+	nodes := c.d.tree.nodes
+	nodes[parent].wildcards = append(nodes[parent].wildcards, w)
+	if from.ShareThreshold {
+		nodes[index].shared = &shared{from.Key, from.Value}
+	}
+}
+
+// nodeLimits compiles the limits of a node. c.path is its path.
+func (c *compiler) nodeLimits(n *node, from *source.Descriptor, b bits) {
+	n.rule = &Rule{Domain: c.d, Name: string(c.path), Tree: true, Penalty: from.Penalty, Metadata: from.Metadata, shares: b.share}
+	for i := range from.Limits {
+		l := &Limit{
+			Rule: n.rule, Name: n.rule.Name, Mode: modeOf(from.Shadow, from.Quota),
+			DetailedMetric: from.DetailedMetric, ValueMetric: b.metric,
+			names: [2]int32{c.number(from.Limits[i].Name), -1}, replaces: c.numbers(from.Limits[i].Replaces),
+		}
+		if l.unlimited = from.Limits[i].Unlimited; l.unlimited {
+			l.at, l.Given, l.Label = from.Limits[i].At, from.Limits[i].Name, "unlimited"
+		} else {
+			l.fill(&from.Limits[i])
+			l.suffix = treeSuffix(l.Params.Alg, n.limits)
+		}
+		if len(from.Limits) > 1 {
+			l.Name += "/" + l.Label
+		}
+		n.limits = append(n.limits, l)
+		c.addLimit(l)
+	}
+}
+
+// treeSuffix returns the suffix of the key of a limit behind others of its node.
+func treeSuffix(alg engine.Alg, before []*Limit) string {
+	same := 1
+	for _, l := range before {
+		if l.Params.Alg == alg {
+			same++
+		}
+	}
+	if same == 1 {
+		return "#" + alg.String()
+	}
+	return "#" + alg.String() + ":" + strconv.Itoa(same)
+}

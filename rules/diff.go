@@ -1,0 +1,180 @@
+package rules
+
+import (
+	"reflect"
+	"slices"
+)
+
+// A ChangeKind is the kind of a change.
+type ChangeKind uint8
+
+const (
+	Added ChangeKind = iota + 1
+	Changed
+	Removed
+)
+
+// String returns the word of a kind: added, changed or removed.
+func (k ChangeKind) String() string { return [...]string{"", "added", "changed", "removed"}[k] }
+
+// A Change is a limit that differs between two sets.
+type Change struct {
+	Kind ChangeKind
+	// Restarted is set for a changed limit with other counters, so that every one starts
+	// full.
+	Restarted bool
+	Domain    string
+	Name      string // of the new limit; of the old one if it was removed
+	Old, New  string // the limits and their modes as text; "" without one
+}
+
+// A Diff is the difference of two sets.
+type Diff struct {
+	// Changes are in the order of the new set, the removed limits behind them in the order
+	// of the old set.
+	Changes                            []Change
+	Added, Changed, Removed, Restarted int
+	// From has for each limit of the new set the Index of the same limit in the old set, or
+	// -1: counters of limits continue with it.
+	From []int
+}
+
+// A limitGroup names the limits that are compared with each other.
+type limitGroup struct {
+	domain, rule, tier string
+	tree               bool
+}
+
+func (l *Limit) group() limitGroup {
+	return limitGroup{l.Rule.Domain.Name, l.Rule.Name, l.Tier, l.Rule.Tree}
+}
+
+// Compare returns the changes from one set to another; from may be nil. Limits are the same
+// if their domain, their rule's name or path, their tier and their own name are the same. Of
+// those that only one set has, the first of both in a rule and tier are the same, and so on.
+// Cost: O(limits).
+func Compare(from, to *Set) Diff {
+	d := Diff{From: make([]int, len(to.limits))}
+	before := map[limitGroup][]*Limit{}
+	if from != nil {
+		for _, l := range from.limits {
+			before[l.group()] = append(before[l.group()], l)
+		}
+	}
+	same := make(map[*Limit]*Limit, len(to.limits)) // new to old
+	for start := 0; start < len(to.limits); {
+		end := start + 1
+		for end < len(to.limits) && to.limits[end].group() == to.limits[start].group() {
+			end++
+		}
+		key := to.limits[start].group()
+		before[key] = pair(same, before[key], to.limits[start:end])
+		start = end
+	}
+	for i, l := range to.limits {
+		was := same[l]
+		if d.From[i] = -1; was != nil {
+			d.From[i] = was.Index
+		}
+		d.add(was, l)
+	}
+	if from != nil {
+		for _, l := range from.limits {
+			if slices.Contains(before[l.group()], l) {
+				d.add(l, nil)
+			}
+		}
+	}
+	return d
+}
+
+// pair notes the old limit of each new one of a group, and returns the old ones without a
+// new one.
+func pair(same map[*Limit]*Limit, old, all []*Limit) (left []*Limit) {
+	left = slices.Clone(old)
+	take := func(l *Limit, is func(*Limit) bool) {
+		if i := slices.IndexFunc(left, is); same[l] == nil && i >= 0 {
+			same[l] = left[i]
+			left = slices.Delete(left, i, i+1)
+		}
+	}
+	for _, l := range all {
+		take(l, func(o *Limit) bool { return o.Label == l.Label })
+	}
+	for _, l := range all {
+		take(l, func(*Limit) bool { return true })
+	}
+	return left
+}
+
+// add adds the change from one limit to another; one of them may be nil.
+func (d *Diff) add(was, is *Limit) {
+	c := Change{}
+	if was != nil {
+		c.Domain, c.Name, c.Old = was.Rule.Domain.Name, was.Name, was.describe()
+	}
+	if is != nil {
+		c.Domain, c.Name, c.New = is.Rule.Domain.Name, is.Name, is.describe()
+	}
+	switch {
+	case was == nil:
+		c.Kind = Added
+		d.Added++
+	case is == nil:
+		c.Kind = Removed
+		d.Removed++
+	case c.Old == c.New && was.Name == is.Name && sameRule(was.Rule, is.Rule):
+		return
+	default:
+		c.Kind = Changed
+		d.Changed++
+		if c.Restarted = was.suffix != is.suffix || !sameCounters(was.Rule, is.Rule); c.Restarted {
+			d.Restarted++
+		}
+	}
+	d.Changes = append(d.Changes, c)
+}
+
+// describe returns the limit with its mode.
+func (l *Limit) describe() string {
+	if l.Mode == Enforced {
+		return l.String()
+	}
+	return l.String() + " " + l.Mode.String()
+}
+
+// sameCounters reports whether two versions of a rule have the same keys, without suffixes.
+func sameCounters(a, b *Rule) bool {
+	if a.Tree {
+		return a.shares == b.shares
+	}
+	return slices.Equal(a.compiled().per, b.compiled().per)
+}
+
+// sameRule reports whether two versions of a rule match the same requests, and differ at
+// most in their limits.
+func sameRule(a, b *Rule) bool {
+	if !sameCounters(a, b) || !samePenalty(a, b) || !reflect.DeepEqual(a.Metadata, b.Metadata) {
+		return false
+	}
+	if a.Tree {
+		return true
+	}
+	x, y := a.compiled(), b.compiled()
+	return x.tier == y.tier && slices.EqualFunc(x.match, y.match, func(m, n condition) bool {
+		return m.key == n.key && slices.Equal(m.literals, n.literals) &&
+			slices.EqualFunc(m.patterns, n.patterns, func(p, q pattern) bool { return slices.Equal(p.parts, q.parts) })
+	})
+}
+
+func samePenalty(a, b *Rule) bool {
+	if a.Penalty == nil || b.Penalty == nil {
+		return a.Penalty == b.Penalty
+	}
+	p, q := *a.Penalty, *b.Penalty
+	p.At = q.At
+	return p == q
+}
+
+// compiled returns the rule over attributes. Requires: it is not of a tree.
+func (r *Rule) compiled() *flatRule { return &r.Domain.flat.rules[r.index] }

@@ -1,0 +1,110 @@
+package rules
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// flat finds rules by attributes in any order. Each rule is a candidate for requests with
+// one of its values of one attribute, the one that the fewest rules share; or with an
+// attribute of any value; or for all requests.
+type flat struct {
+	rules   []flatRule
+	table   table // (0, key, value or any) -> index in buckets
+	buckets [][]int32
+	always  []int32
+}
+
+// A flatRule is a rule over attributes.
+type flatRule struct {
+	rule   *Rule
+	match  []condition
+	per    []string
+	sorted []int // indexes in per, by name
+	tier   string
+	limits []*Limit // without a tier
+	tiers  map[string][]*Limit
+	other  []*Limit // of the tier default; nil without that tier
+	stem   string   // of keys: rule:DOMAIN|RULE
+}
+
+// A condition is an attribute with the values that it may have.
+type condition struct {
+	key      string
+	literals []string
+	patterns []pattern
+}
+
+func (m *condition) matches(value []byte) bool {
+	for _, l := range m.literals {
+		if l == string(value) {
+			return true
+		}
+	}
+	for i := range m.patterns {
+		if m.patterns[i].matches(value) {
+			return true
+		}
+	}
+	return false
+}
+
+// defaultTier is the tier of values without one of their own.
+const defaultTier = "default"
+
+// limitsFor returns the limits of the rule for a descriptor; ok is false if it does not
+// match.
+func (r *flatRule) limitsFor(entries []Entry) (limits []*Limit, ok bool) {
+	for i := range r.match {
+		if e := find(entries, r.match[i].key); e == nil || !r.match[i].matches(e.Value) {
+			return nil, false
+		}
+	}
+	for _, key := range r.per {
+		if find(entries, key) == nil {
+			return nil, false
+		}
+	}
+	if r.tier == "" {
+		return r.limits, true
+	}
+	e := find(entries, r.tier)
+	if e == nil {
+		return nil, false
+	}
+	if limits, ok = r.tiers[string(e.Value)]; !ok {
+		limits = r.other
+	}
+	return limits, limits != nil
+}
+
+// find returns the first entry with a key, or nil.
+func find(entries []Entry, key string) *Entry {
+	for i := range entries {
+		if string(entries[i].Key) == key {
+			return &entries[i]
+		}
+	}
+	return nil
+}
+
+// firstIndex returns the index of the first entry with a key, or -1.
+func firstIndex(entries []Entry, key []byte) int {
+	for i := range entries {
+		if bytes.Equal(entries[i].Key, key) {
+			return i
+		}
+	}
+	return -1
+}
+
+// sortedOrder returns the indexes of keys in their sorted order.
+func sortedOrder(keys []string) []int {
+	order := make([]int, len(keys))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(keys[a], keys[b]) })
+	return order
+}

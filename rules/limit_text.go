@@ -1,0 +1,82 @@
+package rules
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"limitsrv/engine"
+	"limitsrv/rules/source"
+)
+
+// fill sets the fields of l that follow from its text alone. Requires: it is not unlimited.
+func (l *Limit) fill(from *source.Limit) {
+	l.at, l.Given = from.At, from.Name
+	l.Window = from.Window
+	if from.Calendar != engine.NoCalendar {
+		l.Window = calendars[from.Calendar].nanos
+	}
+	l.warnAt = from.WarnAt
+	l.Quota, l.Count, l.Grace = from.Count, from.Count, from.Grace
+	if from.Burst > 0 {
+		l.Quota = from.Burst
+	}
+	l.NearAbove = l.Quota/100*from.WarnAt + l.Quota%100*from.WarnAt/100
+	l.Params = params(from)
+	if from.Count == 0 {
+		l.None = true
+		l.Params = engine.Params{Alg: engine.Fixed, Limit: 1, Period: int64(time.Second)}
+		if from.Window > 0 && from.Alg == engine.Fixed {
+			l.Params.Period = from.Window
+		}
+	}
+	l.Label = from.Name
+	if l.Label == "" {
+		l.Label = label(from)
+	}
+}
+
+// params returns the parameters of a limit above 0, in lowest terms.
+func params(from *source.Limit) engine.Params {
+	p := engine.Params{Alg: from.Alg, Limit: from.Count + from.Grace, Period: from.Window, Calendar: from.Calendar}
+	if from.Alg == engine.Token || from.Alg == engine.Leaky {
+		p.Limit, p.Count = from.Burst+from.Grace, from.Count
+		p.Reduce()
+	}
+	return p
+}
+
+// calendars are the periods of the calendar, with the length that clients are told.
+var calendars = [...]struct {
+	name  string
+	nanos int64
+}{
+	engine.Day:   {"day", int64(24 * time.Hour)},
+	engine.Week:  {"week", int64(7 * 24 * time.Hour)},
+	engine.Month: {"month", int64(30 * 24 * time.Hour)},
+	engine.Year:  {"year", int64(365 * 24 * time.Hour)},
+}
+
+// label returns the name of a limit without one: its algorithm and window.
+func label(l *source.Limit) string {
+	if l.Count == 0 && l.Window == 0 && l.Calendar == engine.NoCalendar {
+		return "none"
+	}
+	return strings.ToLower(l.Alg.String()) + "-" + window(l.Calendar, l.Window)
+}
+
+// window returns a window as rule files have it: 90s, 1m, 7d, month.
+func window(calendar engine.Calendar, nanos int64) string {
+	if calendar != engine.NoCalendar {
+		return calendars[calendar].name
+	}
+	for _, unit := range [...]struct {
+		name  string
+		nanos int64
+	}{{"d", 24 * 3600e9}, {"h", 3600e9}, {"m", 60e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}} {
+		if nanos%unit.nanos == 0 {
+			return strconv.FormatInt(nanos/unit.nanos, 10) + unit.name
+		}
+	}
+	return strconv.FormatInt(nanos, 10) + "ns"
+}

@@ -1,0 +1,282 @@
+package rules
+
+import (
+	"bytes"
+	"fmt"
+	"hash/maphash"
+
+	"limitsrv/engine"
+	"limitsrv/rules/source"
+)
+
+// maxMet bounds the limits that a Match collects before names are replaced.
+const maxMet = 1024
+
+// work is the scratch of a Match.
+type work struct {
+	d         *Domain
+	domain    []byte
+	overrides *Overrides
+	counts    *domainOverrides // nil without overrides of the domain
+	now       engine.Instant
+	keys      []byte   // of all Matches since the last Release
+	hashes    []hashes // of the entries of all descriptors
+	offsets   []int    // of the descriptors in hashes
+	path      []int32  // nodes that a descriptor leads to
+	found     []int32  // candidate rules of a descriptor
+	replaced  []uint64 // flags of names
+	numbers   []int32  // the names in replaced
+	probe     []byte   // key of an override
+	sent      []*Limit // made of limits that came with requests
+	sentUsed  int
+	beyond    int // limits beyond maxMet
+}
+
+// hashes are those of an entry.
+type hashes struct{ key, value uint64 }
+
+func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) error {
+	if err := q.check(); err != nil {
+		return err
+	}
+	w := &r.work
+	r.Verdict, r.Matched, r.Domain = None, false, s.domains[string(q.Domain)]
+	r.Limits, r.Guards, r.Descriptors = r.Limits[:0], r.Guards[:0], r.Descriptors[:0]
+	w.d, w.now, w.sentUsed, w.beyond, w.numbers = r.Domain, now, 0, 0, w.numbers[:0]
+	w.domain, w.overrides, w.counts = q.Domain, o, o.domain(q.Domain)
+	w.hash(q)
+	if r.gatekeep(q) {
+		return nil
+	}
+	unlimited := false
+	for i := range q.Descriptors {
+		if r.Descriptors[i] == Allowed {
+			continue
+		}
+		r.Matched = r.meet(q, i) || r.Matched
+		unlimited = unlimited || r.Descriptors[i] == Unlimited
+	}
+	r.dropReplaced()
+	if n := len(r.Limits) + w.beyond; n > engine.MaxGroup {
+		return fmt.Errorf("more than %d limits apply: %d", engine.MaxGroup, n)
+	}
+	switch {
+	case len(r.Limits) > 0:
+		r.Verdict = Limited
+		r.guards()
+		r.finish()
+	case unlimited:
+		r.Verdict = Unlimited
+	case !r.Matched && r.Domain != nil && r.Domain.DenyUnmatched:
+		r.Verdict = Unmatched
+	}
+	return nil
+}
+
+// hash hashes all entries.
+func (w *work) hash(q *Request) {
+	w.hashes, w.offsets = w.hashes[:0], w.offsets[:0]
+	for i := range q.Descriptors {
+		w.offsets = append(w.offsets, len(w.hashes))
+		if w.d == nil {
+			continue
+		}
+		for j := range q.Descriptors[i].Entries {
+			e := &q.Descriptors[i].Entries[j]
+			w.hashes = append(w.hashes, hashes{maphash.Bytes(seed, e.Key), maphash.Bytes(seed, e.Value)})
+		}
+	}
+}
+
+// gatekeep applies the lists and the overrides that deny or allow, and reports whether they
+// decide the request.
+func (r *Result) gatekeep(q *Request) (decided bool) {
+	denied, allowed := false, 0
+	for i := range q.Descriptors {
+		v := r.gate(q.Descriptors[i].Entries, r.work.offsets[i])
+		r.Descriptors = append(r.Descriptors, v)
+		denied = denied || v == Denied
+		if v == Allowed {
+			allowed++
+		}
+	}
+	switch {
+	case denied:
+		r.Verdict = Denied
+	case allowed == len(q.Descriptors):
+		r.Verdict = Allowed
+	default:
+		return false
+	}
+	return true
+}
+
+// gate returns Denied, Allowed or None for a descriptor with hashes from offset on.
+func (r *Result) gate(entries []Entry, offset int) Verdict {
+	w := &r.work
+	var flags int32
+	if w.d != nil && w.d.lists.table.slots != nil {
+		for i := range entries {
+			h := &w.hashes[offset+i]
+			flags |= w.d.lists.effects(&entries[i], h.key, h.value)
+		}
+	}
+	override := w.gateOverride(entries)
+	switch {
+	case flags&listDenies != 0 || override == Deny:
+		return Denied
+	case flags&listAllows != 0 || override == Allow:
+		return Allowed
+	}
+	return None
+}
+
+// meet collects the limits of a descriptor, sets its verdict if it is Unlimited, and reports
+// whether a node or a rule matched.
+func (r *Result) meet(q *Request, i int) (matched bool) {
+	w := &r.work
+	matched = r.meetTree(q, i)
+	if w.d != nil && len(w.d.flat.rules) > 0 {
+		matched = r.meetRules(q, i) || matched
+	}
+	return matched
+}
+
+// add adds a limit, unless it is of a rule and another descriptor met its counter through a
+// rule. Requires: its base is set.
+func (r *Result) add(m Met) {
+	w := &r.work
+	m.key.start = len(w.keys)
+	w.keys = append(w.keys, w.bytes(m.base)...)
+	switch {
+	case m.Override == nil || m.set == nil || m.Rule.Tree:
+		w.keys = append(w.keys, m.Limit.suffix...)
+	case m.Limit.Params.Alg == m.set.Params.Alg: // use stays used
+		w.keys = append(w.keys, m.set.suffix...)
+	default:
+		w.keys = append(append(append(w.keys, '#'), m.Limit.Params.Alg.String()...), ':')
+		w.keys = appendEscaped(w.keys, m.set.Label)
+	}
+	w.keys = shorten(w.keys, m.key.start)
+	m.key.end = len(w.keys)
+	m.Guard = -1
+	switch {
+	case !m.Rule.Tree && r.has(&m):
+	case len(r.Limits) == maxMet:
+		w.beyond++
+	default:
+		r.Limits = append(r.Limits, m)
+		return
+	}
+	w.keys = w.keys[:m.key.start]
+}
+
+// has reports whether a limit of a rule is there with the key of m.
+func (r *Result) has(m *Met) bool {
+	w := &r.work
+	for i := range r.Limits {
+		if o := &r.Limits[i]; !o.Rule.Tree && bytes.Equal(w.bytes(o.key), w.bytes(m.key)) {
+			return true
+		}
+	}
+	return false
+}
+
+// replaces notes the names that a matched limit replaces.
+func (r *Result) replaces(l *Limit) {
+	if len(l.replaces) == 0 {
+		return
+	}
+	w := &r.work
+	if words := (w.d.replaced + 63) / 64; len(w.replaced) < words {
+		w.replaced = append(w.replaced, make([]uint64, words-len(w.replaced))...)
+	}
+	for _, n := range l.replaces {
+		if bit := uint64(1) << (n % 64); w.replaced[n/64]&bit == 0 {
+			w.replaced[n/64] |= bit
+			w.numbers = append(w.numbers, n)
+		}
+	}
+}
+
+// dropReplaced drops the limits with a name that another one replaces, and sets the verdict
+// of the descriptors of the others.
+func (r *Result) dropReplaced() {
+	w := &r.work
+	kept := r.Limits[:0]
+	for i := range r.Limits {
+		m := &r.Limits[i]
+		if len(w.numbers) > 0 && m.set != nil && (w.isReplaced(m.set.names[0]) || w.isReplaced(m.set.names[1])) {
+			continue
+		}
+		r.Descriptors[m.Descriptor] = Limited
+		kept = append(kept, *m)
+	}
+	r.Limits = kept
+	for _, n := range w.numbers {
+		w.replaced[n/64] = 0
+	}
+}
+
+func (w *work) isReplaced(name int32) bool {
+	return name >= 0 && w.replaced[name/64]&(1<<(name%64)) != 0
+}
+
+// guards adds the penalty boxes of enforced limits.
+func (r *Result) guards() {
+	w := &r.work
+	for i := range r.Limits {
+		m := &r.Limits[i]
+		if m.Rule.Penalty == nil || m.Mode != Enforced {
+			continue
+		}
+		for j := range r.Guards {
+			g := &r.Guards[j]
+			if g.Rule == m.Rule && bytes.Equal(w.bytes(g.base), w.bytes(m.base)) {
+				m.Guard = j
+			}
+		}
+		if m.Guard >= 0 {
+			continue
+		}
+		m.Guard = len(r.Guards)
+		key := span{start: len(w.keys)}
+		w.keys = append(w.keys, w.bytes(m.base)...)
+		w.keys = shorten(append(w.keys, penaltySuffix...), key.start)
+		key.end = len(w.keys)
+		r.Guards = append(r.Guards, Guard{Rule: m.Rule, key: key, base: m.base})
+	}
+}
+
+func (w *work) bytes(s span) []byte { return w.keys[s.start:s.end] }
+
+// finish sets the keys, which no longer move.
+func (r *Result) finish() {
+	w := &r.work
+	for i := range r.Limits {
+		s := r.Limits[i].key
+		r.Limits[i].Key = w.keys[s.start:s.end:s.end]
+	}
+	for i := range r.Guards {
+		s := r.Guards[i].key
+		r.Guards[i].Key = w.keys[s.start:s.end:s.end]
+	}
+}
+
+// sentSuffix is the suffix of the keys of limits that come with requests.
+var sentSuffix = "#" + engine.Fixed.String()
+
+// sentLimit returns a limit that came with a request.
+func (w *work) sentLimit(from *RequestLimit) *Limit {
+	if w.sentUsed == len(w.sent) {
+		w.sent = append(w.sent, new(Limit))
+	}
+	l := w.sent[w.sentUsed]
+	w.sentUsed++
+	*l = Limit{
+		Params: engine.Params{Alg: engine.Fixed, Limit: max(1, int64(from.Count)), Period: from.Period},
+		Quota:  int64(from.Count), Count: int64(from.Count), Window: from.Period, NearAbove: int64(from.Count) * source.DefaultWarnAt / 100, None: from.Count == 0,
+		warnAt: source.DefaultWarnAt, Index: -1, Name: "request", Label: "request", names: [2]int32{-1, -1}, suffix: sentSuffix,
+	}
+	return l
+}

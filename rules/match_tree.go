@@ -1,0 +1,126 @@
+package rules
+
+// meetTree collects the limits of the node that a descriptor leads to, or the limit that
+// came with the descriptor, or the limit of an override of its path. It reports whether there
+// is such a node or limit.
+func (r *Result) meetTree(q *Request, i int) (matched bool) {
+	w := &r.work
+	d := &q.Descriptors[i]
+	var at int32
+	if w.d != nil {
+		at = w.walk(d.Entries, w.offsets[i])
+	}
+	override := w.pathOverride(d.Entries)
+	sent := d.Limit != nil && w.d != nil && w.d.RequestLimits
+	if at <= 0 && override == nil && !sent {
+		return false
+	}
+	var n *node
+	if at > 0 {
+		n = &w.d.tree.nodes[at]
+		for _, l := range n.limits {
+			if !sent {
+				r.replaces(l)
+			}
+		}
+	}
+	base := r.treeBase(q, d.Entries, !sent && at > 0)
+	switch {
+	case override != nil:
+		r.addOverride(override, n, i, base)
+	case sent:
+		l := w.sentLimit(d.Limit)
+		r.add(Met{Limit: l, Rule: &w.d.request, Index: -1, Descriptor: i, base: base})
+	default:
+		for _, l := range n.limits {
+			if l.unlimited {
+				r.Descriptors[i] = Unlimited
+				continue
+			}
+			r.add(Met{Limit: l, Rule: l.Rule, Mode: l.Mode, Index: l.Index, Descriptor: i, base: base, set: l})
+		}
+	}
+	return true
+}
+
+// addOverride adds the limit of an override in place of those of a node, which may be nil.
+func (r *Result) addOverride(v *Override, n *node, descriptor int, base span) {
+	if v.limit.unlimited {
+		r.Descriptors[descriptor] = Unlimited
+		return
+	}
+	m := Met{Limit: v.limit, Rule: v.limit.Rule, Index: -1, Descriptor: descriptor, base: base, Override: v}
+	if n != nil && n.rule != nil {
+		l := n.limits[0]
+		m.Rule, m.Mode, m.Index, m.set = n.rule, l.Mode, l.Index, l
+	}
+	r.add(m)
+}
+
+// walk returns the node that attributes lead to: at each level the one with the key and the
+// value, else the first wildcard in the order of the file, else the one with the key alone.
+// It is 0 if no node matches. The nodes on the way are in w.path.
+func (w *work) walk(entries []Entry, offset int) (at int32) {
+	w.path = w.path[:0]
+	for j := range entries {
+		if at = w.step(at, &entries[j], &w.hashes[offset+j]); at <= 0 {
+			return 0
+		}
+		w.path = append(w.path, at)
+	}
+	return at
+}
+
+// step returns the node below a node for an attribute, or 0.
+func (w *work) step(at int32, e *Entry, h *hashes) int32 {
+	t := &w.d.tree
+	n := &t.nodes[at]
+	if n.leaf {
+		return 0
+	}
+	if to, ok := t.table.get(at, e.Key, e.Value, h.key, h.value); ok {
+		return to
+	}
+	for i := range n.wildcards {
+		if n.wildcards[i].matches(e) {
+			return n.wildcards[i].node
+		}
+	}
+	if to, ok := t.table.getAny(at, e.Key, h.key); ok {
+		return to
+	}
+	return 0
+}
+
+// treeBase appends the key of a descriptor's counter, without its suffix. If inTree is set,
+// the patterns of nodes with share_threshold in w.path stand for the attributes.
+func (r *Result) treeBase(q *Request, entries []Entry, inTree bool) (base span) {
+	w := &r.work
+	base.start = len(w.keys)
+	if w.d != nil {
+		w.keys = append(w.keys, w.d.stem...)
+	} else {
+		w.keys = appendEscaped(append(w.keys, KeyPrefix...), q.Domain)
+	}
+	for j := range entries {
+		e := &entries[j]
+		var s *shared
+		if inTree {
+			s = w.d.tree.nodes[w.path[j]].shared
+		}
+		w.keys = append(w.keys, '|')
+		if s == nil {
+			w.keys = append(appendEscaped(w.keys, e.Key), '=')
+			w.keys = appendEscaped(w.keys, e.Value)
+			continue
+		}
+		w.keys = append(appendEscaped(w.keys, s.key), '=')
+		if s.value == "" {
+			w.keys = appendEscaped(w.keys, e.Value)
+		} else {
+			w.keys = appendEscaped(w.keys, s.value)
+		}
+	}
+	base.end = len(w.keys)
+	return base
+}

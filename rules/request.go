@@ -1,0 +1,68 @@
+package rules
+
+import (
+	"fmt"
+
+	"limitsrv/commands/word"
+)
+
+// Bounds of a request.
+const (
+	MaxDomainBytes = 256
+	MaxKeyBytes    = 256
+	MaxValueBytes  = 1024
+	MaxDescriptors = 64
+	MaxEntries     = 32
+)
+
+// A Request asks for the limits of some attributes. Its bytes are only read during Match.
+type Request struct {
+	Domain      []byte
+	Descriptors []Descriptor
+}
+
+// A Descriptor is a list of attributes. The tree takes it as a path, rules take it as a
+// set; if a key occurs several times, rules take its first value, lists all.
+type Descriptor struct {
+	Entries []Entry
+	// Limit is the limit that comes with the descriptor; nil without one.
+	Limit *RequestLimit
+}
+
+// An Entry is an attribute.
+type Entry struct{ Key, Value []byte }
+
+// A RequestLimit is a limit that comes with a request. It counts in windows aligned to the
+// epoch.
+type RequestLimit struct {
+	Count uint32
+	// Period is the length of the window in nanoseconds, within the bounds of
+	// engine.Params.
+	Period int64
+}
+
+// check checks the sizes of a request.
+func (q *Request) check() error {
+	if n := len(q.Domain); n == 0 || n > MaxDomainBytes {
+		return fmt.Errorf("domain must be 1 to %d bytes long, got %s", MaxDomainBytes, word.Excerpt(q.Domain))
+	}
+	if n := len(q.Descriptors); n == 0 || n > MaxDescriptors {
+		return fmt.Errorf("a request must have 1 to %d descriptors, got %d", MaxDescriptors, n)
+	}
+	for i := range q.Descriptors {
+		entries := q.Descriptors[i].Entries
+		if n := len(entries); n == 0 || n > MaxEntries {
+			return fmt.Errorf("a descriptor must have 1 to %d attributes, got %d", MaxEntries, n)
+		}
+		for j := range entries {
+			e := &entries[j]
+			if n := len(e.Key); n == 0 || n > MaxKeyBytes {
+				return fmt.Errorf("key must be 1 to %d bytes long, got %s", MaxKeyBytes, word.Excerpt(e.Key))
+			}
+			if len(e.Value) > MaxValueBytes {
+				return fmt.Errorf("value of %s must be at most %d bytes long, got %s", word.Excerpt(e.Key), MaxValueBytes, word.Excerpt(e.Value))
+			}
+		}
+	}
+	return nil
+}

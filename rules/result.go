@@ -1,0 +1,138 @@
+package rules
+
+import (
+	"limitsrv/engine"
+)
+
+// A Verdict tells how the limits of a request, or of one of its descriptors, decide.
+type Verdict uint8
+
+const (
+	// Limited means that Result.Limits decide.
+	Limited Verdict = iota
+	// Denied means that a list or an override denies, without any counting.
+	Denied
+	// Allowed means that a list or an override allows.
+	Allowed
+	// Unlimited means that it is allowed because of an unlimited rule.
+	Unlimited
+	// None means that it is allowed because no limit applies.
+	None
+	// Unmatched means that it is denied because no rule matches, and the domain says
+	// unmatched: deny.
+	Unmatched
+)
+
+// String returns the word of a verdict in replies; for Limited it is ok.
+func (v Verdict) String() string {
+	return [...]string{"ok", "denied", "allowed", "unlimited", "none", "unmatched"}[v]
+}
+
+// Passes reports whether a request with the verdict may pass, as far as that is known
+// without its limits.
+func (v Verdict) Passes() bool { return v != Denied && v != Unmatched }
+
+// A Result is the answer of a Match. It can be used again, which saves allocations; the
+// zero value is ready.
+type Result struct {
+	Verdict Verdict
+	// Domain is nil if the set has none of that name.
+	Domain *Domain
+	// Matched is set if any rule or node matched, with a limit or without.
+	Matched bool
+	// Limits are the limits of the group, in the order of the descriptors, for each first
+	// the tree and then the rules in the order of the file. Only a Verdict of Limited has
+	// some: 1 to engine.MaxGroup.
+	Limits []Met
+	// Guards are the penalty boxes of the rules of these limits.
+	Guards []Guard
+	// Descriptors has a Verdict for each descriptor: Denied, Allowed, Limited, Unlimited or
+	// None.
+	Descriptors []Verdict
+
+	work work
+}
+
+// A Met is a limit that a request meets.
+type Met struct {
+	// Key is the key of the counter. It stays valid until Result.Release.
+	Key []byte
+	// Limit is the limit of the set, or of an override or a request; of which the fields
+	// Rule, Mode, Index and Name do not hold here.
+	Limit *Limit
+	// Rule is the rule or node; of a limit that comes with the request, or of an override of
+	// a path without a limit, it has the name "request" or "override".
+	Rule *Rule
+	// Mode is the mode of the limit in the set: Enforced without one.
+	Mode Mode
+	// Index is the Index of the limit in the set, or -1.
+	Index int
+	// Descriptor is the index of the descriptor; a rule that several descriptors meet with
+	// the same counter has the first.
+	Descriptor int
+	// Guard is the index in Result.Guards, or -1.
+	Guard int
+	// Override is the override that replaced the limit, or nil.
+	Override *Override
+
+	key, base span   // in work.keys
+	set       *Limit // the limit in the set, or nil
+}
+
+// Name is the name of the limit for clients.
+func (m *Met) Name() string {
+	if m.Override != nil && m.set != nil && (m.Override.Rule == m.set.Name || m.Rule.Tree) {
+		return m.set.Name
+	}
+	return m.Limit.Name
+}
+
+// Op returns the op for n requests under the limit, without a mode and outside a group; id
+// is the holder of a lease, which one for each request takes. Its Key is m.Key.
+//
+// Of a None limit it is a Take that is denied for ever, and that changes nothing; its
+// Decision then has Limit 1, Remaining 1, where 0 and 0 must be told.
+func (m *Met) Op(n int64, id []byte) engine.Op {
+	op := engine.Op{Kind: engine.Take, Params: m.Limit.Params, N: n, Key: m.Key}
+	switch {
+	case m.Limit.None && n > 0:
+		op.N = engine.MaxN
+	case m.Limit.HasLeases():
+		op.Kind, op.N, op.ID = engine.Acquire, 1, id
+	}
+	return op
+}
+
+// A Guard is a penalty box: if it is closed, the request is denied as blocked.
+type Guard struct {
+	// Key is the key of the box. It stays valid until Result.Release.
+	Key []byte
+	// Rule is the rule, which has a Penalty; it names the box for clients.
+	Rule *Rule
+
+	key, base span
+}
+
+// A span is a part of work.keys.
+type span struct{ start, end int }
+
+// Match finds the limits that a request meets at now, the instant that overrides expire by.
+// o may be nil. An error is a mistake of the request, with its allowed and given values;
+// the Result is then undefined.
+//
+// Concurrency: a Set and Overrides serve any number of Matches at once, a Result one.
+// Cost: O(entries + candidate rules), without allocation once the Result has grown.
+func (s *Set) Match(q *Request, o *Overrides, now engine.Instant, r *Result) error {
+	return s.match(q, o, now, r)
+}
+
+// Release invalidates the keys of all Matches since the last Release, so that their memory
+// is used again. It must be called after a batch, or after each Match.
+func (r *Result) Release() {
+	if r.work.keys = r.work.keys[:0]; cap(r.work.keys) > maxKeptBytes {
+		r.work.keys = nil
+	}
+}
+
+// maxKeptBytes bounds the memory of keys that a Result keeps for the next Match.
+const maxKeptBytes = 256 << 10

@@ -1,0 +1,163 @@
+package source
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"limitsrv/engine"
+)
+
+// A File is the text of a file, and its name in mistakes.
+type File struct {
+	Name string
+	Text []byte
+}
+
+// An At is a place in a text: FILE:LINE.
+type At struct {
+	File string
+	Line int
+}
+
+func (a At) String() string { return fmt.Sprintf("%s:%d", a.File, a.Line) }
+
+// A Mistake is an error or a warning about a place.
+type Mistake struct {
+	At
+	Text string
+}
+
+func (m Mistake) Error() string { return m.At.String() + ": " + m.Text }
+
+// Mistakes are the errors of a text, in its order, at least one and at most MaxMistakes.
+type Mistakes []Mistake
+
+func (m Mistakes) Error() string {
+	var b strings.Builder
+	for i := range m {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(m[i].Error())
+	}
+	return b.String()
+}
+
+// A Document has the rules of a domain.
+type Document struct {
+	At
+	Domain        string
+	Descriptors   []Descriptor
+	Rules         []Rule
+	Lists         []List
+	Deny, Allow   []Name
+	DenyUnmatched bool   // unmatched: deny
+	NoQuorum      string // error, allow, deny, local, or ""
+	// IgnoreRequestLimits is request_limits: false.
+	IgnoreRequestLimits bool
+	HTTP                []HeaderAttribute
+	Warnings            []Mistake
+}
+
+// A Name is a name and its place.
+type Name struct {
+	At
+	Text string
+}
+
+// A Descriptor is a node of the tree.
+type Descriptor struct {
+	At
+	Key, Value     string // no Value is any value
+	Limits         []Limit
+	Descriptors    []Descriptor
+	Shadow, Quota  bool
+	DetailedMetric bool
+	ValueToMetric  bool
+	ShareThreshold bool
+	Metadata       map[string]any // nil without any
+	Penalty        *Penalty
+}
+
+// A Limit is one limit, or the word unlimited.
+type Limit struct {
+	At
+	Unlimited bool
+	Count     int64 // 0 denies every request
+	Alg       engine.Alg
+	// Window is the length of the window, the period of the rate, or the ttl, in
+	// nanoseconds; 0 if Calendar is set.
+	Window   int64
+	Calendar engine.Calendar
+	Burst    int64 // the capacity of TOKEN and LEAKY; Count if the text has none
+	// Name is "" if the text has none.
+	Name     string
+	Grace    int64
+	WarnAt   int64 // percent, 1 to 100
+	Replaces []Name
+}
+
+// A Rule is a rule of the form with attributes in any order.
+type Rule struct {
+	At
+	Name  string
+	Match []Match
+	Per   []string
+	// Tier is the attribute that chooses one of Tiers; "" if Limits hold for all.
+	Tier          string
+	Limits        []Limit
+	Tiers         []Tier
+	Penalty       *Penalty
+	Shadow, Quota bool
+	Replaces      []Name
+	Metadata      map[string]any
+}
+
+// A Match is the condition that an attribute has one of some values.
+type Match struct {
+	At
+	Key    string
+	Values []string // at least one; * stands for any bytes
+}
+
+// A Tier has the limits for one value of the tier's attribute; default stands for all
+// others.
+type Tier struct {
+	At
+	Name   string
+	Limits []Limit
+	Same   string // the tier with the same limits; "" if it has its own
+}
+
+// A List is a list of values of an attribute.
+type List struct {
+	At
+	Name, Key string
+	Values    []string
+	Prefixes  []netip.Prefix
+}
+
+// A Penalty are the parameters of a penalty box. Times are in nanoseconds, in
+// whole seconds from 1 second to 10 years.
+type Penalty struct {
+	At
+	After  int64 // strikes that close the box: 1 to MaxPenaltyAfter
+	Within int64 // in this time
+	Block  int64 // the time that it stays closed at level 0
+	// Growth multiplies Block for each level, in hundredths: 100 to 1000.
+	Growth  int64
+	Max     int64 // of the time that it stays closed, at least Block
+	Forgive int64 // the time without a block in which the level falls by one
+	// Extend is set if every request to a closed box begins its time again.
+	Extend bool
+}
+
+// A HeaderAttribute tells how the endpoint forward makes an attribute of a header.
+type HeaderAttribute struct {
+	At
+	Key, Header string
+	// Index selects a part of a list with commas, from its end: -1 is the last one. 0 takes
+	// the whole value.
+	Index int
+}
