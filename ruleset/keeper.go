@@ -1,0 +1,163 @@
+package ruleset
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"limitsrv/engine"
+	"limitsrv/rules"
+	"limitsrv/rules/source"
+)
+
+// A Keeper compiles the rules of a node's engine whenever they change. Concurrency: any
+// number of goroutines may call its methods.
+type Keeper struct {
+	engine  func() *engine.Engine
+	log     *slog.Logger
+	current atomic.Pointer[State]
+
+	mu        sync.Mutex
+	compiling bool // a goroutine does
+	waiting   []waiter
+	prepared  []*Prepared // the last ones, for loads of theirs
+}
+
+// A waiter waits for the rules of a version of the documents.
+type waiter struct {
+	version uint64
+	done    func()
+}
+
+// maxPrepared bounds the texts that are kept compiled for their loads.
+const maxPrepared = 2
+
+// New makes a Keeper of the rules of an engine. The function may return another engine
+// after some time, with a later state of the same history.
+func New(of func() *engine.Engine, log *slog.Logger) *Keeper {
+	k := &Keeper{engine: of, log: log}
+	k.current.Store(&State{Set: empty, counts: newCounts(empty)})
+	return k
+}
+
+// Current returns the rules to decide by, never nil. If those of the engine are newer, they
+// are being compiled: decisions by the returned ones are refused by the engine, and Await
+// tells when they can be made. Cost: some loads.
+func (k *Keeper) Current() *State {
+	s := k.current.Load()
+	if k.engine().DocumentsVersion(engine.Rules) != s.Version {
+		k.mu.Lock()
+		k.compile()
+		k.mu.Unlock()
+	}
+	return s
+}
+
+// Await calls done once, from any goroutine or before it returns, when Current returns the
+// rules that the engine had at the call of Await, or newer ones.
+func (k *Keeper) Await(done func()) {
+	version := k.engine().DocumentsVersion(engine.Rules)
+	k.mu.Lock()
+	if k.current.Load().Version < version {
+		k.waiting = append(k.waiting, waiter{version, done})
+		k.compile()
+		done = func() {}
+	}
+	k.mu.Unlock()
+	done()
+}
+
+// compile starts a goroutine that compiles until the State is the engine's, unless there is
+// one. The caller must hold mu.
+func (k *Keeper) compile() {
+	if !k.compiling {
+		k.compiling = true
+		go k.follow()
+	}
+}
+
+// follow compiles until the State is the engine's.
+func (k *Keeper) follow() {
+	for more := true; more; {
+		version, list := documentsOf(k.engine())
+		old := k.current.Load()
+		began := time.Now()
+		s := old.next(version, list, func(h *Header) (*rules.Set, error) { return k.compiled(list, h) })
+		k.current.Store(s)
+		k.report(old, s, time.Since(began))
+		more = k.finish(s)
+	}
+}
+
+// finish releases those that wait for a State, and reports whether there is a newer one.
+func (k *Keeper) finish(s *State) (more bool) {
+	k.mu.Lock()
+	more = k.engine().DocumentsVersion(engine.Rules) != s.Version
+	k.compiling = more
+	var ready []waiter
+	k.waiting = slices.DeleteFunc(k.waiting, func(w waiter) bool {
+		if w.version > s.Version {
+			return false
+		}
+		ready = append(ready, w)
+		return true
+	})
+	k.mu.Unlock()
+	for _, w := range ready {
+		w.done()
+	}
+	return more
+}
+
+// documentsOf returns the documents of one moment, and their version.
+func documentsOf(e *engine.Engine) (uint64, []*engine.Document) {
+	for {
+		version := e.DocumentsVersion(engine.Rules)
+		list := e.Documents(engine.Rules)
+		if e.DocumentsVersion(engine.Rules) == version {
+			return version, list
+		}
+	}
+}
+
+// Offer keeps a compiled text for the load of it. The next ones replace it.
+func (k *Keeper) Offer(p *Prepared) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.prepared = append(k.prepared, p); len(k.prepared) > maxPrepared {
+		k.prepared = slices.Delete(k.prepared, 0, 1)
+	}
+}
+
+var errText = errors.New("a part of the text is missing")
+
+// compiled returns the compiled form of the rules that a Header describes.
+func (k *Keeper) compiled(list []*engine.Document, h *Header) (*rules.Set, error) {
+	k.mu.Lock()
+	at := slices.IndexFunc(k.prepared, func(p *Prepared) bool { return p.SHA == h.SHA })
+	if at >= 0 {
+		p := k.prepared[at]
+		k.prepared = slices.Delete(k.prepared, at, at+1)
+		k.mu.Unlock()
+		return p.Set, nil
+	}
+	k.mu.Unlock()
+	text, ok := textOf(snapshot(list), h)
+	if !ok {
+		return nil, errText
+	}
+	return rules.Load([]source.File{{Text: []byte(text)}})
+}
+
+// report logs a change of the rules in use.
+func (k *Keeper) report(old, s *State, took time.Duration) {
+	switch {
+	case s.Err != nil && old.Err == nil:
+		k.log.Error("the rules can't be compiled by this version of limitsrv: requests by rules are answered LOADING", "version", s.Header.Version)
+	case s.Err == nil && s.Header.Version != old.Header.Version:
+		k.log.Info("rules in use", "version", s.Header.Version, "sha", s.Header.ShortSHA(), "domains", len(s.Set.Domains()), "rules", s.Set.NumRules(), "limits", s.Set.NumLimits(), "compiled_in", took)
+	}
+}

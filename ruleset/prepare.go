@@ -1,0 +1,59 @@
+package ruleset
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"limitsrv/commands/resp"
+	"limitsrv/rules"
+	"limitsrv/rules/source"
+)
+
+// A Prepared is a text of rules that was compiled. It is immutable.
+type Prepared struct {
+	Text []byte
+	SHA  [sha256.Size]byte // of Text
+	Set  *rules.Set
+}
+
+// Prepare compiles files as one text. The error is an *resp.Error with the first mistake and
+// its place, FILE:LINE, or line LINE of a file without a name. Cost: about a second for
+// source.MaxRules rules.
+func Prepare(files []source.File) (*Prepared, error) {
+	var text []byte
+	for i := range files {
+		if i > 0 {
+			text = append(bytes.TrimSuffix(text, []byte("\n")), "\n---\n"...)
+		}
+		text = append(text, files[i].Text...)
+	}
+	if len(text) > MaxBytes {
+		return nil, resp.NewError("ERR", fmt.Sprintf("rules: at most %d bytes of text are allowed, got %d", MaxBytes, len(text)))
+	}
+	set, err := rules.Load(files)
+	if err == nil && len(files) > 1 {
+		set, err = rules.Load([]source.File{{Name: "all files as one text", Text: text}}) // as other nodes will
+	}
+	if err != nil {
+		return nil, mistake(err)
+	}
+	return &Prepared{Text: text, SHA: sha256.Sum256(text), Set: set}, nil
+}
+
+// mistake returns the error for people about a text with mistakes.
+func mistake(err error) error {
+	var all source.Mistakes
+	if !errors.As(err, &all) || len(all) == 0 {
+		return resp.NewError("ERR", "rules: "+err.Error())
+	}
+	place, more := all[0].At.String(), ""
+	if all[0].File == "" {
+		place = fmt.Sprintf("line %d", all[0].Line)
+	}
+	if n := len(all) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more)", n)
+	}
+	return resp.NewError("ERR", "rules: "+place+": "+all[0].Text+more)
+}

@@ -1,0 +1,103 @@
+package ruleset
+
+import (
+	"limitsrv/commands/resp"
+	"limitsrv/engine"
+	"limitsrv/rules"
+)
+
+// A State is the compiled form of the rules and overrides of an engine. It is immutable,
+// except for its counters.
+type State struct {
+	// Set is never nil; without rules it is an empty one.
+	Set       *rules.Set
+	Overrides *rules.Overrides
+	// Version is the version of the engine's documents, for the guard of a group.
+	Version uint64
+	// Header describes the rules; its Version is 0 if there are none.
+	Header Header
+	// Err, unless nil, is the *resp.Error with which to answer every request: this program can
+	// not compile the rules. Set is then empty.
+	Err error
+
+	list   []*engine.Document
+	counts *counts
+}
+
+// errNeedsNewer answers requests by rules that this program can not compile.
+var errNeedsNewer = resp.NewError("LOADING", "rules need a newer version of limitsrv")
+
+// empty is a Set without rules.
+var empty = new(rules.Set)
+
+// next returns the State of the documents of a version. set returns the
+// compiled form of the rules that a Header describes. Requires: no other next of s.
+//
+// Cost: a call of set if the rules changed, and microseconds for each override that changed.
+func (s *State) next(version uint64, list []*engine.Document, set func(h *Header) (*rules.Set, error)) *State {
+	n := &State{Version: version, list: list, Set: s.Set, Header: s.Header, counts: s.counts, Overrides: s.Overrides}
+	h, err := header(snapshot(list))
+	switch {
+	case err != nil:
+		n.fail(h)
+	case h.Version == 0:
+		n.Set, n.Header = empty, h
+	case h.SHA == s.Header.SHA && s.Err == nil:
+		n.Header = h
+	default:
+		n.Header = h
+		if n.Set, err = set(&h); err != nil {
+			n.fail(h)
+		}
+	}
+	if n.Set != s.counts.set && n.Err == nil {
+		n.counts = s.counts.next(n.Set)
+	}
+	if n.Overrides, err = changedOverrides(s.Overrides, s.list, list); err != nil {
+		n.fail(h)
+	}
+	return n
+}
+
+func (s *State) fail(h Header) { s.Set, s.Header, s.Err = empty, h, errNeedsNewer }
+
+// changedOverrides returns the overrides of a list of documents, from those of an older list.
+func changedOverrides(o *rules.Overrides, older, newer []*engine.Document) (*rules.Overrides, error) {
+	older, newer = withPrefix(older, overridePrefix), withPrefix(newer, overridePrefix)
+	var add []*rules.Override
+	for len(older) > 0 || len(newer) > 0 {
+		switch {
+		case len(older) > 0 && len(newer) > 0 && older[0] == newer[0]:
+			older, newer = older[1:], newer[1:]
+		case len(newer) == 0 || len(older) > 0 && older[0].Name < newer[0].Name:
+			if v, err := compiledOverride(older[0]); err == nil {
+				o = o.Without(v)
+			}
+			older = older[1:]
+		default:
+			v, err := compiledOverride(newer[0])
+			if err != nil {
+				return nil, err
+			}
+			add = append(add, v)
+			if len(older) > 0 && older[0].Name == newer[0].Name {
+				older = older[1:]
+			}
+			newer = newer[1:]
+		}
+	}
+	if len(add) == 0 {
+		return o, nil
+	}
+	return o.WithAll(add), nil
+}
+
+// A snapshot is the documents of the space engine.Rules at one moment.
+type snapshot []*engine.Document
+
+func (s snapshot) Document(_ engine.Space, name string) *engine.Document {
+	if at := search(s, name); at < len(s) && s[at].Name == name {
+		return s[at]
+	}
+	return nil
+}
