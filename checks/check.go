@@ -1,0 +1,298 @@
+package checks
+
+import (
+	"slices"
+
+	"limitsrv/commands/resp"
+	"limitsrv/engine"
+	"limitsrv/limiters"
+	"limitsrv/rules"
+	"limitsrv/rules/source"
+	"limitsrv/ruleset"
+)
+
+// A Check is the decision about one request on its way: from its limits to their ops, and
+// from the decisions on these to an answer. It is reused: the zero value is ready.
+// Concurrency: one goroutine at a time.
+type Check struct {
+	result rules.Result
+	hits   []int64 // for each limit
+	ops    []int   // for each limit, the index of its op
+	peek   bool
+	settle bool
+	answer Answer
+}
+
+// Append appends the ops of a request, by rules at now, the instant that overrides expire
+// by. An error is a *resp.Error: a mistake of the request, or the State's Err. Then nothing is
+// appended.
+func (c *Check) Append(b *engine.Batch, s *ruleset.State, now engine.Instant, q *Request) error {
+	r := &c.result
+	if s.Err != nil {
+		return s.Err
+	}
+	if err := s.Set.Match(&q.Request, s.Overrides, now, r); err != nil {
+		return resp.NewError("ERR", err.Error())
+	}
+	c.peek, c.settle = q.Peek, q.Settle != 0
+	if r.Verdict == rules.Limited && c.settle {
+		appendSettling(b, r.Limits, q)
+		return nil
+	}
+	for i := range r.Limits {
+		if l := r.Limits[i].Limit; l.HasLeases() && len(q.ID) == 0 {
+			return resp.NewError("ERR", l.Name+" counts leases: ID id is required")
+		}
+	}
+	first := len(b.Ops)
+	b.Ops = append(b.Ops, engine.Op{Kind: engine.Needs, DB: uint8(engine.Rules), N: int64(s.Version)})
+	if r.Verdict == rules.Limited {
+		c.appendLimits(b, q, first)
+	} else {
+		b.Ops = append(b.Ops, look)
+	}
+	b.Ops[first].Group = uint8(len(b.Ops) - first)
+	return nil
+}
+
+// look is a member for a group without limits, which only needs the rules.
+var look = engine.Op{Kind: engine.Take, Key: []byte(rules.KeyPrefix), Params: engine.Params{Alg: engine.Fixed, Limit: 1, Period: engine.MinPeriod}}
+
+// appendLimits appends the limits of a request to the group that begins at first: those
+// without a penalty box, then each box with those that it guards.
+func (c *Check) appendLimits(b *engine.Batch, q *Request, first int) {
+	r := &c.result
+	c.ops = slices.Grow(c.ops[:0], len(r.Limits))[:len(r.Limits)]
+	c.hits = slices.Grow(c.hits[:0], len(r.Limits))[:len(r.Limits)]
+	for guard := -1; guard < len(r.Guards); guard++ {
+		at := len(b.Ops)
+		if guard >= 0 {
+			b.Ops = append(b.Ops, engine.Op{Kind: engine.Take, Mode: engine.Guard})
+		}
+		strike := int64(0)
+		for i := range r.Limits {
+			m := &r.Limits[i]
+			if m.Guard != guard {
+				continue
+			}
+			n := q.hits(m.Descriptor)
+			c.hits[i], c.ops[i] = n, len(b.Ops)-first
+			if q.Peek {
+				n = 0
+			}
+			strike = max(strike, min(n, 1))
+			op := m.Op(n, q.ID)
+			op.Mode = modes[m.Limit.Mode]
+			b.Ops = append(b.Ops, op)
+		}
+		if guard >= 0 {
+			op := &b.Ops[at]
+			op.Key, op.Params, op.N = r.Guards[guard].Key, penalty(r.Guards[guard].Rule.Penalty), strike
+		}
+	}
+}
+
+// penalty returns the parameters of a penalty box.
+func penalty(p *source.Penalty) engine.Params {
+	box := engine.Penalty{
+		After: p.After, Within: p.Within, Block: p.Block, Max: p.Max, Forgive: p.Forgive, Growth: p.Growth, Extend: p.Extend,
+	}
+	return box.Params()
+}
+
+// modes are the modes of the ops of limits.
+var modes = [...]engine.Mode{rules.Enforced: 0, rules.Shadow: engine.Shadow, rules.Quota: engine.AnyOf}
+
+// appendSettling appends an op for each limit of a request that settles. Limits of 0 count
+// nothing.
+func appendSettling(b *engine.Batch, limits []rules.Met, q *Request) {
+	for i := range limits {
+		l := limits[i].Limit
+		op := engine.Op{Kind: engine.Charge, Params: l.Params, N: q.Settle, Key: limits[i].Key}
+		switch {
+		case l.HasLeases() && len(q.ID) == 0:
+			op = engine.Op{Kind: engine.Peek, Key: limits[i].Key}
+		case l.HasLeases():
+			op = engine.Op{Kind: engine.Release, Key: limits[i].Key, ID: q.ID}
+		case l.None:
+			op = limits[i].Op(0, nil)
+		case q.Settle < 0:
+			op.Kind, op.N = engine.Refund, -q.Settle
+		}
+		b.Ops = append(b.Ops, op)
+	}
+}
+
+// Release frees the keys of the last request. It must be called after its answer was used,
+// and before the next request.
+func (c *Check) Release() { c.result.Release() }
+
+// Answer makes the answer from the decisions on the ops that Append appended. An error is
+// an *resp.Error: nothing was counted. The answer is valid until the next use of c.
+// Requires: no decision has the status Down or Stale.
+func (c *Check) Answer(ops []engine.Op, ds []engine.Decision) (*Answer, error) {
+	a := &c.answer
+	*a = Answer{Binding: -1, Rows: a.Rows[:0], Met: c.result.Limits, Descriptors: c.result.Descriptors}
+	if c.result.Verdict != rules.Limited {
+		a.settle(c.result.Verdict)
+		return a, nil
+	}
+	if err := c.failed(ops, ds); err != nil {
+		return nil, err
+	}
+	if c.blocked(ops, ds) {
+		return a, nil
+	}
+	for i := range a.Met {
+		a.Rows = append(a.Rows, c.row(i, &ds[c.op(i)]))
+	}
+	c.bind(ds)
+	return a, nil
+}
+
+// op returns the index of the op of limit i.
+func (c *Check) op(i int) int {
+	if c.settle {
+		return i
+	}
+	return c.ops[i]
+}
+
+// blocked answers a request that a closed penalty box denies, and reports whether one does:
+// of several, the one that opens last.
+func (c *Check) blocked(ops []engine.Op, ds []engine.Decision) (blocked bool) {
+	guard := 0
+	for i := range ops {
+		if ops[i].Mode != engine.Guard {
+			continue
+		}
+		if wait := ds[i].Wait.CeilMillis(); ds[i].Allowed == 0 && (!blocked || wait > c.answer.WaitMillis) {
+			blocked = true
+			c.answer.Row = Row{WaitMillis: wait, ResetMillis: ds[i].Reset.CeilMillis(), Name: c.result.Guards[guard].Rule.Name}
+			c.answer.Reason = Blocked
+		}
+		guard++
+	}
+	return blocked
+}
+
+// failed returns the error for a client if a decision was not made. A shadow limit without
+// memory for its key, and a key that has nothing to settle, are none.
+func (c *Check) failed(ops []engine.Op, ds []engine.Decision) error {
+	for i := range ds {
+		switch status := ds[i].Status; {
+		case status == engine.OK || status == engine.Missing && c.settle || status == engine.NoMemory && ops[i].Mode == engine.Shadow:
+			continue
+		case status == engine.WrongType && ds[i].Params == engine.Params{}: // another op's key has it
+			continue
+		}
+		return limiters.Failed(ds[i : i+1])
+	}
+	return nil
+}
+
+// settle answers a request that meets no limit.
+func (a *Answer) settle(v rules.Verdict) {
+	a.Reason = [...]Reason{
+		rules.Denied: Denied, rules.Allowed: Allowed, rules.Unlimited: Unlimited, rules.None: None, rules.Unmatched: Unmatched,
+	}[v]
+	if v.Passes() {
+		a.Row = unbound
+	} else {
+		a.Row = Row{WaitMillis: -1}
+	}
+}
+
+// unbound is the answer to a request that passes without a limit.
+var unbound = Row{Allowed: true, Limit: -1, Remaining: -1}
+
+// row returns the state of limit i.
+func (c *Check) row(i int, d *engine.Decision) Row {
+	l := c.result.Limits[i].Limit
+	r := Row{
+		Allowed: d.Allowed == 1, Limit: l.Quota, Remaining: max(0, d.Remaining-l.Grace),
+		WaitMillis: d.Wait.CeilMillis(), ResetMillis: d.Reset.CeilMillis(), Name: l.Name,
+	}
+	switch {
+	case l.None:
+		r.Remaining, r.ResetMillis = 0, 0
+	case d.Params == engine.Params{}: // no such key, or no memory for one
+		r.Allowed, r.Remaining = true, l.Quota
+	case c.settle && l.HasLeases():
+		r.Allowed, r.WaitMillis = true, 0
+	case c.peek && d.Remaining < c.hits[i]:
+		r.Allowed, r.WaitMillis = false, r.ResetMillis
+	}
+	return r
+}
+
+// bind sets the binding limit and the reason.
+func (c *Check) bind(ds []engine.Decision) {
+	a := &c.answer
+	passed, reason := c.passes()
+	for i := range a.Rows {
+		mode := a.Met[i].Limit.Mode
+		if mode == rules.Shadow || a.Rows[i].Allowed != passed || !passed && (mode == rules.Enforced) != (reason == Limited) {
+			continue
+		}
+		if a.Binding < 0 || binds(&a.Rows[i], &a.Rows[a.Binding], passed) {
+			a.Binding = i
+		}
+	}
+	if a.Binding < 0 { // only shadow limits
+		a.Row, a.Reason = unbound, None
+		return
+	}
+	a.Row = a.Rows[a.Binding]
+	a.Reason = reason
+	if passed {
+		a.Reason = use(a.Met[a.Binding].Limit, &ds[c.op(a.Binding)])
+		a.WaitMillis = a.longestHold()
+	}
+}
+
+// passes reports whether the limits of the answer pass together, as engine.Passed does; if
+// not, the reason is Limited or Quota.
+func (c *Check) passes() (passed bool, reason Reason) {
+	quotas, one := false, false
+	for i := range c.answer.Rows {
+		switch r := &c.answer.Rows[i]; c.answer.Met[i].Limit.Mode {
+		case rules.Quota:
+			quotas, one = true, one || r.Allowed
+		case rules.Enforced:
+			if !r.Allowed {
+				return false, Limited
+			}
+		}
+	}
+	return one || !quotas, Quota
+}
+
+// binds reports whether row r binds rather than an earlier one.
+func binds(r, earlier *Row, passed bool) bool {
+	if passed {
+		return r.Remaining < earlier.Remaining
+	}
+	return earlier.WaitMillis >= 0 && (r.WaitMillis < 0 || r.WaitMillis > earlier.WaitMillis)
+}
+
+// longestHold returns the time to hold a request that passed.
+func (a *Answer) longestHold() (millis int64) {
+	for i := range a.Rows {
+		if a.Rows[i].Allowed && a.Met[i].Limit.Mode != rules.Shadow {
+			millis = max(millis, a.Rows[i].WaitMillis)
+		}
+	}
+	return millis
+}
+
+// use returns the reason for a request that passed.
+func use(l *rules.Limit, d *engine.Decision) Reason {
+	switch used := l.Quota + l.Grace - d.Remaining; {
+	case used > l.Quota:
+		return Grace
+	case used > l.NearAbove:
+		return Near
+	}
+	return OK
+}

@@ -1,0 +1,48 @@
+package checks
+
+import "limitsrv/rules"
+
+// A Request asks if it may pass by the rules of a domain. Its bytes must stay unchanged
+// until the answer.
+type Request struct {
+	rules.Request
+	// Hits is the number of tokens for each descriptor, 0 to engine.MaxN. 0 looks only.
+	Hits int64
+	// Own are the tokens for descriptors that have their own number, by index, -1 for those
+	// that take Hits; nil if none has.
+	Own []int64
+	// ID is the holder of the leases, for limits that have leases; it may be empty, and then
+	// such a limit is an error.
+	ID []byte
+	// Settle, unless it is 0, takes so many tokens unconditionally, or returns them if it is
+	// negative, instead of Hits. An ID then returns its leases.
+	Settle int64
+	// Peek looks only: the answer tells if Hits tokens would pass, and nothing is counted.
+	Peek bool
+}
+
+// hits returns the tokens for a descriptor.
+func (q *Request) hits(descriptor int) int64 {
+	if descriptor < len(q.Own) && q.Own[descriptor] >= 0 {
+		return q.Own[descriptor]
+	}
+	return q.Hits
+}
+
+// Reset makes q an empty request of one token for a domain. It keeps memory.
+func (q *Request) Reset(domain []byte) {
+	*q = Request{Request: rules.Request{Domain: domain, Descriptors: q.Descriptors[:0]}, Hits: 1, Own: q.Own[:0]}
+}
+
+// AddDescriptor appends an empty descriptor, reusing the memory of an earlier one.
+func (q *Request) AddDescriptor() *rules.Descriptor {
+	n := len(q.Descriptors)
+	if n == cap(q.Descriptors) {
+		q.Descriptors = append(q.Descriptors, rules.Descriptor{})
+	} else {
+		q.Descriptors = q.Descriptors[:n+1]
+	}
+	d := &q.Descriptors[n]
+	*d = rules.Descriptor{Entries: d.Entries[:0]}
+	return d
+}
