@@ -31,7 +31,7 @@ const module = "limitsrv"
 //	replication -> election, forward -> link, storage -> fsm -> link, raftfix
 //	replication/offline -> storage
 //
-// scripts imports lua as well. engine imports values; datatypes and limiters, with their commands, import engine
+// scripts imports lua as well. checks -> ruleset -> rules -> rules/source -> limiters; commands imports these. engine imports values; datatypes and limiters, with their commands, import engine
 // and answer. values/numbers is for all of these.
 //
 // commands includes commands -> commands/session -> commands/auth -> commands/auth/users,
@@ -41,12 +41,16 @@ const module = "limitsrv"
 // state import options. persist/simtest, tools/browser, testwait and redistest are for tests,
 // tools/faultnet and freeport for tests and tools/bench.
 var arrows = map[string][]string{
-	".":           {},
-	"engine":      {"limitsrv/engine/topk", "limitsrv/values"},
-	"engine/topk": {},
-	"answer":      {"limitsrv/values/numbers"},
-	"datatypes":   {"limitsrv/engine", "limitsrv/answer", "limitsrv/values", "limitsrv/values/numbers", "limitsrv/commands/glob"},
-	"limiters":    {"limitsrv/engine", "limitsrv/answer", "limitsrv/commands/resp", "limitsrv/commands/usage", "limitsrv/commands/word"},
+	".":            {},
+	"engine":       {"limitsrv/engine/topk", "limitsrv/values"},
+	"engine/topk":  {},
+	"answer":       {"limitsrv/values/numbers"},
+	"datatypes":    {"limitsrv/engine", "limitsrv/answer", "limitsrv/values", "limitsrv/values/numbers", "limitsrv/commands/glob"},
+	"limiters":     {"limitsrv/engine", "limitsrv/answer", "limitsrv/commands/resp", "limitsrv/commands/usage", "limitsrv/commands/word"},
+	"ruleset":      {"limitsrv/rules", "limitsrv/rules/source", "limitsrv/engine", "limitsrv/answer", "limitsrv/commands/resp", "limitsrv/scripts"},
+	"checks":       {"limitsrv/ruleset", "limitsrv/rules", "limitsrv/rules/source", "limitsrv/limiters", "limitsrv/engine", "limitsrv/commands/resp"},
+	"rules":        {"limitsrv/rules/source", "limitsrv/engine", "limitsrv/commands/word"},
+	"rules/source": {"limitsrv/engine", "limitsrv/limiters", "limitsrv/commands/word", "go.yaml.in/yaml/v3"},
 	"scripts": {
 		"limitsrv/datatypes", "limitsrv/limiters", "limitsrv/engine", "limitsrv/answer", "limitsrv/values/numbers", "limitsrv/commands/glob",
 		"limitsrv/lua", "limitsrv/lua/bitops", "limitsrv/lua/cjson", "limitsrv/lua/cstruct", "limitsrv/lua/library", "limitsrv/lua/number", "limitsrv/lua/syntax", "limitsrv/lua/value",
@@ -54,10 +58,12 @@ var arrows = map[string][]string{
 	"values":         {"limitsrv/values/numbers"},
 	"values/numbers": {},
 	"commands": {
+		"limitsrv/checks", "limitsrv/ruleset", "limitsrv/rules", "limitsrv/rules/source", "limitsrv/answer",
 		"limitsrv/engine", "limitsrv/commands/session", "limitsrv/commands/auth", "limitsrv/commands/backend", "limitsrv/commands/usage", "limitsrv/commands/resp",
 		"limitsrv/commands/word", "limitsrv/commands/glob", "limitsrv/datatypes", "limitsrv/limiters", "limitsrv/scripts", "limitsrv/status", "limitsrv/histogram",
 	},
 	"commands/session": {
+		"limitsrv/checks", "limitsrv/ruleset", "limitsrv/rules", "limitsrv/rules/source",
 		"limitsrv/engine", "limitsrv/answer", "limitsrv/commands/auth", "limitsrv/commands/backend", "limitsrv/commands/usage", "limitsrv/commands/resp", "limitsrv/commands/word",
 		"limitsrv/commands/glob", "limitsrv/status", "limitsrv/histogram", "limitsrv/fatal",
 	},
@@ -77,6 +83,7 @@ var arrows = map[string][]string{
 	"loglimit":            {},
 	"histogram":           {},
 	"server/admin": {
+		"limitsrv/ruleset",
 		"limitsrv/engine", "limitsrv/status", "limitsrv/beat", "limitsrv/histogram", "limitsrv/commands", "limitsrv/limiters", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
 	},
 	"persist": {
@@ -108,7 +115,7 @@ var arrows = map[string][]string{
 	"cmd/limitsrv": {
 		"limitsrv/cmd/limitsrv/options", "limitsrv/cmd/limitsrv/settings", "limitsrv/cmd/limitsrv/state", "limitsrv/cmd/limitsrv/completion",
 		"limitsrv/commands", "limitsrv/scripts", "limitsrv/server", "limitsrv/server/admin", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs",
-		"github.com/alecthomas/kong", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
+		"limitsrv/rules", "limitsrv/files", "github.com/alecthomas/kong", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
 	},
 	"lua":         {"limitsrv/lua/arena", "limitsrv/lua/number", "limitsrv/lua/syntax", "limitsrv/lua/value"},
 	"lua/arena":   {},
@@ -126,6 +133,7 @@ var arrows = map[string][]string{
 	},
 	"cmd/limitsrv/settings": {"limitsrv/cmd/limitsrv/options", "limitsrv/commands", "limitsrv/files"},
 	"cmd/limitsrv/state": {
+		"limitsrv/ruleset",
 		"limitsrv/cmd/limitsrv/options", "limitsrv/engine", "limitsrv/commands", "limitsrv/scripts", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/beat",
 	},
 	"cmd/limitsrv/completion": {},

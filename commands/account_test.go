@@ -15,6 +15,7 @@ import (
 	"limitsrv/commands/auth/users"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
+	"limitsrv/ruleset"
 	"limitsrv/scripts"
 )
 
@@ -84,6 +85,7 @@ var seeds = []string{
 	"EVAL x=1 2 a b c", "EVAL_RO x=1 1 a b", "EVALSHA 0123456789012345678901234567890123456789 1 a", "EVALSHA_RO 0123456789012345678901234567890123456789 1 a b",
 	"SCRIPT LOAD x=1", "SCRIPT EXISTS a", "SCRIPT FLUSH",
 	"FCALL f 2 a b c", "FCALL_RO f 1 a b", "FUNCTION LOAD x", "FUNCTION DELETE x", "FUNCTION FLUSH", "FUNCTION LIST", "FUNCTION STATS",
+	"RL.RULES VERSION", "RL.OVERRIDE GET a b c", "RL.OVERRIDE LIST a",
 	"SETBIT a 1 1", "GETBIT a 1", "BITCOUNT a", "BITFIELD a GET u8 0", "BITFIELD_RO a GET u8 0",
 }
 
@@ -153,7 +155,7 @@ func keysOf(b *engine.Batch) (keys [][]byte) {
 			continue
 		}
 		c := &b.Calls[b.Ops[i].N]
-		at, _ := scripts.Commands{}.Keys(c, nil)
+		at, _ := ruleset.Commands{Commands: scripts.Commands{}}.Keys(c, nil)
 		for _, k := range at {
 			keys = append(keys, c.Args[k])
 		}

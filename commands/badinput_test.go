@@ -12,6 +12,7 @@ import (
 	"limitsrv/commands/usage"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
+	"limitsrv/ruleset"
 	"limitsrv/scripts"
 )
 
@@ -35,6 +36,8 @@ var samples = []sample{
 	{"RL.REFUND token 1", "key number"},
 	{"RL.CHARGE token 1", "key number"},
 	{"RL.RESET token", "key"},
+	{"RL.CHECK api ip 203.0.113.7 HITS 2", "domain key value word hits"},
+	{"RL.SETTLE api ip 203.0.113.7 BY 2", "domain key value"},
 	{"CL.THROTTLE token 15 30 60 1", "key integer integer integer quantity"},
 	{"RL.THROTTLE token 15 30 60 1", "key integer integer integer quantity"},
 	{"THROTTLE token 15 30 60 1", "key integer integer integer integer"},
@@ -66,7 +69,7 @@ var samples = []sample{
 // those of Redis and of other systems byte for byte, with the text that they must contain
 // instead.
 var unnamed = map[string]string{
-	"option": "syntax error", "number": "n must be", "integer": "", "quantity": "", "float": "",
+	"option": "syntax error", "number": "n must be", "hits": "HITS must be", "integer": "", "quantity": "", "float": "",
 	"cursor": "", "index": "", "numreplicas": "", "timeout": "", "ip:port": "", "backup-name": "name must be",
 }
 
@@ -84,7 +87,7 @@ var (
 var badWords = map[string][]string{
 	"key": badName, "id": badName,
 	"capacity": badAmount, "rate": badAmount, "limit": badAmount, "window": badAmount, "ttl": badAmount, "alg": badAmount,
-	"number": badAmount, "integer": badAmount, "float": badAmount, "option": badAmount,
+	"number": badAmount, "hits": badAmount, "integer": badAmount, "float": badAmount, "option": badAmount,
 	"quantity":    {"", hugeNumber, megabyte, "abc", binary, "-" + hugeNumber},
 	"n":           {"", "-1", hugeNumber, megabyte, "0x10", binary}, // a word would be parsed as an option
 	"cursor":      notWhole,
@@ -292,6 +295,12 @@ func FuzzArguments(f *testing.F) {
 			return
 		}
 		b := &engine.Batch{Ops: make([]engine.Op, 1)}
+		if spec.Ask != nil {
+			if err := spec.Ask(new(session.Ask), args); err != nil && len(err.Error()) > 512 {
+				t.Errorf("%s: error %v", excerptOf(args), err)
+			}
+			return
+		}
 		if err := spec.Op(b, args); err != nil {
 			if len(b.Ops) != 1 || len(err.Error()) > 512 {
 				t.Errorf("%s: %d ops beside error %v", excerptOf(args), len(b.Ops)-1, err)
@@ -307,7 +316,7 @@ func FuzzArguments(f *testing.F) {
 				t.Errorf("%s: %s in op %+v", excerptOf(args), wrong, b.Ops[i])
 			}
 		}
-		engine.New(engine.Options{Shards: 1, Commands: scripts.Commands{}}).Apply(1e18, b)
+		engine.New(engine.Options{Shards: 1, Commands: ruleset.Commands{Commands: scripts.Commands{}}}).Apply(1e18, b)
 	})
 }
 

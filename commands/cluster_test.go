@@ -70,7 +70,7 @@ func (downExec) Exec(b *engine.Batch, done func(error)) {
 func TestDownForAll(t *testing.T) {
 	seen := 0
 	for _, c := range newRegistry().Specs() {
-		if c.Op == nil {
+		if !c.HasOps() {
 			continue
 		}
 		args, _ := rightLine(c)

@@ -15,6 +15,9 @@ var table = slices.Concat(limitTable, plainCommands(), scriptCommands(session.Co
 var limitTable = append(limitCommands(),
 	&rlReset, &rlTop, &rlStats,
 
+	// rules
+	&rlCheck, &rlSettle, &rlPolicy, &rlRules, &rlOverride,
+
 	// keys
 	&del, &unlink, &exists, &touch, &typeOf, &ttl, &pttl, &object,
 	&scan, &keys, &randomKey, &dbSize, &flushAll, &flushDB,

@@ -15,6 +15,7 @@ import (
 	"limitsrv/commands/backend"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
+	"limitsrv/ruleset"
 	"limitsrv/scripts"
 	"limitsrv/status"
 )
@@ -35,7 +36,7 @@ func newRegistry() *session.Registry { return session.NewRegistry(table, advice)
 // Options of c.
 func newTestHandlerWith(c session.Config) *session.Handler {
 	clock := backend.NewTestClock(testStart)
-	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, MaxMemory: 64 << 20, Commands: scripts.Commands{}})
+	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, MaxMemory: 64 << 20, Commands: ruleset.Commands{Commands: scripts.Commands{}}})
 	c.Engine, c.Notices = func() *engine.Engine { return eng }, new(engine.Notices)
 	c.Exec, c.Clock, c.TestClock = &backend.Local{Engine: eng, Clock: clock, Notices: c.Notices}, clock, clock
 	c.Version = "0.0.0-test"

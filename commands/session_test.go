@@ -81,7 +81,8 @@ func (f *fakeExec) answer(b *engine.Batch, done func(error)) {
 }
 
 func newTestSession(e backend.Exec, password string, wake func()) *session.Session {
-	h := NewHandler(session.Config{Exec: e, Clock: backend.NewTestClock(testStart), Password: password, Version: "0"})
+	eng := engine.New(engine.Options{Shards: 1})
+	h := NewHandler(session.Config{Exec: e, Engine: func() *engine.Engine { return eng }, Clock: backend.NewTestClock(testStart), Password: password, Version: "0"})
 	return h.NewSession(session.Client{Addr: "127.0.0.1:9", LocalAddr: "127.0.0.1:6379", Wake: wake})
 }
 

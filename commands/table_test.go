@@ -11,12 +11,12 @@ import (
 func TestTableIsComplete(t *testing.T) {
 	for _, c := range newRegistry().Specs() {
 		forms := 0
-		for _, has := range []bool{c.Op != nil, c.Run != nil && c.Sub == nil, c.Sub != nil} {
+		for _, has := range []bool{c.HasOps(), c.Run != nil && c.Sub == nil, c.Sub != nil} {
 			if has {
 				forms++
 			}
 		}
-		if forms != 1 || c.Op == nil && c.Reply != nil {
+		if forms != 1 || c.Op == nil && c.Reply != nil || (c.Ask == nil) != (c.Told == nil) {
 			t.Errorf("%s is not one of an op command, a run command, and a container", c.FullName)
 		}
 		if c.Name != strings.ToUpper(c.Name) || strings.ContainsAny(c.Name, " |") {
@@ -92,6 +92,9 @@ func keyAt(c *session.Spec) int {
 
 func flatten(args []usage.Arg) (flat []usage.Arg) {
 	for _, a := range args {
+		if a.Kind == usage.Block && a.Optional {
+			break
+		}
 		if a.Kind == usage.Block {
 			flat = append(flat, flatten(a.Args)...)
 			continue

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 
+	"limitsrv/cmd/limitsrv/state"
 	"limitsrv/persist"
 	"limitsrv/replication/offline"
 	"limitsrv/replication/storage"
-	"limitsrv/scripts"
 )
 
 // checkOptions are the options of the tool check.
@@ -37,7 +37,7 @@ func runCheck(c call) int {
 	case member && o.Repair:
 		err = errors.New("a node of a cluster can't be repaired, because its state would differ from that on the other nodes: " + storage.Anew)
 	case member:
-		err = offline.Check(o.Dir, scripts.Commands{}, say)
+		err = offline.Check(o.Dir, state.Commands, say)
 	case o.Repair:
 		err = persist.Repair(nil, o.Dir, say, func(question string) bool { return o.Yes || c.ask(question) })
 	default:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"limitsrv/cmd/limitsrv/state"
 	"reflect"
 	"strings"
 	"testing"
@@ -10,7 +11,6 @@ import (
 	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/persist"
-	"limitsrv/scripts"
 )
 
 // A loggingExec checks that every batch is unchanged after encoding and decoding as a
@@ -26,7 +26,7 @@ type loggingExec struct {
 func (*loggingExec) Commit() {}
 
 func (e *loggingExec) Exec(b *engine.Batch, done func(error)) {
-	b.Level = scripts.Commands{}.Level() // as every Exec with a log
+	b.Level = state.Commands.Level() // as every Exec with a log
 	e.check(b)
 	e.inner.Exec(b, done)
 }
@@ -77,7 +77,7 @@ func FuzzLogged(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
 		clock := backend.NewTestClock(1_000_000_000)
-		e := &loggingExec{t: t, decoder: persist.Decoder{Commands: scripts.Commands{}}, inner: backend.Local{Engine: engine.New(engine.Options{Commands: scripts.Commands{}}), Clock: clock}}
+		e := &loggingExec{t: t, decoder: persist.Decoder{Commands: state.Commands}, inner: backend.Local{Engine: engine.New(engine.Options{Commands: state.Commands}), Clock: clock}}
 		h := commands.NewHandler(session.Config{Exec: e, Engine: func() *engine.Engine { return e.inner.Engine }, Clock: clock, TestClock: clock})
 		s := h.NewSession(session.Client{Close: func() {}, Wake: func() {}})
 		defer s.Close()

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"limitsrv/cmd/limitsrv/state"
 	"limitsrv/replication/offline"
-	"limitsrv/scripts"
 )
 
 // recoverOptions are the options of the tool recover.
@@ -62,7 +62,7 @@ func runRecover(c call) int {
 		return fail(exitUsage, err)
 	}
 	options := offline.Options{
-		Dir: o.Dir, Raft: o.Raft, Commands: scripts.Commands{},
+		Dir: o.Dir, Raft: o.Raft, Commands: state.Commands,
 		Logger: slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
 	if o.To == "" || !o.Yes {

@@ -12,6 +12,11 @@ import (
 type pendingBatch struct {
 	batch engine.Batch
 	items []item // the commands; the batch's ops belong to them in order
+	asks  []Ask  // of the items that ask by rules
+	// attempts is the number of attempts to decide them again, and awaited is set while the
+	// rules for the next one are awaited.
+	attempts int
+	awaited  bool
 }
 
 // An item is a gathered command. It is answered by its Reply with the decisions on its
@@ -20,7 +25,8 @@ type pendingBatch struct {
 type item struct {
 	spec *Spec
 	err  error
-	ops  int
+	ops  int32
+	ask  int32 // number of its Ask, from 1 on; 0: none
 	args [][]byte
 }
 
@@ -86,6 +92,10 @@ func (s *Session) giveBack() {
 	g.batch.Reset()
 	clear(g.items) // they point to argument bytes and errors
 	g.items = g.items[:0]
+	for i := range g.asks {
+		g.asks[i].check.Release()
+	}
+	g.asks, g.attempts, g.awaited = g.asks[:0], 0, false
 	if cap(g.items) <= maxKept && cap(g.batch.Ops) <= maxKept && answers <= maxKeptAnswers {
 		s.h.batches.put(g)
 	}

@@ -13,12 +13,13 @@ func (c *Command) Categories() (all []string) {
 		name string
 		ok   bool
 	}{
-		{"write", c.Flags&Write != 0},
-		{"read", c.Flags&ReadOnly != 0 && c.Group != "scripting"},
+		{"write", c.Flags&Write != 0 && c.Flags&Rules == 0},
+		{"read", c.Flags&ReadOnly != 0 && c.Flags&Rules == 0 && c.Group != "scripting"},
 		{Everyone, c.needsNoGroup()},
 		{"admin", c.Flags&(Admin|Forgets|Reaches) != 0 || c.Flags&Runs != 0 && c.Uses == nil},
-		{"peek", limits && c.Flags&(ReadOnly|AllKeys) != 0 && c.Flags&(Admin|Forgets|Reaches|Runs) == 0},
-		{"decide", limits && c.Flags&Write != 0 && c.Flags&Forgets == 0},
+		{"peek", limits && c.Flags&(ReadOnly|AllKeys) != 0 && c.Flags&(Admin|Forgets|Reaches|Runs|Rules) == 0},
+		{"decide", limits && c.Flags&Write != 0 && c.Flags&(Forgets|Rules) == 0},
+		{"rules", c.Flags&Rules != 0},
 		{"dangerous", c.dangerous()},
 		{"fast", c.Flags&Fast != 0},
 		{"slow", c.Flags&Fast == 0},
@@ -39,7 +40,7 @@ func (c *Command) Categories() (all []string) {
 
 // otherwiseNamed are the groups of commands that are not categories of the same name.
 var otherwiseNamed = map[string]bool{
-	"generic": true, "connection": true, "transactions": true, "server": true, "cluster": true, "scripting": true, "pubsub": true, "sorted-set": true,
+	"generic": true, "connection": true, "transactions": true, "server": true, "cluster": true, "scripting": true, "pubsub": true, "sorted-set": true, "rules": true,
 }
 
 // needsNoGroup reports whether any user may send a command. That holds for commands that
@@ -62,6 +63,8 @@ func (c *Command) needs() (groups users.Groups) {
 		return 0
 	case c.Uses != nil:
 		return users.GroupOf("scripting") | users.Admin
+	case c.Flags&Rules != 0:
+		return users.GroupOf("rules") | users.Admin
 	case c.dangerous() || c.Flags&(Reaches|Runs) != 0:
 		return users.Admin
 	}

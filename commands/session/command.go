@@ -1,6 +1,7 @@
 package session
 
 import (
+	"limitsrv/checks"
 	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
@@ -8,7 +9,7 @@ import (
 // A Command is one line of the table. Arity, COMMAND, COMMAND DOCS, help and the README's
 // table derive from it.
 //
-// It is an op command, with Op and Reply, or a run command, with Run, or a container,
+// It is an op command, with Op and Reply, or with Ask and Told, or a run command, with Run, or a container,
 // with Sub; exactly one of these, except that a container may have a Run to answer its
 // bare name.
 type Command struct {
@@ -24,6 +25,9 @@ type Command struct {
 	Group      string
 	Flags      Flags
 	Keys       Keys
+	// Domain is the index of the argument that names a domain of rules, 0 for none. A user
+	// needs a key pattern that matches rules.KeyPrefix and the domain.
+	Domain int
 
 	// Op appends the ops of a command line to b, at least one, or returns an *resp.Error and
 	// leaves b unchanged. args[0] is the name. The number of args is valid for Args,
@@ -32,6 +36,11 @@ type Command struct {
 	// Reply writes one reply for the ops that Op appended; ds[i] is the decision on
 	// ops[i]. nil: the last op is a Do, and the answer of its call is the reply.
 	Reply func(w *resp.Writer, ops []engine.Op, ds []engine.Decision)
+
+	// Ask, in place of Op, parses a line into a request that is decided by rules. Told writes
+	// the reply. Args, and the errors of Ask, are as those of Op.
+	Ask  func(a *Ask, args [][]byte) error
+	Told func(w *resp.Writer, a *Ask, answer *checks.Answer)
 
 	// Uses, of a command with the flag Runs that is not for admin only, returns how a line calls
 	// other commands, or an error for users who may not everything.
@@ -84,6 +93,7 @@ const (
 	Executes  // executes the queued commands of a transaction; internal
 	Plain     // works on values only, which the groups of limits do not allow; internal
 	OpenEnded // more words than Args describes are left to Op and the engine; internal
+	Rules     // changes rules or overrides, or shows their text, which requires rules; internal
 	Runs      // runs scripts or changes them, which requires admin, or with Uses scripting; internal
 )
 
@@ -109,6 +119,9 @@ func (f Flags) Words() (words []string) {
 // COMMAND; a Last of -1 is the last argument. With a Count, that argument is the number of
 // keys, and they follow it. All zero: no keys.
 type Keys struct{ First, Last, Step, Count int }
+
+// HasOps reports whether the command is an op command.
+func (c *Command) HasOps() bool { return c.Op != nil || c.Ask != nil }
 
 // Usage returns the name and the arguments.
 func (c *Command) Usage() string {

@@ -7,6 +7,7 @@ import (
 	"limitsrv/commands/auth/users"
 	"limitsrv/commands/backend"
 	"limitsrv/engine"
+	"limitsrv/ruleset"
 )
 
 // Config holds the dependencies and options of a Handler.
@@ -18,7 +19,9 @@ type Config struct {
 	Engine func() *engine.Engine
 	Clock  backend.Clock
 	// Notices are those that Exec sends, for the subscribers of this handler. nil: there are none.
-	Notices   *engine.Notices
+	Notices *engine.Notices
+	// Rules are those of the engine. nil: a new Keeper of Engine.
+	Rules     *ruleset.Keeper
 	TestClock *backend.TestClock // nil unless --test-clock: DEBUG ADVANCE-TIME moves it
 	Cluster   backend.Cluster    // nil: NoCluster
 	Store     backend.Store      // nil: NoStore

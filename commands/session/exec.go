@@ -76,7 +76,7 @@ func (s *Session) Exec() error {
 			s.add(item{spec: q.spec, err: err, args: args})
 			continue
 		}
-		if q.spec.Op != nil {
+		if q.spec.HasOps() {
 			s.gather(q.spec, args)
 			continue
 		}
@@ -128,10 +128,7 @@ func (s *Session) Watch(keys [][]byte) {
 	for _, k := range keys {
 		batch.Ops = append(batch.Ops, engine.Op{Kind: engine.Watch, DB: s.db, Key: slices.Clone(k)})
 	}
-	s.Defer(func(done func(error)) (func(), error) {
-		execute(s.h.config.Exec, batch, done)
-		return nil, nil
-	}, func(w *resp.Writer) { s.storeWatched(w, batch) })
+	s.Perform(batch, func(w *resp.Writer) { s.storeWatched(w, batch) })
 }
 
 // Unwatch is UNWATCH: it clears the watched keys.
@@ -139,10 +136,6 @@ func (s *Session) Unwatch() { s.tx.watched = nil }
 
 // storeWatched stores the fingerprints that the Watch ops of a batch returned.
 func (s *Session) storeWatched(w *resp.Writer, batch *engine.Batch) {
-	if anyIs(batch.Decisions, engine.Down) {
-		w.Error(ErrDown)
-		return
-	}
 	for i := range batch.Ops {
 		s.tx.watched = append(s.tx.watched, watched{batch.Ops[i].DB, batch.Ops[i].Key, batch.Decisions[i].Remaining})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"limitsrv/commands/auth"
 	"limitsrv/commands/backend"
+	"limitsrv/ruleset"
 )
 
 // A Handler is the state that all sessions of a server share. Any number of goroutines
@@ -19,6 +20,7 @@ type Handler struct {
 	runID    string // 40 hexadecimal digits, new at each start
 	logins   *auth.Logins
 	denied   denials
+	rules    ruleLoads
 	stats    *Stats
 	hub      *Hub
 	slow     *SlowLog
@@ -47,6 +49,9 @@ func NewHandler(c Config, r *Registry) *Handler {
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()
+	}
+	if c.Rules == nil {
+		c.Rules = ruleset.New(c.Engine, c.Log)
 	}
 	if c.Spawn == nil {
 		c.Spawn = func(f func()) { go f() }

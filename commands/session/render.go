@@ -40,7 +40,7 @@ func (s *Session) renderItems() {
 		it := &s.g.items[i]
 		from := len(s.w.Buf)
 		s.answer(it, done, &calls)
-		done += it.ops
+		done += int(it.ops)
 		s.suppress(from)
 	}
 	calls.flush()
@@ -86,12 +86,15 @@ func (s *Session) answer(it *item, first int, calls *runLength) {
 	case s.err != nil:
 		s.w.Error(s.err)
 	default:
-		ds := s.g.batch.Decisions[first : first+it.ops]
+		ops, ds := s.g.decided(it, first)
 		if anyIs(ds, engine.Down) {
 			s.w.Error(ErrDown)
 			break
 		}
-		ops := s.g.batch.Ops[first : first+it.ops]
+		if it.ask > 0 {
+			s.answerAsk(it, ops, ds)
+			break
+		}
 		if it.spec.Reply == nil {
 			s.answerCall(it.spec, &s.g.batch.Calls[ops[len(ops)-1].N], calls)
 			break
@@ -209,7 +212,7 @@ func (s *Session) renderExec() {
 		calls := runLength{counts: s.stats, each: took / int64(max(1, len(s.g.items)))}
 		for i := range s.g.items {
 			it := &s.g.items[i]
-			if it.spec.Op == nil && it.err == nil {
+			if !it.spec.HasOps() && it.err == nil {
 				failed := s.w.Failed
 				it.spec.Run(s, &s.w, it.args)
 				s.countFailure(it.spec, failed)
@@ -217,7 +220,7 @@ func (s *Session) renderExec() {
 				continue
 			}
 			s.answer(it, done, &calls)
-			done += it.ops
+			done += int(it.ops)
 		}
 		calls.flush()
 	}

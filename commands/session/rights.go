@@ -1,6 +1,7 @@
 package session
 
 import (
+	"limitsrv/rules"
 	"sync/atomic"
 
 	"limitsrv/commands/auth"
@@ -33,6 +34,11 @@ func (c *Spec) Deny(r *auth.Rights, line [][]byte) (Denial, []byte) {
 	}
 	if c.Flags&AllKeys != 0 {
 		return DeniedKey, []byte("*")
+	}
+	if c.Domain > 0 {
+		if key := append([]byte(rules.KeyPrefix), line[c.Domain]...); !r.MayUse(key) {
+			return DeniedKey, key
+		}
 	}
 	k := c.positions(line)
 	for i := k.First; i <= k.Last; i += k.Step {

@@ -131,7 +131,7 @@ func (s *Session) Do(args [][]byte) bool {
 		s.reject(c, err)
 	case s.tx.open && c.Flags&Immediate == 0:
 		s.queue(c, args)
-	case c.Op != nil:
+	case c.HasOps():
 		s.gather(c, args)
 	default:
 		if !s.flush() {
@@ -221,15 +221,18 @@ func (s *Session) gather(c *Spec, args [][]byte) {
 	s.feedMonitors(c, args)
 	batch := &s.gathered().batch
 	before := len(batch.Ops)
-	err := c.Op(batch, args)
-	if s.db != 0 {
+	it := item{spec: c, args: args}
+	if c.Ask != nil {
+		it.ask, it.err = s.ask(c, args)
+	} else if it.err = c.Op(batch, args); s.db != 0 {
 		for i := before; i < len(batch.Ops); i++ {
 			if batch.Ops[i].Kind != engine.Learn {
 				batch.Ops[i].DB = s.db
 			}
 		}
 	}
-	s.add(item{spec: c, err: err, ops: len(batch.Ops) - before, args: args})
+	it.ops = int32(len(batch.Ops) - before)
+	s.add(it)
 }
 
 // run executes a run command. Requires: no command is gathered.
@@ -316,8 +319,7 @@ func (s *Session) flush() bool {
 			return false
 		}
 	}
-	s.render()
-	return true
+	return s.complete()
 }
 
 // arrived is the done callback of the session's batches.
@@ -335,7 +337,9 @@ func (s *Session) Resume() bool {
 	case executing, away:
 		return false
 	case arrived:
-		s.render()
+		if !s.complete() {
+			return false
+		}
 	}
 	s.Out = s.inbox.moveTo(s.Out)
 	return true

@@ -18,6 +18,7 @@ import (
 	"limitsrv/commands/backend"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
+	"limitsrv/ruleset"
 	"limitsrv/scripts"
 	"limitsrv/server"
 	"limitsrv/status"
@@ -179,7 +180,7 @@ func BenchmarkScrape(b *testing.B) {
 }
 
 func benchmarkScrape(b *testing.B, keys int) {
-	e, clock := engine.New(engine.Options{Commands: scripts.Commands{}}), backend.NewTestClock(testStart)
+	e, clock := engine.New(engine.Options{Commands: ruleset.Commands{Commands: scripts.Commands{}}}), backend.NewTestClock(testStart)
 	h := commands.NewHandler(session.Config{
 		Exec: &backend.Local{Engine: e, Clock: clock}, Engine: func() *engine.Engine { return e }, Clock: clock,
 	})

@@ -8,7 +8,6 @@ import (
 	"limitsrv/commands/resp"
 	"limitsrv/engine"
 	"limitsrv/replication"
-	"limitsrv/scripts"
 )
 
 // clusterState is a state replicated on several nodes.
@@ -30,7 +29,7 @@ func openCluster(c Config, notices *engine.Notices) (Opened, error) {
 	r := replication.Options{
 		Dir: o.Data, Raft: o.Raft, Bind: o.RaftBind, Peers: o.Peers, Join: o.Join, Client: host, Version: c.Version,
 		Ack: replication.Ack(o.Ack), Fsync: o.Fsync, NoQuorum: replication.NoQuorum(o.NoQuorum),
-		MaxMemory: int64(o.MaxMemory), Evict: o.OnFull == "evict", Commands: scripts.Commands{}, Notices: notices,
+		MaxMemory: int64(o.MaxMemory), Evict: o.OnFull == "evict", Commands: Commands, Notices: notices,
 		ElectionTimeout: o.ElectionTimeout, SnapshotLogBytes: int64(o.SnapshotLogBytes), DeadAfter: o.DeadAfter,
 		Logger: c.Log, TLS: o.LinkFiles(), Secrets: secrets, Fatal: c.Fatal,
 	}

@@ -2,8 +2,12 @@ package state
 
 import (
 	"limitsrv/engine"
+	"limitsrv/ruleset"
 	"limitsrv/scripts"
 )
+
+// Commands are those of the calls of every engine, log and snapshot.
+var Commands = ruleset.Commands{Commands: scripts.Commands{}}
 
 // Open opens the state that the options select.
 //
@@ -12,7 +16,7 @@ import (
 //
 // Errors: a *persist.InUseError if another process holds the data directory.
 func Open(c Config) (Opened, error) {
-	limits := engine.Options{MaxMemory: int64(c.MaxMemory), Evict: c.OnFull == "evict", Commands: scripts.Commands{}}
+	limits := engine.Options{MaxMemory: int64(c.MaxMemory), Evict: c.OnFull == "evict", Commands: Commands}
 	notices := new(engine.Notices)
 	switch {
 	case c.Raft != "":

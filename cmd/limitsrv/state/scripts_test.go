@@ -21,7 +21,6 @@ import (
 	"limitsrv/freeport"
 	"limitsrv/persist"
 	"limitsrv/replication"
-	"limitsrv/scripts"
 	"limitsrv/status"
 	"limitsrv/testwait"
 )
@@ -164,7 +163,7 @@ func scriptConfig() session.Config {
 
 // singleTarget returns the target of one node with the given engine seed.
 func singleTarget(clock *backend.TestClock, seed persist.Seed) *scriptTarget {
-	c, e := scriptConfig(), engine.New(engine.Options{Seed: seed, Commands: scripts.Commands{}})
+	c, e := scriptConfig(), engine.New(engine.Options{Seed: seed, Commands: Commands})
 	c.Notices = new(engine.Notices)
 	c.Exec, c.Clock, c.TestClock = &backend.Local{Engine: e, Clock: clock, Notices: c.Notices}, clock, clock
 	c.Engine = func() *engine.Engine { return e }
@@ -202,7 +201,7 @@ func clusterTarget(t *testing.T, clock *backend.TestClock) (*scriptTarget, []*re
 		notices := new(engine.Notices)
 		n, err := replication.Open(replication.Options{
 			Dir: filepath.Join(dir, address), Raft: address, Peers: peers, Client: address, Version: version,
-			Commands: scripts.Commands{}, Notices: notices, Ack: replication.AckMemory, Fsync: persist.Never, ElectionTimeout: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
+			Commands: Commands, Notices: notices, Ack: replication.AckMemory, Fsync: persist.Never, ElectionTimeout: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
 			Wall: clock.Now, Monotonic: func() time.Duration { return time.Duration(clock.Now() - start) },
 			Fatal: func(err error) { t.Errorf("%s can't go on: %v", address, err) },
 		})

@@ -23,7 +23,7 @@ const Every Groups = 1<<len(GroupNames) - 1
 // GroupNames are the names of groups, by bit: those of limits, and the categories of Redis
 // with commands on values.
 var GroupNames = [...]string{
-	"decide", "peek", "admin",
+	"decide", "peek", "admin", "rules",
 	"read", "write", "keyspace", "string", "bitmap", "hash", "list", "set", "sortedset", "scripting",
 }
 

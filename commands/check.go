@@ -1,0 +1,167 @@
+package commands
+
+import (
+	"fmt"
+
+	"limitsrv/checks"
+	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
+	"limitsrv/commands/word"
+	"limitsrv/limiters"
+	"limitsrv/rules"
+)
+
+var rlCheck = session.Command{
+	Name: "RL.CHECK", Args: "domain attribute value [attribute value ...] [AND attribute value [attribute value ...] ...] [HITS n] [ID id] [PEEK] [ROWS]",
+	Summary: "Decides a request with these attributes by the rules of a domain, all limits or none. Returns [allowed, limit, remaining, wait_ms, " +
+		"reset_ms, name of the binding limit, reason], and with ROWS also [[name, five integers, mode], ...]. The reason is ok, near, grace, limited, " +
+		"quota, blocked, denied, allowed, unlimited, none or unmatched; without a limit, limit and remaining are -1.",
+	Complexity: "O(attributes, and rules that may match), and that of each limit", Since: "0.2.0", Group: rulesGroup,
+	Flags: session.Write | session.DenyOOM | session.Fast, Domain: 1,
+	Ask: askCheck, Told: tellCheck,
+}
+
+var rlSettle = session.Command{
+	Name: "RL.SETTLE", Args: "domain attribute value [attribute value ...] BY n [ID id]",
+	Summary: "After a request: takes n tokens unconditionally, or with n below 0 returns them, for all limits that RL.CHECK would take them from; " +
+		"with ID also returns the holder's leases. Returns as RL.CHECK ROWS.",
+	Complexity: "O(attributes, and rules that may match), and that of each limit", Since: "0.2.0", Group: rulesGroup,
+	Flags: session.Write | session.DenyOOM | session.Fast, Domain: 1,
+	Ask: askSettle, Told: tellCheck,
+}
+
+const rulesGroup = "rules"
+
+// The words that end the attributes of a line.
+const (
+	wordAnd  = "AND"
+	wordHits = "HITS"
+	wordID   = "ID"
+	wordPeek = "PEEK"
+	wordRows = "ROWS"
+	wordBy   = "BY"
+)
+
+// askCheck parses RL.CHECK.
+func askCheck(a *session.Ask, args [][]byte) error {
+	rest, err := attributes(&a.Request, args, wordHits, wordID, wordPeek, wordRows)
+	for err == nil && len(rest) > 0 {
+		switch option := rest[0]; {
+		case word.Is(option, wordPeek):
+			a.Request.Peek, rest = true, rest[1:]
+		case word.Is(option, wordRows):
+			a.Rows, rest = true, rest[1:]
+		case len(rest) == 1:
+			return resp.NewError("ERR", "no value follows "+word.Excerpt(option))
+		case word.Is(option, wordHits):
+			a.Request.Hits, err = limiters.ParseN("HITS", rest[1])
+			rest = rest[2:]
+		case word.Is(option, wordID):
+			a.Request.ID, err = rest[1], limiters.ParseID(rest[1])
+			rest = rest[2:]
+		default:
+			return unknownOption(option, wordAnd, wordHits, wordID, wordPeek, wordRows)
+		}
+	}
+	return err
+}
+
+// askSettle parses RL.SETTLE.
+func askSettle(a *session.Ask, args [][]byte) error {
+	rest, err := attributes(&a.Request, args, wordBy, wordID)
+	a.Rows = true
+	given := false
+	for err == nil && len(rest) > 0 {
+		switch option := rest[0]; {
+		case len(rest) == 1:
+			return resp.NewError("ERR", "no value follows "+word.Excerpt(option))
+		case word.Is(option, wordBy):
+			given = true
+			a.Request.Settle, err = limiters.ParseSigned("BY", rest[1])
+		case word.Is(option, wordID):
+			a.Request.ID, err = rest[1], limiters.ParseID(rest[1])
+		default:
+			return unknownOption(option, wordBy, wordID)
+		}
+		rest = rest[2:]
+	}
+	if err == nil && !given {
+		err = resp.NewError("ERR", "RL.SETTLE needs BY n, a whole number other than 0")
+	}
+	return err
+}
+
+// attributes parses the domain and the descriptors of a line into a request of one token.
+// The rest begins with one of the words.
+func attributes(q *checks.Request, args [][]byte, words ...string) (rest [][]byte, err error) {
+	q.Reset(args[1])
+	d := q.AddDescriptor()
+	for rest = args[2:]; len(rest) > 0; {
+		switch {
+		case word.Is(rest[0], wordAnd) && len(rest) > 2:
+			d, rest = q.AddDescriptor(), rest[1:]
+		case isAny(rest[0], words):
+			return rest, nil
+		case len(rest) == 1:
+			return nil, resp.NewError("ERR", fmt.Sprintf("key without a value at argument %d", len(args)-1))
+		}
+		d.Entries = append(d.Entries, rules.Entry{Key: rest[0], Value: rest[1]})
+		rest = rest[2:]
+	}
+	return nil, nil
+}
+
+func isAny(arg []byte, words []string) bool {
+	for _, w := range words {
+		if word.Is(arg, w) {
+			return true
+		}
+	}
+	return false
+}
+
+func unknownOption(option []byte, allowed ...string) error {
+	text := "unknown option " + word.Excerpt(option) + " behind the attributes; allowed are"
+	for i, w := range allowed {
+		if i > 0 {
+			text += ","
+		}
+		text += " " + w
+	}
+	return resp.NewError("ERR", text+word.DidYouMean(option, allowed...))
+}
+
+// tellCheck replies to RL.CHECK and RL.SETTLE.
+func tellCheck(w *resp.Writer, a *session.Ask, answer *checks.Answer) {
+	parts := 7
+	if a.Rows {
+		parts++
+	}
+	w.Array(parts)
+	tellRow(w, &answer.Row)
+	w.BulkString(answer.Name)
+	w.BulkString(answer.Reason.String())
+	if !a.Rows {
+		return
+	}
+	w.Array(len(answer.Rows))
+	for i := range answer.Rows {
+		w.Array(7)
+		w.BulkString(answer.Rows[i].Name)
+		tellRow(w, &answer.Rows[i])
+		w.BulkString(answer.Met[i].Limit.Mode.String())
+	}
+}
+
+// tellRow writes the five integers of a row.
+func tellRow(w *resp.Writer, r *checks.Row) {
+	allowed := int64(0)
+	if r.Allowed {
+		allowed = 1
+	}
+	w.Int(allowed)
+	w.Int(r.Limit)
+	w.Int(r.Remaining)
+	w.Int(r.WaitMillis)
+	w.Int(r.ResetMillis)
+}

@@ -1,0 +1,31 @@
+package commands
+
+import (
+	"limitsrv/checks"
+	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
+	"limitsrv/rules"
+	"limitsrv/ruleset"
+)
+
+func runPolicy(s *session.Session, w *resp.Writer, args [][]byte) {
+	withAttributes(s, w, args, func(w *resp.Writer, st *ruleset.State, q *checks.Request) error {
+		var r rules.Result
+		if err := st.Set.Match(&q.Request, st.Overrides, s.Handler().Config().Clock.Now(), &r); err != nil {
+			return err
+		}
+		w.Array(len(r.Limits))
+		for i := range r.Limits {
+			m := &r.Limits[i]
+			p := m.Limit.Policy()
+			w.Array(6)
+			w.BulkString(m.Name())
+			w.Int(p.Quota)
+			w.Int(p.WindowMillis)
+			w.BulkString(p.Unit)
+			w.BulkString(p.Algorithm)
+			w.BulkString(m.Mode.String())
+		}
+		return nil
+	})
+}

@@ -1,0 +1,144 @@
+package session
+
+import (
+	"limitsrv/checks"
+	"limitsrv/commands/resp"
+	"limitsrv/engine"
+)
+
+// maxAsks bounds the attempts to decide by rules that change meanwhile.
+const maxAsks = 16
+
+// errRulesChange answers a request after maxAsks attempts.
+var errRulesChange = resp.NewError("TRYAGAIN", "the rules changed again and again while the request was decided; nothing was counted")
+
+// An Ask is a command that asks by rules, until it is answered.
+type Ask struct {
+	Request checks.Request
+	// Rows and Headers are set if the reply is to have them.
+	Rows, Headers bool
+
+	check checks.Check
+	// retry, unless nil, has the ops of the last attempt, n from first on; else the session's
+	// batch has them.
+	retry    *engine.Batch
+	first, n int
+}
+
+// ask appends the ops of a command that asks by rules to the batch. It returns the number
+// of its Ask, from 1 on. All databases share the counters of rules, those in database 0.
+func (s *Session) ask(c *Spec, args [][]byte) (number int32, err error) {
+	g := s.g
+	n := len(g.asks)
+	if n < cap(g.asks) {
+		g.asks = g.asks[:n+1]
+	} else {
+		g.asks = append(g.asks, Ask{})
+	}
+	a := &g.asks[n]
+	a.Rows, a.Headers, a.retry = false, false, nil
+	if err = c.Ask(a, args); err == nil {
+		err = s.h.appendAsk(&g.batch, a)
+	}
+	return int32(n + 1), err
+}
+
+// appendAsk appends the ops for a request, by the rules of now.
+func (h *Handler) appendAsk(b *engine.Batch, a *Ask) error {
+	return a.check.Append(b, h.config.Rules.Current(), h.config.Clock.Now(), &a.Request)
+}
+
+// decided returns the ops and the decisions of an item, which are in the session's batch
+// from index first on, or in that of a retry.
+func (g *pendingBatch) decided(it *item, first int) ([]engine.Op, []engine.Decision) {
+	b, n := &g.batch, int(it.ops)
+	if it.ask > 0 {
+		if a := &g.asks[it.ask-1]; a.retry != nil {
+			b, first, n = a.retry, a.first, a.n
+		}
+	}
+	return b.Ops[first : first+n], b.Decisions[first : first+n]
+}
+
+// outdated yields the items that the engine refused because the rules have changed since
+// their ops were made.
+func (g *pendingBatch) outdated(yield func(*item) bool) {
+	first := 0
+	for i := range g.items {
+		it := &g.items[i]
+		if it.ask > 0 && it.err == nil {
+			if _, ds := g.decided(it, first); anyIs(ds, engine.Stale) && !yield(it) {
+				return
+			}
+		}
+		first += int(it.ops)
+	}
+}
+
+// complete writes the replies of the completed batch and of a deferred run command. It
+// returns false if requests of the batch are being decided again.
+func (s *Session) complete() bool {
+	for s.isOutdated() {
+		if !s.decideAgain() {
+			return false
+		}
+	}
+	s.render()
+	return true
+}
+
+// isOutdated reports whether some request of the completed batch must be decided again.
+func (s *Session) isOutdated() bool {
+	g := s.g
+	if g == nil || len(g.asks) == 0 || s.err != nil || g.attempts == maxAsks {
+		return false
+	}
+	for range g.outdated {
+		return true
+	}
+	return false
+}
+
+// decideAgain waits for the rules of the engine, and at its next call decides the outdated
+// requests of the batch by them. It reports whether it is done; if not, Wake will be called.
+func (s *Session) decideAgain() bool {
+	g := s.g
+	s.state.Store(executing)
+	if g.awaited = !g.awaited; g.awaited {
+		s.h.config.Rules.Await(func() { s.done(nil) })
+		return !s.state.CompareAndSwap(executing, away)
+	}
+	g.attempts++
+	execute(s.h.config.Exec, s.askAgain(), s.done)
+	s.h.Commit()
+	return !s.state.CompareAndSwap(executing, away)
+}
+
+// askAgain makes a batch of the outdated requests. The decisions on all others stay, so that
+// a request in a transaction is then decided behind it.
+func (s *Session) askAgain() *engine.Batch {
+	b := &engine.Batch{}
+	for it := range s.g.outdated {
+		a := &s.g.asks[it.ask-1]
+		first := len(b.Ops)
+		if it.err = s.h.appendAsk(b, a); it.err == nil {
+			a.retry, a.first, a.n = b, first, len(b.Ops)-first
+		}
+	}
+	return b
+}
+
+// answerAsk writes the reply to an item that asks by rules.
+func (s *Session) answerAsk(it *item, ops []engine.Op, ds []engine.Decision) {
+	if anyIs(ds, engine.Stale) {
+		s.w.Error(errRulesChange)
+		return
+	}
+	a := &s.g.asks[it.ask-1]
+	answer, err := a.check.Answer(ops, ds)
+	if err != nil {
+		s.w.Error(err)
+		return
+	}
+	it.spec.Told(&s.w, a, answer)
+}

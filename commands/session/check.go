@@ -1,0 +1,103 @@
+package session
+
+import (
+	"context"
+	"sync"
+
+	"limitsrv/checks"
+	"limitsrv/commands/resp"
+	"limitsrv/engine"
+)
+
+// A single is one request by rules on its way, for Check.
+type single struct {
+	ask   Ask
+	batch engine.Batch
+	moved chan error // the error of the batch, or nil when the rules are there
+	done  func(error)
+}
+
+// singles are unused ones.
+var singles = sync.Pool{New: func() any {
+	x := &single{moved: make(chan error, 1)}
+	x.done = func(err error) { x.moved <- err }
+	return x
+}}
+
+// Check decides a request by rules, as RL.CHECK does, for a listener of another protocol.
+// It calls answer with the answer, which is valid during that call only.
+//
+// Returns: the *resp.Error that a client would get if the account has no permission, the state
+// is loading or the request is wrong; otherwise the error of the batch. In a cluster the
+// batch is forwarded to the leader. If ctx ends first, the error is its cause, the request may
+// or may not be counted, and its bytes must not be used again. c.Args is not used.
+func (h *Handler) Check(ctx context.Context, c Call, q *checks.Request, answer func(*checks.Answer)) error {
+	if err := h.mayCheck(c, q.Domain); err != nil {
+		return err
+	}
+	x := singles.Get().(*single)
+	x.ask.Request = *q
+	for range maxAsks {
+		x.batch.Reset()
+		err := h.appendAsk(&x.batch, &x.ask)
+		if err == nil {
+			execute(h.config.Exec, &x.batch, x.done)
+			h.Commit()
+			if err = x.wait(ctx); err == context.Cause(ctx) && err != nil {
+				return err // the Exec still owns the batch, so it is not reused
+			}
+		}
+		switch {
+		case err != nil:
+		case anyIs(x.batch.Decisions, engine.Down):
+			err = ErrDown
+		case anyIs(x.batch.Decisions, engine.Stale):
+			h.config.Rules.Await(func() { x.done(nil) })
+			if err = x.wait(ctx); err != nil {
+				return err
+			}
+			continue
+		default:
+			var a *checks.Answer
+			if a, err = x.ask.check.Answer(x.batch.Ops, x.batch.Decisions); err == nil {
+				answer(a)
+			}
+		}
+		x.release()
+		if e := resp.ErrorOf(err); e != nil {
+			return e
+		}
+		return err
+	}
+	x.release()
+	return errRulesChange
+}
+
+// wait returns the error of the batch, or the cause of the context's end.
+func (x *single) wait(ctx context.Context) error {
+	select {
+	case err := <-x.moved:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// release makes x an unused one.
+func (x *single) release() {
+	x.batch.Reset()
+	x.ask.check.Release()
+	x.ask.Request = checks.Request{}
+	singles.Put(x)
+}
+
+// mayCheck returns an error if an account may not ask by the rules of a domain.
+func (h *Handler) mayCheck(c Call, domain []byte) error {
+	line := [...][]byte{[]byte("RL.CHECK"), domain, nil, nil}
+	s := Session{h: h, account: c.Account}
+	spec, err := s.permitted(line[:])
+	if err == nil && h.IsLoading() {
+		err = s.mayRunLoading(spec)
+	}
+	return err
+}

@@ -1,0 +1,209 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"limitsrv/commands/resp"
+	"limitsrv/engine"
+	"limitsrv/rules"
+	"limitsrv/rules/source"
+	"limitsrv/ruleset"
+)
+
+// A RulesLoad is a text of rules to be loaded.
+type RulesLoad struct {
+	Files []source.File
+	// Expect is the version of the rules that it is to replace, or -1 for any.
+	Expect int64
+	// DryRun only compares the text with the rules in use.
+	DryRun bool
+	Note   string
+	// User and Addr are for the log; Source is command or file.
+	User, Addr, Source string
+}
+
+// A RulesLoaded describes a load that was done, or a dry run.
+type RulesLoaded struct {
+	Version                            uint64 // of the rules in use then
+	Added, Changed, Removed, Restarted int    // limits, as in rules.Diff
+}
+
+// loadWait bounds the time in which this node's own rules are to follow a load or the leader.
+const loadWait = 10 * time.Second
+
+var errRulesBehind = resp.NewError("LOADING", fmt.Sprintf("this node did not get the rules of the leader within %v; nothing was loaded", loadWait))
+
+// LoadRules compiles a text, and makes it the rules of all nodes. If they have it already,
+// nothing changes. After it, this node's Current has the rules, mostly.
+//
+// Errors are those for a client: the first mistake with its place; another version than
+// Expect; those of a batch. Cost: the compilation; it blocks. Concurrency: any number of
+// goroutines may call it.
+func (h *Handler) LoadRules(ctx context.Context, l RulesLoad) (r RulesLoaded, err error) {
+	defer func() {
+		if err != nil {
+			h.rules.failed.Add(1)
+		}
+	}()
+	p, err := ruleset.Prepare(l.Files)
+	if err != nil {
+		return r, err
+	}
+	least := uint64(0)
+	for range maxAsks {
+		s, err := h.rulesFrom(ctx, least)
+		if err != nil {
+			return r, err
+		}
+		base := s.Header.Version
+		if l.Expect >= 0 && base != uint64(l.Expect) {
+			if least, err = h.rulesVersion(ctx); err != nil {
+				return r, err
+			}
+			if least != uint64(l.Expect) {
+				return r, resp.NewError("ERR", fmt.Sprintf("rules are at version %d, not %d", least, l.Expect))
+			}
+			continue
+		}
+		d := rules.Compare(s.Set, p.Set)
+		r = RulesLoaded{base, d.Added, d.Changed, d.Removed, d.Restarted}
+		if l.DryRun {
+			return r, nil
+		}
+		a, err := h.proposeRules(ctx, base, p, &l)
+		switch {
+		case err != nil:
+			return r, err
+		case a.Unchanged:
+			return RulesLoaded{Version: a.Version}, nil
+		case a.Loaded:
+			r.Version = a.Version
+			h.config.Log.Info("rules changed", "version", r.Version, "from", base, "added", r.Added, "changed", r.Changed, "removed", r.Removed, "restarted", r.Restarted,
+				"sha", fmt.Sprintf("%x", p.SHA[:6]), "user", l.User, "addr", l.Addr, "source", l.Source)
+			_, _ = h.rulesFrom(ctx, a.Version) // it is loaded in any case
+			return r, nil
+		}
+		least = a.Version
+	}
+	return r, errRulesChange
+}
+
+// proposeRules has the nodes apply a load in place of version base.
+func (h *Handler) proposeRules(ctx context.Context, base uint64, p *ruleset.Prepared, l *RulesLoad) (ruleset.LoadAnswer, error) {
+	h.config.Rules.Offer(p)
+	var b engine.Batch
+	ruleset.SetLoad(b.AddCall(0), base, p, l.User, l.Note)
+	if err := h.apply(ctx, &b); err != nil {
+		return ruleset.LoadAnswer{}, err
+	}
+	return ruleset.ReadLoad(b.Calls[0].Answer)
+}
+
+// rulesVersion returns the version of the rules, in a cluster that of the leader.
+func (h *Handler) rulesVersion(ctx context.Context) (uint64, error) {
+	var b engine.Batch
+	ruleset.SetVersion(b.AddCall(0))
+	if err := h.apply(ctx, &b); err != nil {
+		return 0, err
+	}
+	return ruleset.ReadVersion(b.Calls[0].Answer)
+}
+
+// apply executes a batch. It blocks.
+func (h *Handler) apply(ctx context.Context, b *engine.Batch) error {
+	done := make(chan error, 1)
+	execute(h.config.Exec, b, func(err error) { done <- err })
+	h.Commit()
+	select {
+	case err := <-done:
+		if err == nil && anyIs(b.Decisions, engine.Down) {
+			err = ErrDown
+		}
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// rulesFrom returns this node's rules when they are those of a version or later ones. It
+// blocks.
+func (h *Handler) rulesFrom(ctx context.Context, least uint64) (*ruleset.State, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, loadWait, errRulesBehind)
+	defer cancel()
+	for pause := time.Millisecond; ; pause *= 2 {
+		done := make(chan struct{})
+		h.config.Rules.Await(func() { close(done) })
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		switch s := h.config.Rules.Current(); {
+		case s.Err != nil:
+			return nil, s.Err
+		case s.Header.Version >= least:
+			return s, nil
+		}
+		select { // entries of the leader are on their way to this node
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// CurrentRules calls use with the rules of this node when they have been compiled, and then
+// lets the command reply. It is for run commands.
+func (s *Session) CurrentRules(use func(w *resp.Writer, rules *ruleset.State)) {
+	var current *ruleset.State
+	s.Defer(func(done func(error)) (func(), error) {
+		s.h.config.Spawn(func() {
+			var err error
+			current, err = s.h.rulesFrom(s.h.serving, 0)
+			done(resp.Expose(err))
+		})
+		return nil, nil
+	}, func(w *resp.Writer) { use(w, current) })
+}
+
+// Perform lets a run command reply after a batch of its own was decided.
+func (s *Session) Perform(b *engine.Batch, reply func(w *resp.Writer)) {
+	s.Defer(func(done func(error)) (func(), error) {
+		execute(s.h.config.Exec, b, done)
+		return nil, nil
+	}, func(w *resp.Writer) {
+		if anyIs(b.Decisions, engine.Down) {
+			w.Error(ErrDown)
+			return
+		}
+		reply(w)
+	})
+}
+
+// ruleLoads is the state of the loads of a node.
+type ruleLoads struct {
+	failed atomic.Int64
+	file   atomic.Pointer[string] // the error of the rules' file; nil: none
+}
+
+// RulesFailed returns the number of loads that failed, and the error of the last reading of the
+// files of --rules, "" if there is none.
+func (h *Handler) RulesFailed() (loads int64, file string) {
+	if text := h.rules.file.Load(); text != nil {
+		file = *text
+	}
+	return h.rules.failed.Load(), file
+}
+
+// SetRulesFile sets the error of the last reading of the files of --rules; nil for none.
+func (h *Handler) SetRulesFile(err error) {
+	if err == nil {
+		h.rules.file.Store(nil)
+		return
+	}
+	text := err.Error()
+	h.rules.file.Store(&text)
+}
