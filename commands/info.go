@@ -43,6 +43,7 @@ var sections = []section{
 	{"Errorstats", false, infoErrors},
 	{"Cluster", false, infoCluster},
 	{"Limits", false, infoLimits},
+	{"Scripts", false, infoScripts},
 	{"Keyspace", false, infoKeyspace},
 }
 
@@ -121,6 +122,9 @@ func infoMemory(h *session.Handler, l *lines) {
 	l.add("used_memory_human", human(m.used))
 	l.add("used_memory_rss", m.resident)
 	l.add("used_memory_rss_human", human(m.resident))
+	scripts := h.Engine().SourceStats(0)
+	l.add("used_memory_scripts_eval", scripts.Bytes)
+	l.add("number_of_cached_scripts", scripts.Known)
 	l.add("used_memory_dataset", h.Engine().Stats().MemoryBytes)
 	l.add("maxmemory", setting(h, "maxmemory"))
 	l.add("maxmemory_policy", setting(h, "maxmemory-policy"))
@@ -163,6 +167,7 @@ func infoStats(h *session.Handler, l *lines) {
 	l.add("rejected_http_connections", network.RejectedHTTP)
 	l.add("expired_keys", limits.Forgotten)
 	l.add("evicted_keys", limits.Evicted)
+	l.add("evicted_scripts", h.Engine().SourceStats(0).Dropped)
 	l.add("keyspace_hits", total.Hits)
 	l.add("keyspace_misses", total.Misses)
 	l.add("pubsub_channels", listened.Channels)
@@ -234,6 +239,20 @@ func infoLimits(h *session.Handler, l *lines) {
 	}
 	l.add("shadow_denied", s.ShadowDenied)
 	l.add("refused_for_memory", s.Refused)
+}
+
+// infoCostliest is the number of scripts of which infoScripts shows the longest run.
+const infoCostliest = 5
+
+// infoScripts writes our own section: runs of scripts, and the scripts with the longest runs.
+func infoScripts(h *session.Handler, l *lines) {
+	s := h.Engine().Stats().RunStats
+	l.add("script_runs", s.Runs)
+	l.add("script_failures", s.Failed)
+	l.add("script_steps", s.Steps)
+	for i, c := range h.Engine().SourceStats(infoCostliest).Costliest {
+		l.add(fmt.Sprintf("longest_script_%d", i+1), fmt.Sprintf("sha1=%x,steps=%d", c.ID, c.Steps))
+	}
 }
 
 func infoKeyspace(h *session.Handler, l *lines) {

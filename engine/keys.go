@@ -14,6 +14,7 @@ type Stats struct {
 	Forgotten       int64 // expired keys
 	Evicted         int64 // live keys evicted for memory
 	Refused         int64 // ops answered NoMemory
+	RunStats
 }
 
 // SetCounting turns the totals of Stats on, starting at 0, or off: they then stay 0, for
@@ -26,6 +27,7 @@ func (e *Engine) SetCounting(on bool) {
 		s.stats = Stats{}
 		s.mu.Unlock()
 	}
+	e.sources.forgetRuns()
 	e.statsDisabled.Store(!on)
 }
 
@@ -57,6 +59,7 @@ func (e *Engine) totals() (t Stats) {
 		t.Forgotten += s.stats.Forgotten
 		t.Evicted += s.stats.Evicted
 		t.Refused += s.stats.Refused
+		t.RunStats.add(s.stats.RunStats)
 		s.mu.Unlock()
 	}
 	return t

@@ -33,7 +33,8 @@ type Source struct {
 	// any atomic value.
 	Compiled atomic.Value
 
-	order   uint64 // number of the sources learned so far, this one included
+	most    atomic.Int64 // steps of the longest run
+	order   uint64       // number of the sources learned so far, this one included
 	flushed bool
 }
 
@@ -45,6 +46,7 @@ type sources struct {
 	index   map[SourceID]*Source
 	bytes   int
 	learned uint64
+	dropped int64 // for SourceStats
 }
 
 // Source returns a source that is not flushed, or nil. Cost: a lock and a lookup.
@@ -141,6 +143,7 @@ func (m *sources) apply(op *Op) (changed bool) {
 		delete(m.index, first.ID)
 		m.bytes -= len(first.Text)
 		m.list = slices.Delete(m.list, 0, 1)
+		m.dropped++
 	}
 	return true
 }

@@ -25,17 +25,19 @@ var machines = sync.Pool{New: func() any {
 // run carries out a run.
 func run(tx *engine.Tx, c *engine.Call) {
 	modes, _ := modesOf(c)
-	var s *Script
+	var source *engine.Source
 	if id, ok := ParseID(c.Args[hashArg]); ok {
 		if id == emptyID {
 			c.Answer = answer.AppendNil(c.Answer)
 			return
 		}
-		s = find(tx, id, modes)
+		source = find(tx, id, modes)
 	}
-	switch {
-	case s == nil:
+	if source == nil {
 		c.Answer = answer.AppendError(c.Answer, "NOSCRIPT No matching script. Please use EVAL.")
+		return
+	}
+	switch s := Of(source); {
 	case s.wrong != "":
 		c.Answer = answer.AppendError(c.Answer, s.wrong)
 	case modes&(Looks|Only) == Looks|Only && s.flagged && !s.noWrites:
@@ -43,46 +45,42 @@ func run(tx *engine.Tx, c *engine.Call) {
 	default:
 		m := machines.Get().(*machine)
 		m.tx, m.run, m.looks, m.declared = tx, c, modes&Looks != 0 || s.noWrites, modes&Declared != 0
-		m.do(s.chunk)
+		m.do(s.chunk, source)
 		m.forget()
 		machines.Put(m)
 	}
 }
 
-// find returns a script, or nil.
-func find(tx *engine.Tx, id engine.SourceID, modes Modes) *Script {
-	source := tx.AnySource(id)
+// find returns a source, or nil.
+func find(tx *engine.Tx, id engine.SourceID, modes Modes) *engine.Source {
 	if modes&Known == 0 {
-		source = tx.Source(id)
+		return tx.Source(id)
 	}
-	if source == nil {
-		return nil
-	}
-	return Of(source)
+	return tx.AnySource(id)
 }
 
-// do runs a script, or the wanted function of a library, and answers.
-func (m *machine) do(chunk *lua.Chunk) {
+// do runs a script, or the wanted function of a library, answers and counts. source is that
+// of a script.
+func (m *machine) do(chunk *lua.Chunk, source *engine.Source) {
 	c := m.run
-	steps, _ := binary.Uvarint(c.Args[stepsArg])
+	asked, _ := binary.Uvarint(c.Args[stepsArg])
+	budget := int64(min(asked, maxSteps))
 	m.protocol, m.published = answer.RESP2, 0
-	m.st.Reset(lua.Limits{Steps: int64(min(steps, maxSteps)), Memory: maxMemory})
+	m.st.Reset(lua.Limits{Steps: budget, Memory: maxMemory})
 	m.st.Seed(int32(m.tx.Random().Uint64()))
-	keys, argv, ok := m.arguments()
-	if !ok {
+	if keys, argv, ok := m.arguments(); !ok {
 		m.fail("ERR "+host().env.LimitText(lua.MemoryLimit, lua.Limits{Memory: maxMemory}), chunkName, 0)
-		return
-	}
-	results, err := m.start(chunk, keys, argv)
-	if err != nil {
+	} else if results, err := m.start(chunk, keys, argv); err != nil {
 		m.failWith(err.(*lua.Error))
-		return
+	} else {
+		v := value.Nil
+		if len(results) > 0 {
+			v = results[0]
+		}
+		c.Answer = m.reply(c.Answer, v)
 	}
-	v := value.Nil
-	if len(results) > 0 {
-		v = results[0]
-	}
-	c.Answer = m.reply(c.Answer, v)
+	v, _, _ := answer.Next(c.Answer)
+	m.tx.CountRun(source, min(budget-m.st.StepsLeft(), budget), v.Kind == answer.Error)
 }
 
 // start runs a script, or the wanted function of a library.

@@ -61,6 +61,12 @@ func (s State) KeyBytes(now engine.Instant, db uint8, key []byte) int64 {
 	return s.engine.KeyBytes(now, db, key)
 }
 
+// SourceStats calls engine.Engine.SourceStats.
+func (s State) SourceStats(most int) engine.SourceStats {
+	defer fatal.OnPanic()
+	return s.engine.SourceStats(most)
+}
+
 // Top calls engine.Engine.Top.
 func (s State) Top(now engine.Instant, what engine.TopKind, window topk.Window, count int) engine.TopResult {
 	defer fatal.OnPanic()

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"encoding/hex"
 	"runtime"
 	"slices"
 	"strconv"
@@ -11,15 +12,16 @@ import (
 	"limitsrv/engine"
 )
 
-// Number of keys in the metrics, and bytes of each.
+// Number of keys in the metrics, bytes of each, and number of scripts.
 const (
 	metricKeys     = 10
 	metricKeyBytes = 128
+	metricScripts  = 10
 )
 
 // families returns all metrics except the histogram and the metrics of the process.
 func families() []family {
-	return slices.Concat(serverFamilies, keyFamilies, storeFamilies, raftFamilies)
+	return slices.Concat(serverFamilies, keyFamilies, scriptFamilies, storeFamilies, raftFamilies)
 }
 
 var serverFamilies = []family{
@@ -63,6 +65,8 @@ var keyFamilies = []family{
 	{"decisions_total", "Decisions by algorithm and outcome, allowed or denied. In a cluster each node counts the decisions of all nodes that it has applied: use one node's value, not the sum.", counter, []string{"algorithm", "outcome"}, nil, emitDecisions},
 	{"shadow_denied_total", "Denied decisions that were answered as allowed because of SHADOW.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.ShadowDenied })},
 	{"keys", "Keys by shard, including fully reset keys not yet removed.", gauge, []string{"shard"}, nil, byShard(func(s engine.ShardStat) int64 { return s.Keys })},
+	{"database_keys", "Keys by database, for those that have any, including expired keys not yet removed.", gauge, []string{"db"}, nil, byDatabase(func(v *view, db int) int64 { return v.dbKeys[db] })},
+	{"database_expiring_keys", "Keys by database that expire or will be fully reset.", gauge, []string{"db"}, nil, byDatabase(func(v *view, db int) int64 { return v.dbKeys[db] - v.dbLasting[db] })},
 	{"memory_bytes", "Memory of the keys, by shard.", gauge, []string{"shard"}, nil, byShard(func(s engine.ShardStat) int64 { return s.MemoryBytes })},
 	{"max_memory_bytes", "Bound of the memory of all keys; 0: no bound.", gauge, nil, nil, integer(func(v *view) int64 { return v.setting("max-memory") })},
 	{"image_bytes", "Additional memory held by a snapshot being written.", gauge, nil, nil, integer(func(v *view) int64 { return v.stats.ImageBytes })},
@@ -89,12 +93,37 @@ func byShard(of func(engine.ShardStat) int64) func(*view, func(float64, ...strin
 	}
 }
 
+// byDatabase emits a value for each database that has keys.
+func byDatabase(of func(v *view, db int) int64) func(*view, func(float64, ...string)) {
+	return func(v *view, value func(float64, ...string)) {
+		for db, keys := range v.dbKeys {
+			if keys > 0 {
+				value(float64(of(v, db)), strconv.Itoa(db))
+			}
+		}
+	}
+}
+
 func emitTop(kind engine.TopKind) func(*view, func(float64, ...string)) {
 	return func(v *view, value func(float64, ...string)) {
 		for i, row := range v.top(kind) {
 			value(float64(row.Count), strconv.Itoa(i+1), printable(row.Key, metricKeyBytes))
 		}
 	}
+}
+
+var scriptFamilies = []family{
+	{"script_runs_total", "Runs of scripts and functions. In a cluster each node counts the runs of all nodes that it has applied, except for read-only ones, which one node runs.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.Runs })},
+	{"script_failures_total", "Runs of scripts and functions that were answered with an error.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.Failed })},
+	{"script_steps_total", "Steps of all runs; --script-steps bounds those of one.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.Steps })},
+	{"script_longest_run_steps", "Steps of the longest run of a script, for the ten scripts with the longest runs, by SHA-1.", gauge, []string{"rank", "sha1"}, nil, func(v *view, value func(float64, ...string)) {
+		for i, c := range v.scripts.Costliest {
+			value(float64(c.Steps), strconv.Itoa(i+1), hex.EncodeToString(c.ID[:]))
+		}
+	}},
+	{"scripts", "Known scripts.", gauge, nil, nil, integer(func(v *view) int { return v.scripts.Known })},
+	{"script_bytes", "Bytes of the texts of all scripts, those of flushed ones included.", gauge, nil, nil, integer(func(v *view) int { return v.scripts.Bytes })},
+	{"dropped_scripts_total", "Scripts dropped because there were too many.", counter, nil, nil, integer(func(v *view) int64 { return v.scripts.Dropped })},
 }
 
 var storeFamilies = []family{

@@ -20,30 +20,34 @@ const maxScrapes = 4
 
 // A view holds the values of one scrape.
 type view struct {
-	stats        engine.Stats
-	shards       []engine.ShardStat
-	traffic      server.Stats
-	commands     []session.CommandCount
-	errors       map[string]int64
-	failedLogins int64 // logins
-	store        status.Store
-	loading      bool
-	ready        bool
-	replication  status.Replication
-	nodes        []status.Node
-	setting      func(name string) int64
-	version      string
-	expires      map[string]func() time.Time
-	keys         bool // include names of keys
-	top          func(engine.TopKind) []topk.Row
+	stats   engine.Stats
+	shards  []engine.ShardStat
+	scripts engine.SourceStats
+	// dbKeys are the keys of each database, and dbLasting those of them that never expire.
+	dbKeys, dbLasting [engine.Databases]int64
+	traffic           server.Stats
+	commands          []session.CommandCount
+	errors            map[string]int64
+	failedLogins      int64 // logins
+	store             status.Store
+	loading           bool
+	ready             bool
+	replication       status.Replication
+	nodes             []status.Node
+	setting           func(name string) int64
+	version           string
+	expires           map[string]func() time.Time
+	keys              bool // include names of keys
+	top               func(engine.TopKind) []topk.Row
 }
 
 // newView reads everything once.
 func newView(cfg Config) *view {
 	h := cfg.Handler
 	e := h.Engine()
+	dbKeys, dbLasting := e.KeysIn()
 	return &view{
-		stats: e.Stats(), shards: e.ShardStats(), traffic: cfg.Traffic(),
+		stats: e.Stats(), shards: e.ShardStats(), scripts: e.SourceStats(metricScripts), dbKeys: dbKeys, dbLasting: dbLasting, traffic: cfg.Traffic(),
 		commands: h.CommandCounts(), errors: h.Stats().Errors(), failedLogins: h.Logins().Failed(),
 		store: h.StoreStatus(), loading: h.IsLoading(), ready: notReady(h) == "",
 		replication: h.Replication(), nodes: h.Nodes(),

@@ -38,7 +38,7 @@ func fullServer(t *testing.T) *fixture {
 		Log:     status.Log{Bytes: 7, Segments: 8, Unsynced: 9, Lag: 1500 * time.Millisecond, Delayed: 10},
 	}
 	f.wantErrors = 2
-	f.execute("RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.TOKEN a 1 1 SHADOW", "RL.FIXED b\xff 10 day", "RL.TOKEN a", "XADD x")
+	f.execute("RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.TOKEN a 1 1 SHADOW", "RL.FIXED b\xff 10 day", "RL.TOKEN a", "XADD x", "EVAL return(1) 0")
 	return f
 }
 
@@ -98,8 +98,8 @@ func TestAllMetrics(t *testing.T) {
 		`limitsrv_top_denied{key="a",rank="1"} 2`,
 		`limitsrv_top_hot{key="a",rank="1"} 3`,
 		`limitsrv_top_hot{key="b\\xff",rank="2"} 1`,
-		`limitsrv_decision_duration_seconds_count 4`,
-		`limitsrv_decision_duration_seconds_bucket{le="10"} 4`,
+		`limitsrv_decision_duration_seconds_count 6`,
+		`limitsrv_decision_duration_seconds_bucket{le="10"} 6`,
 		`limitsrv_certificate_expires_timestamp_seconds{use="clients"} 2.5`,
 		`limitsrv_log_failing 1`,
 		`limitsrv_log_lag_seconds 1.5`,
@@ -122,6 +122,28 @@ func TestAllMetrics(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(text)
+	}
+}
+
+// TestScriptMetrics: runs of scripts are counted with their errors and steps, and keys by
+// database.
+func TestScriptMetrics(t *testing.T) {
+	f := serve(t, "", nil)
+	f.wantErrors = 2
+	const short = "return(redis.call('SET',KEYS[1],1))"
+	f.execute("SELECT 3", "EVAL "+short+" 1 a", "EVAL "+short+" 1 b", "EVAL_RO "+short+" 1 c", "SET d 1 EX 100", "SELECT 0",
+		"EVAL repeat(redis.call)('GET','x')until(true) 0", "EVAL error('no') 0")
+	_, text := f.request("/metrics", "")
+	for _, want := range []string{
+		"limitsrv_script_runs_total 5", "limitsrv_script_failures_total 2", "limitsrv_scripts 3",
+		`limitsrv_database_keys{db="3"} 3`, `limitsrv_database_expiring_keys{db="3"} 1`,
+	} {
+		if !strings.Contains(text, "\n"+want+"\n") {
+			t.Errorf("missing %s in %s", want, text)
+		}
+	}
+	if strings.Contains(text, `limitsrv_database_keys{db="0"}`) {
+		t.Error("an empty database has a metric")
 	}
 }
 
