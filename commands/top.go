@@ -18,7 +18,7 @@ const (
 var rlTop = session.Command{
 	Name: "RL.TOP", Args: "[DENIED|HOT] [count] [MINUTE|HOUR]",
 	Summary: "Returns the keys with the most denied requests (DENIED), or with the most requests (HOT), in the last 60 to 70 seconds or, with HOUR, 60 to 65 minutes: " +
-		"[key, count, error] for each of count keys, 10 by default, at most 100. The true number is between count - error and count. " +
+		"[key, count, error] for each of count keys, 10 by default, at most 100, and of a key in another database than 0 its number as well. The true number is between count - error and count. " +
 		"In a cluster, each node reports the decisions it has applied.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: session.ReadOnly | session.Stale | session.AllKeys,
@@ -31,10 +31,17 @@ var rlTop = session.Command{
 		top := s.Handler().Engine().Top(s.Handler().Now(), what, window, count)
 		w.Array(len(top.Rows))
 		for _, row := range top.Rows {
-			w.Array(3)
+			fields := 3
+			if row.Tag != 0 {
+				fields = 4
+			}
+			w.Array(fields)
 			w.Bulk(row.Key)
 			w.Int(row.Count)
 			w.Int(row.Error)
+			if row.Tag != 0 {
+				w.Int(int64(row.Tag))
+			}
 		}
 	},
 }

@@ -164,10 +164,10 @@ func (s *shard) take(now Instant, op *Op, h uint64, d *Decision) {
 // countDecision counts a decision.
 func (s *shard) countDecision(now Instant, op *Op, h uint64, d *Decision) {
 	alg := op.Params.Alg
-	s.tops[TopHot].Current(int64(now), &s.topScratch).Count(h, op.Key, &s.topScratch)
+	s.tops[TopHot].Current(int64(now), &s.topScratch).Count(h, op.DB, op.Key, &s.topScratch)
 	if d.Allowed == 0 {
 		s.stats.Denied[alg]++
-		s.tops[TopDenied].Current(int64(now), &s.topScratch).Count(h, op.Key, &s.topScratch)
+		s.tops[TopDenied].Current(int64(now), &s.topScratch).Count(h, op.DB, op.Key, &s.topScratch)
 	} else {
 		s.stats.Allowed[alg]++
 	}

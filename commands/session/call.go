@@ -14,6 +14,7 @@ import (
 type Call struct {
 	Account *auth.Account // nil: none
 	From    string        // address in the form of CLIENT LIST
+	DB      uint8         // of the keys
 	Args    [][]byte
 }
 
@@ -27,6 +28,7 @@ type Call struct {
 func (h *Handler) Decide(ctx context.Context, c Call) ([]engine.Decision, error) {
 	s := h.NewSessionAs(Client{Addr: c.From, Since: time.Now(), Close: func() {}, Wake: func() {}}, c.Account)
 	defer s.Close()
+	s.db = c.DB
 	spec, err := s.permitted(c.Args)
 	if err == nil && h.IsLoading() {
 		err = s.mayRunLoading(spec)

@@ -31,7 +31,7 @@ func BenchmarkCount(b *testing.B) {
 					b.StartTimer()
 				}
 				h := hashes[i%len(hashes)]
-				s.windows[h%16].Current(int64(i)*10_000, &s.scratch).Count(h, key, &s.scratch)
+				s.windows[h%16].Current(int64(i)*10_000, &s.scratch).Count(h, 0, key, &s.scratch)
 			}
 		})
 	}
@@ -49,7 +49,7 @@ func BenchmarkRotate(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		for range 5000 {
-			p.Current(now, &s).Count(rand.Uint64(), key, &s)
+			p.Current(now, &s).Count(rand.Uint64(), 0, key, &s)
 		}
 		now += intervalNanos
 		b.StartTimer()

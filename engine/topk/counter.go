@@ -42,7 +42,8 @@ type slot struct {
 type trackedKey struct {
 	error int64 // the key was seen at least count - error times
 	at    uint32
-	size  uint32
+	size  uint16
+	tag   uint8
 }
 
 const (
@@ -72,19 +73,20 @@ func newCounter(keys int) Counter {
 	return t
 }
 
-// Count counts a key with a hash once. No allocation.
-func (t *Counter) Count(h uint64, key []byte, scratch *Scratch) {
+// Count counts a key with a hash once. Its tag comes back in its Row; keys with different
+// tags must have different hashes. No allocation.
+func (t *Counter) Count(h uint64, tag uint8, key []byte, scratch *Scratch) {
 	t.total++
 	if cell := t.cell(h); *cell < t.threshold {
 		*cell++
 		return
 	}
-	t.countPassed(h, key, scratch)
+	t.countPassed(h, tag, key, scratch)
 }
 
 // countPassed counts a key that its filter cell does not exclude, or with a cell that it
 // shares with a tracked key.
-func (t *Counter) countPassed(h uint64, key []byte, scratch *Scratch) {
+func (t *Counter) countPassed(h uint64, tag uint8, key []byte, scratch *Scratch) {
 	cell := t.cell(h)
 	if *cell&trackedBit != 0 {
 		if s := &t.slots[t.seek(h)]; s.count > 0 {
@@ -96,7 +98,7 @@ func (t *Counter) countPassed(h uint64, key []byte, scratch *Scratch) {
 			return
 		}
 	}
-	t.track(h, key, scratch)
+	t.track(h, tag, key, scratch)
 }
 
 // seek returns the slot of a hash, or the free slot in which to store it.
@@ -116,17 +118,17 @@ func (t *Counter) cell(h uint64) *uint16 {
 
 // track starts to track a key that passed the filter: it was seen at most minCount times
 // before.
-func (t *Counter) track(h uint64, key []byte, scratch *Scratch) {
+func (t *Counter) track(h uint64, tag uint8, key []byte, scratch *Scratch) {
 	for 2*t.tracked == len(t.slots) || len(t.bytes)+len(key) > cap(t.bytes) {
 		t.prune(scratch)
 	}
-	t.insert(listRow{hash: h, count: t.minCount + 1, error: t.minCount}, key)
+	t.insert(listRow{hash: h, count: t.minCount + 1, error: t.minCount, tag: tag}, key)
 }
 
 func (t *Counter) insert(r listRow, key []byte) {
 	i := t.seek(r.hash)
 	t.slots[i] = slot{r.hash, r.count}
-	t.keys[i] = trackedKey{r.error, uint32(len(t.bytes)), uint32(len(key))}
+	t.keys[i] = trackedKey{r.error, uint32(len(t.bytes)), uint16(len(key)), r.tag}
 	t.bytes = append(t.bytes, key...)
 	t.tracked++
 	*t.cell(r.hash) |= trackedBit
@@ -200,5 +202,5 @@ func (t *Counter) listTo(l *list) {
 // copyTo appends slot i to l.
 func (t *Counter) copyTo(l *list, i int) {
 	s, n := &t.slots[i], &t.keys[i]
-	l.add(listRow{hash: s.hash, count: s.count, error: n.error}, t.bytes[n.at:n.at+n.size])
+	l.add(listRow{hash: s.hash, count: s.count, error: n.error, tag: n.tag}, t.bytes[n.at:n.at+uint32(n.size)])
 }

@@ -88,7 +88,7 @@ func TestCounterBounds(t *testing.T) {
 			key := []byte(next(i))
 			exact[string(key)]++
 			longest = max(longest, len(key))
-			counter.Count(hash(key)<<4, key, &scratch)
+			counter.Count(hash(key)<<4, 0, key, &scratch)
 		}
 		var counts list
 		counter.listTo(&counts)
@@ -129,7 +129,7 @@ func TestCounterBeyondFilter(t *testing.T) {
 			continue
 		}
 		exact[string(key)]++
-		counter.Count(hash(key), key, &scratch)
+		counter.Count(hash(key), 0, key, &scratch)
 	}
 	var counts list
 	counter.listTo(&counts)
@@ -144,7 +144,7 @@ func byHash(a, b listRow) int { return cmp.Compare(a.hash, b.hash) }
 func rowsOf(l *list) (rows []Row) {
 	for i := range l.rows {
 		r := &l.rows[i]
-		rows = append(rows, Row{l.key(r), r.count, r.error})
+		rows = append(rows, Row{l.key(r), r.count, r.error, r.tag})
 	}
 	return rows
 }

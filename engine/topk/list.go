@@ -22,7 +22,9 @@ type list struct {
 type listRow struct {
 	hash         uint64
 	count, error int64
-	at, size     uint32 // of the key in its list's bytes
+	at           uint32 // of the key in its list's bytes
+	size         uint16
+	tag          uint8
 }
 
 // avgKeyBytes is the average key length up to which the full number of keys fits.
@@ -34,7 +36,7 @@ type Scratch struct {
 	counts          []int64
 }
 
-func (l *list) key(r *listRow) []byte { return l.bytes[r.at : r.at+r.size] }
+func (l *list) key(r *listRow) []byte { return l.bytes[r.at : r.at+uint32(r.size)] }
 
 func (l *list) reset() {
 	l.rows, l.bytes = l.rows[:0], l.bytes[:0]
@@ -43,7 +45,7 @@ func (l *list) reset() {
 
 // add appends a row with a copy of its key.
 func (l *list) add(r listRow, key []byte) {
-	r.at, r.size = uint32(len(l.bytes)), uint32(len(key))
+	r.at, r.size = uint32(len(l.bytes)), uint16(len(key))
 	l.rows = append(l.rows, r)
 	l.bytes = append(l.bytes, key...)
 }

@@ -11,10 +11,11 @@ type Row struct {
 	Key   []byte
 	Count int64
 	Error int64
+	Tag   uint8
 }
 
 // A Result lists the keys with the highest counts. The rows are sorted by Count, highest
-// first, then by Key.
+// first, then by Key and Tag.
 type Result struct {
 	Rows []Row
 	// Total is the sum of the counts of all keys.
@@ -67,9 +68,11 @@ func (q *Query) Merge() {
 			t.Others = max(t.Others, r.count)
 			continue
 		}
-		t.Rows = append(t.Rows, Row{bytes.Clone(l.key(r)), r.count, r.error})
+		t.Rows = append(t.Rows, Row{bytes.Clone(l.key(r)), r.count, r.error, r.tag})
 	}
-	slices.SortFunc(t.Rows, func(a, b Row) int { return cmp.Or(cmp.Compare(b.Count, a.Count), bytes.Compare(a.Key, b.Key)) })
+	slices.SortFunc(t.Rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), bytes.Compare(a.Key, b.Key), cmp.Compare(a.Tag, b.Tag))
+	})
 	t.Total += l.total
 	t.Others = max(t.Others, l.minCount)
 	if len(t.Rows) > q.rows {

@@ -50,7 +50,7 @@ type interval struct {
 }
 
 // New returns Windows with a capacity of keys, a power of two, for keys of at most
-// longestKey bytes. Requires: longestKey is at most 64 * keys. Its memory, about 320 bytes
+// longestKey bytes. Requires: longestKey is at most 64 * keys, and below 1 << 16. Its memory, about 320 bytes
 // a key, is allocated by the first count.
 func New(keys, longestKey int) Windows { return Windows{keys: keys, longestKey: longestKey} }
 

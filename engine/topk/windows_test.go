@@ -51,7 +51,7 @@ func newShards(n, keys int) *shards {
 
 func (s *shards) count(now int64, h uint64, key []byte) {
 	n := uint64(len(s.windows))
-	s.windows[h%n].Current(now, &s.scratch).Count(h/n*n, key, &s.scratch)
+	s.windows[h%n].Current(now, &s.scratch).Count(h/n*n, 0, key, &s.scratch)
 }
 
 func (s *shards) top(now int64, window Window, rows int) (r Result, from int64) {
@@ -144,7 +144,7 @@ func TestWindowsMemory(t *testing.T) {
 				h := (random ^ random>>31) * 0x9e3779b97f4a7c15
 				s := all[h>>8%uint64(tt.shards)]
 				for i := range s.windows {
-					s.windows[i].Current(now, &s.scratch).Count(h&^(1<<8-1), key, &s.scratch)
+					s.windows[i].Current(now, &s.scratch).Count(h&^(1<<8-1), 0, key, &s.scratch)
 				}
 			}
 		}

@@ -97,11 +97,25 @@ func TestReset(t *testing.T) {
 	f.expect("/api/reset", `{"raw":"`+strings.Repeat("a", maxBodyBytes)+`"}`, 413, `{"error":"the body must be at most 8192 bytes"}`)
 }
 
+// Keys of all databases are listed, read and reset.
+func TestDatabases(t *testing.T) {
+	f := serve(t, "", nil)
+	f.execute("RL.FIXED a 10 day", "SELECT 3", "RL.FIXED a 5 day", "RL.FIXED a 5 day")
+	f.expect("/api/top?by=hot&window=minute&count=5", "", 200, `{"window_s":60,"keys":[{"key":"a","raw":"YQ","db":3,"count":2,"error":0},{"key":"a","raw":"YQ","db":0,"count":1,"error":0}]}`)
+	f.expect("/api/key?raw=YQ&db=3", "", 200, `{"found":true,"key":"a","raw":"YQ","algorithm":"FIXED","limit":5,"rate":null,"window_ns":null,"calendar":"day","remaining":3,"wait_ms":0,"reset_ms":6400000}`)
+	f.expect("/api/key?raw=YQ&db=16", "", 400, `{"error":"db must be 0 to 15, got \"16\""}`)
+	f.expect("/api/key?raw=YQ&db=x", "", 400, `{"error":"db must be 0 to 15, got \"x\""}`)
+	f.expect("/api/reset", `{"raw":"YQ","db":16}`, 400, `{"error":"db must be 0 to 15, got 16"}`)
+	f.expect("/api/reset", `{"raw":"YQ","db":3}`, 200, `{"forgotten":1}`)
+	f.expect("/api/key?raw=YQ&db=3", "", 200, `{"found":false}`)
+	f.expect("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":1}`)
+}
+
 func TestTop(t *testing.T) {
 	f := serve(t, "", nil)
 	f.execute("RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.FIXED b 1 day", "RL.FIXED b 1 day", "RL.FIXED c 1 day")
-	f.expect("/api/top?by=denied&window=minute&count=5", "", 200, `{"window_s":60,"keys":[{"key":"a","raw":"YQ","count":2,"error":0},{"key":"b","raw":"Yg","count":1,"error":0}]}`)
-	f.expect("/api/top?by=hot&window=hour&count=1", "", 200, `{"window_s":3800,"keys":[{"key":"a","raw":"YQ","count":3,"error":0}]}`)
+	f.expect("/api/top?by=denied&window=minute&count=5", "", 200, `{"window_s":60,"keys":[{"key":"a","raw":"YQ","db":0,"count":2,"error":0},{"key":"b","raw":"Yg","db":0,"count":1,"error":0}]}`)
+	f.expect("/api/top?by=hot&window=hour&count=1", "", 200, `{"window_s":3800,"keys":[{"key":"a","raw":"YQ","db":0,"count":3,"error":0}]}`)
 }
 
 func TestTopRejectsInvalidParameters(t *testing.T) {

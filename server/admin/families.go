@@ -73,8 +73,8 @@ var keyFamilies = []family{
 	{"swept_keys_total", "Keys removed because they were fully reset.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.Forgotten })},
 	{"evicted_keys_total", "Live keys evicted because memory was full.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.Evicted })},
 	{"refused_for_memory_total", "Decisions rejected with OOM because memory was full.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.Refused })},
-	{"top_denied", "Denials of the keys denied most in the last minute: an upper bound.", gauge, []string{"rank", "key"}, showsKeys, emitTop(engine.TopDenied)},
-	{"top_hot", "Requests of the keys requested most in the last minute: an upper bound.", gauge, []string{"rank", "key"}, showsKeys, emitTop(engine.TopHot)},
+	{"top_denied", "Denials of the keys denied most in the last minute: an upper bound.", gauge, []string{"rank", "db", "key"}, showsKeys, emitTop(engine.TopDenied)},
+	{"top_hot", "Requests of the keys requested most in the last minute: an upper bound.", gauge, []string{"rank", "db", "key"}, showsKeys, emitTop(engine.TopHot)},
 }
 
 func emitDecisions(v *view, value func(float64, ...string)) {
@@ -107,7 +107,7 @@ func byDatabase(of func(v *view, db int) int64) func(*view, func(float64, ...str
 func emitTop(kind engine.TopKind) func(*view, func(float64, ...string)) {
 	return func(v *view, value func(float64, ...string)) {
 		for i, row := range v.top(kind) {
-			value(float64(row.Count), strconv.Itoa(i+1), printable(row.Key, metricKeyBytes))
+			value(float64(row.Count), strconv.Itoa(i+1), strconv.Itoa(int(row.Tag)), printable(row.Key, metricKeyBytes))
 		}
 	}
 }

@@ -44,13 +44,14 @@ func (a *api) top(w http.ResponseWriter, r *http.Request, id identity) {
 	type row struct {
 		Key   string `json:"key"`
 		Raw   string `json:"raw"`
+		DB    uint8  `json:"db"`
 		Count int64  `json:"count"`
 		Error int64  `json:"error"`
 	}
 	found := a.cfg.Handler.Engine().Top(a.cfg.Handler.Now(), kind, window, count)
 	rows := make([]row, len(found.Rows))
 	for i, one := range found.Rows {
-		rows[i] = row{printable(one.Key, 0), encodeKey(one.Key), one.Count, one.Error}
+		rows[i] = row{printable(one.Key, 0), encodeKey(one.Key), one.Tag, one.Count, one.Error}
 	}
 	reply(w, struct {
 		Window int64 `json:"window_s"`
@@ -84,7 +85,14 @@ func (a *api) key(w http.ResponseWriter, r *http.Request, id identity) {
 		a.replyCommandError(w, err)
 		return
 	}
-	d, err := a.decide(r, id, "RL.PEEK", key)
+	db := 0
+	if given := r.URL.Query().Get("db"); given != "" {
+		if db, err = strconv.Atoi(given); err != nil || db < 0 || db >= engine.Databases {
+			replyError(w, http.StatusBadRequest, fmt.Sprintf("db must be 0 to %d, got %q", engine.Databases-1, given))
+			return
+		}
+	}
+	d, err := a.decide(r, id, "RL.PEEK", uint8(db), key)
 	if err != nil {
 		a.replyCommandError(w, err)
 		return
@@ -118,8 +126,15 @@ func keyStateOf(key []byte, d engine.Decision) *keyState {
 
 // reset serves POST /api/reset.
 func (a *api) reset(w http.ResponseWriter, r *http.Request, id identity) {
-	var given struct{ Raw string }
+	var given struct {
+		Raw string
+		DB  uint8
+	}
 	if !decodeBody(w, r, &given) {
+		return
+	}
+	if given.DB >= engine.Databases {
+		replyError(w, http.StatusBadRequest, fmt.Sprintf("db must be 0 to %d, got %d", engine.Databases-1, given.DB))
 		return
 	}
 	key, err := decodeKey(given.Raw)
@@ -127,7 +142,7 @@ func (a *api) reset(w http.ResponseWriter, r *http.Request, id identity) {
 		a.replyCommandError(w, err)
 		return
 	}
-	d, err := a.decide(r, id, "RL.RESET", key)
+	d, err := a.decide(r, id, "RL.RESET", given.DB, key)
 	if err != nil {
 		a.replyCommandError(w, err)
 		return
@@ -136,10 +151,10 @@ func (a *api) reset(w http.ResponseWriter, r *http.Request, id identity) {
 	reply(w, map[string]int64{"forgotten": d.Allowed})
 }
 
-// decide executes a command about one key with the rights of the user.
-func (a *api) decide(r *http.Request, id identity, name string, key []byte) (engine.Decision, error) {
+// decide executes a command about one key of a database with the rights of the user.
+func (a *api) decide(r *http.Request, id identity, name string, db uint8, key []byte) (engine.Decision, error) {
 	ds, err := a.cfg.Handler.Decide(r.Context(), session.Call{
-		Account: id.account, From: id.from, Args: [][]byte{[]byte(name), key},
+		Account: id.account, From: id.from, DB: db, Args: [][]byte{[]byte(name), key},
 	})
 	if err != nil {
 		return engine.Decision{}, err

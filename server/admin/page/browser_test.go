@@ -237,6 +237,27 @@ func TestPageKeepsRowsWhileFocused(t *testing.T) {
 	tab.UntilText("#denied", "another")
 }
 
+// A key of another database than 0 is shown with its number, and looked up and reset there.
+func TestPageTellsDatabases(t *testing.T) {
+	f := newFake(t)
+	there := row("user:42", 7, 0)
+	there["db"] = 3
+	f.top = []object{row("user:42", 9, 0), there}
+	f.keys[keyIn("3", encodeKey("user:42"))] = object{"key": "user:42", "raw": encodeKey("user:42"), "algorithm": "FIXED", "limit": 77, "rate": nil, "window_ns": 60_000_000_000, "calendar": nil, "remaining": 0, "wait_ms": 5000, "reset_ms": 60000}
+	tab := f.openPage(t)
+	tab.UntilText("#denied", "user:42db3")
+	tab.Until("(document.querySelector('#denied tr:nth-child(2) button').click(), true)")
+	tab.UntilText("#found-key", "user:42db3")
+	tab.UntilText("#found-use", "0 of 77 remaining")
+	tab.Until("(document.querySelector('#reset-open').click(), document.querySelector('dialog[open] button.danger').click(), true)")
+	testwait.Until(t, 30*time.Second, "the key is reset", func() (done bool) {
+		f.set(func() { done = len(f.resets) == 1 && f.resets[0] == keyIn("3", encodeKey("user:42")) })
+		return done
+	})
+	tab.Until("(document.querySelector('#denied tr:nth-child(1) button').click(), true)")
+	tab.Until("document.getElementById('found-key').textContent === 'user:42'")
+}
+
 // hostile are keys that would do harm if they were not treated as text.
 var hostile = []string{
 	`<img src=x onerror="document.title='owned'">`, "<script>document.title='owned'</script>", "admin\u202egnp.exe", "a\x00b\nc\x1b[31m",

@@ -32,7 +32,7 @@ type fake struct {
 	cluster         any
 	top             []object
 	topError        string
-	keys            map[string]object // by encodeKey
+	keys            map[string]object // by keyIn, that is by encodeKey in database 0
 	resets          []string
 	historyRequests []string // parameter since of each history request
 	begin           time.Time
@@ -98,21 +98,25 @@ func newFake(t *testing.T) *fake {
 			f.mu.Lock()
 		}
 		is := object{"found": false}
-		if key, ok := f.keys[r.FormValue("raw")]; ok {
+		if key, ok := f.keys[keyIn(r.FormValue("db"), r.FormValue("raw"))]; ok {
 			is = maps.Clone(key)
 			is["found"] = true
 		}
 		replyJSON(w, 200, is)
 	}))
 	mux.HandleFunc("POST /api/reset", f.requireLogin(func(w http.ResponseWriter, r *http.Request) {
-		var given struct{ Raw string }
+		var given struct {
+			Raw string
+			DB  json.Number
+		}
 		json.NewDecoder(r.Body).Decode(&given)
 		if f.may["admin"] == false {
 			replyJSON(w, 403, object{"error": "user \"alice\" is not in the group admin"})
 			return
 		}
-		f.resets = append(f.resets, given.Raw)
-		delete(f.keys, given.Raw)
+		key := keyIn(given.DB.String(), given.Raw)
+		f.resets = append(f.resets, key)
+		delete(f.keys, key)
 		replyJSON(w, 200, object{"forgotten": 1})
 	}))
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -228,7 +232,15 @@ func sampleAt(ms int64) map[string]any {
 }
 
 func row(key string, count, most int) object {
-	return object{"key": key, "raw": encodeKey(key), "count": count, "error": most}
+	return object{"key": key, "raw": encodeKey(key), "db": 0, "count": count, "error": most}
+}
+
+// keyIn returns the index in fake.keys of a key in base64url.
+func keyIn(db, raw string) string {
+	if db == "0" {
+		return raw
+	}
+	return "db" + db + " " + raw
 }
 
 func encodeKey(key string) string { return base64.RawURLEncoding.EncodeToString([]byte(key)) }

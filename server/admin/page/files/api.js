@@ -66,10 +66,10 @@ export const top = (by, window, count) => ask("GET", `top?by=${by}&window=${wind
 export const keys = (prefix, cursor, count) => ask("GET", `keys?prefix=${prefix}&cursor=${cursor}&count=${count}`);
 
 /**
- * The state of a key; found is false, and the only field, if it is fully reset. raw is
- * base64url.
+ * The state of a key in a database; found is false, and the only field, if it is fully
+ * reset. raw is base64url.
  */
-export const key = (raw) => ask("GET", `key?raw=${raw}`);
+export const key = (raw, db) => ask("GET", `key?raw=${raw}&db=${db}`);
 
-/** Resets a key. Requires the group admin. */
-export const reset = (raw) => ask("POST", "reset", { body: { raw } });
+/** Resets a key in a database. Requires the group admin. */
+export const reset = (raw, db) => ask("POST", "reset", { body: { raw, db } });

@@ -23,8 +23,8 @@ const clockStepMillis = 3000;
 
 const history = new History();
 const lookup = new Lookup(() => loggedOut("Your login has ended."), () => fetchRights().catch(pollFailed), () => state?.keys ?? 0);
-const denied = new TopKeys(byID("denied"), "denied", (raw) => lookup.find(raw));
-const hot = new TopKeys(byID("hot"), "requested", (raw) => lookup.find(raw));
+const denied = new TopKeys(byID("denied"), "denied", (raw, db) => lookup.find(raw, db));
+const hot = new TopKeys(byID("hot"), "requested", (raw, db) => lookup.find(raw, db));
 let charts = null; // created when first visible, because it takes the size of the page
 let state = null; // the last reply of api.now
 let timer = 0;

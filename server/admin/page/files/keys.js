@@ -5,6 +5,8 @@
 // formats such as direction overrides, line separators, unassigned and private ones), are
 // \u{...}; so are spaces at either end.
 
+import { element } from "./dom.js";
+
 const hidden = /[\p{C}\p{Zl}\p{Zp}\u00ad\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u{1d159}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}|^ +| +$/gu;
 const escapes = /\\(?:x([0-9a-f]{2})|u\{([0-9a-f]{1,6})\}|(\\))/giy;
 const lastCharacter = 0x10ffff;
@@ -35,6 +37,9 @@ export function show(bytes) {
   return all.replace(hidden, (found) =>
     Array.from(found, (c) => `\\u{${c.codePointAt(0).toString(16)}}`).join(""));
 }
+
+/** A mark of the database of a key; none for database 0. */
+export const databaseTag = (db) => (db > 0 ? element("span", { class: "tag" }, `db${db}`) : "");
 
 /** The displayed text of a key in base64url. */
 export const shown = (raw) => show(bytesOf(raw));

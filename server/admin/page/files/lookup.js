@@ -6,7 +6,7 @@
 
 import * as api from "./api.js";
 import { byID, element, setText } from "./dom.js";
-import { parse, rawOf, shown } from "./keys.js";
+import { databaseTag, parse, rawOf, shown } from "./keys.js";
 import { Search } from "./search.js";
 import * as format from "./format.js";
 
@@ -20,6 +20,7 @@ const unknownKey = "No record of this key: it was never used, or it is fully res
 
 export class Lookup {
   #raw = null; // of the displayed key
+  #db = 0;
   #key = null; // the API's reply, null if the key is fully reset
   #repliedAt = 0; // performance.now of the reply
   #requestedAt = 0; // performance.now of the last request
@@ -78,9 +79,10 @@ export class Lookup {
     if (this.#dialog.open) this.#dialog.close();
   }
 
-  /** Looks up a key and moves the focus to it. */
-  async find(raw) {
+  /** Looks up a key in a database and moves the focus to it. */
+  async find(raw, db = 0) {
     this.#raw = raw;
+    this.#db = db;
     this.#view = null;
     const name = (this.#input.value = shown(raw));
     setText(this.#message, "");
@@ -94,14 +96,15 @@ export class Lookup {
   /** Requests the state of the displayed key; resolves to true if that succeeded. */
   async refresh() {
     const raw = this.#raw;
+    const db = this.#db;
     if (raw === null) return false;
     this.#requestedAt = performance.now();
     this.#pending++;
     let key;
     try {
-      key = await api.key(raw);
+      key = await api.key(raw, db);
     } catch (error) {
-      if (raw !== this.#raw) return false;
+      if (raw !== this.#raw || db !== this.#db) return false;
       if (error.status === 401) {
         this.onLoggedOut();
         return false;
@@ -111,7 +114,7 @@ export class Lookup {
     } finally {
       this.#pending--;
     }
-    if (raw !== this.#raw) return false;
+    if (raw !== this.#raw || db !== this.#db) return false;
     this.#key = key.found ? key : null;
     this.#repliedAt = performance.now();
     this.#show();
@@ -122,7 +125,7 @@ export class Lookup {
     this.#view ??= this.#build();
     const { title, limit, use, meter, bar, next, resetButton } = this.#view;
     const key = this.#key;
-    setText(title, shown(this.#raw));
+    title.replaceChildren(shown(this.#raw), databaseTag(this.#db));
     if (key === null) {
       setText(limit, "fully reset, or never used");
       setText(use, "");
@@ -181,15 +184,16 @@ export class Lookup {
   }
 
   #confirmReset() {
-    setText(byID("reset-key"), shown(this.#raw));
+    byID("reset-key").replaceChildren(shown(this.#raw), databaseTag(this.#db));
     this.#dialog.showModal();
   }
 
   async #reset() {
     const raw = this.#raw;
+    const db = this.#db;
     const name = shown(raw);
     try {
-      const { forgotten } = await api.reset(raw);
+      const { forgotten } = await api.reset(raw, db);
       setText(this.#message, forgotten > 0 ? `Reset: ${name}` : `Nothing to reset: ${name}`);
     } catch (error) {
       if (error.status === 401) this.onLoggedOut();
@@ -197,7 +201,7 @@ export class Lookup {
       if (error.status === 403) this.onForbidden();
       return;
     }
-    if (raw === this.#raw) await this.refresh();
+    if (raw === this.#raw && db === this.#db) await this.refresh();
     this.#view?.title.focus({ preventScroll: true });
   }
 }

@@ -1,7 +1,7 @@
 // The tables: keys that are denied or requested most, decisions by algorithm, members.
 
 import { element, setText } from "./dom.js";
-import { shown } from "./keys.js";
+import { databaseTag, shown } from "./keys.js";
 import { votes } from "./status.js";
 import * as format from "./format.js";
 
@@ -10,7 +10,7 @@ export const topCount = 10;
 
 /**
  * The keys with the highest counts, in an element. onChoice is called with the raw name
- * of a chosen key. The rows are not updated while the table has the pointer or the focus,
+ * and the database of a chosen key. The rows are not updated while the table has the pointer or the focus,
  * so that none moves while the user chooses.
  */
 export class TopKeys {
@@ -35,7 +35,7 @@ export class TopKeys {
     where.append(table, this.#empty, this.#failed);
     this.#body.addEventListener("click", (event) => {
       const button = event.target.closest("button");
-      if (button) onChoice(button.dataset.raw);
+      if (button) onChoice(button.dataset.raw, Number(button.dataset.db));
     });
     this.#body.addEventListener("pointerenter", (event) => this.#point(event.pointerType === "mouse"));
     this.#body.addEventListener("pointerleave", () => this.#point(false));
@@ -79,11 +79,11 @@ export class TopKeys {
   }
 }
 
-function rowOf({ raw, count, error }, most) {
+function rowOf({ raw, db, count, error }, most) {
   const name = shown(raw);
   const button = element("button", { type: "button", class: "key", title: name.length > 40 ? name : null });
-  button.dataset.raw = raw;
-  button.append(element("bdi", {}, name === "" ? "(empty)" : name));
+  Object.assign(button.dataset, { raw, db });
+  button.append(element("bdi", {}, name === "" ? "(empty)" : name), databaseTag(db));
   const row = element("tr", {},
     element("th", { scope: "row" }, button),
     element("td", { class: "number" }, format.count(count)),
