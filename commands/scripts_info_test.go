@@ -7,7 +7,7 @@ import (
 	"limitsrv/commands/session"
 )
 
-// INFO counts runs of scripts and their steps, and names the scripts with the longest runs.
+// INFO counts runs of scripts and functions, and their steps, and names the scripts with the longest runs.
 func TestInfoScripts(t *testing.T) {
 	h := newTestHandler("")
 	s := h.NewSession(session.Client{})
@@ -35,6 +35,11 @@ func TestInfoScripts(t *testing.T) {
 	}
 	if steps := got["script_steps"]; len(steps) < 4 {
 		t.Errorf("%s steps, want those of 1000 calls at least", steps)
+	}
+	s.Do([][]byte{[]byte("FUNCTION"), []byte("LOAD"), []byte("#!lua name=l\nredis.register_function('f', function() return redis.error_reply('no') end)")})
+	ask(s, "FCALL f 0")
+	if got := fields(infoText(h, words("scripts"))); got["script_runs"] != "5" || got["script_failures"] != "2" {
+		t.Errorf("after a function: script_runs:%s, script_failures:%s, want 5 and 2", got["script_runs"], got["script_failures"])
 	}
 	ask(s, "SCRIPT FLUSH")
 	if got := fields(infoText(h, words("memory"))); got["number_of_cached_scripts"] != "0" {
