@@ -246,3 +246,16 @@ func BenchmarkOverride(b *testing.B) {
 		o = o.With(all[i%len(all)])
 	}
 }
+
+// TestCandidatesOnce requires that an attribute that is sent many times does not multiply
+// the rules to try.
+func TestCandidatesOnce(t *testing.T) {
+	set := load(t, "domain: api\nrules:\n"+crowdOf(10))
+	var r Result
+	if err := set.Match(parseRequest("api", strings.Repeat("a b ", MaxEntries)), nil, 0, &r); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.work.found) != 10 {
+		t.Errorf("%d candidates, want 10", len(r.work.found))
+	}
+}
