@@ -1,0 +1,159 @@
+package commands
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+
+	"limitsrv/commands/backend"
+	"limitsrv/commands/session"
+	"limitsrv/engine"
+	"limitsrv/ruleset"
+	"limitsrv/scripts"
+)
+
+// checkRules are rules of two limits, and of two more with a penalty box.
+const checkRules = `domain: api
+rules:
+  - {name: user, per: [user], limits: [1000000/minute, 100000000/day]}
+  - {name: login, match: {path: /login}, per: [ip], limits: [5/minute, 20/day], penalty: {after: 3, within: 10m, block: 1m}}
+  - {name: tenant, per: [tenant], tier: plan, limits: {free: [10/s token burst 20, 10000/day], pro: unlimited, default: free}}
+`
+
+// checker returns a session on a node with checkRules.
+func checker(t testing.TB) (*session.Handler, *session.Session) {
+	h := newTestHandlerWith(session.Config{Log: slog.New(slog.DiscardHandler)})
+	woken := make(chan struct{}, 1)
+	s := h.NewSession(session.Client{Wake: func() { woken <- struct{}{} }})
+	load(t, s, woken, checkRules)
+	return h, s
+}
+
+// load loads rules by a session.
+func load(t testing.TB, s *session.Session, woken chan struct{}, text string) {
+	t.Helper()
+	s.Do([][]byte{[]byte("RL.RULES"), []byte("LOAD"), []byte(text)})
+	for !s.Flush() {
+		<-woken
+		s.Resume()
+	}
+	if bytes.HasPrefix(s.Out, []byte("-")) {
+		t.Fatalf("RL.RULES LOAD: %s", s.Out)
+	}
+	s.Out = s.Out[:0]
+}
+
+func TestNoAllocationForChecks(t *testing.T) {
+	_, s := checker(t)
+	for _, line := range []string{
+		"RL.CHECK api user u1", "RL.CHECK api path /login ip 203.0.113.7 ROWS", "RL.CHECK api tenant t1 plan free HITS 2",
+		"RL.CHECK api tenant t1 plan pro", "RL.CHECK api user u1 AND tenant t1 plan free PEEK", "RL.SETTLE api user u1 BY 1", "RL.CHECK web a b",
+	} {
+		args := words(line)
+		got := testing.AllocsPerRun(100, func() {
+			for range 64 {
+				s.Do(args)
+			}
+			s.Flush()
+			s.Out = s.Out[:0]
+		})
+		if got != 0 {
+			t.Errorf("%s: %v allocations for a pipeline of 64, want 0", line, got)
+		}
+	}
+}
+
+// TestChecksDuringLoads loads rules again and again, of which each has another limit for the
+// day, while sessions ask. A check that begins after the answer to a load tells its limit, or
+// that of a later load, and no check is lost.
+func TestChecksDuringLoads(t *testing.T) {
+	const loads, askers = 40, 4
+	text := func(n int) string {
+		return fmt.Sprintf("domain: api\nrules: [{name: user, per: [user], limits: [%d/day]}]\n", 1_000_000+n)
+	}
+	eng := engine.New(engine.Options{Commands: ruleset.Commands{Commands: scripts.Commands{}}})
+	clock := backend.NewTestClock(testStart)
+	handler := func() *session.Handler { // with a Keeper of its own, as another node has one
+		return NewHandler(session.Config{
+			Engine: func() *engine.Engine { return eng }, Exec: &backend.Local{Engine: eng, Clock: clock}, Clock: clock, Log: slog.New(slog.DiscardHandler),
+		})
+	}
+	h := handler()
+	var (
+		mu     sync.Mutex
+		loaded int // the last load that was answered
+		wg     sync.WaitGroup
+		asked  [askers]int
+		stop   = make(chan struct{})
+	)
+	woken := make(chan struct{}, 1)
+	loader := handler().NewSession(session.Client{Wake: func() { woken <- struct{}{} }})
+	load(t, loader, woken, text(0))
+	for i := range askers {
+		wg.Go(func() {
+			woken := make(chan struct{}, 1)
+			s := h.NewSession(session.Client{Wake: func() { woken <- struct{}{} }})
+			line := words(fmt.Sprintf("RL.CHECK api user u%d", i))
+			for {
+				mu.Lock()
+				least := loaded
+				mu.Unlock()
+				s.Do(line)
+				for !s.Flush() {
+					<-woken
+					s.Resume()
+				}
+				var allowed, limit, remaining int
+				if _, err := fmt.Sscanf(string(s.Out), "*7\r\n:%d\r\n:%d\r\n:%d\r\n", &allowed, &limit, &remaining); err != nil {
+					t.Errorf("RL.CHECK: %v in %q", err, s.Out)
+					return
+				}
+				asked[i]++
+				if limit < 1_000_000+least || limit-remaining != asked[i] {
+					t.Errorf("user %d: check %d has limit %d and remaining %d behind load %d", i, asked[i], limit, remaining, least)
+					return
+				}
+				s.Out = s.Out[:0]
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		})
+	}
+	for n := 1; n <= loads; n++ {
+		load(t, loader, woken, text(n))
+		mu.Lock()
+		loaded = n
+		mu.Unlock()
+	}
+	close(stop)
+	wg.Wait()
+}
+
+// BenchmarkCheck compares pipelines of 64 RL.CHECKs that meet two limits with those of RL.ALL
+// on the same two.
+//
+//	go test ./commands -run=- -bench=Check
+func BenchmarkCheck(b *testing.B) {
+	for name, line := range map[string]string{
+		"check": "RL.CHECK api user u1",
+		"all":   "RL.ALL SLIDE rule:api|user|u1#SLIDE:slide-1m 1000000 1m 1 FIXED rule:api|user|u1#FIXED:fixed-day 100000000 day 1",
+	} {
+		b.Run(name, func(b *testing.B) {
+			_, s := checker(b)
+			args := words(line)
+			b.ReportAllocs()
+			for i := 0; i < b.N; i += 64 {
+				for range 64 {
+					s.Do(args)
+				}
+				s.Flush()
+				s.Out = s.Out[:0]
+			}
+		})
+	}
+}
