@@ -110,7 +110,7 @@ var arrows = map[string][]string{
 		"limitsrv/persist", "limitsrv/certs", "limitsrv/files", "limitsrv/loglimit", "github.com/hashicorp/raft",
 	},
 	"replication/link/linktest": {"limitsrv/certs"},
-	"replication/forward":       {"limitsrv/replication/link", "limitsrv/engine", "limitsrv/persist"},
+	"replication/forward":       {"limitsrv/replication/link", "limitsrv/answer", "limitsrv/engine", "limitsrv/persist"},
 	"replication/raftfix":       {"limitsrv/persist", "github.com/hashicorp/raft", "github.com/hashicorp/go-hclog"},
 	"cmd/limitsrv": {
 		"limitsrv/cmd/limitsrv/options", "limitsrv/cmd/limitsrv/settings", "limitsrv/cmd/limitsrv/state", "limitsrv/cmd/limitsrv/completion",

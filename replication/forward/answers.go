@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"limitsrv/answer"
 	"limitsrv/engine"
 	"limitsrv/persist"
 	"limitsrv/replication/link"
@@ -34,7 +35,7 @@ const (
 // except for a Do with status OK, where it is
 //
 //	decisionAnswer, with or without decisionChanged
-//	length, as an unsigned varint, and bytes of the call's answer
+//	length, as an unsigned varint, and bytes of the call's answer, which are answer.Valid
 //
 // and a span is Millis, as a signed varint, and Nanos, as an unsigned one.
 const (
@@ -202,8 +203,11 @@ func (r *answerReader) decisions(b *engine.Batch) {
 			continue
 		}
 		d := engine.Decision{Status: engine.Status(first & decisionStatus), Changed: first&decisionChanged != 0}
-		if d.Status > engine.Aborted && d.Status != engine.Stale {
+		switch {
+		case d.Status > engine.Aborted && d.Status != engine.Stale:
 			r.fail("a decision of status %d", d.Status)
+		case d.Status == engine.OK && b.Ops[i].Kind == engine.Do:
+			r.fail("a call without an answer")
 		}
 		switch first & decisionParams {
 		case paramsOfOp:
@@ -236,6 +240,10 @@ func (r *answerReader) answer(b *engine.Batch, i int, first byte) {
 		return
 	}
 	c, bytes := &b.Calls[op.N], r.bytes(maxAnswerBytes)
+	if r.err == nil && !answer.Valid(bytes) {
+		r.fail("an answer to call %d, of %d bytes, that is no value", op.N, len(bytes))
+		return
+	}
 	c.Answer = append(c.Answer[:0], bytes...)
 	b.Decisions = append(b.Decisions, engine.Decision{Changed: first&decisionChanged != 0})
 }

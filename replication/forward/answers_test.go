@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"limitsrv/answer"
 	"limitsrv/engine"
 	"limitsrv/persist"
 	"limitsrv/replication/link"
@@ -38,7 +39,7 @@ func randomBatch(r *rand.Rand) *engine.Batch {
 	for range r.IntN(20) {
 		if r.IntN(4) == 0 {
 			c := b.AddCall(0)
-			c.Answer = append(c.Answer, make([]byte, r.IntN(200))...)
+			c.Answer = randomAnswer(r, c.Answer, 3)
 			b.Decisions = append(b.Decisions, engine.Decision{Status: engine.Status(r.IntN(2)) * engine.Aborted, Changed: r.IntN(2) == 0})
 			continue
 		}
@@ -49,6 +50,28 @@ func randomBatch(r *rand.Rand) *engine.Batch {
 		})
 	}
 	return &b
+}
+
+// randomAnswer appends an answer with up to depth values around a value.
+func randomAnswer(r *rand.Rand, dst []byte, depth int) []byte {
+	n := r.IntN(5)
+	switch kind := r.IntN(6); {
+	case kind == 0:
+		return answer.AppendNil(dst)
+	case kind == 1:
+		return answer.AppendInt(dst, r.Int64()-1<<62)
+	case kind == 2 || depth == 0:
+		return answer.AppendBulk(dst, make([]byte, r.IntN(200)))
+	case kind == 3:
+		dst = answer.AppendMap(dst, n)
+		n *= 2
+	default:
+		dst = answer.AppendArray(dst, n)
+	}
+	for range n {
+		dst = randomAnswer(r, dst, depth-1)
+	}
+	return dst
 }
 
 // readAnswerTo reads a frame that answers a batch.
@@ -148,6 +171,7 @@ func TestAnswersOutOfRange(t *testing.T) {
 		{"a wait before now", "\x00\x80\x02\x02\x03\x00", "span of -2 ms"},
 		{"a million nanoseconds", "\x00\x80\x02\x02\x02\xc0\x84\x3d", "1000000 ns"},
 		{"a text that is not there", "\x03\x05ERR", "5 bytes"},
+		{"an answer to no call", "\x00\x07\x01\x00", "no call"},
 	} {
 		b := engine.Batch{Ops: make([]engine.Op, 1)}
 		_, err := readBatchAnswer([]byte(tt.answer), &b)
@@ -157,14 +181,72 @@ func TestAnswersOutOfRange(t *testing.T) {
 	}
 }
 
-// FuzzAnswers reads any bytes as an answer to a batch of three ops.
+// TestAnswersOfCalls: bytes that are no answer are refused, because a connection would panic
+// on them.
+func TestAnswersOfCalls(t *testing.T) {
+	deep := bytes.Repeat([]byte{byte(answer.Array), 1}, answer.MaxDepth)
+	for _, tt := range []struct {
+		name, answer string
+		ok           bool
+	}{
+		{"a status", string(answer.OK), true},
+		{"values in values", "\x09\x02\x03\x02\x0a\x01\x00\x01", true},
+		{"values as deep as they may be", string(deep) + "\x00", true},
+		{"no bytes", "", false}, // the client would wait for a reply
+		{"two values", "\x00\x00", false},
+		{"an unknown kind", "\x10", false},
+		{"an array without its values", "\x09\x02\x00", false},
+		{"a text that ends early", "\x05\x04abc", false},
+		{"values too deep", "\x09\x01" + string(deep) + "\x00", false},
+	} {
+		var b engine.Batch
+		b.AddCall(0)
+		data := append([]byte{answerDecisions, decisionAnswer, byte(len(tt.answer))}, tt.answer...)
+		failed, err := readBatchAnswer(data, &b)
+		switch {
+		case failed != nil || (err == nil) != tt.ok:
+			t.Errorf("%s: %v, %v", tt.name, failed, err)
+		case tt.ok && string(b.Calls[0].Answer) != tt.answer:
+			t.Errorf("%s: %x is read as %x", tt.name, tt.answer, b.Calls[0].Answer)
+		case !tt.ok && (!strings.Contains(err.Error(), "no value") || len(b.Decisions) > 0):
+			t.Errorf("%s: %v, and %d decisions", tt.name, err, len(b.Decisions))
+		}
+	}
+}
+
+// TestCallsWithoutAnswer: a decision on a call that was carried out has an answer.
+func TestCallsWithoutAnswer(t *testing.T) {
+	var b engine.Batch
+	b.AddCall(0)
+	const noSpans = decisionNoWait | decisionNoReset
+	for status, want := range map[engine.Status]string{engine.OK: "without an answer", engine.Aborted: "<nil>"} {
+		_, err := readBatchAnswer([]byte{answerDecisions, noSpans | byte(status), 0, 0}, &b)
+		if !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("a call of status %d: %v, want %q", status, err, want)
+		}
+	}
+}
+
+// fuzzedBatch returns a batch of two limits with a call between them.
+func fuzzedBatch() (b engine.Batch) {
+	b.Ops = append(b.Ops, engine.Op{Params: testParams[1]})
+	b.AddCall(0)
+	b.Ops = append(b.Ops, engine.Op{Params: testParams[2]})
+	return b
+}
+
+// FuzzAnswers reads any bytes as an answer to a batch of three ops, and renders the call's
+// answer.
 func FuzzAnswers(f *testing.F) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 20 {
-		if b := randomBatch(r); len(b.Ops) >= 3 {
-			b.Ops, b.Decisions = b.Ops[:3], b.Decisions[:3]
-			f.Add(appendBatchAnswer(nil, 1, b, nil)[link.FrameHead:])
+		b := fuzzedBatch()
+		b.Calls[0].Answer = randomAnswer(r, nil, 3)
+		b.Decisions = make([]engine.Decision, len(b.Ops))
+		if others := randomBatch(r); len(others.Ops) > 0 && others.Ops[0].Kind != engine.Do {
+			b.Decisions[0] = others.Decisions[0]
 		}
+		f.Add(appendBatchAnswer(nil, 1, &b, nil)[link.FrameHead:])
 	}
 	f.Add(appendBatchAnswer(nil, 1, nil, link.NewError("MISCONF", "disk"))[link.FrameHead:])
 	f.Add(appendBatchAnswer(nil, 1, nil, ErrNotAccepted)[link.FrameHead:])
@@ -173,15 +255,25 @@ func FuzzAnswers(f *testing.F) {
 		if err != nil {
 			return
 		}
-		b := engine.Batch{Ops: []engine.Op{{Params: testParams[1]}, {}, {Params: testParams[2]}}}
+		b := fuzzedBatch()
 		failed, err := readBatchAnswer(rest, &b)
 		if err != nil || failed != nil {
 			return
 		}
-		again := engine.Batch{Ops: b.Ops}
+		answers := [2][]byte{}
+		if b.Decisions[1].Status == engine.OK {
+			answers[0] = b.Calls[0].Answer
+			answer.AppendTo(nil, answers[0], answer.RESP2)
+			answer.AppendTo(nil, answers[0], answer.RESP3)
+		}
+		again := fuzzedBatch()
 		frame := appendBatchAnswer(nil, 1, &b, nil)
-		if _, _, err := readAnswerTo(frame, &again); err != nil || !reflect.DeepEqual(again.Decisions, b.Decisions) {
-			t.Errorf("%x is %+v, and written and read again %+v, %v", data, b.Decisions, again.Decisions, err)
+		_, _, err = readAnswerTo(frame, &again)
+		if again.Decisions[1].Status == engine.OK {
+			answers[1] = again.Calls[0].Answer
+		}
+		if err != nil || !reflect.DeepEqual(again.Decisions, b.Decisions) || !bytes.Equal(answers[0], answers[1]) {
+			t.Errorf("%x is %+v, %x, and written and read again %+v, %x, %v", data, b.Decisions, answers[0], again.Decisions, answers[1], err)
 		}
 		if !bytes.Equal(rest[:1], frame[link.FrameHead+1:link.FrameHead+2]) {
 			t.Errorf("%x is written as %x", data, frame)
@@ -194,7 +286,7 @@ func FuzzAnswers(f *testing.F) {
 func TestLongAnswers(t *testing.T) {
 	var b engine.Batch
 	for range 3 {
-		b.AddCall(0).Answer = make([]byte, 16<<20)
+		b.AddCall(0).Answer = answer.AppendBulk(nil, make([]byte, 16<<20))
 	}
 	b.Decisions = make([]engine.Decision, 3)
 	got := engine.Batch{Ops: b.Ops, Calls: make([]engine.Call, 3)}
