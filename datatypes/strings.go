@@ -124,7 +124,7 @@ func setWith(tx *engine.Tx, key, value []byte, o options, name string, out []byt
 		}
 		return out
 	}
-	if o.keep && there && isString(e) {
+	if o.keep && there && e.Alg().IsPlain() {
 		at = tx.Expiry(e)
 	}
 	if wrong := put(tx, e, there, value, at); wrong != "" {
