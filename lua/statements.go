@@ -225,6 +225,7 @@ func (c *compiler) numericFor(s *syntax.NumericFor) statement {
 		i := f.loopNumber(a, "initial value", at)
 		last := f.loopNumber(b, "limit", at)
 		by := f.loopNumber(d, "step", at)
+		i = float64(i-by) + by // as Lua begins: it rounds, and -0 becomes 0
 		for ; by > 0 && i <= last || by <= 0 && last <= i; i += by {
 			f.step(1)
 			if captured {

@@ -364,22 +364,3 @@ func (p *parser) parseParams() {
 		}
 	}
 }
-
-// Describe returns how errors name the value of an expression: by kind and name, or two
-// empty strings.
-func Describe(e Expr) (kind, name string) {
-	switch e := e.(type) {
-	case *LocalExpr:
-		return "local", e.Local.Name
-	case *UpvalueExpr:
-		return "upvalue", e.Name
-	case *GlobalExpr:
-		return "global", e.Name
-	case *IndexExpr:
-		if key, ok := e.Key.(*String); ok {
-			return "field", key.Value
-		}
-		return "field", "?"
-	}
-	return "", ""
-}

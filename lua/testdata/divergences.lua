@@ -170,3 +170,12 @@ local mt = {__eq = function() return true end, __lt = function() return true end
 local log = {} local t = setmetatable({}, {__newindex = function(t, k, v) rawset(t, k, v * 2) end, __index = function(t, k) return k .. "?" end}) t.x = 5 return {t.x, t.y, rawget(t, "y") == nil and 1 or 0}
 --
 local p = setmetatable({}, {__metatable = "locked"}) return {getmetatable(p), pcall(setmetatable, p, {})}
+--
+-- A loop begins with the start less the step plus the step.
+local r = {} for i = -0, 1 do r[#r + 1] = tostring(i) end for i = 0.1, 1, 1e17 do r[#r + 1] = tostring(i) end for i = 5e-324, 1 do r[#r + 1] = tostring(i) end return r
+--
+-- Names of operands behind ones that decide nothing.
+local e, c, b = {}, 1, 2 local r = {} for _, f in ipairs{function() return (c and nil or b.x) + 1 end, function() local e = {} return (c and nil or e) ^ 2 end, function() return (b and c and false or nothing) .. "" end,
+function() local e = {} return (c or true) and e + 1 end, function() local e = {} return ((c or 1) and e) + 1 end, function() local e = {} return (c and e) + 1 end, function() local e = {} return (c or b or "x" and e) + 1 end,
+function() local e = {} return (nil or (c and nil or e)) + 1 end, function() local e = {} return ((c and nil) and nil or e) + 1 end, function() local e = {} return ((b and c == 2 or nil) and nil or e).x.y end, function() return (c and nil or e)() end,
+function() local e = {} return ((not c) and nil or e) + 1 end, function() local e = {} return ((c == 1 or true) and e) + 1 end, function() local e = {} return (b and nil or c and nil or e) + 1 end} do r[#r + 1] = tostring(select(2, pcall(f))) end return r
