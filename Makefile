@@ -10,6 +10,9 @@
 # make sim     runs simulated nodes for NODEHOURS and simulated clusters for SIMHOURS of
 #              virtual time, a process for each processor; a failure prints the command
 #              that repeats it
+# make compare compares with redis-server, for longer than make test: LINES random command
+#              lines on plain values, and PROGRAMS random programs of Lua; a failure prints
+#              its seed
 # make release makes archives for linux on amd64 and arm64 in dist/
 
 ARGS ?=
@@ -17,6 +20,8 @@ OUT ?= limitsrv
 FUZZTIME ?= 5000x
 SIMHOURS ?= 30
 NODEHOURS ?= 30
+LINES ?= 1000000
+PROGRAMS ?= 100000
 UNITTIME ?= 60m
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
@@ -25,7 +30,7 @@ VULNDB ?= https://vuln.go.dev
 # The checks of make test, in order; the first that fails ends it.
 CHECKS = format vet staticcheck vulnerabilities unit deploy sim fuzz build smoke clients limiters
 
-.PHONY: build run test quick bench release needs $(CHECKS)
+.PHONY: build run test quick bench compare release needs $(CHECKS)
 
 build:
 	@.ci/build $(OUT)
@@ -37,6 +42,12 @@ run:
 
 bench:
 	go run ./tools/bench $(ARGS)
+
+# The lines are of seven families of commands. The sources that are compiled and the
+# scripts on data are twice as many as the programs.
+compare:
+	go test ./datatypes -run '^TestLikeRedis$$' -count 1 -v -timeout 10h -redis-commands $$((($(LINES) + 6) / 7))
+	go test ./lua -run '^TestGenerated.*SameAsRedis$$' -count 1 -v -timeout 10h -redis-programs $(PROGRAMS) -redis-seed $$(date +%s)
 
 release:
 	@.ci/release

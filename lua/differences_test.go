@@ -1,6 +1,8 @@
 package lua_test
 
 import (
+	"flag"
+	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -32,11 +34,22 @@ func TestSameAsRedis(t *testing.T) {
 	}
 }
 
-// programs is the number of generated programs, and sources of generated sources.
-const (
-	programs = 3000
-	sources  = 6000
+var (
+	programs  = flag.Int("redis-programs", 3000, "number of generated programs to compare with redis-server; sources and scripts on data are twice as many")
+	firstSeed = flag.Uint64("redis-seed", 0, "seed of the first of them; the others have the seeds behind it")
 )
+
+// seeds returns the seeds of n generated scripts.
+func seeds(t *testing.T, n int) iter.Seq[uint64] {
+	t.Logf("seeds %d to %d", *firstSeed, *firstSeed+uint64(n)-1)
+	return func(yield func(uint64) bool) {
+		for i := range uint64(n) {
+			if !yield(*firstSeed + i) {
+				return
+			}
+		}
+	}
+}
 
 // TestGeneratedSameAsRedis runs generated programs on both. A failure is made shorter by
 // leaving out segments.
@@ -48,7 +61,7 @@ func TestGeneratedSameAsRedis(t *testing.T) {
 		return got != limited && got != redis.eval(join(segments))
 	}
 	failures := 0
-	for seed := range uint64(programs) {
+	for seed := range seeds(t, *programs) {
 		g := &generator{Rand: rand.New(rand.NewPCG(seed, 1))}
 		segments := g.program()
 		if !differ(segments) {
@@ -74,7 +87,7 @@ func TestGeneratedDataSameAsRedis(t *testing.T) {
 	testwait.Sequential(t)
 	redis, ours := startRedis(t), newOurs()
 	failures := 0
-	for seed := range uint64(sources) {
+	for seed := range seeds(t, 2**programs) {
 		g := &generator{Rand: rand.New(rand.NewPCG(seed, 3))}
 		script := g.data()
 		got, want := ours.eval(script), redis.eval(script)
@@ -92,7 +105,7 @@ func TestGeneratedSourcesSameAsRedis(t *testing.T) {
 	testwait.Sequential(t)
 	redis, ours := startRedis(t), newOurs()
 	failures := 0
-	for seed := range uint64(sources) {
+	for seed := range seeds(t, 2**programs) {
 		g := &generator{Rand: rand.New(rand.NewPCG(seed, 2))}
 		source := g.source()
 		script := "local f, e = loadstring(" + luaString(source) + ") return {type(f), e}"
