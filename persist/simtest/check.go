@@ -55,6 +55,8 @@ func (h *History) mustLog(c *Call, i int) bool {
 	switch {
 	case op.Kind == engine.Do && c.Calls[op.N].ReadOnly:
 		return false
+	case op.Kind == engine.Learn: // has no tag
+		return false
 	case op.Kind == engine.Peek || op.Kind == engine.Watch || op.Kind == engine.Expect || op.Kind == engine.Take && op.N == 0:
 		return false
 	case h.ChangesOnly:
@@ -149,9 +151,6 @@ var counterModel = porcupine.Model{
 	},
 }
 
-// sample is the number of calls per key given to Porcupine.
-const sample = 200
-
 // CheckCounters checks the limits that regain nothing from the clients' view, without the
 // log.
 func (h *History) CheckCounters() {
@@ -220,11 +219,12 @@ func (h *History) used(key string, limit int64) int64 {
 func (h *History) Summary() string {
 	h.Mu.Lock()
 	defer h.Mu.Unlock()
-	counts, commands := map[Outcome]int{}, 0
+	counts, commands, runs := map[Outcome]int{}, 0, 0
 	for _, c := range h.Calls {
 		counts[c.Outcome]++
-		commands += len(c.Calls)
+		commands += len(c.Calls) - len(c.Runs)
+		runs += len(c.Runs)
 	}
-	return fmt.Sprintf("%d calls with %d commands on plain values, %d answered, %d refused, %d unknown, %d alone; %s; %d keys evicted", len(h.Calls), commands,
+	return fmt.Sprintf("%d calls with %d commands on plain values and %d scripts, %d answered, %d refused, %d unknown, %d alone; %s; %d keys evicted", len(h.Calls), commands, runs,
 		counts[Answered], counts[Refused], counts[Unknown], counts[NoQuorum], h.watchedSummary(), len(h.Evicted))
 }

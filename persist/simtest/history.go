@@ -170,6 +170,9 @@ func (h *History) Apply(index uint64, stamp engine.Instant, b *engine.Batch) *en
 			h.Evicted[string(op.Key)] = true
 			continue
 		}
+		if op.Kind == engine.Learn {
+			continue
+		}
 		tag := tagOf(b, op)
 		if len(tag) != tagBytes {
 			h.Fault("entry %d has an op that no call requested: %s", index, Text(b.Ops[i:i+1], b.Calls))

@@ -31,11 +31,7 @@ func (r *Request) window(rng *rand.Rand) {
 // count adds a command on a number without an expiry: an INCR, INCRBY or GET.
 func (w *Workload) count(r *Request, rng *rand.Rand) {
 	slot := &w.plain[rng.IntN(len(w.plain))]
-	if slot.left == 0 {
-		w.made++
-		slot.key, slot.db, slot.limit, slot.left = fmt.Sprint(plainPrefix, w.made), uint8(rng.IntN(3)), 20+rng.Int64N(200), sample*3/4
-	}
-	slot.left--
+	slot.next(w, rng, plainPrefix)
 	switch n := rng.Int64N(4); n {
 	case 0:
 		r.do(slot.db, "GET", slot.key)

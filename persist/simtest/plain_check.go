@@ -18,12 +18,19 @@ func (h *History) CheckPlain() {
 	h.checkNumbers()
 	h.checkPlainWindows()
 	h.checkLocks()
+	h.checkAdmitted()
+	h.checkSpaced()
 }
 
-// nameOf returns the name of a Do's command.
-func (c *Call) nameOf(op *engine.Op) string { return datatypes.All()[c.Calls[op.N].Command].Name }
+// nameOf returns the name of a Do's command, or an empty string for a script.
+func (c *Call) nameOf(op *engine.Op) string {
+	if all, n := datatypes.All(), int(c.Calls[op.N].Command); n < len(all) {
+		return all[n].Name
+	}
+	return ""
+}
 
-// keyOf returns the first key of a Do.
+// keyOf returns the first key of a Do, which is no script.
 func (c *Call) keyOf(op *engine.Op) string { return string(c.Calls[op.N].Args[0]) }
 
 // told returns the number in an answer; ok is false if it has none.
@@ -54,23 +61,30 @@ var numberModel = porcupine.Model{
 	},
 }
 
+// A place is a key in a database.
+type place struct {
+	db  uint8
+	key string
+}
+
 // A number is a plain value that is only counted up.
 type number struct {
-	key         string
-	db          uint8
+	place
+	limit       int64 // of admit
+	model       porcupine.Model
 	ok, unknown int64 // added
 	mayLack     bool
 	spans       map[int64]int64 // the call's sum before, by the one after
 	calls       []porcupine.Operation
 }
 
+func newNumber(at place) *number {
+	return &number{place: at, model: numberModel, spans: map[int64]int64{}}
+}
+
 // checkNumbers checks numbers from the clients' view, without the log: none is told twice,
 // which would admit more than a client's limit, and none is lost.
 func (h *History) checkNumbers() {
-	type place struct {
-		db  uint8
-		key string
-	}
 	numbers := map[place]*number{}
 	for _, c := range h.Calls {
 		for i := range c.Ops {
@@ -80,7 +94,7 @@ func (h *History) checkNumbers() {
 			}
 			at := place{op.DB, c.keyOf(op)}
 			if numbers[at] == nil {
-				numbers[at] = &number{key: at.key, db: at.db, spans: map[int64]int64{}}
+				numbers[at] = newNumber(at)
 			}
 			h.addNumber(numbers[at], c, i)
 		}
@@ -108,11 +122,7 @@ func (h *History) addNumber(k *number, c *Call, i int) {
 		}
 		o.Output = sum
 		k.ok += n
-		if before, twice := k.spans[sum]; n > 0 && twice {
-			h.Fault("%s was told to be %d twice, from %d and from %d", k.key, sum, before, sum-n)
-		} else if n > 0 {
-			k.spans[sum] = sum - n
-		}
+		h.addSpan(k, sum, n)
 	case Unknown:
 		o.Return = math.MaxInt64
 		k.unknown += n
@@ -121,6 +131,15 @@ func (h *History) addNumber(k *number, c *Call, i int) {
 	}
 	k.calls = append(k.calls, o)
 	k.mayLack = k.mayLack || c.MayLack
+}
+
+// addSpan notes that a call added n to a number and was told the sum.
+func (h *History) addSpan(k *number, sum, n int64) {
+	if before, twice := k.spans[sum]; n > 0 && twice {
+		h.Fault("%s was told to be %d twice, from %d and from %d", k.key, sum, before, sum-n)
+	} else if n > 0 {
+		k.spans[sum] = sum - n
+	}
 }
 
 func (h *History) checkNumber(k *number) {
@@ -136,7 +155,7 @@ func (h *History) checkNumber(k *number) {
 	if len(k.calls) > sample {
 		h.Fault("%s was used %d times, at most %d are looked at", k.key, len(k.calls), sample)
 	}
-	if result := porcupine.CheckOperationsTimeout(numberModel, k.calls, 10*time.Second); result != porcupine.Ok {
+	if result := porcupine.CheckOperationsTimeout(k.model, k.calls, 10*time.Second); result != porcupine.Ok {
 		h.Fault("the %d answers about %s can't be put into an order: %v", len(k.calls), k.key, result)
 	}
 }

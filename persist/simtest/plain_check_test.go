@@ -37,10 +37,17 @@ func windowOf() (r Request) {
 	return r
 }
 
+// runOf returns a request of one run of a script.
+func runOf(run Run, keys ...string) (r Request) {
+	r.run(0, false, run, keys...)
+	return r
+}
+
 // call makes a call, applies it, and answers it, unless change alters the answers.
 func (p *play) call(r Request, change func(b *engine.Batch)) {
 	c := p.Begin("a node", r)
 	b := c.Batch()
+	p.node.SetMoments(p.now, b)
 	p.node.Apply(p.now, b)
 	p.index++
 	p.Apply(p.index, p.now, b)
@@ -63,6 +70,9 @@ func (p *play) lose(r Request) {
 func TestPlainChecks(t *testing.T) {
 	const key, lock = plainPrefix + "1", lockPrefix + "1"
 	incr, held := command("INCR", key), command("SET", lock, "held", "NX", "PX", strconv.Itoa(windowMillis))
+	const admitted, spaced = admittedPrefix + "1", spacedPrefix + "1"
+	two, anywhere := runOf(Run{admit, admitted, 2, 5}, admitted), runOf(Run{admitAnywhere, admitted, 2, 5})
+	inWindow := runOf(Run{admitInWindow, spaced, spacedMicros, spacedLimit}, spaced)
 	forget := func(p *play, key string) {
 		p.Engine.Apply(p.now, &engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: []byte(key)}}})
 	}
@@ -77,6 +87,10 @@ func TestPlainChecks(t *testing.T) {
 				p.call(command("GET", key), nil)
 				p.call(windowOf(), nil)
 				p.call(held, nil)
+				p.call(two, nil)
+				p.call(anywhere, nil)
+				p.call(inWindow, nil)
+				p.call(inWindow, nil)
 				p.now += windowMillis * 4e5
 			}
 		}, ""},
@@ -114,6 +128,39 @@ func TestPlainChecks(t *testing.T) {
 			p.now += windowMillis * 1e6
 			p.call(held, nil)
 		}, "was taken in entry 2, 0 ms before its end"},
+		{"permits admitted twice", func(p *play) {
+			p.call(two, nil)
+			p.call(anywhere, func(b *engine.Batch) { b.Calls[0].Answer = answer.AppendInt(nil, 2) })
+		}, "told to be 2 twice"},
+		{"permits beyond the limit", func(p *play) {
+			for range 2 {
+				p.call(two, nil)
+				p.call(anywhere, nil)
+				forget(p, admitted)
+				p.node.Apply(p.now, &engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: []byte(admitted)}}})
+			}
+		}, "admitted 8 of 5"},
+		{"a run that was lost", func(p *play) { p.lose(two) }, "is not in the log"},
+		{"permits that are forgotten", func(p *play) {
+			p.call(anywhere, nil)
+			forget(p, admitted)
+		}, "is 0 at the end, clients added 2"},
+		{"a refusal of permits that are there", func(p *play) {
+			p.call(two, nil)
+			p.call(two, func(b *engine.Batch) { b.Calls[0].Answer = answer.AppendInt(nil, -2) })
+		}, "can't be put into an order"},
+		{"times that are too close", func(p *play) {
+			for range spacedLimit {
+				p.call(inWindow, nil)
+			}
+			forget(p, spaced)
+			p.now += windowMillis*1e6 - 1e6
+			p.call(inWindow, nil)
+		}, "admitted 6 times in"},
+		{"a time that is not that of its entry", func(p *play) {
+			p.call(inWindow, nil)
+			p.Ops[0].Stamp += 1e6
+		}, "tells a script"},
 	} {
 		p := newPlay()
 		tt.play(p)

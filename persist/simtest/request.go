@@ -7,6 +7,7 @@ import (
 
 	"limitsrv/datatypes"
 	"limitsrv/engine"
+	"limitsrv/scripts"
 )
 
 // A Request is the batch of a call.
@@ -14,6 +15,7 @@ type Request struct {
 	Ops    []engine.Op
 	Calls  []engine.Call // of its Dos
 	Atomic bool
+	Runs   map[int]Run // of scripts, by op
 }
 
 // Batch returns a batch of the request.
@@ -24,7 +26,7 @@ func (r *Request) Batch() *engine.Batch {
 
 // clone returns a copy, whose calls share their arguments with the request.
 func (r *Request) clone() Request {
-	return Request{slices.Clone(r.Ops), slices.Clone(r.Calls), r.Atomic}
+	return Request{slices.Clone(r.Ops), slices.Clone(r.Calls), r.Atomic, r.Runs}
 }
 
 // do adds a command on plain values.
@@ -43,14 +45,14 @@ func (r *Request) do(db uint8, name string, args ...string) {
 	r.Calls = append(r.Calls, c)
 }
 
-// Commands are those of datatypes, with one more argument: the tag of the call.
-var Commands engine.Commands = tagged{datatypes.Commands{}}
+// Commands are those of datatypes and scripts, with one more argument: the tag of the call.
+var Commands engine.Commands = tagged{scripts.Commands{}}
 
 type tagged struct{ engine.Commands }
 
 // untagged returns a call without its tag.
 func untagged(c *engine.Call) *engine.Call {
-	return &engine.Call{Command: c.Command, Args: c.Args[:len(c.Args)-1], Answer: c.Answer}
+	return &engine.Call{Command: c.Command, Timed: c.Timed, Micros: c.Micros, Args: c.Args[:len(c.Args)-1], Answer: c.Answer}
 }
 
 func (t tagged) Check(c *engine.Call) error {
@@ -59,7 +61,7 @@ func (t tagged) Check(c *engine.Call) error {
 	}
 	bare := untagged(c)
 	err := t.Commands.Check(bare)
-	c.ReadOnly = bare.ReadOnly
+	c.ReadOnly, c.Timed = bare.ReadOnly, bare.Timed
 	return err
 }
 
@@ -75,10 +77,14 @@ func (t tagged) Do(tx *engine.Tx, c *engine.Call) {
 
 const tagBytes = 8
 
-// tag tags op i.
+// tag tags op i, unless it is a Learn: the log must have its text.
 func (r *Request) tag(i int, tag []byte) {
 	op := &r.Ops[i]
-	if op.Kind != engine.Do {
+	switch op.Kind {
+	case engine.Learn:
+		return
+	case engine.Do:
+	default:
 		op.ID = tag
 		return
 	}

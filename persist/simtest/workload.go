@@ -8,6 +8,9 @@ import (
 	"limitsrv/engine"
 )
 
+// sample is the number of calls per key given to Porcupine.
+const sample = 200
+
 // Forever is the period of limits that regain nothing during a run.
 const Forever = engine.MaxPeriod
 
@@ -35,12 +38,24 @@ type Workload struct {
 		key         string
 		limit, left int64 // left: calls until another key is used, so that Porcupine can check them
 	}
-	plain [3]struct {
-		key   string
-		db    uint8
-		limit int64
-		left  int
+	plain, admitted [3]slot
+}
+
+// A slot is a number without an expiry that is used until it has been used often.
+type slot struct {
+	key   string
+	db    uint8
+	limit int64
+	left  int
+}
+
+// next counts one more use of a slot, of another number if there are too many.
+func (s *slot) next(w *Workload, rng *rand.Rand, prefix string) {
+	if s.left == 0 {
+		w.made++
+		*s = slot{fmt.Sprint(prefix, w.made), uint8(rng.IntN(3)), 20 + rng.Int64N(200), sample * 3 / 4}
 	}
+	s.left--
 }
 
 // Counter returns an op on a counter.
@@ -61,7 +76,7 @@ func (w *Workload) Retire() {
 		w.counters[i].left = 0
 	}
 	for i := range w.plain {
-		w.plain[i].left = 0
+		w.plain[i].left, w.admitted[i].left = 0, 0
 	}
 }
 
@@ -78,13 +93,15 @@ func (w *Workload) Request(rng *rand.Rand) (r Request) {
 		return r
 	}
 	for range 1 + rng.IntN(4) {
-		switch rng.IntN(6) {
+		switch rng.IntN(7) {
 		case 0, 1:
 			r.Ops = append(r.Ops, w.Counter(rng))
 		case 2, 3:
 			r.Ops = append(r.Ops, limited(rng))
 		case 4:
 			w.count(&r, rng)
+		case 5:
+			w.admit(&r, rng)
 		default:
 			r.plain(rng)
 		}

@@ -1,0 +1,113 @@
+package simtest
+
+import (
+	"math"
+	"slices"
+
+	"github.com/anishathalye/porcupine"
+
+	"limitsrv/engine"
+)
+
+// admitModel is the sequential model of the number of admit. An input is a Run, an output the
+// number told.
+var admitModel = porcupine.Model{
+	Init: func() any { return int64(0) },
+	Step: func(state, input, output any) (bool, any) {
+		used, run := state.(int64), input.(Run)
+		want := used + run.n
+		if want > run.limit {
+			want = -used
+		}
+		if told, ok := output.(int64); ok && told != want {
+			return false, state
+		}
+		return true, max(want, used)
+	},
+}
+
+// checkAdmitted checks the runs of admit from the clients' view, without the log: none is
+// admitted beyond the limit, or twice for the same permits, and none is lost.
+func (h *History) checkAdmitted() {
+	numbers := map[place]*number{}
+	for _, c := range h.Calls {
+		for i, run := range c.Runs {
+			at := place{c.Ops[i].DB, run.key}
+			if run.of == admitInWindow || h.Evicted[run.key] {
+				continue
+			}
+			k := numbers[at]
+			if k == nil {
+				k = newNumber(at)
+				k.limit, k.model = run.limit, admitModel
+				numbers[at] = k
+			}
+			h.addAdmitted(k, c, i)
+		}
+	}
+	for _, k := range numbers {
+		if k.ok > k.limit {
+			h.Fault("%s admitted %d of %d", k.key, k.ok, k.limit)
+		}
+		h.checkNumber(k)
+	}
+}
+
+// addAdmitted adds op i of a call to its number.
+func (h *History) addAdmitted(k *number, c *Call, i int) {
+	run := c.Runs[i]
+	o := porcupine.Operation{Input: run, Call: int64(c.Called), Return: int64(c.Answered)}
+	switch c.Outcome {
+	case Answered:
+		sum, ok := told(c.Answers[i])
+		if !ok {
+			return // no memory, or no such script
+		}
+		o.Output = sum
+		if sum > 0 {
+			k.ok += run.n
+			h.addSpan(k, sum, run.n)
+		}
+	case Unknown:
+		o.Return = math.MaxInt64
+		k.unknown += run.n
+	default:
+		return
+	}
+	k.calls = append(k.calls, o)
+	k.mayLack = k.mayLack || c.MayLack
+}
+
+// checkSpaced checks the runs of admitInWindow by the times that they were told: of as many
+// as the limit and one more, the first and the last are a window apart.
+func (h *History) checkSpaced() {
+	admitted := map[place][]int64{}
+	for i := range h.Ops {
+		a := &h.Ops[i]
+		run, ok := a.of.Runs[a.which]
+		if !ok || run.of != admitInWindow || h.Evicted[run.key] {
+			continue
+		}
+		at, ok := told(a.Answer)
+		if !ok {
+			continue
+		}
+		if after := max(at, -at) - int64(a.Stamp)/1000; after < 0 || after > engine.MaxMicros {
+			h.Fault("entry %d tells a script a time %d us after its own", a.Index, after)
+		}
+		if at > 0 {
+			p := place{a.Op.DB, run.key}
+			admitted[p] = append(admitted[p], at)
+		}
+	}
+	for p, all := range admitted {
+		if !slices.IsSorted(all) || len(slices.Compact(slices.Clone(all))) < len(all) {
+			h.Fault("%s admitted at times that go back or stand still", p.key)
+		}
+		for i := spacedLimit; i < len(all); i++ {
+			if passed := all[i] - all[i-spacedLimit]; passed < spacedMicros {
+				h.Fault("%s admitted %d times in %d us", p.key, spacedLimit+1, passed)
+			}
+		}
+	}
+}
