@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha1"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -9,11 +10,21 @@ import (
 	"sync"
 )
 
+// Limiters in Lua: they count up a number to a limit, with an expiry that is later than the end
+// of the test, and refuse with the number and the sign turned. The second does not declare its
+// key.
+const (
+	declaredLimiter = "local n = tonumber(redis.call('GET', KEYS[1]) or 0) if n >= tonumber(ARGV[1]) then return -n end n = redis.call('INCR', KEYS[1]) redis.call('EXPIRE', KEYS[1], 1000000, 'NX') return n"
+	anyKeyLimiter   = "local key = ARGV[2] local n = tonumber(redis.call('GET', key) or 0) if n >= tonumber(ARGV[1]) then return -n end n = redis.call('INCR', key) redis.call('EXPIRE', key, 1000000, 'NX') return n"
+)
+
 // A windowCount is a number that clients count up with INCR, in a transaction with an EXPIRE
-// that is later than the end of the test. A client is admitted by a number up to limit.
+// that is later than the end of the test, or by a limiter in Lua. A client is admitted by a
+// number up to limit.
 type windowCount struct {
-	key   string
-	limit int64
+	key    string
+	limit  int64
+	script string // empty: a transaction
 
 	mu       sync.Mutex
 	told     map[int64]bool
@@ -23,17 +34,30 @@ type windowCount struct {
 }
 
 func newWindowCounts() (all []*windowCount) {
-	for i := range 6 {
-		all = append(all, &windowCount{key: fmt.Sprint("window:", i), limit: 500, told: map[int64]bool{}})
+	add := func(name, script string, limit int64) {
+		all = append(all, &windowCount{key: fmt.Sprint(name, len(all)), limit: limit, script: script, told: map[int64]bool{}})
+	}
+	for range 6 {
+		add("window:", "", 500)
+	}
+	for _, limit := range []int64{500, 500, 100_000_000, 100_000_000} { // most never refuse
+		add("scripted:", declaredLimiter, limit)
+		add("scripted:", anyKeyLimiter, limit)
 	}
 	return all
 }
 
-// commands returns those of one count, and notes them.
-func (c *windowCount) commands() []string {
+// commands returns those of one count, and notes them; the last one's reply is the count's.
+func (c *windowCount) commands(rng *rand.Rand) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sent++
+	switch args := fmt.Sprintf(" 1 %s %d %s", c.key, c.limit, c.key); {
+	case c.script != "" && rng.IntN(3) == 0:
+		return []string{`EVAL "` + c.script + `"` + args}
+	case c.script != "":
+		return []string{fmt.Sprintf("EVALSHA %x", sha1.Sum([]byte(c.script))) + args}
+	}
 	return []string{"MULTI", "INCR " + c.key, "EXPIRE " + c.key + " 1000000 NX", "EXEC"}
 }
 
@@ -41,19 +65,22 @@ func (c *windowCount) commands() []string {
 func (c *windowCount) answered(reply any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	list, ok := reply.([]any)
+	list, _ := reply.([]any)
+	n, ok := reply.(int64)
 	switch {
-	case isError(reply, "LOADING"), isError(reply, "MISCONF"), isError(reply, "EXECABORT"):
+	case isError(reply, "LOADING"), isError(reply, "MISCONF"), isError(reply, "EXECABORT"), isError(reply, "NOSCRIPT"):
 		c.sent--
 		return nil
 	case isError(reply, "UNCERTAIN"): // the disk hangs
 		return nil
-	case !ok || len(list) != 2:
-		return fmt.Errorf("reply to a count of %s = %v", c.key, reply)
+	case c.script == "" && len(list) == 2:
+		n, ok = list[0].(int64)
+	case c.script != "" && n == -c.limit:
+		c.sent--
+		return nil
 	}
-	n, ok := list[0].(int64)
-	if !ok || c.told[n] {
-		return fmt.Errorf("a count of %s was told %v, again %v", c.key, list[0], c.told[n])
+	if !ok || n <= 0 || c.told[n] {
+		return fmt.Errorf("a count of %s was told %v, again %v", c.key, reply, c.told[n])
 	}
 	c.told[n], c.most = true, max(c.most, n)
 	if n <= c.limit {
@@ -73,21 +100,22 @@ func loadWindows(address string, all []*windowCount, rng *rand.Rand) error {
 	}
 	defer w.Close()
 	for {
-		var counts []*windowCount
+		counts := map[int]*windowCount{} // by the last command
 		var commands []string
 		for range 1 + rng.IntN(10) {
 			c := all[rng.IntN(len(all))]
-			counts, commands = append(counts, c), append(commands, c.commands()...)
+			commands = append(commands, c.commands(rng)...)
+			counts[len(commands)-1] = c
 		}
 		replies, lost := w.all(commands...)
-		each := len(commands) / len(counts)
-		for i, c := range counts {
-			last := (i+1)*each - 1
-			if last >= len(replies) || replies[last] == nil {
+		for i, reply := range replies {
+			if reply == nil {
 				break // no reply
 			}
-			if err := c.answered(replies[last]); err != nil {
-				return err
+			if c := counts[i]; c != nil {
+				if err := c.answered(reply); err != nil {
+					return err
+				}
 			}
 		}
 		if lost != nil {
@@ -111,7 +139,7 @@ func auditWindows(w *wire, all []*windowCount) error {
 		switch {
 		case got < c.most || got > c.sent:
 			failures = append(failures, fmt.Errorf("%s is %v, %d were told and %d sent", c.key, replies[0], c.most, c.sent))
-		case c.admitted > c.limit:
+		case c.admitted > c.limit || c.script != "" && got > c.limit:
 			failures = append(failures, fmt.Errorf("%s admitted %d of %d", c.key, c.admitted, c.limit))
 		case got > 0 && seconds <= 0:
 			failures = append(failures, fmt.Errorf("%s is %d and expires in %d s", c.key, got, seconds))
