@@ -22,6 +22,7 @@ import (
 type Snapshot struct {
 	engine *Engine
 	now    Instant
+	told   int64 // microseconds, see moments
 	keys   int64
 	frozen []frozen // by shard
 	// texts are those that are not read yet. They are read before the keys of shard 0, by
@@ -99,6 +100,7 @@ func (e *Engine) Freeze() *Snapshot {
 		}
 		s.frozen = &n.frozen[i]
 	}
+	n.told = e.moments.last.Load()
 	sources := e.sources.texts(nil)
 	n.texts = e.documents.texts(sources)
 	switch version := &n.frozen[0].version; {
@@ -118,6 +120,10 @@ func (n *Snapshot) Shards() int { return len(n.frozen) }
 
 // Now returns the latest time that any shard had seen.
 func (n *Snapshot) Now() Instant { return n.now }
+
+// Told returns the last time that a call was told, in microseconds since the Unix epoch, or a
+// later one, for Engine.SetTold.
+func (n *Snapshot) Told() int64 { return n.told }
 
 // Keys returns the number of keys in all shards, including expired ones.
 func (n *Snapshot) Keys() int64 { return n.keys }

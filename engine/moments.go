@@ -46,6 +46,11 @@ func (m *moments) take(at, n int64) (first int64) {
 	}
 }
 
+// SetTold notes the last time that a call was told, from Snapshot.Told: calls are told later
+// ones from then on. Without it a clock that was set back would tell the same times again
+// after a start from a snapshot. Concurrency: as for Apply.
+func (e *Engine) SetTold(micros int64) { e.moments.told(micros) }
+
 // told notes that a call was told a time: by this node, another, or the process before.
 func (m *moments) told(at int64) {
 	for {

@@ -61,3 +61,22 @@ func TestMomentsStayNear(t *testing.T) {
 		t.Errorf("%d microseconds later the first is told %d more", engine.MaxMicros+1, b.Calls[0].Micros)
 	}
 }
+
+// TestMomentsAfterSnapshot: an engine that continues from a snapshot at the same time, because
+// the clock was set back, tells later moments.
+func TestMomentsAfterSnapshot(t *testing.T) {
+	e, next := engine.New(engine.Options{}), engine.New(engine.Options{})
+	var b engine.Batch
+	for range 30 {
+		b.AddCall(0).Timed = true
+	}
+	e.SetMoments(5e9, &b)
+	last := b.Calls[29].Micros
+	view := e.Freeze()
+	defer view.Close()
+	next.SetTold(view.Told())
+	next.SetMoments(5e9, &b)
+	if got := b.Calls[0].Micros; got != last+1 {
+		t.Errorf("the first call is told %d microseconds more than its batch, want %d", got, last+1)
+	}
+}

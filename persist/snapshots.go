@@ -39,11 +39,12 @@ type Progress func(doneKeys, allKeys, bytes int64)
 
 // Meta describes the state that a snapshot holds.
 type Meta struct {
-	LogDir   string         `json:"log_dir"`   // the log that continues from the snapshot
-	LogIndex uint64         `json:"log_index"` // of the last entry included in the snapshot
-	Now      engine.Instant `json:"now"`       // the engine's time
-	Seed     Seed           `json:"seed"`      // of the hashes that order the blocks
-	Taken    time.Time      `json:"taken"`     // by the node's clock, for people
+	LogDir   string         `json:"log_dir"`        // the log that continues from the snapshot
+	LogIndex uint64         `json:"log_index"`      // of the last entry included in the snapshot
+	Now      engine.Instant `json:"now"`            // the engine's time
+	Told     int64          `json:"told,omitempty"` // engine.Snapshot.Told
+	Seed     Seed           `json:"seed"`           // of the hashes that order the blocks
+	Taken    time.Time      `json:"taken"`          // by the node's clock, for people
 }
 
 // Info describes a complete snapshot.

@@ -89,6 +89,7 @@ func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
 		}
 		if err == nil {
 			s.engine.SetTime(info.Meta.Now)
+			s.engine.SetTold(info.Meta.Told)
 			return info, nil
 		}
 		var corrupt *CorruptError

@@ -110,7 +110,7 @@ func (s *Store) freezeEngine() *engine.Snapshot {
 }
 
 func (s *Store) metaOf(view *engine.Snapshot, log *Log) Meta {
-	return Meta{LogDir: log.Name(), LogIndex: log.Last(), Now: view.Now(), Seed: s.dir.Seed, Taken: time.Now()}
+	return Meta{LogDir: log.Name(), LogIndex: log.Last(), Now: view.Now(), Told: view.Told(), Seed: s.dir.Seed, Taken: time.Now()}
 }
 
 // write writes a frozen state as a snapshot and deletes the entries of the log before it.

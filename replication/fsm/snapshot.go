@@ -30,6 +30,7 @@ type snapshotHead struct {
 	Index   uint64         `json:"index"`
 	Term    uint64         `json:"term,omitempty"` // of that entry; 0: unknown
 	Stamp   engine.Instant `json:"stamp"`
+	Told    int64          `json:"told,omitempty"` // engine.Snapshot.Told
 	Keys    int64          `json:"keys"`
 	// Effects are those of the calls up to Index.
 	Effects persist.Effects `json:"effects,omitzero"`
@@ -71,7 +72,7 @@ func (f *FSM) Snapshot() (raft.FSMSnapshot, error) {
 		f: f, view: view, since: f.sinceSnapshot.Load(),
 		head: snapshotHead{
 			Format: snapshotFormat, Cluster: f.o.Cluster, Seed: f.o.Seed, Index: f.index.Load(), Term: f.term,
-			Stamp: f.Stamp(), Keys: view.Keys(), Effects: f.applied, clusterState: f.cluster.clone(),
+			Stamp: f.Stamp(), Told: view.Told(), Keys: view.Keys(), Effects: f.applied, clusterState: f.cluster.clone(),
 		},
 	}, nil
 }
@@ -258,6 +259,7 @@ func (f *FSM) read(from *bufio.Reader) (head snapshotHead, e *engine.Engine, err
 		return head, nil, fmt.Errorf("it has %d keys, and its head says %d", got, head.Keys)
 	}
 	e.SetTime(head.Stamp)
+	e.SetTold(head.Told)
 	return head, e, nil
 }
 
