@@ -152,7 +152,7 @@ func (h *scriptHost) opFunction(modes scripts.Modes) func(*engine.Batch, [][]byt
 		if f != nil && h.leads() && !scripts.ChangesLibraries(b) {
 			found = f.Modes()
 		}
-		scripts.SetFunctionRun(b.AddCall(0), modes|found, h.steps, args[1], args[2:])
+		scripts.SetFunctionRun(b.AddCall(0), modes|found, h.nextBudget(), args[1], args[2:])
 		return nil
 	}
 }

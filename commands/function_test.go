@@ -3,6 +3,7 @@ package commands
 import (
 	"testing"
 
+	"limitsrv/commands/backend"
 	"limitsrv/engine"
 	"limitsrv/scripts"
 )
@@ -26,7 +27,7 @@ func TestShardsOfFunctions(t *testing.T) {
 		{"behind a library", true, true, load, true},
 		{"behind another run", true, true, line, false},
 	} {
-		h := &scriptHost{engine: func() *engine.Engine { return e }, leads: func() bool { return tt.leads }, steps: scripts.Steps(1000)}
+		h := &scriptHost{engine: func() *engine.Engine { return e }, leads: func() bool { return tt.leads }, budget: newScriptBudget(1000, backend.NewTestClock(testStart))}
 		var b engine.Batch
 		if tt.loaded {
 			if err := opFunctionLoad(&b, load); err != nil {

@@ -24,13 +24,13 @@ var (
 type scriptHost struct {
 	engine func() *engine.Engine // nil: no source is known
 	leads  func() bool           // of the cluster
-	steps  []byte                // budget of a run, of scripts.Steps
+	budget *scriptBudget
 }
 
 // scriptCommands returns the commands that run scripts, for the engine and options of a
 // configuration.
 func scriptCommands(c session.Config) []*session.Command {
-	h := &scriptHost{engine: c.Engine, leads: func() bool { return c.Cluster == nil || c.Cluster.Leads() }, steps: scripts.Steps(cmp.Or(c.ScriptSteps, scripts.DefaultSteps))}
+	h := &scriptHost{engine: c.Engine, leads: func() bool { return c.Cluster == nil || c.Cluster.Leads() }, budget: newScriptBudget(cmp.Or(c.ScriptSteps, scripts.DefaultSteps), c.Clock)}
 	const args, hashArgs = "script numkeys [key ...] [arg ...]", "sha1 numkeys [key ...] [arg ...]"
 	writes := session.NoScript | session.Stale | session.Runs
 	reads := writes | session.ReadOnly
@@ -122,6 +122,14 @@ func (h *scriptHost) known(id engine.SourceID) *engine.Source {
 	return h.engine().Source(id)
 }
 
+// nextBudget returns the budget of the next run.
+func (h *scriptHost) nextBudget() []byte {
+	if h.engine == nil {
+		return h.budget.full
+	}
+	return h.budget.next(h.engine().HeavySteps())
+}
+
 // opEval appends a run of a script, and a Learn of it unless the engine will know it.
 func (h *scriptHost) opEval(modes scripts.Modes) func(*engine.Batch, [][]byte) error {
 	return func(b *engine.Batch, args [][]byte) error {
@@ -144,7 +152,7 @@ func (h *scriptHost) opEval(modes scripts.Modes) func(*engine.Batch, [][]byte) e
 			b.AddLearn(text)
 		}
 		hash := hex.AppendEncode(make([]byte, 0, hex.EncodedLen(len(id))), id[:])
-		scripts.SetRun(b.AddCall(0), modes|found|scripts.Known, h.steps, hash, args[2:])
+		scripts.SetRun(b.AddCall(0), modes|found|scripts.Known, h.nextBudget(), hash, args[2:])
 		return nil
 	}
 }
@@ -176,7 +184,7 @@ func (h *scriptHost) opEvalSHA(modes scripts.Modes) func(*engine.Batch, [][]byte
 		if source := h.known(id); source != nil {
 			found = scripts.Of(source).Modes()
 		}
-		scripts.SetRun(b.AddCall(0), modes|found, h.steps, args[1], args[2:])
+		scripts.SetRun(b.AddCall(0), modes|found, h.nextBudget(), args[1], args[2:])
 		return nil
 	}
 }

@@ -50,6 +50,7 @@ type Engine struct {
 	sources       sources
 	documents     documents
 	moments       moments
+	heavy         atomic.Int64 // steps, see AddHeavy
 
 	snapshot atomic.Pointer[Snapshot] // the open one, or nil
 }

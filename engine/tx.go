@@ -69,6 +69,17 @@ func (tx *Tx) run(c *Call) (changed bool) {
 // Now returns the time of the batch.
 func (tx *Tx) Now() Instant { return tx.now }
 
+// AddHeavy counts steps of a call beyond those of a light one, if n is positive.
+func (tx *Tx) AddHeavy(n int64) {
+	if n > 0 {
+		tx.e.heavy.Add(n)
+	}
+}
+
+// HeavySteps returns the steps that calls have counted with Tx.AddHeavy. It is no part of the
+// state: no decision may depend on it.
+func (e *Engine) HeavySteps() int64 { return e.heavy.Load() }
+
 // Micros returns the time that the call is told, in microseconds since the Unix epoch. No
 // two Timed calls are told the same.
 func (tx *Tx) Micros() int64 { return int64(tx.now)/1000 + tx.micros }

@@ -237,11 +237,19 @@ func (st *State) Protect(fn value.Value, args []value.Value) ([]value.Value, *Fa
 	st.enterGo()
 	results, failure := st.protect(fn, kept)
 	st.returnTo(m)
-	if failure != nil && failure.limit != NoLimit {
+	switch {
+	case failure == nil:
+	case failure.limit != NoLimit:
 		panic(failure)
+	default:
+		st.Charge(stepsPerCatch)
 	}
 	return results, failure
 }
+
+// stepsPerCatch is the number of steps that count for a caught error: its message, and the
+// end of the calls within.
+const stepsPerCatch = 50
 
 // protect calls a function and recovers from its failure.
 func (st *State) protect(fn value.Value, args []value.Value) (results []value.Value, failure *Failure) {

@@ -87,8 +87,12 @@ func appendNumber(dst []byte, x float64) []byte {
 	return numbers.AppendDouble(dst, x)
 }
 
-// bytesPerStep is the number of bytes of arguments or of an answer that count as a step.
-const bytesPerStep = 64
+const (
+	// stepsPerCommand is the number of steps that count for a command, besides its bytes.
+	stepsPerCommand = 8
+	// bytesPerStep is the number of bytes of arguments or of an answer that count as a step.
+	bytesPerStep = 64
+)
 
 // perform carries out a command with m.words; its answer is in m.call.
 func (m *machine) perform(c *command) (wrong string) {
@@ -115,7 +119,7 @@ func (m *machine) perform(c *command) (wrong string) {
 	for _, word := range m.words {
 		size += len(word)
 	}
-	m.st.Charge(size / bytesPerStep)
+	m.st.Charge(stepsPerCommand + size/bytesPerStep)
 	if c.limit != nil {
 		m.call.Answer = m.limits.Do(m.tx, c.limit, m.words, m.call.Answer)
 	} else {

@@ -70,17 +70,28 @@ func (m *machine) do(chunk *lua.Chunk, source *engine.Source) {
 	m.st.Seed(int32(m.tx.Random().Uint64()))
 	if keys, argv, ok := m.arguments(); !ok {
 		m.fail("ERR "+host().env.LimitText(lua.MemoryLimit, lua.Limits{Memory: maxMemory}), chunkName, 0)
-	} else if results, err := m.start(chunk, keys, argv); err != nil {
-		m.failWith(err.(*lua.Error))
 	} else {
-		v := value.Nil
-		if len(results) > 0 {
-			v = results[0]
-		}
-		c.Answer = m.reply(c.Answer, v)
+		m.evaluate(chunk, keys, argv)
 	}
 	v, _, _ := answer.Next(c.Answer)
 	m.tx.CountRun(source, min(budget-m.st.StepsLeft(), budget), v.Kind == answer.Error)
+}
+
+// evaluate runs a script, or the wanted function of a library, with its arguments, and
+// answers.
+func (m *machine) evaluate(chunk *lua.Chunk, keys, argv value.Value) {
+	budget := m.st.StepsLeft()
+	results, err := m.start(chunk, keys, argv)
+	m.tx.AddHeavy(budget - m.st.StepsLeft() - LightSteps)
+	if err != nil {
+		m.failWith(err.(*lua.Error))
+		return
+	}
+	v := value.Nil
+	if len(results) > 0 {
+		v = results[0]
+	}
+	m.run.Answer = m.reply(m.run.Answer, v)
 }
 
 // start runs a script, or the wanted function of a library.
@@ -102,3 +113,6 @@ const maxSteps = 1 << 40
 
 // emptyID is the hash of the empty script, which is known without being learned.
 var emptyID = engine.SourceID(sha1.Sum(nil))
+
+// LightSteps is the number of steps up to which a run is light: below a millisecond.
+const LightSteps = 20_000
