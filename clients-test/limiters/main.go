@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -32,12 +33,13 @@ func main() {
 	times := flag.Int("times", 1, "runs of each library")
 	atOnce := flag.Int("at-once", 6, "libraries that run concurrently")
 	scripts := flag.String("scripts", "", "directory for the Lua scripts that the libraries send")
+	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "seed of the random calls of the libraries' scripts")
 	document := flag.String("document", "", "Markdown file to check against the results; -rewrite updates it")
 	rewrite := flag.Bool("rewrite", false, "write the table of -document")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, options{*only, *against, *times, *atOnce, *scripts, *document, *rewrite}); err != nil {
+	if err := run(ctx, options{*only, *against, *times, *atOnce, *scripts, *seed, *document, *rewrite}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -48,6 +50,7 @@ type options struct {
 	only, against string
 	times, atOnce int
 	scripts       string
+	seed          uint64
 	document      string
 	rewrite       bool
 }
@@ -73,6 +76,9 @@ func run(ctx context.Context, o options) error {
 			return err
 		}
 	}
+	if o.scripts == "" {
+		o.scripts = filepath.Join(scratch, "scripts")
+	}
 	if err := install(ctx, chosen); err != nil {
 		return err
 	}
@@ -81,11 +87,18 @@ func run(ctx context.Context, o options) error {
 	fmt.Print(table(results))
 	failed := countFailed(results)
 	fmt.Printf("%d passed, %d failed, %d skipped\n%d s\n", len(results)-failed-countSkipped(results), failed, countSkipped(results), int(time.Since(began).Seconds()))
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	compared, err := compareRandomly(ctx, chosen, o.against, o.scripts, scratch, o.seed)
+	fmt.Printf("random calls of the scripts of %d libraries, -seed %d\n%d s\n", compared, o.seed, int(time.Since(began).Seconds()))
+	switch {
 	case failed > 0:
-		return fmt.Errorf("%d libraries failed", failed)
+		return errors.Join(err, fmt.Errorf("%d libraries failed", failed))
+	case err != nil:
+		return err
+	case o.only == "" && compared < fewestScripted:
+		return fmt.Errorf("%d libraries have sent scripts, want at least %d", compared, fewestScripted)
 	case o.document != "" && o.only == "":
 		return checkDocument(o.document, markdown(results, c.absent), o.rewrite)
 	}
