@@ -101,10 +101,8 @@ func (h *scriptHost) usesOfText(args [][]byte) (session.Uses, error) {
 // usesOfHash returns the uses of the script that EVALSHA names. An unknown one is an error,
 // since it may become known until it runs.
 func (h *scriptHost) usesOfHash(args [][]byte) (session.Uses, error) {
-	if id, ok := scripts.ParseID(args[1]); ok {
-		if source := h.known(id); source != nil {
-			return usesOf(scripts.Of(source)), nil
-		}
+	if source := h.named(args[1]); source != nil {
+		return usesOf(scripts.Of(source)), nil
 	}
 	return session.Uses{}, errNoScript
 }
@@ -128,6 +126,14 @@ func (h *scriptHost) nextBudget() []byte {
 		return h.budget.full
 	}
 	return h.budget.next(h.engine().HeavySteps())
+}
+
+// named returns a source that the engine has now, by its hash.
+func (h *scriptHost) named(hash []byte) *engine.Source {
+	if h.engine == nil {
+		return nil
+	}
+	return h.engine().SourceNamed(hash)
 }
 
 // opEval appends a run of a script, and a Learn of it unless the engine will know it.
@@ -173,15 +179,14 @@ func checkScript(text []byte, modes *scripts.Modes) error {
 // opEvalSHA appends a run of a script that should be known.
 func (h *scriptHost) opEvalSHA(modes scripts.Modes) func(*engine.Batch, [][]byte) error {
 	return func(b *engine.Batch, args [][]byte) error {
-		id, ok := scripts.ParseID(args[1])
-		if !ok && len(args[1]) != hex.EncodedLen(len(id)) {
+		if len(args[1]) != hex.EncodedLen(sha1.Size) {
 			return errNoScript
 		}
 		if _, wrong := scripts.KeyCount(args[1:]); wrong != "" {
 			return resp.NewError("ERR", wrong)
 		}
 		found := scripts.Modes(0)
-		if source := h.known(id); source != nil {
+		if source := h.named(args[1]); source != nil {
 			found = scripts.Of(source).Modes()
 		}
 		scripts.SetRun(b.AddCall(0), modes|found, h.nextBudget(), args[1], args[2:])

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha1"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"slices"
 	"sync"
@@ -33,9 +34,28 @@ type Source struct {
 	// any atomic value.
 	Compiled atomic.Value
 
+	name    sourceName
 	most    atomic.Int64 // steps of the longest run
 	order   uint64       // number of the sources learned so far, this one included
 	flushed bool
+}
+
+// A sourceName is a SourceID in hexadecimal, in lower case.
+type sourceName [2 * sha1.Size]byte
+
+func newSource(id SourceID, text string, order uint64, flushed bool) *Source {
+	s := &Source{ID: id, Text: text, order: order, flushed: flushed}
+	hex.Encode(s.name[:], id[:])
+	return s
+}
+
+// ParseSourceID returns an ID that is given in hexadecimal, in any case. No allocation.
+func ParseSourceID(name []byte) (id SourceID, ok bool) {
+	if len(name) != len(sourceName{}) {
+		return id, false
+	}
+	_, err := hex.Decode(id[:], name)
+	return id, err == nil
 }
 
 // sources are the sources of an engine. They follow from the Learns alone, and so does
@@ -47,16 +67,25 @@ type sources struct {
 	bytes   int
 	learned uint64
 	dropped int64 // for SourceStats
+	// recent are those found last by their names, at a place that the name gives. It is
+	// emptied by any change, within the lock.
+	recent [recentSources]atomic.Pointer[Source]
 }
+
+const recentSources = 64
 
 // Source returns a source that is not flushed, or nil. Cost: a lock and a lookup.
 func (e *Engine) Source(id SourceID) *Source { return e.sources.get(id) }
 
-// Source returns a source that is not flushed, or nil.
-func (tx *Tx) Source(id SourceID) *Source { return tx.e.sources.get(id) }
+// SourceNamed returns a source that is not flushed by its ID in hexadecimal, in any case, or
+// nil. Cost: a comparison if it was found lately, otherwise as Source.
+func (e *Engine) SourceNamed(name []byte) *Source { return known(e.sources.named(name)) }
 
-// AnySource returns a source, flushed or not, or nil.
-func (tx *Tx) AnySource(id SourceID) *Source { return tx.e.sources.any(id) }
+// SourceNamed is as that of the engine.
+func (tx *Tx) SourceNamed(name []byte) *Source { return tx.e.SourceNamed(name) }
+
+// AnySourceNamed returns a source, flushed or not, or nil.
+func (tx *Tx) AnySourceNamed(name []byte) *Source { return tx.e.sources.named(name) }
 
 // Sources returns the number of sources, and of their bytes.
 func (e *Engine) Sources() (n, bytes int) {
@@ -94,16 +123,46 @@ func (b *Batch) Learns(id SourceID) (known, decided bool) {
 
 // get returns a source that is not flushed, or nil.
 func (m *sources) get(id SourceID) *Source {
-	if s := m.any(id); s != nil && !s.flushed {
-		return s
-	}
-	return nil
-}
-
-func (m *sources) any(id SourceID) *Source {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.index[id]
+	return known(m.index[id])
+}
+
+// known returns s unless it is flushed or nil.
+func known(s *Source) *Source {
+	if s == nil || s.flushed {
+		return nil
+	}
+	return s
+}
+
+// named returns a source by its name, in any case, or nil.
+func (m *sources) named(name []byte) *Source {
+	if len(name) != len(sourceName{}) {
+		return nil
+	}
+	place := &m.recent[(name[0]<<4^name[1])%recentSources]
+	if s := place.Load(); s != nil && string(s.name[:]) == string(name) {
+		return s
+	}
+	id, ok := ParseSourceID(name)
+	if !ok {
+		return nil
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	s := m.index[id]
+	if s != nil {
+		place.Store(s)
+	}
+	return s
+}
+
+// changes must be called within the lock before a change.
+func (m *sources) changes() {
+	for i := range m.recent {
+		m.recent[i].Store(nil)
+	}
 }
 
 // texts appends the present sources in order, as they are to stand in a snapshot.
@@ -120,6 +179,7 @@ func (m *sources) texts(dst []blockText) []blockText {
 func (m *sources) apply(op *Op) (changed bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.changes()
 	text := op.ID
 	switch {
 	case len(text) == 0 && op.N == 0:
@@ -132,7 +192,7 @@ func (m *sources) apply(op *Op) (changed bool) {
 		}
 		return changed
 	}
-	s := &Source{ID: sha1.Sum(text), Text: string(text), order: m.learned + 1}
+	s := newSource(sha1.Sum(text), string(text), m.learned+1, false)
 	if known := m.index[s.ID]; known != nil {
 		at, _ := m.search(known.order)
 		return m.set(at, known, false)
@@ -154,7 +214,7 @@ func (m *sources) set(at int, s *Source, flushed bool) (changed bool) {
 	if s.flushed == flushed {
 		return false
 	}
-	c := &Source{ID: s.ID, Text: s.Text, order: s.order, flushed: flushed}
+	c := newSource(s.ID, s.Text, s.order, flushed)
 	m.list[at], m.index[s.ID] = c, c
 	return true
 }
@@ -181,8 +241,9 @@ var errSource = errors.New("a source is there twice, or there are too many")
 func (m *sources) restore(read []blockSource) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.changes()
 	for _, r := range read {
-		s := &Source{ID: sha1.Sum(r.text), Text: string(r.text), order: r.order, flushed: r.flushed}
+		s := newSource(sha1.Sum(r.text), string(r.text), r.order, r.flushed)
 		at, found := m.search(s.order)
 		switch known := m.index[s.ID]; {
 		case known != nil && found && known.order == s.order:

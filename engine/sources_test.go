@@ -74,6 +74,41 @@ func TestFlushedSources(t *testing.T) {
 	}
 }
 
+// TestSourceNamed finds a source by its name, also while others come and go.
+func TestSourceNamed(t *testing.T) {
+	e := engine.New(engine.Options{})
+	flush := func() {
+		var b engine.Batch
+		b.AddFlush()
+		e.Apply(1e18, &b)
+	}
+	name := fmt.Sprintf("%x", sha1.Sum([]byte("one")))
+	for _, step := range []struct {
+		name  string
+		do    func()
+		known bool
+	}{
+		{"not learned", func() {}, false},
+		{"learned", func() { learn(e, "one") }, true},
+		{"another learned", func() { learn(e, "two") }, true},
+		{"flushed", flush, false},
+		{"learned again", func() { learn(e, "one") }, true},
+		{"dropped", func() { learn(e, "") }, false},
+	} {
+		step.do()
+		for _, hash := range []string{name, name, strings.ToUpper(name)} {
+			if s := e.SourceNamed([]byte(hash)); (s != nil) != step.known || s != nil && s.Text != "one" {
+				t.Errorf("%s: %s is %+v", step.name, hash, s)
+			}
+		}
+		for _, hash := range []string{"", name[1:], name + "0", "x" + name[1:], name[:38] + "00"} {
+			if s := e.SourceNamed([]byte(hash)); s != nil {
+				t.Errorf("%s: %q is %+v", step.name, hash, s)
+			}
+		}
+	}
+}
+
 func TestSourcesAreBounded(t *testing.T) {
 	e := engine.New(engine.Options{})
 	big := strings.Repeat("x", engine.MaxSourceBytes-3)

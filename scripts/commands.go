@@ -65,7 +65,7 @@ func (x Commands) Do(tx *engine.Tx, c *engine.Call) {
 		c.Answer = answer.AppendArray(c.Answer, len(c.Args))
 		for _, hash := range c.Args {
 			n := int64(0)
-			if id, ok := ParseID(hash); ok && (id == emptyID || tx.Source(id) != nil) {
+			if tx.SourceNamed(hash) != nil || isEmpty(hash) {
 				n = 1
 			}
 			c.Answer = answer.AppendInt(c.Answer, n)

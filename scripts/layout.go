@@ -2,7 +2,6 @@ package scripts
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 
 	"limitsrv/engine"
 	"limitsrv/values/numbers"
@@ -154,13 +153,4 @@ func modesOf(c *engine.Call) (m Modes, ok bool) {
 // isFunctionRun reports whether a call is a run of a function.
 func isFunctionRun(c *engine.Call) bool {
 	return c.Command >= firstFunction && c.Command < firstFunction+uint16(modes)
-}
-
-// ParseID returns a hash that is given in hexadecimal, in any case. No allocation.
-func ParseID(text []byte) (id engine.SourceID, ok bool) {
-	if len(text) != hex.EncodedLen(len(id)) {
-		return id, false
-	}
-	_, err := hex.Decode(id[:], text)
-	return id, err == nil
 }

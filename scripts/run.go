@@ -25,15 +25,13 @@ var machines = sync.Pool{New: func() any {
 // run carries out a run.
 func run(tx *engine.Tx, c *engine.Call) {
 	modes, _ := modesOf(c)
-	var source *engine.Source
-	if id, ok := ParseID(c.Args[hashArg]); ok {
-		if id == emptyID {
-			c.Answer = answer.AppendNil(c.Answer)
-			return
-		}
-		source = find(tx, id, modes)
-	}
-	if source == nil {
+	hash := c.Args[hashArg]
+	source := find(tx, hash, modes)
+	switch {
+	case source == nil && isEmpty(hash):
+		c.Answer = answer.AppendNil(c.Answer)
+		return
+	case source == nil:
 		c.Answer = answer.AppendError(c.Answer, "NOSCRIPT No matching script. Please use EVAL.")
 		return
 	}
@@ -51,12 +49,13 @@ func run(tx *engine.Tx, c *engine.Call) {
 	}
 }
 
-// find returns a source, or nil.
-func find(tx *engine.Tx, id engine.SourceID, modes Modes) *engine.Source {
-	if modes&Known == 0 {
-		return tx.Source(id)
+// find returns the source of a hash, or nil.
+func find(tx *engine.Tx, hash []byte, modes Modes) *engine.Source {
+	source := tx.SourceNamed(hash)
+	if source == nil && modes&Known != 0 {
+		source = tx.AnySourceNamed(hash)
 	}
-	return tx.AnySource(id)
+	return source
 }
 
 // do runs a script, or the wanted function of a library, answers and counts. source is that
@@ -111,8 +110,14 @@ func (m *machine) start(chunk *lua.Chunk, keys, argv value.Value) (results []val
 // maxSteps is the largest budget.
 const maxSteps = 1 << 40
 
-// emptyID is the hash of the empty script, which is known without being learned.
+// emptyID is the ID of the empty script, which is known without being learned.
 var emptyID = engine.SourceID(sha1.Sum(nil))
 
 // LightSteps is the number of steps up to which a run is light: below a millisecond.
 const LightSteps = 20_000
+
+// isEmpty reports whether a hash is that of the empty script.
+func isEmpty(hash []byte) bool {
+	id, ok := engine.ParseSourceID(hash)
+	return ok && id == emptyID
+}
