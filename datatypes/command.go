@@ -39,9 +39,10 @@ const (
 // number of keys, and they follow it.
 type Keys struct{ First, Last, Step, Count int }
 
-// span returns the indexes of the keys in args, which do not contain the name: from first,
-// below end, in steps. A count that is not valid means no keys.
-func (k *Keys) span(args [][]byte) (first, end, step int) {
+// Span returns the indexes of the keys in args, which do not contain the name: from first,
+// below end, in steps. A count that is not valid means no keys; those beyond args are left
+// out.
+func (k *Keys) Span(args [][]byte) (first, end, step int) {
 	switch {
 	case k.Count > 0:
 		n, ok := numbers.ParseInt(args[k.Count-1])
@@ -52,16 +53,7 @@ func (k *Keys) span(args [][]byte) (first, end, step int) {
 	case k.Last < 0:
 		return k.First - 1, len(args) + k.Last + 1, k.Step
 	}
-	return k.First - 1, k.Last, k.Step
-}
-
-// AppendTo appends the indexes of the keys in args, which do not contain the name.
-func (k *Keys) AppendTo(dst []int, args [][]byte) []int {
-	first, end, step := k.span(args)
-	for i := first; i < min(end, len(args)); i += step {
-		dst = append(dst, i)
-	}
-	return dst
+	return k.First - 1, min(k.Last, len(args)), k.Step
 }
 
 // Takes reports whether a number of words, the name included, is valid.

@@ -74,18 +74,25 @@ func (Commands) Check(c *engine.Call) error {
 
 // Keys implements engine.Commands.
 func (Commands) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
-	return table[c.Command].Keys.AppendTo(dst, c.Args), false
+	first, end, step := table[c.Command].Keys.Span(c.Args)
+	for i := first; i < end; i += step {
+		dst = append(dst, i)
+	}
+	return dst, false
 }
 
 // Do implements engine.Commands.
-func (Commands) Do(tx *engine.Tx, c *engine.Call) {
-	x := &table[c.Command]
-	first, end, step := x.Keys.span(c.Args)
+func (Commands) Do(tx *engine.Tx, c *engine.Call) { c.Answer = Do(tx, c.Command, c.Args, c.Answer) }
+
+// Do carries out the command with a number and the words behind its name, and appends the
+// answer to out. Requires: the number of words is valid.
+func Do(tx *engine.Tx, number uint16, args [][]byte, out []byte) []byte {
+	x := &table[number]
+	first, end, step := x.Keys.Span(args)
 	for i := first; i < end; i += step {
-		if n := len(c.Args[i]); n == 0 || n > engine.MaxKeyBytes {
-			c.Answer = answer.AppendError(c.Answer, fmt.Sprintf("ERR key must be 1 to %d bytes long, got %d", engine.MaxKeyBytes, n))
-			return
+		if n := len(args[i]); n == 0 || n > engine.MaxKeyBytes {
+			return answer.AppendError(out, fmt.Sprintf("ERR key must be 1 to %d bytes long, got %d", engine.MaxKeyBytes, n))
 		}
 	}
-	c.Answer = x.do(tx, c.Args, c.Answer)
+	return x.do(tx, args, out)
 }

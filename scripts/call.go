@@ -39,7 +39,7 @@ func (m *machine) redisCall(c *command, args []value.Value, raises bool) value.V
 	if wrong := m.perform(c); wrong != "" {
 		return m.wrong(replyError(m.st, []byte(wrong)), raises)
 	}
-	v, rest, _ := answer.Next(m.call.Answer)
+	v, rest, _ := answer.Next(m.answer)
 	if v.Kind == answer.Error {
 		return m.wrong(replyError(m.st, v.Bytes), raises)
 	}
@@ -94,7 +94,7 @@ const (
 	bytesPerStep = 64
 )
 
-// perform carries out a command with m.words; its answer is in m.call.
+// perform carries out a command with m.words; its answer is m.answer.
 func (m *machine) perform(c *command) (wrong string) {
 	switch {
 	case c == nil:
@@ -106,13 +106,13 @@ func (m *machine) perform(c *command) (wrong string) {
 	case m.looks && c.writes:
 		return "ERR Write commands are not allowed from read-only scripts."
 	}
-	m.call.Answer = m.call.Answer[:0]
+	m.answer = m.answer[:0]
 	if c.own != nil {
-		m.call.Answer = c.own(m, m.call.Answer)
+		m.answer = c.own(m, m.answer)
 		return ""
 	}
-	datatypes.Set(&m.call, c.number, m.words[1:])
-	if !m.mayTouch(c) {
+	args := m.words[1:]
+	if !m.mayTouch(c, args) {
 		return "ERR Script attempted to access a key that it has not declared"
 	}
 	size := 0
@@ -121,11 +121,11 @@ func (m *machine) perform(c *command) (wrong string) {
 	}
 	m.st.Charge(stepsPerCommand + size/bytesPerStep)
 	if c.limit != nil {
-		m.call.Answer = m.limits.Do(m.tx, c.limit, m.words, m.call.Answer)
+		m.answer = m.limits.Do(m.tx, c.limit, m.words, m.answer)
 	} else {
-		datatypes.Commands{}.Do(m.tx, &m.call)
+		m.answer = datatypes.Do(m.tx, c.number, args, m.answer)
 	}
-	m.st.Charge(len(m.call.Answer) / bytesPerStep)
+	m.st.Charge(len(m.answer) / bytesPerStep)
 	return ""
 }
 

@@ -2,7 +2,6 @@ package scripts
 
 import (
 	"limitsrv/answer"
-	"limitsrv/datatypes"
 	"limitsrv/engine"
 	"limitsrv/limiters"
 	"limitsrv/lua"
@@ -17,7 +16,8 @@ type machine struct {
 	run        *engine.Call
 
 	looks    bool
-	declared bool            // only these keys may be touched
+	declared bool // only the given keys may be touched
+	given    [][]byte
 	protocol answer.Protocol // of the values that redis.call returns
 	tables   int             // in the answer so far
 	// published is the size of the messages so far, in bytes.
@@ -29,10 +29,9 @@ type machine struct {
 	callback   value.Value    // of that
 	pair       [2]value.Value // its arguments
 
-	call    engine.Call // of redis.call
-	words   [][]byte    // its name and arguments
-	numbers []byte      // texts of those that are numbers
-	indexes []int       // of its keys
+	words   [][]byte // of redis.call: name and arguments
+	numbers []byte   // texts of those that are numbers
+	answer  []byte
 	limits  limiters.Caller
 }
 
@@ -49,18 +48,12 @@ func (m *machine) arguments() (keys, argv value.Value, ok bool) {
 	}()
 	args := m.run.Args
 	n, _ := KeyCount(args[hashArg:])
-	return m.list(args[firstKeyArg : firstKeyArg+n]), m.list(args[firstKeyArg+n:]), true
+	m.given = args[firstKeyArg : firstKeyArg+n]
+	return m.list(m.given), m.list(args[firstKeyArg+n:]), true
 }
 
 // list makes a table of strings, which share the bytes.
-func (m *machine) list(texts [][]byte) value.Value {
-	h := m.st.Heap
-	t := h.NewTable(len(texts), 0)
-	for i, text := range texts {
-		t.SetInt(h, i+1, value.OfString(h.Adopt(text)))
-	}
-	return value.OfTable(t)
-}
+func (m *machine) list(texts [][]byte) value.Value { return value.OfTable(m.st.Heap.NewList(texts)) }
 
 // maxKeptAnswer is the capacity of an answer up to which a machine keeps it for the next
 // run.
@@ -68,34 +61,24 @@ const maxKeptAnswer = 64 << 10
 
 // forget drops the references to a run.
 func (m *machine) forget() {
-	m.tx, m.run = nil, nil
+	m.tx, m.run, m.given = nil, nil, nil
 	m.wanted, m.callback, m.pair = "", value.Nil, [2]value.Value{}
 	clear(m.registered)
 	clear(m.words[:cap(m.words)])
-	clear(m.call.Args[:cap(m.call.Args)])
-	if cap(m.call.Answer) > maxKeptAnswer {
-		m.call.Answer = nil
+	if cap(m.answer) > maxKeptAnswer {
+		m.answer = nil
 	}
 }
 
-// mayTouch reports whether the keys of m.call, of a command, are declared ones, if they have
-// to be.
-func (m *machine) mayTouch(c *command) bool {
+// mayTouch reports whether the keys of a command with some arguments are given ones, if they
+// have to be.
+func (m *machine) mayTouch(c *command, args [][]byte) bool {
 	if !m.declared {
 		return true
 	}
-	all := false
-	if c.limit != nil {
-		m.indexes = c.keys.AppendTo(m.indexes[:0], m.call.Args)
-	} else {
-		m.indexes, all = datatypes.Commands{}.Keys(&m.call, m.indexes[:0])
-	}
-	if all {
-		return false
-	}
-	n, _ := KeyCount(m.run.Args[hashArg:])
-	for _, i := range m.indexes {
-		if !isAmong(m.run.Args[firstKeyArg:firstKeyArg+n], m.call.Args[i]) {
+	first, end, step := c.keys.Span(args)
+	for i := first; i < end; i += step {
+		if !isAmong(m.given, args[i]) {
 			return false
 		}
 	}

@@ -67,29 +67,9 @@ func (m *machine) long(out []byte) bool { return max(len(out), m.tables*tableByt
 // appendTable appends a table: a reply that one of its fields names, or a list.
 func (m *machine) appendTable(out []byte, t *value.Table, depth int) []byte {
 	m.tables++
-	if s, ok := t.Get(errKey).String(); ok {
-		return answer.AppendError(out, oneLine(s.Bytes()))
-	}
-	if s, ok := t.Get(okKey).String(); ok {
-		return answer.AppendStatus(out, string(spaced(s.Bytes())))
-	}
-	if x := t.Get(doubleKey); x.IsNumber() {
-		return answer.AppendDouble(out, x.Float())
-	}
-	if inner, ok := t.Get(mapKey).Table(); ok {
-		return m.appendMap(out, inner, depth+1)
-	}
-	if inner, ok := t.Get(setKey).Table(); ok {
-		return m.appendSet(out, inner, depth+1)
-	}
-	if s, ok := t.Get(bigKey).String(); ok {
-		return answer.AppendBigNumber(out, string(spaced(s.Bytes())))
-	}
-	if inner, ok := t.Get(verbatimKey).Table(); ok {
-		text, ok := inner.Get(stringKey).String()
-		format, ok2 := inner.Get(formatKey).String()
-		if ok && ok2 {
-			return answer.AppendVerbatim(out, fmt.Sprintf("%-3.3s", format.Bytes()), text.Bytes())
+	if !t.IsList() {
+		if out, named := m.appendNamed(out, t, depth); named {
+			return out
 		}
 	}
 	n := 0
@@ -101,6 +81,36 @@ func (m *machine) appendTable(out []byte, t *value.Table, depth int) []byte {
 		out = m.appendValue(out, t.GetInt(i+1), depth+1)
 	}
 	return out
+}
+
+// appendNamed appends the reply that one of the fields of a table names, if there is one.
+func (m *machine) appendNamed(out []byte, t *value.Table, depth int) (appended []byte, named bool) {
+	if s, ok := t.Get(errKey).String(); ok {
+		return answer.AppendError(out, oneLine(s.Bytes())), true
+	}
+	if s, ok := t.Get(okKey).String(); ok {
+		return answer.AppendStatus(out, string(spaced(s.Bytes()))), true
+	}
+	if x := t.Get(doubleKey); x.IsNumber() {
+		return answer.AppendDouble(out, x.Float()), true
+	}
+	if inner, ok := t.Get(mapKey).Table(); ok {
+		return m.appendMap(out, inner, depth+1), true
+	}
+	if inner, ok := t.Get(setKey).Table(); ok {
+		return m.appendSet(out, inner, depth+1), true
+	}
+	if s, ok := t.Get(bigKey).String(); ok {
+		return answer.AppendBigNumber(out, string(spaced(s.Bytes()))), true
+	}
+	if inner, ok := t.Get(verbatimKey).Table(); ok {
+		text, ok := inner.Get(stringKey).String()
+		format, ok2 := inner.Get(formatKey).String()
+		if ok && ok2 {
+			return answer.AppendVerbatim(out, fmt.Sprintf("%-3.3s", format.Bytes()), text.Bytes()), true
+		}
+	}
+	return out, false
 }
 
 func (m *machine) appendMap(out []byte, t *value.Table, depth int) []byte {

@@ -57,6 +57,9 @@ func (t *Table) SetAbsent(bit uint32) {
 	}
 }
 
+// IsList reports whether t has no keys besides those of its array part.
+func (t *Table) IsList() bool { return len(t.nodes) == 0 }
+
 // position returns the index of the main position of a key. Requires: nodes.
 func (t *Table) position(key Value) int {
 	mask := len(t.nodes) - 1
