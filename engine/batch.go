@@ -92,8 +92,10 @@ type scratch struct {
 	hashes []uint64 // of the key, without the bits of the shard's number
 	apart  bool     // some op is not applied within one shard
 	order  []int32
-	next   []int32 // for each shard, the index in order of its next op
-	keys   []int   // of a call
+	next   []int32    // for each shard, the index in order of its next op
+	keys   []int      // of a call
+	places []keyPlace // of the keys of all calls
+	calls  []callKeys
 	// entered are the shards of the ops that are being applied as one moment.
 	entered shardSet
 }

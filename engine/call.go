@@ -39,7 +39,7 @@ type Commands interface {
 const severalShards = 1<<16 - 1
 
 // locateCall sets the shard and the hash of op i, a Do, and its Key to the first key of the
-// call.
+// call, and notes the places of all its keys.
 func (e *Engine) locateCall(b *Batch, i int) {
 	if e.commands == nil {
 		panic("engine: a Do without Options.Commands")
@@ -47,20 +47,32 @@ func (e *Engine) locateCall(b *Batch, i int) {
 	op := &b.Ops[i]
 	c := &b.Calls[op.N]
 	keys, all := e.commands.Keys(c, b.scratch.keys[:0])
-	b.scratch.keys, op.Key = keys, nil
-	if len(keys) > 0 {
-		op.Key = c.Args[keys[0]]
+	from := len(b.scratch.places)
+	for _, k := range keys {
+		shard, h := e.locate(op.DB, c.Args[k])
+		b.scratch.places = append(b.scratch.places, keyPlace{k, shard, h})
 	}
-	shard, h := e.locate(op.DB, op.Key)
-	b.scratch.hashes[i] = h
-	for _, k := range keys[min(1, len(keys)):] {
-		other, _ := e.locate(op.DB, c.Args[k])
-		all = all || other != shard
+	places := b.scratch.places[from:]
+	b.scratch.keys, b.scratch.calls[op.N] = keys, callKeys{from, from + len(places), all}
+	if len(places) == 0 {
+		op.Key = nil
+		b.scratch.shards[i], b.scratch.hashes[i] = e.locate(op.DB, nil)
+	} else {
+		op.Key = c.Args[places[0].arg]
+		b.scratch.shards[i], b.scratch.hashes[i] = places[0].shard, places[0].hash
+	}
+	for _, p := range places {
+		all = all || p.shard != places[0].shard
 	}
 	if all {
-		shard = severalShards
+		b.scratch.shards[i] = severalShards
 	}
-	b.scratch.shards[i] = shard
+}
+
+// placesOf returns the places of the keys of a call.
+func (s *scratch) placesOf(call int64) []keyPlace {
+	k := &s.calls[call]
+	return s.places[k.from:k.to]
 }
 
 // addShards adds the shards of op i to a set.
@@ -72,17 +84,11 @@ func (e *Engine) addShards(set *shardSet, b *Batch, i int) {
 	case op.Kind == Learn || op.Kind == Needs:
 	case b.scratch.shards[i] != severalShards:
 		set.add(b.scratch.shards[i])
+	case b.scratch.calls[op.N].all:
+		set.addAll(len(e.shards))
 	default:
-		c := &b.Calls[op.N]
-		keys, all := e.commands.Keys(c, b.scratch.keys[:0])
-		b.scratch.keys = keys
-		if all {
-			set.addAll(len(e.shards))
-			return
-		}
-		for _, k := range keys {
-			shard, _ := e.locate(op.DB, c.Args[k])
-			set.add(shard)
+		for _, p := range b.scratch.placesOf(op.N) {
+			set.add(p.shard)
 		}
 	}
 }
@@ -90,7 +96,9 @@ func (e *Engine) addShards(set *shardSet, b *Batch, i int) {
 // do carries out op i, a Do, after its shards have been locked.
 func (e *Engine) do(now Instant, b *Batch, i int) {
 	op := &b.Ops[i]
-	b.tx.begin(e, now, op, b.scratch.hashes[i])
+	c := &b.Calls[op.N]
+	b.tx.begin(e, now, op)
+	b.tx.knows(c, b.scratch.placesOf(op.N))
 	b.tx.level, b.tx.tight, b.tx.looking, b.tx.notices = b.Level, b.Tight, b.readOnly, b.Notices
 	if shard := b.scratch.shards[i]; shard != severalShards {
 		b.tx.only = &e.shards[shard]
@@ -98,9 +106,9 @@ func (e *Engine) do(now Instant, b *Batch, i int) {
 		b.tx.entered = &b.scratch.entered
 	}
 	b.tx.sums = e.effects && !b.readOnly
-	b.Decisions[i] = Decision{Changed: b.tx.run(&b.Calls[op.N])}
+	b.Decisions[i] = Decision{Changed: b.tx.run(c)}
 	if b.tx.sums {
-		b.Effects += b.tx.effects.finish(b.scratch.hashes[i], &b.Calls[op.N])
+		b.Effects += b.tx.effects.finish(b.scratch.hashes[i], c)
 	}
 }
 

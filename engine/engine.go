@@ -190,8 +190,14 @@ func (e *Engine) makeSpace(b *Batch) {
 			order:  make([]int32, n, cap(b.Ops)),
 			next:   make([]int32, len(e.shards)+1),
 			keys:   b.scratch.keys,
+			places: b.scratch.places,
+			calls:  b.scratch.calls,
 		}
 	}
+	if cap(b.scratch.calls) < len(b.Calls) {
+		b.scratch.calls = make([]callKeys, len(b.Calls), cap(b.Calls))
+	}
+	b.scratch.places, b.scratch.calls = b.scratch.places[:0], b.scratch.calls[:len(b.Calls)]
 	b.Decisions = b.Decisions[:n]
 	b.scratch.shards, b.scratch.hashes = b.scratch.shards[:n], b.scratch.hashes[:n]
 }

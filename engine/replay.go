@@ -124,7 +124,7 @@ func (e *Engine) replay(shard int, l *replayList, of replayed) {
 		for i := from; i < to; i++ {
 			s.now = max(s.now, min(l.stamps[i], latest))
 			if op := &l.ops[i]; op.Kind == Do {
-				l.tx.begin(e, s.now, op, l.hashes[i])
+				l.tx.begin(e, s.now, op)
 				l.tx.only, l.tx.level, l.tx.tight = s, of.level, of.tight
 				c := &l.calls[op.N]
 				c.Answer = l.answer

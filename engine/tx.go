@@ -8,12 +8,18 @@ type Tx struct {
 	// Scratch is memory that a call may use and leave for the next.
 	Scratch []byte
 
-	buffer  []byte // as Scratch, for Write
+	buffer []byte // as Scratch, for Write
+	known  [maxKnown]knownKey
+	txCall
+}
+
+// A txCall is the part of a Tx that each call begins anew.
+type txCall struct {
 	e       *Engine
 	now     Instant
 	db      uint8
 	key     []byte    // of the op
-	hash    uint64    // of key
+	knowns  int       // of Tx.known
 	only    *shard    // the entered shard if it is only one
 	entered *shardSet // the entered shards otherwise
 	random  Random
@@ -44,9 +50,10 @@ type Entry struct {
 	moves uint32 // of the Tx when place was found
 }
 
-// begin begins the Tx of an op, a Do with a hash.
-func (tx *Tx) begin(e *Engine, now Instant, op *Op, hash uint64) {
-	*tx = Tx{Scratch: tx.Scratch[:0], buffer: tx.buffer[:0], e: e, now: now, db: op.DB, key: op.Key, hash: hash}
+// begin begins the Tx of an op, a Do.
+func (tx *Tx) begin(e *Engine, now Instant, op *Op) {
+	tx.Scratch, tx.buffer = tx.Scratch[:0], tx.buffer[:0]
+	tx.txCall = txCall{e: e, now: now, db: op.DB, key: op.Key}
 }
 
 // run carries out a call, and reports whether it may have changed the state.
@@ -109,12 +116,19 @@ func (tx *Tx) Random() *Random {
 // keys that Commands.Keys named. The Entry refers to key.
 func (tx *Tx) Find(key []byte) (e Entry, found bool) {
 	e.key = key
-	if len(key) > 0 && len(key) == len(tx.key) && &key[0] == &tx.key[0] {
-		e.hash = tx.hash
-		e.shard = tx.only
-	}
-	if e.shard == nil {
+	k := tx.knownKey(key)
+	switch {
+	case k == nil:
 		e.shard, e.hash = tx.locate(tx.db, key)
+	case k.looked && k.moves == tx.moves:
+		e.shard, e.hash, e.place, e.moves = k.shard, k.hash, k.place, k.moves
+		if e.missing() {
+			return e, false
+		}
+		e.alg = tx.load(&e).params.Alg
+		return e, true
+	default:
+		e.shard, e.hash = k.shard, k.hash
 	}
 	p, i, found := e.shard.find(e.hash, key)
 	if found {
@@ -128,6 +142,9 @@ func (tx *Tx) Find(key []byte) (e Entry, found bool) {
 		}
 	}
 	e.moves = tx.moves
+	if k != nil {
+		k.looked, k.moves, k.place = true, tx.moves, e.place
+	}
 	return e, found
 }
 

@@ -66,6 +66,12 @@ func (tx *Tx) put(e Entry, alg Alg, to state, value []byte) Entry {
 	if !e.missing() {
 		c = tx.load(&e)
 		inPlace = c.alg().words == algorithms[alg].words
+		if c.params.Alg == alg && c.alg().tail == nil { // most writes: only the state differs
+			s.countLasting(tx.db, -1)
+			c.state = to
+			tx.save(&e, true)
+			return e
+		}
 	}
 	switch {
 	case inPlace:
@@ -149,7 +155,10 @@ func (tx *Tx) save(e *Entry, inPlace bool) {
 	if tx.sums {
 		tx.effects.addCell(e.hash, &s.cell)
 	}
-	expiry := tx.now.after(s.cell.meter().until(&s.cell, tx.now, 0))
+	expiry := latest
+	if !s.cell.lasts() {
+		expiry = tx.now.after(s.cell.meter().until(&s.cell, tx.now, 0))
+	}
 	if inPlace {
 		s.countLasting(tx.db, 1)
 		s.store(e.place, expiry)

@@ -1,0 +1,53 @@
+package engine
+
+// maxKnown is the number of keys of a call of which a Tx keeps what it found out. Scripts
+// name the same few keys again and again.
+const maxKnown = 4
+
+// A knownKey is a key that a call names.
+type knownKey struct {
+	key   []byte // the argument itself
+	hash  uint64
+	shard *shard
+	// looked is set if the place of the record, or none, was found, and moves is that of the
+	// Tx then.
+	looked bool
+	moves  uint32
+	place  place
+}
+
+// A keyPlace is where a key of a call belongs.
+type keyPlace struct {
+	arg   int // index in Call.Args
+	shard uint16
+	hash  uint64
+}
+
+// A callKeys is the part of scratch.places of a call.
+type callKeys struct {
+	from, to int
+	all      bool // it may touch other keys too
+}
+
+// knows makes the first keys of a call known. Requires: their shards are entered.
+func (tx *Tx) knows(c *Call, places []keyPlace) {
+	tx.knowns = min(len(places), maxKnown)
+	for i := range tx.knowns {
+		p, k := &places[i], &tx.known[i]
+		k.key, k.hash, k.shard, k.looked = c.Args[p.arg], p.hash, &tx.e.shards[p.shard], false
+	}
+}
+
+// knownKey returns a key if it is known, or nil. It compares the memory of keys, since the
+// arguments of a call do not change.
+func (tx *Tx) knownKey(key []byte) *knownKey {
+	if len(key) == 0 {
+		return nil
+	}
+	for i := range tx.knowns {
+		if k := &tx.known[i]; len(k.key) == len(key) && &k.key[0] == &key[0] {
+			return k
+		}
+	}
+	return nil
+}
