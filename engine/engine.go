@@ -165,6 +165,9 @@ func (e *Engine) applyParts(now Instant, b *Batch) {
 		op, to := &b.Ops[from], from+1
 		switch {
 		case op.Kind == Flush || op.Kind == Learn || b.scratch.shards[from] == severalShards:
+			for entersAll(b, from) && to-from < maxTogether && to < len(b.Ops) && entersAll(b, to) {
+				to++
+			}
 			e.applyAtomic(now, b, from, to)
 		case op.IsGroup():
 			to = from + int(op.Group)
@@ -177,6 +180,15 @@ func (e *Engine) applyParts(now Instant, b *Batch) {
 		}
 		from = to
 	}
+}
+
+// maxTogether is the number of calls that enter all shards once, so that callers of other
+// calls do not wait for long.
+const maxTogether = 16
+
+// entersAll reports whether op i is a call that may touch any key.
+func entersAll(b *Batch, i int) bool {
+	return b.Ops[i].Kind == Do && b.scratch.calls[b.Ops[i].N].all
 }
 
 // makeSpace makes space for the answers and for the shard and hash of each key.
@@ -269,6 +281,9 @@ func (e *Engine) applyAtomic(now Instant, b *Batch, from, to int) {
 	}
 	for i := range set.each {
 		now = e.shards[i].lockForBatch(b, now)
+	}
+	if from < to && b.Ops[from].Kind == Do {
+		e.prefetchKeys(b.scratch.placesOf(b.Ops[from].N))
 	}
 	if e.expectationsHold(now, b, from, to) {
 		e.applyLocked(now, b, from, to)
