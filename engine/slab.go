@@ -8,7 +8,8 @@ package engine
 // moves to the cell that becomes free. Memory is therefore wasted only in the last chunk
 // of each size, however the pages grow and shrink, and Go's allocator sees chunks of one
 // size. The exception is the first chunk of a size, which starts small and doubles,
-// because a small table would otherwise consist mostly of empty chunks.
+// because a small table would otherwise consist mostly of empty chunks. While it is small
+// it is kept without cells in use, so that a page that grows and shrinks allocates nothing.
 //
 // Heads are never moved nor released; those of dropped pages are reused.
 //
@@ -32,6 +33,7 @@ const (
 	slabChunkBytes  = 64 << 10
 	cellUnit        = 128     // divides all sizes
 	firstChunkBytes = 1 << 10 // at least
+	keptChunkBytes  = 8 << 10 // of a first chunk without cells in use
 	maxSpareChunks  = 4
 	headChunk       = 64 // pages, a power of two
 	// pageHeadBytes is the memory of a page besides its buffer: its head, and its number
@@ -169,7 +171,7 @@ func (b *slab) freeBuffer(p *pageHead) {
 	c.owners = c.owners[:last]
 	p.class = 0
 	b.bytes -= int64(size)
-	if end := len(c.chunks) - 1; last == end*(slabChunkBytes/size) {
+	if end := len(c.chunks) - 1; last == end*(slabChunkBytes/size) && len(c.chunks[end]) > keptChunkBytes {
 		if len(c.chunks[end]) == slabChunkBytes && len(b.spareChunks) < maxSpareChunks {
 			b.spareChunks = append(b.spareChunks, c.chunks[end])
 		}

@@ -68,6 +68,8 @@ func (m *slabModel) check() {
 		// Up to half of the chunks is unused, and sizes may not divide a chunk.
 		if n := len(c.owners) * size; n > 0 {
 			most += max(2*n, firstChunkBytes) + 2*size + min(n, slabChunkBytes)
+		} else {
+			most += keptChunkBytes
 		}
 	}
 	if held > most || len(m.slab.spareChunks) > maxSpareChunks {
