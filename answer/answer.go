@@ -134,6 +134,21 @@ type Value struct {
 	Len    int     // number of values that follow: for a Map two for each pair
 }
 
+// IsError reports whether an answer is an Error.
+func IsError(answer []byte) bool { return len(answer) > 0 && Kind(answer[0]) == Error }
+
+// TakeInt takes an Integer off an answer, if it begins with one: the most usual value.
+func TakeInt(data []byte) (n int64, rest []byte, ok bool) {
+	if len(data) == 0 || Kind(data[0]) != Integer {
+		return 0, data, false
+	}
+	n, size := binary.Varint(data[1:])
+	if size <= 0 {
+		return 0, data, false
+	}
+	return n, data[1+size:], true
+}
+
 // Next takes the first value off an answer. ok is false if data does not begin with one.
 // It does not check the values within.
 func Next(data []byte) (v Value, rest []byte, ok bool) {

@@ -18,6 +18,10 @@ const (
 // linear; no allocation if dst has capacity.
 func AppendTo(dst, answer []byte, p Protocol) []byte {
 	for len(answer) > 0 {
+		if n, rest, ok := TakeInt(answer); ok {
+			dst, answer = appendNumber(append(dst, ':'), n), rest
+			continue
+		}
 		v, rest, ok := Next(answer)
 		if !ok {
 			panic("answer: invalid bytes")
@@ -27,7 +31,7 @@ func AppendTo(dst, answer []byte, p Protocol) []byte {
 	return dst
 }
 
-// appendValue appends a value, without the values within: they follow.
+// appendValue appends a value that is no Integer, without the values within: they follow.
 func appendValue(dst []byte, v *Value, p Protocol) []byte {
 	switch v.Kind {
 	case Nil:
@@ -42,8 +46,6 @@ func appendValue(dst []byte, v *Value, p Protocol) []byte {
 		return append(dst, "*-1\r\n"...)
 	case False, True:
 		return appendTruth(dst, v.Kind == True, p)
-	case Integer:
-		return appendNumber(append(dst, ':'), v.Int)
 	case Double:
 		return appendDouble(dst, v.Double, p)
 	case Status:

@@ -1,7 +1,6 @@
 package datatypes
 
 import (
-	"bytes"
 	"math"
 
 	"limitsrv/engine"
@@ -109,5 +108,16 @@ func isWord(arg []byte, word string) bool {
 	if len(arg) > len(word) && arg[len(word)] == 0 {
 		arg = arg[:len(word)]
 	}
-	return len(arg) == len(word) && bytes.EqualFold(arg, []byte(word))
+	if len(arg) != len(word) {
+		return false
+	}
+	for i, c := range arg {
+		if 'a' <= c && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		if c != word[i] {
+			return false
+		}
+	}
+	return true
 }

@@ -49,8 +49,8 @@ func (e *Engine) locateCall(b *Batch, i int) {
 	keys, all := e.commands.Keys(c, b.scratch.keys[:0])
 	from := len(b.scratch.places)
 	for _, k := range keys {
-		shard, h := e.locate(op.DB, c.Args[k])
-		b.scratch.places = append(b.scratch.places, keyPlace{k, shard, h})
+		sum := e.key.sumIn(op.DB, c.Args[k])
+		b.scratch.places = append(b.scratch.places, keyPlace{k, e.shardOf(sum), sum, tailored(sum, e.bits, op.DB)})
 	}
 	places := b.scratch.places[from:]
 	b.scratch.keys, b.scratch.calls[op.N] = keys, callKeys{from, from + len(places), all}

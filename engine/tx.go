@@ -106,7 +106,13 @@ func (tx *Tx) Tight() bool { return tx.tight }
 // key.
 func (tx *Tx) Random() *Random {
 	if !tx.seeded {
-		tx.random.state, tx.seeded = uint64(tx.now)^tx.e.key.sumIn(tx.db, tx.key), true
+		var sum uint64
+		if tx.knowns > 0 { // the first of them is tx.key
+			sum = tx.known[0].sum
+		} else {
+			sum = tx.e.key.sumIn(tx.db, tx.key)
+		}
+		tx.random.state, tx.seeded = uint64(tx.now)^sum, true
 	}
 	return &tx.random
 }

@@ -39,6 +39,9 @@ func (m *machine) redisCall(c *command, args []value.Value, raises bool) value.V
 	if wrong := m.perform(c); wrong != "" {
 		return m.wrong(replyError(m.st, []byte(wrong)), raises)
 	}
+	if n, _, ok := answer.TakeInt(m.answer); ok {
+		return value.Number(float64(n))
+	}
 	v, rest, _ := answer.Next(m.answer)
 	if v.Kind == answer.Error {
 		return m.wrong(replyError(m.st, v.Bytes), raises)
@@ -60,10 +63,11 @@ func (m *machine) take(args []value.Value) (wrong string) {
 	if len(args) == 0 {
 		return "ERR Please specify at least one argument for this redis lib call"
 	}
-	m.words, m.numbers = m.words[:0], m.numbers[:0]
+	m.words, m.numbers, m.wordBytes = m.words[:0], m.numbers[:0], 0
 	for _, arg := range args {
 		if s, ok := arg.String(); ok {
 			m.words = append(m.words, s.Bytes())
+			m.wordBytes += s.Len()
 			continue
 		}
 		if !arg.IsNumber() {
@@ -72,6 +76,7 @@ func (m *machine) take(args []value.Value) (wrong string) {
 		from := len(m.numbers)
 		m.numbers = appendNumber(m.numbers, arg.Float())
 		m.words = append(m.words, m.numbers[from:len(m.numbers):len(m.numbers)])
+		m.wordBytes += len(m.numbers) - from
 	}
 	return ""
 }
@@ -115,11 +120,7 @@ func (m *machine) perform(c *command) (wrong string) {
 	if !m.mayTouch(c, args) {
 		return "ERR Script attempted to access a key that it has not declared"
 	}
-	size := 0
-	for _, word := range m.words {
-		size += len(word)
-	}
-	m.st.Charge(stepsPerCommand + size/bytesPerStep)
+	m.st.Charge(stepsPerCommand + m.wordBytes/bytesPerStep)
 	if c.limit != nil {
 		m.answer = m.limits.Do(m.tx, c.limit, m.words, m.answer)
 	} else {

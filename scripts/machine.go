@@ -29,10 +29,11 @@ type machine struct {
 	callback   value.Value    // of that
 	pair       [2]value.Value // its arguments
 
-	words   [][]byte // of redis.call: name and arguments
-	numbers []byte   // texts of those that are numbers
-	answer  []byte
-	limits  limiters.Caller
+	words     [][]byte // of redis.call: name and arguments
+	wordBytes int      // in all of them
+	numbers   []byte   // texts of those that are numbers
+	answer    []byte
+	limits    limiters.Caller
 }
 
 // arguments returns the tables of the keys and of the arguments of the run, unless they pass

@@ -9,7 +9,8 @@ import (
 // Answer writes an answer in neutral form. Requires: it is answer.Valid. No allocation,
 // except for an error.
 func (w *Writer) Answer(neutral []byte) {
-	if v, _, _ := answer.Next(neutral); v.Kind == answer.Error {
+	if answer.IsError(neutral) {
+		v, _, _ := answer.Next(neutral)
 		code, text, _ := strings.Cut(string(v.Bytes), " ")
 		w.Error(NewError(code, text))
 		return
