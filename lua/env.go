@@ -180,7 +180,7 @@ func (st *State) globalTable() *value.Table {
 		t.Set(&st.heap, key, v)
 	}
 	for i, name := range st.env.variables {
-		t.Set(&st.heap, value.OfString(name), st.variables[i])
+		t.Set(&st.heap, value.OfString(name), st.variable(i))
 	}
 	t.SetMeta(st.env.meta)
 	t.Freeze()

@@ -58,7 +58,7 @@ func local(l *syntax.Local) expr {
 // global compiles a global variable that is not a constant.
 func (c *compiler) global(e *syntax.GlobalExpr) expr {
 	if i, ok := c.env.variable(e.Name); ok {
-		return func(f *frame) value.Value { return f.st.variables[i] }
+		return func(f *frame) value.Value { return f.st.variable(i) }
 	}
 	if !c.env.Global(e.Name).IsNil() {
 		return func(f *frame) value.Value { return value.OfTable(f.st.globalTable()) } // _G
@@ -81,7 +81,11 @@ func (c *compiler) index(e *syntax.IndexExpr) expr {
 		return indexString(object, value.NewString(s.Value), at)
 	}
 	if n, ok := e.Key.(*syntax.Number); ok && n.Value == float64(int32(n.Value)) {
-		return indexInt(object, int(n.Value), at)
+		any := indexInt(object, int(n.Value), at)
+		if element := c.element(e, int(n.Value), any); element != nil {
+			return element
+		}
+		return any
 	}
 	key := c.expr(e.Key)
 	late := isCaptured(e.Object)
@@ -131,6 +135,27 @@ func indexInt(object expr, i int, at *site) expr {
 			}
 		}
 		return f.st.index(o, value.Number(float64(i)), at)
+	}
+}
+
+// element compiles variable[i] for a variable that may be a list; rest is the same for any
+// value. It returns nil for other expressions.
+func (c *compiler) element(e *syntax.IndexExpr, i int, rest expr) expr {
+	global, ok := e.Object.(*syntax.GlobalExpr)
+	if !ok {
+		return nil
+	}
+	index, ok := c.env.variable(global.Name)
+	if !ok {
+		return nil
+	}
+	return func(f *frame) value.Value {
+		if x := &f.st.variables[index]; x.lazy {
+			if s := x.list.Element(i); s != nil {
+				return value.OfString(s)
+			}
+		}
+		return rest(f)
 	}
 }
 

@@ -128,21 +128,12 @@ func (b *bench) call(st *lua.State, args []value.Value) value.Value {
 	return value.OfTable(t)
 }
 
-// list makes a table of strings.
-func (b *bench) list(texts [][]byte) value.Value {
-	t := b.st.Heap.NewTable(len(texts), 0)
-	for i, text := range texts {
-		t.SetInt(b.st.Heap, i+1, value.OfString(b.st.Heap.Adopt(text)))
-	}
-	return value.OfTable(t)
-}
-
 // run runs a chunk once.
 func (b *bench) run(chunk *lua.Chunk, keys, args [][]byte) value.Value {
 	b.st.Reset(generous)
 	b.at = 0
-	b.st.Set(b.keys, b.list(keys))
-	b.st.Set(b.argv, b.list(args))
+	b.st.SetList(b.keys, b.st.Heap.NewList(keys))
+	b.st.SetList(b.argv, b.st.Heap.NewList(args))
 	results, err := b.st.Run(chunk)
 	if err != nil {
 		panic(err)

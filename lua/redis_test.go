@@ -119,13 +119,8 @@ func (o *ours) eval(script string) string {
 		return "error " + err.Error()
 	}
 	o.st.Reset(generous)
-	list := func(text string) value.Value {
-		t := o.st.Heap.NewTable(1, 0)
-		t.SetInt(o.st.Heap, 1, o.st.NewText(text))
-		return value.OfTable(t)
-	}
-	o.st.Set(o.keys, list("k"))
-	o.st.Set(o.argv, list("a"))
+	o.st.SetList(o.keys, o.st.Heap.NewList([][]byte{[]byte("k")}))
+	o.st.SetList(o.argv, o.st.Heap.NewList([][]byte{[]byte("a")}))
 	results, err := o.st.Run(chunk)
 	if err != nil {
 		return showError(err.(*lua.Error))

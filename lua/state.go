@@ -74,7 +74,7 @@ type State struct {
 	boxes     arena.Arena[box]
 	refs      arena.Arena[*box]
 	globals   *value.Table // or nil until a script asks for it
-	variables []value.Value
+	variables []variable
 	failure   Failure
 	single    [1]value.Value
 	random    uint64
@@ -87,7 +87,7 @@ type State struct {
 // begin after Reset.
 func NewState(env *Env) *State {
 	env.Freeze()
-	st := &State{env: env, variables: make([]value.Value, len(env.variables)), stack: make([]value.Value, smallStack)}
+	st := &State{env: env, variables: make([]variable, len(env.variables)), stack: make([]value.Value, smallStack)}
 	st.Heap = &st.heap
 	return st
 }
@@ -121,8 +121,30 @@ func (st *State) drop() {
 	st.failure, st.single[0] = Failure{}, value.Nil
 }
 
+// A variable is the value of a variable of a run. Until a script uses a list otherwise
+// than for its elements, there is no table of it.
+type variable struct {
+	v    value.Value
+	list value.List
+	lazy bool // v is to be made of list
+}
+
 // Set sets a variable of the environment, by the index that Env.Variable returned.
-func (st *State) Set(variable int, v value.Value) { st.variables[variable] = v }
+func (st *State) Set(index int, v value.Value) { st.variables[index] = variable{v: v} }
+
+// SetList sets a variable to the table of a list of the State's Heap.
+func (st *State) SetList(index int, list value.List) {
+	st.variables[index] = variable{list: list, lazy: true}
+}
+
+// variable returns the value of a variable.
+func (st *State) variable(index int) value.Value {
+	x := &st.variables[index]
+	if x.lazy {
+		x.v, x.lazy = value.OfTable(st.heap.TableOf(&x.list)), false
+	}
+	return x.v
+}
 
 // A Slot is a place for the data of a library in each state.
 type Slot uint8

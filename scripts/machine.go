@@ -36,9 +36,9 @@ type machine struct {
 	limits    limiters.Caller
 }
 
-// arguments returns the tables of the keys and of the arguments of the run, unless they pass
+// arguments returns lists of the keys and of the arguments of the run, unless they pass
 // the limit of memory.
-func (m *machine) arguments() (keys, argv value.Value, ok bool) {
+func (m *machine) arguments() (keys, argv value.List, ok bool) {
 	defer func() {
 		if caught := recover(); caught != nil {
 			if _, full := caught.(value.OutOfMemory); !full {
@@ -50,11 +50,8 @@ func (m *machine) arguments() (keys, argv value.Value, ok bool) {
 	args := m.run.Args
 	n, _ := KeyCount(args[hashArg:])
 	m.given = args[firstKeyArg : firstKeyArg+n]
-	return m.list(m.given), m.list(args[firstKeyArg+n:]), true
+	return m.st.Heap.NewList(m.given), m.st.Heap.NewList(args[firstKeyArg+n:]), true
 }
-
-// list makes a table of strings, which share the bytes.
-func (m *machine) list(texts [][]byte) value.Value { return value.OfTable(m.st.Heap.NewList(texts)) }
 
 // maxKeptAnswer is the capacity of an answer up to which a machine keeps it for the next
 // run.

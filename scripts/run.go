@@ -78,7 +78,7 @@ func (m *machine) do(chunk *lua.Chunk, source *engine.Source) {
 
 // evaluate runs a script, or the wanted function of a library, with its arguments, and
 // answers.
-func (m *machine) evaluate(chunk *lua.Chunk, keys, argv value.Value) {
+func (m *machine) evaluate(chunk *lua.Chunk, keys, argv value.List) {
 	budget := m.st.StepsLeft()
 	results, err := m.start(chunk, keys, argv)
 	m.tx.AddHeavy(budget - m.st.StepsLeft() - LightSteps)
@@ -94,16 +94,16 @@ func (m *machine) evaluate(chunk *lua.Chunk, keys, argv value.Value) {
 }
 
 // start runs a script, or the wanted function of a library.
-func (m *machine) start(chunk *lua.Chunk, keys, argv value.Value) (results []value.Value, err error) {
+func (m *machine) start(chunk *lua.Chunk, keys, argv value.List) (results []value.Value, err error) {
 	if m.wanted == "" {
-		m.st.Set(m.keys, keys)
-		m.st.Set(m.argv, argv)
+		m.st.SetList(m.keys, keys)
+		m.st.SetList(m.argv, argv)
 		return m.st.Run(chunk)
 	}
 	if err := m.register(chunk); err != nil {
 		return nil, err
 	}
-	m.pair = [2]value.Value{keys, argv}
+	m.pair = [2]value.Value{value.OfTable(m.st.Heap.TableOf(&keys)), value.OfTable(m.st.Heap.TableOf(&argv))}
 	return m.st.RunFunction(m.callback, m.pair[:]...)
 }
 

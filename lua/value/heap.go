@@ -136,18 +136,6 @@ func (h *Heap) NewTable(array, hash int) *Table {
 	return t
 }
 
-// NewList makes a table of strings of texts, which do not change until the end of the run.
-func (h *Heap) NewList(texts [][]byte) *Table {
-	t := h.NewTable(len(texts), 0)
-	h.Charge(len(texts) * stringSize)
-	strings := h.strings.Take(len(texts))
-	for i, text := range texts {
-		strings[i].bytes = text
-		t.array[i].ref = &strings[i]
-	}
-	return t
-}
-
 func (h *Heap) takeSlots(n int) []Value {
 	h.Charge(n * slotSize)
 	return h.slots.Take(n)

@@ -1,0 +1,62 @@
+package lua_test
+
+import (
+	"fmt"
+	"testing"
+
+	"limitsrv/lua"
+	"limitsrv/lua/value"
+)
+
+// TestListsAreTables runs scripts with a list and with the table of its strings: all that
+// a script sees and takes is the same.
+func TestListsAreTables(t *testing.T) {
+	env, keys, argv := newEnv()
+	texts := [][]byte{[]byte("one"), []byte("2"), []byte("three")}
+	for _, script := range []string{
+		"return KEYS[1]", "return KEYS[3] .. KEYS[2]", "return tostring(KEYS[0]) .. tostring(KEYS[4]) .. tostring(KEYS[-1])",
+		"return #KEYS", "return KEYS[2] + 1", "return KEYS['1']", "return KEYS.n", "return KEYS[1.5]",
+		"return #KEYS[3]", "return KEYS[1]:upper()", "return KEYS[4].x", "return #ARGV", "return ARGV[1]",
+		"KEYS[1] = 'x' return KEYS[1] .. KEYS[2]", "KEYS[4] = 'x' return #KEYS .. KEYS[4]", "KEYS[2] = nil return tostring(KEYS[2])",
+		"local k = KEYS k[1] = 'x' return KEYS[1]", "table.insert(KEYS, 'x') return KEYS[4]", "return _G.KEYS[2]", "_G.KEYS[2] = 'x' return KEYS[2]",
+		"local s = KEYS[1] for i, k in ipairs(KEYS) do s = s .. i .. k end return s", "return select('#', unpack(KEYS))",
+		"return tostring(KEYS) .. tostring(ARGV) .. tostring({})", "return tostring({}) .. tostring(ARGV) .. tostring(KEYS)", "return KEYS == KEYS",
+		"local function f() return KEYS[1] end return f() .. f()", "return tostring(setmetatable(KEYS, {__index = function() return 'm' end})[4]) .. KEYS[4]",
+	} {
+		chunk, err := lua.Compile(env, []byte(script), "@user_script")
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := func(set func(st *lua.State)) string {
+			st := lua.NewState(env)
+			st.Reset(generous)
+			set(st)
+			results, err := st.Run(chunk)
+			shown := fmt.Sprint(err)
+			if err == nil {
+				shown = show(results[0])
+			}
+			return fmt.Sprint(shown, " with ", st.StepsLeft(), " steps and ", st.Heap.Left(), " bytes left")
+		}
+		got := run(func(st *lua.State) {
+			st.SetList(keys, st.Heap.NewList(texts))
+			st.SetList(argv, st.Heap.NewList(nil))
+		})
+		want := run(func(st *lua.State) {
+			st.Set(keys, tableOf(st, texts))
+			st.Set(argv, tableOf(st, nil))
+		})
+		if got != want {
+			t.Errorf("%s: a list gives %s, a table %s", script, got, want)
+		}
+	}
+}
+
+// tableOf makes a table of strings.
+func tableOf(st *lua.State, texts [][]byte) value.Value {
+	t := st.Heap.NewTable(len(texts), 0)
+	for i, text := range texts {
+		t.SetInt(st.Heap, i+1, value.OfString(st.Heap.Adopt(text)))
+	}
+	return value.OfTable(t)
+}
