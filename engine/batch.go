@@ -58,6 +58,7 @@ func (b *Batch) Reset() {
 	b.Evicted = b.Evicted[:0]
 	b.learns = b.learns[:0]
 	b.resetCalls()
+	b.tx.release()
 	b.Atomic, b.Stale, b.Full, b.Tight, b.Level, b.Notices = false, false, false, false, 0, nil
 }
 

@@ -40,6 +40,14 @@ func (tx *Tx) knows(c *Call, places []keyPlace) {
 	}
 }
 
+// release drops the references to the bytes of others.
+func (tx *Tx) release() {
+	if tx.knowns > 0 {
+		clear(tx.known[:])
+		tx.knowns, tx.key = 0, nil
+	}
+}
+
 // knownKey returns a key if it is known, or nil. It compares the memory of keys, since the
 // arguments of a call do not change.
 func (tx *Tx) knownKey(key []byte) *knownKey {
