@@ -16,7 +16,7 @@ var rlCheck = session.Command{
 	Summary: "Decides a request with these attributes by the rules of a domain, all limits or none. Returns [allowed, limit, remaining, wait_ms, " +
 		"reset_ms, name of the binding limit, reason], and with ROWS also [[name, five integers, mode], ...]. The reason is ok, near, grace, limited, " +
 		"quota, blocked, denied, allowed, unlimited, none or unmatched; without a limit, limit and remaining are -1.",
-	Complexity: "O(attributes, and rules that may match), and that of each limit", Since: "0.2.0", Group: rulesGroup,
+	Complexity: "O(attributes, rules that may match, and limits)", Since: "0.2.0", Group: rulesGroup,
 	Flags: session.Write | session.DenyOOM | session.Fast, Domain: 1,
 	Ask: askCheck, Told: tellCheck,
 }
@@ -25,7 +25,7 @@ var rlSettle = session.Command{
 	Name: "RL.SETTLE", Args: "domain attribute value [attribute value ...] BY n [ID id]",
 	Summary: "After a request: takes n tokens unconditionally, or with n below 0 returns them, for all limits that RL.CHECK would take them from; " +
 		"with ID also returns the holder's leases. Returns as RL.CHECK ROWS.",
-	Complexity: "O(attributes, and rules that may match), and that of each limit", Since: "0.2.0", Group: rulesGroup,
+	Complexity: "O(attributes, rules that may match, and limits)", Since: "0.2.0", Group: rulesGroup,
 	Flags: session.Write | session.DenyOOM | session.Fast, Domain: 1,
 	Ask: askSettle, Told: tellCheck,
 }
