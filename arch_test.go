@@ -86,6 +86,12 @@ var arrows = map[string][]string{
 		"limitsrv/ruleset",
 		"limitsrv/engine", "limitsrv/status", "limitsrv/beat", "limitsrv/histogram", "limitsrv/commands", "limitsrv/limiters", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
 	},
+	"server/access": {"limitsrv/commands/auth", "limitsrv/commands/resp"},
+	"server/rls": {
+		"limitsrv/commands/auth", "limitsrv/commands/resp", "limitsrv/commands/session", "limitsrv/beat", "limitsrv/engine", "limitsrv/rules", "limitsrv/checks", "limitsrv/server",
+		"limitsrv/server/rls/envoy", "google.golang.org/grpc",
+	},
+	"server/rls/envoy": {"limitsrv/checks", "limitsrv/rules", "limitsrv/engine", "limitsrv/commands/resp", "google.golang.org/protobuf/encoding/protowire"},
 	"persist": {
 		"limitsrv/engine", "limitsrv/beat", "limitsrv/persist/commit", "limitsrv/status", "limitsrv/fatal", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
 		"github.com/hashicorp/go-hclog",
@@ -151,7 +157,7 @@ var arrows = map[string][]string{
 var testArrows = []string{
 	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "limitsrv/tools/faultnet", "limitsrv/tools/browser", "limitsrv/testwait", "limitsrv/freeport", "limitsrv/redistest",
 	"limitsrv/replication/offline", "limitsrv/persist/simtest",
-	"github.com/chromedp/chromedp",
+	"github.com/chromedp/chromedp", "github.com/envoyproxy/go-control-plane/envoy", "google.golang.org/grpc", "google.golang.org/protobuf",
 }
 
 // foreignFolders have packages that may import any module except ours.
