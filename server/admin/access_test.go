@@ -300,45 +300,23 @@ func TestProbesBesideManyConnections(t *testing.T) {
 	}
 }
 
-func TestSiteLimiter(t *testing.T) {
-	b := newSiteLimiter(3, 2)
-	for i, tt := range []struct {
-		host string
-		want bool
-	}{{"a", true}, {"a", true}, {"a", false}, {"b", true}, {"c", false}} {
-		if got := b.acquire(tt.host); got != tt.want {
-			t.Errorf("connection %d, of %s: acquire returns %v", i, tt.host, got)
-		}
-	}
-	b.release("a")
-	if !b.acquire("c") || b.acquire("a") {
-		t.Error("a released slot is not available to another site, or is to its own")
-	}
-	for _, host := range []string{"a", "b", "c"} {
-		b.release(host)
-	}
-	if b.total != 0 || len(b.perSite) != 0 {
-		t.Errorf("%d left, by site %v", b.total, b.perSite)
-	}
-}
-
 // Pending logins beyond the bound are rejected; probes and authenticated requests are
 // not.
 func TestLoginsAtOnceAreBounded(t *testing.T) {
 	f := serve(t, "secret", nil)
 	for i := range maxPendingLogins {
-		f.pendingLogins.acquire(strconv.Itoa(i))
+		f.Pending.Acquire(strconv.Itoa(i))
 	}
 	f.expect("/api/login", `{"user":"default","password":"secret"}`, 503, `{"error":"too many logins at once, try again"}`)
 	f.expect("/livez", "", 200, "ok")
-	f.pendingLogins.release("0")
+	f.Pending.Release("0")
 	if answer, text := f.request("/api/login", `{"user":"default","password":"secret"}`); answer.StatusCode != 204 {
 		t.Errorf("status %d %s", answer.StatusCode, text)
 	}
-	if n := f.pendingLogins.total; n != maxPendingLogins-1 {
+	if n := f.Pending.Len(); n != maxPendingLogins-1 {
 		t.Errorf("%d logins are pending, want %d", n, maxPendingLogins-1)
 	}
-	f.pendingLogins.acquire("0")
+	f.Pending.Acquire("0")
 	if answer, text := f.request("/metrics", "", basic("default", "secret")); answer.StatusCode != 200 {
 		t.Errorf("an authenticated request returns %d %s while others wait", answer.StatusCode, text)
 	}
@@ -348,7 +326,7 @@ func TestLoginsAtOnceAreBounded(t *testing.T) {
 func TestLoginsOfOneSite(t *testing.T) {
 	f := serve(t, "secret", nil)
 	for range 50 {
-		f.pendingLogins.acquire("127.0.0.1")
+		f.Pending.Acquire("127.0.0.1")
 	}
 	if answer, text := f.request("/api/login", `{"user":"default","password":"secret"}`); answer.StatusCode != 204 {
 		t.Errorf("status %d %s", answer.StatusCode, text)

@@ -13,7 +13,7 @@ import (
 // An api answers requests about the state. Each call is a method. Concurrency: any
 // goroutine may use it.
 type api struct {
-	access
+	adminAccess
 	cfg       Config
 	log       *slog.Logger
 	searching chan struct{} // semaphore of the searches
@@ -24,7 +24,7 @@ type api struct {
 // newAPI returns the api of a listener at an address.
 func newAPI(cfg Config, at net.Addr) api {
 	return api{
-		access: newAccess(cfg.Handler.Logins(), at, cfg.TLS != nil), cfg: cfg, log: cfg.Logger,
+		adminAccess: newAccess(cfg.Handler.Logins(), at, cfg.TLS != nil), cfg: cfg, log: cfg.Logger,
 		searching: make(chan struct{}, maxSearches), history: newHistory(newSampler(cfg)), metrics: newMetrics(cfg),
 	}
 }

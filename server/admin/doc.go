@@ -28,6 +28,6 @@
 //
 //	admin -> routes -> api and its calls -> access, history, metrics, health -> json
 //
-// An api holds the sources of the replies and has a method for each call. An access
+// An api holds the sources of the replies and has a method for each call. An adminAccess
 // authenticates requests.
 package admin

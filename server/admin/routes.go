@@ -1,11 +1,12 @@
 package admin
 
 import (
-	"net"
 	"net/http"
 	"net/http/pprof"
 	"runtime/debug"
 	"strings"
+
+	"limitsrv/server/access"
 )
 
 // handler returns the handler of all requests.
@@ -78,22 +79,12 @@ func withSecurityHeaders(next http.Handler) http.Handler {
 // for names. Probes are exempt because their replies hold nothing secret.
 func (a *api) requireOwnHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if a.cfg.TLS == nil && !a.accounts.Needed() && !isOwnHost(r.Host) && r.URL.Path != "/livez" && r.URL.Path != "/readyz" {
+		if a.cfg.TLS == nil && !a.accounts.Needed() && !access.IsOwnHost(r.Host) && r.URL.Path != "/livez" && r.URL.Path != "/readyz" {
 			replyError(w, http.StatusForbidden, "no login is required here, so the host must be an address or localhost")
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// isOwnHost reports whether a Host header is an address or localhost, with a port or
-// without.
-func isOwnHost(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	return strings.EqualFold(host, "localhost") || net.ParseIP(host) != nil
 }
 
 // recoverPanics makes a panic end one request only.
