@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -42,6 +43,21 @@ func isLoopback(host string) bool {
 		}
 	}
 	return true
+}
+
+// unixPrefix marks the path of a unix socket where an address may be either.
+const unixPrefix = "unix:"
+
+// IsUnix reports whether an address for Listen is the path of a unix socket.
+func IsUnix(address string) bool { return strings.HasPrefix(address, unixPrefix) }
+
+// Listen binds HOST:PORT, or unix:PATH for a socket that only the process's user may
+// connect to, as a Server does by default.
+func Listen(address string) (net.Listener, error) {
+	if path, ok := strings.CutPrefix(address, unixPrefix); ok {
+		return listenUnix(path, defaultSocketPerm)
+	}
+	return listenTCP(address, defaultKeepAlive)
 }
 
 // listenTCP binds the address. Port 0 takes a free one.
