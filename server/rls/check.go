@@ -1,0 +1,178 @@
+package rls
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"limitsrv/checks"
+	"limitsrv/commands/auth"
+	"limitsrv/commands/session"
+	"limitsrv/engine"
+	"limitsrv/rules"
+	"limitsrv/server/rls/envoy"
+)
+
+// An attributes is a JSON object of strings, in its order.
+type attributes []rules.Entry
+
+// UnmarshalJSON reads an object.
+func (a *attributes) UnmarshalJSON(b []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(b))
+	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
+		return badRequest("attributes: an object of strings")
+	}
+	for decoder.More() {
+		var value string
+		key, err := decoder.Token()
+		if err == nil {
+			err = decoder.Decode(&value)
+		}
+		if err != nil {
+			return badRequest("attributes: an object of strings")
+		}
+		*a = append(*a, rules.Entry{Key: []byte(key.(string)), Value: []byte(value)})
+	}
+	return nil
+}
+
+// A question is the body of POST /v1/check.
+type question struct {
+	Domain      string        `json:"domain"`
+	Attributes  attributes    `json:"attributes"`
+	Descriptors [][][2]string `json:"descriptors"`
+	Hits        *int64        `json:"hits"`
+	ID          string        `json:"id"`
+	Peek        bool          `json:"peek"`
+}
+
+// request returns the question as a request: the attributes are its first descriptor.
+func (in *question) request() (*checks.Request, error) {
+	q := &checks.Request{Request: rules.Request{Domain: []byte(in.Domain)}, Hits: 1, ID: []byte(in.ID), Peek: in.Peek}
+	if in.Hits != nil {
+		q.Hits = *in.Hits
+	}
+	switch {
+	case q.Hits < 0 || q.Hits > engine.MaxN:
+		return nil, badRequest(fmt.Sprintf("hits: 0 to %d, got %d", int64(engine.MaxN), q.Hits))
+	case len(in.ID) > engine.MaxIDBytes:
+		return nil, badRequest(fmt.Sprintf("id: at most %d bytes, got %d", engine.MaxIDBytes, len(in.ID)))
+	case in.Attributes != nil:
+		q.Descriptors = append(q.Descriptors, rules.Descriptor{Entries: in.Attributes})
+	}
+	for _, pairs := range in.Descriptors {
+		var d rules.Descriptor
+		for _, pair := range pairs {
+			d.Entries = append(d.Entries, rules.Entry{Key: []byte(pair[0]), Value: []byte(pair[1])})
+		}
+		q.Descriptors = append(q.Descriptors, d)
+	}
+	return q, nil
+}
+
+// check serves POST /v1/check.
+func (s *core) check(w http.ResponseWriter, r *http.Request) {
+	account, ok := s.identify(w, r)
+	if !ok {
+		return
+	}
+	body, ok := readBody(w, r, nil)
+	if !ok {
+		return
+	}
+	var in question
+	err := envoy.DecodeStrict(body, &in)
+	var q *checks.Request
+	if err == nil {
+		q, err = in.request()
+	}
+	if err != nil {
+		replyFailure(w, failureOf(err, s.log))
+		return
+	}
+	s.reply(w, r, account, q, http.StatusTooManyRequests, true)
+}
+
+// httpHeaders are the headers of answers on /v1.
+const httpHeaders = checks.XHeaders | checks.DraftHeaders
+
+// A verdict is the answer to a request on /v1.
+type verdict struct {
+	Allowed     bool   `json:"allowed"`
+	Limit       int64  `json:"limit"`
+	Remaining   int64  `json:"remaining"`
+	WaitMillis  int64  `json:"wait_ms"`
+	ResetMillis int64  `json:"reset_ms"`
+	Rule        string `json:"rule"`
+	Reason      string `json:"reason"`
+}
+
+// A problem is a verdict that denies, as RFC 9457 has it.
+type problem struct {
+	Type     string   `json:"type,omitempty"`
+	Title    string   `json:"title"`
+	Status   int      `json:"status"`
+	Violated []string `json:"violated-policies,omitempty"`
+	verdict
+}
+
+// Types of problems, of draft-ietf-httpapi-ratelimit-headers-10.
+const (
+	quotaExceeded    = "https://iana.org/assignments/http-problem-types#quota-exceeded"
+	abnormalDetected = "https://iana.org/assignments/http-problem-types#abnormal-usage-detected"
+)
+
+// A written is an answer as HTTP has it.
+type written struct {
+	headers checks.Headers
+	verdict verdict
+	problem problem
+}
+
+// set makes the parts of an answer.
+func (o *written) set(a *checks.Answer) {
+	o.headers.Set(a, httpHeaders)
+	o.verdict = verdict{a.Allowed, a.Limit, a.Remaining, a.WaitMillis, a.ResetMillis, a.Name, a.Reason.String()}
+	o.problem = problem{Title: "The request is denied", verdict: o.verdict}
+	switch a.Reason {
+	case checks.Limited, checks.Quota:
+		o.problem.Type, o.problem.Title = quotaExceeded, "A limit is exceeded"
+		for i := range a.Rows {
+			if !a.Rows[i].Allowed && a.Met[i].Limit.Mode != rules.Shadow {
+				o.problem.Violated = append(o.problem.Violated, a.Rows[i].Name)
+			}
+		}
+	case checks.Blocked:
+		o.problem.Type, o.problem.Title = abnormalDetected, "Too many requests were denied, so all are for a while"
+		o.problem.Violated = []string{a.Name}
+	}
+}
+
+// reply decides a request and replies with the answer. denied is the status of a denial;
+// withVerdict: an answer that allows has a body too.
+func (s *core) reply(w http.ResponseWriter, r *http.Request, account *auth.Account, q *checks.Request, denied int, withVerdict bool) {
+	var o written
+	if err := s.ask(r.Context(), account, r.RemoteAddr, q, &o); err != nil {
+		replyFailure(w, failureOf(err, s.log))
+		return
+	}
+	for _, h := range o.headers.List {
+		w.Header()[h.Name] = []string{string(h.Value)}
+	}
+	switch {
+	case !o.verdict.Allowed:
+		o.problem.Status = denied
+		replyJSON(w, denied, "application/problem+json", &o.problem)
+	case withVerdict:
+		replyJSON(w, http.StatusOK, "application/json", &o.verdict)
+	default:
+		w.Header().Set("Cache-Control", "no-store")
+		w.WriteHeader(http.StatusOK)
+	}
+}
+
+func (s *core) ask(ctx context.Context, account *auth.Account, from string, q *checks.Request, o *written) error {
+	return s.cfg.Decider.Check(ctx, session.Call{Account: account, From: from}, q, o.set)
+}

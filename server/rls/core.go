@@ -1,0 +1,98 @@
+package rls
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"sync"
+	"time"
+
+	"limitsrv/checks"
+	"limitsrv/commands/auth"
+	"limitsrv/commands/session"
+	"limitsrv/server"
+	"limitsrv/server/access"
+	"limitsrv/server/rls/envoy"
+)
+
+// Bounds of the logins under way at once: of all, and of one site.
+const (
+	maxPendingLogins        = 112
+	maxPendingLoginsPerSite = 56
+)
+
+// Times of connections.
+const (
+	handshakeTimeout = 10 * time.Second
+	idleTimeout      = time.Minute
+)
+
+// A core decides the requests of both listeners. Concurrency: any goroutine may use it.
+type core struct {
+	cfg      Config
+	log      *slog.Logger
+	access   *access.Access
+	calls    sync.Pool
+	draining context.Context // ends when Shutdown begins
+	drain    context.CancelFunc
+}
+
+func newCore(cfg Config) *core {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	s := &core{cfg: cfg, log: cfg.Logger, access: access.New(cfg.Logins, maxPendingLogins, maxPendingLoginsPerSite)}
+	s.calls.New = func() any { return newCall(cfg.Options) }
+	s.draining, s.drain = context.WithCancel(context.Background())
+	return s
+}
+
+// isReady reports whether requests can be answered.
+func (s *core) isReady() bool {
+	return s.draining.Err() == nil && (s.cfg.Ready == nil || s.cfg.Ready())
+}
+
+// tlsAt reports whether connections to an address use TLS.
+func (s *core) tlsAt(address string) bool { return s.cfg.TLS != nil && !server.IsUnix(address) }
+
+// tlsConfig returns a configuration that asks for another one for each connection.
+func (s *core) tlsConfig() *tls.Config {
+	return &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.cfg.TLS(), nil }}
+}
+
+// A call is a request of Envoy's service, with its buffers. It is used again.
+type call struct {
+	reader            envoy.Reader
+	writer            envoy.Writer
+	message, response []byte
+	request           *checks.Request
+	// form appends the response in the form of the protocol; protobuf or JSON.
+	form     func(dst []byte, q *checks.Request, a *checks.Answer) []byte
+	onAnswer func(*checks.Answer) // writes the response
+	allowed  bool                 // as answered
+}
+
+func newCall(o envoy.Options) *call {
+	c := &call{writer: envoy.Writer{Options: o}}
+	c.onAnswer = func(a *checks.Answer) {
+		c.allowed = a.Allowed
+		c.response = c.form(c.response[:0], c.request, a)
+	}
+	return c
+}
+
+// take returns a call.
+func (s *core) take() *call { return s.calls.Get().(*call) }
+
+// giveBack makes the call free for others.
+func (s *core) giveBack(c *call) { s.calls.Put(c) }
+
+// decide decides the request of c, and gives c back if that fails, unless it may still be
+// in use.
+func (s *core) decide(ctx context.Context, c *call, account *auth.Account, from string) error {
+	err := s.cfg.Decider.Check(ctx, session.Call{Account: account, From: from}, c.request, c.onAnswer)
+	if err != nil && ctx.Err() == nil {
+		s.giveBack(c)
+	}
+	return err
+}

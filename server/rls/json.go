@@ -1,0 +1,31 @@
+package rls
+
+import "net/http"
+
+// json serves POST /json: a request and a response of Envoy's service in the JSON form of
+// protobuf.
+func (s *core) json(w http.ResponseWriter, r *http.Request) {
+	account, ok := s.identify(w, r)
+	if !ok {
+		return
+	}
+	c := s.take()
+	if c.message, ok = readBody(w, r, c.message); !ok {
+		return
+	}
+	var err error
+	c.form = c.writer.AppendJSON
+	if c.request, err = c.reader.ReadJSON(c.message); err != nil {
+		s.giveBack(c)
+		replyFailure(w, failureOf(err, s.log))
+		return
+	}
+	if err := s.decide(r.Context(), c, account, r.RemoteAddr); err != nil {
+		replyFailure(w, failureOf(err, s.log))
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(statusOf(c.allowed, http.StatusTooManyRequests))
+	_, _ = w.Write(c.response)
+	s.giveBack(c)
+}
