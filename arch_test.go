@@ -24,7 +24,7 @@ const module = "limitsrv"
 // arrows lists the permitted imports of each package besides the standard library. A
 // name includes the packages below it. A package that is not listed may import nothing.
 //
-//	cmd/limitsrv -> server/admin -> server -> commands -> scripts -> datatypes, limiters -> engine <- persist <- replication -> certs -> files
+//	cmd/limitsrv -> server/admin, server/rls -> server -> commands -> scripts -> datatypes, limiters -> engine <- persist <- replication -> certs -> files
 //
 // Below replication:
 //
@@ -120,8 +120,8 @@ var arrows = map[string][]string{
 	"replication/raftfix":       {"limitsrv/persist", "github.com/hashicorp/raft", "github.com/hashicorp/go-hclog"},
 	"cmd/limitsrv": {
 		"limitsrv/cmd/limitsrv/options", "limitsrv/cmd/limitsrv/settings", "limitsrv/cmd/limitsrv/state", "limitsrv/cmd/limitsrv/completion",
-		"limitsrv/commands", "limitsrv/scripts", "limitsrv/server", "limitsrv/server/admin", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs",
-		"limitsrv/rules", "limitsrv/files", "github.com/alecthomas/kong", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
+		"limitsrv/commands", "limitsrv/scripts", "limitsrv/server", "limitsrv/server/admin", "limitsrv/server/rls", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs",
+		"limitsrv/rules", "limitsrv/ruleset", "limitsrv/checks", "limitsrv/files", "github.com/alecthomas/kong", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
 	},
 	"lua":         {"limitsrv/lua/arena", "limitsrv/lua/number", "limitsrv/lua/syntax", "limitsrv/lua/value"},
 	"lua/arena":   {},

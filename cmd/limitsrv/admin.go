@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"limitsrv/server/admin"
@@ -31,10 +30,15 @@ func (n *node) openAdmin() (err error) {
 		cfg.TLS = n.certs.Config
 	}
 	n.admin, err = admin.New(cfg)
-	if err != nil {
-		return errors.Join(err, n.server.Shutdown(context.Background()))
+	return err
+}
+
+// closeAdmin closes an admin listener that was never served.
+func (n *node) closeAdmin() error {
+	if n.admin == nil {
+		return nil
 	}
-	return nil
+	return n.admin.Shutdown(context.Background())
 }
 
 // adminDrain bounds the time that the admin listener takes to answer its last requests.

@@ -14,8 +14,10 @@ import (
 	"limitsrv/commands/auth/users"
 	"limitsrv/commands/backend"
 	"limitsrv/commands/session"
+	"limitsrv/ruleset"
 	"limitsrv/server"
 	"limitsrv/server/admin"
+	"limitsrv/server/rls"
 )
 
 // A node is a server with its state, listeners, users and certificates.
@@ -25,9 +27,11 @@ type node struct {
 	level                  *slog.LevelVar // of log
 	settings               *settings.Settings
 	state                  state.Opened
+	rules                  *ruleset.Keeper
 	handler                *session.Handler
 	server                 *server.Server
 	admin                  *admin.Server        // nil without --admin
+	rls                    *rls.Server          // nil without --rls and --rls-http
 	users                  *users.Table         // as loaded at the start; nil without --users
 	certs                  *certs.Source        // for clients; nil without --tls-cert
 	drainTime              atomic.Int64         // --drain, in nanoseconds

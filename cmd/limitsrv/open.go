@@ -17,6 +17,7 @@ import (
 	"limitsrv/commands"
 	"limitsrv/commands/backend"
 	"limitsrv/commands/session"
+	"limitsrv/ruleset"
 	"limitsrv/server"
 )
 
@@ -37,6 +38,7 @@ func (n *node) open() error {
 	if n.state, err = n.awaitState(); err != nil {
 		return err
 	}
+	n.rules = ruleset.New(n.state.Engine, n.log)
 	n.handler = commands.NewHandler(n.config())
 	if err := n.openListeners(); err != nil {
 		return errors.Join(err, n.state.Close(context.Background(), backend.SaveNever))
@@ -60,7 +62,7 @@ func (n *node) config() session.Config {
 	c := session.Config{
 		Exec: n.state, Engine: n.state.Engine, Clock: n.state, Notices: n.state.Notices, TestClock: n.state.TestClock, Store: n.state.Store, Cluster: n.state.Cluster,
 		Password: n.Password, LimitsOnly: n.LimitsOnly, ScriptSteps: n.ScriptSteps, Users: n.users, LoadUsers: n.LoadUsers,
-		Options: n.settings.List, Shutdown: n.askShutdown,
+		Options: n.settings.List, Shutdown: n.askShutdown, Rules: n.rules,
 		Version: version, Log: n.log, Network: n.network,
 	}
 	if n.Config != "" {
@@ -92,7 +94,8 @@ func (n *node) allowChanges() {
 	})
 }
 
-// openListeners binds the addresses for clients and the admin listener.
+// openListeners binds the addresses for clients, the admin listener, and the listeners for
+// requests by rules.
 func (n *node) openListeners() (err error) {
 	n.server, err = server.New(server.Config{
 		Listen:       n.Listen,
@@ -111,7 +114,13 @@ func (n *node) openListeners() (err error) {
 	if err != nil {
 		return withNextPort(n.Options, err)
 	}
-	return n.openAdmin()
+	if err := n.openAdmin(); err != nil {
+		return errors.Join(err, n.server.Shutdown(context.Background()))
+	}
+	if err := n.openRLS(); err != nil {
+		return errors.Join(err, n.closeAdmin(), n.server.Shutdown(context.Background()))
+	}
+	return nil
 }
 
 // withNextPort suggests the next port in the error of a listener on a port in use.

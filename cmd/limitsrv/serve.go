@@ -41,7 +41,7 @@ func (n *node) serve(hangups <-chan os.Signal) error {
 	serving, ending := context.WithCancel(context.Background())
 	defer ending()
 	go n.feedWatchdog(serving, n.checkSelf)
-	stopAdmin := n.serveAdmin()
+	stopAdmin, stopRLS := n.serveAdmin(), n.serveRLS()
 	var cause stopCause
 	for stopping := false; !stopping; {
 		select {
@@ -65,7 +65,7 @@ func (n *node) serve(hangups <-chan os.Signal) error {
 		cancel()
 		<-loaded
 	}
-	return n.finish(cause, stopAdmin)
+	return n.finish(cause, stopAdmin, stopRLS)
 }
 
 // logStart logs the version, the main options and the bound addresses.

@@ -8,6 +8,7 @@ import (
 	"limitsrv/commands/backend"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 )
 
@@ -52,17 +53,20 @@ func (n *node) supervise(signals <-chan os.Signal, served <-chan error) error {
 	}
 }
 
-// finish answers the commands in progress and closes the files.
-func (n *node) finish(cause stopCause, stopAdmin func()) error {
+// finish answers the commands and requests in progress and closes the files.
+func (n *node) finish(cause stopCause, stopAdmin func(), stopRLS func(context.Context)) error {
 	transfer, cancel := context.WithDeadline(context.Background(), cause.limits.transfer)
 	defer cancel()
 	n.state.StepDown(transfer)
 	clients, cancel := context.WithDeadline(context.Background(), cause.limits.clients)
 	defer cancel()
 	n.handler.Drain()
+	var stopping sync.WaitGroup
+	stopping.Go(func() { stopRLS(clients) })
 	if err := n.server.Shutdown(clients); err != nil {
 		n.log.Warn("stopped before every command was answered", "error", err)
 	}
+	stopping.Wait()
 	stopAdmin()
 	save, cancel := context.WithDeadline(context.Background(), cause.limits.save)
 	defer cancel()

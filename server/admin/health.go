@@ -46,8 +46,8 @@ var checks = []check{
 	}},
 }
 
-// notReady returns the reasons why the server is not ready, or "".
-func notReady(h *session.Handler) string {
+// NotReady returns the reasons why the server is not ready, or "".
+func NotReady(h *session.Handler) string {
 	var all []string
 	for _, c := range checks {
 		if why := c.why(h); why != "" {
@@ -71,7 +71,7 @@ func live(h *session.Handler) http.HandlerFunc {
 func ready(h *session.Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		status, text := http.StatusOK, "ready"
-		if why := notReady(h); why != "" {
+		if why := NotReady(h); why != "" {
 			status, text = http.StatusServiceUnavailable, "not ready: "+why
 		}
 		if r.URL.Query().Has("verbose") {

@@ -20,6 +20,7 @@ func (o *Options) check() []error {
 	all = append(all, o.checkTLS()...)
 	all = append(all, o.checkRanges()...)
 	all = append(all, o.checkAdmin()...)
+	all = append(all, o.checkRLS()...)
 	return append(all, o.requireProtection()...)
 }
 

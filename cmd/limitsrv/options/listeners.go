@@ -42,6 +42,29 @@ func (o *Options) checkAdmin() (all []error) {
 		"give --password, --users, or --admin-tls with --tls-client-ca, or listen on 127.0.0.1"))
 }
 
+// checkRLS checks the options of the listeners for rules.
+func (o *Options) checkRLS() (all []error) {
+	if o.RLS == "" && o.RLSHTTP == "" && (o.RLSTLS || o.RLSMetadata || o.RLSHeaders != "off") {
+		all = append(all, errors.New("--rls-tls, --rls-headers and --rls-metadata are for the listeners for rules: give --rls or --rls-http"))
+	}
+	if o.RLSTLS && o.TLSCert == "" {
+		all = append(all, errors.New("--rls-tls needs --tls-cert and --tls-key"))
+	}
+	protected := o.isProtected() || o.RLSTLS && o.TLSClientCA != ""
+	for _, l := range []struct{ option, address string }{{"--rls", o.RLS}, {"--rls-http", o.RLSHTTP}} {
+		if l.address == "" || server.IsUnix(l.address) {
+			continue
+		}
+		if _, _, err := net.SplitHostPort(l.address); err != nil {
+			all = append(all, fmt.Errorf("%s must be HOST:PORT or unix:PATH, got %q", l.option, l.address))
+			continue
+		}
+		all = append(all, server.RequireProtection(l.option, l.address, protected,
+			"give --password, --users, or --rls-tls with --tls-client-ca, or listen on 127.0.0.1"))
+	}
+	return all
+}
+
 // requireProtection returns errors for listeners that other machines can reach without
 // authentication.
 func (o *Options) requireProtection() []error {

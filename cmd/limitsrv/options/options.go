@@ -71,6 +71,12 @@ type Options struct {
 	AdminPprof      bool   `group:"Admin" help:"Serve profiles at --admin, for users with the group admin."`
 	AdminKeyMetrics bool   `group:"Admin" help:"Add metrics of the ten keys denied and requested most, by name. Off because keys may be personal data, metrics are stored for long, and each key is a time series."`
 
+	RLS         string `group:"Rules" name:"rls" placeholder:"HOST:PORT" help:"Address of Envoy's rate limit service over gRPC, or unix:PATH. Beyond loopback it requires logins for clients, or client certificates."`
+	RLSHTTP     string `group:"Rules" name:"rls-http" placeholder:"HOST:PORT" help:"Address of /v1/check, /v1/forward and /json over HTTP, or unix:PATH, as for --rls."`
+	RLSTLS      bool   `group:"Rules" name:"rls-tls" help:"Serve --rls and --rls-http over TLS, with --tls-cert and --tls-key, for clients with a certificate of --tls-client-ca if that is set."`
+	RLSHeaders  string `group:"Rules" name:"rls-headers" default:"off" enum:"off,x,ratelimit,draft" help:"Headers in the responses to Envoy: x (X-RateLimit-Limit, -Remaining, -Reset), ratelimit (the same without X-), draft (RateLimit-Policy and RateLimit), each with Retry-After, or off."`
+	RLSMetadata bool   `group:"Rules" name:"rls-metadata" help:"Send the request and the metadata of its rules in the responses to Envoy, as dynamic metadata."`
+
 	LogLevel  slog.Level `group:"Log" default:"info" help:"Minimum level of log messages: debug, info, warn or error."`
 	LogFormat string     `group:"Log" default:"text" enum:"text,json" help:"Format of the log, which is written to standard error: text or json."`
 
