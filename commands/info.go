@@ -43,6 +43,7 @@ var sections = []section{
 	{"Errorstats", false, infoErrors},
 	{"Cluster", false, infoCluster},
 	{"Limits", false, infoLimits},
+	{"Rules", false, infoRules},
 	{"Scripts", false, infoScripts},
 	{"Keyspace", false, infoKeyspace},
 }

@@ -124,7 +124,8 @@ func parseOverride(args [][]byte) (*rules.Override, int64, error) {
 	return o, ttl, resp.Expose(err)
 }
 
-// parseOverridePath parses RL.OVERRIDE GET and DEL.
+// parseOverridePath parses RL.OVERRIDE GET and DEL. It returns any override with the domain,
+// the path and the rule.
 func parseOverridePath(args [][]byte) (*rules.Override, error) {
 	v, rest, err := parsePath(args, wordRule)
 	switch {
@@ -135,9 +136,12 @@ func parseOverridePath(args [][]byte) (*rules.Override, error) {
 	case len(rest) > 2:
 		return nil, errSyntax
 	case len(rest) == 2:
-		v.Rule = string(rest[1])
+		v.Rule, v.Effect, v.Limit = string(rest[1]), rules.Replace, "none"
+	default:
+		v.Effect = rules.Deny
 	}
-	return &v, nil
+	o, err := rules.NewOverride(v)
+	return o, resp.Expose(err)
 }
 
 func runOverrideSet(s *session.Session, w *resp.Writer, args [][]byte) {
@@ -201,7 +205,10 @@ func opOverrideList(b *engine.Batch, args [][]byte) (err error) {
 		}
 	}
 	if err == nil {
+		_, err = rules.NewOverride(rules.Override{Domain: string(args[2]), Effect: rules.Deny})
+	}
+	if err == nil {
 		ruleset.SetListOverrides(b.AddCall(0), args[2], uint64(cursor), uint64(count))
 	}
-	return err
+	return resp.Expose(err)
 }

@@ -33,6 +33,7 @@ type node struct {
 	admin                  *admin.Server        // nil without --admin
 	rls                    *rls.Server          // nil without --rls and --rls-http
 	users                  *users.Table         // as loaded at the start; nil without --users
+	ruleFiles              *rulesFollower       // nil without --rules
 	certs                  *certs.Source        // for clients; nil without --tls-cert
 	drainTime              atomic.Int64         // --drain, in nanoseconds
 	heapLimit              int64                // GOMEMLIMIT, used while there is no memory bound

@@ -47,11 +47,14 @@ func (n *node) open() error {
 	return nil
 }
 
-// readFiles loads the users and the clients' certificates, both of which can be
+// readFiles loads the users and the clients' certificates, and compiles the rules; all can be
 // reloaded.
 func (n *node) readFiles() (err error) {
 	if n.users, err = n.LoadUsers(); err != nil {
 		return err
+	}
+	if _, err = n.PrepareRules(); err != nil {
+		return fmt.Errorf("--rules: %w", err)
 	}
 	n.certs, err = n.OpenTLS(n.log)
 	return err

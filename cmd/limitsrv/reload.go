@@ -7,7 +7,7 @@ import (
 	"limitsrv/commands/auth/users"
 )
 
-// reload reloads the configuration file, the users, certificates and cluster secrets.
+// reload reloads the configuration file, the users, the rules, certificates and cluster secrets.
 //
 // Concurrency: one caller at a time.
 func (n *node) reload() {
@@ -19,6 +19,9 @@ func (n *node) reload() {
 	}
 	if n.state.Secrets != nil {
 		_ = n.state.Secrets.Reload() // likewise
+	}
+	if n.ruleFiles != nil {
+		n.ruleFiles.check(context.Background())
 	}
 	n.settings.Reload()
 }

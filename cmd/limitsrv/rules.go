@@ -2,13 +2,10 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
-	"limitsrv/files"
+	"limitsrv/cmd/limitsrv/options"
 	"limitsrv/rules"
-	"limitsrv/rules/source"
 )
 
 // rulesOptions are the options of the tool rules.
@@ -56,24 +53,9 @@ func plural(n int, noun string) string {
 
 // loadRules reads and compiles the rules of files, and of directories the files *.yaml.
 func loadRules(names []string) (*rules.Set, error) {
-	var all []source.File
-	for _, name := range names {
-		found := []string{name}
-		if info, err := os.Stat(name); err == nil && info.IsDir() {
-			if found, err = filepath.Glob(filepath.Join(name, "*.yaml")); err != nil {
-				return nil, err
-			}
-			if len(found) == 0 {
-				return nil, fmt.Errorf("%s: a directory of rules must have at least one file *.yaml, got none", name)
-			}
-		}
-		for _, f := range found {
-			text, _, err := files.Read(f, source.MaxBytes)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, source.File{Name: f, Text: text})
-		}
+	all, err := options.ReadRuleFiles(names...)
+	if err != nil {
+		return nil, err
 	}
 	return rules.Load(all)
 }

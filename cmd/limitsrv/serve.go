@@ -50,6 +50,7 @@ func (n *node) serve(hangups <-chan os.Signal) error {
 				return errors.Join(err, n.state.Close(context.Background(), backend.SaveNever))
 			}
 			loaded = nil
+			defer n.followRules()()
 			n.handler.SetLoading(false)
 			defer state.StartSweeping(n.state)()
 			n.notifyReady()
@@ -82,14 +83,15 @@ func (n *node) logStart() {
 }
 
 // load recovers the state in the background, if it is of a kind that loads, and sends
-// the result on the channel.
+// the result on the channel. Until then, and until a node that is alone has the rules of its
+// files, the handler is loading.
 func (n *node) load(ctx context.Context) <-chan error {
 	loaded := make(chan error, 1)
+	n.handler.SetLoading(n.state.Loads() || n.Rules != "")
 	if !n.state.Loads() {
 		loaded <- nil
 		return loaded
 	}
-	n.handler.SetLoading(true)
 	go func() { loaded <- n.state.Load(ctx) }()
 	return loaded
 }

@@ -11,11 +11,14 @@ import (
 	"limitsrv/rules"
 	"limitsrv/rules/source"
 	"limitsrv/ruleset"
+	"limitsrv/status"
 )
 
 // A RulesLoad is a text of rules to be loaded.
 type RulesLoad struct {
 	Files []source.File
+	// Text, unless nil, is the text in place of Files.
+	Text *ruleset.Prepared
 	// Expect is the version of the rules that it is to replace, or -1 for any.
 	Expect int64
 	// DryRun only compares the text with the rules in use.
@@ -48,9 +51,11 @@ func (h *Handler) LoadRules(ctx context.Context, l RulesLoad) (r RulesLoaded, er
 			h.rules.failed.Add(1)
 		}
 	}()
-	p, err := ruleset.Prepare(l.Files)
-	if err != nil {
-		return r, err
+	p := l.Text
+	if p == nil {
+		if p, err = ruleset.Prepare(l.Files); err != nil {
+			return r, err
+		}
 	}
 	least := uint64(0)
 	for range maxAsks {
@@ -189,6 +194,12 @@ type ruleLoads struct {
 	file   atomic.Pointer[string] // the error of the rules' file; nil: none
 }
 
+// LoadsRules reports whether this node loads its files of --rules: it is alone, or leads.
+func (h *Handler) LoadsRules() bool {
+	r := h.Replication()
+	return r.Role == "" || r.Role == status.Leader && r.HasQuorum
+}
+
 // RulesFailed returns the number of loads that failed, and the error of the last reading of the
 // files of --rules, "" if there is none.
 func (h *Handler) RulesFailed() (loads int64, file string) {
@@ -198,12 +209,14 @@ func (h *Handler) RulesFailed() (loads int64, file string) {
 	return h.rules.failed.Load(), file
 }
 
-// SetRulesFile sets the error of the last reading of the files of --rules; nil for none.
+// SetRulesFile sets the error of the last reading of the files of --rules, and counts it as a
+// load that failed; nil for none.
 func (h *Handler) SetRulesFile(err error) {
 	if err == nil {
 		h.rules.file.Store(nil)
 		return
 	}
+	h.rules.failed.Add(1)
 	text := err.Error()
 	h.rules.file.Store(&text)
 }

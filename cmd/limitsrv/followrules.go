@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"sync"
+	"time"
+
+	"limitsrv/beat"
+	"limitsrv/commands/session"
+	"limitsrv/ruleset"
+)
+
+// rulesInterval is the time between two checks of the files of --rules for changes.
+const rulesInterval = time.Second
+
+// A rulesFollower loads the files of --rules whenever they change. A node that returns with
+// older files must not turn the others back, so a text that the state has already had is
+// loaded only if it was put in place of the text in use.
+type rulesFollower struct {
+	n *node
+
+	mu     sync.Mutex
+	read   [sha256.Size]byte  // digest of the last files, or of the error
+	text   *ruleset.Prepared  // theirs; nil: they have a mistake
+	equal  *[sha256.Size]byte // of the last text of theirs that was in use
+	logged [sha256.Size]byte  // the text that was logged as not loaded
+}
+
+// followRules loads the files of --rules until stop is called. On a node that is alone they
+// are loaded when it returns.
+func (n *node) followRules() (stop func()) {
+	if n.Rules == "" {
+		return func() {}
+	}
+	n.ruleFiles = &rulesFollower{n: n}
+	n.ruleFiles.check(context.Background())
+	return beat.Start(func(ctx context.Context) {
+		beat.Every(ctx, rulesInterval, func() { n.ruleFiles.check(ctx) })
+	})
+}
+
+// check reads the files, and loads them if they are to be loaded. Concurrency: any number of
+// goroutines may call it. Cost: the reading, and if they have changed the compilation.
+func (r *rulesFollower) check(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if read := r.digest(); read != r.read {
+		r.read = read
+		text, err := r.n.PrepareRules()
+		if r.n.handler.SetRulesFile(err); err != nil {
+			r.n.log.Error("the files of --rules have a mistake, the rules stay as they are", "error", err)
+		}
+		r.text = text
+	}
+	if r.text != nil {
+		r.load(ctx)
+	}
+}
+
+// digest hashes the contents of the files, or the error of reading them.
+func (r *rulesFollower) digest() [sha256.Size]byte {
+	all, err := r.n.ReadRules()
+	h := sha256.New()
+	if err != nil {
+		h.Write([]byte("error: " + err.Error()))
+	}
+	for _, f := range all {
+		sum := sha256.Sum256(f.Text)
+		h.Write(append(sum[:], f.Name...))
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// load loads the text of the files, unless it is in use or an earlier one, or another node
+// leads.
+func (r *rulesFollower) load(ctx context.Context) {
+	h := r.n.handler
+	current := h.Config().Rules.Current().Header
+	switch sha := r.text.SHA; {
+	case sha == current.SHA:
+		r.equal = &r.text.SHA
+		return
+	case !h.LoadsRules():
+		return
+	case ruleset.Knows(h.Config().Engine(), r.text) && (r.equal == nil || *r.equal == sha):
+		if sha != r.logged {
+			r.logged = sha
+			r.n.log.Warn("the files of --rules have an earlier version of the rules, which stay as they are; RL.RULES LOAD loads any", "version", current.Version)
+		}
+		return
+	}
+	_, err := h.LoadRules(ctx, session.RulesLoad{Text: r.text, Expect: -1, Note: r.n.Rules, Source: "file"})
+	if err != nil {
+		if r.text.SHA != r.logged {
+			r.logged = r.text.SHA
+			r.n.log.Warn("the files of --rules are not loaded yet", "error", err)
+		}
+		return
+	}
+	r.equal = &r.text.SHA
+}

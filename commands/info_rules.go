@@ -1,0 +1,28 @@
+package commands
+
+import (
+	"encoding/hex"
+
+	"limitsrv/commands/session"
+)
+
+// infoRules writes the rules in use on this node. rules_ok is 0 if the last reading of the files
+// of --rules failed, or if this version of limitsrv can not compile the rules.
+func infoRules(h *session.Handler, l *lines) {
+	s := h.Config().Rules.Current()
+	failed, file := h.RulesFailed()
+	sha, at := "", int64(0)
+	if s.Header.Version > 0 {
+		sha, at = hex.EncodeToString(s.Header.SHA[:]), s.Header.Loaded.Millis()/1000
+	}
+	l.add("rules_version", s.Header.Version)
+	l.add("rules_sha256", sha)
+	l.add("rules_loaded_time", at)
+	l.add("rules_domains", len(s.Set.Domains()))
+	l.add("rules", s.Set.NumRules())
+	l.add("rules_limits", s.Set.NumLimits())
+	l.add("rules_overrides", s.Overrides.Len())
+	l.add("rules_ok", oneIf(file == "" && s.Err == nil))
+	l.add("rules_load_errors", failed)
+	l.add("rules_file_error", file)
+}
