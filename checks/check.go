@@ -20,6 +20,8 @@ type Check struct {
 	ops    []int   // for each limit, the index of its op
 	peek   bool
 	settle bool
+	state  *ruleset.State // of the last Append, until Release
+	stripe int            // of its counters; 0: none yet
 	answer Answer
 }
 
@@ -34,7 +36,7 @@ func (c *Check) Append(b *engine.Batch, s *ruleset.State, now engine.Instant, q 
 	if err := s.Set.Match(&q.Request, s.Overrides, now, r); err != nil {
 		return resp.NewError("ERR", err.Error())
 	}
-	c.peek, c.settle = q.Peek, q.Settle != 0
+	c.state, c.peek, c.settle = s, q.Peek, q.Settle != 0
 	if r.Verdict == rules.Limited && c.settle {
 		appendSettling(b, r.Limits, q)
 		return nil
@@ -125,7 +127,10 @@ func appendSettling(b *engine.Batch, limits []rules.Met, q *Request) {
 
 // Release frees the keys of the last request. It must be called after its answer was used,
 // and before the next request.
-func (c *Check) Release() { c.result.Release() }
+func (c *Check) Release() {
+	c.result.Release()
+	c.state = nil
+}
 
 // Answer makes the answer from the decisions on the ops that Append appended. An error is
 // an *resp.Error: nothing was counted. The answer is valid until the next use of c.
@@ -141,12 +146,14 @@ func (c *Check) Answer(ops []engine.Op, ds []engine.Decision) (*Answer, error) {
 		return nil, err
 	}
 	if c.blocked(ops, ds) {
+		c.count()
 		return a, nil
 	}
 	for i := range a.Met {
 		a.Rows = append(a.Rows, c.row(i, &ds[c.op(i)]))
 	}
 	c.bind(ds)
+	c.count()
 	return a, nil
 }
 

@@ -16,7 +16,7 @@ import (
 type bench struct {
 	t     testing.TB
 	e     *engine.Engine
-	state ruleset.State
+	state *ruleset.State
 	now   engine.Instant
 	check Check
 	batch engine.Batch
@@ -29,7 +29,7 @@ func newBench(t testing.TB, text string) *bench {
 		t.Fatal(err)
 	}
 	at := time.Date(2026, 11, 22, 2, 39, 14, 856_100_000, time.UTC)
-	return &bench{t: t, e: engine.New(engine.Options{Shards: 4}), state: ruleset.State{Set: set}, now: engine.Instant(at.UnixNano())}
+	return &bench{t: t, e: engine.New(engine.Options{Shards: 4}), state: ruleset.NewState(set), now: engine.Instant(at.UnixNano())}
 }
 
 // ask decides a request.
@@ -37,7 +37,7 @@ func (x *bench) ask(q *Request) *Answer {
 	x.t.Helper()
 	x.check.Release()
 	x.batch.Reset()
-	if err := x.check.Append(&x.batch, &x.state, x.now, q); err != nil {
+	if err := x.check.Append(&x.batch, x.state, x.now, q); err != nil {
 		x.t.Fatal(err)
 	}
 	x.e.Apply(x.now, &x.batch)

@@ -70,9 +70,9 @@ func TestInfoFields(t *testing.T) {
 func TestInfoSections(t *testing.T) {
 	h := newTestHandler("")
 	for _, tt := range []struct{ asked, want string }{
-		{"", "Server Clients Memory Persistence Stats Replication Raft CPU Errorstats Cluster Limits Scripts Keyspace"},
-		{"default", "Server Clients Memory Persistence Stats Replication Raft CPU Errorstats Cluster Limits Scripts Keyspace"},
-		{"all", "Server Clients Memory Persistence Stats Replication Raft CPU Commandstats Latencystats Errorstats Cluster Limits Scripts Keyspace"},
+		{"", "Server Clients Memory Persistence Stats Replication Raft CPU Errorstats Cluster Limits Rules Scripts Keyspace"},
+		{"default", "Server Clients Memory Persistence Stats Replication Raft CPU Errorstats Cluster Limits Rules Scripts Keyspace"},
+		{"all", "Server Clients Memory Persistence Stats Replication Raft CPU Commandstats Latencystats Errorstats Cluster Limits Rules Scripts Keyspace"},
 		{"server REPLICATION", "Server Replication"},
 		{"commandstats", "Commandstats"},
 		{"nope", ""},

@@ -39,7 +39,7 @@ const maxPrepared = 2
 // after some time, with a later state of the same history.
 func New(of func() *engine.Engine, log *slog.Logger) *Keeper {
 	k := &Keeper{engine: of, log: log}
-	k.current.Store(&State{Set: empty, counts: newCounts(empty)})
+	k.current.Store(NewState(empty))
 	return k
 }
 

@@ -24,6 +24,9 @@ type State struct {
 	counts *counts
 }
 
+// NewState returns the State of rules that are in no engine, without overrides.
+func NewState(set *rules.Set) *State { return &State{Set: set, counts: newCounts(set)} }
+
 // errNeedsNewer answers requests by rules that this program can not compile.
 var errNeedsNewer = resp.NewError("LOADING", "rules need a newer version of limitsrv")
 

@@ -1,0 +1,50 @@
+package checks
+
+import (
+	"sync/atomic"
+
+	"limitsrv/rules"
+	"limitsrv/ruleset"
+)
+
+// stripes gives each Check a stripe of the counters of limits.
+var stripes atomic.Uint32
+
+// count adds the outcome of a request to the counters of its limits. Those who look only, and
+// who settle, are not counted.
+func (c *Check) count() {
+	if c.peek || c.settle {
+		return
+	}
+	if c.stripe == 0 {
+		c.stripe = int(stripes.Add(1))
+	}
+	for i := range c.answer.Met {
+		m := &c.answer.Met[i]
+		if m.Index < 0 || c.hits[i] == 0 {
+			continue
+		}
+		if o, counts := c.outcome(i, m); counts {
+			c.state.Count(c.stripe, m.Index, o, 1)
+		}
+	}
+}
+
+// outcome returns the outcome of a request at limit i. A limit that passed has none if the request
+// was denied.
+func (c *Check) outcome(i int, m *rules.Met) (o ruleset.Outcome, counts bool) {
+	a := &c.answer
+	switch {
+	case a.Reason == Blocked:
+		return ruleset.Blocked, m.Guard >= 0
+	case !a.Rows[i].Allowed && m.Mode == rules.Shadow:
+		return ruleset.ShadowLimited, true
+	case !a.Rows[i].Allowed:
+		return ruleset.Limited, true
+	case i == a.Binding && a.Reason == Near:
+		return ruleset.Near, true
+	case i == a.Binding && a.Reason == Grace:
+		return ruleset.Grace, true
+	}
+	return ruleset.Allowed, a.Allowed
+}
