@@ -37,6 +37,7 @@ type view struct {
 	setting           func(name string) int64
 	version           string
 	expires           map[string]func() time.Time
+	rules             ruleViews
 	keys              bool // include names of keys
 	top               func(engine.TopKind) []topk.Row
 }
@@ -46,7 +47,9 @@ func newView(cfg Config) *view {
 	h := cfg.Handler
 	e := h.Engine()
 	dbKeys, dbLasting := e.KeysIn()
+	failed, file := h.RulesFailed()
 	return &view{
+		rules: ruleViews{h.Config().Rules.Current(), failed, file},
 		stats: e.Stats(), shards: e.ShardStats(), scripts: e.SourceStats(metricScripts), dbKeys: dbKeys, dbLasting: dbLasting, traffic: cfg.Traffic(),
 		commands: h.CommandCounts(), errors: h.Stats().Errors(), failedLogins: h.Logins().Failed(),
 		store: h.StoreStatus(), loading: h.IsLoading(), ready: NotReady(h) == "",

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"limitsrv/commands/backend"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
+	"limitsrv/rules/source"
 	"limitsrv/ruleset"
 	"limitsrv/scripts"
 	"limitsrv/server"
@@ -37,6 +39,11 @@ func fullServer(t *testing.T) *fixture {
 		Saving:  status.Save{Since: time.Now()},
 		Log:     status.Log{Bytes: 7, Segments: 8, Unsynced: 9, Lag: 1500 * time.Millisecond, Delayed: 10},
 	}
+	text := "domain: api\nrules:\n  - {name: login, per: [ip], limits: [5/minute]}\n"
+	if _, err := f.handler.LoadRules(context.Background(), session.RulesLoad{Files: []source.File{{Text: []byte(text)}}, Expect: -1}); err != nil {
+		t.Fatal(err)
+	}
+	f.execute("RL.CHECK api ip 1")
 	f.wantErrors = 2
 	f.execute("RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.TOKEN a 1 1 SHADOW", "RL.FIXED b\xff 10 day", "RL.TOKEN a", "XADD x", "EVAL return(1) 0")
 	return f
@@ -94,6 +101,12 @@ func TestAllMetrics(t *testing.T) {
 		`limitsrv_decisions_total{algorithm="token",outcome="denied"} 2`,
 		`limitsrv_decisions_total{algorithm="fixed",outcome="allowed"} 1`,
 		`limitsrv_shadow_denied_total 1`,
+		`limitsrv_rules_version 1`,
+		`limitsrv_rules_ok 1`,
+		`limitsrv_rules 1`,
+		`limitsrv_overrides 0`,
+		`limitsrv_rule_decisions_total{domain="api",limit="slide-1m",result="allowed",rule="login"} 1`,
+		`limitsrv_rule_decisions_total{domain="api",limit="slide-1m",result="limited",rule="login"} 0`,
 		`limitsrv_max_memory_bytes 1e+06`,
 		`limitsrv_top_denied{db="0",key="a",rank="1"} 2`,
 		`limitsrv_top_hot{db="0",key="a",rank="1"} 3`,
