@@ -119,9 +119,10 @@ var arrows = map[string][]string{
 	"replication/forward":       {"limitsrv/replication/link", "limitsrv/answer", "limitsrv/engine", "limitsrv/persist"},
 	"replication/raftfix":       {"limitsrv/persist", "github.com/hashicorp/raft", "github.com/hashicorp/go-hclog"},
 	"cmd/limitsrv": {
+		"limitsrv/beat", "limitsrv/ruleset",
 		"limitsrv/cmd/limitsrv/options", "limitsrv/cmd/limitsrv/settings", "limitsrv/cmd/limitsrv/state", "limitsrv/cmd/limitsrv/completion",
 		"limitsrv/commands", "limitsrv/scripts", "limitsrv/server", "limitsrv/server/admin", "limitsrv/server/rls", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs",
-		"limitsrv/rules", "limitsrv/ruleset", "limitsrv/checks", "limitsrv/files", "github.com/alecthomas/kong", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
+		"limitsrv/rules", "limitsrv/checks", "limitsrv/files", "github.com/alecthomas/kong", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
 	},
 	"lua":         {"limitsrv/lua/arena", "limitsrv/lua/number", "limitsrv/lua/syntax", "limitsrv/lua/value"},
 	"lua/arena":   {},
@@ -134,6 +135,7 @@ var arrows = map[string][]string{
 	"lua/cstruct": {"limitsrv/lua", "limitsrv/lua/number", "limitsrv/lua/value"},
 	"lua/library": {"limitsrv/lua", "limitsrv/lua/number", "limitsrv/lua/pattern", "limitsrv/lua/value"},
 	"cmd/limitsrv/options": {
+		"limitsrv/rules/source", "limitsrv/ruleset",
 		"limitsrv/commands", "limitsrv/server", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/files",
 		"github.com/alecthomas/kong", "github.com/goccy/go-yaml",
 	},

@@ -10,8 +10,8 @@ import (
 // stripes gives each Check a stripe of the counters of limits.
 var stripes atomic.Uint32
 
-// count adds the outcome of a request to the counters of its limits. Those who look only, and
-// who settle, are not counted.
+// count adds the outcome of a request to the counters of its limits. Peeks and
+// settlements are not counted.
 func (c *Check) count() {
 	if c.peek || c.settle {
 		return

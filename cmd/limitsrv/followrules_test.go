@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"limitsrv/cmd/limitsrv/options"
+	"limitsrv/cmd/limitsrv/state"
+	"limitsrv/commands"
+	"limitsrv/commands/backend"
+	"limitsrv/commands/session"
+	"limitsrv/engine"
+	"limitsrv/rules/source"
+	"limitsrv/testwait"
+)
+
+// rulesText returns a text with one limit.
+func rulesText(limit int) string {
+	return fmt.Sprintf("domain: api\nrules:\n  - {name: login, per: [ip], limits: [%d/minute]}\n", limit)
+}
+
+// TestFollowRules changes the file of --rules, and loads rules by command.
+func TestFollowRules(t *testing.T) {
+	var (
+		path  = filepath.Join(t.TempDir(), "rules.yaml")
+		e     = engine.New(engine.Options{Commands: state.Commands})
+		clock = backend.NewTestClock(1e18)
+		log   testwait.Log
+		n     = &node{
+			Configuration: &options.Configuration{Options: &options.Options{Rules: path}}, log: log.Logger(),
+			handler: commands.NewHandler(session.Config{
+				Engine: func() *engine.Engine { return e }, Exec: &backend.Local{Engine: e, Clock: clock}, Clock: clock, Log: slog.New(slog.DiscardHandler),
+			}),
+		}
+		f       = &rulesFollower{n: n}
+		command = func(limit int) {
+			if _, err := n.handler.LoadRules(context.Background(), session.RulesLoad{Files: []source.File{{Text: []byte(rulesText(limit))}}, Expect: -1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	)
+	for _, tt := range []struct {
+		name    string
+		file    string
+		before  func()
+		version uint64 // of the rules then, and their limit
+		limit   int64
+		wrong   string // in the error of the file
+	}{
+		{"the first rules", rulesText(5), nil, 1, 5, ""},
+		{"a change", rulesText(6), nil, 2, 6, ""},
+		{"a mistake", "domain: 5\nrules: 7\n", nil, 2, 6, "rules.yaml:2: rules must be a list"},
+		{"a change back", rulesText(5), nil, 3, 5, ""},
+		{"rules by command stay", rulesText(5), func() { command(9) }, 4, 9, ""},
+		{"an older file of a node that returns", rulesText(6), func() { f = &rulesFollower{n: n} }, 4, 9, ""},
+		{"its change", rulesText(7), nil, 5, 7, ""},
+		{"its change to an earlier text", rulesText(6), nil, 6, 6, ""},
+	} {
+		if tt.before != nil {
+			tt.before()
+		}
+		if err := os.WriteFile(path, []byte(tt.file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f.check(context.Background())
+		failed, _ := n.handler.RulesFailed()
+		f.check(context.Background())
+		again, wrong := n.handler.RulesFailed()
+		s := n.handler.Config().Rules.Current()
+		if s.Header.Version != tt.version || s.Set.Limit(0).Quota != tt.limit || again != failed || (wrong == "") != (tt.wrong == "") || !strings.Contains(wrong, tt.wrong) {
+			t.Errorf("%s: version %d, limit %d, error %q, %d errors and then %d", tt.name, s.Header.Version, s.Set.Limit(0).Quota, wrong, failed, again)
+		}
+	}
+	for text, times := range map[string]int{"have a mistake": 1, "have an earlier version": 2} {
+		if got := strings.Count(log.String(), text); got != times {
+			t.Errorf("the log says %q %d times, want %d:\n%s", text, got, times, log.String())
+		}
+	}
+}
+
+func TestReadRuleFiles(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := options.ReadRuleFiles(dir); err == nil || !strings.Contains(err.Error(), "at least one file *.yaml, got none") {
+		t.Errorf("an empty directory: %v", err)
+	}
+	for name, text := range map[string]string{"b.yaml": "domain: b\n", "a.yaml": "domain: a", "c.txt": "no rules"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := options.Options{Rules: dir}
+	p, err := o.PrepareRules()
+	if err != nil || string(p.Text) != "domain: a\n---\ndomain: b\n" || len(p.Set.Domains()) != 2 {
+		t.Errorf("rules %+v, %v", p, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "d.yaml"), []byte("domain: a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = o.PrepareRules(); err == nil || !strings.Contains(err.Error(), "d.yaml:1:") {
+		t.Errorf("a domain twice: %v", err)
+	}
+}
