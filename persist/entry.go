@@ -45,8 +45,8 @@ import (
 // Take of one from a 22-byte key with known parameters has 24 bytes.
 //
 // Version 1 has neither statements, nor Dos, nor Learns, nor databases, nor Flushes of one
-// database, nor headTight and headLevel. Version 2 has neither the modes AnyOf and Guard, nor
-// penalty boxes, nor Needs, nor Acquires of N = 0, nor groups of more than 64, nor groups with other members than Takes without a mode; there a Group of 1 is
+// database, nor headTight and headLevel. Version 2 has neither calls from newerCalls on, nor
+// the modes AnyOf and Guard, nor penalty boxes, nor Needs, nor Acquires of N = 0, nor groups of more than 64, nor groups with other members than Takes without a mode; there a Group of 1 is
 // none. An entry is written in the lowest version that has all of it, so that older programs
 // read it.
 type Entry struct {
@@ -147,14 +147,18 @@ func (e *Entry) AppendChanged(stamp engine.Instant, b *engine.Batch) {
 func VersionOf(b *engine.Batch) int {
 	version, left := byte(entryLimits), 0
 	for i := range b.Ops {
-		version = max(version, versionOf(&b.Ops[i], &left))
+		version = max(version, versionOf(b, &b.Ops[i], &left))
 	}
 	return int(version)
 }
 
-// versionOf returns the lowest version that has an op. left is the number of ops that are
+// newerCalls is the first number of a call that programs of version 2 do not know: those of
+// functions and of rules. They would reject an entry with one as damaged.
+const newerCalls = 1<<13 + 18
+
+// versionOf returns the lowest version that has an op of a batch. left is the number of ops that are
 // left of the current group.
-func versionOf(op *engine.Op, left *int) byte {
+func versionOf(b *engine.Batch, op *engine.Op, left *int) byte {
 	if op.IsGroup() {
 		*left = int(op.Group)
 	}
@@ -164,6 +168,8 @@ func versionOf(op *engine.Op, left *int) byte {
 	}
 	switch {
 	case byte(op.Mode)&partBits != 0, op.Kind == engine.Needs, op.Group > engine.MaxGroup, op.Params.Alg == engine.Box, op.Kind == engine.Acquire && op.N == 0, member && !isPlainTake(op):
+		return entryVersion
+	case op.Kind == engine.Do && b.Calls[op.N].Command >= newerCalls:
 		return entryVersion
 	case op.DB != 0 || op.Kind >= engine.Do || op.Kind == engine.Flush && op.N == 1:
 		return entryPlain
@@ -188,7 +194,7 @@ func (w *batchWriter) op(op *engine.Op) {
 		w.e.head(w.stamp, w.b)
 		w.headed = true
 	}
-	w.e.data[0] = max(w.e.data[0], versionOf(op, &w.left))
+	w.e.data[0] = max(w.e.data[0], versionOf(w.b, op, &w.left))
 	if op.Kind == engine.Do {
 		w.e.call(op.DB, &w.b.Calls[op.N])
 		return

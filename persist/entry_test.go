@@ -298,6 +298,23 @@ func TestDecodeRejects(t *testing.T) {
 	}
 }
 
+// TestVersionsOfCalls: entries with calls that older programs do not know have another version,
+// so that a cluster refuses them while there are such.
+func TestVersionsOfCalls(t *testing.T) {
+	for command, want := range map[uint16]int{0: entryPlain, newerCalls - 1: entryPlain, newerCalls: entryVersion, 3 << 12: entryVersion} {
+		var (
+			b engine.Batch
+			e Entry
+		)
+		b.Level = 1
+		b.AddCall(0).Command = command
+		e.Append(1, &b)
+		if got := VersionOf(&b); got != want || int(e.Bytes()[0]) != want {
+			t.Errorf("call %d: version %d, and %d in the entry, want %d", command, got, e.Bytes()[0], want)
+		}
+	}
+}
+
 // TestOlderGroupOfOne: until version 2 a group of one was none, also with a mode.
 func TestOlderGroupOfOne(t *testing.T) {
 	steps := []step{{1, false, []engine.Op{{Kind: engine.Take, Mode: engine.Shadow, Params: token, N: 1, Key: []byte("k"), Group: 1}}}}

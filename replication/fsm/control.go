@@ -50,7 +50,7 @@ func (c ControlEntry) Encode() ([]byte, error) {
 //
 //	1: the first
 //	2: version 2 of entries and of blocks: plain values, databases, sources
-//	3: version 3 of entries and of blocks: groups with modes, leases and guards; penalty boxes
+//	3: version 3 of entries and of blocks: groups with modes, leases and guards; penalty boxes; functions, rules
 const KnownLevel = 3
 
 // LevelOf returns the feature level that the log must have for a batch: the version of its
