@@ -24,7 +24,7 @@ type Options struct {
 	TLSClientCA string `group:"Listeners" name:"tls-client-ca" placeholder:"FILE" help:"CA of client certificates; with it clients must have one. All three files are reloaded when they change."`
 
 	Password    string `group:"Access" secret:"" help:"Password of the default user. Prefer the environment, which other users can't list."`
-	Users       string `group:"Access" placeholder:"FILE" help:"YAML file of users with their password hashes, groups (decide, peek, admin, and categories of Redis, as string) and key patterns. Without --password clients must log in as one of them. Reloaded when it changes, by SIGHUP and by ACL LOAD."`
+	Users       string `group:"Access" placeholder:"FILE" help:"YAML file of users with their password hashes, groups (decide, peek, rules, admin, and categories of Redis, as string) and key patterns. Without --password clients must log in as one of them. Reloaded when it changes, by SIGHUP and by ACL LOAD."`
 	Unprotected bool   `group:"Access" help:"Allow listening beyond loopback without a password, or for nodes without a cluster secret."`
 	LimitsOnly  bool   `group:"Access" help:"Reject scripts and the commands on plain values, such as GET, SET and INCR: for a server that is open to clients."`
 

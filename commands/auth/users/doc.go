@@ -11,7 +11,7 @@
 //
 // hashes may replace hash and lists several, so that a password can be changed while
 // clients still send the previous one. enabled: false disables a user. groups are decide,
-// peek and admin; a user in admin is in the others too. keys are patterns of Redis' kind;
+// peek, rules and admin; a user in admin is in the others too. keys are patterns of Redis' kind;
 // they have no default, because a default that is not in the file would be a surprise.
 //
 // # Promises

@@ -179,7 +179,7 @@ func (s *source) user(n ast.Node) (*User, error) {
 	}{
 		{u.Name == "", "a name"},
 		{len(u.hashes) == 0, "a hash, or hashes"},
-		{u.Groups == 0, "groups: decide, peek, admin, or categories of commands on values"},
+		{u.Groups == 0, "groups: decide, peek, admin, rules, or categories of commands on values"},
 		{len(u.Keys) == 0, `keys: patterns, such as "api:*", or "*" for all`},
 	} {
 		if missing.is {
