@@ -42,8 +42,8 @@ func (c *Check) Append(b *engine.Batch, s *ruleset.State, now engine.Instant, q 
 		return nil
 	}
 	for i := range r.Limits {
-		if l := r.Limits[i].Limit; l.HasLeases() && len(q.ID) == 0 {
-			return resp.NewError("ERR", l.Name+" counts leases: ID id is required")
+		if m := &r.Limits[i]; m.Limit.HasLeases() && len(q.ID) == 0 {
+			return resp.NewError("ERR", m.Name()+" counts leases: ID id is required")
 		}
 	}
 	first := len(b.Ops)
@@ -84,7 +84,7 @@ func (c *Check) appendLimits(b *engine.Batch, q *Request, first int) {
 			}
 			strike = max(strike, min(n, 1))
 			op := m.Op(n, q.ID)
-			op.Mode = modes[m.Limit.Mode]
+			op.Mode = modes[m.Mode]
 			b.Ops = append(b.Ops, op)
 		}
 		if guard >= 0 {
@@ -218,7 +218,7 @@ func (c *Check) row(i int, d *engine.Decision) Row {
 	l := c.result.Limits[i].Limit
 	r := Row{
 		Allowed: d.Allowed == 1, Limit: l.Quota, Remaining: max(0, d.Remaining-l.Grace),
-		WaitMillis: d.Wait.CeilMillis(), ResetMillis: d.Reset.CeilMillis(), Name: l.Name,
+		WaitMillis: d.Wait.CeilMillis(), ResetMillis: d.Reset.CeilMillis(), Name: c.result.Limits[i].Name(),
 	}
 	switch {
 	case l.None:
@@ -238,7 +238,7 @@ func (c *Check) bind(ds []engine.Decision) {
 	a := &c.answer
 	passed, reason := c.passes()
 	for i := range a.Rows {
-		mode := a.Met[i].Limit.Mode
+		mode := a.Met[i].Mode
 		if mode == rules.Shadow || a.Rows[i].Allowed != passed || !passed && (mode == rules.Enforced) != (reason == Limited) {
 			continue
 		}
@@ -263,7 +263,7 @@ func (c *Check) bind(ds []engine.Decision) {
 func (c *Check) passes() (passed bool, reason Reason) {
 	quotas, one := false, false
 	for i := range c.answer.Rows {
-		switch r := &c.answer.Rows[i]; c.answer.Met[i].Limit.Mode {
+		switch r := &c.answer.Rows[i]; c.answer.Met[i].Mode {
 		case rules.Quota:
 			quotas, one = true, one || r.Allowed
 		case rules.Enforced:
@@ -286,7 +286,7 @@ func binds(r, earlier *Row, passed bool) bool {
 // longestHold returns the time to hold a request that passed.
 func (a *Answer) longestHold() (millis int64) {
 	for i := range a.Rows {
-		if a.Rows[i].Allowed && a.Met[i].Limit.Mode != rules.Shadow {
+		if a.Rows[i].Allowed && a.Met[i].Mode != rules.Shadow {
 			millis = max(millis, a.Rows[i].WaitMillis)
 		}
 	}

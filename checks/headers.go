@@ -92,15 +92,15 @@ func (h *Headers) add(name string, from int) {
 func (h *Headers) policies(a *Answer) {
 	from := len(h.bytes)
 	for i := range a.Met {
-		l := a.Met[i].Limit
-		if l.Mode == rules.Shadow && i != a.Binding {
+		m := &a.Met[i]
+		if m.Mode == rules.Shadow && i != a.Binding {
 			continue
 		}
 		before := len(h.bytes)
 		if before > from {
 			h.bytes = append(h.bytes, ", "...)
 		}
-		h.policy(l)
+		h.policy(m)
 		if i > a.Binding && len(h.bytes)-from > maxPolicyBytes {
 			h.bytes = h.bytes[:before]
 			break
@@ -114,8 +114,9 @@ func (h *Headers) policies(a *Answer) {
 
 // policy appends a limit. A window that is no whole number of seconds is left out, as is
 // the ttl of leases, which is no window.
-func (h *Headers) policy(l *rules.Limit) {
-	h.quote(l.Name)
+func (h *Headers) policy(m *rules.Met) {
+	l := m.Limit
+	h.quote(m.Name())
 	h.parameter(";q=", l.Quota)
 	switch {
 	case l.HasLeases():

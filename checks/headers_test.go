@@ -25,7 +25,7 @@ func named(name string, n int64, window time.Duration, change func(*rules.Limit)
 	if change != nil {
 		change(l)
 	}
-	return rules.Met{Limit: l, Guard: -1}
+	return rules.Met{Limit: l, Mode: l.Mode, Guard: -1}
 }
 
 func TestHeaders(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 )
 
 var rlCheck = session.Command{
-	Name: "RL.CHECK", Args: "domain attribute value [attribute value ...] [AND attribute value [attribute value ...] ...] [HITS n] [ID id] [PEEK] [ROWS]",
+	Name: "RL.CHECK", Args: "domain attribute value [attribute value ...] [AND attribute value [attribute value ...] ...] [HITS n] [ID id] [PEEK] [ROWS] [HEADERS]",
 	Summary: "Decides a request with these attributes by the rules of a domain, all limits or none. Returns [allowed, limit, remaining, wait_ms, " +
-		"reset_ms, name of the binding limit, reason], and with ROWS also [[name, five integers, mode], ...]. The reason is ok, near, grace, limited, " +
+		"reset_ms, name of the binding limit, reason], with ROWS also [[name, five integers, mode], ...], with HEADERS also [header, value, ...] for an answer over HTTP. The reason is ok, near, grace, limited, " +
 		"quota, blocked, denied, allowed, unlimited, none or unmatched; without a limit, limit and remaining are -1.",
 	Complexity: "O(attributes, rules that may match, and limits)", Since: "0.2.0", Group: rulesGroup,
 	Flags: session.Write | session.DenyOOM | session.Fast, Domain: 1,
@@ -39,18 +39,21 @@ const (
 	wordID   = "ID"
 	wordPeek = "PEEK"
 	wordRows = "ROWS"
+	wordHead = "HEADERS"
 	wordBy   = "BY"
 )
 
 // askCheck parses RL.CHECK.
 func askCheck(a *session.Ask, args [][]byte) error {
-	rest, err := attributes(&a.Request, args, wordHits, wordID, wordPeek, wordRows)
+	rest, err := attributes(&a.Request, args, wordHits, wordID, wordPeek, wordRows, wordHead)
 	for err == nil && len(rest) > 0 {
 		switch option := rest[0]; {
 		case word.Is(option, wordPeek):
 			a.Request.Peek, rest = true, rest[1:]
 		case word.Is(option, wordRows):
 			a.Rows, rest = true, rest[1:]
+		case word.Is(option, wordHead):
+			a.Headers, rest = true, rest[1:]
 		case len(rest) == 1:
 			return resp.NewError("ERR", "no value follows "+word.Excerpt(option))
 		case word.Is(option, wordHits):
@@ -60,7 +63,7 @@ func askCheck(a *session.Ask, args [][]byte) error {
 			a.Request.ID, err = rest[1], limiters.ParseID(rest[1])
 			rest = rest[2:]
 		default:
-			return unknownOption(option, wordAnd, wordHits, wordID, wordPeek, wordRows)
+			return unknownOption(option, wordAnd, wordHits, wordID, wordPeek, wordRows, wordHead)
 		}
 	}
 	return err
@@ -134,22 +137,36 @@ func unknownOption(option []byte, allowed ...string) error {
 // tellCheck replies to RL.CHECK and RL.SETTLE.
 func tellCheck(w *resp.Writer, a *session.Ask, answer *checks.Answer) {
 	parts := 7
-	if a.Rows {
-		parts++
+	for _, more := range [...]bool{a.Rows, a.Headers} {
+		if more {
+			parts++
+		}
 	}
 	w.Array(parts)
 	tellRow(w, &answer.Row)
 	w.BulkString(answer.Name)
 	w.BulkString(answer.Reason.String())
-	if !a.Rows {
-		return
+	if a.Rows {
+		tellRows(w, answer)
 	}
+	if a.Headers {
+		a.List.Set(answer, checks.XHeaders|checks.DraftHeaders)
+		w.Array(2 * len(a.List.List))
+		for _, h := range a.List.List {
+			w.BulkString(h.Name)
+			w.Bulk(h.Value)
+		}
+	}
+}
+
+// tellRows writes the limits of an answer.
+func tellRows(w *resp.Writer, answer *checks.Answer) {
 	w.Array(len(answer.Rows))
 	for i := range answer.Rows {
 		w.Array(7)
 		w.BulkString(answer.Rows[i].Name)
 		tellRow(w, &answer.Rows[i])
-		w.BulkString(answer.Met[i].Limit.Mode.String())
+		w.BulkString(answer.Met[i].Mode.String())
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"limitsrv/ruleset"
 	"limitsrv/scripts"
 	"limitsrv/status"
+	"limitsrv/testwait"
 )
 
 // testStart is the start time of a script's test clock: Sunday, 9 September 2001 at
@@ -240,6 +241,9 @@ func (s *script) send(t *testing.T, d *datadriven.TestData, lines []string, atOn
 		c.Do(args)
 		if !atOnce {
 			c.Flush()
+		}
+		if strings.HasPrefix(l, "RL.CHECK") { // may wait for new rules
+			testwait.Until(t, 10*time.Second, "the check is answered", c.Resume)
 		}
 	}
 	c.Flush()

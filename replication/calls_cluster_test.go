@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	answers "limitsrv/answer"
 	"limitsrv/engine"
 )
 
@@ -37,7 +38,7 @@ func (counters) Do(tx *engine.Tx, c *engine.Call) {
 			n, _ = tx.Int(e)
 		}
 		tx.PutInt(e, n+1, 0)
-		c.Answer = strconv.AppendInt(c.Answer[:0], n+1, 10)
+		c.Answer = answers.AppendInt(c.Answer[:0], n+1)
 	}
 }
 
@@ -48,13 +49,14 @@ func count(n *Node, db uint8, keys ...string) (string, error) {
 	for _, key := range keys {
 		c.Args = append(c.Args, []byte(key))
 	}
-	answer := make(chan error, 1)
-	n.Exec(b, func(err error) { answer <- err })
+	done := make(chan error, 1)
+	n.Exec(b, func(err error) { done <- err })
 	n.Commit()
-	if err := <-answer; err != nil {
+	if err := <-done; err != nil {
 		return "", err
 	}
-	return string(b.Calls[0].Answer), nil
+	v, _, _ := answers.Next(b.Calls[0].Answer)
+	return strconv.FormatInt(v.Int, 10), nil
 }
 
 // TestClusterCarriesOutCalls counts by all nodes of a cluster, before and after the leader

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"time"
+
 	"limitsrv/checks"
 	"limitsrv/commands/resp"
 	"limitsrv/engine"
@@ -17,6 +19,7 @@ type Ask struct {
 	Request checks.Request
 	// Rows and Headers are set if the reply is to have them.
 	Rows, Headers bool
+	List          checks.Headers // working memory
 
 	check checks.Check
 	// retry, unless nil, has the ops of the last attempt, n from first on; else the session's
@@ -105,13 +108,26 @@ func (s *Session) decideAgain() bool {
 	g := s.g
 	s.state.Store(executing)
 	if g.awaited = !g.awaited; g.awaited {
-		s.h.config.Rules.Await(func() { s.done(nil) })
+		s.h.awaitRules(g.attempts, func() { s.done(nil) })
 		return !s.state.CompareAndSwap(executing, away)
 	}
 	g.attempts++
 	execute(s.h.config.Exec, s.askAgain(), s.done)
 	s.h.Commit()
 	return !s.state.CompareAndSwap(executing, away)
+}
+
+// awaitRules calls done, from any goroutine, when the attempt with a number may be made again
+// by newer rules. The first time that is when the rules of this node's engine are compiled;
+// then the engine itself is behind the leader's, and it waits for a time: all attempts
+// together for about a second.
+func (h *Handler) awaitRules(attempt int, done func()) {
+	if attempt == 0 {
+		h.config.Rules.Await(done)
+		return
+	}
+	pause := min(time.Millisecond<<(attempt-1), 100*time.Millisecond)
+	time.AfterFunc(pause, func() { h.config.Rules.Await(done) })
 }
 
 // askAgain makes a batch of the outdated requests. The decisions on all others stay, so that

@@ -37,7 +37,7 @@ func (h *Handler) Check(ctx context.Context, c Call, q *checks.Request, answer f
 	}
 	x := singles.Get().(*single)
 	x.ask.Request = *q
-	for range maxAsks {
+	for attempt := range maxAsks {
 		x.batch.Reset()
 		err := h.appendAsk(&x.batch, &x.ask)
 		if err == nil {
@@ -52,7 +52,7 @@ func (h *Handler) Check(ctx context.Context, c Call, q *checks.Request, answer f
 		case anyIs(x.batch.Decisions, engine.Down):
 			err = ErrDown
 		case anyIs(x.batch.Decisions, engine.Stale):
-			h.config.Rules.Await(func() { x.done(nil) })
+			h.awaitRules(attempt, func() { x.done(nil) })
 			if err = x.wait(ctx); err != nil {
 				return err
 			}

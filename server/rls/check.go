@@ -140,7 +140,7 @@ func (o *written) set(a *checks.Answer) {
 	case checks.Limited, checks.Quota:
 		o.problem.Type, o.problem.Title = quotaExceeded, "A limit is exceeded"
 		for i := range a.Rows {
-			if !a.Rows[i].Allowed && a.Met[i].Limit.Mode != rules.Shadow {
+			if !a.Rows[i].Allowed && a.Met[i].Mode != rules.Shadow {
 				o.problem.Violated = append(o.problem.Violated, a.Rows[i].Name)
 			}
 		}

@@ -39,6 +39,7 @@ var onOneNode = map[string]string{
 	"monitor.txt": "MONITOR shows what a node's connections send",
 	"pause.txt":   "CLIENT PAUSE holds back a node's connections",
 	"pubsub.txt":  "messages go to a node's connections",
+	"scripts.txt": "the scripts of a node share a budget",
 }
 
 // differing are the commands with replies on a node of a cluster that differ from those

@@ -34,7 +34,7 @@ func metadata(q *checks.Request, a *checks.Answer) map[string]any {
 	all := map[string]any{"domain": text(string(q.Domain)), "descriptors": descriptors, "hitsAddend": q.Hits}
 	passed := map[string]any{}
 	for i := range a.Rows {
-		if r := a.Met[i].Limit.Rule; r != nil && a.Rows[i].Allowed {
+		if r := a.Met[i].Rule; r != nil && a.Rows[i].Allowed {
 			rules.MergeMetadata(passed, r.Metadata)
 		}
 	}

@@ -41,7 +41,7 @@ func answer(overall bool, rows []checks.Row, limits ...*rules.Limit) *checks.Ans
 	a.Row = rows[0]
 	a.Allowed = overall
 	for i, l := range limits {
-		a.Met = append(a.Met, rules.Met{Limit: l, Descriptor: i, Guard: -1})
+		a.Met = append(a.Met, rules.Met{Limit: l, Rule: l.Rule, Mode: l.Mode, Descriptor: i, Guard: -1})
 		a.Descriptors = append(a.Descriptors, rules.Limited)
 	}
 	return a
@@ -84,7 +84,7 @@ var responses = []struct {
 	{"no rule where one must match", &checks.Answer{Row: checks.Row{WaitMillis: -1}, Reason: checks.Unmatched, Binding: -1, Descriptors: []rules.Verdict{rules.None}}, Options{},
 		`overall_code: OVER_LIMIT  statuses: {code: OVER_LIMIT}`},
 	{"a closed box", &checks.Answer{Row: checks.Row{WaitMillis: 59_001, Name: "a"}, Reason: checks.Blocked, Binding: -1,
-		Met:         []rules.Met{{Limit: limit(5, nil), Descriptor: 1, Guard: 0}, {Limit: limit(5, nil), Descriptor: 0, Guard: -1}},
+		Met:         []rules.Met{{Limit: limit(5, nil), Rule: limit(5, nil).Rule, Descriptor: 1, Guard: 0}, {Limit: limit(5, nil), Rule: limit(5, nil).Rule, Descriptor: 0, Guard: -1}},
 		Descriptors: []rules.Verdict{rules.Limited, rules.Limited}}, Options{},
 		`overall_code: OVER_LIMIT  statuses: {code: OK} statuses: {code: OVER_LIMIT duration_until_reset: {seconds: 60}}`},
 	{"headers", answer(false, []checks.Row{denied(3, 1, 5000)}, limit(3, nil)), Options{Headers: checks.PlainHeaders},
@@ -178,7 +178,8 @@ func TestBindingOfDescriptor(t *testing.T) {
 			if tt.shadow[i] {
 				change = shadow
 			}
-			a.Met = append(a.Met, rules.Met{Limit: limit(row.Limit, change), Guard: -1})
+			l := limit(row.Limit, change)
+			a.Met = append(a.Met, rules.Met{Limit: l, Rule: l.Rule, Mode: l.Mode, Guard: -1})
 		}
 		if got := statuses(nil, a, now)[0]; int64(got.count) != tt.want {
 			t.Errorf("%s: the status shows the limit %d, want %d", tt.name, got.count, tt.want)

@@ -70,9 +70,9 @@ func statuses(dst []status, a *checks.Answer, now func() engine.Instant) []statu
 // then the one with the least remaining.
 func precedes(a *checks.Answer, i, j int) bool {
 	x, y := &a.Rows[i], &a.Rows[j]
-	shadowed := a.Met[j].Limit.Mode == rules.Shadow
+	shadowed := a.Met[j].Mode == rules.Shadow
 	switch {
-	case (a.Met[i].Limit.Mode == rules.Shadow) != shadowed:
+	case (a.Met[i].Mode == rules.Shadow) != shadowed:
 		return shadowed
 	case x.Allowed != y.Allowed:
 		return !x.Allowed
@@ -86,7 +86,7 @@ func precedes(a *checks.Answer, i, j int) bool {
 // remaining.
 func (s *status) show(a *checks.Answer, i int, now func() engine.Instant) {
 	row, l := &a.Rows[i], a.Met[i].Limit
-	shadow := l.Mode == rules.Shadow
+	shadow := a.Met[i].Mode == rules.Shadow
 	s.code = codeOf(row.Allowed || shadow)
 	s.limit, s.count = l, cut(row.Limit)
 	s.remaining = cut(row.Remaining)
@@ -115,7 +115,7 @@ func windowLeft(window int64, now engine.Instant) int64 {
 // blocked marks the descriptors that a closed penalty box denies, until it opens.
 func blocked(dst []status, a *checks.Answer) {
 	for i := range a.Met {
-		if m := &a.Met[i]; m.Guard >= 0 && m.Limit.Rule.Name == a.Name {
+		if m := &a.Met[i]; m.Guard >= 0 && m.Rule.Name == a.Name {
 			dst[m.Descriptor] = status{code: codeOverLimit, reset: checks.Seconds(a.WaitMillis)}
 		}
 	}
