@@ -31,7 +31,8 @@ const module = "limitsrv"
 //	replication -> election, forward -> link, storage -> fsm -> link, raftfix
 //	replication/offline -> storage
 //
-// scripts imports lua as well. checks -> ruleset -> rules -> rules/source -> limiters; commands imports these. engine imports values; datatypes and limiters, with their commands, import engine
+// scripts imports lua as well. rules/ruletest -> checks -> ruleset -> rules -> rules/source -> limiters; commands imports all but
+// the first. engine imports values; datatypes and limiters, with their commands, import engine
 // and answer. values/numbers is for all of these.
 //
 // commands includes commands -> commands/session -> commands/auth -> commands/auth/users,
@@ -41,16 +42,17 @@ const module = "limitsrv"
 // state import options. persist/simtest, tools/browser, testwait and redistest are for tests,
 // tools/faultnet and freeport for tests and tools/bench.
 var arrows = map[string][]string{
-	".":            {},
-	"engine":       {"limitsrv/engine/topk", "limitsrv/values"},
-	"engine/topk":  {},
-	"answer":       {"limitsrv/values/numbers"},
-	"datatypes":    {"limitsrv/engine", "limitsrv/answer", "limitsrv/values", "limitsrv/values/numbers", "limitsrv/commands/glob"},
-	"limiters":     {"limitsrv/engine", "limitsrv/answer", "limitsrv/commands/resp", "limitsrv/commands/usage", "limitsrv/commands/word"},
-	"ruleset":      {"limitsrv/rules", "limitsrv/rules/source", "limitsrv/engine", "limitsrv/answer", "limitsrv/commands/resp", "limitsrv/scripts"},
-	"checks":       {"limitsrv/ruleset", "limitsrv/rules", "limitsrv/rules/source", "limitsrv/limiters", "limitsrv/engine", "limitsrv/commands/resp"},
-	"rules":        {"limitsrv/rules/source", "limitsrv/engine", "limitsrv/commands/word"},
-	"rules/source": {"limitsrv/engine", "limitsrv/limiters", "limitsrv/commands/word", "go.yaml.in/yaml/v3"},
+	".":              {},
+	"engine":         {"limitsrv/engine/topk", "limitsrv/values"},
+	"engine/topk":    {},
+	"answer":         {"limitsrv/values/numbers"},
+	"datatypes":      {"limitsrv/engine", "limitsrv/answer", "limitsrv/values", "limitsrv/values/numbers", "limitsrv/commands/glob"},
+	"limiters":       {"limitsrv/engine", "limitsrv/answer", "limitsrv/commands/resp", "limitsrv/commands/usage", "limitsrv/commands/word"},
+	"ruleset":        {"limitsrv/rules", "limitsrv/rules/source", "limitsrv/engine", "limitsrv/answer", "limitsrv/commands/resp", "limitsrv/scripts"},
+	"checks":         {"limitsrv/ruleset", "limitsrv/rules", "limitsrv/rules/source", "limitsrv/limiters", "limitsrv/engine", "limitsrv/commands/resp"},
+	"rules":          {"limitsrv/rules/source", "limitsrv/engine", "limitsrv/commands/word"},
+	"rules/source":   {"limitsrv/engine", "limitsrv/limiters", "limitsrv/commands/word", "go.yaml.in/yaml/v3"},
+	"rules/ruletest": {"limitsrv/checks", "limitsrv/rules", "limitsrv/rules/source", "limitsrv/engine"},
 	"scripts": {
 		"limitsrv/datatypes", "limitsrv/limiters", "limitsrv/engine", "limitsrv/answer", "limitsrv/values/numbers", "limitsrv/commands/glob",
 		"limitsrv/lua", "limitsrv/lua/bitops", "limitsrv/lua/cjson", "limitsrv/lua/cstruct", "limitsrv/lua/library", "limitsrv/lua/number", "limitsrv/lua/syntax", "limitsrv/lua/value",

@@ -9,17 +9,12 @@ import (
 	"limitsrv/engine"
 	"limitsrv/rules"
 	"limitsrv/rules/source"
-	"limitsrv/ruleset"
 )
 
-// A bench asks an engine with a clock of its own by rules.
+// A bench asks a simulator.
 type bench struct {
-	t     testing.TB
-	e     *engine.Engine
-	state *ruleset.State
-	now   engine.Instant
-	check Check
-	batch engine.Batch
+	*Simulator
+	t testing.TB
 }
 
 // newBench makes a bench at 02:39:14.8561 UTC, 45 144 ms before the end of a minute.
@@ -29,19 +24,13 @@ func newBench(t testing.TB, text string) *bench {
 		t.Fatal(err)
 	}
 	at := time.Date(2026, 11, 22, 2, 39, 14, 856_100_000, time.UTC)
-	return &bench{t: t, e: engine.New(engine.Options{Shards: 4}), state: ruleset.NewState(set), now: engine.Instant(at.UnixNano())}
+	return &bench{NewSimulator(set, engine.Instant(at.UnixNano())), t}
 }
 
 // ask decides a request.
 func (x *bench) ask(q *Request) *Answer {
 	x.t.Helper()
-	x.check.Release()
-	x.batch.Reset()
-	if err := x.check.Append(&x.batch, x.state, x.now, q); err != nil {
-		x.t.Fatal(err)
-	}
-	x.e.Apply(x.now, &x.batch)
-	a, err := x.check.Answer(x.batch.Ops, x.batch.Decisions)
+	a, err := x.Ask(q)
 	if err != nil {
 		x.t.Fatal(err)
 	}
@@ -142,7 +131,7 @@ func TestAnswers(t *testing.T) {
 		{0, "api ip 192.0.2.9 AND tenant t2 plan free", "1 20 18 0 200 tenant/token-1s ok"},
 		{0, "api path /shut", "0 0 0 -1 0 shut/none limited"},
 	} {
-		x.now += engine.Instant(tt.after)
+		x.Now += engine.Instant(tt.after)
 		if got := x.ask(request(tt.line)).text(); got != tt.want {
 			t.Errorf("step %d: %s\n got %s\nwant %s", i, tt.line, got, tt.want)
 		}

@@ -5,7 +5,10 @@ import (
 	"strings"
 
 	"limitsrv/cmd/limitsrv/options"
+	"limitsrv/files"
 	"limitsrv/rules"
+	"limitsrv/rules/ruletest"
+	"limitsrv/rules/source"
 )
 
 // rulesOptions are the options of the tool rules.
@@ -16,23 +19,34 @@ type rulesOptions struct {
 	Show struct {
 		Files []string `arg:"" name:"file" help:"Files with rules, or directories with *.yaml."`
 	} `cmd:"" help:"Prints the limits of files, with the names that clients see."`
+	Test struct {
+		File  string `arg:"" name:"file" help:"File with rules, or directory with *.yaml."`
+		Cases string `arg:"" name:"cases" help:"File with requests at times, and their expected answers."`
+	} `cmd:"" help:"Decides the requests of a file by the rules, on a clock that the file sets, and prints every unexpected answer as FILE:LINE."`
 }
 
-const rulesDescription = `Checks the rule files of --rules, or shows their limits. No server is needed.
+const rulesDescription = `Checks rule files, shows their limits, or tests them. No server is needed.
 
-Exits with 0 if the rules are valid, warnings or not, and with 1 if they are not.`
+Exits with 0 if the rules are valid, warnings or not, and all answers are as expected, and with 1 if not.`
 
 func runRules(c call) int {
 	var o rulesOptions
 	if code, ok := c.parse("rules", rulesDescription, &o); !ok {
 		return code
 	}
-	set, err := loadRules(append(o.Check.Files, o.Show.Files...))
+	names := append(o.Check.Files, o.Show.Files...)
+	if o.Test.File != "" {
+		names = []string{o.Test.File}
+	}
+	set, err := loadRules(names)
 	if err != nil {
 		fmt.Fprintln(c.stderr, err)
 		return exitFailure
 	}
-	if len(o.Show.Files) > 0 {
+	switch {
+	case o.Test.File != "":
+		return testRules(c, set, o.Test.Cases)
+	case len(o.Show.Files) > 0:
 		showRules(c, set)
 		return exitOK
 	}
@@ -58,6 +72,33 @@ func loadRules(names []string) (*rules.Set, error) {
 		return nil, err
 	}
 	return rules.Load(all)
+}
+
+// testRules prints the unexpected answers to the requests of a file of cases.
+func testRules(c call, set *rules.Set, cases string) int {
+	text, _, err := files.Read(cases, source.MaxBytes)
+	if err != nil {
+		fmt.Fprintln(c.stderr, err)
+		return exitFailure
+	}
+	scenarios, err := source.ParseCases(source.File{Name: cases, Text: text})
+	if err != nil {
+		fmt.Fprintln(c.stderr, err)
+		return exitFailure
+	}
+	r := ruletest.Run(set, scenarios)
+	for _, d := range r.Differences {
+		fmt.Fprintln(c.stdout, d)
+	}
+	if more := r.Different - len(r.Differences); more > 0 {
+		fmt.Fprintf(c.stdout, "and %d more\n", more)
+	}
+	if r.Different > 0 {
+		fmt.Fprintf(c.stdout, "failed: %s in %s\n", plural(r.Different, "difference"), plural(r.Requests, "request"))
+		return exitFailure
+	}
+	fmt.Fprintf(c.stdout, "ok: %s, %s\n", plural(r.Requests, "request"), plural(r.Values, "expected value"))
+	return exitOK
 }
 
 // showRules prints the limits of a set, one in a line below its domain.

@@ -37,6 +37,8 @@ const (
 	MaxExpansion = 10
 	// MaxMistakes bounds the reported mistakes of a text.
 	MaxMistakes = 20
+	// MaxCases bounds the requests of a file of test cases.
+	MaxCases = 1_000_000
 	// MaxPenaltyAfter bounds the strikes that close a penalty box.
 	MaxPenaltyAfter = 1_000_000
 )

@@ -6,6 +6,8 @@
 // rules. The reader is go.yaml.in/yaml/v3, because it reads scalars as envoyproxy/ratelimit
 // does: a value of 010 is the text 010, and requests_per_unit of 010 is 8.
 //
+// ParseCases reads test cases of rules in the same way.
+//
 // # Promises
 //
 //   - No text costs more than a fixed multiple of its size in time and memory: sizes,

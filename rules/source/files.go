@@ -15,26 +15,17 @@ import (
 // Parse reads the documents of files, in their order. The error is a Mistakes. Cost: about
 // 250 bytes of memory and a microsecond for each part of the text, most of it the
 // YAML reader's.
-func Parse(files []File) ([]Document, error) {
-	var (
-		r     reader
-		docs  []Document
-		size  int
-		parts int
-	)
-	for _, f := range files {
-		if size += len(f.Text); size > MaxBytes {
-			return nil, Mistakes{{At{f.Name, 1}, fmt.Sprintf("the text of all rules may have %d bytes, with this file it has %d", MaxBytes, size)}}
-		}
-		for _, c := range []byte(partBytes) {
-			parts += bytes.Count(f.Text, []byte{c})
-		}
-		if parts > MaxParts {
-			return nil, Mistakes{{At{f.Name, 1}, fmt.Sprintf("the text of all rules may have %d line ends and characters of %s, with this file it has %d", MaxParts, partBytes[1:], parts)}}
-		}
+func Parse(files []File) (docs []Document, err error) {
+	if err := checkSize(files); err != nil {
+		return nil, err
 	}
+	var r reader
 	for _, f := range files {
-		docs = r.file(docs, f)
+		r.file(f, "the word domain", func(root *yaml.Node) {
+			if d, ok := r.document(root); ok {
+				docs = append(docs, d)
+			}
+		})
 	}
 	if len(r.mistakes) > 0 {
 		return nil, r.mistakes
@@ -42,23 +33,40 @@ func Parse(files []File) ([]Document, error) {
 	return docs, nil
 }
 
-// file appends the documents of a file to docs.
-func (r *reader) file(docs []Document, f File) []Document {
+// checkSize returns a Mistakes if the text of files is too long to be read.
+func checkSize(files []File) error {
+	size, parts := 0, 0
+	for _, f := range files {
+		if size += len(f.Text); size > MaxBytes {
+			return Mistakes{{At{f.Name, 1}, fmt.Sprintf("the text of all files may have %d bytes, with this file it has %d", MaxBytes, size)}}
+		}
+		for _, c := range []byte(partBytes) {
+			parts += bytes.Count(f.Text, []byte{c})
+		}
+		if parts > MaxParts {
+			return Mistakes{{At{f.Name, 1}, fmt.Sprintf("the text of all files may have %d line ends and characters of %s, with this file it has %d", MaxParts, partBytes[1:], parts)}}
+		}
+	}
+	return nil
+}
+
+// file calls read for the root of each document of a file, at least one. needs names
+// the words of a document.
+func (r *reader) file(f File, needs string, read func(root *yaml.Node)) {
 	r.name = f.Name
 	decoder := yaml.NewDecoder(bytes.NewReader(f.Text))
-	before := len(docs)
-	for {
+	for documents := 0; ; {
 		var doc yaml.Node
 		err := decode(decoder, &doc)
 		switch {
 		case errors.Is(err, io.EOF):
-			if len(docs) == before && len(r.mistakes) == 0 {
-				r.mistakeAt(1, "a file must have at least one document, with the word domain, got none")
+			if documents == 0 {
+				r.mistakeAt(1, "a file must have at least one document, with "+needs+", got none")
 			}
-			return docs
+			return
 		case err != nil:
 			r.syntax(err)
-			return docs
+			return
 		}
 		if len(doc.Content) == 0 {
 			continue
@@ -67,13 +75,12 @@ func (r *reader) file(docs []Document, f File) []Document {
 		if isNull(root) && root.Value == "" {
 			continue // "---" at the end of a file
 		}
+		documents++
 		r.visits, r.stopped, r.warnings, r.own = 0, false, nil, nil
 		if r.parts = r.count(root, 0); r.stopped {
-			return docs
+			return
 		}
-		if d, ok := r.document(root); ok {
-			docs = append(docs, d)
-		}
+		read(root)
 	}
 }
 

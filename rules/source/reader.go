@@ -18,6 +18,7 @@ type reader struct {
 	rules         int       // nodes and rules so far, in all files
 	listedEntries int       // entries of lists so far, in all files
 	domains       int       // so far, in all files
+	cases         int       // repetitions of steps so far
 	visits        int       // visited parts of the document, aliases expanded
 	parts         int       // parts of the document
 	stopped       bool      // by a bound: other mistakes would only follow from it

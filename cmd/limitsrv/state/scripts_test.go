@@ -62,7 +62,7 @@ var differing = map[string]string{
 
 // localCommands are answered from the node's own state, which may be behind on a
 // follower.
-var localCommands = []string{"CLUSTER", "DBSIZE", "INFO", "KEYS", "MEMORY", "OBJECT", "RANDOMKEY", "RL.POLICY", "RL.RULES", "RL.STATS", "RL.TOP", "SCAN", "TIME"}
+var localCommands = []string{"CLUSTER", "DBSIZE", "EVAL", "INFO", "KEYS", "MEMORY", "OBJECT", "RANDOMKEY", "RL.POLICY", "RL.RULES", "RL.STATS", "RL.TOP", "SCAN", "TIME"}
 
 const (
 	// wait is the time limit of a wait on an idle machine.

@@ -1,0 +1,61 @@
+package source
+
+import "time"
+
+// A Scenario is a document of test cases: requests at times, and their expected answers.
+type Scenario struct {
+	At
+	Start time.Time // in the years 2000 to 2199
+	Steps []Step    // at least one
+}
+
+// A Step is a request, once or several times at the same instant.
+type Step struct {
+	At
+	Since  time.Duration // from Start, not less than that of the step before
+	Domain string
+	// Descriptors have their attributes in the order of the text.
+	Descriptors [][]Attribute
+	Hits        int64 // 0 to engine.MaxN
+	Settle      int64 // as in RL.SETTLE BY; 0 for a request of Hits
+	ID          string
+	Peek        bool
+	Times       int // 1 to MaxCases
+	Expect      []Expectation
+}
+
+// An Attribute is a key of a descriptor with its value.
+type Attribute struct{ Key, Value string }
+
+// An Expectation has the expected values of a field of the answers.
+type Expectation struct {
+	Field Field
+	// Values has one value for all requests of the step, or one for each.
+	Values []Expected
+}
+
+// An Expected is a value of a field in its shortest form.
+type Expected struct {
+	At
+	Text string
+}
+
+// A Field is a part of an answer, as RL.CHECK replies it.
+type Field uint8
+
+// The fields in the order of the reply. Those before FieldRule are whole numbers.
+const (
+	FieldAllowed Field = iota // 1 or 0
+	FieldLimit
+	FieldRemaining
+	FieldWait  // in milliseconds
+	FieldReset // in milliseconds
+	FieldRule
+	FieldReason
+)
+
+// fieldWords are the words of the fields, by Field.
+var fieldWords = []string{"allowed", "limit", "remaining", "wait_ms", "reset_ms", "rule", "reason"}
+
+// String returns the word of a field in cases.
+func (f Field) String() string { return fieldWords[f] }
