@@ -230,10 +230,12 @@ func (n *Node) maintainMember(s *raftStack, backoff *pollBackoff) {
 		return
 	}
 	n.mergeLeaderView(p)
-	applied := s.raft.AppliedIndex()
-	caughtUp := applied >= p.AppliedIndex
+	if s.catchUp == 0 {
+		s.catchUp = max(1, p.AppliedIndex)
+	}
+	caughtUp := s.raft.AppliedIndex() >= s.catchUp
 	if caughtUp {
-		s.FSM.SetCurrent(applied)
+		s.FSM.SetCurrent(s.catchUp)
 	}
 	backoff.record(caughtUp && p.LastIndex == s.raft.LastIndex() && summariesReach(p.Peers, p.LastIndex))
 	if s.Storing() {

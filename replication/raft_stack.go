@@ -33,7 +33,8 @@ type raftStack struct {
 	saving   atomic.Bool
 	saveMu   sync.Mutex
 	lastSave savedSnapshot
-	restored int64 // FSM.Counts().Installed at the last RefreshSnapshots; maintain goroutine only
+	restored int64  // FSM.Counts().Installed at the last RefreshSnapshots; maintain goroutine only
+	catchUp  uint64 // the last entry that the leader had applied at its first status; maintain goroutine only
 
 	lastReceived    received // at the last call of isStuck; maintain goroutine only
 	unchangedChecks int      // calls of isStuck since lastReceived changed; maintain goroutine only
