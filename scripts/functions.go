@@ -118,7 +118,7 @@ func mayLoad(tx *engine.Tx, l *Library, replace bool) (wrong string) {
 		return "ERR Library '" + l.name + "' already exists"
 	}
 	for _, f := range l.functions {
-		if other := FindFunction(tx.Documents(engine.Libraries), []byte(f.Name)); other != nil && other.library != l.name {
+		if other := FindFunction(tx.Documents(engine.Libraries), []byte(f.Name)); other != nil && other.owner != l.name {
 			return "ERR Function " + f.Name + " already exists"
 		}
 	}

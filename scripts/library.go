@@ -28,7 +28,7 @@ type Function struct {
 	described   bool
 	flags       []string // in ascending order
 	uses        uses     // of its library
-	library     string
+	owner       string   // the name of its library
 	document    *engine.Document
 }
 
@@ -82,7 +82,7 @@ func CompileLibrary(text []byte) (l *Library, wrong string) {
 	}
 	for i := range m.registered {
 		r := &m.registered[i]
-		l.functions = append(l.functions, &Function{Name: r.name, description: r.description, described: r.described, flags: r.flags, uses: l.uses, library: name})
+		l.functions = append(l.functions, &Function{Name: r.name, description: r.description, described: r.described, flags: r.flags, uses: l.uses, owner: name})
 	}
 	slices.SortFunc(l.functions, func(a, b *Function) int { return cmp.Compare(a.Name, b.Name) })
 	return l, ""

@@ -25,9 +25,9 @@ const (
 
 // scripted are the recorded scripts and calls of a library.
 type scripted struct {
-	library string
-	texts   map[string]string // by hash
-	calls   []scriptCall
+	name  string
+	texts map[string]string // by hash
+	calls []scriptCall
 }
 
 type scriptCall struct {
@@ -37,7 +37,7 @@ type scriptCall struct {
 
 // readScripts reads what a monitor has stored. A library without calls has none.
 func readScripts(folder, library string) (s scripted, err error) {
-	s = scripted{library: library, texts: map[string]string{}}
+	s = scripted{name: library, texts: map[string]string{}}
 	data, err := os.ReadFile(filepath.Join(folder, library, "calls"))
 	if err != nil {
 		return s, err
@@ -94,7 +94,7 @@ func compareRandomly(ctx context.Context, libraries []library, program, scripts,
 			}
 		}
 		if differs != nil {
-			err = errors.Join(err, fmt.Errorf("the scripts of %s: %w", s.library, differs))
+			err = errors.Join(err, fmt.Errorf("the scripts of %s: %w", s.name, differs))
 		}
 	}
 	return compared, err
