@@ -7,7 +7,6 @@ import (
 	"limitsrv/engine"
 	"limitsrv/limiters"
 	"limitsrv/rules"
-	"limitsrv/rules/source"
 	"limitsrv/ruleset"
 )
 
@@ -89,17 +88,9 @@ func (c *Check) appendLimits(b *engine.Batch, q *Request, first int) {
 		}
 		if guard >= 0 {
 			op := &b.Ops[at]
-			op.Key, op.Params, op.N = r.Guards[guard].Key, penalty(r.Guards[guard].Rule.Penalty), strike
+			op.Key, op.Params, op.N = r.Guards[guard].Key, r.Guards[guard].Rule.Penalty.Params(), strike
 		}
 	}
-}
-
-// penalty returns the parameters of a penalty box.
-func penalty(p *source.Penalty) engine.Params {
-	box := engine.Penalty{
-		After: p.After, Within: p.Within, Block: p.Block, Max: p.Max, Forgive: p.Forgive, Growth: p.Growth, Extend: p.Extend,
-	}
-	return box.Params()
 }
 
 // modes are the modes of the ops of limits.

@@ -51,17 +51,7 @@ func TestNoAllocationForChecks(t *testing.T) {
 		"RL.CHECK api user u1", "RL.CHECK api path /login ip 203.0.113.7 ROWS", "RL.CHECK api tenant t1 plan free HITS 2",
 		"RL.CHECK api tenant t1 plan pro", "RL.CHECK api user u1 AND tenant t1 plan free PEEK", "RL.SETTLE api user u1 BY 1", "RL.CHECK web a b",
 	} {
-		args := words(line)
-		got := testing.AllocsPerRun(100, func() {
-			for range 64 {
-				s.Do(args)
-			}
-			s.Flush()
-			s.Out = s.Out[:0]
-		})
-		if got != 0 {
-			t.Errorf("%s: %v allocations for a pipeline of 64, want 0", line, got)
-		}
+		allocateNothing(t, s, line)
 	}
 }
 

@@ -1,6 +1,6 @@
 package engine
 
-// maxKnown is the number of keys of a call of which a Tx keeps what it found out. Scripts
+// maxKnown is the number of keys of a call of which a Tx keeps the places. Scripts
 // name the same few keys again and again.
 const maxKnown = 4
 

@@ -6,7 +6,7 @@ import (
 	"limitsrv/engine"
 )
 
-// A boxModel is a penalty box, by what has happened to it.
+// A boxModel is a penalty box: its strikes, its level, and the end of its last block.
 type boxModel struct {
 	p       engine.Penalty
 	strikes int64

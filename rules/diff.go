@@ -171,9 +171,7 @@ func samePenalty(a, b *Rule) bool {
 	if a.Penalty == nil || b.Penalty == nil {
 		return a.Penalty == b.Penalty
 	}
-	p, q := *a.Penalty, *b.Penalty
-	p.At = q.At
-	return p == q
+	return a.Penalty.Penalty == b.Penalty.Penalty
 }
 
 // compiled returns the rule over attributes. Requires: it is not of a tree.

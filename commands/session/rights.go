@@ -1,12 +1,12 @@
 package session
 
 import (
-	"limitsrv/rules"
 	"sync/atomic"
 
 	"limitsrv/commands/auth"
 	"limitsrv/commands/auth/users"
 	"limitsrv/commands/resp"
+	"limitsrv/rules"
 )
 
 var errNoKey = resp.NewError("NOPERM", "this user has no permissions to access one of the keys used as arguments")

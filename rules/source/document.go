@@ -138,19 +138,10 @@ type List struct {
 	Prefixes  []netip.Prefix
 }
 
-// A Penalty are the parameters of a penalty box. Times are in nanoseconds, in
-// whole seconds from 1 second to 10 years.
+// A Penalty is the parameters of a penalty box. After is at most MaxPenaltyAfter.
 type Penalty struct {
 	At
-	After  int64 // strikes that close the box: 1 to MaxPenaltyAfter
-	Within int64 // in this time
-	Block  int64 // the time that it stays closed at level 0
-	// Growth multiplies Block for each level, in hundredths: 100 to 1000.
-	Growth  int64
-	Max     int64 // of the time that it stays closed, at least Block
-	Forgive int64 // the time without a block in which the level falls by one
-	// Extend is set if every request to a closed box begins its time again.
-	Extend bool
+	engine.Penalty
 }
 
 // A HeaderAttribute tells how the endpoint forward makes an attribute of a header.

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"limitsrv/engine"
 )
 
 var penaltyWords = []string{"after", "within", "block", "growth", "max", "forgive", "extend"}
@@ -23,7 +25,7 @@ func (r *reader) penalty(n *yaml.Node) *Penalty {
 		return nil
 	}
 	before := len(r.mistakes)
-	p := Penalty{At: r.at(n), Growth: 100, Forgive: day}
+	p := Penalty{r.at(n), engine.Penalty{Growth: 100, Forgive: day}}
 	for _, f := range fields {
 		switch f.word {
 		case "after":
