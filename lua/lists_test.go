@@ -60,3 +60,46 @@ func tableOf(st *lua.State, texts [][]byte) value.Value {
 	}
 	return value.OfTable(t)
 }
+
+// TestStackGrowsAtAnyCall passes as many values as make the stack of a new state grow, in each
+// way in which values are passed on, and expects what a state with a large stack gives.
+func TestStackGrowsAtAnyCall(t *testing.T) {
+	env, _, _ := newEnv()
+	large := lua.NewState(env)
+	for _, form := range []string{
+		"return join('a', 'b', unpack(t))", "return o:join('a', unpack(t))", "return join('a', inner('b', unpack(t)))",
+		"local all = {'a', 'b', unpack(t)} return join(unpack(all))", "local x, y = 'a', unpack(t) return join(x, y, unpack(t))",
+		"return join('a', select(2, 'b', unpack(t)))", "return called('a', unpack(t))", "return join('a', pcall(inner, 'b', unpack(t)))",
+		"return join('a', deep(20, unpack(t)))", "local s = 'a' for _, v in ipairs({unpack(t)}) do s = s .. v end return s",
+		"return join('a', string.byte(table.concat(t), 1, -1))", "return tostring(math.max(1, 2, unpack(t)))",
+	} {
+		for n := 1; n < 3000; n += n/3 + 1 {
+			script := fmt.Sprintf(`
+				local t, o = {}, {}
+				for i = 1, %d do t[i] = i end
+				local function join(...) return table.concat({...}, ' ') end
+				local function inner(...) return ... end
+				local function deep(d, ...) if d > 0 then return 'd', deep(d - 1, ...) end return ... end
+				function o:join(...) return join(...) end
+				local called = setmetatable({}, {__call = function(self, ...) return join(...) end})
+				%s`, n, form)
+			chunk, err := lua.Compile(env, []byte(script), "@user_script")
+			if err != nil {
+				t.Fatal(err)
+			}
+			run := func(st *lua.State) string {
+				st.Reset(generous)
+				results, err := st.Run(chunk)
+				if err != nil {
+					return err.Error()
+				}
+				return show(results[0])
+			}
+			first := run(lua.NewState(env))
+			run(large)
+			if again := run(large); first != again {
+				t.Fatalf("%s with %d values: a new state gives %.200s, a used one %.200s", form, n, first, again)
+			}
+		}
+	}
+}

@@ -75,7 +75,7 @@ func (st *State) extend(values, more []value.Value) []value.Value {
 		return all
 	}
 	all := st.push(n + len(more))
+	copy(all[n:], more) // first: more may lie where all is
 	copy(all, values)
-	copy(all[n:], more)
 	return all
 }
