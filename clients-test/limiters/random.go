@@ -66,19 +66,31 @@ func readScripts(folder, library string) (s scripted, err error) {
 	return s, nil
 }
 
+// errEndless is a call that redis-server did not end in time. Changed arguments can make a
+// script count for ever; a server with a budget of steps has ended it.
+var errEndless = errors.New("redis-server did not end the call")
+
 // compareRandomly sends random calls of the libraries' scripts to redis-server and to another
 // server, and returns the number of libraries with scripts, and the differences.
 func compareRandomly(ctx context.Context, libraries []library, program, scripts, folder string, seed uint64) (compared int, err error) {
 	var pair [2]*server
+	defer func() {
+		for _, s := range pair {
+			if s != nil {
+				s.stop()
+			}
+		}
+	}()
 	for i, p := range []string{"redis-server", program} {
 		if pair[i], err = start(ctx, p, folder); err != nil {
 			return 0, err
 		}
-		defer pair[i].stop()
 	}
 	for _, l := range libraries {
 		s, readErr := readScripts(scripts, l.name)
 		switch {
+		case pair[0] == nil: // it could not be replaced
+			return compared, err
 		case errors.Is(readErr, os.ErrNotExist):
 			continue
 		case readErr != nil:
@@ -87,17 +99,32 @@ func compareRandomly(ctx context.Context, libraries []library, program, scripts,
 			continue
 		}
 		compared++
-		var differs error
-		for range randomTries {
-			if differs = s.play(ctx, pair, seed); differs == nil || ctx.Err() != nil {
-				break
-			}
-		}
+		differs := s.compare(ctx, &pair, folder, seed)
 		if differs != nil {
 			err = errors.Join(err, fmt.Errorf("the scripts of %s: %w", s.name, differs))
 		}
 	}
 	return compared, err
+}
+
+// compare plays random calls until there is no difference, at most randomTries times. It
+// replaces redis-server if that does not end a call, and goes on with the next seed.
+func (s *scripted) compare(ctx context.Context, pair *[2]*server, folder string, seed uint64) (differs error) {
+	for range randomTries {
+		differs = s.play(ctx, *pair, seed)
+		switch {
+		case differs == nil || ctx.Err() != nil:
+			return differs
+		case errors.Is(differs, errEndless):
+			seed++
+			pair[0].kill()
+			var err error
+			if pair[0], err = start(ctx, "redis-server", folder); err != nil {
+				return err
+			}
+		}
+	}
+	return differs
 }
 
 // play sends random calls to both servers, which are made empty first, and returns the first
@@ -221,6 +248,9 @@ func sameReplies(both [2]*respConn, passing bool, words ...string) error {
 	for i := range both {
 		var err error
 		if replies[i], err = both[i].do(words...); err != nil {
+			if i == 0 && errors.Is(err, os.ErrDeadlineExceeded) {
+				err = errors.Join(errEndless, err)
+			}
 			return fmt.Errorf("%.2000q: %w", words, err)
 		}
 	}

@@ -83,6 +83,12 @@ func (s *server) stop() error {
 	return s.process.Wait()
 }
 
+// kill ends the server at once.
+func (s *server) kill() {
+	s.process.Process.Kill()
+	s.process.Wait()
+}
+
 // ask sends a command of one or more words, and returns its answer: a simple or bulk string.
 func (s *server) ask(words ...string) (string, error) {
 	conn, err := net.DialTimeout("tcp", s.address, startTimeout)
