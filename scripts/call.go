@@ -7,6 +7,7 @@ import (
 	"limitsrv/answer"
 	"limitsrv/datatypes"
 	"limitsrv/lua"
+	"limitsrv/lua/number"
 	"limitsrv/lua/value"
 	"limitsrv/values/numbers"
 )
@@ -88,6 +89,9 @@ const maxWhole = 1 << 52
 func appendNumber(dst []byte, x float64) []byte {
 	if x > -maxWhole && x <= maxWhole && x == math.Trunc(x) {
 		return strconv.AppendInt(dst, int64(x), 10)
+	}
+	if math.IsNaN(x) {
+		return number.Append(dst, x) // with its sign
 	}
 	return numbers.AppendDouble(dst, x)
 }
