@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"net"
+	"sync"
 	"time"
 )
 
@@ -13,56 +14,66 @@ const (
 	maxBackOff = time.Second
 )
 
-// accept passes the connections of ln to admit until Shutdown. An error is logged once
-// until a connection has been accepted again.
-func (s *Server) accept(ln net.Listener, admit func(net.Conn) error) {
-	backOff := time.Duration(0)
+// A backOff is the pause after the last failed accept of a listener; 0: the last accept
+// did not fail.
+type backOff time.Duration
+
+// next returns the pause after one more failure. The first one is logged.
+func (b *backOff) next(e *env, addr net.Addr, err error) time.Duration {
+	if *b == 0 {
+		e.log.Error("accept failed, retrying", "addr", addr.String(), "error", err)
+	}
+	*b = min(max(2**b, backOff(minBackOff)), backOff(maxBackOff))
+	return time.Duration(*b)
+}
+
+// An acceptor accepts connections with a goroutine for each listener.
+type acceptor struct {
+	env *env
+	// admit takes over an accepted connection, also if it returns an error, which is a
+	// fault of this machine and not of the client.
+	admit     func(net.Conn) error
+	listeners []net.Listener
+	running   sync.WaitGroup
+}
+
+func (a *acceptor) listen(ln net.Listener) error {
+	a.listeners = append(a.listeners, ln)
+	return nil
+}
+
+func (a *acceptor) accept() {
+	for _, ln := range a.listeners {
+		a.running.Go(func() { a.acceptFrom(ln) })
+	}
+}
+
+func (a *acceptor) unlisten() {
+	for _, ln := range a.listeners {
+		ln.Close()
+	}
+	a.running.Wait()
+}
+
+// acceptFrom accepts until ln is closed.
+func (a *acceptor) acceptFrom(ln net.Listener) {
+	var pause backOff
 	for {
 		nc, err := ln.Accept()
 		if err == nil {
-			err = admit(nc)
+			err = a.admit(nc)
 		}
 		if err == nil {
-			backOff = 0
+			pause = 0
 			continue
 		}
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if backOff == 0 {
-			s.log.Error("accept failed, retrying", "addr", ln.Addr().String(), "error", err)
-		}
-		backOff = min(max(2*backOff, minBackOff), maxBackOff)
 		select {
-		case <-time.After(backOff):
-		case <-s.closing:
+		case <-time.After(pause.next(a.env, ln.Addr(), err)):
+		case <-a.env.closing:
 			return
 		}
 	}
-}
-
-// admit passes nc to the plain transport if the server is below MaxClients. An error is a
-// fault of this machine, not of the client.
-func (s *Server) admit(nc net.Conn) error {
-	s.connections.Add(1)
-	if !s.admitClient(nc) {
-		return nil
-	}
-	err := s.plain.carry(nc)
-	if err != nil {
-		s.clients.Add(-1)
-	}
-	return err
-}
-
-// admitTLS passes nc to the TLS transport, which counts it as a client after the
-// handshake. A connection beyond MaxClients is closed without a reply, because a reply
-// would need a handshake.
-func (s *Server) admitTLS(nc net.Conn) error {
-	s.connections.Add(1)
-	if s.clients.Load() >= s.maxClients.Load() {
-		s.rejected.Add(1)
-		return nc.Close()
-	}
-	return s.secure.carry(nc)
 }

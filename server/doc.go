@@ -33,6 +33,8 @@
 //     64 KB, while others do not. Connections with large batches together have half a
 //     millisecond of each wake-up, plus the batch under way at its end; the replies of
 //     all others are written before.
+//   - Event loops accept at most eight connections of a listener at a wake-up, after they
+//     have served the others.
 //   - Event loops serve at most eight unauthenticated connections at a wake-up. A
 //     connection without a complete command counts as unauthenticated.
 //   - The arguments passed to Session.Do stay unchanged until Flush has returned true, or
@@ -68,7 +70,7 @@
 //
 // The files refer to each other in one direction:
 //
-//	server, accept -> transports: loops (Linux), secure -> goroutines -> env -> conn
+//	server -> transports, which accept: loops (Linux), secure -> goroutines -> env -> conn
 //
 // An env is all of the Server that a transport sees.
 //

@@ -37,8 +37,8 @@ type env struct {
 	closing chan struct{} // closed by the first Shutdown
 }
 
-// initConn creates the session of a connection. It returns an error if that panics.
-func (e *env) initConn(c *conn, nc net.Conn, traffic *traffic, wake, kill func()) (err error) {
+// initConn creates the session of a connection between two addresses. It returns an error if that panics.
+func (e *env) initConn(c *conn, client, local string, traffic *traffic, wake, kill func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			e.logPanic(p)
@@ -47,11 +47,11 @@ func (e *env) initConn(c *conn, nc net.Conn, traffic *traffic, wake, kill func()
 	}()
 	c.limits = &e.cfg.Limits
 	c.traffic = traffic
-	c.client = clientAddr(nc.RemoteAddr(), nc.LocalAddr())
+	c.client = client
 	c.active.Store(e.clock.Load())
 	c.session = e.cfg.NewSession(session.Client{
-		Addr:      c.client,
-		LocalAddr: clientAddr(nc.LocalAddr(), nc.LocalAddr()),
+		Addr:      client,
+		LocalAddr: local,
 		Since:     time.Now(),
 		Close:     kill,
 		Wake:      wake,
@@ -96,14 +96,22 @@ func (e *env) closeReason(c *conn) string {
 	return ""
 }
 
-// admitClient counts nc as a client. Beyond MaxClients it sends maxClientsReply, closes
-// nc and returns false.
-func (e *env) admitClient(nc net.Conn) bool {
+// admitClient counts a client, and returns false beyond MaxClients.
+func (e *env) admitClient() bool {
 	if e.clients.Add(1) <= e.maxClients.Load() {
 		return true
 	}
 	e.clients.Add(-1)
 	e.rejected.Add(1)
+	return false
+}
+
+// admitConn counts nc as a client. Beyond MaxClients it sends maxClientsReply, closes nc
+// and returns false.
+func (e *env) admitConn(nc net.Conn) bool {
+	if e.admitClient() {
+		return true
+	}
 	_ = nc.SetWriteDeadline(time.Now().Add(time.Second)) // the send buffer of a new socket is empty, so this does not block
 	_, _ = nc.Write([]byte(maxClientsReply))
 	nc.Close()

@@ -31,6 +31,7 @@ var longPast = time.Unix(0, 1)
 // goroutines is the transport with a goroutine for each connection. It works on any
 // system and over any net.Conn.
 type goroutines struct {
+	acceptor
 	env      *env
 	traffic  []traffic
 	inputs   sync.Pool // of *resp.Pool
@@ -57,15 +58,21 @@ type goConn struct {
 }
 
 func newGoroutines(e *env) *goroutines {
-	return &goroutines{
+	g := &goroutines{
 		env: e, traffic: e.newTraffic(counterShards), stopped: make(chan struct{}), finished: make(chan struct{}),
 		inputs: sync.Pool{New: func() any { return resp.NewPool(tlsInputBytes, tlsArgs) }}, conns: map[*goConn]struct{}{},
 	}
+	g.acceptor = acceptor{env: e, admit: g.admitPlain}
+	return g
 }
 
-func (g *goroutines) carry(nc net.Conn) error {
-	s := &socket{Conn: nc}
-	g.start(s, s)
+// admitPlain serves a connection without TLS, unless there are MaxClients.
+func (g *goroutines) admitPlain(nc net.Conn) error {
+	g.env.connections.Add(1)
+	if g.env.admitConn(nc) {
+		s := &socket{Conn: nc}
+		g.start(s, s)
+	}
 	return nil
 }
 
@@ -85,7 +92,8 @@ func (g *goroutines) start(nc net.Conn, s *socket) {
 			_ = s.SetReadDeadline(longPast)
 		}
 	}
-	err := g.env.initConn(&c.conn, nc, &g.traffic[g.next%counterShards], wake, func() { s.Close() })
+	client, local := clientAddr(nc.RemoteAddr(), nc.LocalAddr()), clientAddr(nc.LocalAddr(), nc.LocalAddr())
+	err := g.env.initConn(&c.conn, client, local, &g.traffic[g.next%counterShards], wake, func() { s.Close() })
 	if err != nil {
 		s.Close()
 		g.env.clients.Add(-1)

@@ -163,7 +163,11 @@ func TestKill(t *testing.T) {
 			nc := r.dial()
 			send(t, nc, strings.Repeat(array("SLOW", "a"), 100))
 		}
-		until(t, "all are connected", func() bool { return r.Stats().Clients == 50 })
+		until(t, "all are connected", func() bool {
+			r.echo.mu.Lock()
+			defer r.echo.mu.Unlock()
+			return len(r.echo.live) == 50
+		})
 		r.echo.mu.Lock()
 		var kills []func()
 		for e := range r.echo.live {

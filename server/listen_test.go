@@ -104,12 +104,19 @@ func TestUnixSocket(t *testing.T) {
 // If accept fails for lack of descriptors it is retried with a pause, and logged once.
 func TestAcceptBacksOff(t *testing.T) {
 	r := start(t, Config{})
-	ln := &failingListener{Listener: r.listeners[0]}
-	r.accepts.Go(func() { r.accept(ln, r.admit) })
+	own, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln := &failingListener{Listener: own}
+	a := &acceptor{env: &r.env}
+	a.listen(ln)
+	a.accept()
 	time.Sleep(200 * time.Millisecond)
 	if n := ln.calls(); n < 3 || n > 10 {
 		t.Errorf("asked %d times in 200ms, want it to wait 5, 10, 20, ... ms", n)
 	}
+	a.unlisten()
 	if n := strings.Count(r.log.String(), "accept failed"); n != 1 {
 		t.Errorf("logged %d times, want once", n)
 	}
@@ -123,6 +130,9 @@ type failingListener struct {
 func (f *failingListener) calls() int64 { return f.n.Load() }
 
 func (f *failingListener) Accept() (net.Conn, error) {
+	if errors.Is(f.Listener.(*net.TCPListener).SetDeadline(time.Time{}), net.ErrClosed) {
+		return nil, net.ErrClosed
+	}
 	f.n.Add(1)
 	return nil, syscall.EMFILE
 }

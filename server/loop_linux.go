@@ -12,20 +12,22 @@ import (
 // executes one after the other, commits, and writes the replies of all. Only its own
 // goroutine uses its connections; other goroutines submit tasks.
 type loop struct {
-	env           *env
-	traffic       *traffic
-	poll          poller
-	conns         []*loopConn // by descriptor
-	work          *workspace
-	pendingWrites []*loopConn // connections with output to write at the end of the wake-up
-	runQueue      []*loopConn // connections to be served later, in order
-	spareQueue    []*loopConn // memory for the next runQueue
-	unauthQueue   []*loopConn // unauthenticated connections that are ready
-	lightWakeUps  int         // wake-ups left for which the loop assumes a light client, see lightWindow
-	uncommitted   bool        // something was executed since the last commit
-	draining      bool
-	stopped       bool
-	running       []task // tasks being run
+	env            *env
+	traffic        *traffic
+	poll           poller
+	conns          []*loopConn // by descriptor
+	work           *workspace
+	pendingWrites  []*loopConn // connections with output to write at the end of the wake-up
+	runQueue       []*loopConn // connections to be served later, in order
+	spareQueue     []*loopConn // memory for the next runQueue
+	unauthQueue    []*loopConn // unauthenticated connections that are ready
+	listeners      []*loopListener
+	readyListeners []int // descriptors of listeners with connections
+	lightWakeUps   int   // wake-ups left for which the loop assumes a light client, see lightWindow
+	uncommitted    bool  // something was executed since the last commit
+	draining       bool
+	stopped        bool
+	running        []task // tasks being run
 
 	load  atomic.Int64 // connections, including those being added
 	mu    sync.Mutex
@@ -119,6 +121,7 @@ func (l *loop) serveReady(ready []syscall.EpollEvent) (hasTasks bool) {
 		}
 		switch c := l.conns[fd]; {
 		case c == nil:
+			l.readyListeners = append(l.readyListeners, fd) // or a connection closed meanwhile
 		case l.draining:
 			l.serve(c)
 		case c.authenticated && l.isHeavy(c):
@@ -129,10 +132,19 @@ func (l *loop) serveReady(ready []syscall.EpollEvent) (hasTasks bool) {
 			l.unauthQueue = append(l.unauthQueue, c)
 		}
 	}
-	if len(l.unauthQueue) == 0 {
-		return hasTasks
+	if len(l.unauthQueue) > 0 {
+		l.flush()
+		l.serveUnauth()
 	}
-	l.flush()
+	if len(l.readyListeners) > 0 {
+		l.flush()
+		l.acceptReady()
+	}
+	return hasTasks
+}
+
+// serveUnauth serves the queued unauthenticated connections.
+func (l *loop) serveUnauth() {
 	began := time.Now()
 	for i, c := range l.unauthQueue {
 		if i > 0 && time.Since(began) >= timeSlice {
@@ -145,11 +157,10 @@ func (l *loop) serveReady(ready []syscall.EpollEvent) (hasTasks bool) {
 	}
 	clear(l.unauthQueue)
 	l.unauthQueue = l.unauthQueue[:0]
-	return hasTasks
 }
 
-// runTasks runs the submitted tasks. Connections are added here only, so an event never
-// belongs to a new connection that reuses a descriptor.
+// runTasks runs the submitted tasks. Connections are added here and by acceptReady only, so
+// an event never belongs to a new connection that reuses a descriptor.
 func (l *loop) runTasks() {
 	l.poll.drainWake()
 	l.mu.Lock()
@@ -166,14 +177,19 @@ func (l *loop) add(c *loopConn) {
 	if c.closed {
 		return
 	}
-	if c.fd >= len(l.conns) {
-		l.conns = append(l.conns, make([]*loopConn, c.fd+1-len(l.conns))...)
-	}
+	l.grow(c.fd)
 	l.conns[c.fd] = c
 	if !l.register(c) || !l.draining {
 		return
 	}
 	l.serve(c)
+}
+
+// grow makes room for a descriptor in l.conns.
+func (l *loop) grow(fd int) {
+	if fd >= len(l.conns) {
+		l.conns = append(l.conns, make([]*loopConn, fd+1-len(l.conns))...)
+	}
 }
 
 // register adds the connection to the poller, with the events of interest.

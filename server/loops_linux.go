@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -10,9 +9,10 @@ import (
 
 // loops is the transport with a few event loops.
 type loops struct {
-	env      *env
-	all      []*loop
-	finished chan struct{}
+	env       *env
+	all       []*loop
+	listeners []*listener
+	finished  chan struct{}
 }
 
 func newLoops(e *env, n int) (*loops, error) {
@@ -35,54 +35,65 @@ func newLoops(e *env, n int) (*loops, error) {
 	return t, nil
 }
 
-// carry passes the connection to the loop with the fewest. The loop uses a duplicate of
-// the descriptor, because nc's own is registered with the runtime's poller, which would
-// wake up for it as well.
-func (t *loops) carry(nc net.Conn) error {
-	defer nc.Close()
-	fd, err := duplicate(nc)
-	if err != nil {
-		return err
+func (t *loops) listen(ln net.Listener) error {
+	own, err := newListener(ln, t.env.cfg.TCPKeepAlive)
+	if err == nil {
+		t.listeners = append(t.listeners, own)
 	}
-	l := t.all[0]
-	for _, other := range t.all[1:] {
+	return err
+}
+
+func (t *loops) accept() {
+	t.submitAll(func(l *loop, _ *loopConn) {
+		for _, ln := range t.listeners {
+			l.listen(&loopListener{listener: ln, to: t})
+		}
+	})
+}
+
+func (t *loops) unlisten() {
+	var left sync.WaitGroup
+	left.Add(len(t.all))
+	t.submitAll(func(l *loop, _ *loopConn) {
+		l.unlisten()
+		left.Done()
+	})
+	left.Wait()
+	for _, ln := range t.listeners {
+		ln.close()
+	}
+	t.listeners = nil
+}
+
+// admit passes a connection to the loop with the fewest, which may be the one that has
+// accepted it, unless there are MaxClients.
+func (t *loops) admit(by *loop, fd int, client, local string) {
+	t.env.connections.Add(1)
+	if !t.env.admitClient() {
+		_, _ = writeNow(fd, []byte(maxClientsReply)) // the send buffer of a new socket is empty
+		_ = syscall.Close(fd)
+		return
+	}
+	l := by
+	for _, other := range t.all {
 		if other.load.Load() < l.load.Load() {
 			l = other
 		}
 	}
 	c := &loopConn{fd: fd}
 	c.gauges.fd = fd
-	err = t.env.initConn(&c.conn, nc, l.traffic, func() { l.submit(task{c, (*loop).resume}) }, func() { l.submit(task{c, (*loop).kill}) })
+	err := t.env.initConn(&c.conn, client, local, l.traffic, func() { l.submit(task{c, (*loop).resume}) }, func() { l.submit(task{c, (*loop).kill}) })
 	if err != nil {
 		_ = syscall.Close(fd)
 		t.env.clients.Add(-1)
-		return nil
+		return
 	}
 	l.load.Add(1)
-	l.submit(task{c, (*loop).add})
-	return nil
-}
-
-// duplicate returns a duplicate of the socket's descriptor, which is nonblocking.
-func duplicate(nc net.Conn) (fd int, err error) {
-	sc, ok := nc.(syscall.Conn)
-	if !ok {
-		return 0, errors.New("the connection has no descriptor")
+	if l == by {
+		l.add(c)
+	} else {
+		l.submit(task{c, (*loop).add})
 	}
-	raw, err := sc.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	var errno syscall.Errno
-	err = raw.Control(func(old uintptr) {
-		var r uintptr
-		r, _, errno = syscall.Syscall(syscall.SYS_FCNTL, old, syscall.F_DUPFD_CLOEXEC, 0)
-		fd = int(r)
-	})
-	if err == nil && errno != 0 {
-		err = errno
-	}
-	return fd, err
 }
 
 func (t *loops) submitAll(run func(*loop, *loopConn)) {

@@ -53,17 +53,31 @@ type handshake struct {
 }
 
 func newSecure(e *env) *secure {
-	return &secure{
+	t := &secure{
 		goroutines: newGoroutines(e), failures: sampledLog{text: "TLS handshakes failed"}, slotFree: make(chan struct{}, 1),
 		cpu: newCPUTokens(max(1, runtime.GOMAXPROCS(0)/2)),
 	}
+	t.admit = t.admitTLS
+	return t
 }
 
-// carry starts the handshake once a slot is free. While all are taken it blocks, with
+// admitTLS starts the handshake of a connection, after which it counts as a client. A
+// connection beyond MaxClients is closed without a reply, because a reply would need a
+// handshake.
+func (t *secure) admitTLS(nc net.Conn) error {
+	t.env.connections.Add(1)
+	if t.env.clients.Load() >= t.env.maxClients.Load() {
+		t.env.rejected.Add(1)
+		return nc.Close()
+	}
+	return t.shake(nc)
+}
+
+// shake starts the handshake once a slot is free. While all are taken it blocks, with
 // further connections in the system's queue, until one ends or the oldest has had
 // minHandshakeTime and is cut off. So silent clients delay others only briefly, and many
 // honest ones are served in order.
-func (t *secure) carry(nc net.Conn) error {
+func (t *secure) shake(nc net.Conn) error {
 	h := &handshake{&socket{Conn: nc}, time.Now()}
 	for {
 		wait := t.reserve(h)
@@ -128,7 +142,7 @@ func (t *secure) runHandshake(h *handshake) {
 		return
 	}
 	_ = h.socket.SetDeadline(time.Time{})
-	if t.env.admitClient(nc) {
+	if t.env.admitConn(nc) {
 		t.start(nc, h.socket)
 	}
 }

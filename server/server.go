@@ -22,17 +22,15 @@ const (
 // methods.
 type Server struct {
 	env
-	listeners []net.Listener // except listenTLS
-	listenTLS net.Listener   // nil: none
-	plain     transport
-	secure    *secure // nil: none
+	addr, addrTLS net.Addr // nil: none
+	plain         transport
+	secure        *secure // nil: none
 
 	began       time.Time
 	stopTicking func()
 	closed      chan struct{} // closed after the last connection
 	shutdown    sync.Once
 	starting    sync.Mutex // orders the start of accepts and closing
-	accepts     sync.WaitGroup
 }
 
 // New binds the addresses; connections are served from Serve on. An address in use is an
@@ -61,69 +59,69 @@ func New(cfg Config) (*Server, error) {
 	s.SetMaxClients(cfg.MaxClients)
 	s.SetIdleTimeout(cfg.IdleTimeout)
 	s.SetWriteTimeout(cfg.WriteTimeout)
-	if err := s.listen(); err != nil {
-		s.closeListeners()
-		return nil, err
-	}
 	if s.plain, err = newTransport(&s.env); err != nil {
-		s.closeListeners()
 		return nil, err
 	}
-	if s.listenTLS != nil {
+	if cfg.TLSListen != "" {
 		s.secure = newSecure(&s.env)
+	}
+	if err := s.listen(); err != nil {
+		for _, t := range s.transports() {
+			t.unlisten()
+			t.stop()
+		}
+		return nil, err
 	}
 	s.stopTicking = beat.Start(func(ctx context.Context) { beat.EveryFunc(ctx, s.sweepInterval, s.tick) })
 	return s, nil
 }
 
+// listen binds the addresses, and gives the listeners to their transports.
 func (s *Server) listen() error {
 	if s.cfg.Listen != "" {
 		ln, err := listenTCP(s.cfg.Listen, s.cfg.TCPKeepAlive)
 		if err != nil {
 			return err
 		}
-		s.listeners = append(s.listeners, ln)
+		if err := s.give(ln, s.plain, &s.addr); err != nil {
+			return err
+		}
 	}
 	if s.cfg.UnixSocket != "" {
 		ln, err := listenUnix(s.cfg.UnixSocket, s.cfg.UnixSocketPerm)
 		if err != nil {
 			return err
 		}
-		s.listeners = append(s.listeners, ln)
-	}
-	if s.cfg.TLSListen != "" {
-		var err error
-		if s.listenTLS, err = listenTCP(s.cfg.TLSListen, s.cfg.TCPKeepAlive); err != nil {
+		if err := s.give(ln, s.plain, &s.addr); err != nil {
 			return err
 		}
+	}
+	if s.cfg.TLSListen == "" {
+		return nil
+	}
+	ln, err := listenTCP(s.cfg.TLSListen, s.cfg.TCPKeepAlive)
+	if err != nil {
+		return err
+	}
+	return s.give(ln, s.secure, &s.addrTLS)
+}
+
+// give gives a listener to a transport, and stores its address in addr unless that has one.
+func (s *Server) give(ln net.Listener, to transport, addr *net.Addr) error {
+	if *addr == nil {
+		*addr = ln.Addr()
+	}
+	if err := to.listen(ln); err != nil {
+		return fmt.Errorf("listen on %s: %w", ln.Addr(), err)
 	}
 	return nil
 }
 
-func (s *Server) closeListeners() {
-	for _, ln := range s.listeners {
-		ln.Close()
-	}
-	if s.listenTLS != nil {
-		s.listenTLS.Close()
-	}
-}
-
 // Addr returns the first address without TLS; nil: none.
-func (s *Server) Addr() net.Addr {
-	if len(s.listeners) == 0 {
-		return nil
-	}
-	return s.listeners[0].Addr()
-}
+func (s *Server) Addr() net.Addr { return s.addr }
 
 // TLSAddr returns the address for TLS; nil: none.
-func (s *Server) TLSAddr() net.Addr {
-	if s.listenTLS == nil {
-		return nil
-	}
-	return s.listenTLS.Addr()
-}
+func (s *Server) TLSAddr() net.Addr { return s.addrTLS }
 
 // Serve accepts connections until Shutdown has ended. It must be called at most once.
 func (s *Server) Serve() {
@@ -140,11 +138,8 @@ func (s *Server) startAccepting() {
 		return
 	default:
 	}
-	for _, ln := range s.listeners {
-		s.accepts.Go(func() { s.accept(ln, s.admit) })
-	}
-	if s.listenTLS != nil {
-		s.accepts.Go(func() { s.accept(s.listenTLS, s.admitTLS) })
+	for _, t := range s.transports() {
+		t.accept()
 	}
 }
 
@@ -164,8 +159,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		s.starting.Lock()
 		close(s.closing)
 		s.starting.Unlock()
-		s.closeListeners()
-		s.accepts.Wait()
+		for _, t := range s.transports() {
+			t.unlisten()
+		}
 		for _, t := range s.transports() {
 			t.drain()
 		}

@@ -2,16 +2,20 @@ package server
 
 import "net"
 
-// A transport carries bytes between sockets and sessions. There are three: event loops, a
-// goroutine per connection, and the same over TLS. Concurrency: any goroutine may call
-// its methods.
+// A transport accepts connections, and carries bytes between sockets and sessions. There
+// are three: event loops, a goroutine per connection, and the same over TLS. Concurrency:
+// any goroutine may call its methods, listen, accept and unlisten one at a time.
 type transport interface {
-	// carry takes over an accepted connection, also if it returns an error.
-	carry(net.Conn) error
+	// listen takes over a listener.
+	listen(net.Listener) error
+	// accept begins to accept connections in the background. It is called at most once.
+	accept()
+	// unlisten closes the listeners. No connection is accepted after its return.
+	unlisten()
 	// sweep closes the overdue connections.
 	sweep()
-	// drain answers the commands received, then closes each connection. Requires: no
-	// carry after it.
+	// drain answers the commands received, then closes each connection. Requires:
+	// unlisten.
 	drain()
 	// stop closes the remaining connections and returns their number.
 	stop() int
