@@ -31,7 +31,7 @@ func wireFrom(host, address string) (*wire, error) {
 		return nil, err
 	}
 	conn.SetDeadline(testwait.Soon(6 * wait))
-	return &wire{conn, bufio.NewReader(conn)}, nil
+	return &wire{client{conn, bufio.NewReader(conn)}}, nil
 }
 
 // While many addresses guess passwords at full speed, decisions continue, known clients

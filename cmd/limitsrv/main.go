@@ -36,7 +36,7 @@ func tools() []tool {
 		{"hash-password", "", "read a password from standard input and print its hash for the file of --users", runHash},
 		{"ping", "[options]", "check that the server started with these options on this machine answers; exits with 0 if so", runPing},
 		{"recover", "DIR [--to NEW --raft HOST:PORT|--single [--yes]]", "convert a data directory or a backup to a data directory of a new cluster or a single server; without --to, describe it", runRecover},
-		{"rules", "check|show FILE|DIR... | test FILE|DIR CASES", "check files of rules as the server would read them, show their limits, or test their answers", runRules},
+		{"rules", "check|show FILE|DIR... | test FILE|DIR CASES | push FILE|DIR... --to HOST:PORT", "check files of rules as the server would read them, show their limits, test their answers, or load them into a server", runRules},
 		{"version", "", "show the version", runVersion},
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"limitsrv/cmd/limitsrv/options"
@@ -9,36 +10,55 @@ import (
 	"limitsrv/rules"
 	"limitsrv/rules/ruletest"
 	"limitsrv/rules/source"
+	"limitsrv/ruleset"
 )
 
 // rulesOptions are the options of the tool rules.
 type rulesOptions struct {
-	Check struct {
-		Files []string `arg:"" name:"file" help:"Files with rules, or directories with *.yaml."`
-	} `cmd:"" help:"Reads files as the server would, all together, and prints every mistake and warning as FILE:LINE."`
-	Show struct {
+	Check checkRulesOptions `cmd:"" help:"Reads files as the server would, all together, and prints every mistake and warning as FILE:LINE; with --against also each limit that differs from those of a server."`
+	Show  struct {
 		Files []string `arg:"" name:"file" help:"Files with rules, or directories with *.yaml."`
 	} `cmd:"" help:"Prints the limits of files, with the names that clients see."`
 	Test struct {
 		File  string `arg:"" name:"file" help:"File with rules, or directory with *.yaml."`
 		Cases string `arg:"" name:"cases" help:"File with requests at times, and their expected answers."`
 	} `cmd:"" help:"Decides the requests of a file by the rules, on a clock that the file sets, and prints every unexpected answer as FILE:LINE."`
+	Push pushOptions `cmd:"" help:"Prints each limit that differs from those of a server, and loads the files there, unless its rules have changed meanwhile."`
 }
 
-const rulesDescription = `Checks rule files, shows their limits, or tests them. No server is needed.
+type checkRulesOptions struct {
+	Files         []string `arg:"" name:"file" help:"Files with rules, or directories with *.yaml."`
+	Against       string   `placeholder:"HOST:PORT" help:"Address of a server, or unix:PATH. Its user needs the group rules, and the key pattern *."`
+	remoteOptions `embed:""`
+}
 
-Exits with 0 if the rules are valid, warnings or not, and all answers are as expected, and with 1 if not.`
+type pushOptions struct {
+	Files         []string `arg:"" name:"file" help:"Files with rules, or directories with *.yaml. Together they replace all rules of the server."`
+	To            string   `required:"" placeholder:"HOST:PORT" help:"Address of a server, or unix:PATH: of any node of a cluster. Its user needs the group rules, and the key pattern *."`
+	Note          string   `placeholder:"TEXT" help:"Note in RL.RULES HISTORY."`
+	remoteOptions `embed:""`
+}
+
+const rulesDescription = `Checks rule files, shows their limits, tests them, or loads them into a server.
+
+Exits with 0 if the rules are valid, warnings or not, all answers are as expected, and the
+server has the rules; with 1 if not, or if a server can't be asked; with 2 if the command
+line is wrong. A push that exits with 1 has changed nothing, unless the connection broke.`
 
 func runRules(c call) int {
 	var o rulesOptions
 	if code, ok := c.parse("rules", rulesDescription, &o); !ok {
 		return code
 	}
-	names := append(o.Check.Files, o.Show.Files...)
+	names := slices.Concat(o.Check.Files, o.Show.Files, o.Push.Files)
 	if o.Test.File != "" {
 		names = []string{o.Test.File}
 	}
-	set, err := loadRules(names)
+	all, err := options.ReadRuleFiles(names...)
+	var set *rules.Set
+	if err == nil {
+		set, err = rules.Load(all)
+	}
 	if err != nil {
 		fmt.Fprintln(c.stderr, err)
 		return exitFailure
@@ -54,7 +74,18 @@ func runRules(c call) int {
 		fmt.Fprintf(c.stdout, "%v: warning: %s\n", w.At, w.Text)
 	}
 	fmt.Fprintf(c.stdout, "ok: %s, %s, %s\n", plural(len(set.Domains()), "domain"), plural(set.NumRules(), "rule"), plural(set.NumLimits(), "limit"))
-	return exitOK
+	if o.Check.Against == "" && o.Push.To == "" {
+		return exitOK
+	}
+	p, err := ruleset.Prepare(all)
+	switch {
+	case err != nil:
+		fmt.Fprintln(c.stderr, err)
+		return exitFailure
+	case o.Push.To != "":
+		return pushRules(c, &o.Push, p)
+	}
+	return checkAgainst(c, &o.Check.remoteOptions, o.Check.Against, p)
 }
 
 // plural returns a number with its noun.
@@ -63,15 +94,6 @@ func plural(n int, noun string) string {
 		noun += "s"
 	}
 	return fmt.Sprintf("%d %s", n, noun)
-}
-
-// loadRules reads and compiles the rules of files, and of directories the files *.yaml.
-func loadRules(names []string) (*rules.Set, error) {
-	all, err := options.ReadRuleFiles(names...)
-	if err != nil {
-		return nil, err
-	}
-	return rules.Load(all)
 }
 
 // testRules prints the unexpected answers to the requests of a file of cases.

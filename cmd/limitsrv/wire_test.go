@@ -3,10 +3,8 @@ package main
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"net"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,10 +14,7 @@ import (
 
 // A wire is a connection for inline commands. Its methods return errors of the
 // connection; error replies are replies.
-type wire struct {
-	net.Conn
-	lines *bufio.Reader
-}
+type wire struct{ client }
 
 // wireTo connects to a server.
 func wireTo(address string) (*wire, error) { return wireWithin(address, 6*wait) }
@@ -32,7 +27,7 @@ func wireWithin(address string, most time.Duration) (*wire, error) {
 		return nil, err
 	}
 	conn.SetDeadline(deadline)
-	return &wire{conn, bufio.NewReader(conn)}, nil
+	return &wire{client{conn, bufio.NewReader(conn)}}, nil
 }
 
 // wired connects for the duration of the test.
@@ -44,44 +39,6 @@ func wired(t *testing.T, address string) *wire {
 	}
 	t.Cleanup(func() { w.Close() })
 	return w
-}
-
-// A replyError is an error reply.
-type replyError string
-
-// reply reads one reply: an int64, a string, a replyError, nil, or a []any of these.
-func (w *wire) reply() (any, error) {
-	line, err := w.lines.ReadString('\n')
-	if err != nil {
-		return nil, err
-	}
-	kind, text := line[0], strings.TrimSuffix(line[1:], "\r\n")
-	n, errNumber := strconv.ParseInt(text, 10, 64)
-	switch {
-	case kind == '+':
-		return text, nil
-	case kind == '-':
-		return replyError(text), nil
-	case errNumber != nil:
-		return nil, fmt.Errorf("malformed reply %q", line)
-	case kind == ':':
-		return n, nil
-	case n < 0:
-		return nil, nil
-	case kind == '$':
-		b := make([]byte, n+2)
-		_, err := io.ReadFull(w.lines, b)
-		return string(b[:n]), err
-	case kind == '*':
-		all := make([]any, n)
-		for i := range all {
-			if all[i], err = w.reply(); err != nil {
-				return nil, err
-			}
-		}
-		return all, nil
-	}
-	return nil, fmt.Errorf("malformed reply %q", line)
 }
 
 // all sends commands in a pipeline and returns their replies.
@@ -97,7 +54,7 @@ func (w *wire) all(commands ...string) ([]any, error) {
 		err     error
 	)
 	for i := range replies {
-		if replies[i], err = w.reply(); err != nil {
+		if replies[i], err = w.read(); err != nil {
 			break
 		}
 	}
