@@ -8,11 +8,11 @@ import os
 import socket
 import subprocess
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
 
+from link import Link, call
 from report import Between, address, expect, run
 
 RECIPE = sys.argv[1]
@@ -158,44 +158,54 @@ def recovers():
         expect(limits(get(url, "again")[1])[:2], [3, 2])
 
 
-class Link:
-    """A proxy to a server that can be down, open, or stalled: forwarding nothing with open connections."""
+RULES = """domain: recipes
+rules:
+  - {name: calls, match: {path: /ruled, method: GET}, per: [api_key], limits: [3/hour token, 1000/day]}
+  - {name: addresses, match: {path: /ruled}, per: [ip], limits: 100000/hour}
+"""
 
-    def __init__(self, to):
-        self.to = (to["host"], to["port"])
-        self.listener = socket.socket()
-        self.listener.bind(("127.0.0.1", 0))  # connections are refused until it listens
-        self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
-        self.flowing = threading.Event()
-        self.flowing.set()
+POLICY = '"calls/token-1h";q=3;w=3600, "calls/fixed-day";q=1000;w=86400, "addresses/slide-1h";q=100000;w=3600'
 
-    def __enter__(self):
-        return self
 
-    def __exit__(self, *_):
-        self.listener.close()
+def ruled():
+    """The same by rules: allowed, denied, and another limit for a request without a key."""
+    call(address("LIMITSRV_ADDR"), "RL.RULES", "LOAD", RULES)
+    with app(PLAIN, "closed") as url:
+        url += "/ruled"
+        settled(url, "ruled-first")
+        for remaining in (2, 1, 0):
+            status, headers, page = get(url, "ruled")
+            expect((status, page), (200, {"hello": "rules"}))
+            expect(limits(headers), [3, remaining, Between(1140, 3600), None])
+            expect(headers["RateLimit-Policy"], POLICY)
+        status, headers, page = get(url, "ruled")
+        expect((status, limits(headers)), (429, [3, 0, Between(3540, 3600), HOURS_THIRD]))
+        expect(page.get("detail", page), {"error": "too many requests", "reason": "limited", "retry_after_ms": Between(1140000, 1200000)})
+        status, headers, page = get(url)
+        expect((status, page, limits(headers)[0]), (200, {"hello": "rules"}, 100000))
 
-    def open(self):
-        self.listener.listen()
-        threading.Thread(target=self.accept, daemon=True).start()
 
-    def stall(self):
-        self.flowing.clear()
+def ruled_open():
+    ruled_outage("open", 200)
 
-    def accept(self):
-        with contextlib.suppress(OSError):  # closed
-            while True:
-                near, _ = self.listener.accept()
-                far = socket.create_connection(self.to)
-                for source, sink in ((near, far), (far, near)):
-                    threading.Thread(target=self.carry, args=(source, sink), daemon=True).start()
 
-    def carry(self, source, sink):
-        with contextlib.suppress(OSError):
-            while some := source.recv(65536):
-                self.flowing.wait()
-                sink.sendall(some)
-        sink.close()
+def ruled_closed():
+    ruled_outage("closed", 503)
+
+
+def ruled_outage(fail, status):
+    """The rules of limitsrv are out of reach: it is down, then up, and then stalls."""
+    call(address("LIMITSRV_ADDR"), "RL.RULES", "LOAD", RULES)
+    with Link(address("LIMITSRV_ADDR")) as link, app(link.address, fail) as url:
+        url += "/ruled"
+        wait_for(lambda: get(url, f"ruled-first-{fail}"))  # the first request may load code
+        answer = get(url, f"ruled-down-{fail}")
+        expect((answer[0], limits(answer[1])), (status, [None] * 4))
+        link.open()
+        settled(url, f"ruled-up-{fail}")
+        link.stall()
+        answer = get(url, f"ruled-{fail}")
+        expect((answer[0], limits(answer[1])), (status, [None] * 4))
 
 
 def concurrency():
@@ -234,10 +244,13 @@ CASES = {
     "recovers": recovers,
 }
 
+RULED = {"ruled": ruled, "ruled-open": ruled_open, "ruled-closed": ruled_closed}
+
 # Cases of single recipes.
 MORE = {
-    "express": {"concurrency": concurrency},
-    "fastapi": {"two-limits": two_limits},
+    "express": {"concurrency": concurrency} | RULED,
+    "fastapi": {"two-limits": two_limits} | RULED,
+    "net-http": RULED,
 }
 
 if __name__ == "__main__":

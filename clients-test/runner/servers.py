@@ -128,8 +128,8 @@ def certify(folder):
 class Servers:
     """One server of each kind, for the duration of the context."""
 
-    def __init__(self, binary, has_cluster, has_nodes, has_tls):
-        self.binary, self.has_cluster, self.has_nodes, self.has_tls = binary, has_cluster, has_nodes, has_tls
+    def __init__(self, binary, has_cluster, has_nodes, has_tls, has_http):
+        self.binary, self.has_cluster, self.has_nodes, self.has_tls, self.has_http = binary, has_cluster, has_nodes, has_tls, has_http
         self.complaints = []  # complete after the context
         self.servers = []
 
@@ -154,13 +154,16 @@ class Servers:
             return self.servers[-1]
 
         again = server("restart")
+        over_http = free_addresses(1) if self.has_http else []
         self.environment = {
-            "LIMITSRV_ADDR": server("plain").address,
+            "LIMITSRV_ADDR": server("plain", *(f"--rls-http={address}" for address in over_http)).address,
             "LIMITSRV_PASSWORD_ADDR": server("password", password=PASSWORD).address,
             "LIMITSRV_PASSWORD": PASSWORD,
             "LIMITSRV_RESTART_ADDR": again.address,
             "LIMITSRV_RESTART": str(folder / "restart"),
         }
+        if self.has_http:
+            self.environment["LIMITSRV_HTTP_ADDR"] = over_http[0]
         if self.has_cluster:
             self.environment["LIMITSRV_CLUSTER_ADDR"] = server("cluster", "--cluster-mode", "emulated").address
         if self.has_tls:

@@ -1,6 +1,7 @@
 import express from 'express'
 import { createClient } from 'redis'
 import { concurrencyLimit, rateLimit } from './limit.mjs'
+import { rules } from './rules.mjs'
 
 const redis = createClient({ url: `redis://${process.env.LIMITSRV_ADDR}`, disableOfflineQueue: true })
 redis.on('error', error => console.error('limitsrv:', error.message))
@@ -10,4 +11,5 @@ const open = process.env.FAIL === 'open'
 const app = express()
 app.get('/', rateLimit(redis, { limit: [3, '3/h'], open }), (req, res) => res.json({ hello: 'world' }))
 app.get('/slow', concurrencyLimit(redis, { limit: 2, open }), (req, res) => setTimeout(() => res.json({ done: true }), 1000))
+app.get('/ruled', rules(redis, 'recipes', { open }), (req, res) => res.json({ hello: 'rules' }))
 app.listen(Number(process.env.PORT), '127.0.0.1')

@@ -1,4 +1,4 @@
-// Command net-http is the application that tests the limit.
+// Command net-http is the application that tests the limit and the rules.
 package main
 
 import (
@@ -11,15 +11,16 @@ import (
 )
 
 func main() {
-	limit := Limit{
-		Redis:    redis.NewClient(&redis.Options{Addr: os.Getenv("LIMITSRV_ADDR"), ContextTimeoutEnabled: true}),
-		Timeout:  100 * time.Millisecond,
-		Open:     os.Getenv("FAIL") == "open",
-		Capacity: 3,
-		Rate:     "3/h",
+	client := redis.NewClient(&redis.Options{Addr: os.Getenv("LIMITSRV_ADDR"), ContextTimeoutEnabled: true})
+	open := os.Getenv("FAIL") == "open"
+	limit := Limit{Redis: client, Timeout: 100 * time.Millisecond, Open: open, Capacity: 3, Rate: "3/h"}
+	rules := Rules{Redis: client, Timeout: 100 * time.Millisecond, Open: open, Domain: "recipes"}
+	hello := func(whom string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			answer(w, http.StatusOK, map[string]string{"hello": whom})
+		})
 	}
-	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, map[string]string{"hello": "world"})
-	})
-	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), limit.Of(hello)))
+	http.Handle("/", limit.Of(hello("world")))
+	http.Handle("/ruled", rules.Of(hello("rules")))
+	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), nil))
 }
