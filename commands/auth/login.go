@@ -133,13 +133,16 @@ func (l *Logins) Begin(from, name string, password []byte, done func(*Account, e
 // accountWithoutCheck returns the account if name and password were verified before from
 // host, or if the account needs no password; nil: a check is needed.
 func (l *Logins) accountWithoutCheck(host, name string, password []byte) *Account {
+	if a := l.current.Load().passwordless(name); a != nil {
+		return a // at each request of a listener without sessions: no hash, no lock
+	}
 	clientKey := l.key.mac(host, name, password)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a := l.verified[clientKey]; a != nil && !a.revoked() {
 		return a
 	}
-	return l.current.Load().passwordless(name)
+	return nil
 }
 
 // attempt adds w to the attempt with this host, name and password, creating it if needed.
