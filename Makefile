@@ -94,7 +94,8 @@ unit:
 	go test -timeout $(UNITTIME) -run "^($$tests)\$$" $$packages
 	@.ci/race -p 3 -timeout $(UNITTIME)
 
-# The files for Compose and Kubernetes, by the types of both projects.
+# The files for Compose and Kubernetes, and the configuration of Envoy in docs, by the
+# types of these projects.
 deploy:
 	cd deploy/check && go vet ./... && go test ./...
 
