@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strings"
 	"time"
@@ -44,9 +43,12 @@ func runPing(c call) int {
 		return exitUsage
 	}
 	own := func() (tls.Certificate, error) { return tls.LoadX509KeyPair(o.TLSCert, o.TLSKey) }
-	reply, err := ping(network, address, own, o.Password, pingTimeout)
-	if err == nil && reply != "+PONG" && !strings.HasPrefix(reply, "-NOAUTH ") {
-		err = fmt.Errorf("%s answers %q", address, reply)
+	err = ping(network, address, own, o.Password, pingTimeout)
+	if refused, ok := err.(replyError); ok {
+		err = fmt.Errorf("%s answers %q", address, refused)
+		if strings.HasPrefix(string(refused), "NOAUTH ") {
+			err = nil
+		}
 	}
 	if err != nil {
 		fmt.Fprintf(c.stderr, "limitsrv ping: %v\n", err)
@@ -94,30 +96,28 @@ func dialSelf(network, address string, own func() (tls.Certificate, error), time
 	})
 }
 
-// ping logs in, if password is set, and returns the reply to PING.
-func ping(network, address string, own func() (tls.Certificate, error), password string, timeout time.Duration) (reply string, err error) {
+// ping logs in, if password is set, and sends PING. Its error is a replyError if the server
+// answers, but not with PONG.
+func ping(network, address string, own func() (tls.Certificate, error), password string, timeout time.Duration) error {
 	conn, err := dialSelf(network, address, own, timeout)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(timeout))
-	request, replies := "*1\r\n$4\r\nPING\r\n", 1
+	c := &client{conn, bufio.NewReader(conn)}
+	var refused replyError
 	if password != "" {
-		request, replies = fmt.Sprintf("*2\r\n$4\r\nAUTH\r\n$%d\r\n%s\r\n", len(password), password)+request, 2
-	}
-	if _, err := io.WriteString(conn, request); err != nil {
-		return "", err
-	}
-	lines := bufio.NewReader(conn)
-	for range replies {
-		line, err := lines.ReadString('\n')
-		switch {
-		case err == nil:
-			reply = strings.TrimSuffix(line, "\r\n")
-		case reply == "": // beyond --max-clients the server sends one error line
-			return "", err
+		if _, err := c.do("AUTH", password); err != nil && !errors.As(err, &refused) {
+			return err
 		}
 	}
-	return reply, nil
+	reply, err := c.do("PING")
+	switch {
+	case err != nil && refused != "" && !errors.As(err, new(replyError)):
+		return refused // beyond --max-clients the server sends one error, and closes the connection
+	case err == nil && reply != "PONG":
+		return replyError(fmt.Sprint(reply))
+	}
+	return err
 }
