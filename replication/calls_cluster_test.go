@@ -1,7 +1,9 @@
 package replication
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -120,6 +122,31 @@ func TestCallsWaitForTheLevel(t *testing.T) {
 	if d, err := take(n, "k", 10, 1); err != nil || d.Remaining != 9 {
 		t.Errorf("a take at level 1: %+v, %v", d, err)
 	}
+}
+
+// TestRestartedNodeLearnsTheLevel: a node that has not read its log yet does not know what
+// the log may have. It answers so until the leader tells it, and never that a member is too old.
+func TestRestartedNodeLearnsTheLevel(t *testing.T) {
+	c := startCluster(t, 3, func(o *Options) { o.Commands = counters{} })
+	leader := c.leader()
+	if _, err := count(leader, 0, "k"); err != nil {
+		eventually(t, "the level rises", func() bool {
+			_, err = count(leader, 0, "k")
+			return err == nil
+		})
+	}
+	follower := c.nodes[slices.IndexFunc(c.nodes, func(n *Node) bool { return n != leader })]
+	o := follower.o
+	c.close(follower)
+	c.nodes = append(c.nodes, c.open(o))
+	restarted := c.nodes[2]
+	eventually(t, "the restarted node serves", func() bool {
+		_, err := count(restarted, 0, "k")
+		if errors.Is(err, errLevel) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
 }
 
 // TestGroupsWaitForTheLevel: while a member can not read them, entries with the newer kinds

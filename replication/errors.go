@@ -16,5 +16,6 @@ var (
 	errNoMember     = link.NewError("CLUSTERDOWN", "this node is not a member of a cluster yet")
 	errStopped      = link.NewError("CLUSTERDOWN", "this node is shutting down")
 	errLevel        = link.NewError("ERR", "the request can be carried out when all nodes of the cluster run this version of limitsrv or a later one")
+	errBehind       = link.NewError("LOADING", "this node has not read the log of its cluster yet")
 	errLoading      = link.NewError("LOADING", "this node is not a member of a cluster yet")
 )

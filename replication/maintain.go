@@ -230,6 +230,7 @@ func (n *Node) maintainMember(s *raftStack, backoff *pollBackoff) {
 		return
 	}
 	n.mergeLeaderView(p)
+	s.level.Store(int64(p.Level))
 	if s.catchUp == 0 {
 		s.catchUp = max(1, p.AppliedIndex)
 	}

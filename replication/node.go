@@ -213,22 +213,28 @@ func (n *Node) Exec(batch *engine.Batch, done func(error)) {
 		done(nil)
 		return
 	}
-	if !n.permits(batch) {
-		done(errLevel)
+	if err := n.permit(batch); err != nil {
+		done(err)
 		return
 	}
 	n.batcher.add(waitingRequest{Request: forward.Request{Batch: batch, Done: done}})
 }
 
-// permits reports whether the log may have an entry of a batch: all members can read it. If
-// this is no member, the leader decides.
-func (n *Node) permits(batch *engine.Batch) bool {
+// permit returns an error if the log may not have an entry of a batch because a member can't
+// read it, or if this node does not know that yet. If it is no member, the leader decides.
+func (n *Node) permit(batch *engine.Batch) error {
 	level := fsm.LevelOf(batch)
 	if level == 1 {
-		return true
+		return nil
 	}
 	s := n.stack.Load()
-	return s == nil || level <= s.FSM.Level()
+	switch {
+	case s == nil || level <= s.FSM.Level() || int64(level) <= s.level.Load():
+		return nil
+	case !s.FSM.IsCurrent():
+		return errBehind
+	}
+	return errLevel
 }
 
 // execForOthers is Exec for batches forwarded by another node.
@@ -237,8 +243,8 @@ func (n *Node) execForOthers(batch *engine.Batch, done func(error)) {
 		done(nil)
 		return
 	}
-	if !n.permits(batch) {
-		done(errLevel)
+	if err := n.permit(batch); err != nil {
+		done(err)
 		return
 	}
 	n.batcher.add(waitingRequest{Request: forward.Request{Batch: batch, Done: done}, remote: true})

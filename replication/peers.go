@@ -17,6 +17,8 @@ type peerStatus struct {
 	LastIndex    uint64         `json:"last"`
 	AppliedIndex uint64         `json:"applied"`
 	Leader       string         `json:"leader"` // id of its leader
+	// Level is the highest feature level that its log may use; 0: it does not tell.
+	Level int `json:"level,omitempty"`
 	// Stored is the last entry with decisions that it stored since its start, 0 if none,
 	// and Idle the time since.
 	Stored uint64        `json:"stored,omitempty"`

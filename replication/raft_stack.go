@@ -29,6 +29,7 @@ type raftStack struct {
 	stopped    chan struct{} // closed when the stack is stopped
 	observer   *raft.Observer
 	loggedTerm atomic.Uint64 // the last term with a logged leader
+	level      atomic.Int64  // feature level of the cluster's log, by a leader's last status
 
 	saving   atomic.Bool
 	saveMu   sync.Mutex

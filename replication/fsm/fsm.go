@@ -123,6 +123,9 @@ func (f *FSM) Stopping() bool { return f.stopping.Load() }
 // could subscribe. Those of later entries are sent. Only the first call has an effect.
 func (f *FSM) SetCurrent(index uint64) { f.current.CompareAndSwap(0, index+1) }
 
+// IsCurrent reports whether SetCurrent was called.
+func (f *FSM) IsCurrent() bool { return f.current.Load() > 0 }
+
 // Propose makes a proposal the one in flight. It must precede the append of its entry.
 func (f *FSM) Propose(p *Proposal) { f.proposal.Store(p) }
 
