@@ -6,7 +6,6 @@ import (
 
 	"limitsrv/answer"
 	"limitsrv/commands/resp"
-	"limitsrv/engine"
 )
 
 // A LoadAnswer is the answer to a load.
@@ -56,19 +55,4 @@ func integers(neutral []byte, n int) ([]int64, error) {
 		all = append(all, v.Int)
 	}
 	return all, nil
-}
-
-// Knows reports whether an engine has rules with a text, in use or past.
-func Knows(e *engine.Engine, p *Prepared) bool {
-	_, list := documentsOf(e)
-	heads := withPrefix(list, pastPrefix)
-	if d := snapshot(list).Document(engine.Rules, headerName); d != nil {
-		heads = append(heads[:len(heads):len(heads)], d)
-	}
-	for _, d := range heads {
-		if h, err := readHeader(d.Text); err == nil && h.SHA == p.SHA {
-			return true
-		}
-	}
-	return false
 }

@@ -116,6 +116,7 @@ func forgetPast(tx *engine.Tx, old *Header) {
 			rows = h.Version
 		}
 	}
+	noteForgotten(tx, past[:search(past, pastName(rows))])
 	now := tx.Now()
 	drop := func(d *engine.Document) bool {
 		switch {
@@ -129,6 +130,22 @@ func forgetPast(tx *engine.Tx, old *Header) {
 	if slices.ContainsFunc(ds, drop) {
 		tx.DropDocumentsFunc(engine.Rules, drop)
 	}
+}
+
+// noteForgotten notes the texts of Headers that are to be dropped.
+func noteForgotten(tx *engine.Tx, past []*engine.Document) {
+	if len(past) == 0 {
+		return
+	}
+	var text string
+	if d := tx.Document(engine.Rules, forgottenName); d != nil {
+		text = d.Text
+	}
+	for _, d := range past {
+		h, _ := readHeader(d.Text)
+		text += string(h.SHA[:forgottenBytes])
+	}
+	mustSet(tx, forgottenName, text[max(0, len(text)-MaxForgotten*forgottenBytes):])
 }
 
 func doSet(tx *engine.Tx, args [][]byte, dst []byte) []byte {

@@ -154,6 +154,9 @@ func TestPastIsBounded(t *testing.T) {
 	if got := text(loads - MaxPast - 1); !strings.HasPrefix(got, "-ERR there is no text of version") {
 		t.Errorf("an older text is %q", got)
 	}
+	if s := await(t, newKeeper(e)); !s.Knows(prepare(t, file("1/minute")).SHA) || s.Knows(prepare(t, file("0/minute")).SHA) {
+		t.Error("the text of version 1 is not known, or one that never was")
+	}
 	long := func(n int) string { return file("5/minute") + "#" + strings.Repeat("x", n) + "\n" }
 	for i, n := range []int{5 << 20, 6 << 20, 7 << 20, 8 << 20} {
 		load(t, e, start, loads+uint64(i), long(n), "", "")

@@ -15,6 +15,8 @@
 //	text/VERSION/PART   their text, in parts
 //	past/VERSION        the Headers of the last MaxPast versions before; the texts of some of
 //	                    them are kept, up to MaxPastBytes
+//	forgotten           the first bytes of the SHA-256 of the texts of MaxForgotten versions before
+//	                    these, so that a node with an old file does not load it again
 //	override/DOMAIN/ID  an override; DOMAIN and ID are hashes
 //
 // A reader outside of the engine may see the documents in the middle of a call. So texts are

@@ -19,6 +19,9 @@ const (
 	// MaxPast bounds the versions before the one in use, MaxPastBytes the texts of them.
 	MaxPast      = 32
 	MaxPastBytes = 16 << 20
+	// MaxForgotten bounds the versions before those, of which only a part of the SHA-256 is
+	// kept.
+	MaxForgotten = 4096
 	// MaxOverrides bounds the overrides, MaxOverridesBytes their documents.
 	MaxOverrides      = 10_000
 	MaxOverridesBytes = 16 << 20
@@ -29,10 +32,14 @@ const (
 
 const (
 	headerName     = "set"
+	forgottenName  = "forgotten"
 	pastPrefix     = "past/"
 	textPrefix     = "text/"
 	overridePrefix = "override/"
 )
+
+// forgottenBytes is the number of bytes of a SHA-256 that are kept of a forgotten version.
+const forgottenBytes = 16
 
 // maxParts bounds the parts of a text.
 const maxParts = MaxBytes/engine.MaxDocumentBytes + 1

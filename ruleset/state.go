@@ -1,6 +1,9 @@
 package ruleset
 
 import (
+	"bytes"
+	"slices"
+
 	"limitsrv/commands/resp"
 	"limitsrv/engine"
 	"limitsrv/rules"
@@ -60,6 +63,26 @@ func (s *State) next(version uint64, list []*engine.Document, set func(h *Header
 		n.fail(h)
 	}
 	return n
+}
+
+// Knows reports whether the rules have, or had, a text with a SHA-256.
+func (s *State) Knows(sha [32]byte) bool {
+	if s.Header.SHA == sha {
+		return true
+	}
+	for _, d := range withPrefix(s.list, pastPrefix) {
+		if h, err := readHeader(d.Text); err == nil && h.SHA == sha {
+			return true
+		}
+	}
+	if d := snapshot(s.list).Document(engine.Rules, forgottenName); d != nil {
+		for part := range slices.Chunk([]byte(d.Text), forgottenBytes) {
+			if bytes.Equal(part, sha[:forgottenBytes]) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (s *State) fail(h Header) { s.Set, s.Header, s.Err = empty, h, errNeedsNewer }

@@ -24,7 +24,7 @@ type rulesFollower struct {
 	read   [sha256.Size]byte  // digest of the last files, or of the error
 	text   *ruleset.Prepared  // theirs; nil: they have a mistake
 	equal  *[sha256.Size]byte // of the last text of theirs that was in use
-	logged [sha256.Size]byte  // the text that was logged as not loaded
+	logged string             // the last warning, with the digest of its text
 }
 
 // followRules loads the files of --rules until stop is called. On a node that is alone they
@@ -73,30 +73,37 @@ func (r *rulesFollower) digest() [sha256.Size]byte {
 }
 
 // load loads the text of the files, unless it is in use or an earlier one, or another node
-// leads.
+// leads. It replaces only the version by which this is decided, so that rules that were loaded
+// meanwhile stay.
 func (r *rulesFollower) load(ctx context.Context) {
 	h := r.n.handler
-	current := h.Config().Rules.Current().Header
+	current, err := h.CurrentRules(ctx)
+	if err != nil {
+		r.warn("the files of --rules are not loaded yet", "error", err)
+		return
+	}
 	switch sha := r.text.SHA; {
-	case sha == current.SHA:
+	case sha == current.Header.SHA:
 		r.equal = &r.text.SHA
 		return
 	case !h.LoadsRules():
 		return
-	case ruleset.Knows(h.Config().Engine(), r.text) && (r.equal == nil || *r.equal == sha):
-		if sha != r.logged {
-			r.logged = sha
-			r.n.log.Warn("the files of --rules have an earlier version of the rules, which stay as they are; RL.RULES LOAD loads any", "version", current.Version)
-		}
+	case current.Knows(sha) && (r.equal == nil || *r.equal == sha):
+		r.warn("the files of --rules have an earlier version of the rules, which stay as they are; RL.RULES LOAD loads any", "version", current.Header.Version)
 		return
 	}
-	_, err := h.LoadRules(ctx, session.RulesLoad{Text: r.text, Expect: -1, Note: r.n.Rules, Source: "file"})
-	if err != nil {
-		if r.text.SHA != r.logged {
-			r.logged = r.text.SHA
-			r.n.log.Warn("the files of --rules are not loaded yet", "error", err)
-		}
+	l := session.RulesLoad{Text: r.text, Expect: int64(current.Header.Version), Note: r.n.Rules, Source: "file"}
+	if _, err := h.LoadRules(ctx, l); err != nil {
+		r.warn("the files of --rules are not loaded yet", "error", err)
 		return
 	}
 	r.equal = &r.text.SHA
+}
+
+// warn logs a message about the text, unless it was the last one.
+func (r *rulesFollower) warn(message string, args ...any) {
+	if this := message + string(r.text.SHA[:]); this != r.logged {
+		r.logged = this
+		r.n.log.Warn(message, args...)
+	}
 }

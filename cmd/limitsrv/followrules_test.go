@@ -16,6 +16,7 @@ import (
 	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/rules/source"
+	"limitsrv/ruleset"
 	"limitsrv/testwait"
 )
 
@@ -60,6 +61,12 @@ func TestFollowRules(t *testing.T) {
 		{"an older file of a node that returns", rulesText(6), func() { f = &rulesFollower{n: n} }, 4, 9, ""},
 		{"its change", rulesText(7), nil, 5, 7, ""},
 		{"its change to an earlier text", rulesText(6), nil, 6, 6, ""},
+		{"a file older than the history", rulesText(5), func() {
+			f = &rulesFollower{n: n}
+			for i := range ruleset.MaxPast + 2 {
+				command(100 + i)
+			}
+		}, 6 + ruleset.MaxPast + 2, 100 + ruleset.MaxPast + 1, ""},
 	} {
 		if tt.before != nil {
 			tt.before()
@@ -76,7 +83,7 @@ func TestFollowRules(t *testing.T) {
 			t.Errorf("%s: version %d, limit %d, error %q, %d errors and then %d", tt.name, s.Header.Version, s.Set.Limit(0).Quota, wrong, failed, again)
 		}
 	}
-	for text, times := range map[string]int{"have a mistake": 1, "have an earlier version": 2} {
+	for text, times := range map[string]int{"have a mistake": 1, "have an earlier version": 3} {
 		if got := strings.Count(log.String(), text); got != times {
 			t.Errorf("the log says %q %d times, want %d:\n%s", text, got, times, log.String())
 		}

@@ -160,6 +160,12 @@ func (h *Handler) rulesFrom(ctx context.Context, least uint64) (*ruleset.State, 
 	}
 }
 
+// CurrentRules returns the rules of this node when they have been compiled. It blocks. Errors
+// are those of ctx, of the State, and LOADING after some seconds.
+func (h *Handler) CurrentRules(ctx context.Context) (*ruleset.State, error) {
+	return h.rulesFrom(ctx, 0)
+}
+
 // CurrentRules calls use with the rules of this node when they have been compiled, and then
 // lets the command reply. It is for run commands.
 func (s *Session) CurrentRules(use func(w *resp.Writer, rules *ruleset.State)) {
