@@ -259,11 +259,8 @@ func goThrough(t *testing.T, disks []*disk, count int, options ...string) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	c := startTrio(t, disks, options...)
 	c.awaitRecovery(t)
-	var addresses []string
-	for _, m := range c.peers {
-		addresses = append(addresses, m.client)
-	}
-	p := startLoadClients(addresses, seed)
+	p := newLoadClients(limiterHistory)
+	p.start(c.addresses(), seed)
 	possible := slices.DeleteFunc(slices.Clone(faults), func(f fault) bool {
 		return f.possible != nil && !f.possible(disks[0])
 	})

@@ -18,8 +18,9 @@ type history interface {
 	next() (command string, note func(reply any, sent, known int64) error)
 	// isExhausted reports that further requests add no information.
 	isExhausted() bool
-	// keys returns the keys of the history, which all have the same limit.
-	keys() (all []string, limit int64)
+	// peeks returns commands that return the states of the keys of the history, which all
+	// have the same limit.
+	peeks() (commands []string, limit int64)
 	// check returns an error unless a single server without failures could have given
 	// all replies, if used permits of each key are used at the end.
 	check(used []int64) error
@@ -35,7 +36,7 @@ const (
 )
 
 // refusals are the error codes of commands that were not applied.
-var refusals = []string{"LOADING", "MISCONF", "CLUSTERDOWN"}
+var refusals = []string{"LOADING", "MISCONF", "CLUSTERDOWN", "TRYAGAIN"}
 
 // outcomeOf returns the outcome of a command with the given reply.
 func outcomeOf(reply any) outcome {
@@ -104,7 +105,7 @@ func (l *chargeHistory) isExhausted() bool {
 	return l.sent >= chargeSteps
 }
 
-func (l *chargeHistory) keys() ([]string, int64) { return []string{l.key}, chargeLimit }
+func (l *chargeHistory) peeks() ([]string, int64) { return []string{"RL.PEEK " + l.key}, chargeLimit }
 
 func (l *chargeHistory) check(used []int64) error {
 	l.mu.Lock()
@@ -196,7 +197,7 @@ func (g *leaseHistory) isExhausted() bool {
 	return g.sent >= leaseSteps || g.denials >= maxLeaseDenials
 }
 
-func (g *leaseHistory) keys() ([]string, int64) { return []string{g.key}, leaseLimit }
+func (g *leaseHistory) peeks() ([]string, int64) { return []string{"RL.PEEK " + g.key}, leaseLimit }
 
 func (g *leaseHistory) check(used []int64) error {
 	g.mu.Lock()

@@ -158,18 +158,18 @@ func startLoad(address string, all []*counter, windows []*windowCount, seed uint
 	}
 }
 
-// used returns the number of permits used, from a reply of RL.PEEK.
+// used returns the number of permits used, from a reply of RL.PEEK or of RL.CHECK with PEEK.
 func used(reply any, limit int64) (int64, error) {
 	if reply == nil {
 		return 0, nil
 	}
 	list, ok := reply.([]any)
-	if !ok || len(list) != 5 {
-		return 0, fmt.Errorf("RL.PEEK is answered %v", reply)
+	if !ok || len(list) != 5 && len(list) != 7 {
+		return 0, fmt.Errorf("a peek is answered %v", reply)
 	}
 	remaining, ok := list[2].(int64)
 	if !ok || list[1] != limit {
-		return 0, fmt.Errorf("RL.PEEK is answered %v", reply)
+		return 0, fmt.Errorf("a peek is answered %v", reply)
 	}
 	return limit - remaining, nil
 }

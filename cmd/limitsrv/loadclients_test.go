@@ -16,6 +16,7 @@ import (
 // all faults.
 type loadClients struct {
 	clock   atomic.Int64 // a logical clock
+	make    func(number int) history
 	running sync.WaitGroup
 	cancel  context.CancelFunc
 
@@ -40,10 +41,15 @@ const (
 	takePause = 2 * time.Millisecond
 )
 
-// startLoadClients starts the clients of the servers at addresses.
-func startLoadClients(addresses []string, seed uint64) *loadClients {
+// newLoadClients returns clients of histories that make returns; their numbers count from 0.
+func newLoadClients(make func(number int) history) *loadClients {
+	return &loadClients{make: make, decided: time.Now()}
+}
+
+// start starts the clients of the servers at addresses.
+func (p *loadClients) start(addresses []string, seed uint64) {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &loadClients{cancel: cancel, decided: time.Now()}
+	p.cancel = cancel
 	for len(p.open) < openHistories {
 		p.open = append(p.open, p.newHistory())
 	}
@@ -51,7 +57,6 @@ func startLoadClients(addresses []string, seed uint64) *loadClients {
 		rng := rand.New(rand.NewPCG(seed, uint64(i)))
 		p.running.Go(func() { p.run(ctx, addresses[i%len(addresses)], rng) })
 	}
-	return p
 }
 
 // stop stops the clients and waits for their last replies or timeouts.
@@ -63,11 +68,17 @@ func (p *loadClients) stop() error {
 	return p.failed
 }
 
-// newHistory adds a history of the next kind.
+// newHistory adds a history.
 //
 // Requires: mu is held, or no client is running.
 func (p *loadClients) newHistory() history {
-	number := len(p.all)
+	h := p.make(len(p.all))
+	p.all = append(p.all, h)
+	return h
+}
+
+// limiterHistory returns a history of one of the limiters' commands, of each in turn.
+func limiterHistory(number int) history {
 	kinds := []struct{ name, take string }{
 		{"token", "RL.TOKEN %s %d 1/3650d"},
 		{"fixed", "RL.FIXED %s %d 3650d"},
@@ -80,21 +91,17 @@ func (p *loadClients) newHistory() history {
 	}
 	kind := kinds[number%len(kinds)]
 	key := fmt.Sprintf("%s:%d", kind.name, number)
-	var b history
 	switch kind.name {
 	case "charges":
-		b = &chargeHistory{key: key}
+		return &chargeHistory{key: key}
 	case "leases":
-		b = &leaseHistory{key: key}
-	default:
-		c := newPermitHistory(key, fmt.Sprintf(kind.take, key, permitLimit), permitLimit)
-		if kind.name == "both" {
-			c.pairedKey = "pair:" + key
-		}
-		b = c
+		return &leaseHistory{key: key}
 	}
-	p.all = append(p.all, b)
-	return b
+	c := newPermitHistory(key, fmt.Sprintf(kind.take, key, permitLimit), permitLimit)
+	if kind.name == "both" {
+		c.pairedKey = "pair:" + key
+	}
+	return c
 }
 
 // pick returns a random history in use. It replaces an exhausted one.
@@ -165,9 +172,9 @@ func (p *loadClients) audit(w *wire) error {
 	var failures []error
 	for _, b := range p.all {
 		var gone []int64
-		keys, limit := b.keys()
-		for _, key := range keys {
-			replies, err := w.all("RL.PEEK " + key)
+		peeks, limit := b.peeks()
+		for _, peek := range peeks {
+			replies, err := w.all(peek)
 			if err != nil {
 				return err
 			}

@@ -42,11 +42,12 @@ func (c *permitHistory) next() (string, func(any, int64, int64) error) {
 	return c.take, c.note
 }
 
-func (c *permitHistory) keys() ([]string, int64) {
+func (c *permitHistory) peeks() ([]string, int64) {
+	commands := []string{"RL.PEEK " + c.key}
 	if c.pairedKey != "" {
-		return []string{c.key, c.pairedKey}, c.limit
+		commands = append(commands, "RL.PEEK "+c.pairedKey)
 	}
-	return []string{c.key}, c.limit
+	return commands, c.limit
 }
 
 // mergeReplies returns the reply to a take of two keys as one of the first key, if both

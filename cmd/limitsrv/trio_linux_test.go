@@ -107,6 +107,14 @@ func (m *peer) ask(commands ...string) ([]any, error) {
 	return w.all(commands...)
 }
 
+// addresses returns the addresses of the peers for clients.
+func (c *trio) addresses() (all []string) {
+	for _, m := range c.peers {
+		all = append(all, m.client)
+	}
+	return all
+}
+
 // leader returns the index of the only peer that reports itself as leader, or -1
 // without exactly one.
 func (c *trio) leader() int {
