@@ -51,7 +51,7 @@ var arrows = map[string][]string{
 	"ruleset":        {"limitsrv/rules", "limitsrv/rules/source", "limitsrv/engine", "limitsrv/answer", "limitsrv/commands/resp", "limitsrv/scripts"},
 	"checks":         {"limitsrv/ruleset", "limitsrv/rules", "limitsrv/rules/source", "limitsrv/limiters", "limitsrv/engine", "limitsrv/commands/resp"},
 	"rules":          {"limitsrv/rules/source", "limitsrv/engine", "limitsrv/commands/word"},
-	"rules/source":   {"limitsrv/engine", "limitsrv/limiters", "limitsrv/commands/word", "go.yaml.in/yaml/v3"},
+	"rules/source":   {"limitsrv/engine", "limitsrv/limiters", "limitsrv/commands/word", "limitsrv/yamlfile", "go.yaml.in/yaml/v3"},
 	"rules/ruletest": {"limitsrv/checks", "limitsrv/rules", "limitsrv/rules/source", "limitsrv/engine"},
 	"scripts": {
 		"limitsrv/datatypes", "limitsrv/limiters", "limitsrv/engine", "limitsrv/answer", "limitsrv/values/numbers", "limitsrv/commands/glob",
@@ -74,12 +74,13 @@ var arrows = map[string][]string{
 	"commands/word":       {},
 	"commands/resp":       {"limitsrv/answer", "github.com/tidwall/redcon"},
 	"commands/auth":       {"limitsrv/engine", "limitsrv/commands/resp", "limitsrv/commands/glob", "limitsrv/commands/auth/users"},
-	"commands/auth/users": {"limitsrv/beat", "limitsrv/files", "golang.org/x/crypto", "github.com/goccy/go-yaml"},
+	"commands/auth/users": {"limitsrv/beat", "limitsrv/files", "limitsrv/yamlfile", "golang.org/x/crypto", "go.yaml.in/yaml/v3"},
 	"commands/glob":       {},
 	"server":              {"limitsrv/beat", "limitsrv/commands", "limitsrv/fatal"},
 	"certs":               {"limitsrv/files"},
 	"beat":                {},
 	"files":               {},
+	"yamlfile":            {"go.yaml.in/yaml/v3"},
 	"fatal":               {},
 	"status":              {},
 	"loglimit":            {},
@@ -139,7 +140,7 @@ var arrows = map[string][]string{
 	"cmd/limitsrv/options": {
 		"limitsrv/rules/source", "limitsrv/ruleset",
 		"limitsrv/commands", "limitsrv/server", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/files",
-		"github.com/alecthomas/kong", "github.com/goccy/go-yaml",
+		"limitsrv/yamlfile", "github.com/alecthomas/kong", "go.yaml.in/yaml/v3",
 	},
 	"cmd/limitsrv/settings": {"limitsrv/cmd/limitsrv/options", "limitsrv/commands", "limitsrv/files"},
 	"cmd/limitsrv/state": {

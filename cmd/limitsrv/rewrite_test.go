@@ -45,7 +45,7 @@ func TestConfigRewrite(t *testing.T) {
 
 	asks(t, conn, "CONFIG SET drain 1\r\n", "+OK\r\n")
 	rewriteConfig(t, file, "max-clients: [60\n")
-	asks(t, conn, "CONFIG REWRITE\r\n", "-ERR Rewriting config file: "+link+":1: not YAML: sequence end token ']' not found\r\n")
+	asks(t, conn, "CONFIG REWRITE\r\n", "-ERR Rewriting config file: "+link+":2: not YAML: did not find expected ',' or ']'\r\n")
 	if strings.Contains(r.logged(), "hunter2") {
 		t.Errorf("the log has the password\n%s", r.logged())
 	}

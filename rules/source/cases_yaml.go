@@ -11,6 +11,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/limiters"
+	"limitsrv/yamlfile"
 )
 
 // The words of a document of cases and of a step.
@@ -246,7 +247,7 @@ func (r *reader) expected(n *yaml.Node, field Field) string {
 		text, _ := r.text(n, field.String())
 		return text
 	}
-	if isNull(n) {
+	if yamlfile.IsNull(n) {
 		r.bad(n, field.String(), "a whole number")
 		return ""
 	}

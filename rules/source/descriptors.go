@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"limitsrv/engine"
+	"limitsrv/yamlfile"
 )
 
 var (
@@ -142,7 +143,7 @@ func (r *reader) checkDescriptor(n *yaml.Node, d *Descriptor, ok bool) bool {
 
 // rateLimit reads rate_limit.
 func (r *reader) rateLimit(d *Descriptor, n *yaml.Node) {
-	if isNull(n) || r.hasLimits(d, n) {
+	if yamlfile.IsNull(n) || r.hasLimits(d, n) {
 		return
 	}
 	if l, ok := r.treeLimit(n); ok {

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"regexp"
-	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"limitsrv/yamlfile"
 )
 
 // Parse reads the documents of files, in their order. The error is a Mistakes. Cost: about
@@ -54,26 +52,11 @@ func checkSize(files []File) error {
 // the words of a document.
 func (r *reader) file(f File, needs string, read func(root *yaml.Node)) {
 	r.name = f.Name
-	decoder := yaml.NewDecoder(bytes.NewReader(f.Text))
-	for documents := 0; ; {
-		var doc yaml.Node
-		err := decode(decoder, &doc)
-		switch {
-		case errors.Is(err, io.EOF):
-			if documents == 0 {
-				r.mistakeAt(1, "a file must have at least one document, with "+needs+", got none")
-			}
+	documents := 0
+	for root, err := range yamlfile.Roots(f.Text) {
+		if wrong := (*yamlfile.SyntaxError)(nil); errors.As(err, &wrong) {
+			r.mistakeAt(wrong.Line, "the YAML can't be read: "+wrong.Text)
 			return
-		case err != nil:
-			r.syntax(err)
-			return
-		}
-		if len(doc.Content) == 0 {
-			continue
-		}
-		root := doc.Content[0]
-		if isNull(root) && root.Value == "" {
-			continue // "---" at the end of a file
 		}
 		documents++
 		r.visits, r.stopped, r.warnings, r.own = 0, false, nil, nil
@@ -82,33 +65,10 @@ func (r *reader) file(f File, needs string, read func(root *yaml.Node)) {
 		}
 		read(root)
 	}
+	if documents == 0 {
+		r.mistakeAt(1, "a file must have at least one document, with "+needs+", got none")
+	}
 }
 
 // partBytes are the bytes of which at least one stands between two parts of a text.
 const partBytes = "\n,:[{-?"
-
-// decode reads the next document. A panic of the YAML reader on bytes from outside is an
-// error like others.
-func decode(d *yaml.Decoder, to *yaml.Node) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("yaml: not readable: %v", p)
-		}
-	}()
-	return d.Decode(to)
-}
-
-// lineOf matches the line in an error of the YAML reader.
-var lineOf = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
-
-func (r *reader) syntax(err error) {
-	text, line := err.Error(), 1
-	if m := lineOf.FindStringSubmatch(text); m != nil {
-		text = text[len(m[0]):]
-		if n, err := strconv.Atoi(m[1]); err == nil {
-			line = max(1, n)
-		}
-	}
-	text, _, _ = strings.Cut(text, "\n")
-	r.mistakeAt(line, "the YAML can't be read: "+text)
-}

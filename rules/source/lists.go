@@ -5,11 +5,13 @@ import (
 	"net/netip"
 
 	"go.yaml.in/yaml/v3"
+
+	"limitsrv/yamlfile"
 )
 
 // lists reads the lists of a document.
 func (r *reader) lists(n *yaml.Node) (all []List) {
-	if isNull(n) {
+	if yamlfile.IsNull(n) {
 		return nil
 	}
 	fields, mark, ok := r.words(n, "lists")

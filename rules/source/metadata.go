@@ -6,11 +6,13 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"limitsrv/yamlfile"
 )
 
 // metadata reads a map of any content. Numbers are float64, as in JSON.
 func (r *reader) metadata(n *yaml.Node) map[string]any {
-	if isNull(n) {
+	if yamlfile.IsNull(n) {
 		return nil
 	}
 	if n.Kind != yaml.MappingNode {

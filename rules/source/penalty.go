@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"limitsrv/engine"
+	"limitsrv/yamlfile"
 )
 
 var penaltyWords = []string{"after", "within", "block", "growth", "max", "forgive", "extend"}
@@ -16,7 +17,7 @@ const day = 24 * 3600 * 1e9
 
 // penalty reads a penalty box.
 func (r *reader) penalty(n *yaml.Node) *Penalty {
-	if isNull(n) {
+	if yamlfile.IsNull(n) {
 		return nil
 	}
 	fields, mark, ok := r.words(n, "penalty")

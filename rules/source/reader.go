@@ -6,6 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"limitsrv/commands/word"
+	"limitsrv/yamlfile"
 )
 
 // A reader reads the YAML of one file after the other.
@@ -79,13 +80,11 @@ func got(n *yaml.Node) string {
 		return "a mapping"
 	case n.Kind == yaml.SequenceNode:
 		return "a list"
-	case isNull(n) && n.Value == "":
+	case yamlfile.IsNull(n) && n.Value == "":
 		return "nothing"
 	}
 	return word.Excerpt([]byte(n.Value))
 }
-
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
 // follow returns the node, or the one that an alias stands for, and counts the visit. nil:
 // the document has too many, and reading stops.
@@ -109,7 +108,7 @@ func (r *reader) items(n *yaml.Node, name string) []*yaml.Node {
 	switch {
 	case n.Kind == yaml.SequenceNode:
 		return n.Content
-	case !isNull(n):
+	case !yamlfile.IsNull(n):
 		r.bad(n, name, "a list")
 	}
 	return nil

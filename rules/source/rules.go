@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"limitsrv/yamlfile"
 )
 
 var ruleWords = []string{"name", "match", "per", "tier", "limits", "penalty", "shadow", "quota", "replaces", "metadata"}
@@ -83,7 +85,7 @@ func (r *reader) atMost(n *yaml.Node, name string, given, most int) {
 
 // match reads the conditions of a rule.
 func (r *reader) match(n *yaml.Node) (all []Match) {
-	if isNull(n) {
+	if yamlfile.IsNull(n) {
 		return nil
 	}
 	fields, mark, ok := r.words(n, "match")

@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"limitsrv/limiters"
+	"limitsrv/yamlfile"
 )
 
 // text reads a value that may be written as text, a whole number, a boolean or null: it is
@@ -78,7 +79,7 @@ func (r *reader) labels(n *yaml.Node, name string) (names []Name) {
 
 // oneOrMore returns the items of a list, or the node itself if it is not a list.
 func (r *reader) oneOrMore(n *yaml.Node, name string) []*yaml.Node {
-	if n.Kind == yaml.ScalarNode && !isNull(n) {
+	if n.Kind == yaml.ScalarNode && !yamlfile.IsNull(n) {
 		return []*yaml.Node{n}
 	}
 	return r.items(n, name)
@@ -112,7 +113,7 @@ func (r *reader) whole(n *yaml.Node, name string, least, most int64) (int64, boo
 	case n.Tag == "!!int":
 		v, ok = parseWhole(n.Value)
 	default:
-		ok = isNull(n)
+		ok = yamlfile.IsNull(n)
 	}
 	if !ok || v < least || v > most {
 		r.bad(n, name, fmt.Sprintf("a whole number from %d to %d, without quotes", least, most))

@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+	"go.yaml.in/yaml/v3"
 
 	"limitsrv/commands/word"
 	"limitsrv/files"
+	"limitsrv/yamlfile"
 )
 
 // MaxFileBytes bounds the size of a configuration file.
@@ -58,21 +58,17 @@ func parseConfig(name string, text []byte, options []*kong.Flag) (map[string]ent
 		return nil, fmt.Errorf("%s: not UTF-8", name)
 	}
 	r := configReader{name: name, options: options, entries: map[string]entry{}}
-	if line := files.NestedTooDeep(text); line > 0 {
-		r.wrong(line, "lists are nested too deep")
-		return nil, errors.Join(r.mistakes...)
-	}
-	file, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
-	if err != nil {
-		r.syntax(err)
-		return nil, errors.Join(r.mistakes...)
-	}
-	for i, doc := range file.Docs {
-		if i > 0 {
-			r.wrong(lineOf(doc.Body), "only one document is allowed")
+	documents := 0
+	for root, err := range yamlfile.Roots(text) {
+		if wrong := (*yamlfile.SyntaxError)(nil); errors.As(err, &wrong) {
+			r.wrong(wrong.Line, "not YAML: %s", wrong.Unquoted())
 			break
 		}
-		r.document(doc.Body)
+		if documents++; documents > 1 {
+			r.wrong(root.Line, "only one document is allowed")
+			break
+		}
+		r.document(root)
 	}
 	if len(r.mistakes) > 0 {
 		slices.SortStableFunc(r.mistakes, func(a, b error) int { return a.(Mistake).line - b.(Mistake).line })
@@ -93,29 +89,16 @@ func (r *configReader) wrong(line int, format string, args ...any) {
 	r.mistakes = append(r.mistakes, Mistake{r.name, line, fmt.Sprintf(format, args...)})
 }
 
-// syntax reports a YAML syntax error. It uses the message of err, because its Error
-// method quotes the file.
-func (r *configReader) syntax(err error) {
-	var where yaml.Error
-	if !errors.As(err, &where) || where.GetToken() == nil {
-		r.wrong(1, "not YAML")
-		return
-	}
-	r.wrong(where.GetToken().Position.Line, "not YAML: %s", where.GetMessage())
-}
-
 // document parses the options of a document.
-func (r *configReader) document(body ast.Node) {
-	switch body := body.(type) {
-	case nil, *ast.NullNode, *ast.CommentGroupNode:
-	case *ast.MappingValueNode:
-		r.pair(body)
-	case *ast.MappingNode:
-		for _, pair := range body.Values {
-			r.pair(pair)
+func (r *configReader) document(root *yaml.Node) {
+	switch {
+	case yamlfile.IsNull(root):
+	case root.Kind == yaml.MappingNode:
+		for pair := range slices.Chunk(root.Content, 2) {
+			r.pair(pair[0], pair[1])
 		}
 	default:
-		r.wrong(lineOf(body), "must consist of lines such as max-memory: 256mb")
+		r.wrong(root.Line, "must consist of lines such as max-memory: 256mb")
 	}
 }
 
@@ -124,27 +107,25 @@ func (r *configReader) document(body ast.Node) {
 var nameForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,40}$`)
 
 // pair parses one option.
-func (r *configReader) pair(pair *ast.MappingValueNode) {
-	line := lineOf(pair.Key)
-	key, ok := pair.Key.(*ast.StringNode)
-	if !ok || !nameForm.MatchString(key.Value) {
-		r.wrong(line, "expected the name of an option, such as max-memory; limitsrv --help shows all of them")
+func (r *configReader) pair(key, node *yaml.Node) {
+	if !yamlfile.IsText(key) || !nameForm.MatchString(key.Value) {
+		r.wrong(key.Line, "expected the name of an option, such as max-memory; limitsrv --help shows all of them")
 		return
 	}
 	i := slices.IndexFunc(r.options, func(f *kong.Flag) bool { return f.Name == key.Value })
 	if i < 0 {
-		r.unknown(line, key.Value)
+		r.unknown(key.Line, key.Value)
 		return
 	}
 	if first, ok := r.entries[key.Value]; ok {
-		r.wrong(line, "%s is already set in line %d", key.Value, first.line)
+		r.wrong(key.Line, "%s is already set in line %d", key.Value, first.line)
 		return
 	}
-	value, problem := optionValue(r.options[i], pair.Value)
+	value, problem := optionValue(r.options[i], node)
 	if problem != "" {
-		r.wrong(line, "%s %s", key.Value, problem)
+		r.wrong(key.Line, "%s %s", key.Value, problem)
 	}
-	r.entries[key.Value] = entry{line, value, problem != ""}
+	r.entries[key.Value] = entry{key.Line, value, problem != ""}
 }
 
 // unknown reports a name that is not an option.
@@ -171,18 +152,18 @@ func (r *configReader) unknown(line int, name string) {
 
 // optionValue returns a value in the form of the command line, or a description of the
 // values that flag accepts.
-func optionValue(flag *kong.Flag, node ast.Node) (value, problem string) {
+func optionValue(flag *kong.Flag, node *yaml.Node) (value, problem string) {
 	var ok bool
-	switch node := node.(type) {
-	case *ast.NullNode:
-		return "", `has no value; write "" for an empty string`
-	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
+	switch {
+	case node.Kind == yaml.AliasNode, node.Anchor != "", node.Style&yaml.TaggedStyle != 0:
 		return "", "must be a plain value, without an anchor, an alias or a tag"
-	case *ast.BoolNode:
-		value, ok = fmt.Sprint(node.Value), flag.IsBool()
-	case *ast.SequenceNode:
+	case yamlfile.IsNull(node):
+		return "", `has no value; write "" for an empty string`
+	case node.Tag == "!!bool":
+		value, ok = strings.ToLower(node.Value), flag.IsBool()
+	case node.Kind == yaml.SequenceNode:
 		var all []string
-		for _, n := range node.Values {
+		for _, n := range node.Content {
 			text, isText := scalar(n)
 			if !isText {
 				return "", requirement(flag)
@@ -201,25 +182,6 @@ func optionValue(flag *kong.Flag, node ast.Node) (value, problem string) {
 }
 
 // scalar returns a string or a number as written in the file.
-func scalar(node ast.Node) (text string, ok bool) {
-	switch node := node.(type) {
-	case *ast.StringNode:
-		return node.Value, true
-	case *ast.LiteralNode:
-		return node.Value.Value, true
-	case *ast.IntegerNode:
-		return node.Token.Value, true
-	case *ast.FloatNode:
-		return node.Token.Value, true
-	}
-	return "", false
-}
-
-// lineOf returns the line of node, from 1. Some empty nodes have none; it returns 1 for
-// those.
-func lineOf(node ast.Node) int {
-	if node == nil || node.GetToken() == nil {
-		return 1
-	}
-	return node.GetToken().Position.Line
+func scalar(node *yaml.Node) (text string, ok bool) {
+	return node.Value, yamlfile.IsText(node) || node.Kind == yaml.ScalarNode && (node.Tag == "!!int" || node.Tag == "!!float")
 }

@@ -4,13 +4,12 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+	"go.yaml.in/yaml/v3"
 
-	"limitsrv/files"
+	"limitsrv/yamlfile"
 )
 
 // Bounds of a file.
@@ -35,30 +34,27 @@ type source struct {
 // that must not be in it.
 func Parse(path string, data []byte, reserved ...string) (*Table, error) {
 	s := &source{path: path, reserved: reserved, named: map[string]*User{}}
-	if line := files.NestedTooDeep(data); line > 0 {
-		return nil, s.errorAt(line, "lists are nested too deeply")
-	}
-	file, err := parser.ParseBytes(data, 0)
-	if err != nil {
-		line := 1
-		var at yaml.Error
-		if errors.As(err, &at) && at.GetToken() != nil && at.GetToken().Position != nil {
-			line = at.GetToken().Position.Line
+	var body *yaml.Node
+	for root, err := range yamlfile.Roots(data) {
+		if wrong := (*yamlfile.SyntaxError)(nil); errors.As(err, &wrong) {
+			return nil, s.errorAt(wrong.Line, "invalid YAML: %s; a pattern that begins with * needs quotes", wrong.Unquoted())
 		}
-		return nil, s.errorAt(line, "invalid YAML; a pattern that begins with * needs quotes")
+		if body != nil {
+			return nil, s.errorAt(root.Line, "the file must be one YAML document with users")
+		}
+		body = root
 	}
-	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
+	if body == nil {
 		return nil, s.errorAt(1, "the file must be one YAML document with users")
 	}
-	body := file.Docs[0].Body
 	values, err := s.mapping(body)
 	if err != nil {
 		return nil, err
 	}
-	if len(values) != 1 || text(values[0].Key) != "users" {
-		return nil, s.errorAt(lineOf(body), "the only field must be users, a list")
+	if len(values) != 1 || text(values[0].key) != "users" {
+		return nil, s.errorAt(body.Line, "the only field must be users, a list")
 	}
-	t, err := s.users(values[0].Value)
+	t, err := s.users(values[0].value)
 	if err != nil {
 		return nil, err
 	}
@@ -71,78 +67,63 @@ func (s *source) errorAt(line int, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %s", s.path, line, fmt.Sprintf(format, args...))
 }
 
-// lineOf returns the line at which a node begins.
-func lineOf(n ast.Node) int {
-	if n == nil || n.GetToken() == nil || n.GetToken().Position == nil {
-		return 1
+// text returns the value of a text node, empty for any other node.
+func text(n *yaml.Node) string {
+	if !yamlfile.IsText(n) {
+		return ""
 	}
-	return n.GetToken().Position.Line
+	return strings.TrimRight(n.Value, "\n")
 }
 
-// text returns the value of a text node, empty for any other node.
-func text(n ast.Node) string {
-	switch n := n.(type) {
-	case *ast.StringNode:
-		return n.Value
-	case *ast.LiteralNode:
-		if n.Value != nil {
-			return strings.TrimRight(n.Value.Value, "\n")
-		}
-	}
-	return ""
-}
+// A field is a field of a mapping.
+type field struct{ key, value *yaml.Node }
 
 // mapping returns the fields of a node that must be a mapping without duplicate names.
-func (s *source) mapping(n ast.Node) ([]*ast.MappingValueNode, error) {
-	var values []*ast.MappingValueNode
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		values = n.Values
-	case *ast.MappingValueNode:
-		values = []*ast.MappingValueNode{n}
-	default:
-		return nil, s.errorAt(lineOf(n), "expected fields of the form name: value")
+func (s *source) mapping(n *yaml.Node) (all []field, err error) {
+	if n.Kind != yaml.MappingNode {
+		return nil, s.errorAt(n.Line, "expected fields of the form name: value")
 	}
 	seen := map[string]bool{}
-	for _, v := range values {
-		name := text(v.Key)
+	for pair := range slices.Chunk(n.Content, 2) {
+		f := field{pair[0], pair[1]}
+		name := text(f.key)
 		switch {
 		case name == "":
-			return nil, s.errorAt(lineOf(v.Key), "the name of a field must be plain text")
+			return nil, s.errorAt(f.key.Line, "the name of a field must be plain text")
 		case seen[name]:
-			return nil, s.errorAt(lineOf(v.Key), "duplicate field")
+			return nil, s.errorAt(f.key.Line, "duplicate field")
 		}
 		seen[name] = true
+		all = append(all, f)
 	}
-	return values, nil
+	return all, nil
 }
 
 // list returns the elements of a node that must be a list of 1 to most elements.
-func (s *source) list(what string, n ast.Node, most int) ([]ast.Node, error) {
-	l, ok := n.(*ast.SequenceNode)
+func (s *source) list(what string, n *yaml.Node, most int) ([]*yaml.Node, error) {
 	switch {
-	case !ok:
-		return nil, s.errorAt(lineOf(n), "%s must be a list", what)
-	case len(l.Values) < 1 || len(l.Values) > most:
-		return nil, s.errorAt(lineOf(n), "%s must have 1 to %d elements, got %d", what, most, len(l.Values))
+	case n.Kind != yaml.SequenceNode:
+		return nil, s.errorAt(n.Line, "%s must be a list", what)
+	case len(n.Content) < 1 || len(n.Content) > most:
+		return nil, s.errorAt(n.Line, "%s must have 1 to %d elements, got %d", what, most, len(n.Content))
 	}
-	return l.Values, nil
+	return n.Content, nil
 }
 
 // texts returns the elements of a list of texts, each of 1 to mostBytes.
-func (s *source) texts(what string, n ast.Node, most, mostBytes int) (all []string, lines []int, err error) {
+func (s *source) texts(what string, n *yaml.Node, most, mostBytes int) (all []string, lines []int, err error) {
 	nodes, err := s.list(what, n, most)
 	for _, e := range nodes {
 		t := text(e)
 		if len(t) < 1 || len(t) > mostBytes {
-			return nil, nil, s.errorAt(lineOf(e), "an element of %s must be text of 1 to %d bytes; a number, true or false needs quotes", what, mostBytes)
+			return nil, nil, s.errorAt(e.Line, "an element of %s must be text of 1 to %d bytes; a number, true or false needs quotes", what, mostBytes)
 		}
-		all, lines = append(all, t), append(lines, lineOf(e))
+		all, lines = append(all, t), append(lines, e.Line)
 	}
 	return all, lines, err
 }
 
-func (s *source) users(n ast.Node) (*Table, error) {
+func (s *source) users(n *yaml.Node) (*Table, error) {
 	nodes, err := s.list("users", n, maxUsers)
 	if err != nil {
 		return nil, err
@@ -159,17 +140,17 @@ func (s *source) users(n ast.Node) (*Table, error) {
 }
 
 // user parses one user and checks that all required fields are there.
-func (s *source) user(n ast.Node) (*User, error) {
+func (s *source) user(n *yaml.Node) (*User, error) {
 	values, err := s.mapping(n)
 	if err != nil {
 		return nil, err
 	}
-	u := &User{Enabled: true, line: lineOf(n)}
+	u := &User{Enabled: true, line: n.Line}
 	if len(values) > 0 {
-		u.line = lineOf(values[0].Key)
+		u.line = values[0].key.Line
 	}
 	for _, v := range values {
-		if err := s.field(u, text(v.Key), lineOf(v.Key), v.Value); err != nil {
+		if err := s.field(u, text(v.key), v.key.Line, v.value); err != nil {
 			return nil, err
 		}
 	}
@@ -194,7 +175,7 @@ func (s *source) user(n ast.Node) (*User, error) {
 }
 
 // field parses one field of a user.
-func (s *source) field(u *User, name string, line int, value ast.Node) (err error) {
+func (s *source) field(u *User, name string, line int, value *yaml.Node) (err error) {
 	switch name {
 	case "name":
 		u.Name = text(value)
@@ -210,12 +191,10 @@ func (s *source) field(u *User, name string, line int, value ast.Node) (err erro
 		u.Keys, _, err = s.texts("keys", value, maxKeys, maxPatternBytes)
 		return err
 	case "enabled":
-		b, ok := value.(*ast.BoolNode)
-		if !ok {
+		if value.Kind != yaml.ScalarNode || value.Tag != "!!bool" {
 			return s.errorAt(line, "enabled must be true or false")
 		}
-		u.Enabled = b.Value
-		return nil
+		return value.Decode(&u.Enabled)
 	}
 	return s.errorAt(line, "unknown field; a user has %s", fields)
 }
@@ -233,7 +212,7 @@ func (s *source) checkName(name string, line int) error {
 	return nil
 }
 
-func (s *source) hashes(u *User, name string, line int, value ast.Node) error {
+func (s *source) hashes(u *User, name string, line int, value *yaml.Node) error {
 	all, lines := []string{text(value)}, []int{line}
 	if name == "hashes" {
 		var err error
@@ -251,7 +230,7 @@ func (s *source) hashes(u *User, name string, line int, value ast.Node) error {
 	return nil
 }
 
-func (s *source) groups(u *User, value ast.Node) error {
+func (s *source) groups(u *User, value *yaml.Node) error {
 	names, lines, err := s.texts("groups", value, len(GroupNames), maxNameBytes)
 	for i, name := range names {
 		g := GroupOf(name)
