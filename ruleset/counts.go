@@ -57,10 +57,10 @@ func newCounts(set *rules.Set) *counts {
 	return c
 }
 
-// next returns the counters of another Set.
-func (c *counts) next(set *rules.Set) *counts {
+// next returns the counters of another Set, which differs from the own one by d.
+func (c *counts) next(set *rules.Set, d *rules.Diff) *counts {
 	n := newCounts(set)
-	for i, old := range rules.Compare(c.set, set).From {
+	for i, old := range d.From {
 		if old >= 0 {
 			n.each[i] = c.each[old]
 		}

@@ -23,7 +23,7 @@ type Keeper struct {
 	mu        sync.Mutex
 	compiling bool // a goroutine does
 	waiting   []waiter
-	prepared  []*Prepared // the last ones, for loads of theirs
+	offers    []offer // the last ones
 }
 
 // A waiter waits for the rules of a version of the documents.
@@ -32,8 +32,15 @@ type waiter struct {
 	done    func()
 }
 
-// maxPrepared bounds the texts that are kept compiled for their loads.
-const maxPrepared = 2
+// An offer is a text that was compiled for its load, and unless nil the counters with which
+// its limits go on when the rules with the counters from are in use.
+type offer struct {
+	*Prepared
+	counts, from *counts
+}
+
+// maxOffers bounds the texts that are kept compiled for their loads.
+const maxOffers = 2
 
 // New makes a Keeper of the rules of an engine. The function may return another engine
 // after some time, with a later state of the same history.
@@ -85,7 +92,7 @@ func (k *Keeper) follow() {
 		version, list := documentsOf(k.engine())
 		old := k.current.Load()
 		began := time.Now()
-		s := old.next(version, list, func(h *Header) (*rules.Set, error) { return k.compiled(list, h) })
+		s := old.next(version, list, func(h *Header) (*rules.Set, *counts, error) { return k.compiled(list, h, old) })
 		k.current.Store(s)
 		k.report(old, s, time.Since(began))
 		more = k.finish(s)
@@ -123,33 +130,55 @@ func documentsOf(e *engine.Engine) (uint64, []*engine.Document) {
 	}
 }
 
-// Offer keeps a compiled text for the load of it. The next ones replace it.
-func (k *Keeper) Offer(p *Prepared) {
+// Offer keeps a compiled text for the load of it, by which the requests of this node wait only
+// for a change of pointers. The next ones replace it.
+func (k *Keeper) Offer(p *Prepared) { k.offer(offer{Prepared: p}) }
+
+// OfferNext is Offer of a text that is to replace the rules of a State. d is their difference.
+// Cost: some allocations for each limit.
+func (k *Keeper) OfferNext(p *Prepared, s *State, d *rules.Diff) {
+	k.offer(offer{p, s.counts.next(p.Set, d), s.counts})
+}
+
+func (k *Keeper) offer(o offer) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.prepared = append(k.prepared, p); len(k.prepared) > maxPrepared {
-		k.prepared = slices.Delete(k.prepared, 0, 1)
+	k.offers = slices.DeleteFunc(k.offers, func(other offer) bool { return other.SHA == o.SHA })
+	if k.offers = append(k.offers, o); len(k.offers) > maxOffers {
+		k.offers = slices.Delete(k.offers, 0, 1)
 	}
 }
 
 var errText = errors.New("a part of the text is missing")
 
-// compiled returns the compiled form of the rules that a Header describes.
-func (k *Keeper) compiled(list []*engine.Document, h *Header) (*rules.Set, error) {
-	k.mu.Lock()
-	at := slices.IndexFunc(k.prepared, func(p *Prepared) bool { return p.SHA == h.SHA })
-	if at >= 0 {
-		p := k.prepared[at]
-		k.prepared = slices.Delete(k.prepared, at, at+1)
-		k.mu.Unlock()
-		return p.Set, nil
+// compiled returns the compiled form of the rules that a Header describes, and unless nil the
+// counters with which they follow on a State.
+func (k *Keeper) compiled(list []*engine.Document, h *Header, s *State) (*rules.Set, *counts, error) {
+	if o, ok := k.takeOffer(h); ok {
+		if o.from != s.counts {
+			o.counts = nil
+		}
+		return o.Set, o.counts, nil
 	}
-	k.mu.Unlock()
 	text, ok := textOf(snapshot(list), h)
 	if !ok {
-		return nil, errText
+		return nil, nil, errText
 	}
-	return rules.Load([]source.File{{Text: []byte(text)}})
+	set, err := rules.Load([]source.File{{Text: []byte(text)}})
+	return set, nil, err
+}
+
+// takeOffer returns the offer of the text that a Header describes, and forgets it.
+func (k *Keeper) takeOffer(h *Header) (o offer, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	at := slices.IndexFunc(k.offers, func(o offer) bool { return o.SHA == h.SHA })
+	if at < 0 {
+		return o, false
+	}
+	o = k.offers[at]
+	k.offers = slices.Delete(k.offers, at, at+1)
+	return o, true
 }
 
 // report logs a change of the rules in use.

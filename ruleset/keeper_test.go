@@ -12,6 +12,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/rules"
+	"limitsrv/rules/source"
 	"limitsrv/testwait"
 )
 
@@ -107,7 +108,7 @@ func TestPreparedIsNotCompiledAgain(t *testing.T) {
 	e := newEngine(1)
 	k := newKeeper(e)
 	p := prepare(t, file("5/minute"))
-	for i := range maxPrepared + 1 {
+	for i := range maxOffers + 1 {
 		k.Offer(prepare(t, file(fmt.Sprint(i+8, "/minute"))))
 	}
 	k.Offer(p)
@@ -115,8 +116,58 @@ func TestPreparedIsNotCompiledAgain(t *testing.T) {
 	if s := await(t, k); s.Set != p.Set {
 		t.Error("it was compiled again")
 	}
-	if len(k.prepared) >= maxPrepared {
-		t.Errorf("%d texts are kept", len(k.prepared))
+	if len(k.offers) >= maxOffers {
+		t.Errorf("%d texts are kept", len(k.offers))
+	}
+}
+
+// TestOfferKeepsCounters: counters go on over a load that was offered with them, unless other
+// rules that lack the limit were loaded in between.
+func TestOfferKeepsCounters(t *testing.T) {
+	for _, between := range []bool{false, true} {
+		e := newEngine(1)
+		k := newKeeper(e)
+		load(t, e, start, 0, file("5/minute"), "", "")
+		s := await(t, k)
+		s.Count(0, 0, Allowed, 3)
+		next := prepare(t, file("7/minute"))
+		d := rules.Compare(s.Set, next.Set)
+		k.OfferNext(next, s, &d)
+		base, want := uint64(1), int64(3)
+		if between {
+			load(t, e, start, base, "domain: api\nrules:\n  - {name: other, limits: 1/s}\n", "", "")
+			await(t, k)
+			base, want = base+1, 0
+		}
+		do(t, e, start, func(c *engine.Call) { SetLoad(c, base, next, "", "") })
+		if s = await(t, k); s.Set != next.Set || s.Counts(0)[Allowed] != want {
+			t.Errorf("rules between %v: %v counted, want %d", between, s.Counts(0), want)
+		}
+	}
+}
+
+// BenchmarkSwitch measures the time for which requests of the loading node wait for a load,
+// with 100 000 limits.
+func BenchmarkSwitch(b *testing.B) {
+	e := newEngine(4)
+	k := newKeeper(e)
+	var texts [2]*Prepared
+	for i := range texts {
+		var text strings.Builder
+		text.WriteString("domain: api\nrules:\n")
+		for rule := range source.MaxRules {
+			fmt.Fprintf(&text, "  - {name: r%d, match: {path: /p%d}, per: [ip], limits: %d/minute}\n", rule, rule, 5+i)
+		}
+		texts[i] = prepare(b, text.String())
+	}
+	for i := 0; b.Loop(); i++ {
+		b.StopTimer()
+		p, s := texts[i%2], await(b, k)
+		d := rules.Compare(s.Set, p.Set)
+		k.OfferNext(p, s, &d)
+		b.StartTimer()
+		do(b, e, start, func(c *engine.Call) { SetLoad(c, s.Header.Version, p, "", "") })
+		await(b, k)
 	}
 }
 

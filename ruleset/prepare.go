@@ -32,11 +32,15 @@ func Prepare(files []source.File) (*Prepared, error) {
 	if len(text) > MaxBytes {
 		return nil, resp.NewError("ERR", fmt.Sprintf("rules: at most %d bytes of text are allowed, got %d", MaxBytes, len(text)))
 	}
-	set, err := rules.Load(files)
-	if err == nil && len(files) > 1 {
-		set, err = rules.Load([]source.File{{Name: "all files as one text", Text: text}}) // as other nodes will
+	one := files
+	if len(files) > 1 {
+		one = []source.File{{Name: "all files as one text", Text: text}} // as other nodes will
 	}
+	set, err := rules.Load(one)
 	if err != nil {
+		if _, named := rules.Load(files); named != nil { // with the names of the files
+			err = named
+		}
 		return nil, mistake(err)
 	}
 	return &Prepared{Text: text, SHA: sha256.Sum256(text), Set: set}, nil

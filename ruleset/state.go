@@ -37,11 +37,13 @@ var errNeedsNewer = resp.NewError("LOADING", "rules need a newer version of limi
 var empty = new(rules.Set)
 
 // next returns the State of the documents of a version. set returns the
-// compiled form of the rules that a Header describes. Requires: no other next of s.
+// compiled form of the rules that a Header describes, and unless nil the counters of their
+// limits. Requires: no other next of s.
 //
 // Cost: a call of set if the rules changed, and microseconds for each override that changed.
-func (s *State) next(version uint64, list []*engine.Document, set func(h *Header) (*rules.Set, error)) *State {
+func (s *State) next(version uint64, list []*engine.Document, set func(h *Header) (*rules.Set, *counts, error)) *State {
 	n := &State{Version: version, list: list, Set: s.Set, Header: s.Header, counts: s.counts, Overrides: s.Overrides}
+	var carried *counts
 	h, err := header(snapshot(list))
 	switch {
 	case err != nil:
@@ -52,12 +54,15 @@ func (s *State) next(version uint64, list []*engine.Document, set func(h *Header
 		n.Header = h
 	default:
 		n.Header = h
-		if n.Set, err = set(&h); err != nil {
+		if n.Set, carried, err = set(&h); err != nil {
 			n.fail(h)
 		}
 	}
 	if n.Set != s.counts.set && n.Err == nil {
-		n.counts = s.counts.next(n.Set)
+		if n.counts = carried; carried == nil {
+			d := rules.Compare(s.counts.set, n.Set)
+			n.counts = s.counts.next(n.Set, &d)
+		}
 	}
 	if n.Overrides, err = changedOverrides(s.Overrides, s.list, list); err != nil {
 		n.fail(h)

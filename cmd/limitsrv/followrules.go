@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"limitsrv/beat"
+	"limitsrv/cmd/limitsrv/options"
 	"limitsrv/commands/session"
+	"limitsrv/rules/source"
 	"limitsrv/ruleset"
 )
 
@@ -27,13 +29,23 @@ type rulesFollower struct {
 	logged string             // the last warning, with the digest of its text
 }
 
+// newRulesFollower compiles the files of --rules.
+func newRulesFollower(n *node) (*rulesFollower, error) {
+	all, err := n.ReadRules()
+	r := &rulesFollower{n: n, read: digestOf(all, err)}
+	if err == nil {
+		r.text, err = options.PrepareRules(all)
+	}
+	return r, err
+}
+
 // followRules loads the files of --rules until stop is called. On a node that is alone they
 // are loaded when it returns.
 func (n *node) followRules() (stop func()) {
 	if n.Rules == "" {
 		return func() {}
 	}
-	n.ruleFiles = &rulesFollower{n: n}
+	n.handler.Config().Rules.Offer(n.ruleFiles.text)
 	n.ruleFiles.check(context.Background())
 	return beat.Start(func(ctx context.Context) {
 		beat.Every(ctx, rulesInterval, func() { n.ruleFiles.check(ctx) })
@@ -45,22 +57,25 @@ func (n *node) followRules() (stop func()) {
 func (r *rulesFollower) check(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if read := r.digest(); read != r.read {
-		r.read = read
-		text, err := r.n.PrepareRules()
+	all, err := r.n.ReadRules()
+	if read := digestOf(all, err); read != r.read {
+		r.read, r.text = read, nil
+		if err == nil {
+			r.text, err = options.PrepareRules(all)
+		}
 		if r.n.handler.SetRulesFile(err); err != nil {
 			r.n.log.Error("the files of --rules have a mistake, the rules stay as they are", "error", err)
+		} else {
+			r.n.handler.Config().Rules.Offer(r.text) // another node may load the same files
 		}
-		r.text = text
 	}
 	if r.text != nil {
 		r.load(ctx)
 	}
 }
 
-// digest hashes the contents of the files, or the error of reading them.
-func (r *rulesFollower) digest() [sha256.Size]byte {
-	all, err := r.n.ReadRules()
+// digestOf hashes the contents of files, or the error of reading them.
+func digestOf(all []source.File, err error) [sha256.Size]byte {
 	h := sha256.New()
 	if err != nil {
 		h.Write([]byte("error: " + err.Error()))

@@ -101,14 +101,21 @@ func TestReadRuleFiles(t *testing.T) {
 		}
 	}
 	o := options.Options{Rules: dir}
-	p, err := o.PrepareRules()
+	prepare := func() (*ruleset.Prepared, error) {
+		all, err := o.ReadRules()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return options.PrepareRules(all)
+	}
+	p, err := prepare()
 	if err != nil || string(p.Text) != "domain: a\n---\ndomain: b\n" || len(p.Set.Domains()) != 2 {
 		t.Errorf("rules %+v, %v", p, err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "d.yaml"), []byte("domain: a\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = o.PrepareRules(); err == nil || !strings.Contains(err.Error(), "d.yaml:1:") {
+	if _, err = prepare(); err == nil || !strings.Contains(err.Error(), "d.yaml:1:") {
 		t.Errorf("a domain twice: %v", err)
 	}
 }

@@ -30,10 +30,10 @@ type node struct {
 	rules                  *ruleset.Keeper
 	handler                *session.Handler
 	server                 *server.Server
-	admin                  *admin.Server        // nil without --admin
-	rls                    *rls.Server          // nil without --rls and --rls-http
-	users                  *users.Table         // as loaded at the start; nil without --users
-	ruleFiles              *rulesFollower       // nil without --rules
+	admin                  *admin.Server // nil without --admin
+	rls                    *rls.Server   // nil without --rls and --rls-http
+	users                  *users.Table  // as loaded at the start; nil without --users
+	ruleFiles              *rulesFollower
 	certs                  *certs.Source        // for clients; nil without --tls-cert
 	drainTime              atomic.Int64         // --drain, in nanoseconds
 	heapLimit              int64                // GOMEMLIMIT, used while there is no memory bound

@@ -53,7 +53,7 @@ func (n *node) readFiles() (err error) {
 	if n.users, err = n.LoadUsers(); err != nil {
 		return err
 	}
-	if _, err = n.PrepareRules(); err != nil {
+	if n.ruleFiles, err = newRulesFollower(n); err != nil {
 		return fmt.Errorf("--rules: %w", err)
 	}
 	n.certs, err = n.OpenTLS(n.log)

@@ -20,7 +20,7 @@ func (n *node) reload() {
 	if n.state.Secrets != nil {
 		_ = n.state.Secrets.Reload() // likewise
 	}
-	if n.ruleFiles != nil {
+	if n.Rules != "" {
 		n.ruleFiles.check(context.Background())
 	}
 	n.settings.Reload()

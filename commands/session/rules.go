@@ -78,6 +78,7 @@ func (h *Handler) LoadRules(ctx context.Context, l RulesLoad) (r RulesLoaded, er
 		if l.DryRun {
 			return r, nil
 		}
+		h.config.Rules.OfferNext(p, s, &d)
 		a, err := h.proposeRules(ctx, base, p, &l)
 		switch {
 		case err != nil:
@@ -98,7 +99,6 @@ func (h *Handler) LoadRules(ctx context.Context, l RulesLoad) (r RulesLoaded, er
 
 // proposeRules has the nodes apply a load in place of version base.
 func (h *Handler) proposeRules(ctx context.Context, base uint64, p *ruleset.Prepared, l *RulesLoad) (ruleset.LoadAnswer, error) {
-	h.config.Rules.Offer(p)
 	var b engine.Batch
 	ruleset.SetLoad(b.AddCall(0), base, p, l.User, l.Note)
 	if err := h.apply(ctx, &b); err != nil {

@@ -49,12 +49,11 @@ func ReadRuleFiles(names ...string) (all []source.File, err error) {
 	return all, nil
 }
 
-// PrepareRules reads and compiles the files of --rules. It returns nil without --rules. An
-// error names the place, FILE:LINE.
-func (o *Options) PrepareRules() (*ruleset.Prepared, error) {
-	all, err := o.ReadRules()
-	if err != nil || all == nil {
-		return nil, err
+// PrepareRules compiles files of rules, as ReadRules returns them; nil without files. An error
+// names the place, FILE:LINE.
+func PrepareRules(all []source.File) (*ruleset.Prepared, error) {
+	if all == nil {
+		return nil, nil
 	}
 	p, err := ruleset.Prepare(all)
 	var mistake *resp.Error
@@ -66,7 +65,11 @@ func (o *Options) PrepareRules() (*ruleset.Prepared, error) {
 
 // checkRuleFiles compiles the rules.
 func checkRuleFiles(o *Options) error {
-	if _, err := o.PrepareRules(); err != nil {
+	all, err := o.ReadRules()
+	if err == nil {
+		_, err = PrepareRules(all)
+	}
+	if err != nil {
 		return fmt.Errorf("--rules: %w", err)
 	}
 	return nil
