@@ -109,6 +109,9 @@ func pair(same map[*Limit]*Limit, old, all []*Limit) (left []*Limit) {
 
 // add adds the change from one limit to another; one of them may be nil.
 func (d *Diff) add(was, is *Limit) {
+	if was != nil && is != nil && was.Name == is.Name && was.readsAs(is) && sameRule(was.Rule, is.Rule) {
+		return
+	}
 	c := Change{}
 	if was != nil {
 		c.Domain, c.Name, c.Old = was.Rule.Domain.Name, was.Name, was.describe()
@@ -123,8 +126,6 @@ func (d *Diff) add(was, is *Limit) {
 	case is == nil:
 		c.Kind = Removed
 		d.Removed++
-	case c.Old == c.New && was.Name == is.Name && sameRule(was.Rule, is.Rule):
-		return
 	default:
 		c.Kind = Changed
 		d.Changed++
@@ -133,6 +134,13 @@ func (d *Diff) add(was, is *Limit) {
 		}
 	}
 	d.Changes = append(d.Changes, c)
+}
+
+// readsAs reports whether two limits have the same description.
+func (l *Limit) readsAs(o *Limit) bool {
+	return l.unlimited == o.unlimited && l.None == o.None && l.Mode == o.Mode && (l.unlimited || l.None ||
+		l.Params.Alg == o.Params.Alg && l.Params.Calendar == o.Params.Calendar && l.Count == o.Count && l.Window == o.Window &&
+			l.Quota == o.Quota && l.Grace == o.Grace && l.warnAt == o.warnAt && l.Given == o.Given)
 }
 
 // describe returns the limit with its mode.

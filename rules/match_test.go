@@ -230,6 +230,17 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
+// BenchmarkCompare compares 100 000 rules of which one has changed.
+func BenchmarkCompare(b *testing.B) {
+	text := manyRules(100_000)
+	from, to := load(b, text), load(b, strings.Replace(text, "5/m", "6/m", 1))
+	for b.Loop() {
+		if d := Compare(from, to); d.Changed != 1 {
+			b.Fatalf("%d changes", d.Changed)
+		}
+	}
+}
+
 // BenchmarkOverride sets one of 100 000 overrides.
 func BenchmarkOverride(b *testing.B) {
 	var all []*Override
