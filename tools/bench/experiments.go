@@ -24,6 +24,7 @@ var experiments = []experiment{
 	{"growth", "memory per key, pauses", []step{growth}},
 	{"durability", "speed by fsync", []step{durability}},
 	{"snapshot", "pauses, disk, restarts", []step{snapshots}},
+	{"rules", "checks while rules are loaded", []step{ruleLoads}},
 	{"cluster", "speed of three nodes", []step{cluster}},
 	{failoverName, "of three servers, beside Redis with Sentinel", []step{failover}},
 	{"siege", "many connections, key floods, hostile clients", []step{
