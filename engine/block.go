@@ -256,6 +256,7 @@ type blockReader struct {
 	sources   []blockSource
 	documents []blockDocument
 	checked   *values.Store // memory to check contents in, empty between two records
+	cell      cell          // of the record being read; a field to avoid an allocation
 }
 
 // read reads a block for an engine with a hash key.
@@ -326,8 +327,9 @@ var errInvalidState = errors.New("state is invalid for its parameters")
 
 // record reads a record after the number of its parameters.
 func (r *blockReader) record(data []byte, params int, key hashKey) (rest []byte, err error) {
+	c := &r.cell
+	*c = cell{params: r.params[params].params, past: r.params[params].past}
 	var (
-		c  = cell{params: r.params[params].params, past: r.params[params].past}
 		a  = c.alg()
 		x  = blockRecord{params: params}
 		ok bool
@@ -342,7 +344,7 @@ func (r *blockReader) record(data []byte, params int, key hashKey) (rest []byte,
 		}
 		c.state = x.state
 	}
-	if m := c.meter(); m == nil || !m.valid(&c, r.now) { // nil: a past that its algorithm can not have
+	if m := c.meter(); m == nil || !m.valid(c, r.now) { // nil: a past that its algorithm can not have
 		return nil, errInvalidState
 	}
 	if x.key, data, ok = takeKey(data); !ok {
@@ -350,7 +352,7 @@ func (r *blockReader) record(data []byte, params int, key hashKey) (rest []byte,
 	}
 	if a.tail != nil {
 		c.values = r.checked
-		if rest, ok = a.tail.read(data, r.now, &c); !ok {
+		if rest, ok = a.tail.read(data, r.now, c); !ok {
 			return nil, errInvalidState
 		}
 		x.tail, data = data, rest
