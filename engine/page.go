@@ -89,10 +89,13 @@ func (p page) tagAt(i int) uint16 { return uint16(p.slot(i) >> 16) }
 
 func (p page) offset(i int) int { return int(p.slot(i) & 0xffff) }
 
+// guess returns the slot of a tag if the tags were spread evenly. Requires: there are slots.
+func (p page) guess(t uint16) int { return int(t) * int(p.count) >> 16 }
+
 // seek returns the first slot with a tag not below t.
 func (p page) seek(t uint16) int {
 	n := int(p.count)
-	i := int(t) * n >> 16
+	i := p.guess(t)
 	for i > 0 && p.tagAt(i-1) >= t {
 		i--
 	}

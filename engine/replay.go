@@ -3,19 +3,26 @@ package engine
 // A Replay applies the batches of a log again, each at the time of its decision, and
 // reaches the same state as an Apply of each. Because no caller waits for the answers, it
 // queues ops by shard until there are many for each: then their memory accesses overlap,
-// and shards can be processed in parallel. Concurrency: only one goroutine may use it,
-// and none may use the Engine meanwhile.
+// shards can be processed in parallel, and, with Ahead, while further batches are decoded.
+// Concurrency: only one goroutine may use it, and none may use the Engine meanwhile.
 type Replay struct {
 	e        *Engine
 	parallel func(n int, each func(shard int))
-	lists    []replayList // by shard
+	start    func(work func()) (wait func()) // of Ahead
+	wait     func()                          // for the ops of applied; nil: there are none
+	lists    []replayList                    // by shard: the queue
+	applied  []replayList                    // by shard: the queue before, which is being applied
 	queued   int
 	of       replayed
 }
 
-// maxQueued is the number of ops to queue: some for each shard, and few enough for the
-// processor's cache.
-const maxQueued = 8192
+const (
+	// maxQueued is the number of ops to queue: some for each shard, and few enough for the
+	// processor's cache.
+	maxQueued = 8192
+	// fewQueued is the number of ops up to which parallel work gains nothing.
+	fewQueued = 128
+)
 
 // replayed is what the batches of all queued ops have in common.
 type replayed struct {
@@ -38,7 +45,20 @@ type replayList struct {
 // NewReplay returns a Replay. parallel must call each(0) to each(n-1), in parallel if it
 // likes, and return after all calls have returned.
 func (e *Engine) NewReplay(parallel func(n int, each func(shard int))) *Replay {
-	return &Replay{e: e, parallel: parallel, lists: make([]replayList, len(e.shards))}
+	return &Replay{
+		e: e, parallel: parallel, start: startNow,
+		lists: make([]replayList, len(e.shards)), applied: make([]replayList, len(e.shards)),
+	}
+}
+
+// Ahead lets Apply return while queued ops are being applied. start must call work, on
+// another goroutine, and return a function that returns after work has.
+func (r *Replay) Ahead(start func(work func()) (wait func())) { r.start = start }
+
+// startNow calls work at once.
+func startNow(work func()) (wait func()) {
+	work()
+	return func() {}
 }
 
 // Apply applies a batch at now, or queues a copy. It does not set the Decisions of the
@@ -55,7 +75,7 @@ func (r *Replay) Apply(now Instant, b *Batch) {
 		of.tight, of.level = b.Tight, b.Level
 	}
 	if of != r.of {
-		r.Finish()
+		r.flush()
 		r.of = of
 	}
 	for i := range b.Ops {
@@ -66,17 +86,41 @@ func (r *Replay) Apply(now Instant, b *Batch) {
 		}
 	}
 	if r.queued += len(b.Ops); r.queued >= maxQueued {
-		r.Finish()
+		r.flush()
 	}
 }
 
-// Finish applies the queued ops.
+// Finish applies the queued ops, and returns after all ops have been applied.
 func (r *Replay) Finish() {
+	r.flush()
+	r.await()
+}
+
+// await waits for the ops that are being applied.
+func (r *Replay) await() {
+	if r.wait != nil {
+		r.wait()
+		r.wait = nil
+	}
+}
+
+// flush begins to apply the queued ops after those before.
+func (r *Replay) flush() {
 	if r.queued == 0 {
 		return
 	}
-	r.queued = 0
-	r.parallel(len(r.lists), func(shard int) { r.e.replay(shard, &r.lists[shard], r.of) })
+	r.await()
+	lists, of, few := r.lists, r.of, r.queued <= fewQueued
+	r.lists, r.applied, r.queued = r.applied, r.lists, 0
+	if few {
+		for shard := range lists {
+			r.e.replay(shard, &lists[shard], of)
+		}
+		return
+	}
+	r.wait = r.start(func() {
+		r.parallel(len(lists), func(shard int) { r.e.replay(shard, &lists[shard], of) })
+	})
 }
 
 func (l *replayList) add(now Instant, op *Op, h uint64) {

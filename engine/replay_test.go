@@ -206,8 +206,18 @@ func TestSetBound(t *testing.T) {
 	}
 }
 
-// TestReplay replays traces of all kinds, with shards in any order and in parallel, and
-// compares the engine with one that applied each batch.
+// inBackground calls work on a goroutine of its own.
+func inBackground(work func()) (wait func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		work()
+	}()
+	return func() { <-done }
+}
+
+// TestReplay replays traces of all kinds, with shards in any order, in parallel, and while
+// further batches are queued, and compares the engine with one that applied each batch.
 func TestReplay(t *testing.T) {
 	for seed := range uint64(30 / testwait.Slowdown()) {
 		tr := newTracer(seed)
@@ -220,6 +230,9 @@ func TestReplay(t *testing.T) {
 			}
 			wait.Wait()
 		})
+		if seed%2 == 0 {
+			replay.Ahead(inBackground)
+		}
 		for range 600 {
 			b := tr.next()
 			want.Apply(tr.now, b)

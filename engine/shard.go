@@ -176,59 +176,6 @@ func (s *shard) find(h uint64, key []byte) (p page, i int, found bool) {
 	return p, 0, false
 }
 
-// prefetchOps is the number of ops in one prefetch.
-const prefetchOps = 16
-
-// prefetch reads the memory that the ops on some hashes will use: all their pages, then
-// all their slots, then all their records, then the ends of their chunks. The reads of each
-// step are independent, so that the processor waits for memory once per step and not once
-// per op. It decides nothing, and overwrites the cell.
-func (s *shard) prefetch(hashes []uint64, order []int32) {
-	if len(order) == 1 {
-		return
-	}
-	var (
-		pages [prefetchOps]page
-		slots [prefetchOps]int
-		sum   uint64
-	)
-	for i, op := range order {
-		pages[i] = s.pageOf(hashes[op])
-	}
-	for i, op := range order {
-		p := pages[i]
-		if p.slots() == 0 {
-			continue
-		}
-		slots[i] = min(p.seek(tag(hashes[op], p.depth)), p.slots()-1)
-	}
-	for i := range order {
-		if p := pages[i]; p.slots() > 0 {
-			sum += uint64(p.buf[p.offset(slots[i])])
-		}
-	}
-	if s.chunks.bytes > 0 {
-		sum += s.prefetchChunks(pages[:len(order)], &slots)
-	}
-	s.prefetched = sum
-}
-
-// prefetchChunks reads the first and the last chunk of those slots that have some.
-func (s *shard) prefetchChunks(pages []page, slots *[prefetchOps]int) (sum uint64) {
-	var logs [prefetchOps]logState
-	for i, p := range pages {
-		if p.slots() > 0 && s.params.get(p.param(p.offset(slots[i]))).alg().chunked {
-			logs[i] = loadLog(s.load(p, slots[i]))
-		}
-	}
-	for i := range pages {
-		if l := &logs[i]; l.first != 0 {
-			sum += s.chunks.words(l.first)[chunkCount] + s.chunks.words(l.last)[chunkCount]
-		}
-	}
-	return sum
-}
-
 // stateWords returns the number of state words of the record at offset at of p.
 func (t *table) stateWords(p page, at int) int {
 	return algorithms[t.params.get(p.param(at)).Alg].words

@@ -8,8 +8,9 @@ import (
 	"limitsrv/engine"
 )
 
-// A replay applies the entries of a log behind a snapshot. Its owner must call Finish after
-// the last one, also if entry returned an error.
+// A replay applies the entries of a log behind a snapshot, on all processors: it decodes
+// entries while those before are applied. Its owner must call Finish after the last one,
+// also if entry returned an error.
 type replay struct {
 	*engine.Replay
 	log     string // path, for errors
@@ -19,6 +20,7 @@ type replay struct {
 
 func newReplay(to *engine.Engine, log string) *replay {
 	r := &replay{Replay: to.NewReplay(inShards), log: log}
+	r.Ahead(inBackground)
 	r.decoder.Commands = to.Commands()
 	r.apply = func(stamp engine.Instant, b *engine.Batch) error {
 		r.Apply(stamp, b)
@@ -41,4 +43,14 @@ func inShards(n int, each func(shard int)) {
 		each(shard)
 		return nil
 	})
+}
+
+// inBackground calls work on a goroutine of its own. wait returns after work has.
+func inBackground(work func()) (wait func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		work()
+	}()
+	return func() { <-done }
 }

@@ -1,0 +1,65 @@
+package engine
+
+const (
+	// prefetchOps is the number of ops in one prefetch.
+	prefetchOps = 16
+	// prefetchBytes is about the length of a record: it may end on the next cache line.
+	prefetchBytes = 40
+)
+
+// prefetch reads the memory that the ops on some hashes will use: all their pages, then
+// a slot of each, then the right slots, then all their records, then the ends of their
+// chunks. The reads of each step are independent, and no branch waits for them, so that the
+// processor waits for memory once per step and not once per op. It decides nothing, and
+// overwrites the cell.
+func (s *shard) prefetch(hashes []uint64, order []int32) {
+	if len(order) == 1 {
+		return
+	}
+	var (
+		pages [prefetchOps]page
+		slots [prefetchOps]int
+		sum   uint64
+	)
+	for i, op := range order {
+		pages[i] = s.pageOf(hashes[op])
+	}
+	for i, op := range order {
+		if p := pages[i]; p.slots() > 0 {
+			sum += uint64(p.buf[p.guess(tag(hashes[op], p.depth))*slotBytes])
+		}
+	}
+	for i, op := range order {
+		p := pages[i]
+		if p.slots() == 0 {
+			continue
+		}
+		slots[i] = min(p.seek(tag(hashes[op], p.depth)), p.slots()-1)
+	}
+	for i := range order {
+		if p := pages[i]; p.slots() > 0 {
+			at := p.offset(slots[i])
+			sum += uint64(p.buf[at]) + uint64(p.buf[min(at+prefetchBytes, len(p.buf)-1)])
+		}
+	}
+	if s.chunks.bytes > 0 {
+		sum += s.prefetchChunks(pages[:len(order)], &slots)
+	}
+	s.prefetched = sum
+}
+
+// prefetchChunks reads the first and the last chunk of those slots that have some.
+func (s *shard) prefetchChunks(pages []page, slots *[prefetchOps]int) (sum uint64) {
+	var logs [prefetchOps]logState
+	for i, p := range pages {
+		if p.slots() > 0 && s.params.get(p.param(p.offset(slots[i]))).alg().chunked {
+			logs[i] = loadLog(s.load(p, slots[i]))
+		}
+	}
+	for i := range pages {
+		if l := &logs[i]; l.first != 0 {
+			sum += s.chunks.words(l.first)[chunkCount] + s.chunks.words(l.last)[chunkCount]
+		}
+	}
+	return sum
+}
