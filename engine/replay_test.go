@@ -284,3 +284,48 @@ func BenchmarkReplay(b *testing.B) {
 		})
 	}
 }
+
+// TestReplayAhead replays full queues while the next ones are filled, with batches of all
+// kinds and clocks that go back in between. The digest must be that of a Replay which does
+// one thing at a time, and of an Apply of each batch.
+func TestReplayAhead(t *testing.T) {
+	for seed := range uint64(4 / testwait.Slowdown()) {
+		tr := newTracer(seed)
+		o := engine.Options{Shards: 4 << seed, Seed: [16]byte{5}}
+		want, serial, ahead := engine.New(o), engine.New(o), engine.New(o)
+		one := serial.NewReplay(func(n int, each func(int)) {
+			for i := range n {
+				each(i)
+			}
+		})
+		all := ahead.NewReplay(func(n int, each func(int)) {
+			var wait sync.WaitGroup
+			for i := range n {
+				wait.Go(func() { each(i) })
+			}
+			wait.Wait()
+		})
+		all.Ahead(inBackground)
+		for i := range 500 {
+			b := tr.next()
+			if i%125 != 0 { // few batches wait for those before
+				b = &engine.Batch{}
+				for range 80 {
+					b.Ops = append(b.Ops, tr.op())
+				}
+			}
+			at := tr.now - engine.Instant(tr.r.Int64N(1e9))
+			for _, to := range []func(engine.Instant, *engine.Batch){one.Apply, all.Apply, want.Apply} {
+				c := engine.Batch{Ops: slices.Clone(b.Ops), Atomic: b.Atomic}
+				to(at, &c)
+			}
+		}
+		one.Finish()
+		all.Finish()
+		now := tr.now
+		if w, s, a := want.Digest(now), serial.Digest(now), ahead.Digest(now); s != w || a != w {
+			t.Errorf("seed %d: digest %x one at a time, %x ahead, want %x", seed, s, a, w)
+		}
+		sameAnswers(t, fmt.Sprintf("seed %d", seed), newTracer(seed), now, ahead, want)
+	}
+}
