@@ -25,6 +25,7 @@ var experiments = []experiment{
 	{"durability", "speed by fsync", []step{durability}},
 	{"snapshot", "pauses, disk, restarts", []step{snapshots}},
 	{"rules", "checks while rules are loaded", []step{ruleLoads}},
+	{hugeName, "memory, pauses and restarts of one large server; needs 12 GB, only if selected", []step{hundredMillion}},
 	{"cluster", "speed of three nodes", []step{cluster}},
 	{failoverName, "of three servers, beside Redis with Sentinel", []step{failover}},
 	{"siege", "many connections, key floods, hostile clients", []step{
@@ -42,6 +43,11 @@ func experimentNames() (names list[string]) {
 		names = append(names, x.name)
 	}
 	return names
+}
+
+// experimentsWithout returns the names of all experiments except one.
+func experimentsWithout(name string) list[string] {
+	return slices.DeleteFunc(experimentNames(), func(other string) bool { return other == name })
 }
 
 // usageOfExperiments describes the experiments, one a line.

@@ -11,7 +11,7 @@ import (
 
 // defaults are the options of the README's figures.
 var defaults = options{
-	parts:         experimentNames(),
+	parts:         experimentsWithout(hugeName),
 	algorithms:    list[algorithm]{tokenBucket, slidingLog},
 	distributions: list[distribution]{uniform, zipf},
 	connections:   list[int]{1, 50, 500},
@@ -21,6 +21,7 @@ var defaults = options{
 	duration:      2 * time.Second,
 	sizes:         list[int]{1_000_000, 3_000_000, 10_000_000},
 	snapshotKeys:  10_000_000,
+	hugeKeys:      hugeGoalKeys,
 	rate:          20_000,
 	watch:         10 * time.Second,
 	failover:      defaultFailover,
@@ -32,7 +33,7 @@ var defaults = options{
 // smoke are the options of -quick: a check that every experiment runs, except for
 // failover, which has a fixed duration. Its figures mean nothing.
 var smoke = options{
-	parts:         slices.DeleteFunc(experimentNames(), func(name string) bool { return name == failoverName }),
+	parts:         experimentsWithout(failoverName),
 	algorithms:    defaults.algorithms,
 	distributions: defaults.distributions,
 	connections:   list[int]{50},
@@ -42,6 +43,7 @@ var smoke = options{
 	duration:      200 * time.Millisecond,
 	sizes:         list[int]{10_000, 50_000},
 	snapshotKeys:  10_000,
+	hugeKeys:      10_000,
 	rate:          5000,
 	watch:         200 * time.Millisecond,
 	failover:      defaultFailover,
@@ -74,6 +76,7 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	flags.DurationVar(&o.duration, "duration", o.duration, "approximate duration of one run")
 	flags.Var(&o.sizes, "sizes", "ascending `numbers` of keys at which memory is measured")
 	flags.IntVar(&o.snapshotKeys, "snapshot-keys", o.snapshotKeys, "number of keys in a snapshot")
+	flags.IntVar(&o.hugeKeys, "huge-keys", o.hugeKeys, "number of keys of the experiment "+hugeName)
 	flags.IntVar(&o.rate, "rate", o.rate, "decisions per second while snapshots are written")
 	flags.IntVar(&o.arrivals, "arrivals", o.arrivals, "decisions per second for the latency of three nodes")
 	flags.IntVar(&o.stress.connections, "siege-conns", o.stress.connections, "number of connections of the experiment siege")
@@ -95,16 +98,16 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 // check checks the range of every value.
 func (o options) check() error {
 	switch {
-	case !subset(o.parts, defaults.parts):
-		return fmt.Errorf("-only may name %v, got %v", defaults.parts, o.parts)
+	case !subset(o.parts, experimentNames()):
+		return fmt.Errorf("-only may name %v, got %v", experimentNames(), o.parts)
 	case !subset(o.algorithms, defaults.algorithms):
 		return fmt.Errorf("-algorithms may name %v, got %v", defaults.algorithms, o.algorithms)
 	case !subset(o.distributions, defaults.distributions):
 		return fmt.Errorf("-distributions may name %v, got %v", defaults.distributions, o.distributions)
 	case !slices.IsSorted(o.sizes):
 		return fmt.Errorf("-sizes must be ascending, got %v", o.sizes)
-	case min(o.rounds, o.keys, o.snapshotKeys, o.rate, o.arrivals) < 1 || min(o.duration, o.watch, o.timeout) <= 0:
-		return errors.New("-rounds, -keys, -snapshot-keys, -rate, -arrivals, -duration, -watch and -timeout must be above 0")
+	case min(o.rounds, o.keys, o.snapshotKeys, o.hugeKeys, o.rate, o.arrivals) < 1 || min(o.duration, o.watch, o.timeout) <= 0:
+		return errors.New("-rounds, -keys, -snapshot-keys, -huge-keys, -rate, -arrivals, -duration, -watch and -timeout must be above 0")
 	}
 	if n := o.stress.connections; n < 1 || n > maxStressConnections {
 		return fmt.Errorf("-siege-conns must be 1 to %d, got %d", maxStressConnections, n)

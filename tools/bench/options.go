@@ -19,6 +19,7 @@ type options struct {
 	duration      time.Duration
 	sizes         list[int]
 	snapshotKeys  int
+	hugeKeys      int
 	rate          int
 	watch         time.Duration
 	failover      failoverPlan

@@ -29,6 +29,7 @@ const (
 	mainTable tableID = iota
 	dropinTable
 	memoryTable
+	hugeTable
 	clusterTable
 	failoverTable
 	stressTable
@@ -44,6 +45,7 @@ var tables = [tableCount]struct {
 	mainTable:     {row{"load", "speed", "cost", string(limitsrv), string(redisLua)}, mainLegend},
 	dropinTable:   {row{"unchanged", "speed", "cost", string(limitsrv), string(redisLua)}, dropinLegend},
 	memoryTable:   {row{"load", "speed", "cost", "limitsrv --data", "limitsrv in memory"}, ""},
+	hugeTable:     {row{"many keys", "result", "bytes a key", "prober p50 / p99 / p99.9", "wanted", "verdict"}, hugeLegend},
 	clusterTable:  {nil, clusterLegend},
 	failoverTable: {nil, failoverLegend},
 	stressTable:   {row{"under stress", "wanted", string(limitsrv), string(redisLua), "verdict"}, stressLegend},
@@ -55,6 +57,10 @@ Medians of alternating rounds; ± is half the distance between minimum and maxim
 `
 
 const dropinLegend = `unchanged: a command or a script (in scripts/dropin) that both sides run as it is, 50 connections, uniform.
+`
+
+const hugeLegend = `limitsrv alone, with --fsync everysec, a bucket per key. bytes a key: resident, at the peak of the stage. A prober asks for one
+decision at a time on the same machine.
 `
 
 // write prints the legends, the tables, ratios first, and after the tables of ratios their
