@@ -52,18 +52,13 @@ func infoPersistence(h *session.Handler, l *lines) {
 	infoStore(l, st)
 }
 
-// infoLoading writes the progress of loading, in bytes as Redis does: the loaded share of
-// the snapshot's bytes is taken as the loaded share of its keys.
+// infoLoading writes the progress of loading, in bytes as Redis does: the share of the work
+// that is done is taken as a share of the bytes.
 func infoLoading(l *lines, st status.Store) {
-	all := st.Saved.Bytes + st.Loading.AllLogBytes
-	done := st.Loading.LogBytes
-	if st.Loading.AllKeys > 0 {
-		done += int64(float64(st.Saved.Bytes) * float64(st.Loading.Keys) / float64(st.Loading.AllKeys))
-	}
-	share := float64(done) / float64(max(all, 1))
-	eta := int64(1) // Redis' value before the first progress
-	if done > 0 {
-		eta = int64(time.Since(st.Loading.Since).Seconds() * (1/share - 1))
+	all, share := st.Loading.SnapshotBytes+st.Loading.AllLogBytes, st.Loading.Share()
+	done, eta := int64(share*float64(all)), int64(1) // Redis' value before the first progress
+	if share > 0 {
+		eta = int64(st.Loading.Left(time.Now()).Seconds())
 	}
 	l.add("loading_start_time", st.Loading.Since.Unix())
 	l.add("loading_total_bytes", all)

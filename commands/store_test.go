@@ -203,7 +203,7 @@ func TestInfoPersistence(t *testing.T) {
 			Saved: status.Snapshot{Err: errors.New("no\r\nspace")}, Failed: errors.New("disk on fire"), FailedSince: ago(2 * time.Second), Log: status.Log{Syncing: true},
 		}, false, "rdb_last_bgsave_status:err aof_last_write_status:err aof_pending_bio_fsync:1 persist_snapshot_error:no_space persist_error:disk_on_fire persist_error_seconds>=2"},
 		{"loads", &status.Store{
-			Saved: status.Snapshot{Bytes: 1000}, Loading: status.Load{Since: ago(3 * time.Second), Keys: 50, AllKeys: 100, LogBytes: 250, AllLogBytes: 2000},
+			Loading: status.Load{Since: ago(3 * time.Second), Keys: 50, AllKeys: 100, SnapshotBytes: 1000, AllLogBytes: 2000, Entries: 7, AllEntries: 40},
 		}, true, "loading:1 loading_total_bytes:3000 loading_loaded_bytes:750 loading_loaded_perc:25.00 loading_eta_seconds>=9 rdb_last_load_keys_loaded:50"},
 		{"loads nothing", &status.Store{Loading: status.Load{Since: time.Now()}}, true, "loading_total_bytes:0 loading_loaded_perc:0.00 loading_eta_seconds:1"},
 	} {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"limitsrv/beat"
+	"limitsrv/status"
 )
 
 // Loading is the progress of recovery. Concurrency: any goroutine may read its fields.
@@ -17,8 +18,21 @@ type Loading struct {
 	Done                  atomic.Bool  // recovery is complete
 	Begun                 atomic.Int64 // nanoseconds since the Unix epoch; 0: not started
 	Keys, AllKeys         atomic.Int64
+	SnapshotBytes         atomic.Int64 // of its blocks
 	LogBytes, AllLogBytes atomic.Int64
-	Entries               atomic.Int64
+	Entries, AllEntries   atomic.Int64
+}
+
+// status returns the progress.
+func (l *Loading) status() status.Load {
+	st := status.Load{
+		Keys: l.Keys.Load(), AllKeys: l.AllKeys.Load(), SnapshotBytes: l.SnapshotBytes.Load(),
+		LogBytes: l.LogBytes.Load(), AllLogBytes: l.AllLogBytes.Load(), Entries: l.Entries.Load(), AllEntries: l.AllEntries.Load(),
+	}
+	if at := l.Begun.Load(); at != 0 {
+		st.Since = time.Unix(0, at)
+	}
+	return st
 }
 
 // loadingEvery is the period of recovery's progress messages.
@@ -83,6 +97,8 @@ func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
 	}
 	for i, info := range all {
 		s.loading.AllKeys.Store(info.Keys)
+		s.loading.SnapshotBytes.Store(info.Bytes)
+		s.loading.AllLogBytes.Store(s.fullSegmentBytes(info))
 		err = s.snapshots.Load(ctx, info, s.engine, runtime.GOMAXPROCS(0), func(keys, _, _ int64) { s.loading.Keys.Store(keys) })
 		if got := s.engine.Len(); err == nil && got != info.Keys {
 			err = &CorruptError{What: fmt.Sprintf("snapshot %d", info.Generation), File: s.path(snapshotsDir), Reason: fmt.Sprintf("it has %d keys instead of %d", got, info.Keys)}
@@ -182,6 +198,7 @@ func checkLogStart(log string, first uint64, snapshots string, index uint64) err
 // replay applies the entries of the log from an index on.
 func (s *Store) replay(ctx context.Context, log *Log, from uint64) error {
 	s.loading.AllLogBytes.Store(log.Bytes())
+	s.loading.AllEntries.Store(int64(log.Last() - (from - 1)))
 	replay := newReplay(s.engine, s.path(log.Name()))
 	defer replay.Finish()
 	err := log.Read(from, func(index uint64, data []byte) error {
@@ -205,8 +222,9 @@ func (s *Store) replay(ctx context.Context, log *Log, from uint64) error {
 func (s *Store) logProgress() (stop func()) {
 	return beat.Start(func(ctx context.Context) {
 		beat.Every(ctx, loadingEvery, func() {
-			l := &s.loading
-			s.o.Logger.Info("loading", "keys", l.Keys.Load(), "of_keys", l.AllKeys.Load(), "log_bytes", l.LogBytes.Load(), "of_log_bytes", l.AllLogBytes.Load())
+			l := s.loading.status()
+			s.o.Logger.Info("loading", "percent", int(100*l.Share()), "left", l.Left(time.Now()).Round(time.Second),
+				"keys", l.Keys, "of_keys", l.AllKeys, "log_entries", l.Entries, "of_log_entries", l.AllEntries)
 		})
 	})
 }

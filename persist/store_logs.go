@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/hashicorp/raft-wal/segment"
 )
 
 // The logs of a data directory are numbered, each in its own directory. There is one,
@@ -80,4 +82,20 @@ func (s *Store) removeOtherLogs(name string) {
 			s.remove(other)
 		}
 	}
+}
+
+// fullSegmentBytes returns the size of the full segments of the log behind a snapshot, as far
+// as it can be read; it is for estimates.
+func (s *Store) fullSegmentBytes(info Info) (bytes int64) {
+	dir := s.path(info.LogDir)
+	state, err := readMeta(s.o.FS, dir)
+	if err != nil {
+		return 0
+	}
+	for _, g := range state.Segments[:len(state.Segments)-1] {
+		if file, err := s.o.FS.Stat(s.o.FS.PathJoin(dir, segment.FileName(g))); err == nil && g.MaxIndex > info.LogIndex {
+			bytes += file.Size()
+		}
+	}
+	return bytes
 }

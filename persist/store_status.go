@@ -10,14 +10,9 @@ import (
 func (s *Store) Status() status.Store {
 	l, v := &s.loading, &s.saver
 	st := status.Store{
-		Fsync: s.o.Policy.String(),
-		Loading: status.Load{
-			Keys: l.Keys.Load(), AllKeys: l.AllKeys.Load(), LogBytes: l.LogBytes.Load(), AllLogBytes: l.AllLogBytes.Load(),
-		},
-		Log: status.Log{Delayed: s.counts.delayed.Load()},
-	}
-	if at := l.Begun.Load(); at != 0 {
-		st.Loading.Since = time.Unix(0, at)
+		Fsync:   s.o.Policy.String(),
+		Loading: l.status(),
+		Log:     status.Log{Delayed: s.counts.delayed.Load()},
 	}
 	if f := s.failure.Load(); f != nil {
 		st.Failed, st.FailedSince = f.Err, f.Since

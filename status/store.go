@@ -24,7 +24,37 @@ type Store struct {
 type Load struct {
 	Since                 time.Time
 	Keys, AllKeys         int64
+	SnapshotBytes         int64 // in total, before compression
 	LogBytes, AllLogBytes int64
+	Entries, AllEntries   int64 // of the log
+}
+
+// keyWork is the number of bytes of the log that are applied in the time of loading a key,
+// as measured.
+const keyWork = 6
+
+// Share returns the share of the work that is done, from 0 to 1. Until the log is opened
+// it counts only the full segments of the log.
+func (l Load) Share() float64 {
+	all := float64(l.AllKeys)*keyWork + float64(l.AllLogBytes)
+	done := float64(l.Keys) * keyWork
+	if l.AllEntries > 0 {
+		done += float64(l.AllLogBytes) * float64(l.Entries) / float64(l.AllEntries)
+	}
+	if all == 0 {
+		return 0
+	}
+	return min(done/all, 1)
+}
+
+// Left returns the time that the rest of the work takes if it goes on as it did since the
+// start, or 0 before the first progress.
+func (l Load) Left(now time.Time) time.Duration {
+	share := l.Share()
+	if share == 0 {
+		return 0
+	}
+	return time.Duration(float64(now.Sub(l.Since)) * (1/share - 1))
 }
 
 // Snapshot describes the newest snapshot on disk, perhaps of an earlier process, and
