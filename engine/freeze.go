@@ -363,17 +363,3 @@ func (s *shard) thaw() {
 	}
 	*f = frozen{}
 }
-
-// Close ends the reading at any point, and releases its memory. It may be called at any
-// time and more than once.
-func (n *Snapshot) Close() {
-	for i := range n.frozen {
-		s := &n.engine.shards[i]
-		s.mu.Lock()
-		if s.frozen != nil && s.frozen.snapshot == n {
-			s.thaw()
-		}
-		s.mu.Unlock()
-	}
-	n.engine.snapshot.CompareAndSwap(n, nil)
-}

@@ -497,3 +497,24 @@ func TestSnapshotShapes(t *testing.T) {
 		}
 	}
 }
+
+// TestCrowded changes ever more keys while a snapshot is open.
+func TestCrowded(t *testing.T) {
+	e := engine.New(engine.Options{})
+	now, p := instant("2025-06-15T12:34:56Z"), counter(engine.Token, 100)
+	take := func(from, to int) {
+		for i := from; i < to; i++ {
+			apply(e, now, engine.Op{Kind: engine.Take, Params: p, N: 1, Key: fmt.Append(nil, "key ", i)})
+		}
+	}
+	const keys = 100_000
+	take(0, keys)
+	n := e.Freeze()
+	if take(0, 10); n.Crowded() {
+		t.Error("ten changed keys make a snapshot crowded")
+	}
+	if take(0, keys); !n.Crowded() {
+		t.Error("a change of all keys does not make a snapshot crowded")
+	}
+	n.Close()
+}

@@ -25,6 +25,9 @@ type BlockSource interface {
 	Shards() int
 	Keys() int64
 	Next(shard int, dst []byte) (block []byte, first uint64, ok bool)
+	// Crowded reports whether the source needs so much memory for what is not read yet that
+	// it should be read without pauses.
+	Crowded() bool
 }
 
 // A BlockSink loads the blocks of a BlockSource: those of a shard in order, different

@@ -71,6 +71,8 @@ type fakeSource struct {
 func (f *fakeSource) Shards() int { return len(f.state.shards) }
 func (f *fakeSource) Keys() int64 { return f.state.keys }
 
+func (f *fakeSource) Crowded() bool { return false }
+
 func (f *fakeSource) Next(shard int, dst []byte) ([]byte, uint64, bool) {
 	blocks := f.state.shards[shard]
 	if f.at[shard] == len(blocks) {

@@ -39,7 +39,7 @@ func OpenRow(key, row []byte) (block []byte, sum uint32, ok bool) {
 
 // ReadRows passes the rows of a shard to put, in order, until it fails: each with the hash
 // of its first key, still to be sealed, and valid until put returns. It pauses for half of
-// the time, unless hurry is true.
+// the time, unless hurry is true or from is Crowded.
 func ReadRows(from BlockSource, shard int, hurry *atomic.Bool, put func(first uint64, row []byte) error) error {
 	throttle := NewThrottle(hurry)
 	var row []byte
@@ -52,7 +52,9 @@ func ReadRows(from BlockSource, shard int, hurry *atomic.Bool, put func(first ui
 		if err := put(first, row); err != nil {
 			return err
 		}
-		throttle.Pause()
+		if !from.Crowded() {
+			throttle.Pause()
+		}
 	}
 }
 

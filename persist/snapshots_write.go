@@ -24,7 +24,7 @@ const syncEvery = 1 << 20
 
 // Write writes a new snapshot of a source and removes older ones. It reads the source to
 // its end but does not close it. It uses at most half of the processors, for half of the
-// time, unless Hurry is set. progress may be nil.
+// time, unless Hurry is set or the source is Crowded. progress may be nil.
 //
 // After an error or a crash the older snapshot is unchanged. The new one may exist as
 // well, but only if it is complete and on disk. So the logs that continue from either
