@@ -89,14 +89,16 @@ func allReadOnly(ops []Op) bool {
 
 // scratch is the working memory of Apply.
 type scratch struct {
-	shards []uint16 // of the key of each op, or severalShards
-	hashes []uint64 // of the key, without the bits of the shard's number
-	apart  bool     // some op is not applied within one shard
-	order  []int32
-	next   []int32    // for each shard, the index in order of its next op
-	keys   []int      // of a call
-	places []keyPlace // of the keys of all calls
-	calls  []callKeys
+	shards  []uint16 // of the key of each op, or severalShards
+	hashes  []uint64 // of the key, without the bits of the shard's number
+	apart   bool     // some op is not applied within one shard
+	order   []int32
+	next    []int32    // for each shard, the index in order of its next op
+	keys    []int      // of a call
+	places  []keyPlace // of the keys of all calls
+	members []member   // of the group being decided, which begins at group
+	group   int
+	calls   []callKeys
 	// entered are the shards of the ops that are being applied as one moment.
 	entered shardSet
 }

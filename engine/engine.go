@@ -197,13 +197,14 @@ func (e *Engine) makeSpace(b *Batch) {
 	if cap(b.Decisions) < n || cap(b.scratch.shards) < n {
 		b.Decisions = make([]Decision, n, cap(b.Ops))
 		b.scratch = scratch{
-			shards: make([]uint16, n, cap(b.Ops)),
-			hashes: make([]uint64, n, cap(b.Ops)),
-			order:  make([]int32, n, cap(b.Ops)),
-			next:   make([]int32, len(e.shards)+1),
-			keys:   b.scratch.keys,
-			places: b.scratch.places,
-			calls:  b.scratch.calls,
+			shards:  make([]uint16, n, cap(b.Ops)),
+			hashes:  make([]uint64, n, cap(b.Ops)),
+			order:   make([]int32, n, cap(b.Ops)),
+			members: b.scratch.members,
+			next:    make([]int32, len(e.shards)+1),
+			keys:    b.scratch.keys,
+			places:  b.scratch.places,
+			calls:   b.scratch.calls,
 		}
 	}
 	if cap(b.scratch.calls) < len(b.Calls) {

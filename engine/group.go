@@ -40,27 +40,32 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 // takeMembers decides the members from..to-1 of a group that begins at first. It returns
 // the status of the group.
 //
-// It first probes each op, after earlier ops of the group on the same key. It takes only
-// if the group passes; from then on nothing can be denied. If it does not pass, the keys
-// still get their new parameters, in the order of the ops, unless memory was insufficient.
+// It first finds the key of each op, once, and probes the op, after earlier ops of the group
+// on the same key. It takes only if the group passes; from then on nothing can be denied. If it
+// does not pass, the keys still get their new parameters, in the order of the ops, unless
+// memory was insufficient.
 func (e *Engine) takeMembers(now Instant, b *Batch, first, from, to int) Status {
-	switch {
-	case !e.rightAlgs(now, b, from, to, true):
+	b.beginGroup(from, to)
+	switch open, right := e.passGuards(now, b, from, to); {
+	case !right:
 		return WrongType
-	case !e.passGuards(now, b, from, to):
-		return OK
-	case !e.rightAlgs(now, b, from, to, false):
-		return WrongType
-	}
-	if allReadOnly(b.Ops[from:to]) {
-		for i := from; i < to; i++ {
-			if b.Ops[i].Mode != Guard {
-				e.shards[b.scratch.shards[i]].applyReadOnly(now, &b.Ops[i], b.scratch.hashes[i], &b.Decisions[i])
-			}
-		}
+	case !open:
 		return OK
 	}
-	pass := e.probeGroup(now, b, from, to)
+	looking := allReadOnly(b.Ops[from:to])
+	switch pass, right := e.probeGroup(now, b, from, to, looking); {
+	case !right:
+		return WrongType
+	case looking:
+		return OK
+	default:
+		return e.finishGroup(now, b, first, from, to, pass)
+	}
+}
+
+// finishGroup applies the members of a group that begins at first and was probed, and returns
+// its status.
+func (e *Engine) finishGroup(now Instant, b *Batch, first, from, to int, pass bool) Status {
 	ready := false
 	if pass {
 		ready = e.ensureGroupMemory(now, b, from, to)
@@ -87,52 +92,55 @@ func (e *Engine) takeMembers(now Instant, b *Batch, first, from, to int) Status 
 	return OK
 }
 
-// rightAlgs checks the algorithms of the guards, or of the others. If one is wrong, it
-// answers the group.
-func (e *Engine) rightAlgs(now Instant, b *Batch, from, to int, guards bool) bool {
-	for i := from; i < to; i++ {
-		if (b.Ops[i].Mode == Guard) != guards || e.checkAlg(now, b, from, i) {
-			continue
-		}
-		held := b.Decisions[i]
-		e.failGroup(b, from, to, WrongType)
-		b.Decisions[i] = held
-		return false
-	}
-	return true
-}
-
-// probeGroup probes all members except guards, and reports whether the group passes.
-func (e *Engine) probeGroup(now Instant, b *Batch, from, to int) bool {
+// probeGroup finds and probes all members except guards, or previews those of a group that
+// only looks, and reports whether the group passes. If a key has the wrong algorithm, it
+// answers the group, and right is false.
+func (e *Engine) probeGroup(now Instant, b *Batch, from, to int, looking bool) (pass, right bool) {
 	for i := from; i < to; i++ {
 		op, s, d := &b.Ops[i], &e.shards[b.scratch.shards[i]], &b.Decisions[i]
-		switch {
-		case op.Mode == Guard:
+		if op.Mode == Guard {
 			continue
+		}
+		*d = Decision{}
+		m := s.findMember(now, b, i)
+		switch {
+		case !s.checkAlg(now, b, from, i, m):
+			e.failMember(b, from, to, i)
+			return false, false
+		case looking:
+			s.previewTake(now, op, m.place, m.used, d)
 		case op.Kind == Acquire:
 			s.probePlace(now, b, from, i, d)
 		default:
 			s.probe(now, b, from, i, d)
 		}
 	}
-	return Passed(b.Ops[from:to], b.Decisions[from:to])
+	if looking || Passed(b.Ops[from:to], b.Decisions[from:to]) {
+		return true, true
+	}
+	for i := from; i < to; i++ {
+		if m := b.member(i); m.brief {
+			e.shards[b.scratch.shards[i]].fillMember(now, &b.Ops[i], m, &b.Decisions[i])
+		}
+	}
+	return false, true
 }
 
 // finishMember applies op i of the group of ops from..to-1, which was probed, counts the decision, and reports
 // whether a key was changed.
 func (e *Engine) finishMember(now Instant, b *Batch, from, to, i int, pass bool) (changed bool) {
-	s, op, d, h := &e.shards[b.scratch.shards[i]], &b.Ops[i], &b.Decisions[i], b.scratch.hashes[i]
+	s, op, d, h, m := &e.shards[b.scratch.shards[i]], &b.Ops[i], &b.Decisions[i], b.scratch.hashes[i], b.member(i)
 	switch {
 	case op.Mode == Guard:
 		if !pass && b.strikes(i, to) {
 			changed = s.strike(now, op, h, d)
 		}
 	case !pass:
-		changed = s.applyDeniedParams(now, op, h)
-	case op.N > 0 && op.Mode != 0:
+		changed = s.applyDeniedParams(now, op, h, m)
+	case op.N > 0 && op.Mode != 0 && (d.Allowed == 0 || b.Full):
 		return s.takeAlone(now, op, h, d)
 	default:
-		s.takeProbed(now, op, h, d)
+		s.takeProbed(now, op, h, m, d)
 		changed = op.N > 0
 	}
 	if op.N > 0 {
@@ -165,18 +173,17 @@ func (b *Batch) takesIn(j int) bool {
 	return b.Ops[j].N > 0 && mode != Guard && (mode == 0 || b.Decisions[j].Allowed == 1)
 }
 
-// checkAlg reports whether the key of op i has the op's algorithm, in the table and in
-// the ops from..i-1. If not, it answers the op.
-func (e *Engine) checkAlg(now Instant, b *Batch, from, i int) bool {
-	op, s, d := &b.Ops[i], &e.shards[b.scratch.shards[i]], &b.Decisions[i]
-	*d = Decision{}
-	if pl, used := s.findLive(now, op.Key, b.scratch.hashes[i]); !pl.missing() {
+// checkAlg reports whether the key of op i, which findMember has found, has the op's algorithm,
+// in the table and in the ops from..i-1. If not, it answers the op.
+func (s *shard) checkAlg(now Instant, b *Batch, from, i int, m *member) bool {
+	op, d := &b.Ops[i], &b.Decisions[i]
+	if !m.missing() {
 		if s.cell.params.Alg != op.Params.Alg {
-			s.cell.fillWrongType(now, used, d)
+			s.cell.fillWrongType(now, m.used, d)
 		}
 		return d.Status == OK
 	}
-	for j := from; j < i; j++ {
+	for j := from; m.again && j < i; j++ {
 		if b.sameKey(i, j) && b.Ops[j].Params.Alg != op.Params.Alg {
 			d.Status, d.Params = WrongType, b.Ops[j].Params
 			return false
@@ -190,6 +197,13 @@ func (b *Batch) sameKey(i, j int) bool {
 		string(b.Ops[i].Key) == string(b.Ops[j].Key)
 }
 
+// failMember answers a group with member i on a key of another algorithm, as i was answered.
+func (e *Engine) failMember(b *Batch, from, to, i int) {
+	held := b.Decisions[i]
+	e.failGroup(b, from, to, WrongType)
+	b.Decisions[i] = held
+}
+
 func (e *Engine) failGroup(b *Batch, from, to int, status Status) {
 	for i := from; i < to; i++ {
 		b.Decisions[i] = Decision{Status: status}
@@ -197,12 +211,16 @@ func (e *Engine) failGroup(b *Batch, from, to int, status Status) {
 }
 
 // probe decides whether op i of a group would pass after the ops from..i-1 on the same
-// key, and answers with the key's state if none of them takes. It changes only the cell.
+// key, which findMember has found, and answers with the key's state if none of them takes; or
+// briefly, if it passes, and no other op or parameters matter. It changes only the cell.
 func (s *shard) probe(now Instant, b *Batch, from, i int, d *Decision) {
-	op, c := &b.Ops[i], &s.cell
+	op, c, m := &b.Ops[i], &s.cell, b.member(i)
+	if (m.same || m.missing()) && !m.again && (op.N == 0 || m.used+op.N <= op.Params.Limit) {
+		d.Allowed, m.brief = 1, true
+		return
+	}
 	changes := s.chunks.changes
-	pl, _ := s.lookup(now, op.Key, b.scratch.hashes[i])
-	if pl.missing() {
+	if m.missing() {
 		c.params, c.past, c.state = op.Params, past{}, state{}
 	}
 	found := *c
@@ -256,7 +274,10 @@ func (b *Batch) simulate(now Instant, from, i int, c *cell, take bool) (taken in
 
 // applyDeniedParams puts the key of a denied op under the op's parameters, and reports
 // whether that changed it.
-func (s *shard) applyDeniedParams(now Instant, op *Op, h uint64) bool {
+func (s *shard) applyDeniedParams(now Instant, op *Op, h uint64, m *member) bool {
+	if (m.same || m.missing()) && !m.again {
+		return false
+	}
 	pl, _, changed, _ := s.lookupWith(now, op, h)
 	if !changed || op.N == 0 {
 		return false
@@ -268,29 +289,25 @@ func (s *shard) applyDeniedParams(now Instant, op *Op, h uint64) bool {
 // ensureGroupMemory reports whether there is memory for all records and entries that the
 // group may add, by an estimate that is never too low.
 func (e *Engine) ensureGroupMemory(now Instant, b *Batch, from, to int) bool {
-	if b.Full && !e.allKeysLive(now, b, from, to) {
+	if b.Full && !e.allKeysLive(b, from, to) {
 		return false
 	}
 	if e.memory.max.Load() == 0 {
 		return true
 	}
 	for i := from; i < to; i++ {
-		op, s := &b.Ops[i], &e.shards[b.scratch.shards[i]]
-		if !b.takesIn(i) {
-			continue
-		}
-		if !s.ensureMember(now, op, b.scratch.hashes[i], to-from) {
+		if b.takesIn(i) && !e.shards[b.scratch.shards[i]].ensureMember(now, b, i, to-from) {
 			return false
 		}
 	}
 	return true
 }
 
-// ensureMember reports whether there is memory for the records and entries that a member of
+// ensureMember reports whether there is memory for the records and entries that member i of
 // a group of n ops may add.
-func (s *shard) ensureMember(now Instant, op *Op, h uint64, n int) bool {
-	grow := 0
-	if pl, _, _, _ := s.lookupWith(now, op, h); pl.missing() {
+func (s *shard) ensureMember(now Instant, b *Batch, i, n int) bool {
+	op, h, grow := &b.Ops[i], b.scratch.hashes[i], 0
+	if s.isMissing(now, op, h, b.member(i)) {
 		grow = pageSizes[splitSize] + pageHeadBytes
 	}
 	if g := op.Params.alg().growth; g != nil {
@@ -302,14 +319,10 @@ func (s *shard) ensureMember(now Instant, op *Op, h uint64, n int) bool {
 
 // allKeysLive reports whether the group would create no key. A Shadow member may: it is
 // denied by itself.
-func (e *Engine) allKeysLive(now Instant, b *Batch, from, to int) bool {
+func (e *Engine) allKeysLive(b *Batch, from, to int) bool {
 	for i := from; i < to; i++ {
-		op, s := &b.Ops[i], &e.shards[b.scratch.shards[i]]
-		if !b.takesIn(i) || op.Mode == Shadow {
-			continue
-		}
-		if pl, _ := s.findLive(now, op.Key, b.scratch.hashes[i]); pl.missing() {
-			s.stats.Refused++
+		if b.takesIn(i) && b.Ops[i].Mode != Shadow && b.member(i).missing() {
+			e.shards[b.scratch.shards[i]].stats.Refused++
 			return false
 		}
 	}
@@ -317,8 +330,8 @@ func (e *Engine) allKeysLive(now Instant, b *Batch, from, to int) bool {
 }
 
 // takeProbed applies a take that probe found to pass.
-func (s *shard) takeProbed(now Instant, op *Op, h uint64, d *Decision) {
-	pl, used, _, _ := s.lookupWith(now, op, h)
+func (s *shard) takeProbed(now Instant, op *Op, h uint64, m *member, d *Decision) {
+	pl, used := s.openMember(now, op, h, m)
 	c := &s.cell
 	*d = Decision{Allowed: 1, Wait: c.hold(now)}
 	if op.N == 0 {

@@ -1,20 +1,26 @@
 package engine
 
-// passGuards looks at the boxes of the guards of a group, and reports whether all are open. If
-// one is not, it answers the group.
-func (e *Engine) passGuards(now Instant, b *Batch, from, to int) bool {
-	open := true
+// passGuards finds the boxes of the guards of a group, and reports whether all are open. If one
+// is not, it answers the group; so it does if a box has the wrong algorithm, and right is false.
+func (e *Engine) passGuards(now Instant, b *Batch, from, to int) (open, right bool) {
+	open = true
 	for i := from; i < to; i++ {
-		if op := &b.Ops[i]; op.Mode == Guard {
-			s, d := &e.shards[b.scratch.shards[i]], &b.Decisions[i]
-			pl, used := s.findLive(now, op.Key, b.scratch.hashes[i])
-			s.applyParams(now, op, pl, used)
-			s.cell.fillBox(now, d)
-			open = open && d.Allowed == 1
+		op, s, d := &b.Ops[i], &e.shards[b.scratch.shards[i]], &b.Decisions[i]
+		if op.Mode != Guard {
+			continue
 		}
+		*d = Decision{}
+		m := s.findMember(now, b, i)
+		if !s.checkAlg(now, b, from, i, m) {
+			e.failMember(b, from, to, i)
+			return false, false
+		}
+		s.applyParams(now, op, m.place, m.used)
+		s.cell.fillBox(now, d)
+		open = open && d.Allowed == 1
 	}
 	if open {
-		return true
+		return true, true
 	}
 	changed := false
 	for i := from; i < to; i++ {
@@ -33,7 +39,7 @@ func (e *Engine) passGuards(now Instant, b *Batch, from, to int) bool {
 	for i := from; i < to; i++ {
 		b.Decisions[i].Changed = changed
 	}
-	return false
+	return false, true
 }
 
 // strikes reports whether the guard i, in a group that ends before to and is refused, gives
@@ -57,7 +63,7 @@ func (e *Engine) ensureStrikes(now Instant, b *Batch, from, to int) bool {
 		if op.Mode != Guard || !b.strikes(i, to) {
 			continue
 		}
-		if pl, _ := s.findLive(now, op.Key, h); b.Full && pl.missing() || e.memory.max.Load() > 0 && !s.ensureMember(now, op, h, to-from) {
+		if b.Full && s.isMissing(now, op, h, b.member(i)) || e.memory.max.Load() > 0 && !s.ensureMember(now, b, i, to-from) {
 			s.stats.Refused++
 			return false
 		}

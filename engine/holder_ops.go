@@ -50,7 +50,7 @@ func (s *shard) acquire(now Instant, op *Op, h uint64, d *Decision) {
 // probePlace is probe for an Acquire.
 func (s *shard) probePlace(now Instant, b *Batch, from, i int, d *Decision) {
 	op, c := &b.Ops[i], &s.cell
-	if pl, _ := s.lookup(now, op.Key, b.scratch.hashes[i]); pl.missing() {
+	if b.member(i).missing() {
 		c.past, c.state = past{}, state{}
 	}
 	c.params = op.Params

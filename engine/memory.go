@@ -248,6 +248,7 @@ func (s *shard) merge(p page) {
 	}
 	s.preserve(a)
 	s.preserve(b)
+	s.moves++
 	halves := [2]page{s.copyAside(a, 0), s.copyAside(b, 1)}
 	p.nextExpiry = min(a.nextExpiry, b.nextExpiry)
 	p.depth--

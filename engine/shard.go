@@ -30,6 +30,7 @@ type shard struct {
 	stats                        Stats
 	resets                       []Span     // of the keys of a page
 	evicted                      []Eviction // by the op being applied
+	moves                        uint32     // number of changes after which a place may be that of another record
 	full                         bool       // the batch being applied may create no key
 	boundless                    bool       // the op being applied ignores the memory bound
 	frozen                       *frozen    // the part of a Snapshot that is not read yet, or nil
@@ -219,6 +220,7 @@ func (s *shard) insert(h uint64, key []byte, expiry Instant) {
 	}
 	s.preserve(p)
 	s.noteExpiry(p, expiry)
+	s.moves++
 	t, i := tag(h, p.depth), p.slots()
 	if i > 0 && p.tagAt(i-1) >= t { // otherwise it is the last, as when keys arrive in order
 		i = p.seek(t)
@@ -252,6 +254,7 @@ func (s *shard) remove(pl place) {
 	if s.frozen != nil && c.alg().copied != nil {
 		s.preserveTail(s.hash(head.db(), key))
 	}
+	s.moves++
 	s.count(head.db(), -1)
 	s.discard(c)
 	s.params.release(head.param())
