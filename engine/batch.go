@@ -92,8 +92,9 @@ type scratch struct {
 	shards  []uint16 // of the key of each op, or severalShards
 	hashes  []uint64 // of the key, without the bits of the shard's number
 	apart   bool     // some op is not applied within one shard
+	pairs   bool     // there is a pair
 	order   []int32
-	next    []int32    // for each shard, the index in order of its next op
+	next    []int32    // for each shard, and for the second ops of pairs, the index in order of the next op
 	keys    []int      // of a call
 	places  []keyPlace // of the keys of all calls
 	members []member   // of the group being decided, which begins at group
@@ -127,12 +128,14 @@ func (b *Batch) collectEvicted(i int, s *shard) {
 	s.evicted = s.evicted[:0]
 }
 
-// sortByShard returns the indexes of the ops from..to-1 sorted by shard; ops of one shard
-// keep their order. It is a counting sort.
+// sortByShard returns the indexes of the ops from..to-1 sorted by shard, without the second
+// ops of pairs; ops of one shard keep their order. It is a counting sort.
 func (b *Batch) sortByShard(from, to int) []int32 {
 	order := b.scratch.order[:to-from]
-	if len(order) == 1 {
-		order[0] = int32(from)
+	if len(order) <= 1 {
+		for i := range order {
+			order[i] = int32(from)
+		}
 		return order
 	}
 	shards, next := b.scratch.shards[from:to], b.scratch.next
@@ -143,19 +146,33 @@ func (b *Batch) sortByShard(from, to int) []int32 {
 	for i := 1; i < len(next); i++ {
 		next[i] += next[i-1]
 	}
+	ops := next[len(next)-2] // before those with the number beyond the last shard
 	for i, s := range shards {
 		order[next[s]] = int32(from + i)
 		next[s]++
 	}
-	return order
+	return order[:ops]
 }
 
-// A shardSet is a set of shard numbers.
-type shardSet [maxShards / 64]uint64
+// A shardSet is a set of shard numbers. Its words from used on are zero, so that a set of few
+// shards costs little.
+type shardSet struct {
+	words [maxShards / 64]uint64
+	used  int
+}
 
-func (t *shardSet) add(shard uint16) { t[shard/64] |= 1 << (shard % 64) }
+// reset makes the set empty.
+func (t *shardSet) reset() {
+	clear(t.words[:t.used])
+	t.used = 0
+}
 
-func (t *shardSet) has(shard uint16) bool { return t[shard/64]>>(shard%64)&1 != 0 }
+func (t *shardSet) add(shard uint16) {
+	t.words[shard/64] |= 1 << (shard % 64)
+	t.used = max(t.used, int(shard/64)+1)
+}
+
+func (t *shardSet) has(shard uint16) bool { return t.words[shard/64]>>(shard%64)&1 != 0 }
 
 func (t *shardSet) addAll(shards int) {
 	for i := range shards {
@@ -165,7 +182,7 @@ func (t *shardSet) addAll(shards int) {
 
 // each calls yield with the numbers in ascending order.
 func (t *shardSet) each(yield func(int) bool) {
-	for i, word := range t {
+	for i, word := range t.words[:t.used] {
 		for ; word != 0; word &= word - 1 {
 			if !yield(i*64 + bits.TrailingZeros64(word)) {
 				return

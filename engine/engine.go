@@ -169,17 +169,24 @@ func (e *Engine) applyParts(now Instant, b *Batch) {
 				to++
 			}
 			e.applyAtomic(now, b, from, to)
-		case op.IsGroup():
+		case op.IsGroup() && !b.isPair(from):
 			to = from + int(op.Group)
 			e.applyAtomic(now, b, from, to)
 		default:
-			for to < len(b.Ops) && b.Ops[to].Kind != Flush && b.Ops[to].Kind != Learn && !b.Ops[to].IsGroup() && b.scratch.shards[to] != severalShards {
+			for to < len(b.Ops) && b.isWithinShard(to) {
 				to++
 			}
 			e.applyByShard(now, b, from, to)
 		}
 		from = to
 	}
+}
+
+// isWithinShard reports whether op i, which is no member of a group behind its first op, is
+// applied within one shard.
+func (b *Batch) isWithinShard(i int) bool {
+	op := &b.Ops[i]
+	return op.Kind != Flush && op.Kind != Learn && (!op.IsGroup() || b.isPair(i)) && b.scratch.shards[i] != severalShards
 }
 
 // maxTogether is the number of calls that enter all shards once, so that callers of other
@@ -201,7 +208,7 @@ func (e *Engine) makeSpace(b *Batch) {
 			hashes:  make([]uint64, n, cap(b.Ops)),
 			order:   make([]int32, n, cap(b.Ops)),
 			members: b.scratch.members,
-			next:    make([]int32, len(e.shards)+1),
+			next:    make([]int32, len(e.shards)+2),
 			keys:    b.scratch.keys,
 			places:  b.scratch.places,
 			calls:   b.scratch.calls,
@@ -218,7 +225,7 @@ func (e *Engine) makeSpace(b *Batch) {
 // prepare makes space for the answers and computes the shard and hash of each key.
 func (e *Engine) prepare(b *Batch) {
 	e.makeSpace(b)
-	b.scratch.apart = false
+	b.scratch.apart, b.scratch.pairs = false, false
 	for i := range b.Ops {
 		op := &b.Ops[i]
 		if op.Kind >= Flush || op.Group != 0 || op.DB != 0 {
@@ -228,22 +235,31 @@ func (e *Engine) prepare(b *Batch) {
 		sum := e.key.sum(op.Key) // as locate does in database 0
 		b.scratch.shards[i], b.scratch.hashes[i] = uint16(sum>>(64-e.bits)), tailored(sum, e.bits, 0)
 	}
+	if b.scratch.pairs {
+		e.preparePairs(b)
+	}
 }
 
 // prepareOther computes the shard and hash of op i, of any kind and in any database.
 func (e *Engine) prepareOther(b *Batch, i int) {
 	op := &b.Ops[i]
-	if op.Kind == Do {
+	switch op.Kind {
+	case Do:
 		e.locateCall(b, i)
-	} else {
+	case Needs:
+		b.scratch.shards[i], b.scratch.hashes[i] = 0, 0
+	default:
 		b.scratch.shards[i], b.scratch.hashes[i] = e.locate(op.DB, op.Key)
 	}
-	if op.Kind == Flush || op.Kind == Learn || op.IsGroup() || b.scratch.shards[i] == severalShards {
+	switch {
+	case b.isPair(i):
+		b.scratch.pairs = true
+	case op.Kind == Flush || op.Kind == Learn || op.IsGroup() || b.scratch.shards[i] == severalShards:
 		b.scratch.apart = true
 	}
 }
 
-// applyByShard applies ops without a group, locking each shard once.
+// applyByShard applies ops without a group, and pairs, locking each shard once.
 func (e *Engine) applyByShard(now Instant, b *Batch, from, to int) {
 	order := b.sortByShard(from, to)
 	for len(order) > 0 {
@@ -257,13 +273,15 @@ func (e *Engine) applyByShard(now Instant, b *Batch, from, to int) {
 			ahead := min(len(run), prefetchOps)
 			s.prefetch(b.scratch.hashes, run[:ahead])
 			for _, i := range run[:ahead] {
-				op := &b.Ops[i]
-				if op.Kind == Do {
+				switch op := &b.Ops[i]; op.Kind {
+				case Do:
 					e.do(at, b, int(i))
-					continue
+				case Needs:
+					e.applyPair(at, b, int(i), s)
+				default:
+					s.apply(at, op, b.scratch.hashes[i], &b.Decisions[i])
+					b.collectEvicted(int(i), s)
 				}
-				s.apply(at, op, b.scratch.hashes[i], &b.Decisions[i])
-				b.collectEvicted(int(i), s)
 			}
 			run = run[ahead:]
 		}
@@ -276,7 +294,7 @@ func (e *Engine) applyByShard(now Instant, b *Batch, from, to int) {
 // the order of their numbers.
 func (e *Engine) applyAtomic(now Instant, b *Batch, from, to int) {
 	set := &b.scratch.entered
-	*set = shardSet{}
+	set.reset()
 	for i := from; i < to; i++ {
 		e.addShards(set, b, i)
 	}

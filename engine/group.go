@@ -30,8 +30,13 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 		return
 	}
 	status := e.takeMembers(now, b, from, from+1, to)
-	d := &b.Decisions[from]
-	*d = Decision{Status: status, Changed: b.Decisions[from+1].Changed}
+	b.answerNeeds(from, status)
+}
+
+// answerNeeds answers op i, a Needs, as its group was answered: with a status.
+func (b *Batch) answerNeeds(i int, status Status) {
+	d := &b.Decisions[i]
+	*d = Decision{Status: status, Changed: b.Decisions[i+1].Changed}
 	if status == OK {
 		d.Allowed = 1
 	}

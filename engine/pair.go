@@ -1,0 +1,35 @@
+package engine
+
+// A pair is a group of a Needs and one member without a mode. It is decided as the member alone
+// would be, so that it needs one shard, which a batch enters once for all its ops. In a batch
+// that is Atomic there are none.
+
+// isPair reports whether a pair begins with op i.
+func (b *Batch) isPair(i int) bool {
+	op := &b.Ops[i]
+	return op.Kind == Needs && op.Group == 2 && !b.Atomic && b.Ops[i+1].Mode == 0
+}
+
+// preparePairs gives the first op of each pair the shard and the hash of the second, and that
+// a number beyond the last shard. Requires: these are computed.
+func (e *Engine) preparePairs(b *Batch) {
+	shards, hashes := b.scratch.shards, b.scratch.hashes
+	for i := range b.Ops {
+		if b.isPair(i) {
+			shards[i], hashes[i] = shards[i+1], hashes[i+1]
+			shards[i+1] = uint16(len(e.shards))
+		}
+	}
+}
+
+// applyPair applies the pair that begins with op i, in its shard.
+func (e *Engine) applyPair(now Instant, b *Batch, i int, s *shard) {
+	needs, d := &b.Ops[i], &b.Decisions[i+1]
+	if e.DocumentsVersion(Space(needs.DB)) != uint64(needs.N) {
+		e.failGroup(b, i, i+2, Stale)
+		return
+	}
+	s.apply(now, &b.Ops[i+1], b.scratch.hashes[i], d)
+	b.collectEvicted(i, s)
+	b.answerNeeds(i, d.Status)
+}
