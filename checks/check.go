@@ -21,7 +21,23 @@ type Check struct {
 	settle bool
 	state  *ruleset.State // of the last Append, until Release
 	stripe int            // of its counters; 0: none yet
+	answer *Answer        // of the last Share, or its own; nil: none yet
+}
+
+// A Memory is working memory of Checks, with their last answer. The zero value is ready.
+type Memory struct {
+	work   rules.Work
 	answer Answer
+}
+
+// Release frees the keys of all requests of the Checks that share m.
+func (m *Memory) Release() { m.work.Release() }
+
+// Share lets the next requests use memory that other Checks of the same goroutine use too. An
+// answer is then valid until the next one of any of these.
+func (c *Check) Share(m *Memory) {
+	c.result.Share(&m.work)
+	c.answer = &m.answer
 }
 
 // Append appends the ops of a request, by rules at now, the instant that overrides expire
@@ -82,9 +98,8 @@ func (c *Check) appendLimits(b *engine.Batch, q *Request, first int) {
 				n = 0
 			}
 			strike = max(strike, min(n, 1))
-			op := m.Op(n, q.ID)
-			op.Mode = modes[m.Mode]
-			b.Ops = append(b.Ops, op)
+			b.Ops = append(b.Ops, m.Op(n, q.ID))
+			b.Ops[len(b.Ops)-1].Mode = modes[m.Mode]
 		}
 		if guard >= 0 {
 			op := &b.Ops[at]
@@ -120,14 +135,20 @@ func appendSettling(b *engine.Batch, limits []rules.Met, q *Request) {
 // and before the next request.
 func (c *Check) Release() {
 	c.result.Release()
-	c.state = nil
+	c.Forget()
 }
+
+// Forget is Release for a Check that shares memory, which is released for all at once.
+func (c *Check) Forget() { c.state = nil }
 
 // Answer makes the answer from the decisions on the ops that Append appended. An error is
 // an *resp.Error: nothing was counted. The answer is valid until the next use of c.
 // Requires: no decision has the status Down or Stale.
 func (c *Check) Answer(ops []engine.Op, ds []engine.Decision) (*Answer, error) {
-	a := &c.answer
+	if c.answer == nil {
+		c.answer = new(Answer)
+	}
+	a := c.answer
 	*a = Answer{Binding: -1, Rows: a.Rows[:0], Met: c.result.Limits, Descriptors: c.result.Descriptors}
 	if c.result.Verdict != rules.Limited {
 		a.settle(c.result.Verdict)
@@ -226,7 +247,7 @@ func (c *Check) row(i int, d *engine.Decision) Row {
 
 // bind sets the binding limit and the reason.
 func (c *Check) bind(ds []engine.Decision) {
-	a := &c.answer
+	a := c.answer
 	passed, reason := c.passes()
 	for i := range a.Rows {
 		mode := a.Met[i].Mode

@@ -33,7 +33,7 @@ func (c *Check) count() {
 // outcome returns the outcome of a request at limit i. A limit that passed has none if the request
 // was denied.
 func (c *Check) outcome(i int, m *rules.Met) (o ruleset.Outcome, counts bool) {
-	a := &c.answer
+	a := c.answer
 	switch {
 	case a.Reason == Blocked:
 		return ruleset.Blocked, m.Guard >= 0

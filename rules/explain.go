@@ -59,7 +59,7 @@ func (e *explainer) say(descriptor int, rule string, matches bool, reason string
 
 // gates explains the lists and the overrides that allow or deny.
 func (e *explainer) gates(q *Request, i int) {
-	w := &e.r.work
+	w := e.r.work
 	entries := q.Descriptors[i].Entries
 	if w.d != nil {
 		for j := range entries {
@@ -80,7 +80,7 @@ func (e *explainer) gates(q *Request, i int) {
 
 // tree explains the way of a descriptor in the tree.
 func (e *explainer) tree(q *Request, i int) {
-	w := &e.r.work
+	w := e.r.work
 	d := &q.Descriptors[i]
 	if v := w.pathOverride(d.Entries); v != nil {
 		e.say(i, "override", true, "LIMIT "+v.Limit+" of exactly this path")
@@ -132,7 +132,7 @@ func pathOf(entries []Entry) string {
 
 // rule explains a rule over attributes.
 func (e *explainer) rule(q *Request, i int, rule *flatRule) {
-	w := &e.r.work
+	w := e.r.work
 	entries := q.Descriptors[i].Entries
 	limits, ok := rule.limitsFor(entries)
 	if !ok {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"hash/maphash"
+	"slices"
 
 	"limitsrv/engine"
 	"limitsrv/rules/source"
@@ -12,8 +13,9 @@ import (
 // maxMet bounds the limits that a Match collects before names are replaced.
 const maxMet = 1024
 
-// work is the scratch of a Match.
-type work struct {
+// A Work is the working memory of Matches. The zero value is ready. Results that are used by one
+// goroutine may share one: then it stays in the caches of the processor.
+type Work struct {
 	d         *Domain
 	domain    []byte
 	overrides *Overrides
@@ -27,7 +29,7 @@ type work struct {
 	replaced  []uint64 // flags of names
 	numbers   []int32  // the names in replaced
 	probe     []byte   // key of an override
-	sent      []*Limit // made of limits that came with requests
+	sent      []*Limit // made of limits that came with requests, since the last Release
 	sentUsed  int
 	beyond    int // limits beyond maxMet
 }
@@ -39,10 +41,13 @@ func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 	if err := q.check(); err != nil {
 		return err
 	}
-	w := &r.work
+	if r.work == nil {
+		r.work = new(Work)
+	}
+	w := r.work
 	r.Verdict, r.Matched, r.Domain = None, false, s.domains[string(q.Domain)]
 	r.Limits, r.Guards, r.Descriptors = r.Limits[:0], r.Guards[:0], r.Descriptors[:0]
-	w.d, w.now, w.sentUsed, w.beyond, w.numbers = r.Domain, now, 0, 0, w.numbers[:0]
+	w.d, w.now, w.beyond, w.numbers = r.Domain, now, 0, w.numbers[:0]
 	w.domain, w.overrides, w.counts = q.Domain, o, o.domain(q.Domain)
 	w.hash(q)
 	if r.gatekeep(q) {
@@ -74,7 +79,7 @@ func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 }
 
 // hash hashes all entries.
-func (w *work) hash(q *Request) {
+func (w *Work) hash(q *Request) {
 	w.hashes, w.offsets = w.hashes[:0], w.offsets[:0]
 	for i := range q.Descriptors {
 		w.offsets = append(w.offsets, len(w.hashes))
@@ -113,7 +118,7 @@ func (r *Result) gatekeep(q *Request) (decided bool) {
 
 // gate returns Denied, Allowed or None for a descriptor with hashes from offset on.
 func (r *Result) gate(entries []Entry, offset int) Verdict {
-	w := &r.work
+	w := r.work
 	var flags int32
 	if w.d != nil && w.d.lists.table.slots != nil {
 		for i := range entries {
@@ -134,7 +139,7 @@ func (r *Result) gate(entries []Entry, offset int) Verdict {
 // meet collects the limits of a descriptor, sets its verdict if it is Unlimited, and reports
 // whether a node or a rule matched.
 func (r *Result) meet(q *Request, i int) (matched bool) {
-	w := &r.work
+	w := r.work
 	matched = r.meetTree(q, i)
 	if w.d != nil && len(w.d.flat.rules) > 0 {
 		matched = r.meetRules(q, i) || matched
@@ -144,8 +149,8 @@ func (r *Result) meet(q *Request, i int) (matched bool) {
 
 // add adds a limit, unless it is of a rule and another descriptor met its counter through a
 // rule. Requires: its base is set.
-func (r *Result) add(m Met) {
-	w := &r.work
+func (r *Result) add(m *Met) {
+	w := r.work
 	m.key.start = len(w.keys)
 	w.keys = append(w.keys, w.bytes(m.base)...)
 	switch {
@@ -161,11 +166,11 @@ func (r *Result) add(m Met) {
 	m.key.end = len(w.keys)
 	m.Guard = -1
 	switch {
-	case !m.Rule.Tree && r.has(&m):
+	case !m.Rule.Tree && r.has(m):
 	case len(r.Limits) == maxMet:
 		w.beyond++
 	default:
-		r.Limits = append(r.Limits, m)
+		r.Limits = append(r.Limits, *m)
 		return
 	}
 	w.keys = w.keys[:m.key.start]
@@ -173,7 +178,7 @@ func (r *Result) add(m Met) {
 
 // has reports whether a limit of a rule is there with the key of m.
 func (r *Result) has(m *Met) bool {
-	w := &r.work
+	w := r.work
 	for i := range r.Limits {
 		if o := &r.Limits[i]; !o.Rule.Tree && bytes.Equal(w.bytes(o.key), w.bytes(m.key)) {
 			return true
@@ -187,7 +192,7 @@ func (r *Result) replaces(l *Limit) {
 	if len(l.replaces) == 0 {
 		return
 	}
-	w := &r.work
+	w := r.work
 	if words := (w.d.replaced + 63) / 64; len(w.replaced) < words {
 		w.replaced = append(w.replaced, make([]uint64, words-len(w.replaced))...)
 	}
@@ -202,29 +207,27 @@ func (r *Result) replaces(l *Limit) {
 // dropReplaced drops the limits with a name that another one replaces, and sets the verdict
 // of the descriptors of the others.
 func (r *Result) dropReplaced() {
-	w := &r.work
-	kept := r.Limits[:0]
-	for i := range r.Limits {
-		m := &r.Limits[i]
-		if len(w.numbers) > 0 && m.set != nil && (w.isReplaced(m.set.names[0]) || w.isReplaced(m.set.names[1])) {
-			continue
-		}
-		r.Descriptors[m.Descriptor] = Limited
-		kept = append(kept, *m)
+	w := r.work
+	if len(w.numbers) > 0 {
+		r.Limits = slices.DeleteFunc(r.Limits, func(m Met) bool {
+			return m.set != nil && (w.isReplaced(m.set.names[0]) || w.isReplaced(m.set.names[1]))
+		})
 	}
-	r.Limits = kept
+	for i := range r.Limits {
+		r.Descriptors[r.Limits[i].Descriptor] = Limited
+	}
 	for _, n := range w.numbers {
 		w.replaced[n/64] = 0
 	}
 }
 
-func (w *work) isReplaced(name int32) bool {
+func (w *Work) isReplaced(name int32) bool {
 	return name >= 0 && w.replaced[name/64]&(1<<(name%64)) != 0
 }
 
 // guards adds the penalty boxes of enforced limits.
 func (r *Result) guards() {
-	w := &r.work
+	w := r.work
 	for i := range r.Limits {
 		m := &r.Limits[i]
 		if m.Rule.Penalty == nil || m.Mode != Enforced {
@@ -248,11 +251,11 @@ func (r *Result) guards() {
 	}
 }
 
-func (w *work) bytes(s span) []byte { return w.keys[s.start:s.end] }
+func (w *Work) bytes(s span) []byte { return w.keys[s.start:s.end] }
 
 // finish sets the keys, which no longer move.
 func (r *Result) finish() {
-	w := &r.work
+	w := r.work
 	for i := range r.Limits {
 		s := r.Limits[i].key
 		r.Limits[i].Key = w.keys[s.start:s.end:s.end]
@@ -267,7 +270,7 @@ func (r *Result) finish() {
 var sentSuffix = "#" + engine.Fixed.String()
 
 // sentLimit returns a limit that came with a request.
-func (w *work) sentLimit(from *RequestLimit) *Limit {
+func (w *Work) sentLimit(from *RequestLimit) *Limit {
 	if w.sentUsed == len(w.sent) {
 		w.sent = append(w.sent, new(Limit))
 	}

@@ -7,7 +7,7 @@ import (
 // meetRules collects the limits of the rules that a descriptor matches, in the order of the
 // file, and reports whether there are any.
 func (r *Result) meetRules(q *Request, i int) (matched bool) {
-	w := &r.work
+	w := r.work
 	entries := q.Descriptors[i].Entries
 	w.candidates(entries, w.offsets[i])
 	for _, index := range w.found {
@@ -23,7 +23,7 @@ func (r *Result) meetRules(q *Request, i int) (matched bool) {
 }
 
 // candidates sets w.found to the rules that a descriptor may match, in the order of the file.
-func (w *work) candidates(entries []Entry, offset int) {
+func (w *Work) candidates(entries []Entry, offset int) {
 	f := &w.d.flat
 	w.found = append(w.found[:0], f.always...)
 	for j := range entries {
@@ -38,12 +38,14 @@ func (w *work) candidates(entries []Entry, offset int) {
 			w.found = append(w.found, f.buckets[at]...)
 		}
 	}
-	slices.Sort(w.found)
+	if len(w.found) > 1 {
+		slices.Sort(w.found)
+	}
 }
 
 // meetRule adds the limits of a rule that matches a descriptor.
 func (r *Result) meetRule(rule *flatRule, limits []*Limit, entries []Entry, i int) {
-	w := &r.work
+	w := r.work
 	base := span{start: len(w.keys)}
 	w.keys = append(w.keys, rule.stem...)
 	for _, key := range rule.per {
@@ -63,9 +65,9 @@ func (r *Result) meetRule(rule *flatRule, limits []*Limit, entries []Entry, i in
 		case v != nil && v.limit.unlimited, v == nil && l.unlimited:
 			r.Descriptors[i] = Unlimited
 		case v != nil:
-			r.add(Met{Limit: v.limit, Rule: l.Rule, Mode: l.Mode, Index: l.Index, Descriptor: i, base: base, Override: v, set: l})
+			r.add(&Met{Limit: v.limit, Rule: l.Rule, Mode: l.Mode, Index: l.Index, Descriptor: i, base: base, Override: v, set: l})
 		default:
-			r.add(Met{Limit: l, Rule: l.Rule, Mode: l.Mode, Index: l.Index, Descriptor: i, base: base, set: l})
+			r.add(&Met{Limit: l, Rule: l.Rule, Mode: l.Mode, Index: l.Index, Descriptor: i, base: base, set: l})
 		}
 	}
 }

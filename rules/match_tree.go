@@ -4,7 +4,7 @@ package rules
 // came with the descriptor, or the limit of an override of its path. It reports whether there
 // is such a node or limit.
 func (r *Result) meetTree(q *Request, i int) (matched bool) {
-	w := &r.work
+	w := r.work
 	d := &q.Descriptors[i]
 	var at int32
 	if w.d != nil {
@@ -30,14 +30,14 @@ func (r *Result) meetTree(q *Request, i int) (matched bool) {
 		r.addOverride(override, n, i, base)
 	case sent:
 		l := w.sentLimit(d.Limit)
-		r.add(Met{Limit: l, Rule: &w.d.request, Index: -1, Descriptor: i, base: base})
+		r.add(&Met{Limit: l, Rule: &w.d.request, Index: -1, Descriptor: i, base: base})
 	default:
 		for _, l := range n.limits {
 			if l.unlimited {
 				r.Descriptors[i] = Unlimited
 				continue
 			}
-			r.add(Met{Limit: l, Rule: l.Rule, Mode: l.Mode, Index: l.Index, Descriptor: i, base: base, set: l})
+			r.add(&Met{Limit: l, Rule: l.Rule, Mode: l.Mode, Index: l.Index, Descriptor: i, base: base, set: l})
 		}
 	}
 	return true
@@ -54,13 +54,13 @@ func (r *Result) addOverride(v *Override, n *node, descriptor int, base span) {
 		l := n.limits[0]
 		m.Rule, m.Mode, m.Index, m.set = n.rule, l.Mode, l.Index, l
 	}
-	r.add(m)
+	r.add(&m)
 }
 
 // walk returns the node that attributes lead to: at each level the one with the key and the
 // value, else the first wildcard in the order of the file, else the one with the key alone.
 // It is 0 if no node matches. The nodes on the way are in w.path.
-func (w *work) walk(entries []Entry, offset int) (at int32) {
+func (w *Work) walk(entries []Entry, offset int) (at int32) {
 	w.path = w.path[:0]
 	for j := range entries {
 		if at = w.step(at, &entries[j], &w.hashes[offset+j]); at <= 0 {
@@ -72,7 +72,7 @@ func (w *work) walk(entries []Entry, offset int) (at int32) {
 }
 
 // step returns the node below a node for an attribute, or 0.
-func (w *work) step(at int32, e *Entry, h *hashes) int32 {
+func (w *Work) step(at int32, e *Entry, h *hashes) int32 {
 	t := &w.d.tree
 	n := &t.nodes[at]
 	if n.leaf {
@@ -95,7 +95,7 @@ func (w *work) step(at int32, e *Entry, h *hashes) int32 {
 // treeBase appends the key of a descriptor's counter, without its suffix. If inTree is set,
 // the patterns of nodes with share_threshold in w.path stand for the attributes.
 func (r *Result) treeBase(q *Request, entries []Entry, inTree bool) (base span) {
-	w := &r.work
+	w := r.work
 	base.start = len(w.keys)
 	if w.d != nil {
 		w.keys = append(w.keys, w.d.stem...)

@@ -50,7 +50,7 @@ type Result struct {
 	// None.
 	Descriptors []Verdict
 
-	work work
+	work *Work // of the last Share, or its own; nil: none yet
 }
 
 // A Met is a limit that a request meets.
@@ -126,13 +126,24 @@ func (s *Set) Match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 	return s.match(q, o, now, r)
 }
 
-// Release invalidates the keys of all Matches since the last Release, so that their memory
-// is used again. It must be called after a batch, or after each Match.
+// Share lets the next Matches use a Work that other Results use too.
+func (r *Result) Share(w *Work) { r.work = w }
+
+// Release is Work.Release for the Work of the Result.
 func (r *Result) Release() {
-	if r.work.keys = r.work.keys[:0]; cap(r.work.keys) > maxKeptBytes {
-		r.work.keys = nil
+	if r.work != nil {
+		r.work.Release()
 	}
 }
 
-// maxKeptBytes bounds the memory of keys that a Result keeps for the next Match.
+// Release invalidates the keys and limits of all Matches since the last Release, so that their
+// memory is used again. It must be called after a batch, or after each Match.
+func (w *Work) Release() {
+	w.sentUsed = 0
+	if w.keys = w.keys[:0]; cap(w.keys) > maxKeptBytes {
+		w.keys = nil
+	}
+}
+
+// maxKeptBytes bounds the memory of keys that a Work keeps for the next Match.
 const maxKeptBytes = 256 << 10

@@ -40,6 +40,7 @@ func (s *Session) ask(c *Spec, args [][]byte) (number int32, err error) {
 	}
 	a := &g.asks[n]
 	a.Rows, a.Headers, a.retry = false, false, nil
+	a.check.Share(&g.memory)
 	if err = c.Ask(a, args); err == nil {
 		err = s.h.appendAsk(&g.batch, a)
 	}

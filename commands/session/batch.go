@@ -3,6 +3,7 @@ package session
 import (
 	"sync"
 
+	"limitsrv/checks"
 	"limitsrv/engine"
 )
 
@@ -13,6 +14,8 @@ type pendingBatch struct {
 	batch engine.Batch
 	items []item // the commands; the batch's ops belong to them in order
 	asks  []Ask  // of the items that ask by rules
+	// memory is that of their checks.
+	memory checks.Memory
 	// attempts is the number of attempts to decide them again, and awaited is set while the
 	// rules for the next one are awaited.
 	attempts int
@@ -92,8 +95,9 @@ func (s *Session) giveBack() {
 	g.batch.Reset()
 	clear(g.items) // they point to argument bytes and errors
 	g.items = g.items[:0]
+	g.memory.Release()
 	for i := range g.asks {
-		g.asks[i].check.Release()
+		g.asks[i].check.Forget()
 	}
 	g.asks, g.attempts, g.awaited = g.asks[:0], 0, false
 	if cap(g.items) <= maxKept && cap(g.batch.Ops) <= maxKept && answers <= maxKeptAnswers {
