@@ -14,10 +14,11 @@ import (
 	"limitsrv/scripts"
 )
 
-// checkRules are rules of two limits, and of two more with a penalty box.
+// checkRules are rules of one and two limits, and of two more with a penalty box.
 const checkRules = `domain: api
 rules:
   - {name: user, per: [user], limits: [1000000/minute, 100000000/day]}
+  - {name: key, per: [key], limits: [1000000/minute]}
   - {name: login, match: {path: /login}, per: [ip], limits: [5/minute, 20/day], penalty: {after: 3, within: 10m, block: 1m}}
   - {name: tenant, per: [tenant], tier: plan, limits: {free: [10/s token burst 20, 10000/day], pro: unlimited, default: free}}
 `
@@ -124,26 +125,28 @@ func TestChecksDuringLoads(t *testing.T) {
 	wg.Wait()
 }
 
-// BenchmarkCheck compares pipelines of 64 RL.CHECKs that meet two limits with those of RL.ALL
-// on the same two.
+// BenchmarkCheck compares pipelines of 64 RL.CHECKs that meet one limit, or two, with those of
+// RL.ALL on the same limits.
 //
 //	go test ./commands -run=- -bench=Check
 func BenchmarkCheck(b *testing.B) {
-	for name, line := range map[string]string{
-		"check": "RL.CHECK api user u1",
-		"all":   "RL.ALL SLIDE rule:api|user|u1#SLIDE:slide-1m 1000000 1m 1 FIXED rule:api|user|u1#FIXED:fixed-day 100000000 day 1",
-	} {
-		b.Run(name, func(b *testing.B) {
-			_, s := checker(b)
-			args := words(line)
-			b.ReportAllocs()
-			for i := 0; i < b.N; i += 64 {
-				for range 64 {
-					s.Do(args)
+	const slide, day = "SLIDE rule:api|%[1]s|u1#SLIDE:slide-1m 1000000 1m 1", " FIXED rule:api|%[1]s|u1#FIXED:fixed-day 100000000 day 1"
+	for _, rule := range []struct{ name, limits string }{{"key", slide}, {"user", slide + day}} {
+		for name, line := range map[string]string{
+			"check": "RL.CHECK api " + rule.name + " u1", "all": "RL.ALL " + fmt.Sprintf(rule.limits, rule.name),
+		} {
+			b.Run(fmt.Sprintf("%s/%s", rule.name, name), func(b *testing.B) {
+				_, s := checker(b)
+				args := words(line)
+				b.ReportAllocs()
+				for i := 0; i < b.N; i += 64 {
+					for range 64 {
+						s.Do(args)
+					}
+					s.Flush()
+					s.Out = s.Out[:0]
 				}
-				s.Flush()
-				s.Out = s.Out[:0]
-			}
-		})
+			})
+		}
 	}
 }
