@@ -7,6 +7,7 @@ type chunks struct {
 	classes [len(chunkWords)]chunkClass
 	bytes   int64 // of all pages
 	changes uint64
+	settled settledLog
 }
 
 // nextChange returns the number of a new change to a log, so that no two states are
@@ -20,11 +21,16 @@ func (k *chunks) nextChange() uint64 {
 // overflow.
 const maxChange = 1 << 62
 
-// chunkWords are the sizes of the blocks: for 3, 15, 63 and 255 entries of a log.
+// chunkWords are the sizes of the blocks: for 3, 15, 63 and 255 entries of a log. They are
+// 1 << sizeBits(class).
 var chunkWords = [...]int{8, 32, 128, 512}
 
+// sizeBits returns the binary logarithm of the size of a block.
+func sizeBits(class int) uint { return uint(3 + 2*class) }
+
 const (
-	chunkPageWords = 4096
+	chunkPageBits  = 12
+	chunkPageWords = 1 << chunkPageBits
 	chunkPageBytes = chunkPageWords * 8
 	largestChunk   = len(chunkWords) - 1
 	chunkClassBits = 2
@@ -43,16 +49,16 @@ type chunkRef uint32
 
 func (r chunkRef) class() int { return int(r & (1<<chunkClassBits - 1)) }
 
-// words returns the block.
+// words returns the block. It divides by shifts, because each decision calls it several times.
 func (k *chunks) words(r chunkRef) []uint64 {
 	var (
 		class = r.class()
-		size  = chunkWords[class]
-		per   = chunkPageWords / size
-		n     = int(r>>chunkClassBits) - 1
-		at    = n % per * size
+		bits  = sizeBits(class) & 31
+		n     = uint(r>>chunkClassBits) - 1
+		at    = n << bits & (chunkPageWords - 1)
+		size  = uint(1) << bits
 	)
-	return k.classes[class].pages[n/per][at : at+size : at+size]
+	return k.classes[class].pages[n>>(chunkPageBits-bits)][at : at+size : at+size]
 }
 
 // needsPage reports whether alloc of a class would allocate a page.

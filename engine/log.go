@@ -1,7 +1,5 @@
 package engine
 
-import "encoding/binary"
-
 // slidingLog is the exact sliding window: it stores the time of each permit granted, and
 // a permit granted at t is in use until t + window.
 //
@@ -60,12 +58,34 @@ func setEntry(words []uint64, i int, at Instant, total uint32) {
 	words[chunkHead+i*entryWords], words[chunkHead+i*entryWords+1] = uint64(at), uint64(total)
 }
 
+// A settledLog is the last result of logState.expire in a shard. A decision needs it several
+// times: before the permits are taken, and after. The number of the change tells logs and their
+// states apart.
+type settledLog struct {
+	log     logState
+	now     Instant
+	period  int64
+	expired uint32
+}
+
 // expire sets expired to the total at now.
 func (l *logState) expire(c *cell, now Instant) {
-	since := now - Instant(c.params.Period) // a permit granted at this time has just expired
 	if l.first == 0 || l.expired == l.granted {
 		return
 	}
+	m := &c.chunks.settled
+	if m.now == now && m.log == *l && m.period == c.params.Period {
+		l.expired = m.expired
+		return
+	}
+	m.log, m.now, m.period = *l, now, c.params.Period
+	l.expireBefore(c, now-Instant(c.params.Period))
+	m.expired = l.expired
+}
+
+// expireBefore sets expired to the total of the permits that were granted at since or before:
+// those granted then have just expired. Requires: there is an entry.
+func (l *logState) expireBefore(c *cell, since Instant) {
 	for r := l.first; r != 0; {
 		words := c.chunks.words(r)
 		at, total := lastEntry(words)
@@ -115,10 +135,11 @@ func (slidingLog) until(c *cell, now Instant, target int64) Span {
 
 // timeOf returns the time at which the running total reached total. Requires: it did.
 func (l *logState) timeOf(c *cell, total uint32) Instant {
-	r := l.first
-	if total == l.granted { // needed by every decision: the last entry
-		r = l.last
+	if total == l.granted { // needed by every decision
+		at, _ := lastEntry(c.chunks.words(l.last))
+		return at
 	}
+	r := l.first
 	words := c.chunks.words(r)
 	for {
 		if _, last := lastEntry(words); int32(last-total) >= 0 {
@@ -158,6 +179,7 @@ func (slidingLog) take(c *cell, now Instant, n int64) {
 	words[chunkCount] = uint64(count + 1)
 	l.change = c.chunks.nextChange()
 	l.store(c)
+	c.chunks.settled = settledLog{l, now, c.params.Period, l.expired}
 }
 
 // nextChunk reports whether taking n at now needs a new chunk, and its class: the largest
@@ -302,76 +324,6 @@ func (slidingLog) lastChange(c *cell) uint64 { return loadLog(c).change }
 func (slidingLog) print(c *cell) state { return state{loadLog(c).change} }
 
 func (slidingLog) changes(t *table) uint64 { return t.chunks.changes }
-
-// write appends the entries that count, each without its expired permits.
-func (slidingLog) write(dst []byte, c *cell, now Instant) []byte {
-	l := loadLog(c)
-	l.expire(c, now)
-	dst = binary.AppendUvarint(dst, l.change)
-	var n uint64
-	l.each(c, func(Instant, uint32) { n++ })
-	dst = binary.AppendUvarint(dst, n)
-	before := Instant(0)
-	l.each(c, func(at Instant, permits uint32) {
-		dst = binary.AppendUvarint(dst, uint64(at-before))
-		dst = binary.AppendUvarint(dst, uint64(permits))
-		before = at
-	})
-	return dst
-}
-
-// each calls visit with the entries that count, in ascending order of their instants.
-func (l *logState) each(c *cell, visit func(at Instant, permits uint32)) {
-	total := l.expired
-	for r := l.first; r != 0; {
-		words := c.chunks.words(r)
-		for i := range int(words[chunkCount]) {
-			at, sum := entry(words, i)
-			if int32(sum-total) > 0 {
-				visit(at, sum-total)
-				total = sum
-			}
-		}
-		r = chunkRef(words[chunkLinks])
-	}
-}
-
-// read takes the entries one by one, as they were taken originally.
-func (g slidingLog) read(data []byte, now Instant, c *cell) (rest []byte, ok bool) {
-	change, data, ok := takeNumber(data, maxChange)
-	if !ok {
-		return nil, false
-	}
-	n, data, ok := takeNumber(data, 2*MaxListed)
-	if !ok {
-		return nil, false
-	}
-	var (
-		at   = Instant(0)
-		left = uint64(2 * MaxListed)
-	)
-	for i := range n {
-		var after, permits uint64
-		if after, data, ok = takeNumber(data, uint64(now-at)); !ok {
-			return nil, false
-		}
-		at += Instant(after)
-		if permits, data, ok = takeNumber(data, left); !ok || permits == 0 || i > 0 && after == 0 || now-at >= Instant(c.params.Period) {
-			return nil, false
-		}
-		left -= permits
-		if !c.detached() {
-			g.take(c, at, int64(permits))
-		}
-	}
-	if !c.detached() {
-		l := loadLog(c)
-		l.change = change
-		l.store(c)
-		c.chunks.changes = max(c.chunks.changes, change)
-	}
-	return data, true
-}
 
 func (slidingLog) bytes(c *cell) (bytes int64) {
 	for r := loadLog(c).first; r != 0; {

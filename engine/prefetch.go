@@ -48,7 +48,8 @@ func (s *shard) prefetch(hashes []uint64, order []int32) {
 	s.prefetched = sum
 }
 
-// prefetchChunks reads the first and the last chunk of those slots that have some.
+// prefetchChunks reads the first and the last chunk of those slots that have some, and the last
+// entry of each.
 func (s *shard) prefetchChunks(pages []page, slots *[prefetchOps]int) (sum uint64) {
 	var logs [prefetchOps]logState
 	for i, p := range pages {
@@ -58,7 +59,9 @@ func (s *shard) prefetchChunks(pages []page, slots *[prefetchOps]int) (sum uint6
 	}
 	for i := range pages {
 		if l := &logs[i]; l.first != 0 {
-			sum += s.chunks.words(l.first)[chunkCount] + s.chunks.words(l.last)[chunkCount]
+			oldest, _ := lastEntry(s.chunks.words(l.first))
+			newest, _ := lastEntry(s.chunks.words(l.last))
+			sum += uint64(oldest) + uint64(newest)
 		}
 	}
 	return sum
