@@ -20,14 +20,14 @@ type Check struct {
 	peek   bool
 	settle bool
 	state  *ruleset.State // of the last Append, until Release
-	stripe int            // of its counters; 0: none yet
-	answer *Answer        // of the last Share, or its own; nil: none yet
+	memory *Memory        // of the last Share, or its own; nil: none yet
 }
 
 // A Memory is working memory of Checks, with their last answer. The zero value is ready.
 type Memory struct {
 	work   rules.Work
 	answer Answer
+	stripe int // of the counters of limits; 0: none yet
 }
 
 // Release frees the keys of all requests of the Checks that share m.
@@ -36,8 +36,8 @@ func (m *Memory) Release() { m.work.Release() }
 // Share lets the next requests use memory that other Checks of the same goroutine use too. An
 // answer is then valid until the next one of any of these.
 func (c *Check) Share(m *Memory) {
+	c.memory = m
 	c.result.Share(&m.work)
-	c.answer = &m.answer
 }
 
 // Append appends the ops of a request, by rules at now, the instant that overrides expire
@@ -45,6 +45,9 @@ func (c *Check) Share(m *Memory) {
 // appended.
 func (c *Check) Append(b *engine.Batch, s *ruleset.State, now engine.Instant, q *Request) error {
 	r := &c.result
+	if c.memory == nil {
+		c.Share(new(Memory))
+	}
 	if s.Err != nil {
 		return s.Err
 	}
@@ -145,10 +148,7 @@ func (c *Check) Forget() { c.state = nil }
 // an *resp.Error: nothing was counted. The answer is valid until the next use of c.
 // Requires: no decision has the status Down or Stale.
 func (c *Check) Answer(ops []engine.Op, ds []engine.Decision) (*Answer, error) {
-	if c.answer == nil {
-		c.answer = new(Answer)
-	}
-	a := c.answer
+	a := &c.memory.answer
 	*a = Answer{Binding: -1, Rows: a.Rows[:0], Met: c.result.Limits, Descriptors: c.result.Descriptors}
 	if c.result.Verdict != rules.Limited {
 		a.settle(c.result.Verdict)
@@ -185,10 +185,10 @@ func (c *Check) blocked(ops []engine.Op, ds []engine.Decision) (blocked bool) {
 		if ops[i].Mode != engine.Guard {
 			continue
 		}
-		if wait := ds[i].Wait.CeilMillis(); ds[i].Allowed == 0 && (!blocked || wait > c.answer.WaitMillis) {
+		if wait := ds[i].Wait.CeilMillis(); ds[i].Allowed == 0 && (!blocked || wait > c.memory.answer.WaitMillis) {
 			blocked = true
-			c.answer.Row = Row{WaitMillis: wait, ResetMillis: ds[i].Reset.CeilMillis(), Name: c.result.Guards[guard].Rule.Name}
-			c.answer.Reason = Blocked
+			c.memory.answer.Row = Row{WaitMillis: wait, ResetMillis: ds[i].Reset.CeilMillis(), Name: c.result.Guards[guard].Rule.Name}
+			c.memory.answer.Reason = Blocked
 		}
 		guard++
 	}
@@ -247,7 +247,7 @@ func (c *Check) row(i int, d *engine.Decision) Row {
 
 // bind sets the binding limit and the reason.
 func (c *Check) bind(ds []engine.Decision) {
-	a := c.answer
+	a := &c.memory.answer
 	passed, reason := c.passes()
 	for i := range a.Rows {
 		mode := a.Met[i].Mode
@@ -274,8 +274,8 @@ func (c *Check) bind(ds []engine.Decision) {
 // not, the reason is Limited or Quota.
 func (c *Check) passes() (passed bool, reason Reason) {
 	quotas, one := false, false
-	for i := range c.answer.Rows {
-		switch r := &c.answer.Rows[i]; c.answer.Met[i].Mode {
+	for i := range c.memory.answer.Rows {
+		switch r := &c.memory.answer.Rows[i]; c.memory.answer.Met[i].Mode {
 		case rules.Quota:
 			quotas, one = true, one || r.Allowed
 		case rules.Enforced:

@@ -7,7 +7,8 @@ import (
 	"limitsrv/ruleset"
 )
 
-// stripes gives each Check a stripe of the counters of limits.
+// stripes gives each Memory a stripe of the counters of limits, so that threads that count at
+// once mostly write to different lines.
 var stripes atomic.Uint32
 
 // count adds the outcome of a request to the counters of its limits. Peeks and
@@ -16,16 +17,16 @@ func (c *Check) count() {
 	if c.peek || c.settle {
 		return
 	}
-	if c.stripe == 0 {
-		c.stripe = int(stripes.Add(1))
+	if c.memory.stripe == 0 {
+		c.memory.stripe = int(stripes.Add(1))
 	}
-	for i := range c.answer.Met {
-		m := &c.answer.Met[i]
+	for i := range c.memory.answer.Met {
+		m := &c.memory.answer.Met[i]
 		if m.Index < 0 || c.hits[i] == 0 {
 			continue
 		}
 		if o, counts := c.outcome(i, m); counts {
-			c.state.Count(c.stripe, m.Index, o, 1)
+			c.state.Count(c.memory.stripe, m.Index, o, 1)
 		}
 	}
 }
@@ -33,7 +34,7 @@ func (c *Check) count() {
 // outcome returns the outcome of a request at limit i. A limit that passed has none if the request
 // was denied.
 func (c *Check) outcome(i int, m *rules.Met) (o ruleset.Outcome, counts bool) {
-	a := c.answer
+	a := &c.memory.answer
 	switch {
 	case a.Reason == Blocked:
 		return ruleset.Blocked, m.Guard >= 0
