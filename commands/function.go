@@ -148,11 +148,14 @@ func (h *scriptHost) opFunction(modes scripts.Modes) func(*engine.Batch, [][]byt
 			}
 			return resp.NewError("ERR", wrong)
 		}
-		found := scripts.Modes(0)
+		found, longest := scripts.Modes(0), int64(0)
+		if f != nil {
+			longest = f.Longest()
+		}
 		if f != nil && h.leads() && !scripts.ChangesLibraries(b) {
 			found = f.Modes()
 		}
-		scripts.SetFunctionRun(b.AddCall(0), modes|found, h.nextBudget(), args[1], args[2:])
+		scripts.SetFunctionRun(b.AddCall(0), modes|found, h.nextBudget(b, longest), args[1], args[2:])
 		return nil
 	}
 }

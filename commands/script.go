@@ -120,12 +120,12 @@ func (h *scriptHost) known(id engine.SourceID) *engine.Source {
 	return h.engine().Source(id)
 }
 
-// nextBudget returns the budget of the next run.
-func (h *scriptHost) nextBudget() []byte {
+// nextBudget adds a run to a batch and returns its budget. longest is as for scriptBudget.next.
+func (h *scriptHost) nextBudget(b *engine.Batch, longest int64) []byte {
 	if h.engine == nil {
-		return h.budget.full
+		return h.budget.next(b, 0, longest)
 	}
-	return h.budget.next(h.engine().HeavySteps())
+	return h.budget.next(b, h.engine().HeavySteps(), longest)
 }
 
 // named returns a source that the engine has now, by its hash.
@@ -144,9 +144,9 @@ func (h *scriptHost) opEval(modes scripts.Modes) func(*engine.Batch, [][]byte) e
 		}
 		text := args[1]
 		id := engine.SourceID(sha1.Sum(text))
-		found, source := scripts.Modes(0), h.known(id)
+		found, longest, source := scripts.Modes(0), int64(0), h.known(id)
 		if source != nil {
-			found = scripts.Of(source).Modes()
+			found, longest = scripts.Of(source).Modes(), source.Longest()
 		} else if err := checkScript(text, &found); err != nil {
 			return err
 		}
@@ -158,7 +158,7 @@ func (h *scriptHost) opEval(modes scripts.Modes) func(*engine.Batch, [][]byte) e
 			b.AddLearn(text)
 		}
 		hash := hex.AppendEncode(make([]byte, 0, hex.EncodedLen(len(id))), id[:])
-		scripts.SetRun(b.AddCall(0), modes|found|scripts.Known, h.nextBudget(), hash, args[2:])
+		scripts.SetRun(b.AddCall(0), modes|found|scripts.Known, h.nextBudget(b, longest), hash, args[2:])
 		return nil
 	}
 }
@@ -185,11 +185,11 @@ func (h *scriptHost) opEvalSHA(modes scripts.Modes) func(*engine.Batch, [][]byte
 		if _, wrong := scripts.KeyCount(args[1:]); wrong != "" {
 			return resp.NewError("ERR", wrong)
 		}
-		found := scripts.Modes(0)
+		found, longest := scripts.Modes(0), int64(0)
 		if source := h.named(args[1]); source != nil {
-			found = scripts.Of(source).Modes()
+			found, longest = scripts.Of(source).Modes(), source.Longest()
 		}
-		scripts.SetRun(b.AddCall(0), modes|found, h.nextBudget(), args[1], args[2:])
+		scripts.SetRun(b.AddCall(0), modes|found, h.nextBudget(b, longest), args[1], args[2:])
 		return nil
 	}
 }

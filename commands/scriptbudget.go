@@ -15,15 +15,53 @@ const (
 	budgetRegained = 20 * time.Second
 	// budgetsOwed bounds the heavy steps that are regained before scripts get full budgets
 	// again, in full budgets.
-	budgetsOwed = 3
+	budgetsOwed = 8
+	// batchRuns is the number of runs in a batch that get the steps of a ladder: all further
+	// ones, which only a transaction has, get overSteps; while scripts are heavy, none.
+	batchRuns = 64
+	overSteps = 1000
+	// leastSteps is the end of the ladder while scripts are heavy.
+	leastSteps = 1000
 )
 
-// A scriptBudget gives runs of scripts their budgets, in the form of scripts.Steps: the full
-// one, unless the scripts of this node have taken too many heavy steps lately; then
-// scripts.LightSteps, so that others need not wait for long. Concurrency: any goroutine. Cost:
-// an atomic read while scripts are light.
+// A rung is a budget, and its form in scripts.Steps.
+type rung struct {
+	steps int64
+	form  []byte
+}
+
+func newRung(steps int64) rung { return rung{steps, scripts.Steps(steps)} }
+
+// A ladder has the budgets of the runs of a batch: each gets half of the one before, but not
+// less than the last. So all of them together are bounded.
+type ladder struct {
+	rungs []rung
+	over  rung // beyond batchRuns
+}
+
+// newLadder requires least <= steps.
+func newLadder(steps, least, over int64) (l ladder) {
+	for n := steps; n > least; n /= 2 {
+		l.rungs = append(l.rungs, newRung(n))
+	}
+	l.rungs, l.over = append(l.rungs, newRung(least)), newRung(min(over, least))
+	return l
+}
+
+// at returns the budget of run n of a batch, from 0.
+func (l *ladder) at(n int) rung {
+	if n >= batchRuns {
+		return l.over
+	}
+	return l.rungs[min(n, len(l.rungs)-1)]
+}
+
+// A scriptBudget gives runs of scripts their budgets: from the full one on, unless the scripts
+// of this node have taken too many heavy steps lately; then from scripts.LightSteps on, so that
+// others need not wait for long. Concurrency: any goroutine. Cost: an atomic read while scripts
+// are light.
 type scriptBudget struct {
-	full, light []byte
+	full, light ladder
 	steps       int64 // of full
 	clock       backend.Clock
 
@@ -36,15 +74,28 @@ type scriptBudget struct {
 }
 
 func newScriptBudget(steps int64, clock backend.Clock) *scriptBudget {
-	b := &scriptBudget{full: scripts.Steps(steps), light: scripts.Steps(min(steps, scripts.LightSteps)), steps: steps, clock: clock, left: steps}
+	light := min(steps, scripts.LightSteps)
+	b := &scriptBudget{full: newLadder(steps, light, overSteps), light: newLadder(light, min(light, leastSteps), 0), steps: steps, clock: clock, left: steps}
 	b.calm.Store(-1)
 	return b
 }
 
-// next returns the budget of a run, from Engine.HeavySteps. The caller must not change it.
-func (b *scriptBudget) next(heavy int64) []byte {
+// next adds a run to a batch and returns its budget, in the form of scripts.Steps, which the
+// caller must not change. heavy is that of Engine.HeavySteps, and longest the number of steps
+// of the longest run of the script so far, 0 if there was none. The batch is closed if another
+// such run could get too little in it.
+func (b *scriptBudget) next(batch *engine.Batch, heavy, longest int64) []byte {
+	l := b.ladder(heavy)
+	got, following := l.at(batch.Runs), l.at(batch.Runs+1)
+	batch.Runs++
+	batch.Closed = batch.Closed || batch.Runs >= batchRuns || longest == 0 || following.steps < 2*longest
+	return got.form
+}
+
+// ladder returns the budgets of the next batch.
+func (b *scriptBudget) ladder(heavy int64) *ladder {
 	if heavy == b.calm.Load() {
-		return b.full
+		return &b.full
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -60,7 +111,7 @@ func (b *scriptBudget) next(heavy int64) []byte {
 	b.left = max(b.left-(heavy-b.seen), -budgetsOwed*b.steps)
 	b.at, b.seen = now, heavy
 	if b.left > 0 {
-		return b.full
+		return &b.full
 	}
-	return b.light
+	return &b.light
 }

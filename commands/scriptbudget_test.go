@@ -2,6 +2,7 @@ package commands
 
 import (
 	"bytes"
+	varint "encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"limitsrv/commands/backend"
 	"limitsrv/commands/session"
+	"limitsrv/engine"
 	"limitsrv/scripts"
 )
 
@@ -18,7 +20,7 @@ func TestScriptBudget(t *testing.T) {
 	const steps = 1_000_000
 	clock := backend.NewTestClock(testStart)
 	b, heavy := newScriptBudget(steps, clock), int64(77) // of a recovery
-	full := func() bool { return bytes.Equal(b.next(heavy), b.full) }
+	full := func() bool { return bytes.Equal(b.next(new(engine.Batch), heavy, 0), scripts.Steps(steps)) }
 	if !full() {
 		t.Error("the first script gets less than the full budget")
 	}
@@ -51,9 +53,54 @@ func TestScriptBudget(t *testing.T) {
 // TestScriptBudgetSmall: a full budget below the light one holds.
 func TestScriptBudgetSmall(t *testing.T) {
 	b := newScriptBudget(100, backend.NewTestClock(testStart))
-	b.next(0)
-	if got := b.next(1e9); !bytes.Equal(got, scripts.Steps(100)) {
+	b.next(new(engine.Batch), 0, 0)
+	if got := b.next(new(engine.Batch), 1e9, 0); !bytes.Equal(got, scripts.Steps(100)) {
 		t.Errorf("the budget is %x", got)
+	}
+}
+
+// TestScriptBudgetOfBatch: the runs of a batch get less and less, so that a transaction of any
+// length has a bounded budget; in a pipeline a new batch begins before a run could get too little.
+func TestScriptBudgetOfBatch(t *testing.T) {
+	const steps = 1_000_000
+	for _, tt := range []struct {
+		name  string
+		heavy int64
+		most  int64 // all runs of a transaction
+		first int64
+		least int64 // the runs that follow the first, up to batchRuns
+	}{
+		{"calm", 0, 2*steps + batchRuns*scripts.LightSteps + 10_000*overSteps, steps, scripts.LightSteps},
+		{"heavy", 10 * steps, 2*scripts.LightSteps + batchRuns*leastSteps, scripts.LightSteps, leastSteps},
+	} {
+		b := newScriptBudget(steps, backend.NewTestClock(testStart))
+		b.next(new(engine.Batch), 0, 0)
+		next := func(batch *engine.Batch, longest int64) int64 {
+			got, _ := varint.Uvarint(b.next(batch, tt.heavy, longest))
+			return int64(got)
+		}
+		var transaction engine.Batch
+		total := int64(0)
+		for i := range 10_000 {
+			got := next(&transaction, 0)
+			if total += got; i == 0 && got != tt.first || i < batchRuns && got < tt.least {
+				t.Errorf("%s: run %d of a transaction gets %d steps", tt.name, i, got)
+			}
+		}
+		if total > tt.most {
+			t.Errorf("%s: a transaction gets %d steps, want at most %d", tt.name, total, tt.most)
+		}
+		for _, longest := range []int64{1, 300, 900, 4000, 15_000, steps} {
+			var batch engine.Batch
+			for batch.Runs == 0 || !batch.Closed {
+				if got := next(&batch, longest); batch.Runs > 1 && got < 2*longest {
+					t.Errorf("%s: run %d of a pipeline gets %d steps, and has taken %d", tt.name, batch.Runs, got, longest)
+				}
+			}
+			if batch.Runs > batchRuns || longest == 1 && batch.Runs < batchRuns {
+				t.Errorf("%s: a batch of runs of %d steps has %d", tt.name, longest, batch.Runs)
+			}
+		}
 	}
 }
 

@@ -111,6 +111,7 @@ func bitCount(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if !ok {
 		return answer.AppendInt(out, 0)
 	}
+	tx.AddBytes(int((to - from) * unit / 8))
 	return answer.AppendInt(out, countBits(tx, e, from*unit, to*unit))
 }
 

@@ -88,6 +88,7 @@ func (r *scanReply) add(e values.Element) bool {
 	if r.n == 0 {
 		r.tx.Scratch = r.tx.Scratch[:0]
 	}
+	r.tx.AddWork(1)
 	from := len(r.tx.Scratch)
 	r.tx.Scratch = answer.AppendBulkHead(r.tx.Scratch, e.Len())
 	at := len(r.tx.Scratch)

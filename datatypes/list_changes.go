@@ -172,7 +172,7 @@ func lSet(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if !ok {
 		return fail(out, errNotInt)
 	}
-	at, ok := index(&l, i)
+	at, ok := index(tx, &l, i)
 	if !ok {
 		return fail(out, "ERR index out of range")
 	}
@@ -202,6 +202,7 @@ func lRem(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	}
 	removed := 0
 	if l.Count > 0 {
+		tx.AddWork(l.Count)
 		removed = l.RemoveEqual(args[2], int(n))
 	}
 	if removed > 0 {
@@ -227,6 +228,7 @@ func lInsert(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	}
 	at := 0
 	for walk := l.Walk(0); ; at++ {
+		tx.AddWork(1)
 		entry, more := walk.Next()
 		if !more {
 			return answer.AppendInt(out, -1)

@@ -18,11 +18,18 @@ func findList(tx *engine.Tx, key []byte) (l values.List, e engine.Entry, ok bool
 	return l, e, ok
 }
 
+// seekPerElement is the number of elements that a seek in a list passes in the time of a visit
+// to one.
+const seekPerElement = 64
+
 // index returns the place of an index that counts from the end if it is negative. ok is
 // false if there is no such entry.
-func index(l *values.List, i int64) (at int, ok bool) {
+func index(tx *engine.Tx, l *values.List, i int64) (at int, ok bool) {
 	if i < 0 {
 		i += int64(l.Count)
+	}
+	if nearest := min(i, int64(l.Count)-i); nearest > 0 {
+		tx.AddWork(int(nearest / seekPerElement))
 	}
 	return int(i), i >= 0 && i < int64(l.Count)
 }
@@ -47,7 +54,7 @@ func lIndex(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if !ok {
 		return fail(out, errNotInt)
 	}
-	if at, ok := index(&l, i); ok {
+	if at, ok := index(tx, &l, i); ok {
 		return appendElement(out, l.At(at))
 	}
 	return answer.AppendNil(out)
@@ -64,6 +71,7 @@ func lRange(tx *engine.Tx, args [][]byte, out []byte) []byte {
 		return fail(out, errWrongType)
 	}
 	from, n := slice(start, end, l.Count)
+	tx.AddWork(min(from, l.Count-from) / seekPerElement)
 	out = answer.AppendArray(out, n)
 	if n == 0 {
 		return out
@@ -130,7 +138,7 @@ func lPos(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	}
 	found, n := tx.Scratch[:0], 0
 	if l.Count > 0 {
-		found, n = o.find(&l, args[1], found)
+		found, n = o.find(tx, &l, args[1], found)
 	}
 	tx.Scratch = found
 	switch {
@@ -143,7 +151,7 @@ func lPos(tx *engine.Tx, args [][]byte, out []byte) []byte {
 }
 
 // find appends the indexes of matches as answers, and returns their number.
-func (o *posOptions) find(l *values.List, b, dst []byte) (found []byte, n int) {
+func (o *posOptions) find(tx *engine.Tx, l *values.List, b, dst []byte) (found []byte, n int) {
 	walk, at, by := l.Walk(0), 0, 1
 	left := o.rank
 	if o.rank < 0 {
@@ -151,6 +159,7 @@ func (o *posOptions) find(l *values.List, b, dst []byte) (found []byte, n int) {
 		left = -o.rank
 	}
 	for seen := int64(1); ; seen++ {
+		tx.AddWork(1)
 		entry, more := walk.Next()
 		if !more || o.maxLen > 0 && seen > o.maxLen {
 			return dst, n

@@ -47,6 +47,9 @@ func combine(tx *engine.Tx, by operation, keys [][]byte, out []byte) []byte {
 	return append(answer.AppendSet(out, n), tx.Scratch...)
 }
 
+// workToAdd is the work of adding an element to a new collection.
+const workToAdd = 4
+
 // storeCombined stores the combination of the sets of the keys after the first under the
 // first, and answers the number of members.
 func storeCombined(tx *engine.Tx, by operation, args [][]byte, out []byte) []byte {
@@ -61,6 +64,7 @@ func storeCombined(tx *engine.Tx, by operation, args [][]byte, out []byte) []byt
 	}
 	e := vacate(tx, args[0])
 	t, rest := tx.Set(e), tx.Scratch
+	tx.AddWork(n * workToAdd)
 	for range n {
 		var member answer.Value
 		member, rest, _ = answer.Next(rest)
@@ -132,6 +136,7 @@ func gather(tx *engine.Tx, by operation, keys [][]byte, limit int64) (n int, ok 
 		}
 		walk := sets[first].Walk()
 		for member, more := walk.Next(); more; member, more = walk.Next() {
+			tx.AddWork(1 + len(others))
 			from := len(tx.Scratch)
 			tx.Scratch = answer.AppendBulkHead(tx.Scratch, member.Len())
 			at := len(tx.Scratch)

@@ -118,6 +118,7 @@ func zRangeStore(tx *engine.Tx, args [][]byte, out []byte) []byte {
 		return fail(out, errFull)
 	}
 	r.scores, r.flat = true, true
+	tx.AddWork(r.n * workToAdd)
 	tx.Scratch = r.answer(&z, tx.Scratch[:0])
 	e := vacate(tx, args[0])
 	to := tx.SortedSet(e)

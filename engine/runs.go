@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"slices"
+	"sync/atomic"
 )
 
 // RunStats are totals of runs. Informational, as Stats.
@@ -36,10 +37,19 @@ func (tx *Tx) CountRun(source *Source, steps int64, failed bool) {
 	if source == nil {
 		return
 	}
-	for most := source.most.Load(); steps > most && !source.most.CompareAndSwap(most, steps); {
-		most = source.most.Load()
+	KeepMost(&source.most, steps)
+}
+
+// KeepMost raises a number to another one if that is greater.
+func KeepMost(most *atomic.Int64, n int64) {
+	for old := most.Load(); n > old && !most.CompareAndSwap(old, n); {
+		old = most.Load()
 	}
 }
+
+// Longest returns the steps of the longest run of the source that was counted, 0 for none.
+// Informational, as Stats.
+func (s *Source) Longest() int64 { return s.most.Load() }
 
 // forgetRuns forgets the steps of all runs.
 func (m *sources) forgetRuns() {

@@ -28,6 +28,7 @@ type txCall struct {
 	level   uint8
 	tight   bool
 	notices *Notices
+	work    int64
 	looking bool // the batch is read-only: not even expired keys may be forgotten
 	wrote   bool
 	sums    bool // into effects
@@ -81,6 +82,22 @@ func (tx *Tx) AddHeavy(n int64) {
 	if n > 0 {
 		tx.e.heavy.Add(n)
 	}
+}
+
+// AddWork counts work of a command beyond its words and its answer, n elements visited, so that
+// a script pays for it. Like all that a script sees, it must follow from contents alone.
+func (tx *Tx) AddWork(n int) { tx.work += int64(n) }
+
+// AddBytes is AddWork for bytes that are written, copied or read.
+func (tx *Tx) AddBytes(n int) { tx.AddWork(n / bytesPerElement) }
+
+// bytesPerElement is the number of bytes that need about as much time as an element.
+const bytesPerElement = 64
+
+// TakeWork returns the work that was counted since the last call of it.
+func (tx *Tx) TakeWork() (n int64) {
+	n, tx.work = tx.work, 0
+	return n
 }
 
 // HeavySteps returns the steps that calls have counted with Tx.AddHeavy. It is no part of the

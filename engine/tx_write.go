@@ -122,9 +122,8 @@ func (tx *Tx) Write(e Entry, at int, b []byte) (put Entry, ok bool) {
 		}
 		expiry, tx.buffer = int64(c.state[0]), c.appendPlain(tx.buffer)
 	}
-	for len(tx.buffer) < at+len(b) {
-		tx.buffer = append(tx.buffer, 0)
-	}
+	tx.AddBytes(at + len(b))
+	tx.buffer = append(tx.buffer, make([]byte, max(0, at+len(b)-len(tx.buffer)))...)
 	copy(tx.buffer[at:], b)
 	return tx.Put(e, tx.buffer, expiry)
 }
@@ -136,6 +135,7 @@ func (tx *Tx) writeBlob(e Entry, at int, b []byte) bool {
 	if tx.tight && at+len(b) > t.Count {
 		return false
 	}
+	tx.AddBytes(max(0, at+len(b)-t.Count))
 	tx.writes()
 	if tx.sums {
 		tx.effects.add(uint64(at), 0)
@@ -206,6 +206,17 @@ func (tx *Tx) Drop(e Entry) {
 	tx.moves++
 }
 
+// workToCopy returns the work of a copy of the cell, which has a tail.
+func (c *cell) workToCopy() int {
+	switch {
+	case c.params.Alg == Blob:
+		return 2 * c.head().Count / bytesPerElement
+	case c.params.Alg.IsPlain():
+		return 4 * c.head().Count
+	}
+	return 256 // entries of a limit, at most
+}
+
 // Rename moves an entry of any algorithm or type to another key, in place of its state.
 // Requires: to is another key than e's. Cost: contents are copied if the keys are in
 // different shards.
@@ -216,6 +227,9 @@ func (tx *Tx) Rename(e, to Entry) {
 	}
 	c := tx.load(&e)
 	moved, a := *c, c.alg()
+	if a.tail != nil { // whether it is copied depends on the node, and the work must not
+		tx.AddWork(c.workToCopy())
+	}
 	copies := a.tail != nil && (a.copied != nil || e.shard != to.shard)
 	switch {
 	case copies:

@@ -41,14 +41,13 @@ func (st *State) Number(args []value.Value, i int) float64 {
 // ToNumber converts a string that looks like a number, and returns a number as it is. The
 // length of the string counts as steps.
 func (st *State) ToNumber(v value.Value) (float64, bool) {
-	if s, ok := v.String(); ok && s.Len() > longString {
-		st.Charge(s.Len() / 16)
+	if s, ok := v.String(); ok {
+		st.Charge(s.Len() / 8)
 	}
 	return v.ToNumber()
 }
 
-// longString is the length of strings from which reading or comparing one takes more time
-// than a step.
+// longString is the length of strings from which comparing one takes more time than a step.
 const longString = 256
 
 // Int returns a number as a 64-bit integer, as C casts it.

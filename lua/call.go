@@ -26,11 +26,24 @@ func (st *State) enterClosure(c *closure, locals []value.Value, base int) *frame
 	}
 	f := st.enter()
 	f.locals, f.upvalues, f.closure, f.site, f.tails, f.base = locals, c.upvalues, c, nowhere, 0, base
-	st.nesting += p.nesting
+	if st.nesting += p.nesting; st.nesting > st.deepest {
+		st.deepen()
+	}
 	if p.boxes {
 		f.enterBoxes(p)
 	}
 	return f
+}
+
+// stepsPerLevel is the number of steps that count for a level of nesting which the run has not
+// reached before: the stacks grow by it, and Go copies its own as it grows.
+const stepsPerLevel = 2
+
+// deepen counts the levels of nesting that the run reaches for the first time.
+func (st *State) deepen() {
+	levels := st.nesting - st.deepest
+	st.deepest = st.nesting
+	st.Charge(levels * stepsPerLevel)
 }
 
 // enterBoxes makes the boxes of captured parameters.
@@ -260,7 +273,7 @@ func (st *State) protect(fn value.Value, args []value.Value) (results []value.Va
 			results, failure = nil, caught
 		case value.OutOfMemory:
 			results, failure = nil, st.passed(MemoryLimit)
-		case value.OutOfWork:
+		case value.OutOfSteps:
 			results, failure = nil, st.passed(StepLimit)
 		default:
 			panic(caught)

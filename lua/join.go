@@ -7,23 +7,64 @@ import (
 
 // join concatenates strings and numbers. It returns false if there is anything else.
 func (st *State) join(values []value.Value) (value.Value, bool) {
-	buffer := st.Buffer()
+	length := 0
 	for _, v := range values {
 		if s, ok := v.String(); ok {
-			if int64(len(buffer)+s.Len()) > st.heap.Left() {
-				st.exceed(MemoryLimit)
-			}
-			buffer = append(buffer, s.Bytes()...)
+			length += s.Len()
 		} else if v.IsNumber() {
-			buffer = number.Append(buffer, v.Float())
+			length += longestNumber
 		} else {
-			st.Release(buffer)
 			return value.Nil, false
 		}
+	}
+	if length > inBuffer {
+		return st.joinLong(values), true
+	}
+	buffer := st.Buffer()
+	for _, v := range values {
+		buffer = appendJoined(buffer, v)
 	}
 	v := st.NewString(buffer)
 	st.Release(buffer)
 	return v, true
+}
+
+// inBuffer is the length up to which strings are joined in a buffer first, and longestNumber
+// that of the text of a number.
+const (
+	inBuffer      = 4 << 10
+	longestNumber = 32
+)
+
+// joinLong concatenates strings and numbers in the memory of their string.
+func (st *State) joinLong(values []value.Value) value.Value {
+	var text [longestNumber]byte
+	length := 0
+	for _, v := range values {
+		if s, ok := v.String(); ok {
+			length += s.Len()
+		} else {
+			length += len(number.Append(text[:0], v.Float()))
+		}
+	}
+	if int64(length) > st.heap.Left() {
+		st.exceed(MemoryLimit)
+	}
+	st.CheckLength(length)
+	room := st.heap.Room(length)
+	all := room[:0]
+	for _, v := range values {
+		all = appendJoined(all, v)
+	}
+	return value.OfString(st.heap.Adopt(room))
+}
+
+// appendJoined appends a string or a number.
+func appendJoined(dst []byte, v value.Value) []byte {
+	if s, ok := v.String(); ok {
+		return append(dst, s.Bytes()...)
+	}
+	return number.Append(dst, v.Float())
 }
 
 // concat concatenates values from the right, with metamethods.

@@ -73,7 +73,7 @@ var endless = []struct {
 	{lua.MemoryLimit, "local t = {} for i = 1, 1e9 do t[i] = i end"},
 	{lua.MemoryLimit, "local t = {} for i = 1, 1e9 do t['x' .. i] = i end"},
 	{lua.MemoryLimit, "while true do local t = {} end"},
-	{lua.MemoryLimit, "while true do local f = function() end end"},
+	{lua.StepLimit, "while true do local f = function() end end"},
 	{lua.MemoryLimit, "return (('x'):rep(1e4):gsub('x', ('y'):rep(1e4)))"},
 	{lua.MemoryLimit, "local t = {} for i = 1, 1e4 do t[i] = ('y'):rep(1000) end return table.concat(t, ('z'):rep(1e4))"},
 	{lua.StepLimit, "load(function() return 'local x = 1 ' end)"},

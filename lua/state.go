@@ -61,7 +61,6 @@ type State struct {
 	heap      value.Heap
 	env       *Env
 	limits    Limits
-	steps     int64 // left
 	stack     []value.Value
 	top       int
 	boxStack  []*box
@@ -70,6 +69,7 @@ type State struct {
 	depth     int // frames in use
 	goDepth   int
 	nesting   int
+	deepest   int // nesting of the run so far
 	closures  arena.Arena[closure]
 	boxes     arena.Arena[box]
 	refs      arena.Arena[*box]
@@ -99,12 +99,11 @@ func (st *State) Reset(limits Limits) {
 		st.drop()
 	}
 	st.limits = limits
-	st.steps = limits.Steps
 	st.heap.Reset(limits.Memory, limits.Steps)
 	st.closures.Reset(keptObjects)
 	st.boxes.Reset(keptObjects)
 	st.refs.Reset(keptObjects)
-	st.top, st.boxTop, st.depth, st.goDepth, st.nesting = 0, 0, 0, 0, 0
+	st.top, st.boxTop, st.depth, st.goDepth, st.nesting, st.deepest = 0, 0, 0, 0, 0, 0
 	st.stack, st.boxStack = st.stack[:smallStack], st.boxStack[:0] // so that each run grows them at the same points
 	st.globals = nil
 	st.runs++
@@ -163,12 +162,12 @@ func (st *State) Data(slot Slot) *any { return &st.data[slot] }
 func (st *State) Runs() uint64 { return st.runs }
 
 // StepsLeft returns the number of steps that the run may still take.
-func (st *State) StepsLeft() int64 { return st.steps }
+func (st *State) StepsLeft() int64 { return st.heap.Steps }
 
 // Charge counts n steps for the work of a function. It does not return if they pass the
 // limit.
 func (st *State) Charge(n int) {
-	if st.steps -= int64(n); st.steps < 0 {
+	if st.heap.Steps -= int64(n); st.heap.Steps < 0 {
 		st.exceed(StepLimit)
 	}
 }
@@ -226,5 +225,4 @@ func (st *State) CheckLength(n int) {
 	if st.limits.String > 0 && n > st.limits.String {
 		st.exceed(StringLimit)
 	}
-	st.Charge(n / 64)
 }

@@ -97,8 +97,10 @@ func appendNumber(dst []byte, x float64) []byte {
 }
 
 const (
-	// stepsPerCommand is the number of steps that count for a command, besides its bytes.
-	stepsPerCommand = 8
+	// stepsPerCommand is the number of steps that count for a command, and stepsPerWord that for
+	// each of its words, besides their bytes.
+	stepsPerCommand = 12
+	stepsPerWord    = 4
 	// bytesPerStep is the number of bytes of arguments or of an answer that count as a step.
 	bytesPerStep = 64
 )
@@ -115,6 +117,7 @@ func (m *machine) perform(c *command) (wrong string) {
 	case m.looks && c.writes:
 		return "ERR Write commands are not allowed from read-only scripts."
 	}
+	m.st.Charge(stepsPerCommand + stepsPerWord*len(m.words) + m.wordBytes/bytesPerStep)
 	m.answer = m.answer[:0]
 	if c.own != nil {
 		m.answer = c.own(m, m.answer)
@@ -124,13 +127,12 @@ func (m *machine) perform(c *command) (wrong string) {
 	if !m.mayTouch(c, args) {
 		return "ERR Script attempted to access a key that it has not declared"
 	}
-	m.st.Charge(stepsPerCommand + m.wordBytes/bytesPerStep)
 	if c.limit != nil {
 		m.answer = m.limits.Do(m.tx, c.limit, m.words, m.answer)
 	} else {
 		m.answer = datatypes.Do(m.tx, c.number, args, m.answer)
 	}
-	m.st.Charge(len(m.answer) / bytesPerStep)
+	m.st.Charge(int(m.tx.TakeWork()) + len(m.answer)/bytesPerStep)
 	return ""
 }
 

@@ -84,7 +84,7 @@ func runFunction(tx *engine.Tx, c *engine.Call) {
 	default:
 		m := libraryMachines.Get().(*machine)
 		m.tx, m.run, m.looks, m.declared, m.wanted = tx, c, modes&Looks != 0 || f.noWrites(), modes&Declared != 0, f.Name
-		m.do(l.chunk, nil)
+		engine.KeepMost(&f.longest, m.do(l.chunk, nil))
 		m.forget()
 		libraryMachines.Put(m)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"limitsrv/engine"
 	"limitsrv/lua"
@@ -30,6 +31,7 @@ type Function struct {
 	uses        uses     // of its library
 	owner       string   // the name of its library
 	document    *engine.Document
+	longest     atomic.Int64 // steps of a run
 }
 
 // Modes returns the modes with which a function runs by FCALL.
@@ -37,6 +39,9 @@ func (f *Function) Modes() Modes { return f.uses.modes(f.noWrites()) }
 
 // Names is Script.Names for the library of the function.
 func (f *Function) Names() (names []string, constant bool) { return f.uses.names, f.uses.constant }
+
+// Longest returns the steps of the longest run of the function so far, 0 for none.
+func (f *Function) Longest() int64 { return f.longest.Load() }
 
 func (f *Function) noWrites() bool { return slices.Contains(f.flags, noWritesFlag) }
 

@@ -20,6 +20,7 @@ type machine struct {
 	given    [][]byte
 	protocol answer.Protocol // of the values that redis.call returns
 	tables   int             // in the answer so far
+	left     int64           // steps for the answer
 	// published is the size of the messages so far, in bytes.
 	published int
 
@@ -36,21 +37,24 @@ type machine struct {
 	limits    limiters.Caller
 }
 
-// arguments returns lists of the keys and of the arguments of the run, unless they pass
-// the limit of memory.
-func (m *machine) arguments() (keys, argv value.List, ok bool) {
+// arguments returns lists of the keys and of the arguments of the run, or the limit that they
+// pass.
+func (m *machine) arguments() (keys, argv value.List, passed lua.LimitKind) {
 	defer func() {
-		if caught := recover(); caught != nil {
-			if _, full := caught.(value.OutOfMemory); !full {
-				panic(caught)
-			}
-			ok = false
+		switch caught := recover().(type) {
+		case nil:
+		case value.OutOfMemory:
+			passed = lua.MemoryLimit
+		case value.OutOfSteps:
+			passed = lua.StepLimit
+		default:
+			panic(caught)
 		}
 	}()
 	args := m.run.Args
 	n, _ := KeyCount(args[hashArg:])
 	m.given = args[firstKeyArg : firstKeyArg+n]
-	return m.st.Heap.NewList(m.given), m.st.Heap.NewList(args[firstKeyArg+n:]), true
+	return m.st.Heap.NewList(m.given), m.st.Heap.NewList(args[firstKeyArg+n:]), lua.NoLimit
 }
 
 // maxKeptAnswer is the capacity of an answer up to which a machine keeps it for the next

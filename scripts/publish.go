@@ -23,7 +23,6 @@ func publish(m *machine, out []byte) []byte {
 		return answer.AppendError(out, fmt.Sprintf("ERR a script publishes at most %d bytes", maxPublished))
 	}
 	m.published += size
-	m.st.Charge(size / bytesPerStep)
 	m.tx.Publish(channel, message)
 	return answer.AppendInt(out, 0)
 }

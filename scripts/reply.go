@@ -20,19 +20,22 @@ const (
 	maxDepth   = answer.MaxDepth
 )
 
-// reply appends the answer that stands for a value that a script returns.
-func (m *machine) reply(out []byte, v value.Value) []byte {
-	m.tables = 0
-	out = m.appendValue(out, v, 0)
+// reply answers a value that a script returns. It takes steps, and returns the number that is
+// then left; below 0 the answer is incomplete. Requires: the heap is unbound.
+func (m *machine) reply(v value.Value, left int64) int64 {
+	m.tables, m.left = 0, left
+	out := m.appendValue(m.run.Answer, v, 0)
 	if m.long(out) {
-		return answer.AppendError(out[:0], fmt.Sprintf("ERR script answers more than %d bytes", maxAnswer))
+		out = answer.AppendError(out[:0], fmt.Sprintf("ERR script answers more than %d bytes", maxAnswer))
 	}
-	return out
+	m.run.Answer = out
+	return m.left - int64(len(out)/bytesPerStep)
 }
 
-// appendValue appends a value inside of depth others. Beyond maxAnswer it appends little.
+// appendValue appends a value inside of depth others. Beyond maxAnswer, or the steps, it appends
+// little.
 func (m *machine) appendValue(out []byte, v value.Value, depth int) []byte {
-	if m.long(out) {
+	if m.left--; m.left < 0 || m.long(out) {
 		return out
 	}
 	switch v.Kind() {
@@ -146,6 +149,7 @@ func (m *machine) failWith(e *lua.Error) {
 
 // errorOf returns the text of an error, and the line of the script; 0: none.
 func (m *machine) errorOf(e *lua.Error) (text, source string, line int) {
+	m.st.Heap.Unbound()
 	text = "ERR " + e.Error()
 	source, line = e.Source, e.Line
 	if e.Limit != lua.NoLimit {

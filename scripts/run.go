@@ -59,38 +59,51 @@ func find(tx *engine.Tx, hash []byte, modes Modes) *engine.Source {
 }
 
 // do runs a script, or the wanted function of a library, answers and counts. source is that
-// of a script.
-func (m *machine) do(chunk *lua.Chunk, source *engine.Source) {
+// of a script. It returns the steps.
+func (m *machine) do(chunk *lua.Chunk, source *engine.Source) (steps int64) {
 	c := m.run
 	asked, _ := binary.Uvarint(c.Args[stepsArg])
 	budget := int64(min(asked, maxSteps))
 	m.protocol, m.published = answer.RESP2, 0
-	m.st.Reset(lua.Limits{Steps: budget, Memory: maxMemory})
+	limits := lua.Limits{Steps: budget, Memory: maxMemory}
+	m.st.Reset(limits)
 	m.st.Seed(int32(m.tx.Random().Uint64()))
-	if keys, argv, ok := m.arguments(); !ok {
-		m.fail("ERR "+host().env.LimitText(lua.MemoryLimit, lua.Limits{Memory: maxMemory}), chunkName, 0)
+	left := int64(0)
+	if keys, argv, passed := m.arguments(); passed != lua.NoLimit {
+		m.exceed(passed, limits)
 	} else {
-		m.evaluate(chunk, keys, argv)
+		left = m.evaluate(chunk, keys, argv, limits)
 	}
+	steps = budget - max(0, left)
+	m.tx.AddHeavy(steps - LightSteps)
 	v, _, _ := answer.Next(c.Answer)
-	m.tx.CountRun(source, min(budget-m.st.StepsLeft(), budget), v.Kind == answer.Error)
+	m.tx.CountRun(source, steps, v.Kind == answer.Error)
+	return steps
 }
 
 // evaluate runs a script, or the wanted function of a library, with its arguments, and
-// answers.
-func (m *machine) evaluate(chunk *lua.Chunk, keys, argv value.List) {
-	budget := m.st.StepsLeft()
+// answers. It returns the steps that are left.
+func (m *machine) evaluate(chunk *lua.Chunk, keys, argv value.List, limits lua.Limits) (left int64) {
 	results, err := m.start(chunk, keys, argv)
-	m.tx.AddHeavy(budget - m.st.StepsLeft() - LightSteps)
+	left = m.st.StepsLeft()
+	m.st.Heap.Unbound()
 	if err != nil {
 		m.failWith(err.(*lua.Error))
-		return
+		return left
 	}
 	v := value.Nil
 	if len(results) > 0 {
 		v = results[0]
 	}
-	m.run.Answer = m.reply(m.run.Answer, v)
+	if left = m.reply(v, left); left < 0 {
+		m.exceed(lua.StepLimit, limits)
+	}
+	return left
+}
+
+// exceed answers that a limit was passed outside of the script's code.
+func (m *machine) exceed(limit lua.LimitKind, limits lua.Limits) {
+	m.fail("ERR "+host().env.LimitText(limit, limits), chunkName, 0)
 }
 
 // start runs a script, or the wanted function of a library.

@@ -145,8 +145,12 @@ func (m *machine) collection(v *answer.Value, rest []byte) (value.Value, []byte)
 
 func (m *machine) setProtocol(version int) { m.protocol = answer.Protocol(version) }
 
+// stepsPerError is the number of steps that count for the table of an error, besides its memory.
+const stepsPerError = 8
+
 // errorTable makes the table of an error.
 func errorTable(st *lua.State, text string) value.Value {
+	st.Charge(stepsPerError)
 	t := st.Heap.NewTable(0, 1)
 	t.Set(st.Heap, errKey, st.NewText(text))
 	return value.OfTable(t)
@@ -154,6 +158,7 @@ func errorTable(st *lua.State, text string) value.Value {
 
 // replyError makes the table of an error that a command answered.
 func replyError(st *lua.State, text []byte) value.Value {
+	st.Charge(stepsPerError)
 	t := st.Heap.NewTable(0, 2)
 	t.Set(st.Heap, errKey, st.NewString(text))
 	t.Set(st.Heap, ignoreKey, value.True)

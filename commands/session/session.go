@@ -1,6 +1,7 @@
 package session
 
 import (
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -346,13 +347,15 @@ func (s *Session) Resume() bool {
 }
 
 // Pending is the amount of work for the next Flush: the number of gathered commands or of
-// their ops, whichever is greater.
+// their ops, whichever is greater. It is the greatest number if no more should be gathered.
 func (s *Session) Pending() int {
 	switch {
 	case s.g == nil:
 		return 0
 	case s.tx.running:
 		return max(1, len(s.g.batch.Ops))
+	case s.g.batch.Closed:
+		return math.MaxInt
 	}
 	return max(len(s.g.items), len(s.g.batch.Ops))
 }

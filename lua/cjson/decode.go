@@ -166,7 +166,7 @@ func (d *decoder) nextString() {
 		d.at += end + 1
 		return
 	}
-	buffer := d.st.Buffer()
+	buffer, start := d.st.Buffer(), d.at
 	for {
 		if d.at >= len(d.text) {
 			d.token, d.start = unfinished, d.at
@@ -190,6 +190,7 @@ func (d *decoder) nextString() {
 		}
 	}
 	d.st.Release(buffer)
+	d.st.Charge((d.at - start) / 4)
 }
 
 // unescapes are the characters of the letters of escape sequences.
@@ -240,7 +241,7 @@ func (d *decoder) hex(at int) rune {
 
 // parse makes the value that begins with the current token.
 func (d *decoder) parse() value.Value {
-	d.st.Charge(1)
+	d.st.Charge(2)
 	switch d.token {
 	case stringWord, numberWord, booleanWord, nullWord:
 		return d.value

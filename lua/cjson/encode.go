@@ -177,7 +177,7 @@ const hexDigits = "0123456789abcdef"
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', '\b': 'b', '\t': 't', '\n': 'n', '\f': 'f', '\r': 'r'}
 
 func (e *encoder) text(s []byte) {
-	e.st.Charge(len(s) / 64)
+	e.st.Charge(len(s) / 16)
 	e.buffer = append(e.buffer, '"')
 	for _, c := range s {
 		switch {

@@ -165,8 +165,12 @@ func toString(st *lua.State, args []value.Value) value.Value {
 	if s, ok := st.ToString(v); ok {
 		return value.OfString(s)
 	}
+	st.Charge(stepsToDescribe)
 	return st.NewText(describe(v))
 }
+
+// stepsToDescribe is the number of steps that count for describe.
+const stepsToDescribe = 4
 
 // describe returns the text of a value that is neither a string nor a number.
 func describe(v value.Value) string {

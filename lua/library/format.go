@@ -14,6 +14,7 @@ const maxPlain = 100
 
 func format(st *lua.State, args []value.Value) value.Value {
 	text := st.Text(args, 0)
+	st.Charge(len(text) / 4)
 	buffer := st.Buffer()
 	arg := 0
 	for i := 0; i < len(text); i++ {
@@ -31,12 +32,22 @@ func format(st *lua.State, args []value.Value) value.Value {
 		}
 		var spec number.Spec
 		spec, i = parseSpec(st, text, i)
+		before := len(buffer)
 		buffer = convert(st, buffer, spec, args, arg)
+		st.Charge(1 + (len(buffer)-before)/stepOf(spec))
 		if int64(len(buffer)) > st.Heap.Left() {
 			st.Heap.Charge(len(buffer))
 		}
 	}
 	return finish(st, buffer)
+}
+
+// stepOf returns the number of bytes that a conversion makes in a step.
+func stepOf(spec number.Spec) int {
+	if spec.Verb == 's' {
+		return 16
+	}
+	return 4
 }
 
 // flags are the flags of a conversion; there may be so many.

@@ -34,9 +34,8 @@ var unaries = []struct {
 }
 
 func openMath(env *lua.Env) {
-	fmod := number.Binary(math.Mod)
 	t := table(env, "math",
-		one("fmod", binary(fmod)), one("mod", binary(fmod)), one("pow", binary(number.Pow)), one("atan2", binary(number.Binary(math.Atan2))),
+		one("fmod", remainder), one("mod", remainder), one("pow", binary(number.Pow)), one("atan2", binary(number.Binary(math.Atan2))),
 		one("max", extreme(func(a, b float64) bool { return a > b })), one("min", extreme(func(a, b float64) bool { return a < b })),
 		one("ldexp", func(st *lua.State, args []value.Value) value.Value {
 			exponent := st.Int32(args, 1)
@@ -69,6 +68,18 @@ func binary(f func(a, b float64) float64) func(*lua.State, []value.Value) value.
 		return value.Number(f(st.Number(args, 0), b))
 	}
 }
+
+// remainder is fmod. Go computes it bit by bit of the difference of the exponents.
+func remainder(st *lua.State, args []value.Value) value.Value {
+	b := st.Number(args, 1)
+	a := st.Number(args, 0)
+	_, high := math.Frexp(a)
+	_, low := math.Frexp(b)
+	st.Charge(max(0, high-low) / 4)
+	return value.Number(fmod(a, b))
+}
+
+var fmod = number.Binary(math.Mod)
 
 // extreme makes a function of any number of numbers that returns the best.
 func extreme(better func(a, b float64) bool) func(*lua.State, []value.Value) value.Value {

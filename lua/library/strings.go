@@ -49,6 +49,7 @@ func byteOf(st *lua.State, args []value.Value) []value.Value {
 }
 
 func char(st *lua.State, args []value.Value) value.Value {
+	st.Charge(len(args) / 4)
 	buffer := st.Buffer()
 	for i := range args {
 		c := st.Int32(args, i)
@@ -76,6 +77,7 @@ func length(st *lua.State, args []value.Value) value.Value {
 func mapped(first, last byte) func(*lua.State, []value.Value) value.Value {
 	return func(st *lua.State, args []value.Value) value.Value {
 		buffer := append(st.Buffer(), st.Text(args, 0)...)
+		st.Charge(len(buffer) / 32)
 		for i, c := range buffer {
 			if c >= first && c <= last {
 				buffer[i] = c ^ 0x20
@@ -100,6 +102,7 @@ func repeat(st *lua.State, args []value.Value) value.Value {
 func reverse(st *lua.State, args []value.Value) value.Value {
 	text := st.Text(args, 0)
 	st.CheckLength(len(text))
+	st.Charge(len(text) / 32)
 	room := st.Heap.Room(len(text))
 	for i, c := range text {
 		room[len(text)-1-i] = c
@@ -123,7 +126,7 @@ func search(st *lua.State, args []value.Value, find bool) []value.Value {
 	text, wanted := st.Text(args, 0), st.Text(args, 1)
 	from := int(min(max(0, fromEnd(st.OptInt(args, 2, 1), len(text))-1), int64(len(text))))
 	if find && (len(args) > 3 && args[3].Truth() || isPlain(wanted)) {
-		st.Charge((len(text) - from) / 64)
+		st.Charge((len(text) - from) / 16)
 		i := bytes.Index(text[from:], wanted)
 		if i < 0 {
 			return st.Results(value.Nil)

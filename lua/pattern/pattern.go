@@ -102,12 +102,17 @@ func (m *Matcher) patternAt(p int) byte {
 	return 0
 }
 
+// stepsPerLevel is the number of steps that count for a level of the recursion, since Go's stack
+// grows by it.
+const stepsPerLevel = 2
+
 // match matches the pattern from p on at s. It returns the end of the match, or -1.
 func (m *Matcher) match(s, p int) int {
 	if m.depth++; m.depth > maxDepth {
 		m.Fail("pattern too complex")
 	}
 	defer func() { m.depth-- }()
+	m.Left -= stepsPerLevel
 	for p < len(m.pattern) {
 		m.step()
 		switch c := m.pattern[p]; {

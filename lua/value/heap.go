@@ -1,6 +1,10 @@
 package value
 
-import "limitsrv/lua/arena"
+import (
+	"math"
+
+	"limitsrv/lua/arena"
+)
 
 // Sizes that are counted for the objects of a run, in bytes. They are part of a limit
 // that must be the same on all machines, so they do not follow from unsafe.Sizeof.
@@ -20,23 +24,29 @@ const (
 // OutOfMemory is the panic of a heap that passes its limit.
 type OutOfMemory struct{}
 
-// OutOfWork is the panic of a heap whose tables were searched too long: many of their keys
-// have the same hash.
-type OutOfWork struct{}
+// OutOfSteps is the panic of a heap whose steps are spent.
+type OutOfSteps struct{}
 
-// maxHops is the length of a search in a table that costs nothing extra, and hopsPerUnit
-// the number of further places that count as a unit of work.
+// bytesPerStep is the number of bytes that count as a step when they are taken: to clear
+// them, and for the garbage collector, they need about as much time as a statement.
+const bytesPerStep = 32
+
+// maxHops is the length of a search in a table that costs nothing extra, and hopsPerStep
+// the number of further places that count as a step: many keys may have the same hash.
 const (
 	maxHops     = 8
-	hopsPerUnit = 8
+	hopsPerStep = 8
 )
 
 // A Heap holds the strings and tables of a run. All that was ever made in the run counts,
 // since nothing is released before its end. Concurrency: one goroutine at a time.
 type Heap struct {
+	// Steps is the number of steps that the run may still take. Memory and long searches in
+	// tables take some.
+	Steps int64
+
 	limit   int64
 	left    int64 // bytes until it
-	work    int64 // units left
 	serial  uint32
 	bytes   arena.Arena[byte]
 	strings arena.Arena[String]
@@ -46,10 +56,10 @@ type Heap struct {
 	short   [256]*String // strings of one byte
 }
 
-// Reset ends a run: its values must not be used again. The next one may take limit bytes,
-// and units of work for long searches in tables.
-func (h *Heap) Reset(limit, work int64) {
-	h.limit, h.left, h.work, h.serial = limit, limit, work, 0
+// Reset ends a run: its values must not be used again. The next one may take limit bytes
+// and a number of steps.
+func (h *Heap) Reset(limit, steps int64) {
+	h.limit, h.left, h.Steps, h.serial = limit, limit, steps, 0
 	h.bytes.Reset(keptBytes)
 	h.strings.Reset(keptObjects)
 	h.tables.Reset(keptObjects)
@@ -63,17 +73,34 @@ func (h *Heap) Left() int64 { return h.left }
 // Used returns the number of bytes that were taken.
 func (h *Heap) Used() int64 { return h.limit - h.left }
 
-// Charge counts n bytes. It panics with OutOfMemory beyond the limit.
+// Unbound lifts the limits for the rest of the run, in which the caller does work of a bound
+// of its own.
+func (h *Heap) Unbound() {
+	used := h.Used()
+	h.limit, h.left, h.Steps = math.MaxInt64, math.MaxInt64-used, math.MaxInt64
+}
+
+// Charge counts n bytes, and the steps for them. It panics with OutOfMemory or OutOfSteps
+// beyond a limit.
 func (h *Heap) Charge(n int) {
 	h.left -= int64(n)
-	if h.left < 0 {
-		panic(OutOfMemory{})
+	h.Steps -= int64(n / bytesPerStep)
+	if h.left < 0 || h.Steps < 0 {
+		h.end()
 	}
 }
 
+// end ends a run that has passed a limit.
+func (h *Heap) end() {
+	if h.left < 0 {
+		panic(OutOfMemory{})
+	}
+	panic(OutOfSteps{})
+}
+
 func (h *Heap) chargeHops(hops int) {
-	if h.work -= int64(hops / hopsPerUnit); h.work < 0 {
-		panic(OutOfWork{})
+	if h.Steps -= int64(hops / hopsPerStep); h.Steps < 0 {
+		h.end()
 	}
 }
 
