@@ -118,19 +118,20 @@ func infoClients(h *session.Handler, l *lines) {
 }
 
 func infoMemory(h *session.Handler, l *lines) {
-	m := readMemory()
-	l.add("used_memory", m.used)
-	l.add("used_memory_human", human(m.used))
+	m, dataset := readMemory(), h.Engine().Stats().MemoryBytes
+	l.add("used_memory", dataset)
+	l.add("used_memory_human", human(dataset))
 	l.add("used_memory_rss", m.resident)
 	l.add("used_memory_rss_human", human(m.resident))
 	scripts := h.Engine().SourceStats(0)
 	l.add("used_memory_scripts_eval", scripts.Bytes)
 	l.add("number_of_cached_scripts", scripts.Known)
-	l.add("used_memory_dataset", h.Engine().Stats().MemoryBytes)
+	l.add("used_memory_dataset", dataset)
 	l.add("maxmemory", setting(h, "maxmemory"))
 	l.add("maxmemory_policy", setting(h, "maxmemory-policy"))
-	l.add("mem_fragmentation_ratio", fmt.Sprintf("%.2f", float64(m.resident)/float64(max(m.used, 1))))
+	l.add("mem_fragmentation_ratio", fmt.Sprintf("%.2f", float64(m.resident)/float64(max(dataset, 1))))
 	l.add("mem_allocator", "go")
+	l.add("allocator_allocated", m.used)
 }
 
 // human returns a size in the form of Redis' human-readable fields.

@@ -88,7 +88,7 @@ func (tx *Tx) AddHeavy(n int64) {
 // a script pays for it. Like all that a script sees, it must follow from contents alone.
 func (tx *Tx) AddWork(n int) { tx.work += int64(n) }
 
-// AddBytes is AddWork for bytes that are written, copied or read.
+// AddBytes is AddWork for bytes that are copied or read.
 func (tx *Tx) AddBytes(n int) { tx.AddWork(n / bytesPerElement) }
 
 // bytesPerElement is the number of bytes that need about as much time as an element.

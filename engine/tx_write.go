@@ -109,6 +109,10 @@ func (tx *Tx) replaceBlob(e Entry, value []byte, expiry uint64) {
 	tx.save(&e, true)
 }
 
+// grownPerElement is the number of bytes by which Write makes a string longer for the work of an
+// element. It is low because no words pay for them.
+const grownPerElement = 16
+
 // Write overwrites the bytes of a string from an offset on, after zeros if it is shorter, and
 // returns the entry. An entry that is not there is the empty string. ok is false as for Put.
 // Requires: the string is at most MaxValueBytes long then. Cost: a BLOB is not copied.
@@ -122,7 +126,7 @@ func (tx *Tx) Write(e Entry, at int, b []byte) (put Entry, ok bool) {
 		}
 		expiry, tx.buffer = int64(c.state[0]), c.appendPlain(tx.buffer)
 	}
-	tx.AddBytes(at + len(b))
+	tx.AddWork((at + len(b)) / grownPerElement)
 	tx.buffer = append(tx.buffer, make([]byte, max(0, at+len(b)-len(tx.buffer)))...)
 	copy(tx.buffer[at:], b)
 	return tx.Put(e, tx.buffer, expiry)
@@ -135,7 +139,7 @@ func (tx *Tx) writeBlob(e Entry, at int, b []byte) bool {
 	if tx.tight && at+len(b) > t.Count {
 		return false
 	}
-	tx.AddBytes(max(0, at+len(b)-t.Count))
+	tx.AddWork(max(0, at+len(b)-t.Count) / grownPerElement)
 	tx.writes()
 	if tx.sums {
 		tx.effects.add(uint64(at), 0)

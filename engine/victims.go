@@ -22,6 +22,9 @@ type victim struct {
 //
 // Cost: a few microseconds a page, one shard locked at a time.
 func (e *Engine) Victims(now Instant, bytes int64, dst []Op) []Op {
+	if !e.hasVictims() {
+		return dst
+	}
 	var live []victim
 	start := e.victimCursor.Load()
 	for hash, around := start, false; bytes > 0 && !(around && hash >= start); {
@@ -60,38 +63,65 @@ func (e *Engine) SweepExpired(now Instant, pages int) (forgotten int64) {
 }
 
 const (
-	// roomPages is the number of pages swept at once by MakeRoom, and evictAhead the number
-	// of bytes that it evicts beyond the excess, so that not every batch has to evict.
+	// roomPages is the number of pages swept at once by MakeRoom, evictTries the number of times
+	// that it evicts, as pages may stay as large as they were, and evictAhead the number of bytes
+	// that it evicts beyond the excess, so that not every batch has to evict.
 	roomPages  = 16
+	evictTries = 4
 	evictAhead = 64 << 10
 )
 
-// MakeRoom prepares a batch with calls, which look at no bound, for an Apply at now: if the
-// bound of SetBound is passed, it forgets expired keys and evicts live ones, if these are to
-// be evicted. The batch is Tight if that is not enough. It is for an engine without a log,
-// because nothing of it is in the batch. Cost: a load below the bound; see Victims.
+// MakeRoom prepares a batch with calls, which look at no bound, for an Apply at now: if they
+// could pass the bound of SetBound, it forgets expired keys and evicts live ones, if these are
+// to be evicted. The batch is Tight if that is not enough. It is for an engine without a log,
+// because nothing of it is in the batch. Cost: linear in the calls; see Victims.
 func (e *Engine) MakeRoom(now Instant, b *Batch) {
 	b.Tight = false
-	if len(b.Calls) == 0 || e.excess() <= 0 {
+	bound := e.memory.max.Load()
+	if len(b.Calls) == 0 || bound == 0 {
 		return
 	}
-	for n := 0; n < sweepTries && e.excess() > 0 && e.SweepExpired(now, roomPages) > 0; n++ {
+	needed := min(b.CallBytes(), bound/MaxNeeded)
+	excess := func() int64 { return e.memory.used.Load() + needed - bound }
+	for n := 0; n < sweepTries && excess() > 0 && e.SweepExpired(now, roomPages) > 0; n++ {
 	}
-	if excess := e.excess(); excess > 0 && e.memory.evict.Load() {
-		forgets := Batch{Ops: e.Victims(now, excess+evictAhead, nil)}
+	for n := 0; n < evictTries && excess() > 0 && e.memory.evict.Load(); n++ {
+		forgets := Batch{Ops: e.Victims(now, excess()+evictAhead, nil)}
+		if len(forgets.Ops) == 0 {
+			break
+		}
 		e.Apply(now, &forgets)
 		e.CountEvicted(int64(len(forgets.Ops)))
 	}
-	b.Tight = e.excess() > 0
+	b.Tight = excess() > 0
 }
 
-// excess returns the bytes in use beyond the bound, 0 or less if there is no bound.
-func (e *Engine) excess() int64 {
-	bound := e.memory.max.Load()
-	if bound == 0 {
-		return 0
+// hasVictims reports whether there are keys that do not last: if there are none, a search of all
+// pages for them would hold up each batch. Cost: each shard is locked once.
+func (e *Engine) hasVictims() bool {
+	keys, lasting := e.KeysIn()
+	return keys != lasting
+}
+
+// MaxNeeded is the share of the bound that is kept for one batch at most: a larger one passes
+// the bound by the rest, so that it does not evict all others.
+const MaxNeeded = 8
+
+// bytesPerCall is an estimate of the memory of a new key besides its name and value.
+const bytesPerCall = 64
+
+// CallBytes returns an estimate of the memory that the calls could take, if they store their
+// arguments. Those that only look, and scripts, which make values of their own, may differ.
+func (b *Batch) CallBytes() (n int64) {
+	for i := range b.Calls {
+		if c := &b.Calls[i]; !c.ReadOnly {
+			n += bytesPerCall
+			for _, arg := range c.Args {
+				n += int64(len(arg))
+			}
+		}
 	}
-	return e.memory.used.Load() - bound
+	return n
 }
 
 // CountEvicted adds n keys, which a caller has chosen from Victims and forgotten, to

@@ -101,8 +101,11 @@ const (
 	// each of its words, besides their bytes.
 	stepsPerCommand = 12
 	stepsPerWord    = 4
-	// bytesPerStep is the number of bytes of arguments or of an answer that count as a step.
-	bytesPerStep = 64
+	// bytesPerStep is the number of bytes of an answer that count as a step, and wordBytesPerStep
+	// that of words. These are dear, as they may be stored: a script can pass the bound of memory
+	// by its budget of them.
+	bytesPerStep     = 64
+	wordBytesPerStep = 16
 )
 
 // perform carries out a command with m.words; its answer is m.answer.
@@ -117,7 +120,7 @@ func (m *machine) perform(c *command) (wrong string) {
 	case m.looks && c.writes:
 		return "ERR Write commands are not allowed from read-only scripts."
 	}
-	m.st.Charge(stepsPerCommand + stepsPerWord*len(m.words) + m.wordBytes/bytesPerStep)
+	m.st.Charge(stepsPerCommand + stepsPerWord*len(m.words) + m.wordBytes/wordBytesPerStep)
 	m.answer = m.answer[:0]
 	if c.own != nil {
 		m.answer = c.own(m, m.answer)

@@ -29,7 +29,6 @@ func (n *node) open() error {
 	if err := raiseFileLimit(n.MaxClients + spareFiles); err != nil {
 		n.log.Warn("fewer connections than --max-clients will fit", "error", err)
 	}
-	debug.SetGCPercent(gcPercent)
 	n.limitHeap(int64(n.MaxMemory))
 	if err := n.readFiles(); err != nil {
 		return err
@@ -156,15 +155,20 @@ func (n *node) askShutdown(p backend.Parting) {
 
 // gcPercent is the heap growth between two collections, in percent. It is low because
 // the heap is mostly keys, which hold no pointers: a collection is cheap, and
-// uncollected garbage is memory that keys could use.
-const gcPercent = 50
+// uncollected garbage is memory that keys could use. With a memory bound it is
+// boundedPercent, since evictions and values that grow leave garbage as large as they are.
+const (
+	gcPercent      = 50
+	boundedPercent = 20
+)
 
-// limitHeap sets the soft memory limit of the garbage collector: the memory bound of
-// keys, plus a quarter of it and 64 MB for the rest of the server.
+// limitHeap sets the percentage and the soft memory limit of the garbage collector: the
+// memory bound of keys, plus a quarter of it and 64 MB for the rest of the server.
 func (n *node) limitHeap(maxMemory int64) {
-	limit := n.heapLimit
+	percent, limit := gcPercent, n.heapLimit
 	if maxMemory > 0 && maxMemory < math.MaxInt64/2 {
-		limit = maxMemory + maxMemory/4 + 64<<20
+		percent, limit = boundedPercent, maxMemory+maxMemory/4+64<<20
 	}
+	debug.SetGCPercent(percent)
 	debug.SetMemoryLimit(limit)
 }

@@ -53,12 +53,12 @@ func newPipeline(t *testing.T) *pipeline {
 
 // build makes a group of the waiting requests.
 func (p *pipeline) build() *Group[*testRequest] {
-	if Expects(p.queue.First().batch) || p.bound.Exceeded(p.e) {
+	if Expects(p.queue.First().batch) || p.bound.Exceeded(p.e, 0) {
 		p.applyAll()
 	}
 	p.size = 0
 	all := p.queue.Take()
-	g := p.builder.Build(p.now, all, p.bound.Room(p.e, p.now, p.now))
+	g := p.builder.Build(p.now, all, p.bound.Room(p.e, p.now, p.now, 0))
 	p.queue.Return(all[g.Len():], all)
 	p.pending = append(p.pending, g)
 	return g
