@@ -123,7 +123,7 @@ func (h *scriptHost) known(id engine.SourceID) *engine.Source {
 // nextBudget adds a run to a batch and returns its budget. longest is as for scriptBudget.next.
 func (h *scriptHost) nextBudget(b *engine.Batch, longest int64) []byte {
 	if h.engine == nil {
-		return h.budget.next(b, 0, longest)
+		return h.budget.next(b, unknownHeavy, longest)
 	}
 	return h.budget.next(b, h.engine().HeavySteps(), longest)
 }

@@ -12,16 +12,16 @@ import (
 
 const (
 	// budgetRegained is the time in which a node regains one full budget for heavy steps.
-	budgetRegained = 20 * time.Second
+	budgetRegained = time.Minute
 	// budgetsOwed bounds the heavy steps that are regained before scripts get full budgets
 	// again, in full budgets.
-	budgetsOwed = 8
+	budgetsOwed = 3
 	// batchRuns is the number of runs in a batch that get the steps of a ladder: all further
 	// ones, which only a transaction has, get overSteps; while scripts are heavy, none.
 	batchRuns = 64
 	overSteps = 1000
 	// leastSteps is the end of the ladder while scripts are heavy.
-	leastSteps = 1000
+	leastSteps = 500
 )
 
 // A rung is a budget, and its form in scripts.Steps.
@@ -92,9 +92,12 @@ func (b *scriptBudget) next(batch *engine.Batch, heavy, longest int64) []byte {
 	return got.form
 }
 
+// unknownHeavy is the number of heavy steps of a node that has no engine to count them.
+const unknownHeavy = -1
+
 // ladder returns the budgets of the next batch.
 func (b *scriptBudget) ladder(heavy int64) *ladder {
-	if heavy == b.calm.Load() {
+	if heavy == unknownHeavy || heavy == b.calm.Load() {
 		return &b.full
 	}
 	b.mu.Lock()

@@ -31,7 +31,7 @@ func (n *node) call(set func(c *engine.Call)) string {
 	n.batch.Reset()
 	set(n.batch.AddCall(0))
 	n.e.Apply(n.now, &n.batch)
-	return strings.ReplaceAll(string(answer.AppendTo(nil, n.batch.Calls[0].Answer, answer.RESP2)), "\r\n", "|")
+	return respOf(&n.batch.Calls[0])
 }
 
 const limiterLibrary = `#!lua name=limiter

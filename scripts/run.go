@@ -126,8 +126,8 @@ const maxSteps = 1 << 40
 // emptyID is the ID of the empty script, which is known without being learned.
 var emptyID = engine.SourceID(sha1.Sum(nil))
 
-// LightSteps is the number of steps up to which a run is light: below a millisecond.
-const LightSteps = 20_000
+// LightSteps is the number of steps up to which a run is light: half a millisecond or less.
+const LightSteps = 10_000
 
 // isEmpty reports whether a hash is that of the empty script.
 func isEmpty(hash []byte) bool {

@@ -51,7 +51,7 @@ func (n *node) runAs(modes Modes, steps int64, text string, args ...string) stri
 	n.batch.Reset()
 	n.add(modes, steps, text, args...)
 	n.e.Apply(n.now, &n.batch)
-	return strings.ReplaceAll(string(answer.AppendTo(nil, n.batch.Calls[0].Answer, answer.RESP2)), "\r\n", "|")
+	return respOf(&n.batch.Calls[0])
 }
 
 func bytesOf(texts []string) [][]byte {

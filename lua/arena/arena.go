@@ -1,11 +1,19 @@
 // Package arena allocates values that are released together.
 package arena
 
+import "unsafe"
+
 const (
-	// smallest and largest bound the length of a block.
-	smallest = 64
-	largest  = 16 << 10
+	// smallest is the minimum length of a block, and largestBytes its maximum size.
+	smallest     = 64
+	largestBytes = 256 << 10
 )
+
+// largest returns the maximum length of a block.
+func (a *Arena[T]) largest() int {
+	var one T
+	return max(smallest, largestBytes/int(unsafe.Sizeof(one)))
+}
 
 // An Arena hands out parts of blocks. After Reset it hands out the same memory again, so
 // that a repeated sequence of calls allocates nothing. The zero value is ready to use.
@@ -45,6 +53,7 @@ func (a *Arena[T]) One() *T {
 }
 
 func (a *Arena[T]) more(n int) []T {
+	largest := a.largest()
 	if n > largest {
 		return make([]T, n)
 	}

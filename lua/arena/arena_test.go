@@ -26,7 +26,7 @@ func TestArena(t *testing.T) {
 	if a.Reset(100); a.total > 100 {
 		t.Errorf("%d elements are kept, want at most 100", a.total)
 	}
-	if part := a.Take(largest + 1); len(part) != largest+1 || a.total > 100 {
+	if part := a.Take(a.largest() + 1); len(part) != a.largest()+1 || a.total > 100 {
 		t.Errorf("a large part has length %d, and %d elements are kept", len(part), a.total)
 	}
 	one := a.One()

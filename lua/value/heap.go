@@ -17,8 +17,8 @@ const (
 
 // Elements that a heap keeps between two runs.
 const (
-	keptBytes   = 256 << 10
-	keptObjects = 8 << 10
+	keptBytes   = 512 << 10
+	keptObjects = 16 << 10
 )
 
 // OutOfMemory is the panic of a heap that passes its limit.

@@ -31,6 +31,7 @@ var experiments = []experiment{
 	{"siege", "many connections, key floods, hostile clients", []step{
 		idleConnections, manyConnections, slowReaders, longPipelines, keyFloods, attacks,
 	}},
+	{"hostile", "endless scripts beside other clients", []step{hostiles}},
 }
 
 // failoverName is the one experiment that is not part of -quick, because its duration is

@@ -70,7 +70,7 @@ func measureIdle(ctx context.Context, s *side, b stressPlan) (idleCost, error) {
 		if err != nil {
 			return 0, 0, err
 		}
-		h, err := s.figure("memory", "used_memory")
+		h, err := s.figure("memory", "allocator_allocated")
 		return float64(r), float64(h), err
 	}
 	empty, emptyHeap, err := weigh()

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+//go:embed scripts/hostile
+var hostileScripts embed.FS
+
+const (
+	// hostileClients is the number of clients that send hostile scripts without a pause.
+	hostileClients = 4
+	// hostileRuns is the number of runs in a transaction and in a pipeline of them.
+	hostileRuns = 16
+	// hostileOthersRate is the number of decisions per second of the other clients.
+	hostileOthersRate = 200
+)
+
+// hostileGoal is the goal of the latency of other clients meanwhile.
+var hostileGoal = goal{order: atMost, bound: 5, unit: " ms"}
+
+// A hostileForm is a way to send a hostile script.
+type hostileForm struct {
+	name   string
+	before []string // commands before the runs, and after them
+	runs   int
+	after  []string
+}
+
+var hostileForms = []hostileForm{
+	{name: "alone", runs: 1},
+	{name: fmt.Sprintf("%d in MULTI", hostileRuns), before: []string{"MULTI"}, runs: hostileRuns, after: []string{"EXEC"}},
+	{name: fmt.Sprintf("%d in a pipeline", hostileRuns), runs: hostileRuns},
+}
+
+// hostiles has endless scripts sent to one node and to three.
+func hostiles(ctx context.Context, e *env) error {
+	single, err := e.startFilled(ctx, limitsrv, "")
+	if err != nil {
+		return err
+	}
+	if err := e.measureHostile(ctx, "one node", single); err != nil {
+		return err
+	}
+	e.stop()
+	d, err := e.startCluster(ctx, "three nodes", "--ack", "memory", "--fsync", "no")
+	if err != nil {
+		return err
+	}
+	if _, err := d.leader.fill(ctx, lastingBucket, e.stress.existing); err != nil {
+		return err
+	}
+	return e.measureHostile(ctx, "three nodes", d.leader)
+}
+
+// measureHostile measures each script in each form, after a row without any. The rows of the
+// first script are those of a node whose scripts are not known as heavy.
+func (e *env) measureHostile(ctx context.Context, where string, s *side) error {
+	b := e.stress
+	b.othersRate, b.watch = hostileOthersRate, e.watch
+	calm, err := b.calm(ctx, s)
+	if err != nil {
+		return err
+	}
+	e.addHostile(where, "none", "", calm, 0)
+	files, err := fs.Glob(hostileScripts, "scripts/hostile/*.lua")
+	if err != nil {
+		return err
+	}
+	files = append(files[:1:1], files...) // while the first run, they have full budgets
+	for i, file := range files {
+		text, err := hostileScripts.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		for _, form := range hostileForms {
+			name := strings.TrimSuffix(path.Base(file), ".lua")
+			if i == 0 {
+				name += " at first"
+			}
+			var runs atomic.Int64
+			seen, err := b.watchOthers(ctx, s, func() error {
+				return form.repeat(ctx, s, string(text), e.watch, &runs)
+			})
+			if err != nil {
+				return fmt.Errorf("%s, %s: %w", name, form.name, err)
+			}
+			e.addHostile(where, name, form.name, seen, float64(runs.Load())/e.watch.Seconds())
+		}
+	}
+	return nil
+}
+
+// addHostile adds a row.
+func (e *env) addHostile(where, name, form string, others latency, runs float64) {
+	title := fmt.Sprintf("%d clients with endless scripts, %s: %s", hostileClients, where, name)
+	if form != "" {
+		title += ", " + form
+	}
+	text := fmt.Sprintf("others' p50 / p99 %s / %s; %s runs/s", millisText(others.p50), millisText(others.p99), countText(runs))
+	e.say("%s: %s", title, text)
+	e.addStress(title, hostileGoal.check(float64(others.p99)/float64(time.Millisecond)), text, "")
+}
+
+// repeat has clients send a script for a time, each anew when it is answered.
+func (f hostileForm) repeat(ctx context.Context, s *side, text string, lasting time.Duration, runs *atomic.Int64) error {
+	sha, err := s.ask("SCRIPT", "LOAD", text)
+	if err != nil {
+		return err
+	}
+	var request []byte
+	for _, word := range f.before {
+		request = appendCommand(request, word)
+	}
+	for range f.runs {
+		request = appendCommand(request, "EVALSHA", fmt.Sprint(sha), "0")
+	}
+	for _, word := range f.after {
+		request = appendCommand(request, word)
+	}
+	lines := len(f.before) + f.runs
+	if len(f.after) > 0 {
+		lines += 1 + f.runs // the array of EXEC
+	}
+	var failure atomic.Value
+	runClients(ctx, hostileClients, lasting, func(ctx context.Context, _ int) {
+		c, err := dial(s.address)
+		if err != nil {
+			failure.Store(err)
+			return
+		}
+		defer c.conn.Close()
+		for ctx.Err() == nil {
+			if err := c.askLines(request, lines); err != nil {
+				failure.Store(err)
+				return
+			}
+			runs.Add(int64(f.runs))
+		}
+	})
+	err, _ = failure.Load().(error)
+	return err
+}
+
+// askLines sends a request and reads replies of so many lines, errors included.
+func (c *client) askLines(request []byte, lines int) error {
+	c.conn.SetDeadline(time.Now().Add(lastReplyWait))
+	if _, err := c.conn.Write(request); err != nil {
+		return err
+	}
+	for range lines {
+		if _, err := c.reader.ReadSlice('\n'); err != nil {
+			return err
+		}
+	}
+	return nil
+}

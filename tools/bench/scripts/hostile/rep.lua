@@ -1,0 +1,1 @@
+while true do local s = ('x'):rep(10000) end
