@@ -101,9 +101,9 @@ const (
 	// each of its words, besides their bytes.
 	stepsPerCommand = 12
 	stepsPerWord    = 4
-	// bytesPerStep is the number of bytes of an answer that count as a step, and wordBytesPerStep
-	// that of words. These are dear, as they may be stored: a script can pass the bound of memory
-	// by its budget of them.
+	// bytesPerStep is the number of bytes of an answer that count as a step.
+	// wordBytesPerStep is the same for words, which are dear because they may be stored: a script
+	// can pass the bound of memory by its budget of them.
 	bytesPerStep     = 64
 	wordBytesPerStep = 16
 )

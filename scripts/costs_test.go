@@ -191,8 +191,8 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// measured runs a script on a new node, and returns its time on processors, that of the garbage
-// collector included, and its steps.
+// measured runs a script on a new node. It returns the processor time, with the garbage
+// collector's, and the steps.
 func (p program) measured(b *testing.B, end string, budget int64) (cpu time.Duration, steps int64) {
 	n, text := newNode(), p.before+end
 	s, wrong := Compile([]byte(text))

@@ -58,8 +58,8 @@ func find(tx *engine.Tx, hash []byte, modes Modes) *engine.Source {
 	return source
 }
 
-// do runs a script, or the wanted function of a library, answers and counts. source is that
-// of a script. It returns the steps.
+// do runs a script, which has a source, or the wanted function of a library, answers and
+// counts. It returns the steps.
 func (m *machine) do(chunk *lua.Chunk, source *engine.Source) (steps int64) {
 	c := m.run
 	asked, _ := binary.Uvarint(c.Args[stepsArg])
@@ -129,7 +129,7 @@ var emptyID = engine.SourceID(sha1.Sum(nil))
 // LightSteps is the number of steps up to which a run is light: half a millisecond or less.
 const LightSteps = 10_000
 
-// isEmpty reports whether a hash is that of the empty script.
+// isEmpty reports whether a hash names the empty script.
 func isEmpty(hash []byte) bool {
 	id, ok := engine.ParseSourceID(hash)
 	return ok && id == emptyID

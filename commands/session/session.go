@@ -294,10 +294,9 @@ func (s *Session) countFailure(c *Spec, before int64) {
 	}
 }
 
-// Flush executes the gathered commands and appends their replies to Out.
-//
-// Returns: false if the batch is in flight. The argument bytes must then stay unchanged
-// until Wake, even if the session is closed meanwhile; then call Resume.
+// Flush executes the gathered commands and appends their replies to Out. It returns false if
+// the batch is in flight: the argument bytes must then stay unchanged until Wake, even if the
+// session is closed meanwhile; then call Resume.
 func (s *Session) Flush() bool {
 	done := s.flush()
 	if done {
@@ -346,8 +345,8 @@ func (s *Session) Resume() bool {
 	return true
 }
 
-// Pending is the amount of work for the next Flush: the number of gathered commands or of
-// their ops, whichever is greater. It is the greatest number if no more should be gathered.
+// Pending is the amount of work for the next Flush: gathered commands or ops, whichever are
+// more, or the greatest number if no more should be gathered.
 func (s *Session) Pending() int {
 	switch {
 	case s.g == nil:
@@ -361,8 +360,7 @@ func (s *Session) Pending() int {
 }
 
 // ProtocolError appends Redis' error for bytes that are not a command, after the pending
-// replies, and closes the session. text has no code word; it begins with "Protocol error:
-// ".
+// replies, and closes the session. text begins with "Protocol error: ", without a code word.
 func (s *Session) ProtocolError(text string) {
 	s.fatal = resp.NewError("ERR", text)
 	if s.Flush() {
