@@ -18,8 +18,11 @@ import (
 // An attributes is a JSON object of strings, in its order.
 type attributes []rules.Entry
 
-// UnmarshalJSON reads an object.
+// UnmarshalJSON reads an object; null is none, as for the other fields.
 func (a *attributes) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return nil
+	}
 	decoder := json.NewDecoder(bytes.NewReader(b))
 	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
 		return badRequest("attributes: an object of strings")
@@ -72,6 +75,15 @@ func (in *question) request() (*checks.Request, error) {
 	return q, nil
 }
 
+// readQuestion reads the body of POST /v1/check. An error is an *resp.Error for the client.
+func readQuestion(body []byte) (*checks.Request, error) {
+	var in question
+	if err := envoy.DecodeStrict(body, &in); err != nil {
+		return nil, err
+	}
+	return in.request()
+}
+
 // check serves POST /v1/check.
 func (s *core) check(w http.ResponseWriter, r *http.Request) {
 	account, ok := s.identify(w, r)
@@ -82,12 +94,7 @@ func (s *core) check(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	var in question
-	err := envoy.DecodeStrict(body, &in)
-	var q *checks.Request
-	if err == nil {
-		q, err = in.request()
-	}
+	q, err := readQuestion(body)
 	if err != nil {
 		replyFailure(w, failureOf(err, s.log))
 		return
