@@ -118,7 +118,8 @@ func (g *golden) line(command, line string) {
 }
 
 // parseRequest makes a request of attributes: KEY VALUE pairs, AND between descriptors. The
-// value "" is empty. LIMIT N at the end of a descriptor sends a limit of N an hour.
+// value "" is empty. LIMIT N at the end of a descriptor sends a limit of N an hour,
+// and N/day of N a day.
 func parseRequest(domain, line string) *Request {
 	q := &Request{Domain: []byte(domain)}
 	for part := range strings.SplitSeq(line, " AND ") {
@@ -126,8 +127,11 @@ func parseRequest(domain, line string) *Request {
 		words := strings.Fields(part)
 		for ; len(words) >= 2; words = words[2:] {
 			if words[0] == "LIMIT" {
-				d.Limit = &RequestLimit{Period: int64(time.Hour)}
-				fmt.Sscan(words[1], &d.Limit.Count)
+				count, daily := strings.CutSuffix(words[1], "/day")
+				if d.Limit = (&RequestLimit{Period: int64(time.Hour)}); daily {
+					d.Limit.Period *= 24
+				}
+				fmt.Sscan(count, &d.Limit.Count)
 				continue
 			}
 			d.Entries = append(d.Entries, Entry{[]byte(words[0]), []byte(strings.Trim(words[1], `"`))})

@@ -67,16 +67,21 @@ func label(l *source.Limit) string {
 
 // window returns a window as rule files have it: 90s, 1m, 7d, month.
 func window(calendar engine.Calendar, nanos int64) string {
+	return string(appendWindow(nil, calendar, nanos))
+}
+
+// appendWindow appends a window as rule files have it.
+func appendWindow(dst []byte, calendar engine.Calendar, nanos int64) []byte {
 	if calendar != engine.NoCalendar {
-		return calendars[calendar].name
+		return append(dst, calendars[calendar].name...)
 	}
 	for _, unit := range [...]struct {
 		name  string
 		nanos int64
 	}{{"d", 24 * 3600e9}, {"h", 3600e9}, {"m", 60e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}} {
 		if nanos%unit.nanos == 0 {
-			return strconv.FormatInt(nanos/unit.nanos, 10) + unit.name
+			return append(strconv.AppendInt(dst, nanos/unit.nanos, 10), unit.name...)
 		}
 	}
-	return strconv.FormatInt(nanos, 10) + "ns"
+	return append(strconv.AppendInt(dst, nanos, 10), "ns"...)
 }

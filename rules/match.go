@@ -26,6 +26,7 @@ type Work struct {
 	offsets   []int    // of the descriptors in hashes
 	path      []int32  // nodes that a descriptor leads to
 	found     []int32  // candidate rules of a descriptor
+	moved     []int    // new indexes of limits, while names are replaced; -1: dropped
 	replaced  []uint64 // flags of names
 	numbers   []int32  // the names in replaced
 	probe     []byte   // key of an override
@@ -46,7 +47,7 @@ func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 	}
 	w := r.work
 	r.Verdict, r.Matched, r.Domain = None, false, s.domains[string(q.Domain)]
-	r.Limits, r.Guards, r.Descriptors = r.Limits[:0], r.Guards[:0], r.Descriptors[:0]
+	r.Limits, r.Shared, r.Guards, r.Descriptors = r.Limits[:0], r.Shared[:0], r.Guards[:0], r.Descriptors[:0]
 	w.d, w.now, w.beyond, w.numbers = r.Domain, now, 0, w.numbers[:0]
 	w.domain, w.overrides, w.counts = q.Domain, o, o.domain(q.Domain)
 	w.hash(q)
@@ -147,13 +148,18 @@ func (r *Result) meet(q *Request, i int) (matched bool) {
 	return matched
 }
 
-// add adds a limit, unless it is of a rule and another descriptor met its counter through a
-// rule. Requires: its base is set.
+// maxShared bounds Result.Shared: more can only be there if names are replaced.
+const maxShared = engine.MaxGroup * MaxDescriptors
+
+// add adds a limit. If it is of a rule, and another descriptor met its counter through a
+// rule, the descriptor shares that. Requires: its base is set.
 func (r *Result) add(m *Met) {
 	w := r.work
 	m.key.start = len(w.keys)
 	w.keys = append(w.keys, w.bytes(m.base)...)
 	switch {
+	case m.Limit.suffix == "": // it came with the request
+		w.keys = appendWindow(append(w.keys, sentSuffix...), engine.NoCalendar, m.Limit.Window)
 	case m.Override == nil || m.set == nil || m.Rule.Tree:
 		w.keys = append(w.keys, m.Limit.suffix...)
 	case m.Limit.Params.Alg == m.set.Params.Alg: // use stays used
@@ -165,8 +171,14 @@ func (r *Result) add(m *Met) {
 	w.keys = shorten(w.keys, m.key.start)
 	m.key.end = len(w.keys)
 	m.Guard = -1
+	at := -1
+	if !m.Rule.Tree {
+		at = r.find(m)
+	}
 	switch {
-	case !m.Rule.Tree && r.has(m):
+	case at >= 0 && len(r.Shared) < maxShared:
+		r.Shared = append(r.Shared, Shared{Limit: at, Descriptor: m.Descriptor})
+	case at >= 0:
 	case len(r.Limits) == maxMet:
 		w.beyond++
 	default:
@@ -176,15 +188,15 @@ func (r *Result) add(m *Met) {
 	w.keys = w.keys[:m.key.start]
 }
 
-// has reports whether a limit of a rule is there with the key of m.
-func (r *Result) has(m *Met) bool {
+// find returns the index of the limit of a rule with the key of m, or -1.
+func (r *Result) find(m *Met) int {
 	w := r.work
 	for i := range r.Limits {
 		if o := &r.Limits[i]; !o.Rule.Tree && bytes.Equal(w.bytes(o.key), w.bytes(m.key)) {
-			return true
+			return i
 		}
 	}
-	return false
+	return -1
 }
 
 // replaces notes the names that a matched limit replaces.
@@ -204,17 +216,41 @@ func (r *Result) replaces(l *Limit) {
 	}
 }
 
+// keep drops the limits of which kept is false.
+func (r *Result) keep(kept func(*Met) bool) {
+	w := r.work
+	limits, shared := r.Limits[:0], r.Shared[:0]
+	w.moved = w.moved[:0]
+	for i := range r.Limits {
+		if m := &r.Limits[i]; kept(m) {
+			w.moved = append(w.moved, len(limits))
+			limits = append(limits, *m)
+		} else {
+			w.moved = append(w.moved, -1)
+		}
+	}
+	for _, s := range r.Shared {
+		if s.Limit = w.moved[s.Limit]; s.Limit >= 0 {
+			shared = append(shared, s)
+		}
+	}
+	r.Limits, r.Shared = limits, shared
+}
+
 // dropReplaced drops the limits with a name that another one replaces, and sets the verdict
 // of the descriptors of the others.
 func (r *Result) dropReplaced() {
 	w := r.work
 	if len(w.numbers) > 0 {
-		r.Limits = slices.DeleteFunc(r.Limits, func(m Met) bool {
-			return m.set != nil && (w.isReplaced(m.set.names[0]) || w.isReplaced(m.set.names[1]))
+		r.keep(func(m *Met) bool {
+			return m.set == nil || !w.isReplaced(m.set.names[0]) && !w.isReplaced(m.set.names[1])
 		})
 	}
 	for i := range r.Limits {
 		r.Descriptors[r.Limits[i].Descriptor] = Limited
+	}
+	for _, s := range r.Shared {
+		r.Descriptors[s.Descriptor] = Limited
 	}
 	for _, n := range w.numbers {
 		w.replaced[n/64] = 0
@@ -266,10 +302,11 @@ func (r *Result) finish() {
 	}
 }
 
-// sentSuffix is the suffix of the keys of limits that come with requests.
-var sentSuffix = "#" + engine.Fixed.String()
+// sentSuffix is the begin of the suffix of the keys of limits that come with requests and have a
+// counter of their own. Their window follows.
+var sentSuffix = "#" + engine.Fixed.String() + ":request-"
 
-// sentLimit returns a limit that came with a request.
+// sentLimit returns a limit that came with a request. Its key has no suffix yet.
 func (w *Work) sentLimit(from *RequestLimit) *Limit {
 	if w.sentUsed == len(w.sent) {
 		w.sent = append(w.sent, new(Limit))
@@ -279,7 +316,7 @@ func (w *Work) sentLimit(from *RequestLimit) *Limit {
 	*l = Limit{
 		Params: engine.Params{Alg: engine.Fixed, Limit: max(1, int64(from.Count)), Period: from.Period},
 		Quota:  int64(from.Count), Count: int64(from.Count), Window: from.Period, NearAbove: int64(from.Count) * source.DefaultWarnAt / 100, None: from.Count == 0,
-		warnAt: source.DefaultWarnAt, Index: -1, Name: "request", Label: "request", names: [2]int32{-1, -1}, suffix: sentSuffix,
+		warnAt: source.DefaultWarnAt, Index: -1, Name: "request", Label: "request", names: [2]int32{-1, -1},
 	}
 	return l
 }

@@ -1,5 +1,7 @@
 package rules
 
+import "limitsrv/engine"
+
 // meetTree collects the limits of the node that a descriptor leads to, or the limit that
 // came with the descriptor, or the limit of an override of its path. It reports whether there
 // is such a node or limit.
@@ -30,6 +32,7 @@ func (r *Result) meetTree(q *Request, i int) (matched bool) {
 		r.addOverride(override, n, i, base)
 	case sent:
 		l := w.sentLimit(d.Limit)
+		l.suffix = n.suffixOf(d.Limit.Period)
 		r.add(&Met{Limit: l, Rule: &w.d.request, Index: -1, Descriptor: i, base: base})
 	default:
 		for _, l := range n.limits {
@@ -41,6 +44,21 @@ func (r *Result) meetTree(q *Request, i int) (matched bool) {
 		}
 	}
 	return true
+}
+
+// suffixOf returns the suffix of the key of the node's limit with fixed windows of a length, or ""
+// without one. A limit that comes with a request counts there, so that a path has one counter
+// for each unit, as in envoyproxy/ratelimit. n may be nil.
+func (n *node) suffixOf(period int64) string {
+	if n == nil {
+		return ""
+	}
+	for _, l := range n.limits {
+		if l.Params.Alg == engine.Fixed && l.Params.Calendar == engine.NoCalendar && l.Params.Period == period && !l.unlimited {
+			return l.suffix
+		}
+	}
+	return ""
 }
 
 // addOverride adds the limit of an override in place of those of a node, which may be nil.

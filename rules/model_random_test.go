@@ -173,7 +173,7 @@ func randomRequest(random *rand.Rand) (paths [][]Attribute, sent []int, q *Reque
 		n := -1
 		if one(random, 8) {
 			n = random.IntN(5)
-			d.Limit = &RequestLimit{Count: uint32(n), Period: 3600e9}
+			d.Limit = &RequestLimit{Count: uint32(n), Period: []int64{3600e9, 24 * 3600e9}[n%2]}
 		}
 		paths, sent, q.Descriptors = append(paths, path), append(sent, n), append(q.Descriptors, d)
 	}

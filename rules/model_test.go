@@ -57,6 +57,7 @@ type modelMet struct {
 	names      []string
 	replaces   []string
 	once       bool
+	also       []int // further descriptors
 }
 
 // glob reports whether text matches a pattern with *, by trying every split.
@@ -215,7 +216,11 @@ func (m *modelSet) tree(i int, path []Attribute, sent int, now engine.Instant) (
 		}
 		return []modelMet{met}, true, false
 	case sent >= 0:
-		return []modelMet{{key: base + "#FIXED", quota: int64(sent), descriptor: i}}, true, false
+		met := modelMet{key: base + "#FIXED:request-" + modelUnit(sent), quota: int64(sent), descriptor: i}
+		if last != nil && len(last.limits) > 0 && modelUnit(sent) == "1h" {
+			met.key = base + "#FIXED"
+		}
+		return []modelMet{met}, true, false
 	case last == nil:
 		return nil, false, false
 	case last.unlimited:
@@ -231,6 +236,9 @@ func (m *modelSet) tree(i int, path []Attribute, sent int, now engine.Instant) (
 	}
 	return found, true, false
 }
+
+// modelUnit returns the window of a limit that comes with a request. Those of nodes have an hour.
+func modelUnit(sent int) string { return []string{"1h", "1d"}[sent%2] }
 
 func b2i(b bool) int {
 	if b {
@@ -346,9 +354,12 @@ func (m *modelSet) matchModel(paths [][]Attribute, sent []int, now engine.Instan
 			more, ok, free := r.flat(m, i, path, now)
 			matched, unlimited = matched || ok, unlimited || free
 			for _, c := range more {
-				if !slices.ContainsFunc(all, func(o modelMet) bool { return o.once && o.key == c.key && c.key != "" }) {
+				at := slices.IndexFunc(all, func(o modelMet) bool { return o.once && o.key == c.key && c.key != "" })
+				if at < 0 {
 					found = append(found, c)
+					continue
 				}
+				all[at].also = append(all[at].also, i)
 			}
 		}
 		anyMatched = anyMatched || matched
@@ -364,7 +375,9 @@ func (m *modelSet) matchModel(paths [][]Attribute, sent []int, now engine.Instan
 	for _, c := range all {
 		if c.key != "" && !slices.ContainsFunc(c.names, func(name string) bool { return slices.Contains(gone, name) }) {
 			met = append(met, c)
-			each[c.descriptor] = Limited
+			for _, d := range append(c.also, c.descriptor) {
+				each[d] = Limited
+			}
 		}
 	}
 	switch {
@@ -422,7 +435,7 @@ func describeModel(verdict Verdict, each []Verdict, met []modelMet) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v %v", verdict, each)
 	for _, c := range met {
-		fmt.Fprintf(&b, "\n  %s %d %v %d %s", c.key, c.quota, c.mode, c.descriptor, c.guard)
+		fmt.Fprintf(&b, "\n  %s %d %v %d %v %s", c.key, c.quota, c.mode, c.descriptor, c.also, c.guard)
 	}
 	return b.String()
 }
@@ -436,7 +449,13 @@ func describeResult(r *Result) string {
 		if m.Guard >= 0 {
 			guard = string(r.Guards[m.Guard].Key)
 		}
-		fmt.Fprintf(&b, "\n  %s %d %v %d %s", m.Key, m.Limit.Quota, m.Mode, m.Descriptor, guard)
+		var also []int
+		for _, s := range r.Shared {
+			if s.Limit == i {
+				also = append(also, s.Descriptor)
+			}
+		}
+		fmt.Fprintf(&b, "\n  %s %d %v %d %v %s", m.Key, m.Limit.Quota, m.Mode, m.Descriptor, also, guard)
 	}
 	return b.String()
 }

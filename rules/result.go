@@ -44,6 +44,9 @@ type Result struct {
 	// the tree and then the rules in the order of the file. Only a Verdict of Limited has
 	// some: 1 to engine.MaxGroup.
 	Limits []Met
+	// Shared are the further descriptors that meet one of Limits through its rule. Its
+	// counter is taken once, for the first of them.
+	Shared []Shared
 	// Guards are the penalty boxes of the rules of these limits.
 	Guards []Guard
 	// Descriptors has a Verdict for each descriptor: Denied, Allowed, Limited, Unlimited or
@@ -51,6 +54,11 @@ type Result struct {
 	Descriptors []Verdict
 
 	work *Work // of the last Share, or its own; nil: none yet
+}
+
+// A Shared is a descriptor that meets a limit of an earlier one.
+type Shared struct {
+	Limit, Descriptor int // the index in Limits, and of the descriptor
 }
 
 // A Met is a limit that a request meets.
