@@ -58,11 +58,26 @@ type Answer struct {
 	Reason Reason
 	// Binding is the index in Rows of the binding limit, or -1.
 	Binding int
+	// Descriptor is the index of the descriptor with the binding limit, or with the box that
+	// blocks; -1 without one. If several have it, it is the first.
+	Descriptor int
 	// Rows are the limits of the request in the order of Met. Nothing of a request that is
 	// blocked is looked at, so that it has none.
 	Rows []Row
-	// Met are the limits that the request meets, and Descriptors the verdict on each
-	// descriptor. Both are those of the Check, valid until its next use.
+	// Boxes are the closed penalty boxes of a request that is blocked.
+	Boxes []Box
+	// Met are the limits that the request meets, Shared the further descriptors that meet one
+	// of them, and Descriptors the verdict on each descriptor. All are those of the Check,
+	// valid until its next use.
 	Met         []rules.Met
+	Shared      []rules.Shared
 	Descriptors []rules.Verdict
+}
+
+// A Box is a closed penalty box.
+type Box struct {
+	// Row is the answer of the box: with the time until it opens, and until it is as good as new.
+	Row
+	Guard      int // of the limits in Met that it guards
+	Descriptor int // the first of these limits
 }

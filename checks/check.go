@@ -149,7 +149,10 @@ func (c *Check) Forget() { c.state = nil }
 // Requires: no decision has the status Down or Stale.
 func (c *Check) Answer(ops []engine.Op, ds []engine.Decision) (*Answer, error) {
 	a := &c.memory.answer
-	*a = Answer{Binding: -1, Rows: a.Rows[:0], Met: c.result.Limits, Descriptors: c.result.Descriptors}
+	*a = Answer{
+		Binding: -1, Descriptor: -1, Rows: a.Rows[:0], Boxes: a.Boxes[:0],
+		Met: c.result.Limits, Shared: c.result.Shared, Descriptors: c.result.Descriptors,
+	}
 	if c.result.Verdict != rules.Limited {
 		a.settle(c.result.Verdict)
 		return a, nil
@@ -179,20 +182,25 @@ func (c *Check) op(i int) int {
 
 // blocked answers a request that a closed penalty box denies, and reports whether one does:
 // of several, the one that opens last.
-func (c *Check) blocked(ops []engine.Op, ds []engine.Decision) (blocked bool) {
-	guard := 0
+func (c *Check) blocked(ops []engine.Op, ds []engine.Decision) bool {
+	a, guard := &c.memory.answer, -1
 	for i := range ops {
 		if ops[i].Mode != engine.Guard {
 			continue
 		}
-		if wait := ds[i].Wait.CeilMillis(); ds[i].Allowed == 0 && (!blocked || wait > c.memory.answer.WaitMillis) {
-			blocked = true
-			c.memory.answer.Row = Row{WaitMillis: wait, ResetMillis: ds[i].Reset.CeilMillis(), Name: c.result.Guards[guard].Rule.Name}
-			c.memory.answer.Reason = Blocked
+		if guard++; ds[i].Allowed == 1 {
+			continue
 		}
-		guard++
+		first := slices.IndexFunc(a.Met, func(m rules.Met) bool { return m.Guard == guard })
+		box := Box{
+			Row:   Row{WaitMillis: ds[i].Wait.CeilMillis(), ResetMillis: ds[i].Reset.CeilMillis(), Name: c.result.Guards[guard].Rule.Name},
+			Guard: guard, Descriptor: a.Met[first].Descriptor,
+		}
+		if a.Boxes = append(a.Boxes, box); len(a.Boxes) == 1 || box.WaitMillis > a.WaitMillis {
+			a.Row, a.Descriptor, a.Reason = box.Row, box.Descriptor, Blocked
+		}
 	}
-	return blocked
+	return len(a.Boxes) > 0
 }
 
 // failed returns the error for a client if a decision was not made. A shadow limit without
@@ -262,7 +270,7 @@ func (c *Check) bind(ds []engine.Decision) {
 		a.Row, a.Reason = unbound, None
 		return
 	}
-	a.Row = a.Rows[a.Binding]
+	a.Row, a.Descriptor = a.Rows[a.Binding], a.Met[a.Binding].Descriptor
 	a.Reason = reason
 	if passed {
 		a.Reason = use(a.Met[a.Binding].Limit, &ds[c.op(a.Binding)])

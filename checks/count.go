@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"limitsrv/rules"
@@ -32,12 +33,12 @@ func (c *Check) count() {
 }
 
 // outcome returns the outcome of a request at limit i. A limit that passed has none if the request
-// was denied.
+// was denied, nor has one of an open box if the request is blocked.
 func (c *Check) outcome(i int, m *rules.Met) (o ruleset.Outcome, counts bool) {
 	a := &c.memory.answer
 	switch {
 	case a.Reason == Blocked:
-		return ruleset.Blocked, m.Guard >= 0
+		return ruleset.Blocked, slices.ContainsFunc(a.Boxes, func(b Box) bool { return b.Guard == m.Guard })
 	case !a.Rows[i].Allowed && m.Mode == rules.Shadow:
 		return ruleset.ShadowLimited, true
 	case !a.Rows[i].Allowed:

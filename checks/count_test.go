@@ -15,8 +15,9 @@ rules:
   - {name: a, match: {on: a}, limits: [{count: 2, window: 1m, warn_at: 50, grace: 1}, 100/day]}
   - {name: dark, match: {on: dark}, limits: [1/minute], shadow: true}
   - {name: box, match: {on: box}, limits: [1/minute], penalty: {after: 1, within: 1m, block: 1m, max: 1h, forgive: 1d}}
+  - {name: each, per: [per], limits: [1/minute], penalty: {after: 1, within: 1m, block: 1m}}
 `)
-	for _, line := range []string{"d on a", "d on a", "d on a", "d on a", "d on dark", "d on dark", "d on dark", "d on box", "d on box", "d on box", "d on none"} {
+	for _, line := range []string{"d on a", "d on a", "d on a", "d on a", "d on dark", "d on dark", "d on dark", "d on box", "d on box", "d on box", "d on none", "d per a AND per b", "d per b AND per b", "d per c AND per b"} {
 		x.ask(request(line))
 	}
 	peek, settle := request("d on a"), request("d on a")
@@ -28,6 +29,7 @@ rules:
 		{ruleset.Allowed: 3},
 		{ruleset.Allowed: 1, ruleset.ShadowLimited: 2},
 		{ruleset.Near: 1, ruleset.Limited: 1, ruleset.Blocked: 1},
+		{ruleset.Near: 1, ruleset.Allowed: 1, ruleset.Limited: 1, ruleset.Blocked: 1}, // a and b; b; the box of b, not that of c
 	} {
 		counts := x.state.Counts(i)
 		for o := range counts {

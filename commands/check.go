@@ -14,7 +14,7 @@ import (
 var rlCheck = session.Command{
 	Name: "RL.CHECK", Args: "domain attribute value [attribute value ...] [AND attribute value [attribute value ...] ...] [HITS n] [ID id] [PEEK] [ROWS] [HEADERS]",
 	Summary: "Decides a request with these attributes by the rules of a domain, all limits or none. Returns [allowed, limit, remaining, wait_ms, " +
-		"reset_ms, name of the binding limit, reason], with ROWS also [[name, five integers, mode], ...], with HEADERS also [header, value, ...] for an answer over HTTP. The reason is ok, near, grace, limited, " +
+		"reset_ms, name of the binding limit, reason], with ROWS also [[name, five integers, mode, descriptor], ...], where the mode is enforced, shadow, quota or penalty, and the first descriptor is 0; with HEADERS also [header, value, ...] for an answer over HTTP. The reason is ok, near, grace, limited, " +
 		"quota, blocked, denied, allowed, unlimited, none or unmatched; without a limit, limit and remaining are -1.",
 	Complexity: "O(attributes, rules that may match, and limits)", Since: "0.2.0", Group: rulesGroup,
 	Flags: session.Write | session.DenyOOM | session.Fast, Domain: 1,
@@ -159,15 +159,28 @@ func tellCheck(w *resp.Writer, a *session.Ask, answer *checks.Answer) {
 	}
 }
 
-// tellRows writes the limits of an answer.
+// wordPenalty is the mode of a row of a penalty box.
+const wordPenalty = "penalty"
+
+// tellRows writes the limits of an answer, or the penalty boxes that block it.
 func tellRows(w *resp.Writer, answer *checks.Answer) {
-	w.Array(len(answer.Rows))
+	w.Array(len(answer.Rows) + len(answer.Boxes))
 	for i := range answer.Rows {
-		w.Array(7)
-		w.BulkString(answer.Rows[i].Name)
-		tellRow(w, &answer.Rows[i])
-		w.BulkString(answer.Met[i].Mode.String())
+		m := &answer.Met[i]
+		tellFullRow(w, &answer.Rows[i], m.Mode.String(), m.Descriptor)
 	}
+	for i := range answer.Boxes {
+		tellFullRow(w, &answer.Boxes[i].Row, wordPenalty, answer.Boxes[i].Descriptor)
+	}
+}
+
+// tellFullRow writes a row with its name, mode and descriptor.
+func tellFullRow(w *resp.Writer, r *checks.Row, mode string, descriptor int) {
+	w.Array(8)
+	w.BulkString(r.Name)
+	tellRow(w, r)
+	w.BulkString(mode)
+	w.Int(int64(descriptor))
 }
 
 // tellRow writes the five integers of a row.

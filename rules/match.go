@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"hash/maphash"
-	"slices"
 
 	"limitsrv/engine"
 	"limitsrv/rules/source"

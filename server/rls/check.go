@@ -114,6 +114,8 @@ type verdict struct {
 	ResetMillis int64  `json:"reset_ms"`
 	Rule        string `json:"rule"`
 	Reason      string `json:"reason"`
+	// Descriptor is the index of the descriptor with the rule, from 0; nil without one.
+	Descriptor *int `json:"descriptor,omitempty"`
 }
 
 // A problem is a verdict that denies, as RFC 9457 has it.
@@ -133,15 +135,19 @@ const (
 
 // A written is an answer as HTTP has it.
 type written struct {
-	headers checks.Headers
-	verdict verdict
-	problem problem
+	headers    checks.Headers
+	verdict    verdict
+	problem    problem
+	descriptor int // of the verdict
 }
 
 // set makes the parts of an answer.
 func (o *written) set(a *checks.Answer) {
 	o.headers.Set(a, httpHeaders)
-	o.verdict = verdict{a.Allowed, a.Limit, a.Remaining, a.WaitMillis, a.ResetMillis, a.Name, a.Reason.String()}
+	o.verdict = verdict{a.Allowed, a.Limit, a.Remaining, a.WaitMillis, a.ResetMillis, a.Name, a.Reason.String(), nil}
+	if o.descriptor = a.Descriptor; o.descriptor >= 0 {
+		o.verdict.Descriptor = &o.descriptor
+	}
 	o.problem = problem{Title: "The request is denied", verdict: o.verdict}
 	switch a.Reason {
 	case checks.Limited, checks.Quota:
@@ -153,7 +159,9 @@ func (o *written) set(a *checks.Answer) {
 		}
 	case checks.Blocked:
 		o.problem.Type, o.problem.Title = abnormalDetected, "Too many requests were denied, so all are for a while"
-		o.problem.Violated = []string{a.Name}
+		for i := range a.Boxes {
+			o.problem.Violated = append(o.problem.Violated, a.Boxes[i].Name)
+		}
 	}
 }
 

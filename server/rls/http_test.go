@@ -87,6 +87,7 @@ func TestCheckRequests(t *testing.T) {
 func TestCheckAnswers(t *testing.T) {
 	f := start(t, "", nil)
 	var want *checks.Answer
+	box := checks.Row{WaitMillis: 60_000, ResetMillis: 86_460_000, Name: "login"}
 	f.decider.set(func(context.Context, session.Call, *checks.Request) (*checks.Answer, error) { return want, nil })
 	for _, tt := range []struct {
 		name    string
@@ -97,18 +98,18 @@ func TestCheckAnswers(t *testing.T) {
 		headers map[string]string
 	}{
 		{"it allows", answered(true), 200, "application/json",
-			`{"allowed":true,"limit":3,"remaining":2,"wait_ms":0,"reset_ms":1799001,"rule":"path/fixed-1h","reason":"ok"}`,
+			`{"allowed":true,"limit":3,"remaining":2,"wait_ms":0,"reset_ms":1799001,"rule":"path/fixed-1h","reason":"ok","descriptor":0}`,
 			map[string]string{"X-RateLimit-Limit": "3", "X-RateLimit-Remaining": "2", "X-RateLimit-Reset": "1800", "Retry-After": "",
 				"RateLimit-Policy": `"path/fixed-1h";q=3;w=3600`, "RateLimit": `"path/fixed-1h";r=2;t=1800`}},
 		{"it denies", answered(false), 429, "application/problem+json",
 			`{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"A limit is exceeded","status":429,"violated-policies":["path/fixed-1h"],` +
-				`"allowed":false,"limit":3,"remaining":0,"wait_ms":1500,"reset_ms":1799001,"rule":"path/fixed-1h","reason":"limited"}`,
+				`"allowed":false,"limit":3,"remaining":0,"wait_ms":1500,"reset_ms":1799001,"rule":"path/fixed-1h","reason":"limited","descriptor":0}`,
 			map[string]string{"Retry-After": "2", "RateLimit": `"path/fixed-1h";r=0;t=2`}},
-		{"a box is closed", &checks.Answer{Row: checks.Row{WaitMillis: 60_000, ResetMillis: 86_460_000, Name: "login"}, Reason: checks.Blocked, Binding: -1}, 429, "application/problem+json",
+		{"a box is closed", &checks.Answer{Row: box, Reason: checks.Blocked, Binding: -1, Descriptor: 1, Boxes: []checks.Box{{Row: box, Descriptor: 1}}}, 429, "application/problem+json",
 			`{"type":"https://iana.org/assignments/http-problem-types#abnormal-usage-detected","title":"Too many requests were denied, so all are for a while","status":429,"violated-policies":["login"],` +
-				`"allowed":false,"limit":0,"remaining":0,"wait_ms":60000,"reset_ms":86460000,"rule":"login","reason":"blocked"}`,
+				`"allowed":false,"limit":0,"remaining":0,"wait_ms":60000,"reset_ms":86460000,"rule":"login","reason":"blocked","descriptor":1}`,
 			map[string]string{"Retry-After": "60", "RateLimit": ""}},
-		{"no limit applies", &checks.Answer{Row: checks.Row{Allowed: true, Limit: -1, Remaining: -1}, Reason: checks.None, Binding: -1}, 200, "application/json",
+		{"no limit applies", &checks.Answer{Row: checks.Row{Allowed: true, Limit: -1, Remaining: -1}, Reason: checks.None, Binding: -1, Descriptor: -1}, 200, "application/json",
 			`{"allowed":true,"limit":-1,"remaining":-1,"wait_ms":0,"reset_ms":0,"rule":"","reason":"none"}`, map[string]string{"X-RateLimit-Limit": ""}},
 	} {
 		want = tt.answer

@@ -47,6 +47,12 @@ func answer(overall bool, rows []checks.Row, limits ...*rules.Limit) *checks.Ans
 	return a
 }
 
+// met is a limit of a descriptor, behind a guard or -1.
+func met(descriptor, guard int) rules.Met {
+	l := limit(5, nil)
+	return rules.Met{Limit: l, Rule: l.Rule, Descriptor: descriptor, Guard: guard}
+}
+
 // now is the server's time: a moment after an hour began.
 func now() engine.Instant { return engine.Instant(int64(time.Hour) + 1) }
 
@@ -83,10 +89,19 @@ var responses = []struct {
 		`overall_code: OVER_LIMIT  statuses: {code: OK limit_remaining: 4294967295} statuses: {code: OK} statuses: {code: OK} statuses: {code: OVER_LIMIT} statuses: {code: OK}`},
 	{"no rule where one must match", &checks.Answer{Row: checks.Row{WaitMillis: -1}, Reason: checks.Unmatched, Binding: -1, Descriptors: []rules.Verdict{rules.None}}, Options{},
 		`overall_code: OVER_LIMIT  statuses: {code: OVER_LIMIT}`},
-	{"a closed box", &checks.Answer{Row: checks.Row{WaitMillis: 59_001, Name: "a"}, Reason: checks.Blocked, Binding: -1,
-		Met:         []rules.Met{{Limit: limit(5, nil), Rule: limit(5, nil).Rule, Descriptor: 1, Guard: 0}, {Limit: limit(5, nil), Rule: limit(5, nil).Rule, Descriptor: 0, Guard: -1}},
-		Descriptors: []rules.Verdict{rules.Limited, rules.Limited}}, Options{},
-		`overall_code: OVER_LIMIT  statuses: {code: OK} statuses: {code: OVER_LIMIT duration_until_reset: {seconds: 60}}`},
+	{"closed boxes, each until it opens", &checks.Answer{Reason: checks.Blocked, Binding: -1,
+		Boxes:       []checks.Box{{Row: checks.Row{WaitMillis: 59_001, Name: "a"}, Guard: 0}, {Row: checks.Row{WaitMillis: 90_000, Name: "a"}, Guard: 2}},
+		Met:         []rules.Met{met(1, 0), met(0, -1), met(2, 1), met(3, 2), met(4, 0), met(4, 2)},
+		Shared:      []rules.Shared{{Limit: 0, Descriptor: 5}, {Limit: 2, Descriptor: 6}},
+		Descriptors: make([]rules.Verdict, 7)}, Options{},
+		`overall_code: OVER_LIMIT  statuses: {code: OK} statuses: {code: OVER_LIMIT duration_until_reset: {seconds: 60}} statuses: {code: OK}
+		 statuses: {code: OVER_LIMIT duration_until_reset: {seconds: 90}} statuses: {code: OVER_LIMIT duration_until_reset: {seconds: 90}}
+		 statuses: {code: OVER_LIMIT duration_until_reset: {seconds: 60}} statuses: {code: OK}`},
+	{"descriptors that share a limit", &checks.Answer{Row: denied(3, 0, 5000), Reason: checks.Limited, Rows: []checks.Row{denied(3, 0, 5000), passed(4, 4)},
+		Met: []rules.Met{met(0, -1), met(2, -1)}, Shared: []rules.Shared{{Limit: 0, Descriptor: 1}, {Limit: 0, Descriptor: 2}}, Descriptors: make([]rules.Verdict, 3)}, Options{},
+		`overall_code: OVER_LIMIT  statuses: {code: OVER_LIMIT current_limit: {requests_per_unit: 3 unit: HOUR} duration_until_reset: {seconds: 1800}}
+		 statuses: {code: OVER_LIMIT current_limit: {requests_per_unit: 3 unit: HOUR} duration_until_reset: {seconds: 1800}}
+		 statuses: {code: OVER_LIMIT current_limit: {requests_per_unit: 3 unit: HOUR} duration_until_reset: {seconds: 1800}}`},
 	{"headers", answer(false, []checks.Row{denied(3, 1, 5000)}, limit(3, nil)), Options{Headers: checks.PlainHeaders},
 		`overall_code: OVER_LIMIT  statuses: {code: OVER_LIMIT current_limit: {requests_per_unit: 3 unit: HOUR} limit_remaining: 1 duration_until_reset: {seconds: 1800}}
 		 response_headers_to_add: {key: "RateLimit-Limit" value: "3"} response_headers_to_add: {key: "RateLimit-Remaining" value: "1"}

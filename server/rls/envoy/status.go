@@ -51,11 +51,16 @@ func statuses(dst []status, a *checks.Answer, now func() engine.Instant) []statu
 		return dst
 	}
 	var bound [rules.MaxDescriptors]int // 1 + the index in Rows of the limit that a status shows
-	for i := range a.Rows {
-		at := &bound[a.Met[i].Descriptor]
-		if *at == 0 || precedes(a, i, *at-1) {
+	meets := func(descriptor, i int) {
+		if at := &bound[descriptor]; *at == 0 || precedes(a, i, *at-1) {
 			*at = i + 1
 		}
+	}
+	for i := range a.Rows {
+		meets(a.Met[i].Descriptor, i)
+	}
+	for _, s := range a.Shared {
+		meets(s.Descriptor, s.Limit)
 	}
 	for i := range dst {
 		if bound[i] > 0 {
@@ -114,9 +119,22 @@ func windowLeft(window int64, now engine.Instant) int64 {
 
 // blocked marks the descriptors that a closed penalty box denies, until it opens.
 func blocked(dst []status, a *checks.Answer) {
-	for i := range a.Met {
-		if m := &a.Met[i]; m.Guard >= 0 && m.Rule.Name == a.Name {
-			dst[m.Descriptor] = status{code: codeOverLimit, reset: checks.Seconds(a.WaitMillis)}
+	for i := range a.Boxes {
+		box := status{code: codeOverLimit, reset: checks.Seconds(a.Boxes[i].WaitMillis)}
+		block := func(descriptor int) {
+			if s := &dst[descriptor]; s.code == codeOK || s.reset < box.reset {
+				*s = box
+			}
+		}
+		for j := range a.Met {
+			if a.Met[j].Guard == a.Boxes[i].Guard {
+				block(a.Met[j].Descriptor)
+			}
+		}
+		for _, s := range a.Shared {
+			if a.Met[s.Limit].Guard == a.Boxes[i].Guard {
+				block(s.Descriptor)
+			}
 		}
 	}
 }
