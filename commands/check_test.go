@@ -12,6 +12,7 @@ import (
 	"limitsrv/engine"
 	"limitsrv/ruleset"
 	"limitsrv/scripts"
+	"limitsrv/testwait"
 )
 
 // checkRules are rules of one and two limits, and of two more with a penalty box.
@@ -123,6 +124,24 @@ func TestChecksDuringLoads(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
+}
+
+// TestRulesAreCompiledBeforeARequest: a node that applies a load of another node compiles the
+// rules without a request.
+func TestRulesAreCompiledBeforeARequest(t *testing.T) {
+	var log testwait.Log
+	eng := engine.New(engine.Options{Commands: ruleset.Commands{Commands: scripts.Commands{}}})
+	clock, notices := backend.NewTestClock(testStart), new(engine.Notices)
+	config := session.Config{
+		Engine: func() *engine.Engine { return eng }, Exec: &backend.Local{Engine: eng, Clock: clock, Notices: notices}, Clock: clock, Log: slog.New(slog.DiscardHandler),
+	}
+	loading := NewHandler(config)
+	config.Notices, config.Log = notices, log.Logger()
+	NewHandler(config)
+	woken := make(chan struct{}, 1)
+	s := loading.NewSession(session.Client{Wake: func() { woken <- struct{}{} }})
+	load(t, s, woken, checkRules)
+	log.Await(t, `msg="rules in use" version=1`)
 }
 
 // BenchmarkCheck compares pipelines of 64 RL.CHECKs that meet one limit, or two, with those of

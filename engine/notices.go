@@ -24,6 +24,7 @@ type Notices struct {
 	sending sync.Mutex // held while messages are sent, so that they stay in order
 	spare   messages   // guarded by sending
 	deliver atomic.Pointer[func(channel, message []byte)]
+	applied atomic.Pointer[func()]
 }
 
 // messages are channels and texts, one behind the other in bytes.
@@ -49,6 +50,11 @@ const maxKeptMessages = 64 << 10
 // messages are dropped.
 func (n *Notices) Handle(deliver func(channel, message []byte)) { n.deliver.Store(&deliver) }
 
+// HandleApplied sets the function that each Send calls first: after each Apply, and when
+// another engine with a later state has taken the place of the one before. It must not block.
+// Concurrency: any number of goroutines may call the function at once.
+func (n *Notices) HandleApplied(look func()) { n.applied.Store(&look) }
+
 // add adds a copy of a message.
 func (n *Notices) add(channel, message []byte) {
 	n.mu.Lock()
@@ -62,9 +68,15 @@ func (n *Notices) add(channel, message []byte) {
 }
 
 // Send delivers the messages of all earlier Applies: those of the caller's own are delivered
-// when it returns. Cost: a load if there are none.
+// when it returns. Cost: two loads and the function of HandleApplied if there are none.
 func (n *Notices) Send() {
-	if n == nil || n.waiting.Load() == 0 {
+	if n == nil {
+		return
+	}
+	if look := n.applied.Load(); look != nil {
+		(*look)()
+	}
+	if n.waiting.Load() == 0 {
 		return
 	}
 	n.sending.Lock()

@@ -38,6 +38,7 @@ func (n *node) open() error {
 		return err
 	}
 	n.rules = ruleset.New(n.state.Engine, n.log)
+	n.rules.Current() // compiles those of the state
 	n.handler = commands.NewHandler(n.config())
 	if err := n.openListeners(); err != nil {
 		return errors.Join(err, n.state.Close(context.Background(), backend.SaveNever))

@@ -18,7 +18,8 @@ type Config struct {
 	// another engine.
 	Engine func() *engine.Engine
 	Clock  backend.Clock
-	// Notices are those that Exec sends, for the subscribers of this handler. nil: there are none.
+	// Notices are those that Exec sends, for the subscribers of this handler, and to compile
+	// rules. nil: there are none, and rules are compiled when a request needs them.
 	Notices *engine.Notices
 	// Rules are those of the engine. nil: a new Keeper of Engine.
 	Rules     *ruleset.Keeper

@@ -214,6 +214,7 @@ func (f *FSM) set(s State, cluster clusterState, x persist.Effects) {
 	f.stamp.Store(int64(s.Stamp))
 	f.stampedAt.Store(int64(f.o.Monotonic()))
 	f.index.Store(s.Index)
+	f.o.Notices.Send()
 }
 
 func (f *FSM) read(from *bufio.Reader) (head snapshotHead, e *engine.Engine, err error) {
