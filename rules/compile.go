@@ -1,10 +1,6 @@
 package rules
 
-import (
-	"fmt"
-
-	"limitsrv/rules/source"
-)
+import "limitsrv/rules/source"
 
 // Load reads files and compiles them together. The error is a source.Mistakes.
 func Load(files []source.File) (*Set, error) {
@@ -18,16 +14,9 @@ func Load(files []source.File) (*Set, error) {
 // Compile makes a Set of documents. The error is a source.Mistakes.
 func Compile(docs []source.Document) (*Set, error) {
 	c := compiler{set: &Set{domains: make(map[string]*Domain, len(docs))}}
-	places := make(map[string]source.At, len(docs))
-	for i := range docs {
-		doc := &docs[i]
-		c.set.warnings = append(c.set.warnings, doc.Warnings...)
-		if at, twice := places[doc.Domain]; twice {
-			c.mistake(doc.At, fmt.Sprintf("each domain may have one document, %q already has %v", doc.Domain, at))
-			continue
-		}
-		places[doc.Domain] = doc.At
-		c.domain(doc)
+	merged := c.merged(docs)
+	for i := range merged {
+		c.domain(&merged[i])
 	}
 	if len(c.mistakes) > 0 {
 		return nil, c.mistakes

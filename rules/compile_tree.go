@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"limitsrv/engine"
@@ -42,7 +43,7 @@ func (c *compiler) level(parent int32, all []source.Descriptor, level int, above
 		from := &all[i]
 		index := int32(len(t.nodes))
 		if was, ok := t.table.add(parent, from.Key, from.Value, from.Value == "", index); !ok {
-			c.mistake(from.At, fmt.Sprintf("each key and value may be once at a level, %s is already in line %d", describe(from.Key, from.Value), c.lineOf(all, was, parent)))
+			c.mistake(from.At, fmt.Sprintf("each key and value may be once at a level, %s is already in %s", describe(from.Key, from.Value), c.placeOf(all, was, parent, from.File)))
 			continue
 		}
 		t.nodes = append(t.nodes, node{leaf: true})
@@ -64,14 +65,17 @@ func (c *compiler) level(parent int32, all []source.Descriptor, level int, above
 	c.path = c.path[:prefix]
 }
 
-// lineOf returns the line of the descriptor that became a node below parent.
-func (c *compiler) lineOf(all []source.Descriptor, index, parent int32) int {
-	for i := range all {
-		if was, ok := c.d.tree.table.add(parent, all[i].Key, all[i].Value, all[i].Value == "", index); !ok && was == index {
-			return all[i].Line
-		}
+// placeOf returns the place of the descriptor that became a node below parent, for a mistake in
+// a file.
+func (c *compiler) placeOf(all []source.Descriptor, index, parent int32, file string) string {
+	i := slices.IndexFunc(all, func(d source.Descriptor) bool {
+		was, fresh := c.d.tree.table.add(parent, d.Key, d.Value, d.Value == "", index)
+		return !fresh && was == index
+	})
+	if all[i].File != file {
+		return all[i].At.String()
 	}
-	return 0
+	return fmt.Sprintf("line %d", all[i].Line)
 }
 
 func describe(key, value string) string {

@@ -47,6 +47,7 @@ func (m Mistakes) Error() string {
 // A Document has the rules of a domain.
 type Document struct {
 	At
+	// Domain is "" in a document that only has MergeDomains.
 	Domain        string
 	Descriptors   []Descriptor
 	Rules         []Rule
@@ -57,7 +58,12 @@ type Document struct {
 	// IgnoreRequestLimits is request_limits: false.
 	IgnoreRequestLimits bool
 	HTTP                []HeaderAttribute
-	Warnings            []Mistake
+	// MergeDomains is merge_domains: true. It holds for the whole text.
+	MergeDomains bool
+	// Settings are the words of the document besides domain, descriptors, rules and
+	// merge_domains.
+	Settings []Name
+	Warnings []Mistake
 }
 
 // A Name is a name and its place.

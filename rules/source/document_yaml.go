@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -9,7 +10,10 @@ import (
 )
 
 // The words of a document.
-var documentWords = []string{"domain", "descriptors", "rules", "lists", "deny", "allow", "unmatched", "no_quorum", "request_limits", "http"}
+var documentWords = []string{"domain", "descriptors", "rules", "lists", "deny", "allow", "unmatched", "no_quorum", "request_limits", "http", "merge_domains"}
+
+// mergedWords are the words of a document that are not settings of its domain.
+var mergedWords = []string{"domain", "descriptors", "rules", "merge_domains"}
 
 // The settings of no_quorum.
 var quorumWords = []string{"error", "allow", "deny", "local"}
@@ -54,11 +58,17 @@ func (r *reader) document(n *yaml.Node) (d Document, ok bool) {
 			d.IgnoreRequestLimits = !r.boolean(f.value, "request_limits")
 		case "http":
 			d.HTTP = r.http(f.value)
+		case "merge_domains":
+			d.MergeDomains = r.boolean(f.value, "merge_domains")
 		default:
 			r.unknown(f, inDocument, documentWords)
 		}
+		if !slices.Contains(mergedWords, f.word) {
+			d.Settings = append(d.Settings, Name{r.at(f.key), f.word})
+		}
 	}
-	if d.Domain == "" && len(r.mistakes) == before {
+	alone := d.MergeDomains && len(fields) == 1
+	if d.Domain == "" && !alone && len(r.mistakes) == before {
 		r.mistakeAt(d.Line, "a document must have the word domain, of 1 to "+strconv.Itoa(MaxNameBytes)+" bytes, got none")
 	}
 	if len(r.own) > 0 {
