@@ -1,8 +1,10 @@
 package checks
 
 import (
+	"limitsrv/commands/resp"
 	"limitsrv/engine"
 	"limitsrv/rules"
+	"limitsrv/rules/source"
 	"limitsrv/ruleset"
 )
 
@@ -32,4 +34,39 @@ func (s *Simulator) Ask(q *Request) (*Answer, error) {
 	}
 	s.engine.Apply(s.Now, &s.batch)
 	return s.check.Answer(s.batch.Ops, s.batch.Decisions)
+}
+
+// Override sets or drops an override, as RL.OVERRIDE does. An error is a mistake in it; nothing
+// was changed.
+func (s *Simulator) Override(from *source.CaseOverride) error {
+	v := rules.Override{Domain: from.Domain, Rule: from.Rule, Limit: from.Limit}
+	for _, a := range from.Path {
+		v.Path = append(v.Path, rules.Attribute{Key: a.Key, Value: a.Value})
+	}
+	if from.TTL > 0 {
+		v.Until = s.Now + engine.Instant(from.TTL)
+	}
+	drop := false
+	switch from.Effect {
+	case "allow":
+		v.Effect = rules.Allow
+	case "deny":
+		v.Effect = rules.Deny
+	case "limit":
+		v.Effect = rules.Replace
+	case "drop": // of any effect
+		if drop, v.Effect = true, rules.Deny; v.Rule != "" {
+			v.Effect, v.Limit = rules.Replace, "none"
+		}
+	}
+	made, err := rules.NewOverride(v)
+	if err != nil {
+		return resp.Expose(err)
+	}
+	if drop {
+		s.state.Overrides = s.state.Overrides.Without(made)
+	} else {
+		s.state.Overrides = s.state.Overrides.With(made)
+	}
+	return nil
 }

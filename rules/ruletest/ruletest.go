@@ -7,6 +7,7 @@ package ruletest
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"limitsrv/checks"
 	"limitsrv/engine"
@@ -35,6 +36,10 @@ func Run(set *rules.Set, scenarios []source.Scenario) *Result {
 		for j := range scenarios[i].Steps {
 			step := &scenarios[i].Steps[j]
 			r.simulator.Now = start + engine.Instant(step.Since)
+			if step.Override != nil {
+				r.override(step)
+				continue
+			}
 			r.run(step)
 		}
 	}
@@ -70,15 +75,48 @@ func (r *runner) run(s *source.Step) {
 	for n := range s.Times {
 		r.result.Requests++
 		a, err := r.simulator.Ask(q)
-		if err == nil {
+		switch {
+		case expectsError(s):
+			r.compareError(s, n, err)
+		case err == nil:
 			r.failure = ""
 			r.compare(s, n, a)
-			continue
+		case err.Error() != r.failure:
+			r.failure = err.Error()
+			r.differ(s, s.At, n, "the request is an error: "+r.failure)
 		}
-		if text := err.Error(); text != r.failure {
-			r.failure = text
-			r.differ(s, s.At, n, "the request is an error: "+text)
-		}
+	}
+}
+
+// override sets or drops the override of a step.
+func (r *runner) override(s *source.Step) {
+	err := r.simulator.Override(s.Override)
+	switch {
+	case expectsError(s):
+		r.compareError(s, 0, err)
+	case err != nil:
+		r.differ(s, s.At, 0, "the override is an error: "+err.Error())
+	}
+}
+
+// expectsError reports whether a step expects errors in place of answers.
+func expectsError(s *source.Step) bool {
+	return len(s.Expect) > 0 && s.Expect[0].Field == source.FieldError
+}
+
+// compareError compares the error, or nil, of request n of a step.
+func (r *runner) compareError(s *source.Step, n int, err error) {
+	got := ""
+	if err != nil {
+		got = err.Error()
+	}
+	values := s.Expect[0].Values
+	want := values[min(n, len(values)-1)]
+	r.result.Values++
+	again := n > 0 && len(values) == 1 && got == r.failure
+	r.failure = got
+	if (err == nil || !strings.Contains(got, want.Text)) && !again {
+		r.differ(s, want.At, n, fmt.Sprintf("%v: got %q, want it with %q", source.FieldError, got, want.Text))
 	}
 }
 

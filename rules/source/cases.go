@@ -9,11 +9,13 @@ type Scenario struct {
 	Steps []Step    // at least one
 }
 
-// A Step is a request, once or several times at the same instant.
+// A Step is a request, once or several times at the same instant, or the setting of an override.
 type Step struct {
 	At
-	Since  time.Duration // from Start, not less than that of the step before
-	Domain string
+	Since time.Duration // from Start, not less than that of the step before
+	// Override, unless nil, is set or dropped instead of a request.
+	Override *CaseOverride
+	Domain   string
 	// Descriptors have their attributes in the order of the text.
 	Descriptors [][]Attribute
 	Hits        int64 // 0 to engine.MaxN
@@ -23,6 +25,20 @@ type Step struct {
 	Times       int // 1 to MaxCases
 	Expect      []Expectation
 }
+
+// A CaseOverride is an override as cases write it. Its parts are not checked, but for the
+// bounds of names and values.
+type CaseOverride struct {
+	Domain string
+	Path   []Attribute // in the order of the text
+	Effect string      // one of EffectWords
+	Limit  string      // the text of the limit, if the effect is limit
+	Rule   string      // "": of the path
+	TTL    time.Duration
+}
+
+// EffectWords are the effects of overrides in cases; drop removes one.
+var EffectWords = []string{"allow", "deny", "limit", "drop"}
 
 // An Attribute is a key of a descriptor with its value.
 type Attribute struct{ Key, Value string }
@@ -52,10 +68,12 @@ const (
 	FieldReset // in milliseconds
 	FieldRule
 	FieldReason
+	// FieldError is a part of the text of the error that is expected in place of an answer.
+	FieldError
 )
 
 // fieldWords are the words of the fields, by Field.
-var fieldWords = []string{"allowed", "limit", "remaining", "wait_ms", "reset_ms", "rule", "reason"}
+var fieldWords = []string{"allowed", "limit", "remaining", "wait_ms", "reset_ms", "rule", "reason", "error"}
 
 // String returns the word of a field in cases.
 func (f Field) String() string { return fieldWords[f] }

@@ -17,7 +17,7 @@ import (
 // The words of a document of cases and of a step.
 var (
 	caseWords = []string{"start", "steps"}
-	stepWords = []string{"at", "ask", "domain", "hits", "id", "peek", "by", "times", "expect"}
+	stepWords = []string{"at", "ask", "override", "domain", "hits", "id", "peek", "by", "times", "expect"}
 )
 
 // The years of Start.
@@ -121,6 +121,8 @@ func (r *reader) step(n *yaml.Node, since time.Duration) Step {
 			if times, ok := r.whole(f.value, "times", 1, MaxCases); ok {
 				s.Times = int(times)
 			}
+		case "override":
+			s.Override = r.caseOverride(f.value)
 		case "ask", "expect":
 		default:
 			r.unknown(f, "a step", stepWords)
@@ -140,6 +142,17 @@ func (r *reader) finish(n *yaml.Node, mark int, s *Step) {
 	if s.Settle != 0 && (s.Peek || r.find("hits", mark) >= 0) {
 		r.mistake(n, "a step with by may not have hits or peek")
 	}
+	if s.Override != nil {
+		for _, word := range []string{"ask", "domain", "hits", "id", "peek", "by", "times"} {
+			if at := r.find(word, mark); at >= 0 {
+				r.mistake(r.fields[at].key, "a step with override may only have at and expect, got "+word)
+			}
+		}
+		if at := r.find("expect", mark); at >= 0 {
+			s.Expect = r.expect(r.fields[at].value, s)
+		}
+		return
+	}
 	if at := r.find("ask", mark); at >= 0 {
 		r.ask(r.fields[at].value, s)
 	}
@@ -147,7 +160,7 @@ func (r *reader) finish(n *yaml.Node, mark int, s *Step) {
 		r.mistake(n, "a step must have the word ask, with a domain and attributes as in {domain: api, ip: 203.0.113.7}")
 	}
 	if at := r.find("expect", mark); at >= 0 {
-		s.Expect = r.expect(r.fields[at].value, s.Times)
+		s.Expect = r.expect(r.fields[at].value, s)
 	}
 }
 
@@ -210,7 +223,7 @@ func (r *reader) attribute(to []Attribute, f field) []Attribute {
 }
 
 // expect reads the expected values of the answers to a step.
-func (r *reader) expect(n *yaml.Node, times int) (all []Expectation) {
+func (r *reader) expect(n *yaml.Node, s *Step) (all []Expectation) {
 	fields, mark, ok := r.words(n, "expect")
 	defer r.release(mark)
 	if !ok {
@@ -223,10 +236,14 @@ func (r *reader) expect(n *yaml.Node, times int) (all []Expectation) {
 			continue
 		}
 		e := Expectation{Field: Field(at)}
+		if alone := e.Field == FieldError; alone && len(fields) > 1 || !alone && s.Override != nil {
+			r.mistake(f.key, "expect has either error or fields of an answer, which an override does not have, got "+f.word)
+			continue
+		}
 		values := []*yaml.Node{f.value}
 		if f.value.Kind == yaml.SequenceNode {
-			if values = f.value.Content; len(values) != times {
-				r.mistake(f.value, fmt.Sprintf("%s must be one value or a list of %d, as the step has times: %d, got %d", f.word, times, times, len(values)))
+			if values = f.value.Content; len(values) != s.Times {
+				r.mistake(f.value, fmt.Sprintf("%s must be one value or a list of %d, as the step has times: %d, got %d", f.word, s.Times, s.Times, len(values)))
 				continue
 			}
 		}
