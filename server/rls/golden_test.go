@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"limitsrv/checks"
+	"limitsrv/server/rls/envoy"
 )
 
 // TestGolden plays the examples in testdata/golden.txt over each interface: RL.CHECK, gRPC,
@@ -65,7 +66,10 @@ func TestGolden(t *testing.T) {
 type stacks struct{ resp, grpc, json, check *stack }
 
 func startStacks(t *testing.T, text string) *stacks {
-	return &stacks{startStack(t, text), startStack(t, text), startStack(t, text), startStack(t, text)}
+	start := func() *stack {
+		return startStack(t, text, envoy.Options{Headers: checks.XHeaders | checks.DraftHeaders})
+	}
+	return &stacks{start(), start(), start(), start()}
 }
 
 func (s *stacks) all() []*stack { return []*stack{s.resp, s.grpc, s.json, s.check} }
@@ -83,14 +87,14 @@ func (s *stacks) advance(by time.Duration) {
 }
 
 // ask asks all servers, or those with Envoy's requests, and returns their answer and its headers.
-func (s *stacks) ask(t *testing.T, q *asked, envoy bool) (answer, headers string) {
+func (s *stacks) ask(t *testing.T, q *asked, envoyOnly bool) (answer, headers string) {
 	t.Helper()
 	out := s.grpc.askGRPC(t, q)
 	if text := s.json.askJSON(t, q); !proto.Equal(out, text) {
 		t.Errorf("%s\n/json answers %v\n gRPC answers %v", q.line, text, out)
 	}
 	headers = headersOf(out)
-	if envoy {
+	if envoyOnly {
 		return describeStatuses(out), headers
 	}
 	told := s.resp.askRESP(t, q)
@@ -149,6 +153,3 @@ func joined(all []string) string {
 	}
 	return strings.Join(all, " | ")
 }
-
-// goldenHeaders are the headers that all interfaces have.
-const goldenHeaders = checks.XHeaders | checks.DraftHeaders

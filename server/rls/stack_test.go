@@ -61,8 +61,9 @@ func (d stackDecider) Domain(name string) *rules.Domain {
 	return d.Config().Rules.Current().Set.Domain(name)
 }
 
-// startStack starts a server with rules. The caller must stop it.
-func startStack(t *testing.T, text string) *stack {
+// startStack starts a server with rules, that answers Envoy with these options, at its own time.
+// The caller must stop it.
+func startStack(t *testing.T, text string, o envoy.Options) *stack {
 	t.Helper()
 	e := engine.New(engine.Options{Shards: 4, Commands: ruleset.Commands{Commands: scripts.Commands{}}})
 	s := &stack{clock: backend.NewTestClock(engine.Instant(stackStart.UnixNano())), http: &http.Client{Timeout: testwait.Scaled(testTimeout)}}
@@ -73,6 +74,7 @@ func startStack(t *testing.T, text string) *stack {
 	if _, err := s.handler.LoadRules(context.Background(), session.RulesLoad{Files: []source.File{{Name: "rules.yaml", Text: []byte(text)}}, Expect: -1}); err != nil {
 		t.Fatal(err)
 	}
+	o.Now = s.clock.Now
 	var err error
 	if s.server, err = server.New(server.Config{
 		Listen: "127.0.0.1:0", NewSession: func(c session.Client) server.Session { return s.handler.NewSession(c) }, Commit: s.handler.Commit,
@@ -83,7 +85,7 @@ func startStack(t *testing.T, text string) *stack {
 	go s.server.Serve()
 	if s.rls, err = New(Config{
 		GRPC: "127.0.0.1:0", HTTP: "127.0.0.1:0", Decider: stackDecider{s.handler}, Logins: s.handler.Logins(), Logger: slog.New(slog.DiscardHandler),
-		Options: envoy.Options{Headers: goldenHeaders, Now: s.clock.Now},
+		Options: o,
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -151,13 +153,22 @@ func parseAsked(t *testing.T, line string) *asked {
 		case "LIMIT":
 			count, unit, _ := strings.Cut(value, "/")
 			d.Limit = &common.RateLimitDescriptor_RateLimitOverride{
-				RequestsPerUnit: uint32(number(t, count)), Unit: typev3.RateLimitUnit(typev3.RateLimitUnit_value[unit]),
+				RequestsPerUnit: uint32(number(t, count)), Unit: unitNamed(t, unit),
 			}
 		default:
 			d.Entries = append(d.Entries, &common.RateLimitDescriptor_Entry{Key: word, Value: value})
 		}
 	}
 	return q
+}
+
+// unitNamed returns a unit by its name or number.
+func unitNamed(t *testing.T, name string) typev3.RateLimitUnit {
+	t.Helper()
+	if n, named := typev3.RateLimitUnit_value[name]; named {
+		return typev3.RateLimitUnit(n)
+	}
+	return typev3.RateLimitUnit(number(t, name))
 }
 
 func number(t *testing.T, text string) uint64 {
