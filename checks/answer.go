@@ -76,7 +76,7 @@ type Answer struct {
 
 // A Box is a closed penalty box.
 type Box struct {
-	// Row is the answer of the box: with the time until it opens, and until it is as good as new.
+	// Row is the answer of the box: the times until it opens, and until its level is 0.
 	Row
 	Guard      int // of the limits in Met that it guards
 	Descriptor int // the first of these limits

@@ -29,7 +29,7 @@ rules:
 		{ruleset.Allowed: 3},
 		{ruleset.Allowed: 1, ruleset.ShadowLimited: 2},
 		{ruleset.Near: 1, ruleset.Limited: 1, ruleset.Blocked: 1},
-		{ruleset.Near: 1, ruleset.Allowed: 1, ruleset.Limited: 1, ruleset.Blocked: 1}, // a and b; b; the box of b, not that of c
+		{ruleset.Near: 1, ruleset.Allowed: 1, ruleset.Limited: 1, ruleset.Blocked: 1}, // a and b pass; b is limited; then b is blocked, and c not
 	} {
 		counts := x.state.Counts(i)
 		for o := range counts {

@@ -36,8 +36,8 @@ func (s *Simulator) Ask(q *Request) (*Answer, error) {
 	return s.check.Answer(s.batch.Ops, s.batch.Decisions)
 }
 
-// Override sets or drops an override, as RL.OVERRIDE does. An error is a mistake in it; nothing
-// was changed.
+// Override sets or drops an override, as RL.OVERRIDE does. An error means a mistake in it, and
+// changes nothing.
 func (s *Simulator) Override(from *source.CaseOverride) error {
 	v := rules.Override{Domain: from.Domain, Rule: from.Rule, Limit: from.Limit}
 	for _, a := range from.Path {

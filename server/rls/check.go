@@ -18,7 +18,7 @@ import (
 // An attributes is a JSON object of strings, in its order.
 type attributes []rules.Entry
 
-// UnmarshalJSON reads an object; null is none, as for the other fields.
+// UnmarshalJSON reads an object. It takes null for an empty one, as the other fields do.
 func (a *attributes) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" {
 		return nil

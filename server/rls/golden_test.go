@@ -15,19 +15,20 @@ import (
 )
 
 // TestGolden plays the examples in testdata/golden.txt over each interface: RL.CHECK, gRPC,
-// /json and /v1/check, each on a server of its own, with a clock that stands still. What they
-// answer must agree, and be as it stands in the file.
+// /json and /v1/check, each on a server of its own, with a clock that stands still. Their answers
+// must agree with each other and with the file.
 //
 //	rules               loads rules on new servers
 //	ask [headers]       asks for each line: KEY VALUE pairs, AND between descriptors. Behind
 //	                    these may stand HITS n of the request, and behind each descriptor OWN n,
 //	                    its own hits, and LIMIT n/UNIT, a limit that comes with it; 3x at
-//	                    the begin of a line repeats it, DOMAIN: is another than api
+//	                    the begin of a line repeats it, DOMAIN: replaces the domain api
 //	ask envoy           asks only by gRPC and /json, which have limits that come with requests
 //	advance             moves the clocks
 //
-// An answer is that of RL.CHECK; the rows if there are several; then the code and the statuses of Envoy's response:
-// code, limit/unit, remaining, seconds until reset. With headers they follow.
+// An answer has the reply to RL.CHECK, its rows if there are several, and behind | the code and
+// the statuses of Envoy's response: code, limit/unit, remaining, seconds until reset. With
+// headers they follow.
 func TestGolden(t *testing.T) {
 	var s *stacks
 	datadriven.RunTest(t, "testdata/golden.txt", func(t *testing.T, d *datadriven.TestData) string {
