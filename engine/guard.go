@@ -81,7 +81,9 @@ func (s *shard) strike(now Instant, op *Op, h uint64, d *Decision) bool {
 		return false
 	}
 	c.strike(now)
-	c.fillBox(now, d)
+	if c.fillBox(now, d); d.Allowed == 0 {
+		s.noteClosed(h, op.Key)
+	}
 	d.Allowed = 1
 	s.upsert(pl, h, op.Key, now.after(d.Reset))
 	return true

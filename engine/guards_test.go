@@ -1,8 +1,11 @@
 package engine_test
 
 import (
+	"cmp"
 	"fmt"
+	"math/big"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -153,6 +156,29 @@ func (d *guardTest) apply(ops []engine.Op) {
 	}
 	if err := d.replay.follow(now, &b); err != nil {
 		d.fail("replay: %v", err)
+	}
+	d.checkClosed(now)
+}
+
+// checkClosed compares the closed boxes with the model.
+func (d *guardTest) checkClosed(now engine.Instant) {
+	var want []engine.ClosedBox
+	for box := range 3 {
+		key := fmt.Append(nil, "box ", box)
+		k := d.model.keys[string(key)]
+		if k == nil || k.box == nil {
+			continue
+		}
+		b := *k.box
+		if b.settle(d.now); b.level > 0 && d.now < b.end {
+			want = append(want, engine.ClosedBox{Key: key, Level: b.level, Wait: span(big.NewInt(b.end - d.now))})
+		}
+	}
+	slices.SortStableFunc(want, func(a, b engine.ClosedBox) int { return cmp.Compare(nanos(b.Wait), nanos(a.Wait)) })
+	for _, e := range []*engine.Engine{d.e, d.single, d.replay.e} {
+		if got := e.ClosedBoxes(now); !reflect.DeepEqual(got, want) {
+			d.fail("closed boxes\n got %v\nwant %v", got, want)
+		}
 	}
 }
 

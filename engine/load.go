@@ -72,6 +72,9 @@ func (s *shard) loadRecords(r *blockReader, records []blockRecord) error {
 		if t := c.alg().tail; t != nil {
 			t.read(x.tail, r.now, c)
 		}
+		if c.params.Alg == Box && loadBox(c).end > r.now {
+			s.noteClosed(h, x.key)
+		}
 		s.insert(h, x.key, r.now.after(c.meter().until(c, r.now, 0)))
 	}
 	return nil

@@ -43,6 +43,7 @@ type shard struct {
 
 	tops       [topKinds]topk.Windows
 	topScratch topk.Scratch
+	closings   closings
 }
 
 // A table stores the keys of a shard.
