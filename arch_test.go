@@ -67,7 +67,7 @@ var arrows = map[string][]string{
 	"commands/session": {
 		"limitsrv/checks", "limitsrv/ruleset", "limitsrv/rules", "limitsrv/rules/source",
 		"limitsrv/engine", "limitsrv/answer", "limitsrv/commands/auth", "limitsrv/commands/backend", "limitsrv/commands/usage", "limitsrv/commands/resp", "limitsrv/commands/word",
-		"limitsrv/commands/glob", "limitsrv/status", "limitsrv/histogram", "limitsrv/fatal",
+		"limitsrv/commands/glob", "limitsrv/status", "limitsrv/histogram", "limitsrv/fatal", "limitsrv/loglimit",
 	},
 	"commands/backend":    {"limitsrv/engine", "limitsrv/status", "limitsrv/commands/resp"},
 	"commands/usage":      {},
@@ -86,7 +86,7 @@ var arrows = map[string][]string{
 	"loglimit":            {},
 	"histogram":           {},
 	"server/admin": {
-		"limitsrv/ruleset",
+		"limitsrv/ruleset", "limitsrv/rules",
 		"limitsrv/engine", "limitsrv/status", "limitsrv/beat", "limitsrv/histogram", "limitsrv/commands", "limitsrv/limiters", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
 	},
 	"server/access": {"limitsrv/commands/auth", "limitsrv/commands/resp"},

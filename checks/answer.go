@@ -50,6 +50,13 @@ type Row struct {
 	Name string
 }
 
+// A Closing is a penalty box that a request closed. It is valid as long as the Answer.
+type Closing struct {
+	*rules.Guard
+	Level  int64 // of the box now, from 1
+	Millis int64 // for which it is closed
+}
+
 // An Answer is the decision about a request. It is reused: the zero value is ready.
 type Answer struct {
 	// Row is the state of the binding limit: of the denying ones the one with the longest wait, if
@@ -72,6 +79,8 @@ type Answer struct {
 	Met         []rules.Met
 	Shared      []rules.Shared
 	Descriptors []rules.Verdict
+	// Closed are the penalty boxes that the request closed.
+	Closed []Closing
 }
 
 // A Box is a closed penalty box.

@@ -55,6 +55,9 @@ func (c *Check) Append(b *engine.Batch, s *ruleset.State, now engine.Instant, q 
 		return resp.NewError("ERR", err.Error())
 	}
 	c.state, c.peek, c.settle = s, q.Peek, q.Settle != 0
+	if s.Shadow {
+		c.shadow()
+	}
 	if r.Verdict == rules.Limited && c.settle {
 		appendSettling(b, r.Limits, q)
 		return nil
@@ -73,6 +76,15 @@ func (c *Check) Append(b *engine.Batch, s *ruleset.State, now engine.Instant, q 
 	}
 	b.Ops[first].Group = uint8(len(b.Ops) - first)
 	return nil
+}
+
+// shadow makes all limits shadow limits, which have no penalty boxes.
+func (c *Check) shadow() {
+	for i := range c.result.Limits {
+		m := &c.result.Limits[i]
+		m.Mode, m.Guard = rules.Shadow, -1
+	}
+	c.result.Guards = c.result.Guards[:0]
 }
 
 // look is a member for a group without limits, which only needs the rules.
@@ -151,10 +163,11 @@ func (c *Check) Answer(ops []engine.Op, ds []engine.Decision) (*Answer, error) {
 	a := &c.memory.answer
 	*a = Answer{
 		Binding: -1, Descriptor: -1, Rows: a.Rows[:0], Boxes: a.Boxes[:0],
-		Met: c.result.Limits, Shared: c.result.Shared, Descriptors: c.result.Descriptors,
+		Met: c.result.Limits, Shared: c.result.Shared, Descriptors: c.result.Descriptors, Closed: a.Closed[:0],
 	}
 	if c.result.Verdict != rules.Limited {
-		a.settle(c.result.Verdict)
+		a.settle(c.result.Verdict, c.state.Shadow)
+		c.countUnmatched()
 		return a, nil
 	}
 	if err := c.failed(ops, ds); err != nil {
@@ -168,6 +181,7 @@ func (c *Check) Answer(ops []engine.Op, ds []engine.Decision) (*Answer, error) {
 		a.Rows = append(a.Rows, c.row(i, &ds[c.op(i)]))
 	}
 	c.bind(ds)
+	c.findClosed(ops, ds)
 	c.count()
 	return a, nil
 }
@@ -203,6 +217,20 @@ func (c *Check) blocked(ops []engine.Op, ds []engine.Decision) bool {
 	return len(a.Boxes) > 0
 }
 
+// findClosed sets the penalty boxes that the request closed.
+func (c *Check) findClosed(ops []engine.Op, ds []engine.Decision) {
+	guard := 0
+	for i := range ops {
+		if ops[i].Mode != engine.Guard {
+			continue
+		}
+		if d := &ds[i]; d.Wait != (engine.Span{}) {
+			c.memory.answer.Closed = append(c.memory.answer.Closed, Closing{Guard: &c.result.Guards[guard], Level: d.BoxLevel(), Millis: d.Wait.CeilMillis()})
+		}
+		guard++
+	}
+}
+
 // failed returns the error for a client if a decision was not made. A shadow limit without
 // memory for its key, and a key that has nothing to settle, are none.
 func (c *Check) failed(ops []engine.Op, ds []engine.Decision) error {
@@ -219,11 +247,11 @@ func (c *Check) failed(ops []engine.Op, ds []engine.Decision) error {
 }
 
 // settle answers a request that meets no limit.
-func (a *Answer) settle(v rules.Verdict) {
+func (a *Answer) settle(v rules.Verdict, shadow bool) {
 	a.Reason = [...]Reason{
 		rules.Denied: Denied, rules.Allowed: Allowed, rules.Unlimited: Unlimited, rules.None: None, rules.Unmatched: Unmatched,
 	}[v]
-	if v.Passes() {
+	if shadow || v.Passes() {
 		a.Row = unbound
 	} else {
 		a.Row = Row{WaitMillis: -1}

@@ -18,8 +18,9 @@ func (c *Check) count() {
 	if c.peek || c.settle {
 		return
 	}
-	if c.memory.stripe == 0 {
-		c.memory.stripe = int(stripes.Add(1))
+	stripe := c.takeStripe()
+	for range c.memory.answer.Closed {
+		c.state.CountPenalty(stripe)
 	}
 	for i := range c.memory.answer.Met {
 		m := &c.memory.answer.Met[i]
@@ -27,8 +28,25 @@ func (c *Check) count() {
 			continue
 		}
 		if o, counts := c.outcome(i, m); counts {
-			c.state.Count(c.memory.stripe, m.Index, o, 1)
+			c.state.Count(stripe, m.Index, m.Label, o)
 		}
+	}
+}
+
+// takeStripe returns the stripe of the check.
+func (c *Check) takeStripe() int {
+	if c.memory.stripe == 0 {
+		c.memory.stripe = int(stripes.Add(1))
+	}
+	return c.memory.stripe
+}
+
+// countUnmatched counts a request without limits if no rule matched it. Peeks and settlements
+// are not counted, and neither are requests that lists and overrides decide.
+func (c *Check) countUnmatched() {
+	r := &c.result
+	if !c.peek && !c.settle && (r.Verdict == rules.Unmatched || r.Verdict == rules.None && !r.Matched) {
+		c.state.CountUnmatched(c.takeStripe(), r.Domain)
 	}
 }
 

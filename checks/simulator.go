@@ -21,7 +21,7 @@ type Simulator struct {
 
 // NewSimulator returns a simulator without counters, at an instant.
 func NewSimulator(set *rules.Set, now engine.Instant) *Simulator {
-	return &Simulator{Now: now, engine: engine.New(engine.Options{Shards: 1}), state: ruleset.NewState(set)}
+	return &Simulator{Now: now, engine: engine.New(engine.Options{Shards: 1}), state: ruleset.NewState(set, ruleset.Options{})}
 }
 
 // Ask decides a request. The error is that of Check.Append or Check.Answer; nothing was

@@ -1,11 +1,8 @@
 package commands
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"limitsrv/answer"
@@ -155,7 +152,7 @@ func runOverrideSet(s *session.Session, w *resp.Writer, args [][]byte) {
 	s.Perform(&b, func(w *resp.Writer) {
 		w.Answer(b.Calls[0].Answer)
 		if first, _, _ := answer.Next(b.Calls[0].Answer); first.Kind != answer.Error {
-			logOverride(s, "override set", v, "effect", v.Effect.String(), "limit", v.Limit, "ttl", time.Duration(ttl)*time.Millisecond)
+			s.LogOverride("override set", v, "effect", v.Effect.String(), "limit", v.Limit, "ttl", time.Duration(ttl)*time.Millisecond)
 		}
 	})
 }
@@ -171,23 +168,9 @@ func runOverrideDel(s *session.Session, w *resp.Writer, args [][]byte) {
 	s.Perform(&b, func(w *resp.Writer) {
 		w.Answer(b.Calls[0].Answer)
 		if first, _, _ := answer.Next(b.Calls[0].Answer); first.Int == 1 {
-			logOverride(s, "override removed", v)
+			s.LogOverride("override removed", v)
 		}
 	})
-}
-
-// logOverride logs a change of an override. Values may be personal, so they appear as the begin
-// of their SHA-256.
-func logOverride(s *session.Session, event string, v *rules.Override, more ...any) {
-	var path strings.Builder
-	for i, a := range v.Path {
-		if i > 0 {
-			path.WriteByte('/')
-		}
-		h := sha256.Sum256([]byte(a.Value))
-		path.WriteString(a.Key + "=#" + hex.EncodeToString(h[:4]))
-	}
-	s.Handler().Config().Log.Info(event, append([]any{"domain", v.Domain, "path", path.String(), "rule", v.Rule, "user", s.User(), "addr", s.Addr()}, more...)...)
 }
 
 func opOverrideList(b *engine.Batch, args [][]byte) (err error) {

@@ -24,7 +24,7 @@ func runPolicy(s *session.Session, w *resp.Writer, args [][]byte) {
 			w.Int(p.WindowMillis)
 			w.BulkString(p.Unit)
 			w.BulkString(p.Algorithm)
-			w.BulkString(m.Mode.String())
+			w.BulkString(st.Mode(m.Mode).String())
 		}
 		return nil
 	})

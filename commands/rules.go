@@ -208,7 +208,7 @@ func tellLimit(w *resp.Writer, st *ruleset.State, index int) {
 	w.BulkString(l.Rule.Domain.Name)
 	w.BulkString(l.Name)
 	w.BulkString(l.String())
-	w.BulkString(l.Mode.String())
+	w.BulkString(st.Mode(l.Mode).String())
 	for _, n := range counts {
 		w.Int(n)
 	}

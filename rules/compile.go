@@ -29,10 +29,11 @@ type compiler struct {
 	set      *Set
 	mistakes source.Mistakes
 	d        *Domain
-	names    map[string]int32 // of the domain, those that replaces lists
-	path     []byte           // scratch of paths
-	known    map[string]bool  // of names, the names that a limit has
-	replaces []source.Name    // all entries of replaces of the domain
+	names    map[string]int32     // of the domain, those that replaces lists
+	path     []byte               // scratch of paths
+	levels   []*source.Descriptor // of the path
+	known    map[string]bool      // of names, the names that a limit has
+	replaces []source.Name        // all entries of replaces of the domain
 
 	comparisons int // of patterns, for warnings
 }
@@ -55,7 +56,7 @@ func (c *compiler) warn(at source.At, text string) {
 // domain compiles a document.
 func (c *compiler) domain(doc *source.Document) {
 	d := &Domain{
-		Name: doc.Domain, NoQuorum: doc.NoQuorum, DenyUnmatched: doc.DenyUnmatched, RequestLimits: !doc.IgnoreRequestLimits, HTTP: doc.HTTP,
+		Name: doc.Domain, Index: len(c.set.order), NoQuorum: doc.NoQuorum, DenyUnmatched: doc.DenyUnmatched, RequestLimits: !doc.IgnoreRequestLimits, HTTP: doc.HTTP,
 		stem: KeyPrefix + string(appendEscaped(nil, doc.Domain)),
 	}
 	d.request = Rule{Domain: d, Name: "request", Tree: true}

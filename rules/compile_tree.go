@@ -48,6 +48,7 @@ func (c *compiler) level(parent int32, all []source.Descriptor, level int, above
 		}
 		t.nodes = append(t.nodes, node{leaf: true})
 		t.nodes[parent].leaf = false
+		c.levels = append(c.levels[:level], from)
 		c.path = append(c.path[:prefix], from.Key...)
 		if from.Value != "" {
 			c.path = append(append(c.path, '='), from.Value...)
@@ -62,7 +63,7 @@ func (c *compiler) level(parent int32, all []source.Descriptor, level int, above
 		c.path = append(c.path, '/')
 		c.level(index, from.Descriptors, level+1, b)
 	}
-	c.path = c.path[:prefix]
+	c.path, c.levels = c.path[:prefix], c.levels[:level]
 }
 
 // placeOf returns the place of the descriptor that became a node below parent, for a mistake in
@@ -112,6 +113,7 @@ func (c *compiler) nodeLimits(n *node, from *source.Descriptor, b bits) {
 			DetailedMetric: from.DetailedMetric, ValueMetric: b.metric,
 			names: [2]int32{c.number(from.Limits[i].Name), -1}, replaces: c.numbers(from.Limits[i].Replaces),
 		}
+		l.labels = labels(c.levels, l)
 		if l.unlimited = from.Limits[i].Unlimited; l.unlimited {
 			l.at, l.Given, l.Label = from.Limits[i].At, from.Limits[i].Name, "unlimited"
 		} else {

@@ -156,6 +156,9 @@ func (g *golden) match(line string) {
 		}
 		g.say("  %s: %v, %v %d %d/%v, %s", m.Name(), m.Limit, p.Alg, p.Limit, p.Count, time.Duration(p.Period), m.Mode)
 		g.say("    %s", m.Key)
+		if m.Label != nil {
+			g.say("    label %s", m.Label)
+		}
 		if m.Guard >= 0 {
 			g.say("    %s", r.Guards[m.Guard].Key)
 		}

@@ -55,7 +55,7 @@ type Limit struct {
 	// Given is the name in the text, for current_limit.name; "" without one.
 	Given string
 	// DetailedMetric and ValueMetric are the words detailed_metric and value_to_metric of a
-	// tree; bit i of ValueMetric is for level i.
+	// tree; bit i of ValueMetric is for level i. With one of them a Met has a Label.
 	DetailedMetric bool
 	ValueMetric    uint32
 
@@ -64,6 +64,7 @@ type Limit struct {
 	names     [2]int32 // numbers in the domain of names that replaces lists; -1: none
 	replaces  []int32  // such numbers
 	suffix    string   // of the counter's key: #ALG or #ALG:NAME
+	labels    []labelPart
 	at        source.At
 }
 
@@ -90,6 +91,8 @@ type Rule struct {
 // A Domain has the settings of a document. It is immutable.
 type Domain struct {
 	Name string
+	// Index is the number of the domain in its Set.
+	Index int
 	// NoQuorum is error, allow, deny, local, or "" for the server's default.
 	NoQuorum string
 	// DenyUnmatched is set if requests without a matching rule are denied.

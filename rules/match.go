@@ -282,7 +282,7 @@ func (r *Result) guards() {
 		w.keys = append(w.keys, w.bytes(m.base)...)
 		w.keys = shorten(append(w.keys, penaltySuffix...), key.start)
 		key.end = len(w.keys)
-		r.Guards = append(r.Guards, Guard{Rule: m.Rule, key: key, base: m.base})
+		r.Guards = append(r.Guards, Guard{Rule: m.Rule, Descriptor: m.Descriptor, key: key, base: m.base})
 	}
 }
 
@@ -294,6 +294,9 @@ func (r *Result) finish() {
 	for i := range r.Limits {
 		s := r.Limits[i].key
 		r.Limits[i].Key = w.keys[s.start:s.end:s.end]
+		if s = r.Limits[i].label; s.end > s.start {
+			r.Limits[i].Label = w.keys[s.start:s.end:s.end]
+		}
 	}
 	for i := range r.Guards {
 		s := r.Guards[i].key

@@ -88,6 +88,7 @@ rules:
 		{"override", full, overrides, parseRequest("api", "ip 203.0.113.7 path /login method POST"), 1},
 		{"descriptors=3", full, overrides, parseRequest("api", "file img/a.png AND tenant t user u plan p path /search/x AND ip ::1 path /login method PUT"), 4},
 		{"sent", full, overrides, sent, 1},
+		{"label", load(t, "domain: api\ndescriptors: [{key: k, detailed_metric: true, rate_limit: {unit: hour}}]"), nil, parseRequest("api", "k v"), 1},
 		{"denied", full, overrides, parseRequest("api", "ip 203.0.113.9"), 0},
 		{"allowed", full, overrides, parseRequest("api", "ip 192.0.2.77"), 0},
 		{"unknown domain", full, overrides, parseRequest("other", "ip 192.0.2.77"), 0},

@@ -29,7 +29,7 @@ func (r *Result) meetTree(q *Request, i int) (matched bool) {
 	base := r.treeBase(q, d.Entries, !sent && at > 0)
 	switch {
 	case override != nil:
-		r.addOverride(override, n, i, base)
+		r.addOverride(override, n, d.Entries, i, base)
 	case sent:
 		l := w.sentLimit(d.Limit)
 		l.suffix = n.suffixOf(d.Limit.Period)
@@ -40,7 +40,9 @@ func (r *Result) meetTree(q *Request, i int) (matched bool) {
 				r.Descriptors[i] = Unlimited
 				continue
 			}
-			r.add(&Met{Limit: l, Rule: l.Rule, Mode: l.Mode, Index: l.Index, Descriptor: i, base: base, set: l})
+			m := Met{Limit: l, Rule: l.Rule, Mode: l.Mode, Index: l.Index, Descriptor: i, base: base, set: l}
+			w.label(&m, l, d.Entries)
+			r.add(&m)
 		}
 	}
 	return true
@@ -62,7 +64,7 @@ func (n *node) suffixOf(period int64) string {
 }
 
 // addOverride adds the limit of an override in place of those of a node, which may be nil.
-func (r *Result) addOverride(v *Override, n *node, descriptor int, base span) {
+func (r *Result) addOverride(v *Override, n *node, entries []Entry, descriptor int, base span) {
 	if v.limit.unlimited {
 		r.Descriptors[descriptor] = Unlimited
 		return
@@ -71,6 +73,7 @@ func (r *Result) addOverride(v *Override, n *node, descriptor int, base span) {
 	if n != nil && n.rule != nil {
 		l := n.limits[0]
 		m.Rule, m.Mode, m.Index, m.set = n.rule, l.Mode, l.Index, l
+		r.work.label(&m, l, entries)
 	}
 	r.add(&m)
 }

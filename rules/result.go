@@ -82,9 +82,13 @@ type Met struct {
 	Guard int
 	// Override is the override that replaced the limit, or nil.
 	Override *Override
+	// Label is the path of the node for metrics, with values of the request, as
+	// detailed_metric and value_to_metric want it; nil without these words, or if it is
+	// longer than 512 bytes. It stays valid as long as Key.
+	Label []byte
 
-	key, base span   // in work.keys
-	set       *Limit // the limit in the set, or nil
+	key, base, label span   // in work.keys
+	set              *Limit // the limit in the set, or nil
 }
 
 // Name is the name of the limit for clients.
@@ -117,8 +121,26 @@ type Guard struct {
 	Key []byte
 	// Rule is the rule, which has a Penalty; it names the box for clients.
 	Rule *Rule
+	// Descriptor is the index of the first descriptor that met the rule with this box.
+	Descriptor int
 
 	key, base span
+}
+
+// Attributes returns the attributes of the request that a box is for, for people: those of
+// the rule's per, or in the tree all of the descriptor. It allocates.
+func (g *Guard) Attributes(q *Request) (all []Attribute) {
+	entries := q.Descriptors[g.Descriptor].Entries
+	if g.Rule.Tree {
+		for _, e := range entries {
+			all = append(all, Attribute{string(e.Key), string(e.Value)})
+		}
+		return all
+	}
+	for _, key := range g.Rule.compiled().per {
+		all = append(all, Attribute{key, string(find(entries, key).Value)})
+	}
+	return all
 }
 
 // A span is a part of work.keys.

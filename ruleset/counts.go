@@ -25,6 +25,9 @@ func (o Outcome) String() string {
 	return [...]string{"allowed", "limited", "near", "grace", "shadow_limited", "blocked"}[o]
 }
 
+// single is the only outcome of counters that are not of a limit.
+const single Outcome = 0
+
 // countStripes is the number of lines of counters of a limit, so that few threads write to the
 // same.
 const countStripes = 8
@@ -35,57 +38,31 @@ type line struct {
 	_ [64 - 8*int(Outcomes)]byte
 }
 
-// A counter has the counters of a limit. A line is made when it is first written to.
+// A counter has the counters of a limit, or of something else with fewer outcomes. A line is
+// made when it is first written to.
 type counter struct {
 	lines [countStripes]atomic.Pointer[line]
+	// series are those of the labels of a limit, newest first. What they count is not in the
+	// lines.
+	series atomic.Pointer[series]
 }
 
-// counts are the counters of the limits of a Set, by Index. A limit that a load keeps, keeps
-// its counter, so that nothing is lost while both Sets are in use.
-type counts struct {
-	set  *rules.Set
-	each []*counter
-}
-
-// newCounts returns counters of 0.
-func newCounts(set *rules.Set) *counts {
-	c := &counts{set: set, each: make([]*counter, set.NumLimits())}
-	fresh := make([]counter, len(c.each))
-	for i := range fresh {
-		c.each[i] = &fresh[i]
-	}
-	return c
-}
-
-// next returns the counters of another Set, which differs from the own one by d.
-func (c *counts) next(set *rules.Set, d *rules.Diff) *counts {
-	n := newCounts(set)
-	for i, old := range d.From {
-		if old >= 0 {
-			n.each[i] = c.each[old]
-		}
-	}
-	return n
-}
-
-// Count adds n to a counter of the limit with an Index. stripe is any number that differs
-// between threads mostly. Concurrency: any number of goroutines may call it. No allocation
-// once the limit was counted on a stripe.
-func (s *State) Count(stripe, limit int, o Outcome, n int64) {
-	at := &s.counts.each[limit].lines[uint(stripe)%countStripes]
+// add adds 1 to the counter of an outcome. stripe is any number that differs between threads
+// mostly. No allocation once the stripe was counted on.
+func (c *counter) add(stripe int, o Outcome) {
+	at := &c.lines[uint(stripe)%countStripes]
 	l := at.Load()
 	for l == nil {
 		at.CompareAndSwap(nil, new(line))
 		l = at.Load()
 	}
-	l.n[o].Add(n)
+	l.n[o].Add(1)
 }
 
-// Counts returns the counters of the limit with an Index, since the limit was first loaded
-// on this node.
-func (s *State) Counts(limit int) (sums [Outcomes]int64) {
-	for i := range s.counts.each[limit].lines {
-		if l := s.counts.each[limit].lines[i].Load(); l != nil {
+// sums returns the counts in the lines.
+func (c *counter) sums() (sums [Outcomes]int64) {
+	for i := range c.lines {
+		if l := c.lines[i].Load(); l != nil {
 			for o := range sums {
 				sums[o] += l.n[o].Load()
 			}
@@ -93,3 +70,121 @@ func (s *State) Counts(limit int) (sums [Outcomes]int64) {
 	}
 	return sums
 }
+
+// counts are the counters of a Set: of its limits by Index, and of its domains by Index. What
+// a load keeps, keeps its counter, so that nothing is lost while both Sets are in use.
+type counts struct {
+	set     *rules.Set
+	each    []*counter
+	domains []*counter // of requests that no rule matched, as single
+	labels  *labelTable
+	totals  *totals
+}
+
+// totals are counters that no load changes.
+type totals struct {
+	unknown   counter // of requests for domains that the Set does not have
+	penalties counter // of boxes that closed
+}
+
+// newCounts returns counters of 0, with series of at most so many labels.
+func newCounts(set *rules.Set, labels int) *counts {
+	c := &counts{set: set, each: make([]*counter, set.NumLimits()), domains: make([]*counter, len(set.Domains())), labels: newLabelTable(labels), totals: new(totals)}
+	for _, all := range [][]*counter{c.each, c.domains} {
+		fresh := make([]counter, len(all))
+		for i := range fresh {
+			all[i] = &fresh[i]
+		}
+	}
+	return c
+}
+
+// next returns the counters of another Set, which differs from the own one by d.
+func (c *counts) next(set *rules.Set, d *rules.Diff) *counts {
+	n := newCounts(set, c.labels.most)
+	n.totals = c.totals
+	for i, old := range d.From {
+		if old >= 0 {
+			n.each[i] = c.each[old]
+			n.labels.take(n.each[i])
+		}
+	}
+	for _, d := range set.Domains() {
+		if was := c.set.Domain(d.Name); was != nil {
+			n.domains[d.Index] = c.domains[was.Index]
+		}
+	}
+	return n
+}
+
+// Count counts a request with an outcome at the limit with an Index, and a label, which may be
+// nil: see rules.Met. stripe is any number that differs between threads mostly. Concurrency:
+// any number of goroutines may call it. No allocation once the limit was counted on a stripe
+// with the label, or if there are as many labels as there may be.
+func (s *State) Count(stripe, limit int, label []byte, o Outcome) {
+	c := s.counts.each[limit]
+	if len(label) > 0 {
+		if series := s.counts.labels.get(c, label); series != nil {
+			c = &series.counter
+		}
+	}
+	c.add(stripe, o)
+}
+
+// CountUnmatched counts a request that no rule matched, in a domain or, if d is nil, in none.
+// Concurrency and allocations are those of Count.
+func (s *State) CountUnmatched(stripe int, d *rules.Domain) {
+	c := &s.counts.totals.unknown
+	if d != nil {
+		c = s.counts.domains[d.Index]
+	}
+	c.add(stripe, single)
+}
+
+// CountPenalty counts a penalty box that closed. Concurrency and allocations are those of
+// Count.
+func (s *State) CountPenalty(stripe int) { s.counts.totals.penalties.add(stripe, single) }
+
+// Counts returns the counters of the limit with an Index, since the limit was first loaded
+// on this node.
+func (s *State) Counts(limit int) (sums [Outcomes]int64) {
+	s.Series(limit, func(_ string, counts [Outcomes]int64) {
+		for o, n := range counts {
+			sums[o] += n
+		}
+	})
+	return sums
+}
+
+// Series calls each with the counters of the limit with an Index for each label, and with those
+// of requests without one, as the label "". A label may be there more than once. All are parts
+// of Counts.
+func (s *State) Series(limit int, each func(label string, counts [Outcomes]int64)) {
+	c := s.counts.each[limit]
+	each("", c.sums())
+	for x := c.series.Load(); x != nil; x = x.next {
+		each(x.label, x.counter.sums())
+	}
+}
+
+// Unmatched returns the number of requests that no rule matched in a domain, or, if d is nil,
+// in domains that there are not, since the domain was first loaded on this node.
+func (s *State) Unmatched(d *rules.Domain) int64 {
+	c := &s.counts.totals.unknown
+	if d != nil {
+		c = s.counts.domains[d.Index]
+	}
+	return c.sums()[single]
+}
+
+// AllUnmatched returns the sum of Unmatched over all domains.
+func (s *State) AllUnmatched() int64 {
+	n := s.Unmatched(nil)
+	for _, d := range s.Set.Domains() {
+		n += s.Unmatched(d)
+	}
+	return n
+}
+
+// Penalties returns the number of penalty boxes that requests to this node closed.
+func (s *State) Penalties() int64 { return s.counts.totals.penalties.sums()[single] }

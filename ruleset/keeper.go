@@ -44,9 +44,9 @@ const maxOffers = 2
 
 // New makes a Keeper of the rules of an engine. The function may return another engine
 // after some time, with a later state of the same history.
-func New(of func() *engine.Engine, log *slog.Logger) *Keeper {
+func New(of func() *engine.Engine, log *slog.Logger, o Options) *Keeper {
 	k := &Keeper{engine: of, log: log}
-	k.current.Store(NewState(empty))
+	k.current.Store(NewState(empty, o))
 	return k
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 func newKeeper(e *engine.Engine) *Keeper {
-	return New(func() *engine.Engine { return e }, slog.New(slog.DiscardHandler))
+	return New(func() *engine.Engine { return e }, slog.New(slog.DiscardHandler), Options{Series: 3})
 }
 
 // await waits until a Keeper has caught up, and returns its State.
@@ -92,7 +92,7 @@ func TestEngineIsReplaced(t *testing.T) {
 	var now atomic.Pointer[engine.Engine]
 	e := newEngine(2)
 	now.Store(e)
-	k := New(now.Load, slog.New(slog.DiscardHandler))
+	k := New(now.Load, slog.New(slog.DiscardHandler), Options{Series: 3})
 	load(t, e, start, 0, file("5/minute"), "", "")
 	await(t, k)
 	next := reloaded(t, e, 4)
@@ -129,7 +129,9 @@ func TestOfferKeepsCounters(t *testing.T) {
 		k := newKeeper(e)
 		load(t, e, start, 0, file("5/minute"), "", "")
 		s := await(t, k)
-		s.Count(0, 0, Allowed, 3)
+		for range 3 {
+			s.Count(0, 0, nil, Allowed)
+		}
 		next := prepare(t, file("7/minute"))
 		d := rules.Compare(s.Set, next.Set)
 		k.OfferNext(next, s, &d)
@@ -226,32 +228,6 @@ func forge(e *engine.Engine, name, text string) {
 	e.Apply(start, &b)
 }
 
-// TestCounts: a limit keeps its counters as long as rules have it, also those that are added
-// to by older rules.
-func TestCounts(t *testing.T) {
-	two := "domain: api\nrules:\n  - {name: a, limits: [1/s]}\n  - {name: b, limits: [2/s]}\n"
-	e := newEngine(1)
-	k := newKeeper(e)
-	load(t, e, start, 0, two, "", "")
-	old := await(t, k)
-	for stripe := range 3 * countStripes {
-		old.Count(stripe, 0, Allowed, 1)
-		old.Count(stripe, 1, Limited, 2)
-	}
-	load(t, e, start, 1, "domain: api\nrules:\n  - {name: new, limits: [1/s]}\n  - {name: b, limits: [3/s]}\n", "", "")
-	s := await(t, k)
-	old.Count(5, 1, Near, 7)
-	if got, want := s.Counts(1), [Outcomes]int64{Limited: 6 * countStripes, Near: 7}; got != want {
-		t.Errorf("counters of a changed limit: %v, want %v", got, want)
-	}
-	if got := s.Counts(0); got != [Outcomes]int64{} {
-		t.Errorf("counters of a new limit: %v", got)
-	}
-	if n := testing.AllocsPerRun(100, func() { s.Count(5, 1, Near, 1) }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-}
-
 // TestRaceKeeper loads rules and sets overrides while others match, each by rules of one
 // version as a whole.
 func TestRaceKeeper(t *testing.T) {
@@ -278,7 +254,7 @@ func TestRaceKeeper(t *testing.T) {
 					t.Errorf("limit %d of version %d", q, s.Header.Version)
 				}
 				verdict(t, s, "1.1.1.1")
-				s.Count(int(last), 0, Allowed, 1)
+				s.Count(int(last), 0, nil, Allowed)
 			}
 		})
 	}

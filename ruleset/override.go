@@ -1,11 +1,14 @@
 package ruleset
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"sort"
 	"strings"
 
@@ -113,6 +116,22 @@ func until(d *engine.Document) engine.Instant {
 func hasExpired(d *engine.Document, now engine.Instant) bool {
 	end := until(d)
 	return end != 0 && end <= now
+}
+
+// ListOverrides yields the overrides that have not expired, those that end first at the begin,
+// those for ever at the end. Cost: O(n log n), and the reading of each row.
+func (s *State) ListOverrides(now engine.Instant) iter.Seq[OverrideRow] {
+	all := slices.Clone(withPrefix(s.list, overridePrefix))
+	slices.SortFunc(all, func(a, b *engine.Document) int {
+		return cmp.Or(cmp.Compare(uint64(until(a))-1, uint64(until(b))-1), strings.Compare(a.Name, b.Name))
+	})
+	return func(yield func(OverrideRow) bool) {
+		for _, d := range all {
+			if row, err := rowOf(d); err == nil && !hasExpired(d, now) && !yield(row) {
+				return
+			}
+		}
+	}
 }
 
 // compiledOverride returns the compiled form of an override's document, which the document

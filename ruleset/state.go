@@ -17,6 +17,8 @@ type State struct {
 	Overrides *rules.Overrides
 	// Version is the version of the engine's documents, for the guard of a group.
 	Version uint64
+	// Shadow is set if all limits are shadow limits, and nothing is denied: --rules-shadow.
+	Shadow bool
 	// Header describes the rules; its Version is 0 if there are none.
 	Header Header
 	// Err, unless nil, is the *resp.Error with which to answer every request: this program can
@@ -27,8 +29,18 @@ type State struct {
 	counts *counts
 }
 
+// Options are options of a State.
+type Options struct {
+	// Shadow is State.Shadow.
+	Shadow bool
+	// Series bounds the labels with counters of their own, 0 to MaxSeries: see rules.Met.
+	Series int
+}
+
 // NewState returns the State of rules that are in no engine, without overrides.
-func NewState(set *rules.Set) *State { return &State{Set: set, counts: newCounts(set)} }
+func NewState(set *rules.Set, o Options) *State {
+	return &State{Set: set, Shadow: o.Shadow, counts: newCounts(set, o.Series)}
+}
 
 // errNeedsNewer answers requests by rules that this program can not compile.
 var errNeedsNewer = resp.NewError("LOADING", "rules need a newer version of limitsrv")
@@ -42,7 +54,7 @@ var empty = new(rules.Set)
 //
 // Cost: a call of set if the rules changed, and microseconds for each override that changed.
 func (s *State) next(version uint64, list []*engine.Document, set func(h *Header) (*rules.Set, *counts, error)) *State {
-	n := &State{Version: version, list: list, Set: s.Set, Header: s.Header, counts: s.counts, Overrides: s.Overrides}
+	n := &State{Version: version, Shadow: s.Shadow, list: list, Set: s.Set, Header: s.Header, counts: s.counts, Overrides: s.Overrides}
 	var carried *counts
 	h, err := header(snapshot(list))
 	switch {
@@ -88,6 +100,14 @@ func (s *State) Knows(sha [32]byte) bool {
 		}
 	}
 	return false
+}
+
+// Mode returns the mode in which a limit with a mode of its own decides.
+func (s *State) Mode(own rules.Mode) rules.Mode {
+	if s.Shadow {
+		return rules.Shadow
+	}
+	return own
 }
 
 func (s *State) fail(h Header) { s.Set, s.Header, s.Err = empty, h, errNeedsNewer }

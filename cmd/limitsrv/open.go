@@ -37,7 +37,7 @@ func (n *node) open() error {
 	if n.state, err = n.awaitState(); err != nil {
 		return err
 	}
-	n.rules = ruleset.New(n.state.Engine, n.log)
+	n.rules = ruleset.New(n.state.Engine, n.log, ruleset.Options{Shadow: n.RulesShadow, Series: n.RulesMetricSeries})
 	n.rules.Current() // compiles those of the state
 	n.handler = commands.NewHandler(n.config())
 	if err := n.openListeners(); err != nil {
@@ -66,7 +66,7 @@ func (n *node) config() session.Config {
 		Exec: n.state, Engine: n.state.Engine, Clock: n.state, Notices: n.state.Notices, TestClock: n.state.TestClock, Store: n.state.Store, Cluster: n.state.Cluster,
 		Password: n.Password, LimitsOnly: n.LimitsOnly, ScriptSteps: n.ScriptSteps, Users: n.users, LoadUsers: n.LoadUsers,
 		Options: n.settings.List, Shutdown: n.askShutdown, Rules: n.rules,
-		Version: version, Log: n.log, Network: n.network,
+		Version: version, Log: n.log, LogValues: n.LogValues, Network: n.network,
 	}
 	if n.Config != "" {
 		c.Rewrite = n.settings.Rewrite

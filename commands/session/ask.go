@@ -165,4 +165,7 @@ func (s *Session) answerAsk(it *item, ops []engine.Op, ds []engine.Decision) {
 		return
 	}
 	it.spec.Told(&s.w, a, answer)
+	if len(answer.Closed) > 0 {
+		s.h.logClosed(&a.Request, answer.Closed, s.User(), s.Addr())
+	}
 }

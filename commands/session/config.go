@@ -37,6 +37,8 @@ type Config struct {
 	Users     *users.Table
 	LoadUsers func() (*users.Table, error)
 	Log       *slog.Logger // nil: slog.Default()
+	// LogValues logs the values of attributes as they are, and not the begin of their hashes.
+	LogValues bool
 	// Options returns the server's options, for CONFIG GET and INFO. Sizes are plain
 	// numbers of bytes, durations of seconds; the password is not among them. Called at
 	// any time from any session; nil: there are none.

@@ -21,6 +21,7 @@ type Handler struct {
 	logins   *auth.Logins
 	denied   denials
 	rules    ruleLoads
+	audit    *audit
 	stats    *Stats
 	hub      *Hub
 	slow     *SlowLog
@@ -51,7 +52,7 @@ func NewHandler(c Config, r *Registry) *Handler {
 		c.Log = slog.Default()
 	}
 	if c.Rules == nil {
-		c.Rules = ruleset.New(c.Engine, c.Log)
+		c.Rules = ruleset.New(c.Engine, c.Log, ruleset.Options{Series: ruleset.DefaultSeries})
 	}
 	if c.Spawn == nil {
 		c.Spawn = func(f func()) { go f() }
@@ -69,6 +70,7 @@ func NewHandler(c Config, r *Registry) *Handler {
 		runID:    backend.NewID(),
 		stats:    newStats(r.total, c.Network),
 		hub:      newHub(),
+		audit:    newAudit(c.Log, c.LogValues),
 		slow:     newSlowLog(),
 		sessions: make(map[int64]*Session),
 	}

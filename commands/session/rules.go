@@ -87,7 +87,7 @@ func (h *Handler) LoadRules(ctx context.Context, l RulesLoad) (r RulesLoaded, er
 			return RulesLoaded{Version: a.Version}, nil
 		case a.Loaded:
 			r.Version = a.Version
-			h.config.Log.Info("rules changed", "version", r.Version, "from", base, "added", r.Added, "changed", r.Changed, "removed", r.Removed, "restarted", r.Restarted,
+			h.audit.write(auditRules, "rules changed", "version", r.Version, "from", base, "added", r.Added, "changed", r.Changed, "removed", r.Removed, "restarted", r.Restarted,
 				"sha", fmt.Sprintf("%x", p.SHA[:6]), "user", l.User, "addr", l.Addr, "source", l.Source)
 			_, _ = h.rulesFrom(ctx, a.Version) // it is loaded in any case
 			return r, nil

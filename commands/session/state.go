@@ -72,3 +72,9 @@ func (s State) Top(now engine.Instant, what engine.TopKind, window topk.Window, 
 	defer fatal.OnPanic()
 	return s.engine.Top(now, what, window, count)
 }
+
+// ClosedBoxes calls engine.Engine.ClosedBoxes.
+func (s State) ClosedBoxes(now engine.Instant) []engine.ClosedBox {
+	defer fatal.OnPanic()
+	return s.engine.ClosedBoxes(now)
+}

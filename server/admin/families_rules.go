@@ -1,12 +1,12 @@
 package admin
 
-import "limitsrv/ruleset"
+import (
+	"sync"
 
-// maxRuleSeries bounds the limits with series of their own. All others are counted together, as
-// the domain other.
-const maxRuleSeries = 1000
+	"limitsrv/ruleset"
+)
 
-// otherRules is the label of the limits without series of their own.
+// otherRules is the label of what has no series of its own.
 const otherRules = "other"
 
 // ruleViews are the values about rules of one scrape.
@@ -14,6 +14,7 @@ type ruleViews struct {
 	*ruleset.State
 	failed int64  // loads
 	file   string // error of --rules
+	series *ruleSeries
 }
 
 var ruleFamilies = []family{
@@ -21,38 +22,85 @@ var ruleFamilies = []family{
 	{"rules_loaded_timestamp_seconds", "Time of the load of the rules in use, since 1970; 0: none were loaded.", gauge, nil, nil, float(func(v *view) float64 { return float64(v.rules.Header.Loaded) / 1e9 })},
 	{"rules_ok", "0 if the last reading of the files of --rules failed, or if this version of limitsrv can't compile the rules, else 1.", gauge, nil, nil, boolean(func(v *view) bool { return v.rules.file == "" && v.rules.Err == nil })},
 	{"rules_load_errors_total", "Loads of rules that failed on this node, by command or from a file.", counter, nil, nil, integer(func(v *view) int64 { return v.rules.failed })},
+	{"rules_shadow", "1 with --rules-shadow, so that rules deny nothing, else 0.", gauge, nil, nil, boolean(func(v *view) bool { return v.rules.Shadow })},
 	{"rules", "Rules in use, nodes of trees included.", gauge, nil, nil, integer(func(v *view) int { return v.rules.Set.NumRules() })},
 	{"overrides", "Overrides, including expired ones not yet removed.", gauge, nil, nil, integer(func(v *view) int { return v.rules.Overrides.Len() })},
-	{"rule_decisions_total", "Requests that this node answered by rules, by limit and result: allowed, limited, near, grace, shadow_limited or blocked. Limits that were never met are left out; beyond 1000 they are counted together, as the domain other.",
+	{"rule_decisions_total", "Requests that this node answered by rules, by limit and result: allowed, limited, near, grace, shadow_limited or blocked. With value_to_metric or detailed_metric the rule has the values of the request; those beyond --rules-metric-series are the rule other of the domain. " +
+		"Limits that were never met are left out; those beyond --rules-metric-series are counted together, as the domain other.",
 		counter, []string{"domain", "rule", "limit", "result"}, nil, emitRules},
+	{"rule_unmatched_total", "Requests to this node that no rule matched, by domain; those for domains without rules are the domain other.", counter, []string{"domain"}, nil, func(v *view, value func(float64, ...string)) {
+		sums := map[string]int64{otherRules: v.rules.Unmatched(nil)}
+		for _, d := range v.rules.Set.Domains() {
+			sums[printed(d.Name)] += v.rules.Unmatched(d)
+		}
+		for domain, n := range sums {
+			value(float64(n), domain)
+		}
+	}},
+	{"penalties_total", "Penalty boxes that requests to this node closed.", counter, nil, nil, integer(func(v *view) int64 { return v.rules.Penalties() })},
 }
 
 // ruleLabels name the series of a limit. Limits of tiers may have the same.
 type ruleLabels struct{ domain, rule, limit string }
 
+// A ruleSeries remembers the limits that have series of their own, so that none loses it to
+// another one while the rules stay. Concurrency: any goroutine may use it.
+type ruleSeries struct {
+	mu      sync.Mutex
+	version uint64 // of the rules
+	named   map[ruleLabels]bool
+}
+
+// names returns labels, or those of all others if more series than most would be named.
+// Requires: mu is held.
+func (r *ruleSeries) names(l ruleLabels, most int64) ruleLabels {
+	switch {
+	case r.named[l]:
+	case int64(len(r.named)) >= most:
+		return ruleLabels{otherRules, otherRules, otherRules}
+	default:
+		r.named[l] = true
+	}
+	return l
+}
+
+// sums returns the counters of the limits that were met, by series.
+func (r *ruleSeries) sums(s *ruleset.State, most int64) map[ruleLabels]*[ruleset.Outcomes]int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.named == nil || r.version != s.Header.Version {
+		r.named, r.version = make(map[ruleLabels]bool), s.Header.Version
+	}
+	all := make(map[ruleLabels]*[ruleset.Outcomes]int64)
+	for l := range s.Set.Limits("", 0) {
+		valued := l.DetailedMetric || l.ValueMetric != 0
+		s.Series(l.Index, func(label string, counts [ruleset.Outcomes]int64) {
+			if counts == [ruleset.Outcomes]int64{} {
+				return
+			}
+			labels := ruleLabels{printed(l.Rule.Domain.Name), printed(l.Rule.Name), printed(l.Label)}
+			if label != "" {
+				labels.rule = printed(label)
+			} else if valued {
+				labels.rule = otherRules
+			}
+			labels = r.names(labels, most)
+			sum := all[labels]
+			if sum == nil {
+				sum = new([ruleset.Outcomes]int64)
+				all[labels] = sum
+			}
+			for o, n := range counts {
+				sum[o] += n
+			}
+		})
+	}
+	return all
+}
+
 // emitRules emits the counters of the limits that were met.
 func emitRules(v *view, value func(float64, ...string)) {
-	sums := make(map[ruleLabels]*[ruleset.Outcomes]int64)
-	for l := range v.rules.Set.Limits("", 0) {
-		counts := v.rules.Counts(l.Index)
-		if counts == [ruleset.Outcomes]int64{} {
-			continue
-		}
-		labels := ruleLabels{printed(l.Rule.Domain.Name), printed(l.Rule.Name), printed(l.Label)}
-		sum := sums[labels]
-		if sum == nil && len(sums) >= maxRuleSeries {
-			labels = ruleLabels{otherRules, otherRules, otherRules}
-			sum = sums[labels]
-		}
-		if sum == nil {
-			sum = new([ruleset.Outcomes]int64)
-			sums[labels] = sum
-		}
-		for o, n := range counts {
-			sum[o] += n
-		}
-	}
-	for labels, sum := range sums {
+	for labels, sum := range v.rules.series.sums(v.rules.State, v.setting("rules-metric-series")) {
 		for o, n := range sum {
 			value(float64(n), labels.domain, labels.rule, labels.limit, ruleset.Outcome(o).String())
 		}

@@ -43,13 +43,13 @@ type view struct {
 }
 
 // newView reads everything once.
-func newView(cfg Config) *view {
+func newView(cfg Config, series *ruleSeries) *view {
 	h := cfg.Handler
 	e := h.Engine()
 	dbKeys, dbLasting := e.KeysIn()
 	failed, file := h.RulesFailed()
 	return &view{
-		rules: ruleViews{h.Config().Rules.Current(), failed, file},
+		rules: ruleViews{h.Config().Rules.Current(), failed, file, series},
 		stats: e.Stats(), shards: e.ShardStats(), scripts: e.SourceStats(metricScripts), dbKeys: dbKeys, dbLasting: dbLasting, traffic: cfg.Traffic(),
 		commands: h.CommandCounts(), errors: h.Stats().Errors(), failedLogins: h.Logins().Failed(),
 		store: h.StoreStatus(), loading: h.IsLoading(), ready: NotReady(h) == "",
@@ -121,10 +121,11 @@ type collector struct {
 	families []family
 	descs    []*prometheus.Desc // of the families, in their order
 	duration *prometheus.Desc
+	series   *ruleSeries
 }
 
 func newCollector(cfg Config) *collector {
-	c := &collector{cfg: cfg, families: families()}
+	c := &collector{cfg: cfg, families: families(), series: new(ruleSeries)}
 	for _, f := range c.families {
 		c.descs = append(c.descs, prometheus.NewDesc(namespace+"_"+f.name, f.help, f.labels, nil))
 	}
@@ -142,7 +143,7 @@ func (c *collector) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
-	v := newView(c.cfg)
+	v := newView(c.cfg, c.series)
 	for i, f := range c.families {
 		if f.when != nil && !f.when(v) {
 			continue

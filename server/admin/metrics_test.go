@@ -165,7 +165,7 @@ func TestShardTotals(t *testing.T) {
 	for i := range 1000 {
 		f.execute(fmt.Sprintf("RL.FIXED key:%d 10 day", i))
 	}
-	v := newView(f.cfg)
+	v := newView(f.cfg, new(ruleSeries))
 	var keys, memory int64
 	for _, s := range v.shards {
 		keys, memory = keys+s.Keys, memory+s.MemoryBytes

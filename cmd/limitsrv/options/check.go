@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"limitsrv/ruleset"
 )
 
 // check returns all violations of ranges and of dependencies between options. Elements
@@ -35,6 +37,7 @@ func (o *Options) checkRanges() (all []error) {
 		{"max-clients", int64(o.MaxClients), 1, MostClients},
 		{"io-threads", int64(o.IOThreads), -1, mostIOThreads},
 		{"script-steps", o.ScriptSteps, 1, mostScriptSteps},
+		{"rules-metric-series", int64(o.RulesMetricSeries), 0, ruleset.MaxSeries},
 		{"max-args", int64(o.MaxArgs), 1, math.MaxInt32},
 		{"max-arg-bytes", int64(o.MaxArgBytes), 1, math.MaxInt32},
 		{"max-query-bytes", int64(o.MaxQueryBytes), 1, math.MaxInt32},

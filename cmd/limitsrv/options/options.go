@@ -72,6 +72,9 @@ type Options struct {
 	AdminPprof      bool   `group:"Admin" help:"Serve profiles at --admin, for users with the group admin."`
 	AdminKeyMetrics bool   `group:"Admin" help:"Add metrics of the ten keys denied and requested most, by name. Off because keys may be personal data, metrics are stored for long, and each key is a time series."`
 
+	RulesShadow       bool `group:"Rules" help:"Refuse no request because of rules: every limit counts as one with shadow: true, no penalty box closes, and deny lists, DENY and unmatched: deny let pass. Each node follows its own option."`
+	RulesMetricSeries int  `group:"Rules" default:"${ruleSeries}" help:"Maximum number of limits, with the values of detailed_metric and value_to_metric, that have metrics of their own. The others are counted together."`
+
 	RLS         string `group:"Rules" name:"rls" placeholder:"HOST:PORT" help:"Address of Envoy's rate limit service over gRPC, or unix:PATH. Beyond loopback it requires logins for clients, or client certificates."`
 	RLSHTTP     string `group:"Rules" name:"rls-http" placeholder:"HOST:PORT" help:"Address of /v1/check, /v1/forward and /json over HTTP, or unix:PATH, as for --rls."`
 	RLSTLS      bool   `group:"Rules" name:"rls-tls" help:"Serve --rls and --rls-http over TLS, with --tls-cert and --tls-key, for clients with a certificate of --tls-client-ca if that is set."`
@@ -80,6 +83,7 @@ type Options struct {
 
 	LogLevel  slog.Level `group:"Log" default:"info" help:"Minimum level of log messages: debug, info, warn or error."`
 	LogFormat string     `group:"Log" default:"text" enum:"text,json" help:"Format of the log, which is written to standard error: text or json."`
+	LogValues bool       `group:"Log" help:"Log the values of attributes in messages about overrides and penalty boxes as they are. They may be personal data, so by default the first 8 digits of their SHA-256 are logged."`
 
 	HelpCommands bool `env:"-" help:"Show the commands for clients."`
 	Version      bool `env:"-" short:"v" help:"Show the version."`

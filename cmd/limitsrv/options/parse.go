@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"limitsrv/persist"
+	"limitsrv/ruleset"
 	"limitsrv/server"
 )
 
@@ -142,6 +143,7 @@ func defaults() kong.Vars {
 	limits := server.DefaultLimits
 	return kong.Vars{
 		"maxClients":     strconv.Itoa(server.DefaultMaxClients),
+		"ruleSeries":     strconv.Itoa(ruleset.DefaultSeries),
 		"writeTimeout":   server.DefaultWriteTimeout.String(),
 		"maxArgs":        strconv.Itoa(limits.Args),
 		"maxArgBytes":    Size(limits.ArgBytes).String(),

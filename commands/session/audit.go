@@ -1,0 +1,103 @@
+package session
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"limitsrv/checks"
+	"limitsrv/loglimit"
+	"limitsrv/rules"
+)
+
+// auditLines bounds the lines about events of one kind in auditInterval.
+const (
+	auditLines    = 100
+	auditInterval = 10 * time.Second
+)
+
+// hashDigits is the number of digits of the hash of a value in the log.
+const hashDigits = 8
+
+// An audit logs changes of rules and of overrides, and boxes that close: a line each, up to
+// auditLines of each kind in auditInterval. A line after others were left out tells their number
+// as unlogged. Concurrency: any number of goroutines may use it.
+type audit struct {
+	log    *slog.Logger
+	values bool // log values of attributes as they are
+	kinds  [auditKinds]auditKind
+}
+
+// The kinds of events.
+const (
+	auditRules = iota
+	auditOverrides
+	auditBoxes
+	auditKinds
+)
+
+type auditKind struct {
+	lines    *loglimit.Limiter[int64] // by number
+	number   atomic.Int64             // of the last event
+	unlogged atomic.Int64             // since the last line
+}
+
+func newAudit(log *slog.Logger, values bool) *audit {
+	a := &audit{log: log, values: values}
+	for i := range a.kinds {
+		a.kinds[i].lines = loglimit.New[int64](auditInterval, auditLines, loglimit.Suppress)
+	}
+	return a
+}
+
+// write logs an event of a kind.
+func (a *audit) write(kind int, event string, args ...any) {
+	k := &a.kinds[kind]
+	if !k.lines.Allow(k.number.Add(1)) {
+		k.unlogged.Add(1)
+		return
+	}
+	if n := k.unlogged.Swap(0); n > 0 {
+		args = append(args, "unlogged", n)
+	}
+	a.log.Info(event, args...)
+}
+
+// path returns attributes in the form KEY=VALUE/KEY=VALUE. Unless values are logged, each is
+// the begin of its SHA-256, behind #.
+func (a *audit) path(all []rules.Attribute) string {
+	var b strings.Builder
+	for i, one := range all {
+		if i > 0 {
+			b.WriteByte('/')
+		}
+		value := one.Value
+		if !a.values {
+			h := sha256.Sum256([]byte(value))
+			value = "#" + hex.EncodeToString(h[:hashDigits/2])
+		}
+		b.WriteString(one.Key + "=" + value)
+	}
+	return b.String()
+}
+
+// LogOverride logs a change of an override by the session's user.
+func (s *Session) LogOverride(event string, v *rules.Override, more ...any) {
+	a := s.h.audit
+	args := []any{"domain", v.Domain, "path", a.path(v.Path), "rule", v.Rule, "user", s.User(), "addr", s.Addr()}
+	a.write(auditOverrides, event, slices.Concat(args, more)...)
+}
+
+// logClosed logs the penalty boxes that a request from an address closed.
+func (h *Handler) logClosed(q *checks.Request, closed []checks.Closing, user, addr string) {
+	for i := range closed {
+		c := &closed[i]
+		lasts := time.Duration(c.Millis) * time.Millisecond
+		h.audit.write(auditBoxes, "penalty box closed", "domain", c.Rule.Domain.Name, "rule", c.Rule.Name, "path", h.audit.path(c.Attributes(&q.Request)),
+			"level", c.Level, "for", lasts, "until", time.UnixMilli(h.config.Clock.Now().Millis()+c.Millis).UTC().Format(time.RFC3339), "user", user, "addr", addr)
+	}
+}
