@@ -59,8 +59,8 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 // Serve serves requests and records the history until Shutdown. It must be called at most
 // once.
 func (s *Server) Serve() {
-	stop := s.history.start()
-	defer stop()
+	defer s.history.start()()
+	defer s.ruleHours.start(s.cfg.Handler.Config().Rules.Current)()
 	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		s.log.Error("admin listener failed", "error", err)
 	}

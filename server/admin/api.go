@@ -18,6 +18,7 @@ type api struct {
 	log       *slog.Logger
 	searching chan struct{} // semaphore of the searches
 	history   *history
+	ruleHours *ruleHours
 	metrics   http.Handler
 }
 
@@ -25,7 +26,7 @@ type api struct {
 func newAPI(cfg Config, at net.Addr) api {
 	return api{
 		adminAccess: newAccess(cfg.Handler.Logins(), at, cfg.TLS != nil), cfg: cfg, log: cfg.Logger,
-		searching: make(chan struct{}, maxSearches), history: newHistory(newSampler(cfg)), metrics: newMetrics(cfg),
+		searching: make(chan struct{}, maxSearches), history: newHistory(newSampler(cfg)), ruleHours: newRuleHours(), metrics: newMetrics(cfg),
 	}
 }
 

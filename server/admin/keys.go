@@ -71,6 +71,8 @@ type keyState struct {
 	Remaining int64   `json:"remaining"`
 	Wait      int64   `json:"wait_ms"` // -1: never
 	Reset     int64   `json:"reset_ms"`
+	// Level is that of a penalty box that is closed.
+	Level int64 `json:"level,omitempty"`
 }
 
 type rate struct {
@@ -114,6 +116,9 @@ func keyStateOf(key []byte, d engine.Decision) *keyState {
 		Remaining: d.Remaining, Wait: d.Wait.CeilMillis(), Reset: d.Reset.CeilMillis(),
 	}
 	switch name, ok := limiters.CalendarName(p.Calendar); {
+	case p.Alg == engine.Box && d.Allowed == 0:
+		state.Level = d.BoxLevel()
+	case p.Alg == engine.Box:
 	case ok:
 		state.Calendar = &name
 	case p.Count > 0:

@@ -23,6 +23,8 @@ func (a *api) handler() http.Handler {
 	mux.Handle("GET /api/top", a.requireGroup(peek, a.top))
 	mux.Handle("GET /api/keys", a.requireGroup(peek, a.search))
 	mux.Handle("GET /api/key", a.requireGroup(peek, a.key))
+	mux.Handle("GET /api/rules", a.requireGroup(peek, a.rules))
+	mux.Handle("GET /api/match", a.requireGroup(peek, a.match))
 	mux.Handle("POST /api/reset", a.requireGroup(admin, a.reset))
 	mux.HandleFunc("GET /api/", func(w http.ResponseWriter, r *http.Request) {
 		replyError(w, http.StatusNotFound, "no such API call")

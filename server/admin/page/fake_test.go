@@ -41,6 +41,8 @@ type fake struct {
 	samples         object              // columns that replace those of sampleAt
 	keyBarrier      chan struct{}       // unless nil, replies about a key wait until it is closed
 	allKeys         []string            // all keys, for searches; a reply covers two
+	rules           object              // fields that replace those of replyRules
+	matches         []string            // queries of requests for matches
 }
 
 // newFake starts a fake.
@@ -104,6 +106,8 @@ func newFake(t *testing.T) *fake {
 		}
 		replyJSON(w, 200, is)
 	}))
+	mux.HandleFunc("GET /api/rules", f.requireLogin(f.replyRules))
+	mux.HandleFunc("GET /api/match", f.requireLogin(f.replyMatch))
 	mux.HandleFunc("POST /api/reset", f.requireLogin(func(w http.ResponseWriter, r *http.Request) {
 		var given struct {
 			Raw string

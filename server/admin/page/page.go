@@ -11,7 +11,7 @@
 // There is no build step: browsers get the files as they are. app.js is the entry point:
 // it handles the login, and polls once a second while the page is visible. api.js sends
 // the requests; history.js keeps the samples of an hour, charts.js draws them; tables.js
-// has the tables and lookup.js the state of one key. Below them, without a page: keys.js
+// has the tables, lookup.js the state of one key and rules.js the rules. Below them, without a page: keys.js
 // encodes and decodes keys, format.js formats numbers and limits, dom.js creates
 // elements.
 //

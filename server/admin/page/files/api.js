@@ -71,5 +71,12 @@ export const keys = (prefix, cursor, count) => ask("GET", `keys?prefix=${prefix}
  */
 export const key = (raw, db) => ask("GET", `key?raw=${raw}&db=${db}`);
 
+/** The rules with their requests of the last hour, overrides, and closed penalty boxes. */
+export const rules = () => ask("GET", "rules");
+
+/** The limits that a request with attributes, pairs of base64url, meets in a domain. */
+export const match = (domain, attributes) =>
+  ask("GET", `match?domain=${domain}${attributes.map(([key, value]) => `&a=${key}.${value}`).join("")}`);
+
 /** Resets a key in a database. Requires the group admin. */
 export const reset = (raw, db) => ask("POST", "reset", { body: { raw, db } });

@@ -6,14 +6,16 @@ import { Charts } from "./charts.js";
 import { byID, checkedValue, setText } from "./dom.js";
 import { History } from "./history.js";
 import { Lookup } from "./lookup.js";
+import { Rules } from "./rules.js";
 import { memoryKind, problems, recentMillis, showStorage } from "./status.js";
 import { showAlgorithms, showCluster, showEmpty, topCount, TopKeys } from "./tables.js";
 import * as format from "./format.js";
 
 const pollMillis = 1000;
 const slowestPollMillis = 8000;
-/** The tables of keys, and the rights of the user, are requested at every so many polls. */
+/** The tables of keys, the rules, and the rights of the user are requested at every so many polls. */
 const topEvery = 2;
+const rulesEvery = 3;
 const rightsEvery = 10;
 /**
  * If the server's time is earlier than the last sample by this much, its clock was set
@@ -25,8 +27,10 @@ const history = new History();
 const lookup = new Lookup(() => loggedOut("Your login has ended."), () => fetchRights().catch(pollFailed), () => state?.keys ?? 0);
 const denied = new TopKeys(byID("denied"), "denied", (raw, db) => lookup.find(raw, db));
 const hot = new TopKeys(byID("hot"), "requested", (raw, db) => lookup.find(raw, db));
+const rules = new Rules((raw, db) => lookup.find(raw, db), () => loggedOut("Your login has ended."));
 let charts = null; // created when first visible, because it takes the size of the page
 let state = null; // the last reply of api.now
+let rulesState = null; // the last reply of api.rules, null if there is none
 let timer = 0;
 let running = false; // a poll is under way
 let active = false; // a user with the right to look is logged in
@@ -43,6 +47,7 @@ async function poll() {
   try {
     const [now, samples] = await Promise.all([api.now(), api.history(history.last)]);
     if (!active) return;
+    if (polls % rulesEvery === 0) rulesState = await rules.refresh();
     showReplies(now, samples);
     if (polls % topEvery === 0) await showTop();
     if (++polls % rightsEvery === 0) await fetchRights();
@@ -100,7 +105,7 @@ function draw() {
 }
 
 function showProblems(now, recent) {
-  const all = problems(now, recent);
+  const all = problems(now, recent, rulesState);
   const worst = all[0];
   if (worst === undefined) pill("good", "✓ Ready");
   else pill(worst.kind, `${worst.kind === "bad" ? "✕" : "!"} ${worst.title}`);
@@ -172,6 +177,8 @@ function loggedOut(why) {
   lookup.clear();
   denied.clear();
   hot.clear();
+  rules.clear();
+  rulesState = null;
   for (const id of ["dashboard", "who", "ready", "lost", "trouble"]) byID(id).hidden = true;
   byID("login").hidden = false;
   setText(byID("login-why"), why);

@@ -93,6 +93,7 @@ const algorithms = {
   FIXED: ["fixed window", (k) => `${tokens(k.limit)} in each ${k.calendar ? `calendar ${k.calendar} (UTC)` : `window of ${length(k.window_ns)}`}`],
   SLIDE: ["sliding window", (k) => `about ${tokens(k.limit)} in any ${length(k.window_ns)}`],
   LOG: ["sliding log", (k) => `never more than ${tokens(k.limit)} in any ${length(k.window_ns)}`],
+  PENALTY: ["penalty box", (k) => `closes after ${count(k.limit)} ${k.limit === 1 ? "denial" : "denials"}`],
   LEASE: ["concurrency", (k) => `${count(k.limit)} at a time, each for at most ${length(k.window_ns)}`],
 };
 

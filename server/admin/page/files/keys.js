@@ -38,6 +38,9 @@ export function show(bytes) {
     Array.from(found, (c) => `\\u{${c.codePointAt(0).toString(16)}}`).join(""));
 }
 
+/** The displayed form of a text, with the same escapes. */
+export const visible = (text) => show(new TextEncoder().encode(text));
+
 /** A mark of the database of a key; none for database 0. */
 export const databaseTag = (db) => (db > 0 ? element("span", { class: "tag" }, `db${db}`) : "");
 

@@ -131,8 +131,8 @@ export class Lookup {
       setText(use, "");
     } else {
       setText(limit, `${capitalized(format.algorithm(key.algorithm))}: ${format.limit(key)}`);
-      setText(use, `${format.count(key.remaining)} of ${format.count(key.limit)} remaining`);
-      setText(next, key.algorithm === "LEASE" ? "Next lease" : "Next token");
+      setText(use, useOf(key));
+      setText(next, nexts[key.algorithm] ?? "Next token");
       bar.style.setProperty("--part", `${Math.min(100, (100 * key.remaining) / key.limit)}%`);
     }
     meter.hidden = key === null;
@@ -204,6 +204,13 @@ export class Lookup {
     if (raw === this.#raw && db === this.#db) await this.refresh();
     this.#view?.title.focus({ preventScroll: true });
   }
+}
+
+const nexts = { LEASE: "Next lease", PENALTY: "Opens" };
+
+function useOf({ algorithm, remaining, limit, level }) {
+  if (algorithm !== "PENALTY") return `${format.count(remaining)} of ${format.count(limit)} remaining`;
+  return remaining > 0 ? `open, closes after ${format.count(remaining)} more` : `closed, level ${format.count(level)}`;
 }
 
 const capitalized = (text) => text[0].toUpperCase() + text.slice(1);

@@ -2,6 +2,7 @@
 // eviction.
 
 import { element, setText } from "./dom.js";
+import { visible } from "./keys.js";
 import * as format from "./format.js";
 
 /** The time over which evictions and rejections count as recent. */
@@ -16,10 +17,11 @@ export const memoryKind = ({ memory_bytes: used, max_memory_bytes: bound }) =>
 
 /**
  * The problems of a server, worst first, each with a kind, "bad" or "warn", a title of a
- * few words, and a text. recent has the evictions and rejections of recentMillis.
+ * few words, and a text. recent has the evictions and rejections of recentMillis; rules is the
+ * API's reply about them, or null.
  */
-export function problems(now, recent) {
-  const all = [quorum(now), disk(now), other(now), memory(now, recent), snapshot(now)].filter(Boolean);
+export function problems(now, recent, rules = null) {
+  const all = [quorum(now), disk(now), other(now), ...ruleProblems(rules), memory(now, recent), snapshot(now)].filter(Boolean);
   return [...all.filter(({ kind }) => kind === "bad"), ...all.filter(({ kind }) => kind === "warn")];
 }
 
@@ -66,6 +68,16 @@ function memory(now, recent) {
 function snapshot({ storage }) {
   if (!storage?.snapshot.failed) return null;
   return { kind: "warn", title: "Snapshot failed", text: `The last snapshot failed, and the log grows until one succeeds: ${storage.snapshot.failed}` };
+}
+
+function ruleProblems(rules) {
+  if (rules === null) return [];
+  const kept = rules.version > 0 ? `Version ${format.count(rules.version)} of the rules stays in use` : "There are no rules";
+  return [
+    rules.unusable && { kind: "bad", title: "Rules unusable", text: "The rules need a newer version of limitsrv: this node answers LOADING to requests by rules." },
+    rules.file_error && { kind: "warn", title: "Rules not loaded", text: `The files of --rules have a mistake. ${kept}: ${visible(rules.file_error)}` },
+    rules.shadow && { kind: "warn", title: "Rules in shadow", text: "Rules deny nothing, because of --rules-shadow." },
+  ];
 }
 
 const times = (n, noun) => `${format.count(n)} ${noun}${n === 1 ? "" : "s"}`;

@@ -143,10 +143,49 @@ export function showCluster(state, where, cluster) {
 const shortID = (id) => id.slice(0, 8);
 
 /**
+ * The content of an element below its title. It is not updated while it has the pointer or the
+ * focus, so that nothing moves while the user chooses.
+ */
+export class Held {
+  #body = element("div");
+  #pointed = false;
+  #next = null;
+
+  constructor(where) {
+    where.append(this.#body);
+    this.#body.addEventListener("pointerenter", (event) => this.#point(event.pointerType === "mouse"));
+    this.#body.addEventListener("pointerleave", () => this.#point(false));
+    this.#body.addEventListener("focusout", () => queueMicrotask(() => this.#replace()));
+  }
+
+  /** Shows nodes, once the user is not choosing. */
+  show(nodes) {
+    this.#next = nodes;
+    this.#replace();
+  }
+
+  clear() {
+    this.#next = null;
+    this.#body.replaceChildren();
+  }
+
+  #point(pointed) {
+    this.#pointed = pointed;
+    this.#replace();
+  }
+
+  #replace() {
+    if (this.#next === null || this.#pointed || this.#body.contains(document.activeElement)) return;
+    this.#body.replaceChildren(...this.#next);
+    this.#next = null;
+  }
+}
+
+/**
  * A table of cells, each of nodes and strings; with kind "cards" each row is a card on a
  * phone.
  */
-function table(heads, rows, kind) {
+export function table(heads, rows, kind) {
   return element("table", { class: kind, role: "table" },
     element("thead", {}, element("tr", { role: "row" }, ...heads.map((head) => element("th", { scope: "col", role: "columnheader" }, head)))),
     element("tbody", {}, ...rows.map((cells) => element("tr", { role: "row" }, ...cells.map((cell, i) =>

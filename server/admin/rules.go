@@ -1,0 +1,267 @@
+package admin
+
+import (
+	"cmp"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"limitsrv/commands/resp"
+	"limitsrv/engine"
+	"limitsrv/rules"
+	"limitsrv/ruleset"
+)
+
+// Bounds of the rows in a reply about rules.
+const (
+	maxRuleRows     = 200
+	maxOverrideRows = 100
+	maxBoxRows      = 100
+)
+
+// A rulesState is the reply to GET /api/rules. Lists that the user may not see are null.
+type rulesState struct {
+	Version   uint64        `json:"version"` // 0: none were loaded
+	SHA       string        `json:"sha"`
+	Loaded    int64         `json:"loaded_ms"`
+	User      string        `json:"user"`
+	Note      string        `json:"note"`
+	Domains   int           `json:"domains"`
+	Rules     int           `json:"rules"`
+	Limits    int           `json:"limits"`
+	Shadow    bool          `json:"shadow"`     // --rules-shadow
+	Unusable  bool          `json:"unusable"`   // this version of limitsrv can't compile them
+	FileError string        `json:"file_error"` // of the last reading of --rules
+	Failed    int64         `json:"load_errors"`
+	Penalties int64         `json:"penalties"`
+	Unmatched int64         `json:"unmatched"`
+	Rows      []ruleRow     `json:"rows"`      // of at most Limits, those that denied most first
+	Overrides []overrideRow `json:"overrides"` // at most OverrideCount, those that end first at the begin
+	Boxes     []boxRow      `json:"boxes"`     // at most BoxCount, those that open last first
+
+	OverrideCount int `json:"override_count"`
+	BoxCount      int `json:"box_count"`
+}
+
+// A ruleRow is a limit with the requests of the last hour.
+type ruleRow struct {
+	Domain string `json:"domain"`
+	Name   string `json:"name"`
+	Tier   string `json:"tier"`
+	Limit  string `json:"limit"`
+	Mode   string `json:"mode"`
+	ruleCount
+}
+
+// An overrideRow is an override. Raw values are base64url, because clients choose them.
+type overrideRow struct {
+	Domain string         `json:"domain"`
+	Path   []rawAttribute `json:"path"`
+	Effect string         `json:"effect"`
+	Limit  string         `json:"limit"`
+	Rule   string         `json:"rule"`
+	Left   int64          `json:"left_ms"` // -1: for ever
+	Note   string         `json:"note"`
+	User   string         `json:"user"`
+}
+
+type rawAttribute struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// A boxRow is a penalty box that is closed.
+type boxRow struct {
+	Raw   string `json:"raw"`
+	DB    uint8  `json:"db"`
+	Level int64  `json:"level"`
+	Left  int64  `json:"left_ms"`
+}
+
+// rules serves GET /api/rules. It requires the rights of RL.RULES LIST.
+func (a *api) rules(w http.ResponseWriter, r *http.Request, id identity) {
+	h := a.cfg.Handler
+	if err := h.May(id.account, "RL.RULES", "LIST"); err != nil {
+		a.replyCommandError(w, err)
+		return
+	}
+	s := h.Config().Rules.Current()
+	failed, fileError := h.RulesFailed()
+	state := rulesState{
+		Version: s.Header.Version, Loaded: s.Header.Loaded.Millis(), User: s.Header.User, Note: s.Header.Note,
+		Domains: len(s.Set.Domains()), Rules: s.Set.NumRules(), Limits: s.Set.NumLimits(),
+		Shadow: s.Shadow, Unusable: s.Err != nil, FileError: fileError, Failed: failed, Penalties: s.Penalties(), Unmatched: s.AllUnmatched(),
+		Rows: a.ruleHours.rows(s), OverrideCount: s.Overrides.Len(),
+	}
+	if s.Header.Version > 0 {
+		state.SHA = hex.EncodeToString(s.Header.SHA[:])
+	}
+	state.Overrides = a.overrideRows(id, s)
+	if a.mayListKeys(id) == nil {
+		boxes := h.Engine().ClosedBoxes(h.Now())
+		state.Boxes, state.BoxCount = make([]boxRow, min(len(boxes), maxBoxRows)), len(boxes)
+		for i := range state.Boxes {
+			b := &boxes[i]
+			state.Boxes[i] = boxRow{encodeKey(b.Key), b.DB, b.Level, b.Wait.CeilMillis()}
+		}
+	}
+	reply(w, state)
+}
+
+// rows returns the limits that denied most in the last hour, and after them those that
+// allowed most, in the order of the text if they are equal. Cost: linear in the limits.
+func (r *ruleHours) rows(s *ruleset.State) []ruleRow {
+	type row struct {
+		limit *rules.Limit
+		count ruleCount
+	}
+	all := make([]row, 0, s.Set.NumLimits())
+	r.mu.Lock()
+	for l := range s.Set.Limits("", 0) {
+		all = append(all, row{l, r.lastHour(l, ruleCountOf(s.Counts(l.Index)))})
+	}
+	r.mu.Unlock()
+	slices.SortStableFunc(all, func(a, b row) int {
+		return cmp.Or(cmp.Compare(b.count.Denied+b.count.Shadow, a.count.Denied+a.count.Shadow), cmp.Compare(b.count.Allowed, a.count.Allowed))
+	})
+	rows := make([]ruleRow, min(len(all), maxRuleRows))
+	for i := range rows {
+		l := all[i].limit
+		rows[i] = ruleRow{printed(l.Rule.Domain.Name), printed(l.Name), printed(l.Tier), l.String(), s.Mode(l.Mode).String(), all[i].count}
+	}
+	return rows
+}
+
+// overrideRows returns the overrides of the domains whose overrides the user may list, or nil
+// if there are some and the user may list none.
+func (a *api) overrideRows(id identity, s *ruleset.State) []overrideRow {
+	may := map[string]bool{}
+	rows := []overrideRow{}
+	for v := range s.ListOverrides(a.cfg.Handler.Now()) {
+		allowed, known := may[v.Domain]
+		if !known {
+			allowed = a.cfg.Handler.May(id.account, "RL.OVERRIDE", "LIST", v.Domain) == nil
+			may[v.Domain] = allowed
+		}
+		switch {
+		case len(rows) == maxOverrideRows:
+			return rows
+		case !allowed:
+			continue
+		}
+		row := overrideRow{printed(v.Domain), []rawAttribute{}, v.Effect.String(), v.Limit, printed(v.Rule), -1, printed(v.Note), v.User}
+		for _, at := range v.Path {
+			row.Path = append(row.Path, rawAttribute{encodeKey([]byte(at.Key)), encodeKey([]byte(at.Value))})
+		}
+		if v.Until != 0 {
+			row.Left = (int64(v.Until-a.cfg.Handler.Now()) + 999_999) / 1e6
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) == 0 && len(may) > 0 {
+		return nil
+	}
+	return rows
+}
+
+// A matched is the reply to GET /api/match.
+type matched struct {
+	Verdict   string         `json:"verdict"` // ok, denied, allowed, unlimited, none or unmatched
+	Limits    []matchedLimit `json:"limits"`
+	Boxes     []string       `json:"boxes"` // keys in base64url
+	Explained []explained    `json:"explained"`
+}
+
+// A matchedLimit is a limit that the request meets, with the key of its counter.
+type matchedLimit struct {
+	Name  string `json:"name"`
+	Limit string `json:"limit"`
+	Mode  string `json:"mode"`
+	Raw   string `json:"raw"`
+}
+
+type explained struct {
+	Rule    string `json:"rule"`
+	Matches bool   `json:"matches"`
+	Reason  string `json:"reason"`
+}
+
+// match serves GET /api/match: the limits that a request with one descriptor meets. It
+// counts nothing, and requires the rights of RL.RULES MATCH.
+func (a *api) match(w http.ResponseWriter, r *http.Request, id identity) {
+	q, err := matchRequest(r)
+	if err == nil {
+		args := []string{"RL.RULES", "MATCH", string(q.Domain)}
+		for _, e := range q.Descriptors[0].Entries {
+			args = append(args, string(e.Key), string(e.Value))
+		}
+		err = a.cfg.Handler.May(id.account, args...)
+	}
+	s := a.cfg.Handler.Config().Rules.Current()
+	if err == nil {
+		err = s.Err
+	}
+	var found matched
+	if err == nil {
+		found, err = findMatches(s, a.cfg.Handler.Now(), q)
+	}
+	if err != nil {
+		a.replyCommandError(w, err)
+		return
+	}
+	reply(w, found)
+}
+
+// matchRequest reads the parameters of GET /api/match: domain, and a for each attribute, its key
+// and its value with a dot between them; all in base64url.
+func matchRequest(r *http.Request) (*rules.Request, error) {
+	query := r.URL.Query()
+	domain, err := decodeKey(query.Get("domain"))
+	if err != nil {
+		return nil, err
+	}
+	var d rules.Descriptor
+	for _, a := range query["a"] {
+		key, value, _ := strings.Cut(a, ".")
+		var e rules.Entry
+		if e.Key, err = decodeKey(key); err == nil {
+			e.Value, err = decodeKey(value)
+		}
+		if err != nil {
+			return nil, err
+		}
+		d.Entries = append(d.Entries, e)
+	}
+	if len(d.Entries) == 0 {
+		return nil, resp.NewError("ERR", fmt.Sprintf("a must be there 1 to %d times, once for each attribute, got none", rules.MaxEntries))
+	}
+	return &rules.Request{Domain: domain, Descriptors: []rules.Descriptor{d}}, nil
+}
+
+// findMatches finds the limits of a request.
+func findMatches(s *ruleset.State, now engine.Instant, q *rules.Request) (m matched, err error) {
+	var r rules.Result
+	if err = s.Set.Match(q, s.Overrides, now, &r); err != nil {
+		return m, resp.NewError("ERR", err.Error())
+	}
+	m = matched{Verdict: r.Verdict.String(), Limits: make([]matchedLimit, len(r.Limits)), Boxes: []string{}, Explained: []explained{}}
+	for i := range r.Limits {
+		l := &r.Limits[i]
+		m.Limits[i] = matchedLimit{printed(l.Name()), l.Limit.String(), s.Mode(l.Mode).String(), encodeKey(l.Key)}
+	}
+	for i := range r.Guards {
+		if !s.Shadow {
+			m.Boxes = append(m.Boxes, encodeKey(r.Guards[i].Key))
+		}
+	}
+	all, err := s.Set.Explain(q, s.Overrides, now)
+	if err != nil {
+		return m, resp.NewError("ERR", err.Error())
+	}
+	for _, e := range all[:min(len(all), maxRuleRows)] {
+		m.Explained = append(m.Explained, explained{printed(e.Rule), e.Matches, printed(e.Reason)})
+	}
+	return m, nil
+}
