@@ -39,20 +39,21 @@ const module = "limitsrv"
 // commands/backend, which the first two import, and commands/resp, usage, word and glob,
 // which import no other package of commands. cmd/limitsrv imports all of them; it passes
 // the files of server/admin/page to server/admin. Of the packages below it, settings and
-// state import options. persist/simtest, tools/browser, testwait and redistest are for tests,
+// state import options. persist/simtest, rules/boundtest, tools/browser, testwait and redistest are for tests,
 // tools/faultnet and freeport for tests and tools/bench.
 var arrows = map[string][]string{
-	".":              {},
-	"engine":         {"limitsrv/engine/topk", "limitsrv/values"},
-	"engine/topk":    {},
-	"answer":         {"limitsrv/values/numbers"},
-	"datatypes":      {"limitsrv/engine", "limitsrv/answer", "limitsrv/values", "limitsrv/values/numbers", "limitsrv/commands/glob"},
-	"limiters":       {"limitsrv/engine", "limitsrv/answer", "limitsrv/commands/resp", "limitsrv/commands/usage", "limitsrv/commands/word"},
-	"ruleset":        {"limitsrv/rules", "limitsrv/rules/source", "limitsrv/engine", "limitsrv/answer", "limitsrv/commands/resp", "limitsrv/scripts"},
-	"checks":         {"limitsrv/ruleset", "limitsrv/rules", "limitsrv/rules/source", "limitsrv/limiters", "limitsrv/engine", "limitsrv/commands/resp"},
-	"rules":          {"limitsrv/rules/source", "limitsrv/engine", "limitsrv/commands/word"},
-	"rules/source":   {"limitsrv/engine", "limitsrv/limiters", "limitsrv/commands/word", "limitsrv/yamlfile", "go.yaml.in/yaml/v3"},
-	"rules/ruletest": {"limitsrv/checks", "limitsrv/rules", "limitsrv/rules/source", "limitsrv/engine"},
+	".":               {},
+	"engine":          {"limitsrv/engine/topk", "limitsrv/values"},
+	"engine/topk":     {},
+	"answer":          {"limitsrv/values/numbers"},
+	"datatypes":       {"limitsrv/engine", "limitsrv/answer", "limitsrv/values", "limitsrv/values/numbers", "limitsrv/commands/glob"},
+	"limiters":        {"limitsrv/engine", "limitsrv/answer", "limitsrv/commands/resp", "limitsrv/commands/usage", "limitsrv/commands/word"},
+	"ruleset":         {"limitsrv/rules", "limitsrv/rules/source", "limitsrv/engine", "limitsrv/answer", "limitsrv/commands/resp", "limitsrv/scripts"},
+	"checks":          {"limitsrv/ruleset", "limitsrv/rules", "limitsrv/rules/source", "limitsrv/limiters", "limitsrv/engine", "limitsrv/commands/resp"},
+	"rules":           {"limitsrv/rules/source", "limitsrv/engine", "limitsrv/commands/word"},
+	"rules/source":    {"limitsrv/engine", "limitsrv/limiters", "limitsrv/commands/word", "limitsrv/yamlfile", "go.yaml.in/yaml/v3"},
+	"rules/boundtest": {"limitsrv/rules/source"},
+	"rules/ruletest":  {"limitsrv/checks", "limitsrv/rules", "limitsrv/rules/source", "limitsrv/engine"},
 	"scripts": {
 		"limitsrv/datatypes", "limitsrv/limiters", "limitsrv/engine", "limitsrv/answer", "limitsrv/values/numbers", "limitsrv/commands/glob",
 		"limitsrv/lua", "limitsrv/lua/bitops", "limitsrv/lua/cjson", "limitsrv/lua/cstruct", "limitsrv/lua/library", "limitsrv/lua/number", "limitsrv/lua/syntax", "limitsrv/lua/value",
@@ -161,7 +162,7 @@ var arrows = map[string][]string{
 // packages that its package imports indirectly.
 var testArrows = []string{
 	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "limitsrv/tools/faultnet", "limitsrv/tools/browser", "limitsrv/testwait", "limitsrv/freeport", "limitsrv/redistest",
-	"limitsrv/replication/offline", "limitsrv/persist/simtest",
+	"limitsrv/replication/offline", "limitsrv/persist/simtest", "limitsrv/rules/boundtest",
 	"github.com/chromedp/chromedp", "github.com/envoyproxy/go-control-plane/envoy", "google.golang.org/grpc", "google.golang.org/protobuf",
 }
 

@@ -167,6 +167,9 @@ func (s *State) Series(limit int, each func(label string, counts [Outcomes]int64
 	}
 }
 
+// MaxSeries returns Options.Series.
+func (s *State) MaxSeries() int { return s.counts.labels.most }
+
 // Unmatched returns the number of requests that no rule matched in a domain, or, if d is nil,
 // in domains that there are not, since the domain was first loaded on this node.
 func (s *State) Unmatched(d *rules.Domain) int64 {

@@ -33,7 +33,8 @@ type State struct {
 type Options struct {
 	// Shadow is State.Shadow.
 	Shadow bool
-	// Series bounds the labels with counters of their own, 0 to MaxSeries: see rules.Met.
+	// Series bounds the labels with counters of their own, 0 to MaxSeries: see rules.Met. The
+	// metrics of limits have the same bound.
 	Series int
 }
 

@@ -22,7 +22,7 @@ import (
 
 // Paths that require the group peek, and paths that require admin.
 var (
-	readPaths  = []string{"/metrics", "/api/now", "/api/history", "/api/key?raw=YQ"}
+	readPaths  = []string{"/metrics", "/api/now", "/api/history", "/api/key?raw=YQ", "/api/rules", "/api/match?domain=YQ&a=YQ.YQ"}
 	adminPaths = []string{"/debug/pprof/", "/debug/pprof/goroutine", "/debug/pprof/profile?seconds=1"}
 )
 

@@ -53,10 +53,10 @@ type ruleSeries struct {
 
 // names returns labels, or those of all others if more series than most would be named.
 // Requires: mu is held.
-func (r *ruleSeries) names(l ruleLabels, most int64) ruleLabels {
+func (r *ruleSeries) names(l ruleLabels, most int) ruleLabels {
 	switch {
 	case r.named[l]:
-	case int64(len(r.named)) >= most:
+	case len(r.named) >= most:
 		return ruleLabels{otherRules, otherRules, otherRules}
 	default:
 		r.named[l] = true
@@ -65,7 +65,7 @@ func (r *ruleSeries) names(l ruleLabels, most int64) ruleLabels {
 }
 
 // sums returns the counters of the limits that were met, by series.
-func (r *ruleSeries) sums(s *ruleset.State, most int64) map[ruleLabels]*[ruleset.Outcomes]int64 {
+func (r *ruleSeries) sums(s *ruleset.State) map[ruleLabels]*[ruleset.Outcomes]int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.named == nil || r.version != s.Header.Version {
@@ -84,7 +84,7 @@ func (r *ruleSeries) sums(s *ruleset.State, most int64) map[ruleLabels]*[ruleset
 			} else if valued {
 				labels.rule = otherRules
 			}
-			labels = r.names(labels, most)
+			labels = r.names(labels, s.MaxSeries())
 			sum := all[labels]
 			if sum == nil {
 				sum = new([ruleset.Outcomes]int64)
@@ -100,7 +100,7 @@ func (r *ruleSeries) sums(s *ruleset.State, most int64) map[ruleLabels]*[ruleset
 
 // emitRules emits the counters of the limits that were met.
 func emitRules(v *view, value func(float64, ...string)) {
-	for labels, sum := range v.rules.series.sums(v.rules.State, v.setting("rules-metric-series")) {
+	for labels, sum := range v.rules.series.sums(v.rules.State) {
 		for o, n := range sum {
 			value(float64(n), labels.domain, labels.rule, labels.limit, ruleset.Outcome(o).String())
 		}
