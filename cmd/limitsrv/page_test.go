@@ -171,8 +171,15 @@ func TestPageLogins(t *testing.T) {
 	w := wired(t, a.address)
 	w.do(t, `AUTH root "root's secret"`)
 	w.do(t, "RL.LOG precious 5 1h 5")
-	for _, path := range []string{"/api/now", "/api/history", "/api/top?by=hot&window=hour&count=9", "/api/key?raw=cHJlY2lvdXM", "/api/keys?prefix=&cursor=0&count=1", "/metrics"} {
+	for _, path := range []string{"/api/now", "/api/history", "/api/top?by=hot&window=hour&count=9", "/api/key?raw=cHJlY2lvdXM", "/api/keys?prefix=&cursor=0&count=1", "/api/rules", "/api/match?domain=YQ&a=YQ.YQ", "/metrics"} {
 		a.wants(t, "", path, "", http.StatusUnauthorized, "")
+	}
+	w.do(t, "RL.OVERRIDE SET api ip 203.0.113.7 DENY")
+	if _, text := a.asks(t, "guest:guest's secret", "/api/rules", ""); !strings.Contains(text, `"overrides":null`) {
+		t.Errorf("a user of the group peek sees overrides: %s", text)
+	}
+	if _, text := a.asks(t, "root:root's secret", "/api/rules", ""); !strings.Contains(text, `"effect":"DENY"`) {
+		t.Errorf("a user of the group admin does not see overrides: %s", text)
 	}
 	tab := browser.Open(t)
 	tab.Screen(360, 740, "light")
