@@ -42,7 +42,7 @@ type line struct {
 // made when it is first written to.
 type counter struct {
 	lines [countStripes]atomic.Pointer[line]
-	// series are those of the labels of a limit, newest first. What they count is not in the
+	// series are those of the labels of a limit, newest first. Their counts are not in the
 	// lines.
 	series atomic.Pointer[series]
 }
@@ -71,8 +71,9 @@ func (c *counter) sums() (sums [Outcomes]int64) {
 	return sums
 }
 
-// counts are the counters of a Set: of its limits by Index, and of its domains by Index. What
-// a load keeps, keeps its counter, so that nothing is lost while both Sets are in use.
+// counts are the counters of a Set: of its limits by Index, and of its domains by Index. A limit
+// or a domain that a load keeps, keeps its counter, so that nothing is lost while both Sets are
+// in use.
 type counts struct {
 	set     *rules.Set
 	each    []*counter

@@ -80,8 +80,8 @@ func (x *series) link() {
 	}
 }
 
-// take adds the series of a limit of another table. Requires: no other goroutine uses t. What is
-// beyond the bound stays with the limit, and is found no more.
+// take adds the series of a limit of another table. Requires: no other goroutine uses t. Series
+// beyond the bound stay with the limit, and are found no more.
 func (t *labelTable) take(of *counter) {
 	for x := of.series.Load(); x != nil && t.used.Load() < int64(t.most); x = x.next {
 		for i := maphash.String(labelSeed, x.label); ; i++ {

@@ -6,7 +6,7 @@ import (
 	"limitsrv/ruleset"
 )
 
-// otherRules is the label of what has no series of its own.
+// otherRules is the label of limits, values and domains without series of their own.
 const otherRules = "other"
 
 // ruleViews are the values about rules of one scrape.

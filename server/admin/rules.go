@@ -134,7 +134,7 @@ func (r *ruleHours) rows(s *ruleset.State) []ruleRow {
 	return rows
 }
 
-// overrideRows returns the overrides of the domains whose overrides the user may list, or nil
+// overrideRows returns the overrides of those domains for which the user may list them, or nil
 // if there are some and the user may list none.
 func (a *api) overrideRows(id identity, s *ruleset.State) []overrideRow {
 	may := map[string]bool{}

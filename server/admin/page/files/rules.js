@@ -48,7 +48,7 @@ export class Rules {
     return rules;
   }
 
-  /** Clears what a user has seen. */
+  /** Clears all figures and inputs. */
   clear() {
     for (const id of ["rules-limits", "match-result"]) byID(id).replaceChildren();
     for (const id of ["rules-state", "match-said"]) setText(byID(id), "");
