@@ -38,7 +38,7 @@ func (f *fake) replyRules(w http.ResponseWriter, _ *http.Request) {
 	replyJSON(w, 200, is)
 }
 
-// replyMatch answers what a request for the path /login meets; a domain that is not api is
+// replyMatch replies with the limits of a request for the path /login; a domain other than api is
 // an error.
 func (f *fake) replyMatch(w http.ResponseWriter, r *http.Request) {
 	f.matches = append(f.matches, r.URL.RawQuery)
