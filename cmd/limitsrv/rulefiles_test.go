@@ -24,7 +24,7 @@ func (w *wire) send(t *testing.T, args ...string) any {
 	if _, err := io.WriteString(w, line.String()); err != nil {
 		t.Fatal(err)
 	}
-	reply, err := w.reply()
+	reply, err := w.read()
 	if err != nil {
 		t.Fatal(err)
 	}
