@@ -8,15 +8,16 @@ import (
 // MaxChannelBytes bounds the name of a channel.
 const MaxChannelBytes = 256
 
-// Notices are the messages that calls publish, on their way to the clients of this node:
-// Apply adds those of a batch with Batch.Notices, in the order in which the calls are
-// applied, and its caller then calls Send. They are no part of the state: nothing depends
-// on them, and a replay has none.
+// Notices are the messages that calls publish, and the lists that calls lengthen, on their
+// way to the clients of this node: Apply adds those of a batch with Batch.Notices, in the
+// order in which the calls are applied, and its caller then calls Send. They are no part of
+// the state: nothing depends on them, and a replay has none.
 //
 // Concurrency: any number of goroutines may use it. Its zero value is ready, and so is nil,
 // which drops all messages.
 type Notices struct {
 	waiting atomic.Int64 // messages that are not sent yet
+	grown   grownLists
 
 	mu   sync.Mutex
 	list messages // guarded by mu
@@ -68,7 +69,8 @@ func (n *Notices) add(channel, message []byte) {
 }
 
 // Send delivers the messages of all earlier Applies: those of the caller's own are delivered
-// when it returns. Cost: two loads and the function of HandleApplied if there are none.
+// when it returns. Then it reports the lists, see Watch. Cost: three loads and the function of
+// HandleApplied if there is nothing.
 func (n *Notices) Send() {
 	if n == nil {
 		return
@@ -76,9 +78,15 @@ func (n *Notices) Send() {
 	if look := n.applied.Load(); look != nil {
 		(*look)()
 	}
-	if n.waiting.Load() == 0 {
-		return
+	if n.waiting.Load() > 0 {
+		n.sendMessages()
 	}
+	if n.grown.waiting.Load() > 0 {
+		n.grown.report()
+	}
+}
+
+func (n *Notices) sendMessages() {
 	n.sending.Lock()
 	defer n.sending.Unlock()
 	n.mu.Lock()

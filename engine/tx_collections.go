@@ -30,10 +30,11 @@ func (tx *Tx) head(e *Entry) values.Head {
 func (tx *Tx) Keep(e Entry, row Alg, h values.Head) Entry {
 	tx.writes()
 	s := e.shard
-	c, there := &s.cell, !e.missing()
+	c, there, before := &s.cell, !e.missing(), 0
 	switch {
 	case there:
 		c = tx.load(&e)
+		before = c.head().Count
 		s.countLasting(tx.db, -1)
 	case h.Count == 0:
 		return e
@@ -43,6 +44,9 @@ func (tx *Tx) Keep(e Entry, row Alg, h values.Head) Entry {
 	c.setHead(h)
 	e.alg = row
 	tx.save(&e, there)
+	if row == List && h.Count > before {
+		tx.notices.grew(tx.db, e.key, h.Count)
+	}
 	if h.Count == 0 {
 		tx.Drop(e)
 		e.place = place{}

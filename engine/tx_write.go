@@ -251,4 +251,7 @@ func (tx *Tx) Rename(e, to Entry) {
 	}
 	to.place = place{}
 	tx.save(&to, false)
+	if c.params.Alg == List {
+		tx.notices.grew(tx.db, to.key, c.head().Count)
+	}
 }

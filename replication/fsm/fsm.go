@@ -121,7 +121,11 @@ func (f *FSM) Stopping() bool { return f.stopping.Load() }
 // SetCurrent tells that with the entry at an index this node has caught up with the cluster.
 // The messages of entries up to there are dropped: they were published before its clients
 // could subscribe. Those of later entries are sent. Only the first call has an effect.
-func (f *FSM) SetCurrent(index uint64) { f.current.CompareAndSwap(0, index+1) }
+func (f *FSM) SetCurrent(index uint64) {
+	if f.current.CompareAndSwap(0, index+1) {
+		f.o.Notices.Replaced()
+	}
+}
 
 // IsCurrent reports whether SetCurrent was called.
 func (f *FSM) IsCurrent() bool { return f.current.Load() > 0 }

@@ -186,6 +186,7 @@ func (f *FSM) Restore(from io.ReadCloser) error {
 	f.set(State{Engine: e, Stamp: head.Stamp, Index: head.Index, Term: head.Term}, head.clusterState, head.Effects)
 	f.sinceSnapshot.Store(0)
 	f.installed.Add(1)
+	f.o.Notices.Replaced()
 	return nil
 }
 
