@@ -36,7 +36,7 @@ const module = "limitsrv"
 // and answer. values/numbers is for all of these.
 //
 // commands includes commands -> commands/session -> commands/auth -> commands/auth/users,
-// commands/backend, which the first two import, and commands/resp, usage, word and glob,
+// commands/backend and commands/waiting, which the first two import, and commands/resp, usage, word and glob,
 // which import no other package of commands. cmd/limitsrv imports all of them; it passes
 // the files of server/admin/page to server/admin. Of the packages below it, settings and
 // state import options. persist/simtest, rules/boundtest, tools/browser, testwait and redistest are for tests,
@@ -63,13 +63,14 @@ var arrows = map[string][]string{
 	"commands": {
 		"limitsrv/checks", "limitsrv/ruleset", "limitsrv/rules", "limitsrv/rules/source", "limitsrv/answer",
 		"limitsrv/engine", "limitsrv/commands/session", "limitsrv/commands/auth", "limitsrv/commands/backend", "limitsrv/commands/usage", "limitsrv/commands/resp",
-		"limitsrv/commands/word", "limitsrv/commands/glob", "limitsrv/datatypes", "limitsrv/limiters", "limitsrv/scripts", "limitsrv/status", "limitsrv/histogram",
+		"limitsrv/commands/word", "limitsrv/commands/glob", "limitsrv/commands/waiting", "limitsrv/datatypes", "limitsrv/limiters", "limitsrv/scripts", "limitsrv/status", "limitsrv/histogram",
 	},
 	"commands/session": {
 		"limitsrv/checks", "limitsrv/ruleset", "limitsrv/rules", "limitsrv/rules/source",
 		"limitsrv/engine", "limitsrv/answer", "limitsrv/commands/auth", "limitsrv/commands/backend", "limitsrv/commands/usage", "limitsrv/commands/resp", "limitsrv/commands/word",
-		"limitsrv/commands/glob", "limitsrv/status", "limitsrv/histogram", "limitsrv/fatal", "limitsrv/loglimit",
+		"limitsrv/commands/glob", "limitsrv/commands/waiting", "limitsrv/status", "limitsrv/histogram", "limitsrv/fatal", "limitsrv/loglimit",
 	},
+	"commands/waiting":    {"limitsrv/engine", "limitsrv/answer"},
 	"commands/backend":    {"limitsrv/engine", "limitsrv/status", "limitsrv/commands/resp"},
 	"commands/usage":      {},
 	"commands/word":       {},

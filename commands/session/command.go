@@ -3,6 +3,7 @@ package session
 import (
 	"limitsrv/checks"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/waiting"
 	"limitsrv/engine"
 )
 
@@ -45,6 +46,10 @@ type Command struct {
 	// Uses, of a command with the flag Runs that is not for admin only, returns how a line calls
 	// other commands, or an error for users who may not everything.
 	Uses func(args [][]byte) (Uses, error)
+
+	// Wait, unless nil, makes an op command, of one call, wait while the answer is the nil of an
+	// array, except in transactions.
+	Wait *waiting.Command
 
 	Run Run
 	// Ahead, unless nil, is called by EXEC before the ops of later commands are made; Run

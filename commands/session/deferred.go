@@ -1,6 +1,12 @@
 package session
 
-import "limitsrv/commands/resp"
+import (
+	"fmt"
+	"slices"
+
+	"limitsrv/commands/resp"
+	"limitsrv/commands/waiting"
+)
 
 // A deferredReply is the pending reply of a run command that continues in another goroutine. The
 // session is in the state away meanwhile, as it is while a batch is in flight.
@@ -55,3 +61,110 @@ func (s *Session) finishDeferred() {
 	s.end()
 	s.began = 0
 }
+
+// holdBack reports whether a command must wait for the end of CLIENT PAUSE; then the
+// session is in the state away.
+func (s *Session) holdBack(c *Spec) bool {
+	if c.Flags&Unpaused != 0 {
+		return false
+	}
+	if !s.flush() {
+		return true
+	}
+	park := func() {
+		s.state.Store(away)
+		s.began = 0
+	}
+	return s.h.pause.holds(s.writes(c), park, s.done)
+}
+
+// maxWaitKeys bounds the keys for which a client waits.
+const maxWaitKeys = 1024
+
+var (
+	errWaitMany  = resp.NewError("ERR", fmt.Sprintf("too many keys to wait for: at most %d", maxWaitKeys))
+	errUnblocked = resp.NewError("UNBLOCKED", "client unblocked via CLIENT UNBLOCK")
+)
+
+// wait carries out a command that may wait. Requires: no command is gathered.
+func (s *Session) wait(c *Spec, args [][]byte) {
+	s.last.Store(c)
+	s.start()
+	s.feedMonitors(c, args)
+	timeout, err := c.Wait.Timeout(args)
+	if k := c.positions(args); err == nil && k.Last-k.First >= maxWaitKeys {
+		err = errWaitMany
+	}
+	if err != nil {
+		s.writeReply(c, args, func() { s.w.Error(err) })
+		return
+	}
+	w := &waiting.Client{Command: c.Wait, DB: s.db, Wake: s.client.Wake}
+	for _, arg := range args {
+		w.Words = append(w.Words, slices.Clone(arg))
+	}
+	w.Keys = c.KeysOf(w.Words)
+	s.waiter.Store(w)
+	s.h.waiting.Join(w, timeout)
+	s.finishWait()
+}
+
+// finishWait writes the reply of the command that waits, if there is one and it has a reply.
+func (s *Session) finishWait() {
+	w := s.waiter.Load()
+	if w == nil {
+		return
+	}
+	answer, err, over := s.h.waiting.Reply(w)
+	if !over {
+		s.began = 0
+		return
+	}
+	s.waiter.Store(nil)
+	s.writeReply(s.last.Load(), w.Words, func() {
+		switch {
+		case err != nil:
+			s.w.Error(err)
+		case answer == nil:
+			s.w.NullArray()
+		default:
+			s.w.Answer(answer)
+		}
+	})
+}
+
+// writeReply writes and counts the reply of a command that may wait.
+func (s *Session) writeReply(c *Spec, args [][]byte, write func()) {
+	s.begin()
+	from, failed := len(s.w.Buf), s.w.Failed
+	write()
+	s.finish(c, args, from, failed)
+	s.end()
+	s.began = 0
+}
+
+// Waits reports whether a command waits until others have added elements, so that no further
+// command is accepted. It ends in Resume. Any goroutine may call it.
+func (s *Session) Waits() bool { return s.waiter.Load() != nil }
+
+// Unblock is CLIENT UNBLOCK: it ends the command with which a session waits, with nil or with
+// an error, and reports whether one was waiting. Any goroutine may call it.
+func (h *Handler) Unblock(id int64, withError bool) bool {
+	h.mu.Lock()
+	s := h.sessions[id]
+	h.mu.Unlock()
+	if s == nil {
+		return false
+	}
+	w := s.waiter.Load()
+	if w == nil {
+		return false
+	}
+	if withError {
+		return h.waiting.End(w, errUnblocked)
+	}
+	return h.waiting.End(w, nil)
+}
+
+// Waiting returns the number of clients that wait for elements.
+func (h *Handler) Waiting() int64 { return h.waiting.Waiting() }

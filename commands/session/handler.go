@@ -8,6 +8,8 @@ import (
 
 	"limitsrv/commands/auth"
 	"limitsrv/commands/backend"
+	"limitsrv/commands/waiting"
+	"limitsrv/engine"
 	"limitsrv/ruleset"
 )
 
@@ -26,6 +28,7 @@ type Handler struct {
 	hub      *Hub
 	slow     *SlowLog
 	pause    pause
+	waiting  *waiting.Lines
 	hooks    hooks // mostly none
 
 	// serving is cancelled by Drain, through drain.
@@ -74,7 +77,12 @@ func NewHandler(c Config, r *Registry) *Handler {
 		slow:     newSlowLog(),
 		sessions: make(map[int64]*Session),
 	}
+	h.waiting = waiting.New(waiting.Config{
+		Run: func(b *engine.Batch, done func(error)) { execute(c.Exec, b, done) }, Commit: h.Commit,
+		Watch: c.Notices.Watch, Down: ErrDown, Log: c.Log,
+	})
 	if c.Notices != nil {
+		c.Notices.HandleGrowth(h.waiting.Grew)
 		c.Notices.Handle(func(channel, message []byte) { h.hub.publish(channel, message, (*inbox).send) })
 		c.Notices.HandleApplied(func() { c.Rules.Current() }) // new rules are compiled before a request needs them
 	}
@@ -101,12 +109,13 @@ func (h *Handler) NewSession(c Client) *Session {
 	return s
 }
 
-// Drain releases waiting clients: CLIENT PAUSE ends, logins are answered, and WAIT
-// returns at once from now on. Any goroutine may call it; the server does so before it
+// Drain releases waiting clients: CLIENT PAUSE ends, logins are answered, commands that wait
+// for elements end as after their timeout, and WAIT and those return at once from now on. Any goroutine may call it; the server does so before it
 // waits for commands in flight.
 func (h *Handler) Drain() {
 	h.drain()
 	h.pause.end()
+	h.waiting.EndAll()
 	h.logins.End()
 }
 

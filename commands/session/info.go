@@ -18,6 +18,7 @@ type Info struct {
 	// Channels and Patterns count subscriptions; Monitor reports MONITOR.
 	Channels, Patterns int
 	Monitor            bool
+	Waits              bool // see Session.Waits
 	// Queued is the number of queued commands of the open transaction, -1 if none is
 	// open; QueuedBytes is their memory.
 	Queued, QueuedBytes int64
@@ -32,7 +33,7 @@ func (s *Session) Info(now time.Time) Info {
 	s.mu.Unlock()
 	i := Info{
 		Labels: c.Labels, ID: s.id, Addr: s.client.Addr, LocalAddr: s.client.LocalAddr, User: user,
-		Proto3: s.inbox.proto3.Load(), Channels: c.channels, Patterns: c.patterns, Monitor: c.monitor,
+		Proto3: s.inbox.proto3.Load(), Channels: c.channels, Patterns: c.patterns, Monitor: c.monitor, Waits: s.Waits(),
 		Age: now.Sub(s.client.Since), Idle: now.Sub(s.h.start) - time.Duration(s.active.Load()),
 		Queued: s.queued.Load() - 1, QueuedBytes: s.queuedBytes.Load(), Buffers: Buffers{FD: -1},
 	}

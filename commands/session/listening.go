@@ -40,6 +40,6 @@ func (s *Session) unsubscribeAll() {
 	s.updateListening()
 }
 
-// Listening reports that the session waits for pushed messages, so that it is not idle
-// although its client sends nothing. Any goroutine may call it.
-func (s *Session) Listening() bool { return s.listening.Load() }
+// Listening reports that the session waits for pushed messages or for elements, so that it is
+// not idle although its client sends nothing. Any goroutine may call it.
+func (s *Session) Listening() bool { return s.listening.Load() || s.Waits() }

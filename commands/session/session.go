@@ -8,6 +8,7 @@ import (
 
 	"limitsrv/commands/auth"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/waiting"
 	"limitsrv/engine"
 )
 
@@ -31,6 +32,9 @@ type Session struct {
 	tx transaction
 	// deferred is the pending reply of a run command; nil: none is pending.
 	deferred *deferredReply
+	// waiter is the command that waits, see wait; nil: none does. Only the session's own
+	// goroutine sets it.
+	waiter atomic.Pointer[waiting.Client]
 	// recent is the previous command; nil: none yet.
 	recent  *Spec
 	replies Replies
@@ -100,10 +104,10 @@ const (
 // Requires: the bytes of args stay unchanged until Flush returns true or, after false,
 // until Resume returns true.
 //
-// Returns: false if the command was not accepted because a batch is in flight. The caller
-// must keep it, wait for Wake, call Resume, then call Do again.
+// Returns: false if the command was not accepted because a batch is in flight, or because the
+// session Waits. The caller must keep it, wait for Wake, call Resume, then call Do again.
 func (s *Session) Do(args [][]byte) bool {
-	if s.state.Load() != idle {
+	if s.state.Load() != idle || s.Waits() {
 		return false
 	}
 	if s.closing || s.fatal != nil || len(args) == 0 {
@@ -132,12 +136,13 @@ func (s *Session) Do(args [][]byte) bool {
 		s.reject(c, err)
 	case s.tx.open && c.Flags&Immediate == 0:
 		s.queue(c, args)
-	case c.HasOps():
+	case c.HasOps() && c.Wait == nil:
 		s.gather(c, args)
+	case !s.flush():
+		return false
+	case c.Wait != nil:
+		s.wait(c, args)
 	default:
-		if !s.flush() {
-			return false
-		}
 		s.run(c, args)
 	}
 	return true
@@ -199,22 +204,6 @@ func (s *Session) mayRunLoading(c *Spec) error {
 		return errExecLoading
 	}
 	return nil
-}
-
-// holdBack reports whether a command must wait for the end of CLIENT PAUSE; then the
-// session is in the state away.
-func (s *Session) holdBack(c *Spec) bool {
-	if c.Flags&Unpaused != 0 {
-		return false
-	}
-	if !s.flush() {
-		return true
-	}
-	park := func() {
-		s.state.Store(away)
-		s.began = 0
-	}
-	return s.h.pause.holds(s.writes(c), park, s.done)
 }
 
 // gather appends the ops of a command to the batch.
@@ -341,6 +330,7 @@ func (s *Session) Resume() bool {
 			return false
 		}
 	}
+	s.finishWait()
 	s.Out = s.inbox.moveTo(s.Out)
 	return true
 }
@@ -392,6 +382,9 @@ func (s *Session) Closing() bool { return s.closing }
 func (s *Session) Close() {
 	s.state.Swap(closed)
 	s.abandon()
+	if w := s.waiter.Load(); w != nil {
+		s.h.waiting.Leave(w)
+	}
 	s.unsubscribeAll()
 	s.inbox.close()
 	s.h.mu.Lock()
