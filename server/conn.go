@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"sync/atomic"
 
 	"limitsrv/commands/resp"
@@ -19,7 +20,7 @@ const (
 type nextStep int
 
 const (
-	wantInput nextStep = iota // all complete commands are answered
+	wantInput nextStep = iota // all complete commands are answered, or one waits for others
 	wantWrite                 // more commands follow once the output is written
 	wantWake                  // a batch is in flight
 	wantClose                 // close once the output is written
@@ -63,7 +64,7 @@ func (c *conn) advance(most int) nextStep {
 	waits := len(*out)
 	more := true
 	problem := ""
-	for more && !s.Closing() && s.Pending() < most && len(*out)-waits < batchOutputBytes {
+	for more && !s.Closing() && !s.Waits() && s.Pending() < most && len(*out)-waits < batchOutputBytes {
 		var args [][]byte
 		args, problem = c.in.Next(&c.limits.Limits, !s.Authenticated())
 		if more = args != nil; more && !s.Do(args) {
@@ -81,6 +82,8 @@ func (c *conn) advance(most int) nextStep {
 	case problem != "":
 		s.ProtocolError(problem)
 		return wantClose
+	case s.Waits():
+		return wantInput
 	case more:
 		return wantWrite
 	}
@@ -109,6 +112,13 @@ func (c *conn) release(w *workspace) {
 	c.in.Release(w.in)
 	c.recordSizes()
 }
+
+// errAhead is the reason for closing a connection that isAhead.
+var errAhead = errors.New("too much input behind a command that waits")
+
+// isAhead reports whether the client has sent more behind a command that waits than may be
+// held. It is read from meanwhile, because that shows its end.
+func (c *conn) isAhead() bool { return c.session.Waits() && c.in.Held() > c.limits.QueryBytes }
 
 // hasInput reports whether received bytes have not been executed yet.
 func (c *conn) hasInput() bool { return c.held != nil || c.in.HasInput() }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,7 @@ import (
 //	COUNT      answers the number of commands answered in total, itself included
 //	SLEEP x    blocks the caller for two milliseconds, and answers
 //	BARRIER    blocks the caller until echoLog.barrier releases it
+//	WAIT x     waits until a message is published, and answers
 //	PANIC      panics
 //	QUIT       answers and closes
 type echo struct {
@@ -33,6 +35,8 @@ type echo struct {
 	back            atomic.Bool
 	slow            bool
 	listens         atomic.Bool
+	waits           [][]byte // the WAIT
+	waiting         atomic.Bool
 
 	mu        sync.Mutex
 	published []byte
@@ -63,7 +67,7 @@ func (l *echoLog) session(c session.Client) Session {
 }
 
 func (e *echo) Do(args [][]byte) bool {
-	if e.inFlight {
+	if e.inFlight || e.waits != nil {
 		return false
 	}
 	switch string(args[0]) {
@@ -82,6 +86,13 @@ func (e *echo) Do(args [][]byte) bool {
 		e.listens.Store(true)
 	case "PUBLISH":
 		e.log.publish(args[1])
+	case "WAIT":
+		if !e.Flush() {
+			return false
+		}
+		e.waits = [][]byte{[]byte("WAIT"), slices.Clone(args[1])}
+		e.waiting.Store(true)
+		return true
 	case "NOW", "BIG", "QUIT":
 		if !e.Flush() {
 			return false
@@ -119,6 +130,10 @@ func (e *echo) Resume() bool {
 		e.inFlight, e.slow = false, false
 		e.execute()
 	}
+	if e.waits != nil && !e.waiting.Load() {
+		e.reply(e.waits)
+		e.waits = nil
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.out = append(e.out, e.published...)
@@ -126,13 +141,17 @@ func (e *echo) Resume() bool {
 	return true
 }
 
-func (e *echo) Listening() bool { return e.listens.Load() }
+func (e *echo) Listening() bool { return e.listens.Load() || e.waiting.Load() }
+func (e *echo) Waits() bool     { return e.waits != nil }
 
 // publish sends a message to all sessions that listen.
 func (l *echoLog) publish(message []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for e := range l.live {
+		if e.waiting.Swap(false) {
+			e.client.Wake()
+		}
 		if e.listens.Load() {
 			e.mu.Lock()
 			e.published = append(e.published, message...)
@@ -197,4 +216,16 @@ func array(args ...string) string {
 	var w resp.Writer
 	w.BulkStrings(args)
 	return string(w.Buf)
+}
+
+// waiting returns the number of sessions that wait.
+func (l *echoLog) waiting() (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for e := range l.live {
+		if e.waiting.Load() {
+			n++
+		}
+	}
+	return n
 }

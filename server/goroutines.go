@@ -200,6 +200,7 @@ func (g *goroutines) read(c *goConn) error {
 	for {
 		select {
 		case <-c.woken: // it may have been sent before reading was set
+			g.borrow(c) // for commands behind one that has waited
 			c.session.Resume()
 			return nil
 		default:
@@ -208,6 +209,9 @@ func (g *goroutines) read(c *goConn) error {
 		if n > 0 {
 			c.traffic.in.Add(int64(n))
 			c.active.Store(g.env.clock.Load())
+			if c.isAhead() {
+				return errAhead
+			}
 			return nil
 		}
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -217,6 +221,14 @@ func (g *goroutines) read(c *goConn) error {
 		if g.draining.Load() && c.socket.drainUntil.IsZero() {
 			c.socket.startDrain()
 		}
+	}
+}
+
+// borrow lends a connection over TLS its input buffer, if it has none.
+func (g *goroutines) borrow(c *goConn) {
+	if c.nc != c.socket && c.input == nil {
+		c.input = g.inputs.Get().(*resp.Pool)
+		c.in.Borrow(c.input)
 	}
 }
 
@@ -235,10 +247,7 @@ func (g *goroutines) receive(c *goConn) (int, error) {
 	if n == 0 {
 		return 0, err
 	}
-	if c.input == nil {
-		c.input = g.inputs.Get().(*resp.Pool)
-		c.in.Borrow(c.input)
-	}
+	g.borrow(c)
 	if n == len(room) {
 		c.socket.bufferedOnly = true
 		defer func() { c.socket.bufferedOnly = false }()

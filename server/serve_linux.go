@@ -30,7 +30,9 @@ func (l *loop) serve(c *loopConn) {
 			break
 		}
 	}
-	l.close(c)
+	if !c.session.Waits() { // otherwise it is served again when it is resumed
+		l.close(c)
+	}
 }
 
 // writable reports whether the connection is open and has no backlog.
@@ -97,6 +99,11 @@ func (l *loop) read(c *loopConn) (n int, full bool) {
 			l.lightWakeUps = lightWindow
 		}
 		c.fullRead = full
+		if c.isAhead() {
+			l.env.log.Info("connection closed", "client", c.client, "why", errAhead)
+			l.close(c)
+			return -1, false
+		}
 		return n, full
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
 		l.releaseIdle(c)

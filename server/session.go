@@ -17,6 +17,10 @@ type Session interface {
 	// Listening reports whether the client waits for messages, and so is not idle
 	// although it sends nothing. Concurrency: any goroutine.
 	Listening() bool
+	// Waits reports that a command waits for other clients, so that no further one is
+	// accepted until Wake was called and Resume has appended its reply. No batch is in
+	// flight meanwhile, and no argument is used.
+	Waits() bool
 	// Pending returns the number of ops accepted and not executed.
 	Pending() int
 	// ProtocolError appends the error and closes. The text has no code word; it begins

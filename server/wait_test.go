@@ -1,0 +1,74 @@
+package server
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"limitsrv/commands/resp"
+	"limitsrv/testwait"
+)
+
+// A command waits for another client. The replies before it are written at once, commands
+// behind it wait, and the connection is neither idle nor in the way of others.
+func TestWait(t *testing.T) {
+	forEachTransport(t, func(t *testing.T, loops int) {
+		idle := testwait.Scaled(100 * time.Millisecond)
+		r := start(t, Config{Loops: loops, IdleTimeout: idle})
+		waiting := r.dial()
+		send(t, waiting, array("OP", "before")+array("WAIT", "done")+array("OP", "behind")+"*2\r\n$2\r\nOP\r\n$3\r\nab")
+		expect(t, waiting, bulk("before"))
+		send(t, waiting, "c\r\n"+array("OP", "last"))
+		expectEnd(t, r.dial(), "") // of a client that is idle
+		send(t, r.dial(), array("PUBLISH", "x"))
+		expect(t, waiting, bulk("done")+bulk("behind")+bulk("abc")+bulk("last"))
+		send(t, waiting, array("WAIT", "again"))
+		until(t, "it waits again", func() bool { return r.echo.waiting() == 1 })
+		send(t, r.dial(), array("PUBLISH", "x"))
+		expect(t, waiting, bulk("again"))
+	})
+}
+
+// The session of a client that goes while it waits is closed, even if commands are behind
+// the one that waits.
+func TestWaitingClientGoes(t *testing.T) {
+	forEachTransport(t, func(t *testing.T, loops int) {
+		r := start(t, Config{Loops: loops})
+		for i, behind := range []string{"", array("OP", "behind"), strings.Repeat(array("OP", "behind"), 1000)} {
+			nc := r.dial()
+			send(t, nc, array("WAIT", "x")+behind)
+			until(t, "it waits", func() bool { return r.echo.waiting() == 1 })
+			nc.Close()
+			until(t, "its session is closed", func() bool { return r.echo.closed.Load() == int64(i+1) })
+		}
+	})
+}
+
+// A client that sends too much behind a command that waits is closed.
+func TestWaitingClientSendsOn(t *testing.T) {
+	forEachTransport(t, func(t *testing.T, loops int) {
+		r := start(t, Config{Loops: loops, Limits: Limits{Limits: resp.Limits{QueryBytes: 64 << 10}}})
+		nc := r.dial()
+		send(t, nc, array("WAIT", "x")+strings.Repeat(array("OP", strings.Repeat("y", 1000)), 50))
+		until(t, "it waits", func() bool { return r.echo.waiting() == 1 })
+		r.echo.publish(nil)
+		expect(t, nc, bulk("x")+strings.Repeat(bulk(strings.Repeat("y", 1000)), 50))
+		send(t, nc, array("WAIT", "x"))
+		go func() { _, _ = io.WriteString(nc, strings.Repeat(array("OP", strings.Repeat("y", 1000)), 1000)) }()
+		until(t, "its session is closed", func() bool { return r.echo.closed.Load() == 1 })
+	})
+}
+
+// A drain lets the waiting command end, and answers those behind it.
+func TestDrainWaits(t *testing.T) {
+	forEachTransport(t, func(t *testing.T, loops int) {
+		r := start(t, Config{Loops: loops})
+		nc := r.dial()
+		send(t, nc, array("WAIT", "x")+array("OP", "behind"))
+		until(t, "it waits", func() bool { return r.echo.waiting() == 1 })
+		r.echo.publish(nil) // as Handler.Drain does
+		go func() { _ = r.Shutdown(t.Context()) }()
+		expectEnd(t, nc, bulk("x")+bulk("behind"))
+	})
+}
