@@ -49,7 +49,7 @@ var client = session.Command{
 			s.Handler().Unpause()
 			w.OK()
 		}),
-		clientSub("UNBLOCK", "client-id [TIMEOUT|ERROR]", "Returns 0: no command blocks.", session.Admin, runUnblock),
+		clientSub("UNBLOCK", "client-id [TIMEOUT|ERROR]", "Ends the BLPOP or BRPOP with which a connection waits, as after its timeout or with an error. Returns 1, or 0 if it does not wait.", session.Admin, runUnblock),
 	},
 }
 
@@ -157,13 +157,19 @@ func runTrackingInfo(_ *session.Session, w *resp.Writer, _ [][]byte) {
 	w.Array(0)
 }
 
-func runUnblock(_ *session.Session, w *resp.Writer, args [][]byte) {
-	if _, err := strconv.ParseInt(string(args[2]), 10, 64); err != nil {
+func runUnblock(s *session.Session, w *resp.Writer, args [][]byte) {
+	withError := len(args) == 4 && word.Is(args[3], "ERROR")
+	if len(args) == 4 && !withError && !word.Is(args[3], "TIMEOUT") {
+		w.Error(errUnblock)
+		return
+	}
+	id, err := strconv.ParseInt(string(args[2]), 10, 64)
+	if err != nil {
 		w.Error(errNotInt)
 		return
 	}
-	if len(args) == 4 && !word.Is(args[3], "TIMEOUT") && !word.Is(args[3], "ERROR") {
-		w.Error(errUnblock)
+	if s.Handler().Unblock(id, withError) {
+		w.Int(1)
 		return
 	}
 	w.Int(0)

@@ -50,6 +50,9 @@ func clientFlags(c session.Info) string {
 	if c.Queued >= 0 {
 		flags += "x"
 	}
+	if c.Waits {
+		flags += "b"
+	}
 	if flags == "" {
 		return "N"
 	}

@@ -84,7 +84,9 @@ type script struct {
 //	send [connection]      sends each line as a command and shows the replies;
 //	                       words may be quoted as in Go
 //	pipeline [connection]  sends all lines at once
-//	receive [connection]   shows the pushed messages
+//	receive [connection]   shows the pushed messages, and the reply of a command that waited
+//	timeout [connection]   waits until a command that waits has its reply, and shows it
+//	close [connection]     closes the connection
 //	advance                moves the clock: advance 1.5s
 //	resp3 [connection]     sends HELLO 3
 //	server password=x      restarts with a password
@@ -169,6 +171,13 @@ func (s *script) do(t *testing.T, d *datadriven.TestData) string {
 		return "ok\n"
 	case "resp3":
 		s.send(t, d, []string{"HELLO 3"}, false)
+		return "ok\n"
+	case "timeout":
+		c := s.sessions[d.CmdArgs[0].Key]
+		testwait.Until(t, 10*time.Second, "the command ends", func() bool { return c.Resume() && !c.Waits() })
+		return s.send(t, d, nil, false)
+	case "close":
+		s.sessions[d.CmdArgs[0].Key].Close()
 		return "ok\n"
 	case "receive":
 		return s.send(t, d, nil, false)

@@ -112,7 +112,7 @@ func port(h *session.Handler) string {
 func infoClients(h *session.Handler, l *lines) {
 	l.add("connected_clients", h.Connected())
 	l.add("maxclients", setting(h, "maxclients"))
-	l.add("blocked_clients", 0)
+	l.add("blocked_clients", h.Waiting())
 	l.add("tracking_clients", 0)
 	l.add("pubsub_clients", h.Hub().Sizes().Clients)
 }

@@ -2,8 +2,12 @@ package commands
 
 import (
 	"slices"
+	"strings"
+	"time"
 
+	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
+	"limitsrv/commands/waiting"
 	"limitsrv/datatypes"
 	"limitsrv/engine"
 )
@@ -25,7 +29,7 @@ func plainCommands() (all []*session.Command) {
 var anyKind = []string{del.Name, unlink.Name, exists.Name, touch.Name, typeOf.Name, ttl.Name, pttl.Name, object.Name}
 
 // plainFlags are the flags of package datatypes, by bit.
-var plainFlags = [...]session.Flags{session.Write, session.ReadOnly, session.DenyOOM, session.Fast}
+var plainFlags = [...]session.Flags{session.Write, session.ReadOnly, session.DenyOOM, session.Fast, session.NoScript, session.Blocking}
 
 // plainCommand makes the line of the command with a number. The command itself answers
 // wrong arguments, since their texts and order are those of Redis.
@@ -39,6 +43,12 @@ func plainCommand(number uint16) *session.Command {
 			return nil
 		},
 	}
+	if c.Flags&datatypes.Blocking != 0 {
+		line.Wait = &waiting.Command{
+			Timeout: timeoutOf, Take: line.Op,
+			Return: func(b *engine.Batch, key, element []byte) { datatypes.Return(b.AddCall(0), number, key, element) },
+		}
+	}
 	for i, flag := range plainFlags {
 		if c.Flags>>i&1 != 0 {
 			line.Flags |= flag
@@ -48,4 +58,14 @@ func plainCommand(number uint16) *session.Command {
 		line.Flags |= session.OpenEnded
 	}
 	return line
+}
+
+// timeoutOf reads the timeout of a command that waits.
+func timeoutOf(args [][]byte) (time.Duration, error) {
+	d, wrong := datatypes.Timeout(args[len(args)-1])
+	if wrong != "" {
+		code, text, _ := strings.Cut(wrong, " ")
+		return 0, resp.NewError(code, text)
+	}
+	return d, nil
 }

@@ -32,10 +32,12 @@ const (
 	ReadOnly
 	DenyOOM
 	Fast
+	NoScript
+	Blocking // its last word is a timeout, see Timeout
 )
 
 // Keys is the position of the keys: the first and last word and the step, as in COMMAND:
-// the name is word 0, and a Last of -1 is the last word. With a Count, that word is the
+// the name is word 0, and a Last of -1 is the last word, -2 the one before it. With a Count, that word is the
 // number of keys, and they follow it.
 type Keys struct{ First, Last, Step, Count int }
 

@@ -168,6 +168,11 @@ func (r lineSource) line() [][]byte {
 		for range r.IntN(4) {
 			line = append(line, r.increxOption()...)
 		}
+	case c.Flags&Blocking != 0:
+		for range r.IntN(4) {
+			line = append(line, r.word("key"))
+		}
+		line[len(line)-1] = []byte(pickOne(r, "0", "0.001", "1.5", "0x1p3", "1e-4950", "x", "", "nan", "-1", "-0.0001"))
 	case collectionOptions[c.Name] != nil:
 		line = append(line, r.optionsOf(c)...)
 	case strings.Contains(c.Name, "EXPIRE") && c.Arity < 0:
@@ -192,7 +197,7 @@ func (r lineSource) line() [][]byte {
 	if r.IntN(60) == 0 {
 		line = line[:1+r.IntN(len(line))]
 	}
-	if r.IntN(60) == 0 && !longer[c.Name] {
+	if r.IntN(60) == 0 && !longer[c.Name] && c.Flags&Blocking == 0 {
 		extra := "value"
 		if c.Keys.Last < 0 || len(line) <= c.Keys.Last {
 			extra = "key"

@@ -195,6 +195,10 @@ var table = [...]Command{
 		Complexity: "O(1)", Since: "6.2.0", Group: groupList, Flags: Write | DenyOOM, Keys: twoKeys, do: lMove},
 	{Name: "RPOPLPUSH", Args: "source destination", Arity: 3, Summary: "Takes the last element of a list, puts it before another and returns it. Same as LMOVE with RIGHT LEFT.",
 		Complexity: "O(1)", Since: "1.2.0", Group: groupList, Flags: Write | DenyOOM, Keys: twoKeys, do: rPopLPush},
+	{Name: "BLPOP", Args: "key [key ...] timeout", Arity: -3, Summary: "Takes the first element off the first of the lists that is not empty, and returns its key and the element. Waits for one if all are empty: up to timeout seconds, 0 for ever; then nil.",
+		Complexity: "O(N), N being the keys", Since: "2.0.0", Group: groupList, Flags: Write | NoScript | Blocking, Keys: allButLast, do: bLPop},
+	{Name: "BRPOP", Args: "key [key ...] timeout", Arity: -3, Summary: "Takes the last element off the first of the lists that is not empty. Otherwise as BLPOP.",
+		Complexity: "O(N), N being the keys", Since: "2.0.0", Group: groupList, Flags: Write | NoScript | Blocking, Keys: allButLast, do: bRPop},
 	120: {Name: "SADD", Args: "key member [member ...]", Arity: -3, Summary: "Adds members to a set and returns the number that were new.",
 		Complexity: "O(1) for each member", Since: "1.0.0", Group: groupSet, Flags: Write | DenyOOM | Fast, Keys: oneKey, do: sAdd},
 	{Name: "SREM", Args: "key member [member ...]", Arity: -3, Summary: "Removes members and returns the number that existed. A set without members is gone.",
@@ -260,4 +264,6 @@ var (
 	twoKeys  = Keys{First: 1, Last: 2, Step: 1}
 	allKeys  = Keys{First: 1, Last: -1, Step: 1}
 	keyPairs = Keys{First: 1, Last: -1, Step: 2}
+	// allButLast are the keys in front of a timeout.
+	allButLast = Keys{First: 1, Last: -2, Step: 1}
 )

@@ -31,7 +31,7 @@ var commands = func() map[string]*command {
 		if c.Name == "" {
 			continue
 		}
-		all[c.Name] = &command{number: uint16(i), takes: c.Takes, writes: c.Flags&datatypes.ReadOnly == 0, keys: c.Keys}
+		all[c.Name] = &command{number: uint16(i), takes: c.Takes, writes: c.Flags&datatypes.ReadOnly == 0, keys: c.Keys, forbidden: c.Flags&datatypes.NoScript != 0}
 	}
 	for i := range limiters.All() {
 		c := &limiters.All()[i]

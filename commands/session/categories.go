@@ -23,6 +23,7 @@ func (c *Command) Categories() (all []string) {
 		{"dangerous", c.dangerous()},
 		{"fast", c.Flags&Fast != 0},
 		{"slow", c.Flags&Fast == 0},
+		{"blocking", c.Flags&Blocking != 0},
 		{"keyspace", c.Group == "generic"},
 		{"pubsub", c.Group == "pubsub"},
 		{"connection", c.Group == "connection"},
