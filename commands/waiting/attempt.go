@@ -77,9 +77,9 @@ func (ls *Lines) settleTry(next, a *attempt, i int, err error) (over *Client) {
 		ls.settleReturn(a, i, err)
 		return nil
 	}
-	w, down, reply := t.w, a.batch.Decisions != nil && a.batch.Decisions[i].Status == engine.Down, a.batch.Calls[i].Answer
+	w, reply := t.w, a.batch.Calls[i].Answer
 	w.attempting = false
-	if err == nil && down {
+	if err == nil && a.batch.Decisions[i].Status == engine.Down {
 		err = ls.c.Down
 	}
 	if err != nil && t.line != nil {
@@ -88,7 +88,7 @@ func (ls *Lines) settleTry(next, a *attempt, i int, err error) (over *Client) {
 	switch v, rest, _ := answer.Next(reply); {
 	case w.gone && err != nil:
 		return nil
-	case err == ls.c.Down && t.line != nil: // nothing has happened
+	case err == ls.c.Down && t.line != nil: // it waits on
 	case err != nil:
 		ls.finish(w, nil, err)
 		return w

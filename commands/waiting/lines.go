@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"log/slog"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -255,7 +256,8 @@ func (ls *Lines) serve(a *attempt, l *line, n int) {
 	l.grown = ls.growths
 	for at := l.clients.Front(); at != nil && n > 0; at = at.Next() {
 		if w := at.Value.(*Client); !w.attempting {
-			ls.try(a, w)
+			i := slices.IndexFunc(w.places, func(p place) bool { return p.line == l })
+			ls.tryAt(a, w, &w.places[i])
 			n--
 		}
 	}
@@ -277,13 +279,17 @@ func (ls *Lines) try(a *attempt, w *Client) {
 	switch {
 	case w.again:
 		a.add(w, w.Words, nil)
+		w.again, w.attempting = false, true
 	case next != nil:
-		next.tried = next.line.grown
-		a.add(w, [][]byte{w.Words[0], []byte(next.line.key), []byte("0")}, next.line)
-	default:
-		return
+		ls.tryAt(a, w, next)
 	}
-	w.again, w.attempting = false, true
+}
+
+// tryAt adds to a an attempt of w for one of its places. Requires: as for try.
+func (ls *Lines) tryAt(a *attempt, w *Client, p *place) {
+	p.tried = p.line.grown
+	a.add(w, [][]byte{w.Words[0], []byte(p.line.key), []byte("0")}, p.line)
+	w.attempting = true
 }
 
 // longest returns the client that is the first in a line of those that may take an element of
