@@ -93,6 +93,9 @@ func checkSession(t *testing.T, h *session.Handler, input []byte, complete func(
 			}
 		}
 		want++
+		if s.Waits() && (!s.Handler().Unblock(1, false) || !s.Resume()) {
+			t.Fatalf("%q waits for ever", args)
+		}
 	}
 	flush()
 	replies, err := readReplies(s.Out)

@@ -333,6 +333,12 @@ LREM l 1 x
 LREM l x x
 LMOVE l m LEFT RIGHT
 LMOVE l m UP RIGHT
+RPUSH waited a b c
+BLPOP nope waited 0
+BRPOP waited nope 10
+BLPOP waited x
+BRPOP waited -1
+BLPOP waited
 RPOPLPUSH l l
 RPOPLPUSH nope l
 LTRIM l 1 -1

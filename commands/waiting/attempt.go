@@ -18,7 +18,7 @@ type attempt struct {
 // A try is one call of an attempt.
 type try struct {
 	w *Client // nil: the call gives an element back
-	// line is that of the key; nil: the call is for all keys of w.
+	// line is the line of the key; nil: the call is for all keys of w.
 	line *line
 }
 
@@ -58,7 +58,7 @@ func (ls *Lines) settle(a *attempt, err error) {
 	next := new(attempt)
 	ls.mu.Lock()
 	for i := range a.tries {
-		if w := ls.settleTry(next, a, i, err); w != nil {
+		if w := ls.settleTry(next, a, i, err); w != nil && !w.joining {
 			over = append(over, w)
 		}
 	}
