@@ -201,6 +201,7 @@ func (g *goroutines) read(c *goConn) error {
 		select {
 		case <-c.woken: // it may have been sent before reading was set
 			g.borrow(c) // for commands behind one that has waited
+			c.active.Store(g.env.clock.Load())
 			c.session.Resume()
 			return nil
 		default:

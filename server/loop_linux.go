@@ -218,6 +218,7 @@ func (l *loop) resume(c *loopConn) {
 		c.retain(l.work)
 		return
 	}
+	c.active.Store(l.env.clock.Load()) // it may have waited for long
 	if c.closePending {
 		l.close(c)
 		return
