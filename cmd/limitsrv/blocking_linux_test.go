@@ -42,7 +42,7 @@ func (w *workers) wait(address, command string, n int) {
 
 // take reads the reply of a client that waits, unless it is closed before.
 func (w *workers) take(c *wire) {
-	reply, err := c.reply()
+	reply, err := c.read()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err != nil {
