@@ -113,7 +113,7 @@ func (c *compiler) nodeLimits(n *node, from *source.Descriptor, b bits) {
 			DetailedMetric: from.DetailedMetric, ValueMetric: b.metric,
 			names: [2]int32{c.number(from.Limits[i].Name), -1}, replaces: c.numbers(from.Limits[i].Replaces),
 		}
-		l.labels = labels(c.levels, l)
+		l.labels = labels(c.levels, l.DetailedMetric, l.ValueMetric)
 		if l.unlimited = from.Limits[i].Unlimited; l.unlimited {
 			l.at, l.Given, l.Label = from.Limits[i].At, from.Limits[i].Name, "unlimited"
 		} else {

@@ -12,16 +12,16 @@ type labelPart struct {
 }
 
 // labels returns the parts of the label of a limit, nil if no level has detailed_metric or
-// value_to_metric. Where the pattern of share_threshold stands in the counter's key, it stands
+// value_to_metric, whose levels are bits of values. Where the pattern of share_threshold stands in the counter's key, it stands
 // in the label.
-func labels(levels []*source.Descriptor, l *Limit) []labelPart {
-	if !l.DetailedMetric && l.ValueMetric == 0 {
+func labels(levels []*source.Descriptor, detailed bool, values uint32) []labelPart {
+	if !detailed && values == 0 {
 		return nil
 	}
 	parts := make([]labelPart, len(levels))
 	for i, from := range levels {
 		p := &parts[i]
-		p.text, p.measure = from.Key, (l.DetailedMetric || l.ValueMetric&(1<<i) != 0) && (!from.ShareThreshold || from.Value == "")
+		p.text, p.measure = from.Key, (detailed || values&(1<<i) != 0) && (!from.ShareThreshold || from.Value == "")
 		if !p.measure && from.Value != "" {
 			p.text += "=" + from.Value
 		}
@@ -29,21 +29,21 @@ func labels(levels []*source.Descriptor, l *Limit) []labelPart {
 	return parts
 }
 
-// label sets the label of m, which is limit l of a node, or an override of that.
-func (w *Work) label(m *Met, l *Limit, entries []Entry) {
-	start := len(w.keys)
-	for i := range l.labels {
-		p := &l.labels[i]
+// appendLabel appends the label of a limit that entries have led to, or nothing if it is longer
+// than maxLabelBytes.
+func appendLabel(dst []byte, parts []labelPart, entries []Entry) []byte {
+	start := len(dst)
+	for i := range parts {
+		p := &parts[i]
 		if i > 0 {
-			w.keys = append(w.keys, '/')
+			dst = append(dst, '/')
 		}
-		if w.keys = append(w.keys, p.text...); p.measure {
-			w.keys = append(append(w.keys, '='), entries[i].Value...)
+		if dst = append(dst, p.text...); p.measure {
+			dst = append(append(dst, '='), entries[i].Value...)
 		}
-		if len(w.keys)-start > maxLabelBytes {
-			w.keys = w.keys[:start]
-			break
+		if len(dst)-start > maxLabelBytes {
+			return dst[:start]
 		}
 	}
-	m.label = span{start, len(w.keys)}
+	return dst
 }

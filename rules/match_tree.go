@@ -41,7 +41,7 @@ func (r *Result) meetTree(q *Request, i int) (matched bool) {
 				continue
 			}
 			m := Met{Limit: l, Rule: l.Rule, Mode: l.Mode, Index: l.Index, Descriptor: i, base: base, set: l}
-			w.label(&m, l, d.Entries)
+			w.label(&m, l.labels, d.Entries)
 			r.add(&m)
 		}
 	}
@@ -73,9 +73,16 @@ func (r *Result) addOverride(v *Override, n *node, entries []Entry, descriptor i
 	if n != nil && n.rule != nil {
 		l := n.limits[0]
 		m.Rule, m.Mode, m.Index, m.set = n.rule, l.Mode, l.Index, l
-		r.work.label(&m, l, entries)
+		r.work.label(&m, l.labels, entries)
 	}
 	r.add(&m)
+}
+
+// label sets the label of m.
+func (w *Work) label(m *Met, parts []labelPart, entries []Entry) {
+	start := len(w.keys)
+	w.keys = appendLabel(w.keys, parts, entries)
+	m.label = span{start, len(w.keys)}
 }
 
 // walk returns the node that attributes lead to: at each level the one with the key and the

@@ -3,6 +3,7 @@ package session
 import (
 	"limitsrv/commands/auth"
 	"limitsrv/commands/resp"
+	"limitsrv/rules"
 )
 
 // ErrNoUsersFile answers commands that need a users file.
@@ -70,6 +71,11 @@ func (s *Session) User() string {
 		return auth.DefaultUser
 	}
 	return s.account.Name()
+}
+
+// LogOverride logs a change of an override by the session's user.
+func (s *Session) LogOverride(event string, v *rules.Override, more ...any) {
+	s.h.audit.override(event, v, s.User(), s.Addr(), more)
 }
 
 // NewSessionAs makes a session that is logged in from the start. If the account is nil or

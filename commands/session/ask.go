@@ -166,6 +166,6 @@ func (s *Session) answerAsk(it *item, ops []engine.Op, ds []engine.Decision) {
 	}
 	it.spec.Told(&s.w, a, answer)
 	if len(answer.Closed) > 0 {
-		s.h.logClosed(&a.Request, answer.Closed, s.User(), s.Addr())
+		s.h.audit.closed(&a.Request, answer.Closed, s.h.config.Clock.Now(), s.account.Name(), s.client.Addr)
 	}
 }

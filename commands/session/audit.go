@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"limitsrv/checks"
+	"limitsrv/engine"
 	"limitsrv/loglimit"
 	"limitsrv/rules"
 )
@@ -85,19 +86,18 @@ func (a *audit) path(all []rules.Attribute) string {
 	return b.String()
 }
 
-// LogOverride logs a change of an override by the session's user.
-func (s *Session) LogOverride(event string, v *rules.Override, more ...any) {
-	a := s.h.audit
-	args := []any{"domain", v.Domain, "path", a.path(v.Path), "rule", v.Rule, "user", s.User(), "addr", s.Addr()}
+// override logs a change of an override by a user from an address.
+func (a *audit) override(event string, v *rules.Override, user, addr string, more []any) {
+	args := []any{"domain", v.Domain, "path", a.path(v.Path), "rule", v.Rule, "user", user, "addr", addr}
 	a.write(auditOverrides, event, slices.Concat(args, more)...)
 }
 
-// logClosed logs the penalty boxes that a request from an address closed.
-func (h *Handler) logClosed(q *checks.Request, closed []checks.Closing, user, addr string) {
+// closed logs the penalty boxes that a request of a user from an address closed just now.
+func (a *audit) closed(q *checks.Request, closed []checks.Closing, now engine.Instant, user, addr string) {
 	for i := range closed {
 		c := &closed[i]
 		lasts := time.Duration(c.Millis) * time.Millisecond
-		h.audit.write(auditBoxes, "penalty box closed", "domain", c.Rule.Domain.Name, "rule", c.Rule.Name, "path", h.audit.path(c.Attributes(&q.Request)),
-			"level", c.Level, "for", lasts, "until", time.UnixMilli(h.config.Clock.Now().Millis()+c.Millis).UTC().Format(time.RFC3339), "user", user, "addr", addr)
+		a.write(auditBoxes, "penalty box closed", "domain", c.Rule.Domain.Name, "rule", c.Rule.Name, "path", a.path(c.Attributes(&q.Request)),
+			"level", c.Level, "for", lasts, "until", time.UnixMilli(now.Millis()+c.Millis).UTC().Format(time.RFC3339), "user", user, "addr", addr)
 	}
 }
