@@ -70,7 +70,7 @@ var samples = []sample{
 // instead.
 var unnamed = map[string]string{
 	"option": "syntax error", "number": "n must be", "hits": "HITS must be", "integer": "", "quantity": "", "float": "",
-	"cursor": "", "index": "", "numreplicas": "", "timeout": "", "ip:port": "", "backup-name": "name must be",
+	"cursor": "", "index": "", "numreplicas": "", "timeout": "", "timeout of a wait": "timeout", "ip:port": "", "backup-name": "name must be",
 }
 
 var (
@@ -88,15 +88,16 @@ var badWords = map[string][]string{
 	"key": badName, "id": badName,
 	"capacity": badAmount, "rate": badAmount, "limit": badAmount, "window": badAmount, "ttl": badAmount, "alg": badAmount,
 	"number": badAmount, "hits": badAmount, "integer": badAmount, "float": badAmount, "option": badAmount,
-	"quantity":    {"", hugeNumber, megabyte, "abc", binary, "-" + hugeNumber},
-	"n":           {"", "-1", hugeNumber, megabyte, "0x10", binary}, // a word would be parsed as an option
-	"cursor":      notWhole,
-	"index":       notWhole,
-	"numreplicas": {"", "x", "1.5"},
-	"timeout":     notWhole,
-	"duration":    {"", "0", "-1", "x", "1e3", " 1", "11y", hugeNumber},
-	"ip:port":     {"", "x"},
-	"backup-name": {"", "Daily", "a.b", "../a", "a/b", "a b", strings.Repeat("a", maxBackupName+1), binary},
+	"quantity":          {"", hugeNumber, megabyte, "abc", binary, "-" + hugeNumber},
+	"n":                 {"", "-1", hugeNumber, megabyte, "0x10", binary}, // a word would be parsed as an option
+	"cursor":            notWhole,
+	"index":             notWhole,
+	"numreplicas":       {"", "x", "1.5"},
+	"timeout":           notWhole,
+	"timeout of a wait": {"", "-1", "x", "nan", "1e30", "99999999999999999999999999"},
+	"duration":          {"", "0", "-1", "x", "1e3", " 1", "11y", hugeNumber},
+	"ip:port":           {"", "x"},
+	"backup-name":       {"", "Daily", "a.b", "../a", "a/b", "a b", strings.Repeat("a", maxBackupName+1), binary},
 }
 
 func isSub(c *session.Spec) bool { return strings.Contains(c.FullName, "|") }
@@ -113,7 +114,11 @@ func rightLine(c *session.Spec) (args [][]byte, kinds []string) {
 		if a.Optional || a.Kind != usage.Word {
 			break
 		}
-		kinds = append(kinds, a.Name)
+		kind := a.Name
+		if kind == "timeout" && c.Wait != nil {
+			kind = "timeout of a wait"
+		}
+		kinds = append(kinds, kind)
 	}
 	return bytesOf(sampleLine(c)), kinds
 }

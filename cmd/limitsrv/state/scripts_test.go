@@ -29,8 +29,8 @@ import (
 // single node.
 const scriptFiles = "../../../commands/testdata/*.txt"
 
-// faked are the scripts that need a fake.
-var faked = []string{"categories.txt", "cluster.txt", "members.txt", "replicated.txt", "save.txt", "users.txt"}
+// faked are the scripts that need a fake, or a server: the clients of blocking.txt wait.
+var faked = []string{"blocking.txt", "categories.txt", "cluster.txt", "members.txt", "replicated.txt", "save.txt", "users.txt"}
 
 // onOneNode are the scripts with all connections to one node, because they test state
 // of a node.
