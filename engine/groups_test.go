@@ -136,8 +136,8 @@ func (d *groupTest) compare(ops []engine.Op, got []engine.Decision) {
 	}
 }
 
-// read begins a snapshot, reads a part of it, or ends it and compares what it holds with the
-// engine at its moment.
+// read begins a snapshot, reads a part of it, or ends it and compares it with the engine at
+// its moment.
 func (d *groupTest) read() {
 	switch {
 	case d.reading == nil:

@@ -466,21 +466,26 @@ func TestMakeRoom(t *testing.T) {
 		{"evict what lasts", true, true, true, false},
 	} {
 		const (
-			bound     = 1 << 20
-			pageSlack = 16 << 10 // pages that a batch may add
+			bound     = 4 << 20
+			calls     = 32       // of a batch
+			pageSlack = 64 << 10 // pages that a batch may add
 		)
 		e := engine.New(engine.Options{MaxMemory: bound, Evict: tt.evict, Commands: toy{}})
 		now, full := instant("2025-06-15T12:34:56Z"), 0
-		for i := range 3000 {
+		for n := 0; n < 20_000; n += calls {
 			var b engine.Batch
-			expiry := "0"
-			if !tt.lasts {
-				expiry = strconv.FormatInt(now.Millis()+3_600_000+int64(i), 10)
+			for i := n; i < n+calls; i++ {
+				expiry := "0"
+				if !tt.lasts {
+					expiry = strconv.FormatInt(now.Millis()+3_600_000+int64(i), 10)
+				}
+				call(&b, 0, toySet, fmt.Sprint("key ", i), strings.Repeat("x", 1000), expiry)
 			}
-			call(&b, 0, toySet, fmt.Sprint("key ", i), strings.Repeat("x", 600), expiry)
 			e.MakeRoom(now, &b)
 			e.Apply(now, &b)
-			full += len(b.Calls[0].Answer)
+			for i := range b.Calls {
+				full += len(b.Calls[i].Answer)
+			}
 		}
 		evicted := e.Stats().Evicted
 		if (full > 0) != tt.full || (evicted > 0) != tt.evicted || e.MemoryBytes() > bound+pageSlack {

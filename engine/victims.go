@@ -63,29 +63,28 @@ func (e *Engine) SweepExpired(now Instant, pages int) (forgotten int64) {
 }
 
 const (
-	// roomPages is the number of pages swept at once by MakeRoom, evictTries the number of times
-	// that it evicts, as pages may stay as large as they were, and evictAhead the number of bytes
-	// that it evicts beyond the excess, so that not every batch has to evict.
+	// roomPages is the number of pages swept at once by MakeRoom, and evictAhead the number of
+	// bytes that it evicts beyond the excess, so that not every batch has to evict.
 	roomPages  = 16
-	evictTries = 4
 	evictAhead = 64 << 10
 )
 
 // MakeRoom prepares a batch with calls, which look at no bound, for an Apply at now: if they
 // could pass the bound of SetBound, it forgets expired keys and evicts live ones, if these are
-// to be evicted. The batch is Tight if that is not enough. It is for an engine without a log,
-// because nothing of it is in the batch. Cost: linear in the calls; see Victims.
+// to be evicted: again and again, because pages that lose keys may stay as large as they were.
+// The batch is Tight if no more can be evicted. It is for an engine without a log, because
+// nothing of it is in the batch. Cost: linear in the calls; see Victims.
 func (e *Engine) MakeRoom(now Instant, b *Batch) {
 	b.Tight = false
 	bound := e.memory.max.Load()
 	if len(b.Calls) == 0 || bound == 0 {
 		return
 	}
-	needed := min(b.CallBytes(), bound/MaxNeeded)
+	needed := b.Needed(bound)
 	excess := func() int64 { return e.memory.used.Load() + needed - bound }
 	for n := 0; n < sweepTries && excess() > 0 && e.SweepExpired(now, roomPages) > 0; n++ {
 	}
-	for n := 0; n < evictTries && excess() > 0 && e.memory.evict.Load(); n++ {
+	for excess() > 0 && e.memory.evict.Load() {
 		forgets := Batch{Ops: e.Victims(now, excess()+evictAhead, nil)}
 		if len(forgets.Ops) == 0 {
 			break
@@ -103,16 +102,18 @@ func (e *Engine) hasVictims() bool {
 	return keys != lasting
 }
 
-// MaxNeeded is the share of the bound that is kept for one batch at most: a larger one passes
-// the bound by the rest, so that it does not evict all others.
-const MaxNeeded = 8
+const (
+	// maxNeeded is the share of a bound that is kept for one batch at most, as a divisor: a
+	// larger batch passes the bound by the rest, so that it does not evict all others.
+	maxNeeded = 8
+	// bytesPerCall is an estimate of the memory of a new key besides its name and value.
+	bytesPerCall = 64
+)
 
-// bytesPerCall is an estimate of the memory of a new key besides its name and value.
-const bytesPerCall = 64
-
-// CallBytes returns an estimate of the memory that the calls could take, if they store their
-// arguments. Those that only look, and scripts, which make values of their own, may differ.
-func (b *Batch) CallBytes() (n int64) {
+// Needed returns the bytes below a memory bound that are kept for the calls of a batch: an
+// estimate for calls that store their arguments. Scripts, which make values of their own, may
+// differ. Cost: linear in the arguments.
+func (b *Batch) Needed(bound int64) (n int64) {
 	for i := range b.Calls {
 		if c := &b.Calls[i]; !c.ReadOnly {
 			n += bytesPerCall
@@ -121,7 +122,7 @@ func (b *Batch) CallBytes() (n int64) {
 			}
 		}
 	}
-	return n
+	return min(n, bound/maxNeeded)
 }
 
 // CountEvicted adds n keys, which a caller has chosen from Victims and forgotten, to

@@ -138,8 +138,8 @@ func (p *pipeline) exec(batch *engine.Batch, done func(error)) {
 func (p *pipeline) decide(batch *engine.Batch) {
 	s, now := p.s, p.s.now()
 	batch.Full, batch.Tight, batch.Level = false, false, p.builder.Level
-	if needed := batch.CallBytes(); s.bound.Exceeded(s.engine, needed) && !batch.Looks() {
-		room := s.bound.Room(s.engine, now, now, needed)
+	if s.bound.Exceeded(s.engine, batch) && !batch.Looks() {
+		room := s.bound.Room(s.engine, now, now, batch)
 		batch.Full, batch.Tight = room.Full, room.Full
 		if len(room.Victims) > 0 {
 			victims := commit.Forgetting(room.Victims)
@@ -260,14 +260,14 @@ func (p *pipeline) nextGroup() *commit.Group[request] {
 	if p.waiting.Len() == 0 {
 		return nil
 	}
-	if commit.Expects(p.waiting.First().batch) || s.bound.Exceeded(s.engine, p.waiting.First().batch.CallBytes()) {
+	if commit.Expects(p.waiting.First().batch) || s.bound.Exceeded(s.engine, p.waiting.First().batch) {
 		p.waitApplied() // a group in flight may change watched keys, or evict enough
 		if p.waiting.Len() == 0 {
 			return nil // the disk has failed since
 		}
 	}
 	stamp := s.o.Clock.Now()
-	room := s.bound.Room(s.engine, stamp, stamp, p.waiting.First().batch.CallBytes())
+	room := s.bound.Room(s.engine, stamp, stamp, p.waiting.First().batch)
 	all := p.waiting.Take()
 	g := p.builder.Build(stamp, all, room)
 	p.waiting.Return(all[g.Len():], all)

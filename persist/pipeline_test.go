@@ -126,7 +126,7 @@ func TestEvictedInFlight(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if s.bound.Exceeded(s.engine, 0) {
+	if s.bound.Exceeded(s.engine, new(engine.Batch)) {
 		t.Fatalf("%d keys exceed the bound", made)
 	}
 	old := keysOf(s)
@@ -138,7 +138,7 @@ func TestEvictedInFlight(t *testing.T) {
 		defer s.mu.Unlock()
 		return len(s.inFlight) == 1
 	})
-	if !s.bound.Exceeded(s.engine, 0) {
+	if !s.bound.Exceeded(s.engine, new(engine.Batch)) {
 		t.Fatalf("%d keys are within the bound", made)
 	}
 	third := make(chan *commit.Group[request])

@@ -274,7 +274,7 @@ func (g *batcher) build(lead role, all []waitingRequest) *proposal {
 	if c := e.Commands(); c != nil {
 		g.builder.Level = c.Level()
 	}
-	group := g.builder.Build(stamp, all, g.node.bound().Room(e, lead.fsm.Stamp(), stamp, all[0].Batch().CallBytes()))
+	group := g.builder.Build(stamp, all, g.node.bound().Room(e, lead.fsm.Stamp(), stamp, all[0].Batch()))
 	f := &proposal{Group: group}
 	if f.Logged() {
 		g.stated = max(g.stated, effects.Index)

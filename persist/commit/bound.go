@@ -49,28 +49,25 @@ func (b Bound) Backstop() int64 {
 	return b.MaxBytes + b.MaxBytes/8 + maxEvicted
 }
 
-// Exceeded reports whether the engine would pass the bound with the bytes that a batch needs.
-// Cost: an atomic load.
-func (b Bound) Exceeded(e *engine.Engine, needed int64) bool {
-	return b.MaxBytes > 0 && b.excess(e, needed) > 0
+// Exceeded reports whether the engine would pass the bound with the memory that a batch needs.
+// Cost: linear in the arguments of its calls if there is a bound.
+func (b Bound) Exceeded(e *engine.Engine, batch *engine.Batch) bool {
+	return b.MaxBytes > 0 && e.MemoryBytes()+batch.Needed(b.MaxBytes) > b.MaxBytes
 }
 
-func (b Bound) excess(e *engine.Engine, needed int64) int64 {
-	return e.MemoryBytes() + min(needed, b.MaxBytes/engine.MaxNeeded) - b.MaxBytes
-}
-
-// Room returns the Room of a group with the given stamp, which needs so many bytes at least. At
-// the bound it first forgets keys that have expired at swept, which must not be after the time of any later Apply.
+// Room returns the Room of a group with the given stamp and first batch. At the bound it first
+// forgets keys that have expired at swept, which must not be after the time of any later Apply.
 //
-// Cost: an atomic load below the bound; at the bound some microseconds for each page of
-// expired or evicted keys.
-func (b Bound) Room(e *engine.Engine, swept, stamp engine.Instant, needed int64) Room {
+// Cost: linear in the arguments of the first batch if there is a bound; at the bound some
+// microseconds for each page of expired or evicted keys.
+func (b Bound) Room(e *engine.Engine, swept, stamp engine.Instant, first *engine.Batch) Room {
 	if b.MaxBytes == 0 {
 		return Room{Bytes: math.MaxInt}
 	}
-	for n := 0; n < maxSweeps && b.Exceeded(e, needed) && e.SweepExpired(swept, sweepPages) > 0; n++ {
+	most := b.MaxBytes - first.Needed(b.MaxBytes)
+	for n := 0; n < maxSweeps && e.MemoryBytes() > most && e.SweepExpired(swept, sweepPages) > 0; n++ {
 	}
-	excess := b.excess(e, needed)
+	excess := e.MemoryBytes() - most
 	switch {
 	case excess <= 0:
 		return Room{Bytes: int(max(minRoom, -excess/keyGrowth))}

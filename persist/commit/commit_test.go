@@ -53,12 +53,12 @@ func newPipeline(t *testing.T) *pipeline {
 
 // build makes a group of the waiting requests.
 func (p *pipeline) build() *Group[*testRequest] {
-	if Expects(p.queue.First().batch) || p.bound.Exceeded(p.e, 0) {
+	if Expects(p.queue.First().batch) || p.bound.Exceeded(p.e, p.queue.First().batch) {
 		p.applyAll()
 	}
 	p.size = 0
 	all := p.queue.Take()
-	g := p.builder.Build(p.now, all, p.bound.Room(p.e, p.now, p.now, 0))
+	g := p.builder.Build(p.now, all, p.bound.Room(p.e, p.now, p.now, all[0].batch))
 	p.queue.Return(all[g.Len():], all)
 	p.pending = append(p.pending, g)
 	return g
