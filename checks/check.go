@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"iter"
 	"slices"
 
 	"limitsrv/commands/resp"
@@ -197,12 +198,9 @@ func (c *Check) op(i int) int {
 // blocked answers a request that a closed penalty box denies, and reports whether one does:
 // of several, the one that opens last.
 func (c *Check) blocked(ops []engine.Op, ds []engine.Decision) bool {
-	a, guard := &c.memory.answer, -1
-	for i := range ops {
-		if ops[i].Mode != engine.Guard {
-			continue
-		}
-		if guard++; ds[i].Allowed == 1 {
+	a := &c.memory.answer
+	for guard, i := range c.guards(ops) {
+		if ds[i].Allowed == 1 {
 			continue
 		}
 		first := slices.IndexFunc(a.Met, func(m rules.Met) bool { return m.Guard == guard })
@@ -219,15 +217,26 @@ func (c *Check) blocked(ops []engine.Op, ds []engine.Decision) bool {
 
 // findClosed sets the penalty boxes that the request closed.
 func (c *Check) findClosed(ops []engine.Op, ds []engine.Decision) {
-	guard := 0
-	for i := range ops {
-		if ops[i].Mode != engine.Guard {
-			continue
-		}
+	for guard, i := range c.guards(ops) {
 		if d := &ds[i]; d.Wait != (engine.Span{}) {
 			c.memory.answer.Closed = append(c.memory.answer.Closed, Closing{Guard: &c.result.Guards[guard], Level: d.BoxLevel(), Millis: d.Wait.CeilMillis()})
 		}
-		guard++
+	}
+}
+
+// guards yields the index of each guard of the request, and the index of its op.
+func (c *Check) guards(ops []engine.Op) iter.Seq2[int, int] {
+	return func(yield func(guard, op int) bool) {
+		guard := 0
+		for i := 0; guard < len(c.result.Guards) && i < len(ops); i++ {
+			if ops[i].Mode != engine.Guard {
+				continue
+			}
+			if !yield(guard, i) {
+				return
+			}
+			guard++
+		}
 	}
 }
 

@@ -165,7 +165,5 @@ func (s *Session) answerAsk(it *item, ops []engine.Op, ds []engine.Decision) {
 		return
 	}
 	it.spec.Told(&s.w, a, answer)
-	if len(answer.Closed) > 0 {
-		s.h.audit.closed(&a.Request, answer.Closed, s.h.config.Clock.Now(), s.account.Name(), s.client.Addr)
-	}
+	s.h.audit.closed(&a.Request, answer.Closed, s.account.Name(), s.client.Addr)
 }

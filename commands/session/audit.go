@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"limitsrv/checks"
-	"limitsrv/engine"
+	"limitsrv/commands/backend"
 	"limitsrv/loglimit"
 	"limitsrv/rules"
 )
@@ -29,6 +29,7 @@ const hashDigits = 8
 // as unlogged. Concurrency: any number of goroutines may use it.
 type audit struct {
 	log    *slog.Logger
+	clock  backend.Clock
 	values bool // log values of attributes as they are
 	kinds  [auditKinds]auditKind
 }
@@ -47,8 +48,8 @@ type auditKind struct {
 	unlogged atomic.Int64             // since the last line
 }
 
-func newAudit(log *slog.Logger, values bool) *audit {
-	a := &audit{log: log, values: values}
+func newAudit(log *slog.Logger, clock backend.Clock, values bool) *audit {
+	a := &audit{log: log, clock: clock, values: values}
 	for i := range a.kinds {
 		a.kinds[i].lines = loglimit.New[int64](auditInterval, auditLines, loglimit.Suppress)
 	}
@@ -92,12 +93,13 @@ func (a *audit) override(event string, v *rules.Override, user, addr string, mor
 	a.write(auditOverrides, event, slices.Concat(args, more)...)
 }
 
-// closed logs the penalty boxes that a request of a user from an address closed just now.
-func (a *audit) closed(q *checks.Request, closed []checks.Closing, now engine.Instant, user, addr string) {
+// closed logs the penalty boxes that a request of a user from an address closed just now. Cost:
+// none if there are none.
+func (a *audit) closed(q *checks.Request, closed []checks.Closing, user, addr string) {
 	for i := range closed {
 		c := &closed[i]
 		lasts := time.Duration(c.Millis) * time.Millisecond
 		a.write(auditBoxes, "penalty box closed", "domain", c.Rule.Domain.Name, "rule", c.Rule.Name, "path", a.path(c.Attributes(&q.Request)),
-			"level", c.Level, "for", lasts, "until", time.UnixMilli(now.Millis()+c.Millis).UTC().Format(time.RFC3339), "user", user, "addr", addr)
+			"level", c.Level, "for", lasts, "until", time.UnixMilli(a.clock.Now().Millis()+c.Millis).UTC().Format(time.RFC3339), "user", user, "addr", addr)
 	}
 }

@@ -61,7 +61,7 @@ func (h *Handler) Check(ctx context.Context, c Call, q *checks.Request, answer f
 			var a *checks.Answer
 			if a, err = x.ask.check.Answer(x.batch.Ops, x.batch.Decisions); err == nil {
 				answer(a)
-				h.audit.closed(q, a.Closed, h.config.Clock.Now(), c.Account.Name(), c.From)
+				h.audit.closed(q, a.Closed, c.Account.Name(), c.From)
 			}
 		}
 		x.release()

@@ -73,7 +73,7 @@ func NewHandler(c Config, r *Registry) *Handler {
 		runID:    backend.NewID(),
 		stats:    newStats(r.total, c.Network),
 		hub:      newHub(),
-		audit:    newAudit(c.Log, c.LogValues),
+		audit:    newAudit(c.Log, c.Clock, c.LogValues),
 		slow:     newSlowLog(),
 		sessions: make(map[int64]*Session),
 	}
@@ -110,8 +110,8 @@ func (h *Handler) NewSession(c Client) *Session {
 }
 
 // Drain releases waiting clients: CLIENT PAUSE ends, logins are answered, commands that wait
-// for elements end as after their timeout, and WAIT and those return at once from now on. Any goroutine may call it; the server does so before it
-// waits for commands in flight.
+// for elements end as after their timeout, and WAIT and those return at once from now on. Any
+// goroutine may call it; the server does so before it waits for commands in flight.
 func (h *Handler) Drain() {
 	h.drain()
 	h.pause.end()
