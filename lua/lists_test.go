@@ -62,7 +62,7 @@ func tableOf(st *lua.State, texts [][]byte) value.Value {
 }
 
 // TestStackGrowsAtAnyCall passes as many values as make the stack of a new state grow, in each
-// way in which values are passed on, and expects what a state with a large stack gives.
+// way in which values are passed on, and compares the results with those of a large stack.
 func TestStackGrowsAtAnyCall(t *testing.T) {
 	env, _, _ := newEnv()
 	large := lua.NewState(env)

@@ -25,8 +25,8 @@ type BlockSource interface {
 	Shards() int
 	Keys() int64
 	Next(shard int, dst []byte) (block []byte, first uint64, ok bool)
-	// Crowded reports whether the source needs so much memory for what is not read yet that
-	// it should be read without pauses.
+	// Crowded reports whether the blocks that are not read yet need much memory, so that they
+	// should be read without pauses.
 	Crowded() bool
 }
 

@@ -124,8 +124,8 @@ func TestCallsWaitForTheLevel(t *testing.T) {
 	}
 }
 
-// TestRestartedNodeLearnsTheLevel: a node that has not read its log yet does not know what
-// the log may have. It answers so until the leader tells it, and never that a member is too old.
+// TestRestartedNodeLearnsTheLevel: a node that has not read its log yet does not know its
+// level. It answers so until the leader tells it, and never that a member is too old.
 func TestRestartedNodeLearnsTheLevel(t *testing.T) {
 	c := startCluster(t, 3, func(o *Options) { o.Commands = counters{} })
 	leader := c.leader()

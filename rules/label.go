@@ -11,9 +11,9 @@ type labelPart struct {
 	measure bool   // the value of the request follows, as =VALUE
 }
 
-// labels returns the parts of the label of a limit, nil if no level has detailed_metric or
-// value_to_metric, whose levels are bits of values. Where the pattern of share_threshold stands in the counter's key, it stands
-// in the label.
+// labels returns the parts of the label of a limit with or without detailed_metric; bit i of
+// values is set if level i has value_to_metric. It returns nil without both words. Where the
+// counter's key has the pattern of share_threshold, the label has it too.
 func labels(levels []*source.Descriptor, detailed bool, values uint32) []labelPart {
 	if !detailed && values == 0 {
 		return nil

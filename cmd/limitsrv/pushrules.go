@@ -8,10 +8,11 @@ import (
 	"limitsrv/rules"
 	"limitsrv/rules/source"
 	"limitsrv/ruleset"
+	"limitsrv/server"
 )
 
 // rulesPart is the bytes of an argument of RL.RULES LOAD: the default of --max-arg-bytes.
-const rulesPart = 64 << 10
+var rulesPart = server.DefaultLimits.ArgBytes
 
 // A served is the rules of a server.
 type served struct {

@@ -24,7 +24,7 @@ const (
 // OutOfMemory is the panic of a heap that passes its limit.
 type OutOfMemory struct{}
 
-// OutOfSteps is the panic of a heap whose steps are spent.
+// OutOfSteps is the panic of a heap that passes its number of steps.
 type OutOfSteps struct{}
 
 // bytesPerStep is the number of bytes that count as a step when they are taken: to clear

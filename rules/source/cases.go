@@ -26,8 +26,8 @@ type Step struct {
 	Expect      []Expectation
 }
 
-// A CaseOverride is an override as cases write it. Its parts are not checked, but for the
-// bounds of names and values.
+// A CaseOverride is an override as cases write it. The reader checks only the bounds of its
+// names and values.
 type CaseOverride struct {
 	Domain string
 	Path   []Attribute // in the order of the text

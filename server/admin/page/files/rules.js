@@ -9,6 +9,13 @@ import * as format from "./format.js";
 
 const name = (text) => element("bdi", {}, visible(text));
 
+/** Held content at the end of an element. */
+function heldIn(id) {
+  const body = element("div");
+  byID(id).append(body);
+  return new Held(body);
+}
+
 export class Rules {
   #limits = byID("rules-limits");
   #overrides;
@@ -18,8 +25,8 @@ export class Rules {
   /** onKey is called with the raw name of a chosen key, onLoggedOut if a login is required. */
   constructor(onKey, onLoggedOut) {
     this.#onLoggedOut = onLoggedOut;
-    this.#overrides = new Held(byID("overrides"));
-    this.#boxes = new Held(byID("boxes"));
+    this.#overrides = heldIn("overrides");
+    this.#boxes = heldIn("boxes");
     const choose = (event) => {
       const button = event.target.closest("button[data-raw]");
       if (button) onKey(button.dataset.raw, Number(button.dataset.db));

@@ -14,40 +14,38 @@ export const topCount = 10;
  * so that none moves while the user chooses.
  */
 export class TopKeys {
-  #body;
+  #rows;
   #empty;
-  #held;
   #failed;
-  #pointed = false;
-  #next = null;
 
   constructor(where, what, onChoice) {
-    this.#body = element("tbody");
+    const body = element("tbody");
+    const held = element("span", { class: "note", hidden: true }, "paused while you choose");
+    this.#rows = new Held(body, (holds) => {
+      held.hidden = !holds;
+    });
     this.#empty = element("p", { class: "empty", hidden: true }, `No key was ${what} in this time.`);
-    this.#held = element("span", { class: "note", hidden: true }, "paused while you choose");
     this.#failed = element("p", { class: "error", hidden: true });
-    where.querySelector("h3").append(" ", this.#held);
+    where.querySelector("h3").append(" ", held);
     const table = element("table", { class: "keys" },
       element("colgroup", {}, element("col"), element("col", { class: "count" }), element("col", { class: "count-error" })),
       element("thead", { class: "away" }, element("tr", {},
         element("th", { scope: "col" }, "Key"), element("th", { scope: "col" }, `Times ${what}`), element("th", { scope: "col" }, "Too high by at most"))),
-      this.#body);
+      body);
     where.append(table, this.#empty, this.#failed);
-    this.#body.addEventListener("click", (event) => {
+    body.addEventListener("click", (event) => {
       const button = event.target.closest("button");
       if (button) onChoice(button.dataset.raw, Number(button.dataset.db));
     });
-    this.#body.addEventListener("pointerenter", (event) => this.#point(event.pointerType === "mouse"));
-    this.#body.addEventListener("pointerleave", () => this.#point(false));
-    this.#body.addEventListener("focusin", () => this.#hold());
-    this.#body.addEventListener("focusout", () => queueMicrotask(() => this.#hold()));
   }
 
   /** Shows rows of the API, once the user is not choosing. */
   show(keys) {
-    this.#next = keys;
+    const most = keys[0]?.count ?? 0;
     this.#failed.hidden = true;
-    this.#hold();
+    this.#rows.show(keys.map((row) => rowOf(row, most)), () => {
+      this.#empty.hidden = keys.length > 0;
+    });
   }
 
   /** Shows an error until there are rows. */
@@ -59,23 +57,7 @@ export class TopKeys {
 
   /** Clears the rows, because they are of another time window. */
   clear() {
-    this.#next = null;
-    this.#body.replaceChildren();
-  }
-
-  #point(pointed) {
-    this.#pointed = pointed;
-    this.#hold();
-  }
-
-  #hold() {
-    const held = this.#body.rows.length > 0 && (this.#pointed || this.#body.contains(document.activeElement));
-    this.#held.hidden = !held;
-    if (held || this.#next === null) return;
-    const most = this.#next[0]?.count ?? 0;
-    this.#empty.hidden = this.#next.length > 0;
-    this.#body.replaceChildren(...this.#next.map((row) => rowOf(row, most)));
-    this.#next = null;
+    this.#rows.clear();
   }
 }
 
@@ -143,24 +125,28 @@ export function showCluster(state, where, cluster) {
 const shortID = (id) => id.slice(0, 8);
 
 /**
- * The content of an element below its title. It is not updated while it has the pointer or the
- * focus, so that nothing moves while the user chooses.
+ * The content of an element. It is not updated while it has the pointer or the focus, so that
+ * nothing moves while the user chooses.
  */
 export class Held {
-  #body = element("div");
+  #body;
+  #onHold;
   #pointed = false;
-  #next = null;
+  #next = null; // the nodes to be shown, and a function to call then
 
-  constructor(where) {
-    where.append(this.#body);
-    this.#body.addEventListener("pointerenter", (event) => this.#point(event.pointerType === "mouse"));
-    this.#body.addEventListener("pointerleave", () => this.#point(false));
-    this.#body.addEventListener("focusout", () => queueMicrotask(() => this.#replace()));
+  /** onHold is called with whether the content is held. */
+  constructor(body, onHold = () => {}) {
+    this.#body = body;
+    this.#onHold = onHold;
+    body.addEventListener("pointerenter", (event) => this.#point(event.pointerType === "mouse"));
+    body.addEventListener("pointerleave", () => this.#point(false));
+    body.addEventListener("focusin", () => this.#replace());
+    body.addEventListener("focusout", () => queueMicrotask(() => this.#replace()));
   }
 
-  /** Shows nodes, once the user is not choosing. */
-  show(nodes) {
-    this.#next = nodes;
+  /** Shows nodes, and calls shown, once the user is not choosing. */
+  show(nodes, shown = () => {}) {
+    this.#next = { nodes, shown };
     this.#replace();
   }
 
@@ -175,8 +161,11 @@ export class Held {
   }
 
   #replace() {
-    if (this.#next === null || this.#pointed || this.#body.contains(document.activeElement)) return;
-    this.#body.replaceChildren(...this.#next);
+    const holds = this.#body.hasChildNodes() && (this.#pointed || this.#body.contains(document.activeElement));
+    this.#onHold(holds);
+    if (holds || this.#next === null) return;
+    this.#next.shown();
+    this.#body.replaceChildren(...this.#next.nodes);
     this.#next = null;
   }
 }
