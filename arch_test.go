@@ -32,18 +32,20 @@ const module = "limitsrv"
 //	replication/offline -> storage
 //
 // scripts imports lua as well. rules/ruletest -> checks -> ruleset -> rules -> rules/source -> limiters; commands imports all but
-// the first. engine imports values; datatypes and limiters, with their commands, import engine
+// the first. engine imports values, and both siphash; datatypes and limiters, with their commands, import engine
 // and answer. values/numbers is for all of these.
 //
 // commands includes commands -> commands/session -> commands/auth -> commands/auth/users,
 // commands/backend and commands/waiting, which the first two import, and commands/resp, usage, word and glob,
 // which import no other package of commands. cmd/limitsrv imports all of them; it passes
 // the files of server/admin/page to server/admin. Of the packages below it, settings and
-// state import options. persist/simtest, rules/boundtest, tools/browser, testwait and redistest are for tests,
+// state import options. persist/simtest, enginetest, rules/boundtest, tools/browser, testwait and redistest are for tests,
 // tools/faultnet and freeport for tests and tools/bench.
 var arrows = map[string][]string{
 	".":               {},
-	"engine":          {"limitsrv/engine/topk", "limitsrv/values"},
+	"engine":          {"limitsrv/engine/topk", "limitsrv/values", "limitsrv/siphash"},
+	"enginetest":      {"limitsrv/engine"},
+	"siphash":         {},
 	"engine/topk":     {},
 	"answer":          {"limitsrv/values/numbers"},
 	"datatypes":       {"limitsrv/engine", "limitsrv/answer", "limitsrv/values", "limitsrv/values/numbers", "limitsrv/commands/glob"},
@@ -58,7 +60,7 @@ var arrows = map[string][]string{
 		"limitsrv/datatypes", "limitsrv/limiters", "limitsrv/engine", "limitsrv/answer", "limitsrv/values/numbers", "limitsrv/commands/glob",
 		"limitsrv/lua", "limitsrv/lua/bitops", "limitsrv/lua/cjson", "limitsrv/lua/cstruct", "limitsrv/lua/library", "limitsrv/lua/number", "limitsrv/lua/syntax", "limitsrv/lua/value",
 	},
-	"values":         {"limitsrv/values/numbers"},
+	"values":         {"limitsrv/values/numbers", "limitsrv/siphash"},
 	"values/numbers": {},
 	"commands": {
 		"limitsrv/checks", "limitsrv/ruleset", "limitsrv/rules", "limitsrv/rules/source", "limitsrv/answer",
@@ -163,7 +165,7 @@ var arrows = map[string][]string{
 // packages that its package imports indirectly.
 var testArrows = []string{
 	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "limitsrv/tools/faultnet", "limitsrv/tools/browser", "limitsrv/testwait", "limitsrv/freeport", "limitsrv/redistest",
-	"limitsrv/replication/offline", "limitsrv/persist/simtest", "limitsrv/rules/boundtest",
+	"limitsrv/replication/offline", "limitsrv/persist/simtest", "limitsrv/rules/boundtest", "limitsrv/enginetest",
 	"github.com/chromedp/chromedp", "github.com/envoyproxy/go-control-plane/envoy", "google.golang.org/grpc", "google.golang.org/protobuf",
 }
 

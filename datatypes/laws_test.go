@@ -9,6 +9,7 @@ import (
 
 	"limitsrv/answer"
 	"limitsrv/engine"
+	"limitsrv/enginetest"
 	"limitsrv/testwait"
 )
 
@@ -65,7 +66,7 @@ func TestLaws(t *testing.T) {
 		replay.Finish()
 		sameDigest(t, fmt.Sprintf("seed %d: applied one by one", seed), now, single, e)
 		sameDigest(t, fmt.Sprintf("seed %d: replayed", seed), now, replica, e)
-		sameDigest(t, fmt.Sprintf("seed %d: loaded", seed), now, reload(t, e, o), e)
+		sameDigest(t, fmt.Sprintf("seed %d: loaded", seed), now, enginetest.Copy(t, e, o), e)
 	}
 }
 
@@ -96,26 +97,6 @@ func lookFirst(t *testing.T, e *engine.Engine, now engine.Instant, b *engine.Bat
 		t.Fatalf("a look at %s changed the digest", table[b.Calls[0].Command].Name)
 	}
 	return one.Calls[0].Answer
-}
-
-// reload returns an engine with a snapshot of another.
-func reload(t *testing.T, from *engine.Engine, o engine.Options) *engine.Engine {
-	t.Helper()
-	e, n := engine.New(o), from.Freeze()
-	defer n.Close()
-	for shard := range n.Shards() {
-		for {
-			block, _, ok := n.Next(shard, nil)
-			if !ok {
-				break
-			}
-			if err := e.Load(block); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	e.SetTime(n.Now())
-	return e
 }
 
 func sameDigest(t *testing.T, name string, now engine.Instant, got, want *engine.Engine) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"limitsrv/siphash"
 	"limitsrv/values"
 )
 
@@ -260,7 +261,7 @@ type blockReader struct {
 }
 
 // read reads a block for an engine with a hash key.
-func (r *blockReader) read(block []byte, key hashKey) error {
+func (r *blockReader) read(block []byte, key siphash.Key) error {
 	r.params, r.paramBase, r.records, r.sources, r.documents = r.params[:0], 0, r.records[:0], r.sources[:0], r.documents[:0]
 	head, rest, ok := takeBytes(block, blockHeadBytes)
 	switch {
@@ -326,7 +327,7 @@ func (r *blockReader) readParams(data []byte) (index int, rest []byte, err error
 var errInvalidState = errors.New("state is invalid for its parameters")
 
 // record reads a record after the number of its parameters.
-func (r *blockReader) record(data []byte, params int, key hashKey) (rest []byte, err error) {
+func (r *blockReader) record(data []byte, params int, key siphash.Key) (rest []byte, err error) {
 	c := &r.cell
 	*c = cell{params: r.params[params].params, past: r.params[params].past}
 	var (
@@ -357,7 +358,7 @@ func (r *blockReader) record(data []byte, params int, key hashKey) (rest []byte,
 		}
 		x.tail, data = data, rest
 	}
-	x.hash = key.sumIn(r.params[params].db, x.key)
+	x.hash = sumIn(key, r.params[params].db, x.key)
 	r.records = append(r.records, x)
 	return data, nil
 }

@@ -49,7 +49,7 @@ func (e *Engine) locateCall(b *Batch, i int) {
 	keys, all := e.commands.Keys(c, b.scratch.keys[:0])
 	from := len(b.scratch.places)
 	for _, k := range keys {
-		sum := e.key.sumIn(op.DB, c.Args[k])
+		sum := sumIn(e.key, op.DB, c.Args[k])
 		b.scratch.places = append(b.scratch.places, keyPlace{k, e.shardOf(sum), sum, tailored(sum, e.bits, op.DB)})
 	}
 	places := b.scratch.places[from:]

@@ -18,7 +18,7 @@ func (e *Engine) Digest(now Instant) (digest uint64) {
 	for hash, more := uint64(0), true; more; more = hash != 0 {
 		hash = e.livePage(now, hash, func(s *shard, at Instant, pl place) {
 			record = s.appendContent(record[:0], at, pl)
-			digest += s.hashKey.sum(record)
+			digest += s.hashKey.Sum(record)
 		})
 	}
 	return digest

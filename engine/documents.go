@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"limitsrv/siphash"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -201,11 +202,11 @@ func (m *documents) texts(dst []blockText) []blockText {
 }
 
 // digest returns the part of the documents in Digest.
-func (m *documents) digest(key hashKey) (digest uint64) {
+func (m *documents) digest(key siphash.Key) (digest uint64) {
 	var b []byte
 	for _, d := range m.texts(nil) {
 		b = d.appendTo(b[:0])
-		digest += key.sum(b)
+		digest += key.Sum(b)
 	}
 	return digest
 }

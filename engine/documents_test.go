@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
+	"limitsrv/enginetest"
 )
 
 // The commands of librarian, by number, with their arguments.
@@ -227,53 +227,14 @@ func someShelving(r *rand.Rand, b *engine.Batch) {
 	}
 }
 
-// TestLawsOfDocuments carries out random calls in batches, by a Replay, and from a snapshot
-// of the middle.
+// TestLawsOfDocuments compares random calls in batches, by a Replay, and after a snapshot.
 func TestLawsOfDocuments(t *testing.T) {
 	for seed := range uint64(8) {
-		r := rand.New(rand.NewPCG(seed, 21))
-		e, replica := newLibrary(1<<(seed%5)), newLibrary(4)
-		replay := replica.NewReplay(func(n int, each func(int)) {
-			for i := range n {
-				each(i)
-			}
-		})
-		var loaded *engine.Engine
-		now := engine.Instant(1e18)
-		for step := range 80 {
-			now += engine.Instant(r.IntN(1000))
-			var b, again engine.Batch
-			b.Atomic = r.IntN(3) == 0
-			for range 1 + r.IntN(5) {
-				someShelving(r, &b)
-			}
-			again.Atomic = b.Atomic
-			again.Join(&b)
-			e.Apply(now, &b)
-			replay.Apply(now, &again)
-			if loaded != nil {
-				var third engine.Batch
-				third.Atomic = b.Atomic
-				third.Join(&engine.Batch{Ops: b.Ops, Calls: append([]engine.Call(nil), again.Calls...)})
-				loaded.Apply(now, &third)
-				for i := range third.Calls {
-					if !bytes.Equal(third.Calls[i].Answer, b.Calls[i].Answer) {
-						t.Fatalf("seed %d: %q answers %q from a snapshot, want %q", seed, b.Calls[i].Args, third.Calls[i].Answer, b.Calls[i].Answer)
-					}
-				}
-			}
-			if step == 40 {
-				loaded = reloaded(t, e, 1<<r.IntN(5))
-			}
+		session := enginetest.Session{
+			Options: engine.Options{Seed: [16]byte{5}, Commands: librarian{}},
+			Start:   1e18, Pause: 1000, Steps: 80, Calls: 5, Add: someShelving,
 		}
-		replay.Finish()
-		want := e.Digest(0)
-		if got := replica.Digest(0); got != want {
-			t.Errorf("seed %d: digest %x of the replay, want %x", seed, got, want)
-		}
-		if got := loaded.Digest(0); got != want {
-			t.Errorf("seed %d: digest %x from the snapshot, want %x", seed, got, want)
-		}
+		session.Compare(t, seed)
 	}
 }
 

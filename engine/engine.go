@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"limitsrv/engine/topk"
+	"limitsrv/siphash"
 )
 
 // Options configure an Engine.
@@ -40,7 +41,7 @@ const (
 type Engine struct {
 	shards        []shard
 	bits          uint8 // of a hash that hold the shard's number
-	key           hashKey
+	key           siphash.Key
 	memory        memory
 	sweepShard    atomic.Uint32 // next shard of Sweep
 	victimCursor  atomic.Uint64 // hash at which Victims continues
@@ -66,11 +67,11 @@ func New(o Options) *Engine {
 	e := &Engine{
 		shards: make([]shard, o.Shards),
 		bits:   uint8(bits.TrailingZeros(uint(o.Shards))),
-		key:    hashKeyOf(o.Seed),
+		key:    siphash.KeyOf(o.Seed),
 
 		commands: o.Commands, effects: o.Effects,
 	}
-	holderKeys := [2]hashKey{e.key.derive(), e.key.derive().derive()}
+	holderKeys := [2]siphash.Key{e.key.Derive(), e.key.Derive().Derive()}
 	e.SetBound(o.MaxMemory, o.Evict)
 	for i := range e.shards {
 		s := &e.shards[i]
@@ -232,7 +233,7 @@ func (e *Engine) prepare(b *Batch) {
 			e.prepareOther(b, i)
 			continue
 		}
-		sum := e.key.sum(op.Key) // as locate does in database 0
+		sum := e.key.Sum(op.Key) // as locate does in database 0
 		b.scratch.shards[i], b.scratch.hashes[i] = uint16(sum>>(64-e.bits)), tailored(sum, e.bits, 0)
 	}
 	if b.scratch.pairs {

@@ -2,7 +2,7 @@ package engine
 
 // hashHolder returns the stored form of a holder's id.
 func (s *shard) hashHolder(id []byte) holderID {
-	return holderID{s.holderHashKeys[0].sum(id), s.holderHashKeys[1].sum(id)}
+	return holderID{s.holderHashKeys[0].Sum(id), s.holderHashKeys[1].Sum(id)}
 }
 
 // acquire takes a lease for a holder, or renews the one it has, which a lower limit does

@@ -235,5 +235,5 @@ func (s *shard) cellFingerprint() int64 {
 	for i, w := range words {
 		binary.LittleEndian.PutUint64(b[(6+i)*wordBytes:], w)
 	}
-	return int64(s.hashKey.sum(b[:]) | 1)
+	return int64(s.hashKey.Sum(b[:]) | 1)
 }

@@ -7,7 +7,7 @@ const maxKnown = 4
 // A knownKey is a key that a call names.
 type knownKey struct {
 	key   []byte // the argument itself
-	sum   uint64 // of hashKey.sumIn
+	sum   uint64 // of sumIn
 	hash  uint64
 	shard *shard
 	// looked is set if the place of the record, or none, was found, and moves is that of the

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"limitsrv/engine/topk"
+	"limitsrv/siphash"
 	"limitsrv/values"
 )
 
@@ -22,9 +23,9 @@ type shard struct {
 	soonestExpiry, noExpiryUntil Instant
 	prefetched                   uint64   // sink of the reads in prefetch
 	seed                         [16]byte // of values
-	hashKey                      hashKey
-	holderHashKeys               [2]hashKey // of holders' ids
-	bits                         uint8      // of a hash that hold the shard's number
+	hashKey                      siphash.Key
+	holderHashKeys               [2]siphash.Key // of holders' ids
+	bits                         uint8          // of a hash that hold the shard's number
 	memory                       *memory
 	reportedBytes                int64 // of this shard, as counted in memory
 	stats                        Stats
@@ -103,7 +104,7 @@ func (s *shard) clear() {
 
 // hash returns the hash of a key of this shard, as Engine.locate does.
 func (s *shard) hash(db uint8, key []byte) uint64 {
-	return tailored(s.hashKey.sumIn(db, key), s.bits, db)
+	return tailored(sumIn(s.hashKey, db, key), s.bits, db)
 }
 
 // lock locks the shard and advances its time to now, at most to latest. It returns the

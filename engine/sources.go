@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"limitsrv/siphash"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -257,11 +258,11 @@ func (m *sources) restore(read []blockSource) error {
 }
 
 // digest returns the part of the sources in Digest.
-func (m *sources) digest(key hashKey) (digest uint64) {
+func (m *sources) digest(key siphash.Key) (digest uint64) {
 	var b []byte
 	for _, s := range m.texts(nil) {
 		b = s.appendTo(b[:0])
-		digest += key.sum(b)
+		digest += key.Sum(b)
 	}
 	return digest
 }

@@ -127,7 +127,7 @@ func (tx *Tx) Random() *Random {
 		if tx.knowns > 0 { // the first of them is tx.key
 			sum = tx.known[0].sum
 		} else {
-			sum = tx.e.key.sumIn(tx.db, tx.key)
+			sum = sumIn(tx.e.key, tx.db, tx.key)
 		}
 		tx.random.state, tx.seeded = uint64(tx.now)^sum, true
 	}

@@ -1,7 +1,6 @@
 package scripts
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"limitsrv/answer"
 	"limitsrv/engine"
+	"limitsrv/enginetest"
 	"limitsrv/testwait"
 )
 
@@ -205,65 +205,21 @@ func someLibraryCall(r *rand.Rand, b *engine.Batch) {
 	}
 }
 
-// TestLawsOfFunctions carries out random calls on engines of different shards: in batches, by a
-// Replay, and again from a snapshot. All must agree.
+// TestLawsOfFunctions compares random calls in batches, by a Replay, and after a snapshot.
 func TestLawsOfFunctions(t *testing.T) {
 	for seed := range uint64(6 / min(testwait.Slowdown(), 3)) {
-		r := rand.New(rand.NewPCG(seed, 9))
-		o := engine.Options{Shards: 1 << (seed % 5), Seed: [16]byte{1}, Commands: Commands{}}
-		e := engine.New(o)
-		o.Shards = 4
-		replica, loaded := engine.New(o), engine.New(o)
-		replay := replica.NewReplay(func(n int, each func(int)) {
-			for i := range n {
-				each(i)
-			}
-		})
-		now, ran := start, 0
-		for step := range 120 {
-			now += engine.Instant(r.Int64N(50e6))
-			var b, again engine.Batch
-			b.Atomic = r.IntN(3) == 0
-			for range 1 + r.IntN(8) {
-				someLibraryCall(r, &b)
-			}
-			again.Atomic = b.Atomic
-			again.Join(&b)
-			e.Apply(now, &b)
-			replay.Apply(now, &again)
-			var answers [][]byte
-			for i := range b.Calls {
-				c := &b.Calls[i]
-				answers = append(answers, bytes.Clone(c.Answer))
-				if !answer.Valid(c.Answer) {
-					t.Fatalf("seed %d: %q answers invalid bytes % x", seed, c.Args, c.Answer)
-				}
+		ran := 0
+		session := enginetest.Session{
+			Options: engine.Options{Seed: [16]byte{1}, Commands: Commands{}},
+			Start:   start, Pause: 50e6, Steps: 120, Calls: 8, Add: someLibraryCall,
+			Answer: func(t *testing.T, c *engine.Call) {
+				validAnswer(t, c)
 				if v, _, _ := answer.Next(c.Answer); isFunctionRun(c) && v.Kind != answer.Error {
 					ran++
 				}
-			}
-			if step == 60 {
-				load(t, loaded, e)
-			} else if step > 60 {
-				var third engine.Batch
-				third.Atomic = b.Atomic
-				third.Join(&b)
-				loaded.Apply(now, &third)
-				for i := range third.Calls {
-					if !bytes.Equal(third.Calls[i].Answer, answers[i]) {
-						t.Fatalf("seed %d: %q answers %q from a snapshot, %q before", seed, b.Calls[i].Args, third.Calls[i].Answer, answers[i])
-					}
-				}
-			}
+			},
 		}
-		replay.Finish()
-		want := e.Digest(now)
-		if got := replica.Digest(now); got != want {
-			t.Errorf("seed %d: digest %x of the replay, want %x", seed, got, want)
-		}
-		if got := loaded.Digest(now); got != want {
-			t.Errorf("seed %d: digest %x from the snapshot, want %x", seed, got, want)
-		}
+		session.Compare(t, seed)
 		if ran < 50 {
 			t.Errorf("seed %d: %d functions ran", seed, ran)
 		}

@@ -1,13 +1,13 @@
 package scripts
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"testing"
 
 	"limitsrv/answer"
 	"limitsrv/engine"
+	"limitsrv/enginetest"
 	"limitsrv/testwait"
 )
 
@@ -52,80 +52,20 @@ func someRun(r *rand.Rand, b *engine.Batch) {
 	}
 }
 
-// TestLaws carries out random runs on engines of different shards: in batches, by a Replay,
-// and again from a snapshot. All must agree.
+// TestLaws compares random runs in batches, by a Replay, and after a snapshot.
 func TestLaws(t *testing.T) {
 	for seed := range uint64(4 / testwait.Slowdown()) {
-		r := rand.New(rand.NewPCG(seed, 7))
-		o := engine.Options{Shards: 1 << (seed % 5), Seed: [16]byte{1}, Commands: Commands{}}
-		e := engine.New(o)
-		o.Shards = 4
-		replica, loaded := engine.New(o), engine.New(o)
-		replay := replica.NewReplay(func(n int, each func(int)) {
-			for i := range n {
-				each(i)
-			}
-		})
-		now := start
-		for step := range 100 {
-			now += engine.Instant(r.Int64N(50e6))
-			var b, again engine.Batch
-			b.Atomic = r.IntN(3) == 0
-			for range 1 + r.IntN(8) {
-				someRun(r, &b)
-			}
-			again.Atomic = b.Atomic
-			again.Join(&b)
-			e.Apply(now, &b)
-			replay.Apply(now, &again)
-			var answers [][]byte
-			for i := range b.Calls {
-				answers = append(answers, bytes.Clone(b.Calls[i].Answer))
-				if !answer.Valid(b.Calls[i].Answer) {
-					t.Fatalf("seed %d: %q answers invalid bytes % x", seed, b.Calls[i].Args, b.Calls[i].Answer)
-				}
-			}
-			if step == 50 {
-				replay.Finish()
-				load(t, loaded, e)
-			} else if step > 50 {
-				var third engine.Batch
-				third.Atomic = b.Atomic
-				third.Join(&b)
-				loaded.Apply(now, &third)
-				for i := range third.Calls {
-					if !bytes.Equal(third.Calls[i].Answer, answers[i]) {
-						t.Fatalf("seed %d: %q answers %q from a snapshot, %q before", seed, b.Calls[i].Args, third.Calls[i].Answer, answers[i])
-					}
-				}
-			}
+		session := enginetest.Session{
+			Options: engine.Options{Seed: [16]byte{1}, Commands: Commands{}},
+			Start:   start, Pause: 50e6, Steps: 100, Calls: 8, Add: someRun, Answer: validAnswer,
 		}
-		replay.Finish()
-		want := e.Digest(now)
-		if got := replica.Digest(now); got != want {
-			t.Errorf("seed %d: digest %x of the replay, want %x", seed, got, want)
-		}
-		if got := loaded.Digest(now); got != want {
-			t.Errorf("seed %d: digest %x from the snapshot, want %x", seed, got, want)
-		}
+		session.Compare(t, seed)
 	}
 }
 
-// load loads a snapshot of an engine into another.
-func load(t *testing.T, to, from *engine.Engine) {
+func validAnswer(t *testing.T, c *engine.Call) {
 	t.Helper()
-	n := from.Freeze()
-	defer n.Close()
-	for shard := range n.Shards() {
-		for {
-			block, _, ok := n.Next(shard, nil)
-			if !ok {
-				break
-			}
-			if err := to.Load(block); err != nil {
-				t.Fatal(err)
-			}
-		}
+	if !answer.Valid(c.Answer) {
+		t.Fatalf("%q answers invalid bytes % x", c.Args, c.Answer)
 	}
-	to.SetTime(n.Now())
 }

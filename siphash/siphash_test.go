@@ -1,10 +1,10 @@
-package engine
+package siphash
 
 import "testing"
 
-// TestHashIsSipHash13 compares with the hashes of Rust's standard library (DefaultHasher,
+// TestSum compares with the hashes of Rust's standard library (DefaultHasher,
 // SipHash-1-3 under a key of zeros) of the bytes 00, 01, ... of some lengths.
-func TestHashIsSipHash13(t *testing.T) {
+func TestSum(t *testing.T) {
 	var bytes [64]byte
 	for i := range bytes {
 		bytes[i] = byte(i)
@@ -23,7 +23,7 @@ func TestHashIsSipHash13(t *testing.T) {
 		{22, 0xf8aeb1066236ccfe},
 		{63, 0x385d3e39e5f37359},
 	} {
-		if got := hashKeyOf([16]byte{}).sum(bytes[:tt.n]); got != tt.want {
+		if got := KeyOf([16]byte{}).Sum(bytes[:tt.n]); got != tt.want {
 			t.Errorf("sum of %d bytes\n got %x\nwant %x", tt.n, got, tt.want)
 		}
 	}

@@ -26,7 +26,7 @@ func (h *Hash) Get(field []byte) (value Element, ok bool) {
 		}
 	case hashTree:
 		t := h.tree()
-		g := t.order.target(s.key.sum(field), Element{text: field})
+		g := t.order.target(s.key.Sum(field), Element{text: field})
 		if leaf, at, ok := t.find(&g); ok {
 			b := t.entries(leaf)
 			return s.element(b[elementEnd(b, at+keyBytes):]), true
@@ -82,7 +82,7 @@ func (h *Hash) bytes() []byte {
 // setInTree does Set with a tree.
 func (h *Hash) setInTree(field, value []byte) (added bool) {
 	s, t := h.store, h.tree()
-	g := t.order.target(s.key.sum(field), Element{text: field})
+	g := t.order.target(s.key.Sum(field), Element{text: field})
 	if leaf, at, ok := t.find(&g); ok {
 		b := t.entries(leaf)
 		old := s.element(b[elementEnd(b, at+keyBytes):])
@@ -117,7 +117,7 @@ func (h *Hash) unpack() {
 		middle := elementEnd(b, at)
 		end := elementEnd(b, middle)
 		field := s.element(b[at:]).Append(buf[:0])
-		g := t.order.target(s.key.sum(field), Element{text: field})
+		g := t.order.target(s.key.Sum(field), Element{text: field})
 		s.scratch = append(s.encodeEntry(g.key, field), b[middle:end]...)
 		t.add(n, &g, s.scratch)
 		at = end
@@ -144,7 +144,7 @@ func (h *Hash) Delete(field []byte) bool {
 		h.Ref = s.splice(h.Ref, at, elementEnd(b, elementEnd(b, at))-at, nil)
 	case hashTree:
 		t := h.tree()
-		g := t.order.target(s.key.sum(field), Element{text: field})
+		g := t.order.target(s.key.Sum(field), Element{text: field})
 		leaf, at, ok := t.find(&g)
 		if !ok {
 			return false

@@ -30,7 +30,7 @@ func (t *Set) Contains(member []byte) bool {
 		return isShort(member) && findElement(s.packed(t.Ref), s.encode(member), 1) >= 0
 	case setTree:
 		tree := s.treeOf(t.Ref, setOrder)
-		g := tree.order.target(s.key.sum(member), Element{text: member})
+		g := tree.order.target(s.key.Sum(member), Element{text: member})
 		_, _, ok := tree.find(&g)
 		return ok
 	}
@@ -92,7 +92,7 @@ func (t *Set) addPacked(member []byte) bool {
 // addToTree adds a member to a large set.
 func (t *Set) addToTree(member []byte) bool {
 	s, tree := t.store, t.store.treeOf(t.Ref, setOrder)
-	g := tree.order.target(s.key.sum(member), Element{text: member})
+	g := tree.order.target(s.key.Sum(member), Element{text: member})
 	if _, _, ok := tree.find(&g); ok {
 		return false
 	}
@@ -159,7 +159,7 @@ func (t *Set) Remove(member []byte) bool {
 		t.Ref = s.splice(t.Ref, at, elementEnd(b, at)-at, nil)
 	case setTree:
 		tree := s.treeOf(t.Ref, setOrder)
-		g := tree.order.target(s.key.sum(member), Element{text: member})
+		g := tree.order.target(s.key.Sum(member), Element{text: member})
 		leaf, at, ok := tree.find(&g)
 		if !ok {
 			return false

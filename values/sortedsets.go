@@ -97,7 +97,7 @@ func (z *SortedSet) find(member []byte) (p place, score float64, ok bool) {
 		}
 	case sortedTree:
 		index, _ := s.sortedTrees(z.Ref)
-		g := index.order.target(s.key.sum(member), Element{text: member})
+		g := index.order.target(s.key.Sum(member), Element{text: member})
 		if leaf, at, ok := index.find(&g); ok {
 			b := index.entries(leaf)
 			score, _ = readScore(b, elementEnd(b, at+keyBytes))

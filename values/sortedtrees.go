@@ -44,7 +44,7 @@ func (z *SortedSet) setTrees(index, scores *tree) {
 func (z *SortedSet) insertInTrees(member []byte, score float64) {
 	s := z.store
 	index, scores := s.sortedTrees(z.Ref)
-	g := index.order.target(s.key.sum(member), Element{text: member})
+	g := index.order.target(s.key.Sum(member), Element{text: member})
 	end := len(s.encodeEntry(g.key, member))
 	s.scratch = appendScore(s.scratch, score)
 	index.add(z.Count, &g, s.scratch)
@@ -59,7 +59,7 @@ func (z *SortedSet) insertInTrees(member []byte, score float64) {
 func (z *SortedSet) moveInTrees(member []byte, old, score float64) {
 	s := z.store
 	index, scores := s.sortedTrees(z.Ref)
-	g := index.order.target(s.key.sum(member), Element{text: member})
+	g := index.order.target(s.key.Sum(member), Element{text: member})
 	leaf, at, _ := index.find(&g)
 	b := index.entries(leaf)
 	s.scratch = binary.LittleEndian.AppendUint64(s.scratch[:0], scoreKey(score))
@@ -78,7 +78,7 @@ func (z *SortedSet) moveInTrees(member []byte, old, score float64) {
 func (z *SortedSet) removeFromTrees(member []byte, score float64) {
 	s := z.store
 	index, scores := s.sortedTrees(z.Ref)
-	g := index.order.target(s.key.sum(member), Element{text: member})
+	g := index.order.target(s.key.Sum(member), Element{text: member})
 	leaf, at, _ := index.find(&g)
 	stored := s.element(index.entries(leaf)[at+keyBytes:])
 	index.remove(z.Count, &g)

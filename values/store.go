@@ -1,5 +1,7 @@
 package values
 
+import "limitsrv/siphash"
+
 // A Store holds the contents of values. It grants that two Stores with the same seed
 // show the same values after the same operations, whatever their memory looks like.
 //
@@ -7,7 +9,7 @@ package values
 // origin changes.
 type Store struct {
 	memory
-	key     hashKey
+	key     siphash.Key
 	changes uint64
 	garbage []discarded // contents to be freed
 	scratch []byte      // the stored form of an argument
@@ -26,7 +28,7 @@ const listOrder = 255
 
 // New returns an empty Store. The seed, which should be secret, determines the order of
 // large hashes, sets and scans.
-func New(seed [16]byte) *Store { return &Store{key: hashKeyOf(seed)} }
+func New(seed [16]byte) *Store { return &Store{key: siphash.KeyOf(seed)} }
 
 // A Head is all that an owner keeps of a value. The zero Head is the empty value. Count
 // is the number of elements; a value without elements has no contents. Change differs

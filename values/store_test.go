@@ -109,7 +109,7 @@ type driven struct {
 // byHash sorts texts by their hashes.
 func (d *driven) byHash(texts []string) {
 	slices.SortFunc(texts, func(a, b string) int {
-		return cmp.Compare(d.store.key.sum([]byte(a)), d.store.key.sum([]byte(b)))
+		return cmp.Compare(d.store.key.Sum([]byte(a)), d.store.key.Sum([]byte(b)))
 	})
 }
 

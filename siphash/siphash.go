@@ -1,0 +1,63 @@
+// Package siphash has the hash of keys, holders and members: a keyed one, so that colliding
+// ones can not be constructed.
+package siphash
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// A Key is a secret key.
+type Key struct{ k0, k1 uint64 }
+
+// KeyOf returns the key of a random seed.
+func KeyOf(seed [16]byte) Key {
+	return Key{binary.LittleEndian.Uint64(seed[:]), binary.LittleEndian.Uint64(seed[8:])}
+}
+
+// Derive returns a second key derived from the first.
+func (k Key) Derive() Key {
+	return Key{k.Sum([]byte("0")), k.Sum([]byte("1"))}
+}
+
+// Sum returns the SipHash-1-3 of b. It allocates nothing.
+//
+// Source: J.-P. Aumasson and D. J. Bernstein, "SipHash: a fast short-input PRF", 2012,
+// with one round per word and three at the end, as in Rust's standard library.
+func (k Key) Sum(b []byte) uint64 {
+	v0, v1 := k.k0^0x736f6d6570736575, k.k1^0x646f72616e646f6d
+	v2, v3 := k.k0^0x6c7967656e657261, k.k1^0x7465646279746573
+	last := uint64(len(b)) << 56
+	for len(b) >= 8 {
+		m := binary.LittleEndian.Uint64(b)
+		v3 ^= m
+		v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
+		v0 ^= m
+		b = b[8:]
+	}
+	for i, c := range b {
+		last |= uint64(c) << (8 * i)
+	}
+	v3 ^= last
+	v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
+	v0 ^= last
+	v2 ^= 0xff
+	for range 3 {
+		v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
+	}
+	return v0 ^ v1 ^ v2 ^ v3
+}
+
+func sipRound(v0, v1, v2, v3 uint64) (uint64, uint64, uint64, uint64) {
+	v0 += v1
+	v1 = bits.RotateLeft64(v1, 13) ^ v0
+	v0 = bits.RotateLeft64(v0, 32)
+	v2 += v3
+	v3 = bits.RotateLeft64(v3, 16) ^ v2
+	v0 += v3
+	v3 = bits.RotateLeft64(v3, 21) ^ v0
+	v2 += v1
+	v1 = bits.RotateLeft64(v1, 17) ^ v2
+	v2 = bits.RotateLeft64(v2, 32)
+	return v0, v1, v2, v3
+}
