@@ -59,18 +59,19 @@
 //     the execution of a batch, in Config.Commit or in a read of the engine ends the
 //     process.
 //   - In steady state nothing is allocated for a command. (crypto/tls allocates 24 bytes
-//     for a read of a socket.)
+//     for each part of a record that it reads.)
 //
 // # Shape
 //
 // A conn is a connection without its socket: bytes in, commands to the session, bytes
 // out. Two transports drive it and have nothing else in common. On Linux the default is
-// event loops; elsewhere, and over TLS, a goroutine per connection. Both serve at the
-// same time if there is a port of each kind.
+// event loops, elsewhere a goroutine per connection. Either also serves the connections over
+// TLS, once a goroutine has done the handshake. In a loop crypto/tls reads and writes memory
+// instead of a socket, see tlsLayer.
 //
 // The files refer to each other in one direction:
 //
-//	server -> transports, which accept: loops (Linux), secure -> goroutines -> env -> conn
+//	server -> transports, which accept: secure -> loops (Linux), goroutines -> env -> conn
 //
 // An env is all of the Server that a transport sees.
 //
@@ -103,7 +104,7 @@
 // Output that a client does not take moves out of the arena. An idle connection holds
 // 0.6 KB, including its session and its share of the tables, or 1.1 KB after a command
 // that was cut off; one with a goroutine holds 4.5 KB, then 8.5 KB when its stack has
-// grown, and up to 18 KB after long pipelines. One over TLS holds 12 KB, of which some
-// 6 are crypto/tls's and 4 the stack, and up to 36 KB after pipelines that fill records
-// of 16 KB, because crypto/tls keeps room for them.
+// grown, and up to 18 KB after long pipelines. One over TLS in a loop holds 8 KB, most of
+// them crypto/tls's, and up to 25 KB after pipelines that fill records of 16 KB, because
+// crypto/tls keeps room for them; one with a goroutine holds 4 KB more for the stack.
 package server

@@ -76,6 +76,8 @@ func (g *goroutines) admitPlain(nc net.Conn) error {
 	return nil
 }
 
+func (g *goroutines) serveTLS(h *handshake) { g.start(h.tls, h.socket) }
+
 // start begins to serve nc, which is a socket or TLS over it.
 func (g *goroutines) start(nc net.Conn, s *socket) {
 	g.mu.Lock()

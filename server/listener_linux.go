@@ -47,11 +47,11 @@ func newListener(ln net.Listener, keepAlive time.Duration) (*listener, error) {
 	return l, nil
 }
 
-// duplicate returns a duplicate of the socket's descriptor.
-func duplicate(ln net.Listener) (fd int, err error) {
-	sc, ok := ln.(syscall.Conn)
+// duplicate returns a duplicate of the descriptor of a listener or a connection.
+func duplicate(of any) (fd int, err error) {
+	sc, ok := of.(syscall.Conn)
 	if !ok {
-		return 0, fmt.Errorf("listener %s has no descriptor", ln.Addr())
+		return 0, fmt.Errorf("a %T has no descriptor", of)
 	}
 	raw, err := sc.SyscallConn()
 	if err != nil {

@@ -28,6 +28,8 @@ type loop struct {
 	draining       bool
 	stopped        bool
 	running        []task // tasks being run
+	ciphertext     []byte // as received over TLS, and as to be sent
+	sealed         []byte
 
 	load  atomic.Int64 // connections, including those being added
 	mu    sync.Mutex
@@ -39,13 +41,14 @@ type loop struct {
 type loopConn struct {
 	conn
 	fd            int
-	events        uint32 // registered with the poller
-	writePending  bool   // is in loop.pendingWrites
-	queued        bool   // is in loop.runQueue
-	reported      bool   // queued because the poller reported it; otherwise because commands were left over
-	inFlight      bool   // a batch is in flight; the poller does not watch the connection
-	closePending  bool   // to be closed when the batch comes back
-	inputEnded    bool   // the client sends nothing more
+	secured       *tlsLayer // nil: no TLS
+	events        uint32    // registered with the poller
+	writePending  bool      // is in loop.pendingWrites
+	queued        bool      // is in loop.runQueue
+	reported      bool      // queued because the poller reported it; otherwise because commands were left over
+	inFlight      bool      // a batch is in flight; the poller does not watch the connection
+	closePending  bool      // to be closed when the batch comes back
+	inputEnded    bool      // the client sends nothing more
 	closed        bool
 	fullRead      bool // the last read filled its buffer
 	authenticated bool // authenticated, if required, and has sent a complete command
@@ -179,10 +182,9 @@ func (l *loop) add(c *loopConn) {
 	}
 	l.grow(c.fd)
 	l.conns[c.fd] = c
-	if !l.register(c) || !l.draining {
-		return
+	if l.register(c) && (l.draining || c.secured != nil) { // TLS may have received a command already
+		l.serve(c)
 	}
-	l.serve(c)
 }
 
 // grow makes room for a descriptor in l.conns.

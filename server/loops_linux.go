@@ -65,8 +65,7 @@ func (t *loops) unlisten() {
 	t.listeners = nil
 }
 
-// admit passes a connection to the loop with the fewest, which may be the one that has
-// accepted it, unless there are MaxClients.
+// admit serves a connection that a loop has accepted, unless there are MaxClients.
 func (t *loops) admit(by *loop, fd int, client, local string) {
 	t.env.connections.Add(1)
 	if !t.env.admitClient() {
@@ -74,17 +73,22 @@ func (t *loops) admit(by *loop, fd int, client, local string) {
 		_ = syscall.Close(fd)
 		return
 	}
+	t.start(by, &loopConn{fd: fd}, client, local)
+}
+
+// start passes a connection, which counts as a client, to the loop with the fewest. by is
+// the loop that has accepted it, which is preferred; nil: none.
+func (t *loops) start(by *loop, c *loopConn, client, local string) {
 	l := by
 	for _, other := range t.all {
-		if other.load.Load() < l.load.Load() {
+		if l == nil || other.load.Load() < l.load.Load() {
 			l = other
 		}
 	}
-	c := &loopConn{fd: fd}
-	c.gauges.fd = fd
+	c.gauges.fd = c.fd
 	err := t.env.initConn(&c.conn, client, local, l.traffic, func() { l.submit(task{c, (*loop).resume}) }, func() { l.submit(task{c, (*loop).kill}) })
 	if err != nil {
-		_ = syscall.Close(fd)
+		_ = syscall.Close(c.fd)
 		t.env.clients.Add(-1)
 		return
 	}

@@ -32,10 +32,12 @@ const (
 const plainOnTLSReply = "-ERR this port is for TLS\r\n"
 
 // secure is the transport of connections over TLS. Handshakes run in goroutines of their
-// own, and their grown stacks end with them; afterwards each connection has a goroutine. A
+// own, and their grown stacks end with them; afterwards a carrier serves the connection. A
 // connection counts as a client only after its handshake.
 type secure struct {
-	*goroutines
+	acceptor
+	to       carrier
+	finished chan struct{} // closed when no handshake is left
 	failed   atomic.Int64
 	failures sampledLog
 	running  sync.WaitGroup // handshakes
@@ -49,15 +51,18 @@ type secure struct {
 // A handshake is a connection that has not completed its TLS handshake.
 type handshake struct {
 	socket *socket
+	below  *throttledConn // between the socket and tls
+	tls    *tls.Conn
 	began  time.Time
 }
 
-func newSecure(e *env) *secure {
+// newSecure makes a transport that drains before to does.
+func newSecure(e *env, to carrier) *secure {
 	t := &secure{
-		goroutines: newGoroutines(e), failures: sampledLog{text: "TLS handshakes failed"}, slotFree: make(chan struct{}, 1),
+		to: to, finished: make(chan struct{}), failures: sampledLog{text: "TLS handshakes failed"}, slotFree: make(chan struct{}, 1),
 		cpu: newCPUTokens(max(1, runtime.GOMAXPROCS(0)/2)),
 	}
-	t.admit = t.admitTLS
+	t.acceptor = acceptor{env: e, admit: t.admitTLS}
 	return t
 }
 
@@ -78,7 +83,7 @@ func (t *secure) admitTLS(nc net.Conn) error {
 // minHandshakeTime and is cut off. So silent clients delay others only briefly, and many
 // honest ones are served in order.
 func (t *secure) shake(nc net.Conn) error {
-	h := &handshake{&socket{Conn: nc}, time.Now()}
+	h := &handshake{socket: &socket{Conn: nc}, began: time.Now()}
 	for {
 		wait := t.reserve(h)
 		if wait <= 0 {
@@ -131,19 +136,19 @@ func (t *secure) finish(h *handshake) bool {
 func (t *secure) runHandshake(h *handshake) {
 	defer t.env.recoverPanic()
 	_ = h.socket.SetDeadline(h.began.Add(handshakeTime))
-	c := &throttledConn{Conn: h.socket, tokens: t.cpu}
-	nc := tls.Server(c, t.env.cfg.TLS())
+	h.below = &throttledConn{Conn: h.socket, tokens: t.cpu}
+	h.tls = tls.Server(h.below, t.env.cfg.TLS())
 	err := func() error {
-		defer c.detach()
-		return nc.Handshake()
+		defer h.below.detach()
+		return h.tls.Handshake()
 	}()
 	if stayed := t.finish(h); err != nil || !stayed {
 		t.fail(h, err, stayed)
 		return
 	}
 	_ = h.socket.SetDeadline(time.Time{})
-	if t.env.admitConn(nc) {
-		t.start(nc, h.socket)
+	if t.env.admitConn(h.tls) {
+		t.to.serveTLS(h)
 	}
 }
 
@@ -175,12 +180,9 @@ func (t *secure) fail(h *handshake, err error, stayed bool) {
 	t.failures.add(h.socket.RemoteAddr().String(), why)
 }
 
-func (t *secure) sweep() {
-	t.goroutines.sweep()
-	t.failures.flush(t.env.log)
-}
+func (t *secure) sweep() { t.failures.flush(t.env.log) }
 
-// drain cuts off the handshakes under way and then drains the connections.
+// drain cuts off the handshakes under way. The carrier drains the connections.
 func (t *secure) drain() {
 	t.mu.Lock()
 	for _, h := range t.handshakes {
@@ -189,5 +191,9 @@ func (t *secure) drain() {
 	t.handshakes = nil
 	t.mu.Unlock()
 	t.running.Wait()
-	t.goroutines.drain()
+	close(t.finished)
 }
+
+func (t *secure) stop() int { return 0 }
+
+func (t *secure) done() <-chan struct{} { return t.finished }

@@ -87,14 +87,11 @@ func (l *loop) borrow(c *loopConn) {
 // that the connection is closed.
 func (l *loop) read(c *loopConn) (n int, full bool) {
 	l.borrow(c)
-	room := c.in.Space()
-	n, errno := readNow(c.fd, room)
+	n, full, errno := l.receive(c)
 	switch {
 	case n > 0:
-		c.in.Filled(n)
 		c.traffic.in.Add(int64(n))
 		c.active.Store(l.env.clock.Load())
-		full = n == len(room)
 		if !full && !c.fullRead {
 			l.lightWakeUps = lightWindow
 		}
@@ -115,6 +112,18 @@ func (l *loop) read(c *loopConn) (n int, full bool) {
 	}
 	l.close(c)
 	return -1, false
+}
+
+// receive reads once into the input. It reports whether there may be more input, and errno
+// as readNow does.
+func (l *loop) receive(c *loopConn) (n int, full bool, errno syscall.Errno) {
+	if c.secured != nil {
+		return l.receiveTLS(c)
+	}
+	room := c.in.Space()
+	n, errno = readNow(c.fd, room)
+	c.in.Filled(n)
+	return n, n == len(room), errno
 }
 
 // advance executes a batch of the commands in the buffer. If that is all of them, the
@@ -225,8 +234,7 @@ func (l *loop) flush() {
 	l.work.out.reset()
 }
 
-// write writes the output, after the backlog. The part that the socket does not take
-// becomes backlog.
+// write writes the output, unless there is more than a connection may have.
 func (l *loop) write(c *loopConn) {
 	out := c.session.Output()
 	rest := *out
@@ -241,20 +249,30 @@ func (l *loop) write(c *loopConn) {
 		l.close(c)
 		return
 	}
+	if c.secured != nil && len(rest) > 0 {
+		c.traffic.out.Add(int64(len(rest)))
+		rest = l.sealOutput(c, rest)
+	}
+	l.send(c, rest)
+}
+
+// send writes out, after the backlog. The part that the socket does not take becomes
+// backlog.
+func (l *loop) send(c *loopConn, out []byte) {
 	if c.backlog.bytes > 0 {
-		c.backlog.add(rest)
+		c.backlog.add(out)
 		l.writeBacklog(c)
 		return
 	}
-	for len(rest) > 0 {
-		n, errno := writeNow(c.fd, rest)
+	for len(out) > 0 {
+		n, errno := writeNow(c.fd, out)
 		switch errno {
 		case 0:
-			rest = rest[n:]
-			c.traffic.out.Add(int64(n))
+			out = out[n:]
+			c.countSent(n)
 		case syscall.EINTR:
 		case syscall.EAGAIN:
-			c.backlog.add(rest)
+			c.backlog.add(out)
 			l.releaseBuffers(c)
 			l.block(c, 0)
 			return
@@ -265,10 +283,18 @@ func (l *loop) write(c *loopConn) {
 	}
 }
 
+// countSent counts bytes that the socket has taken. Over TLS replies are counted before they
+// are sealed.
+func (c *loopConn) countSent(n int) {
+	if c.secured == nil {
+		c.traffic.out.Add(int64(n))
+	}
+}
+
 // writeBacklog writes the backlog.
 func (l *loop) writeBacklog(c *loopConn) {
 	written, errno := c.backlog.write(c.fd)
-	c.traffic.out.Add(int64(written))
+	c.countSent(written)
 	switch errno {
 	case 0:
 		c.blocked.Store(0)
@@ -327,6 +353,9 @@ func (l *loop) drop(c *loopConn) {
 		return
 	}
 	c.closed = true
+	if c.secured != nil && c.backlog.bytes == 0 {
+		c.secured.end(c.fd)
+	}
 	_ = syscall.Close(c.fd)
 	if c.fd < len(l.conns) {
 		l.conns[c.fd] = nil

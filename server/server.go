@@ -23,7 +23,7 @@ const (
 type Server struct {
 	env
 	addr, addrTLS net.Addr // nil: none
-	plain         transport
+	plain         carrier
 	secure        *secure // nil: none
 
 	began       time.Time
@@ -63,7 +63,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	if cfg.TLSListen != "" {
-		s.secure = newSecure(&s.env)
+		s.secure = newSecure(&s.env, s.plain)
 	}
 	if err := s.listen(); err != nil {
 		for _, t := range s.transports() {
@@ -143,12 +143,12 @@ func (s *Server) startAccepting() {
 	}
 }
 
-// transports returns the transports in use.
+// transports returns the transports in use, in the order in which they drain.
 func (s *Server) transports() []transport {
 	if s.secure == nil {
 		return []transport{s.plain}
 	}
-	return []transport{s.plain, s.secure}
+	return []transport{s.secure, s.plain}
 }
 
 // Shutdown stops accepting, answers all commands received, writes the replies and closes.

@@ -20,10 +20,13 @@ const testTimeout = 30 * time.Second
 var transports = []struct {
 	name  string
 	loops int
-}{{"one loop", 1}, {"three loops", 3}, {"goroutines", -1}, {"TLS", overTLS}}
+}{{"one loop", 1}, {"three loops", 3}, {"goroutines", -1}, {"TLS", overTLS}, {"TLS in goroutines", goroutinesOverTLS}}
 
-// overTLS as Config.Loops selects TLS, unless the configuration has an address already.
-const overTLS = -2
+// Values of Config.Loops that select TLS, unless the configuration has an address already.
+const (
+	overTLS           = -2
+	goroutinesOverTLS = -3
+)
 
 // forEachTransport runs a test with each transport.
 func forEachTransport(t *testing.T, test func(t *testing.T, loops int)) {
@@ -81,8 +84,12 @@ func withListener(t *testing.T, cfg Config) Config {
 	t.Helper()
 	switch {
 	case cfg.Listen != "" || cfg.UnixSocket != "" || cfg.TLSListen != "":
-	case cfg.Loops == overTLS:
-		cfg.TLSListen, cfg.Loops, cfg.TLS = "127.0.0.1:0", 1, fixedTLS(t)
+	case cfg.Loops == overTLS || cfg.Loops == goroutinesOverTLS:
+		loops := 1
+		if cfg.Loops == goroutinesOverTLS {
+			loops = -1
+		}
+		cfg.TLSListen, cfg.Loops, cfg.TLS = "127.0.0.1:0", loops, fixedTLS(t)
 	default:
 		cfg.Listen = "127.0.0.1:0"
 	}

@@ -3,7 +3,7 @@ package server
 import "net"
 
 // A transport accepts connections, and carries bytes between sockets and sessions. There
-// are three: event loops, a goroutine per connection, and the same over TLS. Concurrency:
+// are three: event loops, a goroutine per connection, and TLS over one of these. Concurrency:
 // any goroutine may call its methods, listen, accept and unlisten one at a time.
 type transport interface {
 	// listen takes over a listener.
@@ -21,4 +21,12 @@ type transport interface {
 	stop() int
 	// done is closed when drain or stop has completed.
 	done() <-chan struct{}
+}
+
+// A carrier is a transport that also serves the connections of another transport.
+type carrier interface {
+	transport
+	// serveTLS begins to serve a connection whose handshake is complete, and which counts
+	// as a client. It may be called until drain.
+	serveTLS(*handshake)
 }

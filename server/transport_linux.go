@@ -1,6 +1,6 @@
 package server
 
-func newTransport(e *env) (transport, error) {
+func newTransport(e *env) (carrier, error) {
 	if e.cfg.Loops < 0 {
 		return newGoroutines(e), nil
 	}

@@ -2,4 +2,4 @@
 
 package server
 
-func newTransport(e *env) (transport, error) { return newGoroutines(e), nil }
+func newTransport(e *env) (carrier, error) { return newGoroutines(e), nil }
