@@ -30,7 +30,7 @@ func (l *loop) watch(ln *loopListener) {
 	if ln.closed {
 		return
 	}
-	if err := l.poll.add(ln.fd, syscall.EPOLLIN|exclusive); err != nil {
+	if err := l.poll.main.add(ln.fd, syscall.EPOLLIN|exclusive); err != nil {
 		l.pause(ln, err)
 	}
 }
@@ -39,7 +39,7 @@ func (l *loop) watch(ln *loopListener) {
 func (l *loop) unlisten() {
 	for _, ln := range l.listeners {
 		ln.closed = true
-		l.poll.remove(ln.fd)
+		l.poll.main.remove(ln.fd)
 	}
 	l.listeners = nil
 }
@@ -69,7 +69,7 @@ func (l *loop) acceptFrom(ln *loopListener) {
 		case syscall.EAGAIN:
 			return
 		default:
-			l.poll.remove(ln.fd)
+			l.poll.main.remove(ln.fd)
 			l.pause(ln, err)
 			return
 		}

@@ -20,7 +20,6 @@ type loop struct {
 	pendingWrites  []*loopConn // connections with output to write at the end of the wake-up
 	runQueue       []*loopConn // connections to be served later, in order
 	spareQueue     []*loopConn // memory for the next runQueue
-	unauthQueue    []*loopConn // unauthenticated connections that are ready
 	listeners      []*loopListener
 	readyListeners []int // descriptors of listeners with connections
 	lightWakeUps   int   // wake-ups left for which the loop assumes a light client, see lightWindow
@@ -113,29 +112,29 @@ const maxUnauthPerWakeUp = 8
 
 // serveReady serves the connections that are ready, and reports whether tasks wait. Heavy
 // connections are queued. Unauthenticated ones, of which there may be any number, are
-// served after all others have their replies, a few at a time; the poller reports the
-// rest again.
+// served after all others have their replies.
 func (l *loop) serveReady(ready []syscall.EpollEvent) (hasTasks bool) {
+	unauth := false
 	for _, e := range ready {
 		fd := int(e.Fd)
-		if fd == l.poll.wakeFD() {
+		switch fd {
+		case l.poll.wakeFD():
 			hasTasks = true
+			continue
+		case int(l.poll.unauth):
+			unauth = true
 			continue
 		}
 		switch c := l.conns[fd]; {
 		case c == nil:
 			l.readyListeners = append(l.readyListeners, fd) // or a connection closed meanwhile
-		case l.draining:
-			l.serve(c)
-		case c.authenticated && l.isHeavy(c):
+		case !l.draining && l.isHeavy(c):
 			l.deferHeavy(c)
-		case c.authenticated:
+		default:
 			l.serve(c)
-		case len(l.unauthQueue) < maxUnauthPerWakeUp:
-			l.unauthQueue = append(l.unauthQueue, c)
 		}
 	}
-	if len(l.unauthQueue) > 0 {
+	if unauth {
 		l.flush()
 		l.serveUnauth()
 	}
@@ -146,20 +145,33 @@ func (l *loop) serveReady(ready []syscall.EpollEvent) (hasTasks bool) {
 	return hasTasks
 }
 
-// serveUnauth serves the queued unauthenticated connections.
+// serveUnauth serves a few unauthenticated connections. The poller reports the rest again.
 func (l *loop) serveUnauth() {
 	began := time.Now()
-	for i, c := range l.unauthQueue {
+	for i, e := range l.poll.readyUnauth() {
 		if i > 0 && time.Since(began) >= timeSlice {
 			break
 		}
-		if !c.closed {
+		if c := l.conns[e.Fd]; c != nil {
 			l.serve(c)
+			l.promote(c)
 		}
-		c.authenticated = !c.closed && c.session.Authenticated() && !c.hasInput()
 	}
-	clear(l.unauthQueue)
-	l.unauthQueue = l.unauthQueue[:0]
+}
+
+// promote moves a connection to those that are served first, if it is authenticated and has
+// sent a complete command.
+func (l *loop) promote(c *loopConn) {
+	if c.closed || !c.session.Authenticated() || c.hasInput() {
+		return
+	}
+	if !c.inFlight {
+		l.poll.unauth.remove(c.fd)
+	}
+	c.authenticated = true
+	if !c.inFlight {
+		l.register(c)
+	}
 }
 
 // runTasks runs the submitted tasks. Connections are added here and by acceptReady only, so
@@ -194,10 +206,18 @@ func (l *loop) grow(fd int) {
 	}
 }
 
+// pollOf returns the part of the poller that watches the connection.
+func (l *loop) pollOf(c *loopConn) epoll {
+	if c.authenticated {
+		return l.poll.main
+	}
+	return l.poll.unauth
+}
+
 // register adds the connection to the poller, with the events of interest.
 func (l *loop) register(c *loopConn) bool {
 	c.events = l.interest(c)
-	if err := l.poll.add(c.fd, c.events); err != nil {
+	if err := l.pollOf(c).add(c.fd, c.events); err != nil {
 		l.env.log.Error("connection closed", "client", c.client, "why", "epoll registration failed", "error", err)
 		l.drop(c)
 		return false

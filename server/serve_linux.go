@@ -71,7 +71,7 @@ func (l *loop) interest(c *loopConn) uint32 {
 func (l *loop) updateInterest(c *loopConn) {
 	if want := l.interest(c); want != c.events && !c.inFlight && !c.closed {
 		c.events = want
-		l.poll.modify(c.fd, want)
+		l.pollOf(c).modify(c.fd, want)
 	}
 }
 
@@ -144,7 +144,7 @@ func (l *loop) advance(c *loopConn) bool {
 		switch next {
 		case wantWake:
 			c.inFlight = true
-			l.poll.remove(c.fd)
+			l.pollOf(c).remove(c.fd)
 			c.retain(l.work)
 			return false
 		case wantInput:
