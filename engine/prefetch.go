@@ -7,8 +7,8 @@ const (
 	prefetchBytes = 40
 )
 
-// prefetch reads the memory that the ops on some hashes will use: all their pages, then
-// a slot of each, then the right slots, then all their records, then the ends of their
+// prefetch reads the memory that the ops on some hashes will use: all their pages, and the
+// counters of their keys, then a slot of each, then the right slots, then all their records, then the ends of their
 // chunks. The reads of each step are independent, and no branch waits for them, so that the
 // processor waits for memory once per step and not once per op. It decides nothing, and
 // overwrites the cell.
@@ -21,8 +21,10 @@ func (s *shard) prefetch(hashes []uint64, order []int32) {
 		slots [prefetchOps]int
 		sum   uint64
 	)
+	counter := s.tops[TopHot].Last()
 	for i, op := range order {
 		pages[i] = s.pageOf(hashes[op])
+		sum += counter.Prefetch(hashes[op])
 	}
 	for i, op := range order {
 		if p := pages[i]; p.slots() > 0 {

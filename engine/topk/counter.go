@@ -84,6 +84,15 @@ func (t *Counter) Count(h uint64, tag uint8, key []byte, scratch *Scratch) {
 	t.countPassed(h, tag, key, scratch)
 }
 
+// Prefetch reads the memory that Count will use for a hash. It returns some value, so that
+// the caller can use it and the reads take place.
+func (t *Counter) Prefetch(h uint64) uint64 {
+	if len(t.filter) == 0 {
+		return 0
+	}
+	return uint64(*t.cell(h)) + t.slots[h>>(t.shift&63)].hash
+}
+
 // countPassed counts a key that its filter cell does not exclude, or with a cell that it
 // shares with a tracked key.
 func (t *Counter) countPassed(h uint64, tag uint8, key []byte, scratch *Scratch) {

@@ -88,6 +88,7 @@ func TestCounterBounds(t *testing.T) {
 			key := []byte(next(i))
 			exact[string(key)]++
 			longest = max(longest, len(key))
+			counter.Prefetch(hash(key) << 4)
 			counter.Count(hash(key)<<4, 0, key, &scratch)
 		}
 		var counts list

@@ -65,6 +65,9 @@ func (p *Windows) Current(now int64, scratch *Scratch) *Counter {
 	return &p.counter
 }
 
+// Last returns the counter of the last call of Current, to Prefetch.
+func (p *Windows) Last() *Counter { return &p.counter }
+
 // rotate ends the current interval and begins the one of now.
 func (p *Windows) rotate(now int64, scratch *Scratch) {
 	if p.end == 0 {
