@@ -17,6 +17,7 @@ import (
 //	AUTH       lifts the limits of unauthenticated clients
 //	NOW x      answers at once, after the queued commands
 //	SLOW x     puts the batch in flight for a millisecond
+//	HOLD x     puts the batch in flight until echoLog.barrier releases it
 //	LISTEN x   answers; from then on the client is never idle
 //	PUBLISH x  answers, and sends x to all clients that listen
 //	BIG n      answers n bytes at once
@@ -34,6 +35,7 @@ type echo struct {
 	inFlight        bool
 	back            atomic.Bool
 	slow            bool
+	holds           bool
 	listens         atomic.Bool
 	waits           [][]byte // the WAIT
 	waiting         atomic.Bool
@@ -66,6 +68,12 @@ func (l *echoLog) session(c session.Client) Session {
 	return e
 }
 
+// pass blocks until the test has received from the barrier and sent to it.
+func (l *echoLog) pass() {
+	l.barrier <- struct{}{}
+	<-l.barrier
+}
+
 func (e *echo) Do(args [][]byte) bool {
 	if e.inFlight || e.waits != nil {
 		return false
@@ -78,10 +86,11 @@ func (e *echo) Do(args [][]byte) bool {
 	case "SLEEP":
 		time.Sleep(2 * time.Millisecond)
 	case "BARRIER":
-		e.log.barrier <- struct{}{}
-		<-e.log.barrier
+		e.log.pass()
 	case "SLOW":
 		e.slow = true
+	case "HOLD":
+		e.slow, e.holds = true, true
 	case "LISTEN":
 		e.listens.Store(true)
 	case "PUBLISH":
@@ -111,8 +120,12 @@ func (e *echo) Flush() bool {
 	}
 	if e.slow {
 		e.inFlight = true
+		wait := func() { time.Sleep(time.Millisecond) }
+		if e.holds {
+			wait = e.log.pass
+		}
 		go func() {
-			time.Sleep(time.Millisecond)
+			wait()
 			e.back.Store(true)
 			e.client.Wake()
 		}()
@@ -127,7 +140,7 @@ func (e *echo) Resume() bool {
 		if !e.back.Swap(false) {
 			return false
 		}
-		e.inFlight, e.slow = false, false
+		e.inFlight, e.slow, e.holds = false, false, false
 		e.execute()
 	}
 	if e.waits != nil && !e.waiting.Load() {

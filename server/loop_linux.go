@@ -45,7 +45,8 @@ type loopConn struct {
 	writePending  bool      // is in loop.pendingWrites
 	queued        bool      // is in loop.runQueue
 	reported      bool      // queued because the poller reported it; otherwise because commands were left over
-	inFlight      bool      // a batch is in flight; the poller does not watch the connection
+	inFlight      bool      // a batch is in flight
+	watched       bool      // the poller watches the connection
 	closePending  bool      // to be closed when the batch comes back
 	inputEnded    bool      // the client sends nothing more
 	closed        bool
@@ -128,6 +129,8 @@ func (l *loop) serveReady(ready []syscall.EpollEvent) (hasTasks bool) {
 		switch c := l.conns[fd]; {
 		case c == nil:
 			l.readyListeners = append(l.readyListeners, fd) // or a connection closed meanwhile
+		case c.inFlight:
+			l.unwatch(c)
 		case !l.draining && l.isHeavy(c):
 			l.deferHeavy(c)
 		default:
@@ -152,7 +155,11 @@ func (l *loop) serveUnauth() {
 		if i > 0 && time.Since(began) >= timeSlice {
 			break
 		}
-		if c := l.conns[e.Fd]; c != nil {
+		switch c := l.conns[e.Fd]; {
+		case c == nil:
+		case c.inFlight:
+			l.unwatch(c)
+		default:
 			l.serve(c)
 			l.promote(c)
 		}
@@ -165,11 +172,11 @@ func (l *loop) promote(c *loopConn) {
 	if c.closed || !c.session.Authenticated() || c.hasInput() {
 		return
 	}
-	if !c.inFlight {
+	if c.watched {
 		l.poll.unauth.remove(c.fd)
 	}
 	c.authenticated = true
-	if !c.inFlight {
+	if c.watched {
 		l.register(c)
 	}
 }
@@ -222,7 +229,15 @@ func (l *loop) register(c *loopConn) bool {
 		l.drop(c)
 		return false
 	}
+	c.watched = true
 	return true
+}
+
+// unwatch removes a connection with a batch in flight from the poller. That is done when it
+// is reported, because a client that waits for its replies sends nothing meanwhile.
+func (l *loop) unwatch(c *loopConn) {
+	c.watched = false
+	l.pollOf(c).remove(c.fd)
 }
 
 // resume continues a connection after its batch has come back, or a message has arrived.
@@ -245,12 +260,13 @@ func (l *loop) resume(c *loopConn) {
 		l.close(c)
 		return
 	}
-	if c.inFlight && !l.register(c) {
+	if !c.watched && !l.register(c) {
 		return
 	}
 	back := c.inFlight
 	more := back && c.hasInput()
 	c.inFlight, l.uncommitted = false, true
+	l.updateInterest(c)
 	if blocked || more {
 		l.queueWrite(c)
 		l.flush()

@@ -144,7 +144,9 @@ func (l *loop) advance(c *loopConn) bool {
 		switch next {
 		case wantWake:
 			c.inFlight = true
-			l.pollOf(c).remove(c.fd)
+			if c.fullRead {
+				l.unwatch(c) // more has arrived, or will soon
+			}
 			c.retain(l.work)
 			return false
 		case wantInput:
