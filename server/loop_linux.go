@@ -1,14 +1,13 @@
 package server
 
 import (
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 )
 
-// A loop serves connections on one thread: it waits until some are ready, reads and
+// A loop serves connections on one goroutine: it waits until some are ready, reads and
 // executes one after the other, commits, and writes the replies of all. Only its own
 // goroutine uses its connections; other goroutines submit tasks.
 type loop struct {
@@ -86,7 +85,6 @@ func (l *loop) submit(t task) {
 
 // run serves until the loop is stopped, or drains and has no connection left.
 func (l *loop) run() {
-	runtime.LockOSThread()
 	for !l.stopped && !(l.draining && l.load.Load() == 0) {
 		l.lightWakeUps--
 		hasTasks := l.serveReady(l.poll.wait(len(l.runQueue) == 0))
