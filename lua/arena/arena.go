@@ -27,11 +27,17 @@ type Arena[T any] struct {
 
 // Take returns n zero values. They are valid until Reset.
 func (a *Arena[T]) Take(n int) []T {
+	part := a.Raw(n)
+	clear(part)
+	return part
+}
+
+// Raw is Take for a caller that sets all values: they may be those of earlier use.
+func (a *Arena[T]) Raw(n int) []T {
 	if a.block < len(a.blocks) {
 		if block, end := a.blocks[a.block], a.used+n; end <= len(block) {
 			part := block[a.used:end:end]
 			a.used = end
-			clear(part)
 			return part
 		}
 	}
@@ -52,6 +58,7 @@ func (a *Arena[T]) One() *T {
 	return &a.Take(1)[0]
 }
 
+// more is Raw beyond the block in use.
 func (a *Arena[T]) more(n int) []T {
 	largest := a.largest()
 	if n > largest {
@@ -60,14 +67,14 @@ func (a *Arena[T]) more(n int) []T {
 	for a.block++; a.block < len(a.blocks); a.block++ {
 		if n <= len(a.blocks[a.block]) {
 			a.used = 0
-			return a.Take(n)
+			return a.Raw(n)
 		}
 	}
 	size := max(n, min(largest, max(smallest, a.total)))
 	a.blocks = append(a.blocks, make([]T, size))
 	a.total += size
 	a.block, a.used = len(a.blocks)-1, 0
-	return a.Take(n)
+	return a.Raw(n)
 }
 
 // Reset ends the use of all values. Blocks beyond keep elements are released.

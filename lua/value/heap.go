@@ -110,17 +110,17 @@ func (h *Heap) NextSerial() uint32 {
 	return h.serial
 }
 
-// Room returns n bytes for the contents of a string.
+// Room returns n bytes for the contents of a string, all of which the caller must set.
 func (h *Heap) Room(n int) []byte {
 	h.Charge(n)
-	return h.bytes.Take(n)
+	return h.bytes.Raw(n)
 }
 
 // Adopt makes a string of bytes that do not change until the end of the run.
 func (h *Heap) Adopt(b []byte) *String {
 	h.Charge(stringSize)
-	s := h.strings.One()
-	s.bytes = b
+	s := &h.strings.Raw(1)[0]
+	*s = String{bytes: b}
 	return s
 }
 

@@ -10,9 +10,9 @@ type List struct {
 // NewList makes a list of texts, which must not change until the end of the run.
 func (h *Heap) NewList(texts [][]byte) List {
 	h.Charge(tableSize + len(texts)*(slotSize+stringSize))
-	l := List{h.strings.Take(len(texts)), h.NextSerial()}
+	l := List{h.strings.Raw(len(texts)), h.NextSerial()}
 	for i, text := range texts {
-		l.strings[i].bytes = text
+		l.strings[i] = String{bytes: text}
 	}
 	return l
 }
@@ -29,9 +29,9 @@ func (l *List) Element(i int) *String {
 func (h *Heap) TableOf(l *List) *Table {
 	t := h.tables.One()
 	t.heap, t.serial = h, l.serial
-	t.array = h.slots.Take(len(l.strings))
+	t.array = h.slots.Raw(len(l.strings))
 	for i := range l.strings {
-		t.array[i].ref = &l.strings[i]
+		t.array[i] = OfString(&l.strings[i])
 	}
 	return t
 }

@@ -60,6 +60,17 @@ func (t *Table) SetAbsent(bit uint32) {
 // IsList reports whether t has no keys besides those of its array part.
 func (t *Table) IsList() bool { return len(t.nodes) == 0 }
 
+// Elements returns the elements of a list up to the first nil, valid until t changes.
+// Requires: IsList.
+func (t *Table) Elements() []Value {
+	for i := range t.array {
+		if t.array[i].ref == nil {
+			return t.array[:i]
+		}
+	}
+	return t.array
+}
+
 // position returns the index of the main position of a key. Requires: nodes.
 func (t *Table) position(key Value) int {
 	mask := len(t.nodes) - 1
