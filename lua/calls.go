@@ -89,6 +89,35 @@ func (k *call) one() expr {
 func (k *call) fixedOne() expr {
 	one, args, at := k.fixed.One, k.args.exprs, k.at
 	n := len(args)
+	switch n {
+	case 1:
+		only := args[0]
+		return func(f *frame) value.Value {
+			st := f.st
+			base := st.top
+			values := st.push(1)
+			values[0] = only(f)
+			f.step(1)
+			f.site = at
+			v := one(st, values)
+			st.top = base
+			return v
+		}
+	case 2:
+		first, second := args[0], args[1]
+		return func(f *frame) value.Value {
+			st := f.st
+			base := st.top
+			values := st.push(2)
+			values[0] = first(f)
+			values[1] = second(f)
+			f.step(1)
+			f.site = at
+			v := one(st, values)
+			st.top = base
+			return v
+		}
+	}
 	return func(f *frame) value.Value {
 		st := f.st
 		base := st.top

@@ -133,7 +133,8 @@ func (st *State) Set(index int, v value.Value) { st.variables[index] = variable{
 
 // SetList sets a variable to the table of a list of the State's Heap.
 func (st *State) SetList(index int, list value.List) {
-	st.variables[index] = variable{list: list, lazy: true}
+	x := &st.variables[index]
+	x.list, x.lazy = list, true
 }
 
 // variable returns the value of a variable.

@@ -139,7 +139,10 @@ func stepArray(st *lua.State, args []value.Value) []value.Value {
 }
 
 func toNumber(st *lua.State, args []value.Value) value.Value {
-	base := st.OptInt32(args, 1, 10)
+	base := 10
+	if len(args) > 1 {
+		base = st.OptInt32(args, 1, base)
+	}
 	if base == 10 {
 		if x, ok := st.ToNumber(st.Any(args, 0)); ok {
 			return value.Number(x)

@@ -223,4 +223,14 @@ func cut(text []byte) []byte {
 }
 
 // trimBlanks removes the white space of C around text.
-func trimBlanks(text []byte) []byte { return bytes.Trim(text, " \t\n\v\f\r") }
+func trimBlanks(text []byte) []byte {
+	for len(text) > 0 && isBlank(text[0]) {
+		text = text[1:]
+	}
+	for len(text) > 0 && isBlank(text[len(text)-1]) {
+		text = text[:len(text)-1]
+	}
+	return text
+}
+
+func isBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
