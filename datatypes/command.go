@@ -45,6 +45,14 @@ type Keys struct{ First, Last, Step, Count int }
 // below end, in steps. A count that is not valid means no keys; those beyond args are left
 // out.
 func (k *Keys) Span(args [][]byte) (first, end, step int) {
+	if k.Last == 1 && len(args) > 0 { // the key of most commands, within what Go inlines
+		return 0, 1, 1
+	}
+	return k.span(args)
+}
+
+// span is Span for other keys than one in the first place.
+func (k *Keys) span(args [][]byte) (first, end, step int) {
 	switch {
 	case k.Count > 0:
 		n, ok := numbers.ParseInt(args[k.Count-1])

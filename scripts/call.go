@@ -2,6 +2,7 @@ package scripts
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"limitsrv/answer"
@@ -64,21 +65,23 @@ func (m *machine) take(args []value.Value) (wrong string) {
 	if len(args) == 0 {
 		return "ERR Please specify at least one argument for this redis lib call"
 	}
-	m.words, m.numbers, m.wordBytes = m.words[:0], m.numbers[:0], 0
-	for _, arg := range args {
-		if s, ok := arg.String(); ok {
-			m.words = append(m.words, s.Bytes())
-			m.wordBytes += s.Len()
+	words, size := slices.Grow(m.words[:0], len(args))[:len(args)], 0
+	m.words, m.numbers = words, m.numbers[:0]
+	for i := range args {
+		if s, ok := args[i].String(); ok {
+			words[i] = s.Bytes()
+			size += s.Len()
 			continue
 		}
-		if !arg.IsNumber() {
+		if !args[i].IsNumber() {
 			return "ERR Lua redis lib command arguments must be strings or integers"
 		}
 		from := len(m.numbers)
-		m.numbers = appendNumber(m.numbers, arg.Float())
-		m.words = append(m.words, m.numbers[from:len(m.numbers):len(m.numbers)])
-		m.wordBytes += len(m.numbers) - from
+		m.numbers = appendNumber(m.numbers, args[i].Float())
+		words[i] = m.numbers[from:len(m.numbers):len(m.numbers)]
+		size += len(m.numbers) - from
 	}
+	m.wordBytes = size
 	return ""
 }
 

@@ -57,15 +57,21 @@ func (m *machine) arguments() (keys, argv value.List, passed lua.LimitKind) {
 	return m.st.Heap.NewList(m.given), m.st.Heap.NewList(args[firstKeyArg+n:]), lua.NoLimit
 }
 
-// maxKeptAnswer is the capacity of an answer up to which a machine keeps it for the next
-// run.
-const maxKeptAnswer = 64 << 10
+// maxKeptAnswer and maxKeptWords are the capacities of an answer and of words up to which a
+// machine keeps them for the next run.
+const (
+	maxKeptAnswer = 64 << 10
+	maxKeptWords  = 64
+)
 
 // forget drops the references to a run.
 func (m *machine) forget() {
 	m.tx, m.run, m.given = nil, nil, nil
 	m.wanted, m.callback, m.pair = "", value.Nil, [2]value.Value{}
 	clear(m.registered)
+	if cap(m.words) > maxKeptWords {
+		m.words = nil
+	}
 	clear(m.words[:cap(m.words)])
 	if cap(m.answer) > maxKeptAnswer {
 		m.answer = nil

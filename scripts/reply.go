@@ -38,6 +38,9 @@ func (m *machine) appendValue(out []byte, v value.Value, depth int) []byte {
 	if m.left--; m.left < 0 || m.long(out) {
 		return out
 	}
+	if v.IsNumber() {
+		return answer.AppendInt(out, number.ToInt(v.Float()))
+	}
 	switch v.Kind() {
 	case value.StringKind:
 		s, _ := v.String()
@@ -45,8 +48,6 @@ func (m *machine) appendValue(out []byte, v value.Value, depth int) []byte {
 			return append(out, make([]byte, maxAnswer+1)...)
 		}
 		return answer.AppendBulk(out, s.Bytes())
-	case value.NumberKind:
-		return answer.AppendInt(out, number.ToInt(v.Float()))
 	case value.BooleanKind:
 		switch {
 		case m.protocol == answer.RESP3:
@@ -70,10 +71,16 @@ func (m *machine) long(out []byte) bool { return max(len(out), m.tables*tableByt
 // appendTable appends a table: a reply that one of its fields names, or a list.
 func (m *machine) appendTable(out []byte, t *value.Table, depth int) []byte {
 	m.tables++
-	if !t.IsList() {
-		if out, named := m.appendNamed(out, t, depth); named {
-			return out
+	if t.IsList() {
+		elements := t.Elements()
+		out = answer.AppendArray(out, len(elements))
+		for _, v := range elements {
+			out = m.appendValue(out, v, depth+1)
 		}
+		return out
+	}
+	if out, named := m.appendNamed(out, t, depth); named {
+		return out
 	}
 	n := 0
 	for !t.GetInt(n + 1).IsNil() {

@@ -76,8 +76,7 @@ func (m *machine) do(chunk *lua.Chunk, source *engine.Source) (steps int64) {
 	}
 	steps = budget - max(0, left)
 	m.tx.AddHeavy(steps - LightSteps)
-	v, _, _ := answer.Next(c.Answer)
-	m.tx.CountRun(source, steps, v.Kind == answer.Error)
+	m.tx.CountRun(source, steps, answer.IsError(c.Answer))
 	return steps
 }
 
