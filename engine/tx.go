@@ -54,9 +54,8 @@ type Entry struct {
 // begin begins the Tx of an op, a Do.
 func (tx *Tx) begin(e *Engine, now Instant, op *Op) {
 	tx.Scratch, tx.buffer = tx.Scratch[:0], tx.buffer[:0]
-	c := &tx.txCall
-	*c = txCall{} // in place: a literal with the fields would be built elsewhere and copied
-	c.e, c.now, c.db, c.key = e, now, op.DB, op.Key
+	tx.txCall = txCall{} // in place: a value with fields would be copied
+	tx.e, tx.now, tx.db, tx.key = e, now, op.DB, op.Key
 }
 
 // run carries out a call, and reports whether it may have changed the state.

@@ -12,12 +12,12 @@ import (
 // this node executes it. Under READONLY this node executes read-only commands. EXEC is
 // redirected according to the commands of its transaction, which is then discarded.
 func (s *Session) elsewhere(c *Spec, args [][]byte) error {
-	ofExec := c.Flags&Executes != 0 && s.tx.keyed && !s.tx.dirty
-	if !ofExec && !s.isForLeader(c, args) {
-		return nil
-	}
 	address := s.h.config.Cluster.Moved()
 	if address == "" {
+		return nil
+	}
+	ofExec := c.Flags&Executes != 0 && s.tx.keyed && !s.tx.dirty
+	if !ofExec && !s.isForLeader(c, args) {
 		return nil
 	}
 	if host, port, err := net.SplitHostPort(address); err == nil { // as Redis, without brackets
