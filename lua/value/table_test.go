@@ -97,6 +97,30 @@ func TestTableKeepsMemory(t *testing.T) {
 	}
 }
 
+// TestElements compares the elements of lists, with and without a nil, with those by key.
+func TestElements(t *testing.T) {
+	h := newHeap()
+	for room := range 5 {
+		for missing := range room + 1 {
+			table := h.NewTable(room, 0)
+			for i := range room {
+				if i != missing {
+					table.SetInt(h, i+1, Number(float64(i)))
+				}
+			}
+			elements := table.Elements()
+			for i := range elements {
+				if !Equal(elements[i], table.GetInt(i+1)) {
+					t.Errorf("element %d of %d is %v", i+1, room, elements[i])
+				}
+			}
+			if len(elements) != missing {
+				t.Errorf("%d elements before the nil of a list of %d, want %d", len(elements), room, missing)
+			}
+		}
+	}
+}
+
 func TestHeapLimit(t *testing.T) {
 	h := &Heap{}
 	h.Reset(1000, plenty)
