@@ -2,6 +2,7 @@ package rules
 
 import (
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -26,6 +27,12 @@ func FuzzLoad(f *testing.F) {
 			return
 		}
 		set, err := Load([]source.File{{Name: "f", Text: []byte(text)}})
+		if docs, wrong := source.Parse([]source.File{{Name: "f", Text: []byte(text)}}); wrong == nil {
+			whole, wrong := source.Parse([]source.File{{Name: "f", Text: []byte(text + "\n...\n")}}) // not plain YAML
+			if wrong != nil || !reflect.DeepEqual(docs, whole) {
+				t.Fatalf("documents %+v, and in any YAML %+v, %v", docs, whole, wrong)
+			}
+		}
 		if err != nil {
 			for line := range strings.Lines(err.Error()) {
 				if !strings.HasPrefix(line, "f:") {

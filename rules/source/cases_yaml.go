@@ -29,7 +29,7 @@ func ParseCases(f File) (all []Scenario, err error) {
 	if err := checkSize([]File{f}); err != nil {
 		return nil, err
 	}
-	var r reader
+	r := newReader()
 	r.file(f, "the words start and steps", func(root *yaml.Node) { all = append(all, r.scenario(root)) })
 	if len(r.mistakes) > 0 {
 		return nil, r.mistakes

@@ -52,8 +52,8 @@ func unitNames() (names []string) {
 
 // descriptors reads the nodes of a level of the tree.
 func (r *reader) descriptors(n *yaml.Node, level int) []Descriptor {
-	items := r.items(n, "descriptors")
-	if len(items) == 0 {
+	number, items := r.each(n, "descriptors")
+	if number == 0 {
 		return nil
 	}
 	if level > MaxDepth {
@@ -61,10 +61,10 @@ func (r *reader) descriptors(n *yaml.Node, level int) []Descriptor {
 		return nil
 	}
 	var (
-		all       = make([]Descriptor, 0, len(items))
+		all       = make([]Descriptor, 0, number)
 		wildcards = 0
 	)
-	for _, item := range items {
+	for item := range items {
 		if item = r.follow(item); item == nil || !r.oneMore(item) {
 			return nil
 		}

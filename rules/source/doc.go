@@ -4,7 +4,8 @@
 // of the right kind, within the bounds of bounds.go, each word once in its mapping. The
 // relations between the parts, such as names that must be unique, are checked by package
 // rules. The reader is go.yaml.in/yaml/v3, because it reads scalars as envoyproxy/ratelimit
-// does: a value of 010 is the text 010, and requests_per_unit of 010 is 8.
+// does: a value of 010 is the text 010, and requests_per_unit of 010 is 8. Files in plain
+// YAML without mistakes are read by yamlfile.Stream instead, to the same documents.
 //
 // ParseCases reads test cases of rules in the same way.
 //

@@ -12,6 +12,9 @@ import (
 // The words of a document.
 var documentWords = []string{"domain", "descriptors", "rules", "lists", "deny", "allow", "unmatched", "no_quorum", "request_limits", "http", "merge_domains"}
 
+// longLists are the words of a document with the lists that may be long.
+var longLists = []string{"descriptors", "rules"}
+
 // mergedWords are the words of a document that are not settings of its domain.
 var mergedWords = []string{"domain", "descriptors", "rules", "merge_domains"}
 

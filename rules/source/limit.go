@@ -32,16 +32,17 @@ type draft struct {
 // algorithms are the algorithms of limits that take a window.
 var algorithms = []engine.Alg{engine.Fixed, engine.Slide, engine.Token, engine.Leaky, engine.Log}
 
-func algorithmNames() (names []string) {
+// algorithmNames are the names of algorithms, in lower case.
+var algorithmNames = func() (names []string) {
 	for _, a := range algorithms {
 		names = append(names, strings.ToLower(a.String()))
 	}
 	return names
-}
+}()
 
 // algorithm finds an algorithm by its name in lower case.
 func (d *draft) algorithm(name string) bool {
-	for i, n := range algorithmNames() {
+	for i, n := range algorithmNames {
 		if n == name {
 			d.alg, d.algGiven = algorithms[i], true
 			return true

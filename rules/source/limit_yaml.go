@@ -18,14 +18,25 @@ func (r *reader) limit(n *yaml.Node) (l Limit, ok bool) {
 	if !ok {
 		return l, false
 	}
-	l, err := ParseLimit(text)
-	l.At = r.at(n)
-	if err != nil {
-		r.mistake(n, err.Error())
-		return l, false
+	l, known := r.limitLines[text]
+	if !known {
+		var err error
+		if l, err = ParseLimit(text); err != nil {
+			r.mistake(n, err.Error())
+			return l, false
+		}
+		if len(r.limitLines) == maxLimitLines {
+			clear(r.limitLines)
+		}
+		r.limitLines[text] = l
 	}
+	l.At = r.at(n)
 	return l, true
 }
+
+// maxLimitLines bounds the limits in a line that a reader remembers: most rules have one of a
+// few.
+const maxLimitLines = 1000
 
 // limitMapping reads a limit that is a mapping.
 func (r *reader) limitMapping(n *yaml.Node) (l Limit, ok bool) {
@@ -91,7 +102,7 @@ func (r *reader) limitWord(d *draft, f field) bool {
 	switch f.word {
 	case "algorithm":
 		if f.value.Kind != yaml.ScalarNode || !d.algorithm(f.value.Value) {
-			r.bad(f.value, f.word, anyOf(algorithmNames()))
+			r.bad(f.value, f.word, anyOf(algorithmNames))
 		}
 	case "burst":
 		d.burst, _ = r.whole(f.value, f.word, 1, engine.MaxLimit)

@@ -2,6 +2,8 @@ package source
 
 import (
 	"fmt"
+	"iter"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 
@@ -9,20 +11,25 @@ import (
 	"limitsrv/yamlfile"
 )
 
+// newReader makes a reader.
+func newReader() reader { return reader{limitLines: map[string]Limit{}} }
+
 // A reader reads the YAML of one file after the other.
 type reader struct {
 	name          string
 	mistakes      Mistakes
-	warnings      []Mistake // of the document
-	own           []string  // words of the document in its tree that envoyproxy/ratelimit lacks
-	fields        []field   // scratch of words
-	rules         int       // nodes and rules so far, in all files
-	listedEntries int       // entries of lists so far, in all files
-	domains       int       // so far, in all files
-	cases         int       // repetitions of steps so far
-	visits        int       // visited parts of the document, aliases expanded
-	parts         int       // parts of the document
-	stopped       bool      // by a bound: other mistakes would only follow from it
+	warnings      []Mistake        // of the document
+	own           []string         // words of the document in its tree that envoyproxy/ratelimit lacks
+	fields        []field          // scratch of words
+	limitLines    map[string]Limit // limits in a line, by their text, without their place
+	rules         int              // nodes and rules so far, in all files
+	listedEntries int              // entries of lists so far, in all files
+	domains       int              // so far, in all files
+	cases         int              // repetitions of steps so far
+	visits        int              // visited parts of the document, aliases expanded
+	parts         int              // parts of the document
+	stream        *yamlfile.Stream // of the document, with its long lists; nil without any
+	stopped       bool             // by a bound: other mistakes would only follow from it
 }
 
 // A field is a word of a mapping with its value.
@@ -112,6 +119,18 @@ func (r *reader) items(n *yaml.Node, name string) []*yaml.Node {
 		r.bad(n, name, "a list")
 	}
 	return nil
+}
+
+// each returns the number of the items of a list, and yields them, none for null. name is its
+// name in mistakes. An item of a long list is valid until the next one.
+func (r *reader) each(n *yaml.Node, name string) (number int, items iter.Seq[*yaml.Node]) {
+	if r.stream != nil {
+		if number, items, ok := r.stream.Items(n); ok {
+			return number, items
+		}
+	}
+	all := r.items(n, name)
+	return len(all), slices.Values(all)
 }
 
 // words returns the words of a mapping with their values, merged ones included, each once.

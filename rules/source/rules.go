@@ -14,9 +14,9 @@ var ruleWords = []string{"name", "match", "per", "tier", "limits", "penalty", "s
 
 // ruleList reads rules.
 func (r *reader) ruleList(n *yaml.Node) (all []Rule) {
-	items := r.items(n, "rules")
-	all = make([]Rule, 0, len(items))
-	for _, item := range items {
+	number, items := r.each(n, "rules")
+	all = make([]Rule, 0, number)
+	for item := range items {
 		if item = r.follow(item); item == nil || !r.oneMore(item) {
 			return nil
 		}
@@ -102,6 +102,7 @@ func (r *reader) match(n *yaml.Node) (all []Match) {
 			items = f.value.Content
 		}
 		r.atMost(f.value, "match of "+f.word, len(items), MaxValues)
+		m.Values = make([]string, 0, len(items))
 		for _, item := range items {
 			if item = r.follow(item); item == nil {
 				return nil
@@ -147,6 +148,7 @@ func (r *reader) limits(n *yaml.Node) (all []Limit) {
 		r.mistake(n, fmt.Sprintf("limits must have 1 to %d entries, got %d", MaxLimits, len(items)))
 		return nil
 	}
+	all = make([]Limit, 0, len(items))
 	for _, item := range items {
 		if item = r.follow(item); item == nil {
 			return nil
