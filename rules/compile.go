@@ -13,7 +13,7 @@ func Load(files []source.File) (*Set, error) {
 
 // Compile makes a Set of documents. The error is a source.Mistakes.
 func Compile(docs []source.Document) (*Set, error) {
-	c := compiler{set: &Set{domains: make(map[string]*Domain, len(docs))}}
+	c := compiler{set: &Set{domains: make(map[string]*Domain, len(docs))}, texts: map[textKey]limitTexts{}}
 	merged := c.merged(docs)
 	for i := range merged {
 		c.domain(&merged[i])
@@ -35,6 +35,7 @@ type compiler struct {
 	known    map[string]bool      // of names, the names that a limit has
 	replaces []source.Name        // all entries of replaces of the domain
 
+	texts       map[textKey]limitTexts
 	comparisons int // of patterns, for warnings
 }
 

@@ -14,38 +14,30 @@ const maxCandidates = 1024
 func (c *compiler) flat(all []source.Rule) {
 	f := &c.d.flat
 	f.rules = make([]flatRule, 0, len(all))
-	places := make(map[string]source.At, len(all))
+	fresh := make([]Rule, len(all))
+	first := make(map[string]int, len(all)) // index in all, by name
 	for i := range all {
 		from := &all[i]
-		if at, twice := places[from.Name]; twice {
-			c.mistake(from.At, fmt.Sprintf("the name of a rule must be unique in its domain, %q is already in %v", from.Name, at))
+		if at, twice := first[from.Name]; twice {
+			c.mistake(from.At, fmt.Sprintf("the name of a rule must be unique in its domain, %q is already in %v", from.Name, all[at].At))
 			continue
 		}
-		places[from.Name] = from.At
+		first[from.Name] = i
 		c.warnRule(from)
-		f.rules = append(f.rules, c.rule(from))
+		f.rules = append(f.rules, c.rule(from, &fresh[i]))
 	}
 	c.set.rules += len(f.rules)
 	c.index(all)
 }
 
-// rule compiles a rule.
-func (c *compiler) rule(from *source.Rule) flatRule {
-	r := flatRule{
-		rule: &Rule{Domain: c.d, index: len(c.d.flat.rules), Name: from.Name, Penalty: from.Penalty, Metadata: from.Metadata},
-		per:  from.Per, sorted: sortedOrder(from.Per), tier: from.Tier,
-		stem: c.d.stem + "|" + string(appendEscaped(nil, from.Name)),
-	}
-	for _, m := range from.Match {
-		to := condition{key: m.Key}
-		for _, v := range m.Values {
-			if isPattern(v) {
-				to.patterns = append(to.patterns, makePattern(v))
-			} else {
-				to.literals = append(to.literals, v)
-			}
-		}
-		r.match = append(r.match, to)
+// rule compiles a rule into a Rule that is empty.
+func (c *compiler) rule(from *source.Rule, rule *Rule) flatRule {
+	*rule = Rule{Domain: c.d, index: len(c.d.flat.rules), Name: from.Name, Penalty: from.Penalty, Metadata: from.Metadata}
+	c.path = appendEscaped(append(append(c.path[:0], c.d.stem...), '|'), from.Name)
+	r := flatRule{rule: rule, per: from.Per, sorted: sortedOrder(from.Per), tier: from.Tier, stem: string(c.path)}
+	r.match = make([]condition, 0, len(from.Match))
+	for i := range from.Match {
+		r.match = append(r.match, conditionOf(&from.Match[i]))
 	}
 	for _, name := range from.Replaces {
 		if name.Text == from.Name {
@@ -71,16 +63,34 @@ func (c *compiler) rule(from *source.Rule) flatRule {
 	return r
 }
 
+// conditionOf compiles a condition.
+func conditionOf(from *source.Match) condition {
+	if !slices.ContainsFunc(from.Values, isPattern) {
+		return condition{key: from.Key, literals: from.Values}
+	}
+	to := condition{key: from.Key}
+	for _, v := range from.Values {
+		if isPattern(v) {
+			to.patterns = append(to.patterns, makePattern(v))
+		} else {
+			to.literals = append(to.literals, v)
+		}
+	}
+	return to
+}
+
 // ruleLimits compiles the limits of a rule or of one of its tiers.
 func (c *compiler) ruleLimits(from *source.Rule, rule *Rule, all []source.Limit, tier string) []*Limit {
-	limits := make([]*Limit, 0, len(all))
+	limits, fresh := make([]*Limit, 0, len(all)), make([]Limit, len(all))
 	for i := range all {
-		l := &Limit{Rule: rule, Mode: modeOf(from.Shadow, from.Quota), replaces: c.numbers(from.Replaces), Tier: tier}
+		l := &fresh[i]
+		*l = Limit{Rule: rule, Mode: modeOf(from.Shadow, from.Quota), replaces: c.numbers(from.Replaces), Tier: tier}
 		if l.unlimited = all[i].Unlimited; l.unlimited {
 			l.at, l.Label = all[i].At, "unlimited"
 		} else {
-			l.fill(&all[i])
-			l.suffix = ruleSuffix(l)
+			t := c.textsOf(&all[i])
+			l.fill(&all[i], t.label)
+			l.suffix = t.ruleSuffix
 		}
 		l.Name = rule.Name + "/" + l.Label
 		l.names = [2]int32{c.number(rule.Name), c.number(l.Name)}
@@ -93,26 +103,22 @@ func (c *compiler) ruleLimits(from *source.Rule, rule *Rule, all []source.Limit,
 	return limits
 }
 
-// ruleSuffix returns the suffix of the keys of a limit of a rule.
-func ruleSuffix(l *Limit) string {
-	return string(appendEscaped([]byte("#"+l.Params.Alg.String()+":"), l.Label))
-}
-
 // A choice is an attribute that a rule may be found by.
 type choice struct {
 	key    string
 	values []string // nil: by any value
 }
 
-// choices returns the attributes that a rule may be found by: those with plain values, or if
-// there are none, the others that it needs.
-func (r *flatRule) choices() (all []choice) {
+// appendChoices appends the attributes that a rule may be found by: those with plain values, or
+// if there are none, the others that it needs.
+func (r *flatRule) appendChoices(all []choice) []choice {
+	before := len(all)
 	for i := range r.match {
 		if m := &r.match[i]; len(m.patterns) == 0 {
 			all = append(all, choice{m.key, m.literals})
 		}
 	}
-	if len(all) > 0 {
+	if len(all) > before {
 		return all
 	}
 	for i := range r.match {
@@ -127,60 +133,73 @@ func (r *flatRule) choices() (all []choice) {
 	return all
 }
 
+// each calls add with the places of the index where a rule is found by a choice: a key with a
+// value, or with any.
+func (o *choice) each(add func(key, value string, any bool)) {
+	if o.values == nil {
+		add(o.key, "", true)
+		return
+	}
+	for _, v := range o.values {
+		add(o.key, v, false)
+	}
+}
+
 // index fills the index of the rules.
 func (c *compiler) index(all []source.Rule) {
-	type place struct {
-		key, value string
-		any        bool
-	}
 	f := &c.d.flat
-	shared := make(map[place]int, len(f.rules)) // rules that could be found there
-	places := func(o choice) []place {
-		if o.values == nil {
-			return []place{{key: o.key, any: true}}
-		}
-		list := make([]place, 0, len(o.values))
-		for _, v := range o.values {
-			list = append(list, place{key: o.key, value: v})
-		}
-		return list
-	}
+	var (
+		places  table    // (0, key, value or any) -> index in shared
+		shared  []int32  // rules that could be found at a place
+		used    []int32  // places of the choices of all rules, one after the other
+		choices []choice // of a rule
+	)
+	places.reserve(len(f.rules))
 	for i := range f.rules {
-		for _, o := range f.rules[i].choices() {
-			for _, p := range places(o) {
-				shared[p]++
-			}
+		choices = f.rules[i].appendChoices(choices[:0])
+		for j := range choices {
+			choices[j].each(func(key, value string, any bool) {
+				place, fresh := places.add(0, key, value, any, int32(len(shared)))
+				if fresh {
+					shared = append(shared, 0)
+				}
+				shared[place]++
+				used = append(used, place)
+			})
 		}
 	}
+	f.table.reserve(len(f.rules))
+	single := make([]int32, len(f.rules)) // memory of buckets that have one rule
 	for i := range f.rules {
-		var best []place
-		worst := 0 // the most rules at a place of best
-		for _, o := range f.rules[i].choices() {
-			list, most := places(o), 0
-			for _, p := range list {
-				most = max(most, shared[p])
+		choices = f.rules[i].appendChoices(choices[:0])
+		best, worst := -1, int32(0) // the most rules at a place of best
+		for j := range choices {
+			n, most := max(1, len(choices[j].values)), int32(0)
+			for _, place := range used[:n] {
+				most = max(most, shared[place])
 			}
-			if best == nil || most < worst {
-				best, worst = list, most
+			if used = used[n:]; best < 0 || most < worst {
+				best, worst = j, most
 			}
 		}
-		if best == nil {
+		if best < 0 {
 			if f.always = append(f.always, int32(i)); len(f.always) == maxCandidates+1 {
 				c.crowded(f.rules[i].rule, all)
 			}
+			continue
 		}
-		for _, p := range best {
-			at, fresh := f.table.add(0, p.key, p.value, p.any, int32(len(f.buckets)))
+		choices[best].each(func(key, value string, any bool) {
+			at, fresh := f.table.add(0, key, value, any, int32(len(f.buckets)))
 			if fresh {
-				f.buckets = append(f.buckets, nil)
+				f.buckets = append(f.buckets, single[i:i:i+1])
 			}
 			if last := len(f.buckets[at]) - 1; last >= 0 && f.buckets[at][last] == int32(i) {
-				continue // the value is in the list twice
+				return // the value is in the list twice
 			}
 			if f.buckets[at] = append(f.buckets[at], int32(i)); len(f.buckets[at]) == maxCandidates+1 {
 				c.crowded(f.rules[i].rule, all)
 			}
-		}
+		})
 	}
 }
 

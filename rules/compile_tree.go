@@ -12,9 +12,20 @@ import (
 // tree compiles the descriptors of a document.
 func (c *compiler) tree(all []source.Descriptor) {
 	t := &c.d.tree
-	t.nodes = append(make([]node, 0, 1+len(all)), node{leaf: true})
+	n := countNodes(all)
+	t.table.reserve(n)
+	t.nodes = append(make([]node, 0, 1+n), node{leaf: true})
 	c.level(0, all, 0, bits{})
 	c.set.rules += len(t.nodes) - 1
+}
+
+// countNodes returns the number of descriptors at all levels.
+func countNodes(all []source.Descriptor) int {
+	n := len(all)
+	for i := range all {
+		n += countNodes(all[i].Descriptors)
+	}
+	return n
 }
 
 // bits are the flags of the levels of a path.
@@ -107,8 +118,11 @@ func (c *compiler) wildcard(parent, index int32, from *source.Descriptor) {
 // nodeLimits compiles the limits of a node. c.path is its path.
 func (c *compiler) nodeLimits(n *node, from *source.Descriptor, b bits) {
 	n.rule = &Rule{Domain: c.d, Name: string(c.path), Tree: true, Penalty: from.Penalty, Metadata: from.Metadata, shares: b.share}
+	fresh := make([]Limit, len(from.Limits))
+	n.limits = make([]*Limit, 0, len(fresh))
 	for i := range from.Limits {
-		l := &Limit{
+		l := &fresh[i]
+		*l = Limit{
 			Rule: n.rule, Name: n.rule.Name, Mode: modeOf(from.Shadow, from.Quota),
 			DetailedMetric: from.DetailedMetric, ValueMetric: b.metric,
 			names: [2]int32{c.number(from.Limits[i].Name), -1}, replaces: c.numbers(from.Limits[i].Replaces),
@@ -117,8 +131,9 @@ func (c *compiler) nodeLimits(n *node, from *source.Descriptor, b bits) {
 		if l.unlimited = from.Limits[i].Unlimited; l.unlimited {
 			l.at, l.Given, l.Label = from.Limits[i].At, from.Limits[i].Name, "unlimited"
 		} else {
-			l.fill(&from.Limits[i])
-			l.suffix = treeSuffix(l.Params.Alg, n.limits)
+			t := c.textsOf(&from.Limits[i])
+			l.fill(&from.Limits[i], t.label)
+			l.suffix = t.treeSuffix + sameBefore(l.Params.Alg, n.limits)
 		}
 		if len(from.Limits) > 1 {
 			l.Name += "/" + l.Label
@@ -128,8 +143,9 @@ func (c *compiler) nodeLimits(n *node, from *source.Descriptor, b bits) {
 	}
 }
 
-// treeSuffix returns the suffix of the key of a limit behind others of its node.
-func treeSuffix(alg engine.Alg, before []*Limit) string {
+// sameBefore returns what the key of a limit of a node ends with if others of its algorithm
+// go before it.
+func sameBefore(alg engine.Alg, before []*Limit) string {
 	same := 1
 	for _, l := range before {
 		if l.Params.Alg == alg {
@@ -137,7 +153,7 @@ func treeSuffix(alg engine.Alg, before []*Limit) string {
 		}
 	}
 	if same == 1 {
-		return "#" + alg.String()
+		return ""
 	}
-	return "#" + alg.String() + ":" + strconv.Itoa(same)
+	return ":" + strconv.Itoa(same)
 }

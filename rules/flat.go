@@ -99,8 +99,14 @@ func firstIndex(entries []Entry, key []byte) int {
 	return -1
 }
 
+// onlyOne is the order of one key.
+var onlyOne = []int{0}
+
 // sortedOrder returns the indexes of keys in their sorted order.
 func sortedOrder(keys []string) []int {
+	if len(keys) <= 1 {
+		return onlyOne[:len(keys)]
+	}
 	order := make([]int, len(keys))
 	for i := range order {
 		order[i] = i

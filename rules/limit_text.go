@@ -10,8 +10,9 @@ import (
 )
 
 // fill sets the fields of l that follow from its text alone. Requires: it is not unlimited.
-func (l *Limit) fill(from *source.Limit) {
-	l.at, l.Given = from.At, from.Name
+// label is label(from).
+func (l *Limit) fill(from *source.Limit, label string) {
+	l.at, l.Given, l.Label = from.At, from.Name, label
 	l.Window = from.Window
 	if from.Calendar != engine.NoCalendar {
 		l.Window = calendars[from.Calendar].nanos
@@ -25,16 +26,15 @@ func (l *Limit) fill(from *source.Limit) {
 	l.Params = params(from)
 	if from.Count == 0 {
 		l.None = true
-		l.Params = engine.Params{Alg: engine.Fixed, Limit: 1, Period: int64(time.Second)}
+		l.Params = engine.Params{Alg: deniedAlg, Limit: 1, Period: int64(time.Second)}
 		if from.Window > 0 && from.Alg == engine.Fixed {
 			l.Params.Period = from.Window
 		}
 	}
-	l.Label = from.Name
-	if l.Label == "" {
-		l.Label = label(from)
-	}
 }
+
+// deniedAlg is the algorithm of a limit of 0.
+const deniedAlg = engine.Fixed
 
 // params returns the parameters of a limit above 0, in lowest terms.
 func params(from *source.Limit) engine.Params {
@@ -57,9 +57,12 @@ var calendars = [...]struct {
 	engine.Year:  {"year", int64(365 * 24 * time.Hour)},
 }
 
-// label returns the name of a limit without one: its algorithm and window.
+// label returns the name of a limit; of one without a name, its algorithm and window.
 func label(l *source.Limit) string {
-	if l.Count == 0 && l.Window == 0 && l.Calendar == engine.NoCalendar {
+	switch {
+	case l.Name != "":
+		return l.Name
+	case l.Count == 0 && l.Window == 0 && l.Calendar == engine.NoCalendar:
 		return "none"
 	}
 	return strings.ToLower(l.Alg.String()) + "-" + window(l.Calendar, l.Window)

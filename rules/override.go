@@ -108,7 +108,7 @@ func (v *Override) makeLimit(from *source.Limit) *Limit {
 	if l.unlimited {
 		return l
 	}
-	l.fill(from)
+	l.fill(from, label(from))
 	l.suffix = "#" + l.Params.Alg.String()
 	if l.Name = v.path(); v.Rule != "" {
 		l.Name = v.Rule + "/" + l.Label

@@ -103,6 +103,17 @@ func (t *table) replace(node int32, key, value string, to int32) {
 	}
 }
 
+// reserve makes room for so many entries in an empty table.
+func (t *table) reserve(n int) {
+	if n > 0 {
+		size := 8
+		for size < 2*n {
+			size *= 2
+		}
+		t.slots = make([]slot, size)
+	}
+}
+
 func (t *table) grow() {
 	old := t.slots
 	t.slots = make([]slot, max(8, 2*len(old)))

@@ -60,7 +60,7 @@ func covers(wide, narrow string) bool {
 
 // warnKey warns of a key that a command takes for one of its words.
 func (c *compiler) warnKey(at source.At, key string) {
-	if slices.Contains(commandWords, strings.ToUpper(key)) {
+	if slices.ContainsFunc(commandWords, func(word string) bool { return strings.EqualFold(word, key) }) {
 		c.warn(at, fmt.Sprintf("%q is a word of RL.CHECK, so that only gRPC and HTTP can ask for this attribute", key))
 	}
 }

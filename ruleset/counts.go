@@ -90,19 +90,37 @@ type totals struct {
 
 // newCounts returns counters of 0, with series of at most so many labels.
 func newCounts(set *rules.Set, labels int) *counts {
-	c := &counts{set: set, each: make([]*counter, set.NumLimits()), domains: make([]*counter, len(set.Domains())), labels: newLabelTable(labels), totals: new(totals)}
+	c := emptyCounts(set, labels)
+	c.fill()
+	return c
+}
+
+// emptyCounts returns counts without counters of limits and domains.
+func emptyCounts(set *rules.Set, labels int) *counts {
+	return &counts{set: set, each: make([]*counter, set.NumLimits()), domains: make([]*counter, len(set.Domains())), labels: newLabelTable(labels), totals: new(totals)}
+}
+
+// fill makes the counters that are missing.
+func (c *counts) fill() {
 	for _, all := range [][]*counter{c.each, c.domains} {
-		fresh := make([]counter, len(all))
-		for i := range fresh {
-			all[i] = &fresh[i]
+		missing := 0
+		for _, counter := range all {
+			if counter == nil {
+				missing++
+			}
+		}
+		fresh := make([]counter, missing)
+		for i := range all {
+			if all[i] == nil {
+				all[i], fresh = &fresh[0], fresh[1:]
+			}
 		}
 	}
-	return c
 }
 
 // next returns the counters of another Set, which differs from the own one by d.
 func (c *counts) next(set *rules.Set, d *rules.Diff) *counts {
-	n := newCounts(set, c.labels.most)
+	n := emptyCounts(set, c.labels.most)
 	n.totals = c.totals
 	for i, old := range d.From {
 		if old >= 0 {
@@ -115,6 +133,7 @@ func (c *counts) next(set *rules.Set, d *rules.Diff) *counts {
 			n.domains[d.Index] = c.domains[was.Index]
 		}
 	}
+	n.fill()
 	return n
 }
 
