@@ -1,6 +1,9 @@
 package rules
 
-import "limitsrv/rules/source"
+import (
+	"limitsrv/pace"
+	"limitsrv/rules/source"
+)
 
 // Load reads files and compiles them together. The error is a source.Mistakes.
 func Load(files []source.File) (*Set, error) {
@@ -37,6 +40,7 @@ type compiler struct {
 
 	texts       map[textKey]limitTexts
 	comparisons int // of patterns, for warnings
+	pace        pace.Pace
 }
 
 func (c *compiler) mistake(at source.At, text string) {

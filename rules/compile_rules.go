@@ -17,6 +17,7 @@ func (c *compiler) flat(all []source.Rule) {
 	fresh := make([]Rule, len(all))
 	first := make(map[string]int, len(all)) // index in all, by name
 	for i := range all {
+		c.pace.Step()
 		from := &all[i]
 		if at, twice := first[from.Name]; twice {
 			c.mistake(from.At, fmt.Sprintf("the name of a rule must be unique in its domain, %q is already in %v", from.Name, all[at].At))
@@ -156,6 +157,7 @@ func (c *compiler) index(all []source.Rule) {
 	)
 	places.reserve(len(f.rules))
 	for i := range f.rules {
+		c.pace.Step()
 		choices = f.rules[i].appendChoices(choices[:0])
 		for j := range choices {
 			choices[j].each(func(key, value string, any bool) {
@@ -171,6 +173,7 @@ func (c *compiler) index(all []source.Rule) {
 	f.table.reserve(len(f.rules))
 	single := make([]int32, len(f.rules)) // memory of buckets that have one rule
 	for i := range f.rules {
+		c.pace.Step()
 		choices = f.rules[i].appendChoices(choices[:0])
 		best, worst := -1, int32(0) // the most rules at a place of best
 		for j := range choices {

@@ -51,6 +51,7 @@ func (c *compiler) level(parent int32, all []source.Descriptor, level int, above
 	prefix := len(c.path)
 	c.warnLevel(all)
 	for i := range all {
+		c.pace.Step()
 		from := &all[i]
 		index := int32(len(t.nodes))
 		if was, ok := t.table.add(parent, from.Key, from.Value, from.Value == "", index); !ok {

@@ -5,8 +5,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 
 	"limitsrv/commands/resp"
+	"limitsrv/pace"
 	"limitsrv/rules"
 	"limitsrv/rules/source"
 )
@@ -22,15 +24,9 @@ type Prepared struct {
 // its place, FILE:LINE, or line LINE of a file without a name. Cost: about a second for
 // source.MaxRules rules.
 func Prepare(files []source.File) (*Prepared, error) {
-	var text []byte
-	for i := range files {
-		if i > 0 {
-			text = append(bytes.TrimSuffix(text, []byte("\n")), "\n---\n"...)
-		}
-		text = append(text, files[i].Text...)
-	}
-	if len(text) > MaxBytes {
-		return nil, resp.NewError("ERR", fmt.Sprintf("rules: at most %d bytes of text are allowed, got %d", MaxBytes, len(text)))
+	text, err := join(files)
+	if err != nil {
+		return nil, err
 	}
 	one := files
 	if len(files) > 1 {
@@ -43,7 +39,40 @@ func Prepare(files []source.File) (*Prepared, error) {
 		}
 		return nil, mistake(err)
 	}
-	return &Prepared{Text: text, SHA: sha256.Sum256(text), Set: set}, nil
+	return &Prepared{Text: text, SHA: sumOf(text), Set: set}, nil
+}
+
+// sumOf returns the SHA-256 of a text.
+func sumOf(text []byte) (sum [sha256.Size]byte) {
+	var p pace.Pace
+	h := sha256.New()
+	for part := range slices.Chunk(text, 1<<10) {
+		p.Step()
+		h.Write(part)
+	}
+	h.Sum(sum[:0])
+	return sum
+}
+
+// Proposal returns files and the Set that was compiled of them, for a server that compiles their
+// one text again.
+func Proposal(files []source.File, set *rules.Set) (*Prepared, error) {
+	text, err := join(files)
+	return &Prepared{Text: text, SHA: sumOf(text), Set: set}, err
+}
+
+// join returns files as one text.
+func join(files []source.File) (text []byte, err error) {
+	for i := range files {
+		if i > 0 {
+			text = append(bytes.TrimSuffix(text, []byte("\n")), "\n---\n"...)
+		}
+		text = append(text, files[i].Text...)
+	}
+	if len(text) > MaxBytes {
+		return nil, resp.NewError("ERR", fmt.Sprintf("rules: at most %d bytes of text are allowed, got %d", MaxBytes, len(text)))
+	}
+	return text, nil
 }
 
 // mistake returns the error for people about a text with mistakes.

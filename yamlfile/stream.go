@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"limitsrv/pace"
 )
 
 // A Stream reads a text in plain YAML, which is most of what people and programs write: block
@@ -24,6 +26,7 @@ type Stream struct {
 	long  []string   // the words of roots with long lists
 	lists []longList // of the document
 	left  int        // long lists that were not read yet
+	pace  pace.Pace
 }
 
 // A longList is a list that is read in parts.
@@ -37,15 +40,18 @@ type longList struct {
 // read by Items, if they are in block style.
 func NewStream(text []byte, long ...string) *Stream {
 	s := &Stream{long: long}
-	if s.failed = !isPlainText(text); !s.failed {
+	if s.failed = !s.isPlainText(text); !s.failed {
 		s.text = string(text)
 	}
 	return s
 }
 
 // isPlainText reports whether a text has lines of printable characters only.
-func isPlainText(text []byte) bool {
+func (s *Stream) isPlainText(text []byte) bool {
 	for i := 0; i < len(text); {
+		if i%256 == 0 {
+			s.pace.Step()
+		}
 		if c := text[i]; c < utf8.RuneSelf {
 			if c < ' ' && c != '\n' || c == 0x7f {
 				return false
@@ -75,6 +81,7 @@ func (s *Stream) Roots() iter.Seq[*yaml.Node] {
 		for from, line := 0, 1; from < len(s.text) && s.OK(); {
 			to, next := from, len(s.text) // the end of the document, and the begin of the next
 			for to < len(s.text) {
+				s.pace.Step()
 				end := lineEnd(s.text, to)
 				if line := s.text[to:end]; line == documentMark {
 					next = min(end+1, len(s.text))
@@ -136,6 +143,7 @@ func (s *Stream) Items(list *yaml.Node) (n int, items iter.Seq[*yaml.Node], ok b
 func (s *Stream) longList() *yaml.Node {
 	l := longList{node: s.node(yaml.SequenceNode), from: s.begin, line: s.line, column: s.column}
 	for s.column > l.column || s.column == l.column && s.atDash() {
+		s.pace.Step()
 		if s.column == l.column {
 			l.items++
 		}

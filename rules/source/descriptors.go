@@ -65,6 +65,7 @@ func (r *reader) descriptors(n *yaml.Node, level int) []Descriptor {
 		wildcards = 0
 	)
 	for item := range items {
+		r.pace.Step()
 		if item = r.follow(item); item == nil || !r.oneMore(item) {
 			return nil
 		}

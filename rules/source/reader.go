@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"limitsrv/commands/word"
+	"limitsrv/pace"
 	"limitsrv/yamlfile"
 )
 
@@ -28,6 +29,7 @@ type reader struct {
 	cases         int              // repetitions of steps so far
 	visits        int              // visited parts of the document, aliases expanded
 	parts         int              // parts of the document
+	pace          pace.Pace
 	stream        *yamlfile.Stream // of the document, with its long lists; nil without any
 	stopped       bool             // by a bound: other mistakes would only follow from it
 }

@@ -17,6 +17,7 @@ func (r *reader) ruleList(n *yaml.Node) (all []Rule) {
 	number, items := r.each(n, "rules")
 	all = make([]Rule, 0, number)
 	for item := range items {
+		r.pace.Step()
 		if item = r.follow(item); item == nil || !r.oneMore(item) {
 			return nil
 		}
