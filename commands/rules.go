@@ -10,6 +10,7 @@ import (
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 	"limitsrv/limiters"
+	"limitsrv/rules"
 	"limitsrv/rules/source"
 	"limitsrv/ruleset"
 )
@@ -216,10 +217,11 @@ func tellLimit(w *resp.Writer, st *ruleset.State, index int) {
 
 func runRulesMatch(s *session.Session, w *resp.Writer, args [][]byte) {
 	withAttributes(s, w, args[1:], func(w *resp.Writer, st *ruleset.State, q *checks.Request) error {
-		all, err := st.Set.Explain(&q.Request, st.Overrides, s.Handler().Config().Clock.Now())
-		if err != nil {
+		var r rules.Result
+		if err := st.Set.Match(&q.Request, st.Overrides, s.Handler().Config().Clock.Now(), &r); err != nil {
 			return err
 		}
+		all := r.Explain(&q.Request)
 		w.Array(len(all))
 		for i := range all {
 			w.Array(4)

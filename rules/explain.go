@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"limitsrv/engine"
 )
 
 // An Explanation tells people if a rule matches a descriptor, and the reason.
@@ -16,18 +14,16 @@ type Explanation struct {
 	Reason     string
 }
 
-// maxExplanations bounds the answer of Explain.
+// maxExplanations bounds the answer of Result.Explain.
 const maxExplanations = 1000
 
 // Explain returns for each descriptor the lists, overrides, nodes and rules that match it,
 // and the rules that don't with the reason: the first 1000, in the order in which Match
-// looks at them. It allocates, and costs O(rules) for each descriptor.
-func (s *Set) Explain(q *Request, o *Overrides, now engine.Instant) ([]Explanation, error) {
-	var r Result
-	if err := s.Match(q, o, now, &r); err != nil {
-		return nil, err
-	}
-	e := explainer{r: &r}
+// looks at them. It allocates, and costs O(rules) for each descriptor, until there are so many.
+// Requires: the last Match of r, and of a Work that it shares, was that of q, and was not
+// released.
+func (r *Result) Explain(q *Request) []Explanation {
+	e := explainer{r: r}
 	if r.Domain == nil {
 		e.say(0, "domain", false, fmt.Sprintf("there are no rules for domain %q", q.Domain))
 	}
@@ -38,12 +34,12 @@ func (s *Set) Explain(q *Request, o *Overrides, now engine.Instant) ([]Explanati
 		}
 		e.tree(q, i)
 		if r.Domain != nil {
-			for j := range r.Domain.flat.rules {
+			for j := 0; j < len(r.Domain.flat.rules) && len(e.all) < maxExplanations; j++ {
 				e.rule(q, i, &r.Domain.flat.rules[j])
 			}
 		}
 	}
-	return e.all, nil
+	return e.all
 }
 
 type explainer struct {

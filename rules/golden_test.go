@@ -103,9 +103,13 @@ func (g *golden) line(command, line string) {
 	case "override":
 		g.override(strings.Fields(line))
 	case "explain":
-		all, err := g.set.Explain(parseRequest(g.domain, line), g.overrides, g.now)
-		if err != nil {
+		var r Result
+		q := parseRequest(g.domain, line)
+		var all []Explanation
+		if err := g.set.Match(q, g.overrides, g.now, &r); err != nil {
 			g.say("%v", err)
+		} else {
+			all = r.Explain(q)
 		}
 		g.say("%s", line)
 		for _, e := range all {

@@ -77,7 +77,7 @@ func runRules(c call) int {
 	if o.Check.Against == "" && o.Push.To == "" {
 		return exitOK
 	}
-	p, err := ruleset.Prepare(all)
+	p, err := ruleset.Proposal(all, set)
 	switch {
 	case err != nil:
 		fmt.Fprintln(c.stderr, err)

@@ -256,10 +256,7 @@ func findMatches(s *ruleset.State, now engine.Instant, q *rules.Request) (m matc
 			m.Boxes = append(m.Boxes, encodeKey(r.Guards[i].Key))
 		}
 	}
-	all, err := s.Set.Explain(q, s.Overrides, now)
-	if err != nil {
-		return m, resp.NewError("ERR", err.Error())
-	}
+	all := r.Explain(q)
 	for _, e := range all[:min(len(all), maxRuleRows)] {
 		m.Explained = append(m.Explained, explained{printed(e.Rule), e.Matches, printed(e.Reason)})
 	}
