@@ -3,6 +3,8 @@ package rules
 import (
 	"reflect"
 	"slices"
+
+	"limitsrv/pace"
 )
 
 // A ChangeKind is the kind of a change.
@@ -52,50 +54,109 @@ func (l *Limit) group() limitGroup {
 // Compare returns the changes from one set to another; from may be nil. Limits are the same
 // if their domain, their rule's name or path, their tier and their own name are the same. Of
 // those that only one set has, the first of both in a rule and tier are the same, and so on.
-// Cost: O(limits).
+// Cost: O(limits); least where rules are in the same order in both sets, from the begin or to
+// the end.
 func Compare(from, to *Set) Diff {
-	d := Diff{From: make([]int, len(to.limits))}
-	before := map[limitGroup][]*Limit{}
-	if from != nil {
-		for _, l := range from.limits {
-			before[l.group()] = append(before[l.group()], l)
-		}
+	if from == nil {
+		from = empty
 	}
-	same := make(map[*Limit]*Limit, len(to.limits)) // new to old
-	for start := 0; start < len(to.limits); {
-		end := start + 1
-		for end < len(to.limits) && to.limits[end].group() == to.limits[start].group() {
-			end++
-		}
-		key := to.limits[start].group()
-		before[key] = pair(same, before[key], to.limits[start:end])
-		start = end
+	c := comparison{d: Diff{From: make([]int, len(to.limits))}, kept: make([]bool, len(from.limits))}
+	for i := range c.d.From {
+		c.d.From[i] = -1
 	}
+	c.pairAll(from.limits, to.limits)
 	for i, l := range to.limits {
-		was := same[l]
-		if d.From[i] = -1; was != nil {
-			d.From[i] = was.Index
+		c.pace.Step()
+		var was *Limit
+		if at := c.d.From[i]; at >= 0 {
+			was = from.limits[at]
 		}
-		d.add(was, l)
+		c.d.add(was, l)
 	}
-	if from != nil {
-		for _, l := range from.limits {
-			if slices.Contains(before[l.group()], l) {
-				d.add(l, nil)
-			}
+	for i, l := range from.limits {
+		if !c.kept[i] {
+			c.pace.Step()
+			c.d.add(l, nil)
 		}
 	}
-	return d
+	return c.d
 }
 
-// pair notes the old limit of each new one of a group, and returns the old ones without a
-// new one.
-func pair(same map[*Limit]*Limit, old, all []*Limit) (left []*Limit) {
-	left = slices.Clone(old)
+// empty is a Set without rules.
+var empty = new(Set)
+
+// A comparison finds the same limits in two sets.
+type comparison struct {
+	d    Diff
+	kept []bool // by the Index of an old limit: it has a new one
+	pace pace.Pace
+}
+
+// pairAll pairs the limits of each group.
+func (c *comparison) pairAll(old, all []*Limit) {
+	for len(old) > 0 && len(all) > 0 && old[0].group() == all[0].group() { // in the same order
+		n, m := firstGroup(old), firstGroup(all)
+		c.pair(old[:n], all[:m])
+		old, all = old[n:], all[m:]
+	}
+	for len(old) > 0 && len(all) > 0 && old[len(old)-1].group() == all[len(all)-1].group() {
+		n, m := lastGroup(old), lastGroup(all)
+		c.pair(old[n:], all[m:])
+		old, all = old[:n], all[:m]
+	}
+	if len(all) == 0 {
+		return
+	}
+	before := map[limitGroup][]*Limit{}
+	for len(old) > 0 {
+		c.pace.Step()
+		n, group := firstGroup(old), old[0].group()
+		if others := before[group]; others != nil {
+			before[group] = append(others, old[:n]...)
+		} else {
+			before[group] = old[:n:n]
+		}
+		old = old[n:]
+	}
+	for len(all) > 0 {
+		m := firstGroup(all)
+		c.pair(before[all[0].group()], all[:m])
+		all = all[m:]
+	}
+}
+
+// firstGroup returns the number of limits at the begin of a list that are of one group.
+func firstGroup(all []*Limit) int {
+	group := all[0].group()
+	for i, l := range all {
+		if l.Rule != all[0].Rule && l.group() != group || l.Tier != group.tier {
+			return i
+		}
+	}
+	return len(all)
+}
+
+// lastGroup returns the index of the first limit of the group at the end of a list.
+func lastGroup(all []*Limit) int {
+	last := all[len(all)-1]
+	group := last.group()
+	for i, l := range slices.Backward(all) {
+		if l.Rule != last.Rule && l.group() != group || l.Tier != group.tier {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// pair notes the old limit of each new one of a group.
+func (c *comparison) pair(old, all []*Limit) {
+	c.pace.Step()
 	take := func(l *Limit, is func(*Limit) bool) {
-		if i := slices.IndexFunc(left, is); same[l] == nil && i >= 0 {
-			same[l] = left[i]
-			left = slices.Delete(left, i, i+1)
+		if c.d.From[l.Index] >= 0 {
+			return
+		}
+		if i := slices.IndexFunc(old, func(o *Limit) bool { return !c.kept[o.Index] && is(o) }); i >= 0 {
+			c.d.From[l.Index], c.kept[old[i].Index] = old[i].Index, true
 		}
 	}
 	for _, l := range all {
@@ -104,7 +165,6 @@ func pair(same map[*Limit]*Limit, old, all []*Limit) (left []*Limit) {
 	for _, l := range all {
 		take(l, func(*Limit) bool { return true })
 	}
-	return left
 }
 
 // add adds the change from one limit to another; one of them may be nil.
