@@ -21,8 +21,8 @@ type Prepared struct {
 }
 
 // Prepare compiles files as one text. The error is an *resp.Error with the first mistake and
-// its place, FILE:LINE, or line LINE of a file without a name. Cost: about a second for
-// source.MaxRules rules.
+// its place, FILE:LINE, or line LINE of a file without a name. Cost: about half a second
+// for source.MaxRules rules in plain YAML.
 func Prepare(files []source.File) (*Prepared, error) {
 	text, err := join(files)
 	if err != nil {
