@@ -111,7 +111,7 @@ type choice struct {
 }
 
 // appendChoices appends the attributes that a rule may be found by: those with plain values, or
-// if there are none, the others that it needs.
+// without any, the others that it needs.
 func (r *flatRule) appendChoices(all []choice) []choice {
 	before := len(all)
 	for i := range r.match {

@@ -144,8 +144,8 @@ func (c *compiler) nodeLimits(n *node, from *source.Descriptor, b bits) {
 	}
 }
 
-// sameBefore returns what the key of a limit of a node ends with if others of its algorithm
-// go before it.
+// sameBefore returns the end of the key of a limit of a node that others of its algorithm go
+// before; it is empty without others.
 func sameBefore(alg engine.Alg, before []*Limit) string {
 	same := 1
 	for _, l := range before {

@@ -11,7 +11,7 @@ import (
 	"limitsrv/pace"
 )
 
-// A Stream reads a text in plain YAML, which is most of what people and programs write: block
+// A Stream reads a text in plain YAML, the form that most people and programs write: block
 // mappings and lists, flow mappings and lists, scalars in one line, plain or in quotes without
 // escapes, comments, and documents behind lines of ---. Anything else ends it, so that the
 // caller has to take Roots instead; an error in the text does as well.

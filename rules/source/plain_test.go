@@ -12,8 +12,8 @@ import (
 	"limitsrv/rules/source"
 )
 
-// inAnyYAML is what a text ends with so that it is not plain YAML: the end of the document, which
-// has no meaning there.
+// inAnyYAML makes a text one that is not plain YAML: it is the mark of the end of a document,
+// without a meaning at the end of the text.
 const inAnyYAML = "\n...\n"
 
 // sameParsed requires that a text is read alike in plain YAML and in any YAML, and reports
