@@ -105,6 +105,7 @@ type scratch struct {
 	members []member   // of the group being decided, which begins at group
 	group   int
 	calls   []callKeys
+	runs    [prefetchOps]shardRun // of lockRuns
 	// entered are the shards of the ops that are being applied as one moment.
 	entered shardSet
 }

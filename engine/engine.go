@@ -14,8 +14,7 @@ import (
 type Options struct {
 	// Shards is a power of two, 1 to 1024; 0 means 16. With more, callers on different
 	// cores contend less often; with fewer, a batch has more ops for each shard, and
-	// their memory accesses overlap. Eight for each core that calls Apply is a good
-	// number.
+	// enters fewer. Eight for each core that calls Apply is a good number.
 	Shards int
 	// Seed keys the hash of keys and holders, so that keys can not be aimed at one shard
 	// without knowing it.
@@ -260,34 +259,18 @@ func (e *Engine) prepareOther(b *Batch, i int) {
 	}
 }
 
-// applyByShard applies ops without a group, and pairs, locking each shard once.
+// applyByShard applies ops without a group, and pairs, locking each shard once, and several
+// at a time: see lockRuns.
 func (e *Engine) applyByShard(now Instant, b *Batch, from, to int) {
-	order := b.sortByShard(from, to)
-	for len(order) > 0 {
-		number, n := b.scratch.shards[order[0]], 1
-		for n < len(order) && b.scratch.shards[order[n]] == number {
-			n++
+	for order := b.sortByShard(from, to); len(order) > 0; {
+		runs, n := e.lockRuns(now, b, order)
+		if n <= prefetchOps {
+			prefetch(runs, b.scratch.hashes, order[:n])
 		}
-		s := &e.shards[number]
-		at := s.lockForBatch(b, now)
-		for run := order[:n]; len(run) > 0; {
-			ahead := min(len(run), prefetchOps)
-			s.prefetch(b.scratch.hashes, run[:ahead])
-			for _, i := range run[:ahead] {
-				switch op := &b.Ops[i]; op.Kind {
-				case Do:
-					e.do(at, b, int(i))
-				case Needs:
-					e.applyPair(at, b, int(i), s)
-				default:
-					s.apply(at, op, b.scratch.hashes[i], &b.Decisions[i])
-					b.collectEvicted(int(i), s)
-				}
-			}
-			run = run[ahead:]
+		for _, r := range runs {
+			r.apply(e, b, order[:r.ops])
+			order = order[r.ops:]
 		}
-		s.unlock()
-		order = order[n:]
 	}
 }
 

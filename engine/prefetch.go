@@ -2,17 +2,22 @@ package engine
 
 const (
 	// prefetchOps is the number of ops in one prefetch.
-	prefetchOps = 16
+	prefetchOps = 32
 	// prefetchBytes is about the length of a record: it may end on the next cache line.
 	prefetchBytes = 40
 )
 
-// prefetch reads the memory that the ops on some hashes will use: all their pages, and the
-// counters of their keys, then a slot of each, then the right slots, then all their records, then the ends of their
-// chunks. The reads of each step are independent, and no branch waits for them, so that the
-// processor waits for memory once per step and not once per op. It decides nothing, and
-// overwrites the cell.
+// prefetch reads the memory for ops on this shard, at most prefetchOps.
 func (s *shard) prefetch(hashes []uint64, order []int32) {
+	prefetch([]shardRun{{s: s, ops: len(order)}}, hashes, order)
+}
+
+// prefetch reads the memory that the ops on some hashes will use, which are those of the runs,
+// at most prefetchOps: all their pages, and the counters of their keys, then a slot of each, then
+// the right slots, then all their records, then the ends of their chunks. The reads of each step
+// are independent, and no branch waits for them, so that the processor waits for memory once per
+// step and not once per op. It decides nothing, and overwrites the cells of the shards.
+func prefetch(runs []shardRun, hashes []uint64, order []int32) {
 	if len(order) == 1 {
 		return
 	}
@@ -21,10 +26,15 @@ func (s *shard) prefetch(hashes []uint64, order []int32) {
 		slots [prefetchOps]int
 		sum   uint64
 	)
-	counter := s.tops[TopHot].Last()
-	for i, op := range order {
-		pages[i] = s.pageOf(hashes[op])
-		sum += counter.Prefetch(hashes[op])
+	i := 0
+	for _, r := range runs {
+		counter := r.s.tops[TopHot].Last()
+		for range r.ops {
+			hash := hashes[order[i]]
+			pages[i] = r.s.pageOf(hash)
+			sum += counter.Prefetch(hash)
+			i++
+		}
 	}
 	for i, op := range order {
 		if p := pages[i]; p.slots() > 0 {
@@ -44,15 +54,19 @@ func (s *shard) prefetch(hashes []uint64, order []int32) {
 			sum += uint64(p.buf[at]) + uint64(p.buf[min(at+prefetchBytes, len(p.buf)-1)])
 		}
 	}
-	if s.chunks.bytes > 0 {
-		sum += s.prefetchChunks(pages[:len(order)], &slots)
+	i = 0
+	for _, r := range runs {
+		if r.s.chunks.bytes > 0 {
+			sum += r.s.prefetchChunks(pages[i:i+r.ops], slots[i:i+r.ops])
+		}
+		i += r.ops
 	}
-	s.prefetched = sum
+	runs[0].s.prefetched = sum
 }
 
 // prefetchChunks reads the first and the last chunk of those slots that have some, and the last
-// entry of each.
-func (s *shard) prefetchChunks(pages []page, slots *[prefetchOps]int) (sum uint64) {
+// entry of each. There are at most prefetchOps pages, each with a slot.
+func (s *shard) prefetchChunks(pages []page, slots []int) (sum uint64) {
 	var logs [prefetchOps]logState
 	for i, p := range pages {
 		if p.slots() > 0 && s.params.get(p.param(p.offset(slots[i]))).alg().chunked {

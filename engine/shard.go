@@ -129,6 +129,18 @@ func (s *shard) lockForBatch(b *Batch, now Instant) (at Instant) {
 	return at
 }
 
+// tryLockForBatch is lockForBatch if the shard is not locked; otherwise ok is false.
+func (s *shard) tryLockForBatch(b *Batch, now Instant) (at Instant, ok bool) {
+	if !s.mu.TryLock() {
+		return 0, false
+	}
+	at = max(s.now, min(now, latest))
+	if !b.readOnly {
+		s.now, s.full = at, b.Full
+	}
+	return at, true
+}
+
 // lockForRead locks the shard and returns the later of now and its time, which is
 // unchanged.
 func (s *shard) lockForRead(now Instant) Instant {

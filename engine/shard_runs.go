@@ -1,0 +1,63 @@
+package engine
+
+// A shardRun is a number of consecutive ops on one shard, which is locked, at a time.
+type shardRun struct {
+	s   *shard
+	at  Instant
+	ops int
+}
+
+// lockRuns locks the shard of the first ops of order, which is sorted by shard, and those of
+// the next ops as long as they are at most prefetchOps, so that their memory accesses overlap.
+// It waits for the first shard only, with none locked, and stops at another one that is locked:
+// so there is no deadlock, and a shard is not kept from others by a wait for the next. It
+// returns the runs of ops, valid until its next call for b, and the number of ops.
+func (e *Engine) lockRuns(now Instant, b *Batch, order []int32) (runs []shardRun, n int) {
+	runs = b.scratch.runs[:0]
+	for n < len(order) {
+		number, to := b.scratch.shards[order[n]], n+1
+		for to < len(order) && b.scratch.shards[order[to]] == number {
+			to++
+		}
+		s := &e.shards[number]
+		if n == 0 {
+			runs = append(runs, shardRun{s, s.lockForBatch(b, now), to})
+			n = to
+			continue
+		}
+		if to > prefetchOps {
+			break
+		}
+		at, ok := s.tryLockForBatch(b, now)
+		if !ok {
+			break
+		}
+		runs = append(runs, shardRun{s, at, to - n})
+		n = to
+	}
+	return runs, n
+}
+
+// apply applies the ops of the run, of a batch, and unlocks the shard. Requires: the memory for
+// at most prefetchOps was prefetched; it prefetches for more.
+func (r *shardRun) apply(e *Engine, b *Batch, ops []int32) {
+	for many := len(ops) > prefetchOps; len(ops) > 0; {
+		ahead := min(len(ops), prefetchOps)
+		if many {
+			r.s.prefetch(b.scratch.hashes, ops[:ahead])
+		}
+		for _, i := range ops[:ahead] {
+			switch op := &b.Ops[i]; op.Kind {
+			case Do:
+				e.do(r.at, b, int(i))
+			case Needs:
+				e.applyPair(r.at, b, int(i), r.s)
+			default:
+				r.s.apply(r.at, op, b.scratch.hashes[i], &b.Decisions[i])
+				b.collectEvicted(int(i), r.s)
+			}
+		}
+		ops = ops[ahead:]
+	}
+	r.s.unlock()
+}

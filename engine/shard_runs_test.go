@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"limitsrv/testwait"
+)
+
+// takes returns a batch of n takes of one permit from random keys, of which there are as many.
+func takes(r *rand.Rand, n int) *Batch {
+	b := &Batch{}
+	for range n {
+		p := Params{Alg: Token, Limit: 3, Count: 1, Period: 1e9}
+		b.Ops = append(b.Ops, Op{Kind: Take, Params: p, N: 1, Key: fmt.Appendf(nil, "key %d", r.IntN(n))})
+	}
+	return b
+}
+
+// TestRunsDecideAlike compares the decisions of engines with several shards, which they enter
+// together, with those of an engine with one shard.
+func TestRunsDecideAlike(t *testing.T) {
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 0))
+	single := New(Options{Shards: 1})
+	several := []*Engine{New(Options{Shards: 2}), New(Options{Shards: 16}), New(Options{Shards: 64})}
+	for step := range 300 {
+		b, now := takes(r, 1+r.IntN(5*prefetchOps)), Instant(1e18+2e8*step)
+		single.Apply(now, b)
+		want := slices.Clone(b.Decisions)
+		for _, e := range several {
+			other := &Batch{Ops: b.Ops}
+			e.Apply(now, other)
+			if !slices.Equal(other.Decisions, want) {
+				t.Fatalf("seed %d, step %d: with %d shards the answers to %d ops differ from those with one shard", seed, step, len(e.shards), len(b.Ops))
+			}
+		}
+	}
+}
+
+// TestApplyWaitsWithNoShardLocked locks each shard in turn: a batch that waits for it keeps no
+// other shard locked.
+func TestApplyWaitsWithNoShardLocked(t *testing.T) {
+	e := New(Options{Shards: 8})
+	b := takes(rand.New(rand.NewPCG(1, 2)), 2*prefetchOps)
+	for held := range e.shards {
+		s := &e.shards[held]
+		s.mu.Lock()
+		done := make(chan struct{})
+		go func() {
+			e.Apply(1e18, b)
+			close(done)
+		}()
+		testwait.Until(t, 10*time.Second, "Apply waits", func() bool { return s.waiting.Load() == 1 })
+		for i := range e.shards {
+			if i == held {
+				continue
+			}
+			if !e.shards[i].mu.TryLock() {
+				t.Errorf("shard %d is locked while Apply waits for shard %d", i, held)
+				continue
+			}
+			e.shards[i].mu.Unlock()
+		}
+		s.mu.Unlock()
+		<-done
+	}
+}
