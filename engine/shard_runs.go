@@ -10,22 +10,25 @@ type shardRun struct {
 // lockRuns locks the shard of the first ops of order, which is sorted by shard, and those of
 // the next ops as long as they are at most prefetchOps, so that their memory accesses overlap.
 // It waits for the first shard only, with none locked, and stops at another one that is locked:
-// so there is no deadlock, and a shard is not kept from others by a wait for the next. It
-// returns the runs of ops, valid until its next call for b, and the number of ops.
+// so there is no deadlock, and a shard is not kept from others by a wait for the next. Ops of
+// which one is long have their shard alone, so that others wait for it there only. It returns
+// the runs of ops, valid until its next call for b, and the number of ops.
 func (e *Engine) lockRuns(now Instant, b *Batch, order []int32) (runs []shardRun, n int) {
 	runs = b.scratch.runs[:0]
 	for n < len(order) {
-		number, to := b.scratch.shards[order[n]], n+1
-		for to < len(order) && b.scratch.shards[order[to]] == number {
-			to++
+		number, long, to := b.scratch.shards[order[n]], false, n
+		for ; to < len(order) && b.scratch.shards[order[to]] == number; to++ {
+			long = long || b.isLong(order[to])
 		}
 		s := &e.shards[number]
 		if n == 0 {
 			runs = append(runs, shardRun{s, s.lockForBatch(b, now), to})
-			n = to
+			if n = to; long {
+				break
+			}
 			continue
 		}
-		if to > prefetchOps {
+		if long || to > prefetchOps {
 			break
 		}
 		at, ok := s.tryLockForBatch(b, now)
@@ -36,6 +39,13 @@ func (e *Engine) lockRuns(now Instant, b *Batch, order []int32) (runs []shardRun
 		n = to
 	}
 	return runs, n
+}
+
+// isLong reports whether op i may take milliseconds: a call that is told the time, as scripts
+// are.
+func (b *Batch) isLong(i int32) bool {
+	op := &b.Ops[i]
+	return op.Kind == Do && b.Calls[op.N].Timed
 }
 
 // apply applies the ops of the run, of a batch, and unlocks the shard. Requires: the memory for

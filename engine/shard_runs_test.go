@@ -69,3 +69,23 @@ func TestApplyWaitsWithNoShardLocked(t *testing.T) {
 		<-done
 	}
 }
+
+// TestLongOpsAlone: the shard of a call that may be long is locked alone.
+func TestLongOpsAlone(t *testing.T) {
+	e := New(Options{Shards: 4})
+	b := &Batch{Ops: make([]Op, 6), Calls: []Call{{Timed: true}, {}}}
+	b.Ops[3] = Op{Kind: Do, N: 0}
+	b.Ops[5] = Op{Kind: Do, N: 1}
+	b.scratch.shards = []uint16{0, 0, 1, 1, 2, 3}
+	var got []int
+	for order := []int32{0, 1, 2, 3, 4, 5}; len(order) > 0; {
+		runs, n := e.lockRuns(1e18, b, order)
+		for _, r := range runs {
+			r.s.unlock()
+		}
+		got, order = append(got, len(runs)), order[n:]
+	}
+	if want := []int{1, 1, 2}; !slices.Equal(got, want) {
+		t.Errorf("%v shards are locked together, want %v", got, want)
+	}
+}
