@@ -125,11 +125,23 @@ func (slidingLog) used(c *cell, now Instant) int64 {
 
 func (slidingLog) until(c *cell, now Instant, target int64) Span {
 	l := loadLog(c)
+	if target == 0 {
+		return l.untilEmpty(c, now)
+	}
 	l.expire(c, now)
 	if int64(l.granted-l.expired) <= target {
 		return Span{}
 	}
 	at := l.timeOf(c, l.granted-uint32(target))
+	return spanOf(int64(at + Instant(c.params.Period) - now))
+}
+
+// untilEmpty is until no permit is in use. It reads the newest entry only.
+func (l *logState) untilEmpty(c *cell, now Instant) Span {
+	if l.first == 0 || l.expired == l.granted {
+		return Span{}
+	}
+	at, _ := lastEntry(c.chunks.words(l.last))
 	return spanOf(int64(at + Instant(c.params.Period) - now))
 }
 

@@ -195,13 +195,18 @@ func (a Span) compare(b Span) int {
 // shrink the page.
 func (s *shard) purge(p page, now Instant) {
 	next := latest
-	for i := p.slots() - 1; i >= 0; i-- {
+	for i, ahead := p.slots()-1, 0; i >= 0; i, ahead = i-1, ahead-1 {
+		if ahead == 0 && s.chunks.bytes > 0 {
+			ahead = min(i+1, prefetchOps)
+			s.prefetchNewest(p, i+1-ahead, i+1)
+		}
 		c := s.load(p, i)
-		if c.meter().used(c, now) == 0 {
+		wait := c.meter().until(c, now, 0)
+		if wait == (Span{}) && c.meter().used(c, now) == 0 {
 			s.forgetExpired(place{page: p.pageHead, slot: i})
 			continue
 		}
-		next = min(next, now.after(c.meter().until(c, now, 0)))
+		next = min(next, now.after(wait))
 	}
 	p.nextExpiry = next
 }

@@ -82,3 +82,24 @@ func (s *shard) prefetchChunks(pages []page, slots []int) (sum uint64) {
 	}
 	return sum
 }
+
+// prefetchNewest reads the newest entries of the logs among the slots from..to-1 of a page: a
+// purge needs them, and no other. Requires: there are at most prefetchOps slots.
+func (s *shard) prefetchNewest(p page, from, to int) {
+	var (
+		last [prefetchOps]chunkRef
+		sum  uint64
+	)
+	for i := from; i < to; i++ {
+		if s.params.get(p.param(p.offset(i))).alg().chunked {
+			last[i-from] = loadLog(s.load(p, i)).last
+		}
+	}
+	for _, r := range last[:to-from] {
+		if r != 0 {
+			newest, _ := lastEntry(s.chunks.words(r))
+			sum += uint64(newest)
+		}
+	}
+	s.prefetched = sum
+}
