@@ -19,7 +19,7 @@ import (
 // Its nodes have the Kind, Style, Tag, Value, Line and Content of those of Roots, and no
 // columns and comments. Strings in them are parts of one copy of the text. The items of long
 // lists are read when they are asked for, into the same memory again and again. Cost: about
-// a tenth of that of Roots. Concurrency: one goroutine may use a Stream.
+// a tenth of the cost of Roots. Concurrency: one goroutine may use a Stream.
 type Stream struct {
 	scanner
 	pool  pool
