@@ -33,7 +33,8 @@ type compiler struct {
 	mistakes source.Mistakes
 	d        *Domain
 	names    map[string]int32     // of the domain, those that replaces lists
-	path     []byte               // scratch of paths
+	path     []byte               // of the node being compiled
+	stem     []byte               // scratch of stems
 	levels   []*source.Descriptor // of the path
 	known    map[string]bool      // of names, the names that a limit has
 	replaces []source.Name        // all entries of replaces of the domain

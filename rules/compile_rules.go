@@ -34,8 +34,8 @@ func (c *compiler) flat(all []source.Rule) {
 // rule compiles a rule into a Rule that is empty.
 func (c *compiler) rule(from *source.Rule, rule *Rule) flatRule {
 	*rule = Rule{Domain: c.d, index: len(c.d.flat.rules), Name: from.Name, Penalty: from.Penalty, Metadata: from.Metadata}
-	c.path = appendEscaped(append(append(c.path[:0], c.d.stem...), '|'), from.Name)
-	r := flatRule{rule: rule, per: from.Per, sorted: sortedOrder(from.Per), tier: from.Tier, stem: string(c.path)}
+	c.stem = appendEscaped(append(append(c.stem[:0], c.d.stem...), '|'), from.Name)
+	r := flatRule{rule: rule, per: from.Per, sorted: sortedOrder(from.Per), tier: from.Tier, stem: string(c.stem)}
 	r.match = make([]condition, 0, len(from.Match))
 	for i := range from.Match {
 		r.match = append(r.match, conditionOf(&from.Match[i]))
