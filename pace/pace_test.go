@@ -1,21 +1,27 @@
 package pace
 
 import (
-	"runtime"
 	"testing"
+	"time"
 )
 
-// TestOthersRun: on one processor, another goroutine runs during a computation that is far
-// shorter than the 10 ms after which the runtime would interrupt it.
-func TestOthersRun(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	ran := false
-	go func() { ran = true }()
+// TestStepYields: others run when a slice has passed, and not before.
+func TestStepYields(t *testing.T) {
 	var p Pace
-	for range stepsPerLook {
-		p.Step()
+	yields := func() bool {
+		before := p.began
+		for range stepsPerLook {
+			p.Step()
+		}
+		return p.began != before
 	}
-	if !ran {
-		t.Error("the other goroutine did not run")
+	if !yields() {
+		t.Error("others do not run at first")
+	}
+	if p.began = time.Now().Add(time.Hour); yields() {
+		t.Error("others run before a slice has passed")
+	}
+	if p.began = time.Now().Add(-slice); !yields() {
+		t.Error("others do not run when a slice has passed")
 	}
 }
