@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -269,5 +270,23 @@ func TestCandidatesOnce(t *testing.T) {
 	}
 	if len(r.work.found) != 10 {
 		t.Errorf("%d candidates, want 10", len(r.work.found))
+	}
+}
+
+// TestNames requires that the names of limits, which people, overrides and metrics use, are
+// those of their rule or path only.
+func TestNames(t *testing.T) {
+	set := load(t, `domain: other
+rules: [{name: first, limits: 5/m}]
+---
+domain: api
+rules: [{name: first, limits: 5/m}, {name: second, per: [a], limits: [5/m, 9/day]}]
+descriptors: [{key: a, value: b, descriptors: [{key: c, rate_limit: {unit: hour, requests_per_unit: 1}}]}, {key: d, rate_limit: {unit: day, requests_per_unit: 1}}]`)
+	var got []string
+	for _, l := range set.limits {
+		got = append(got, l.Name)
+	}
+	if want := []string{"first/slide-1m", "a=b/c", "d", "first/slide-1m", "second/slide-1m", "second/fixed-day"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
