@@ -6,6 +6,7 @@ import http.server
 import json
 import os
 import pathlib
+import random
 import re
 import socket
 import subprocess
@@ -108,9 +109,15 @@ def serve(handler):
 
 
 def free_ports(n):
-    """Returns n unused ports."""
+    """Returns n unused ports, below those that systems give to outgoing connections, which may be many."""
+    ports = []
     with contextlib.ExitStack() as bound:
-        return [str(bound.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[1]) for _ in range(n)]
+        while len(ports) < n:
+            port = random.randrange(15_000, 32_000)
+            with contextlib.suppress(OSError):
+                bound.enter_context(socket.create_server(("127.0.0.1", port)))
+                ports.append(str(port))
+    return ports
 
 
 @contextlib.contextmanager
