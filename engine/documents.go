@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"limitsrv/siphash"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"limitsrv/siphash"
 )
 
 // A Space is a set of documents with names of their own.

@@ -110,23 +110,31 @@ func (s *shard) hash(db uint8, key []byte) uint64 {
 // lock locks the shard and advances its time to now, at most to latest. It returns the
 // shard's time.
 func (s *shard) lock(now Instant) Instant {
+	s.wait()
+	s.now = s.later(now)
+	return s.now
+}
+
+// wait locks the shard, and counts the caller while it waits.
+func (s *shard) wait() {
 	if !s.mu.TryLock() {
 		s.waiting.Add(1)
 		s.mu.Lock()
 		s.waiting.Add(-1)
 	}
-	s.now = max(s.now, min(now, latest))
-	return s.now
 }
+
+// later returns the later of now, at most latest, and the time of the shard.
+func (s *shard) later(now Instant) Instant { return max(s.now, min(now, latest)) }
 
 // lockForBatch locks the shard at now for ops of a batch.
 func (s *shard) lockForBatch(b *Batch, now Instant) (at Instant) {
 	if b.readOnly {
-		return s.lockForRead(now)
+		s.mu.Lock()
+	} else {
+		s.wait()
 	}
-	at = s.lock(now)
-	s.full = b.Full
-	return at
+	return s.enter(b, now)
 }
 
 // tryLockForBatch is lockForBatch if the shard is not locked; otherwise ok is false.
@@ -134,18 +142,23 @@ func (s *shard) tryLockForBatch(b *Batch, now Instant) (at Instant, ok bool) {
 	if !s.mu.TryLock() {
 		return 0, false
 	}
-	at = max(s.now, min(now, latest))
+	return s.enter(b, now), true
+}
+
+// enter prepares the shard for ops of a batch at now.
+func (s *shard) enter(b *Batch, now Instant) (at Instant) {
+	at = s.later(now)
 	if !b.readOnly {
 		s.now, s.full = at, b.Full
 	}
-	return at, true
+	return at
 }
 
 // lockForRead locks the shard and returns the later of now and its time, which is
 // unchanged.
 func (s *shard) lockForRead(now Instant) Instant {
 	s.mu.Lock()
-	return max(s.now, min(now, latest))
+	return s.later(now)
 }
 
 // unlock unlocks the shard.

@@ -6,10 +6,11 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"limitsrv/siphash"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"limitsrv/siphash"
 )
 
 // Bounds of the sources of an engine. Beyond MaxSources or MaxSourcesBytes those learned

@@ -58,7 +58,10 @@ func sumOf(text []byte) (sum [sha256.Size]byte) {
 // one text again.
 func Proposal(files []source.File, set *rules.Set) (*Prepared, error) {
 	text, err := join(files)
-	return &Prepared{Text: text, SHA: sumOf(text), Set: set}, err
+	if err != nil {
+		return nil, err
+	}
+	return &Prepared{Text: text, SHA: sumOf(text), Set: set}, nil
 }
 
 // join returns files as one text.

@@ -170,11 +170,12 @@ func (l *loop) promote(c *loopConn) {
 	if c.closed || !c.session.Authenticated() || c.hasInput() {
 		return
 	}
-	if c.watched {
-		l.poll.unauth.remove(c.fd)
+	watched := c.watched
+	if watched {
+		l.unwatch(c)
 	}
 	c.authenticated = true
-	if c.watched {
+	if watched {
 		l.register(c)
 	}
 }
@@ -231,7 +232,7 @@ func (l *loop) register(c *loopConn) bool {
 	return true
 }
 
-// unwatch removes a connection with a batch in flight from the poller. That is done when it
+// unwatch removes a connection from the poller. One with a batch in flight is removed when it
 // is reported, because a client that waits for its replies sends nothing meanwhile.
 func (l *loop) unwatch(c *loopConn) {
 	c.watched = false
