@@ -45,7 +45,7 @@ type Keys struct{ First, Last, Step, Count int }
 // below end, in steps. A count that is not valid means no keys; those beyond args are left
 // out.
 func (k *Keys) Span(args [][]byte) (first, end, step int) {
-	if k.Last == 1 && len(args) > 0 { // the key of most commands, within what Go inlines
+	if k.Last == 1 && len(args) > 0 { // the key of most commands, in a function short enough to be inlined
 		return 0, 1, 1
 	}
 	return k.span(args)

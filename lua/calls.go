@@ -85,7 +85,8 @@ func (k *call) one() expr {
 	}
 }
 
-// fixedOne calls a known function of Go that has one result.
+// fixedOne calls a known function of Go that has one result. The end of the three forms is
+// not a function, because Go would not inline it.
 func (k *call) fixedOne() expr {
 	one, args, at := k.fixed.One, k.args.exprs, k.at
 	n := len(args)

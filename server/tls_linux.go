@@ -124,8 +124,8 @@ func (l *loop) sealOutput(c *loopConn, out []byte) []byte {
 	return records
 }
 
-// serveTLS begins to serve a connection over TLS, whose handshake is complete and which
-// counts as a client. The socket moves from the runtime's poller to that of a loop.
+// serveTLS begins to serve a connection over TLS after its handshake, which counts as a
+// client. The socket moves from the runtime's poller to that of a loop.
 func (t *loops) serveTLS(h *handshake) {
 	fd, err := duplicate(h.socket.Conn)
 	client, local := clientAddr(h.socket.RemoteAddr(), h.socket.LocalAddr()), h.socket.LocalAddr().String()

@@ -12,7 +12,7 @@ import (
 	"limitsrv/testwait"
 )
 
-// A holdingConn holds back what is written while hold is set.
+// A holdingConn keeps the bytes that are written while hold is set, and does not send them.
 type holdingConn struct {
 	net.Conn
 	hold bool
@@ -27,7 +27,7 @@ func (c *holdingConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// helloThenHold holds back what is written after the client's hello.
+// helloThenHold sends the client's hello, and keeps the bytes that are written after it.
 type helloThenHold struct{ *holdingConn }
 
 func (c helloThenHold) Write(p []byte) (int, error) {
@@ -62,8 +62,8 @@ type recorded struct {
 
 func (r recorded) Read(p []byte) (int, error) { return r.Reader.Read(p) }
 
-// pipedTLS returns the layer of a connection whose handshake is complete, the client, and
-// where the client writes its records.
+// pipedTLS returns the layer of a connection after its handshake, the client, and the
+// connection to which the client writes its records.
 func pipedTLS(t *testing.T) (*tlsLayer, *tls.Conn, *holdingConn) {
 	here, there := net.Pipe()
 	t.Cleanup(func() { here.Close(); there.Close() })
@@ -123,7 +123,7 @@ func TestTLSLayerOpensAnyPieces(t *testing.T) {
 	}
 }
 
-// The output of a wake-up is sealed into the memory that is lent, and opens to what it was.
+// The output of a wake-up is sealed into the memory that is lent, and opens to the same text.
 func TestTLSLayerSeals(t *testing.T) {
 	layer, client, records := pipedTLS(t)
 	lent := make([]byte, 100, 1<<10)

@@ -26,7 +26,7 @@ type transport interface {
 // A carrier is a transport that also serves the connections of another transport.
 type carrier interface {
 	transport
-	// serveTLS begins to serve a connection whose handshake is complete, and which counts
-	// as a client. It may be called until drain.
+	// serveTLS begins to serve a connection after its handshake, which counts as a client. It
+	// may be called until drain.
 	serveTLS(*handshake)
 }
