@@ -33,7 +33,7 @@ type env struct {
 	maxClients                atomic.Int64
 	idleTimeout, writeTimeout atomic.Int64 // nanoseconds
 
-	clock   atomic.Int64  // nanoseconds since the start, as of the last sweep; never 0
+	clock   atomic.Int64  // nanoseconds of running since the start, as of the last sweep; never 0
 	closing chan struct{} // closed by the first Shutdown
 }
 
@@ -82,6 +82,12 @@ func (e *env) closeSession(c *conn) {
 		e.httpLog.add(c.client, "sent by a web page, a probe or a proxy; nothing was executed")
 	}
 	c.session.Close()
+}
+
+// advanceClock advances the clock by the time since the last sweep, and by two intervals at
+// most: the time for which the process or its machine was stopped is not the clients'.
+func (e *env) advanceClock(passed, interval time.Duration) {
+	e.clock.Add(int64(min(passed, 2*interval)))
 }
 
 // closeReason returns the reason to close a connection now, or "".

@@ -89,6 +89,24 @@ func TestIdleClose(t *testing.T) {
 	})
 }
 
+// The time for which the process was stopped is not the silence of its clients.
+func TestStoppedTimeIsNotIdle(t *testing.T) {
+	const interval = 25 * time.Second
+	e := new(env)
+	e.idleTimeout.Store(int64(4 * interval))
+	client := &conn{session: new(echo)}
+	for _, passed := range []time.Duration{interval, time.Hour, interval} {
+		e.advanceClock(passed, interval)
+		if why := e.closeReason(client); why != "" {
+			t.Fatalf("%s after %v", why, time.Duration(e.clock.Load()))
+		}
+	}
+	e.advanceClock(2*interval, interval)
+	if why := e.closeReason(client); why != "idle" {
+		t.Errorf("reason %q after six intervals, want idle", why)
+	}
+}
+
 func TestMaxClients(t *testing.T) {
 	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops, MaxClients: 2})

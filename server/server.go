@@ -26,7 +26,7 @@ type Server struct {
 	plain         carrier
 	secure        *secure // nil: none
 
-	began       time.Time
+	ticked      time.Time // the last tick
 	stopTicking func()
 	closed      chan struct{} // closed after the last connection
 	shutdown    sync.Once
@@ -53,7 +53,7 @@ func New(cfg Config) (*Server, error) {
 			cfg: cfg, log: cfg.Logger, closing: make(chan struct{}),
 			plainTLSLog: sampledLog{text: "TLS handshakes on the plain port"}, httpLog: sampledLog{text: "HTTP on a port for Redis clients"},
 		},
-		began: time.Now(), closed: make(chan struct{}),
+		ticked: time.Now(), closed: make(chan struct{}),
 	}
 	s.clock.Store(1) // 0 means never
 	s.SetMaxClients(cfg.MaxClients)
@@ -191,7 +191,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // tick advances the coarse clock and sweeps the transports.
 func (s *Server) tick() {
-	s.clock.Store(int64(time.Since(s.began)))
+	now := time.Now()
+	s.advanceClock(now.Sub(s.ticked), s.sweepInterval())
+	s.ticked = now
 	for _, t := range s.transports() {
 		t.sweep()
 	}
