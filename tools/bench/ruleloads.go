@@ -48,7 +48,8 @@ func ruleLoads(ctx context.Context, e *env) error {
 	s.commands, s.replyLines = maps.Clone(s.commands), maps.Clone(s.replyLines)
 	s.commands[byRules], s.replyLines[byRules] = checkCommand, ruleReplyLines
 	for _, rules := range []int{100, ruleMeasuredLoad} {
-		if err := s.loadRules(rules, 0); err != nil {
+		texts := [...][]string{loadCommand(rules, 0), loadCommand(rules, 1)} // built before, because that takes a processor
+		if err := s.loadRules(rules, texts[0]); err != nil {
 			return err
 		}
 		calm, _, err := e.askByRules(ctx, s, func(ctx context.Context) (int, error) { return 0, sleep(ctx, e.watch) })
@@ -58,7 +59,7 @@ func ruleLoads(ctx context.Context, e *env) error {
 		during, loads, err := e.askByRules(ctx, s, func(ctx context.Context) (loads int, err error) {
 			for end := time.Now().Add(e.watch); err == nil && time.Now().Before(end); loads++ {
 				if err = sleep(ctx, ruleLoadEvery); err == nil {
-					err = s.loadRules(rules, loads+1)
+					err = s.loadRules(rules, texts[(loads+1)%2])
 				}
 			}
 			return loads, err
@@ -81,13 +82,18 @@ func (e *env) ruleRate() float64 {
 	return ruleDecisions
 }
 
-// loadRules loads a text of so many rules, in parts.
-func (s *side) loadRules(rules, number int) error {
+// loadCommand is a command that loads a text of so many rules, in parts.
+func loadCommand(rules, number int) []string {
 	args := []string{"RL.RULES", "LOAD"}
 	for part := range slices.Chunk([]byte(ruleText(rules, number)), rulePartBytes) {
 		args = append(args, string(part))
 	}
-	_, err := s.ask(args...)
+	return args
+}
+
+// loadRules loads a text of so many rules by a loadCommand.
+func (s *side) loadRules(rules int, command []string) error {
+	_, err := s.ask(command...)
 	var refused replyError
 	if errors.As(err, &refused) { // err has the text too
 		return fmt.Errorf("the load of %d rules: %w", rules, refused)
