@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 
@@ -111,11 +112,7 @@ func parseRulesLoad(args [][]byte) (l session.RulesLoad, err error) {
 
 // withText returns a load of the text in some parts.
 func withText(l session.RulesLoad, parts [][]byte) session.RulesLoad {
-	var text []byte
-	for _, part := range parts {
-		text = append(text, part...)
-	}
-	l.Files = []source.File{{Text: text}}
+	l.Files = []source.File{{Text: bytes.Join(parts, nil)}}
 	return l
 }
 
