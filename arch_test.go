@@ -71,7 +71,7 @@ var arrows = map[string][]string{
 	"commands/session": {
 		"limitsrv/checks", "limitsrv/ruleset", "limitsrv/rules", "limitsrv/rules/source",
 		"limitsrv/engine", "limitsrv/answer", "limitsrv/commands/auth", "limitsrv/commands/backend", "limitsrv/commands/usage", "limitsrv/commands/resp", "limitsrv/commands/word",
-		"limitsrv/commands/glob", "limitsrv/commands/waiting", "limitsrv/status", "limitsrv/histogram", "limitsrv/fatal", "limitsrv/loglimit",
+		"limitsrv/commands/glob", "limitsrv/commands/waiting", "limitsrv/status", "limitsrv/histogram", "limitsrv/fatal", "limitsrv/loglimit", "limitsrv/pace",
 	},
 	"commands/waiting":    {"limitsrv/engine", "limitsrv/answer"},
 	"commands/backend":    {"limitsrv/engine", "limitsrv/status", "limitsrv/commands/resp"},
@@ -101,7 +101,7 @@ var arrows = map[string][]string{
 	},
 	"server/rls/envoy": {"limitsrv/checks", "limitsrv/rules", "limitsrv/engine", "limitsrv/commands/resp", "google.golang.org/protobuf/encoding/protowire"},
 	"persist": {
-		"limitsrv/engine", "limitsrv/beat", "limitsrv/persist/commit", "limitsrv/status", "limitsrv/fatal", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
+		"limitsrv/engine", "limitsrv/beat", "limitsrv/persist/commit", "limitsrv/status", "limitsrv/fatal", "limitsrv/pace", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
 		"github.com/hashicorp/go-hclog",
 	},
 	"persist/commit":  {"limitsrv/engine"},

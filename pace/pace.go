@@ -1,4 +1,4 @@
-// Package pace lets other goroutines run during long computations.
+// Package pace runs long computations so that other goroutines wait little.
 package pace
 
 import (

@@ -16,6 +16,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"limitsrv/pace"
 )
 
 // syncEvery is the number of bytes of a table after which the disk is asked to start
@@ -149,7 +151,7 @@ func (w *snapshotWriter) writeTables(ctx context.Context) ([]string, error) {
 	names := make([]string, w.from.Shards())
 	err := inParallel(ctx, len(names), max(1, runtime.NumCPU()/2), func(ctx context.Context, shard int) error {
 		return w.store.do(func() (err error) {
-			lowerThreadPriority()
+			pace.LowerPriority()
 			names[shard], err = w.writeTable(ctx, shard)
 			return err
 		})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/pace"
 	"limitsrv/rules"
 	"limitsrv/rules/source"
 )
@@ -164,7 +165,9 @@ func (k *Keeper) compiled(list []*engine.Document, h *Header, s *State) (*rules.
 	if !ok {
 		return nil, nil, errText
 	}
-	set, err := rules.Load([]source.File{{Text: []byte(text)}})
+	var set *rules.Set
+	var err error
+	pace.Background(func() { set, err = rules.Load([]source.File{{Text: []byte(text)}}) })
 	return set, nil, err
 }
 

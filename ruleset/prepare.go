@@ -32,14 +32,18 @@ func Prepare(files []source.File) (*Prepared, error) {
 	if len(files) > 1 {
 		one = []source.File{{Name: "all files as one text", Text: text}} // as other nodes will
 	}
-	set, err := rules.Load(one)
-	if err != nil {
-		if _, named := rules.Load(files); named != nil { // with the names of the files
+	p := &Prepared{Text: text}
+	pace.Background(func() {
+		if p.Set, err = rules.Load(one); err == nil {
+			p.SHA = sumOf(text)
+		} else if _, named := rules.Load(files); named != nil { // with the names of the files
 			err = named
 		}
+	})
+	if err != nil {
 		return nil, mistake(err)
 	}
-	return &Prepared{Text: text, SHA: sumOf(text), Set: set}, nil
+	return p, nil
 }
 
 // sumOf returns the SHA-256 of a text.

@@ -6,6 +6,7 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/engine"
+	"limitsrv/pace"
 	"limitsrv/rules"
 )
 
@@ -73,8 +74,10 @@ func (s *State) next(version uint64, list []*engine.Document, set func(h *Header
 	}
 	if n.Set != s.counts.set && n.Err == nil {
 		if n.counts = carried; carried == nil {
-			d := rules.Compare(s.counts.set, n.Set)
-			n.counts = s.counts.next(n.Set, &d)
+			pace.Background(func() {
+				d := rules.Compare(s.counts.set, n.Set)
+				n.counts = s.counts.next(n.Set, &d)
+			})
 		}
 	}
 	if n.Overrides, err = changedOverrides(s.Overrides, s.list, list); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/engine"
+	"limitsrv/pace"
 	"limitsrv/rules"
 	"limitsrv/rules/source"
 	"limitsrv/ruleset"
@@ -73,12 +74,16 @@ func (h *Handler) LoadRules(ctx context.Context, l RulesLoad) (r RulesLoaded, er
 			}
 			continue
 		}
-		d := rules.Compare(s.Set, p.Set)
+		var d rules.Diff
+		pace.Background(func() {
+			if d = rules.Compare(s.Set, p.Set); !l.DryRun {
+				h.config.Rules.OfferNext(p, s, &d)
+			}
+		})
 		r = RulesLoaded{base, d.Added, d.Changed, d.Removed, d.Restarted}
 		if l.DryRun {
 			return r, nil
 		}
-		h.config.Rules.OfferNext(p, s, &d)
 		a, err := h.proposeRules(ctx, base, p, &l)
 		switch {
 		case err != nil:

@@ -1,4 +1,4 @@
-package persist
+package pace
 
 import (
 	"runtime"
@@ -9,9 +9,9 @@ import (
 // it still gets a tenth, because it may hold locks that they wait for.
 const niceness = 10
 
-// lowerThreadPriority locks the calling goroutine to its thread and lowers the priority
-// of the thread. The thread ends with the goroutine.
-func lowerThreadPriority() {
+// LowerPriority locks the calling goroutine to its thread and lowers the priority of the
+// thread. The thread ends with the goroutine.
+func LowerPriority() {
 	runtime.LockOSThread()
 	_ = syscall.Setpriority(syscall.PRIO_PROCESS, syscall.Gettid(), niceness)
 }
