@@ -51,6 +51,9 @@ func run(c call, signals, hangups <-chan os.Signal) int {
 		c.complain(err)
 		return exitUsage
 	}
+	if o.Raft != "" {
+		restartWithTimerSlack()
+	}
 	var level slog.LevelVar
 	level.Set(o.LogLevel)
 	log := newLogger(o.Options, &level, c.stderr)
