@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"limitsrv/engine"
-	"limitsrv/pace"
 	"limitsrv/rules"
 	"limitsrv/rules/source"
 )
@@ -165,9 +164,7 @@ func (k *Keeper) compiled(list []*engine.Document, h *Header, s *State) (*rules.
 	if !ok {
 		return nil, nil, errText
 	}
-	var set *rules.Set
-	var err error
-	pace.Background(func() { set, err = rules.Load([]source.File{{Text: []byte(text)}}) })
+	set, err := rules.Load([]source.File{{Text: []byte(text)}})
 	return set, nil, err
 }
 

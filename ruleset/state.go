@@ -6,7 +6,6 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/engine"
-	"limitsrv/pace"
 	"limitsrv/rules"
 )
 
@@ -74,10 +73,8 @@ func (s *State) next(version uint64, list []*engine.Document, set func(h *Header
 	}
 	if n.Set != s.counts.set && n.Err == nil {
 		if n.counts = carried; carried == nil {
-			pace.Background(func() {
-				d := rules.Compare(s.counts.set, n.Set)
-				n.counts = s.counts.next(n.Set, &d)
-			})
+			d := rules.Compare(s.counts.set, n.Set)
+			n.counts = s.counts.next(n.Set, &d)
 		}
 	}
 	if n.Overrides, err = changedOverrides(s.Overrides, s.list, list); err != nil {
