@@ -163,13 +163,22 @@ func (s *shard) take(now Instant, op *Op, h uint64, d *Decision) {
 
 // countDecision counts a decision.
 func (s *shard) countDecision(now Instant, op *Op, h uint64, d *Decision) {
-	alg := op.Params.Alg
-	s.tops[TopHot].Current(int64(now), &s.topScratch).Count(h, op.DB, op.Key, &s.topScratch)
-	if d.Allowed == 0 {
-		s.stats.Denied[alg]++
-		s.tops[TopDenied].Current(int64(now), &s.topScratch).Count(h, op.DB, op.Key, &s.topScratch)
+	denied := d.Allowed == 0
+	if denied {
+		s.stats.Denied[op.Params.Alg]++
 	} else {
-		s.stats.Allowed[alg]++
+		s.stats.Allowed[op.Params.Alg]++
+	}
+	if !s.countsLater {
+		s.countKey(now, op, h, denied)
+	}
+}
+
+// countKey counts the key of a decision. Requires: now is not before the now of an earlier call.
+func (s *shard) countKey(now Instant, op *Op, h uint64, denied bool) {
+	s.tops[TopHot].Current(int64(now), &s.topScratch).Count(h, op.DB, op.Key, &s.topScratch)
+	if denied {
+		s.tops[TopDenied].Current(int64(now), &s.topScratch).Count(h, op.DB, op.Key, &s.topScratch)
 	}
 }
 

@@ -2,8 +2,9 @@ package engine
 
 // A Replay applies the batches of a log again, each at the time of its decision, and
 // reaches the same state as an Apply of each. Because no caller waits for the answers, it
-// queues ops by shard until there are many for each: then their memory accesses overlap,
-// shards can be processed in parallel, and, with Ahead, while further batches are decoded.
+// queues ops by shard until there are many for each: then most can be applied page by page, their
+// memory accesses overlap, and shards can be processed in parallel, and, with Ahead, while further
+// batches are decoded. Each of two queues takes 8 MB, and the last batch in it.
 // Concurrency: only one goroutine may use it, and none may use the Engine meanwhile.
 type Replay struct {
 	e        *Engine
@@ -12,14 +13,17 @@ type Replay struct {
 	wait     func()                          // for the ops of applied; nil: there are none
 	lists    []replayList                    // by shard: the queue
 	applied  []replayList                    // by shard: the queue before, which is being applied
-	queued   int
+	sorting  []replaySorting                 // by shard
+	queued   int                             // ops
+	bytes    int                             // of the queue
+	most     int                             // bytes
 	of       replayed
 }
 
 const (
-	// maxQueued is the number of ops to queue: some for each shard, and few enough for the
-	// processor's cache.
-	maxQueued = 8192
+	// maxQueuedBytes is the memory of the ops to queue: 170 000 ops on short keys, which are
+	// as many as a table of ten million keys has pages.
+	maxQueuedBytes = 8 << 20
 	// fewQueued is the number of ops up to which parallel work gains nothing.
 	fewQueued = 128
 )
@@ -30,24 +34,13 @@ type replayed struct {
 	level       uint8
 }
 
-// A replayList is the queue of a shard.
-type replayList struct {
-	ops    []Op // their keys and ids are in bytes
-	calls  []Call
-	args   [][]byte // of the calls, in bytes
-	hashes []uint64
-	stamps []Instant
-	bytes  []byte
-	answer []byte // memory for any call
-	tx     Tx
-}
-
 // NewReplay returns a Replay. parallel must call each(0) to each(n-1), in parallel if it
 // likes, and return after all calls have returned.
 func (e *Engine) NewReplay(parallel func(n int, each func(shard int))) *Replay {
 	return &Replay{
-		e: e, parallel: parallel, start: startNow,
+		e: e, parallel: parallel, start: startNow, most: maxQueuedBytes,
 		lists: make([]replayList, len(e.shards)), applied: make([]replayList, len(e.shards)),
+		sorting: make([]replaySorting, len(e.shards)),
 	}
 }
 
@@ -80,12 +73,12 @@ func (r *Replay) Apply(now Instant, b *Batch) {
 	}
 	for i := range b.Ops {
 		l := &r.lists[b.scratch.shards[i]]
-		l.add(now, &b.Ops[i], b.scratch.hashes[i])
+		r.bytes += l.add(now, &b.Ops[i], b.scratch.hashes[i], r.most/len(r.lists))
 		if b.Ops[i].Kind == Do {
-			l.addCall(&b.Calls[b.Ops[i].N])
+			r.bytes += l.addCall(&b.Calls[b.Ops[i].N])
 		}
 	}
-	if r.queued += len(b.Ops); r.queued >= maxQueued {
+	if r.queued += len(b.Ops); r.bytes >= r.most {
 		r.flush()
 	}
 }
@@ -111,79 +104,13 @@ func (r *Replay) flush() {
 	}
 	r.await()
 	lists, of, few := r.lists, r.of, r.queued <= fewQueued
-	r.lists, r.applied, r.queued = r.applied, r.lists, 0
+	r.lists, r.applied, r.queued, r.bytes = r.applied, r.lists, 0, 0
+	each := func(shard int) { lists[shard].apply(r.e, &r.e.shards[shard], &r.sorting[shard], of) }
 	if few {
 		for shard := range lists {
-			r.e.replay(shard, &lists[shard], of)
+			each(shard)
 		}
 		return
 	}
-	r.wait = r.start(func() {
-		r.parallel(len(lists), func(shard int) { r.e.replay(shard, &lists[shard], of) })
-	})
-}
-
-func (l *replayList) add(now Instant, op *Op, h uint64) {
-	l.ops = append(l.ops, *op)
-	kept := &l.ops[len(l.ops)-1]
-	kept.Key, kept.ID = l.copyBytes(op.Key), l.copyBytes(op.ID)
-	l.hashes = append(l.hashes, h)
-	l.stamps = append(l.stamps, now)
-}
-
-// addCall adds the call of the op added last.
-func (l *replayList) addCall(c *Call) {
-	from := len(l.args)
-	for _, arg := range c.Args {
-		l.args = append(l.args, l.copyBytes(arg))
-	}
-	l.ops[len(l.ops)-1].N = int64(len(l.calls))
-	l.calls = append(l.calls, Call{Command: c.Command, ReadOnly: c.ReadOnly, Timed: c.Timed, Micros: c.Micros, Args: l.args[from:len(l.args):len(l.args)]})
-}
-
-// copyBytes returns a copy in bytes. If bytes is reallocated, older copies stay valid.
-func (l *replayList) copyBytes(b []byte) []byte {
-	from := len(l.bytes)
-	l.bytes = append(l.bytes, b...)
-	return l.bytes[from:len(l.bytes):len(l.bytes)]
-}
-
-// identity is the identity permutation.
-var identity = func() (order [prefetchOps]int32) {
-	for i := range order {
-		order[i] = int32(i)
-	}
-	return order
-}()
-
-// replay applies the list of a shard and empties it.
-func (e *Engine) replay(shard int, l *replayList, of replayed) {
-	var d Decision
-	s := &e.shards[shard]
-	for from := 0; from < len(l.ops); from += prefetchOps {
-		to := min(from+prefetchOps, len(l.ops))
-		s.lock(0)
-		s.full = of.full
-		s.prefetch(l.hashes[from:], identity[:to-from])
-		for i := from; i < to; i++ {
-			s.now = max(s.now, min(l.stamps[i], latest))
-			if op := &l.ops[i]; op.Kind == Do {
-				l.tx.begin(e, s.now, op)
-				l.tx.only, l.tx.level, l.tx.tight = s, of.level, of.tight
-				c := &l.calls[op.N]
-				c.Answer = l.answer
-				l.tx.run(c)
-				l.answer, c.Answer = c.Answer, nil
-				continue
-			}
-			s.apply(s.now, &l.ops[i], l.hashes[i], &d)
-		}
-		s.evicted = s.evicted[:0]
-		s.unlock()
-	}
-	clear(l.ops)
-	clear(l.calls)
-	clear(l.args)
-	l.ops, l.calls, l.args = l.ops[:0], l.calls[:0], l.args[:0]
-	l.hashes, l.stamps, l.bytes = l.hashes[:0], l.stamps[:0], l.bytes[:0]
+	r.wait = r.start(func() { r.parallel(len(lists), each) })
 }

@@ -306,6 +306,8 @@ func TestReplayAhead(t *testing.T) {
 			wait.Wait()
 		})
 		all.Ahead(inBackground)
+		one.QueueAtMost(200_000)
+		all.QueueAtMost(200_000)
 		for i := range 500 {
 			b := tr.next()
 			if i%125 != 0 { // few batches wait for those before

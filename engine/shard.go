@@ -34,6 +34,7 @@ type shard struct {
 	moves                        uint32     // number of changes after which a place may be that of another record
 	full                         bool       // the batch being applied may create no key
 	boundless                    bool       // the op being applied ignores the memory bound
+	countsLater                  bool       // the caller of apply calls countKey
 	frozen                       *frozen    // the part of a Snapshot that is not read yet, or nil
 	epoch                        uint32     // number of freezes; see preserve
 
@@ -187,7 +188,10 @@ func (s *shard) withinBound(n int) bool {
 }
 
 // pageOf returns the page of a hash without the bits of the shard's number.
-func (t *table) pageOf(h uint64) page { return t.slab.page(t.dir[h>>(64-t.dirDepth)]) }
+func (t *table) pageOf(h uint64) page { return t.slab.open(t.headOf(h)) }
+
+// headOf returns the head of the page of a hash without the bits of the shard's number.
+func (t *table) headOf(h uint64) *pageHead { return t.slab.head(t.dir[h>>(64-t.dirDepth)]) }
 
 // find returns the page of a key, and its slot if it is found.
 func (s *shard) find(h uint64, key []byte) (p page, i int, found bool) {

@@ -44,9 +44,10 @@ const (
 
 // page returns the page of a number. It is valid until any page is resized or dropped,
 // because that moves buffers of others too.
-func (b *slab) page(n pageNumber) page {
-	return b.open(&b.heads[n/headChunk][n%headChunk])
-}
+func (b *slab) page(n pageNumber) page { return b.open(b.head(n)) }
+
+// head returns the head of the page of a number.
+func (b *slab) head(n pageNumber) *pageHead { return &b.heads[n/headChunk][n%headChunk] }
 
 // pages returns the number of pages.
 func (b *slab) pages() int { return int(b.fresh) - len(b.free) }
