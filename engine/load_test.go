@@ -61,11 +61,7 @@ func FuzzLoad(f *testing.F) {
 			t.Fatalf("a rejected block added %d keys: %v", e.Len(), err)
 		}
 		if err == nil { // as after all blocks of a snapshot
-			at := engine.Instant(binary.LittleEndian.Uint64(block[1:]))
-			if at > 1<<62 { // far beyond the life of a server: the tracer's limits need room for sums
-				return
-			}
-			e.SetTime(at)
+			e.SetTime(engine.Instant(binary.LittleEndian.Uint64(block[1:])))
 		}
 		tr := newTracer(seed % 8)
 		tr.keys = tr.keys[:60]

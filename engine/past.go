@@ -74,7 +74,7 @@ func (r carried) valid(c *cell, now Instant) bool {
 	case x.until == 0:
 		return x.n == 0 && r.limiter.valid(c, now)
 	}
-	return x.n > 0 && x.n <= maxHeld && x.until > 0 && x.until <= now+2*MaxPeriod+MaxPeriod/10 && r.limiter.valid(c, now)
+	return x.n > 0 && x.n <= maxHeld && x.until > 0 && x.until-now <= 2*MaxPeriod+MaxPeriod/10 && r.limiter.valid(c, now)
 }
 
 // refund returns held permits last.
