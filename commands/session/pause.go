@@ -38,25 +38,20 @@ func (p *pause) begin(d time.Duration, all bool) {
 
 // expire is called by the timer. The timer may be late, so a pause that was extended
 // continues.
-func (p *pause) expire() {
-	if p.over() {
-		p.end()
-	}
-}
-
-func (p *pause) over() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return !time.Now().Before(p.until)
-}
+func (p *pause) expire() { p.endIf(func() bool { return !time.Now().Before(p.until) }) }
 
 // end ends the pause if there is one.
-func (p *pause) end() {
+func (p *pause) end() { p.endIf(func() bool { return true }) }
+
+// endIf ends the pause if there is one and due, called with the lock held, returns true.
+func (p *pause) endIf(due func() bool) {
 	p.mu.Lock()
-	parked := p.parked
-	if p.timer != nil {
-		p.timer.Stop()
+	if p.timer == nil || !due() {
+		p.mu.Unlock()
+		return
 	}
+	p.timer.Stop()
+	parked := p.parked
 	p.timer, p.parked = nil, nil
 	p.hooks.set(paused, false)
 	p.mu.Unlock()
