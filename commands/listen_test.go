@@ -1,15 +1,14 @@
 package commands
 
 import (
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"limitsrv/commands/session"
 	"limitsrv/engine"
-	"limitsrv/testwait"
 )
 
 // A listener is a session with the calls of its transport.
@@ -124,44 +123,42 @@ func TestPushesConcurrent(t *testing.T) {
 }
 
 func TestPauseHoldsBackAndReleases(t *testing.T) {
-	pause := testwait.Scaled(50 * time.Millisecond)
-	held := fmt.Sprint("CLIENT PAUSE ", pause.Milliseconds())
 	for _, tt := range []struct {
-		name, pause, line, want string
+		name, scope, line, want string
 		held                    bool
 	}{
-		{"commands that write", held + " WRITE", "RL.TOKEN k 10 1", "*5|:1|:10|:9|:0|:1000|", true},
-		{"not commands that read", "CLIENT PAUSE 100000 WRITE", "RL.PEEK k", "*-1|", false},
-		{"all", held, "PING", "+PONG|", true},
-		{"all, until UNPAUSE", held + " ALL", "PING", "+PONG|", true},
-		{"but not its end", "CLIENT PAUSE 100000", "CLIENT UNPAUSE", "+OK|", false},
-		{"nor QUIT", "CLIENT PAUSE 100000", "QUIT", "+OK|", false},
+		{"commands that write", " WRITE", "RL.TOKEN k 10 1", "*5|:1|:10|:9|:0|:1000|", true},
+		{"not commands that read", " WRITE", "RL.PEEK k", "*-1|", false},
+		{"all", "", "PING", "+PONG|", true},
+		{"all, by name", " ALL", "PING", "+PONG|", true},
+		{"but not its end", "", "CLIENT UNPAUSE", "+OK|", false},
+		{"nor QUIT", "", "QUIT", "+OK|", false},
 	} {
-		h := newTestHandler("")
-		woken := make(chan struct{}, 1)
-		s := h.NewSession(session.Client{Wake: func() { woken <- struct{}{} }})
-		other := h.NewSession(session.Client{})
-		began := time.Now()
-		ask(other, tt.pause)
-		taken := s.Do(words(tt.line))
-		if taken == tt.held {
-			t.Errorf("%s: Do(%s) = %v", tt.name, tt.line, taken)
-			continue
-		}
-		if tt.held {
-			if s.Resume() {
-				t.Errorf("%s: Resume() = true while it is held back", tt.name)
+		synctest.Test(t, func(t *testing.T) {
+			const pause = 50 * time.Millisecond
+			h := newTestHandler("")
+			defer h.Unpause()
+			woken := make(chan struct{}, 1)
+			s := h.NewSession(session.Client{Wake: func() { woken <- struct{}{} }})
+			began := time.Now()
+			ask(h.NewSession(session.Client{}), "CLIENT PAUSE 50"+tt.scope)
+			if taken := s.Do(words(tt.line)); taken == tt.held {
+				t.Fatalf("%s: Do(%s) = %v", tt.name, tt.line, taken)
 			}
-			<-woken
-			if took := time.Since(began); !s.Resume() || took < pause*4/5 {
-				t.Errorf("%s: woken after %v, want %v", tt.name, took, pause)
+			if tt.held {
+				if s.Resume() {
+					t.Errorf("%s: Resume() = true while it is held back", tt.name)
+				}
+				<-woken
+				if took := time.Since(began); !s.Resume() || took != pause {
+					t.Errorf("%s: woken after %v, want %v", tt.name, took, pause)
+				}
+				s.Do(words(tt.line))
 			}
-			s.Do(words(tt.line))
-		}
-		if got := ask(s); got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
-		}
-		h.Unpause()
+			if got := ask(s); got != tt.want {
+				t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+			}
+		})
 	}
 }
 
