@@ -150,6 +150,7 @@ func (g *goroutines) awaitBatch(c *goConn) bool {
 		select {
 		case <-c.woken:
 			if c.session.Resume() {
+				c.active.Store(g.env.clock.Load()) // it may have waited for long
 				return true
 			}
 		case <-g.stopped:
@@ -261,10 +262,15 @@ func (g *goroutines) receive(c *goConn) (int, error) {
 	return n, err
 }
 
+// sweep closes the connections that wait for their clients, for bytes or to write, for too
+// long. The others execute commands, or have a batch in flight.
 func (g *goroutines) sweep() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for c := range g.conns {
+		if !c.reading.Load() && c.blocked.Load() == 0 {
+			continue
+		}
 		if why := g.env.closeReason(&c.conn); why != "" {
 			g.env.log.Info("connection closed", "client", c.client, "why", why)
 			c.socket.Close()
