@@ -37,8 +37,8 @@ type echo struct {
 	slow            bool
 	holds           bool
 	listens         atomic.Bool
-	waits           [][]byte // the WAIT
-	waiting         atomic.Bool
+	waits           atomic.Pointer[[][]byte] // the WAIT, until Resume
+	waiting         atomic.Bool              // until a message is published
 
 	mu        sync.Mutex
 	published []byte
@@ -75,7 +75,7 @@ func (l *echoLog) pass() {
 }
 
 func (e *echo) Do(args [][]byte) bool {
-	if e.inFlight || e.waits != nil {
+	if e.inFlight || e.Waits() {
 		return false
 	}
 	switch string(args[0]) {
@@ -99,7 +99,7 @@ func (e *echo) Do(args [][]byte) bool {
 		if !e.Flush() {
 			return false
 		}
-		e.waits = [][]byte{[]byte("WAIT"), slices.Clone(args[1])}
+		e.waits.Store(&[][]byte{[]byte("WAIT"), slices.Clone(args[1])})
 		e.waiting.Store(true)
 		return true
 	case "NOW", "BIG", "QUIT":
@@ -143,9 +143,8 @@ func (e *echo) Resume() bool {
 		e.inFlight, e.slow, e.holds = false, false, false
 		e.execute()
 	}
-	if e.waits != nil && !e.waiting.Load() {
-		e.reply(e.waits)
-		e.waits = nil
+	if e.Waits() && !e.waiting.Load() {
+		e.reply(*e.waits.Swap(nil))
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -154,8 +153,8 @@ func (e *echo) Resume() bool {
 	return true
 }
 
-func (e *echo) Listening() bool { return e.listens.Load() || e.waiting.Load() }
-func (e *echo) Waits() bool     { return e.waits != nil }
+func (e *echo) Listening() bool { return e.listens.Load() || e.Waits() }
+func (e *echo) Waits() bool     { return e.waits.Load() != nil }
 
 // publish sends a message to all sessions that listen.
 func (l *echoLog) publish(message []byte) {
