@@ -51,11 +51,14 @@ func TestHostileBytesAgainstTheProgram(t *testing.T) {
 			t.Errorf("after %q the server holds %d kB, want at most %d", prefix, kb, maxResident)
 		}
 	}
-	before := cpuTicks(t, server.Process.Pid)
-	time.Sleep(time.Second)
-	if spent := cpuTicks(t, server.Process.Pid) - before; spent > 10 {
-		t.Errorf("the idle server uses %d0 ms of CPU per second", spent)
-	}
+	testwait.Retry(t, wait, func() error { // on a busy machine it works on what it has received
+		before := cpuTicks(t, server.Process.Pid)
+		time.Sleep(time.Second)
+		if spent := cpuTicks(t, server.Process.Pid) - before; spent > 10 {
+			return fmt.Errorf("the idle server uses %d0 ms of CPU per second", spent)
+		}
+		return nil
+	})
 }
 
 // attack sends hostile bytes from many connections concurrently: lengths beyond the

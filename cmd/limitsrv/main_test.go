@@ -368,6 +368,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	r := serve(t, "--drain", "1m")
 	connectSlowReader(t, r)
 	r.Process.Signal(syscall.SIGTERM)
+	r.log.Await(t, "shutting down") // two signals that wait are one
 	time.Sleep(200 * time.Millisecond)
 	select {
 	case <-r.ended:

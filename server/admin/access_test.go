@@ -18,6 +18,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 // Paths that require the group peek, and paths that require admin.
@@ -225,7 +227,7 @@ func TestBounds(t *testing.T) {
 		open = append(open, conn)
 	}
 	f.expect("/livez", "", 200, "ok")
-	_ = open[0].SetReadDeadline(time.Now().Add(10 * time.Second))
+	_ = open[0].SetReadDeadline(testwait.Soon(10 * time.Second))
 	if n, err := open[0].Read(make([]byte, 1)); n != 0 || err == nil || os.IsTimeout(err) {
 		t.Errorf("the oldest of too many reads %d bytes, %v, want the end", n, err)
 	}

@@ -132,7 +132,7 @@ func FuzzConfig(f *testing.F) {
 		if strings.Contains(before+after, secret[:4]) {
 			t.Skip()
 		}
-		defer time.AfterFunc(5*time.Second, func() { panic(fmt.Sprintf("hangs: %q %q", before, after)) }).Stop()
+		defer time.AfterFunc(time.Minute, func() { panic(fmt.Sprintf("hangs: %q %q", before, after)) }).Stop()
 		entries, err := parseConfig("f", []byte(before+"\npassword: "+secret+"\n"+after), flags)
 		if err == nil {
 			for name, e := range entries {
