@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -11,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 // workers are clients that wait for elements, each on a connection of its own, once.
@@ -36,16 +40,26 @@ func (w *workers) wait(address, command string, n int) {
 		w.mu.Lock()
 		w.conns = append(w.conns, c)
 		w.mu.Unlock()
-		w.group.Go(func() { w.take(c) })
+		w.group.Go(func() { w.take(c, command) })
 	}
 }
 
-// take reads the reply of a client that waits, unless it is closed before.
-func (w *workers) take(c *wire) {
+// take reads the reply of a client that waits with a command, unless it is closed before.
+// Without a leader the client is refused, and waits again.
+func (w *workers) take(c *wire, command string) {
 	reply, err := c.read()
+	for err == nil && isError(reply, "CLUSTERDOWN") {
+		time.Sleep(10 * time.Millisecond)
+		if _, err = io.WriteString(c, command+" 0\r\n"); err == nil {
+			reply, err = c.read()
+		}
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err != nil {
+		if !errors.Is(err, net.ErrClosed) {
+			w.wrong = append(w.wrong, err.Error())
+		}
 		return
 	}
 	if pair, ok := reply.([]any); ok && len(pair) == 2 {
@@ -83,6 +97,21 @@ func (w *workers) count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.got)
+}
+
+// push adds an element to the list, unless that is uncertain. Without a leader it tries again.
+func (w *workers) push(m *peer, element int) {
+	for {
+		replies, err := m.ask(fmt.Sprint("RPUSH list ", element))
+		switch {
+		case err != nil || isError(replies[0], "UNCERTAIN"):
+			w.uncertain.Add(1)
+			return
+		case !isError(replies[0], "CLUSTERDOWN"):
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 func newWorkers(t *testing.T) *workers { return &workers{t: t, got: map[string]int{}} }
@@ -178,6 +207,37 @@ func TestWaitingClientsOfACluster(t *testing.T) {
 			})
 		}
 	}
+	// served pushes as many more elements as are lost, until no client waits.
+	served := func(peers ...*peer) {
+		t.Helper()
+		done := make(chan struct{})
+		go func() {
+			w.group.Wait()
+			close(done)
+		}()
+		for lost := 1000; ; lost++ {
+			select {
+			case <-done:
+				return
+			case <-time.After(testwait.Scaled(time.Second)):
+				w.push(peers[lost%len(peers)], lost)
+			}
+		}
+	}
+	// takeRest removes the elements that no client got, and counts them as delivered.
+	takeRest := func(m *peer) {
+		t.Helper()
+		for _, command := range []string{"LRANGE list 0 -1", "DEL list"} {
+			reply, err := wired(t, m.client).whenLed(command)
+			if left, ok := reply.([]any); ok {
+				for _, element := range left {
+					w.got[fmt.Sprint(element)]++
+				}
+			} else if _, ok := reply.(int64); err != nil || !ok {
+				t.Fatalf("%s: %v, %v", command, reply, err)
+			}
+		}
+	}
 	const each = 30
 	for i, m := range c.peers {
 		w.wait(m.client, fmt.Sprintf("BLPOP none list%d list", i), each)
@@ -187,15 +247,14 @@ func TestWaitingClientsOfACluster(t *testing.T) {
 	for i, m := range c.peers {
 		group.Go(func() {
 			for n := range each {
-				if _, err := m.ask(fmt.Sprintf("RPUSH list %d", i*each+n)); err != nil {
-					t.Error(err)
-				}
+				w.push(m, i*each+n)
 			}
 		})
 	}
 	group.Wait()
-	w.group.Wait()
-	w.delivered(3*each, 0)
+	served(c.peers...)
+	takeRest(c.peers[0])
+	w.delivered(3*each, int(w.uncertain.Load()))
 	blocked(0, c.peers...)
 
 	leader := -1
@@ -211,28 +270,15 @@ func TestWaitingClientsOfACluster(t *testing.T) {
 		}
 	}
 	c.peers[leader].kill()
-	for n := 3 * each; n < 5*each; {
-		replies, err := others[n%2].ask(fmt.Sprint("RPUSH list ", n))
-		if err != nil || isError(replies[0], "CLUSTERDOWN") {
-			time.Sleep(10 * time.Millisecond)
-			continue
-		}
-		if n++; isError(replies[0], "UNCERTAIN") {
-			w.uncertain.Add(1)
-		}
+	for n := 3 * each; n < 5*each; n++ {
+		w.push(others[n%2], n)
 	}
-	await(t, "the clients have their elements", func() bool { return int64(w.count()) >= 5*each-w.uncertain.Load() })
+	served(others...)
 	if n := w.uncertain.Load(); n > each {
 		t.Errorf("%d calls have an unknown outcome", n)
 	}
 	c.awaitRecovery(t)
 	c.awaitSameState(t)
-	left, err := others[0].ask("LRANGE list 0 -1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, element := range left[0].([]any) {
-		w.got[fmt.Sprint(element)]++
-	}
+	takeRest(others[0])
 	w.delivered(5*each, int(w.uncertain.Load()))
 }

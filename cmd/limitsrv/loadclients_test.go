@@ -174,11 +174,11 @@ func (p *loadClients) audit(w *wire) error {
 		var gone []int64
 		peeks, limit := b.peeks()
 		for _, peek := range peeks {
-			replies, err := w.all(peek)
+			reply, err := w.whenLed(peek)
 			if err != nil {
 				return err
 			}
-			n, err := used(replies[0], limit)
+			n, err := used(reply, limit)
 			failures = append(failures, err)
 			gone = append(gone, n)
 		}

@@ -74,6 +74,17 @@ func (w *wire) do(t *testing.T, command string) any {
 	return replies[0]
 }
 
+// whenLed sends a command until it is not refused because the cluster has no leader, and
+// returns its reply.
+func (w *wire) whenLed(command string) (any, error) {
+	for deadline := testwait.Soon(wait); ; time.Sleep(20 * time.Millisecond) {
+		replies, err := w.all(command)
+		if err != nil || !isError(replies[0], "CLUSTERDOWN") || time.Now().After(deadline) {
+			return replies[0], err
+		}
+	}
+}
+
 // isError reports whether a reply is an error with a code word.
 func isError(reply any, code string) bool {
 	text, ok := reply.(replyError)
