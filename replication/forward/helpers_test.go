@@ -16,8 +16,9 @@ import (
 	"limitsrv/replication/link"
 )
 
-// testTimeout is the timeout of links and answers in tests, unless they choose another.
-const testTimeout = 30 * time.Second
+// testTimeout is the timeout of links and answers in tests, unless they choose another: no
+// machine is so slow.
+const testTimeout = 10 * time.Minute
 
 // testLinks are links with the address at which they accept, and the number of open links
 // with forwarded batches.
