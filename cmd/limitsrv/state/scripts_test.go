@@ -21,6 +21,7 @@ import (
 	"limitsrv/freeport"
 	"limitsrv/persist"
 	"limitsrv/replication"
+	"limitsrv/scripts"
 	"limitsrv/status"
 	"limitsrv/testwait"
 )
@@ -154,10 +155,14 @@ func (a *scriptConn) await(t *testing.T) {
 	}
 }
 
+// scriptSteps is a tenth of the default, so that endless scripts on a follower end before it
+// stops to wait for the leader, on a busy machine too.
+const scriptSteps = scripts.DefaultSteps / 10
+
 // scriptConfig is the configuration common to all nodes.
 func scriptConfig() session.Config {
 	return session.Config{
-		Version: version, Shutdown: func(backend.Parting) {},
+		Version: version, Shutdown: func(backend.Parting) {}, ScriptSteps: scriptSteps,
 		Options: func() []session.Option { return []session.Option{{Name: "listen", Value: "127.0.0.1:6379"}} },
 	}
 }
