@@ -245,6 +245,7 @@ func (d *smallDisk) wantReported(t *testing.T) {
 			t.Errorf("%s is %q, want %q", field, got, want)
 		}
 	}
+	d.r.log.Await(t, "the disk has failed")
 	if n := strings.Count(d.r.logged(), "the disk has failed"); n != 1 {
 		t.Errorf("the disk failure is logged %d times, want once\n%s", n, d.r.logged())
 	}

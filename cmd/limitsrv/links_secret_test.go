@@ -219,7 +219,9 @@ func TestClusterSecretRejectsUnknownHosts(t *testing.T) {
 	if got := fmt.Sprint(second.do(t, "RL.FIXED k 10 3650d 6")); !strings.HasPrefix(got, "[1 10 0 ") {
 		t.Errorf("the key is %v, want 0 left of 10", got)
 	}
-	if lines := strings.Count(node.logged(), "refused a link"); lines < 2 || lines > 4 {
+	rejected := func() int { return strings.Count(node.logged(), "refused a link") }
+	until(t, "rejected links are logged", func() bool { return rejected() >= 2 })
+	if lines := rejected(); lines > 4 {
 		t.Errorf("rejected links are logged %d times, want once for each reason\n%s", lines, node.logged())
 	}
 	if w.info(t, "raft_refused_links") == "0" {

@@ -51,7 +51,7 @@ func runs(t *testing.T, command *exec.Cmd) (stdout, stderr string, code int) {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer time.AfterFunc(wait, func() { command.Process.Kill() }).Stop()
+	defer time.AfterFunc(testwait.Scaled(wait), func() { command.Process.Kill() }).Stop()
 	command.Wait()
 	return out.String(), log.String(), command.ProcessState.ExitCode()
 }

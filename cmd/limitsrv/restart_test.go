@@ -131,6 +131,7 @@ func TestRestartKeepsEveryAlgorithm(t *testing.T) {
 				if after := peekAll(t, w); !reflect.DeepEqual(after, before) {
 					t.Errorf("the keys are\n%q, want\n%q", after, before)
 				}
+				r.log.Await(t, "state loaded")
 				if entries := strings.Contains(r.logged(), "log_entries=0 "); entries != saved {
 					t.Errorf("entries of the log were read: %v, want %v\n%s", entries, saved, r.logged())
 				}

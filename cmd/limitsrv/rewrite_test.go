@@ -36,9 +36,7 @@ func TestConfigRewrite(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("the file = %v, %v, want its mode unchanged", info, err)
 	}
-	if !strings.Contains(r.logged(), `option=write-timeout overridden_by="command line"`) {
-		t.Errorf("the log does not report the overridden option\n%s", r.logged())
-	}
+	r.log.Await(t, `option=write-timeout overridden_by="command line"`)
 	if all, err := os.ReadDir(dir); len(all) != 1 || err != nil {
 		t.Errorf("the directory has %v, %v, want only the file", all, err)
 	}

@@ -132,6 +132,7 @@ func TestRuleFileMistakes(t *testing.T) {
 	until(t, "the next rules are in use", func() bool { return w.info(t, "rules_version") == "2" && w.info(t, "rules_ok") == "1" })
 	tab.UntilText("#ready", "✓ Ready")
 	tab.UntilText("#rules-limits", "6/1m slide")
+	a.log.Await(t, "have a mistake")
 	if n := strings.Count(a.logged(), "have a mistake"); n != 1 {
 		t.Errorf("the log has the mistake %d times, want once:\n%s", n, a.logged())
 	}
