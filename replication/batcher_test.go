@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -110,7 +109,7 @@ func TestNoQuorum(t *testing.T) {
 // changes.
 func TestExpectAcrossNodes(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 3, func(o *Options) { o.ElectionTimeout = noElection() })
+	c := startCluster(t, 3, keepLeader)
 	c.decide(c.leader(), fixed("k", 1))
 	watch := func(n *Node) int64 {
 		return c.decide(n, engine.Op{Kind: engine.Watch, Key: []byte("k")})[0].Remaining
@@ -225,7 +224,7 @@ func TestFullEvictsOnAllNodesAlike(t *testing.T) {
 func TestRestart(t *testing.T) {
 	testwait.Long(t)
 	t.Parallel()
-	c := startCluster(t, 3, func(o *Options) { o.ElectionTimeout = noElection() }) // beside the test's own restarts
+	c := startCluster(t, 3, keepLeader) // beside the test's own restarts
 	for range 2 {
 		leader := c.leader()
 		for _, n := range []*Node{c.other(leader), leader} {
@@ -384,7 +383,7 @@ func TestTakesDuringLeaderChanges(t *testing.T) {
 						applied.Add(1)
 					case errors.Is(err, errUncertain):
 						unknown.Add(1)
-					case !strings.Contains(err.Error(), "majority"):
+					case !isDown(err):
 						t.Errorf("a Take is answered %v", err)
 						return
 					}
@@ -408,7 +407,7 @@ func TestTakesDuringLeaderChanges(t *testing.T) {
 // Only requests that raft did not put into its log are retried.
 func TestRejectedProposalIsRetried(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 2, nil)
+	c := startCluster(t, 2, keepLeader)
 	c.decide(c.leader(), fixed("k", 1))
 	c.waitForAgreement()
 	follower := c.other(c.leader())

@@ -61,6 +61,7 @@ func TestStopHonorsContext(t *testing.T) {
 	var hangs atomic.Bool
 	hung, released := make(chan struct{}, 1), make(chan struct{})
 	c := startCluster(t, 2, func(o *Options) {
+		o.ElectionTimeout = noElection()
 		o.Fatal = func(error) {}
 		o.fs = errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
 			if hangs.Load() && op.Kind == errorfs.OpFileWriteAt {

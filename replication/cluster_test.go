@@ -105,6 +105,9 @@ const patience = 30 * time.Second
 // does not run for a while on a busy machine does not count as failed.
 func noElection() time.Duration { return testwait.Scaled(2 * time.Second) }
 
+// keepLeader is noElection as an option.
+func keepLeader(o *Options) { o.ElectionTimeout = noElection() }
+
 // eventually waits for an event of a cluster.
 func eventually(t testing.TB, event string, happens func() bool) {
 	t.Helper()
@@ -141,7 +144,7 @@ func take(n *Node, key string, limit, permits int64) (engine.Decision, error) {
 }
 
 func TestClusterDecides(t *testing.T) {
-	c := startCluster(t, 3, nil)
+	c := startCluster(t, 3, keepLeader)
 	c.leader()
 	for i := range 12 {
 		n := c.nodes[i%3]
@@ -193,7 +196,9 @@ func TestClusterSurvivesLeaderLoss(t *testing.T) {
 // without a leader.
 func TestOverloadKeepsQuorum(t *testing.T) {
 	stalls := &stallingNetwork{Network: tcp{}}
-	c := startCluster(t, 3, func(o *Options) { o.NoQuorum, o.Network = NoQuorumAllow, stalls })
+	c := startCluster(t, 3, func(o *Options) {
+		o.NoQuorum, o.Network, o.ElectionTimeout = NoQuorumAllow, stalls, noElection()
+	})
 	leader := c.leader()
 	follower := c.nodes[slices.IndexFunc(c.nodes, func(n *Node) bool { return n != leader })]
 	if _, err := take(follower, "k", 10, 1); err != nil {

@@ -86,7 +86,7 @@ func TestNoQuorumErrors(t *testing.T) {
 		t.Errorf("its trouble is %q", got)
 	}
 
-	c = startCluster(t, 3, nil)
+	c = startCluster(t, 3, keepLeader)
 	leader := c.leader()
 	if got := leader.Replication().Trouble; got != "" {
 		t.Errorf("the trouble of a leader is %q", got)

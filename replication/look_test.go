@@ -24,7 +24,7 @@ func execOn(t *testing.T, n *Node, b *engine.Batch) []engine.Decision {
 // batch: one that may change keys, a read-only one, and a stale read.
 func TestExpect(t *testing.T) {
 	testwait.Long(t)
-	c := startCluster(t, 3, func(o *Options) { o.ElectionTimeout = noElection() }) // another leader is another term
+	c := startCluster(t, 3, keepLeader) // another leader is another term
 	leader := c.leader()
 	nodes := []*Node{leader, c.nodes[0]}
 	if nodes[1] == leader {

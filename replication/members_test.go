@@ -97,7 +97,7 @@ func TestMemberThatWasWipedIsANewOne(t *testing.T) {
 func TestMemberIsForgotten(t *testing.T) {
 	t.Parallel()
 	failed := map[string]<-chan error{}
-	c := startCluster(t, 4, func(o *Options) { failed[o.Raft] = expectFatal(o) })
+	c := startCluster(t, 4, func(o *Options) { failed[o.Raft], o.ElectionTimeout = expectFatal(o), noElection() })
 	leader := c.leader()
 	dead := c.other(leader)
 	c.close(dead)
@@ -130,7 +130,7 @@ func TestMemberIsForgotten(t *testing.T) {
 func TestMemberLeaves(t *testing.T) {
 	t.Parallel()
 	failed := map[string]<-chan error{}
-	c := startCluster(t, 3, func(o *Options) { failed[o.Raft] = expectFatal(o) })
+	c := startCluster(t, 3, func(o *Options) { failed[o.Raft], o.ElectionTimeout = expectFatal(o), noElection() })
 	for _, leading := range []bool{false, true} {
 		gone := c.leader()
 		if !leading {
@@ -153,7 +153,7 @@ func TestMemberLeaves(t *testing.T) {
 
 func TestLeadershipIsTransferred(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 3, nil)
+	c := startCluster(t, 3, keepLeader)
 	for _, name := range []func(n *Node) string{
 		func(n *Node) string { return n.identity().Node },
 		func(n *Node) string { return n.o.Raft },

@@ -10,7 +10,7 @@ import (
 )
 
 func TestWait(t *testing.T) {
-	c := startCluster(t, 3, nil)
+	c := startCluster(t, 3, keepLeader)
 	leader := c.leader()
 	if _, err := take(leader, "k", 10, 1); err != nil {
 		t.Fatal(err)
