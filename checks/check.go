@@ -16,12 +16,12 @@ import (
 // Concurrency: one goroutine at a time.
 type Check struct {
 	result rules.Result
-	hits   []int64 // for each limit
-	ops    []int   // for each limit, the index of its op
-	peek   bool
-	settle bool
-	state  *ruleset.State // of the last Append, until Release
-	memory *Memory        // of the last Share, or its own; nil: none yet
+	// ops has for each limit the index of its op, if there are penalty boxes.
+	ops []int
+	// state and request are those of the last Append, until Release.
+	state   *ruleset.State
+	request *Request
+	memory  *Memory // of the last Share, or its own; nil: none yet
 }
 
 // A Memory is working memory of Checks, with their last answer. The zero value is ready.
@@ -29,10 +29,18 @@ type Memory struct {
 	work   rules.Work
 	answer Answer
 	stripe int // of the counters of limits; 0: none yet
+	tally  ruleset.Tally
 }
 
-// Release frees the keys of all requests of the Checks that share m.
-func (m *Memory) Release() { m.work.Release() }
+// Release frees the keys of all requests of the Checks that share m, and calls Count.
+func (m *Memory) Release() {
+	m.work.Release()
+	m.Count()
+}
+
+// Count adds the answers since its last call to the counters of limits. It must be called before
+// others can see these answers, because they may read the counters then.
+func (m *Memory) Count() { m.tally.Flush(m.stripe) }
 
 // Share lets the next requests use memory that other Checks of the same goroutine use too. An
 // answer is then valid until the next one of any of these.
@@ -55,28 +63,48 @@ func (c *Check) Append(b *engine.Batch, s *ruleset.State, now engine.Instant, q 
 	if err := s.Set.Match(&q.Request, s.Overrides, now, r); err != nil {
 		return resp.NewError("ERR", err.Error())
 	}
-	c.state, c.peek, c.settle = s, q.Peek, q.Settle != 0
+	c.state, c.request = s, q
 	if s.Shadow {
 		c.shadow()
 	}
-	if r.Verdict == rules.Limited && c.settle {
+	if r.Verdict == rules.Limited && q.settles() {
 		appendSettling(b, r.Limits, q)
 		return nil
 	}
-	for i := range r.Limits {
-		if m := &r.Limits[i]; m.Limit.HasLeases() && len(q.ID) == 0 {
-			return resp.NewError("ERR", m.Name()+" counts leases: ID id is required")
+	if len(q.ID) == 0 {
+		for i := range r.Limits {
+			if m := &r.Limits[i]; m.Limit.HasLeases() {
+				return resp.NewError("ERR", m.Name()+" counts leases: ID id is required")
+			}
 		}
 	}
 	first := len(b.Ops)
-	b.Ops = append(b.Ops, engine.Op{Kind: engine.Needs, DB: uint8(engine.Rules), N: int64(s.Version)})
-	if r.Verdict == rules.Limited {
-		c.appendLimits(b, q, first)
-	} else {
+	needs := next(b)
+	*needs = engine.Op{}
+	needs.Kind, needs.DB, needs.N = engine.Needs, uint8(engine.Rules), int64(s.Version)
+	switch {
+	case r.Verdict != rules.Limited:
 		b.Ops = append(b.Ops, look)
+	case len(r.Guards) == 0:
+		for i := range r.Limits {
+			appendLimit(b, &r.Limits[i], q)
+		}
+	default:
+		c.appendGuarded(b, q, first)
 	}
 	b.Ops[first].Group = uint8(len(b.Ops) - first)
 	return nil
+}
+
+// next appends an op to the batch, which the caller must set.
+func next(b *engine.Batch) *engine.Op {
+	n := len(b.Ops)
+	if n == cap(b.Ops) {
+		b.Ops = append(b.Ops, engine.Op{})
+	} else {
+		b.Ops = b.Ops[:n+1]
+	}
+	return &b.Ops[n]
 }
 
 // shadow makes all limits shadow limits, which have no penalty boxes.
@@ -91,12 +119,22 @@ func (c *Check) shadow() {
 // look is a member for a group without limits, which only needs the rules.
 var look = engine.Op{Kind: engine.Take, Key: []byte(rules.KeyPrefix), Params: engine.Params{Alg: engine.Fixed, Limit: 1, Period: engine.MinPeriod}}
 
-// appendLimits appends the limits of a request to the group that begins at first: those
+// appendLimit appends the op of a limit.
+func appendLimit(b *engine.Batch, m *rules.Met, q *Request) {
+	n := q.hits(m.Descriptor)
+	if q.Peek {
+		n = 0
+	}
+	op := next(b)
+	m.SetOp(op, n, q.ID)
+	op.Mode = modes[m.Mode]
+}
+
+// appendGuarded appends the limits of a request to the group that begins at first: those
 // without a penalty box, then each box with those that it guards.
-func (c *Check) appendLimits(b *engine.Batch, q *Request, first int) {
+func (c *Check) appendGuarded(b *engine.Batch, q *Request, first int) {
 	r := &c.result
 	c.ops = slices.Grow(c.ops[:0], len(r.Limits))[:len(r.Limits)]
-	c.hits = slices.Grow(c.hits[:0], len(r.Limits))[:len(r.Limits)]
 	for guard := -1; guard < len(r.Guards); guard++ {
 		at := len(b.Ops)
 		if guard >= 0 {
@@ -108,14 +146,10 @@ func (c *Check) appendLimits(b *engine.Batch, q *Request, first int) {
 			if m.Guard != guard {
 				continue
 			}
-			n := q.hits(m.Descriptor)
-			c.hits[i], c.ops[i] = n, len(b.Ops)-first
-			if q.Peek {
-				n = 0
+			c.ops[i] = len(b.Ops) - first
+			if appendLimit(b, m, q); !q.Peek && q.hits(m.Descriptor) > 0 {
+				strike = 1
 			}
-			strike = max(strike, min(n, 1))
-			b.Ops = append(b.Ops, m.Op(n, q.ID))
-			b.Ops[len(b.Ops)-1].Mode = modes[m.Mode]
 		}
 		if guard >= 0 {
 			op := &b.Ops[at]
@@ -139,7 +173,7 @@ func appendSettling(b *engine.Batch, limits []rules.Met, q *Request) {
 		case l.HasLeases():
 			op = engine.Op{Kind: engine.Release, Key: limits[i].Key, ID: q.ID}
 		case l.None:
-			op = limits[i].Op(0, nil)
+			limits[i].SetOp(&op, 0, nil)
 		case q.Settle < 0:
 			op.Kind, op.N = engine.Refund, -q.Settle
 		}
@@ -150,24 +184,25 @@ func appendSettling(b *engine.Batch, limits []rules.Met, q *Request) {
 // Release frees the keys of the last request. It must be called after its answer was used,
 // and before the next request.
 func (c *Check) Release() {
-	c.result.Release()
+	if c.memory != nil {
+		c.memory.Release()
+	}
 	c.Forget()
 }
 
 // Forget is Release for a Check that shares memory, which is released for all at once.
-func (c *Check) Forget() { c.state = nil }
+func (c *Check) Forget() { c.state, c.request = nil, nil }
 
 // Answer makes the answer from the decisions on the ops that Append appended. An error is
 // an *resp.Error: nothing was counted. The answer is valid until the next use of c.
 // Requires: no decision has the status Down or Stale.
 func (c *Check) Answer(ops []engine.Op, ds []engine.Decision) (*Answer, error) {
-	a := &c.memory.answer
-	*a = Answer{
-		Binding: -1, Descriptor: -1, Rows: a.Rows[:0], Boxes: a.Boxes[:0],
-		Met: c.result.Limits, Shared: c.result.Shared, Descriptors: c.result.Descriptors, Closed: a.Closed[:0],
-	}
-	if c.result.Verdict != rules.Limited {
-		a.settle(c.result.Verdict, c.state.Shadow)
+	a, r := &c.memory.answer, &c.result
+	a.Binding, a.Descriptor = -1, -1
+	a.Rows, a.Boxes, a.Closed = a.Rows[:0], a.Boxes[:0], a.Closed[:0]
+	a.Met, a.Shared, a.Descriptors = r.Limits, r.Shared, r.Descriptors
+	if r.Verdict != rules.Limited {
+		a.settle(r.Verdict, c.state.Shadow)
 		c.countUnmatched()
 		return a, nil
 	}
@@ -178,8 +213,9 @@ func (c *Check) Answer(ops []engine.Op, ds []engine.Decision) (*Answer, error) {
 		c.count()
 		return a, nil
 	}
-	for i := range a.Met {
-		a.Rows = append(a.Rows, c.row(i, &ds[c.op(i)]))
+	a.Rows = slices.Grow(a.Rows, len(a.Met))[:len(a.Met)]
+	for i := range a.Rows {
+		c.setRow(&a.Rows[i], i, &ds[c.op(i)])
 	}
 	c.bind(ds)
 	c.findClosed(ops, ds)
@@ -189,8 +225,11 @@ func (c *Check) Answer(ops []engine.Op, ds []engine.Decision) (*Answer, error) {
 
 // op returns the index of the op of limit i.
 func (c *Check) op(i int) int {
-	if c.settle {
+	switch {
+	case c.request.settles():
 		return i
+	case len(c.result.Guards) == 0:
+		return i + 1
 	}
 	return c.ops[i]
 }
@@ -245,7 +284,7 @@ func (c *Check) guards(ops []engine.Op) iter.Seq2[int, int] {
 func (c *Check) failed(ops []engine.Op, ds []engine.Decision) error {
 	for i := range ds {
 		switch status := ds[i].Status; {
-		case status == engine.OK || status == engine.Missing && c.settle || status == engine.NoMemory && ops[i].Mode == engine.Shadow:
+		case status == engine.OK || status == engine.Missing && c.request.settles() || status == engine.NoMemory && ops[i].Mode == engine.Shadow:
 			continue
 		case status == engine.WrongType && ds[i].Params == engine.Params{}: // another op's key has it
 			continue
@@ -270,24 +309,22 @@ func (a *Answer) settle(v rules.Verdict, shadow bool) {
 // unbound is the answer to a request that passes without a limit.
 var unbound = Row{Allowed: true, Limit: -1, Remaining: -1}
 
-// row returns the state of limit i.
-func (c *Check) row(i int, d *engine.Decision) Row {
-	l := c.result.Limits[i].Limit
-	r := Row{
-		Allowed: d.Allowed == 1, Limit: l.Quota, Remaining: max(0, d.Remaining-l.Grace),
-		WaitMillis: d.Wait.CeilMillis(), ResetMillis: d.Reset.CeilMillis(), Name: c.result.Limits[i].Name(),
-	}
+// setRow makes r the state of limit i.
+func (c *Check) setRow(r *Row, i int, d *engine.Decision) {
+	m := &c.result.Limits[i]
+	l := m.Limit
+	r.Allowed, r.Limit, r.Remaining = d.Allowed == 1, l.Quota, max(0, d.Remaining-l.Grace)
+	r.WaitMillis, r.ResetMillis, r.Name = d.Wait.CeilMillis(), d.Reset.CeilMillis(), m.Name()
 	switch {
 	case l.None:
 		r.Remaining, r.ResetMillis = 0, 0
 	case d.Params == engine.Params{}: // no such key, or no memory for one
 		r.Allowed, r.Remaining = true, l.Quota
-	case c.settle && l.HasLeases():
+	case c.request.settles() && l.HasLeases():
 		r.Allowed, r.WaitMillis = true, 0
-	case c.peek && d.Remaining < c.hits[i]:
+	case c.request.Peek && d.Remaining < c.request.hits(m.Descriptor):
 		r.Allowed, r.WaitMillis = false, r.ResetMillis
 	}
-	return r
 }
 
 // bind sets the binding limit and the reason.

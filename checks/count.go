@@ -15,7 +15,7 @@ var stripes atomic.Uint32
 // count adds the outcome of a request to the counters of its limits. Peeks and
 // settlements are not counted.
 func (c *Check) count() {
-	if c.peek || c.settle {
+	if c.request.Peek || c.request.settles() {
 		return
 	}
 	stripe := c.takeStripe()
@@ -24,11 +24,11 @@ func (c *Check) count() {
 	}
 	for i := range c.memory.answer.Met {
 		m := &c.memory.answer.Met[i]
-		if m.Index < 0 || c.hits[i] == 0 {
+		if m.Index < 0 || c.request.hits(m.Descriptor) == 0 {
 			continue
 		}
 		if o, counts := c.outcome(i, m); counts {
-			c.state.Count(stripe, m.Index, m.Label, o)
+			c.memory.tally.Count(c.state, stripe, m.Index, m.Label, o)
 		}
 	}
 }
@@ -45,7 +45,7 @@ func (c *Check) takeStripe() int {
 // are not counted, and neither are requests that lists and overrides decide.
 func (c *Check) countUnmatched() {
 	r := &c.result
-	if !c.peek && !c.settle && (r.Verdict == rules.Unmatched || r.Verdict == rules.None && !r.Matched) {
+	if !c.request.Peek && !c.request.settles() && (r.Verdict == rules.Unmatched || r.Verdict == rules.None && !r.Matched) {
 		c.state.CountUnmatched(c.takeStripe(), r.Domain)
 	}
 }

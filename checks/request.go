@@ -21,6 +21,8 @@ type Request struct {
 	Peek bool
 }
 
+func (q *Request) settles() bool { return q.Settle != 0 }
+
 // hits returns the tokens for a descriptor.
 func (q *Request) hits(descriptor int) int64 {
 	if descriptor < len(q.Own) && q.Own[descriptor] >= 0 {
@@ -31,7 +33,8 @@ func (q *Request) hits(descriptor int) int64 {
 
 // Reset makes q an empty request of one token for a domain. It keeps memory.
 func (q *Request) Reset(domain []byte) {
-	*q = Request{Request: rules.Request{Domain: domain, Descriptors: q.Descriptors[:0]}, Hits: 1, Own: q.Own[:0]}
+	q.Domain, q.Descriptors = domain, q.Descriptors[:0]
+	q.Hits, q.Own, q.ID, q.Settle, q.Peek = 1, q.Own[:0], nil, 0, false
 }
 
 // AddDescriptor appends an empty descriptor, reusing the memory of an earlier one.
@@ -43,6 +46,6 @@ func (q *Request) AddDescriptor() *rules.Descriptor {
 		q.Descriptors = q.Descriptors[:n+1]
 	}
 	d := &q.Descriptors[n]
-	*d = rules.Descriptor{Entries: d.Entries[:0]}
+	d.Entries, d.Limit = d.Entries[:0], nil
 	return d
 }

@@ -33,7 +33,9 @@ func (s *Simulator) Ask(q *Request) (*Answer, error) {
 		return nil, err
 	}
 	s.engine.Apply(s.Now, &s.batch)
-	return s.check.Answer(s.batch.Ops, s.batch.Decisions)
+	a, err := s.check.Answer(s.batch.Ops, s.batch.Decisions)
+	s.check.memory.Count()
+	return a, err
 }
 
 // Override sets or drops an override, as RL.OVERRIDE does. An error means a mistake in it, and

@@ -99,18 +99,22 @@ func askSettle(a *session.Ask, args [][]byte) error {
 func attributes(q *checks.Request, args [][]byte, words ...string) (rest [][]byte, err error) {
 	q.Reset(args[1])
 	d := q.AddDescriptor()
-	for rest = args[2:]; len(rest) > 0; {
+	entries := d.Entries
+	for rest = args[2:]; len(rest) > 0; rest = rest[2:] {
 		switch {
 		case word.Is(rest[0], wordAnd) && len(rest) > 2:
+			d.Entries = entries
 			d, rest = q.AddDescriptor(), rest[1:]
+			entries = d.Entries
 		case isAny(rest[0], words):
+			d.Entries = entries
 			return rest, nil
 		case len(rest) == 1:
 			return nil, resp.NewError("ERR", fmt.Sprintf("key without a value at argument %d", len(args)-1))
 		}
-		d.Entries = append(d.Entries, rules.Entry{Key: rest[0], Value: rest[1]})
-		rest = rest[2:]
+		entries = append(entries, rules.Entry{Key: rest[0], Value: rest[1]})
 	}
+	d.Entries = entries
 	return nil, nil
 }
 

@@ -38,19 +38,21 @@ func (c *compiler) lists(doc *source.Document) {
 
 func (c *compiler) list(l *source.List, effect int32) {
 	t := &c.d.lists
+	named := &c.d.attributes.all[c.d.attributes.number(l.Key)]
 	for _, v := range l.Values {
-		t.table.setFlags(listedValues, l.Key, v, effect)
+		named.listed = true
+		t.table.setFlags(0, l.Key, v, effect)
 	}
 	if len(l.Prefixes) == 0 {
 		return
 	}
-	at, fresh := t.table.add(listedRanges, l.Key, "", true, int32(len(t.ranges)))
-	if fresh {
+	if named.ranges < 0 {
+		named.ranges = int32(len(t.ranges))
 		t.ranges = append(t.ranges, ranges{})
 	}
-	to := &t.ranges[at].allow
+	to := &t.ranges[named.ranges].allow
 	if effect == listDenies {
-		to = &t.ranges[at].deny
+		to = &t.ranges[named.ranges].deny
 	}
 	for _, p := range l.Prefixes {
 		*to = append(*to, addressRange{p.Addr(), lastAddress(p)})

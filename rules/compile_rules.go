@@ -35,10 +35,17 @@ func (c *compiler) flat(all []source.Rule) {
 func (c *compiler) rule(from *source.Rule, rule *Rule) flatRule {
 	*rule = Rule{Domain: c.d, index: len(c.d.flat.rules), Name: from.Name, Penalty: from.Penalty, Metadata: from.Metadata}
 	c.stem = appendEscaped(append(append(c.stem[:0], c.d.stem...), '|'), from.Name)
-	r := flatRule{rule: rule, per: from.Per, sorted: sortedOrder(from.Per), tier: from.Tier, stem: string(c.stem)}
+	r := flatRule{rule: rule, per: from.Per, sorted: sortedOrder(from.Per), tier: from.Tier, tierNumber: unnamed, stem: string(c.stem)}
+	r.perNumbers = make([]int32, 0, len(from.Per))
+	for _, key := range from.Per {
+		r.perNumbers = append(r.perNumbers, c.d.attributes.number(key))
+	}
 	r.match = make([]condition, 0, len(from.Match))
 	for i := range from.Match {
-		r.match = append(r.match, conditionOf(&from.Match[i]))
+		r.match = append(r.match, conditionOf(&from.Match[i], c.d.attributes.number(from.Match[i].Key)))
+	}
+	if from.Tier != "" {
+		r.tierNumber = c.d.attributes.number(from.Tier)
 	}
 	for _, name := range from.Replaces {
 		if name.Text == from.Name {
@@ -64,12 +71,12 @@ func (c *compiler) rule(from *source.Rule, rule *Rule) flatRule {
 	return r
 }
 
-// conditionOf compiles a condition.
-func conditionOf(from *source.Match) condition {
+// conditionOf compiles a condition on a key with a number.
+func conditionOf(from *source.Match, number int32) condition {
 	if !slices.ContainsFunc(from.Values, isPattern) {
-		return condition{key: from.Key, literals: from.Values}
+		return condition{key: from.Key, number: number, literals: from.Values}
 	}
-	to := condition{key: from.Key}
+	to := condition{key: from.Key, number: number}
 	for _, v := range from.Values {
 		if isPattern(v) {
 			to.patterns = append(to.patterns, makePattern(v))
@@ -192,8 +199,8 @@ func (c *compiler) index(all []source.Rule) {
 			continue
 		}
 		choices[best].each(func(key, value string, any bool) {
-			at, fresh := f.table.add(0, key, value, any, int32(len(f.buckets)))
-			if fresh {
+			at := c.bucket(key, value, any)
+			if at == int32(len(f.buckets)) {
 				f.buckets = append(f.buckets, single[i:i:i+1])
 			}
 			if last := len(f.buckets[at]) - 1; last >= 0 && f.buckets[at][last] == int32(i) {
@@ -204,6 +211,22 @@ func (c *compiler) index(all []source.Rule) {
 			}
 		})
 	}
+}
+
+// bucket returns the index in buckets of a key with a value, or with any: that of the next one if
+// there is none yet.
+func (c *compiler) bucket(key, value string, any bool) int32 {
+	f, a := &c.d.flat, &c.d.attributes
+	named, next := &a.all[a.number(key)], int32(len(f.buckets))
+	if !any {
+		named.found = true
+		at, _ := f.table.add(0, key, value, false, next)
+		return at
+	}
+	if named.bucket < 0 {
+		named.bucket = next
+	}
+	return named.bucket
 }
 
 // crowded records that a rule is one of too many that a request has to try.

@@ -58,9 +58,10 @@ func (e *explainer) gates(q *Request, i int) {
 	w := e.r.work
 	entries := q.Descriptors[i].Entries
 	if w.d != nil {
-		for j := range entries {
-			a, h := &entries[j], &w.hashes[w.offsets[i]+j]
-			flags := w.d.lists.effects(a, h.key, h.value)
+		s := w.attributes(q, i)
+		for j := range s.entries {
+			a := &s.entries[j]
+			flags := w.d.listed(a, &s.givens[j])
 			if flags&listDenies != 0 {
 				e.say(i, "deny", true, fmt.Sprintf("%s %s is in a list", a.Key, a.Value))
 			}
@@ -81,7 +82,7 @@ func (e *explainer) tree(q *Request, i int) {
 	if v := w.pathOverride(d.Entries); v != nil {
 		e.say(i, "override", true, "LIMIT "+v.Limit+" of exactly this path")
 	}
-	if w.d == nil || len(w.d.tree.nodes) <= 1 {
+	if w.d == nil || w.d.tree.isEmpty() {
 		return
 	}
 	if d.Limit != nil {
@@ -91,7 +92,8 @@ func (e *explainer) tree(q *Request, i int) {
 		}
 		e.say(i, "request", w.d.RequestLimits, reason)
 	}
-	at := w.walk(d.Entries, w.offsets[i])
+	s := w.attributes(q, i)
+	at := w.walk(&s)
 	if at == 0 {
 		known := len(w.path)
 		reason := fmt.Sprintf("no descriptor has %s %s", d.Entries[known].Key, d.Entries[known].Value)
@@ -130,7 +132,8 @@ func pathOf(entries []Entry) string {
 func (e *explainer) rule(q *Request, i int, rule *flatRule) {
 	w := e.r.work
 	entries := q.Descriptors[i].Entries
-	limits, ok := rule.limitsFor(entries)
+	s := w.attributes(q, i)
+	limits, ok := rule.limitsFor(&s)
 	if !ok {
 		e.say(i, rule.rule.Name, false, rule.obstacle(entries))
 		return

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 )
@@ -11,7 +10,7 @@ import (
 // attribute of any value; or for all requests.
 type flat struct {
 	rules   []flatRule
-	table   table // (0, key, value or any) -> index in buckets
+	table   table // (0, key, value) -> index in buckets
 	buckets [][]int32
 	always  []int32
 }
@@ -23,15 +22,19 @@ type flatRule struct {
 	per    []string
 	sorted []int // indexes in per, by name
 	tier   string
-	limits []*Limit // without a tier
-	tiers  map[string][]*Limit
-	other  []*Limit // of the tier default; nil without that tier
-	stem   string   // of keys: rule:DOMAIN|RULE
+	// perNumbers are the numbers of per, tierNumber is that of tier, or unnamed without one.
+	perNumbers []int32
+	tierNumber int32
+	limits     []*Limit // without a tier
+	tiers      map[string][]*Limit
+	other      []*Limit // of the tier default; nil without that tier
+	stem       string   // of keys: rule:DOMAIN|RULE
 }
 
 // A condition is an attribute with the values that it may have.
 type condition struct {
 	key      string
+	number   int32 // of key
 	literals []string
 	patterns []pattern
 }
@@ -55,21 +58,21 @@ const defaultTier = "default"
 
 // limitsFor returns the limits of the rule for a descriptor; ok is false if it does not
 // match.
-func (r *flatRule) limitsFor(entries []Entry) (limits []*Limit, ok bool) {
+func (r *flatRule) limitsFor(s *attributeSet) (limits []*Limit, ok bool) {
 	for i := range r.match {
-		if e := find(entries, r.match[i].key); e == nil || !r.match[i].matches(e.Value) {
+		if e := s.find(r.match[i].number); e == nil || !r.match[i].matches(e.Value) {
 			return nil, false
 		}
 	}
-	for _, key := range r.per {
-		if find(entries, key) == nil {
+	for _, number := range r.perNumbers {
+		if s.find(number) == nil {
 			return nil, false
 		}
 	}
 	if r.tier == "" {
 		return r.limits, true
 	}
-	e := find(entries, r.tier)
+	e := s.find(r.tierNumber)
 	if e == nil {
 		return nil, false
 	}
@@ -87,16 +90,6 @@ func find(entries []Entry, key string) *Entry {
 		}
 	}
 	return nil
-}
-
-// firstIndex returns the index of the first entry with a key, or -1.
-func firstIndex(entries []Entry, key []byte) int {
-	for i := range entries {
-		if bytes.Equal(entries[i].Key, key) {
-			return i
-		}
-	}
-	return -1
 }
 
 // onlyOne is the order of one key.

@@ -102,11 +102,12 @@ type Domain struct {
 	// HTTP are the attributes of the endpoint forward.
 	HTTP []source.HeaderAttribute
 
-	stem    string // of keys: rule:DOMAIN
-	lists   lists
-	tree    tree
-	flat    flat
-	request Rule // of the limits that come with requests
+	stem       string // of keys: rule:DOMAIN
+	attributes attributes
+	lists      lists
+	tree       tree
+	flat       flat
+	request    Rule // of the limits that come with requests
 	// replaced is the number of names that replaces lists.
 	replaced int
 }

@@ -12,18 +12,13 @@ const (
 	listAllows
 )
 
-// Nodes of the table.
-const (
-	listedValues int32 = iota
-	listedRanges
-)
-
 // lists are the lists in deny and allow of a domain.
 type lists struct {
-	// table has for a value its effects, and for a key with any value the index in ranges.
-	table  table
+	table  table // (0, key, value) -> effects
 	ranges []ranges
 }
+
+func (l *lists) isEmpty() bool { return l.table.slots == nil && l.ranges == nil }
 
 // ranges are ranges of addresses of an attribute: sorted, without overlap.
 type ranges struct{ deny, allow []addressRange }
@@ -36,25 +31,27 @@ func has(all []addressRange, a netip.Addr) bool {
 	return exact || i > 0 && a.Compare(all[i-1].to) <= 0
 }
 
-// effects returns the effects of the lists on an attribute. Cost: two probes, and
-// O(log entries) for an address.
-func (l *lists) effects(e *Entry, keyHash, valueHash uint64) (flags int32) {
-	if l.table.slots == nil {
+// listed returns the effects of the lists on an attribute. Cost: a probe, and O(log entries) for
+// an address.
+func (d *Domain) listed(e *Entry, g *given) (flags int32) {
+	if g.number < 0 {
 		return 0
 	}
-	flags, _ = l.table.get(listedValues, e.Key, e.Value, keyHash, valueHash)
-	at, ok := l.table.getAny(listedRanges, e.Key, keyHash)
-	if !ok {
+	named, l := &d.attributes.all[g.number], &d.lists
+	if named.listed {
+		flags, _ = l.table.get(0, e.Key, e.Value, g.key, g.value)
+	}
+	if named.ranges < 0 {
 		return flags
 	}
 	a, ok := address(e.Value)
 	if !ok {
 		return flags
 	}
-	if has(l.ranges[at].deny, a) {
+	if has(l.ranges[named.ranges].deny, a) {
 		flags |= listDenies
 	}
-	if has(l.ranges[at].allow, a) {
+	if has(l.ranges[named.ranges].allow, a) {
 		flags |= listAllows
 	}
 	return flags

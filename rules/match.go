@@ -3,7 +3,7 @@ package rules
 import (
 	"bytes"
 	"fmt"
-	"hash/maphash"
+	"slices"
 
 	"limitsrv/engine"
 	"limitsrv/rules/source"
@@ -15,14 +15,15 @@ const maxMet = 1024
 // A Work is the working memory of Matches. The zero value is ready. Results that are used by one
 // goroutine may share one: then it stays in the caches of the processor.
 type Work struct {
-	d         *Domain
+	set       *Set    // that d was found in
+	d         *Domain // nil: unknown
 	domain    []byte
 	overrides *Overrides
 	counts    *domainOverrides // nil without overrides of the domain
 	now       engine.Instant
 	keys      []byte   // of all Matches since the last Release
-	hashes    []hashes // of the entries of all descriptors
-	offsets   []int    // of the descriptors in hashes
+	givens    []given  // of the entries of all descriptors; none without d
+	offsets   []int    // of the descriptors in givens
 	path      []int32  // nodes that a descriptor leads to
 	found     []int32  // candidate rules of a descriptor
 	moved     []int    // new indexes of limits, while names are replaced; -1: dropped
@@ -34,9 +35,6 @@ type Work struct {
 	beyond    int // limits beyond maxMet
 }
 
-// hashes are those of an entry.
-type hashes struct{ key, value uint64 }
-
 func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) error {
 	if err := q.check(); err != nil {
 		return err
@@ -45,11 +43,14 @@ func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 		r.work = new(Work)
 	}
 	w := r.work
-	r.Verdict, r.Matched, r.Domain = None, false, s.domains[string(q.Domain)]
+	if w.d == nil || w.set != s || w.d.Name != string(q.Domain) {
+		w.set, w.d = s, s.domains[string(q.Domain)]
+	}
+	r.Verdict, r.Matched, r.Domain = None, false, w.d
 	r.Limits, r.Shared, r.Guards, r.Descriptors = r.Limits[:0], r.Shared[:0], r.Guards[:0], r.Descriptors[:0]
-	w.d, w.now, w.beyond, w.numbers = r.Domain, now, 0, w.numbers[:0]
+	w.now, w.beyond, w.numbers = now, 0, w.numbers[:0]
 	w.domain, w.overrides, w.counts = q.Domain, o, o.domain(q.Domain)
-	w.hash(q)
+	w.give(q)
 	if r.gatekeep(q) {
 		return nil
 	}
@@ -69,7 +70,6 @@ func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 	case len(r.Limits) > 0:
 		r.Verdict = Limited
 		r.guards()
-		r.finish()
 	case unlimited:
 		r.Verdict = Unlimited
 	case !r.Matched && r.Domain != nil && r.Domain.DenyUnmatched:
@@ -78,19 +78,30 @@ func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 	return nil
 }
 
-// hash hashes all entries.
-func (w *Work) hash(q *Request) {
-	w.hashes, w.offsets = w.hashes[:0], w.offsets[:0]
+// give sets the givens of all entries.
+func (w *Work) give(q *Request) {
+	w.givens, w.offsets = w.givens[:0], w.offsets[:0]
 	for i := range q.Descriptors {
-		w.offsets = append(w.offsets, len(w.hashes))
+		w.offsets = append(w.offsets, len(w.givens))
 		if w.d == nil {
 			continue
 		}
-		for j := range q.Descriptors[i].Entries {
-			e := &q.Descriptors[i].Entries[j]
-			w.hashes = append(w.hashes, hashes{maphash.Bytes(seed, e.Key), maphash.Bytes(seed, e.Value)})
+		from, entries := len(w.givens), q.Descriptors[i].Entries
+		w.givens = slices.Grow(w.givens, len(entries))[:from+len(entries)]
+		for j := range entries {
+			w.d.give(&w.givens[from+j], &entries[j])
 		}
 	}
+}
+
+// attributes returns the attributes of a descriptor.
+func (w *Work) attributes(q *Request, descriptor int) attributeSet {
+	s := attributeSet{entries: q.Descriptors[descriptor].Entries}
+	if w.d != nil {
+		from := w.offsets[descriptor]
+		s.givens = w.givens[from : from+len(s.entries)]
+	}
+	return s
 }
 
 // gatekeep applies the lists and the overrides that deny or allow, and reports whether they
@@ -98,7 +109,7 @@ func (w *Work) hash(q *Request) {
 func (r *Result) gatekeep(q *Request) (decided bool) {
 	denied, allowed := false, 0
 	for i := range q.Descriptors {
-		v := r.gate(q.Descriptors[i].Entries, r.work.offsets[i])
+		v := r.work.gate(q, i)
 		r.Descriptors = append(r.Descriptors, v)
 		denied = denied || v == Denied
 		if v == Allowed {
@@ -116,17 +127,16 @@ func (r *Result) gatekeep(q *Request) (decided bool) {
 	return true
 }
 
-// gate returns Denied, Allowed or None for a descriptor with hashes from offset on.
-func (r *Result) gate(entries []Entry, offset int) Verdict {
-	w := r.work
+// gate returns Denied, Allowed or None for a descriptor.
+func (w *Work) gate(q *Request, descriptor int) Verdict {
 	var flags int32
-	if w.d != nil && w.d.lists.table.slots != nil {
-		for i := range entries {
-			h := &w.hashes[offset+i]
-			flags |= w.d.lists.effects(&entries[i], h.key, h.value)
+	if w.d != nil && !w.d.lists.isEmpty() {
+		s := w.attributes(q, descriptor)
+		for i := range s.entries {
+			flags |= w.d.listed(&s.entries[i], &s.givens[i])
 		}
 	}
-	override := w.gateOverride(entries)
+	override := w.gateOverride(q.Descriptors[descriptor].Entries)
 	switch {
 	case flags&listDenies != 0 || override == Deny:
 		return Denied
@@ -140,7 +150,9 @@ func (r *Result) gate(entries []Entry, offset int) Verdict {
 // whether a node or a rule matched.
 func (r *Result) meet(q *Request, i int) (matched bool) {
 	w := r.work
-	matched = r.meetTree(q, i)
+	if w.counts != nil || q.Descriptors[i].Limit != nil || w.d != nil && !w.d.tree.isEmpty() {
+		matched = r.meetTree(q, i)
+	}
 	if w.d != nil && len(w.d.flat.rules) > 0 {
 		matched = r.meetRules(q, i) || matched
 	}
@@ -150,48 +162,81 @@ func (r *Result) meet(q *Request, i int) (matched bool) {
 // maxShared bounds Result.Shared: more can only be there if names are replaced.
 const maxShared = engine.MaxGroup * MaxDescriptors
 
-// add adds a limit. If it is of a rule, and another descriptor met its counter through a
-// rule, the descriptor shares that. Requires: its base is set.
-func (r *Result) add(m *Met) {
-	w := r.work
-	m.key.start = len(w.keys)
-	w.keys = append(w.keys, w.bytes(m.base)...)
-	switch {
-	case m.Limit.suffix == "": // it came with the request
-		w.keys = appendWindow(append(w.keys, sentSuffix...), engine.NoCalendar, m.Limit.Window)
-	case m.Override == nil || m.set == nil || m.Rule.Tree:
-		w.keys = append(w.keys, m.Limit.suffix...)
-	case m.Limit.Params.Alg == m.set.Params.Alg: // use stays used
-		w.keys = append(w.keys, m.set.suffix...)
-	default:
-		w.keys = append(append(append(w.keys, '#'), m.Limit.Params.Alg.String()...), ':')
-		w.keys = appendEscaped(w.keys, m.set.Label)
+// next appends a Met to the limits, to be filled and kept by add. Of its fields Limit, Rule, Mode,
+// Index, Descriptor, base and set are undefined.
+func (r *Result) next() *Met {
+	n := len(r.Limits)
+	if n == cap(r.Limits) {
+		r.Limits = append(r.Limits, Met{})
+	} else {
+		r.Limits = r.Limits[:n+1]
 	}
-	w.keys = shorten(w.keys, m.key.start)
-	m.key.end = len(w.keys)
-	m.Guard = -1
+	m := &r.Limits[n]
+	m.Override, m.Label, m.Guard = nil, nil, -1
+	return m
+}
+
+// add adds the last of the limits, which next has appended. If it is of a rule, and another
+// descriptor met its counter through a rule, it is taken away again, and the descriptor shares
+// that. Requires: the fields that next says are set.
+func (r *Result) add() {
+	w, last := r.work, len(r.Limits)-1
+	m := &r.Limits[last]
+	before := len(w.keys)
+	w.makeKey(m)
 	at := -1
-	if !m.Rule.Tree {
-		at = r.find(m)
+	if !m.Rule.Tree && m.Descriptor > 0 { // the limits of one descriptor have different counters
+		at = r.find(m, last)
 	}
 	switch {
 	case at >= 0 && len(r.Shared) < maxShared:
 		r.Shared = append(r.Shared, Shared{Limit: at, Descriptor: m.Descriptor})
 	case at >= 0:
-	case len(r.Limits) == maxMet:
+	case last == maxMet:
 		w.beyond++
 	default:
-		r.Limits = append(r.Limits, *m)
 		return
 	}
-	w.keys = w.keys[:m.key.start]
+	w.keys, r.Limits = w.keys[:before], r.Limits[:last]
 }
 
-// find returns the index of the limit of a rule with the key of m, or -1.
-func (r *Result) find(m *Met) int {
-	w := r.work
-	for i := range r.Limits {
-		if o := &r.Limits[i]; !o.Rule.Tree && bytes.Equal(w.bytes(o.key), w.bytes(m.key)) {
+// makeKey sets the key of a limit. If it is the first of a base, it is made there, unless it may be
+// too long.
+func (w *Work) makeKey(m *Met) {
+	keys, start, suffix := w.keys, m.base.start, m.suffix()
+	if m.base.end != len(keys) || suffix == "" || m.base.end-start+len(suffix) > engine.MaxKeyBytes {
+		start = len(keys)
+		keys = append(keys, keys[m.base.start:m.base.end]...)
+	}
+	switch {
+	case suffix != "":
+		keys = append(keys, suffix...)
+	case m.Override == nil: // it came with the request
+		keys = appendWindow(append(keys, sentSuffix...), engine.NoCalendar, m.Limit.Window)
+	default:
+		keys = append(append(append(keys, '#'), m.Limit.Params.Alg.String()...), ':')
+		keys = appendEscaped(keys, m.set.Label)
+	}
+	w.keys = shorten(keys, start)
+	m.Key = w.keys[start:len(w.keys):len(w.keys)]
+}
+
+// suffix returns the suffix of the key of a limit, or "" if it must be made: of one that came with
+// the request, and of an override that has another algorithm than the limit of the rule.
+func (m *Met) suffix() string {
+	switch {
+	case m.Override == nil || m.set == nil || m.Rule.Tree:
+		return m.Limit.suffix
+	case m.Limit.Params.Alg == m.set.Params.Alg: // use stays used
+		return m.set.suffix
+	}
+	return ""
+}
+
+// find returns the index of the limit of a rule with the key of m, of the first n, or -1.
+func (r *Result) find(m *Met, n int) int {
+	for i := range r.Limits[:n] {
+		if o := &r.Limits[i]; !o.Rule.Tree && bytes.Equal(o.Key, m.Key) {
 			return i
 		}
 	}
@@ -278,31 +323,14 @@ func (r *Result) guards() {
 			continue
 		}
 		m.Guard = len(r.Guards)
-		key := span{start: len(w.keys)}
+		start := len(w.keys)
 		w.keys = append(w.keys, w.bytes(m.base)...)
-		w.keys = shorten(append(w.keys, penaltySuffix...), key.start)
-		key.end = len(w.keys)
-		r.Guards = append(r.Guards, Guard{Rule: m.Rule, Descriptor: m.Descriptor, key: key, base: m.base})
+		w.keys = shorten(append(w.keys, penaltySuffix...), start)
+		r.Guards = append(r.Guards, Guard{Rule: m.Rule, Descriptor: m.Descriptor, Key: w.keys[start:len(w.keys):len(w.keys)], base: m.base})
 	}
 }
 
 func (w *Work) bytes(s span) []byte { return w.keys[s.start:s.end] }
-
-// finish sets the keys, which no longer move.
-func (r *Result) finish() {
-	w := r.work
-	for i := range r.Limits {
-		s := r.Limits[i].key
-		r.Limits[i].Key = w.keys[s.start:s.end:s.end]
-		if s = r.Limits[i].label; s.end > s.start {
-			r.Limits[i].Label = w.keys[s.start:s.end:s.end]
-		}
-	}
-	for i := range r.Guards {
-		s := r.Guards[i].key
-		r.Guards[i].Key = w.keys[s.start:s.end:s.end]
-	}
-}
 
 // sentSuffix is the begin of the suffix of the keys of limits that come with requests and have a
 // counter of their own. Their window follows.

@@ -10,7 +10,8 @@ func (r *Result) meetTree(q *Request, i int) (matched bool) {
 	d := &q.Descriptors[i]
 	var at int32
 	if w.d != nil {
-		at = w.walk(d.Entries, w.offsets[i])
+		s := w.attributes(q, i)
+		at = w.walk(&s)
 	}
 	override := w.pathOverride(d.Entries)
 	sent := d.Limit != nil && w.d != nil && w.d.RequestLimits
@@ -33,16 +34,19 @@ func (r *Result) meetTree(q *Request, i int) (matched bool) {
 	case sent:
 		l := w.sentLimit(d.Limit)
 		l.suffix = n.suffixOf(d.Limit.Period)
-		r.add(&Met{Limit: l, Rule: &w.d.request, Index: -1, Descriptor: i, base: base})
+		m := r.next()
+		m.Limit, m.Rule, m.Mode, m.Index, m.Descriptor, m.base, m.set = l, &w.d.request, Enforced, -1, i, base, nil
+		r.add()
 	default:
 		for _, l := range n.limits {
 			if l.unlimited {
 				r.Descriptors[i] = Unlimited
 				continue
 			}
-			m := Met{Limit: l, Rule: l.Rule, Mode: l.Mode, Index: l.Index, Descriptor: i, base: base, set: l}
-			w.label(&m, l.labels, d.Entries)
-			r.add(&m)
+			m := r.next()
+			m.Limit, m.Rule, m.Mode, m.Index, m.Descriptor, m.base, m.set = l, l.Rule, l.Mode, l.Index, i, base, l
+			w.label(m, l.labels, d.Entries)
+			r.add()
 		}
 	}
 	return true
@@ -69,29 +73,31 @@ func (r *Result) addOverride(v *Override, n *node, entries []Entry, descriptor i
 		r.Descriptors[descriptor] = Unlimited
 		return
 	}
-	m := Met{Limit: v.limit, Rule: v.limit.Rule, Index: -1, Descriptor: descriptor, base: base, Override: v}
+	m := r.next()
+	m.Limit, m.Rule, m.Mode, m.Index, m.Descriptor, m.base, m.Override, m.set = v.limit, v.limit.Rule, Enforced, -1, descriptor, base, v, nil
 	if n != nil && n.rule != nil {
 		l := n.limits[0]
 		m.Rule, m.Mode, m.Index, m.set = n.rule, l.Mode, l.Index, l
-		r.work.label(&m, l.labels, entries)
+		r.work.label(m, l.labels, entries)
 	}
-	r.add(&m)
+	r.add()
 }
 
 // label sets the label of m.
 func (w *Work) label(m *Met, parts []labelPart, entries []Entry) {
 	start := len(w.keys)
-	w.keys = appendLabel(w.keys, parts, entries)
-	m.label = span{start, len(w.keys)}
+	if w.keys = appendLabel(w.keys, parts, entries); len(w.keys) > start {
+		m.Label = w.keys[start:len(w.keys):len(w.keys)]
+	}
 }
 
 // walk returns the node that attributes lead to: at each level the one with the key and the
 // value, else the first wildcard in the order of the file, else the one with the key alone.
 // It is 0 if no node matches. The nodes on the way are in w.path.
-func (w *Work) walk(entries []Entry, offset int) (at int32) {
+func (w *Work) walk(s *attributeSet) (at int32) {
 	w.path = w.path[:0]
-	for j := range entries {
-		if at = w.step(at, &entries[j], &w.hashes[offset+j]); at <= 0 {
+	for j := range s.entries {
+		if at = w.step(at, &s.entries[j], &s.givens[j]); at <= 0 {
 			return 0
 		}
 		w.path = append(w.path, at)
@@ -100,13 +106,13 @@ func (w *Work) walk(entries []Entry, offset int) (at int32) {
 }
 
 // step returns the node below a node for an attribute, or 0.
-func (w *Work) step(at int32, e *Entry, h *hashes) int32 {
+func (w *Work) step(at int32, e *Entry, g *given) int32 {
 	t := &w.d.tree
 	n := &t.nodes[at]
 	if n.leaf {
 		return 0
 	}
-	if to, ok := t.table.get(at, e.Key, e.Value, h.key, h.value); ok {
+	if to, ok := t.table.get(at, e.Key, e.Value, g.key, g.value); ok {
 		return to
 	}
 	for i := range n.wildcards {
@@ -114,7 +120,7 @@ func (w *Work) step(at int32, e *Entry, h *hashes) int32 {
 			return n.wildcards[i].node
 		}
 	}
-	if to, ok := t.table.getAny(at, e.Key, h.key); ok {
+	if to, ok := t.table.getAny(at, e.Key, g.key); ok {
 		return to
 	}
 	return 0

@@ -87,8 +87,8 @@ type Met struct {
 	// longer than 512 bytes. It stays valid as long as Key.
 	Label []byte
 
-	key, base, label span   // in work.keys
-	set              *Limit // the limit in the set, or nil
+	base span   // of the key, without the suffix
+	set  *Limit // the limit in the set, or nil
 }
 
 // Name is the name of the limit for clients.
@@ -99,20 +99,19 @@ func (m *Met) Name() string {
 	return m.Limit.Name
 }
 
-// Op returns the op for n requests under the limit, without a mode and outside a group; id
+// SetOp makes op the one for n requests under the limit, without a mode and outside a group; id
 // is the holder of a lease, which one for each request takes. Its Key is m.Key.
 //
 // Of a None limit it is a Take that is denied for ever, and that changes nothing; its
 // Decision then has Limit 1, Remaining 1, where 0 and 0 must be told.
-func (m *Met) Op(n int64, id []byte) engine.Op {
-	op := engine.Op{Kind: engine.Take, Params: m.Limit.Params, N: n, Key: m.Key}
+func (m *Met) SetOp(op *engine.Op, n int64, id []byte) {
+	op.Kind, op.Mode, op.Group, op.DB, op.N, op.Params, op.Key, op.ID = engine.Take, 0, 0, 0, n, m.Limit.Params, m.Key, nil
 	switch {
 	case m.Limit.None && n > 0:
 		op.N = engine.MaxN
 	case m.Limit.HasLeases():
 		op.Kind, op.N, op.ID = engine.Acquire, 1, id
 	}
-	return op
 }
 
 // A Guard is a penalty box: if it is closed, the request is denied as blocked.
@@ -124,7 +123,7 @@ type Guard struct {
 	// Descriptor is the index of the first descriptor that met the rule with this box.
 	Descriptor int
 
-	key, base span
+	base span // as that of a Met
 }
 
 // Attributes returns the attributes of the request that a box is for, for people: those of
@@ -143,7 +142,7 @@ func (g *Guard) Attributes(q *Request) (all []Attribute) {
 	return all
 }
 
-// A span is a part of work.keys.
+// A span is a part of work.keys, which move as they grow.
 type span struct{ start, end int }
 
 // Match finds the limits that a request meets at now, the instant that overrides expire by.
@@ -169,7 +168,7 @@ func (r *Result) Release() {
 // Release invalidates the keys and limits of all Matches since the last Release, so that their
 // memory is used again. It must be called after a batch, or after each Match.
 func (w *Work) Release() {
-	w.sentUsed = 0
+	w.sentUsed, w.set = 0, nil
 	if w.keys = w.keys[:0]; cap(w.keys) > maxKeptBytes {
 		w.keys = nil
 	}

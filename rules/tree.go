@@ -6,6 +6,9 @@ type tree struct {
 	table table  // (node, key, value or any) -> node
 }
 
+// isEmpty reports whether there is only the root.
+func (t *tree) isEmpty() bool { return len(t.nodes) <= 1 }
+
 // A node is a node of the tree.
 type node struct {
 	limits    []*Limit   // several limits of rate_limits, or one, which may be unlimited

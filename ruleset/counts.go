@@ -47,16 +47,16 @@ type counter struct {
 	series atomic.Pointer[series]
 }
 
-// add adds 1 to the counter of an outcome. stripe is any number that differs between threads
+// add adds n to the counter of an outcome. stripe is any number that differs between threads
 // mostly. No allocation once the stripe was counted on.
-func (c *counter) add(stripe int, o Outcome) {
+func (c *counter) add(stripe int, o Outcome, n int64) {
 	at := &c.lines[uint(stripe)%countStripes]
 	l := at.Load()
 	for l == nil {
 		at.CompareAndSwap(nil, new(line))
 		l = at.Load()
 	}
-	l.n[o].Add(1)
+	l.n[o].Add(n)
 }
 
 // sums returns the counts in the lines.
@@ -137,33 +137,80 @@ func (c *counts) next(set *rules.Set, d *rules.Diff) *counts {
 	return n
 }
 
-// Count counts a request with an outcome at the limit with an Index, and a label, which may be
-// nil: see rules.Met. stripe is any number that differs between threads mostly. Concurrency:
-// any number of goroutines may call it. No allocation once the limit was counted on a stripe
-// with the label, or if there are as many labels as there may be.
-func (s *State) Count(stripe, limit int, label []byte, o Outcome) {
+// counter returns the counter of a limit for a label.
+func (s *State) counter(limit int, label []byte) *counter {
 	c := s.counts.each[limit]
 	if len(label) > 0 {
 		if series := s.counts.labels.get(c, label); series != nil {
-			c = &series.counter
+			return &series.counter
 		}
 	}
-	c.add(stripe, o)
+	return c
+}
+
+// tallied is the number of limits that a Tally gathers: neighbours, as those of a rule are, go
+// into different places.
+const tallied = 4
+
+// A Tally gathers requests for a few limits, so that those of a pipeline are counted at once. The
+// zero value is ready. Concurrency: one goroutine.
+type Tally struct {
+	places [tallied]tally
+	used   bool
+}
+
+// A tally is a number of requests with the same outcome at the same limit and label.
+type tally struct {
+	counter *counter // nil: none
+	outcome Outcome
+	n       int64
+}
+
+// Count counts a request with an outcome at the limit with an Index, and a label, which may be
+// nil: see rules.Met. It is in the counters of the State at the next Flush at the latest. stripe is
+// any number that differs between threads mostly. No allocation once the limit was counted on a
+// stripe with the label, or if there are as many labels as there may be.
+func (t *Tally) Count(s *State, stripe, limit int, label []byte, o Outcome) {
+	c, at := s.counter(limit, label), &t.places[limit%tallied]
+	if at.counter != c || at.outcome != o {
+		at.flush(stripe)
+		at.counter, at.outcome = c, o
+	}
+	at.n++
+	t.used = true
+}
+
+// Flush counts the requests that were gathered.
+func (t *Tally) Flush(stripe int) {
+	if !t.used {
+		return
+	}
+	for i := range t.places {
+		t.places[i].flush(stripe)
+	}
+	t.used = false
+}
+
+func (t *tally) flush(stripe int) {
+	if t.counter != nil {
+		t.counter.add(stripe, t.outcome, t.n)
+		t.counter, t.n = nil, 0
+	}
 }
 
 // CountUnmatched counts a request that no rule matched, in a domain or, if d is nil, in none.
-// Concurrency and allocations are those of Count.
+// Concurrency: any number of goroutines may call it. Allocations are those of Tally.Count.
 func (s *State) CountUnmatched(stripe int, d *rules.Domain) {
 	c := &s.counts.totals.unknown
 	if d != nil {
 		c = s.counts.domains[d.Index]
 	}
-	c.add(stripe, single)
+	c.add(stripe, single, 1)
 }
 
 // CountPenalty counts a penalty box that closed. Concurrency and allocations are those of
-// Count.
-func (s *State) CountPenalty(stripe int) { s.counts.totals.penalties.add(stripe, single) }
+// CountUnmatched.
+func (s *State) CountPenalty(stripe int) { s.counts.totals.penalties.add(stripe, single, 1) }
 
 // Counts returns the counters of the limit with an Index, since the limit was first loaded
 // on this node.

@@ -6,6 +6,13 @@ import (
 	"testing"
 )
 
+// count counts a request at once.
+func (s *State) count(stripe, limit int, label []byte, o Outcome) {
+	var t Tally
+	t.Count(s, stripe, limit, label, o)
+	t.Flush(stripe)
+}
+
 // TestCounts: a limit keeps its counters as long as rules have it, also those that are added
 // to by older rules.
 func TestCounts(t *testing.T) {
@@ -15,15 +22,15 @@ func TestCounts(t *testing.T) {
 	load(t, e, start, 0, two, "", "")
 	old := await(t, k)
 	for stripe := range 3 * countStripes {
-		old.Count(stripe, 0, nil, Allowed)
-		old.Count(stripe, 1, nil, Limited)
+		old.count(stripe, 0, nil, Allowed)
+		old.count(stripe, 1, nil, Limited)
 		old.CountUnmatched(stripe, old.Set.Domain("api"))
 		old.CountUnmatched(stripe, nil)
 		old.CountPenalty(stripe)
 	}
 	load(t, e, start, 1, "domain: new\n---\ndomain: api\nrules:\n  - {name: new, limits: [1/s]}\n  - {name: b, limits: [3/s]}\n", "", "")
 	s := await(t, k)
-	old.Count(5, 1, nil, Near)
+	old.count(5, 1, nil, Near)
 	old.CountUnmatched(5, old.Set.Domain("api"))
 	old.CountUnmatched(5, old.Set.Domain("old"))
 	if got, want := s.Counts(1), [Outcomes]int64{Limited: 3 * countStripes, Near: 1}; got != want {
@@ -36,7 +43,7 @@ func TestCounts(t *testing.T) {
 	if want := [...]int64{0, 3*countStripes + 1, 3 * countStripes, 3 * countStripes}; got != want {
 		t.Errorf("unmatched requests of domains, of others, and penalties are %v, want %v", got, want)
 	}
-	if n := testing.AllocsPerRun(100, func() { s.Count(5, 1, nil, Near); s.CountUnmatched(5, nil) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { s.count(5, 1, nil, Near); s.CountUnmatched(5, nil) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -56,8 +63,8 @@ func TestLabels(t *testing.T) {
 	load(t, e, start, 0, "domain: api\nrules:\n  - {name: a, limits: [1/s]}\n  - {name: b, limits: [2/s]}\n", "", "")
 	s := await(t, k)
 	for _, label := range []string{"x", "y", "x", "", "z", "x"} {
-		s.Count(1, 0, []byte(label), Limited)
-		s.Count(2, 1, []byte(label), Limited)
+		s.count(1, 0, []byte(label), Limited)
+		s.count(2, 1, []byte(label), Limited)
 	}
 	for limit, want := range []map[string]int64{{"": 2, "x": 3, "y": 1}, {"": 3, "x": 3}} {
 		if got := s.limited(limit); fmt.Sprint(got) != fmt.Sprint(want) {
@@ -68,13 +75,13 @@ func TestLabels(t *testing.T) {
 		}
 	}
 	x, beyond := []byte("x"), []byte("beyond the bound")
-	if n := testing.AllocsPerRun(100, func() { s.Count(2, 1, x, Near); s.Count(2, 1, beyond, Near) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { s.count(2, 1, x, Near); s.count(2, 1, beyond, Near) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 	load(t, e, start, 1, "domain: api\nrules:\n  - {name: b, limits: [3/s]}\n", "", "")
 	s = await(t, k)
 	for _, label := range []string{"x", "y", "z", "more"} {
-		s.Count(1, 0, []byte(label), Limited)
+		s.count(1, 0, []byte(label), Limited)
 	}
 	if got, want := s.limited(0), map[string]int64{"": 4, "x": 4, "y": 1, "z": 1}; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("the limit that stays was limited %v, want %v", got, want)
@@ -93,7 +100,7 @@ func TestRaceLabels(t *testing.T) {
 	for g := range goroutines {
 		all.Go(func() {
 			for i := range times {
-				s.Count(g, 0, []byte{'a' + byte(i%5)}, Limited)
+				s.count(g, 0, []byte{'a' + byte(i%5)}, Limited)
 			}
 		})
 	}

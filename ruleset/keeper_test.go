@@ -130,7 +130,7 @@ func TestOfferKeepsCounters(t *testing.T) {
 		load(t, e, start, 0, file("5/minute"), "", "")
 		s := await(t, k)
 		for range 3 {
-			s.Count(0, 0, nil, Allowed)
+			s.count(0, 0, nil, Allowed)
 		}
 		next := prepare(t, file("7/minute"))
 		d := rules.Compare(s.Set, next.Set)
@@ -254,7 +254,7 @@ func TestRaceKeeper(t *testing.T) {
 					t.Errorf("limit %d of version %d", q, s.Header.Version)
 				}
 				verdict(t, s, "1.1.1.1")
-				s.Count(int(last), 0, nil, Allowed)
+				s.count(int(last), 0, nil, Allowed)
 			}
 		})
 	}

@@ -165,5 +165,7 @@ func (s *Session) answerAsk(it *item, ops []engine.Op, ds []engine.Decision) {
 		return
 	}
 	it.spec.Told(&s.w, a, answer)
-	s.h.audit.closed(&a.Request, answer.Closed, s.account.Name(), s.client.Addr)
+	if len(answer.Closed) > 0 {
+		s.h.audit.closed(&a.Request, answer.Closed, s.account.Name(), s.client.Addr)
+	}
 }

@@ -105,6 +105,13 @@ func TestMatch(t *testing.T) {
 	}
 }
 
+// countOne counts a request at a limit.
+func countOne(s *ruleset.State, limit int, o ruleset.Outcome) {
+	var t ruleset.Tally
+	t.Count(s, 0, limit, nil, o)
+	t.Flush(0)
+}
+
 // TestRuleSeries: limits that have series of their own keep them while the rules stay, and the
 // others are counted together.
 func TestRuleSeries(t *testing.T) {
@@ -112,7 +119,7 @@ func TestRuleSeries(t *testing.T) {
 	f.load("domain: api\nrules: [{name: a, match: {on: a}, limits: 9/s}, {name: b, match: {on: b}, limits: 9/s}, {name: c, match: {on: c}, limits: 9/s}]")
 	s := f.handler.Config().Rules.Current()
 	small := ruleset.NewState(s.Set, ruleset.Options{Series: 2})
-	count := func(limit int) { small.Count(0, limit, nil, ruleset.Allowed) }
+	count := func(limit int) { countOne(small, limit, ruleset.Allowed) }
 	series := new(ruleSeries)
 	count(1)
 	series.sums(small)
@@ -141,11 +148,11 @@ func TestRuleHours(t *testing.T) {
 		if got := r.rows(s)[0].ruleCount; got != want {
 			t.Errorf("after %d readings: %+v, want %+v", step, got, want)
 		}
-		s.Count(0, 0, nil, ruleset.Allowed)
+		countOne(s, 0, ruleset.Allowed)
 		r.read(s)
 	}
 	s = ruleset.NewState(s.Set, ruleset.Options{}) // as after a restart of the counters
-	s.Count(0, 0, nil, ruleset.Blocked)
+	countOne(s, 0, ruleset.Blocked)
 	if got, want := r.rows(s)[0].ruleCount, (ruleCount{Denied: 1}); got != want {
 		t.Errorf("counters that began anew: %+v, want %+v", got, want)
 	}

@@ -1,0 +1,96 @@
+package rules
+
+import "hash/maphash"
+
+// attributes are the keys that the lists and the rules of a domain name. A request's key is
+// looked up once, and its value is hashed only if a table has values of the key.
+type attributes struct {
+	table table // (0, key, any) -> index in all
+	all   []attribute
+}
+
+// maxCompared bounds the attributes that are compared with a key one by one. If there are more, the
+// key is looked up in the table: its hash costs as much as four comparisons.
+const maxCompared = 4
+
+// An attribute is a key of attributes.
+type attribute struct {
+	key string
+	// bucket is the index in flat.buckets of the rules that are found by the key with any
+	// value, and ranges the index in lists.ranges; -1: none.
+	bucket, ranges int32
+	// listed is set if lists have values of the key, found if rules are found by values.
+	listed, found bool
+}
+
+// number returns the index of a key, which it adds if it is new.
+func (a *attributes) number(key string) int32 {
+	n, fresh := a.table.add(0, key, "", true, int32(len(a.all)))
+	if fresh {
+		a.all = append(a.all, attribute{key: key, bucket: -1, ranges: -1})
+	}
+	return n
+}
+
+// unnamed is the number of a key that no list and no rule names.
+const unnamed = -1
+
+// A given is an attribute of a request, as the tables of its domain need it.
+type given struct {
+	number int32 // of its key, or unnamed
+	// key is the hash of the key, and value that of the value. They are undefined if no table has
+	// values of the key.
+	key, value uint64
+}
+
+// give makes g the given of an entry.
+func (d *Domain) give(g *given, e *Entry) {
+	g.number = d.attributes.find(e.Key)
+	if !d.tree.isEmpty() || g.number >= 0 && d.attributes.all[g.number].isHashed() {
+		g.key, g.value = maphash.Bytes(seed, e.Key), maphash.Bytes(seed, e.Value)
+	}
+}
+
+// find returns the number of a key, or unnamed.
+func (a *attributes) find(key []byte) int32 {
+	if len(a.all) > maxCompared {
+		if n, ok := a.table.getAny(0, key, maphash.Bytes(seed, key)); ok {
+			return n
+		}
+		return unnamed
+	}
+	for i := range a.all {
+		if a.all[i].key == string(key) {
+			return int32(i)
+		}
+	}
+	return unnamed
+}
+
+func (a *attribute) isHashed() bool { return a.listed || a.found }
+
+// An attributeSet is a descriptor with the givens of its entries.
+type attributeSet struct {
+	entries []Entry
+	givens  []given
+}
+
+// find returns the first entry with a key by its number, or nil.
+func (s *attributeSet) find(number int32) *Entry {
+	for i := range s.givens {
+		if s.givens[i].number == number {
+			return &s.entries[i]
+		}
+	}
+	return nil
+}
+
+// isFirst reports whether no entry before entry i has its key, which has a number.
+func (s *attributeSet) isFirst(i int) bool {
+	for j := range s.givens[:i] {
+		if s.givens[j].number == s.givens[i].number {
+			return false
+		}
+	}
+	return true
+}
