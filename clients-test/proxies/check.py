@@ -47,11 +47,17 @@ CADDY = """{
 }
 %(text)s"""
 
-# By proxy: the language of its block on the page, the file around it, and its command.
+# By proxy: its heading and the language of its block on the page, the file around it, and its command.
+# Traefik's command is on the page too, and the program that the environment names runs in its place.
 PROXIES = {
-    "nginx": ("nginx", NGINX, [".build/nginx/usr/sbin/nginx", "-e", "stderr", "-c"]),
-    "caddy": ("caddyfile", CADDY, [".build/caddy/usr/bin/caddy", "run", "--adapter", "caddyfile", "--config"]),
+    "nginx": ("nginx", "nginx", NGINX, ".build/nginx/usr/sbin/nginx -e stderr -c FILE"),
+    "caddy": ("Caddy", "caddyfile", CADDY, ".build/caddy/usr/bin/caddy run --adapter caddyfile --config FILE"),
+    "traefik": ("Traefik", "yaml", "%(text)s", None),
 }
+
+# Traefik gives clients no headers with an allowed request, and can not let requests pass without limitsrv. It answers
+# 404 before it has read its file.
+IS_TRAEFIK = PROXY == "traefik"
 
 # The ports of the page.
 CLIENTS, LIMITSRV, PASSING, APPLICATION = "8080", "9380", "9381", "8000"
@@ -60,9 +66,9 @@ CLIENTS, LIMITSRV, PASSING, APPLICATION = "8080", "9380", "9381", "8000"
 OPEN = re.compile(r"^ *\t*# open\n.*?# end\n", re.MULTILINE | re.DOTALL)
 
 
-def block(language):
-    """Returns the first block of a language on the page."""
-    return re.search(rf"^```{language}\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL).group(1)
+def block(language, heading="Proxies"):
+    """Returns the first block of a language behind a heading of the page."""
+    return re.search(rf"^#+ {heading}.*?^```{language}\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL).group(1)
 
 
 class Application(http.server.BaseHTTPRequestHandler):
@@ -123,23 +129,26 @@ def free_ports(n):
 @contextlib.contextmanager
 def proxy(limitsrv, is_open, timeout=LONG):
     """Runs the proxy before an application; yields both. is_open: with the lines that let requests pass without limitsrv."""
-    language, around, command = PROXIES[PROXY]
-    text = block(language)
-    expect([port for port in (CLIENTS, LIMITSRV, APPLICATION) if f"127.0.0.1:{port}" not in text], [])
-    expect((OPEN.search(text) is not None, TIMEOUT in text), (True, True))
+    heading, language, around, command = PROXIES[PROXY]
+    text = block(language, heading)
+    command = command or block("text", heading).replace("traefik ", os.environ["TRAEFIK"] + " ", 1).replace("limit.yaml", "FILE")
+    expect([port for port in (CLIENTS, LIMITSRV, APPLICATION) if f"127.0.0.1:{port}" not in text + command], [])
+    expect((OPEN.search(text) is not None, TIMEOUT in text), (not IS_TRAEFIK, not IS_TRAEFIK))
     text = text.replace(TIMEOUT, timeout)
     if not is_open:
         text = OPEN.sub("", text).replace(f" 127.0.0.1:{PASSING}", "")
     with serve(Application) as application, tempfile.TemporaryDirectory(prefix="limitsrv-proxy-") as folder:
         clients, passing = free_ports(2)
         ports = {CLIENTS: clients, PASSING: passing, LIMITSRV: limitsrv.split(":")[1], APPLICATION: str(application.server_port)}
-        text = re.sub(r"(?<=127\.0\.0\.1:)\d+", lambda port: ports[port.group()], text)
-        file = pathlib.Path(folder, "configuration")
+        text, command = (re.sub(r"(?<=127\.0\.0\.1:)\d+", lambda port: ports[port.group()], part) for part in (text, command))
+        file = pathlib.Path(folder, "configuration.yaml")
         file.write_text(around % {"folder": folder, "text": text})
-        process = subprocess.Popen([*command, file], stdout=sys.stderr, env=os.environ | {"HOME": folder})
+        process = subprocess.Popen(command.replace("FILE", str(file)).split(), stdout=sys.stderr, env=os.environ | {"HOME": folder})
         try:
-            eventually(lambda: listens(process, int(clients)))
-            yield Proxy(int(clients)), application
+            front = Proxy(int(clients))
+            eventually(lambda: listens(process, front.port) and not (IS_TRAEFIK and front.ask("GET", "/")[0] == 404))
+            application.got.clear()
+            yield front, application
         finally:
             process.kill()
             process.wait()
@@ -181,6 +190,11 @@ def limits(headers):
     return [None if headers[name] is None else int(headers[name]) for name in names]
 
 
+def told(limit, remaining):
+    """Returns the limits of an allowed request, as the proxy's client gets them."""
+    return [None] * 4 if IS_TRAEFIK else [limit, remaining, TIME, None]
+
+
 RULED = os.environ["LIMITSRV_HTTP_ADDR"]
 TIME = Between(1, 7200)
 
@@ -189,7 +203,7 @@ def allowed():
     with proxy(RULED, False) as (front, application):
         for remaining in (999, 998):
             status, headers, _ = front.ask("GET", "/", X_Api_Key="allowed")
-            expect((status, limits(headers)), (200, [1000, remaining, TIME, None]))
+            expect((status, limits(headers)), (200, told(1000, remaining)))
         status, headers, _ = front.ask("GET", "/", X_RateLimit_Limit="7")
         expect((status, limits(headers)), (200, [None] * 4))
         expect(len(application.got), 3)
@@ -199,7 +213,7 @@ def refused():
     with proxy(RULED, True) as (front, application):
         for remaining in (2, 1, 0):
             status, headers, _ = front.ask("POST", "/login?next=/", "name", "127.0.0.2")
-            expect((status, limits(headers)), (200, [3, remaining, TIME, None]))
+            expect((status, limits(headers)), (200, told(3, remaining)))
         status, headers, body = front.ask("POST", "/x/../login", "name", "127.0.0.2")
         expect((status, limits(headers)), (429, [3, 0, TIME, TIME]))
         expect("error" in json.loads(body) or "violated-policies" in json.loads(body), True)
@@ -215,7 +229,7 @@ def untouched():
         expect(got.pop("body") == body, True)
         expect(got, {"method": "PUT", "path": "/a/b?c=d&e=%20", "from": "127.0.0.1", "login": "Bearer token"})
         status, headers, text = front.ask("GET", "/forbidden", X_Api_Key="untouched")
-        expect((status, json.loads(text)["path"], limits(headers)), (403, "/forbidden", [1000, 999, TIME, None]))
+        expect((status, json.loads(text)["path"], limits(headers)), (403, "/forbidden", told(1000, 999)))
 
 
 def addresses():
@@ -240,11 +254,17 @@ def outage(is_open):
     with Link(to(RULED)) as link, proxy(link.address, is_open, SHORT) as (front, application):
         expect_passed(front, application, is_open)
         link.open()
-        eventually(lambda: limits(front.ask("GET", "/", X_Api_Key=f"outage-{is_open}")[1])[0] == 1000)
+        eventually(lambda: answered(front.ask("GET", "/", X_Api_Key=f"outage-{is_open}")))
         link.stall()
         expect_passed(front, application, is_open)
     with serve(Broken) as broken, proxy(f"127.0.0.1:{broken.server_port}", is_open, SHORT) as (front, application):
         expect_passed(front, application, is_open)
+
+
+def answered(response):
+    """Reports whether limitsrv allowed a request."""
+    status, headers, _ = response
+    return status == 200 if IS_TRAEFIK else limits(headers)[0] == 1000
 
 
 def expect_passed(front, application, passed):
@@ -268,6 +288,8 @@ CASES = {
     "fail-open": fail_open,
     "fail-closed": fail_closed,
 }
+if IS_TRAEFIK:
+    del CASES["fail-open"]
 
 if __name__ == "__main__":
     call(address("LIMITSRV_ADDR"), "RL.RULES", "LOAD", block("yaml"))
