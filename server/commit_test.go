@@ -108,66 +108,62 @@ func TestCommitBeforeReplies(t *testing.T) {
 // The commands of all ready connections are committed at once. On a unix socket the bytes
 // have arrived when Write returns.
 func TestOneCommitPerWakeUp(t *testing.T) {
-	forEachLoop(t, func(t *testing.T, loops int) {
-		for _, name := range []string{"OP", "SLOW"} {
-			t.Run(name, func(t *testing.T) {
-				r, counter := startWithCommits(t, Config{Loops: loops, UnixSocket: filepath.Join(t.TempDir(), "s")})
-				first := r.dial()
-				all := make([]net.Conn, 20)
-				for i := range all {
-					all[i] = r.dial()
-					send(t, all[i], array("OP", "x"))
-					expect(t, all[i], bulk("x"))
-				}
-				before := counter.commits.Load()
-				send(t, first, array("BARRIER", "x"))
-				<-counter.echo.barrier
-				for _, nc := range all {
-					send(t, nc, array(name, "y"))
-				}
-				counter.echo.barrier <- struct{}{}
-				expect(t, first, bulk("x"))
-				if name == "SLOW" { // batches in flight are committed too, before any is back
-					until(t, "a commit for the batches in flight", func() bool { return counter.commits.Load() >= before+2 })
-				}
-				for _, nc := range all {
-					expect(t, nc, bulk("y"))
-				}
-				if got := counter.commits.Load() - before; name == "OP" && got != 2 {
-					t.Errorf("%d commits, want 2: for the barrier and for all others", got)
-				}
-			})
-		}
-	})
+	for _, name := range []string{"OP", "SLOW"} {
+		t.Run(name, func(t *testing.T) {
+			r, counter := startWithCommits(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
+			first := r.dial()
+			all := make([]net.Conn, 20)
+			for i := range all {
+				all[i] = r.dial()
+				send(t, all[i], array("OP", "x"))
+				expect(t, all[i], bulk("x"))
+			}
+			before := counter.commits.Load()
+			send(t, first, array("BARRIER", "x"))
+			<-counter.echo.barrier
+			for _, nc := range all {
+				send(t, nc, array(name, "y"))
+			}
+			counter.echo.barrier <- struct{}{}
+			expect(t, first, bulk("x"))
+			if name == "SLOW" { // batches in flight are committed too, before any is back
+				until(t, "a commit for the batches in flight", func() bool { return counter.commits.Load() >= before+2 })
+			}
+			for _, nc := range all {
+				expect(t, nc, bulk("y"))
+			}
+			if got := counter.commits.Load() - before; name == "OP" && got != 2 {
+				t.Errorf("%d commits, want 2: for the barrier and for all others", got)
+			}
+		})
+	}
 }
 
 // A client with many batches in one read delays others by one of them at most.
 func TestLongPipelinesAreInterleaved(t *testing.T) {
-	forEachLoop(t, func(t *testing.T, loops int) {
-		const commands = 8 * batchOps
-		r, counter := startWithCommits(t, Config{Loops: loops, UnixSocket: filepath.Join(t.TempDir(), "s")})
-		first, heavy, light := r.dial(), r.dial(), r.dial()
-		for _, nc := range []net.Conn{heavy, light} {
-			send(t, nc, array("OP", "x"))
-			expect(t, nc, bulk("x"))
+	const commands = 8 * batchOps
+	r, counter := startWithCommits(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
+	first, heavy, light := r.dial(), r.dial(), r.dial()
+	for _, nc := range []net.Conn{heavy, light} {
+		send(t, nc, array("OP", "x"))
+		expect(t, nc, bulk("x"))
+	}
+	send(t, first, array("BARRIER", "x"))
+	<-counter.echo.barrier
+	send(t, heavy, strings.Repeat("COUNT\r\n", commands))
+	send(t, light, "COUNT\r\n")
+	counter.echo.barrier <- struct{}{}
+	before := 3
+	reply, err := readBulk(bufio.NewReader(light))
+	if n, _ := strconv.Atoi(reply); err != nil || n > before+batchOps+1 {
+		t.Errorf("the only command of a client was the %q. to be answered, %v; want it within one batch of %d of another's %d", reply, err, batchOps, commands)
+	}
+	in := bufio.NewReader(heavy)
+	for i := range commands {
+		if _, err := readBulk(in); err != nil {
+			t.Fatalf("reply %d: %v", i, err)
 		}
-		send(t, first, array("BARRIER", "x"))
-		<-counter.echo.barrier
-		send(t, heavy, strings.Repeat("COUNT\r\n", commands))
-		send(t, light, "COUNT\r\n")
-		counter.echo.barrier <- struct{}{}
-		before := 3
-		reply, err := readBulk(bufio.NewReader(light))
-		if n, _ := strconv.Atoi(reply); err != nil || n > before+batchOps+1 {
-			t.Errorf("the only command of a client was the %q. to be answered, %v; want it within one batch of %d of another's %d", reply, err, batchOps, commands)
-		}
-		in := bufio.NewReader(heavy)
-		for i := range commands {
-			if _, err := readBulk(in); err != nil {
-				t.Fatalf("reply %d: %v", i, err)
-			}
-		}
-	})
+	}
 }
 
 // A client that does not read while its batches are in flight gets all replies in order
@@ -198,73 +194,69 @@ func TestSlowReaderOfBatchesInFlight(t *testing.T) {
 // Beside light clients, a client with more than one read of commands executes short
 // batches.
 func TestShortBatchesBesideLightClients(t *testing.T) {
-	forEachLoop(t, func(t *testing.T, loops int) {
-		r, counter := startWithCommits(t, Config{Loops: loops, UnixSocket: filepath.Join(t.TempDir(), "s")})
-		first, heavy, light := r.dial(), r.dial(), r.dial()
-		for _, nc := range []net.Conn{heavy, light} {
-			send(t, nc, array("OP", "x"))
-			expect(t, nc, bulk("x"))
+	r, counter := startWithCommits(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
+	first, heavy, light := r.dial(), r.dial(), r.dial()
+	for _, nc := range []net.Conn{heavy, light} {
+		send(t, nc, array("OP", "x"))
+		expect(t, nc, bulk("x"))
+	}
+	commands := strings.Repeat("COUNT\r\n", 2*lentBytes/len("COUNT\r\n"))
+	for turn := range 2 { // twice, because the poller reports either first, and then the other
+		send(t, first, array("BARRIER", "x"))
+		<-counter.echo.barrier
+		before := int(counter.echo.answered.Load())
+		send(t, heavy, commands)
+		send(t, light, "COUNT\r\n")
+		counter.echo.barrier <- struct{}{}
+		reply, err := readBulk(bufio.NewReader(light))
+		if n, _ := strconv.Atoi(reply); err != nil || n > before+1+shortOps+1 {
+			t.Errorf("turn %d: the only command of a client was the %q. to be answered after %d, %v; want it within %d of another's", turn, reply, before, err, shortOps)
 		}
-		commands := strings.Repeat("COUNT\r\n", 2*lentBytes/len("COUNT\r\n"))
-		for turn := range 2 { // twice, because the poller reports either first, and then the other
-			send(t, first, array("BARRIER", "x"))
-			<-counter.echo.barrier
-			before := int(counter.echo.answered.Load())
-			send(t, heavy, commands)
-			send(t, light, "COUNT\r\n")
-			counter.echo.barrier <- struct{}{}
-			reply, err := readBulk(bufio.NewReader(light))
-			if n, _ := strconv.Atoi(reply); err != nil || n > before+1+shortOps+1 {
-				t.Errorf("turn %d: the only command of a client was the %q. to be answered after %d, %v; want it within %d of another's", turn, reply, before, err, shortOps)
+		in := bufio.NewReader(heavy)
+		for range strings.Count(commands, "\n") {
+			if _, err := readBulk(in); err != nil {
+				t.Fatal(err)
 			}
-			in := bufio.NewReader(heavy)
-			for range strings.Count(commands, "\n") {
-				if _, err := readBulk(in); err != nil {
-					t.Fatal(err)
-				}
-			}
-			expect(t, first, bulk("x"))
 		}
-	})
+		expect(t, first, bulk("x"))
+	}
 }
 
 // Any number of unauthenticated clients delays an authenticated one by a few of them at
 // most.
 func TestUnauthenticatedClientsAreServedLater(t *testing.T) {
-	forEachLoop(t, func(t *testing.T, loops int) {
-		r, counter := startWithCommits(t, Config{Loops: loops, UnixSocket: filepath.Join(t.TempDir(), "s")})
-		first, client := r.dial(), r.dial()
-		for _, nc := range []net.Conn{first, client} {
-			send(t, nc, array("OP", "x"))
-			expect(t, nc, bulk("x"))
+	r, counter := startWithCommits(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
+	first, client := r.dial(), r.dial()
+	for _, nc := range []net.Conn{first, client} {
+		send(t, nc, array("OP", "x"))
+		expect(t, nc, bulk("x"))
+	}
+	counter.echo.password.Store(true)
+	unauthenticated := make([]net.Conn, 10*maxUnauthPerWakeUp)
+	for i := range unauthenticated {
+		unauthenticated[i] = r.dial()
+		send(t, unauthenticated[i], array("OP", "x"))
+		expect(t, unauthenticated[i], bulk("x"))
+	}
+	answered := int(counter.echo.answered.Load())
+	for range 2 { // twice, because the poller reports in either order
+		send(t, first, array("BARRIER", "x"))
+		<-counter.echo.barrier
+		for _, nc := range unauthenticated {
+			send(t, nc, "COUNT\r\n")
 		}
-		counter.echo.password.Store(true)
-		unauthenticated := make([]net.Conn, 10*maxUnauthPerWakeUp)
-		for i := range unauthenticated {
-			unauthenticated[i] = r.dial()
-			send(t, unauthenticated[i], array("OP", "x"))
-			expect(t, unauthenticated[i], bulk("x"))
+		send(t, client, "COUNT\r\n")
+		counter.echo.barrier <- struct{}{}
+		reply, err := readBulk(bufio.NewReader(client))
+		if n, _ := strconv.Atoi(reply); err != nil || n > answered+2 {
+			t.Errorf("the command of the authenticated client was the %q. to be answered, %v; want it before those of unauthenticated clients, within %d", reply, err, answered+2)
 		}
-		answered := int(counter.echo.answered.Load())
-		for range 2 { // twice, because the poller reports in either order
-			send(t, first, array("BARRIER", "x"))
-			<-counter.echo.barrier
-			for _, nc := range unauthenticated {
-				send(t, nc, "COUNT\r\n")
+		for _, nc := range unauthenticated {
+			if _, err := readBulk(bufio.NewReader(nc)); err != nil {
+				t.Fatal(err)
 			}
-			send(t, client, "COUNT\r\n")
-			counter.echo.barrier <- struct{}{}
-			reply, err := readBulk(bufio.NewReader(client))
-			if n, _ := strconv.Atoi(reply); err != nil || n > answered+2 {
-				t.Errorf("the command of the authenticated client was the %q. to be answered, %v; want it before those of unauthenticated clients, within %d", reply, err, answered+2)
-			}
-			for _, nc := range unauthenticated {
-				if _, err := readBulk(bufio.NewReader(nc)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			expect(t, first, bulk("x"))
-			answered += len(unauthenticated) + 2
 		}
-	})
+		expect(t, first, bulk("x"))
+		answered += len(unauthenticated) + 2
+	}
 }

@@ -32,8 +32,6 @@ type Config struct {
 	// more requests at each wake-up; negative for a goroutine per connection, as on
 	// systems other than Linux.
 	Loops int
-	// Ring makes event loops use io_uring, if the kernel is Linux 6.12 or later and permits it.
-	Ring bool
 
 	NewSession func(session.Client) Session
 	// Commit, unless nil, is called after batches were executed, perhaps of many

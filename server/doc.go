@@ -88,10 +88,6 @@
 // Two loops took 7.4 to 9.7 us at 50 connections: each finds fewer requests at a
 // wake-up. So the default is one loop for every two CPUs.
 //
-// With Config.Ring a loop uses io_uring beside epoll, see streams. The kernel then receives
-// from light connections into buffers of the loop, without a system call for each, and one
-// call sends all replies of a wake-up. All other connections stay with epoll.
-//
 // Replies are collected in one arena until the end of the wake-up. This costs nothing:
 // server CPU per request, redis-benchmark with 50 connections beside the server on a
 // shared machine, alternating with a server that wrote each reply at once, each the

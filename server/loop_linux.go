@@ -14,7 +14,6 @@ type loop struct {
 	env            *env
 	traffic        *traffic
 	poll           poller
-	streams        streams
 	conns          []*loopConn // by descriptor
 	work           *workspace
 	pendingWrites  []*loopConn // connections with output to write at the end of the wake-up
@@ -41,15 +40,14 @@ type loopConn struct {
 	conn
 	fd            int
 	secured       *tlsLayer // nil: no TLS
-	stream        stream
-	events        uint32 // registered with the poller
-	writePending  bool   // is in loop.pendingWrites
-	queued        bool   // is in loop.runQueue
-	reported      bool   // queued because the poller reported it; otherwise because commands were left over
-	inFlight      bool   // a batch is in flight
-	watched       bool   // the poller watches the connection
-	closePending  bool   // to be closed when the batch comes back
-	inputEnded    bool   // the client sends nothing more
+	events        uint32    // registered with the poller
+	writePending  bool      // is in loop.pendingWrites
+	queued        bool      // is in loop.runQueue
+	reported      bool      // queued because the poller reported it; otherwise because commands were left over
+	inFlight      bool      // a batch is in flight
+	watched       bool      // the poller watches the connection
+	closePending  bool      // to be closed when the batch comes back
+	inputEnded    bool      // the client sends nothing more
 	closed        bool
 	fullRead      bool // the last read filled its buffer
 	authenticated bool // authenticated, if required, and has sent a complete command
@@ -87,10 +85,9 @@ func (l *loop) submit(t task) {
 
 // run serves until the loop is stopped, or drains and has no connection left.
 func (l *loop) run() {
-	l.openStreams()
 	for !l.stopped && !(l.draining && l.load.Load() == 0) {
 		l.lightWakeUps--
-		hasTasks := l.serveReady(l.wait())
+		hasTasks := l.serveReady(l.poll.wait(len(l.runQueue) == 0))
 		l.serveQueued()
 		if hasTasks {
 			l.runTasks()
@@ -102,7 +99,6 @@ func (l *loop) run() {
 			l.drop(c)
 		}
 	}
-	l.closeStreams()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ended = true
@@ -137,7 +133,6 @@ func (l *loop) serveReady(ready []syscall.EpollEvent) (hasTasks bool) {
 			l.deferHeavy(c)
 		default:
 			l.serve(c)
-			l.chooseStream(c)
 		}
 	}
 	if unauth {
@@ -228,15 +223,6 @@ func (l *loop) pollOf(c *loopConn) epoll {
 // register adds the connection to the poller, with the events of interest.
 func (l *loop) register(c *loopConn) bool {
 	c.events = l.interest(c)
-	if c.stream.state != streamOff { // its last completion registers it
-		c.watched = true
-		return true
-	}
-	if l.canStream(c) {
-		c.watched = true
-		l.startStream(c)
-		return true
-	}
 	if err := l.pollOf(c).add(c.fd, c.events); err != nil {
 		l.env.log.Error("connection closed", "client", c.client, "why", "epoll registration failed", "error", err)
 		l.drop(c)
@@ -250,10 +236,6 @@ func (l *loop) register(c *loopConn) bool {
 // is reported, because a client that waits for its replies sends nothing meanwhile.
 func (l *loop) unwatch(c *loopConn) {
 	c.watched = false
-	if c.stream.state != streamOff {
-		l.endStream(c)
-		return
-	}
 	l.pollOf(c).remove(c.fd)
 }
 
@@ -283,7 +265,6 @@ func (l *loop) resume(c *loopConn) {
 	back := c.inFlight
 	more := back && c.hasInput()
 	c.inFlight, l.uncommitted = false, true
-	l.readLater(c)
 	l.updateInterest(c)
 	if blocked || more {
 		l.queueWrite(c)
@@ -345,11 +326,7 @@ func (l *loop) drain(*loopConn) {
 	l.flush()
 	l.draining = true
 	for _, c := range l.conns {
-		switch {
-		case c == nil:
-		case c.stream.state != streamOff:
-			l.endStream(c)
-		case !c.inFlight:
+		if c != nil && !c.inFlight {
 			l.serve(c)
 		}
 	}

@@ -13,10 +13,6 @@ func (l *loop) serve(c *loopConn) {
 	if c.queued { // runQueue serves it
 		return
 	}
-	if l.draining && c.stream.state != streamOff { // what the ring has received comes first
-		l.endStream(c)
-		return
-	}
 	defer l.recoverPanic(c)
 	if c.blocked.Load() != 0 {
 		l.queueWrite(c)
@@ -75,10 +71,6 @@ func (l *loop) interest(c *loopConn) uint32 {
 func (l *loop) updateInterest(c *loopConn) {
 	if want := l.interest(c); want != c.events && !c.inFlight && !c.closed {
 		c.events = want
-		if c.stream.state != streamOff {
-			l.endStream(c)
-			return
-		}
 		l.pollOf(c).modify(c.fd, want)
 	}
 }
@@ -127,9 +119,6 @@ func (l *loop) read(c *loopConn) (n int, full bool) {
 func (l *loop) receive(c *loopConn) (n int, full bool, errno syscall.Errno) {
 	if c.secured != nil {
 		return l.receiveTLS(c)
-	}
-	if c.stream.received != nil || c.stream.state != streamOff {
-		return l.receiveStream(c)
 	}
 	room := c.in.Space()
 	n, errno = readNow(c.fd, room)
@@ -242,7 +231,6 @@ func (l *loop) flush() {
 			l.write(c)
 		}
 	}
-	l.finishSends()
 	clear(l.pendingWrites)
 	l.pendingWrites = l.pendingWrites[:0]
 	l.work.out.reset()
@@ -266,10 +254,6 @@ func (l *loop) write(c *loopConn) {
 	if c.secured != nil && len(rest) > 0 {
 		c.traffic.out.Add(int64(len(rest)))
 		rest = l.sealOutput(c, rest)
-	}
-	if l.streams.ring != nil && c.secured == nil && c.backlog.bytes == 0 && len(rest) > 0 && len(l.pendingWrites) > 1 {
-		l.queueSend(c, rest)
-		return
 	}
 	l.send(c, rest)
 }
@@ -317,7 +301,6 @@ func (l *loop) writeBacklog(c *loopConn) {
 	case 0:
 		c.blocked.Store(0)
 		c.executedAhead, c.deadlineBytes = false, 0
-		l.readLater(c)
 		l.countUnsent(c)
 		l.updateInterest(c)
 	case syscall.EAGAIN:
@@ -375,11 +358,6 @@ func (l *loop) drop(c *loopConn) {
 	if c.secured != nil && c.backlog.bytes == 0 {
 		c.secured.end(c.fd)
 	}
-	if c.stream.state != streamOff { // the ring refers to the socket
-		l.endStream(c)
-		l.streams.ring.submit()
-	}
-	c.stream.received = nil
 	_ = syscall.Close(c.fd)
 	if c.fd < len(l.conns) {
 		l.conns[c.fd] = nil

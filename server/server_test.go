@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -21,28 +20,18 @@ const testTimeout = 30 * time.Second
 var transports = []struct {
 	name  string
 	loops int
-}{{"one loop", 1}, {"three loops", 3}, {"a ring", withRing}, {"three rings", threeRings}, {"goroutines", -1}, {"TLS", overTLS}, {"TLS in goroutines", goroutinesOverTLS}}
+}{{"one loop", 1}, {"three loops", 3}, {"goroutines", -1}, {"TLS", overTLS}, {"TLS in goroutines", goroutinesOverTLS}}
 
-// Values of Config.Loops that select TLS, unless the configuration has an address already,
-// and io_uring.
+// Values of Config.Loops that select TLS, unless the configuration has an address already.
 const (
 	overTLS           = -2
 	goroutinesOverTLS = -3
-	withRing          = -4
-	threeRings        = -5
 )
 
 // forEachTransport runs a test with each transport.
 func forEachTransport(t *testing.T, test func(t *testing.T, loops int)) {
 	for _, tr := range transports {
 		t.Run(tr.name, func(t *testing.T) { test(t, tr.loops) })
-	}
-}
-
-// forEachLoop runs a test with one event loop, and with one that uses io_uring.
-func forEachLoop(t *testing.T, test func(t *testing.T, loops int)) {
-	for _, loops := range [...]int{1, withRing} {
-		t.Run(fmt.Sprint("loops ", loops), func(t *testing.T) { test(t, loops) })
 	}
 }
 
@@ -93,12 +82,6 @@ func startWith(t *testing.T, cfg Config, echo *echoLog) *rig {
 // withListener adds an address to listen on to cfg, if it has none.
 func withListener(t *testing.T, cfg Config) Config {
 	t.Helper()
-	switch cfg.Loops {
-	case withRing:
-		cfg.Loops, cfg.Ring = 1, true
-	case threeRings:
-		cfg.Loops, cfg.Ring = 3, true
-	}
 	switch {
 	case cfg.Listen != "" || cfg.UnixSocket != "" || cfg.TLSListen != "":
 	case cfg.Loops == overTLS || cfg.Loops == goroutinesOverTLS:

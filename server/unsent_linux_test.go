@@ -34,81 +34,73 @@ func readBigReplies(t *testing.T, in *bufio.Reader, after, n, bytes int) {
 // A pipeline sent whole before a reply is read is executed, and its replies come in
 // order, also if the client has closed its sending side, and with batches in flight.
 func TestPipelineSentBeforeReading(t *testing.T) {
-	forEachLoop(t, func(t *testing.T, loops int) {
-		const half, bytes = 1000, 20_000 // more than sockets hold
-		for _, middle := range []string{"OP", "SLOW"} {
-			t.Run(middle, func(t *testing.T) {
-				r, counter := startWithCommits(t, Config{Loops: loops, WriteTimeout: time.Minute})
-				nc := r.dial()
-				sendBigCommands(t, nc, half, bytes)
-				send(t, nc, array(middle, "x"))
-				sendBigCommands(t, nc, half, bytes)
-				nc.(*net.TCPConn).CloseWrite()
-				until(t, "all is executed", func() bool { return counter.echo.answered.Load() == 4*half+1 })
-				in := bufio.NewReader(nc)
-				readBigReplies(t, in, 0, half, bytes)
-				if reply, err := readBulk(in); reply != "x" || err != nil {
-					t.Fatalf("in the middle: %q, %v", reply, err)
-				}
-				readBigReplies(t, in, 2*half+1, half, bytes)
-				if _, err := in.ReadByte(); err != io.EOF {
-					t.Errorf("behind the replies: %v, want the end", err)
-				}
-				until(t, "no output is unsent", func() bool { return r.unsent.Load() == 0 })
-			})
-		}
-	})
+	const half, bytes = 1000, 20_000 // more than sockets hold
+	for _, middle := range []string{"OP", "SLOW"} {
+		t.Run(middle, func(t *testing.T) {
+			r, counter := startWithCommits(t, Config{Loops: 1, WriteTimeout: time.Minute})
+			nc := r.dial()
+			sendBigCommands(t, nc, half, bytes)
+			send(t, nc, array(middle, "x"))
+			sendBigCommands(t, nc, half, bytes)
+			nc.(*net.TCPConn).CloseWrite()
+			until(t, "all is executed", func() bool { return counter.echo.answered.Load() == 4*half+1 })
+			in := bufio.NewReader(nc)
+			readBigReplies(t, in, 0, half, bytes)
+			if reply, err := readBulk(in); reply != "x" || err != nil {
+				t.Fatalf("in the middle: %q, %v", reply, err)
+			}
+			readBigReplies(t, in, 2*half+1, half, bytes)
+			if _, err := in.ReadByte(); err != io.EOF {
+				t.Errorf("behind the replies: %v, want the end", err)
+			}
+			until(t, "no output is unsent", func() bool { return r.unsent.Load() == 0 })
+		})
+	}
 }
 
 // The unsent output of all clients is bounded: beyond that a client is not read from
 // until it reads.
 func TestUnsentOutputIsBounded(t *testing.T) {
-	forEachLoop(t, func(t *testing.T, loops int) {
-		const commands, bytes = 150, 1 << 20
-		r, counter := startWithCommits(t, Config{Loops: loops, WriteTimeout: time.Minute})
-		nc := r.dial()
-		sendBigCommands(t, nc, commands, bytes)
-		until(t, "the bound is reached", func() bool { return r.unsent.Load() >= maxUnsentBytes })
-		other := r.dial()
-		send(t, other, array("OP", "x"))
-		expect(t, other, bulk("x"))
-		if n, answered := r.unsent.Load(), counter.echo.answered.Load(); n > maxUnsentBytes+2*bytes || answered >= 2*commands {
-			t.Errorf("%d bytes wait after %d of %d commands, want at most %d", n, answered, 2*commands, maxUnsentBytes)
+	const commands, bytes = 150, 1 << 20
+	r, counter := startWithCommits(t, Config{Loops: 1, WriteTimeout: time.Minute})
+	nc := r.dial()
+	sendBigCommands(t, nc, commands, bytes)
+	until(t, "the bound is reached", func() bool { return r.unsent.Load() >= maxUnsentBytes })
+	other := r.dial()
+	send(t, other, array("OP", "x"))
+	expect(t, other, bulk("x"))
+	if n, answered := r.unsent.Load(), counter.echo.answered.Load(); n > maxUnsentBytes+2*bytes || answered >= 2*commands {
+		t.Errorf("%d bytes wait after %d of %d commands, want at most %d", n, answered, 2*commands, maxUnsentBytes)
+	}
+	in := bufio.NewReader(nc)
+	for i := range 2 * commands {
+		if _, err := readBulk(in); err != nil {
+			t.Fatalf("reply %d: %v", i, err)
 		}
-		in := bufio.NewReader(nc)
-		for i := range 2 * commands {
-			if _, err := readBulk(in); err != nil {
-				t.Fatalf("reply %d: %v", i, err)
-			}
-		}
-		until(t, "no output is unsent", func() bool { return r.unsent.Load() == 0 })
-	})
+	}
+	until(t, "no output is unsent", func() bool { return r.unsent.Load() == 0 })
 }
 
 // A client that never reads is closed, below any bound of its output.
 func TestUnsentOutputTimesOut(t *testing.T) {
-	forEachLoop(t, func(t *testing.T, loops int) {
-		r, _ := startWithCommits(t, Config{Loops: loops, WriteTimeout: 50 * time.Millisecond})
-		nc := r.dial()
-		sendBigCommands(t, nc, 1000, 20_000)
-		until(t, "it is closed", func() bool { return r.Stats().Clients == 0 && r.Stats().Connections == 1 })
-		if n := r.unsent.Load(); n != 0 {
-			t.Errorf("%d bytes are counted as unsent", n)
-		}
-	})
+	r, _ := startWithCommits(t, Config{Loops: 1, WriteTimeout: 50 * time.Millisecond})
+	nc := r.dial()
+	sendBigCommands(t, nc, 1000, 20_000)
+	until(t, "it is closed", func() bool { return r.Stats().Clients == 0 && r.Stats().Connections == 1 })
+	if n := r.unsent.Load(); n != 0 {
+		t.Errorf("%d bytes are counted as unsent", n)
+	}
 }
 
 // An unauthenticated client with a backlog is not read from.
 func TestNoUnsentOutputBeforeLogin(t *testing.T) {
-	forEachLoop(t, func(t *testing.T, loops int) {
-		const commands, bytes = 1500, 20_000
-		r, counter := startWithCommits(t, Config{Loops: loops, WriteTimeout: 500 * time.Millisecond})
-		counter.echo.password.Store(true)
-		nc := r.dial()
-		sendBigCommands(t, nc, commands, bytes)
-		until(t, "it is closed", func() bool { return r.Stats().Clients == 0 && r.Stats().Connections == 1 })
-		if n := counter.echo.answered.Load(); n == 2*commands {
-			t.Errorf("all of %d commands were executed, with %d MB of replies", n, commands*bytes>>20)
-		}
-	})
+	const commands, bytes = 1500, 20_000
+	r, counter := startWithCommits(t, Config{Loops: 1, WriteTimeout: 500 * time.Millisecond})
+	counter.echo.password.Store(true)
+	nc := r.dial()
+	sendBigCommands(t, nc, commands, bytes)
+	until(t, "it is closed", func() bool { return r.Stats().Clients == 0 && r.Stats().Connections == 1 })
+	if n := counter.echo.answered.Load(); n == 2*commands {
+		t.Errorf("all of %d commands were executed, with %d MB of replies", n, commands*bytes>>20)
+	}
 }

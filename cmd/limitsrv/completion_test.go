@@ -56,7 +56,7 @@ func TestBashCompletes(t *testing.T) {
 		{"a file", []string{"--config", ""}, "a file.yaml b.yaml"},
 		{"the file of a tool", []string{"config", "check", "a"}, "a file.yaml"},
 		{"a subcommand of a tool", []string{"config", ""}, "check show"},
-		{"an option of a tool", []string{"config", "check", "x", "--io-"}, "--io-threads"},
+		{"an option of a tool", []string{"config", "check", "x", "--io"}, "--io-threads"},
 		{"nothing", []string{"--nonsense"}, ""},
 	} {
 		got := completions(t, dir, tt.words...)

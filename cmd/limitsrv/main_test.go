@@ -253,7 +253,6 @@ func TestWrongOptionsAreOneLineAndExit2(t *testing.T) {
 		{"a negative duration", nil, []string{"--drain=-1s"}, "--drain must be 0s or more, got -1s"},
 		{"no clients", nil, []string{"--max-clients", "0"}, "--max-clients must be 1 to 1000000, got 0"},
 		{"too many threads", nil, []string{"--io-threads", "257"}, "--io-threads must be -1 to 256, got 257"},
-		{"io_uring without event loops", nil, []string{"--io", "uring", "--io-threads=-1"}, "--io-threads must be 0 or more"},
 		{"no listener", nil, []string{"--listen", ""}, "--unixsocket"},
 		{"no port", nil, []string{"--listen", "127.0.0.1"}, `HOST:PORT`},
 		{"open to the network", nil, []string{"--listen", "0.0.0.0:0"}, "--unprotected"},

@@ -110,7 +110,6 @@ func (n *node) openListeners() (err error) {
 		WriteTimeout: n.WriteTimeout,
 		IdleTimeout:  n.IdleTimeout,
 		Loops:        n.IOThreads,
-		Ring:         n.IO == "uring",
 		NewSession:   func(c session.Client) server.Session { return n.handler.NewSession(c) },
 		Commit:       n.handler.Commit,
 		Logger:       n.log,

@@ -19,9 +19,6 @@ func (o *Options) check() []error {
 	if o.TestClock && o.Data != "" {
 		all = append(all, errors.New("--test-clock and --data exclude each other: stored state must not have timestamps of a test clock"))
 	}
-	if o.IO == "uring" && o.IOThreads < 0 {
-		all = append(all, errors.New("--io uring is for event loops: --io-threads must be 0 or more"))
-	}
 	all = append(all, o.checkTLS()...)
 	all = append(all, o.checkRanges()...)
 	all = append(all, o.checkAdmin()...)
