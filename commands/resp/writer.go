@@ -21,13 +21,13 @@ type Writer struct {
 }
 
 // Int writes an integer.
-func (w *Writer) Int(n int64) { w.Buf = appendHead(w.Buf, ':', n) }
+func (w *Writer) Int(n int64) { w.Buf = redcon.AppendInt(w.Buf, n) }
 
 // Bulk writes a bulk string.
-func (w *Writer) Bulk(b []byte) { w.Buf = appendBulk(w.Buf, b) }
+func (w *Writer) Bulk(b []byte) { w.Buf = redcon.AppendBulk(w.Buf, b) }
 
 // BulkString writes a bulk string.
-func (w *Writer) BulkString(s string) { w.Buf = appendBulk(w.Buf, s) }
+func (w *Writer) BulkString(s string) { w.Buf = redcon.AppendBulkString(w.Buf, s) }
 
 // Simple writes a status like +OK; line ends in it become spaces.
 func (w *Writer) Simple(s string) { w.Buf = redcon.AppendString(w.Buf, s) }
@@ -50,7 +50,7 @@ func (w *Writer) Pair(key, value string) {
 }
 
 // Array writes the head of an array of n replies.
-func (w *Writer) Array(n int) { w.head('*', n) }
+func (w *Writer) Array(n int) { w.Buf = redcon.AppendArray(w.Buf, n) }
 
 // Map writes the head of a map; RESP2: of a flat array of 2*pairs.
 func (w *Writer) Map(pairs int) {
@@ -172,19 +172,8 @@ func (w *Writer) Error(err error) {
 
 func (w *Writer) null3() { w.Buf = append(w.Buf, '_', '\r', '\n') }
 
-func (w *Writer) head(kind byte, n int) { w.Buf = appendHead(w.Buf, kind, int64(n)) }
-
-// appendHead appends a line of a kind and a number. Most numbers have one digit or two.
-func appendHead(buf []byte, kind byte, n int64) []byte {
-	switch {
-	case 0 <= n && n < 10:
-		return append(buf, kind, '0'+byte(n), '\r', '\n')
-	case 10 <= n && n < 100:
-		return append(buf, kind, '0'+byte(n/10), '0'+byte(n%10), '\r', '\n')
-	}
-	return append(strconv.AppendInt(append(buf, kind), n, 10), '\r', '\n')
-}
-
-func appendBulk[T []byte | string](buf []byte, text T) []byte {
-	return append(append(appendHead(buf, '$', int64(len(text))), text...), '\r', '\n')
+func (w *Writer) head(kind byte, n int) {
+	w.Buf = append(w.Buf, kind)
+	w.Buf = strconv.AppendInt(w.Buf, int64(n), 10)
+	w.Buf = append(w.Buf, '\r', '\n')
 }

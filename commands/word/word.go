@@ -7,5 +7,5 @@ import "bytes"
 // Is reports whether an argument is the word, in any case. Requires: word is in upper
 // case.
 func Is(arg []byte, word string) bool {
-	return len(arg) == len(word) && (len(arg) == 0 || arg[0]|0x20 == word[0]|0x20) && bytes.EqualFold(arg, []byte(word))
+	return len(arg) == len(word) && bytes.EqualFold(arg, []byte(word))
 }
