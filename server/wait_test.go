@@ -32,7 +32,7 @@ func TestWait(t *testing.T) {
 	})
 }
 
-// A client whose batch is in flight for longer than the idle timeout gets its reply.
+// A batch may be in flight for longer than the idle timeout: its client gets the reply.
 func TestBatchInFlightIsNotIdle(t *testing.T) {
 	forEachTransport(t, func(t *testing.T, loops int) {
 		echo := &echoLog{barrier: make(chan struct{})}

@@ -51,7 +51,7 @@ func TestHostileBytesAgainstTheProgram(t *testing.T) {
 			t.Errorf("after %q the server holds %d kB, want at most %d", prefix, kb, maxResident)
 		}
 	}
-	testwait.Retry(t, wait, func() error { // on a busy machine it works on what it has received
+	testwait.Retry(t, wait, func() error { // on a busy machine its input may still be executed
 		before := cpuTicks(t, server.Process.Pid)
 		time.Sleep(time.Second)
 		if spent := cpuTicks(t, server.Process.Pid) - before; spent > 10 {
