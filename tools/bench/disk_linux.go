@@ -4,7 +4,6 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
-	"time"
 )
 
 // flush writes a file's content to disk, without its times.
@@ -20,13 +19,4 @@ func allocated(f fs.FileInfo) int64 {
 		return stat.Blocks * 512
 	}
 	return f.Size()
-}
-
-// sleepUntil returns at t or up to 0.1 ms later. time.Sleep on an idle machine is late
-// by up to 1 ms (golang/go#44343).
-func sleepUntil(t time.Time) {
-	for left := time.Until(t); left > 0; left = time.Until(t) {
-		span := syscall.NsecToTimespec(int64(left))
-		syscall.Nanosleep(&span, nil)
-	}
 }

@@ -5,7 +5,6 @@ package main
 import (
 	"io/fs"
 	"os"
-	"time"
 )
 
 // flush writes a file's content to disk.
@@ -16,6 +15,3 @@ func flushAll() {}
 
 // allocated returns the length of a file. Its size on disk may differ.
 func allocated(f fs.FileInfo) int64 { return f.Size() }
-
-// sleepUntil returns at t or somewhat later.
-func sleepUntil(t time.Time) { time.Sleep(time.Until(t)) }

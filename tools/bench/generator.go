@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -72,27 +71,16 @@ func (s *side) runLoad(ctx context.Context, l load, w *watcher) error {
 
 // runConns sends l over its connections until ctx ends or keysOf has no more keys. w
 // records the latency of each request.
-//
-// At a fixed rate, each connection sends a pipeline whenever one is due, and latencies
-// count from the due time, not from the time of sending, so that requests delayed by a
-// stalled server count as waiting.
-//
-// A connection that waits for its next pipeline sleeps in a system call, which holds a P
-// of the Go scheduler for a while, so GOMAXPROCS is raised by one for each: otherwise the
-// p99 doubles on a busy machine.
 func runConns(ctx context.Context, conns []*loadConn, l load, keysOf sources, w *watcher) error {
+	if l.rate > 0 {
+		return runAtRate(ctx, conns, l, keysOf, w)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer expire(ctx, conns)()
-	every := time.Duration(0)
-	if l.rate > 0 {
-		every = time.Duration(float64(l.connections*l.pipeline) / l.rate * float64(time.Second))
-		defer moreProcessors(min(l.connections, maxSleepers))()
-	}
-	begin, ended := time.Now(), make(chan error, l.connections)
+	ended := make(chan error, l.connections)
 	for i, c := range conns {
-		first := begin.Add(every * time.Duration(i) / time.Duration(l.connections))
-		go func() { ended <- c.run(ctx, l, keysOf(i), first, every, w) }()
+		go func() { ended <- c.run(ctx, l, keysOf(i), w) }()
 	}
 	var failed error
 	for range conns {
@@ -104,39 +92,33 @@ func runConns(ctx context.Context, conns []*loadConn, l load, keysOf sources, w 
 	return failed
 }
 
-// maxSleepers is the highest number of connections that sleep in a system call at once.
-const maxSleepers = 64
-
-// run is one connection of runConns. The first pipeline is due at due, the next ones at
-// intervals of every; if that is 0, each is due when the last one is answered.
-func (c *loadConn) run(ctx context.Context, l load, next func() (int, bool), due time.Time, every time.Duration, w *watcher) error {
-	for ; ctx.Err() == nil; due = due.Add(every) {
+// run sends a pipeline whenever the last one is answered.
+func (c *loadConn) run(ctx context.Context, l load, next func() (int, bool), w *watcher) error {
+	for ctx.Err() == nil {
 		n := c.request.fill(next)
 		if n == 0 {
 			return nil
 		}
-		if every == 0 {
-			due = time.Now()
-		}
-		if early := time.Until(due) - wakeAhead; early > 0 && sleep(ctx, early) != nil {
-			return nil
-		}
-		sleepUntil(due)
+		begin := time.Now()
 		refused, err := c.ask(n)
-		if err == nil && refused > 0 && !l.refusable {
-			err = fmt.Errorf("%s: %d requests were refused for lack of memory", c.side.name, refused)
+		if err == nil {
+			err = c.acceptable(l, refused)
 		}
 		if err != nil {
 			return err
 		}
-		w.record(due, time.Now(), n, refused)
+		w.record(begin, time.Now(), n, refused)
 	}
 	return nil
 }
 
-// wakeAhead is the part of a wait that a connection spends in sleepUntil. It is longer
-// than the lateness of the Go timer.
-const wakeAhead = 2 * time.Millisecond
+// acceptable returns an error if requests of l were refused that may not be.
+func (c *loadConn) acceptable(l load, refused int) error {
+	if refused == 0 || l.refusable {
+		return nil
+	}
+	return fmt.Errorf("%s: %d requests were refused for lack of memory", c.side.name, refused)
+}
 
 // A loadConn is a connection that sends pipelines of one command.
 type loadConn struct {
@@ -194,59 +176,6 @@ func (c *loadConn) ask(n int) (refused int, err error) {
 
 // lastReplyWait bounds the wait for outstanding replies at the end of a run.
 const lastReplyWait = 10 * time.Second
-
-// outOfMemory begins the one error reply that readReplies counts.
-const outOfMemory = "-OOM"
-
-// readReplies reads n replies, each of so many lines, or of one if it is an error for lack
-// of memory. It returns the number of these. Any other error reply is returned as an
-// error. It counts line ends instead of parsing.
-func readReplies(conn net.Conn, buf []byte, n, lines int) (refused int, err error) {
-	kept, startsLine := 0, true // kept is the length of the first bytes of an error, in buf
-	for left := n * lines; left != 0; {
-		size, err := conn.Read(buf[kept:])
-		if err != nil {
-			return refused, err
-		}
-		got := buf[:kept+size]
-		left -= bytes.Count(got, []byte("\n"))
-		rest := got
-		if kept == 0 && !startsLine {
-			rest = afterLine(rest)
-		}
-		startsLine = got[len(got)-1] == '\n'
-		for kept = 0; len(rest) > 0; rest = afterLine(rest) {
-			if rest[0] != '-' {
-				at := bytes.Index(rest, []byte("\n-"))
-				if at < 0 {
-					break
-				}
-				rest = rest[at+1:]
-			}
-			if len(rest) < len(outOfMemory) {
-				kept = copy(buf, rest)
-				break
-			}
-			if string(rest[:len(outOfMemory)]) != outOfMemory {
-				return refused, fmt.Errorf("error reply: %q", rest[:min(len(rest), 200)])
-			}
-			refused++
-			left -= lines - 1
-		}
-		if left < 0 {
-			return refused, fmt.Errorf("received %d surplus lines", -left)
-		}
-	}
-	return refused, nil
-}
-
-// afterLine returns the bytes after the first line end.
-func afterLine(b []byte) []byte {
-	if at := bytes.IndexByte(b, '\n'); at >= 0 {
-		return b[at+1:]
-	}
-	return nil
-}
 
 var processorsLock sync.Mutex
 

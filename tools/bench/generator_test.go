@@ -67,6 +67,76 @@ func TestGenerateEndsWithTheKeys(t *testing.T) {
 	}
 }
 
+func TestFixedRateEndsWithTheKeys(t *testing.T) {
+	l := load{algorithm: tokenBucket, connections: 3, pipeline: 4, rate: 100_000}
+	got, err := answering(t).generate(t.Context(), l, time.Minute, sequential(0, 50, l.connections))
+	if err != nil || got.decisions != 50 {
+		t.Errorf("generate at a fixed rate = %d decisions, %v, want 50", got.decisions, err)
+	}
+}
+
+// Pipelines that are due while replies are outstanding follow them, each from its due time.
+func TestOwedPipelinesFollowTheReplies(t *testing.T) {
+	side := answering(t)
+	conns, err := side.openConns(t.Context(), tokenBucket, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sockets, err := newSockets(conns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sockets.close()
+	begin := time.Now().Add(-time.Minute)
+	r := &ratedLoad{
+		seen: &watcher{}, sockets: sockets, begin: begin, every: time.Second, sources: 1,
+		conns: []ratedConn{{loadConn: conns[0], next: scattered(9)(0), due: begin}},
+	}
+	for range 3 {
+		if err := r.sendDue(0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for answered := range 4 {
+		c := &r.conns[0]
+		if sent, owed := min(1, 3-answered), max(0, 2-answered); c.sent != sent || r.inFlight != sent || c.owed != owed {
+			t.Errorf("after %d replies: %d requests in flight on %d connections, %d owed, want %d and %d", answered, c.sent, r.inFlight, c.owed, sent, owed)
+		}
+		if due := begin.Add(time.Duration(answered) * time.Second); !c.due.Equal(due) {
+			t.Errorf("after %d replies: due %v later than the first one, want %d s", answered, c.due.Sub(begin), answered)
+		}
+		if answered < 3 {
+			if err := r.received(0, []byte("+OK\r\n"), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestFixedRateNamesTheServerThatCloses(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			conn.Read(make([]byte, 64))
+			conn.Close()
+		}
+	}()
+	s := answering(t)
+	s.name, s.address = "closing", listener.Addr().String()
+	l := load{algorithm: tokenBucket, connections: 2, pipeline: 1, keys: 100, rate: 1000}
+	if _, err = s.generate(t.Context(), l, time.Minute, scattered(l.keys)); err == nil || !strings.HasPrefix(err.Error(), "closing: ") {
+		t.Errorf("generate with a server that closes connections = %v, want an error that names it", err)
+	}
+}
+
 func TestOpenConnsNamesTheFailedConnection(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

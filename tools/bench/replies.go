@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// outOfMemory begins the one error reply that a load may have.
+const outOfMemory = "-OOM"
+
+// A replyCount counts the replies to a pipeline by their line ends, instead of parsing
+// them.
+//
+// Concurrency: one goroutine at a time.
+type replyCount struct {
+	lines   int    // of a reply
+	left    int    // lines that are outstanding
+	refused int    // replies of one line, for lack of memory
+	within  bool   // the last byte received did not end a line
+	start   []byte // of a line, if too short to tell whether it is a refusal
+}
+
+// expect returns the count of n replies, each of so many lines, or of one if it is an
+// error for lack of memory.
+func expect(n, lines int) replyCount { return replyCount{lines: lines, left: n * lines} }
+
+// add counts the next bytes received. Error replies for other reasons are returned as
+// errors, and so are more replies than expected.
+func (r *replyCount) add(got []byte) error {
+	if len(got) == 0 {
+		return nil
+	}
+	r.left -= bytes.Count(got, []byte("\n"))
+	rest := got
+	if len(r.start) > 0 {
+		rest = slices.Concat(r.start, got)
+	} else if r.within {
+		rest = afterLine(rest)
+	}
+	r.within = got[len(got)-1] != '\n'
+	for r.start = nil; len(rest) > 0; rest = afterLine(rest) {
+		if rest[0] != '-' {
+			at := bytes.Index(rest, []byte("\n-"))
+			if at < 0 {
+				break
+			}
+			rest = rest[at+1:]
+		}
+		if len(rest) < len(outOfMemory) {
+			r.start = slices.Clone(rest)
+			break
+		}
+		if string(rest[:len(outOfMemory)]) != outOfMemory {
+			return fmt.Errorf("error reply: %q", rest[:min(len(rest), 200)])
+		}
+		r.refused++
+		r.left -= r.lines - 1
+	}
+	if r.left < 0 {
+		return fmt.Errorf("received %d surplus lines", -r.left)
+	}
+	return nil
+}
+
+// afterLine returns the bytes after the first line end.
+func afterLine(b []byte) []byte {
+	if at := bytes.IndexByte(b, '\n'); at >= 0 {
+		return b[at+1:]
+	}
+	return nil
+}
+
+// readReplies reads n replies from conn, as expect describes them, and returns the number
+// of refusals.
+func readReplies(conn io.Reader, buf []byte, n, lines int) (refused int, err error) {
+	r := expect(n, lines)
+	for r.left != 0 {
+		size, err := conn.Read(buf)
+		if err == nil {
+			err = r.add(buf[:size])
+		}
+		if err != nil {
+			return r.refused, err
+		}
+	}
+	return r.refused, nil
+}
