@@ -64,9 +64,12 @@ func (e *env) start(ctx context.Context, p product, password string, extra ...st
 	}
 	ready, login, logOption, level := "DBSIZE", "--password", "--log-level", "warn"
 	args := []string{e.binary, "--listen", address}
-	if p == redisLua {
+	if p != limitsrv {
 		login, logOption, level = "--requirepass", "--loglevel", "warning"
 		args = []string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--dir", e.dir, "--save", "", "--appendonly", "no"}
+	}
+	if p == redisCell {
+		args = append(args, "--loadmodule", e.redisCell)
 	}
 	if password != "" {
 		ready = "QUIT" // is answered before login

@@ -82,6 +82,7 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	flags.IntVar(&o.stress.connections, "siege-conns", o.stress.connections, "number of connections of the experiment siege")
 	flags.IntVar(&o.stress.floodKeys, "flood-keys", o.stress.floodKeys, "distinct keys of each flood")
 	flags.DurationVar(&o.watch, "watch", o.watch, "duration of that load before a snapshot, of the load before a kill, and of the clients beside each hostile script")
+	flags.StringVar(&o.redisCell, "redis-cell", "", "the built `module` of redis-cell, to measure it as well in throughput")
 	flags.StringVar(&o.data, "data", "", "a `directory` on the disk for state (default that for temporary files)")
 	flags.DurationVar(&o.timeout, "timeout", o.timeout, "time limit of the whole run")
 	flags.BoolVar(&o.quick, "quick", o.quick, "run everything within a minute; the figures mean nothing")

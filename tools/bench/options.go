@@ -26,6 +26,7 @@ type options struct {
 	stress        stressPlan
 	arrivals      int
 	data          string
+	redisCell     string
 	timeout       time.Duration
 	quick         bool
 	markdown      bool

@@ -27,6 +27,7 @@ type tableID int
 
 const (
 	mainTable tableID = iota
+	cellTable
 	dropinTable
 	memoryTable
 	hugeTable
@@ -43,6 +44,7 @@ var tables = [tableCount]struct {
 	legend string
 }{
 	mainTable:     {row{"load", "speed", "cost", string(limitsrv), string(redisLua)}, mainLegend},
+	cellTable:     {row{"load", "speed", "cost", string(limitsrv), string(redisCell)}, ""},
 	dropinTable:   {row{"unchanged", "speed", "cost", string(limitsrv), string(redisLua)}, dropinLegend},
 	memoryTable:   {row{"load", "speed", "cost", "limitsrv --data", "limitsrv in memory"}, ""},
 	hugeTable:     {row{"many keys", "result", "bytes a key", "prober p50 / p99 / p99.9", "wanted", "verdict"}, hugeLegend},

@@ -23,14 +23,16 @@ type side struct {
 	// instead of parsing.
 	replyLines map[algorithm]int
 	commands   map[algorithm][]string // with keyPlace for the key
+	allowed    int64                  // begins a reply that allows a request
 }
 
 // A product is a server under test.
 type product string
 
 const (
-	limitsrv product = "limitsrv"
-	redisLua product = "Redis + Lua"
+	limitsrv  product = "limitsrv"
+	redisLua  product = "Redis + Lua"
+	redisCell product = "redis-cell"
 )
 
 // An algorithm is the rate limiting algorithm of a load.
@@ -61,6 +63,11 @@ var limitsrvCommands = map[algorithm][]string{
 	lastingBucket: {"RL.TOKEN", keyPlace, "1000", "1000/100d"},
 }
 
+// cellCommands are those of the module redis-cell, with the limit of limitsrvCommands.
+var cellCommands = map[algorithm][]string{
+	tokenBucket: {"CL.THROTTLE", keyPlace, "999", "1000", "86400"},
+}
+
 var (
 	//go:embed scripts/token.lua
 	tokenScript string
@@ -83,8 +90,11 @@ var errNoRedis = errors.New("redis-server and redis-benchmark are needed; on Deb
 // newSide returns the side of a running server, after loading the scripts of Redis.
 // password is the one of the server; empty: none.
 func newSide(p product, server *process, password string) (*side, error) {
-	s := &side{process: server, nodes: []*process{server}, name: string(p), password: password, commands: limitsrvCommands}
-	if p == redisLua {
+	s := &side{process: server, nodes: []*process{server}, name: string(p), password: password, commands: limitsrvCommands, allowed: 1}
+	switch p {
+	case redisCell:
+		s.commands, s.allowed = cellCommands, 0
+	case redisLua:
 		s.commands = map[algorithm][]string{}
 		for a, script := range redisScripts {
 			sha, err := s.ask("SCRIPT", "LOAD", script.source)
@@ -107,7 +117,7 @@ func (s *side) verify() error {
 		if err == nil {
 			_, err = s.ask("DEL", keyPlace)
 		}
-		if err == nil && (!ok || len(fields) == 0 || fields[0] != int64(1)) {
+		if err == nil && (!ok || len(fields) == 0 || fields[0] != s.allowed) {
 			err = fmt.Errorf("%s: a new key was answered %v, not allowed", strings.Join(command, " "), reply)
 		}
 		if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // targetLoad is the load of the goals.
@@ -12,18 +13,35 @@ func targetLoad(pipeline int) load {
 
 // throughput measures every load of the options against both sides.
 func throughput(ctx context.Context, e *env) error {
+	return e.compareLoads(ctx, redisLua, e.loads(), e.addPair)
+}
+
+// besideRedisCell measures the token buckets of the options against redis-cell, if that is at
+// hand.
+func besideRedisCell(ctx context.Context, e *env) error {
+	if e.redisCell == "" {
+		return nil
+	}
+	loads := slices.DeleteFunc(e.loads(), func(l load) bool { return cellCommands[l.algorithm] == nil })
+	return e.compareLoads(ctx, redisCell, loads, func(l load, ours, theirs []sample) {
+		e.add(cellTable, pairRow(l.String(), ours, theirs)...)
+	})
+}
+
+// compareLoads measures limitsrv and another product under each load.
+func (e *env) compareLoads(ctx context.Context, other product, loads []load, add func(l load, ours, theirs []sample)) error {
 	var (
 		sides  []*side
 		filled algorithm
 	)
-	for _, p := range []product{limitsrv, redisLua} {
+	for _, p := range []product{limitsrv, other} {
 		s, err := e.start(ctx, p, "")
 		if err != nil {
 			return err
 		}
 		sides = append(sides, s)
 	}
-	for _, l := range e.loads() {
+	for _, l := range loads {
 		if l.algorithm != filled {
 			filled = l.algorithm
 			e.say("filling for %s", filled)
@@ -37,7 +55,7 @@ func throughput(ctx context.Context, e *env) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", l, err)
 		}
-		e.addPair(l, runs[0], runs[1])
+		add(l, runs[0], runs[1])
 	}
 	return nil
 }
