@@ -51,8 +51,8 @@ func TestLoadsAreEveryCombinationOnce(t *testing.T) {
 		seen[l] = true
 	}
 	for _, pipeline := range []int{1, 16, 64} {
-		if !seen[targetLoad(pipeline)] {
-			t.Errorf("the load of a target, %v, is not among the defaults", targetLoad(pipeline))
+		if !seen[targetLoad(tokenBucket, pipeline)] {
+			t.Errorf("the load of a target, %v, is not among the defaults", targetLoad(tokenBucket, pipeline))
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // targetLoad is the load of the goals.
-func targetLoad(pipeline int) load {
-	return load{algorithm: tokenBucket, distribution: uniform, connections: 50, pipeline: pipeline, keys: goalKeys}
+func targetLoad(a algorithm, pipeline int) load {
+	return load{algorithm: a, distribution: uniform, connections: 50, pipeline: pipeline, keys: goalKeys}
 }
 
 // throughput measures every load of the options against both sides.
@@ -63,8 +63,13 @@ func (e *env) compareLoads(ctx context.Context, other product, loads []load, add
 // addPair adds the samples of one load on both sides.
 func (e *env) addPair(l load, ours, theirs []sample) {
 	e.add(mainTable, pairRow(l.String(), ours, theirs)...)
-	if l == targetLoad(l.pipeline) {
-		e.recordRatio(fmt.Sprintf("decisions per second, pipeline %d", l.pipeline), speedup(ours, theirs))
-		e.recordRatio(fmt.Sprintf("server CPU per decision, pipeline %d", l.pipeline), ratioOf(ours, theirs, cpuMicros))
+	if l != targetLoad(l.algorithm, l.pipeline) {
+		return
 	}
+	name := fmt.Sprintf("pipeline %d", l.pipeline)
+	if l.algorithm != tokenBucket {
+		name = fmt.Sprintf("%s, %s", name, l.algorithm)
+	}
+	e.recordRatio("decisions per second, "+name, speedup(ours, theirs))
+	e.recordRatio("server CPU per decision, "+name, ratioOf(ours, theirs, cpuMicros))
 }
