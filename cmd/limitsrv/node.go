@@ -3,7 +3,6 @@ package main
 import (
 	"log/slog"
 	"maps"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -34,9 +33,9 @@ type node struct {
 	rls                    *rls.Server   // nil without --rls and --rls-http
 	users                  *users.Table  // as loaded at the start; nil without --users
 	ruleFiles              *rulesFollower
-	certs                  *certs.Source        // for clients; nil without --tls-cert
-	drainTime              atomic.Int64         // --drain, in nanoseconds
-	heapLimit              int64                // GOMEMLIMIT, used while there is no memory bound
+	certs                  *certs.Source // for clients; nil without --tls-cert
+	drainTime              atomic.Int64  // --drain, in nanoseconds
+	collector              *collector
 	shutdown               chan backend.Parting // receives one value when SHUTDOWN is requested
 	stop                   chan stopCause       // receives one value when a graceful stop begins
 	fatal                  chan error           // receives one value when the state fails for good
@@ -46,7 +45,7 @@ type node struct {
 // of log.
 func newNode(c *options.Configuration, log *slog.Logger, level *slog.LevelVar) *node {
 	n := &node{
-		Configuration: c, log: log, level: level, settings: settings.New(c, log), heapLimit: debug.SetMemoryLimit(-1),
+		Configuration: c, log: log, level: level, settings: settings.New(c, log), collector: newCollector(),
 		shutdown: make(chan backend.Parting, 1), stop: make(chan stopCause, 1), fatal: make(chan error, 1),
 	}
 	n.drainTime.Store(int64(c.Drain))

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -29,7 +27,7 @@ func (n *node) open() error {
 	if err := raiseFileLimit(n.MaxClients + spareFiles); err != nil {
 		n.log.Warn("fewer connections than --max-clients will fit", "error", err)
 	}
-	n.limitHeap(int64(n.MaxMemory))
+	n.collector.bound(int64(n.MaxMemory))
 	if err := n.readFiles(); err != nil {
 		return err
 	}
@@ -91,7 +89,7 @@ func (n *node) allowChanges() {
 		Drain:          func(d time.Duration) { n.drainTime.Store(int64(d)) },
 		Bound: func(maxMemory int64, evict bool) {
 			n.state.SetBound(maxMemory, evict)
-			n.limitHeap(maxMemory)
+			n.collector.bound(maxMemory)
 		},
 		LogLevel: n.level.Set,
 	})
@@ -152,24 +150,4 @@ func (n *node) askShutdown(p backend.Parting) {
 	case n.shutdown <- p:
 	default:
 	}
-}
-
-// gcPercent is the heap growth between two collections, in percent. It is low because
-// the heap is mostly keys, which hold no pointers: a collection is cheap, and
-// uncollected garbage is memory that keys could use. With a memory bound it is
-// boundedPercent, since evictions and values that grow leave garbage as large as they are.
-const (
-	gcPercent      = 50
-	boundedPercent = 20
-)
-
-// limitHeap sets the percentage and the soft memory limit of the garbage collector: the
-// memory bound of keys, plus a quarter of it and 64 MB for the rest of the server.
-func (n *node) limitHeap(maxMemory int64) {
-	percent, limit := gcPercent, n.heapLimit
-	if maxMemory > 0 && maxMemory < math.MaxInt64/2 {
-		percent, limit = boundedPercent, maxMemory+maxMemory/4+64<<20
-	}
-	debug.SetGCPercent(percent)
-	debug.SetMemoryLimit(limit)
 }

@@ -41,6 +41,7 @@ func (n *node) serve(hangups <-chan os.Signal) error {
 	serving, ending := context.WithCancel(context.Background())
 	defer ending()
 	go n.feedWatchdog(serving, n.checkSelf)
+	go n.collector.follow(serving)
 	stopAdmin, stopRLS := n.serveAdmin(), n.serveRLS()
 	var cause stopCause
 	for stopping := false; !stopping; {

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"math"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"time"
+)
+
+// A collector sets the growth of the heap between two runs of the garbage collector. The heap
+// is mostly keys, which hold no pointers, so that a collection is cheap, and garbage is memory
+// that keys could use. A small heap may grow by heapGrowth, because each entry of a cluster's
+// log leaves garbage, and collections for every few megabytes took a tenth of a node's
+// processor time.
+//
+// Concurrency: safe for concurrent use.
+type collector struct {
+	limit int64 // GOMEMLIMIT, used while there is no memory bound
+
+	mu      sync.Mutex
+	bounded bool
+	percent int // as set
+}
+
+const (
+	// heapGrowth is the growth between two collections, as far as the percentages permit.
+	heapGrowth = 16 << 20
+	// minGCPercent and maxGCPercent bound the growth, in percent of the heap in use. With a
+	// memory bound it is minGCPercent, since evictions and values that grow leave garbage as
+	// large as they are.
+	minGCPercent = 20
+	maxGCPercent = 100
+	// followEvery is the interval at which the growth is set anew.
+	followEvery = time.Second
+)
+
+// newCollector returns a collector that has set nothing yet.
+func newCollector() *collector { return &collector{limit: debug.SetMemoryLimit(-1)} }
+
+// bound sets the soft memory limit: the memory bound of keys, in bytes, plus a quarter of it
+// and 64 MB for the rest of the server. A bound of 0 is none.
+func (c *collector) bound(maxMemory int64) {
+	c.mu.Lock()
+	limit := c.limit
+	if c.bounded = maxMemory > 0 && maxMemory < math.MaxInt64/2; c.bounded {
+		limit = maxMemory + maxMemory/4 + 64<<20
+	}
+	c.mu.Unlock()
+	debug.SetMemoryLimit(limit)
+	c.adapt()
+}
+
+// follow adapts the growth to the heap until ctx ends.
+func (c *collector) follow(ctx context.Context) {
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			c.adapt()
+		}
+	}
+}
+
+// adapt sets the growth for the heap of the last collection, if it differs by a tenth. Cost:
+// if so, the program is stopped for some 20 us.
+func (c *collector) adapt() {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	percent := minGCPercent
+	if !c.bounded {
+		percent = gcPercent(live[0].Value.Uint64())
+	}
+	if percent == c.percent || percent != minGCPercent && 10*max(percent-c.percent, c.percent-percent) < c.percent {
+		return
+	}
+	c.percent = percent
+	debug.SetGCPercent(percent)
+}
+
+// gcPercent returns the growth in percent for an unbounded heap with so many bytes in use.
+func gcPercent(live uint64) int {
+	return int(min(max(heapGrowth*100/max(live, 1), minGCPercent), maxGCPercent))
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"math"
+	"runtime/debug"
+	"testing"
+)
+
+func TestGCPercent(t *testing.T) {
+	for _, tt := range []struct {
+		live uint64
+		want int
+	}{{0, 100}, {1 << 20, 100}, {16 << 20, 100}, {32 << 20, 50}, {80 << 20, 20}, {10 << 30, 20}} {
+		if got := gcPercent(tt.live); got != tt.want {
+			t.Errorf("gcPercent(%d) = %d, want %d", tt.live, got, tt.want)
+		}
+	}
+}
+
+func TestCollectorSetsTheRuntime(t *testing.T) {
+	limit := debug.SetMemoryLimit(-1)
+	percent := debug.SetGCPercent(77)
+	defer func() {
+		debug.SetMemoryLimit(limit)
+		debug.SetGCPercent(percent)
+	}()
+	c := newCollector()
+	for _, tt := range []struct {
+		bound, limit int64
+		bounded      bool
+	}{{0, limit, false}, {100 << 20, 189 << 20, true}, {math.MaxInt64, limit, false}} {
+		c.bound(tt.bound)
+		if got := debug.SetMemoryLimit(-1); got != tt.limit {
+			t.Errorf("memory limit with a bound of %d = %d, want %d", tt.bound, got, tt.limit)
+		}
+		set := debug.SetGCPercent(c.percent)
+		if set != c.percent || tt.bounded != (set == minGCPercent) {
+			t.Errorf("collections with a bound of %d: at %d %%, the collector has %d", tt.bound, set, c.percent)
+		}
+	}
+}
