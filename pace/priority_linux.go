@@ -5,13 +5,22 @@ import (
 	"syscall"
 )
 
-// niceness is the nice value of a low-priority thread. If others want a whole processor
-// it still gets a tenth, because it may hold locks that they wait for.
+// niceness is the least nice value of a low-priority thread. If others want a whole
+// processor it still gets a tenth, because it may hold locks that they wait for.
 const niceness = 10
 
 // LowerPriority locks the calling goroutine to its thread and lowers the priority of the
-// thread. The thread ends with the goroutine.
+// thread, unless it is that low already. The thread ends with the goroutine.
 func LowerPriority() {
 	runtime.LockOSThread()
-	_ = syscall.Setpriority(syscall.PRIO_PROCESS, syscall.Gettid(), niceness)
+	thread := syscall.Gettid()
+	if now, err := threadNiceness(thread); err == nil && now < niceness {
+		_ = syscall.Setpriority(syscall.PRIO_PROCESS, thread, niceness)
+	}
+}
+
+// threadNiceness returns the nice value of a thread, from -20 to 19.
+func threadNiceness(thread int) (int, error) {
+	inverted, err := syscall.Getpriority(syscall.PRIO_PROCESS, thread)
+	return 20 - inverted, err // the system call returns 40 to 1
 }

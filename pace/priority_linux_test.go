@@ -21,12 +21,33 @@ func TestLowerPriority(t *testing.T) {
 	}
 }
 
-// nice returns the niceness of the thread.
+// TestLowerPriorityRaisesNone: a thread of lower priority keeps it. A process of root, or
+// with CAP_SYS_NICE, could raise it.
+func TestLowerPriorityRaisesNone(t *testing.T) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		for _, before := range []int{niceness - 1, niceness, niceness + 1, 19} {
+			before = max(before, nice(t)) // without rights it can only rise
+			if err := syscall.Setpriority(syscall.PRIO_PROCESS, syscall.Gettid(), before); err != nil {
+				t.Error(err)
+			}
+			LowerPriority()
+			if got, want := nice(t), max(before, niceness); got != want {
+				t.Errorf("niceness %d of a thread that had %d, want %d", got, before, want)
+			}
+		}
+	}()
+	<-done
+}
+
+// nice returns the niceness of the calling thread.
 func nice(t *testing.T) int {
 	t.Helper()
-	inverted, err := syscall.Getpriority(syscall.PRIO_PROCESS, syscall.Gettid())
+	value, err := threadNiceness(syscall.Gettid())
 	if err != nil {
 		t.Error(err)
 	}
-	return 20 - inverted // as the system call returns it
+	return value
 }
