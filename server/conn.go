@@ -46,7 +46,7 @@ type conn struct {
 
 	gauges gauges
 
-	active  atomic.Int64 // time of the last input, by the server's coarse clock
+	active  atomic.Int64 // time since which it is idle, by the server's coarse clock, see env.closeReason
 	blocked atomic.Int64 // time since which output waits to be written; 0: none waits
 }
 

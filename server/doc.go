@@ -45,7 +45,9 @@
 //     that has come back: Resume is called and its output is written. That needs no
 //     goroutine.
 //   - Messages to a client that does not read count as its output: beyond
-//     Limits.OutputBytes it is closed. A client that listens is never idle.
+//     Limits.OutputBytes it is closed.
+//   - A client is idle from the end of its last command, or from the time that it has taken
+//     the replies, if that is later. A client that listens is never idle.
 //   - Shutdown answers all complete commands that this machine has received, then
 //     closes. The replies to executed commands are always written, unless the context
 //     ends first.

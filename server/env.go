@@ -90,14 +90,19 @@ func (e *env) advanceClock(passed, interval time.Duration) {
 	e.clock.Add(int64(min(passed, 2*interval)))
 }
 
-// closeReason returns the reason to close a connection now, or "".
+// whyIdle is the reason to close a connection whose client is idle.
+const whyIdle = "idle"
+
+// closeReason returns the reason to close a connection now, or "". A client is idle while it
+// sends nothing and waits for nothing: from the end of its last command, or, if the socket
+// did not take the replies, from the time that it has taken all.
 func (e *env) closeReason(c *conn) string {
 	now, blocked, idle := e.clock.Load(), c.blocked.Load(), e.idleTimeout.Load()
 	switch {
 	case blocked != 0 && now-blocked > e.writeTimeout.Load():
 		return "the client does not read its replies"
-	case idle > 0 && !c.session.Listening() && now-c.active.Load() > idle:
-		return "idle"
+	case blocked == 0 && idle > 0 && !c.session.Listening() && now-c.active.Load() > idle:
+		return whyIdle
 	}
 	return ""
 }

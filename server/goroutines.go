@@ -150,7 +150,6 @@ func (g *goroutines) awaitBatch(c *goConn) bool {
 		select {
 		case <-c.woken:
 			if c.session.Resume() {
-				c.active.Store(g.env.clock.Load()) // it may have waited for long
 				return true
 			}
 		case <-g.stopped:
@@ -198,13 +197,13 @@ func (g *goroutines) write(c *goConn) error {
 // read blocks until bytes arrive or the connection is woken. Interrupted by drain, it
 // takes the bytes already received.
 func (g *goroutines) read(c *goConn) error {
+	c.active.Store(g.env.clock.Load())
 	c.reading.Store(true)
 	defer c.reading.Store(false)
 	for {
 		select {
 		case <-c.woken: // it may have been sent before reading was set
 			g.borrow(c) // for commands behind one that has waited
-			c.active.Store(g.env.clock.Load())
 			c.session.Resume()
 			return nil
 		default:
@@ -212,7 +211,6 @@ func (g *goroutines) read(c *goConn) error {
 		n, err := g.receive(c)
 		if n > 0 {
 			c.traffic.in.Add(int64(n))
-			c.active.Store(g.env.clock.Load())
 			if c.isAhead() {
 				return errAhead
 			}

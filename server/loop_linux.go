@@ -303,23 +303,30 @@ func (l *loop) kill(c *loopConn) {
 // because the kernel frees megabytes of unsent replies with each.
 func (l *loop) sweep(*loopConn) {
 	for _, c := range l.conns {
-		if c != nil && !c.inFlight && l.env.closeReason(&c.conn) != "" {
-			c.overdue = true
-			l.enqueue(c)
+		if c == nil || c.inFlight {
+			continue
 		}
+		why := l.env.closeReason(&c.conn)
+		if why == "" || why == whyIdle && c.queued { // a queued one has commands to execute
+			continue
+		}
+		c.overdue = true
+		l.enqueue(c)
 	}
 }
 
 // closeOverdue closes a connection that sweep has queued, unless the reason is gone, and
-// reports whether it did.
+// reports whether it did. A client is not idle if it has sent a command while the loop was
+// busy with those of others.
 func (l *loop) closeOverdue(c *loopConn) bool {
 	c.overdue = false
 	why := l.env.closeReason(&c.conn)
-	if why != "" {
-		l.env.log.Info("connection closed", "client", c.client, "why", why)
-		l.close(c)
+	if why == "" || why == whyIdle && hasUnread(c.fd) {
+		return false
 	}
-	return why != ""
+	l.env.log.Info("connection closed", "client", c.client, "why", why)
+	l.close(c)
+	return true
 }
 
 func (l *loop) drain(*loopConn) {

@@ -91,7 +91,6 @@ func (l *loop) read(c *loopConn) (n int, full bool) {
 	switch {
 	case n > 0:
 		c.traffic.in.Add(int64(n))
-		c.active.Store(l.env.clock.Load())
 		if !full && !c.fullRead {
 			l.lightWakeUps = lightWindow
 		}
@@ -138,8 +137,10 @@ func (l *loop) advance(c *loopConn) bool {
 		before := len(*c.session.Output())
 		next := c.conn.advance(l.batchSize(c))
 		l.uncommitted = true
+		now := l.env.clock.Load()
+		c.active.Store(now)
 		if next == wantWrite || len(*c.session.Output())-before >= heavyBytes {
-			c.heavyUntil = l.env.clock.Load() + int64(heavyFor)
+			c.heavyUntil = now + int64(heavyFor)
 		}
 		switch next {
 		case wantWake:
@@ -299,6 +300,7 @@ func (l *loop) writeBacklog(c *loopConn) {
 	c.countSent(written)
 	switch errno {
 	case 0:
+		c.active.Store(l.env.clock.Load())
 		c.blocked.Store(0)
 		c.executedAhead, c.deadlineBytes = false, 0
 		l.countUnsent(c)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"log/slog"
+	"net"
 	"slices"
 	"syscall"
 	"testing"
@@ -82,4 +83,41 @@ func TestSweepQueues(t *testing.T) {
 		}
 	}
 	l.close(all[1])
+}
+
+// Clients are not idle whose commands have arrived while the loop was busy.
+func TestUnreadIsNotIdle(t *testing.T) {
+	r := startWith(t, Config{Loops: 1}, &echoLog{barrier: make(chan struct{})})
+	blocker := r.dial()
+	var others []net.Conn
+	for range 5 * maxUnauthPerWakeUp { // more than are served before the sweep
+		others = append(others, r.dial())
+	}
+	until(t, "all are accepted", func() bool { return r.Stats().Clients == int64(len(others)+1) })
+	send(t, blocker, array("BARRIER"))
+	<-r.echo.barrier
+	for _, nc := range others {
+		send(t, nc, array("OP", "a"))
+	}
+	r.passIdle()
+	r.echo.barrier <- struct{}{}
+	for _, nc := range others {
+		expect(t, nc, bulk("a"))
+	}
+}
+
+// A client whose commands wait in the queue of its loop is not idle.
+func TestQueuedIsNotIdle(t *testing.T) {
+	e := new(env)
+	e.idleTimeout.Store(int64(time.Second))
+	e.clock.Store(int64(time.Minute))
+	c := &loopConn{conn: conn{session: new(echo)}, queued: true}
+	l := &loop{env: e, conns: []*loopConn{c}}
+	if l.sweep(nil); c.overdue {
+		t.Error("it is overdue")
+	}
+	c.queued = false
+	if l.sweep(nil); !c.overdue {
+		t.Error("a client without commands is not overdue")
+	}
 }

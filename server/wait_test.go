@@ -2,6 +2,8 @@ package server
 
 import (
 	"io"
+	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +48,58 @@ func TestBatchInFlightIsNotIdle(t *testing.T) {
 		echo.barrier <- struct{}{}
 		expect(t, nc, bulk("x"))
 	})
+}
+
+// The time of a command that blocks its goroutine or loop does not make its client idle.
+func TestLongCommandIsNotIdle(t *testing.T) {
+	forEachTransport(t, func(t *testing.T, loops int) {
+		r := startWith(t, Config{Loops: loops}, &echoLog{barrier: make(chan struct{})})
+		nc := r.dial()
+		send(t, nc, array("BARRIER"))
+		<-r.echo.barrier
+		r.passIdle()
+		r.echo.barrier <- struct{}{}
+		expect(t, nc, bulk("BARRIER"))
+		r.expectServed(nc)
+	})
+}
+
+// The time in which a client takes a large reply does not make it idle.
+func TestLongReplyIsNotIdle(t *testing.T) {
+	forEachTransport(t, func(t *testing.T, loops int) {
+		const big = 30_000_000 // more than sockets hold
+		r := start(t, Config{Loops: loops, WriteTimeout: 1000 * time.Hour})
+		nc := r.dial()
+		send(t, nc, array("BIG", strconv.Itoa(big)))
+		expect(t, nc, "$")
+		r.passIdle()
+		expect(t, nc, bulk(string(make([]byte, big)))[1:])
+		r.expectServed(nc)
+	})
+}
+
+// passIdle sets an idle timeout, lets it pass by the server's clock, and sweeps.
+func (r *rig) passIdle() {
+	const timeout = 100 * time.Hour
+	r.SetIdleTimeout(timeout)
+	r.clock.Add(int64(2 * timeout))
+	r.sweepAll()
+}
+
+func (r *rig) sweepAll() {
+	for _, t := range r.transports() {
+		t.sweep()
+	}
+}
+
+// expectServed asserts that sweeps leave a client open.
+func (r *rig) expectServed(nc net.Conn) {
+	r.t.Helper()
+	for range 10 {
+		r.sweepAll()
+		send(r.t, nc, array("OP", "served"))
+		expect(r.t, nc, bulk("served"))
+	}
 }
 
 // The session of a client that goes while it waits is closed, even if commands are behind
