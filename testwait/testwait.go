@@ -3,13 +3,14 @@
 //
 // Limits serve to give up on an event that does not come. A test must wait for the event
 // itself, and must not assert that an operation took less than a time, unless that is a
-// promise; then its bound must be scaled too.
+// promise, as it is for code that must not be quadratic; then Within is for it.
 //
 // A Log collects the log of the code under test.
 package testwait
 
 import (
 	"errors"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -24,6 +25,8 @@ const (
 	maxScale = 30
 	// measuredFor is the time for which a measurement is used.
 	measuredFor = 5 * time.Second
+	// tries is the number of calls of which Within wants one to be fast.
+	tries = 5
 	// least and most bound the pause between two checks of a condition.
 	least, most = time.Millisecond, 20 * time.Millisecond
 )
@@ -112,4 +115,20 @@ func Retry(t testing.TB, limit time.Duration, check func() error) {
 		}
 		time.Sleep(pause)
 	}
+}
+
+// Within fails the test if several calls of f all take longer than limit, which is for an
+// idle machine: a machine that stands still lengthens one call, and slow code lengthens
+// all. f is called once if that is fast.
+func Within(t testing.TB, limit time.Duration, name string, f func()) {
+	t.Helper()
+	best := time.Duration(math.MaxInt64)
+	for range tries {
+		begin := time.Now()
+		f()
+		if best = min(best, time.Since(begin)); best <= limit || best <= Scaled(limit) {
+			return
+		}
+	}
+	t.Errorf("%s takes %v at best, want at most %v on an idle machine", name, best, limit)
 }

@@ -52,6 +52,8 @@ type recorder struct {
 
 func (*recorder) Helper() {}
 
+func (r *recorder) Errorf(format string, args ...any) { r.failed = fmt.Sprintf(format, args...) }
+
 func (r *recorder) Fatalf(format string, args ...any) {
 	r.failed = fmt.Sprintf(format, args...)
 	runtime.Goexit()
@@ -121,6 +123,36 @@ func TestRetryReportsTheLastError(t *testing.T) {
 	<-done
 	if !strings.HasSuffix(r.failed, ": try 1") {
 		t.Errorf("the failure is %q, want the error of try 1", r.failed)
+	}
+}
+
+// TestWithin times calls that take the given times, in turn.
+func TestWithin(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		scale float64
+		takes []time.Duration
+		fails bool
+	}{
+		{"fast", 1, []time.Duration{time.Second}, false},
+		{"fast once", 1, []time.Duration{time.Hour, time.Minute, time.Second}, false},
+		{"slow", 1, []time.Duration{time.Hour, 1001 * time.Millisecond, time.Hour, time.Hour, time.Hour}, true},
+		{"slow on a busy machine", 3, []time.Duration{3 * time.Second}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			measured(t, tt.scale)
+			synctest.Test(t, func(t *testing.T) {
+				r := &recorder{}
+				calls := 0
+				Within(r, time.Second, "it", func() {
+					time.Sleep(tt.takes[calls])
+					calls++
+				})
+				if failed := r.failed != ""; failed != tt.fails || calls != len(tt.takes) {
+					t.Errorf("failed with %q after %d calls, want to fail: %v, after %d", r.failed, calls, tt.fails, len(tt.takes))
+				}
+			})
+		})
 	}
 }
 

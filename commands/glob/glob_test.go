@@ -56,11 +56,9 @@ func TestMatch(t *testing.T) {
 func TestMatchIsBounded(t *testing.T) {
 	pattern := []byte(strings.Repeat("a*", 1000) + "b")
 	s := []byte(strings.Repeat("a", 1000))
-	start := time.Now()
-	if Match(pattern, s, SameCase) {
-		t.Error("it matched")
-	}
-	if took := time.Since(start); took > testwait.Scaled(time.Second) {
-		t.Errorf("took %v", took)
-	}
+	testwait.Within(t, time.Second, "a match with many stars", func() {
+		if Match(pattern, s, SameCase) {
+			t.Error("it matched")
+		}
+	})
 }
