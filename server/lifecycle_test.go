@@ -294,7 +294,7 @@ func TestDrainUnderLoad(t *testing.T) {
 				}
 			})
 		}
-		time.Sleep(50 * time.Millisecond)
+		until(t, "clients get replies", func() bool { return replies.Load() > 10_000 })
 		ctx, cancel := context.WithTimeout(context.Background(), testwait.Scaled(testTimeout))
 		defer cancel()
 		if err := r.Shutdown(ctx); err != nil {

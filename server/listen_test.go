@@ -6,13 +6,16 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"limitsrv/commands/resp"
+	"limitsrv/testwait"
 )
 
 func TestRequireProtection(t *testing.T) {
@@ -103,36 +106,49 @@ func TestUnixSocket(t *testing.T) {
 
 // If accept fails for lack of descriptors it is retried with a pause, and logged once.
 func TestAcceptBacksOff(t *testing.T) {
-	r := start(t, Config{})
-	own, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ln := &failingListener{Listener: own}
-	a := &acceptor{env: &r.env}
-	a.listen(ln)
-	a.accept()
-	time.Sleep(200 * time.Millisecond)
-	if n := ln.calls(); n < 3 || n > 10 {
-		t.Errorf("asked %d times in 200ms, want it to wait 5, 10, 20, ... ms", n)
-	}
-	a.unlisten()
-	if n := strings.Count(r.log.String(), "accept failed"); n != 1 {
-		t.Errorf("logged %d times, want once", n)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		log := new(testwait.Log)
+		ln := &failingListener{last: time.Now()}
+		a := &acceptor{env: &env{log: log.Logger(), closing: make(chan struct{})}}
+		if err := a.listen(ln); err != nil {
+			t.Fatal(err)
+		}
+		a.accept()
+		time.Sleep(10 * time.Second)
+		a.unlisten()
+		want := []time.Duration{0, 5, 10, 20, 40, 80, 160, 320, 640, 1000, 1000} // milliseconds
+		for i, ms := range want {
+			want[i] = ms * time.Millisecond
+		}
+		if got := ln.pauses; len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
+			t.Errorf("pauses %v, want %v ...", got, want)
+		}
+		if n := strings.Count(log.String(), "accept failed"); n != 1 {
+			t.Errorf("logged %d times, want once", n)
+		}
+	})
 }
 
+// A failingListener has no descriptors for connections.
 type failingListener struct {
-	net.Listener
-	n atomic.Int64
+	closed atomic.Bool
+	last   time.Time       // the last call of Accept
+	pauses []time.Duration // before each call
 }
-
-func (f *failingListener) calls() int64 { return f.n.Load() }
 
 func (f *failingListener) Accept() (net.Conn, error) {
-	if errors.Is(f.Listener.(*net.TCPListener).SetDeadline(time.Time{}), net.ErrClosed) {
+	if f.closed.Load() {
 		return nil, net.ErrClosed
 	}
-	f.n.Add(1)
+	now := time.Now()
+	f.pauses = append(f.pauses, now.Sub(f.last))
+	f.last = now
 	return nil, syscall.EMFILE
+}
+
+func (f *failingListener) Addr() net.Addr { return new(net.TCPAddr) }
+
+func (f *failingListener) Close() error {
+	f.closed.Store(true)
+	return nil
 }
