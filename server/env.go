@@ -93,18 +93,18 @@ func (e *env) advanceClock(passed, interval time.Duration) {
 // whyIdle is the reason to close a connection whose client is idle.
 const whyIdle = "idle"
 
-// closeReason returns the reason to close a connection now, or "". A client is idle while it
-// sends nothing and waits for nothing: from the end of its last command, or, if the socket
-// did not take the replies, from the time that it has taken all.
-func (e *env) closeReason(c *conn) string {
-	now, blocked, idle := e.clock.Load(), c.blocked.Load(), e.idleTimeout.Load()
+// closeReason returns the reason to close a connection now, and the timeout that is over, or
+// "". A client is idle while it sends nothing and waits for nothing: from the end of its last
+// command, or, if the socket did not take the replies, from the time that it has taken all.
+func (e *env) closeReason(c *conn) (why string, timeout time.Duration) {
+	now, blocked, idle, write := e.clock.Load(), c.blocked.Load(), e.idleTimeout.Load(), e.writeTimeout.Load()
 	switch {
-	case blocked != 0 && now-blocked > e.writeTimeout.Load():
-		return "the client does not read its replies"
+	case blocked != 0 && now-blocked > write:
+		return "the client does not read its replies", time.Duration(write)
 	case blocked == 0 && idle > 0 && !c.session.Listening() && now-c.active.Load() > idle:
-		return whyIdle
+		return whyIdle, time.Duration(idle)
 	}
-	return ""
+	return "", 0
 }
 
 // admitClient counts a client, and returns false beyond MaxClients.

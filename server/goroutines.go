@@ -269,8 +269,8 @@ func (g *goroutines) sweep() {
 		if !c.reading.Load() && c.blocked.Load() == 0 {
 			continue
 		}
-		if why := g.env.closeReason(&c.conn); why != "" {
-			g.env.log.Info("connection closed", "client", c.client, "why", why)
+		if why, timeout := g.env.closeReason(&c.conn); why != "" {
+			g.env.log.Info("connection closed", "client", c.client, "why", why, "timeout", timeout)
 			c.socket.Close()
 		}
 	}

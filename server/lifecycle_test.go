@@ -110,13 +110,31 @@ func TestStoppedTimeIsNotIdle(t *testing.T) {
 	client := &conn{session: new(echo)}
 	for _, passed := range []time.Duration{interval, time.Hour, interval} {
 		e.advanceClock(passed, interval)
-		if why := e.closeReason(client); why != "" {
+		if why, _ := e.closeReason(client); why != "" {
 			t.Fatalf("%s after %v", why, time.Duration(e.clock.Load()))
 		}
 	}
 	e.advanceClock(2*interval, interval)
-	if why := e.closeReason(client); why != "idle" {
-		t.Errorf("reason %q after six intervals, want idle", why)
+	if why, timeout := e.closeReason(client); why != whyIdle || timeout != 4*interval {
+		t.Errorf("reason %q, timeout %v after six intervals, want idle, %v", why, timeout, 4*interval)
+	}
+}
+
+// A change of a timeout applies within the longest interval, and the interval follows it.
+func TestSweepInterval(t *testing.T) {
+	var s Server
+	for _, tt := range []struct{ idle, write, want time.Duration }{
+		{0, time.Hour, time.Second},
+		{0, 2 * time.Second, 500 * time.Millisecond},
+		{200 * time.Millisecond, time.Hour, 50 * time.Millisecond},
+		{time.Hour, 100 * time.Millisecond, 25 * time.Millisecond},
+		{time.Millisecond, time.Hour, 10 * time.Millisecond},
+	} {
+		s.SetIdleTimeout(tt.idle)
+		s.SetWriteTimeout(tt.write)
+		if got := s.sweepInterval(); got != tt.want {
+			t.Errorf("idle timeout %v, write timeout %v: interval %v, want %v", tt.idle, tt.write, got, tt.want)
+		}
 	}
 }
 

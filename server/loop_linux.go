@@ -306,7 +306,7 @@ func (l *loop) sweep(*loopConn) {
 		if c == nil || c.inFlight {
 			continue
 		}
-		why := l.env.closeReason(&c.conn)
+		why, _ := l.env.closeReason(&c.conn)
 		if why == "" || why == whyIdle && c.queued { // a queued one has commands to execute
 			continue
 		}
@@ -320,11 +320,11 @@ func (l *loop) sweep(*loopConn) {
 // busy with those of others.
 func (l *loop) closeOverdue(c *loopConn) bool {
 	c.overdue = false
-	why := l.env.closeReason(&c.conn)
+	why, timeout := l.env.closeReason(&c.conn)
 	if why == "" || why == whyIdle && hasUnread(c.fd) {
 		return false
 	}
-	l.env.log.Info("connection closed", "client", c.client, "why", why)
+	l.env.log.Info("connection closed", "client", c.client, "why", why, "timeout", timeout)
 	l.close(c)
 	return true
 }

@@ -23,7 +23,7 @@ func TestConfigSetTakesEffect(t *testing.T) {
 	if n, err := conn.Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("read %d bytes, %v, want the end after 200ms and a sweep", n, err)
 	}
-	until(t, "the reason is logged", func() bool { return strings.Contains(r.logged(), "idle") })
+	r.log.Await(t, "why=idle timeout=200ms")
 }
 
 // The memory bound of keys and its policy can be changed, each by both names.
