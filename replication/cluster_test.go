@@ -204,6 +204,10 @@ func TestOverloadKeepsQuorum(t *testing.T) {
 	if _, err := take(follower, "k", 10, 1); err != nil {
 		t.Fatal(err)
 	}
+	const hold = 200 * time.Millisecond
+	follower.batcher.mu.Lock()
+	follower.batcher.maxHold = hold // that of noElection is up to 150 s
+	follower.batcher.mu.Unlock()
 	stalls.Lock()
 	peeks := &engine.Batch{Ops: make([]engine.Op, 1<<16)}
 	for i := range peeks.Ops {
@@ -222,8 +226,9 @@ func TestOverloadKeepsQuorum(t *testing.T) {
 	}()
 	select {
 	case err := <-answered:
+		stalls.Unlock() // or no node could be closed
 		t.Fatalf("answered while the link is full: %+v, %v", d, err)
-	case <-time.After(3 * follower.batcher.maxHold):
+	case <-time.After(3 * hold):
 	}
 	stalls.Unlock()
 	if err := <-answered; err != nil || d.Remaining != 8 || follower.counts.allowed.Load() != 0 {
