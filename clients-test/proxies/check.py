@@ -6,7 +6,6 @@ import http.server
 import json
 import os
 import pathlib
-import random
 import re
 import socket
 import subprocess
@@ -16,6 +15,7 @@ import threading
 import time
 
 from link import Link, call
+from ports import free_ports
 from report import Between, address, expect, run
 
 PROXY = sys.argv[1]
@@ -112,18 +112,6 @@ def serve(handler):
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         yield server
         server.shutdown()
-
-
-def free_ports(n):
-    """Returns n unused ports, below those that systems give to outgoing connections, which may be many."""
-    ports = []
-    with contextlib.ExitStack() as bound:
-        while len(ports) < n:
-            port = random.randrange(15_000, 32_000)
-            with contextlib.suppress(OSError):
-                bound.enter_context(socket.create_server(("127.0.0.1", port)))
-                ports.append(str(port))
-    return ports
 
 
 @contextlib.contextmanager

@@ -8,8 +8,9 @@ redis.on('error', error => console.error('limitsrv:', error.message))
 redis.connect().catch(() => {}) // it retries by itself
 
 const open = process.env.FAIL === 'open'
+const timeout = Number(process.env.TIMEOUT)
 const app = express()
-app.get('/', rateLimit(redis, { limit: [3, '3/h'], open }), (req, res) => res.json({ hello: 'world' }))
-app.get('/slow', concurrencyLimit(redis, { limit: 2, open }), (req, res) => setTimeout(() => res.json({ done: true }), 1000))
-app.get('/ruled', rules(redis, 'recipes', { open }), (req, res) => res.json({ hello: 'rules' }))
+app.get('/', rateLimit(redis, { limit: [3, '3/h'], open, timeout }), (req, res) => res.json({ hello: 'world' }))
+app.get('/slow', concurrencyLimit(redis, { limit: 2, open, timeout }), (req, res) => setTimeout(() => res.json({ done: true }), 1000))
+app.get('/ruled', rules(redis, 'recipes', { open, timeout }), (req, res) => res.json({ hello: 'rules' }))
 app.listen(Number(process.env.PORT), '127.0.0.1')

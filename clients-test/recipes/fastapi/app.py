@@ -7,7 +7,8 @@ from redis.asyncio import Redis
 from limit import RateLimit
 from rules import Rules
 
-redis = Redis.from_url(f"redis://{os.environ['LIMITSRV_ADDR']}", socket_timeout=0.1, socket_connect_timeout=0.1, retry=None)
+timeout = int(os.environ["TIMEOUT"]) / 1000
+redis = Redis.from_url(f"redis://{os.environ['LIMITSRV_ADDR']}", socket_timeout=timeout, socket_connect_timeout=timeout, retry=None)
 rate_limit = RateLimit(redis, per_key=(3, "3/h"), per_address=(100, "100/h"), open=os.environ["FAIL"] == "open")
 rules = Rules(redis, "recipes", open=os.environ["FAIL"] == "open")
 app = FastAPI()

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis'
 import rateLimit from './limit.mjs'
 
 const redis = new Redis(`redis://${process.env.LIMITSRV_ADDR}`, {
-  commandTimeout: 100,
+  commandTimeout: Number(process.env.TIMEOUT),
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
 })

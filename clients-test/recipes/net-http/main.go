@@ -13,8 +13,12 @@ import (
 func main() {
 	client := redis.NewClient(&redis.Options{Addr: os.Getenv("LIMITSRV_ADDR"), ContextTimeoutEnabled: true})
 	open := os.Getenv("FAIL") == "open"
-	limit := Limit{Redis: client, Timeout: 100 * time.Millisecond, Open: open, Capacity: 3, Rate: "3/h"}
-	rules := Rules{Redis: client, Timeout: 100 * time.Millisecond, Open: open, Domain: "recipes"}
+	timeout, err := time.ParseDuration(os.Getenv("TIMEOUT") + "ms")
+	if err != nil {
+		log.Fatal(err)
+	}
+	limit := Limit{Redis: client, Timeout: timeout, Open: open, Capacity: 3, Rate: "3/h"}
+	rules := Rules{Redis: client, Timeout: timeout, Open: open, Domain: "recipes"}
 	hello := func(whom string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			answer(w, http.StatusOK, map[string]string{"hello": whom})

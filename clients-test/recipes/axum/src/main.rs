@@ -18,7 +18,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let config = ConnectionManagerConfig::new().set_max_delay(Duration::from_secs(1));
     let limit = Limit {
         redis: ConnectionManager::new_lazy_with_config(client, config)?,
-        timeout: Duration::from_millis(100),
+        timeout: Duration::from_millis(var("TIMEOUT")?.parse()?),
         open: var("FAIL")? == "open",
         capacity: 3,
         rate: "3/h",

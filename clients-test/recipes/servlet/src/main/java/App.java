@@ -26,11 +26,12 @@ final class App {
     }
 
     public static void main(String[] args) throws Exception {
+        int timeout = Integer.parseInt(System.getenv("TIMEOUT"));
         ConnectionPoolConfig pool = new ConnectionPoolConfig();
-        pool.setMaxWait(Duration.ofMillis(100));
+        pool.setMaxWait(Duration.ofMillis(timeout));
         RedisClient redis = RedisClient.builder()
                 .hostAndPort(HostAndPort.from(System.getenv("LIMITSRV_ADDR")))
-                .clientConfig(DefaultJedisClientConfig.builder().timeoutMillis(100).build())
+                .clientConfig(DefaultJedisClientConfig.builder().timeoutMillis(timeout).build())
                 .poolConfig(pool)
                 .build();
 
