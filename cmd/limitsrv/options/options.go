@@ -57,7 +57,7 @@ type Options struct {
 	ClusterSecretFile string `group:"Cluster" placeholder:"FILE" help:"File of cluster secrets, one per line: outgoing links use the first, incoming links may use any. The line none stands for no secret, and beyond loopback needs --unprotected. Reloaded when it changes."`
 
 	MaxClients     int           `group:"Limits" default:"${maxClients}" help:"Maximum number of connections."`
-	IdleTimeout    time.Duration `group:"Limits" default:"0" help:"Time after which a connection that sends nothing is closed. 0: never."`
+	IdleTimeout    time.Duration `group:"Limits" default:"0" help:"Time after which a connection is closed that sends nothing and waits for no reply. 0: never."`
 	WriteTimeout   time.Duration `group:"Limits" default:"${writeTimeout}" help:"Time after which a connection that does not read its replies is closed."`
 	Drain          time.Duration `group:"Limits" default:"10s" help:"Time limit of a shutdown. Clients are answered until a fifth of it (at most 2s) is left; closing the files then has at least 2s, after which the process ends."`
 	IOThreads      int           `group:"Limits" name:"io-threads" default:"0" help:"Event loops that serve the connections. 0: half the number of CPUs. -1: a goroutine for each connection."`
