@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"sort"
 	"sync"
 
 	"limitsrv/values"
@@ -36,9 +37,8 @@ func (e *Engine) Load(block []byte) error {
 	if err := e.sources.restore(r.sources); err != nil {
 		return fmt.Errorf("load snapshot block: %w", err)
 	}
-	byHash := func(x, y blockRecord) int { return cmp.Compare(x.hash, y.hash) }
-	if !slices.IsSortedFunc(r.records, byHash) {
-		slices.SortFunc(r.records, byHash)
+	if r.unsorted {
+		slices.SortFunc(r.records, func(x, y blockRecord) int { return cmp.Compare(x.hash, y.hash) })
 	}
 	for records := r.records; len(records) > 0; {
 		number, n := records[0].hash>>(64-e.bits), 1
@@ -53,63 +53,73 @@ func (e *Engine) Load(block []byte) error {
 	return nil
 }
 
-// loadRecords adds records of this shard, sorted by their hashes.
+// loadRecords adds records of this shard, sorted by their hashes: most to pages of their own, in
+// one go, and then the others.
 func (s *shard) loadRecords(r *blockReader, records []blockRecord) error {
 	s.lock(r.now)
 	defer s.unlock()
-	s.reserve(r, records)
-	c := &s.cell
+	r.left, r.needs = r.left[:0], append(r.needs[:0], 0)
 	for i := range records {
 		x := &records[i]
-		k := &r.params[x.params]
+		r.needs = append(r.needs, r.needs[i]+slotBytes+recordBytes(r.params[x.params].params.alg().words, int(x.end-x.key)))
+	}
+	s.loadPages(r, records, r.needs)
+	for i := range r.left {
+		x := &r.left[i]
+		k, key := &r.params[x.params], r.key(x)
 		h := tailored(x.hash, s.bits, k.db)
 		if p := s.pageOf(h); p.slots() > 0 && p.tagAt(p.slots()-1) >= tag(h, p.depth) {
-			if _, _, found := s.find(h, x.key); found {
+			if _, _, found := s.find(h, key); found {
 				return errors.New("duplicate key")
 			}
 		}
-		c.params, c.past, c.state = k.params, k.past, x.state
-		if t := c.alg().tail; t != nil {
-			t.read(x.tail, r.now, c)
-		}
-		if c.params.Alg == Box && loadBox(c).end > r.now {
-			s.noteClosed(h, x.key)
-		}
-		s.insert(h, x.key, r.now.after(c.meter().until(c, r.now, 0)))
+		s.insert(h, key, s.loadCell(r, x, h))
 	}
 	return nil
 }
 
+// loadCell puts a record into the cell, with its tail into the shard, and returns its expiry.
+func (s *shard) loadCell(r *blockReader, x *blockRecord, h uint64) (expiry Instant) {
+	c, k := &s.cell, &r.params[x.params]
+	c.params, c.past, c.state = k.params, k.past, state{}
+	a := c.alg()
+	if a.tail == nil {
+		takeState(r.block[x.words:], a.words, &c.state)
+		expiry = x.expiry
+	} else {
+		a.tail.read(r.block[x.end:], r.now, c)
+		expiry = r.now.after(c.meter().until(c, r.now, 0))
+	}
+	if c.params.Alg == Box && loadBox(c).end > r.now {
+		s.noteClosed(h, r.key(x))
+	}
+	return expiry
+}
+
 const (
-	// reserveFrom is the number of consecutive records from which pages are reserved.
-	reserveFrom = 16
-	// reserveDepth bounds the depth of reserved pages: 2^24 pages of 60 keys.
-	reserveDepth = 24
+	// pageFrom is the number of consecutive records from which a page is made for them.
+	pageFrom = 16
+	// loadDepth bounds the depth of these pages: 2^24 pages of 60 keys.
+	loadDepth = 24
 )
 
-// reserve creates pages of the right size in advance for consecutive records, if their
-// page is empty. That avoids most splits and growth.
-func (s *shard) reserve(r *blockReader, records []blockRecord) {
-	if len(records) < reserveFrom {
-		return
-	}
-	need := 0
-	for i := range records {
-		x := &records[i]
-		need += slotBytes + recordBytes(r.params[x.params].params.alg().words, len(x.key))
-	}
+// loadPages makes pages of the right size for consecutive records, if their pages are empty. That
+// avoids most splits and growth, and the search for a place. It appends the other records to left.
+// needs are the bytes needed for the records before each one, and for all of them, and any number
+// more.
+func (s *shard) loadPages(r *blockReader, records []blockRecord, needs []int) {
+	n := len(records)
 	first := records[0].hash << s.bits
-	depth := bits.LeadingZeros64(first ^ records[len(records)-1].hash<<s.bits)
-	if depth > reserveDepth {
+	depth := bits.LeadingZeros64(first ^ records[n-1].hash<<s.bits)
+	if n < pageFrom || depth > loadDepth {
+		r.left = append(r.left, records...)
 		return
 	}
+	need := needs[n] - needs[0]
 	if need > pageSizes[splitSize] {
-		half := 1
-		for records[half].hash<<s.bits<<depth>>63 == 0 {
-			half++
-		}
-		s.reserve(r, records[:half])
-		s.reserve(r, records[half:])
+		half := sort.Search(n, func(i int) bool { return records[i].hash<<s.bits<<depth>>63 != 0 })
+		s.loadPages(r, records[:half], needs[:half+1])
+		s.loadPages(r, records[half:], needs[half:])
 		return
 	}
 	p := s.pageOf(first)
@@ -117,8 +127,38 @@ func (s *shard) reserve(r *blockReader, records []blockRecord) {
 		s.addSibling(first, p)
 		p = s.pageOf(first)
 	}
-	if p.slots() == 0 {
-		s.preserve(p)
-		s.slab.resize(p, classFor(need))
+	if p.slots() > 0 || int(p.depth) > depth || equalHashes(records) {
+		r.left = append(r.left, records...)
+		return
 	}
+	s.preserve(p)
+	s.loadPage(r, s.slab.resize(p, classFor(need)), records)
+}
+
+// equalHashes reports whether two of sorted records have the same hash: they may have the same
+// key.
+func equalHashes(records []blockRecord) bool {
+	for i := 1; i < len(records); i++ {
+		if records[i].hash == records[i-1].hash {
+			return true
+		}
+	}
+	return false
+}
+
+// loadPage adds records with different hashes to their page, which is empty and has enough space.
+func (s *shard) loadPage(r *blockReader, p page, records []blockRecord) {
+	c, soonest := &s.cell, latest
+	for i := range records {
+		x := &records[i]
+		k := &r.params[x.params]
+		h := tailored(x.hash, s.bits, k.db)
+		soonest = min(soonest, s.loadCell(r, x, h))
+		words := c.alg().words
+		at := p.add(i, tag(h, p.depth), words, r.key(x))
+		p.store(at, headOf(s.params.retain(c), k.db), words, &c.state)
+		s.count(k.db, 1)
+	}
+	s.noteExpiry(p, soonest)
+	s.moves += uint32(len(records))
 }

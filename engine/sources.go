@@ -241,6 +241,9 @@ var errSource = errors.New("a source is there twice, or there are too many")
 
 // restore adds sources of a snapshot, unless they are there already, with the same order.
 func (m *sources) restore(read []blockSource) error {
+	if len(read) == 0 {
+		return nil
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.changes()
