@@ -41,12 +41,15 @@ func prefetch(runs []shardRun, hashes []uint64, order []int32) {
 			sum += uint64(p.buf[p.guess(tag(hashes[op], p.depth))*slotBytes])
 		}
 	}
-	for i, op := range order {
-		p := pages[i]
-		if p.slots() == 0 {
-			continue
+	i = 0
+	for _, r := range runs {
+		for range r.ops {
+			if p, hash := pages[i], hashes[order[i]]; p.slots() > 0 {
+				slots[i] = min(p.seek(tag(hash, p.depth)), p.slots()-1)
+				r.s.sought.note(hash, slots[i])
+			}
+			i++
 		}
-		slots[i] = min(p.seek(tag(hashes[op], p.depth)), p.slots()-1)
 	}
 	for i := range order {
 		if p := pages[i]; p.slots() > 0 {
@@ -102,4 +105,28 @@ func (s *shard) prefetchNewest(p page, from, to int) {
 		}
 	}
 	s.prefetched = sum
+}
+
+// soughtSlots remembers the slots that a prefetch has sought, by hash, so that find need not
+// seek them again. What it remembers may be wrong: of another hash, or of another state of the
+// page.
+type soughtSlots [1 << soughtBits]uint16
+
+const (
+	soughtBits = 8
+	// soughtShift selects the bits of a hash that choose its entry: above the lowest, which may
+	// be 0 in all hashes.
+	soughtShift = 16
+)
+
+func (t *soughtSlots) note(h uint64, slot int) { t[h>>soughtShift%(1<<soughtBits)] = uint16(slot) }
+
+// seek returns p.seek of the tag of a hash.
+func (t *soughtSlots) seek(p page, h uint64) int {
+	want := tag(h, p.depth)
+	i := int(t[h>>soughtShift%(1<<soughtBits)])
+	if i < p.slots() && p.tagAt(i) == want && (i == 0 || p.tagAt(i-1) < want) {
+		return i
+	}
+	return p.seek(want)
 }

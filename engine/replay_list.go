@@ -215,10 +215,11 @@ func (l *replayList) applyInOrder(e *Engine, s *shard, of replayed, from, end in
 
 // A replaySorting is the working memory to sort the ops of a shard.
 type replaySorting struct {
-	pages []uint32 // of each op, the first bits of the hashes of its page
-	order []int32
-	next  []int32 // for each value of these bits, the index in order of the next op
-	taken []taken
+	firsts []uint32 // of firstEntries
+	pages  []uint32 // of each op, the first bits of the hashes of its page
+	order  []int32
+	next   []int32 // for each value of these bits, the index in order of the next op
+	taken  []taken
 }
 
 // A taken tells how a Take was decided.
@@ -279,11 +280,11 @@ func (o *replaySorting) sort(s *shard, hashes []uint64) []int32 {
 	width := min(uint8(bits.Len(uint(n))), s.dirDepth)
 	o.pages, o.order, o.taken = slices.Grow(o.pages[:0], n)[:n], slices.Grow(o.order[:0], n)[:n], slices.Grow(o.taken[:0], n)[:n]
 	o.next = slices.Grow(o.next[:0], 1<<width+1)[:1<<width+1]
+	o.firsts = s.firstEntries(o.firsts, width)
 	clear(o.next)
 	for i, h := range hashes {
-		below := 64 - s.headOf(h).depth
-		first := h >> below << below >> (64 - width)
-		o.pages[i] = uint32(first)
+		first := o.firsts[h>>(64-width)]
+		o.pages[i] = first
 		o.next[first+1]++
 	}
 	for i := 1; i < len(o.next); i++ {
@@ -294,4 +295,20 @@ func (o *replaySorting) sort(s *shard, hashes []uint64) []int32 {
 		o.next[first]++
 	}
 	return o.order
+}
+
+// firstEntries returns, for each value of the first width bits of a hash, the first value with the
+// same page. It uses the memory of firsts. Requires: width is at most that of the dir. It reads
+// the dir in order, and no heads of pages, which are spread over memory.
+func (t *table) firstEntries(firsts []uint32, width uint8) []uint32 {
+	n := 1 << width
+	firsts = slices.Grow(firsts[:0], n)[:n]
+	step, first := t.dirDepth-width, 0
+	for i := range n {
+		if t.dir[i<<step] != t.dir[first<<step] {
+			first = i
+		}
+		firsts[i] = uint32(first)
+	}
+	return firsts
 }

@@ -21,7 +21,8 @@ type shard struct {
 	// soonestExpiry is the earliest nextExpiry of those pages. noExpiryUntil is the same
 	// for all pages, set when a round of the sweep freed nothing.
 	soonestExpiry, noExpiryUntil Instant
-	prefetched                   uint64   // sink of the reads in prefetch
+	prefetched                   uint64 // sink of the reads in prefetch
+	sought                       soughtSlots
 	seed                         [16]byte // of values
 	hashKey                      siphash.Key
 	holderHashKeys               [2]siphash.Key // of holders' ids
@@ -197,7 +198,7 @@ func (t *table) headOf(h uint64) *pageHead { return t.slab.head(t.dir[h>>(64-t.d
 func (s *shard) find(h uint64, key []byte) (p page, i int, found bool) {
 	p = s.pageOf(h)
 	t := tag(h, p.depth)
-	for i = p.seek(t); i < p.slots() && p.tagAt(i) == t; i++ {
+	for i = s.sought.seek(p, h); i < p.slots() && p.tagAt(i) == t; i++ {
 		at := p.offset(i)
 		if string(p.key(at, s.stateWords(p, at))) == string(key) {
 			if p.head(at).db() == dbOf(h) {
