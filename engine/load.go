@@ -24,7 +24,7 @@ var blockReaders = sync.Pool{New: func() any { return &blockReader{checked: valu
 // exception is a key that the engine already has: then Load returns an error, and some
 // keys may have been added. Concurrency: blocks may be loaded concurrently and in any
 // order; it is fastest if each goroutine loads consecutive blocks. Cost: about 100 ns a
-// key.
+// key in pages that have none.
 func (e *Engine) Load(block []byte) error {
 	r := blockReaders.Get().(*blockReader)
 	defer blockReaders.Put(r)

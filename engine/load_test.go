@@ -51,7 +51,7 @@ func FuzzLoad(f *testing.F) {
 		f.Add(blockOf(f, library), seed)
 	}
 	f.Fuzz(func(t *testing.T, block []byte, seed uint64) {
-		e := engine.New(engine.Options{Shards: 4, Seed: [16]byte{5}})
+		e := engine.New(engine.Options{Shards: 1 << (seed % 3), Seed: [16]byte{5}})
 		given := slices.Clone(block)
 		err := e.Load(block)
 		if !bytes.Equal(block, given) {
@@ -91,7 +91,7 @@ func TestLoadCut(t *testing.T) {
 	e, _ := mixed(3, 20)
 	block, between := blockOf(t, e), 0
 	for n := range block {
-		into := engine.New(engine.Options{})
+		into := engine.New(engine.Options{Shards: 1 + 15*(n%2)}) // with all keys on a page, and on many
 		if err := into.Load(block[:n]); err == nil {
 			between++ // two records
 		} else if into.Len() != 0 {
@@ -105,7 +105,7 @@ func TestLoadCut(t *testing.T) {
 	for bit := 0; bit < 8*len(block); bit += 5 {
 		flipped := bytes.Clone(block)
 		flipped[bit/8] ^= 1 << (bit % 8)
-		into := engine.New(engine.Options{})
+		into := engine.New(engine.Options{Shards: 1 + 15*(bit%2)})
 		if into.Load(flipped) == nil {
 			loaded++
 		}
