@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"limitsrv/commands/backend"
+	"limitsrv/engine"
 	"limitsrv/status"
 )
 
@@ -22,6 +23,8 @@ type fakeCluster struct {
 	moved   string
 	r       status.Replication
 	leads   string // digit of the leader's id; empty: no leader is known
+
+	forwarded func(next backend.Exec, b *engine.Batch, done func(error))
 
 	changes  []backend.Change
 	rejected error // by Change
@@ -57,9 +60,12 @@ func newFakeCluster(role status.Role) *fakeCluster {
 	return c
 }
 
-func (c *fakeCluster) Enabled() bool                   { return c.enabled }
-func (c *fakeCluster) Leads() bool                     { return c.moved == "" }
-func (c *fakeCluster) Moved() string                   { return c.moved }
+func (c *fakeCluster) Enabled() bool { return c.enabled }
+func (c *fakeCluster) Leads() bool   { return c.moved == "" }
+func (c *fakeCluster) Moved() string { return c.moved }
+func (c *fakeCluster) HandleForwarded(exec func(backend.Exec, *engine.Batch, func(error))) {
+	c.forwarded = exec
+}
 func (c *fakeCluster) Replication() status.Replication { return c.r }
 
 // Digest is small, to show that leading zeros are printed.

@@ -17,7 +17,6 @@ import (
 	"limitsrv/persist/commit"
 	"limitsrv/replication/election"
 	"limitsrv/replication/forward"
-	"limitsrv/replication/fsm"
 	"limitsrv/replication/link"
 	"limitsrv/replication/storage"
 )
@@ -46,6 +45,8 @@ type Node struct {
 	disk         *persist.DiskWatch
 	openLoggedAt time.Time // last warning about links without a secret; maintain goroutine only
 	elections    *election.Watch
+
+	forwarded atomic.Pointer[func(*engine.Batch, func(error))] // see HandleForwarded; nil: none yet
 
 	stack       atomic.Pointer[raftStack] // nil: this node is not a member yet
 	leadingTerm atomic.Uint64             // the term in which this node decides; 0: it does not
@@ -203,77 +204,6 @@ func (n *Node) setMember(change func(*storage.Membership)) error {
 	defer n.mu.Unlock()
 	n.membership = m
 	return nil
-}
-
-// Exec submits a batch. done is called once, from any goroutine, with the decisions in
-// place or an error that has a Code: UNCERTAIN if the batch may or may not have been
-// applied, any other if it was not. Exec does not block.
-func (n *Node) Exec(batch *engine.Batch, done func(error)) {
-	if batch.Looks() && n.answerLook(batch) {
-		done(nil)
-		return
-	}
-	if err := n.permit(batch); err != nil {
-		done(err)
-		return
-	}
-	n.batcher.add(waitingRequest{Request: forward.Request{Batch: batch, Done: done}})
-}
-
-// permit returns an error if the log may not have an entry of a batch because a member can't
-// read it, or if this node does not know that yet. If it is no member, the leader decides.
-func (n *Node) permit(batch *engine.Batch) error {
-	level := fsm.LevelOf(batch)
-	if level == 1 {
-		return nil
-	}
-	s := n.stack.Load()
-	switch {
-	case s == nil || level <= s.FSM.Level() || int64(level) <= s.level.Load():
-		return nil
-	case !s.FSM.IsCurrent():
-		return errBehind
-	}
-	return errLevel
-}
-
-// execForOthers is Exec for batches forwarded by another node.
-func (n *Node) execForOthers(batch *engine.Batch, done func(error)) {
-	if batch.Looks() && n.leadership().leading && n.answerLook(batch) {
-		done(nil)
-		return
-	}
-	if err := n.permit(batch); err != nil {
-		done(err)
-		return
-	}
-	n.batcher.add(waitingRequest{Request: forward.Request{Batch: batch, Done: done}, remote: true})
-}
-
-// Commit tells the node that its caller has no more batches to submit for now.
-func (n *Node) Commit() { n.batcher.kick() }
-
-// answerLook answers a read-only batch from the state applied here, if this node leads or
-// the batch accepts stale reads. It returns false otherwise.
-func (n *Node) answerLook(batch *engine.Batch) bool {
-	lead := n.leadership()
-	if lead.stack == nil || !lead.leading && (!batch.Stale || lead.fsm.Diverged()) {
-		return false
-	}
-	now := lead.fsm.Now()
-	if lead.leading {
-		now = n.clock.now()
-	}
-	convertExpects(batch, lead.term)
-	lead.fsm.Engine().Look(now, batch)
-	convertExpects(batch, lead.term) // XOR with the same value restores the ops
-	for i := range batch.Ops {
-		if batch.Ops[i].Kind == engine.Watch {
-			d := &batch.Decisions[i]
-			d.Remaining = termFingerprint(d.Remaining, lead.term)
-		}
-	}
-	return true
 }
 
 // Engine returns the current engine, for reads that are not ops. A snapshot from the

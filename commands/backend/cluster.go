@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"limitsrv/commands/resp"
+	"limitsrv/engine"
 	"limitsrv/status"
 )
 
@@ -39,6 +40,10 @@ type Cluster interface {
 	// end, from any goroutine. If Change returns an error, the change was not begun and
 	// done is not called. Errors are reported to the client as those of a Store are.
 	Change(c Change, done func(error)) error
+	// HandleForwarded sets the function that executes the batches with calls that other nodes
+	// forward to this one: by next, now or later, and it must call done as an Exec does. Until
+	// then, and without other nodes, nothing calls it.
+	HandleForwarded(exec func(next Exec, b *engine.Batch, done func(error)))
 	// Wait calls done once, from any goroutine and perhaps before Wait returns, with the
 	// number of other nodes that have every decision answered before the call: as soon as
 	// they are at least replicas, or after timeout, or when ctx ends. If replicas is 0,
@@ -107,6 +112,9 @@ func (singleNode) Moved() string { return "" }
 
 // Leads reports true.
 func (singleNode) Leads() bool { return true }
+
+// HandleForwarded does nothing.
+func (singleNode) HandleForwarded(func(Exec, *engine.Batch, func(error))) {}
 
 // Replication returns none.
 func (singleNode) Replication() status.Replication { return status.Replication{} }

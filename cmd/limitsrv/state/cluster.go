@@ -60,6 +60,15 @@ type clusterAdapter struct {
 	mode string // --cluster-mode
 }
 
+// forwardedExec is the Exec of batches that other nodes forward.
+type forwardedExec struct{ *replication.Node }
+
+func (f forwardedExec) Exec(b *engine.Batch, done func(error)) { f.Node.ExecForwarded(b, done) }
+
+func (r clusterAdapter) HandleForwarded(exec func(backend.Exec, *engine.Batch, func(error))) {
+	r.Node.HandleForwarded(func(b *engine.Batch, done func(error)) { exec(forwardedExec{r.Node}, b, done) })
+}
+
 func (r clusterAdapter) Save(done func(error)) error { return redisError(r.Node.Save(done)) }
 
 func (r clusterAdapter) Backup(name string, done func(path string, err error)) error {

@@ -1,0 +1,95 @@
+package replication
+
+import (
+	"limitsrv/engine"
+	"limitsrv/replication/forward"
+	"limitsrv/replication/fsm"
+)
+
+// Exec submits a batch. done is called once, from any goroutine, with the decisions in
+// place or an error that has a Code: UNCERTAIN if the batch may or may not have been
+// applied, any other if it was not. Exec does not block.
+func (n *Node) Exec(batch *engine.Batch, done func(error)) {
+	if batch.Looks() && n.answerLook(batch) {
+		done(nil)
+		return
+	}
+	if err := n.permit(batch); err != nil {
+		done(err)
+		return
+	}
+	n.batcher.add(waitingRequest{Request: forward.Request{Batch: batch, Done: done}})
+}
+
+// permit returns an error if the log may not have an entry of a batch because a member can't
+// read it, or if this node does not know that yet. If it is no member, the leader decides.
+func (n *Node) permit(batch *engine.Batch) error {
+	level := fsm.LevelOf(batch)
+	if level == 1 {
+		return nil
+	}
+	s := n.stack.Load()
+	switch {
+	case s == nil || level <= s.FSM.Level() || int64(level) <= s.level.Load():
+		return nil
+	case !s.FSM.IsCurrent():
+		return errBehind
+	}
+	return errLevel
+}
+
+// HandleForwarded sets the function that executes the batches with calls that other nodes forward
+// to this one: it must pass them to ExecForwarded, now or later, or call done with an error. Until
+// then ExecForwarded gets them at once.
+func (n *Node) HandleForwarded(exec func(batch *engine.Batch, done func(error))) {
+	n.forwarded.Store(&exec)
+}
+
+// execForOthers executes a batch forwarded by another node.
+func (n *Node) execForOthers(batch *engine.Batch, done func(error)) {
+	if exec := n.forwarded.Load(); exec != nil && len(batch.Calls) > 0 {
+		(*exec)(batch, done)
+		return
+	}
+	n.ExecForwarded(batch, done)
+}
+
+// ExecForwarded is Exec for batches forwarded by another node. If this node does not lead, they
+// are not accepted, and that node tries again.
+func (n *Node) ExecForwarded(batch *engine.Batch, done func(error)) {
+	if batch.Looks() && n.leadership().leading && n.answerLook(batch) {
+		done(nil)
+		return
+	}
+	if err := n.permit(batch); err != nil {
+		done(err)
+		return
+	}
+	n.batcher.add(waitingRequest{Request: forward.Request{Batch: batch, Done: done}, remote: true})
+}
+
+// Commit tells the node that its caller has no more batches to submit for now.
+func (n *Node) Commit() { n.batcher.kick() }
+
+// answerLook answers a read-only batch from the state applied here, if this node leads or
+// the batch accepts stale reads. It returns false otherwise.
+func (n *Node) answerLook(batch *engine.Batch) bool {
+	lead := n.leadership()
+	if lead.stack == nil || !lead.leading && (!batch.Stale || lead.fsm.Diverged()) {
+		return false
+	}
+	now := lead.fsm.Now()
+	if lead.leading {
+		now = n.clock.now()
+	}
+	convertExpects(batch, lead.term)
+	lead.fsm.Engine().Look(now, batch)
+	convertExpects(batch, lead.term) // XOR with the same value restores the ops
+	for i := range batch.Ops {
+		if batch.Ops[i].Kind == engine.Watch {
+			d := &batch.Decisions[i]
+			d.Remaining = termFingerprint(d.Remaining, lead.term)
+		}
+	}
+	return true
+}

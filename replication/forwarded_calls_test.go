@@ -1,0 +1,52 @@
+package replication
+
+import (
+	"testing"
+
+	"limitsrv/engine"
+)
+
+// TestForwardedCallsAreHandled: the leader passes the batches with calls of other nodes to a
+// function, which may keep them for a time, and none of its own clients and none without calls.
+func TestForwardedCallsAreHandled(t *testing.T) {
+	c := startCluster(t, 3, func(o *Options) { o.Commands, o.ElectionTimeout = counters{}, noElection() })
+	leader := c.leader()
+	eventually(t, "the level rises on all nodes", func() bool {
+		for _, n := range c.nodes {
+			if n.Replication().FeatureLevel < 2 {
+				return false
+			}
+		}
+		return true
+	})
+	type held struct {
+		batch *engine.Batch
+		done  func(error)
+	}
+	kept := make(chan held, 4)
+	leader.HandleForwarded(func(b *engine.Batch, done func(error)) { kept <- held{b, done} })
+	follower := c.other(leader)
+	answered := make(chan string, 1)
+	go func() {
+		got, err := count(follower, 0, "a")
+		if err != nil {
+			got = err.Error()
+		}
+		answered <- got
+	}()
+	first := <-kept
+	if got, err := count(leader, 0, "a"); got != "1" || err != nil {
+		t.Errorf("a call of the leader, while a forwarded one is kept, answers %s (%v)", got, err)
+	}
+	if _, err := take(follower, "b", 1, 1); err != nil {
+		t.Errorf("a decision by way of the follower: %v", err)
+	}
+	if len(kept) > 0 || len(answered) > 0 {
+		t.Errorf("%d more batches are kept, %d calls are answered, want none", len(kept), len(answered))
+	}
+	leader.ExecForwarded(first.batch, first.done)
+	leader.Commit()
+	if got := <-answered; got != "2" {
+		t.Errorf("the forwarded call answers %s", got)
+	}
+}
