@@ -52,6 +52,9 @@ const (
 // DefaultSteps is the usual budget of a run.
 const DefaultSteps = 5_000_000
 
+// maxSteps is the largest budget.
+const maxSteps = 1 << 40
+
 // Steps returns a budget of steps in the form of SetRun.
 func Steps(n int64) []byte { return binary.AppendUvarint(nil, uint64(n)) }
 
@@ -61,6 +64,24 @@ func SetRun(c *engine.Call, modes Modes, steps, hash []byte, args [][]byte) {
 	c.Command, c.ReadOnly, c.Timed = firstRun+uint16(modes), modes&Looks != 0, modes&Looks == 0
 	c.Args = append(append(c.Args[:0], steps, hash), args...)
 }
+
+// RunOf returns the hash of the script that a call runs, or the name of the function. ok is false
+// if the call is no run.
+func RunOf(c *engine.Call) (name []byte, function, ok bool) {
+	if _, ok = modesOf(c); !ok {
+		return nil, false, false
+	}
+	return c.Args[hashArg], isFunctionRun(c), true
+}
+
+// StepsOf returns the budget of a run.
+func StepsOf(c *engine.Call) int64 {
+	asked, _ := binary.Uvarint(c.Args[stepsArg])
+	return int64(min(asked, maxSteps))
+}
+
+// SetSteps replaces the budget of a run, by one in the form of Steps.
+func SetSteps(c *engine.Call, steps []byte) { c.Args[stepsArg] = steps }
 
 // SetFunctionRun makes a call a run of a function. args are the number of keys, the keys and
 // the arguments. Requires: KeyCount accepts them.

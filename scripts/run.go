@@ -2,7 +2,6 @@ package scripts
 
 import (
 	"crypto/sha1"
-	"encoding/binary"
 	"sync"
 
 	"limitsrv/answer"
@@ -62,8 +61,7 @@ func find(tx *engine.Tx, hash []byte, modes Modes) *engine.Source {
 // counts. It returns the steps.
 func (m *machine) do(chunk *lua.Chunk, source *engine.Source) (steps int64) {
 	c := m.run
-	asked, _ := binary.Uvarint(c.Args[stepsArg])
-	budget := int64(min(asked, maxSteps))
+	budget := StepsOf(c)
 	m.protocol, m.published = answer.RESP2, 0
 	limits := lua.Limits{Steps: budget, Memory: maxMemory}
 	m.st.Reset(limits)
@@ -118,9 +116,6 @@ func (m *machine) start(chunk *lua.Chunk, keys, argv value.List) (results []valu
 	m.pair = [2]value.Value{value.OfTable(m.st.Heap.TableOf(&keys)), value.OfTable(m.st.Heap.TableOf(&argv))}
 	return m.st.RunFunction(m.callback, m.pair[:]...)
 }
-
-// maxSteps is the largest budget.
-const maxSteps = 1 << 40
 
 // emptyID is the ID of the empty script, which is known without being learned.
 var emptyID = engine.SourceID(sha1.Sum(nil))
