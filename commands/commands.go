@@ -3,13 +3,15 @@ package commands
 import (
 	"slices"
 
+	"limitsrv/commands/backend"
 	"limitsrv/commands/session"
+	"limitsrv/engine"
 )
 
 // table lists every command, in the order of help and the README. To add one, add a file
 // and a line here. The commands on limits follow from the table of package limiters, and those
 // on plain values from the table of package datatypes. Scripts run on no engine.
-var table = slices.Concat(limitTable, plainCommands(), scriptCommands(session.Config{}))
+var table = slices.Concat(limitTable, plainCommands(), newScriptHost(session.Config{}).commands())
 
 // limitTable lists the commands of a server with --limits-only.
 var limitTable = append(limitCommands(),
@@ -51,9 +53,16 @@ func Table() []session.Command {
 // NewHandler makes a Handler of all commands, or with Config.LimitsOnly of those that need
 // no plain values. Requires: Exec, Engine and Clock are set.
 func NewHandler(c session.Config) *session.Handler {
-	lines := limitTable
-	if !c.LimitsOnly {
-		lines = slices.Concat(limitTable, plainCommands(), scriptCommands(c))
+	if c.LimitsOnly {
+		return session.NewHandler(c, session.NewRegistry(limitTable, advice))
 	}
-	return session.NewHandler(c, session.NewRegistry(lines, advice))
+	host := newScriptHost(c)
+	h := session.NewHandler(c, session.NewRegistry(slices.Concat(limitTable, plainCommands(), host.commands()), advice))
+	if c.Cluster != nil {
+		c.Cluster.HandleForwarded(func(next backend.Exec, b *engine.Batch, done func(error)) {
+			host.review(b)
+			h.ExecOfOthers(next, b, done)
+		})
+	}
+	return h
 }

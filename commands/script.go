@@ -27,10 +27,15 @@ type scriptHost struct {
 	budget *scriptBudget
 }
 
-// scriptCommands returns the commands that run scripts, for the engine and options of a
-// configuration.
-func scriptCommands(c session.Config) []*session.Command {
-	h := &scriptHost{engine: c.Engine, leads: func() bool { return c.Cluster == nil || c.Cluster.Leads() }, budget: newScriptBudget(cmp.Or(c.ScriptSteps, scripts.DefaultSteps), c.Clock)}
+func newScriptHost(c session.Config) *scriptHost {
+	return &scriptHost{
+		engine: c.Engine, leads: func() bool { return c.Cluster == nil || c.Cluster.Leads() },
+		budget: newScriptBudget(cmp.Or(c.ScriptSteps, scripts.DefaultSteps), c.Clock),
+	}
+}
+
+// commands returns the commands that run scripts.
+func (h *scriptHost) commands() []*session.Command {
 	const args, hashArgs = "script numkeys [key ...] [arg ...]", "sha1 numkeys [key ...] [arg ...]"
 	writes := session.NoScript | session.Stale | session.Runs
 	reads := writes | session.ReadOnly
@@ -126,6 +131,31 @@ func (h *scriptHost) nextBudget(b *engine.Batch, longest int64) []byte {
 		return h.budget.next(b, unknownHeavy, longest)
 	}
 	return h.budget.next(b, h.engine().HeavySteps(), longest)
+}
+
+// review lowers the budgets of the runs in a batch of another node to those of this node, because
+// the other engine does not count the steps of read-only runs, and sets Slow. Requires: the engine
+// is set.
+func (h *scriptHost) review(b *engine.Batch) {
+	heavy := h.engine().HeavySteps()
+	for i := range b.Calls {
+		c := &b.Calls[i]
+		name, function, ok := scripts.RunOf(c)
+		if !ok {
+			continue
+		}
+		longest := int64(0)
+		if function {
+			if f := h.function(name); f != nil {
+				longest = f.Longest()
+			}
+		} else if source := h.named(name); source != nil {
+			longest = source.Longest()
+		}
+		if lower := h.budget.review(b, heavy, longest, scripts.StepsOf(c)); lower != nil {
+			scripts.SetSteps(c, lower)
+		}
+	}
 }
 
 // named returns a source that the engine has now, by its hash.

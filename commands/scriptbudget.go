@@ -81,14 +81,39 @@ func newScriptBudget(steps int64, clock backend.Clock) *scriptBudget {
 }
 
 // next adds a run to a batch and returns its budget, in the form of scripts.Steps, which the
-// caller must not change. heavy is that of Engine.HeavySteps, and longest the number of steps
-// of the longest run of the script so far, 0 if there was none. The batch is closed if another
-// such run could get too little in it.
+// caller must not change. heavy is the result of Engine.HeavySteps, and longest the number of
+// steps of the longest run of the script, 0 before the first. The batch is closed if another
+// such run could get too little in it. It is slow if scripts are heavy and this one is new, or has
+// already taken as many steps as it gets.
 func (b *scriptBudget) next(batch *engine.Batch, heavy, longest int64) []byte {
 	l := b.ladder(heavy)
 	got, following := l.at(batch.Runs), l.at(batch.Runs+1)
 	batch.Runs++
 	batch.Closed = batch.Closed || batch.Runs >= batchRuns || longest == 0 || following.steps < 2*longest
+	batch.Slow = batch.Slow || l == &b.light && mayEndAt(got.steps, longest)
+	return got.form
+}
+
+// mayEndAt reports whether a run of a script may end at a budget. longest is as for next.
+func mayEndAt(steps, longest int64) bool { return longest == 0 || longest >= steps }
+
+// review is next for a run in a batch of another node, which has asked for a budget in steps. It
+// returns the budget to set, or nil if the run keeps the one it has. A script with short runs gets
+// twice the steps of the longest at least, because the batch cannot be divided.
+func (b *scriptBudget) review(batch *engine.Batch, heavy, longest, asked int64) []byte {
+	l := b.ladder(heavy)
+	got := l.at(batch.Runs)
+	batch.Runs++
+	if l == &b.full {
+		return nil
+	}
+	if enough := min(2*longest, b.light.rungs[0].steps); longest < b.light.rungs[0].steps && enough > got.steps {
+		got = newRung(enough)
+	}
+	batch.Slow = batch.Slow || mayEndAt(got.steps, longest)
+	if asked <= got.steps {
+		return nil
+	}
 	return got.form
 }
 

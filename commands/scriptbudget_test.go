@@ -104,6 +104,32 @@ func TestScriptBudgetOfBatch(t *testing.T) {
 	}
 }
 
+// TestSlowBatches: a run is slow if scripts are heavy, and it is new or may end at its budget.
+func TestSlowBatches(t *testing.T) {
+	const steps = 1_000_000
+	b := newScriptBudget(steps, backend.NewTestClock(testStart))
+	b.next(new(engine.Batch), 0, 0)
+	for _, tt := range []struct {
+		name           string
+		heavy, longest int64
+		before         int // runs in the batch
+		want           bool
+	}{
+		{"a new script of a calm node", 0, 0, 0, false},
+		{"an endless one of a calm node", 0, steps, 0, false},
+		{"a new script", 10 * steps, 0, 0, true},
+		{"a script below its budget", 10 * steps, scripts.LightSteps - 1, 0, false},
+		{"an endless script", 10 * steps, scripts.LightSteps, 0, true},
+		{"an endless script known by its half budget", 10 * steps, scripts.LightSteps / 2, 1, true},
+		{"a script below the half budget", 10 * steps, scripts.LightSteps/2 - 1, 1, false},
+	} {
+		batch := engine.Batch{Runs: tt.before}
+		if b.next(&batch, tt.heavy, tt.longest); batch.Slow != tt.want {
+			t.Errorf("%s: slow is %v, want %v", tt.name, batch.Slow, tt.want)
+		}
+	}
+}
+
 // TestEndlessScripts: endless scripts end at the full budget at first, and then sooner; short
 // ones are not affected.
 func TestEndlessScripts(t *testing.T) {

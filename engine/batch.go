@@ -27,10 +27,12 @@ type Batch struct {
 	// Notices, unless nil, gets the messages that the calls publish. The executor sets it for
 	// each Apply that is no replay.
 	Notices *Notices
-	// Runs is the number of runs of scripts among the calls, and Closed is set if no more ops
-	// should follow them in this batch. They are for its author; Apply ignores them.
+	// Runs is the number of runs of scripts among the calls. Closed is set if no more ops should
+	// follow them in this batch, and Slow if they are likely to end at their budgets. They are for
+	// its author; Apply ignores them.
 	Runs   int
 	Closed bool
+	Slow   bool
 	// Decisions are the answers, one for each op, valid after Apply until Reset.
 	Decisions []Decision
 	// Evicted are the live keys that Apply evicted, in ascending order of Before, valid
@@ -64,7 +66,7 @@ func (b *Batch) Reset() {
 	b.resetCalls()
 	b.tx.release()
 	b.Atomic, b.Stale, b.Full, b.Tight, b.Level, b.Notices = false, false, false, false, 0, nil
-	b.Runs, b.Closed = 0, false
+	b.Runs, b.Closed, b.Slow = 0, false, false
 }
 
 // Looks reports whether the batch is read-only, so that Look accepts it: it has only

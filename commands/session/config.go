@@ -55,7 +55,7 @@ type Config struct {
 	// rejected.
 	Shutdown func(backend.Parting)
 
-	// Spawn and After are used for logins and ACL LOAD.
+	// Spawn and After are used for logins and ACL LOAD, Spawn for slow batches as well.
 	Spawn func(func())                // nil: the go statement
 	After func(time.Duration, func()) // nil: time.AfterFunc
 }

@@ -36,6 +36,7 @@ type Handler struct {
 	drain   context.CancelFunc
 
 	batches batchPool
+	turns   turns
 
 	mu       sync.Mutex
 	sessions map[int64]*Session
@@ -77,6 +78,7 @@ func NewHandler(c Config, r *Registry) *Handler {
 		slow:     newSlowLog(),
 		sessions: make(map[int64]*Session),
 	}
+	h.turns = turns{now: h.sinceStart, rest: h.rest, spawn: c.Spawn}
 	h.waiting = waiting.New(waiting.Config{
 		Run: func(b *engine.Batch, done func(error)) { execute(c.Exec, b, done) }, Commit: h.Commit,
 		Watch: c.Notices.Watch, Down: ErrDown, Log: c.Log,

@@ -303,7 +303,7 @@ func (s *Session) flush() bool {
 	case len(s.g.batch.Ops) > 0:
 		s.start()
 		s.state.Store(executing)
-		execute(s.h.config.Exec, &s.g.batch, s.done)
+		s.h.exec(&s.g.batch, s.done)
 		if s.state.CompareAndSwap(executing, away) {
 			return false
 		}

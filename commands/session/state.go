@@ -14,6 +14,26 @@ func execute(e backend.Exec, batch *engine.Batch, done func(error)) {
 	e.Exec(batch, done)
 }
 
+// exec executes a batch of a session. A slow one that this node decides waits for its turn; the
+// leader has the turns of those that it is to decide.
+func (h *Handler) exec(batch *engine.Batch, done func(error)) {
+	if batch.Slow && (batch.Stale || h.config.Cluster.Leads()) {
+		h.turns.add(h.config.Exec, batch, done)
+		return
+	}
+	execute(h.config.Exec, batch, done)
+}
+
+// ExecOfOthers executes a batch of another node by next, a slow one when it is its turn. As
+// backend.Exec.Exec it does not block.
+func (h *Handler) ExecOfOthers(next backend.Exec, batch *engine.Batch, done func(error)) {
+	if batch.Slow {
+		h.turns.add(next, batch, done)
+		return
+	}
+	execute(next, batch, done)
+}
+
 // Commit calls the Commit of the Exec; see there. It is for the server, which calls it for
 // the batches of many sessions at once. A panic ends the process.
 func (h *Handler) Commit() {

@@ -1,0 +1,104 @@
+package session
+
+import (
+	"sync"
+	"time"
+
+	"limitsrv/commands/backend"
+	"limitsrv/commands/resp"
+	"limitsrv/engine"
+)
+
+const (
+	// restShare is the rest after a turn, in durations of the turn: slow batches have at most a
+	// fifth of the time.
+	restShare = 4
+	// maxRest bounds a rest, because a disk that hangs can make a turn long.
+	maxRest = 50 * time.Millisecond
+	// maxTurnWait bounds the wait for a turn. It is shorter than the time after which another node
+	// closes a link without answers.
+	maxTurnWait = 500 * time.Millisecond
+)
+
+var errNoTurn = resp.NewError("BUSY", "Too many scripts run long; this one was not executed, as its turn had not come within "+maxTurnWait.String()+". Try again later")
+
+// Turns execute slow batches, one at a time, in the order of their arrival. After each they rest,
+// so that all other batches together have most of the time of the processors, and of the log.
+// Because a connection has one batch at most, connections take turns. A batch that has waited
+// longer than maxTurnWait is answered BUSY and not executed.
+//
+// Concurrency: any goroutine. There is a goroutine while batches wait.
+type turns struct {
+	now   func() int64 // nanoseconds of a clock that is never set
+	rest  func(time.Duration)
+	spawn func(func())
+
+	mu      sync.Mutex
+	waiting []turn
+	serving bool // a goroutine serves or rests
+}
+
+// A turn is a batch that waits for its turn.
+type turn struct {
+	exec  backend.Exec
+	batch *engine.Batch
+	done  func(error)
+	since int64 // the time of add, as turns.now returns it
+}
+
+// add queues a batch. As backend.Exec.Exec it does not block, and done is called once.
+func (t *turns) add(exec backend.Exec, batch *engine.Batch, done func(error)) {
+	t.mu.Lock()
+	t.waiting = append(t.waiting, turn{exec, batch, done, t.now()})
+	begin := !t.serving
+	t.serving = true
+	t.mu.Unlock()
+	if begin {
+		t.spawn(t.serve)
+	}
+}
+
+// serve executes batches until none waits.
+func (t *turns) serve() {
+	for {
+		next, ok := t.next()
+		if !ok {
+			return
+		}
+		began := t.now()
+		if began-next.since > int64(maxTurnWait) {
+			next.done(errNoTurn)
+			continue
+		}
+		answered := make(chan struct{})
+		execute(next.exec, next.batch, func(err error) {
+			next.done(err)
+			close(answered)
+		})
+		next.exec.Commit()
+		<-answered
+		t.rest(min(restShare*time.Duration(t.now()-began), maxRest))
+	}
+}
+
+// next removes the batch that has waited longest. It returns false if no batch waits: serve must
+// end then.
+func (t *turns) next() (first turn, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.waiting) == 0 {
+		t.waiting, t.serving = nil, false
+		return first, false
+	}
+	first, t.waiting[0] = t.waiting[0], turn{}
+	t.waiting = t.waiting[1:]
+	return first, true
+}
+
+// rest sleeps, unless the server drains.
+func (h *Handler) rest(d time.Duration) {
+	select {
+	case <-h.serving.Done():
+	case <-time.After(d):
+	}
+}
