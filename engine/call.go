@@ -161,6 +161,21 @@ func (b *Batch) TakeAnswers(calls []Call) (rest []Call) {
 	return calls[len(b.Calls):]
 }
 
+// Sizes returns the number of arguments of the calls, and the bytes of these and of the keys and
+// ids of the ops. Cost: linear in both.
+func (b *Batch) Sizes() (bytes, args int) {
+	for i := range b.Ops {
+		bytes += len(b.Ops[i].Key) + len(b.Ops[i].ID)
+	}
+	for i := range b.Calls {
+		args += len(b.Calls[i].Args)
+		for _, arg := range b.Calls[i].Args {
+			bytes += len(arg)
+		}
+	}
+	return bytes, args
+}
+
 // CopyCalls makes the calls of the batch copies of another batch's, each argument by keep.
 func (b *Batch) CopyCalls(other *Batch, keep func(arg []byte) []byte) {
 	b.Calls = b.Calls[:0]

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -18,14 +19,19 @@ const (
 	// maxTurnWait bounds the wait for a turn. It is shorter than the time after which another node
 	// closes a link without answers.
 	maxTurnWait = 500 * time.Millisecond
+	// maxTurnBytes bounds the bytes of the batches that wait, bytesPerTurn for each besides its keys
+	// and arguments. It is less than a link holds: then other batches of that node pass.
+	maxTurnBytes = 4 << 20
+	bytesPerTurn = 1 << 10
 )
 
-var errNoTurn = resp.NewError("BUSY", "Too many scripts run long; this one was not executed, as its turn had not come within "+maxTurnWait.String()+". Try again later")
+var errNoTurn = resp.NewError("BUSY", fmt.Sprintf("Scripts that run long take turns, and too many wait: the turn of this one is not within %v, or more than %d MB wait. Nothing was executed; try again later",
+	maxTurnWait, maxTurnBytes>>20))
 
 // Turns execute slow batches, one at a time, in the order of their arrival. After each they rest,
 // so that all other batches together have most of the time of the processors, and of the log.
 // Because a connection has one batch at most, connections take turns. A batch that has waited
-// longer than maxTurnWait is answered BUSY and not executed.
+// longer than maxTurnWait is answered BUSY and not executed, and so is one beyond maxTurnBytes.
 //
 // Concurrency: any goroutine. There is a goroutine while batches wait.
 type turns struct {
@@ -35,6 +41,7 @@ type turns struct {
 
 	mu      sync.Mutex
 	waiting []turn
+	bytes   int  // of those that wait
 	serving bool // a goroutine serves or rests
 }
 
@@ -43,13 +50,22 @@ type turn struct {
 	exec  backend.Exec
 	batch *engine.Batch
 	done  func(error)
+	bytes int
 	since int64 // the time of add, as turns.now returns it
 }
 
 // add queues a batch. As backend.Exec.Exec it does not block, and done is called once.
 func (t *turns) add(exec backend.Exec, batch *engine.Batch, done func(error)) {
+	bytes, _ := batch.Sizes()
+	bytes += bytesPerTurn
 	t.mu.Lock()
-	t.waiting = append(t.waiting, turn{exec, batch, done, t.now()})
+	if len(t.waiting) > 0 && t.bytes+bytes > maxTurnBytes {
+		t.mu.Unlock()
+		done(errNoTurn)
+		return
+	}
+	t.waiting = append(t.waiting, turn{exec, batch, done, bytes, t.now()})
+	t.bytes += bytes
 	begin := !t.serving
 	t.serving = true
 	t.mu.Unlock()
@@ -92,6 +108,7 @@ func (t *turns) next() (first turn, ok bool) {
 	}
 	first, t.waiting[0] = t.waiting[0], turn{}
 	t.waiting = t.waiting[1:]
+	t.bytes -= first.bytes
 	return first, true
 }
 

@@ -100,3 +100,38 @@ func TestTurnsComeTooLate(t *testing.T) {
 		t.Errorf("%d batches executed and %d rests, want 2", len(x.executed), len(x.rests))
 	}
 }
+
+// TestTurnsAreBounded: a batch beyond the bound of bytes is answered at once, and others when some
+// have been executed.
+func TestTurnsAreBounded(t *testing.T) {
+	x := newTurnsTest()
+	long := func() (b *engine.Batch) {
+		b = new(engine.Batch)
+		c := b.AddCall(0)
+		c.Args = append(c.Args, make([]byte, maxTurnBytes/2))
+		return b
+	}
+	var refused, executed int
+	add := func() {
+		x.turns.add(x, long(), func(err error) {
+			if err != nil {
+				refused++
+			} else {
+				executed++
+			}
+		})
+	}
+	add()
+	add()
+	if refused != 1 {
+		t.Errorf("%d of two batches of half the bound, and a bit, are refused, want 1", refused)
+	}
+	x.resting = func() {
+		x.resting = nil
+		add()
+	}
+	x.spawned[0]()
+	if refused != 1 || executed != 2 {
+		t.Errorf("%d refused and %d executed, want 1 and 2", refused, executed)
+	}
+}

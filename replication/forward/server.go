@@ -142,17 +142,7 @@ func (s *servedLink) execFrame(frame []byte) error {
 
 // copyBatch copies a batch. Its memory is held until it is answered.
 func (s *servedLink) copyBatch(b *engine.Batch, seq uint64) *forwardedBatch {
-	size := 0
-	for i := range b.Ops {
-		size += len(b.Ops[i].Key) + len(b.Ops[i].ID)
-	}
-	args := 0
-	for i := range b.Calls {
-		args += len(b.Calls[i].Args)
-		for _, arg := range b.Calls[i].Args {
-			size += len(arg)
-		}
-	}
+	size, args := b.Sizes()
 	s.mu.Lock()
 	var own *forwardedBatch
 	if last := len(s.free) - 1; last >= 0 {
