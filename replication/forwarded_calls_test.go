@@ -34,6 +34,10 @@ func TestForwardedCallsAreHandled(t *testing.T) {
 		}
 		answered <- got
 	}()
+	eventually(t, "the forwarded call is kept", func() bool { return len(kept) == 1 || len(answered) == 1 })
+	if len(kept) != 1 {
+		t.Fatalf("the forwarded call is answered %s, and not kept", <-answered)
+	}
 	first := <-kept
 	if got, err := count(leader, 0, "a"); got != "1" || err != nil {
 		t.Errorf("a call of the leader, while a forwarded one is kept, answers %s (%v)", got, err)
