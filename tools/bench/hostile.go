@@ -40,7 +40,7 @@ var hostileForms = []hostileForm{
 	{name: fmt.Sprintf("%d in a pipeline", hostileRuns), runs: hostileRuns},
 }
 
-// hostiles has endless scripts sent to one node and to three.
+// hostiles has endless scripts sent to one node, and to the leader and a follower of three.
 func hostiles(ctx context.Context, e *env) error {
 	single, err := e.startFilled(ctx, limitsrv, "")
 	if err != nil {
@@ -49,15 +49,26 @@ func hostiles(ctx context.Context, e *env) error {
 	if err := e.measureHostile(ctx, "one node", single); err != nil {
 		return err
 	}
-	e.stop()
-	d, err := e.startCluster(ctx, "three nodes", "--ack", "memory", "--fsync", "no")
-	if err != nil {
-		return err
+	for _, place := range []struct {
+		name string
+		node func(deployment) *side
+	}{
+		{"three nodes, by the leader", func(d deployment) *side { return d.leader }},
+		{"three nodes, by a follower", func(d deployment) *side { return d.follower }},
+	} {
+		e.stop()
+		d, err := e.startCluster(ctx, "three nodes", "--ack", "memory", "--fsync", "no")
+		if err != nil {
+			return err
+		}
+		if _, err := d.leader.fill(ctx, lastingBucket, e.stress.existing); err != nil {
+			return err
+		}
+		if err := e.measureHostile(ctx, place.name, place.node(d)); err != nil {
+			return err
+		}
 	}
-	if _, err := d.leader.fill(ctx, lastingBucket, e.stress.existing); err != nil {
-		return err
-	}
-	return e.measureHostile(ctx, "three nodes", d.leader)
+	return nil
 }
 
 // measureHostile measures each script in each form, after a row without any. The rows of the
