@@ -43,10 +43,14 @@ type given struct {
 	key, value uint64
 }
 
-// give makes g the given of an entry.
+// give makes g the given of an entry. It tries the number that g has, of another entry: clients
+// mostly send the same attributes in the same order.
 func (d *Domain) give(g *given, e *Entry) {
-	g.number = d.attributes.find(e.Key)
-	if !d.tree.isEmpty() || g.number >= 0 && d.attributes.all[g.number].isHashed() {
+	a := &d.attributes
+	if n := g.number; uint(n) >= uint(len(a.all)) || a.all[n].key != string(e.Key) {
+		g.number = a.find(e.Key)
+	}
+	if !d.tree.isEmpty() || g.number >= 0 && a.all[g.number].isHashed() {
 		g.key, g.value = maphash.Bytes(seed, e.Key), maphash.Bytes(seed, e.Value)
 	}
 }
@@ -69,10 +73,14 @@ func (a *attributes) find(key []byte) int32 {
 
 func (a *attribute) isHashed() bool { return a.listed || a.found }
 
+// bitOf returns the bit of a number in part.present, or 0 without one.
+func bitOf(number int32) uint64 { return 1 << uint32(number) }
+
 // An attributeSet is a descriptor with the givens of its entries.
 type attributeSet struct {
 	entries []Entry
 	givens  []given
+	present uint64 // as in part
 }
 
 // find returns the first entry with a key by its number, or nil.

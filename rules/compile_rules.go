@@ -38,14 +38,17 @@ func (c *compiler) rule(from *source.Rule, rule *Rule) flatRule {
 	r := flatRule{rule: rule, per: from.Per, sorted: sortedOrder(from.Per), tier: from.Tier, tierNumber: unnamed, stem: string(c.stem)}
 	r.perNumbers = make([]int32, 0, len(from.Per))
 	for _, key := range from.Per {
-		r.perNumbers = append(r.perNumbers, c.d.attributes.number(key))
+		n := c.d.attributes.number(key)
+		r.perNumbers, r.needed = append(r.perNumbers, n), r.needed|bitOf(n)
 	}
 	r.match = make([]condition, 0, len(from.Match))
 	for i := range from.Match {
-		r.match = append(r.match, conditionOf(&from.Match[i], c.d.attributes.number(from.Match[i].Key)))
+		n := c.d.attributes.number(from.Match[i].Key)
+		r.match, r.needed = append(r.match, conditionOf(&from.Match[i], n)), r.needed|bitOf(n)
 	}
 	if from.Tier != "" {
 		r.tierNumber = c.d.attributes.number(from.Tier)
+		r.needed |= bitOf(r.tierNumber)
 	}
 	for _, name := range from.Replaces {
 		if name.Text == from.Name {
@@ -153,9 +156,12 @@ func (o *choice) each(add func(key, value string, any bool)) {
 	}
 }
 
-// index fills the index of the rules.
+// index fills the index of the rules, unless they are so few that all are tried.
 func (c *compiler) index(all []source.Rule) {
 	f := &c.d.flat
+	if len(f.rules) <= maxTried {
+		return
+	}
 	var (
 		places  table    // (0, key, value or any) -> index in shared
 		shared  []int32  // rules that could be found at a place

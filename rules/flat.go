@@ -25,6 +25,7 @@ type flatRule struct {
 	// perNumbers are the numbers of per, tierNumber is that of tier, or unnamed without one.
 	perNumbers []int32
 	tierNumber int32
+	needed     uint64   // the bits of all these, as in part.present
 	limits     []*Limit // without a tier
 	tiers      map[string][]*Limit
 	other      []*Limit // of the tier default; nil without that tier
@@ -59,6 +60,9 @@ const defaultTier = "default"
 // limitsFor returns the limits of the rule for a descriptor; ok is false if it does not
 // match.
 func (r *flatRule) limitsFor(s *attributeSet) (limits []*Limit, ok bool) {
+	if r.needed&^s.present != 0 {
+		return nil, false
+	}
 	for i := range r.match {
 		if e := s.find(r.match[i].number); e == nil || !r.match[i].matches(e.Value) {
 			return nil, false

@@ -23,7 +23,7 @@ type Work struct {
 	now       engine.Instant
 	keys      []byte   // of all Matches since the last Release
 	givens    []given  // of the entries of all descriptors; none without d
-	offsets   []int    // of the descriptors in givens
+	parts     []part   // of givens, of the descriptors; none without d
 	path      []int32  // nodes that a descriptor leads to
 	found     []int32  // candidate rules of a descriptor
 	moved     []int    // new indexes of limits, while names are replaced; -1: dropped
@@ -47,11 +47,15 @@ func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 		w.set, w.d = s, s.domains[string(q.Domain)]
 	}
 	r.Verdict, r.Matched, r.Domain = None, false, w.d
-	r.Limits, r.Shared, r.Guards, r.Descriptors = r.Limits[:0], r.Shared[:0], r.Guards[:0], r.Descriptors[:0]
+	r.Limits, r.Shared, r.Guards = r.Limits[:0], r.Shared[:0], r.Guards[:0]
+	r.Descriptors = slices.Grow(r.Descriptors[:0], len(q.Descriptors))[:len(q.Descriptors)]
+	for i := range r.Descriptors {
+		r.Descriptors[i] = None
+	}
 	w.now, w.beyond, w.numbers = now, 0, w.numbers[:0]
 	w.domain, w.overrides, w.counts = q.Domain, o, o.domain(q.Domain)
 	w.give(q)
-	if r.gatekeep(q) {
+	if w.isGated() && r.gatekeep(q) {
 		return nil
 	}
 	unlimited := false
@@ -78,19 +82,27 @@ func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 	return nil
 }
 
+// A part is the part of a descriptor in Work.givens.
+type part struct {
+	first   int
+	present uint64 // bit n: the attribute with number n is there; for numbers below 64
+}
+
 // give sets the givens of all entries.
 func (w *Work) give(q *Request) {
-	w.givens, w.offsets = w.givens[:0], w.offsets[:0]
+	w.givens, w.parts = w.givens[:0], w.parts[:0]
+	if w.d == nil {
+		return
+	}
 	for i := range q.Descriptors {
-		w.offsets = append(w.offsets, len(w.givens))
-		if w.d == nil {
-			continue
+		first, entries := len(w.givens), q.Descriptors[i].Entries
+		w.givens = slices.Grow(w.givens, len(entries))[:first+len(entries)]
+		present := uint64(0)
+		for j, givens := 0, w.givens[first:]; j < len(givens); j++ {
+			w.d.give(&givens[j], &entries[j])
+			present |= bitOf(givens[j].number)
 		}
-		from, entries := len(w.givens), q.Descriptors[i].Entries
-		w.givens = slices.Grow(w.givens, len(entries))[:from+len(entries)]
-		for j := range entries {
-			w.d.give(&w.givens[from+j], &entries[j])
-		}
+		w.parts = append(w.parts, part{first, present})
 	}
 }
 
@@ -98,11 +110,14 @@ func (w *Work) give(q *Request) {
 func (w *Work) attributes(q *Request, descriptor int) attributeSet {
 	s := attributeSet{entries: q.Descriptors[descriptor].Entries}
 	if w.d != nil {
-		from := w.offsets[descriptor]
-		s.givens = w.givens[from : from+len(s.entries)]
+		p := &w.parts[descriptor]
+		s.givens, s.present = w.givens[p.first:p.first+len(s.entries)], p.present
 	}
 	return s
 }
+
+// isGated reports whether there may be lists or overrides that deny or allow.
+func (w *Work) isGated() bool { return w.counts != nil || w.d != nil && !w.d.lists.isEmpty() }
 
 // gatekeep applies the lists and the overrides that deny or allow, and reports whether they
 // decide the request.
@@ -110,7 +125,7 @@ func (r *Result) gatekeep(q *Request) (decided bool) {
 	denied, allowed := false, 0
 	for i := range q.Descriptors {
 		v := r.work.gate(q, i)
-		r.Descriptors = append(r.Descriptors, v)
+		r.Descriptors[i] = v
 		denied = denied || v == Denied
 		if v == Allowed {
 			allowed++
@@ -185,17 +200,16 @@ func (r *Result) add() {
 	before := len(w.keys)
 	w.makeKey(m)
 	at := -1
-	if !m.Rule.Tree && m.Descriptor > 0 { // the limits of one descriptor have different counters
+	if m.Descriptor > 0 && !m.Rule.Tree { // the limits of one descriptor have different counters
 		at = r.find(m, last)
 	}
 	switch {
-	case at >= 0 && len(r.Shared) < maxShared:
-		r.Shared = append(r.Shared, Shared{Limit: at, Descriptor: m.Descriptor})
-	case at >= 0:
-	case last == maxMet:
-		w.beyond++
-	default:
+	case at < 0 && last < maxMet:
 		return
+	case at < 0:
+		w.beyond++
+	case len(r.Shared) < maxShared:
+		r.Shared = append(r.Shared, Shared{Limit: at, Descriptor: m.Descriptor})
 	}
 	w.keys, r.Limits = w.keys[:before], r.Limits[:last]
 }
@@ -204,10 +218,22 @@ func (r *Result) add() {
 // too long.
 func (w *Work) makeKey(m *Met) {
 	keys, start, suffix := w.keys, m.base.start, m.suffix()
-	if m.base.end != len(keys) || suffix == "" || m.base.end-start+len(suffix) > engine.MaxKeyBytes {
+	if suffix == "" || m.base.end-start+len(suffix) > engine.MaxKeyBytes {
+		w.makeRareKey(m, suffix)
+		return
+	}
+	if m.base.end != len(keys) {
 		start = len(keys)
 		keys = append(keys, keys[m.base.start:m.base.end]...)
 	}
+	w.keys = append(keys, suffix...)
+	m.Key = w.keys[start:len(w.keys):len(w.keys)]
+}
+
+// makeRareKey sets the key of a limit that may be too long, or that has no suffix yet.
+func (w *Work) makeRareKey(m *Met, suffix string) {
+	start := len(w.keys)
+	keys := append(w.keys, w.bytes(m.base)...)
 	switch {
 	case suffix != "":
 		keys = append(keys, suffix...)
@@ -284,20 +310,19 @@ func (r *Result) keep(kept func(*Met) bool) {
 // dropReplaced drops the limits with a name that another one replaces, and sets the verdict
 // of the descriptors of the others.
 func (r *Result) dropReplaced() {
-	w := r.work
-	if len(w.numbers) > 0 {
+	if w := r.work; len(w.numbers) > 0 {
 		r.keep(func(m *Met) bool {
 			return m.set == nil || !w.isReplaced(m.set.names[0]) && !w.isReplaced(m.set.names[1])
 		})
+		for _, n := range w.numbers {
+			w.replaced[n/64] = 0
+		}
 	}
 	for i := range r.Limits {
 		r.Descriptors[r.Limits[i].Descriptor] = Limited
 	}
 	for _, s := range r.Shared {
 		r.Descriptors[s.Descriptor] = Limited
-	}
-	for _, n := range w.numbers {
-		w.replaced[n/64] = 0
 	}
 }
 
@@ -307,27 +332,27 @@ func (w *Work) isReplaced(name int32) bool {
 
 // guards adds the penalty boxes of enforced limits.
 func (r *Result) guards() {
-	w := r.work
 	for i := range r.Limits {
-		m := &r.Limits[i]
-		if m.Rule.Penalty == nil || m.Mode != Enforced {
-			continue
+		if m := &r.Limits[i]; m.Rule.Penalty != nil && m.Mode == Enforced {
+			r.guard(m)
 		}
-		for j := range r.Guards {
-			g := &r.Guards[j]
-			if g.Rule == m.Rule && bytes.Equal(w.bytes(g.base), w.bytes(m.base)) {
-				m.Guard = j
-			}
-		}
-		if m.Guard >= 0 {
-			continue
-		}
-		m.Guard = len(r.Guards)
-		start := len(w.keys)
-		w.keys = append(w.keys, w.bytes(m.base)...)
-		w.keys = shorten(append(w.keys, penaltySuffix...), start)
-		r.Guards = append(r.Guards, Guard{Rule: m.Rule, Descriptor: m.Descriptor, Key: w.keys[start:len(w.keys):len(w.keys)], base: m.base})
 	}
+}
+
+// guard sets the penalty box of a limit, which it adds if it is new.
+func (r *Result) guard(m *Met) {
+	w := r.work
+	for j := range r.Guards {
+		if g := &r.Guards[j]; g.Rule == m.Rule && bytes.Equal(w.bytes(g.base), w.bytes(m.base)) {
+			m.Guard = j
+			return
+		}
+	}
+	m.Guard = len(r.Guards)
+	start := len(w.keys)
+	w.keys = append(w.keys, w.bytes(m.base)...)
+	w.keys = shorten(append(w.keys, penaltySuffix...), start)
+	r.Guards = append(r.Guards, Guard{Rule: m.Rule, Descriptor: m.Descriptor, Key: w.keys[start:len(w.keys):len(w.keys)], base: m.base})
 }
 
 func (w *Work) bytes(s span) []byte { return w.keys[s.start:s.end] }

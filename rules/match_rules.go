@@ -2,20 +2,25 @@ package rules
 
 import "slices"
 
+// maxTried bounds the rules that are all tried. If there are more, those that may match are looked
+// up: the hashes and probes for an attribute cost as much as eight rules that don't match.
+const maxTried = 8
+
 // meetRules collects the limits of the rules that a descriptor matches, in the order of the
 // file, and reports whether there are any.
 func (r *Result) meetRules(q *Request, i int) (matched bool) {
 	w := r.work
 	s := w.attributes(q, i)
-	w.candidates(&s)
-	for _, index := range w.found {
-		rule := &w.d.flat.rules[index]
-		limits, ok := rule.limitsFor(&s)
-		if !ok {
-			continue
+	all := w.d.flat.rules
+	if len(all) <= maxTried {
+		for j := range all {
+			matched = r.meetRule(&all[j], &s, i) || matched
 		}
-		matched = true
-		r.meetRule(rule, limits, &s, i)
+		return matched
+	}
+	w.candidates(&s)
+	for _, j := range w.found {
+		matched = r.meetRule(&all[j], &s, i) || matched
 	}
 	return matched
 }
@@ -46,24 +51,34 @@ func (w *Work) candidates(s *attributeSet) {
 	w.found = found
 }
 
-// meetRule adds the limits of a rule that matches a descriptor.
-func (r *Result) meetRule(rule *flatRule, limits []*Limit, s *attributeSet, i int) {
+// meetRule adds the limits of a rule if it matches a descriptor, and reports whether it does.
+func (r *Result) meetRule(rule *flatRule, s *attributeSet, i int) (matches bool) {
+	limits, ok := rule.limitsFor(s)
+	if !ok {
+		return false
+	}
 	w := r.work
 	base := w.ruleBase(rule, s)
-	whole := w.ruleOverride(rule, rule.rule.Name, s.entries)
+	overridden := w.counts != nil && w.counts.rules > 0
+	var whole *Override
+	if overridden {
+		whole = w.ruleOverride(rule, rule.rule.Name, s.entries)
+	}
 	for j, l := range limits {
 		if len(l.replaces) > 0 {
 			r.replaces(l)
 		}
 		v, of := whole, l
-		switch {
-		case v != nil && j > 0:
-			continue // whole replaces all
-		case v == nil:
-			v = w.ruleOverride(rule, l.Name, s.entries)
-		}
-		if v != nil {
-			of = v.limit
+		if overridden {
+			if whole != nil && j > 0 {
+				continue // whole replaces all
+			}
+			if v == nil {
+				v = w.ruleOverride(rule, l.Name, s.entries)
+			}
+			if v != nil {
+				of = v.limit
+			}
 		}
 		if of.unlimited {
 			r.Descriptors[i] = Unlimited
@@ -73,6 +88,7 @@ func (r *Result) meetRule(rule *flatRule, limits []*Limit, s *attributeSet, i in
 		m.Limit, m.Rule, m.Mode, m.Index, m.Descriptor, m.base, m.Override, m.set = of, l.Rule, l.Mode, l.Index, i, base, v, l
 		r.add()
 	}
+	return true
 }
 
 // ruleBase appends the key of a rule's counters, without a suffix.

@@ -28,7 +28,7 @@ func randomSet(random *rand.Rand) *modelSet {
 	if !one(random, 4) {
 		m.nodes = randomNodes(random, 1)
 	}
-	for i := range random.IntN(6) {
+	for i := range random.IntN(2 * maxTried) { // tried one by one, or looked up
 		m.rules = append(m.rules, randomRule(random, fmt.Sprintf("r%d", i)))
 	}
 	for range random.IntN(3) * random.IntN(2) {
