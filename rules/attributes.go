@@ -83,14 +83,15 @@ type attributeSet struct {
 	present uint64 // as in part
 }
 
-// find returns the first entry with a key by its number, or nil.
-func (s *attributeSet) find(number int32) *Entry {
+// appendPlace appends the index of the first entry with a key by its number; ok is false without
+// one.
+func (s *attributeSet) appendPlace(places []uint8, number int32) (all []uint8, ok bool) {
 	for i := range s.givens {
 		if s.givens[i].number == number {
-			return &s.entries[i]
+			return append(places, uint8(i)), true
 		}
 	}
-	return nil
+	return places, false
 }
 
 // isFirst reports whether no entry before entry i has its key, which has a number.

@@ -63,7 +63,7 @@ func (c *compiler) warn(at source.At, text string) {
 func (c *compiler) domain(doc *source.Document) {
 	d := &Domain{
 		Name: doc.Domain, Index: len(c.set.order), NoQuorum: doc.NoQuorum, DenyUnmatched: doc.DenyUnmatched, RequestLimits: !doc.IgnoreRequestLimits, HTTP: doc.HTTP,
-		stem: KeyPrefix + string(appendEscaped(nil, doc.Domain)),
+		stem: KeyPrefix + string(appendEscaped(nil, doc.Domain)), id: lastDomain.Add(1),
 	}
 	d.request = Rule{Domain: d, Name: "request", Tree: true}
 	c.d, c.names, c.known, c.replaces = d, map[string]int32{}, map[string]bool{}, nil
@@ -72,6 +72,7 @@ func (c *compiler) domain(doc *source.Document) {
 	c.lists(doc)
 	c.tree(doc.Descriptors)
 	c.flat(doc.Rules)
+	d.direct = d.lists.isEmpty() && d.tree.isEmpty() && len(d.flat.rules) <= maxTried
 	c.warnReplaced(c.replaces)
 	c.set.domains[d.Name] = d
 	c.set.order = append(c.set.order, d)

@@ -24,6 +24,7 @@ const maxExplanations = 1000
 // was not released since.
 func (r *Result) Explain(q *Request) []Explanation {
 	e := explainer{r: r}
+	r.work.give(q)
 	if r.Domain == nil {
 		e.say(0, "domain", false, fmt.Sprintf("there are no rules for domain %q", q.Domain))
 	}
@@ -133,7 +134,11 @@ func (e *explainer) rule(q *Request, i int, rule *flatRule) {
 	w := e.r.work
 	entries := q.Descriptors[i].Entries
 	s := w.attributes(q, i)
-	limits, ok := rule.limitsFor(&s)
+	places, ok := rule.resolve(&s, nil)
+	var limits []*Limit
+	if ok {
+		limits, ok = rule.limitsFor(entries, places)
+	}
 	if !ok {
 		e.say(i, rule.rule.Name, false, rule.obstacle(entries))
 		return

@@ -57,30 +57,44 @@ func (m *condition) matches(value []byte) bool {
 // defaultTier is the tier of values without one of their own.
 const defaultTier = "default"
 
-// limitsFor returns the limits of the rule for a descriptor; ok is false if it does not
-// match.
-func (r *flatRule) limitsFor(s *attributeSet) (limits []*Limit, ok bool) {
+// resolve appends the indexes of the entries that the rule needs: of match, of per, and of tier. ok
+// is false if the descriptor has not all of them; then places is unchanged.
+func (r *flatRule) resolve(s *attributeSet, places []uint8) (all []uint8, ok bool) {
 	if r.needed&^s.present != 0 {
-		return nil, false
+		return places, false
 	}
+	all = places
 	for i := range r.match {
-		if e := s.find(r.match[i].number); e == nil || !r.match[i].matches(e.Value) {
-			return nil, false
+		if all, ok = s.appendPlace(all, r.match[i].number); !ok {
+			return places, false
 		}
 	}
 	for _, number := range r.perNumbers {
-		if s.find(number) == nil {
+		if all, ok = s.appendPlace(all, number); !ok {
+			return places, false
+		}
+	}
+	if r.tier != "" {
+		if all, ok = s.appendPlace(all, r.tierNumber); !ok {
+			return places, false
+		}
+	}
+	return all, true
+}
+
+// limitsFor returns the limits of the rule for entries of which resolve has returned the places; ok
+// is false if it does not match.
+func (r *flatRule) limitsFor(entries []Entry, places []uint8) (limits []*Limit, ok bool) {
+	for i := range r.match {
+		if !r.match[i].matches(entries[places[i]].Value) {
 			return nil, false
 		}
 	}
 	if r.tier == "" {
 		return r.limits, true
 	}
-	e := s.find(r.tierNumber)
-	if e == nil {
-		return nil, false
-	}
-	if limits, ok = r.tiers[string(e.Value)]; !ok {
+	tier := entries[places[len(places)-1]].Value
+	if limits, ok = r.tiers[string(tier)]; !ok {
 		limits = r.other
 	}
 	return limits, limits != nil

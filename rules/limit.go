@@ -102,6 +102,8 @@ type Domain struct {
 	// HTTP are the attributes of the endpoint forward.
 	HTTP []source.HeaderAttribute
 
+	id         uint64 // from 1 on, of no other Domain of the process
+	direct     bool   // there are no lists, no tree, and rules, of which all are tried: see way
 	stem       string // of keys: rule:DOMAIN
 	attributes attributes
 	lists      lists

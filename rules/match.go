@@ -21,9 +21,11 @@ type Work struct {
 	overrides *Overrides
 	counts    *domainOverrides // nil without overrides of the domain
 	now       engine.Instant
-	keys      []byte   // of all Matches since the last Release
-	givens    []given  // of the entries of all descriptors; none without d
-	parts     []part   // of givens, of the descriptors; none without d
+	keys      []byte  // of all Matches since the last Release
+	givens    []given // of the entries of all descriptors; none without d
+	parts     []part  // of givens, of the descriptors; none without d
+	places    []uint8 // of a rule that is tried
+	ways      [ways]way
 	path      []int32  // nodes that a descriptor leads to
 	found     []int32  // candidate rules of a descriptor
 	moved     []int    // new indexes of limits, while names are replaced; -1: dropped
@@ -36,9 +38,6 @@ type Work struct {
 }
 
 func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) error {
-	if err := q.check(); err != nil {
-		return err
-	}
 	if r.work == nil {
 		r.work = new(Work)
 	}
@@ -47,27 +46,43 @@ func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 		w.set, w.d = s, s.domains[string(q.Domain)]
 	}
 	r.Verdict, r.Matched, r.Domain = None, false, w.d
-	r.Limits, r.Shared, r.Guards = r.Limits[:0], r.Shared[:0], r.Guards[:0]
-	r.Descriptors = slices.Grow(r.Descriptors[:0], len(q.Descriptors))[:len(q.Descriptors)]
-	for i := range r.Descriptors {
-		r.Descriptors[i] = None
-	}
+	r.Limits, r.Shared, r.Guards, r.Descriptors = r.Limits[:0], r.Shared[:0], r.Guards[:0], r.Descriptors[:0]
 	w.now, w.beyond, w.numbers = now, 0, w.numbers[:0]
 	w.domain, w.overrides, w.counts = q.Domain, o, o.domain(q.Domain)
+	direct := w.isDirect(q)
+	if direct {
+		if y := w.wayOf(q.Descriptors[0].Entries); y != nil {
+			r.Descriptors = append(r.Descriptors, None)
+			r.Matched = r.follow(y, q.Descriptors[0].Entries)
+			return r.conclude()
+		}
+	}
+	if err := q.check(); err != nil {
+		return err
+	}
 	w.give(q)
+	if direct {
+		w.learn(q)
+	}
+	for range q.Descriptors {
+		r.Descriptors = append(r.Descriptors, None)
+	}
 	if w.isGated() && r.gatekeep(q) {
 		return nil
 	}
-	unlimited := false
 	for i := range q.Descriptors {
-		if r.Descriptors[i] == Allowed {
-			continue
+		if r.Descriptors[i] != Allowed {
+			r.Matched = r.meet(q, i) || r.Matched
 		}
-		r.Matched = r.meet(q, i) || r.Matched
-		unlimited = unlimited || r.Descriptors[i] == Unlimited
 	}
+	return r.conclude()
+}
+
+// conclude sets the verdict of a request whose limits are collected.
+func (r *Result) conclude() error {
+	unlimited := slices.Contains(r.Descriptors, Unlimited)
 	r.dropReplaced()
-	if n := len(r.Limits) + w.beyond; n > engine.MaxGroup {
+	if n := len(r.Limits) + r.work.beyond; n > engine.MaxGroup {
 		return fmt.Errorf("more than %d limits apply: %d", engine.MaxGroup, n)
 	}
 	switch {

@@ -14,15 +14,22 @@ func (r *Result) meetRules(q *Request, i int) (matched bool) {
 	all := w.d.flat.rules
 	if len(all) <= maxTried {
 		for j := range all {
-			matched = r.meetRule(&all[j], &s, i) || matched
+			matched = r.try(&all[j], &s, i) || matched
 		}
 		return matched
 	}
 	w.candidates(&s)
 	for _, j := range w.found {
-		matched = r.meetRule(&all[j], &s, i) || matched
+		matched = r.try(&all[j], &s, i) || matched
 	}
 	return matched
+}
+
+// try is meetRule for a descriptor that may lack attributes.
+func (r *Result) try(rule *flatRule, s *attributeSet, i int) (matches bool) {
+	w, ok := r.work, false
+	w.places, ok = rule.resolve(s, w.places[:0])
+	return ok && r.meetRule(rule, w.places, s.entries, i)
 }
 
 // candidates sets w.found to the rules that a descriptor may match, in the order of the file.
@@ -51,18 +58,19 @@ func (w *Work) candidates(s *attributeSet) {
 	w.found = found
 }
 
-// meetRule adds the limits of a rule if it matches a descriptor, and reports whether it does.
-func (r *Result) meetRule(rule *flatRule, s *attributeSet, i int) (matches bool) {
-	limits, ok := rule.limitsFor(s)
+// meetRule adds the limits of a rule if it matches descriptor i, of which resolve has returned the
+// places, and reports whether it does.
+func (r *Result) meetRule(rule *flatRule, places []uint8, entries []Entry, i int) (matches bool) {
+	limits, ok := rule.limitsFor(entries, places)
 	if !ok {
 		return false
 	}
 	w := r.work
-	base := w.ruleBase(rule, s)
+	base := w.ruleBase(rule, places[len(rule.match):], entries)
 	overridden := w.counts != nil && w.counts.rules > 0
 	var whole *Override
 	if overridden {
-		whole = w.ruleOverride(rule, rule.rule.Name, s.entries)
+		whole = w.ruleOverride(rule, rule.rule.Name, entries)
 	}
 	for j, l := range limits {
 		if len(l.replaces) > 0 {
@@ -74,7 +82,7 @@ func (r *Result) meetRule(rule *flatRule, s *attributeSet, i int) (matches bool)
 				continue // whole replaces all
 			}
 			if v == nil {
-				v = w.ruleOverride(rule, l.Name, s.entries)
+				v = w.ruleOverride(rule, l.Name, entries)
 			}
 			if v != nil {
 				of = v.limit
@@ -91,12 +99,12 @@ func (r *Result) meetRule(rule *flatRule, s *attributeSet, i int) (matches bool)
 	return true
 }
 
-// ruleBase appends the key of a rule's counters, without a suffix.
-func (w *Work) ruleBase(rule *flatRule, s *attributeSet) (base span) {
+// ruleBase appends the key of a rule's counters, without a suffix. places begins with those of per.
+func (w *Work) ruleBase(rule *flatRule, places []uint8, entries []Entry) (base span) {
 	base.start = len(w.keys)
 	keys := append(w.keys, rule.stem...)
-	for _, number := range rule.perNumbers {
-		keys = appendEscaped(append(keys, '|'), s.find(number).Value)
+	for _, at := range places[:len(rule.perNumbers)] {
+		keys = appendEscaped(append(keys, '|'), entries[at].Value)
 	}
 	w.keys = keys
 	base.end = len(keys)

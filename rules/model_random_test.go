@@ -25,12 +25,13 @@ func one(random *rand.Rand, in int) bool { return random.IntN(in) == 0 }
 
 func randomSet(random *rand.Rand) *modelSet {
 	m := &modelSet{deny: map[Attribute]bool{}, allow: map[Attribute]bool{}, denyUnmatched: one(random, 2), ignoreRequestLimits: one(random, 4), denyRange: one(random, 8)}
+	if one(random, 3) {
+		return &modelSet{direct: true, denyUnmatched: m.denyUnmatched, rules: modelRules(random, 1+maxTried)}
+	}
 	if !one(random, 4) {
 		m.nodes = randomNodes(random, 1)
 	}
-	for i := range random.IntN(2 * maxTried) { // tried one by one, or looked up
-		m.rules = append(m.rules, randomRule(random, fmt.Sprintf("r%d", i)))
-	}
+	m.rules = modelRules(random, 2*maxTried) // tried one by one, or looked up
 	for range random.IntN(3) * random.IntN(2) {
 		m.deny[Attribute{pick(random, modelKeys), pick(random, modelValues)}] = true
 	}
@@ -38,6 +39,13 @@ func randomSet(random *rand.Rand) *modelSet {
 		m.allow[Attribute{pick(random, modelKeys), pick(random, modelValues)}] = true
 	}
 	return m
+}
+
+func modelRules(random *rand.Rand, below int) (all []*modelRule) {
+	for i := range random.IntN(below) {
+		all = append(all, randomRule(random, fmt.Sprintf("r%d", i)))
+	}
+	return all
 }
 
 func randomNodes(random *rand.Rand, depth int) (all []*modelNode) {

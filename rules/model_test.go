@@ -38,6 +38,7 @@ type modelRule struct {
 }
 
 type modelSet struct {
+	direct              bool // requests have ways, without overrides
 	nodes               []*modelNode
 	rules               []*modelRule
 	deny, allow         map[Attribute]bool
@@ -396,7 +397,8 @@ func TestModel(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	verdicts := map[Verdict]int{}
+	verdicts, followed := map[Verdict]int{}, 0
+	var r Result // of all sets, so that it knows ways of others
 	for round := range 120 {
 		m := randomSet(random)
 		text := m.text()
@@ -405,8 +407,9 @@ func TestModel(t *testing.T) {
 			t.Fatalf("seed %d, round %d: %v\n%s", seed, round, err, text)
 		}
 		var overrides *Overrides
-		m.overrides, overrides = randomOverrides(t, random, m)
-		var r Result
+		if !m.direct || one(random, 4) {
+			m.overrides, overrides = randomOverrides(t, random, m)
+		}
 		for range 50 {
 			now := engine.Instant(random.IntN(4))
 			paths, sent, q := randomRequest(random)
@@ -419,10 +422,28 @@ func TestModel(t *testing.T) {
 			if want != got {
 				t.Fatalf("seed %d, round %d, %v sent %v at %d\n got %s\nwant %s\n%s%s", seed, round, paths, sent, now, got, want, text, listOverrides(m.overrides))
 			}
+			if r.work.isDirect(q) { // its way is known now
+				y := r.work.wayOf(q.Descriptors[0].Entries)
+				if y == nil {
+					t.Fatalf("seed %d, round %d: no way of %v\n%s", seed, round, paths, text)
+				}
+				if err := set.Match(q, overrides, now, &r); err != nil {
+					t.Fatal(err)
+				}
+				if got := describeResult(&r); got != want {
+					t.Fatalf("seed %d, round %d, %v along %+v\n got %s\nwant %s\n%s", seed, round, paths, y, got, want, text)
+				}
+				if verdict == Limited {
+					followed++
+				}
+			}
 			if random.IntN(3) == 0 {
 				r.Release()
 			}
 		}
+	}
+	if followed == 0 {
+		t.Errorf("seed %d: no limits were found along a way", seed)
 	}
 	for v := Limited; v <= Unmatched; v++ {
 		if verdicts[v] == 0 {
