@@ -209,7 +209,7 @@ func (c *Check) Answer(ops []engine.Op, ds []engine.Decision) (*Answer, error) {
 	if err := c.failed(ops, ds); err != nil {
 		return nil, err
 	}
-	if c.blocked(ops, ds) {
+	if len(r.Guards) > 0 && c.blocked(ops, ds) {
 		c.count()
 		return a, nil
 	}
@@ -218,7 +218,9 @@ func (c *Check) Answer(ops []engine.Op, ds []engine.Decision) (*Answer, error) {
 		c.setRow(&a.Rows[i], i, &ds[c.op(i)])
 	}
 	c.bind(ds)
-	c.findClosed(ops, ds)
+	if len(r.Guards) > 0 {
+		c.findClosed(ops, ds)
+	}
 	c.count()
 	return a, nil
 }
@@ -330,38 +332,41 @@ func (c *Check) setRow(r *Row, i int, d *engine.Decision) {
 // bind sets the binding limit and the reason.
 func (c *Check) bind(ds []engine.Decision) {
 	a := &c.memory.answer
-	passed, reason := c.passes()
-	for i := range a.Rows {
-		mode := a.Met[i].Mode
-		if mode == rules.Shadow || a.Rows[i].Allowed != passed || !passed && (mode == rules.Enforced) != (reason == Limited) {
+	rows := a.Rows
+	met := a.Met[:len(rows)]
+	passed, reason := passes(rows, met)
+	binding, hold := -1, int64(0)
+	for i := range rows {
+		r, mode := &rows[i], met[i].Mode
+		if mode == rules.Shadow || r.Allowed != passed || !passed && (mode == rules.Enforced) != (reason == Limited) {
 			continue
 		}
-		if a.Binding < 0 || binds(&a.Rows[i], &a.Rows[a.Binding], passed) {
-			a.Binding = i
+		hold = max(hold, r.WaitMillis)
+		if binding < 0 || binds(r, &rows[binding], passed) {
+			binding = i
 		}
 	}
-	if a.Binding < 0 { // only shadow limits
+	if binding < 0 { // only shadow limits
 		a.Row, a.Reason = unbound, None
 		return
 	}
-	a.Row, a.Descriptor = a.Rows[a.Binding], a.Met[a.Binding].Descriptor
-	a.Reason = reason
+	a.Row, a.Binding, a.Descriptor, a.Reason = rows[binding], binding, met[binding].Descriptor, reason
 	if passed {
-		a.Reason = use(a.Met[a.Binding].Limit, &ds[c.op(a.Binding)])
-		a.WaitMillis = a.longestHold()
+		a.Reason = use(met[binding].Limit, &ds[c.op(binding)])
+		a.WaitMillis = hold // the longest time to hold the request
 	}
 }
 
-// passes reports whether the limits of the answer pass together, as engine.Passed does; if
-// not, the reason is Limited or Quota.
-func (c *Check) passes() (passed bool, reason Reason) {
+// passes reports whether limits pass together, as engine.Passed does; if not, the reason is
+// Limited or Quota.
+func passes(rows []Row, met []rules.Met) (passed bool, reason Reason) {
 	quotas, one := false, false
-	for i := range c.memory.answer.Rows {
-		switch r := &c.memory.answer.Rows[i]; c.memory.answer.Met[i].Mode {
+	for i := range rows {
+		switch met[i].Mode {
 		case rules.Quota:
-			quotas, one = true, one || r.Allowed
+			quotas, one = true, one || rows[i].Allowed
 		case rules.Enforced:
-			if !r.Allowed {
+			if !rows[i].Allowed {
 				return false, Limited
 			}
 		}
@@ -375,16 +380,6 @@ func binds(r, earlier *Row, passed bool) bool {
 		return r.Remaining < earlier.Remaining
 	}
 	return earlier.WaitMillis >= 0 && (r.WaitMillis < 0 || r.WaitMillis > earlier.WaitMillis)
-}
-
-// longestHold returns the time to hold a request that passed.
-func (a *Answer) longestHold() (millis int64) {
-	for i := range a.Rows {
-		if a.Rows[i].Allowed && a.Met[i].Mode != rules.Shadow {
-			millis = max(millis, a.Rows[i].WaitMillis)
-		}
-	}
-	return millis
 }
 
 // use returns the reason for a request that passed.

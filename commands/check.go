@@ -94,6 +94,14 @@ func askSettle(a *session.Ask, args [][]byte) error {
 	return err
 }
 
+// startsWord tells the first bytes of the words that end attributes.
+var startsWord = func() (table [256]bool) {
+	for _, w := range [...]string{wordAnd, wordHits, wordID, wordPeek, wordRows, wordHead, wordBy} {
+		table[w[0]], table[w[0]|0x20] = true, true
+	}
+	return table
+}()
+
 // attributes parses the domain and the descriptors of a line into a request of one token.
 // The rest begins with one of the words.
 func attributes(q *checks.Request, args [][]byte, words ...string) (rest [][]byte, err error) {
@@ -101,15 +109,17 @@ func attributes(q *checks.Request, args [][]byte, words ...string) (rest [][]byt
 	d := q.AddDescriptor()
 	entries := d.Entries
 	for rest = args[2:]; len(rest) > 0; rest = rest[2:] {
-		switch {
-		case word.Is(rest[0], wordAnd) && len(rest) > 2:
-			d.Entries = entries
-			d, rest = q.AddDescriptor(), rest[1:]
-			entries = d.Entries
-		case isAny(rest[0], words):
-			d.Entries = entries
-			return rest, nil
-		case len(rest) == 1:
+		if key := rest[0]; len(key) > 0 && startsWord[key[0]] {
+			if word.Is(key, wordAnd) && len(rest) > 2 {
+				d.Entries = entries
+				d, rest = q.AddDescriptor(), rest[1:]
+				entries = d.Entries
+			} else if isAny(key, words) {
+				d.Entries = entries
+				return rest, nil
+			}
+		}
+		if len(rest) == 1 {
 			return nil, resp.NewError("ERR", fmt.Sprintf("key without a value at argument %d", len(args)-1))
 		}
 		entries = append(entries, rules.Entry{Key: rest[0], Value: rest[1]})
@@ -141,10 +151,11 @@ func unknownOption(option []byte, allowed ...string) error {
 // tellCheck replies to RL.CHECK and RL.SETTLE.
 func tellCheck(w *resp.Writer, a *session.Ask, answer *checks.Answer) {
 	parts := 7
-	for _, more := range [...]bool{a.Rows, a.Headers} {
-		if more {
-			parts++
-		}
+	if a.Rows {
+		parts++
+	}
+	if a.Headers {
+		parts++
 	}
 	w.Array(parts)
 	tellRow(w, &answer.Row)

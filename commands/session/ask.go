@@ -104,6 +104,9 @@ func (s *Session) isOutdated() bool {
 	if g == nil || len(g.asks) == 0 || s.err != nil || g.attempts == maxAsks {
 		return false
 	}
+	if g.attempts == 0 && !anyIs(g.batch.Decisions, engine.Stale) {
+		return false
+	}
 	for range g.outdated {
 		return true
 	}
