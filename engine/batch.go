@@ -99,7 +99,6 @@ type scratch struct {
 	shards  []uint16 // of the key of each op, or severalShards
 	hashes  []uint64 // of the key, without the bits of the shard's number
 	apart   bool     // some op is not applied within one shard
-	pairs   bool     // there is a pair
 	order   []int32
 	next    []int32    // for each shard, and for the second ops of pairs, the index in order of the next op
 	keys    []int      // of a call

@@ -225,18 +225,19 @@ func (e *Engine) makeSpace(b *Batch) {
 // prepare makes space for the answers and computes the shard and hash of each key.
 func (e *Engine) prepare(b *Batch) {
 	e.makeSpace(b)
-	b.scratch.apart, b.scratch.pairs = false, false
-	for i := range b.Ops {
+	b.scratch.apart = false
+	for i := 0; i < len(b.Ops); i++ {
 		op := &b.Ops[i]
-		if op.Kind >= Flush || op.Group != 0 || op.DB != 0 {
+		switch {
+		case op.Kind < Flush && op.Group == 0 && op.DB == 0:
+			sum := e.key.Sum(op.Key) // as locate does in database 0
+			b.scratch.shards[i], b.scratch.hashes[i] = uint16(sum>>(64-e.bits)), tailored(sum, e.bits, 0)
+		case b.isPair(i):
+			e.preparePair(b, i)
+			i++
+		default:
 			e.prepareOther(b, i)
-			continue
 		}
-		sum := e.key.Sum(op.Key) // as locate does in database 0
-		b.scratch.shards[i], b.scratch.hashes[i] = uint16(sum>>(64-e.bits)), tailored(sum, e.bits, 0)
-	}
-	if b.scratch.pairs {
-		e.preparePairs(b)
 	}
 }
 
@@ -251,10 +252,7 @@ func (e *Engine) prepareOther(b *Batch, i int) {
 	default:
 		b.scratch.shards[i], b.scratch.hashes[i] = e.locate(op.DB, op.Key)
 	}
-	switch {
-	case b.isPair(i):
-		b.scratch.pairs = true
-	case op.Kind == Flush || op.Kind == Learn || op.IsGroup() || b.scratch.shards[i] == severalShards:
+	if op.Kind == Flush || op.Kind == Learn || op.IsGroup() || b.scratch.shards[i] == severalShards {
 		b.scratch.apart = true
 	}
 }

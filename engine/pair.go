@@ -10,16 +10,12 @@ func (b *Batch) isPair(i int) bool {
 	return op.Kind == Needs && op.Group == 2 && !b.Atomic && b.Ops[i+1].Mode == 0
 }
 
-// preparePairs gives the first op of each pair the shard and the hash of the second, and that
-// a number beyond the last shard. Requires: these are computed.
-func (e *Engine) preparePairs(b *Batch) {
-	shards, hashes := b.scratch.shards, b.scratch.hashes
-	for i := range b.Ops {
-		if b.isPair(i) {
-			shards[i], hashes[i] = shards[i+1], hashes[i+1]
-			shards[i+1] = uint16(len(e.shards))
-		}
-	}
+// preparePair gives the pair that begins with op i the shard and the hash of its key, and its
+// second op a number beyond the last shard.
+func (e *Engine) preparePair(b *Batch, i int) {
+	shards, hashes, op := b.scratch.shards, b.scratch.hashes, &b.Ops[i+1]
+	shards[i], hashes[i] = e.locate(op.DB, op.Key)
+	shards[i+1], hashes[i+1] = uint16(len(e.shards)), hashes[i]
 }
 
 // applyPair applies the pair that begins with op i, in its shard.
