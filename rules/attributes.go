@@ -38,7 +38,7 @@ const unnamed = -1
 // A given is an attribute of a request, as the tables of its domain need it.
 type given struct {
 	number int32 // of its key, or unnamed
-	// key is the hash of the key, and value that of the value. They are undefined if no table has
+	// key and value are the hashes of the key and the value. They are undefined if no table has
 	// values of the key.
 	key, value uint64
 }

@@ -22,7 +22,7 @@ type flatRule struct {
 	per    []string
 	sorted []int // indexes in per, by name
 	tier   string
-	// perNumbers are the numbers of per, tierNumber is that of tier, or unnamed without one.
+	// perNumbers are the numbers of per, tierNumber is the number of tier, or unnamed without one.
 	perNumbers []int32
 	tierNumber int32
 	needed     uint64   // the bits of all these, as in part.present

@@ -20,11 +20,11 @@ type Work struct {
 	domain    []byte
 	overrides *Overrides
 	counts    *domainOverrides // nil without overrides of the domain
-	now       engine.Instant
-	keys      []byte  // of all Matches since the last Release
-	givens    []given // of the entries of all descriptors; none without d
-	parts     []part  // of givens, of the descriptors; none without d
-	places    []uint8 // of a rule that is tried
+	now       engine.Instant   // as domain and overrides, undefined without these
+	keys      []byte           // of all Matches since the last Release
+	givens    []given          // of the entries of all descriptors; none without d
+	parts     []part           // of givens, of the descriptors; none without d
+	places    []uint8          // of a rule that is tried
 	ways      [ways]way
 	path      []int32  // nodes that a descriptor leads to
 	found     []int32  // candidate rules of a descriptor
@@ -47,8 +47,10 @@ func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 	}
 	r.Verdict, r.Matched, r.Domain = None, false, w.d
 	r.Limits, r.Shared, r.Guards, r.Descriptors = r.Limits[:0], r.Shared[:0], r.Guards[:0], r.Descriptors[:0]
-	w.now, w.beyond, w.numbers = now, 0, w.numbers[:0]
-	w.domain, w.overrides, w.counts = q.Domain, o, o.domain(q.Domain)
+	w.beyond, w.numbers = 0, w.numbers[:0]
+	if w.counts = o.domain(q.Domain); w.counts != nil {
+		w.now, w.domain, w.overrides = now, q.Domain, o
+	}
 	direct := w.isDirect(q)
 	if direct {
 		if y := w.wayOf(q.Descriptors[0].Entries); y != nil {
@@ -78,17 +80,29 @@ func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 	return r.conclude()
 }
 
-// conclude sets the verdict of a request whose limits are collected.
+// conclude sets the verdicts of a request after its limits were collected, and adds the penalty
+// boxes of enforced limits.
 func (r *Result) conclude() error {
 	unlimited := slices.Contains(r.Descriptors, Unlimited)
-	r.dropReplaced()
+	if len(r.work.numbers) > 0 {
+		r.dropReplaced()
+	}
 	if n := len(r.Limits) + r.work.beyond; n > engine.MaxGroup {
 		return fmt.Errorf("more than %d limits apply: %d", engine.MaxGroup, n)
+	}
+	for i := range r.Limits {
+		m := &r.Limits[i]
+		r.Descriptors[m.Descriptor] = Limited
+		if m.Rule.Penalty != nil && m.Mode == Enforced {
+			r.guard(m)
+		}
+	}
+	for _, s := range r.Shared {
+		r.Descriptors[s.Descriptor] = Limited
 	}
 	switch {
 	case len(r.Limits) > 0:
 		r.Verdict = Limited
-		r.guards()
 	case unlimited:
 		r.Verdict = Unlimited
 	case !r.Matched && r.Domain != nil && r.Domain.DenyUnmatched:
@@ -322,36 +336,19 @@ func (r *Result) keep(kept func(*Met) bool) {
 	r.Limits, r.Shared = limits, shared
 }
 
-// dropReplaced drops the limits with a name that another one replaces, and sets the verdict
-// of the descriptors of the others.
+// dropReplaced drops the limits with a name that another one replaces.
 func (r *Result) dropReplaced() {
-	if w := r.work; len(w.numbers) > 0 {
-		r.keep(func(m *Met) bool {
-			return m.set == nil || !w.isReplaced(m.set.names[0]) && !w.isReplaced(m.set.names[1])
-		})
-		for _, n := range w.numbers {
-			w.replaced[n/64] = 0
-		}
-	}
-	for i := range r.Limits {
-		r.Descriptors[r.Limits[i].Descriptor] = Limited
-	}
-	for _, s := range r.Shared {
-		r.Descriptors[s.Descriptor] = Limited
+	w := r.work
+	r.keep(func(m *Met) bool {
+		return m.set == nil || !w.isReplaced(m.set.names[0]) && !w.isReplaced(m.set.names[1])
+	})
+	for _, n := range w.numbers {
+		w.replaced[n/64] = 0
 	}
 }
 
 func (w *Work) isReplaced(name int32) bool {
 	return name >= 0 && w.replaced[name/64]&(1<<(name%64)) != 0
-}
-
-// guards adds the penalty boxes of enforced limits.
-func (r *Result) guards() {
-	for i := range r.Limits {
-		if m := &r.Limits[i]; m.Rule.Penalty != nil && m.Mode == Enforced {
-			r.guard(m)
-		}
-	}
 }
 
 // guard sets the penalty box of a limit, which it adds if it is new.
