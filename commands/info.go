@@ -252,6 +252,9 @@ func infoScripts(h *session.Handler, l *lines) {
 	l.add("script_runs", s.Runs)
 	l.add("script_failures", s.Failed)
 	l.add("script_steps", s.Steps)
+	waiting, added := h.Turns()
+	l.add("script_turns", added)
+	l.add("script_turns_waiting", waiting)
 	for i, c := range h.Engine().SourceStats(infoCostliest).Costliest {
 		l.add(fmt.Sprintf("longest_script_%d", i+1), fmt.Sprintf("sha1=%x,steps=%d", c.ID, c.Steps))
 	}

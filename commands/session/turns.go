@@ -41,8 +41,9 @@ type turns struct {
 
 	mu      sync.Mutex
 	waiting []turn
-	bytes   int  // of those that wait
-	serving bool // a goroutine serves or rests
+	bytes   int   // of those that wait
+	added   int64 // batches so far
+	serving bool  // a goroutine serves or rests
 }
 
 // A turn is a batch that waits for its turn.
@@ -66,12 +67,24 @@ func (t *turns) add(exec backend.Exec, batch *engine.Batch, done func(error)) {
 	}
 	t.waiting = append(t.waiting, turn{exec, batch, done, bytes, t.now()})
 	t.bytes += bytes
+	t.added++
 	begin := !t.serving
 	t.serving = true
 	t.mu.Unlock()
 	if begin {
 		t.spawn(t.serve)
 	}
+}
+
+// Turns returns the number of slow batches that wait for their turn, and that of all slow batches
+// so far, except for those that were refused at once.
+func (h *Handler) Turns() (waiting int, added int64) { return h.turns.counts() }
+
+// counts returns the number of batches that wait, and of those added so far.
+func (t *turns) counts() (waiting int, added int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.waiting), t.added
 }
 
 // serve executes batches until none waits.

@@ -66,7 +66,13 @@ func TestTurns(t *testing.T) {
 	if len(x.spawned) != 1 || len(x.executed) != 0 {
 		t.Fatalf("%d goroutines, want 1; %d batches executed by the caller", len(x.spawned), len(x.executed))
 	}
+	if waiting, added := x.counts(); waiting != 2 || added != 2 {
+		t.Errorf("%d batches of %d wait, want 2 of 2", waiting, added)
+	}
 	x.spawned[0]()
+	if waiting, added := x.counts(); waiting != 0 || added != 3 {
+		t.Errorf("%d batches of %d wait at the end, want 0 of 3", waiting, added)
+	}
 	if want := []*engine.Batch{first, second, third}; !slices.Equal(x.executed, want) || x.commits != len(want) {
 		t.Errorf("%d batches executed, with %d commits, want three in order", len(x.executed), x.commits)
 	}

@@ -116,6 +116,8 @@ var scriptFamilies = []family{
 	{"script_runs_total", "Runs of scripts and functions. In a cluster each node counts the runs of all nodes that it has applied, except for read-only ones, which one node runs.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.Runs })},
 	{"script_failures_total", "Runs of scripts and functions that were answered with an error.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.Failed })},
 	{"script_steps_total", "Steps of all runs; --script-steps bounds those of one.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.Steps })},
+	{"script_turns_total", "Batches with scripts that are likely to end at their budgets, which one after the other wait for a turn while scripts are heavy.", counter, nil, nil, integer(func(v *view) int64 { return v.turnsAdded })},
+	{"script_turns_waiting", "Batches that wait for a turn now.", gauge, nil, nil, integer(func(v *view) int { return v.turnsWaiting })},
 	{"script_longest_run_steps", "Steps of the longest run of a script, for the ten scripts with the longest runs, by SHA-1.", gauge, []string{"rank", "sha1"}, nil, func(v *view, value func(float64, ...string)) {
 		for i, c := range v.scripts.Costliest {
 			value(float64(c.Steps), strconv.Itoa(i+1), hex.EncodeToString(c.ID[:]))

@@ -23,6 +23,9 @@ type view struct {
 	stats   engine.Stats
 	shards  []engine.ShardStat
 	scripts engine.SourceStats
+	// turnsWaiting and turnsAdded are those of session.Handler.Turns.
+	turnsWaiting int
+	turnsAdded   int64
 	// dbKeys are the keys of each database, and dbLasting those of them that never expire.
 	dbKeys, dbLasting [engine.Databases]int64
 	traffic           server.Stats
@@ -48,7 +51,9 @@ func newView(cfg Config, series *ruleSeries) *view {
 	e := h.Engine()
 	dbKeys, dbLasting := e.KeysIn()
 	failed, file := h.RulesFailed()
+	waiting, added := h.Turns()
 	return &view{
+		turnsWaiting: waiting, turnsAdded: added,
 		rules: ruleViews{h.Config().Rules.Current(), failed, file, series},
 		stats: e.Stats(), shards: e.ShardStats(), scripts: e.SourceStats(metricScripts), dbKeys: dbKeys, dbLasting: dbLasting, traffic: cfg.Traffic(),
 		commands: h.CommandCounts(), errors: h.Stats().Errors(), failedLogins: h.Logins().Failed(),
