@@ -22,6 +22,9 @@ type collector struct {
 	mu      sync.Mutex
 	bounded bool
 	percent int // as set
+
+	allocated uint64 // in bytes since the start, at the last call of rests; follow only
+	quiet     int    // calls of rests in turn that saw few allocations; follow only
 }
 
 const (
@@ -34,6 +37,12 @@ const (
 	maxGCPercent = 100
 	// followEvery is the interval at which the growth is set anew.
 	followEvery = time.Second
+	// quietIntervals is the number of intervals with at most quietBytes of allocations after
+	// which the server is at rest. Then garbage of releaseFrom is returned to the system, which
+	// otherwise waits for two minutes.
+	quietIntervals = 3
+	quietBytes     = 1 << 20
+	releaseFrom    = 16 << 20
 )
 
 // newCollector returns a collector that has set nothing yet.
@@ -52,7 +61,7 @@ func (c *collector) bound(maxMemory int64) {
 	c.adapt()
 }
 
-// follow adapts the growth to the heap until ctx ends.
+// follow adapts the growth to the heap, and returns garbage to the system at rest, until ctx ends.
 func (c *collector) follow(ctx context.Context) {
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
@@ -62,8 +71,28 @@ func (c *collector) follow(ctx context.Context) {
 			return
 		case <-tick.C:
 			c.adapt()
+			all := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}
+			metrics.Read(all)
+			if c.rests(all[0].Value.Uint64(), all[1].Value.Uint64(), all[2].Value.Uint64()) {
+				debug.FreeOSMemory()
+			}
 		}
 	}
+}
+
+// rests reports whether the server is at rest with much garbage: allocated are the bytes allocated
+// since the start, objects those of the heap with garbage, and live those that the last collection
+// found in use.
+func (c *collector) rests(allocated, objects, live uint64) bool {
+	if c.quiet++; allocated-c.allocated > quietBytes {
+		c.quiet = 0
+	}
+	c.allocated = allocated
+	if c.quiet < quietIntervals || objects < live+releaseFrom {
+		return false
+	}
+	c.quiet = 0
+	return true
 }
 
 // adapt sets the growth for the heap of the last collection, if it differs by a tenth. Cost:

@@ -39,3 +39,31 @@ func TestCollectorSetsTheRuntime(t *testing.T) {
 		}
 	}
 }
+
+func TestGarbageIsReturnedAtRest(t *testing.T) {
+	const mb = 1 << 20
+	c := newCollector()
+	allocated := uint64(1000 * mb)
+	for i, tt := range []struct {
+		more, objects, live uint64 // MB
+		want                bool
+	}{
+		{0, 900, 800, false}, // it has allocated since the start
+		{1, 900, 800, false},
+		{1, 900, 800, false},
+		{2, 900, 800, false}, // too much
+		{1, 900, 800, false},
+		{0, 900, 800, false},
+		{1, 900, 800, true}, // three quiet intervals
+		{0, 900, 800, false},
+		{0, 900, 800, false},
+		{0, 815, 800, false}, // too little garbage
+		{0, 700, 800, false},
+		{0, 816, 800, true},
+	} {
+		allocated += tt.more * mb
+		if got := c.rests(allocated, tt.objects*mb, tt.live*mb); got != tt.want {
+			t.Errorf("interval %d: rests = %v, want %v", i, got, tt.want)
+		}
+	}
+}
