@@ -108,7 +108,7 @@ func (s *shard) prefetchNewest(p page, from, to int) {
 }
 
 // soughtSlots remembers the slots that a prefetch has sought, by hash, so that find need not
-// seek them again. What it remembers may be wrong: of another hash, or of another state of the
+// seek them again. An entry may be wrong: it may be of another hash, or of another state of the
 // page.
 type soughtSlots [1 << soughtBits]uint16
 

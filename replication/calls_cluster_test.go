@@ -61,19 +61,20 @@ func count(n *Node, db uint8, keys ...string) (string, error) {
 	return strconv.FormatInt(v.Int, 10), nil
 }
 
+// awaitLevel waits until all nodes may have calls in their log.
+func (c *testCluster) awaitLevel() {
+	c.t.Helper()
+	eventually(c.t, "the level rises on all nodes", func() bool {
+		return !slices.ContainsFunc(c.nodes, func(n *Node) bool { return n.Replication().FeatureLevel < 2 })
+	})
+}
+
 // TestClusterCarriesOutCalls counts by all nodes of a cluster, before and after the leader
 // left and a node was started again from a snapshot.
 func TestClusterCarriesOutCalls(t *testing.T) {
 	c := startCluster(t, 3, func(o *Options) { o.Commands, o.ElectionTimeout = counters{}, noElection() })
 	leader := c.leader()
-	eventually(t, "the level rises on all nodes", func() bool {
-		for _, n := range c.nodes {
-			if n.Replication().FeatureLevel < 2 {
-				return false
-			}
-		}
-		return true
-	})
+	c.awaitLevel()
 	next := 0
 	countBy := func(n *Node) {
 		t.Helper()

@@ -11,14 +11,7 @@ import (
 func TestForwardedCallsAreHandled(t *testing.T) {
 	c := startCluster(t, 3, func(o *Options) { o.Commands, o.ElectionTimeout = counters{}, noElection() })
 	leader := c.leader()
-	eventually(t, "the level rises on all nodes", func() bool {
-		for _, n := range c.nodes {
-			if n.Replication().FeatureLevel < 2 {
-				return false
-			}
-		}
-		return true
-	})
+	c.awaitLevel()
 	type held struct {
 		batch *engine.Batch
 		done  func(error)

@@ -49,9 +49,7 @@ func TestDivergedNodesRejoin(t *testing.T) {
 				o.Commands, o.ElectionTimeout = faulty{answers: tt.answer, wrong: wrong[o.Raft]}, noElection()
 			})
 			leader := c.leader()
-			eventually(t, "the level rises on all nodes", func() bool {
-				return !slices.ContainsFunc(c.nodes, func(n *Node) bool { return n.Replication().FeatureLevel < 2 })
-			})
+			c.awaitLevel()
 			ids := map[*Node]string{}
 			var one *Node
 			for _, n := range c.nodes {

@@ -90,7 +90,7 @@ func (e *env) advanceClock(passed, interval time.Duration) {
 	e.clock.Add(int64(min(passed, 2*interval)))
 }
 
-// whyIdle is the reason to close a connection whose client is idle.
+// whyIdle is the reason to close the connection of an idle client.
 const whyIdle = "idle"
 
 // closeReason returns the reason to close a connection now, and the timeout that is over, or

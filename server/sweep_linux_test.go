@@ -85,7 +85,7 @@ func TestSweepQueues(t *testing.T) {
 	l.close(all[1])
 }
 
-// Clients are not idle whose commands have arrived while the loop was busy.
+// A client is not idle if its commands have arrived while the loop was busy.
 func TestUnreadIsNotIdle(t *testing.T) {
 	r := startWith(t, Config{Loops: 1}, &echoLog{barrier: make(chan struct{})})
 	blocker := r.dial()
@@ -106,7 +106,7 @@ func TestUnreadIsNotIdle(t *testing.T) {
 	}
 }
 
-// A client whose commands wait in the queue of its loop is not idle.
+// A client is not idle while its commands wait in the queue of its loop.
 func TestQueuedIsNotIdle(t *testing.T) {
 	e := new(env)
 	e.idleTimeout.Store(int64(time.Second))

@@ -9,7 +9,7 @@ import (
 	"limitsrv/engine"
 )
 
-// A turnsTest has turns whose clock moves while a batch is executed and while they rest.
+// A turnsTest has turns with a clock that moves while a batch is executed and while they rest.
 type turnsTest struct {
 	turns
 	clock    int64
@@ -88,8 +88,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestTurnsComeTooLate: a batch whose turn comes too late is not executed, and costs no rest; one
-// that was added later is.
+// TestTurnsComeTooLate: a batch is not executed if its turn comes too late, and costs no rest; one
+// that was added later is executed.
 func TestTurnsComeTooLate(t *testing.T) {
 	x := newTurnsTest()
 	x.add(maxTurnWait)
