@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"slices"
 
 	"limitsrv/checks"
 	"limitsrv/commands/resp"
@@ -43,9 +44,16 @@ const (
 	wordBy   = "BY"
 )
 
+// checkWords and settleWords end the attributes of RL.CHECK and RL.SETTLE; wordAnd ends those of
+// a descriptor.
+var (
+	checkWords  = []string{wordHits, wordID, wordPeek, wordRows, wordHead}
+	settleWords = []string{wordBy, wordID}
+)
+
 // askCheck parses RL.CHECK.
 func askCheck(a *session.Ask, args [][]byte) error {
-	rest, err := attributes(&a.Request, args, wordHits, wordID, wordPeek, wordRows, wordHead)
+	rest, err := attributes(&a.Request, args, checkWords)
 	for err == nil && len(rest) > 0 {
 		switch option := rest[0]; {
 		case word.Is(option, wordPeek):
@@ -63,7 +71,7 @@ func askCheck(a *session.Ask, args [][]byte) error {
 			a.Request.ID, err = rest[1], limiters.ParseID(rest[1])
 			rest = rest[2:]
 		default:
-			return unknownOption(option, wordAnd, wordHits, wordID, wordPeek, wordRows, wordHead)
+			return unknownOption(option, append([]string{wordAnd}, checkWords...)...)
 		}
 	}
 	return err
@@ -71,7 +79,7 @@ func askCheck(a *session.Ask, args [][]byte) error {
 
 // askSettle parses RL.SETTLE.
 func askSettle(a *session.Ask, args [][]byte) error {
-	rest, err := attributes(&a.Request, args, wordBy, wordID)
+	rest, err := attributes(&a.Request, args, settleWords)
 	a.Rows = true
 	given := false
 	for err == nil && len(rest) > 0 {
@@ -84,7 +92,7 @@ func askSettle(a *session.Ask, args [][]byte) error {
 		case word.Is(option, wordID):
 			a.Request.ID, err = rest[1], limiters.ParseID(rest[1])
 		default:
-			return unknownOption(option, wordBy, wordID)
+			return unknownOption(option, settleWords...)
 		}
 		rest = rest[2:]
 	}
@@ -96,7 +104,7 @@ func askSettle(a *session.Ask, args [][]byte) error {
 
 // startsWord tells the first bytes of the words that end attributes.
 var startsWord = func() (table [256]bool) {
-	for _, w := range [...]string{wordAnd, wordHits, wordID, wordPeek, wordRows, wordHead, wordBy} {
+	for _, w := range slices.Concat([]string{wordAnd}, checkWords, settleWords) {
 		table[w[0]], table[w[0]|0x20] = true, true
 	}
 	return table
@@ -104,7 +112,7 @@ var startsWord = func() (table [256]bool) {
 
 // attributes parses the domain and the descriptors of a line into a request of one token.
 // The rest begins with one of the words.
-func attributes(q *checks.Request, args [][]byte, words ...string) (rest [][]byte, err error) {
+func attributes(q *checks.Request, args [][]byte, words []string) (rest [][]byte, err error) {
 	q.Reset(args[1])
 	d := q.AddDescriptor()
 	entries := d.Entries

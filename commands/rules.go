@@ -235,7 +235,7 @@ func runRulesMatch(s *session.Session, w *resp.Writer, args [][]byte) {
 // in which the domain is the second word. reply writes nothing if it returns an error.
 func withAttributes(s *session.Session, w *resp.Writer, line [][]byte, reply func(w *resp.Writer, st *ruleset.State, q *checks.Request) error) {
 	var q checks.Request
-	if _, err := attributes(&q, line); err != nil {
+	if _, err := attributes(&q, line, nil); err != nil {
 		w.Error(err)
 		return
 	}

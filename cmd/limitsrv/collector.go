@@ -58,7 +58,7 @@ func (c *collector) bound(maxMemory int64) {
 	}
 	c.mu.Unlock()
 	debug.SetMemoryLimit(limit)
-	c.adapt()
+	c.adapt(readHeap().live)
 }
 
 // follow adapts the growth to the heap, and returns garbage to the system at rest, until ctx ends.
@@ -70,41 +70,47 @@ func (c *collector) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			c.adapt()
-			all := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}
-			metrics.Read(all)
-			if c.rests(all[0].Value.Uint64(), all[1].Value.Uint64(), all[2].Value.Uint64()) {
+			h := readHeap()
+			c.adapt(h.live)
+			if c.rests(h) {
 				debug.FreeOSMemory()
 			}
 		}
 	}
 }
 
-// rests reports whether the server is at rest with much garbage: allocated are the bytes allocated
-// since the start, objects those of the heap with garbage, and live those that the last collection
-// found in use.
-func (c *collector) rests(allocated, objects, live uint64) bool {
-	if c.quiet++; allocated-c.allocated > quietBytes {
+// A heap is the bytes allocated since the start, those of the objects in the heap, garbage
+// included, and those that the last collection found in use.
+type heap struct{ allocated, objects, live uint64 }
+
+// readHeap reads the runtime's metrics.
+func readHeap() heap {
+	all := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}
+	metrics.Read(all)
+	return heap{all[0].Value.Uint64(), all[1].Value.Uint64(), all[2].Value.Uint64()}
+}
+
+// rests reports whether the server is at rest with much garbage.
+func (c *collector) rests(h heap) bool {
+	if c.quiet++; h.allocated-c.allocated > quietBytes {
 		c.quiet = 0
 	}
-	c.allocated = allocated
-	if c.quiet < quietIntervals || objects < live+releaseFrom {
+	c.allocated = h.allocated
+	if c.quiet < quietIntervals || h.objects < h.live+releaseFrom {
 		return false
 	}
 	c.quiet = 0
 	return true
 }
 
-// adapt sets the growth for the heap of the last collection, if it differs by a tenth. Cost:
+// adapt sets the growth for a heap with so many bytes in use, if it differs by a tenth. Cost:
 // if so, the program is stopped for some 20 us.
-func (c *collector) adapt() {
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
+func (c *collector) adapt(live uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	percent := minGCPercent
 	if !c.bounded {
-		percent = gcPercent(live[0].Value.Uint64())
+		percent = gcPercent(live)
 	}
 	if percent == c.percent || percent != minGCPercent && 10*max(percent-c.percent, c.percent-percent) < c.percent {
 		return

@@ -62,7 +62,7 @@ func TestGarbageIsReturnedAtRest(t *testing.T) {
 		{0, 816, 800, true},
 	} {
 		allocated += tt.more * mb
-		if got := c.rests(allocated, tt.objects*mb, tt.live*mb); got != tt.want {
+		if got := c.rests(heap{allocated, tt.objects * mb, tt.live * mb}); got != tt.want {
 			t.Errorf("interval %d: rests = %v, want %v", i, got, tt.want)
 		}
 	}

@@ -158,14 +158,6 @@ func (r *ratedLoad) received(i int, got []byte, err error) error {
 	return r.sendDue(i)
 }
 
-// failed names the side in err, if that is not nil.
-func (c *loadConn) failed(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", c.side.name, err)
-}
-
 // earlier returns the earlier one of two times.
 func earlier(a, b time.Time) time.Time {
 	if b.Before(a) {

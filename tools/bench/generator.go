@@ -168,10 +168,15 @@ func (c *loadConn) ask(n int) (refused int, err error) {
 	if _, err = c.conn.Write(c.request.first(n)); err == nil {
 		refused, err = readReplies(c.conn, c.buf, n, c.lines)
 	}
-	if err != nil {
-		err = fmt.Errorf("%s: %w", c.side.name, err)
+	return refused, c.failed(err)
+}
+
+// failed names the side in err, if that is not nil.
+func (c *loadConn) failed(err error) error {
+	if err == nil {
+		return nil
 	}
-	return refused, err
+	return fmt.Errorf("%s: %w", c.side.name, err)
 }
 
 // lastReplyWait bounds the wait for outstanding replies at the end of a run.
