@@ -73,9 +73,19 @@ func (m *machine) do(chunk *lua.Chunk, source *engine.Source) (steps int64) {
 		left = m.evaluate(chunk, keys, argv, limits)
 	}
 	steps = budget - max(0, left)
-	m.tx.AddHeavy(steps - LightSteps)
+	m.tx.AddHeavy(heavySteps(steps, left))
 	m.tx.CountRun(source, steps, answer.IsError(c.Answer))
 	return steps
+}
+
+// heavySteps returns the heavy ones of the steps of a run: those beyond LightSteps. If none is left
+// of a low budget, all are heavy, because the run could have taken any number: a node on which
+// endless scripts end at low budgets does not regain high ones meanwhile.
+func heavySteps(steps, left int64) int64 {
+	if left <= 0 && steps <= LightSteps {
+		return steps
+	}
+	return steps - LightSteps
 }
 
 // evaluate runs a script, or the wanted function of a library, with its arguments, and
