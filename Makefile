@@ -5,6 +5,9 @@
 # make quick   checks while one works: format, vet, and the short unit tests, without the
 #              race detector; it installs nothing
 # make bench   measures it beside Redis; ARGS="-only growth" are its options
+# make profile profiles the server under the loads of the benchmark, for the compiler: go build
+#              optimises by cmd/limitsrv/default.pgo, which it writes; after a large change of
+#              a hot path
 # make fuzz    runs every fuzz target for FUZZTIME, a number of runs such as 30000x; with
 #              a duration such as 10m go test may report a failure at its end
 # make sim     runs simulated nodes for NODEHOURS and simulated clusters for SIMHOURS of
@@ -30,7 +33,7 @@ VULNDB ?= https://vuln.go.dev
 # The checks of make test, in order; the first that fails ends it.
 CHECKS = format vet staticcheck vulnerabilities unit deploy sim fuzz build smoke clients limiters
 
-.PHONY: build run test quick bench compare release needs $(CHECKS)
+.PHONY: build run test quick bench profile compare release needs $(CHECKS)
 
 build:
 	@.ci/build $(OUT)
@@ -42,6 +45,9 @@ run:
 
 bench:
 	go run ./tools/bench $(ARGS)
+
+profile:
+	go run ./tools/bench -only profile -duration 4s -profile cmd/limitsrv/default.pgo
 
 # The lines are of seven families of commands. The sources that are compiled and the
 # scripts on data are twice as many as the programs.
@@ -61,7 +67,7 @@ test: needs
 	@echo "== all passed"
 
 quick: format vet
-	go test -short -p 4 ./...
+	go test -pgo=off -short -p 4 ./...
 
 needs:
 	@.ci/needs
@@ -85,14 +91,14 @@ vulnerabilities:
 	grep -q 'fetching vulnerabilities' "$$dir/problem" && echo "NOT SCANNED: $(VULNDB) can't be reached"
 
 # Long tests of sequential code, which testwait.Sequential skips under the race detector,
-# are run without it.
+# are run without it. Tests are not optimised by the profile, which takes minutes to compile.
 unit:
 	@files=$$(grep -rl --include=*_test.go 'testwait.Sequential(t)' .); \
 	tests=$$(grep -h -B1 'testwait.Sequential(t)' $$files | sed -n 's/^func \(Test[^(]*\).*/\1/p' | paste -sd '|'); \
 	packages=$$(dirname $$files | sort -u); \
 	echo go test -run "'^($$tests)\$$'" $$packages; \
-	go test -timeout $(UNITTIME) -run "^($$tests)\$$" $$packages
-	@.ci/race -p 3 -timeout $(UNITTIME)
+	go test -pgo=off -timeout $(UNITTIME) -run "^($$tests)\$$" $$packages
+	@.ci/race -pgo=off -p 3 -timeout $(UNITTIME)
 
 # The files for Compose and Kubernetes, and the configuration of Envoy in docs, by the
 # types of these projects.

@@ -159,7 +159,7 @@ var arrows = map[string][]string{
 	"testwait":                {},
 	"freeport":                {},
 	"redistest":               {"limitsrv/freeport", "limitsrv/testwait"},
-	"tools/bench":             {"limitsrv/tools/faultnet", "limitsrv/freeport"},
+	"tools/bench":             {"limitsrv/tools/faultnet", "limitsrv/freeport", "github.com/google/pprof/profile", "golang.org/x/sync/errgroup"},
 }
 
 // testArrows lists further imports that every test may have. A test may also import our

@@ -44,7 +44,7 @@ var fullKinds = []struct {
 func TestFullMemory(t *testing.T) {
 	testwait.Long(t)
 	binary := filepath.Join(t.TempDir(), "limitsrv")
-	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-pgo=off", "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, policy := range []string{"refuse", "evict"} {

@@ -26,7 +26,7 @@ const (
 func TestHostileBytesAgainstTheProgram(t *testing.T) {
 	testwait.Long(t)
 	binary := filepath.Join(t.TempDir(), "limitsrv")
-	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-pgo=off", "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	address := freeAddress(t)

@@ -23,6 +23,8 @@ type env struct {
 	say    func(string, ...any)
 	trace  []uint32 // of keys with the distribution zipf; see keysOf
 	ends   []func() // functions that stop calls
+	// profiling: limitsrv is launched with profiles, at process.admin.
+	profiling bool
 }
 
 // add adds a row to a table of the report.
@@ -44,11 +46,21 @@ func (e *env) stop() {
 
 // launch runs a server until stop is called. See startProcess.
 func (e *env) launch(ctx context.Context, address, ready string, args ...string) (*process, error) {
-	p, err := startProcess(ctx, address, ready, args...)
-	if err == nil {
-		e.atEnd(p.stop)
+	admin := ""
+	if e.profiling {
+		var err error
+		if admin, err = freeport.Address("127.0.0.1"); err != nil {
+			return nil, err
+		}
+		args = append(args, "--admin", admin, "--admin-pprof")
 	}
-	return p, err
+	p, err := startProcess(ctx, address, ready, args...)
+	if err != nil {
+		return nil, err
+	}
+	p.admin = admin
+	e.atEnd(p.stop)
+	return p, nil
 }
 
 // start starts a server that keeps its state in memory unless extra options say otherwise.

@@ -32,6 +32,7 @@ var experiments = []experiment{
 		idleConnections, manyConnections, slowReaders, longPipelines, keyFloods, attacks,
 	}},
 	{"hostile", "endless scripts beside other clients", []step{hostiles}},
+	{profileName, "no figures: a processor profile of limitsrv for the compiler, see -profile; only if selected", []step{profiles}},
 }
 
 // failoverName is the one experiment that is not part of -quick, because its duration is
@@ -46,9 +47,9 @@ func experimentNames() (names list[string]) {
 	return names
 }
 
-// experimentsWithout returns the names of all experiments except one.
-func experimentsWithout(name string) list[string] {
-	return slices.DeleteFunc(experimentNames(), func(other string) bool { return other == name })
+// experimentsWithout returns the names of all experiments except some.
+func experimentsWithout(some ...string) list[string] {
+	return slices.DeleteFunc(experimentNames(), func(name string) bool { return slices.Contains(some, name) })
 }
 
 // usageOfExperiments describes the experiments, one a line.

@@ -11,7 +11,7 @@ import (
 
 // defaults are the options of the README's figures.
 var defaults = options{
-	parts:         experimentsWithout(hugeName),
+	parts:         experimentsWithout(hugeName, profileName),
 	algorithms:    list[algorithm]{tokenBucket, slidingLog},
 	distributions: list[distribution]{uniform, zipf},
 	connections:   list[int]{1, 50, 500},
@@ -83,6 +83,7 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	flags.IntVar(&o.stress.floodKeys, "flood-keys", o.stress.floodKeys, "distinct keys of each flood")
 	flags.DurationVar(&o.watch, "watch", o.watch, "duration of that load before a snapshot, of the load before a kill, and of the clients beside each hostile script")
 	flags.StringVar(&o.redisCell, "redis-cell", "", "the built `module` of redis-cell, to measure it as well in throughput")
+	flags.StringVar(&o.profile, "profile", "", "the `file` to which the experiment "+profileName+" writes, such as cmd/limitsrv/default.pgo")
 	flags.StringVar(&o.data, "data", "", "a `directory` on the disk for state (default that for temporary files)")
 	flags.DurationVar(&o.timeout, "timeout", o.timeout, "time limit of the whole run")
 	flags.BoolVar(&o.quick, "quick", o.quick, "run everything within a minute; the figures mean nothing")

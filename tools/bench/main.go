@@ -82,7 +82,9 @@ func measure(ctx context.Context, o options, say func(string, ...any)) (*report,
 	defer os.RemoveAll(dir)
 	say("building limitsrv")
 	binary := filepath.Join(dir, "limitsrv")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "limitsrv/cmd/limitsrv").CombinedOutput(); err != nil {
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, "limitsrv/cmd/limitsrv")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
+	if out, err := build.CombinedOutput(); err != nil {
 		return r, fmt.Errorf("go build limitsrv/cmd/limitsrv: %w: %s", err, lastLine(string(out)))
 	}
 	e := &env{options: o, report: r, binary: binary, dir: dir, say: say}

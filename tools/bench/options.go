@@ -27,6 +27,7 @@ type options struct {
 	arrivals      int
 	data          string
 	redisCell     string
+	profile       string
 	timeout       time.Duration
 	quick         bool
 	markdown      bool

@@ -15,6 +15,7 @@ import (
 // A process is a server started, and later stopped, by this program.
 type process struct {
 	address string
+	admin   string // the address of its profiles; empty: none
 	command *exec.Cmd
 	stderr  bytes.Buffer
 	exited  chan struct{} // closed once it has ended
