@@ -105,6 +105,21 @@ func TestCommitBeforeReplies(t *testing.T) {
 	})
 }
 
+// commandsOfProof is the number of complete commands, each answered before the next, after which
+// a connection counts as authenticated.
+const commandsOfProof = 2
+
+// prove makes connections of clients that are served first.
+func prove(t *testing.T, clients ...net.Conn) {
+	t.Helper()
+	for _, nc := range clients {
+		for range commandsOfProof {
+			send(t, nc, array("OP", "x"))
+			expect(t, nc, bulk("x"))
+		}
+	}
+}
+
 // The commands of all ready connections are committed at once. On a unix socket the bytes
 // have arrived when Write returns.
 func TestOneCommitPerWakeUp(t *testing.T) {
@@ -115,8 +130,7 @@ func TestOneCommitPerWakeUp(t *testing.T) {
 			all := make([]net.Conn, 20)
 			for i := range all {
 				all[i] = r.dial()
-				send(t, all[i], array("OP", "x"))
-				expect(t, all[i], bulk("x"))
+				prove(t, all[i])
 			}
 			before := counter.commits.Load()
 			send(t, first, array("BARRIER", "x"))
@@ -144,16 +158,13 @@ func TestLongPipelinesAreInterleaved(t *testing.T) {
 	const commands = 8 * batchOps
 	r, counter := startWithCommits(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
 	first, heavy, light := r.dial(), r.dial(), r.dial()
-	for _, nc := range []net.Conn{heavy, light} {
-		send(t, nc, array("OP", "x"))
-		expect(t, nc, bulk("x"))
-	}
+	prove(t, heavy, light)
 	send(t, first, array("BARRIER", "x"))
 	<-counter.echo.barrier
 	send(t, heavy, strings.Repeat("COUNT\r\n", commands))
 	send(t, light, "COUNT\r\n")
 	counter.echo.barrier <- struct{}{}
-	before := 3
+	before := 2*commandsOfProof + 1
 	reply, err := readBulk(bufio.NewReader(light))
 	if n, _ := strconv.Atoi(reply); err != nil || n > before+batchOps+1 {
 		t.Errorf("the only command of a client was the %q. to be answered, %v; want it within one batch of %d of another's %d", reply, err, batchOps, commands)
@@ -196,10 +207,7 @@ func TestSlowReaderOfBatchesInFlight(t *testing.T) {
 func TestShortBatchesBesideLightClients(t *testing.T) {
 	r, counter := startWithCommits(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
 	first, heavy, light := r.dial(), r.dial(), r.dial()
-	for _, nc := range []net.Conn{heavy, light} {
-		send(t, nc, array("OP", "x"))
-		expect(t, nc, bulk("x"))
-	}
+	prove(t, heavy, light)
 	commands := strings.Repeat("COUNT\r\n", 2*lentBytes/len("COUNT\r\n"))
 	for turn := range 2 { // twice, because the poller reports either first, and then the other
 		send(t, first, array("BARRIER", "x"))
@@ -227,10 +235,7 @@ func TestShortBatchesBesideLightClients(t *testing.T) {
 func TestUnauthenticatedClientsAreServedLater(t *testing.T) {
 	r, counter := startWithCommits(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
 	first, client := r.dial(), r.dial()
-	for _, nc := range []net.Conn{first, client} {
-		send(t, nc, array("OP", "x"))
-		expect(t, nc, bulk("x"))
-	}
+	prove(t, first, client)
 	counter.echo.password.Store(true)
 	unauthenticated := make([]net.Conn, 10*maxUnauthPerWakeUp)
 	for i := range unauthenticated {

@@ -36,7 +36,7 @@
 //   - Event loops accept at most eight connections of a listener at a wake-up, after they
 //     have served the others.
 //   - Event loops serve at most eight unauthenticated connections at a wake-up. A
-//     connection without a complete command counts as unauthenticated.
+//     connection counts as unauthenticated until its second complete command has come.
 //   - The arguments passed to Session.Do stay unchanged until Flush has returned true, or
 //     until Resume has been called and no batch is in flight.
 //   - Client.Wake must be called for each time that Do or Flush returned false, and for

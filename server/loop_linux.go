@@ -50,7 +50,8 @@ type loopConn struct {
 	inputEnded    bool      // the client sends nothing more
 	closed        bool
 	fullRead      bool // the last read filled its buffer
-	authenticated bool // authenticated, if required, and has sent a complete command
+	proven        bool // has sent a complete command, while authenticated if that is required
+	authenticated bool // has done so twice
 	executedAhead bool // has executed while output waited
 	overdue       bool // to be closed by serveQueued if there still is a reason
 	// heavyUntil is the time, by env.clock, until which it is heavy; 0: it is not.
@@ -164,10 +165,15 @@ func (l *loop) serveUnauth() {
 	}
 }
 
-// promote moves a connection to those that are served first, if it is authenticated and has
-// sent a complete command.
+// promote moves a connection to those that are served first when it is authenticated and sends a
+// complete command for the second time. Many a client sends one only, and to move it costs two
+// system calls.
 func (l *loop) promote(c *loopConn) {
 	if c.closed || !c.session.Authenticated() || c.hasInput() {
+		return
+	}
+	if !c.proven {
+		c.proven = true
 		return
 	}
 	watched := c.watched
