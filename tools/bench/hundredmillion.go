@@ -68,9 +68,13 @@ func (t *hugeTest) fill(ctx context.Context, name string) error {
 	})
 }
 
-// rest waits for the end of a snapshot, and then a while.
+// rest waits for the end of a snapshot, a while in which the server returns garbage to the
+// system, and another one.
 func (t *hugeTest) rest(ctx context.Context, name string) error {
 	if err := t.side.rest(ctx); err != nil {
+		return err
+	}
+	if err := sleep(ctx, t.watch); err != nil {
 		return err
 	}
 	return t.observe(ctx, name, hugeRestGoal, func() (string, error) { return "", sleep(ctx, t.watch) })
