@@ -165,7 +165,7 @@ func (e *Engine) applyParts(now Instant, b *Batch) {
 		op, to := &b.Ops[from], from+1
 		switch {
 		case op.Kind == Flush || op.Kind == Learn || b.scratch.shards[from] == severalShards:
-			for entersAll(b, from) && to-from < maxTogether && to < len(b.Ops) && entersAll(b, to) {
+			for op.Kind == Do && to-from < maxTogether && to < len(b.Ops) && b.Ops[to].Kind == Do && b.scratch.shards[to] == severalShards {
 				to++
 			}
 			e.applyAtomic(now, b, from, to)
@@ -189,14 +189,9 @@ func (b *Batch) isWithinShard(i int) bool {
 	return op.Kind != Flush && op.Kind != Learn && (!op.IsGroup() || b.isPair(i)) && b.scratch.shards[i] != severalShards
 }
 
-// maxTogether is the number of calls that enter all shards once, so that callers of other
-// calls do not wait for long.
+// maxTogether is the number of consecutive calls on several shards that enter their shards
+// once, so that callers of other calls do not wait for long.
 const maxTogether = 16
-
-// entersAll reports whether op i is a call that may touch any key.
-func entersAll(b *Batch, i int) bool {
-	return b.Ops[i].Kind == Do && b.scratch.calls[b.Ops[i].N].all
-}
 
 // makeSpace makes space for the answers and for the shard and hash of each key.
 func (e *Engine) makeSpace(b *Batch) {
@@ -283,8 +278,10 @@ func (e *Engine) applyAtomic(now Instant, b *Batch, from, to int) {
 	for i := range set.each {
 		now = e.shards[i].lockForBatch(b, now)
 	}
-	if from < to && b.Ops[from].Kind == Do {
-		e.prefetchKeys(b.scratch.placesOf(b.Ops[from].N))
+	if from < to && b.Ops[from].Kind == Do && b.Ops[to-1].Kind == Do {
+		if first, last := &b.scratch.calls[b.Ops[from].N], &b.scratch.calls[b.Ops[to-1].N]; !first.all {
+			e.prefetchPlaces(b.scratch.places[first.from:last.to])
+		}
 	}
 	if e.expectationsHold(now, b, from, to) {
 		e.applyLocked(now, b, from, to)

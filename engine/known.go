@@ -61,31 +61,3 @@ func (tx *Tx) knownKey(key []byte) *knownKey {
 	}
 	return nil
 }
-
-// prefetchKeys reads the memory of the first keys of a call, as shard.prefetch does for
-// ops. Requires: their shards are entered. It does nothing for a single key.
-func (e *Engine) prefetchKeys(places []keyPlace) {
-	var (
-		pages [maxKnown]page
-		slots [maxKnown]int
-		sum   uint64
-	)
-	if len(places) < 2 {
-		return
-	}
-	places = places[:min(len(places), maxKnown)]
-	for i := range places {
-		pages[i] = e.shards[places[i].shard].pageOf(places[i].hash)
-	}
-	for i := range places {
-		if p := pages[i]; p.slots() > 0 {
-			slots[i] = min(p.seek(tag(places[i].hash, p.depth)), p.slots()-1)
-		}
-	}
-	for i := range places {
-		if p := pages[i]; p.slots() > 0 {
-			sum += uint64(p.buf[p.offset(slots[i])])
-		}
-	}
-	e.shards[places[0].shard].prefetched = sum
-}

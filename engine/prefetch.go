@@ -67,6 +67,42 @@ func prefetch(runs []shardRun, hashes []uint64, order []int32) {
 	runs[0].s.prefetched = sum
 }
 
+// prefetchPlaces reads the memory of the first keys of some calls, at most prefetchOps, as prefetch
+// does for ops. Requires: their shards are entered. It does nothing for a single key.
+func (e *Engine) prefetchPlaces(places []keyPlace) {
+	if len(places) < 2 {
+		return
+	}
+	var (
+		pages [prefetchOps]page
+		slots [prefetchOps]int
+		sum   uint64
+	)
+	places = places[:min(len(places), prefetchOps)]
+	for i := range places {
+		k := &places[i]
+		pages[i] = e.shards[k.shard].pageOf(k.hash)
+	}
+	for i := range places {
+		if p := pages[i]; p.slots() > 0 {
+			sum += uint64(p.buf[p.guess(tag(places[i].hash, p.depth))*slotBytes])
+		}
+	}
+	for i := range places {
+		if p, k := pages[i], &places[i]; p.slots() > 0 {
+			slots[i] = min(p.seek(tag(k.hash, p.depth)), p.slots()-1)
+			e.shards[k.shard].sought.note(k.hash, slots[i])
+		}
+	}
+	for i := range places {
+		if p := pages[i]; p.slots() > 0 {
+			at := p.offset(slots[i])
+			sum += uint64(p.buf[at]) + uint64(p.buf[min(at+prefetchBytes, len(p.buf)-1)])
+		}
+	}
+	e.shards[places[0].shard].prefetched = sum
+}
+
 // prefetchChunks reads the first and the last chunk of those slots that have some, and the last
 // entry of each. There are at most prefetchOps pages, each with a slot.
 func (s *shard) prefetchChunks(pages []page, slots []int) (sum uint64) {

@@ -89,3 +89,58 @@ func TestLongOpsAlone(t *testing.T) {
 		t.Errorf("%v shards are locked together, want %v", got, want)
 	}
 }
+
+// pairs has calls on two keys. It notes the shards that were entered for each call.
+type pairs struct{ entered *[]shardSet }
+
+func (pairs) Check(*Call) error { return nil }
+
+func (pairs) Level() uint8 { return 1 }
+
+func (pairs) Keys(_ *Call, dst []int) (keys []int, all bool) { return append(dst, 0, 1), false }
+
+func (p pairs) Do(tx *Tx, c *Call) {
+	for _, key := range c.Args {
+		e, _ := tx.Find(key)
+		tx.PutInt(e, 1, 0)
+	}
+	*p.entered = append(*p.entered, *tx.entered)
+}
+
+// TestCallsTogether: consecutive calls on several shards enter theirs together, maxTogether at
+// once, and an op of another kind ends them.
+func TestCallsTogether(t *testing.T) {
+	var entered []shardSet
+	e := New(Options{Shards: 16, Commands: pairs{&entered}})
+	b, keys := &Batch{}, make(map[uint16][]byte)
+	for i := 0; len(keys) < 16; i++ {
+		key := fmt.Appendf(nil, "key %d", i)
+		shard, _ := e.locate(0, key)
+		keys[shard] = key
+	}
+	add := func(first, second uint16) {
+		c := b.AddCall(0)
+		c.Args = append(c.Args, keys[first], keys[second])
+	}
+	const before, behind = maxTogether + 2, 3
+	for i := range uint16(before) {
+		add(i%4, i%4+4)
+	}
+	b.Ops = append(b.Ops, Op{Kind: Take, Params: Params{Alg: Fixed, Limit: 9, Period: 1e9}, N: 1, Key: keys[0]})
+	for range behind {
+		add(8, 9)
+	}
+	e.Apply(1e18, b)
+	for i, want := range slices.Concat(slices.Repeat([]int{8}, maxTogether), []int{4, 4}, slices.Repeat([]int{2}, behind)) {
+		got := 0
+		for range entered[i].each {
+			got++
+		}
+		if got != want {
+			t.Errorf("call %d of %d entered %d shards, want %d", i, len(entered), got, want)
+		}
+	}
+	if len(entered) != before+behind || e.Stats().Keys != 10 {
+		t.Errorf("%d calls left %d keys, want %d and 10", len(entered), e.Stats().Keys, before+behind)
+	}
+}
