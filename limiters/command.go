@@ -1,6 +1,8 @@
 package limiters
 
 import (
+	"math"
+
 	"limitsrv/commands/resp"
 	"limitsrv/commands/usage"
 	"limitsrv/engine"
@@ -42,12 +44,11 @@ type Keys struct{ First, Last, Step int }
 
 var oneKey = Keys{First: 1, Last: 1, Step: 1}
 
-// Takes returns a function that reports whether a number of words, the name included, is
-// valid for Op.
-func (c *Command) Takes() func(words int) bool {
+// Words returns the numbers of words, the name included, that are valid for Op.
+func (c *Command) Words() (least, most int) {
 	if c.Flags&OwnArity != 0 {
-		return func(int) bool { return true }
+		return 0, math.MaxInt
 	}
-	least, most := usage.Counts(usage.Parse(c.Args))
-	return func(words int) bool { return words > least && words <= most+1 }
+	least, most = usage.Counts(usage.Parse(c.Args))
+	return 1 + least, 1 + min(most, math.MaxInt-1)
 }

@@ -121,7 +121,7 @@ func (st *State) begin(c *closure, args []value.Value) *frame {
 	base := st.top
 	p := c.proto
 	var varargs []value.Value
-	if p.vararg {
+	if p.vararg && len(args) > 0 {
 		args, varargs = st.splitVarargs(p, args)
 	}
 	locals := st.push(p.slots)

@@ -93,6 +93,9 @@ func (k *call) fixedOne() expr {
 	switch n {
 	case 1:
 		only := args[0]
+		if k.fixed.Unary != nil {
+			return fixedUnary(k.fixed, only, at)
+		}
 		return func(f *frame) value.Value {
 			st := f.st
 			base := st.top
@@ -129,6 +132,27 @@ func (k *call) fixedOne() expr {
 		f.step(1)
 		f.site = at
 		v := one(st, values)
+		st.top = base
+		return v
+	}
+}
+
+// fixedUnary calls a known function of Go with one argument.
+func fixedUnary(g *Function, arg expr, at *site) expr {
+	unary, one := g.Unary, g.One
+	return func(f *frame) value.Value {
+		st := f.st
+		base := st.top
+		st.reserve(1) // as for other functions, so that stacks grow at the same points
+		a := arg(f)
+		f.step(1)
+		f.site = at
+		v, ok := unary(st, a)
+		if !ok {
+			slot := st.stack[base : base+1 : base+1]
+			slot[0] = a
+			v = one(st, slot)
+		}
 		st.top = base
 		return v
 	}

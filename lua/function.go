@@ -19,6 +19,9 @@ type Function struct {
 	Name string
 	// One returns one result.
 	One func(st *State, args []value.Value) value.Value
+	// Unary, if not nil, is One for a single argument, of which no list is made. ok is false,
+	// and nothing has happened, if One must be called.
+	Unary func(st *State, arg value.Value) (v value.Value, ok bool)
 	// Many returns any number of results.
 	Many func(st *State, args []value.Value) []value.Value
 	// Bind, if not nil, is called for each compiled call with a constant string as its first

@@ -132,8 +132,8 @@ func (b *bench) call(st *lua.State, args []value.Value) value.Value {
 func (b *bench) run(chunk *lua.Chunk, keys, args [][]byte) value.Value {
 	b.st.Reset(generous)
 	b.at = 0
-	b.st.SetList(b.keys, b.st.Heap.NewList(keys))
-	b.st.SetList(b.argv, b.st.Heap.NewList(args))
+	setList(b.st, b.keys, keys)
+	setList(b.st, b.argv, args)
 	results, err := b.st.Run(chunk)
 	if err != nil {
 		panic(err)

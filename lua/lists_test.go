@@ -39,8 +39,8 @@ func TestListsAreTables(t *testing.T) {
 			return fmt.Sprint(shown, " with ", st.StepsLeft(), " steps and ", st.Heap.Left(), " bytes left")
 		}
 		got := run(func(st *lua.State) {
-			st.SetList(keys, st.Heap.NewList(texts))
-			st.SetList(argv, st.Heap.NewList(nil))
+			setList(st, keys, texts)
+			setList(st, argv, nil)
 		})
 		want := run(func(st *lua.State) {
 			st.Set(keys, tableOf(st, texts))
@@ -102,4 +102,13 @@ func TestStackGrowsAtAnyCall(t *testing.T) {
 			}
 		}
 	}
+}
+
+// setList sets a variable to a list, within the limits.
+func setList(st *lua.State, variable int, texts [][]byte) {
+	l, ok := st.Heap.NewList(texts)
+	if !ok {
+		panic("a list passes a limit")
+	}
+	st.SetList(variable, l)
 }

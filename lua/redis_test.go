@@ -119,8 +119,8 @@ func (o *ours) eval(script string) string {
 		return "error " + err.Error()
 	}
 	o.st.Reset(generous)
-	o.st.SetList(o.keys, o.st.Heap.NewList([][]byte{[]byte("k")}))
-	o.st.SetList(o.argv, o.st.Heap.NewList([][]byte{[]byte("a")}))
+	setList(o.st, o.keys, [][]byte{[]byte("k")})
+	setList(o.st, o.argv, [][]byte{[]byte("a")})
 	results, err := o.st.Run(chunk)
 	if err != nil {
 		return showError(err.(*lua.Error))

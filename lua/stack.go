@@ -4,13 +4,16 @@ import "limitsrv/lua/value"
 
 // push takes n slots of the stack. They keep their old contents.
 func (st *State) push(n int) []value.Value {
-	end := st.top + n
-	if end > len(st.stack) {
-		st.grow(end)
+	base := st.top
+	st.reserve(n)
+	return st.stack[base:st.top:st.top]
+}
+
+// reserve is push for a caller that does not need the slots yet.
+func (st *State) reserve(n int) {
+	if st.top += n; st.top > len(st.stack) {
+		st.grow(st.top)
 	}
-	part := st.stack[st.top:end:end]
-	st.top = end
-	return part
 }
 
 // grow makes a larger stack. Slots in use stay where they are: their owners hold slices

@@ -107,7 +107,9 @@ func (st *State) Reset(limits Limits) {
 	st.stack, st.boxStack = st.stack[:smallStack], st.boxStack[:0] // so that each run grows them at the same points
 	st.globals = nil
 	st.runs++
-	clear(st.variables)
+	for i := range st.variables {
+		st.variables[i].v, st.variables[i].lazy = value.Nil, false
+	}
 	st.Seed(0)
 }
 
@@ -118,6 +120,7 @@ func (st *State) drop() {
 	st.closures, st.boxes, st.refs = arena.Arena[closure]{}, arena.Arena[box]{}, arena.Arena[*box]{}
 	st.stack, st.boxStack, st.frames, st.scratch = make([]value.Value, smallStack), nil, nil, nil
 	st.failure, st.single[0] = Failure{}, value.Nil
+	clear(st.variables)
 }
 
 // A variable is the value of a variable of a run. Until a script uses a list otherwise

@@ -66,7 +66,7 @@ func (m *machine) take(args []value.Value) (wrong string) {
 		return "ERR Please specify at least one argument for this redis lib call"
 	}
 	words, size := slices.Grow(m.words[:0], len(args))[:len(args)], 0
-	m.words, m.numbers = words, m.numbers[:0]
+	m.words, m.numbers, m.mostWords = words, m.numbers[:0], max(m.mostWords, len(args))
 	for i := range args {
 		if s, ok := args[i].String(); ok {
 			words[i] = s.Bytes()
@@ -118,7 +118,7 @@ func (m *machine) perform(c *command) (wrong string) {
 		return "ERR Unknown Redis command called from script"
 	case c.forbidden:
 		return "ERR This Redis command is not allowed from script"
-	case !c.takes(len(m.words)):
+	case len(m.words) < c.least || len(m.words) > c.most:
 		return "ERR Wrong number of args calling Redis command from script"
 	case m.looks && c.writes:
 		return "ERR Write commands are not allowed from read-only scripts."
@@ -130,7 +130,7 @@ func (m *machine) perform(c *command) (wrong string) {
 		return ""
 	}
 	args := m.words[1:]
-	if !m.mayTouch(c, args) {
+	if m.declared && !m.mayTouch(c, args) {
 		return "ERR Script attempted to access a key that it has not declared"
 	}
 	if c.limit != nil {

@@ -1,6 +1,7 @@
 package scripts
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -12,7 +13,8 @@ import (
 // A command is one that redis.call may find.
 type command struct {
 	number uint16 // of datatypes, unless it is forbidden, a limit or has a function of its own
-	takes  func(words int) bool
+	least  int    // words, the name included
+	most   int
 	writes bool
 	// publishes is set for PUBLISH. It counts as a write, as in Redis.
 	publishes bool
@@ -31,22 +33,24 @@ var commands = func() map[string]*command {
 		if c.Name == "" {
 			continue
 		}
-		all[c.Name] = &command{number: uint16(i), takes: c.Takes, writes: c.Flags&datatypes.ReadOnly == 0, keys: c.Keys, forbidden: c.Flags&datatypes.NoScript != 0}
+		x := &command{number: uint16(i), least: c.Arity, most: c.Arity, writes: c.Flags&datatypes.ReadOnly == 0, keys: c.Keys, forbidden: c.Flags&datatypes.NoScript != 0}
+		if c.Arity < 0 {
+			x.least, x.most = -c.Arity, math.MaxInt
+		}
+		all[c.Name] = x
 	}
 	for i := range limiters.All() {
 		c := &limiters.All()[i]
+		least, most := c.Words()
 		all[c.Name] = &command{
-			limit: c, takes: c.Takes(), writes: c.Flags&limiters.ReadOnly == 0, keys: datatypes.Keys{First: c.Keys.First, Last: c.Keys.Last, Step: c.Keys.Step},
+			limit: c, least: least, most: most, writes: c.Flags&limiters.ReadOnly == 0, keys: datatypes.Keys{First: c.Keys.First, Last: c.Keys.Last, Step: c.Keys.Step},
 		}
 	}
 	all["RL.RESET"] = all["DEL"]
-	between := func(least, most int) func(int) bool {
-		return func(words int) bool { return words >= least && words <= most }
-	}
-	all["TIME"] = &command{takes: between(1, 1), own: timeNow}
-	all["ECHO"] = &command{takes: between(2, 2), own: echo}
-	all["PING"] = &command{takes: between(1, 2), own: ping}
-	all["PUBLISH"] = &command{takes: between(3, 3), own: publish, writes: true, publishes: true}
+	all["TIME"] = &command{least: 1, most: 1, own: timeNow}
+	all["ECHO"] = &command{least: 2, most: 2, own: echo}
+	all["PING"] = &command{least: 1, most: 2, own: ping}
+	all["PUBLISH"] = &command{least: 3, most: 3, own: publish, writes: true, publishes: true}
 	for _, name := range strings.Fields(`ASKING AUTH CLIENT CLUSTER CONFIG DEBUG DISCARD EVAL EVALSHA EVAL_RO EVALSHA_RO EXEC FAILOVER FCALL FCALL_RO
 		FUNCTION HELLO LATENCY MIGRATE MODULE MONITOR MULTI PSUBSCRIBE PSYNC PUNSUBSCRIBE QUIT REPLCONF REPLICAOF RESET RL.BACKUP RL.STATS RL.TOP SAVE BGSAVE SCRIPT
 		SHUTDOWN SLAVEOF SLOWLOG SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE SYNC UNSUBSCRIBE UNWATCH WATCH`) {

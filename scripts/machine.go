@@ -31,6 +31,7 @@ type machine struct {
 	pair       [2]value.Value // its arguments
 
 	words     [][]byte // of redis.call: name and arguments
+	mostWords int      // in any call of the run
 	wordBytes int      // in all of them
 	numbers   []byte   // texts of those that are numbers
 	answer    []byte
@@ -40,21 +41,20 @@ type machine struct {
 // arguments returns lists of the keys and of the arguments of the run, or the limit that they
 // pass.
 func (m *machine) arguments() (keys, argv value.List, passed lua.LimitKind) {
-	defer func() {
-		switch caught := recover().(type) {
-		case nil:
-		case value.OutOfMemory:
-			passed = lua.MemoryLimit
-		case value.OutOfSteps:
-			passed = lua.StepLimit
-		default:
-			panic(caught)
-		}
-	}()
-	args := m.run.Args
+	args, heap := m.run.Args, m.st.Heap
 	n, _ := KeyCount(args[hashArg:])
 	m.given = args[firstKeyArg : firstKeyArg+n]
-	return m.st.Heap.NewList(m.given), m.st.Heap.NewList(args[firstKeyArg+n:]), lua.NoLimit
+	keys, ok := heap.NewList(m.given)
+	if ok {
+		argv, ok = heap.NewList(args[firstKeyArg+n:])
+	}
+	switch {
+	case ok:
+		return keys, argv, lua.NoLimit
+	case heap.Left() < 0:
+		return keys, argv, lua.MemoryLimit
+	}
+	return keys, argv, lua.StepLimit
 }
 
 // maxKeptAnswer and maxKeptWords are the capacities of an answer and of words up to which a
@@ -70,20 +70,17 @@ func (m *machine) forget() {
 	m.wanted, m.callback, m.pair = "", value.Nil, [2]value.Value{}
 	clear(m.registered)
 	if cap(m.words) > maxKeptWords {
-		m.words = nil
+		m.words, m.mostWords = nil, 0
 	}
-	clear(m.words[:cap(m.words)])
+	clear(m.words[:m.mostWords])
+	m.mostWords = 0
 	if cap(m.answer) > maxKeptAnswer {
 		m.answer = nil
 	}
 }
 
-// mayTouch reports whether the keys of a command with some arguments are given ones, if they
-// have to be.
+// mayTouch reports whether the keys of a command with some arguments are given ones.
 func (m *machine) mayTouch(c *command, args [][]byte) bool {
-	if !m.declared {
-		return true
-	}
 	first, end, step := c.keys.Span(args)
 	for i := first; i < end; i += step {
 		if !isAmong(m.given, args[i]) {

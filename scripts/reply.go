@@ -74,8 +74,13 @@ func (m *machine) appendTable(out []byte, t *value.Table, depth int) []byte {
 	if t.IsList() {
 		elements := t.Elements()
 		out = answer.AppendArray(out, len(elements))
-		for _, v := range elements {
-			out = m.appendValue(out, v, depth+1)
+		for i := range elements {
+			if v := &elements[i]; v.IsNumber() && m.left > 0 && !m.long(out) { // most elements
+				m.left--
+				out = answer.AppendInt(out, number.ToInt(v.Float()))
+			} else {
+				out = m.appendValue(out, *v, depth+1)
+			}
 		}
 		return out
 	}

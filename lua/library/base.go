@@ -32,7 +32,7 @@ func openBase(env *lua.Env, options Options) {
 			st.RawSet(t, st.Any(args, 1), st.Any(args, 2))
 			return args[0]
 		}),
-		one("tonumber", toNumber), one("tostring", toString), one("type", typeName),
+		&lua.Function{Name: "tonumber", One: toNumber, Unary: numberOf}, one("tostring", toString), one("type", typeName),
 		many("select", selectArgs), many("unpack", unpack),
 		many("pcall", protectedCall(value.NewString(options.ErrorField))), many("xpcall", protectedHandled),
 		many("load", load), many("loadstring", loadString),
@@ -136,6 +136,14 @@ func stepArray(st *lua.State, args []value.Value) []value.Value {
 		return nil
 	}
 	return st.Results(value.Number(float64(i)), v)
+}
+
+// numberOf is toNumber with one argument.
+func numberOf(st *lua.State, v value.Value) (value.Value, bool) {
+	if x, ok := st.ToNumber(v); ok {
+		return value.Number(x), true
+	}
+	return value.Nil, true
 }
 
 func toNumber(st *lua.State, args []value.Value) value.Value {

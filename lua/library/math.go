@@ -53,7 +53,14 @@ func openMath(env *lua.Env) {
 	)
 	for _, row := range unaries {
 		f := number.Unary(row.f, row.invalid)
-		env.Register(t, one(row.name, func(st *lua.State, args []value.Value) value.Value { return value.Number(f(st.Number(args, 0))) }))
+		g := one(row.name, func(st *lua.State, args []value.Value) value.Value { return value.Number(f(st.Number(args, 0))) })
+		g.Unary = func(_ *lua.State, v value.Value) (value.Value, bool) {
+			if !v.IsNumber() {
+				return v, false
+			}
+			return value.Number(f(v.Float())), true
+		}
+		env.Register(t, g)
 	}
 	env.Register(t, one("abs", func(st *lua.State, args []value.Value) value.Value { return value.Number(math.Abs(st.Number(args, 0))) }))
 	env.SetField(t, "pi", value.Number(math.Pi))
@@ -84,6 +91,12 @@ var fmod = number.Binary(math.Mod)
 // extreme makes a function of any number of numbers that returns the best.
 func extreme(better func(a, b float64) bool) func(*lua.State, []value.Value) value.Value {
 	return func(st *lua.State, args []value.Value) value.Value {
+		if len(args) == 2 && args[0].IsNumber() && args[1].IsNumber() { // most calls
+			if better(args[1].Float(), args[0].Float()) {
+				return args[1]
+			}
+			return args[0]
+		}
 		best := st.Number(args, 0)
 		for i := 1; i < len(args); i++ {
 			if x := st.Number(args, i); better(x, best) {

@@ -83,11 +83,16 @@ func (h *Heap) Unbound() {
 // Charge counts n bytes, and the steps for them. It panics with OutOfMemory or OutOfSteps
 // beyond a limit.
 func (h *Heap) Charge(n int) {
-	h.left -= int64(n)
-	h.Steps -= int64(n / bytesPerStep)
-	if h.left < 0 || h.Steps < 0 {
+	if !h.charge(n) {
 		h.end()
 	}
+}
+
+// charge is Charge, but reports whether the limits permit it.
+func (h *Heap) charge(n int) bool {
+	h.left -= int64(n)
+	h.Steps -= int64(n / bytesPerStep)
+	return h.left|h.Steps >= 0
 }
 
 // end ends a run that has passed a limit.

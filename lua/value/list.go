@@ -7,14 +7,18 @@ type List struct {
 	serial  uint32
 }
 
-// NewList makes a list of texts, which must not change until the end of the run.
-func (h *Heap) NewList(texts [][]byte) List {
-	h.Charge(tableSize + len(texts)*(slotSize+stringSize))
-	l := List{h.strings.Raw(len(texts)), h.NextSerial()}
-	for i, text := range texts {
-		l.strings[i] = String{bytes: text}
+// NewList makes a list of texts, which must not change until the end of the run. ok is false
+// beyond a limit: then Left is negative if it is that of memory.
+func (h *Heap) NewList(texts [][]byte) (l List, ok bool) {
+	if !h.charge(tableSize + len(texts)*(slotSize+stringSize)) {
+		return l, false
 	}
-	return l
+	l = List{h.strings.Raw(len(texts)), h.NextSerial()}
+	for i := range l.strings {
+		s := &l.strings[i]
+		s.bytes, s.hashed = texts[i], false
+	}
+	return l, true
 }
 
 // Element returns the string with a key, from 1, or nil.
