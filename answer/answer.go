@@ -142,6 +142,9 @@ func TakeInt(data []byte) (n int64, rest []byte, ok bool) {
 	if len(data) == 0 || Kind(data[0]) != Integer {
 		return 0, data, false
 	}
+	if len(data) > 1 && data[1] < 0x80 { // most numbers are small
+		return int64(data[1]>>1) ^ -int64(data[1]&1), data[2:], true
+	}
 	n, size := binary.Varint(data[1:])
 	if size <= 0 {
 		return 0, data, false

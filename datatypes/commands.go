@@ -91,8 +91,13 @@ func Do(tx *engine.Tx, number uint16, args [][]byte, out []byte) []byte {
 	first, end, step := x.Keys.Span(args)
 	for i := first; i < end; i += step {
 		if n := len(args[i]); n == 0 || n > engine.MaxKeyBytes {
-			return answer.AppendError(out, fmt.Sprintf("ERR key must be 1 to %d bytes long, got %d", engine.MaxKeyBytes, n))
+			return wrongKey(n, out)
 		}
 	}
 	return x.do(tx, args, out)
+}
+
+// wrongKey answers a key of n bytes, which can not be.
+func wrongKey(n int, out []byte) []byte {
+	return answer.AppendError(out, fmt.Sprintf("ERR key must be 1 to %d bytes long, got %d", engine.MaxKeyBytes, n))
 }

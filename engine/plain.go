@@ -46,6 +46,14 @@ func (plain) until(c *cell, now Instant, target int64) Span {
 	return left
 }
 
+// lives reports whether the key in the cell is live.
+func (c *cell) lives(now Instant) bool {
+	if c.params.Alg.IsPlain() { // as most keys of calls are
+		return plain{}.used(c, now) > 0
+	}
+	return c.meter().used(c, now) > 0
+}
+
 // migrate: the parameters of all plain values are the same.
 func (plain) migrate(c *cell, _ Instant, p Params) { c.params = p }
 

@@ -16,28 +16,33 @@ type Tx struct {
 // A txCall is the part of a Tx that each call begins anew.
 type txCall struct {
 	e       *Engine
-	now     Instant
-	db      uint8
 	key     []byte    // of the op
-	knowns  int       // of Tx.known
 	only    *shard    // the entered shard if it is only one
 	entered *shardSet // the entered shards otherwise
-	random  Random
-	seeded  bool
-	micros  int64 // Call.Micros
-	level   uint8
-	tight   bool
 	notices *Notices
-	work    int64
-	looking bool // the batch is read-only: not even expired keys may be forgotten
-	wrote   bool
-	sums    bool // into effects
-	effects effects
-	moves   uint32 // number of changes that may have moved records
 	// The cell of the shard holds has the record at place, if there were no moves since.
-	holds     *shard
-	holdsAt   place
-	holdsFrom uint32
+	holds   *shard
+	holdsAt place
+	txState
+}
+
+// A txState is the part of a txCall without pointers, which costs less to clear.
+type txState struct {
+	now       Instant
+	knowns    int // of Tx.known
+	random    Random
+	micros    int64 // Call.Micros
+	work      int64
+	effects   effects
+	moves     uint32 // number of changes that may have moved records
+	holdsFrom uint32 // of them, see txCall.holds
+	db        uint8
+	level     uint8
+	seeded    bool
+	tight     bool
+	looking   bool // the batch is read-only: not even expired keys may be forgotten
+	wrote     bool
+	sums      bool // into effects
 }
 
 // An Entry is a key in a Tx, there or not. It is valid until the Tx ends, but an entry that
@@ -54,8 +59,10 @@ type Entry struct {
 // begin begins the Tx of an op, a Do.
 func (tx *Tx) begin(e *Engine, now Instant, op *Op) {
 	tx.Scratch, tx.buffer = tx.Scratch[:0], tx.buffer[:0]
-	tx.txCall = txCall{} // in place: a value with fields would be copied
-	tx.e, tx.now, tx.db, tx.key = e, now, op.DB, op.Key
+	tx.e, tx.key = e, op.Key
+	tx.only, tx.entered, tx.notices, tx.holds = nil, nil, nil, nil // holdsAt says nothing without holds
+	tx.txState = txState{}
+	tx.now, tx.db = now, op.DB
 }
 
 // run carries out a call, and reports whether it may have changed the state.
@@ -160,7 +167,7 @@ func (tx *Tx) Find(key []byte) (e Entry, found bool) {
 		c := e.shard.load(p, i)
 		e.alg = c.params.Alg
 		tx.hold(&e)
-		if !c.lasts() && c.meter().used(c, tx.now) == 0 {
+		if !c.lasts() && !c.lives(tx.now) {
 			tx.forget(&e)
 			found = false
 		}

@@ -160,8 +160,12 @@ func (tx *Tx) save(e *Entry, inPlace bool) {
 		tx.effects.addCell(e.hash, &s.cell)
 	}
 	expiry := latest
-	if !s.cell.lasts() {
-		expiry = tx.now.after(s.cell.meter().until(&s.cell, tx.now, 0))
+	if c := &s.cell; !c.lasts() {
+		if c.params.Alg.IsPlain() {
+			expiry = tx.now.after(plain{}.until(c, tx.now, 0))
+		} else {
+			expiry = tx.now.after(c.meter().until(c, tx.now, 0))
+		}
 	}
 	if inPlace {
 		s.countLasting(tx.db, 1)

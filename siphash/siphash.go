@@ -28,15 +28,19 @@ func (k Key) Sum(b []byte) uint64 {
 	v0, v1 := k.k0^0x736f6d6570736575, k.k1^0x646f72616e646f6d
 	v2, v3 := k.k0^0x6c7967656e657261, k.k1^0x7465646279746573
 	last := uint64(len(b)) << 56
-	for len(b) >= 8 {
-		m := binary.LittleEndian.Uint64(b)
-		v3 ^= m
-		v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
-		v0 ^= m
-		b = b[8:]
-	}
-	for i, c := range b {
-		last |= uint64(c) << (8 * i)
+	if len(b) >= 8 { // the bytes behind the last whole word are the upper ones of the last eight
+		last |= binary.LittleEndian.Uint64(b[len(b)-8:]) >> (64 - 8*(len(b)%8))
+		for len(b) >= 8 {
+			m := binary.LittleEndian.Uint64(b)
+			v3 ^= m
+			v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
+			v0 ^= m
+			b = b[8:]
+		}
+	} else {
+		for i, c := range b {
+			last |= uint64(c) << (8 * i)
+		}
 	}
 	v3 ^= last
 	v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
