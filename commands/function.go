@@ -155,7 +155,9 @@ func (h *scriptHost) opFunction(modes scripts.Modes) func(*engine.Batch, [][]byt
 		if f != nil && h.leads() && !scripts.ChangesLibraries(b) {
 			found = f.Modes()
 		}
-		scripts.SetFunctionRun(b.AddCall(0), modes|found, h.nextBudget(b, longest), args[1], args[2:])
+		c := b.AddCall(0)
+		scripts.SetFunctionRun(c, modes|found, h.nextBudget(b, longest), args[1], args[2:])
+		scripts.SetLongest(c, longest)
 		return nil
 	}
 }

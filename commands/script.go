@@ -188,7 +188,9 @@ func (h *scriptHost) opEval(modes scripts.Modes) func(*engine.Batch, [][]byte) e
 			b.AddLearn(text)
 		}
 		hash := hex.AppendEncode(make([]byte, 0, hex.EncodedLen(len(id))), id[:])
-		scripts.SetRun(b.AddCall(0), modes|found|scripts.Known, h.nextBudget(b, longest), hash, args[2:])
+		c := b.AddCall(0)
+		scripts.SetRun(c, modes|found|scripts.Known, h.nextBudget(b, longest), hash, args[2:])
+		scripts.SetLongest(c, longest)
 		return nil
 	}
 }
@@ -219,7 +221,9 @@ func (h *scriptHost) opEvalSHA(modes scripts.Modes) func(*engine.Batch, [][]byte
 		if source := h.named(args[1]); source != nil {
 			found, longest = scripts.Of(source).Modes(), source.Longest()
 		}
-		scripts.SetRun(b.AddCall(0), modes|found, h.nextBudget(b, longest), args[1], args[2:])
+		c := b.AddCall(0)
+		scripts.SetRun(c, modes|found, h.nextBudget(b, longest), args[1], args[2:])
+		scripts.SetLongest(c, longest)
 		return nil
 	}
 }

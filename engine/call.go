@@ -12,7 +12,10 @@ type Call struct {
 	// follows from Command.
 	Timed  bool
 	Micros uint32
-	Args   [][]byte // without the name
+	// Light is a hint that a Timed call takes microseconds, so that other calls may wait for it
+	// in other shards too. It is no part of logs: no decision depends on it.
+	Light bool
+	Args  [][]byte // without the name
 	// Answer is the answer, in a form that Commands defines, valid after Apply until
 	// Reset. The engine keeps its memory for the next batch.
 	Answer []byte
@@ -47,24 +50,24 @@ func (e *Engine) locateCall(b *Batch, i int) {
 	op := &b.Ops[i]
 	c := &b.Calls[op.N]
 	keys, all := e.commands.Keys(c, b.scratch.keys[:0])
-	from := len(b.scratch.places)
-	for _, k := range keys {
+	places, from, several := b.scratch.places, len(b.scratch.places), all
+	for n, k := range keys {
 		sum := sumIn(e.key, op.DB, c.Args[k])
-		b.scratch.places = append(b.scratch.places, keyPlace{k, e.shardOf(sum), sum, tailored(sum, e.bits, op.DB)})
+		shard, hash := e.shardOf(sum), tailored(sum, e.bits, op.DB)
+		places = append(places, keyPlace{k, shard, sum, hash})
+		if n == 0 {
+			op.Key = c.Args[k]
+			b.scratch.shards[i], b.scratch.hashes[i] = shard, hash
+		} else if shard != b.scratch.shards[i] {
+			several = true
+		}
 	}
-	places := b.scratch.places[from:]
-	b.scratch.keys, b.scratch.calls[op.N] = keys, callKeys{from, from + len(places), all}
-	if len(places) == 0 {
+	if len(keys) == 0 {
 		op.Key = nil
 		b.scratch.shards[i], b.scratch.hashes[i] = e.locate(op.DB, nil)
-	} else {
-		op.Key = c.Args[places[0].arg]
-		b.scratch.shards[i], b.scratch.hashes[i] = places[0].shard, places[0].hash
 	}
-	for _, p := range places {
-		all = all || p.shard != places[0].shard
-	}
-	if all {
+	b.scratch.keys, b.scratch.places, b.scratch.calls[op.N] = keys, places, callKeys{from, len(places), all}
+	if several {
 		b.scratch.shards[i] = severalShards
 	}
 }

@@ -52,6 +52,9 @@ func (t *paramTable) retain(c *cell) paramID {
 // matches reports whether id is the number of the cell's parameters and past.
 func (t *paramTable) matches(id paramID, c *cell) bool {
 	e := &t.list[id]
+	if c.params.Alg.IsPlain() { // all plain values of a row have the same
+		return e.params.Alg == c.params.Alg
+	}
 	return e.params == c.params && e.past == c.past
 }
 

@@ -42,10 +42,14 @@ func (e *Engine) lockRuns(now Instant, b *Batch, order []int32) (runs []shardRun
 }
 
 // isLong reports whether op i may take milliseconds: a call that is told the time, as scripts
-// are.
+// are, and not Light.
 func (b *Batch) isLong(i int32) bool {
 	op := &b.Ops[i]
-	return op.Kind == Do && b.Calls[op.N].Timed
+	if op.Kind != Do {
+		return false
+	}
+	c := &b.Calls[op.N]
+	return c.Timed && !c.Light
 }
 
 // apply applies the ops of the run, of a batch, and unlocks the shard. Requires: the memory for

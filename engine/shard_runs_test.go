@@ -73,8 +73,9 @@ func TestApplyWaitsWithNoShardLocked(t *testing.T) {
 // TestLongOpsAlone: the shard of a call that may be long is locked alone.
 func TestLongOpsAlone(t *testing.T) {
 	e := New(Options{Shards: 4})
-	b := &Batch{Ops: make([]Op, 6), Calls: []Call{{Timed: true}, {}}}
+	b := &Batch{Ops: make([]Op, 6), Calls: []Call{{Timed: true}, {}, {Timed: true, Light: true}}}
 	b.Ops[3] = Op{Kind: Do, N: 0}
+	b.Ops[4] = Op{Kind: Do, N: 2}
 	b.Ops[5] = Op{Kind: Do, N: 1}
 	b.scratch.shards = []uint16{0, 0, 1, 1, 2, 3}
 	var got []int

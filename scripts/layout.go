@@ -80,6 +80,13 @@ func StepsOf(c *engine.Call) int64 {
 	return int64(min(asked, maxSteps))
 }
 
+// quick is the number of steps up to which a run takes microseconds.
+const quick = 1000
+
+// SetLongest tells how many steps the longest run of the script or function has taken, 0 for none
+// yet: runs of quick ones share the locks of their shards. Requires: the call is a run.
+func SetLongest(c *engine.Call, steps int64) { c.Light = steps > 0 && steps <= quick }
+
 // SetSteps replaces the budget of a run, by one in the form of Steps.
 func SetSteps(c *engine.Call, steps []byte) { c.Args[stepsArg] = steps }
 
