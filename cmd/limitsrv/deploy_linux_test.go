@@ -81,7 +81,7 @@ func TestStaticBinaryInEmptyRoot(t *testing.T) {
 	}
 	r, root := readDockerfile(t), t.TempDir()
 	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(root, r.entrypoint[0]), ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false -pgo=off")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
