@@ -50,6 +50,20 @@ type Row struct {
 	Name string
 }
 
+// A Met is a limit that a request meets, as far as its answer needs it: see rules.Met.
+type Met struct {
+	Limit *rules.Limit
+	Named *rules.Limit // has the name for clients: see rules.Met.Name
+	Rule  *rules.Rule
+	index int32 // in the set, or -1
+	// Descriptor is below rules.MaxDescriptors; Guard, of the boxes of the request, below
+	// engine.MaxGroup, or -1.
+	Descriptor uint8
+	Guard      int8
+	Mode       rules.Mode
+	op         uint8 // index in the ops of the request
+}
+
 // A Closing is a penalty box that a request closed. It is valid as long as the Answer.
 type Closing struct {
 	*rules.Guard
@@ -76,7 +90,7 @@ type Answer struct {
 	// Met are the limits that the request meets, Shared the further descriptors that meet one
 	// of them, and Descriptors the verdict on each descriptor. All are those of the Check,
 	// valid until its next use.
-	Met         []rules.Met
+	Met         []Met
 	Shared      []rules.Shared
 	Descriptors []rules.Verdict
 	// Closed are the penalty boxes that the request closed.

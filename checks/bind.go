@@ -6,17 +6,16 @@ import (
 )
 
 // bind sets the binding limit and the reason.
-func (c *Check) bind(ds []engine.Decision) {
-	if a := &c.memory.answer; len(a.Rows) == 1 && a.Met[0].Mode != rules.Shadow {
-		c.bindOnly(&a.Rows[0], &a.Met[0], &ds[c.op(0)])
+func (a *Answer) bind(ds []engine.Decision) {
+	if len(a.Rows) == 1 && a.Met[0].Mode != rules.Shadow {
+		a.bindOnly(&a.Rows[0], &a.Met[0], &ds[a.Met[0].op])
 		return
 	}
-	c.bindAny(ds)
+	a.bindAny(ds)
 }
 
 // bindAny is bind for any limits.
-func (c *Check) bindAny(ds []engine.Decision) {
-	a := &c.memory.answer
+func (a *Answer) bindAny(ds []engine.Decision) {
 	rows := a.Rows
 	met := a.Met[:len(rows)]
 	passed, reason := passes(rows, met)
@@ -35,17 +34,16 @@ func (c *Check) bindAny(ds []engine.Decision) {
 		a.Row, a.Reason = unbound, None
 		return
 	}
-	a.Row, a.Binding, a.Descriptor, a.Reason = rows[binding], binding, met[binding].Descriptor, reason
+	a.Row, a.Binding, a.Descriptor, a.Reason = rows[binding], binding, int(met[binding].Descriptor), reason
 	if passed {
-		a.Reason = use(met[binding].Limit, &ds[c.op(binding)])
+		a.Reason = use(met[binding].Limit, &ds[met[binding].op])
 		a.WaitMillis = hold // the longest time to hold the request
 	}
 }
 
 // bindOnly is bind for an only limit, which is no shadow limit.
-func (c *Check) bindOnly(r *Row, m *rules.Met, d *engine.Decision) {
-	a := &c.memory.answer
-	a.Row, a.Binding, a.Descriptor = *r, 0, m.Descriptor
+func (a *Answer) bindOnly(r *Row, m *Met, d *engine.Decision) {
+	a.Row, a.Binding, a.Descriptor = *r, 0, int(m.Descriptor)
 	switch {
 	case r.Allowed:
 		a.Reason, a.WaitMillis = use(m.Limit, d), max(0, r.WaitMillis)
@@ -58,7 +56,7 @@ func (c *Check) bindOnly(r *Row, m *rules.Met, d *engine.Decision) {
 
 // passes reports whether limits pass together, as engine.Passed does; if not, the reason is
 // Limited or Quota.
-func passes(rows []Row, met []rules.Met) (passed bool, reason Reason) {
+func passes(rows []Row, met []Met) (passed bool, reason Reason) {
 	quotas, one := false, false
 	for i := range rows {
 		switch met[i].Mode {

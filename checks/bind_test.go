@@ -19,16 +19,15 @@ func TestBindOnly(t *testing.T) {
 		limit := rules.Limit{Quota: quota, Grace: random.Int64N(3), NearAbove: quota * 8 / 10}
 		remaining := random.Int64N(limit.Quota + limit.Grace + 1)
 		row := Row{Allowed: random.IntN(2) == 0, Limit: quota, Remaining: remaining, WaitMillis: random.Int64N(4) - 1, ResetMillis: random.Int64N(9), Name: "r/l"}
-		met := rules.Met{Limit: &limit, Mode: []rules.Mode{rules.Enforced, rules.Quota}[random.IntN(2)], Descriptor: random.IntN(3), Guard: -1}
+		met := Met{Limit: &limit, Mode: []rules.Mode{rules.Enforced, rules.Quota}[random.IntN(2)], Descriptor: uint8(random.IntN(3)), Guard: -1, op: 1}
 		ds := []engine.Decision{{}, {Remaining: remaining}}
-		answer := func(bind func(*Check)) Answer {
-			c := Check{memory: new(Memory), request: new(Request)}
-			c.memory.answer = Answer{Binding: -1, Descriptor: -1, Rows: []Row{row}, Met: []rules.Met{met}}
-			bind(&c)
-			return c.memory.answer
+		answer := func(bind func(*Answer)) Answer {
+			a := Answer{Binding: -1, Descriptor: -1, Rows: []Row{row}, Met: []Met{met}}
+			bind(&a)
+			return a
 		}
-		got := answer(func(c *Check) { c.bind(ds) })
-		want := answer(func(c *Check) { c.bindAny(ds) })
+		got := answer(func(a *Answer) { a.bind(ds) })
+		want := answer(func(a *Answer) { a.bindAny(ds) })
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("seed %d: %+v of %+v\n got %+v\nwant %+v", seed, row, met, got, want)
 		}

@@ -15,20 +15,28 @@ var stripes atomic.Uint32
 // count adds the outcome of a request to the counters of its limits. Peeks and
 // settlements are not counted.
 func (c *Check) count() {
-	if c.request.Peek || c.request.settles() {
+	if c.peek || c.settles {
 		return
 	}
 	stripe := c.takeStripe()
 	for range c.memory.answer.Closed {
 		c.state.CountPenalty(stripe)
 	}
+	var labels [][]byte
+	if x := c.extras(); x != nil {
+		labels = x.labels
+	}
 	for i := range c.memory.answer.Met {
 		m := &c.memory.answer.Met[i]
-		if m.Index < 0 || c.request.hits(m.Descriptor) == 0 {
+		if m.index < 0 || c.hitsOf(m) == 0 {
 			continue
 		}
-		if o, counts := c.outcome(i, m); counts {
-			c.memory.tally.Count(c.state, stripe, m.Index, m.Label, o)
+		if o, counts := c.memory.answer.outcome(i, m); counts {
+			var label []byte
+			if i < len(labels) {
+				label = labels[i]
+			}
+			c.memory.tally.Count(c.state, stripe, int(m.index), label, o)
 		}
 	}
 }
@@ -44,19 +52,18 @@ func (c *Check) takeStripe() int {
 // countUnmatched counts a request without limits if no rule matched it. Peeks and settlements
 // are not counted, and neither are requests that lists and overrides decide.
 func (c *Check) countUnmatched() {
-	r := &c.result
-	if !c.request.Peek && !c.request.settles() && (r.Verdict == rules.Unmatched || r.Verdict == rules.None && !r.Matched) {
-		c.state.CountUnmatched(c.takeStripe(), r.Domain)
+	x := c.extras()
+	if !c.peek && !c.settles && (c.verdict == rules.Unmatched || c.verdict == rules.None && !x.matched) {
+		c.state.CountUnmatched(c.takeStripe(), x.domain)
 	}
 }
 
 // outcome returns the outcome of a request at limit i. A limit that passed has none if the request
 // was denied, nor has one of an open box if the request is blocked.
-func (c *Check) outcome(i int, m *rules.Met) (o ruleset.Outcome, counts bool) {
-	a := &c.memory.answer
+func (a *Answer) outcome(i int, m *Met) (o ruleset.Outcome, counts bool) {
 	switch {
 	case a.Reason == Blocked:
-		return ruleset.Blocked, slices.ContainsFunc(a.Boxes, func(b Box) bool { return b.Guard == m.Guard })
+		return ruleset.Blocked, slices.ContainsFunc(a.Boxes, func(b Box) bool { return b.Guard == int(m.Guard) })
 	case !a.Rows[i].Allowed && m.Mode == rules.Shadow:
 		return ruleset.ShadowLimited, true
 	case !a.Rows[i].Allowed:

@@ -114,9 +114,9 @@ func (h *Headers) policies(a *Answer) {
 
 // policy appends a limit. A window that is no whole number of seconds is left out, as is
 // the ttl of leases, which is no window.
-func (h *Headers) policy(m *rules.Met) {
+func (h *Headers) policy(m *Met) {
 	l := m.Limit
-	h.quote(m.Name())
+	h.quote(m.Named.Name)
 	h.parameter(";q=", l.Quota)
 	switch {
 	case l.HasLeases():

@@ -20,16 +20,16 @@ func (h *Headers) text() string {
 }
 
 // named returns a limit of n in a window.
-func named(name string, n int64, window time.Duration, change func(*rules.Limit)) rules.Met {
+func named(name string, n int64, window time.Duration, change func(*rules.Limit)) Met {
 	l := &rules.Limit{Name: name, Quota: n, Window: int64(window), Params: engine.Params{Alg: engine.Slide}}
 	if change != nil {
 		change(l)
 	}
-	return rules.Met{Limit: l, Mode: l.Mode, Guard: -1}
+	return Met{Limit: l, Named: l, Mode: l.Mode, Guard: -1}
 }
 
 func TestHeaders(t *testing.T) {
-	login := []rules.Met{
+	login := []Met{
 		named("login/slide-1m", 5, time.Minute, nil), named("login/fixed-day", 20, 24*time.Hour, nil),
 		named("dark", 1, time.Hour, func(l *rules.Limit) { l.Mode = rules.Shadow }),
 	}
@@ -49,11 +49,11 @@ func TestHeaders(t *testing.T) {
 		{"both", limited, XHeaders | PlainHeaders,
 			"X-RateLimit-Limit: 5\nX-RateLimit-Remaining: 0\nX-RateLimit-Reset: 94\nRateLimit-Limit: 5\nRateLimit-Remaining: 0\nRateLimit-Reset: 94\nRetry-After: 1\n"},
 		{"a denial for ever", &Answer{Row: Row{WaitMillis: -1}, Reason: Denied, Binding: -1}, XHeaders, "X-RateLimit-Limit: 0\nX-RateLimit-Remaining: 0\nX-RateLimit-Reset: 0\n"},
-		{"a limit of 0", &Answer{Row: Row{WaitMillis: -1, Name: "n"}, Reason: Limited, Met: []rules.Met{named("n", 0, 0, nil)}}, DraftHeaders, "RateLimit-Policy: \"n\";q=0\nRateLimit: \"n\";r=0\n"},
+		{"a limit of 0", &Answer{Row: Row{WaitMillis: -1, Name: "n"}, Reason: Limited, Met: []Met{named("n", 0, 0, nil)}}, DraftHeaders, "RateLimit-Policy: \"n\";q=0\nRateLimit: \"n\";r=0\n"},
 		{"a closed box", &Answer{Row: Row{WaitMillis: 60000, Name: "login"}, Reason: Blocked, Binding: -1, Met: login}, DraftHeaders, "Retry-After: 60\n"},
 		{"no limit", &Answer{Row: Row{Allowed: true, Limit: -1, Remaining: -1}, Reason: None, Binding: -1}, XHeaders | PlainHeaders | DraftHeaders, ""},
 		{"leases, a window below a second, great numbers, and bytes that a header can't have",
-			&Answer{Row: Row{Allowed: true, Limit: 9, Name: "a\"b\\c\xc3\r\n"}, Met: []rules.Met{
+			&Answer{Row: Row{Allowed: true, Limit: 9, Name: "a\"b\\c\xc3\r\n"}, Met: []Met{
 				named("a\"b\\c\xc3\r\n", 1<<60, 1500*time.Millisecond, nil),
 				named("l", 2, time.Hour, func(l *rules.Limit) { l.Params.Alg = engine.Lease }),
 			}}, DraftHeaders,
@@ -91,7 +91,7 @@ func TestPolicyIsBounded(t *testing.T) {
 }
 
 func TestHeadersDoNotAllocate(t *testing.T) {
-	a := &Answer{Row: Row{Limit: 5, WaitMillis: 1, Name: "a"}, Met: []rules.Met{named("a", 5, time.Minute, nil), named("b", 5, time.Minute, nil)}}
+	a := &Answer{Row: Row{Limit: 5, WaitMillis: 1, Name: "a"}, Met: []Met{named("a", 5, time.Minute, nil), named("b", 5, time.Minute, nil)}}
 	var h Headers
 	if n := testing.AllocsPerRun(100, func() { h.Set(a, XHeaders|DraftHeaders) }); n != 0 {
 		t.Errorf("the headers of an answer take %v allocations, want 0", n)

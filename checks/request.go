@@ -21,8 +21,6 @@ type Request struct {
 	Peek bool
 }
 
-func (q *Request) settles() bool { return q.Settle != 0 }
-
 // hits returns the tokens for a descriptor.
 func (q *Request) hits(descriptor int) int64 {
 	if descriptor < len(q.Own) && q.Own[descriptor] >= 0 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"limitsrv/checks"
 	"limitsrv/commands/session"
 	"limitsrv/commands/usage"
 	"limitsrv/commands/word"
@@ -301,7 +302,7 @@ func FuzzArguments(f *testing.F) {
 		}
 		b := &engine.Batch{Ops: make([]engine.Op, 1)}
 		if spec.Ask != nil {
-			if err := spec.Ask(new(session.Ask), args); err != nil && len(err.Error()) > 512 {
+			if err := spec.Ask(new(session.Ask), new(checks.Request), args); err != nil && len(err.Error()) > 512 {
 				t.Errorf("%s: error %v", excerptOf(args), err)
 			}
 			return

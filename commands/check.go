@@ -52,12 +52,12 @@ var (
 )
 
 // askCheck parses RL.CHECK.
-func askCheck(a *session.Ask, args [][]byte) error {
-	rest, err := attributes(&a.Request, args, checkWords)
+func askCheck(a *session.Ask, q *checks.Request, args [][]byte) error {
+	rest, err := attributes(q, args, checkWords)
 	for err == nil && len(rest) > 0 {
 		switch option := rest[0]; {
 		case word.Is(option, wordPeek):
-			a.Request.Peek, rest = true, rest[1:]
+			q.Peek, rest = true, rest[1:]
 		case word.Is(option, wordRows):
 			a.Rows, rest = true, rest[1:]
 		case word.Is(option, wordHead):
@@ -65,10 +65,10 @@ func askCheck(a *session.Ask, args [][]byte) error {
 		case len(rest) == 1:
 			return resp.NewError("ERR", "no value follows "+word.Excerpt(option))
 		case word.Is(option, wordHits):
-			a.Request.Hits, err = limiters.ParseN("HITS", rest[1])
+			q.Hits, err = limiters.ParseN("HITS", rest[1])
 			rest = rest[2:]
 		case word.Is(option, wordID):
-			a.Request.ID, err = rest[1], limiters.ParseID(rest[1])
+			q.ID, err = rest[1], limiters.ParseID(rest[1])
 			rest = rest[2:]
 		default:
 			return unknownOption(option, append([]string{wordAnd}, checkWords...)...)
@@ -78,8 +78,8 @@ func askCheck(a *session.Ask, args [][]byte) error {
 }
 
 // askSettle parses RL.SETTLE.
-func askSettle(a *session.Ask, args [][]byte) error {
-	rest, err := attributes(&a.Request, args, settleWords)
+func askSettle(a *session.Ask, q *checks.Request, args [][]byte) error {
+	rest, err := attributes(q, args, settleWords)
 	a.Rows = true
 	given := false
 	for err == nil && len(rest) > 0 {
@@ -88,9 +88,9 @@ func askSettle(a *session.Ask, args [][]byte) error {
 			return resp.NewError("ERR", "no value follows "+word.Excerpt(option))
 		case word.Is(option, wordBy):
 			given = true
-			a.Request.Settle, err = limiters.ParseSigned("BY", rest[1])
+			q.Settle, err = limiters.ParseSigned("BY", rest[1])
 		case word.Is(option, wordID):
-			a.Request.ID, err = rest[1], limiters.ParseID(rest[1])
+			q.ID, err = rest[1], limiters.ParseID(rest[1])
 		default:
 			return unknownOption(option, settleWords...)
 		}
@@ -157,7 +157,7 @@ func unknownOption(option []byte, allowed ...string) error {
 }
 
 // tellCheck replies to RL.CHECK and RL.SETTLE.
-func tellCheck(w *resp.Writer, a *session.Ask, answer *checks.Answer) {
+func tellCheck(w *resp.Writer, a *session.Ask, answer *checks.Answer, headers *checks.Headers) {
 	parts := 7
 	if a.Rows {
 		parts++
@@ -173,9 +173,9 @@ func tellCheck(w *resp.Writer, a *session.Ask, answer *checks.Answer) {
 		tellRows(w, answer)
 	}
 	if a.Headers {
-		a.List.Set(answer, checks.XHeaders|checks.DraftHeaders)
-		w.Array(2 * len(a.List.List))
-		for _, h := range a.List.List {
+		headers.Set(answer, checks.XHeaders|checks.DraftHeaders)
+		w.Array(2 * len(headers.List))
+		for _, h := range headers.List {
 			w.BulkString(h.Name)
 			w.Bulk(h.Value)
 		}
@@ -190,7 +190,7 @@ func tellRows(w *resp.Writer, answer *checks.Answer) {
 	w.Array(len(answer.Rows) + len(answer.Boxes))
 	for i := range answer.Rows {
 		m := &answer.Met[i]
-		tellFullRow(w, &answer.Rows[i], m.Mode.String(), m.Descriptor)
+		tellFullRow(w, &answer.Rows[i], m.Mode.String(), int(m.Descriptor))
 	}
 	for i := range answer.Boxes {
 		tellFullRow(w, &answer.Boxes[i].Row, wordPenalty, answer.Boxes[i].Descriptor)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 
@@ -124,6 +125,42 @@ func TestChecksDuringLoads(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
+}
+
+// TestAsksAgain loads rules between the commands of a pipeline and their execution: then each
+// request is parsed and decided again, for its own attributes and form of reply.
+func TestAsksAgain(t *testing.T) {
+	eng := engine.New(engine.Options{Commands: ruleset.Commands{Commands: scripts.Commands{}}})
+	clock := backend.NewTestClock(testStart)
+	start := func() (*session.Session, chan struct{}) {
+		woken := make(chan struct{}, 1)
+		return NewHandler(session.Config{
+			Engine: func() *engine.Engine { return eng }, Exec: &backend.Local{Engine: eng, Clock: clock}, Clock: clock, Log: slog.New(slog.DiscardHandler),
+		}).NewSession(session.Client{Wake: func() { woken <- struct{}{} }}), woken
+	}
+	loader, loaderWoken := start()
+	s, woken := start()
+	load(t, loader, loaderWoken, "domain: api\nrules: [{name: user, per: [user], limits: [8/day]}]\n")
+	flush := func() (replies string) {
+		for !s.Flush() {
+			<-woken
+			s.Resume()
+		}
+		replies, s.Out = string(s.Out), s.Out[:0]
+		return replies
+	}
+	s.Do(words("RL.CHECK api user u1 HITS 4"))
+	flush()
+	for _, line := range []string{"RL.CHECK api user u1", "RL.CHECK api user u2 ROWS", "RL.CHECK api user u1 HITS 2", "RL.CHECK api user u2 PEEK"} {
+		s.Do(words(line))
+	}
+	load(t, loader, loaderWoken, "domain: api\nrules: [{name: user, per: [user], limits: [9/day]}]\n")
+	want := "*7 :1 :9 :4 :0 :80000000 $14 user/fixed-day $2 ok" +
+		" *8 :1 :9 :8 :0 :80000000 $14 user/fixed-day $2 ok *1 *8 $14 user/fixed-day :1 :9 :8 :0 :80000000 $8 enforced :0" +
+		" *7 :1 :9 :2 :0 :80000000 $14 user/fixed-day $2 ok *7 :1 :9 :8 :0 :80000000 $14 user/fixed-day $2 ok"
+	if got := strings.Join(strings.Fields(flush()), " "); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
 }
 
 // TestRulesAreCompiledBeforeARequest: a node that applies a load of another node compiles the

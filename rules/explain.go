@@ -20,8 +20,8 @@ const maxExplanations = 1000
 // Explain returns for each descriptor the lists, overrides, nodes and rules that match it,
 // and the rules that don't with the reason: the first 1000, in the order in which Match
 // looks at them. It allocates, and costs O(rules) for each descriptor, until there are so many.
-// Requires: q was the request of the last Match of r, and of a Work that r shares, and the Work
-// was not released since.
+// Requires: q was the request of the last Match of r, which was not released
+// since.
 func (r *Result) Explain(q *Request) []Explanation {
 	e := explainer{r: r}
 	r.work.give(q)

@@ -12,9 +12,8 @@ import (
 // maxMet bounds the limits that a Match collects before names are replaced.
 const maxMet = 1024
 
-// A Work is the working memory of Matches. The zero value is ready. Results that are used by one
-// goroutine may share one: then it stays in the caches of the processor.
-type Work struct {
+// A work is the working memory of the Matches of a Result. The zero value is ready.
+type work struct {
 	set       *Set    // that d was found in
 	d         *Domain // nil: unknown
 	domain    []byte
@@ -39,7 +38,7 @@ type Work struct {
 
 func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) error {
 	if r.work == nil {
-		r.work = new(Work)
+		r.work = new(work)
 	}
 	w := r.work
 	if w.d == nil || w.set != s || w.d.Name != string(q.Domain) {
@@ -111,14 +110,14 @@ func (r *Result) conclude() error {
 	return nil
 }
 
-// A part is the part of a descriptor in Work.givens.
+// A part is the part of a descriptor in work.givens.
 type part struct {
 	first   int
 	present uint64 // bit n: the attribute with number n is there; for numbers below 64
 }
 
 // give sets the givens of all entries.
-func (w *Work) give(q *Request) {
+func (w *work) give(q *Request) {
 	w.givens, w.parts = w.givens[:0], w.parts[:0]
 	if w.d == nil {
 		return
@@ -136,7 +135,7 @@ func (w *Work) give(q *Request) {
 }
 
 // attributes returns the attributes of a descriptor.
-func (w *Work) attributes(q *Request, descriptor int) attributeSet {
+func (w *work) attributes(q *Request, descriptor int) attributeSet {
 	s := attributeSet{entries: q.Descriptors[descriptor].Entries}
 	if w.d != nil {
 		p := &w.parts[descriptor]
@@ -146,7 +145,7 @@ func (w *Work) attributes(q *Request, descriptor int) attributeSet {
 }
 
 // isGated reports whether there may be lists or overrides that deny or allow.
-func (w *Work) isGated() bool { return w.counts != nil || w.d != nil && !w.d.lists.isEmpty() }
+func (w *work) isGated() bool { return w.counts != nil || w.d != nil && !w.d.lists.isEmpty() }
 
 // gatekeep applies the lists and the overrides that deny or allow, and reports whether they
 // decide the request.
@@ -172,7 +171,7 @@ func (r *Result) gatekeep(q *Request) (decided bool) {
 }
 
 // gate returns Denied, Allowed or None for a descriptor.
-func (w *Work) gate(q *Request, descriptor int) Verdict {
+func (w *work) gate(q *Request, descriptor int) Verdict {
 	var flags int32
 	if w.d != nil && !w.d.lists.isEmpty() {
 		s := w.attributes(q, descriptor)
@@ -245,7 +244,7 @@ func (r *Result) add() {
 
 // makeKey sets the key of a limit. If it is the first of a base, it is made there, unless it may be
 // too long.
-func (w *Work) makeKey(m *Met) {
+func (w *work) makeKey(m *Met) {
 	keys, start, suffix := w.keys, m.base.start, m.suffix()
 	if suffix == "" || m.base.end-start+len(suffix) > engine.MaxKeyBytes {
 		w.makeRareKey(m, suffix)
@@ -260,7 +259,7 @@ func (w *Work) makeKey(m *Met) {
 }
 
 // makeRareKey sets the key of a limit that may be too long, or that has no suffix yet.
-func (w *Work) makeRareKey(m *Met, suffix string) {
+func (w *work) makeRareKey(m *Met, suffix string) {
 	start := len(w.keys)
 	keys := append(w.keys, w.bytes(m.base)...)
 	switch {
@@ -347,7 +346,7 @@ func (r *Result) dropReplaced() {
 	}
 }
 
-func (w *Work) isReplaced(name int32) bool {
+func (w *work) isReplaced(name int32) bool {
 	return name >= 0 && w.replaced[name/64]&(1<<(name%64)) != 0
 }
 
@@ -367,14 +366,14 @@ func (r *Result) guard(m *Met) {
 	r.Guards = append(r.Guards, Guard{Rule: m.Rule, Descriptor: m.Descriptor, Key: w.keys[start:len(w.keys):len(w.keys)], base: m.base})
 }
 
-func (w *Work) bytes(s span) []byte { return w.keys[s.start:s.end] }
+func (w *work) bytes(s span) []byte { return w.keys[s.start:s.end] }
 
 // sentSuffix is the begin of the suffix of the keys of limits that come with requests and have a
 // counter of their own. Their window follows.
 var sentSuffix = "#" + engine.Fixed.String() + ":request-"
 
 // sentLimit returns a limit that came with a request. Its key has no suffix yet.
-func (w *Work) sentLimit(from *RequestLimit) *Limit {
+func (w *work) sentLimit(from *RequestLimit) *Limit {
 	if w.sentUsed == len(w.sent) {
 		w.sent = append(w.sent, new(Limit))
 	}

@@ -2,7 +2,7 @@ package rules
 
 // gateOverride returns the effect of the deepest override that allows or denies a
 // descriptor, DENY if several are as deep, or 0.
-func (w *Work) gateOverride(entries []Entry) (effect Effect) {
+func (w *work) gateOverride(entries []Entry) (effect Effect) {
 	counts := w.counts
 	if counts == nil {
 		return 0
@@ -33,7 +33,7 @@ func (w *Work) gateOverride(entries []Entry) (effect Effect) {
 }
 
 // pathOverride returns the override with a limit for exactly a path, or nil.
-func (w *Work) pathOverride(entries []Entry) *Override {
+func (w *work) pathOverride(entries []Entry) *Override {
 	if w.counts == nil || w.counts.limits[len(entries)] == 0 {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (w *Work) pathOverride(entries []Entry) *Override {
 
 // ruleOverride returns the override of a rule, or of one of its limits, for the values of
 // its attributes per, or nil.
-func (w *Work) ruleOverride(rule *flatRule, name string, entries []Entry) *Override {
+func (w *work) ruleOverride(rule *flatRule, name string, entries []Entry) *Override {
 	if w.counts == nil || w.counts.rules == 0 {
 		return nil
 	}

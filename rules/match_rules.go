@@ -33,7 +33,7 @@ func (r *Result) try(rule *flatRule, s *attributeSet, i int) (matches bool) {
 }
 
 // candidates sets w.found to the rules that a descriptor may match, in the order of the file.
-func (w *Work) candidates(s *attributeSet) {
+func (w *work) candidates(s *attributeSet) {
 	f := &w.d.flat
 	found := append(w.found[:0], f.always...)
 	for j := range s.givens {
@@ -100,7 +100,7 @@ func (r *Result) meetRule(rule *flatRule, places []uint8, entries []Entry, i int
 }
 
 // ruleBase appends the key of a rule's counters, without a suffix. places begins with those of per.
-func (w *Work) ruleBase(rule *flatRule, places []uint8, entries []Entry) (base span) {
+func (w *work) ruleBase(rule *flatRule, places []uint8, entries []Entry) (base span) {
 	base.start = len(w.keys)
 	keys := append(w.keys, rule.stem...)
 	for _, at := range places[:len(rule.perNumbers)] {

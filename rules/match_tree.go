@@ -84,7 +84,7 @@ func (r *Result) addOverride(v *Override, n *node, entries []Entry, descriptor i
 }
 
 // label sets the label of m.
-func (w *Work) label(m *Met, parts []labelPart, entries []Entry) {
+func (w *work) label(m *Met, parts []labelPart, entries []Entry) {
 	start := len(w.keys)
 	if w.keys = appendLabel(w.keys, parts, entries); len(w.keys) > start {
 		m.Label = w.keys[start:len(w.keys):len(w.keys)]
@@ -94,7 +94,7 @@ func (w *Work) label(m *Met, parts []labelPart, entries []Entry) {
 // walk returns the node that attributes lead to: at each level the one with the key and the
 // value, else the first wildcard in the order of the file, else the one with the key alone.
 // It is 0 if no node matches. The nodes on the way are in w.path.
-func (w *Work) walk(s *attributeSet) (at int32) {
+func (w *work) walk(s *attributeSet) (at int32) {
 	w.path = w.path[:0]
 	for j := range s.entries {
 		if at = w.step(at, &s.entries[j], &s.givens[j]); at <= 0 {
@@ -106,7 +106,7 @@ func (w *Work) walk(s *attributeSet) (at int32) {
 }
 
 // step returns the node below a node for an attribute, or 0.
-func (w *Work) step(at int32, e *Entry, g *given) int32 {
+func (w *work) step(at int32, e *Entry, g *given) int32 {
 	t := &w.d.tree
 	n := &t.nodes[at]
 	if n.leaf {

@@ -53,7 +53,7 @@ type Result struct {
 	// None.
 	Descriptors []Verdict
 
-	work *Work // of the last Share, or its own; nil: none yet
+	work *work // nil: none yet
 }
 
 // A Shared is a descriptor that meets a limit of an earlier one.
@@ -92,11 +92,14 @@ type Met struct {
 }
 
 // Name is the name of the limit for clients.
-func (m *Met) Name() string {
+func (m *Met) Name() string { return m.Named().Name }
+
+// Named returns the limit that has the name: not the one of an override that takes its place.
+func (m *Met) Named() *Limit {
 	if m.Override != nil && m.set != nil && (m.Override.Rule == m.set.Name || m.Rule.Tree) {
-		return m.set.Name
+		return m.set
 	}
-	return m.Limit.Name
+	return m.Limit
 }
 
 // SetOp makes op the one for n requests under the limit, without a mode and outside a group; id
@@ -155,24 +158,18 @@ func (s *Set) Match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 	return s.match(q, o, now, r)
 }
 
-// Share lets the next Matches use a Work that other Results use too.
-func (r *Result) Share(w *Work) { r.work = w }
-
-// Release is Work.Release for the Work of the Result.
-func (r *Result) Release() {
-	if r.work != nil {
-		r.work.Release()
-	}
-}
-
 // Release invalidates the keys and limits of all Matches since the last Release, so that their
 // memory is used again. It must be called after a batch, or after each Match.
-func (w *Work) Release() {
+func (r *Result) Release() {
+	w := r.work
+	if w == nil {
+		return
+	}
 	w.sentUsed, w.set = 0, nil
 	if w.keys = w.keys[:0]; cap(w.keys) > maxKeptBytes {
 		w.keys = nil
 	}
 }
 
-// maxKeptBytes bounds the memory of keys that a Work keeps for the next Match.
+// maxKeptBytes bounds the memory of keys that a Result keeps for the next Match.
 const maxKeptBytes = 256 << 10

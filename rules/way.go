@@ -24,7 +24,7 @@ type step struct {
 }
 
 const (
-	// ways is the number of ways that a Work knows. Ways of the same slot displace each other.
+	// ways is the number of ways that a work knows. Ways of the same slot displace each other.
 	ways = 8
 	// maxWayKeys bounds the bytes of the keys of a way.
 	maxWayKeys = 512
@@ -34,12 +34,12 @@ const (
 var lastDomain atomic.Uint64
 
 // isDirect reports whether a request may have a way, by the rules of w.d.
-func (w *Work) isDirect(q *Request) bool {
+func (w *work) isDirect(q *Request) bool {
 	return w.d != nil && w.d.direct && w.counts == nil && len(q.Descriptors) == 1 && q.Descriptors[0].Limit == nil
 }
 
 // slot returns the place of the way of a descriptor.
-func (w *Work) slot(entries []Entry) *way {
+func (w *work) slot(entries []Entry) *way {
 	n := 0
 	for i := range entries {
 		n += len(entries[i].Key)
@@ -49,7 +49,7 @@ func (w *Work) slot(entries []Entry) *way {
 
 // wayOf returns the way of a descriptor through w.d, or nil if it is not known or if a value may be
 // too long.
-func (w *Work) wayOf(entries []Entry) *way {
+func (w *work) wayOf(entries []Entry) *way {
 	y := w.slot(entries)
 	if y.domain != w.d.id || len(y.ends) != len(entries) {
 		return nil
@@ -67,7 +67,7 @@ func (w *Work) wayOf(entries []Entry) *way {
 
 // learn makes the way of a descriptor, of which w has the givens. Requires: isDirect, and valid
 // sizes.
-func (w *Work) learn(q *Request) {
+func (w *work) learn(q *Request) {
 	s := w.attributes(q, 0)
 	y := w.slot(s.entries)
 	y.domain, y.keys, y.ends, y.steps, y.places = 0, y.keys[:0], y.ends[:0], y.steps[:0], y.places[:0]

@@ -14,18 +14,16 @@ const maxAsks = 16
 // errRulesChange answers a request after maxAsks attempts.
 var errRulesChange = resp.NewError("TRYAGAIN", "the rules changed again and again while the request was decided; nothing was counted")
 
-// An Ask is a command that asks by rules, until it is answered.
+// An Ask is a command that asks by rules, until it is answered. It is small, because a pipeline may
+// have many.
 type Ask struct {
-	Request checks.Request
-	// Rows and Headers are set if the reply is to have them.
-	Rows, Headers bool
-	List          checks.Headers // working memory
-
 	check checks.Check
 	// retry, unless nil, has the ops of the last attempt, n from first on; else the session's
 	// batch has them.
 	retry    *engine.Batch
-	first, n int
+	first, n int32
+	// Rows and Headers are set if the reply is to have them.
+	Rows, Headers bool
 }
 
 // ask appends the ops of a command that asks by rules to the batch. It returns the number
@@ -41,14 +39,20 @@ func (s *Session) ask(c *Spec, args [][]byte) (number int32, err error) {
 	a := &g.asks[n]
 	a.Rows, a.Headers, a.retry = false, false, nil
 	a.check.Share(&g.memory)
-	if err = c.Ask(a, args); err == nil {
-		err = s.h.appendAsk(&g.batch, a)
+	if err = c.Ask(a, &g.request, args); err == nil {
+		err = s.h.appendCheck(&g.batch, &a.check, &g.request)
 	}
 	return int32(n + 1), err
 }
 
-// appendAsk appends the ops for a request, by the rules of now.
-func (h *Handler) appendAsk(b *engine.Batch, a *Ask) error {
+// askedBy returns the request of an item, which it parses again. It is valid until the next one.
+func (g *pendingBatch) askedBy(it *item) *checks.Request {
+	it.spec.Ask(&g.asks[it.ask-1], &g.request, it.args) // without an error, as before
+	return &g.request
+}
+
+// appendCheck appends the ops for a request, by the rules of now.
+func (h *Handler) appendCheck(b *engine.Batch, c *checks.Check, q *checks.Request) error {
 	var (
 		state = h.config.Rules.Current()
 		now   engine.Instant
@@ -56,7 +60,7 @@ func (h *Handler) appendAsk(b *engine.Batch, a *Ask) error {
 	if state.Overrides.Len() > 0 { // they alone depend on the time
 		now = h.config.Clock.Now()
 	}
-	return a.check.Append(b, state, now, &a.Request)
+	return c.Append(b, state, now, q)
 }
 
 // decided returns the ops and the decisions of an item, which are in the session's batch
@@ -65,7 +69,7 @@ func (g *pendingBatch) decided(it *item, first int) ([]engine.Op, []engine.Decis
 	b, n := &g.batch, int(it.ops)
 	if it.ask > 0 {
 		if a := &g.asks[it.ask-1]; a.retry != nil {
-			b, first, n = a.retry, a.first, a.n
+			b, first, n = a.retry, int(a.first), int(a.n)
 		}
 	}
 	return b.Ops[first : first+n], b.Decisions[first : first+n]
@@ -148,8 +152,8 @@ func (s *Session) askAgain() *engine.Batch {
 	for it := range s.g.outdated {
 		a := &s.g.asks[it.ask-1]
 		first := len(b.Ops)
-		if it.err = s.h.appendAsk(b, a); it.err == nil {
-			a.retry, a.first, a.n = b, first, len(b.Ops)-first
+		if it.err = s.h.appendCheck(b, &a.check, s.g.askedBy(it)); it.err == nil {
+			a.retry, a.first, a.n = b, int32(first), int32(len(b.Ops)-first)
 		}
 	}
 	return b
@@ -167,8 +171,8 @@ func (s *Session) answerAsk(it *item, ops []engine.Op, ds []engine.Decision) {
 		s.w.Error(err)
 		return
 	}
-	it.spec.Told(&s.w, a, answer)
+	it.spec.Told(&s.w, a, answer, &s.g.headers)
 	if len(answer.Closed) > 0 {
-		s.h.audit.closed(&a.Request, answer.Closed, s.account.Name(), s.client.Addr)
+		s.h.audit.closed(s.g.askedBy(it), answer.Closed, s.account.Name(), s.client.Addr)
 	}
 }

@@ -14,8 +14,10 @@ type pendingBatch struct {
 	batch engine.Batch
 	items []item // the commands; the batch's ops belong to them in order
 	asks  []Ask  // of the items that ask by rules
-	// memory is that of their checks.
-	memory checks.Memory
+	// request is the one that was parsed last: others are parsed again if they are needed.
+	request checks.Request
+	memory  checks.Memory  // of the checks
+	headers checks.Headers // working memory
 	// attempts is the number of attempts to decide them again, and awaited is set while the
 	// rules for the next one are awaited.
 	attempts int
@@ -96,9 +98,7 @@ func (s *Session) giveBack() {
 	clear(g.items) // they point to argument bytes and errors
 	g.items = g.items[:0]
 	g.memory.Release()
-	for i := range g.asks {
-		g.asks[i].check.Forget()
-	}
+	clear(g.asks)
 	g.asks, g.attempts, g.awaited = g.asks[:0], 0, false
 	if cap(g.items) <= maxKept && cap(g.batch.Ops) <= maxKept && answers <= maxKeptAnswers {
 		s.h.batches.put(g)

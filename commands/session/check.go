@@ -11,7 +11,7 @@ import (
 
 // A single is one request by rules on its way, for Check.
 type single struct {
-	ask   Ask
+	check checks.Check
 	batch engine.Batch
 	moved chan error // the error of the batch, or nil when the rules are there
 	done  func(error)
@@ -36,10 +36,9 @@ func (h *Handler) Check(ctx context.Context, c Call, q *checks.Request, answer f
 		return err
 	}
 	x := singles.Get().(*single)
-	x.ask.Request = *q
 	for attempt := range maxAsks {
 		x.batch.Reset()
-		err := h.appendAsk(&x.batch, &x.ask)
+		err := h.appendCheck(&x.batch, &x.check, q)
 		if err == nil {
 			execute(h.config.Exec, &x.batch, x.done)
 			h.Commit()
@@ -59,7 +58,7 @@ func (h *Handler) Check(ctx context.Context, c Call, q *checks.Request, answer f
 			continue
 		default:
 			var a *checks.Answer
-			if a, err = x.ask.check.Answer(x.batch.Ops, x.batch.Decisions); err == nil {
+			if a, err = x.check.Answer(x.batch.Ops, x.batch.Decisions); err == nil {
 				answer(a)
 				h.audit.closed(q, a.Closed, c.Account.Name(), c.From)
 			}
@@ -87,8 +86,7 @@ func (x *single) wait(ctx context.Context) error {
 // release makes x an unused one.
 func (x *single) release() {
 	x.batch.Reset()
-	x.ask.check.Release()
-	x.ask.Request = checks.Request{}
+	x.check.Release()
 	singles.Put(x)
 }
 

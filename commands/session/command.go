@@ -39,9 +39,9 @@ type Command struct {
 	Reply func(w *resp.Writer, ops []engine.Op, ds []engine.Decision)
 
 	// Ask, in place of Op, parses a line into a request that is decided by rules. Told writes
-	// the reply. Args, and the errors of Ask, are as those of Op.
-	Ask  func(a *Ask, args [][]byte) error
-	Told func(w *resp.Writer, a *Ask, answer *checks.Answer)
+	// the reply; headers are working memory. Args, and the errors of Ask, are as those of Op.
+	Ask  func(a *Ask, q *checks.Request, args [][]byte) error
+	Told func(w *resp.Writer, a *Ask, answer *checks.Answer, headers *checks.Headers)
 
 	// Uses, of a command with the flag Runs that is not for admin only, returns how a line calls
 	// other commands, or an error for users who may not everything.

@@ -71,7 +71,7 @@ func answered(allowed bool) *checks.Answer {
 		row.Remaining, row.WaitMillis, reason = 0, 1_500, checks.Limited
 	}
 	return &checks.Answer{
-		Row: row, Reason: reason, Rows: []checks.Row{row}, Met: []rules.Met{{Limit: hourly, Rule: hourly.Rule, Guard: -1}}, Descriptors: []rules.Verdict{rules.Limited},
+		Row: row, Reason: reason, Rows: []checks.Row{row}, Met: []checks.Met{{Limit: hourly, Named: hourly, Rule: hourly.Rule, Guard: -1}}, Descriptors: []rules.Verdict{rules.Limited},
 	}
 }
 

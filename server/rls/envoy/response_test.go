@@ -41,16 +41,16 @@ func answer(overall bool, rows []checks.Row, limits ...*rules.Limit) *checks.Ans
 	a.Row = rows[0]
 	a.Allowed = overall
 	for i, l := range limits {
-		a.Met = append(a.Met, rules.Met{Limit: l, Rule: l.Rule, Mode: l.Mode, Descriptor: i, Guard: -1})
+		a.Met = append(a.Met, checks.Met{Limit: l, Named: l, Rule: l.Rule, Mode: l.Mode, Descriptor: uint8(i), Guard: -1})
 		a.Descriptors = append(a.Descriptors, rules.Limited)
 	}
 	return a
 }
 
 // met is a limit of a descriptor, behind a guard or -1.
-func met(descriptor, guard int) rules.Met {
+func met(descriptor uint8, guard int8) checks.Met {
 	l := limit(5, nil)
-	return rules.Met{Limit: l, Rule: l.Rule, Descriptor: descriptor, Guard: guard}
+	return checks.Met{Limit: l, Named: l, Rule: l.Rule, Descriptor: descriptor, Guard: guard}
 }
 
 // now is the server's time: a moment after an hour began.
@@ -91,14 +91,14 @@ var responses = []struct {
 		`overall_code: OVER_LIMIT  statuses: {code: OVER_LIMIT}`},
 	{"closed boxes, each until it opens", &checks.Answer{Reason: checks.Blocked, Binding: -1,
 		Boxes:       []checks.Box{{Row: checks.Row{WaitMillis: 59_001, Name: "a"}, Guard: 0}, {Row: checks.Row{WaitMillis: 90_000, Name: "a"}, Guard: 2}},
-		Met:         []rules.Met{met(1, 0), met(0, -1), met(2, 1), met(3, 2), met(4, 0), met(4, 2)},
+		Met:         []checks.Met{met(1, 0), met(0, -1), met(2, 1), met(3, 2), met(4, 0), met(4, 2)},
 		Shared:      []rules.Shared{{Limit: 0, Descriptor: 5}, {Limit: 2, Descriptor: 6}},
 		Descriptors: make([]rules.Verdict, 7)}, Options{},
 		`overall_code: OVER_LIMIT  statuses: {code: OK} statuses: {code: OVER_LIMIT duration_until_reset: {seconds: 60}} statuses: {code: OK}
 		 statuses: {code: OVER_LIMIT duration_until_reset: {seconds: 90}} statuses: {code: OVER_LIMIT duration_until_reset: {seconds: 90}}
 		 statuses: {code: OVER_LIMIT duration_until_reset: {seconds: 60}} statuses: {code: OK}`},
 	{"descriptors that share a limit", &checks.Answer{Row: denied(3, 0, 5000), Reason: checks.Limited, Rows: []checks.Row{denied(3, 0, 5000), passed(4, 4)},
-		Met: []rules.Met{met(0, -1), met(2, -1)}, Shared: []rules.Shared{{Limit: 0, Descriptor: 1}, {Limit: 0, Descriptor: 2}}, Descriptors: make([]rules.Verdict, 3)}, Options{},
+		Met: []checks.Met{met(0, -1), met(2, -1)}, Shared: []rules.Shared{{Limit: 0, Descriptor: 1}, {Limit: 0, Descriptor: 2}}, Descriptors: make([]rules.Verdict, 3)}, Options{},
 		`overall_code: OVER_LIMIT  statuses: {code: OVER_LIMIT current_limit: {requests_per_unit: 3 unit: HOUR} duration_until_reset: {seconds: 1800}}
 		 statuses: {code: OVER_LIMIT current_limit: {requests_per_unit: 3 unit: HOUR} duration_until_reset: {seconds: 1800}}
 		 statuses: {code: OVER_LIMIT current_limit: {requests_per_unit: 3 unit: HOUR} duration_until_reset: {seconds: 1800}}`},
@@ -194,7 +194,7 @@ func TestBindingOfDescriptor(t *testing.T) {
 				change = shadow
 			}
 			l := limit(row.Limit, change)
-			a.Met = append(a.Met, rules.Met{Limit: l, Rule: l.Rule, Mode: l.Mode, Guard: -1})
+			a.Met = append(a.Met, checks.Met{Limit: l, Named: l, Rule: l.Rule, Mode: l.Mode, Guard: -1})
 		}
 		if got := statuses(nil, a, now)[0]; int64(got.count) != tt.want {
 			t.Errorf("%s: the status shows the limit %d, want %d", tt.name, got.count, tt.want)

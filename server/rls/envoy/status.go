@@ -57,7 +57,7 @@ func statuses(dst []status, a *checks.Answer, now func() engine.Instant) []statu
 		}
 	}
 	for i := range a.Rows {
-		meets(a.Met[i].Descriptor, i)
+		meets(int(a.Met[i].Descriptor), i)
 	}
 	for _, s := range a.Shared {
 		meets(s.Descriptor, s.Limit)
@@ -127,12 +127,12 @@ func blocked(dst []status, a *checks.Answer) {
 			}
 		}
 		for j := range a.Met {
-			if a.Met[j].Guard == a.Boxes[i].Guard {
-				block(a.Met[j].Descriptor)
+			if int(a.Met[j].Guard) == a.Boxes[i].Guard {
+				block(int(a.Met[j].Descriptor))
 			}
 		}
 		for _, s := range a.Shared {
-			if a.Met[s.Limit].Guard == a.Boxes[i].Guard {
+			if int(a.Met[s.Limit].Guard) == a.Boxes[i].Guard {
 				block(s.Descriptor)
 			}
 		}
