@@ -46,29 +46,29 @@ func (c *Check) Append(b *engine.Batch, s *ruleset.State, now engine.Instant, q 
 	if s.Shadow {
 		shadow(r)
 	}
-	if len(q.ID) == 0 && q.Settle == 0 {
-		for i := range r.Limits {
-			if m := &r.Limits[i]; m.Limit.HasLeases() {
-				return resp.NewError("ERR", m.Name()+" counts leases: ID id is required")
-			}
-		}
-	}
 	c.keep(s, q)
-	if r.Verdict == rules.Limited && c.settles {
+	if c.settles && r.Verdict == rules.Limited {
 		appendSettling(b, r.Limits, q)
 		return nil
 	}
-	members := max(1, len(r.Limits)+len(r.Guards))
+	first, members := len(b.Ops), max(1, len(r.Limits)+len(r.Guards))
 	*next(b) = engine.Op{Kind: engine.Needs, DB: uint8(engine.Rules), N: int64(s.Version), Group: uint8(1 + members)}
+	var unheld *rules.Met
 	switch {
 	case r.Verdict != rules.Limited:
 		b.Ops = append(b.Ops, look)
 	case len(r.Guards) == 0:
 		for i := range r.Limits {
-			appendLimit(b, &r.Limits[i], q)
+			if m := &r.Limits[i]; !appendLimit(b, m, q) && unheld == nil {
+				unheld = m
+			}
 		}
 	default:
-		c.appendGuarded(b, q)
+		unheld = c.appendGuarded(b, q)
+	}
+	if unheld != nil {
+		b.Ops = b.Ops[:first]
+		return resp.NewError("ERR", unheld.Name()+" counts leases: ID id is required")
 	}
 	return nil
 }
@@ -96,8 +96,8 @@ func shadow(r *rules.Result) {
 // look is a member for a group without limits, which only needs the rules.
 var look = engine.Op{Kind: engine.Take, Key: []byte(rules.KeyPrefix), Params: engine.Params{Alg: engine.Fixed, Limit: 1, Period: engine.MinPeriod}}
 
-// appendLimit appends the op of a limit.
-func appendLimit(b *engine.Batch, m *rules.Met, q *Request) {
+// appendLimit appends the op of a limit. ok is false if it needs the ID that the request lacks.
+func appendLimit(b *engine.Batch, m *rules.Met, q *Request) (ok bool) {
 	n := q.hits(m.Descriptor)
 	if q.Peek {
 		n = 0
@@ -105,11 +105,13 @@ func appendLimit(b *engine.Batch, m *rules.Met, q *Request) {
 	op := next(b)
 	m.SetOp(op, n, q.ID)
 	op.Mode = modes[m.Mode]
+	return op.Kind != engine.Acquire || len(q.ID) > 0
 }
 
 // appendGuarded appends the limits of a request to the group that its Needs begins: those
-// without a penalty box, then each box with those that it guards.
-func (c *Check) appendGuarded(b *engine.Batch, q *Request) {
+// without a penalty box, then each box with those that it guards. It returns the first that needs
+// the ID that the request lacks, or nil.
+func (c *Check) appendGuarded(b *engine.Batch, q *Request) (unheld *rules.Met) {
 	r, met := &c.memory.result, c.met()
 	first := len(b.Ops) - 1
 	for guard := -1; guard < len(r.Guards); guard++ {
@@ -124,7 +126,10 @@ func (c *Check) appendGuarded(b *engine.Batch, q *Request) {
 				continue
 			}
 			met[i].op = uint8(len(b.Ops) - first)
-			if appendLimit(b, m, q); !q.Peek && q.hits(m.Descriptor) > 0 {
+			if !appendLimit(b, m, q) && unheld == nil {
+				unheld = m
+			}
+			if !q.Peek && q.hits(m.Descriptor) > 0 {
 				strike = 1
 			}
 		}
@@ -133,6 +138,7 @@ func (c *Check) appendGuarded(b *engine.Batch, q *Request) {
 			op.Key, op.Params, op.N = r.Guards[guard].Key, r.Guards[guard].Rule.Penalty.Params(), strike
 		}
 	}
+	return unheld
 }
 
 // modes are the modes of the ops of limits.

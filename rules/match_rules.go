@@ -104,7 +104,7 @@ func (w *work) ruleBase(rule *flatRule, places []uint8, entries []Entry) (base s
 	base.start = len(w.keys)
 	keys := append(w.keys, rule.stem...)
 	for _, at := range places[:len(rule.perNumbers)] {
-		keys = appendEscaped(append(keys, '|'), entries[at].Value)
+		keys = appendValue(append(keys, '|'), entries[at].Value)
 	}
 	w.keys = keys
 	base.end = len(keys)

@@ -145,12 +145,12 @@ func (r *Result) treeBase(q *Request, entries []Entry, inTree bool) (base span) 
 		w.keys = append(w.keys, '|')
 		if s == nil {
 			w.keys = append(appendEscaped(w.keys, e.Key), '=')
-			w.keys = appendEscaped(w.keys, e.Value)
+			w.keys = appendValue(w.keys, e.Value)
 			continue
 		}
 		w.keys = append(appendEscaped(w.keys, s.key), '=')
 		if s.value == "" {
-			w.keys = appendEscaped(w.keys, e.Value)
+			w.keys = appendValue(w.keys, e.Value)
 		} else {
 			w.keys = appendEscaped(w.keys, s.value)
 		}

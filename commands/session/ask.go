@@ -161,7 +161,7 @@ func (s *Session) askAgain() *engine.Batch {
 
 // answerAsk writes the reply to an item that asks by rules.
 func (s *Session) answerAsk(it *item, ops []engine.Op, ds []engine.Decision) {
-	if anyIs(ds, engine.Stale) {
+	if ds[0].Status == engine.Stale { // then all are
 		s.w.Error(errRulesChange)
 		return
 	}
