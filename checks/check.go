@@ -43,9 +43,6 @@ func (c *Check) Append(b *engine.Batch, s *ruleset.State, now engine.Instant, q 
 	if err := s.Set.Match(&q.Request, s.Overrides, now, r); err != nil {
 		return resp.NewError("ERR", err.Error())
 	}
-	if s.Shadow {
-		shadow(r)
-	}
 	c.keep(s, q)
 	if c.settles && r.Verdict == rules.Limited {
 		appendSettling(b, r.Limits, q)

@@ -9,6 +9,7 @@ import (
 type Memory struct {
 	result rules.Result // of the last Append
 	met    []Met        // of all Appends since the last Release
+	last   Check        // as keep made it, since the last Release; zero: none
 	// extras are those of all Appends since the last Release, extrasUsed long; the others have
 	// memory for more.
 	extras     []extra
@@ -28,7 +29,7 @@ func (m *Memory) Release() {
 	if m.met = m.met[:0]; cap(m.met) > maxKeptMet {
 		m.met, m.extras = nil, nil
 	}
-	m.extrasUsed = 0
+	m.extrasUsed, m.last = 0, Check{}
 	m.Count()
 }
 
@@ -68,11 +69,20 @@ func (c *Check) hitsOf(m *Met) int64 {
 }
 
 // keep keeps all of the memory's result, and of a request by the rules of s, that the answer needs.
+// Requests of the same attributes mostly meet the same limits, which are kept once; of an extra,
+// such requests have at most their own tokens.
 func (c *Check) keep(s *ruleset.State, q *Request) {
 	m := c.memory
 	r := &m.result
-	c.state, c.hits, c.peek, c.settles, c.verdict = s, q.Hits, q.Peek, q.Settle != 0, r.Verdict
-	c.first, c.limits, c.extra = int32(len(m.met)), uint8(len(r.Limits)), 0
+	c.state, c.hits, c.peek, c.settles = s, q.Hits, q.Peek, q.Settle != 0
+	if last := &m.last; r.Repeated && last.state == s && last.settles == c.settles && len(q.Own) == 0 {
+		c.verdict, c.first, c.limits, c.extra = last.verdict, last.first, last.limits, 0
+		return
+	}
+	if s.Shadow {
+		shadow(r)
+	}
+	c.verdict, c.first, c.limits, c.extra = r.Verdict, int32(len(m.met)), uint8(len(r.Limits)), 0
 	op, labelled := uint8(1), false // behind the Needs
 	if c.settles {
 		op = 0
@@ -88,6 +98,7 @@ func (c *Check) keep(s *ruleset.State, q *Request) {
 	if labelled || r.Verdict != rules.Limited || len(r.Descriptors) > 1 || len(r.Guards) > 0 || len(q.Own) > 0 {
 		c.keepExtra(q, labelled)
 	}
+	m.last = *c
 }
 
 // keepExtra keeps the parts that few requests have.

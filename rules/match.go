@@ -25,6 +25,7 @@ type work struct {
 	parts     []part           // of givens, of the descriptors; none without d
 	places    []uint8          // of a rule that is tried
 	ways      [ways]way
+	last      *way     // of the last Match, if its limits may be those of the next; else nil
 	path      []int32  // nodes that a descriptor leads to
 	found     []int32  // candidate rules of a descriptor
 	moved     []int    // new indexes of limits, while names are replaced; -1: dropped
@@ -44,19 +45,22 @@ func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 	if w.d == nil || w.set != s || w.d.Name != string(q.Domain) {
 		w.set, w.d = s, s.domains[string(q.Domain)]
 	}
-	r.Verdict, r.Matched, r.Domain = None, false, w.d
-	r.Limits, r.Shared, r.Guards, r.Descriptors = r.Limits[:0], r.Shared[:0], r.Guards[:0], r.Descriptors[:0]
-	w.beyond, w.numbers = 0, w.numbers[:0]
 	if w.counts = o.domain(q.Domain); w.counts != nil {
 		w.now, w.domain, w.overrides = now, q.Domain, o
 	}
 	direct := w.isDirect(q)
+	var y *way
 	if direct {
-		if y := w.wayOf(q.Descriptors[0].Entries); y != nil {
-			r.Descriptors = append(r.Descriptors, None)
-			r.Matched = r.follow(y, q.Descriptors[0].Entries)
-			return r.conclude()
-		}
+		y = w.wayOf(q.Descriptors[0].Entries)
+	}
+	if r.Repeated = y != nil && y == w.last; r.Repeated {
+		r.repeat(y, q.Descriptors[0].Entries)
+		return nil
+	}
+	w.last = nil
+	r.reset()
+	if y != nil {
+		return r.take(y, q.Descriptors[0].Entries)
 	}
 	if err := q.check(); err != nil {
 		return err
@@ -77,6 +81,25 @@ func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 		}
 	}
 	return r.conclude()
+}
+
+// reset makes the Result that of a request for w.d that meets nothing.
+func (r *Result) reset() {
+	w := r.work
+	r.Verdict, r.Matched, r.Domain = None, false, w.d
+	r.Limits, r.Shared, r.Guards, r.Descriptors = r.Limits[:0], r.Shared[:0], r.Guards[:0], r.Descriptors[:0]
+	w.beyond, w.numbers = 0, w.numbers[:0]
+}
+
+// take matches the only descriptor of a request along its way.
+func (r *Result) take(y *way, entries []Entry) error {
+	r.Descriptors = append(r.Descriptors, None)
+	r.Matched = r.follow(y, entries)
+	err := r.conclude()
+	if err == nil && y.constant && r.Verdict == Limited {
+		r.work.last = y
+	}
+	return err
 }
 
 // conclude sets the verdicts of a request after its limits were collected, and adds the penalty

@@ -40,6 +40,8 @@ type Result struct {
 	Domain *Domain
 	// Matched is set if any rule or node matched, with a limit or without.
 	Matched bool
+	// Repeated is set if the Result is that of the last Match, except for the keys of Limits.
+	Repeated bool
 	// Limits are the limits of the group, in the order of the descriptors, for each first
 	// the tree and then the rules in the order of the file. Only a Verdict of Limited has
 	// some: 1 to engine.MaxGroup.

@@ -1,6 +1,9 @@
 package rules
 
-import "sync/atomic"
+import (
+	"slices"
+	"sync/atomic"
+)
 
 // A way is the way of a descriptor through a domain without lists and without a tree, if it has
 // certain keys in a certain order: the rules for which all attributes are there, and their places
@@ -15,6 +18,8 @@ type way struct {
 	ends   []int32
 	steps  []step
 	places []uint8 // of all steps
+	// constant is set if all descriptors with the way meet the same limits: see Result.Repeated.
+	constant bool
 }
 
 // A step is a rule of a way.
@@ -77,13 +82,37 @@ func (w *work) learn(q *Request) {
 		}
 		y.ends = append(y.ends, int32(len(y.keys)))
 	}
+	y.constant = true
 	for i := range w.d.flat.rules {
-		from, ok := len(y.places), false
-		if y.places, ok = w.d.flat.rules[i].resolve(&s, y.places); ok {
+		rule, from, ok := &w.d.flat.rules[i], len(y.places), false
+		if y.places, ok = rule.resolve(&s, y.places); ok {
 			y.steps = append(y.steps, step{i, from, len(y.places)})
+			y.constant = y.constant && rule.isConstant()
 		}
 	}
 	y.domain = w.d.id
+}
+
+// isConstant reports whether all descriptors with the attributes of a rule meet the same limits,
+// without a penalty box.
+func (r *flatRule) isConstant() bool {
+	return len(r.match) == 0 && r.tier == "" && r.rule.Penalty == nil &&
+		!slices.ContainsFunc(r.limits, func(l *Limit) bool { return l.unlimited || len(l.replaces) > 0 })
+}
+
+// repeat makes the keys of the limits of the last Match, along the same way, for another request.
+func (r *Result) repeat(y *way, entries []Entry) {
+	w, limits := r.work, r.Limits
+	for i := range y.steps {
+		s := &y.steps[i]
+		rule := &w.d.flat.rules[s.rule]
+		base := w.ruleBase(rule, y.places[s.from:s.to], entries)
+		for range rule.limits {
+			limits[0].base = base
+			w.makeKey(&limits[0])
+			limits = limits[1:]
+		}
+	}
 }
 
 // follow collects the limits of the only descriptor of a request along its way, and reports whether
