@@ -102,13 +102,21 @@ func askSettle(a *session.Ask, q *checks.Request, args [][]byte) error {
 	return err
 }
 
-// startsWord tells the first bytes of the words that end attributes.
-var startsWord = func() (table [256]bool) {
+// startsWord has for each first byte of the words that end attributes the second ones, in small
+// letters: bit n is for the n-th letter.
+var startsWord = func() (table [256]uint32) {
 	for _, w := range slices.Concat([]string{wordAnd}, checkWords, settleWords) {
-		table[w[0]], table[w[0]|0x20] = true, true
+		second := uint32(1) << (w[1] & 31)
+		table[w[0]] |= second
+		table[w[0]|0x20] |= second
 	}
 	return table
 }()
+
+// mayEnd reports whether a key may be one of the words that end attributes.
+func mayEnd(key []byte) bool {
+	return len(key) > 1 && startsWord[key[0]]>>(key[1]&31)&1 != 0
+}
 
 // attributes parses the domain and the descriptors of a line into a request of one token.
 // The rest begins with one of the words.
@@ -117,7 +125,7 @@ func attributes(q *checks.Request, args [][]byte, words []string) (rest [][]byte
 	d := q.AddDescriptor()
 	entries := d.Entries
 	for rest = args[2:]; len(rest) > 0; rest = rest[2:] {
-		if key := rest[0]; len(key) > 0 && startsWord[key[0]] {
+		if key := rest[0]; mayEnd(key) {
 			if word.Is(key, wordAnd) && len(rest) > 2 {
 				d.Entries = entries
 				d, rest = q.AddDescriptor(), rest[1:]

@@ -21,6 +21,8 @@ type attribute struct {
 	bucket, ranges int32
 	// listed is set if lists have values of the key, found if rules are found by values.
 	listed, found bool
+	// decides is set if a value of the key decides whether a rule matches, or its tier.
+	decides bool
 }
 
 // number returns the index of a key, which it adds if it is new.

@@ -72,7 +72,7 @@ func (c *compiler) domain(doc *source.Document) {
 	c.lists(doc)
 	c.tree(doc.Descriptors)
 	c.flat(doc.Rules)
-	d.direct = d.lists.isEmpty() && d.tree.isEmpty() && len(d.flat.rules) <= maxTried
+	d.direct = d.lists.isEmpty() && d.tree.isEmpty() && len(d.flat.rules) > 0
 	c.warnReplaced(c.replaces)
 	c.set.domains[d.Name] = d
 	c.set.order = append(c.set.order, d)

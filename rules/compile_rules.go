@@ -45,10 +45,12 @@ func (c *compiler) rule(from *source.Rule, rule *Rule) flatRule {
 	for i := range from.Match {
 		n := c.d.attributes.number(from.Match[i].Key)
 		r.match, r.needed = append(r.match, conditionOf(&from.Match[i], n)), r.needed|bitOf(n)
+		c.d.attributes.all[n].decides = true
 	}
 	if from.Tier != "" {
 		r.tierNumber = c.d.attributes.number(from.Tier)
 		r.needed |= bitOf(r.tierNumber)
+		c.d.attributes.all[r.tierNumber].decides = true
 	}
 	for _, name := range from.Replaces {
 		if name.Text == from.Name {

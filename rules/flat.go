@@ -90,6 +90,11 @@ func (r *flatRule) limitsFor(entries []Entry, places []uint8) (limits []*Limit, 
 			return nil, false
 		}
 	}
+	return r.chosen(entries, places)
+}
+
+// chosen is limitsFor for entries that meet the conditions of the rule.
+func (r *flatRule) chosen(entries []Entry, places []uint8) (limits []*Limit, ok bool) {
 	if r.tier == "" {
 		return r.limits, true
 	}

@@ -103,7 +103,7 @@ type Domain struct {
 	HTTP []source.HeaderAttribute
 
 	id         uint64 // from 1 on, of no other Domain of the process
-	direct     bool   // there are no lists, no tree, and rules, of which all are tried: see way
+	direct     bool   // there are rules, and neither lists nor a tree: see way
 	stem       string // of keys: rule:DOMAIN
 	attributes attributes
 	lists      lists

@@ -24,8 +24,11 @@ type work struct {
 	givens    []given          // of the entries of all descriptors; none without d
 	parts     []part           // of givens, of the descriptors; none without d
 	places    []uint8          // of a rule that is tried
-	ways      [ways]way
-	last      *way     // of the last Match, if its limits may be those of the next; else nil
+	ways      []way
+	way       *way // found last; nil: none
+	turns     []turn
+	made      uint32   // the number of the last way
+	last      *turn    // of the last Match, if its limits may be those of the next; else nil
 	path      []int32  // nodes that a descriptor leads to
 	found     []int32  // candidate rules of a descriptor
 	moved     []int    // new indexes of limits, while names are replaced; -1: dropped
@@ -49,26 +52,25 @@ func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 		w.now, w.domain, w.overrides = now, q.Domain, o
 	}
 	direct := w.isDirect(q)
-	var y *way
+	var t *turn
 	if direct {
-		y = w.wayOf(q.Descriptors[0].Entries)
+		if y := w.wayOf(q.Descriptors[0].Entries); y != nil {
+			t = w.turnOf(y, q.Descriptors[0].Entries)
+		}
 	}
-	if r.Repeated = y != nil && y == w.last; r.Repeated {
-		r.repeat(y, q.Descriptors[0].Entries)
+	if r.Repeated = t != nil && t == w.last; r.Repeated {
+		r.repeat(t, q.Descriptors[0].Entries)
 		return nil
 	}
 	w.last = nil
 	r.reset()
-	if y != nil {
-		return r.take(y, q.Descriptors[0].Entries)
+	if t != nil {
+		return r.take(t, q.Descriptors[0].Entries)
 	}
 	if err := q.check(); err != nil {
 		return err
 	}
 	w.give(q)
-	if direct {
-		w.learn(q)
-	}
 	for range q.Descriptors {
 		r.Descriptors = append(r.Descriptors, None)
 	}
@@ -80,7 +82,11 @@ func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 			r.Matched = r.meet(q, i) || r.Matched
 		}
 	}
-	return r.conclude()
+	err := r.conclude()
+	if err == nil && direct {
+		w.learn(q)
+	}
+	return err
 }
 
 // reset makes the Result that of a request for w.d that meets nothing.
@@ -91,13 +97,13 @@ func (r *Result) reset() {
 	w.beyond, w.numbers = 0, w.numbers[:0]
 }
 
-// take matches the only descriptor of a request along its way.
-func (r *Result) take(y *way, entries []Entry) error {
+// take matches the only descriptor of a request by its turn.
+func (r *Result) take(t *turn, entries []Entry) error {
 	r.Descriptors = append(r.Descriptors, None)
-	r.Matched = r.follow(y, entries)
+	r.Matched = r.follow(t, entries)
 	err := r.conclude()
-	if err == nil && y.constant && r.Verdict == Limited {
-		r.work.last = y
+	if err == nil && t.constant && r.Verdict == Limited {
+		r.work.last = t
 	}
 	return err
 }
@@ -318,59 +324,6 @@ func (r *Result) find(m *Met, n int) int {
 		}
 	}
 	return -1
-}
-
-// replaces notes the names that a matched limit replaces.
-func (r *Result) replaces(l *Limit) {
-	if len(l.replaces) == 0 {
-		return
-	}
-	w := r.work
-	if words := (w.d.replaced + 63) / 64; len(w.replaced) < words {
-		w.replaced = append(w.replaced, make([]uint64, words-len(w.replaced))...)
-	}
-	for _, n := range l.replaces {
-		if bit := uint64(1) << (n % 64); w.replaced[n/64]&bit == 0 {
-			w.replaced[n/64] |= bit
-			w.numbers = append(w.numbers, n)
-		}
-	}
-}
-
-// keep drops the limits of which kept is false.
-func (r *Result) keep(kept func(*Met) bool) {
-	w := r.work
-	limits, shared := r.Limits[:0], r.Shared[:0]
-	w.moved = w.moved[:0]
-	for i := range r.Limits {
-		if m := &r.Limits[i]; kept(m) {
-			w.moved = append(w.moved, len(limits))
-			limits = append(limits, *m)
-		} else {
-			w.moved = append(w.moved, -1)
-		}
-	}
-	for _, s := range r.Shared {
-		if s.Limit = w.moved[s.Limit]; s.Limit >= 0 {
-			shared = append(shared, s)
-		}
-	}
-	r.Limits, r.Shared = limits, shared
-}
-
-// dropReplaced drops the limits with a name that another one replaces.
-func (r *Result) dropReplaced() {
-	w := r.work
-	r.keep(func(m *Met) bool {
-		return m.set == nil || !w.isReplaced(m.set.names[0]) && !w.isReplaced(m.set.names[1])
-	})
-	for _, n := range w.numbers {
-		w.replaced[n/64] = 0
-	}
-}
-
-func (w *work) isReplaced(name int32) bool {
-	return name >= 0 && w.replaced[name/64]&(1<<(name%64)) != 0
 }
 
 // guard sets the penalty box of a limit, which it adds if it is new.

@@ -62,9 +62,14 @@ func (w *work) candidates(s *attributeSet) {
 // places, and reports whether it does.
 func (r *Result) meetRule(rule *flatRule, places []uint8, entries []Entry, i int) (matches bool) {
 	limits, ok := rule.limitsFor(entries, places)
-	if !ok {
-		return false
+	if ok {
+		r.meetLimits(rule, limits, places, entries, i)
 	}
+	return ok
+}
+
+// meetLimits adds limits of a rule that matches descriptor i. places are as for meetRule.
+func (r *Result) meetLimits(rule *flatRule, limits []*Limit, places []uint8, entries []Entry, i int) {
 	w := r.work
 	base := w.ruleBase(rule, places[len(rule.match):], entries)
 	overridden := w.counts != nil && w.counts.rules > 0
@@ -96,7 +101,6 @@ func (r *Result) meetRule(rule *flatRule, places []uint8, entries []Entry, i int
 		m.Limit, m.Rule, m.Mode, m.Index, m.Descriptor, m.base, m.Override, m.set = of, l.Rule, l.Mode, l.Index, i, base, v, l
 		r.add()
 	}
-	return true
 }
 
 // ruleBase appends the key of a rule's counters, without a suffix. places begins with those of per.

@@ -26,7 +26,7 @@ func one(random *rand.Rand, in int) bool { return random.IntN(in) == 0 }
 func randomSet(random *rand.Rand) *modelSet {
 	m := &modelSet{deny: map[Attribute]bool{}, allow: map[Attribute]bool{}, denyUnmatched: one(random, 2), ignoreRequestLimits: one(random, 4), denyRange: one(random, 8)}
 	if one(random, 3) {
-		return &modelSet{direct: true, denyUnmatched: m.denyUnmatched, rules: modelRules(random, 1+maxTried)}
+		return &modelSet{direct: true, denyUnmatched: m.denyUnmatched, rules: modelRules(random, 2*maxTried)}
 	}
 	if !one(random, 4) {
 		m.nodes = randomNodes(random, 1)

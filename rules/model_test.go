@@ -422,19 +422,21 @@ func TestModel(t *testing.T) {
 			if want != got {
 				t.Fatalf("seed %d, round %d, %v sent %v at %d\n got %s\nwant %s\n%s%s", seed, round, paths, sent, now, got, want, text, listOverrides(m.overrides))
 			}
-			if r.work.isDirect(q) { // its way is known now
-				y := r.work.wayOf(q.Descriptors[0].Entries)
-				if y == nil {
-					t.Fatalf("seed %d, round %d: no way of %v\n%s", seed, round, paths, text)
-				}
+			for n := 0; r.work.isDirect(q) && n < 2*maxUses+4; n++ { // its way is learned if it is asked again and again
 				if err := set.Match(q, overrides, now, &r); err != nil {
 					t.Fatal(err)
 				}
 				if got := describeResult(&r); got != want {
-					t.Fatalf("seed %d, round %d, %v along %+v\n got %s\nwant %s\n%s", seed, round, paths, y, got, want, text)
+					t.Fatalf("seed %d, round %d, %v again\n got %s\nwant %s\n%s", seed, round, paths, got, want, text)
 				}
-				if verdict == Limited {
-					followed++
+				if n > 2*maxUses {
+					y := r.work.wayOf(q.Descriptors[0].Entries)
+					if y == nil || r.work.turnOf(y, q.Descriptors[0].Entries) == nil {
+						t.Fatalf("seed %d, round %d: no way and turn of %v\n%s", seed, round, paths, text)
+					}
+					if verdict == Limited {
+						followed++
+					}
 				}
 			}
 			if random.IntN(3) == 0 {

@@ -6,34 +6,43 @@ import (
 )
 
 // A way is the way of a descriptor through a domain without lists and without a tree, if it has
-// certain keys in a certain order: the rules for which all attributes are there, and their places
-// in the descriptor. Clients mostly send the same attributes in the same order, so that one
-// comparison for each key replaces the search for its number, and the tries of other rules.
+// certain keys in a certain order. Clients mostly send the same attributes in the same order, so
+// that one comparison for each key replaces the search for its number. The values that matter then
+// lead to a turn.
 //
 // It is learned from a descriptor that was matched without it, and holds no part of the domain,
 // which other rules may replace.
 type way struct {
 	domain uint64 // Domain.id; 0: none
+	number uint32 // of no other way of the work
+	uses   uint8  // see isWorn
 	keys   []byte // of the entries, one behind the other
 	ends   []int32
-	steps  []step
-	places []uint8 // of all steps
-	// constant is set if all descriptors with the way meet the same limits: see Result.Repeated.
-	constant bool
-}
-
-// A step is a rule of a way.
-type step struct {
-	rule     int // in flat.rules
-	from, to int // its part of places, as resolve makes it
+	// deciding are the indexes of the entries with values that decide which rules match, or which
+	// limits of them.
+	deciding []uint8
+	only     turn // if none decide
 }
 
 const (
-	// ways is the number of ways that a work knows. Ways of the same slot displace each other.
-	ways = 8
+	// ways is the number of ways that a work knows, a power of two. Ways of the same slot displace
+	// each other.
+	ways = 128
 	// maxWayKeys bounds the bytes of the keys of a way.
 	maxWayKeys = 512
+	// maxUses is the number of misses after a use that do not displace a way or a turn: where
+	// more of them are in use than there is room for, few requests pay for learning.
+	maxUses = 3
 )
+
+// isWorn counts a miss of a way or a turn, and reports whether it may be displaced.
+func isWorn(uses *uint8) bool {
+	if *uses > 0 {
+		*uses--
+		return false
+	}
+	return true
+}
 
 // lastDomain is the last Domain.id.
 var lastDomain atomic.Uint64
@@ -43,85 +52,121 @@ func (w *work) isDirect(q *Request) bool {
 	return w.d != nil && w.d.direct && w.counts == nil && len(q.Descriptors) == 1 && q.Descriptors[0].Limit == nil
 }
 
-// slot returns the place of the way of a descriptor.
-func (w *work) slot(entries []Entry) *way {
-	n := 0
+// waySlot returns the number of the place of the way of a descriptor.
+func waySlot(entries []Entry) uint {
+	h := uint(0)
 	for i := range entries {
-		n += len(entries[i].Key)
+		key := entries[i].Key
+		h = h*31 + uint(len(key))
+		if n := len(key); n > 1 {
+			h += uint(key[n-1])<<1 + uint(key[n-2])<<4
+		}
 	}
-	return &w.ways[n%ways]
+	return h % ways
 }
 
 // wayOf returns the way of a descriptor through w.d, or nil if it is not known or if a value may be
 // too long.
 func (w *work) wayOf(entries []Entry) *way {
-	y := w.slot(entries)
-	if y.domain != w.d.id || len(y.ends) != len(entries) {
+	if y := w.way; y != nil && y.fits(w.d, entries) {
+		return y
+	}
+	if w.ways == nil {
 		return nil
+	}
+	y := &w.ways[waySlot(entries)]
+	if !y.fits(w.d, entries) {
+		return nil
+	}
+	y.uses, w.way = maxUses, y
+	return y
+}
+
+// fits reports whether y is the way of a descriptor through a domain, and no value is too long.
+func (y *way) fits(d *Domain, entries []Entry) bool {
+	if y.domain != d.id || len(y.ends) != len(entries) {
+		return false
 	}
 	from := int32(0)
 	for i := range entries {
 		e, to := &entries[i], y.ends[i]
 		if len(e.Value) > MaxValueBytes || string(e.Key) != string(y.keys[from:to]) {
-			return nil
+			return false
 		}
 		from = to
 	}
+	return true
+}
+
+// learn makes the way and the turn of a descriptor that was matched, if there is room for them.
+// Requires: isDirect, and the descriptor was matched last, without an error.
+func (w *work) learn(q *Request) {
+	s := w.attributes(q, 0)
+	y := w.wayOf(s.entries)
+	if y == nil {
+		if y = w.learnWay(&s); y == nil {
+			return
+		}
+	}
+	w.learnTurn(y, &s)
+}
+
+// learnWay makes the way of a descriptor, or returns nil if there is no room for it.
+func (w *work) learnWay(s *attributeSet) *way {
+	if w.ways == nil {
+		w.ways = make([]way, ways)
+	}
+	y := &w.ways[waySlot(s.entries)]
+	if !isWorn(&y.uses) {
+		return nil
+	}
+	y.domain, y.keys, y.ends, y.deciding = 0, y.keys[:0], y.ends[:0], y.deciding[:0]
+	for i := range s.entries {
+		if y.keys = append(y.keys, s.entries[i].Key...); len(y.keys) > maxWayKeys {
+			return nil
+		}
+		y.ends = append(y.ends, int32(len(y.keys)))
+		if n := s.givens[i].number; n >= 0 && w.d.attributes.all[n].decides && s.isFirst(i) {
+			y.deciding = append(y.deciding, uint8(i))
+		}
+	}
+	w.made++
+	y.domain, y.number, y.uses = w.d.id, w.made, maxUses
+	w.way = y
 	return y
 }
 
-// learn makes the way of a descriptor, of which w has the givens. Requires: isDirect, and valid
-// sizes.
-func (w *work) learn(q *Request) {
-	s := w.attributes(q, 0)
-	y := w.slot(s.entries)
-	y.domain, y.keys, y.ends, y.steps, y.places = 0, y.keys[:0], y.ends[:0], y.steps[:0], y.places[:0]
-	for i := range s.entries {
-		if y.keys = append(y.keys, s.entries[i].Key...); len(y.keys) > maxWayKeys {
-			return
-		}
-		y.ends = append(y.ends, int32(len(y.keys)))
-	}
-	y.constant = true
-	for i := range w.d.flat.rules {
-		rule, from, ok := &w.d.flat.rules[i], len(y.places), false
-		if y.places, ok = rule.resolve(&s, y.places); ok {
-			y.steps = append(y.steps, step{i, from, len(y.places)})
-			y.constant = y.constant && rule.isConstant()
-		}
-	}
-	y.domain = w.d.id
-}
-
-// isConstant reports whether all descriptors with the attributes of a rule meet the same limits,
-// without a penalty box.
-func (r *flatRule) isConstant() bool {
-	return len(r.match) == 0 && r.tier == "" && r.rule.Penalty == nil &&
-		!slices.ContainsFunc(r.limits, func(l *Limit) bool { return l.unlimited || len(l.replaces) > 0 })
-}
-
-// repeat makes the keys of the limits of the last Match, along the same way, for another request.
-func (r *Result) repeat(y *way, entries []Entry) {
-	w, limits := r.work, r.Limits
-	for i := range y.steps {
-		s := &y.steps[i]
-		rule := &w.d.flat.rules[s.rule]
-		base := w.ruleBase(rule, y.places[s.from:s.to], entries)
-		for range rule.limits {
-			limits[0].base = base
-			w.makeKey(&limits[0])
-			limits = limits[1:]
-		}
-	}
-}
-
-// follow collects the limits of the only descriptor of a request along its way, and reports whether
+// follow collects the limits of the only descriptor of a request by its turn, and reports whether
 // a rule matched.
-func (r *Result) follow(y *way, entries []Entry) (matched bool) {
+func (r *Result) follow(t *turn, entries []Entry) (matched bool) {
 	rules := r.work.d.flat.rules
-	for i := range y.steps {
-		s := &y.steps[i]
-		matched = r.meetRule(&rules[s.rule], y.places[s.from:s.to], entries, 0) || matched
+	for i := range t.steps {
+		s := &t.steps[i]
+		rule, places := &rules[s.rule], t.places[s.from:s.to]
+		limits, _ := rule.chosen(entries, places)
+		r.meetLimits(rule, limits, places, entries, 0)
 	}
-	return matched
+	return len(t.steps) > 0
+}
+
+// repeat makes the keys of the limits of the last Match, by the same turn, for another request.
+func (r *Result) repeat(t *turn, entries []Entry) {
+	w, met := r.work, r.Limits
+	for i := range t.steps {
+		s := &t.steps[i]
+		rule, places := &w.d.flat.rules[s.rule], t.places[s.from:s.to]
+		base := w.ruleBase(rule, places[len(rule.match):], entries)
+		limits, _ := rule.chosen(entries, places)
+		for range limits {
+			met[0].base = base
+			w.makeKey(&met[0])
+			met = met[1:]
+		}
+	}
+}
+
+// isConstant reports whether limits are met by all descriptors that the rule matches, whatever
+// other rules do, and without a penalty box.
+func (r *flatRule) isConstant(limits []*Limit) bool {
+	return r.rule.Penalty == nil && !slices.ContainsFunc(limits, func(l *Limit) bool { return l.unlimited || len(l.replaces) > 0 })
 }

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"limitsrv/rules/source"
@@ -37,7 +38,11 @@ rules: [{name: a, per: [k], limits: unlimited}, {name: b, per: [l], limits: [3/h
 func TestRepeated(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
-	set, err := Load([]source.File{{Name: "rules.yaml", Text: []byte(wayRules)}})
+	text := wayRules + "---\ndomain: many\nrules:\n"
+	for i := range 40 {
+		text += fmt.Sprintf("  - {name: r%d, match: {k: v%d}, per: [l], limits: [1/s]}\n", i, i)
+	}
+	set, err := Load([]source.File{{Name: "rules.yaml", Text: []byte(text)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,14 +67,24 @@ func TestRepeated(t *testing.T) {
 		q := Request{Domain: []byte(domain), Descriptors: make([]Descriptor, 1)}
 		for _, key := range [][]string{{"k"}, {"l"}, {"k", "l"}, {"k", "l"}, {"k", "l"}, {"l", "k"}, {"k", "l", "m"}}[random.IntN(7)] {
 			value := []string{"x", "y", "z", "y|1", "", "long value"}[random.IntN(6)]
+			switch random.IntN(200) {
+			case 0:
+				value = strings.Repeat(value, 120)
+			case 1:
+				key += strings.Repeat("k", random.IntN(250))
+			}
+			if domain == "many" {
+				value = fmt.Sprintf("v%d", random.IntN(400))
+			}
 			q.Descriptors[0].Entries = append(q.Descriptors[0].Entries, Entry{[]byte(key), []byte(value)})
 		}
 		var fresh Result
-		if err := set.Match(&q, nil, 0, &fresh); err != nil {
-			t.Fatal(err)
+		wrong, alsoWrong := set.Match(&q, nil, 0, &fresh), set.Match(&q, nil, 0, &again)
+		if fmt.Sprint(wrong) != fmt.Sprint(alsoWrong) {
+			t.Fatalf("seed %d: error %v, want %v", seed, alsoWrong, wrong)
 		}
-		if err := set.Match(&q, nil, 0, &again); err != nil {
-			t.Fatal(err)
+		if wrong != nil {
+			continue
 		}
 		if got, want := show(&again), show(&fresh); got != want {
 			t.Fatalf("seed %d: %s %s, repeated: %v\n got %s\nwant %s", seed, domain, q.Descriptors[0].Entries, again.Repeated, got, want)
