@@ -4,7 +4,8 @@ package engine
 // reaches the same state as an Apply of each. Because no caller waits for the answers, it
 // queues ops by shard until there are many for each: then most can be applied page by page, their
 // memory accesses overlap, and shards can be processed in parallel, and, with Ahead, while further
-// batches are decoded. Each of two queues takes 8 MB, and the last batch in it.
+// batches are decoded. Each of two queues takes a sixteenth of the memory that the engine has when
+// the Replay is made, 8 to 32 MB, and the last batch in it.
 // Concurrency: only one goroutine may use it, and none may use the Engine meanwhile.
 type Replay struct {
 	e        *Engine
@@ -21,9 +22,11 @@ type Replay struct {
 }
 
 const (
-	// maxQueuedBytes is the memory of the ops to queue: 170 000 ops on short keys, which are
-	// as many as a table of ten million keys has pages.
-	maxQueuedBytes = 8 << 20
+	// The memory of the ops to queue is a queuedShare-th of the engine's, within bounds: then two
+	// to four ops on short keys share a page, which is read from memory once for all of them.
+	queuedShare    = 16
+	minQueuedBytes = 8 << 20
+	maxQueuedBytes = 32 << 20
 	// fewQueued is the number of ops up to which parallel work gains nothing.
 	fewQueued = 128
 )
@@ -38,10 +41,15 @@ type replayed struct {
 // likes, and return after all calls have returned.
 func (e *Engine) NewReplay(parallel func(n int, each func(shard int))) *Replay {
 	return &Replay{
-		e: e, parallel: parallel, start: startNow, most: maxQueuedBytes,
+		e: e, parallel: parallel, start: startNow, most: queuedBytes(e.MemoryBytes()),
 		lists: make([]replayList, len(e.shards)), applied: make([]replayList, len(e.shards)),
 		sorting: make([]replaySorting, len(e.shards)),
 	}
+}
+
+// queuedBytes returns the memory of the ops to queue for an engine with so much memory.
+func queuedBytes(memory int64) int {
+	return int(min(max(memory/queuedShare, minQueuedBytes), maxQueuedBytes))
 }
 
 // Ahead lets Apply return while queued ops are being applied. start must call work, on

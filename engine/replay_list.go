@@ -1,20 +1,15 @@
 package engine
 
-import (
-	"encoding/binary"
-	"math/bits"
-	"slices"
-)
+import "slices"
 
-// A replayList is the queue of a shard: columns of its ops, in order. Ops that differ only in
+// A replayList is the queue of a shard: rows of its ops, in order. Ops that differ only in
 // their keys share a form.
 type replayList struct {
-	hashes  []uint64
-	stamps  []Instant
-	places  []replayPlace
-	keys    []byte  // each behind its length, an unsigned varint
-	forms   []Op    // without keys; their ids are in bytes
-	ordered []int32 // indexes of the ops that do not keep to their pages
+	rows    replayRows
+	ops     int        // number of rows
+	latest  Instant    // the latest stamp
+	forms   []Op       // without keys; their ids are in bytes
+	ordered []rowPlace // the ops that do not keep to their pages
 	calls   []Call
 	args    [][]byte // of the calls, in bytes
 	bytes   []byte
@@ -22,13 +17,8 @@ type replayList struct {
 	tx      Tx
 }
 
-// A replayPlace locates an op's key in keys and its form in forms.
-type replayPlace struct{ key, form uint32 }
-
 const (
-	// opBytes is the memory of an op besides its key with its length, and its form; formBytes
-	// is that of a form.
-	opBytes   = 24
+	// formBytes is the memory of a form.
 	formBytes = 112
 	// recentForms is the number of forms that are compared with that of a new op.
 	recentForms = 4
@@ -53,32 +43,28 @@ func (op *Op) keepsToPage() bool {
 // add adds a copy of an op, and returns the memory that it takes, in bytes. share is the memory
 // of a list when the queue is full.
 func (l *replayList) add(now Instant, op *Op, h uint64, share int) (bytes int) {
-	if len(l.hashes) == cap(l.hashes) {
-		l.grow(share)
+	at := len(l.rows)
+	if at+rowHeadBytes+len(op.Key) > cap(l.rows) {
+		l.grow(rowHeadBytes+len(op.Key), share)
 	}
 	if !op.keepsToPage() {
-		l.ordered = append(l.ordered, int32(len(l.hashes)))
+		l.ordered = append(l.ordered, rowPlace{l.ops, at})
 	}
 	form, bytes := l.formOf(op)
-	at := len(l.keys)
-	l.hashes, l.stamps = append(l.hashes, h), append(l.stamps, now)
-	l.places = append(l.places, replayPlace{uint32(at), form})
-	l.keys = append(binary.AppendUvarint(l.keys, uint64(len(op.Key))), op.Key...)
-	return bytes + opBytes + len(l.keys) - at
+	l.latest = max(l.latest, min(now, latest))
+	l.rows = l.rows.add(h, l.latest, form, op.Key)
+	l.ops++
+	return bytes + len(l.rows) - at
 }
 
-// grow makes space for more ops: soon for as many as a list has when the queue is full, if its
-// ops are like those before. Memory that is not written to costs nothing, but that left behind is
-// garbage.
-func (l *replayList) grow(share int) {
-	n := len(l.hashes)
-	more := sortFrom
-	if n > 0 {
-		each := opBytes + (len(l.keys)+n-1)/n
-		more = max(n/4, share/each*9/8-n)
-		l.keys = slices.Grow(l.keys, more*(each-opBytes))
+// grow makes space for a row and more: soon for as many as a list has when the queue is full.
+// Memory that is not written to costs nothing, but that left behind is garbage.
+func (l *replayList) grow(row, share int) {
+	more := sortFrom * row
+	if l.ops > 0 {
+		more = max(row, len(l.rows)/4, share/8*9-len(l.rows))
 	}
-	l.hashes, l.stamps, l.places = slices.Grow(l.hashes, more), slices.Grow(l.stamps, more), slices.Grow(l.places, more)
+	l.rows = slices.Grow(l.rows, more)
 }
 
 // formOf returns the index of the form of an op, and the bytes by which it lets forms grow.
@@ -121,52 +107,35 @@ func (l *replayList) copyBytes(b []byte) []byte {
 	return l.bytes[from:len(l.bytes):len(l.bytes)]
 }
 
-// key returns the key of op i.
-func (l *replayList) key(i int) []byte {
-	keys := l.keys[l.places[i].key:]
-	n, size := binary.Uvarint(keys)
-	return keys[size : size+int(n) : size+int(n)]
-}
-
-// op returns op i with its key, valid until the next call for the same form.
-func (l *replayList) op(i int) *Op {
-	op := &l.forms[l.places[i].form]
-	op.Key = l.key(i)
+// op returns the op of the row at an offset with its key, valid until the next call for the same
+// form.
+func (l *replayList) op(at uint32) *Op {
+	op := &l.forms[l.rows.form(at)]
+	op.Key = l.rows.key(at)
 	return op
-}
-
-// prefetch reads the keys of the ops with some indexes behind from. It returns some value, so
-// that the caller can use it and the reads take place.
-func (l *replayList) prefetch(from int, order []int32) (sum uint64) {
-	for _, i := range order {
-		at := l.places[from+int(i)].key
-		sum += uint64(l.stamps[from+int(i)]) + uint64(l.keys[at])
-	}
-	return sum
 }
 
 // apply applies the list to its shard and empties it. Long runs of ops that keep to their pages
 // are applied page by page, all others in order.
 func (l *replayList) apply(e *Engine, s *shard, sorting *replaySorting, of replayed) {
-	for now, i := s.now, 0; i < len(l.stamps); i++ {
-		now = max(now, min(l.stamps[i], latest))
-		l.stamps[i] = now
-	}
+	l.rows.delay(s.now)
 	s.full = of.full
-	done, free := 0, 0
+	var done, free rowPlace
 	for i := 0; i <= len(l.ordered) && e.memory.max.Load() == 0; i++ {
-		to := len(l.hashes)
+		to := rowPlace{l.ops, len(l.rows)}
 		if i < len(l.ordered) {
-			to = int(l.ordered[i])
+			to = l.ordered[i]
 		}
-		if to-free >= sortFrom {
-			l.applyInOrder(e, s, of, done, free)
+		if to.index-free.index >= sortFrom {
+			l.applyInOrder(e, s, of, done.at, free.at)
 			l.applyByPage(s, sorting, free, to)
 			done = to
 		}
-		free = to + 1
+		if i < len(l.ordered) {
+			free = rowPlace{to.index + 1, l.rows.after(to.at)}
+		}
 	}
-	l.applyInOrder(e, s, of, done, len(l.hashes))
+	l.applyInOrder(e, s, of, done.at, len(l.rows))
 	l.empty()
 }
 
@@ -175,7 +144,7 @@ func (l *replayList) empty() {
 	clear(l.forms)
 	clear(l.calls)
 	clear(l.args)
-	l.hashes, l.stamps, l.places, l.keys = l.hashes[:0], l.stamps[:0], l.places[:0], l.keys[:0]
+	l.rows, l.ops, l.latest = l.rows[:0], 0, 0
 	l.forms, l.ordered, l.calls, l.args, l.bytes = l.forms[:0], l.ordered[:0], l.calls[:0], l.args[:0], l.bytes[:0]
 }
 
@@ -187,39 +156,43 @@ var identity = func() (order [prefetchOps]int32) {
 	return order
 }()
 
-// applyInOrder applies the ops from..end-1.
+// applyInOrder applies the ops of the rows from offset from to end.
 func (l *replayList) applyInOrder(e *Engine, s *shard, of replayed, from, end int) {
-	var d Decision
-	for ; from < end; from += prefetchOps {
-		to := min(from+prefetchOps, end)
+	var (
+		d      Decision
+		hashes [prefetchOps]uint64
+	)
+	for from < end {
+		n, to := 0, from
+		for ; n < len(hashes) && to < end; n++ {
+			hashes[n] = l.rows.hash(uint32(to))
+			to = l.rows.after(to)
+		}
 		s.lock(0)
-		s.prefetch(l.hashes[from:], identity[:to-from])
-		for i := from; i < to; i++ {
-			s.now = l.stamps[i]
-			op := l.op(i)
-			if op.Kind != Do {
-				s.apply(s.now, op, l.hashes[i], &d)
-				continue
+		s.prefetch(hashes[:n], identity[:n])
+		for i := 0; from < to; i++ {
+			s.now = l.rows.stamp(uint32(from))
+			op := l.op(uint32(from))
+			if op.Kind == Do {
+				l.call(e, s, of, op)
+			} else {
+				s.apply(s.now, op, hashes[i], &d)
 			}
-			l.tx.begin(e, s.now, op)
-			l.tx.only, l.tx.level, l.tx.tight = s, of.level, of.tight
-			c := &l.calls[op.N]
-			c.Answer = l.answer
-			l.tx.run(c)
-			l.answer, c.Answer = c.Answer, nil
+			from = l.rows.after(from)
 		}
 		s.evicted = s.evicted[:0]
 		s.unlock()
 	}
 }
 
-// A replaySorting is the working memory to sort the ops of a shard.
-type replaySorting struct {
-	firsts []uint32 // of firstEntries
-	pages  []uint32 // of each op, the first bits of the hashes of its page
-	order  []int32
-	next   []int32 // for each value of these bits, the index in order of the next op
-	taken  []taken
+// call runs a Do.
+func (l *replayList) call(e *Engine, s *shard, of replayed, op *Op) {
+	l.tx.begin(e, s.now, op)
+	l.tx.only, l.tx.level, l.tx.tight = s, of.level, of.tight
+	c := &l.calls[op.N]
+	c.Answer = l.answer
+	l.tx.run(c)
+	l.answer, c.Answer = c.Answer, nil
 }
 
 // A taken tells how a Take was decided.
@@ -231,84 +204,51 @@ const (
 	denied
 )
 
-// applyByPage applies the ops from..to-1, which keep to their pages: those on one page in
-// order, so that the page goes through the same states as in an applyInOrder, and the pages in
-// the order of the table, which reads memory almost sequentially. The keys are counted
+// takenBy returns how an op was decided by d.
+func takenBy(op *Op, d *Decision) taken {
+	switch {
+	case op.Kind != Take || op.N == 0 || d.Status != OK:
+		return notTaken
+	case d.Allowed == 0:
+		return denied
+	}
+	return allowed
+}
+
+// applyByPage applies the ops from a place to another, which keep to their pages: those on one
+// page in order, so that the page goes through the same states as in an applyInOrder, and the
+// pages in the order of the table, which reads memory almost sequentially. The keys are counted
 // afterwards, in order: the counters depend on it.
-func (l *replayList) applyByPage(s *shard, sorting *replaySorting, from, to int) {
+func (l *replayList) applyByPage(s *shard, sorting *replaySorting, from, to rowPlace) {
 	var (
 		d      Decision
-		hashes = l.hashes[from:to]
-		order  = sorting.sort(s, hashes)
-		taken  = sorting.taken
+		hashes [prefetchOps]uint64
+		order  = sorting.sort(s, l.rows, from, to)
 	)
 	for s.countsLater = true; len(order) > 0; {
 		next := order[:min(len(order), prefetchOps)]
 		order = order[len(next):]
+		for i, at := range next {
+			hashes[i] = l.rows.hash(at)
+		}
 		s.lock(0)
-		s.prefetched = l.prefetch(from, next)
-		s.prefetch(hashes, next)
-		for _, i := range next {
-			op := l.op(from + int(i))
-			s.apply(l.stamps[from+int(i)], op, hashes[i], &d)
-			switch {
-			case op.Kind != Take || op.N == 0 || d.Status != OK:
-				taken[i] = notTaken
-			case d.Allowed == 0:
-				taken[i] = denied
-			default:
-				taken[i] = allowed
-			}
+		s.prefetch(hashes[:], identity[:len(next)])
+		for i, at := range next {
+			op := l.op(at)
+			s.apply(l.rows.stamp(at), op, hashes[i], &d)
+			l.rows.setTaken(at, takenBy(op, &d))
 		}
 		s.unlock()
 	}
 	s.countsLater = false
-	for i, t := range taken {
-		if t != notTaken {
-			s.countKey(l.stamps[from+i], l.op(from+i), hashes[i], t == denied)
+	now := s.now
+	for at := from.at; at < to.at; at = l.rows.after(at) {
+		row := uint32(at)
+		now = l.rows.stamp(row)
+		if t := l.rows.taken(row); t != notTaken {
+			s.countKey(now, l.op(row), l.rows.hash(row), t == denied)
 		}
 	}
-	s.lock(l.stamps[to-1])
+	s.lock(now)
 	s.unlock()
-}
-
-// sort returns the indexes of hashes sorted by the pages that they have now, all of one page in
-// their order, and makes space for their decisions. It is a counting sort by the first bits of
-// the hashes on a page: a page that is split later has the hashes of one that was.
-func (o *replaySorting) sort(s *shard, hashes []uint64) []int32 {
-	n := len(hashes)
-	width := min(uint8(bits.Len(uint(n))), s.dirDepth)
-	o.pages, o.order, o.taken = slices.Grow(o.pages[:0], n)[:n], slices.Grow(o.order[:0], n)[:n], slices.Grow(o.taken[:0], n)[:n]
-	o.next = slices.Grow(o.next[:0], 1<<width+1)[:1<<width+1]
-	o.firsts = s.firstEntries(o.firsts, width)
-	clear(o.next)
-	for i, h := range hashes {
-		first := o.firsts[h>>(64-width)]
-		o.pages[i] = first
-		o.next[first+1]++
-	}
-	for i := 1; i < len(o.next); i++ {
-		o.next[i] += o.next[i-1]
-	}
-	for i, first := range o.pages {
-		o.order[o.next[first]] = int32(i)
-		o.next[first]++
-	}
-	return o.order
-}
-
-// firstEntries returns, for each value of the first width bits of a hash, the first value with the
-// same page. It uses the memory of firsts. Requires: width is at most that of the dir. It reads
-// the dir in order, and no heads of pages, which are spread over memory.
-func (t *table) firstEntries(firsts []uint32, width uint8) []uint32 {
-	n := 1 << width
-	firsts = slices.Grow(firsts[:0], n)[:n]
-	step, first := t.dirDepth-width, 0
-	for i := range n {
-		if t.dir[i<<step] != t.dir[first<<step] {
-			first = i
-		}
-		firsts[i] = uint32(first)
-	}
-	return firsts
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -138,6 +139,41 @@ func comparePages(t *testing.T, seed uint64, got, want *Engine) {
 	}
 }
 
+// TestReplayRows reads rows with keys of some lengths: a call may name a key that is too long.
+func TestReplayRows(t *testing.T) {
+	var rows replayRows
+	lengths := []int{0, 1, MaxKeyBytes, 1 << 16, 1<<20 + 1}
+	for i, n := range lengths {
+		rows = rows.add(uint64(i)<<60, Instant(i), uint32(i), bytes.Repeat([]byte{byte(i)}, n))
+	}
+	at := 0
+	for i, n := range lengths {
+		row := uint32(at)
+		if h, now, form, key := rows.hash(row), rows.stamp(row), rows.form(row), rows.key(row); h != uint64(i)<<60 || now != Instant(i) || form != uint32(i) ||
+			!bytes.Equal(key, bytes.Repeat([]byte{byte(i)}, n)) {
+			t.Errorf("row %d: hash %#x, stamp %d, form %d, key of %d bytes; want those of %d and %d bytes", i, h, now, form, len(key), i, n)
+		}
+		at = rows.after(at)
+	}
+	if at != len(rows) {
+		t.Errorf("the rows end at %d, want %d", at, len(rows))
+	}
+}
+
+// TestQueuedBytes compares the memory of a queue with that of engines of some sizes.
+func TestQueuedBytes(t *testing.T) {
+	for _, tt := range []struct {
+		memory int64
+		want   int
+	}{
+		{0, 8 << 20}, {128 << 20, 8 << 20}, {256 << 20, 16 << 20}, {512 << 20, 32 << 20}, {1 << 40, 32 << 20},
+	} {
+		if got := queuedBytes(tt.memory); got != tt.want {
+			t.Errorf("queue beside %d bytes: got %d, want %d", tt.memory, got, tt.want)
+		}
+	}
+}
+
 // TestReplayBounded queues ops of many forms, long keys and calls' worth of ids: the memory of
 // the queue stays within its bound.
 func TestReplayBounded(t *testing.T) {
@@ -155,7 +191,7 @@ func TestReplayBounded(t *testing.T) {
 		used := 0
 		for j := range replay.lists {
 			l := &replay.lists[j]
-			used += len(l.keys) + len(l.hashes)*opBytes + len(l.forms)*formBytes
+			used += len(l.rows) + len(l.forms)*formBytes
 		}
 		if used > replay.most || used != replay.bytes {
 			t.Fatalf("after op %d the queue has %d bytes, counted as %d; at most %d are allowed", i, used, replay.bytes, replay.most)
