@@ -74,10 +74,13 @@ var command = session.Command{
 }
 
 func describeAll(s *session.Session, w *resp.Writer) {
-	w.Array(len(s.Handler().Registry().All))
-	for _, c := range s.Handler().Registry().All {
-		describe(w, c)
-	}
+	r := s.Handler().Registry()
+	r.Descriptions.Write(w, func(w *resp.Writer) {
+		w.Array(len(r.All))
+		for _, c := range r.All {
+			describe(w, c)
+		}
+	})
 }
 
 // describe writes the ten fields of COMMAND INFO.

@@ -9,15 +9,22 @@ import (
 // runDocs answers COMMAND DOCS. redis-cli exits if a field that it reads is missing or of
 // another type: names must be bulk strings, flags statuses.
 func runDocs(s *session.Session, w *resp.Writer, args [][]byte) {
-	var asked []*session.Spec
+	r := s.Handler().Registry()
 	if len(args) == 2 {
-		asked = s.Handler().Registry().All
+		r.Docs.Write(w, func(w *resp.Writer) { explainAll(w, r.All) })
+		return
 	}
+	var asked []*session.Spec
 	for _, name := range args[2:] {
-		if c := s.Handler().Registry().Find(name, nil); c != nil {
+		if c := r.Find(name, nil); c != nil {
 			asked = append(asked, c)
 		}
 	}
+	explainAll(w, asked)
+}
+
+// explainAll writes a map of the maps of commands.
+func explainAll(w *resp.Writer, asked []*session.Spec) {
 	w.Map(len(asked))
 	for _, c := range asked {
 		w.BulkString(c.FullName)

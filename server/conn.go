@@ -2,7 +2,9 @@ package server
 
 import (
 	"errors"
+	"runtime"
 	"sync/atomic"
+	"time"
 
 	"limitsrv/commands/resp"
 )
@@ -14,6 +16,19 @@ const (
 	batchOutputBytes = 256 << 10
 	// shortOps replaces batchOps for connections that send bulk while others do not.
 	shortOps = 256
+	// turnTime bounds the execution of a connection's commands before others have their turn.
+	// The command, or the few on plain values, that are then under way are executed to their
+	// end.
+	turnTime = 250 * time.Microsecond
+)
+
+// A connection is heavy after a turn that put out heavyBytes, left part of its pipeline unexecuted,
+// or is the second in a row that took turnTime, because a hundred such turns would delay all
+// others: until a lighter turn after heavyFor. Of the second turn the time of its processor
+// counts: the first may have waited for one.
+const (
+	heavyBytes = 32 << 10
+	heavyFor   = 10 * time.Second
 )
 
 // A nextStep is the event that a connection waits for.
@@ -23,6 +38,7 @@ const (
 	wantInput nextStep = iota // all complete commands are answered, or one waits for others
 	wantWrite                 // more commands follow once the output is written
 	wantWake                  // a batch is in flight
+	wantTurn                  // the first command may be long: it has its turn among heavy connections
 	wantClose                 // close once the output is written
 )
 
@@ -32,6 +48,7 @@ const (
 //	fill in.Space, report the bytes to in.Filled
 //	advance until wantInput, writing the session's output before each next step;
 //	at wantWake wait until the session is woken and Resume returns true, then go on
+//	at wantTurn let others go first, then go on
 //	if it is woken while it waits for input or output: Resume it, and go on
 //	Compact or Release the reader
 //
@@ -46,35 +63,40 @@ type conn struct {
 
 	gauges gauges
 
+	// heavyUntil is the time, by env.clock, from which a light turn ends that it is heavy; 0: it
+	// is not. Only its own goroutine uses it.
+	heavyUntil int64
+	took       int64 // nanoseconds of the last turn
+	known      bool  // it has sent a command
+	slow       bool  // it took turnTime
+	confirmed  bool  // so did the one before, and the processor's time of this one
+	// threadTime measures the turn after a slow one, see threadTime.
+	threadTime func() int64
+
 	active  atomic.Int64 // time since which it is idle, by the server's coarse clock, see env.closeReason
 	blocked atomic.Int64 // time since which output waits to be written; 0: none waits
 }
 
-// advance passes the complete commands of the buffer to the session, until a batch has
-// most ops, and executes them. It allocates nothing.
+// weigh updates heavyUntil after a turn with that much output, after which next follows.
+func (c *conn) weigh(now int64, bytes int, next nextStep) {
+	switch {
+	case next == wantTurn:
+	case bytes >= heavyBytes || next == wantWrite && !c.slow || c.confirmed:
+		c.heavyUntil = now + int64(heavyFor)
+	case c.heavyUntil != 0 && now >= c.heavyUntil && next == wantInput:
+		c.heavyUntil = 0
+	}
+}
+
+// advance is a turn of the connection: it passes the complete commands of the buffer to the
+// session, until there are most of them, or most ops, or the turn has had its time or its output,
+// and executes them. It allocates nothing.
 func (c *conn) advance(most int) nextStep {
+	next, problem := c.executeTimed(most)
+	if next == wantWake || next == wantTurn {
+		return next
+	}
 	s := c.session
-	if c.held != nil {
-		if !s.Do(c.held) {
-			return wantWake
-		}
-		c.held = nil
-	}
-	out := s.Output()
-	waits := len(*out)
-	more := true
-	problem := ""
-	for more && !s.Closing() && !s.Waits() && s.Pending() < most && len(*out)-waits < batchOutputBytes {
-		var args [][]byte
-		args, problem = c.in.Next(&c.limits.Limits, !s.Authenticated())
-		if more = args != nil; more && !s.Do(args) {
-			c.held = args
-			return wantWake
-		}
-	}
-	if !s.Flush() {
-		return wantWake
-	}
 	c.in.DiscardArgs()
 	switch {
 	case s.Closing():
@@ -84,10 +106,64 @@ func (c *conn) advance(most int) nextStep {
 		return wantClose
 	case s.Waits():
 		return wantInput
-	case more:
-		return wantWrite
 	}
-	return wantInput
+	return next
+}
+
+// executeTimed is execute for turnTime, and measures it.
+func (c *conn) executeTimed(most int) (next nextStep, problem string) {
+	var thread int64
+	confirm := c.slow
+	if confirm {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		thread = c.threadTime()
+	}
+	spent := c.session.Spent()
+	next, problem = c.execute(most, spent+int64(turnTime))
+	c.took = c.session.Spent() - spent
+	c.slow = c.took >= int64(turnTime)
+	c.confirmed = confirm && c.slow && c.threadTime()-thread >= int64(turnTime)
+	return next, problem
+}
+
+// execute executes commands of the buffer until the session has spent the time until, or another
+// bound of a turn is reached.
+func (c *conn) execute(most int, until int64) (next nextStep, problem string) {
+	s := c.session
+	if c.held != nil {
+		if !s.Do(c.held) {
+			return wantWake, ""
+		}
+		c.held = nil
+	}
+	out := s.Output()
+	waits := len(*out)
+	next = wantWrite
+	for n := 0; n < most && !s.Closing() && !s.Waits() && len(*out)-waits < batchOutputBytes && s.Spent() < until; n++ {
+		if s.Pending() >= most && !s.Flush() {
+			return wantWake, ""
+		}
+		args, text := c.in.Next(&c.limits.Limits, !s.Authenticated())
+		if args == nil {
+			next, problem = wantInput, text
+			break
+		}
+		first := !c.known
+		c.known = true
+		if first && s.MayBeLong(args) {
+			c.held = args
+			return wantTurn, ""
+		}
+		if !s.Do(args) {
+			c.held = args
+			return wantWake, ""
+		}
+	}
+	if !s.Flush() {
+		return wantWake, ""
+	}
+	return next, problem
 }
 
 // borrow lends the connection the buffers that it needs while it has work. Requires: the

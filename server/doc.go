@@ -16,7 +16,9 @@
 //     browser send it. Such a connection is closed, counted and logged. A TLS handshake on
 //     a plain port is treated in the same way.
 //   - A pipeline is a batch: all complete commands of a read, up to 1024 ops or
-//     256 KB of output, are executed by one Flush and answered by one write.
+//     256 KB of output, are executed by one Flush and answered by one write. Commands on plain
+//     values are executed in smaller parts, so that a turn ends a quarter of a millisecond after
+//     its begin, or with the part under way.
 //   - Config.Commit is called after a batch was executed and before its replies are
 //     written. An event loop executes the batches of all ready connections, calls Commit
 //     once, and then writes to all of them. It does so earlier for a connection that has
@@ -33,6 +35,10 @@
 //     64 KB, while others do not. Connections with large batches together have half a
 //     millisecond of each wake-up, plus the batch under way at its end; the replies of
 //     all others are written before.
+//   - With a goroutine per connection, heavy connections, and new ones at their first command,
+//     have turns one after the other, at most half as many at once as there are processors.
+//   - The first command of a connection has its turn among the heavy ones if its work is not
+//     bounded by its size.
 //   - Event loops accept at most eight connections of a listener at a wake-up, after they
 //     have served the others.
 //   - Event loops serve at most eight unauthenticated connections at a wake-up. A

@@ -23,6 +23,7 @@ import (
 //	BIG n      answers n bytes at once
 //	COUNT      answers the number of commands answered in total, itself included
 //	SLEEP x    blocks the caller for two milliseconds, and answers
+//	COST us    answers as if it had been executed for so many microseconds
 //	BARRIER    blocks the caller until echoLog.barrier releases it
 //	WAIT x     waits until a message is published, and answers
 //	PANIC      panics
@@ -43,6 +44,7 @@ type echo struct {
 	mu        sync.Mutex
 	published []byte
 	closing   bool
+	spent     int64
 	log       *echoLog
 }
 
@@ -85,6 +87,9 @@ func (e *echo) Do(args [][]byte) bool {
 		panic("asked for")
 	case "SLEEP":
 		time.Sleep(2 * time.Millisecond)
+	case "COST":
+		micros, _ := strconv.ParseInt(string(args[1]), 10, 64)
+		e.spent += micros * 1000
 	case "BARRIER":
 		e.log.pass()
 	case "SLOW":
@@ -201,6 +206,11 @@ func (e *echo) ProtocolError(text string) {
 	e.out = append(e.out, "-ERR "+text+"\r\n"...)
 	e.closing = true
 }
+
+func (e *echo) Spent() int64 { return e.spent }
+
+// MayBeLong reports true for COST, whose work is not bounded by its size.
+func (e *echo) MayBeLong(args [][]byte) bool { return string(args[0]) == "COST" }
 
 func (e *echo) Pending() int        { return len(e.queued) }
 func (e *echo) Authenticated() bool { return !e.unauthenticated }

@@ -33,6 +33,8 @@ type env struct {
 	maxClients                atomic.Int64
 	idleTimeout, writeTimeout atomic.Int64 // nanoseconds
 
+	threadTime func() int64 // threadTime, or a test's
+
 	clock   atomic.Int64  // nanoseconds of running since the start, as of the last sweep; never 0
 	closing chan struct{} // closed by the first Shutdown
 }
@@ -45,7 +47,7 @@ func (e *env) initConn(c *conn, client, local string, traffic *traffic, wake, ki
 			err = fmt.Errorf("new session: %v", p)
 		}
 	}()
-	c.limits = &e.cfg.Limits
+	c.limits, c.threadTime = &e.cfg.Limits, e.threadTime
 	c.traffic = traffic
 	c.client = client
 	c.active.Store(e.clock.Load())

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,6 +36,9 @@ type goroutines struct {
 	env      *env
 	traffic  []traffic
 	inputs   sync.Pool // of *resp.Pool
+	gate     gate
+	heavies  atomic.Int64 // connections that are heavy
+	worked   atomic.Int64 // nanoseconds of turns behind the gate since the last pause
 	draining atomic.Bool
 	stopped  chan struct{} // closed by stop
 	stopOnce sync.Once
@@ -52,15 +56,21 @@ type goConn struct {
 	socket *socket
 	input  *resp.Pool    // its reader borrows from it; nil: from none; over TLS only
 	woken  chan struct{} // capacity 1
+	// admitted is for the gate, which new and heavy connections pass.
+	admitted chan struct{}
+	heavy    bool // counted by heavies
 	// reading is set while the goroutine waits for bytes, or is about to. A wake-up must
 	// then interrupt the read.
 	reading atomic.Bool
+	// overdue is set to have the goroutine end the connection if there still is a reason.
+	overdue atomic.Bool
 }
 
 func newGoroutines(e *env) *goroutines {
 	g := &goroutines{
 		env: e, traffic: e.newTraffic(counterShards), stopped: make(chan struct{}), finished: make(chan struct{}),
 		inputs: sync.Pool{New: func() any { return resp.NewPool(tlsInputBytes, tlsArgs) }}, conns: map[*goConn]struct{}{},
+		gate: gate{free: max(1, runtime.GOMAXPROCS(0)/2)},
 	}
 	g.acceptor = acceptor{env: e, admit: g.admitPlain}
 	return g
@@ -83,7 +93,7 @@ func (g *goroutines) start(nc net.Conn, s *socket) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.next++
-	c := &goConn{nc: nc, socket: s, woken: make(chan struct{}, 1)}
+	c := &goConn{nc: nc, socket: s, woken: make(chan struct{}, 1), admitted: make(chan struct{}, 1)}
 	c.gauges.fd = descriptor(s.Conn)
 	wake := func() {
 		select {
@@ -110,7 +120,7 @@ func (g *goroutines) run(c *goConn) {
 	defer g.remove(c)
 	defer g.env.recoverPanic()
 	for {
-		next := c.advance(batchOps)
+		next := g.advance(c)
 		g.env.commit()
 		if next == wantWake {
 			if !g.awaitBatch(c) {
@@ -161,6 +171,7 @@ func (g *goroutines) awaitBatch(c *goConn) bool {
 // remove closes the connection and drops it from the transport.
 func (g *goroutines) remove(c *goConn) {
 	c.nc.Close()
+	g.countHeavy(c, false)
 	g.env.closeSession(&c.conn)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -198,6 +209,11 @@ func (g *goroutines) write(c *goConn) error {
 // takes the bytes already received.
 func (g *goroutines) read(c *goConn) error {
 	c.active.Store(g.env.clock.Load())
+	return g.await(c)
+}
+
+// await is read of a client that may be idle already.
+func (g *goroutines) await(c *goConn) error {
 	c.reading.Store(true)
 	defer c.reading.Store(false)
 	for {
@@ -220,6 +236,9 @@ func (g *goroutines) read(c *goConn) error {
 			return err
 		}
 		_ = c.socket.SetReadDeadline(time.Time{}) // drain sets draining before the deadline that ends Read
+		if c.overdue.Swap(false) && g.isIdle(c) {
+			return errIdle
+		}
 		if g.draining.Load() && c.socket.drainUntil.IsZero() {
 			c.socket.startDrain()
 		}
@@ -260,8 +279,23 @@ func (g *goroutines) receive(c *goConn) (int, error) {
 	return n, err
 }
 
-// sweep closes the connections that wait for their clients, for bytes or to write, for too
-// long. The others execute commands, or have a batch in flight.
+// errIdle is the reason for closing a connection that isIdle.
+var errIdle = errors.New(whyIdle)
+
+// isIdle reports, and logs, whether an overdue connection is to be closed: not if the client has
+// sent a command while its goroutine was not run.
+func (g *goroutines) isIdle(c *goConn) bool {
+	why, timeout := g.env.closeReason(&c.conn)
+	if why == "" || hasUnread(c.gauges.fd) {
+		return false
+	}
+	g.env.log.Info("connection closed", "client", c.client, "why", why, "timeout", timeout)
+	return true
+}
+
+// sweep closes the connections that wait for their clients to take output for too long, and
+// interrupts those that have waited for bytes for too long. The others execute commands, or have
+// a batch in flight.
 func (g *goroutines) sweep() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -269,7 +303,12 @@ func (g *goroutines) sweep() {
 		if !c.reading.Load() && c.blocked.Load() == 0 {
 			continue
 		}
-		if why, timeout := g.env.closeReason(&c.conn); why != "" {
+		switch why, timeout := g.env.closeReason(&c.conn); why {
+		case "":
+		case whyIdle:
+			c.overdue.Store(true)
+			_ = c.socket.SetReadDeadline(longPast)
+		default:
 			g.env.log.Info("connection closed", "client", c.client, "why", why, "timeout", timeout)
 			c.socket.Close()
 		}

@@ -21,19 +21,9 @@ func (l *loop) enqueue(c *loopConn) {
 	}
 }
 
-// A connection is heavy for heavyFor after a batch that put out heavyBytes or left part
-// of its pipeline unexecuted, because a hundred of those at each wake-up would delay all
-// others. At each wake-up the heavy connections together have timeSlice, plus the rest of
-// the batch that is then under way.
-const (
-	heavyBytes = 32 << 10
-	heavyFor   = 10 * time.Second
-	timeSlice  = 500 * time.Microsecond
-)
-
-func (l *loop) isHeavy(c *loopConn) bool {
-	return c.heavyUntil != 0 && l.env.clock.Load() < c.heavyUntil
-}
+// timeSlice is the time that the heavy connections together have at each wake-up, plus the rest
+// of the turn that is then under way. The replies of others are written once turns have taken it.
+const timeSlice = 500 * time.Microsecond
 
 // serveQueued serves the queued connections in order until timeSlice is over, and at
 // least one. All others have their replies before. While draining it serves all.

@@ -23,6 +23,7 @@ type loop struct {
 	readyListeners []int // descriptors of listeners with connections
 	lightWakeUps   int   // wake-ups left for which the loop assumes a light client, see lightWindow
 	uncommitted    bool  // something was executed since the last commit
+	unflushedNanos int64 // time of the turns since the last flush
 	draining       bool
 	stopped        bool
 	running        []task // tasks being run
@@ -54,8 +55,6 @@ type loopConn struct {
 	authenticated bool // has done so twice
 	executedAhead bool // has executed while output waited
 	overdue       bool // to be closed by serveQueued if there still is a reason
-	// heavyUntil is the time, by env.clock, until which it is heavy; 0: it is not.
-	heavyUntil    int64
 	backlog       backlog
 	countedUnsent int // bytes of the backlog that env.unsent includes
 	// deadlineBytes are the bytes of the backlog that must be written within the write
@@ -130,7 +129,7 @@ func (l *loop) serveReady(ready []syscall.EpollEvent) (hasTasks bool) {
 			l.readyListeners = append(l.readyListeners, fd) // or a connection closed meanwhile
 		case c.inFlight:
 			l.unwatch(c)
-		case !l.draining && l.isHeavy(c):
+		case !l.draining && c.heavyUntil != 0:
 			l.deferHeavy(c)
 		default:
 			l.serve(c)
@@ -269,6 +268,9 @@ func (l *loop) resume(c *loopConn) {
 		return
 	}
 	back := c.inFlight
+	if back {
+		c.weigh(l.env.clock.Load(), len(*c.session.Output()), wantWake)
+	}
 	more := back && c.hasInput()
 	c.inFlight, l.uncommitted = false, true
 	l.updateInterest(c)
@@ -277,7 +279,7 @@ func (l *loop) resume(c *loopConn) {
 		l.flush()
 	}
 	switch {
-	case l.writable(c) && more && l.isHeavy(c) && !l.draining:
+	case l.writable(c) && more && c.heavyUntil != 0 && !l.draining:
 		l.yield(c)
 	case l.writable(c):
 		if l.advance(c) && l.draining {

@@ -132,13 +132,6 @@ func readNow(fd int, p []byte) (int, syscall.Errno) {
 	return int(n), 0
 }
 
-// hasUnread reports whether a nonblocking socket has received bytes that were not read.
-func hasUnread(fd int) bool {
-	var b [1]byte
-	n, _, _ := syscall.Recvfrom(fd, b[:], syscall.MSG_PEEK)
-	return n > 0
-}
-
 // writeNow writes to a nonblocking descriptor without notifying the scheduler. Requires:
 // p is not empty.
 func writeNow(fd int, p []byte) (int, syscall.Errno) {

@@ -139,9 +139,8 @@ func (l *loop) advance(c *loopConn) bool {
 		l.uncommitted = true
 		now := l.env.clock.Load()
 		c.active.Store(now)
-		if next == wantWrite || len(*c.session.Output())-before >= heavyBytes {
-			c.heavyUntil = now + int64(heavyFor)
-		}
+		c.weigh(now, len(*c.session.Output())-before, next)
+		l.unflushedNanos += c.took
 		switch next {
 		case wantWake:
 			c.inFlight = true
@@ -150,9 +149,16 @@ func (l *loop) advance(c *loopConn) bool {
 			}
 			c.retain(l.work)
 			return false
+		case wantTurn:
+			if l.draining {
+				continue
+			}
+			c.retain(l.work)
+			l.enqueue(c)
+			return false
 		case wantInput:
 			l.releaseIdle(c)
-			if l.draining {
+			if l.draining || l.unflushedNanos >= int64(timeSlice) {
 				l.flush()
 			}
 			return l.writable(c)
@@ -234,6 +240,7 @@ func (l *loop) flush() {
 	}
 	clear(l.pendingWrites)
 	l.pendingWrites = l.pendingWrites[:0]
+	l.unflushedNanos = 0
 	l.work.out.reset()
 }
 

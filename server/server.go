@@ -50,7 +50,8 @@ func New(cfg Config) (*Server, error) {
 	cfg.setDefaults()
 	s := &Server{
 		env: env{
-			cfg: cfg, log: cfg.Logger, closing: make(chan struct{}),
+			threadTime: threadTime,
+			cfg:        cfg, log: cfg.Logger, closing: make(chan struct{}),
 			plainTLSLog: sampledLog{text: "TLS handshakes on the plain port"}, httpLog: sampledLog{text: "HTTP on a port for Redis clients"},
 		},
 		ticked: time.Now(), closed: make(chan struct{}),

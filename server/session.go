@@ -21,8 +21,14 @@ type Session interface {
 	// accepted until Wake was called and Resume has appended its reply. No batch is in
 	// flight meanwhile, and no argument is used.
 	Waits() bool
-	// Pending returns the number of ops accepted and not executed.
+	// Pending returns the number of ops accepted and not executed, or a greater one if they
+	// should be executed before more are accepted.
 	Pending() int
+	// Spent returns the time in nanoseconds for which Do and Flush have executed commands so
+	// far, except for batches in flight.
+	Spent() int64
+	// MayBeLong reports whether the work for a command is not bounded by its size.
+	MayBeLong(args [][]byte) bool
 	// ProtocolError appends the error and closes. The text has no code word; it begins
 	// with "Protocol error: ".
 	ProtocolError(text string)

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"syscall"
 	"time"
 )
 
@@ -51,4 +52,11 @@ func later(a, b time.Time) time.Time {
 		return a
 	}
 	return b
+}
+
+// hasUnread reports whether a nonblocking socket has received bytes that were not read.
+func hasUnread(fd int) bool {
+	var b [1]byte
+	n, _, _ := syscall.Recvfrom(fd, b[:], syscall.MSG_PEEK)
+	return n > 0
 }

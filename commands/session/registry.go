@@ -20,12 +20,16 @@ type Spec struct {
 	Min, Max  int // bounds of the number of words, including the name
 	isSub     bool
 	needs     users.Groups // see Command.needs
+	weight    int          // the least in a batch, see weigh
 	registry  *Registry
 }
 
-// A Registry finds the specs of a table. It is read-only once made.
+// A Registry finds the specs of a table. It is read-only once made, except for its Constants.
 type Registry struct {
-	All    []*Spec // one for each line of the table, in its order
+	All []*Spec // one for each line of the table, in its order
+	// Descriptions and Docs are the replies to COMMAND and COMMAND DOCS about all of them.
+	Descriptions, Docs Constant
+
 	byName map[string]*Spec
 	total  int // number of specs including subs
 	advice func(name []byte) string
@@ -46,7 +50,7 @@ func NewRegistry(table []*Command, advice func(name []byte) string) *Registry {
 }
 
 func (r *Registry) add(c *Command, container string) *Spec {
-	s := &Spec{Command: c, FullName: container + strings.ToLower(c.Name), ID: r.total, Arguments: usage.Parse(c.Args), needs: c.needs(), registry: r}
+	s := &Spec{Command: c, FullName: container + strings.ToLower(c.Name), ID: r.total, Arguments: usage.Parse(c.Args), needs: c.needs(), weight: c.weigh(), registry: r}
 	r.total++
 	s.Min, s.Max = usage.Counts(s.Arguments)
 	s.Min, s.Max = s.Min+1, s.Max+1

@@ -72,6 +72,7 @@ type Session struct {
 	// began is the start of the current batch or run command, in nanoseconds since the
 	// handler's start; 0: none is timed.
 	began int64
+	work
 }
 
 // clientInfo is the part of CLIENT LIST that the transport does not know. Guarded by
@@ -222,6 +223,7 @@ func (s *Session) gather(c *Spec, args [][]byte) {
 		}
 	}
 	it.ops = int32(len(batch.Ops) - before)
+	s.addWeight(c)
 	s.add(it)
 }
 
@@ -264,6 +266,7 @@ func (s *Session) finish(c *Spec, args [][]byte, from int, failed int64) {
 	s.countFailure(c, failed)
 	took := s.touch()
 	s.began += took // start of the next run command if it follows directly
+	s.spent += took
 	s.stats[c.ID].took(1, took)
 	if took >= s.h.slow.least.Load() {
 		s.logSlow(c, args, took)
@@ -300,15 +303,18 @@ func (s *Session) flush() bool {
 		return false
 	case s.Pending() == 0:
 		return true
-	case len(s.g.batch.Ops) > 0:
-		s.start()
-		s.state.Store(executing)
-		s.h.exec(&s.g.batch, s.done)
-		if s.state.CompareAndSwap(executing, away) {
-			return false
-		}
+	case len(s.g.batch.Ops) == 0:
+		return s.complete()
 	}
-	return s.complete()
+	s.start()
+	began, weight := s.began, s.g.weight
+	s.state.Store(executing)
+	s.h.exec(&s.g.batch, s.done)
+	if s.inFlight = s.state.CompareAndSwap(executing, away); s.inFlight || !s.complete() {
+		return false
+	}
+	s.spend(began, weight)
+	return true
 }
 
 // arrived is the done callback of the session's batches.
@@ -343,7 +349,7 @@ func (s *Session) Pending() int {
 		return 0
 	case s.tx.running:
 		return max(1, len(s.g.batch.Ops))
-	case s.g.batch.Closed:
+	case s.g.batch.Closed || s.full():
 		return math.MaxInt
 	}
 	return max(len(s.g.items), len(s.g.batch.Ops))
