@@ -307,13 +307,13 @@ func (s *Session) flush() bool {
 		return s.complete()
 	}
 	s.start()
-	began, weight := s.began, s.g.weight
+	began, carried := s.began, s.g.load
 	s.state.Store(executing)
 	s.h.exec(&s.g.batch, s.done)
 	if s.inFlight = s.state.CompareAndSwap(executing, away); s.inFlight || !s.complete() {
 		return false
 	}
-	s.spend(began, weight)
+	s.spend(began, carried)
 	return true
 }
 

@@ -1,17 +1,23 @@
 package session
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // The work for a command on plain values, and its reply, may be as large as a value, and are not
 // known before the command is executed. So few of them are executed before the transport may look
 // at the time and the output: a batch is full at batchWeight.
 const (
 	batchWeight = 64
-	// longWeight is the weight of a command whose work grows with its values, if the batch with
-	// the session's last such commands took less than shortTime, and otherwise it is batchWeight.
-	// That of other commands on plain values is 1.
-	longWeight = 16
+	// longWeight is the least weight of a long command: its work grows with its values. The first has
+	// batchWeight, and a quarter of the last one after each batch with such commands that took less
+	// than shortTime. Other commands on plain values have weight 1.
+	longWeight = 4
 	shortTime  = 100 * time.Microsecond
+	// timedWeight is the least weight of a batch to be timed to its end, because its replies may
+	// be large.
+	timedWeight = 16
 	// inFlightShare multiplies batchWeight for batches that another goroutine executes, because
 	// each of those waits for the log or for other nodes, and the caller serves others meanwhile.
 	inFlightShare = 16
@@ -21,7 +27,13 @@ const (
 type work struct {
 	spent    int64 // see Spent
 	inFlight bool  // the last batch went in flight
-	short    bool  // the last batch with long commands took less than shortTime
+	long     int   // weight of the next long command; 0: batchWeight
+}
+
+// A load is the weight of the commands of a batch.
+type load struct {
+	weight int
+	long   bool // with long commands
 }
 
 // weigh returns the least weight of a command in a batch.
@@ -37,11 +49,11 @@ func (c *Command) weigh() int {
 
 // addWeight adds the weight of a gathered command.
 func (s *Session) addWeight(c *Spec) {
-	if c.weight == longWeight && !s.short {
-		s.g.weight += batchWeight
+	if c.weight < longWeight {
+		s.g.weight += c.weight
 		return
 	}
-	s.g.weight += c.weight
+	s.g.weight, s.g.long = s.g.weight+cmp.Or(s.long, batchWeight), true
 }
 
 // full reports whether no more commands should be gathered because of their weight.
@@ -53,14 +65,25 @@ func (s *Session) full() bool {
 	return s.g.weight >= most
 }
 
-// spend adds the time since began to Spent, for a batch of a weight.
-func (s *Session) spend(began int64, weight int) {
+// spend adds the time since began to Spent, for a batch.
+func (s *Session) spend(began int64, l load) {
 	until := s.active.Load()
-	if weight >= longWeight { // the replies may be large
+	if l.long || l.weight >= timedWeight {
 		until = s.h.sinceStart()
-		s.short = until-began < int64(shortTime)
+	}
+	if l.long {
+		s.learn(until - began)
 	}
 	s.spent += until - began
+}
+
+// learn sets the weight of long commands after a batch with some that took so many nanoseconds.
+func (s *Session) learn(took int64) {
+	if took >= int64(shortTime) {
+		s.long = batchWeight
+		return
+	}
+	s.long = max(cmp.Or(s.long, batchWeight)/4, longWeight)
 }
 
 // Spent returns the time in nanoseconds since the session began for which callers of Do and Flush

@@ -12,18 +12,21 @@ func TestBatchWeight(t *testing.T) {
 	brief := &Command{Name: "GET", Args: "key", Complexity: "O(1)", Flags: Plain | ReadOnly | Fast}
 	limit := &Command{Name: "RL.TOKEN", Args: "key", Complexity: "O(N)", Flags: Write}
 	for _, tt := range []struct {
-		name            string
-		command         *Command
-		short, inFlight bool
-		want            int // commands until the batch is full; 0: it never is
+		name     string
+		command  *Command
+		short    int // batches that were short before
+		inFlight bool
+		want     int // commands until the batch is full; 0: it never is
 	}{
-		{"long ones that took long, or were not seen", long, false, false, 1},
-		{"long ones that were short", long, true, false, 4},
-		{"long ones that another goroutine executes", long, false, true, 16},
-		{"short ones that another goroutine executes", long, true, true, 64},
-		{"brief ones", brief, false, false, 64},
-		{"brief ones that another goroutine executes", brief, false, true, 1024},
-		{"on limits", limit, false, false, 0},
+		{"long ones that took long, or were not seen", long, 0, false, 1},
+		{"long ones that were short", long, 1, false, 4},
+		{"long ones that were short twice", long, 2, false, 16},
+		{"long ones that were short often", long, 9, false, 16},
+		{"long ones that another goroutine executes", long, 0, true, 16},
+		{"short ones that another goroutine executes", long, 1, true, 64},
+		{"brief ones", brief, 0, false, 64},
+		{"brief ones that another goroutine executes", brief, 0, true, 1024},
+		{"on limits", limit, 0, false, 0},
 	} {
 		tt.command.Op = func(b *engine.Batch, args [][]byte) error {
 			b.Ops = append(b.Ops, engine.Op{Kind: engine.Forget, Key: args[1]})
@@ -31,7 +34,10 @@ func TestBatchWeight(t *testing.T) {
 		}
 		s := newTestSession()
 		s.h.registry = NewRegistry([]*Command{tt.command}, func([]byte) string { return "" })
-		s.short, s.inFlight = tt.short, tt.inFlight
+		s.inFlight = tt.inFlight
+		for range tt.short {
+			s.learn(int64(shortTime) - 1)
+		}
 		n, line := 0, [][]byte{[]byte(tt.command.Name), []byte("a")}
 		for n < 2000 && s.Pending() <= n {
 			s.Do(line)
@@ -43,5 +49,16 @@ func TestBatchWeight(t *testing.T) {
 		if got, want := s.MayBeLong(line), tt.command == long; got != want {
 			t.Errorf("%s: may be long: %v, want %v", tt.name, got, want)
 		}
+	}
+}
+
+// TestLearnLong: one batch that takes long makes the next commands weigh most again.
+func TestLearnLong(t *testing.T) {
+	var s Session
+	s.learn(0)
+	s.learn(0)
+	s.learn(int64(shortTime))
+	if s.long != batchWeight {
+		t.Errorf("weight %d after a long batch, want %d", s.long, batchWeight)
 	}
 }
