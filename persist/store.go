@@ -45,6 +45,7 @@ type Options struct {
 	// For tests; 0 or nil means the default.
 	boot      func() string
 	quickKeys int64
+	quickSave time.Duration
 	// beforeAppend is called with each entry before it is appended.
 	beforeAppend func(log string, index uint64, entry []byte)
 }
@@ -73,6 +74,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.quickKeys == 0 {
 		o.quickKeys = quickKeys
+	}
+	if o.quickSave == 0 {
+		o.quickSave = quickSave
 	}
 	if o.boot == nil {
 		o.boot = BootID

@@ -60,7 +60,7 @@ func (s *Store) saveLast(ctx context.Context, p Parting) error {
 		return nil
 	}
 	if quick {
-		bound, cancel := context.WithTimeout(ctx, quickSave)
+		bound, cancel := context.WithTimeout(ctx, s.o.quickSave)
 		defer cancel()
 		ctx = bound
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
@@ -89,7 +90,7 @@ func TestCloseSaves(t *testing.T) {
 		{SaveNever, quickKeys, 0},
 	} {
 		o := testOptions(t, vfs.NewMem(), EverySecond)
-		o.quickKeys = tt.keys
+		o.quickKeys, o.quickSave = tt.keys, time.Hour
 		rng, counts := rand.New(rand.NewPCG(1, 1)), newCounters()
 		s := start(t, o)
 		takeSome(t, s, counts, rng, 100)
