@@ -59,6 +59,7 @@ func (e *env) initConn(c *conn, client, local string, traffic *traffic, wake, ki
 		Wake:      wake,
 
 		OutputBytes: e.cfg.Limits.OutputBytes,
+		ReplyBytes:  e.cfg.Limits.OutputBytes + maxUnsentBytes,
 		Buffers:     c.buffers,
 	})
 	return nil

@@ -44,3 +44,8 @@ func (l Limits) withDefaults() (Limits, error) {
 	}
 	return l, nil
 }
+
+// maxUnsentBytes bounds the output of all connections beyond which clients with a backlog
+// are not read from. Without such reads a client that sends a long pipeline before it
+// reads a reply would wait for ever, and the server for it.
+const maxUnsentBytes = 64 << 20

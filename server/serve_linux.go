@@ -38,11 +38,6 @@ func (l *loop) serve(c *loopConn) {
 // writable reports whether the connection is open and has no backlog.
 func (l *loop) writable(c *loopConn) bool { return !c.closed && c.blocked.Load() == 0 }
 
-// maxUnsentBytes bounds the output of all connections beyond which clients with a backlog
-// are not read from. Without such reads a client that sends a long pipeline before it
-// reads a reply would wait for ever, and the server for it.
-const maxUnsentBytes = 64 << 20
-
 // mayExecute reports whether the connection may read and execute: it is writable, or the
 // unsent output of all clients is below its bound. With a backlog it may not while
 // draining, before authentication, and after the client or the session has ended.

@@ -9,22 +9,24 @@ import (
 	"limitsrv/engine"
 )
 
-// newTestSession returns a session of a server with the commands DEL, MULTI and EXEC. The
-// server allows every op.
-func newTestSession() *Session {
-	table := []*Command{
-		{
-			Name: "DEL", Args: "key",
-			Op: func(b *engine.Batch, args [][]byte) error {
-				b.Ops = append(b.Ops, engine.Op{Kind: engine.Forget, Key: args[1]})
-				return nil
-			},
-			Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) { w.Int(ds[0].Allowed) },
+// testCommands are those of newTestSession.
+var testCommands = []*Command{
+	{
+		Name: "DEL", Args: "key",
+		Op: func(b *engine.Batch, args [][]byte) error {
+			b.Ops = append(b.Ops, engine.Op{Kind: engine.Forget, Key: args[1]})
+			return nil
 		},
-		{Name: "MULTI", Flags: Immediate, Run: func(s *Session, _ *resp.Writer, _ [][]byte) { _ = s.Multi() }},
-		{Name: "EXEC", Flags: Immediate | Executes, Run: func(s *Session, _ *resp.Writer, _ [][]byte) { _ = s.Exec() }},
-	}
-	r := NewRegistry(table, func([]byte) string { return "" })
+		Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) { w.Int(ds[0].Allowed) },
+	},
+	{Name: "MULTI", Flags: Immediate, Run: func(s *Session, _ *resp.Writer, _ [][]byte) { _ = s.Multi() }},
+	{Name: "EXEC", Flags: Immediate | Executes, Run: func(s *Session, _ *resp.Writer, _ [][]byte) { _ = s.Exec() }},
+}
+
+// newTestSession returns a session of a server with testCommands and more. The server allows
+// every op.
+func newTestSession(more ...*Command) *Session {
+	r := NewRegistry(append(more, testCommands...), func([]byte) string { return "" })
 	return NewHandler(Config{Exec: allow{}, Clock: backend.NewTestClock(0)}, r).NewSession(Client{})
 }
 
@@ -106,5 +108,32 @@ func TestMonitorsEnd(t *testing.T) {
 	s.Close()
 	if s.h.hooks.Load() != 0 {
 		t.Errorf("after the last monitor has ended the hooks are %b, want none", s.h.hooks.Load())
+	}
+}
+
+// TestReplyBytes: replies of a transaction beyond ReplyBytes are dropped as they are written,
+// and one byte of them is left.
+func TestReplyBytes(t *testing.T) {
+	most := 0
+	s := newTestSession(&Command{Name: "BIG", Run: func(_ *Session, w *resp.Writer, _ [][]byte) {
+		most = max(most, len(w.Buf))
+		w.BulkString(string(make([]byte, 1000)))
+	}})
+	s.client.ReplyBytes = 5000
+	s.send("MULTI")
+	for range 100 {
+		s.Do([][]byte{[]byte("BIG")})
+	}
+	s.Do([][]byte{[]byte("EXEC")})
+	s.Flush()
+	if got := len(s.Out); got != s.client.ReplyBytes+1 || most > got {
+		t.Errorf("a transaction leaves %d bytes, and had %d, want %d", got, most, s.client.ReplyBytes+1)
+	}
+	s.Out, s.client.ReplyBytes = nil, 0
+	s.Do([][]byte{[]byte("MULTI")})
+	s.Do([][]byte{[]byte("BIG")})
+	s.Do([][]byte{[]byte("EXEC")})
+	if s.Flush(); len(s.Out) < 1000 {
+		t.Errorf("without a bound a transaction leaves %d bytes", len(s.Out))
 	}
 }

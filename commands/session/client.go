@@ -12,6 +12,9 @@ type Client struct {
 	Wake func()
 	// OutputBytes bounds the pushed bytes that the client has not read; 0: unbounded.
 	OutputBytes int
+	// ReplyBytes is the size of Output above which the transport closes the connection and sends
+	// nothing of it; 0: unbounded.
+	ReplyBytes int
 	// Buffers returns the sizes of the transport's buffers. Any goroutine may call it;
 	// nil: unknown.
 	Buffers func() Buffers

@@ -217,10 +217,11 @@ func (s *Session) renderExec() {
 				it.spec.Run(s, &s.w, it.args)
 				s.countFailure(it.spec, failed)
 				s.stats[it.spec.ID].took(1, calls.each)
-				continue
+			} else {
+				s.answer(it, done, &calls)
+				done += int(it.ops)
 			}
-			s.answer(it, done, &calls)
-			done += int(it.ops)
+			s.dropExcess(from)
 		}
 		calls.flush()
 	}
@@ -230,6 +231,14 @@ func (s *Session) renderExec() {
 	}
 	s.endTransaction()
 	s.suppress(from)
+}
+
+// dropExcess drops replies of a transaction, which began at from, that will not be sent because
+// there are too many: thousands of large ones would take all memory.
+func (s *Session) dropExcess(from int) {
+	if most := s.client.ReplyBytes; most > 0 && len(s.w.Buf) > most {
+		s.w.Buf = s.w.Buf[:max(from, most+1)]
+	}
 }
 
 // Replies is the state of CLIENT REPLY.
