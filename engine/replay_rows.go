@@ -57,7 +57,7 @@ func (r replayRows) key(at uint32) []byte {
 	return r[from:to:to]
 }
 
-// delay replaces stamps before now by now. Requires: the stamps ascend.
+// delay sets stamps before now to now. Requires: the stamps ascend.
 func (r replayRows) delay(now Instant) {
 	for at := 0; at < len(r) && r.stamp(uint32(at)) < now; at = r.after(at) {
 		binary.LittleEndian.PutUint64(r[at+rowStamp:], uint64(now))

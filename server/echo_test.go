@@ -209,7 +209,7 @@ func (e *echo) ProtocolError(text string) {
 
 func (e *echo) Spent() int64 { return e.spent }
 
-// MayBeLong reports true for COST, whose work is not bounded by its size.
+// MayBeLong reports true for COST: its size does not bound its work.
 func (e *echo) MayBeLong(args [][]byte) bool { return string(args[0]) == "COST" }
 
 func (e *echo) Pending() int        { return len(e.queued) }

@@ -150,7 +150,7 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// A client whose command has arrived when its time is over is not idle; one without is.
+// A client is not idle if a command of it has arrived when its time is over.
 func TestUnreadIsNotIdleInGoroutines(t *testing.T) {
 	for _, sends := range []bool{true, false} {
 		r := start(t, Config{Loops: -1})

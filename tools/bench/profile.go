@@ -183,8 +183,8 @@ func (p *process) profile(ctx context.Context, seconds int) (*profile.Profile, e
 	return profile.Parse(answer.Body)
 }
 
-// reduce removes what the compiler does not read: names of files, addresses and builds. So
-// the profile names nothing of the machine.
+// reduce removes names of files and builds, which the compiler does not read. So the profile
+// names nothing of the machine.
 func reduce(p *profile.Profile) {
 	for _, f := range p.Function {
 		f.Filename, f.SystemName = "", ""
