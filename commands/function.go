@@ -155,9 +155,8 @@ func (h *scriptHost) opFunction(modes scripts.Modes) func(*engine.Batch, [][]byt
 		if f != nil && h.leads() && !scripts.ChangesLibraries(b) {
 			found = f.Modes()
 		}
-		c := b.AddCall(0)
-		scripts.SetFunctionRun(c, modes|found, h.nextBudget(b, longest), args[1], args[2:])
-		scripts.SetLongest(c, longest)
+		c, budget := h.addRun(b, longest)
+		scripts.SetFunctionRun(c, modes|found, budget, args[1], args[2:])
 		return nil
 	}
 }

@@ -125,12 +125,16 @@ func (h *scriptHost) known(id engine.SourceID) *engine.Source {
 	return h.engine().Source(id)
 }
 
-// nextBudget adds a run to a batch and returns its budget. longest is as for scriptBudget.next.
-func (h *scriptHost) nextBudget(b *engine.Batch, longest int64) []byte {
-	if h.engine == nil {
-		return h.budget.next(b, unknownHeavy, longest)
+// addRun adds a call to a batch, to be set to a run, and returns it with its budget. longest is as
+// for scriptBudget.next.
+func (h *scriptHost) addRun(b *engine.Batch, longest int64) (c *engine.Call, budget []byte) {
+	heavy := int64(unknownHeavy)
+	if h.engine != nil {
+		heavy = h.engine().HeavySteps()
 	}
-	return h.budget.next(b, h.engine().HeavySteps(), longest)
+	c = b.AddCall(0)
+	scripts.SetLongest(c, longest)
+	return c, h.budget.next(b, heavy, longest)
 }
 
 // review lowers the budgets of the runs in a batch of another node to those of this node, because
@@ -188,9 +192,8 @@ func (h *scriptHost) opEval(modes scripts.Modes) func(*engine.Batch, [][]byte) e
 			b.AddLearn(text)
 		}
 		hash := hex.AppendEncode(make([]byte, 0, hex.EncodedLen(len(id))), id[:])
-		c := b.AddCall(0)
-		scripts.SetRun(c, modes|found|scripts.Known, h.nextBudget(b, longest), hash, args[2:])
-		scripts.SetLongest(c, longest)
+		c, budget := h.addRun(b, longest)
+		scripts.SetRun(c, modes|found|scripts.Known, budget, hash, args[2:])
 		return nil
 	}
 }
@@ -221,9 +224,8 @@ func (h *scriptHost) opEvalSHA(modes scripts.Modes) func(*engine.Batch, [][]byte
 		if source := h.named(args[1]); source != nil {
 			found, longest = scripts.Of(source).Modes(), source.Longest()
 		}
-		c := b.AddCall(0)
-		scripts.SetRun(c, modes|found, h.nextBudget(b, longest), args[1], args[2:])
-		scripts.SetLongest(c, longest)
+		c, budget := h.addRun(b, longest)
+		scripts.SetRun(c, modes|found, budget, args[1], args[2:])
 		return nil
 	}
 }

@@ -54,6 +54,14 @@ func (c *cell) lives(now Instant) bool {
 	return c.meter().used(c, now) > 0
 }
 
+// lifetime returns the time until the key in the cell is gone, or Never.
+func (c *cell) lifetime(now Instant) Span {
+	if c.params.Alg.IsPlain() {
+		return plain{}.until(c, now, 0)
+	}
+	return c.meter().until(c, now, 0)
+}
+
 // migrate: the parameters of all plain values are the same.
 func (plain) migrate(c *cell, _ Instant, p Params) { c.params = p }
 

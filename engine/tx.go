@@ -236,8 +236,7 @@ func (tx *Tx) Expiry(e Entry) int64 { return int64(tx.load(&e).state[0]) }
 
 // Reset returns the time until a limit is fully reset, or a plain value expires, or Never.
 func (tx *Tx) Reset(e Entry) Span {
-	c := tx.load(&e)
-	return c.meter().until(c, tx.now, 0)
+	return tx.load(&e).lifetime(tx.now)
 }
 
 // Int returns the number of an entry, if it is a plain value of an INT row.

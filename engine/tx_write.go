@@ -160,12 +160,8 @@ func (tx *Tx) save(e *Entry, inPlace bool) {
 		tx.effects.addCell(e.hash, &s.cell)
 	}
 	expiry := latest
-	if c := &s.cell; !c.lasts() {
-		if c.params.Alg.IsPlain() {
-			expiry = tx.now.after(plain{}.until(c, tx.now, 0))
-		} else {
-			expiry = tx.now.after(c.meter().until(c, tx.now, 0))
-		}
+	if !s.cell.lasts() {
+		expiry = tx.now.after(s.cell.lifetime(tx.now))
 	}
 	if inPlace {
 		s.countLasting(tx.db, 1)
@@ -244,7 +240,7 @@ func (tx *Tx) Rename(e, to Entry) {
 		tx.Scratch = a.tail.write(tx.Scratch[:0], c, tx.now)
 	case a.tail != nil: // leave nothing to discard
 		c.setHead(values.Head{})
-		e.shard.store(e.place, tx.now.after(c.meter().until(c, tx.now, 0)))
+		e.shard.store(e.place, tx.now.after(c.lifetime(tx.now)))
 	}
 	tx.Drop(e)
 	c = &to.shard.cell

@@ -84,7 +84,7 @@ func StepsOf(c *engine.Call) int64 {
 const quick = 1000
 
 // SetLongest tells how many steps the longest run of the script or function has taken, 0 for none
-// yet: runs of quick ones share the locks of their shards. Requires: the call is a run.
+// yet: runs of quick ones share the locks of their shards. Requires: the call is, or will be, a run.
 func SetLongest(c *engine.Call, steps int64) { c.Light = steps > 0 && steps <= quick }
 
 // SetSteps replaces the budget of a run, by one in the form of Steps.

@@ -110,6 +110,17 @@ func (e *env) closeReason(c *conn) (why string, timeout time.Duration) {
 	return "", 0
 }
 
+// mustClose reports, and logs, whether to close an overdue connection now. A client is not idle if
+// it has sent a command while its goroutine or loop was busy.
+func (e *env) mustClose(c *conn) bool {
+	why, timeout := e.closeReason(c)
+	if why == "" || why == whyIdle && hasUnread(c.gauges.fd) {
+		return false
+	}
+	e.log.Info("connection closed", "client", c.client, "why", why, "timeout", timeout)
+	return true
+}
+
 // admitClient counts a client, and returns false beyond MaxClients.
 func (e *env) admitClient() bool {
 	if e.clients.Add(1) <= e.maxClients.Load() {

@@ -236,7 +236,7 @@ func (g *goroutines) await(c *goConn) error {
 			return err
 		}
 		_ = c.socket.SetReadDeadline(time.Time{}) // drain sets draining before the deadline that ends Read
-		if c.overdue.Swap(false) && g.isIdle(c) {
+		if c.overdue.Swap(false) && g.env.mustClose(&c.conn) {
 			return errIdle
 		}
 		if g.draining.Load() && c.socket.drainUntil.IsZero() {
@@ -282,17 +282,6 @@ func (g *goroutines) receive(c *goConn) (int, error) {
 // errIdle is the reason for closing a connection that isIdle.
 var errIdle = errors.New(whyIdle)
 
-// isIdle reports, and logs, whether an overdue connection is to be closed: not if the client has
-// sent a command while its goroutine was not run.
-func (g *goroutines) isIdle(c *goConn) bool {
-	why, timeout := g.env.closeReason(&c.conn)
-	if why == "" || hasUnread(c.gauges.fd) {
-		return false
-	}
-	g.env.log.Info("connection closed", "client", c.client, "why", why, "timeout", timeout)
-	return true
-}
-
 // sweep closes the connections that wait for their clients to take output for too long, and
 // interrupts those that have waited for bytes for too long. The others execute commands, or have
 // a batch in flight.
@@ -303,13 +292,10 @@ func (g *goroutines) sweep() {
 		if !c.reading.Load() && c.blocked.Load() == 0 {
 			continue
 		}
-		switch why, timeout := g.env.closeReason(&c.conn); why {
-		case "":
-		case whyIdle:
+		if why, _ := g.env.closeReason(&c.conn); why == whyIdle {
 			c.overdue.Store(true)
 			_ = c.socket.SetReadDeadline(longPast)
-		default:
-			g.env.log.Info("connection closed", "client", c.client, "why", why, "timeout", timeout)
+		} else if g.env.mustClose(&c.conn) {
 			c.socket.Close()
 		}
 	}

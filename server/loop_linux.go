@@ -324,15 +324,12 @@ func (l *loop) sweep(*loopConn) {
 }
 
 // closeOverdue closes a connection that sweep has queued, unless the reason is gone, and
-// reports whether it did. A client is not idle if it has sent a command while the loop was
-// busy with those of others.
+// reports whether it did.
 func (l *loop) closeOverdue(c *loopConn) bool {
 	c.overdue = false
-	why, timeout := l.env.closeReason(&c.conn)
-	if why == "" || why == whyIdle && hasUnread(c.fd) {
+	if !l.env.mustClose(&c.conn) {
 		return false
 	}
-	l.env.log.Info("connection closed", "client", c.client, "why", why, "timeout", timeout)
 	l.close(c)
 	return true
 }

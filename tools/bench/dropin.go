@@ -139,15 +139,11 @@ func (r dropinResult) String() string {
 func (r *dropinResult) measure(ctx context.Context, e *env, sides [2]*side) error {
 	l := load{algorithm: r.algorithm(), distribution: uniform, connections: 50, pipeline: r.pipeline, keys: r.keys}
 	fill := l
-	fill.pipeline = 64
 	if r.name == "GET" {
 		fill.algorithm = "SET"
 	}
 	for _, s := range sides {
-		if _, err := s.ask("FLUSHALL"); err != nil {
-			return err
-		}
-		if _, err := redisBenchmark(ctx, s, fill, 2*r.keys); err != nil {
+		if err := s.refill(ctx, fill); err != nil {
 			return err
 		}
 	}

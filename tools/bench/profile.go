@@ -155,16 +155,6 @@ func (e *env) profileLoads(ctx context.Context, s *side, loads []load) (all []*p
 	return all, nil
 }
 
-// refill empties the server, and makes most keys of a load.
-func (s *side) refill(ctx context.Context, l load) error {
-	if _, err := s.ask("FLUSHALL"); err != nil {
-		return err
-	}
-	l.pipeline = fillPipeline
-	_, err := redisBenchmark(ctx, s, l, 2*l.keys)
-	return err
-}
-
 // profile returns the processor profile of the next seconds. Requires: the process was launched
 // while env.profiling.
 func (p *process) profile(ctx context.Context, seconds int) (*profile.Profile, error) {

@@ -202,7 +202,18 @@ func (s *side) fill(ctx context.Context, a algorithm, keys int) (outcome, error)
 	return o, err
 }
 
+// refill empties the server, and makes most keys of a load by random requests.
+func (s *side) refill(ctx context.Context, l load) error {
+	if _, err := s.ask("FLUSHALL"); err != nil {
+		return err
+	}
+	l.pipeline = refillPipeline
+	_, err := redisBenchmark(ctx, s, l, 2*l.keys)
+	return err
+}
+
 const (
+	refillPipeline  = 64
 	fillConnections = 8
 	fillPipeline    = 16
 )
