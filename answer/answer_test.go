@@ -16,6 +16,7 @@ func TestRender(t *testing.T) {
 		{"true", AppendBool(nil, true), ":1|", "#t|"},
 		{"false", AppendBool(nil, false), ":0|", "#f|"},
 		{"an integer", AppendInt(nil, math.MinInt64), ":-9223372036854775808|", ":-9223372036854775808|"},
+		{"a short double", AppendDouble(nil, 1), "$1|1|", ",1|"},
 		{"a double", AppendDouble(nil, 10.5), "$4|10.5|", ",10.5|"},
 		{"a bulk", AppendBulk(nil, []byte("a\r\nb")), "$4|a|b|", "$4|a|b|"},
 		{"an empty bulk", AppendBulk(nil, nil), "$0||", "$0||"},
@@ -36,6 +37,9 @@ func TestRender(t *testing.T) {
 		for p, want := range map[Protocol]string{RESP2: tt.resp2, RESP3: tt.resp3} {
 			if got := strings.ReplaceAll(string(AppendTo(nil, tt.answer, p)), "\r\n", "|"); got != want {
 				t.Errorf("%s in RESP%d: %q, want %q", tt.name, p, got, want)
+			}
+			if len(tt.answer) > MaxRatio*len(want) {
+				t.Errorf("%s in RESP%d: an answer of %d bytes, a reply of %d", tt.name, p, len(tt.answer), len(want))
 			}
 		}
 		for n := range tt.answer {

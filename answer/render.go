@@ -14,6 +14,10 @@ const (
 	RESP3 Protocol = 3
 )
 
+// MaxRatio times the length of its reply, in either protocol, bounds an answer: a Double has 9
+// bytes, its reply 4 or more.
+const MaxRatio = 3
+
 // AppendTo appends an answer in a protocol to dst. Requires: the answer is Valid. Cost:
 // linear; no allocation if dst has capacity.
 func AppendTo(dst, answer []byte, p Protocol) []byte {

@@ -24,6 +24,12 @@ type Batch struct {
 	// Level is the level of meaning of the calls, so that a correction of a command changes
 	// no replay: see Commands. 0 is the newest.
 	Level uint8
+	// AnswerBytes bounds the answers of the calls in bytes, because thousands of large ones would
+	// take all memory; 0 is no bound. Answers after the one that exceeds it are empty, and calls
+	// that only read are not carried out unless Effects need their answers; all else is as
+	// without it. Only an Atomic batch may have one, because the calls of others are applied in
+	// any order.
+	AnswerBytes int
 	// Notices, unless nil, gets the messages that the calls publish. The executor sets it for
 	// each Apply that is no replay.
 	Notices *Notices
@@ -45,6 +51,7 @@ type Batch struct {
 
 	learns   []SourceID // of AddLearn; zero drops all
 	readOnly bool       // the shards' time does not advance
+	answered int        // bytes of the answers so far, if AnswerBytes is set
 	scratch  scratch
 	tx       Tx
 }
@@ -66,6 +73,7 @@ func (b *Batch) Reset() {
 	b.resetCalls()
 	b.tx.release()
 	b.Atomic, b.Stale, b.Full, b.Tight, b.Level, b.Notices = false, false, false, false, 0, nil
+	b.AnswerBytes = 0
 	b.Runs, b.Closed, b.Slow = 0, false, false
 }
 

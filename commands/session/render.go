@@ -107,8 +107,12 @@ func (s *Session) answer(it *item, first int, calls *runLength) {
 	calls.add(it.spec, s.w.Failed != failed)
 }
 
-// answerCall writes the answer of a call.
+// answerCall writes the answer of a call. It is empty if those before it exceed
+// engine.Batch.AnswerBytes: then their replies exceed Client.ReplyBytes.
 func (s *Session) answerCall(spec *Spec, c *engine.Call, calls *runLength) {
+	if len(c.Answer) == 0 {
+		return
+	}
 	if s.w.Answer(c.Answer); c.ReadOnly {
 		calls.countValues(spec, c.Answer)
 	}

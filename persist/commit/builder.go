@@ -80,7 +80,7 @@ func (b *Builder[R]) holds(stamp engine.Instant, batch *engine.Batch) bool {
 
 // withoutExpects returns a copy of a batch without its Expects. It shares the calls.
 func withoutExpects(b *engine.Batch) *engine.Batch {
-	return &engine.Batch{Ops: slices.DeleteFunc(slices.Clone(b.Ops), isExpect), Calls: b.Calls, Atomic: true}
+	return &engine.Batch{Ops: slices.DeleteFunc(slices.Clone(b.Ops), isExpect), Calls: b.Calls, Atomic: true, AnswerBytes: b.AnswerBytes}
 }
 
 // decideAll sets the decisions of a batch to a status.

@@ -218,6 +218,28 @@ func TestForwardLarge(t *testing.T) {
 	}
 }
 
+// TestForwardBoundsAnswers: the answers of a transaction are bounded at the leader, since more
+// can't be forwarded.
+func TestForwardBoundsAnswers(t *testing.T) {
+	leader := newTestLeader()
+	var bounds []int
+	listening := tcpLinks(t, "1", link.Options{}, Server{Exec: func(b *engine.Batch, done func(error)) {
+		bounds = append(bounds, b.AnswerBytes)
+		leader.exec(b, done)
+	}})
+	send := followerOf(t, listening, link.Options{})
+	for _, atomic := range []bool{true, false, true} { // a batch of the leader is reused
+		b := takes("x", 2)
+		b.Atomic = atomic
+		if err := forwarded(send, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []int{maxAnswerBytes, 0, maxAnswerBytes}; !reflect.DeepEqual(bounds, want) {
+		t.Errorf("bounds %v, want %v", bounds, want)
+	}
+}
+
 // A leader closes a link with invalid frames.
 func TestForwardGarbled(t *testing.T) {
 	for _, tt := range []struct{ name, frame, want string }{

@@ -157,7 +157,9 @@ func (s *servedLink) copyBatch(b *engine.Batch, seq uint64) *forwardedBatch {
 
 	own.seq = seq
 	own.batch.Reset()
-	own.batch.Atomic = b.Atomic
+	if own.batch.Atomic = b.Atomic; b.Atomic {
+		own.batch.AnswerBytes = maxAnswerBytes
+	}
 	own.batch.Ops = append(own.batch.Ops, b.Ops...)
 	if cap(own.bytes) < size {
 		own.bytes = make([]byte, 0, size)
