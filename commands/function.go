@@ -148,14 +148,15 @@ func (h *scriptHost) opFunction(modes scripts.Modes) func(*engine.Batch, [][]byt
 			}
 			return resp.NewError("ERR", wrong)
 		}
-		found, longest := scripts.Modes(0), int64(0)
+		found, r := scripts.Modes(0), scriptRun{function: true}
 		if f != nil {
-			longest = f.Longest()
+			r.name, r.longest = args[1], f.Longest()
 		}
 		if f != nil && h.leads() && !scripts.ChangesLibraries(b) {
 			found = f.Modes()
 		}
-		c, budget := h.addRun(b, longest)
+		r.looks = (modes|found)&scripts.Looks != 0
+		c, budget := h.addRun(b, r)
 		scripts.SetFunctionRun(c, modes|found, budget, args[1], args[2:])
 		return nil
 	}

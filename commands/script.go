@@ -25,6 +25,7 @@ type scriptHost struct {
 	engine func() *engine.Engine // nil: no source is known
 	leads  func() bool           // of the cluster
 	budget *scriptBudget
+	firsts firstRuns
 }
 
 func newScriptHost(c session.Config) *scriptHost {
@@ -125,16 +126,15 @@ func (h *scriptHost) known(id engine.SourceID) *engine.Source {
 	return h.engine().Source(id)
 }
 
-// addRun adds a call to a batch, to be set to a run, and returns it with its budget. longest is as
-// for scriptBudget.next.
-func (h *scriptHost) addRun(b *engine.Batch, longest int64) (c *engine.Call, budget []byte) {
+// addRun adds a call to a batch, to be set to a run, and returns it with its budget.
+func (h *scriptHost) addRun(b *engine.Batch, r scriptRun) (c *engine.Call, budget []byte) {
 	heavy := int64(unknownHeavy)
 	if h.engine != nil {
 		heavy = h.engine().HeavySteps()
 	}
 	c = b.AddCall(0)
-	scripts.SetLongest(c, longest)
-	return c, h.budget.next(b, heavy, longest)
+	scripts.SetLongest(c, r.longest)
+	return c, h.budget.next(b, heavy, r.longest, h.sharesBudget(r))
 }
 
 // review lowers the budgets of the runs in a batch of another node to those of this node, because
@@ -148,18 +148,24 @@ func (h *scriptHost) review(b *engine.Batch) {
 		if !ok {
 			continue
 		}
-		longest := int64(0)
-		if function {
-			if f := h.function(name); f != nil {
-				longest = f.Longest()
-			}
-		} else if source := h.named(name); source != nil {
-			longest = source.Longest()
-		}
-		if lower := h.budget.review(b, heavy, longest, scripts.StepsOf(c)); lower != nil {
+		r := scriptRun{name: name, function: function, looks: c.ReadOnly, longest: h.longest(name, function)}
+		if lower := h.budget.review(b, heavy, r.longest, scripts.StepsOf(c), h.sharesBudget(r)); lower != nil {
 			scripts.SetSteps(c, lower)
 		}
 	}
+}
+
+// longest returns the steps of the longest run of a script, by its hash, or a function; 0 for one
+// without a run.
+func (h *scriptHost) longest(name []byte, function bool) int64 {
+	if function {
+		if f := h.function(name); f != nil {
+			return f.Longest()
+		}
+	} else if source := h.named(name); source != nil {
+		return source.Longest()
+	}
+	return 0
 }
 
 // named returns a source that the engine has now, by its hash.
@@ -192,7 +198,7 @@ func (h *scriptHost) opEval(modes scripts.Modes) func(*engine.Batch, [][]byte) e
 			b.AddLearn(text)
 		}
 		hash := hex.AppendEncode(make([]byte, 0, hex.EncodedLen(len(id))), id[:])
-		c, budget := h.addRun(b, longest)
+		c, budget := h.addRun(b, scriptRun{name: hash, looks: (modes|found)&scripts.Looks != 0, longest: longest})
 		scripts.SetRun(c, modes|found|scripts.Known, budget, hash, args[2:])
 		return nil
 	}
@@ -220,11 +226,12 @@ func (h *scriptHost) opEvalSHA(modes scripts.Modes) func(*engine.Batch, [][]byte
 		if _, wrong := scripts.KeyCount(args[1:]); wrong != "" {
 			return resp.NewError("ERR", wrong)
 		}
-		found, longest := scripts.Modes(0), int64(0)
+		found, r := scripts.Modes(0), scriptRun{}
 		if source := h.named(args[1]); source != nil {
-			found, longest = scripts.Of(source).Modes(), source.Longest()
+			found, r.name, r.longest = scripts.Of(source).Modes(), args[1], source.Longest()
 		}
-		c, budget := h.addRun(b, longest)
+		r.looks = (modes|found)&scripts.Looks != 0
+		c, budget := h.addRun(b, r)
 		scripts.SetRun(c, modes|found, budget, args[1], args[2:])
 		return nil
 	}

@@ -22,6 +22,9 @@ const (
 	overSteps = 1000
 	// leastSteps is the end of the ladder while scripts are heavy.
 	leastSteps = 500
+	// firstShare is the part of the full budget, one over it, for a new script while the first run
+	// of another, or of itself, is under way.
+	firstShare = 16
 )
 
 // A rung is a budget, and its form in scripts.Steps.
@@ -62,6 +65,7 @@ func (l *ladder) at(n int) rung {
 // are light.
 type scriptBudget struct {
 	full, light ladder
+	share       rung  // see firstShare
 	steps       int64 // of full
 	clock       backend.Clock
 
@@ -75,7 +79,7 @@ type scriptBudget struct {
 
 func newScriptBudget(steps int64, clock backend.Clock) *scriptBudget {
 	light := min(steps, scripts.LightSteps)
-	b := &scriptBudget{full: newLadder(steps, light, overSteps), light: newLadder(light, min(light, leastSteps), 0), steps: steps, clock: clock, left: steps}
+	b := &scriptBudget{full: newLadder(steps, light, overSteps), light: newLadder(light, min(light, leastSteps), 0), share: newRung(max(light, steps/firstShare)), steps: steps, clock: clock, left: steps}
 	b.calm.Store(-1)
 	return b
 }
@@ -84,10 +88,14 @@ func newScriptBudget(steps int64, clock backend.Clock) *scriptBudget {
 // caller must not change. heavy is the result of Engine.HeavySteps, and longest the number of
 // steps of the longest run of the script, 0 before the first. The batch is closed if another
 // such run could get too little in it. It is slow if scripts are heavy and this one is new, or has
-// already taken as many steps as it gets.
-func (b *scriptBudget) next(batch *engine.Batch, heavy, longest int64) []byte {
+// already taken as many steps as it gets. shared is set for a new script that is not the only
+// one, see firstShare.
+func (b *scriptBudget) next(batch *engine.Batch, heavy, longest int64, shared bool) []byte {
 	l := b.ladder(heavy)
 	got, following := l.at(batch.Runs), l.at(batch.Runs+1)
+	if shared && got.steps > b.share.steps {
+		got = b.share
+	}
 	batch.Runs++
 	batch.Closed = batch.Closed || batch.Runs >= batchRuns || longest == 0 || following.steps < 2*longest
 	batch.Slow = batch.Slow || l == &b.light && mayEndAt(got.steps, longest)
@@ -100,11 +108,14 @@ func mayEndAt(steps, longest int64) bool { return longest == 0 || longest >= ste
 // review is next for a run in a batch of another node, which has asked for a budget in steps. It
 // returns the budget to set, or nil if the run keeps the one it has. A script with short runs gets
 // twice the steps of the longest at least, because the batch cannot be divided.
-func (b *scriptBudget) review(batch *engine.Batch, heavy, longest, asked int64) []byte {
+func (b *scriptBudget) review(batch *engine.Batch, heavy, longest, asked int64, shared bool) []byte {
 	l := b.ladder(heavy)
 	got := l.at(batch.Runs)
 	batch.Runs++
 	if l == &b.full {
+		if shared && asked > b.share.steps {
+			return b.share.form
+		}
 		return nil
 	}
 	if enough := min(2*longest, b.light.rungs[0].steps); longest < b.light.rungs[0].steps && enough > got.steps {

@@ -20,7 +20,7 @@ func TestScriptBudget(t *testing.T) {
 	const steps = 1_000_000
 	clock := backend.NewTestClock(testStart)
 	b, heavy := newScriptBudget(steps, clock), int64(77) // of a recovery
-	full := func() bool { return bytes.Equal(b.next(new(engine.Batch), heavy, 0), scripts.Steps(steps)) }
+	full := func() bool { return bytes.Equal(b.next(new(engine.Batch), heavy, 0, false), scripts.Steps(steps)) }
 	if !full() {
 		t.Error("the first script gets less than the full budget")
 	}
@@ -53,8 +53,8 @@ func TestScriptBudget(t *testing.T) {
 // TestScriptBudgetSmall: a full budget below the light one holds.
 func TestScriptBudgetSmall(t *testing.T) {
 	b := newScriptBudget(100, backend.NewTestClock(testStart))
-	b.next(new(engine.Batch), 0, 0)
-	if got := b.next(new(engine.Batch), 1e9, 0); !bytes.Equal(got, scripts.Steps(100)) {
+	b.next(new(engine.Batch), 0, 0, false)
+	if got := b.next(new(engine.Batch), 1e9, 0, false); !bytes.Equal(got, scripts.Steps(100)) {
 		t.Errorf("the budget is %x", got)
 	}
 }
@@ -74,9 +74,9 @@ func TestScriptBudgetOfBatch(t *testing.T) {
 		{"heavy", 10 * steps, 2*scripts.LightSteps + batchRuns*leastSteps, scripts.LightSteps, leastSteps},
 	} {
 		b := newScriptBudget(steps, backend.NewTestClock(testStart))
-		b.next(new(engine.Batch), 0, 0)
+		b.next(new(engine.Batch), 0, 0, false)
 		next := func(batch *engine.Batch, longest int64) int64 {
-			got, _ := varint.Uvarint(b.next(batch, tt.heavy, longest))
+			got, _ := varint.Uvarint(b.next(batch, tt.heavy, longest, false))
 			return int64(got)
 		}
 		var transaction engine.Batch
@@ -108,7 +108,7 @@ func TestScriptBudgetOfBatch(t *testing.T) {
 func TestSlowBatches(t *testing.T) {
 	const steps = 1_000_000
 	b := newScriptBudget(steps, backend.NewTestClock(testStart))
-	b.next(new(engine.Batch), 0, 0)
+	b.next(new(engine.Batch), 0, 0, false)
 	for _, tt := range []struct {
 		name           string
 		heavy, longest int64
@@ -124,7 +124,7 @@ func TestSlowBatches(t *testing.T) {
 		{"a script below the half budget", 10 * steps, scripts.LightSteps/2 - 1, 1, false},
 	} {
 		batch := engine.Batch{Runs: tt.before}
-		if b.next(&batch, tt.heavy, tt.longest); batch.Slow != tt.want {
+		if b.next(&batch, tt.heavy, tt.longest, false); batch.Slow != tt.want {
 			t.Errorf("%s: slow is %v, want %v", tt.name, batch.Slow, tt.want)
 		}
 	}
