@@ -164,7 +164,7 @@ func TestAsksAgain(t *testing.T) {
 }
 
 // TestRulesAreCompiledBeforeARequest: a node that applies a load of another node compiles the
-// rules without a request.
+// rules without a request, also if it did so before it had a handler.
 func TestRulesAreCompiledBeforeARequest(t *testing.T) {
 	var log testwait.Log
 	eng := engine.New(engine.Options{Commands: ruleset.Commands{Commands: scripts.Commands{}}})
@@ -179,6 +179,10 @@ func TestRulesAreCompiledBeforeARequest(t *testing.T) {
 	s := loading.NewSession(session.Client{Wake: func() { woken <- struct{}{} }})
 	load(t, s, woken, checkRules)
 	log.Await(t, `msg="rules in use" version=1`)
+	var later testwait.Log
+	config.Rules, config.Log = nil, later.Logger()
+	NewHandler(config)
+	later.Await(t, `msg="rules in use" version=1`)
 }
 
 // BenchmarkCheck compares pipelines of 64 RL.CHECKs that meet one limit, or two, with those of

@@ -52,9 +52,13 @@ const maxKeptMessages = 64 << 10
 func (n *Notices) Handle(deliver func(channel, message []byte)) { n.deliver.Store(&deliver) }
 
 // HandleApplied sets the function that each Send calls first: after each Apply, and when
-// another engine with a later state has taken the place of the one before. It must not block.
-// Concurrency: any number of goroutines may call the function at once.
-func (n *Notices) HandleApplied(look func()) { n.applied.Store(&look) }
+// another engine with a later state has taken the place of the one before. It is called at
+// once as well, for the Applies before. It must not block. Concurrency: any number of
+// goroutines may call the function at once.
+func (n *Notices) HandleApplied(look func()) {
+	n.applied.Store(&look)
+	look()
+}
 
 // add adds a copy of a message.
 func (n *Notices) add(channel, message []byte) {

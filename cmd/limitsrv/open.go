@@ -36,7 +36,6 @@ func (n *node) open() error {
 		return err
 	}
 	n.rules = ruleset.New(n.state.Engine, n.log, ruleset.Options{Shadow: n.RulesShadow, Series: n.RulesMetricSeries})
-	n.rules.Current() // compiles those of the state
 	n.handler = commands.NewHandler(n.config())
 	if err := n.openListeners(); err != nil {
 		return errors.Join(err, n.state.Close(context.Background(), backend.SaveNever))
