@@ -8,13 +8,10 @@ import (
 // Background runs a long computation on a thread of low priority, and returns when it is
 // done. A panic of it is one of the caller.
 //
-// The runtime gets one processor (GOMAXPROCS) more for that time. Otherwise other goroutines
-// would wait for the one that the thread holds, also while the kernel lets the thread wait.
-//
-// Concurrency: any goroutine. Cost: a thread, and twice some 50 us for all goroutines.
+// The runtime gets one processor more for that time, see AddProcessors. Concurrency: any
+// goroutine. Cost: a thread, and twice the 50 us of AddProcessors.
 func Background(compute func()) {
-	extraProcessors(1)
-	defer extraProcessors(-1)
+	defer AddProcessors(1)()
 	panicked := any(nil)
 	var done sync.WaitGroup
 	done.Go(func() {
@@ -30,9 +27,16 @@ func Background(compute func()) {
 
 var processors sync.Mutex
 
-// extraProcessors adds n to GOMAXPROCS.
-func extraProcessors(n int) {
-	processors.Lock()
-	defer processors.Unlock()
-	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + n)
+// AddProcessors gives the runtime n processors (GOMAXPROCS) more, for as many threads of low
+// priority, until the returned function is called. Otherwise other goroutines would wait for
+// those that the threads hold, also while the kernel lets the threads wait. Concurrency: any
+// goroutine. Cost: some 50 us for all goroutines, twice.
+func AddProcessors(n int) (remove func()) {
+	change := func(n int) {
+		processors.Lock()
+		defer processors.Unlock()
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + n)
+	}
+	change(n)
+	return func() { change(-n) }
 }

@@ -94,10 +94,10 @@ func (n *simNode) failDisk(err error) { n.breakDisk().Fault.FailWrites(n.intN(20
 // wait for a mutex of the log, and so stop virtual time.
 func (n *simNode) hangDisk() {
 	n.with(func(s *Store) {
-		for !s.saver.busy.CompareAndSwap(false, true) {
+		for !s.saver.turn.Take() {
 			time.Sleep(n.between(0, time.Millisecond))
 		}
-		defer s.saver.busy.Store(false)
+		defer s.saver.turn.Free()
 		disk, noticed := n.breakDisk(), s.failed()
 		for hangs := false; !hangs; {
 			log := s.log.Load()
@@ -189,7 +189,7 @@ func (n *simNode) repair(after string) {
 		}
 		well := false
 		n.with(func(s *Store) {
-			well = s.failure.Load() == nil && !s.saver.busy.Load()
+			well = s.failure.Load() == nil && s.saver.turn.Since().IsZero()
 			if well {
 				n.history.compareSnapshot(s)
 			}

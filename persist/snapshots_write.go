@@ -149,7 +149,9 @@ type snapshotWriter struct {
 // names.
 func (w *snapshotWriter) writeTables(ctx context.Context) ([]string, error) {
 	names := make([]string, w.from.Shards())
-	err := inParallel(ctx, len(names), max(1, runtime.NumCPU()/2), func(ctx context.Context, shard int) error {
+	workers := max(1, runtime.NumCPU()/2)
+	defer pace.AddProcessors(workers)()
+	err := inParallel(ctx, len(names), workers, func(ctx context.Context, shard int) error {
 		return w.store.do(func() (err error) {
 			pace.LowerPriority()
 			names[shard], err = w.writeTable(ctx, shard)

@@ -11,10 +11,10 @@ import (
 // retried. Under Always, batches are rejected until the snapshot is on disk; otherwise
 // decisions are logged in the new log at once. The old files are kept until then.
 func (s *Store) reopenLog() error {
-	if !s.saver.busy.CompareAndSwap(false, true) {
+	if !s.saver.turn.Take() {
 		return ErrSaving
 	}
-	defer s.saver.busy.Store(false)
+	defer s.saver.turn.Free()
 	if !s.logMu.lockWithin(s.o.HangAfter) {
 		return errHangs
 	}

@@ -15,7 +15,7 @@ var ErrSaving = errors.New("a snapshot is being taken already")
 
 // A saver holds the state of snapshots, of which one is taken at a time.
 type saver struct {
-	busy atomic.Bool
+	turn Turn
 
 	mu   sync.Mutex
 	last Info // the newest complete snapshot
@@ -24,7 +24,6 @@ type saver struct {
 	changes, logBytes, diskBytes int64
 	lastErr                      error
 	duration                     time.Duration // of the last snapshot
-	begun                        time.Time     // start of the snapshot that is being taken
 	saves                        int64         // since the start of the Store
 
 	frozen           int64        // counters.changes at the freeze of the snapshot that is being taken
@@ -43,7 +42,7 @@ func (s *Store) begin(then func(Info) error, done func(Info, error)) error {
 	if f := s.failure.Load(); f != nil {
 		return f
 	}
-	if !s.saver.busy.CompareAndSwap(false, true) {
+	if !s.saver.turn.Take() {
 		return ErrSaving
 	}
 	s.wait.Go(func() {
@@ -51,7 +50,7 @@ func (s *Store) begin(then func(Info) error, done func(Info, error)) error {
 		if err == nil {
 			err = then(info)
 		}
-		s.saver.busy.Store(false)
+		s.saver.turn.Free()
 		done(info, err)
 	})
 	return nil
@@ -59,18 +58,18 @@ func (s *Store) begin(then func(Info) error, done func(Info, error)) error {
 
 // saveAndWait is Save, but blocks until the snapshot is complete.
 func (s *Store) saveAndWait(ctx context.Context) (Info, error) {
-	for !s.saver.busy.CompareAndSwap(false, true) {
+	for !s.saver.turn.Take() {
 		select {
 		case <-ctx.Done():
 			return Info{}, ctx.Err()
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	defer s.saver.busy.Store(false)
+	defer s.saver.turn.Free()
 	return s.take(ctx)
 }
 
-// take takes a snapshot of the current state. Requires: busy is set by the caller.
+// take takes a snapshot of the current state. Requires: the caller has the turn.
 func (s *Store) take(ctx context.Context) (Info, error) {
 	view, meta, err := s.freeze()
 	if err != nil {
@@ -114,21 +113,21 @@ func (s *Store) metaOf(view *engine.Snapshot, log *Log) Meta {
 }
 
 // write writes a frozen state as a snapshot and deletes the entries of the log before it.
-// Requires: busy is set by the caller.
+// Requires: the caller has the turn.
 func (s *Store) write(ctx context.Context, view *engine.Snapshot, meta Meta) (Info, error) {
-	v := &s.saver
+	v, began := &s.saver, time.Now()
 	v.mu.Lock()
-	v.begun, v.frozen = time.Now(), s.counts.changes.Load()
+	v.frozen = s.counts.changes.Load()
 	v.mu.Unlock()
-	v.done.Store(0)
 	v.all.Store(view.Keys())
-	v.bytes.Store(0)
 	info, err := s.writeFrozen(ctx, view, meta)
 	view.Close()
+	v.done.Store(0)
+	v.all.Store(0)
+	v.bytes.Store(0)
+	took := time.Since(began)
 	v.mu.Lock()
-	took := time.Since(v.begun)
-	v.begun, v.lastErr = time.Time{}, err
-	v.duration = took
+	v.lastErr, v.duration = err, took
 	if err == nil {
 		v.saves++
 	}

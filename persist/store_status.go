@@ -17,9 +17,8 @@ func (s *Store) Status() status.Store {
 	if f := s.failure.Load(); f != nil {
 		st.Failed, st.FailedSince = f.Err, f.Since
 	}
-	saving := v.busy.Load()
-	if saving {
-		st.Saving = status.Save{Keys: v.done.Load(), AllKeys: v.all.Load(), Bytes: v.bytes.Load()}
+	if since := v.turn.Since(); !since.IsZero() {
+		st.Saving = status.Save{Since: since, Keys: v.done.Load(), AllKeys: v.all.Load(), Bytes: v.bytes.Load()}
 	}
 	if !l.Done.Load() {
 		return st
@@ -30,9 +29,6 @@ func (s *Store) Status() status.Store {
 	}
 	if v.last.Generation > 0 {
 		st.Saved.At = v.last.Meta.Taken
-	}
-	if saving {
-		st.Saving.Since = v.begun
 	}
 	st.Log.BaseBytes = v.logBytes
 	v.mu.Unlock()

@@ -31,18 +31,18 @@ func (n *Node) Backup(name string, done func(path string, err error)) error {
 	case s.FSM.Index() == 0:
 		return errNoState
 	}
-	if !s.saving.CompareAndSwap(false, true) {
+	if !s.saving.Take() {
 		return persist.ErrSaving
 	}
 	n.wait.Go(func() {
 		err := n.backup(s, path)
-		s.saving.Store(false)
+		s.saving.Free()
 		done(path, err)
 	})
 	return nil
 }
 
-// backup writes a backup. Requires: saving is set.
+// backup writes a backup. Requires: saving is taken.
 func (n *Node) backup(s *raftStack, path string) error {
 	began := time.Now()
 	view, of := s.FSM.Freeze()

@@ -147,11 +147,14 @@ func TestBackupRefuses(t *testing.T) {
 			t.Errorf("a backup %q was started: %v", name, err)
 		}
 	}
-	n.stack.Load().saving.Store(true)
+	n.stack.Load().saving.Take()
 	if err := n.Backup("b", never); !errors.Is(err, persist.ErrSaving) {
 		t.Errorf("a backup beside a snapshot was started: %v", err)
 	}
-	n.stack.Load().saving.Store(false)
+	if since, again := n.Status().Saving.Since, n.Status().Saving.Since; since.IsZero() || since != again {
+		t.Errorf("the snapshot began at %v, then at %v", since, again)
+	}
+	n.stack.Load().saving.Free()
 	alone := c.options(t.TempDir(), freeAddresses(t, 1)[0])
 	alone.Join = []string{freeAddresses(t, 1)[0]}
 	if err := c.open(alone).Backup("b", never); err == nil {

@@ -31,7 +31,7 @@ type raftStack struct {
 	loggedTerm atomic.Uint64 // the last term with a logged leader
 	level      atomic.Int64  // feature level of the cluster's log, by a leader's last status
 
-	saving   atomic.Bool
+	saving   persist.Turn
 	saveMu   sync.Mutex
 	lastSave savedSnapshot
 	restored int64  // FSM.Counts().Installed at the last RefreshSnapshots; maintain goroutine only

@@ -46,9 +46,9 @@ func (n *Node) saveBeyond(entry uint64) error {
 	if err != nil || first > 1 && s.Newest().Index >= entry {
 		return err
 	}
-	if !s.saving.CompareAndSwap(false, true) {
+	if !s.saving.Take() {
 		return persist.ErrSaving
 	}
-	defer s.saving.Store(false)
+	defer s.saving.Free()
 	return n.save(s, fullTrailing)
 }

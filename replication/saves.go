@@ -19,18 +19,18 @@ func (n *Node) Save(done func(error)) error {
 	if s == nil {
 		return errLoading
 	}
-	if !s.saving.CompareAndSwap(false, true) {
+	if !s.saving.Take() {
 		return persist.ErrSaving
 	}
 	n.wait.Go(func() {
 		err := n.save(s, n.trailing(s))
-		s.saving.Store(false)
+		s.saving.Free()
 		done(err)
 	})
 	return nil
 }
 
-// save takes a snapshot, and keeps so many entries behind it. Requires: saving is set.
+// save takes a snapshot, and keeps so many entries behind it. Requires: saving is taken.
 func (n *Node) save(s *raftStack, trailing uint64) error {
 	began := time.Now()
 	n.setTrailing(s, trailing)

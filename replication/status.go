@@ -20,9 +20,7 @@ func (n *Node) Status() status.Store {
 		return st
 	}
 	st.Log.Bytes, st.Log.Segments = s.Log.Bytes(), s.Log.Segments()
-	if s.saving.Load() {
-		st.Saving.Since = time.Now()
-	}
+	st.Saving.Since = s.saving.Since()
 	s.saveMu.Lock()
 	defer s.saveMu.Unlock()
 	st.Saved.At, st.Saved.Took, st.Saved.Err, st.Saved.Count = s.lastSave.At, s.lastSave.Took, s.lastSave.Err, s.lastSave.Count
