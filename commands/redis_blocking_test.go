@@ -16,7 +16,6 @@ var blockingLines = []string{
 	"LPUSH k v", "RPUSH k v", "LPUSH k v v v", "RPUSH k v v", "RPUSHX k v", "LPOP k", "RPOP k 2", "LLEN k", "LRANGE k 0 -1", "DEL k", "SET k v", "EXISTS k",
 	"LMOVE k k LEFT RIGHT", "RPOPLPUSH k k", "RENAME k k", "RENAMENX k k", "LTRIM k 1 -1", "LINSERT k BEFORE v v", "SELECT 1", "SELECT 0",
 	`EVAL "redis.call('RPUSH', KEYS[1], ARGV[1]) redis.call('LPUSH', KEYS[2], ARGV[1], ARGV[2]) return redis.call('LLEN', KEYS[1])" 2 k k v v`,
-	`EVAL "redis.call('RPUSH', KEYS[1], 1) redis.call('DEL', KEYS[1]) return redis.call('RPUSH', KEYS[2], 2)" 2 k k`,
 	"BLPOP k 0", "BLPOP k k 0", "BRPOP k 0", "BRPOP k k k 0", "BLPOP k x", "BRPOP k -1", "BLPOP k k 0", "BRPOP k 0",
 }
 
