@@ -24,7 +24,7 @@ var experiments = []experiment{
 	{"growth", "memory per key, pauses", []step{growth}},
 	{"durability", "speed by fsync", []step{durability}},
 	{"snapshot", "pauses, disk, restarts", []step{snapshots}},
-	{"rules", "checks while rules are loaded", []step{ruleLoads}},
+	{"rules", "checks by rules, also while rules are loaded", []step{costOfRules, ruleLoads}},
 	{hugeName, "memory, pauses and restarts of one large server; needs 12 GB, only if selected", []step{hundredMillion}},
 	{"cluster", "speed of three nodes", []step{cluster}},
 	{failoverName, "of three servers, beside Redis with Sentinel", []step{failover}},

@@ -31,6 +31,12 @@ func fullReport(o options) *env {
 	e.addPair(targetLoad(tokenBucket, 64), rounds(1.4e6), rounds(100e3))
 	e.addPair(targetLoad(slidingLog, 64), rounds(500e3), rounds(100e3))
 	e.addDropins(dropinResults())
+	dear := rounds(100e3)
+	dear[0].cpu = []time.Duration{2 * time.Microsecond}
+	e.addRuleCost(ruleCosts[0], 16, rounds(100e3), rounds(100e3))
+	e.addRuleCost(ruleCosts[0], 64, rounds(100e3), rounds(100e3))
+	e.addRuleCost(ruleCosts[1], 16, dear, rounds(100e3))
+	e.addRuleCost(ruleCosts[2], 16, rounds(100e3), dear)
 	e.addGrowth(
 		growthResult{
 			stages: []stage{{1_000_000, 60, 5e5}, {3_000_000, 62, 5e5}, {10_000_000, 65, 5e5}},
@@ -124,6 +130,7 @@ func TestGoals(t *testing.T) {
 	want := []string{
 		"met", "NOT MET", "NOT MET", "met", "NOT MET", "NOT MET",
 		"met", "met", "met", "met", "met", "met", "met", "met", "met", "NOT MET", "met",
+		"met", "met", "NOT MET", "met",
 		"met", "met", "NOT MET", "met", "NOT MET", "NOT MET",
 		"met", "met", "NOT MET", "NOT MET", "met", "NOT MET",
 	}
