@@ -64,6 +64,7 @@ const dropinLegend = `unchanged: a command or a script (in scripts/dropin) that 
 `
 
 const ruleLegend = `by rules: limitsrv alone, RL.CHECK beside RL.ALL that names the same limits, 50 connections, uniform over 100 000 clients.
+RL.ALL names each of three limits with a client of its own, RL.CHECK one client for the three.
 `
 
 const hugeLegend = `limitsrv alone, with --fsync everysec, a bucket per key. bytes a key: resident, at the peak of the stage. A prober asks for one

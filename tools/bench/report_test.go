@@ -36,7 +36,9 @@ func fullReport(o options) *env {
 	e.addRuleCost(ruleCosts[0], 16, rounds(100e3), rounds(100e3))
 	e.addRuleCost(ruleCosts[0], 64, rounds(100e3), rounds(100e3))
 	e.addRuleCost(ruleCosts[1], 16, dear, rounds(100e3))
+	e.addRuleCost(ruleCosts[1], 64, rounds(100e3), dear)
 	e.addRuleCost(ruleCosts[2], 16, rounds(100e3), dear)
+	e.addRuleCost(ruleCosts[2], 64, dear, rounds(100e3))
 	e.addGrowth(
 		growthResult{
 			stages: []stage{{1_000_000, 60, 5e5}, {3_000_000, 62, 5e5}, {10_000_000, 65, 5e5}},
@@ -130,7 +132,7 @@ func TestGoals(t *testing.T) {
 	want := []string{
 		"met", "NOT MET", "NOT MET", "met", "NOT MET", "NOT MET",
 		"met", "met", "met", "met", "met", "met", "met", "met", "met", "NOT MET", "met",
-		"met", "met", "NOT MET", "met",
+		"met", "met", "NOT MET", "met", "met", "NOT MET",
 		"met", "met", "NOT MET", "met", "NOT MET", "NOT MET",
 		"met", "met", "NOT MET", "NOT MET", "met", "NOT MET",
 	}

@@ -65,6 +65,7 @@ func costOfRules(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
+	s.commands = maps.Clone(s.commands)
 	for _, c := range ruleCosts {
 		if err := s.offerLimits(c); err != nil {
 			return err
@@ -85,18 +86,13 @@ func costOfRules(ctx context.Context, e *env) error {
 
 // offerLimits loads the rules, and sets both commands after each has been allowed once.
 func (s *side) offerLimits(c ruleCost) error {
-	if _, err := s.ask("RL.RULES", "LOAD", c.text()); err != nil {
+	if err := s.loadRules(c.others+c.limits, []string{"RL.RULES", "LOAD", c.text()}); err != nil {
 		return err
 	}
-	s.commands = maps.Clone(s.commands)
 	s.commands[byRules], s.commands[limitsByName] = c.check(), c.all()
 	for _, a := range []algorithm{byRules, limitsByName} {
-		reply, err := s.ask(s.commands[a]...)
-		if err != nil {
-			return err
-		}
-		if fields, ok := reply.([]any); !ok || len(fields) == 0 || fields[0] != s.allowed {
-			return fmt.Errorf("%s: %s answered %v, not allowed", c.name, s.commands[a][0], reply)
+		if _, err := s.askAllowed(s.commands[a]); err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
 		}
 	}
 	return nil

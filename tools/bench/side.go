@@ -112,13 +112,9 @@ func newSide(p product, server *process, password string) (*side, error) {
 func (s *side) verify() error {
 	s.replyLines = map[algorithm]int{}
 	for a, command := range s.commands {
-		reply, err := s.ask(command...)
-		fields, ok := reply.([]any)
+		fields, err := s.askAllowed(command)
 		if err == nil {
 			_, err = s.ask("DEL", keyPlace)
-		}
-		if err == nil && (!ok || len(fields) == 0 || fields[0] != s.allowed) {
-			err = fmt.Errorf("%s: a new key was answered %v, not allowed", strings.Join(command, " "), reply)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
@@ -126,6 +122,20 @@ func (s *side) verify() error {
 		s.replyLines[a] = 1 + len(fields)
 	}
 	return nil
+}
+
+// askAllowed sends a command for a new key, and returns the fields of its reply. It is an error
+// if the reply does not allow the request.
+func (s *side) askAllowed(command []string) ([]any, error) {
+	reply, err := s.ask(command...)
+	if err != nil {
+		return nil, err
+	}
+	fields, ok := reply.([]any)
+	if !ok || len(fields) == 0 || fields[0] != s.allowed {
+		return nil, fmt.Errorf("%s: a new key was answered %v, not allowed", strings.Join(command, " "), reply)
+	}
+	return fields, nil
 }
 
 // connect opens a connection, and logs in if the side has a password.
