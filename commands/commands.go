@@ -58,6 +58,7 @@ func NewHandler(c session.Config) *session.Handler {
 	}
 	host := newScriptHost(c)
 	h := session.NewHandler(c, session.NewRegistry(slices.Concat(limitTable, plainCommands(), host.commands()), advice))
+	host.budget.inFlight = h.Granted
 	if c.Cluster != nil {
 		c.Cluster.HandleForwarded(func(next backend.Exec, b *engine.Batch, done func(error)) {
 			host.review(b)

@@ -148,15 +148,14 @@ func (h *scriptHost) opFunction(modes scripts.Modes) func(*engine.Batch, [][]byt
 			}
 			return resp.NewError("ERR", wrong)
 		}
-		found, r := scripts.Modes(0), scriptRun{function: true}
+		found, longest := scripts.Modes(0), int64(0)
 		if f != nil {
-			r.name, r.longest = args[1], f.Longest()
+			longest = f.Longest()
 		}
 		if f != nil && h.leads() && !scripts.ChangesLibraries(b) {
 			found = f.Modes()
 		}
-		r.looks = (modes|found)&scripts.Looks != 0
-		c, budget := h.addRun(b, r)
+		c, budget := h.addRun(b, longest)
 		scripts.SetFunctionRun(c, modes|found, budget, args[1], args[2:])
 		return nil
 	}

@@ -25,7 +25,6 @@ type scriptHost struct {
 	engine func() *engine.Engine // nil: no source is known
 	leads  func() bool           // of the cluster
 	budget *scriptBudget
-	firsts firstRuns
 }
 
 func newScriptHost(c session.Config) *scriptHost {
@@ -126,15 +125,16 @@ func (h *scriptHost) known(id engine.SourceID) *engine.Source {
 	return h.engine().Source(id)
 }
 
-// addRun adds a call to a batch, to be set to a run, and returns it with its budget.
-func (h *scriptHost) addRun(b *engine.Batch, r scriptRun) (c *engine.Call, budget []byte) {
+// addRun adds a call to a batch, to be set to a run of a script or function, and returns it with
+// its budget. longest is as for scriptBudget.next.
+func (h *scriptHost) addRun(b *engine.Batch, longest int64) (c *engine.Call, budget []byte) {
 	heavy := int64(unknownHeavy)
 	if h.engine != nil {
 		heavy = h.engine().HeavySteps()
 	}
 	c = b.AddCall(0)
-	scripts.SetLongest(c, r.longest)
-	return c, h.budget.next(b, heavy, r.longest, h.sharesBudget(r))
+	scripts.SetLongest(c, longest)
+	return c, h.budget.next(b, heavy, longest)
 }
 
 // review lowers the budgets of the runs in a batch of another node to those of this node, because
@@ -148,8 +148,7 @@ func (h *scriptHost) review(b *engine.Batch) {
 		if !ok {
 			continue
 		}
-		r := scriptRun{name: name, function: function, looks: c.ReadOnly, longest: h.longest(name, function)}
-		if lower := h.budget.review(b, heavy, r.longest, scripts.StepsOf(c), h.sharesBudget(r)); lower != nil {
+		if lower := h.budget.review(b, heavy, h.longest(name, function), scripts.StepsOf(c)); lower != nil {
 			scripts.SetSteps(c, lower)
 		}
 	}
@@ -198,7 +197,7 @@ func (h *scriptHost) opEval(modes scripts.Modes) func(*engine.Batch, [][]byte) e
 			b.AddLearn(text)
 		}
 		hash := hex.AppendEncode(make([]byte, 0, hex.EncodedLen(len(id))), id[:])
-		c, budget := h.addRun(b, scriptRun{name: hash, looks: (modes|found)&scripts.Looks != 0, longest: longest})
+		c, budget := h.addRun(b, longest)
 		scripts.SetRun(c, modes|found|scripts.Known, budget, hash, args[2:])
 		return nil
 	}
@@ -226,12 +225,11 @@ func (h *scriptHost) opEvalSHA(modes scripts.Modes) func(*engine.Batch, [][]byte
 		if _, wrong := scripts.KeyCount(args[1:]); wrong != "" {
 			return resp.NewError("ERR", wrong)
 		}
-		found, r := scripts.Modes(0), scriptRun{}
+		found, longest := scripts.Modes(0), int64(0)
 		if source := h.named(args[1]); source != nil {
-			found, r.name, r.longest = scripts.Of(source).Modes(), args[1], source.Longest()
+			found, longest = scripts.Of(source).Modes(), source.Longest()
 		}
-		r.looks = (modes|found)&scripts.Looks != 0
-		c, budget := h.addRun(b, r)
+		c, budget := h.addRun(b, longest)
 		scripts.SetRun(c, modes|found, budget, args[1], args[2:])
 		return nil
 	}

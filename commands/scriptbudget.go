@@ -22,9 +22,15 @@ const (
 	overSteps = 1000
 	// leastSteps is the end of the ladder while scripts are heavy.
 	leastSteps = 500
-	// firstShare is the part of the full budget, one over it, for a new script while the first run
-	// of another, or of itself, is under way.
-	firstShare = 16
+	// budgetsInFlight bounds the steps beyond scripts.LightSteps that runs in flight may take
+	// together, in full budgets. Because no run is known to be long before it has run, the budgets
+	// of many at once must not add up.
+	budgetsInFlight = 4
+	// usualShare is the part of the full budget, one over it, that a run gets beside others in
+	// flight, and usualRuns times the longest run of its script is another bound: it gets the
+	// greater of the two, as far as budgetsInFlight allows.
+	usualShare = 64
+	usualRuns  = 16
 )
 
 // A rung is a budget, and its form in scripts.Steps.
@@ -59,15 +65,25 @@ func (l *ladder) at(n int) rung {
 	return l.rungs[min(n, len(l.rungs)-1)]
 }
 
+// within returns the greatest budget of the ladder that is at most steps, or the least one.
+func (l *ladder) within(steps int64) rung {
+	for _, r := range l.rungs {
+		if r.steps <= steps {
+			return r
+		}
+	}
+	return l.rungs[len(l.rungs)-1]
+}
+
 // A scriptBudget gives runs of scripts their budgets: from the full one on, unless the scripts
 // of this node have taken too many heavy steps lately; then from scripts.LightSteps on, so that
-// others need not wait for long. Concurrency: any goroutine. Cost: an atomic read while scripts
-// are light.
+// others need not wait for long. Runs beside others in flight get less, see budgetsInFlight.
+// Concurrency: any goroutine. Cost: two atomic reads while scripts are light.
 type scriptBudget struct {
 	full, light ladder
-	share       rung  // see firstShare
 	steps       int64 // of full
 	clock       backend.Clock
+	inFlight    func() int64 // the sum of Batch.Granted of all batches that are being executed
 
 	calm atomic.Int64 // the heavy steps when none were owed; -1: unknown
 
@@ -79,7 +95,10 @@ type scriptBudget struct {
 
 func newScriptBudget(steps int64, clock backend.Clock) *scriptBudget {
 	light := min(steps, scripts.LightSteps)
-	b := &scriptBudget{full: newLadder(steps, light, overSteps), light: newLadder(light, min(light, leastSteps), 0), share: newRung(max(light, steps/firstShare)), steps: steps, clock: clock, left: steps}
+	b := &scriptBudget{
+		full: newLadder(steps, light, overSteps), light: newLadder(light, min(light, leastSteps), 0),
+		steps: steps, clock: clock, left: steps, inFlight: func() int64 { return 0 },
+	}
 	b.calm.Store(-1)
 	return b
 }
@@ -88,43 +107,59 @@ func newScriptBudget(steps int64, clock backend.Clock) *scriptBudget {
 // caller must not change. heavy is the result of Engine.HeavySteps, and longest the number of
 // steps of the longest run of the script, 0 before the first. The batch is closed if another
 // such run could get too little in it. It is slow if scripts are heavy and this one is new, or has
-// already taken as many steps as it gets. shared is set for a new script that is not the only
-// one, see firstShare.
-func (b *scriptBudget) next(batch *engine.Batch, heavy, longest int64, shared bool) []byte {
+// already taken as many steps as it gets.
+func (b *scriptBudget) next(batch *engine.Batch, heavy, longest int64) []byte {
 	l := b.ladder(heavy)
-	got, following := l.at(batch.Runs), l.at(batch.Runs+1)
-	if shared && got.steps > b.share.steps {
-		got = b.share
-	}
+	got, following := b.besideOthers(batch, l, l.at(batch.Runs), longest), l.at(batch.Runs+1)
 	batch.Runs++
+	batch.Granted += b.beyondLight(got)
 	batch.Closed = batch.Closed || batch.Runs >= batchRuns || longest == 0 || following.steps < 2*longest
 	batch.Slow = batch.Slow || l == &b.light && mayEndAt(got.steps, longest)
 	return got.form
 }
 
+// besideOthers returns the budget of the next run of a batch: alone if no batch is in flight, else
+// perhaps less, by a ladder. longest is as for next.
+func (b *scriptBudget) besideOthers(batch *engine.Batch, l *ladder, alone rung, longest int64) rung {
+	granted := b.inFlight()
+	if granted == 0 || b.beyondLight(alone) == 0 {
+		return alone
+	}
+	left := budgetsInFlight*b.steps - granted - batch.Granted
+	if got := l.within(min(left, max(b.steps/usualShare, usualRuns*longest))); got.steps < alone.steps {
+		return got
+	}
+	return alone
+}
+
+// beyondLight returns the steps of a budget that only a heavy run takes.
+func (b *scriptBudget) beyondLight(r rung) int64 { return max(0, r.steps-b.light.rungs[0].steps) }
+
 // mayEndAt reports whether a run of a script may end at a budget. longest is as for next.
 func mayEndAt(steps, longest int64) bool { return longest == 0 || longest >= steps }
 
 // review is next for a run in a batch of another node, which has asked for a budget in steps. It
-// returns the budget to set, or nil if the run keeps the one it has. A script with short runs gets
-// twice the steps of the longest at least, because the batch cannot be divided.
-func (b *scriptBudget) review(batch *engine.Batch, heavy, longest, asked int64, shared bool) []byte {
-	l := b.ladder(heavy)
-	got := l.at(batch.Runs)
-	batch.Runs++
+// returns the budget to set, or nil if the run keeps the one it has. While scripts are heavy, a
+// script with short runs gets twice the steps of the longest at least, because the batch cannot be
+// divided.
+func (b *scriptBudget) review(batch *engine.Batch, heavy, longest, asked int64) []byte {
+	l, own := b.ladder(heavy), rung{steps: asked}
+	got := own
 	if l == &b.full {
-		if shared && asked > b.share.steps {
-			return b.share.form
+		got = b.besideOthers(batch, l, own, longest)
+	} else {
+		got = l.at(batch.Runs)
+		if enough := min(2*longest, b.light.rungs[0].steps); longest < b.light.rungs[0].steps && enough > got.steps {
+			got = newRung(enough)
 		}
-		return nil
+		batch.Slow = batch.Slow || mayEndAt(got.steps, longest)
 	}
-	if enough := min(2*longest, b.light.rungs[0].steps); longest < b.light.rungs[0].steps && enough > got.steps {
-		got = newRung(enough)
-	}
-	batch.Slow = batch.Slow || mayEndAt(got.steps, longest)
+	batch.Runs++
 	if asked <= got.steps {
+		batch.Granted += b.beyondLight(own)
 		return nil
 	}
+	batch.Granted += b.beyondLight(got)
 	return got.form
 }
 

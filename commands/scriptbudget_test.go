@@ -3,6 +3,7 @@ package commands
 import (
 	"bytes"
 	varint "encoding/binary"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/scripts"
+	"limitsrv/status"
 )
 
 // TestScriptBudget: heavy scripts are followed by runs with less than the full budget, until
@@ -20,7 +22,7 @@ func TestScriptBudget(t *testing.T) {
 	const steps = 1_000_000
 	clock := backend.NewTestClock(testStart)
 	b, heavy := newScriptBudget(steps, clock), int64(77) // of a recovery
-	full := func() bool { return bytes.Equal(b.next(new(engine.Batch), heavy, 0, false), scripts.Steps(steps)) }
+	full := func() bool { return bytes.Equal(b.next(new(engine.Batch), heavy, 0), scripts.Steps(steps)) }
 	if !full() {
 		t.Error("the first script gets less than the full budget")
 	}
@@ -53,8 +55,8 @@ func TestScriptBudget(t *testing.T) {
 // TestScriptBudgetSmall: a full budget below the light one holds.
 func TestScriptBudgetSmall(t *testing.T) {
 	b := newScriptBudget(100, backend.NewTestClock(testStart))
-	b.next(new(engine.Batch), 0, 0, false)
-	if got := b.next(new(engine.Batch), 1e9, 0, false); !bytes.Equal(got, scripts.Steps(100)) {
+	b.next(new(engine.Batch), 0, 0)
+	if got := b.next(new(engine.Batch), 1e9, 0); !bytes.Equal(got, scripts.Steps(100)) {
 		t.Errorf("the budget is %x", got)
 	}
 }
@@ -74,9 +76,9 @@ func TestScriptBudgetOfBatch(t *testing.T) {
 		{"heavy", 10 * steps, 2*scripts.LightSteps + batchRuns*leastSteps, scripts.LightSteps, leastSteps},
 	} {
 		b := newScriptBudget(steps, backend.NewTestClock(testStart))
-		b.next(new(engine.Batch), 0, 0, false)
+		b.next(new(engine.Batch), 0, 0)
 		next := func(batch *engine.Batch, longest int64) int64 {
-			got, _ := varint.Uvarint(b.next(batch, tt.heavy, longest, false))
+			got, _ := varint.Uvarint(b.next(batch, tt.heavy, longest))
 			return int64(got)
 		}
 		var transaction engine.Batch
@@ -108,7 +110,7 @@ func TestScriptBudgetOfBatch(t *testing.T) {
 func TestSlowBatches(t *testing.T) {
 	const steps = 1_000_000
 	b := newScriptBudget(steps, backend.NewTestClock(testStart))
-	b.next(new(engine.Batch), 0, 0, false)
+	b.next(new(engine.Batch), 0, 0)
 	for _, tt := range []struct {
 		name           string
 		heavy, longest int64
@@ -124,7 +126,7 @@ func TestSlowBatches(t *testing.T) {
 		{"a script below the half budget", 10 * steps, scripts.LightSteps/2 - 1, 1, false},
 	} {
 		batch := engine.Batch{Runs: tt.before}
-		if b.next(&batch, tt.heavy, tt.longest, false); batch.Slow != tt.want {
+		if b.next(&batch, tt.heavy, tt.longest); batch.Slow != tt.want {
 			t.Errorf("%s: slow is %v, want %v", tt.name, batch.Slow, tt.want)
 		}
 	}
@@ -152,3 +154,98 @@ func TestEndlessScripts(t *testing.T) {
 		t.Errorf("a short script answers %q", got)
 	}
 }
+
+// TestScriptBudgetBesideOthers: while runs are in flight, others get sixteen times the longest run
+// of their script, or a sixty-fourth of the full budget, and all together a bounded number of
+// steps beyond light ones.
+func TestScriptBudgetBesideOthers(t *testing.T) {
+	const steps, light = 64 << 20, int64(scripts.LightSteps)
+	const usual = steps / usualShare
+	for _, tt := range []struct {
+		name             string
+		granted, longest int64
+		before           int   // runs in the batch
+		own              int64 // Batch.Granted of these
+		want             int64 // at least half of it, and no more
+	}{
+		{"alone", 0, 100, 0, 0, steps},
+		{"alone, second of its batch", 0, 100, 1, steps, steps / 2},
+		{"a new script", steps, 0, 0, 0, usual},
+		{"a short script", steps, 100, 0, 0, usual},
+		{"a longer script", steps, usual / 2, 0, 0, usual / 2 * usualRuns},
+		{"a long script", steps, steps / 2, 0, 0, steps},
+		{"a long script and little left", budgetsInFlight*steps - 2*usual, steps / 2, 0, 0, 2 * usual},
+		{"a long script and little left beside its own batch", budgetsInFlight*steps - 4*usual, steps / 2, 1, 2 * usual, 2 * usual},
+		{"nothing left", budgetsInFlight * steps, steps / 2, 0, 0, light},
+		{"less than nothing left", 2 * budgetsInFlight * steps, steps / 2, 0, 0, light},
+		{"a light budget", steps, 100, batchRuns - 1, 0, light},
+	} {
+		b := newScriptBudget(steps, backend.NewTestClock(testStart))
+		b.inFlight = func() int64 { return tt.granted }
+		batch := engine.Batch{Runs: tt.before, Granted: tt.own}
+		got, _ := varint.Uvarint(b.next(&batch, 0, tt.longest))
+		if int64(got) > tt.want || int64(got) < max(tt.want/2, light) {
+			t.Errorf("%s: got %d steps, want %d", tt.name, got, tt.want)
+		}
+		if granted := batch.Granted - tt.own; granted != max(0, int64(got)-light) {
+			t.Errorf("%s: %d steps count as granted, got %d", tt.name, granted, got)
+		}
+		if tt.before > 0 {
+			continue // the ladder of a forwarded batch is the other node's
+		}
+		forwarded, reviewed := engine.Batch{Granted: tt.own}, uint64(steps)
+		if form := b.review(&forwarded, 0, tt.longest, steps); form != nil {
+			reviewed, _ = varint.Uvarint(form)
+		}
+		if reviewed != got || forwarded.Granted != batch.Granted {
+			t.Errorf("%s: by way of another node it gets %d steps, and %d count as granted, want %d and %d", tt.name, reviewed, forwarded.Granted, got, batch.Granted)
+		}
+	}
+}
+
+// TestGrantsInFlight: steps count as granted from the moment a batch is executed until it is
+// answered, for batches of this node's clients and of other nodes, also if it is answered with an
+// error.
+func TestGrantsInFlight(t *testing.T) {
+	const steps = 64 << 20
+	c, exec := newFakeCluster(status.Leader), new(inFlight)
+	h := newTestHandlerWith(session.Config{ScriptSteps: steps, Cluster: c})
+	h.Config().Exec = exec
+	granted := func(where string, want int64) {
+		t.Helper()
+		if got := h.Granted(); got != want {
+			t.Errorf("%s: %d steps are granted, want %d", where, got, want)
+		}
+	}
+	const beyond = steps - scripts.LightSteps
+	s := h.NewSession(session.Client{Wake: func() {}})
+	s.Do([][]byte{[]byte("EVAL"), []byte("return 1"), []byte("0")})
+	granted("gathered", 0)
+	s.Flush()
+	granted("executed", beyond)
+	var b engine.Batch
+	scripts.SetRun(b.AddCall(0), 0, scripts.Steps(steps), []byte(fakeNodeID("7")), [][]byte{[]byte("0")})
+	next := new(inFlight)
+	c.forwarded(next, &b, func(error) {})
+	usual := scripts.StepsOf(&b.Calls[0])
+	if usual != steps/usualShare {
+		t.Errorf("the run of another node gets %d steps", usual)
+	}
+	granted("beside that of another node", beyond+usual-scripts.LightSteps)
+	next.done[0](errors.New("no leader"))
+	granted("after that of another node", beyond)
+	exec.done[0](errors.New("no leader"))
+	granted("after all", 0)
+	s.Resume()
+	ask(s, "EVAL return(1) 0")
+	granted("executed again", beyond)
+	s.Close()
+	exec.done[1](nil)
+	granted("answered after the session's end", 0)
+}
+
+// inFlight is an Exec that leaves its batches in flight.
+type inFlight struct{ done []func(error) }
+
+func (f *inFlight) Commit()                                {}
+func (f *inFlight) Exec(_ *engine.Batch, done func(error)) { f.done = append(f.done, done) }

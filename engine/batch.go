@@ -33,12 +33,14 @@ type Batch struct {
 	// Notices, unless nil, gets the messages that the calls publish. The executor sets it for
 	// each Apply that is no replay.
 	Notices *Notices
-	// Runs is the number of runs of scripts among the calls. Closed is set if no more ops should
+	// Runs is the number of runs of scripts among the calls, and Granted the sum of the parts of
+	// their budgets, in steps, that only heavy runs take. Closed is set if no more ops should
 	// follow them in this batch, and Slow if they are likely to end at their budgets. They are for
 	// its author; Apply ignores them.
-	Runs   int
-	Closed bool
-	Slow   bool
+	Runs    int
+	Granted int64
+	Closed  bool
+	Slow    bool
 	// Decisions are the answers, one for each op, valid after Apply until Reset.
 	Decisions []Decision
 	// Evicted are the live keys that Apply evicted, in ascending order of Before, valid
@@ -74,7 +76,7 @@ func (b *Batch) Reset() {
 	b.tx.release()
 	b.Atomic, b.Stale, b.Full, b.Tight, b.Level, b.Notices = false, false, false, false, 0, nil
 	b.AnswerBytes = 0
-	b.Runs, b.Closed, b.Slow = 0, false, false
+	b.Runs, b.Granted, b.Closed, b.Slow = 0, 0, false, false
 }
 
 // Looks reports whether the batch is read-only, so that Look accepts it: it has only

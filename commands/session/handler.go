@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"limitsrv/commands/auth"
@@ -37,6 +38,7 @@ type Handler struct {
 
 	batches batchPool
 	turns   turns
+	granted atomic.Int64 // see Granted
 
 	mu       sync.Mutex
 	sessions map[int64]*Session

@@ -55,9 +55,10 @@ type Session struct {
 	// fatal, once set, is written after the pending replies, and closes the session.
 	fatal error
 
-	state atomic.Int32
-	err   error // argument of the last call of done
-	done  func(error)
+	state   atomic.Int32
+	err     error // argument of the last call of done
+	granted int64 // Batch.Granted of the batch in flight
+	done    func(error)
 
 	mu   sync.Mutex
 	info clientInfo
@@ -309,6 +310,9 @@ func (s *Session) flush() bool {
 	s.start()
 	began, carried := s.began, s.g.load
 	s.state.Store(executing)
+	if s.granted = s.g.batch.Granted; s.granted > 0 {
+		s.h.granted.Add(s.granted)
+	}
 	s.h.exec(&s.g.batch, s.done)
 	if s.inFlight = s.state.CompareAndSwap(executing, away); s.inFlight || !s.complete() {
 		return false
@@ -320,6 +324,10 @@ func (s *Session) flush() bool {
 // arrived is the done callback of the session's batches.
 func (s *Session) arrived(err error) {
 	s.err = err
+	if s.granted > 0 {
+		s.h.granted.Add(-s.granted)
+		s.granted = 0
+	}
 	if s.state.Swap(arrived) == away {
 		s.client.Wake()
 	}

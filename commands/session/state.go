@@ -27,12 +27,24 @@ func (h *Handler) exec(batch *engine.Batch, done func(error)) {
 // ExecOfOthers executes a batch of another node by next, a slow one when it is its turn. As
 // backend.Exec.Exec it does not block.
 func (h *Handler) ExecOfOthers(next backend.Exec, batch *engine.Batch, done func(error)) {
+	if granted := batch.Granted; granted > 0 {
+		h.granted.Add(granted)
+		answer := done
+		done = func(err error) {
+			h.granted.Add(-granted)
+			answer(err)
+		}
+	}
 	if batch.Slow {
 		h.turns.add(next, batch, done)
 		return
 	}
 	execute(next, batch, done)
 }
+
+// Granted returns the sum of Batch.Granted of the batches with runs of scripts that are being
+// executed, those of other nodes included. Cost: an atomic read.
+func (h *Handler) Granted() int64 { return h.granted.Load() }
 
 // Commit calls the Commit of the Exec; see there. It is for the server, which calls it for
 // the batches of many sessions at once. A panic ends the process.
