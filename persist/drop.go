@@ -51,9 +51,9 @@ func (d *Drop) Warn(log *slog.Logger) {
 
 // planDrop returns the end of the tail segment that must be cut off, nil if it ends well.
 // It returns a *CorruptError if neither a killed process nor, in another boot, a power
-// failure leaves such an end. That is: the head of the file is wrong; in the same boot,
-// the end is anything except one unfinished write; in another boot, a later entry shows
-// that the first missing one had been synced before it was written.
+// failure leaves such an end. That is: the head of the file is wrong; a later entry shows
+// that the first missing one had been synced before it was written; in the same boot, the
+// end is anything except one unfinished write, which has no entry behind the torn one.
 func planDrop(fs vfs.FS, name string, c *codec, end segmentEnd, sameBoot bool) (*Drop, error) {
 	if end.reason == "" {
 		return nil, nil
@@ -63,10 +63,6 @@ func planDrop(fs vfs.FS, name string, c *codec, end segmentEnd, sameBoot bool) (
 		return nil, damage
 	}
 	d := &Drop{File: name, Offset: end.offset, Bytes: end.data - end.offset, First: int64(end.last + 1), Entries: 1}
-	if sameBoot && end.unfinished {
-		d.Unfinished = true
-		return d, nil
-	}
 	file, err := fs.Open(name)
 	if err != nil {
 		return nil, err
@@ -79,6 +75,9 @@ func planDrop(fs vfs.FS, name string, c *codec, end segmentEnd, sameBoot bool) (
 	switch {
 	case found.synced > end.last:
 		damage.Reason += fmt.Sprintf(", where entry %d was on disk when entry %d was written", end.last+1, found.index)
+	case sameBoot && end.unfinished && found.last <= end.lastWhole+1: // the torn entry may lack only its padding
+		d.Unfinished = true
+		return d, nil
 	case sameBoot:
 		damage.Reason += fmt.Sprintf(", and the machine has not gone down since: %d bytes, at least %d entries with %d readable decisions", d.Bytes, d.Entries, d.Decisions)
 	default:
@@ -99,7 +98,7 @@ type trailingRecords struct {
 func findTrailing(file *readAhead, c *codec, end segmentEnd) (found trailingRecords, err error) {
 	decoder := Decoder{Commands: anyCommands{}}
 	at := max(end.offset, segmentHead)
-	for at+recordHeader <= end.size {
+	for at < end.data { // the magic of an entry is not 0
 		b, err := file.at(at, recordHeader)
 		if err != nil {
 			return found, err

@@ -216,6 +216,9 @@ func FuzzLog(f *testing.F) {
 	var made contents
 	f.Add([]byte(nil), []byte(nil))
 	f.Add([]byte("limitLOG"), make([]byte, 100))
+	longer := make([]byte, 100)
+	longer[segmentHead+6], longer[segmentHead+frameHead+10] = 0xef, 0xef // both lengths of the first entry
+	f.Add([]byte(nil), longer)
 	f.Fuzz(func(t *testing.T, meta, tail []byte) {
 		if made == nil {
 			made = madeLog(t, Always, 40, 0)
@@ -227,13 +230,14 @@ func FuzzLog(f *testing.F) {
 		mix(c[metaName][:], meta)
 		resum(c[metaName])
 		mix(c[c.tailName()], tail)
-		check := checkedLog(c.write(t), "/log", anotherBoot)
-		fs := c.write(t)
-		_, err := outcome(t, fs, "fuzz")
-		if (check == nil) != (err == nil) {
-			t.Errorf("check returns %v, but opening returns %v", check, err)
+		for _, same := range []bool{sameBoot, anotherBoot} {
+			check := checkedLog(c.write(t), "/log", same)
+			_, _, err := outcomeAfter(t, c.write(t), "fuzz", same)
+			if (check == nil) != (err == nil) {
+				t.Errorf("same boot %v: check returns %v, but opening returns %v", same, check, err)
+			}
 		}
-		fs = c.write(t)
+		fs := c.write(t)
 		if repairLog(fs, "/log", func(string) bool { return true }) != nil {
 			return
 		}

@@ -47,8 +47,8 @@ type segmentEnd struct {
 	size       int64  // of the file
 	data       int64  // behind the last byte that is not zero, at least offset
 	// reason describes the first invalid bytes; empty if only zeros follow. unfinished:
-	// the bytes that follow are the first part of one write, and zeros. junk: the head of
-	// the file is neither correct nor missing.
+	// by the frames up to there, the bytes that follow are the first part of one write,
+	// and zeros. junk: the head of the file is neither correct nor missing.
 	reason           string
 	unfinished, junk bool
 }

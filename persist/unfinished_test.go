@@ -162,3 +162,32 @@ func TestJunkHead(t *testing.T) {
 		}
 	}
 }
+
+// TestLongerEntry changes both lengths of the second of five entries to one that exceeds
+// the file, like that of a torn entry: in the same boot that is damage, because entries
+// are behind it.
+func TestLongerEntry(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		policy Policy
+		opens  bool // in another boot
+	}{{Always, false}, {Never, true}} {
+		fs := vfs.NewMem()
+		l := openLog(t, fs, "/log", LogOptions{Policy: tt.policy, First: 1})
+		for i := range uint64(5) {
+			mustAppend(t, l, payload(i+1))
+		}
+		closeLog(t, l)
+		c := readDir(t, fs, "/log")
+		entry := c[c.tailName()][frames(c[c.tailName()])[1]:]
+		entry[6], entry[frameHead+10] = 0xef, 0xef
+		if last, _, err := outcomeAfter(t, c.write(t), "longer", sameBoot); !known(err) {
+			t.Errorf("%v, same boot: %d entries, %v, want an error", tt.policy, last, err)
+		}
+		last, _, err := outcomeAfter(t, c.write(t), "longer", anotherBoot)
+		if tt.opens && (last != 1 || err != nil) || !tt.opens && !known(err) {
+			t.Errorf("%v, another boot: %d entries, %v; want it to open: %v", tt.policy, last, err, tt.opens)
+		}
+		checkRepair(t, c.write(t), "longer")
+	}
+}
