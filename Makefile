@@ -9,7 +9,8 @@
 #              optimises by cmd/limitsrv/default.pgo, which it writes; after a large change of
 #              a hot path
 # make fuzz    runs every fuzz target for FUZZTIME, a number of runs such as 30000x; with
-#              a duration such as 10m go test may report a failure at its end
+#              a duration such as 10m go test may report a failure at its end; a failure
+#              prints the file of its input
 # make sim     runs simulated nodes for NODEHOURS and simulated clusters for SIMHOURS of
 #              virtual time, a process for each processor; a failure prints the command
 #              that repeats it
@@ -123,7 +124,8 @@ fuzz:
 		for target in $$("$$dir/test" -test.list '^Fuzz'); do \
 			echo "$$package $$target"; \
 			"$$dir/test" -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzztime $(FUZZTIME) -test.fuzzminimizetime 1x \
-				-test.fuzzcachedir "$$cache/$$package" || exit 1; \
+				-test.fuzzcachedir "$$cache/$$package" && continue; \
+			find "testdata/fuzz/$$target" -newer "$$dir/test" -type f -print -exec cat {} \; 2>/dev/null; exit 1; \
 		done; cd "$(CURDIR)"; \
 	done
 
