@@ -136,7 +136,7 @@ func (s *logState) check() (reason string) {
 			return fmt.Sprintf("segment %d of %d must be full, or must not be", i, len(s.Segments))
 		case !isTail && g.MaxIndex < g.MinIndex:
 			return fmt.Sprintf("segment %d ends before its start", i)
-		case i > 0 && g.BaseIndex != s.Segments[i-1].MaxIndex+1:
+		case i > 0 && (g.BaseIndex != s.Segments[i-1].MaxIndex+1 || g.MinIndex != g.BaseIndex):
 			return fmt.Sprintf("segment %d does not follow the one before", i)
 		}
 	}

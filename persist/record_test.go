@@ -181,7 +181,11 @@ func TestMetaCheck(t *testing.T) {
 		{"a codec of raft-wal", func(s *logState) { s.codec = 1 }, "codec"},
 		{"a gap", func(s *logState) { s.Segments[0].MaxIndex = 19 }, "follow"},
 		{"an overlap", func(s *logState) { s.Segments[0].MaxIndex = 21 }, "follow"},
-		{"a segment with deleted first entries", func(s *logState) { s.Segments[1].MinIndex = 22 }, ""},
+		{"deleted entries behind the first segment", func(s *logState) { s.Segments[1].MinIndex = 22 }, "follow"},
+		{"a tail alone with deleted first entries", func(s *logState) {
+			s.Segments = s.Segments[1:]
+			s.Segments[0].MinIndex = 22
+		}, ""},
 		{"a first entry before the segment", func(s *logState) { s.Segments[0].MinIndex = 9 }, "range"},
 		{"a last entry before the first", func(s *logState) { s.Segments[0].MinIndex = 21 }, "before its start"},
 		{"index 0", func(s *logState) { s.Segments = s.Segments[1:]; s.Segments[0].BaseIndex = 0 }, "range"},
@@ -219,6 +223,9 @@ func FuzzLog(f *testing.F) {
 	longer := make([]byte, 100)
 	longer[segmentHead+6], longer[segmentHead+frameHead+10] = 0xef, 0xef // both lengths of the first entry
 	f.Add([]byte(nil), longer)
+	gap := make([]byte, metaHead+3*metaSegment)
+	gap[metaHead+2*metaSegment+16] = 1 // the first index of the tail
+	f.Add(gap, []byte("no head"))
 	f.Fuzz(func(t *testing.T, meta, tail []byte) {
 		if made == nil {
 			made = madeLog(t, Always, 40, 0)
