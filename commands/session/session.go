@@ -55,10 +55,9 @@ type Session struct {
 	// fatal, once set, is written after the pending replies, and closes the session.
 	fatal error
 
-	state   atomic.Int32
-	err     error // argument of the last call of done
-	granted int64 // Batch.Granted of the batch in flight
-	done    func(error)
+	state atomic.Int32
+	err   error // argument of the last call of done
+	done  func(error)
 
 	mu   sync.Mutex
 	info clientInfo
@@ -310,10 +309,7 @@ func (s *Session) flush() bool {
 	s.start()
 	began, carried := s.began, s.g.load
 	s.state.Store(executing)
-	if s.granted = s.g.batch.Granted; s.granted > 0 {
-		s.h.granted.Add(s.granted)
-	}
-	s.h.exec(&s.g.batch, s.done)
+	s.exec()
 	if s.inFlight = s.state.CompareAndSwap(executing, away); s.inFlight || !s.complete() {
 		return false
 	}
@@ -324,10 +320,7 @@ func (s *Session) flush() bool {
 // arrived is the done callback of the session's batches.
 func (s *Session) arrived(err error) {
 	s.err = err
-	if s.granted > 0 {
-		s.h.granted.Add(-s.granted)
-		s.granted = 0
-	}
+	s.release()
 	if s.state.Swap(arrived) == away {
 		s.client.Wake()
 	}

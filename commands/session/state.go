@@ -24,6 +24,22 @@ func (h *Handler) exec(batch *engine.Batch, done func(error)) {
 	execute(h.config.Exec, batch, done)
 }
 
+// exec executes the batch of a session, whose grants count until release.
+func (s *Session) exec() {
+	if s.granted = s.g.batch.Granted; s.granted > 0 {
+		s.h.granted.Add(s.granted)
+	}
+	s.h.exec(&s.g.batch, s.done)
+}
+
+// release ends the grants of the batch that was in flight, if it had any.
+func (s *Session) release() {
+	if s.granted > 0 {
+		s.h.granted.Add(-s.granted)
+		s.granted = 0
+	}
+}
+
 // ExecOfOthers executes a batch of another node by next, a slow one when it is its turn. As
 // backend.Exec.Exec it does not block.
 func (h *Handler) ExecOfOthers(next backend.Exec, batch *engine.Batch, done func(error)) {

@@ -27,6 +27,7 @@ const (
 type work struct {
 	spent    int64 // see Spent
 	inFlight bool  // the last batch went in flight
+	granted  int64 // Batch.Granted of the batch in flight
 	long     int   // weight of the next long command; 0: batchWeight
 }
 
