@@ -130,7 +130,7 @@ var arrows = map[string][]string{
 		"limitsrv/beat", "limitsrv/ruleset",
 		"limitsrv/cmd/limitsrv/options", "limitsrv/cmd/limitsrv/settings", "limitsrv/cmd/limitsrv/state", "limitsrv/cmd/limitsrv/completion",
 		"limitsrv/commands", "limitsrv/scripts", "limitsrv/server", "limitsrv/server/admin", "limitsrv/server/rls", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs",
-		"limitsrv/rules", "limitsrv/checks", "limitsrv/files", "github.com/alecthomas/kong", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
+		"limitsrv/rules", "limitsrv/checks", "limitsrv/files", "limitsrv/pace", "github.com/alecthomas/kong", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
 	},
 	"lua":         {"limitsrv/lua/arena", "limitsrv/lua/number", "limitsrv/lua/syntax", "limitsrv/lua/value"},
 	"lua/arena":   {},

@@ -8,10 +8,12 @@ import (
 // Background runs a long computation on a thread of low priority, and returns when it is
 // done. A panic of it is one of the caller.
 //
-// The runtime gets one processor more for that time, see AddProcessors. Concurrency: any
-// goroutine. Cost: a thread, and twice the 50 us of AddProcessors.
+// The runtime gets one processor more for that time, see AddProcessors, and its garbage is
+// collected later, see SetGrowth. Concurrency: any goroutine. Cost: a thread, twice the 50 us of
+// AddProcessors, and the garbage.
 func Background(compute func()) {
 	defer AddProcessors(1)()
+	defer raiseGrowth()()
 	panicked := any(nil)
 	var done sync.WaitGroup
 	done.Go(func() {

@@ -7,13 +7,16 @@ import (
 	"runtime/metrics"
 	"sync"
 	"time"
+
+	"limitsrv/pace"
 )
 
 // A collector sets the growth of the heap between two runs of the garbage collector. The heap
 // is mostly keys, which hold no pointers, so that a collection is cheap, and garbage is memory
 // that keys could use. A small heap may grow by heapGrowth, because each entry of a cluster's
 // log leaves garbage, and collections for every few megabytes took a tenth of a node's
-// processor time.
+// processor time. It may grow by compileGrowth more while rules are compiled, see
+// pace.SetGrowth; that garbage is collected within followEvery.
 //
 // Concurrency: safe for concurrent use.
 type collector struct {
@@ -30,6 +33,8 @@ type collector struct {
 const (
 	// heapGrowth is the growth between two collections, as far as the percentages permit.
 	heapGrowth = 16 << 20
+	// compileGrowth is enough for two texts of 10 000 rules.
+	compileGrowth = 64 << 20
 	// minGCPercent and maxGCPercent bound the growth, in percent of the heap in use. With a
 	// memory bound it is minGCPercent, since evictions and values that grow leave garbage as
 	// large as they are.
@@ -70,6 +75,7 @@ func (c *collector) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+			pace.Collect()
 			h := readHeap()
 			c.adapt(h.live)
 			if c.rests(h) {
@@ -116,7 +122,13 @@ func (c *collector) adapt(live uint64) {
 		return
 	}
 	c.percent = percent
-	debug.SetGCPercent(percent)
+	pace.SetGrowth(percent, max(percent, compilePercent(live)))
+}
+
+// compilePercent returns the growth in percent while rules are compiled, for a heap with so
+// many bytes in use. The runtime takes smaller heaps for one of 4 MB.
+func compilePercent(live uint64) int {
+	return int((heapGrowth + compileGrowth) * 100 / max(live, 4<<20))
 }
 
 // gcPercent returns the growth in percent for an unbounded heap with so many bytes in use.

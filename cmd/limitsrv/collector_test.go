@@ -17,6 +17,17 @@ func TestGCPercent(t *testing.T) {
 	}
 }
 
+func TestCompilePercent(t *testing.T) {
+	for _, tt := range []struct {
+		live uint64
+		want int
+	}{{0, 2000}, {4 << 20, 2000}, {20 << 20, 400}, {1 << 30, 7}} {
+		if got := compilePercent(tt.live); got != tt.want {
+			t.Errorf("compilePercent(%d) = %d, want %d", tt.live, got, tt.want)
+		}
+	}
+}
+
 func TestCollectorSetsTheRuntime(t *testing.T) {
 	limit := debug.SetMemoryLimit(-1)
 	percent := debug.SetGCPercent(77)
