@@ -53,8 +53,9 @@ var arrows = map[string][]string{
 	"pace":            {},
 	"ruleset":         {"limitsrv/pace", "limitsrv/rules", "limitsrv/rules/source", "limitsrv/engine", "limitsrv/answer", "limitsrv/commands/resp", "limitsrv/scripts"},
 	"checks":          {"limitsrv/ruleset", "limitsrv/rules", "limitsrv/rules/source", "limitsrv/limiters", "limitsrv/engine", "limitsrv/commands/resp"},
-	"rules":           {"limitsrv/pace", "limitsrv/rules/source", "limitsrv/engine", "limitsrv/commands/word"},
-	"rules/source":    {"limitsrv/pace", "limitsrv/engine", "limitsrv/limiters", "limitsrv/commands/word", "limitsrv/yamlfile", "go.yaml.in/yaml/v3"},
+	"rules":           {"limitsrv/pace", "limitsrv/rules/source", "limitsrv/rules/slab", "limitsrv/engine", "limitsrv/commands/word"},
+	"rules/slab":      {},
+	"rules/source":    {"limitsrv/pace", "limitsrv/rules/slab", "limitsrv/engine", "limitsrv/limiters", "limitsrv/commands/word", "limitsrv/yamlfile", "go.yaml.in/yaml/v3"},
 	"rules/boundtest": {"limitsrv/rules/source"},
 	"rules/ruletest":  {"limitsrv/checks", "limitsrv/rules", "limitsrv/rules/source", "limitsrv/engine"},
 	"scripts": {

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"limitsrv/pace"
+	"limitsrv/rules/slab"
 	"limitsrv/rules/source"
 )
 
@@ -34,14 +35,24 @@ type compiler struct {
 	d        *Domain
 	names    map[string]int32     // of the domain, those that replaces lists
 	path     []byte               // of the node being compiled
-	stem     []byte               // scratch of stems
+	stem     []byte               // scratch of stems and names
 	levels   []*source.Descriptor // of the path
 	known    map[string]bool      // of names, the names that a limit has
 	replaces []source.Name        // all entries of replaces of the domain
 
 	texts       map[textKey]limitTexts
 	comparisons int // of patterns, for warnings
+	memory      memory
 	pace        pace.Pace
+}
+
+// A memory allocates the parts of a Set.
+type memory struct {
+	limits     slab.Slices[Limit]
+	lists      slab.Slices[*Limit]
+	conditions slab.Slices[condition]
+	numbers    slab.Slices[int32]
+	texts      slab.Texts
 }
 
 func (c *compiler) mistake(at source.At, text string) {

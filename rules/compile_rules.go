@@ -35,13 +35,13 @@ func (c *compiler) flat(all []source.Rule) {
 func (c *compiler) rule(from *source.Rule, rule *Rule) flatRule {
 	*rule = Rule{Domain: c.d, index: len(c.d.flat.rules), Name: from.Name, Penalty: from.Penalty, Metadata: from.Metadata}
 	c.stem = appendEscaped(append(append(c.stem[:0], c.d.stem...), '|'), from.Name)
-	r := flatRule{rule: rule, per: from.Per, sorted: sortedOrder(from.Per), tier: from.Tier, tierNumber: unnamed, stem: string(c.stem)}
-	r.perNumbers = make([]int32, 0, len(from.Per))
+	r := flatRule{rule: rule, per: from.Per, sorted: sortedOrder(from.Per), tier: from.Tier, tierNumber: unnamed, stem: c.memory.texts.Make(c.stem)}
+	r.perNumbers = c.memory.numbers.Make(len(from.Per))[:0]
 	for _, key := range from.Per {
 		n := c.d.attributes.number(key)
 		r.perNumbers, r.needed = append(r.perNumbers, n), r.needed|bitOf(n)
 	}
-	r.match = make([]condition, 0, len(from.Match))
+	r.match = c.memory.conditions.Make(len(from.Match))[:0]
 	for i := range from.Match {
 		n := c.d.attributes.number(from.Match[i].Key)
 		r.match, r.needed = append(r.match, conditionOf(&from.Match[i], n)), r.needed|bitOf(n)
@@ -94,7 +94,7 @@ func conditionOf(from *source.Match, number int32) condition {
 
 // ruleLimits compiles the limits of a rule or of one of its tiers.
 func (c *compiler) ruleLimits(from *source.Rule, rule *Rule, all []source.Limit, tier string) []*Limit {
-	limits, fresh := make([]*Limit, 0, len(all)), make([]Limit, len(all))
+	limits, fresh := c.memory.lists.Make(len(all))[:0], c.memory.limits.Make(len(all))
 	for i := range all {
 		l := &fresh[i]
 		*l = Limit{Rule: rule, Mode: modeOf(from.Shadow, from.Quota), replaces: c.numbers(from.Replaces), Tier: tier}
@@ -105,7 +105,8 @@ func (c *compiler) ruleLimits(from *source.Rule, rule *Rule, all []source.Limit,
 			l.fill(&all[i], t.label)
 			l.suffix = t.ruleSuffix
 		}
-		l.Name = rule.Name + "/" + l.Label
+		c.stem = append(append(append(c.stem[:0], rule.Name...), '/'), l.Label...)
+		l.Name = c.memory.texts.Make(c.stem)
 		l.names = [2]int32{c.number(rule.Name), c.number(l.Name)}
 		if j := slices.IndexFunc(limits, func(o *Limit) bool { return o.Label == l.Label }); j >= 0 {
 			c.mistake(l.at, fmt.Sprintf("the name of a limit must be unique in its rule, %q is already in line %d", l.Label, limits[j].at.Line))

@@ -119,8 +119,8 @@ func (c *compiler) wildcard(parent, index int32, from *source.Descriptor) {
 // nodeLimits compiles the limits of a node. c.path is its path.
 func (c *compiler) nodeLimits(n *node, from *source.Descriptor, b bits) {
 	n.rule = &Rule{Domain: c.d, Name: string(c.path), Tree: true, Penalty: from.Penalty, Metadata: from.Metadata, shares: b.share}
-	fresh := make([]Limit, len(from.Limits))
-	n.limits = make([]*Limit, 0, len(fresh))
+	fresh := c.memory.limits.Make(len(from.Limits))
+	n.limits = c.memory.lists.Make(len(fresh))[:0]
 	for i := range from.Limits {
 		l := &fresh[i]
 		*l = Limit{

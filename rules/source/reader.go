@@ -9,6 +9,7 @@ import (
 
 	"limitsrv/commands/word"
 	"limitsrv/pace"
+	"limitsrv/rules/slab"
 	"limitsrv/yamlfile"
 )
 
@@ -31,7 +32,15 @@ type reader struct {
 	parts         int              // parts of the document
 	pace          pace.Pace
 	stream        *yamlfile.Stream // of the document, with its long lists; nil without any
-	stopped       bool             // by a bound: other mistakes would only follow from it
+	memory        memory
+	stopped       bool // by a bound: other mistakes would only follow from it
+}
+
+// A memory allocates the parts of rules.
+type memory struct {
+	matches slab.Slices[Match]
+	limits  slab.Slices[Limit]
+	texts   slab.Slices[string]
 }
 
 // A field is a word of a mapping with its value.

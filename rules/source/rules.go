@@ -45,8 +45,10 @@ func (r *reader) rule(n *yaml.Node) (rule Rule, ok bool) {
 		case "match":
 			rule.Match = r.match(f.value)
 		case "per":
-			for _, name := range r.labels(f.value, f.word) {
-				rule.Per = append(rule.Per, name.Text)
+			names := r.labels(f.value, f.word)
+			rule.Per = r.memory.texts.Make(len(names))
+			for i := range names {
+				rule.Per[i] = names[i].Text
 			}
 			r.atMost(f.value, f.word, len(rule.Per), MaxAttributes)
 		case "tier":
@@ -95,6 +97,7 @@ func (r *reader) match(n *yaml.Node) (all []Match) {
 		return nil
 	}
 	r.atMost(n, "match", len(fields), MaxAttributes)
+	all = r.memory.matches.Make(len(fields))[:0]
 	for _, f := range fields {
 		m := Match{At: r.at(f.key), Key: f.word}
 		r.label(f.key, "the name of an attribute")
@@ -103,7 +106,7 @@ func (r *reader) match(n *yaml.Node) (all []Match) {
 			items = f.value.Content
 		}
 		r.atMost(f.value, "match of "+f.word, len(items), MaxValues)
-		m.Values = make([]string, 0, len(items))
+		m.Values = r.memory.texts.Make(len(items))[:0]
 		for _, item := range items {
 			if item = r.follow(item); item == nil {
 				return nil
@@ -149,7 +152,7 @@ func (r *reader) limits(n *yaml.Node) (all []Limit) {
 		r.mistake(n, fmt.Sprintf("limits must have 1 to %d entries, got %d", MaxLimits, len(items)))
 		return nil
 	}
-	all = make([]Limit, 0, len(items))
+	all = r.memory.limits.Make(len(items))[:0]
 	for _, item := range items {
 		if item = r.follow(item); item == nil {
 			return nil
