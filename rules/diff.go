@@ -27,8 +27,14 @@ type Change struct {
 	Restarted bool
 	Domain    string
 	Name      string // of the new limit; of the old one if it was removed
-	Old, New  string // the limits and their modes as text; "" without one
+	old, new  *Limit // nil: none
 }
+
+// Old returns the old limit and its mode as text, "" without one.
+func (c *Change) Old() string { return c.old.describe() }
+
+// New returns the new limit and its mode as text, "" without one.
+func (c *Change) New() string { return c.new.describe() }
 
 // A Diff is the difference of two sets.
 type Diff struct {
@@ -172,12 +178,12 @@ func (d *Diff) add(was, is *Limit) {
 	if was != nil && is != nil && was.Name == is.Name && was.readsAs(is) && sameRule(was.Rule, is.Rule) {
 		return
 	}
-	c := Change{}
+	c := Change{old: was, new: is}
 	if was != nil {
-		c.Domain, c.Name, c.Old = was.Rule.Domain.Name, was.Name, was.describe()
+		c.Domain, c.Name = was.Rule.Domain.Name, was.Name
 	}
 	if is != nil {
-		c.Domain, c.Name, c.New = is.Rule.Domain.Name, is.Name, is.describe()
+		c.Domain, c.Name = is.Rule.Domain.Name, is.Name
 	}
 	switch {
 	case was == nil:
@@ -203,9 +209,12 @@ func (l *Limit) readsAs(o *Limit) bool {
 			l.Quota == o.Quota && l.Grace == o.Grace && l.warnAt == o.warnAt && l.Given == o.Given)
 }
 
-// describe returns the limit with its mode.
+// describe returns the limit with its mode, "" for nil.
 func (l *Limit) describe() string {
-	if l.Mode == Enforced {
+	switch {
+	case l == nil:
+		return ""
+	case l.Mode == Enforced:
 		return l.String()
 	}
 	return l.String() + " " + l.Mode.String()

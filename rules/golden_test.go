@@ -217,7 +217,7 @@ func (g *golden) override(words []string) {
 func (g *golden) diff(d Diff) {
 	for _, c := range d.Changes {
 		restarted := map[bool]string{true: " restarted", false: ""}[c.Restarted]
-		g.say("%v%s %s %s: %q -> %q", c.Kind, restarted, c.Domain, c.Name, c.Old, c.New)
+		g.say("%v%s %s %s: %q -> %q", c.Kind, restarted, c.Domain, c.Name, c.Old(), c.New())
 	}
 	g.say("added %d changed %d removed %d restarted %d, from %v", d.Added, d.Changed, d.Removed, d.Restarted, d.From)
 }

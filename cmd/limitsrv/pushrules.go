@@ -79,16 +79,16 @@ func comparedRules(c call, o *remoteOptions, address string, to *ruleset.Prepare
 
 // changeText returns a change as a line.
 func changeText(c rules.Change) string {
-	line := fmt.Sprintf("%-8v%s %s: ", c.Kind, c.Domain, c.Name)
+	line, before, after := fmt.Sprintf("%-8v%s %s: ", c.Kind, c.Domain, c.Name), c.Old(), c.New()
 	switch {
 	case c.Kind == rules.Removed:
-		return line + c.Old
+		return line + before
 	case c.Kind == rules.Added:
-		return line + c.New
-	case c.Old == c.New:
-		line += c.New + ", for other requests or with another penalty"
+		return line + after
+	case before == after:
+		line += after + ", for other requests or with another penalty"
 	default:
-		line += c.New + ", was " + c.Old
+		line += after + ", was " + before
 	}
 	if c.Restarted {
 		line += "; counters start full"
