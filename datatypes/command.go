@@ -22,6 +22,9 @@ type Command struct {
 	// do carries out the command with the words behind the name, and appends the answer to
 	// out.
 	do func(tx *engine.Tx, args [][]byte, out []byte) []byte
+	// number, if not nil, does the same in the usual cases of commands on counters, and returns the
+	// Integer that is the answer. ok is false, and nothing has happened, in all others.
+	number func(tx *engine.Tx, args [][]byte) (n int64, ok bool)
 }
 
 // Flags are the flags of COMMAND INFO.

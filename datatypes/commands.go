@@ -82,7 +82,13 @@ func (Commands) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
 }
 
 // Do implements engine.Commands.
-func (Commands) Do(tx *engine.Tx, c *engine.Call) { c.Answer = Do(tx, c.Command, c.Args, c.Answer) }
+func (Commands) Do(tx *engine.Tx, c *engine.Call) {
+	if n, ok := DoNumber(tx, c.Command, c.Args); ok {
+		c.Answer = answer.AppendInt(c.Answer, n)
+		return
+	}
+	c.Answer = Do(tx, c.Command, c.Args, c.Answer)
+}
 
 // Do carries out the command with a number and the words behind its name, and appends the
 // answer to out. Requires: the number of words is valid.
@@ -95,6 +101,17 @@ func Do(tx *engine.Tx, number uint16, args [][]byte, out []byte) []byte {
 		}
 	}
 	return x.do(tx, args, out)
+}
+
+// DoNumber carries out a command in the usual cases of those on counters, and returns the Integer
+// that is the answer. ok is false, and nothing has happened, in all others: then use Do. Requires:
+// as Do.
+func DoNumber(tx *engine.Tx, number uint16, args [][]byte) (n int64, ok bool) {
+	x := &table[number]
+	if x.number == nil {
+		return 0, false
+	}
+	return x.number(tx, args)
 }
 
 // wrongKey answers a key of n bytes, which can not be.

@@ -1,8 +1,11 @@
 package datatypes
 
 import (
+	"strconv"
+
 	"limitsrv/answer"
 	"limitsrv/engine"
+	"limitsrv/values/numbers"
 )
 
 // found is the content of a command's key.
@@ -52,6 +55,10 @@ func appendFound(tx *engine.Tx, e engine.Entry, has found, out []byte) (answered
 }
 
 func get(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	if n := tx.Number(args[0]); n != nil {
+		var b [numbers.MaxIntBytes]byte
+		return answer.AppendBulk(out, strconv.AppendInt(b[:0], n.Value, 10))
+	}
 	e, has := findString(tx, args[0])
 	out, _ = appendFound(tx, e, has, out)
 	return out

@@ -59,6 +59,12 @@ func (x *effects) addCell(h uint64, c *cell) {
 	}
 }
 
+// addNumber is addCell for an INT.
+func (x *effects) addNumber(h uint64, expiry, value int64) {
+	x.add(h, uint64(Int))
+	x.add(uint64(expiry), uint64(value))
+}
+
 // dropped is added for a key that was deleted.
 const dropped = 1 << 32
 

@@ -44,7 +44,7 @@ func (tx *Tx) knows(c *Call, places []keyPlace) {
 func (tx *Tx) release() {
 	if tx.knowns > 0 {
 		clear(tx.known[:])
-		tx.knowns, tx.key = 0, nil
+		tx.knowns, tx.key, tx.number = 0, nil, Number{}
 	}
 }
 

@@ -32,9 +32,16 @@ func (plain) used(c *cell, now Instant) int64 {
 }
 
 func (plain) until(c *cell, now Instant, target int64) Span {
-	at := int64(c.state[0])
+	if target > 0 {
+		return Span{}
+	}
+	return untilExpiry(int64(c.state[0]), now)
+}
+
+// untilExpiry returns the time until a plain value with an expiry is gone, or Never.
+func untilExpiry(at int64, now Instant) Span {
 	switch {
-	case target > 0 || at != 0 && now.Millis() > at:
+	case at != 0 && now.Millis() > at:
 		return Span{}
 	case at == 0:
 		return Never

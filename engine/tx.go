@@ -10,6 +10,7 @@ type Tx struct {
 
 	buffer []byte // as Scratch, for Write
 	known  [maxKnown]knownKey
+	number Number // of the method Number
 	txCall
 }
 
@@ -196,12 +197,12 @@ func (tx *Tx) forget(e *Entry) {
 
 // locate returns the shard of a key, which must have been entered, and its hash.
 func (tx *Tx) locate(db uint8, key []byte) (s *shard, h uint64) {
-	number, h := tx.number(db, key)
+	number, h := tx.shardNumber(db, key)
 	return &tx.e.shards[number], h
 }
 
-// number is locate with the number of the shard.
-func (tx *Tx) number(db uint8, key []byte) (shard uint16, h uint64) {
+// shardNumber is locate with the number of the shard.
+func (tx *Tx) shardNumber(db uint8, key []byte) (shard uint16, h uint64) {
 	shard, h = tx.e.locate(db, key)
 	if s := &tx.e.shards[shard]; s != tx.only && (tx.only != nil || !tx.entered.has(shard)) {
 		panic("engine: a call uses a key that it has not named")

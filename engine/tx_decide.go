@@ -13,7 +13,7 @@ func (tx *Tx) Decide(b *Batch) {
 		if tx.looking && !op.readOnly() {
 			panic("engine: a read-only call takes")
 		}
-		b.scratch.shards[i], b.scratch.hashes[i] = tx.number(op.DB, op.Key)
+		b.scratch.shards[i], b.scratch.hashes[i] = tx.shardNumber(op.DB, op.Key)
 	}
 	for from := 0; from < len(b.Ops); {
 		to := from + max(1, int(b.Ops[from].Group))

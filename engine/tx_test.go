@@ -80,11 +80,17 @@ func (toy) Do(tx *engine.Tx, c *engine.Call) {
 		}
 		if ok {
 			n += number(1)
-			_, ok = tx.PutInt(e, n, at)
+			if x := tx.Number(c.Args[0]); x != nil && n%2 == 0 {
+				tx.SetNumber(x, n, at)
+			} else {
+				_, ok = tx.PutInt(e, n, at)
+			}
 		}
 		c.Answer = fmt.Append(c.Answer, n, ok)
 	case toyExpire:
-		if found && e.Alg().IsPlain() {
+		if x := tx.Number(c.Args[0]); x != nil && x.Value%2 == 0 {
+			tx.SetNumber(x, x.Value, number(1))
+		} else if found && e.Alg().IsPlain() {
 			tx.Expire(e, number(1))
 		}
 	case toyDrop:

@@ -38,9 +38,16 @@ func (m *machine) redisCall(c *command, args []value.Value, raises bool) value.V
 	if c == nil {
 		c = findCommand(m.words[0])
 	}
-	if wrong := m.perform(c); wrong != "" {
+	if wrong := m.permit(c); wrong != "" {
 		return m.wrong(replyError(m.st, []byte(wrong)), raises)
 	}
+	if c.plain {
+		if n, ok := datatypes.DoNumber(m.tx, c.number, m.words[1:]); ok {
+			m.st.Charge(int(m.tx.TakeWork()))
+			return value.Number(float64(n))
+		}
+	}
+	m.perform(c)
 	if n, _, ok := answer.TakeInt(m.answer); ok {
 		return value.Number(float64(n))
 	}
@@ -111,8 +118,8 @@ const (
 	wordBytesPerStep = 16
 )
 
-// perform carries out a command with m.words; its answer is m.answer.
-func (m *machine) perform(c *command) (wrong string) {
+// permit counts a command with m.words, and returns the error if it must not be carried out.
+func (m *machine) permit(c *command) (wrong string) {
 	switch {
 	case c == nil:
 		return "ERR Unknown Redis command called from script"
@@ -124,22 +131,25 @@ func (m *machine) perform(c *command) (wrong string) {
 		return "ERR Write commands are not allowed from read-only scripts."
 	}
 	m.st.Charge(stepsPerCommand + stepsPerWord*len(m.words) + m.wordBytes/wordBytesPerStep)
-	m.answer = m.answer[:0]
-	if c.own != nil {
-		m.answer = c.own(m, m.answer)
-		return ""
-	}
-	args := m.words[1:]
-	if m.declared && !m.mayTouch(c, args) {
+	if m.declared && c.own == nil && !m.mayTouch(c, m.words[1:]) {
 		return "ERR Script attempted to access a key that it has not declared"
 	}
-	if c.limit != nil {
+	return ""
+}
+
+// perform carries out a permitted command with m.words; its answer is m.answer.
+func (m *machine) perform(c *command) {
+	m.answer = m.answer[:0]
+	switch {
+	case c.own != nil:
+		m.answer = c.own(m, m.answer)
+		return
+	case c.limit != nil:
 		m.answer = m.limits.Do(m.tx, c.limit, m.words, m.answer)
-	} else {
-		m.answer = datatypes.Do(m.tx, c.number, args, m.answer)
+	default:
+		m.answer = datatypes.Do(m.tx, c.number, m.words[1:], m.answer)
 	}
 	m.st.Charge(int(m.tx.TakeWork()) + len(m.answer)/bytesPerStep)
-	return ""
 }
 
 // checkCommand is redis.acl_check_cmd. The rights of a user are known to one node only, so a

@@ -21,6 +21,7 @@ type command struct {
 	keys      datatypes.Keys
 	// forbidden commands exist, but not for scripts.
 	forbidden bool
+	plain     bool                                // of datatypes
 	own       func(m *machine, out []byte) []byte // carries out m.words
 	limit     *limiters.Command                   // or nil
 }
@@ -33,7 +34,7 @@ var commands = func() map[string]*command {
 		if c.Name == "" {
 			continue
 		}
-		x := &command{number: uint16(i), least: c.Arity, most: c.Arity, writes: c.Flags&datatypes.ReadOnly == 0, keys: c.Keys, forbidden: c.Flags&datatypes.NoScript != 0}
+		x := &command{number: uint16(i), least: c.Arity, most: c.Arity, writes: c.Flags&datatypes.ReadOnly == 0, keys: c.Keys, plain: true, forbidden: c.Flags&datatypes.NoScript != 0}
 		if c.Arity < 0 {
 			x.least, x.most = -c.Arity, math.MaxInt
 		}
