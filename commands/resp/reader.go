@@ -106,9 +106,48 @@ func (r *Reader) Next(lim *Limits, unauthenticated bool) (args [][]byte, problem
 			return r.fail(unauthArgCount)
 		case count > 0: // an empty array asks for nothing
 			r.missing, r.length = count, -1
+			if args := r.whole(lim, unauthenticated); args != nil {
+				return r.named(args), r.problem
+			}
 		}
 	}
 	return nil, r.problem
+}
+
+// whole reads an array of bulk strings with a known count, at pos, if it is complete and all of
+// its lengths have one or two digits, as most have: without spans. Otherwise it returns nil, and
+// array must read it.
+func (r *Reader) whole(lim *Limits, unauthenticated bool) [][]byte {
+	first, all, pos := len(r.args), r.args, r.pos
+	if unauthenticated {
+		return nil
+	}
+	for range r.missing {
+		n, size, end := 0, 0, 0
+		if pos < len(r.buf) && r.buf[pos] == '$' {
+			n, size = shortNumber(r.buf[pos+1:])
+			pos += 1 + size
+			end = pos + n
+		}
+		if size == 0 || end+2 > len(r.buf) || n > lim.ArgBytes || end+2-r.start > lim.QueryBytes {
+			clear(all[first:]) // so that it keeps no buffer alive
+			return nil
+		}
+		all = append(all, r.buf[pos:end:end])
+		pos = end + 2 // as array does
+	}
+	r.args, r.pos, r.start, r.missing = all, pos, pos, 0
+	return all[first:len(all):len(all)]
+}
+
+// named returns the arguments of a command. It fails, and returns none, if the name is a word
+// of HTTP.
+func (r *Reader) named(args [][]byte) [][]byte {
+	if isHTTPWord(args[0]) {
+		r.fail(ProblemHTTP)
+		return nil
+	}
+	return args
 }
 
 // array continues an array of bulk strings with a known count.
@@ -240,8 +279,7 @@ func (r *Reader) inline(lim *Limits) [][]byte {
 	return nil
 }
 
-// take returns the arguments of the command just completed. It fails, and returns none,
-// if the name is a word of HTTP.
+// take returns the arguments of the command just completed, as named does.
 func (r *Reader) take() [][]byte {
 	first := len(r.args)
 	command := r.buf[r.start:r.pos]
@@ -250,11 +288,7 @@ func (r *Reader) take() [][]byte {
 	}
 	r.spans = r.spans[:0]
 	r.start = r.pos
-	if isHTTPWord(r.args[first]) {
-		r.fail(ProblemHTTP)
-		return nil
-	}
-	return r.args[first:len(r.args):len(r.args)]
+	return r.named(r.args[first:len(r.args):len(r.args)])
 }
 
 // Problem returns the protocol error after which no command is found, or "".
