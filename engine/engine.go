@@ -257,7 +257,7 @@ func (e *Engine) prepareOther(b *Batch, i int) {
 func (e *Engine) applyByShard(now Instant, b *Batch, from, to int) {
 	for order := b.sortByShard(from, to); len(order) > 0; {
 		runs, n := e.lockRuns(now, b, order)
-		if n <= prefetchOps {
+		if n <= prefetchOps && !e.isCached() {
 			prefetch(runs, b.scratch.hashes, order[:n])
 		}
 		for _, r := range runs {
@@ -279,7 +279,7 @@ func (e *Engine) applyAtomic(now Instant, b *Batch, from, to int) {
 		now = e.shards[i].lockForBatch(b, now)
 	}
 	if from < to && b.Ops[from].Kind == Do && b.Ops[to-1].Kind == Do {
-		if first, last := &b.scratch.calls[b.Ops[from].N], &b.scratch.calls[b.Ops[to-1].N]; !first.all {
+		if first, last := &b.scratch.calls[b.Ops[from].N], &b.scratch.calls[b.Ops[to-1].N]; !first.all && !e.isCached() {
 			e.prefetchPlaces(b.scratch.places[first.from:last.to])
 		}
 	}

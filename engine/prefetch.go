@@ -5,7 +5,12 @@ const (
 	prefetchOps = 32
 	// prefetchBytes is about the length of a record: it may end on the next cache line.
 	prefetchBytes = 40
+	// cachedBytes is the memory of keys up to which the processor's caches hold all of it.
+	cachedBytes = 256 << 10
 )
+
+// isCached reports whether the keys are so few that a prefetch would cost more than it saves.
+func (e *Engine) isCached() bool { return e.memory.used.Load() <= cachedBytes }
 
 // prefetch reads the memory for ops on this shard, at most prefetchOps.
 func (s *shard) prefetch(hashes []uint64, order []int32) {

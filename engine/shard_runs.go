@@ -52,10 +52,10 @@ func (b *Batch) isLong(i int32) bool {
 	return c.Timed && !c.Light
 }
 
-// apply applies the ops of the run, of a batch, and unlocks the shard. Requires: the memory for
+// apply applies the ops of the run, of a batch, and unlocks the shard. The memory for
 // at most prefetchOps was prefetched; it prefetches for more.
 func (r *shardRun) apply(e *Engine, b *Batch, ops []int32) {
-	for many := len(ops) > prefetchOps; len(ops) > 0; {
+	for many := len(ops) > prefetchOps && !e.isCached(); len(ops) > 0; {
 		ahead := min(len(ops), prefetchOps)
 		if many {
 			r.s.prefetch(b.scratch.hashes, ops[:ahead])

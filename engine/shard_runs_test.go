@@ -21,12 +21,15 @@ func takes(r *rand.Rand, n int) *Batch {
 }
 
 // TestRunsDecideAlike compares the decisions of engines with several shards, which they enter
-// together, with those of an engine with one shard.
+// together, with and without a prefetch, with those of an engine with one shard.
 func TestRunsDecideAlike(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
 	single := New(Options{Shards: 1})
-	several := []*Engine{New(Options{Shards: 2}), New(Options{Shards: 16}), New(Options{Shards: 64})}
+	several := []*Engine{New(Options{Shards: 2}), New(Options{Shards: 16}), New(Options{Shards: 64}), New(Options{Shards: 1}), New(Options{Shards: 16})}
+	for _, e := range several[:3] {
+		e.memory.used.Add(cachedBytes)
+	}
 	for step := range 300 {
 		b, now := takes(r, 1+r.IntN(5*prefetchOps)), Instant(1e18+2e8*step)
 		single.Apply(now, b)
