@@ -71,6 +71,9 @@ func AppendBool(dst []byte, b bool) []byte {
 
 // AppendInt appends an Integer.
 func AppendInt(dst []byte, n int64) []byte {
+	if uint64(n) < 0x40 { // one byte
+		return append(dst, byte(Integer), byte(n<<1))
+	}
 	return binary.AppendVarint(append(dst, byte(Integer)), n)
 }
 
@@ -122,6 +125,9 @@ func AppendPairs(dst []byte, n int) []byte { return appendCount(dst, Pairs, n) }
 func AppendPair(dst []byte) []byte { return append(dst, byte(Pair)) }
 
 func appendCount(dst []byte, k Kind, n int) []byte {
+	if uint(n) < 0x80 { // one byte
+		return append(dst, byte(k), byte(n))
+	}
 	return binary.AppendUvarint(append(dst, byte(k)), uint64(n))
 }
 
@@ -152,6 +158,15 @@ func TakeInt(data []byte) (n int64, rest []byte, ok bool) {
 	return n, data[1+size:], true
 }
 
+// TakeBulk takes a Bulk off an answer, if it begins with one of less than 128 bytes.
+func TakeBulk(data []byte) (b, rest []byte, ok bool) {
+	if len(data) < 2 || Kind(data[0]) != Bulk || data[1] >= 0x80 || int(data[1]) > len(data)-2 {
+		return nil, data, false
+	}
+	end := 2 + int(data[1])
+	return data[2:end:end], data[end:], true
+}
+
 // Next takes the first value off an answer. ok is false if data does not begin with one.
 // It does not check the values within.
 func Next(data []byte) (v Value, rest []byte, ok bool) {
@@ -180,8 +195,13 @@ func Next(data []byte) (v Value, rest []byte, ok bool) {
 		v.Double = math.Float64frombits(binary.LittleEndian.Uint64(data))
 		return v, data[8:], true
 	}
-	n, size := binary.Uvarint(data)
-	if size <= 0 || n > uint64(len(data)) {
+	n, size := uint64(0), 1
+	if len(data) > 0 && data[0] < 0x80 { // most lengths are short
+		n = uint64(data[0])
+	} else if n, size = binary.Uvarint(data); size <= 0 {
+		return v, nil, false
+	}
+	if n > uint64(len(data)) {
 		return v, nil, false
 	}
 	data = data[size:]

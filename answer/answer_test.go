@@ -1,7 +1,10 @@
 package answer
 
 import (
+	"bytes"
+	"encoding/binary"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -72,4 +75,41 @@ func FuzzValid(f *testing.F) {
 			AppendTo(nil, data, RESP3)
 		}
 	})
+}
+
+// TestShortValues compares integers and lengths of one byte, and those beside them, with the
+// general form.
+func TestShortValues(t *testing.T) {
+	for n := -200; n <= 200; n++ {
+		a := AppendInt(nil, int64(n))
+		if want := binary.AppendVarint([]byte{byte(Integer)}, int64(n)); !bytes.Equal(a, want) {
+			t.Errorf("the integer %d is % x, want % x", n, a, want)
+		}
+		if got, want := string(AppendTo(nil, a, RESP2)), ":"+strconv.Itoa(n)+"\r\n"; got != want {
+			t.Errorf("the integer %d is rendered as %q", n, got)
+		}
+		if got, rest, ok := TakeInt(append(a, 7)); !ok || got != int64(n) || len(rest) != 1 {
+			t.Errorf("TakeInt of %d returns %d, % x, %v", n, got, rest, ok)
+		}
+	}
+	for n := range 300 {
+		text := bytes.Repeat([]byte{'x'}, n)
+		a := AppendBulk(nil, text)
+		if want := append(binary.AppendUvarint([]byte{byte(Bulk)}, uint64(n)), text...); !bytes.Equal(a, want) {
+			t.Errorf("a bulk of %d bytes begins with % x", n, a[:3])
+		}
+		if v, rest, ok := Next(append(a, 7)); !ok || !bytes.Equal(v.Bytes, text) || len(rest) != 1 {
+			t.Errorf("Next of a bulk of %d bytes returns %d bytes, % x, %v", n, len(v.Bytes), rest, ok)
+		}
+		b, rest, ok := TakeBulk(append(a, 7))
+		if ok != (n < 128) || ok && (!bytes.Equal(b, text) || len(rest) != 1) {
+			t.Errorf("TakeBulk of %d bytes returns %d bytes, % x, %v", n, len(b), rest, ok)
+		}
+		if _, _, ok := TakeBulk(a[:len(a)-1]); ok {
+			t.Errorf("TakeBulk takes %d of %d bytes", n-1, n)
+		}
+	}
+	if _, _, ok := TakeBulk(AppendStatus(nil, "OK")); ok {
+		t.Error("TakeBulk takes a status")
+	}
 }

@@ -112,5 +112,8 @@ func appendBulk(dst, b []byte) []byte {
 func appendLine(dst, b []byte) []byte { return append(append(dst, b...), "\r\n"...) }
 
 func appendNumber(dst []byte, n int64) []byte {
+	if uint64(n) < 10 {
+		return append(dst, '0'+byte(n), '\r', '\n')
+	}
 	return append(strconv.AppendInt(dst, n, 10), "\r\n"...)
 }

@@ -40,8 +40,12 @@ func (tx *Tx) knows(c *Call, places []keyPlace) {
 	}
 }
 
-// release drops the references to the bytes of others.
+// release drops the references to the bytes of others, and the worker.
 func (tx *Tx) release() {
+	if tx.Worker != nil {
+		tx.Worker.Release()
+		tx.Worker = nil
+	}
 	if tx.knowns > 0 {
 		clear(tx.known[:])
 		tx.knowns, tx.key, tx.number = 0, nil, Number{}

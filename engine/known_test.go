@@ -201,3 +201,46 @@ func TestSweepNumbers(t *testing.T) {
 		t.Errorf("%d keys after the expiry", n)
 	}
 }
+
+// aWorker counts its calls, and is released once.
+type aWorker struct{ calls, released int }
+
+func (w *aWorker) Release() { w.released++ }
+
+// working has commands that share a worker.
+type working struct {
+	churn
+	made *[]*aWorker
+}
+
+func (x working) Do(tx *engine.Tx, _ *engine.Call) {
+	w, ok := tx.Worker.(*aWorker)
+	if !ok {
+		w = new(aWorker)
+		*x.made = append(*x.made, w)
+		tx.Worker = w
+	}
+	w.calls++
+}
+
+// TestWorker: the calls of a batch share a worker, which is released when the batch is reset.
+func TestWorker(t *testing.T) {
+	var made []*aWorker
+	e := engine.New(engine.Options{Shards: 4, Commands: working{made: &made}})
+	var b engine.Batch
+	for i := range 2 {
+		for n := range 3 {
+			c := b.AddCall(0)
+			c.Args = append(c.Args, fmt.Append(nil, "key ", n))
+		}
+		e.Apply(instant("2025-06-15T12:34:56Z"), &b)
+		if len(made) != i+1 || *made[i] != (aWorker{calls: 3}) {
+			t.Fatalf("batch %d: %d workers, the last %+v; want a new one of 3 calls", i, len(made), *made[len(made)-1])
+		}
+		b.Reset()
+		b.Reset()
+		if *made[i] != (aWorker{3, 1}) {
+			t.Errorf("batch %d: %+v after the reset, want one release", i, *made[i])
+		}
+	}
+}

@@ -7,6 +7,9 @@ package engine
 type Tx struct {
 	// Scratch is memory that a call may use and leave for the next.
 	Scratch []byte
+	// Worker is for the use of Commands: the calls of a batch share it. It is released, and nil
+	// again, when the batch is Reset.
+	Worker interface{ Release() }
 
 	buffer []byte // as Scratch, for Write
 	known  [maxKnown]knownKey

@@ -88,6 +88,9 @@ func (c *compiler) index(e *syntax.IndexExpr) expr {
 		return any
 	}
 	key := c.expr(e.Key)
+	if i, ok := c.variable(e.Object); ok {
+		return elementAt(i, key, at)
+	}
 	late := isCaptured(e.Object)
 	return func(f *frame) value.Value {
 		var o, k value.Value
@@ -141,11 +144,7 @@ func indexInt(object expr, i int, at *site) expr {
 // element compiles variable[i] for a variable that may be a list; rest is the same for any
 // value. It returns nil for other expressions.
 func (c *compiler) element(e *syntax.IndexExpr, i int, rest expr) expr {
-	global, ok := e.Object.(*syntax.GlobalExpr)
-	if !ok {
-		return nil
-	}
-	index, ok := c.env.variable(global.Name)
+	index, ok := c.variable(e.Object)
 	if !ok {
 		return nil
 	}
@@ -157,6 +156,30 @@ func (c *compiler) element(e *syntax.IndexExpr, i int, rest expr) expr {
 		}
 		return rest(f)
 	}
+}
+
+// elementAt compiles variable[key], as element does. The key is evaluated first, because the
+// variable can not change.
+func elementAt(index int, key expr, at *site) expr {
+	return func(f *frame) value.Value {
+		k := key(f)
+		x := &f.st.variables[index]
+		if x.lazy && k.IsNumber() && k.Float() == float64(int32(k.Float())) {
+			if s := x.list.Element(int(k.Float())); s != nil {
+				return value.OfString(s)
+			}
+		}
+		return f.st.index(f.st.variable(index), k, at)
+	}
+}
+
+// variable returns the index of an expression that is a variable of runs.
+func (c *compiler) variable(e syntax.Expr) (index int, ok bool) {
+	global, ok := e.(*syntax.GlobalExpr)
+	if !ok {
+		return 0, false
+	}
+	return c.env.variable(global.Name)
 }
 
 // functionExpr compiles the making of a function.
@@ -201,7 +224,11 @@ func (c *compiler) unary(e *syntax.Unary) expr {
 	}
 	operand, at := c.expr(e.Operand), c.site(e.Operand, e.Line)
 	if e.Op == syntax.Length {
+		index, isVariable := c.variable(e.Operand)
 		return func(f *frame) value.Value {
+			if isVariable && f.st.variables[index].lazy {
+				return value.Number(float64(f.st.variables[index].list.Len()))
+			}
 			v := operand(f)
 			if t, ok := v.Table(); ok {
 				return value.Number(float64(t.Len()))

@@ -86,6 +86,7 @@ type bench struct {
 	env        *lua.Env
 	st         *lua.State
 	keys, argv int
+	texts      [][]byte // of the run: its keys and arguments
 	replies    []value.Value
 	at         int
 	bound      map[string]int // constant command names, by the calls that were compiled with them
@@ -132,8 +133,8 @@ func (b *bench) call(st *lua.State, args []value.Value) value.Value {
 func (b *bench) run(chunk *lua.Chunk, keys, args [][]byte) value.Value {
 	b.st.Reset(generous)
 	b.at = 0
-	setList(b.st, b.keys, keys)
-	setList(b.st, b.argv, args)
+	b.texts = append(append(b.texts[:0], keys...), args...)
+	setLists(b.st, b.keys, b.argv, b.texts, len(keys))
 	results, err := b.st.Run(chunk)
 	if err != nil {
 		panic(err)

@@ -15,7 +15,10 @@ func TestListsAreTables(t *testing.T) {
 	texts := [][]byte{[]byte("one"), []byte("2"), []byte("three")}
 	for _, script := range []string{
 		"return KEYS[1]", "return KEYS[3] .. KEYS[2]", "return tostring(KEYS[0]) .. tostring(KEYS[4]) .. tostring(KEYS[-1])",
-		"return #KEYS", "return KEYS[2] + 1", "return KEYS['1']", "return KEYS.n", "return KEYS[1.5]",
+		"return #KEYS", "local s = '' for i = 1, #KEYS do s = s .. KEYS[i] .. #KEYS end return s", "local s = '' for i = -1, 5 do s = s .. tostring(KEYS[i]) end return s",
+		"local i = '1' return KEYS[i]", "local i = 1.5 return KEYS[i]", "local i = 2^40 return KEYS[i]", "local i = 0/0 return KEYS[i]", "local i return KEYS[i]", "local i = 1 return ARGV[i]",
+		"local i = 1 KEYS[2] = 'x' return KEYS[i] .. KEYS[i + 1] .. #KEYS", "local function f() KEYS[1] = 'x' return 1 end return KEYS[f()]", "return KEYS[error('e')]",
+		"return KEYS[2] + 1", "return KEYS['1']", "return KEYS.n", "return KEYS[1.5]",
 		"return #KEYS[3]", "return KEYS[1]:upper()", "return KEYS[4].x", "return #ARGV", "return ARGV[1]",
 		"KEYS[1] = 'x' return KEYS[1] .. KEYS[2]", "KEYS[4] = 'x' return #KEYS .. KEYS[4]", "KEYS[2] = nil return tostring(KEYS[2])",
 		"local k = KEYS k[1] = 'x' return KEYS[1]", "table.insert(KEYS, 'x') return KEYS[4]", "return _G.KEYS[2]", "_G.KEYS[2] = 'x' return KEYS[2]",
@@ -39,8 +42,7 @@ func TestListsAreTables(t *testing.T) {
 			return fmt.Sprint(shown, " with ", st.StepsLeft(), " steps and ", st.Heap.Left(), " bytes left")
 		}
 		got := run(func(st *lua.State) {
-			setList(st, keys, texts)
-			setList(st, argv, nil)
+			setLists(st, keys, argv, texts, len(texts))
 		})
 		want := run(func(st *lua.State) {
 			st.Set(keys, tableOf(st, texts))
@@ -104,11 +106,12 @@ func TestStackGrowsAtAnyCall(t *testing.T) {
 	}
 }
 
-// setList sets a variable to a list, within the limits.
-func setList(st *lua.State, variable int, texts [][]byte) {
-	l, ok := st.Heap.NewList(texts)
+// setLists sets two variables to lists of the first n texts and of the others, within the limits.
+func setLists(st *lua.State, keys, argv int, texts [][]byte, n int) {
+	a, b, ok := st.Heap.NewLists(texts, n)
 	if !ok {
-		panic("a list passes a limit")
+		panic("lists pass a limit")
 	}
-	st.SetList(variable, l)
+	st.SetList(keys, a)
+	st.SetList(argv, b)
 }

@@ -119,8 +119,7 @@ func (o *ours) eval(script string) string {
 		return "error " + err.Error()
 	}
 	o.st.Reset(generous)
-	setList(o.st, o.keys, [][]byte{[]byte("k")})
-	setList(o.st, o.argv, [][]byte{[]byte("a")})
+	setLists(o.st, o.keys, o.argv, [][]byte{[]byte("k"), []byte("a")}, 1)
 	results, err := o.st.Run(chunk)
 	if err != nil {
 		return showError(err.(*lua.Error))

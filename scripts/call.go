@@ -51,6 +51,9 @@ func (m *machine) redisCall(c *command, args []value.Value, raises bool) value.V
 	if n, _, ok := answer.TakeInt(m.answer); ok {
 		return value.Number(float64(n))
 	}
+	if b, _, ok := answer.TakeBulk(m.answer); ok {
+		return m.st.NewString(b)
+	}
 	v, rest, _ := answer.Next(m.answer)
 	if v.Kind == answer.Error {
 		return m.wrong(replyError(m.st, v.Bytes), raises)

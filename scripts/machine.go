@@ -31,7 +31,7 @@ type machine struct {
 	pair       [2]value.Value // its arguments
 
 	words     [][]byte // of redis.call: name and arguments
-	mostWords int      // in any call of the run
+	mostWords int      // in any call since forget
 	wordBytes int      // in all of them
 	numbers   []byte   // texts of those that are numbers
 	answer    []byte
@@ -43,11 +43,9 @@ type machine struct {
 func (m *machine) arguments() (keys, argv value.List, passed lua.LimitKind) {
 	args, heap := m.run.Args, m.st.Heap
 	n, _ := KeyCount(args[hashArg:])
-	m.given = args[firstKeyArg : firstKeyArg+n]
-	keys, ok := heap.NewList(m.given)
-	if ok {
-		argv, ok = heap.NewList(args[firstKeyArg+n:])
-	}
+	args = args[firstKeyArg:]
+	m.given = args[:n]
+	keys, argv, ok := heap.NewLists(args, n)
 	switch {
 	case ok:
 		return keys, argv, lua.NoLimit
@@ -64,7 +62,7 @@ const (
 	maxKeptWords  = 64
 )
 
-// forget drops the references to a run.
+// forget drops the references to runs.
 func (m *machine) forget() {
 	m.tx, m.run, m.given = nil, nil, nil
 	m.wanted, m.callback, m.pair = "", value.Nil, [2]value.Value{}

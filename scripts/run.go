@@ -40,12 +40,26 @@ func run(tx *engine.Tx, c *engine.Call) {
 	case modes&(Looks|Only) == Looks|Only && s.flagged && !s.noWrites:
 		c.Answer = answer.AppendError(c.Answer, "ERR Can not execute a script with write flag using *_ro command.")
 	default:
-		m := machines.Get().(*machine)
+		m := machineFor(tx)
 		m.tx, m.run, m.looks, m.declared = tx, c, modes&Looks != 0 || s.noWrites, modes&Declared != 0
 		m.do(s.chunk, source)
-		m.forget()
-		machines.Put(m)
 	}
+}
+
+// machineFor returns the machine that runs the scripts of a batch.
+func machineFor(tx *engine.Tx) *machine {
+	m, ok := tx.Worker.(*machine)
+	if !ok {
+		m = machines.Get().(*machine)
+		tx.Worker = m
+	}
+	return m
+}
+
+// Release makes the machine one that runs no script, after the scripts of a batch.
+func (m *machine) Release() {
+	m.forget()
+	machines.Put(m)
 }
 
 // find returns the source of a hash, or nil.

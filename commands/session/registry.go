@@ -127,8 +127,11 @@ func (r *Registry) Find(name, sub []byte) *Spec {
 	return r.byName[string(full[:n])]
 }
 
-// isNamed reports whether name is the spec's name, in any case.
+// isNamed reports whether name is the spec's name, in any case: mostly in capitals.
 func (s *Spec) isNamed(name []byte) bool {
+	if string(name) == s.Name {
+		return true
+	}
 	if len(name) != len(s.FullName) {
 		return false
 	}

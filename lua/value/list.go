@@ -7,19 +7,26 @@ type List struct {
 	serial  uint32
 }
 
-// NewList makes a list of texts, which must not change until the end of the run. ok is false
-// beyond a limit: then Left is negative if it is that of memory.
-func (h *Heap) NewList(texts [][]byte) (l List, ok bool) {
-	if !h.charge(tableSize + len(texts)*(slotSize+stringSize)) {
-		return l, false
+// NewLists makes lists of the first n of some texts, and of the others. The texts must not
+// change until the end of the run. ok is false beyond a limit: then Left is negative if it is
+// that of memory.
+func (h *Heap) NewLists(texts [][]byte, n int) (first, others List, ok bool) {
+	if !h.charge(listSize(n)) || !h.charge(listSize(len(texts)-n)) {
+		return first, others, false
 	}
-	l = List{h.strings.Raw(len(texts)), h.NextSerial()}
-	for i := range l.strings {
-		s := &l.strings[i]
-		s.bytes, s.hashed = texts[i], false
+	all := h.strings.Raw(len(texts))
+	for i, text := range texts {
+		s := &all[i]
+		s.bytes, s.hashed = text, false
 	}
-	return l, true
+	return List{all[:n], h.NextSerial()}, List{all[n:], h.NextSerial()}, true
 }
+
+// listSize is the size that is counted for a list of n strings.
+func listSize(n int) int { return tableSize + n*(slotSize+stringSize) }
+
+// Len returns the number of strings.
+func (l *List) Len() int { return len(l.strings) }
 
 // Element returns the string with a key, from 1, or nil.
 func (l *List) Element(i int) *String {
