@@ -267,3 +267,29 @@ func TestNoAllocations(t *testing.T) {
 		t.Errorf("%v allocations, want 0", n)
 	}
 }
+
+// TestParseIntDigits compares numbers of all lengths with strconv's, and with one byte changed
+// to any other.
+func TestParseIntDigits(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for length := 1; length <= 20; length++ {
+		for range 20 {
+			text := []byte{'1' + byte(r.IntN(9))}
+			for len(text) < length {
+				text = append(text, '0'+byte(r.IntN(10)))
+			}
+			if r.IntN(3) == 0 {
+				text = append([]byte{'-'}, text...)
+			}
+			at := r.IntN(len(text))
+			for c := range 256 {
+				text[at] = byte(c)
+				want, err := strconv.ParseInt(string(text), 10, 64)
+				usual := err == nil && strconv.FormatInt(want, 10) == string(text)
+				if got, ok := ParseInt(text); ok != usual || ok && got != want {
+					t.Fatalf("%q is %d, %v, want %d, %v", text, got, ok, want, usual)
+				}
+			}
+		}
+	}
+}
