@@ -52,8 +52,8 @@ func (b *Batch) isLong(i int32) bool {
 	return c.Timed && !c.Light
 }
 
-// apply applies the ops of the run, of a batch, and unlocks the shard. The memory for
-// at most prefetchOps was prefetched; it prefetches for more.
+// apply applies the ops of the run, of a batch, and unlocks the shard. Requires: the memory for
+// at most prefetchOps was prefetched, unless the engine isCached; it prefetches for more.
 func (r *shardRun) apply(e *Engine, b *Batch, ops []int32) {
 	for many := len(ops) > prefetchOps && !e.isCached(); len(ops) > 0; {
 		ahead := min(len(ops), prefetchOps)
