@@ -25,7 +25,8 @@ var experiments = []experiment{
 	{"durability", "speed by fsync", []step{durability}},
 	{"snapshot", "pauses, disk, restarts", []step{snapshots}},
 	{"rules", "checks by rules, also while rules are loaded", []step{costOfRules, ruleLoads}},
-	{hugeName, "memory, pauses and restarts of one large server; needs 12 GB, only if selected", []step{hundredMillion}},
+	{hugeName, "memory, pauses and restarts of one large server, and its speed beside Redis; needs 22 GB, or 16 GB for one server after the other; only if selected",
+		[]step{hugeMemory, hundredMillion, hugeSpeed}},
 	{"cluster", "speed of three nodes", []step{cluster}},
 	{failoverName, "of three servers, beside Redis with Sentinel", []step{failover}},
 	{"siege", "many connections, key floods, hostile clients", []step{

@@ -32,6 +32,7 @@ const (
 	ruleTable
 	memoryTable
 	hugeTable
+	hugePairTable
 	clusterTable
 	failoverTable
 	stressTable
@@ -50,6 +51,7 @@ var tables = [tableCount]struct {
 	ruleTable:     {row{"by rules", "speed", "cost", "RL.CHECK", "RL.ALL"}, ruleLegend},
 	memoryTable:   {row{"load", "speed", "cost", "limitsrv --data", "limitsrv in memory"}, ""},
 	hugeTable:     {row{"many keys", "result", "bytes a key", "prober p50 / p99 / p99.9", "wanted", "verdict"}, hugeLegend},
+	hugePairTable: {row{"many keys", "speed", "cost", string(limitsrv), string(redisLua), "wanted", "verdict"}, hugePairLegend},
 	clusterTable:  {nil, clusterLegend},
 	failoverTable: {nil, failoverLegend},
 	stressTable:   {row{"under stress", "wanted", string(limitsrv), string(redisLua), "verdict"}, stressLegend},
@@ -69,6 +71,11 @@ RL.ALL names each of three limits with a client of its own, RL.CHECK one client 
 
 const hugeLegend = `limitsrv alone, with --fsync everysec, a bucket per key. bytes a key: resident, at the peak of the stage. A prober asks for one
 decision at a time on the same machine.
+`
+
+const hugePairLegend = `many keys beside Redis: both in memory, a live bucket per key. Redis stores it as one string, in Lua (scripts/gcra.lua). speed: our
+decisions per second, or keys per second of the fill, over theirs. cost: server CPU per decision, or bytes per key, ours over theirs.
+limitsrv, Redis + Lua: decisions per second, server CPU per decision, p50 / p99 / p99.9 latency of a pipeline; medians of the rounds.
 `
 
 // write prints the legends, the tables, ratios first, and after the tables of ratios their

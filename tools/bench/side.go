@@ -44,6 +44,16 @@ const (
 	// lastingBucket is a token bucket that refills only after hours. It is for the
 	// cost of persistence, which keys that expire during a run would blur.
 	lastingBucket algorithm = "lasting token"
+	// lastingGCRA is the same bucket, for which Redis stores one string.
+	lastingGCRA algorithm = "lasting GCRA"
+)
+
+// The limit of buckets that last, with the rate in limitsrv's form and as the time in which
+// one token comes back.
+const (
+	lastingCapacity = 1000
+	lastingRate     = "1000/100d"
+	lastingInterval = 100 * 24 * time.Hour / 1000
 )
 
 const (
@@ -60,7 +70,8 @@ const (
 var limitsrvCommands = map[algorithm][]string{
 	tokenBucket:   {"RL.TOKEN", keyPlace, "1000", "1000/d"},
 	slidingLog:    {"RL.LOG", keyPlace, "100", "10s"},
-	lastingBucket: {"RL.TOKEN", keyPlace, "1000", "1000/100d"},
+	lastingBucket: {"RL.TOKEN", keyPlace, fmt.Sprint(lastingCapacity), lastingRate},
+	lastingGCRA:   {"RL.TOKEN", keyPlace, fmt.Sprint(lastingCapacity), lastingRate},
 }
 
 // cellCommands are those of the module redis-cell, with the limit of limitsrvCommands.
@@ -73,6 +84,8 @@ var (
 	tokenScript string
 	//go:embed scripts/log.lua
 	logScript string
+	//go:embed scripts/gcra.lua
+	gcraScript string
 )
 
 var redisScripts = map[algorithm]struct {
@@ -82,6 +95,7 @@ var redisScripts = map[algorithm]struct {
 	tokenBucket:   {tokenScript, []string{"1000", "0.000011574074074074073", "1"}},
 	slidingLog:    {logScript, []string{"100", "10000"}},
 	lastingBucket: {tokenScript, []string{"1000", "0.00000011574074074074073", "1"}},
+	lastingGCRA:   {gcraScript, []string{fmt.Sprint(lastingCapacity), fmt.Sprint(lastingInterval.Microseconds()), "1"}},
 }
 
 // errNoRedis names the packages of the missing programs.
@@ -200,14 +214,18 @@ func (s *side) prepare(ctx context.Context, l load) error {
 
 // fill requests one decision for each key 0..keys-1 and checks that the keys exist.
 func (s *side) fill(ctx context.Context, a algorithm, keys int) (outcome, error) {
-	l := load{algorithm: a, connections: fillConnections, pipeline: fillPipeline, keys: keys}
-	o, err := s.generate(ctx, l, fillWait, sequential(0, keys, l.connections))
+	return s.fillBy(ctx, load{algorithm: a, connections: fillConnections, pipeline: fillPipeline, keys: keys}, fillWait)
+}
+
+// fillBy is fill with the command and the concurrency of a load, within the time wait.
+func (s *side) fillBy(ctx context.Context, l load, wait time.Duration) (outcome, error) {
+	o, err := s.generate(ctx, l, wait, sequential(0, l.keys, l.connections))
 	if err != nil {
 		return o, err
 	}
 	n, err := s.keys()
-	if err == nil && n < int64(keys) {
-		err = fmt.Errorf("%s holds %d keys after requests for %d", s.name, n, keys)
+	if err == nil && n < int64(l.keys) {
+		err = fmt.Errorf("%s holds %d keys after requests for %d within %v", s.name, n, l.keys, wait)
 	}
 	return o, err
 }

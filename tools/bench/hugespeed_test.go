@@ -1,0 +1,63 @@
+package main
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestParseAvailable(t *testing.T) {
+	for _, tt := range []struct {
+		name, meminfo string
+		want          int64 // -1: an error
+	}{
+		{"a machine", "MemTotal:       24643920 kB\nMemAvailable:   24086820 kB\nBuffers: 7 kB\n", 24086820 << 10},
+		{"no such line", "MemFree: 7 kB\n", -1},
+		{"another unit", "MemAvailable: 7 MB\n", -1},
+		{"no number", "MemAvailable: x kB\n", -1},
+	} {
+		if got, err := parseAvailable(tt.meminfo); err == nil && got != tt.want || err != nil && tt.want != -1 {
+			t.Errorf("%s: parseAvailable = %d, %v, want %d", tt.name, got, err, tt.want)
+		}
+	}
+}
+
+func TestHugeFits(t *testing.T) {
+	const keys = 1_000_000
+	for _, tt := range []struct {
+		name      string
+		available int64
+		together  bool
+		fails     bool
+	}{
+		{"both at a time", 1_210_000_000, true, false},
+		{"not quite both", 1_209_999_999, false, false},
+		{"one at a time", 1_150_000_000, false, false},
+		{"not even one", 1_149_999_999, false, true},
+	} {
+		if got, err := hugeFits(tt.available, keys); got != tt.together || (err != nil) != tt.fails {
+			t.Errorf("%s: hugeFits(%d) = %v, %v", tt.name, tt.available, got, err)
+		}
+	}
+}
+
+func TestHugeSpeedVerdicts(t *testing.T) {
+	filled := stage{bytesPerKey: 50, growthPerSec: 1e6}
+	for _, tt := range []struct {
+		name    string
+		keys    int
+		rate    float64
+		verdict string
+	}{
+		{"as fast as wanted", hugeGoalKeys, 800e3, "met"},
+		{"slower than wanted", hugeGoalKeys, 799e3, "NOT MET"},
+		{"too few keys for a verdict", hugeGoalKeys - 1, 800e3, ""},
+	} {
+		e := emptyReport(options{})
+		l := load{algorithm: lastingGCRA, distribution: uniform, connections: 50, pipeline: hugePipeline, keys: tt.keys}
+		e.addHugeSpeed(l, "in alternating rounds", hugeSpeedResult{filled, rounds(tt.rate)}, hugeSpeedResult{filled, rounds(100e3)})
+		speed := e.tables[hugePairTable][0]
+		if got := speed[len(speed)-2:]; !slices.Equal(got, row{"at least 8x", tt.verdict}) {
+			t.Errorf("%s: row %q, want the verdict %q", tt.name, speed, tt.verdict)
+		}
+	}
+}
