@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -149,7 +150,12 @@ func equalHashes(records []blockRecord) bool {
 // loadPage adds records with different hashes to their page, which is empty and has enough space.
 func (s *shard) loadPage(r *blockReader, p page, records []blockRecord) {
 	c, soonest := &s.cell, latest
-	for i := range records {
+	for i := 0; i < len(records); {
+		if n := r.alike(records[i:]); n > 0 {
+			soonest = min(soonest, s.loadAlike(r, p, records[i:i+n]))
+			i += n
+			continue
+		}
 		x := &records[i]
 		k := &r.params[x.params]
 		h := tailored(x.hash, s.bits, k.db)
@@ -158,7 +164,52 @@ func (s *shard) loadPage(r *blockReader, p page, records []blockRecord) {
 		at := p.add(i, tag(h, p.depth), words, r.key(x))
 		p.store(at, headOf(s.params.retain(c), k.db), words, &c.state)
 		s.count(k.db, 1)
+		i++
 	}
 	s.noteExpiry(p, soonest)
 	s.moves += uint32(len(records))
+}
+
+// alike returns the number of the first records that have the same parameters, those of a limit
+// without a tail, and in a page the same bytes behind the head as in the block.
+func (r *blockReader) alike(records []blockRecord) (n int) {
+	params := records[0].params
+	a := r.params[params].params.alg()
+	if a.limiter == nil || a.tail != nil {
+		return 0
+	}
+	for n < len(records) && records[n].params == params {
+		x := &records[n]
+		if paramBytes+int(x.end-x.words) != recordBytes(a.words, int(x.end-x.key)) {
+			break // the length of its key has more bytes than needed
+		}
+		n++
+	}
+	return n
+}
+
+// loadAlike is loadPage for records that are alike, behind those of their page, whose bytes it
+// copies. It returns the first expiry.
+func (s *shard) loadAlike(r *blockReader, p page, records []blockRecord) (soonest Instant) {
+	var (
+		c, k    = &s.cell, &r.params[records[0].params]
+		slot, n = p.slots(), len(records)
+	)
+	c.params, c.past = k.params, k.past
+	id := s.params.retain(c)
+	s.params.list[id].keys += int64(n - 1)
+	head, low := headOf(id, k.db), int(p.low)
+	soonest = latest
+	for i := range records {
+		x := &records[i]
+		record := r.block[x.words:x.end]
+		low -= paramBytes + len(record)
+		binary.LittleEndian.PutUint32(p.buf[low:], uint32(head))
+		copy(p.buf[low+paramBytes:], record)
+		p.setSlot(slot+i, tag(tailored(x.hash, s.bits, k.db), p.depth), low)
+		soonest = min(soonest, x.expiry)
+	}
+	p.count, p.low = uint16(slot+n), uint32(low)
+	s.count(k.db, int64(n))
+	return soonest
 }

@@ -139,3 +139,45 @@ func TestLoadPages(t *testing.T) {
 		}
 	}
 }
+
+// TestLoadLongLengths loads a block in which some lengths of keys have two bytes where one is
+// enough: it must have the same effect as the block without them, also after pages were split.
+func TestLoadLongLengths(t *testing.T) {
+	from, b := New(Options{Shards: 1}), Batch{}
+	for i := range 40 {
+		b.Ops = append(b.Ops, Op{Kind: Take, Params: Params{Alg: Token, Limit: 9, Count: 1, Period: 1e12}, N: 1, Key: fmt.Append(nil, "key ", i)})
+	}
+	from.Apply(1e18, &b)
+	n := from.Freeze()
+	block, _, _ := n.Next(0, nil)
+	n.Close()
+	r := &blockReader{}
+	if err := r.read(block, from.key); err != nil || len(r.records) != len(b.Ops) {
+		t.Fatalf("a block of %d records, %v", len(r.records), err)
+	}
+	var long []byte
+	end := uint32(0)
+	for i := range r.records {
+		x := &r.records[i]
+		long = append(long, block[end:x.key-1]...)
+		if i%5 == 0 {
+			long = append(long, 128)
+		}
+		long, end = append(long, block[x.key-1:x.end]...), x.end
+	}
+	got, want := New(Options{Shards: 1}), New(Options{Shards: 1})
+	if err := got.Load(long); err != nil {
+		t.Fatal(err)
+	}
+	if err := want.Load(block); err != nil {
+		t.Fatal(err)
+	}
+	for i := range b.Ops { // they split the pages
+		b.Ops[i].Key = fmt.Append(nil, "another key ", i, strings.Repeat("k", 200))
+	}
+	got.Apply(1e18, &b)
+	want.Apply(1e18, &b)
+	if g, w := loadedState(t, got), loadedState(t, want); !slices.Equal(g, w) || got.Digest(1e18) != want.Digest(1e18) {
+		t.Errorf("loaded\n got %v\nwant %v", g, w)
+	}
+}
