@@ -274,7 +274,10 @@ func TestDrainAnswersReceivedCommands(t *testing.T) {
 			send(t, nc, strings.Repeat(array("OP", "b"), 3000)+array("SLOW", "c")+array("BIG", "600000")+"*1\r\n$4\r\nha")
 			conns = append(conns, nc)
 		}
-		down := make(chan error)
+		for _, nc := range conns {
+			untilReceived(t, nc)
+		}
+		down := make(chan error, 1)
 		go func() { down <- r.Shutdown(context.Background()) }()
 		for _, nc := range conns {
 			expectEnd(t, nc, strings.Repeat(bulk("b"), 3000)+bulk("c")+bulk(string(make([]byte, 600000))))

@@ -98,7 +98,7 @@ func (l *loop) read(c *loopConn) (n int, full bool) {
 		return n, full
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
 		l.releaseIdle(c)
-		return 0, false
+		return 0, full
 	case errno == 0 && c.blocked.Load() != 0: // it may still take its replies
 		c.inputEnded = true
 		l.releaseIdle(c)
@@ -108,8 +108,8 @@ func (l *loop) read(c *loopConn) (n int, full bool) {
 	return -1, false
 }
 
-// receive reads once into the input. It reports whether there may be more input, and errno
-// as readNow does.
+// receive reads once into the input. It reports whether there may be more input, also if what
+// TLS received is not a complete record yet, and errno as readNow does.
 func (l *loop) receive(c *loopConn) (n int, full bool, errno syscall.Errno) {
 	if c.secured != nil {
 		return l.receiveTLS(c)

@@ -107,7 +107,7 @@ func (l *loop) receiveTLS(c *loopConn) (n int, full bool, errno syscall.Errno) {
 	case c.closed:
 		return 0, false, syscall.EPIPE
 	case n == 0 && err == nil:
-		return 0, false, syscall.EAGAIN
+		return 0, got == len(room), syscall.EAGAIN
 	case err != nil:
 		_ = syscall.Shutdown(c.fd, syscall.SHUT_RD)
 	}

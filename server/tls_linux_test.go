@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"math/rand/v2"
 	"net"
@@ -168,4 +169,44 @@ func TestTLSEndBeforeTheSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectEnd(t, nc, bulk("a"))
+}
+
+// A drain reads all of a command, also when a read ends before a record does: the buffer of
+// the first part of a command leaves less room than a record needs.
+func TestTLSDrainReadsWholeRecords(t *testing.T) {
+	const rest = 32_000 // two records
+	echo := &echoLog{barrier: make(chan struct{})}
+	limits := Limits{Limits: resp.Limits{ArgBytes: 1 << 20}}
+	r := startWith(t, Config{Loops: overTLS, Limits: limits}, echo)
+	blocker, want, sent := r.dial(), map[net.Conn]string{}, 0
+	for size := 64_000; size < 120_000; size += 2000 {
+		nc, text := r.dial(), strings.Repeat("x", size)
+		want[nc] = bulk(text)
+		first := array("OP", text)[:len(array("OP", text))-rest]
+		sent += len(first)
+		send(t, nc, first)
+	}
+	until(t, "the first parts are read", func() bool { return r.Stats().InputBytes == int64(sent) })
+	send(t, blocker, array("BARRIER"))
+	<-echo.barrier
+	for nc, reply := range want {
+		send(t, nc, reply[len(reply)-rest:])
+		untilReceived(t, nc)
+	}
+	down := make(chan error, 1)
+	go func() { down <- r.Shutdown(context.Background()) }()
+	until(t, "the drain waits for the loop", func() bool {
+		nc, err := net.Dial("tcp", r.address().String())
+		if err == nil {
+			nc.Close()
+		}
+		return err != nil
+	})
+	echo.barrier <- struct{}{}
+	for nc, reply := range want {
+		expectEnd(t, nc, reply)
+	}
+	if err := <-down; err != nil {
+		t.Errorf("Shutdown: %v", err)
+	}
 }
