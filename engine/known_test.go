@@ -194,9 +194,9 @@ func TestSweepNumbers(t *testing.T) {
 	e := engine.New(engine.Options{Shards: 1, Commands: toy{}})
 	now := instant("2025-06-15T12:34:56Z")
 	do(e, now, toySet, "key", "2", "0")
-	e.Sweep(now, 10)
+	e.SweepExpired(now, 10)
 	do(e, now, toyExpire, "key", strconv.FormatInt(now.Millis()+5, 10))
-	e.Sweep(now+engine.Instant(second), 10)
+	e.SweepExpired(now+engine.Instant(second), 10)
 	if n := e.Len(); n != 0 {
 		t.Errorf("%d keys after the expiry", n)
 	}
