@@ -10,8 +10,9 @@ type knownKey struct {
 	sum   uint64 // of sumIn
 	hash  uint64
 	shard *shard
-	// looked is set if the place of the record, or none, was found, and moves is that of the
-	// Tx then.
+	// seen is set if the place of the record, or none, was found, and looked if the record is
+	// known to live. moves is that of the Tx then.
+	seen   bool
 	looked bool
 	moves  uint32
 	place  place
@@ -36,7 +37,7 @@ func (tx *Tx) knows(c *Call, places []keyPlace) {
 	tx.knowns = min(len(places), maxKnown)
 	for i := range tx.knowns {
 		p, k := &places[i], &tx.known[i]
-		k.key, k.sum, k.hash, k.shard, k.looked = c.Args[p.arg], p.sum, p.hash, &tx.e.shards[p.shard], false
+		k.key, k.sum, k.hash, k.shard, k.seen, k.looked = c.Args[p.arg], p.sum, p.hash, &tx.e.shards[p.shard], false, false
 	}
 }
 
@@ -64,4 +65,23 @@ func (tx *Tx) knownKey(key []byte) *knownKey {
 		}
 	}
 	return nil
+}
+
+// findRecord is shard.find for a key, which is k if that is known and otherwise nil. The record
+// may have expired.
+func (tx *Tx) findRecord(k *knownKey, s *shard, h uint64, key []byte) (p page, slot int, found bool) {
+	switch {
+	case k == nil:
+		return s.find(h, key)
+	case k.seen && k.moves == tx.moves && k.place.page == nil:
+		return page{}, 0, false
+	case k.seen && k.moves == tx.moves:
+		return s.slab.open(k.place.page), k.place.slot, true
+	}
+	p, slot, found = s.find(h, key)
+	k.seen, k.looked, k.moves, k.place = true, false, tx.moves, place{}
+	if found {
+		k.place = place{page: p.pageHead, slot: slot}
+	}
+	return p, slot, found
 }

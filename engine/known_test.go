@@ -34,6 +34,10 @@ func (churn) Do(tx *engine.Tx, c *engine.Call) {
 				tx.SetNumber(n, r.Int64(), []int64{0, n.Expiry, tx.Now().Millis() + int64(r.IntN(3))}[r.IntN(3)])
 			}
 		}
+		if r.IntN(3) == 0 { // its place is kept, and the change is by a copy
+			tx.Number(key)
+			key = bytes.Clone(key)
+		}
 		e, found := tx.Find(key)
 		switch kind := r.IntN(8); {
 		case kind == 0 && found:

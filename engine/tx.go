@@ -165,7 +165,7 @@ func (tx *Tx) Find(key []byte) (e Entry, found bool) {
 	default:
 		e.shard, e.hash = k.shard, k.hash
 	}
-	p, i, found := e.shard.find(e.hash, key)
+	p, i, found := tx.findRecord(k, e.shard, e.hash, key)
 	if found {
 		e.place = place{page: p.pageHead, slot: i}
 		c := e.shard.load(p, i)
@@ -178,7 +178,7 @@ func (tx *Tx) Find(key []byte) (e Entry, found bool) {
 	}
 	e.moves = tx.moves
 	if k != nil {
-		k.looked, k.moves, k.place = true, tx.moves, e.place
+		k.seen, k.looked, k.moves, k.place = false, true, tx.moves, e.place
 	}
 	return e, found
 }

@@ -34,11 +34,11 @@ func (tx *Tx) Number(key []byte) *Number {
 		n.shard, n.hash = k.shard, k.hash
 	}
 	found := false
-	if n.page, slot, found = n.shard.find(n.hash, key); !found || !n.open(slot, tx.now) {
+	if n.page, slot, found = tx.findRecord(k, n.shard, n.hash, key); !found || !n.open(slot, tx.now) {
 		return nil
 	}
 	if k != nil {
-		k.looked, k.moves, k.place = true, tx.moves, place{page: n.page.pageHead, slot: slot}
+		k.looked = true
 	}
 	return n
 }
