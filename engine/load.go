@@ -188,8 +188,8 @@ func (r *blockReader) alike(records []blockRecord) (n int) {
 	return n
 }
 
-// loadAlike is loadPage for records that are alike, behind those of their page, whose bytes it
-// copies. It returns the first expiry.
+// loadAlike is loadPage for records that are alike and go behind those of their page. It copies
+// their bytes, and returns the first expiry.
 func (s *shard) loadAlike(r *blockReader, p page, records []blockRecord) (soonest Instant) {
 	var (
 		c, k    = &s.cell, &r.params[records[0].params]

@@ -108,8 +108,8 @@ func (l *loop) read(c *loopConn) (n int, full bool) {
 	return -1, false
 }
 
-// receive reads once into the input. It reports whether there may be more input, also if what
-// TLS received is not a complete record yet, and errno as readNow does.
+// receive reads once into the input. It reports whether there may be more input, also if TLS
+// has received a part of a record only, and errno as readNow does.
 func (l *loop) receive(c *loopConn) (n int, full bool, errno syscall.Errno) {
 	if c.secured != nil {
 		return l.receiveTLS(c)

@@ -24,7 +24,7 @@ func (h *Handler) exec(batch *engine.Batch, done func(error)) {
 	execute(h.config.Exec, batch, done)
 }
 
-// exec executes the batch of a session, whose grants count until release.
+// exec executes the batch of a session. Its grants count until release.
 func (s *Session) exec() {
 	if s.granted = s.g.batch.Granted; s.granted > 0 {
 		s.h.granted.Add(s.granted)
