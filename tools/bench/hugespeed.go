@@ -26,7 +26,7 @@ const (
 	// hugePipeline is the pipeline of hugeSpeed and of its fills.
 	hugePipeline = 64
 	// hugeFillWait bounds the time to fill one server.
-	hugeFillWait = 7 * time.Minute
+	hugeFillWait = 20 * time.Minute
 	// plainSet is the algorithm of Redis' fill: the command by which the script of lastingGCRA
 	// stores the state of a new key.
 	plainSet algorithm = "SET"
