@@ -106,12 +106,12 @@ var ports = regexp.MustCompile(`\b(63|73|93)\d\d\b`)
 // endsAll makes a script end all its programs with itself.
 const endsAll = "trap 'kill $(jobs -p) 2>/dev/null' EXIT; trap 'exit 1' TERM\n"
 
-// programs are wrappers for a session. The clock of a limitsrv without options stands
-// still, so that pages can show exact times. redis-cli tries again while the server
-// starts, as a reader takes longer to paste a line.
+// programs are wrappers for a session. The clock of a limitsrv that begins with --listen, and has
+// at most rules besides, stands still, so that pages can show exact times. redis-cli tries again
+// while the server starts, as a reader takes longer to paste a line.
 var programs = map[string]string{
 	"limitsrv": `#!/bin/sh
-if [ $# = 2 ] && [ "$1" = --listen ]; then export LIMITSRV_TEST_CLOCK=true; fi
+case "$# $1 $3" in "2 --listen " | "6 --listen --rules") export LIMITSRV_TEST_CLOCK=true ;; esac
 exec %s "$@"
 `,
 	"redis-cli": `#!/bin/bash
