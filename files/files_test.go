@@ -28,7 +28,7 @@ func TestRead(t *testing.T) {
 	for _, tt := range []struct{ name, path, want, err string }{
 		{"reads a file", at("file"), "12345", ""},
 		{"follows a link", at("link"), "12345", ""},
-		{"rejects a longer file", at("long"), "", "at most 5 bytes"},
+		{"rejects a longer file", at("long"), "", "at most 5 bytes, got 6"},
 		{"rejects a pipe without a writer", at("pipe"), "", "not a regular file"},
 		{"rejects an endless device", "/dev/zero", "", "not a regular file"},
 		{"rejects a directory", dir, "", "not a regular file"},

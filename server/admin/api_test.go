@@ -94,7 +94,7 @@ func TestReset(t *testing.T) {
 	f.expect("/api/reset", `{"raw":""}`, 400, `{"error":"key must be 1 to 1024 bytes long, got ''"}`)
 	f.expect("/api/reset", `{"key":"a"}`, 400, `{"error":"the body is not the expected JSON object"}`)
 	f.expect("/api/reset", `{"raw":"YQ"}`, 415, `{"error":"the body must be application/json"}`, header("Content-Type", "text/plain"))
-	f.expect("/api/reset", `{"raw":"`+strings.Repeat("a", maxBodyBytes)+`"}`, 413, `{"error":"the body must be at most 8192 bytes"}`)
+	f.expect("/api/reset", `{"raw":"`+strings.Repeat("a", maxBodyBytes)+`"}`, 413, `{"error":"the body must be at most 8192 bytes, got more"}`)
 }
 
 // Keys of all databases are listed, read and reset.

@@ -44,7 +44,7 @@ func decodeBody(w http.ResponseWriter, r *http.Request, into any) bool {
 	if err := decoder.Decode(into); err != nil {
 		tooLong := new(http.MaxBytesError)
 		if errors.As(err, &tooLong) {
-			replyError(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body must be at most %d bytes", tooLong.Limit))
+			replyError(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body must be at most %d bytes, got more", tooLong.Limit))
 			return false
 		}
 		replyError(w, http.StatusBadRequest, "the body is not the expected JSON object") // err may quote a password

@@ -74,7 +74,7 @@ func TestCheckRequests(t *testing.T) {
 		{"hits have a bound", `{"domain":"api","hits":-1}`, 400, "ERR hits: 0 to 2000000000001, got -1"},
 		{"unknown words are refused", `{"domain":"api","key":"a"}`, 400, `ERR the body: unknown field \"key\"`},
 		{"attributes are strings", `{"domain":"api","attributes":{"n":1}}`, 400, "attributes: an object of strings"},
-		{"a body has a bound", `{"domain":"` + strings.Repeat("a", 64<<10) + `"}`, 413, "the body must be at most 65536 bytes"},
+		{"a body has a bound", `{"domain":"` + strings.Repeat("a", 64<<10) + `"}`, 413, "the body must be at most 65536 bytes, got more"},
 		{"no JSON", `domain`, 400, "ERR the body: "},
 	} {
 		answer, body := f.post("http", nil, "/v1/check", tt.body)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 
@@ -34,7 +35,7 @@ func readBody(w http.ResponseWriter, r *http.Request, dst []byte) (body []byte, 
 	body, err := appendAll(dst[:0], limited)
 	switch tooLong := new(http.MaxBytesError); {
 	case errors.As(err, &tooLong):
-		replyText(w, http.StatusRequestEntityTooLarge, "the body must be at most 65536 bytes")
+		replyText(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body must be at most %d bytes, got more", tooLong.Limit))
 		return nil, false
 	case err != nil:
 		replyText(w, http.StatusBadRequest, "the body could not be read")
