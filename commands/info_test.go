@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,15 +23,19 @@ func fields(text string) map[string]string {
 }
 
 func TestInfoFields(t *testing.T) {
+	began := time.Now()
 	h := newTestHandler("")
 	s := h.NewSession(session.Client{})
 	h.NewSession(session.Client{}).Close()
 	ask(s, "RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.SLIDE b 5 1m", "RL.LOG a 1 1m", "DEL", "NOPE", "EXISTS a nope",
 		"MULTI", "RL.PEEK a", "EXEC", "RL.TOKEN a 1 1 SHADOW")
 	got := fields(infoText(h, [][]byte{[]byte("everything")}))
+	if up, err := strconv.Atoi(got["uptime_in_seconds"]); err != nil || up < 0 || up > int(time.Since(began).Seconds()) {
+		t.Errorf("uptime_in_seconds:%s, %v after the start", got["uptime_in_seconds"], time.Since(began))
+	}
 	for name, want := range map[string]string{
 		"redis_version": redisVersion, "limitsrv_version": "0.0.0-test", "redis_mode": "standalone", "tcp_port": "6379",
-		"uptime_in_seconds": "0", "loading": "0", "role": "master", "connected_slaves": "0", "blocked_clients": "0", "cluster_enabled": "0",
+		"loading": "0", "role": "master", "connected_slaves": "0", "blocked_clients": "0", "cluster_enabled": "0",
 		"connected_clients": "1", "total_connections_received": "2", "maxclients": "10000", "maxmemory": "67108864", "maxmemory_policy": "noeviction",
 		"total_commands_processed": "9", "expired_keys": "0", "evicted_keys": "0", "keyspace_hits": "2", "keyspace_misses": "1",
 		"errorstat_ERR": "count=2", "errorstat_WRONGTYPE": "count=1", "total_error_replies": "3",

@@ -81,7 +81,7 @@ func TestPushRulesOnlyOver(t *testing.T) {
 func TestPushRulesConnections(t *testing.T) {
 	users := filepath.Join(t.TempDir(), "users.yaml")
 	hash := hashed(t, "pw")
-	put(t, users, usersOf(hash, "*")+"  - name: editor\n    hash: "+hash+"\n    groups: [peek, rules]\n    keys: [\"*\"]\n")
+	put(t, users, usersOf(hash, "*")+"  - name: editor\n    hash: "+hash+"\n    groups: [rules]\n    keys: [\"*\"]\n")
 	ca, other := newAuthority(t), newAuthority(t)
 	files, secure := newTLSFiles(t, ca), freeAddress(t)
 	socket := filepath.Join(t.TempDir(), "socket")

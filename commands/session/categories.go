@@ -19,7 +19,7 @@ func (c *Command) Categories() (all []string) {
 		{"admin", c.Flags&(Admin|Forgets|Reaches) != 0 || c.Flags&Runs != 0 && c.Uses == nil},
 		{"peek", limits && c.Flags&(ReadOnly|AllKeys) != 0 && c.Flags&(Admin|Forgets|Reaches|Runs|Rules) == 0},
 		{"decide", limits && c.Flags&Write != 0 && c.Flags&(Forgets|Rules) == 0},
-		{"rules", c.Flags&Rules != 0},
+		{"rules", c.Flags&Rules != 0 || c.Group == "rules" && c.Flags&ReadOnly != 0},
 		{"dangerous", c.dangerous()},
 		{"fast", c.Flags&Fast != 0},
 		{"slow", c.Flags&Fast == 0},
