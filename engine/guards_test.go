@@ -223,7 +223,7 @@ func TestGuards(t *testing.T) {
 		if got, want := d.replay.e.Digest(now), d.e.Digest(now); got != want {
 			d.fail("digest %x of the replica, %x of the engine", got, want)
 		}
-		d.e.Sweep(now, 1000)
+		d.e.SweepExpired(now, 1000)
 		if got, want := d.e.Len(), int64(d.model.live()); got != want {
 			d.fail("after a sweep %d keys, want %d", got, want)
 		}

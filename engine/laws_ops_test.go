@@ -156,7 +156,7 @@ func lawFingerprint(s *subject) {
 	s.expect(s.print() == 0, "the fingerprint of a missing key is %d", s.print())
 	change("ask", s.asking(1))
 	print := s.print()
-	s.e.Sweep(s.now, 1<<10)
+	s.e.SweepExpired(s.now, 1<<10)
 	s.expect(s.print() == print, "a sweep changed the fingerprint")
 	if s.alg == engine.Lease {
 		s.now++

@@ -319,13 +319,13 @@ func lawReset(s *subject) {
 		return
 	}
 	s.now += engine.Instant(nanos(d.Reset) - 1)
-	s.e.Sweep(s.now, 1<<10)
+	s.e.SweepExpired(s.now, 1<<10)
 	early := s.peek()
 	s.expect(early.Status == engine.OK && early.Reset == engine.Span{Nanos: 1}, "a nanosecond before reset: %+v", early)
 	s.expect(s.print() != 0, "no fingerprint a nanosecond before reset")
 	s.now++
 	if s.r.IntN(2) == 0 {
-		s.e.Sweep(s.now, 1<<10)
+		s.e.SweepExpired(s.now, 1<<10)
 		s.expect(s.e.Len() == 0, "%d keys after a sweep", s.e.Len())
 	}
 	late := s.peek()
@@ -387,7 +387,7 @@ func lawClock(s *subject) {
 	start := s.now
 	for _, back := range []int64{1, 1e6, s.span(), int64(start)} {
 		s.now = max(0, start-engine.Instant(back))
-		s.e.Sweep(s.now, 1<<10)
+		s.e.SweepExpired(s.now, 1<<10)
 		if got := s.ask(1); got != d {
 			s.expect(false, "clock set back by %d\n got %+v\nwant %+v", back, got, d)
 		}

@@ -19,23 +19,23 @@ const (
 	evictShare = 16
 )
 
+// reuseTime is the time for which the record of an expired key is left to its next take, while
+// memory is not short, in nanoseconds. Most keys are asked again soon after they have reset, and
+// to use a record again costs half of removing it and inserting another.
+const reuseTime Instant = 10e9
+
 // makeRoom makes memory available for a record under a hash, if record > 0, and for grow
 // bytes of chunks or nodes. It reports whether there is enough. It forgets expired keys
 // of the page before it lets the page grow and, at the bound, of a few other pages; then
 // it evicts keys, if the engine permits that. It overwrites the cell. Cost: O(1) pages;
 // none if nothing has expired.
 func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bool {
-	p := s.pageOf(h)
-	if record > 0 && !p.fits(record) {
-		if p.nextExpiry <= now {
-			s.purge(p, now)
-			if p.oversized() {
-				s.noteExpiry(p, 0)
-			}
+	if p := s.pageOf(h); record > 0 && !p.fits(record) {
+		more := s.packFull(p, record, now, idleSince(now))
+		if more > 0 && !s.withinBound(grow+more) {
+			more = s.packFull(p, record, now, now)
 		}
-		if p.live()+slotBytes+record > len(p.buf) {
-			grow += growth(p, record)
-		}
+		grow += more
 	}
 	if grow == 0 || s.withinBound(grow) {
 		return true
@@ -50,13 +50,32 @@ func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bo
 	return false
 }
 
+// idleSince returns the instant at which a reusable record must have been expired to be removed
+// at now.
+func idleSince(now Instant) Instant { return max(0, now-reuseTime) }
+
+// packFull purges a page that is too full for a record, and returns the memory by which it must
+// still grow for it. See purge for idle.
+func (s *shard) packFull(p page, record int, now, idle Instant) (grow int) {
+	if p.nextExpiry <= now {
+		s.purge(p, now, idle)
+		if p.oversized() {
+			s.noteExpiry(p, 0)
+		}
+	}
+	if p.live()+slotBytes+record > len(p.buf) {
+		grow = growth(p, record)
+	}
+	return grow
+}
+
 // sweepFor sweeps until grow bytes are available, and reports whether they are.
 func (s *shard) sweepFor(grow int, now Instant) bool {
 	for range sweepTries {
 		if !s.seekExpired(now) {
 			return false
 		}
-		found := s.sweepPage(now)
+		found := s.sweepPage(now, now)
 		s.publishUsage()
 		if s.withinBound(grow) {
 			return true
@@ -142,7 +161,7 @@ func (s *shard) evictFor(h uint64, key []byte, record, grow int, now Instant) bo
 	}
 	for range sweepTries {
 		s.evictNearest(s.slab.page(s.dir[s.sweepCursor]), 1, key, now)
-		s.sweepPage(now)
+		s.sweepPage(now, now)
 		s.publishUsage()
 		if s.withinBound(grow) {
 			return true
@@ -191,9 +210,10 @@ func (a Span) compare(b Span) int {
 	return cmp.Or(cmp.Compare(a.Millis, b.Millis), cmp.Compare(a.Nanos, b.Nanos))
 }
 
-// purge forgets the expired keys of a page and updates its nextExpiry. The caller must
-// shrink the page.
-func (s *shard) purge(p page, now Instant) {
+// purge forgets the expired keys of a page and updates its nextExpiry. A key whose record
+// its next take may use again is forgotten only if it had expired at an earlier instant,
+// idle. The caller must shrink the page.
+func (s *shard) purge(p page, now, idle Instant) {
 	next := latest
 	for i, ahead := p.slots()-1, 0; i >= 0; i, ahead = i-1, ahead-1 {
 		if ahead == 0 && s.chunks.bytes > 0 {
@@ -202,7 +222,7 @@ func (s *shard) purge(p page, now Instant) {
 		}
 		c := s.load(p, i)
 		wait := c.meter().until(c, now, 0)
-		if wait == (Span{}) && c.meter().used(c, now) == 0 {
+		if wait == (Span{}) && c.meter().used(c, now) == 0 && (c.alg().tail != nil || idle == now || c.meter().used(c, idle) == 0) {
 			s.forgetExpired(place{page: p.pageHead, slot: i})
 			continue
 		}
@@ -212,10 +232,10 @@ func (s *shard) purge(p page, now Instant) {
 }
 
 // sweepPage purges and shrinks the page of the sweep, advances the sweep, and reports
-// whether that freed anything. It overwrites the cell.
-func (s *shard) sweepPage(now Instant) bool {
+// whether that freed anything. See purge for idle. It overwrites the cell.
+func (s *shard) sweepPage(now, idle Instant) bool {
 	p, keys, held := s.slab.page(s.dir[s.sweepCursor]), s.keys, s.bytes()
-	s.purge(p, now)
+	s.purge(p, now, idle)
 	s.values.Collect(collectPerPage)
 	p = s.shrink(p)
 	s.merge(p)

@@ -459,7 +459,7 @@ func (d *modelTest) compareTables() {
 			d.fail("KeyBytes of %.9q is %d, but it exists: %t", key, d.e.KeyBytes(latest, 0, key), there)
 		}
 	}
-	d.e.Sweep(latest, 4*d.shards+64)
+	d.e.SweepExpired(latest, 4*d.shards+64)
 	if got, want := d.e.Len(), int64(d.model.live()); got != want {
 		d.fail("after a whole sweep Len is %d, want %d", got, want)
 	}

@@ -310,7 +310,7 @@ func checkCounts(t *testing.T, e *engine.Engine, m toyModel, now engine.Instant)
 			}
 		}
 	}
-	e.Sweep(now, 100_000)
+	e.SweepExpired(now, 100_000)
 	if gotKeys, gotLasting := e.KeysIn(); gotKeys != keys || gotLasting != lasting {
 		t.Errorf("%v keys, %v of them without expiry; want %v and %v", gotKeys, gotLasting, keys, lasting)
 	}

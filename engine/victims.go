@@ -54,7 +54,7 @@ func (e *Engine) SweepExpired(now Instant, pages int) (forgotten int64) {
 		at := s.lock(now)
 		before := s.keys
 		if s.seekExpired(at) {
-			s.sweepPage(at)
+			s.sweepPage(at, at)
 		}
 		forgotten += before - s.keys
 		s.unlock()

@@ -19,7 +19,7 @@ type step func(context.Context, *env) error
 
 // experiments are all experiments, in the order of the report.
 var experiments = []experiment{
-	{"throughput", "speed and latency by load", []step{throughput, besideRedisCell}},
+	{"throughput", "speed and latency by load", []step{throughput, resets, besideRedisCell}},
 	{"dropin", "commands and Lua scripts unchanged", []step{dropins}},
 	{"growth", "memory per key, pauses", []step{growth}},
 	{"durability", "speed by fsync", []step{durability}},
