@@ -242,6 +242,7 @@ func (s *shard) upsert(pl place, h uint64, key []byte, expiry Instant) {
 		return
 	case pl.expired:
 		s.stats.Forgotten++
+		s.reuse.used++
 	}
 	s.store(pl, expiry)
 }

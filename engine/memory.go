@@ -19,11 +19,6 @@ const (
 	evictShare = 16
 )
 
-// reuseTime is the time for which the record of an expired key is left to its next take, while
-// memory is not short, in nanoseconds. Most keys are asked again soon after they have reset, and
-// to use a record again costs half of removing it and inserting another.
-const reuseTime Instant = 10e9
-
 // makeRoom makes memory available for a record under a hash, if record > 0, and for grow
 // bytes of chunks or nodes. It reports whether there is enough. It forgets expired keys
 // of the page before it lets the page grow and, at the bound, of a few other pages; then
@@ -31,7 +26,7 @@ const reuseTime Instant = 10e9
 // none if nothing has expired.
 func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bool {
 	if p := s.pageOf(h); record > 0 && !p.fits(record) {
-		more := s.packFull(p, record, now, idleSince(now))
+		more := s.packFull(p, record, now, s.reuse.idleSince(now))
 		if more > 0 && !s.withinBound(grow+more) {
 			more = s.packFull(p, record, now, now)
 		}
@@ -49,10 +44,6 @@ func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bo
 	s.stats.Refused++
 	return false
 }
-
-// idleSince returns the instant at which a reusable record must have been expired to be removed
-// at now.
-func idleSince(now Instant) Instant { return max(0, now-reuseTime) }
 
 // packFull purges a page that is too full for a record, and returns the memory by which it must
 // still grow for it. See purge for idle.
@@ -222,13 +213,25 @@ func (s *shard) purge(p page, now, idle Instant) {
 		}
 		c := s.load(p, i)
 		wait := c.meter().until(c, now, 0)
-		if wait == (Span{}) && c.meter().used(c, now) == 0 && (c.alg().tail != nil || idle == now || c.meter().used(c, idle) == 0) {
+		if wait == (Span{}) && c.meter().used(c, now) == 0 && s.isIdle(c, now, idle) {
 			s.forgetExpired(place{page: p.pageHead, slot: i})
 			continue
 		}
 		next = min(next, now.after(wait))
 	}
 	p.nextExpiry = next
+}
+
+// isIdle reports whether the record of an expired key is to be removed at now.
+func (s *shard) isIdle(c *cell, now, idle Instant) bool {
+	if c.alg().tail != nil || idle == now {
+		return true
+	}
+	if c.meter().used(c, idle) > 0 {
+		return false
+	}
+	s.reuse.wasted++
+	return true
 }
 
 // sweepPage purges and shrinks the page of the sweep, advances the sweep, and reports

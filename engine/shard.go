@@ -21,6 +21,7 @@ type shard struct {
 	// soonestExpiry is the earliest nextExpiry of those pages. noExpiryUntil is the same
 	// for all pages, set when a round of the sweep freed nothing.
 	soonestExpiry, noExpiryUntil Instant
+	reuse                        reuse
 	prefetched                   uint64 // sink of the reads in prefetch
 	sought                       soughtSlots
 	seed                         [16]byte // of values
