@@ -201,9 +201,9 @@ func (a Span) compare(b Span) int {
 	return cmp.Or(cmp.Compare(a.Millis, b.Millis), cmp.Compare(a.Nanos, b.Nanos))
 }
 
-// purge forgets the expired keys of a page and updates its nextExpiry. A key whose record
-// its next take may use again is forgotten only if it had expired at an earlier instant,
-// idle. The caller must shrink the page.
+// purge forgets the expired keys of a page and updates its nextExpiry. The next take of a key
+// without a tail may use its record again: such a key is forgotten only if it had expired at
+// idle, an earlier instant. The caller must shrink the page.
 func (s *shard) purge(p page, now, idle Instant) {
 	next := latest
 	for i, ahead := p.slots()-1, 0; i >= 0; i, ahead = i-1, ahead-1 {
