@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// maxAcceptsPerWakeUp bounds the connections that a loop accepts from a listener at a
-// wake-up: about a tenth of a millisecond of work. The poller reports the rest again.
-const maxAcceptsPerWakeUp = 8
+// maxAcceptsPerTurn bounds the connections that a loop accepts from a listener at one
+// time: about a tenth of a millisecond of work. The poller reports the rest again.
+const maxAcceptsPerTurn = 8
 
 // A loopListener is a listener as one of several event loops uses it.
 type loopListener struct {
@@ -44,22 +44,23 @@ func (l *loop) unlisten() {
 	l.listeners = nil
 }
 
-// acceptReady accepts connections of the listeners that the poller has reported. It runs
-// after all other events, because a new connection may have the descriptor of one that was
-// closed meanwhile.
-func (l *loop) acceptReady() {
+// acceptReady accepts a few connections of each listener that the poller has reported, and
+// reports whether there may be more. It runs after all other events, because a new connection
+// may have the descriptor of one that was closed meanwhile.
+func (l *loop) acceptReady() (left bool) {
 	for _, fd := range l.readyListeners {
 		for _, ln := range l.listeners {
-			if ln.fd == fd {
-				l.acceptFrom(ln)
+			if ln.fd == fd && l.acceptFrom(ln) {
+				left = true
 			}
 		}
 	}
-	l.readyListeners = l.readyListeners[:0]
+	return left
 }
 
-func (l *loop) acceptFrom(ln *loopListener) {
-	for range maxAcceptsPerWakeUp {
+// acceptFrom accepts connections of a listener, and reports whether there may be more.
+func (l *loop) acceptFrom(ln *loopListener) (left bool) {
+	for range maxAcceptsPerTurn {
 		fd, client, local, err := ln.accept()
 		switch err {
 		case nil:
@@ -67,13 +68,14 @@ func (l *loop) acceptFrom(ln *loopListener) {
 			ln.to.admit(l, fd, client, local)
 		case syscall.EINTR, syscall.ECONNABORTED: // the client has gone
 		case syscall.EAGAIN:
-			return
+			return false
 		default:
 			l.poll.main.remove(ln.fd)
 			l.pause(ln, err)
-			return
+			return false
 		}
 	}
+	return true
 }
 
 // pause watches ln again after a while.

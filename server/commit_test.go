@@ -230,6 +230,51 @@ func TestShortBatchesBesideLightClients(t *testing.T) {
 	}
 }
 
+// New clients of a server that others keep busy have a share of its time: they wait for a few of
+// its wake-ups, however many they are.
+func TestNewClientsOfABusyServerAreServed(t *testing.T) {
+	const busy, wakeUps = 16, 4
+	r, counter := startWithCommits(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
+	var ended atomic.Bool
+	var running sync.WaitGroup
+	for range busy {
+		nc := r.dial()
+		prove(t, nc)
+		running.Go(func() {
+			in := bufio.NewReader(nc)
+			for !ended.Load() {
+				send(t, nc, array("SLEEP", "x"))
+				if _, err := readBulk(in); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	until(t, "the server is busy", func() bool { return counter.echo.answered.Load() > 10*busy })
+	fresh := make([]net.Conn, 10*maxUnauthPerTurn)
+	for i := range fresh {
+		fresh[i] = r.dial()
+	}
+	before := int(counter.echo.answered.Load())
+	for _, nc := range fresh {
+		send(t, nc, "COUNT\r\n")
+	}
+	last := 0
+	for _, nc := range fresh {
+		reply, err := readBulk(bufio.NewReader(nc))
+		n, _ := strconv.Atoi(reply)
+		if last = max(last, n); err != nil {
+			t.Error(err)
+		}
+	}
+	ended.Store(true)
+	running.Wait()
+	if others := last - before - len(fresh); others > wakeUps*busy {
+		t.Errorf("%d commands of %d busy clients were executed before the first ones of %d new clients, want %d at most", others, busy, len(fresh), wakeUps*busy)
+	}
+}
+
 // Any number of unauthenticated clients delays an authenticated one by a few of them at
 // most.
 func TestUnauthenticatedClientsAreServedLater(t *testing.T) {
@@ -237,7 +282,7 @@ func TestUnauthenticatedClientsAreServedLater(t *testing.T) {
 	first, client := r.dial(), r.dial()
 	prove(t, first, client)
 	counter.echo.password.Store(true)
-	unauthenticated := make([]net.Conn, 10*maxUnauthPerWakeUp)
+	unauthenticated := make([]net.Conn, 10*maxUnauthPerTurn)
 	for i := range unauthenticated {
 		unauthenticated[i] = r.dial()
 		send(t, unauthenticated[i], array("OP", "x"))

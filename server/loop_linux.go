@@ -24,6 +24,7 @@ type loop struct {
 	lightWakeUps   int   // wake-ups left for which the loop assumes a light client, see lightWindow
 	uncommitted    bool  // something was executed since the last commit
 	unflushedNanos int64 // time of the turns since the last flush
+	newLeft        bool  // the last wake-up left new clients to the next
 	draining       bool
 	stopped        bool
 	running        []task // tasks being run
@@ -105,15 +106,15 @@ func (l *loop) run() {
 	l.poll.close()
 }
 
-// maxUnauthPerWakeUp bounds the unauthenticated connections served at a wake-up: about a
-// tenth of a millisecond of work, and at most timeSlice.
-const maxUnauthPerWakeUp = 8
-
 // serveReady serves the connections that are ready, and reports whether tasks wait. Heavy
-// connections are queued. Unauthenticated ones, of which there may be any number, are
-// served after all others have their replies.
+// connections are queued. New clients, of which there may be any number, are served after
+// all others have their replies.
 func (l *loop) serveReady(ready []syscall.EpollEvent) (hasTasks bool) {
 	unauth := false
+	var began time.Time
+	if l.newLeft {
+		began = time.Now()
+	}
 	for _, e := range ready {
 		fd := int(e.Fd)
 		switch fd {
@@ -135,54 +136,11 @@ func (l *loop) serveReady(ready []syscall.EpollEvent) (hasTasks bool) {
 			l.serve(c)
 		}
 	}
-	if unauth {
+	if unauth || len(l.readyListeners) > 0 {
 		l.flush()
-		l.serveUnauth()
-	}
-	if len(l.readyListeners) > 0 {
-		l.flush()
-		l.acceptReady()
+		l.serveNew(unauth, began)
 	}
 	return hasTasks
-}
-
-// serveUnauth serves a few unauthenticated connections. The poller reports the rest again.
-func (l *loop) serveUnauth() {
-	began := time.Now()
-	for i, e := range l.poll.readyUnauth() {
-		if i > 0 && time.Since(began) >= timeSlice {
-			break
-		}
-		switch c := l.conns[e.Fd]; {
-		case c == nil:
-		case c.inFlight:
-			l.unwatch(c)
-		default:
-			l.serve(c)
-			l.promote(c)
-		}
-	}
-}
-
-// promote moves a connection to those that are served first when it is authenticated and sends a
-// complete command for the second time. Many a client sends one only, and to move it costs two
-// system calls.
-func (l *loop) promote(c *loopConn) {
-	if c.closed || !c.session.Authenticated() || c.hasInput() {
-		return
-	}
-	if !c.proven {
-		c.proven = true
-		return
-	}
-	watched := c.watched
-	if watched {
-		l.unwatch(c)
-	}
-	c.authenticated = true
-	if watched {
-		l.register(c)
-	}
 }
 
 // runTasks runs the submitted tasks. Connections are added here and by acceptReady only, so

@@ -49,7 +49,7 @@ type poller struct {
 	pipe   [2]int
 	events [maxEvents]syscall.EpollEvent
 
-	unauthEvents [maxUnauthPerWakeUp]syscall.EpollEvent
+	unauthEvents [maxUnauthPerTurn]syscall.EpollEvent
 }
 
 func (p *poller) open() error {

@@ -13,7 +13,7 @@ func TestPollerReportsFewUnauthenticated(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.close()
-	const ready = 3 * maxUnauthPerWakeUp
+	const ready = 3 * maxUnauthPerTurn
 	for range ready {
 		var pipe [2]int
 		if err := syscall.Pipe2(pipe[:], syscall.O_NONBLOCK|syscall.O_CLOEXEC); err != nil {
@@ -29,13 +29,13 @@ func TestPollerReportsFewUnauthenticated(t *testing.T) {
 		}
 	}
 	seen := map[int32]bool{}
-	for range ready / maxUnauthPerWakeUp {
+	for range ready / maxUnauthPerTurn {
 		if events := p.wait(true); len(events) != 1 || epoll(events[0].Fd) != p.unauth {
 			t.Fatalf("a wake-up reports %v, want the one descriptor %d", events, p.unauth)
 		}
 		events := p.readyUnauth()
-		if len(events) != maxUnauthPerWakeUp {
-			t.Fatalf("%d connections are reported, want %d", len(events), maxUnauthPerWakeUp)
+		if len(events) != maxUnauthPerTurn {
+			t.Fatalf("%d connections are reported, want %d", len(events), maxUnauthPerTurn)
 		}
 		for _, e := range events {
 			seen[e.Fd] = true

@@ -90,7 +90,7 @@ func TestUnreadIsNotIdle(t *testing.T) {
 	r := startWith(t, Config{Loops: 1}, &echoLog{barrier: make(chan struct{})})
 	blocker := r.dial()
 	var others []net.Conn
-	for range 5 * maxUnauthPerWakeUp { // more than are served before the sweep
+	for range 5 * maxUnauthPerTurn { // more than are served before the sweep
 		others = append(others, r.dial())
 	}
 	until(t, "all are accepted", func() bool { return r.Stats().Clients == int64(len(others)+1) })

@@ -1,0 +1,77 @@
+package server
+
+import "time"
+
+const (
+	// maxUnauthPerTurn bounds the unauthenticated connections served at one time: about a
+	// tenth of a millisecond of work, and at most timeSlice.
+	maxUnauthPerTurn = 8
+	// newShare is the divisor of the time of a wake-up's other clients in which new ones are
+	// served beyond that. Without it, new clients of a saturated server would wait until the
+	// others paused: 500 at once with pipelines of 64, for a second.
+	newShare = 4
+)
+
+// serveNew serves a few unauthenticated connections, if any are ready, and accepts a few. If
+// the last wake-up left some, it continues for a share of the time of this wake-up's others,
+// which began at began.
+func (l *loop) serveNew(unauth bool, began time.Time) {
+	own, share := time.Now(), time.Duration(0)
+	if l.newLeft {
+		share = own.Sub(began) / newShare
+	}
+	for {
+		l.newLeft = unauth && l.serveUnauth()
+		if len(l.readyListeners) > 0 {
+			l.flush()
+			l.newLeft = l.acceptReady() || l.newLeft
+		}
+		if !l.newLeft || time.Since(own) >= share {
+			break
+		}
+		l.flush()
+	}
+	l.readyListeners = l.readyListeners[:0]
+}
+
+// serveUnauth serves a few unauthenticated connections, and reports whether more may be ready,
+// which the poller reports again.
+func (l *loop) serveUnauth() (left bool) {
+	began := time.Now()
+	ready := l.poll.readyUnauth()
+	for i, e := range ready {
+		if i > 0 && time.Since(began) >= timeSlice {
+			return true
+		}
+		switch c := l.conns[e.Fd]; {
+		case c == nil:
+		case c.inFlight:
+			l.unwatch(c)
+		default:
+			l.serve(c)
+			l.promote(c)
+		}
+	}
+	return len(ready) == maxUnauthPerTurn
+}
+
+// promote moves a connection to those that are served first when it is authenticated and sends a
+// complete command for the second time. Many a client sends one only, and to move it costs two
+// system calls.
+func (l *loop) promote(c *loopConn) {
+	if c.closed || !c.session.Authenticated() || c.hasInput() {
+		return
+	}
+	if !c.proven {
+		c.proven = true
+		return
+	}
+	watched := c.watched
+	if watched {
+		l.unwatch(c)
+	}
+	c.authenticated = true
+	if watched {
+		l.register(c)
+	}
+}
