@@ -20,11 +20,11 @@ type loop struct {
 	runQueue       []*loopConn // connections to be served later, in order
 	spareQueue     []*loopConn // memory for the next runQueue
 	listeners      []*loopListener
-	readyListeners []int // descriptors of listeners with connections
-	lightWakeUps   int   // wake-ups left for which the loop assumes a light client, see lightWindow
-	uncommitted    bool  // something was executed since the last commit
-	unflushedNanos int64 // time of the turns since the last flush
-	newLeft        bool  // the last wake-up left new clients to the next
+	readyListeners []int     // descriptors of listeners with connections
+	lightWakeUps   int       // wake-ups left for which the loop assumes a light client, see lightWindow
+	uncommitted    bool      // something was executed since the last commit
+	unflushedNanos int64     // time of the turns since the last flush
+	newWaitSince   time.Time // when the last wake-up left new clients to the next; zero: it left none
 	draining       bool
 	stopped        bool
 	running        []task // tasks being run
@@ -88,7 +88,11 @@ func (l *loop) submit(t task) {
 func (l *loop) run() {
 	for !l.stopped && !(l.draining && l.load.Load() == 0) {
 		l.lightWakeUps--
-		hasTasks := l.serveReady(l.poll.wait(len(l.runQueue) == 0))
+		ready, blocked := l.poll.wait(len(l.runQueue) == 0)
+		if blocked { // nobody was left
+			l.newWaitSince = time.Time{}
+		}
+		hasTasks := l.serveReady(ready)
 		l.serveQueued()
 		if hasTasks {
 			l.runTasks()
@@ -111,10 +115,6 @@ func (l *loop) run() {
 // all others have their replies.
 func (l *loop) serveReady(ready []syscall.EpollEvent) (hasTasks bool) {
 	unauth := false
-	var began time.Time
-	if l.newLeft {
-		began = time.Now()
-	}
 	for _, e := range ready {
 		fd := int(e.Fd)
 		switch fd {
@@ -138,7 +138,7 @@ func (l *loop) serveReady(ready []syscall.EpollEvent) (hasTasks bool) {
 	}
 	if unauth || len(l.readyListeners) > 0 {
 		l.flush()
-		l.serveNew(unauth, began)
+		l.serveNew(unauth)
 	}
 	return hasTasks
 }

@@ -6,27 +6,30 @@ const (
 	// maxUnauthPerTurn bounds the unauthenticated connections served at one time: about a
 	// tenth of a millisecond of work, and at most timeSlice.
 	maxUnauthPerTurn = 8
-	// newShare is the divisor of the time of a wake-up's other clients in which new ones are
-	// served beyond that. Without it, new clients of a saturated server would wait until the
-	// others paused: 500 at once with pipelines of 64, for a second.
+	// newShare is the divisor of the time of other clients in which new ones are served beyond
+	// that. Without it, new clients of a saturated server would wait until the others
+	// paused: 500 at once with pipelines of 64, for a second.
 	newShare = 4
 )
 
 // serveNew serves a few unauthenticated connections, if any are ready, and accepts a few. If
-// the last wake-up left some, it continues for a share of the time of this wake-up's others,
-// which began at began.
-func (l *loop) serveNew(unauth bool, began time.Time) {
-	own, share := time.Now(), time.Duration(0)
-	if l.newLeft {
-		share = own.Sub(began) / newShare
+// the last wake-up left some, it continues for a share of the time that others have had since.
+func (l *loop) serveNew(unauth bool) {
+	began, share := time.Now(), time.Duration(0)
+	if !l.newWaitSince.IsZero() {
+		share = began.Sub(l.newWaitSince) / newShare
 	}
 	for {
-		l.newLeft = unauth && l.serveUnauth()
+		left := unauth && l.serveUnauth()
 		if len(l.readyListeners) > 0 {
 			l.flush()
-			l.newLeft = l.acceptReady() || l.newLeft
+			left = l.acceptReady() || left
 		}
-		if !l.newLeft || time.Since(own) >= share {
+		if l.newWaitSince = (time.Time{}); !left {
+			break
+		}
+		if now := time.Now(); now.Sub(began) >= share {
+			l.newWaitSince = now
 			break
 		}
 		l.flush()

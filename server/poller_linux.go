@@ -85,19 +85,20 @@ func (p *poller) close() {
 
 // wait returns the ready events. If block is set it returns at least one, unless a signal
 // came. It polls first without notifying the scheduler, which is cheap, and makes a
-// blocking system call only if nothing is ready.
-func (p *poller) wait(block bool) []syscall.EpollEvent {
+// blocking system call only if nothing is ready, which it reports.
+func (p *poller) wait(block bool) (ready []syscall.EpollEvent, blocked bool) {
 	n, errno := p.main.poll(p.events[:])
 	if errno == 0 && n == 0 && block {
+		blocked = true
 		const forever = ^uintptr(0)
 		var r uintptr
 		r, _, errno = syscall.Syscall6(syscall.SYS_EPOLL_PWAIT, uintptr(p.main), uintptr(unsafe.Pointer(&p.events)), maxEvents, forever, 0, 0)
 		n = int(r)
 	}
 	if errno != 0 {
-		return nil
+		return nil, blocked
 	}
-	return p.events[:n]
+	return p.events[:n], blocked
 }
 
 // readyUnauth returns some of the unauthenticated connections that are ready, in turn.

@@ -30,7 +30,7 @@ func TestPollerReportsFewUnauthenticated(t *testing.T) {
 	}
 	seen := map[int32]bool{}
 	for range ready / maxUnauthPerTurn {
-		if events := p.wait(true); len(events) != 1 || epoll(events[0].Fd) != p.unauth {
+		if events, _ := p.wait(true); len(events) != 1 || epoll(events[0].Fd) != p.unauth {
 			t.Fatalf("a wake-up reports %v, want the one descriptor %d", events, p.unauth)
 		}
 		events := p.readyUnauth()
