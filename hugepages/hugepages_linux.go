@@ -3,6 +3,7 @@ package hugepages
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -25,16 +26,19 @@ const (
 	// runtime may have returned a part of it to the system, and filled it since.
 	passes = 256
 
-	collapse = 25 // MADV_COLLAPSE, of Linux 6.1
-	settings = "/sys/kernel/mm/transparent_hugepage"
+	collapse   = 25 // MADV_COLLAPSE, of Linux 6.1
+	entryBytes = 8  // of the page map, see proc_pid_pagemap(5)
+	present    = 63 // the bit of an entry that says that the page is resident
+	settings   = "/sys/kernel/mm/transparent_hugepage"
 )
 
 // A Mover moves filled memory of its process into huge pages. Concurrency: one goroutine.
 type Mover struct {
-	bytes    uintptr              // of a huge page
-	resident []byte               // whether each page of a block is resident, by mincore(2)
-	moved    map[uintptr]struct{} // blocks in huge pages, unless the runtime has divided one since
-	passes   int
+	bytes   uintptr              // of a huge page
+	pagemap *os.File             // an entry for each page of the address space
+	entries []byte               // those of a block
+	moved   map[uintptr]struct{} // blocks in huge pages, unless the runtime has divided one since
+	passes  int
 }
 
 // New returns a Mover, or an error if the system has no huge pages for programs that ask for
@@ -55,11 +59,17 @@ func New() (*Mover, error) {
 	if page := uint64(os.Getpagesize()); err != nil || size <= page || size%page != 0 {
 		return nil, fmt.Errorf("%s/hpage_pmd_size is %q, want a multiple of the page size %d", settings, text, page)
 	}
-	m := &Mover{bytes: uintptr(size), resident: make([]byte, int(size)/os.Getpagesize()), moved: map[uintptr]struct{}{}}
-	return m, m.try()
+	m := &Mover{bytes: uintptr(size), entries: make([]byte, entryBytes*int(size)/os.Getpagesize()), moved: map[uintptr]struct{}{}}
+	if m.pagemap, err = os.Open("/proc/self/pagemap"); err != nil { // mincore(2) is not in systemd's @system-service
+		return nil, err
+	}
+	if err := m.try(); err != nil {
+		return nil, errors.Join(err, m.pagemap.Close())
+	}
+	return m, nil
 }
 
-// try moves memory of its own, because older kernels can not.
+// try moves memory of its own, because an older kernel or a filter of system calls may refuse.
 func (m *Mover) try() error {
 	area, err := syscall.Mmap(-1, 0, int(2*m.bytes), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
@@ -67,7 +77,14 @@ func (m *Mover) try() error {
 	}
 	clear(area)
 	block := m.firstBlock(uintptr(unsafe.Pointer(&area[0])))
-	err = os.NewSyscallError("madvise, which Linux 6.1 and later can do with MADV_COLLAPSE", advise(block, m.bytes))
+	n, err := m.residents(block)
+	switch {
+	case err != nil:
+	case n < m.pages():
+		err = fmt.Errorf("%s: %d pages of %d that were filled are resident", m.pagemap.Name(), n, m.pages())
+	default:
+		err = os.NewSyscallError("madvise, which Linux 6.1 and later can do with MADV_COLLAPSE", advise(block, m.bytes))
+	}
 	return errors.Join(err, syscall.Munmap(area))
 }
 
@@ -126,16 +143,22 @@ func (m *Mover) firstBlock(from uintptr) uintptr { return (from + m.bytes - 1) &
 // filled reports whether all pages of a block are resident, so that to move it takes no more
 // memory.
 func (m *Mover) filled(block uintptr) bool {
-	_, _, errno := syscall.Syscall(syscall.SYS_MINCORE, block, m.bytes, uintptr(unsafe.Pointer(&m.resident[0])))
-	if errno != 0 {
-		return false
+	n, err := m.residents(block)
+	return err == nil && n == m.pages()
+}
+
+// pages returns the number of pages of a block.
+func (m *Mover) pages() int { return len(m.entries) / entryBytes }
+
+// residents returns the number of pages of a block that are resident.
+func (m *Mover) residents(block uintptr) (n int, err error) {
+	if _, err := m.pagemap.ReadAt(m.entries, int64(block)/int64(os.Getpagesize())*entryBytes); err != nil {
+		return 0, err
 	}
-	for _, r := range m.resident {
-		if r&1 == 0 {
-			return false
-		}
+	for entry := m.entries; len(entry) > 0; entry = entry[entryBytes:] {
+		n += int(binary.NativeEndian.Uint64(entry) >> present)
 	}
-	return true
+	return n, nil
 }
 
 // anonymous returns the addresses of a line of /proc/PID/maps, see proc_pid_maps(5), if they
