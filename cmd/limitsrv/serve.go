@@ -42,7 +42,6 @@ func (n *node) serve(hangups <-chan os.Signal) error {
 	defer ending()
 	go n.feedWatchdog(serving, n.checkSelf)
 	go n.collector.follow(serving)
-	n.useHugePages(serving)
 	stopAdmin, stopRLS := n.serveAdmin(), n.serveRLS()
 	var cause stopCause
 	for stopping := false; !stopping; {

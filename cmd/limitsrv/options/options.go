@@ -61,7 +61,6 @@ type Options struct {
 	WriteTimeout   time.Duration `group:"Limits" default:"${writeTimeout}" help:"Time after which a connection that does not read its replies is closed."`
 	Drain          time.Duration `group:"Limits" default:"10s" help:"Time limit of a shutdown. Clients are answered until a fifth of it (at most 2s) is left; closing the files then has at least 2s, after which the process ends."`
 	IOThreads      int           `group:"Limits" name:"io-threads" default:"0" help:"Event loops that serve the connections. 0: half the number of CPUs. -1: a goroutine for each connection."`
-	HugePages      string        `group:"Limits" name:"huge-pages" default:"on" enum:"on,off" help:"Move filled memory into huge pages in the background, where the system has them (Linux 6.1). off: leave it in small pages."`
 	ScriptSteps    int64         `group:"Limits" default:"5000000" help:"Steps after which a script ends with an error. A step is about a statement, a call or a turn of a loop."`
 	MaxArgs        int           `group:"Limits" default:"${maxArgs}" help:"Maximum number of arguments of a command."`
 	MaxArgBytes    Size          `group:"Limits" default:"${maxArgBytes}" help:"Maximum bytes of an argument."`
