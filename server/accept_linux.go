@@ -45,17 +45,18 @@ func (l *loop) unlisten() {
 }
 
 // acceptReady accepts a few connections of each listener that the poller has reported, and
-// reports whether there may be more. It runs after all other events, because a new connection
-// may have the descriptor of one that was closed meanwhile.
-func (l *loop) acceptReady() (left bool) {
+// keeps those listeners that may have more. It runs after all other events, because a new
+// connection may have the descriptor of one that was closed meanwhile.
+func (l *loop) acceptReady() {
+	left := l.readyListeners[:0]
 	for _, fd := range l.readyListeners {
 		for _, ln := range l.listeners {
 			if ln.fd == fd && l.acceptFrom(ln) {
-				left = true
+				left = append(left, fd)
 			}
 		}
 	}
-	return left
+	l.readyListeners = left
 }
 
 // acceptFrom accepts connections of a listener, and reports whether there may be more.

@@ -136,9 +136,12 @@ func (l *loop) serveReady(ready []syscall.EpollEvent) (hasTasks bool) {
 			l.serve(c)
 		}
 	}
-	if unauth || len(l.readyListeners) > 0 {
+	switch {
+	case unauth || len(l.readyListeners) > 0:
 		l.flush()
 		l.serveNew(unauth)
+	case len(ready) < maxEvents: // otherwise new clients may be ready and not reported
+		l.newWaitSince = time.Time{}
 	}
 	return hasTasks
 }

@@ -18,23 +18,24 @@ func (l *loop) serveNew(unauth bool) {
 	began, share := time.Now(), time.Duration(0)
 	if !l.newWaitSince.IsZero() {
 		share = began.Sub(l.newWaitSince) / newShare
+		l.newWaitSince = time.Time{}
 	}
 	for {
 		left := unauth && l.serveUnauth()
 		if len(l.readyListeners) > 0 {
 			l.flush()
-			left = l.acceptReady() || left
+			l.acceptReady()
 		}
-		if l.newWaitSince = (time.Time{}); !left {
-			break
+		if !left && len(l.readyListeners) == 0 {
+			return
 		}
 		if now := time.Now(); now.Sub(began) >= share {
 			l.newWaitSince = now
-			break
+			l.readyListeners = l.readyListeners[:0] // the poller reports them again
+			return
 		}
 		l.flush()
 	}
-	l.readyListeners = l.readyListeners[:0]
 }
 
 // serveUnauth serves a few unauthenticated connections, and reports whether more may be ready,
