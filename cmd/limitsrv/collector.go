@@ -13,33 +13,37 @@ import (
 
 // A collector sets the growth of the heap between two runs of the garbage collector. The heap
 // is mostly keys, which hold no pointers, so that a collection is cheap, and garbage is memory
-// that keys could use. A small heap may grow by heapGrowth, because each entry of a cluster's
-// log leaves garbage, and collections for every few megabytes took a tenth of a node's
-// processor time. It may grow by compileGrowth more while rules are compiled, see
+// that keys could use. A small heap may grow by heapGrowth, or by clusterGrowth in a cluster,
+// where each entry of the log leaves garbage: a collection on one of three nodes delays the
+// decisions of all. It may grow by compileGrowth more while rules are compiled, see
 // pace.SetGrowth; that garbage is collected within followEvery.
 //
 // Concurrency: safe for concurrent use.
 type collector struct {
-	limit int64 // GOMEMLIMIT, used while there is no memory bound
+	limit  int64 // GOMEMLIMIT, used while there is no memory bound
+	growth int64 // heapGrowth or clusterGrowth
 
-	mu      sync.Mutex
-	bounded bool
-	percent int // as set
+	mu        sync.Mutex
+	maxMemory int64 // 0: unbounded
+	percent   int   // as set
 
 	allocated uint64 // in bytes since the start, at the last call of rests; follow only
 	quiet     int    // calls of rests in turn that saw few allocations; follow only
 }
 
 const (
-	// heapGrowth is the growth between two collections, as far as the percentages permit.
-	heapGrowth = 16 << 20
+	// heapGrowth and clusterGrowth are the growths between two collections, if they are more than
+	// minGCPercent. A node leaves some 70 bytes of garbage for a decision.
+	heapGrowth    = 16 << 20
+	clusterGrowth = 64 << 20
 	// compileGrowth is enough for two texts of 10 000 rules.
 	compileGrowth = 64 << 20
-	// minGCPercent and maxGCPercent bound the growth, in percent of the heap in use. With a
-	// memory bound it is minGCPercent, since evictions and values that grow leave garbage as
-	// large as they are.
+	// minGCPercent is the least growth, in percent of the heap in use. A heap that would grow
+	// beyond the memory bound grows by no more, since evictions and values that grow leave garbage
+	// as large as they are.
 	minGCPercent = 20
-	maxGCPercent = 100
+	// smallHeap is the size in bytes for which smaller heaps are taken.
+	smallHeap = 16 << 20
 	// followEvery is the interval at which the growth is set anew.
 	followEvery = time.Second
 	// quietIntervals is the number of intervals with at most quietBytes of allocations after
@@ -51,14 +55,18 @@ const (
 )
 
 // newCollector returns a collector that has set nothing yet.
-func newCollector() *collector { return &collector{limit: debug.SetMemoryLimit(-1)} }
+func newCollector(growth int64) *collector {
+	return &collector{limit: debug.SetMemoryLimit(-1), growth: growth}
+}
 
 // bound sets the soft memory limit: the memory bound of keys, in bytes, plus a quarter of it
 // and 64 MB for the rest of the server. A bound of 0 is none.
 func (c *collector) bound(maxMemory int64) {
 	c.mu.Lock()
 	limit := c.limit
-	if c.bounded = maxMemory > 0 && maxMemory < math.MaxInt64/2; c.bounded {
+	c.maxMemory = 0
+	if maxMemory > 0 && maxMemory < math.MaxInt64/2 {
+		c.maxMemory = maxMemory
 		limit = maxMemory + maxMemory/4 + 64<<20
 	}
 	c.mu.Unlock()
@@ -114,10 +122,7 @@ func (c *collector) rests(h heap) bool {
 func (c *collector) adapt(live uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	percent := minGCPercent
-	if !c.bounded {
-		percent = gcPercent(live)
-	}
+	percent := c.gcPercent(live)
 	if percent == c.percent || percent != minGCPercent && 10*max(percent-c.percent, c.percent-percent) < c.percent {
 		return
 	}
@@ -131,7 +136,12 @@ func compilePercent(live uint64) int {
 	return int((heapGrowth + compileGrowth) * 100 / max(live, 4<<20))
 }
 
-// gcPercent returns the growth in percent for an unbounded heap with so many bytes in use.
-func gcPercent(live uint64) int {
-	return int(min(max(heapGrowth*100/max(live, 1), minGCPercent), maxGCPercent))
+// gcPercent returns the growth in percent for a heap with so many bytes in use. The caller must
+// hold c.mu.
+func (c *collector) gcPercent(live uint64) int {
+	heap, growth := int64(max(live, smallHeap)), c.growth
+	if c.maxMemory > 0 {
+		growth = min(growth, c.maxMemory-heap)
+	}
+	return int(max(growth*100/heap, minGCPercent))
 }

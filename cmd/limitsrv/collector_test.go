@@ -7,12 +7,20 @@ import (
 )
 
 func TestGCPercent(t *testing.T) {
+	const mb = 1 << 20
 	for _, tt := range []struct {
-		live uint64
-		want int
-	}{{0, 100}, {1 << 20, 100}, {16 << 20, 100}, {32 << 20, 50}, {80 << 20, 20}, {10 << 30, 20}} {
-		if got := gcPercent(tt.live); got != tt.want {
-			t.Errorf("gcPercent(%d) = %d, want %d", tt.live, got, tt.want)
+		growth, maxMemory int64
+		live              uint64
+		want              int
+	}{
+		{heapGrowth, 0, 0, 100}, {heapGrowth, 0, mb, 100}, {heapGrowth, 0, 16 * mb, 100}, {heapGrowth, 0, 32 * mb, 50}, {heapGrowth, 0, 80 * mb, 20}, {heapGrowth, 0, 10240 * mb, 20},
+		{clusterGrowth, 0, 0, 400}, {clusterGrowth, 0, 64 * mb, 100}, {clusterGrowth, 0, 400 * mb, 20},
+		{clusterGrowth, 1024 * mb, 64 * mb, 100}, {clusterGrowth, 100 * mb, 64 * mb, 56}, {clusterGrowth, 70 * mb, 64 * mb, 20}, {clusterGrowth, 50 * mb, 64 * mb, 20}, {clusterGrowth, mb, 0, 20},
+	} {
+		c := newCollector(tt.growth)
+		c.maxMemory = tt.maxMemory
+		if got := c.gcPercent(tt.live); got != tt.want {
+			t.Errorf("a growth of %d MB within %d MB, %d in use: %d %%, want %d", tt.growth/mb, tt.maxMemory/mb, tt.live/mb, got, tt.want)
 		}
 	}
 }
@@ -35,17 +43,17 @@ func TestCollectorSetsTheRuntime(t *testing.T) {
 		debug.SetMemoryLimit(limit)
 		debug.SetGCPercent(percent)
 	}()
-	c := newCollector()
+	c := newCollector(heapGrowth)
 	for _, tt := range []struct {
 		bound, limit int64
-		bounded      bool
-	}{{0, limit, false}, {100 << 20, 189 << 20, true}, {math.MaxInt64, limit, false}} {
+		least        bool
+	}{{0, limit, false}, {20 << 20, 89 << 20, false}, {8 << 20, 74 << 20, true}, {math.MaxInt64, limit, false}} {
 		c.bound(tt.bound)
 		if got := debug.SetMemoryLimit(-1); got != tt.limit {
 			t.Errorf("memory limit with a bound of %d = %d, want %d", tt.bound, got, tt.limit)
 		}
 		set := debug.SetGCPercent(c.percent)
-		if set != c.percent || tt.bounded != (set == minGCPercent) {
+		if set != c.percent || tt.least != (set == minGCPercent) {
 			t.Errorf("collections with a bound of %d: at %d %%, the collector has %d", tt.bound, set, c.percent)
 		}
 	}
@@ -53,7 +61,7 @@ func TestCollectorSetsTheRuntime(t *testing.T) {
 
 func TestGarbageIsReturnedAtRest(t *testing.T) {
 	const mb = 1 << 20
-	c := newCollector()
+	c := newCollector(heapGrowth)
 	allocated := uint64(1000 * mb)
 	for i, tt := range []struct {
 		more, objects, live uint64 // MB

@@ -44,8 +44,12 @@ type node struct {
 // newNode returns a node that has not read or opened anything yet. level is the level
 // of log.
 func newNode(c *options.Configuration, log *slog.Logger, level *slog.LevelVar) *node {
+	growth := int64(heapGrowth)
+	if c.Raft != "" {
+		growth = clusterGrowth
+	}
 	n := &node{
-		Configuration: c, log: log, level: level, settings: settings.New(c, log), collector: newCollector(),
+		Configuration: c, log: log, level: level, settings: settings.New(c, log), collector: newCollector(growth),
 		shutdown: make(chan backend.Parting, 1), stop: make(chan stopCause, 1), fatal: make(chan error, 1),
 	}
 	n.drainTime.Store(int64(c.Drain))
