@@ -207,7 +207,7 @@ func (p *parser) parseFor(line int) Statement {
 	case '=':
 		s = p.parseNumericFor(name, line)
 	case ',', kwIn:
-		s = p.parseGenericFor(name)
+		s = p.parseGenericFor(name, line)
 	default:
 		p.failHere("'=' or 'in' expected")
 	}
@@ -238,8 +238,7 @@ func (p *parser) parseNumericFor(name string, line int) Statement {
 	return s
 }
 
-func (p *parser) parseGenericFor(name string) Statement {
-	line := p.line
+func (p *parser) parseGenericFor(name string, line int) Statement {
 	hidden := p.hidden("(for generator)", "(for state)", "(for control)")
 	s := &GenericFor{Locals: []*Local{p.newLocal(name, len(hidden))}}
 	for p.accept(',') {

@@ -32,6 +32,8 @@ func TestErrors(t *testing.T) {
 		{"break", "c:1: no loop to break near '<eof>'"},
 		{"if x then\n\nelse x", "c:3: '=' expected near '<eof>'"},
 		{"while x do\n\n", "c:3: 'end' expected (to close 'while' at line 1) near '<eof>'"},
+		{"for\n\na, b in x do\n", "c:4: 'end' expected (to close 'for' at line 1) near '<eof>'"},
+		{"for\n\na = 1, 2 do\n", "c:4: 'end' expected (to close 'for' at line 1) near '<eof>'"},
 		{"f\n(x)", "c:2: ambiguous syntax (function call x new statement) near '('"},
 		{"local function f() return ... end", "c:1: cannot use '...' outside a vararg function near '...'"},
 		{"x = \x01", "c:1: unexpected symbol near 'char(1)'"},
