@@ -26,11 +26,14 @@ func resets(ctx context.Context, e *env) error {
 	s.commands[resettingBucket] = resettingCommand
 	others := targetLoad(tokenBucket, 64)
 	others.keys = e.keys
-	if err := s.prepare(ctx, others); err != nil {
-		return err
-	}
 	resetting := others
 	resetting.algorithm = resettingBucket
+	if err := s.refill(ctx, resetting); err != nil { // else the first rounds would measure new keys
+		return err
+	}
+	if _, err := s.fill(ctx, others.algorithm, others.keys); err != nil {
+		return err
+	}
 	runs, err := e.alternate(ctx, e.duration, contender{s, resetting}, contender{s, others})
 	if err != nil {
 		return err
