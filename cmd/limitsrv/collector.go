@@ -15,8 +15,8 @@ import (
 // is mostly keys, which hold no pointers, so that a collection is cheap, and garbage is memory
 // that keys could use. A small heap may grow by heapGrowth, or by clusterGrowth in a cluster,
 // where each entry of the log leaves garbage: a collection on one of three nodes delays the
-// decisions of all. It may grow by compileGrowth more while rules are compiled, see
-// pace.SetGrowth; that garbage is collected within followEvery.
+// decisions of all. It may grow by heapGrowth and compileGrowth together while rules are
+// compiled, see pace.SetGrowth; that garbage is collected within followEvery.
 //
 // Concurrency: safe for concurrent use.
 type collector struct {
@@ -42,7 +42,7 @@ const (
 	// beyond the memory bound grows by no more, since evictions and values that grow leave garbage
 	// as large as they are.
 	minGCPercent = 20
-	// smallHeap is the size in bytes for which smaller heaps are taken.
+	// smallHeap is the size in bytes that a smaller heap is taken to have.
 	smallHeap = 16 << 20
 	// followEvery is the interval at which the growth is set anew.
 	followEvery = time.Second

@@ -47,7 +47,7 @@ func TestCollectorSetsTheRuntime(t *testing.T) {
 	for _, tt := range []struct {
 		bound, limit int64
 		least        bool
-	}{{0, limit, false}, {20 << 20, 89 << 20, false}, {8 << 20, 74 << 20, true}, {math.MaxInt64, limit, false}} {
+	}{{0, limit, false}, {100 << 20, 189 << 20, false}, {20 << 20, 89 << 20, false}, {8 << 20, 74 << 20, true}, {math.MaxInt64, limit, false}} {
 		c.bound(tt.bound)
 		if got := debug.SetMemoryLimit(-1); got != tt.limit {
 			t.Errorf("memory limit with a bound of %d = %d, want %d", tt.bound, got, tt.limit)

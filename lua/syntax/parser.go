@@ -207,10 +207,11 @@ func (p *parser) parseFor(line int) Statement {
 	case '=':
 		s = p.parseNumericFor(name, line)
 	case ',', kwIn:
-		s = p.parseGenericFor(name, line)
+		s = p.parseGenericFor(name)
 	default:
 		p.failHere("'=' or 'in' expected")
 	}
+	p.expectClosing(kwEnd, kwFor, line)
 	p.fs.active = p.fs.active[:scope]
 	return s
 }
@@ -234,11 +235,11 @@ func (p *parser) parseNumericFor(name string, line int) Statement {
 	if p.accept(',') {
 		s.Step = p.parseExpr()
 	}
-	s.Body = p.loopBody(hidden, []*Local{s.Local}, line)
+	s.Body = p.loopBody(hidden, []*Local{s.Local})
 	return s
 }
 
-func (p *parser) parseGenericFor(name string, line int) Statement {
+func (p *parser) parseGenericFor(name string) Statement {
 	hidden := p.hidden("(for generator)", "(for state)", "(for control)")
 	s := &GenericFor{Locals: []*Local{p.newLocal(name, len(hidden))}}
 	for p.accept(',') {
@@ -247,12 +248,12 @@ func (p *parser) parseGenericFor(name string, line int) Statement {
 	p.expect(kwIn)
 	s.Line = p.line
 	s.Values = p.parseExprs()
-	s.Body = p.loopBody(hidden, s.Locals, line)
+	s.Body = p.loopBody(hidden, s.Locals)
 	return s
 }
 
-// loopBody parses the body of a for loop, which began on a line.
-func (p *parser) loopBody(hidden, locals []*Local, line int) *Block {
+// loopBody parses the body of a for loop, up to its end.
+func (p *parser) loopBody(hidden, locals []*Local) *Block {
 	p.activate(hidden...)
 	p.expect(kwDo)
 	scope := len(p.fs.active)
@@ -260,7 +261,6 @@ func (p *parser) loopBody(hidden, locals []*Local, line int) *Block {
 	p.activate(locals...)
 	body := p.statements()
 	p.endScope(scope)
-	p.expectClosing(kwEnd, kwFor, line)
 	return body
 }
 

@@ -26,12 +26,12 @@ func resets(ctx context.Context, e *env) error {
 	s.commands[resettingBucket] = resettingCommand
 	others := targetLoad(tokenBucket, 64)
 	others.keys = e.keys
-	resetting := others
-	resetting.algorithm = resettingBucket
-	if err := s.refill(ctx, resetting); err != nil { // else the first rounds would measure new keys
+	if err := s.prepare(ctx, others); err != nil {
 		return err
 	}
-	if _, err := s.fill(ctx, others.algorithm, others.keys); err != nil {
+	resetting := others
+	resetting.algorithm = resettingBucket
+	if _, err := redisBenchmark(ctx, s, resetting, 2*resetting.keys); err != nil { // else the first rounds would measure new keys
 		return err
 	}
 	runs, err := e.alternate(ctx, e.duration, contender{s, resetting}, contender{s, others})
