@@ -54,7 +54,8 @@ type Commands struct{}
 // level is the newest level of meaning.
 //
 //	1: the first
-const level = 1
+//	2: work, memory and answers are charged before they are spent; portable arithmetic
+const level = 2
 
 // Level implements engine.Commands.
 func (Commands) Level() uint8 { return level }

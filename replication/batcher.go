@@ -272,7 +272,7 @@ func (g *batcher) build(lead role, all []waitingRequest) *proposal {
 		g.entry.State(effects)
 	}
 	if c := e.Commands(); c != nil {
-		g.builder.Level = c.Level()
+		g.builder.Level = min(c.Level(), fsm.CallLevel(lead.fsm.Level()))
 	}
 	group := g.builder.Build(stamp, all, g.node.bound().Room(e, lead.fsm.Stamp(), stamp, all[0].Batch()))
 	f := &proposal{Group: group}

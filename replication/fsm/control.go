@@ -51,7 +51,17 @@ func (c ControlEntry) Encode() ([]byte, error) {
 //	1: the first
 //	2: version 2 of entries and of blocks: plain values, databases, sources
 //	3: version 3 of entries and of blocks: groups with modes, leases and guards; penalty boxes; functions, rules
-const KnownLevel = 3
+//	4: calls of level 2
+const KnownLevel = 4
+
+// CallLevel returns the newest level of meaning that calls in the log may have at a feature
+// level of the log, see engine.Batch.Level.
+func CallLevel(level int) uint8 {
+	if level < 4 {
+		return 1
+	}
+	return 2
+}
 
 // LevelOf returns the feature level that the log must have for a batch: the version of its
 // entry.
