@@ -31,6 +31,9 @@ type rulesFollower struct {
 
 // newRulesFollower compiles the files of --rules.
 func newRulesFollower(n *node) (*rulesFollower, error) {
+	if _, leftOut, _ := options.RuleFiles(n.Rules); len(leftOut) > 0 {
+		n.log.Warn("the directory of --rules has files that are not read, because their names end in neither .yaml nor .yml", "files", leftOut)
+	}
 	all, err := n.ReadRules()
 	r := &rulesFollower{n: n, read: digestOf(all, err)}
 	if err == nil {

@@ -92,13 +92,16 @@ func TestFollowRules(t *testing.T) {
 
 func TestReadRuleFiles(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := options.ReadRuleFiles(dir); err == nil || !strings.Contains(err.Error(), "at least one file *.yaml, got none") {
+	if _, err := options.ReadRuleFiles(dir); err == nil || !strings.Contains(err.Error(), "at least one file *.yaml or *.yml, got none") {
 		t.Errorf("an empty directory: %v", err)
 	}
-	for name, text := range map[string]string{"b.yaml": "domain: b\n", "a.yaml": "domain: a", "c.txt": "no rules"} {
+	for name, text := range map[string]string{"b.yml": "domain: b\n", "a.YAML": "domain: a", "c.txt": "no rules", ".d.txt": "hidden"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if _, leftOut, err := options.RuleFiles(dir); err != nil || len(leftOut) != 1 || filepath.Base(leftOut[0]) != "c.txt" {
+		t.Errorf("left out: %q, %v, want c.txt", leftOut, err)
 	}
 	o := options.Options{Rules: dir}
 	prepare := func() (*ruleset.Prepared, error) {

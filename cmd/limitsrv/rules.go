@@ -17,23 +17,23 @@ import (
 type rulesOptions struct {
 	Check checkRulesOptions `cmd:"" help:"Reads files as the server would, all together, and prints every mistake and warning as FILE:LINE; with --against also each limit that differs from those of a server."`
 	Show  struct {
-		Files []string `arg:"" name:"file" help:"Files with rules, or directories with *.yaml."`
+		Files []string `arg:"" name:"file" help:"Files with rules, or directories with *.yaml and *.yml."`
 	} `cmd:"" help:"Prints the limits of files, with the names that clients see."`
 	Test struct {
-		File  string `arg:"" name:"file" help:"File with rules, or directory with *.yaml."`
+		File  string `arg:"" name:"file" help:"File with rules, or directory with *.yaml and *.yml."`
 		Cases string `arg:"" name:"cases" help:"File with requests at times, and their expected answers."`
 	} `cmd:"" help:"Decides the requests of a file by the rules, on a clock that the file sets, and prints every unexpected answer as FILE:LINE."`
 	Push pushOptions `cmd:"" help:"Prints each limit that differs from those of a server, and loads the files there, unless its rules have changed meanwhile."`
 }
 
 type checkRulesOptions struct {
-	Files         []string `arg:"" name:"file" help:"Files with rules, or directories with *.yaml."`
+	Files         []string `arg:"" name:"file" help:"Files with rules, or directories with *.yaml and *.yml."`
 	Against       string   `placeholder:"HOST:PORT" help:"Address of a server, or unix:PATH. Its user needs the group rules, and the key pattern *."`
 	remoteOptions `embed:""`
 }
 
 type pushOptions struct {
-	Files         []string `arg:"" name:"file" help:"Files with rules, or directories with *.yaml. Together they replace all rules of the server."`
+	Files         []string `arg:"" name:"file" help:"Files with rules, or directories with *.yaml and *.yml. Together they replace all rules of the server."`
 	To            string   `required:"" placeholder:"HOST:PORT" help:"Address of a server, or unix:PATH: of any node of a cluster. Its user needs the group rules, and the key pattern *."`
 	Note          string   `placeholder:"TEXT" help:"Note in RL.RULES HISTORY."`
 	remoteOptions `embed:""`
@@ -69,6 +69,10 @@ func runRules(c call) int {
 	case len(o.Show.Files) > 0:
 		showRules(c, set)
 		return exitOK
+	}
+	_, leftOut, _ := options.RuleFiles(names...)
+	for _, name := range leftOut {
+		fmt.Fprintf(c.stdout, "%s: warning: %s\n", name, options.LeftOutText)
 	}
 	for _, w := range set.Warnings() {
 		fmt.Fprintf(c.stdout, "%v: warning: %s\n", w.At, w.Text)

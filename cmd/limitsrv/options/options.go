@@ -28,7 +28,7 @@ type Options struct {
 	Unprotected bool   `group:"Access" help:"Allow listening beyond loopback without a password, or for nodes without a cluster secret."`
 	LimitsOnly  bool   `group:"Access" help:"Reject scripts and the commands on plain values, such as GET, SET and INCR: for a server that is open to clients."`
 
-	Rules            string         `group:"State" placeholder:"FILE|DIR" help:"YAML file of rules, or directory of *.yaml. Loaded at the start and when it changes; an earlier version of the rules is not loaded again, unless it was changed back here. In a cluster that of the leader is loaded. See RL.RULES."`
+	Rules            string         `group:"State" placeholder:"FILE|DIR" help:"YAML file of rules, or directory of *.yaml and *.yml. Loaded at the start and when it changes; an earlier version of the rules is not loaded again, unless it was changed back here. In a cluster that of the leader is loaded. See RL.RULES."`
 	Data             string         `group:"State" placeholder:"DIR" help:"Directory of the persistent state. Without it the state is in memory only."`
 	Fsync            persist.Policy `group:"State" default:"everysec" help:"When decisions are synced to disk: always (before the reply), everysec (a power cut loses at most the last second) or no (when the operating system does). A crash of limitsrv itself loses nothing in any of them."`
 	SnapshotLogBytes Size           `group:"State" default:"${snapshotLogBytes}" help:"Take a snapshot when the log has grown to this size, or to half the size of the last snapshot if that is more."`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"limitsrv/commands/resp"
 	"limitsrv/files"
@@ -20,33 +21,53 @@ func (o *Options) ReadRules() (all []source.File, err error) {
 	return ReadRuleFiles(o.Rules)
 }
 
-// ReadRuleFiles reads files with rules, and of directories all *.yaml in the order of their
-// names; together at most ruleset.MaxBytes.
+// ReadRuleFiles reads files with rules, and of each directory the files that RuleFiles
+// returns; together at most ruleset.MaxBytes.
 func ReadRuleFiles(names ...string) (all []source.File, err error) {
+	found, _, err := RuleFiles(names...)
+	if err != nil {
+		return nil, err
+	}
 	left := int64(ruleset.MaxBytes)
-	for _, name := range names {
-		found := []string{name}
-		if entries, err := os.ReadDir(name); err == nil {
-			found = nil
-			for _, e := range entries {
-				if filepath.Ext(e.Name()) == ".yaml" {
-					found = append(found, filepath.Join(name, e.Name()))
-				}
-			}
-			if len(found) == 0 {
-				return nil, fmt.Errorf("%s: a directory of rules must have at least one file *.yaml, got none", name)
-			}
+	for _, f := range found {
+		text, _, err := files.Read(f, left)
+		if err != nil {
+			return nil, fmt.Errorf("read rules: %w", err)
 		}
-		for _, f := range found {
-			text, _, err := files.Read(f, left)
-			if err != nil {
-				return nil, fmt.Errorf("read rules: %w", err)
-			}
-			left -= int64(len(text))
-			all = append(all, source.File{Name: f, Text: text})
-		}
+		left -= int64(len(text))
+		all = append(all, source.File{Name: f, Text: text})
 	}
 	return all, nil
+}
+
+// LeftOutText tells why RuleFiles leaves a file out.
+const LeftOutText = "this file is not read, because its name ends in neither .yaml nor .yml"
+
+// RuleFiles returns the files of names, and of each directory all *.yaml and *.yml, in any
+// case, in the order of their names. leftOut are the other entries of the directories, except
+// the hidden ones.
+func RuleFiles(names ...string) (found, leftOut []string, err error) {
+	for _, name := range names {
+		entries, err := os.ReadDir(name)
+		if err != nil {
+			found = append(found, name) // reading it reports the error
+			continue
+		}
+		before := len(found)
+		for _, e := range entries {
+			file := filepath.Join(name, e.Name())
+			switch ext := strings.ToLower(filepath.Ext(file)); {
+			case ext == ".yaml" || ext == ".yml":
+				found = append(found, file)
+			case e.Name()[0] != '.':
+				leftOut = append(leftOut, file)
+			}
+		}
+		if len(found) == before {
+			return nil, nil, fmt.Errorf("%s: a directory of rules must have at least one file *.yaml or *.yml, got none", name)
+		}
+	}
+	return found, leftOut, nil
 }
 
 // PrepareRules compiles files of rules, as ReadRules returns them; nil without files. An error
