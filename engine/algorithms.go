@@ -60,7 +60,7 @@ var algorithms = [algs]algorithm{
 		name: "FIXED", words: 2, methods: counted(fixed{}), changed: counted(carried{limiter: fixed{}, debts: true}),
 		usage: Usage{
 			Limit: "limit", MaxLimit: MaxLimit, Period: CalendarWindow, Complexity: "O(1)", Since: "0.1.0",
-			Summary: "Counts n tokens against limit in windows aligned to the Unix epoch in UTC; window may also be day, week " +
+			Summary: "Counts n tokens against limit in windows aligned to the Unix epoch in UTC; window may also be minute, hour, day, week " +
 				"(from Monday), month or year. Easy to explain and made for quotas, but allows up to twice the limit around " +
 				"the boundary of two windows.",
 		},

@@ -15,9 +15,10 @@ import (
 // argument, the allowed values and the value given. It allocates for errors only.
 //
 // A whole number has Redis' form: 0, or digits that do not begin with 0; no plus, no space,
-// no "-0". A decimal number may add a point and at least one digit. Exponents are rejected.
-// At most 18 digits of a decimal number are significant, and at most 18 decimals: a
-// duration with more is rejected because it is not exact, a rate is rounded down.
+// no "-0". A decimal number may add a point and at least one digit, and an exponent of one or
+// two digits, as in a client's 5.787e-05. At most 18 digits of a decimal number are
+// significant, and at most 18 decimals. Rounding never grants more: a duration is rounded up
+// to whole nanoseconds, a rate is rounded down.
 
 // ParseKey checks the size of a key.
 func ParseKey(key []byte) error {
@@ -112,7 +113,7 @@ func scanDecimal(arg []byte) (d decimal, rest []byte, ok bool) {
 		return d, nil, false
 	}
 	if i == len(arg) || arg[i] != '.' {
-		return d, arg[i:], true
+		return d.scanExponent(arg[i:])
 	}
 	point := i
 	for i++; i < len(arg) && isDigit(arg[i]); i++ {
@@ -120,7 +121,56 @@ func scanDecimal(arg []byte) (d decimal, rest []byte, ok bool) {
 			d.addDecimal(arg[i], i-point)
 		}
 	}
-	return d, arg[i:], i > point+1
+	if i == point+1 {
+		return d, nil, false
+	}
+	return d.scanExponent(arg[i:])
+}
+
+// scanExponent multiplies d by the power of ten at the start of arg, if there is one, and
+// returns the rest. ok is false if the product has more than 18 digits before the point.
+func (d decimal) scanExponent(arg []byte) (product decimal, rest []byte, ok bool) {
+	if len(arg) == 0 || arg[0]|0x20 != 'e' {
+		return d, arg, true
+	}
+	i, exponent := 1, 0
+	if i < len(arg) && (arg[i] == '-' || arg[i] == '+') {
+		i++
+	}
+	first := i
+	for ; i < len(arg) && i < first+2 && isDigit(arg[i]); i++ {
+		exponent = exponent*10 + int(arg[i]-'0')
+	}
+	if i == first {
+		return d, nil, false
+	}
+	if arg[1] == '-' {
+		d.divide(exponent)
+		return d, arg[i:], true
+	}
+	return d, arg[i:], d.multiply(exponent)
+}
+
+// multiply multiplies d by 10^exponent, and reports whether the digits before the point are
+// at most 18.
+func (d *decimal) multiply(exponent int) bool {
+	shift := min(exponent, d.decimals)
+	d.decimals -= shift
+	for exponent -= shift; exponent > 0 && d.digits > 0; exponent-- {
+		if d.digits >= 1e17 {
+			return false
+		}
+		d.digits *= 10
+	}
+	return true
+}
+
+// divide divides d by 10^exponent, and drops the decimals after the 18th.
+func (d *decimal) divide(exponent int) {
+	for d.decimals += exponent; d.decimals > 0 && (d.decimals > 18 || d.digits%10 == 0); d.decimals-- {
+		d.cut = d.cut || d.digits%10 != 0
+		d.digits /= 10
+	}
 }
 
 // addDecimal appends a decimal that is not 0 at place, 1 for the first, and the zeros
@@ -165,16 +215,16 @@ func unit(name []byte) uint64 {
 func ParseDuration(name string, arg []byte) (int64, error) {
 	nanos, ok := duration(arg)
 	if !ok {
-		return 0, badNumber(name, "a duration of "+durations, arg)
+		return 0, badArgument(name, "a duration of "+durations, arg)
 	}
 	return nanos, nil
 }
 
-// duration parses a length of time into nanoseconds: a number of seconds, or of the unit
-// that follows it. It must be whole nanoseconds and within the engine's bounds.
+// duration parses a length of time into nanoseconds, rounded up: a number of seconds, or of
+// the unit that follows it. It must be within the engine's bounds.
 func duration(arg []byte) (nanos int64, ok bool) {
 	d, rest, ok := scanDecimal(arg)
-	if !ok || d.cut {
+	if !ok {
 		return 0, false
 	}
 	scale := uint64(1e9)
@@ -188,43 +238,54 @@ func duration(arg []byte) (nanos int64, ok bool) {
 		if beyond >= pow10[d.decimals] {
 			return 0, false
 		}
-		whole, beyond = bits.Div64(beyond, whole, pow10[d.decimals])
+		var part uint64
+		whole, part = bits.Div64(beyond, whole, pow10[d.decimals])
+		d.cut, beyond = d.cut || part > 0, 0
+	}
+	if d.cut && whole < math.MaxInt64 {
+		whole++
 	}
 	return int64(whole), beyond == 0 && whole >= engine.MinPeriod && whole <= engine.MaxPeriod
 }
 
-// ParseWindow parses the window of FIXED: a duration or a calendar period.
+// ParseWindow parses the window of FIXED: a word for a period, or a duration.
 func ParseWindow(arg []byte) (engine.Calendar, int64, error) {
-	for _, span := range calendars {
+	for _, span := range windows {
 		if word.Is(arg, span.name) {
-			return span.calendar, 0, nil
+			return span.calendar, span.nanos, nil
 		}
 	}
 	nanos, ok := duration(arg)
 	if !ok {
-		return 0, 0, badNumber("window", "day, week, month, year, or a duration of "+durations, arg)
+		return 0, 0, badArgument("window", "second, minute, hour, day, week, month, year, or a duration of "+durations, arg)
 	}
 	return engine.NoCalendar, nanos, nil
 }
 
 // CalendarName returns the word for a calendar period; ok is false for any other value.
 func CalendarName(c engine.Calendar) (name string, ok bool) {
-	for _, span := range calendars {
-		if span.calendar == c {
+	for _, span := range windows {
+		if span.calendar == c && c != engine.NoCalendar {
 			return strings.ToLower(span.name), true
 		}
 	}
 	return "", false
 }
 
-var calendars = [...]struct {
+// windows are the words for windows of FIXED. Windows of a length begin at multiples of it
+// since the Unix epoch, so that those of an hour and less are also those of the UTC calendar.
+var windows = [...]struct {
 	name     string
 	calendar engine.Calendar
+	nanos    int64 // without a calendar
 }{
-	{"DAY", engine.Day},
-	{"WEEK", engine.Week},
-	{"MONTH", engine.Month},
-	{"YEAR", engine.Year},
+	{"SECOND", engine.NoCalendar, 1e9},
+	{"MINUTE", engine.NoCalendar, 60e9},
+	{"HOUR", engine.NoCalendar, 3600e9},
+	{"DAY", engine.Day, 0},
+	{"WEEK", engine.Week, 0},
+	{"MONTH", engine.Month, 0},
+	{"YEAR", engine.Year, 0},
 }
 
 // parseRate parses a rate into count tokens per period nanoseconds, in lowest terms.
@@ -247,7 +308,7 @@ func parseRate(arg []byte) (count, period int64, err error) {
 		ok = false
 	}
 	if !ok {
-		return 0, 0, badNumber("rate", rates, arg)
+		return 0, 0, badArgument("rate", rates, arg)
 	}
 	return count, period, nil
 }

@@ -1,6 +1,7 @@
 package limiters
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/big"
@@ -18,8 +19,8 @@ import (
 // The reference model of the parsers: regular expressions and rational numbers.
 var (
 	wholePattern    = regexp.MustCompile(`^(0|[1-9][0-9]*)$`)
-	decimalPattern  = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})(?:\.([0-9]+))?$`)
-	durationPattern = regexp.MustCompile(`^([0-9.]+)([a-z]+)?$`)
+	decimalPattern  = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,2}))?$`)
+	durationPattern = regexp.MustCompile(`^([0-9.]+(?:[eE][+-]?[0-9]{1,2})?)([a-z]+)?$`)
 	modelUnits      = map[string]int64{
 		"us": 1e3, "ms": 1e6, "s": 1e9, "": 1e9, "m": 60e9, "h": 3600e9, "d": 24 * 3600e9, "w": 7 * 24 * 3600e9,
 		"usec": 1e3, "microsecond": 1e3, "microseconds": 1e3, "msec": 1e6, "millisecond": 1e6, "milliseconds": 1e6,
@@ -42,9 +43,13 @@ func modelNumber(arg string) (exact, cut *big.Rat, decimals int, ok bool) {
 		keep = 18
 	}
 	kept := strings.TrimRight(fraction[:min(keep, len(fraction))], "0")
-	exact, _ = new(big.Rat).SetString(m[1] + "." + fraction + "0")
-	cut, _ = new(big.Rat).SetString(m[1] + "." + kept + "0")
-	return exact, cut, len(kept), true
+	exact, _ = new(big.Rat).SetString(m[1] + "." + fraction + "0e" + cmp.Or(m[3], "0"))
+	cut, _ = new(big.Rat).SetString(m[1] + "." + kept + "0e" + cmp.Or(m[3], "0"))
+	text := strings.TrimRight(cut.FloatString(150), "0")
+	whole, fraction, _ := strings.Cut(text, ".")
+	kept = strings.TrimRight(fraction[:min(18, len(fraction))], "0")
+	cut, _ = new(big.Rat).SetString(whole + "." + kept + "0")
+	return exact, cut, len(kept), len(whole) <= 18
 }
 
 func modelDuration(arg string) (int64, bool) {
@@ -54,14 +59,23 @@ func modelDuration(arg string) (int64, bool) {
 	}
 	exact, cut, _, ok := modelNumber(m[1])
 	unit, known := modelUnits[m[2]]
-	if !ok || !known || exact.Cmp(cut) != 0 {
+	if !ok || !known {
 		return 0, false
 	}
-	exact.Mul(exact, new(big.Rat).SetInt64(unit))
-	if !exact.IsInt() || !exact.Num().IsInt64() {
+	nanosOf := func(d *big.Rat) *big.Int { // rounded up
+		d.Mul(d, new(big.Rat).SetInt64(unit)).Add(d, big.NewRat(1, 1))
+		n := new(big.Int).Sub(d.Num(), big.NewInt(1))
+		return n.Quo(n, d.Denom())
+	}
+	isCut := exact.Cmp(cut) != 0
+	up := nanosOf(exact)
+	if cut.Mul(cut, new(big.Rat).SetInt64(unit)); isCut && cut.IsInt() {
+		up = new(big.Int).Add(cut.Num(), big.NewInt(1))
+	}
+	if !up.IsInt64() {
 		return 0, false
 	}
-	nanos := exact.Num().Int64()
+	nanos := up.Int64()
 	return nanos, nanos >= engine.MinPeriod && nanos <= engine.MaxPeriod
 }
 
@@ -147,7 +161,7 @@ func checkRate(t interface{ Errorf(string, ...any) }, arg string) {
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"", "0", "1", "-0", "007", "9223372036854775807", "9223372036854775808", "0.25", "1.5h", "500ms", "100/60", "100/1m",
-		"5000/d", "33.333333333333336", "1e-05", "0.000000000000000001", "999999999.999999999999999999", "10/0.0000015",
+		"5000/d", "33.333333333333336", "1e-05", "5.787e-05", "1.5E+3s", "9e99", "1e-99", "3e5/1e2", "0.33333333333333331", "hour", "0.000000000000000001", "999999999.999999999999999999", "10/0.0000015",
 		"1000000000", "1000000000.0", "3650d", "521.1234567890123456w", "month", "WEEK", "\xff\x00\r\n", "1000000000000/us",
 	} {
 		f.Add([]byte(seed))
@@ -164,6 +178,9 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("ParseDuration(%q) = %d, %v, want %d, %v", arg, nanos, err, want, ok)
 		}
 		calendar, nanos, err := ParseWindow(arg)
+		if length, isWord := map[string]int64{"second": 1e9, "minute": 60e9, "hour": 3600e9}[strings.ToLower(text)]; isWord {
+			want, ok = length, true
+		}
 		isSpan := regexp.MustCompile(`^([dD][aA][yY]|[wW][eE][eE][kK]|[mM][oO][nN][tT][hH]|[yY][eE][aA][rR])$`).Match(arg)
 		if (err == nil) != (ok || isSpan) || (calendar != engine.NoCalendar) != isSpan || ok && nanos != want {
 			t.Errorf("ParseWindow(%q) = %d, %d, %v", arg, calendar, nanos, err)

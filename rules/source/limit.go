@@ -55,9 +55,9 @@ func (d *draft) algorithm(name string) bool {
 func (d *draft) setWindow(text string) error {
 	arg := []byte(text)
 	if text != "" && text[0]|0x20 >= 'a' && text[0]|0x20 <= 'z' {
-		calendar, _, err := limiters.ParseWindow(arg)
+		calendar, nanos, err := limiters.ParseWindow(arg)
 		if err == nil {
-			d.calendar = calendar
+			d.calendar, d.window = calendar, nanos
 			return nil
 		}
 		arg = append([]byte("1"), arg...) // a unit
