@@ -25,12 +25,17 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 		e.takeMembers(now, b, from, from, to)
 		return
 	}
-	if e.DocumentsVersion(Space(first.DB)) != uint64(first.N) {
+	if !e.inForce(first) {
 		e.failGroup(b, from, to, Stale)
 		return
 	}
 	status := e.takeMembers(now, b, from, from+1, to)
 	b.answerNeeds(from, status)
+}
+
+// inForce reports whether the documents that a Needs names are in force.
+func (e *Engine) inForce(needs *Op) bool {
+	return e.DocumentsVersion(Space(needs.DB)) == uint64(needs.N)
 }
 
 // answerNeeds answers op i, a Needs, as its group was answered: with a status.

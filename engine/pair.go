@@ -20,8 +20,8 @@ func (e *Engine) preparePair(b *Batch, i int) {
 
 // applyPair applies the pair that begins with op i, in its shard.
 func (e *Engine) applyPair(now Instant, b *Batch, i int, s *shard) {
-	needs, d := &b.Ops[i], &b.Decisions[i+1]
-	if e.DocumentsVersion(Space(needs.DB)) != uint64(needs.N) {
+	d := &b.Decisions[i+1]
+	if !e.inForce(&b.Ops[i]) {
 		e.failGroup(b, i, i+2, Stale)
 		return
 	}

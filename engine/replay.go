@@ -79,16 +79,31 @@ func (r *Replay) Apply(now Instant, b *Batch) {
 		r.flush()
 		r.of = of
 	}
-	for i := range b.Ops {
-		l := &r.lists[b.scratch.shards[i]]
-		r.bytes += l.add(now, &b.Ops[i], b.scratch.hashes[i], r.most/len(r.lists))
-		if b.Ops[i].Kind == Do {
-			r.bytes += l.addCall(&b.Calls[b.Ops[i].N])
+	for i := 0; i < len(b.Ops); i++ {
+		op, l := &b.Ops[i], &r.lists[b.scratch.shards[i]]
+		if b.isPair(i) {
+			op = r.alone(b, i)
+			i++
+		}
+		r.bytes += l.add(now, op, b.scratch.hashes[i], r.most/len(r.lists))
+		if op.Kind == Do {
+			r.bytes += l.addCall(&b.Calls[op.N])
 		}
 	}
 	if r.queued += len(b.Ops); r.bytes >= r.most {
 		r.flush()
 	}
+}
+
+// alone returns the op that has the effects of the pair which begins with op i: its second op,
+// or, if other documents are in force than the pair needs, a Peek at the same key. Queued ops
+// do not change documents, because a call that does enters all shards.
+func (r *Replay) alone(b *Batch, i int) *Op {
+	op := &b.Ops[i+1]
+	if !r.e.inForce(&b.Ops[i]) {
+		return &Op{Kind: Peek, DB: op.DB, Key: op.Key}
+	}
+	return op
 }
 
 // Finish applies the queued ops, and returns after all ops have been applied.

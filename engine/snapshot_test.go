@@ -96,6 +96,9 @@ func (tr *tracer) next() *engine.Batch {
 			continue
 		}
 		from := len(b.Ops)
+		if tr.r.IntN(3) == 0 { // sometimes of another version
+			b.Ops = append(b.Ops, engine.Op{Kind: engine.Needs, N: int64(tr.r.IntN(4) / 3)})
+		}
 		for len(b.Ops) < from+2+tr.r.IntN(3) {
 			op := tr.op()
 			twice := slices.ContainsFunc(b.Ops[from:], func(o engine.Op) bool { return string(o.Key) == string(op.Key) })

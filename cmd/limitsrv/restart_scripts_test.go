@@ -4,6 +4,7 @@ import (
 	"crypto/sha1"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -44,4 +45,28 @@ func TestRestartKeepsScripts(t *testing.T) {
 			endBy(t, r, w, "SHUTDOWN")
 		})
 	}
+}
+
+// A server that is killed keeps its decisions by rules with one limit and with several.
+func TestKillKeepsRequestsByRules(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	r, w := serveData(t, dir, "--fsync", "always")
+	w.do(t, `RL.RULES LOAD "domain: d\nrules:\n  - {name: one, per: [u], limits: 100/year}\n  - {name: two, match: {p: a}, per: [u], limits: [50/year, 40/day]}\n"`)
+	left := func(of string, want ...string) {
+		t.Helper()
+		if got := fmt.Sprint(w.do(t, "RL.CHECK d "+of)); !strings.HasPrefix(got, "["+strings.Join(want, " ")) {
+			t.Errorf("RL.CHECK d %s: %s, want %s", of, got, want)
+		}
+	}
+	left("u one", "1", "100", "99")
+	left("u one", "1", "100", "98")
+	left("u two p a", "1", "40", "39")
+	r.Process.Signal(syscall.SIGKILL)
+	<-r.ended
+	r, w = serveData(t, dir, "--fsync", "always")
+	left("u one", "1", "100", "97")
+	left("u two p a", "1", "40", "38")
+	left("u two", "1", "100", "97")
+	endBy(t, r, w, "SHUTDOWN")
 }
