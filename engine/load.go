@@ -10,6 +10,7 @@ import (
 	"sort"
 	"sync"
 
+	"limitsrv/siphash"
 	"limitsrv/values"
 )
 
@@ -50,6 +51,17 @@ func (e *Engine) Load(block []byte) error {
 			return fmt.Errorf("load snapshot block: %w", err)
 		}
 		records = records[n:]
+	}
+	return nil
+}
+
+// CheckBlock returns an error if a block, of any bytes, is not one that Load can add to an empty
+// engine. Concurrency: any number of goroutines may call it. Cost: less than that of Load.
+func CheckBlock(block []byte) error {
+	r := blockReaders.Get().(*blockReader)
+	defer blockReaders.Put(r)
+	if err := r.read(block, siphash.KeyOf([16]byte{})); err != nil {
+		return fmt.Errorf("snapshot block: %w", err)
 	}
 	return nil
 }

@@ -57,6 +57,9 @@ func FuzzLoad(f *testing.F) {
 		if !bytes.Equal(block, given) {
 			t.Fatal("Load wrote into the block")
 		}
+		if checked := engine.CheckBlock(block); err == nil && checked != nil {
+			t.Fatalf("CheckBlock rejects a block that is loaded: %v", checked)
+		}
 		if err != nil && e.Len() > 0 && !strings.Contains(err.Error(), "duplicate key") {
 			t.Fatalf("a rejected block added %d keys: %v", e.Len(), err)
 		}

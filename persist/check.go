@@ -18,7 +18,7 @@ import (
 // otherwise it is the first damage, a *CorruptError or *NewerError, or an error of the
 // file system, which is fs.ErrNotExist if there is no log. Requires: the log is not open.
 func CheckLog(fs vfs.FS, dir string, sameBoot bool, report func(line string)) (drop *Drop, err error) {
-	r, err := checkLog(fs, dir, sameBoot, report)
+	r, err := checkLog(fs, dir, sameBoot, discardEntries, report)
 	if err != nil {
 		return nil, err
 	}
@@ -53,9 +53,9 @@ func ReadLog(fs vfs.FS, dir string, yield func(entry *raft.Log) error) error {
 	return nil
 }
 
-// checkLog is CheckLog. If nothing is damaged it returns a repair with nothing to do,
-// which holds the extent of the log.
-func checkLog(fs vfs.FS, dir string, sameBoot bool, report func(line string)) (*logRepair, error) {
+// checkLog is CheckLog, and passes each intact entry to verify, whose *refusal is damage. If
+// nothing is damaged it returns a repair with nothing to do, which holds the extent of the log.
+func checkLog(fs vfs.FS, dir string, sameBoot bool, verify func(r *record) error, report func(line string)) (*logRepair, error) {
 	state, err := readMeta(fs, dir)
 	if err != nil {
 		return nil, missingMeta(fs, dir, err)
@@ -63,7 +63,7 @@ func checkLog(fs vfs.FS, dir string, sameBoot bool, report func(line string)) (*
 	r := &logRepair{state: state}
 	var first error
 	for i := range state.Segments {
-		found, err := checkSegment(fs, dir, state, i, sameBoot)
+		found, err := checkSegment(fs, dir, state, i, sameBoot, verify)
 		if err != nil {
 			return nil, err
 		}
@@ -111,14 +111,20 @@ type segmentCheck struct {
 	drop   *Drop         // the end that opening the log cuts off; nil: none
 }
 
-// checkSegment verifies segment i. err is an error of the file system or a *NewerError.
-func checkSegment(fs vfs.FS, dir string, state *logState, i int, sameBoot bool) (*segmentCheck, error) {
+// checkSegment verifies segment i, and passes each intact entry to verify, whose *refusal is
+// damage. err is an error of the file system or a *NewerError.
+func checkSegment(fs vfs.FS, dir string, state *logState, i int, sameBoot bool, verify func(r *record) error) (*segmentCheck, error) {
 	f := &segmentCheck{info: state.Segments[i]}
 	f.name = fs.PathJoin(dir, segment.FileName(f.info))
 	c := newCodec(state.codec, nil)
 	var err error
-	f.end, err = readSegment(fs, dir, f.info, c, discardEntries)
 	isTail := i == len(state.Segments)-1
+	f.end, err = readSegment(fs, dir, f.info, c, func(r *record) error {
+		if r.index < f.info.MinIndex || !isTail && r.index > f.info.MaxIndex {
+			return nil // it is dropped
+		}
+		return verify(r)
+	})
 	switch {
 	case errors.As(err, &f.damage): // the file is missing
 		f.end.last, f.end.lastWhole = f.info.BaseIndex-1, f.info.BaseIndex-1

@@ -365,7 +365,7 @@ func TestReadAhead(t *testing.T) {
 // repairLog repairs a log if explain, called with the loss, agrees; otherwise it returns
 // the damage. It does not ask if the log is intact.
 func repairLog(fs vfs.FS, dir string, explain func(what string) (proceed bool)) error {
-	r, err := planRepair(fs, dir, sameBoot)
+	r, err := planRepair(fs, dir, sameBoot, discardEntries)
 	if err != nil || r.damage == nil {
 		return err
 	}

@@ -51,7 +51,8 @@ func (d *Drop) Warn(log *slog.Logger) {
 
 // planDrop returns the end of the tail segment that must be cut off, nil if it ends well.
 // It returns a *CorruptError if neither a killed process nor, in another boot, a power
-// failure leaves such an end. That is: the head of the file is wrong; a later entry shows
+// failure leaves such an end. That is: the head of the file is wrong; an intact entry can't be
+// applied; a later entry shows
 // that the first missing one had been synced before it was written; in the same boot, the
 // end is anything except one unfinished write, which has no entry behind the torn one.
 func planDrop(fs vfs.FS, name string, c *codec, end segmentEnd, sameBoot bool) (*Drop, error) {
@@ -59,7 +60,7 @@ func planDrop(fs vfs.FS, name string, c *codec, end segmentEnd, sameBoot bool) (
 		return nil, nil
 	}
 	damage := &CorruptError{File: name, Offset: end.offset, Reason: end.reason, Cut: true}
-	if end.junk {
+	if end.junk || end.refused {
 		return nil, damage
 	}
 	d := &Drop{File: name, Offset: end.offset, Bytes: end.data - end.offset, First: int64(end.last + 1), Entries: 1}

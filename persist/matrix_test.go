@@ -164,7 +164,7 @@ func (m *damageMatrix) checkDamage(name, how string, do func([]byte) []byte) {
 	var said, log strings.Builder
 	say := func(line string) { said.WriteString(line + "\n") }
 	o := m.options(dir, &log)
-	checked := Check(nil, dir, say)
+	checked := Check(nil, dir, o.Engine.Commands, say)
 	kept, err := m.countKept(o)
 	reported := strings.Contains(log.String(), "level=WARN")
 	switch {
@@ -208,9 +208,9 @@ func isShortTail(name, how string) bool {
 func (m *damageMatrix) checkRepair(o Options, name, how string, rejected error) {
 	t := m.t
 	var asked strings.Builder
-	err := Repair(nil, o.Dir, func(string) {}, func(question string) bool { asked.WriteString(question + "\n"); return true })
+	err := Repair(nil, o.Dir, o.Engine.Commands, func(string) {}, func(question string) bool { asked.WriteString(question + "\n"); return true })
 	if err == nil {
-		err = Check(nil, o.Dir, func(string) {})
+		err = Check(nil, o.Dir, o.Engine.Commands, func(string) {})
 	}
 	if err == nil {
 		_, err = m.countKept(o)

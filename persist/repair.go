@@ -27,8 +27,9 @@ type logRepair struct {
 	last     uint64        // index of the last entry that is kept
 }
 
-// planRepair reads the whole log. It changes nothing.
-func planRepair(fs vfs.FS, dir string, sameBoot bool) (*logRepair, error) {
+// planRepair reads the whole log, and passes each intact entry to verify, whose *refusal is
+// damage. It changes nothing.
+func planRepair(fs vfs.FS, dir string, sameBoot bool, verify func(r *record) error) (*logRepair, error) {
 	state, err := readMeta(fs, dir)
 	if err != nil {
 		err = missingMeta(fs, dir, err)
@@ -43,7 +44,7 @@ func planRepair(fs vfs.FS, dir string, sameBoot bool) (*logRepair, error) {
 	}
 	r.state = state
 	for i := range state.Segments {
-		found, err := checkSegment(fs, dir, state, i, sameBoot)
+		found, err := checkSegment(fs, dir, state, i, sameBoot, verify)
 		if err != nil {
 			return nil, err
 		}

@@ -48,9 +48,10 @@ type segmentEnd struct {
 	data       int64  // behind the last byte that is not zero, at least offset
 	// reason describes the first invalid bytes; empty if only zeros follow. unfinished:
 	// by the frames up to there, the bytes that follow are the first part of one write,
-	// and zeros. junk: the head of the file is neither correct nor missing.
-	reason           string
-	unfinished, junk bool
+	// and zeros. junk: the head of the file is neither correct nor missing. refused: yield has
+	// refused an entry that is intact.
+	reason                    string
+	unfinished, junk, refused bool
 }
 
 // segmentReader reads a segment file from its start.
@@ -67,9 +68,19 @@ type segmentReader struct {
 
 var errDone = errors.New("done")
 
+// A refusal is an error of yield about an entry: the valid part of the segment ends before it.
+type refusal struct {
+	index uint64
+	err   error
+}
+
+func (r *refusal) Error() string { return fmt.Sprintf("entry %d can't be applied: %v", r.index, r.err) }
+
+func (r *refusal) Unwrap() error { return r.err }
+
 // readSegment yields the verified entries of a segment in order, until yield returns an
-// error, which it returns; errDone stops it without an error. Entries after end.last are
-// not committed. The record is valid until yield returns.
+// error, which it returns; errDone stops it without an error, and a *refusal is damage.
+// Entries after end.last are not committed. The record is valid until yield returns.
 //
 // err is an error of the file system or of yield, or a *NewerError; damage is described
 // by end.reason.
@@ -206,6 +217,10 @@ func (w *segmentReader) payload(kind byte, length uint32, yield func(r *record) 
 		return fmt.Sprintf("entry %d instead of %d", r.index, w.index), nil
 	}
 	if err := yield(r); err != nil {
+		if refused := (*refusal)(nil); errors.As(err, &refused) {
+			w.end.refused = true
+			return refused.Error(), nil
+		}
 		return "", err
 	}
 	w.crc = crc

@@ -41,13 +41,13 @@ func (s *Snapshots) Check(ctx context.Context, info Info, workers int, progress 
 
 // CheckSnapshots verifies all snapshots in a directory that no process has open, for
 // example a backup. It writes nothing. It returns the intact snapshots, the newest first,
-// and an error for the others.
-func CheckSnapshots(ctx context.Context, fsys vfs.FS, dir string, o SnapshotOptions, workers int) ([]Info, error) {
+// and an error for the others. A snapshot with a block that check rejects is not intact.
+func CheckSnapshots(ctx context.Context, fsys vfs.FS, dir string, o SnapshotOptions, workers int, check func(block []byte) error) ([]Info, error) {
 	s := newSnapshots(fsys, dir, o)
 	all, err := s.All()
 	var good []Info
 	for _, info := range all {
-		if bad := s.Check(ctx, info, workers, nil); bad != nil {
+		if bad := s.Load(ctx, info, blockCheck(check), workers, nil); bad != nil {
 			err = errors.Join(err, bad)
 			continue
 		}
@@ -55,6 +55,11 @@ func CheckSnapshots(ctx context.Context, fsys vfs.FS, dir string, o SnapshotOpti
 	}
 	return good, err
 }
+
+// blockCheck discards the blocks that it accepts.
+type blockCheck func(block []byte) error
+
+func (c blockCheck) Load(block []byte) error { return c(block) }
 
 // noSink discards blocks.
 type noSink struct{}

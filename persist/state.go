@@ -28,7 +28,7 @@ type State struct {
 //
 // Cost: it reads the whole directory twice, once to verify it.
 func ReadState(ctx context.Context, fsys vfs.FS, dir string, commands engine.Commands) (s State, err error) {
-	v, err := newVerifier(fsys, dir, func(string) {})
+	v, err := newVerifier(fsys, dir, commands, func(string) {})
 	if err != nil {
 		return s, err
 	}

@@ -167,7 +167,7 @@ func TestReadStateOfATornLog(t *testing.T) {
 		if err := crashed.Remove(crashed.PathJoin(testDir, bootName)); err != nil {
 			t.Fatal(err)
 		}
-		checked := Check(crashed, testDir, func(string) {})
+		checked := Check(crashed, testDir, nil, func(string) {})
 		state, err := ReadState(context.Background(), crashed, testDir, nil)
 		if err != nil || state.Drops != errors.Is(checked, ErrDrops) || state.Index < kept {
 			t.Fatalf("read up to entry %d, %v, drops: %v; %d were synced, check returns %v", state.Index, err, state.Drops, kept, checked)

@@ -324,7 +324,7 @@ func (w *damageCase) checkDamage(rng *rand.Rand, name string, how damageKind, bo
 	o := w.o
 	var said, logged strings.Builder
 	o.FS, o.Logger = disk, slog.New(slog.NewTextHandler(&logged, nil))
-	checked := Check(disk, testDir, func(line string) { fmt.Fprintln(&said, line) })
+	checked := Check(disk, testDir, o.Engine.Commands, func(line string) { fmt.Fprintln(&said, line) })
 	kept, err := countKept(o, w.history)
 	var wrong *wrongState
 	switch {
@@ -417,16 +417,16 @@ func (w *damageCase) checkRepair(o Options, a *outcomes) error {
 		return err
 	}
 	var asked []string
-	err = Repair(o.FS, testDir, func(string) {}, func(question string) bool { asked = append(asked, question); return false })
+	err = Repair(o.FS, testDir, o.Engine.Commands, func(string) {}, func(question string) bool { asked = append(asked, question); return false })
 	if after, _ := digest(o.FS, testDir); err == nil || len(asked) != 1 || after != before {
 		return fmt.Errorf("repair without consent: %w, after %q, or it changed a file", err, asked)
 	}
 	asked = nil
-	err = Repair(o.FS, testDir, func(string) {}, func(question string) bool { asked = append(asked, question); return true })
+	err = Repair(o.FS, testDir, o.Engine.Commands, func(string) {}, func(question string) bool { asked = append(asked, question); return true })
 	if err != nil {
 		return fmt.Errorf("repair: %w, after %q", err, asked)
 	}
-	if err := Check(o.FS, testDir, func(string) {}); err != nil {
+	if err := Check(o.FS, testDir, o.Engine.Commands, func(string) {}); err != nil {
 		return fmt.Errorf("check after repair: %w, after %q", err, asked)
 	}
 	kept, err := countKept(o, w.history)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/raft-wal/segment"
+
+	"limitsrv/engine"
 )
 
 // ErrDamaged reports that a part of a data directory cannot be read.
@@ -22,16 +24,19 @@ type verifier struct {
 	dir      Dir
 	report   func(line string)
 	sameBoot bool // the machine has not gone down since the log was open
+	decoder  Decoder
 }
 
 // Check verifies a data directory that no server uses: its identity, every block of its
 // snapshots, every entry of its log, and that the log continues from the newest snapshot.
+// Entries that a start would replay are decoded as a start does, their calls by commands; nil:
+// a log with calls is damaged.
 // It changes nothing and reports its findings. It returns ErrDamaged if a server would
 // not start on all of it, ErrDrops if a server would start without the end of the log,
 // and an error for the directory of a node of a cluster. A nil fsys is the operating
 // system's.
-func Check(fsys vfs.FS, dir string, report func(line string)) error {
-	v, err := newVerifier(fsys, dir, report)
+func Check(fsys vfs.FS, dir string, commands engine.Commands, report func(line string)) error {
+	v, err := newVerifier(fsys, dir, commands, report)
 	if err != nil {
 		return err
 	}
@@ -53,11 +58,11 @@ func Check(fsys vfs.FS, dir string, report func(line string)) error {
 	return nil
 }
 
-func newVerifier(fsys vfs.FS, dir string, report func(line string)) (*verifier, error) {
+func newVerifier(fsys vfs.FS, dir string, commands engine.Commands, report func(line string)) (*verifier, error) {
 	if fsys == nil {
 		fsys = vfs.Default
 	}
-	v := &verifier{dir: Dir{Path: dir, FS: fsys}, report: report}
+	v := &verifier{dir: Dir{Path: dir, FS: fsys}, report: report, decoder: Decoder{Commands: commands}}
 	names, err := fsys.List(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list data directory %s: %w", dir, err)
@@ -102,7 +107,7 @@ func (v *verifier) snapshots() (good []Info, bad []error) {
 		v.report("snapshots: none")
 		return nil, nil
 	}
-	good, err := CheckSnapshots(context.Background(), fsys, dir, SnapshotOptions{}, runtime.GOMAXPROCS(0))
+	good, err := CheckSnapshots(context.Background(), fsys, dir, SnapshotOptions{}, runtime.GOMAXPROCS(0), engine.CheckBlock)
 	for _, info := range good {
 		v.report(fmt.Sprintf("snapshot %d: good, %d keys, %d bytes, of %s, up to entry %d of %s",
 			info.Generation, info.Keys, info.Bytes, info.Taken.UTC().Format(time.RFC3339), info.LogIndex, info.LogDir))
@@ -128,7 +133,7 @@ func (v *verifier) log(after Info) (drops bool, err error) {
 		v.report("log: none")
 		return false, nil
 	}
-	found, err := checkLog(v.dir.FS, v.path(name), v.sameBoot, func(line string) { v.report(name + ": " + line) })
+	found, err := checkLog(v.dir.FS, v.path(name), v.sameBoot, v.replayable(after), func(line string) { v.report(name + ": " + line) })
 	if errors.Is(err, fs.ErrNotExist) {
 		v.report(name + ": empty")
 		return false, nil
@@ -141,6 +146,21 @@ func (v *verifier) log(after Info) (drops bool, err error) {
 		return false, err
 	}
 	return found.drop.losesAnswered(), nil
+}
+
+// replayable returns a function that decodes an entry which follows a snapshot, as a replay
+// does. It returns a *refusal, or a *NewerError.
+func (v *verifier) replayable(after Info) func(r *record) error {
+	return func(r *record) error {
+		if r.index <= after.LogIndex {
+			return nil
+		}
+		err := v.decoder.Decode(r.Data, func(engine.Instant, *engine.Batch) error { return nil })
+		if newer := (*NewerError)(nil); err == nil || errors.As(err, &newer) {
+			return err
+		}
+		return &refusal{r.index, err}
+	}
 }
 
 // coversSnapshot returns an error if an intact log does not continue from a snapshot, or
@@ -190,9 +210,10 @@ func (v *verifier) logAfter(after Info) (name string, there bool, err error) {
 
 // Repair makes a data directory that no server uses usable by a server. Before it drops
 // data it calls ask with a description of the loss; if the answer is no it returns an
-// error. Unreadable data is moved to a directory damaged-TIME below dir.
-func Repair(fsys vfs.FS, dir string, report func(line string), ask func(question string) bool) error {
-	v, err := newVerifier(fsys, dir, report)
+// error. Unreadable data is moved to a directory damaged-TIME below dir. commands are those of
+// Check.
+func Repair(fsys vfs.FS, dir string, commands engine.Commands, report func(line string), ask func(question string) bool) error {
+	v, err := newVerifier(fsys, dir, commands, report)
 	if err != nil {
 		return err
 	}
@@ -255,7 +276,7 @@ func (r *repairer) setSnapshotsAside(good []Info, bad []error) error {
 // logIsWhole reports whether the first log exists, from its first entry on, and is
 // intact.
 func (r *repairer) logIsWhole() bool {
-	plan, err := planRepair(r.dir.FS, r.path(logName(1)), r.sameBoot)
+	plan, err := planRepair(r.dir.FS, r.path(logName(1)), r.sameBoot, r.replayable(Info{}))
 	return err == nil && plan.damage == nil && plan.first() == 1
 }
 
@@ -304,7 +325,7 @@ func (r *repairer) repairLog(after Info) error {
 	if !there {
 		return nil
 	}
-	plan, err := planRepair(r.dir.FS, r.path(name), r.sameBoot)
+	plan, err := planRepair(r.dir.FS, r.path(name), r.sameBoot, r.replayable(after))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -20,7 +20,7 @@ func TestRepairFromTheLog(t *testing.T) {
 	damageTable(t, o.FS, o.FS.PathJoin(testDir, snapshotsDir, storeName))
 	var found []string
 	say := func(line string) { found = append(found, line) }
-	if err := Check(o.FS, testDir, say); err != ErrDamaged {
+	if err := Check(o.FS, testDir, o.Engine.Commands, say); err != ErrDamaged {
 		t.Fatalf("Check returns %v, and reports %q", err, found)
 	}
 	for _, line := range found {
@@ -29,7 +29,7 @@ func TestRepairFromTheLog(t *testing.T) {
 		}
 	}
 	var asked []string
-	err := Repair(o.FS, testDir, say, func(question string) bool {
+	err := Repair(o.FS, testDir, o.Engine.Commands, say, func(question string) bool {
 		asked = append(asked, question)
 		return true
 	})

@@ -59,7 +59,7 @@ func TestCheck(t *testing.T) {
 			}
 		}
 	}
-	if err := persist.Check(nil, dir, func(string) {}); err == nil || errors.Is(err, persist.ErrDamaged) || !strings.Contains(err.Error(), "node of a cluster") {
+	if err := persist.Check(nil, dir, nil, func(string) {}); err == nil || errors.Is(err, persist.ErrDamaged) || !strings.Contains(err.Error(), "node of a cluster") {
 		t.Errorf("persist.Check says %v", err)
 	}
 

@@ -17,8 +17,8 @@ type checkOptions struct {
 	Yes    bool   `help:"Answer yes to the questions of --repair."`
 }
 
-const checkDescription = `Verifies a data directory: every block of its snapshots, every entry of its log,
-and that the log continues the newest snapshot. Nothing is changed without --repair,
+const checkDescription = `Verifies a data directory: that every block of its snapshots can be loaded, every
+entry of its log replayed, and that the log continues the newest snapshot. Nothing is changed without --repair,
 which is not for nodes of a cluster.
 
 Exits with 0 if the data is intact, with 1 if it is damaged, and with 3 if a server
@@ -39,9 +39,9 @@ func runCheck(c call) int {
 	case member:
 		err = offline.Check(o.Dir, state.Commands, say)
 	case o.Repair:
-		err = persist.Repair(nil, o.Dir, say, func(question string) bool { return o.Yes || c.ask(question) })
+		err = persist.Repair(nil, o.Dir, state.Commands, say, func(question string) bool { return o.Yes || c.ask(question) })
 	default:
-		err = persist.Check(nil, o.Dir, say)
+		err = persist.Check(nil, o.Dir, state.Commands, say)
 	}
 	switch {
 	case errors.Is(err, persist.ErrDrops):
