@@ -472,8 +472,7 @@ func (d *modelTest) fail(format string, args ...any) {
 }
 
 func opString(op *engine.Op) string {
-	kinds := [...]string{"TAKE", "PEEK", "REFUND", "CHARGE", "FORGET", "ACQUIRE", "RELEASE", "FLUSH", "EXPECT", "WATCH", "DO", "LEARN", "NEEDS"}
-	return fmt.Sprintf("%s len(key)=%d %q n=%d mode=%d group=%d %+v", kinds[op.Kind], len(op.Key), op.ID, op.N, op.Mode, op.Group, op.Params)
+	return fmt.Sprintf("%s len(key)=%d %q n=%d mode=%d group=%d %+v", op.Kind, len(op.Key), op.ID, op.N, op.Mode, op.Group, op.Params)
 }
 
 // nanos converts a span that fits into an int64.

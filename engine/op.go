@@ -81,7 +81,23 @@ const (
 	// number DB, all ops of the group are answered Stale, and nothing is changed. Otherwise
 	// Allowed is 1. It has no key, and the group another member.
 	Needs
+
+	kinds
 )
+
+// kindNames are the names of the kinds, for messages.
+var kindNames = [kinds]string{
+	Take: "Take", Peek: "Peek", Refund: "Refund", Charge: "Charge", Forget: "Forget", Acquire: "Acquire", Release: "Release",
+	Flush: "Flush", Expect: "Expect", Watch: "Watch", Do: "Do", Learn: "Learn", Needs: "Needs",
+}
+
+// String returns the name of the kind, or "" if there is no such kind.
+func (k Kind) String() string {
+	if k >= kinds {
+		return ""
+	}
+	return kindNames[k]
+}
 
 // A Mode changes the answer of a Take or Acquire, or its part in a group. Modes are flags;
 // their bits stand in logs.
@@ -112,6 +128,8 @@ const (
 	Guard Mode = 1 << 6
 
 	groupModes = Shadow | AnyOf | Guard
+	// AllModes are all modes that an op may have.
+	AllModes = Partial | groupModes
 )
 
 // An Op is one request to read or change a key. Commands are parsed into Ops, log entries

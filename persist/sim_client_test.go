@@ -45,8 +45,10 @@ func (n *simNode) client() {
 
 // requests returns those of one wake-up of an event loop.
 func (n *simNode) requests() (all []simtest.Request) {
+	known := n.history.Known()
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.keys.Known = known
 	for range 1 + n.rng.IntN(4)*n.rng.IntN(2) {
 		all = append(all, n.keys.Request(n.rng))
 	}

@@ -15,8 +15,10 @@ const simPatience = 20 * time.Second
 
 // request returns the request of one call.
 func (c *simCluster) request() simtest.Request {
+	known := c.history.Known()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.keys.Known = known
 	return c.keys.Request(c.rng)
 }
 

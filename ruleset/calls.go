@@ -42,6 +42,21 @@ var arity = [callsEnd - firstCall][2]int{
 	callList - firstCall:    {3, 3},
 }
 
+// callNames are the names of the calls, by number.
+var callNames = [callsEnd - firstCall]string{
+	callLoad - firstCall: "RL.RULES LOAD", callSet - firstCall: "RL.OVERRIDE SET", callDrop - firstCall: "RL.OVERRIDE DEL", callVersion - firstCall: "RL.RULES VERSION",
+	callText - firstCall: "RL.RULES GET", callHistory - firstCall: "RL.RULES HISTORY", callGet - firstCall: "RL.OVERRIDE GET", callList - firstCall: "RL.OVERRIDE LIST",
+}
+
+// CallName returns the name of a call of this package, for messages, or "" if there is none of
+// that number.
+func CallName(number uint16) string {
+	if number < firstCall || number >= callsEnd {
+		return ""
+	}
+	return callNames[number-firstCall]
+}
+
 var errCall = errors.New("a call of rules that can not be")
 
 // check returns an error if a call has arguments that no function of this package makes.

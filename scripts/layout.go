@@ -22,6 +22,33 @@ const (
 	firstFunction = firstRun + 1<<5 // plus Modes: runs of functions; a name in place of the hash
 )
 
+// callNames are the names of calls that are no runs, by number from exists on.
+var callNames = [...]string{
+	0: "SCRIPT EXISTS", name - exists: "SCRIPT LOAD", loadLibrary - exists: "FUNCTION LOAD", deleteLibrary - exists: "FUNCTION DELETE",
+	flushLibrary - exists: "FUNCTION FLUSH", listLibraries - exists: "FUNCTION LIST", countLibrary - exists: "FUNCTION STATS",
+}
+
+// CallName returns the name of a call of this package, for messages, or "" if there is none of
+// that number: runs of scripts and of functions have one name each, with another for those
+// that only look.
+func CallName(number uint16) string {
+	c := engine.Call{Command: number}
+	m, run := modesOf(&c)
+	switch {
+	case run && isFunctionRun(&c) && m&Looks != 0:
+		return "a look by a function"
+	case run && isFunctionRun(&c):
+		return "a run of a function"
+	case run && m&Looks != 0:
+		return "a look by a script"
+	case run:
+		return "a run of a script"
+	case number >= exists && int(number-exists) < len(callNames):
+		return callNames[number-exists]
+	}
+	return ""
+}
+
 // Modes are facts about a run.
 type Modes uint8
 

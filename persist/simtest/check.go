@@ -1,6 +1,7 @@
 package simtest
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"math"
@@ -57,7 +58,9 @@ func (h *History) mustLog(c *Call, i int) bool {
 		return false
 	case op.Kind == engine.Learn: // has no tag
 		return false
-	case op.Kind == engine.Peek || op.Kind == engine.Watch || op.Kind == engine.Expect || op.Kind == engine.Take && op.N == 0:
+	case op.Kind == engine.Peek || op.Kind == engine.Watch || op.Kind == engine.Expect || op.Kind == engine.Needs:
+		return false
+	case op.N == 0 && op.Kind != engine.Do && op.Kind != engine.Forget && op.Kind != engine.Release && op.Kind != engine.Flush:
 		return false
 	case h.ChangesOnly:
 		return d.Changed
@@ -102,7 +105,7 @@ func (h *History) CheckEarned() {
 	buckets := map[string]*bucket{}
 	for _, a := range h.Ops {
 		p := a.Op.Params
-		if a.Op.Kind != engine.Take || p.Alg != engine.Token || a.Decision.Status != engine.OK || h.Evicted[string(a.Op.Key)] {
+		if a.Op.Kind != engine.Take || p.Alg != engine.Token || a.Decision.Status != engine.OK || h.Evicted[string(a.Op.Key)] || bytes.HasPrefix(a.Op.Key, []byte(everyPrefix)) {
 			continue
 		}
 		full := big.NewRat(p.Limit, 1)

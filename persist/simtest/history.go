@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/ruleset"
 )
 
 // A History is the clients' calls and answers, and the ops of the log, which it applies to
@@ -24,9 +25,15 @@ type History struct {
 	Ops     []Applied // in the order of the log
 	Watched []Watched
 	Evicted map[string]bool // keys evicted because of the memory bound
-	Bounded bool            // a memory bound with eviction was set
-	Faults  []string
-	batch   engine.Batch
+	Asked   Coverage        // of the calls that were answered
+	known   Known
+	// holders are the leases that clients were given, by key, and releases the tags of the
+	// Releases of leases, by lease.
+	holders  map[string][][]byte
+	releases map[string][]byte
+	Bounded  bool // a memory bound with eviction was set
+	Faults   []string
+	batch    engine.Batch
 }
 
 // mostFaults bounds the reported faults.
@@ -34,7 +41,7 @@ const mostFaults = 10
 
 // NewHistory returns an empty History that applies the log to an engine.
 func NewHistory(e *engine.Engine) History {
-	return History{Start: time.Now(), Engine: e, Evicted: map[string]bool{}}
+	return History{Start: time.Now(), Engine: e, Evicted: map[string]bool{}, Asked: Coverage{}, holders: map[string][][]byte{}, releases: map[string][]byte{}}
 }
 
 // An Outcome is a client's knowledge of its call.
@@ -117,9 +124,28 @@ func (h *History) Begin(node string, r Request) *Call {
 	}
 	for i := range c.Ops {
 		c.tag(i, binary.BigEndian.AppendUint64(nil, uint64(c.Number*maxOps+i)))
+		h.release(&c.Ops[i])
 	}
 	h.Calls = append(h.Calls, c)
 	return c
+}
+
+// release makes a Release one of a lease that a client has, if there is one.
+func (h *History) release(op *engine.Op) {
+	held := h.holders[string(op.Key)]
+	if op.Kind != engine.Release || len(held) == 0 {
+		return
+	}
+	last := len(held) - 1
+	h.releases[string(held[last])] = op.ID
+	op.ID, h.holders[string(op.Key)] = held[last], held[:last]
+}
+
+// Known returns what a client may know of the rules.
+func (h *History) Known() Known {
+	h.Mu.Lock()
+	defer h.Mu.Unlock()
+	return h.known
 }
 
 // Outcome returns the client's conclusion from the answer to a call.
@@ -152,8 +178,35 @@ func (h *History) Finish(c *Call, outcome Outcome, b *engine.Batch) {
 		c.Decisions = slices.Clone(b.Decisions)
 		for i := range c.Ops {
 			c.Answers = append(c.Answers, answerOf(b, &c.Ops[i]))
+			if op := &c.Ops[i]; op.Kind == engine.Acquire && op.N > 0 && b.Decisions[i].Allowed == 1 && !isGrouped(c.Ops, i) {
+				h.holders[string(op.Key)] = append(h.holders[string(op.Key)], op.ID)
+			}
 		}
 	}
+	if outcome == Answered {
+		h.Asked.Add(c.Batch())
+		h.learn(b)
+	}
+}
+
+// learn notes the version of the rules that an answer tells.
+func (h *History) learn(b *engine.Batch) {
+	for i := range b.Calls {
+		c := &b.Calls[i]
+		if a, err := ruleset.ReadLoad(c.Answer); err == nil && ruleset.CallName(c.Command) == loadRules {
+			h.known.Rules = a.Version
+		}
+	}
+}
+
+// isGrouped reports whether op i is a member of a group.
+func isGrouped(ops []engine.Op, i int) bool {
+	for from := 0; from <= i; from++ {
+		if ops[from].IsGroup() && i < from+int(ops[from].Group) {
+			return true
+		}
+	}
+	return false
 }
 
 // Apply applies the next batch of the log, finds the calls of its ops, and returns its own
@@ -164,6 +217,7 @@ func (h *History) Apply(index uint64, stamp engine.Instant, b *engine.Batch) *en
 	h.batch.CopyCalls(b, func(arg []byte) []byte { return arg })
 	h.batch.Atomic, h.batch.Full, h.batch.Tight, h.batch.Level = b.Atomic, b.Full, b.Tight, b.Level
 	h.Engine.Apply(stamp, &h.batch)
+	h.known.Documents = h.Engine.DocumentsVersion(engine.Rules)
 	for i := range b.Ops {
 		op := &b.Ops[i]
 		if h.Bounded && op.Kind == engine.Forget && len(op.ID) == 0 {
@@ -174,6 +228,9 @@ func (h *History) Apply(index uint64, stamp engine.Instant, b *engine.Batch) *en
 			continue
 		}
 		tag := tagOf(b, op)
+		if released := h.releases[string(op.ID)]; op.Kind == engine.Release && released != nil {
+			tag = released
+		}
 		if len(tag) != tagBytes {
 			h.Fault("entry %d has an op that no call requested: %s", index, Text(b.Ops[i:i+1], b.Calls))
 			continue

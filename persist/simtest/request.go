@@ -7,6 +7,7 @@ import (
 
 	"limitsrv/datatypes"
 	"limitsrv/engine"
+	"limitsrv/ruleset"
 	"limitsrv/scripts"
 )
 
@@ -45,8 +46,8 @@ func (r *Request) do(db uint8, name string, args ...string) {
 	r.Calls = append(r.Calls, c)
 }
 
-// Commands are those of datatypes and scripts, with one more argument: the tag of the call.
-var Commands engine.Commands = tagged{scripts.Commands{}}
+// Commands are those of datatypes, scripts and rules, with one more argument: the tag of the call.
+var Commands engine.Commands = tagged{ruleset.Commands{Commands: scripts.Commands{}}}
 
 type tagged struct{ engine.Commands }
 

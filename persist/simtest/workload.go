@@ -39,7 +39,13 @@ type Workload struct {
 		limit, left int64 // left: calls until another key is used, so that Porcupine can check them
 	}
 	plain, admitted [3]slot
+	deck            []int // the makers that are next
+	// Known is what the clients know of the documents of rules.
+	Known Known
 }
+
+// Known are the versions of the rules in use and of their documents.
+type Known struct{ Rules, Documents uint64 }
 
 // A slot is a number without an expiry that is used until it has been used often.
 type slot struct {
@@ -93,7 +99,7 @@ func (w *Workload) Request(rng *rand.Rand) (r Request) {
 		return r
 	}
 	for range 1 + rng.IntN(4) {
-		switch rng.IntN(7) {
+		switch rng.IntN(10) {
 		case 0, 1:
 			r.Ops = append(r.Ops, w.Counter(rng))
 		case 2, 3:
@@ -102,6 +108,8 @@ func (w *Workload) Request(rng *rand.Rand) (r Request) {
 			w.count(&r, rng)
 		case 5:
 			w.admit(&r, rng)
+		case 6, 7, 8:
+			w.every(&r, rng)
 		default:
 			r.plain(rng)
 		}

@@ -1,0 +1,157 @@
+package simtest
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"limitsrv/datatypes"
+	"limitsrv/engine"
+	"limitsrv/ruleset"
+	"limitsrv/scripts"
+)
+
+// A Coverage counts how often batches had each member of the tables of everything that Apply
+// knows: kinds of ops, modes, groups, algorithms, calls. The names are those of Members.
+type Coverage map[string]int
+
+// Members returns the names of everything that Apply knows, from the tables of the engine and
+// of the packages with calls.
+func Members() (all []string) {
+	for k := engine.Kind(0); k.String() != ""; k++ {
+		all = append(all, kindMember(k))
+	}
+	for of := engine.AllModes; of != 0; of &= of - 1 {
+		mode := engine.Mode(1) << bits.TrailingZeros8(uint8(of))
+		alone, member := engine.Op{Mode: mode}, engine.Op{Mode: mode, Group: 1}
+		if alone.CheckAlone() == nil {
+			all = append(all, modeMember(mode, false))
+		}
+		if member.CheckMember() == nil {
+			all = append(all, modeMember(mode, true))
+		}
+	}
+	for a := engine.Alg(0); a.IsKnown() && !a.IsPlain(); a++ {
+		all = append(all, "a limit by "+a.String())
+	}
+	all = append(all, groupMembers...)
+	for number := range uint16(1<<16 - 1) {
+		if name := callName(number); name != "" && !slices.Contains(all, callMember(name)) {
+			all = append(all, callMember(name))
+		}
+	}
+	return append(all, "an atomic batch", "another database")
+}
+
+// groupMembers are the forms of groups.
+var groupMembers = []string{pairOf(engine.Take), pairOf(engine.Acquire), "a group of one", "a group of limits", "a group that needs documents", "a group that only looks"}
+
+func kindMember(k engine.Kind) string { return "an op of kind " + k.String() }
+
+func modeMember(m engine.Mode, member bool) string {
+	if member {
+		return fmt.Sprintf("mode %#x in a group", byte(m))
+	}
+	return fmt.Sprintf("mode %#x alone", byte(m))
+}
+
+func pairOf(k engine.Kind) string { return "a Needs with one " + k.String() }
+
+func callMember(name string) string { return "the call " + name }
+
+// callName returns the name of a call, or "" if there is none of that number.
+func callName(number uint16) string {
+	if all := datatypes.All(); int(number) < len(all) {
+		return all[number].Name
+	}
+	if name := scripts.CallName(number); name != "" {
+		return name
+	}
+	return ruleset.CallName(number)
+}
+
+// loadRules is the name of the call that loads rules.
+const loadRules = "RL.RULES LOAD"
+
+// Add counts the members of a batch.
+func (c Coverage) Add(b *engine.Batch) {
+	if b.Atomic {
+		c["an atomic batch"]++
+	}
+	for i := 0; i < len(b.Ops); {
+		op, to := &b.Ops[i], i+1
+		if op.IsGroup() {
+			to = i + int(op.Group)
+			c.addGroup(b.Ops[i:to])
+		}
+		for j := i; j < to; j++ {
+			c.addOp(b, &b.Ops[j], op.IsGroup())
+		}
+		i = to
+	}
+}
+
+func (c Coverage) addOp(b *engine.Batch, op *engine.Op, member bool) {
+	c[kindMember(op.Kind)]++
+	for of := op.Mode; of != 0; of &= of - 1 {
+		c[modeMember(engine.Mode(1)<<bits.TrailingZeros8(uint8(of)), member)]++
+	}
+	if op.Params != (engine.Params{}) {
+		c["a limit by "+op.Params.Alg.String()]++
+	}
+	if op.DB != 0 && op.Kind != engine.Needs {
+		c["another database"]++
+	}
+	if op.Kind == engine.Do {
+		c[callMember(callName(b.Calls[op.N].Command))]++
+	}
+}
+
+func (c Coverage) addGroup(ops []engine.Op) {
+	needs := ops[0].Kind == engine.Needs
+	looks := !slices.ContainsFunc(ops, func(op engine.Op) bool { return op.Kind != engine.Needs && op.N > 0 })
+	switch {
+	case needs && len(ops) == 2 && ops[1].Mode == 0:
+		c[pairOf(ops[1].Kind)]++
+	case len(ops) == 1:
+		c["a group of one"]++
+	case needs:
+		c["a group that needs documents"]++
+	default:
+		c["a group of limits"]++
+	}
+	if looks {
+		c["a group that only looks"]++
+	}
+}
+
+// Missing returns the members that no batch had, in the order of Members.
+func (c Coverage) Missing() []string {
+	return slices.DeleteFunc(Members(), func(name string) bool { return c[name] > 0 })
+}
+
+// MissingInLog is Missing, of a log: without members that change nothing, which it may lack.
+func (c Coverage) MissingInLog() []string {
+	return slices.DeleteFunc(c.Missing(), func(name string) bool { return onlyRead[name] })
+}
+
+// onlyRead are the members that change nothing, so that they are in no log. An Expect is in none
+// because the decision is.
+var onlyRead = func() map[string]bool {
+	all := map[string]bool{"a group that only looks": true}
+	for _, k := range []engine.Kind{engine.Peek, engine.Watch, engine.Expect} {
+		all[kindMember(k)] = true
+	}
+	for i := range datatypes.All() {
+		if x := &datatypes.All()[i]; x.Flags&datatypes.ReadOnly != 0 {
+			all[callMember(x.Name)] = true
+		}
+	}
+	for _, name := range []string{
+		"SCRIPT EXISTS", "SCRIPT LOAD", "FUNCTION LIST", "FUNCTION STATS", "a look by a script", "a look by a function",
+		"RL.RULES VERSION", "RL.RULES GET", "RL.RULES HISTORY", "RL.OVERRIDE GET", "RL.OVERRIDE LIST",
+	} {
+		all[callMember(name)] = true
+	}
+	return all
+}()
