@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hashicorp/raft"
+
 	"limitsrv/certs"
 	"limitsrv/engine"
 	"limitsrv/loglimit"
@@ -271,16 +273,26 @@ func (n *Node) leadership() (o leadership) {
 	if o.stack = n.stack.Load(); o.stack == nil {
 		return o
 	}
-	raft := o.stack.raft
+	r := o.stack.raft
 	o.fsm = o.stack.FSM
-	o.term = raft.CurrentTerm()
-	o.elected = isLeader(raft)
+	o.term = r.CurrentTerm()
+	o.elected = isLeader(r)
 	o.leading = o.elected && n.leadingTerm.Load() == o.term
-	address, id := raft.LeaderWithID()
-	if o.leader = (storage.Server{Node: string(id), Raft: string(address)}); !o.elected && o.leader.Raft == n.o.Raft {
-		o.leader = storage.Server{} // raft updates its state and its leader one after the other
+	address, id := r.LeaderWithID()
+	o.leader = storage.Server{Node: string(id), Raft: string(address)}
+	// Raft updates its state and its leader one after the other.
+	if !o.elected && (o.leader.Raft == n.o.Raft || n.isForsaken(r)) {
+		o.leader = storage.Server{}
 	}
 	return o
+}
+
+// isForsaken reports whether raft is a candidate that has not heard from its leader for the
+// time after which a follower has none. Raft v1.7.3 keeps the leader of a candidate that
+// began its election without a pre-vote and was too late, also when that leader is silent.
+func (n *Node) isForsaken(r *raft.Raft) bool {
+	silence, _ := election.RaftTimeouts(n.o.ElectionTimeout)
+	return r.State() == raft.Candidate && time.Since(r.LastContact()) > silence
 }
 
 // StepDown transfers leadership if this node leads, so that another node decides before

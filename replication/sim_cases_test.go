@@ -136,6 +136,48 @@ func TestSimDiskHangs(t *testing.T) {
 	}
 }
 
+// A node that lost an election which it began without a pre-vote is removed before it is a
+// follower again: it learns of its removal and ends.
+func TestSimRemovedCandidate(t *testing.T) {
+	simCase(t, func(t *testing.T, c *simCluster) {
+		for range 20 {
+			c.join()
+			c.converge("a join")
+			leader := c.leader()
+			var others []*simNode
+			for _, n := range c.members() {
+				if n != leader {
+					others = append(others, n)
+				}
+			}
+			for _, n := range others[:2] {
+				node := n.running().node
+				c.wait.Go(func() { node.elect(node.stack.Load()) })
+			}
+			time.Sleep(c.plan.election / 10)
+			for _, n := range others[:2] {
+				p := n.running()
+				r := p.node.stack.Load().raft
+				if address, _ := r.LeaderWithID(); r.State() != raft.Candidate || address == "" {
+					continue
+				}
+				c.changing = true
+				n.mu.Lock()
+				n.removed = true
+				n.mu.Unlock()
+				c.leader().running().node.Change(Change{Kind: Forget, Node: n.address()}, func(error) {})
+				select {
+				case <-p.gone:
+				case <-time.After(15 * time.Second):
+					t.Errorf("%s was removed 15 s ago and still runs", n.name)
+				}
+				return
+			}
+		}
+		t.Error("no node was a candidate that knows the leader")
+	})
+}
+
 // Silent members: one is removed if the cluster is safe without it.
 func TestSimRemovesDead(t *testing.T) {
 	plan := simCasePlan

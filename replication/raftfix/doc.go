@@ -27,9 +27,10 @@
 // The stores also time their writes, because raft continues heartbeats while its disk
 // hangs (issue 503). The remaining workarounds need the whole node, and are in package
 // replication: a leader with a hanging disk stops (watchDisk), raft is restarted after a
-// failed leadership transfer and when its log is stuck (restartRaft), and an election
-// begins before raft's own timeouts if the leader is silent (watchLeader). RestoreCommittedLogs, which deadlocks on long
-// logs, is not in this version.
+// failed leadership transfer and when its log is stuck (restartRaft), an election begins
+// before raft's own timeouts if the leader is silent (election.Watch), and a candidate's
+// silent leader does not count as its leader (isForsaken). RestoreCommittedLogs, which
+// deadlocks on long logs, is not in this version.
 //
 // The package imports raft and persist, for its Stopwatch. It knows nothing of entries,
 // nodes and links.
