@@ -3,7 +3,6 @@ package persist
 import (
 	"errors"
 	"fmt"
-	"syscall"
 	"time"
 )
 
@@ -25,9 +24,7 @@ func (f *Failure) Code() string { return "MISCONF" }
 
 // full reports whether the failure is a full disk that rejected the write. A sync that
 // found no space does not count, because its data may still be read after a restart.
-func (f *Failure) full() bool {
-	return !errors.Is(f.Err, errSync) && (errors.Is(f.Err, syscall.ENOSPC) || errors.Is(f.Err, syscall.EDQUOT))
-}
+func (f *Failure) full() bool { return !errors.Is(f.Err, errSync) && IsFull(f.Err) }
 
 // errHangs is the failure of a disk that neither completes a write nor returns an error.
 var errHangs = errors.New("the disk does not respond")

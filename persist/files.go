@@ -23,6 +23,7 @@ type files struct {
 	fs     vfs.FS
 	policy Policy
 	bytes  atomic.Int64 // written bytes of all segment files
+	short  atomic.Bool  // the last segment has less room than it was to have
 	writes activity     // signalled when there is something to sync
 
 	mu       sync.Mutex // guards all below
@@ -49,20 +50,47 @@ type file struct {
 	ahead  *readAhead // if set, reads go through it; then one goroutine may read
 }
 
+// leastReserved is the least room of a segment, in bytes: the log grows into it until its
+// user has noticed that the disk is nearly full.
+const leastReserved = 256 << 10
+
 // prepare creates an empty file and reserves size bytes, which may be 0. It replaces an
-// existing file.
+// existing file. On a disk that is nearly full it reserves less, at least leastReserved, and
+// Short holds from then on.
 func (f *files) prepare(path string, size int64) error {
+	for room := size; ; room /= 2 {
+		opened, err := f.reserve(path, room)
+		if err == nil {
+			f.short.Store(room < size)
+			f.mu.Lock()
+			f.prepared[path] = opened
+			f.mu.Unlock()
+			return nil
+		}
+		if !IsFull(err) || room/2 < leastReserved {
+			return fmt.Errorf("create log segment %s of %d bytes: %w", path, room, err)
+		}
+	}
+}
+
+// reserve creates an empty file with reserved room. After an error the file is gone, so that
+// it takes no room.
+func (f *files) reserve(path string, size int64) (opened *file, err error) {
 	made, err := f.fs.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
-		return fmt.Errorf("create log segment: %w", err)
+		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, removeIfThere(f.fs, path))
+		}
+	}()
 	// vfs allows writes at an offset only on files from OpenReadWrite.
 	if err := made.Close(); err != nil {
-		return fmt.Errorf("create log segment %s: %w", path, err)
+		return nil, err
 	}
-	opened, err := f.openWriter(path)
-	if err != nil {
-		return fmt.Errorf("create log segment: %w", err)
+	if opened, err = f.openWriter(path); err != nil {
+		return nil, err
 	}
 	if err = preallocate(opened.File, size); err == nil {
 		err = opened.File.Sync()
@@ -71,12 +99,9 @@ func (f *files) prepare(path string, size int64) error {
 		err = syncDir(f.fs, f.fs.PathDir(path))
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("create log segment %s of %d bytes: %w", path, size, err), opened.Close())
+		return nil, errors.Join(err, opened.Close())
 	}
-	f.mu.Lock()
-	f.prepared[path] = opened
-	f.mu.Unlock()
-	return nil
+	return opened, nil
 }
 
 // preallocate reserves space. A file system without support for it is used as it is.

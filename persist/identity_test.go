@@ -50,7 +50,7 @@ func TestOpenDir(t *testing.T) {
 // put writes a file.
 func put(t *testing.T, fsys vfs.FS, name string, data []byte) {
 	t.Helper()
-	if err := writeSynced(fsys, name, data); err != nil {
+	if err := WriteSynced(fsys, name, data); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -128,7 +128,7 @@ func TestOpenDirKeepsForeignFiles(t *testing.T) {
 type lateFS struct{ vfs.FS }
 
 func (l lateFS) Lock(name string) (io.Closer, error) {
-	if err := writeSynced(l.FS, l.PathDir(name)+"/notes.txt", nil); err != nil {
+	if err := WriteSynced(l.FS, l.PathDir(name)+"/notes.txt", nil); err != nil {
 		return nil, err
 	}
 	return l.FS.Lock(name)

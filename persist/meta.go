@@ -178,10 +178,10 @@ func writeMeta(files vfs.FS, dir string, s *logState) error {
 	if err = errors.Join(err, file.Close()); err == nil {
 		err = files.Rename(made, files.PathJoin(dir, metaName))
 	}
-	if err == nil {
-		err = syncDir(files, dir)
-	}
 	if err != nil {
+		return fmt.Errorf("write %s: %w", made, errors.Join(err, removeIfThere(files, made)))
+	}
+	if err = syncDir(files, dir); err != nil {
 		return fmt.Errorf("write %s: %w", made, err)
 	}
 	return nil

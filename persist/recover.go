@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -25,6 +26,25 @@ func (l *Log) create() (*logState, error) {
 	}
 	l.files.closePrepared()
 	return state, writeMeta(l.fs, l.dir, state)
+}
+
+// segmentSuffix ends the names of segment files.
+const segmentSuffix = ".wal"
+
+// removeLeftovers removes what a process that was killed, or failed, has left: segments that
+// META does not name, and an incomplete META. raft-wal would do so after it has written.
+func (l *Log) removeLeftovers(state *logState) error {
+	named := make(map[string]bool)
+	for _, g := range state.Segments {
+		named[segment.FileName(g)] = true
+	}
+	err := removeMatching(l.fs, l.dir, func(name string) bool {
+		return name == metaNew || strings.HasSuffix(name, segmentSuffix) && !named[name]
+	})
+	if err != nil {
+		return fmt.Errorf("remove unused files: %w", err)
+	}
+	return nil
 }
 
 // repairTail leaves only whole entries, all on disk, and zeros in the tail, because
@@ -51,6 +71,9 @@ func (l *Log) repairTail(state *logState) (last uint64, _ *logState, err error) 
 	}
 	if end.last < l.options.Least {
 		return 0, nil, endsEarly(name, end, l.options.Least)
+	}
+	if err := l.removeLeftovers(state); err != nil {
+		return 0, nil, err
 	}
 	if err := cutFile(l.fs, name, end); err != nil {
 		return 0, nil, err

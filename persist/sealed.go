@@ -65,13 +65,22 @@ func WriteSealed(fsys vfs.FS, dir, name, what string, format int, contents any) 
 		return err
 	}
 	target := fsys.PathJoin(dir, name)
-	if err := writeSynced(fsys, target+suffixTemporary, data); err != nil {
-		return err
+	made := target + suffixTemporary
+	if err = WriteSynced(fsys, made, data); err == nil {
+		err = fsys.Rename(made, target)
 	}
-	if err := fsys.Rename(target+suffixTemporary, target); err != nil {
-		return err
+	if err != nil {
+		return errors.Join(err, removeIfThere(fsys, made))
 	}
 	return syncDir(fsys, dir)
+}
+
+// removeIfThere removes a file that may exist.
+func removeIfThere(fsys vfs.FS, name string) error {
+	if err := fsys.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // ReadSealed reads a sealed file. Its error is a *CorruptError, a *NewerError, or an
@@ -101,8 +110,8 @@ func readSmall(fsys vfs.FS, name string, limit int64) ([]byte, error) {
 	return data, errors.Join(err, file.Close())
 }
 
-// writeSynced writes and syncs a file. The caller must sync the directory as well.
-func writeSynced(fsys vfs.FS, name string, data []byte) error {
+// WriteSynced writes and syncs a file. The caller must sync the directory as well.
+func WriteSynced(fsys vfs.FS, name string, data []byte) error {
 	file, err := fsys.Create(name, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err

@@ -73,6 +73,9 @@ type ShardInfo struct {
 type SnapshotOptions struct {
 	// Logger receives failures that are not returned as errors; nil discards them.
 	Logger *slog.Logger
+	// Reserve is the room in bytes that a Write must leave free on the disk: a Write that
+	// would not is not begun, or is given up, with a *NoRoomError.
+	Reserve int64
 }
 
 // Snapshots is the directory of snapshots of one node: rows in a Pebble store, and for
@@ -89,6 +92,7 @@ type Snapshots struct {
 	fs   vfs.FS
 	dir  string
 	log  *slog.Logger
+	rest int64 // SnapshotOptions.Reserve
 	lock io.Closer
 	mu   sync.Mutex // held while the store is in use
 
@@ -106,7 +110,8 @@ const (
 )
 
 // OpenSnapshots locks a directory for this process until Close, and creates it if it does
-// not exist. It reads no snapshot.
+// not exist. It removes the files of a Write that ended with its process, and reads no
+// snapshot.
 func OpenSnapshots(fsys vfs.FS, dir string, o SnapshotOptions) (*Snapshots, error) {
 	if err := MakeDir(fsys, dir); err != nil {
 		return nil, fmt.Errorf("create snapshot directory %s: %w", dir, err)
@@ -117,6 +122,9 @@ func OpenSnapshots(fsys vfs.FS, dir string, o SnapshotOptions) (*Snapshots, erro
 	}
 	s := newSnapshots(fsys, dir, o)
 	s.lock = lock
+	if err := s.removeIncomplete(); err != nil {
+		return nil, errors.Join(fmt.Errorf("remove incomplete snapshots: %w", err), lock.Close())
+	}
 	return s, nil
 }
 
@@ -124,7 +132,7 @@ func newSnapshots(fsys vfs.FS, dir string, o SnapshotOptions) *Snapshots {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Snapshots{fs: fsys, dir: dir, log: o.Logger}
+	return &Snapshots{fs: fsys, dir: dir, log: o.Logger, rest: o.Reserve}
 }
 
 // Close waits for operations that are under way and unlocks the directory.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -19,6 +19,9 @@ import (
 
 	"limitsrv/pace"
 )
+
+// roomEvery is the number of bytes of a table after which the room on the disk is checked.
+const roomEvery = 1 << 20
 
 // syncEvery is the number of bytes of a table after which the disk is asked to start
 // writing them, so that the sync at the end is short and delays other syncs little.
@@ -31,7 +34,8 @@ const syncEvery = 1 << 20
 // After an error or a crash the older snapshot is unchanged. The new one may exist as
 // well, but only if it is complete and on disk. So the logs that continue from either
 // must be kept until Write returns nil or Latest shows which one is the newest. Remains
-// of an incomplete snapshot are removed by the next Write.
+// of an incomplete snapshot are removed at once, or, if the process ends or the store fails,
+// by OpenSnapshots and the next Write.
 func (s *Snapshots) Write(ctx context.Context, from BlockSource, meta Meta, progress Progress) (Info, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,8 +45,8 @@ func (s *Snapshots) Write(ctx context.Context, from BlockSource, meta Meta, prog
 		return err
 	})
 	switch {
-	case err != nil && info.Generation == 0:
-		return Info{}, fmt.Errorf("write a snapshot to %s: %w", s.dir, err)
+	case err != nil && info.Generation == 0: // no goroutine writes to the files any more
+		return Info{}, fmt.Errorf("write a snapshot to %s: %w", s.dir, errors.Join(err, s.removeIncomplete()))
 	case err != nil: // the snapshot is complete
 		s.log.Warn("snapshot written, but closing its store failed", "error", err)
 	}
@@ -61,8 +65,11 @@ func (s *Snapshots) write(ctx context.Context, store *store, from BlockSource, m
 	if err != nil {
 		return Info{}, err
 	}
+	if err := CheckRoom(s.fs, s.dir, s.expectedBytes(older, from.Keys()), s.rest); err != nil {
+		return Info{}, err
+	}
 	w := snapshotWriter{
-		fs: store.fs, staging: s.fs.PathJoin(s.dir, stagingName), store: store, from: from,
+		reserve: s.rest, fs: store.fs, staging: s.fs.PathJoin(s.dir, stagingName), store: store, from: from,
 		info:     Info{Meta: meta, Generation: newest + 1, Keys: from.Keys(), Shards: make([]ShardInfo, from.Shards())},
 		progress: &snapshotProgress{report: progress, keys: from.Keys()},
 		hurry:    &s.hurry,
@@ -70,9 +77,6 @@ func (s *Snapshots) write(ctx context.Context, store *store, from BlockSource, m
 	tables, err := w.writeTables(ctx)
 	if err == nil {
 		err = ctx.Err()
-	}
-	if err != nil && ctx.Err() != nil && !store.hasFailed() { // no goroutine writes to the files any more
-		return Info{}, errors.Join(err, s.fs.RemoveAll(w.staging))
 	}
 	if err != nil {
 		return Info{}, err
@@ -83,7 +87,7 @@ func (s *Snapshots) write(ctx context.Context, store *store, from BlockSource, m
 		}
 	}
 	if err := s.writeRecord(w.info); err != nil {
-		return Info{}, err
+		return Info{}, errors.Join(err, s.removeUnrecorded(ctx, store, w.info.Generation))
 	}
 	// From here on the snapshot is complete, even if older ones cannot be removed.
 	if err := s.removeOlder(ctx, store, older, newest); err != nil {
@@ -108,18 +112,42 @@ func (s *Snapshots) removeLeftovers(ctx context.Context, store *store, complete 
 			}
 		}
 	}
-	names, err := s.fs.List(s.dir)
-	if err != nil {
+	if err := s.removeIncomplete(); err != nil {
 		return 0, err
 	}
-	for _, name := range names {
-		if name == stagingName || strings.HasSuffix(name, suffixTemporary) {
-			if err := s.fs.RemoveAll(s.fs.PathJoin(s.dir, name)); err != nil {
-				return 0, err
-			}
-		}
-	}
 	return newest, MakeDir(s.fs, s.fs.PathJoin(s.dir, stagingName))
+}
+
+// removeIncomplete removes tables that are not ingested, and incomplete records. It writes
+// nothing. Requires: no Write is under way.
+func (s *Snapshots) removeIncomplete() error {
+	return removeMatching(s.fs, s.dir, func(name string) bool { return name == stagingName || isTemporary(name) })
+}
+
+// removeUnrecorded removes the rows of a generation whose record could not be written,
+// unless there is a record.
+func (s *Snapshots) removeUnrecorded(ctx context.Context, store *store, generation uint64) error {
+	if _, err := s.fs.Stat(s.fs.PathJoin(s.dir, recordName(generation))); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return store.removeRows(ctx, generation, generation)
+}
+
+// expectedBytes estimates the size on disk of a snapshot with so many keys, by the newest of
+// the given snapshots; 0: there is none, or it can not be read.
+func (s *Snapshots) expectedBytes(generations []uint64, keys int64) int64 {
+	if len(generations) == 0 {
+		return 0
+	}
+	last, err := s.readRecord(generations[0])
+	if err != nil {
+		return 0
+	}
+	bytes, err := s.DiskBytes()
+	if err != nil {
+		return 0
+	}
+	return int64(float64(bytes) * max(1, float64(keys)/float64(max(last.Keys, 1))))
 }
 
 // removeOlder removes the older snapshots: records first, so that there is never a record
@@ -137,6 +165,7 @@ func (s *Snapshots) removeOlder(ctx context.Context, store *store, records []uin
 // A snapshotWriter writes the tables of one generation.
 type snapshotWriter struct {
 	fs       vfs.FS
+	reserve  int64 // bytes that must stay free
 	staging  string
 	store    *store
 	from     BlockSource
@@ -177,6 +206,8 @@ func (w *snapshotWriter) writeTable(ctx context.Context, shard int) (name string
 		table *sstable.Writer
 		key   []byte
 		share = w.keyShares(shard)
+		// unchecked are the bytes since the room was checked.
+		unchecked int64
 	)
 	defer func() {
 		if table != nil {
@@ -196,6 +227,12 @@ func (w *snapshotWriter) writeTable(ctx context.Context, shard int) (name string
 		w.progress.add(int64(len(row)-RowSumBytes), share(first))
 		if err := table.Set(key, row); err != nil {
 			return err
+		}
+		if unchecked += int64(len(row)); unchecked >= roomEvery {
+			unchecked = 0
+			if err := CheckRoom(w.fs, w.staging, 0, w.reserve); err != nil {
+				return err
+			}
 		}
 		return ctx.Err()
 	})

@@ -112,7 +112,7 @@ func TestWriteBackup(t *testing.T) {
 	}
 	canceled, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := WriteBackup(canceled, o.FS, path, path+".tmp", view, s.dir.Seed, of); !errors.Is(err, context.Canceled) {
+	if err := WriteBackup(canceled, o.FS, path, path+".tmp", view, s.dir.Seed, of, 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled WriteBackup: %v", err)
 	}
 	if names, _ := o.FS.List("/made"); len(names) > 0 {
@@ -120,7 +120,7 @@ func TestWriteBackup(t *testing.T) {
 	}
 	view.Close()
 	view = s.engine.Freeze()
-	if err := WriteBackup(context.Background(), o.FS, path, path+".tmp", view, s.dir.Seed, of); err != nil {
+	if err := WriteBackup(context.Background(), o.FS, path, path+".tmp", view, s.dir.Seed, of, 0); err != nil {
 		t.Fatal(err)
 	}
 	view.Close()

@@ -148,6 +148,9 @@ func Open(o Options) (*Store, error) {
 	if err := dir.refuseMember(); err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
+	if err := dir.RemoveLeftovers(); err != nil {
+		o.Logger.Warn("can't remove files that an earlier process has not completed", "dir", o.Dir, "error", err)
+	}
 	o.Engine.Seed = dir.Seed
 	bound := commit.Bound{MaxBytes: o.Engine.MaxMemory, Evict: o.Engine.Evict}
 	o.Engine.MaxMemory, o.Engine.Evict = 0, false // granted permits stay granted in a replay

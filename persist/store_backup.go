@@ -80,10 +80,11 @@ func BackupPath(fsys vfs.FS, dir, name string) (string, error) {
 
 // WriteBackup writes the frozen state of an engine, with the seed of its hashes, as a
 // backup at path. It is written to draft, which is deleted first, and moved to path when
-// all of it is on disk. Requires: path does not exist or is an empty directory.
-func WriteBackup(ctx context.Context, fsys vfs.FS, path, draft string, from BlockSource, seed Seed, of Origin) error {
+// all of it is on disk; it leaves reserve bytes of the disk free. After an error draft is
+// gone. Requires: path does not exist or is an empty directory.
+func WriteBackup(ctx context.Context, fsys vfs.FS, path, draft string, from BlockSource, seed Seed, of Origin, reserve int64) error {
 	return writeBackup(fsys, path, draft, seed, of, func(dir string) error {
-		s, err := OpenSnapshots(fsys, dir, SnapshotOptions{})
+		s, err := OpenSnapshots(fsys, dir, SnapshotOptions{Reserve: reserve})
 		if err != nil {
 			return err
 		}
@@ -97,10 +98,10 @@ func writeBackup(fsys vfs.FS, path, draft string, seed Seed, of Origin, snapshot
 	if err := fsys.RemoveAll(draft); err != nil {
 		return err
 	}
-	if err := MakeDir(fsys, draft); err != nil {
-		return err
+	err := MakeDir(fsys, draft)
+	if err == nil {
+		err = snapshots(fsys.PathJoin(draft, snapshotsDir))
 	}
-	err := snapshots(fsys.PathJoin(draft, snapshotsDir))
 	if err == nil {
 		err = writeMark(fsys, draft, of)
 	}
@@ -108,9 +109,12 @@ func writeBackup(fsys vfs.FS, path, draft string, seed Seed, of Origin, snapshot
 		err = writeIdentity(fsys, draft, newIdentity(seed))
 	}
 	if err == nil {
-		return Publish(fsys, draft, path)
+		err = Publish(fsys, draft, path)
 	}
-	return errors.Join(err, fsys.RemoveAll(draft))
+	if err != nil {
+		return errors.Join(err, fsys.RemoveAll(draft))
+	}
+	return nil
 }
 
 // Publish moves a complete directory from draft to path. After a crash it is at one of

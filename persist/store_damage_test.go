@@ -379,7 +379,7 @@ func (w *damageCase) damaged(rng *rand.Rand, name string, how damageKind, booted
 	if err != nil {
 		return nil, err
 	}
-	return disk, writeSynced(disk, name, how.do(rng, bytes.Clone(data)))
+	return disk, WriteSynced(disk, name, how.do(rng, bytes.Clone(data)))
 }
 
 // digest returns a checksum of all files below a directory.

@@ -64,7 +64,7 @@ func (s *Store) Recover(ctx context.Context) error {
 
 func (s *Store) load(ctx context.Context) error {
 	var err error
-	s.snapshots, err = OpenSnapshots(s.o.FS, s.path(snapshotsDir), SnapshotOptions{Logger: s.o.Logger})
+	s.snapshots, err = OpenSnapshots(s.o.FS, s.path(snapshotsDir), SnapshotOptions{Logger: s.o.Logger, Reserve: LogReserve(s.o.SegmentBytes)})
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,12 @@ func (s *Store) findLog(info Info) (*Log, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	log, err := s.openLog(want, LogOptions{First: info.Meta.LogIndex + 1, Least: max(stopped, info.Meta.LogIndex), SameBoot: same})
+	o := LogOptions{First: info.Meta.LogIndex + 1, Least: max(stopped, info.Meta.LogIndex), SameBoot: same}
+	log, err := s.openLog(want, o)
+	if IsFull(err) { // it needs a new segment, and the logs before it are in the snapshot
+		s.removeOtherLogs(want)
+		log, err = s.openLog(want, o)
+	}
 	if err != nil {
 		return nil, withHint(err, s.o.Dir)
 	}
@@ -176,6 +181,10 @@ func (s *Store) findLog(info Info) (*Log, error) {
 	}
 	if !same && boot != "" {
 		err = writeBoot(s.o.FS, s.o.Dir, boot)
+	}
+	if IsFull(err) { // the next start treats the end of the log as after a power failure
+		s.o.Logger.Warn("the disk is full: it can't be recorded that this boot uses the directory; the server starts", "dir", s.o.Dir, "error", err)
+		err = nil
 	}
 	if err = errors.Join(err, endBackup(s.o.FS, s.o.Dir)); err != nil {
 		return nil, errors.Join(err, log.Close())

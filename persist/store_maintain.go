@@ -6,15 +6,13 @@ import "time"
 // attempts to reopen a failed log.
 const maintainEvery = 100 * time.Millisecond
 
-// maxRetryDoublings bounds the doublings of the time between two attempts.
-const maxRetryDoublings = 5
-
 // maintain takes snapshots when the log has grown and reopens a failed log, until the
 // Store is closed. It sets no timer otherwise: checkDisk, which runs while the log is
 // written, and fail wake it.
 func (s *Store) maintain() {
 	var pause <-chan time.Time // nil: no pause
-	for tries := 0; ; {
+	retry := Retry{Every: s.o.RetryEvery}
+	for {
 		select {
 		case <-s.saving.Done():
 			return
@@ -35,12 +33,11 @@ func (s *Store) maintain() {
 			continue
 		}
 		if err == nil {
-			tries = 0
+			retry.Reset()
 			pause = time.After(maintainEvery)
 			continue
 		}
-		pause = time.After(max(maintainEvery, s.o.RetryEvery<<tries))
-		tries = min(tries+1, maxRetryDoublings)
+		pause = time.After(max(maintainEvery, retry.Pause()))
 	}
 }
 

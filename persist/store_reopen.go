@@ -19,9 +19,11 @@ func (s *Store) reopenLog() error {
 		return errHangs
 	}
 	old := s.log.Load()
-	fresh, err := s.openLog(logName(logNumber(old.Name())+1), LogOptions{First: old.Last() + 1})
+	name := logName(logNumber(old.Name()) + 1)
+	fresh, err := s.openLog(name, LogOptions{First: old.Last() + 1})
 	if err != nil {
 		s.logMu.unlock()
+		s.remove(name)
 		return err
 	}
 	view, meta := s.switchLog(fresh)

@@ -23,6 +23,8 @@ type saver struct {
 	// taken.
 	changes, logBytes, diskBytes int64
 	lastErr                      error
+	// troubled: the last snapshot failed; full: because the disk was too full.
+	troubled, full bool
 	duration                     time.Duration // of the last snapshot
 	saves                        int64         // since the start of the Store
 
@@ -126,18 +128,26 @@ func (s *Store) write(ctx context.Context, view *engine.Snapshot, meta Meta) (In
 	v.all.Store(0)
 	v.bytes.Store(0)
 	took := time.Since(began)
+	canceled := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 	v.mu.Lock()
+	known := v.troubled && v.full == IsFull(err)
 	v.lastErr, v.duration = err, took
+	if !canceled {
+		v.troubled, v.full = err != nil, IsFull(err)
+	}
 	if err == nil {
 		v.saves++
 	}
 	v.mu.Unlock()
 	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case canceled:
 		s.o.Logger.Info("snapshot cancelled at shutdown; the previous snapshot and the log are kept")
 		return info, err
+	case known: // it was logged, and INFO shows it
+		s.o.Logger.Debug("snapshot failed again", "error", err)
+		return info, err
 	case err != nil:
-		s.o.Logger.Error("snapshot failed; the previous snapshot and the log are kept", "error", err)
+		s.o.Logger.Error("snapshot failed; the previous snapshot and the log are kept, the log grows, and snapshots are tried again", "error", err)
 		return info, err
 	}
 	s.o.Logger.Info("snapshot taken", "keys", info.Keys, "bytes", info.Bytes, "took", took.Round(time.Millisecond), "log_index", meta.LogIndex)

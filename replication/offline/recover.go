@@ -216,7 +216,7 @@ func (r *remnantState) writeSingle(fsys vfs.FS, to string) error {
 	view := r.engine.Freeze()
 	defer view.Close()
 	of := persist.Origin{ID: r.Node, Taken: time.Now().UTC(), Cluster: r.Cluster, Index: r.LastIndex, Term: r.Term, Now: r.Stamp}
-	return persist.WriteBackup(context.Background(), fsys, to, to+draftSuffix, view, r.seed, of)
+	return persist.WriteBackup(context.Background(), fsys, to, to+draftSuffix, view, r.seed, of, 0)
 }
 
 // writeMember creates the data directory of the only member of a new cluster.
@@ -227,7 +227,7 @@ func (r *remnantState) writeMember(o Options, to string) (err error) {
 	}
 	dir, err := persist.OpenDir(o.FS, draft)
 	if err != nil {
-		return err
+		return errors.Join(err, o.FS.RemoveAll(draft))
 	}
 	defer func() {
 		if err = errors.Join(err, dir.Close()); err != nil {
