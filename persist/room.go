@@ -37,8 +37,11 @@ type NoRoomError struct {
 }
 
 func (e *NoRoomError) Error() string {
-	return fmt.Sprintf("the disk of %s has %d MB free, %d MB are needed: about %d MB for the snapshot, and %d MB that stay for the log",
-		e.Dir, e.Free>>20, megabytes(e.Need+e.Reserve), megabytes(e.Need), megabytes(e.Reserve))
+	room := fmt.Sprintf("the disk of %s has %d MB free, and %d MB must stay for the log", e.Dir, e.Free>>20, megabytes(e.Reserve))
+	if e.Need > 0 {
+		room += fmt.Sprintf(" beside about %d MB for the snapshot", megabytes(e.Need))
+	}
+	return room + ": remove files that are not limitsrv's, or enlarge the disk"
 }
 
 // megabytes returns a number of bytes in MB, rounded up.

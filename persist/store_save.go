@@ -25,8 +25,8 @@ type saver struct {
 	lastErr                      error
 	// troubled: the last snapshot failed; full: because the disk was too full.
 	troubled, full bool
-	duration                     time.Duration // of the last snapshot
-	saves                        int64         // since the start of the Store
+	duration       time.Duration // of the last snapshot
+	saves          int64         // since the start of the Store
 
 	frozen           int64        // counters.changes at the freeze of the snapshot that is being taken
 	done, all, bytes atomic.Int64 // keys and bytes of the snapshot that is being taken

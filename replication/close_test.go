@@ -32,7 +32,7 @@ func TestCloseDuringRestart(t *testing.T) {
 				close(sitting)
 				<-node.stopping.Done()
 			}
-			return storage.OpenStores(dir, newRaftLogger(slog.New(slog.DiscardHandler)))
+			return storage.OpenStores(dir, 0, newRaftLogger(slog.New(slog.DiscardHandler)))
 		}
 	})
 	node = c.leader()
@@ -114,7 +114,7 @@ func TestCloseCancelsSnapshot(t *testing.T) {
 	hold := true
 	c := startCluster(t, 1, func(o *Options) {
 		o.stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) {
-			stable, snapshots, err := storage.OpenStores(dir, newRaftLogger(slog.New(slog.DiscardHandler)))
+			stable, snapshots, err := storage.OpenStores(dir, 0, newRaftLogger(slog.New(slog.DiscardHandler)))
 			if hold {
 				snapshots = blockingStore{snapshots, begun, released}
 			}

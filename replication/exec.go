@@ -21,9 +21,12 @@ func (n *Node) Exec(batch *engine.Batch, done func(error)) {
 	n.batcher.add(waitingRequest{Request: forward.Request{Batch: batch, Done: done}})
 }
 
-// permit returns an error if the log may not have an entry of a batch because a member can't
+// permit returns an error if this node leads and its disk is nearly full, or if the log may not have an entry of a batch because a member can't
 // read it, or if this node does not know that yet. If it is no member, the leader decides.
 func (n *Node) permit(batch *engine.Batch) error {
+	if n.short.Load() && n.Leads() {
+		return errShort
+	}
 	level := fsm.LevelOf(batch)
 	if level == 1 {
 		return nil

@@ -56,6 +56,7 @@ func (n *Node) maintain() {
 			continue
 		}
 		n.refreshServers(s.raft)
+		n.checkRoom(s)
 		n.snapshotIfLong(s)
 		n.local.expire(s.FSM.Now())
 		if installed := s.FSM.Counts().Installed; installed != s.restored {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -54,6 +55,8 @@ type Node struct {
 	leadingTerm atomic.Uint64             // the term in which this node decides; 0: it does not
 	// noMajority: no leader is known, and fewer than a majority of the voters answered.
 	noMajority   atomic.Bool
+	short        atomic.Bool // the disk is nearly full: this node decides nothing while it leads
+	checkingRoom atomic.Bool // checkRoom runs
 	steppingDown atomic.Bool // leadership is being transferred, or was, because the node stops
 
 	raftMu sync.Mutex // held while raft is started or stopped
@@ -88,6 +91,9 @@ func Open(o Options) (*Node, error) {
 	dir, err := persist.OpenDir(o.fs, o.Dir)
 	if err != nil {
 		return nil, storage.WithHint(err, o.Dir)
+	}
+	if err := storage.RemoveLeftovers(dir); err != nil {
+		o.Logger.Warn("can't remove files that an earlier process has not completed", "dir", o.Dir, "error", err)
 	}
 	n := &Node{
 		o: o, log: o.Logger, dir: dir, wall: o.Wall, mono: monotonicClock(),
@@ -167,7 +173,16 @@ func (n *Node) resume() error {
 		return fmt.Errorf("data directory %s belongs to the node at %s, and --raft is %s: give that address, or an empty directory and --join",
 			n.o.Dir, m.Raft, n.o.Raft)
 	}
-	return n.startRaft()
+	err := n.startRaft()
+	if persist.IsFull(err) {
+		n.raftMu.Lock() // so that the node does not join again as another member
+		n.wait.Go(func() {
+			defer n.raftMu.Unlock()
+			n.awaitRoom(err)
+		})
+		return nil
+	}
+	return err
 }
 
 // callTimeout bounds dials, greetings and calls between nodes.
@@ -199,6 +214,9 @@ func (n *Node) setMember(change func(*storage.Membership)) error {
 	m := n.member()
 	m.Founding = slices.Clone(m.Founding)
 	change(&m)
+	if reflect.DeepEqual(m, n.member()) { // a full disk would not have room for it
+		return nil
+	}
 	if err := m.Write(n.dir); err != nil {
 		return err
 	}

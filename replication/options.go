@@ -162,7 +162,10 @@ func (o *Options) setDefaults() {
 	}
 	if o.stores == nil {
 		logger := newRaftLogger(o.Logger)
-		o.stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) { return storage.OpenStores(dir, logger) }
+		reserve := storage.Reserve(o.SnapshotLogBytes)
+		o.stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) {
+			return storage.OpenStores(dir, reserve, logger)
+		}
 	}
 	if o.Monotonic == nil {
 		o.Monotonic = monotonicClock()

@@ -34,8 +34,10 @@ type raftStack struct {
 	saving   persist.Turn
 	saveMu   sync.Mutex
 	lastSave savedSnapshot
-	restored int64  // FSM.Counts().Installed at the last RefreshSnapshots; maintain goroutine only
-	catchUp  uint64 // the last entry that the leader had applied at its first status; maintain goroutine only
+	retry    persist.Retry // of failed snapshots; guarded by saveMu
+	nextSave time.Time     // the earliest next try after a failed snapshot; guarded by saveMu
+	restored int64         // FSM.Counts().Installed at the last RefreshSnapshots; maintain goroutine only
+	catchUp  uint64        // the last entry that the leader had applied at its first status; maintain goroutine only
 
 	lastReceived    received // at the last call of isStuck; maintain goroutine only
 	unchangedChecks int      // calls of isStuck since lastReceived changed; maintain goroutine only
@@ -89,12 +91,12 @@ func (n *Node) openStack(m *storage.Membership) (*raftStack, error) {
 	files, err := storage.Open(m, storage.Options{
 		Dir: n.dir, Stores: n.o.stores, Policy: n.o.policy(), SnapshotLogBytes: n.o.SnapshotLogBytes, Boot: n.o.boot(),
 		FSM:       fsm.Options{Commands: n.o.Commands, Notices: n.o.Notices, Monotonic: n.o.Monotonic, Level: n.o.level, Applied: n.o.applied, Diverged: n.diverged},
-		Monotonic: n.mono, Disk: n.disk, Failed: n.fatal, Logger: n.log,
+		Monotonic: n.mono, Disk: n.disk, Failed: n.diskFailed, Logger: n.log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &raftStack{Files: files, notify: make(chan bool, 64), stopped: make(chan struct{})}, nil
+	return &raftStack{Files: files, retry: persist.Retry{Every: time.Second}, notify: make(chan bool, 64), stopped: make(chan struct{})}, nil
 }
 
 // newRaft starts raft, after bootstrapping the cluster if that is still to be done.
@@ -113,7 +115,7 @@ func (n *Node) newRaft(s *raftStack, m *storage.Membership) (err error) {
 			return errors.Join(err, s.transport.Close())
 		}
 	}
-	votes := s.TimedVotes(n.fatal)
+	votes := s.TimedVotes(n.diskFailed)
 	s.raft, err = raft.NewRaft(config, s.FSM, s.Entries, votes, s.Snapshots, s.transport)
 	if err != nil {
 		err = &persist.CorruptError{What: "raft's state", File: n.o.Dir, Err: err}

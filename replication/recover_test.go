@@ -189,7 +189,7 @@ func (c *testCluster) interrupt(dir, address string, before offline.Remnant, kin
 			return fault()
 		}))
 		o.stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) {
-			stable, snapshots, err := storage.OpenStores(dir, newRaftLogger(c.options("", "").Logger))
+			stable, snapshots, err := storage.OpenStores(dir, 0, newRaftLogger(c.options("", "").Logger))
 			return stable, breakingSnapshots{snapshots, fault}, err
 		}
 		_, err := offline.Recover(offlineOptions(o), to)

@@ -34,24 +34,51 @@ func (n *Node) Save(done func(error)) error {
 func (n *Node) save(s *raftStack, trailing uint64) error {
 	began := time.Now()
 	n.setTrailing(s, trailing)
-	err := s.raft.Snapshot().Error()
+	err := s.CheckRoom(s.expectedBytes())
+	if err == nil {
+		err = s.raft.Snapshot().Error()
+	}
 	if errors.Is(err, raft.ErrNothingNewToSnapshot) {
 		err = nil
 	}
 	s.RefreshSnapshots()
-	s.saveMu.Lock()
-	s.lastSave = savedSnapshot{At: time.Now(), Took: time.Since(began), Err: err, Count: s.lastSave.Count + 1}
-	s.saveMu.Unlock()
-	if err != nil && s.FSM.Stopping() {
+	known := s.recordSave(began, err)
+	switch {
+	case err != nil && s.FSM.Stopping():
 		n.log.Info("snapshot canceled because the node is stopping; the previous snapshot and the log remain")
 		return err
-	}
-	if err != nil {
-		n.log.Error("snapshot failed; the previous snapshot and the log remain", "error", err)
+	case known: // it was logged, and INFO shows it
+		n.log.Debug("snapshot failed again", "error", err)
+		return err
+	case err != nil:
+		n.log.Error("snapshot failed; the previous snapshot and the log remain, the log grows, and snapshots are tried again", "error", err)
 		return err
 	}
 	n.log.Info("snapshot taken", "index", s.raft.AppliedIndex(), "keys", s.FSM.Engine().Len(), "took", time.Since(began).Round(time.Millisecond))
 	return nil
+}
+
+// memoryShare is the least part of the memory of keys that their snapshot has.
+const memoryShare = 4
+
+// expectedBytes estimates the size of the next snapshot.
+func (s *raftStack) expectedBytes() int64 {
+	return max(s.Newest().Size, s.FSM.Engine().MemoryBytes()/memoryShare)
+}
+
+// recordSave records an attempt to take a snapshot. It reports whether the attempt failed as
+// the one before did.
+func (s *raftStack) recordSave(began time.Time, err error) (known bool) {
+	s.saveMu.Lock()
+	defer s.saveMu.Unlock()
+	before := s.lastSave.Err
+	s.lastSave = savedSnapshot{At: time.Now(), Took: time.Since(began), Err: err, Count: s.lastSave.Count + 1}
+	if err == nil {
+		s.retry.Reset()
+		return false
+	}
+	s.nextSave = time.Now().Add(s.retry.Pause())
+	return before != nil && persist.IsFull(before) == persist.IsFull(err)
 }
 
 // trailing returns the number of entries in half of the log that makes a snapshot due: a
@@ -73,7 +100,14 @@ func (n *Node) setTrailing(s *raftStack, entries uint64) {
 
 // snapshotIfLong begins a snapshot if the log has grown enough.
 func (n *Node) snapshotIfLong(s *raftStack) {
-	if since, last := s.FSM.SnapshotSizes(); since >= max(n.o.SnapshotLogBytes, last/2) {
+	since, last := s.FSM.SnapshotSizes()
+	if since < max(n.o.SnapshotLogBytes, last/2) {
+		return
+	}
+	s.saveMu.Lock()
+	waits := s.lastSave.Err != nil && time.Now().Before(s.nextSave)
+	s.saveMu.Unlock()
+	if !waits {
 		n.Save(func(error) {})
 	}
 }

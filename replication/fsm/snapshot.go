@@ -160,7 +160,10 @@ func (w *sectionWriter) section(row []byte) {
 // end writes the end mark and returns the first error.
 func (w *sectionWriter) end() error {
 	w.put(0, binary.LittleEndian.AppendUint32(nil, w.sum))
-	return errors.Join(w.err, w.w.Flush())
+	if w.err != nil {
+		return w.err
+	}
+	return w.w.Flush()
 }
 
 func (w *sectionWriter) put(length int, row []byte) {

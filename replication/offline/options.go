@@ -40,7 +40,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.Stores == nil {
 		logger := raftfix.NewLogger(o.Logger, func(string) bool { return true })
-		o.Stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) { return storage.OpenStores(dir, logger) }
+		o.Stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) {
+			return storage.OpenStores(dir, 0, logger)
+		}
 	}
 	if o.Boot == nil {
 		o.Boot = persist.BootID

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
@@ -49,12 +50,16 @@ type Files struct {
 	voteWrites     *persist.Stopwatch // of the term and the vote
 	snapshotWrites *persist.Stopwatch
 
+	disk         vfs.FS
+	dir          string
+	segmentBytes int64
+
 	mu     sync.Mutex
 	newest raft.SnapshotMeta
 }
 
-// The names of a member's files. SnapshotsName is the directory of raft's
-// FileSnapshotStore, and Unfinished the suffix of unfinished snapshots in it.
+// The names of a member's files. Unfinished is the suffix of unfinished snapshots in the
+// directory SnapshotsName.
 const (
 	LogName       = "log"
 	VotesName     = "votes.db"
@@ -78,7 +83,10 @@ func Open(m *Membership, o Options) (*Files, error) {
 		return nil, err
 	}
 	o.FSM.Cluster, o.FSM.Seed = m.Cluster, m.Seed
-	f := &Files{FSM: fsm.New(o.FSM), logWrites: o.Disk.Stopwatch(), voteWrites: o.Disk.Stopwatch(), snapshotWrites: o.Disk.Stopwatch()}
+	f := &Files{
+		FSM: fsm.New(o.FSM), logWrites: o.Disk.Stopwatch(), voteWrites: o.Disk.Stopwatch(), snapshotWrites: o.Disk.Stopwatch(),
+		disk: o.Dir.FS, dir: dir, segmentBytes: SegmentBytes(o.SnapshotLogBytes),
+	}
 	votes, snapshots, err := o.Stores(dir)
 	if err != nil {
 		return nil, err
@@ -87,7 +95,7 @@ func Open(m *Membership, o Options) (*Files, error) {
 	f.RefreshSnapshots()
 	f.Log, err = persist.OpenLog(o.Dir.FS, o.Dir.FS.PathJoin(dir, LogName), persist.LogOptions{
 		Policy:       o.Policy,
-		SegmentBytes: o.SnapshotLogBytes / segmentShare,
+		SegmentBytes: f.segmentBytes,
 		Least:        m.MinLastIndex(),
 		SameBoot:     m.SameBoot(o.Boot),
 		OnError:      func(err error) { o.Failed(fmt.Errorf("the log can't be written: %w", err)) },
@@ -104,8 +112,9 @@ func Open(m *Membership, o Options) (*Files, error) {
 	return f, nil
 }
 
-// OpenStores opens the votes and the snapshots of a node.
-func OpenStores(dir string, logger hclog.Logger) (raft.StableStore, raft.SnapshotStore, error) {
+// OpenStores opens the votes and the snapshots of a node. Snapshots leave reserve bytes of
+// the disk free.
+func OpenStores(dir string, reserve int64, logger hclog.Logger) (raft.StableStore, raft.SnapshotStore, error) {
 	if err := votesLost(dir); err != nil {
 		return nil, nil, err
 	}
@@ -113,7 +122,8 @@ func OpenStores(dir string, logger hclog.Logger) (raft.StableStore, raft.Snapsho
 	if err != nil {
 		return nil, nil, openingVotes(dir, err)
 	}
-	snapshots, err := raft.NewFileSnapshotStoreWithLogger(dir, retained, logger)
+	room := func() error { return persist.CheckRoom(vfs.Default, dir, 0, reserve) }
+	snapshots, err := newSnapshotStore(vfs.Default, filepath.Join(dir, SnapshotsName), retained, room, logger)
 	if err != nil {
 		return nil, nil, errors.Join(err, raftfix.NewVoteStore(votes).Close())
 	}

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
@@ -42,5 +43,5 @@ func ReadVotes(dir string) (term uint64, err error) {
 
 // AllSnapshots opens the snapshots of the member with files in dir, to read them.
 func AllSnapshots(dir string) (raft.SnapshotStore, error) {
-	return raft.NewFileSnapshotStoreWithLogger(dir, retained+1, hclog.NewNullLogger())
+	return newSnapshotStore(vfs.Default, filepath.Join(dir, SnapshotsName), retained+1, func() error { return nil }, hclog.NewNullLogger())
 }
