@@ -80,7 +80,8 @@ func parseCursor(arg []byte) (cursor uint64, wrong string) {
 type scanReply struct {
 	tx    *engine.Tx
 	match []byte
-	n     int // of values in Scratch
+	n     int  // of values in Scratch
+	long  bool // they are longer than an answer may be; the others are left out
 }
 
 // add adds an element if it matches, and reports whether it does.
@@ -89,6 +90,9 @@ func (r *scanReply) add(e values.Element) bool {
 		r.tx.Scratch = r.tx.Scratch[:0]
 	}
 	r.tx.AddWork(1)
+	if r.long {
+		return false
+	}
 	from := len(r.tx.Scratch)
 	r.tx.Scratch = answer.AppendBulkHead(r.tx.Scratch, e.Len())
 	at := len(r.tx.Scratch)
@@ -97,30 +101,40 @@ func (r *scanReply) add(e values.Element) bool {
 		r.tx.Scratch = r.tx.Scratch[:from]
 		return false
 	}
-	r.n++
+	r.count()
 	return true
+}
+
+// count counts a value that was added.
+func (r *scanReply) count() {
+	r.n++
+	r.long = len(r.tx.Scratch) > r.tx.AnswerRoom()-r.n*(valueBytes+scoreBytes)
 }
 
 // addValue adds the value of a field that was added.
 func (r *scanReply) addValue(e values.Element) {
 	r.tx.Scratch = appendElement(r.tx.Scratch, e)
-	r.n++
+	r.count()
 }
 
 // addScore adds the score of a member that was added.
 func (r *scanReply) addScore(score float64) {
 	var b [32]byte
 	r.tx.Scratch = answer.AppendBulk(r.tx.Scratch, numbers.AppendDouble(b[:0], score))
-	r.n++
+	r.count()
 }
 
 // answer answers the next cursor and the elements.
 func (r *scanReply) answer(out []byte, next uint64) []byte {
 	var b [numbers.MaxIntBytes]byte
+	most := limitFor(r.tx, out, r.n+3, r.n+3)
+	if r.long {
+		return most.tooLong(out, len(r.tx.Scratch))
+	}
 	out = answer.AppendBulk(answer.AppendArray(out, 2), strconv.AppendUint(b[:0], next, 10))
 	out = answer.AppendArray(out, r.n)
 	if r.n == 0 {
 		return out
 	}
-	return append(out, r.tx.Scratch...)
+	return most.done(append(out, r.tx.Scratch...))
 }

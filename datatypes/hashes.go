@@ -15,20 +15,15 @@ func findHash(tx *engine.Tx, key []byte) (h values.Hash, e engine.Entry, ok bool
 	return h, e, ok
 }
 
-// appendField answers the value of a field, or Nil.
-func appendField(h *values.Hash, field, out []byte) []byte {
-	if value, ok := h.Get(field); ok {
-		return appendElement(out, value)
-	}
-	return answer.AppendNil(out)
-}
-
 func hGet(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	h, _, ok := findHash(tx, args[0])
 	if !ok {
 		return fail(out, errWrongType)
 	}
-	return appendField(&h, args[1], out)
+	if value, has := h.Get(args[1]); has {
+		return appendOne(tx, out, value)
+	}
+	return answer.AppendNil(out)
 }
 
 func hMGet(tx *engine.Tx, args [][]byte, out []byte) []byte {
@@ -36,11 +31,20 @@ func hMGet(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if !ok {
 		return fail(out, errWrongType)
 	}
+	most := limitFor(tx, out, len(args)-1, 0)
 	out = answer.AppendArray(out, len(args)-1)
 	for _, field := range args[1:] {
-		out = appendField(&h, field, out)
+		value, has := h.Get(field)
+		switch {
+		case !has:
+			out = answer.AppendNil(out)
+		case !most.fits(out, value.Len()):
+			return most.tooLong(out, value.Len())
+		default:
+			out = appendElement(out, value)
+		}
 	}
-	return out
+	return most.done(out)
 }
 
 func hLen(tx *engine.Tx, args [][]byte, out []byte) []byte {
@@ -95,6 +99,7 @@ func fields(tx *engine.Tx, key []byte, parts fieldPart, out []byte) []byte {
 	if !ok {
 		return fail(out, errWrongType)
 	}
+	most := limitFor(tx, out, h.Count*int(parts+1)/2, 0)
 	if parts == theField|theValue {
 		out = answer.AppendMap(out, h.Count)
 	} else {
@@ -102,9 +107,11 @@ func fields(tx *engine.Tx, key []byte, parts fieldPart, out []byte) []byte {
 	}
 	walk := h.Walk()
 	for field, value, more := walk.Next(); more; field, value, more = walk.Next() {
-		out = parts.append(out, field, value)
+		if out = parts.append(out, field, value); most.exceeded(out) {
+			return most.tooLong(out, 0)
+		}
 	}
-	return out
+	return most.done(out)
 }
 
 // append answers parts of a field.

@@ -120,6 +120,7 @@ func pop(tx *engine.Tx, args [][]byte, name string, at end, out []byte) []byte {
 		return answer.AppendArray(out, 0)
 	}
 	n = min(n, int64(l.Count))
+	most := limitFor(tx, out, int(n), 0)
 	if counted {
 		out = answer.AppendArray(out, int(n))
 	}
@@ -129,8 +130,12 @@ func pop(tx *engine.Tx, args [][]byte, name string, at end, out []byte) []byte {
 	}
 	for range n {
 		entry, _ := walk.Next()
+		if !most.fits(out, entry.Len()) {
+			return most.tooLong(out, entry.Len())
+		}
 		out = appendElement(out, entry)
 	}
+	most.done(out)
 	switch rest := l.Count - int(n); {
 	case n == 1:
 		l.Delete(at.place(&l))

@@ -55,7 +55,7 @@ func lIndex(tx *engine.Tx, args [][]byte, out []byte) []byte {
 		return fail(out, errNotInt)
 	}
 	if at, ok := index(tx, &l, i); ok {
-		return appendElement(out, l.At(at))
+		return appendOne(tx, out, l.At(at))
 	}
 	return answer.AppendNil(out)
 }
@@ -72,6 +72,7 @@ func lRange(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	}
 	from, n := slice(start, end, l.Count)
 	tx.AddWork(min(from, l.Count-from) / seekPerElement)
+	most := limitFor(tx, out, n, 0)
 	out = answer.AppendArray(out, n)
 	if n == 0 {
 		return out
@@ -79,9 +80,12 @@ func lRange(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	walk := l.Walk(from)
 	for range n {
 		entry, _ := walk.Next()
+		if !most.fits(out, entry.Len()) {
+			return most.tooLong(out, entry.Len())
+		}
 		out = appendElement(out, entry)
 	}
-	return out
+	return most.done(out)
 }
 
 // posOptions are those of LPOS.
@@ -143,7 +147,11 @@ func lPos(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	tx.Scratch = found
 	switch {
 	case o.many:
-		return append(answer.AppendArray(out, n), found...)
+		most := limitFor(tx, out, n, 0)
+		if !most.fits(out, len(found)) {
+			return most.tooLong(out, len(found))
+		}
+		return most.done(append(answer.AppendArray(out, n), found...))
 	case n == 0:
 		return answer.AppendNil(out)
 	}

@@ -54,7 +54,11 @@ func (o *randomOptions) answer(tx *engine.Tx, size int, out []byte, one func(i i
 	case !o.counted && size == 0:
 		return answer.AppendNil(out)
 	case !o.counted:
-		return one(values.Pick(tx.Random(), size), out)
+		most := limitFor(tx, out, 1, 0)
+		if out = one(values.Pick(tx.Random(), size), out); most.exceeded(out) {
+			return most.tooLong(out, 0)
+		}
+		return out
 	case size == 0 || o.count == 0:
 		return answer.AppendArray(out, 0)
 	case o.count < -maxRepeated:
@@ -64,6 +68,13 @@ func (o *randomOptions) answer(tx *engine.Tx, size int, out []byte, one func(i i
 	if o.count < 0 {
 		n = int(-o.count)
 	}
+	most := limitFor(tx, out, n, 0)
+	if o.pairs {
+		most = limitFor(tx, out, 2*n, n)
+	}
+	if !most.fits(out, 0) {
+		return most.tooLong(out, 0)
+	}
 	if o.pairs {
 		out = answer.AppendPairs(out, n)
 	} else {
@@ -71,12 +82,16 @@ func (o *randomOptions) answer(tx *engine.Tx, size int, out []byte, one func(i i
 	}
 	if o.count < 0 {
 		for range n {
-			out = one(values.Pick(tx.Random(), size), out)
+			if out = one(values.Pick(tx.Random(), size), out); most.exceeded(out) {
+				return most.tooLong(out, 0)
+			}
 		}
-		return out
+		return most.done(out)
 	}
 	for _, i := range values.Ranks(nil, tx.Random(), size, n) {
-		out = one(i, out)
+		if out = one(i, out); most.exceeded(out) {
+			return most.tooLong(out, 0)
+		}
 	}
-	return out
+	return most.done(out)
 }

@@ -68,7 +68,11 @@ func getRange(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if from, to, ok = rangeOf(from, to, int64(tx.Len(e))); !ok {
 		return answer.AppendBulk(out, nil)
 	}
-	return tx.Range(e, int(from), int(to), answer.AppendBulkHead(out, int(to-from)))
+	n := int(to - from)
+	if most := limitFor(tx, out, 1, 0); !most.fits(out, n) {
+		return most.tooLong(out, n)
+	}
+	return tx.Range(e, int(from), int(to), answer.AppendBulkHead(out, n))
 }
 
 // rangeOf returns the part of a string of n bytes or bits from one up to before another, for

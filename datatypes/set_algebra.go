@@ -1,6 +1,8 @@
 package datatypes
 
 import (
+	"math"
+
 	"limitsrv/answer"
 	"limitsrv/engine"
 	"limitsrv/values"
@@ -40,11 +42,16 @@ func sDiffStore(tx *engine.Tx, args [][]byte, out []byte) []byte {
 
 // combine answers the combination of the sets of keys.
 func combine(tx *engine.Tx, by operation, keys [][]byte, out []byte) []byte {
-	n, ok := gather(tx, by, keys, 0)
+	g := gathering{operation: by, most: tx.AnswerRoom()}
+	n, ok := g.gather(tx, keys)
 	if !ok {
 		return fail(out, errWrongType)
 	}
-	return append(answer.AppendSet(out, n), tx.Scratch...)
+	most := limitFor(tx, out, n, 0)
+	if !most.fits(out, len(tx.Scratch)) {
+		return most.tooLong(out, len(tx.Scratch))
+	}
+	return most.done(append(answer.AppendSet(out, n), tx.Scratch...))
 }
 
 // workToAdd is the work of adding an element to a new collection.
@@ -53,7 +60,8 @@ const workToAdd = 4
 // storeCombined stores the combination of the sets of the keys after the first under the
 // first, and answers the number of members.
 func storeCombined(tx *engine.Tx, by operation, args [][]byte, out []byte) []byte {
-	n, ok := gather(tx, by, args[1:], 0)
+	g := gathering{operation: by, most: math.MaxInt}
+	n, ok := g.gather(tx, args[1:])
 	switch {
 	case !ok:
 		return fail(out, errWrongType)
@@ -94,20 +102,28 @@ func sInterCard(tx *engine.Tx, args [][]byte, out []byte) []byte {
 			return fail(out, "ERR LIMIT can't be negative")
 		}
 	}
-	count, ok := gather(tx, intersection, args[1:1+n], limit)
+	g := gathering{operation: intersection, limit: limit, most: math.MaxInt}
+	count, ok := g.gather(tx, args[1:1+n])
 	if !ok {
 		return fail(out, errWrongType)
 	}
 	return answer.AppendInt(out, int64(count))
 }
 
+// A gathering collects the members of a combination.
+type gathering struct {
+	operation
+	limit int64 // the number of members to stop at; 0: all
+	most  int   // stop beyond so many bytes of members
+}
+
 // gather leaves the members of a combination in Scratch, as answers, and returns their
-// number. With a limit that is not 0, it stops at that number. ok is false if a key has
-// another value.
+// number. ok is false if a key has another value.
 //
 // A member that counts is one of a first set that the others have or have not; of a union,
 // one of any set that none before has.
-func gather(tx *engine.Tx, by operation, keys [][]byte, limit int64) (n int, ok bool) {
+func (g *gathering) gather(tx *engine.Tx, keys [][]byte) (n int, ok bool) {
+	by := g.operation
 	var few [8]values.Set
 	sets := few[:0]
 	for _, key := range keys {
@@ -145,7 +161,7 @@ func gather(tx *engine.Tx, by operation, keys [][]byte, limit int64) (n int, ok 
 				tx.Scratch = tx.Scratch[:from]
 				continue
 			}
-			if n++; int64(n) == limit {
+			if n++; int64(n) == g.limit || len(tx.Scratch) > g.most-n*valueBytes {
 				return n, true
 			}
 		}

@@ -51,16 +51,25 @@ func sMembers(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if !ok {
 		return fail(out, errWrongType)
 	}
-	return appendMembers(answer.AppendSet(out, t.Count), &t)
+	out, _ = appendMembers(tx, out, &t, true)
+	return out
 }
 
-// appendMembers answers all members, without their number.
-func appendMembers(out []byte, t *values.Set) []byte {
+// appendMembers answers all members, or an error if they are too long. Of a set of one member that
+// is not counted it answers that member.
+func appendMembers(tx *engine.Tx, out []byte, t *values.Set, counted bool) (answered []byte, ok bool) {
+	most := limitFor(tx, out, t.Count, 0)
+	if counted {
+		out = answer.AppendSet(out, t.Count)
+	}
 	walk := t.Walk()
 	for member, more := walk.Next(); more; member, more = walk.Next() {
+		if !most.fits(out, member.Len()) {
+			return most.tooLong(out, member.Len()), false
+		}
 		out = appendElement(out, member)
 	}
-	return out
+	return most.done(out), true
 }
 
 func sAdd(tx *engine.Tx, args [][]byte, out []byte) []byte {
@@ -159,18 +168,25 @@ func sPop(tx *engine.Tx, args [][]byte, out []byte) []byte {
 		return answer.AppendNil(out)
 	}
 	n = min(n, int64(t.Count))
+	switch {
+	case n == 0:
+		return answer.AppendSet(out, 0)
+	case n == int64(t.Count):
+		if out, ok = appendMembers(tx, out, &t, counted); ok {
+			tx.Drop(e)
+		}
+		return out
+	}
+	most := limitFor(tx, out, int(n), 0)
 	if counted {
 		out = answer.AppendSet(out, int(n))
 	}
-	if n == 0 {
-		return out
+	ranks, bytes := values.Ranks(nil, tx.Random(), t.Count, int(n)), 0
+	for _, i := range ranks {
+		if bytes += t.At(i).Len(); !most.fits(out, bytes) {
+			return most.tooLong(out, bytes)
+		}
 	}
-	if n == int64(t.Count) {
-		out = appendMembers(out, &t)
-		tx.Drop(e)
-		return out
-	}
-	ranks := values.Ranks(nil, tx.Random(), t.Count, int(n))
 	for i := len(ranks) - 1; i >= 0; i-- {
 		member := t.At(ranks[i])
 		out = answer.AppendBulkHead(out, member.Len())
@@ -179,7 +195,7 @@ func sPop(tx *engine.Tx, args [][]byte, out []byte) []byte {
 		t.Remove(out[at:])
 	}
 	tx.Keep(e, engine.Set, t.Head)
-	return out
+	return most.done(out)
 }
 
 func sRandMember(tx *engine.Tx, args [][]byte, out []byte) []byte {

@@ -171,7 +171,9 @@ func zPop(tx *engine.Tx, args [][]byte, d direction, out []byte) []byte {
 	if d == downwards {
 		r.from = z.Count - int(n)
 	}
-	out = r.answer(&z, out)
+	if out, ok = r.answer(tx, &z, out); !ok {
+		return out
+	}
 	z.RemoveRange(r.from, r.n)
 	tx.Keep(e, engine.SortedSet, z.Head)
 	return out

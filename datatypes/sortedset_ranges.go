@@ -15,11 +15,27 @@ type memberRange struct {
 	flat      bool // members and scores are no pairs in any protocol
 }
 
-// answer answers the members of a range.
-func (r *memberRange) answer(z *values.SortedSet, out []byte) []byte {
+// answer answers the members of a range, or an error if they are too long.
+func (r *memberRange) answer(tx *engine.Tx, z *values.SortedSet, out []byte) (answered []byte, ok bool) {
+	most := limitFor(tx, out, r.n, 0)
+	if r.scores {
+		most = limitFor(tx, out, 2*r.n, r.n)
+	}
+	if !most.fits(out, 0) {
+		return most.tooLong(out, 0), false
+	}
+	if out, ok = r.append(z, out, &most); !ok {
+		return most.tooLong(out, 0), false
+	}
+	return most.done(out), true
+}
+
+// append appends the members of a range. ok is false, and members are missing, if they are longer
+// than most; a nil stands for no limit.
+func (r *memberRange) append(z *values.SortedSet, out []byte, most *limit) (appended []byte, ok bool) {
 	switch {
 	case r.n == 0:
-		return answer.AppendArray(out, 0)
+		return answer.AppendArray(out, 0), true
 	case r.scores && r.flat:
 		out = answer.AppendArray(out, 2*r.n)
 	case r.scores:
@@ -37,8 +53,11 @@ func (r *memberRange) answer(z *values.SortedSet, out []byte) []byte {
 		if r.scores {
 			out = answer.AppendDouble(out, score)
 		}
+		if most != nil && most.exceeded(out) {
+			return out, false
+		}
 	}
-	return out
+	return out, true
 }
 
 // walk visits the members of a range, which is not empty, and those behind it.

@@ -37,13 +37,8 @@ func isString(e engine.Entry) bool {
 	return false
 }
 
-// appendString answers the string of an entry.
-func appendString(tx *engine.Tx, e engine.Entry, out []byte) []byte {
-	return tx.Bytes(e, answer.AppendBulkHead(out, tx.Len(e)))
-}
-
-// appendFound answers the string of a key, or Nil. ok is false if it has another type; then
-// that is the answer.
+// appendFound answers the string of a key, or Nil. ok is false, and the answer an error, if
+// it has another type or is too long.
 func appendFound(tx *engine.Tx, e engine.Entry, has found, out []byte) (answered []byte, ok bool) {
 	switch has {
 	case nothing:
@@ -51,7 +46,7 @@ func appendFound(tx *engine.Tx, e engine.Entry, has found, out []byte) (answered
 	case wrongType:
 		return fail(out, errWrongType), false
 	}
-	return appendString(tx, e, out), true
+	return appendString(tx, e, out)
 }
 
 func get(tx *engine.Tx, args [][]byte, out []byte) []byte {
@@ -76,15 +71,21 @@ func strLen(tx *engine.Tx, args [][]byte, out []byte) []byte {
 }
 
 func mGet(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	most := limitFor(tx, out, len(args), 0)
 	out = answer.AppendArray(out, len(args))
 	for _, key := range args {
-		if e, has := findString(tx, key); has == aString {
-			out = appendString(tx, e, out)
-		} else {
+		e, has := findString(tx, key)
+		if has != aString {
 			out = answer.AppendNil(out)
+			continue
 		}
+		n := tx.Len(e)
+		if !most.fits(out, n) {
+			return most.tooLong(out, n)
+		}
+		out = tx.Bytes(e, answer.AppendBulkHead(out, n))
 	}
-	return out
+	return most.done(out)
 }
 
 func set(tx *engine.Tx, args [][]byte, out []byte) []byte {
@@ -209,7 +210,7 @@ func getEx(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if bad != "" {
 		return fail(out, bad)
 	}
-	out = appendString(tx, e, out)
+	out, _ = appendString(tx, e, out) // no string is longer than the answer of a call that writes
 	switch {
 	case o.expiry.absolute() && at <= tx.Now().Millis():
 		tx.Drop(e)

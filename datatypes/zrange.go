@@ -100,7 +100,8 @@ func answerRange(tx *engine.Tx, args [][]byte, c rangeCommand, out []byte) []byt
 	r := o.spec.in(&z, o.direction)
 	r.limit(o.skipped, o.count)
 	r.scores = o.scores
-	return r.answer(&z, out)
+	out, _ = r.answer(tx, &z, out)
+	return out
 }
 
 func zRangeStore(tx *engine.Tx, args [][]byte, out []byte) []byte {
@@ -119,7 +120,7 @@ func zRangeStore(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	}
 	r.scores, r.flat = true, true
 	tx.AddWork(r.n * workToAdd)
-	tx.Scratch = r.answer(&z, tx.Scratch[:0])
+	tx.Scratch, _ = r.append(&z, tx.Scratch[:0], nil)
 	e := vacate(tx, args[0])
 	to := tx.SortedSet(e)
 	_, rest, _ := answer.Next(tx.Scratch)

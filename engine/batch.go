@@ -25,11 +25,17 @@ type Batch struct {
 	// no replay: see Commands. 0 is the newest.
 	Level uint8
 	// AnswerBytes bounds the answers of the calls in bytes, because thousands of large ones would
-	// take all memory; 0 is no bound. Answers after the one that exceeds it are empty, and calls
-	// that only read are not carried out unless Effects need their answers; all else is as
-	// without it. Only an Atomic batch may have one, because the calls of others are applied in
-	// any order.
+	// take all memory; 0 is no bound. A call that only reads is not carried out, and its answer is
+	// empty, if it would exceed the bound, or would follow such a call; unless Options.Effects need
+	// its answer. Any other call is carried out, and its answer is empty if it is not short and
+	// exceeds the bound. All else is as without the bound.
 	AnswerBytes int
+	// AnswerMost bounds the answer of one call that only reads and is no part of a log, in bytes:
+	// beyond it the answer is an error. 0, and more than MaxAnswerBytes, stand for these. It is used
+	// with AnswerBytes only.
+	AnswerMost int
+	// Held is set by Apply if answers are empty because of AnswerBytes.
+	Held bool
 	// Notices, unless nil, gets the messages that the calls publish. The executor sets it for
 	// each Apply that is no replay.
 	Notices *Notices
@@ -54,6 +60,7 @@ type Batch struct {
 	learns   []SourceID // of AddLearn; zero drops all
 	readOnly bool       // the shards' time does not advance
 	answered int        // bytes of the answers so far, if AnswerBytes is set
+	enough   bool       // a call was held back because of AnswerBytes
 	scratch  scratch
 	tx       Tx
 }
@@ -75,7 +82,7 @@ func (b *Batch) Reset() {
 	b.resetCalls()
 	b.tx.release()
 	b.Atomic, b.Stale, b.Full, b.Tight, b.Level, b.Notices = false, false, false, false, 0, nil
-	b.AnswerBytes = 0
+	b.AnswerBytes, b.AnswerMost, b.Held = 0, 0, false
 	b.Runs, b.Granted, b.Closed, b.Slow = 0, 0, false, false
 }
 

@@ -17,7 +17,7 @@ type Call struct {
 	Light bool
 	Args  [][]byte // without the name
 	// Answer is the answer, in a form that Commands defines, valid after Apply until
-	// Reset. It is empty if Batch.AnswerBytes were exceeded before it. The engine keeps its
+	// Reset. It is empty if it did not fit into Batch.AnswerBytes. The engine keeps its
 	// memory for the next batch.
 	Answer []byte
 }
@@ -101,12 +101,11 @@ func (e *Engine) addShards(set *shardSet, b *Batch, i int) {
 func (e *Engine) do(now Instant, b *Batch, i int) {
 	op := &b.Ops[i]
 	c := &b.Calls[op.N]
-	if b.answersEnough() && (b.readOnly || c.ReadOnly && !e.effects) {
-		c.Answer = nil
-		b.Decisions[i] = Decision{}
+	b.tx.begin(e, now, op)
+	if b.AnswerBytes > 0 && e.holdBack(b, c) {
+		b.holdAnswer(i, c)
 		return
 	}
-	b.tx.begin(e, now, op)
 	b.tx.knows(c, b.scratch.placesOf(op.N))
 	b.tx.level, b.tx.tight, b.tx.looking, b.tx.notices = b.Level, b.Tight, b.readOnly, b.Notices
 	if shard := b.scratch.shards[i]; shard != severalShards {
@@ -119,15 +118,10 @@ func (e *Engine) do(now Instant, b *Batch, i int) {
 	if b.tx.sums {
 		b.Effects += b.tx.effects.finish(b.scratch.hashes[i], c)
 	}
-	if b.answersEnough() {
-		c.Answer = nil
-	} else {
-		b.answered += len(c.Answer)
+	if b.AnswerBytes > 0 {
+		b.countAnswer(i, c)
 	}
 }
-
-// answersEnough reports whether AnswerBytes are exceeded.
-func (b *Batch) answersEnough() bool { return b.AnswerBytes > 0 && b.answered > b.AnswerBytes }
 
 // AddCall appends an op of kind Do, and returns its call, which the caller must fill in. Its
 // Args and Answer are empty and have memory of an earlier call.

@@ -220,7 +220,7 @@ func (e *Engine) makeSpace(b *Batch) {
 // prepare makes space for the answers and computes the shard and hash of each key.
 func (e *Engine) prepare(b *Batch) {
 	e.makeSpace(b)
-	b.scratch.apart, b.answered = false, 0
+	b.scratch.apart, b.answered, b.enough, b.Held = false, 0, false, false
 	for i := 0; i < len(b.Ops); i++ {
 		op := &b.Ops[i]
 		switch {

@@ -38,10 +38,14 @@ type txState struct {
 	micros    int64 // Call.Micros
 	work      int64
 	effects   effects
+	room      int    // see AnswerRoom
+	claimed   int    // bytes of the answer, as ClaimAnswer has counted them
 	moves     uint32 // number of changes that may have moved records
 	holdsFrom uint32 // of them, see txCall.holds
 	db        uint8
 	level     uint8
+	partial   bool // room is less than a call alone would have
+	refused   bool // see RefuseAnswer
 	seeded    bool
 	tight     bool
 	looking   bool // the batch is read-only: not even expired keys may be forgotten
@@ -66,7 +70,7 @@ func (tx *Tx) begin(e *Engine, now Instant, op *Op) {
 	tx.e, tx.key = e, op.Key
 	tx.only, tx.entered, tx.notices, tx.holds = nil, nil, nil, nil // holdsAt says nothing without holds
 	tx.txState = txState{}
-	tx.now, tx.db = now, op.DB
+	tx.now, tx.db, tx.room = now, op.DB, MaxAnswerBytes
 }
 
 // run carries out a call, and reports whether it may have changed the state.

@@ -1,6 +1,7 @@
 package scripts
 
 import (
+	"fmt"
 	"strings"
 	"sync/atomic"
 
@@ -147,7 +148,17 @@ func describeLibraries(tx *engine.Tx, c *engine.Call) {
 		}
 	}
 	out := answer.AppendArray(c.Answer, len(matching))
+	size := 0
 	for _, i := range matching {
+		if size += all.libraries[i].describedBytes(); withCode {
+			size += len(all.documents[i].Text)
+		}
+		if size > tx.AnswerRoom() {
+			tx.RefuseAnswer()
+			c.Answer = answer.AppendError(out[:0], fmt.Sprintf("ERR the answer has %d bytes or more, at most %d are allowed: ask for fewer libraries at a time",
+				size, tx.AnswerRoom()))
+			return
+		}
 		fields := 3
 		if withCode {
 			fields++
@@ -162,7 +173,18 @@ func describeLibraries(tx *engine.Tx, c *engine.Call) {
 			out = appendTexts(out, "library_code", all.documents[i].Text)
 		}
 	}
+	tx.ClaimAnswer(size)
 	c.Answer = out
+}
+
+// describedBytes is at least the bytes that FUNCTION LIST answers about a library without its text.
+func (l *Library) describedBytes() (n int) {
+	const each = 200 // of a library and of a function, for the names of the fields and the flags
+	n = each + len(l.name)
+	for _, f := range l.functions {
+		n += each + len(f.Name) + len(f.description)
+	}
+	return n
 }
 
 // describe appends a function as FUNCTION LIST shows it.

@@ -20,6 +20,9 @@ type machine struct {
 	given    [][]byte
 	protocol answer.Protocol // of the values that redis.call returns
 	tables   int             // in the answer so far
+	fixed    int             // bytes of the answer so far that are counted besides its content
+	perValue int             // of them for each value
+	over     bool            // the answer has no more because a text did not fit
 	left     int64           // steps for the answer
 	// published is the size of the messages so far, in bytes.
 	published int

@@ -7,27 +7,34 @@ import (
 	"math"
 
 	"limitsrv/answer"
+	"limitsrv/engine"
 	"limitsrv/lua"
 	"limitsrv/lua/number"
 	"limitsrv/lua/value"
 )
 
 // maxAnswer bounds an answer in bytes, of which a table has tableBytes at least, since an
-// answer may repeat a table many times. maxDepth bounds its nesting.
+// answer may repeat a table many times, and a value, from level 2 on, valueBytes besides its
+// content, since a nil has more in RESP than here. maxDepth bounds its nesting.
 const (
-	maxAnswer  = 20 << 20
+	maxAnswer  = engine.MaxAnswerBytes
 	tableBytes = 64
+	valueBytes = 8
 	maxDepth   = answer.MaxDepth
 )
 
 // reply answers a value that a script returns. It takes steps, and returns the number that is
 // then left; below 0 the answer is incomplete. Requires: the heap is unbound.
 func (m *machine) reply(v value.Value, left int64) int64 {
-	m.tables, m.left = 0, left
+	m.tables, m.left, m.fixed, m.perValue, m.over = 0, left, 0, valueBytes, false
+	if m.tx.Level() == 1 {
+		m.perValue = 0
+	}
 	out := m.appendValue(m.run.Answer, v, 0)
 	if m.long(out) {
 		out = answer.AppendError(out[:0], fmt.Sprintf("ERR script answers more than %d bytes", maxAnswer))
 	}
+	m.tx.ClaimAnswer(len(out) + m.fixed)
 	m.run.Answer = out
 	return m.left - int64(len(out)/bytesPerStep)
 }
@@ -38,14 +45,16 @@ func (m *machine) appendValue(out []byte, v value.Value, depth int) []byte {
 	if m.left--; m.left < 0 || m.long(out) {
 		return out
 	}
+	m.fixed += m.perValue
 	if v.IsNumber() {
 		return answer.AppendInt(out, number.ToInt(v.Float()))
 	}
 	switch v.Kind() {
 	case value.StringKind:
 		s, _ := v.String()
-		if s.Len() > maxAnswer {
-			return append(out, make([]byte, maxAnswer+1)...)
+		if s.Len() > maxAnswer-len(out) {
+			m.over = true
+			return out
 		}
 		return answer.AppendBulk(out, s.Bytes())
 	case value.BooleanKind:
@@ -66,7 +75,9 @@ func (m *machine) appendValue(out []byte, v value.Value, depth int) []byte {
 }
 
 // long reports whether the answer is longer than maxAnswer.
-func (m *machine) long(out []byte) bool { return max(len(out), m.tables*tableBytes) > maxAnswer }
+func (m *machine) long(out []byte) bool {
+	return m.over || max(len(out)+m.fixed, m.tables*tableBytes) > maxAnswer
+}
 
 // appendTable appends a table: a reply that one of its fields names, or a list.
 func (m *machine) appendTable(out []byte, t *value.Table, depth int) []byte {
@@ -77,6 +88,7 @@ func (m *machine) appendTable(out []byte, t *value.Table, depth int) []byte {
 		for i := range elements {
 			if v := &elements[i]; v.IsNumber() && m.left > 0 && !m.long(out) { // most elements
 				m.left--
+				m.fixed += m.perValue
 				out = answer.AppendInt(out, number.ToInt(v.Float()))
 			} else {
 				out = m.appendValue(out, *v, depth+1)

@@ -77,6 +77,7 @@ func (m *machine) do(chunk *lua.Chunk, source *engine.Source) (steps int64) {
 	c := m.run
 	budget := StepsOf(c)
 	m.protocol, m.published = answer.RESP2, 0
+	m.tx.WholeAnswers()
 	limits := lua.Limits{Steps: budget, Memory: maxMemory}
 	m.st.Reset(limits)
 	m.st.Seed(int32(m.tx.Random().Uint64()))

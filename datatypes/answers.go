@@ -1,0 +1,78 @@
+package datatypes
+
+import (
+	"fmt"
+
+	"limitsrv/answer"
+	"limitsrv/engine"
+	"limitsrv/values"
+)
+
+// valueBytes is counted for each value of an answer besides its content. The form of a value in
+// RESP is at most so much longer than its form in an answer; that of a score is scoreBytes longer.
+const (
+	valueBytes = 8
+	scoreBytes = 24
+)
+
+// A limit bounds an answer that is being appended.
+type limit struct {
+	tx    *engine.Tx
+	from  int // length of the output at the begin of the answer
+	end   int // maximum length of the output
+	fixed int // bytes counted for the values besides their content
+}
+
+// limitFor returns the limit of an answer that is about to begin at the end of out, with so many
+// values, of which so many are scores.
+func limitFor(tx *engine.Tx, out []byte, values, scores int) limit {
+	fixed := values*valueBytes + scores*scoreBytes
+	return limit{tx, len(out), len(out) + tx.AnswerRoom() - fixed, fixed}
+}
+
+// exceeded reports whether out is longer than the limit. The caller must then return tooLong.
+func (l *limit) exceeded(out []byte) bool { return len(out) > l.end }
+
+// fits reports whether n more bytes fit behind out.
+func (l *limit) fits(out []byte, n int) bool { return n <= l.end-len(out) }
+
+// done counts the answer, and returns it.
+func (l *limit) done(out []byte) []byte {
+	l.tx.ClaimAnswer(len(out) - l.from + l.fixed)
+	return out
+}
+
+// tooLong replaces the part of an answer that is there by the error. more is the number of bytes
+// that are missing at least.
+func (l *limit) tooLong(out []byte, more int) []byte {
+	need := len(out) - l.from + l.fixed + more
+	l.tx.RefuseAnswer()
+	return fail(out[:l.from], fmt.Sprintf("ERR the answer has %d bytes or more, at most %d are allowed: ask for less at a time",
+		need, l.tx.AnswerRoom()))
+}
+
+// shortString is less than the room of any answer.
+const shortString = 1 << 10
+
+// appendOne answers one element, or an error if it is too long.
+func appendOne(tx *engine.Tx, out []byte, e values.Element) []byte {
+	if n := e.Len(); n >= shortString {
+		most := limitFor(tx, out, 1, 0)
+		if !most.fits(out, n) {
+			return most.tooLong(out, n)
+		}
+	}
+	return appendElement(out, e)
+}
+
+// appendString answers the string of an entry, or an error if it is too long.
+func appendString(tx *engine.Tx, e engine.Entry, out []byte) (answered []byte, ok bool) {
+	n := tx.Len(e)
+	if n >= shortString {
+		most := limitFor(tx, out, 1, 0)
+		if !most.fits(out, n) {
+			return most.tooLong(out, n), false
+		}
+	}
+	return tx.Bytes(e, answer.AppendBulkHead(out, n)), true
+}
