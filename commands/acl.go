@@ -19,11 +19,11 @@ var acl = session.Command{
 	Name: "ACL", Summary: "Commands about users.",
 	Complexity: "See its subcommands", Since: "6.0.0", Group: "server",
 	Sub: []session.Command{
-		aclSub("CAT", "[category]", "Lists the categories of commands, or the commands of one category. The groups of users are categories.", 0, runACLCat),
+		long(aclSub("CAT", "[category]", "Lists the categories of commands, or the commands of one category. The groups of users are categories.", 0, runACLCat)),
 		aclSub("DELUSER", "username [username ...]", "Rejected: users are configured in a file.", session.Admin|session.Secret, refuseUsers),
 		aclSub("DRYRUN", "username command [arg ...]", "Checks whether a user may send a command line.", session.Admin|session.Secret, runACLDryRun),
 		aclSub("GETUSER", "username", "Describes a user; nil if there is no such user.", session.Admin, runACLGetUser),
-		aclSub("LIST", "", "Lists the users and their rules, without passwords.", session.Admin, runACLList),
+		long(aclSub("LIST", "", "Lists the users and their rules, without passwords.", session.Admin, runACLList)),
 		aclSub("LOAD", "", "Reloads the users file. An invalid file is an error and changes nothing.", session.Admin|session.NoMulti, runACLLoad),
 		aclSub("SAVE", "", "Rejected: users are configured in a file.", session.Admin, refuseUsers),
 		aclSub("SETUSER", "username [rule ...]", "Rejected: users are configured in a file.", session.Admin|session.Secret, refuseUsers),

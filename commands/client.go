@@ -36,7 +36,7 @@ var client = session.Command{
 		}),
 		clientSub("KILL", "<ip:port | <ID client-id | ADDR ip:port | LADDR ip:port | TYPE type | USER username | SKIPME YES|NO ...>>",
 			"Closes connections.", session.Admin, runKill),
-		clientSub("LIST", "[TYPE NORMAL|MASTER|REPLICA|PUBSUB] [ID client-id [client-id ...]]", "Describes all connections.", session.Admin, runClientList),
+		long(clientSub("LIST", "[TYPE NORMAL|MASTER|REPLICA|PUBSUB] [ID client-id [client-id ...]]", "Describes all connections.", session.Admin, runClientList)),
 		clientSub("NO-EVICT", "ON|OFF", "Accepted: connections are not evicted.", session.Admin, runOnOff),
 		clientSub("NO-TOUCH", "ON|OFF", "Accepted: reading does not touch keys.", 0, runOnOff),
 		clientSub("PAUSE", "timeout [WRITE|ALL]", "Suspends commands for timeout milliseconds: only those that write, or all.", session.Admin, runPause),

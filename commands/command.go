@@ -17,7 +17,7 @@ var (
 
 var command = session.Command{
 	Name: "COMMAND", Summary: "Describes all commands.",
-	Complexity: "O(N), N being the commands", Since: "2.8.13", Group: "server", Flags: session.Loading | session.Stale,
+	Complexity: "O(N), N being the commands", Since: "2.8.13", Group: "server", Flags: session.Loading | session.Stale, Long: 1,
 	Run: func(s *session.Session, w *resp.Writer, _ [][]byte) { describeAll(s, w) },
 	Sub: []session.Command{
 		{
@@ -27,30 +27,34 @@ var command = session.Command{
 		},
 		{
 			Name: "INFO", Args: "[command-name ...]", Summary: "Describes the given commands, or all.",
-			Complexity: "O(N), N being the commands", Since: "2.8.13", Group: "server", Flags: session.Loading | session.Stale,
+			Complexity: "O(N), N being the commands", Since: "2.8.13", Group: "server", Flags: session.Loading | session.Stale, Long: 2,
 			Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
 				if len(args) == 2 {
 					describeAll(s, w)
 					return
 				}
+				from := len(w.Buf)
 				w.Array(len(args) - 2)
 				for _, name := range args[2:] {
 					if c := s.Handler().Registry().Find(name, nil); c != nil {
 						describe(w, c)
-						continue
+					} else {
+						w.Null()
 					}
-					w.Null()
+					if isTooLong(w, from) {
+						return
+					}
 				}
 			},
 		},
 		{
 			Name: "DOCS", Args: "[command-name ...]", Summary: "Documents the given commands, or all.",
-			Complexity: "O(N), N being the commands", Since: "7.0.0", Group: "server", Flags: session.Loading | session.Stale,
+			Complexity: "O(N), N being the commands", Since: "7.0.0", Group: "server", Flags: session.Loading | session.Stale, Long: 2,
 			Run: runDocs,
 		},
 		{
 			Name: "LIST", Args: "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]", Summary: "Lists the names of the commands.",
-			Complexity: "O(N), N being the commands", Since: "7.0.0", Group: "server", Flags: session.Loading | session.Stale,
+			Complexity: "O(N), N being the commands", Since: "7.0.0", Group: "server", Flags: session.Loading | session.Stale, Long: 2,
 			Run: runList,
 		},
 		{

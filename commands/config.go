@@ -102,7 +102,7 @@ var config = session.Command{
 	Name: "CONFIG", Summary: "Commands about settings.",
 	Complexity: "See its subcommands", Since: "2.0.0", Group: "server",
 	Sub: []session.Command{
-		configSub("GET", "parameter [parameter ...]", "Returns the settings that match a pattern.", runConfigGet),
+		long(configSub("GET", "parameter [parameter ...]", "Returns the settings that match a pattern.", runConfigGet)),
 		configSub("RESETSTAT", "", "Resets the counters of INFO, except those of the limits.", func(s *session.Session, w *resp.Writer, _ [][]byte) {
 			s.Handler().Stats().Reset()
 			w.OK()

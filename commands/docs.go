@@ -1,9 +1,12 @@
 package commands
 
 import (
+	"fmt"
+
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
 	"limitsrv/commands/usage"
+	"limitsrv/engine"
 )
 
 // runDocs answers COMMAND DOCS. redis-cli exits if a field that it reads is missing or of
@@ -23,13 +26,28 @@ func runDocs(s *session.Session, w *resp.Writer, args [][]byte) {
 	explainAll(w, asked)
 }
 
-// explainAll writes a map of the maps of commands.
+// explainAll writes a map of the maps of commands, or an error if it is too long.
 func explainAll(w *resp.Writer, asked []*session.Spec) {
+	from := len(w.Buf)
 	w.Map(len(asked))
 	for _, c := range asked {
 		w.BulkString(c.FullName)
-		explain(w, c)
+		if explain(w, c); isTooLong(w, from) {
+			return
+		}
 	}
+}
+
+// isTooLong replaces a reply that began at from by an error if it is too long. Repeated names make it
+// so.
+func isTooLong(w *resp.Writer, from int) bool {
+	n := len(w.Buf) - from
+	if n <= engine.MaxAnswerBytes {
+		return false
+	}
+	w.Buf = w.Buf[:from]
+	w.Error(resp.NewError("ERR", fmt.Sprintf("the answer has %d bytes or more, at most %d are allowed: ask for less at a time", n, engine.MaxAnswerBytes)))
+	return true
 }
 
 // explain writes the map of one command.

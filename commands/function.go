@@ -52,7 +52,7 @@ var functionContainer = session.Command{
 		{
 			Name: "LIST", Args: "[LIBRARYNAME library-name-pattern] [WITHCODE]", Summary: "Lists libraries with their functions, in the order of their names.",
 			Complexity: "O(N), N being the functions", Since: "7.0.0", Group: "scripting",
-			Flags: session.NoScript | session.Plain | session.OpenEnded, Op: opFunctionList,
+			Flags: session.NoScript | session.Plain | session.OpenEnded, Op: opFunctionList, Long: 2,
 		},
 		{
 			Name: "STATS", Summary: "Returns the numbers of libraries and functions. No running function is ever shown.",

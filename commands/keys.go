@@ -45,6 +45,12 @@ func replyFound(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 	w.Int(n)
 }
 
+// long marks a command whose answer may be longer than a few bytes for each word.
+func long(c session.Command) session.Command {
+	c.Long = 1
+	return c
+}
+
 var (
 	manyKeys = session.Keys{First: 1, Last: -1, Step: 1}
 	oneKey   = session.Keys{First: 1, Last: 1, Step: 1}

@@ -46,7 +46,7 @@ var rlOverride = session.Command{
 			Name: "LIST", Args: "domain [CURSOR n] [COUNT n]",
 			Summary:    fmt.Sprintf("Returns [next cursor, rows] of the overrides of a domain, as GET does, %d unless COUNT says otherwise. The next cursor is 0 at the end.", overridesPage),
 			Complexity: "O(N), N being the returned rows", Since: rulesSince, Group: rulesGroup, Flags: session.ReadOnly | session.Rules | session.NoScript, Domain: 2,
-			Op: opOverrideList,
+			Op: opOverrideList, Long: 3,
 		},
 	},
 }

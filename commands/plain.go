@@ -37,7 +37,7 @@ func plainCommand(number uint16) *session.Command {
 	c := &datatypes.All()[number]
 	line := &session.Command{
 		Name: c.Name, Args: c.Args, Summary: c.Summary, Complexity: c.Complexity, Since: c.Since, Group: c.Group,
-		Flags: session.Plain, Keys: session.Keys(c.Keys),
+		Flags: session.Plain, Keys: session.Keys(c.Keys), Long: c.Long(),
 		Op: func(b *engine.Batch, args [][]byte) error {
 			datatypes.Set(b.AddCall(0), number, args[1:])
 			return nil

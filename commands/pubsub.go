@@ -72,7 +72,7 @@ var pubSub = session.Command{
 	Name: "PUBSUB", Summary: "Commands about channels.",
 	Complexity: "See its subcommands", Since: "2.8.0", Group: "pubsub",
 	Sub: []session.Command{
-		pubSubSub("CHANNELS", "[pattern]", "Lists the channels with subscribers.", session.Reaches, runChannels),
+		long(pubSubSub("CHANNELS", "[pattern]", "Lists the channels with subscribers.", session.Reaches, runChannels)),
 		pubSubSub("NUMPAT", "", "Returns the number of patterns with subscribers.", 0, func(s *session.Session, w *resp.Writer, _ [][]byte) {
 			w.Int(int64(s.Handler().Hub().Sizes().Patterns))
 		}),

@@ -40,12 +40,12 @@ var rlRules = session.Command{
 		{
 			Name: "GET", Args: "[version]", Summary: "Returns the text of the rules, or of an earlier version if it is kept; nil without rules.",
 			Complexity: "O(N), N being the bytes of the text", Since: rulesSince, Group: rulesGroup,
-			Flags: session.ReadOnly | session.Rules | session.AllKeys | session.NoScript, Op: opRulesGet,
+			Long: 2, Flags: session.ReadOnly | session.Rules | session.AllKeys | session.NoScript, Op: opRulesGet,
 		},
 		{
 			Name: "HISTORY", Summary: "Returns [version, SHA-256, time of the load in ms since 1970, user, note] of the last loads, the newest first.",
 			Complexity: "O(N), N being the versions", Since: rulesSince, Group: rulesGroup,
-			Flags: session.ReadOnly | session.Rules | session.AllKeys | session.NoScript,
+			Long: 2, Flags: session.ReadOnly | session.Rules | session.AllKeys | session.NoScript,
 			Op: func(b *engine.Batch, _ [][]byte) error {
 				ruleset.SetHistory(b.AddCall(0))
 				return nil
@@ -56,7 +56,7 @@ var rlRules = session.Command{
 			Summary: fmt.Sprintf("Returns [next cursor, rows] of up to %d limits, of a domain or of all: [domain, name, limit, mode, then how many requests this node has seen "+
 				"allowed, limited, near, grace, shadow_limited, blocked]. The next cursor is 0 at the end.", rulesPage),
 			Complexity: "O(N), N being the limits", Since: rulesSince, Group: rulesGroup, Flags: session.ReadOnly | session.AllKeys | session.NoScript | session.NoMulti,
-			Run: runRulesList,
+			Long: 2, Run: runRulesList,
 		},
 		{
 			Name: "MATCH", Args: "domain attribute value [attribute value ...] [AND attribute value [attribute value ...] ...]",

@@ -26,14 +26,15 @@ const (
 	// maxPatternBytes bounds the pattern of SCAN and KEYS to the length of the longest
 	// key.
 	maxPatternBytes = engine.MaxKeyBytes
-	// maxKeys bounds the reply of KEYS.
-	maxKeys = 100_000
+	// maxKeys and maxKeysBytes bound the reply of KEYS.
+	maxKeys      = 100_000
+	maxKeysBytes = engine.MaxAnswerBytes - maxKeys*len("$1024\r\n\r\n")
 )
 
 var (
 	errCursor   = resp.NewError("ERR", "invalid cursor")
 	errPattern  = resp.NewError("ERR", fmt.Sprintf("a pattern is at most %d bytes long", maxPatternBytes))
-	errManyKeys = resp.NewError("ERR", fmt.Sprintf("KEYS answers at most %d keys: use SCAN", maxKeys))
+	errManyKeys = resp.NewError("ERR", fmt.Sprintf("KEYS answers at most %d keys, of %d bytes together: use SCAN", maxKeys, maxKeysBytes))
 )
 
 var dbSize = session.Command{
@@ -47,7 +48,7 @@ var dbSize = session.Command{
 
 var scan = session.Command{
 	Name: "SCAN", Args: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Summary: "Iterates over the keys of the selected database in steps; TYPE is an algorithm, or a type of value such as hash.",
-	Complexity: "O(1) for each key visited", Since: "2.8.0", Group: "generic", Flags: session.ReadOnly | session.AllKeys,
+	Complexity: "O(1) for each key visited", Since: "2.8.0", Group: "generic", Flags: session.ReadOnly | session.AllKeys, Long: 2,
 	Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
 		from, err := strconv.ParseUint(string(args[1]), 10, 64)
 		if err != nil {
@@ -126,7 +127,7 @@ func parseScan(args [][]byte) (scanOptions, error) {
 
 var keys = session.Command{
 	Name: "KEYS", Args: "pattern", Summary: fmt.Sprintf("Returns all keys that match a pattern, if they are at most %d.", maxKeys),
-	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "generic", Flags: session.ReadOnly | session.AllKeys,
+	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "generic", Flags: session.ReadOnly | session.AllKeys, Long: 2,
 	Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
 		if len(args[1]) > maxPatternBytes {
 			w.Error(errPattern)
@@ -139,11 +140,11 @@ var keys = session.Command{
 		)
 		for {
 			cursor = s.Handler().Engine().Scan(now, s.DB(), cursor, maxScan, func(key []byte, _ engine.Alg) {
-				if len(found.ends) <= maxKeys && glob.Match(args[1], key, glob.SameCase) {
+				if !found.isLong() && glob.Match(args[1], key, glob.SameCase) {
 					found.add(key)
 				}
 			})
-			if len(found.ends) > maxKeys {
+			if found.isLong() {
 				w.Error(errManyKeys)
 				return
 			}
@@ -186,6 +187,9 @@ func (l *keyList) add(key []byte) {
 	l.bytes = append(l.bytes, key...)
 	l.ends = append(l.ends, len(l.bytes))
 }
+
+// isLong reports whether KEYS answers an error instead of the keys.
+func (l *keyList) isLong() bool { return len(l.ends) > maxKeys || len(l.bytes) > maxKeysBytes }
 
 func (l *keyList) key(i int) []byte {
 	if i == 0 {

@@ -46,7 +46,7 @@ func (h *scriptHost) commands() []*session.Command {
 	run := func(name, args, summary, since string, flags session.Flags, op opFn, uses usesFn) *session.Command {
 		return &session.Command{
 			Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the steps of the script", Since: since, Group: "scripting",
-			Flags: flags, Keys: session.Keys{Count: 2}, Op: op, Uses: uses,
+			Flags: flags, Keys: session.Keys{Count: 2}, Op: op, Uses: uses, Long: 3,
 		}
 	}
 	return []*session.Command{

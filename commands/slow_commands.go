@@ -15,7 +15,7 @@ var slowLog = session.Command{
 	Name: "SLOWLOG", Summary: "Commands about the log of slow commands.",
 	Complexity: "See its subcommands", Since: "2.2.12", Group: "server",
 	Sub: []session.Command{
-		slowLogSub("GET", "[count]", "Returns the newest entries: 10, or count, or all with -1.", runSlowLogGet),
+		long(slowLogSub("GET", "[count]", "Returns the newest entries: 10, or count, or all with -1.", runSlowLogGet)),
 		slowLogSub("LEN", "", "Returns the number of entries.", func(s *session.Session, w *resp.Writer, _ [][]byte) {
 			w.Int(int64(s.Handler().SlowLog().Len()))
 		}),
@@ -62,7 +62,7 @@ var latency = session.Command{
 	Sub: []session.Command{
 		latencySub("DOCTOR", "", "Describes latency in words.", runLatencyDoctor),
 		latencySub("HISTOGRAM", "[command ...]", "Returns the durations of calls as cumulative counts by powers of two.", runLatencyHistogram),
-		latencySub("HISTORY", "event", "Returns the samples of an event: time and milliseconds.", runLatencyHistory),
+		long(latencySub("HISTORY", "event", "Returns the samples of an event: time and milliseconds.", runLatencyHistory)),
 		latencySub("LATEST", "", "Returns the events: time and milliseconds of the latest sample, and the maximum.", runLatencyLatest),
 		latencySub("RESET", "[event ...]", "Deletes the given events, or all, and returns their number.", runLatencyReset),
 	},

@@ -34,6 +34,8 @@ type Config struct {
 	Loops int
 
 	NewSession func(session.Client) Session
+	// Room counts the output that clients have not taken. nil: one of the Server's own.
+	Room *session.Room
 	// Commit, unless nil, is called after batches were executed, perhaps of many
 	// connections, and before any reply to them is written, so that an Exec can do
 	// deferred work once for all of them. It is also called after a batch has gone in
@@ -59,6 +61,7 @@ func (c *Config) setDefaults() {
 	setDefault(&c.UnixSocketPerm, defaultSocketPerm)
 	setDefault(&c.Loops, max(1, runtime.NumCPU()/2))
 	setDefault(&c.Logger, slog.Default())
+	setDefault(&c.Room, new(session.Room))
 }
 
 func setDefault[T comparable](field *T, value T) {

@@ -139,10 +139,18 @@ func (c *conn) execute(most int, until int64) (next nextStep, problem string) {
 	}
 	out := s.Output()
 	waits := len(*out)
+	if s.Paused() && !s.Continue() {
+		return wantWake, ""
+	}
 	next = wantWrite
-	for n := 0; n < most && !s.Closing() && !s.Waits() && len(*out)-waits < batchOutputBytes && s.Spent() < until; n++ {
-		if s.Pending() >= most && !s.Flush() {
-			return wantWake, ""
+	for n := 0; n < most && !s.Closing() && !s.Waits() && !s.Paused() && len(*out)-waits < batchOutputBytes && s.Spent() < until; n++ {
+		if s.Pending() >= most {
+			if !s.Flush() {
+				return wantWake, ""
+			}
+			if s.Paused() || len(*out)-waits >= batchOutputBytes {
+				break
+			}
 		}
 		args, text := c.in.Next(&c.limits.Limits, !s.Authenticated())
 		if args == nil {
@@ -162,6 +170,9 @@ func (c *conn) execute(most int, until int64) (next nextStep, problem string) {
 	}
 	if !s.Flush() {
 		return wantWake, ""
+	}
+	if s.Paused() {
+		return wantWrite, "" // the reader still has the problem, if there is one
 	}
 	return next, problem
 }
@@ -197,4 +208,4 @@ var errAhead = errors.New("too much input behind a command that waits")
 func (c *conn) isAhead() bool { return c.session.Waits() && c.in.Held() > c.limits.QueryBytes }
 
 // hasInput reports whether received bytes have not been executed yet.
-func (c *conn) hasInput() bool { return c.held != nil || c.in.HasInput() }
+func (c *conn) hasInput() bool { return c.held != nil || c.in.HasInput() || c.session.Paused() }

@@ -160,6 +160,8 @@ func (e *echo) Resume() bool {
 
 func (e *echo) Listening() bool { return e.listens.Load() || e.Waits() }
 func (e *echo) Waits() bool     { return e.waits.Load() != nil }
+func (e *echo) Paused() bool    { return false }
+func (e *echo) Continue() bool  { return true }
 
 // publish sends a message to all sessions that listen.
 func (l *echoLog) publish(message []byte) {

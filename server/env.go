@@ -27,7 +27,7 @@ type env struct {
 
 	clients, connections, rejected atomic.Int64
 	rejectedHTTP                   atomic.Int64
-	unsent                         atomic.Int64 // bytes of output in the backlogs of all clients
+	room                           *session.Room // has the output that clients have not taken
 
 	// Settings that may change while the server runs.
 	maxClients                atomic.Int64
@@ -59,7 +59,6 @@ func (e *env) initConn(c *conn, client, local string, traffic *traffic, wake, ki
 		Wake:      wake,
 
 		OutputBytes: e.cfg.Limits.OutputBytes,
-		ReplyBytes:  e.cfg.Limits.OutputBytes + maxUnsentBytes,
 		Buffers:     c.buffers,
 	})
 	return nil

@@ -187,9 +187,9 @@ func (g *goroutines) write(c *goConn) error {
 	if len(*out) == 0 {
 		return nil
 	}
-	if len(*out) > c.limits.OutputBytes {
-		return errors.New("output limit exceeded")
-	}
+	held := int64(len(*out))
+	g.env.room.Add(held)
+	defer g.env.room.Add(-held)
 	c.gauges.recordOutput(len(*out))
 	c.gauges.writing.Store(int32(len(*out)))
 	c.blocked.Store(g.env.clock.Load())

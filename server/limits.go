@@ -5,18 +5,21 @@ import (
 	"math"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
 )
 
 // Limits bound the input and output of one connection. A zero field takes its default. A
-// connection that exceeds one gets a protocol error, if it can still be written to, and
+// connection that exceeds one of input gets a protocol error, if it can still be written to, and
 // is closed.
 type Limits struct {
 	resp.Limits
-	OutputBytes int // bytes of replies not written yet
+	// OutputBytes bounds the bytes of replies and messages that the client has not taken. With more
+	// replies its commands wait, and with more messages it is closed.
+	OutputBytes int
 }
 
 // DefaultLimits are the defaults.
-var DefaultLimits = Limits{Limits: resp.DefaultLimits, OutputBytes: 64 << 20}
+var DefaultLimits = Limits{Limits: resp.DefaultLimits, OutputBytes: session.RoomBytes}
 
 // limitNames are the names of the Limits in errors, with an accessor for each.
 var limitNames = [...]struct {
@@ -44,8 +47,3 @@ func (l Limits) withDefaults() (Limits, error) {
 	}
 	return l, nil
 }
-
-// maxUnsentBytes bounds the output of all connections beyond which clients with a backlog
-// are not read from. Without such reads a client that sends a long pipeline before it
-// reads a reply would wait for ever, and the server for it.
-const maxUnsentBytes = 64 << 20

@@ -54,10 +54,9 @@ type loopConn struct {
 	fullRead      bool // the last read filled its buffer
 	proven        bool // has sent a complete command, while authenticated if that is required
 	authenticated bool // has done so twice
-	executedAhead bool // has executed while output waited
 	overdue       bool // to be closed by serveQueued if there still is a reason
 	backlog       backlog
-	countedUnsent int // bytes of the backlog that env.unsent includes
+	countedUnsent int // bytes of the backlog that env.room includes
 	// deadlineBytes are the bytes of the backlog that must be written within the write
 	// timeout, counted from conn.blocked.
 	deadlineBytes int

@@ -110,7 +110,7 @@ func (t *loops) submitAll(run func(*loop, *loopConn)) {
 // wake-up of a loop the runtime checks some fifty times whether it has gone back to
 // waiting.
 func (t *loops) sweep() {
-	if t.env.unsent.Load() == 0 && t.env.idleTimeout.Load() == 0 {
+	if t.env.room.Used() == 0 && t.env.idleTimeout.Load() == 0 {
 		return
 	}
 	for _, l := range t.all {

@@ -5,13 +5,15 @@ import (
 	"net"
 	"syscall"
 	"testing"
+
+	"limitsrv/commands/session"
 	"time"
 )
 
 // idleLoop returns a loop that does not run.
 func idleLoop(t *testing.T) *loop {
 	t.Helper()
-	l, err := newLoop(&env{log: slog.New(slog.DiscardHandler)}, new(traffic))
+	l, err := newLoop(&env{room: new(session.Room), log: slog.New(slog.DiscardHandler)}, new(traffic))
 	if err != nil {
 		t.Fatal(err)
 	}

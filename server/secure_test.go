@@ -180,7 +180,7 @@ func TestTLSAllocatesNothingPerCommand(t *testing.T) {
 func TestIdleTLSHoldsLittle(t *testing.T) {
 	server, client := net.Pipe()
 	defer client.Close()
-	g := newGoroutines(new(env))
+	g := newGoroutines(&env{room: new(session.Room)})
 	c := &goConn{conn: conn{session: new(echoLog).session(session.Client{}), limits: &DefaultLimits}, socket: &socket{Conn: server}}
 	c.nc = struct{ net.Conn }{c.socket} // differs from the socket, as TLS does
 	large := array("OP", strings.Repeat("x", 1000))

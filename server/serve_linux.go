@@ -1,6 +1,10 @@
 package server
 
-import "syscall"
+import (
+	"syscall"
+
+	"limitsrv/commands/session"
+)
 
 // maxDrainReads bounds the reads from a connection while the server drains: more than a
 // receive buffer holds.
@@ -38,9 +42,11 @@ func (l *loop) serve(c *loopConn) {
 // writable reports whether the connection is open and has no backlog.
 func (l *loop) writable(c *loopConn) bool { return !c.closed && c.blocked.Load() == 0 }
 
-// mayExecute reports whether the connection may read and execute: it is writable, or the
-// unsent output of all clients is below its bound. With a backlog it may not while
-// draining, before authentication, and after the client or the session has ended.
+// mayExecute reports whether the connection may read and execute: it is writable, or its
+// backlog and the answers to all clients are below their bounds. Without such reads a client that
+// sends a long pipeline before it reads a reply would wait for ever, and the server for it. With a
+// backlog it may not while draining, before authentication, and after the client or the session has
+// ended.
 func (l *loop) mayExecute(c *loopConn) bool {
 	switch {
 	case c.closed || l.writable(c):
@@ -48,7 +54,7 @@ func (l *loop) mayExecute(c *loopConn) bool {
 	case l.draining || c.inputEnded || c.session.Closing() || !c.session.Authenticated():
 		return false
 	}
-	return l.env.unsent.Load() < maxUnsentBytes
+	return c.backlog.bytes < c.limits.OutputBytes && !l.env.room.Full()
 }
 
 // interest returns the events that the connection waits for.
@@ -128,7 +134,6 @@ func (l *loop) receive(c *loopConn) (n int, full bool, errno syscall.Errno) {
 func (l *loop) advance(c *loopConn) bool {
 	for {
 		l.borrow(c)
-		c.executedAhead = c.executedAhead || c.blocked.Load() != 0
 		before := len(*c.session.Output())
 		next := c.conn.advance(l.batchSize(c))
 		l.uncommitted = true
@@ -239,17 +244,13 @@ func (l *loop) flush() {
 	l.work.out.reset()
 }
 
-// write writes the output, unless there is more than a connection may have.
+// write writes the output, unless it has messages of others, and the client leaves too much unread.
 func (l *loop) write(c *loopConn) {
 	out := c.session.Output()
 	rest := *out
 	*out = nil
 	c.gauges.recordOutput(len(rest))
-	most := c.limits.OutputBytes
-	if c.executedAhead {
-		most += maxUnsentBytes
-	}
-	if bytes := c.backlog.bytes + len(rest); bytes > most {
+	if bytes := c.backlog.bytes + len(rest); c.backlog.bytes > 0 && bytes > l.mostMessages(c) && c.session.Listening() {
 		l.env.log.Info("connection closed", "client", c.client, "why", "output limit exceeded", "bytes", bytes)
 		l.close(c)
 		return
@@ -259,6 +260,14 @@ func (l *loop) write(c *loopConn) {
 		rest = l.sealOutput(c, rest)
 	}
 	l.send(c, rest)
+}
+
+// mostMessages returns the bytes that a client that listens may leave unread.
+func (l *loop) mostMessages(c *loopConn) int {
+	if l.env.room.Full() {
+		return min(c.limits.OutputBytes, session.CrowdedBytes)
+	}
+	return c.limits.OutputBytes
 }
 
 // send writes out, after the backlog. The part that the socket does not take becomes
@@ -304,7 +313,7 @@ func (l *loop) writeBacklog(c *loopConn) {
 	case 0:
 		c.active.Store(l.env.clock.Load())
 		c.blocked.Store(0)
-		c.executedAhead, c.deadlineBytes = false, 0
+		c.deadlineBytes = 0
 		l.countUnsent(c)
 		l.updateInterest(c)
 	case syscall.EAGAIN:
@@ -326,9 +335,9 @@ func (l *loop) block(c *loopConn, taken int) {
 	l.updateInterest(c)
 }
 
-// countUnsent updates env.unsent and the gauges to the size of the backlog.
+// countUnsent updates the room and the gauges to the size of the backlog.
 func (l *loop) countUnsent(c *loopConn) {
-	l.env.unsent.Add(int64(c.backlog.bytes - c.countedUnsent))
+	l.env.room.Add(int64(c.backlog.bytes - c.countedUnsent))
 	c.countedUnsent = c.backlog.bytes
 	storeIfChanged(&c.gauges.chunks, len(c.backlog.chunks))
 	c.gauges.chunkBytes.Store(int64(c.backlog.bytes))

@@ -27,9 +27,9 @@ func TestSweepWakes(t *testing.T) {
 		{"a client that does not read", 1, 0, 100, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			e := new(env)
+			e := &env{room: new(session.Room)}
 			e.idleTimeout.Store(int64(tt.idle))
-			e.unsent.Store(tt.waiting)
+			e.room.Add(tt.waiting)
 			l, err := newLoop(e, new(traffic)) // it does not run, so its tasks stay
 			if err != nil {
 				t.Fatal(err)
@@ -47,7 +47,7 @@ func TestSweepWakes(t *testing.T) {
 // Overdue connections are not closed at once but queued, and one that has taken its
 // replies before its turn stays open.
 func TestSweepQueues(t *testing.T) {
-	e := &env{log: slog.New(slog.DiscardHandler)}
+	e := &env{room: new(session.Room), log: slog.New(slog.DiscardHandler)}
 	e.writeTimeout.Store(int64(time.Second))
 	e.clock.Store(int64(time.Minute))
 	l, err := newLoop(e, new(traffic))
@@ -108,7 +108,7 @@ func TestUnreadIsNotIdle(t *testing.T) {
 
 // A client is not idle while its commands wait in the queue of its loop.
 func TestQueuedIsNotIdle(t *testing.T) {
-	e := new(env)
+	e := &env{room: new(session.Room)}
 	e.idleTimeout.Store(int64(time.Second))
 	e.clock.Store(int64(time.Minute))
 	c := &loopConn{conn: conn{session: new(echo)}, queued: true}

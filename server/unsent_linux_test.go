@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"limitsrv/commands/session"
 )
 
 // sendBigCommands requests n replies of so many bytes, each after a reply with the number
@@ -53,7 +55,7 @@ func TestPipelineSentBeforeReading(t *testing.T) {
 			if _, err := in.ReadByte(); err != io.EOF {
 				t.Errorf("behind the replies: %v, want the end", err)
 			}
-			until(t, "no output is unsent", func() bool { return r.unsent.Load() == 0 })
+			until(t, "no output is unsent", func() bool { return r.room.Used() == 0 })
 		})
 	}
 }
@@ -65,12 +67,12 @@ func TestUnsentOutputIsBounded(t *testing.T) {
 	r, counter := startWithCommits(t, Config{Loops: 1, WriteTimeout: time.Minute})
 	nc := r.dial()
 	sendBigCommands(t, nc, commands, bytes)
-	until(t, "the bound is reached", func() bool { return r.unsent.Load() >= maxUnsentBytes })
+	until(t, "the bound is reached", func() bool { return r.room.Used() >= session.RoomBytes })
 	other := r.dial()
 	send(t, other, array("OP", "x"))
 	expect(t, other, bulk("x"))
-	if n, answered := r.unsent.Load(), counter.echo.answered.Load(); n > maxUnsentBytes+2*bytes || answered >= 2*commands {
-		t.Errorf("%d bytes wait after %d of %d commands, want at most %d", n, answered, 2*commands, maxUnsentBytes)
+	if n, answered := r.room.Used(), counter.echo.answered.Load(); n > session.RoomBytes+2*bytes || answered >= 2*commands {
+		t.Errorf("%d bytes wait after %d of %d commands, want at most %d", n, answered, 2*commands, session.RoomBytes)
 	}
 	in := bufio.NewReader(nc)
 	for i := range 2 * commands {
@@ -78,7 +80,7 @@ func TestUnsentOutputIsBounded(t *testing.T) {
 			t.Fatalf("reply %d: %v", i, err)
 		}
 	}
-	until(t, "no output is unsent", func() bool { return r.unsent.Load() == 0 })
+	until(t, "no output is unsent", func() bool { return r.room.Used() == 0 })
 }
 
 // A client that never reads is closed, below any bound of its output.
@@ -87,7 +89,7 @@ func TestUnsentOutputTimesOut(t *testing.T) {
 	nc := r.dial()
 	sendBigCommands(t, nc, 1000, 20_000)
 	until(t, "it is closed", func() bool { return r.Stats().Clients == 0 && r.Stats().Connections == 1 })
-	if n := r.unsent.Load(); n != 0 {
+	if n := r.room.Used(); n != 0 {
 		t.Errorf("%d bytes are counted as unsent", n)
 	}
 }

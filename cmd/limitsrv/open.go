@@ -108,6 +108,7 @@ func (n *node) openListeners() (err error) {
 		IdleTimeout:  n.IdleTimeout,
 		Loops:        n.IOThreads,
 		NewSession:   func(c session.Client) server.Session { return n.handler.NewSession(c) },
+		Room:         n.handler.Room(),
 		Commit:       n.handler.Commit,
 		Logger:       n.log,
 	})

@@ -15,6 +15,7 @@ type pendingBatch struct {
 	items []item // the commands; the batch's ops belong to them in order
 	asks  []Ask  // of the items that ask by rules
 	load
+	tally tally
 	// request is the one that was parsed last: others are parsed again if they are needed.
 	request checks.Request
 	memory  checks.Memory  // of the checks
@@ -100,7 +101,7 @@ func (s *Session) giveBack() {
 	g.items = g.items[:0]
 	g.memory.Release()
 	clear(g.asks)
-	g.asks, g.load, g.attempts, g.awaited = g.asks[:0], load{}, 0, false
+	g.asks, g.load, g.tally, g.attempts, g.awaited = g.asks[:0], load{}, tally{}, 0, false
 	if cap(g.items) <= maxKept && cap(g.batch.Ops) <= maxKept && answers <= maxKeptAnswers {
 		s.h.batches.put(g)
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"slices"
 	"testing"
 
@@ -111,29 +112,27 @@ func TestMonitorsEnd(t *testing.T) {
 	}
 }
 
-// TestReplyBytes: replies of a transaction beyond ReplyBytes are dropped as they are written,
-// and one byte of them is left.
-func TestReplyBytes(t *testing.T) {
-	most := 0
+// TestTransactionIsBounded: run commands of a transaction with too many answers are errors, each in
+// its place.
+func TestTransactionIsBounded(t *testing.T) {
+	const each, all = 1 << 20, 100
+	runs := 0
 	s := newTestSession(&Command{Name: "BIG", Run: func(_ *Session, w *resp.Writer, _ [][]byte) {
-		most = max(most, len(w.Buf))
-		w.BulkString(string(make([]byte, 1000)))
+		runs++
+		w.BulkString(string(make([]byte, each)))
 	}})
-	s.client.ReplyBytes = 5000
 	s.send("MULTI")
-	for range 100 {
+	for range all {
 		s.Do([][]byte{[]byte("BIG")})
 	}
+	s.Flush()
+	s.Out = nil
 	s.Do([][]byte{[]byte("EXEC")})
 	s.Flush()
-	if got := len(s.Out); got != s.client.ReplyBytes+1 || most > got {
-		t.Errorf("a transaction leaves %d bytes, and had %d, want %d", got, most, s.client.ReplyBytes+1)
+	if want := engine.MaxAnswerBytes / each; runs > want+1 || len(s.Out) > engine.MaxAnswerBytes+2*each {
+		t.Errorf("%d commands were executed, with %d bytes; want %d", runs, len(s.Out), want)
 	}
-	s.Out, s.client.ReplyBytes = nil, 0
-	s.Do([][]byte{[]byte("MULTI")})
-	s.Do([][]byte{[]byte("BIG")})
-	s.Do([][]byte{[]byte("EXEC")})
-	if s.Flush(); len(s.Out) < 1000 {
-		t.Errorf("without a bound a transaction leaves %d bytes", len(s.Out))
+	if got := bytes.Count(s.Out, []byte("-ERR the answers of a pipeline")); got != all-runs {
+		t.Errorf("%d errors for %d commands that were not executed", got, all-runs)
 	}
 }

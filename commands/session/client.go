@@ -10,11 +10,9 @@ type Client struct {
 	// Wake asks the transport, from any goroutine, to call Resume: a batch in flight has
 	// completed, or other sessions have sent messages.
 	Wake func()
-	// OutputBytes bounds the pushed bytes that the client has not read; 0: unbounded.
+	// OutputBytes bounds the pushed bytes that the client has not read, and the answer of a command
+	// that only reads; 0: unbounded, and engine.MaxAnswerBytes.
 	OutputBytes int
-	// ReplyBytes is the size of Output above which the transport closes the connection and sends
-	// nothing of it; 0: unbounded.
-	ReplyBytes int
 	// Buffers returns the sizes of the transport's buffers. Any goroutine may call it;
 	// nil: unknown.
 	Buffers func() Buffers

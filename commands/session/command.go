@@ -47,6 +47,10 @@ type Command struct {
 	// other commands, or an error for users who may not everything.
 	Uses func(args [][]byte) (Uses, error)
 
+	// Long is the number of words, the name included, from which on the answer of an op command may
+	// be longer than a few bytes for each word; 0: never.
+	Long int
+
 	// Wait, unless nil, makes an op command, of one call, wait while the answer is the nil of an
 	// array, except in transactions.
 	Wait *waiting.Command

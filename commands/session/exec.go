@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"limitsrv/answer"
 	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
@@ -57,7 +56,6 @@ func (s *Session) Exec() error {
 	tx := &s.tx
 	batch := &s.gathered().batch
 	tx.running, batch.Atomic = true, true
-	batch.AnswerBytes = answer.MaxRatio * s.client.ReplyBytes // more are not sent
 	for _, k := range tx.watched {
 		batch.Ops = append(batch.Ops, engine.Op{Kind: engine.Expect, DB: k.db, Key: k.key, N: k.fingerprint})
 	}

@@ -38,6 +38,7 @@ type Handler struct {
 
 	batches batchPool
 	turns   turns
+	room    Room         // of the answers to all clients
 	granted atomic.Int64 // see Granted
 
 	mu       sync.Mutex
@@ -100,7 +101,7 @@ func NewHandler(c Config, r *Registry) *Handler {
 func (h *Handler) NewSession(c Client) *Session {
 	s := &Session{h: h, client: c, account: h.logins.Initial()}
 	s.done = s.arrived
-	s.inbox.client = &s.client
+	s.inbox.client, s.inbox.room = &s.client, &h.room
 	s.restrict()
 	h.mu.Lock()
 	h.lastID++
@@ -112,6 +113,10 @@ func (h *Handler) NewSession(c Client) *Session {
 	h.stats.connections.Add(1)
 	return s
 }
+
+// Room returns the count of the bytes of answers, to which the transport adds those that it has not
+// sent.
+func (h *Handler) Room() *Room { return &h.room }
 
 // Drain releases waiting clients: CLIENT PAUSE ends, logins are answered, commands that wait
 // for elements end as after their timeout, and WAIT and those return at once from now on. Any

@@ -11,6 +11,7 @@ import (
 // number of goroutines may use it.
 type inbox struct {
 	client *Client     // its OutputBytes bounds the inbox
+	room   *Room       // has its bytes
 	proto3 atomic.Bool // form of the messages
 
 	mu     sync.Mutex
@@ -23,11 +24,14 @@ type inbox struct {
 // message.
 const keptInbox = 4 << 10
 
-// send adds a message. It never blocks: if the client leaves more than OutputBytes
-// unread, the connection is closed.
+// send adds a message. It never blocks: if the client leaves more than OutputBytes unread, or
+// CrowdedBytes while the room is full, the connection is closed.
 func (in *inbox) send(m resp.Message) {
 	bytes := m.In(in.proto3.Load())
 	most := in.client.OutputBytes
+	if in.room.Full() && (most == 0 || most > CrowdedBytes) {
+		most = CrowdedBytes
+	}
 	in.mu.Lock()
 	full := !in.closed && most > 0 && len(in.bytes)+len(bytes) > most
 	ring := !full && !in.closed && !in.rung
@@ -36,6 +40,7 @@ func (in *inbox) send(m resp.Message) {
 	}
 	if !in.closed {
 		in.bytes = append(in.bytes, bytes...)
+		in.room.Add(int64(len(bytes)))
 		in.rung = true
 	}
 	in.mu.Unlock()
@@ -52,6 +57,7 @@ func (in *inbox) moveTo(out []byte) []byte {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	out = append(out, in.bytes...)
+	in.room.Add(-int64(len(in.bytes)))
 	in.bytes, in.rung = in.bytes[:0], false
 	if cap(in.bytes) > keptInbox {
 		in.bytes = nil
@@ -63,5 +69,6 @@ func (in *inbox) moveTo(out []byte) []byte {
 func (in *inbox) close() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	in.room.Add(-int64(len(in.bytes)))
 	in.bytes, in.closed = nil, true
 }

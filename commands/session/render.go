@@ -19,14 +19,17 @@ func (s *Session) render() {
 	}
 	if s.g != nil {
 		s.begin()
+		from := len(s.w.Buf)
 		if s.tx.running {
 			s.renderExec()
 		} else {
 			s.renderItems()
 		}
+		s.remember(s.g, len(s.w.Buf)-from)
 		s.end()
 		s.giveBack()
 	}
+	s.leave()
 	s.err = nil
 	s.state.CompareAndSwap(arrived, idle)
 	s.sayFatal()
@@ -37,6 +40,9 @@ func (s *Session) renderItems() {
 	done := 0
 	calls := runLength{counts: s.stats, each: s.chargeBatchTime()}
 	for i := range s.g.items {
+		if s.g.batch.Held && s.holds(i, done) {
+			break
+		}
 		it := &s.g.items[i]
 		from := len(s.w.Buf)
 		s.answer(it, done, &calls)
@@ -107,10 +113,10 @@ func (s *Session) answer(it *item, first int, calls *runLength) {
 	calls.add(it.spec, s.w.Failed != failed)
 }
 
-// answerCall writes the answer of a call. It is empty if those before it exceed
-// engine.Batch.AnswerBytes: then their replies exceed Client.ReplyBytes.
+// answerCall writes the answer of a call, which is empty if it did not fit into the batch.
 func (s *Session) answerCall(spec *Spec, c *engine.Call, calls *runLength) {
 	if len(c.Answer) == 0 {
+		s.answerHeld(spec)
 		return
 	}
 	if s.w.Answer(c.Answer); c.ReadOnly {
@@ -216,16 +222,18 @@ func (s *Session) renderExec() {
 		calls := runLength{counts: s.stats, each: took / int64(max(1, len(s.g.items)))}
 		for i := range s.g.items {
 			it := &s.g.items[i]
-			if !it.spec.HasOps() && it.err == nil {
+			switch {
+			case it.spec.HasOps() || it.err != nil:
+				s.answer(it, done, &calls)
+				done += int(it.ops)
+			case len(s.w.Buf)-from > engine.MaxAnswerBytes:
+				s.w.Error(errNotRead)
+			default:
 				failed := s.w.Failed
 				it.spec.Run(s, &s.w, it.args)
 				s.countFailure(it.spec, failed)
 				s.stats[it.spec.ID].took(1, calls.each)
-			} else {
-				s.answer(it, done, &calls)
-				done += int(it.ops)
 			}
-			s.dropExcess(from)
 		}
 		calls.flush()
 	}
@@ -235,14 +243,6 @@ func (s *Session) renderExec() {
 	}
 	s.endTransaction()
 	s.suppress(from)
-}
-
-// dropExcess drops replies of a transaction, which began at from, that will not be sent because
-// there are too many: thousands of large ones would take all memory.
-func (s *Session) dropExcess(from int) {
-	if most := s.client.ReplyBytes; most > 0 && len(s.w.Buf) > most {
-		s.w.Buf = s.w.Buf[:max(from, most+1)]
-	}
 }
 
 // Replies is the state of CLIENT REPLY.

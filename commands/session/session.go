@@ -73,6 +73,11 @@ type Session struct {
 	// handler's start; 0: none is timed.
 	began int64
 	work
+
+	answers  answering    // of the last batch
+	held     []heldLine   // see Paused
+	again    bool         // they are being executed
+	reserved atomic.Int64 // bytes of Handler.room of the batch under way
 }
 
 // clientInfo is the part of CLIENT LIST that the transport does not know. Guarded by
@@ -114,6 +119,10 @@ func (s *Session) Do(args [][]byte) bool {
 	if s.closing || s.fatal != nil || len(args) == 0 {
 		return true
 	}
+	if len(s.held) > 0 {
+		s.hold(args, nil)
+		return true
+	}
 	c, err := s.h.registry.Lookup(args, s.recent)
 	s.recent = c
 	if err == nil && s.restricted {
@@ -138,11 +147,24 @@ func (s *Session) Do(args [][]byte) bool {
 	case s.tx.open && c.Flags&Immediate == 0:
 		s.queue(c, args)
 	case c.HasOps() && c.Wait == nil:
+		if s.g != nil && s.g.tally.any() && s.splits(c, len(args)) {
+			if !s.flush() {
+				return false
+			}
+			if s.pauses() {
+				s.hold(args, nil)
+				return true
+			}
+		}
 		s.gather(c, args)
 	case !s.flush():
 		return false
+	case s.pauses():
+		s.hold(args, nil)
 	case c.Wait != nil:
 		s.wait(c, args)
+	case !s.mayBegin(c):
+		return false
 	default:
 		s.run(c, args)
 	}
@@ -224,6 +246,9 @@ func (s *Session) gather(c *Spec, args [][]byte) {
 	}
 	it.ops = int32(len(batch.Ops) - before)
 	s.addWeight(c)
+	if c.Long > 0 {
+		s.g.tally[c.kindOf(len(args))]++
+	}
 	s.add(it)
 }
 
@@ -249,6 +274,7 @@ func (s *Session) run(c *Spec, args [][]byte) {
 	default:
 		s.finish(c, args, from, failed)
 		s.end()
+		s.leave()
 	}
 }
 
@@ -388,6 +414,7 @@ func (s *Session) Closing() bool { return s.closing }
 // without calling Wake.
 func (s *Session) Close() {
 	s.state.Swap(closed)
+	s.leave()
 	s.abandon()
 	if w := s.waiter.Load(); w != nil {
 		s.h.waiting.Leave(w)

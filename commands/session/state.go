@@ -29,6 +29,10 @@ func (s *Session) exec() {
 	if s.granted = s.g.batch.Granted; s.granted > 0 {
 		s.h.granted.Add(s.granted)
 	}
+	if s.g.tally.any() {
+		s.execBounded()
+		return
+	}
 	s.h.exec(&s.g.batch, s.done)
 }
 

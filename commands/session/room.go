@@ -1,0 +1,85 @@
+package session
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// RoomBytes bounds the answers of all connections together, in bytes: those that clients have not
+// taken yet, and those of batches under way that may be long. A batch that is begun below the bound
+// may exceed it by its own answers.
+const RoomBytes = 64 << 20
+
+// CrowdedBytes bounds the messages, in bytes, that a client that listens leaves unread while the
+// room is full.
+const CrowdedBytes = 256 << 10
+
+// A Room counts the bytes of answers. Its zero value has none. Concurrency: any goroutine may use
+// it.
+type Room struct {
+	used    atomic.Int64
+	mu      sync.Mutex
+	waiting []entrant // in the order of their arrival
+	waits   atomic.Int64
+}
+
+// An entrant is a batch that waits until there is room.
+type entrant struct {
+	bytes int64
+	enter func() // begins the batch, which has the bytes; it does not block
+}
+
+// Add counts bytes that have been added, or removed if they are negative. Room that becomes free is
+// for those that wait.
+func (r *Room) Add(bytes int64) {
+	if r.used.Add(bytes) < RoomBytes && bytes < 0 && r.waits.Load() > 0 {
+		r.admit()
+	}
+}
+
+// Used returns the number of bytes counted.
+func (r *Room) Used() int64 { return r.used.Load() }
+
+// Waiting returns the number of batches that wait for room.
+func (r *Room) Waiting() int64 { return r.waits.Load() }
+
+// Full reports whether batches with long answers have to wait.
+func (r *Room) Full() bool { return r.used.Load() >= RoomBytes }
+
+// take counts bytes, and reports true, unless the room is full or others wait.
+func (r *Room) take(bytes int64) bool {
+	if r.Full() || r.waits.Load() > 0 {
+		return false
+	}
+	r.used.Add(bytes)
+	return true
+}
+
+// await calls enter once there is room, in order, with the bytes counted.
+func (r *Room) await(bytes int64, enter func()) {
+	r.mu.Lock()
+	r.waiting = append(r.waiting, entrant{bytes, enter})
+	r.waits.Add(1)
+	r.mu.Unlock()
+	r.admit()
+}
+
+// admit lets those enter for which there is room.
+func (r *Room) admit() {
+	for {
+		r.mu.Lock()
+		if len(r.waiting) == 0 || r.Full() {
+			r.mu.Unlock()
+			return
+		}
+		first := r.waiting[0]
+		r.waiting[0] = entrant{}
+		if r.waiting = r.waiting[1:]; len(r.waiting) == 0 {
+			r.waiting = nil
+		}
+		r.used.Add(first.bytes)
+		r.waits.Add(-1)
+		r.mu.Unlock()
+		first.enter()
+	}
+}
