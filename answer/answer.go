@@ -55,6 +55,10 @@ const (
 // OK is the answer of a command that has done its work.
 var OK = AppendStatus(nil, "OK")
 
+// Unanswered stands, between nodes, for the answer of a call that did not fit into the answers of its
+// batch. A node that does not know that shows it to its client.
+var Unanswered = AppendError(nil, "TRYAGAIN the answers of the commands before it were too long; send fewer commands at a time")
+
 // AppendNil appends a Nil.
 func AppendNil(dst []byte) []byte { return append(dst, byte(Nil)) }
 

@@ -34,7 +34,8 @@ const (
 var (
 	errCursor   = resp.NewError("ERR", "invalid cursor")
 	errPattern  = resp.NewError("ERR", fmt.Sprintf("a pattern is at most %d bytes long", maxPatternBytes))
-	errManyKeys = resp.NewError("ERR", fmt.Sprintf("KEYS answers at most %d keys, of %d bytes together: use SCAN", maxKeys, maxKeysBytes))
+	errManyKeys = resp.NewError("ERR", fmt.Sprintf("KEYS answers at most %d keys: use SCAN", maxKeys))
+	errLongKeys = resp.NewError("ERR", fmt.Sprintf("KEYS answers keys of at most %d bytes together: use SCAN", maxKeysBytes))
 )
 
 var dbSize = session.Command{
@@ -144,8 +145,12 @@ var keys = session.Command{
 					found.add(key)
 				}
 			})
-			if found.isLong() {
+			switch {
+			case len(found.ends) > maxKeys:
 				w.Error(errManyKeys)
+				return
+			case found.isLong():
+				w.Error(errLongKeys)
 				return
 			}
 			if cursor == 0 {

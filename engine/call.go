@@ -168,6 +168,7 @@ func (b *Batch) Join(other *Batch) {
 func (b *Batch) TakeAnswers(calls []Call) (rest []Call) {
 	for i := range b.Calls {
 		b.Calls[i].Answer, calls[i].Answer = calls[i].Answer, nil
+		b.Held = b.Held || len(b.Calls[i].Answer) == 0
 	}
 	return calls[len(b.Calls):]
 }

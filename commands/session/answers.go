@@ -84,7 +84,8 @@ func (s *Session) execBounded() {
 	b, t := &s.g.batch, &s.g.tally
 	full, looks := s.h.room.Full(), b.Looks()
 	b.AnswerMost = s.client.OutputBytes
-	enters := s.answers == long || t[taking] > 0 && (full || s.answers == unknown)
+	enters := s.answers == long || full && t[taking] > 0 ||
+		s.answers == unknown && (t[taking] > 0 || s.tx.running || !b.Stale && !s.h.config.Cluster.Leads())
 	switch {
 	case enters || s.tx.running:
 		b.AnswerBytes = engine.MaxAnswerBytes

@@ -120,6 +120,9 @@ func Evicted(b *engine.Batch) (n int64) {
 const (
 	// joinedOps is the number of ops at which a joined batch is complete.
 	joinedOps = 2048
+	// joinedAnswers bounds the answers of a joined batch in bytes. Sessions whose answers are long
+	// wait for room; this is for many whose answers have become long at once.
+	joinedAnswers = 128 << 20
 	// maxSpare bounds the joined batches, and the groups, that are kept for reuse.
 	maxSpare = 4
 )
@@ -144,6 +147,7 @@ func (b *Builder[R]) join(requests []R) *engine.Batch {
 	for _, r := range requests {
 		all.Join(r.Batch())
 	}
+	all.AnswerBytes = joinedAnswers
 	return all
 }
 

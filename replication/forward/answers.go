@@ -135,13 +135,16 @@ func appendDecisions(data []byte, b *engine.Batch) []byte {
 }
 
 // appendAnswer appends the decision on a Do.
-func appendAnswer(data []byte, d *engine.Decision, answer []byte) []byte {
+func appendAnswer(data []byte, d *engine.Decision, given []byte) []byte {
+	if len(given) == 0 {
+		given = answer.Unanswered
+	}
 	first := byte(decisionAnswer)
 	if d.Changed {
 		first |= decisionChanged
 	}
-	data = binary.AppendUvarint(append(data, first), uint64(len(answer)))
-	return append(data, answer...)
+	data = binary.AppendUvarint(append(data, first), uint64(len(given)))
+	return append(data, given...)
 }
 
 func appendSpan(data []byte, s engine.Span) []byte {
@@ -243,6 +246,9 @@ func (r *answerReader) answer(b *engine.Batch, i int, first byte) {
 	if r.err == nil && !answer.Valid(bytes) {
 		r.fail("an answer to call %d, of %d bytes, that is no value", op.N, len(bytes))
 		return
+	}
+	if string(bytes) == string(answer.Unanswered) {
+		bytes, b.Held = nil, true
 	}
 	c.Answer = append(c.Answer[:0], bytes...)
 	b.Decisions = append(b.Decisions, engine.Decision{Changed: first&decisionChanged != 0})

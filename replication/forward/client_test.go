@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -218,8 +219,8 @@ func TestForwardLarge(t *testing.T) {
 	}
 }
 
-// TestForwardBoundsAnswers: the answers of a transaction are bounded at the leader, since more
-// can't be forwarded.
+// TestForwardBoundsAnswers: the answers of a batch are bounded at the leader, since more can't be
+// forwarded.
 func TestForwardBoundsAnswers(t *testing.T) {
 	leader := newTestLeader()
 	var bounds []int
@@ -235,7 +236,7 @@ func TestForwardBoundsAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if want := []int{maxAnswerBytes, 0, maxAnswerBytes}; !reflect.DeepEqual(bounds, want) {
+	if want := slices.Repeat([]int{engine.MaxAnswerBytes}, 3); !reflect.DeepEqual(bounds, want) {
 		t.Errorf("bounds %v, want %v", bounds, want)
 	}
 }

@@ -54,7 +54,7 @@ type servedLink struct {
 
 	mu   sync.Mutex
 	over bool
-	held int    // bytes read and not answered on the wire
+	held int    // bytes read and not answered on the wire, and of the answers in out
 	out  []byte // answers to write
 	owed int    // part of held that out answers
 	free []*forwardedBatch
@@ -157,9 +157,7 @@ func (s *servedLink) copyBatch(b *engine.Batch, seq uint64) *forwardedBatch {
 
 	own.seq = seq
 	own.batch.Reset()
-	if own.batch.Atomic = b.Atomic; b.Atomic {
-		own.batch.AnswerBytes = maxAnswerBytes
-	}
+	own.batch.Atomic, own.batch.AnswerBytes = b.Atomic, engine.MaxAnswerBytes
 	own.batch.Ops = append(own.batch.Ops, b.Ops...)
 	if cap(own.bytes) < size {
 		own.bytes = make([]byte, 0, size)
@@ -187,8 +185,11 @@ func (own *forwardedBatch) answer(failed error) {
 	s := own.server
 	s.mu.Lock()
 	if !s.over {
+		before := len(s.out)
 		s.out = appendBatchAnswer(s.out, own.seq, &own.batch, failed)
-		s.owed += own.held
+		answer := len(s.out) - before
+		s.held += answer
+		s.owed += own.held + answer
 	}
 	if len(s.free) < maxKeptBatches && cap(own.batch.Ops) <= maxKeptOps && cap(own.bytes) <= maxKeptKeys {
 		s.free = append(s.free, own)
