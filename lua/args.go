@@ -47,6 +47,14 @@ func (st *State) ToNumber(v value.Value) (float64, bool) {
 	return v.ToNumber()
 }
 
+// LookNumber is ToNumber for a function that only in a Prepaid run counts the length as steps.
+func (st *State) LookNumber(v value.Value) (float64, bool) {
+	if st.heap.Prepaid {
+		return st.ToNumber(v)
+	}
+	return v.ToNumber()
+}
+
 // longString is the length of strings from which comparing one takes more time than a step.
 const longString = 256
 
@@ -110,6 +118,7 @@ func (st *State) Room(n int) []value.Value {
 
 // ResultsWith returns v and more values as the results of a function.
 func (st *State) ResultsWith(v value.Value, more []value.Value) []value.Value {
+	st.Prepay(len(more) / valuesPerStep)
 	all := st.Room(1 + len(more))
 	copy(all[1:], more)
 	all[0] = v

@@ -137,6 +137,7 @@ func (st *State) begin(c *closure, args []value.Value) *frame {
 
 // splitVarargs copies the arguments to the top of the stack.
 func (st *State) splitVarargs(p *proto, args []value.Value) (fixed, varargs []value.Value) {
+	st.Prepay(len(args) / valuesPerStep)
 	kept := st.push(len(args))
 	copy(kept, args)
 	n := min(p.params, len(kept))
@@ -184,6 +185,7 @@ func (st *State) callMeta(fn value.Value, args []value.Value, at *site) []value.
 		st.typeError("call", fn, at)
 	}
 	base := st.top
+	st.Prepay(len(args) / valuesPerStep)
 	all := st.push(len(args) + 1)
 	copy(all[1:], args)
 	all[0] = fn
@@ -245,6 +247,7 @@ func (st *State) returnTo(m mark) {
 // and the failure are valid until the next call.
 func (st *State) Protect(fn value.Value, args []value.Value) ([]value.Value, *Failure) {
 	m := st.mark()
+	st.Prepay(len(args) / valuesPerStep)
 	kept := st.push(len(args))
 	copy(kept, args)
 	st.enterGo()

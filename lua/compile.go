@@ -1,6 +1,7 @@
 package lua
 
 import (
+	"bytes"
 	"math"
 	"strings"
 
@@ -20,16 +21,16 @@ func Compile(env *Env, source []byte, name string) (*Chunk, error) {
 func CompileWithin(outer, env *Env, source []byte, name string) (*Chunk, error) {
 	outer.Freeze()
 	env.Freeze()
-	return compile(outer, env, source, name, 0)
+	return compile(outer, env, source, []byte(name), 0)
 }
 
 // compile is as CompileWithin, with calls in progress.
-func compile(outer, env *Env, source []byte, name string, calls int) (*Chunk, error) {
+func compile(outer, env *Env, source, name []byte, calls int) (*Chunk, error) {
 	main, err := syntax.Parse(source, chunkName(name), calls)
 	if err != nil {
 		return nil, err
 	}
-	c := &compiler{within: outer, below: env, source: name}
+	c := &compiler{within: outer, below: env, source: string(name[:min(len(name), maxName+1)])}
 	p, err := c.main(main)
 	if err != nil {
 		return nil, err
@@ -57,8 +58,12 @@ func (c *compiler) main(fn *syntax.Function) (p *proto, err error) {
 }
 
 // Load compiles a script during a run, and returns its main function. It counts against
-// the limits. Errors are of type *syntax.Error.
-func (st *State) Load(source []byte, name string) (value.Value, error) {
+// the limits. A byte 0 ends name. Errors are of type *syntax.Error.
+func (st *State) Load(source, name []byte) (value.Value, error) {
+	st.Prepay(len(name) / bytesPerAppend)
+	if i := bytes.IndexByte(name, 0); i >= 0 {
+		name = name[:i]
+	}
 	st.Charge(stepsPerSource * len(source))
 	st.heap.Charge(sourceCost * len(source))
 	chunk, err := compile(st.env, st.env, source, name, st.goDepth)
@@ -83,20 +88,18 @@ const (
 )
 
 // chunkName returns how errors show the name of a chunk: names without a mark are the
-// source itself.
-func chunkName(name string) string {
+// source itself. Of a long name it keeps only that.
+func chunkName(full []byte) string {
 	switch {
-	case strings.HasPrefix(name, "="):
-		return name[1:min(len(name), maxName+1)]
-	case strings.HasPrefix(name, "@"):
-		if name = name[1:]; len(name) > maxPath {
-			name = "..." + name[len(name)-maxPath:]
+	case bytes.HasPrefix(full, []byte("=")):
+		return string(full[1:min(len(full), maxName+1)])
+	case bytes.HasPrefix(full, []byte("@")):
+		if full = full[1:]; len(full) > maxPath {
+			return "..." + string(full[len(full)-maxPath:])
 		}
-		return name
+		return string(full)
 	}
-	if i := strings.IndexByte(name, 0); i >= 0 {
-		name = name[:i]
-	}
+	name := string(full[:min(len(full), maxName)])
 	line := name[:strings.IndexAny(name+"\n", "\n\r")]
 	if len(line) > maxQuoted {
 		line = line[:maxQuoted]

@@ -50,6 +50,7 @@ func missingGlobal(st *State, args []value.Value) value.Value {
 	name := "?"
 	if len(args) > 1 {
 		if s, ok := st.ToString(args[1]); ok {
+			st.PrepayMemory(s.Len())
 			name = cString(s.Bytes())
 		}
 	}

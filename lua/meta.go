@@ -96,6 +96,13 @@ func (st *State) chargeKey(key value.Value) {
 	}
 }
 
+// PrepayKey counts the work to find a key, for functions of Go in a Prepaid run.
+func (st *State) PrepayKey(key value.Value) {
+	if st.heap.Prepaid {
+		st.chargeKey(key)
+	}
+}
+
 // maxChain bounds the tables that an index passes through by metamethods.
 const maxChain = 100
 

@@ -67,10 +67,13 @@ func (st *State) newClosure(p *proto, upvalues int) *closure {
 	return c
 }
 
+// valuesPerStep is the number of values that are copied in a step.
+const valuesPerStep = 16
+
 // extend pushes more values behind those that were pushed last.
 func (st *State) extend(values, more []value.Value) []value.Value {
 	n := len(values)
-	st.Charge(len(more) / 16)
+	st.Charge(len(more) / valuesPerStep)
 	if start := st.top - n; start+n+len(more) <= len(st.stack) && (n == 0 || &st.stack[start] == &values[0]) {
 		st.top += len(more)
 		all := st.stack[start:st.top:st.top]

@@ -12,6 +12,9 @@ type Limits struct {
 	Memory int64 // bytes of all objects ever made
 	String int   // bytes of one string; 0: no limit besides Memory
 	Calls  int   // nested calls; 0: Lua's own limit, which raises an error
+	// Prepaid counts all work and memory of functions before it is spent. Without it some work is
+	// free, as it was in the first version: logs have runs that must be repeated as they were.
+	Prepaid bool
 }
 
 // A LimitKind names a limit of Limits.
@@ -100,6 +103,7 @@ func (st *State) Reset(limits Limits) {
 	}
 	st.limits = limits
 	st.heap.Reset(limits.Memory, limits.Steps)
+	st.heap.Prepaid = limits.Prepaid
 	st.closures.Reset(keptObjects)
 	st.boxes.Reset(keptObjects)
 	st.refs.Reset(keptObjects)
@@ -176,6 +180,21 @@ func (st *State) Charge(n int) {
 	}
 }
 
+// Prepay counts n steps for work that a function is about to do, if the run is Prepaid.
+func (st *State) Prepay(n int) {
+	if st.heap.Prepaid {
+		st.Charge(n)
+	}
+}
+
+// PrepayMemory counts n bytes, and the steps for them, that a function is about to take outside of
+// the values of the run, if the run is Prepaid.
+func (st *State) PrepayMemory(n int) {
+	if st.heap.Prepaid {
+		st.heap.Charge(n)
+	}
+}
+
 // Run calls a chunk, with arguments for its ..., and returns its results, valid until the
 // next run. err is of type *Error.
 func (st *State) Run(chunk *Chunk, args ...value.Value) (results []value.Value, err error) {
@@ -211,6 +230,31 @@ func (st *State) Buffer() []byte {
 
 // Release gives a buffer back.
 func (st *State) Release(b []byte) { st.scratch = b }
+
+// bytesPerAppend is the number of bytes of Append that count as a step.
+const bytesPerAppend = 64
+
+// Append appends more to a buffer. In a Prepaid run it counts steps for the copy, and the buffer
+// never gets longer than the memory that is left to the run.
+func (st *State) Append(buffer, more []byte) []byte {
+	st.Prepay(len(more) / bytesPerAppend)
+	st.PrepayRoom(len(buffer) + len(more))
+	return append(buffer, more...)
+}
+
+// PrepayRoom is CheckRoom in a Prepaid run.
+func (st *State) PrepayRoom(n int) {
+	if st.heap.Prepaid {
+		st.CheckRoom(n)
+	}
+}
+
+// CheckRoom ends the run if it has no memory for n more bytes, as for a buffer of that length.
+func (st *State) CheckRoom(n int) {
+	if int64(n) > st.heap.Left() {
+		st.heap.Charge(n)
+	}
+}
 
 // NewString makes a string of a copy of b. Strings count by length against the limits.
 func (st *State) NewString(b []byte) value.Value {

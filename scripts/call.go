@@ -75,6 +75,7 @@ func (m *machine) take(args []value.Value) (wrong string) {
 	if len(args) == 0 {
 		return "ERR Please specify at least one argument for this redis lib call"
 	}
+	m.st.Prepay(len(args) / argsPerStep)
 	words, size := slices.Grow(m.words[:0], len(args))[:len(args)], 0
 	m.words, m.numbers, m.mostWords = words, m.numbers[:0], max(m.mostWords, len(args))
 	for i := range args {
@@ -86,6 +87,7 @@ func (m *machine) take(args []value.Value) (wrong string) {
 		if !args[i].IsNumber() {
 			return "ERR Lua redis lib command arguments must be strings or integers"
 		}
+		m.st.Prepay(stepsPerNumber)
 		from := len(m.numbers)
 		m.numbers = appendNumber(m.numbers, args[i].Float())
 		words[i] = m.numbers[from:len(m.numbers):len(m.numbers)]
@@ -110,6 +112,10 @@ func appendNumber(dst []byte, x float64) []byte {
 }
 
 const (
+	// argsPerStep is the number of arguments that are made words in a step, before it is known
+	// whether they name a command, and stepsPerNumber the number of steps of one that is a number.
+	argsPerStep    = 8
+	stepsPerNumber = 2
 	// stepsPerCommand is the number of steps that count for a command, and stepsPerWord that for
 	// each of its words, besides their bytes.
 	stepsPerCommand = 12

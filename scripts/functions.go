@@ -93,7 +93,7 @@ func runFunction(tx *engine.Tx, c *engine.Call) {
 
 // loadLibraryOf carries out FUNCTION LOAD.
 func loadLibraryOf(tx *engine.Tx, c *engine.Call) {
-	l, wrong := CompileLibrary(c.Args[0])
+	l, wrong := CompileLibrary(c.Args[0], prepaid(tx))
 	if wrong == "" {
 		wrong = mayLoad(tx, l, len(c.Args) > 1)
 	}

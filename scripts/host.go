@@ -136,6 +136,7 @@ func errorReply(st *lua.State, args []value.Value) value.Value {
 	if s == nil {
 		return wrong
 	}
+	st.PrepayMemory(s.Len())
 	return errorTable(st, codeFirst(cString(s.Bytes())))
 }
 
@@ -168,7 +169,7 @@ func checkLog(st *lua.State, args []value.Value) {
 	switch {
 	case len(args) < 2:
 		raise(st, "ERR redis.log() requires two arguments or more.")
-	case !isNumber(args[0]):
+	case !isNumber(st, args[0]):
 		raise(st, "ERR First argument must be a number (log level).")
 	}
 	if level := st.Int32(args, 0); level < 0 || level > 3 {
@@ -177,8 +178,8 @@ func checkLog(st *lua.State, args []value.Value) {
 }
 
 // isNumber reports whether a value is a number, or a string that looks like one.
-func isNumber(v value.Value) bool {
-	_, ok := v.ToNumber()
+func isNumber(st *lua.State, v value.Value) bool {
+	_, ok := st.LookNumber(v)
 	return ok
 }
 
@@ -187,7 +188,7 @@ func setProtocol(st *lua.State, args []value.Value) {
 		raise(st, "ERR redis.setresp() requires one argument.")
 	}
 	version := 0
-	if isNumber(args[0]) {
+	if isNumber(st, args[0]) {
 		version = st.Int32(args, 0)
 	}
 	if version != 2 && version != 3 {
@@ -201,7 +202,7 @@ func checkReplication(st *lua.State, args []value.Value) {
 		raise(st, "ERR redis.set_repl() requires two arguments.")
 	}
 	flags := 0
-	if isNumber(args[0]) {
+	if isNumber(st, args[0]) {
 		flags = st.Int32(args, 0)
 	}
 	if flags&^3 != 0 {

@@ -60,8 +60,9 @@ const functionChunk = "@user_function"
 const loadSteps = 100_000
 
 // CompileLibrary compiles the text of a library and runs its code outside of functions, which
-// registers them. wrong is Redis' error if it is not valid. Cost: linear, and up to loadSteps.
-func CompileLibrary(text []byte) (l *Library, wrong string) {
+// registers them. With prepaid all that they do is charged before it is done, as in a call that is
+// prepaid. wrong is Redis' error if it is not valid. Cost: linear, and up to loadSteps.
+func CompileLibrary(text []byte, prepaid bool) (l *Library, wrong string) {
 	name, body, wrong := parseLibrary(text)
 	if wrong != "" {
 		return nil, wrong
@@ -75,7 +76,8 @@ func CompileLibrary(text []byte) (l *Library, wrong string) {
 	m := libraryMachines.Get().(*machine)
 	defer libraryMachines.Put(m)
 	defer m.forget()
-	m.st.Reset(lua.Limits{Steps: loadSteps, Memory: maxMemory})
+	m.st.Reset(lua.Limits{Steps: loadSteps, Memory: maxMemory, Prepaid: prepaid})
+	m.mostRegistered = mostRegistered(len(text))
 	if err := m.register(l.chunk); err != nil {
 		return nil, oneLine([]byte(wrongLoad + m.loadError(err.(*lua.Error))))
 	}
@@ -143,7 +145,7 @@ func libraryOf(d *engine.Document) *Library {
 	if l, _ := d.Compiled.Load().(*Library); l != nil {
 		return l
 	}
-	l, wrong := CompileLibrary([]byte(d.Text))
+	l, wrong := CompileLibrary([]byte(d.Text), false) // what was prepaid once need not be again
 	if wrong != "" {
 		return nil
 	}

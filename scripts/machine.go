@@ -18,6 +18,7 @@ type machine struct {
 	looks    bool
 	declared bool // only the given keys may be touched
 	given    [][]byte
+	found    int             // the index in given of the key that was found last
 	protocol answer.Protocol // of the values that redis.call returns
 	tables   int             // in the answer so far
 	fixed    int             // bytes of the answer so far that are counted besides its content
@@ -27,11 +28,12 @@ type machine struct {
 	// published is the size of the messages so far, in bytes.
 	published int
 
-	loading    bool           // code of a library outside of its functions runs
-	registered []registration // by it
-	wanted     string         // name of the function that is to run; empty: all are registered
-	callback   value.Value    // of that
-	pair       [2]value.Value // its arguments
+	loading                         bool           // code of a library outside of its functions runs
+	registered                      []registration // by it
+	registeredBytes, mostRegistered int            // of these, see mostRegistered
+	wanted                          string         // name of the function that is to run; empty: all are registered
+	callback                        value.Value    // of that
+	pair                            [2]value.Value // its arguments
 
 	words     [][]byte // of redis.call: name and arguments
 	mostWords int      // in any call since forget
@@ -47,7 +49,7 @@ func (m *machine) arguments() (keys, argv value.List, passed lua.LimitKind) {
 	args, heap := m.run.Args, m.st.Heap
 	n, _ := KeyCount(args[hashArg:])
 	args = args[firstKeyArg:]
-	m.given = args[:n]
+	m.given, m.found = args[:n], 0
 	keys, argv, ok := heap.NewLists(args, n)
 	switch {
 	case ok:
@@ -84,20 +86,32 @@ func (m *machine) forget() {
 func (m *machine) mayTouch(c *command, args [][]byte) bool {
 	first, end, step := c.keys.Span(args)
 	for i := first; i < end; i += step {
-		if !isAmong(m.given, args[i]) {
+		if !m.isGiven(args[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-// isAmong reports whether a key is one of some, by its memory: only an equal key of
-// the same run can have that.
-func isAmong(keys [][]byte, key []byte) bool {
-	for _, k := range keys {
-		if len(k) == len(key) && (len(k) == 0 || &k[0] == &key[0]) {
+// givenPerStep is the number of given keys with which a key is compared in a step.
+const givenPerStep = 8
+
+// isGiven reports whether a key is a given one, by its memory: only an equal key of the same run
+// can have that. Cost: linear, but a comparison or two for keys in the order in which they are
+// given, and for the same one again.
+func (m *machine) isGiven(key []byte) bool {
+	n := len(m.given)
+	for hops := range n {
+		i := m.found + hops
+		if i >= n {
+			i -= n
+		}
+		if k := m.given[i]; len(k) == len(key) && (len(k) == 0 || &k[0] == &key[0]) {
+			m.found = i
+			m.st.Prepay(hops / givenPerStep)
 			return true
 		}
 	}
+	m.st.Prepay(n / givenPerStep)
 	return false
 }

@@ -1,6 +1,7 @@
 package scripts
 
 import (
+	"fmt"
 	"slices"
 
 	"limitsrv/lua"
@@ -34,9 +35,29 @@ type registration struct {
 	callback    value.Value
 }
 
+// functionBytes is the memory that is counted for a function besides its texts, registeredPerStep
+// the number of names with which the name of a new one is compared in a step.
+const (
+	functionBytes     = 256
+	registeredPerStep = 4
+)
+
+// size returns the memory that is counted for a function.
+func (r *registration) size() int {
+	n := functionBytes + len(r.name) + len(r.description)
+	for _, flag := range r.flags {
+		n += len(flag)
+	}
+	return n
+}
+
+// mostRegistered returns the memory that the functions of a library may take, of which only the
+// text counts as memory of the state.
+func mostRegistered(text int) int { return 4096 + 16*text }
+
 // register runs the code of a library outside of its functions.
 func (m *machine) register(chunk *lua.Chunk) error {
-	m.registered, m.loading = m.registered[:0], true
+	m.registered, m.registeredBytes, m.loading = m.registered[:0], 0, true
 	defer func() { m.loading = false }()
 	_, err := m.st.Run(chunk)
 	return err
@@ -52,9 +73,13 @@ func registerFunction(st *lua.State, args []value.Value) {
 		m.findCallback(args)
 		return
 	}
+	st.Prepay(len(m.registered) / registeredPerStep)
 	r, wrong := registrationOf(st, args)
+	m.registeredBytes += r.size()
 	switch {
 	case wrong != "":
+	case st.Heap.Prepaid && m.registeredBytes > m.mostRegistered:
+		wrong = fmt.Sprintf("the functions of this library would take more than %d bytes", m.mostRegistered)
 	case !validName(r.name):
 		wrong = wrongName
 	case slices.ContainsFunc(m.registered, func(other registration) bool { return other.name == r.name }):
@@ -91,7 +116,7 @@ func registrationOf(st *lua.State, args []value.Value) (r registration, wrong st
 		if !ok {
 			return r, "first argument to redis.register_function must be a string"
 		}
-		r.name, r.callback = string(name.Bytes()), args[1]
+		r.name, r.callback = textOf(st, name), args[1]
 		if args[1].Kind() != value.FunctionKind {
 			return r, "second argument to redis.register_function must be a function"
 		}
@@ -103,6 +128,7 @@ func registrationOf(st *lua.State, args []value.Value) (r registration, wrong st
 // namedRegistration reads the fields of the only argument of redis.register_function.
 func namedRegistration(st *lua.State, t *value.Table) (r registration, wrong string) {
 	named := false
+	st.Prepay(t.Size() / placesPerStep)
 	for key, v, at := t.Next(0); !key.IsNil(); key, v, at = t.Next(at) {
 		text, isText := st.ToString(v)
 		field, _ := key.String()
@@ -113,19 +139,19 @@ func namedRegistration(st *lua.State, t *value.Table) (r registration, wrong str
 			if !isText {
 				return r, "function_name argument given to redis.register_function must be a string"
 			}
-			r.name, named = string(text.Bytes()), true
+			r.name, named = textOf(st, text), true
 		case string(field.Bytes()) == "description":
 			if !isText {
 				return r, "description argument given to redis.register_function must be a string"
 			}
-			r.description, r.described = string(text.Bytes()), true
+			r.description, r.described = textOf(st, text), true
 		case string(field.Bytes()) == "callback":
 			if v.Kind() != value.FunctionKind {
 				return r, "callback argument given to redis.register_function must be a function"
 			}
 			r.callback = v
 		case string(field.Bytes()) == "flags":
-			if r.flags, wrong = flagsOf(v); wrong != "" {
+			if r.flags, wrong = flagsOf(st, v); wrong != "" {
 				return r, wrong
 			}
 		default:
@@ -141,13 +167,23 @@ func namedRegistration(st *lua.State, t *value.Table) (r registration, wrong str
 	return r, wrong
 }
 
+// flagBytes is the memory that is counted for a flag while a function is registered.
+const flagBytes = 64
+
+// textOf returns a text that a library keeps.
+func textOf(st *lua.State, s *value.String) string {
+	st.PrepayMemory(s.Len())
+	return string(s.Bytes())
+}
+
 // flagsOf reads the list of flags of a function.
-func flagsOf(v value.Value) (flags []string, wrong string) {
+func flagsOf(st *lua.State, v value.Value) (flags []string, wrong string) {
 	t, ok := v.Table()
 	if !ok {
 		return nil, "flags argument to redis.register_function must be a table representing function flags"
 	}
 	for i := 1; !t.GetInt(i).IsNil(); i++ {
+		st.PrepayMemory(flagBytes)
 		s, ok := t.GetInt(i).String()
 		if !ok || !slices.Contains(functionFlags, string(s.Bytes())) {
 			return nil, "unknown flag given"

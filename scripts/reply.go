@@ -66,6 +66,7 @@ func (m *machine) appendValue(out []byte, v value.Value, depth int) []byte {
 		}
 	case value.TableKind:
 		t, _ := v.Table()
+		m.prepay(t)
 		if depth >= maxDepth {
 			return answer.AppendError(out, "ERR reached lua stack limit")
 		}
@@ -110,12 +111,36 @@ func (m *machine) appendTable(out []byte, t *value.Table, depth int) []byte {
 	return out
 }
 
+// prepay counts steps for the places of a table that is about to be read, in a run that is prepaid.
+func (m *machine) prepay(t *value.Table) {
+	if m.st.Heap.Prepaid && !t.IsList() {
+		m.left -= int64(stepsPerNamed + t.Size()/placesPerStep)
+	}
+}
+
+// prepayText is prepay for a text that is cut or trimmed before it is appended.
+func (m *machine) prepayText(s *value.String) {
+	if m.st.Heap.Prepaid {
+		m.left -= int64(s.Len() / textPerStep)
+	}
+}
+
+// stepsPerNamed is the number of steps that count for the look for the fields that name a reply;
+// placesPerStep and textPerStep are the places of a table and the bytes of a text that take a step.
+const (
+	stepsPerNamed = 4
+	placesPerStep = 8
+	textPerStep   = 16
+)
+
 // appendNamed appends the reply that one of the fields of a table names, if there is one.
 func (m *machine) appendNamed(out []byte, t *value.Table, depth int) (appended []byte, named bool) {
 	if s, ok := t.Get(errKey).String(); ok {
+		m.prepayText(s)
 		return answer.AppendError(out, oneLine(s.Bytes())), true
 	}
 	if s, ok := t.Get(okKey).String(); ok {
+		m.prepayText(s)
 		return answer.AppendStatus(out, string(spaced(s.Bytes()))), true
 	}
 	if x := t.Get(doubleKey); x.IsNumber() {
@@ -128,6 +153,7 @@ func (m *machine) appendNamed(out []byte, t *value.Table, depth int) (appended [
 		return m.appendSet(out, inner, depth+1), true
 	}
 	if s, ok := t.Get(bigKey).String(); ok {
+		m.prepayText(s)
 		return answer.AppendBigNumber(out, string(spaced(s.Bytes()))), true
 	}
 	if inner, ok := t.Get(verbatimKey).Table(); ok {

@@ -10,8 +10,11 @@ import (
 	"limitsrv/lua/value"
 )
 
-// maxMemory is the memory of a run in bytes.
+// maxMemory is the memory of a run in bytes: the same on all nodes, so that a run fails alike on all.
 const maxMemory = 64 << 20
+
+// prepaid reports whether all work and memory of a call is charged before it is spent.
+func prepaid(tx *engine.Tx) bool { return tx.Level() >= 2 }
 
 // machines are those that run no script.
 var machines = sync.Pool{New: func() any {
@@ -78,7 +81,7 @@ func (m *machine) do(chunk *lua.Chunk, source *engine.Source) (steps int64) {
 	budget := StepsOf(c)
 	m.protocol, m.published = answer.RESP2, 0
 	m.tx.WholeAnswers()
-	limits := lua.Limits{Steps: budget, Memory: maxMemory}
+	limits := lua.Limits{Steps: budget, Memory: maxMemory, Prepaid: prepaid(m.tx)}
 	m.st.Reset(limits)
 	m.st.Seed(int32(m.tx.Random().Uint64()))
 	left := int64(0)

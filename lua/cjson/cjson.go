@@ -167,7 +167,9 @@ func option(st *lua.State, args []value.Value, i int, options ...string) int {
 		}
 		return 0
 	}
-	text := string(st.Text(args, i))
+	given := st.Text(args, i)
+	st.PrepayMemory(len(given))
+	text := string(given)
 	for at, name := range options {
 		if text == name {
 			return at

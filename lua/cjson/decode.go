@@ -149,6 +149,7 @@ func (d *decoder) isInvalidNumber() bool {
 
 func (d *decoder) nextNumber() {
 	x, n := number.ParsePrefix(d.text[d.at:])
+	d.st.Prepay(n / 8)
 	if n == 0 {
 		d.token = invalidNumber
 		return
@@ -282,6 +283,7 @@ func (d *decoder) parseObject() value.Value {
 			d.fail("colon")
 		}
 		d.next()
+		d.st.PrepayKey(key)
 		t.Set(d.st.Heap, key, d.parse())
 		if d.next(); d.token == objectEnd {
 			break

@@ -31,9 +31,7 @@ func encode(st *lua.State, c *config, args []value.Value) value.Value {
 // step counts the work for an entry, and checks that the text fits into memory.
 func (e *encoder) step() {
 	e.st.Charge(1)
-	if int64(len(e.buffer)) > e.st.Heap.Left() {
-		e.st.Heap.Charge(len(e.buffer))
-	}
+	e.st.CheckRoom(len(e.buffer))
 }
 
 func (e *encoder) add(text string) { e.buffer = append(e.buffer, text...) }
@@ -176,10 +174,18 @@ const hexDigits = "0123456789abcdef"
 // escapes are the letters of characters with short escape sequences.
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', '\b': 'b', '\t': 't', '\n': 'n', '\f': 'f', '\r': 'r'}
 
+// bytesPerCheck is the number of bytes of a text after which it is checked that the run has steps
+// and memory for more.
+const bytesPerCheck = 1 << 10
+
 func (e *encoder) text(s []byte) {
 	e.st.Charge(len(s) / 16)
 	e.buffer = append(e.buffer, '"')
-	for _, c := range s {
+	for i, c := range s {
+		if i%bytesPerCheck == bytesPerCheck-1 {
+			e.st.Prepay(bytesPerCheck / 8)
+			e.st.PrepayRoom(len(e.buffer))
+		}
 		switch {
 		case escapes[c] != 0:
 			e.buffer = append(e.buffer, '\\', escapes[c])

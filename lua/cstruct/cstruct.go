@@ -37,6 +37,7 @@ type format struct {
 
 func newFormat(st *lua.State, args []value.Value) format {
 	text := st.Text(args, 0)
+	st.Prepay(len(text) / 64)
 	if i := bytes.IndexByte(text, 0); i >= 0 {
 		text = text[:i]
 	}
@@ -71,6 +72,9 @@ func (f *format) next(offset int) (option byte, size, padding int) {
 	return option, size, padding
 }
 
+// digitsPerStep is the number of digits that count as a step.
+const digitsPerStep = 8
+
 // number reads a number behind an option.
 func (f *format) number(missing int) int {
 	if f.at >= len(f.text) || !isDigit(f.text[f.at]) {
@@ -78,6 +82,9 @@ func (f *format) number(missing int) int {
 	}
 	n := 0
 	for ; f.at < len(f.text) && isDigit(f.text[f.at]); f.at++ {
+		if f.at%digitsPerStep == 0 {
+			f.st.Prepay(1)
+		}
 		if n = 10*n + int(f.text[f.at]-'0'); n > math.MaxInt32 {
 			f.st.Errorf("integral size overflow")
 		}
@@ -137,16 +144,14 @@ func pack(st *lua.State, args []value.Value) value.Value {
 			if len(s) < size {
 				st.ArgError(arg, "string too short")
 			}
-			buffer = append(buffer, s[:size]...)
+			buffer = st.Append(buffer, s[:size])
 			if option == 's' {
 				buffer = append(buffer, 0)
 			}
 		default:
 			f.control(option)
 		}
-		if int64(len(buffer)) > st.Heap.Left() {
-			st.Heap.Charge(len(buffer))
-		}
+		st.CheckRoom(len(buffer))
 	}
 	v := st.NewString(buffer)
 	st.Release(buffer)
@@ -222,7 +227,9 @@ func unpack(st *lua.State, args []value.Value) []value.Value {
 			results = append(results, st.NewString(data[at:at+size]))
 		case 's':
 			end := bytes.IndexByte(data[at:], 0)
+			st.Prepay(end / 64)
 			if end < 0 {
+				st.Prepay((len(data) - at) / 64)
 				st.Errorf("unfinished string in data")
 			}
 			results = append(results, st.NewString(data[at:at+end]))
@@ -246,7 +253,7 @@ const (
 func (f *format) previous(results []value.Value) ([]value.Value, int) {
 	if len(results) > 0 {
 		last := len(results) - 1
-		if x, ok := results[last].ToNumber(); ok {
+		if x, ok := f.st.LookNumber(results[last]); ok {
 			n := number.ToUint(x)
 			return results[:last], int(min(n, math.MaxInt32))
 		}

@@ -48,7 +48,7 @@ func assert(st *lua.State, args []value.Value) []value.Value {
 	}
 	message := "assertion failed!"
 	if !lua.IsMissing(args, 1) {
-		message = cString(st.Text(args, 1))
+		message = cString(prepaid(st, st.Text(args, 1)))
 	}
 	st.Errorf("%s", message)
 	return nil
@@ -61,7 +61,7 @@ func raise(st *lua.State, args []value.Value) value.Value {
 	}
 	v := args[0]
 	if s, ok := st.ToString(v); ok && level > 0 {
-		v = st.NewString(append([]byte(st.Where(level)), s.Bytes()...))
+		v = st.NewString(st.Append([]byte(st.Where(level)), s.Bytes()))
 	}
 	st.Raise(v)
 	return value.Nil
@@ -116,6 +116,7 @@ func next(st *lua.State, args []value.Value) []value.Value {
 	if len(args) > 1 {
 		key = args[1]
 	}
+	st.PrepayKey(key)
 	cursor, ok := t.Cursor(key, 0)
 	if !ok {
 		st.ErrorText("invalid key to 'next'")
@@ -159,6 +160,7 @@ func toNumber(st *lua.State, args []value.Value) value.Value {
 	}
 	text := st.Text(args, 0)
 	st.Charge(len(text) / 16)
+	st.Prepay(len(text) / 16)
 	if base < 2 || base > 36 {
 		st.ArgError(1, "base out of range")
 	}
@@ -250,6 +252,7 @@ func unpack(st *lua.State, args []value.Value) []value.Value {
 		st.Errorf("too many results to unpack")
 	}
 	st.Charge(n / 8)
+	st.Prepay(n / 2)
 	results := st.Room(n)
 	for i := range results {
 		results[i] = t.GetInt(from + i)
@@ -294,18 +297,18 @@ func protectedHandled(st *lua.State, args []value.Value) []value.Value {
 
 func loadString(st *lua.State, args []value.Value) []value.Value {
 	source := st.Text(args, 0)
-	name := cString(source)
+	name := source
 	if !lua.IsMissing(args, 1) {
-		name = cString(st.Text(args, 1))
+		name = st.Text(args, 1)
 	}
 	return compile(st, source, name)
 }
 
 // load compiles the strings that a function returns one by one.
 func load(st *lua.State, args []value.Value) []value.Value {
-	name := "=(load)"
+	name := []byte("=(load)")
 	if !lua.IsMissing(args, 1) {
-		name = cString(st.Text(args, 1))
+		name = st.Text(args, 1)
 	}
 	if len(args) == 0 || args[0].Kind() != value.FunctionKind {
 		st.TypeError(args, 0, "function")
@@ -329,7 +332,7 @@ func load(st *lua.State, args []value.Value) []value.Value {
 	return compile(st, source, name)
 }
 
-func compile(st *lua.State, source []byte, name string) []value.Value {
+func compile(st *lua.State, source, name []byte) []value.Value {
 	function, err := st.Load(source, name)
 	if err != nil {
 		return st.Results(value.Nil, st.NewText(err.Error()))
@@ -341,7 +344,7 @@ func compile(st *lua.State, source []byte, name string) []value.Value {
 func collectGarbage(st *lua.State, args []value.Value) value.Value {
 	option := "collect"
 	if !lua.IsMissing(args, 0) {
-		option = cString(st.Text(args, 0))
+		option = cString(prepaid(st, st.Text(args, 0)))
 	}
 	st.OptInt32(args, 1, 0)
 	switch option {

@@ -35,9 +35,7 @@ func format(st *lua.State, args []value.Value) value.Value {
 		before := len(buffer)
 		buffer = convert(st, buffer, spec, args, arg)
 		st.Charge(1 + (len(buffer)-before)/stepOf(spec))
-		if int64(len(buffer)) > st.Heap.Left() {
-			st.Heap.Charge(len(buffer))
-		}
+		st.CheckRoom(len(buffer))
 	}
 	return finish(st, buffer)
 }
@@ -112,11 +110,17 @@ func convert(st *lua.State, buffer []byte, spec number.Spec, args []value.Value,
 	case 'e', 'E', 'f', 'g', 'G':
 		return spec.AppendFloat(buffer, st.Number(args, arg))
 	case 'q':
-		return quote(buffer, st.Text(args, arg))
+		s := st.Text(args, arg)
+		st.Prepay(len(s) / 8)
+		st.PrepayRoom(len(buffer) + len(s))
+		return quote(buffer, s)
 	case 's':
 		s := st.Text(args, arg)
 		if spec.Precision < 0 && len(s) >= maxPlain {
-			return append(buffer, s...)
+			return st.Append(buffer, s)
+		}
+		if spec.Precision >= 0 {
+			s = s[:min(len(s), spec.Precision)]
 		}
 		return spec.AppendText(buffer, []byte(cString(s)))
 	}

@@ -48,6 +48,12 @@ func firstOf(values []value.Value) value.Value {
 	return values[0]
 }
 
+// prepaid returns a text that a function is about to copy into an error: see State.PrepayMemory.
+func prepaid(st *lua.State, text []byte) []byte {
+	st.PrepayMemory(len(text))
+	return text
+}
+
 // cString returns the bytes before the first 0, as C sees a string.
 func cString(b []byte) string {
 	for i, c := range b {

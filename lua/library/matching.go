@@ -6,8 +6,6 @@ import (
 	"limitsrv/lua/value"
 )
 
-func isPlain(p []byte) bool { return pattern.IsPlain(p) }
-
 // A matching is the match of a pattern in a run.
 type matching struct {
 	pattern.Matcher
@@ -30,7 +28,8 @@ func newMatching(st *lua.State, text, wanted []byte) *matching {
 		m.Fail = func(message string) { m.fail(message) }
 		*slot = m
 	}
-	m.st, m.text = st, text
+	st.Prepay(len(wanted) / 64)
+	m.st, m.text, m.Prepaid = st, text, st.Heap.Prepaid
 	m.Init(text, wanted)
 	m.skip = 0
 	m.resume()
@@ -147,6 +146,7 @@ func gsub(st *lua.State, args []value.Value) []value.Value {
 	n, at := 0, 0
 	for n < most {
 		m.Left--
+		m.prepay(stepsPerTurn)
 		end := m.At(at, m.skip)
 		if end >= 0 {
 			n++
@@ -164,8 +164,26 @@ func gsub(st *lua.State, args []value.Value) []value.Value {
 			break
 		}
 	}
+	m.prepayAdded(buffer, len(text)-at)
 	buffer = append(buffer, text[min(at, len(text)):]...)
 	return st.Results(finish(st, buffer), value.Number(float64(n)))
+}
+
+// stepsPerTurn is the number of steps that count for a turn of gsub, besides those of the match.
+const stepsPerTurn = 4
+
+// prepay counts n steps in a run that is Prepaid, and ends it beyond its steps.
+func (m *matching) prepay(n int) {
+	if m.Prepaid {
+		m.Spend(n)
+	}
+}
+
+// prepayAdded is prepay for n bytes that are about to be added to a buffer, for which the run must
+// have memory.
+func (m *matching) prepayAdded(buffer []byte, n int) {
+	m.prepay(max(0, n) / 64)
+	m.st.PrepayRoom(len(buffer) + n)
 }
 
 // replace appends the replacement of a match.
@@ -198,15 +216,15 @@ func (m *matching) replace(buffer []byte, replacement value.Value, start, end in
 
 // add appends to a result. The memory of the run bounds its size.
 func (m *matching) add(buffer, more []byte) []byte {
-	if int64(len(buffer)+len(more)) > m.st.Heap.Left() {
-		m.st.Heap.Charge(len(buffer) + len(more))
-	}
+	m.st.CheckRoom(len(buffer) + len(more))
 	m.Left -= int64(len(more) / 64)
 	return append(buffer, more...)
 }
 
 // expand appends a replacement with %0 to %9 in it.
 func (m *matching) expand(buffer, text []byte, start, end int) []byte {
+	m.prepay(len(text) / 2)
+	m.st.PrepayRoom(len(buffer) + len(text)/2)
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		if c != '%' {
@@ -231,8 +249,6 @@ func (m *matching) expand(buffer, text []byte, start, end int) []byte {
 			buffer = append(buffer, text[i])
 		}
 	}
-	if int64(len(buffer)) > m.st.Heap.Left() {
-		m.st.Heap.Charge(len(buffer))
-	}
+	m.st.CheckRoom(len(buffer))
 	return buffer
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"limitsrv/lua"
+	"limitsrv/lua/pattern"
 	"limitsrv/lua/value"
 )
 
@@ -76,8 +77,10 @@ func length(st *lua.State, args []value.Value) value.Value {
 // mapped makes a function that changes the case of letters in a range.
 func mapped(first, last byte) func(*lua.State, []value.Value) value.Value {
 	return func(st *lua.State, args []value.Value) value.Value {
-		buffer := append(st.Buffer(), st.Text(args, 0)...)
-		st.Charge(len(buffer) / 32)
+		text := st.Text(args, 0)
+		st.Charge(len(text) / 32)
+		st.PrepayRoom(len(text))
+		buffer := append(st.Buffer(), text...)
 		for i, c := range buffer {
 			if c >= first && c <= last {
 				buffer[i] = c ^ 0x20
@@ -121,13 +124,40 @@ func sub(st *lua.State, args []value.Value) value.Value {
 	return value.OfString(st.Heap.Adopt(text[from-1 : to : to]))
 }
 
+// shortNeedle is the length of a text up to which a search for it is a matter of the searched text
+// alone.
+const shortNeedle = 32
+
+// index returns the index of the first instance of wanted in a text, or -1. It counts steps for
+// the comparisons with a long one, which may be as many as the bytes of the text.
+func index(st *lua.State, text, wanted []byte) int {
+	if len(wanted) <= shortNeedle {
+		return bytes.Index(text, wanted)
+	}
+	for at := 0; ; at++ {
+		next := bytes.Index(text[at:], wanted[:shortNeedle])
+		if at += next; next < 0 || len(text)-at < len(wanted) {
+			return -1
+		}
+		st.Prepay(1 + len(wanted)/64)
+		if bytes.Equal(text[at:at+len(wanted)], wanted) {
+			return at
+		}
+	}
+}
+
 // search is find and match.
 func search(st *lua.State, args []value.Value, find bool) []value.Value {
 	text, wanted := st.Text(args, 0), st.Text(args, 1)
 	from := int(min(max(0, fromEnd(st.OptInt(args, 2, 1), len(text))-1), int64(len(text))))
-	if find && (len(args) > 3 && args[3].Truth() || isPlain(wanted)) {
+	plain := find && len(args) > 3 && args[3].Truth()
+	if find && !plain {
+		st.Prepay(len(wanted) / 16)
+		plain = pattern.IsPlain(wanted)
+	}
+	if plain {
 		st.Charge((len(text) - from) / 16)
-		i := bytes.Index(text[from:], wanted)
+		i := index(st, text[from:], wanted)
 		if i < 0 {
 			return st.Results(value.Nil)
 		}

@@ -22,6 +22,9 @@ func openTable(env *lua.Env) {
 	)
 }
 
+// stepsPerText is the number of steps that count for the text of a number.
+const stepsPerText = 4
+
 func concat(st *lua.State, args []value.Value) value.Value {
 	var separator []byte
 	if !lua.IsMissing(args, 1) {
@@ -40,18 +43,17 @@ func concat(st *lua.State, args []value.Value) value.Value {
 		st.Charge(1)
 		v := t.GetInt(i)
 		if s, ok := v.String(); ok {
-			buffer = append(buffer, s.Bytes()...)
+			buffer = st.Append(buffer, s.Bytes())
 		} else if v.IsNumber() {
+			st.Prepay(stepsPerText)
 			buffer = number.Append(buffer, v.Float())
 		} else {
 			st.Errorf("invalid value (%s) at index %d in table for 'concat'", v.Kind(), i)
 		}
 		if i != to {
-			buffer = append(buffer, separator...)
+			buffer = st.Append(buffer, separator)
 		}
-		if int64(len(buffer)) > st.Heap.Left() {
-			st.Heap.Charge(len(buffer))
-		}
+		st.CheckRoom(len(buffer))
 	}
 	return finish(st, buffer)
 }

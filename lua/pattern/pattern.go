@@ -22,6 +22,8 @@ type Matcher struct {
 	// Left counts the steps down. Below 0 Exceeded is called, which must not return.
 	Left     int64
 	Exceeded func()
+	// Prepaid counts the search for the end of a set behind %f too.
+	Prepaid bool
 	// Fail is called for errors in the pattern, and must not return.
 	Fail func(message string)
 
@@ -88,8 +90,11 @@ func (m *Matcher) Capture(i, start, end int) (from, to int, isPosition bool) {
 // Groups returns the number of captures of the pattern in the last match.
 func (m *Matcher) Groups() int { return m.level }
 
-func (m *Matcher) step() {
-	if m.Left--; m.Left < 0 {
+func (m *Matcher) step() { m.Spend(1) }
+
+// Spend counts n steps.
+func (m *Matcher) Spend(n int) {
+	if m.Left -= int64(n); m.Left < 0 {
 		m.Exceeded()
 	}
 }
@@ -178,6 +183,9 @@ func (m *Matcher) escape(s, p int) (end, next int, special bool) {
 			m.Fail("missing '[' after '%f' in pattern")
 		}
 		class := m.classEnd(p)
+		if m.Prepaid {
+			m.Spend((class - p) / 16)
+		}
 		var before, after byte
 		if s > 0 {
 			before = m.subject[s-1]

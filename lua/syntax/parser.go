@@ -5,8 +5,9 @@ import "fmt"
 // A parser makes the tree of a source.
 type parser struct {
 	lexer
-	fs     *functionState
-	levels int
+	fs      *functionState
+	levels  int
+	visible map[string][]binding // the variables in scope, the innermost last
 }
 
 // Parse returns the main function of a chunk, with its variables resolved. chunk is its
@@ -23,7 +24,7 @@ func Parse(source []byte, chunk string, levels int) (main *Function, err error) 
 			err = e
 		}
 	}()
-	p := &parser{lexer: lexer{chunk: chunk, source: source, line: 1, lastLine: 1}, levels: levels}
+	p := &parser{lexer: lexer{chunk: chunk, source: source, line: 1, lastLine: 1}, levels: levels, visible: make(map[string][]binding)}
 	main = &Function{Chunk: chunk, Vararg: true}
 	p.open(main)
 	p.next()
@@ -117,7 +118,7 @@ func (p *parser) block(loop bool) *Block {
 }
 
 func (p *parser) endScope(scope int) {
-	p.fs.active = p.fs.active[:scope]
+	p.deactivate(scope)
 	p.fs.loops = p.fs.loops[:len(p.fs.loops)-1]
 }
 
@@ -212,7 +213,7 @@ func (p *parser) parseFor(line int) Statement {
 		p.failHere("'=' or 'in' expected")
 	}
 	p.expectClosing(kwEnd, kwFor, line)
-	p.fs.active = p.fs.active[:scope]
+	p.deactivate(scope)
 	return s
 }
 

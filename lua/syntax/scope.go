@@ -14,7 +14,8 @@ type functionState struct {
 	function *Function
 	outer    *functionState
 	active   []*Local
-	loops    []bool // for each open block: whether it is a loop
+	loops    []bool         // for each open block: whether it is a loop
+	upvalues map[*Local]int // the indexes of those of function
 }
 
 // open begins a function.
@@ -23,7 +24,10 @@ func (p *parser) open(function *Function) {
 }
 
 // close ends it.
-func (p *parser) close() { p.fs = p.fs.outer }
+func (p *parser) close() {
+	p.deactivate(0)
+	p.fs = p.fs.outer
+}
 
 // limit reports too many of things.
 func (p *parser) limit(n, most int, things string) {
@@ -50,57 +54,63 @@ func (p *parser) activate(locals ...*Local) {
 	for _, local := range locals {
 		local.Slot = len(f.active)
 		f.active = append(f.active, local)
+		p.visible[local.Name] = append(p.visible[local.Name], binding{local, f})
 	}
 	f.function.Slots = max(f.function.Slots, len(f.active))
 }
 
-// find returns the variable in scope of a name.
-func (f *functionState) find(name string) *Local {
-	for i := len(f.active) - 1; i >= 0; i-- {
-		if f.active[i].Name == name {
-			return f.active[i]
-		}
+// deactivate ends the scope of all variables of the function but the first n.
+func (p *parser) deactivate(n int) {
+	f := p.fs
+	for i := len(f.active) - 1; i >= n; i-- {
+		name := f.active[i].Name
+		same := p.visible[name]
+		p.visible[name] = same[:len(same)-1]
 	}
-	return nil
+	f.active = f.active[:n]
 }
 
-// resolve returns the variable of a name.
+// A binding is a variable in scope, and the function that it belongs to.
+type binding struct {
+	local *Local
+	owner *functionState
+}
+
+// resolve returns the variable of a name. Cost: a lookup, and one for each function around it at
+// its first use there.
 func (p *parser) resolve(name string) Expr {
-	if local := p.fs.find(name); local != nil {
-		return &LocalExpr{local}
+	same := p.visible[name]
+	if len(same) == 0 {
+		return &GlobalExpr{name, p.lastLine}
 	}
-	if i, ok := p.upvalue(p.fs, name); ok {
-		return &UpvalueExpr{i, name}
+	b := same[len(same)-1]
+	if b.owner == p.fs {
+		return &LocalExpr{b.local}
 	}
-	return &GlobalExpr{name, p.lastLine}
+	return &UpvalueExpr{p.upvalue(p.fs, b), name}
 }
 
-// upvalue returns the index of the upvalue of a name in f. It returns false if the name
-// is a global variable.
-func (p *parser) upvalue(f *functionState, name string) (int, bool) {
-	if f.outer == nil {
-		return 0, false
+// upvalue returns the index of the upvalue of f for a variable of a function around it.
+func (p *parser) upvalue(f *functionState, b binding) int {
+	if i, ok := f.upvalues[b.local]; ok {
+		return i
 	}
-	up := Upvalue{Name: name}
-	if up.Local = f.outer.find(name); up.Local != nil {
+	up := Upvalue{Name: b.local.Name}
+	if f.outer == b.owner {
+		up.Local = b.local
 		up.Local.Captured = true
 		f.outer.function.Captures = true
 	} else {
-		i, ok := p.upvalue(f.outer, name)
-		if !ok {
-			return 0, false
-		}
-		up.Index = i
-	}
-	for i, known := range f.function.Upvalues {
-		if known == up {
-			return i, true
-		}
+		up.Index = p.upvalue(f.outer, b)
 	}
 	inner := p.fs
 	p.fs = f
 	p.limit(len(f.function.Upvalues)+1, maxUpvalues, "upvalues")
 	p.fs = inner
-	f.function.Upvalues = append(f.function.Upvalues, up)
-	return len(f.function.Upvalues) - 1, true
+	if f.upvalues == nil {
+		f.upvalues = make(map[*Local]int)
+	}
+	i := len(f.function.Upvalues)
+	f.function.Upvalues, f.upvalues[b.local] = append(f.function.Upvalues, up), i
+	return i
 }

@@ -19,6 +19,23 @@ func (t *Table) Len() int {
 	return t.searchBorder(len(t.array))
 }
 
+// countElements returns the number of elements before the first nil.
+func (t *Table) countElements() int {
+	for i := 1; ; i++ {
+		t.prepay(1)
+		if t.GetInt(i).ref == nil {
+			return i - 1
+		}
+	}
+}
+
+// prepay counts n steps of work, in a run that is Prepaid.
+func (t *Table) prepay(n int) {
+	if t.heap != nil && t.heap.Prepaid {
+		t.heap.chargeSteps(n)
+	}
+}
+
 // searchBorder finds a border at or above low. Requires: element low is not nil, or low is 0.
 func (t *Table) searchBorder(low int) int {
 	high := low + 1
@@ -26,11 +43,10 @@ func (t *Table) searchBorder(low int) int {
 		low = high
 		high *= 2
 		if high > 1<<31-1 {
-			for low = 1; t.GetInt(low).ref != nil; low++ {
-			}
-			return low - 1
+			return t.countElements()
 		}
 	}
+	t.prepay(2 * logarithm(high-len(t.array)+1)) // of both searches
 	for high-low > 1 {
 		if middle := (low + high) / 2; t.GetInt(middle).ref == nil {
 			high = middle

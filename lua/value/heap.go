@@ -44,6 +44,8 @@ type Heap struct {
 	// Steps is the number of steps that the run may still take. Memory and long searches in
 	// tables take some.
 	Steps int64
+	// Prepaid is set if long searches for the length of a table, and its growth, take steps too.
+	Prepaid bool
 
 	limit   int64
 	left    int64 // bytes until it
@@ -103,8 +105,10 @@ func (h *Heap) end() {
 	panic(OutOfSteps{})
 }
 
-func (h *Heap) chargeHops(hops int) {
-	if h.Steps -= int64(hops / hopsPerStep); h.Steps < 0 {
+func (h *Heap) chargeHops(hops int) { h.chargeSteps(hops / hopsPerStep) }
+
+func (h *Heap) chargeSteps(n int) {
+	if h.Steps -= int64(n); h.Steps < 0 {
 		h.end()
 	}
 }

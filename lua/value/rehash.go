@@ -35,9 +35,13 @@ func (t *Table) setNodes(h *Heap, n int) {
 	t.free = size
 }
 
+// sizePerStep is the number of places of a table that are counted, to choose its sizes, in a step.
+const sizePerStep = 8
+
 // rehash chooses new sizes so that there is room for one more key: the array part is the
 // largest power of two of which more than half is in use.
 func (t *Table) rehash(h *Heap, extra Value) {
+	t.prepay(t.Size() / sizePerStep)
 	var counts [maxBits + 1]int // keys from 2^(i-1)+1 to 2^i
 	integers := t.countArray(&counts)
 	total := integers
