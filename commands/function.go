@@ -25,52 +25,54 @@ func errorOf(text string) *resp.Error {
 	return resp.NewError(code, rest)
 }
 
-// functionContainer is FUNCTION.
-var functionContainer = session.Command{
-	Name: "FUNCTION", Summary: "Commands about libraries of functions.",
-	Complexity: "See its subcommands", Since: "7.0.0", Group: "scripting",
-	Sub: []session.Command{
-		{
-			Name: "LOAD", Args: "[REPLACE] function-code", Summary: "Stores a library of functions in Lua on all nodes, REPLACE: in place of the one of its name, and returns its name. An error if it does not load.",
-			Complexity: "O(N), N being the bytes of the library", Since: "7.0.0", Group: "scripting",
-			Flags: session.NoScript | session.Write | session.DenyOOM | session.Runs | session.Plain | session.OpenEnded, Op: opFunctionLoad,
-		},
-		{
-			Name: "DELETE", Args: "library-name", Summary: "Deletes a library and its functions on all nodes.",
-			Complexity: "O(N), N being the libraries", Since: "7.0.0", Group: "scripting",
-			Flags: session.NoScript | session.Write | session.Runs | session.Plain,
-			Op: func(b *engine.Batch, args [][]byte) error {
-				scripts.SetDelete(b.AddCall(0), args[2])
-				return nil
+// functionContainer returns FUNCTION.
+func (h *scriptHost) functionContainer() *session.Command {
+	return &session.Command{
+		Name: "FUNCTION", Summary: "Commands about libraries of functions.",
+		Complexity: "See its subcommands", Since: "7.0.0", Group: "scripting",
+		Sub: []session.Command{
+			{
+				Name: "LOAD", Args: "[REPLACE] function-code", Summary: "Stores a library of functions in Lua on all nodes, REPLACE: in place of the one of its name, and returns its name. An error if it does not load.",
+				Complexity: "O(N), N being the bytes of the library", Since: "7.0.0", Group: "scripting",
+				Flags: session.NoScript | session.Write | session.DenyOOM | session.Runs | session.Plain | session.OpenEnded, Op: h.opFunctionLoad,
+			},
+			{
+				Name: "DELETE", Args: "library-name", Summary: "Deletes a library and its functions on all nodes.",
+				Complexity: "O(N), N being the libraries", Since: "7.0.0", Group: "scripting",
+				Flags: session.NoScript | session.Write | session.Runs | session.Plain,
+				Op: func(b *engine.Batch, args [][]byte) error {
+					scripts.SetDelete(b.AddCall(0), args[2])
+					return nil
+				},
+			},
+			{
+				Name: "FLUSH", Args: "[ASYNC|SYNC]", Summary: "Deletes all libraries on all nodes.",
+				Complexity: "O(N), N being the libraries", Since: "7.0.0", Group: "scripting",
+				Flags: session.NoScript | session.Write | session.Runs | session.Plain, Op: opFunctionFlush,
+			},
+			{
+				Name: "LIST", Args: "[LIBRARYNAME library-name-pattern] [WITHCODE]", Summary: "Lists libraries with their functions, in the order of their names.",
+				Complexity: "O(N), N being the functions", Since: "7.0.0", Group: "scripting",
+				Flags: session.NoScript | session.Plain | session.OpenEnded, Op: opFunctionList, Long: 2,
+			},
+			{
+				Name: "STATS", Summary: "Returns the numbers of libraries and functions. No running function is ever shown.",
+				Complexity: "O(1)", Since: "7.0.0", Group: "scripting", Flags: session.NoScript | session.Plain,
+				Op: func(b *engine.Batch, _ [][]byte) error {
+					scripts.SetStats(b.AddCall(0))
+					return nil
+				},
+			},
+			{
+				Name: "KILL", Summary: "Always NOTBUSY: a function that runs too long ends at its budget of steps.",
+				Complexity: "O(1)", Since: "7.0.0", Group: "scripting", Flags: session.NoScript | session.Runs,
+				Run: func(_ *session.Session, w *resp.Writer, _ [][]byte) { w.Error(errNotBusy) },
 			},
 		},
-		{
-			Name: "FLUSH", Args: "[ASYNC|SYNC]", Summary: "Deletes all libraries on all nodes.",
-			Complexity: "O(N), N being the libraries", Since: "7.0.0", Group: "scripting",
-			Flags: session.NoScript | session.Write | session.Runs | session.Plain, Op: opFunctionFlush,
-		},
-		{
-			Name: "LIST", Args: "[LIBRARYNAME library-name-pattern] [WITHCODE]", Summary: "Lists libraries with their functions, in the order of their names.",
-			Complexity: "O(N), N being the functions", Since: "7.0.0", Group: "scripting",
-			Flags: session.NoScript | session.Plain | session.OpenEnded, Op: opFunctionList, Long: 2,
-		},
-		{
-			Name: "STATS", Summary: "Returns the numbers of libraries and functions. No running function is ever shown.",
-			Complexity: "O(1)", Since: "7.0.0", Group: "scripting", Flags: session.NoScript | session.Plain,
-			Op: func(b *engine.Batch, _ [][]byte) error {
-				scripts.SetStats(b.AddCall(0))
-				return nil
-			},
-		},
-		{
-			Name: "KILL", Summary: "Always NOTBUSY: a function that runs too long ends at its budget of steps.",
-			Complexity: "O(1)", Since: "7.0.0", Group: "scripting", Flags: session.NoScript | session.Runs,
-			Run: func(_ *session.Session, w *resp.Writer, _ [][]byte) { w.Error(errNotBusy) },
-		},
-	},
+	}
 }
 
-func opFunctionLoad(b *engine.Batch, args [][]byte) error {
+func (h *scriptHost) opFunctionLoad(b *engine.Batch, args [][]byte) error {
 	last := len(args) - 1
 	for _, option := range args[2:last] {
 		if !word.Is(option, "REPLACE") {
@@ -79,6 +81,9 @@ func opFunctionLoad(b *engine.Batch, args [][]byte) error {
 	}
 	if len(args[last]) > engine.MaxDocumentBytes {
 		return errLongLibrary
+	}
+	if err := h.mayCompile(scripts.CompileSteps(len(args[last]))); err != nil {
+		return err
 	}
 	scripts.SetLoad(b.AddCall(0), args[last], last > 2)
 	return nil
@@ -151,6 +156,10 @@ func (h *scriptHost) opFunction(modes scripts.Modes) func(*engine.Batch, [][]byt
 		found, longest := scripts.Modes(0), int64(0)
 		if f != nil {
 			longest = f.Longest()
+			if err := h.mayCompile(f.StepsTo()); err != nil {
+				return err
+			}
+			f.Prepare()
 		}
 		if f != nil && h.leads() && !scripts.ChangesLibraries(b) {
 			found = f.Modes()

@@ -30,7 +30,7 @@ func TestShardsOfFunctions(t *testing.T) {
 		h := &scriptHost{engine: func() *engine.Engine { return e }, leads: func() bool { return tt.leads }, budget: newScriptBudget(1000, backend.NewTestClock(testStart))}
 		var b engine.Batch
 		if tt.loaded {
-			if err := opFunctionLoad(&b, load); err != nil {
+			if err := h.opFunctionLoad(&b, load); err != nil {
 				t.Fatal(err)
 			}
 			e.Apply(testStart, &b)
@@ -41,7 +41,7 @@ func TestShardsOfFunctions(t *testing.T) {
 		case string(tt.before[0]) == "FCALL":
 			_ = h.opFunction(0)(&b, line)
 		default:
-			_ = opFunctionLoad(&b, load)
+			_ = h.opFunctionLoad(&b, load)
 		}
 		if err := h.opFunction(0)(&b, line); err != nil {
 			t.Fatal(err)

@@ -56,65 +56,95 @@ func (h *scriptHost) commands() []*session.Command {
 		run("EVALSHA_RO", hashArgs, "Runs a known script, as EVALSHA does, whose writes are errors.", "7.0.0", reads, h.opEvalSHA(scripts.Only|scripts.Looks), h.usesOfHash),
 		run("FCALL", "function numkeys [key ...] [arg ...]", "Runs a function of a library of FUNCTION LOAD. It gets the first numkeys arguments as its keys, all others as its args. An error beyond --script-steps; writes so far stay.", "7.0.0", writes, h.opFunction(0), h.usesOfFunction),
 		run("FCALL_RO", "function numkeys [key ...] [arg ...]", "Runs a function that has the flag no-writes, as FCALL does.", "7.0.0", reads, h.opFunction(scripts.Only|scripts.Looks), h.usesOfFunction),
-		&scriptContainer, &functionContainer,
+		h.scriptContainer(), h.functionContainer(),
 	}
 }
 
-// scriptContainer is SCRIPT.
-var scriptContainer = session.Command{
-	Name: "SCRIPT", Summary: "Commands about known scripts.",
-	Complexity: "See its subcommands", Since: "2.6.0", Group: "scripting",
-	Sub: []session.Command{
-		{
-			Name: "LOAD", Args: "script", Summary: "Stores a script on all nodes until SCRIPT FLUSH, and returns the SHA-1 of its text. An error if it does not compile.",
-			Complexity: "O(N), N being the bytes of the script", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Stale | session.Runs,
-			Op: opScriptLoad, Uses: func([][]byte) (session.Uses, error) { return session.Uses{Constant: true, Declared: true}, nil },
-		},
-		{
-			Name: "EXISTS", Args: "sha1 [sha1 ...]", Summary: "Returns 1 or 0 for each SHA-1: known or not.",
-			Complexity: "O(N), N being the digests", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Plain,
-			Op: func(b *engine.Batch, args [][]byte) error {
-				scripts.SetExists(b.AddCall(0), args[2:])
-				return nil
+// scriptContainer returns SCRIPT.
+func (h *scriptHost) scriptContainer() *session.Command {
+	return &session.Command{
+		Name: "SCRIPT", Summary: "Commands about known scripts.",
+		Complexity: "See its subcommands", Since: "2.6.0", Group: "scripting",
+		Sub: []session.Command{
+			{
+				Name: "LOAD", Args: "script", Summary: "Stores a script on all nodes until SCRIPT FLUSH, and returns the SHA-1 of its text. An error if it does not compile.",
+				Complexity: "O(N), N being the bytes of the script", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Stale | session.Runs,
+				Op: h.opScriptLoad, Uses: func([][]byte) (session.Uses, error) { return session.Uses{Constant: true, Declared: true}, nil },
+			},
+			{
+				Name: "EXISTS", Args: "sha1 [sha1 ...]", Summary: "Returns 1 or 0 for each SHA-1: known or not.",
+				Complexity: "O(N), N being the digests", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Plain,
+				Op: func(b *engine.Batch, args [][]byte) error {
+					scripts.SetExists(b.AddCall(0), args[2:])
+					return nil
+				},
+			},
+			{
+				Name: "FLUSH", Args: "[ASYNC|SYNC]", Summary: "Drops all scripts on all nodes; EVALSHA then gets NOSCRIPT.",
+				Complexity: "O(N), N being the scripts", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Runs,
+				Op: opScriptFlush, Reply: func(w *resp.Writer, _ []engine.Op, _ []engine.Decision) { w.OK() },
+			},
+			{
+				Name: "KILL", Summary: "Always NOTBUSY: a script that runs too long ends at its budget of steps.",
+				Complexity: "O(1)", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Runs,
+				Run: func(_ *session.Session, w *resp.Writer, _ [][]byte) { w.Error(errNotBusy) },
 			},
 		},
-		{
-			Name: "FLUSH", Args: "[ASYNC|SYNC]", Summary: "Drops all scripts on all nodes; EVALSHA then gets NOSCRIPT.",
-			Complexity: "O(N), N being the scripts", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Runs,
-			Op: opScriptFlush, Reply: func(w *resp.Writer, _ []engine.Op, _ []engine.Decision) { w.OK() },
-		},
-		{
-			Name: "KILL", Summary: "Always NOTBUSY: a script that runs too long ends at its budget of steps.",
-			Complexity: "O(1)", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Runs,
-			Run: func(_ *session.Session, w *resp.Writer, _ [][]byte) { w.Error(errNotBusy) },
-		},
-	},
+	}
+}
+
+// mayCompile counts the steps of compiling a text, and returns an error if the scripts of the node
+// have taken too many lately.
+func (h *scriptHost) mayCompile(steps int64) error {
+	if steps == 0 || h.engine == nil || h.budget.mayCompile(h.engine(), steps) {
+		return nil
+	}
+	return resp.NewError("ERR", fmt.Sprintf("the script takes %d steps to compile, and it may take %d while scripts are heavy (--script-steps)", steps, h.budget.light.rungs[0].steps))
+}
+
+// compiled returns the compiled form of a source.
+func (h *scriptHost) compiled(source *engine.Source) (*scripts.Script, error) {
+	if err := h.mayCompile(scripts.StepsTo(source)); err != nil {
+		return nil, err
+	}
+	return scripts.Of(source), nil
+}
+
+// compile compiles the text of a script that is new.
+func (h *scriptHost) compile(text []byte) (*scripts.Script, error) {
+	if err := h.mayCompile(scripts.CompileSteps(len(text))); err != nil {
+		return nil, err
+	}
+	s, wrong := scripts.Compile(text)
+	if wrong != "" {
+		return nil, errorOf(wrong)
+	}
+	return s, nil
 }
 
 // usesOfText returns the uses of the script that is an argument of EVAL.
 func (h *scriptHost) usesOfText(args [][]byte) (session.Uses, error) {
 	if source := h.known(sha1.Sum(args[1])); source != nil {
-		return usesOf(scripts.Of(source)), nil
+		return usesOf(h.compiled(source))
 	}
-	s, wrong := scripts.Compile(args[1])
-	if wrong != "" {
-		return session.Uses{}, errorOf(wrong)
-	}
-	return usesOf(s), nil
+	return usesOf(h.compile(args[1]))
 }
 
 // usesOfHash returns the uses of the script that EVALSHA names. An unknown one is an error,
 // since it may become known until it runs.
 func (h *scriptHost) usesOfHash(args [][]byte) (session.Uses, error) {
 	if source := h.named(args[1]); source != nil {
-		return usesOf(scripts.Of(source)), nil
+		return usesOf(h.compiled(source))
 	}
 	return session.Uses{}, errNoScript
 }
 
-func usesOf(s *scripts.Script) session.Uses {
+func usesOf(s *scripts.Script, err error) (session.Uses, error) {
+	if err != nil {
+		return session.Uses{}, err
+	}
 	names, constant := s.Names()
-	return session.Uses{Names: names, Constant: constant, Declared: s.Modes()&scripts.Declared != 0}
+	return session.Uses{Names: names, Constant: constant, Declared: s.Modes()&scripts.Declared != 0}, nil
 }
 
 // known returns a source that the engine has now.
@@ -148,10 +178,31 @@ func (h *scriptHost) review(b *engine.Batch) {
 		if !ok {
 			continue
 		}
+		if !h.reviewCompile(name, function) {
+			scripts.SetSteps(c, noSteps)
+			continue
+		}
 		if lower := h.budget.review(b, heavy, h.longest(name, function), scripts.StepsOf(c)); lower != nil {
 			scripts.SetSteps(c, lower)
 		}
 	}
+}
+
+// noSteps is the budget of a run that may not even compile its script.
+var noSteps = scripts.Steps(0)
+
+// reviewCompile counts the steps of compiling the script or function of a run of another node. It
+// returns false if there are too many.
+func (h *scriptHost) reviewCompile(name []byte, function bool) bool {
+	steps := int64(0)
+	if function {
+		if f := h.function(name); f != nil {
+			steps = f.StepsTo()
+		}
+	} else if source := h.named(name); source != nil {
+		steps = scripts.StepsTo(source)
+	}
+	return h.mayCompile(steps) == nil
 }
 
 // longest returns the steps of the longest run of a script, by its hash, or a function; 0 for one
@@ -185,8 +236,9 @@ func (h *scriptHost) opEval(modes scripts.Modes) func(*engine.Batch, [][]byte) e
 		id := engine.SourceID(sha1.Sum(text))
 		found, longest, source := scripts.Modes(0), int64(0), h.known(id)
 		if source != nil {
-			found, longest = scripts.Of(source).Modes(), source.Longest()
-		} else if err := checkScript(text, &found); err != nil {
+			longest = source.Longest()
+		}
+		if err := h.modes(source, text, &found); err != nil {
 			return err
 		}
 		known, decided := b.Learns(id)
@@ -203,14 +255,19 @@ func (h *scriptHost) opEval(modes scripts.Modes) func(*engine.Batch, [][]byte) e
 	}
 }
 
-// checkScript compiles a script that is new, and returns its modes.
-func checkScript(text []byte, modes *scripts.Modes) error {
-	if len(text) > engine.MaxSourceBytes {
+// modes sets the modes of a script, of its source or, if that is nil, of its text.
+func (h *scriptHost) modes(source *engine.Source, text []byte, modes *scripts.Modes) (err error) {
+	var s *scripts.Script
+	switch {
+	case source != nil:
+		s, err = h.compiled(source)
+	case len(text) > engine.MaxSourceBytes:
 		return errLongScript
+	default:
+		s, err = h.compile(text)
 	}
-	s, wrong := scripts.Compile(text)
-	if wrong != "" {
-		return errorOf(wrong)
+	if err != nil {
+		return err
 	}
 	*modes = s.Modes()
 	return nil
@@ -227,7 +284,10 @@ func (h *scriptHost) opEvalSHA(modes scripts.Modes) func(*engine.Batch, [][]byte
 		}
 		found, longest := scripts.Modes(0), int64(0)
 		if source := h.named(args[1]); source != nil {
-			found, longest = scripts.Of(source).Modes(), source.Longest()
+			longest = source.Longest()
+			if err := h.modes(source, nil, &found); err != nil {
+				return err
+			}
 		}
 		c, budget := h.addRun(b, longest)
 		scripts.SetRun(c, modes|found, budget, args[1], args[2:])
@@ -235,10 +295,12 @@ func (h *scriptHost) opEvalSHA(modes scripts.Modes) func(*engine.Batch, [][]byte
 	}
 }
 
-func opScriptLoad(b *engine.Batch, args [][]byte) error {
+func (h *scriptHost) opScriptLoad(b *engine.Batch, args [][]byte) error {
 	var modes scripts.Modes
-	if err := checkScript(args[2], &modes); err != nil {
-		return err
+	if source := h.known(sha1.Sum(args[2])); source == nil {
+		if err := h.modes(nil, args[2], &modes); err != nil {
+			return err
+		}
 	}
 	if len(args[2]) > 0 {
 		b.AddLearn(args[2])

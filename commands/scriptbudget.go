@@ -163,6 +163,19 @@ func (b *scriptBudget) review(batch *engine.Batch, heavy, longest, asked int64) 
 	return got.form
 }
 
+// mayCompile counts the steps of compiling a text on this node. ok is false, and nothing is counted,
+// if it would take more than a run gets now: the text is a long one, and scripts are heavy.
+func (b *scriptBudget) mayCompile(e *engine.Engine, steps int64) (ok bool) {
+	if steps <= b.light.rungs[0].steps {
+		return true
+	}
+	if b.ladder(e.HeavySteps()) == &b.light {
+		return false
+	}
+	e.AddHeavy(steps - b.light.rungs[0].steps)
+	return true
+}
+
 // unknownHeavy is the number of heavy steps of a node that has no engine to count them.
 const unknownHeavy = -1
 

@@ -94,11 +94,7 @@ func (tx *Tx) run(c *Call) (changed bool) {
 func (tx *Tx) Now() Instant { return tx.now }
 
 // AddHeavy counts steps of a call beyond those of a light one, if n is positive.
-func (tx *Tx) AddHeavy(n int64) {
-	if n > 0 {
-		tx.e.heavy.Add(n)
-	}
-}
+func (tx *Tx) AddHeavy(n int64) { tx.e.AddHeavy(n) }
 
 // AddWork counts work of a command beyond its words and its answer, n elements visited, so that
 // a script pays for it. Like all that a script sees, it must follow from contents alone.
@@ -116,7 +112,14 @@ func (tx *Tx) TakeWork() (n int64) {
 	return n
 }
 
-// HeavySteps returns the steps that calls have counted with Tx.AddHeavy. It is no part of the
+// AddHeavy is as Tx.AddHeavy, for work before a call. Concurrency: any goroutine.
+func (e *Engine) AddHeavy(n int64) {
+	if n > 0 {
+		e.heavy.Add(n)
+	}
+}
+
+// HeavySteps returns the steps that were counted with AddHeavy. It is no part of the
 // state: no decision may depend on it.
 func (e *Engine) HeavySteps() int64 { return e.heavy.Load() }
 

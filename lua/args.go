@@ -43,6 +43,7 @@ func (st *State) Number(args []value.Value, i int) float64 {
 func (st *State) ToNumber(v value.Value) (float64, bool) {
 	if s, ok := v.String(); ok {
 		st.Charge(s.Len() / 8)
+		st.Prepay(s.Len() / 8)
 	}
 	return v.ToNumber()
 }

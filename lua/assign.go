@@ -46,7 +46,7 @@ func (c *compiler) store(target syntax.Expr, line int) func(f *frame, v value.Va
 		i := target.Index
 		return func(f *frame, v value.Value) { f.upvalues[i].v = v }
 	}
-	at := &site{line: line}
+	at := c.shared(site{line: line})
 	return func(f *frame, v value.Value) { f.st.errorAt(at, "%s", f.st.env.texts.ReadOnly) }
 }
 

@@ -21,7 +21,7 @@ func (c *compiler) call(e *syntax.CallExpr) *call {
 	k := &call{at: c.site(e.Callee, e.Line)}
 	k.fixed = c.fixed(e)
 	if e.Method != "" {
-		k.at = &site{e.Line, "method", e.Method}
+		k.at = c.shared(site{e.Line, "method", e.Method})
 		k.object = c.site(e.Callee, e.Line)
 		k.method = value.OfString(value.NewString(e.Method))
 	}

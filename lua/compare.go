@@ -33,7 +33,7 @@ func (c *compiler) cond(e syntax.Expr) cond {
 // compare compiles a comparison.
 func (c *compiler) compare(e *syntax.Binary) cond {
 	left, right := c.expr(e.Left), c.expr(e.Right)
-	at := &site{line: e.Line}
+	at := c.shared(site{line: e.Line})
 	if isCaptured(e.Left) {
 		return func(f *frame) bool {
 			b := right(f)

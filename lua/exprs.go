@@ -66,7 +66,7 @@ func (c *compiler) global(e *syntax.GlobalExpr) expr {
 	if c.env.texts.MissingGlobal == "" {
 		return func(*frame) value.Value { return value.Nil }
 	}
-	at, name := &site{line: e.Line}, cString([]byte(e.Name))
+	at, name := c.shared(site{line: e.Line}), cString([]byte(e.Name))
 	return func(f *frame) value.Value {
 		f.st.errorAt(at, f.st.env.texts.MissingGlobal, name)
 		return value.Nil

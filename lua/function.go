@@ -93,7 +93,13 @@ type proto struct {
 }
 
 // A Chunk is a compiled script. Any number of states may run it at once.
-type Chunk struct{ main *proto }
+type Chunk struct {
+	main *proto
+	size int
+}
+
+// Size returns about the memory that the chunk takes, in bytes.
+func (c *Chunk) Size() int { return c.size }
 
 // A site is a place in a function that can fail or call: its line, and the description of
 // the value in question, as "local" and "x".

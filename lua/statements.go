@@ -217,7 +217,7 @@ func (c *compiler) numericFor(s *syntax.NumericFor) statement {
 	if s.Step != nil {
 		step = c.expr(s.Step)
 	}
-	at := &site{line: s.Line}
+	at := c.shared(site{line: s.Line})
 	body := c.block(s.Body)
 	slot, captured := s.Local.Slot, s.Local.Captured
 	return func(f *frame) signal {
@@ -260,7 +260,7 @@ func (c *compiler) genericFor(s *syntax.GenericFor) statement {
 	}
 	values := c.list(s.Values)
 	body := c.block(s.Body)
-	at, generator := &site{line: s.Line}, &site{s.Line, "local", "(for generator)"}
+	at, generator := c.shared(site{line: s.Line}), c.shared(site{s.Line, "local", "(for generator)"})
 	return func(f *frame) signal {
 		base := f.st.top
 		init := values.exactly(f, 3)

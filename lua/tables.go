@@ -39,7 +39,7 @@ func (c *compiler) table(e *syntax.TableExpr) expr {
 				uncounted = 1 // Lua does not know that it has one result
 			}
 		}
-		one := field{at: &site{line: entry.Line}}
+		one := field{at: c.shared(site{line: entry.Line})}
 		if entry.Key != nil {
 			one.key = c.expr(entry.Key)
 		} else {

@@ -73,6 +73,10 @@ func runFunction(tx *engine.Tx, c *engine.Call) {
 	f := FindFunction(tx.Documents(engine.Libraries), c.Args[hashArg])
 	var l *Library
 	if f != nil {
+		if hasNoSteps(tx, c) {
+			return
+		}
+		tx.AddHeavy(f.StepsTo() - LightSteps)
 		l = libraryOf(f.document)
 	}
 	switch {

@@ -139,9 +139,10 @@ func TestReplacedFunctions(t *testing.T) {
 
 // TestManyLibraries keeps more text than may be compiled, and runs functions of all.
 func TestManyLibraries(t *testing.T) {
+	compiled.setMost(t, 1<<20)
 	n := newNode()
 	for i := range 30 {
-		text := fmt.Sprintf("#!lua name=l%d\nlocal s = '%s' redis.register_function('f%d', function() return %d end)", i, strings.Repeat("x", maxCompiled/20), i, i)
+		text := fmt.Sprintf("#!lua name=l%d\nlocal s = '%s' redis.register_function('f%d', function() return %d end)", i, strings.Repeat("x", compiled.most/20), i, i)
 		if got := n.load(text); !strings.HasPrefix(got, "$") {
 			t.Fatal(got)
 		}
@@ -157,8 +158,8 @@ func TestManyLibraries(t *testing.T) {
 			kept += len(d.Text)
 		}
 	}
-	if kept > maxCompiled || kept < maxCompiled/2 {
-		t.Errorf("%d bytes of text are kept compiled, want at most %d", kept, maxCompiled)
+	if kept > compiled.most || kept < compiled.most/2 {
+		t.Errorf("%d bytes of text are kept compiled, want at most %d", kept, compiled.most)
 	}
 }
 
@@ -224,4 +225,11 @@ func TestLawsOfFunctions(t *testing.T) {
 			t.Errorf("seed %d: %d functions ran", seed, ran)
 		}
 	}
+}
+
+// setMost bounds the memory of compiled texts during a test.
+func (k *keeper) setMost(t *testing.T, most int) {
+	before := k.most
+	k.most = most
+	t.Cleanup(func() { k.most = before })
 }

@@ -74,7 +74,7 @@ var lawCases = map[string][]lawCase{
 	"cjson.encode": {
 		{"", "cjson.encode(big)"}, {"local s = ('\\1'):rep(n)", "cjson.encode(s)"}, {"local t = {} for i = 1, n / 64 do t[i] = i end", "cjson.encode(t)"},
 		{"local t = {} for i = 1, n / 64 do t[i] = i / 3 end", "cjson.encode(t)"}, {"local t = {} for i = 1, n / 64 do t['k' .. i] = i end", "cjson.encode(t)"}, {"local t = {[big] = big}", "cjson.encode(t)"},
-		{"local t = {big, print}", "pcall(cjson.encode, {big, pcall})"}, {"local t = {} for i = 1, n / 64 do t[i] = i end t[1e9] = 1", "pcall(cjson.encode, t)"}, {"", "pcall(cjson.encode, 0/0)"},
+		{"", "pcall(cjson.encode, {big, pcall})"}, {"local t = {} for i = 1, n / 64 do t[i] = i end t[1e9] = 1", "pcall(cjson.encode, t)"}, {"", "pcall(cjson.encode, 0/0)"},
 		{"local t = {} for i = 1, n / 64 do t['k' .. i] = i end for i = 1, n / 64 do t['k' .. i] = nil end", "cjson.encode(t)"},
 		{"local t = {} for i = 1, math.min(n, 2000) do t = {t} end", "pcall(cjson.encode, t)"}, {"", "pcall(cjson.encode)"}, {"", "pcall(cjson.encode, {[true] = big})"},
 	},
@@ -116,7 +116,7 @@ var lawCases = map[string][]lawCase{
 	"string.byte":  {{"", "string.byte(big, 1, math.min(n, 7000))"}, {"", "pcall(string.byte, big, 1, 8000000)"}, {"", "string.byte(big, -1)"}, {"", "pcall(string.byte, big, big)"}, {"", "pcall(string.byte)"}},
 	"string.char":  {{"local t = {} for i = 1, math.min(n, 7000) do t[i] = 65 end", "string.char(unpack(t))"}, {"local t = {} for i = 1, math.min(n, 7000) do t[i] = 65 end t[#t] = 999", "pcall(string.char, unpack(t))"}, {"", "pcall(string.char, big)"}},
 	"string.dump":  {{"", "pcall(string.dump, pcall)"}, {"", "pcall(string.dump, big)"}},
-	"string.find":  append(searchCases("string.find"), lawCase{"", "string.find('', big)"}, lawCase{"", "string.find('', big, 1, true)"}, lawCase{"local s = ('a'):rep(n) local w = ('a'):rep(n / 2 - 1) .. 'b'", "string.find(s:sub(1, 50000), w:sub(1, 25000), 1, true)"}, lawCase{"", "string.find(big, 'y', 1, true)"}, lawCase{"", "string.find(big, big, 1, true)"}),
+	"string.find":  append(searchCases("string.find"), lawCase{"", "string.find('', big)"}, lawCase{"", "string.find('', big, 1, true)"}, lawCase{"local s = ('a'):rep(n) local w = ('a'):rep(n / 2 - 1) .. 'b'", "string.find(s:sub(1, 10000), w:sub(-5000), 1, true)"}, lawCase{"", "string.find(big, 'y', 1, true)"}, lawCase{"", "string.find(big, big, 1, true)"}),
 	"string.match": searchCases("string.match"),
 	"string.gfind": iteratorCases("string.gfind"), "string.gmatch": iteratorCases("string.gmatch"),
 	"string.format": {
@@ -195,8 +195,8 @@ func mappedCases(f string) []lawCase { return []lawCase{{"", f + "(big)"}, {"", 
 
 func searchCases(f string) []lawCase {
 	return []lawCase{
-		{"", f + "(big, '[^x]')"}, {"", f + "(big, '.-y')"}, {"", f + "('key:123', '(%a+):(%d+)')"}, {"", f + "(big, '^y')"}, {"", f + "(big, '()')"}, {"", f + "('x', '[' .. big .. ']')"}, {"", f + "('', big .. '*')"},
-		{"", f + "('x', '%f[' .. big .. ']')"}, {"local s = ('('):rep(n)", f + "(s:sub(1, 3000), '%b()')"}, {"local s = ('a'):rep(200)", f + "(s, '(a*)b%1')"}, {"", "pcall(" + f + ", big, '(')"}, {"", "pcall(" + f + ", big, '[' .. big)"},
+		{"", f + "(big, '[^x]')"}, {"", f + "(big:sub(1, 500), '.-y')"}, {"", f + "('key:123', '(%a+):(%d+)')"}, {"", f + "(big, '^y')"}, {"", f + "(big, '()')"}, {"", f + "('x', '[' .. big .. ']')"}, {"", f + "('', big .. '*')"},
+		{"", f + "('x', '%f[' .. big .. ']')"}, {"local s = ('('):rep(n)", f + "(s:sub(1, 300), '%b()')"}, {"local s = ('a'):rep(200)", f + "(s, '(a*)b%1')"}, {"", "pcall(" + f + ", big, '(')"}, {"", "pcall(" + f + ", big, '[' .. big)"},
 		{"", "pcall(" + f + ", 'x', '%')"}, {"local p = ('('):rep(n)", "pcall(" + f + ", big, p)"}, {"local p = ('x?'):rep(n / 2)", "pcall(" + f + ", big, p)"}, {"", "pcall(" + f + ", big, '', big)"}, {"", "pcall(" + f + ")"},
 	}
 }

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"limitsrv/engine"
 	"limitsrv/lua"
@@ -46,6 +49,8 @@ func lawText(before, body string, n int) string {
 
 // inMachine calls a function with a machine in a run.
 func inMachine(f func(m *machine)) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	e := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, Commands: lawCommands{do: func(tx *engine.Tx, c *engine.Call) {
 		m := machineFor(tx)
 		m.tx, m.run = tx, c
@@ -77,11 +82,21 @@ func (m *machine) lawFunctionsOf(text string) (body, plain value.Value, err erro
 
 // perStep returns the time of a step of some turns of a function, in nanoseconds, and the steps.
 func (m *machine) perStep(function value.Value, turns int) (nanos float64, steps int64, err error) {
-	left, before := m.st.StepsLeft(), time.Now()
+	left, before := m.st.StepsLeft(), threadTime()
 	_, err = m.st.RunFunction(function, value.Number(float64(turns)))
-	took := time.Since(before)
+	took := threadTime() - before
 	steps = left - m.st.StepsLeft()
 	return float64(took) / float64(max(1, steps)), steps, err
+}
+
+// threadTime returns the processor time of the thread.
+func threadTime() time.Duration {
+	const threadClock = 3 // CLOCK_THREAD_CPUTIME_ID
+	var at syscall.Timespec
+	if _, _, failed := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, threadClock, uintptr(unsafe.Pointer(&at)), 0); failed != 0 {
+		panic(failed)
+	}
+	return time.Duration(at.Nano())
 }
 
 // lawFunctions returns the names of all functions that scripts can see, such as string.rep.

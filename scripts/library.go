@@ -70,7 +70,8 @@ func CompileLibrary(text []byte, prepaid bool) (l *Library, wrong string) {
 	l = &Library{name: name}
 	h := libraryHost()
 	var err error
-	if l.chunk, err = lua.CompileWithin(h.outer, h.env, body, functionChunk); err != nil {
+	var tree *syntax.Function
+	if l.chunk, tree, err = lua.CompileWithin(h.outer, h.env, body, functionChunk); err != nil {
 		return nil, oneLine([]byte(wrongCompile + err.Error()))
 	}
 	m := libraryMachines.Get().(*machine)
@@ -84,9 +85,7 @@ func CompileLibrary(text []byte, prepaid bool) (l *Library, wrong string) {
 	if len(m.registered) == 0 {
 		return nil, noFunctions
 	}
-	if tree, err := syntax.Parse(body, functionChunk, 0); err == nil {
-		l.uses = usesOf(tree, keyTables(tree))
-	}
+	l.uses = usesOf(tree, keyTables(tree))
 	for i := range m.registered {
 		r := &m.registered[i]
 		l.functions = append(l.functions, &Function{Name: r.name, description: r.description, described: r.described, flags: r.flags, uses: l.uses, owner: name})
@@ -159,7 +158,7 @@ func (l *Library) keepAs(d *engine.Document) {
 		f.document = d
 	}
 	d.Compiled.Store(l)
-	compiled.keep(kept{&d.Compiled, (*Library)(nil), len(d.Text)})
+	compiled.keep(kept{&d.Compiled, (*Library)(nil), l.chunk.Size()})
 }
 
 // libraryMachines are those that run no function.

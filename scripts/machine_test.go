@@ -3,6 +3,7 @@ package scripts
 import (
 	"testing"
 
+	"limitsrv/lua"
 	"limitsrv/lua/value"
 )
 
@@ -14,7 +15,7 @@ func TestForgetWords(t *testing.T) {
 		}
 		return args
 	}
-	m := &machine{}
+	m := &machine{st: lua.NewState(host().env)}
 	m.take(words(3))
 	m.take(words(1))
 	room := m.words[:3]

@@ -37,6 +37,10 @@ func run(tx *engine.Tx, c *engine.Call) {
 		c.Answer = answer.AppendError(c.Answer, "NOSCRIPT No matching script. Please use EVAL.")
 		return
 	}
+	if hasNoSteps(tx, c) {
+		return
+	}
+	tx.AddHeavy(StepsTo(source) - LightSteps)
 	switch s := Of(source); {
 	case s.wrong != "":
 		c.Answer = answer.AppendError(c.Answer, s.wrong)
@@ -47,6 +51,15 @@ func run(tx *engine.Tx, c *engine.Call) {
 		m.tx, m.run, m.looks, m.declared = tx, c, modes&Looks != 0 || s.noWrites, modes&Declared != 0
 		m.do(s.chunk, source)
 	}
+}
+
+// hasNoSteps answers a run without a budget, for which not even the script may be compiled.
+func hasNoSteps(tx *engine.Tx, c *engine.Call) bool {
+	if !prepaid(tx) || StepsOf(c) > 0 {
+		return false
+	}
+	c.Answer = answer.AppendError(c.Answer, "ERR "+host().env.LimitText(lua.StepLimit, lua.Limits{}))
+	return true
 }
 
 // machineFor returns the machine that runs the scripts of a batch.

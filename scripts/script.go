@@ -2,13 +2,10 @@ package scripts
 
 import (
 	"bytes"
+	"crypto/sha1"
 	"strings"
-	"sync"
-	"sync/atomic"
 
-	"limitsrv/engine"
 	"limitsrv/lua"
-	"limitsrv/lua/syntax"
 )
 
 // A Script is a compiled source. It does not change.
@@ -25,10 +22,21 @@ type Script struct {
 const chunkName = "@user_script"
 
 // Compile compiles the text of a script. wrong is Redis' error if it is not valid. Cost:
-// linear.
+// linear, see CompileSteps.
 func Compile(text []byte) (s *Script, wrong string) {
 	s = compile(text)
+	if s.wrong == "" && len(text) >= leastFresh {
+		compiled.keepFresh(sha1.Sum(text), s)
+	}
 	return s, s.wrong
+}
+
+// size returns about the memory that a script of a text takes, in bytes.
+func (s *Script) size(text int) int {
+	if s.chunk == nil {
+		return text
+	}
+	return s.chunk.Size()
 }
 
 func compile(text []byte) *Script {
@@ -46,15 +54,13 @@ func compile(text []byte) *Script {
 		}
 		body = text[len(line):]
 	}
-	chunk, err := lua.Compile(host().env, body, chunkName)
+	chunk, tree, err := lua.CompileWithin(host().env, host().env, body, chunkName)
 	if err != nil {
 		s.wrong = oneLine([]byte("ERR Error compiling script (new function): " + err.Error()))
 		return s
 	}
 	s.chunk = chunk
-	if tree, err := syntax.Parse(body, chunkName, 0); err == nil {
-		s.uses = usesOf(tree, nil)
-	}
+	s.uses = usesOf(tree, nil)
 	return s
 }
 
@@ -95,53 +101,4 @@ func parseShebang(line []byte) (noWrites bool, wrong string) {
 		}
 	}
 	return noWrites, ""
-}
-
-// Of returns the compiled form of a source. Cost: a load, unless it has to be compiled.
-func Of(source *engine.Source) *Script {
-	if s, _ := source.Compiled.Load().(*Script); s != nil {
-		return s
-	}
-	s := compile([]byte(source.Text))
-	source.Compiled.Store(s)
-	compiled.keep(kept{&source.Compiled, (*Script)(nil), len(source.Text)})
-	return s
-}
-
-// maxCompiled bounds the text of the sources and documents that are kept compiled, in bytes: a
-// compiled byte takes 20 to 150 bytes.
-const maxCompiled = 1 << 20
-
-// A keeper keeps the texts compiled last, up to maxCompiled. Concurrency: any number of
-// goroutines may use it.
-type keeper struct {
-	mu    sync.Mutex
-	list  []kept
-	bytes int
-}
-
-// kept is the compiled form of a text.
-type kept struct {
-	compiled *atomic.Value
-	none     any // takes its place when it is dropped
-	bytes    int // of the text
-}
-
-var compiled keeper
-
-func (k *keeper) keep(one kept) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.list = append(k.list, one)
-	k.bytes += one.bytes
-	dropped := 0
-	for k.bytes > maxCompiled && dropped < len(k.list)-1 {
-		x := &k.list[dropped]
-		x.compiled.Store(x.none)
-		k.bytes -= x.bytes
-		dropped++
-	}
-	n := copy(k.list, k.list[dropped:])
-	clear(k.list[n:])
-	k.list = k.list[:n]
 }

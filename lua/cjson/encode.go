@@ -148,6 +148,9 @@ func (e *encoder) object(t *value.Table) {
 	e.add("}")
 }
 
+// stepsPerFraction is the number of steps that count for the digits of a number that is not whole.
+const stepsPerFraction = 5
+
 func (e *encoder) number(v value.Value) {
 	x := v.Float()
 	if math.IsNaN(x) || math.IsInf(x, 0) {
@@ -161,6 +164,9 @@ func (e *encoder) number(v value.Value) {
 			e.add("nan")
 			return
 		}
+	}
+	if x != math.Trunc(x) {
+		e.st.Prepay(stepsPerFraction)
 	}
 	if e.config.precision == 14 || math.IsInf(x, 0) || x == 0 {
 		e.buffer = number.Append(e.buffer, x)
