@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -15,7 +14,6 @@ import (
 	"limitsrv/engine"
 	"limitsrv/lua"
 	"limitsrv/lua/value"
-	"limitsrv/testwait"
 )
 
 // lawRatio is how many times the processor time of a charged step of a plain loop a step of any
@@ -49,8 +47,6 @@ func lawText(before, body string, n int) string {
 
 // inMachine calls a function with a machine in a run.
 func inMachine(f func(m *machine)) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	e := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, Commands: lawCommands{do: func(tx *engine.Tx, c *engine.Call) {
 		m := machineFor(tx)
 		m.tx, m.run = tx, c
@@ -123,7 +119,11 @@ func lawFunctions(t *testing.T) []string {
 // arguments, when it succeeds and when it fails, is that of a plain loop times lawRatio at most. A
 // function without a case fails.
 func TestStepsLaw(t *testing.T) {
-	testwait.Sequential(t)
+	lawTest(t)
+	sizes := lawSizes
+	if testing.Short() {
+		sizes = sizes[:2]
+	}
 	all := lawFunctions(t)
 	for name := range lawCases {
 		if !slices.Contains(all, name) {
@@ -136,7 +136,7 @@ func TestStepsLaw(t *testing.T) {
 				t.Errorf("%s has no case", name)
 			}
 			for _, x := range lawCases[name] {
-				for _, n := range lawSizes {
+				for _, n := range sizes {
 					checkLaw(t, x, n)
 				}
 			}
@@ -169,14 +169,25 @@ func (m *machine) lawRatioOf(body, plain value.Value) (ratio float64, err error)
 		return 0, err
 	}
 	turns := int(max(1, min(most, enough/max(1, steps))))
+	return leastRatio(func() (float64, error) {
+		nanos, _, err := m.perStep(body, turns)
+		return nanos, err
+	}, func() float64 {
+		nanos, _, _ := m.perStep(plain, enough/4)
+		return nanos
+	})
+}
+
+// leastRatio returns the least of many measures of a step over the least of as many of a step of the
+// plain loop. It ends when they keep the law.
+func leastRatio(measure func() (nanos float64, err error), plain func() float64) (ratio float64, err error) {
 	least, unit, begin := math.Inf(1), math.Inf(1), time.Now()
 	for i := 0; i < 30 && (i < 5 || time.Since(begin) < time.Second); i++ {
-		nanos, _, err := m.perStep(body, turns)
+		nanos, err := measure()
 		if err != nil {
 			return 0, err
 		}
-		reference, _, _ := m.perStep(plain, enough/4)
-		least, unit = min(least, nanos), min(unit, reference)
+		least, unit = min(least, nanos), min(unit, plain())
 		if least <= lawRatio*unit {
 			break
 		}

@@ -56,6 +56,10 @@ func (m *machine) appendValue(out []byte, v value.Value, depth int) []byte {
 			m.over = true
 			return out
 		}
+		if m.st.Heap.Prepaid {
+			m.left -= int64(s.Len() / bulkPerStep)
+			out = withRoom(out, s.Len())
+		}
 		return answer.AppendBulk(out, s.Bytes())
 	case value.BooleanKind:
 		switch {
@@ -73,6 +77,16 @@ func (m *machine) appendValue(out []byte, v value.Value, depth int) []byte {
 		return m.appendTable(out, t, depth)
 	}
 	return answer.AppendNil(out)
+}
+
+// withRoom returns out with room for a text of n bytes. A long answer doubles, since the parts by
+// which Go lets it grow would have it copied more often.
+func withRoom(out []byte, n int) []byte {
+	const start = 32 // what may stand before and behind the text
+	if need := len(out) + n + start; need > cap(out) && need > maxKeptAnswer {
+		out = append(make([]byte, 0, max(need, 2*cap(out))), out...)
+	}
+	return out
 }
 
 // long reports whether the answer is longer than maxAnswer.
@@ -126,11 +140,13 @@ func (m *machine) prepayText(s *value.String) {
 }
 
 // stepsPerNamed is the number of steps that count for the look for the fields that name a reply;
-// placesPerStep and textPerStep are the places of a table and the bytes of a text that take a step.
+// placesPerStep, textPerStep and bulkPerStep are the places of a table, the bytes of a text that is
+// changed, and those of one that is not, that take a step.
 const (
 	stepsPerNamed = 4
 	placesPerStep = 8
-	textPerStep   = 16
+	textPerStep   = 2
+	bulkPerStep   = 64
 )
 
 // appendNamed appends the reply that one of the fields of a table names, if there is one.
@@ -167,6 +183,7 @@ func (m *machine) appendNamed(out []byte, t *value.Table, depth int) (appended [
 }
 
 func (m *machine) appendMap(out []byte, t *value.Table, depth int) []byte {
+	m.prepay(t)
 	out = answer.AppendMap(out, entries(t))
 	for key, v, at := t.Next(0); !key.IsNil(); key, v, at = t.Next(at) {
 		out = m.appendValue(out, key, depth)
@@ -176,6 +193,7 @@ func (m *machine) appendMap(out []byte, t *value.Table, depth int) []byte {
 }
 
 func (m *machine) appendSet(out []byte, t *value.Table, depth int) []byte {
+	m.prepay(t)
 	out = answer.AppendSet(out, entries(t))
 	for key, _, at := t.Next(0); !key.IsNil(); key, _, at = t.Next(at) {
 		out = m.appendValue(out, key, depth)

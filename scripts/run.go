@@ -127,6 +127,9 @@ func (m *machine) evaluate(chunk *lua.Chunk, keys, argv value.List, limits lua.L
 	m.st.Heap.Unbound()
 	if err != nil {
 		m.failWith(err.(*lua.Error))
+		if limits.Prepaid {
+			left = max(0, left-int64(len(m.run.Answer)/errorPerStep))
+		}
 		return left
 	}
 	v := value.Nil
@@ -143,6 +146,9 @@ func (m *machine) evaluate(chunk *lua.Chunk, keys, argv value.List, limits lua.L
 func (m *machine) exceed(limit lua.LimitKind, limits lua.Limits) {
 	m.fail("ERR "+host().env.LimitText(limit, limits), chunkName, 0)
 }
+
+// errorPerStep is the number of bytes of the error of a run that count as a step.
+const errorPerStep = 16
 
 // start runs a script, or the wanted function of a library.
 func (m *machine) start(chunk *lua.Chunk, keys, argv value.List) (results []value.Value, err error) {

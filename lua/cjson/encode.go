@@ -149,7 +149,7 @@ func (e *encoder) object(t *value.Table) {
 }
 
 // stepsPerFraction is the number of steps that count for the digits of a number that is not whole.
-const stepsPerFraction = 5
+const stepsPerFraction = 8
 
 func (e *encoder) number(v value.Value) {
 	x := v.Float()

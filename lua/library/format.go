@@ -108,6 +108,7 @@ func convert(st *lua.State, buffer []byte, spec number.Spec, args []value.Value,
 	case 'o', 'u', 'x', 'X':
 		return spec.AppendInt(buffer, int64(number.ToUint(st.Number(args, arg))))
 	case 'e', 'E', 'f', 'g', 'G':
+		st.Prepay(stepsPerText + max(0, spec.Precision))
 		return spec.AppendFloat(buffer, st.Number(args, arg))
 	case 'q':
 		s := st.Text(args, arg)

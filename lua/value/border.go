@@ -39,14 +39,13 @@ func (t *Table) prepay(n int) {
 // searchBorder finds a border at or above low. Requires: element low is not nil, or low is 0.
 func (t *Table) searchBorder(low int) int {
 	high := low + 1
-	for t.GetInt(high).ref != nil {
+	for t.prepay(2); t.GetInt(high).ref != nil; t.prepay(2) { // a turn, and one of the search below
 		low = high
 		high *= 2
 		if high > 1<<31-1 {
 			return t.countElements()
 		}
 	}
-	t.prepay(2 * logarithm(high-len(t.array)+1)) // of both searches
 	for high-low > 1 {
 		if middle := (low + high) / 2; t.GetInt(middle).ref == nil {
 			high = middle
