@@ -150,11 +150,11 @@ func hScan(tx *engine.Tx, args [][]byte, out []byte) []byte {
 		return fail(out, wrong)
 	}
 	r := scanReply{tx: tx, match: o.match}
-	walk := h.Scan(o.cursor, o.count)
+	walk := h.Scan(tx.Place(o.cursor), o.count)
 	for field, value, more := walk.Next(); more; field, value, more = walk.Next() {
 		if r.add(field) {
 			r.addValue(value)
 		}
 	}
-	return r.answer(out, walk.Cursor())
+	return r.answer(out, tx.Cursor(walk.Cursor()))
 }

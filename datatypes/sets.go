@@ -217,9 +217,9 @@ func sScan(tx *engine.Tx, args [][]byte, out []byte) []byte {
 		return fail(out, wrong)
 	}
 	r := scanReply{tx: tx, match: o.match}
-	walk := t.Scan(o.cursor, o.count)
+	walk := t.Scan(tx.Place(o.cursor), o.count)
 	for member, more := walk.Next(); more; member, more = walk.Next() {
 		r.add(member)
 	}
-	return r.answer(out, walk.Cursor())
+	return r.answer(out, tx.Cursor(walk.Cursor()))
 }

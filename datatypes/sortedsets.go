@@ -120,11 +120,11 @@ func zScan(tx *engine.Tx, args [][]byte, out []byte) []byte {
 		return fail(out, wrong)
 	}
 	r := scanReply{tx: tx, match: o.match}
-	scan := z.Scan(o.cursor, o.count)
+	scan := z.Scan(tx.Place(o.cursor), o.count)
 	for member, score, more := scan.Next(); more; member, score, more = scan.Next() {
 		if r.add(member) {
 			r.addScore(score)
 		}
 	}
-	return r.answer(out, scan.Cursor())
+	return r.answer(out, tx.Cursor(scan.Cursor()))
 }

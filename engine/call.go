@@ -53,9 +53,8 @@ func (e *Engine) locateCall(b *Batch, i int) {
 	keys, all := e.commands.Keys(c, b.scratch.keys[:0])
 	places, from, several := b.scratch.places, len(b.scratch.places), all
 	for n, k := range keys {
-		sum := sumIn(e.key, op.DB, c.Args[k])
-		shard, hash := e.shardOf(sum), tailored(sum, e.bits, op.DB)
-		places = append(places, keyPlace{k, shard, sum, hash})
+		shard, hash := e.locate(op.DB, c.Args[k])
+		places = append(places, keyPlace{k, shard, hash})
 		if n == 0 {
 			op.Key = c.Args[k]
 			b.scratch.shards[i], b.scratch.hashes[i] = shard, hash
@@ -116,7 +115,7 @@ func (e *Engine) do(now Instant, b *Batch, i int) {
 	b.tx.sums = e.effects && !b.readOnly
 	b.Decisions[i] = Decision{Changed: b.tx.run(c)}
 	if b.tx.sums {
-		b.Effects += b.tx.effects.finish(b.scratch.hashes[i], c)
+		b.Effects += b.tx.effects.finish(b.tx.effectsHash(b.scratch.hashes[i], op.Key), c)
 	}
 	if b.AnswerBytes > 0 {
 		b.countAnswer(i, c)

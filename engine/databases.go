@@ -40,14 +40,12 @@ func (s *shard) flush(db uint8) {
 		s.clear()
 		return
 	}
-	for at := 0; at < len(s.dir); {
-		p := s.slab.page(s.dir[at])
+	for p := range s.pages() {
 		for i := p.slots() - 1; i >= 0; i-- {
 			if pl := (place{page: p.pageHead, slot: i}); s.dbAt(pl) == db {
 				s.remove(pl)
 			}
 		}
 		s.shrink(p)
-		at += 1 << (s.dirDepth - p.depth)
 	}
 }

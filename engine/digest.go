@@ -14,11 +14,11 @@ import "encoding/binary"
 func (e *Engine) Digest(now Instant) (digest uint64) {
 	var record []byte
 	now = max(now, e.Now())
-	digest = e.sources.digest(e.key) + e.documents.digest(e.key)
+	digest = e.sources.digest(e.secrets.state) + e.documents.digest(e.secrets.state)
 	for hash, more := uint64(0), true; more; more = hash != 0 {
 		hash = e.livePage(now, hash, func(s *shard, at Instant, pl place) {
 			record = s.appendContent(record[:0], at, pl)
-			digest += s.hashKey.Sum(record)
+			digest += e.secrets.state.Sum(record)
 		})
 	}
 	return digest

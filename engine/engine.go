@@ -16,8 +16,8 @@ type Options struct {
 	// cores contend less often; with fewer, a batch has more ops for each shard, and
 	// enters fewer. Eight for each core that calls Apply is a good number.
 	Shards int
-	// Seed keys the hash of keys and holders, so that keys can not be aimed at one shard
-	// without knowing it.
+	// Seed is the secret from which the keys of all hashes follow, so that no keys, members or
+	// holders can be aimed at one place without knowing it.
 	Seed [16]byte
 	// MaxMemory and Evict are the arguments of SetBound.
 	MaxMemory int64
@@ -39,8 +39,9 @@ const (
 // An Engine holds keys and decides. Concurrency: all methods may be called concurrently.
 type Engine struct {
 	shards        []shard
-	bits          uint8 // of a hash that hold the shard's number
-	key           siphash.Key
+	bits          uint8       // of a hash that hold the shard's number
+	key           siphash.Key // secrets.table
+	secrets       secrets
 	memory        memory
 	sweepShard    atomic.Uint32 // next shard of Sweep
 	victimCursor  atomic.Uint64 // hash at which Victims continues
@@ -66,15 +67,15 @@ func New(o Options) *Engine {
 	e := &Engine{
 		shards: make([]shard, o.Shards),
 		bits:   uint8(bits.TrailingZeros(uint(o.Shards))),
-		key:    siphash.KeyOf(o.Seed),
 
+		secrets:  newSecrets(o.Seed),
 		commands: o.Commands, effects: o.Effects,
 	}
-	holderKeys := [2]siphash.Key{e.key.Derive(), e.key.Derive().Derive()}
+	e.key = e.secrets.table
 	e.SetBound(o.MaxMemory, o.Evict)
 	for i := range e.shards {
 		s := &e.shards[i]
-		s.seed, s.hashKey, s.bits, s.holderHashKeys, s.memory = o.Seed, e.key, e.bits, holderKeys, &e.memory
+		s.seed, s.hashKey, s.secrets, s.bits, s.memory = o.Seed, e.key, &e.secrets, e.bits, &e.memory
 		for i := range s.tops {
 			s.tops[i] = topk.New(max(trackedKeys/len(e.shards), minTrackedKeys), MaxKeyBytes)
 		}

@@ -49,6 +49,7 @@ type frozen struct {
 	buffer   []byte        // for the stubs of a page without an image
 	changes  [algs]uint64  // of tails, at the Freeze
 	images   []*imageIndex
+	deep     map[uint64]savedRef // images of the pages that start within an entry of the dir
 	tails    map[tailRef]savedRef
 	store    [][]byte // saved data, each with its length in front
 }
@@ -191,17 +192,16 @@ func (s *shard) read(f *frozen, dst []byte) ([]byte, bool) {
 		return dst, false
 	}
 	f.part, f.paged = 0, false
-	f.at += 1 << (64 - f.dirDepth)
-	if f.at != 0 {
+	// A page below the directory is not merged meanwhile: the present pages are at least as deep.
+	if f.at = hashAfter(f.at, max(f.dirDepth, f.table.headOf(f.at).depth)); f.at != 0 {
 		return dst, false
 	}
 	s.thaw()
 	return dst, true
 }
 
-// readPage appends the records without tails of the page that starts at the next entry of
-// the dir at the Freeze, if any page does, and stores the stubs of the other records in
-// f.
+// readPage appends the records without tails of the page that started at f.at at the Freeze, if
+// any page did, and stores the stubs of the other records in f.
 func (s *shard) readPage(f *frozen, dst []byte) []byte {
 	if p := f.table.pageOf(f.at); p.epoch != s.epoch {
 		p.epoch = s.epoch
@@ -296,8 +296,18 @@ func (f *frozen) saved(r savedRef) []byte {
 	return m[lengthBytes:][:binary.LittleEndian.Uint32(m)]
 }
 
+// isDeep reports whether a hash is within an entry of the dir at the Freeze.
+func (f *frozen) isDeep(h uint64) bool { return h<<f.dirDepth != 0 }
+
 // setImage sets the location of the image of the page that starts with h.
 func (f *frozen) setImage(h uint64, r savedRef) {
+	if f.isDeep(h) {
+		if f.deep == nil {
+			f.deep = make(map[uint64]savedRef)
+		}
+		f.deep[h] = r
+		return
+	}
 	if f.images == nil {
 		f.images = make([]*imageIndex, (1<<f.dirDepth-1)>>imageIndexBits+1)
 	}
@@ -311,6 +321,9 @@ func (f *frozen) setImage(h uint64, r savedRef) {
 
 // image returns the location of the image of the page that starts with h, if any.
 func (f *frozen) image(h uint64) (r savedRef) {
+	if f.isDeep(h) {
+		return f.deep[h]
+	}
 	i := h >> (64 - f.dirDepth)
 	if f.images == nil || f.images[i>>imageIndexBits] == nil {
 		return r

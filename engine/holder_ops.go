@@ -2,7 +2,8 @@ package engine
 
 // hashHolder returns the stored form of a holder's id.
 func (s *shard) hashHolder(id []byte) holderID {
-	return holderID{s.holderHashKeys[0].Sum(id), s.holderHashKeys[1].Sum(id)}
+	keys := &s.secrets.holders
+	return holderID{keys[0].Sum(id), keys[1].Sum(id)}
 }
 
 // acquire takes a lease for a holder, or renews the one it has, which a lower limit does

@@ -110,12 +110,13 @@ func (e *Engine) Sweep(now Instant, pages int) (forgotten int64) {
 // next cursor, 0 at the end. A key that exists during a whole scan is visited, however the
 // table grows meanwhile. visit must not retain key, nor call the Engine.
 //
-// Cursors are below 2^48, because some clients store them as floating point numbers.
-// Cost: the visited keys, and at most count pages of expired keys.
+// Cursors tell nothing of hashes, and are below 2^48, because some clients store them as floating
+// point numbers. Cost: the visited keys, and at most count pages of expired keys.
 func (e *Engine) Scan(now Instant, db uint8, cursor uint64, count int, visit func(key []byte, alg Alg)) uint64 {
-	for cursor <<= cursorShift; count > 0; {
+	hash := e.secrets.keyScans.Invert(cursor) << cursorShift
+	for count > 0 || hash%(1<<cursorShift) != 0 {
 		seen := 0
-		cursor = e.livePage(now, cursor, func(s *shard, _ Instant, pl place) {
+		hash = e.livePage(now, hash, func(s *shard, _ Instant, pl place) {
 			if s.dbAt(pl) != db {
 				return
 			}
@@ -123,14 +124,15 @@ func (e *Engine) Scan(now Instant, db uint8, cursor uint64, count int, visit fun
 			seen++
 		})
 		count -= max(seen, 1)
-		if cursor == 0 {
+		if hash == 0 {
 			return 0
 		}
 	}
-	return cursor >> cursorShift
+	return e.secrets.keyScans.Map(hash >> cursorShift)
 }
 
-// cursorShift removes the bits of a hash that are zero at the start of a page.
+// cursorShift removes the bits of a hash that are zero at the start of a page. Only keys aimed at one
+// place make pages with other starts: a scan does not end before such a page.
 const cursorShift = 16
 
 // livePage calls visit for the live keys from a hash on that are in its page, each loaded
@@ -146,9 +148,7 @@ func (e *Engine) livePage(now Instant, hash uint64, visit func(s *shard, at Inst
 			visit(s, at, place{page: p.pageHead, slot: i})
 		}
 	}
-	if p.depth > 0 {
-		next = (h>>(64-p.depth) + 1) << (64 - p.depth) >> e.bits
-	}
+	next = hashAfter(h, p.depth) >> e.bits
 	s.mu.Unlock()
 	if next == 0 { // the shard's end
 		return (hash>>(64-e.bits) + 1) << (64 - e.bits)
@@ -236,5 +236,5 @@ func (s *shard) cellFingerprint() int64 {
 	for i, w := range words {
 		binary.LittleEndian.PutUint64(b[(6+i)*wordBytes:], w)
 	}
-	return int64(s.hashKey.Sum(b[:]) | 1)
+	return int64(s.secrets.state.Sum(b[:]) | 1)
 }

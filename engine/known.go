@@ -7,7 +7,6 @@ const maxKnown = 4
 // A knownKey is a key that a call names.
 type knownKey struct {
 	key   []byte // the argument itself
-	sum   uint64 // of sumIn
 	hash  uint64
 	shard *shard
 	// seen is set if the place of the record, or none, was found, and looked if the record is
@@ -22,7 +21,6 @@ type knownKey struct {
 type keyPlace struct {
 	arg   int // index in Call.Args
 	shard uint16
-	sum   uint64
 	hash  uint64
 }
 
@@ -37,7 +35,7 @@ func (tx *Tx) knows(c *Call, places []keyPlace) {
 	tx.knowns = min(len(places), maxKnown)
 	for i := range tx.knowns {
 		p, k := &places[i], &tx.known[i]
-		k.key, k.sum, k.hash, k.shard, k.seen, k.looked = c.Args[p.arg], p.sum, p.hash, &tx.e.shards[p.shard], false, false
+		k.key, k.hash, k.shard, k.seen, k.looked = c.Args[p.arg], p.hash, &tx.e.shards[p.shard], false, false
 	}
 }
 

@@ -1,7 +1,13 @@
 package engine
 
+import (
+	"encoding/binary"
+
+	"limitsrv/siphash"
+)
+
 // leases is the memory of the holders of a shard: nodes, each in two treaps of its key,
-// one ordered by id and one by end. The hash in an id is the random priority, so that a
+// one ordered by id and one by end. A keyed hash of the id is the random priority, so that a
 // treap's shape depends only on its nodes, and can not be made deep without the seed.
 //
 // Source: R. Seidel and C. Aragon, "Randomized search trees", 1996.
@@ -12,7 +18,8 @@ type leases struct {
 	used  int
 	bytes int64
 
-	changes uint64 // number of changes so far
+	priorities siphash.Key
+	changes    uint64 // number of changes so far
 }
 
 // nextChange returns the number of a new change, so that no two states of a key are
@@ -31,7 +38,8 @@ type leaseNode struct {
 	byID  [2]nodeRef // children: less, greater
 	byEnd [2]nodeRef
 	size  int32 // of the subtree by end
-	next  nodeRef
+	// priority orders both treaps. A free node has the number of the next free node in it.
+	priority uint32
 }
 
 const (
@@ -57,7 +65,7 @@ func (m *leases) alloc() nodeRef {
 	m.used++
 	if r := m.free; r != 0 {
 		n := m.node(r)
-		m.free = n.next
+		m.free = nodeRef(n.priority)
 		for _, child := range n.byEnd {
 			m.pushFree(child)
 		}
@@ -74,7 +82,7 @@ func (m *leases) alloc() nodeRef {
 
 func (m *leases) pushFree(r nodeRef) {
 	if r != 0 {
-		m.node(r).next = m.free
+		m.node(r).priority = uint32(m.free)
 		m.free = r
 	}
 }
@@ -92,7 +100,7 @@ func (m *leases) releaseAll(root nodeRef) {
 // trim releases all pages if no node is in use.
 func (m *leases) trim() {
 	if m.used == 0 && len(m.pages) > 0 {
-		*m = leases{changes: m.changes}
+		*m = leases{priorities: m.priorities, changes: m.changes}
 	}
 }
 
@@ -161,7 +169,7 @@ func (m *leases) end(root nodeRef, i int64) Instant {
 // insert adds a holder, which must be missing, and returns the new roots.
 func (m *leases) insert(byID, byEnd nodeRef, id holderID, end Instant) (nodeRef, nodeRef) {
 	r := m.alloc()
-	*m.node(r) = leaseNode{id: id, end: end, size: 1}
+	*m.node(r) = leaseNode{id: id, end: end, size: 1, priority: m.priority(id)}
 	return m.add(idOrder, byID, r), m.add(endOrder, byEnd, r)
 }
 
@@ -189,9 +197,14 @@ func (n *leaseNode) children(o order) *[2]nodeRef {
 	return &n.byEnd
 }
 
-// priority is a number that is random for either treap on its own: the order by id sorts
-// by id.a, so its priority is id.b, and the order by end may use the same.
-func (n *leaseNode) priority() uint64 { return n.id.b }
+// priority returns the priority of the node of an id. Its key has no other use. The keys of ids,
+// which are in snapshots, do not suffice to choose ids that make a treap deep.
+func (m *leases) priority(id holderID) uint32 {
+	var b [holderIDBytes]byte
+	binary.LittleEndian.PutUint64(b[:], id.a)
+	binary.LittleEndian.PutUint64(b[8:], id.b)
+	return uint32(m.priorities.Sum(b[:]))
+}
 
 func (n *leaseNode) before(o order, x *leaseNode) bool {
 	if o == endOrder && n.end != x.end {
@@ -206,7 +219,7 @@ func (m *leases) add(o order, root, r nodeRef) nodeRef {
 		return r
 	}
 	x, n := m.node(root), m.node(r)
-	if n.priority() > x.priority() {
+	if n.priority > x.priority {
 		n.children(o)[0], n.children(o)[1] = m.split(o, root, n)
 		m.count(o, n)
 		return r
@@ -258,7 +271,7 @@ func (m *leases) join(o order, a, b nodeRef) nodeRef {
 		return a | b
 	}
 	x, y := m.node(a), m.node(b)
-	if x.priority() > y.priority() {
+	if x.priority > y.priority {
 		x.children(o)[1] = m.join(o, x.children(o)[1], b)
 		m.count(o, x)
 		return a

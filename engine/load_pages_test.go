@@ -42,8 +42,7 @@ func loadedState(t *testing.T, e *Engine) (all []string) {
 		}
 		slices.Sort(counts)
 		soonest := latest
-		for at := 0; at < len(s.dir); {
-			p := s.slab.page(s.dir[at])
+		for p := range s.pages() {
 			for j := range p.slots() {
 				_, _, key := s.record(p, j)
 				h := s.hash(p.head(p.offset(j)).db(), key)
@@ -57,7 +56,6 @@ func loadedState(t *testing.T, e *Engine) (all []string) {
 				}
 				soonest = min(soonest, expiry)
 			}
-			at += 1 << (s.dirDepth - p.depth)
 		}
 		all = append(all, fmt.Sprint(s.now, s.keys, s.keysIn, s.lastingIn, soonest, counts))
 	}

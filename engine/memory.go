@@ -55,7 +55,7 @@ func (s *shard) packFull(p page, record int, now, idle Instant) (grow int) {
 		}
 	}
 	if p.live()+slotBytes+record > len(p.buf) {
-		grow = growth(p, record)
+		grow = s.growth(p, record)
 	}
 	return grow
 }
@@ -88,7 +88,7 @@ func (s *shard) seekExpired(now Instant) bool {
 		if s.nothingExpires(now) {
 			return false
 		}
-		p := s.slab.page(s.dir[s.sweepCursor])
+		p := s.pageOf(s.sweepCursor)
 		if p.nextExpiry <= now {
 			return true
 		}
@@ -106,9 +106,7 @@ func (s *shard) advanceSweep(p page) {
 	if s.fruitlessPages++; s.fruitlessPages >= s.slab.pages() {
 		s.fruitlessPages, s.noExpiryUntil = 0, s.soonestExpiry
 	}
-	span := 1 << (s.dirDepth - p.depth)
-	s.sweepCursor = (s.sweepCursor&^(span-1) + span) % len(s.dir)
-	if s.sweepCursor == 0 {
+	if s.sweepCursor = hashAfter(s.sweepCursor, p.depth); s.sweepCursor == 0 {
 		s.chunks.trim()
 		s.leases.trim()
 		s.params.trim()
@@ -129,11 +127,16 @@ func (t Instant) after(s Span) Instant {
 	return t + Instant(s.Millis*1e6+s.Nanos)
 }
 
-// growth returns the memory needed for one more record in a page.
-func growth(p page, record int) int {
+// isSplit reports whether a page is split when its records need so many bytes.
+func (s *shard) isSplit(p page, need int) bool {
+	return need > pageSizes[splitSize] && p.slots() > 1 && p.depth < maxPrefix-s.bits
+}
+
+// growth returns the memory needed for one more record in a page, with that of the directory.
+func (s *shard) growth(p page, record int) int {
 	need := p.live() + slotBytes + record
-	if need > pageSizes[splitSize] && p.slots() > 1 && p.depth < maxDepth {
-		return pageSizes[splitSize] + pageHeadBytes
+	if s.isSplit(p, need) {
+		return pageSizes[splitSize] + pageHeadBytes + s.dividing(p.depth, s.slab.pages())
 	}
 	return pageSizes[classFor(need)] - len(p.buf)
 }
@@ -142,7 +145,7 @@ func growth(p page, record int) int {
 // the page of h if that page needs to grow for a record, otherwise keys of the pages of
 // the sweep. It never evicts key.
 func (s *shard) evictFor(h uint64, key []byte, record, grow int, now Instant) bool {
-	if p := s.pageOf(h); record > 0 && grow == growth(p, record) {
+	if p := s.pageOf(h); record > 0 && grow == s.growth(p, record) {
 		// The page may be exempt from the bound: its buffer may be as small as one
 		// record.
 		if short := p.live() + slotBytes + record - len(p.buf); short > 0 {
@@ -151,7 +154,7 @@ func (s *shard) evictFor(h uint64, key []byte, record, grow int, now Instant) bo
 		return true
 	}
 	for range sweepTries {
-		s.evictNearest(s.slab.page(s.dir[s.sweepCursor]), 1, key, now)
+		s.evictNearest(s.pageOf(s.sweepCursor), 1, key, now)
 		s.sweepPage(now, now)
 		s.publishUsage()
 		if s.withinBound(grow) {
@@ -237,7 +240,7 @@ func (s *shard) isIdle(c *cell, now, idle Instant) bool {
 // sweepPage purges and shrinks the page of the sweep, advances the sweep, and reports
 // whether that freed anything. See purge for idle. It overwrites the cell.
 func (s *shard) sweepPage(now, idle Instant) bool {
-	p, keys, held := s.slab.page(s.dir[s.sweepCursor]), s.keys, s.bytes()
+	p, keys, held := s.pageOf(s.sweepCursor), s.keys, s.bytes()
 	s.purge(p, now, idle)
 	s.values.Collect(collectPerPage)
 	p = s.shrink(p)
@@ -262,15 +265,15 @@ func (s *shard) shrink(p page) page {
 // oversized reports whether a page needs no more than three quarters of its buffer.
 func (p page) oversized() bool { return pageSizes[classFor(p.live())] <= len(p.buf)*3/4 }
 
-// merge joins the page with its sibling, from which it was split, if together they fill
-// at most half a page.
+// merge joins the page of the sweep with its sibling, from which it was split, if together they
+// fill at most half a page. It leaves the pages below the directory that a Snapshot reads.
 func (s *shard) merge(p page) {
-	if p.depth == 0 {
+	if p.depth == 0 || s.frozen != nil && p.depth > s.frozen.dirDepth {
 		return
 	}
-	span := 1 << (s.dirDepth - p.depth)
-	first := s.sweepCursor &^ (2*span - 1)
-	a, b := s.slab.page(s.dir[first]), s.slab.page(s.dir[first+span])
+	half := uint64(1) << (64 - p.depth) // hashes of the page
+	first := s.sweepCursor &^ (2*half - 1)
+	a, b := s.pageOf(first), s.pageOf(first+half)
 	if a.depth != b.depth || a.live()+b.live() > pageSizes[splitSize]/2 {
 		return
 	}
@@ -291,7 +294,5 @@ func (s *shard) merge(p page) {
 		other = b
 	}
 	s.slab.drop(other)
-	for i := range 2 * span {
-		s.dir[first+i] = p.number
-	}
+	s.join(first, p.depth, p.number)
 }

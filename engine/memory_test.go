@@ -129,8 +129,7 @@ func TestExpiryIsNoted(t *testing.T) {
 // missedExpiry describes a key that expires before the next expiry of its page, or "".
 func (c *fullShard) missedExpiry() string {
 	s := c.shard()
-	for _, n := range s.dir {
-		p := s.slab.page(n)
+	for p := range s.pages() {
 		for i := range p.slots() {
 			cell := s.load(p, i)
 			if expiry := c.now.after(cell.meter().until(cell, c.now, 0)); expiry < p.nextExpiry && p.nextExpiry > c.now {

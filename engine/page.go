@@ -58,9 +58,10 @@ var pageSizes = [...]int{
 
 const (
 	splitSize = 18
-	// maxDepth bounds the bits that keys of one page share. Because the hash is secret, a
-	// table grows to 2^maxDepth pages before it reaches this depth by collisions.
-	maxDepth = 32
+	// maxPrefix bounds the bits that the keys of one page share, with the bits of the shard's
+	// number. Because the hash is secret, no page gets so deep: 64 keys of the greatest length
+	// would have to share all these bits. The other bits number the parts of a page in a Snapshot.
+	maxPrefix = 52
 )
 
 // classFor returns the class of the smallest size for n bytes. Requires: such a class

@@ -50,8 +50,7 @@ func (o *replayOps) next() Op {
 // tablePages returns the contents of the pages of a shard, in order, except for numbers that
 // mean the same under another value: of parameters and chunks.
 func tablePages(s *shard) (all []string) {
-	for i := 0; i < len(s.dir); {
-		p := s.slab.page(s.dir[i])
+	for p := range s.pages() {
 		all = append(all, fmt.Sprint("page of depth ", p.depth, ", class ", p.class, ", next expiry ", p.nextExpiry))
 		for j := range p.slots() {
 			c := s.load(p, j)
@@ -62,7 +61,6 @@ func tablePages(s *shard) (all []string) {
 			_, _, key := s.record(p, j)
 			all = append(all, fmt.Sprintf("%q %d %v %v %v", key, p.tagAt(j), c.params, c.past, c.state))
 		}
-		i += 1 << (s.dirDepth - p.depth)
 	}
 	return all
 }

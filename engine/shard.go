@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"iter"
 	"sync"
 	"sync/atomic"
 
@@ -16,18 +17,18 @@ type shard struct {
 	waiting atomic.Int32 // callers blocked in lock
 	now     Instant      // the latest time seen
 	table
-	sweepCursor    int // where the sweep continues, an index of dir
-	fruitlessPages int // pages in a row from which the sweep freed nothing
+	sweepCursor    uint64 // where the sweep continues, a hash without the bits of the shard's number
+	fruitlessPages int    // pages in a row from which the sweep freed nothing
 	// soonestExpiry is the earliest nextExpiry of those pages. noExpiryUntil is the same
 	// for all pages, set when a round of the sweep freed nothing.
 	soonestExpiry, noExpiryUntil Instant
 	reuse                        reuse
 	prefetched                   uint64 // sink of the reads in prefetch
 	sought                       soughtSlots
-	seed                         [16]byte // of values
-	hashKey                      siphash.Key
-	holderHashKeys               [2]siphash.Key // of holders' ids
-	bits                         uint8          // of a hash that hold the shard's number
+	seed                         [16]byte    // of values
+	hashKey                      siphash.Key // secrets.table
+	secrets                      *secrets
+	bits                         uint8 // of a hash that hold the shard's number
 	memory                       *memory
 	reportedBytes                int64 // of this shard, as counted in memory
 	stats                        Stats
@@ -52,18 +53,13 @@ type shard struct {
 
 // A table stores the keys of a shard.
 //
-// It is extendible hashing: dir has an entry for each value of the first dirDepth bits of
-// a key's hash, and a page fills as many entries as there are values of the bits that its
-// keys do not share. It grows by one page at a time, so that an insertion costs no more
-// than a copy of a page, and occasionally a copy of dir, which holds a page number for
-// about 60 keys.
-//
-// Source: R. Fagin et al., "Extendible hashing", ACM TODS 4(3), 1979.
+// It is extendible hashing: the directory finds the page of a hash, and a page has all keys with
+// hashes that start with the same bits. It grows by one page at a time, so that an insertion costs
+// no more than a copy of a page, and occasionally a copy of the directory.
 type table struct {
-	dir      []pageNumber
-	dirDepth uint8
-	keys     int64
-	keysIn   [Databases]int64
+	directory
+	keys   int64
+	keysIn [Databases]int64
 	// lastingIn are the keys of keysIn that never expire: plain values without an expiry.
 	lastingIn [Databases]int64
 	params    paramTable
@@ -75,7 +71,7 @@ type table struct {
 
 // bytes returns the memory of the table.
 func (t *table) bytes() int64 {
-	return int64(len(t.dir))*pageNumberBytes + t.slab.bytes + t.chunks.bytes + t.leases.bytes + t.values.Bytes() + t.params.bytes()
+	return t.directory.bytes() + t.slab.bytes + t.chunks.bytes + t.leases.bytes + t.values.Bytes() + t.params.bytes()
 }
 
 // memory is the bound that all shards share.
@@ -97,7 +93,7 @@ func (s *shard) clear() {
 	s.detachTable()
 	s.table = table{
 		chunks: chunks{changes: s.chunks.changes},
-		leases: leases{changes: s.leases.changes},
+		leases: leases{priorities: s.secrets.priorities, changes: s.leases.changes},
 		values: values.New(s.seed),
 	}
 	s.dir = []pageNumber{s.slab.add(0, s.epoch)}
@@ -193,7 +189,20 @@ func (s *shard) withinBound(n int) bool {
 func (t *table) pageOf(h uint64) page { return t.slab.open(t.headOf(h)) }
 
 // headOf returns the head of the page of a hash without the bits of the shard's number.
-func (t *table) headOf(h uint64) *pageHead { return t.slab.head(t.dir[h>>(64-t.dirDepth)]) }
+func (t *table) headOf(h uint64) *pageHead { return t.slab.head(t.numberOf(h)) }
+
+// pages yields the pages in the order of their hashes. The one that was yielded may be resized.
+func (t *table) pages() iter.Seq[page] {
+	return func(yield func(page) bool) {
+		for h, more := uint64(0), true; more; more = h != 0 {
+			p := t.pageOf(h)
+			if !yield(p) {
+				return
+			}
+			h = hashAfter(h, p.depth)
+		}
+	}
+}
 
 // find returns the page of a key, and its slot if it is found.
 func (s *shard) find(h uint64, key []byte) (p page, i int, found bool) {
@@ -270,7 +279,7 @@ func (s *shard) enlarge(h uint64, p page, record int) page {
 	if need <= len(p.buf) {
 		return s.repack(p, int(p.class))
 	}
-	if need > pageSizes[splitSize] && p.slots() > 1 && p.depth < maxDepth {
+	if s.isSplit(p, need) {
 		s.split(h, p)
 		return s.pageOf(h)
 	}
@@ -354,26 +363,12 @@ func (s *shard) split(h uint64, p page) {
 // for the second half. The caller must move the records.
 func (s *shard) addSibling(h uint64, p page) pageNumber {
 	s.preserve(p)
-	if p.depth == s.dirDepth {
-		s.doubleDir()
+	for p.depth >= s.dirDepth && s.mayDouble(s.slab.pages()) {
+		s.double()
 	}
 	p.depth++
 	second := s.slab.add(p.depth, s.epoch)
 	s.slab.page(second).nextExpiry = p.nextExpiry
-	span := 1 << (s.dirDepth - p.depth) // entries of a half
-	first := int(h>>(64-s.dirDepth)) &^ (2*span - 1)
-	for i := range span {
-		s.dir[first+span+i] = second
-	}
+	s.divide(h, p.depth, p.number, second)
 	return second
-}
-
-func (s *shard) doubleDir() {
-	dir := make([]pageNumber, 2*len(s.dir))
-	for i, n := range s.dir {
-		dir[2*i], dir[2*i+1] = n, n
-	}
-	s.dir = dir
-	s.dirDepth++
-	s.sweepCursor *= 2
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // A tracer generates batches over some hundred keys of all algorithms: in turn it mostly
-// adds keys and mostly forgets them, so that pages split and merge.
+// adds keys and mostly forgets them, so that pages split and merge. With an even seed some keys are
+// aimed at few places.
 type tracer struct {
 	r      *rand.Rand
 	now    engine.Instant
@@ -40,6 +41,11 @@ func newTracer(seed uint64) *tracer {
 	}
 	for i := range 400 + tr.r.IntN(4000/testwait.Slowdown()) {
 		tr.keys = append(tr.keys, fmt.Appendf(randomKey(tr.r)[:tr.r.IntN(2)], "key %d", i))
+	}
+	if seed%2 == 0 {
+		for _, group := range aimedKeys() {
+			tr.keys = append(tr.keys, group...)
+		}
 	}
 	tr.some = len(tr.keys)
 	return tr

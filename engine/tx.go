@@ -142,13 +142,11 @@ func (tx *Tx) Tight() bool { return tx.tight }
 // key.
 func (tx *Tx) Random() *Random {
 	if !tx.seeded {
-		var sum uint64
-		if tx.knowns > 0 { // the first of them is tx.key
-			sum = tx.known[0].sum
-		} else {
-			sum = sumIn(tx.e.key, tx.db, tx.key)
+		key := tx.e.secrets.random
+		if tx.Level() < secretsLevel {
+			key = tx.e.secrets.state
 		}
-		tx.random.state, tx.seeded = uint64(tx.now)^sum, true
+		tx.random.state, tx.seeded = uint64(tx.now)^sumIn(key, tx.db, tx.key), true
 	}
 	return &tx.random
 }

@@ -39,7 +39,7 @@ func (tx *Tx) decide(b *Batch, from, to int) {
 		s, d := &tx.e.shards[b.scratch.shards[i]], &b.Decisions[i]
 		s.full, s.boundless = full, false
 		if tx.sums {
-			tx.effects.add(b.scratch.hashes[i], uint64(d.Allowed))
+			tx.effects.add(tx.effectsHash(b.scratch.hashes[i], b.Ops[i].Key), uint64(d.Allowed))
 			tx.effects.add(uint64(d.Remaining), uint64(d.Status))
 		}
 		tx.wrote = tx.wrote || d.Changed

@@ -69,7 +69,7 @@ func (tx *Tx) SetNumber(n *Number, value, expiry int64) {
 		tx.countLasting(n, expiry)
 	}
 	if tx.sums {
-		tx.effects.addNumber(n.hash, expiry, value)
+		tx.effects.addNumber(tx.effectsHash(n.hash, n.page.key(n.at, algorithms[Int].words)), expiry, value)
 	}
 	words := n.words()
 	binary.LittleEndian.PutUint64(words, uint64(expiry))

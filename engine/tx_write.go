@@ -157,7 +157,7 @@ func (tx *Tx) writeBlob(e Entry, at int, b []byte) bool {
 func (tx *Tx) save(e *Entry, inPlace bool) {
 	s := e.shard
 	if tx.sums {
-		tx.effects.addCell(e.hash, &s.cell)
+		tx.effects.addCell(tx.effectsHash(e.hash, e.key), &s.cell)
 	}
 	expiry := latest
 	if !s.cell.lasts() {
@@ -202,7 +202,7 @@ func (tx *Tx) Expire(e Entry, at int64) {
 func (tx *Tx) Drop(e Entry) {
 	tx.writes()
 	if tx.sums {
-		tx.effects.add(e.hash, dropped)
+		tx.effects.add(tx.effectsHash(e.hash, e.key), dropped)
 	}
 	tx.load(&e)
 	e.shard.remove(e.place)

@@ -271,9 +271,7 @@ func (g *batcher) build(lead role, all []waitingRequest) *proposal {
 	if effects.Index > g.stated {
 		g.entry.State(effects)
 	}
-	if c := e.Commands(); c != nil {
-		g.builder.Level = min(c.Level(), fsm.CallLevel(lead.fsm.Level()))
-	}
+	g.builder.Level = callLevel(lead.fsm)
 	group := g.builder.Build(stamp, all, g.node.bound().Room(e, lead.fsm.Stamp(), stamp, all[0].Batch()))
 	f := &proposal{Group: group}
 	if f.Logged() {
@@ -281,6 +279,14 @@ func (g *batcher) build(lead role, all []waitingRequest) *proposal {
 	}
 	f.entry = fsm.NewProposal(stamp, group, bytes.Clone(g.entry.Bytes()), func() { g.applied <- f })
 	return f
+}
+
+// callLevel returns the level of meaning of calls that all members know; 0 if there are no calls.
+func callLevel(f *fsm.FSM) uint8 {
+	if c := f.Engine().Commands(); c != nil {
+		return min(c.Level(), fsm.CallLevel(f.Level()))
+	}
+	return 0
 }
 
 // termFingerprint converts a fingerprint of the engine to the one shown to clients, and

@@ -86,6 +86,7 @@ func (n *Node) answerLook(batch *engine.Batch) bool {
 		now = n.clock.now()
 	}
 	convertExpects(batch, lead.term)
+	batch.Level = callLevel(lead.fsm)
 	lead.fsm.Engine().Look(now, batch)
 	convertExpects(batch, lead.term) // XOR with the same value restores the ops
 	for i := range batch.Ops {

@@ -3,6 +3,8 @@
 package siphash
 
 import (
+	"crypto/hkdf"
+	"crypto/sha256"
 	"encoding/binary"
 	"math/bits"
 )
@@ -13,6 +15,18 @@ type Key struct{ k0, k1 uint64 }
 // KeyOf returns the key of a random seed.
 func KeyOf(seed [16]byte) Key {
 	return Key{binary.LittleEndian.Uint64(seed[:]), binary.LittleEndian.Uint64(seed[8:])}
+}
+
+// KeyFor returns the key for a purpose from a secret random seed: the keys for two purposes, and
+// KeyOf, tell nothing of each other. Cost: some microseconds.
+//
+// Source: RFC 5869, HKDF with SHA-256; the purpose is the info.
+func KeyFor(seed [16]byte, purpose string) Key {
+	b, err := hkdf.Key(sha256.New, seed[:], nil, "limitsrv "+purpose, len(seed))
+	if err != nil {
+		panic(err) // only for far more bytes
+	}
+	return KeyOf([16]byte(b))
 }
 
 // Derive returns a second key derived from the first.

@@ -1,0 +1,62 @@
+package engine
+
+import "limitsrv/siphash"
+
+// secrets are the keys of an engine, one for each purpose, so that the output of one tells nothing
+// of another. All follow from Options.Seed.
+//
+// The key of the state is the seed itself, and the keys of holders follow from it without HKDF,
+// because snapshots and logs of earlier versions have their outputs. The members of collections have
+// the order of that key too. Clients see this order, but it locates no record.
+type secrets struct {
+	// table is for the places of keys in shards and pages.
+	table siphash.Key
+	// state is for digests, fingerprints, and at level 1 random numbers and the sums of effects.
+	state      siphash.Key
+	holders    [2]siphash.Key      // of the two halves of a holderID
+	priorities siphash.Key         // of the treaps of holders
+	random     siphash.Key         // of the generators of calls, from level 2 on
+	scans      siphash.Permutation // of the cursors of HSCAN, SSCAN and ZSCAN, from level 2 on
+	keyScans   siphash.Permutation // of the cursors of Scan
+}
+
+func newSecrets(seed [16]byte) secrets {
+	state := siphash.KeyOf(seed)
+	first := state.Derive()
+	return secrets{
+		table: siphash.KeyFor(seed, "table of keys"), state: state,
+		holders: [2]siphash.Key{first, first.Derive()}, priorities: siphash.KeyFor(seed, "priorities of holders"),
+		random:   siphash.KeyFor(seed, "random numbers"),
+		scans:    siphash.NewPermutation(siphash.KeyFor(seed, "cursors in collections"), 64),
+		keyScans: siphash.NewPermutation(siphash.KeyFor(seed, "cursors in keys"), 64-cursorShift),
+	}
+}
+
+// secretsLevel is the level of meaning from which the cursors of collections are permuted, and the
+// generators of calls and the sums of effects have keys of their own.
+const secretsLevel = 2
+
+// Cursor returns the cursor that clients and scripts see for a place in a collection.
+func (tx *Tx) Cursor(place uint64) uint64 {
+	if tx.Level() < secretsLevel {
+		return place
+	}
+	return tx.e.secrets.scans.Map(place)
+}
+
+// Place returns the place in a collection of any cursor.
+func (tx *Tx) Place(cursor uint64) uint64 {
+	if tx.Level() < secretsLevel {
+		return cursor
+	}
+	return tx.e.secrets.scans.Invert(cursor)
+}
+
+// effectsHash returns the hash of a key for the sums of effects. hash is the hash in the table. At
+// level 1 the sums have another hash, because logs of earlier versions state them.
+func (tx *Tx) effectsHash(hash uint64, key []byte) uint64 {
+	if tx.Level() >= secretsLevel {
+		return hash
+	}
+	return tailored(sumIn(tx.e.secrets.state, tx.db, key), tx.e.bits, tx.db)
+}
