@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +29,7 @@ const (
 	identityFormat = 1
 )
 
-// A Seed keys the hash of keys. It must be secret, because it allows choosing keys that
+// A Seed is the secret from which the keys of all hashes follow. With it one can choose keys that
 // collide.
 type Seed [16]byte
 
@@ -107,6 +108,14 @@ func (d *Dir) refuseMember() error {
 		err = fmt.Errorf("data directory %s belongs to a node of a cluster: start with --raft, or use another directory (limitsrv recover %s --to NEW --single creates one)", d.Path, d.Path)
 	}
 	return err
+}
+
+// Protect makes the files of the directory its owner's alone, for a server that opens it. Errors
+// are logged, since the server can do its work.
+func (d *Dir) Protect(log *slog.Logger) {
+	if err := makeAllPrivate(d.FS, d.Path); err != nil {
+		log.Warn("other users of this machine may be able to read files of the data directory", "dir", d.Path, "error", err)
+	}
 }
 
 // Close unlocks the directory.

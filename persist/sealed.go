@@ -110,13 +110,16 @@ func readSmall(fsys vfs.FS, name string, limit int64) ([]byte, error) {
 	return data, errors.Join(err, file.Close())
 }
 
-// WriteSynced writes and syncs a file. The caller must sync the directory as well.
+// WriteSynced writes and syncs a file for its owner alone. The caller must sync the directory as
+// well.
 func WriteSynced(fsys vfs.FS, name string, data []byte) error {
 	file, err := fsys.Create(name, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(data)
+	if err = makePrivate(fsys, name); err == nil {
+		_, err = file.Write(data)
+	}
 	if err == nil {
 		err = file.Sync()
 	}

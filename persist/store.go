@@ -151,6 +151,7 @@ func Open(o Options) (*Store, error) {
 	if err := dir.RemoveLeftovers(); err != nil {
 		o.Logger.Warn("can't remove files that an earlier process has not completed", "dir", o.Dir, "error", err)
 	}
+	dir.Protect(o.Logger)
 	o.Engine.Seed = dir.Seed
 	bound := commit.Bound{MaxBytes: o.Engine.MaxMemory, Evict: o.Engine.Evict}
 	o.Engine.MaxMemory, o.Engine.Evict = 0, false // granted permits stay granted in a replay

@@ -95,6 +95,7 @@ func Open(o Options) (*Node, error) {
 	if err := storage.RemoveLeftovers(dir); err != nil {
 		o.Logger.Warn("can't remove files that an earlier process has not completed", "dir", o.Dir, "error", err)
 	}
+	dir.Protect(o.Logger)
 	n := &Node{
 		o: o, log: o.Logger, dir: dir, wall: o.Wall, mono: monotonicClock(),
 		fatal: firstCallOnly(o.Fatal), logOnce: newLogLimiter(), clock: newLeaderClock(o.Monotonic), disk: persist.NewDiskWatch(),

@@ -25,3 +25,7 @@ func raiseFileLimit(n int) error {
 	}
 	return nil
 }
+
+// hideNewFiles makes files that this process creates, which have the state or secrets, its owner's
+// alone.
+func hideNewFiles() { syscall.Umask(0o077) }

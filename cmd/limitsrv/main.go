@@ -15,6 +15,7 @@ import (
 )
 
 func main() {
+	hideNewFiles()
 	c := call{args: os.Args[1:], stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, tools: tools()}
 	if t, ok := c.tool(); ok {
 		c.args = c.args[1:]

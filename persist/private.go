@@ -1,0 +1,50 @@
+package persist
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// privateMode is the mode of files with the seed or the state: for their owner alone.
+const privateMode = 0o600
+
+// makePrivate gives a file privateMode, if it is on the operating system's disk.
+func makePrivate(fsys vfs.FS, name string) error {
+	if fsys != vfs.Default {
+		return nil
+	}
+	return os.Chmod(name, privateMode)
+}
+
+// makeAllPrivate gives all files below a directory that group or others may use privateMode:
+// earlier versions created them as the umask permitted. It continues after an error, and returns
+// all errors.
+func makeAllPrivate(fsys vfs.FS, dir string) error {
+	if fsys != vfs.Default {
+		return nil
+	}
+	root, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		var info fs.FileInfo
+		switch {
+		case err != nil:
+		case entry.Name() == "lost+found": // in the root directory of a file system, of root
+			return fs.SkipDir
+		case entry.Type().IsRegular():
+			if info, err = entry.Info(); err == nil && info.Mode().Perm()&^privateMode != 0 {
+				err = os.Chmod(name, privateMode)
+			}
+		}
+		failed = append(failed, err)
+		return nil
+	})
+	return errors.Join(append(failed, err)...)
+}
