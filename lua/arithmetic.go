@@ -17,21 +17,45 @@ var arithmeticEvents = [...]event{
 
 // compute applies an operator. Products are converted, so that no compiler fuses them
 // with a sum: results must be the same on all machines.
-func compute(op syntax.Op, a, b float64) float64 {
+func (st *State) compute(op syntax.Op, a, b float64) (x float64) {
 	switch op {
 	case syntax.Add:
-		return a + b
+		x = a + b
 	case syntax.Sub:
-		return a - b
+		x = a - b
 	case syntax.Mul:
-		return float64(a * b)
+		x = float64(a * b)
 	case syntax.Div:
-		return a / b
+		x = a / b
 	case syntax.Mod:
-		return a - float64(math.Floor(a/b)*b)
+		x = a - float64(math.Floor(a/b)*b)
+	default:
+		return st.Pow(a, b)
+	}
+	if x != x {
+		x = st.nan(x, a, b)
+	}
+	return x
+}
+
+// nan returns the result of an operation of which the processor made the NaN x.
+func (st *State) nan(x, a, b float64) float64 {
+	if st.limits.Native {
+		return x
+	}
+	return number.NaN(a, b)
+}
+
+// Pow returns a^b.
+func (st *State) Pow(a, b float64) float64 {
+	if st.limits.Native {
+		return number.NativePow(a, b)
 	}
 	return number.Pow(a, b)
 }
+
+// IsNative reports whether the run is Native.
+func (st *State) IsNative() bool { return st.limits.Native }
 
 // An operation is the state of the slow path: operator and sites of both operands.
 type operation struct {
@@ -43,7 +67,7 @@ type operation struct {
 func (o *operation) slow(f *frame, a, b value.Value) value.Value {
 	if x, ok := f.st.ToNumber(a); ok {
 		if y, ok := f.st.ToNumber(b); ok {
-			return value.Number(compute(o.op, x, y))
+			return value.Number(f.st.compute(o.op, x, y))
 		}
 	}
 	e := arithmeticEvents[o.op]
@@ -80,7 +104,7 @@ func (c *compiler) arithmetic(e *syntax.Binary) expr {
 			b := right(f)
 			a := left(f)
 			if a.IsNumber() && b.IsNumber() {
-				return value.Number(compute(o.op, a.Float(), b.Float()))
+				return value.Number(f.st.compute(o.op, a.Float(), b.Float()))
 			}
 			return o.slow(f, a, b)
 		}
@@ -94,7 +118,11 @@ func (c *compiler) arithmetic(e *syntax.Binary) expr {
 			a := left(f)
 			b := right(f)
 			if a.IsNumber() && b.IsNumber() {
-				return value.Number(a.Float() + b.Float())
+				x := a.Float() + b.Float()
+				if x != x {
+					x = f.st.nan(x, a.Float(), b.Float())
+				}
+				return value.Number(x)
 			}
 			return o.slow(f, a, b)
 		}
@@ -103,7 +131,11 @@ func (c *compiler) arithmetic(e *syntax.Binary) expr {
 			a := left(f)
 			b := right(f)
 			if a.IsNumber() && b.IsNumber() {
-				return value.Number(a.Float() - b.Float())
+				x := a.Float() - b.Float()
+				if x != x {
+					x = f.st.nan(x, a.Float(), b.Float())
+				}
+				return value.Number(x)
 			}
 			return o.slow(f, a, b)
 		}
@@ -112,7 +144,11 @@ func (c *compiler) arithmetic(e *syntax.Binary) expr {
 			a := left(f)
 			b := right(f)
 			if a.IsNumber() && b.IsNumber() {
-				return value.Number(a.Float() * b.Float())
+				x := float64(a.Float() * b.Float())
+				if x != x {
+					x = f.st.nan(x, a.Float(), b.Float())
+				}
+				return value.Number(x)
 			}
 			return o.slow(f, a, b)
 		}
@@ -121,7 +157,7 @@ func (c *compiler) arithmetic(e *syntax.Binary) expr {
 		a := left(f)
 		b := right(f)
 		if a.IsNumber() && b.IsNumber() {
-			return value.Number(compute(o.op, a.Float(), b.Float()))
+			return value.Number(f.st.compute(o.op, a.Float(), b.Float()))
 		}
 		return o.slow(f, a, b)
 	}
@@ -139,7 +175,11 @@ func (o *operation) withConstant(left expr, x float64) expr {
 		return func(f *frame) value.Value {
 			a := left(f)
 			if a.IsNumber() {
-				return value.Number(a.Float() + y)
+				s := a.Float() + y
+				if s != s {
+					s = f.st.nan(s, a.Float(), x)
+				}
+				return value.Number(s)
 			}
 			return o.slow(f, a, b)
 		}
@@ -147,7 +187,11 @@ func (o *operation) withConstant(left expr, x float64) expr {
 		return func(f *frame) value.Value {
 			a := left(f)
 			if a.IsNumber() {
-				return value.Number(a.Float() / x)
+				q := a.Float() / x
+				if q != q {
+					q = f.st.nan(q, a.Float(), x)
+				}
+				return value.Number(q)
 			}
 			return o.slow(f, a, b)
 		}
@@ -155,7 +199,7 @@ func (o *operation) withConstant(left expr, x float64) expr {
 	return func(f *frame) value.Value {
 		a := left(f)
 		if a.IsNumber() {
-			return value.Number(compute(o.op, a.Float(), x))
+			return value.Number(f.st.compute(o.op, a.Float(), x))
 		}
 		return o.slow(f, a, b)
 	}

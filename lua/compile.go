@@ -28,16 +28,35 @@ func CompileWithin(outer, env *Env, source []byte, name string) (*Chunk, *syntax
 
 // compile is as CompileWithin, with calls in progress.
 func compile(outer, env *Env, source, name []byte, calls int) (*Chunk, *syntax.Function, error) {
-	main, err := syntax.Parse(source, chunkName(name), calls)
+	chunk := chunkName(name)
+	tree, err := syntax.Parse(source, chunk, calls)
 	if err != nil {
 		return nil, nil, err
 	}
 	c := &compiler{within: outer, below: env, source: string(name[:min(len(name), maxName+1)])}
-	p, err := c.main(main)
+	main, err := c.main(tree)
 	if err != nil {
 		return nil, nil, err
 	}
-	return &Chunk{p, len(source) + c.total*bytesPerNode}, main, nil
+	native := main
+	if tree.NativeDiffers {
+		other, err := syntax.ParseNative(source, chunk, calls)
+		if err == nil {
+			native, err = c.main(other)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return &Chunk{main, native, len(source) + c.total*bytesPerNode}, tree, nil
+}
+
+// of returns the main function for runs with limits.
+func (c *Chunk) of(limits Limits) *proto {
+	if limits.Native {
+		return c.native
+	}
+	return c.main
 }
 
 // bytesPerNode is the memory of a node of the tree in its compiled form, about. Measured: 20 to 60.
@@ -75,7 +94,7 @@ func (st *State) Load(source, name []byte) (value.Value, error) {
 	if err != nil {
 		return value.Nil, err
 	}
-	return value.OfFunc(st.newClosure(chunk.main, 0)), nil
+	return value.OfFunc(st.newClosure(chunk.of(st.limits), 0)), nil
 }
 
 // sourceCost is the memory that is counted for a byte of source, and stepsPerSource the number

@@ -28,7 +28,7 @@
 //   - Limits end a script with an error that pcall does not catch.
 //   - Lua's limit on nested calls is 20000; in Redis it varies from 16000 on.
 //   - collectgarbage answers, but collects nothing.
-//   - Functions of math that Go computes may differ in the last bit.
+//   - Functions of math may differ in the last bit. They are the same on all processors.
 //   - The handler of xpcall runs after the frames of the error have ended.
 //   - "function or expression too complex" is raised for calls with many arguments only.
 //   - Settings of cjson hold until the end of the run.

@@ -94,8 +94,9 @@ type proto struct {
 
 // A Chunk is a compiled script. Any number of states may run it at once.
 type Chunk struct {
-	main *proto
-	size int
+	main   *proto
+	native *proto // main for Native runs
+	size   int
 }
 
 // Size returns about the memory that the chunk takes, in bytes.

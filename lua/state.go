@@ -15,6 +15,9 @@ type Limits struct {
 	// Prepaid counts all work and memory of functions before it is spent. Without it some work is
 	// free, as it was in the first version: logs have runs that must be repeated as they were.
 	Prepaid bool
+	// Native computes powers and the functions of math by Go's package math, as the first version
+	// did. Results then depend on the processor.
+	Native bool
 }
 
 // A LimitKind names a limit of Limits.
@@ -199,7 +202,7 @@ func (st *State) PrepayMemory(n int) {
 // next run. err is of type *Error.
 func (st *State) Run(chunk *Chunk, args ...value.Value) (results []value.Value, err error) {
 	main := st.closures.One()
-	main.proto = chunk.main
+	main.proto = chunk.of(st.limits)
 	return st.RunFunction(value.OfFunc(main), args...)
 }
 

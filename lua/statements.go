@@ -1,6 +1,7 @@
 package lua
 
 import (
+	"limitsrv/lua/number"
 	"limitsrv/lua/syntax"
 	"limitsrv/lua/value"
 )
@@ -343,7 +344,7 @@ func (f *frame) eachEntry(t *value.Table, control value.Value, declarations []fu
 
 // eachElement is the loop of ipairs, without a call for each element.
 func (f *frame) eachElement(t *value.Table, before float64, declarations []func(*frame, value.Value), body statement) signal {
-	for i := int(int32(before)) + 1; ; i++ {
+	for i := int(number.ToInt32(before)) + 1; ; i++ {
 		f.step(2)
 		v := t.GetInt(i)
 		if v.IsNil() {

@@ -247,7 +247,7 @@ func positionOf(t *value.Table) (source string, line int) {
 		source = string(s.Bytes())
 	}
 	if x := t.Get(lineKey); x.IsNumber() && x.Float() < math.MaxInt32 {
-		line = int(x.Float())
+		line = int(number.ToInt(x.Float()))
 	}
 	return source, line
 }

@@ -13,8 +13,12 @@ import (
 // maxMemory is the memory of a run in bytes: the same on all nodes, so that a run fails alike on all.
 const maxMemory = 64 << 20
 
+// chargedLevel is the level of calls from which scripts pay for all work and memory before it
+// is spent, and compute the same on all processors.
+const chargedLevel = 2
+
 // prepaid reports whether all work and memory of a call is charged before it is spent.
-func prepaid(tx *engine.Tx) bool { return tx.Level() >= 2 }
+func prepaid(tx *engine.Tx) bool { return tx.Level() >= chargedLevel }
 
 // machines are those that run no script.
 var machines = sync.Pool{New: func() any {
@@ -94,7 +98,8 @@ func (m *machine) do(chunk *lua.Chunk, source *engine.Source) (steps int64) {
 	budget := StepsOf(c)
 	m.protocol, m.published = answer.RESP2, 0
 	m.tx.WholeAnswers()
-	limits := lua.Limits{Steps: budget, Memory: maxMemory, Prepaid: prepaid(m.tx)}
+	newest := prepaid(m.tx)
+	limits := lua.Limits{Steps: budget, Memory: maxMemory, Prepaid: newest, Native: !newest}
 	m.st.Reset(limits)
 	m.st.Seed(int32(m.tx.Random().Uint64()))
 	left := int64(0)

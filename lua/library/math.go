@@ -4,38 +4,41 @@ import (
 	"math"
 
 	"limitsrv/lua"
+	"limitsrv/lua/elementary"
 	"limitsrv/lua/number"
 	"limitsrv/lua/value"
 )
 
-// unaries are the functions of one number, with their results outside of the domain.
+// unaries are the functions of one number, with their results outside of the domain. native is
+// the function of Native runs if that is another one.
 var unaries = []struct {
-	name    string
-	f       func(x float64) float64
-	invalid float64
+	name      string
+	f, native func(x float64) float64
+	invalid   float64
 }{
-	{"sin", math.Sin, number.Invalid},
-	{"cos", math.Cos, number.Invalid},
-	{"tan", math.Tan, number.Invalid},
-	{"asin", math.Asin, number.InvalidPositive},
-	{"acos", math.Acos, number.InvalidPositive},
-	{"atan", math.Atan, number.Invalid},
-	{"sinh", math.Sinh, number.Invalid},
-	{"cosh", math.Cosh, number.Invalid},
-	{"tanh", math.Tanh, number.Invalid},
-	{"ceil", math.Ceil, number.Invalid},
-	{"floor", math.Floor, number.Invalid},
-	{"sqrt", math.Sqrt, number.Invalid},
-	{"exp", math.Exp, number.Invalid},
-	{"log", number.Log, number.Invalid},
-	{"log10", number.Log10, number.InvalidPositive},
-	{"deg", func(x float64) float64 { return x / (math.Pi / 180) }, number.Invalid},
-	{"rad", func(x float64) float64 { return float64(x * (math.Pi / 180)) }, number.Invalid},
+	{"sin", elementary.Sin, math.Sin, number.Invalid},
+	{"cos", elementary.Cos, math.Cos, number.Invalid},
+	{"tan", elementary.Tan, math.Tan, number.Invalid},
+	{"asin", elementary.Asin, math.Asin, number.InvalidPositive},
+	{"acos", elementary.Acos, math.Acos, number.InvalidPositive},
+	{"atan", elementary.Atan, math.Atan, number.Invalid},
+	{"sinh", elementary.Sinh, math.Sinh, number.Invalid},
+	{"cosh", elementary.Cosh, math.Cosh, number.Invalid},
+	{"tanh", elementary.Tanh, math.Tanh, number.Invalid},
+	{"ceil", math.Ceil, nil, number.Invalid},
+	{"floor", math.Floor, nil, number.Invalid},
+	{"sqrt", math.Sqrt, nil, number.Invalid},
+	{"exp", elementary.Exp, math.Exp, number.Invalid},
+	{"log", elementary.Log, number.NativeLog, number.Invalid},
+	{"log10", elementary.Log10, number.NativeLog10, number.InvalidPositive},
+	{"deg", func(x float64) float64 { return x / (math.Pi / 180) }, nil, number.Invalid},
+	{"rad", func(x float64) float64 { return float64(x * (math.Pi / 180)) }, nil, number.Invalid},
 }
 
 func openMath(env *lua.Env) {
 	t := table(env, "math",
-		one("fmod", remainder), one("mod", remainder), one("pow", binary(number.Pow)), one("atan2", binary(number.Binary(math.Atan2))),
+		one("fmod", remainder), one("mod", remainder),
+		one("pow", binary((*lua.State).Pow)), one("atan2", binary(arctangent)),
 		one("max", extreme(func(a, b float64) bool { return a > b })), one("min", extreme(func(a, b float64) bool { return a < b })),
 		one("ldexp", func(st *lua.State, args []value.Value) value.Value {
 			exponent := st.Int32(args, 1)
@@ -52,27 +55,57 @@ func openMath(env *lua.Env) {
 		}),
 	)
 	for _, row := range unaries {
-		f := number.Unary(row.f, row.invalid)
-		g := one(row.name, func(st *lua.State, args []value.Value) value.Value { return value.Number(f(st.Number(args, 0))) })
-		g.Unary = func(_ *lua.State, v value.Value) (value.Value, bool) {
-			if !v.IsNumber() {
-				return v, false
-			}
-			return value.Number(f(v.Float())), true
-		}
-		env.Register(t, g)
+		env.Register(t, unary(row.name, number.Unary(row.f, row.invalid), nativeOf(row.native, row.invalid)))
 	}
 	env.Register(t, one("abs", func(st *lua.State, args []value.Value) value.Value { return value.Number(math.Abs(st.Number(args, 0))) }))
 	env.SetField(t, "pi", value.Number(math.Pi))
 	env.SetField(t, "huge", value.Number(math.Inf(1)))
 }
 
+func nativeOf(f func(x float64) float64, invalid float64) func(x float64) float64 {
+	if f == nil {
+		return nil
+	}
+	return number.Unary(f, invalid)
+}
+
+// unary makes a function of one number: f, or in Native runs native, if that is not nil.
+func unary(name string, f, native func(x float64) float64) *lua.Function {
+	call := func(st *lua.State, x float64) value.Value {
+		if native != nil && st.IsNative() {
+			return value.Number(native(x))
+		}
+		return value.Number(f(x))
+	}
+	g := one(name, func(st *lua.State, args []value.Value) value.Value { return call(st, st.Number(args, 0)) })
+	g.Unary = func(st *lua.State, v value.Value) (value.Value, bool) {
+		if !v.IsNumber() {
+			return v, false
+		}
+		return call(st, v.Float()), true
+	}
+	return g
+}
+
+// arctangent is atan2.
+func arctangent(st *lua.State, y, x float64) float64 {
+	if st.IsNative() {
+		return nativeArctangent(y, x)
+	}
+	return portableArctangent(y, x)
+}
+
+var (
+	portableArctangent = number.Binary(elementary.Atan2)
+	nativeArctangent   = number.Binary(math.Atan2)
+)
+
 // binary makes a function of two numbers. The second is checked first, as in Redis, where
 // a compiler of C chose that.
-func binary(f func(a, b float64) float64) func(*lua.State, []value.Value) value.Value {
+func binary(f func(st *lua.State, a, b float64) float64) func(*lua.State, []value.Value) value.Value {
 	return func(st *lua.State, args []value.Value) value.Value {
 		b := st.Number(args, 1)
-		return value.Number(f(st.Number(args, 0), b))
+		return value.Number(f(st, st.Number(args, 0), b))
 	}
 }
 

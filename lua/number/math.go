@@ -1,44 +1,24 @@
 package number
 
-import "math"
+import (
+	"math"
+
+	"limitsrv/lua/elementary"
+)
 
 // Pow is C's pow, also for the signs of NaNs, which Lua shows.
-func Pow(a, b float64) float64 {
-	x := math.Pow(a, b)
+func Pow(a, b float64) float64 { return signedPow(a, b, elementary.Pow(a, b)) }
+
+// signedPow returns x, the power of b of a. If x is no number it gets the sign that it has in C.
+func signedPow(a, b, x float64) float64 {
 	switch {
 	case x == x:
+		return x
 	case a != a && math.Abs(math.Mod(b, 2)) == 1:
 		return InvalidPositive
-	default:
-		return nanOf(a, b)
 	}
-	return x
+	return NaN(a, b)
 }
-
-// Log and Log10 are C's logarithms. Those of Go are wrong for subnormal numbers on amd64
-// (Go 1.26), so these are scaled up.
-func Log(x float64) float64 {
-	if isSubnormal(x) {
-		return math.Log(x*scale) - scaleBits*math.Ln2
-	}
-	return math.Log(x)
-}
-
-// Log10 is the logarithm of base 10.
-func Log10(x float64) float64 {
-	if isSubnormal(x) {
-		return math.Log10(x*scale) - scaleBits*(math.Ln2/math.Ln10)
-	}
-	return math.Log10(x)
-}
-
-func isSubnormal(x float64) bool { return x > 0 && x < 0x1p-1022 }
-
-// scale makes a subnormal number normal.
-const (
-	scaleBits = 54
-	scale     = 1 << scaleBits
-)
 
 // Binary makes f, a function of two numbers, treat NaNs as C's do.
 func Binary(f func(a, b float64) float64) func(a, b float64) float64 {
@@ -46,7 +26,7 @@ func Binary(f func(a, b float64) float64) func(a, b float64) float64 {
 		if x := f(a, b); x == x {
 			return x
 		}
-		return nanOf(a, b)
+		return NaN(a, b)
 	}
 }
 
@@ -71,8 +51,9 @@ var (
 	InvalidPositive = math.Float64frombits(0x7FF8 << 48)
 )
 
-// nanOf returns the first NaN of two operands, or the one of an invalid operation.
-func nanOf(a, b float64) float64 {
+// NaN returns the result of an operation that is no number, as on x86: the first NaN of two
+// operands, or Invalid. Processors differ in it.
+func NaN(a, b float64) float64 {
 	switch {
 	case a != a:
 		return a

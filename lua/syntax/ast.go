@@ -12,6 +12,9 @@ type Function struct {
 	Captures   bool // some of its locals are captured
 	Slots      int  // of its locals
 	Body       *Block
+	// NativeDiffers is set in a main function if a power of constants has another value by
+	// ParseNative than by Parse.
+	NativeDiffers bool
 }
 
 // A Local is a local variable. Those in scope at once have different slots.

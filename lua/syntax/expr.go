@@ -2,6 +2,8 @@ package syntax
 
 import (
 	"math"
+
+	"limitsrv/lua/number"
 )
 
 // operators are the priorities to the left and right of binary operators; a smaller one
@@ -157,7 +159,7 @@ func (p *parser) binary(op Op, left, right Expr) Expr {
 	}
 	if a, ok := left.(*Number); ok {
 		if b, ok := right.(*Number); ok {
-			if x, ok := fold(op, a.Value, b.Value); ok {
+			if x, ok := p.fold(op, a.Value, b.Value); ok {
 				return &Number{x}
 			}
 		}
@@ -166,7 +168,7 @@ func (p *parser) binary(op Op, left, right Expr) Expr {
 }
 
 // fold computes an operation on constants, unless it divides by zero or is no number.
-func fold(op Op, a, b float64) (float64, bool) {
+func (p *parser) fold(op Op, a, b float64) (float64, bool) {
 	var x float64
 	switch op {
 	case Add:
@@ -174,7 +176,7 @@ func fold(op Op, a, b float64) (float64, bool) {
 	case Sub:
 		x = a - b
 	case Mul:
-		x = a * b
+		x = float64(a * b)
 	case Div, Mod:
 		if b == 0 {
 			return 0, false
@@ -183,7 +185,13 @@ func fold(op Op, a, b float64) (float64, bool) {
 			x = a - float64(math.Floor(x)*b)
 		}
 	case Pow:
-		x = math.Pow(a, b)
+		x = number.Pow(a, b)
+		if native := number.NativePow(a, b); native != x {
+			p.nativeDiffers = true
+			if p.native {
+				x = native
+			}
+		}
 	default:
 		return 0, false
 	}

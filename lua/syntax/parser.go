@@ -8,6 +8,9 @@ type parser struct {
 	fs      *functionState
 	levels  int
 	visible map[string][]binding // the variables in scope, the innermost last
+	native  bool                 // see ParseNative
+	// nativeDiffers: see Function
+	nativeDiffers bool
 }
 
 // Parse returns the main function of a chunk, with its variables resolved. chunk is its
@@ -15,6 +18,15 @@ type parser struct {
 // constructs. Errors are of type *Error, with the texts of Lua 5.1. Cost: linear in the
 // length of source; the depth of the recursion is bounded.
 func Parse(source []byte, chunk string, levels int) (main *Function, err error) {
+	return parse(source, chunk, levels, false)
+}
+
+// ParseNative is Parse, but powers of constants are computed by number.NativePow.
+func ParseNative(source []byte, chunk string, levels int) (main *Function, err error) {
+	return parse(source, chunk, levels, true)
+}
+
+func parse(source []byte, chunk string, levels int, native bool) (main *Function, err error) {
 	defer func() {
 		if failure := recover(); failure != nil {
 			e, ok := failure.(*Error)
@@ -24,13 +36,17 @@ func Parse(source []byte, chunk string, levels int) (main *Function, err error) 
 			err = e
 		}
 	}()
-	p := &parser{lexer: lexer{chunk: chunk, source: source, line: 1, lastLine: 1}, levels: levels, visible: make(map[string][]binding)}
+	p := &parser{
+		lexer:  lexer{chunk: chunk, source: source, line: 1, lastLine: 1},
+		levels: levels, native: native, visible: make(map[string][]binding),
+	}
 	main = &Function{Chunk: chunk, Vararg: true}
 	p.open(main)
 	p.next()
 	main.Body = p.statements()
 	p.check(endOfSource)
 	p.close()
+	main.NativeDiffers = p.nativeDiffers
 	return main, nil
 }
 
