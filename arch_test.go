@@ -1,5 +1,5 @@
 // Package limitsrv_test checks the code against its architecture: the permitted imports
-// of each package, the restrictions of the engine, the length of files, and the words
+// of each package, the restrictions of the code that Apply reaches, the length of files, and the words
 // of comments and docs.
 package limitsrv_test
 
@@ -180,16 +180,6 @@ const (
 	maxTestLines = 600
 )
 
-// noEngineImports are packages that the engine, except for its tests, may not import,
-// because it has no clock, randomness, log or I/O. A name includes the packages below
-// it.
-var noEngineImports = []string{"log", "os", "net", "math/rand", "crypto/rand", "syscall", "io"}
-
-// noEngineClock are the functions of package time that the engine may not use.
-var noEngineClock = []string{
-	"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker",
-}
-
 // reminder matches notes of work left to do.
 var reminder = regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X)\b`)
 
@@ -254,9 +244,6 @@ func complaints(files *token.FileSet, name string, source []byte) []string {
 	}
 	checkImports(file, path.Dir(name), isTest, complain)
 	checkReminders(file, complain)
-	if under(path.Dir(name), "engine") && !isTest {
-		checkEngine(file, complain)
-	}
 	return all
 }
 
@@ -310,31 +297,6 @@ func checkReminders(file *ast.File, complain func(token.Pos, string, ...any)) {
 	}
 }
 
-// checkEngine reports code that would make a decision depend on anything other than
-// state, time and op.
-func checkEngine(file *ast.File, complain func(token.Pos, string, ...any)) {
-	for _, spec := range file.Imports {
-		imported := strings.Trim(spec.Path.Value, `"`)
-		if among(imported, noEngineImports) {
-			complain(spec.Pos(), "engine may not import %s", imported)
-		}
-		if imported == "time" && spec.Name != nil {
-			complain(spec.Pos(), "engine may not rename the import of time")
-		}
-	}
-	ast.Inspect(file, func(node ast.Node) bool {
-		switch n := node.(type) {
-		case *ast.GoStmt:
-			complain(n.Pos(), "engine may not start a goroutine")
-		case *ast.SelectorExpr:
-			if from, ok := n.X.(*ast.Ident); ok && from.Name == "time" && slices.Contains(noEngineClock, n.Sel.Name) {
-				complain(n.Pos(), "engine may not use time.%s", n.Sel.Name)
-			}
-		}
-		return true
-	})
-}
-
 // isStandard reports whether a package is in the standard library: the first element of
 // its path has no dot and is not our module.
 func isStandard(imported string) bool {
@@ -377,16 +339,6 @@ func TestArchitectureComplains(t *testing.T) {
 		{"a client library in clients-test", "clients-test/a/a.go", `import "github.com/redis/go-redis/v9"`, ""},
 		{"types of Kubernetes in deploy/check", "deploy/check/a_test.go", `import "k8s.io/api/apps/v1"`, ""},
 		{"our package in clients-test", "clients-test/a/a.go", `import "limitsrv/server"`, "of this module"},
-		{"files in the engine", "engine/a.go", `import "os"`, "engine may not import os"},
-		{"files in its tests", "engine/a_test.go", `import "os"`, ""},
-		{"files below the engine", "engine/topk/a.go", `import "os"`, "engine may not import os"},
-		{"randomness in the engine", "engine/a.go", `import "math/rand/v2"`, "engine may not import math/rand/v2"},
-		{"a log in the engine", "engine/a.go", `import "log/slog"`, "engine may not import log/slog"},
-		{"a calendar in the engine", "engine/a.go", `import "time"; var _ = time.Unix(0, 0)`, ""},
-		{"a clock in the engine", "engine/a.go", `import "time"; var _ = time.Now()`, "time.Now"},
-		{"a clock by another name", "engine/a.go", `import t "time"; var _ = t.Now()`, "rename the import"},
-		{"a clock elsewhere", "server/a.go", `import "time"; var _ = time.Now()`, ""},
-		{"a goroutine in the engine", "engine/a.go", `func f() { go f() }`, "goroutine"},
 		{"init", "server/a.go", `func init() {}`, "an init function"},
 		{"a method called init", "server/a.go", `type t int; func (t) init() {}`, ""},
 		{"a reminder", "server/a.go", "// TO" + "DO: more", "resolve it"},

@@ -28,9 +28,9 @@ func Timeout(arg []byte) (d time.Duration, wrong string) {
 	}
 	seconds, ok := numbers.ParseDouble(arg)
 	if !ok { // it is too small for a double
-		seconds = math.SmallestNonzeroFloat64 * float64(x.Sign())
+		seconds = float64(math.SmallestNonzeroFloat64 * float64(x.Sign()))
 	}
-	ms := int64(math.Ceil(seconds * 1000))
+	ms := int64(math.Ceil(float64(seconds * 1000)))
 	if ms < 0 {
 		return 0, "ERR timeout is negative"
 	}

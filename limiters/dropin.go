@@ -23,7 +23,7 @@ func bucketOp(key []byte, limit, interval, n int64) engine.Op {
 // floating point as redis-cell and throttlecrab do; a result above MaxPeriod stays above
 // it. Requires: both arguments are above 0.
 func emissionInterval(period, count int64) int64 {
-	return int64(min(float64(period)*1e9/float64(count), 2*engine.MaxPeriod))
+	return int64(min(float64(float64(period)*1e9)/float64(count), 2*engine.MaxPeriod))
 }
 
 // signedInteger parses an int64 as Rust does: with either sign and leading zeros.

@@ -55,7 +55,7 @@ func opGCRA(b *engine.Batch, args [][]byte) error {
 	if maxBurst < math.MaxInt64 {
 		maxBurst++
 	}
-	micros := max(1, int64(period*1e6/float64(perPeriod)+0.5))
+	micros := max(1, int64(float64(period*1e6)/float64(perPeriod)+0.5))
 	switch {
 	case micros > math.MaxInt64/n:
 		return errTokensOver

@@ -51,14 +51,6 @@ func compile(outer, env *Env, source, name []byte, calls int) (*Chunk, *syntax.F
 	return &Chunk{main, native, len(source) + c.total*bytesPerNode}, tree, nil
 }
 
-// of returns the main function for runs with limits.
-func (c *Chunk) of(limits Limits) *proto {
-	if limits.Native {
-		return c.native
-	}
-	return c.main
-}
-
 // bytesPerNode is the memory of a node of the tree in its compiled form, about. Measured: 20 to 60.
 const bytesPerNode = 60
 
@@ -94,7 +86,7 @@ func (st *State) Load(source, name []byte) (value.Value, error) {
 	if err != nil {
 		return value.Nil, err
 	}
-	return value.OfFunc(st.newClosure(chunk.of(st.limits), 0)), nil
+	return value.OfFunc(st.newClosure(chunk.of(st.limits.Native), 0)), nil
 }
 
 // sourceCost is the memory that is counted for a byte of source, and stepsPerSource the number

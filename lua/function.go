@@ -102,6 +102,14 @@ type Chunk struct {
 // Size returns about the memory that the chunk takes, in bytes.
 func (c *Chunk) Size() int { return c.size }
 
+// of returns the main function for a run that is Native, or not.
+func (c *Chunk) of(native bool) *proto {
+	if native {
+		return c.native
+	}
+	return c.main
+}
+
 // A site is a place in a function that can fail or call: its line, and the description of
 // the value in question, as "local" and "x".
 type site struct {

@@ -202,7 +202,7 @@ func (st *State) PrepayMemory(n int) {
 // next run. err is of type *Error.
 func (st *State) Run(chunk *Chunk, args ...value.Value) (results []value.Value, err error) {
 	main := st.closures.One()
-	main.proto = chunk.of(st.limits)
+	main.proto = chunk.of(st.limits.Native)
 	return st.RunFunction(value.OfFunc(main), args...)
 }
 

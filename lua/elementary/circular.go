@@ -11,12 +11,6 @@ var (
 	halfTurn = pair{0x1.921fb54442d18p1, math.Pi - 0x1.921fb54442d18p1}
 )
 
-// Parts of the tables for 1.
-const (
-	circularParts = 64
-	angleParts    = 64
-)
-
 // tiny is the bound of |x| below which odd functions return x: the next term is less than a
 // tenth of a unit in the last place.
 const tiny = 0x1p-28
@@ -94,7 +88,7 @@ func sincosNear(r pair) (sin, cos pair) {
 // reduce returns a minus the nearest multiple of pi/2, and that multiple modulo 4. Requires: a
 // is finite and above pi/4. Cost: the same for all a.
 //
-// a is m * 2^e. The digits of 2/pi whose products with 2^e are multiples of 4 are left out; the
+// a is m * 2^e. Digits of 2/pi are left out if their products with 2^e are multiples of 4. The
 // product of m with the next 192 digits has the quadrant in its upper 2 of 192 digits.
 func reduce(a float64) (quadrant int, r pair) {
 	b := math.Float64bits(a)

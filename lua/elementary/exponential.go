@@ -9,11 +9,10 @@ const (
 )
 
 // The logarithm of 2 is in two parts. The first has 33 digits, so its products with multiples
-// of exponents are exact. The table has a power of 2 for each of expParts parts of an exponent.
+// of exponents are exact.
 const (
-	ln2High  = 0x1.62e42fefp-1
-	ln2Low   = math.Ln2 - ln2High
-	expParts = 1 << 7
+	ln2High = 0x1.62e42fefp-1
+	ln2Low  = math.Ln2 - ln2High
 )
 
 // Exp returns e^x.

@@ -11,8 +11,9 @@ func angle(y, x pair) pair {
 		x, y = y, x
 	}
 	u := y.over(x)
-	i := float64(int(float64(u.high*angleParts)+0.5)) / angleParts
-	entry := &angleTable[int(i*angleParts)]
+	n := int(float64(u.high*angleParts) + 0.5)
+	i := float64(n) / angleParts
+	entry := &angleTable[n]
 	step := product(i, u.high)
 	below := sum(1, step.high)
 	below.low += step.low + float64(i*u.low)

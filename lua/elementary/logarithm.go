@@ -36,7 +36,6 @@ func specialLog(x float64) (y float64, special bool) {
 // logStart is the first number of the table of logarithms, as bits. Number 1 is in the middle
 // of the part logOne.
 const (
-	logBits  = 7
 	logOne   = 75
 	logStart = 1023<<52 - (2*logOne+1)<<(51-logBits)
 )

@@ -80,7 +80,7 @@ func powerExponent(decimal int) int { return (decimal*1741647)>>19 - 63 }
 // powerFor returns the power of 10 that scales numbers with an exponent of 2.
 func powerFor(binary int) (power uint64, decimal int) {
 	const log2, first = 0.30102999566398114, len(powers)
-	i := (int(-float64(binary+first)*log2) - firstPower) / powerStep
+	i := (int(float64(-float64(binary+first)*log2)) - firstPower) / powerStep
 	for {
 		decimal = firstPower + i*powerStep
 		switch exponent := binary + powerExponent(decimal) + 64; {
