@@ -73,6 +73,11 @@ func (Commands) Check(c *engine.Call) error {
 	return nil
 }
 
+// Describe implements engine.Describer.
+func (Commands) Describe(c *engine.Call) (name string, script []byte) {
+	return table[c.Command].Name, nil
+}
+
 // Keys implements engine.Commands.
 func (Commands) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
 	first, end, step := table[c.Command].Keys.Span(c.Args)

@@ -38,6 +38,13 @@ type Commands interface {
 	Do(tx *Tx, c *Call)
 }
 
+// A Describer is a Commands that describes calls to people.
+type Describer interface {
+	// Describe returns the name of a call that Check accepts, and of a run the SHA-1 of its
+	// script in hexadecimal, or the name of its function; nil: it is no run.
+	Describe(c *Call) (name string, script []byte)
+}
+
 // severalShards is the shard number of an op that is not applied within one shard: a call
 // that may touch keys of several.
 const severalShards = 1<<16 - 1

@@ -16,7 +16,10 @@ import (
 // one.
 type Commands struct{ engine.Commands }
 
-var _ engine.Commands = Commands{}
+var (
+	_ engine.Commands  = Commands{}
+	_ engine.Describer = Commands{}
+)
 
 // Check implements engine.Commands.
 func (x Commands) Check(c *engine.Call) error {
@@ -32,6 +35,24 @@ func (x Commands) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
 		return x.Commands.Keys(c, dst)
 	}
 	return dst, !readOnly(c.Command)
+}
+
+// names are the names of the calls, by their numbers less firstCall.
+var names = [...]string{
+	callLoad - firstCall: "RL.RULES LOAD", callSet - firstCall: "RL.OVERRIDE SET", callDrop - firstCall: "RL.OVERRIDE DEL", callVersion - firstCall: "RL.RULES",
+	callText - firstCall: "RL.RULES GET", callHistory - firstCall: "RL.RULES HISTORY", callGet - firstCall: "RL.OVERRIDE GET", callList - firstCall: "RL.OVERRIDE LIST",
+}
+
+// Describe implements engine.Describer. The embedded Commands must be a Describer for a name of its
+// calls.
+func (x Commands) Describe(c *engine.Call) (name string, script []byte) {
+	if c.Command >= firstCall {
+		return names[c.Command-firstCall], nil
+	}
+	if d, ok := x.Commands.(engine.Describer); ok {
+		return d.Describe(c)
+	}
+	return "", nil
 }
 
 // Do implements engine.Commands.

@@ -12,7 +12,10 @@ import (
 // Commands implements engine.Commands.
 type Commands struct{ datatypes.Commands }
 
-var _ engine.Commands = Commands{}
+var (
+	_ engine.Commands  = Commands{}
+	_ engine.Describer = Commands{}
+)
 
 // Check implements engine.Commands.
 func (x Commands) Check(c *engine.Call) error {
@@ -54,6 +57,31 @@ func (x Commands) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
 		dst = append(dst, firstKeyArg+i)
 	}
 	return dst, m.all()
+}
+
+// names are the names of the calls that are no runs.
+var names = map[uint16]string{
+	exists: "SCRIPT EXISTS", name: "SCRIPT LOAD", loadLibrary: "FUNCTION LOAD", deleteLibrary: "FUNCTION DELETE",
+	flushLibrary: "FUNCTION FLUSH", listLibraries: "FUNCTION LIST", countLibrary: "FUNCTION STATS",
+}
+
+// Describe implements engine.Describer.
+func (x Commands) Describe(c *engine.Call) (name string, script []byte) {
+	m, run := modesOf(c)
+	switch {
+	case c.Command < firstRun:
+		return x.Commands.Describe(c)
+	case !run:
+		return names[c.Command], nil
+	case isFunctionRun(c):
+		name = "FCALL"
+	default:
+		name = "EVAL"
+	}
+	if m&(Looks|Only) == Looks|Only {
+		name += "_RO"
+	}
+	return name, c.Args[hashArg]
 }
 
 // Do implements engine.Commands.
