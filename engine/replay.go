@@ -15,6 +15,7 @@ type Replay struct {
 	lists    []replayList                    // by shard: the queue
 	applied  []replayList                    // by shard: the queue before, which is being applied
 	sorting  []replaySorting                 // by shard
+	alone    func()                          // of Alone
 	queued   int                             // ops
 	bytes    int                             // of the queue
 	most     int                             // bytes
@@ -41,7 +42,7 @@ type replayed struct {
 // likes, and return after all calls have returned.
 func (e *Engine) NewReplay(parallel func(n int, each func(shard int))) *Replay {
 	return &Replay{
-		e: e, parallel: parallel, start: startNow, most: queuedBytes(e.MemoryBytes()),
+		e: e, parallel: parallel, start: startNow, alone: func() {}, most: queuedBytes(e.MemoryBytes()),
 		lists: make([]replayList, len(e.shards)), applied: make([]replayList, len(e.shards)),
 		sorting: make([]replaySorting, len(e.shards)),
 	}
@@ -56,6 +57,10 @@ func queuedBytes(memory int64) int {
 // another goroutine, and return a function that returns after work has.
 func (r *Replay) Ahead(start func(work func()) (wait func())) { r.start = start }
 
+// Alone sets a function that is called before a batch is applied by itself, after all batches before
+// it have been applied.
+func (r *Replay) Alone(alone func()) { r.alone = alone }
+
 // startNow calls work at once.
 func startNow(work func()) (wait func()) {
 	work()
@@ -68,6 +73,7 @@ func (r *Replay) Apply(now Instant, b *Batch) {
 	r.e.prepare(b)
 	if b.Atomic || b.scratch.apart {
 		r.Finish()
+		r.alone()
 		r.e.Apply(now, b)
 		return
 	}
@@ -82,7 +88,7 @@ func (r *Replay) Apply(now Instant, b *Batch) {
 	for i := 0; i < len(b.Ops); i++ {
 		op, l := &b.Ops[i], &r.lists[b.scratch.shards[i]]
 		if b.isPair(i) {
-			op = r.alone(b, i)
+			op = r.unpaired(b, i)
 			i++
 		}
 		r.bytes += l.add(now, op, b.scratch.hashes[i], r.most/len(r.lists))
@@ -95,10 +101,10 @@ func (r *Replay) Apply(now Instant, b *Batch) {
 	}
 }
 
-// alone returns the op that has the effects of the pair which begins with op i: its second op,
+// unpaired returns the op that has the effects of the pair which begins with op i: its second op,
 // or, if other documents are in force than the pair needs, a Peek at the same key. Queued ops
 // do not change documents, because a call that does enters all shards.
-func (r *Replay) alone(b *Batch, i int) *Op {
+func (r *Replay) unpaired(b *Batch, i int) *Op {
 	op := &b.Ops[i+1]
 	if !r.e.inForce(&b.Ops[i]) {
 		return &Op{Kind: Peek, DB: op.DB, Key: op.Key}

@@ -34,6 +34,10 @@ func ReadLog(fs vfs.FS, dir string, yield func(entry *raft.Log) error) error {
 	if err != nil {
 		return missingMeta(fs, dir, err)
 	}
+	skipped, err := readSkipped(fs, dir)
+	if err != nil {
+		return err
+	}
 	for i, g := range state.Segments {
 		isTail := i == len(state.Segments)-1
 		_, err := readSegment(fs, dir, g, newCodec(state.codec, nil), func(r *record) error {
@@ -43,7 +47,7 @@ func ReadLog(fs vfs.FS, dir string, yield func(entry *raft.Log) error) error {
 			case r.index < g.MinIndex:
 				return nil
 			}
-			r.Index = r.index
+			r.Index, r.Data = r.index, skipped.replace(r.index, r.Data)
 			return yield(&r.Log)
 		})
 		if err != nil {
@@ -59,6 +63,13 @@ func checkLog(fs vfs.FS, dir string, sameBoot bool, verify func(r *record) error
 	state, err := readMeta(fs, dir)
 	if err != nil {
 		return nil, missingMeta(fs, dir, err)
+	}
+	skipped, err := readSkipped(fs, dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range skipped {
+		report(fmt.Sprintf("entry %d is skipped", e.Index))
 	}
 	r := &logRepair{state: state}
 	var first error

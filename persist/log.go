@@ -81,6 +81,7 @@ type Log struct {
 	codec   *codec
 	wal     *wal.WAL
 	dropped *Drop // nil: no end was cut off
+	skipped SkippedEntries
 
 	entry   raft.Log    // the entry that Append stores
 	entries []*raft.Log // holds entry only
@@ -119,7 +120,10 @@ func OpenLog(fs vfs.FS, dir string, o LogOptions) (*Log, error) {
 	return l, nil
 }
 
-func (l *Log) open() error {
+func (l *Log) open() (err error) {
+	if l.skipped, err = readSkipped(l.fs, l.dir); err != nil {
+		return err
+	}
 	state, err := readMeta(l.fs, l.dir)
 	if err = missingMeta(l.fs, l.dir, err); isMissing(err) {
 		state, err = l.create()
@@ -210,6 +214,9 @@ func (l *Log) store(entries []*raft.Log) error {
 
 // Dropped returns the end that was cut off when the log was opened, nil if none was.
 func (l *Log) Dropped() *Drop { return l.dropped }
+
+// Skipped returns the skipped entries.
+func (l *Log) Skipped() SkippedEntries { return l.skipped }
 
 // Name returns the name of the directory.
 func (l *Log) Name() string { return l.fs.PathBase(l.dir) }

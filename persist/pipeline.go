@@ -38,7 +38,7 @@ type pipeline struct {
 	wake     chan struct{} // wakes the writer; capacity 1
 	waiters  chan commitWaiter
 	donePool sync.Pool
-	appended chan *commit.Group[request]
+	appended chan appendedGroup
 
 	// Guarded by s.mu.
 	waiting        commit.Queue[request]
@@ -67,6 +67,12 @@ type commitWaiter struct {
 	done   chan struct{} // capacity 1
 }
 
+// An appendedGroup is a group in the log.
+type appendedGroup struct {
+	*commit.Group[request]
+	index uint64 // of its entry, or of the entry before if it has none
+}
+
 // A tail is the next entry of the log.
 type tail struct {
 	entry    *Entry
@@ -86,7 +92,7 @@ const (
 func newPipeline(s *Store) *pipeline {
 	p := &pipeline{s: s, logFirst: s.o.Policy == Always, pending: new(Entry), spare: new(Entry)}
 	p.wake, p.waiters = make(chan struct{}, 1), make(chan commitWaiter, maxCommitWaiters)
-	p.appended = make(chan *commit.Group[request], maxGroups)
+	p.appended = make(chan appendedGroup, maxGroups)
 	p.donePool.New = func() any { return make(chan struct{}, 1) }
 	p.builder = commit.Builder[request]{MaxBytes: maxGroupBytes, Fingerprint: s.engine.Fingerprint, Encode: p.encode}
 	if c := s.engine.Commands(); c != nil {
@@ -249,7 +255,7 @@ func (p *pipeline) write() {
 		s.fail(err)
 	}
 	if g != nil && g.Claim() {
-		p.appended <- g
+		p.appended <- appendedGroup{g, s.log.Load().Last()}
 	}
 }
 
@@ -316,9 +322,11 @@ func (p *pipeline) applyAll() {
 	s := p.s
 	for g := range p.appended {
 		s.mu.Lock()
+		s.applying.Begin(g.index)
 		for b := range g.Batches {
 			p.apply(g.Stamp, b)
 		}
+		s.applying.End()
 		s.engine.CountEvicted(g.Evicted())
 		s.inFlight = append(s.inFlight[:0], s.inFlight[1:]...)
 		p.applied.Broadcast()
@@ -326,7 +334,7 @@ func (p *pipeline) applyAll() {
 		s.o.Notices.Send()
 		g.Answer(nil)
 		s.mu.Lock()
-		p.builder.Recycle(g)
+		p.builder.Recycle(g.Group)
 		s.mu.Unlock()
 	}
 }

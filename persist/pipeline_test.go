@@ -132,7 +132,7 @@ func TestEvictedInFlight(t *testing.T) {
 	old := keysOf(s)
 	first := writeGroup(taking(counterOf, newKeys(1000)...))
 	back := writeGroup(taking(counterOf, old[:len(old)/2]...))
-	p.appended <- first
+	p.appended <- appendedGroup{first, 1}
 	eventually(t, "the first group is applied", func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -144,8 +144,8 @@ func TestEvictedInFlight(t *testing.T) {
 	third := make(chan *commit.Group[request])
 	go func() { third <- writeGroup(taking(counterOf, "another")) }()
 	time.Sleep(20 * time.Millisecond) // time for it to be built too early
-	p.appended <- back
-	p.appended <- <-third
+	p.appended <- appendedGroup{back, 2}
+	p.appended <- appendedGroup{<-third, 3}
 	if err := perform(s, &engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: []byte("none")}}}); err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,8 @@ func (r *RaftLog) FirstIndex() (uint64, error) { return r.log.wal.FirstIndex() }
 func (r *RaftLog) LastIndex() (uint64, error) { return r.log.wal.LastIndex() }
 
 // GetLog implements raft.LogStore. It returns raft.ErrLogNotFound if there is no such
-// entry. The entry is verified; the Data and Extensions of into belong to the caller.
+// entry. The entry is verified, and a skipped entry is its replacement; the Data and Extensions
+// of into belong to the caller.
 // Cost: one read of the file, two if the segment is full.
 func (r *RaftLog) GetLog(index uint64, into *raft.Log) error {
 	l := r.log
@@ -49,6 +50,7 @@ func (r *RaftLog) GetLog(index uint64, into *raft.Log) error {
 	if err != nil {
 		return fmt.Errorf("read entry %d of log %s: %w", index, l.dir, err)
 	}
+	entry.Data = l.skipped.replace(index, entry.Data)
 	*into = entry
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 
 // Read yields the entries from index from to the Last at the time of the call, in order,
 // until yield returns an error, which it returns. Each is verified; at the first damaged
-// one it returns a *CorruptError. data is valid until yield returns. Requires: from is
+// one it returns a *CorruptError. A skipped entry is yielded as its replacement. data is valid until yield returns. Requires: from is
 // First to Last+1.
 //
 // Concurrency: it may run during Append, but not during a DropBefore of entries to be
@@ -37,7 +37,7 @@ func (l *Log) Read(from uint64, yield func(index uint64, data []byte) error) err
 			if r.index < from {
 				return nil
 			}
-			return yield(r.index, r.Data)
+			return yield(r.index, l.skipped.replace(r.index, r.Data))
 		})
 		if err != nil {
 			return err

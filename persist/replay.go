@@ -9,18 +9,35 @@ import (
 )
 
 // A replay applies the entries of a log behind a snapshot, on all processors: it decodes
-// entries while those before are applied. Its owner must call Finish after the last one,
+// entries while those before are applied. Its owner must call finish after the last one,
 // also if entry returned an error.
+//
+// The mark has the entries that may be in flight: the ops of several entries are applied at the
+// same time. Suspects are applied one at a time, so that the mark then has the one entry.
 type replay struct {
 	*engine.Replay
+	to      *engine.Engine
 	log     string // path, for errors
 	decoder Decoder
 	apply   func(engine.Instant, *engine.Batch) error
+	mark    *Applying // nil: none
+	index   uint64    // the current entry
+	queued  uint64    // entries before it are applied, or are being applied
 }
 
-func newReplay(to *engine.Engine, log string) *replay {
-	r := &replay{Replay: to.NewReplay(inShards), log: log}
-	r.Ahead(inBackground)
+// newReplay returns a replay from the entry first on.
+func newReplay(to *engine.Engine, log string, mark *Applying, first uint64) *replay {
+	r := &replay{Replay: to.NewReplay(inShards), to: to, log: log, mark: mark, queued: first}
+	r.mark.Since(first)
+	r.Alone(func() {
+		r.queued = r.index
+		r.mark.Since(r.index)
+	})
+	r.Ahead(func(work func()) (wait func()) {
+		r.mark.Since(r.queued) // the queue before has been applied
+		r.queued = r.index
+		return inBackground(work)
+	})
 	r.decoder.Commands = to.Commands()
 	r.apply = func(stamp engine.Instant, b *engine.Batch) error {
 		r.Apply(stamp, b)
@@ -30,11 +47,38 @@ func newReplay(to *engine.Engine, log string) *replay {
 }
 
 // entry applies an entry. Its errors name the entry and the log.
-func (r *replay) entry(index uint64, data []byte) error {
-	if err := r.decoder.Decode(data, r.apply); err != nil {
-		return fmt.Errorf("entry %d of %s: %w", index, r.log, err)
+func (r *replay) entry(index uint64, data []byte) (err error) {
+	r.index = index
+	if r.mark.Begin(index) {
+		err = r.suspect(data)
+	} else {
+		err = r.decoder.Decode(data, r.apply)
+	}
+	if err != nil {
+		return fmt.Errorf("entry %d of %s: %w", index, r.log, r.mark.Remedy(index, err))
 	}
 	return nil
+}
+
+// suspect applies an entry at which the last process may have ended, and no other meanwhile.
+func (r *replay) suspect(data []byte) error {
+	r.Finish()
+	r.queued = r.index
+	r.mark.Since(r.index)
+	r.mark.Again(r.index, func() string { return DescribeIn(r.to, data) })
+	err := r.decoder.Decode(data, r.apply)
+	r.Finish()
+	if err == nil {
+		r.mark.Survived(r.index)
+	}
+	return err
+}
+
+// finish applies the queued ops and ends the replay.
+func (r *replay) finish() {
+	r.Finish()
+	r.mark.End()
+	r.mark.Since(0)
 }
 
 // inShards calls each for shards 0 to n-1, on all processors.

@@ -17,7 +17,7 @@ func TestReplayEntries(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		o := engine.Options{Seed: [16]byte{9}, Commands: scribe{}}
 		got, want := engine.New(o), engine.New(o)
-		replay, decoder := newReplay(got, "log"), Decoder{Commands: scribe{}}
+		replay, decoder := newReplay(got, "log", nil, 1), Decoder{Commands: scribe{}}
 		now := engine.Instant(1e18)
 		var entry Entry
 		for i := range 800 / testwait.Slowdown() {

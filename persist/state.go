@@ -84,8 +84,8 @@ func (v *verifier) replay(ctx context.Context, after Info, to *engine.Engine) (l
 	if err != nil || !there {
 		return last, err
 	}
-	replay := newReplay(to, v.path(name))
-	defer replay.Finish()
+	replay := newReplay(to, v.path(name), nil, after.LogIndex+1)
+	defer replay.finish()
 	err = ReadLog(v.dir.FS, v.path(name), func(entry *raft.Log) error {
 		if entry.Index <= after.LogIndex {
 			return ctx.Err()

@@ -121,6 +121,8 @@ type Store struct {
 	maintainWake chan struct{} // wakes maintain; capacity 1
 	saver        saver
 	loading      Loading
+	sameBoot     bool      // the machine has not gone down since the log was last open
+	applying     *Applying // nil before the log is read; then used by one goroutine at a time
 	counts       counters
 
 	stopping context.Context

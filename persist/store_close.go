@@ -50,6 +50,7 @@ func (s *Store) Close(ctx context.Context, p Parting) error {
 	if s.snapshots != nil {
 		err = errors.Join(err, s.snapshots.Close())
 	}
+	err = errors.Join(err, s.applying.Close())
 	return errors.Join(err, s.dir.Close())
 }
 

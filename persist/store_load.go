@@ -78,6 +78,9 @@ func (s *Store) load(ctx context.Context) error {
 		return err
 	}
 	s.log.Store(log)
+	if err := s.openApplying(log, info.Meta.LogIndex); err != nil {
+		return err
+	}
 	if err := s.replay(ctx, log, info.Meta.LogIndex+1); err != nil {
 		return err
 	}
@@ -163,6 +166,7 @@ func (s *Store) findLog(info Info) (*Log, error) {
 	} else if err != nil {
 		return nil, err
 	}
+	s.sameBoot = same
 	o := LogOptions{First: info.Meta.LogIndex + 1, Least: max(stopped, info.Meta.LogIndex), SameBoot: same}
 	log, err := s.openLog(want, o)
 	if IsFull(err) { // it needs a new segment, and the logs before it are in the snapshot
@@ -192,6 +196,21 @@ func (s *Store) findLog(info Info) (*Log, error) {
 	return log, nil
 }
 
+// openApplying opens the mark of the entry that is being applied. It returns a *PoisonError if an
+// entry of the log behind the one of index after has ended too many processes. It warns of the
+// skipped entries.
+func (s *Store) openApplying(log *Log, after uint64) (err error) {
+	if s.applying, err = OpenApplying(s.o.FS, s.o.Dir, s.o.Dir, s.sameBoot, s.o.Logger); err != nil {
+		return err
+	}
+	for _, e := range log.Skipped() {
+		if e.Index > after {
+			s.o.Logger.Warn("entry of the log skipped: its decisions are lost", "entry", e.Index, "kept_in", s.path(keptName(e.Index)))
+		}
+	}
+	return s.applying.Check(after, log.Last(), log.Skipped())
+}
+
 // checkLogStart returns an error if a log with the given first entry does not continue
 // from the snapshot at index, 0 for no snapshot.
 func checkLogStart(log string, first uint64, snapshots string, index uint64) error {
@@ -208,8 +227,7 @@ func checkLogStart(log string, first uint64, snapshots string, index uint64) err
 func (s *Store) replay(ctx context.Context, log *Log, from uint64) error {
 	s.loading.AllLogBytes.Store(log.Bytes())
 	s.loading.AllEntries.Store(int64(log.Last() - (from - 1)))
-	replay := newReplay(s.engine, s.path(log.Name()))
-	defer replay.Finish()
+	replay := newReplay(s.engine, s.path(log.Name()), s.applying, from)
 	err := log.Read(from, func(index uint64, data []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -221,6 +239,7 @@ func (s *Store) replay(ctx context.Context, log *Log, from uint64) error {
 		s.loading.LogBytes.Add(int64(len(data)))
 		return nil
 	})
+	replay.finish() // not deferred: a panic must leave the mark
 	if err != nil && ctx.Err() == nil {
 		err = addHint(err, s.o.Dir)
 	}

@@ -1,0 +1,10 @@
+//go:build !linux
+
+package persist
+
+import "errors"
+
+// mapsFiles: mapShared works.
+const mapsFiles = false
+
+func mapShared(uintptr, int) ([]byte, func() error, error) { return nil, nil, errors.ErrUnsupported }
