@@ -129,7 +129,7 @@ func (n *Node) peerStatus() peerStatus {
 	p := peerStatus{Node: n.identity().Node, Wall: n.wall(), Leader: lead.leader.Node}
 	if s := lead.stack; s != nil {
 		p.Term, p.LastIndex, p.AppliedIndex = lead.term, s.raft.LastIndex(), s.raft.AppliedIndex()
-		p.Level = s.FSM.Level()
+		p.Level, p.Skips = s.FSM.Level(), s.FSM.Skips()
 		p.Silent, p.LastTerm = n.elections.Wanted(), s.TermOf(s.raft.LastIndex())
 		var at time.Duration
 		if p.Stored, at = s.Entries.LastStored(); p.Stored > 0 {

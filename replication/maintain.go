@@ -232,6 +232,7 @@ func (n *Node) maintainMember(s *raftStack, backoff *pollBackoff) {
 	}
 	n.mergeLeaderView(p)
 	s.level.Store(int64(p.Level))
+	s.FSM.Compare(p.Skips)
 	if s.catchUp == 0 {
 		s.catchUp = max(1, p.AppliedIndex)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/replication/fsm"
 	"limitsrv/replication/storage"
 )
 
@@ -26,6 +27,8 @@ type peerStatus struct {
 	// Silent: it wants a new leader. LastTerm is the term of its last entry.
 	Silent   bool   `json:"silent,omitempty"`
 	LastTerm uint64 `json:"last_term,omitempty"`
+	// Skips are the skipped entries of its state.
+	Skips fsm.Skips `json:"skips,omitzero"`
 	// Peers are the leader's reports of the other members.
 	Peers []peerSummary `json:"peers,omitempty"`
 }

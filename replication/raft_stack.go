@@ -90,7 +90,11 @@ func (n *Node) startRaft() error {
 func (n *Node) openStack(m *storage.Membership) (*raftStack, error) {
 	files, err := storage.Open(m, storage.Options{
 		Dir: n.dir, Stores: n.o.stores, Policy: n.o.policy(), SnapshotLogBytes: n.o.SnapshotLogBytes, Boot: n.o.boot(),
-		FSM:       fsm.Options{Commands: n.o.Commands, Notices: n.o.Notices, Monotonic: n.o.Monotonic, Level: n.o.level, Applied: n.o.applied, Diverged: n.diverged},
+		FSM: fsm.Options{
+			Commands: n.o.Commands, Notices: n.o.Notices, Monotonic: n.o.Monotonic, Level: n.o.level,
+			Applied: n.o.applied, Diverged: n.diverged, Skipped: n.warnSkipped,
+		},
+		Marks:     true,
 		Monotonic: n.mono, Disk: n.disk, Failed: n.diskFailed, Logger: n.log,
 	})
 	if err != nil {

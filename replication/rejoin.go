@@ -9,6 +9,11 @@ import (
 // diverged is called by the FSM.
 func (n *Node) diverged(why *fsm.DivergedError) { n.wait.Go(func() { n.rejoin(why) }) }
 
+// warnSkipped is called by the FSM.
+func (n *Node) warnSkipped(index uint64) {
+	n.log.Warn("entry of the log skipped: its decisions are lost; the data directories in which it was skipped keep it in a file", "entry", index)
+}
+
 // rejoin makes this node, whose state differs from the leader's, a member without a state
 // and under a new id: so it gets the leader's state. It returns when that is done or the
 // node stops.

@@ -26,7 +26,12 @@ type clusterState struct {
 	Members map[string]Member `json:"members"`
 	// Level is the highest feature level that the log may use: all members support it.
 	Level int `json:"level"`
+	// Skipped are the last entries that were skipped, see ControlEntry.
+	Skipped []uint64 `json:"skipped,omitempty"`
 }
+
+// keptSkipped bounds clusterState.Skipped.
+const keptSkipped = 32
 
 // controlMark is the first byte of an entry about the cluster; an entry of decisions
 // begins with the version of its format.
@@ -37,6 +42,8 @@ type ControlEntry struct {
 	Member *Member `json:"member,omitempty"` // data published by a node
 	Gone   string  `json:"gone,omitempty"`   // the id of a node that was removed
 	Level  int     `json:"level,omitempty"`  // features up to this level may be used from here on
+	// Skipped says that this entry is in place of one that no node could apply.
+	Skipped bool `json:"skipped,omitempty"`
 }
 
 // Encode returns the entry for the log.
@@ -44,6 +51,9 @@ func (c ControlEntry) Encode() ([]byte, error) {
 	text, err := json.Marshal(c)
 	return append([]byte{controlMark}, text...), err
 }
+
+// SkippedEntry returns the entry in place of one that is skipped.
+func SkippedEntry() ([]byte, error) { return ControlEntry{Skipped: true}.Encode() }
 
 // KnownLevel is the newest feature level of the log that this program supports. A node
 // that supports less must not take part once the log uses a higher one.
@@ -67,8 +77,8 @@ func CallLevel(level int) uint8 {
 // entry.
 func LevelOf(b *engine.Batch) int { return persist.VersionOf(b) }
 
-// isControl reports whether an entry is about the cluster.
-func isControl(data []byte) bool { return len(data) > 0 && data[0] == controlMark }
+// IsControl reports whether an entry is about the cluster.
+func IsControl(data []byte) bool { return len(data) > 0 && data[0] == controlMark }
 
 // decodeControl decodes an entry about the cluster.
 func decodeControl(data []byte) (c ControlEntry, err error) {
@@ -77,10 +87,14 @@ func decodeControl(data []byte) (c ControlEntry, err error) {
 }
 
 // applyControl applies an entry about the cluster.
-func (f *FSM) applyControl(data []byte) error {
+func (f *FSM) applyControl(index uint64, data []byte) error {
 	c, err := decodeControl(data)
 	if err != nil {
 		return err
+	}
+	if c.Skipped {
+		f.skip(index)
+		return nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

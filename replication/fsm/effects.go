@@ -3,6 +3,7 @@ package fsm
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"limitsrv/persist"
 )
@@ -89,4 +90,60 @@ func (f *FSM) setEffects(x persist.Effects) {
 	f.applied = x
 	f.mu.Unlock()
 	f.diverged.Store(false)
+}
+
+// Skipped entries: an entry that no node can apply is skipped on each node by itself, while no node runs. From then
+// on its log reads a ControlEntry in its place, and sends that to others. So nodes may disagree:
+// a node that was not treated may have applied the entry. Two checks find that: the effects,
+// of which those of a skipped entry are skippedEffects, and the skipped entries that the leader
+// reports.
+
+// skippedEffects are the effects of a skipped entry. No calls have them but by chance.
+const skippedEffects = 0x5ca1ab1e0ddba11
+
+// skip skips an entry. Requires: applying is held.
+func (f *FSM) skip(index uint64) {
+	f.effects.add(index, skippedEffects)
+	f.mu.Lock()
+	all := append(f.cluster.Skipped, index)
+	f.cluster.Skipped = slices.Clone(all[max(0, len(all)-keptSkipped):])
+	f.mu.Unlock()
+	if f.o.Skipped != nil {
+		f.o.Skipped(index)
+	}
+}
+
+// A Skips lists the skipped entries of a state.
+type Skips struct {
+	UpTo    uint64   `json:"up_to"` // the last entry of the state; 0: it is unknown
+	Entries []uint64 `json:"entries,omitempty"`
+}
+
+// Skips returns the skipped entries, up to an entry that has been applied.
+func (f *FSM) Skips() Skips {
+	index := f.Index() // first, so that the list has all up to it
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return Skips{index, slices.Clone(f.cluster.Skipped)}
+}
+
+// Compare compares the leader's skipped entries with those of this state. If one has an entry that
+// the other has not, the state has diverged.
+func (f *FSM) Compare(leader Skips) {
+	own := f.Skips()
+	for _, pair := range [][2]Skips{{own, leader}, {leader, own}} {
+		for _, index := range pair[0].Entries {
+			if index <= pair[1].UpTo && !slices.Contains(pair[1].Entries, index) {
+				f.diverge(&DivergedError{Agreed: index - 1, Index: index})
+				return
+			}
+		}
+	}
+}
+
+// diverge stops the application of entries, unless that was done.
+func (f *FSM) diverge(why *DivergedError) {
+	if !f.diverged.Swap(true) && f.o.Diverged != nil {
+		f.o.Diverged(why)
+	}
 }

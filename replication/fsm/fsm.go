@@ -29,6 +29,10 @@ type Options struct {
 	// Diverged is called when the state turns out to differ from the leader's. From then on
 	// entries are not applied. nil: Apply panics.
 	Diverged func(*DivergedError)
+	// Mark, unless nil, marks the entry that is being applied.
+	Mark *persist.Applying
+	// Skipped, unless nil, is called when an entry is skipped.
+	Skipped func(index uint64)
 }
 
 // An FSM is the replicated state: the engine and the published data of the members. It
@@ -141,12 +145,11 @@ func (f *FSM) Apply(l *raft.Log) any {
 	}
 	err := f.ApplyEntry(l)
 	if diverged := (*DivergedError)(nil); errors.As(err, &diverged) && f.o.Diverged != nil {
-		f.diverged.Store(true)
-		f.o.Diverged(diverged)
+		f.diverge(diverged)
 		return nil
 	}
 	if err != nil {
-		panic(err)
+		panic(f.o.Mark.Remedy(l.Index, err))
 	}
 	return nil
 }
@@ -170,9 +173,13 @@ func (f *FSM) ApplyEntry(l *raft.Log) error {
 func (f *FSM) apply(l *raft.Log) (answered *Proposal, err error) {
 	f.applying.Lock()
 	defer f.applying.Unlock()
+	suspect := f.o.Mark.Begin(l.Index)
+	if suspect {
+		f.o.Mark.Again(l.Index, func() string { return f.describe(l.Data) })
+	}
 	switch own := f.proposal.Load(); {
-	case isControl(l.Data):
-		err = f.applyControl(l.Data)
+	case IsControl(l.Data):
+		err = f.applyControl(l.Index, l.Data)
 	case own != nil && own.owns(l.Data) && own.group.Claim():
 		answered = own
 		f.proposal.CompareAndSwap(own, nil) // its group will be reused
@@ -188,8 +195,12 @@ func (f *FSM) apply(l *raft.Log) (answered *Proposal, err error) {
 			return nil
 		})
 	}
+	f.o.Mark.End() // not deferred: a panic must leave the mark
 	if err != nil {
 		return nil, err
+	}
+	if suspect {
+		f.o.Mark.Survived(l.Index)
 	}
 	f.endEffects()
 	f.o.Notices.Send()
@@ -199,6 +210,14 @@ func (f *FSM) apply(l *raft.Log) (answered *Proposal, err error) {
 	f.bytes.Add(int64(len(l.Data)))
 	f.sinceSnapshot.Add(int64(len(l.Data)))
 	return answered, nil
+}
+
+// describe describes an entry to people.
+func (f *FSM) describe(data []byte) string {
+	if IsControl(data) {
+		return "an entry about the cluster: " + string(data[1:])
+	}
+	return persist.DescribeIn(f.Engine(), data)
 }
 
 // applyBatch applies a batch at its stamp, or at the last stamp if that is later.
@@ -227,7 +246,7 @@ func CheckEntry(d *persist.Decoder, l *raft.Log) (err error) {
 	switch {
 	case l.Type != raft.LogCommand:
 		return nil
-	case isControl(l.Data):
+	case IsControl(l.Data):
 		var c ControlEntry
 		if c, err = decodeControl(l.Data); err == nil {
 			err = checkLevel(c.Level, KnownLevel)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"sync/atomic"
 
 	"github.com/hashicorp/raft"
@@ -95,7 +96,7 @@ func (f *FSM) SnapshotSizes() (since, last int64) {
 }
 
 func (c *clusterState) clone() clusterState {
-	return clusterState{Members: maps.Clone(c.Members), Level: c.Level}
+	return clusterState{Members: maps.Clone(c.Members), Level: c.Level, Skipped: slices.Clone(c.Skipped)}
 }
 
 // Release ends the freeze.

@@ -5,6 +5,7 @@
 //
 //	MEMBER                  the membership: ids, seed, and whether the log ended cleanly
 //	raft/NODE/log/          the log
+//	raft/NODE/APPLYING      the entry that is being applied; DEATHS: see persist
 //	raft/NODE/votes.db      the term and the vote
 //	raft/NODE/snapshots/    the newest snapshots
 package storage

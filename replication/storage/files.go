@@ -30,6 +30,7 @@ type Options struct {
 	Boot             string // id of the current boot of the system
 	// FSM has all options of the FSM but those in the membership.
 	FSM       fsm.Options
+	Marks     bool                 // the entries that are applied are marked, see persist.Applying
 	Monotonic func() time.Duration // for LogStore.LastStored
 	Disk      *persist.DiskWatch
 	Failed    func(error) // called when the log can not be written
@@ -46,6 +47,7 @@ type Files struct {
 	Snapshots  *raftfix.SnapshotStore
 	StoreTimes histogram.Histogram // of the log
 
+	mark           *persist.Applying // nil: none
 	logWrites      *persist.Stopwatch
 	voteWrites     *persist.Stopwatch // of the term and the vote
 	snapshotWrites *persist.Stopwatch
@@ -82,9 +84,8 @@ func Open(m *Membership, o Options) (*Files, error) {
 	if err := persist.MakeDir(o.Dir.FS, dir); err != nil {
 		return nil, err
 	}
-	o.FSM.Cluster, o.FSM.Seed = m.Cluster, m.Seed
 	f := &Files{
-		FSM: fsm.New(o.FSM), logWrites: o.Disk.Stopwatch(), voteWrites: o.Disk.Stopwatch(), snapshotWrites: o.Disk.Stopwatch(),
+		logWrites: o.Disk.Stopwatch(), voteWrites: o.Disk.Stopwatch(), snapshotWrites: o.Disk.Stopwatch(),
 		disk: o.Dir.FS, dir: dir, segmentBytes: SegmentBytes(o.SnapshotLogBytes),
 	}
 	votes, snapshots, err := o.Stores(dir)
@@ -93,6 +94,17 @@ func Open(m *Membership, o Options) (*Files, error) {
 	}
 	f.Votes, f.Snapshots = raftfix.NewVoteStore(votes), raftfix.NewSnapshotStore(snapshots, f.snapshotWrites)
 	f.RefreshSnapshots()
+	if err := f.openLog(m, dir, o); err != nil {
+		return nil, errors.Join(err, f.Votes.Close())
+	}
+	if err := f.openFSM(m, dir, o); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// openLog opens the log in dir, the directory of a member.
+func (f *Files) openLog(m *Membership, dir string, o Options) (err error) {
 	f.Log, err = persist.OpenLog(o.Dir.FS, o.Dir.FS.PathJoin(dir, LogName), persist.LogOptions{
 		Policy:       o.Policy,
 		SegmentBytes: f.segmentBytes,
@@ -101,7 +113,7 @@ func Open(m *Membership, o Options) (*Files, error) {
 		OnError:      func(err error) { o.Failed(fmt.Errorf("the log can't be written: %w", err)) },
 	})
 	if err != nil {
-		return nil, errors.Join(err, f.Votes.Close())
+		return err
 	}
 	if d := f.Log.Dropped(); d != nil {
 		d.Warn(o.Logger)
@@ -109,7 +121,21 @@ func Open(m *Membership, o Options) (*Files, error) {
 	f.Entries = raftfix.NewLogStore(f.Log.Raft(), raftfix.LogStoreOptions{
 		Snapshots: f.Snapshots, Monotonic: o.Monotonic, Writing: f.logWrites, Stored: func(took time.Duration) { f.StoreTimes.Add(took, 1) },
 	})
-	return f, nil
+	return nil
+}
+
+// openFSM makes the FSM of a member. It returns a *persist.PoisonError if an entry that the FSM would
+// apply has ended too many processes.
+func (f *Files) openFSM(m *Membership, dir string, o Options) (err error) {
+	if o.Marks {
+		f.mark, err = persist.OpenApplying(o.Dir.FS, dir, o.Dir.Path, m.SameBoot(o.Boot), o.Logger)
+		if err == nil {
+			err = f.mark.Check(f.Newest().Index, f.Log.Last(), f.Log.Skipped())
+		}
+	}
+	o.FSM.Cluster, o.FSM.Seed, o.FSM.Mark = m.Cluster, m.Seed, f.mark
+	f.FSM = fsm.New(o.FSM)
+	return err
 }
 
 // OpenStores opens the votes and the snapshots of a node. Snapshots leave reserve bytes of
@@ -139,8 +165,8 @@ func openBolt(path string) (raft.StableStore, error) {
 	})
 }
 
-// Close closes the files.
-func (f *Files) Close() error { return errors.Join(f.Log.Close(), f.Votes.Close()) }
+// Close closes the files. Requires: the FSM applies nothing.
+func (f *Files) Close() error { return errors.Join(f.Log.Close(), f.Votes.Close(), f.mark.Close()) }
 
 // TimedVotes returns the votes for raft; see VoteStore.Timed.
 func (f *Files) TimedVotes(failed func(error)) *raftfix.TimedVoteStore {
