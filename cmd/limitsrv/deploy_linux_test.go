@@ -153,7 +153,7 @@ func TestServiceUnit(t *testing.T) {
 	if _, log, code := runs(t, limitsrv(nil, args...)); code != exitOK {
 		t.Errorf("%q: exit %d, %q", args, code, log)
 	}
-	for _, want := range []string{"Type=notify", "ExecReload=/bin/kill -HUP $MAINPID", "Restart=always", "RestartPreventExitStatus=" + strconv.Itoa(exitUsage)} {
+	for _, want := range []string{"Type=notify", "ExecReload=/bin/kill -HUP $MAINPID", "Restart=always", "RestartPreventExitStatus=" + strconv.Itoa(exitUsage) + " " + strconv.Itoa(exitPoison)} {
 		if !strings.Contains(string(text), "\n"+want+"\n") {
 			t.Errorf("the unit has no line %s", want)
 		}

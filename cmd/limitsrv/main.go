@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"limitsrv/cmd/limitsrv/options"
+	"limitsrv/persist"
 )
 
 func main() {
@@ -36,7 +37,7 @@ func tools() []tool {
 		{"help", "[TOOL|COMMAND]", "show this text, or the usage of a tool or of a command for clients", runHelp},
 		{"hash-password", "", "read a password from standard input and print its hash for the file of --users", runHash},
 		{"ping", "[options]", "check that the server started with these options on this machine answers; exits with 0 if so", runPing},
-		{"recover", "DIR [--to NEW --raft HOST:PORT|--single [--yes]]", "convert a data directory or a backup to a data directory of a new cluster or a single server; without --to, describe it", runRecover},
+		{"recover", "DIR [--to NEW --raft HOST:PORT|--single] [--skip-entry INDEX] [--yes]", "convert a data directory or a backup to a data directory of a new cluster or a single server; make a directory start without an entry of its log that ends the process; otherwise describe it", runRecover},
 		{"rules", "check|show FILE|DIR... | test FILE|DIR CASES | push FILE|DIR... --to HOST:PORT", "check files of rules as the server would read them, show their limits, test their answers, or load them into a server", runRules},
 		{"version", "", "show the version", runVersion},
 	}
@@ -63,6 +64,9 @@ func run(c call, signals, hangups <-chan os.Signal) int {
 	}
 	if err := newNode(o, log, &level).run(signals, hangups); err != nil {
 		writeFinalError(c.stderr, err)
+		if errors.As(err, new(*persist.PoisonError)) {
+			return exitPoison
+		}
 		return exitFailure
 	}
 	return exitOK

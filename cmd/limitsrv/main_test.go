@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 		if file := os.Getenv(hangFile); file != "" {
 			hangWhileExists(file)
 		}
+		if how := os.Getenv(poison); how != "" {
+			poisonCalls(how)
+		}
 		main()
 	}
 	os.Exit(m.Run())

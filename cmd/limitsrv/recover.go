@@ -13,11 +13,12 @@ import (
 
 // recoverOptions are the options of the tool recover.
 type recoverOptions struct {
-	Dir    string `arg:"" help:"A data directory that no server uses, or a backup. It is not changed."`
-	To     string `placeholder:"NEW" help:"The data directory to create. It must not exist."`
-	Raft   string `placeholder:"HOST:PORT" xor:"target" help:"Make NEW the first node of a new cluster, with this address for other nodes: its --raft from now on."`
-	Single bool   `xor:"target" help:"Make NEW a single server, without --raft."`
-	Yes    bool   `help:"Do it without asking."`
+	Dir       string `arg:"" help:"A data directory that no server uses, or a backup. Only --skip-entry changes it."`
+	To        string `placeholder:"NEW" help:"The data directory to create. It must not exist."`
+	Raft      string `placeholder:"HOST:PORT" xor:"target" help:"Make NEW the first node of a new cluster, with this address for other nodes: its --raft from now on."`
+	Single    bool   `xor:"target" help:"Make NEW a single server, without --raft."`
+	SkipEntry uint64 `placeholder:"INDEX" help:"Make DIR start without this entry of its log. Run it on each node of a cluster, while all nodes are stopped."`
+	Yes       bool   `help:"Do it without asking."`
 }
 
 const recoverDescription = `Creates a data directory from another one or from a backup: for the first node of a new
@@ -27,9 +28,16 @@ cluster, or for a single server. Its uses are
   shrinking  a node becomes one server:         recover DIR --to NEW --single
   restoring  a backup becomes either of them:   recover BACKUP --to NEW ...
   a cluster whose majority is lost for good:    recover DIR --to NEW --raft HOST:PORT
+  an entry of the log that ends the process:    recover DIR --skip-entry INDEX
 
 Without --to it describes the content of DIR. With it, it states the risks and asks,
 unless --yes is given. DIR is not changed. If it fails or is killed, NEW does not exist.
+
+--skip-entry is for an entry that a start named, because processes ended while they applied
+it. It describes the entry and asks, unless --yes is given. From then on DIR goes on as if
+the entry had no decisions, and its file skipped-entry-INDEX keeps the entry. It exits
+with 0 too if there is nothing to skip, because the log ends before the entry. In a
+cluster stop all nodes, run it on the directory of each node, and start them again.
 
 Of several nodes of a cluster take the one with the highest term, and among these the
 one with the highest last entry. Keys, counts and the time are preserved.`
@@ -60,6 +68,9 @@ func runRecover(c call) int {
 	}
 	if err := o.check(); err != nil {
 		return fail(exitUsage, err)
+	}
+	if o.SkipEntry > 0 {
+		return skipEntry(c, &o)
 	}
 	options := offline.Options{
 		Dir: o.Dir, Raft: o.Raft, Commands: state.Commands,
@@ -95,6 +106,10 @@ func runRecover(c call) int {
 func (o *recoverOptions) check() error {
 	chosen := o.Raft != "" || o.Single
 	switch {
+	case o.SkipEntry > 0 && (chosen || o.To != ""):
+		return errors.New("--skip-entry changes DIR itself: give it without --to, --raft and --single (see limitsrv recover --help)")
+	case o.SkipEntry > 0:
+		return nil
 	case o.To == "" && (chosen || o.Yes):
 		return errors.New("--to NEW is missing: the data directory to create (see limitsrv recover --help)")
 	case o.To != "" && !chosen:

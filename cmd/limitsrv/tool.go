@@ -16,6 +16,7 @@ const (
 	exitFailure = 1 // it could not serve, or a second signal ended it at once
 	exitUsage   = 2 // the command line is wrong
 	exitDrops   = 3 // check found only a log tail that a start drops
+	exitPoison  = 4 // an entry of the log has ended too many processes: see recover --skip-entry
 )
 
 // A tool is a program within limitsrv, selected by the first argument in place of
