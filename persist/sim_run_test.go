@@ -85,11 +85,32 @@ func (n *simNode) run() (faults []string, output string) {
 	}
 	n.restart()
 	n.repair("the end")
+	n.askEverything()
 	output = n.logs.Last()
 	close(n.ending)
 	n.restart()
 	n.wait.Wait()
 	return n.history.check(), output
+}
+
+// askEverything makes calls of everything that Apply knows, and has a start replay it.
+func (n *simNode) askEverything() {
+	p := n.running()
+	n.mu.Lock()
+	all := n.keys.Everything(n.rng)
+	n.mu.Unlock()
+	for _, next := range all {
+		known := n.history.Known()
+		n.mu.Lock()
+		n.keys.Known = known
+		r := next()
+		n.mu.Unlock()
+		p.ask(r)
+	}
+	p.transact()
+	n.history.CheckAsked()
+	n.crash(100)
+	n.repair("a crash after everything")
 }
 
 // round is a quiet period, followed by troubles until all is repaired.

@@ -1,6 +1,8 @@
 package replication
 
 import (
+	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,7 +31,7 @@ func (l *localEngine) empty() *engine.Engine {
 	return l.engine
 }
 
-// decide decides the ops that take tokens. Its keys may use the memory that the node's
+// decide decides the ops that take tokens, of groups those in which all ops do. Its keys may use the memory that the node's
 // keys leave below the bound, at least a sixteenth of the bound.
 func (l *localEngine) decide(m *fsm.FSM, b *engine.Batch, bound commit.Bound) {
 	l.mu.Lock()
@@ -45,22 +47,47 @@ func (l *localEngine) decide(m *fsm.FSM, b *engine.Batch, bound commit.Bound) {
 	now := m.Now()
 	l.last = now
 	var asked engine.Batch
-	for i := range b.Ops {
-		if op := &b.Ops[i]; takesTokens(*op) {
-			l.importKey(now, op.DB, op.Key)
-			asked.Ops = append(asked.Ops, *op)
+	for ops := range askedTogether(b.Ops) {
+		if !allTakeTokens(ops) {
+			continue
 		}
+		for i := range ops {
+			l.importKey(now, ops[i].DB, ops[i].Key)
+		}
+		asked.Ops = append(asked.Ops, ops...)
 	}
 	l.engine.Apply(now, &asked)
 	b.Decisions = b.Decisions[:0]
 	rest := asked.Decisions
-	for i := range b.Ops {
-		d := engine.Decision{Status: engine.Down}
-		if takesTokens(b.Ops[i]) {
-			d, rest = rest[0], rest[1:]
+	for ops := range askedTogether(b.Ops) {
+		if allTakeTokens(ops) {
+			b.Decisions, rest = append(b.Decisions, rest[:len(ops)]...), rest[len(ops):]
+			continue
 		}
-		b.Decisions = append(b.Decisions, d)
+		for range ops {
+			b.Decisions = append(b.Decisions, engine.Decision{Status: engine.Down})
+		}
 	}
+}
+
+// askedTogether yields the groups among ops, and the ops without a group.
+func askedTogether(ops []engine.Op) iter.Seq[[]engine.Op] {
+	return func(yield func([]engine.Op) bool) {
+		for len(ops) > 0 {
+			n := 1
+			if ops[0].IsGroup() {
+				n = int(ops[0].Group)
+			}
+			if !yield(ops[:n]) {
+				return
+			}
+			ops = ops[n:]
+		}
+	}
+}
+
+func allTakeTokens(ops []engine.Op) bool {
+	return !slices.ContainsFunc(ops, func(op engine.Op) bool { return !takesTokens(op) })
 }
 
 // importKey copies a key from the node's engine, unless it exists. Requires: mu is held.

@@ -42,3 +42,38 @@ func TestLocalDecisionsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// A node without a quorum gets groups of which only some members take tokens, as requests by rules
+// are: these are not decided, and others as groups.
+func TestLocalDecisionsOnGroups(t *testing.T) {
+	take := engine.Op{Kind: engine.Take, N: 1, Key: []byte("k"), Params: engine.Params{Alg: engine.Fixed, Limit: 1, Period: engine.MaxPeriod}}
+	penalty := engine.Penalty{After: 1, Within: 1e9, Block: 1e9, Max: 1e9, Forgive: 1e9, Growth: 100}
+	look, guard, needs := take, take, engine.Op{Kind: engine.Needs}
+	look.N, guard.Mode, guard.Params, guard.Key = 0, engine.Guard, penalty.Params(), []byte("box")
+	other := take
+	other.Key = []byte("other")
+	for name, tt := range map[string]struct {
+		ops     []engine.Op
+		decided bool
+	}{
+		"a pair":               {[]engine.Op{needs, take}, false},
+		"a penalty and a pair": {[]engine.Op{needs, guard, take}, false},
+		"a look at the second": {[]engine.Op{take, look}, false},
+		"a look at the first":  {[]engine.Op{look, take, other}, false},
+		"a penalty":            {[]engine.Op{guard, take}, true},
+		"two takes":            {[]engine.Op{take, other}, true},
+	} {
+		var l localEngine
+		tt.ops[0].Group = uint8(len(tt.ops))
+		b := &engine.Batch{Ops: append(tt.ops, other)}
+		l.decide(fsm.New(fsm.Options{Monotonic: func() time.Duration { return 0 }}), b, commit.Bound{})
+		for i, d := range b.Decisions[:len(tt.ops)] {
+			if (d.Status == engine.OK) != tt.decided {
+				t.Errorf("%s: op %d has the status %d", name, i, d.Status)
+			}
+		}
+		if len(b.Decisions) != len(b.Ops) || b.Decisions[len(tt.ops)].Status != engine.OK {
+			t.Errorf("%s: the op after it is decided %+v", name, b.Decisions[len(tt.ops):])
+		}
+	}
+}

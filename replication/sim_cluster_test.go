@@ -25,8 +25,8 @@ type simPlan struct {
 	logBytes int64 // Options.SnapshotLogBytes
 	noQuorum NoQuorum
 	dead     time.Duration // Options.DeadAfter
-	// upgrade: the founding nodes support only level 1 of the log until they restart.
-	upgrade bool
+	// upgrade is the level of the log that the founding nodes support until they restart; 0: all.
+	upgrade int
 	// idleGap and busyGap are the average pauses of each client between its calls.
 	idleGap, busyGap time.Duration
 }
@@ -208,8 +208,8 @@ func (n *simNode) start() {
 	}
 	p := &simProcess{on: n, host: c.net.host(n.name), gone: make(chan struct{})}
 	level := fsm.KnownLevel
-	if c.plan.upgrade && !n.started && slices.Index(c.nodes, n) < simFounders {
-		level = 1
+	if c.plan.upgrade > 0 && !n.started && slices.Index(c.nodes, n) < simFounders {
+		level = c.plan.upgrade
 	}
 	n.started = true
 	replay := &simReplay{history: c.history, node: n.name, level: level}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/persist"
 	"limitsrv/persist/simtest"
 	"limitsrv/replication/fsm"
 )
@@ -25,8 +26,23 @@ type simHistory struct {
 
 func newSimHistory() *simHistory {
 	return &simHistory{
-		History: simtest.NewHistory(engine.New(engine.Options{Shards: 1, Commands: simtest.Commands})), entries: map[uint64]*simEntry{}, seed: maphash.MakeSeed(),
+		History: simtest.NewHistory(engineOf(persist.Seed{})), entries: map[uint64]*simEntry{}, seed: maphash.MakeSeed(),
 	}
+}
+
+func engineOf(seed persist.Seed) *engine.Engine {
+	return engine.New(engine.Options{Shards: 1, Seed: seed, Commands: simtest.Commands})
+}
+
+// setSeed makes the history choose at random what the nodes choose: by the cluster's seed, which
+// is not known before the cluster is.
+func (h *simHistory) setSeed(seed persist.Seed) {
+	h.Mu.Lock()
+	defer h.Mu.Unlock()
+	if len(h.Ops) > 0 {
+		h.Fault("%d ops were applied before the seed was known", len(h.Ops))
+	}
+	h.Engine = engineOf(seed)
 }
 
 // check returns the faults of a complete history, including those found while it was made.

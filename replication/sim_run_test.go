@@ -15,6 +15,7 @@ import (
 	"limitsrv/persist"
 	"limitsrv/persist/simtest"
 	"limitsrv/replication/election"
+	"limitsrv/replication/fsm"
 	"limitsrv/replication/storage"
 	"limitsrv/testwait"
 )
@@ -61,12 +62,14 @@ func planOf(seed uint64, length time.Duration) simPlan {
 	if rng.IntN(4) > 0 { // fewer messages, and followers that lag more
 		p.commit = p.election / 2
 	}
-	p.upgrade = rng.IntN(3) == 0
+	if rng.IntN(3) == 0 {
+		p.upgrade = []int{1, fsm.KnownLevel - 1}[rng.IntN(2)]
+	}
 	return p
 }
 
 func (p *simPlan) String() string {
-	return fmt.Sprintf("%v, elections after %v, commits sent after %v, ack %v, fsync %v, snapshots after %d bytes, without a quorum %v, upgraded %v",
+	return fmt.Sprintf("%v, elections after %v, commits sent after %v, ack %v, fsync %v, snapshots after %d bytes, without a quorum %v, upgraded from level %v",
 		p.length, p.election, p.commit, p.ack, p.fsync, p.logBytes, p.noQuorum, p.upgrade)
 }
 
@@ -76,8 +79,36 @@ func (c *simCluster) run() (faults []string, output string) {
 	for end := time.Now().Add(c.plan.length); time.Now().Before(end) && !c.history.Failed(); {
 		c.round()
 	}
+	if !c.history.Failed() {
+		c.askEverything()
+	}
 	output = c.logs.Last()
 	return c.end(), output
+}
+
+// askEverything makes calls of everything that Apply knows, so that the nodes of each run
+// apply it, and a follower that crashes then applies its log again.
+func (c *simCluster) askEverything() {
+	c.converge("all troubles")
+	leader := c.leader()
+	if leader == nil {
+		return // converge has reported it
+	}
+	p := leader.running()
+	c.mu.Lock()
+	all := c.keys.Everything(c.rng)
+	c.mu.Unlock()
+	for _, next := range all {
+		known := c.history.Known()
+		c.mu.Lock()
+		c.keys.Known = known
+		r := next()
+		c.mu.Unlock()
+		p.ask(r)
+	}
+	p.transact()
+	c.history.CheckAsked()
+	c.withFollower(c.crash)
 }
 
 // begin starts all nodes and clients.
@@ -86,6 +117,9 @@ func (c *simCluster) begin() {
 		n.start()
 	}
 	c.converge("the start")
+	if n := c.leader(); n != nil {
+		c.history.setSeed(n.running().node.stack.Load().FSM.Seed())
+	}
 	c.wait.Go(c.watchClocks)
 	for range simClients {
 		c.wait.Go(c.client)

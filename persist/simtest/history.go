@@ -141,6 +141,15 @@ func (h *History) release(op *engine.Op) {
 	op.ID, h.holders[string(op.Key)] = held[last], held[:last]
 }
 
+// CheckAsked finds members of everything that Apply knows of which no call was answered.
+func (h *History) CheckAsked() {
+	h.Mu.Lock()
+	defer h.Mu.Unlock()
+	if missing := h.Asked.Missing(); len(missing) > 0 && len(h.Faults) == 0 {
+		h.Fault("no call that was answered had %q", missing)
+	}
+}
+
 // Known returns what a client may know of the rules.
 func (h *History) Known() Known {
 	h.Mu.Lock()
