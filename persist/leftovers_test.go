@@ -119,8 +119,41 @@ func checkSegments(t *testing.T, fsys vfs.FS, part string, at int) {
 	}
 }
 
-// fullFrom is a disk that is full from a write on.
-type fullFrom struct{ writes, at int }
+// A record that can't be written takes its rows with it.
+func TestUnrecordedRowsAreRemoved(t *testing.T) {
+	tables := 0
+	for at := 0; ; at++ {
+		mem, full := vfs.NewMem(), &fullFrom{at: at, once: true}
+		s, err := OpenSnapshots(mem, "/s", SnapshotOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.fs = errorfs.Wrap(mem, full)
+		_, err = s.Write(context.Background(), newState(1, 300, 0).source(), Meta{LogDir: logName(1)}, nil)
+		for _, path := range allBelow(t, mem, "/s") {
+			if !strings.HasSuffix(path, ".sst") {
+				continue
+			}
+			if tables++; err != nil && full.record {
+				t.Errorf("the disk was full at write %d, of the record: there is %s", at, path)
+			}
+		}
+		s.Close()
+		if full.writes <= at {
+			break
+		}
+	}
+	if tables == 0 {
+		t.Error("no snapshot has tables")
+	}
+}
+
+// fullFrom is a disk that is full from a write on, or at it once.
+type fullFrom struct {
+	writes, at int
+	once       bool
+	record     bool // the write was of a record
+}
 
 func (f *fullFrom) String() string { return "full" }
 
@@ -132,7 +165,9 @@ func (f *fullFrom) MaybeError(op errorfs.Op) error {
 	if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
 		return nil
 	}
-	if f.writes++; f.writes > f.at {
+	f.writes++
+	if f.writes == f.at+1 || f.writes > f.at && !f.once {
+		f.record = strings.HasSuffix(op.Path, suffixTemporary)
 		return syscall.ENOSPC
 	}
 	return nil

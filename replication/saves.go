@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"limitsrv/persist"
+	"limitsrv/replication/storage"
 )
 
 // maxTrailing is the most entries kept behind a snapshot.
@@ -110,6 +111,35 @@ func (n *Node) snapshotIfLong(s *raftStack) {
 	if !waits {
 		n.Save(func(error) {})
 	}
+}
+
+// checkRoom begins a check of the room on the disk, unless one is under way: the statfs(2) in
+// it may hang with the disk. While there is little room, this node decides nothing, and the
+// snapshots and entries that it can do without are removed.
+func (n *Node) checkRoom(s *raftStack) {
+	if !n.checkingRoom.CompareAndSwap(false, true) {
+		return
+	}
+	n.wait.Go(func() {
+		defer n.checkingRoom.Store(false)
+		free, short := s.IsShort()
+		if short && s.saving.Take() {
+			err := s.FreeRoom()
+			s.saving.Free()
+			if err != nil && n.logOnce.Allow("room") {
+				n.log.Warn("can't remove old snapshots and entries from a full disk", "dir", n.o.Dir, "error", err)
+			}
+			free, short = s.IsShort()
+		}
+		switch {
+		case n.short.Swap(short) == short:
+		case short:
+			n.log.Error("the disk is nearly full: while this node leads, it answers reads and decides nothing; remove files that are not limitsrv's, or enlarge the disk",
+				"dir", n.o.Dir, "free_mb", free>>20, "needed_mb", (storage.SegmentBytes(n.o.SnapshotLogBytes)+s.LowRoom())>>20)
+		default:
+			n.log.Info("the disk has room again", "dir", n.o.Dir, "free_mb", free>>20)
+		}
+	})
 }
 
 // A savedSnapshot is the last attempt to take one.

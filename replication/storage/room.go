@@ -16,9 +16,9 @@ func Reserve(snapshotLogBytes int64) int64 {
 	return persist.LogReserve(SegmentBytes(snapshotLogBytes))
 }
 
-// RemoveLeftovers removes what a process that was killed has left in the directory of a node
-// of a cluster: unfinished snapshots and backups, and incomplete files. It writes nothing, so
-// that it works on a full disk. Requires: no member's files are open.
+// RemoveLeftovers removes unfinished snapshots and backups and incomplete files of killed
+// processes from the directory of a node of a cluster. It writes nothing, so that it works
+// on a full disk. Requires: no member's files are open.
 func RemoveLeftovers(d *persist.Dir) error {
 	err := d.RemoveLeftovers()
 	all := d.FS.PathJoin(d.Path, nodesDir)
@@ -64,7 +64,7 @@ func (f *Files) CheckRoom(bytes int64) error {
 	return persist.CheckRoom(f.disk, f.dir, bytes, reserve)
 }
 
-// reap removes all snapshots but the newest, which a full disk has no room for.
+// reap removes all snapshots but the newest.
 func (f *Files) reap() error {
 	if store, ok := f.Snapshots.SnapshotStore.(*snapshotStore); ok {
 		return store.reap(1)
@@ -72,9 +72,9 @@ func (f *Files) reap() error {
 	return nil
 }
 
-// FreeRoom removes what a full disk has no room for: all snapshots but the newest, and, if
-// that leaves segments of the log with nothing else, the entries in the newest snapshot.
-// Requires: no snapshot is being written.
+// FreeRoom makes room on a full disk: it removes all snapshots but the newest, and, if the
+// log has several segments, the entries that the newest snapshot includes. Requires: no
+// snapshot is being written.
 func (f *Files) FreeRoom() error {
 	if err := f.reap(); err != nil {
 		return err
