@@ -12,8 +12,8 @@
 #              a duration such as 10m go test may report a failure at its end; a failure
 #              prints the file of its input
 # make sim     runs simulated nodes for NODEHOURS and simulated clusters for SIMHOURS of
-#              virtual time, a process for each processor; a failure prints the command
-#              that repeats it
+#              virtual time, a process for each processor, with random seeds, or the seeds
+#              from FIRST on, as make test does; a failure prints the command that repeats it
 # make compare compares with redis-server, for longer than make test: LINES random command
 #              lines on plain values, and PROGRAMS random programs of Lua; a failure prints
 #              its seed
@@ -24,12 +24,17 @@ OUT ?= limitsrv
 FUZZTIME ?= 5000x
 SIMHOURS ?= 30
 NODEHOURS ?= 30
+FIRST ?=
 LINES ?= 1000000
 PROGRAMS ?= 100000
 UNITTIME ?= 60m
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 VULNDB ?= https://vuln.go.dev
+
+# The seeds of random tests are fixed, so that a check fails because of a change and not by
+# chance; TEST_SEED=random RAPID_SEED=0 make unit takes others.
+export RAPID_SEED ?= 1
 
 # The checks of make test, in order; the first that fails ends it.
 CHECKS = format vet staticcheck vulnerabilities unit deploy sim fuzz build smoke clients limiters
@@ -53,7 +58,7 @@ profile:
 # The lines are of seven families of commands. The sources that are compiled and the
 # scripts on data are twice as many as the programs.
 compare:
-	go test ./datatypes -run '^TestLikeRedis$$' -count 1 -v -timeout 10h -redis-commands $$((($(LINES) + 6) / 7))
+	go test ./datatypes -run '^TestLikeRedis$$' -count 1 -v -timeout 10h -redis-commands $$((($(LINES) + 6) / 7)) -redis-seed $$(date +%s)
 	go test ./lua -run '^TestGenerated.*SameAsRedis$$' -count 1 -v -timeout 10h -redis-programs $(PROGRAMS) -redis-seed $$(date +%s)
 
 release:
@@ -62,7 +67,7 @@ release:
 test: needs
 	@for check in $(CHECKS); do \
 		echo "== $$check"; begin=$$(date +%s); \
-		$(MAKE) --no-print-directory $$check || { echo "== $$check FAILED"; exit 1; }; \
+		$(MAKE) --no-print-directory FIRST=1 $$check || { echo "== $$check FAILED"; exit 1; }; \
 		echo "== $$check took $$(($$(date +%s) - begin)) s"; \
 	done
 	@echo "== all passed"
@@ -108,11 +113,13 @@ deploy:
 
 sim:
 	@dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && n=$$(nproc) && \
+	first=$(or $(FIRST),$$(date +%s%N)) && \
 	for job in "persist $(NODEHOURS)" "replication $(SIMHOURS)"; do \
 		set -- $$job; go test -c -o "$$dir/$$1" ./$$1 && cd $$1 || exit 1; pids=; \
+		hours=$$((($$2 + n - 1) / n)); \
 		for i in $$(seq "$$n"); do \
 			GOMAXPROCS=1 GOGC=400 "$$dir/$$1" -test.run '^TestSim$$' -test.timeout $(UNITTIME) \
-				-sim-hours $$((($$2 + n - 1) / n)) & pids="$$pids $$!"; \
+				-sim-hours $$hours -sim-first $$((first + (i - 1) * 2 * hours)) & pids="$$pids $$!"; \
 		done; \
 		for pid in $$pids; do wait "$$pid" || failed=1; done; cd ..; \
 	done; test -z "$$failed"

@@ -7,11 +7,12 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/rules"
+	"limitsrv/testwait"
 )
 
 // TestBindOnly compares bindOnly with bindAny on random rows.
 func TestBindOnly(t *testing.T) {
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	reasons := map[Reason]int{}
 	for range 2000 {

@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"limitsrv/engine"
+	"limitsrv/testwait"
 )
 
 // TestShare decides random requests in pipelines of Checks that share a Memory, and one by one.
 func TestShare(t *testing.T) {
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	const text = `
 domain: api

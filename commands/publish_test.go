@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"limitsrv/commands/session"
 	"limitsrv/testwait"
@@ -33,7 +32,7 @@ func somePublishing(r *rand.Rand) string {
 // TestScriptMessagesLikeRedis compares the messages of random scripts with Redis', and where
 // they come between the replies of a subscriber.
 func TestScriptMessagesLikeRedis(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
+	seed := testwait.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	redis, h := startRedis(t), newTestHandler("")
 	listener, sender := redis.pair(h), redis.pair(h)

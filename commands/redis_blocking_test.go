@@ -22,7 +22,7 @@ var blockingLines = []string{
 // TestBlockingLikeRedis has several clients send random lines, one at a time, to limitsrv and
 // to redis-server, and compares the replies, the clients that wait, and at the end the lists.
 func TestBlockingLikeRedis(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
+	seed := testwait.Seed(t)
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 3))
 	const clients = 7

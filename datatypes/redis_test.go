@@ -331,7 +331,7 @@ func likeRedis(t *testing.T, p answer.Protocol, family string, commands int) {
 	if p == answer.RESP3 {
 		judge.do([][]byte{[]byte("HELLO"), []byte("3")})
 	}
-	seed := cmp.Or(*redisSeed, uint64(time.Now().UnixNano()))
+	seed := cmp.Or(*redisSeed, testwait.Seed(t))
 	t.Logf("protocol %d, -redis-seed %d", p, seed)
 	r := lineSource{rand.New(rand.NewPCG(seed, 1)), true, family}
 	var trace [][][]byte

@@ -97,7 +97,7 @@ func see(tx *engine.Tx, key []byte) string {
 
 // TestFindAgain compares keys that a Tx knows with others.
 func TestFindAgain(t *testing.T) {
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	e := engine.New(engine.Options{Shards: 2, Commands: churn{}})
 	now := instant("2025-06-15T12:34:56Z")

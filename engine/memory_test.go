@@ -72,7 +72,7 @@ func TestFullOfLiveKeys(t *testing.T) {
 // next expiry, and no page before the shard's.
 func TestExpiryIsNoted(t *testing.T) {
 	testwait.Sequential(t)
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	c := newFullShard(64 << 10)
 	some := func(n int) int64 { return 1 + random.Int64N(int64(n)) }

@@ -23,7 +23,7 @@ func takes(r *rand.Rand, n int) *Batch {
 // TestRunsDecideAlike compares the decisions of engines with several shards, which they enter
 // together, with and without a prefetch, with those of an engine with one shard.
 func TestRunsDecideAlike(t *testing.T) {
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	single := New(Options{Shards: 1})
 	several := []*Engine{New(Options{Shards: 2}), New(Options{Shards: 16}), New(Options{Shards: 64}), New(Options{Shards: 1}), New(Options{Shards: 16})}

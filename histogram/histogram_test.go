@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 func TestBuckets(t *testing.T) {
@@ -43,7 +45,7 @@ func distributionOf(durations ...time.Duration) *Distribution {
 
 // Percentiles equal those of a sorted list, or exceed them by at most an eighth.
 func TestPercentiles(t *testing.T) {
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	var all []time.Duration
 	for range 5000 {

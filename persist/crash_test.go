@@ -11,6 +11,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"limitsrv/testwait"
 )
 
 // A crasher runs a log in memory and, before each change of the file system, examines the
@@ -129,7 +131,7 @@ func TestCrash(t *testing.T) {
 // crashEverywhere appends to, syncs, drops from, closes and opens a log, and crashes it
 // at every change of the file system.
 func crashEverywhere(t *testing.T, policy Policy) (points int) {
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	c := &crasher{t: t, seed: seed, policy: policy, mem: vfs.NewCrashableMem(), random: rand.New(rand.NewPCG(seed, 0))}
 	fs := errorfs.Wrap(c.mem, c)
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -163,7 +165,7 @@ func TestCrashDuringAppends(t *testing.T) {
 	for _, policy := range []Policy{Always, EverySecond, Never} {
 		t.Run(policy.String(), func(t *testing.T) {
 			t.Parallel()
-			seed := rand.Uint64()
+			seed := testwait.Seed(t)
 			c := &crasher{t: t, seed: seed, policy: policy, mem: vfs.NewCrashableMem(), random: rand.New(rand.NewPCG(seed, 0))}
 			l := openLog(t, c.mem, "/log", LogOptions{Policy: policy, syncEvery: 1e6, SegmentBytes: 64 << 10})
 			c.log.Store(l)

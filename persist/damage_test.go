@@ -13,6 +13,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"limitsrv/testwait"
 )
 
 // contents holds the files of a directory.
@@ -192,7 +194,7 @@ func TestDamage(t *testing.T) {
 	} {
 		t.Run(tt.policy.String(), func(t *testing.T) {
 			t.Parallel()
-			seed := rand.Uint64()
+			seed := testwait.Seed(t)
 			r := rand.New(rand.NewPCG(seed, 0))
 			whole := madeLog(t, tt.policy, last, tt.synced)
 			opened, cut, rejected := 0, 0, 0
@@ -329,7 +331,7 @@ func TestDamageOfFrames(t *testing.T) {
 }
 
 func TestReadAhead(t *testing.T) {
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	content := make([]byte, 2*readAheadBytes+12345)
 	for i := range content {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
+	"limitsrv/testwait"
 )
 
 // A step is a batch and the time at which it was applied.
@@ -435,7 +436,7 @@ func FuzzDecodeEntry(f *testing.F) {
 
 // TestDecodeNoise flips and cuts valid entries: no panic, no endless loop.
 func TestDecodeNoise(t *testing.T) {
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	for range 20_000 {
 		data := encode(entryCases[r.IntN(len(entryCases)-1)].steps)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"limitsrv/testwait"
 )
 
 // failAt fails the change of a file system with number at, and counts later syncs of the
@@ -209,7 +211,7 @@ func TestLogTooLarge(t *testing.T) {
 }
 
 func TestDropBefore(t *testing.T) {
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	fileSystems(t, func(t *testing.T, fs vfs.FS, root string) {
 		dir := fs.PathJoin(root, "log")

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"limitsrv/testwait"
 )
 
 func TestOpenDir(t *testing.T) {
@@ -143,7 +145,7 @@ func TestOpenDirChecksAgain(t *testing.T) {
 // After a power failure at any point the next start is either the first one or has the
 // same identity.
 func TestOpenDirCrash(t *testing.T) {
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	made := 0
 	for n := 0; ; n++ {

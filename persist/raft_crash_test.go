@@ -153,7 +153,7 @@ const raftCrashRuns = 3
 // raftCrashEverywhere changes a log like raft, syncs, closes and opens it, and crashes it
 // at every change of the file system.
 func raftCrashEverywhere(t *testing.T, policy Policy) (points int) {
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	c := &raftCrasher{
 		t: t, policy: policy, seed: seed, mem: vfs.NewCrashableMem(), random: rand.New(rand.NewPCG(seed, 0)),
 		before: newRaftModel(), after: newRaftModel(),

@@ -180,7 +180,7 @@ func TestRaftLog(t *testing.T) {
 	testwait.Long(t)
 	fileSystems(t, func(t *testing.T, fs vfs.FS, root string) {
 		for _, policy := range []Policy{EverySecond, Always, Never} {
-			seed := rand.Uint64()
+			seed := testwait.Seed(t)
 			random, dir := rand.New(rand.NewPCG(seed, 0)), fs.PathJoin(root, policy.String())
 			o := LogOptions{Policy: policy, syncEvery: 1e6}
 			l, w := openLog(t, fs, dir, o), newRaftModel()

@@ -76,7 +76,7 @@ func TestSnapshotsCrash(t *testing.T) {
 	testwait.Long(t)
 	t.Parallel()
 	a, b, c := newState(1, 600, 1), newState(2, 700, 1), newState(3, 800, 1)
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	for _, tt := range []struct {
 		name   string

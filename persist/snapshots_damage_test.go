@@ -82,7 +82,7 @@ func TestSnapshotsDamage(t *testing.T) {
 	t.Parallel()
 	a := newState(1, 600, 2)
 	base := diskWith(t, "/snapshots", newState(5, 500, 1), a)
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	var variants, right, rewritten int
 	for _, name := range filesOf(t, base, "/snapshots") {

@@ -51,7 +51,7 @@ func TestSnapshotsFaults(t *testing.T) {
 	t.Parallel()
 	a, b := newState(1, 600, 1), newState(2, 700, 1)
 	base := diskWith(t, "/snapshots", a)
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	for _, tt := range []struct {
 		name string

@@ -26,7 +26,7 @@ func TestStoreCrash(t *testing.T) {
 		for _, unsynced := range []int{100, 50, 0} {
 			t.Run(fmt.Sprintf("%v unsynced=%d%%", policy, unsynced), func(t *testing.T) {
 				t.Parallel()
-				seed := uint64(time.Now().UnixNano())
+				seed := testwait.Seed(t)
 				t.Logf("seed %d", seed)
 				crashing(t, policy, unsynced, rand.New(rand.NewPCG(seed, 3)))
 			})

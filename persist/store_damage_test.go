@@ -258,7 +258,7 @@ type outcomes struct {
 // machine unsynced decisions may be missing, and Check and the log must report that.
 func TestStoreDamage(t *testing.T) {
 	testwait.Long(t)
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	t.Logf("seed %d", seed)
 	for i, tt := range damageCases {
 		t.Run(tt.name, func(t *testing.T) {

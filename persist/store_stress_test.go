@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"limitsrv/engine"
+	"limitsrv/testwait"
 )
 
 // TestStress runs connections that reuse their batches, reads, sweeps, snapshots,
@@ -22,7 +23,7 @@ func TestStress(t *testing.T) {
 		for _, evict := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%v evict=%v", policy, evict), func(t *testing.T) {
 				t.Parallel()
-				seed := uint64(time.Now().UnixNano())
+				seed := testwait.Seed(t)
 				t.Logf("seed %d", seed)
 				stress(t, policy, evict, seed)
 			})

@@ -192,7 +192,7 @@ func TestReplayDecidesTheSame(t *testing.T) {
 	testwait.Long(t)
 	for _, policy := range []Policy{Always, EverySecond} {
 		t.Run(policy.String(), func(t *testing.T) {
-			seed := uint64(time.Now().UnixNano())
+			seed := testwait.Seed(t)
 			rng := rand.New(rand.NewPCG(seed, 1))
 			o := testOptions(t, vfs.NewMem(), policy)
 			clock := o.Clock.(*testClock)

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 const testDelay = 10 * time.Millisecond // the delay of the tested simNet, and up to half more
@@ -79,7 +81,7 @@ func TestSimNetDelay(t *testing.T) {
 // Random pieces pass through cuts: all bytes arrive in order, and writers wait for
 // readers.
 func TestSimNetOrder(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
+	seed := testwait.Seed(t)
 	t.Logf("seed %d", seed)
 	simTest(t, func(t *testing.T, n *simNet, a, b *simHost, l net.Listener) {
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"limitsrv/testwait"
 )
 
 // simStreams is a raft.StreamLayer over a simHost.
@@ -44,7 +46,7 @@ const catchUp = 30 * time.Second
 // acknowledged entries are on every node at the end, in the same order.
 func TestSimRaft(t *testing.T) {
 	const hours = 0.2
-	seed, start := uint64(time.Now().UnixNano()), time.Now()
+	seed, start := testwait.Seed(t), time.Now()
 	t.Logf("seed %d", seed)
 	synctest.Test(t, func(t *testing.T) {
 		rng, n := rand.New(rand.NewPCG(seed, 1)), newSimNet(seed, 500*time.Microsecond)

@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"limitsrv/testwait"
 )
 
 // TestRandomCompare compares random sets with a comparison that looks at all old limits for
 // each new one.
 func TestRandomCompare(t *testing.T) {
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
 	for range 500 {

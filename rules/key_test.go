@@ -3,12 +3,14 @@ package rules
 import (
 	"math/rand/v2"
 	"testing"
+
+	"limitsrv/testwait"
 )
 
 // TestAppendValue compares appendValue with appendEscaped, on values of plain bytes with one other
 // byte at each place.
 func TestAppendValue(t *testing.T) {
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	plain := 0
 	for size := range 40 {

@@ -9,6 +9,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/rules/source"
+	"limitsrv/testwait"
 )
 
 // The reference model: a rule set as plain structures, and a matcher that follows the words
@@ -394,7 +395,7 @@ func (m *modelSet) matchModel(paths [][]Attribute, sent []int, now engine.Instan
 
 // TestModel compares Match with the model on random rule sets, overrides and requests.
 func TestModel(t *testing.T) {
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	verdicts, followed := map[Verdict]int{}, 0

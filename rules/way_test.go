@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"limitsrv/rules/source"
+	"limitsrv/testwait"
 )
 
 // wayRules are rules that are all tried; those of some domains meet the same limits again.
@@ -36,7 +37,7 @@ rules: [{name: a, per: [k], limits: unlimited}, {name: b, per: [l], limits: [3/h
 // TestRepeated matches requests with a Result that is used again, which may repeat the last one,
 // and with a new one.
 func TestRepeated(t *testing.T) {
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	text := wayRules + "---\ndomain: many\nrules:\n"
 	for i := range 40 {

@@ -15,6 +15,7 @@ import (
 	"limitsrv/rules"
 	"limitsrv/rules/source"
 	"limitsrv/scripts"
+	"limitsrv/testwait"
 )
 
 const start engine.Instant = 1_800_000_000_000_000_000
@@ -282,7 +283,7 @@ func TestListOverrides(t *testing.T) {
 
 // TestLaws applies random calls in batches, by a Replay, and from a snapshot of the middle.
 func TestLaws(t *testing.T) {
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	t.Logf("seed %d", seed)
 	for round := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, round))

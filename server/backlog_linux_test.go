@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"syscall"
 	"testing"
+
+	"limitsrv/testwait"
 )
 
 // TestBacklog adds and reads random amounts, and compares the bytes read with the bytes
@@ -17,7 +19,7 @@ func TestBacklog(t *testing.T) {
 	defer syscall.Close(pair[0])
 	defer syscall.Close(pair[1])
 	var (
-		seed    = rand.Uint64()
+		seed    = testwait.Seed(t)
 		random  = rand.New(rand.NewPCG(seed, 0))
 		queue   backlog
 		in, out []byte

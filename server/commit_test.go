@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 // A commitCounter is a Config.Commit that records the number of committed commands.
@@ -59,7 +61,7 @@ func readBulk(r *bufio.Reader) (string, error) {
 func TestCommitBeforeReplies(t *testing.T) {
 	forEachTransport(t, func(t *testing.T, loops int) {
 		r, counter := startWithCommits(t, Config{Loops: loops})
-		seed := rand.Uint64()
+		seed := testwait.Seed(t)
 		var clients sync.WaitGroup
 		for i := range 8 {
 			nc, random := r.dial(), rand.New(rand.NewPCG(seed, uint64(i)))

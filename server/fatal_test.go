@@ -9,12 +9,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"limitsrv/commands"
 	"limitsrv/commands/backend"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
+
+	"limitsrv/testwait"
 )
 
 // childEnv is the variable that makes the test binary a server that panics. Its value is
@@ -89,7 +90,7 @@ func TestPanicChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	send(t, nc, command)
-	_ = nc.SetDeadline(time.Now().Add(testTimeout))
+	_ = nc.SetDeadline(testwait.Soon(testTimeout))
 	_, _ = nc.Read(make([]byte, 1)) // until the process or the connection ends
 	os.Exit(childSurvived)
 }

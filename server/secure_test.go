@@ -63,7 +63,7 @@ func TestSilentClientsBeforeHandshake(t *testing.T) {
 func TestGarbageOnTLSPort(t *testing.T) {
 	r := start(t, Config{Loops: overTLS})
 	noise := make([]byte, 4096)
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	for i := range noise {
 		noise[i] = byte(random.Uint32())

@@ -89,7 +89,7 @@ func pipedTLS(t *testing.T) (*tlsLayer, *tls.Conn, *holdingConn) {
 // memory between calls.
 func TestTLSLayerOpensAnyPieces(t *testing.T) {
 	layer, client, records := pipedTLS(t)
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	var want []byte
 	for range 300 {

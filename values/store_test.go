@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"limitsrv/testwait"
 )
 
 var testSeed = [16]byte{1, 2, 3, 4, 5, 6, 7, 8, 9}
@@ -15,7 +17,7 @@ var testSeed = [16]byte{1, 2, 3, 4, 5, 6, 7, 8, 9}
 // testRandom returns a generator with a seed that it logs.
 func testRandom(t *testing.T) *rand.Rand {
 	t.Helper()
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	t.Logf("seed %d", seed)
 	return rand.New(rand.NewPCG(seed, 0))
 }

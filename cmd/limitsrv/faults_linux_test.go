@@ -254,7 +254,7 @@ func ownDisks(t *testing.T, dir string) (all []*disk) {
 // goThrough applies count faults to a trio, each kind equally often.
 func goThrough(t *testing.T, disks []*disk, count int, options ...string) {
 	t.Helper()
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	c := startTrio(t, disks, options...)

@@ -214,7 +214,7 @@ func TestKill(t *testing.T) {
 	for i, fsync := range policies {
 		t.Run(fsync, func(t *testing.T) {
 			t.Parallel()
-			seed := rand.Uint64()
+			seed := testwait.Seed(t)
 			t.Logf("seed %d", seed)
 			k := killer{
 				args: []string{"--data", filepath.Join(t.TempDir(), "data"), "--fsync", fsync, "--snapshot-log-bytes", "1mb"},

@@ -29,7 +29,7 @@ func TestFaultsWhileRulesLoad(t *testing.T) {
 	if err := os.WriteFile(old, []byte(ruleText(1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	t.Logf("seed %d", seed)
 	var (
 		rng      = rand.New(rand.NewPCG(seed, 0))

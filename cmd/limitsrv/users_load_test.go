@@ -38,7 +38,7 @@ func TestUsersReloadUnderLoad(t *testing.T) {
 	}
 	put(t, path, files[0])
 	r := serve(t, "--users", path)
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	t.Logf("seed %d", seed)
 	boss := wired(t, r.address)
 	if got := textOf(boss.do(t, "AUTH boss pw")); got != "OK" {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/testwait"
 )
 
 // fakeClocks are the readings of a pair of clocks that a test sets.
@@ -121,7 +122,7 @@ func TestSystemClockNotBefore(t *testing.T) {
 // TestSystemClockSpeed steps the wall clock at random: time never goes back, and its
 // speed is never off by more than a thousandth.
 func TestSystemClockSpeed(t *testing.T) {
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	h := &fakeClocks{wall: 1e18}
 	c := newSystemClock(0, h.readWall, h.readMono)

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"limitsrv/testwait"
 )
 
 // A retainedPart is memory that a borrower retains, with a copy of its content.
@@ -16,7 +18,7 @@ type retainedPart struct {
 // Retained memory keeps its content while others borrow and release, and only as many
 // chunks are allocated as needed.
 func TestChunkPool(t *testing.T) {
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	l := chunkPool[byte]{size: 1 << 10, maxSize: 8 << 10}
 	var all []retainedPart

@@ -271,7 +271,7 @@ func TestUndecidedIsTriedAgain(t *testing.T) {
 // TestRandomOrders executes batches and reports growths in random orders: each element goes to
 // one client or stays, and at the end nobody waits for a list with elements.
 func TestRandomOrders(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
+	seed := testwait.Seed(t)
 	t.Logf("seed %d", seed)
 	for round := range uint64(3000) {
 		random := rand.New(rand.NewPCG(seed, round))

@@ -13,6 +13,7 @@ const maxRun = 30 * time.Minute
 // Flags are the flags of a test that simulates in runs.
 type Flags struct {
 	hours *float64
+	first *uint64
 	seed  *uint64
 	// Verbose makes the runs write all log lines to stderr.
 	Verbose *bool
@@ -22,21 +23,22 @@ type Flags struct {
 func NewFlags() Flags {
 	return Flags{
 		hours:   flag.Float64("sim-hours", 0.1, "virtual hours that TestSim simulates"),
+		first:   flag.Uint64("sim-first", 1, "the seed of the first run of TestSim"),
 		seed:    flag.Uint64("sim-seed", 0, "the one run that TestSim repeats"),
 		Verbose: flag.Bool("sim-log", false, "TestSim writes the logs of the nodes to stderr"),
 	}
 }
 
-// Run calls simulate, concurrently, for runs of consecutive seeds until they last for the
-// requested time; or for the requested seed only.
+// Run calls simulate, concurrently, for runs of consecutive seeds, from the requested one on,
+// until they last for the requested time; or for the requested seed only.
 func (f Flags) Run(t *testing.T, simulate func(t *testing.T, seed uint64, length time.Duration)) {
 	t.Helper()
 	if *f.seed != 0 {
 		simulate(t, *f.seed, maxRun)
 		return
 	}
-	first, left := uint64(time.Now().UnixNano()), time.Duration(*f.hours*float64(time.Hour))
-	for seed := first; left > 0; seed++ {
+	left := time.Duration(*f.hours * float64(time.Hour))
+	for seed := *f.first; left > 0; seed++ {
 		length := min(left, maxRun)
 		left -= length
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {

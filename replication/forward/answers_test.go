@@ -9,12 +9,12 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"limitsrv/answer"
 	"limitsrv/engine"
 	"limitsrv/persist"
 	"limitsrv/replication/link"
+	"limitsrv/testwait"
 )
 
 // testParams are parameters of several algorithms.
@@ -85,7 +85,7 @@ func readAnswerTo(frame []byte, b *engine.Batch) (seq uint64, failed, err error)
 }
 
 func TestAnswersRoundTrip(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
+	seed := testwait.Seed(t)
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	for range 2000 {

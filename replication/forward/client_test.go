@@ -13,7 +13,6 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"limitsrv/certs"
 	"limitsrv/engine"
@@ -60,7 +59,7 @@ func TestForward(t *testing.T) {
 		{"over TLS", [2]*certs.Files{ca.Issue(t, "a"), ca.Issue(t, "b")}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			seed := uint64(time.Now().UnixNano())
+			seed := testwait.Seed(t)
 			t.Logf("seed %d", seed)
 			leader := newTestLeader()
 			listening := tcpLinks(t, "1", link.Options{TLS: tt.tls[0]}, Server{Exec: leader.exec})

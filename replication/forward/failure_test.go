@@ -19,6 +19,7 @@ import (
 	"limitsrv/persist"
 	"limitsrv/replication/link"
 	"limitsrv/replication/link/linktest"
+	"limitsrv/testwait"
 )
 
 // answerTimeout is the timeout of links in bubbles.
@@ -379,7 +380,7 @@ func TestForwardCommits(t *testing.T) {
 // Links break at any byte: requests answered as not accepted were not executed, decided
 // ones were executed once, and all are answered once.
 func TestForwardBrokenLinks(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
+	seed := testwait.Seed(t)
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	var mu sync.Mutex

@@ -22,6 +22,7 @@ import (
 	"limitsrv/engine"
 	"limitsrv/persist"
 	"limitsrv/replication/link"
+	"limitsrv/testwait"
 )
 
 func newTestFSM() *FSM {
@@ -140,7 +141,7 @@ func stateOf(f *FSM) fsmState {
 }
 
 func TestSnapshotRoundTrip(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
+	seed := testwait.Seed(t)
 	t.Logf("seed %d", seed)
 	s, f := newLogGenerator(seed), newTestFSM()
 	f.Apply(s.control(t, ControlEntry{Member: &Member{Node: "a", Raft: "b:1", Client: "c:2", Version: "v", Level: 1}}))

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 // testKeys returns the keys of both sides of a link.
@@ -118,7 +120,7 @@ func TestSealCut(t *testing.T) {
 // Pieces of any length are written and read in both directions at once, with deadlines
 // that pass within a record.
 func TestSealCarries(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
+	seed := testwait.Seed(t)
 	t.Logf("seed %d", seed)
 	ours, theirs := testKeys(t)
 	one, two := net.Pipe()

@@ -10,6 +10,7 @@ import (
 
 	"limitsrv/rules/boundtest"
 	"limitsrv/rules/source"
+	"limitsrv/testwait"
 )
 
 // inAnyYAML makes a text one that is not plain YAML: it is the mark of the end of a document,
@@ -62,7 +63,7 @@ func TestPlainLikeWhole(t *testing.T) {
 
 // TestRandomPlainLikeWhole compares random rules, some with a mistake.
 func TestRandomPlainLikeWhole(t *testing.T) {
-	seed := rand.Uint64()
+	seed := testwait.Seed(t)
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
