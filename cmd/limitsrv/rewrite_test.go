@@ -16,6 +16,7 @@ func TestConfigRewrite(t *testing.T) {
 	if err := os.Chmod(file, 0o640); err != nil {
 		t.Fatal(err)
 	}
+	rewriteConfig(t, file+".rewriting", "what a process that was killed has left, longer than the file is to be: "+strings.Repeat("x", 1000))
 	link := filepath.Join(t.TempDir(), "link.yaml")
 	if err := os.Symlink(file, link); err != nil {
 		t.Fatal(err)

@@ -67,6 +67,10 @@ func (s *Settings) rewrite() error {
 	return nil
 }
 
+// rewriteSuffix ends the name of a file that is not complete. It is the same at each rewrite,
+// so that a process that is killed leaves one at most.
+const rewriteSuffix = ".rewriting"
+
 // replaceFile atomically replaces the content of a file, also across a power cut, and
 // keeps its mode.
 func replaceFile(name, text string) error {
@@ -74,15 +78,16 @@ func replaceFile(name, text string) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
+	made := name + rewriteSuffix
+	file, err := os.OpenFile(made, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name())
+	defer os.Remove(made)
 	_, err = file.WriteString(text)
 	err = errors.Join(err, file.Chmod(info.Mode().Perm()), file.Sync(), file.Close())
 	if err != nil {
 		return err
 	}
-	return os.Rename(file.Name(), name)
+	return os.Rename(made, name)
 }
