@@ -17,6 +17,8 @@
 # make compare compares with redis-server, for longer than make test: LINES random command
 #              lines on plain values, and PROGRAMS random programs of Lua; a failure prints
 #              its seed
+# make portable runs the tests of results that are the same on all processors: on this one as
+#              amd64-v3, whose compiler fuses products, and under qemu as arm64 and s390x
 # make release makes archives for linux on amd64 and arm64 in dist/
 
 ARGS ?=
@@ -39,7 +41,7 @@ export RAPID_SEED ?= 1
 # The checks of make test, in order; the first that fails ends it.
 CHECKS = format vet staticcheck vulnerabilities unit deploy sim fuzz build smoke clients limiters
 
-.PHONY: build run test quick bench profile compare release needs $(CHECKS)
+.PHONY: build run test quick bench profile compare portable release needs $(CHECKS)
 
 build:
 	@.ci/build $(OUT)
@@ -60,6 +62,9 @@ profile:
 compare:
 	go test ./datatypes -run '^TestLikeRedis$$' -count 1 -v -timeout 10h -redis-commands $$((($(LINES) + 6) / 7)) -redis-seed $$(date +%s)
 	go test ./lua -run '^TestGenerated.*SameAsRedis$$' -count 1 -v -timeout 10h -redis-programs $(PROGRAMS) -redis-seed $$(date +%s)
+
+portable:
+	@.ci/portable
 
 release:
 	@.ci/release
