@@ -81,6 +81,8 @@ func Pow(x, y float64) float64 {
 		return x
 	case y == 2:
 		return float64(x * x)
+	case y == 0.5 && x > 0:
+		return math.Sqrt(x)
 	}
 	a := math.Abs(x)
 	odd := isOdd(y)
