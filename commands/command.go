@@ -193,7 +193,8 @@ func runList(s *session.Session, w *resp.Writer, args [][]byte) {
 			return false
 		}
 	case word.Is(args[3], "PATTERN"):
-		keep = func(c *session.Spec) bool { return glob.Match(args[4], []byte(c.FullName), glob.AnyCase) }
+		pattern := glob.Compile(args[4], glob.AnyCase)
+		keep = func(c *session.Spec) bool { return pattern.Match([]byte(c.FullName)) }
 	}
 	if keep == nil {
 		w.Error(errSyntax)

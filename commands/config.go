@@ -169,9 +169,13 @@ func option(all []session.Option, name string) (string, bool) {
 
 func runConfigGet(s *session.Session, w *resp.Writer, args [][]byte) {
 	var found []session.Option
+	patterns := make([]*glob.Pattern, 0, len(args)-2)
+	for _, pattern := range args[2:] {
+		patterns = append(patterns, glob.Compile(pattern, glob.AnyCase))
+	}
 	for _, o := range settings(s.Handler()) {
-		for _, pattern := range args[2:] {
-			if glob.Match(pattern, []byte(o.Name), glob.AnyCase) {
+		for _, pattern := range patterns {
+			if pattern.Match([]byte(o.Name)) {
 				found = append(found, o)
 				break
 			}

@@ -103,7 +103,8 @@ func runChannels(s *session.Session, w *resp.Writer, args [][]byte) {
 	}
 	names := s.Handler().Hub().Channels()
 	if len(args) == 3 {
-		names = slices.DeleteFunc(names, func(name string) bool { return !glob.Match(args[2], []byte(name), glob.SameCase) })
+		m := glob.NewMatcher(args[2], glob.SameCase)
+		names = slices.DeleteFunc(names, func(name string) bool { return !m.Match([]byte(name)) })
 	}
 	w.BulkStrings(names)
 }

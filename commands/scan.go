@@ -20,12 +20,9 @@ const (
 	// scanPages is the number of pages of the table that a SCAN may read even if its
 	// COUNT is less: it finds all keys of a small database.
 	scanPages = 100
-	// maxScanWork bounds the pattern matching of one SCAN, for any COUNT, in pattern
-	// bytes times key bytes: about 0.1 s.
-	maxScanWork = 1 << 24
-	// maxPatternBytes bounds the pattern of SCAN and KEYS to the length of the longest
-	// key.
-	maxPatternBytes = engine.MaxKeyBytes
+	// maxScanWork bounds the pattern matching of one SCAN, for any COUNT, in steps of
+	// glob.Pattern.Work: about 2 ms.
+	maxScanWork = 1 << 20
 	// maxKeys and maxKeysBytes bound the reply of KEYS.
 	maxKeys      = 100_000
 	maxKeysBytes = engine.MaxAnswerBytes - maxKeys*len("$1024\r\n\r\n")
@@ -33,7 +30,7 @@ const (
 
 var (
 	errCursor   = resp.NewError("ERR", "invalid cursor")
-	errPattern  = resp.NewError("ERR", fmt.Sprintf("a pattern is at most %d bytes long", maxPatternBytes))
+	errPattern  = resp.NewError("ERR", fmt.Sprintf("a pattern is at most %d bytes long", glob.MaxBytes))
 	errManyKeys = resp.NewError("ERR", fmt.Sprintf("KEYS answers at most %d keys: use SCAN", maxKeys))
 	errLongKeys = resp.NewError("ERR", fmt.Sprintf("KEYS answers keys of at most %d bytes together: use SCAN", maxKeysBytes))
 )
@@ -72,7 +69,9 @@ var scan = session.Command{
 			pages--
 			next = s.Handler().Engine().Scan(now, s.DB(), from, 1, func(key []byte, alg engine.Alg) {
 				looked++
-				work += len(o.match) * len(key)
+				if o.match != nil {
+					work += o.match.Work(len(key))
+				}
 				if o.wants(key, alg) {
 					found.add(key)
 				}
@@ -86,13 +85,13 @@ var scan = session.Command{
 
 // scanOptions are the number of keys to visit and the filters of the reply.
 type scanOptions struct {
-	match []byte // nil: any
+	match *glob.Matcher // nil: any
 	kind  []byte // nil: any
 	count int
 }
 
 func (o *scanOptions) wants(key []byte, alg engine.Alg) bool {
-	return (o.match == nil || glob.Match(o.match, key, glob.SameCase)) && (o.kind == nil || word.Is(o.kind, alg.String()))
+	return (o.match == nil || o.match.Match(key)) && (o.kind == nil || word.Is(o.kind, alg.String()))
 }
 
 // parseScan parses pairs of an option and its value. A COUNT above maxScan is clamped: it
@@ -105,9 +104,10 @@ func parseScan(args [][]byte) (scanOptions, error) {
 	for ; len(args) > 0; args = args[2:] {
 		switch {
 		case word.Is(args[0], "MATCH"):
-			if o.match = args[1]; len(o.match) > maxPatternBytes {
+			if len(args[1]) > glob.MaxBytes {
 				return o, errPattern
 			}
+			o.match = glob.NewMatcher(args[1], glob.SameCase)
 		case word.Is(args[0], "TYPE"):
 			o.kind = args[1]
 		case word.Is(args[0], "COUNT"):
@@ -130,18 +130,19 @@ var keys = session.Command{
 	Name: "KEYS", Args: "pattern", Summary: fmt.Sprintf("Returns all keys that match a pattern, if they are at most %d.", maxKeys),
 	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "generic", Flags: session.ReadOnly | session.AllKeys, Long: 2,
 	Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
-		if len(args[1]) > maxPatternBytes {
+		if len(args[1]) > glob.MaxBytes {
 			w.Error(errPattern)
 			return
 		}
 		var (
-			found  keyList
-			now    = s.Handler().Now()
-			cursor uint64
+			found   keyList
+			now     = s.Handler().Now()
+			pattern = glob.NewMatcher(args[1], glob.SameCase)
+			cursor  uint64
 		)
 		for {
 			cursor = s.Handler().Engine().Scan(now, s.DB(), cursor, maxScan, func(key []byte, _ engine.Alg) {
-				if !found.isLong() && glob.Match(args[1], key, glob.SameCase) {
+				if !found.isLong() && pattern.Match(key) {
 					found.add(key)
 				}
 			})

@@ -1,6 +1,7 @@
 package datatypes
 
 import (
+	"fmt"
 	"strconv"
 
 	"limitsrv/answer"
@@ -12,20 +13,24 @@ import (
 
 const (
 	errCursor = "ERR invalid cursor"
+	// matchedPerElement is the number of steps of a match in the time of a visit to an element.
+	matchedPerElement = 16
 	// defaultScan is the default of the option COUNT.
 	defaultScan = 10
 )
 
+var errPattern = fmt.Sprintf("ERR a pattern is at most %d bytes long", glob.MaxBytes)
+
 // scanOptions are those of HSCAN, SSCAN and ZSCAN.
 type scanOptions struct {
 	cursor uint64
-	match  []byte // nil: any
+	match  *glob.Matcher // nil: any
 	count  int
 }
 
 // parseScan parses a cursor and options for a collection of size elements. ok is false if the
 // key has a value of another type. As in Redis the options of a missing key do not matter.
-func parseScan(args [][]byte, ok bool, size int) (o scanOptions, wrong string) {
+func parseScan(tx *engine.Tx, args [][]byte, ok bool, size int) (o scanOptions, wrong string) {
 	o.count = defaultScan
 	if o.cursor, wrong = parseCursor(args[0]); wrong != "" {
 		return o, wrong
@@ -48,7 +53,11 @@ func parseScan(args [][]byte, ok bool, size int) (o scanOptions, wrong string) {
 			}
 			o.count = int(min(n, int64(size)))
 		case len(args) > 1 && isWord(args[0], "MATCH"):
-			o.match = args[1]
+			if tx.Level() >= 2 && len(args[1]) > glob.MaxBytes {
+				return o, errPattern
+			}
+			charge(tx, len(args[1])/matchedPerElement)
+			o.match = glob.NewMatcher(args[1], glob.SameCase)
 		default:
 			return o, errSyntax
 		}
@@ -79,9 +88,9 @@ func parseCursor(arg []byte) (cursor uint64, wrong string) {
 // A scanReply gathers the elements that a scan has found in Scratch.
 type scanReply struct {
 	tx    *engine.Tx
-	match []byte
-	n     int  // of values in Scratch
-	long  bool // they are longer than an answer may be; the others are left out
+	match *glob.Matcher // nil: any
+	n     int           // of values in Scratch
+	long  bool          // they are longer than an answer may be; the others are left out
 }
 
 // add adds an element if it matches, and reports whether it does.
@@ -97,9 +106,12 @@ func (r *scanReply) add(e values.Element) bool {
 	r.tx.Scratch = answer.AppendBulkHead(r.tx.Scratch, e.Len())
 	at := len(r.tx.Scratch)
 	r.tx.Scratch = e.Append(r.tx.Scratch)
-	if r.match != nil && !glob.Match(r.match, r.tx.Scratch[at:], glob.SameCase) {
-		r.tx.Scratch = r.tx.Scratch[:from]
-		return false
+	if r.match != nil {
+		charge(r.tx, r.match.Work(e.Len())/matchedPerElement+e.Len()/bytesPerElement)
+		if !r.matches(r.tx.Scratch[at:]) {
+			r.tx.Scratch = r.tx.Scratch[:from]
+			return false
+		}
 	}
 	r.count()
 	return true
@@ -109,6 +121,14 @@ func (r *scanReply) add(e values.Element) bool {
 func (r *scanReply) count() {
 	r.n++
 	r.long = len(r.tx.Scratch) > r.tx.AnswerRoom()-r.n*(valueBytes+scoreBytes)
+}
+
+// matches reports whether a text matches the pattern.
+func (r *scanReply) matches(s []byte) bool {
+	if len(s) == 0 && r.tx.Level() < 2 {
+		return r.match.Stars()
+	}
+	return r.match.Match(s)
 }
 
 // addValue adds the value of a field that was added.

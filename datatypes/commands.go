@@ -57,6 +57,16 @@ type Commands struct{}
 //	2: work, memory and answers are charged before they are spent; portable arithmetic
 const level = 2
 
+// charge counts n elements of work that calls of level 1 do not pay for.
+func charge(tx *engine.Tx, n int) {
+	if tx.Level() >= 2 {
+		tx.AddWork(n)
+	}
+}
+
+// bytesPerElement is the number of bytes that need about as much time as an element.
+const bytesPerElement = 64
+
 // Level implements engine.Commands.
 func (Commands) Level() uint8 { return level }
 

@@ -145,7 +145,7 @@ func hRandField(tx *engine.Tx, args [][]byte, out []byte) []byte {
 
 func hScan(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	h, _, ok := findHash(tx, args[0])
-	o, wrong := parseScan(args[1:], ok, h.Count)
+	o, wrong := parseScan(tx, args[1:], ok, h.Count)
 	if wrong != "" {
 		return fail(out, wrong)
 	}

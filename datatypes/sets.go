@@ -212,7 +212,7 @@ func sRandMember(tx *engine.Tx, args [][]byte, out []byte) []byte {
 
 func sScan(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	t, _, ok := findSet(tx, args[0])
-	o, wrong := parseScan(args[1:], ok, t.Count)
+	o, wrong := parseScan(tx, args[1:], ok, t.Count)
 	if wrong != "" {
 		return fail(out, wrong)
 	}

@@ -115,7 +115,7 @@ func zRandMember(tx *engine.Tx, args [][]byte, out []byte) []byte {
 
 func zScan(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	z, _, ok := findSortedSet(tx, args[0])
-	o, wrong := parseScan(args[1:], ok, z.Count)
+	o, wrong := parseScan(tx, args[1:], ok, z.Count)
 	if wrong != "" {
 		return fail(out, wrong)
 	}

@@ -145,9 +145,10 @@ func dropLibraries(tx *engine.Tx, c *engine.Call) {
 func describeLibraries(tx *engine.Tx, c *engine.Call) {
 	all := functionsOf(tx.Documents(engine.Libraries))
 	withCode := len(c.Args) > 1
+	pattern := glob.Compile(c.Args[0], glob.AnyCase)
 	var matching []int
 	for i, l := range all.libraries {
-		if len(c.Args[0]) == 0 || glob.Match(c.Args[0], []byte(l.name), glob.AnyCase) {
+		if len(c.Args[0]) == 0 || pattern.Match([]byte(l.name)) {
 			matching = append(matching, i)
 		}
 	}

@@ -34,10 +34,11 @@ type Rights struct {
 	groups  users.Groups
 	anyKey  bool // one of keys is *
 	keys    [][]byte
+	matches []*glob.Pattern // those of keys
 }
 
 var (
-	allRights = &Rights{all: true, groups: users.Every, anyKey: true, keys: [][]byte{[]byte("*")}}
+	allRights = &Rights{all: true, groups: users.Every, anyKey: true, keys: [][]byte{[]byte("*")}, matches: []*glob.Pattern{glob.Compile([]byte("*"), glob.SameCase)}}
 	noRights  = &Rights{revoked: true}
 )
 
@@ -55,6 +56,7 @@ func rightsOf(u *users.User) *Rights {
 	}
 	for _, pattern := range u.Keys {
 		r.keys = append(r.keys, []byte(pattern))
+		r.matches = append(r.matches, glob.Compile([]byte(pattern), glob.SameCase))
 		r.anyKey = r.anyKey || pattern == "*"
 	}
 	r.all = r.groups == users.Every && r.anyKey
@@ -124,8 +126,8 @@ func (r *Rights) AnyKey() bool { return r.anyKey }
 
 // MayUse reports whether a key matches one of the user's patterns. No allocation.
 func (r *Rights) MayUse(key []byte) bool {
-	for _, pattern := range r.keys {
-		if glob.Match(pattern, key, glob.SameCase) {
+	for _, pattern := range r.matches {
+		if pattern.Match(key) {
 			return true
 		}
 	}

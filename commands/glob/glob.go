@@ -1,4 +1,4 @@
-// Package glob matches patterns of Redis' kind.
+// Package glob matches patterns of Redis' kind: * ? [a-z] [^a] and \ before a literal byte.
 package glob
 
 // A Fold selects whether upper and lower case match.
@@ -9,53 +9,97 @@ const (
 	AnyCase  Fold = true  // ASCII letters match in any case
 )
 
-// Match reports whether s matches a pattern of Redis' kind: * ? [a-z] [^a] and \
-// before a literal byte. Cost: at most len(pattern) times len(s), for any pattern.
-func Match(pattern, s []byte, f Fold) bool {
-	p, i := 0, 0
-	star, tried := -1, 0 // where to resume after the last *, in pattern and in s
-	for i < len(s) {
-		if p < len(pattern) && pattern[p] == '*' {
-			star, tried = p+1, i
-			p++
-			continue
-		}
-		if p < len(pattern) {
-			if ok, width := matchOne(pattern[p:], s[i], f); ok {
-				p += width
-				i++
-				continue
+// MaxBytes is the length of the longest pattern that a client may send.
+const MaxBytes = 1024
+
+// A Pattern is a pattern after it was parsed. Concurrency: any goroutine may use it.
+type Pattern struct {
+	elements []element
+	classes  []class
+	segments []segment // between the stars; there is at least one
+	least    int       // bytes that a text must have
+	all      bool      // the pattern is *
+	fold     Fold
+}
+
+// An element matches one byte.
+type element struct {
+	form  form
+	c     byte   // of a literal, in lower case with AnyCase
+	class uint32 // index of Pattern.classes
+}
+
+type form uint8
+
+const (
+	literal form = iota
+	anyByte
+	inClass
+)
+
+// A class is a set of bytes.
+type class [4]uint64
+
+func (s *class) add(c byte) { s[c>>6] |= 1 << (c & 63) }
+
+func (s *class) has(c byte) bool { return s[c>>6]>>(c&63)&1 != 0 }
+
+// A segment is the elements from one index up to another, without a star.
+type segment struct {
+	from, to int
+	text     []byte // the literal bytes, if all elements are such and case matters
+}
+
+// Compile parses a pattern; every text is one. Cost: linear in its length.
+func Compile(pattern []byte, f Fold) *Pattern {
+	p := &Pattern{fold: f, all: string(pattern) == "*", elements: make([]element, 0, len(pattern))}
+	from := 0
+	for i := 0; i < len(pattern); {
+		switch c := pattern[i]; {
+		case c == '*':
+			if at := len(p.elements); at > from || len(p.segments) == 0 {
+				p.addSegment(from, at)
+				from = at
 			}
+			i++
+		case c == '?':
+			p.elements = append(p.elements, element{form: anyByte})
+			i++
+		case c == '[':
+			i = p.addClass(pattern, i+1)
+		default:
+			if c == '\\' && i+1 < len(pattern) {
+				i++
+			}
+			p.elements = append(p.elements, element{c: f.lower(pattern[i])})
+			i++
 		}
-		if star < 0 {
-			return false
-		}
-		tried++
-		p, i = star, tried
 	}
-	for p < len(pattern) && pattern[p] == '*' {
-		p++
-	}
-	return p == len(pattern)
+	p.least = len(p.elements)
+	p.addSegment(from, p.least)
+	return p
 }
 
-// matchOne matches c with the first element of a pattern; width is the length of that
-// element. Requires: the pattern is not empty and does not begin with *.
-func matchOne(pattern []byte, c byte, f Fold) (ok bool, width int) {
-	switch {
-	case pattern[0] == '?':
-		return true, 1
-	case pattern[0] == '[':
-		return matchClass(pattern, c, f)
-	case pattern[0] == '\\' && len(pattern) > 1:
-		return f.equal(pattern[1], c), 2
+// addSegment adds the elements from one index up to another as a segment.
+func (p *Pattern) addSegment(from, to int) {
+	s := segment{from: from, to: to}
+	text := make([]byte, 0, to-from)
+	for _, e := range p.elements[from:to] {
+		if e.form == literal && p.fold == SameCase {
+			text = append(text, e.c)
+		}
 	}
-	return f.equal(pattern[0], c), 1
+	if len(text) == to-from && p.fold == SameCase {
+		s.text = text
+	}
+	p.segments = append(p.segments, s)
 }
 
-// matchClass matches [...]; an unclosed class ends with the pattern.
-func matchClass(pattern []byte, c byte, f Fold) (ok bool, width int) {
-	i := 1
+// addClass adds the class whose [ is before i, and returns the index after it. A class without
+// an end ends with the pattern. As in Redis, a byte after \ matches in its own case only, and
+// the bounds of a range are ordered before their case is folded.
+func (p *Pattern) addClass(pattern []byte, i int) int {
+	var set class
 	not := i < len(pattern) && pattern[i] == '^'
 	if not {
 		i++
@@ -63,21 +107,80 @@ func matchClass(pattern []byte, c byte, f Fold) (ok bool, width int) {
 	for i < len(pattern) && pattern[i] != ']' {
 		switch {
 		case pattern[i] == '\\' && i+1 < len(pattern):
-			ok = ok || f.equal(pattern[i+1], c)
+			set.add(pattern[i+1])
 			i += 2
 		case i+2 < len(pattern) && pattern[i+1] == '-':
-			low, high := f.lower(pattern[i]), f.lower(pattern[i+2])
-			ok = ok || min(low, high) <= f.lower(c) && f.lower(c) <= max(low, high)
+			low, high := min(pattern[i], pattern[i+2]), max(pattern[i], pattern[i+2])
+			set.addRange(p.fold.lower(low), p.fold.lower(high), p.fold)
 			i += 3
 		default:
-			ok = ok || f.equal(pattern[i], c)
+			c := p.fold.lower(pattern[i])
+			set.addRange(c, c, p.fold)
 			i++
 		}
 	}
-	return ok != not, min(i+1, len(pattern))
+	if not {
+		for j := range set {
+			set[j] = ^set[j]
+		}
+	}
+	p.elements = append(p.elements, element{form: inClass, class: uint32(len(p.classes))})
+	p.classes = append(p.classes, set)
+	return min(i+1, len(pattern))
 }
 
-func (f Fold) equal(a, b byte) bool { return f.lower(a) == f.lower(b) }
+// addRange adds the bytes that are within a range after f.
+func (s *class) addRange(low, high byte, f Fold) {
+	for c := int(low); c <= int(high); c++ {
+		if f.lower(byte(c)) == byte(c) {
+			s.add(byte(c))
+		}
+		if upper := c - 'a' + 'A'; f == AnyCase && c >= 'a' && c <= 'z' {
+			s.add(byte(upper))
+		}
+	}
+}
+
+// Stars reports whether the pattern is empty, or only stars.
+func (p *Pattern) Stars() bool { return len(p.elements) == 0 }
+
+// Work returns the number of steps of a Match with a text of so many bytes, at most.
+func (p *Pattern) Work(n int) int {
+	words := 1
+	for i := range p.segments {
+		words = max(words, p.segments[i].words())
+	}
+	return n*words + p.least
+}
+
+// Match reports whether s matches. As in Redis, the empty text matches the empty pattern and *
+// only. Cost: see Work.
+func (p *Pattern) Match(s []byte) bool {
+	m := Matcher{Pattern: p}
+	return m.Match(s)
+}
+
+func (s *segment) len() int { return s.to - s.from }
+
+// matchAt reports whether a segment matches the start of a text, which is long enough.
+func (p *Pattern) matchAt(g *segment, s []byte) bool {
+	for i, e := range p.elements[g.from:g.to] {
+		if !p.matches(e, s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Pattern) matches(e element, c byte) bool {
+	switch e.form {
+	case literal:
+		return e.c == p.fold.lower(c)
+	case inClass:
+		return p.classes[e.class].has(c)
+	}
+	return true
+}
 
 func (f Fold) lower(c byte) byte {
 	if f == AnyCase && c >= 'A' && c <= 'Z' {

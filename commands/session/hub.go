@@ -13,7 +13,8 @@ import (
 // Concurrency: any number of goroutines may call its methods.
 type Hub struct {
 	mu        sync.RWMutex
-	audiences [2]audience // by Kind
+	audiences [2]audience              // by Kind
+	patterns  map[string]*glob.Pattern // of audiences[ToPatterns], by name
 	monitors  map[*inbox]struct{}
 }
 
@@ -29,7 +30,7 @@ const (
 )
 
 func newHub() *Hub {
-	return &Hub{audiences: [2]audience{{}, {}}, monitors: map[*inbox]struct{}{}}
+	return &Hub{audiences: [2]audience{{}, {}}, patterns: map[string]*glob.Pattern{}, monitors: map[*inbox]struct{}{}}
 }
 
 func (a audience) add(name string, in *inbox) {
@@ -43,6 +44,22 @@ func (a audience) remove(name string, in *inbox) {
 	delete(a[name], in)
 	if len(a[name]) == 0 {
 		delete(a, name)
+	}
+}
+
+// add subscribes an inbox. Requires: mu is held.
+func (h *Hub) add(k Kind, name string, in *inbox) {
+	h.audiences[k].add(name, in)
+	if k == ToPatterns && h.patterns[name] == nil {
+		h.patterns[name] = glob.Compile([]byte(name), glob.SameCase)
+	}
+}
+
+// remove ends a subscription. Requires: mu is held.
+func (h *Hub) remove(k Kind, name string, in *inbox) {
+	h.audiences[k].remove(name, in)
+	if k == ToPatterns && h.audiences[k][name] == nil {
+		delete(h.patterns, name)
 	}
 }
 
@@ -60,9 +77,9 @@ func (h *Hub) publish(channel, message []byte, deliver func(*inbox, resp.Message
 	if to := h.audiences[ToChannels][string(channel)]; len(to) > 0 {
 		toAll(to, resp.NewMessage([]byte("message"), channel, message))
 	}
-	for pattern, to := range h.audiences[ToPatterns] {
-		if glob.Match([]byte(pattern), channel, glob.SameCase) {
-			toAll(to, resp.NewMessage([]byte("pmessage"), []byte(pattern), channel, message))
+	for pattern, matches := range h.patterns {
+		if matches.Match(channel) {
+			toAll(h.audiences[ToPatterns][pattern], resp.NewMessage([]byte("pmessage"), []byte(pattern), channel, message))
 		}
 	}
 	return receivers

@@ -29,7 +29,7 @@ func (s *Session) unsubscribeAll() {
 	defer hub.mu.Unlock()
 	for k := range s.subscribed {
 		for name := range s.subscribed[k] {
-			hub.audiences[k].remove(name, &s.inbox)
+			hub.remove(Kind(k), name, &s.inbox)
 		}
 		s.subscribed[k] = nil
 	}

@@ -39,7 +39,7 @@ func (s *Session) Subscribe(k Kind, names [][]byte, answer func(name []byte, cou
 	defer hub.mu.Unlock()
 	for _, name := range names {
 		(*mine)[string(name)] = struct{}{}
-		hub.audiences[k].add(string(name), &s.inbox)
+		hub.add(k, string(name), &s.inbox)
 		answer(name, s.Subscriptions())
 	}
 	s.updateListening()
@@ -65,7 +65,7 @@ func (s *Session) Unsubscribe(k Kind, names [][]byte, answer func(name []byte, c
 	for _, name := range names {
 		if _, had := mine[string(name)]; had {
 			delete(mine, string(name))
-			hub.audiences[k].remove(string(name), &s.inbox)
+			hub.remove(k, string(name), &s.inbox)
 		}
 		answer(name, s.Subscriptions())
 	}
