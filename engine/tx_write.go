@@ -222,8 +222,8 @@ func (c *cell) workToCopy() int {
 }
 
 // Rename moves an entry of any algorithm or type to another key, in place of its state.
-// Requires: to is another key than e's. Cost: contents are copied if the keys are in
-// different shards.
+// Requires: to is another key than e's. Cost: contents move blob by blob if the keys are in
+// different shards, see values.Store.Move.
 func (tx *Tx) Rename(e, to Entry) {
 	tx.writes()
 	if !to.missing() {
@@ -234,13 +234,18 @@ func (tx *Tx) Rename(e, to Entry) {
 	if a.tail != nil { // whether it is copied depends on the node, and the work must not
 		tx.AddWork(c.workToCopy())
 	}
-	copies := a.tail != nil && (a.copied != nil || e.shard != to.shard)
+	copies := a.copied != nil
 	switch {
 	case copies:
 		tx.Scratch = a.tail.write(tx.Scratch[:0], c, tx.now)
 	case a.tail != nil: // leave nothing to discard
+		h := c.head()
 		c.setHead(values.Head{})
 		e.shard.store(e.place, tx.now.after(c.lifetime(tx.now)))
+		if e.shard != to.shard {
+			h = to.shard.values.Move(e.shard.values, h)
+		}
+		moved.setHead(h)
 	}
 	tx.Drop(e)
 	c = &to.shard.cell

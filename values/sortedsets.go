@@ -231,7 +231,7 @@ func (z *SortedSet) Remove(member []byte) bool {
 }
 
 // RemoveRange removes n members, the first of which has so many before it. Requires: they
-// exist. Cost: O(n log Count).
+// exist. Cost: O(n).
 func (z *SortedSet) RemoveRange(from, n int) {
 	if n <= 0 {
 		return
@@ -244,11 +244,7 @@ func (z *SortedSet) RemoveRange(from, n int) {
 		return
 	}
 	if z.Ref.form() == sortedTree {
-		for range n {
-			member, score := z.At(from)
-			s.member = member.Append(s.member[:0])
-			z.removeFromTrees(s.member, score)
-		}
+		z.removeRangeFromTrees(from, n)
 		return
 	}
 	b := s.packed(z.Ref)

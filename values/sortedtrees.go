@@ -74,6 +74,45 @@ func (z *SortedSet) moveInTrees(member []byte, old, score float64) {
 	z.setTrees(&index, &scores)
 }
 
+// maxRemoved bounds the members that are removed together, because each takes memory meanwhile.
+const maxRemoved = 1 << 16
+
+// fewRemoved is the number of members up to which it costs less to remove one by one.
+const fewRemoved = 8
+
+// removeRangeFromTrees removes n members after from others, which are not all.
+func (z *SortedSet) removeRangeFromTrees(from, n int) {
+	s := z.store
+	for ; n > 0 && n <= fewRemoved; n-- {
+		member, score := z.At(from)
+		s.member = member.Append(s.member[:0])
+		z.removeFromTrees(s.member, score)
+	}
+	for n > 0 {
+		some := min(n, maxRemoved)
+		z.removeManyFromTrees(from, some)
+		n -= some
+	}
+}
+
+// removeManyFromTrees is removeRangeFromTrees for up to maxRemoved members.
+func (z *SortedSet) removeManyFromTrees(from, n int) {
+	s := z.store
+	index, scores := s.sortedTrees(z.Ref)
+	gone := make([]target, 0, n)
+	walk := scores.walk(from, false)
+	for range n {
+		member := s.element(walk.entry()[keyBytes:])
+		s.member = member.Append(s.member[:0])
+		gone = append(gone, target{key: s.key.Sum(s.member), member: member})
+	}
+	sortTargets(gone)
+	index.removeEach(z.Count, gone)
+	scores.removeRange(z.Count, from, n)
+	z.setTrees(&index, &scores)
+	z.removed(n)
+}
+
 // removeFromTrees removes a member that has a score.
 func (z *SortedSet) removeFromTrees(member []byte, score float64) {
 	s := z.store
