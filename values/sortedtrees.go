@@ -106,8 +106,7 @@ func (z *SortedSet) removeManyFromTrees(from, n int) {
 		s.member = member.Append(s.member[:0])
 		gone = append(gone, target{key: s.key.Sum(s.member), member: member})
 	}
-	sortTargets(gone)
-	index.removeEach(z.Count, gone)
+	index.removeEach(z.Count, sortTargets(gone))
 	scores.removeRange(z.Count, from, n)
 	z.setTrees(&index, &scores)
 	z.removed(n)

@@ -106,14 +106,54 @@ func (t *tree) removeEach(count int, gone []target) {
 	t.lower()
 }
 
-// sortTargets sorts targets in the order of a tree by hash.
-func sortTargets(all []target) {
-	slices.SortFunc(all, func(a, b target) int {
+// digitBits is the number of bits of a key by which a pass of sortTargets distributes.
+const digitBits = 11
+
+// sortTargets returns targets in the order of a tree by hash. Two passes by the highest bits of
+// the keys leave little to the comparisons, because hashes are evenly distributed.
+func sortTargets(all []target) []target {
+	compare := func(a, b target) int {
 		if a.key != b.key {
 			return cmp.Compare(a.key, b.key)
 		}
 		return a.member.compare(b.member)
-	})
+	}
+	if len(all) <= 1<<digitBits {
+		slices.SortFunc(all, compare)
+		return all
+	}
+	const least = 64 - 2*digitBits
+	other := make([]target, len(all))
+	for shift := least; shift < 64; shift += digitBits {
+		distribute(other, all, shift)
+		all, other = other, all
+	}
+	for from, to := 0, 1; from < len(all); from, to = to, to+1 {
+		for to < len(all) && all[to].key>>least == all[from].key>>least {
+			to++
+		}
+		if to-from > 1 {
+			slices.SortFunc(all[from:to], compare)
+		}
+	}
+	return all
+}
+
+// distribute copies targets in the order of some bits of their keys; the order of targets with
+// equal bits stays.
+func distribute(dst, all []target, shift int) {
+	var next [1<<digitBits + 1]int
+	for i := range all {
+		next[all[i].key>>shift&(1<<digitBits-1)+1]++
+	}
+	for i := 1; i < len(next); i++ {
+		next[i] += next[i-1]
+	}
+	for i := range all {
+		at := &next[all[i].key>>shift&(1<<digitBits-1)]
+		dst[*at] = all[i]
+		*at++
+	}
 }
 
 // removeAll removes the entries equal to targets below a branch at a level, and returns the
