@@ -86,7 +86,7 @@ var scan = session.Command{
 // scanOptions are the number of keys to visit and the filters of the reply.
 type scanOptions struct {
 	match *glob.Matcher // nil: any
-	kind  []byte // nil: any
+	kind  []byte        // nil: any
 	count int
 }
 
