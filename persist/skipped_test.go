@@ -104,3 +104,41 @@ func TestDescribe(t *testing.T) {
 		t.Errorf("of a short entry: %s", got)
 	}
 }
+
+// An entry that can not be read keeps a server from starting until it is skipped; then the entries after it
+// are there.
+func TestSkippedUnreadableEntry(t *testing.T) {
+	o := testOptions(t, vfs.NewMem(), Always)
+	s := start(t, o)
+	take := func(key string) *engine.Batch {
+		return &engine.Batch{Ops: []engine.Op{{Kind: engine.Take, N: 1, Key: []byte(key), Params: engine.Params{Alg: engine.Fixed, Limit: 5, Period: 1e12}}}}
+	}
+	for _, key := range []string{"before", "after"} {
+		if err := perform(s, take(key)); err != nil {
+			t.Fatal(err)
+		}
+		if key == "before" {
+			if err := s.append([]byte{entryVersion, 0}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	end(t, s, false)
+	s, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(s.Recover(t.Context()), s.Close(t.Context(), SaveNever))
+	if want := fmt.Sprintf("limitsrv recover %s --skip-entry 2)", o.Dir); err == nil || !strings.Contains(err.Error(), want) {
+		t.Fatalf("it starts: %v, want %s", err, want)
+	}
+	kept, err := SkipEntry(o.FS, o.Dir, 2, func(f *Found) bool { return bytes.Equal(f.Entry.Data, []byte{entryVersion, 0}) })
+	if err != nil || kept == "" {
+		t.Fatalf("%q keeps it, %v", kept, err)
+	}
+	s = start(t, o)
+	defer end(t, s, false)
+	if got := s.Engine().Len(); got != 2 {
+		t.Errorf("%d keys, want 2", got)
+	}
+}
