@@ -158,7 +158,27 @@ func (m *machine) perform(c *command) {
 	default:
 		m.answer = datatypes.Do(m.tx, c.number, m.words[1:], m.answer)
 	}
-	m.st.Charge(int(m.tx.TakeWork()) + len(m.answer)/bytesPerStep)
+	work := int(m.tx.TakeWork())
+	m.st.Charge(work + len(m.answer)/bytesPerStep)
+	if c.writes && m.st.Heap.Prepaid {
+		m.add(m.wordBytes + work*addedPerWork)
+	}
+}
+
+const (
+	// maxAdded bounds the bytes that the commands of a run may add to the state: the bound of
+	// memory is looked at between the calls of a log only, so that nodes agree. The usual budget of
+	// steps ends a run before.
+	maxAdded = 256 << 20
+	// addedPerWork is the number of bytes that work of a command may add.
+	addedPerWork = 16
+)
+
+// add counts bytes that a command may have added to the state, and ends the run beyond maxAdded.
+func (m *machine) add(n int) {
+	if m.added += n; m.added > maxAdded {
+		m.st.PrepayMemory(int(m.st.Heap.Left()) + 1)
+	}
 }
 
 // checkCommand is redis.acl_check_cmd. The rights of a user are known to one node only, so a

@@ -118,3 +118,17 @@ func TestNamesOfChunks(t *testing.T) {
 		}
 	}
 }
+
+// TestAddedBytes: a run of any budget adds bounded bytes to the state.
+func TestAddedBytes(t *testing.T) {
+	for _, body := range []string{"redis.call('SETRANGE', 'k', 15e6, 'x') redis.call('DEL', 'k')", "redis.call('SET', 'k' .. i % 5, big)"} {
+		n := newNode()
+		text := "local big = ('x'):rep(5e6) for i = 1, 1000 do " + body + " end"
+		if got := n.runAs(0, 1<<40, text, "0"); !strings.HasPrefix(got, "-ERR script takes more than 67108864 bytes of memory") {
+			t.Errorf("%s: %s", body, got)
+		}
+		if steps := n.e.Stats().RunStats.Steps; steps < maxAdded/addedPerWork/2 || steps > 2*(maxAdded+maxMemory)/addedPerWork {
+			t.Errorf("%s: %d steps are taken", body, steps)
+		}
+	}
+}

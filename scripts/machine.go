@@ -27,6 +27,7 @@ type machine struct {
 	left     int64           // steps for the answer
 	// published is the size of the messages so far, in bytes.
 	published int
+	added     int // bytes that commands may have added to the state
 
 	loading                         bool           // code of a library outside of its functions runs
 	registered                      []registration // by it

@@ -96,7 +96,7 @@ func find(tx *engine.Tx, hash []byte, modes Modes) *engine.Source {
 func (m *machine) do(chunk *lua.Chunk, source *engine.Source) (steps int64) {
 	c := m.run
 	budget := StepsOf(c)
-	m.protocol, m.published = answer.RESP2, 0
+	m.protocol, m.published, m.added = answer.RESP2, 0, 0
 	m.tx.WholeAnswers()
 	newest := prepaid(m.tx)
 	limits := lua.Limits{Steps: budget, Memory: maxMemory, Prepaid: newest, Native: !newest}

@@ -3,6 +3,7 @@ package syntax
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestErrors(t *testing.T) {
@@ -102,4 +103,26 @@ func TestConstantsAreFolded(t *testing.T) {
 			t.Errorf("%s is folded", source)
 		}
 	}
+}
+
+// TestVariablesInNestedFunctions: names are found as fast within many functions with many variables
+// as outside.
+func TestVariablesInNestedFunctions(t *testing.T) {
+	parse := func(depth int) time.Duration {
+		source := strings.Repeat("local "+strings.Repeat("w, ", 190)+"v local function f() ", depth) +
+			strings.Repeat("x() v = v ", 20_000) + strings.Repeat("end ", depth)
+		began := time.Now()
+		if _, err := Parse([]byte(source), "x", 0); err != nil {
+			t.Fatal(err)
+		}
+		return time.Since(began)
+	}
+	outside, within := time.Hour, time.Hour
+	for range 10 {
+		outside, within = min(outside, parse(1)), min(within, parse(90))
+		if within <= 5*outside {
+			return
+		}
+	}
+	t.Errorf("within functions the parser takes %v, outside %v", within, outside)
 }
