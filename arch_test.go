@@ -106,7 +106,7 @@ var arrows = map[string][]string{
 		"github.com/hashicorp/go-hclog",
 	},
 	"persist/commit":  {"limitsrv/engine"},
-	"persist/simtest": {"limitsrv/engine", "limitsrv/datatypes", "limitsrv/scripts", "limitsrv/ruleset", "limitsrv/rules", "limitsrv/rules/source", "limitsrv/answer", "github.com/cockroachdb/pebble/v2/vfs", "github.com/anishathalye/porcupine"},
+	"persist/simtest": {"limitsrv/engine", "limitsrv/persist", "limitsrv/datatypes", "limitsrv/scripts", "limitsrv/ruleset", "limitsrv/rules", "limitsrv/rules/source", "limitsrv/answer", "github.com/cockroachdb/pebble/v2/vfs", "github.com/anishathalye/porcupine"},
 	"replication": {
 		"limitsrv/replication/election", "limitsrv/replication/forward", "limitsrv/replication/fsm", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/replication/storage",
 		"limitsrv/engine", "limitsrv/answer", "limitsrv/persist", "limitsrv/status", "limitsrv/certs", "limitsrv/histogram", "limitsrv/loglimit", "github.com/hashicorp/raft", "github.com/hashicorp/go-hclog", "github.com/cockroachdb/pebble/v2/vfs",

@@ -28,9 +28,9 @@ var callNames = [...]string{
 	flushLibrary - exists: "FUNCTION FLUSH", listLibraries - exists: "FUNCTION LIST", countLibrary - exists: "FUNCTION STATS",
 }
 
-// CallName returns the name of a call of this package, for messages, or "" if there is none of
-// that number: runs of scripts and of functions have one name each, with another for those
-// that only look.
+// CallName returns the name of the call of this package with a number, for messages, or "" if the
+// number is not in use. Runs of scripts have one name, runs that only look have another; so do
+// runs of functions.
 func CallName(number uint16) string {
 	c := engine.Call{Command: number}
 	m, run := modesOf(&c)

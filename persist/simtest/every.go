@@ -17,8 +17,8 @@ import (
 	"limitsrv/scripts"
 )
 
-// everyPrefix is of keys that no check of a History looks at by name: they are for ops of every
-// kind and mode, whose answers are compared with those of the log.
+// everyPrefix begins the keys of ops of every kind and mode. A History compares the answers to
+// these ops with the log, and checks no keys with the prefix by name.
 const everyPrefix = "every:"
 
 // A maker adds ops to a request.
@@ -41,8 +41,8 @@ func (w *Workload) every(r *Request, rng *rand.Rand) {
 	w.deck = w.deck[1:]
 }
 
-// Everything returns the requests that have every member of Members, except a Watch and an Expect. The client
-// must know the documents before each.
+// Everything returns functions that make requests. The requests together have each member of
+// Members except a Watch and an Expect. Known must be set before each call of a function.
 func (w *Workload) Everything(rng *rand.Rand) (all []func() Request) {
 	for _, make := range makers {
 		all = append(all, func() (r Request) {
@@ -124,7 +124,7 @@ func (w *Workload) needed(r *Request, rng *rand.Rand) {
 	r.group(ops...)
 }
 
-// guarded adds a group with a penalty, which most requests get a strike of.
+// guarded adds groups with a penalty. Most requests get a strike.
 func (w *Workload) guarded(r *Request, rng *rand.Rand) {
 	guard := engine.Op{Key: fmt.Appendf(nil, "%sbox:%d", everyPrefix, rng.IntN(2)), N: 1, Mode: engine.Guard, Params: everyBox}
 	take := everyTake(rng)
@@ -220,7 +220,7 @@ func (r *Request) runEvery(key string, s *script, modes scripts.Modes, rng *rand
 	})
 }
 
-// callMakers returns a maker for each call. TestEveryMember finds those that lack.
+// callMakers returns a maker for each call. TestEverythingIsReplayed finds a call without a maker.
 func callMakers() (all []maker) {
 	for i := range datatypes.All() {
 		if name := datatypes.All()[i].Name; len(lines[name]) > 0 {

@@ -16,7 +16,8 @@ import (
 // bare are the Commands without tags.
 var bare = ruleset.Commands{Commands: scripts.Commands{}}
 
-// everything makes batches of all requests of Everything, in any order, again and again. Their leases are of a few holders.
+// everything makes batches of all requests of Everything, in random order, again and again. Leases
+// have few holders.
 type everything struct {
 	rng  *rand.Rand
 	keys Workload
@@ -50,7 +51,7 @@ func (x *everything) next(level uint8) *engine.Batch {
 	return b
 }
 
-// told notes the version of the rules that a batch has told.
+// told notes the version of the rules from the answers of a batch.
 func (x *everything) told(b *engine.Batch) {
 	for i := range b.Calls {
 		c := &b.Calls[i]
@@ -106,7 +107,7 @@ func TestEverythingIsReplayed(t *testing.T) {
 	}
 }
 
-// TestLinesAreOfCommands finds lines of commands that there are not.
+// TestLinesAreOfCommands finds lines of unknown commands.
 func TestLinesAreOfCommands(t *testing.T) {
 	for name := range lines {
 		if !slices.Contains(Members(), callMember(name)) {

@@ -141,7 +141,7 @@ func (h *History) release(op *engine.Op) {
 	op.ID, h.holders[string(op.Key)] = held[last], held[:last]
 }
 
-// CheckAsked finds members of everything that Apply knows of which no call was answered.
+// CheckAsked records a fault if some member of Members was in no answered call.
 func (h *History) CheckAsked() {
 	h.Mu.Lock()
 	defer h.Mu.Unlock()
@@ -150,7 +150,7 @@ func (h *History) CheckAsked() {
 	}
 }
 
-// Known returns what a client may know of the rules.
+// Known returns the versions of the rules and their documents that clients were told.
 func (h *History) Known() Known {
 	h.Mu.Lock()
 	defer h.Mu.Unlock()

@@ -59,7 +59,7 @@ func pairOf(k engine.Kind) string { return "a Needs with one " + k.String() }
 
 func callMember(name string) string { return "the call " + name }
 
-// callName returns the name of a call, or "" if there is none of that number.
+// callName returns the name of the call with a number, or "" if the number is not in use.
 func callName(number uint16) string {
 	if all := datatypes.All(); int(number) < len(all) {
 		return all[number].Name
@@ -129,29 +129,3 @@ func (c Coverage) addGroup(ops []engine.Op) {
 func (c Coverage) Missing() []string {
 	return slices.DeleteFunc(Members(), func(name string) bool { return c[name] > 0 })
 }
-
-// MissingInLog is Missing, of a log: without members that change nothing, which it may lack.
-func (c Coverage) MissingInLog() []string {
-	return slices.DeleteFunc(c.Missing(), func(name string) bool { return onlyRead[name] })
-}
-
-// onlyRead are the members that change nothing, so that they are in no log. An Expect is in none
-// because the decision is.
-var onlyRead = func() map[string]bool {
-	all := map[string]bool{"a group that only looks": true}
-	for _, k := range []engine.Kind{engine.Peek, engine.Watch, engine.Expect} {
-		all[kindMember(k)] = true
-	}
-	for i := range datatypes.All() {
-		if x := &datatypes.All()[i]; x.Flags&datatypes.ReadOnly != 0 {
-			all[callMember(x.Name)] = true
-		}
-	}
-	for _, name := range []string{
-		"SCRIPT EXISTS", "SCRIPT LOAD", "FUNCTION LIST", "FUNCTION STATS", "a look by a script", "a look by a function",
-		"RL.RULES VERSION", "RL.RULES GET", "RL.RULES HISTORY", "RL.OVERRIDE GET", "RL.OVERRIDE LIST",
-	} {
-		all[callMember(name)] = true
-	}
-	return all
-}()

@@ -40,7 +40,7 @@ type Workload struct {
 	}
 	plain, admitted [3]slot
 	deck            []int // the makers that are next
-	// Known is what the clients know of the documents of rules.
+	// Known is set by the clients, from the answers to earlier calls.
 	Known Known
 }
 
