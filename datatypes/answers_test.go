@@ -15,12 +15,12 @@ import (
 var longestOf = map[string][]string{
 	"GET": {"text"}, "MGET": {"text", "text"}, "GETRANGE": {"text 0 -1"}, "SUBSTR": {"text 0 -1"},
 	"HGET": {"hash big"}, "HMGET": {"hash big big"}, "HGETALL": {"hash"}, "HKEYS": {"hash"}, "HVALS": {"hash"},
-	"HRANDFIELD": {"hash 1000000", "hash -1048576", "hash -1048576 WITHVALUES"}, "HSCAN": {"hash 0 COUNT 1000000"},
+	"HRANDFIELD": {"hash 1000000", "hash -1000", "hash -1000 WITHVALUES"}, "HSCAN": {"hash 0 COUNT 1000000"},
 	"ZRANGE": {"sorted 0 -1 WITHSCORES", "sorted +inf -inf BYSCORE REV"}, "ZREVRANGE": {"sorted 0 -1"}, "ZRANGEBYSCORE": {"sorted -inf +inf WITHSCORES"},
 	"ZREVRANGEBYSCORE": {"sorted +inf -inf"}, "ZRANGEBYLEX": {"sorted - +"}, "ZREVRANGEBYLEX": {"sorted + -"},
-	"ZRANDMEMBER": {"sorted 1000000", "sorted -1048576 WITHSCORES"}, "ZSCAN": {"sorted 0 COUNT 1000000"},
+	"ZRANDMEMBER": {"sorted 1000000", "sorted -1000 WITHSCORES"}, "ZSCAN": {"sorted 0 COUNT 1000000"},
 	"LINDEX": {"one 0"}, "LRANGE": {"list 0 -1", "many 0 -1"}, "LPOS": {"many x COUNT 0"},
-	"SMEMBERS": {"set"}, "SRANDMEMBER": {"set 1000000", "set -1048576"}, "SSCAN": {"set 0 COUNT 1000000"},
+	"SMEMBERS": {"set"}, "SRANDMEMBER": {"set 1000000", "set -1000"}, "SSCAN": {"set 0 COUNT 1000000"},
 	"SINTER": {"set set"}, "SUNION": {"set other"}, "SDIFF": {"set none"},
 }
 

@@ -14,8 +14,8 @@ const (
 )
 
 // AnswerRoom returns the bytes that the answer of the call may have, in the longer one of the
-// protocols' forms. A command whose answer may be long must count it before it appends it, and
-// before it changes anything, and return an error instead if it is longer.
+// protocols' forms. A command must count a long answer before it appends it, and
+// before it changes anything. It must return an error instead of a longer answer.
 func (tx *Tx) AnswerRoom() int {
 	if tx.level == 1 {
 		return unboundedAnswer
@@ -30,8 +30,8 @@ func (tx *Tx) ClaimAnswer(bytes int) { tx.claimed = bytes }
 // AnswerRoom.
 func (tx *Tx) RefuseAnswer() { tx.refused = true }
 
-// WholeAnswers makes AnswerRoom what a call alone has. It is for calls that make other calls, of
-// which each has an answer.
+// WholeAnswers makes AnswerRoom MaxAnswerBytes again. It is for calls that make other calls, each
+// with an answer.
 func (tx *Tx) WholeAnswers() { tx.room, tx.partial = MaxAnswerBytes, false }
 
 // holdBack sets the room of a call in a batch with AnswerBytes, and reports whether the call must

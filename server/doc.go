@@ -11,7 +11,7 @@
 //   - No bytes, before authentication or after, crash it, make it spin, or make a
 //     connection hold more than its bounds: a command of Limits.QueryBytes, twice that
 //     while its buffer grows, at most 64 bytes for each argument received, and output of
-//     Limits.OutputBytes. A length that is only claimed costs nothing.
+//     Limits.OutputBytes and one batch. A length that is only claimed costs nothing.
 //   - Nothing is executed after the first sign of HTTP, because a web page can make a
 //     browser send it. Such a connection is closed, counted and logged. A TLS handshake on
 //     a plain port is treated in the same way.
@@ -25,11 +25,11 @@
 //     more to execute or ends, and when 48 KB of replies are collected, or up to 1 MB if
 //     the output of a single connection has been large.
 //   - A client that does not read its replies is closed when its backlog has not been
-//     written within Config.WriteTimeout. Event loops continue to read from it while the
-//     backlogs of all clients are below 64 MB, so that a pipeline of a million commands
-//     can be sent whole before a reply is read. Beyond that bound, before authentication,
-//     and on a connection with a goroutine, it is not read from; the backlog then grows
-//     by the replies of one batch at most.
+//     written within Config.WriteTimeout. Event loops continue to read from it while its
+//     backlog is below Limits.OutputBytes, and Config.Room is not full, so that a pipeline of
+//     a million commands can be sent whole before a reply is read. Beyond these bounds, before
+//     authentication, and on a connection with a goroutine, it is not read from; the backlog
+//     then grows by the replies of one batch at most.
 //   - Event loops serve other connections after each batch of one that has more to
 //     execute. The batch is 256 ops for a connection that sends more than a read takes,
 //     64 KB, while others do not. Connections with large batches together have half a
@@ -51,7 +51,7 @@
 //     that has come back: Resume is called and its output is written. That needs no
 //     goroutine.
 //   - Messages to a client that does not read count as its output: beyond
-//     Limits.OutputBytes it is closed.
+//     Limits.OutputBytes, or session.CrowdedBytes while the room is full, it is closed.
 //   - A client is idle from the end of its last command, or from the time that it has taken
 //     the replies, if that is later. A client that listens is never idle.
 //   - Shutdown answers all complete commands that this machine has received, then

@@ -14,8 +14,8 @@ import (
 // read are before it, so that these can be executed again, and so does a command that takes values
 // or runs a script if another one is before it.
 const (
-	// longAnswers is the size in bytes from which the answers of a batch are long. A batch whose
-	// answers have always been short, or are not known, may have so many while the room is full.
+	// longAnswers is the size in bytes from which the answers of a batch are long. While
+	// the room is full, a session with short or unknown answers may have so many.
 	longAnswers = 64 << 10
 	// batchAnswers bounds the answers of a batch in bytes.
 	batchAnswers = 32 << 20
@@ -23,7 +23,7 @@ const (
 	pauseBytes = 256 << 10
 )
 
-// An answering is what is known of the answers of a session.
+// An answering is the size of the last answers of a session.
 type answering uint8
 
 const (
@@ -32,14 +32,14 @@ const (
 	long
 )
 
-// An answerKind is how a command behaves whose answer may be long.
+// An answerKind is the relation between the answer of a command and its effects.
 type answerKind uint8
 
 const (
 	always  answerKind = iota // the answer is short
 	reading                   // can be executed again
 	taking                    // has effects, which follow its answer if that is short enough
-	running                   // runs a script, whose effects precede the answer
+	running                   // runs a script: effects precede the answer
 )
 
 // kindOf returns the kind of the answer of a line with so many words.
@@ -55,7 +55,7 @@ func (c *Command) kindOf(words int) answerKind {
 	return taking
 }
 
-// A tally counts the commands of a batch whose answers may be long, by their kinds.
+// A tally counts the commands of a batch by their kinds, except for always.
 type tally [running + 1]int32
 
 // any reports whether there are some.
@@ -64,8 +64,8 @@ func (t *tally) any() bool { return t[reading]|t[taking]|t[running] != 0 }
 // careful reports whether batches are split, see longAnswers.
 func (s *Session) careful() bool { return s.answers != short || s.h.room.Full() }
 
-// splits reports whether a command must begin a new batch. Requires: the batch has commands whose
-// answers may be long.
+// splits reports whether a command must begin a new batch. Requires: the
+// tally of the batch has some.
 func (s *Session) splits(c *Spec, words int) bool {
 	t := &s.g.tally
 	switch {
@@ -79,7 +79,7 @@ func (s *Session) splits(c *Spec, words int) bool {
 	return c.kindOf(words) != always && s.careful()
 }
 
-// execBounded executes a batch with commands whose answers may be long: now, or when there is room.
+// execBounded executes a batch with answers that may be long: now, or when there is room.
 func (s *Session) execBounded() {
 	b, t := &s.g.batch, &s.g.tally
 	full, looks := s.h.room.Full(), b.Looks()
@@ -150,7 +150,7 @@ func (s *Session) leave() {
 	}
 }
 
-// remember notes the answers of a batch, whose replies have so many bytes.
+// remember notes the answers of a batch. bytes is the size of its replies.
 func (s *Session) remember(g *pendingBatch, bytes int) {
 	if !g.tally.any() {
 		return

@@ -78,6 +78,8 @@
 //     after the batch, in their place among the replies: DBSIZE in a transaction returns
 //     the number of keys after the whole transaction.
 //   - Queues, inboxes, subscriptions and the slow log are bounded.
+//   - Answers are counted before they are built. Those that are not read, with those of batches
+//     under way, are at most RoomBytes and one batch for each of them; see Room and longAnswers.
 //
 // # Shape
 //

@@ -199,36 +199,6 @@ func (s *Session) logSlow(c *Spec, args [][]byte, nanos int64) {
 	s.h.slow.record(c.Flags&Fast != 0, nanos, s.client.Addr, s.info.Name, c.redacted(args))
 }
 
-// mayRun returns an error if c is not allowed in the current state: before login, or in
-// RESP2 with subscriptions, because the client could not tell a reply from a message.
-func (s *Session) mayRun(c *Spec) error {
-	switch {
-	case s.account == nil && c.Flags&NoAuth == 0:
-		return errNoAuth
-	case s.MustPush() && c.Flags&Listener == 0:
-		return resp.NewError("ERR", "Can't execute '"+c.FullName+"': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context")
-	}
-	return nil
-}
-
-var (
-	errNoAuth  = resp.NewError("NOAUTH", "Authentication required.")
-	errLoading = resp.NewError("LOADING", "limitsrv is loading the dataset in memory")
-)
-
-// mayRunLoading returns an error if c must not run while the state is loading. An EXEC
-// with such a command discards the transaction.
-func (s *Session) mayRunLoading(c *Spec) error {
-	switch {
-	case c.Flags&Loading == 0:
-		return errLoading
-	case c.Flags&Executes != 0 && slices.ContainsFunc(s.tx.queue, func(q queued) bool { return q.spec.Flags&Loading == 0 }):
-		s.endTransaction()
-		return errExecLoading
-	}
-	return nil
-}
-
 // gather appends the ops of a command to the batch.
 func (s *Session) gather(c *Spec, args [][]byte) {
 	s.feedMonitors(c, args)

@@ -120,8 +120,8 @@ func Evicted(b *engine.Batch) (n int64) {
 const (
 	// joinedOps is the number of ops at which a joined batch is complete.
 	joinedOps = 2048
-	// joinedAnswers bounds the answers of a joined batch in bytes. Sessions whose answers are long
-	// wait for room; this is for many whose answers have become long at once.
+	// joinedAnswers bounds the answers of a joined batch in bytes. Sessions with long answers
+	// wait for room; this bound is for many sessions with sudden long answers.
 	joinedAnswers = 128 << 20
 	// maxSpare bounds the joined batches, and the groups, that are kept for reuse.
 	maxSpare = 4

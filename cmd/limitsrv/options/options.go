@@ -65,7 +65,7 @@ type Options struct {
 	MaxArgs        int           `group:"Limits" default:"${maxArgs}" help:"Maximum number of arguments of a command."`
 	MaxArgBytes    Size          `group:"Limits" default:"${maxArgBytes}" help:"Maximum bytes of an argument."`
 	MaxQueryBytes  Size          `group:"Limits" default:"${maxQueryBytes}" help:"Maximum bytes of a command on the wire."`
-	MaxOutputBytes Size          `group:"Limits" default:"${maxOutputBytes}" help:"Maximum bytes of replies that a client has not read yet."`
+	MaxOutputBytes Size          `group:"Limits" default:"${maxOutputBytes}" help:"Maximum bytes of replies that a client has not read yet. With more, its commands wait, and messages close its connection. The answer of a command that only reads is no longer either, nor above 20 MB."`
 
 	Admin           string `group:"Admin" placeholder:"HOST:PORT" help:"Address of the admin listener: metrics, probes and a status page over HTTP. Beyond loopback it requires logins for clients, or client certificates."`
 	AdminTLS        bool   `group:"Admin" name:"admin-tls" help:"Serve --admin over TLS, with --tls-cert and --tls-key, for clients with a certificate of --tls-client-ca if that is set."`
