@@ -164,11 +164,11 @@ func checkLaw(t *testing.T, x lawCase, n int) {
 // lawRatioOf returns the time of a step of a body, as a multiple of that of the plain loop.
 func (m *machine) lawRatioOf(body, plain value.Value) (ratio float64, err error) {
 	const most, enough = 1000, 20_000 // turns, and steps of a measure
-	_, steps, err := m.perStep(body, 1)
+	nanos, steps, err := m.perStep(body, 1)
 	if err != nil {
 		return 0, err
 	}
-	turns := int(max(1, min(most, enough/max(1, steps))))
+	turns := int(max(1, min(most, enough/max(1, steps), int64(50e6/(1+nanos*float64(steps))))))
 	return leastRatio(func() (float64, error) {
 		nanos, _, err := m.perStep(body, turns)
 		return nanos, err
