@@ -14,7 +14,7 @@ const stepsPerByte = 2
 // CompileSteps returns the steps that it takes to compile a text of n bytes.
 func CompileSteps(n int) int64 { return int64(n) * stepsPerByte }
 
-// StepsTo returns the steps that Of takes for a source: 0 if it is compiled.
+// StepsTo returns the steps of Of for a source: 0 if the source is compiled.
 func StepsTo(source *engine.Source) int64 {
 	if s, _ := source.Compiled.Load().(*Script); s != nil || compiled.isFresh(source.ID) {
 		return 0
@@ -36,7 +36,7 @@ func Of(source *engine.Source) *Script {
 	return s
 }
 
-// StepsTo returns the steps that Prepare takes: 0 if the library of the function is compiled.
+// StepsTo returns the steps of Prepare: 0 if the library of the function is compiled.
 func (f *Function) StepsTo() int64 {
 	if l, _ := f.document.Compiled.Load().(*Library); l != nil {
 		return 0
@@ -50,8 +50,8 @@ func (f *Function) Prepare() { libraryOf(f.document) }
 const (
 	// maxCompiled bounds the memory of the compiled forms of sources and documents, in bytes.
 	maxCompiled = 64 << 20
-	// maxFresh is the number of scripts that are kept until their sources are learned, and leastFresh
-	// the length of a text from which they are: short ones are compiled again.
+	// maxFresh is the number of scripts that are kept until the engine learns their sources.
+	// Texts shorter than leastFresh are compiled again instead.
 	maxFresh   = 8
 	leastFresh = 1 << 10
 )
@@ -69,11 +69,11 @@ type keeper struct {
 // kept is the compiled form of a text.
 type kept struct {
 	compiled *atomic.Value
-	none     any // takes its place when it is dropped
+	none     any // replaces a dropped form
 	bytes    int // of its memory
 }
 
-// A freshScript is one that was compiled before the engine has learned its source.
+// A freshScript was compiled before the engine learned its source.
 type freshScript struct {
 	id     engine.SourceID
 	script *Script

@@ -1,7 +1,7 @@
 package scripts
 
-// A lawCase is a body of which the work is measured. Before it may be a text that prepares it. Both
-// see n, the length of the arguments, m, that of texts to compile, and big, a text of n bytes.
+// A lawCase is a body to measure, and a text before it that prepares the body. Both texts see n, the
+// length of arguments, m, the length of texts to compile, and big, a text of n bytes.
 type lawCase struct{ before, body string }
 
 // lawCases are the cases of each function, for its good exit and each way to fail.
@@ -70,7 +70,7 @@ var lawCases = map[string][]lawCase{
 		{"", "pcall(rawset, {}, nil, 1)"},
 		{"", "pcall(rawset, _G, big, 1)"},
 		{"", "pcall(rawset, big)"},
-		// A table whose place for new keys is always taken: each key makes it count its places.
+		// The place for a new key is always taken, so the table counts its places for each key.
 		{"local t = {} for i = 1, n / 64 do t[i] = i end t.a = 1 t.b = 2", "for j = 1, 20 do local k = i * 32 + j rawset(t, k + 0.5, 1) rawset(t, k + 0.5, nil) end"},
 	},
 	"select": {

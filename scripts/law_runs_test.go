@@ -10,7 +10,7 @@ import (
 	"limitsrv/testwait"
 )
 
-// lawRuns are scripts whose work is in their answers.
+// lawRuns are scripts with dear answers.
 var lawRuns = []string{
 	"local t = {} for i = 1, 20000 do t[i] = i end return t",
 	"local t = {map = {}} for i = 1, 20000 do t.map[i + 0.5] = 1 end for i = 1, 20000 do t.map[i + 0.5] = nil end local all = {} for i = 1, 2000 do all[i] = t end return all",
@@ -83,7 +83,7 @@ func lawTest(t *testing.T) {
 	t.Cleanup(runtime.UnlockOSThread)
 }
 
-// checkRun measures a run beside that of a plain loop until it keeps the law.
+// checkRun measures a run beside a plain loop until the run keeps the law.
 func checkRun(t *testing.T, text string, run func() (took time.Duration, steps int64)) {
 	t.Helper()
 	ratio := 0.0

@@ -29,13 +29,6 @@ func (t *Table) countElements() int {
 	}
 }
 
-// prepay counts n steps of work, in a run that is Prepaid.
-func (t *Table) prepay(n int) {
-	if t.heap != nil && t.heap.Prepaid {
-		t.heap.chargeSteps(n)
-	}
-}
-
 // searchBorder finds a border at or above low. Requires: element low is not nil, or low is 0.
 func (t *Table) searchBorder(low int) int {
 	high := low + 1

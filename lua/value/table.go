@@ -148,6 +148,13 @@ func (t *Table) charge(hops int) {
 	}
 }
 
+// prepay counts n steps of work, in a run that is Prepaid.
+func (t *Table) prepay(n int) {
+	if t.heap != nil && t.heap.Prepaid {
+		t.heap.chargeSteps(n)
+	}
+}
+
 // find returns the node of a key, or nil.
 func (t *Table) find(key Value) *node {
 	if len(t.nodes) == 0 {
