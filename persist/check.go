@@ -57,7 +57,8 @@ func ReadLog(fs vfs.FS, dir string, yield func(entry *raft.Log) error) error {
 	return nil
 }
 
-// checkLog is CheckLog, and passes each intact entry to verify, whose *refusal is damage. If
+// checkLog is CheckLog, and passes each intact entry to verify, as the log is read: a skipped
+// entry is replaced. A *refusal of verify is damage. If
 // nothing is damaged it returns a repair with nothing to do, which holds the extent of the log.
 func checkLog(fs vfs.FS, dir string, sameBoot bool, verify func(r *record) error, report func(line string)) (*logRepair, error) {
 	state, err := readMeta(fs, dir)
@@ -71,10 +72,14 @@ func checkLog(fs vfs.FS, dir string, sameBoot bool, verify func(r *record) error
 	for _, e := range skipped {
 		report(fmt.Sprintf("entry %d is skipped", e.Index))
 	}
+	asRead := func(r *record) error {
+		r.Data = skipped.replace(r.index, r.Data)
+		return verify(r)
+	}
 	r := &logRepair{state: state}
 	var first error
 	for i := range state.Segments {
-		found, err := checkSegment(fs, dir, state, i, sameBoot, verify)
+		found, err := checkSegment(fs, dir, state, i, sameBoot, asRead)
 		if err != nil {
 			return nil, err
 		}

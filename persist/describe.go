@@ -78,9 +78,9 @@ func (d *describer) op(b *engine.Batch, op *engine.Op) {
 	case op.Kind == engine.Do:
 		d.call(&b.Calls[op.N])
 	case op.Params != engine.Params{}:
-		fmt.Fprintf(&d.text, "%s of %s", kindNames[op.Kind], op.Params.Alg)
+		fmt.Fprintf(&d.text, "%s of %s", strings.ToLower(op.Kind.String()), op.Params.Alg)
 	default:
-		d.text.WriteString(kindNames[op.Kind])
+		d.text.WriteString(strings.ToLower(op.Kind.String()))
 	}
 }
 
@@ -106,11 +106,4 @@ func (d *describer) call(c *engine.Call) {
 	if text != "" {
 		fmt.Fprintf(&d.text, " that begins with %q", text[:min(len(text), describedScript)])
 	}
-}
-
-// kindNames are the names of ops for people.
-var kindNames = [...]string{
-	engine.Take: "take", engine.Peek: "peek", engine.Refund: "refund", engine.Charge: "charge", engine.Forget: "delete",
-	engine.Acquire: "acquire", engine.Release: "release", engine.Flush: "flush", engine.Expect: "expect", engine.Watch: "watch",
-	engine.Do: "call", engine.Learn: "learn a script", engine.Needs: "check of versions",
 }

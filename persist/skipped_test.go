@@ -79,13 +79,8 @@ func TestSkippedEntryIsReplaced(t *testing.T) {
 	}
 }
 
-// Each kind of op has a name, and a description has no key and no argument.
+// A description has no key and no argument.
 func TestDescribe(t *testing.T) {
-	for kind := engine.Take; kind <= engine.Needs; kind++ {
-		if int(kind) >= len(kindNames) || kindNames[kind] == "" {
-			t.Errorf("kind %d has no name", kind)
-		}
-	}
 	b := &engine.Batch{Level: 1, Ops: []engine.Op{
 		{Kind: engine.Take, N: 1, Key: []byte("secret"), Params: engine.Params{Alg: engine.Token, Limit: 5, Count: 1, Period: 1e10}},
 		{Kind: engine.Flush},
@@ -132,9 +127,16 @@ func TestSkippedUnreadableEntry(t *testing.T) {
 	if want := fmt.Sprintf("limitsrv recover %s --skip-entry 2)", o.Dir); err == nil || !strings.Contains(err.Error(), want) {
 		t.Fatalf("it starts: %v, want %s", err, want)
 	}
+	check := func() error { return Check(o.FS, o.Dir, o.Engine.Commands, func(string) {}) }
+	if err := check(); err == nil {
+		t.Error("the check accepts an entry that can't be read")
+	}
 	kept, err := SkipEntry(o.FS, o.Dir, 2, func(f *Found) bool { return bytes.Equal(f.Entry.Data, []byte{entryVersion, 0}) })
 	if err != nil || kept == "" {
 		t.Fatalf("%q keeps it, %v", kept, err)
+	}
+	if err := check(); err != nil {
+		t.Errorf("the check of a log with a skipped entry: %v", err)
 	}
 	s = start(t, o)
 	defer end(t, s, false)
