@@ -14,7 +14,7 @@ import (
 const (
 	errCursor = "ERR invalid cursor"
 	// matchedPerElement is the number of steps of a match in the time of a visit to an element.
-	matchedPerElement = 16
+	matchedPerElement = 8
 	// defaultScan is the default of the option COUNT.
 	defaultScan = 10
 )

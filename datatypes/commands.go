@@ -57,16 +57,6 @@ type Commands struct{}
 //	2: work, memory and answers are charged before they are spent; portable arithmetic
 const level = 2
 
-// charge counts n elements of work that calls of level 1 do not pay for.
-func charge(tx *engine.Tx, n int) {
-	if tx.Level() >= 2 {
-		tx.AddWork(n)
-	}
-}
-
-// bytesPerElement is the number of bytes that need about as much time as an element.
-const bytesPerElement = 64
-
 // Level implements engine.Commands.
 func (Commands) Level() uint8 { return level }
 
@@ -90,7 +80,7 @@ func (Commands) Describe(c *engine.Call) (name string, script []byte) {
 
 // Keys implements engine.Commands.
 func (Commands) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
-	first, end, step := table[c.Command].Keys.Span(c.Args)
+	first, end, step := table[c.Command&^workBit].Keys.Span(c.Args)
 	for i := first; i < end; i += step {
 		dst = append(dst, i)
 	}
@@ -99,6 +89,10 @@ func (Commands) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
 
 // Do implements engine.Commands.
 func (Commands) Do(tx *engine.Tx, c *engine.Call) {
+	if c.Command&workBit != 0 {
+		doWork(tx, c)
+		return
+	}
 	if n, ok := DoNumber(tx, c.Command, c.Args); ok {
 		c.Answer = answer.AppendInt(c.Answer, n)
 		return
@@ -116,7 +110,12 @@ func Do(tx *engine.Tx, number uint16, args [][]byte, out []byte) []byte {
 			return wrongKey(n, out)
 		}
 	}
-	return x.do(tx, args, out)
+	before := len(out)
+	out = x.do(tx, args, out)
+	if n := len(out) - before; n >= bytesPerElement {
+		charge(tx, n/answeredPerElement)
+	}
+	return out
 }
 
 // DoNumber carries out a command in the usual cases of those on counters, and returns the Integer

@@ -69,13 +69,14 @@ func incrByFloat(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	case wrongType:
 		return fail(out, errWrongType)
 	case aString:
-		tx.Scratch = tx.Bytes(e, tx.Scratch[:0])
-		value, ok = numbers.ParseExtended(tx.Scratch)
+		if tx.Scratch, ok = floatText(tx, e, tx.Scratch[:0]); ok {
+			value, ok = parseFloat(tx, tx.Scratch)
+		}
 		at = tx.Expiry(e)
 	}
 	if ok {
 		var n numbers.Extended
-		if n, ok = numbers.ParseExtended(args[1]); ok {
+		if n, ok = parseFloat(tx, args[1]); ok {
 			value = value.Add(n)
 		}
 	}
@@ -86,6 +87,7 @@ func incrByFloat(tx *engine.Tx, args [][]byte, out []byte) []byte {
 		return fail(out, "ERR increment would produce NaN or Infinity")
 	}
 	tx.Scratch = value.AppendHuman(slices.Grow(tx.Scratch[:0], usualFloat))
+	charge(tx, value.Work()+workToParse(len(tx.Scratch)))
 	if wrong := put(tx, e, has == aString, tx.Scratch, at); wrong != "" {
 		return fail(out, wrong)
 	}

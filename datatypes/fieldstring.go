@@ -28,7 +28,9 @@ func (s *fieldString) open(length int) (ok bool) {
 	if s.has == aString {
 		tx.Scratch = tx.Bytes(s.e, tx.Scratch)
 	}
-	tx.Scratch = append(tx.Scratch, make([]byte, max(0, length-len(tx.Scratch)))...)
+	grown := max(0, length-len(tx.Scratch))
+	charge(tx, grown/copiedPerElement)
+	tx.Scratch = append(tx.Scratch, make([]byte, grown)...)
 	s.changed = tx.Scratch
 	return true
 }

@@ -11,6 +11,9 @@ import (
 	"limitsrv/values/numbers"
 )
 
+// workOfField is the work to set a field, half of that to delete one.
+const workOfField = 8
+
 func hSet(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if len(args)%2 == 0 {
 		return fail(out, errArity("hset"))
@@ -59,6 +62,7 @@ func setFields(tx *engine.Tx, key []byte, pairs [][]byte) (added int64, wrong st
 	if tx.Tight() && fieldsGrow(&h, pairs) {
 		return 0, errFull
 	}
+	charge(tx, len(pairs)/2*workOfField)
 	h.Reserve(len(pairs) / 2)
 	for i := 0; i < len(pairs); i += 2 {
 		if h.Set(pairs[i], pairs[i+1]) {
@@ -84,6 +88,7 @@ func hDel(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if !ok {
 		return fail(out, errWrongType)
 	}
+	charge(tx, 2*workOfField*(len(args)-1))
 	n := int64(0)
 	for _, field := range args[1:] {
 		if h.Delete(field) {
@@ -139,7 +144,7 @@ func setNumber(tx *engine.Tx, h *values.Hash, e engine.Entry, field []byte, has 
 }
 
 func hIncrByFloat(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	n, ok := numbers.ParseExtended(args[2])
+	n, ok := parseFloat(tx, args[2])
 	switch {
 	case !ok:
 		return fail(out, errNotFloat)
@@ -152,10 +157,14 @@ func hIncrByFloat(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	}
 	old, has := h.Get(args[1])
 	if has {
+		const wrong = "ERR hash value is not a float"
+		if old.Len() >= numbers.MaxExtendedBytes {
+			return fail(out, wrong)
+		}
 		tx.Scratch = old.Append(tx.Scratch[:0])
-		value, ok := numbers.ParseExtended(tx.Scratch)
+		value, ok := parseFloat(tx, tx.Scratch)
 		if !ok {
-			return fail(out, "ERR hash value is not a float")
+			return fail(out, wrong)
 		}
 		n = value.Add(n)
 	}
@@ -163,6 +172,7 @@ func hIncrByFloat(tx *engine.Tx, args [][]byte, out []byte) []byte {
 		return fail(out, "ERR increment would produce NaN or Infinity")
 	}
 	tx.Scratch = n.AppendHuman(slices.Grow(tx.Scratch[:0], usualFloat))
+	charge(tx, n.Work()+workToParse(len(tx.Scratch)))
 	if wrong := setNumber(tx, &h, e, args[1], has, tx.Scratch); wrong != "" {
 		return fail(out, wrong)
 	}

@@ -31,6 +31,7 @@ func hMGet(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if !ok {
 		return fail(out, errWrongType)
 	}
+	charge(tx, workOfField*(len(args)-1))
 	most := limitFor(tx, out, len(args)-1, 0)
 	out = answer.AppendArray(out, len(args)-1)
 	for _, field := range args[1:] {
@@ -105,6 +106,7 @@ func fields(tx *engine.Tx, key []byte, parts fieldPart, out []byte) []byte {
 	} else {
 		out = answer.AppendArray(out, h.Count)
 	}
+	charge(tx, 2*h.Count)
 	walk := h.Walk()
 	for field, value, more := walk.Next(); more; field, value, more = walk.Next() {
 		if out = parts.append(out, field, value); most.exceeded(out) {

@@ -161,7 +161,8 @@ func increxInt(tx *engine.Tx, key []byte, o *increxOptions, out []byte) []byte {
 var one, _ = numbers.ParseExtended([]byte("1"))
 
 func increxFloat(tx *engine.Tx, key []byte, o *increxOptions, out []byte) []byte {
-	by, lower, upper, wrong := parseEach(o, one, numbers.MaxExtended.Neg(), numbers.MaxExtended, numbers.ParseExtended, " is not a valid float")
+	parse := func(b []byte) (numbers.Extended, bool) { return parseFloat(tx, b) }
+	by, lower, upper, wrong := parseEach(o, one, numbers.MaxExtended.Neg(), numbers.MaxExtended, parse, " is not a valid float")
 	switch {
 	case wrong == "" && !by.Finite():
 		wrong = "ERR BYFLOAT increment cannot be Infinity"
@@ -174,9 +175,11 @@ func increxFloat(tx *engine.Tx, key []byte, o *increxOptions, out []byte) []byte
 	}
 	var old numbers.Extended
 	if has == aString {
-		tx.Scratch = tx.Bytes(e, tx.Scratch[:0])
 		var ok bool
-		if old, ok = numbers.ParseExtended(tx.Scratch); !ok {
+		if tx.Scratch, ok = floatText(tx, e, tx.Scratch[:0]); ok {
+			old, ok = parseFloat(tx, tx.Scratch)
+		}
+		if !ok {
 			return fail(out, errNotFloat)
 		}
 		if !old.Finite() {
@@ -186,7 +189,7 @@ func increxFloat(tx *engine.Tx, key []byte, o *increxOptions, out []byte) []byte
 	sum := old.Add(by)
 	above, below := sum.Cmp(upper) > 0, sum.Cmp(lower) < 0
 	if o.unmet(has) || (above || below || !sum.Finite()) && !o.saturate {
-		return appendFloat(appendFloat(answer.AppendArray(out, 2), old), numbers.Extended{})
+		return appendFloat(tx, appendFloat(tx, answer.AppendArray(out, 2), old), numbers.Extended{})
 	}
 	switch {
 	case above:
@@ -199,16 +202,18 @@ func increxFloat(tx *engine.Tx, key []byte, o *increxOptions, out []byte) []byte
 		return fail(out, "ERR applied increment would be Infinity")
 	}
 	tx.Scratch = sum.AppendHuman(slices.Grow(tx.Scratch[:0], usualFloat))
+	charge(tx, sum.Work()+workToParse(len(tx.Scratch)))
 	put, ok := tx.Put(e, tx.Scratch, o.kept(tx, e, has))
 	if !ok {
 		return fail(out, errFull)
 	}
 	o.expire(tx, put, at)
-	return appendFloat(appendFloat(answer.AppendArray(out, 2), sum), applied)
+	return appendFloat(tx, appendFloat(tx, answer.AppendArray(out, 2), sum), applied)
 }
 
 // appendFloat answers a finite number.
-func appendFloat(out []byte, x numbers.Extended) []byte {
+func appendFloat(tx *engine.Tx, out []byte, x numbers.Extended) []byte {
+	charge(tx, 8+2*x.Work())
 	var b [usualFloat]byte
 	f, _ := strconv.ParseFloat(string(x.AppendHuman(b[:0])), 64)
 	return answer.AppendDouble(out, f)

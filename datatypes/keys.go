@@ -18,10 +18,14 @@ func exists(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	return answer.AppendInt(out, n)
 }
 
+// workToDrop is the work to delete a key.
+const workToDrop = 24
+
 func del(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	n := int64(0)
 	for _, key := range args {
 		if e, there := tx.Find(key); there {
+			charge(tx, workToDrop)
 			tx.Drop(e)
 			n++
 		}
@@ -62,12 +66,51 @@ func object(tx *engine.Tx, args [][]byte, out []byte) []byte {
 
 const errNoKey = "ERR no such key"
 
+// pageOfText is the number of bytes of a long element that move together.
+const pageOfText = 4 << 10
+
+// chargeTexts charges the long elements of a value of few: those of others are paid by their number.
+func chargeTexts(tx *engine.Tx, e engine.Entry) {
+	const few = 1024
+	n := sizeOf(tx, e)
+	if n > few || tx.Level() < 2 {
+		return
+	}
+	switch e.Alg() {
+	case engine.Hash:
+		h := tx.Hash(e)
+		for i := range n {
+			field, value := h.At(i)
+			tx.AddWork((field.Len() + value.Len()) / pageOfText)
+		}
+	case engine.List:
+		l := tx.List(e)
+		walk := l.Walk(0)
+		for range n {
+			entry, _ := walk.Next()
+			tx.AddWork(entry.Len() / pageOfText)
+		}
+	case engine.Set:
+		t := tx.Set(e)
+		for i := range n {
+			tx.AddWork(t.At(i).Len() / pageOfText)
+		}
+	case engine.SortedSet:
+		z := tx.SortedSet(e)
+		for i := range n {
+			member, _ := z.At(i)
+			tx.AddWork(member.Len() / pageOfText)
+		}
+	}
+}
+
 func rename(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	e, there := tx.Find(args[0])
 	if !there {
 		return fail(out, errNoKey)
 	}
 	if !bytes.Equal(args[0], args[1]) {
+		chargeTexts(tx, e)
 		to, _ := tx.Find(args[1])
 		tx.Rename(e, to)
 	}
@@ -81,6 +124,7 @@ func renameNX(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	}
 	to, taken := tx.Find(args[1])
 	if !taken {
+		chargeTexts(tx, e)
 		tx.Rename(e, to)
 	}
 	return truth(out, !taken)

@@ -48,6 +48,7 @@ func push(tx *engine.Tx, key []byte, entries [][]byte, at end, out []byte) []byt
 	if wrong := mayAdd(tx, &l, entries); wrong != "" {
 		return fail(out, wrong)
 	}
+	charge(tx, 4*len(entries))
 	reserve(&l, entries)
 	for _, entry := range entries {
 		pushOne(&l, at, entry)
@@ -159,6 +160,7 @@ func lTrim(tx *engine.Tx, args [][]byte, out []byte) []byte {
 		return fail(out, errWrongType)
 	}
 	if from, n := slice(start, last, l.Count); n < l.Count {
+		charge(tx, 16+2*(l.Count-n))
 		l.Trim(from, n)
 		tx.Keep(e, engine.List, l.Head)
 	}
@@ -193,6 +195,25 @@ func lSet(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	return append(out, answer.OK...)
 }
 
+// chargeLength charges the comparison of an element with b, which needs their bytes if they are of
+// one length.
+func chargeLength(tx *engine.Tx, e values.Element, b []byte) {
+	if len(b) >= bytesPerElement && e.Len() == len(b) {
+		charge(tx, len(b)/bytesPerElement)
+	}
+}
+
+// chargeEqual is chargeLength for all elements of a list.
+func chargeEqual(tx *engine.Tx, l *values.List, b []byte) {
+	if len(b) < bytesPerElement {
+		return
+	}
+	walk := l.Walk(0)
+	for e, more := walk.Next(); more; e, more = walk.Next() {
+		chargeLength(tx, e, b)
+	}
+}
+
 func lRem(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	n, ok := numbers.ParseInt(args[1])
 	if !ok {
@@ -208,6 +229,7 @@ func lRem(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	removed := 0
 	if l.Count > 0 {
 		tx.AddWork(l.Count)
+		chargeEqual(tx, &l, args[2])
 		removed = l.RemoveEqual(args[2], int(n))
 	}
 	if removed > 0 {
@@ -238,7 +260,7 @@ func lInsert(tx *engine.Tx, args [][]byte, out []byte) []byte {
 		if !more {
 			return answer.AppendInt(out, -1)
 		}
-		if entry.Equal(args[2]) {
+		if chargeLength(tx, entry, args[2]); entry.Equal(args[2]) {
 			break
 		}
 	}

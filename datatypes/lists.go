@@ -30,6 +30,7 @@ func index(tx *engine.Tx, l *values.List, i int64) (at int, ok bool) {
 	}
 	if nearest := min(i, int64(l.Count)-i); nearest > 0 {
 		tx.AddWork(int(nearest / seekPerElement))
+		charge(tx, 3*int(nearest/seekPerElement))
 	}
 	return int(i), i >= 0 && i < int64(l.Count)
 }
@@ -77,6 +78,7 @@ func lRange(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if n == 0 {
 		return out
 	}
+	charge(tx, n+2*min(from, l.Count-from)/seekPerElement)
 	walk := l.Walk(from)
 	for range n {
 		entry, _ := walk.Next()
@@ -172,7 +174,7 @@ func (o *posOptions) find(tx *engine.Tx, l *values.List, b, dst []byte) (found [
 		if !more || o.maxLen > 0 && seen > o.maxLen {
 			return dst, n
 		}
-		if entry.Equal(b) {
+		if chargeLength(tx, entry, b); entry.Equal(b) {
 			if left--; left <= 0 {
 				dst = answer.AppendInt(dst, int64(at))
 				if n++; int64(n) == o.count {

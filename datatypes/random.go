@@ -12,6 +12,9 @@ import (
 // maxRepeated bounds the elements of an answer with repetitions.
 const maxRepeated = 1 << 20
 
+// workToPick is the work to find an element by its number.
+const workToPick = 8
+
 const errCountRange = "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807"
 
 // randomOptions are those of HRANDFIELD, SRANDMEMBER and ZRANDMEMBER.
@@ -54,6 +57,7 @@ func (o *randomOptions) answer(tx *engine.Tx, size int, out []byte, one func(i i
 	case !o.counted && size == 0:
 		return answer.AppendNil(out)
 	case !o.counted:
+		charge(tx, workToPick)
 		most := limitFor(tx, out, 1, 0)
 		if out = one(values.Pick(tx.Random(), size), out); most.exceeded(out) {
 			return most.tooLong(out, 0)
@@ -75,6 +79,7 @@ func (o *randomOptions) answer(tx *engine.Tx, size int, out []byte, one func(i i
 	if !most.fits(out, 0) {
 		return most.tooLong(out, 0)
 	}
+	charge(tx, workToPick*n)
 	if o.pairs {
 		out = answer.AppendPairs(out, n)
 	} else {

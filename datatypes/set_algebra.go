@@ -1,7 +1,9 @@
 package datatypes
 
 import (
+	"fmt"
 	"math"
+	"math/bits"
 
 	"limitsrv/answer"
 	"limitsrv/engine"
@@ -43,9 +45,9 @@ func sDiffStore(tx *engine.Tx, args [][]byte, out []byte) []byte {
 // combine answers the combination of the sets of keys.
 func combine(tx *engine.Tx, by operation, keys [][]byte, out []byte) []byte {
 	g := gathering{operation: by, most: tx.AnswerRoom()}
-	n, ok := g.gather(tx, keys)
-	if !ok {
-		return fail(out, errWrongType)
+	n, wrong := g.gather(tx, keys)
+	if wrong != "" {
+		return fail(out, wrong)
 	}
 	most := limitFor(tx, out, n, 0)
 	if !most.fits(out, len(tx.Scratch)) {
@@ -61,10 +63,10 @@ const workToAdd = 4
 // first, and answers the number of members.
 func storeCombined(tx *engine.Tx, by operation, args [][]byte, out []byte) []byte {
 	g := gathering{operation: by, most: math.MaxInt}
-	n, ok := g.gather(tx, args[1:])
+	n, wrong := g.gather(tx, args[1:])
 	switch {
-	case !ok:
-		return fail(out, errWrongType)
+	case wrong != "":
+		return fail(out, wrong)
 	case n > 0 && tx.Tight():
 		return fail(out, errFull)
 	case n > values.MaxCount:
@@ -73,6 +75,7 @@ func storeCombined(tx *engine.Tx, by operation, args [][]byte, out []byte) []byt
 	e := vacate(tx, args[0])
 	t, rest := tx.Set(e), tx.Scratch
 	tx.AddWork(n * workToAdd)
+	charge(tx, n*2*workToAdd+len(tx.Scratch)/copiedPerElement)
 	for range n {
 		var member answer.Value
 		member, rest, _ = answer.Next(rest)
@@ -103,12 +106,25 @@ func sInterCard(tx *engine.Tx, args [][]byte, out []byte) []byte {
 		}
 	}
 	g := gathering{operation: intersection, limit: limit, most: math.MaxInt}
-	count, ok := g.gather(tx, args[1:1+n])
-	if !ok {
-		return fail(out, errWrongType)
+	count, wrong := g.gather(tx, args[1:1+n])
+	if wrong != "" {
+		return fail(out, wrong)
 	}
 	return answer.AppendInt(out, int64(count))
 }
+
+const (
+	// workToProbe is the work to look for a member in a set.
+	workToProbe = 12
+	// copiedPerElement is the number of bytes of a member that are hashed, compared and copied in
+	// the time of a visit to an element.
+	copiedPerElement = 16
+	// maxProbes bounds the members that a command on sets visits, and its looks into other sets.
+	maxProbes = 4 << 20
+)
+
+var errProbes = fmt.Sprintf("ERR a command on sets visits at most %d members, each look-up in another set included: "+
+	"use fewer or smaller sets", maxProbes)
 
 // A gathering collects the members of a combination.
 type gathering struct {
@@ -117,26 +133,31 @@ type gathering struct {
 	most  int   // stop beyond so many bytes of members
 }
 
+// isFull reports whether n members, which are in Scratch, are enough.
+func (g *gathering) isFull(tx *engine.Tx, n int) bool {
+	return int64(n) == g.limit || len(tx.Scratch) > g.most-n*valueBytes
+}
+
 // gather leaves the members of a combination in Scratch, as answers, and returns their
-// number. ok is false if a key has another value.
+// number. wrong is the error if a key has another value, or if there are too many members.
 //
 // A member that counts is one of a first set that the others have or have not; of a union,
 // one of any set that none before has.
-func (g *gathering) gather(tx *engine.Tx, keys [][]byte) (n int, ok bool) {
+func (g *gathering) gather(tx *engine.Tx, keys [][]byte) (n int, wrong string) {
 	by := g.operation
 	var few [8]values.Set
 	sets := few[:0]
 	for _, key := range keys {
 		t, _, ok := findSet(tx, key)
 		if !ok {
-			return 0, false
+			return 0, errWrongType
 		}
 		sets = append(sets, t)
 	}
-	first, last := 0, 0
+	tx.Scratch = tx.Scratch[:0]
 	switch by {
 	case union:
-		last = len(sets) - 1
+		return g.unite(tx, sets)
 	case intersection: // the smallest set first
 		for i := range sets {
 			if sets[i].Count < sets[0].Count {
@@ -144,37 +165,108 @@ func (g *gathering) gather(tx *engine.Tx, keys [][]byte) (n int, ok bool) {
 			}
 		}
 	}
-	tx.Scratch = tx.Scratch[:0]
-	for ; first <= last; first++ {
-		others := sets[1:]
-		if by == union {
-			others = sets[:first]
-		}
-		walk := sets[first].Walk()
-		for member, more := walk.Next(); more; member, more = walk.Next() {
+	probes, others := 0, sets[1:]
+	walk := sets[0].Walk()
+	for member, more := walk.Next(); more; member, more = walk.Next() {
+		from := len(tx.Scratch)
+		at := appendMember(tx, member)
+		looked, all := allContain(others, tx.Scratch[at:], by == intersection)
+		if tx.Level() < 2 {
 			tx.AddWork(1 + len(others))
+		} else {
+			tx.AddWork(1 + (1+looked)*(workToProbe+member.Len()/copiedPerElement))
+			if probes += 1 + looked; probes > maxProbes {
+				return 0, errProbes
+			}
+		}
+		if !all {
+			tx.Scratch = tx.Scratch[:from]
+			continue
+		}
+		if n++; g.isFull(tx, n) {
+			return n, ""
+		}
+	}
+	return n, ""
+}
+
+// appendMember appends a member to Scratch as an answer, and returns the offset of its bytes.
+func appendMember(tx *engine.Tx, member values.Element) (at int) {
+	tx.Scratch = answer.AppendBulkHead(tx.Scratch, member.Len())
+	at = len(tx.Scratch)
+	tx.Scratch = member.Append(tx.Scratch)
+	return at
+}
+
+// allContain reports whether all sets contain a member, or, with want false, none does, and the
+// number of sets that it looked into.
+func allContain(sets []values.Set, member []byte, want bool) (looked int, all bool) {
+	for i := range sets {
+		if sets[i].Contains(member) != want {
+			return i + 1, false
+		}
+	}
+	return len(sets), true
+}
+
+// unite is gather for a union. It notes the members in a table of hashes, so that it does not look
+// into every set for each.
+func (g *gathering) unite(tx *engine.Tx, sets []values.Set) (n int, wrong string) {
+	most := 0
+	for i := range sets {
+		most += sets[i].Count
+	}
+	if tx.Level() >= 2 && most > maxProbes {
+		return 0, errProbes
+	}
+	var seen memberTable
+	if len(sets) > 1 {
+		seen.begin(&sets[0], most)
+	}
+	for i := range sets {
+		walk := sets[i].Walk()
+		for member, more := walk.Next(); more; member, more = walk.Next() {
+			if tx.Level() < 2 {
+				tx.AddWork(1 + i)
+			} else {
+				tx.AddWork(1 + workToProbe + member.Len()/copiedPerElement)
+			}
 			from := len(tx.Scratch)
-			tx.Scratch = answer.AppendBulkHead(tx.Scratch, member.Len())
-			at := len(tx.Scratch)
-			tx.Scratch = member.Append(tx.Scratch)
-			if !allContain(others, tx.Scratch[at:], by == intersection) {
+			at := appendMember(tx, member)
+			if len(sets) > 1 && !seen.add(tx.Scratch, from, at) {
 				tx.Scratch = tx.Scratch[:from]
 				continue
 			}
-			if n++; int64(n) == g.limit || len(tx.Scratch) > g.most-n*valueBytes {
-				return n, true
+			if n++; g.isFull(tx, n) {
+				return n, ""
 			}
 		}
 	}
-	return n, true
+	return n, ""
 }
 
-// allContain reports whether all sets contain a member, or, with want false, none does.
-func allContain(sets []values.Set, member []byte, want bool) bool {
-	for i := range sets {
-		if sets[i].Contains(member) != want {
+// A memberTable is a set of members that are in memory as answers: their offsets plus 1, by hash.
+type memberTable struct {
+	hash  func([]byte) uint64
+	slots []int
+}
+
+// begin makes room for members. The hash is that of a set, whose seed is secret.
+func (t *memberTable) begin(of *values.Set, members int) {
+	t.hash = of.Hash
+	t.slots = make([]int, 1<<bits.Len(uint(members*2)))
+}
+
+// add adds the answer at an offset of memory, the bytes of which begin at another, and reports
+// whether it is new.
+func (t *memberTable) add(memory []byte, from, at int) bool {
+	member, mask := memory[at:], len(t.slots)-1
+	i := int(t.hash(member)) & mask
+	for ; t.slots[i] != 0; i = (i + 1) & mask {
+		if v, _, _ := answer.Next(memory[t.slots[i]-1:]); string(v.Bytes) == string(member) {
 			return false
 		}
 	}
+	t.slots[i] = from + 1
 	return true
 }

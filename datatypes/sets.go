@@ -39,6 +39,7 @@ func sMIsMember(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if !ok {
 		return fail(out, errWrongType)
 	}
+	charge(tx, workToProbe/2*(len(args)-1))
 	out = answer.AppendArray(out, len(args)-1)
 	for _, member := range args[1:] {
 		out = truth(out, t.Contains(member))
@@ -51,6 +52,7 @@ func sMembers(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if !ok {
 		return fail(out, errWrongType)
 	}
+	charge(tx, 2*t.Count)
 	out, _ = appendMembers(tx, out, &t, true)
 	return out
 }
@@ -88,6 +90,7 @@ func sAdd(tx *engine.Tx, args [][]byte, out []byte) []byte {
 			}
 		}
 	}
+	charge(tx, workToProbe*len(members))
 	before := t.Head
 	t.Reserve(len(members), members[0])
 	n := int64(0)
@@ -107,6 +110,7 @@ func sRem(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if !ok {
 		return fail(out, errWrongType)
 	}
+	charge(tx, workToProbe*(len(args)-1))
 	n := int64(0)
 	for _, member := range args[1:] {
 		if t.Remove(member) {
@@ -172,6 +176,7 @@ func sPop(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	case n == 0:
 		return answer.AppendSet(out, 0)
 	case n == int64(t.Count):
+		charge(tx, 2*t.Count)
 		if out, ok = appendMembers(tx, out, &t, counted); ok {
 			tx.Drop(e)
 		}
@@ -181,6 +186,7 @@ func sPop(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if counted {
 		out = answer.AppendSet(out, int(n))
 	}
+	charge(tx, (workToPick+workToProbe)*int(n))
 	ranks, bytes := values.Ranks(nil, tx.Random(), t.Count, int(n)), 0
 	for _, i := range ranks {
 		if bytes += t.At(i).Len(); !most.fits(out, bytes) {

@@ -7,6 +7,13 @@ import (
 	"limitsrv/values/numbers"
 )
 
+const (
+	// workOfMember is the work to add, change or remove a member of a sorted set.
+	workOfMember = 32
+	// workToRemove is the work to remove a member of a range.
+	workToRemove = 24
+)
+
 // addFlags are the options of ZADD that are flags.
 var addFlags = [...]struct {
 	word string
@@ -60,6 +67,7 @@ func zIncrBy(tx *engine.Tx, args [][]byte, out []byte) []byte {
 // it is an increment. With changed, members with another score count, too.
 func addMembers(tx *engine.Tx, key []byte, pairs [][]byte, flags values.AddFlags, changed bool, out []byte) []byte {
 	for i := 0; i < len(pairs); i += 2 {
+		charge(tx, workOfMember+2*workToParse(len(pairs[i])))
 		if _, ok := numbers.ParseDouble(pairs[i]); !ok {
 			return fail(out, errNotFloat)
 		}
@@ -132,6 +140,7 @@ func zRem(tx *engine.Tx, args [][]byte, out []byte) []byte {
 		return fail(out, errWrongType)
 	}
 	n := int64(0)
+	charge(tx, workOfMember*(len(args)-1))
 	for _, member := range args[1:] {
 		if z.Remove(member) {
 			n++
@@ -174,6 +183,7 @@ func zPop(tx *engine.Tx, args [][]byte, d direction, out []byte) []byte {
 	if out, ok = r.answer(tx, &z, out); !ok {
 		return out
 	}
+	charge(tx, workToRemove*r.n)
 	z.RemoveRange(r.from, r.n)
 	tx.Keep(e, engine.SortedSet, z.Head)
 	return out

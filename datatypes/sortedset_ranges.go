@@ -24,7 +24,7 @@ func (r *memberRange) answer(tx *engine.Tx, z *values.SortedSet, out []byte) (an
 	if !most.fits(out, 0) {
 		return most.tooLong(out, 0), false
 	}
-	if out, ok = r.append(z, out, &most); !ok {
+	if out, ok = r.append(tx, z, out, &most); !ok {
 		return most.tooLong(out, 0), false
 	}
 	return most.done(out), true
@@ -32,7 +32,9 @@ func (r *memberRange) answer(tx *engine.Tx, z *values.SortedSet, out []byte) (an
 
 // append appends the members of a range. ok is false, and members are missing, if they are longer
 // than most; a nil stands for no limit.
-func (r *memberRange) append(z *values.SortedSet, out []byte, most *limit) (appended []byte, ok bool) {
+func (r *memberRange) append(
+	tx *engine.Tx, z *values.SortedSet, out []byte, most *limit,
+) (appended []byte, ok bool) {
 	switch {
 	case r.n == 0:
 		return answer.AppendArray(out, 0), true
@@ -43,6 +45,7 @@ func (r *memberRange) append(z *values.SortedSet, out []byte, most *limit) (appe
 	default:
 		out = answer.AppendArray(out, r.n)
 	}
+	charge(tx, 2*r.n)
 	walk := r.walk(z)
 	for range r.n {
 		member, score, _ := walk.Next()
@@ -112,10 +115,11 @@ type rangeSpec struct {
 }
 
 // parse parses the bounds, the lower one first.
-func (s *rangeSpec) parse(low, high []byte) (wrong string) {
+func (s *rangeSpec) parse(tx *engine.Tx, low, high []byte) (wrong string) {
 	var ok, ok2 bool
 	switch s.axis {
 	case byScore:
+		charge(tx, workToParse(len(low))+workToParse(len(high)))
 		s.min, s.minExclusive, ok = numbers.ParseScoreBound(low)
 		s.max, s.maxExclusive, ok2 = numbers.ParseScoreBound(high)
 		wrong = errScoreRange
@@ -204,7 +208,7 @@ func zLexCount(tx *engine.Tx, args [][]byte, out []byte) []byte {
 
 func countRange(tx *engine.Tx, args [][]byte, by axis, out []byte) []byte {
 	s := rangeSpec{axis: by}
-	if wrong := s.parse(args[1], args[2]); wrong != "" {
+	if wrong := s.parse(tx, args[1], args[2]); wrong != "" {
 		return fail(out, wrong)
 	}
 	z, _, ok := findSortedSet(tx, args[0])
@@ -228,7 +232,7 @@ func zRemRangeByLex(tx *engine.Tx, args [][]byte, out []byte) []byte {
 
 func removeRange(tx *engine.Tx, args [][]byte, by axis, out []byte) []byte {
 	s := rangeSpec{axis: by}
-	if wrong := s.parse(args[1], args[2]); wrong != "" {
+	if wrong := s.parse(tx, args[1], args[2]); wrong != "" {
 		return fail(out, wrong)
 	}
 	z, e, ok := findSortedSet(tx, args[0])
@@ -237,6 +241,7 @@ func removeRange(tx *engine.Tx, args [][]byte, by axis, out []byte) []byte {
 	}
 	r := s.in(&z, upwards)
 	if r.n > 0 {
+		charge(tx, workToRemove*r.n)
 		z.RemoveRange(r.from, r.n)
 		tx.Keep(e, engine.SortedSet, z.Head)
 	}

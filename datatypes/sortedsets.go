@@ -44,6 +44,7 @@ func zMScore(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if !ok {
 		return fail(out, errWrongType)
 	}
+	charge(tx, workToProbe/2*(len(args)-1))
 	out = answer.AppendArray(out, len(args)-1)
 	for _, member := range args[1:] {
 		out = appendScore(&z, member, out)

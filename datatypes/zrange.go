@@ -48,7 +48,7 @@ type rangeOptions struct {
 }
 
 // parse parses bounds and options.
-func (c rangeCommand) parse(args [][]byte) (o rangeOptions, wrong string) {
+func (c rangeCommand) parse(tx *engine.Tx, args [][]byte) (o rangeOptions, wrong string) {
 	o.direction, o.count, o.spec.axis = c.direction, -1, c.axis
 	low, high := args[0], args[1]
 	for args = args[2:]; len(args) > 0; args = args[1:] {
@@ -85,11 +85,11 @@ func (c rangeCommand) parse(args [][]byte) (o rangeOptions, wrong string) {
 	if ranked {
 		o.skipped = 0
 	}
-	return o, o.spec.parse(low, high)
+	return o, o.spec.parse(tx, low, high)
 }
 
 func answerRange(tx *engine.Tx, args [][]byte, c rangeCommand, out []byte) []byte {
-	o, wrong := c.parse(args[1:])
+	o, wrong := c.parse(tx, args[1:])
 	if wrong != "" {
 		return fail(out, wrong)
 	}
@@ -105,7 +105,7 @@ func answerRange(tx *engine.Tx, args [][]byte, c rangeCommand, out []byte) []byt
 }
 
 func zRangeStore(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	o, wrong := rangeCommand{directions: true, stores: true}.parse(args[2:])
+	o, wrong := rangeCommand{directions: true, stores: true}.parse(tx, args[2:])
 	if wrong != "" {
 		return fail(out, wrong)
 	}
@@ -120,7 +120,8 @@ func zRangeStore(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	}
 	r.scores, r.flat = true, true
 	tx.AddWork(r.n * workToAdd)
-	tx.Scratch, _ = r.append(&z, tx.Scratch[:0], nil)
+	tx.Scratch, _ = r.append(tx, &z, tx.Scratch[:0], nil)
+	charge(tx, workOfMember*r.n+len(tx.Scratch)/copiedPerElement)
 	e := vacate(tx, args[0])
 	to := tx.SortedSet(e)
 	_, rest, _ := answer.Next(tx.Scratch)

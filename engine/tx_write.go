@@ -233,6 +233,9 @@ func (tx *Tx) Rename(e, to Entry) {
 	moved, a := *c, c.alg()
 	if a.tail != nil { // whether it is copied depends on the node, and the work must not
 		tx.AddWork(c.workToCopy())
+		if tx.Level() >= 2 && c.params.Alg.IsPlain() && c.params.Alg != Blob {
+			tx.AddWork(100 + 5*c.workToCopy())
+		}
 	}
 	copies := a.copied != nil
 	switch {

@@ -6,6 +6,9 @@ import (
 	"limitsrv/engine"
 )
 
+// workOfError is the work to make an error, in visits to an element.
+const workOfError = 96
+
 // A Caller carries out commands within calls of the engine, such as scripts. Its zero value
 // is ready. Concurrency: one goroutine at a time.
 type Caller struct {
@@ -19,6 +22,9 @@ func (x *Caller) Do(tx *engine.Tx, c *Command, words [][]byte, out []byte) []byt
 	x.reply.Buf = x.reply.Buf[:0]
 	if err := c.Op(&x.batch, words); err != nil {
 		x.reply.Error(err)
+		if tx.Level() >= 2 {
+			tx.AddWork(workOfError)
+		}
 		return answer.AppendReply(out, x.reply.Buf)
 	}
 	tx.Decide(&x.batch)

@@ -16,6 +16,9 @@ type Set struct {
 // Set returns a cursor on the set of h, which may be empty.
 func (s *Store) Set(h Head) Set { return Set{s, h} }
 
+// Hash returns a hash of a text, for tables in memory only: it depends on the seed.
+func (t *Set) Hash(b []byte) uint64 { return t.store.key.Sum(b) }
+
 // Contains reports whether a member is in the set.
 func (t *Set) Contains(member []byte) bool {
 	s := t.store

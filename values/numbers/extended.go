@@ -19,8 +19,8 @@ type Extended struct {
 }
 
 const (
-	// maxExtendedBytes bounds the texts of extended numbers.
-	maxExtendedBytes = 5 << 10
+	// MaxExtendedBytes bounds the texts of extended numbers: a text must be shorter.
+	MaxExtendedBytes = 5 << 10
 	// Numbers from 2^maxBinary on are infinite, those below 2^minBinary are 0.
 	minBinary, maxBinary = -16445, 16384
 	// Decimal exponents of finite numbers other than 0 are between these.
@@ -31,7 +31,7 @@ const (
 // beyond the range, and white space are not. Cost: more than 19 digits, or an exponent
 // beyond 27, allocate memory.
 func ParseExtended(b []byte) (x Extended, ok bool) {
-	if len(b) >= maxExtendedBytes {
+	if len(b) >= MaxExtendedBytes {
 		return x, false
 	}
 	s := scan(b)
@@ -149,13 +149,12 @@ func (s *scanned) fromLongDecimal(exponent int) Extended {
 	}
 	n, _ := new(big.Int).SetString(string(text), 10)
 	power := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(exponent, -exponent))), nil)
-	ratio := new(big.Rat).SetInt(n)
+	f := new(big.Float).SetPrec(64).SetMode(big.ToNearestEven)
 	if exponent >= 0 {
-		ratio.SetInt(n.Mul(n, power))
-	} else {
-		ratio.SetFrac(n, power)
+		f.SetInt(n.Mul(n, power))
+	} else { // both are exact
+		f.Quo(new(big.Float).SetInt(n), new(big.Float).SetInt(power))
 	}
-	f := new(big.Float).SetPrec(64).SetMode(big.ToNearestEven).SetRat(ratio)
 	mantissa := new(big.Float)
 	binary := f.MantExp(mantissa) - 64
 	u, _ := mantissa.SetMantExp(mantissa, 64).Uint64()
@@ -196,6 +195,13 @@ func (x Extended) limited() Extended {
 		return Extended{}
 	}
 	return x
+}
+
+// Work returns the additional work to parse and append x, in visits to an element of a collection.
+// Large exponents need long arithmetic.
+func (x Extended) Work() int {
+	const usual, perElement = 128, 8
+	return max(0, max(x.exponent, -x.exponent)-usual) / perElement
 }
 
 // Finite reports whether x is neither infinite nor the sum of opposite infinities.

@@ -159,7 +159,7 @@ func TestExtendedSums(t *testing.T) {
 			t.Errorf("%s + %s = %s, want %s", tt.x, tt.y, got, tt.want)
 		}
 	}
-	for _, text := range []string{"", " 1", "1 ", "nan", "1e5000", "-1e5000", "1e-5000", "1e999999999999", "0xap-999999", "x", "0x", "1..2", strings.Repeat("1", maxExtendedBytes), strings.Repeat("9", 4934)} {
+	for _, text := range []string{"", " 1", "1 ", "nan", "1e5000", "-1e5000", "1e-5000", "1e999999999999", "0xap-999999", "x", "0x", "1..2", strings.Repeat("1", MaxExtendedBytes), strings.Repeat("9", 4934)} {
 		if x, ok := ParseExtended([]byte(text)); ok {
 			t.Errorf("ParseExtended(%.30q) = %v, want an error", text, x)
 		}

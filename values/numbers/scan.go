@@ -22,7 +22,7 @@ type scanned struct {
 	length   int    // of the whole number, with its sign
 }
 
-// maxExponent bounds exponents: no text of maxExtendedBytes reaches a finite number other
+// maxExponent bounds exponents: no text of MaxExtendedBytes reaches a finite number other
 // than 0 with a larger one.
 const maxExponent = 1 << 20
 
