@@ -62,6 +62,9 @@ func NewHandler(c session.Config) *session.Handler {
 	if c.Cluster != nil {
 		c.Cluster.HandleForwarded(func(next backend.Exec, b *engine.Batch, done func(error)) {
 			host.review(b)
+			var look engine.Batch
+			workOf(&look, b)
+			h.ReviewWork(b, &look)
 			h.ExecOfOthers(next, b, done)
 		})
 	}

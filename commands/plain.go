@@ -43,6 +43,11 @@ func plainCommand(number uint16) *session.Command {
 			return nil
 		},
 	}
+	if datatypes.HasWork(number) {
+		line.Work = func(look *engine.Batch, db uint8, args [][]byte) {
+			datatypes.SetWork(look.AddCall(db), number, args[1:])
+		}
+	}
 	if c.Flags&datatypes.Blocking != 0 {
 		line.Wait = &waiting.Command{
 			Timeout: timeoutOf, Take: line.Op,
@@ -58,6 +63,17 @@ func plainCommand(number uint16) *session.Command {
 		line.Flags |= session.OpenEnded
 	}
 	return line
+}
+
+// workOf adds calls to a batch that ask for the work of those of another, see session.Command.Work.
+func workOf(look, of *engine.Batch) {
+	for i := range of.Ops {
+		if op := &of.Ops[i]; op.Kind == engine.Do {
+			if c := &of.Calls[op.N]; datatypes.HasWork(c.Command) {
+				datatypes.SetWork(look.AddCall(op.DB), c.Command, c.Args)
+			}
+		}
+	}
 }
 
 // timeoutOf reads the timeout of a command that waits.

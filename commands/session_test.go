@@ -11,6 +11,7 @@ import (
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
+	"limitsrv/scripts"
 )
 
 // fakeExec answers every op: a Forget is allowed, a Peek finds keys that begin with "k"
@@ -81,7 +82,7 @@ func (f *fakeExec) answer(b *engine.Batch, done func(error)) {
 }
 
 func newTestSession(e backend.Exec, password string, wake func()) *session.Session {
-	eng := engine.New(engine.Options{Shards: 1})
+	eng := engine.New(engine.Options{Shards: 1, Commands: scripts.Commands{}})
 	h := NewHandler(session.Config{Exec: e, Engine: func() *engine.Engine { return eng }, Clock: backend.NewTestClock(testStart), Password: password, Version: "0"})
 	return h.NewSession(session.Client{Addr: "127.0.0.1:9", LocalAddr: "127.0.0.1:6379", Wake: wake})
 }

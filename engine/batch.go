@@ -43,7 +43,9 @@ type Batch struct {
 	// their budgets, in steps, that only heavy runs take. Closed is set if no more ops should
 	// follow them in this batch, and Slow if they are likely to end at their budgets. They are for
 	// its author; Apply ignores them.
+	// Work is the work that the calls are estimated to take, in visits to an element.
 	Runs    int
+	Work    int64
 	Granted int64
 	Closed  bool
 	Slow    bool
@@ -83,7 +85,7 @@ func (b *Batch) Reset() {
 	b.tx.release()
 	b.Atomic, b.Stale, b.Full, b.Tight, b.Level, b.Notices = false, false, false, false, 0, nil
 	b.AnswerBytes, b.AnswerMost, b.Held = 0, 0, false
-	b.Runs, b.Granted, b.Closed, b.Slow = 0, 0, false, false
+	b.Runs, b.Work, b.Granted, b.Closed, b.Slow = 0, 0, 0, false, false
 }
 
 // Looks reports whether the batch is read-only, so that Look accepts it: it has only

@@ -95,7 +95,7 @@ func (p *Pattern) addSegment(from, to int) {
 	p.segments = append(p.segments, s)
 }
 
-// addClass adds the class whose [ is before i, and returns the index after it. A class without
+// addClass adds the class with its first byte at i, and returns the index after the class. A class without
 // an end ends with the pattern. As in Redis, a byte after \ matches in its own case only, and
 // the bounds of a range are ordered before their case is folded.
 func (p *Pattern) addClass(pattern []byte, i int) int {

@@ -38,6 +38,10 @@ type Command struct {
 	// ops[i]. nil: the last op is a Do, and the answer of its call is the reply.
 	Reply func(w *resp.Writer, ops []engine.Op, ds []engine.Decision)
 
+	// Work adds a read-only call to a batch whose answer, an integer, is the work of a line on the
+	// values that there are, in visits to an element. nil: it does not grow with values.
+	Work func(look *engine.Batch, db uint8, args [][]byte)
+
 	// Ask, in place of Op, parses a line into a request that is decided by rules. Told writes
 	// the reply; headers are working memory. Args, and the errors of Ask, are as those of Op.
 	Ask  func(a *Ask, q *checks.Request, args [][]byte) error

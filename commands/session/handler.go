@@ -37,6 +37,7 @@ type Handler struct {
 	drain   context.CancelFunc
 
 	batches batchPool
+	looks   sync.Pool // of *engine.Batch, for WorkOf
 	turns   turns
 	room    Room         // of the answers to all clients
 	granted atomic.Int64 // see Granted
@@ -80,6 +81,7 @@ func NewHandler(c Config, r *Registry) *Handler {
 		audit:    newAudit(c.Log, c.Clock, c.LogValues),
 		slow:     newSlowLog(),
 		sessions: make(map[int64]*Session),
+		looks:    sync.Pool{New: func() any { return new(engine.Batch) }},
 	}
 	h.turns = turns{now: h.sinceStart, rest: h.rest, spawn: c.Spawn}
 	h.waiting = waiting.New(waiting.Config{

@@ -215,7 +215,7 @@ func (s *Session) gather(c *Spec, args [][]byte) {
 		}
 	}
 	it.ops = int32(len(batch.Ops) - before)
-	s.addWeight(c)
+	s.addWeight(c, args)
 	if c.Long > 0 {
 		s.g.tally[c.kindOf(len(args))]++
 	}

@@ -18,7 +18,7 @@ func execute(e backend.Exec, batch *engine.Batch, done func(error)) {
 // leader has the turns of those that it is to decide.
 func (h *Handler) exec(batch *engine.Batch, done func(error)) {
 	if batch.Slow && (batch.Stale || h.config.Cluster.Leads()) {
-		h.turns.add(h.config.Exec, batch, done)
+		h.turns.add(h.config.Exec, batch, maxWait(batch), done)
 		return
 	}
 	execute(h.config.Exec, batch, done)
@@ -56,7 +56,7 @@ func (h *Handler) ExecOfOthers(next backend.Exec, batch *engine.Batch, done func
 		}
 	}
 	if batch.Slow {
-		h.turns.add(next, batch, done)
+		h.turns.add(next, batch, maxTurnWait, done)
 		return
 	}
 	execute(next, batch, done)

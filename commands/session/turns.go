@@ -16,22 +16,31 @@ const (
 	restShare = 4
 	// maxRest bounds a rest, because a disk that hangs can make a turn long.
 	maxRest = 50 * time.Millisecond
+	// A turn of commands with much work that computes for longer than shortTurn is followed by
+	// longShare times the rest of its duration, up to maxLongRest, so that less than a hundredth of
+	// all other commands wait for longer than shortTurn. nanosPerWork bounds the computing.
+	shortTurn    = 4 * time.Millisecond
+	longShare    = 100
+	maxLongRest  = 400 * time.Millisecond
+	nanosPerWork = 40
 	// maxTurnWait bounds the wait for a turn. It is shorter than the time after which another node
 	// closes a link without answers.
 	maxTurnWait = 500 * time.Millisecond
+	// maxOwnTurnWait is the same for commands of this node's clients that are no scripts.
+	maxOwnTurnWait = 30 * time.Second
 	// maxTurnBytes bounds the bytes of the batches that wait, bytesPerTurn for each besides its keys
 	// and arguments. It is less than a link holds: then other batches of that node pass.
 	maxTurnBytes = 4 << 20
 	bytesPerTurn = 1 << 10
 )
 
-var errNoTurn = resp.NewError("BUSY", fmt.Sprintf("Scripts that run long take turns, and too many wait: the turn of this one is not within %v, or more than %d MB wait. Nothing was executed; try again later",
+var errNoTurn = resp.NewError("BUSY", fmt.Sprintf("Scripts and commands that run long take turns, and too many wait: the turn of this one is not within %v, or more than %d MB wait. Nothing was executed; try again later",
 	maxTurnWait, maxTurnBytes>>20))
 
 // Turns execute slow batches, one at a time, in the order of their arrival. After each they rest,
 // so that all other batches together have most of the time of the processors, and of the log.
 // Because a connection has one batch at most, connections take turns. A batch that has waited
-// longer than maxTurnWait is answered BUSY and not executed, and so is one beyond maxTurnBytes.
+// longer than it may is answered BUSY and not executed, and so is one beyond maxTurnBytes.
 //
 // Concurrency: any goroutine. There is a goroutine while batches wait.
 type turns struct {
@@ -53,10 +62,20 @@ type turn struct {
 	done  func(error)
 	bytes int
 	since int64 // the time of add, as turns.now returns it
+	wait  time.Duration
 }
 
-// add queues a batch. As backend.Exec.Exec it does not block, and done is called once.
-func (t *turns) add(exec backend.Exec, batch *engine.Batch, done func(error)) {
+// maxWait returns the longest wait for the turn of a batch of a client of this node.
+func maxWait(batch *engine.Batch) time.Duration {
+	if batch.Runs == 0 {
+		return maxOwnTurnWait
+	}
+	return maxTurnWait
+}
+
+// add queues a batch that may wait for so long. As backend.Exec.Exec it does not block, and done is
+// called once.
+func (t *turns) add(exec backend.Exec, batch *engine.Batch, wait time.Duration, done func(error)) {
 	bytes, _ := batch.Sizes()
 	bytes += bytesPerTurn
 	t.mu.Lock()
@@ -65,7 +84,7 @@ func (t *turns) add(exec backend.Exec, batch *engine.Batch, done func(error)) {
 		done(errNoTurn)
 		return
 	}
-	t.waiting = append(t.waiting, turn{exec, batch, done, bytes, t.now()})
+	t.waiting = append(t.waiting, turn{exec, batch, done, bytes, t.now(), wait})
 	t.bytes += bytes
 	t.added++
 	begin := !t.serving
@@ -95,19 +114,28 @@ func (t *turns) serve() {
 			return
 		}
 		began := t.now()
-		if began-next.since > int64(maxTurnWait) {
+		if began-next.since > int64(next.wait) {
 			next.done(errNoTurn)
 			continue
 		}
-		answered := make(chan struct{})
+		answered, work := make(chan struct{}), next.batch.Work // the batch is another's once it is answered
 		execute(next.exec, next.batch, func(err error) {
 			next.done(err)
 			close(answered)
 		})
 		next.exec.Commit()
 		<-answered
-		t.rest(min(restShare*time.Duration(t.now()-began), maxRest))
+		t.rest(restAfter(time.Duration(t.now()-began), work))
 	}
+}
+
+// restAfter returns the rest after a turn of some duration, of a batch with estimated work.
+func restAfter(took time.Duration, work int64) time.Duration {
+	rest := min(restShare*took, maxRest)
+	if computed := min(took, time.Duration(work)*nanosPerWork); computed > shortTurn {
+		rest = max(rest, min(longShare*(computed-shortTurn), maxLongRest))
+	}
+	return rest
 }
 
 // next removes the batch that has waited longest. It returns false if no batch waits: serve must

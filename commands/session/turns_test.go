@@ -48,7 +48,7 @@ func (x *turnsTest) Commit() { x.commits++ }
 func (x *turnsTest) add(takes time.Duration) (b *engine.Batch, answers *[]error) {
 	b, answers = new(engine.Batch), new([]error)
 	x.takes[b] = takes
-	x.turns.add(x, b, func(err error) { *answers = append(*answers, err) })
+	x.turns.add(x, b, maxTurnWait, func(err error) { *answers = append(*answers, err) })
 	return b, answers
 }
 
@@ -88,6 +88,27 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// TestRestAfterLongCommands: commands that compute for long are followed by a longer rest, up to a
+// bound; the time of a disk does not count.
+func TestRestAfterLongCommands(t *testing.T) {
+	for _, tt := range []struct {
+		took time.Duration
+		work int64
+		want time.Duration
+	}{
+		{time.Millisecond, 1 << 30, 4 * time.Millisecond},
+		{shortTurn, 1 << 30, 16 * time.Millisecond},
+		{shortTurn + time.Millisecond, 1 << 30, 100 * time.Millisecond},
+		{time.Second, 1 << 30, maxLongRest},
+		{time.Second, 0, maxRest},
+		{time.Second, int64(shortTurn) / nanosPerWork, maxRest},
+	} {
+		if got := restAfter(tt.took, tt.work); got != tt.want {
+			t.Errorf("after %v with work %d: %v, want %v", tt.took, tt.work, got, tt.want)
+		}
+	}
+}
+
 // TestTurnsComeTooLate: a batch is not executed if its turn comes too late, and costs no rest; one
 // that was added later is executed.
 func TestTurnsComeTooLate(t *testing.T) {
@@ -119,7 +140,7 @@ func TestTurnsAreBounded(t *testing.T) {
 	}
 	var refused, executed int
 	add := func() {
-		x.turns.add(x, long(), func(err error) {
+		x.turns.add(x, long(), maxTurnWait, func(err error) {
 			if err != nil {
 				refused++
 			} else {

@@ -1,20 +1,23 @@
 package session
 
 import (
-	"cmp"
-	"time"
+	"limitsrv/answer"
+	"limitsrv/engine"
+	"limitsrv/fatal"
 )
 
-// The work for a command on plain values, and its reply, may be as large as a value, and are not
-// known before the command is executed. So few of them are executed before the transport may look
-// at the time and the output: a batch is full at batchWeight.
+// The work for a command on plain values, and its reply, may be as large as a value. So few of
+// them are executed before the transport may look at the time and the output: a batch is full at
+// batchWeight. Before a command with Work is gathered, the session looks up how much work the
+// values make of it.
 const (
 	batchWeight = 64
-	// longWeight is the least weight of a long command: its work grows with its values. The first has
-	// batchWeight, and a quarter of the last one after each batch with such commands that took less
-	// than shortTime. Other commands on plain values have weight 1.
-	longWeight = 4
-	shortTime  = 100 * time.Microsecond
+	// workPerWeight is the work that weighs as much as a command on a small value. A full batch
+	// takes about 0.2 ms.
+	workPerWeight = 128
+	// maxWork is the work at which a batch is full, and the least work of a command, or of a
+	// transaction, that waits for its turn, see turns: about 1 ms.
+	maxWork = 1 << 15
 	// timedWeight is the least weight of a batch to be timed to its end, because its replies may
 	// be large.
 	timedWeight = 16
@@ -28,33 +31,58 @@ type work struct {
 	spent    int64 // see Spent
 	inFlight bool  // the last batch went in flight
 	granted  int64 // Batch.Granted of the batch in flight
-	long     int   // weight of the next long command; 0: batchWeight
 }
 
 // A load is the weight of the commands of a batch.
-type load struct {
-	weight int
-	long   bool // with long commands
-}
+type load struct{ weight int }
 
 // weigh returns the least weight of a command in a batch.
 func (c *Command) weigh() int {
-	switch {
-	case c.Flags&Plain == 0:
+	if c.Flags&Plain == 0 {
 		return 0
-	case c.Flags&Fast != 0 || c.Complexity == "O(1)":
-		return 1
 	}
-	return longWeight
+	return 1
 }
 
-// addWeight adds the weight of a gathered command.
-func (s *Session) addWeight(c *Spec) {
-	if c.weight < longWeight {
-		s.g.weight += c.weight
+// addWeight adds the weight of a gathered command. A batch with much work is closed, and waits for
+// its turn.
+func (s *Session) addWeight(c *Spec, args [][]byte) {
+	s.g.weight += c.weight
+	if c.Work == nil {
 		return
 	}
-	s.g.weight, s.g.long = s.g.weight+cmp.Or(s.long, batchWeight), true
+	look := s.h.looks.Get().(*engine.Batch)
+	c.Work(look, s.db, args)
+	work := s.h.WorkOf(look)
+	look.Reset()
+	s.h.looks.Put(look)
+	s.g.weight += int(min(work/workPerWeight, batchWeight*inFlightShare))
+	batch := &s.g.batch
+	batch.Work += work
+	if work >= maxWork || batch.Atomic && batch.Work >= maxWork {
+		batch.Slow, batch.Closed = true, true
+	}
+}
+
+// ReviewWork sets the estimated work of a batch of another node, and that it is slow. look asks for
+// the work, see Command.Work. The bound is twice that of a session, which fills batches up to it.
+func (h *Handler) ReviewWork(batch, look *engine.Batch) {
+	batch.Work = h.WorkOf(look)
+	batch.Slow = batch.Slow || batch.Work >= 2*maxWork
+}
+
+// WorkOf returns the sum of the answers to calls that ask for work, see Command.Work.
+func (h *Handler) WorkOf(look *engine.Batch) (work int64) {
+	if len(look.Calls) == 0 {
+		return 0
+	}
+	defer fatal.OnPanic()
+	h.config.Engine().Look(h.config.Clock.Now(), look)
+	for i := range look.Calls {
+		n, _, _ := answer.TakeInt(look.Calls[i].Answer)
+		work += n
+	}
+	return work
 }
 
 // full reports whether no more commands should be gathered because of their weight.
@@ -63,28 +91,16 @@ func (s *Session) full() bool {
 	if s.inFlight {
 		most *= inFlightShare
 	}
-	return s.g.weight >= most
+	return s.g.weight >= most || s.g.batch.Work >= maxWork
 }
 
 // spend adds the time since began to Spent, for a batch.
 func (s *Session) spend(began int64, l load) {
 	until := s.active.Load()
-	if l.long || l.weight >= timedWeight {
+	if l.weight >= timedWeight {
 		until = s.h.sinceStart()
 	}
-	if l.long {
-		s.learn(until - began)
-	}
 	s.spent += until - began
-}
-
-// learn sets the weight of long commands after a batch with some that took so many nanoseconds.
-func (s *Session) learn(took int64) {
-	if took >= int64(shortTime) {
-		s.long = batchWeight
-		return
-	}
-	s.long = max(cmp.Or(s.long, batchWeight)/4, longWeight)
 }
 
 // Spent returns the time in nanoseconds since the session began for which callers of Do and Flush
@@ -94,5 +110,5 @@ func (s *Session) Spent() int64 { return s.spent }
 // MayBeLong reports whether the work for a command grows with the values that it uses.
 func (s *Session) MayBeLong(args [][]byte) bool {
 	c := s.h.registry.Find(args[0], nil)
-	return c != nil && c.weight == longWeight
+	return c != nil && c.Work != nil
 }
