@@ -106,7 +106,7 @@ func (e *env) measureHostile(ctx context.Context, where string, s *side) error {
 			e.addHostile(where, name, form.name, seen, float64(runs.Load())/e.watch.Seconds())
 		}
 	}
-	return nil
+	return e.measureLongCommands(ctx, where, s)
 }
 
 // addHostile adds a row.
@@ -140,8 +140,14 @@ func (f hostileForm) repeat(ctx context.Context, s *side, text string, lasting t
 	if len(f.after) > 0 {
 		lines += 1 + f.runs // the array of EXEC
 	}
+	return sendHostile(ctx, s, hostileClients, request, lines, f.runs, lasting, runs)
+}
+
+// sendHostile has clients send a request with runs, whose replies have so many lines, for a time,
+// each anew when it is answered.
+func sendHostile(ctx context.Context, s *side, clients int, request []byte, lines, each int, lasting time.Duration, runs *atomic.Int64) error {
 	var failure atomic.Value
-	runClients(ctx, hostileClients, lasting, func(ctx context.Context, _ int) {
+	runClients(ctx, clients, lasting, func(ctx context.Context, _ int) {
 		c, err := dial(s.address)
 		if err != nil {
 			failure.Store(err)
@@ -153,10 +159,10 @@ func (f hostileForm) repeat(ctx context.Context, s *side, text string, lasting t
 				failure.Store(err)
 				return
 			}
-			runs.Add(int64(f.runs))
+			runs.Add(int64(each))
 		}
 	})
-	err, _ = failure.Load().(error)
+	err, _ := failure.Load().(error)
 	return err
 }
 
