@@ -41,11 +41,18 @@ func (st *State) Number(args []value.Value, i int) float64 {
 // ToNumber converts a string that looks like a number, and returns a number as it is. The
 // length of the string counts as steps.
 func (st *State) ToNumber(v value.Value) (float64, bool) {
-	if s, ok := v.String(); ok {
-		st.Charge(s.Len() / 8)
-		st.Prepay(s.Len() / 8)
+	if s, ok := v.String(); ok && s.Len() >= digitsPerStep {
+		st.chargeDigits(s.Len())
 	}
 	return v.ToNumber()
+}
+
+// digitsPerStep is the number of bytes of a number that are read in a step.
+const digitsPerStep = 8
+
+func (st *State) chargeDigits(n int) {
+	st.Charge(n / digitsPerStep)
+	st.Prepay(n / digitsPerStep)
 }
 
 // LookNumber is ToNumber for a function that only in a Prepaid run counts the length as steps.
@@ -95,6 +102,9 @@ func (st *State) StringArg(args []value.Value, i int) *value.String {
 	return nil
 }
 
+// stepsPerText is the number of steps that count for the text of a number, besides its memory.
+const stepsPerText = 3
+
 // ToString converts a number to a string, and returns a string as it is.
 func (st *State) ToString(v value.Value) (*value.String, bool) {
 	if s, ok := v.String(); ok {
@@ -103,6 +113,7 @@ func (st *State) ToString(v value.Value) (*value.String, bool) {
 	if !v.IsNumber() {
 		return nil, false
 	}
+	st.Prepay(stepsPerText)
 	var buffer [32]byte
 	return st.heap.Copy(number.Append(buffer[:0], v.Float())), true
 }

@@ -3,6 +3,7 @@ package scripts
 import (
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -81,6 +82,8 @@ func lawTest(t *testing.T) {
 	testwait.Sequential(t)
 	runtime.LockOSThread()
 	t.Cleanup(runtime.UnlockOSThread)
+	percent := debug.SetGCPercent(-1) // a cycle beside other programs would slow many measures down
+	t.Cleanup(func() { debug.SetGCPercent(percent) })
 }
 
 // checkRun measures a run beside a plain loop until the run keeps the law.

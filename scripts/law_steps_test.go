@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -146,6 +147,9 @@ func TestStepsLaw(t *testing.T) {
 // but hardly the least of many.
 func checkLaw(t *testing.T, x lawCase, n int) {
 	t.Helper()
+	if n > 1<<20 {
+		runtime.GC()
+	}
 	inMachine(func(m *machine) {
 		body, plain, err := m.lawFunctionsOf(lawText(x.before, x.body, n))
 		if err != nil {
@@ -184,7 +188,10 @@ func (m *machine) lawRatioOf(body, plain value.Value) (ratio float64, err error)
 // plain loop. It ends when they keep the law.
 func leastRatio(measure func() (nanos float64, err error), plain func() float64) (ratio float64, err error) {
 	least, unit, begin := math.Inf(1), math.Inf(1), time.Now()
-	for i := 0; i < 30 && (i < 5 || time.Since(begin) < time.Second); i++ {
+	for i := 0; i < 5 || time.Since(begin) < 2*time.Second; i++ {
+		if i%5 == 4 {
+			runtime.GC()
+		}
 		nanos, err := measure()
 		if err != nil {
 			return 0, err
