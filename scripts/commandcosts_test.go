@@ -7,10 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 
 	"limitsrv/testwait"
 )
@@ -185,14 +183,6 @@ func allCostCases() map[string][]string {
 	}
 	all["RL.ALL"] = []string{"RL.ALL TOKEN lim:a 10 1s 1 FIXED lim:b 10 1s 1", "RL.ALL TOKEN V 10 1s 1", "RL.ALL TOKEN lim:a V V D", "RL.ALL V V V V V"}
 	return all
-}
-
-// threadTime returns the processor time of the thread.
-func threadTime() time.Duration {
-	var ts syscall.Timespec
-	const threadCPU = 3
-	_, _, _ = syscall.Syscall(syscall.SYS_CLOCK_GETTIME, threadCPU, uintptr(unsafe.Pointer(&ts)), 0)
-	return time.Duration(ts.Nano())
 }
 
 // A costNode measures commands with values of a size.
