@@ -11,6 +11,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/big"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -167,4 +168,40 @@ func TestReload(t *testing.T) {
 			t.Errorf("Expires() = %v, want %v", s.Expires(), want)
 		}
 	})
+}
+
+// TestSuites offers the cipher suites of TLS 1.2 one by one: those with CBC, or without forward
+// secrecy, must be refused.
+func TestSuites(t *testing.T) {
+	files := written(t)
+	files.CA = ""
+	s, err := Open("tests", files, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted := 0
+	for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
+		if suite.SupportedVersions[0] > tls.VersionTLS12 || !strings.Contains(suite.Name, "ECDSA") && strings.Contains(suite.Name, "ECDHE") {
+			continue // the certificate is of ECDSA
+		}
+		near, far := net.Pipe()
+		go func() {
+			server := tls.Server(far, s.Config())
+			_ = server.Handshake()
+			server.Close()
+		}()
+		client := tls.Client(near, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{suite.ID}})
+		err := client.Handshake()
+		near.Close()
+		want := strings.Contains(suite.Name, "ECDHE") && (strings.Contains(suite.Name, "GCM") || strings.Contains(suite.Name, "POLY1305"))
+		if got := err == nil; got != want {
+			t.Errorf("%s is accepted: %t, want %t", suite.Name, got, want)
+		}
+		if err == nil {
+			accepted++
+		}
+	}
+	if accepted != 3 {
+		t.Errorf("%d suites are accepted, want 3", accepted)
+	}
 }
