@@ -169,9 +169,9 @@ func keysOf(b *engine.Batch) (keys [][]byte) {
 	return keys
 }
 
-// rightsIn returns the rights of a user in one group on all keys.
+// rightsIn returns the rights of a user in one group on all keys and channels.
 func rightsIn(t *testing.T, group string) *auth.Rights {
-	file := fmt.Sprintf("users:\n  - {name: u, hash: %q, groups: [%s], keys: [\"*\"]}\n", quickHash("pw"), group)
+	file := fmt.Sprintf("users:\n  - {name: u, hash: %q, groups: [%s], keys: [\"*\"], channels: [\"*\"]}\n", quickHash("pw"), group)
 	table, err := users.Parse("f", []byte(file))
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func rightsIn(t *testing.T, group string) *auth.Rights {
 }
 
 // A group allows the commands that ACL CAT lists for it, and those for everyone, except
-// those that administer, reach other clients, or delete keys without naming them. Every
+// those that administer or delete keys without naming them. Every
 // command that has keys or writes requires a group.
 func TestGroupsAreCategories(t *testing.T) {
 	for _, group := range users.GroupNames {
@@ -188,7 +188,7 @@ func TestGroupsAreCategories(t *testing.T) {
 		for _, c := range newRegistry().Specs() {
 			cats := c.Categories()
 			everyone := slices.Contains(cats, session.Everyone)
-			adminOnly := c.Flags&(session.Admin|session.Reaches) != 0 || c.Flags&session.Runs != 0 && c.Uses == nil || c.Flags&session.Forgets != 0 && c.Flags&session.AllKeys != 0
+			adminOnly := c.Flags&session.Admin != 0 || c.Flags&session.Runs != 0 && c.Uses == nil || c.Flags&session.Forgets != 0 && c.Flags&session.AllKeys != 0
 			want := group == "admin" || everyone || !adminOnly && slices.Contains(cats, group) || c.Flags&session.NoAuth != 0
 			if why, _ := c.Deny(r, nil); (why == session.Granted) != want {
 				t.Errorf("%s for a user in %s: granted is %t, want %t", c.FullName, group, !want, want)

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -90,6 +91,15 @@ func aclPatterns(r *auth.Rights) string {
 	return strings.Join(all, " ")
 }
 
+// aclChannels returns the channel patterns in Redis' form.
+func aclChannels(r *auth.Rights) string {
+	var all []string
+	for _, pattern := range r.Channels() {
+		all = append(all, "&"+string(pattern))
+	}
+	return strings.Join(all, " ")
+}
+
 func runACLUsers(s *session.Session, w *resp.Writer, _ [][]byte) {
 	var names []string
 	for _, u := range s.Handler().Logins().List() {
@@ -101,7 +111,7 @@ func runACLUsers(s *session.Session, w *resp.Writer, _ [][]byte) {
 func runACLList(s *session.Session, w *resp.Writer, _ [][]byte) {
 	var all []string
 	for _, u := range s.Handler().Logins().List() {
-		all = append(all, fmt.Sprintf("user %s %s %s &* %s", u.Name, strings.Join(aclFlags(u), " "), aclPatterns(u.Rights), aclRules(u.Rights)))
+		all = append(all, fmt.Sprintf("user %s %s %s %s %s", u.Name, strings.Join(aclFlags(u), " "), aclPatterns(u.Rights), cmp.Or(aclChannels(u.Rights), "resetchannels"), aclRules(u.Rights)))
 	}
 	w.BulkStrings(all)
 }
@@ -123,7 +133,7 @@ func runACLGetUser(s *session.Session, w *resp.Writer, args [][]byte) {
 	w.Array(0)
 	w.Pair("commands", aclRules(u.Rights))
 	w.Pair("keys", aclPatterns(u.Rights))
-	w.Pair("channels", "&*")
+	w.Pair("channels", aclChannels(u.Rights))
 	w.BulkString("selectors")
 	w.Array(0)
 }
@@ -150,6 +160,8 @@ func runACLDryRun(s *session.Session, w *resp.Writer, args [][]byte) {
 		w.BulkString("This user has no permissions to run the '" + c.FullName + "' command")
 	case session.DeniedKey:
 		w.BulkString("This user has no permissions to access the '" + word.CString(key) + "' key")
+	case session.DeniedChannel:
+		w.BulkString("This user has no permissions to access the '" + word.CString(key) + "' channel")
 	default:
 		if err := c.DenyScript(u.Rights, line); err != nil {
 			w.BulkString(err.Error())

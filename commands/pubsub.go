@@ -10,9 +10,9 @@ import (
 )
 
 var (
-	subscribe    = listenCommand("SUBSCRIBE", "channel [channel ...]", "Subscribes to channels; one reply for each.", runSubscribe(session.ToChannels, "subscribe"))
+	subscribe    = subscribing(listenCommand("SUBSCRIBE", "channel [channel ...]", "Subscribes to channels; one reply for each.", runSubscribe(session.ToChannels, "subscribe")))
 	unsubscribe  = listenCommand("UNSUBSCRIBE", "[channel ...]", "Unsubscribes from the given channels, or from all.", runUnsubscribe(session.ToChannels, "unsubscribe"))
-	pSubscribe   = listenCommand("PSUBSCRIBE", "pattern [pattern ...]", "Subscribes to the channels that match patterns; one reply for each.", runSubscribe(session.ToPatterns, "psubscribe"))
+	pSubscribe   = subscribing(listenCommand("PSUBSCRIBE", "pattern [pattern ...]", "Subscribes to the channels that match patterns; one reply for each.", runSubscribe(session.ToPatterns, "psubscribe")))
 	pUnsubscribe = listenCommand("PUNSUBSCRIBE", "[pattern ...]", "Unsubscribes from the given patterns, or from all.", runUnsubscribe(session.ToPatterns, "punsubscribe"))
 )
 
@@ -56,7 +56,16 @@ func listenCommand(name, args, summary string, run session.Run) session.Command 
 	}
 }
 
+// subscribing makes a command require rights on the channels, or patterns, that are its arguments.
+func subscribing(c session.Command) session.Command {
+	c.Flags |= session.Reaches
+	c.Channels, c.Patterns = session.Keys{First: 1, Last: -1, Step: 1}, c.Name == "PSUBSCRIBE"
+	return c
+}
+
 var publish = session.Command{
+	Channels: session.Keys{First: 1, Last: 1, Step: 1},
+
 	Name: "PUBLISH", Args: "channel message", Summary: "Sends a message to all subscribers and returns the number of deliveries.",
 	Complexity: "O(N+M), N being the subscribers and M the patterns", Since: "2.0.0", Group: "pubsub", Flags: session.PubSub | session.Loading | session.Stale | session.Fast | session.Reaches,
 	Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
@@ -76,7 +85,7 @@ var pubSub = session.Command{
 		pubSubSub("NUMPAT", "", "Returns the number of patterns with subscribers.", 0, func(s *session.Session, w *resp.Writer, _ [][]byte) {
 			w.Int(int64(s.Handler().Hub().Sizes().Patterns))
 		}),
-		pubSubSub("NUMSUB", "[channel ...]", "Returns the number of subscribers of each channel.", 0, runNumSub),
+		pubSubSub("NUMSUB", "[channel ...]", "Returns the number of subscribers of each channel.", session.Reaches, runNumSub),
 		pubSubSub("SHARDCHANNELS", "[pattern]", "Returns none: there are no shard channels.", 0, func(_ *session.Session, w *resp.Writer, _ [][]byte) { w.Array(0) }),
 		pubSubSub("SHARDNUMSUB", "[shardchannel ...]", "Returns 0 for each: there are no shard channels.", 0, func(_ *session.Session, w *resp.Writer, args [][]byte) {
 			w.Array(2 * (len(args) - 2))
@@ -102,6 +111,9 @@ func runChannels(s *session.Session, w *resp.Writer, args [][]byte) {
 		return
 	}
 	names := s.Handler().Hub().Channels()
+	if a := s.Account(); a != nil && !a.Rights().AnyChannel() {
+		names = slices.DeleteFunc(names, func(name string) bool { return !a.Rights().MayUseChannel([]byte(name), false) })
+	}
 	if len(args) == 3 {
 		m := glob.NewMatcher(args[2], glob.SameCase)
 		names = slices.DeleteFunc(names, func(name string) bool { return !m.Match([]byte(name)) })

@@ -16,8 +16,9 @@ import (
 // redisUsers is a file of both, with the same users as far as commands of both go.
 const (
 	redisUsers = `user default on nopass ~* &* +@all
-user shop on >pw ~k ~l resetchannels &* -@all +@connection -client|list -client|kill +@transaction +info +command +command|getkeys +role +time +acl|whoami +acl|cat +exists +ttl +type +pttl +touch
-user app on >pw ~app:* &* -@all +@string +@keyspace -flushall -flushdb -dbsize -swapdb +@connection -client|list -client|kill +@transaction +acl|whoami
+user shop on >pw ~k ~l resetchannels -@all +@connection -client|list -client|kill +@transaction +info +command +command|getkeys +role +time +acl|whoami +acl|cat +exists +ttl +type +pttl +touch
+user app on >pw ~app:* resetchannels -@all +@string +@keyspace -flushall -flushdb -dbsize -swapdb +@connection -client|list -client|kill +@transaction +acl|whoami
+user news on >pw ~* resetchannels &news:* -@all +@pubsub +@connection -client|list -client|kill +@transaction
 user boss on >pw ~* &* +@all
 user out off >pw ~* &* +@all
 `
@@ -30,6 +31,11 @@ user out off >pw ~* &* +@all
     hash: "#pw"
     groups: [string, keyspace]
     keys: ["app:*"]
+  - name: news
+    hash: "#pw"
+    groups: [pubsub]
+    keys: ["*"]
+    channels: ["news:*"]
   - name: boss
     hash: "#pw"
     groups: [admin]
@@ -113,11 +119,28 @@ MULTI
 INCR app:n
 SET k v
 EXEC
+AUTH news pw
+PUBLISH news:a message
+PUBLISH other message
+PUBSUB CHANNELS
+PSUBSCRIBE *
+PSUBSCRIBE news:* n*
+PSUBSCRIBE news:a*
+SUBSCRIBE news:a other
+MULTI
+PUBLISH other message
+EXEC
 AUTH boss pw
 ACL WHOAMI
 ACL USERS
 EXISTS k m
 ACL DRYRUN shop EXISTS k
+ACL DRYRUN shop PUBLISH a b
+ACL DRYRUN news PUBLISH news:a b
+ACL DRYRUN news PUBLISH a b
+ACL DRYRUN news PSUBSCRIBE news:*
+ACL DRYRUN news PSUBSCRIBE news:a
+ACL DRYRUN news SUBSCRIBE news:a
 ACL DRYRUN shop EXISTS k m
 ACL DRYRUN shop DEL k
 ACL DRYRUN shop GET k

@@ -30,16 +30,26 @@ type Account struct {
 // Rights are the permissions of a user. Immutable.
 type Rights struct {
 	revoked bool
-	all     bool // every command on every key
+	all     bool // every command on every key and channel
 	groups  users.Groups
 	anyKey  bool // one of keys is *
 	keys    [][]byte
 	matches []*glob.Pattern // those of keys
+	// anyChannel: one of channels is *
+	anyChannel bool
+	channels   [][]byte
+	// channelMatches are the patterns in channels.
+	channelMatches []*glob.Pattern
 }
 
 var (
-	allRights = &Rights{all: true, groups: users.Every, anyKey: true, keys: [][]byte{[]byte("*")}, matches: []*glob.Pattern{glob.Compile([]byte("*"), glob.SameCase)}}
-	noRights  = &Rights{revoked: true}
+	everything = [][]byte{[]byte("*")}
+	anything   = patternsOf(everything)
+	allRights  = &Rights{
+		all: true, groups: users.Every, anyKey: true, keys: everything, matches: anything,
+		anyChannel: true, channels: everything, channelMatches: anything,
+	}
+	noRights = &Rights{revoked: true}
 )
 
 func newAccount(name string, u *users.User, r *Rights) *Account {
@@ -56,11 +66,26 @@ func rightsOf(u *users.User) *Rights {
 	}
 	for _, pattern := range u.Keys {
 		r.keys = append(r.keys, []byte(pattern))
-		r.matches = append(r.matches, glob.Compile([]byte(pattern), glob.SameCase))
 		r.anyKey = r.anyKey || pattern == "*"
 	}
-	r.all = r.groups == users.Every && r.anyKey
+	for _, pattern := range u.Channels {
+		r.channels = append(r.channels, []byte(pattern))
+		r.anyChannel = r.anyChannel || pattern == "*"
+	}
+	if u.Channels == nil && r.groups == users.Every {
+		r.channels, r.anyChannel = everything, true
+	}
+	r.matches, r.channelMatches = patternsOf(r.keys), patternsOf(r.channels)
+	r.all = r.groups == users.Every && r.anyKey && r.anyChannel
 	return r
+}
+
+// patternsOf compiles patterns.
+func patternsOf(texts [][]byte) (all []*glob.Pattern) {
+	for _, text := range texts {
+		all = append(all, glob.Compile(text, glob.SameCase))
+	}
+	return all
 }
 
 // Name returns the user's name; empty for nil.
@@ -109,7 +134,7 @@ func (a *Account) isRememberedLocked(password mac) (known bool) {
 // Revoked reports whether the user may send nothing any more.
 func (r *Rights) Revoked() bool { return r.revoked }
 
-// All reports whether every command is permitted on every key.
+// All reports whether every command is permitted on every key and channel.
 func (r *Rights) All() bool { return r.all }
 
 // In reports whether the user is in one of some groups.
@@ -128,6 +153,26 @@ func (r *Rights) AnyKey() bool { return r.anyKey }
 func (r *Rights) MayUse(key []byte) bool {
 	for _, pattern := range r.matches {
 		if pattern.Match(key) {
+			return true
+		}
+	}
+	return false
+}
+
+// Channels returns the channel patterns of the user. The caller must not change them.
+func (r *Rights) Channels() [][]byte { return r.channels }
+
+// AnyChannel reports whether one of the channel patterns is *.
+func (r *Rights) AnyChannel() bool { return r.anyChannel }
+
+// MayUseChannel reports whether a channel matches one of the user's patterns, or, of a pattern of
+// channels, whether it is one of them, as in Redis. No allocation.
+func (r *Rights) MayUseChannel(name []byte, isPattern bool) bool {
+	if r.anyChannel {
+		return true
+	}
+	for i, pattern := range r.channels {
+		if string(pattern) == string(name) || !isPattern && r.channelMatches[i].Match(name) {
 			return true
 		}
 	}

@@ -22,8 +22,9 @@ func (h *Handler) ReloadUsers() error {
 		return err
 	}
 	closed := 0
+	hears := h.hub.names()
 	for _, s := range h.Sessions() {
-		if s.mustDisconnect() {
+		if s.mustDisconnect() || s.hearsTooMuch(hears[&s.inbox]) {
 			s.client.Close()
 			closed++
 		}
@@ -43,6 +44,19 @@ func (s *Session) mustDisconnect() bool {
 	}
 	r := a.Rights()
 	return r.Revoked() || monitors && !r.All()
+}
+
+// hearsTooMuch reports whether the session has one of some subscriptions that its user may not have
+// any more.
+func (s *Session) hearsTooMuch(names [2][]string) bool {
+	for k, of := range names {
+		for _, name := range of {
+			if !s.mayHear(Kind(k), []byte(name)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // SwitchAccount makes a the account of the session, or returns an error if it is revoked.

@@ -16,7 +16,7 @@ func (c *Command) Categories() (all []string) {
 		{"write", c.Flags&Write != 0 && c.Flags&Rules == 0},
 		{"read", c.Flags&ReadOnly != 0 && c.Flags&Rules == 0 && c.Group != "scripting"},
 		{Everyone, c.needsNoGroup()},
-		{"admin", c.Flags&(Admin|Forgets|Reaches) != 0 || c.Flags&Runs != 0 && c.Uses == nil},
+		{"admin", c.Flags&(Admin|Forgets) != 0 || c.Flags&Runs != 0 && c.Uses == nil},
 		{"peek", limits && c.Flags&(ReadOnly|AllKeys) != 0 && c.Flags&(Admin|Forgets|Reaches|Runs|Rules) == 0},
 		{"decide", limits && c.Flags&Write != 0 && c.Flags&(Forgets|Rules) == 0},
 		{"rules", c.Flags&Rules != 0 || c.Group == "rules" && c.Flags&ReadOnly != 0},
@@ -66,7 +66,9 @@ func (c *Command) needs() (groups users.Groups) {
 		return users.GroupOf("scripting") | users.Admin
 	case c.Flags&Rules != 0:
 		return users.GroupOf("rules") | users.Admin
-	case c.dangerous() || c.Flags&(Reaches|Runs) != 0:
+	case c.Flags&Reaches != 0:
+		return users.GroupOf("pubsub") | users.Admin
+	case c.dangerous() || c.Flags&Runs != 0:
 		return users.Admin
 	}
 	for _, name := range c.Categories() {

@@ -30,6 +30,10 @@ type Command struct {
 	// needs a key pattern that matches rules.KeyPrefix and the domain.
 	Domain int
 
+	// Channels is the position of channels, as that of keys, or of patterns of them.
+	Channels Keys
+	Patterns bool
+
 	// Op appends the ops of a command line to b, at least one, or returns an *resp.Error and
 	// leaves b unchanged. args[0] is the name. The number of args is valid for Args,
 	// unless OwnArity is set.
@@ -99,7 +103,7 @@ const (
 	Unpaused  // not held back by CLIENT PAUSE; internal
 	OwnArity  // Op checks the number of args and has its own error; internal
 	Forgets   // deletes limits, which decide does not allow; internal
-	Reaches   // sends to other clients, or lists their subscriptions, which requires admin; internal
+	Reaches   // sends messages to clients, gets them, or tells of subscriptions, which requires pubsub; internal
 	AllKeys   // lists or deletes keys without naming them, which requires the pattern *; internal
 	Secret    // arguments may be secrets, which MONITOR and SLOWLOG hide; internal
 	AuthWord  // of a Secret command: only the words after AUTH are secret; internal

@@ -103,6 +103,8 @@ func (s *Session) recheck(c *Spec, args [][]byte) error {
 		return resp.NewError("NOPERM", queuedBefore+"no permission to execute the command or subcommand")
 	case DeniedKey:
 		return resp.NewError("NOPERM", queuedBefore+"no permission to touch the specified keys")
+	case DeniedChannel:
+		return resp.NewError("NOPERM", queuedBefore+"no permission to access one of the channels used as arguments to the command")
 	}
 	return c.DenyScript(s.account.Rights(), args)
 }

@@ -63,6 +63,23 @@ func (h *Hub) remove(k Kind, name string, in *inbox) {
 	}
 }
 
+// names returns the subscriptions of each inbox, by Kind. Cost: linear in the subscriptions.
+func (h *Hub) names() map[*inbox][2][]string {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	all := map[*inbox][2][]string{}
+	for k, a := range h.audiences {
+		for name, inboxes := range a {
+			for in := range inboxes {
+				of := all[in]
+				of[k] = append(of[k], name)
+				all[in] = of
+			}
+		}
+	}
+	return all
+}
+
 // publish sends a message to all subscribers of its channel and returns the number of
 // deliveries. deliver sends to one inbox.
 func (h *Hub) publish(channel, message []byte, deliver func(*inbox, resp.Message)) (receivers int64) {

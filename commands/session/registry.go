@@ -234,8 +234,10 @@ func (s *Spec) KeysOf(line [][]byte) (keys [][]byte) {
 
 // positions returns the positions of the keys of a line, within it. No keys: First is
 // above Last.
-func (s *Spec) positions(line [][]byte) Keys {
-	k := s.Keys
+func (s *Spec) positions(line [][]byte) Keys { return s.Keys.in(line) }
+
+// in returns the first and last position and the step in a line.
+func (k Keys) in(line [][]byte) Keys {
 	switch {
 	case k.Count > 0:
 		n := 0

@@ -9,7 +9,10 @@ import (
 	"limitsrv/rules"
 )
 
-var errNoKey = resp.NewError("NOPERM", "this user has no permissions to access one of the keys used as arguments")
+var (
+	errNoKey     = resp.NewError("NOPERM", "this user has no permissions to access one of the keys used as arguments")
+	errNoChannel = resp.NewError("NOPERM", "this user has no permissions to access one of the channels used as arguments")
+)
 
 // A Denial is the reason for denying a command to a user.
 type Denial int
@@ -18,16 +21,25 @@ const (
 	Granted Denial = iota
 	DeniedCommand
 	DeniedKey
+	DeniedChannel
 )
 
-// Deny returns the reason for denying the command to a user, and the key if the reason is
-// a key. No allocation.
+// Deny returns the reason for denying the command to a user, and the key or channel if that is the
+// reason. No allocation.
 func (c *Spec) Deny(r *auth.Rights, line [][]byte) (Denial, []byte) {
 	if r.All() || c.Flags&NoAuth != 0 {
 		return Granted, nil
 	}
 	if r.Revoked() || c.needs != 0 && !r.In(c.needs) {
 		return DeniedCommand, nil
+	}
+	if c.Channels.Step > 0 {
+		k := c.Channels.in(line)
+		for i := k.First; i <= k.Last; i += k.Step {
+			if !r.MayUseChannel(line[i], c.Patterns) {
+				return DeniedChannel, line[i]
+			}
+		}
 	}
 	if r.AnyKey() {
 		return Granted, nil
@@ -50,7 +62,9 @@ func (c *Spec) Deny(r *auth.Rights, line [][]byte) (Denial, []byte) {
 }
 
 var (
-	errNotConstant = resp.NewError("NOPERM", "this user may only run scripts that name their commands by constants, as in redis.call('GET', KEYS[1])")
+	errNotConstant   = resp.NewError("NOPERM", "this user may only run scripts that name their commands by constants, as in redis.call('GET', KEYS[1])")
+	errScriptChannel = resp.NewError("NOPERM", "this user may only run scripts that publish if one of its channels is *")
+
 	errNotDeclared = resp.NewError("NOPERM", "this user may only run scripts whose keys are all elements of KEYS, as in redis.call('GET', KEYS[1])")
 )
 
@@ -70,8 +84,29 @@ func (c *Spec) DenyScript(r *auth.Rights, line [][]byte) error {
 		return errNotDeclared
 	}
 	for _, name := range u.Names {
-		if used := c.registry.Find([]byte(name), nil); used != nil && used.needs != 0 && !r.In(used.needs) {
-			return resp.NewError("NOPERM", "this user has no permissions to run the '"+used.FullName+"' command, which the script calls")
+		used := c.registry.Find([]byte(name), nil)
+		if denied := used.deniedTo(r); denied != nil {
+			return resp.NewError("NOPERM", "this user has no permissions to run the '"+denied.FullName+"' command, which the script calls")
+		}
+		if used != nil && used.Channels.Step > 0 && !r.AnyChannel() { // the script names the channel as it runs
+			return errScriptChannel
+		}
+	}
+	return nil
+}
+
+// deniedTo returns the spec, or one of its subcommands, that a user's groups do not allow; nil if
+// they allow all. The text of a script tells the container only.
+func (c *Spec) deniedTo(r *auth.Rights) *Spec {
+	if c == nil {
+		return nil
+	}
+	if c.needs != 0 && !r.In(c.needs) {
+		return c
+	}
+	for _, sub := range c.Subs {
+		if denied := sub.deniedTo(r); denied != nil {
+			return denied
 		}
 	}
 	return nil
@@ -98,6 +133,9 @@ func (s *Session) mayAs(c *Spec, args [][]byte) error {
 	case DeniedKey:
 		s.h.denied.keys.Add(1)
 		return errNoKey
+	case DeniedChannel:
+		s.h.denied.keys.Add(1)
+		return errNoChannel
 	}
 	err := c.DenyScript(r, args)
 	if err != nil {

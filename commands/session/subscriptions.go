@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"limitsrv/commands/auth/users"
 	"maps"
 	"slices"
 
@@ -37,6 +38,11 @@ func (s *Session) Subscribe(k Kind, names [][]byte, answer func(name []byte, cou
 	hub := s.h.hub
 	hub.mu.Lock()
 	defer hub.mu.Unlock()
+	for _, name := range names {
+		if !s.mayHear(k, name) { // changed since the command was checked, so that ReloadUsers misses none
+			return errNoChannel
+		}
+	}
 	for _, name := range names {
 		(*mine)[string(name)] = struct{}{}
 		hub.add(k, string(name), &s.inbox)
@@ -84,3 +90,18 @@ func (s *Session) Publish(channel, message []byte) (receivers int64) {
 		to.send(m)
 	})
 }
+
+// mayHear reports whether the session's user may have a subscription. Any goroutine may call it.
+func (s *Session) mayHear(k Kind, name []byte) bool {
+	s.mu.Lock()
+	a := s.account
+	s.mu.Unlock()
+	if a == nil {
+		return true // it has none
+	}
+	r := a.Rights()
+	return r.All() || r.In(subscribers) && r.MayUseChannel(name, k == ToPatterns)
+}
+
+// subscribers are the groups of users that may subscribe.
+var subscribers = users.GroupOf("pubsub") | users.Admin

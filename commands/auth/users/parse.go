@@ -21,7 +21,7 @@ const (
 	maxHashes       = 4 // per user
 )
 
-const fields = "name, hash or hashes, groups, keys and enabled"
+const fields = "name, hash or hashes, groups, keys, channels and enabled"
 
 // A source is a file that is being parsed.
 type source struct {
@@ -160,8 +160,9 @@ func (s *source) user(n *yaml.Node) (*User, error) {
 	}{
 		{u.Name == "", "a name"},
 		{len(u.hashes) == 0, "a hash, or hashes"},
-		{u.Groups == 0, "groups: decide, peek, admin, rules, or categories of commands on values"},
+		{u.Groups == 0, "groups: decide, peek, admin, rules, pubsub, or categories of commands on values"},
 		{len(u.Keys) == 0, `keys: patterns, such as "api:*", or "*" for all`},
+		{u.Groups&(GroupOf("pubsub")|Admin) == GroupOf("pubsub") && len(u.Channels) == 0, `channels for the group pubsub: patterns, such as "news:*", or "*" for all`},
 	} {
 		if missing.is {
 			return nil, s.errorAt(u.line, "a user must have %s", missing.what)
@@ -189,6 +190,9 @@ func (s *source) field(u *User, name string, line int, value *yaml.Node) (err er
 		return s.groups(u, value)
 	case "keys":
 		u.Keys, _, err = s.texts("keys", value, maxKeys, maxPatternBytes)
+		return err
+	case "channels":
+		u.Channels, _, err = s.texts("channels", value, maxKeys, maxPatternBytes)
 		return err
 	case "enabled":
 		if value.Kind != yaml.ScalarNode || value.Tag != "!!bool" {

@@ -24,7 +24,7 @@ const Every Groups = 1<<len(GroupNames) - 1
 // with commands on values.
 var GroupNames = [...]string{
 	"decide", "peek", "admin", "rules",
-	"read", "write", "keyspace", "string", "bitmap", "hash", "list", "set", "sortedset", "scripting",
+	"read", "write", "keyspace", "string", "bitmap", "hash", "list", "set", "sortedset", "scripting", "pubsub",
 }
 
 // GroupOf returns the group of a name; 0: no such group.
@@ -37,12 +37,14 @@ func GroupOf(name string) Groups {
 
 // A User is one user of the file. Immutable.
 type User struct {
-	Name    string
-	Groups  Groups
-	Keys    []string // patterns, at least one
-	Enabled bool
-	hashes  []hash // at least one
-	line    int
+	Name   string
+	Groups Groups
+	Keys   []string // patterns, at least one
+	// Channels are patterns, nil if the file has none.
+	Channels []string
+	Enabled  bool
+	hashes   []hash // at least one
+	line     int
 }
 
 // Check reports whether a password is the user's, whether or not the user is enabled.
