@@ -88,11 +88,12 @@ var arrows = map[string][]string{
 	"files":               {},
 	"yamlfile":            {"limitsrv/pace", "go.yaml.in/yaml/v3"},
 	"fatal":               {},
+	"strictjson":          {},
 	"status":              {},
 	"loglimit":            {},
 	"histogram":           {},
 	"server/admin": {
-		"limitsrv/ruleset", "limitsrv/rules",
+		"limitsrv/ruleset", "limitsrv/rules", "limitsrv/strictjson",
 		"limitsrv/engine", "limitsrv/status", "limitsrv/beat", "limitsrv/histogram", "limitsrv/commands", "limitsrv/limiters", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
 	},
 	"server/access": {"limitsrv/commands/auth", "limitsrv/commands/resp"},
@@ -100,7 +101,7 @@ var arrows = map[string][]string{
 		"limitsrv/commands/auth", "limitsrv/commands/resp", "limitsrv/commands/session", "limitsrv/beat", "limitsrv/engine", "limitsrv/rules", "limitsrv/checks", "limitsrv/server",
 		"limitsrv/server/rls/envoy", "google.golang.org/grpc",
 	},
-	"server/rls/envoy": {"limitsrv/checks", "limitsrv/rules", "limitsrv/engine", "limitsrv/commands/resp", "google.golang.org/protobuf/encoding/protowire"},
+	"server/rls/envoy": {"limitsrv/strictjson", "limitsrv/checks", "limitsrv/rules", "limitsrv/engine", "limitsrv/commands/resp", "google.golang.org/protobuf/encoding/protowire"},
 	"persist": {
 		"limitsrv/engine", "limitsrv/beat", "limitsrv/persist/commit", "limitsrv/status", "limitsrv/fatal", "limitsrv/pace", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
 		"github.com/hashicorp/go-hclog",

@@ -55,7 +55,10 @@ func (a *api) session(w http.ResponseWriter, r *http.Request) {
 
 // login serves POST /api/login: it sets a cookie.
 func (a *api) login(w http.ResponseWriter, r *http.Request) {
-	var given struct{ User, Password string }
+	var given struct {
+		User     string `json:"user"`
+		Password string `json:"password"`
+	}
 	if !decodeBody(w, r, &given) {
 		return
 	}

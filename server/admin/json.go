@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"strings"
 	"unicode/utf8"
 
 	"limitsrv/commands/resp"
+	"limitsrv/strictjson"
 )
 
 // reply writes a value as JSON.
@@ -39,9 +41,11 @@ func decodeBody(w http.ResponseWriter, r *http.Request, into any) bool {
 		replyError(w, http.StatusUnsupportedMediaType, "the body must be application/json")
 		return false
 	}
-	decoder := json.NewDecoder(r.Body)
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
+	body, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = strictjson.Decode(body, into)
+	}
+	if err != nil {
 		tooLong := new(http.MaxBytesError)
 		if errors.As(err, &tooLong) {
 			replyError(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body must be at most %d bytes, got more", tooLong.Limit))

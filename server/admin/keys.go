@@ -132,8 +132,8 @@ func keyStateOf(key []byte, d engine.Decision) *keyState {
 // reset serves POST /api/reset.
 func (a *api) reset(w http.ResponseWriter, r *http.Request, id identity) {
 	var given struct {
-		Raw string
-		DB  uint8
+		Raw string `json:"raw"`
+		DB  uint8  `json:"db"`
 	}
 	if !decodeBody(w, r, &given) {
 		return

@@ -68,7 +68,10 @@ func TestCheckRequests(t *testing.T) {
 		status     int
 		want       string
 	}{
-		{"attributes stay in order", `{"domain":"api","attributes":{"z":"1","a":"2","z":"3"}}`, 400, "ERR api hits 1 id  peek false | z=1 a=2 z=3"},
+		{"attributes stay in order", `{"domain":"api","attributes":{"z":"1","a":"2","Z":"3"}}`, 400, "ERR api hits 1 id  peek false | z=1 a=2 Z=3"},
+		{"no attribute is there twice", `{"domain":"api","attributes":{"z":"1","a":"2","z":"3"}}`, 400, `ERR the body: the name \"z\" twice in one object`},
+		{"no word is there twice", `{"domain":"api","domain":"other"}`, 400, `ERR the body: the name \"domain\" twice in one object`},
+		{"words have their case", `{"domain":"api","Domain":"other"}`, 400, `ERR the body: unknown field \"Domain\"`},
 		{"descriptors follow", `{"domain":"api","attributes":{"z":"1"},"descriptors":[[["a","b"],["c","d"]],[["e",""]]],"hits":0,"id":"x","peek":true}`, 400,
 			"ERR api hits 0 id x peek true | z=1 | a=b c=d | e="},
 		{"hits have a bound", `{"domain":"api","hits":-1}`, 400, "ERR hits: 0 to 2000000000001, got -1"},

@@ -1,6 +1,7 @@
 package envoy
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 
 	"limitsrv/checks"
 	"limitsrv/rules"
+	"limitsrv/strictjson"
 )
 
 // The messages of a request in the JSON form of protobuf, where a field may have either of
@@ -84,17 +86,20 @@ func (u *jsonUnit) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// oneOf returns the number of a field with two names; 0: none.
-func oneOf(a, b *jsonNumber) *jsonNumber {
-	if a != nil {
-		return a
+// oneOf returns the number of a field with two names, of which a message may have one; nil: none.
+func oneOf(name string, a, b *jsonNumber) (*jsonNumber, error) {
+	if a != nil && b != nil {
+		return nil, invalid("%s: under one of its two names, got both", name)
 	}
-	return b
+	return cmp.Or(a, b), nil
 }
 
-// uint32Of returns a number of 32 bits.
-func uint32Of(name string, n *jsonNumber) (uint32, error) {
+// uint32Of returns the number of 32 bits of a field with two names.
+func uint32Of(name string, a, b *jsonNumber) (uint32, error) {
+	n, err := oneOf(name, a, b)
 	switch {
+	case err != nil:
+		return 0, err
 	case n == nil:
 		return 0, nil
 	case *n > math.MaxUint32:
@@ -111,7 +116,7 @@ func (r *Reader) ReadJSON(message []byte) (*checks.Request, error) {
 	if err := DecodeStrict(message, &in); err != nil {
 		return nil, err
 	}
-	hits, err := uint32Of("hits_addend", oneOf(in.HitsAddend, in.Hits))
+	hits, err := uint32Of("hits_addend", in.HitsAddend, in.Hits)
 	if err != nil {
 		return nil, err
 	}
@@ -133,29 +138,26 @@ func (r *Reader) addJSON(d *jsonDescriptor) error {
 		}
 	}
 	if l := d.Limit; l != nil {
-		count, err := uint32Of("requests_per_unit", oneOf(l.RequestsPerUnit, l.Requests))
+		count, err := uint32Of("requests_per_unit", l.RequestsPerUnit, l.Requests)
 		if err != nil {
 			return err
 		}
 		limit = sentLimit{present: true, unit: int32(l.Unit)}
 		limit.Count = count
 	}
-	if n := oneOf(d.HitsAddend, d.Hits); n != nil {
+	n, err := oneOf("hits_addend", d.HitsAddend, d.Hits)
+	if err != nil {
+		return err
+	}
+	if n != nil {
 		own = boundedHits(uint64(*n))
 	}
 	return r.add(first, limit, own)
 }
 
-// DecodeStrict decodes one JSON value, and nothing behind it, without unknown fields. An
-// error is an *resp.Error for the client.
+// DecodeStrict decodes a JSON value as strictjson does. An error is an *resp.Error for the client.
 func DecodeStrict(message []byte, into any) error {
-	decoder := json.NewDecoder(strings.NewReader(string(message)))
-	decoder.DisallowUnknownFields()
-	err := decoder.Decode(into)
-	if err == nil && decoder.More() {
-		return invalid("the body has more than one JSON value")
-	}
-	if err != nil {
+	if err := strictjson.Decode(message, into); err != nil {
 		return invalid("the body: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return nil
