@@ -27,6 +27,8 @@ func (o *Options) checkCluster() (all []error) {
 		{o.ClusterMode == "emulated", "--cluster-mode emulated is for a single server; with --raft it is on or off"},
 		{len(o.Peers) > 0 && len(o.Join) > 0, "--peers bootstraps a new cluster and --join joins an existing one: give one of them"},
 		{tls != 0 && tls != 3, "--raft-tls-cert, --raft-tls-key and --raft-tls-ca go together"},
+		{o.isProtected() && !o.hasSecret() && tls == 0,
+			"--raft with --password or --users needs " + raftProtection + " as well, on any address: otherwise a process that reaches the port for nodes joins, reads all keys and leads"},
 		{o.ClusterSecret != "" && o.ClusterSecretFile != "", "--cluster-secret and --cluster-secret-file exclude each other"},
 		{o.Data != "" && len(o.Peers) == 0 && len(o.Join) == 0 && isNewMember(o.Data),
 			"--raft needs --peers, the --raft of all initial nodes, or --join, the --raft of members of a cluster: --data " + o.Data + " belongs to no cluster yet"},
@@ -67,7 +69,7 @@ func isNewMember(dir string) bool {
 	return err == nil && !member
 }
 
-// raftProtection names the options that protect nodes beyond loopback.
+// raftProtection names the options that protect the port for nodes.
 const raftProtection = "--cluster-secret-file, --cluster-secret or --raft-tls-cert, -key and -ca"
 
 // hasSecret reports whether nodes authenticate each other by a secret.
@@ -77,7 +79,7 @@ func (o *Options) hasSecret() bool { return o.ClusterSecret != "" || o.ClusterSe
 func (o *Options) OpenSecrets(log *slog.Logger) (*link.Secrets, error) {
 	switch {
 	case o.ClusterSecretFile != "":
-		return link.OpenSecrets(o.ClusterSecretFile, o.Unprotected || o.RaftTLSCert != "" || o.raftOnLoopback(), log)
+		return link.OpenSecrets(o.ClusterSecretFile, o.Unprotected || o.RaftTLSCert != "" || o.raftOnLoopback() && !o.isProtected(), log)
 	case o.ClusterSecret != "":
 		return link.OneSecret(o.ClusterSecret)
 	}

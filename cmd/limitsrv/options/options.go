@@ -53,8 +53,8 @@ type Options struct {
 	RaftTLSCA       string        `group:"Cluster" name:"raft-tls-ca" placeholder:"FILE" help:"CA of the certificates of all nodes. All three files are reloaded when they change."`
 	ClusterMode     string        `group:"Cluster" default:"off" enum:"off,emulated,on" help:"Redis Cluster protocol. emulated: one node with all slots. on, with --raft: the leader has all slots, and the other nodes reply MOVED. off: no cluster."`
 
-	ClusterSecret     string `group:"Cluster" secret:"" help:"Shared secret that authenticates the nodes of a cluster to each other and encrypts their links: at least 16 bytes, for example of openssl rand -hex 32. Prefer the environment. Beyond loopback nodes need it, --cluster-secret-file or --raft-tls-*."`
-	ClusterSecretFile string `group:"Cluster" placeholder:"FILE" help:"File of cluster secrets, one per line: outgoing links use the first, incoming links may use any. The line none stands for no secret, and beyond loopback needs --unprotected. Reloaded when it changes."`
+	ClusterSecret     string `group:"Cluster" secret:"" help:"Shared secret that authenticates the nodes of a cluster to each other and encrypts their links: at least 16 bytes, for example of openssl rand -hex 32. Prefer the environment. Beyond loopback, and with --password or --users, nodes need it, --cluster-secret-file or --raft-tls-*."`
+	ClusterSecretFile string `group:"Cluster" placeholder:"FILE" help:"File of cluster secrets, one per line: outgoing links use the first, incoming links may use any. The line none stands for no secret, and beyond loopback, and with --password or --users, needs --unprotected. Reloaded when it changes."`
 
 	MaxClients     int           `group:"Limits" default:"${maxClients}" help:"Maximum number of connections."`
 	IdleTimeout    time.Duration `group:"Limits" default:"0" help:"Time after which a connection is closed that sends nothing and waits for no reply. 0: never."`
