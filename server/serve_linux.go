@@ -166,6 +166,7 @@ func (l *loop) advance(c *loopConn) bool {
 		l.queueWrite(c)
 		l.flush()
 		if !l.mayExecute(c) {
+			l.releaseBuffers(c)
 			return false
 		}
 		if next == wantClose {

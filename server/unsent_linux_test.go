@@ -106,3 +106,34 @@ func TestNoUnsentOutputBeforeLogin(t *testing.T) {
 		t.Errorf("all of %d commands were executed, with %d MB of replies", n, commands*bytes>>20)
 	}
 }
+
+// A client that leaves too many replies unread keeps its further commands, while others send
+// bytes of their own.
+func TestClientBeyondItsOutputKeepsItsCommands(t *testing.T) {
+	const commands, bytes = 11, 1 << 20 // the commands fit the reader's tail
+	r, counter := startWithCommits(t, Config{Loops: 1, WriteTimeout: time.Minute, Limits: Limits{OutputBytes: 2 * bytes}})
+	nc := r.dial()
+	sendBigCommands(t, nc, commands, bytes)
+	until(t, "the client is not executed any more", func() bool {
+		before := counter.echo.answered.Load()
+		time.Sleep(20 * time.Millisecond)
+		return r.room.Used() >= 2*bytes && counter.echo.answered.Load() == before
+	})
+	if n := counter.echo.answered.Load(); n >= 2*commands {
+		t.Fatalf("all %d commands are answered, the bound is not reached", n)
+	}
+	other := r.dial()
+	for range 10 {
+		send(t, other, array("OP", strings.Repeat("\n", 1000)))
+		expect(t, other, bulk(strings.Repeat("\n", 1000)))
+	}
+	in := bufio.NewReader(nc)
+	for i := range commands {
+		if _, err := readBulk(in); err != nil {
+			t.Fatalf("count %d: %v", i, err)
+		}
+		if big, err := readBulk(in); err != nil || len(big) != bytes {
+			t.Fatalf("reply %d: %d bytes, %v", i, len(big), err)
+		}
+	}
+}
