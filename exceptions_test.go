@@ -44,7 +44,8 @@ var applyExceptions = []applyException{
 	{"scripts/run.go", ruleSync, "machines between runs, of which nothing is kept but memory"},
 	{"scripts/library.go", ruleSync, "machines between runs; steps of runs are for schedules"},
 	{"scripts/functions.go", ruleSync, "the functions of a version of the documents, computed from these"},
-	{"scripts/script.go", ruleSync, "compiled forms, computed from texts"},
+	{"scripts/keeper.go", ruleSync, "compiled forms, computed from texts"},
+	{"datatypes/work.go", ruleMap, "fills an array: each element by itself"},
 	{"lua/arena/arena.go", ruleImport, "the sizes of types"},
 	{"lua/arena/arena.go", rulePointer, "the size of a type is a length of memory, which no script sees"},
 

@@ -9,7 +9,7 @@ import (
 )
 
 // valueBytes is counted for each value of an answer besides its content. The form of a value in
-// RESP is at most so much longer than its form in an answer; that of a score is scoreBytes longer.
+// RESP is at most valueBytes longer than its form in an answer; the form of a score is scoreBytes longer.
 const (
 	valueBytes = 8
 	scoreBytes = 24
@@ -77,8 +77,8 @@ func appendString(tx *engine.Tx, e engine.Entry, out []byte) (answered []byte, o
 	return tx.Bytes(e, answer.AppendBulkHead(out, n)), true
 }
 
-// longAnswers has the commands whose answers may be longer than a few bytes for each word, and the
-// number of words, the name included, from which on they may.
+// longAnswers names the commands with answers that may be longer than a few bytes for each word,
+// and the least number of words, the name included, of such a command line.
 var longAnswers = map[string]int{
 	"GET": 2, "SET": 4, "GETSET": 3, "GETDEL": 2, "GETEX": 2, "MGET": 2, "GETRANGE": 4, "SUBSTR": 4,
 	"HGET": 3, "HMGET": 3, "HGETALL": 2, "HKEYS": 2, "HVALS": 2, "HRANDFIELD": 2, "HSCAN": 3,

@@ -33,7 +33,7 @@ var taken = map[string][2]string{
 // single are commands that change data and answer one string or element at most.
 var single = []string{"SET", "GETSET", "GETDEL", "GETEX", "LMOVE", "RPOPLPUSH", "BLPOP", "BRPOP"}
 
-// brief are lines of the commands whose answers have a few bytes for each word.
+// brief has a line of each command that answers a few bytes for each word.
 var brief = map[string]string{
 	"SETEX": "a 100 v", "PSETEX": "a 100 v", "SETNX": "text v", "MSET": "a v", "MSETNX": "text v b v", "INCR": "n", "DECR": "n", "INCRBY": "n 5",
 	"DECRBY": "n 5", "INCRBYFLOAT": "n 1e16", "APPEND": "text x", "STRLEN": "text", "SETRANGE": "text 0 x", "EXISTS": "text text", "DEL": "a", "UNLINK": "b",

@@ -14,8 +14,8 @@ import (
 	"limitsrv/engine"
 )
 
-// secretLines are commands whose answers depend on the hash of members: orders, cursors, and random
-// picks.
+// secretLines returns lines with answers that depend on the hash of members: orders, cursors, and
+// random picks.
 func secretLines() (lines []string) {
 	var members, pairs, scores strings.Builder
 	for i := range 300 {

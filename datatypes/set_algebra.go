@@ -251,7 +251,7 @@ type memberTable struct {
 	slots []int
 }
 
-// begin makes room for members. The hash is that of a set, whose seed is secret.
+// begin makes room for members. It uses the hash of a set, because the seed of sets is secret.
 func (t *memberTable) begin(of *values.Set, members int) {
 	t.hash = of.Hash
 	t.slots = make([]int, 1<<bits.Len(uint(members*2)))

@@ -10,7 +10,7 @@ import (
 	"limitsrv/engine"
 )
 
-// boundedByLine are commands whose words, or one answer, bound the work.
+// boundedByLine are the commands with work that their words, or one answer, bound.
 var boundedByLine = strings.Fields("MSET MSETNX DEL TOUCH LPUSH RPUSH BLPOP BRPOP PSETEX SETEX")
 
 // workLines are command lines on collections of n elements, or a string of as many parts. Each
@@ -80,9 +80,8 @@ func (x workCounter) Do(tx *engine.Tx, c *engine.Call) {
 
 func words(line string) [][]byte { return bytes.Fields([]byte(line)) }
 
-// TestWork expects of every command whose complexity is not O(1) that its work is estimated, and
-// of estimates that they are at least a quarter of the work that is counted, and that failures
-// cost nothing.
+// TestWork expects an estimate of the work of every command with a complexity other than O(1). An
+// estimate is at least a quarter of the counted work. A line that fails is estimated at no work.
 func TestWork(t *testing.T) {
 	const n = 3000
 	sizes := map[string]string{"n": fmt.Sprint(n), "bytes": fmt.Sprint(n * bytesPerElement), "bits": fmt.Sprint(n * bytesPerElement * 8)}

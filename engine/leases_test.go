@@ -6,8 +6,8 @@ import (
 	"limitsrv/siphash"
 )
 
-// TestHoldersDoNotChain adds holders with ids in ascending order in both halves, as one may choose
-// them who knows the keys of the ids. The treaps must be no deeper than those of random ids.
+// TestHoldersDoNotChain adds holders with ids in ascending order in both halves: an attacker with
+// the keys of the ids can choose such ids. The treaps must be no deeper than those of random ids.
 func TestHoldersDoNotChain(t *testing.T) {
 	const (
 		holders = 20_000

@@ -56,7 +56,7 @@ func (e *Engine) Load(block []byte) error {
 }
 
 // CheckBlock returns an error if a block, of any bytes, is not one that Load can add to an empty
-// engine. Concurrency: any number of goroutines may call it. Cost: less than that of Load.
+// engine. Concurrency: any number of goroutines may call it. Cost: less than Load.
 func CheckBlock(block []byte) error {
 	r := blockReaders.Get().(*blockReader)
 	defer blockReaders.Put(r)

@@ -52,7 +52,7 @@ type Deaths struct {
 	First uint64 `json:"first"`
 	Last  uint64 `json:"last"`
 	Count int    `json:"count"` // processes in a row
-	// What describes the entry; empty: it was not described yet.
+	// What is a description of the entry; empty: the entry has not been described yet.
 	What string `json:"what,omitempty"`
 }
 
@@ -101,7 +101,7 @@ func readDeaths(fsys vfs.FS, dir string) (d Deaths, err error) {
 	return d, err
 }
 
-// readApplying reads a mark; zero: there is none.
+// readApplying reads a mark. Without the file the mark is zero.
 func readApplying(fsys vfs.FS, name string) (m applyingMark, err error) {
 	b, err := readSmall(fsys, name, applyingBytes)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -173,7 +173,7 @@ func (a *Applying) Begin(index uint64) (suspect bool) {
 	return index-a.from <= a.span
 }
 
-// Since marks an entry from which on entries up to that of the last Begin are being applied; 0:
+// Since marks the first entry that is being applied; the entry of the last Begin is the last. 0:
 // only that one is.
 func (a *Applying) Since(first uint64) {
 	if a != nil {

@@ -127,7 +127,7 @@ type segmentCheck struct {
 	drop   *Drop         // the end that opening the log cuts off; nil: none
 }
 
-// checkSegment verifies segment i, and passes each intact entry to verify, whose *refusal is
+// checkSegment verifies segment i, and passes each intact entry to verify. A *refusal of verify is
 // damage. err is an error of the file system or a *NewerError.
 func checkSegment(fs vfs.FS, dir string, state *logState, i int, sameBoot bool, verify func(r *record) error) (*segmentCheck, error) {
 	f := &segmentCheck{info: state.Segments[i]}

@@ -173,7 +173,7 @@ func (f *fullFrom) MaybeError(op errorfs.Op) error {
 	return nil
 }
 
-// A start removes what a killed process left, before it writes, and keeps the rest.
+// A start removes the incomplete files of a killed process before it writes, and keeps all other files.
 func TestStartRemovesLeftovers(t *testing.T) {
 	disk := vfs.NewMem()
 	o := Options{Dir: "/data", FS: disk, Policy: Always, Clock: newTestClock(), Engine: engine.Options{}}
