@@ -61,8 +61,13 @@ type Met struct {
 	Descriptor uint8
 	Guard      int8
 	Mode       rules.Mode
-	op         uint8 // index in the ops of the request
+	// Overruled is set if the limit is a shadow limit only because all limits of the server are.
+	Overruled bool
+	op        uint8 // index in the ops of the request
 }
+
+// IsShadow reports whether the limit is a shadow limit by its rule.
+func (m *Met) IsShadow() bool { return m.Mode == rules.Shadow && !m.Overruled }
 
 // A Closing is a penalty box that a request closed. It is valid as long as the Answer.
 type Closing struct {

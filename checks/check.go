@@ -43,6 +43,11 @@ func (c *Check) Append(b *engine.Batch, s *ruleset.State, now engine.Instant, q 
 	if err := s.Set.Match(&q.Request, s.Overrides, now, r); err != nil {
 		return resp.NewError("ERR", err.Error())
 	}
+	if q.Negative != nil {
+		if err := checkShared(r, q); err != nil {
+			return err
+		}
+	}
 	c.keep(s, q)
 	if c.settles && r.Verdict == rules.Limited {
 		appendSettling(b, r.Limits, q)
@@ -79,15 +84,6 @@ func next(b *engine.Batch) *engine.Op {
 		b.Ops = b.Ops[:n+1]
 	}
 	return &b.Ops[n]
-}
-
-// shadow makes all limits shadow limits, which have no penalty boxes.
-func shadow(r *rules.Result) {
-	for i := range r.Limits {
-		m := &r.Limits[i]
-		m.Mode, m.Guard = rules.Shadow, -1
-	}
-	r.Guards = r.Guards[:0]
 }
 
 // look is a member for a group without limits, which only needs the rules.
@@ -155,7 +151,7 @@ func appendSettling(b *engine.Batch, limits []rules.Met, q *Request) {
 		case l.None:
 			limits[i].SetOp(&op, 0, nil)
 		case q.Settle < 0:
-			op.Kind, op.N = engine.Refund, -q.Settle
+			op = refund(&limits[i], -q.Settle)
 		}
 		b.Ops = append(b.Ops, op)
 	}

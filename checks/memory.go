@@ -75,12 +75,9 @@ func (c *Check) keep(s *ruleset.State, q *Request) {
 	m := c.memory
 	r := &m.result
 	c.state, c.hits, c.peek, c.settles = s, q.Hits, q.Peek, q.Settle != 0
-	if last := &m.last; r.Repeated && last.state == s && last.settles == c.settles && len(q.Own) == 0 {
+	if last := &m.last; r.Repeated && last.state == s && last.settles == c.settles && len(q.Own) == 0 && q.Negative == nil {
 		c.verdict, c.first, c.limits, c.extra = last.verdict, last.first, last.limits, 0
 		return
-	}
-	if s.Shadow {
-		shadow(r)
 	}
 	c.verdict, c.first, c.limits, c.extra = r.Verdict, int32(len(m.met)), uint8(len(r.Limits)), 0
 	op, labelled := uint8(1), false // behind the Needs
@@ -95,7 +92,10 @@ func (c *Check) keep(s *ruleset.State, q *Request) {
 		})
 		labelled = labelled || len(from.Label) > 0
 	}
-	if labelled || r.Verdict != rules.Limited || len(r.Descriptors) > 1 || len(r.Guards) > 0 || len(q.Own) > 0 {
+	if s.Shadow || q.Negative != nil {
+		c.soften(s, q)
+	}
+	if labelled || r.Verdict != rules.Limited || len(r.Descriptors) > 1 || len(r.Guards) > 0 || len(q.Own) > 0 || q.Negative != nil {
 		c.keepExtra(q, labelled)
 	}
 	m.last = *c
@@ -115,7 +115,12 @@ func (c *Check) keepExtra(q *Request, labelled bool) {
 	x.guards = append(x.guards[:0], r.Guards...)
 	x.shared = append(x.shared[:0], r.Shared...)
 	x.descriptors = append(x.descriptors[:0], r.Descriptors...)
-	x.own = append(x.own[:0], q.Own...)
+	if x.own = append(x.own[:0], q.Own...); q.Negative != nil {
+		x.own = x.own[:0]
+		for i := range q.Descriptors {
+			x.own = append(x.own, q.hits(i))
+		}
+	}
 	if x.labels = x.labels[:0]; labelled {
 		for i := range r.Limits {
 			x.labels = append(x.labels, r.Limits[i].Label)

@@ -11,6 +11,11 @@ type Request struct {
 	// Own are the tokens for descriptors that have their own number, by index, -1 for those
 	// that take Hits; nil if none has.
 	Own []int64
+	// Negative tells, by index, which descriptors give their tokens back instead of taking them;
+	// nil if none does. Peek and Settle exclude it.
+	Negative []bool
+	// HitsGiven is set if the client sent Hits, so that they are not the default.
+	HitsGiven bool
 	// ID is the holder of the leases, for limits that have leases; it may be empty, and then
 	// such a limit is an error.
 	ID []byte
@@ -21,8 +26,21 @@ type Request struct {
 	Peek bool
 }
 
-// hits returns the tokens for a descriptor.
+// hits returns the tokens that a descriptor takes.
 func (q *Request) hits(descriptor int) int64 {
+	if q.givesBack(descriptor) {
+		return 0
+	}
+	return q.tokens(descriptor)
+}
+
+// givesBack reports whether a descriptor gives its tokens back.
+func (q *Request) givesBack(descriptor int) bool {
+	return descriptor < len(q.Negative) && q.Negative[descriptor]
+}
+
+// tokens returns the tokens that a descriptor takes or gives back.
+func (q *Request) tokens(descriptor int) int64 {
 	if descriptor < len(q.Own) && q.Own[descriptor] >= 0 {
 		return q.Own[descriptor]
 	}
@@ -33,6 +51,7 @@ func (q *Request) hits(descriptor int) int64 {
 func (q *Request) Reset(domain []byte) {
 	q.Domain, q.Descriptors = domain, q.Descriptors[:0]
 	q.Hits, q.Own, q.ID, q.Settle, q.Peek = 1, q.Own[:0], nil, 0, false
+	q.Negative, q.HitsGiven = nil, false
 }
 
 // AddDescriptor appends an empty descriptor, reusing the memory of an earlier one.

@@ -76,7 +76,7 @@ func (c *compiler) domain(doc *source.Document) {
 		Name: doc.Domain, Index: len(c.set.order), NoQuorum: doc.NoQuorum, DenyUnmatched: doc.DenyUnmatched, RequestLimits: !doc.IgnoreRequestLimits, HTTP: doc.HTTP,
 		stem: KeyPrefix + string(appendEscaped(nil, doc.Domain)), id: lastDomain.Add(1),
 	}
-	d.request = Rule{Domain: d, Name: "request", Tree: true}
+	d.request = Rule{Domain: d, Name: "request", Tree: true, Sent: true}
 	c.d, c.names, c.known, c.replaces = d, map[string]int32{}, map[string]bool{}, nil
 	c.replacedNames(doc)
 	d.replaced = len(c.names)

@@ -79,6 +79,8 @@ type Rule struct {
 	Name string
 	// Tree is set for a node of the tree.
 	Tree bool
+	// Sent is set for the limits that come with requests.
+	Sent bool
 	// Penalty is nil without a penalty box.
 	Penalty *source.Penalty
 	// Metadata is nil without the word. It must not be changed: see MergeMetadata.

@@ -1,19 +1,20 @@
 package rules
 
 // MergeMetadata copies the metadata of a limit into dst, level by level; src stays as it is.
-// A value in src replaces one in dst, unless both are maps.
+// A value that dst has stays, unless both values are maps: these are merged.
 func MergeMetadata(dst, src map[string]any) {
 	for name, v := range src {
 		from, isMap := v.(map[string]any)
-		if !isMap {
-			dst[name] = v
-			continue
-		}
-		into, had := dst[name].(map[string]any)
-		if !had {
+		old, had := dst[name]
+		switch into, wasMap := old.(map[string]any); {
+		case !had && isMap:
 			into = make(map[string]any, len(from))
 			dst[name] = into
+			MergeMetadata(into, from)
+		case !had:
+			dst[name] = v
+		case isMap && wasMap:
+			MergeMetadata(into, from)
 		}
-		MergeMetadata(into, from)
 	}
 }

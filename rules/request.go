@@ -22,7 +22,8 @@ type Request struct {
 }
 
 // A Descriptor is a list of attributes. The tree takes it as a path, rules take it as a
-// set; if a key occurs several times, rules take its first value, lists all.
+// set; if a key occurs several times, rules take its first value, lists all. Without
+// attributes it meets no node of the tree.
 type Descriptor struct {
 	Entries []Entry
 	// Limit is the limit that comes with the descriptor; nil without one.
@@ -51,8 +52,8 @@ func (q *Request) check() error {
 	}
 	for i := range q.Descriptors {
 		entries := q.Descriptors[i].Entries
-		if n := len(entries); n == 0 || n > MaxEntries {
-			return fmt.Errorf("a descriptor must have 1 to %d attributes, got %d", MaxEntries, n)
+		if n := len(entries); n > MaxEntries {
+			return fmt.Errorf("a descriptor may have %d attributes, got %d", MaxEntries, n)
 		}
 		for j := range entries {
 			e := &entries[j]

@@ -160,6 +160,10 @@ func (s *Set) Match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 	return s.match(q, o, now, r)
 }
 
+// Forget makes the next Match find its limits anew, and not repeat those of the last Match. It
+// must be called after a change of Limits or Guards.
+func (r *Result) Forget() { r.work.last = nil }
+
 // Release invalidates the keys and limits of all Matches since the last Release, so that their
 // memory is used again. It must be called after a batch, or after each Match.
 func (r *Result) Release() {

@@ -13,8 +13,10 @@ import (
 type single struct {
 	check checks.Check
 	batch engine.Batch
-	moved chan error // the error of the batch, or nil when the rules are there
-	done  func(error)
+	// returns has the ops that give tokens back.
+	returns engine.Batch
+	moved   chan error // the error of the batch, or nil when the rules are there
+	done    func(error)
 }
 
 // singles are unused ones.
@@ -57,6 +59,12 @@ func (h *Handler) Check(ctx context.Context, c Call, q *checks.Request, answer f
 			}
 			continue
 		default:
+			if err = h.giveBack(ctx, x, q); err == context.Cause(ctx) && err != nil {
+				return err
+			}
+			if err != nil {
+				break
+			}
 			var a *checks.Answer
 			if a, err = x.check.Answer(x.batch.Ops, x.batch.Decisions); err == nil {
 				answer(a)
@@ -73,6 +81,25 @@ func (h *Handler) Check(ctx context.Context, c Call, q *checks.Request, answer f
 	return errRulesChange
 }
 
+// giveBack executes the ops that give tokens back, when the request has passed. They are a batch of
+// their own, so that a request by outdated rules gives nothing back before it is decided again.
+func (h *Handler) giveBack(ctx context.Context, x *single, q *checks.Request) error {
+	x.returns.Reset()
+	if x.check.AppendReturns(&x.returns, q, x.batch.Ops, x.batch.Decisions); len(x.returns.Ops) == 0 {
+		return nil
+	}
+	execute(h.config.Exec, &x.returns, x.done)
+	h.Commit()
+	if err := x.wait(ctx); err != nil {
+		return err
+	}
+	if anyIs(x.returns.Decisions, engine.Down) {
+		return ErrDown
+	}
+	x.check.Returned(q, x.batch.Decisions, x.returns.Decisions)
+	return nil
+}
+
 // wait returns the error of the batch, or the cause of the context's end.
 func (x *single) wait(ctx context.Context) error {
 	select {
@@ -86,6 +113,7 @@ func (x *single) wait(ctx context.Context) error {
 // release makes x an unused one.
 func (x *single) release() {
 	x.batch.Reset()
+	x.returns.Reset()
 	x.check.Release()
 	singles.Put(x)
 }

@@ -97,7 +97,9 @@ func (r *reader) descriptor(n *yaml.Node, level int) (d Descriptor, ok bool) {
 			d.Key, ok = r.label(f.value, "key")
 			d.At = r.at(f.key)
 		case "value":
-			d.Value, _ = r.value(f.value, "value")
+			if !yamlfile.IsNull(f.value) {
+				d.Value, _ = r.value(f.value, "value")
+			}
 		case "rate_limit":
 			r.rateLimit(&d, f.value)
 		case "rate_limits":
@@ -209,7 +211,7 @@ func (r *reader) treeLimit(n *yaml.Node) (l Limit, ok bool) {
 		case "unlimited":
 			l.Unlimited = r.boolean(f.value, f.word)
 		case "name":
-			d.name, _ = r.text(f.value, f.word)
+			d.name, _ = r.optional(f.value, f.word)
 			if len(d.name) > MaxNameBytes {
 				r.bad(f.value, f.word, fmt.Sprintf("at most %d bytes long", MaxNameBytes))
 			}
@@ -264,7 +266,7 @@ func (r *reader) replaced(n *yaml.Node) (names []Name) {
 		name := Name{At: r.at(item)}
 		for _, f := range fields {
 			if f.word == "name" {
-				name.Text, _ = r.text(f.value, "the name in replaces")
+				name.Text, _ = r.optional(f.value, "the name in replaces")
 				continue
 			}
 			r.unknown(f, inReplaces, []string{"name"})

@@ -28,9 +28,17 @@ func (r *reader) text(n *yaml.Node, name string) (string, bool) {
 	return n.Value, true
 }
 
-// sized reads text of 1 to most bytes.
+// optional is text, or "" for null.
+func (r *reader) optional(n *yaml.Node, name string) (string, bool) {
+	if yamlfile.IsNull(n) {
+		return "", true
+	}
+	return r.text(n, name)
+}
+
+// sized reads text of 1 to most bytes, which null is not.
 func (r *reader) sized(n *yaml.Node, name string, most int) (string, bool) {
-	text, ok := r.text(n, name)
+	text, ok := r.optional(n, name)
 	if ok && (text == "" || len(text) > most) {
 		r.bad(n, name, fmt.Sprintf("1 to %d bytes long", most))
 		return "", false

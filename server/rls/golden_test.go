@@ -21,8 +21,9 @@ import (
 //	rules               loads rules on new servers
 //	ask [headers]       asks for each line: KEY VALUE pairs, AND between descriptors. Behind
 //	                    these may stand HITS n of the request, and behind each descriptor OWN n,
-//	                    its own hits, and LIMIT n/UNIT, a limit that comes with it; 3x at
-//	                    the begin of a line repeats it, DOMAIN: replaces the domain api
+//	                    its own hits, OWN -n or NEGATIVE yes, hits that it gives back, and
+//	                    LIMIT n/UNIT or n/MxUNIT, a limit that comes with it; 3x at the begin
+//	                    of a line repeats it, DOMAIN: replaces the domain api
 //	ask envoy           asks only by gRPC and /json, which have limits that come with requests
 //	advance             moves the clocks
 //
@@ -125,7 +126,11 @@ func describeStatuses(out *service.RateLimitResponse) string {
 		}
 		fmt.Fprintf(&b, " %v", s.GetCode())
 		if l := s.GetCurrentLimit(); l != nil {
-			fmt.Fprintf(&b, " %d/%v", l.GetRequestsPerUnit(), l.GetUnit())
+			fmt.Fprintf(&b, " %d/", l.GetRequestsPerUnit())
+			if n := l.GetUnitMultiplier(); n != nil {
+				fmt.Fprintf(&b, "%dx", n.GetValue())
+			}
+			fmt.Fprint(&b, l.GetUnit())
 			if l.GetName() != "" {
 				fmt.Fprintf(&b, " %q", l.GetName())
 			}

@@ -49,7 +49,7 @@ func TestNoHarm(t *testing.T) {
 		{"4: hits of 2^63-1 lock the key", "k V OWN 9223372036854775807", codes.OK, "OVER_LIMIT: OVER_LIMIT 9/HOUR 8 1246s"},
 		{"4: hits of 2^32-1", "k V HITS 4294967295", codes.OK, "OVER_LIMIT: OVER_LIMIT 9/HOUR 7 1246s"},
 		{"5: no domain is an error of its own", ": k V", codes.InvalidArgument, "domain must be 1 to 256 bytes long"},
-		{"5: no entries", "AND k V", codes.InvalidArgument, "a descriptor must have 1 to 32 attributes, got 0"},
+		{"5: no entries have no limit, as there", "AND k V", codes.OK, "OK: OK 0, OK 9/HOUR 5 1246s"},
 		{"5: a long key", strings.Repeat("k", 257) + " V", codes.InvalidArgument, "key must be 1 to 256 bytes long"},
 		{"6: a limit by minutes beside the hour's", "k V LIMIT 1/MINUTE", codes.OK, "OK: OK 1/MINUTE 0 46s"},
 	} {

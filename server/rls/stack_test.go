@@ -149,11 +149,19 @@ func parseAsked(t *testing.T, line string) *asked {
 		case "HITS":
 			q.envoy.HitsAddend = uint32(number(t, value))
 		case "OWN":
+			value, d.IsNegativeHits = strings.CutPrefix(value, "-")
 			d.HitsAddend = wrapperspb.UInt64(number(t, value))
+		case "NEGATIVE":
+			d.IsNegativeHits = value == "yes"
 		case "LIMIT":
 			count, unit, _ := strings.Cut(value, "/")
-			d.Limit = &common.RateLimitDescriptor_RateLimitOverride{
-				RequestsPerUnit: uint32(number(t, count)), Unit: unitNamed(t, unit),
+			multiplier, name, multiplied := strings.Cut(unit, "x")
+			if !multiplied {
+				name = unit
+			}
+			d.Limit = &common.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: uint32(number(t, count)), Unit: unitNamed(t, name)}
+			if multiplied {
+				d.Limit.UnitMultiplier = wrapperspb.UInt32(uint32(number(t, multiplier)))
 			}
 		default:
 			d.Entries = append(d.Entries, &common.RateLimitDescriptor_Entry{Key: word, Value: value})

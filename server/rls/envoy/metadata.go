@@ -12,8 +12,8 @@ import (
 )
 
 // metadata returns the dynamic_metadata of a response: the request, and in the word
-// metadata the merged metadata of the rules with limits that passed. It is a copy. Strings are valid UTF-8,
-// because protobuf and JSON require it.
+// metadata the merged metadata of the rules with limits that passed, of which the first go before
+// later ones. It is a copy. Strings are valid UTF-8, because protobuf and JSON require it.
 func metadata(q *checks.Request, a *checks.Answer) map[string]any {
 	descriptors := make([]any, len(q.Descriptors))
 	for i := range q.Descriptors {
@@ -24,22 +24,35 @@ func metadata(q *checks.Request, a *checks.Answer) map[string]any {
 		}
 		one := map[string]any{"entries": entries}
 		if d.Limit != nil {
-			one["limit"] = fmt.Sprintf("requests_per_unit:%d unit:%s", d.Limit.Count, units[unitOf(d.Limit.Period)].name)
+			one["limit"] = limitText(d.Limit)
 		}
 		if i < len(q.Own) && q.Own[i] >= 0 {
 			one["hitsAddend"] = q.Own[i]
 		}
 		descriptors[i] = one
 	}
-	all := map[string]any{"domain": text(string(q.Domain)), "descriptors": descriptors, "hitsAddend": q.Hits}
+	all := map[string]any{"domain": text(string(q.Domain)), "descriptors": descriptors}
+	if q.HitsGiven {
+		all["hitsAddend"] = q.Hits
+	}
 	passed := map[string]any{}
 	for i := range a.Rows {
-		if r := a.Met[i].Rule; r != nil && a.Rows[i].Allowed {
+		if r := a.Met[i].Rule; r != nil && (a.Rows[i].Allowed || a.Met[i].IsShadow()) {
 			rules.MergeMetadata(passed, r.Metadata)
 		}
 	}
 	if len(passed) > 0 {
 		all["metadata"] = passed
+	}
+	return all
+}
+
+// limitText returns a limit that was sent as protobuf's text form has it.
+func limitText(l *rules.RequestLimit) string {
+	unit, multiplier := unitsOf(l.Period)
+	all := fmt.Sprintf("requests_per_unit:%d unit:%s", l.Count, units[unit].name)
+	if multiplier > 1 {
+		all += fmt.Sprintf(" unit_multiplier:{value:%d}", multiplier)
 	}
 	return all
 }

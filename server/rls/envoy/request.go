@@ -38,6 +38,17 @@ func unitOf(nanos int64) int {
 	return max(0, slices.IndexFunc(units[:], func(u unit) bool { return u.nanos == nanos }))
 }
 
+// unitsOf returns the number of the longest unit of which a window, of whole seconds, is a
+// multiple, and the multiple.
+func unitsOf(nanos int64) (number int, multiple uint32) {
+	for i := 1; i < len(units); i++ {
+		if nanos%units[i].nanos == 0 && units[i].nanos > units[number].nanos {
+			number = i
+		}
+	}
+	return number, uint32(nanos / units[number].nanos)
+}
+
 // A Reader reads requests. It is reused: the zero value is ready.
 //
 // Bounds: the numbers of descriptors and of their entries are those of package rules. The
@@ -48,6 +59,7 @@ type Reader struct {
 	entries     []rules.Entry // of all descriptors
 	limits      []sentLimit
 	own         []int64 // -1: none
+	negative    []bool
 }
 
 // A sentLimit is the limit of a descriptor as it was sent.
@@ -55,11 +67,18 @@ type sentLimit struct {
 	rules.RequestLimit
 	present bool
 	unit    int32
+	units   int64 // unit_multiplier; -1: none
+}
+
+// A sentHits is the hits_addend of a descriptor as it was sent.
+type sentHits struct {
+	n        int64 // -1: none
+	negative bool
 }
 
 // Read reads a RateLimitRequest as protobuf. The request refers to the bytes of message,
-// and is valid until the next Read. Unknown fields are skipped, as are known ones of
-// another type. An error is an *resp.Error for the client.
+// and is valid until the next Read. Unknown fields are skipped, as protobuf requires, and so
+// are known ones of another type. TestFieldsOfRequests has all fields of Envoy's service. An error is an *resp.Error for the client.
 func (r *Reader) Read(message []byte) (*checks.Request, error) {
 	r.reset()
 	hits := uint32(0)
@@ -86,7 +105,8 @@ func (r *Reader) Read(message []byte) (*checks.Request, error) {
 // reset forgets the last request.
 func (r *Reader) reset() {
 	r.request = checks.Request{}
-	r.descriptors, r.entries, r.limits, r.own = r.descriptors[:0], r.entries[:0], r.limits[:0], r.own[:0]
+	r.descriptors, r.entries, r.limits = r.descriptors[:0], r.entries[:0], r.limits[:0]
+	r.own, r.negative = r.own[:0], r.negative[:0]
 }
 
 // finish checks the limits and returns the request. hits is the hits_addend, of which 0
@@ -101,31 +121,40 @@ func (r *Reader) finish(hits uint32) (*checks.Request, error) {
 			return nil, invalid("limit of descriptor %d: unit must be 1 to %d, got %d", i+1, len(units)-1, l.unit)
 		}
 		l.Period = units[l.unit].nanos
+		if most := engine.MaxPeriod / l.Period; l.units == 0 || l.units > most {
+			return nil, invalid("limit of descriptor %d: unit_multiplier of %s must be 1 to %d, got %d", i+1, units[l.unit].name, most, l.units)
+		}
+		if l.units > 1 {
+			l.Period *= l.units
+		}
 		r.descriptors[i].Limit = &l.RequestLimit
 	}
 	r.request.Descriptors = r.descriptors
-	r.request.Hits = int64(max(1, hits))
+	r.request.Hits, r.request.HitsGiven = int64(max(1, hits)), hits > 0
 	if slices.ContainsFunc(r.own, func(n int64) bool { return n >= 0 }) {
 		r.request.Own = r.own
+	}
+	if slices.Contains(r.negative, true) {
+		r.request.Negative = r.negative
 	}
 	return &r.request, nil
 }
 
 // add adds a descriptor with the entries from first on.
-func (r *Reader) add(first int, limit sentLimit, own int64) error {
+func (r *Reader) add(first int, limit sentLimit, hits sentHits) error {
 	if len(r.descriptors) == rules.MaxDescriptors {
 		return invalid("descriptors: 1 to %d, got more", rules.MaxDescriptors)
 	}
 	end := len(r.entries)
 	r.descriptors = append(r.descriptors, rules.Descriptor{Entries: r.entries[first:end:end]})
-	r.limits, r.own = append(r.limits, limit), append(r.own, own)
+	r.limits, r.own, r.negative = append(r.limits, limit), append(r.own, hits.n), append(r.negative, hits.negative)
 	return nil
 }
 
 // addEntry adds an entry to the descriptor with entries from first on.
 func (r *Reader) addEntry(first int, e rules.Entry) error {
 	if len(r.entries)-first == rules.MaxEntries {
-		return invalid("attributes of a descriptor: 1 to %d, got more", rules.MaxEntries)
+		return invalid("a descriptor may have %d attributes, got more", rules.MaxEntries)
 	}
 	r.entries = append(r.entries, e)
 	return nil
@@ -134,7 +163,7 @@ func (r *Reader) addEntry(first int, e rules.Entry) error {
 // readDescriptor reads a RateLimitDescriptor. Parts of a message that come more than once
 // are merged, as protobuf requires.
 func (r *Reader) readDescriptor(message []byte) error {
-	first, limit, own := len(r.entries), sentLimit{}, int64(-1)
+	first, limit, hits := len(r.entries), sentLimit{units: -1}, sentHits{n: -1}
 	for len(message) > 0 {
 		f, rest, err := nextField(message)
 		if err != nil {
@@ -150,14 +179,16 @@ func (r *Reader) readDescriptor(message []byte) error {
 		case field{2, protowire.BytesType}:
 			err = limit.read(f.bytes)
 		case field{3, protowire.BytesType}:
-			own = max(own, 0)
-			err = readHits(f.bytes, &own)
+			hits.n = max(hits.n, 0)
+			err = readWrapper(f.bytes, func(n uint64) { hits.n = boundedHits(n) })
+		case field{4, protowire.VarintType}:
+			hits.negative = f.number != 0
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return r.add(first, limit, own)
+	return r.add(first, limit, hits)
 }
 
 // readEntry reads a RateLimitDescriptor.Entry.
@@ -192,13 +223,19 @@ func (l *sentLimit) read(message []byte) error {
 			l.Count = uint32(f.number)
 		case field{2, protowire.VarintType}:
 			l.unit = int32(f.number)
+		case field{3, protowire.BytesType}:
+			l.units = max(l.units, 0)
+			err = readWrapper(f.bytes, func(n uint64) { l.units = int64(uint32(n)) })
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// readHits reads a UInt64Value with hits.
-func readHits(message []byte, hits *int64) error {
+// readWrapper reads a UInt64Value or a UInt32Value, and calls set with its number, if it has one.
+func readWrapper(message []byte, set func(uint64)) error {
 	for len(message) > 0 {
 		f, rest, err := nextField(message)
 		if err != nil {
@@ -206,7 +243,7 @@ func readHits(message []byte, hits *int64) error {
 		}
 		message = rest
 		if f.is == (field{1, protowire.VarintType}) {
-			*hits = boundedHits(f.number)
+			set(f.number)
 		}
 	}
 	return nil

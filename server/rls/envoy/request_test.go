@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -35,6 +36,9 @@ func show(q *checks.Request) string {
 		if i < len(q.Own) && q.Own[i] >= 0 {
 			fmt.Fprintf(&b, " own %d", q.Own[i])
 		}
+		if i < len(q.Negative) && q.Negative[i] {
+			b.WriteString(" back")
+		}
 		b.WriteString(" ]")
 	}
 	return b.String()
@@ -55,6 +59,11 @@ func theirs(in *service.RateLimitRequest) (text string, refused bool) {
 				return "", true
 			}
 			seconds := []int64{0, 1, 60, 3600, 86400, 30 * 86400, 365 * 86400, 7 * 86400}[l.GetUnit()]
+			if m := l.GetUnitMultiplier(); m != nil {
+				if seconds *= int64(m.GetValue()); seconds < 1 || seconds > 10*365*86400 {
+					return "", true
+				}
+			}
 			one.Limit = &rules.RequestLimit{Count: l.GetRequestsPerUnit(), Period: seconds * 1e9}
 		}
 		own := int64(-1)
@@ -65,6 +74,7 @@ func theirs(in *service.RateLimitRequest) (text string, refused bool) {
 			return "", true
 		}
 		q.Descriptors, q.Own = append(q.Descriptors, one), append(q.Own, own)
+		q.Negative = append(q.Negative, d.GetIsNegativeHits())
 	}
 	return show(&q), len(q.Descriptors) > rules.MaxDescriptors
 }
@@ -111,10 +121,15 @@ func drawRequest(t *rapid.T) *service.RateLimitRequest {
 			d.Limit = &common.RateLimitDescriptor_RateLimitOverride{
 				RequestsPerUnit: rapid.Uint32().Draw(t, "count"), Unit: typev3.RateLimitUnit(rapid.Int32Range(-1, 9).Draw(t, "unit")),
 			}
+			if rapid.Bool().Draw(t, "has multiplier") {
+				most := rapid.SampledFrom([]uint32{10, 1000, math.MaxUint32}).Draw(t, "most")
+				d.Limit.UnitMultiplier = wrapperspb.UInt32(rapid.Uint32Max(most).Draw(t, "multiplier"))
+			}
 		}
 		if rapid.Bool().Draw(t, "has hits") {
 			d.HitsAddend = wrapperspb.UInt64(rapid.Uint64().Draw(t, "own"))
 		}
+		d.IsNegativeHits = rapid.Bool().Draw(t, "negative")
 		in.Descriptors = append(in.Descriptors, d)
 	}
 	return in
@@ -133,6 +148,15 @@ var golden = []struct {
 	{"hits of 0 look", "0a0161" + "120c0a060a016b120176" + "1a020800", `"a" hits 1 [ "k"="v" own 0 ]`},
 	{"an empty wrapper of hits is 0", "0a0161" + "120a0a060a016b120176" + "1a00", `"a" hits 1 [ "k"="v" own 0 ]`},
 	{"hits of the request are 32 bits", "0a0161" + "12080a060a016b120176" + "18ffffffffffffffffff01", `"a" hits 4294967295 [ "k"="v" ]`},
+	{"hits are given back", "0a0161" + "120e0a060a016b120176" + "1a0208052001", `"a" hits 1 [ "k"="v" own 5 back ]`},
+	{"hits of the request are given back", "0a0161" + "120a0a060a016b120176" + "2002" + "1803", `"a" hits 3 [ "k"="v" back ]`},
+	{"a limit of 30 seconds", "0a0161" + "12120a060a016b120176" + "1208080510011a02081e", `"a" hits 1 [ "k"="v" limit 5/30000000000 ]`},
+	{"parts of a multiplier are merged", "0a0161" + "12140a060a016b120176" + "120a080510011a02081e1a00", `"a" hits 1 [ "k"="v" limit 5/30000000000 ]`},
+	{"a multiplier of 0 is refused", "0a0161" + "12120a060a016b120176" + "1208080510011a020800", ""},
+	{"a multiplier without a value is 0", "0a0161" + "12100a060a016b120176" + "1206080510011a00", ""},
+	{"ten years are the most", "0a0161" + "12120a060a016b120176" + "1208080510061a02080a", `"a" hits 1 [ "k"="v" limit 5/315360000000000000 ]`},
+	{"eleven years are refused", "0a0161" + "12120a060a016b120176" + "1208080510061a02080b", ""},
+	{"a multiplier of 2^32-1 is refused", "0a0161" + "12160a060a016b120176" + "120c080510061a0608ffffffff0f", ""},
 	{"unknown fields are skipped", "0a0161" + "7a0178" + "12080a060a016b120176", `"a" hits 1 [ "k"="v" ]`},
 	{"it ends in a field", "0a05", ""},
 	{"a field with a number that is too great", "a0a0a0a03030", ""},
@@ -198,6 +222,32 @@ func TestReadJSON(t *testing.T) {
 		{"both names and numbers in strings",
 			`{"domain":"a","hits_addend":"2","descriptors":[{"entries":[{"key":"k"}],"hitsAddend":"3","limit":{"requests_per_unit":5.0,"unit":"HOUR"}}]}`,
 			`"a" hits 2 [ "k"="" limit 5/3600000000000 own 3 ]`},
+		{"hits given back", `{"descriptors":[{"isNegativeHits":true,"hitsAddend":2},{"is_negative_hits":true},{"isNegativeHits":null}]}`,
+			`"" hits 1 [ own 2 back ] [ back ] [ ]`},
+		{"several units", `{"descriptors":[{"limit":{"unit":1,"unitMultiplier":"30"}},{"limit":{"unit":"HOUR","unit_multiplier":2.0}},{"limit":{"unit":"DAY","unitMultiplier":null}}]}`,
+			`"" hits 1 [ limit 0/30000000000 ] [ limit 0/7200000000000 ] [ limit 0/86400000000000 ]`},
+		{"a multiplier of 0", `{"descriptors":[{"limit":{"unit":"HOUR","unitMultiplier":0}}]}`, ""},
+		{"a multiplier of 2^32", `{"descriptors":[{"limit":{"unit":"SECOND","unitMultiplier":4294967296}}]}`, ""},
+		{"too long a window", `{"descriptors":[{"limit":{"unit":"YEAR","unitMultiplier":11}}]}`, ""},
+		{"true as text", `{"descriptors":[{"isNegativeHits":"true"}]}`, ""},
+		{"true as a number", `{"descriptors":[{"isNegativeHits":1}]}`, ""},
+		{"a field twice", `{"domain":"a","domain":"b"}`, ""},
+		{"a field by both names", `{"hitsAddend":1,"hits_addend":1}`, ""},
+		{"a field of a descriptor twice", `{"descriptors":[{"isNegativeHits":true,"is_negative_hits":false}]}`, ""},
+		{"a field of a limit by both names", `{"descriptors":[{"limit":{"unit":1,"unitMultiplier":2,"unit_multiplier":2}}]}`, ""},
+		{"a field of an entry twice", `{"descriptors":[{"entries":[{"key":"a","key":"b"}]}]}`, ""},
+		{"a field in another case", `{"Domain":"a"}`, ""},
+		{"a unit in another case", `{"descriptors":[{"limit":{"unit":"hour"}}]}`, ""},
+		{"a unit by number as text", `{"descriptors":[{"limit":{"unit":"2"}}]}`, ""},
+		{"a descriptor that is null", `{"descriptors":[null]}`, ""},
+		{"an entry that is null", `{"descriptors":[{"entries":[null]}]}`, ""},
+		{"a number with space", `{"hitsAddend":" 1"}`, ""},
+		{"a number with leading zeros", `{"hitsAddend":"01"}`, ""},
+		{"hits of 2^64-1", `{"descriptors":[{"hitsAddend":"18446744073709551615"}]}`, `"" hits 1 [ own 2000000000001 ]`},
+		{"hits of 2^64", `{"descriptors":[{"hitsAddend":"18446744073709551616"}]}`, ""},
+		{"null", `null`, ""},
+		{"no end", `{"domain":"a"`, ""},
+		{"no UTF-8", "{\"domain\":\"\xff\"}", ""},
 		{"null is the default", `{"domain":null,"descriptors":null,"hitsAddend":null}`, `"" hits 1`},
 		{"a unit by number", `{"domain":"a","descriptors":[{"limit":{"requestsPerUnit":1e1,"unit":2}}]}`, `"a" hits 1 [ limit 10/60000000000 ]`},
 		{"an unknown field", `{"domain":"a","tenant":"b"}`, ""},

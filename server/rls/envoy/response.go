@@ -75,6 +75,10 @@ func (s *status) append(b []byte) []byte {
 			b = protowire.AppendTag(b, 3, protowire.BytesType)
 			b = closeMessage(s.appendName(b), name+1)
 		}
+		if multiplier := len(b); s.units > 0 {
+			b = protowire.AppendTag(b, 4, protowire.BytesType)
+			b = closeMessage(appendNumber(b, 1, uint64(s.units)), multiplier+1)
+		}
 		b = closeMessage(b, start+1)
 	}
 	b = appendNumber(b, 3, uint64(s.remaining))

@@ -82,6 +82,15 @@ var responses = []struct {
 		limit(100, func(l *rules.Limit) { l.Given = "per_user" }), limit(1<<40, func(l *rules.Limit) { l.Window = int64(15 * time.Minute) })), Options{},
 		`overall_code: OK  statuses: {code: OK current_limit: {requests_per_unit: 100 unit: HOUR name: "per_user"} limit_remaining: 99 duration_until_reset: {seconds: 1800}}
 		 statuses: {code: OK current_limit: {requests_per_unit: 4294967295 name: "1099511627776/15m"} limit_remaining: 4294967295 duration_until_reset: {seconds: 1800}}`},
+	{"limits that were sent, of several units", answer(true, []checks.Row{passed(3, 2), passed(3, 2)},
+		limit(3, func(l *rules.Limit) { l.Window, l.Rule.Sent = int64(30*time.Second), true }), limit(3, func(l *rules.Limit) { l.Window, l.Rule.Sent = int64(90*time.Minute), true })), Options{},
+		`overall_code: OK  statuses: {code: OK current_limit: {requests_per_unit: 3 unit: SECOND unit_multiplier: {value: 30}} limit_remaining: 2 duration_until_reset: {seconds: 1800}}
+		 statuses: {code: OK current_limit: {requests_per_unit: 3 unit: MINUTE unit_multiplier: {value: 90}} limit_remaining: 2 duration_until_reset: {seconds: 1800}}`},
+	{"a limit that all rules' shadow overrules, beside a shadow limit", &checks.Answer{Row: checks.Row{Allowed: true, Limit: -1, Remaining: -1}, Binding: -1, Rows: []checks.Row{denied(3, 0, 5), denied(4, 1, 5)},
+		Met:         []checks.Met{{Limit: limit(3, nil), Rule: &rules.Rule{}, Mode: rules.Shadow, Overruled: true, Guard: -1}, {Limit: limit(4, nil), Rule: &rules.Rule{}, Mode: rules.Shadow, Descriptor: 1, Guard: -1}},
+		Descriptors: make([]rules.Verdict, 2)}, Options{},
+		`overall_code: OK  statuses: {code: OVER_LIMIT current_limit: {requests_per_unit: 3 unit: HOUR} duration_until_reset: {seconds: 1800}}
+		 statuses: {code: OK current_limit: {requests_per_unit: 4 unit: HOUR} duration_until_reset: {seconds: 1800}}`},
 	{"leases", answer(true, []checks.Row{passed(5, 4)}, limit(5, func(l *rules.Limit) { l.Params.Alg = engine.Lease })), Options{},
 		`overall_code: OK  statuses: {code: OK current_limit: {requests_per_unit: 5 name: "5 at once"} limit_remaining: 4 duration_until_reset: {seconds: 1800}}`},
 	{"verdicts without limits", &checks.Answer{Row: checks.Row{WaitMillis: -1}, Reason: checks.Denied, Binding: -1,
@@ -111,7 +120,7 @@ var responses = []struct {
 			l.Rule.Metadata = map[string]any{"m": map[string]any{"a": 1, "n": nil, "l": []any{true, 1.5, "x\xff"}}}
 		}),
 		limit(3, func(l *rules.Limit) { l.Rule.Metadata = map[string]any{"hidden": 1} }),
-		limit(3, func(l *rules.Limit) { l.Rule.Metadata = map[string]any{"m": map[string]any{"b": "c"}} })),
+		limit(3, func(l *rules.Limit) { l.Rule.Metadata = map[string]any{"m": map[string]any{"a": 2, "b": "c", "n": 1}} })),
 		Options{Metadata: true},
 		`overall_code: OVER_LIMIT
 		 statuses: {code: OK current_limit: {requests_per_unit: 3 unit: HOUR} limit_remaining: 1 duration_until_reset: {seconds: 1800}}
@@ -134,7 +143,7 @@ var asked = &checks.Request{
 	Request: rules.Request{Domain: []byte("api"), Descriptors: []rules.Descriptor{{
 		Entries: []rules.Entry{{Key: []byte("k"), Value: []byte("v\xff")}}, Limit: &rules.RequestLimit{Count: 5, Period: int64(time.Hour)},
 	}}},
-	Hits: 2, Own: []int64{0},
+	Hits: 2, HitsGiven: true, Own: []int64{0},
 }
 
 func TestAppend(t *testing.T) {

@@ -24,7 +24,8 @@ type status struct {
 	code      int
 	limit     *rules.Limit // current_limit; nil: none
 	count     uint32       // its requests_per_unit
-	unit      int          // its unit
+	unit      int          // its unit; 0: UNKNOWN
+	units     uint32       // its unit_multiplier; 0: none
 	remaining uint32
 	reset     int64 // duration_until_reset in seconds; 0: none
 }
@@ -75,9 +76,9 @@ func statuses(dst []status, a *checks.Answer, now func() engine.Instant) []statu
 // then the one with the least remaining.
 func precedes(a *checks.Answer, i, j int) bool {
 	x, y := &a.Rows[i], &a.Rows[j]
-	shadowed := a.Met[j].Mode == rules.Shadow
+	shadowed := a.Met[j].IsShadow()
 	switch {
-	case (a.Met[i].Mode == rules.Shadow) != shadowed:
+	case a.Met[i].IsShadow() != shadowed:
 		return shadowed
 	case x.Allowed != y.Allowed:
 		return !x.Allowed
@@ -91,7 +92,7 @@ func precedes(a *checks.Answer, i, j int) bool {
 // remaining.
 func (s *status) show(a *checks.Answer, i int, now func() engine.Instant) {
 	row, l := &a.Rows[i], a.Met[i].Limit
-	shadow := a.Met[i].Mode == rules.Shadow
+	shadow := a.Met[i].IsShadow()
 	s.code = codeOf(row.Allowed || shadow)
 	s.limit, s.count = l, cut(row.Limit)
 	s.remaining = cut(row.Remaining)
@@ -99,7 +100,9 @@ func (s *status) show(a *checks.Answer, i int, now func() engine.Instant) {
 		s.remaining = 0
 	}
 	if !l.HasLeases() {
-		s.unit = unitOf(l.Window)
+		if s.unit = unitOf(l.Window); s.unit == 0 && a.Met[i].Rule.Sent {
+			s.unit, s.units = unitsOf(l.Window)
+		}
 	}
 	s.reset = checks.Seconds(row.ResetMillis)
 	if s.reset == 0 && isAligned(l) {
