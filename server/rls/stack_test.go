@@ -65,11 +65,17 @@ func (d stackDecider) Domain(name string) *rules.Domain {
 // The caller must stop it.
 func startStack(t *testing.T, text string, o envoy.Options) *stack {
 	t.Helper()
+	return startStackWith(t, text, o, ruleset.Options{})
+}
+
+// startStackWith is startStack with options of the rules.
+func startStackWith(t *testing.T, text string, o envoy.Options, ro ruleset.Options) *stack {
+	t.Helper()
 	e := engine.New(engine.Options{Shards: 4, Commands: ruleset.Commands{Commands: scripts.Commands{}}})
 	s := &stack{clock: backend.NewTestClock(engine.Instant(stackStart.UnixNano())), http: &http.Client{Timeout: testwait.Scaled(testTimeout)}}
 	s.handler = commands.NewHandler(session.Config{
 		Engine: func() *engine.Engine { return e }, Exec: &backend.Local{Engine: e, Clock: s.clock}, Clock: s.clock, TestClock: s.clock,
-		Log: slog.New(slog.DiscardHandler),
+		Log: slog.New(slog.DiscardHandler), Rules: ruleset.New(func() *engine.Engine { return e }, slog.New(slog.DiscardHandler), ro),
 	})
 	if _, err := s.handler.LoadRules(context.Background(), session.RulesLoad{Files: []source.File{{Name: "rules.yaml", Text: []byte(text)}}, Expect: -1}); err != nil {
 		t.Fatal(err)
