@@ -55,6 +55,9 @@ func (c *Check) Append(b *engine.Batch, s *ruleset.State, now engine.Instant, q 
 	}
 	first, members := len(b.Ops), max(1, len(r.Limits)+len(r.Guards))
 	*next(b) = engine.Op{Kind: engine.Needs, DB: uint8(engine.Rules), N: int64(s.Version), Group: uint8(1 + members)}
+	if r.Domain != nil {
+		b.Ops[first].NoQuorum = r.Domain.NoQuorum
+	}
 	var unheld *rules.Met
 	switch {
 	case r.Verdict != rules.Limited:

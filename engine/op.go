@@ -132,6 +132,21 @@ const (
 	AllModes = Partial | groupModes
 )
 
+// A NoQuorum is the answer to a group while no majority of a cluster can be reached.
+type NoQuorum uint8
+
+const (
+	// NoQuorumDefault is the answer of the node.
+	NoQuorumDefault NoQuorum = iota
+	// NoQuorumError refuses the group.
+	NoQuorumError
+	// NoQuorumAllow and NoQuorumDeny allow and deny it.
+	NoQuorumAllow
+	NoQuorumDeny
+	// NoQuorumLocal decides it from the last state of the node.
+	NoQuorumLocal
+)
+
 // An Op is one request to read or change a key. Commands are parsed into Ops, log entries
 // hold Ops, and a decision depends on nothing but the Op, the time and the state.
 type Op struct {
@@ -150,8 +165,11 @@ type Op struct {
 	// would pass. See Passed and Guard.
 	Group uint8
 	// DB is the database of the key, below Databases.
-	DB     uint8
-	Params Params
+	DB uint8
+	// NoQuorum of a Needs is the answer to its group, for the executor. Apply ignores NoQuorum, and
+	// logs do not have it.
+	NoQuorum NoQuorum
+	Params   Params
 	// N is from 0 to MaxN; larger values behave as MaxN. For an Acquire it is 1 or 0.
 	N   int64
 	Key []byte

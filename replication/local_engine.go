@@ -31,9 +31,11 @@ func (l *localEngine) empty() *engine.Engine {
 	return l.engine
 }
 
-// decide decides the ops that take tokens, of groups those in which all ops do. Its keys may use the memory that the node's
-// keys leave below the bound, at least a sixteenth of the bound.
-func (l *localEngine) decide(m *fsm.FSM, b *engine.Batch, bound commit.Bound) {
+// decide decides the ops that are decided together and chosen, and leaves the decisions on others.
+// The rules that a Needs requires are taken to be in force. Its keys may use the memory that the
+// node's keys leave below the bound, at least a sixteenth of the bound. Requires: b has a decision
+// for each op.
+func (l *localEngine) decide(m *fsm.FSM, b *engine.Batch, bound commit.Bound, chosen func(ops []engine.Op) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if from := m.Engine(); l.from != from || l.engine == nil {
@@ -48,25 +50,33 @@ func (l *localEngine) decide(m *fsm.FSM, b *engine.Batch, bound commit.Bound) {
 	l.last = now
 	var asked engine.Batch
 	for ops := range askedTogether(b.Ops) {
-		if !allTakeTokens(ops) {
+		if !chosen(ops) {
 			continue
 		}
-		for i := range ops {
-			l.importKey(now, ops[i].DB, ops[i].Key)
+		first := len(asked.Ops)
+		if ops[0].Kind == engine.Needs {
+			asked.Ops = append(asked.Ops, ops[1:]...)
+			asked.Ops[first].Group = ops[0].Group - 1
+		} else {
+			asked.Ops = append(asked.Ops, ops...)
 		}
-		asked.Ops = append(asked.Ops, ops...)
+		for i := range asked.Ops[first:] {
+			l.importKey(now, asked.Ops[first+i].DB, asked.Ops[first+i].Key)
+		}
 	}
 	l.engine.Apply(now, &asked)
-	b.Decisions = b.Decisions[:0]
-	rest := asked.Decisions
+	ds, rest := b.Decisions, asked.Decisions
 	for ops := range askedTogether(b.Ops) {
-		if allTakeTokens(ops) {
-			b.Decisions, rest = append(b.Decisions, rest[:len(ops)]...), rest[len(ops):]
+		into := ds[:len(ops)]
+		ds = ds[len(ops):]
+		if !chosen(ops) {
 			continue
 		}
-		for range ops {
-			b.Decisions = append(b.Decisions, engine.Decision{Status: engine.Down})
+		if ops[0].Kind == engine.Needs {
+			into[0] = engine.Decision{Allowed: 1}
+			into = into[1:]
 		}
+		rest = rest[copy(into, rest):]
 	}
 }
 

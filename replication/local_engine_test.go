@@ -2,6 +2,7 @@ package replication
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,7 +28,8 @@ func TestLocalDecisionsAreBounded(t *testing.T) {
 					Params: engine.Params{Alg: engine.Fixed, Limit: 10, Period: engine.MaxPeriod},
 				})
 			}
-			l.decide(m, b, commit.Bound{MaxBytes: bound, Evict: evict})
+			b.Decisions = make([]engine.Decision, len(b.Ops))
+			l.decide(m, b, commit.Bound{MaxBytes: bound, Evict: evict}, func([]engine.Op) bool { return true })
 			for _, d := range b.Decisions {
 				if d.Status == engine.NoMemory {
 					refused++
@@ -43,21 +45,25 @@ func TestLocalDecisionsAreBounded(t *testing.T) {
 	}
 }
 
-// A node without a quorum gets groups of which only some members take tokens, as requests by rules
-// are: these are not decided, and others as groups.
+// A node without a quorum gets groups of which only some members take tokens: it decides requests by
+// rules, of other groups those in which all ops take tokens, and each as a group.
 func TestLocalDecisionsOnGroups(t *testing.T) {
 	take := engine.Op{Kind: engine.Take, N: 1, Key: []byte("k"), Params: engine.Params{Alg: engine.Fixed, Limit: 1, Period: engine.MaxPeriod}}
 	penalty := engine.Penalty{After: 1, Within: 1e9, Block: 1e9, Max: 1e9, Forgive: 1e9, Growth: 100}
 	look, guard, needs := take, take, engine.Op{Kind: engine.Needs}
 	look.N, guard.Mode, guard.Params, guard.Key = 0, engine.Guard, penalty.Params(), []byte("box")
+	shadow := take
+	shadow.Mode = engine.Shadow
 	other := take
 	other.Key = []byte("other")
 	for name, tt := range map[string]struct {
 		ops     []engine.Op
 		decided bool
 	}{
-		"a pair":               {[]engine.Op{needs, take}, false},
-		"a penalty and a pair": {[]engine.Op{needs, guard, take}, false},
+		"a request by rules":   {[]engine.Op{needs, take}, true},
+		"a look by rules":      {[]engine.Op{needs, look}, true},
+		"rules with a penalty": {[]engine.Op{needs, guard, take}, true},
+		"rules in shadow":      {[]engine.Op{needs, shadow}, true},
 		"a look at the second": {[]engine.Op{take, look}, false},
 		"a look at the first":  {[]engine.Op{look, take, other}, false},
 		"a penalty":            {[]engine.Op{guard, take}, true},
@@ -66,7 +72,8 @@ func TestLocalDecisionsOnGroups(t *testing.T) {
 		var l localEngine
 		tt.ops[0].Group = uint8(len(tt.ops))
 		b := &engine.Batch{Ops: append(tt.ops, other)}
-		l.decide(fsm.New(fsm.Options{Monotonic: func() time.Duration { return 0 }}), b, commit.Bound{})
+		b.Decisions = slices.Repeat([]engine.Decision{{Status: engine.Down}}, len(b.Ops))
+		l.decide(fsm.New(fsm.Options{Monotonic: func() time.Duration { return 0 }}), b, commit.Bound{}, func(ops []engine.Op) bool { return isDecided(ops, NoQuorumLocal) })
 		for i, d := range b.Decisions[:len(tt.ops)] {
 			if (d.Status == engine.OK) != tt.decided {
 				t.Errorf("%s: op %d has the status %d", name, i, d.Status)

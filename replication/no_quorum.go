@@ -8,35 +8,89 @@ import (
 	"limitsrv/replication/link"
 )
 
-// withoutQuorum answers a batch that no leader can decide, according to Options.NoQuorum.
-func (n *Node) withoutQuorum(r forward.Request) {
-	var decide func(op *engine.Op, d *engine.Decision)
-	policy := n.o.NoQuorum
+// policies are the policies of groups that have their own.
+var policies = [...]NoQuorum{
+	engine.NoQuorumError: NoQuorumError, engine.NoQuorumAllow: NoQuorumAllow, engine.NoQuorumDeny: NoQuorumDeny, engine.NoQuorumLocal: NoQuorumLocal,
+}
+
+// policyOf returns the policy for ops that are decided together: that of the domain of a request
+// by rules, else the node's.
+func (n *Node) policyOf(ops []engine.Op) NoQuorum {
+	if own := ops[0].NoQuorum; ops[0].Kind == engine.Needs && own != engine.NoQuorumDefault {
+		return policies[own]
+	}
+	return n.o.NoQuorum
+}
+
+// isDecided reports whether ops that are decided together are decided by a policy: requests by
+// rules, and others for tokens.
+func isDecided(ops []engine.Op, policy NoQuorum) bool {
 	switch {
-	case policy == NoQuorumError || r.Batch.Atomic || !slices.ContainsFunc(r.Batch.Ops, takesTokens):
+	case policy == NoQuorumError:
+		return false
+	case ops[0].Kind == engine.Needs:
+		return true
+	case policy == NoQuorumLocal:
+		return allTakeTokens(ops)
+	}
+	return slices.ContainsFunc(ops, takesTokens)
+}
+
+// withoutQuorum answers a batch that no leader can decide, by Options.NoQuorum and by the policies
+// of the groups in it. Ops that are not decided are Down; if that is all, the batch is refused.
+func (n *Node) withoutQuorum(r forward.Request) {
+	some, local := false, false
+	for ops := range askedTogether(r.Batch.Ops) {
+		policy := n.policyOf(ops)
+		decided := isDecided(ops, policy)
+		some, local = some || decided, local || decided && policy == NoQuorumLocal
+	}
+	s := n.stack.Load()
+	if r.Batch.Atomic || !some || local && s == nil {
 		n.counts.refused.Add(1)
 		r.Done(n.noQuorumError())
 		return
-	case policy == NoQuorumLocal:
-		n.decideLocally(r)
-		return
-	case policy == NoQuorumAllow:
-		n.counts.allowed.Add(int64(len(r.Batch.Ops)))
-		decide = allowed
-	default:
-		n.counts.denied.Add(int64(len(r.Batch.Ops)))
-		decide = denied
 	}
 	r.Batch.Decisions = r.Batch.Decisions[:0]
-	for i := range r.Batch.Ops {
-		d := engine.Decision{Status: engine.Down}
-		if op := &r.Batch.Ops[i]; takesTokens(*op) {
-			decide(op, &d)
+	for range r.Batch.Ops {
+		r.Batch.Decisions = append(r.Batch.Decisions, engine.Decision{Status: engine.Down})
+	}
+	if local {
+		n.local.decide(s.FSM, r.Batch, n.bound(), func(ops []engine.Op) bool {
+			policy := n.policyOf(ops)
+			return policy == NoQuorumLocal && isDecided(ops, policy)
+		})
+	}
+	ds := r.Batch.Decisions
+	for ops := range askedTogether(r.Batch.Ops) {
+		switch policy := n.policyOf(ops); {
+		case !isDecided(ops, policy):
+		case policy == NoQuorumLocal:
+			n.counts.locally.Add(int64(len(ops)))
+		case policy == NoQuorumAllow:
+			n.counts.allowed.Add(int64(len(ops)))
+			decide(ops, ds, allowed)
+		default:
+			n.counts.denied.Add(int64(len(ops)))
+			decide(ops, ds, denied)
 		}
-		r.Batch.Decisions = append(r.Batch.Decisions, d)
+		ds = ds[len(ops):]
 	}
 	n.o.undecided(r.Batch)
 	r.Done(nil)
+}
+
+// decide decides ops that are decided together, each by itself. A Needs holds, and boxes are open.
+func decide(ops []engine.Op, ds []engine.Decision, by func(op *engine.Op, d *engine.Decision)) {
+	rules := ops[0].Kind == engine.Needs
+	for i := range ops {
+		switch op := &ops[i]; {
+		case rules && (i == 0 || op.Mode == engine.Guard):
+			ds[i] = engine.Decision{Params: op.Params, Allowed: 1}
+		case rules || takesTokens(*op):
+			by(op, &ds[i])
+		}
+	}
 }
 
 // noQuorumError returns the reason for which requests are not decided. It is errNoQuorum
@@ -77,17 +131,3 @@ func denied(op *engine.Op, d *engine.Decision) {
 
 // deniedRetryMillis is in milliseconds.
 const deniedRetryMillis = 1000
-
-// decideLocally decides the ops that take tokens against this node's last state.
-func (n *Node) decideLocally(r forward.Request) {
-	s := n.stack.Load()
-	if s == nil {
-		n.counts.refused.Add(1)
-		r.Done(n.noQuorumError())
-		return
-	}
-	n.local.decide(s.FSM, r.Batch, n.bound())
-	n.o.undecided(r.Batch)
-	n.counts.locally.Add(int64(len(r.Batch.Ops)))
-	r.Done(nil)
-}

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"slices"
+
 	"limitsrv/engine"
 	"limitsrv/rules/source"
 )
@@ -90,13 +92,26 @@ type Rule struct {
 	shares uint32 // bit i: share_threshold of level i of the tree
 }
 
+// noQuorumOf returns a setting of no_quorum; "" is the default.
+func noQuorumOf(word string) engine.NoQuorum {
+	return engine.NoQuorum(1 + slices.Index(source.NoQuorumWords, word))
+}
+
+// NoQuorumWord returns the setting of no_quorum, "" for the default.
+func (d *Domain) NoQuorumWord() string {
+	if d.NoQuorum == engine.NoQuorumDefault {
+		return ""
+	}
+	return source.NoQuorumWords[d.NoQuorum-1]
+}
+
 // A Domain has the settings of a document. It is immutable.
 type Domain struct {
 	Name string
 	// Index is the number of the domain in its Set.
 	Index int
-	// NoQuorum is error, allow, deny, local, or "" for the server's default.
-	NoQuorum string
+	// NoQuorum is the answer without a majority.
+	NoQuorum engine.NoQuorum
 	// DenyUnmatched is set if requests without a matching rule are denied.
 	DenyUnmatched bool
 	// RequestLimits is set if the limit that comes with a descriptor counts.

@@ -153,8 +153,8 @@ func domainSettings(d *rules.Domain) string {
 	if d.DenyUnmatched {
 		parts = append(parts, "unmatched: deny")
 	}
-	if d.NoQuorum != "" {
-		parts = append(parts, "no_quorum: "+d.NoQuorum)
+	if word := d.NoQuorumWord(); word != "" {
+		parts = append(parts, "no_quorum: "+word)
 	}
 	if !d.RequestLimits {
 		parts = append(parts, "request_limits: false")

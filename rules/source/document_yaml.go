@@ -18,8 +18,8 @@ var longLists = []string{"descriptors", "rules"}
 // mergedWords are the words of a document that are not settings of its domain.
 var mergedWords = []string{"domain", "descriptors", "rules", "merge_domains"}
 
-// The settings of no_quorum.
-var quorumWords = []string{"error", "allow", "deny", "local"}
+// NoQuorumWords are the settings of no_quorum, in the order of engine.NoQuorum.
+var NoQuorumWords = []string{"error", "allow", "deny", "local"}
 
 // document reads a document.
 func (r *reader) document(n *yaml.Node) (d Document, ok bool) {
@@ -56,7 +56,7 @@ func (r *reader) document(n *yaml.Node) (d Document, ok bool) {
 		case "unmatched":
 			d.DenyUnmatched = r.oneOf(f.value, "unmatched", []string{"allow", "deny"}) == "deny"
 		case "no_quorum":
-			d.NoQuorum = r.oneOf(f.value, "no_quorum", quorumWords)
+			d.NoQuorum = r.oneOf(f.value, "no_quorum", NoQuorumWords)
 		case "request_limits":
 			d.IgnoreRequestLimits = !r.boolean(f.value, "request_limits")
 		case "http":

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"limitsrv/checks"
-	"limitsrv/commands/word"
 	"limitsrv/rules"
 )
 
@@ -56,7 +55,7 @@ func (d jsonReader) object(name string, fields [][]string, read func(field int) 
 		field := slices.IndexFunc(fields, func(names []string) bool { return slices.Contains(names, given) })
 		switch {
 		case field < 0:
-			return false, invalid("%s: unknown field %s", name, word.Excerpt([]byte(given)))
+			return false, invalid("%s: unknown field %.40q", name, given)
 		case seen>>field&1 != 0:
 			return false, invalid("%s: %s is there twice", name, given)
 		}
@@ -171,9 +170,11 @@ func wrong(name, must string, token json.Token) error {
 	case json.Delim:
 		got = map[rune]string{'{': "an object", '[': "a list"}[rune(t)]
 	case string:
-		got = word.Excerpt([]byte(t))
-	case json.Number, bool:
-		got = word.Excerpt(fmt.Append(nil, t))
+		got = fmt.Sprintf("%.40q", t)
+	case json.Number:
+		got = fmt.Sprintf("%.40s", t)
+	case bool:
+		got = strconv.FormatBool(t)
 	}
 	return invalid("%s must be %s, got %s", name, must, got)
 }
