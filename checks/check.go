@@ -48,6 +48,9 @@ func (c *Check) Append(b *engine.Batch, s *ruleset.State, now engine.Instant, q 
 			return err
 		}
 	}
+	if r.BadAddresses > 0 {
+		s.CountBadAddresses(c.takeStripe(), r.BadAddresses)
+	}
 	c.keep(s, q)
 	if c.settles && r.Verdict == rules.Limited {
 		appendSettling(b, r.Limits, q)
@@ -77,6 +80,10 @@ func (c *Check) Append(b *engine.Batch, s *ruleset.State, now engine.Instant, q 
 	}
 	return nil
 }
+
+// BadAddresses returns the number of attributes of the last Append that must be addresses and can't be
+// parsed.
+func (c *Check) BadAddresses() int { return c.memory.result.BadAddresses }
 
 // next appends an op to the batch, which the caller must set.
 func next(b *engine.Batch) *engine.Op {

@@ -61,6 +61,10 @@ func (s *Simulator) Override(from *source.CaseOverride) error {
 			v.Effect, v.Limit = rules.Replace, "none"
 		}
 	}
+	v, err := s.state.Set.Spell(v)
+	if err != nil {
+		return resp.Expose(err)
+	}
 	made, err := rules.NewOverride(v)
 	if err != nil {
 		return resp.Expose(err)

@@ -85,3 +85,38 @@ func TestAuditIsBounded(t *testing.T) {
 		t.Errorf("%d boxes closed, want 150", n)
 	}
 }
+
+// TestAuditBadAddresses: addresses that can't be parsed are counted and logged, their values as others.
+func TestAuditBadAddresses(t *testing.T) {
+	for _, values := range []bool{false, true} {
+		var log testwait.Log
+		h := newTestHandlerWith(session.Config{Log: log.Logger(), LogValues: values})
+		s := h.NewSession(session.Client{Wake: func() {}, Close: func() {}})
+		defer s.Close()
+		do := func(args ...string) {
+			var line [][]byte
+			for _, arg := range args {
+				line = append(line, []byte(arg))
+			}
+			s.Do(line)
+			s.Flush()
+		}
+		do("RL.RULES", "LOAD", "domain: api\nlists: {l: {key: ip, cidr: [192.0.2.0/24]}}\ndeny: [l]\nrules: [{name: r, per: [ip], limits: 5/m}]")
+		log.Await(t, "rules changed")
+		for range 150 {
+			do("RL.CHECK", "api", "user", "u", "ip", "unknown")
+		}
+		do("RL.CHECK", "api", "user", "u", "ip", "192.0.2.7:80")
+		do("RL.SETTLE", "api", "ip", "x", "BY", "1")
+		value := "#b23a6a84"
+		if values {
+			value = "unknown"
+		}
+		if n := strings.Count(log.String(), `msg="address can't be parsed" domain=api path="ip=`+value+`"`); n != 100 {
+			t.Errorf("values: %t: %d lines, want 100:\n%s", values, n, log.String())
+		}
+		if n := h.Config().Rules.Current().BadAddresses(); n != 151 {
+			t.Errorf("%d bad addresses, want 151", n)
+		}
+	}
+}

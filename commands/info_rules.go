@@ -26,6 +26,7 @@ func infoRules(h *session.Handler, l *lines) {
 	l.add("rules_shadow", oneIf(s.Shadow))
 	l.add("rules_unmatched", s.AllUnmatched())
 	l.add("rules_penalties", s.Penalties())
+	l.add("rules_bad_addresses", s.BadAddresses())
 	l.add("rules_ok", oneIf(file == "" && s.Err == nil))
 	l.add("rules_load_errors", failed)
 	l.add("rules_file_error", file)

@@ -30,7 +30,11 @@ var rlOverride = session.Command{
 			Summary:    "Returns an override, or nil: [domain, [key, value, ...], ALLOW DENY or LIMIT, limit, rule, ms to live or -1, note, user, time of its setting in ms since 1970].",
 			Complexity: "O(1)", Since: rulesSince, Group: rulesGroup, Flags: session.ReadOnly | session.Rules | session.NoScript, Domain: 2,
 			Op: func(b *engine.Batch, args [][]byte) error {
-				v, err := parseOverridePath(args)
+				path, err := parseOverridePath(args)
+				if err != nil {
+					return err
+				}
+				v, err := spelled(&noRules, nil, path)
 				if err == nil {
 					ruleset.SetGetOverride(b.AddCall(0), v)
 				}
@@ -78,8 +82,8 @@ func parsePath(args [][]byte, words ...string) (v rules.Override, rest [][]byte,
 	return v, rest, nil
 }
 
-// parseOverride parses RL.OVERRIDE SET.
-func parseOverride(args [][]byte) (*rules.Override, int64, error) {
+// parseOverride parses RL.OVERRIDE SET. Its values get the forms that they have by the rules of a set.
+func parseOverride(set *rules.Set, args [][]byte) (*rules.Override, int64, error) {
 	v, rest, err := parsePath(args, rules.Allow.String(), rules.Deny.String(), rules.Replace.String())
 	if err != nil {
 		return nil, 0, err
@@ -117,32 +121,49 @@ func parseOverride(args [][]byte) (*rules.Override, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	if v, err = set.Spell(v); err != nil {
+		return nil, 0, resp.Expose(err)
+	}
 	o, err := rules.NewOverride(v)
 	return o, ttl, resp.Expose(err)
 }
 
+// noRules is a set without rules.
+var noRules rules.Set
+
 // parseOverridePath parses RL.OVERRIDE GET and DEL. It returns any override with the domain,
-// the path and the rule.
-func parseOverridePath(args [][]byte) (*rules.Override, error) {
+// the path and the rule, as the line spells the path.
+func parseOverridePath(args [][]byte) (rules.Override, error) {
 	v, rest, err := parsePath(args, wordRule)
 	switch {
 	case err != nil:
-		return nil, err
+		return v, err
 	case len(rest) == 1:
-		return nil, resp.NewError("ERR", "no value follows RULE")
+		return v, resp.NewError("ERR", "no value follows RULE")
 	case len(rest) > 2:
-		return nil, errSyntax
+		return v, errSyntax
 	case len(rest) == 2:
 		v.Rule, v.Effect, v.Limit = string(rest[1]), rules.Replace, "none"
 	default:
 		v.Effect = rules.Deny
 	}
+	return v, nil
+}
+
+// spelled returns an override for DEL or GET, by the rules of a set. An override that is there as the
+// line spells it goes first: it may be from a version that kept other spellings.
+func spelled(set *rules.Set, there *rules.Overrides, v rules.Override) (*rules.Override, error) {
 	o, err := rules.NewOverride(v)
+	if err == nil && there.Get(o) == nil {
+		if v, err = set.Spell(v); err == nil {
+			o, err = rules.NewOverride(v)
+		}
+	}
 	return o, resp.Expose(err)
 }
 
 func runOverrideSet(s *session.Session, w *resp.Writer, args [][]byte) {
-	v, ttl, err := parseOverride(args)
+	v, ttl, err := parseOverride(s.Handler().Config().Rules.Current().Set, args)
 	if err != nil {
 		w.Error(err)
 		return
@@ -158,7 +179,13 @@ func runOverrideSet(s *session.Session, w *resp.Writer, args [][]byte) {
 }
 
 func runOverrideDel(s *session.Session, w *resp.Writer, args [][]byte) {
-	v, err := parseOverridePath(args)
+	path, err := parseOverridePath(args)
+	if err != nil {
+		w.Error(err)
+		return
+	}
+	state := s.Handler().Config().Rules.Current()
+	v, err := spelled(state.Set, state.Overrides, path)
 	if err != nil {
 		w.Error(err)
 		return

@@ -16,8 +16,20 @@ func Load(files []source.File) (*Set, error) {
 }
 
 // Compile makes a Set of documents. The error is a source.Mistakes.
-func Compile(docs []source.Document) (*Set, error) {
-	c := compiler{set: &Set{domains: make(map[string]*Domain, len(docs))}, texts: map[textKey]limitTexts{}}
+func Compile(docs []source.Document) (*Set, error) { return compile(docs, false) }
+
+// LoadInUse is Load of rules that another version of limitsrv may have accepted. Parts without an
+// effect that only Load rejects are warnings.
+func LoadInUse(files []source.File) (*Set, error) {
+	docs, err := source.Parse(files)
+	if err != nil {
+		return nil, err
+	}
+	return compile(docs, true)
+}
+
+func compile(docs []source.Document, inUse bool) (*Set, error) {
+	c := compiler{inUse: inUse, set: &Set{domains: make(map[string]*Domain, len(docs))}, texts: map[textKey]limitTexts{}}
 	merged := c.merged(docs)
 	for i := range merged {
 		c.domain(&merged[i])
@@ -31,6 +43,7 @@ func Compile(docs []source.Document) (*Set, error) {
 // A compiler makes a Set.
 type compiler struct {
 	set      *Set
+	inUse    bool // see useless
 	mistakes source.Mistakes
 	d        *Domain
 	names    map[string]int32     // of the domain, those that replaces lists
@@ -78,6 +91,7 @@ func (c *compiler) domain(doc *source.Document) {
 	}
 	d.request = Rule{Domain: d, Name: "request", Tree: true, Sent: true}
 	c.d, c.names, c.known, c.replaces = d, map[string]int32{}, map[string]bool{}, nil
+	c.forms(doc)
 	c.replacedNames(doc)
 	d.replaced = len(c.names)
 	c.lists(doc)

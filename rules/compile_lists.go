@@ -39,9 +39,13 @@ func (c *compiler) lists(doc *source.Document) {
 func (c *compiler) list(l *source.List, effect int32) {
 	t := &c.d.lists
 	named := &c.d.attributes.all[c.d.attributes.number(l.Key)]
+	isAddress := c.d.IsAddress(l.Key)
 	for _, v := range l.Values {
+		if isAddress && isRange(v) {
+			c.useless(l.At, fmt.Sprintf("values of list %q must be addresses, because %s is an address; got %q, and ranges stand in cidr", l.Name, l.Key, v))
+		}
 		named.listed = true
-		t.table.setFlags(0, l.Key, v, effect)
+		t.table.setFlags(0, l.Key, c.d.canonical(l.Key, v), effect)
 	}
 	if len(l.Prefixes) == 0 {
 		return
@@ -50,9 +54,10 @@ func (c *compiler) list(l *source.List, effect int32) {
 		named.ranges = int32(len(t.ranges))
 		t.ranges = append(t.ranges, ranges{})
 	}
-	to := &t.ranges[named.ranges].allow
+	at := &t.ranges[named.ranges]
+	to := &at.allow
 	if effect == listDenies {
-		to = &t.ranges[named.ranges].deny
+		to, at.denyInvalid = &at.deny, at.denyInvalid || !l.IgnoresInvalid
 	}
 	for _, p := range l.Prefixes {
 		*to = append(*to, addressRange{p.Addr(), lastAddress(p)})

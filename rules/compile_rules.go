@@ -35,7 +35,7 @@ func (c *compiler) flat(all []source.Rule) {
 func (c *compiler) rule(from *source.Rule, rule *Rule) flatRule {
 	*rule = Rule{Domain: c.d, index: len(c.d.flat.rules), Name: from.Name, Penalty: from.Penalty, Metadata: from.Metadata}
 	c.stem = appendEscaped(append(append(c.stem[:0], c.d.stem...), '|'), from.Name)
-	r := flatRule{rule: rule, per: from.Per, sorted: sortedOrder(from.Per), tier: from.Tier, tierNumber: unnamed, stem: c.memory.texts.Make(c.stem)}
+	r := flatRule{rule: rule, per: from.Per, bits: from.PerBits, sorted: sortedOrder(from.Per), tier: from.Tier, tierNumber: unnamed, stem: c.memory.texts.Make(c.stem)}
 	r.perNumbers = c.memory.numbers.Make(len(from.Per))[:0]
 	for _, key := range from.Per {
 		n := c.d.attributes.number(key)
@@ -44,7 +44,7 @@ func (c *compiler) rule(from *source.Rule, rule *Rule) flatRule {
 	r.match = c.memory.conditions.Make(len(from.Match))[:0]
 	for i := range from.Match {
 		n := c.d.attributes.number(from.Match[i].Key)
-		r.match, r.needed = append(r.match, conditionOf(&from.Match[i], n)), r.needed|bitOf(n)
+		r.match, r.needed = append(r.match, c.conditionOf(&from.Match[i], n)), r.needed|bitOf(n)
 		c.d.attributes.all[n].decides = true
 	}
 	if from.Tier != "" {
@@ -76,18 +76,22 @@ func (c *compiler) rule(from *source.Rule, rule *Rule) flatRule {
 	return r
 }
 
-// conditionOf compiles a condition on a key with a number.
-func conditionOf(from *source.Match, number int32) condition {
-	if !slices.ContainsFunc(from.Values, isPattern) {
-		return condition{key: from.Key, number: number, literals: from.Values}
+// conditionOf compiles a condition on a key with a number. Its values have the form of the key.
+func (c *compiler) conditionOf(from *source.Match, number int32) condition {
+	to, f := condition{key: from.Key, number: number, literals: from.Values}, c.d.formOf([]byte(from.Key))
+	if f == plainForm && !slices.ContainsFunc(from.Values, isPattern) {
+		return to
 	}
-	to := condition{key: from.Key, number: number}
+	to.literals = nil
 	for _, v := range from.Values {
-		if isPattern(v) {
-			to.patterns = append(to.patterns, makePattern(v))
-		} else {
-			to.literals = append(to.literals, v)
+		switch {
+		case isPattern(v):
+			to.patterns = append(to.patterns, makePattern(foldedPattern(v, f)))
+			continue
+		case f == addressForm && isRange(v):
+			c.useless(from.At, fmt.Sprintf("match of %s must be addresses, got %q; ranges stand in the cidr of a list", from.Key, v))
 		}
+		to.literals = append(to.literals, c.d.canonical(from.Key, v))
 	}
 	return to
 }

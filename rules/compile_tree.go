@@ -54,7 +54,8 @@ func (c *compiler) level(parent int32, all []source.Descriptor, level int, above
 		c.pace.Step()
 		from := &all[i]
 		index := int32(len(t.nodes))
-		if was, ok := t.table.add(parent, from.Key, from.Value, from.Value == "", index); !ok {
+		value := c.nodeValue(from)
+		if was, ok := t.table.add(parent, from.Key, value, value == "", index); !ok {
 			c.mistake(from.At, fmt.Sprintf("each key and value may be once at a level, %s is already in %s", describe(from.Key, from.Value), c.placeOf(all, was, parent, from.File)))
 			continue
 		}
@@ -82,13 +83,31 @@ func (c *compiler) level(parent int32, all []source.Descriptor, level int, above
 // a file.
 func (c *compiler) placeOf(all []source.Descriptor, index, parent int32, file string) string {
 	i := slices.IndexFunc(all, func(d source.Descriptor) bool {
-		was, fresh := c.d.tree.table.add(parent, d.Key, d.Value, d.Value == "", index)
+		value := c.nodeValue(&d)
+		was, fresh := c.d.tree.table.add(parent, d.Key, value, value == "", index)
 		return !fresh && was == index
 	})
 	if all[i].File != file {
 		return all[i].At.String()
 	}
 	return fmt.Sprintf("line %d", all[i].Line)
+}
+
+// nodeValue returns the value of a descriptor in the form of its key.
+func (c *compiler) nodeValue(from *source.Descriptor) string {
+	if from.Value == "" {
+		return ""
+	}
+	f := c.d.formOf([]byte(from.Key))
+	switch {
+	case f == plainForm:
+		return from.Value
+	case isPattern(from.Value):
+		return foldedPattern(from.Value, f)
+	case f == addressForm && isRange(from.Value):
+		c.useless(from.At, fmt.Sprintf("value of %s must be an address, got %q; ranges stand in the cidr of a list", from.Key, from.Value))
+	}
+	return c.d.canonical(from.Key, from.Value)
 }
 
 func describe(key, value string) string {
@@ -107,7 +126,7 @@ func (c *compiler) wildcard(parent, index int32, from *source.Descriptor) {
 		w.literalKey = from.Key
 	}
 	if !w.anyValue {
-		w.value = makePattern(from.Value)
+		w.value = makePattern(c.nodeValue(from))
 	}
 	nodes := c.d.tree.nodes
 	nodes[parent].wildcards = append(nodes[parent].wildcards, w)

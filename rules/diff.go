@@ -225,7 +225,8 @@ func sameCounters(a, b *Rule) bool {
 	if a.Tree {
 		return a.shares == b.shares
 	}
-	return slices.Equal(a.compiled().per, b.compiled().per)
+	x, y := a.compiled(), b.compiled()
+	return slices.Equal(x.per, y.per) && slices.Equal(x.bits, y.bits)
 }
 
 // sameRule reports whether two versions of a rule match the same requests, and differ at

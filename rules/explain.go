@@ -24,6 +24,7 @@ const maxExplanations = 1000
 // since.
 func (r *Result) Explain(q *Request) []Explanation {
 	e := explainer{r: r}
+	q = r.canonical(q)
 	r.work.give(q)
 	if r.Domain == nil {
 		e.say(0, "domain", false, fmt.Sprintf("there are no rules for domain %q", q.Domain))
@@ -64,7 +65,11 @@ func (e *explainer) gates(q *Request, i int) {
 			a := &s.entries[j]
 			flags := w.d.listed(a, &s.givens[j])
 			if flags&listDenies != 0 {
-				e.say(i, "deny", true, fmt.Sprintf("%s %s is in a list", a.Key, a.Value))
+				reason := fmt.Sprintf("%s %s is in a list", a.Key, a.Value)
+				if _, ok := ParseAddress(a.Value); !ok && w.d.deniesInvalid(&s.givens[j]) {
+					reason = fmt.Sprintf("%s %s is no address, and deny has a list of addresses", a.Key, a.Value)
+				}
+				e.say(i, "deny", true, reason)
 			}
 			if flags&listAllows != 0 {
 				e.say(i, "allow", true, fmt.Sprintf("%s %s is in a list", a.Key, a.Value))

@@ -3,6 +3,8 @@ package rules
 import (
 	"slices"
 	"strings"
+
+	"limitsrv/rules/source"
 )
 
 // flat finds rules by attributes in any order. Each rule is a candidate for requests with
@@ -20,7 +22,8 @@ type flatRule struct {
 	rule   *Rule
 	match  []condition
 	per    []string
-	sorted []int // indexes in per, by name
+	bits   []source.Bits // of the ranges that are counted, by index in per; nil: none
+	sorted []int         // indexes in per, by name
 	tier   string
 	// perNumbers are the numbers of per, tierNumber is the number of tier, or unnamed without one.
 	perNumbers []int32
@@ -103,6 +106,16 @@ func (r *flatRule) chosen(entries []Entry, places []uint8) (limits []*Limit, ok 
 		limits = r.other
 	}
 	return limits, limits != nil
+}
+
+// group returns the text by which attribute i of per counts: its value, or the range of an address.
+func (r *flatRule) group(i int, value []byte) []byte {
+	if r.bits != nil {
+		if p, ok := groupOf(value, r.bits[i]); ok {
+			return p.AppendTo(nil)
+		}
+	}
+	return value
 }
 
 // find returns the first entry with a key, or nil.

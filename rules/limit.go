@@ -119,6 +119,12 @@ type Domain struct {
 	// HTTP are the attributes of the endpoint forward.
 	HTTP []source.HeaderAttribute
 
+	// forms are the keys with a canonical form of their values. With defaultAddresses the keys of
+	// isDefaultAddress have one too. formLengths has the bits of the lengths of all these keys.
+	forms            []keyForm
+	formLengths      uint64
+	defaultAddresses bool
+
 	id         uint64 // from 1 on, of no other Domain of the process
 	direct     bool   // there are rules, and neither lists nor a tree: see way
 	stem       string // of keys: rule:DOMAIN

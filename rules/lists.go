@@ -3,7 +3,6 @@ package rules
 import (
 	"net/netip"
 	"slices"
-	"unsafe"
 )
 
 // The effects of an entry, as flags.
@@ -20,8 +19,12 @@ type lists struct {
 
 func (l *lists) isEmpty() bool { return l.table.slots == nil && l.ranges == nil }
 
-// ranges are ranges of addresses of an attribute: sorted, without overlap.
-type ranges struct{ deny, allow []addressRange }
+// ranges are ranges of addresses of an attribute: sorted, without overlap. denyInvalid denies a value
+// that is no address.
+type ranges struct {
+	deny, allow []addressRange
+	denyInvalid bool
+}
 
 type addressRange struct{ from, to netip.Addr }
 
@@ -31,7 +34,7 @@ func has(all []addressRange, a netip.Addr) bool {
 	return exact || i > 0 && a.Compare(all[i-1].to) <= 0
 }
 
-// listed returns the effects of the lists on an attribute. Cost: a probe, and O(log entries) for
+// listed returns the effects of the lists on an attribute in its canonical form. Cost: a probe, and O(log entries) for
 // an address.
 func (d *Domain) listed(e *Entry, g *given) (flags int32) {
 	if g.number < 0 {
@@ -44,8 +47,11 @@ func (d *Domain) listed(e *Entry, g *given) (flags int32) {
 	if named.ranges < 0 {
 		return flags
 	}
-	a, ok := address(e.Value)
+	a, ok := ParseAddress(e.Value)
 	if !ok {
+		if d.deniesInvalid(g) {
+			flags |= listDenies
+		}
 		return flags
 	}
 	if has(l.ranges[named.ranges].deny, a) {
@@ -57,21 +63,11 @@ func (d *Domain) listed(e *Entry, g *given) (flags int32) {
 	return flags
 }
 
-// maxAddressBytes is the length of the longest address: an IPv6 address with an IPv4 address
-// in it.
-const maxAddressBytes = len("0000:0000:0000:0000:0000:ffff:255.255.255.255")
-
-// address parses an address. An IPv4 address in an IPv6 address is the IPv4 address, and a
-// zone is rejected. It does not allocate for an address.
-func address(text []byte) (netip.Addr, bool) {
-	if len(text) == 0 || len(text) > maxAddressBytes {
-		return netip.Addr{}, false
+// deniesInvalid reports whether the lists deny values of a key that are no addresses.
+func (d *Domain) deniesInvalid(g *given) bool {
+	if g.number < 0 {
+		return false
 	}
-	for _, c := range text {
-		if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') && c != '.' && c != ':' {
-			return netip.Addr{}, false
-		}
-	}
-	a, err := netip.ParseAddr(unsafe.String(&text[0], len(text))) // only an error keeps the string
-	return a.Unmap(), err == nil
+	at := d.attributes.all[g.number].ranges
+	return at >= 0 && d.lists.ranges[at].denyInvalid
 }

@@ -20,6 +20,7 @@ type work struct {
 	overrides *Overrides
 	counts    *domainOverrides // nil without overrides of the domain
 	now       engine.Instant   // as domain and overrides, undefined without these
+	canon     canon            // of the last request
 	keys      []byte           // of all Matches since the last Release
 	givens    []given          // of the entries of all descriptors; none without d
 	parts     []part           // of givens, of the descriptors; none without d
@@ -53,23 +54,30 @@ func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 	}
 	direct := w.isDirect(q)
 	var t *turn
+	var entries []Entry // in their canonical forms, if there is a way
+	r.BadAddresses = 0
 	if direct {
 		if y := w.wayOf(q.Descriptors[0].Entries); y != nil {
-			t = w.turnOf(y, q.Descriptors[0].Entries)
+			if entries = q.Descriptors[0].Entries; len(y.forms) > 0 {
+				entries = w.canon.along(entries, y.forms)
+				r.BadAddresses = w.canon.bad
+			}
+			t = w.turnOf(y, entries)
 		}
 	}
 	if r.Repeated = t != nil && t == w.last; r.Repeated {
-		r.repeat(t, q.Descriptors[0].Entries)
+		r.repeat(t, entries)
 		return nil
 	}
 	w.last = nil
 	r.reset()
 	if t != nil {
-		return r.take(t, q.Descriptors[0].Entries)
+		return r.take(t, entries)
 	}
 	if err := q.check(); err != nil {
 		return err
 	}
+	q = r.canonical(q)
 	w.give(q)
 	for range q.Descriptors {
 		r.Descriptors = append(r.Descriptors, None)
@@ -89,7 +97,20 @@ func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 	return err
 }
 
-// reset makes the Result that of a request for w.d that meets nothing.
+// canonical returns a request with values in their canonical forms.
+func (r *Result) canonical(q *Request) *Request {
+	w := r.work
+	if w.d == nil && w.counts == nil {
+		return q
+	}
+	q = w.canon.of(w.d, q)
+	if r.BadAddresses = w.canon.bad; w.d == nil {
+		r.BadAddresses = 0
+	}
+	return q
+}
+
+// reset makes the Result one of a request for w.d that meets nothing.
 func (r *Result) reset() {
 	w := r.work
 	r.Verdict, r.Matched, r.Domain = None, false, w.d

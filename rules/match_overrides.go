@@ -10,7 +10,7 @@ func (w *work) gateOverride(entries []Entry) (effect Effect) {
 	w.probe = append(appendSized(w.probe[:0], w.domain), pathID)
 	domain, depth := len(w.probe), -1
 	note := func(at int) {
-		if v := w.overrides.get(w.probe, w.now); v != nil && v.Effect != Replace && (at > depth || v.Effect == Deny) {
+		if v := w.overrides.get(w.probe, w.d, w.now); v != nil && v.Effect != Replace && (at > depth || v.Effect == Deny) {
 			effect, depth = v.Effect, at
 		}
 	}
@@ -41,7 +41,7 @@ func (w *work) pathOverride(entries []Entry) *Override {
 	for i := range entries {
 		w.probe = appendSized(appendSized(w.probe, entries[i].Key), entries[i].Value)
 	}
-	if v := w.overrides.get(w.probe, w.now); v != nil && v.Effect == Replace {
+	if v := w.overrides.get(w.probe, w.d, w.now); v != nil && v.Effect == Replace {
 		return v
 	}
 	return nil
@@ -56,7 +56,7 @@ func (w *work) ruleOverride(rule *flatRule, name string, entries []Entry) *Overr
 	w.probe = appendSized(append(appendSized(w.probe[:0], w.domain), ruleID), name)
 	for _, i := range rule.sorted {
 		e := find(entries, rule.per[i])
-		w.probe = appendSized(appendSized(w.probe, e.Key), e.Value)
+		w.probe = appendSized(appendSized(w.probe, e.Key), rule.group(i, e.Value))
 	}
-	return w.overrides.get(w.probe, w.now)
+	return w.overrides.get(w.probe, w.d, w.now)
 }

@@ -107,8 +107,14 @@ func (r *Result) meetLimits(rule *flatRule, limits []*Limit, places []uint8, ent
 func (w *work) ruleBase(rule *flatRule, places []uint8, entries []Entry) (base span) {
 	base.start = len(w.keys)
 	keys := append(w.keys, rule.stem...)
-	for _, at := range places[:len(rule.perNumbers)] {
-		keys = appendValue(append(keys, '|'), entries[at].Value)
+	if rule.bits == nil {
+		for _, at := range places[:len(rule.perNumbers)] {
+			keys = appendValue(append(keys, '|'), entries[at].Value)
+		}
+	} else {
+		for i, at := range places[:len(rule.perNumbers)] {
+			keys = appendGroup(append(keys, '|'), entries[at].Value, rule.bits[i])
+		}
 	}
 	w.keys = keys
 	base.end = len(keys)

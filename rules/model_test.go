@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -132,7 +133,8 @@ func first(path []Attribute, key string) (string, bool) {
 func (m *modelSet) gate(path []Attribute, now engine.Instant) Verdict {
 	denied, allowed := false, false
 	for _, a := range path {
-		denied = denied || m.deny[a] || m.denyRange && a.Key == "a" && strings.HasPrefix(a.Value, "10.")
+		_, invalid := netip.ParseAddr(a.Value)
+		denied = denied || m.deny[a] || m.denyRange && a.Key == "a" && (invalid != nil || strings.HasPrefix(a.Value, "10."))
 		allowed = allowed || m.allow[a]
 	}
 	depth, effect := -1, Effect(0)
@@ -257,7 +259,7 @@ func (m *modelSet) silent(n *modelNode, sent int) []modelMet {
 	return []modelMet{{replaces: n.replaces}}
 }
 
-// describe sets what a node adds to its counters.
+// describe sets the part of its counters that a node adds.
 func (n *modelNode) describe(met *modelMet, base string, sent int) {
 	met.mode = modeOf(n.shadow, n.quota)
 	if n.name != "" {

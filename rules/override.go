@@ -46,6 +46,7 @@ type Override struct {
 
 	limit *Limit
 	id    string
+	alias string // see aliasID
 }
 
 // An Attribute is a key and a value.
@@ -69,7 +70,7 @@ func NewOverride(v Override) (*Override, error) {
 		}
 		v.limit = v.makeLimit(&from)
 	}
-	v.id = string(v.appendID(nil))
+	v.id, v.alias = string(v.appendID(nil)), v.aliasID()
 	return &v, nil
 }
 

@@ -26,6 +26,9 @@ const overrideBuckets = 1024
 type Overrides struct {
 	buckets [overrideBuckets]*overrideBucket // nil: empty
 	count   int
+	// aliases are the overrides with values that are addresses in another spelling than the
+	// canonical one, by the id with the canonical one.
+	aliases map[string][]*Override
 }
 
 type overrideBucket struct {
@@ -198,6 +201,7 @@ func (o *Overrides) change(add, remove []*Override) *Overrides {
 		b.overrides[v.id] = v
 		count(v, 1)
 	}
+	next.changeAliases(add, remove)
 	return next
 }
 
@@ -225,14 +229,81 @@ func (o *Overrides) domain(name []byte) *domainOverrides {
 	return b.domains[string(name)]
 }
 
-// get returns the override with an id, or nil.
-func (o *Overrides) get(id []byte, now engine.Instant) *Override {
-	b := o.buckets[maphash.Bytes(seed, id)%overrideBuckets]
-	if b == nil {
+// get returns the override with an id that was made of values in their canonical forms in a domain,
+// or nil. The domain may be nil.
+func (o *Overrides) get(id []byte, d *Domain, now engine.Instant) *Override {
+	if b := o.buckets[maphash.Bytes(seed, id)%overrideBuckets]; b != nil {
+		if v := b.overrides[string(id)]; v != nil && !v.expired(now) {
+			return v
+		}
+	}
+	if len(o.aliases) == 0 {
 		return nil
 	}
-	if v := b.overrides[string(id)]; v != nil && !v.expired(now) {
-		return v
+	return o.alias(id, d, now)
+}
+
+// alias is get for overrides with an address in another spelling: of several the first that denies,
+// else the first. They are in the order of their ids.
+func (o *Overrides) alias(id []byte, d *Domain, now engine.Instant) (first *Override) {
+	for _, v := range o.aliases[string(id)] {
+		if v.expired(now) || !v.spellsAddresses(d) {
+			continue
+		}
+		if v.Effect == Deny {
+			return v
+		}
+		if first == nil {
+			first = v
+		}
 	}
-	return nil
+	return first
+}
+
+// spellsAddresses reports whether the values in other spellings are addresses in a domain.
+func (v *Override) spellsAddresses(d *Domain) bool {
+	for _, a := range v.Path {
+		if canonicalAddress(a.Value) != a.Value && !d.IsAddress(a.Key) {
+			return false
+		}
+	}
+	return true
+}
+
+// aliasID returns the id with addresses in their canonical form; "" if all values have it.
+func (v *Override) aliasID() string {
+	other := *v
+	other.Path = slices.Clone(v.Path)
+	for i := range other.Path {
+		other.Path[i].Value = canonicalAddress(other.Path[i].Value)
+	}
+	if slices.Equal(other.Path, v.Path) {
+		return ""
+	}
+	return string(other.appendID(nil))
+}
+
+// changeAliases takes overrides out of the aliases, and adds others.
+func (o *Overrides) changeAliases(add, remove []*Override) {
+	own := false
+	for i, all := range [][]*Override{remove, add} {
+		for _, v := range all {
+			if v.alias == "" {
+				continue
+			}
+			if !own {
+				if o.aliases, own = maps.Clone(o.aliases), true; o.aliases == nil {
+					o.aliases = map[string][]*Override{}
+				}
+			}
+			same := slices.DeleteFunc(slices.Clone(o.aliases[v.alias]), func(w *Override) bool { return w.id == v.id })
+			if i == 1 {
+				same = append(same, v)
+				slices.SortFunc(same, func(a, b *Override) int { return strings.Compare(a.id, b.id) })
+			}
+			if o.aliases[v.alias] = same; len(same) == 0 {
+				delete(o.aliases, v.alias)
+			}
+		}
+	}
 }

@@ -54,6 +54,8 @@ type Result struct {
 	// Descriptors has a Verdict for each descriptor: Denied, Allowed, Limited, Unlimited or
 	// None.
 	Descriptors []Verdict
+	// BadAddresses is the number of attributes that must be addresses and can't be parsed.
+	BadAddresses int
 
 	work *work // nil: none yet
 }
@@ -135,14 +137,17 @@ type Guard struct {
 // the rule's per, or in the tree all of the descriptor. It allocates.
 func (g *Guard) Attributes(q *Request) (all []Attribute) {
 	entries := q.Descriptors[g.Descriptor].Entries
+	d := g.Rule.Domain
 	if g.Rule.Tree {
 		for _, e := range entries {
-			all = append(all, Attribute{string(e.Key), string(e.Value)})
+			all = append(all, Attribute{string(e.Key), d.canonical(string(e.Key), string(e.Value))})
 		}
 		return all
 	}
-	for _, key := range g.Rule.compiled().per {
-		all = append(all, Attribute{key, string(find(entries, key).Value)})
+	rule := g.Rule.compiled()
+	for i, key := range rule.per {
+		value := d.canonical(key, string(find(entries, key).Value))
+		all = append(all, Attribute{key, string(rule.group(i, []byte(value)))})
 	}
 	return all
 }

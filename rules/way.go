@@ -21,7 +21,8 @@ type way struct {
 	// deciding are the indexes of the entries with values that decide which rules match, or which
 	// limits of them.
 	deciding []uint8
-	only     turn // if none decide
+	forms    []formPlace // of the entries with a canonical form
+	only     turn        // if none decide
 }
 
 const (
@@ -120,12 +121,15 @@ func (w *work) learnWay(s *attributeSet) *way {
 	if !isWorn(&y.uses) {
 		return nil
 	}
-	y.domain, y.keys, y.ends, y.deciding = 0, y.keys[:0], y.ends[:0], y.deciding[:0]
+	y.domain, y.keys, y.ends, y.deciding, y.forms = 0, y.keys[:0], y.ends[:0], y.deciding[:0], y.forms[:0]
 	for i := range s.entries {
 		if y.keys = append(y.keys, s.entries[i].Key...); len(y.keys) > maxWayKeys {
 			return nil
 		}
 		y.ends = append(y.ends, int32(len(y.keys)))
+		if f := w.d.formOf(s.entries[i].Key); f != plainForm {
+			y.forms = append(y.forms, formPlace{uint8(i), f})
+		}
 		if n := s.givens[i].number; n >= 0 && w.d.attributes.all[n].decides && s.isFirst(i) {
 			y.deciding = append(y.deciding, uint8(i))
 		}

@@ -86,6 +86,7 @@ type counts struct {
 type totals struct {
 	unknown   counter // of requests for domains that the Set does not have
 	penalties counter // of boxes that closed
+	addresses counter // of attributes that must be addresses and can't be parsed
 }
 
 // newCounts returns counters of 0, with series of at most so many labels.
@@ -212,6 +213,12 @@ func (s *State) CountUnmatched(stripe int, d *rules.Domain) {
 // CountUnmatched.
 func (s *State) CountPenalty(stripe int) { s.counts.totals.penalties.add(stripe, single, 1) }
 
+// CountBadAddresses counts n attributes that must be addresses and can't be parsed. Concurrency and
+// allocations are those of CountUnmatched.
+func (s *State) CountBadAddresses(stripe, n int) {
+	s.counts.totals.addresses.add(stripe, single, int64(n))
+}
+
 // Counts returns the counters of the limit with an Index, since the limit was first loaded
 // on this node.
 func (s *State) Counts(limit int) (sums [Outcomes]int64) {
@@ -258,3 +265,7 @@ func (s *State) AllUnmatched() int64 {
 
 // Penalties returns the number of penalty boxes that requests to this node closed.
 func (s *State) Penalties() int64 { return s.counts.totals.penalties.sums()[single] }
+
+// BadAddresses returns the number of attributes of requests to this node that must be addresses and
+// could not be parsed.
+func (s *State) BadAddresses() int64 { return s.counts.totals.addresses.sums()[single] }

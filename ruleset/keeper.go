@@ -164,7 +164,7 @@ func (k *Keeper) compiled(list []*engine.Document, h *Header, s *State) (*rules.
 	if !ok {
 		return nil, nil, errText
 	}
-	set, err := rules.Load([]source.File{{Text: []byte(text)}})
+	set, err := rules.LoadInUse([]source.File{{Text: []byte(text)}})
 	return set, nil, err
 }
 

@@ -60,7 +60,11 @@ func (h *Handler) appendCheck(b *engine.Batch, c *checks.Check, q *checks.Reques
 	if state.Overrides.Len() > 0 { // they alone depend on the time
 		now = h.config.Clock.Now()
 	}
-	return c.Append(b, state, now, q)
+	err := c.Append(b, state, now, q)
+	if err == nil && c.BadAddresses() > 0 {
+		h.audit.badAddresses(state.Set.Domain(string(q.Domain)), q)
+	}
+	return err
 }
 
 // decided returns the ops and the decisions of an item, which are in the session's batch

@@ -24,7 +24,7 @@ const (
 // hashDigits is the number of digits of the hash of a value in the log.
 const hashDigits = 8
 
-// An audit logs changes of rules and of overrides, and boxes that close: a line each, up to
+// An audit logs changes of rules and of overrides, boxes that close, and addresses that can't be parsed: a line each, up to
 // auditLines of each kind in auditInterval. A line after others were left out tells their number
 // as unlogged. Concurrency: any number of goroutines may use it.
 type audit struct {
@@ -39,6 +39,7 @@ const (
 	auditRules = iota
 	auditOverrides
 	auditBoxes
+	auditAddresses
 	auditKinds
 )
 
@@ -102,4 +103,13 @@ func (a *audit) closed(q *checks.Request, closed []checks.Closing, user, addr st
 		a.write(auditBoxes, "penalty box closed", "domain", c.Rule.Domain.Name, "rule", c.Rule.Name, "path", a.path(c.Attributes(&q.Request)),
 			"level", c.Level, "for", lasts, "until", time.UnixMilli(a.clock.Now().Millis()+c.Millis).UTC().Format(time.RFC3339), "user", user, "addr", addr)
 	}
+}
+
+// badAddresses logs the attributes of a request that must be addresses by the rules of a domain and
+// can't be parsed.
+func (a *audit) badAddresses(d *rules.Domain, q *checks.Request) {
+	if d == nil {
+		return // the rules have changed meanwhile
+	}
+	a.write(auditAddresses, "address can't be parsed", "domain", d.Name, "path", a.path(d.BadAddresses(&q.Request)))
 }

@@ -58,6 +58,11 @@ type Document struct {
 	// IgnoreRequestLimits is request_limits: false.
 	IgnoreRequestLimits bool
 	HTTP                []HeaderAttribute
+	// Addresses are the keys of the word addresses; OwnAddresses is set if the word is there.
+	Addresses    []Name
+	OwnAddresses bool
+	// Paths are the keys of the word paths.
+	Paths []PathKey
 	// MergeDomains is merge_domains: true. It holds for the whole text.
 	MergeDomains bool
 	// Settings are the words of the document besides domain, descriptors, rules and
@@ -110,6 +115,8 @@ type Rule struct {
 	Name  string
 	Match []Match
 	Per   []string
+	// PerBits are those of Per by index; nil if all its addresses count whole.
+	PerBits []Bits
 	// Tier is the attribute that chooses one of Tiers; "" if Limits hold for all.
 	Tier          string
 	Limits        []Limit
@@ -142,6 +149,30 @@ type List struct {
 	Name, Key string
 	Values    []string
 	Prefixes  []netip.Prefix
+	// IgnoresInvalid is invalid: ignore. Otherwise a value that is no address is denied by a list
+	// in deny that has Prefixes.
+	IgnoresInvalid bool
+}
+
+// Bits are the lengths of the ranges in which addresses are counted; 0: each address counts alone.
+type Bits struct{ V4, V6 uint8 }
+
+// A PathForm selects which spellings of a path are one, as flags.
+type PathForm uint8
+
+// The flags of a PathForm, in the order of PathWords.
+const (
+	PathPlain  PathForm = 1 << iota // without query, escapes, empty segments and dots
+	PathSlash                       // without slashes at the end
+	PathParams                      // without parameters of segments: ;v=1
+	PathCase                        // in lower case, for letters of ASCII
+)
+
+// A PathKey is a key of paths, with their form.
+type PathKey struct {
+	At
+	Key  string
+	Form PathForm
 }
 
 // A Penalty is the parameters of a penalty box. After is at most MaxPenaltyAfter.

@@ -10,7 +10,7 @@ import (
 )
 
 // The words of a document.
-var documentWords = []string{"domain", "descriptors", "rules", "lists", "deny", "allow", "unmatched", "no_quorum", "request_limits", "http", "merge_domains"}
+var documentWords = []string{"domain", "descriptors", "rules", "lists", "deny", "allow", "unmatched", "no_quorum", "request_limits", "http", "addresses", "paths", "merge_domains"}
 
 // longLists are the words of a document with the lists that may be long.
 var longLists = []string{"descriptors", "rules"}
@@ -61,6 +61,11 @@ func (r *reader) document(n *yaml.Node) (d Document, ok bool) {
 			d.IgnoreRequestLimits = !r.boolean(f.value, "request_limits")
 		case "http":
 			d.HTTP = r.http(f.value)
+		case "addresses":
+			d.Addresses, d.OwnAddresses = r.labels(f.value, f.word), true
+			r.atMost(f.value, f.word, len(d.Addresses), MaxAttributes)
+		case "paths":
+			d.Paths = r.paths(f.value)
 		case "merge_domains":
 			d.MergeDomains = r.boolean(f.value, "merge_domains")
 		default:

@@ -28,7 +28,7 @@ func (r *reader) lists(n *yaml.Node) (all []List) {
 	return all
 }
 
-var listWords = []string{"key", "values", "cidr"}
+var listWords = []string{"key", "values", "cidr", "invalid"}
 
 func (r *reader) list(l *List, n *yaml.Node) bool {
 	fields, mark, ok := r.words(n, "list "+l.Name)
@@ -52,6 +52,8 @@ func (r *reader) list(l *List, n *yaml.Node) bool {
 					l.Prefixes = append(l.Prefixes, p)
 				}
 			}
+		case "invalid":
+			l.IgnoresInvalid = r.oneOf(f.value, "invalid", []string{"deny", "ignore"}) == "ignore"
 		default:
 			r.unknown(f, "a list", listWords)
 		}
@@ -79,10 +81,17 @@ func (r *reader) listed(n *yaml.Node, name string) []*yaml.Node {
 	return followed
 }
 
-// prefix reads an address or a range of addresses.
+// mappedBits is the length of the range of all IPv4 addresses in IPv6 addresses, ::ffff:0:0/96.
+const mappedBits = 96
+
+// prefix reads an address or a range of addresses. An IPv4 address in an IPv6 address is the IPv4
+// address.
 func (r *reader) prefix(n *yaml.Node) (netip.Prefix, bool) {
 	if n.Kind == yaml.ScalarNode {
 		if p, err := netip.ParsePrefix(n.Value); err == nil {
+			if a := p.Addr(); a.Is4In6() && p.Bits() >= mappedBits {
+				p = netip.PrefixFrom(a.Unmap(), p.Bits()-mappedBits)
+			}
 			if p != p.Masked() {
 				r.bad(n, "cidr", "a range of addresses that begins with its first one, such as "+p.Masked().String())
 				return p, false

@@ -45,12 +45,7 @@ func (r *reader) rule(n *yaml.Node) (rule Rule, ok bool) {
 		case "match":
 			rule.Match = r.match(f.value)
 		case "per":
-			names := r.labels(f.value, f.word)
-			rule.Per = r.memory.texts.Make(len(names))
-			for i := range names {
-				rule.Per[i] = names[i].Text
-			}
-			r.atMost(f.value, f.word, len(rule.Per), MaxAttributes)
+			r.per(f.value, &rule)
 		case "tier":
 			rule.Tier, _ = r.label(f.value, f.word)
 		case "limits":

@@ -38,6 +38,7 @@ var ruleFamilies = []family{
 		}
 	}},
 	{"penalties_total", "Penalty boxes that requests to this node closed.", counter, nil, nil, integer(func(v *view) int64 { return v.rules.Penalties() })},
+	{"rule_bad_addresses_total", "Attributes of requests to this node that must be addresses by the rules and can't be parsed.", counter, nil, nil, integer(func(v *view) int64 { return v.rules.BadAddresses() })},
 }
 
 // ruleLabels name the series of a limit. Limits of tiers may have the same.

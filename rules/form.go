@@ -1,0 +1,216 @@
+package rules
+
+import (
+	"net/netip"
+
+	"limitsrv/rules/source"
+)
+
+// A form is the canonical form of the values of a key.
+type form uint8
+
+const (
+	plainForm   form = 0
+	addressForm form = 1 << 7
+	// Other forms are paths, with flags of source.PathForm.
+)
+
+// A keyForm is a key with the form of its values.
+type keyForm struct {
+	key  string
+	form form
+}
+
+// formOf returns the form of the values of a key. The domain may be nil: without rules, keys have
+// the forms of a domain that sets none.
+func (d *Domain) formOf(key []byte) form {
+	if d == nil {
+		d = noDomain
+	}
+	if d.formLengths&lengthBit(len(key)) == 0 {
+		return plainForm
+	}
+	for i := range d.forms {
+		if d.forms[i].key == string(key) {
+			return d.forms[i].form
+		}
+	}
+	if d.defaultAddresses && isDefaultAddress(key) {
+		return addressForm
+	}
+	return plainForm
+}
+
+// noDomain has the forms of the keys of domains without rules.
+var noDomain = func() *Domain {
+	d := new(Domain)
+	d.addDefaultAddresses()
+	return d
+}()
+
+// addDefaultAddresses makes the keys of isDefaultAddress addresses.
+func (d *Domain) addDefaultAddresses() {
+	d.defaultAddresses = true
+	for _, key := range defaultAddresses {
+		d.formLengths |= lengthBit(len(key))
+	}
+}
+
+// lengthBit returns the bit of a length in Domain.formLengths. All from 63 on share one.
+func lengthBit(n int) uint64 { return 1 << min(n, 63) }
+
+// IsAddress reports whether the values of a key are addresses.
+func (d *Domain) IsAddress(key string) bool { return d.formOf([]byte(key)) == addressForm }
+
+// HasPathForm reports whether the word paths gives the values of a key a form.
+func (d *Domain) HasPathForm(key string) bool {
+	f := d.formOf([]byte(key))
+	return f != plainForm && f != addressForm
+}
+
+// canonical returns the canonical text of a value of a key.
+func (d *Domain) canonical(key, value string) string {
+	switch f := d.formOf([]byte(key)); f {
+	case plainForm:
+		return value
+	case addressForm:
+		return canonicalAddress(value)
+	default:
+		return string(appendPath(nil, value, source.PathForm(f)))
+	}
+}
+
+// A canon has the canonical descriptors of a request that differ from those that were sent.
+type canon struct {
+	request     Request
+	descriptors []Descriptor
+	entries     []Entry
+	texts       []byte
+	bad         int // addresses of the request that can't be parsed
+}
+
+func (n *canon) reset() { n.entries, n.texts, n.bad = n.entries[:0], n.texts[:0], 0 }
+
+// of returns the request with values in their canonical forms by the rules of a domain, which may be nil. It is q if all are. Requires: the
+// sizes of q were checked.
+func (n *canon) of(d *Domain, q *Request) *Request {
+	n.reset()
+	if d == nil {
+		d = noDomain
+	}
+	to := q
+	for i := range q.Descriptors {
+		entries := q.Descriptors[i].Entries
+		all := entries
+		for j := range entries {
+			if d.formLengths&lengthBit(len(entries[j].Key)) == 0 {
+				continue
+			}
+			if f := d.formOf(entries[j].Key); f != plainForm {
+				all = n.set(entries, all, j, f)
+			}
+		}
+		if len(all) > 0 && &all[0] != &entries[0] {
+			if to == q {
+				n.descriptors = append(n.descriptors[:0], q.Descriptors...)
+				n.request = Request{Domain: q.Domain, Descriptors: n.descriptors}
+				to = &n.request
+			}
+			n.descriptors[i].Entries = all
+		}
+	}
+	return to
+}
+
+// along is of for the entries of a descriptor, of which those at some places have forms.
+func (n *canon) along(entries []Entry, places []formPlace) []Entry {
+	n.reset()
+	all := entries
+	for _, p := range places {
+		all = n.set(entries, all, int(p.place), p.form)
+	}
+	return all
+}
+
+// set makes all have the canonical value at index j. all are the entries themselves or their copy.
+func (n *canon) set(entries, all []Entry, j int, f form) []Entry {
+	value := n.value(entries[j].Value, f)
+	if len(value) == len(entries[j].Value) && (len(value) == 0 || &value[0] == &entries[j].Value[0]) {
+		return all
+	}
+	if &all[0] == &entries[0] {
+		from := len(n.entries)
+		n.entries = append(n.entries, entries...)
+		all = n.entries[from:len(n.entries):len(n.entries)]
+	}
+	all[j].Value = value
+	return all
+}
+
+// value returns the canonical form of a value: the value itself if it has that form.
+func (n *canon) value(value []byte, f form) []byte {
+	from := len(n.texts)
+	if f != addressForm {
+		n.texts = appendPath(n.texts, string(value), source.PathForm(f))
+	} else {
+		if isPlain4(value) {
+			return value
+		}
+		a, ok := ParseAddress(value)
+		if !ok {
+			n.bad++
+			return value
+		}
+		n.texts = a.AppendTo(n.texts)
+	}
+	text := n.texts[from:len(n.texts):len(n.texts)]
+	if string(text) == string(value) {
+		return value
+	}
+	return text
+}
+
+// A formPlace is the index of an entry with a key that has a form.
+type formPlace struct {
+	place uint8
+	form  form
+}
+
+// groupOf returns the range of a value that is an address, with bits by its version; ok is false if
+// it is no address, or counts alone.
+func groupOf(value []byte, bits source.Bits) (p netip.Prefix, ok bool) {
+	if bits == (source.Bits{}) {
+		return p, false
+	}
+	a, ok := ParseAddress(value)
+	n := int(bits.V6)
+	if a.Is4() {
+		n = int(bits.V4)
+	}
+	if !ok || n == 0 || n == a.BitLen() {
+		return p, false
+	}
+	p, err := a.Prefix(n)
+	return p, err == nil
+}
+
+// appendGroup appends the text by which a value counts to a key. A range has nothing to escape.
+func appendGroup(dst, value []byte, bits source.Bits) []byte {
+	if p, ok := groupOf(value, bits); ok {
+		return p.AppendTo(dst)
+	}
+	return appendValue(dst, value)
+}
+
+// BadAddresses returns the attributes of a request by the rules of the domain that must be
+// addresses and can't be parsed. It allocates.
+func (d *Domain) BadAddresses(q *Request) (all []Attribute) {
+	for i := range q.Descriptors {
+		for _, e := range q.Descriptors[i].Entries {
+			if _, ok := ParseAddress(e.Value); !ok && d.formOf(e.Key) == addressForm {
+				all = append(all, Attribute{string(e.Key), string(e.Value)})
+			}
+		}
+	}
+	return all
+}

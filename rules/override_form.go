@@ -1,0 +1,76 @@
+package rules
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"limitsrv/commands/word"
+	"limitsrv/rules/source"
+)
+
+// Spell returns an override with values in their canonical forms by the rules of its domain, and
+// the ranges by which its rule counts addresses. An error is an override that no request can meet.
+// Cost: O(rules of the domain) with a Rule.
+func (s *Set) Spell(v Override) (Override, error) {
+	d := s.Domain(v.Domain)
+	rule := d.ruleOf(v.Rule)
+	v.Path = slices.Clone(v.Path)
+	for i := range v.Path {
+		a := &v.Path[i]
+		if !d.IsAddress(a.Key) {
+			a.Value = d.canonical(a.Key, a.Value)
+			continue
+		}
+		bits := source.Bits{}
+		if rule != nil && rule.bits != nil {
+			if at := slices.Index(rule.per, a.Key); at >= 0 {
+				bits = rule.bits[at]
+			}
+		}
+		text, isRange := canonicalRange(a.Value)
+		switch {
+		case isRange && v.Rule == "":
+			return v, fmt.Errorf("value of %s: an address; ranges stand in a list with cidr, got %s", a.Key, word.Excerpt([]byte(a.Value)))
+		case isRange && rule != nil:
+			if p, ok := groupOf([]byte(text.Addr().String()), bits); !ok || p != text {
+				return v, fmt.Errorf("value of %s: an address, or a range of the length by which the rule counts, got %s", a.Key, word.Excerpt([]byte(a.Value)))
+			}
+		}
+		if isRange {
+			a.Value = text.String()
+		} else if p, ok := groupOf([]byte(a.Value), bits); ok {
+			a.Value = p.String()
+		} else {
+			a.Value = canonicalAddress(a.Value)
+		}
+	}
+	return v, nil
+}
+
+// ruleOf returns the rule that an override names, by itself or by one of its limits, or nil. The
+// domain may be nil.
+func (d *Domain) ruleOf(name string) *flatRule {
+	if d == nil || name == "" {
+		return nil
+	}
+	for i := range d.flat.rules {
+		if rest, ok := strings.CutPrefix(name, d.flat.rules[i].rule.Name); ok && (rest == "" || rest[0] == '/') {
+			return &d.flat.rules[i]
+		}
+	}
+	return nil
+}
+
+// canonicalRange parses a range of addresses in any spelling of its first address, which may have bits
+// beyond the range.
+func canonicalRange(text string) (netip.Prefix, bool) {
+	address, bits, _ := strings.Cut(strings.Trim(text, " \t"), "/")
+	a, ok := ParseAddress([]byte(address))
+	if !ok || !isRange(text) {
+		return netip.Prefix{}, false
+	}
+	p, err := netip.ParsePrefix(a.String() + "/" + bits)
+	return p.Masked(), err == nil
+}
