@@ -2,8 +2,6 @@ package rls
 
 import (
 	"net/http"
-	"net/url"
-	"path"
 	"strings"
 
 	"limitsrv/checks"
@@ -41,7 +39,7 @@ func (s *core) forward(w http.ResponseWriter, r *http.Request) {
 	q := &checks.Request{Request: rules.Request{Domain: []byte(name)}, Hits: 1}
 	var entries []rules.Entry
 	for i := range d.HTTP {
-		if value := attribute(r.Header, &d.HTTP[i]); value != "" {
+		if value, ok := attribute(r.Header, d, &d.HTTP[i]); ok {
 			entries = append(entries, rules.Entry{Key: []byte(d.HTTP[i].Key), Value: []byte(value)})
 		}
 	}
@@ -64,48 +62,60 @@ func deniedStatus(r *http.Request) (status int, ok bool) {
 	return 0, false
 }
 
-// attribute returns the value of an attribute, cut to the bytes that a request may have; "":
-// it has none.
-func attribute(h http.Header, from *source.HeaderAttribute) string {
-	value := strings.Join(h.Values(from.Header), ",")
+// attribute returns the value of an attribute, cut to the bytes that a request may have. ok is false if
+// the request does not have it: without the header, or with an empty one. An address, and a part of a
+// list, that a proxy has left empty is there, so that its rules hold.
+func attribute(h http.Header, d *rules.Domain, from *source.HeaderAttribute) (value string, ok bool) {
+	lines := h.Values(from.Header)
+	if len(lines) == 0 {
+		return "", false
+	}
+	value = strings.Join(lines, ",")
 	if from.Index != 0 {
-		parts := strings.Split(value, ",")
-		at := len(parts) + from.Index
-		if at < 0 {
-			return ""
-		}
-		value = parts[at]
+		value = part(value, -from.Index)
 	}
 	value = strings.TrimSpace(value)
-	if from.Key == pathKey {
-		value = pathOf(value)
+	isAddress := d.IsAddress(from.Key)
+	if isAddress && strings.EqualFold(from.Header, "Forwarded") {
+		value = forwardedFor(value)
 	}
-	return value[:min(len(value), rules.MaxValueBytes)]
+	if from.Key == pathKey && value != "" && !d.HasPathForm(from.Key) {
+		value = rules.PlainPath(value)
+	}
+	return value[:min(len(value), rules.MaxValueBytes)], value != "" || isAddress || from.Index != 0
 }
 
-// pathOf returns the path of a URI, as servers see it: without query, escapes, empty
-// segments and dots, so that there is one way only to write it.
-func pathOf(uri string) string {
-	if uri == "" {
-		return ""
-	}
-	if i := strings.Index(uri, "://"); i >= 0 && !strings.ContainsAny(uri[:i], "/?") {
-		uri = uri[i+3:]
-		at := strings.IndexAny(uri, "/?#")
-		if at < 0 {
-			return "/"
+// part returns the part of a list at a place from its end, from 1 on, or the nearest that there is. Empty
+// parts don't count. Commas in quotation marks count: a client that sends the first half of a pair must
+// not hide the part that the proxy adds.
+func part(list string, fromEnd int) string {
+	last := ""
+	for list != "" && fromEnd > 0 {
+		at := strings.LastIndexByte(list, ',')
+		if text := strings.TrimSpace(list[at+1:]); text != "" {
+			last, fromEnd = text, fromEnd-1
 		}
-		uri = uri[at:]
+		list = list[:max(at, 0)]
 	}
-	if at := strings.IndexAny(uri, "?#"); at >= 0 {
-		uri = uri[:at]
+	return last
+}
+
+// forwardedFor returns the address of an element of the header Forwarded: RFC 7239, section 4. It is the
+// element itself if that has no address, or half of a pair of quotation marks.
+func forwardedFor(element string) string {
+	if strings.Count(element, `"`)%2 != 0 {
+		return element
 	}
-	if plain, err := url.PathUnescape(uri); err == nil {
-		uri = plain
+	for rest := element; rest != ""; {
+		end, quoted := 0, false
+		for ; end < len(rest) && (quoted || rest[end] != ';'); end++ {
+			quoted = quoted != (rest[end] == '"')
+		}
+		name, value, ok := strings.Cut(strings.TrimSpace(rest[:end]), "=")
+		if ok && strings.EqualFold(name, "for") {
+			return value
+		}
+		rest = strings.TrimPrefix(rest[end:], ";")
 	}
-	clean := path.Clean("/" + uri)
-	if strings.HasSuffix(uri, "/") && clean != "/" {
-		clean += "/"
-	}
-	return clean
+	return element
 }

@@ -270,7 +270,12 @@ func TestAttribute(t *testing.T) {
 	}{
 		{"ip", -1, "a, b ,  c ", "c"},
 		{"ip", -2, "a, b ,  c ", "b"},
-		{"ip", -4, "a, b, c", ""},
+		{"ip", -4, "a, b, c", "a"},
+		{"ip", -1, "a, b, ,, ", "b"},
+		{"ip", -2, "a,,b", "a"},
+		{"ip", -2, ", ,b,", "b"},
+		{"ip", -1, `"a, b`, "b"},
+		{"ip", -1, "", ""},
 		{"ip", 0, " a, b ", "a, b"},
 		{"agent", 0, long + "b", long},
 		{"path", 0, "/login?user=a", "/login"},
@@ -284,8 +289,59 @@ func TestAttribute(t *testing.T) {
 		{"uri", 0, "/login?user=a", "/login?user=a"},
 	} {
 		from := source.HeaderAttribute{Key: tt.key, Header: "X-H", Index: tt.index}
-		if got := attribute(http.Header{"X-H": {tt.value}}, &from); got != tt.want {
+		if got, _ := attribute(http.Header{"X-H": {tt.value}}, &rules.Domain{}, &from); got != tt.want {
 			t.Errorf("the attribute %s[%d] of %q is %q, want %q", tt.key, tt.index, tt.value, got, tt.want)
+		}
+	}
+}
+
+// TestAttributeIsThere: a header that says nothing leaves an attribute out, but not an address and not a
+// part of a list: their rules hold for an empty value.
+func TestAttributeIsThere(t *testing.T) {
+	set, err := rules.Load([]source.File{{Text: []byte("{domain: api, http: {ip: X-Real-IP, key: X-Api-Key, peer: 'X-Peer[-1]'}}")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := set.Domain("api")
+	for i, want := range []bool{true, false, true} {
+		from := &d.HTTP[i]
+		for _, empty := range []string{"", " ", ","} {
+			wanted := want || empty == ","
+			if _, ok := attribute(http.Header{http.CanonicalHeaderKey(from.Header): {empty}}, d, from); ok != wanted {
+				t.Errorf("%s of %q is there: %v, want %v", from.Key, empty, ok, wanted)
+			}
+		}
+		if _, ok := attribute(http.Header{}, d, from); ok {
+			t.Errorf("%s is there without its header", from.Key)
+		}
+	}
+}
+
+func TestForwardedFor(t *testing.T) {
+	for _, tt := range []struct {
+		lines []string
+		index int
+		want  string
+	}{
+		{[]string{`for=192.0.2.7;proto=http`}, -1, "192.0.2.7"},
+		{[]string{`For="[2001:db8::a]:4711"`}, -1, `"[2001:db8::a]:4711"`},
+		{[]string{`for=198.51.100.1, proto=https; for=192.0.2.7`}, -1, "192.0.2.7"},
+		{[]string{`for=198.51.100.1`, `for=192.0.2.7`}, -1, "192.0.2.7"},
+		{[]string{`for=198.51.100.1, for=192.0.2.7`}, -2, "198.51.100.1"},
+		{[]string{`for=198.51.100.1`}, -2, "198.51.100.1"},
+		{[]string{`host="x;for=198.51.100.1";for=192.0.2.7`}, -1, "192.0.2.7"},
+		{[]string{`host="x,for=198.51.100.1";for=192.0.2.7`}, -1, `for=198.51.100.1";for=192.0.2.7`},
+		{[]string{`for="198.51.100.1, for=192.0.2.7`}, -1, "192.0.2.7"},
+		{[]string{`for=unknown`}, -1, "unknown"},
+		{[]string{`proto=http`}, -1, "proto=http"},
+	} {
+		set, err := rules.Load([]source.File{{Text: []byte(fmt.Sprintf("{domain: api, http: {ip: 'Forwarded[%d]'}}", tt.index))}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := set.Domain("api")
+		if got, ok := attribute(http.Header{"Forwarded": tt.lines}, d, &d.HTTP[0]); got != tt.want || !ok {
+			t.Errorf("the address [%d] of %q is %q, want %q", tt.index, tt.lines, got, tt.want)
 		}
 	}
 }
