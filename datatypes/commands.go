@@ -44,7 +44,8 @@ func Find(name []byte) (number uint16, ok bool) {
 // Set makes a call a command with the words behind its name. Requires: the number of words
 // is valid.
 func Set(c *engine.Call, number uint16, args [][]byte) {
-	c.Command, c.ReadOnly = number, table[number].Flags&ReadOnly != 0
+	flags := table[number].Flags
+	c.Command, c.ReadOnly, c.Draws = number, flags&ReadOnly != 0, flags&Draws != 0
 	c.Args = append(c.Args[:0], args...)
 }
 
@@ -54,13 +55,14 @@ type Commands struct{}
 // level is the newest level of meaning.
 //
 //	1: the first
-//	2: work, memory and answers are charged before they are spent; portable arithmetic
+//	2: work, memory and answers are charged before they are spent; portable arithmetic; each call
+//	   that draws random numbers has a seed of its own
 const level = 2
 
 // Level implements engine.Commands.
 func (Commands) Level() uint8 { return level }
 
-// Check implements engine.Commands. It sets ReadOnly.
+// Check implements engine.Commands. It sets ReadOnly and Draws.
 func (Commands) Check(c *engine.Call) error {
 	if int(c.Command) >= len(table) || table[c.Command].Name == "" {
 		return fmt.Errorf("unknown command %d", c.Command)
@@ -69,7 +71,7 @@ func (Commands) Check(c *engine.Call) error {
 	if !x.Takes(1 + len(c.Args)) {
 		return fmt.Errorf("%s with %d arguments", x.Name, len(c.Args))
 	}
-	c.ReadOnly = x.Flags&ReadOnly != 0
+	c.ReadOnly, c.Draws = x.Flags&ReadOnly != 0, x.Flags&Draws != 0
 	return nil
 }
 

@@ -136,7 +136,7 @@ func hRandField(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if !ok {
 		return fail(out, errWrongType)
 	}
-	return o.answer(tx, h.Count, out, func(i int, out []byte) []byte {
+	return o.draw(tx, h.Count, out, func(i int, out []byte) []byte {
 		field, value := h.At(i)
 		if !o.pairs {
 			return appendElement(out, field)

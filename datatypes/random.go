@@ -50,9 +50,9 @@ func parseRandom(args [][]byte, with string) (o randomOptions, wrong string) {
 	return o, ""
 }
 
-// answer answers random ones of size elements, each by one, which appends the element after
+// draw answers random ones of size elements, each by one, which appends the element after
 // i others.
-func (o *randomOptions) answer(tx *engine.Tx, size int, out []byte, one func(i int, out []byte) []byte) []byte {
+func (o *randomOptions) draw(tx *engine.Tx, size int, out []byte, one func(i int, out []byte) []byte) []byte {
 	switch {
 	case !o.counted && size == 0:
 		return answer.AppendNil(out)

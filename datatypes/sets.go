@@ -213,7 +213,7 @@ func sRandMember(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if !ok {
 		return fail(out, errWrongType)
 	}
-	return o.answer(tx, t.Count, out, func(i int, out []byte) []byte { return appendElement(out, t.At(i)) })
+	return o.draw(tx, t.Count, out, func(i int, out []byte) []byte { return appendElement(out, t.At(i)) })
 }
 
 func sScan(tx *engine.Tx, args [][]byte, out []byte) []byte {

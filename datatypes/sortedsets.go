@@ -105,7 +105,7 @@ func zRandMember(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if !ok {
 		return fail(out, errWrongType)
 	}
-	return o.answer(tx, z.Count, out, func(i int, out []byte) []byte {
+	return o.draw(tx, z.Count, out, func(i int, out []byte) []byte {
 		member, score := z.At(i)
 		if !o.pairs {
 			return appendElement(out, member)

@@ -7,10 +7,13 @@ type Call struct {
 	// ReadOnly is set if the call can change nothing, so that Look accepts it. It follows
 	// from Command.
 	ReadOnly bool
-	// Timed is set if the call is told the time, as scripts are, and Micros then is the part
-	// of that beyond the time of the batch, in microseconds: see Engine.SetMoments. Timed
-	// follows from Command.
-	Timed  bool
+	// Timed is set if the call is told the time, as scripts are, and Draws if it draws random
+	// numbers without being told the time. Both follow from Command.
+	Timed bool
+	Draws bool
+	// Micros is the part of the time of a Timed call beyond the time of the batch, in microseconds.
+	// Of a call that Draws it is a number that no other such call at the time of the batch has.
+	// See Engine.SetMoments.
 	Micros uint32
 	// Light is a hint that a Timed call takes microseconds, so that other calls may wait for it
 	// in other shards too. It is no part of logs: no decision depends on it.
@@ -26,7 +29,7 @@ type Call struct {
 // call depend only on the call, the Level of its batch, and its Tx. Concurrency: any number
 // of goroutines may call them.
 type Commands interface {
-	// Check sets ReadOnly and Timed. It returns an error if a call from outside has no known command
+	// Check sets ReadOnly, Timed and Draws. It returns an error if a call from outside has no known command
 	// or a wrong number of arguments; the other methods rely on it.
 	Check(c *Call) error
 	// Level is the newest level of meaning, see Batch.Level.
@@ -200,7 +203,7 @@ func (b *Batch) CopyCalls(other *Batch, keep func(arg []byte) []byte) {
 	for i := range other.Calls {
 		from := &other.Calls[i]
 		c := b.newCall()
-		c.Command, c.ReadOnly, c.Timed, c.Micros = from.Command, from.ReadOnly, from.Timed, from.Micros
+		c.Command, c.ReadOnly, c.Timed, c.Draws, c.Micros = from.Command, from.ReadOnly, from.Timed, from.Draws, from.Micros
 		for _, arg := range from.Args {
 			c.Args = append(c.Args, keep(arg))
 		}

@@ -50,7 +50,8 @@ type Engine struct {
 	effects       bool // Options.Effects
 	sources       sources
 	documents     documents
-	moments       moments
+	moments       moments      // of Timed calls
+	draws         moments      // of calls that draw, see Call.Micros
 	heavy         atomic.Int64 // steps, see AddHeavy
 
 	snapshot atomic.Pointer[Snapshot] // the open one, or nil
@@ -151,6 +152,7 @@ func (e *Engine) Look(now Instant, b *Batch) {
 	if !b.Looks() {
 		panic("engine: Look with a batch that is not read-only")
 	}
+	e.SetMoments(now, b)
 	b.readOnly = true
 	e.Apply(now, b)
 	b.readOnly = false

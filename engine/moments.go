@@ -8,26 +8,43 @@ import "sync/atomic"
 type moments struct{ last atomic.Int64 }
 
 // MaxMicros bounds Call.Micros: with more than a million such calls a second for a second,
-// two may be told the same time.
+// two may be told the same time, or draw the same numbers.
 const MaxMicros = 1_000_000
 
-// SetMoments sets the Micros of the Timed calls of a batch that is about to be logged or
-// applied at now, so that no two calls are told the same microsecond, in any batch. The
-// result is part of the log. Concurrency: as for Apply. Cost: a look at each call.
+// SetMoments sets the Micros of the calls of a batch that is about to be logged or applied at now,
+// so that no two Timed calls are told the same microsecond, and no two calls that draw have the same
+// seed, in any batch. At level 1 only Timed calls that may write have Micros. The result is part of
+// the log. Look calls it for its batch. Concurrency: as for Apply. Cost: a look at each call.
 func (e *Engine) SetMoments(now Instant, b *Batch) {
-	timed := int64(0)
+	old := b.Level != 0 && b.Level < momentsLevel
+	var timed, draws int64
 	for i := range b.Calls {
-		if b.Calls[i].Timed {
+		switch c := &b.Calls[i]; {
+		case !c.Timed && !c.Draws, old && (c.ReadOnly || !c.Timed):
+		case c.Timed:
 			timed++
+		default:
+			draws++
 		}
 	}
-	if timed == 0 {
-		return
+	if timed > 0 {
+		e.moments.give(now, b, timed, func(c *Call) bool { return c.Timed && !(old && c.ReadOnly) })
 	}
+	if draws > 0 {
+		e.draws.give(now, b, draws, func(c *Call) bool { return c.Draws && !c.Timed })
+	}
+}
+
+// momentsLevel is the level of meaning from which read-only scripts are told moments of their own,
+// and calls that draw random numbers have seeds of their own.
+const momentsLevel = 2
+
+// give sets the Micros of some calls of a batch at now, of which there are n.
+func (m *moments) give(now Instant, b *Batch, n int64, gets func(c *Call) bool) {
 	at := int64(now) / 1000
-	first := e.moments.take(at, timed) - at
+	first := m.take(at, n) - at
 	for i := range b.Calls {
-		if c := &b.Calls[i]; c.Timed {
+		if c := &b.Calls[i]; gets(c) {
 			c.Micros = uint32(min(first, MaxMicros))
 			first++
 		}

@@ -80,3 +80,34 @@ func TestMomentsAfterSnapshot(t *testing.T) {
 		t.Errorf("the first call is told %d microseconds more than its batch, want %d", got, last+1)
 	}
 }
+
+// TestMomentsOfKinds sets the moments of a batch with a call of each kind, twice: those that get one
+// get another the second time.
+func TestMomentsOfKinds(t *testing.T) {
+	for _, tt := range []struct {
+		call engine.Call
+		gets [3]bool // at level 0, the newest, at level 1 and at level 2
+	}{
+		{engine.Call{}, [3]bool{}},
+		{engine.Call{ReadOnly: true}, [3]bool{}},
+		{engine.Call{Timed: true}, [3]bool{true, true, true}},
+		{engine.Call{Timed: true, ReadOnly: true}, [3]bool{true, false, true}},
+		{engine.Call{Draws: true}, [3]bool{true, false, true}},
+		{engine.Call{Draws: true, ReadOnly: true}, [3]bool{true, false, true}},
+	} {
+		for level, want := range tt.gets {
+			e := engine.New(engine.Options{})
+			b := engine.Batch{Level: uint8(level), Calls: []engine.Call{tt.call, tt.call}}
+			for range 2 {
+				e.SetMoments(5e9, &b)
+			}
+			moments := [2]uint32{2, 3}
+			if !want {
+				moments = [2]uint32{}
+			}
+			if got := [2]uint32{b.Calls[0].Micros, b.Calls[1].Micros}; got != moments {
+				t.Errorf("%+v at level %d: moments %d, want %d", tt.call, level, got, moments)
+			}
+		}
+	}
+}

@@ -96,7 +96,9 @@ func (l *replayList) addCall(c *Call) (bytes int) {
 		bytes += len(arg)
 	}
 	l.forms[len(l.forms)-1].N = int64(len(l.calls))
-	l.calls = append(l.calls, Call{Command: c.Command, ReadOnly: c.ReadOnly, Timed: c.Timed, Micros: c.Micros, Args: l.args[from:len(l.args):len(l.args)]})
+	l.calls = append(l.calls, Call{
+		Command: c.Command, ReadOnly: c.ReadOnly, Timed: c.Timed, Draws: c.Draws, Micros: c.Micros, Args: l.args[from:len(l.args):len(l.args)],
+	})
 	return bytes + formBytes
 }
 

@@ -42,7 +42,7 @@ func (e *Engine) lockRuns(now Instant, b *Batch, order []int32) (runs []shardRun
 }
 
 // isLong reports whether op i may take milliseconds: a call that is told the time, as scripts
-// are, and not Light.
+// are, and is not Light.
 func (b *Batch) isLong(i int32) bool {
 	op := &b.Ops[i]
 	if op.Kind != Do {

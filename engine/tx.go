@@ -76,8 +76,8 @@ func (tx *Tx) begin(e *Engine, now Instant, op *Op) {
 // run carries out a call, and reports whether it may have changed the state.
 func (tx *Tx) run(c *Call) (changed bool) {
 	c.Answer = c.Answer[:0]
+	tx.micros = int64(c.Micros)
 	if c.Timed {
-		tx.micros = int64(c.Micros)
 		tx.e.moments.told(tx.Micros())
 	}
 	tx.e.commands.Do(tx, c)
@@ -138,18 +138,22 @@ func (tx *Tx) Level() uint8 {
 // Tight reports whether the batch is Tight, so that Fits and Put may be false.
 func (tx *Tx) Tight() bool { return tx.tight }
 
-// Random returns the generator of the call, which is seeded by the time and the call's first
-// key.
+// Random returns the generator of the call. Its seed follows from the time of the batch, the call's
+// first key and Call.Micros; at level 1 from the first two only, so that calls of one batch draw
+// the same numbers.
 func (tx *Tx) Random() *Random {
 	if !tx.seeded {
-		key := tx.e.secrets.random
+		key, own := tx.e.secrets.random, uint64(tx.micros)*ownSeed
 		if tx.Level() < secretsLevel {
-			key = tx.e.secrets.state
+			key, own = tx.e.secrets.state, 0
 		}
-		tx.random.state, tx.seeded = uint64(tx.now)^sumIn(key, tx.db, tx.key), true
+		tx.random.state, tx.seeded = uint64(tx.now)^own^sumIn(key, tx.db, tx.key), true
 	}
 	return &tx.random
 }
+
+// ownSeed spreads the bits of Call.Micros, so that they do not cancel differences of times.
+const ownSeed = 0xd1b54a32d192ed03
 
 // Find returns the entry of a key of the call's database, and whether there is a live one,
 // of any algorithm or type. Requires: the shard of the key was entered, as it is for the

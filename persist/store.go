@@ -222,7 +222,9 @@ func (s *Store) now() engine.Instant {
 // applyReadOnly applies a batch that changes nothing.
 func (s *Store) applyReadOnly(batch *engine.Batch, done func(error)) {
 	s.mu.Lock()
-	s.engine.Apply(s.now(), batch)
+	now := s.now()
+	s.engine.SetMoments(now, batch)
+	s.engine.Apply(now, batch)
 	s.mu.Unlock()
 	done(nil)
 }

@@ -33,7 +33,7 @@ func (x Commands) Check(c *engine.Call) error {
 	case !run || len(c.Args) < firstKeyArg:
 		return fmt.Errorf("unknown command %d with %d arguments", c.Command, len(c.Args))
 	}
-	c.ReadOnly, c.Timed = m&Looks != 0, m&Looks == 0
+	c.ReadOnly, c.Timed = m&Looks != 0, true
 	if _, wrong := KeyCount(c.Args[hashArg:]); wrong != "" {
 		return fmt.Errorf("a script: %s", wrong)
 	}

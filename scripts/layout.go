@@ -88,7 +88,7 @@ func Steps(n int64) []byte { return binary.AppendUvarint(nil, uint64(n)) }
 // SetRun makes a call a run of a script. hash is in hexadecimal; args are the number of
 // keys, the keys and the arguments. Requires: KeyCount accepts them.
 func SetRun(c *engine.Call, modes Modes, steps, hash []byte, args [][]byte) {
-	c.Command, c.ReadOnly, c.Timed = firstRun+uint16(modes), modes&Looks != 0, modes&Looks == 0
+	c.Command, c.ReadOnly, c.Timed = firstRun+uint16(modes), modes&Looks != 0, true
 	c.Args = append(append(c.Args[:0], steps, hash), args...)
 }
 

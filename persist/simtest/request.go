@@ -53,7 +53,7 @@ type tagged struct{ engine.Commands }
 
 // untagged returns a call without its tag.
 func untagged(c *engine.Call) *engine.Call {
-	return &engine.Call{Command: c.Command, Timed: c.Timed, Micros: c.Micros, Args: c.Args[:len(c.Args)-1], Answer: c.Answer}
+	return &engine.Call{Command: c.Command, Timed: c.Timed, Draws: c.Draws, Micros: c.Micros, Args: c.Args[:len(c.Args)-1], Answer: c.Answer}
 }
 
 func (t tagged) Check(c *engine.Call) error {
@@ -62,7 +62,7 @@ func (t tagged) Check(c *engine.Call) error {
 	}
 	bare := untagged(c)
 	err := t.Commands.Check(bare)
-	c.ReadOnly, c.Timed = bare.ReadOnly, bare.Timed
+	c.ReadOnly, c.Timed, c.Draws = bare.ReadOnly, bare.Timed, bare.Draws
 	return err
 }
 
