@@ -330,7 +330,7 @@ func (e *Engine) applyLocked(now Instant, b *Batch, from, to int) {
 		case op.Kind == Do:
 			e.do(now, b, i)
 		case op.Kind == Learn:
-			b.Decisions[i] = Decision{Changed: e.sources.apply(op)}
+			b.Decisions[i] = Decision{Changed: e.sources.apply(op, b.Level)}
 		case op.IsGroup():
 			e.takeGroup(now, b, i, i+int(op.Group))
 			i += int(op.Group) - 1

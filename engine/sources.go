@@ -14,7 +14,7 @@ import (
 )
 
 // Bounds of the sources of an engine. Beyond MaxSources or MaxSourcesBytes those learned
-// first are dropped.
+// first are dropped, from level 2 on flushed sources before others.
 const (
 	MaxSourceBytes  = 1 << 20
 	MaxSources      = 10_000
@@ -27,8 +27,9 @@ type SourceID [sha1.Size]byte
 // A Source is the text of a script or library that calls may refer to. It is part of the
 // state: an op of kind Learn adds it, and snapshots contain it. It does not change.
 //
-// A flushed source is unknown until it is learned again, but its text stays, so that a caller
-// on a node that is behind, who saw it, need not send it.
+// A flushed source is unknown until it is learned again, as the last one. Its text stays until
+// another source needs the place, so that a caller on a node that is behind, who saw it, need not
+// send it.
 type Source struct {
 	ID   SourceID
 	Text string
@@ -177,37 +178,59 @@ func (m *sources) texts(dst []blockText) []blockText {
 	return dst
 }
 
-// apply applies a Learn and reports whether it changed anything.
-func (m *sources) apply(op *Op) (changed bool) {
+// flushLevel is the level of meaning of batches from which flushed sources give their places to
+// others. A Learn of a text is always logged with the level of a call of its batch.
+const flushLevel = 2
+
+// apply applies a Learn of a batch of a level, 0 for the newest, and reports whether it changed
+// anything.
+func (m *sources) apply(op *Op, level uint8) (changed bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.changes()
-	text := op.ID
-	switch {
-	case len(text) == 0 && op.N == 0:
+	switch text := op.ID; {
+	case len(text) > 0:
+		return m.learn(text, level != 0 && level < flushLevel)
+	case op.N == 0:
 		changed = len(m.list) > 0
 		m.list, m.index, m.bytes, m.learned = nil, nil, 0, 0
 		return changed
-	case len(text) == 0:
-		for i, s := range m.list {
-			changed = m.set(i, s, true) || changed
-		}
-		return changed
 	}
+	for i, s := range m.list {
+		changed = m.set(i, s, true) || changed
+	}
+	return changed
+}
+
+// learn makes a text known as the last one, and drops others beyond the bounds. With old a flushed
+// source keeps its place. It returns false if the text was known.
+func (m *sources) learn(text []byte, old bool) (changed bool) {
 	s := newSource(sha1.Sum(text), string(text), m.learned+1, false)
-	if known := m.index[s.ID]; known != nil {
-		at, _ := m.search(known.order)
-		return m.set(at, known, false)
+	if present := m.index[s.ID]; present != nil {
+		at, _ := m.search(present.order)
+		if old || !present.flushed {
+			return m.set(at, present, false)
+		}
+		m.drop(at)
 	}
 	m.insert(len(m.list), s)
 	for len(m.list) > MaxSources || m.bytes > MaxSourcesBytes {
-		first := m.list[0]
-		delete(m.index, first.ID)
-		m.bytes -= len(first.Text)
-		m.list = slices.Delete(m.list, 0, 1)
+		at := 0
+		if !old {
+			at = max(0, slices.IndexFunc(m.list, func(x *Source) bool { return x.flushed }))
+		}
+		m.drop(at)
 		m.dropped++
 	}
 	return true
+}
+
+// drop removes the source at an index of list.
+func (m *sources) drop(at int) {
+	s := m.list[at]
+	delete(m.index, s.ID)
+	m.bytes -= len(s.Text)
+	m.list = slices.Delete(m.list, at, at+1)
 }
 
 // set flushes the source s at an index of list, or makes it known again, by a copy: s may be

@@ -58,8 +58,8 @@ func TestFlushedSources(t *testing.T) {
 	if !flush() || flush() || e.Source(one) != nil || e.Digest(0) == known {
 		t.Error("the source was not flushed once")
 	}
-	if !learn(e, "one") || learn(e, "one") || e.Source(one) == nil || e.Digest(0) != known {
-		t.Error("the source was not learned again")
+	if !learn(e, "one") || learn(e, "one") || e.Source(one) == nil || e.Digest(0) == known {
+		t.Error("the source was not learned again, as the last one")
 	}
 	var b engine.Batch
 	for i, want := range []struct{ known, decided bool }{{false, false}, {true, true}, {false, true}, {true, true}} {
@@ -188,5 +188,66 @@ func TestLearnAndDo(t *testing.T) {
 		if got := string(b.Calls[1].Answer); got != "x 0" || !b.Decisions[1].Changed {
 			t.Errorf("atomic %t: %q, %+v", atomic, got, b.Decisions[1])
 		}
+	}
+}
+
+// TestFlushedSourcesGivePlaces fills all places, flushes, and learns a source again, and then others
+// up to the bound of sources: all of them are known. At level 1 a source keeps its rank.
+func TestFlushedSourcesGivePlaces(t *testing.T) {
+	learnAt := func(e *engine.Engine, level uint8, text string) {
+		b := engine.Batch{Level: level, Ops: []engine.Op{{Kind: engine.Learn, ID: []byte(text)}}}
+		e.Apply(1e18, &b)
+	}
+	isKnown := func(e *engine.Engine, text string) bool { return e.Source(sha1.Sum([]byte(text))) != nil }
+	for _, level := range []uint8{0, 1, 2} {
+		e := engine.New(engine.Options{})
+		for i := range engine.MaxSources {
+			learnAt(e, level, fmt.Sprint("source ", i))
+		}
+		var flush engine.Batch
+		flush.AddFlush()
+		e.Apply(1e18, &flush)
+		learnAt(e, level, "source 0")
+		learnAt(e, level, "more")
+		if got, want := isKnown(e, "source 0"), level != 1; got != want {
+			t.Errorf("level %d: the first source, learned again, is known: %t, want %t", level, got, want)
+		}
+		if level == 1 {
+			continue
+		}
+		restored := engine.New(engine.Options{})
+		r := read(t, e.Freeze())
+		r.all()
+		r.n.Close()
+		for _, block := range r.blocks {
+			if err := restored.Load(block); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range engine.MaxSources - 2 {
+			learnAt(e, level, fmt.Sprint("another ", i))
+			learnAt(restored, level, fmt.Sprint("another ", i))
+		}
+		for _, text := range []string{"source 0", "more", "another 0", fmt.Sprint("another ", engine.MaxSources-3)} {
+			if !isKnown(e, text) {
+				t.Errorf("level %d: %q is unknown among as many as may be known", level, text)
+			}
+		}
+		if got, want := restored.Digest(0), e.Digest(0); got != want {
+			t.Errorf("level %d: after a snapshot the digest is %x, want %x", level, got, want)
+		}
+	}
+	// A source that was learned again at level 1 stands before flushed sources, which go first.
+	e := engine.New(engine.Options{})
+	for i := range engine.MaxSources {
+		learnAt(e, 1, fmt.Sprint("source ", i))
+	}
+	var flush engine.Batch
+	flush.AddFlush()
+	e.Apply(1e18, &flush)
+	learnAt(e, 1, "source 0")
+	learnAt(e, 2, "more")
+	if !isKnown(e, "source 0") {
+		t.Error("a known source was dropped before flushed sources")
 	}
 }
