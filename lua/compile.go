@@ -39,7 +39,8 @@ func compile(outer, env *Env, source, name []byte, calls int) (*Chunk, *syntax.F
 		return nil, nil, err
 	}
 	native := main
-	if tree.NativeDiffers {
+	if tree.NativeDiffers || c.newer {
+		c.native = true
 		other, err := syntax.ParseNative(source, chunk, calls)
 		if err == nil {
 			native, err = c.main(other)
@@ -139,11 +140,13 @@ type compiler struct {
 	sites  map[site]*site
 	depth  int // of the node that is compiled
 	most   int
+	native bool // for Native runs
+	newer  bool // a variable of Env.SetNewer is named
 }
 
 // function compiles a function with a compiler of its own.
 func (c *compiler) function(fn *syntax.Function) *proto {
-	inner := &compiler{env: c.within, within: c.below, below: c.below, source: c.source, depth: c.depth, most: c.depth}
+	inner := &compiler{env: c.within, within: c.below, below: c.below, source: c.source, depth: c.depth, most: c.depth, native: c.native}
 	p := &proto{source: c.source, chunk: fn.Chunk, params: len(fn.Params), slots: fn.Slots, vararg: fn.Vararg, arg: -1}
 	for _, param := range fn.Params {
 		if param.Captured {
@@ -160,6 +163,7 @@ func (c *compiler) function(fn *syntax.Function) *proto {
 	p.body = inner.block(fn.Body)
 	p.nesting = inner.most - c.depth
 	c.total += inner.nodes + inner.total
+	c.newer = c.newer || inner.newer
 	return p
 }
 
@@ -209,11 +213,22 @@ func (c *compiler) globalConstant(name string) (value.Value, bool) {
 	if _, ok := c.env.variable(name); ok {
 		return value.Nil, false
 	}
-	v := c.env.Global(name)
+	v := c.fixedGlobal(name)
 	if t, ok := v.Table(); ok && t == c.env.globals {
 		return value.Nil, false
 	}
 	return v, !v.IsNil()
+}
+
+// fixedGlobal returns the value of a global variable of the environment, or nil.
+func (c *compiler) fixedGlobal(name string) value.Value {
+	if v := c.env.newerGlobal(name); !v.IsNil() {
+		c.newer = true
+		if c.native {
+			return value.Nil
+		}
+	}
+	return c.env.Global(name)
 }
 
 // fieldConstant returns a field of a constant table, such as string.format.

@@ -23,11 +23,18 @@ type Texts struct {
 type Env struct {
 	texts      Texts
 	globals    *value.Table
+	newer      []global     // of the globals: those that Native runs do not have
 	meta       *value.Table // of globals
 	stringMeta *value.Table
 	variables  []*value.String
 	serial     uint32
 	frozen     bool
+}
+
+// A global is a global variable with its value.
+type global struct {
+	name *value.String
+	v    value.Value
 }
 
 // NewEnv returns an environment with no variables except _G.
@@ -81,8 +88,32 @@ func (env *Env) SetField(t *value.Table, name string, v value.Value) {
 	t.Set(nil, value.OfString(value.NewString(name)), v)
 }
 
+// SetNewer sets a global variable that Native runs do not have. Requires: env is not frozen, and no
+// other variable has the name.
+func (env *Env) SetNewer(name string, v value.Value) {
+	if env.frozen {
+		panic("lua: a frozen environment is changed")
+	}
+	env.newer = append(env.newer, global{value.NewString(name), v})
+}
+
 // Global returns the value of a global variable, or nil.
-func (env *Env) Global(name string) value.Value { return env.globals.GetString(value.NewString(name)) }
+func (env *Env) Global(name string) value.Value {
+	if v := env.newerGlobal(name); !v.IsNil() {
+		return v
+	}
+	return env.globals.GetString(value.NewString(name))
+}
+
+// newerGlobal returns the value of a variable of SetNewer, or nil.
+func (env *Env) newerGlobal(name string) value.Value {
+	for i := range env.newer {
+		if string(env.newer[i].name.Bytes()) == name {
+			return env.newer[i].v
+		}
+	}
+	return value.Nil
+}
 
 // Register sets fields of a table to functions, by their names. Table nil means the
 // global variables.
@@ -128,6 +159,11 @@ func (env *Env) Freeze() {
 	freeze(env.globals)
 	freeze(env.meta)
 	freeze(env.stringMeta)
+	for i := range env.newer {
+		if t, ok := env.newer[i].v.Table(); ok {
+			freeze(t)
+		}
+	}
 }
 
 // freeze freezes a table and all that can be reached from it.
@@ -179,6 +215,11 @@ func (st *State) globalTable() *value.Table {
 			v = value.OfTable(t)
 		}
 		t.Set(&st.heap, key, v)
+	}
+	if !st.limits.Native {
+		for i := range st.env.newer {
+			t.Set(&st.heap, value.OfString(st.env.newer[i].name), st.env.newer[i].v)
+		}
 	}
 	for i, name := range st.env.variables {
 		t.Set(&st.heap, value.OfString(name), st.variable(i))

@@ -60,7 +60,7 @@ func (c *compiler) global(e *syntax.GlobalExpr) expr {
 	if i, ok := c.env.variable(e.Name); ok {
 		return func(f *frame) value.Value { return f.st.variable(i) }
 	}
-	if !c.env.Global(e.Name).IsNil() {
+	if !c.fixedGlobal(e.Name).IsNil() {
 		return func(f *frame) value.Value { return value.OfTable(f.st.globalTable()) } // _G
 	}
 	if c.env.texts.MissingGlobal == "" {

@@ -16,7 +16,7 @@ type Limits struct {
 	// free, as it was in the first version: logs have runs that must be repeated as they were.
 	Prepaid bool
 	// Native computes powers and the functions of math by Go's package math, as the first version
-	// did. Results then depend on the processor.
+	// did. Results then depend on the processor. Native runs have no variables of Env.SetNewer.
 	Native bool
 }
 

@@ -130,7 +130,7 @@ const (
 // permit counts a command with m.words, and returns the error if it must not be carried out.
 func (m *machine) permit(c *command) (wrong string) {
 	switch {
-	case c == nil:
+	case c == nil || c.isNewer(m.tx):
 		return "ERR Unknown Redis command called from script"
 	case c.forbidden:
 		return "ERR This Redis command is not allowed from script"
@@ -188,7 +188,7 @@ func checkCommand(st *lua.State, args []value.Value) value.Value {
 	if wrong := m.take(args); wrong != "" {
 		raise(st, wrong)
 	}
-	if findCommand(m.words[0]) == nil {
+	if c := findCommand(m.words[0]); c == nil || c.isNewer(m.tx) {
 		raise(st, "ERR Invalid command passed to redis.acl_check_cmd()")
 	}
 	return value.True

@@ -57,7 +57,7 @@ func (x *callbacks) expr(e syntax.Expr) bool {
 	case *syntax.LocalExpr:
 		x.uses[e.Local]++
 	case *syntax.CallExpr:
-		if field, ok := fieldOfRedis(e.Callee); !ok || e.Method != "" || field != "register_function" {
+		if field, ok := fieldOfRedis(e.Callee, newest); !ok || e.Method != "" || field != "register_function" {
 			break
 		}
 		switch callback := callbackOf(e.Args).(type) {

@@ -84,7 +84,7 @@ func runFunction(tx *engine.Tx, c *engine.Call) {
 		c.Answer = answer.AppendError(c.Answer, ErrNoFunction)
 	case modes&(Looks|Only) == Looks|Only && !f.noWrites():
 		c.Answer = answer.AppendError(c.Answer, "ERR Can not execute a script with write flag using *_ro command.")
-	case modes&(Declared|Looks)&^f.Modes() != 0 || f.Modes().all() && !modes.all():
+	case modes&(Declared|Looks)&^f.modesAt(tx.Level()) != 0 || f.modesAt(tx.Level()).all() && !modes.all():
 		c.Answer = answer.AppendError(c.Answer, "TRYAGAIN the function was replaced while the call was on its way")
 	default:
 		m := libraryMachines.Get().(*machine)
@@ -97,7 +97,7 @@ func runFunction(tx *engine.Tx, c *engine.Call) {
 
 // loadLibraryOf carries out FUNCTION LOAD.
 func loadLibraryOf(tx *engine.Tx, c *engine.Call) {
-	l, wrong := CompileLibrary(c.Args[0], prepaid(tx))
+	l, wrong := CompileLibrary(c.Args[0], prepaid(tx), !prepaid(tx))
 	if wrong == "" {
 		wrong = mayLoad(tx, l, len(c.Args) > 1)
 	}

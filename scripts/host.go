@@ -42,7 +42,7 @@ var libraryHost = sync.OnceValue(func() *hostEnv {
 	h.outer.Register(t, none("register_function", registerFunction), none("log", checkLog))
 	setConstants(h.outer, t, "LOG_", "REDIS_")
 	h.outer.Strict(t)
-	h.outer.Set("redis", value.OfTable(t))
+	setAPI(h.outer, t)
 	h.outer.Freeze()
 	h.env.Freeze()
 	return h
@@ -86,7 +86,20 @@ func (h *hostEnv) openRedis(more []*lua.Function) {
 	)
 	h.env.Register(t, more...)
 	setConstants(h.env, t, "LOG_", "REPL_", "REDIS_")
-	h.env.Set("redis", value.OfTable(t))
+	setAPI(h.env, t)
+}
+
+// The names of the table of functions of scripts: that of Redis and, from level 2 of calls on, that
+// of Valkey.
+const (
+	redisTable  = "redis"
+	valkeyTable = "server"
+)
+
+// setAPI makes a table the table of functions of scripts, by its two names.
+func setAPI(env *lua.Env, t *value.Table) {
+	env.Set(redisTable, value.OfTable(t))
+	env.SetNewer(valkeyTable, value.OfTable(t))
 }
 
 // setConstants adds constants to a table redis: those with a name that begins with one of the

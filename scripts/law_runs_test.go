@@ -68,7 +68,7 @@ func TestLoadLaw(t *testing.T) {
 		text := "#!lua name=l\nlocal long, flags, i = ('x'):rep(100000), {}, 0 for j = 1, 2000 do flags[j] = 'no-writes' end while true do i = i + 1 " + body + " end"
 		checkRun(t, body, func() (took time.Duration, steps int64) {
 			before := threadTime()
-			if _, wrong := CompileLibrary([]byte(text), true); wrong == "" {
+			if _, wrong := CompileLibrary([]byte(text), true, false); wrong == "" {
 				t.Fatalf("an endless library is loaded: %s", body)
 			}
 			return threadTime() - before, loadSteps

@@ -20,6 +20,7 @@ type Library struct {
 	functions []*Function // in ascending order of their names
 	chunk     *lua.Chunk
 	uses      uses
+	first     uses // in calls of level 1
 }
 
 // A Function is a function of a library, as it was registered.
@@ -28,7 +29,7 @@ type Function struct {
 	description string
 	described   bool
 	flags       []string // in ascending order
-	uses        uses     // of its library
+	uses, first uses     // of its library
 	owner       string   // the name of its library
 	document    *engine.Document
 	longest     atomic.Int64 // steps of a run
@@ -36,6 +37,14 @@ type Function struct {
 
 // Modes returns the modes with which a function runs by FCALL.
 func (f *Function) Modes() Modes { return f.uses.modes(f.noWrites()) }
+
+// modesAt returns Modes as calls of a level must have them.
+func (f *Function) modesAt(level uint8) Modes {
+	if level == 1 {
+		return f.first.modes(f.noWrites())
+	}
+	return f.Modes()
+}
 
 // Names is Script.Names for the library of the function.
 func (f *Function) Names() (names []string, constant bool) { return f.uses.names, f.uses.constant }
@@ -61,8 +70,9 @@ const loadSteps = 100_000
 
 // CompileLibrary compiles the text of a library and runs its code outside of functions, which
 // registers them. With prepaid all that they do is charged before it is done, as in a call that is
-// prepaid. wrong is Redis' error if it is not valid. Cost: linear, and up to loadSteps.
-func CompileLibrary(text []byte, prepaid bool) (l *Library, wrong string) {
+// prepaid. With native they run as in a call of level 1. wrong is Redis' error if it is not valid.
+// Cost: linear, and up to loadSteps.
+func CompileLibrary(text []byte, prepaid, native bool) (l *Library, wrong string) {
 	name, body, wrong := parseLibrary(text)
 	if wrong != "" {
 		return nil, wrong
@@ -77,7 +87,7 @@ func CompileLibrary(text []byte, prepaid bool) (l *Library, wrong string) {
 	m := libraryMachines.Get().(*machine)
 	defer libraryMachines.Put(m)
 	defer m.forget()
-	m.st.Reset(lua.Limits{Steps: loadSteps, Memory: maxMemory, Prepaid: prepaid})
+	m.st.Reset(lua.Limits{Steps: loadSteps, Memory: maxMemory, Prepaid: prepaid, Native: native})
 	m.mostRegistered = mostRegistered(len(text))
 	if err := m.register(l.chunk); err != nil {
 		return nil, oneLine([]byte(wrongLoad + m.loadError(err.(*lua.Error))))
@@ -85,10 +95,13 @@ func CompileLibrary(text []byte, prepaid bool) (l *Library, wrong string) {
 	if len(m.registered) == 0 {
 		return nil, noFunctions
 	}
-	l.uses = usesOf(tree, keyTables(tree))
+	tables := keyTables(tree)
+	l.uses, l.first = usesOf(tree, tables, newest), usesOf(tree, tables, 1)
 	for i := range m.registered {
 		r := &m.registered[i]
-		l.functions = append(l.functions, &Function{Name: r.name, description: r.description, described: r.described, flags: r.flags, uses: l.uses, owner: name})
+		l.functions = append(l.functions, &Function{
+			Name: r.name, description: r.description, described: r.described, flags: r.flags, uses: l.uses, first: l.first, owner: name,
+		})
 	}
 	slices.SortFunc(l.functions, func(a, b *Function) int { return cmp.Compare(a.Name, b.Name) })
 	return l, ""
@@ -144,7 +157,7 @@ func libraryOf(d *engine.Document) *Library {
 	if l, _ := d.Compiled.Load().(*Library); l != nil {
 		return l
 	}
-	l, wrong := CompileLibrary([]byte(d.Text), false) // what was prepaid once need not be again
+	l, wrong := CompileLibrary([]byte(d.Text), false, false) // what was prepaid once need not be again
 	if wrong != "" {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"limitsrv/answer"
 	"limitsrv/datatypes"
+	"limitsrv/engine"
 	"limitsrv/limiters"
 )
 
@@ -15,6 +16,7 @@ type command struct {
 	number uint16 // of datatypes, unless it is forbidden, a limit or has a function of its own
 	least  int    // words, the name included
 	most   int
+	since  uint8 // the first level of calls that has it
 	writes bool
 	// publishes is set for PUBLISH. It counts as a write, as in Redis.
 	publishes bool
@@ -25,6 +27,9 @@ type command struct {
 	own       func(m *machine, out []byte) []byte // carries out m.words
 	limit     *limiters.Command                   // or nil
 }
+
+// isNewer reports whether calls of the level of tx do not know the command.
+func (c *command) isNewer(tx *engine.Tx) bool { return c.since != 0 && c.since > tx.Level() }
 
 // commands are the commands by name in capitals.
 var commands = func() map[string]*command {

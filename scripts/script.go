@@ -60,7 +60,7 @@ func compile(text []byte) *Script {
 		return s
 	}
 	s.chunk = chunk
-	s.uses = usesOf(tree, nil)
+	s.uses = usesOf(tree, nil, newest)
 	return s
 }
 

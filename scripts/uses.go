@@ -32,9 +32,11 @@ func (u *uses) modes(noWrites bool) (m Modes) {
 }
 
 // usesOf examines the tree of a script, or of a library with the variables that are the tables
-// of the keys of its functions.
-func usesOf(main *syntax.Function, tables map[*syntax.Local]bool) uses {
-	x := &examiner{uses: uses{declared: true, reads: true, constant: true}, keys: make(map[*syntax.Local]bool), tables: tables}
+// of the keys of its functions, for calls of a level.
+func usesOf(main *syntax.Function, tables map[*syntax.Local]bool, level uint8) uses {
+	x := &examiner{
+		uses: uses{declared: true, reads: true, constant: true}, keys: make(map[*syntax.Local]bool), tables: tables, level: level,
+	}
 	w := walker{expr: func(syntax.Expr) bool { return true }, statement: x.findKeys}
 	w.block(main.Body)
 	w = walker{expr: x.expr, statement: x.statement}
@@ -48,6 +50,7 @@ type examiner struct {
 	uses
 	keys   map[*syntax.Local]bool // true: only ever elements of KEYS
 	tables map[*syntax.Local]bool // that are as KEYS
+	level  uint8
 	walker *walker
 }
 
@@ -87,7 +90,7 @@ func (x *examiner) statement(s syntax.Statement) {
 func (x *examiner) expr(e syntax.Expr) bool {
 	switch e := e.(type) {
 	case *syntax.CallExpr:
-		if field, ok := fieldOfRedis(e.Callee); ok && e.Method == "" && isCall(field) {
+		if field, ok := fieldOfRedis(e.Callee, x.level); ok && e.Method == "" && isCall(field) {
 			x.call(e.Args)
 			for _, arg := range e.Args {
 				x.walker.one(arg)
@@ -99,7 +102,7 @@ func (x *examiner) expr(e syntax.Expr) bool {
 			x.walker.one(e.Key)
 			return false
 		}
-		if field, ok := fieldOfRedis(e); ok {
+		if field, ok := fieldOfRedis(e, x.level); ok {
 			if isCall(field) {
 				x.open()
 			}
@@ -108,10 +111,10 @@ func (x *examiner) expr(e syntax.Expr) bool {
 	case *syntax.Unary:
 		return e.Op != syntax.Length || !x.isKeys(e.Operand)
 	case *syntax.GlobalExpr:
-		switch e.Name {
-		case "redis", "_G", "load", "loadstring":
+		switch {
+		case isAPI(e.Name, x.level), e.Name == "_G", e.Name == "load", e.Name == "loadstring":
 			x.open()
-		case "KEYS":
+		case e.Name == "KEYS":
 			x.declared = false
 		}
 	case *syntax.LocalExpr:
@@ -131,7 +134,7 @@ func (x *examiner) call(args []syntax.Expr) {
 		return
 	}
 	c := findCommand([]byte(text.Value))
-	if c == nil {
+	if c == nil || c.since > x.level {
 		return
 	}
 	x.names = append(x.names, text.Value)
@@ -179,10 +182,19 @@ func isGlobal(e syntax.Expr, name string) bool {
 	return ok && g.Name == name
 }
 
-// fieldOfRedis returns the name if an expression is a field of the table redis.
-func fieldOfRedis(e syntax.Expr) (name string, ok bool) {
+// isAPI reports whether a global variable is the table of functions of scripts in calls of a level.
+func isAPI(name string, level uint8) bool {
+	return name == redisTable || name == valkeyTable && level >= namesLevel
+}
+
+// fieldOfRedis returns the name if an expression is a field of the table of functions of scripts, in
+// calls of a level.
+func fieldOfRedis(e syntax.Expr, level uint8) (name string, ok bool) {
 	i, ok := e.(*syntax.IndexExpr)
-	if !ok || !isGlobal(i.Object, "redis") {
+	if !ok {
+		return "", false
+	}
+	if g, ok := i.Object.(*syntax.GlobalExpr); !ok || !isAPI(g.Name, level) {
 		return "", false
 	}
 	key, ok := i.Key.(*syntax.String)
