@@ -17,7 +17,9 @@ type command struct {
 	least  int    // words, the name included
 	most   int
 	since  uint8 // the first level of calls that has it
-	writes bool
+	// allKeys is set if it reads all keys of the database.
+	allKeys bool
+	writes  bool
 	// publishes is set for PUBLISH. It counts as a write, as in Redis.
 	publishes bool
 	keys      datatypes.Keys
@@ -56,6 +58,10 @@ var commands = func() map[string]*command {
 	all["TIME"] = &command{least: 1, most: 1, own: timeNow}
 	all["ECHO"] = &command{least: 2, most: 2, own: echo}
 	all["PING"] = &command{least: 1, most: 2, own: ping}
+	all["KEYS"] = &command{least: 2, most: 2, own: onAllKeys(keysCommand), since: namesLevel, allKeys: true}
+	all["SCAN"] = &command{least: 2, most: math.MaxInt, own: onAllKeys(scanCommand), since: namesLevel, allKeys: true}
+	all["DBSIZE"] = &command{least: 1, most: 1, own: onAllKeys(dbSizeCommand), since: namesLevel, allKeys: true}
+	all["RANDOMKEY"] = &command{least: 1, most: 1, own: onAllKeys(randomKeyCommand), since: namesLevel, allKeys: true}
 	all["PUBLISH"] = &command{least: 3, most: 3, own: publish, writes: true, publishes: true}
 	for _, name := range strings.Fields(`ASKING AUTH CLIENT CLUSTER CONFIG DEBUG DISCARD EVAL EVALSHA EVAL_RO EVALSHA_RO EXEC FAILOVER FCALL FCALL_RO
 		FUNCTION HELLO LATENCY MIGRATE MODULE MONITOR MULTI PSUBSCRIBE PSYNC PUNSUBSCRIBE QUIT REPLCONF REPLICAOF RESET RL.BACKUP RL.STATS RL.TOP SAVE BGSAVE SCRIPT

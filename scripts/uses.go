@@ -145,7 +145,7 @@ func (x *examiner) call(args []syntax.Expr) {
 	case *syntax.CallExpr, *syntax.Vararg:
 		words, exact = words-1, false
 	}
-	x.declared = x.declared && c.keys.Count == 0 // the count is seldom a constant
+	x.declared = x.declared && !c.allKeys && c.keys.Count == 0 // the count is seldom a constant
 	last := c.keys.Last
 	if last < 0 {
 		last += words

@@ -1,0 +1,173 @@
+package scripts
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"limitsrv/answer"
+	"limitsrv/commands/glob"
+	"limitsrv/engine"
+	"limitsrv/values/numbers"
+)
+
+// The commands on all keys of the database. Their answers follow from the live keys alone, in the order
+// of their names: nodes have different tables. A run that calls one enters all shards.
+
+const (
+	// maxKeys bounds the keys that KEYS and SCAN answer, as outside of scripts.
+	maxKeys = 100_000
+	// keyBytes is the memory that is counted for a key besides its name, and matchedPerStep the
+	// number of steps of a match in a step.
+	keyBytes       = 48
+	matchedPerStep = 16
+)
+
+// A keySearch is a pass over all keys.
+type keySearch struct {
+	match *glob.Matcher // nil: any
+	kind  []byte        // a type in any case; nil: any
+	found [][]byte
+	n     int // of keys that match
+	bytes int // of their names
+}
+
+// all visits each key, and ends the run when the keys so far cost more steps than are left. In any
+// order of keys the run ends alike. With keep it keeps the keys that match, unless they are too many.
+func (m *machine) all(s *keySearch, keep bool) {
+	steps, left := int64(0), m.st.StepsLeft()
+	m.tx.EachKey(func(key []byte, alg engine.Alg) bool {
+		steps += 1 + int64(len(key)/bytesPerStep)
+		if s.match != nil {
+			steps += int64(s.match.Work(len(key)) / matchedPerStep)
+		}
+		if steps > left {
+			return false
+		}
+		if s.kind != nil && !strings.EqualFold(string(s.kind), alg.String()) || s.match != nil && !s.match.Match(key) {
+			return true
+		}
+		s.n++
+		s.bytes += len(key)
+		if keep && s.n <= maxKeys && int64(s.bytes+s.n*keyBytes) <= m.st.Heap.Left() {
+			s.found = append(s.found, bytes.Clone(key))
+		}
+		return true
+	})
+	m.st.Charge(int(steps))
+}
+
+// answerKeys appends the keys that a search finds, in the order of their names.
+func (m *machine) answerKeys(s *keySearch, out []byte) []byte {
+	from := len(out)
+	m.all(s, true)
+	if s.n > maxKeys {
+		return answer.AppendError(out[:from], fmt.Sprintf("ERR a script gets at most %d keys at a time, %d match: use a longer pattern", maxKeys, s.n))
+	}
+	m.st.PrepayMemory(s.bytes + s.n*keyBytes)
+	m.st.Charge(s.n) // to sort them
+	slices.SortFunc(s.found, bytes.Compare)
+	out = answer.AppendArray(out, len(s.found))
+	for _, key := range s.found {
+		out = answer.AppendBulk(out, key)
+	}
+	return out
+}
+
+// pattern makes the search one for a pattern.
+func (s *keySearch) pattern(m *machine, pattern []byte) (wrong string) {
+	if len(pattern) > glob.MaxBytes {
+		return fmt.Sprintf("ERR a pattern is at most %d bytes long", glob.MaxBytes)
+	}
+	m.st.Charge(len(pattern))
+	s.match = glob.NewMatcher(pattern, glob.SameCase)
+	return ""
+}
+
+// onAllKeys makes the function of a command on all keys.
+func onAllKeys(do func(m *machine, out []byte) []byte) func(*machine, []byte) []byte {
+	return func(m *machine, out []byte) []byte {
+		if m.declared {
+			return answer.AppendError(out, "ERR Script attempted to access a key that it has not declared")
+		}
+		return do(m, out)
+	}
+}
+
+func keysCommand(m *machine, out []byte) []byte {
+	var s keySearch
+	if wrong := s.pattern(m, m.words[1]); wrong != "" {
+		return answer.AppendError(out, wrong)
+	}
+	return m.answerKeys(&s, out)
+}
+
+// scanCommand answers all keys at once, whatever the cursor and COUNT are, and a cursor of 0.
+func scanCommand(m *machine, out []byte) []byte {
+	var s keySearch
+	if cursor, ok := numbers.ParseInt(m.words[1]); !ok || cursor < 0 {
+		return answer.AppendError(out, "ERR invalid cursor")
+	}
+	const syntax = "ERR syntax error"
+	for options := m.words[2:]; len(options) > 0; options = options[2:] {
+		wrong := ""
+		switch name := strings.ToUpper(string(options[0][:min(len(options[0]), maxName)])); {
+		case len(options) == 1:
+			wrong = syntax
+		case name == "MATCH":
+			wrong = s.pattern(m, options[1])
+		case name == "TYPE":
+			s.kind = options[1]
+		case name == "COUNT":
+			if n, ok := numbers.ParseInt(options[1]); !ok {
+				wrong = "ERR value is not an integer or out of range"
+			} else if n < 1 {
+				wrong = syntax
+			}
+		default:
+			wrong = syntax
+		}
+		if wrong != "" {
+			return answer.AppendError(out, wrong)
+		}
+	}
+	from := len(out)
+	out = answer.AppendBulk(answer.AppendArray(out, 2), []byte("0"))
+	keys := len(out)
+	if out = m.answerKeys(&s, out); s.n > maxKeys {
+		return append(out[:from], out[keys:]...)
+	}
+	return out
+}
+
+func dbSizeCommand(m *machine, out []byte) []byte {
+	var s keySearch
+	m.all(&s, false)
+	return answer.AppendInt(out, int64(s.n))
+}
+
+// randomKeyCommand answers the key with the lowest rank by a random number.
+func randomKeyCommand(m *machine, out []byte) []byte {
+	var (
+		draw        = m.tx.Random().Uint64()
+		lowest      []byte
+		least       uint64
+		steps, left = int64(0), m.st.StepsLeft()
+	)
+	m.tx.EachKey(func(key []byte, _ engine.Alg) bool {
+		if steps += 1 + int64(len(key)/bytesPerStep); steps > left {
+			return false
+		}
+		rank := m.tx.Rank(key, draw)
+		if lowest == nil || rank < least || rank == least && bytes.Compare(key, lowest) < 0 {
+			lowest, least = append(lowest[:0], key...), rank
+		}
+		return true
+	})
+	m.st.Charge(int(steps))
+	if lowest == nil {
+		return answer.AppendNil(out)
+	}
+	return answer.AppendBulk(out, lowest)
+}
