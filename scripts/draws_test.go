@@ -142,7 +142,7 @@ func replayed(t *testing.T, n *node, b *engine.Batch) {
 	r.Finish()
 }
 
-// TestSlidingLogByChance runs a sliding log of at most 10 whose members are random numbers 50 times
+// TestSlidingLogByChance runs a sliding log of at most 10, with random numbers as members, 50 times
 // at once, in batches of several sizes.
 func TestSlidingLogByChance(t *testing.T) {
 	const text = `local now = tonumber(ARGV[1]) redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - 60000)

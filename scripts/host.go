@@ -89,8 +89,8 @@ func (h *hostEnv) openRedis(more []*lua.Function) {
 	setAPI(h.env, t)
 }
 
-// The names of the table of functions of scripts: that of Redis and, from level 2 of calls on, that
-// of Valkey.
+// The names of the table of functions of scripts: the name in Redis and, from level 2 of calls on, the
+// name in Valkey.
 const (
 	redisTable  = "redis"
 	valkeyTable = "server"

@@ -103,7 +103,7 @@ func keysCommand(m *machine, out []byte) []byte {
 	return m.answerKeys(&s, out)
 }
 
-// scanCommand answers all keys at once, whatever the cursor and COUNT are, and a cursor of 0.
+// scanCommand answers all keys at once for any cursor and COUNT, and a cursor of 0.
 func scanCommand(m *machine, out []byte) []byte {
 	var s keySearch
 	if cursor, ok := numbers.ParseInt(m.words[1]); !ok || cursor < 0 {

@@ -67,8 +67,8 @@ func TestAllKeysAtLevel1(t *testing.T) {
 	}
 }
 
-// TestAllKeysArePaid: each key costs a step, and a run without steps for all keys ends, whatever
-// the order of the table is.
+// TestAllKeysArePaid: each key costs a step, and a run without steps for all keys ends, with any
+// order of the table.
 func TestAllKeysArePaid(t *testing.T) {
 	for _, shards := range []int{1, 64} {
 		n := &node{e: engine.New(engine.Options{Shards: shards, Seed: [16]byte{1}, Commands: Commands{}}), now: start}
