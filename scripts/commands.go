@@ -17,12 +17,6 @@ var (
 	_ engine.Describer = Commands{}
 )
 
-// newest is the newest level of meaning, and namesLevel the level from which scripts know Valkey's
-// name of their functions, and commands on all keys.
-var newest = Commands{}.Level()
-
-const namesLevel = 2
-
 // Check implements engine.Commands.
 func (x Commands) Check(c *engine.Call) error {
 	m, run := modesOf(c)

@@ -89,13 +89,6 @@ func (h *hostEnv) openRedis(more []*lua.Function) {
 	setAPI(h.env, t)
 }
 
-// The names of the table of functions of scripts: the name in Redis and, from level 2 of calls on, the
-// name in Valkey.
-const (
-	redisTable  = "redis"
-	valkeyTable = "server"
-)
-
 // setAPI makes a table the table of functions of scripts, by its two names.
 func setAPI(env *lua.Env, t *value.Table) {
 	env.Set(redisTable, value.OfTable(t))

@@ -1,0 +1,16 @@
+package scripts
+
+import "limitsrv/datatypes"
+
+// newest is the newest level of meaning, and namesLevel the level from which scripts know Valkey's
+// name of their functions, and commands on all keys.
+var newest = datatypes.Commands{}.Level()
+
+const namesLevel = 2
+
+// The names of the table of functions of scripts: the name in Redis and, from level 2 of calls on, the
+// name in Valkey.
+const (
+	redisTable  = "redis"
+	valkeyTable = "server"
+)
