@@ -28,7 +28,7 @@ const module = "limitsrv"
 //
 // Below replication:
 //
-//	replication -> election, forward -> link, storage -> fsm -> link, raftfix
+//	replication -> election, forward -> link, storage -> fsm -> link, raftfix -> lease
 //	replication/offline -> storage
 //
 // scripts imports lua as well. rules/ruletest -> checks -> ruleset -> rules -> rules/source -> limiters; commands imports all but
@@ -109,7 +109,7 @@ var arrows = map[string][]string{
 	"persist/commit":  {"limitsrv/engine"},
 	"persist/simtest": {"limitsrv/engine", "limitsrv/persist", "limitsrv/datatypes", "limitsrv/scripts", "limitsrv/ruleset", "limitsrv/rules", "limitsrv/rules/source", "limitsrv/answer", "github.com/cockroachdb/pebble/v2/vfs", "github.com/anishathalye/porcupine"},
 	"replication": {
-		"limitsrv/replication/election", "limitsrv/replication/forward", "limitsrv/replication/fsm", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/replication/storage",
+		"limitsrv/replication/election", "limitsrv/replication/forward", "limitsrv/replication/fsm", "limitsrv/replication/lease", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/replication/storage",
 		"limitsrv/engine", "limitsrv/answer", "limitsrv/persist", "limitsrv/status", "limitsrv/certs", "limitsrv/histogram", "limitsrv/loglimit", "github.com/hashicorp/raft", "github.com/hashicorp/go-hclog", "github.com/cockroachdb/pebble/v2/vfs",
 	},
 	"replication/offline": {
@@ -127,7 +127,8 @@ var arrows = map[string][]string{
 	},
 	"replication/link/linktest": {"limitsrv/certs"},
 	"replication/forward":       {"limitsrv/replication/link", "limitsrv/answer", "limitsrv/engine", "limitsrv/persist"},
-	"replication/raftfix":       {"limitsrv/persist", "github.com/hashicorp/raft", "github.com/hashicorp/go-hclog"},
+	"replication/lease":         {},
+	"replication/raftfix":       {"limitsrv/replication/lease", "limitsrv/persist", "github.com/hashicorp/raft", "github.com/hashicorp/go-hclog"},
 	"cmd/limitsrv": {
 		"limitsrv/beat", "limitsrv/ruleset",
 		"limitsrv/cmd/limitsrv/options", "limitsrv/cmd/limitsrv/settings", "limitsrv/cmd/limitsrv/state", "limitsrv/cmd/limitsrv/completion",

@@ -10,15 +10,24 @@ import (
 // place or an error that has a Code: UNCERTAIN if the batch may or may not have been
 // applied, any other if it was not. Exec does not block.
 func (n *Node) Exec(batch *engine.Batch, done func(error)) {
-	if batch.Looks() && n.answerLook(batch) {
-		done(nil)
+	n.exec(waitingRequest{Request: forward.Request{Batch: batch, Done: done}})
+}
+
+// exec executes a batch: a look at once or by a round of messages, any other through the batcher.
+func (n *Node) exec(w waitingRequest) {
+	if w.Batch().Looks() && n.look(w) {
 		return
 	}
-	if err := n.permit(batch); err != nil {
-		done(err)
+	n.submit(w)
+}
+
+// submit passes a batch to the batcher.
+func (n *Node) submit(w waitingRequest) {
+	if err := n.permit(w.Batch()); err != nil {
+		w.Done(err)
 		return
 	}
-	n.batcher.add(waitingRequest{Request: forward.Request{Batch: batch, Done: done}})
+	n.batcher.add(w)
 }
 
 // permit returns an error if this node leads and its disk is nearly full, or if the log may not have an entry of a batch because a member can't
@@ -60,40 +69,11 @@ func (n *Node) execForOthers(batch *engine.Batch, done func(error)) {
 // ExecForwarded is Exec for batches forwarded by another node. If this node does not lead, they
 // are not accepted, and that node tries again.
 func (n *Node) ExecForwarded(batch *engine.Batch, done func(error)) {
-	if batch.Looks() && n.leadership().leading && n.answerLook(batch) {
-		done(nil)
-		return
-	}
-	if err := n.permit(batch); err != nil {
-		done(err)
-		return
-	}
-	n.batcher.add(waitingRequest{Request: forward.Request{Batch: batch, Done: done}, remote: true})
+	n.exec(waitingRequest{Request: forward.Request{Batch: batch, Done: done}, remote: true})
 }
 
 // Commit tells the node that its caller has no more batches to submit for now.
-func (n *Node) Commit() { n.batcher.kick() }
-
-// answerLook answers a read-only batch from the state applied here, if this node leads or
-// the batch accepts stale reads. It returns false otherwise.
-func (n *Node) answerLook(batch *engine.Batch) bool {
-	lead := n.leadership()
-	if lead.stack == nil || !lead.leading && (!batch.Stale || lead.fsm.Diverged()) {
-		return false
-	}
-	now := lead.fsm.Now()
-	if lead.leading {
-		now = n.clock.now()
-	}
-	convertExpects(batch, lead.term)
-	batch.Level = callLevel(lead.fsm)
-	lead.fsm.Engine().Look(now, batch)
-	convertExpects(batch, lead.term) // XOR with the same value restores the ops
-	for i := range batch.Ops {
-		if batch.Ops[i].Kind == engine.Watch {
-			d := &batch.Decisions[i]
-			d.Remaining = termFingerprint(d.Remaining, lead.term)
-		}
-	}
-	return true
+func (n *Node) Commit() {
+	n.batcher.kick()
+	n.looks.kickIfAny()
 }

@@ -3,6 +3,7 @@ package replication
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -22,6 +23,7 @@ func (n *Node) watchLeadership(s *raftStack) {
 				n.becomeLeader(s)
 			}
 			n.batcher.kick()
+			n.looks.kickIfAny()
 		}
 	}
 }
@@ -70,7 +72,7 @@ func (n *Node) newElections() *election.Watch {
 			if s == nil {
 				return nil
 			}
-			return &election.Member{Node: n.identity().Node, Raft: s.raft, Begun: s.begun, TermOf: s.TermOf, Elect: func() { n.elect(s) }}
+			return &election.Member{Node: n.identity().Node, Raft: s.raft, Begun: s.begun, TermOf: s.TermOf, Promised: s.promised, Elect: func() { n.elect(s) }}
 		},
 		Ask: func(ctx context.Context, address string) (election.View, error) {
 			var p peerStatus
@@ -79,6 +81,9 @@ func (n *Node) newElections() *election.Watch {
 		},
 	})
 }
+
+// promised returns the time for which this node has promised to elect no other leader.
+func (s *raftStack) promised() time.Duration { return s.promise.Left(0, s.raft.CurrentTerm()) }
 
 // elect makes raft start an election without a pre-vote: it sends itself the request of a
 // leader that transfers leadership.

@@ -37,6 +37,7 @@ type Node struct {
 	links        *link.Links
 	forwarder    *forward.Client
 	batcher      *batcher
+	looks        *lookQueue
 	clock        *leaderClock
 	local        localEngine // for NoQuorumLocal
 	maxMemory    atomic.Int64
@@ -103,6 +104,7 @@ func Open(o Options) (*Node, error) {
 	n.maxMemory.Store(o.MaxMemory)
 	n.evict.Store(o.Evict)
 	n.stopping, n.stop = context.WithCancel(context.Background())
+	n.looks = newLookQueue()
 	n.batcher = newBatcher(n, n.mono, holdHalfTimeouts*o.ElectionTimeout/2)
 	n.elections = n.newElections()
 	if err := n.startServices(); err != nil {
@@ -149,6 +151,7 @@ func (n *Node) startServices() (err error) {
 	n.wait.Go(n.links.Serve)
 	n.wait.Go(func() { n.batcher.run(n.stopping) })
 	n.wait.Go(n.batcher.answerAll)
+	n.wait.Go(n.answerLooks)
 	n.wait.Go(n.joinOrBootstrap)
 	n.wait.Go(n.maintain)
 	n.wait.Go(n.watchDisk)

@@ -13,6 +13,7 @@ import (
 	"limitsrv/engine"
 	"limitsrv/persist"
 	"limitsrv/replication/fsm"
+	"limitsrv/replication/lease"
 	"limitsrv/replication/link"
 	"limitsrv/replication/storage"
 )
@@ -93,6 +94,10 @@ type Options struct {
 	// follows, at most twice that, unless a heartbeat carried it; 0: ElectionTimeout.
 	commitTimeout time.Duration
 	applied       func(index uint64, stamp engine.Instant, b *engine.Batch)
+	// lasting is the clock of leases, see lease.Clock. leaderLease is the time for which raft
+	// leads without a majority; 0: by ElectionTimeout.
+	lasting     func() time.Duration
+	leaderLease time.Duration
 	// undecided is called with each batch that is answered, and not refused, without a
 	// majority, before its done is called.
 	undecided func(b *engine.Batch)
@@ -181,6 +186,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.commitTimeout == 0 {
 		o.commitTimeout = o.ElectionTimeout
+	}
+	if o.lasting == nil {
+		o.lasting = lease.Clock
 	}
 	if o.boot == nil {
 		o.boot = persist.BootID

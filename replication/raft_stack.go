@@ -14,6 +14,7 @@ import (
 	"limitsrv/replication/election"
 	"limitsrv/replication/forward"
 	"limitsrv/replication/fsm"
+	"limitsrv/replication/lease"
 	"limitsrv/replication/link"
 	"limitsrv/replication/raftfix"
 	"limitsrv/replication/storage"
@@ -25,6 +26,8 @@ type raftStack struct {
 	raft       *raft.Raft
 	begun      time.Time // when raft was started
 	transport  *raftfix.Transport
+	promise    *lease.Promise
+	grants     *lease.Grants
 	notify     chan bool     // true: this node was elected; false: it leads no more
 	stopped    chan struct{} // closed when the stack is stopped
 	observer   *raft.Observer
@@ -107,8 +110,15 @@ func (n *Node) openStack(m *storage.Membership) (*raftStack, error) {
 func (n *Node) newRaft(s *raftStack, m *storage.Membership) (err error) {
 	config := n.raftConfig(m.Node)
 	config.NotifyCh = s.notify
+	length, promise := lease.Times(n.o.ElectionTimeout)
+	s.promise = lease.NewPromise(n.o.lasting, promise)
+	s.grants = lease.NewGrants(lease.GrantOptions{
+		Clock: n.o.lasting, Length: length, Confirmed: n.looks.kickIfAny,
+		Voters: func() (bool, []string) { return s.transport.Voters() },
+	})
 	s.transport = raftfix.NewTransport(raftfix.TransportOptions{
-		Stream: n.links.RaftStream(n.peers.nodeAt), Address: n.o.Raft, Timeout: n.rpcTimeout(), Logger: config.Logger,
+		Stream: n.links.RaftStream(n.peers.nodeAt), Node: m.Node, Address: n.o.Raft, Timeout: n.rpcTimeout(), Logger: config.Logger,
+		Promise: s.promise, Grants: s.grants,
 		NodeAt:   n.peers.nodeAt,
 		Answered: func(node string) { n.peers.recordAnswer(node, n.mono()) },
 		Starting: link.IsNotYet,
@@ -154,6 +164,9 @@ func (n *Node) raftConfig(node string) *raft.Config {
 	c := raft.DefaultConfig()
 	c.LocalID = raft.ServerID(node)
 	c.HeartbeatTimeout, c.LeaderLeaseTimeout = election.RaftTimeouts(n.o.ElectionTimeout)
+	if n.o.leaderLease > 0 {
+		c.LeaderLeaseTimeout = n.o.leaderLease
+	}
 	c.ElectionTimeout = c.HeartbeatTimeout
 	c.CommitTimeout = n.o.commitTimeout
 	c.MaxAppendEntries = maxAppend

@@ -25,6 +25,11 @@ type simPlan struct {
 	logBytes int64 // Options.SnapshotLogBytes
 	noQuorum NoQuorum
 	dead     time.Duration // Options.DeadAfter
+	// leaderLease is Options.leaderLease: with a long one, a leader that is cut off takes itself
+	// for the leader while another one decides, as after a pause of its process.
+	leaderLease time.Duration
+	// drift is the deviation of the speeds of the clocks of leases from 1.
+	drift float64
 	// upgrade is the level of the log that the founding nodes support until they restart; 0: all.
 	upgrade int
 	// idleGap and busyGap are the average pauses of each client between its calls.
@@ -191,6 +196,16 @@ func (n *simNode) isBroken() bool {
 
 func (n *simNode) address() string { return n.name + ":7000" }
 
+// lasting is the clock of leases: half of the nodes have a slow one, the others a fast one.
+func (n *simNode) lasting() time.Duration {
+	drift := n.cluster.plan.drift
+	if n.name[len(n.name)-1]%2 == 0 {
+		drift = -drift
+	}
+	passed := time.Since(n.cluster.history.Start)
+	return passed + time.Duration(drift*float64(passed))
+}
+
 // running returns the process, nil if there is none.
 func (n *simNode) running() *simProcess {
 	n.mu.Lock()
@@ -220,7 +235,8 @@ func (n *simNode) start() {
 		Wall: n.clock.Wall, Network: p.host, Fatal: p.fatal, Commands: simtest.Commands,
 		NoQuorum: c.plan.noQuorum, DeadAfter: c.plan.dead, commitTimeout: c.plan.commit,
 		undecided: func(b *engine.Batch) { p.undecided.Store(b, p.leaderless()) },
-		fs:        n.disk.FS, stores: n.disk.open, boot: n.disk.Boot, leastTrailing: 10,
+		lasting:   n.lasting, leaderLease: c.plan.leaderLease,
+		fs: n.disk.FS, stores: n.disk.open, boot: n.disk.Boot, leastTrailing: 10,
 		applied: func(index uint64, stamp engine.Instant, b *engine.Batch) {
 			if !p.isEnded() {
 				replay.applied(index, stamp, b)

@@ -62,15 +62,22 @@ func planOf(seed uint64, length time.Duration) simPlan {
 	if rng.IntN(4) > 0 { // fewer messages, and followers that lag more
 		p.commit = p.election / 2
 	}
+	if rng.IntN(2) == 0 { // as long as raft permits
+		p.leaderLease, _ = election.RaftTimeouts(p.election)
+	}
+	p.drift = float64(rng.IntN(3)) * simDrift / 2
 	if rng.IntN(3) == 0 {
 		p.upgrade = []int{1, fsm.KnownLevel - 1}[rng.IntN(2)]
 	}
 	return p
 }
 
+// simDrift is the largest simPlan.drift.
+const simDrift = 0.1
+
 func (p *simPlan) String() string {
-	return fmt.Sprintf("%v, elections after %v, commits sent after %v, ack %v, fsync %v, snapshots after %d bytes, without a quorum %v, upgraded from level %v",
-		p.length, p.election, p.commit, p.ack, p.fsync, p.logBytes, p.noQuorum, p.upgrade)
+	return fmt.Sprintf("%v, elections after %v, leaders without a majority for %v, clocks of leases %v off, commits sent after %v, ack %v, fsync %v, snapshots after %d bytes, without a quorum %v, upgraded from level %v",
+		p.length, p.election, p.leaderLease, p.drift, p.commit, p.ack, p.fsync, p.logBytes, p.noQuorum, p.upgrade)
 }
 
 // run performs the run and returns its faults.

@@ -26,8 +26,8 @@ const (
 	// last heartbeat.
 	silentShare = 1.4
 	// leaseShare is the time for which a leader without a majority keeps leading, in
-	// election timeouts: less than silentShare, so that it answers no reads once another
-	// node decides.
+	// election timeouts: less than silentShare, so that its clients soon learn that another
+	// node decides. Looks depend on package lease.
 	leaseShare = 1.3
 	// RaftShare is raft's own timeout, in election timeouts. Heartbeats follow after a
 	// tenth to a fifth of it. It exceeds the worst case of an agreed election, about 1.65,
@@ -73,6 +73,8 @@ type Member struct {
 	Raft   *raft.Raft
 	Begun  time.Time // when raft was started
 	TermOf func(index uint64) uint64
+	// Promised returns the time for which the node may elect no new leader; 0: it may.
+	Promised func() time.Duration
 	// Elect makes raft start an election without a pre-vote.
 	Elect func()
 }
@@ -151,7 +153,7 @@ func (w *Watch) untilSilent(m *Member) time.Duration {
 	} else if address == "" {
 		most = w.shareOf(leaderlessShare)
 	}
-	wait := most - time.Since(from)
+	wait := max(most-time.Since(from), m.Promised())
 	if excused := w.excused.Load(); excused > 0 {
 		wait = max(wait, time.Duration(excused)+w.shareOf(excuseShare)-w.o.Monotonic())
 	}

@@ -15,6 +15,8 @@
 //   - Transport: a vote is requested once, over a link that may have ended long ago.
 //   - Transport: commits are sent in separate requests, also while nothing is decided.
 //   - Transport: the pipeline of requests can deadlock.
+//   - Transport: a leader that was paused, or that hands its leadership over, may believe that it
+//     leads while another node does.
 //   - VoteStore: a vote is stored in two writes; after a crash in between, a node may vote
 //     twice in a term (issue 661).
 //   - TimedVoteStore: raft panics if a write of the term or the vote fails.

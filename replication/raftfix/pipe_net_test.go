@@ -10,6 +10,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
+
+	"limitsrv/replication/lease"
 )
 
 // A pipeNet is a network in memory. Concurrency: any goroutine.
@@ -41,6 +43,10 @@ func (n *pipeNet) transport(t *testing.T, address string) *Transport {
 		NodeAt:   func(address string) string { return n.nodes[address] },
 		Answered: func(string) {},
 		Starting: func(error) bool { return false },
+		Promise:  lease.NewPromise(lease.Clock, 0),
+		Grants: lease.NewGrants(lease.GrantOptions{
+			Clock: lease.Clock, Voters: func() (bool, []string) { return false, nil }, Confirmed: func() {},
+		}),
 	})
 	t.Cleanup(func() { transport.Close() })
 	return transport

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
+
+	"limitsrv/replication/lease"
 )
 
 // A Transport is raft's transport over TCP, with workarounds for defects of raft v1.7.3:
@@ -38,6 +41,9 @@ import (
 //     entry that the follower acknowledged.
 //   - Raft's pipeline of requests to a follower can deadlock. Here one request is in
 //     flight at a time.
+//   - Raft's lease counts from the receipt of answers, and its followers vote within the lease
+//     when a leader hands its leadership over or when they start. Here Options.Grants get the
+//     times of requests, and requests that Options.Promise forbids are refused.
 //
 // Source of the first: hashicorp/raft, issue 695.
 type Transport struct {
@@ -46,12 +52,18 @@ type Transport struct {
 	raft        atomic.Pointer[raft.Raft] // nil: not started yet
 	unreachable unreachablePeers
 	acked       ackedEntries
+	confirming  confirmingPeers
+	screened    chan raft.RPC // of screen
+	closed      chan struct{} // by Close
+	close       sync.Once
+	released    atomic.Uint64 // the term of the leader that handed over to this node last; 0: none, or this node began its last election itself
 }
 
 // TransportOptions configure a Transport. Concurrency: all functions may be called by any
 // goroutine.
 type TransportOptions struct {
 	Stream  raft.StreamLayer
+	Node    string        // the id of this node
 	Address string        // at which other nodes reach this one
 	Timeout time.Duration // bounds the wait for an answer, and for each MB of a snapshot
 	Logger  hclog.Logger
@@ -59,6 +71,9 @@ type TransportOptions struct {
 	NodeAt func(address string) string
 	// Answered is called with each node that answers a heartbeat.
 	Answered func(node string)
+	// Promise is this node's, and Grants are the acknowledgements that it gets as a leader.
+	Promise *lease.Promise
+	Grants  *lease.Grants
 	// Starting reports whether a request failed because the other node was admitted and
 	// has not started raft yet.
 	Starting func(failed error) bool
@@ -79,7 +94,15 @@ func NewTransport(o TransportOptions) *Transport {
 		Stream: o.Stream, MaxPool: maxPool, MaxRPCsInFlight: 1, Timeout: o.Timeout, Logger: o.Logger,
 	})
 	t.TimeoutScale = transferScale
-	return &Transport{NetworkTransport: t, o: o}
+	screening := &Transport{NetworkTransport: t, o: o, screened: make(chan raft.RPC), closed: make(chan struct{})}
+	go screening.screen()
+	return screening
+}
+
+// Close closes the stream. Requests that raft has not taken get no answer.
+func (t *Transport) Close() error {
+	t.close.Do(func() { close(t.closed) })
+	return t.NetworkTransport.Close()
 }
 
 // SetRaft sets the raft that uses the transport, when it has started.
@@ -136,7 +159,11 @@ const memberStartWait = 3 * time.Second
 // append sends a request, and retries while the other node is about to start raft.
 func (t *Transport) append(id raft.ServerID, target raft.ServerAddress, request *raft.AppendEntriesRequest, response *raft.AppendEntriesResponse) error {
 	for began := time.Now(); ; time.Sleep(memberStartWait / 100) {
+		sent := t.o.Grants.Now()
 		err := t.NetworkTransport.AppendEntries(id, target, request, response)
+		if err == nil && response.Term == request.Term { // it follows this leader, with or without these entries
+			t.o.Grants.Acked(string(id), request.Term, sent)
+		}
 		if err == nil || !t.o.Starting(err) || time.Since(began) > memberStartWait || !t.leadsMember(id, target, request.Term) {
 			return err
 		}

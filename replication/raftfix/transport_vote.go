@@ -10,6 +10,7 @@ import (
 
 // RequestVote asks a node for its vote. See askForVote.
 func (t *Transport) RequestVote(id raft.ServerID, target raft.ServerAddress, request *raft.RequestVoteRequest, response *raft.RequestVoteResponse) error {
+	request = t.telling(request)
 	return askForVote(func() error { return t.NetworkTransport.RequestVote(id, target, request, response) })
 }
 

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package lease
+
+import "time"
+
+var begun = time.Now()
+
+// Clock returns the time since the start of the process. It may not go on while the machine is
+// suspended.
+func Clock() time.Duration { return time.Since(begun) }

@@ -1,0 +1,170 @@
+package raftfix
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/hashicorp/raft"
+)
+
+// errPromised is the answer to a request to start an election that a promise forbids.
+var errPromised = errors.New("this node has promised its leader to elect no other node yet")
+
+// Consumer returns the requests that raft may handle.
+func (t *Transport) Consumer() <-chan raft.RPC { return t.screened }
+
+// screen passes requests on to raft, in their order, until the transport is closed. It renews the
+// promise of this node, and refuses requests that the promise forbids.
+func (t *Transport) screen() {
+	for {
+		select {
+		case rpc := <-t.NetworkTransport.Consumer():
+			if t.refuses(rpc) {
+				continue
+			}
+			select {
+			case t.screened <- rpc:
+			case <-t.closed:
+				return
+			}
+		case <-t.closed:
+			return
+		}
+	}
+}
+
+// refuses answers a request that the promise of this node forbids.
+func (t *Transport) refuses(rpc raft.RPC) bool {
+	var refusal any
+	header := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(t.o.Node), Addr: []byte(t.o.Address)}
+	term := t.currentTerm()
+	switch r := rpc.Command.(type) {
+	case *raft.AppendEntriesRequest:
+		if r.Term >= term { // raft rejects a request of an earlier term
+			t.o.Promise.Renew(r.Term)
+		}
+	case *raft.RequestVoteRequest:
+		refusal = &raft.RequestVoteResponse{RPCHeader: header, Term: term}
+		if released, _ := handover(r.Candidate); t.o.Promise.Left(released, term) == 0 {
+			refusal = nil
+		}
+	case *raft.RequestPreVoteRequest:
+		if t.o.Promise.Left(0, term) > 0 {
+			refusal = &raft.RequestPreVoteResponse{RPCHeader: header, Term: term}
+		}
+	case *raft.TimeoutNowRequest:
+		if t.refusesToLead(r, term) {
+			rpc.Respond(nil, errPromised)
+			return true
+		}
+	}
+	if refusal != nil {
+		rpc.Respond(refusal, nil)
+	}
+	return refusal != nil
+}
+
+// refusesToLead reports whether the promise forbids an election of this node, which another node
+// or this one requests. It notes the term of a leader that hands its leadership over.
+func (t *Transport) refusesToLead(r *raft.TimeoutNowRequest, current uint64) bool {
+	released, told := handover(r.Addr)
+	if !told && string(r.ID) != t.o.Node {
+		released = current // a leader of an earlier version does not tell its term, and has no lease
+	}
+	if t.o.Promise.Left(released, current) > 0 {
+		return true
+	}
+	t.released.Store(released)
+	return false
+}
+
+// TimeoutNow makes a node start an election. To another node it hands the leadership over, so
+// this one has no lease from then on in its term.
+func (t *Transport) TimeoutNow(id raft.ServerID, target raft.ServerAddress, request *raft.TimeoutNowRequest, response *raft.TimeoutNowResponse) error {
+	if string(id) != t.o.Node {
+		term := t.currentTerm()
+		t.o.Grants.Drop(term)
+		telling := *request
+		telling.Addr = withHandover(term) // raft v1.7.3 does not read it
+		request = &telling
+	}
+	return t.NetworkTransport.TimeoutNow(id, target, request, response)
+}
+
+// telling returns a request for a vote that tells, if a leader has handed its leadership over to
+// this node, the term of that leader.
+func (t *Transport) telling(request *raft.RequestVoteRequest) *raft.RequestVoteRequest {
+	released := t.released.Load()
+	if released == 0 || request.Term != released+1 {
+		return request
+	}
+	telling := *request
+	telling.Candidate = withHandover(released) // raft v1.7.3 reads RPCHeader.Addr in its place
+	return &telling
+}
+
+// handoverMark is the first byte of a field that has the term of a leader in place of an address.
+const handoverMark = 0
+
+func withHandover(term uint64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{handoverMark}, term)
+}
+
+// handover returns the term in a field; ok is false if there is none.
+func handover(field []byte) (term uint64, ok bool) {
+	if len(field) != 9 || field[0] != handoverMark {
+		return 0, false
+	}
+	return binary.BigEndian.Uint64(field[1:]), true
+}
+
+// currentTerm returns the term of raft; 0: raft has not started.
+func (t *Transport) currentTerm() uint64 {
+	if r := t.raft.Load(); r != nil {
+		return r.CurrentTerm()
+	}
+	return 0
+}
+
+// Voters returns whether this node is a voter, and the ids of the other voters.
+func (t *Transport) Voters() (self bool, others []string) {
+	r := t.raft.Load()
+	if r == nil {
+		return false, nil
+	}
+	for _, s := range r.GetConfiguration().Configuration().Servers {
+		switch {
+		case s.Suffrage != raft.Voter:
+		case string(s.ID) == t.o.Node:
+			self = true
+		default:
+			others = append(others, string(s.ID))
+		}
+	}
+	return self, others
+}
+
+// Confirm sends a heartbeat to each other voter to which Confirm sends none at the moment, as the
+// leader of a term. Grants get the answers. Raft v1.7.3 counts answers to earlier requests in
+// VerifyLeader, so a leader that was paused could confirm itself by these.
+func (t *Transport) Confirm(term uint64) {
+	r := t.raft.Load()
+	if r == nil || t.IsShutdown() {
+		return
+	}
+	for _, s := range r.GetConfiguration().Configuration().Servers {
+		if s.Suffrage != raft.Voter || string(s.ID) == t.o.Node || !t.confirming.begin(s.ID) {
+			continue
+		}
+		go func() {
+			request := raft.AppendEntriesRequest{
+				RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(t.o.Node), Addr: []byte(t.o.Address)},
+				Term:      term, Leader: []byte(t.o.Address),
+			}
+			// If it fails, raft's own heartbeats fail too, and are logged.
+			t.AppendEntries(s.ID, s.Address, &request, new(raft.AppendEntriesResponse))
+			t.confirming.end(s.ID)
+			t.o.Grants.Wake() // another round may begin
+		}()
+	}
+}
