@@ -12,6 +12,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist/simtest"
+	"limitsrv/replication/lease"
 	"limitsrv/testwait"
 )
 
@@ -150,10 +151,14 @@ func TestSimRemovedCandidate(t *testing.T) {
 					others = append(others, n)
 				}
 			}
+			c.cutOneWay(leader, true)
+			_, promise := lease.Times(c.plan.election)
+			time.Sleep(promise)
 			for _, n := range others[:2] {
 				node := n.running().node
 				c.wait.Go(func() { node.elect(node.stack.Load()) })
 			}
+			c.net.repair(simNames(c.all()))
 			time.Sleep(c.plan.election / 10)
 			for _, n := range others[:2] {
 				p := n.running()

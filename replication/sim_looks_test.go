@@ -21,6 +21,11 @@ func TestSimLooks(t *testing.T) {
 		{"it is cut off", func(c *simCluster, n *simNode) { c.cutOff(n) }},
 		{"its messages are lost", func(c *simCluster, n *simNode) { c.cutOneWay(n, true) }},
 		{"another node is to lead", func(c *simCluster, _ *simNode) { c.transfer() }},
+		{"another node is to lead, and it hears nothing from then on", func(c *simCluster, n *simNode) {
+			c.transfer()
+			time.Sleep(c.between(0, 12*time.Millisecond))
+			c.cutOneWay(n, false)
+		}},
 		{"it seems to have ended", (*simCluster).closeOff},
 		{"it is cut off, and a follower starts anew", func(c *simCluster, n *simNode) {
 			c.cutOff(n)

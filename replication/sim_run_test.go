@@ -62,13 +62,13 @@ func planOf(seed uint64, length time.Duration) simPlan {
 	if rng.IntN(4) > 0 { // fewer messages, and followers that lag more
 		p.commit = p.election / 2
 	}
+	if rng.IntN(3) == 0 {
+		p.upgrade = []int{1, fsm.KnownLevel - 1}[rng.IntN(2)]
+	}
 	if rng.IntN(2) == 0 { // as long as raft permits
 		p.leaderLease, _ = election.RaftTimeouts(p.election)
 	}
 	p.drift = float64(rng.IntN(3)) * simDrift / 2
-	if rng.IntN(3) == 0 {
-		p.upgrade = []int{1, fsm.KnownLevel - 1}[rng.IntN(2)]
-	}
 	return p
 }
 
