@@ -157,16 +157,14 @@ func (s *raftStack) isNonVoter(node string) bool {
 	})
 }
 
-// Digest returns a hash of this node's state and the entry it belongs to. At the same
-// entry all nodes have the same digest, if no entry is applied during the calls.
+// Digest returns a hash of this node's state and the entry it belongs to. At the same entry all
+// nodes have the same digest. No entry is applied meanwhile. Cost: linear in the keys.
 func (n *Node) Digest() (index uint64, digest uint64) {
 	s := n.stack.Load()
 	if s == nil {
 		return 0, 0
 	}
-	index = s.FSM.Index()
-	e := s.FSM.Engine()
-	return index, e.Digest(e.Now())
+	return s.FSM.Digest()
 }
 
 // Leads reports whether this node decides.

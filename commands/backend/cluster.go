@@ -33,7 +33,7 @@ type Cluster interface {
 	// Replication returns this node's replication state; zero: no replication.
 	Replication() status.Replication
 	// Digest returns a hash of this node's state and the index of the last applied entry:
-	// the same on all nodes at the same index if nothing is decided meanwhile. Both are 0
+	// the same on all nodes at the same index. No entry is applied meanwhile. Both are 0
 	// if Replication is zero. Cost: linear in the keys.
 	Digest() (index, digest uint64)
 	// Change begins a change of the members or of the leader. It calls done once at the

@@ -101,6 +101,15 @@ func (f *FSM) Stamp() engine.Instant { return engine.Instant(f.stamp.Load()) }
 // Index returns the index of the last entry; 0: no entry was applied.
 func (f *FSM) Index() uint64 { return f.index.Load() }
 
+// Digest returns the index of the last entry, and a hash of the state after that. It delays the
+// next entry until it returns. Cost: linear in the keys.
+func (f *FSM) Digest() (index, digest uint64) {
+	f.applying.Lock()
+	defer f.applying.Unlock()
+	e := f.Engine()
+	return f.Index(), e.Digest(e.Now())
+}
+
 // Seed returns the seed of the engine.
 func (f *FSM) Seed() persist.Seed { return f.o.Seed }
 
