@@ -7,6 +7,7 @@
 //
 //	fsm       the replicated state: applies entries, and goes between nodes as a snapshot
 //	storage   the data directory: the membership, and a member's log, votes and snapshots
+//	lease     the leases of the leader, and the promises of the voters
 //	election  the agreement of the members that their leader is silent
 //	link      connections to other nodes
 //	forward   batches on their way to the leader
@@ -36,6 +37,10 @@
 //   - A batch answered UNCERTAIN may or may not have been applied, and may still be
 //     applied later. A batch answered with any other error was not applied and never will
 //     be.
+//   - A look, a read-only batch that accepts no stale state, has no entry. It shows all decisions
+//     that were answered before Exec got the look: the leader evaluates the look under a lease
+//     (see package lease), or after a majority has answered a heartbeat that was sent later than
+//     the look was asked for. One round of heartbeats serves all looks that wait.
 //   - All FSMs that have applied the same entries make the same decisions from then on, at
 //     any later stamp. Stamps never decrease, also across leaders.
 //   - A node that may have lost entries it acknowledged is no longer a member: it joins
