@@ -1,6 +1,8 @@
 package replication
 
 import (
+	"time"
+
 	"limitsrv/engine"
 	"limitsrv/replication/forward"
 	"limitsrv/replication/fsm"
@@ -76,4 +78,110 @@ func (n *Node) ExecForwarded(batch *engine.Batch, done func(error)) {
 func (n *Node) Commit() {
 	n.batcher.kick()
 	n.looks.kickIfAny()
+}
+
+// look answers a read-only batch, or queues it until it can be answered, if this node leads or
+// the batch accepts stale reads. It returns false otherwise.
+func (n *Node) look(w waitingRequest) bool {
+	lead := n.leadership()
+	switch {
+	case lead.stack == nil:
+		return false
+	case lead.leading:
+		if n.lookUnderLease(lead, w.Batch()) {
+			w.Done(nil)
+		} else {
+			n.looks.add(waitingLook{w, lead.stack.grants.Now()})
+		}
+		return true
+	case w.remote || !w.Batch().Stale || lead.fsm.Diverged():
+		return false
+	}
+	n.evaluate(lead, w.Batch(), lead.fsm.Now())
+	w.Done(nil)
+	return true
+}
+
+// lookUnderLease evaluates a read-only batch, and reports whether this node still had a lease
+// then. Requires: this node leads.
+func (n *Node) lookUnderLease(lead leadership, batch *engine.Batch) bool {
+	if lead.fsm.Level() < fsm.PromisesLevel {
+		return false
+	}
+	n.evaluate(lead, batch, n.clock.now())
+	holds, renew := lead.stack.grants.Holds(lead.term)
+	if renew {
+		lead.stack.transport.Confirm(lead.term)
+	}
+	return holds && lead.stillLeads()
+}
+
+// stillLeads reports whether the node of a leadership leads in the same term now.
+func (o *leadership) stillLeads() bool {
+	r := o.stack.raft
+	return isLeader(r) && r.CurrentTerm() == o.term
+}
+
+// answerLooks is the goroutine that answers the looks that wait.
+func (n *Node) answerLooks() {
+	for {
+		var again <-chan time.Time
+		if n.tryLooks() {
+			again = time.After(retryAfter)
+		}
+		select {
+		case <-n.stopping.Done():
+			n.looks.close()
+			return
+		case <-n.looks.kicked:
+		case <-again:
+		}
+	}
+}
+
+// tryLooks answers the looks that were asked for before a majority confirmed this node, and
+// begins a round for the others. If this node does not lead, the batcher gets them. It reports
+// whether looks remain.
+func (n *Node) tryLooks() bool {
+	all := n.looks.take()
+	if len(all) == 0 {
+		return false
+	}
+	lead := n.leadership()
+	if !lead.leading {
+		for _, w := range all {
+			n.submit(w.waitingRequest)
+		}
+		n.batcher.kick()
+		return false
+	}
+	rest := all[:0]
+	for _, w := range all {
+		if !lead.stack.grants.ConfirmedSince(lead.term, w.asked) {
+			rest = append(rest, w)
+			continue
+		}
+		n.evaluate(lead, w.Batch(), n.clock.now())
+		w.Done(nil)
+	}
+	if len(rest) == 0 {
+		return false
+	}
+	n.looks.requeue(rest)
+	lead.stack.transport.Confirm(lead.term)
+	return true
+}
+
+// evaluate answers a read-only batch from the state applied here, as of a time.
+func (n *Node) evaluate(lead leadership, batch *engine.Batch, now engine.Instant) {
+	convertExpects(batch, lead.term)
+	batch.Level = callLevel(lead.fsm)
+	lead.fsm.Engine().Look(now, batch)
+	convertExpects(batch, lead.term) // XOR with the same value restores the ops
+	for i := range batch.Ops {
+		if batch.Ops[i].Kind == engine.Watch {
+			d := &batch.Decisions[i]
+			d.Remaining = termFingerprint(d.Remaining, lead.term)
+		}
+	}
 }

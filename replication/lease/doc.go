@@ -14,7 +14,7 @@
 //
 // A promise has two ends besides its time. The leader hands its leadership over: it drops its
 // lease for the rest of its term, and its successor tells the voters that term. A node that
-// starts does not know what it promised before, and so begins with a promise.
+// starts does not know its promises from before, and so begins with a promise.
 package lease
 
 import "time"

@@ -29,9 +29,9 @@ func (p *Promise) Renew(term uint64) {
 	p.term, p.from = term, p.clock()
 }
 
-// Left returns the time for which the promise holds; 0: it is over. The leader of the term
-// released, 0 if there is none, has handed its leadership over, and current is the term of the
-// node: a promise to that leader, or to an earlier one, is over.
+// Left returns the time for which the promise holds; 0: it is over. released is the term of a
+// leader that has handed its leadership over; 0: no leader has. A promise to that leader, or to an
+// earlier leader, is over. current is the term of the node.
 func (p *Promise) Left(released, current uint64) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
