@@ -171,14 +171,53 @@ func (h *Handler) CurrentRules(ctx context.Context) (*ruleset.State, error) {
 	return h.rulesFrom(ctx, 0)
 }
 
-// CurrentRules calls use with the rules of this node when they have been compiled, and then
-// lets the command reply. It is for run commands.
+// latestRules returns the rules of this node when they are those that the node that decides had
+// at some time during the call; of a session that accepts stale answers, those of this node. It
+// blocks.
+func (h *Handler) latestRules(ctx context.Context, stale bool) (*ruleset.State, error) {
+	moved := make(chan error, 1)
+	wait := func() error {
+		select {
+		case err := <-moved:
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	for attempt := range maxAsks {
+		current, err := h.rulesFrom(ctx, 0)
+		if err != nil {
+			return nil, err
+		}
+		b := &engine.Batch{Stale: stale, Ops: []engine.Op{
+			{Kind: engine.Needs, DB: uint8(engine.Rules), N: int64(current.Version), Group: 2},
+			{Key: []byte(rules.KeyPrefix), Params: engine.Params{Alg: engine.Fixed, Limit: 1, Period: engine.MinPeriod}}, // it takes nothing
+		}}
+		execute(h.config.Exec, b, func(err error) { moved <- err })
+		h.Commit()
+		if err := wait(); err != nil {
+			return nil, err
+		}
+		if !anyIs(b.Decisions, engine.Stale) {
+			return current, nil
+		}
+		h.awaitRules(attempt, func() { moved <- nil })
+		if err := wait(); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errRulesChange
+}
+
+// CurrentRules calls use with the latest rules when this node has compiled them, and then lets
+// the command reply. It is for run commands.
 func (s *Session) CurrentRules(use func(w *resp.Writer, rules *ruleset.State)) {
 	var current *ruleset.State
+	stale := s.stale
 	s.Defer(func(done func(error)) (func(), error) {
 		s.h.config.Spawn(func() {
 			var err error
-			current, err = s.h.rulesFrom(s.h.serving, 0)
+			current, err = s.h.latestRules(s.h.serving, stale)
 			done(resp.Expose(err))
 		})
 		return nil, nil
