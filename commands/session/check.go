@@ -106,8 +106,8 @@ func (h *Handler) giveBack(ctx context.Context, x *single, q *checks.Request) er
 	return nil
 }
 
-// report charges what a denied request reports: the tokens of its descriptors with their own
-// number were used already, whatever the answer says. It returns the cause of the end of ctx, or
+// report charges the usage that a denied request reports: the tokens of descriptors with their own
+// number, which were used already. It returns the cause of the end of ctx, or
 // nil: a report that fails, as while some node of a cluster is older, changes no answer.
 func (h *Handler) report(ctx context.Context, x *single, q *checks.Request) error {
 	settling := *q

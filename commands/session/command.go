@@ -30,7 +30,7 @@ type Command struct {
 	// needs a key pattern that matches rules.KeyPrefix and the domain.
 	Domain int
 
-	// Channels is the position of channels, as that of keys, or of patterns of them.
+	// Channels is the position of channels, or of patterns of channels if Patterns is set.
 	Channels Keys
 	Patterns bool
 
@@ -42,8 +42,8 @@ type Command struct {
 	// ops[i]. nil: the last op is a Do, and the answer of its call is the reply.
 	Reply func(w *resp.Writer, ops []engine.Op, ds []engine.Decision)
 
-	// Work adds a read-only call to a batch whose answer, an integer, is the work of a line on the
-	// values that there are, in visits to an element. nil: it does not grow with values.
+	// Work adds a read-only call to a batch. Its answer is the work of a line on the present
+	// values, in visits to an element. nil: the work does not grow with values.
 	Work func(look *engine.Batch, db uint8, args [][]byte)
 
 	// Ask, in place of Op, parses a line into a request that is decided by rules. Told writes
@@ -51,8 +51,8 @@ type Command struct {
 	Ask  func(a *Ask, q *checks.Request, args [][]byte) error
 	Told func(w *resp.Writer, a *Ask, answer *checks.Answer, headers *checks.Headers)
 
-	// Uses, of a command with the flag Runs that is not for admin only, returns how a line calls
-	// other commands, or an error for users who may not everything.
+	// Uses returns how a line calls other commands, or an error for users with restricted rights.
+	// Commands with the flag Runs have it, unless they are for admin only.
 	Uses func(args [][]byte) (Uses, error)
 
 	// Long is the number of words, the name included, from which on the answer of an op command may
