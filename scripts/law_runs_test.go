@@ -95,7 +95,7 @@ func checkRun(t *testing.T, text string, run func() (took time.Duration, steps i
 		if err != nil {
 			t.Fatal(err, body)
 		}
-		ratio, err = leastRatio(func() (float64, error) {
+		ratio, _ = leastRatio(func() (float64, error) {
 			took, steps := run()
 			return float64(took) / float64(max(1, steps)), nil
 		}, func() float64 {

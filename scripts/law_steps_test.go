@@ -188,7 +188,7 @@ func (m *machine) lawRatioOf(body, plain value.Value) (ratio float64, err error)
 // plain loop. It ends when they keep the law.
 func leastRatio(measure func() (nanos float64, err error), plain func() float64) (ratio float64, err error) {
 	least, unit, begin := math.Inf(1), math.Inf(1), time.Now()
-	for i := 0; i < 5 || time.Since(begin) < 2*time.Second; i++ {
+	for i := 0; i < 5 || time.Since(begin) < 10*time.Second; i++ {
 		if i%5 == 4 {
 			runtime.GC()
 		}

@@ -45,6 +45,7 @@ func (t *Transport) refuses(rpc raft.RPC) bool {
 		}
 	case *raft.RequestVoteRequest:
 		refusal = &raft.RequestVoteResponse{RPCHeader: header, Term: term}
+		//lint:ignore SA1019 raft reads only RPCHeader.Addr, so that this field is free
 		if released, _ := handover(r.Candidate); t.o.Promise.Left(released, term) == 0 {
 			refusal = nil
 		}
@@ -99,7 +100,8 @@ func (t *Transport) telling(request *raft.RequestVoteRequest) *raft.RequestVoteR
 		return request
 	}
 	telling := *request
-	telling.Candidate = withHandover(released) // raft v1.7.3 reads RPCHeader.Addr in its place
+	//lint:ignore SA1019 raft v1.7.3 reads RPCHeader.Addr in place of this field
+	telling.Candidate = withHandover(released)
 	return &telling
 }
 
@@ -159,7 +161,7 @@ func (t *Transport) Confirm(term uint64) {
 		go func() {
 			request := raft.AppendEntriesRequest{
 				RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(t.o.Node), Addr: []byte(t.o.Address)},
-				Term:      term, Leader: []byte(t.o.Address),
+				Term:      term,
 			}
 			// If it fails, raft's own heartbeats fail too, and are logged.
 			t.AppendEntries(s.ID, s.Address, &request, new(raft.AppendEntriesResponse))
