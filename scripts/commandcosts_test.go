@@ -24,6 +24,8 @@ const (
 	mostPerStep = 4
 	// costRounds bounds the measurements of a command, of which the shortest counts.
 	costRounds = 6
+	// costTries is the number of times that a command may be measured beside a plain loop.
+	costTries = 5
 )
 
 // costKeys are the keys that costCases use, by command lines. In them and in cases, V is a text of
@@ -306,9 +308,10 @@ func TestCommandCosts(t *testing.T) {
 		for _, name := range slices.Sorted(maps.Keys(cases)) {
 			for _, lines := range cases[name] {
 				got := n.perStep(lines, 2)
-				if got > mostPerStep*loop { // or something else had the processor
-					loop = min(loop, n.plainLoop())
-					got = min(got, n.perStep(lines, costRounds))
+				// Other programs, or a slower processor, may be the cause: both are measured anew.
+				for try := 0; try < costTries && got > mostPerStep*loop; try++ {
+					loop = n.plainLoop()
+					got = n.perStep(lines, costRounds)
 				}
 				if got > mostPerStep*loop {
 					t.Errorf("%d bytes: %s: %.1f ns a step, %.1f times those of a plain loop", size, lines, got, got/loop)
