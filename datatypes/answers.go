@@ -42,9 +42,10 @@ func (l *limit) done(out []byte) []byte {
 	return out
 }
 
-// tooLong replaces the part of an answer that is there by the error. more is the number of bytes
-// that are missing at least.
+// tooLong replaces the part of an answer that is there by the error, and charges the part. more is
+// the number of bytes that are missing at least.
 func (l *limit) tooLong(out []byte, more int) []byte {
+	charge(l.tx, (len(out)-l.from)/copiedPerElement)
 	need := len(out) - l.from + l.fixed + more
 	l.tx.RefuseAnswer()
 	return fail(out[:l.from], fmt.Sprintf("ERR the answer has %d bytes or more, at most %d are allowed: ask for less at a time",

@@ -83,7 +83,8 @@ func lawTest(t *testing.T) {
 	runtime.LockOSThread()
 	t.Cleanup(runtime.UnlockOSThread)
 	percent := debug.SetGCPercent(-1) // a cycle beside other programs would slow many measures down
-	t.Cleanup(func() { debug.SetGCPercent(percent) })
+	most := debug.SetMemoryLimit(6 << 30)
+	t.Cleanup(func() { debug.SetGCPercent(percent); debug.SetMemoryLimit(most) })
 }
 
 // checkRun measures a run beside a plain loop until the run keeps the law.
