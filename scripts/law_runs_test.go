@@ -29,6 +29,7 @@ var lawRuns = []string{
 
 // TestRunsLaw is the law of TestStepsLaw for whole runs with their answers.
 func TestRunsLaw(t *testing.T) {
+	testwait.Sequential(t)
 	lawTest(t)
 	for _, text := range lawRuns {
 		checkRun(t, text, func() (time.Duration, int64) { return timedRun(0, text, "0") })
@@ -37,6 +38,7 @@ func TestRunsLaw(t *testing.T) {
 
 // TestKeysLaw is the law for commands with keys among many given ones, in the worst order.
 func TestKeysLaw(t *testing.T) {
+	testwait.Sequential(t)
 	lawTest(t)
 	args := []string{"5000"}
 	for i := range 5000 {
@@ -58,6 +60,7 @@ func timedRun(modes Modes, text string, args ...string) (took time.Duration, ste
 // TestLoadLaw is the law for the code of libraries outside of functions, which always has the same
 // budget.
 func TestLoadLaw(t *testing.T) {
+	testwait.Sequential(t)
 	lawTest(t)
 	for _, body := range []string{
 		"redis.register_function('f' .. i, function() end)",
@@ -79,7 +82,6 @@ func TestLoadLaw(t *testing.T) {
 // lawTest prepares a test of the law.
 func lawTest(t *testing.T) {
 	t.Helper()
-	testwait.Sequential(t)
 	runtime.LockOSThread()
 	t.Cleanup(runtime.UnlockOSThread)
 	percent := debug.SetGCPercent(-1) // a cycle beside other programs would slow many measures down
