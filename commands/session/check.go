@@ -69,13 +69,7 @@ func (h *Handler) Check(ctx context.Context, c Call, q *checks.Request, answer f
 			if a, err = x.check.Answer(x.batch.Ops, x.batch.Decisions); err == nil {
 				answer(a)
 				h.audit.closed(q, a.Closed, c.Account.Name(), c.From)
-				if !a.Allowed && a.Reason != checks.Blocked {
-					err = h.report(ctx, x, q)
-				}
 			}
-		}
-		if err != nil && err == context.Cause(ctx) {
-			return err
 		}
 		x.release()
 		if e := resp.ErrorOf(err); e != nil {
@@ -103,36 +97,6 @@ func (h *Handler) giveBack(ctx context.Context, x *single, q *checks.Request) er
 		return ErrDown
 	}
 	x.check.Returned(q, x.batch.Decisions, x.returns.Decisions)
-	return nil
-}
-
-// report charges the usage that a denied request reports: the tokens of descriptors with their own
-// number, which were used already. It returns the cause of the end of ctx, or
-// nil: a report that fails, as while some node of a cluster is older, changes no answer.
-func (h *Handler) report(ctx context.Context, x *single, q *checks.Request) error {
-	settling := *q
-	if !settling.Report() {
-		return nil
-	}
-	for attempt := range maxAsks {
-		x.check.Release()
-		x.batch.Reset()
-		if h.appendCheck(&x.batch, &x.check, &settling) != nil {
-			return nil
-		}
-		execute(h.config.Exec, &x.batch, x.done)
-		h.Commit()
-		switch err := x.wait(ctx); {
-		case err != nil && err == context.Cause(ctx):
-			return err
-		case err != nil || !anyIs(x.batch.Decisions, engine.Stale):
-			return nil
-		}
-		h.awaitRules(attempt, func() { x.done(nil) })
-		if err := x.wait(ctx); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

@@ -61,8 +61,7 @@ func SkippedEntry() ([]byte, error) { return ControlEntry{Skipped: true}.Encode(
 //	1: the first
 //	2: version 2 of entries and of blocks: plain values, databases, sources
 //	3: version 3 of entries and of blocks: groups with modes, leases and guards; penalty boxes; functions, rules
-//	4: calls of level 2; members that keep the promises of package lease; version 4 of entries:
-//	   Refunds and Charges with modes, groups that settle
+//	4: calls of level 2; members that keep the promises of package lease
 const KnownLevel = 4
 
 // PromisesLevel is the feature level from which on all members keep the promises of package lease.
