@@ -77,7 +77,7 @@ func TestRequestBounds(t *testing.T) {
 	}{
 		{"a domain", strings.Repeat("d", 257), pairs(1), "domain must be 1 to 256 bytes long, got 'ddd"},
 		{"no domain", "", pairs(1), "domain must be 1 to 256 bytes long, got ''"},
-		{"attributes", "api", pairs(33), "a descriptor must have 1 to 32 attributes, got 33"},
+		{"attributes", "api", pairs(33), "a descriptor may have 32 attributes, got 33"},
 		{"descriptors", "api", and(65), "a request must have 1 to 64 descriptors, got 65"},
 		{"a key", "api", []string{strings.Repeat("k", 257), "v"}, "1 to 256 bytes long, got 'kkk"},
 		{"a value", "api", []string{"k", strings.Repeat("v", 1025)}, "at most 1024 bytes long, got 'vvv"},
