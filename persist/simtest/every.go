@@ -26,7 +26,7 @@ type maker func(w *Workload, r *Request, rng *rand.Rand)
 
 // makers make each member of Members. They are drawn in turn, so that a workload soon has all.
 var makers = append([]maker{
-	(*Workload).pair, (*Workload).stalePair, (*Workload).lookAtPair, (*Workload).needed, (*Workload).guarded, (*Workload).together, (*Workload).single, (*Workload).looking,
+	(*Workload).eachAlgorithm, (*Workload).pair, (*Workload).stalePair, (*Workload).lookAtPair, (*Workload).needed, (*Workload).guarded, (*Workload).together, (*Workload).single, (*Workload).looking,
 	op(engine.Take, engine.Partial), op(engine.Take, engine.Shadow), op(engine.Take, engine.Partial|engine.Shadow), op(engine.Take, 0),
 	op(engine.Peek, 0), op(engine.Refund, 0), op(engine.Charge, 0), op(engine.Forget, 0), (*Workload).acquire, (*Workload).acquire, (*Workload).release,
 	(*Workload).learn, (*Workload).forgetSources, (*Workload).flushDatabase,
@@ -42,7 +42,8 @@ func (w *Workload) every(r *Request, rng *rand.Rand) {
 }
 
 // Everything returns functions that make requests. The requests together have each member of
-// Members except a Watch and an Expect. Known must be set before each call of a function.
+// Members except a Watch and an Expect, with every seed of rng. Known must be set before each
+// call of a function.
 func (w *Workload) Everything(rng *rand.Rand) (all []func() Request) {
 	for _, make := range makers {
 		all = append(all, func() (r Request) {
@@ -72,8 +73,10 @@ var (
 )
 
 // everyTake returns a Take on one of a few keys, some of them in other databases.
-func everyTake(rng *rand.Rand) engine.Op {
-	p := everyParams[rng.IntN(len(everyParams))]
+func everyTake(rng *rand.Rand) engine.Op { return takeBy(everyParams[rng.IntN(len(everyParams))], rng) }
+
+// takeBy is everyTake with parameters.
+func takeBy(p engine.Params, rng *rand.Rand) engine.Op {
 	if rng.IntN(5) == 0 {
 		p.Limit++ // other parameters of the key
 	}
@@ -88,6 +91,13 @@ func everyAcquire(rng *rand.Rand) engine.Op {
 func (r *Request) group(ops ...engine.Op) {
 	ops[0].Group = uint8(len(ops))
 	r.Ops = append(r.Ops, ops...)
+}
+
+// eachAlgorithm adds a Take by each algorithm.
+func (w *Workload) eachAlgorithm(r *Request, rng *rand.Rand) {
+	for _, p := range everyParams {
+		r.Ops = append(r.Ops, takeBy(p, rng))
+	}
 }
 
 // needs returns a Needs of the documents that the client knows.
@@ -141,10 +151,13 @@ func (w *Workload) together(r *Request, rng *rand.Rand) {
 	r.group(one, other, shadow)
 }
 
+// single adds groups of one limit.
 func (w *Workload) single(r *Request, rng *rand.Rand) {
-	take := everyTake(rng)
-	take.Mode = []engine.Mode{engine.AnyOf, engine.Shadow}[rng.IntN(2)]
-	r.group(take)
+	for _, mode := range []engine.Mode{engine.AnyOf, engine.Shadow} {
+		take := everyTake(rng)
+		take.Mode = mode
+		r.group(take)
+	}
 }
 
 func (w *Workload) looking(r *Request, rng *rand.Rand) {
@@ -246,13 +259,8 @@ func callMakers() (all []maker) {
 		func(_ *Workload, c *engine.Call, rng *rand.Rand) {
 			scripts.SetFunctionRun(c, scripts.Declared|scripts.Looks, steps, []byte("peep"), everyArgs("bumped", rng))
 		},
-		func(_ *Workload, c *engine.Call, rng *rand.Rand) {
-			if rng.IntN(2) == 0 {
-				scripts.SetDelete(c, []byte("every"))
-			} else {
-				scripts.SetFlush(c)
-			}
-		},
+		func(_ *Workload, c *engine.Call, _ *rand.Rand) { scripts.SetDelete(c, []byte("every")) },
+		func(_ *Workload, c *engine.Call, _ *rand.Rand) { scripts.SetFlush(c) },
 		func(w *Workload, c *engine.Call, rng *rand.Rand) {
 			ruleset.SetLoad(c, w.Known.Rules, everyRules[rng.IntN(len(everyRules))], "user", "note")
 		},
