@@ -34,23 +34,32 @@ func (c *simCluster) checkNoQuorum(call *simtest.Call, b *engine.Batch, leaderle
 		c.fault("call %d was answered without a majority after %v, %v after the last leader, and may wait for one for %v",
 			call.Number, waited, leaderless, hold)
 	}
-	for i := range b.Ops {
-		op, d := &b.Ops[i], &b.Decisions[i]
-		wrong := false
-		switch {
-		case !takesTokens(*op):
-			wrong = d.Status != engine.Down
-		case c.plan.noQuorum == NoQuorumAllow:
-			wrong = d.Allowed == 0
-		case c.plan.noQuorum == NoQuorumDeny:
-			wrong = d.Allowed > 0
-		case c.plan.noQuorum == NoQuorumError:
-			wrong = true
-		}
-		if wrong {
-			c.fault("call %d was answered without a majority: %s %+v", call.Number, simtest.Text(b.Ops[i:i+1], b.Calls), *d)
+	at := 0
+	for ops := range askedTogether(b.Ops) {
+		for i := range ops {
+			if d := b.Decisions[at]; c.isWrongAlone(ops, i, d) {
+				c.fault("call %d was answered without a majority: %s %+v", call.Number, simtest.Text(b.Ops[at:at+1], b.Calls), d)
+			}
+			at++
 		}
 	}
+}
+
+// isWrongAlone reports whether a node may not decide so about an op without a majority, given the
+// ops that are decided together with it.
+func (c *simCluster) isWrongAlone(ops []engine.Op, i int, d engine.Decision) bool {
+	byRules := ops[0].Kind == engine.Needs
+	switch {
+	case c.plan.noQuorum == NoQuorumError:
+		return d.Status != engine.Down
+	case c.plan.noQuorum == NoQuorumLocal:
+		return !byRules && !takesTokens(ops[i]) && d.Status != engine.Down
+	case byRules && (i == 0 || ops[i].Mode == engine.Guard):
+		return d.Allowed != 1 // the documents count as those in force, and boxes as open
+	case !byRules && !takesTokens(ops[i]):
+		return d.Status != engine.Down
+	}
+	return (d.Allowed > 0) != (c.plan.noQuorum == NoQuorumAllow)
 }
 
 const (
