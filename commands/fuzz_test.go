@@ -36,19 +36,32 @@ func FuzzSession(f *testing.F) {
 		checkSession(t, newTestHandler(""), input, func() {})
 		h, later := newTestHandler(""), &delayedExec{}
 		later.inner, h.Config().Exec = h.Config().Exec, later
+		h.Config().Spawn = later.spawn
 		checkSession(t, h, input, later.complete)
 	})
 }
 
-// A delayedExec executes a batch when complete is called.
+// A delayedExec executes a batch when complete is called. A batch of a spawned function is executed
+// at once, because the function waits for it.
 type delayedExec struct {
-	inner   backend.Exec
-	waiting func()
+	inner    backend.Exec
+	waiting  func()
+	spawning bool
+}
+
+func (e *delayedExec) spawn(f func()) {
+	e.spawning = true
+	f()
+	e.spawning = false
 }
 
 func (*delayedExec) Commit() {}
 
 func (e *delayedExec) Exec(b *engine.Batch, done func(error)) {
+	if e.spawning {
+		e.inner.Exec(b, done)
+		return
+	}
 	e.waiting = func() { e.inner.Exec(b, done) }
 }
 
