@@ -98,6 +98,9 @@ func infoServer(h *session.Handler, l *lines) {
 	l.add("server_time_usec", int64(h.Now())/1000)
 	l.add("uptime_in_seconds", up)
 	l.add("uptime_in_days", up/(24*3600))
+	why := h.NotReady()
+	l.add("ready", oneIf(why == ""))
+	l.add("not_ready", why)
 }
 
 // port returns the port of the option listen, or 0.

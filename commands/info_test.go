@@ -35,7 +35,7 @@ func TestInfoFields(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"redis_version": redisVersion, "limitsrv_version": "0.0.0-test", "redis_mode": "standalone", "tcp_port": "6379",
-		"loading": "0", "role": "master", "connected_slaves": "0", "blocked_clients": "0", "cluster_enabled": "0",
+		"ready": "1", "not_ready": "", "loading": "0", "role": "master", "connected_slaves": "0", "blocked_clients": "0", "cluster_enabled": "0",
 		"connected_clients": "1", "total_connections_received": "2", "maxclients": "10000", "maxmemory": "67108864", "maxmemory_policy": "noeviction",
 		"total_commands_processed": "9", "expired_keys": "0", "evicted_keys": "0", "keyspace_hits": "2", "keyspace_misses": "1",
 		"errorstat_ERR": "count=2", "errorstat_WRONGTYPE": "count=1", "total_error_replies": "3",

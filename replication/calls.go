@@ -128,6 +128,7 @@ func (n *Node) peerStatus() peerStatus {
 	lead := n.leadership()
 	p := peerStatus{Node: n.identity().Node, Wall: n.wall(), Leader: lead.leader.Node}
 	if s := lead.stack; s != nil {
+		p.Settling = lead.elected && (!lead.leading || n.isSettling(s)) // before the level that it is about
 		p.Term, p.LastIndex, p.AppliedIndex = lead.term, s.raft.LastIndex(), s.raft.AppliedIndex()
 		p.Level, p.Skips = s.FSM.Level(), s.FSM.Skips()
 		p.Silent, p.LastTerm = n.elections.Wanted(), s.TermOf(s.raft.LastIndex())

@@ -104,6 +104,9 @@ func (n *Node) maintainCluster(s *raftStack, caughtUpSince map[string]time.Durat
 	n.promote(ctx, s, caughtUpSince)
 	n.removeDead(ctx, s)
 	n.raiseLevel(ctx, s)
+	if !s.settled.Load() && !n.isSettling(s) {
+		s.settled.Store(true)
+	}
 }
 
 // announce publishes this node's Member data, if the log has other data.
@@ -208,7 +211,7 @@ func (n *Node) raiseLevel(ctx context.Context, s *raftStack) {
 }
 
 // maintainMember does a follower's periodic work: it publishes its Member data, detects
-// that it was removed, and restarts a stuck raft.
+// that it was removed, finds out whether it is ready, and restarts a stuck raft.
 //
 // Source of the latter: hashicorp/raft, issue 697: after a snapshot from the leader raft
 // v1.7.3 may reject every entry until it is restarted.
@@ -226,12 +229,17 @@ func (n *Node) maintainMember(s *raftStack, backoff *pollBackoff) {
 		return
 	}
 	backoff.record(false)
+	test := n.testReady(s)
 	var p peerStatus
 	if err := n.links.Call(ctx, leader.Raft, callStatus, struct{}{}, &p); err != nil || p.Leader != leader.Node {
 		return
 	}
 	n.mergeLeaderView(p)
 	s.level.Store(int64(p.Level))
+	s.leaderLast.Store(p.LastIndex)
+	if test.passes(p) {
+		s.settled.Store(true)
+	}
 	s.FSM.Compare(p.Skips)
 	if s.catchUp == 0 {
 		s.catchUp = max(1, p.AppliedIndex)
@@ -240,7 +248,7 @@ func (n *Node) maintainMember(s *raftStack, backoff *pollBackoff) {
 	if caughtUp {
 		s.FSM.SetCurrent(s.catchUp)
 	}
-	backoff.record(caughtUp && p.LastIndex == s.raft.LastIndex() && summariesReach(p.Peers, p.LastIndex))
+	backoff.record(caughtUp && s.settled.Load() && p.LastIndex == s.raft.LastIndex() && summariesReach(p.Peers, p.LastIndex))
 	if s.Storing() {
 		return // the disk is slow; watchDisk handles that
 	}

@@ -239,10 +239,15 @@ func TestLevelRisesWhenAllKnowIt(t *testing.T) {
 	if level := leader.Replication().FeatureLevel; level != 1 {
 		t.Fatalf("the log has level %d, which a member does not support", level)
 	}
+	c.awaitReady() // though the level of some is not in use
 	upgraded := c.nodes[0]
 	c.close(upgraded)
 	upgraded.o.level = 2
 	c.nodes = append(c.nodes, c.open(upgraded.o))
+	c.awaitReady()
+	if level := c.leader().Replication().FeatureLevel; level != 2 {
+		t.Errorf("all nodes are ready, and the log has level %d", level)
+	}
 	eventually(t, "the level rises on all nodes", func() bool {
 		return !slices.ContainsFunc(c.nodes, func(n *Node) bool { return n.Replication().FeatureLevel != 2 })
 	})

@@ -29,6 +29,8 @@ type peerStatus struct {
 	LastTerm uint64 `json:"last_term,omitempty"`
 	// Skips are the skipped entries of its state.
 	Skips fsm.Skips `json:"skips,omitzero"`
+	// Settling: it was elected, and the log may soon use newer features.
+	Settling bool `json:"settling,omitempty"`
 	// Peers are the leader's reports of the other members.
 	Peers []peerSummary `json:"peers,omitempty"`
 }

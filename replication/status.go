@@ -47,6 +47,9 @@ func (n *Node) Replication() status.Replication {
 		return r
 	}
 	r.Term, r.HasQuorum, r.LastContact = lead.term, lead.leading || !lead.elected && lead.leader.Node != "", lead.lastContact()
+	if r.HasQuorum {
+		r.Pending = n.pending(lead)
+	}
 	r.LastIndex, r.CommitIndex, r.AppliedIndex = s.raft.LastIndex(), s.raft.CommitIndex(), s.raft.AppliedIndex()
 	r.FirstIndex, _ = s.Entries.FirstIndex()
 	r.FeatureLevel = uint64(s.FSM.Level())
@@ -144,17 +147,10 @@ func (n *Node) statusRole(lead leadership) status.Role {
 		return status.Leader
 	case lead.stack == nil || lead.leader.Node == "":
 		return status.Candidate
-	case lead.stack.isNonVoter(n.identity().Node):
+	case !hasVote(lead.stack.servers(), n.identity().Node):
 		return status.NonVoter
 	}
 	return status.Follower
-}
-
-// isNonVoter reports whether a node is a member without a vote.
-func (s *raftStack) isNonVoter(node string) bool {
-	return slices.ContainsFunc(s.servers(), func(server raft.Server) bool {
-		return string(server.ID) == node && server.Suffrage != raft.Voter
-	})
 }
 
 // Digest returns a hash of this node's state and the entry it belongs to. At the same entry all

@@ -24,6 +24,9 @@ type Replication struct {
 	// Trouble is the reason, for people, that decisions can't be made; empty: they can,
 	// or the reason is unknown.
 	Trouble string
+	// Pending is the reason, for people, that this node does not do all that a member does,
+	// while HasQuorum: it has no vote yet, say; empty: it does, or there is no quorum.
+	Pending string
 	Term    uint64
 	// The log holds the entries from FirstIndex to LastIndex, both 0 if it is empty.
 	// Entries up to CommitIndex are committed, those up to AppliedIndex are part of the

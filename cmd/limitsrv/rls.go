@@ -7,7 +7,6 @@ import (
 	"limitsrv/commands/session"
 	"limitsrv/rules"
 	"limitsrv/ruleset"
-	"limitsrv/server/admin"
 	"limitsrv/server/rls"
 	"limitsrv/server/rls/envoy"
 )
@@ -22,7 +21,7 @@ func (n *node) openRLS() (err error) {
 		HTTP:    n.RLSHTTP,
 		Decider: decider{n.handler, n.rules},
 		Logins:  n.handler.Logins(),
-		Ready:   func() bool { return admin.NotReady(n.handler) == "" },
+		Ready:   func() bool { return n.handler.NotReady() == "" },
 		Count:   n.server.Counted,
 		Options: envoy.Options{Headers: rlsHeaders[n.RLSHeaders], Metadata: n.RLSMetadata, Now: n.state.Now},
 		Logger:  n.log,

@@ -210,7 +210,7 @@ func TestHealth(t *testing.T) {
 	f.expect("/livez", "", 200, "ok")
 	f.expect("/readyz", "", 200, "ready")
 	f.expect("/readyz", "", 200, "ready", header("Host", "probe.example"))
-	f.expect("/readyz?verbose", "", 200, "ready\nloaded: ok\nserving: ok\nquorum: ok\nlog: ok")
+	f.expect("/readyz?verbose", "", 200, "ready\nloaded: ok\nserving: ok\nquorum: ok\nmember: ok\nlog: ok")
 	f.handler.SetLoading(true)
 	f.expect("/readyz", "", 503, "not ready: the state is being loaded")
 	f.store.status.Failed = errors.New("disk\nfull")
@@ -222,8 +222,11 @@ func TestHealth(t *testing.T) {
 	f.cluster.r.HasQuorum = false
 	f.expect("/readyz", "", 503, "not ready: the cluster has no leader that decides")
 	f.cluster.r.Trouble = "no majority of the cluster can be reached"
-	f.expect("/readyz?verbose", "", 503, "not ready: no majority of the cluster can be reached\nloaded: ok\nserving: ok\nquorum: no majority of the cluster can be reached\nlog: ok")
-	f.cluster.r.HasQuorum = true
+	f.expect("/readyz?verbose", "", 503, "not ready: no majority of the cluster can be reached\nloaded: ok\nserving: ok\nquorum: no majority of the cluster can be reached\nmember: ok\nlog: ok")
+	f.cluster.r.HasQuorum, f.cluster.r.Trouble = true, ""
+	f.cluster.r.Pending = "this node has no vote yet"
+	f.expect("/readyz?verbose", "", 503, "not ready: this node has no vote yet\nloaded: ok\nserving: ok\nquorum: ok\nmember: this node has no vote yet\nlog: ok")
+	f.cluster.r.Pending = ""
 	f.handler.Drain()
 	f.expect("/readyz", "", 503, "not ready: the server is shutting down")
 	f.expect("/livez", "", 200, "ok")

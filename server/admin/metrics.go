@@ -57,7 +57,7 @@ func newView(cfg Config, series *ruleSeries) *view {
 		rules: ruleViews{h.Config().Rules.Current(), failed, file, series},
 		stats: e.Stats(), shards: e.ShardStats(), scripts: e.SourceStats(metricScripts), dbKeys: dbKeys, dbLasting: dbLasting, traffic: cfg.Traffic(),
 		commands: h.CommandCounts(), errors: h.Stats().Errors(), failedLogins: h.Logins().Failed(),
-		store: h.StoreStatus(), loading: h.IsLoading(), ready: NotReady(h) == "",
+		store: h.StoreStatus(), loading: h.IsLoading(), ready: h.NotReady() == "",
 		replication: h.Replication(), nodes: h.Nodes(),
 		setting: func(name string) int64 { return intSetting(h, name) }, version: h.Version(), expires: cfg.Expires,
 		keys: cfg.KeyMetrics,

@@ -61,7 +61,7 @@ type member struct {
 // now serves GET /api/now.
 func (a *api) now(w http.ResponseWriter, _ *http.Request, _ identity) {
 	h, stats := a.cfg.Handler, a.cfg.Handler.Engine().Stats()
-	why := NotReady(h)
+	why := h.NotReady()
 	state := serverState{
 		Time: time.Now().UnixMilli(), Version: h.Version(), Uptime: int64(time.Since(h.Started()).Seconds()),
 		Ready: why == "", NotReady: why,

@@ -1,6 +1,10 @@
 package admin
 
-import "limitsrv/commands/session"
+import (
+	"strings"
+
+	"limitsrv/commands/session"
+)
 
 // storage is the state of the log and of the snapshots on disk.
 type storage struct {
@@ -46,3 +50,5 @@ func newStorage(h *session.Handler) *storage {
 	}
 	return s
 }
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
