@@ -64,7 +64,8 @@ func (n *node) checkSelf(timeout time.Duration) error {
 		address = n.server.TLSAddr().String()
 	}
 	own := func() (tls.Certificate, error) { return n.certs.Config().Certificates[0], nil } // as loaded: the files may have changed since
-	err := ping(network, address, own, "", timeout)
+	server := pinged{dial: func(timeout time.Duration) (net.Conn, error) { return dialSelf(network, address, own, timeout) }}
+	err := server.ping(timeout)
 	if errors.As(err, new(replyError)) {
 		return nil
 	}

@@ -5,57 +5,258 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/alecthomas/kong"
 
 	"limitsrv/cmd/limitsrv/options"
 )
 
-// pingTimeout is the time that limitsrv ping waits for an answer.
-const pingTimeout = 5 * time.Second
+const (
+	// pingTimeout is the time that limitsrv ping waits for an answer.
+	pingTimeout = 5 * time.Second
+	// pingInterval is the time between two questions whether a server is ready, and
+	// leastPingTimeout the time that it has for each answer, also at the end of --wait.
+	pingInterval     = 50 * time.Millisecond
+	leastPingTimeout = time.Second
+)
 
-const pingUsage = `usage: limitsrv ping [options]
+const pingDescription = `Asks a server whether it answers, or with --wait whether it is ready.
 
-Sends PING to the server that was started with these options on this machine: at --listen, else at
---unixsocket, else at --tls-listen if it requires no client certificate; after a login if --password
-is set. LIMITSRV_* and --config apply as for the server. Exits with 0 if the server answers or
-requires a login first, else with 1.
-`
+  limitsrv ping --wait 5s HOST:PORT     the server at an address, with the options below
+  limitsrv ping --wait 5s [options]     the server that was started with these options on this
+                                        machine: at --listen, else at --unixsocket, else at
+                                        --tls-listen if it requires no client certificate;
+                                        LIMITSRV_* and --config apply as for the server
 
-// runPing is the tool ping. It takes the command line of the server.
+A server is ready when it answers all commands, by the conditions of /readyz. A node of a cluster
+is ready when it also has a vote and the log, so that another node may be stopped. With --wait a
+server with passwords needs a login.
+
+Exits with 0 if the server answers or requires a login first, and with --wait if it is ready in
+time; else with 1, or with 2 if the command line is wrong.`
+
+// pingOptions are the options of the tool ping for a server at an address.
+type pingOptions struct {
+	Address       string         `arg:"" optional:"" name:"HOST:PORT" help:"Address of a server, or unix:PATH."`
+	Wait          *time.Duration `placeholder:"DURATION" help:"Wait at most so long until the server is ready. 0s asks once."`
+	remoteOptions `embed:""`
+}
+
+// Validate reports options that have no effect on a connection to an address.
+func (o *pingOptions) Validate() error {
+	switch {
+	case o.Wait != nil && *o.Wait < 0:
+		return fmt.Errorf("--wait must be 0s or longer, is %v", *o.Wait)
+	case o.Address == "":
+		return nil // they are the server's
+	}
+	return o.remoteOptions.Validate()
+}
+
+// A pinged is a server that is asked.
+type pinged struct {
+	address        string
+	dial           func(timeout time.Duration) (net.Conn, error)
+	user, password string
+}
+
+// runPing is the tool ping.
 func runPing(c call) int {
-	if c.asksHelp() {
-		fmt.Fprint(c.stdout, pingUsage)
-		return exitOK
+	var o pingOptions
+	rest, wait := cutWait(c.args)
+	asked := c
+	if !c.asksHelp() && hasServerOption(rest) {
+		asked.args = wait
 	}
-	o, err := c.parseOptions()
-	if errors.Is(err, errDone) {
-		return exitOK
+	if code, ok := asked.parse("ping", pingDescription, &o); !ok {
+		return code
 	}
-	if err != nil {
-		c.complain(err)
-		return exitUsage
-	}
-	network, address := pingAddress(o.Options)
-	if network == "" {
-		fmt.Fprintln(c.stderr, "limitsrv ping: needs --listen, --unixsocket, or --tls-listen without --tls-client-ca")
-		return exitUsage
-	}
-	own := func() (tls.Certificate, error) { return tls.LoadX509KeyPair(o.TLSCert, o.TLSKey) }
-	err = ping(network, address, own, o.Password, pingTimeout)
-	if refused, ok := err.(replyError); ok {
-		err = fmt.Errorf("%s answers %q", address, refused)
-		if strings.HasPrefix(string(refused), "NOAUTH ") {
-			err = nil
+	server := pinged{o.Address, func(timeout time.Duration) (net.Conn, error) { return o.dial(o.Address, timeout) }, o.User, o.Password}
+	if o.Address == "" {
+		c.args = rest
+		own, code := c.ownServer()
+		if own == nil {
+			return code
 		}
+		server = *own
+	}
+	done, err := "serving", error(nil)
+	if o.Wait != nil {
+		done, err = "ready", server.awaitReady(*o.Wait)
+	} else {
+		err = server.answers()
 	}
 	if err != nil {
 		fmt.Fprintf(c.stderr, "limitsrv ping: %v\n", err)
 		return exitFailure
 	}
-	fmt.Fprintln(c.stdout, "serving")
+	fmt.Fprintln(c.stdout, done)
 	return exitOK
+}
+
+// cutWait returns a command line without --wait, and --wait with its value.
+func cutWait(args []string) (rest, wait []string) {
+	for i := 0; i < len(args); i++ {
+		switch {
+		case args[i] == "--wait":
+			end := min(i+2, len(args))
+			wait = append(wait, args[i:end]...)
+			i = end - 1
+		case strings.HasPrefix(args[i], "--wait="):
+			wait = append(wait, args[i])
+		default:
+			rest = append(rest, args[i])
+		}
+	}
+	return rest, wait
+}
+
+// hasServerOption reports whether a command line has an option of the server that pingOptions
+// lack.
+func hasServerOption(args []string) bool {
+	server, _ := options.Flags()
+	own, err := kong.New(new(pingOptions))
+	if err != nil {
+		return false // parse reports it
+	}
+	return slices.ContainsFunc(args, func(arg string) bool {
+		name, isOption := strings.CutPrefix(arg, "--")
+		name, _, _ = strings.Cut(name, "=")
+		named := func(f *kong.Flag) bool { return f.Name == name }
+		return isOption && slices.ContainsFunc(server, named) && !slices.ContainsFunc(own.Model.Flags, named)
+	})
+}
+
+// ownServer returns the server that was started with the options of a command line on this
+// machine. If it is nil, the tool must exit with code.
+func (c call) ownServer() (server *pinged, code int) {
+	o, err := c.parseOptions()
+	if errors.Is(err, errDone) {
+		return nil, exitOK
+	}
+	if err != nil {
+		c.complain(err)
+		return nil, exitUsage
+	}
+	network, address := pingAddress(o.Options)
+	if network == "" {
+		fmt.Fprintln(c.stderr, "limitsrv ping: needs --listen, --unixsocket, or --tls-listen without --tls-client-ca")
+		return nil, exitUsage
+	}
+	certificate := func() (tls.Certificate, error) { return tls.LoadX509KeyPair(o.TLSCert, o.TLSKey) }
+	return &pinged{address, func(timeout time.Duration) (net.Conn, error) {
+		return dialSelf(network, address, certificate, timeout)
+	}, "", o.Password}, exitOK
+}
+
+// answers returns an error unless the server answers PING or requires a login first.
+func (p *pinged) answers() error {
+	err := p.ping(pingTimeout)
+	refused, ok := err.(replyError)
+	switch {
+	case !ok:
+		return err
+	case strings.HasPrefix(string(refused), "NOAUTH "):
+		return nil
+	}
+	return fmt.Errorf("%s answers %q", p.address, refused)
+}
+
+// awaitReady asks until the server is ready, at most for a time.
+func (p *pinged) awaitReady(wait time.Duration) error {
+	deadline := time.Now().Add(wait)
+	for {
+		err := p.ready(min(pingTimeout, max(time.Until(deadline), leastPingTimeout)))
+		if err == nil {
+			return nil
+		}
+		left := time.Until(deadline)
+		if left <= 0 || isLasting(err) {
+			return fmt.Errorf("%s is not ready: %w", p.address, err)
+		}
+		time.Sleep(min(pingInterval, left))
+	}
+}
+
+// errNoReadiness is the error of a server that does not tell whether it is ready.
+var errNoReadiness = errors.New("INFO has no line ready: this is no limitsrv, or an older version; without --wait ping asks whether it answers")
+
+// isLasting reports whether an error of ready stays the same without a change of the command
+// line, its files, or the server's users.
+func isLasting(err error) bool {
+	refused := replyError("")
+	errors.As(err, &refused)
+	code, _, _ := strings.Cut(string(refused), " ")
+	return errors.Is(err, errNoReadiness) || errors.As(err, new(*fs.PathError)) || errors.As(err, new(*tls.CertificateVerificationError)) ||
+		slices.Contains([]string{"NOAUTH", "WRONGPASS", "NOPERM"}, code)
+}
+
+// ready returns the reason why the server is not ready, or nil.
+func (p *pinged) ready(timeout time.Duration) error {
+	c, err := p.connect(timeout)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := c.logIn(p.user, p.password); err != nil {
+		return err
+	}
+	reply, err := c.do("INFO", "server")
+	if err != nil {
+		return err
+	}
+	text, _ := reply.(string)
+	var why string
+	for line := range strings.SplitSeq(text, "\r\n") {
+		name, value, _ := strings.Cut(line, ":")
+		switch {
+		case name == "not_ready":
+			why = value
+		case line == "ready:1":
+			return nil
+		}
+	}
+	if why == "" {
+		return errNoReadiness
+	}
+	return errors.New(why)
+}
+
+// connect connects for a time.
+func (p *pinged) connect(timeout time.Duration) (*client, error) {
+	conn, err := p.dial(timeout)
+	if err != nil {
+		return nil, err
+	}
+	conn.SetDeadline(time.Now().Add(timeout))
+	return &client{conn, bufio.NewReader(conn)}, nil
+}
+
+// ping logs in, if there is a password, and sends PING. Its error is a replyError if the server
+// answers, but not with PONG.
+func (p *pinged) ping(timeout time.Duration) error {
+	c, err := p.connect(timeout)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	var refused replyError
+	if err := c.logIn(p.user, p.password); err != nil && !errors.As(err, &refused) {
+		return err
+	}
+	reply, err := c.do("PING")
+	switch {
+	case err != nil && refused != "" && !errors.As(err, new(replyError)):
+		return refused // beyond --max-clients the server sends one error, and closes the connection
+	case err == nil && reply != "PONG":
+		return replyError(fmt.Sprint(reply))
+	}
+	return err
 }
 
 // pingAddress returns the address at which this machine can reach the server, or no
@@ -94,30 +295,4 @@ func dialSelf(network, address string, own func() (tls.Certificate, error), time
 			return nil
 		},
 	})
-}
-
-// ping logs in, if password is set, and sends PING. Its error is a replyError if the server
-// answers, but not with PONG.
-func ping(network, address string, own func() (tls.Certificate, error), password string, timeout time.Duration) error {
-	conn, err := dialSelf(network, address, own, timeout)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(timeout))
-	c := &client{conn, bufio.NewReader(conn)}
-	var refused replyError
-	if password != "" {
-		if _, err := c.do("AUTH", password); err != nil && !errors.As(err, &refused) {
-			return err
-		}
-	}
-	reply, err := c.do("PING")
-	switch {
-	case err != nil && refused != "" && !errors.As(err, new(replyError)):
-		return refused // beyond --max-clients the server sends one error, and closes the connection
-	case err == nil && reply != "PONG":
-		return replyError(fmt.Sprint(reply))
-	}
-	return err
 }

@@ -52,7 +52,7 @@ func TestHelpAndVersion(t *testing.T) {
 		{[]string{"-v"}, "limitsrv " + version},
 		{[]string{"help"}, "Usage: limitsrv [flags]"},
 		{[]string{"help", "check"}, "Usage: limitsrv check <dir>"},
-		{[]string{"help", "ping"}, "usage: limitsrv ping"},
+		{[]string{"help", "ping"}, "Usage: limitsrv ping"},
 		{[]string{"help", "rl.token"}, "  RL.TOKEN key capacity rate"},
 		{[]string{"help", "client"}, "  CLIENT "},
 	} {

@@ -50,32 +50,26 @@ func (o *remoteOptions) Validate() error {
 // connect connects to HOST:PORT or unix:PATH, and logs in if there is a password. The
 // session ends after remoteTimeout.
 func (o *remoteOptions) connect(address string) (*client, error) {
-	conn, err := o.dial(address)
+	conn, err := o.dial(address, pingTimeout)
 	if err != nil {
 		return nil, err
 	}
 	conn.SetDeadline(time.Now().Add(remoteTimeout))
 	c := &client{conn, bufio.NewReader(conn)}
-	if o.Password == "" {
-		return c, nil
-	}
-	login := []string{"AUTH", o.Password}
-	if o.User != "" {
-		login = []string{"AUTH", o.User, o.Password}
-	}
-	if _, err := c.do(login...); err != nil {
+	if err := c.logIn(o.User, o.Password); err != nil {
 		c.Close()
 		return nil, err
 	}
 	return c, nil
 }
 
-func (o *remoteOptions) dial(address string) (net.Conn, error) {
+// dial connects to HOST:PORT or unix:PATH, without a login.
+func (o *remoteOptions) dial(address string, timeout time.Duration) (net.Conn, error) {
 	network := "tcp"
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		network, address = "unix", path
 	}
-	dialer := &net.Dialer{Timeout: pingTimeout}
+	dialer := &net.Dialer{Timeout: timeout}
 	if !o.TLS {
 		return dialer.Dial(network, address)
 	}
@@ -110,6 +104,19 @@ type client struct {
 type replyError string
 
 func (e replyError) Error() string { return string(e) }
+
+// logIn logs in if there is a password: as a user, or as the default user without a name.
+func (c *client) logIn(user, password string) error {
+	login := []string{"AUTH", user, password}
+	switch {
+	case password == "":
+		return nil
+	case user == "":
+		login = []string{"AUTH", password}
+	}
+	_, err := c.do(login...)
+	return err
+}
 
 // do sends a command and returns its reply, an error reply as an error.
 func (c *client) do(args ...string) (any, error) {
