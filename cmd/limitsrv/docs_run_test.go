@@ -106,24 +106,15 @@ var ports = regexp.MustCompile(`\b(63|73|93)\d\d\b`)
 // endsAll makes a script end all its programs with itself.
 const endsAll = "trap 'kill $(jobs -p) 2>/dev/null' EXIT; trap 'exit 1' TERM\n"
 
-// programs are wrappers for a session. The clock of a limitsrv that begins with --listen, and has
-// at most rules besides, stands still, so that pages can show exact times. redis-cli tries again
-// while the server starts, as a reader takes longer to paste a line.
-var programs = map[string]string{
-	"limitsrv": `#!/bin/sh
+// wrapper is the limitsrv of a session. The clock of a server that begins with --listen, and has
+// at most rules besides, stands still, so that pages can show exact times.
+const wrapper = `#!/bin/sh
 case "$# $1 $3" in "2 --listen " | "6 --listen --rules") export LIMITSRV_TEST_CLOCK=true ;; esac
 exec %s "$@"
-`,
-	"redis-cli": `#!/bin/bash
-for _ in $(seq 600); do
-	said=$(%s "$@" 2>&1)
-	case $said in *"Could not connect"* | *"LOADING "*) sleep 0.05 ;; *) break ;; esac
-done
-printf '%%s\n' "$said"
-`,
-}
+`
 
-// run runs the script in an empty directory, on free ports.
+// run pastes the script into a shell in an empty directory, on free ports. It waits for nothing: a
+// page must wait itself until its servers are ready.
 func (s *docSession) run(t *testing.T) {
 	free := map[string]string{}
 	onFree := func(text string) string {
@@ -140,21 +131,17 @@ func (s *docSession) run(t *testing.T) {
 	}
 	script := onFree(s.script.String())
 	dir := t.TempDir()
-	for name, wrapper := range programs {
-		program, err := exec.LookPath(name)
-		if name == "limitsrv" {
-			program, err = os.Executable()
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), fmt.Appendf(nil, wrapper, program), 0o755)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	program, err := os.Executable()
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "limitsrv"), fmt.Appendf(nil, wrapper, program), 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), testwait.Scaled(6*wait))
 	defer cancel()
-	bash := exec.CommandContext(ctx, "bash", "-c", endsAll+script+"\nkill $(jobs -p) 2>/dev/null; wait")
+	bash := exec.CommandContext(ctx, "bash")
+	bash.Stdin = strings.NewReader(endsAll + script + "\nkill $(jobs -p) 2>/dev/null; wait")
 	bash.Cancel, bash.WaitDelay = func() error { return bash.Process.Signal(syscall.SIGTERM) }, wait
 	bash.Dir = dir
 	bash.Env = append(os.Environ(), asServer+"=1", "PATH="+dir+":"+os.Getenv("PATH"))

@@ -101,6 +101,36 @@ func TestDocsBlocks(t *testing.T) {
 	}
 }
 
+// starts matches a line that starts a server in the background.
+var starts = regexp.MustCompile(`^(\./)?limitsrv .*&( \w+=\$!)?$`)
+
+// TestDocsWaitForServers requires limitsrv ping --wait behind each start of a server, or of
+// several: the next line may otherwise be too early.
+func TestDocsWaitForServers(t *testing.T) {
+	seen := 0
+	for _, name := range pages(t) {
+		for _, b := range blocksOf(readPage(t, name)) {
+			started := false
+			for i, line := range strings.Split(b.text, "\n") {
+				line = strings.TrimPrefix(line, "$ ")
+				switch {
+				case starts.MatchString(line):
+					started = true
+					seen++
+				case started && !strings.Contains(line, "limitsrv ping --wait "):
+					t.Errorf("%s:%d: %q follows the start of a server, want limitsrv ping --wait", name, b.line+1+i, line)
+					started = false
+				default:
+					started = false
+				}
+			}
+		}
+	}
+	if seen < 20 {
+		t.Errorf("the pages start %d servers, want 20 or more", seen)
+	}
+}
+
 // hasLetter matches words, and not the lines of tables and pictures.
 var hasLetter = regexp.MustCompile(`[\pL\pN]`)
 

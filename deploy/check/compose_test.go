@@ -49,6 +49,7 @@ func projectComplaints(p *types.Project, nodes int) (all []string) {
 		want(s.StopGracePeriod != nil && time.Duration(*s.StopGracePeriod) > drainSeconds*time.Second, "%s: the grace period is too short", name)
 		want(hasRoom(int64(s.MemLimit), setting(s, "LIMITSRV_MAX_MEMORY")), "%s: a memory limit of %d is too little", name, s.MemLimit)
 		want(len(s.Volumes) == 1 && s.Volumes[0].Target == "/data", "%s: one volume at /data is wanted", name)
+		want(s.HealthCheck != nil && strings.Join(s.HealthCheck.Test, " ") == "CMD /limitsrv ping --wait 5s", "%s: the health check must wait until the node is ready", name)
 		want(setting(s, "LIMITSRV_PASSWORD") != "", "%s: there is no password", name)
 		for _, port := range s.Ports {
 			want(port.HostIP == "127.0.0.1", "%s: port %s is published beyond this machine", name, port.Published)
@@ -95,6 +96,7 @@ func TestComposeComplains(t *testing.T) {
 		{"no duration", "stop_grace_period: 15s", "stop_grace_period: long", "stop_grace_period"},
 		{"a volume that is not declared", "volumes: [\"node3:/data\"]", "volumes: [\"node4:/data\"]", "node4"},
 		{"a short grace period", "stop_grace_period: 15s", "stop_grace_period: 10s", "grace period is too short"},
+		{"a health check that does not wait", "ping, --wait, 5s]", "ping]", "until the node is ready"},
 		{"little memory", "mem_limit: 1g", "mem_limit: 512m", "too little"},
 		{"the address of another node", `LIMITSRV_RAFT: "node2:7379"`, `LIMITSRV_RAFT: "node1:7379"`, "LIMITSRV_RAFT is node1"},
 		{"a peer too few", ",node3:7379", "", "LIMITSRV_PEERS"},
