@@ -70,6 +70,10 @@ type Options struct {
 	// unless TLS prevents it.
 	Secrets *link.Secrets
 
+	// Settling reports that this node has still to log something that requests need, if it
+	// leads: no node is ready before. nil: it has nothing. Any goroutine may call it.
+	Settling func() bool
+
 	Logger *slog.Logger
 	// Fatal is called once, from any goroutine, when the node can not continue: its disk
 	// failed or hangs, or it was removed from the cluster. The process must exit; Close
@@ -189,6 +193,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.lasting == nil {
 		o.lasting = lease.Clock
+	}
+	if o.Settling == nil {
+		o.Settling = func() bool { return false }
 	}
 	if o.boot == nil {
 		o.boot = persist.BootID

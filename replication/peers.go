@@ -29,7 +29,7 @@ type peerStatus struct {
 	LastTerm uint64 `json:"last_term,omitempty"`
 	// Skips are the skipped entries of its state.
 	Skips fsm.Skips `json:"skips,omitzero"`
-	// Settling: it was elected, and the log may soon use newer features.
+	// Settling: it was elected, and has still to log something that requests need.
 	Settling bool `json:"settling,omitempty"`
 	// Peers are the leader's reports of the other members.
 	Peers []peerSummary `json:"peers,omitempty"`

@@ -34,8 +34,8 @@ type raftStack struct {
 	loggedTerm atomic.Uint64 // the last term with a logged leader
 	level      atomic.Int64  // feature level of the cluster's log, by a leader's last status
 	leaderLast atomic.Uint64 // the leader's last entry, by its last status
-	// settled: this node has published its data, and has known since then the features that the
-	// log may use. It stays set, so that the node is ready while others are upgraded.
+	// settled: since this node published its data, a leader had nothing to log that requests
+	// need. It stays set, so that the node is ready while others are upgraded.
 	settled atomic.Bool
 
 	saving   persist.Turn

@@ -24,7 +24,7 @@ func (n *Node) pending(lead leadership) string {
 	case !lead.elected && last+caughtUp < leaders:
 		return fmt.Sprintf("this node lacks %d entries of the log", leaders-last)
 	case !s.settled.Load():
-		return "this node does not know yet which features all nodes support"
+		return "it is not known yet which features all nodes support, or the leader has not loaded its rules"
 	}
 	return ""
 }
@@ -36,19 +36,23 @@ func hasVote(servers []raft.Server, node string) bool {
 	})
 }
 
-// isSettling reports whether the log will be allowed to use newer features as soon as a member
-// that is online has published its data, or as the leader has logged it. A member that runs an
-// older version, or that has not published anything and is silent, does not permit that, so the
-// cluster may be used as it is. Requires: this node leads.
+// isSettling reports whether the leader has still to log its first rules, say, or a level of the
+// log that all members support. A member that runs an older version, or that has not published
+// anything and is silent, keeps the level, so the cluster may be used as it is. Requires: this
+// node leads.
 func (n *Node) isSettling(s *raftStack) bool {
+	if n.o.Settling() {
+		return true
+	}
 	own, now := n.memberOf(n.identity().Node), n.mono()
-	return isSettling(s.FSM.Level(), own, serversOf(s.raft), s.FSM.Members(), func(node string) bool {
+	return isRising(s.FSM.Level(), own, serversOf(s.raft), s.FSM.Members(), func(node string) bool {
 		return node == own.Node || n.peers.silentFor(node, now) < onlineFor(true)
 	})
 }
 
-// isSettling is Node.isSettling at a level of the log, for a leader with its own data.
-func isSettling(level int, own fsm.Member, servers []storage.Server, members map[string]fsm.Member, online func(node string) bool) bool {
+// isRising reports whether a level of the log rises, by a leader with its own data, as soon as
+// members that are online have published theirs.
+func isRising(level int, own fsm.Member, servers []storage.Server, members map[string]fsm.Member, online func(node string) bool) bool {
 	newest := own.Level
 	for _, server := range servers {
 		m, published := members[server.Node]
@@ -76,8 +80,8 @@ func (n *Node) testReady(s *raftStack) readyTest {
 	return readyTest{s.FSM.Members()[own.Node] == own, hasVote(c.Configuration().Servers, own.Node), c.Index()}
 }
 
-// passes reports whether the node is settled by the leader's status: the log may not soon use
-// newer features, and all members that the leader hears from have the entry by which this node
+// passes reports whether the node is settled by the leader's status: nothing is to be logged
+// first, and all members that the leader hears from have the entry by which this node
 // votes. Without that entry they would not elect it.
 func (r readyTest) passes(p peerStatus) bool {
 	return r.published && r.votes && !p.Settling && !slices.ContainsFunc(p.Peers, func(w peerSummary) bool {

@@ -24,17 +24,17 @@ func (c *testCluster) awaitReady() {
 	})
 }
 
-func TestIsSettling(t *testing.T) {
+func TestIsRising(t *testing.T) {
 	own := fsm.Member{Node: "a", Version: "2", Level: 4}
 	servers := []storage.Server{{Node: "a"}, {Node: "b"}, {Node: "c"}}
 	const absent = -1 // it has published nothing
 	for _, tt := range []struct {
-		name    string
-		log     int    // level of the log
-		b, c    int    // levels of the members
-		silent  string // this member is not online
-		own     fsm.Member
-		settles bool
+		name   string
+		log    int    // level of the log
+		b, c   int    // levels of the members
+		silent string // this member is not online
+		own    fsm.Member
+		rises  bool
 	}{
 		{"all know the level of the log", 4, 4, 4, "", own, false},
 		{"the level is to be raised", 1, 4, 4, "", own, true},
@@ -55,8 +55,8 @@ func TestIsSettling(t *testing.T) {
 				members[node] = fsm.Member{Node: node, Level: level}
 			}
 		}
-		if got := isSettling(tt.log, own, servers, members, func(node string) bool { return node != tt.silent }); got != tt.settles {
-			t.Errorf("%s: settling is %v, want %v", tt.name, got, tt.settles)
+		if got := isRising(tt.log, own, servers, members, func(node string) bool { return node != tt.silent }); got != tt.rises {
+			t.Errorf("%s: rising is %v, want %v", tt.name, got, tt.rises)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func TestPending(t *testing.T) {
 			t.Errorf("elected %v: pending is %q, want %q", elected, got, want)
 		}
 	}
-	const unsettled = "this node does not know yet which features all nodes support"
+	const unsettled = "it is not known yet which features all nodes support, or the leader has not loaded its rules"
 	expect(true, unsettled)
 	expect(false, unsettled)
 	s.settled.Store(true)

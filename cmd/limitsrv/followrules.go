@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"limitsrv/beat"
@@ -27,7 +28,15 @@ type rulesFollower struct {
 	text   *ruleset.Prepared  // theirs; nil: they have a mistake
 	equal  *[sha256.Size]byte // of the last text of theirs that was in use
 	logged string             // the last warning, with the digest of its text
+	// tries are the further failures to load the text until no node waits for it; 0: none
+	// does, because rules are in use.
+	tries atomic.Int64
 }
+
+// firstTries is the number of failures to load the first rules, one in rulesInterval, until the
+// nodes of a cluster are ready without them. The first ones fail because the nodes do not know
+// their versions yet.
+const firstTries = 10
 
 // newRulesFollower compiles the files of --rules.
 func newRulesFollower(n *node) (*rulesFollower, error) {
@@ -39,8 +48,15 @@ func newRulesFollower(n *node) (*rulesFollower, error) {
 	if err == nil {
 		r.text, err = options.PrepareRules(all)
 	}
+	if n.Rules != "" {
+		r.tries.Store(firstTries)
+	}
 	return r, err
 }
+
+// areAwaited reports whether the first rules of this node are not loaded yet, which it does as
+// the leader.
+func (r *rulesFollower) areAwaited() bool { return r.tries.Load() > 0 }
 
 // followRules loads the files of --rules until stop is called. On a node that is alone they
 // are loaded when it returns.
@@ -72,8 +88,8 @@ func (r *rulesFollower) check(ctx context.Context) {
 			r.n.handler.Config().Rules.Offer(r.text) // another node may load the same files
 		}
 	}
-	if r.text != nil {
-		r.load(ctx)
+	if r.text == nil || r.load(ctx) {
+		r.tries.Store(0)
 	}
 }
 
@@ -92,30 +108,33 @@ func digestOf(all []source.File, err error) [sha256.Size]byte {
 
 // load loads the text of the files, unless it is in use or an earlier one, or another node
 // leads. It replaces only the version by which this is decided, so that rules that were loaded
-// meanwhile stay.
-func (r *rulesFollower) load(ctx context.Context) {
+// meanwhile stay. It reports whether rules are in use.
+func (r *rulesFollower) load(ctx context.Context) (inUse bool) {
 	h := r.n.handler
 	current, err := h.CurrentRules(ctx)
 	if err != nil {
 		r.warn("the files of --rules are not loaded yet", "error", err)
-		return
+		return false
 	}
+	inUse = current.Header.Version > 0
 	switch sha := r.text.SHA; {
 	case sha == current.Header.SHA:
 		r.equal = &r.text.SHA
-		return
+		return inUse
 	case !h.LoadsRules():
-		return
+		return inUse
 	case current.Knows(sha) && (r.equal == nil || *r.equal == sha):
 		r.warn("the files of --rules have an earlier version of the rules, which stay as they are; RL.RULES LOAD loads any", "version", current.Header.Version)
-		return
+		return inUse
 	}
 	l := session.RulesLoad{Text: r.text, Expect: int64(current.Header.Version), Note: r.n.Rules, Source: "file"}
 	if _, err := h.LoadRules(ctx, l); err != nil {
 		r.warn("the files of --rules are not loaded yet", "error", err)
-		return
+		r.tries.Store(max(0, r.tries.Load()-1))
+		return inUse
 	}
 	r.equal = &r.text.SHA
+	return true
 }
 
 // warn logs a message about the text, unless it was the last one.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -87,6 +88,65 @@ func TestFollowRules(t *testing.T) {
 		if got := strings.Count(log.String(), text); got != times {
 			t.Errorf("the log says %q %d times, want %d:\n%s", text, got, times, log.String())
 		}
+	}
+}
+
+// A failingExec refuses everything while it is set.
+type failingExec struct {
+	backend.Local
+	fails bool
+}
+
+func (f *failingExec) Exec(b *engine.Batch, done func(error)) {
+	if f.fails {
+		done(errors.New("no level"))
+		return
+	}
+	f.Local.Exec(b, done)
+}
+
+// TestFirstRulesAreAwaited: the nodes of a cluster are not ready before the leader has loaded its
+// first rules, unless it fails too often.
+func TestFirstRulesAreAwaited(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rules.yaml")
+	if err := os.WriteFile(path, []byte(rulesText(5)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name      string
+		failures  int
+		successes int
+		awaited   bool
+	}{
+		{"at first", 0, 0, true},
+		{"while they can't be loaded", firstTries - 1, 0, true},
+		{"when they are loaded", 0, 1, false},
+		{"when they are loaded at last", 3, 1, false},
+		{"when they can't be loaded", firstTries, 0, false},
+		{"long after that", firstTries + 2, 0, false},
+	} {
+		e, clock := engine.New(engine.Options{Commands: state.Commands}), backend.NewTestClock(1e18)
+		exec := &failingExec{Local: backend.Local{Engine: e, Clock: clock}}
+		n := &node{
+			Configuration: &options.Configuration{Options: &options.Options{Rules: path}}, log: slog.New(slog.DiscardHandler),
+			handler: commands.NewHandler(session.Config{
+				Engine: func() *engine.Engine { return e }, Exec: exec, Clock: clock, Log: slog.New(slog.DiscardHandler),
+			}),
+		}
+		f, err := newRulesFollower(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range tt.failures + tt.successes {
+			exec.fails = i < tt.failures
+			f.check(t.Context())
+		}
+		if got := f.areAwaited(); got != tt.awaited {
+			t.Errorf("%s: the rules are awaited: %v, want %v", tt.name, got, tt.awaited)
+		}
+	}
+	if f, err := newRulesFollower(&node{Configuration: &options.Configuration{Options: &options.Options{}}}); err != nil || f.areAwaited() {
+		t.Errorf("without --rules they are awaited: %v, %v", f.areAwaited(), err)
 	}
 }
 

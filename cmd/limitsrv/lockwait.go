@@ -19,7 +19,7 @@ var errStopRequested = errors.New("stop requested")
 // retries, for up to --lock-wait: a killed process frees its memory first, which may
 // take seconds, and a supervisor starts its successor at once.
 func (n *node) awaitState() (opened state.Opened, err error) {
-	config := state.Config{Options: n.Options, Version: version, Log: n.log, Fatal: n.fail}
+	config := state.Config{Options: n.Options, Version: version, Log: n.log, Fatal: n.fail, Settling: n.ruleFiles.areAwaited}
 	opened, err = state.Open(config)
 	var held *persist.InUseError
 	if !errors.As(err, &held) || n.LockWait == 0 {

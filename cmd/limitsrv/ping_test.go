@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -140,11 +141,15 @@ func pingReady(t *testing.T, address string) {
 // as a cluster for that: some eight seconds.
 func TestReadyNodes(t *testing.T) {
 	testwait.Long(t)
+	rules := filepath.Join(t.TempDir(), "rules.yaml")
+	if err := os.WriteFile(rules, []byte("domain: api\nrules: [{name: login, limits: 100/h}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	rafts := []string{freeAddress(t), freeAddress(t), freeAddress(t)}
 	var nodes []*running
 	for _, raft := range rafts {
 		nodes = append(nodes, launch(t, "--data", t.TempDir(), "--raft", raft, "--peers", strings.Join(rafts, ","),
-			"--election-timeout", testwait.Scaled(time.Second).String()))
+			"--rules", rules, "--election-timeout", testwait.Scaled(time.Second).String()))
 	}
 	for i, n := range nodes {
 		pingReady(t, n.address)
@@ -153,6 +158,9 @@ func TestReadyNodes(t *testing.T) {
 			if reply := w.do(t, command); isError(reply, "ERR") || isError(reply, "LOADING") || isError(reply, "CLUSTERDOWN") {
 				t.Errorf("node %d is ready, and answers %s with %v", i, command, reply)
 			}
+		}
+		if answer, ok := w.do(t, "RL.CHECK api path /login").([]any); !ok || len(answer) != 7 || answer[5] != "login/slide-1h" {
+			t.Errorf("node %d is ready, and decides without the rules: %v", i, answer)
 		}
 	}
 	lost := 0

@@ -31,7 +31,7 @@ func openCluster(c Config, notices *engine.Notices) (Opened, error) {
 		Ack: replication.Ack(o.Ack), Fsync: o.Fsync, NoQuorum: replication.NoQuorum(o.NoQuorum),
 		MaxMemory: int64(o.MaxMemory), Evict: o.OnFull == "evict", Commands: Commands, Notices: notices,
 		ElectionTimeout: o.ElectionTimeout, SnapshotLogBytes: int64(o.SnapshotLogBytes), DeadAfter: o.DeadAfter,
-		Logger: c.Log, TLS: o.LinkFiles(), Secrets: secrets, Fatal: c.Fatal,
+		Logger: c.Log, TLS: o.LinkFiles(), Secrets: secrets, Fatal: c.Fatal, Settling: c.Settling,
 	}
 	open, err := replication.Open(r)
 	if err != nil {

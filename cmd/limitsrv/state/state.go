@@ -42,6 +42,9 @@ type Config struct {
 	// Fatal is called, from any goroutine, with the error after which a node of a cluster
 	// can't go on.
 	Fatal func(error)
+	// Settling reports that the node has still to log something that requests need, if it
+	// leads a cluster; nil: it has nothing.
+	Settling func() bool
 }
 
 // An Opened is a State with the parts that depend on its kind.
