@@ -155,12 +155,14 @@ func TestReadyNodes(t *testing.T) {
 		pingReady(t, n.address)
 		w := wired(t, n.address)
 		for _, command := range []string{fmt.Sprintf("SET key:%d value", i), "EVAL return{1} 0", "RL.ALL TOKEN a 10 1 1 FIXED b 10 1h 1"} {
-			if reply := w.do(t, command); isError(reply, "ERR") || isError(reply, "LOADING") || isError(reply, "CLUSTERDOWN") {
-				t.Errorf("node %d is ready, and answers %s with %v", i, command, reply)
+			reply, err := w.whenLed(command)
+			if _, failed := reply.(replyError); failed || err != nil {
+				t.Errorf("node %d is ready, and answers %s with %v, %v", i, command, reply, err)
 			}
 		}
-		if answer, ok := w.do(t, "RL.CHECK api path /login").([]any); !ok || len(answer) != 7 || answer[5] != "login/slide-1h" {
-			t.Errorf("node %d is ready, and decides without the rules: %v", i, answer)
+		reply, err := w.whenLed("RL.CHECK api path /login")
+		if answer, _ := reply.([]any); len(answer) != 7 || answer[5] != "login/slide-1h" {
+			t.Errorf("node %d is ready, and decides without the rules: %v, %v", i, reply, err)
 		}
 	}
 	lost := 0
