@@ -66,12 +66,12 @@ func (f *floodResult) round(ctx context.Context, s *side, b stressPlan, number i
 	}
 	l := load{algorithm: lastingBucket, connections: floodConnections, pipeline: 64, rate: float64(b.floodRate), refusable: true}
 	// others returns the latency of existing keys under l, and its own rate and cost.
-	others := func(lasting time.Duration, keysOf sources) (seen latency, got sample, err error) {
-		seen, err = b.watchOthers(ctx, s, func() (err error) {
+	others := func(lasting time.Duration, keysOf sources) (_ latency, got sample, err error) {
+		seen, err := b.watchOthers(ctx, s, func() (err error) {
 			got, err = s.measure(func() (outcome, error) { return s.generate(ctx, l, lasting, keysOf) })
 			return err
 		})
-		return seen, got, err
+		return seen.latency, got, err
 	}
 	loaded, loadCost, err := others(b.watch, scattered(b.existing))
 	if err != nil {
@@ -90,7 +90,7 @@ func (f *floodResult) round(ctx context.Context, s *side, b stressPlan, number i
 		limits := func() (int64, error) { return s.figure("limits", "limits_memory_bytes") }
 		return samplePeak(ctx, limits, &f.limits)
 	})
-	f.calm, f.loaded, f.flooded = append(f.calm, calm), append(f.loaded, loaded), append(f.flooded, flooded)
+	f.calm, f.loaded, f.flooded = append(f.calm, calm.latency), append(f.loaded, loaded), append(f.flooded, flooded)
 	f.load, f.flood = append(f.load, loadCost), append(f.flood, floodCost)
 	return err
 }

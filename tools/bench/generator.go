@@ -19,7 +19,7 @@ type load struct {
 	// rate is the number of requests per second over all connections, sent independently
 	// of replies; 0: each connection sends a pipeline when the last one is answered.
 	rate float64
-	// refusable: the server has a memory bound and may refuse new keys.
+	// refusable: the server has a memory bound and may refuse new keys, or its leader may change.
 	refusable bool
 }
 
@@ -117,7 +117,7 @@ func (c *loadConn) acceptable(l load, refused int) error {
 	if refused == 0 || l.refusable {
 		return nil
 	}
-	return fmt.Errorf("%s: %d requests were refused for lack of memory", c.side.name, refused)
+	return fmt.Errorf("%s: %d requests were refused", c.side.name, refused)
 }
 
 // A loadConn is a connection that sends pipelines of one command.

@@ -225,6 +225,7 @@ func TestReadReplies(t *testing.T) {
 	const (
 		allowed = "*2\r\n:1\r\n:-1\r\n"
 		full    = "-OOM no memory for a new key\r\n"
+		changed = "-UNCERTAIN maybe\r\n"
 	)
 	for _, tt := range []struct {
 		name     string
@@ -235,6 +236,7 @@ func TestReadReplies(t *testing.T) {
 	}{
 		{"replies", allowed + allowed, 2, 3, 0, ""},
 		{"refusals for lack of memory", allowed + full + allowed + full + full, 5, 3, 3, ""},
+		{"refusals of nodes whose leader changed", changed + allowed + full + changed, 4, 3, 3, ""},
 		{"only refusals", full + full, 2, 3, 2, ""},
 		{"an error at the start", "-ERR no\r\n", 1, 1, 0, "error reply"},
 		{"an error within", ":1\r\n-ERR no\r\n", 2, 1, 0, "error reply"},

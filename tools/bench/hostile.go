@@ -110,14 +110,22 @@ func (e *env) measureHostile(ctx context.Context, where string, s *side) error {
 }
 
 // addHostile adds a row.
-func (e *env) addHostile(where, name, form string, others latency, runs float64) {
+func (e *env) addHostile(where, name, form string, others outcome, runs float64) {
 	title := fmt.Sprintf("%d clients with endless scripts, %s: %s", hostileClients, where, name)
 	if form != "" {
 		title += ", " + form
 	}
-	text := fmt.Sprintf("others' p50 / p99 %s / %s; %s runs/s", millisText(others.p50), millisText(others.p99), countText(runs))
+	text := fmt.Sprintf("others' p50 / p99 %s / %s; %s runs/s%s", millisText(others.p50), millisText(others.p99), countText(runs), others.refusedText())
 	e.say("%s: %s", title, text)
 	e.addStress(title, hostileGoal.check(float64(others.p99)/float64(time.Millisecond)), text, "")
+}
+
+// refusedText tells how many requests were refused, if any were.
+func (o outcome) refusedText() string {
+	if o.refused == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d requests refused", o.refused)
 }
 
 // repeat has clients send a script for a time, each anew when it is answered.

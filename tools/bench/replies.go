@@ -7,8 +7,16 @@ import (
 	"slices"
 )
 
-// outOfMemory begins the one error reply that a load may have.
-const outOfMemory = "-OOM"
+// refusals begin the error replies that a load may have: of a server without room for a new key,
+// and of nodes whose leader changed.
+var refusals = []string{"-OOM", "-UNCERTAIN"}
+
+// longestRefusal is the length of the longest of refusals.
+const longestRefusal = len("-UNCERTAIN")
+
+func isRefusal(line []byte) bool {
+	return slices.ContainsFunc(refusals, func(begin string) bool { return bytes.HasPrefix(line, []byte(begin)) })
+}
 
 // A replyCount counts the replies to a pipeline by their line ends, instead of parsing
 // them.
@@ -17,13 +25,12 @@ const outOfMemory = "-OOM"
 type replyCount struct {
 	lines   int    // of a reply
 	left    int    // lines that are outstanding
-	refused int    // replies of one line, for lack of memory
+	refused int    // replies of one line, as refusals has them
 	within  bool   // the last byte received did not end a line
 	start   []byte // of a line, if too short to tell whether it is a refusal
 }
 
-// expect returns the count of n replies, each of so many lines, or of one if it is an
-// error for lack of memory.
+// expect returns the count of n replies, each of so many lines, or of one if it is a refusal.
 func expect(n, lines int) replyCount { return replyCount{lines: lines, left: n * lines} }
 
 // add counts the next bytes received. Error replies for other reasons are returned as
@@ -48,11 +55,11 @@ func (r *replyCount) add(got []byte) error {
 			}
 			rest = rest[at+1:]
 		}
-		if len(rest) < len(outOfMemory) {
+		if len(rest) < longestRefusal && !bytes.Contains(rest, []byte("\n")) {
 			r.start = slices.Clone(rest)
 			break
 		}
-		if string(rest[:len(outOfMemory)]) != outOfMemory {
+		if !isRefusal(rest) {
 			return fmt.Errorf("error reply: %q", rest[:min(len(rest), 200)])
 		}
 		r.refused++

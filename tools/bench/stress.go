@@ -31,20 +31,23 @@ var slowdownGoal = goal{order: atMost, bound: 2, unit: "x"}
 // othersConnections is the number of well-behaved connections.
 const othersConnections = 4
 
-// watchOthers returns the latency of decisions on existing keys during work. They are
+// watchOthers returns the outcome of decisions on existing keys during work. They are
 // requested at a fixed rate, independently of replies.
-func (b stressPlan) watchOthers(ctx context.Context, s *side, work func() error) (latency, error) {
+func (b stressPlan) watchOthers(ctx context.Context, s *side, work func() error) (outcome, error) {
 	var (
 		w watcher
-		l = load{algorithm: lastingBucket, connections: othersConnections, pipeline: 1, keys: b.existing, rate: float64(b.othersRate)}
+		l = load{
+			algorithm: lastingBucket, connections: othersConnections, pipeline: 1, keys: b.existing, rate: float64(b.othersRate),
+			refusable: len(s.nodes) > 1, // their leader may change
+		}
 	)
 	w.open()
 	err := alongside(ctx, work, func(ctx context.Context) error { return s.runLoad(ctx, l, &w) })
-	return w.latency(), err
+	return w.outcome(b.watch), err
 }
 
 // calm is watchOthers without anything else.
-func (b stressPlan) calm(ctx context.Context, s *side) (latency, error) {
+func (b stressPlan) calm(ctx context.Context, s *side) (outcome, error) {
 	return b.watchOthers(ctx, s, func() error { return sleep(ctx, b.watch) })
 }
 
@@ -56,7 +59,8 @@ type disturbance struct {
 
 // disturb measures the effect of work.
 func (b stressPlan) disturb(ctx context.Context, s *side, work func() error) (d disturbance, err error) {
-	if d.before, err = b.calm(ctx, s); err != nil {
+	before, err := b.calm(ctx, s)
+	if err != nil {
 		return d, err
 	}
 	resident, err := s.residentBytes()
@@ -64,10 +68,10 @@ func (b stressPlan) disturb(ctx context.Context, s *side, work func() error) (d 
 		return d, err
 	}
 	peak := int64(0)
-	d.during, err = b.watchOthers(ctx, s, func() error {
+	during, err := b.watchOthers(ctx, s, func() error {
 		return alongside(ctx, work, func(ctx context.Context) error { return samplePeak(ctx, s.residentBytes, &peak) })
 	})
-	d.grown = peak - resident
+	d.before, d.during, d.grown = before.latency, during.latency, peak-resident
 	return d, err
 }
 

@@ -9,7 +9,7 @@ import (
 // from the sending of the pipeline.
 type outcome struct {
 	decisions int64
-	refused   int64 // of the decisions, for lack of memory
+	refused   int64 // of the decisions
 	perSecond float64
 	latency
 }
