@@ -97,13 +97,29 @@ func (g *pendingBatch) outdated(yield func(*item) bool) {
 // complete writes the replies of the completed batch and of a deferred run command. It
 // returns false if requests of the batch are being decided again.
 func (s *Session) complete() bool {
+	s.failRetry()
 	for s.isOutdated() {
 		if !s.decideAgain() {
 			return false
 		}
+		s.failRetry()
 	}
 	s.render()
 	return true
+}
+
+// failRetry makes the error of the batch the error of the requests that were decided again, if that
+// failed. The first batch was executed, so all other commands have its decisions.
+func (s *Session) failRetry() {
+	if s.err == nil || s.g == nil || s.g.retried == nil {
+		return
+	}
+	for i := range s.g.items {
+		if it := &s.g.items[i]; it.ask > 0 && s.g.asks[it.ask-1].retry == s.g.retried {
+			it.err = s.err
+		}
+	}
+	s.err = nil
 }
 
 // isOutdated reports whether some request of the completed batch must be decided again.
@@ -131,7 +147,8 @@ func (s *Session) decideAgain() bool {
 		return !s.state.CompareAndSwap(executing, away)
 	}
 	g.attempts++
-	execute(s.h.config.Exec, s.askAgain(), s.done)
+	g.retried = s.askAgain()
+	execute(s.h.config.Exec, g.retried, s.done)
 	s.h.Commit()
 	return !s.state.CompareAndSwap(executing, away)
 }

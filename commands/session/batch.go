@@ -24,6 +24,8 @@ type pendingBatch struct {
 	// rules for the next one are awaited.
 	attempts int
 	awaited  bool
+	// retried is the batch of the last attempt; nil: the first one.
+	retried *engine.Batch
 }
 
 // An item is a gathered command. It is answered by its Reply with the decisions on its
@@ -101,7 +103,7 @@ func (s *Session) giveBack() {
 	g.items = g.items[:0]
 	g.memory.Release()
 	clear(g.asks)
-	g.asks, g.load, g.tally, g.attempts, g.awaited = g.asks[:0], load{}, tally{}, 0, false
+	g.asks, g.load, g.tally, g.attempts, g.awaited, g.retried = g.asks[:0], load{}, tally{}, 0, false, nil
 	if cap(g.items) <= maxKept && cap(g.batch.Ops) <= maxKept && answers <= maxKeptAnswers {
 		s.h.batches.put(g)
 	}

@@ -24,7 +24,7 @@ type Call struct {
 // Returns: the *resp.Error that a client would get if the account has no permission, the state
 // is loading or the arguments are wrong; otherwise the error of the batch. In a cluster
 // the batch is forwarded to the leader, where a client would be redirected. If ctx ends
-// first, the command may or may not have been executed.
+// and no answer follows soon, the error of a command that may write is ErrUncertain.
 func (h *Handler) Decide(ctx context.Context, c Call) ([]engine.Decision, error) {
 	s := h.NewSessionAs(Client{Addr: c.From, Since: time.Now(), Close: func() {}, Wake: func() {}}, c.Account)
 	defer s.Close()
@@ -44,13 +44,11 @@ func (h *Handler) Decide(ctx context.Context, c Call) ([]engine.Decision, error)
 		s.giveBack()
 		return nil, err
 	}
-	decided := make(chan error, 1)
+	decided, looks := make(chan error, 1), s.g.batch.Looks()
 	execute(h.config.Exec, &s.g.batch, func(err error) { decided <- err })
 	h.Commit()
-	select {
-	case err = <-decided:
-	case <-ctx.Done(): // the Exec still owns the batch, so it is not reused
-		return nil, context.Cause(ctx)
+	if err = await(ctx, looks, decided); err == ErrUncertain || err != nil && err == context.Cause(ctx) {
+		return nil, err // the Exec still owns the batch, so it is not reused
 	}
 	ds := append([]engine.Decision(nil), s.g.batch.Decisions...)
 	s.giveBack()

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"limitsrv/checks"
@@ -82,7 +83,8 @@ func (h *Handler) Check(ctx context.Context, c Call, q *checks.Request, answer f
 }
 
 // giveBack executes the ops that give tokens back, when the request has passed. They are a batch of
-// their own, so that a request by outdated rules gives nothing back before it is decided again.
+// their own, so that a request by outdated rules gives nothing back before it is decided again. If
+// the request has taken tokens and their return fails, the error is ErrUncertain.
 func (h *Handler) giveBack(ctx context.Context, x *single, q *checks.Request) error {
 	x.returns.Reset()
 	if x.check.AppendReturns(&x.returns, q, x.batch.Ops, x.batch.Decisions); len(x.returns.Ops) == 0 {
@@ -90,15 +92,25 @@ func (h *Handler) giveBack(ctx context.Context, x *single, q *checks.Request) er
 	}
 	execute(h.config.Exec, &x.returns, x.done)
 	h.Commit()
-	if err := x.wait(ctx); err != nil {
+	err := x.wait(ctx)
+	switch {
+	case err != nil && err == context.Cause(ctx):
 		return err
+	case err == nil && anyIs(x.returns.Decisions, engine.Down):
+		err = ErrDown
 	}
-	if anyIs(x.returns.Decisions, engine.Down) {
-		return ErrDown
+	if err != nil {
+		if slices.ContainsFunc(x.batch.Decisions, isChange) {
+			return ErrUncertain
+		}
+		return err
 	}
 	x.check.Returned(q, x.batch.Decisions, x.returns.Decisions)
 	return nil
 }
+
+// isChange reports whether a decision may have changed the state.
+func isChange(d engine.Decision) bool { return d.Changed }
 
 // wait returns the error of the batch, or the cause of the context's end.
 func (x *single) wait(ctx context.Context) error {

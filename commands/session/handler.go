@@ -34,7 +34,7 @@ type Handler struct {
 
 	// serving is cancelled by Drain, through drain.
 	serving context.Context
-	drain   context.CancelFunc
+	drain   context.CancelCauseFunc
 
 	batches batchPool
 	looks   sync.Pool // of *engine.Batch, for WorkOf
@@ -68,7 +68,7 @@ func NewHandler(c Config, r *Registry) *Handler {
 	if c.Network == nil {
 		c.Network = func() Network { return Network{} }
 	}
-	serving, drain := context.WithCancel(context.Background())
+	serving, drain := context.WithCancelCause(context.Background())
 	h := &Handler{
 		serving:  serving,
 		drain:    drain,
@@ -124,7 +124,7 @@ func (h *Handler) Room() *Room { return &h.room }
 // for elements end as after their timeout, and WAIT and those return at once from now on. Any
 // goroutine may call it; the server does so before it waits for commands in flight.
 func (h *Handler) Drain() {
-	h.drain()
+	h.drain(errDraining)
 	h.pause.end()
 	h.waiting.EndAll()
 	h.logins.End()

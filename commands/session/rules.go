@@ -44,7 +44,8 @@ var errRulesBehind = resp.NewError("LOADING", fmt.Sprintf("this node did not get
 // nothing changes. After it, this node's Current has the rules, mostly.
 //
 // Errors are those for a client: the first mistake with its place; another version than
-// Expect; those of a batch. Cost: the compilation; it blocks. Concurrency: any number of
+// Expect; those of a batch. If ctx ends, the load ends with its answer, with ErrUncertain, or
+// before it has begun with the cause. Cost: the compilation; it blocks. Concurrency: any number of
 // goroutines may call it.
 func (h *Handler) LoadRules(ctx context.Context, l RulesLoad) (r RulesLoaded, err error) {
 	defer func() {
@@ -122,20 +123,16 @@ func (h *Handler) rulesVersion(ctx context.Context) (uint64, error) {
 	return ruleset.ReadVersion(b.Calls[0].Answer)
 }
 
-// apply executes a batch. It blocks.
+// apply executes a batch. It blocks. The batch must not be used again after an error.
 func (h *Handler) apply(ctx context.Context, b *engine.Batch) error {
-	done := make(chan error, 1)
+	done, looks := make(chan error, 1), b.Looks()
 	execute(h.config.Exec, b, func(err error) { done <- err })
 	h.Commit()
-	select {
-	case err := <-done:
-		if err == nil && anyIs(b.Decisions, engine.Down) {
-			err = ErrDown
-		}
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	err := await(ctx, looks, done)
+	if err == nil && anyIs(b.Decisions, engine.Down) {
+		return ErrDown
 	}
+	return err
 }
 
 // rulesFrom returns this node's rules when they are those of a version or later ones. It
