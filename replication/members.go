@@ -37,8 +37,12 @@ const (
 // changeTimeout bounds a change of the members.
 const changeTimeout = 5 * time.Second
 
+// errChangeLost is the error of a change whose outcome is unknown.
+var errChangeLost = link.NewError("UNCERTAIN", "the change of the cluster may or may not have been made: CLUSTER NODES shows it")
+
 // Change submits a change to the leader. done is called once, from another goroutine, with
-// nil when the change is made.
+// nil when the change is made. An error with the code UNCERTAIN means that it may have been made;
+// after any other error it was not made.
 func (n *Node) Change(c Change, done func(error)) {
 	if c.Kind == Leave {
 		c = Change{Forget, n.identity().Node}
@@ -59,6 +63,8 @@ func (n *Node) changeAnywhere(ctx context.Context, c Change) error {
 			return err
 		}
 		select {
+		case <-n.stopping.Done():
+			return errStopped
 		case <-ctx.Done():
 			return errors.New("the cluster has no leader")
 		case <-time.After(n.o.ElectionTimeout / 4):
@@ -77,13 +83,19 @@ func (n *Node) changeAtLeader(ctx context.Context, c Change) error {
 			return err
 		}
 		return forward.ErrNotAccepted
-	case lead.leading:
-		return n.change(ctx, c)
-	case lead.leader.Raft == "" || lead.elected:
+	case !lead.leading && (lead.leader.Raft == "" || lead.elected):
 		return forward.ErrNotAccepted
 	}
-	err := n.links.Call(ctx, lead.leader.Raft, callChange, c, nil)
-	if coded := (*link.Error)(nil); errors.As(err, &coded) && *coded == *errNotLeader {
+	var err error
+	if lead.leading {
+		err = n.change(ctx, c)
+	} else {
+		err = n.links.Call(ctx, lead.leader.Raft, callChange, c, nil)
+	}
+	switch coded := (*link.Error)(nil); {
+	case errors.Is(err, link.ErrUnanswered):
+		return errChangeLost
+	case errors.As(err, &coded) && *coded == *errNotLeader:
 		return forward.ErrNotAccepted
 	}
 	return err
@@ -122,13 +134,28 @@ func (n *Node) remove(ctx context.Context, s *raftStack, node, why string) error
 	if err != nil {
 		return err
 	}
-	if err := s.raft.RemoveServer(server.ID, 0, remaining(ctx)).Error(); err != nil {
-		return fmt.Errorf("remove node %s: %w", node, err)
+	if err := await(ctx, s.raft.RemoveServer(server.ID, 0, remaining(ctx))); err != nil {
+		return fmt.Errorf("remove node %s: %w", node, changeError(err))
 	}
 	n.log.Warn("a node was removed from the cluster", "node", string(server.ID), "raft", string(server.Address), "reason", why)
 	n.refreshServers(s.raft)
 	n.peers.prune()
-	return s.proposeControl(ctx, fsm.ControlEntry{Gone: string(server.ID)})
+	if err := s.proposeControl(ctx, fsm.ControlEntry{Gone: string(server.ID)}); err != nil {
+		return errChangeLost
+	}
+	return nil
+}
+
+// changeError returns the error of a change that raft did not complete: errNotLeader if the change
+// can be asked for again, errChangeLost if its entry may be in the log.
+func changeError(err error) error {
+	switch {
+	case errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress):
+		return errNotLeader
+	case errors.Is(err, errUnfinished) || errors.Is(err, raft.ErrLeadershipLost) || errors.Is(err, raft.ErrRaftShutdown) || errors.Is(err, raft.ErrAbortedByRestore):
+		return errChangeLost
+	}
+	return err
 }
 
 // remaining returns the time until the context's deadline; 0, raft's value for no timeout,
@@ -204,10 +231,16 @@ func (n *Node) transfer(ctx context.Context, s *raftStack, node string) error {
 	if !n.steppingDown.Load() && isLeader(s.raft) {
 		n.wait.Go(func() { n.restartRaft("a leadership transfer failed") })
 	}
-	return fmt.Errorf("leadership transfer: %w", err)
+	if changeError(err) == errNotLeader {
+		return errNotLeader
+	}
+	return link.NewError(errChangeLost.Code(), fmt.Sprintf("the leader may or may not have changed: %v", err))
 }
 
-// await returns the error of a future, or the cause of ctx if that ends first. Its
+// errUnfinished is the error of await if the context ends first.
+var errUnfinished = errors.New("raft has not completed it")
+
+// await returns the error of a future, or errUnfinished if ctx ends first. Its
 // goroutine then stays until raft answers, which raft v1.7.3 never does for a transfer
 // requested just before Shutdown; so Close does not wait for this goroutine.
 func await(ctx context.Context, f raft.Future) error {
@@ -217,7 +250,7 @@ func await(ctx context.Context, f raft.Future) error {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return fmt.Errorf("%w: %w", errUnfinished, context.Cause(ctx))
 	}
 }
 

@@ -2,6 +2,8 @@ package replication
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"limitsrv/replication/link"
 	"limitsrv/status"
 	"limitsrv/testwait"
 )
@@ -148,6 +151,45 @@ func TestMemberLeaves(t *testing.T) {
 	}
 	if err := c.changed(c.leader(), Change{Kind: Leave}); err == nil || !strings.Contains(err.Error(), "the last member") {
 		t.Errorf("the last one leaves: %v", err)
+	}
+}
+
+// TestChangeWithoutAnswer stops a node while the entry of its change waits for a majority. The change
+// may still be made, and its error says so.
+func TestChangeWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 5, func(o *Options) { o.ElectionTimeout = noElection() })
+	leader := c.leader()
+	asked := c.other(leader)
+	var dead *Node
+	for _, n := range slices.Clone(c.nodes) {
+		if n != leader && n != asked {
+			c.close(n)
+			dead = n
+		}
+	}
+	before, failed := leader.stack.Load().raft.LastIndex(), make(chan error, 1)
+	asked.Change(Change{Forget, dead.identity().Node}, func(err error) { failed <- err })
+	eventually(t, "the change is in the log", func() bool { return leader.stack.Load().raft.LastIndex() > before })
+	asked.stop()
+	err := receive(t, "the change ends", failed)
+	c.close(asked)
+	if code, _ := link.ErrorParts(err); code != "UNCERTAIN" {
+		t.Errorf("it ends with %v", err)
+	}
+}
+
+// TestChangeErrors has a case for each end of a change in raft.
+func TestChangeErrors(t *testing.T) {
+	other := errors.New("other")
+	for err, want := range map[error]error{
+		raft.ErrNotLeader: errNotLeader, raft.ErrLeadershipTransferInProgress: errNotLeader, raft.ErrEnqueueTimeout: raft.ErrEnqueueTimeout,
+		raft.ErrLeadershipLost: errChangeLost, raft.ErrRaftShutdown: errChangeLost, raft.ErrAbortedByRestore: errChangeLost,
+		fmt.Errorf("%w: 5 s", errUnfinished): errChangeLost, other: other,
+	} {
+		if got := changeError(err); got != want {
+			t.Errorf("%v: %v, want %v", err, got, want)
+		}
 	}
 }
 

@@ -321,5 +321,5 @@ func (s *raftStack) proposeControl(ctx context.Context, c fsm.ControlEntry) erro
 	if deadline, ok := ctx.Deadline(); ok {
 		timeout = time.Until(deadline)
 	}
-	return s.raft.Apply(data, timeout).Error()
+	return await(ctx, s.raft.Apply(data, timeout))
 }

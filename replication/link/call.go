@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -12,6 +13,9 @@ import (
 
 // maxCallBytes bounds a call and its reply.
 const maxCallBytes = 1 << 20
+
+// ErrUnanswered is the error of a Call without an answer.
+var ErrUnanswered = errors.New("no answer has arrived")
 
 // A callRequest and its callReply are frames with JSON.
 type callRequest struct {
@@ -27,7 +31,8 @@ type callReply struct {
 
 // Call calls the node at an address and stores its reply where reply points; nil: nowhere.
 // It dials for each call. An error of the other node has its text, and its Code if it has
-// one. After any other error the call may or may not have been executed. The timeout of
+// one. An ErrUnanswered means that the call may or may not have been executed; after any other
+// error it was not executed, or has answered with that error. The timeout of
 // the links bounds the greeting; after it only ctx bounds the call.
 func (l *Links) Call(ctx context.Context, address, name string, request, reply any) error {
 	body, err := json.Marshal(request)
@@ -49,11 +54,12 @@ func (l *Links) Call(ctx context.Context, address, name string, request, reply a
 	if _, err = conn.Write(frame); err == nil {
 		err = readCall(conn, &answer)
 	}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
 	switch {
-	case ctx.Err() != nil:
-		return fmt.Errorf("call %s of node at %s: %w", name, address, ctx.Err())
 	case err != nil:
-		return fmt.Errorf("call %s of node at %s: %w", name, address, err)
+		return fmt.Errorf("call %s of node at %s: %w: %w", name, address, ErrUnanswered, err)
 	case answer.Error != "":
 		return ErrorOf(answer.Code, answer.Error)
 	case reply == nil:

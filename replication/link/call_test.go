@@ -72,8 +72,8 @@ func TestCall(t *testing.T) {
 		t.Errorf("a reply of another type is %v", err)
 	}
 	calling.Close()
-	if err := call("echo", "a", nil); err == nil {
-		t.Error("a call over closed links is answered")
+	if err := call("echo", "a", nil); err == nil || errors.Is(err, ErrUnanswered) {
+		t.Errorf("a call over closed links that was not sent: %v", err)
 	}
 }
 
@@ -85,7 +85,8 @@ func TestCallCanceled(t *testing.T) {
 		want   error
 	}{
 		{"by its context", func(cancel context.CancelFunc, _, _ *Links) { cancel() }, context.Canceled},
-		{"as the caller closes", func(_ context.CancelFunc, calling, _ *Links) { calling.Close() }, nil},
+		{"by its context, as an unknown outcome", func(cancel context.CancelFunc, _, _ *Links) { cancel() }, ErrUnanswered},
+		{"as the caller closes", func(_ context.CancelFunc, calling, _ *Links) { calling.Close() }, ErrUnanswered},
 		{"as the other closes", func(_ context.CancelFunc, _, answering *Links) { answering.Close() }, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
