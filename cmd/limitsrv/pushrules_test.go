@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,6 +76,19 @@ func TestPushRulesOnlyOver(t *testing.T) {
 	}
 	if s, err := servedRules(conn); s.text != text || s.version != 2 || err != nil {
 		t.Errorf("the text of several parts has %d bytes in version %d, %v", len(s.text), s.version, err)
+	}
+}
+
+// TestPushRulesWithoutAnswer: a server that ends the connection may have loaded the rules.
+func TestPushRulesWithoutAnswer(t *testing.T) {
+	near, far := net.Pipe()
+	go func() {
+		far.Read(make([]byte, 1<<10))
+		far.Close()
+	}()
+	_, err := loadOver(&client{near, bufio.NewReader(near)}, 0, "", []byte("domain: api\n"))
+	if err == nil || !strings.Contains(err.Error(), "may or may not be loaded") {
+		t.Errorf("the error is %v", err)
 	}
 }
 
