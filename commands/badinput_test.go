@@ -255,7 +255,11 @@ func (b *badInput) surplus(c *session.Spec, args [][]byte) {
 	for len(line) <= c.Max {
 		line = append(line, []byte("1"))
 	}
-	b.refuse(line, codeOf(c), arityText(c))
+	text := arityText(c)
+	if c.Surplus != nil {
+		text = c.Surplus(line).Error()
+	}
+	b.refuse(line, codeOf(c), text)
 }
 
 // refuse sends a line and expects an error with the code, if one is given, and the text,

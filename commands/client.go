@@ -40,7 +40,7 @@ var client = session.Command{
 		clientSub("NO-EVICT", "ON|OFF", "Accepted: connections are not evicted.", session.Admin, runOnOff),
 		clientSub("NO-TOUCH", "ON|OFF", "Accepted: reading does not touch keys.", 0, runOnOff),
 		clientSub("PAUSE", "timeout [WRITE|ALL]", "Suspends commands for timeout milliseconds: only those that write, or all.", session.Admin, runPause),
-		clientSub("REPLY", "ON|OFF|SKIP", "Switches replies to commands on or off.", session.NoMulti, runClientReply),
+		clientSub("REPLY", "ON|OFF|SKIP", "Switches replies to commands on or off.", 0, runClientReply),
 		clientSub("SETINFO", "<LIB-NAME libname | LIB-VER libver>", "Sets the name or version of the client library.", 0, runSetInfo),
 		clientSub("SETNAME", "connection-name", "Sets the name of the connection.", 0, runSetName),
 		clientSub("TRACKING", "ON|OFF [option ...]", "Accepts OFF, and ON OPTIN, which tracks nothing.", 0, runTracking),

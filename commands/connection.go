@@ -19,6 +19,9 @@ var (
 	errSyntax  = resp.NewError("ERR", "syntax error")
 )
 
+// always returns a Surplus of one error.
+func always(err error) func(args [][]byte) error { return func([][]byte) error { return err } }
+
 var ping = session.Command{
 	Name: "PING", Args: "[message]", Summary: "Returns PONG, or the message.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: session.Fast | session.Listener,

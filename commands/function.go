@@ -46,7 +46,7 @@ func (h *scriptHost) functionContainer() *session.Command {
 				},
 			},
 			{
-				Name: "FLUSH", Args: "[ASYNC|SYNC]", Summary: "Deletes all libraries on all nodes.",
+				Surplus: session.BadSubcommand, Name: "FLUSH", Args: "[ASYNC|SYNC]", Summary: "Deletes all libraries on all nodes.",
 				Complexity: "O(N), N being the libraries", Since: "7.0.0", Group: "scripting",
 				Flags: session.NoScript | session.Write | session.Runs | session.Plain, Op: opFunctionFlush,
 			},

@@ -142,13 +142,13 @@ func untilReset(d engine.Decision) int64 {
 }
 
 var flushAll = session.Command{
-	Name: "FLUSHALL", Args: "[ASYNC|SYNC]", Summary: "Deletes every key of all databases.",
+	Surplus: always(errSyntax), Name: "FLUSHALL", Args: "[ASYNC|SYNC]", Summary: "Deletes every key of all databases.",
 	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: session.Write | session.Forgets | session.AllKeys,
 	Op: flushOp(0), Reply: replyOK,
 }
 
 var flushDB = session.Command{
-	Name: "FLUSHDB", Args: "[ASYNC|SYNC]", Summary: "Deletes every key of the selected database.",
+	Surplus: always(errSyntax), Name: "FLUSHDB", Args: "[ASYNC|SYNC]", Summary: "Deletes every key of the selected database.",
 	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: session.Write | session.Forgets | session.AllKeys,
 	Op: flushOp(1), Reply: replyOK,
 }

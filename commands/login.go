@@ -17,7 +17,7 @@ var (
 )
 
 var authCommand = session.Command{
-	Name: "AUTH", Args: "[username] password", Summary: "Logs the connection in.",
+	Surplus: always(errSyntax), Name: "AUTH", Args: "[username] password", Summary: "Logs the connection in.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: session.NoScript | session.Loading | session.Stale | session.Fast | session.NoAuth | session.Secret,
 	Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
 		user, password := []byte(auth.DefaultUser), args[len(args)-1]

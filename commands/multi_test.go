@@ -155,3 +155,21 @@ func TestWatchFails(t *testing.T) {
 		}
 	}
 }
+
+// TestRepliesInTransaction: CLIENT REPLY works at its place in a transaction, as in Redis, whose
+// array then has fewer elements than its head says.
+func TestRepliesInTransaction(t *testing.T) {
+	for _, tt := range []struct{ lines, want string }{
+		{"MULTI|CLIENT REPLY OFF|SET k v|EXEC|PING", "+OK|+QUEUED|+QUEUED|*2|"},
+		{"MULTI|SET k v|CLIENT REPLY OFF|CLIENT REPLY ON|EXEC|PING", "+OK|+QUEUED|+QUEUED|+QUEUED|*3|+OK|+OK|+PONG|"},
+		{"MULTI|CLIENT REPLY SKIP|SET k v|EXEC|PING|PING", "+OK|+QUEUED|+QUEUED|*2|+OK|+PONG|"},
+		{"CLIENT REPLY OFF|MULTI|SET k v|CLIENT REPLY ON|SET k w|EXEC|PING", "+OK|+OK|+PONG|"},
+		{"CLIENT REPLY OFF|SET k v|PING|CLIENT REPLY ON", "+OK|"},
+		{"CLIENT REPLY OFF|SUBSCRIBE c|SUBSCRIBE|UNSUBSCRIBE c|CLIENT REPLY ON", "*3|$9|subscribe|$1|c|:1|*3|$11|unsubscribe|$1|c|:0|+OK|"},
+	} {
+		s := newTestHandler("").NewSession(session.Client{Wake: func() {}})
+		if got := ask(s, strings.Split(tt.lines, "|")...); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.lines, got, tt.want)
+		}
+	}
+}

@@ -52,7 +52,7 @@ func answerSubscription(w *resp.Writer, verb string) func(name []byte, count int
 func listenCommand(name, args, summary string, run session.Run) session.Command {
 	return session.Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the names", Since: "2.0.0", Group: "pubsub",
-		Flags: session.PubSub | session.NoScript | session.Loading | session.Stale | session.NoMulti | session.Listener, Run: run,
+		Flags: session.PubSub | session.NoScript | session.Loading | session.Stale | session.Listener, Run: run,
 	}
 }
 
@@ -81,12 +81,12 @@ var pubSub = session.Command{
 	Name: "PUBSUB", Summary: "Commands about channels.",
 	Complexity: "See its subcommands", Since: "2.8.0", Group: "pubsub",
 	Sub: []session.Command{
-		long(pubSubSub("CHANNELS", "[pattern]", "Lists the channels with subscribers.", session.Reaches, runChannels)),
+		surplus(long(pubSubSub("CHANNELS", "[pattern]", "Lists the channels with subscribers.", session.Reaches, runChannels))),
 		pubSubSub("NUMPAT", "", "Returns the number of patterns with subscribers.", 0, func(s *session.Session, w *resp.Writer, _ [][]byte) {
 			w.Int(int64(s.Handler().Hub().Sizes().Patterns))
 		}),
 		pubSubSub("NUMSUB", "[channel ...]", "Returns the number of subscribers of each channel.", session.Reaches, runNumSub),
-		pubSubSub("SHARDCHANNELS", "[pattern]", "Returns none: there are no shard channels.", 0, func(_ *session.Session, w *resp.Writer, _ [][]byte) { w.Array(0) }),
+		surplus(pubSubSub("SHARDCHANNELS", "[pattern]", "Returns none: there are no shard channels.", 0, func(_ *session.Session, w *resp.Writer, _ [][]byte) { w.Array(0) })),
 		pubSubSub("SHARDNUMSUB", "[shardchannel ...]", "Returns 0 for each: there are no shard channels.", 0, func(_ *session.Session, w *resp.Writer, args [][]byte) {
 			w.Array(2 * (len(args) - 2))
 			for _, name := range args[2:] {
@@ -95,6 +95,12 @@ var pubSub = session.Command{
 			}
 		}),
 	},
+}
+
+// surplus makes a subcommand answer a line with too many words as Redis does.
+func surplus(c session.Command) session.Command {
+	c.Surplus = session.BadSubcommand
+	return c
 }
 
 // pubSubSub makes a subcommand of PUBSUB.

@@ -80,7 +80,7 @@ func (h *scriptHost) scriptContainer() *session.Command {
 				},
 			},
 			{
-				Name: "FLUSH", Args: "[ASYNC|SYNC]", Summary: "Drops all scripts on all nodes; EVALSHA then gets NOSCRIPT.",
+				Surplus: always(errFlushOption), Name: "FLUSH", Args: "[ASYNC|SYNC]", Summary: "Drops all scripts on all nodes; EVALSHA then gets NOSCRIPT.",
 				Complexity: "O(N), N being the scripts", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Runs,
 				Op: opScriptFlush, Reply: func(w *resp.Writer, _ []engine.Op, _ []engine.Decision) { w.OK() },
 			},

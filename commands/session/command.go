@@ -69,6 +69,9 @@ type Command struct {
 	Ahead func(s *Session, args [][]byte)
 
 	Sub []Command
+
+	// Surplus, unless nil, returns the error for a line with too many words.
+	Surplus func(args [][]byte) error
 }
 
 // Uses is how a script calls commands, as far as its text says so.

@@ -106,7 +106,7 @@ func (r *Registry) Lookup(args [][]byte, guess *Spec) (*Spec, error) {
 		s = sub
 	}
 	if (len(args) < s.Min || len(args) > s.Max) && s.Flags&OwnArity == 0 {
-		return s, wrongArity(s.FullName, s.line())
+		return s, s.wrongArity(args)
 	}
 	return s, nil
 }

@@ -218,10 +218,12 @@ func (s *Session) renderExec() {
 		s.w.NullArray()
 	default:
 		s.w.Array(len(s.g.items))
+		s.mute(from)
 		done := s.tx.expects
 		calls := runLength{counts: s.stats, each: took / int64(max(1, len(s.g.items)))}
 		for i := range s.g.items {
 			it := &s.g.items[i]
+			at := len(s.w.Buf)
 			switch {
 			case it.spec.HasOps() || it.err != nil:
 				s.answer(it, done, &calls)
@@ -234,7 +236,9 @@ func (s *Session) renderExec() {
 				s.countFailure(it.spec, failed)
 				s.stats[it.spec.ID].took(1, calls.each)
 			}
+			s.mute(at)
 		}
+		from = len(s.w.Buf)
 		calls.flush()
 	}
 	s.stats[s.last.Load().ID].took(1, took) // for EXEC, the last command
@@ -254,6 +258,16 @@ const (
 	SkipReply          // CLIENT REPLY SKIP runs: no reply to it, nor to the next command
 	skipNext           // no reply to the next command
 )
+
+// mutes reports whether CLIENT REPLY suppresses the reply of the command under way.
+func (s *Session) mutes() bool { return s.replies == RepliesOff || s.replies == skipNext }
+
+// mute removes the reply that starts at from, if CLIENT REPLY suppresses it.
+func (s *Session) mute(from int) {
+	if s.mutes() {
+		s.w.Buf = s.w.Buf[:from]
+	}
+}
 
 // suppress truncates the reply of a command at its begin, from, if CLIENT REPLY suppresses
 // it.

@@ -267,6 +267,9 @@ func (s *Session) finish(c *Spec, args [][]byte, from int, failed int64) {
 	if took >= s.h.slow.least.Load() {
 		s.logSlow(c, args, took)
 	}
+	if c.Flags&(Listener|PubSub) == Listener|PubSub && s.w.Failed == failed {
+		from = len(s.w.Buf) // CLIENT REPLY suppresses no confirmation of a subscription
+	}
 	s.suppress(from)
 }
 

@@ -80,10 +80,10 @@ func (s *Session) Unsubscribe(k Kind, names [][]byte, answer func(name []byte, c
 
 // Publish sends a message to all subscribers of its channel and returns the number of
 // deliveries. The session receives its own copy before the reply, except in a
-// transaction, because its replies must stay one array.
+// transaction, because its replies must stay one array, and under CLIENT REPLY OFF or SKIP.
 func (s *Session) Publish(channel, message []byte) (receivers int64) {
 	return s.h.hub.publish(channel, message, func(to *inbox, m resp.Message) {
-		if to == &s.inbox && !s.tx.running {
+		if to == &s.inbox && !s.tx.running && !s.mutes() {
 			s.w.Buf = append(s.w.Buf, m.In(s.w.Proto3)...)
 			return
 		}
