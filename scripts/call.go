@@ -132,7 +132,7 @@ func (m *machine) permit(c *command) (wrong string) {
 	switch {
 	case c == nil || c.isNewer(m.tx):
 		return "ERR Unknown Redis command called from script"
-	case c.forbidden:
+	case c.forbidden || c.blocks && m.tx.Level() < blockingLevel:
 		return "ERR This Redis command is not allowed from script"
 	case len(m.words) < c.least || len(m.words) > c.most:
 		return "ERR Wrong number of args calling Redis command from script"

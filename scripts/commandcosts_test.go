@@ -132,6 +132,8 @@ var costCases = map[string][]string{
 	"RPUSHX":           {"RPUSHX x V", "DEL k;RPUSH k a;RPUSHX k V"},
 	"LPOP":             {"DEL k;RPUSH k V V;LPOP k", "LPOP wl 0", "LPOP s", "LPOP x V", "DEL k;RPUSH k V V V;LPOP k 2"},
 	"RPOP":             {"DEL k;RPUSH k V V;RPOP k", "RPOP s"},
+	"BLPOP":            {"DEL k;RPUSH k V V;BLPOP k 0", "DEL k;RPUSH k V;BLPOP x x x x k 0", "BLPOP x V", "BLPOP s 1"},
+	"BRPOP":            {"DEL k;RPUSH k V V;BRPOP k 0", "BRPOP x 0"},
 	"LINDEX":           {"LINDEX l H", "LINDEX ll 1", "LINDEX l D", "LINDEX s 1"},
 	"LLEN":             {"LLEN l"},
 	"LTRIM":            {"DEL k;RPUSH k V V V;LTRIM k 1 1", "LTRIM k D D", "LTRIM l 0 -1"},
@@ -167,6 +169,7 @@ var costCases = map[string][]string{
 	"BITFIELD_RO":      {"BITFIELD_RO s GET u8 1", "BITFIELD_RO s GET u8 D"},
 	"PING":             {"PING", "PING V"},
 	"ECHO":             {"ECHO V"},
+	"WAIT":             {"WAIT 1 0", "WAIT V V"},
 	"TIME":             {"TIME"},
 	"PUBLISH":          {"PUBLISH c V", "PUBLISH V V"},
 }

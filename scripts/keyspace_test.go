@@ -91,3 +91,30 @@ func TestRandomKeys(t *testing.T) {
 		t.Errorf("%s of 5 keys are drawn", got)
 	}
 }
+
+// TestBlockingCommands: commands that block wait for nothing in a script, and were not there at level 1.
+func TestBlockingCommands(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"redis.call('RPUSH', 'l', 'a', 'b') return {redis.call('BLPOP', 'none', 'l', 0), redis.call('BRPOP', 'l', '0.5')}", "*2|*2|$1|l|$1|a|*2|$1|l|$1|b|"},
+		{"return redis.call('BLPOP', 'none', 0)", "$-1|"},
+		{"return redis.pcall('BRPOP', 'none', -1).err", "$23|ERR timeout is negative|"},
+		{"redis.call('SET', 's', 1) return redis.pcall('BLPOP', 's', 0).err", "$65|WRONGTYPE Operation against a key holding the wrong kind of value|"},
+		{"return redis.call('WAIT', 1, 0)", ":0|"},
+		{"return redis.pcall('WAIT', 'x', 0).err", "$43|ERR value is not an integer or out of range|"},
+		{"return redis.pcall('WAIT', 1, -1).err", "$23|ERR timeout is negative|"},
+		{"return redis.pcall('WAIT', 1, 'x').err", "$45|ERR timeout is not an integer or out of range|"},
+	} {
+		if got := newNode().runAt(2, tt.text, "0"); got != tt.want {
+			t.Errorf("%s answers %s, want %s", tt.text, got, tt.want)
+		}
+	}
+	for name, c := range commands {
+		text := "return redis.pcall('" + name + "', 'k', '0').err"
+		switch got := newNode().runAt(1, text, "0"); {
+		case c.blocks && !strings.Contains(got, "not allowed from script"):
+			t.Errorf("at level 1 %s answers %s", name, got)
+		case name == "WAIT" && !strings.Contains(got, "Unknown Redis command"):
+			t.Errorf("at level 1 %s answers %s", name, got)
+		}
+	}
+}

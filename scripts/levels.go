@@ -8,6 +8,9 @@ var newest = datatypes.Commands{}.Level()
 
 const namesLevel = 2
 
+// blockingLevel is the level of calls from which scripts may call commands that block.
+const blockingLevel = 2
+
 // The names of the table of functions of scripts: the name in Redis and, from level 2 of calls on, the
 // name in Valkey.
 const (

@@ -9,6 +9,7 @@ import (
 	"limitsrv/datatypes"
 	"limitsrv/engine"
 	"limitsrv/limiters"
+	"limitsrv/values/numbers"
 )
 
 // A command is one that redis.call may find.
@@ -23,11 +24,12 @@ type command struct {
 	// publishes is set for PUBLISH. It counts as a write, as in Redis.
 	publishes bool
 	keys      datatypes.Keys
-	// forbidden commands exist, but not for scripts.
-	forbidden bool
-	plain     bool                                // of datatypes
-	own       func(m *machine, out []byte) []byte // carries out m.words
-	limit     *limiters.Command                   // or nil
+	// forbidden commands exist, but not for scripts. Commands that block are forbidden at level 1 of
+	// calls. In a script they do not wait.
+	forbidden, blocks bool
+	plain             bool                                // of datatypes
+	own               func(m *machine, out []byte) []byte // carries out m.words
+	limit             *limiters.Command                   // or nil
 }
 
 // isNewer reports whether calls of the level of tx do not know the command.
@@ -41,7 +43,7 @@ var commands = func() map[string]*command {
 		if c.Name == "" {
 			continue
 		}
-		x := &command{number: uint16(i), least: c.Arity, most: c.Arity, writes: c.Flags&datatypes.ReadOnly == 0, keys: c.Keys, plain: true, forbidden: c.Flags&datatypes.NoScript != 0}
+		x := &command{number: uint16(i), least: c.Arity, most: c.Arity, writes: c.Flags&datatypes.ReadOnly == 0, keys: c.Keys, plain: true, blocks: c.Flags&datatypes.Blocking != 0}
 		if c.Arity < 0 {
 			x.least, x.most = -c.Arity, math.MaxInt
 		}
@@ -62,6 +64,7 @@ var commands = func() map[string]*command {
 	all["SCAN"] = &command{least: 2, most: math.MaxInt, own: onAllKeys(scanCommand), since: namesLevel, allKeys: true}
 	all["DBSIZE"] = &command{least: 1, most: 1, own: onAllKeys(dbSizeCommand), since: namesLevel, allKeys: true}
 	all["RANDOMKEY"] = &command{least: 1, most: 1, own: onAllKeys(randomKeyCommand), since: namesLevel, allKeys: true}
+	all["WAIT"] = &command{least: 3, most: 3, own: wait, since: blockingLevel}
 	all["PUBLISH"] = &command{least: 3, most: 3, own: publish, writes: true, publishes: true}
 	for _, name := range strings.Fields(`ASKING AUTH CLIENT CLUSTER CONFIG DEBUG DISCARD EVAL EVALSHA EVAL_RO EVALSHA_RO EXEC FAILOVER FCALL FCALL_RO
 		FUNCTION HELLO LATENCY MIGRATE MODULE MONITOR MULTI PSUBSCRIBE PSYNC PUNSUBSCRIBE QUIT REPLCONF REPLICAOF RESET RL.BACKUP RL.STATS RL.TOP SAVE BGSAVE SCRIPT
@@ -95,6 +98,20 @@ func timeNow(m *machine, out []byte) []byte {
 	out = answer.AppendArray(out, 2)
 	out = answer.AppendBulk(out, strconv.AppendInt(b[:0], micros/1e6, 10))
 	return answer.AppendBulk(out, strconv.AppendInt(b[:0], micros%1e6, 10))
+}
+
+// wait answers that no other node has the writes of the run: they are in no log yet. It does not wait.
+func wait(m *machine, out []byte) []byte {
+	if _, ok := numbers.ParseInt(m.words[1]); !ok {
+		return answer.AppendError(out, "ERR value is not an integer or out of range")
+	}
+	switch timeout, ok := numbers.ParseInt(m.words[2]); {
+	case !ok:
+		return answer.AppendError(out, "ERR timeout is not an integer or out of range")
+	case timeout < 0:
+		return answer.AppendError(out, "ERR timeout is negative")
+	}
+	return answer.AppendInt(out, 0)
 }
 
 func echo(m *machine, out []byte) []byte { return answer.AppendBulk(out, m.words[1]) }
