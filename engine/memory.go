@@ -204,8 +204,8 @@ func (a Span) compare(b Span) int {
 	return cmp.Or(cmp.Compare(a.Millis, b.Millis), cmp.Compare(a.Nanos, b.Nanos))
 }
 
-// purge forgets the expired keys of a page and updates its nextExpiry. The next take of a key
-// without a tail may use its record again: such a key is forgotten only if it had expired at
+// purge forgets the expired keys of a page and updates its nextExpiry. The next take of a limit
+// without a tail may use its record again: such a limit is forgotten only if it had expired at
 // idle, an earlier instant. The caller must shrink the page.
 func (s *shard) purge(p page, now, idle Instant) {
 	next := latest
@@ -227,7 +227,7 @@ func (s *shard) purge(p page, now, idle Instant) {
 
 // isIdle reports whether the record of an expired key is to be removed at now.
 func (s *shard) isIdle(c *cell, now, idle Instant) bool {
-	if c.alg().tail != nil || idle == now {
+	if c.alg().tail != nil || c.params.Alg.IsPlain() || idle == now {
 		return true
 	}
 	if c.meter().used(c, idle) > 0 {

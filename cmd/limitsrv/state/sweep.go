@@ -7,14 +7,22 @@ import (
 	"limitsrv/beat"
 )
 
-// A sweep visits every key about once per sweepRound, in bounded steps. With few keys
-// its ticks are further apart than sweepTick.
+// A sweep visits every key about once in a round, in bounded steps. A round lasts half a second if the
+// keys are few, so that an expired key leaves DBSIZE within a second, and at most sweepRound.
 const (
-	sweepRound   = time.Minute
-	sweepTick    = 20 * time.Millisecond
-	maxSweepTick = time.Second
-	// pageKeys is the approximate number of keys in a page of Engine.Sweep.
-	pageKeys = 60
+	shortRound = time.Second / 2
+	sweepRound = time.Minute
+	// sweepRate is the number of keys that are visited in a second, if the round allows.
+	sweepRate = 100_000
+	// sweepTick is the shortest time between two ticks. Without keys it is idleTick.
+	sweepTick = 20 * time.Millisecond
+	idleTick  = time.Second
+	// pageKeys is less than the usual number of keys in a page of Engine.Sweep, and leastPages more
+	// than the number of shards, each of which has a page at least.
+	pageKeys   = 30
+	leastPages = 64
+	// tickPages is the number of pages in a tick.
+	tickPages = 256
 	// sweepSteps bounds the number of steps per tick.
 	sweepSteps = 16
 )
@@ -35,20 +43,29 @@ func StartSweeping(s State) (stop func()) {
 // sweep removes expired keys, at most sweepSteps times that many pages.
 func sweep(s State, pages int) {
 	for range sweepSteps {
-		if s.Sweep(pages) < int64(pages)*pageKeys/4 {
+		if s.Sweep(pages) < int64(pages)*pageKeys/2 {
 			break
 		}
 	}
 }
 
-// sweepInterval returns the time between two ticks with that many keys, so that one
-// page per tick completes a sweep in sweepRound.
-func sweepInterval(keys int64) time.Duration {
-	return min(max(sweepRound*pageKeys/time.Duration(keys+1), sweepTick), maxSweepTick)
+// roundOf returns the duration of a round with that many keys, and its pages.
+func roundOf(keys int64) (round time.Duration, pages int64) {
+	seconds := min(keys/sweepRate, int64(sweepRound/time.Second))
+	return max(shortRound, time.Duration(seconds)*time.Second), leastPages + keys/pageKeys
 }
 
-// sweepPages returns the number of pages per step with that many keys.
+// sweepInterval returns the time between two ticks with that many keys.
+func sweepInterval(keys int64) time.Duration {
+	if keys == 0 {
+		return idleTick
+	}
+	round, pages := roundOf(keys)
+	return max(round/time.Duration(max(1, pages/tickPages)), sweepTick)
+}
+
+// sweepPages returns the number of pages per tick with that many keys.
 func sweepPages(keys int64) int {
-	const ticks = int64(sweepRound / sweepTick)
-	return 1 + int(keys/(pageKeys*ticks))
+	round, pages := roundOf(keys)
+	return 1 + int(pages/max(1, int64(round/sweepInterval(keys))))
 }
