@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"limitsrv/commands/session"
 	"limitsrv/testwait"
@@ -26,7 +27,10 @@ func TestAudit(t *testing.T) {
 			for _, arg := range args {
 				line = append(line, []byte(arg))
 			}
-			s.Do(line)
+			if !s.Do(line) { // it waits for the rules
+				testwait.Until(t, 10*time.Second, "the rules are compiled", s.Resume)
+				s.Do(line)
+			}
 			s.Flush()
 		}
 		do("RL.RULES", "LOAD", "NOTE", "first", auditedRules)
@@ -68,7 +72,10 @@ func TestAuditIsBounded(t *testing.T) {
 		for _, arg := range args {
 			line = append(line, []byte(arg))
 		}
-		s.Do(line)
+		if !s.Do(line) { // it waits for the rules
+			testwait.Until(t, 10*time.Second, "the rules are compiled", s.Resume)
+			s.Do(line)
+		}
 		s.Flush()
 	}
 	do("RL.RULES", "LOAD", auditedRules)

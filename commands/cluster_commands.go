@@ -28,11 +28,11 @@ var cluster = session.Command{
 	Name: "CLUSTER", Summary: "Commands about the cluster; rejected without a cluster.",
 	Complexity: "See its subcommands", Since: "3.0.0", Group: "cluster",
 	Sub: []session.Command{
-		clusterSub("COUNTKEYSINSLOT", "slot", "Counts the keys of a slot; visits all keys.", session.AllKeys, runCountKeysInSlot),
+		fresh(clusterSub("COUNTKEYSINSLOT", "slot", "Counts the keys of a slot; visits all keys.", session.AllKeys, runCountKeysInSlot)),
 		clusterSub("DIGEST", "", "Returns the index of the last applied entry and a hash of the state, for tests: equal on all nodes with the same index. Visits all keys.", session.Admin, runDigest),
 		clusterSub("FAILOVER", "[FORCE|TAKEOVER|node-id]", "Transfers leadership to the given node; without one, to this node if it is a replica, or from this node to any other.", membershipFlags, runFailover),
 		clusterSub("FORGET", "node-id", "Removes a node, given by its id or its --raft address, from the cluster.", membershipFlags, runForget),
-		clusterSub("GETKEYSINSLOT", "slot count", "Lists keys of a slot; visits all keys.", session.AllKeys, runGetKeysInSlot),
+		fresh(clusterSub("GETKEYSINSLOT", "slot count", "Lists keys of a slot; visits all keys.", session.AllKeys, runGetKeysInSlot)),
 		clusterSub("INFO", "", "Describes the state of the cluster.", 0, runClusterInfo),
 		clusterSub("KEYSLOT", "key-name", "Returns the slot of a key.", 0, func(_ *session.Session, w *resp.Writer, _ []status.Node, args [][]byte) {
 			w.Int(int64(backend.KeySlot(args[2])))

@@ -66,6 +66,7 @@ func (c *fakeCluster) Moved() string { return c.moved }
 func (c *fakeCluster) HandleForwarded(exec func(backend.Exec, *engine.Batch, func(error))) {
 	c.forwarded = exec
 }
+func (c *fakeCluster) Fresh(done func(error))          { done(nil) }
 func (c *fakeCluster) Replication() status.Replication { return c.r }
 
 // Digest is small, to show that leading zeros are printed.

@@ -247,7 +247,10 @@ func (s *script) send(t *testing.T, d *datadriven.TestData, lines []string, atOn
 		if err != nil {
 			d.Fatalf(t, "%v", err)
 		}
-		c.Do(args)
+		if !c.Do(args) && strings.HasPrefix(l, "RL.OVERRIDE") { // waits for new rules
+			testwait.Until(t, 10*time.Second, "the rules are compiled", c.Resume)
+			c.Do(args)
+		}
 		if !atOnce {
 			c.Flush()
 		}

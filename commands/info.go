@@ -19,6 +19,9 @@ import (
 var info = session.Command{
 	Name: "INFO", Args: "[section ...]", Summary: "Describes the server, in sections.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: session.Loading | session.Stale,
+	Fresh: func(args [][]byte) bool {
+		return slices.ContainsFunc(args[1:], func(a []byte) bool { return word.Is(a, "KEYSPACE") })
+	},
 	Run: func(s *session.Session, w *resp.Writer, args [][]byte) { w.Verbatim(infoText(s.Handler(), args[1:])) },
 }
 

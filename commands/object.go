@@ -74,7 +74,8 @@ var memory = session.Command{
 		{
 			Name: "USAGE", Args: "key [SAMPLES count]", Summary: "Returns the memory of a key in bytes; nil if there is no such key.",
 			Complexity: "O(1)", Since: "4.0.0", Group: "server", Flags: session.ReadOnly, Keys: session.Keys{First: 2, Last: 2, Step: 1},
-			Run: runMemoryUsage,
+			Fresh: session.Always,
+			Run:   runMemoryUsage,
 		},
 	},
 }

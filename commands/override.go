@@ -23,7 +23,7 @@ var rlOverride = session.Command{
 			Summary: "Sets an override on all nodes. ALLOW and DENY hold for everything below the attributes, and without any for the whole domain; " +
 				"LIMIT, such as 100/minute, holds for exactly these, or for a rule with its per attributes. Without EX it is for ever.",
 			Complexity: "O(N), N being the overrides", Since: rulesSince, Group: rulesGroup,
-			Flags: session.Write | session.Rules | session.NoScript | session.NoMulti, Domain: 2, Run: runOverrideSet,
+			Flags: session.Write | session.Rules | session.NoScript | session.NoMulti, Domain: 2, Fresh: session.Always, Run: runOverrideSet,
 		},
 		{
 			Name: "GET", Args: "domain [key value ...] [RULE name]",
@@ -44,7 +44,7 @@ var rlOverride = session.Command{
 		{
 			Name: "DEL", Args: "domain [key value ...] [RULE name]", Summary: "Removes an override on all nodes. Returns 1 if there was one, otherwise 0.",
 			Complexity: "O(N), N being the overrides", Since: rulesSince, Group: rulesGroup,
-			Flags: session.Write | session.Rules | session.NoScript | session.NoMulti, Domain: 2, Run: runOverrideDel,
+			Flags: session.Write | session.Rules | session.NoScript | session.NoMulti, Domain: 2, Fresh: session.Always, Run: runOverrideDel,
 		},
 		{
 			Name: "LIST", Args: "domain [CURSOR n] [COUNT n]",

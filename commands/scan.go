@@ -38,6 +38,7 @@ var (
 var dbSize = session.Command{
 	Name: "DBSIZE", Summary: "Returns the number of keys of the selected database.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: session.ReadOnly | session.Fast,
+	Fresh: session.Always,
 	Run: func(s *session.Session, w *resp.Writer, _ [][]byte) {
 		keys, _ := s.Handler().Engine().KeysIn()
 		w.Int(keys[s.DB()])
@@ -47,6 +48,7 @@ var dbSize = session.Command{
 var scan = session.Command{
 	Name: "SCAN", Args: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Summary: "Iterates over the keys of the selected database in steps; TYPE is an algorithm, or a type of value such as hash.",
 	Complexity: "O(1) for each key visited", Since: "2.8.0", Group: "generic", Flags: session.ReadOnly | session.AllKeys, Long: 2,
+	Fresh: session.Always,
 	Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
 		from, err := strconv.ParseUint(string(args[1]), 10, 64)
 		if err != nil {
@@ -81,6 +83,12 @@ var scan = session.Command{
 		w.BulkString(strconv.FormatUint(from, 10))
 		found.reply(w)
 	},
+}
+
+// fresh makes a command read the state of all nodes, see session.Command.Fresh.
+func fresh(c session.Command) session.Command {
+	c.Fresh = session.Always
+	return c
 }
 
 // scanOptions are the number of keys to visit and the filters of the reply.
@@ -129,6 +137,7 @@ func parseScan(args [][]byte) (scanOptions, error) {
 var keys = session.Command{
 	Name: "KEYS", Args: "pattern", Summary: fmt.Sprintf("Returns all keys that match a pattern, if they are at most %d.", maxKeys),
 	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "generic", Flags: session.ReadOnly | session.AllKeys, Long: 2,
+	Fresh: session.Always,
 	Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
 		if len(args[1]) > glob.MaxBytes {
 			w.Error(errPattern)
@@ -168,6 +177,7 @@ const randomPages = 1000
 var randomKey = session.Command{
 	Name: "RANDOMKEY", Summary: "Returns a random key, or nil if there is no key.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: session.ReadOnly | session.AllKeys,
+	Fresh: session.Always,
 	Run: func(s *session.Session, w *resp.Writer, _ [][]byte) {
 		var found keyList
 		now := s.Handler().Now()

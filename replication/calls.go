@@ -25,6 +25,7 @@ const (
 	callStatus    = "status"   // returns a peerStatus
 	callAnnounce  = "announce" // publish the caller's Member data; leader only
 	callChange    = "change"   // change the members; leader only
+	callFresh     = "fresh"    // returns a freshReply; leader only
 )
 
 type helloReply struct {
@@ -87,6 +88,8 @@ func (n *Node) answerCall(ctx context.Context, from link.Peer, name string, body
 			}
 			return struct{}{}, n.logMember(ctx, m)
 		})
+	case callFresh:
+		return n.answerFreshCall(ctx, from.Node)
 	case callChange:
 		return answer(body, func(c Change) (any, error) { return struct{}{}, n.change(ctx, c) })
 	}

@@ -109,6 +109,14 @@ func (n *Node) lookUnderLease(lead leadership, batch *engine.Batch) bool {
 		return false
 	}
 	n.evaluate(lead, batch, n.clock.now())
+	return n.underLease(lead)
+}
+
+// underLease reports whether this node has a lease, and renews it in time. Requires: this node leads.
+func (n *Node) underLease(lead leadership) bool {
+	if lead.fsm.Level() < fsm.PromisesLevel {
+		return false
+	}
 	holds, renew := lead.stack.grants.Holds(lead.term)
 	if renew {
 		lead.stack.transport.Confirm(lead.term)

@@ -38,6 +38,7 @@ type Node struct {
 	forwarder    *forward.Client
 	batcher      *batcher
 	looks        *lookQueue
+	fresh        *freshQueue
 	clock        *leaderClock
 	local        localEngine // for NoQuorumLocal
 	maxMemory    atomic.Int64
@@ -104,7 +105,7 @@ func Open(o Options) (*Node, error) {
 	n.maxMemory.Store(o.MaxMemory)
 	n.evict.Store(o.Evict)
 	n.stopping, n.stop = context.WithCancel(context.Background())
-	n.looks = newLookQueue()
+	n.looks, n.fresh = newLookQueue(), newFreshQueue()
 	n.batcher = newBatcher(n, n.mono, holdHalfTimeouts*o.ElectionTimeout/2)
 	n.elections = n.newElections()
 	if err := n.startServices(); err != nil {
@@ -152,6 +153,7 @@ func (n *Node) startServices() (err error) {
 	n.wait.Go(func() { n.batcher.run(n.stopping) })
 	n.wait.Go(n.batcher.answerAll)
 	n.wait.Go(n.answerLooks)
+	n.wait.Go(n.answerFresh)
 	n.wait.Go(n.joinOrBootstrap)
 	n.wait.Go(n.maintain)
 	n.wait.Go(n.watchDisk)

@@ -30,6 +30,10 @@ type Cluster interface {
 	// Leads reports whether this node decides: its engine then has every change that any node
 	// has answered. Cost: a few loads and short locks.
 	Leads() bool
+	// Fresh calls done once, before it returns or from any goroutine. With nil, this node's
+	// state has every change that any node answered before the call. An error is reported to the
+	// client as that of a batch is.
+	Fresh(done func(error))
 	// Replication returns this node's replication state; zero: no replication.
 	Replication() status.Replication
 	// Digest returns a hash of this node's state and the index of the last applied entry:
@@ -112,6 +116,9 @@ func (singleNode) Moved() string { return "" }
 
 // Leads reports true.
 func (singleNode) Leads() bool { return true }
+
+// Fresh calls done at once.
+func (singleNode) Fresh(done func(error)) { done(nil) }
 
 // HandleForwarded does nothing.
 func (singleNode) HandleForwarded(func(Exec, *engine.Batch, func(error))) {}

@@ -104,6 +104,9 @@ func (s *Session) complete() bool {
 		}
 		s.failRetry()
 	}
+	if s.tx.reads && s.err == nil && !s.askFresh() {
+		return false
+	}
 	s.render()
 	return true
 }

@@ -64,6 +64,10 @@ type Command struct {
 	Wait *waiting.Command
 
 	Run Run
+	// Fresh reports whether a line reads the state of all nodes outside of batches: Run then has
+	// every change that any node answered before, with the rules compiled, unless the command only
+	// reads and READONLY was sent. nil: no line does.
+	Fresh func(args [][]byte) bool
 	// Ahead, unless nil, is called by EXEC before the ops of later commands are made; Run
 	// follows in its place among the replies.
 	Ahead func(s *Session, args [][]byte)

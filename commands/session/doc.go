@@ -49,10 +49,12 @@
 //
 // A Cluster reports the leader and the state of the nodes, for CLUSTER, ROLE, INFO and
 // WAIT, and changes the membership. The Exec chooses the node that decides; the session
-// is not aware of it, and therefore WATCH is a batch too. The session does two things:
+// is not aware of it, and therefore WATCH is a batch too. The session does three things:
 //
 //   - It answers MOVED to a command with keys if Cluster.Moved names another node, and
 //     does not execute it.
+//   - Before a command that reads the state outside of batches, see Command.Fresh, it waits until
+//     this node has what the others have answered.
 //   - After READONLY it marks batches as Stale. A replica may answer read-only commands
 //     of such a batch, including WATCH, so that later reads are at least as new as the
 //     watched value.

@@ -84,6 +84,7 @@ func (s *Session) Exec() error {
 		if q.spec.Ahead != nil {
 			q.spec.Ahead(s, args)
 		}
+		tx.reads = tx.reads || s.reads(q.spec, args)
 		s.add(item{spec: q.spec, args: args})
 	}
 	if s.db != db {

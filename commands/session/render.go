@@ -232,7 +232,7 @@ func (s *Session) renderExec() {
 				s.w.Error(errNotRead)
 			default:
 				failed := s.w.Failed
-				it.spec.Run(s, &s.w, it.args)
+				s.runFresh(it.spec, it.args)
 				s.countFailure(it.spec, failed)
 				s.stats[it.spec.ID].took(1, calls.each)
 			}

@@ -54,6 +54,7 @@ type Session struct {
 	inbox      inbox
 	// fatal, once set, is written after the pending replies, and closes the session.
 	fatal error
+	fresh freshness
 
 	state atomic.Int32
 	err   error // argument of the last call of done
@@ -163,7 +164,7 @@ func (s *Session) Do(args [][]byte) bool {
 		s.hold(args, nil)
 	case c.Wait != nil:
 		s.wait(c, args)
-	case !s.mayBegin(c):
+	case !s.freshen(c, args), !s.mayBegin(c):
 		return false
 	default:
 		s.run(c, args)
@@ -177,7 +178,7 @@ func (s *Session) reject(c *Spec, err error) {
 	if c != nil {
 		s.stats[c.ID].rejected.Add(1)
 	}
-	s.tx.dirty = s.tx.open
+	s.tx.dirty, s.fresh = s.tx.open, freshness{}
 	s.add(item{err: err})
 }
 
@@ -228,7 +229,7 @@ func (s *Session) run(c *Spec, args [][]byte) {
 	s.start()
 	s.begin()
 	from, failed := len(s.w.Buf), s.w.Failed
-	c.Run(s, &s.w, args)
+	s.runFresh(c, args)
 	s.feedMonitors(c, args)
 	switch {
 	case s.tx.running: // EXEC has filled the batch; its reply follows with the decisions

@@ -25,6 +25,7 @@ type transaction struct {
 	dirty   bool // a command was rejected: EXEC will discard
 	running bool // EXEC has moved the queue into the session's batch
 	expects int  // number of Expect ops, for WATCH, at the head of that batch
+	reads   bool // the batch has a command that reads the state of all nodes, see Command.Fresh
 
 	// keyed is set if a queued command must run on the node that owns the slot of its
 	// key: slot, of the first such command.
@@ -88,7 +89,7 @@ func (s *Session) queue(c *Spec, args [][]byte) {
 
 // endTransaction discards the transaction and the watched keys.
 func (s *Session) endTransaction() {
-	s.tx = transaction{}
+	s.tx, s.fresh = transaction{}, freshness{}
 	s.queued.Store(0)
 	s.queuedBytes.Store(0)
 }

@@ -64,7 +64,8 @@ func SkippedEntry() ([]byte, error) { return ControlEntry{Skipped: true}.Encode(
 //	4: calls of level 2; members that keep the promises of package lease
 const KnownLevel = 4
 
-// PromisesLevel is the feature level from which on all members keep the promises of package lease.
+// PromisesLevel is the feature level from which on members keep the promises of package lease, and
+// tell as leaders which entry they applied last.
 const PromisesLevel = 4
 
 // CallLevel returns the newest level of meaning that calls in the log may have at a feature

@@ -54,6 +54,8 @@ type FSM struct {
 	stamp     atomic.Int64 // of the last entry; no earlier stamp is applied after it
 	stampedAt atomic.Int64 // when stamp was applied, by Options.Monotonic
 	index     atomic.Uint64
+	awaited   atomic.Pointer[awaited] // nil: nobody waits
+	noted     atomic.Pointer[noted]   // nil: nothing was noted
 	proposal  atomic.Pointer[Proposal] // in flight
 	decoder   persist.Decoder
 
@@ -119,10 +121,14 @@ func (f *FSM) Counts() Counts {
 }
 
 // Now returns this node's estimate of the time, for reads: the last stamp plus the time
-// since.
+// since, or the time of NotBefore plus the time since, if that is later.
 func (f *FSM) Now() engine.Instant {
-	passed := int64(f.o.Monotonic()) - f.stampedAt.Load()
-	return engine.Instant(f.stamp.Load() + max(passed, 0))
+	mono := f.o.Monotonic()
+	now := engine.Instant(f.stamp.Load() + max(int64(mono)-f.stampedAt.Load(), 0))
+	if at := f.noted.Load(); at != nil {
+		now = max(now, at.now+engine.Instant(max(mono-at.mono, 0)))
+	}
+	return now
 }
 
 // Stop makes snapshots that are being written fail.
@@ -213,7 +219,7 @@ func (f *FSM) apply(l *raft.Log) (answered *Proposal, err error) {
 	}
 	f.endEffects()
 	f.o.Notices.Send()
-	f.index.Store(l.Index)
+	f.reach(l.Index)
 	f.term = l.Term
 	f.entries.Add(1)
 	f.bytes.Add(int64(len(l.Data)))

@@ -218,7 +218,7 @@ func (f *FSM) set(s State, cluster clusterState, x persist.Effects) {
 	f.term = s.Term
 	f.stamp.Store(int64(s.Stamp))
 	f.stampedAt.Store(int64(f.o.Monotonic()))
-	f.index.Store(s.Index)
+	f.reach(s.Index)
 	f.o.Notices.Send()
 }
 

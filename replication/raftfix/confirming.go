@@ -6,29 +6,38 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// confirmingPeers are the nodes to which a heartbeat of Confirm is on its way. The zero value is
-// empty. Concurrency: any goroutine.
+// confirmingPeers are the nodes to which a heartbeat of Confirm or Tell is on its way, with
+// whether another one must follow. The zero value is empty. Concurrency: any goroutine.
 type confirmingPeers struct {
 	mu  sync.Mutex
 	all map[raft.ServerID]bool
 }
 
-// begin adds a node, and reports whether it was absent.
-func (c *confirmingPeers) begin(id raft.ServerID) bool {
+// begin adds a node, and reports whether it was absent. If not, and again is set, another
+// heartbeat follows the present one.
+func (c *confirmingPeers) begin(id raft.ServerID, again bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.all[id] {
+	if before, present := c.all[id]; present {
+		c.all[id] = before || again
 		return false
 	}
 	if c.all == nil {
 		c.all = make(map[raft.ServerID]bool)
 	}
-	c.all[id] = true
+	c.all[id] = false
 	return true
 }
 
-func (c *confirmingPeers) end(id raft.ServerID) {
+// end removes a node, and reports whether another heartbeat must follow at once; if so, the node
+// stays.
+func (c *confirmingPeers) end(id raft.ServerID) (again bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.all[id] {
+		c.all[id] = false
+		return true
+	}
 	delete(c.all, id)
+	return false
 }

@@ -155,18 +155,41 @@ func (t *Transport) Confirm(term uint64) {
 		return
 	}
 	for _, s := range r.GetConfiguration().Configuration().Servers {
-		if s.Suffrage != raft.Voter || string(s.ID) == t.o.Node || !t.confirming.begin(s.ID) {
-			continue
+		if s.Suffrage == raft.Voter {
+			t.beat(s, term, false)
 		}
-		go func() {
+	}
+}
+
+// Tell sends a heartbeat to a member as the leader of a term, so that the member learns which of
+// its entries are committed. Raft v1.7.3 tells that with a later request only.
+func (t *Transport) Tell(term uint64, node string) {
+	r := t.raft.Load()
+	if r == nil || t.IsShutdown() {
+		return
+	}
+	for _, s := range r.GetConfiguration().Configuration().Servers {
+		if string(s.ID) == node {
+			t.beat(s, term, true)
+		}
+	}
+}
+
+// beat sends a heartbeat of the leader of a term to another member. If one is on its way, it sends
+// another one afterwards if again is set, and else nothing.
+func (t *Transport) beat(s raft.Server, term uint64, again bool) {
+	if string(s.ID) == t.o.Node || !t.confirming.begin(s.ID, again) {
+		return
+	}
+	go func() {
+		for again := true; again; again = t.confirming.end(s.ID) {
 			request := raft.AppendEntriesRequest{
 				RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(t.o.Node), Addr: []byte(t.o.Address)},
 				Term:      term,
 			}
 			// If it fails, raft's own heartbeats fail too, and are logged.
 			t.AppendEntries(s.ID, s.Address, &request, new(raft.AppendEntriesResponse))
-			t.confirming.end(s.ID)
-			t.o.Grants.Wake() // another round may begin
-		}()
-	}
+		}
+		t.o.Grants.Wake() // another round may begin
+	}()
 }

@@ -1,0 +1,183 @@
+package replication
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"limitsrv/engine"
+	"limitsrv/replication/forward"
+	"limitsrv/replication/fsm"
+)
+
+// freshPause is the first wait for an entry that the leader has applied, before this node asks
+// again. Each further wait is twice as long, up to maxFreshPause.
+const (
+	freshPause    = 10 * time.Millisecond
+	maxFreshPause = 160 * time.Millisecond
+)
+
+// A freshQueue has the callers of Fresh that wait. One question to the leader serves all that wait
+// when it is asked. Concurrency: any goroutine.
+type freshQueue struct {
+	kicked chan struct{}
+
+	mu      sync.Mutex
+	waiting []func(error)
+	closed  bool
+}
+
+func newFreshQueue() *freshQueue { return &freshQueue{kicked: make(chan struct{}, 1)} }
+
+// add queues a caller. After close it is refused.
+func (q *freshQueue) add(done func(error)) {
+	q.mu.Lock()
+	closed := q.closed
+	if !closed {
+		q.waiting = append(q.waiting, done)
+	}
+	q.mu.Unlock()
+	if closed {
+		done(errStopped)
+		return
+	}
+	select {
+	case q.kicked <- struct{}{}:
+	default:
+	}
+}
+
+// take removes all callers; last: and refuses later ones.
+func (q *freshQueue) take(last bool) []func(error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	all := q.waiting
+	q.waiting = nil
+	q.closed = q.closed || last
+	return all
+}
+
+// Fresh calls done once, before it returns or from another goroutine. With nil, Engine has every
+// change that any node answered before the call of Fresh, and Now is no earlier than the time of
+// these answers. An error has a Code: there was no leader for as long as a request waits for it.
+// Cost: on a leader with a lease a reading of a clock; else a call of the leader, or a round of
+// heartbeats, for all callers that wait together.
+func (n *Node) Fresh(done func(error)) {
+	if lead := n.leadership(); lead.leading && n.underLease(lead) {
+		done(nil)
+		return
+	}
+	n.fresh.add(done)
+}
+
+// answerFresh is the goroutine that answers the callers of Fresh.
+func (n *Node) answerFresh() {
+	for {
+		select {
+		case <-n.stopping.Done():
+			for _, done := range n.fresh.take(true) {
+				done(errStopped)
+			}
+			return
+		case <-n.fresh.kicked:
+		}
+		all := n.fresh.take(false)
+		if len(all) == 0 {
+			continue
+		}
+		err := n.catchUp()
+		for _, done := range all {
+			done(err)
+		}
+	}
+}
+
+// catchUp returns when this node has applied all that any node answered before the call. It
+// waits for a leader as long as a request does.
+func (n *Node) catchUp() error {
+	ctx, cancel := context.WithTimeout(n.stopping, n.batcher.maxHold)
+	defer cancel()
+	for pause := freshPause; ; pause = min(2*pause, maxFreshPause) {
+		if n.tryCatchUp(ctx, pause) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			if n.stopping.Err() != nil {
+				return errStopped
+			}
+			return n.noQuorumError()
+		case <-time.After(retryAfter):
+		}
+	}
+}
+
+// tryCatchUp asks the leader once, waits for its last entry at most for a time, and reports
+// whether this node has it.
+func (n *Node) tryCatchUp(ctx context.Context, wait time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, n.callTimeout())
+	defer cancel()
+	lead := n.leadership()
+	switch {
+	case lead.stack == nil || lead.fsm.Diverged():
+		return false
+	case lead.leading:
+		_, err := n.answeredIndex(ctx, lead)
+		return err == nil
+	case lead.elected || lead.leader.Raft == "":
+		return false
+	}
+	if m := lead.fsm.Member(lead.leader.Node); m.Level > 0 && m.Level < fsm.PromisesLevel {
+		return true // a leader of an earlier version can't be asked
+	}
+	var r freshReply
+	if n.links.Call(ctx, lead.leader.Raft, callFresh, struct{}{}, &r) != nil {
+		return false
+	}
+	lead.fsm.NotBefore(r.Now)
+	ctx, cancel = context.WithTimeout(ctx, wait)
+	defer cancel()
+	return lead.fsm.Await(ctx, r.Index)
+}
+
+// A freshReply is the answer to callFresh.
+type freshReply struct {
+	Index uint64         `json:"index"` // an entry not before any that was answered before the call
+	Now   engine.Instant `json:"now"`
+}
+
+// answerFreshCall answers callFresh of a node, and tells that node the last committed entry.
+func (n *Node) answerFreshCall(ctx context.Context, from string) (any, error) {
+	lead := n.leadership()
+	index, err := n.answeredIndex(ctx, lead)
+	if err != nil {
+		return nil, err
+	}
+	lead.stack.transport.Tell(lead.term, from)
+	return freshReply{Index: index, Now: n.clock.now()}, nil
+}
+
+// probe is the key of the look by which a leader confirms that it leads. Its answer is not used.
+var probe = []byte{0}
+
+// answeredIndex returns the index of an entry not before any that was answered before the call,
+// when this node has confirmed that it led meanwhile; else errNotLeader.
+func (n *Node) answeredIndex(ctx context.Context, lead leadership) (uint64, error) {
+	if !lead.leading {
+		return 0, errNotLeader
+	}
+	index := lead.fsm.Index()
+	confirmed := make(chan error, 1)
+	n.ExecForwarded(&engine.Batch{Ops: []engine.Op{{Kind: engine.Peek, Key: probe}}}, func(err error) { confirmed <- err })
+	n.Commit()
+	select {
+	case err := <-confirmed:
+		if errors.Is(err, forward.ErrNotAccepted) || err == nil && !lead.stillLeads() {
+			err = errNotLeader
+		}
+		return index, err
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
