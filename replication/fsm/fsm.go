@@ -54,8 +54,8 @@ type FSM struct {
 	stamp     atomic.Int64 // of the last entry; no earlier stamp is applied after it
 	stampedAt atomic.Int64 // when stamp was applied, by Options.Monotonic
 	index     atomic.Uint64
-	awaited   atomic.Pointer[awaited] // nil: nobody waits
-	noted     atomic.Pointer[noted]   // nil: nothing was noted
+	awaited   atomic.Pointer[awaited]  // nil: nobody waits
+	noted     atomic.Pointer[noted]    // nil: nothing was noted
 	proposal  atomic.Pointer[Proposal] // in flight
 	decoder   persist.Decoder
 
