@@ -28,7 +28,7 @@ const module = "limitsrv"
 //
 // Below replication:
 //
-//	replication -> election, forward -> link, storage -> fsm -> link, raftfix -> lease
+//	replication -> election, broadcast, forward -> link, storage -> fsm -> link, raftfix -> lease
 //	replication/offline -> storage
 //
 // scripts imports lua as well. rules/ruletest -> checks -> ruleset -> rules -> rules/source -> limiters; commands imports all but
@@ -109,7 +109,7 @@ var arrows = map[string][]string{
 	"persist/commit":  {"limitsrv/engine"},
 	"persist/simtest": {"limitsrv/engine", "limitsrv/persist", "limitsrv/datatypes", "limitsrv/scripts", "limitsrv/ruleset", "limitsrv/rules", "limitsrv/rules/source", "limitsrv/answer", "github.com/cockroachdb/pebble/v2/vfs", "github.com/anishathalye/porcupine"},
 	"replication": {
-		"limitsrv/replication/election", "limitsrv/replication/forward", "limitsrv/replication/fsm", "limitsrv/replication/lease", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/replication/storage",
+		"limitsrv/replication/broadcast", "limitsrv/replication/election", "limitsrv/replication/forward", "limitsrv/replication/fsm", "limitsrv/replication/lease", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/replication/storage",
 		"limitsrv/engine", "limitsrv/answer", "limitsrv/persist", "limitsrv/status", "limitsrv/certs", "limitsrv/histogram", "limitsrv/loglimit", "github.com/hashicorp/raft", "github.com/hashicorp/go-hclog", "github.com/cockroachdb/pebble/v2/vfs",
 	},
 	"replication/offline": {
@@ -120,8 +120,9 @@ var arrows = map[string][]string{
 		"limitsrv/replication/fsm", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/persist", "limitsrv/histogram", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
 		"github.com/hashicorp/go-hclog", "go.etcd.io/bbolt", "github.com/cockroachdb/pebble/v2/vfs",
 	},
-	"replication/fsm":      {"limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/engine", "limitsrv/persist", "github.com/hashicorp/raft"},
-	"replication/election": {"github.com/hashicorp/raft"},
+	"replication/fsm":       {"limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/engine", "limitsrv/persist", "github.com/hashicorp/raft"},
+	"replication/broadcast": {"limitsrv/replication/link"},
+	"replication/election":  {"github.com/hashicorp/raft"},
 	"replication/link": {
 		"limitsrv/persist", "limitsrv/certs", "limitsrv/files", "limitsrv/loglimit", "github.com/hashicorp/raft",
 	},

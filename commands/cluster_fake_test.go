@@ -26,6 +26,9 @@ type fakeCluster struct {
 
 	forwarded func(next backend.Exec, b *engine.Batch, done func(error))
 
+	published []string                      // channels and messages for the other nodes
+	deliver   func(channel, message []byte) // of the other nodes
+
 	changes  []backend.Change
 	rejected error // by Change
 	ended    func(error)
@@ -45,7 +48,7 @@ func newFakeCluster(role status.Role) *fakeCluster {
 		Role: role, ClusterID: fakeNodeID("9"), HasQuorum: true,
 		Term: 7, FirstIndex: 11, LastIndex: 110, CommitIndex: 109, AppliedIndex: 108,
 		LastContact: 2500 * time.Millisecond, FeatureLevel: 1, Ack: "disk", Fsync: "always", NoQuorum: "error", Links: "secret", FsyncP99: 1500 * time.Microsecond,
-		Totals:   status.Totals{Entries: 1, EntryBytes: 2, Decisions: 3, Forwarded: 4, Uncertain: 5, NoQuorum: 6, Local: 7, Elections: 8, LeaderChanges: 9, Refused: 16, Restarts: 17, RefusedLinks: 18},
+		Totals:   status.Totals{Entries: 1, EntryBytes: 2, Decisions: 3, Forwarded: 4, Uncertain: 5, NoQuorum: 6, Local: 7, Elections: 8, LeaderChanges: 9, Refused: 16, Restarts: 17, RefusedLinks: 18, MessagesSent: 19, MessagesDropped: 20},
 		Clock:    status.Clock{Offset: -10 * time.Millisecond, Clamps: 11, Clamped: 12 * time.Second},
 		Snapshot: status.ReplicatedSnapshot{Index: 13, Bytes: 14, Installed: 15},
 	}}
@@ -68,6 +71,11 @@ func (c *fakeCluster) HandleForwarded(exec func(backend.Exec, *engine.Batch, fun
 }
 func (c *fakeCluster) Fresh(done func(error))          { done(nil) }
 func (c *fakeCluster) Replication() status.Replication { return c.r }
+
+func (c *fakeCluster) Publish(channel, message []byte) {
+	c.published = append(c.published, string(channel)+" "+string(message))
+}
+func (c *fakeCluster) HandlePublished(deliver func(channel, message []byte)) { c.deliver = deliver }
 
 // Digest is small, to show that leading zeros are printed.
 func (c *fakeCluster) Digest() (index, digest uint64) { return c.r.AppliedIndex, 0xabc }

@@ -153,6 +153,8 @@ func infoRaftTotals(l *lines, r status.Replication) {
 	l.add("raft_leader_changes", t.LeaderChanges)
 	l.add("raft_restarts", t.Restarts)
 	l.add("raft_refused_links", t.RefusedLinks)
+	l.add("raft_messages_sent", t.MessagesSent)
+	l.add("raft_messages_dropped", t.MessagesDropped)
 	l.add("raft_clock_offset_ms", c.Offset.Milliseconds())
 	l.add("raft_clock_clamps", c.Clamps)
 	l.add("raft_clock_clamped_seconds", fmt.Sprintf("%.3f", c.Clamped.Seconds()))

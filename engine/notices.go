@@ -72,6 +72,9 @@ func (n *Notices) add(channel, message []byte) {
 	n.waiting.Add(1)
 }
 
+// HasMessages reports whether messages wait for Send.
+func (n *Notices) HasMessages() bool { return n != nil && n.waiting.Load() > 0 }
+
 // Send delivers the messages of all earlier Applies: those of the caller's own are delivered
 // when it returns. Then it reports the lists, see Watch. Cost: three loads and the function of
 // HandleApplied if there is nothing.

@@ -153,7 +153,11 @@ func (n *Node) acceptBootstrap(r bootstrapRequest) error {
 	if err := n.setMember(func(m *storage.Membership) { m.Cluster, m.Seed = r.Cluster, r.Seed }); err != nil {
 		return err
 	}
-	return n.startRaft()
+	if err := n.startRaft(); err != nil {
+		return err
+	}
+	n.stack.Load().FSM.SetFounded() // raftMu is held, so that no other raft was started
+	return nil
 }
 
 // join asks the leader of the cluster in h to make this node a member. The data that the

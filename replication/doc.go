@@ -11,6 +11,7 @@
 //	election  the agreement of the members that their leader is silent
 //	link      connections to other nodes
 //	forward   batches on their way to the leader
+//	broadcast messages of PUBLISH on their way to the other nodes
 //	raftfix   workarounds for raft
 //	offline   tools for the directory of a stopped node; not imported here
 //

@@ -18,6 +18,7 @@ import (
 	"limitsrv/loglimit"
 	"limitsrv/persist"
 	"limitsrv/persist/commit"
+	"limitsrv/replication/broadcast"
 	"limitsrv/replication/election"
 	"limitsrv/replication/forward"
 	"limitsrv/replication/link"
@@ -36,6 +37,7 @@ type Node struct {
 
 	links        *link.Links
 	forwarder    *forward.Client
+	messages     *broadcast.Sender
 	batcher      *batcher
 	looks        *lookQueue
 	fresh        *freshQueue
@@ -52,6 +54,7 @@ type Node struct {
 	elections    *election.Watch
 
 	forwarded atomic.Pointer[func(*engine.Batch, func(error))] // see HandleForwarded; nil: none yet
+	published atomic.Pointer[func(channel, message []byte)]    // see HandlePublished; nil: none yet
 
 	stack       atomic.Pointer[raftStack] // nil: this node is not a member yet
 	leadingTerm atomic.Uint64             // the term in which this node decides; 0: it does not
@@ -138,7 +141,7 @@ func (n *Node) startServices() (err error) {
 	server := forward.Server{Exec: n.execForOthers, Commit: n.Commit, Timeout: n.callTimeout(), Commands: n.o.Commands}
 	n.links, err = link.New(link.Options{
 		Listener: listener, Dial: n.o.Network.Dial, Address: n.o.Raft, TLS: n.o.TLS, Secrets: n.o.Secrets, Identity: n.identity,
-		Call: n.answerCall, Forwarded: server.Serve, Lost: n.elections.LinkLost, Log: n.log, Timeout: n.callTimeout(),
+		Call: n.answerCall, Forwarded: server.Serve, Messages: n.receiveMessages, Lost: n.elections.LinkLost, Log: n.log, Timeout: n.callTimeout(),
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
@@ -146,7 +149,9 @@ func (n *Node) startServices() (err error) {
 	n.forwarder = forward.New(forward.Options{
 		Links: n.links, Log: n.log, Timeout: n.callTimeout(), AnswerTimeout: max(n.rpcTimeout(), storage.LeaderHang+n.callTimeout()),
 	})
+	n.messages = broadcast.New(broadcast.Options{Dial: n.dialMessages, Timeout: n.callTimeout()})
 	if err := n.resume(); err != nil {
+		n.messages.Close()
 		return errors.Join(err, n.links.Close())
 	}
 	n.wait.Go(n.links.Serve)
@@ -353,6 +358,7 @@ func (n *Node) Close(ctx context.Context) error {
 // close does the work of Close after stop. It may hang with the disk.
 func (n *Node) close() error {
 	n.forwarder.Close()
+	n.messages.Close()
 	n.raftMu.Lock() // a start of raft under way completes first, and none follows
 	err := n.stopRaft()
 	n.raftMu.Unlock()

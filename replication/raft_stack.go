@@ -99,7 +99,7 @@ func (n *Node) openStack(m *storage.Membership) (*raftStack, error) {
 		Dir: n.dir, Stores: n.o.stores, Policy: n.o.policy(), SnapshotLogBytes: n.o.SnapshotLogBytes, Boot: n.o.boot(),
 		FSM: fsm.Options{
 			Commands: n.o.Commands, Notices: n.o.Notices, Monotonic: n.o.Monotonic, Level: n.o.level,
-			Applied: n.o.applied, Diverged: n.diverged, Skipped: n.warnSkipped,
+			Applied: n.o.applied, Diverged: n.diverged, Skipped: n.warnSkipped, Published: n.tellMessages,
 		},
 		Marks:     true,
 		Monotonic: n.mono, Disk: n.disk, Failed: n.diskFailed, Logger: n.log,
@@ -129,7 +129,10 @@ func (n *Node) newRaft(s *raftStack, m *storage.Membership) (err error) {
 	})
 	if len(m.Founding) > 0 {
 		err = raft.BootstrapCluster(config, s.Entries, s.Votes, s.Snapshots, s.transport, storage.ConfigurationOf(m.Founding))
-		if err != nil && !errors.Is(err, raft.ErrCantBootstrap) { // it was done before
+		switch {
+		case err == nil:
+			s.FSM.SetFounded()
+		case !errors.Is(err, raft.ErrCantBootstrap): // it was done before
 			return errors.Join(err, s.transport.Close())
 		}
 	}
@@ -183,7 +186,7 @@ func (n *Node) raftConfig(node string) *raft.Config {
 }
 
 // refreshServers updates the table of peers from raft's latest configuration.
-func (n *Node) refreshServers(r *raft.Raft) { n.peers.setServers(serversOf(r), n.mono()) }
+func (n *Node) refreshServers(r *raft.Raft) { n.setServers(serversOf(r)) }
 
 // isLeader reports whether r is the leader.
 func isLeader(r *raft.Raft) bool { return r.State() == raft.Leader }

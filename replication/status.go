@@ -69,10 +69,12 @@ func (n *Node) Replication() status.Replication {
 func (n *Node) totals() status.Totals {
 	c := &n.counts
 	local := c.locally.Load()
+	sent, dropped := n.messages.Counts()
 	return status.Totals{
 		Forwarded: n.batcher.counts.forwarded.Load(), Uncertain: n.batcher.counts.uncertain.Load(),
 		NoQuorum: c.allowed.Load() + c.denied.Load() + local, Local: local, Refused: c.refused.Load(),
 		Elections: c.elected.Load(), LeaderChanges: c.leaders.Load(), Restarts: c.restarts.Load(), RefusedLinks: n.links.RefusedCount(),
+		MessagesSent: sent, MessagesDropped: dropped,
 	}
 }
 

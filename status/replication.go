@@ -70,6 +70,9 @@ type Totals struct {
 	RefusedLinks int64
 	// Restarts counts restarts of raft within the process.
 	Restarts int64
+	// MessagesSent counts messages of PUBLISH sent to other nodes, once for each of them, and
+	// MessagesDropped those that were dropped instead.
+	MessagesSent, MessagesDropped int64
 }
 
 // Clock compares the cluster's time with the machine's.

@@ -48,6 +48,12 @@ type Cluster interface {
 	// forward to this one: by next, now or later, and it must call done as an Exec does. Until
 	// then, and without other nodes, nothing calls it.
 	HandleForwarded(exec func(next Exec, b *engine.Batch, done func(error)))
+	// Publish sends a message of a client of this node to the other nodes, for their clients: at
+	// most once, and in the order of the calls. It does not block.
+	Publish(channel, message []byte)
+	// HandlePublished sets the function that gets the messages that other nodes publish. It must
+	// not keep the bytes, and must not block.
+	HandlePublished(deliver func(channel, message []byte))
 	// Wait calls done once, from any goroutine and perhaps before Wait returns, with the
 	// number of other nodes that have every decision answered before the call: as soon as
 	// they are at least replicas, or after timeout, or when ctx ends. If replicas is 0,
@@ -122,6 +128,12 @@ func (singleNode) Fresh(done func(error)) { done(nil) }
 
 // HandleForwarded does nothing.
 func (singleNode) HandleForwarded(func(Exec, *engine.Batch, func(error))) {}
+
+// Publish does nothing.
+func (singleNode) Publish(_, _ []byte) {}
+
+// HandlePublished does nothing.
+func (singleNode) HandlePublished(func(channel, message []byte)) {}
 
 // Replication returns none.
 func (singleNode) Replication() status.Replication { return status.Replication{} }

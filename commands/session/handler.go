@@ -90,9 +90,10 @@ func NewHandler(c Config, r *Registry) *Handler {
 	})
 	if c.Notices != nil {
 		c.Notices.HandleGrowth(h.waiting.Grew)
-		c.Notices.Handle(func(channel, message []byte) { h.hub.publish(channel, message, (*inbox).send) })
+		c.Notices.Handle(h.deliver)
 		c.Notices.HandleApplied(func() { c.Rules.Current() }) // rules are compiled before a request needs them
 	}
+	c.Cluster.HandlePublished(h.deliver)
 	h.pause.hooks = &h.hooks
 	h.logins = auth.New(auth.Config{Password: c.Password, Users: c.Users, Load: c.LoadUsers, Log: c.Log, Spawn: c.Spawn, After: c.After})
 	h.hooks.set(guarded, c.Users != nil)

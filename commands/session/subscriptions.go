@@ -78,10 +78,11 @@ func (s *Session) Unsubscribe(k Kind, names [][]byte, answer func(name []byte, c
 	s.updateListening()
 }
 
-// Publish sends a message to all subscribers of its channel and returns the number of
-// deliveries. The session receives its own copy before the reply, except in a
+// Publish sends a message to all subscribers of its channel, on all nodes, and returns the number of
+// deliveries on this node. The session receives its own copy before the reply, except in a
 // transaction, because its replies must stay one array, and under CLIENT REPLY OFF or SKIP.
 func (s *Session) Publish(channel, message []byte) (receivers int64) {
+	s.h.config.Cluster.Publish(channel, message)
 	return s.h.hub.publish(channel, message, func(to *inbox, m resp.Message) {
 		if to == &s.inbox && !s.tx.running && !s.mutes() {
 			s.w.Buf = append(s.w.Buf, m.In(s.w.Proto3)...)
@@ -89,6 +90,11 @@ func (s *Session) Publish(channel, message []byte) (receivers int64) {
 		}
 		to.send(m)
 	})
+}
+
+// deliver sends a message that another node has published, or a script, to the subscribers.
+func (h *Handler) deliver(channel, message []byte) {
+	h.hub.publish(channel, message, (*inbox).send)
 }
 
 // mayHear reports whether the session's user may have a subscription. Any goroutine may call it.

@@ -26,6 +26,9 @@ type Options struct {
 	Applied func(index uint64, stamp engine.Instant, b *engine.Batch)
 	// Notices, unless nil, get and send the messages of entries from SetCurrent on.
 	Notices *engine.Notices
+	// Published, unless nil, is called with the index of each entry with such messages, when it
+	// was applied. It must not block.
+	Published func(index uint64)
 	// Diverged is called when the state turns out to differ from the leader's. From then on
 	// entries are not applied. nil: Apply panics.
 	Diverged func(*DivergedError)
@@ -66,6 +69,7 @@ type FSM struct {
 	stopping            atomic.Bool // snapshots being written are abandoned
 	diverged            atomic.Bool
 	current             atomic.Uint64 // the first entry with messages that are sent; 0: none yet
+	founded             atomic.Bool   // messages of all entries are sent
 
 	mu      sync.Mutex
 	cluster clusterState
@@ -146,6 +150,9 @@ func (f *FSM) SetCurrent(index uint64) {
 	}
 }
 
+// SetFounded tells that the log begins with the process: the messages of all entries are sent.
+func (f *FSM) SetFounded() { f.founded.Store(true) }
+
 // IsCurrent reports whether SetCurrent was called.
 func (f *FSM) IsCurrent() bool { return f.current.Load() > 0 }
 
@@ -218,8 +225,12 @@ func (f *FSM) apply(l *raft.Log) (answered *Proposal, err error) {
 		f.o.Mark.Survived(l.Index)
 	}
 	f.endEffects()
+	published := f.o.Notices.HasMessages()
 	f.o.Notices.Send()
 	f.reach(l.Index)
+	if published && f.o.Published != nil {
+		f.o.Published(l.Index)
+	}
 	f.term = l.Term
 	f.entries.Add(1)
 	f.bytes.Add(int64(len(l.Data)))
@@ -240,7 +251,7 @@ func (f *FSM) applyBatch(index uint64, stamp engine.Instant, b *engine.Batch) {
 	stamp = max(stamp, f.Stamp())
 	e := f.engine.Load()
 	b.Effects, b.Notices = 0, nil
-	if from := f.current.Load(); from > 0 && index >= from {
+	if from := f.current.Load(); from > 0 && index >= from || f.founded.Load() {
 		b.Notices = f.o.Notices
 	}
 	e.Apply(stamp, b)

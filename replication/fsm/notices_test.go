@@ -43,6 +43,37 @@ func TestMessagesOfLaterEntries(t *testing.T) {
 	}
 }
 
+// Where the log began with the process, messages of all entries are sent, and Published tells their
+// entries.
+func TestMessagesOfAFoundedCluster(t *testing.T) {
+	var sent []string
+	var published []uint64
+	notices := new(engine.Notices)
+	notices.Handle(func(_, message []byte) { sent = append(sent, string(message)) })
+	f := New(Options{
+		Commands: crier{}, Notices: notices, Monotonic: func() time.Duration { return 0 },
+		Published: func(index uint64) { published = append(published, index) },
+	})
+	f.SetFounded()
+	for index := uint64(1); index <= 3; index++ {
+		b := &engine.Batch{Level: 1}
+		if index != 2 {
+			b.AddCall(0).Args = [][]byte{fmt.Append(nil, "k", index), nil}
+		} else {
+			b.Ops = []engine.Op{{Kind: engine.Forget, Key: []byte("k")}}
+		}
+		var entry persist.Entry
+		entry.Append(1e18, b)
+		f.Apply(&raft.Log{Index: index, Data: entry.Bytes()})
+	}
+	if want := []string{"k1", "k3"}; !slices.Equal(sent, want) {
+		t.Errorf("sent %q, want %q", sent, want)
+	}
+	if want := []uint64{1, 3}; !slices.Equal(published, want) {
+		t.Errorf("entries %d were published, want %d", published, want)
+	}
+}
+
 // The function of HandleApplied is called at once, at each entry, also before the node has
 // caught up, and when a snapshot has replaced the engine, which it then sees.
 func TestLooksAtEachState(t *testing.T) {

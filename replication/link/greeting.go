@@ -14,6 +14,7 @@ const (
 	linkRaft linkKind = iota + 1
 	linkForward
 	linkCall
+	linkMessages
 )
 
 // A greeting describes the link and the node that dials it.
@@ -134,7 +135,7 @@ func parseGreeting(body []byte) (greeting, error) {
 	body = body[copy(g.Cluster[:], body):]
 	g.Node, g.expected, g.raft = nodeOf(body[:nodeBytes]), nodeOf(body[nodeBytes:2*nodeBytes]), string(body[2*nodeBytes:])
 	switch {
-	case g.kind < linkRaft || g.kind > linkCall:
+	case g.kind < linkRaft || g.kind > linkMessages:
 		return g, &refusal{reasonGarbled, fmt.Sprintf("there is no link of kind %d", g.kind)}
 	case g.Node == "":
 		return g, &refusal{reasonGarbled, "the greeting has no node id"}

@@ -32,6 +32,9 @@ type Options struct {
 	// after it. It returns the reason, which is logged if it is an error of Garbled or
 	// of a FrameReader.
 	Forwarded func(conn net.Conn) error
+	// Messages serves a link for messages until it ends. The links close conn after it. The
+	// reason that it returns is logged as that of Forwarded.
+	Messages func(conn net.Conn) error
 	// Lost is called when another node's raft link has ended. It must not block.
 	Lost func(node string)
 	Log  *slog.Logger
@@ -107,6 +110,11 @@ func (l *Links) RefusedCount() int64 { return l.refusedLinks.Load() }
 // its id, or empty if any is accepted. The caller must close the link.
 func (l *Links) DialForward(ctx context.Context, address, expected string) (net.Conn, error) {
 	return l.dial(ctx, linkForward, address, expected)
+}
+
+// DialMessages dials a link for messages, as DialForward does.
+func (l *Links) DialMessages(ctx context.Context, address, expected string) (net.Conn, error) {
+	return l.dial(ctx, linkMessages, address, expected)
 }
 
 // Serve accepts connections until Close.
@@ -235,6 +243,10 @@ func (l *Links) serveLink(conn *trackedConn) {
 	defer secured.Close()
 	if from.kind == linkCall {
 		l.answerCall(secured, from)
+		return
+	}
+	if from.kind == linkMessages {
+		l.broken(secured, l.o.Messages(secured))
 		return
 	}
 	l.broken(secured, l.o.Forwarded(secured))

@@ -175,6 +175,28 @@ func (t *Transport) Tell(term uint64, node string) {
 	}
 }
 
+// TellAll is Tell for all members. A member that has not acknowledged the entry at an index yet is
+// told when it does.
+func (t *Transport) TellAll(term, index uint64) {
+	r := t.raft.Load()
+	if r == nil || t.IsShutdown() {
+		return
+	}
+	t.told.Store(index)
+	for _, s := range r.GetConfiguration().Configuration().Servers {
+		t.beat(s, term, true)
+	}
+}
+
+// tellLate tells a member that has accepted a request, built before the commit of the entry of the
+// last TellAll, that the entry is committed.
+func (t *Transport) tellLate(id raft.ServerID, target raft.ServerAddress, request *raft.AppendEntriesRequest) {
+	told, n := t.told.Load(), len(request.Entries)
+	if n > 0 && request.LeaderCommitIndex < told && told <= request.Entries[n-1].Index {
+		t.beat(raft.Server{ID: id, Address: target}, request.Term, true)
+	}
+}
+
 // beat sends a heartbeat of the leader of a term to another member. If one is on its way, it sends
 // another one afterwards if again is set, and else nothing.
 func (t *Transport) beat(s raft.Server, term uint64, again bool) {

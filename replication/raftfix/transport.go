@@ -56,6 +56,7 @@ type Transport struct {
 	screened    chan raft.RPC // of screen
 	closed      chan struct{} // by Close
 	close       sync.Once
+	told        atomic.Uint64 // the index of the last TellAll
 	released    atomic.Uint64 // the term of the leader that handed over to this node last; 0: none, or this node began its last election itself
 }
 
@@ -148,6 +149,7 @@ func (t *Transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, r
 	t.unreachable.recordSend(id, err)
 	if err == nil && response.Success {
 		t.acked.record(id, request)
+		t.tellLate(id, target, request)
 	}
 	return err
 }

@@ -57,6 +57,8 @@ var raftFamilies = []family{
 	{"raft_leader_changes_total", "Changes of the leader seen by this node.", counter, nil, isClustered, integer(func(v *view) int64 { return v.replication.Totals.LeaderChanges })},
 	{"raft_restarts_total", "Restarts of this node's raft instance within its process.", counter, nil, isClustered, integer(func(v *view) int64 { return v.replication.Totals.Restarts })},
 	{"raft_refused_links_total", "Links from nodes or unauthenticated clients that were rejected, or closed because of altered bytes; the log has the addresses.", counter, nil, isClustered, integer(func(v *view) int64 { return v.replication.Totals.RefusedLinks })},
+	{"raft_messages_sent_total", "Messages of PUBLISH sent to other nodes, counted once for each node.", counter, nil, isClustered, integer(func(v *view) int64 { return v.replication.Totals.MessagesSent })},
+	{"raft_messages_dropped_total", "Messages of PUBLISH that were dropped on their way to another node, because it was away or too slow.", counter, nil, isClustered, integer(func(v *view) int64 { return v.replication.Totals.MessagesDropped })},
 	{"raft_links_open", "1 while links are accepted without a secret or a certificate, else 0.", gauge, nil, isClustered, boolean(func(v *view) bool { return strings.HasSuffix(v.replication.Links, "open") })},
 	{"raft_snapshots_installed_total", "Snapshots installed from the leader.", counter, nil, isClustered, integer(func(v *view) int64 { return v.replication.Snapshot.Installed })},
 	{"raft_snapshot_index", "Last entry in the newest snapshot.", gauge, nil, isClustered, integer(func(v *view) uint64 { return v.replication.Snapshot.Index })},
