@@ -52,10 +52,6 @@ func (c *Check) Append(b *engine.Batch, s *ruleset.State, now engine.Instant, q 
 		s.CountBadAddresses(c.takeStripe(), r.BadAddresses)
 	}
 	c.keep(s, q)
-	if c.settles && r.Verdict == rules.Limited {
-		appendSettling(b, r.Limits, q)
-		return nil
-	}
 	first, members := len(b.Ops), max(1, len(r.Limits)+len(r.Guards))
 	*next(b) = engine.Op{Kind: engine.Needs, DB: uint8(engine.Rules), N: int64(s.Version), Group: uint8(1 + members)}
 	if r.Domain != nil {
@@ -65,6 +61,9 @@ func (c *Check) Append(b *engine.Batch, s *ruleset.State, now engine.Instant, q 
 	switch {
 	case r.Verdict != rules.Limited:
 		b.Ops = append(b.Ops, look)
+	case c.settles:
+		appendSettling(b, r.Limits, q)
+		b.Ops[first].Group = uint8(len(b.Ops) - first)
 	case len(r.Guards) == 0:
 		for i := range r.Limits {
 			if m := &r.Limits[i]; !appendLimit(b, m, q) && unheld == nil {
@@ -102,12 +101,15 @@ var look = engine.Op{Kind: engine.Take, Key: []byte(rules.KeyPrefix), Params: en
 // appendLimit appends the op of a limit. ok is false if it needs the ID that the request lacks.
 func appendLimit(b *engine.Batch, m *rules.Met, q *Request) (ok bool) {
 	n := q.hits(m.Descriptor)
+	looksFor := max(1, n)
 	if q.Peek {
 		n = 0
 	}
 	op := next(b)
 	m.SetOp(op, n, q.ID)
-	op.Mode = modes[m.Mode]
+	if op.Mode = modes[m.Mode]; n == 0 && op.Kind == engine.Take {
+		op.LookFor(looksFor)
+	}
 	return op.Kind != engine.Acquire || len(q.ID) > 0
 }
 
@@ -147,19 +149,19 @@ func (c *Check) appendGuarded(b *engine.Batch, q *Request) (unheld *rules.Met) {
 // modes are the modes of the ops of limits.
 var modes = [...]engine.Mode{rules.Enforced: 0, rules.Shadow: engine.Shadow, rules.Quota: engine.AnyOf}
 
-// appendSettling appends an op for each limit of a request that settles. Limits of 0 count
-// nothing.
+// appendSettling appends an op for each limit of a request that settles, in one moment. Limits of
+// 0 count nothing.
 func appendSettling(b *engine.Batch, limits []rules.Met, q *Request) {
 	for i := range limits {
 		l := limits[i].Limit
-		op := engine.Op{Kind: engine.Charge, Params: l.Params, N: q.Settle, Key: limits[i].Key}
+		op := engine.Op{Kind: engine.Charge, Mode: engine.Fit, Params: l.Params, N: q.settles(limits[i].Descriptor), Key: limits[i].Key}
 		switch {
 		case l.HasLeases() && len(q.ID) == 0:
 			op = engine.Op{Kind: engine.Peek, Key: limits[i].Key}
 		case l.HasLeases():
 			op = engine.Op{Kind: engine.Release, Key: limits[i].Key, ID: q.ID}
 		case l.None:
-			limits[i].SetOp(&op, 0, nil)
+			op = engine.Op{Kind: engine.Peek, Key: limits[i].Key}
 		case q.Settle < 0:
 			op = refund(&limits[i], -q.Settle)
 		}

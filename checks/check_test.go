@@ -151,7 +151,7 @@ func TestRequests(t *testing.T) {
 	}{
 		{search, Request{Hits: 8}, "1 10 2 0 60000 search/search-minute ok", "enforced -shadow"},
 		{search, Request{Hits: 1}, "1 10 1 0 60000 search/search-minute near", "enforced shadow"},
-		{search, Request{Hits: 0}, "1 10 1 0 60000 search/search-minute near", "enforced shadow"},
+		{search, Request{Hits: 0}, "1 10 1 0 60000 search/search-minute near", "enforced -shadow"},
 		{search, Request{Hits: 2}, "1 10 0 0 60000 search/search-minute grace", "enforced -shadow"},
 		{search, Request{Hits: 2}, "0 10 0 60000 60000 search/search-minute limited", "-enforced -shadow"},
 		{search, Request{Hits: 2, Peek: true}, "0 10 0 60000 60000 search/search-minute limited", "-enforced -shadow"},

@@ -132,11 +132,19 @@ func (c *Check) setRow(r *Row, m *Met, d *engine.Decision) {
 	switch {
 	case l.None:
 		r.Remaining, r.ResetMillis = 0, 0
+		if c.settles {
+			r.Allowed, r.WaitMillis = true, 0
+		} else if c.peek && c.hitsOf(m) > 0 {
+			r.Allowed, r.WaitMillis = false, -1
+		}
 	case d.Params == engine.Params{}: // no such key, or no memory for one
 		r.Allowed, r.Remaining = true, l.Quota
 	case c.settles && l.HasLeases():
 		r.Allowed, r.WaitMillis = true, 0
-	case c.peek && d.Remaining < c.hitsOf(m):
-		r.Allowed, r.WaitMillis = false, r.ResetMillis
+	case c.settles:
+	case (c.peek || c.hitsOf(m) == 0) && l.HasLeases():
+		r.Allowed = d.Wait == engine.Span{}
+	case (c.peek || c.hitsOf(m) == 0) && d.Remaining < max(1, c.hitsOf(m)):
+		r.Allowed = false
 	}
 }

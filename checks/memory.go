@@ -74,16 +74,13 @@ func (c *Check) hitsOf(m *Met) int64 {
 func (c *Check) keep(s *ruleset.State, q *Request) {
 	m := c.memory
 	r := &m.result
-	c.state, c.hits, c.peek, c.settles = s, q.Hits, q.Peek, q.Settle != 0
+	c.state, c.hits, c.peek, c.settles = s, q.Hits, q.Peek, q.settling()
 	if last := &m.last; r.Repeated && last.state == s && last.settles == c.settles && len(q.Own) == 0 && q.Negative == nil {
 		c.verdict, c.first, c.limits, c.extra = last.verdict, last.first, last.limits, 0
 		return
 	}
 	c.verdict, c.first, c.limits, c.extra = r.Verdict, int32(len(m.met)), uint8(len(r.Limits)), 0
-	op, labelled := uint8(1), false // behind the Needs
-	if c.settles {
-		op = 0
-	}
+	op, labelled := uint8(1), false // after the Needs
 	for i := range r.Limits {
 		from := &r.Limits[i]
 		m.met = append(m.met, Met{

@@ -1,6 +1,11 @@
 package checks
 
-import "limitsrv/rules"
+import (
+	"math"
+	"slices"
+
+	"limitsrv/rules"
+)
 
 // A Request asks if it may pass by the rules of a domain. Its bytes must stay unchanged
 // until the answer.
@@ -24,6 +29,8 @@ type Request struct {
 	Settle int64
 	// Peek looks only: the answer tells if Hits tokens would pass, and nothing is counted.
 	Peek bool
+
+	report bool // see Report
 }
 
 // hits returns the tokens that a descriptor takes.
@@ -47,10 +54,38 @@ func (q *Request) tokens(descriptor int) int64 {
 	return q.Hits
 }
 
+// Report makes q a request that settles what its descriptors with their own number of tokens
+// report: each takes so many, without asking. ok is false, and q is unchanged, if it has none.
+func (q *Request) Report() (ok bool) {
+	if q.Peek || q.settling() || !slices.ContainsFunc(q.Own, isUsage) {
+		return false
+	}
+	q.report = true
+	return true
+}
+
+// isUsage reports whether a descriptor's own number of tokens may be usage. Numbers from the
+// greatest uint32 on are mistakes, such as -1: they must not close a limit.
+func isUsage(n int64) bool { return n > 0 && n < math.MaxUint32 }
+
+// settling reports whether the request settles.
+func (q *Request) settling() bool { return q.Settle != 0 || q.report }
+
+// settles returns the tokens that a descriptor settles.
+func (q *Request) settles(descriptor int) int64 {
+	switch {
+	case !q.report:
+		return q.Settle
+	case descriptor < len(q.Own) && isUsage(q.Own[descriptor]) && !q.givesBack(descriptor):
+		return q.Own[descriptor]
+	}
+	return 0
+}
+
 // Reset makes q an empty request of one token for a domain. It keeps memory.
 func (q *Request) Reset(domain []byte) {
 	q.Domain, q.Descriptors = domain, q.Descriptors[:0]
-	q.Hits, q.Own, q.ID, q.Settle, q.Peek = 1, q.Own[:0], nil, 0, false
+	q.Hits, q.Own, q.ID, q.Settle, q.Peek, q.report = 1, q.Own[:0], nil, 0, false, false
 	q.Negative, q.HitsGiven = nil, false
 }
 

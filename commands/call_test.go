@@ -37,7 +37,7 @@ func TestDecideIsACommand(t *testing.T) {
 		{"RL.PEEK k", "FIXED"},
 		{"RL.PEEK nobody", "status"},
 		{"RL.PEEK", "ERR wrong number of arguments"},
-		{"RL.FIXED k 0 day", "ERR limit must be"},
+		{"RL.FIXED k -1 day", "ERR limit must be"},
 		{"NOTHING", "ERR unknown command"},
 		{"INFO", "ERR the command does not work on keys"},
 	} {

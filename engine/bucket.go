@@ -71,6 +71,14 @@ func (b bucket) refund(c *cell, now Instant, n int64) {
 	b.set(c, now, b.owed(c, now).subSaturating(mul(uint64(n), uint64(c.params.Period))))
 }
 
+// giveBack returns the time of n permits, less the time since they were taken: so much of it
+// the bucket may have earned back already.
+func (b bucket) giveBack(c *cell, now, since Instant, n int64) bool {
+	back := mul(uint64(n), uint64(c.params.Period)).subSaturating(mul(age(now, since), uint64(c.params.Count)))
+	b.set(c, now, b.owed(c, now).subSaturating(back))
+	return !back.isZero()
+}
+
 // migrate keeps the time at which the bucket is full, and the fastest rate at which
 // permits were taken.
 func (bucket) migrate(c *cell, now Instant, p Params) { pastBucket{}.migrate(c, now, p) }

@@ -1,6 +1,9 @@
 package engine
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // pastBucket is a bucket with a past: its rate has changed. It continues to count time in
 // drops of the earlier rate, so that no change of the rate rounds anything: the time at
@@ -183,17 +186,32 @@ func (b pastBucket) take(c *cell, now Instant, n int64) {
 	b.setTakenRate(c, b.countingRate(c))
 }
 
+// giveBack may round: see refine. It returns the time as a bucket without a past does.
+func (b pastBucket) giveBack(c *cell, now, since Instant, n int64) bool {
+	back := b.costOf(c, now, n)
+	back = back.subSaturating(mul(age(now, since), b.unit(c)))
+	b.set(c, now, b.owed(c, now).subSaturating(back))
+	return !back.isZero()
+}
+
 // refund may round: see refine.
 func (b pastBucket) refund(c *cell, now Instant, n int64) {
+	cost := b.costOf(c, now, n)
+	b.set(c, now, b.owed(c, now).subSaturating(cost))
+}
+
+// costOf returns the time of n permits, at least the time owed if it exceeds a wide. It may
+// refine the unit.
+func (b pastBucket) costOf(c *cell, now Instant, n int64) wide {
 	cost, exact, fits := b.countingRate(c).drops(uint64(n), b.unit(c))
 	if fits && !exact && cost.less(b.owed(c, now)) {
 		b.refine(c, 0)
 		cost, _, fits = b.countingRate(c).drops(uint64(n), b.unit(c))
 	}
 	if !fits {
-		cost = b.owed(c, now)
+		cost = wide{math.MaxUint64, math.MaxUint64}
 	}
-	b.set(c, now, b.owed(c, now).subSaturating(cost))
+	return cost
 }
 
 // maxUnitExponent is the exponent of 2 of the finest unit that refine chooses.

@@ -266,65 +266,6 @@ func (s *shard) countable(now Instant, op *Op, pl place, used int64, d *Decision
 	return d.Status == OK
 }
 
-// refund returns permits; a key that is full again is forgotten.
-func (s *shard) refund(now Instant, op *Op, h uint64, d *Decision) {
-	pl, _, ok := s.lookupCountable(now, op, h, d)
-	if !ok {
-		return
-	}
-	c := &s.cell
-	c.limiter().refund(c, now, op.N)
-	used := c.meter().used(c, now)
-	c.previewOne(now, used, d)
-	s.store(pl, now.after(d.Reset))
-	d.Changed = true
-	d.Allowed = 1
-	if used == 0 {
-		s.remove(pl)
-	}
-}
-
-// charge takes permits up to one limit of debt. Its wait is the time until the debt is
-// repaid, or, if the charge is denied, until it would pass.
-func (s *shard) charge(now Instant, op *Op, h uint64, d *Decision) {
-	pl, used, ok := s.lookupChargeable(now, op, h, d)
-	if !ok {
-		return
-	}
-	c, limit := &s.cell, s.cell.params.Limit
-	switch {
-	case used+op.N > 2*limit:
-		d.Wait = c.waitFor(now, op.N, 2*limit)
-	default:
-		if pl, ok = s.ensureMemory(now, op.Key, h, pl, op.N); !ok {
-			d.Status, d.Changed = NoMemory, false
-			return
-		}
-		c.limiter().take(c, now, op.N)
-		used = c.meter().used(c, now)
-		d.Changed, d.Allowed = true, 1
-		d.Wait = c.meter().until(c, now, limit)
-	}
-	c.fill(now, used, d)
-	if d.Changed {
-		s.upsert(pl, h, op.Key, now.after(d.Reset))
-	}
-}
-
-// lookupChargeable is lookupCountable for a Charge. One with parameters puts the key under
-// them, which sets Changed, and then a missing key is a new one.
-func (s *shard) lookupChargeable(now Instant, op *Op, h uint64, d *Decision) (pl place, used int64, ok bool) {
-	if op.Params.Limit == 0 {
-		return s.lookupCountable(now, op, h, d)
-	}
-	pl, used, d.Changed, ok = s.lookupWith(now, op, h)
-	if !ok || s.cell.alg().limiter == nil {
-		s.cell.fillWrongType(now, used, d)
-		return pl, used, false
-	}
-	return pl, used, true
-}
-
 // forget drops a live key and shrinks its page.
 func (s *shard) forget(now Instant, op *Op, h uint64, d *Decision) {
 	pl, _ := s.lookup(now, op.Key, h)

@@ -63,6 +63,15 @@ func (f fixed) refund(c *cell, now Instant, n int64) {
 	c.state = state{uint64(end), uint64(used - n)}
 }
 
+func (f fixed) giveBack(c *cell, now, since Instant, n int64) bool {
+	end, used, _ := f.currentWindow(c, now)
+	if used == 0 || since != unaged && windowEnd(&c.params, since) != end {
+		return false
+	}
+	f.refund(c, now, n)
+	return true
+}
+
 // migrate counts the permits used in p's current window, or holds them until the end of
 // their own window if that is later.
 func (f fixed) migrate(c *cell, now Instant, p Params) {

@@ -55,6 +55,9 @@ func (b *Batch) answerNeeds(i int, status Status) {
 // does not pass, the keys still get their new parameters, in the order of the ops, unless
 // memory was insufficient.
 func (e *Engine) takeMembers(now Instant, b *Batch, first, from, to int) Status {
+	if b.Ops[from].settles() {
+		return e.settleMembers(now, b, first, from, to)
+	}
 	b.beginGroup(from, to)
 	switch open, right := e.passGuards(now, b, from, to); {
 	case !right:
@@ -343,11 +346,12 @@ func (e *Engine) allKeysLive(b *Batch, from, to int) bool {
 func (s *shard) takeProbed(now Instant, op *Op, h uint64, m *member, d *Decision) {
 	pl, used := s.openMember(now, op, h, m)
 	c := &s.cell
-	*d = Decision{Allowed: 1, Wait: c.hold(now)}
 	if op.N == 0 {
+		*d = Decision{Allowed: 1, Wait: s.lookWait(now, op, used)}
 		c.fill(now, used, d)
 		return
 	}
+	*d = Decision{Allowed: 1, Wait: c.hold(now)}
 	if op.Kind == Acquire {
 		c.alg().lessor.acquire(c, now, s.hashHolder(op.ID), now+Instant(op.Params.Period))
 	} else {

@@ -12,6 +12,7 @@ type Stats struct {
 	Allowed, Denied [limits]int64
 	ShadowDenied    int64 // denials answered as allowed
 	Forgotten       int64 // expired keys
+	ChargesCut      int64 // Charges that were recorded in part or not at all
 	Evicted         int64 // live keys evicted for memory
 	Refused         int64 // ops answered NoMemory
 	RunStats
@@ -56,6 +57,7 @@ func (e *Engine) totals() (t Stats) {
 			t.Denied[a] += s.stats.Denied[a]
 		}
 		t.ShadowDenied += s.stats.ShadowDenied
+		t.ChargesCut += s.stats.ChargesCut
 		t.Forgotten += s.stats.Forgotten
 		t.Evicted += s.stats.Evicted
 		t.Refused += s.stats.Refused

@@ -29,6 +29,9 @@ var laws = []law{
 	{"shadow does not affect the state", lawShadow},
 	{"partial grants the permits left", lawPartial},
 	{"a refund undoes a take", lawRefund},
+	{"giving back by age is never looser than not taking", lawGiveBack},
+	{"giving back at once leaves the same", lawGiveBackNow},
+	{"a charge records what fits", lawCharge},
 	{"a group takes all or none", lawGroup},
 	{"a fingerprint changes with the state", lawFingerprint},
 }

@@ -247,60 +247,23 @@ func (l *logState) releaseExpired(c *cell) {
 	}
 }
 
-// drop releases the first or the last chunk.
+// drop releases a chunk.
 func (l *logState) drop(c *cell, r chunkRef) {
 	links := c.chunks.words(r)[chunkLinks]
 	before, after := chunkRef(links>>32), chunkRef(links)
 	if before == 0 {
 		l.first = after
 	} else {
-		c.chunks.words(before)[chunkLinks] &^= 1<<32 - 1
+		words := c.chunks.words(before)
+		words[chunkLinks] = words[chunkLinks]&^(1<<32-1) | uint64(after)
 	}
 	if after == 0 {
 		l.last = before
 	} else {
-		c.chunks.words(after)[chunkLinks] &= 1<<32 - 1
+		words := c.chunks.words(after)
+		words[chunkLinks] = words[chunkLinks]&(1<<32-1) | uint64(before)<<32
 	}
 	c.chunks.release(r)
-}
-
-// refund removes the newest entries.
-func (g slidingLog) refund(c *cell, now Instant, n int64) {
-	l := loadLog(c)
-	l.expire(c, now)
-	if n >= int64(l.granted-l.expired) {
-		g.discard(c)
-		return
-	}
-	l.granted -= uint32(n)
-	for l.trimLast(c) {
-		l.drop(c, l.last)
-	}
-	l.change = c.chunks.nextChange()
-	l.store(c)
-}
-
-// trimLast makes the last chunk end at granted, and reports whether that empties it.
-// Requires: permits are in use, so that an entry reaches granted.
-func (l *logState) trimLast(c *cell) bool {
-	words := c.chunks.words(l.last)
-	for n := int(words[chunkCount]); n > 0; n-- {
-		var before uint32
-		if n > 1 {
-			_, before = entry(words, n-2)
-		} else if r := chunkRef(words[chunkLinks] >> 32); r != 0 {
-			_, before = lastEntry(c.chunks.words(r))
-		} else {
-			before = l.expired
-		}
-		if int32(l.granted-before) > 0 {
-			at, _ := entry(words, n-1)
-			setEntry(words, n-1, at, l.granted)
-			words[chunkCount] = uint64(n)
-			return false
-		}
-	}
-	return true
 }
 
 // If the window of p is shorter, migrate holds the permits in use until the last has left

@@ -90,6 +90,6 @@ func (s *shard) fillMember(now Instant, op *Op, m *member, d *Decision) {
 		s.load(s.slab.open(m.page), m.slot)
 		used = m.used
 	}
-	d.Wait = c.hold(now)
+	d.Wait = s.lookWait(now, op, used)
 	c.fill(now, used, d)
 }

@@ -253,11 +253,25 @@ func (d *modelTest) draw() {
 	}
 	if op.Kind == engine.Refund || op.Kind == engine.Charge {
 		op.N = d.drawN(i, pick(d.s, d.params[d.homes[i]]).Limit)
+		if d.s.n(2) == 1 {
+			d.drawFit(&op)
+		}
 		if d.s.oneIn(4) { // with parameters, only their algorithm matters
 			op.Params = pick(d.s, d.params[d.homes[d.s.n(len(d.homes))]])
 		}
 	}
 	d.batch.Ops = append(d.batch.Ops, op)
+}
+
+// drawFit gives a Refund or a Charge a mode, and a Refund perhaps an age.
+func (d *modelTest) drawFit(op *engine.Op) {
+	op.Mode = pick(d.s, []engine.Mode{engine.Fit, engine.Partial})
+	if op.Kind == engine.Refund && d.s.n(3) > 0 {
+		op.SetAge(int64(d.s.n(int(pick(d.s, windows)))) / 2)
+		if len(d.marks) > 0 && d.s.n(2) == 1 {
+			op.SetAge(max(0, d.model.now-d.marks[d.s.n(len(d.marks))]))
+		}
+	}
 }
 
 // drawMember draws an op of a group.

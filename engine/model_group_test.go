@@ -100,6 +100,12 @@ func (t *model) member(op *engine.Op) engine.Decision {
 	}
 	d := t.deniedMember(op)
 	d.Allowed = 1
+	if op.Kind == engine.Acquire {
+		k := t.under(op)
+		if _, holds := k.live(t.now)[string(op.ID)]; !holds {
+			d.Wait = t.leaseDecision(k, 0).Wait
+		}
+	}
 	return d
 }
 

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"encoding/binary"
 	"maps"
 	"math"
 	"math/big"
@@ -35,6 +36,9 @@ type modelState interface {
 	wait(p engine.Params, t, n, bound int64) *big.Int
 	take(p engine.Params, t, n int64)
 	refund(p engine.Params, t, n int64)
+	// giveBack returns permits taken since or, if that is below 0, in the window in force, and
+	// reports whether it returned any.
+	giveBack(p engine.Params, t, since, n int64) bool
 	// change converts the permits used under old to p.
 	change(old, p engine.Params, t int64)
 	clone() modelState
@@ -139,6 +143,8 @@ func (t *model) one(op *engine.Op) engine.Decision {
 		return t.release(op)
 	}
 	switch {
+	case op.Kind == engine.Charge && op.N == 0 && op.Mode != 0 && op.Params != engine.Params{}:
+		return t.lookUnder(op)
 	case op.Kind == engine.Charge && op.N > 0 && op.Params != engine.Params{}:
 		return t.chargeUnder(op)
 	case k == nil:
@@ -147,13 +153,18 @@ func (t *model) one(op *engine.Op) engine.Decision {
 		return t.look(k)
 	case k.permits == nil, op.Params != engine.Params{} && op.Params.Alg != k.p.Alg:
 		return engine.Decision{Status: engine.WrongType}
+	case op.Kind == engine.Refund && op.N > 0 && op.Mode&(engine.Fit|engine.Partial) != 0:
+		given := k.permits.giveBack(k.p, t.now, sinceOf(op, t.now), op.N)
+		d := t.look(k)
+		d.Allowed = yes(given)
+		return d
 	case op.Kind == engine.Refund:
 		k.permits.refund(k.p, t.now, op.N)
 		d := t.look(k)
 		d.Allowed = 1
 		return d
 	case op.Kind == engine.Charge:
-		return t.charge(k, op.N)
+		return t.charge(k, op)
 	}
 	panic("unknown kind")
 }
@@ -222,9 +233,18 @@ func (t *model) look(k *modelKey) engine.Decision {
 	return d
 }
 
-func (t *model) charge(k *modelKey, n int64) engine.Decision {
-	d := engine.Decision{Params: k.p}
-	if n == 0 || k.passes(t.now, n, 2*k.p.Limit) {
+func (t *model) charge(k *modelKey, op *engine.Op) engine.Decision {
+	d, n := engine.Decision{Params: k.p}, op.N
+	if op.Mode != 0 && n > 0 {
+		double := *k
+		double.p.Limit = 2 * k.p.Limit
+		n = min(n, double.free(t.now))
+		k.permits.take(k.p, t.now, n)
+		if d.Allowed = yes(n == op.N); op.Mode&engine.Partial != 0 {
+			d.Allowed = n
+		}
+		d.Wait = k.wait(t.now, 0, k.p.Limit)
+	} else if n == 0 || k.passes(t.now, n, 2*k.p.Limit) {
 		d.Allowed = 1
 		k.permits.take(k.p, t.now, n)
 		d.Wait = k.wait(t.now, 0, k.p.Limit)
@@ -247,11 +267,37 @@ func (t *model) chargeUnder(op *engine.Op) engine.Decision {
 		return engine.Decision{Status: engine.WrongType}
 	}
 	k.change(op.Params, t.now)
-	d := t.charge(k, op.N)
-	if d.Allowed == 1 {
+	d := t.charge(k, op)
+	if d.Allowed == 1 || op.Mode != 0 {
 		t.keys[string(op.Key)] = k
 	}
 	return d
+}
+
+// lookUnder carries out a charge of no permits with parameters.
+func (t *model) lookUnder(op *engine.Op) engine.Decision {
+	k := t.find(op.Key)
+	switch {
+	case k == nil && (op.Params.Alg == engine.Lease || op.Params.Alg == engine.Box):
+		return engine.Decision{Status: engine.Missing}
+	case k == nil:
+		k = &modelKey{p: op.Params, permits: newState(op.Params.Alg)}
+	case k.p.Alg != op.Params.Alg || k.permits == nil:
+		return engine.Decision{Status: engine.WrongType}
+	}
+	k = k.clone()
+	k.change(op.Params, t.now)
+	d := engine.Decision{Params: k.p, Allowed: yes(op.Mode&engine.Partial == 0)}
+	d.Wait, d.Remaining, d.Reset = k.wait(t.now, 0, k.p.Limit), k.free(t.now), k.reset(t.now)
+	return d
+}
+
+// sinceOf returns the time from which on a Refund returns permits, or -1.
+func sinceOf(op *engine.Op, t int64) int64 {
+	if len(op.ID) == 0 {
+		return -1
+	}
+	return max(0, t-int64(binary.LittleEndian.Uint64(op.ID)))
 }
 
 // change sets new parameters.

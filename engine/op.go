@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -51,10 +52,17 @@ const (
 	Peek
 	// Refund returns N permits, never above full. If it has Params, the key must have
 	// their algorithm; they are not used otherwise.
+	//
+	// With the mode Fit it returns only permits of the window in force, and of a LOG the
+	// oldest. With an age, see SetAge, it returns only permits of the window in which they
+	// were taken, and of a bucket what the bucket cannot have earned back. Allowed is 0 if
+	// nothing could be returned.
 	Refund
 	// Charge takes N permits unconditionally, under its Params if it has some: then it creates
 	// a missing key, as a Take does. The key may go into debt by at most one
-	// more limit; beyond that nothing is taken and Allowed is 0.
+	// more limit; beyond that nothing is taken and Allowed is 0. With the mode Fit it takes
+	// as many permits as fit; Allowed is 1 if that is all, and with the mode Partial it is
+	// their number.
 	Charge
 	// Forget drops a key. Allowed is 1 if there was one.
 	Forget
@@ -107,6 +115,10 @@ const (
 	// Partial grants as many permits as are left, up to N. Allowed is the number granted.
 	// No op of a group has it.
 	Partial Mode = 1 << 0
+	// Fit is the mode of a Refund or a Charge by the rules of version 4 of log entries. It has
+	// the bit of Shadow, which these kinds do not have. Partial has the same meaning for a
+	// Charge, except for Allowed.
+	Fit = Shadow
 	// Shadow decides and counts as usual, but the answer is that all N were allowed: 1,
 	// or N under Partial. In a group it is another: see Op.Group.
 	Shadow Mode = 1 << 1
@@ -163,6 +175,9 @@ type Op struct {
 	// of these. Then all members that pass take. Otherwise none takes. So a Shadow member
 	// never refuses the group. The Allowed of each member tells whether this limit by itself
 	// would pass. See Passed and Guard.
+	//
+	// Or all members settle: they are Charges and Refunds with the mode Fit or Partial, Releases and Peeks,
+	// perhaps after a Needs. Each is applied as it would be without the group, all in one moment.
 	Group uint8
 	// DB is the database of the key, below Databases.
 	DB uint8
@@ -173,7 +188,8 @@ type Op struct {
 	// N is from 0 to MaxN; larger values behave as MaxN. For an Acquire it is 1 or 0.
 	N   int64
 	Key []byte
-	ID  []byte
+	// ID is a holder, a source, an age, or a number that is looked for: see SetAge and LookFor.
+	ID []byte
 }
 
 // Check returns an error if an op from outside is invalid in a batch that is Atomic or not.
@@ -193,7 +209,9 @@ func (op *Op) Check(atomic bool) error {
 		ok = len(op.ID) > 0
 	case Needs:
 		ok = none && op.Mode == 0 && Space(op.DB) < spaces
-	case Peek, Refund, Charge, Forget, Flush, Expect, Watch, Do, Learn:
+	case Refund:
+		ok = op.Mode&(Fit|Partial) == 0 || op.hasValidAge()
+	case Peek, Charge, Forget, Flush, Expect, Watch, Do, Learn:
 		ok = true
 	default:
 		return fmt.Errorf("unknown kind of op %d", op.Kind)
@@ -218,8 +236,29 @@ func (op *Op) CheckMember() error {
 	if op.Kind == Needs && op.Group > 1 {
 		return nil
 	}
+	if op.settles() {
+		return nil
+	}
 	if op.Kind != Take && op.Kind != Acquire || op.Mode&^groupModes != 0 || op.Mode&(op.Mode-1) != 0 {
 		return fmt.Errorf("an op of kind %d and mode %#x in a group", op.Kind, op.Mode)
+	}
+	return nil
+}
+
+// settles reports whether the op may be a member of a group that settles.
+func (op *Op) settles() bool {
+	return op.isAdjusting() && op.Mode&^(Fit|Partial) == 0 || (op.Kind == Release || op.Kind == Peek) && op.Mode == 0
+}
+
+// CheckGroup returns an error if the checked members of a group do not belong together.
+func CheckGroup(ops []Op) error {
+	if ops[0].Kind == Needs {
+		ops = ops[1:]
+	}
+	for i := range ops {
+		if ops[i].settles() != ops[0].settles() {
+			return errors.New("a group of ops that settle and of others")
+		}
 	}
 	return nil
 }
@@ -230,6 +269,38 @@ func (op *Op) CheckAlone() error {
 		return fmt.Errorf("an op of kind %d and mode %#x outside of a group", op.Kind, op.Mode)
 	}
 	return nil
+}
+
+// LookFor makes a Take of no permits one that looks for n: if there is no room for so many, the
+// decision has the Wait of a Take of n. It does not allocate for n = 1.
+func (op *Op) LookFor(n int64) {
+	if op.ID = one[:]; n != 1 {
+		op.ID = binary.LittleEndian.AppendUint64(nil, uint64(n))
+	}
+}
+
+// Looked returns the n of an op that LookFor has prepared; false for any other.
+func (op *Op) Looked() (n int64, ok bool) {
+	if op.Kind != Take || op.N > 0 || len(op.ID) != len(one) {
+		return 0, false
+	}
+	return op.looksFor(), true
+}
+
+// one is the ID of a look for one permit.
+var one = [8]byte{1}
+
+// looksFor returns the permits that the op looks for.
+func (op *Op) looksFor() int64 {
+	switch {
+	case op.N > 0:
+		return 0
+	case op.Kind == Acquire:
+		return 1
+	case len(op.ID) == len(one):
+		return int64(min(binary.LittleEndian.Uint64(op.ID), MaxN))
+	}
+	return 0
 }
 
 // IsGroup reports whether the op is the first of a group.

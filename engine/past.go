@@ -77,6 +77,20 @@ func (r carried) valid(c *cell, now Instant) bool {
 	return x.n > 0 && x.n <= maxHeld && x.until > 0 && x.until-now <= 2*MaxPeriod+MaxPeriod/10 && r.limiter.valid(c, now)
 }
 
+// giveBack returns held permits last, and none if since is known: they were used in another
+// window.
+func (r carried) giveBack(c *cell, now, since Instant, n int64) bool {
+	fromState, held := min(n, r.limiter.used(c, now)), int64(0)
+	if since == unaged {
+		held = min(n-fromState, c.held(now))
+	}
+	given := fromState > 0 && r.limiter.giveBack(c, now, since, fromState)
+	if held > 0 {
+		c.addHeld(now, -held, 0)
+	}
+	return given || held > 0
+}
+
 // refund returns held permits last.
 func (r carried) refund(c *cell, now Instant, n int64) {
 	fromState := min(n, r.limiter.used(c, now))

@@ -18,6 +18,10 @@ func (s *shard) applyReadOnly(now Instant, op *Op, h uint64, d *Decision) {
 		}
 		c.previewOne(now, used, d)
 	case Refund, Charge:
+		if op.isAdjusting() && op.Params.Limit > 0 && op.Kind == Charge && op.Params.alg().limiter != nil {
+			s.previewCharge(now, op, pl, used, d)
+			return
+		}
 		if !s.countable(now, op, pl, used, d) {
 			return
 		}
@@ -45,11 +49,31 @@ func (s *shard) previewTake(now Instant, op *Op, pl place, found int64, d *Decis
 		s.cell.fillWrongType(now, used, d)
 		return
 	}
-	d.Wait = s.cell.hold(now)
+	d.Wait = s.lookWait(now, op, used)
 	if op.Mode&Partial == 0 {
 		d.Allowed = 1
 	}
 	s.cell.fill(now, used, d)
+}
+
+// lookWait returns the wait of a Take or Acquire of no permits, with used permits in use: the
+// time for which permits are held, or, if there is no room for those that it looks for, the time
+// until there is.
+func (s *shard) lookWait(now Instant, op *Op, used int64) Span {
+	c, n := &s.cell, op.looksFor()
+	if n == 0 || used+n <= op.Params.Limit || op.Kind == Acquire && c.alg().lessor.holds(c, now, s.hashHolder(op.ID)) {
+		return c.hold(now)
+	}
+	return c.waitFor(now, n, op.Params.Limit)
+}
+
+// previewCharge answers a Charge of no permits under parameters: the state of the key under
+// these, with the time until the debt is repaid.
+func (s *shard) previewCharge(now Instant, op *Op, pl place, found int64, d *Decision) {
+	s.previewTake(now, op, pl, found, d)
+	if d.Status == OK {
+		d.Wait = s.cell.meter().until(&s.cell, now, s.cell.params.Limit)
+	}
 }
 
 // previewOne fills d with the key's state and the answer that a Take of one permit would

@@ -72,6 +72,26 @@ func (s slide) take(c *cell, now Instant, n int64) {
 	c.state = state{uint64(end), uint64(count + n), uint64(before)}
 }
 
+// giveBack takes from the count of the window of since, never from both: of the previous one
+// only a part counts, so that a permit from the other would be too much.
+func (s slide) giveBack(c *cell, now, since Instant, n int64) bool {
+	end, count, before := s.currentWindow(c, now)
+	start := end - Instant(c.params.Period)
+	given := int64(0)
+	switch {
+	case since == unaged || since >= start:
+		given = min(n, count)
+		count -= given
+	case since >= start-Instant(c.params.Period):
+		given = min(n, before)
+		before -= given
+	}
+	if given > 0 {
+		s.store(c, end, count, before)
+	}
+	return given > 0
+}
+
 func (s slide) refund(c *cell, now Instant, n int64) {
 	end, count, before := s.currentWindow(c, now)
 	fromCount := min(n, count)

@@ -20,6 +20,7 @@ type Caller struct {
 // Requires: if tx is read-only, the command is ReadOnly.
 func (x *Caller) Do(tx *engine.Tx, c *Command, words [][]byte, out []byte) []byte {
 	x.reply.Buf = x.reply.Buf[:0]
+	x.batch.Level = tx.Level()
 	if err := c.Op(&x.batch, words); err != nil {
 		x.reply.Error(err)
 		if tx.Level() >= 2 {

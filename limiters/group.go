@@ -31,7 +31,7 @@ func opAll(b *engine.Batch, args [][]byte) error {
 	}
 	before := len(b.Ops)
 	for ; len(limits) > 0; limits = limits[limitArgs:] {
-		op, err := parseGrouped(limits[:limitArgs])
+		op, err := parseGrouped(limits[:limitArgs], b.Level)
 		if err != nil {
 			index := len(b.Ops) - before
 			b.Ops = b.Ops[:before]
@@ -40,28 +40,54 @@ func opAll(b *engine.Batch, args [][]byte) error {
 		}
 		b.Ops = append(b.Ops, op)
 	}
+	closeGroup(b.Ops[before:])
 	b.Ops[before].Group = uint8(len(b.Ops) - before)
 	return nil
 }
 
 // parseGrouped parses one limit: alg key p1 p2 n.
-func parseGrouped(limit [][]byte) (engine.Op, error) {
-	alg, ok := engine.AlgByName(limit[0])
-	if !ok || !alg.IsCounted() {
-		e := badArgument("alg", anyOf(groupAlgs()), limit[0])
-		e.Text += word.DidYouMean(limit[0], groupAlgs()...)
-		return engine.Op{}, e
+func parseGrouped(limit [][]byte, level uint8) (engine.Op, error) {
+	op := engine.Op{Kind: engine.Take, Key: limit[1]}
+	if err := parseAlg(&op.Params, limit[0]); err != nil {
+		return engine.Op{}, err
 	}
-	op := engine.Op{Kind: engine.Take, Params: engine.Params{Alg: alg}, Key: limit[1]}
 	err := ParseKey(op.Key)
 	if err == nil {
-		usage := alg.Usage()
-		err = parseParams(&op.Params, &usage, limit[2], limit[3])
+		err = parseRest(&op.Params, limit[2], limit[3], level)
 	}
 	if err == nil {
 		op.N, err = ParseN("n", limit[4])
 	}
+	if err == nil && op.Params.Limit == 0 {
+		closeLimit(&op, op.N)
+	}
 	return op, err
+}
+
+// parseLimited parses alg p1 p2 into the parameters of an op.
+func parseLimited(op *engine.Op, alg, first, second []byte, level uint8) error {
+	if err := parseAlg(&op.Params, alg); err != nil {
+		return err
+	}
+	return parseRest(&op.Params, first, second, level)
+}
+
+// parseAlg parses the name of an algorithm with permits that are numbers.
+func parseAlg(p *engine.Params, name []byte) error {
+	alg, ok := engine.AlgByName(name)
+	if !ok || !alg.IsCounted() {
+		e := badArgument("alg", anyOf(groupAlgs()), name)
+		e.Text += word.DidYouMean(name, groupAlgs()...)
+		return e
+	}
+	p.Alg = alg
+	return nil
+}
+
+// parseRest parses the two parameters of the algorithm of p.
+func parseRest(p *engine.Params, first, second []byte, level uint8) error {
+	usage := p.Alg.Usage()
+	return parseParams(p, &usage, first, second, level)
 }
 
 // groupAlgs returns the names of the algorithms that RL.ALL accepts.
@@ -83,10 +109,11 @@ func anyOf(names []string) string {
 // inLimit is the suffix of an error about one limit of a group, counted from 1.
 func inLimit(index int) string { return fmt.Sprintf(", in limit %d", index+1) }
 
-func replyAll(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
+func replyAll(w *resp.Writer, ops []engine.Op, ds []engine.Decision) {
 	if replyFailed(w, ds) {
 		return
 	}
+	correctGroup(ops, ds)
 	index, allowed := binding(ds)
 	w.Array(2 + len(ds))
 	w.Int(allowed)

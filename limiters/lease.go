@@ -29,7 +29,7 @@ func opAcquire(b *engine.Batch, args [][]byte) (err error) {
 		return err
 	}
 	usage := engine.Lease.Usage()
-	if err := parseParams(&op.Params, &usage, args[2], args[3]); err != nil {
+	if err := parseParams(&op.Params, &usage, args[2], args[3], b.Level); err != nil {
 		return err
 	}
 	if err := ParseID(op.ID); err != nil {
@@ -37,6 +37,9 @@ func opAcquire(b *engine.Batch, args [][]byte) (err error) {
 	}
 	if op.Mode, err = parseOptions(args[5:], engine.Shadow); err != nil {
 		return err
+	}
+	if op.Params.Limit == 0 {
+		op.Params.Limit, op.N = 1, 0
 	}
 	b.Ops = append(b.Ops, op)
 	return nil

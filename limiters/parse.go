@@ -37,10 +37,10 @@ func ParseID(id []byte) error {
 }
 
 // parseLimit parses the argument name as a limit or capacity, 1 to most.
-func parseLimit(name string, arg []byte, most int64) (int64, error) {
+func parseLimit(name string, arg []byte, least, most int64) (int64, error) {
 	limit, ok := ParseWhole(arg)
-	if !ok || limit < 1 || limit > most {
-		return 0, BadWhole(name, 1, most, arg)
+	if !ok || limit < least || limit > most {
+		return 0, BadWhole(name, least, most, arg)
 	}
 	return limit, nil
 }

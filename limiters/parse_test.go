@@ -66,7 +66,7 @@ func TestParseLimit(t *testing.T) {
 		{"18446744073709551617", engine.MaxLimit, 0},
 		{strings.Repeat("1", 1<<20), engine.MaxLimit, 0},
 	} {
-		got, err := parseLimit("capacity", []byte(tt.arg), tt.most)
+		got, err := parseLimit("capacity", []byte(tt.arg), 1, tt.most)
 		if got != tt.want {
 			t.Errorf("parseLimit(%.40q, most %d) = %d, want %d", tt.arg, tt.most, got, tt.want)
 		}
@@ -361,7 +361,7 @@ func TestErrorTexts(t *testing.T) {
 	_, _, badRate := parseRate([]byte("fast"))
 	_, _, badWindow := ParseWindow([]byte("fortnight"))
 	for _, tt := range []struct{ got, want string }{
-		{errorOf(parseLimit("capacity", []byte("abc"), engine.MaxLimit)),
+		{errorOf(parseLimit("capacity", []byte("abc"), 1, engine.MaxLimit)),
 			"ERR capacity must be a whole number from 1 to 1000000000000, got 'abc'"},
 		{errorOf(nil, ParseKey(nil)), "ERR key must be 1 to 1024 bytes long, got ''"},
 		{errorOf(nil, ParseID(make([]byte, 1025))),

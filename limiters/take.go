@@ -37,24 +37,6 @@ var rlPeek = Command{
 	Op: opPeek, Reply: replyPeek,
 }
 
-var rlRefund = Command{
-	Name: "RL.REFUND", Args: "key n",
-	Summary: "Returns n tokens, up to the limit: for work that was not done. " +
-		"nil if there is no such key, because it is full already.",
-	Complexity: "O(1), for RL.LOG O(entries returned)", Since: "0.1.0",
-	Flags: Write | Fast, Keys: oneKey,
-	Op: adjustOp(engine.Refund), Reply: replyDecision,
-}
-
-var rlCharge = Command{
-	Name: "RL.CHARGE", Args: "key n",
-	Summary: "Takes n tokens unconditionally, even into debt: for the actual cost of work after it is done. remaining " +
-		"is then 0 and wait_ms is the time until the debt is repaid. A charge that would exceed a debt of one limit is denied as a whole. nil if there is no such key.",
-	Complexity: "O(1)", Since: "0.1.0",
-	Flags: Write | DenyOOM | Fast, Keys: oneKey,
-	Op: adjustOp(engine.Charge), Reply: replyDecision,
-}
-
 // take makes the Op of the decision commands: key, two parameters, n, options.
 func take(alg engine.Alg) func(*engine.Batch, [][]byte) error {
 	usage := alg.Usage()
@@ -62,14 +44,16 @@ func take(alg engine.Alg) func(*engine.Batch, [][]byte) error {
 		op := engine.Op{Kind: engine.Take, Params: engine.Params{Alg: alg}, N: 1, Key: args[1]}
 		err := ParseKey(op.Key)
 		if err == nil {
-			err = parseParams(&op.Params, &usage, args[2], args[3])
+			err = parseParams(&op.Params, &usage, args[2], args[3], b.Level)
 		}
 		if err != nil {
 			return err
 		}
 		options := args[4:]
+		var n []byte
 		if len(options) > 0 && !IsOption(options[0]) {
-			if op.N, err = ParseN("n", options[0]); err != nil {
+			n = options[0]
+			if op.N, err = ParseN("n", n); err != nil {
 				return err
 			}
 			options = options[1:]
@@ -79,14 +63,17 @@ func take(alg engine.Alg) func(*engine.Batch, [][]byte) error {
 				return err
 			}
 		}
+		if op.Params.Limit == 0 || op.N == engine.MaxN {
+			settleExtremes(&op, n, b.Level)
+		}
 		b.Ops = append(b.Ops, op)
 		return nil
 	}
 }
 
-// parseParams parses the two parameters of an algorithm with a usage.
-func parseParams(p *engine.Params, usage *engine.Usage, first, second []byte) (err error) {
-	if p.Limit, err = parseLimit(usage.Limit, first, usage.MaxLimit); err != nil {
+// parseParams parses the two parameters of an algorithm with a usage, for a batch of a level.
+func parseParams(p *engine.Params, usage *engine.Usage, first, second []byte, level uint8) (err error) {
+	if p.Limit, err = parseLimit(usage.Limit, first, leastLimit(level), usage.MaxLimit); err != nil {
 		return err
 	}
 	switch usage.Period {
@@ -143,21 +130,6 @@ func opPeek(b *engine.Batch, args [][]byte) error {
 	}
 	b.Ops = append(b.Ops, engine.Op{Kind: engine.Peek, Key: args[1]})
 	return nil
-}
-
-// adjustOp makes the Op of RL.REFUND and RL.CHARGE. With n of 0 they change nothing.
-func adjustOp(kind engine.Kind) func(*engine.Batch, [][]byte) error {
-	return func(b *engine.Batch, args [][]byte) error {
-		if err := ParseKey(args[1]); err != nil {
-			return err
-		}
-		n, err := ParseN("n", args[2])
-		if err != nil {
-			return err
-		}
-		b.Ops = append(b.Ops, engine.Op{Kind: kind, Key: args[1], N: n})
-		return nil
-	}
 }
 
 var errNoMemory = resp.NewError("OOM", "command not allowed when used memory > 'max-memory' and it needs more")
@@ -222,8 +194,9 @@ func wrongType(ds []engine.Decision) error {
 }
 
 // replyDecision answers one op with the five integers of a decision.
-func replyDecision(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
+func replyDecision(w *resp.Writer, ops []engine.Op, ds []engine.Decision) {
 	if !replyFailed(w, ds) {
+		correct(&ops[0], &ds[0])
 		decision(w, &ds[0])
 	}
 }

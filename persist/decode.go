@@ -137,6 +137,7 @@ func (d *Decoder) level() (err error) {
 // ops reads the ops of a batch.
 func (d *Decoder) ops() error {
 	grouped := 0 // remaining ops of the current group
+	first := 0   // its first
 	for len(d.data) > 0 && d.data[0]&kindBits != opHead {
 		if d.MaxOps > 0 && len(d.batch.Ops) == d.MaxOps {
 			return fmt.Errorf("a batch of more than %d ops", d.MaxOps)
@@ -154,6 +155,9 @@ func (d *Decoder) ops() error {
 		if err := d.op(&op); err != nil {
 			return err
 		}
+		if !d.flags.adjusts && adjusts(&op) {
+			op.Mode &^= engine.Fit | engine.Partial
+		}
 		if err := op.Check(d.batch.Atomic); err != nil {
 			return err
 		}
@@ -163,7 +167,15 @@ func (d *Decoder) ops() error {
 		if err := d.group(&op, &grouped); err != nil {
 			return err
 		}
+		if op.IsGroup() {
+			first = len(d.batch.Ops)
+		}
 		d.batch.Ops = append(d.batch.Ops, op)
+		if n := len(d.batch.Ops) - first; grouped == 0 && n > 1 && n == int(d.batch.Ops[first].Group) {
+			if err := engine.CheckGroup(d.batch.Ops[first:]); err != nil {
+				return err
+			}
+		}
 	}
 	switch {
 	case grouped > 0:

@@ -2,6 +2,7 @@ package persist
 
 import (
 	"errors"
+	"fmt"
 
 	"limitsrv/engine"
 )
@@ -12,12 +13,15 @@ type flags struct {
 	head, more byte
 	lastKind   engine.Kind
 	members    bool
+	// adjusts is set if Refunds and Charges may have modes, and groups may settle.
+	adjusts bool
 }
 
 var flagsOf = [...]flags{
-	entryLimits:  {headAtomic | headFull, modeBits | moreGroup | moreID, engine.Watch, false},
-	entryPlain:   {headAtomic | headFull | headLevel | headTight, modeBits | moreGroup | moreID | moreDB, engine.Learn, false},
-	entryVersion: {headAtomic | headFull | headLevel | headTight, modeBits | partBits | moreGroup | moreID | moreDB, engine.Needs, true},
+	entryLimits:  {headAtomic | headFull, modeBits | moreGroup | moreID, engine.Watch, false, false},
+	entryPlain:   {headAtomic | headFull | headLevel | headTight, modeBits | moreGroup | moreID | moreDB, engine.Learn, false, false},
+	entryGroups:  {headAtomic | headFull | headLevel | headTight, modeBits | partBits | moreGroup | moreID | moreDB, engine.Needs, true, false},
+	entryVersion: {headAtomic | headFull | headLevel | headTight, modeBits | partBits | moreGroup | moreID | moreDB, engine.Needs, true, true},
 }
 
 // group checks the part of an op in a group. left is the number of ops that are left of the
@@ -35,6 +39,9 @@ func (d *Decoder) group(op *engine.Op, left *int) error {
 	}
 	if !d.flags.members && !isPlainTake(op) {
 		return errGroup
+	}
+	if !d.flags.adjusts && op.Kind != engine.Take && op.Kind != engine.Acquire && op.Kind != engine.Needs {
+		return fmt.Errorf("an op of kind %d and mode %#x in a group", op.Kind, op.Mode)
 	}
 	return op.CheckMember()
 }

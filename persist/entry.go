@@ -47,7 +47,7 @@ import (
 // Version 1 has neither statements, nor Dos, nor Learns, nor databases, nor Flushes of one
 // database, nor headTight and headLevel. Version 2 has neither calls from newerCalls on, nor
 // the modes AnyOf and Guard, nor penalty boxes, nor Needs, nor Acquires of N = 0, nor groups of more than 64, nor groups with other members than Takes without a mode; there a Group of 1 is
-// none. An entry is written in the lowest version that has all of it, so that older programs
+// none. Version 3 has neither modes of Refunds and Charges, which are ignored there, nor groups that settle. An entry is written in the lowest version that has all of it, so that older programs
 // read it.
 type Entry struct {
 	data   []byte
@@ -55,12 +55,14 @@ type Entry struct {
 	recent recentParams
 }
 
-// The versions of the format: entryVersion is the newest, entryPlain the one of entries with
+// The versions of the format: entryVersion is the newest, entryGroups the one of entries with
+// functions, rules or groups with modes, entryPlain the one of entries with
 // plain values or databases, entryLimits the one of entries without these.
 const (
 	entryLimits  = 1
 	entryPlain   = 2
-	entryVersion = 3
+	entryGroups  = 3
+	entryVersion = 4
 )
 
 const (
@@ -167,14 +169,22 @@ func versionOf(b *engine.Batch, op *engine.Op, left *int) byte {
 		*left--
 	}
 	switch {
+	case adjusts(op), member && (op.Kind == engine.Release || op.Kind == engine.Peek):
+		return entryVersion
 	case byte(op.Mode)&partBits != 0, op.Kind == engine.Needs, op.Group > engine.MaxGroup, op.Params.Alg == engine.Box, op.Kind == engine.Acquire && op.N == 0, member && !isPlainTake(op):
-		return entryVersion
+		return entryGroups
 	case op.Kind == engine.Do && b.Calls[op.N].Command >= newerCalls:
-		return entryVersion
+		return entryGroups
 	case op.DB != 0 || op.Kind >= engine.Do || op.Kind == engine.Flush && op.N == 1:
 		return entryPlain
 	}
 	return entryLimits
+}
+
+// adjusts reports whether an op is a Refund or a Charge with a mode. Before version 4 these
+// have no meaning.
+func adjusts(op *engine.Op) bool {
+	return (op.Kind == engine.Refund || op.Kind == engine.Charge) && op.Mode != 0
 }
 
 // isPlainTake reports whether groups of any version may have a member.

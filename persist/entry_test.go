@@ -279,7 +279,7 @@ func TestDecodeRejects(t *testing.T) {
 		{"a truncated group", group(3, 0), "lacks 1 ops"},
 		{"a group within a group", group(3, 2, 0), "within"},
 		{"a group of more than allowed", group(130), "a group of 130"},
-		{"a group with a peek", peeked, "kind 1 and mode 0x0 in a group"},
+		{"a group with a peek", peeked, "that settle and of others"},
 		{"a group with a part", part, "mode 0x1 in a group"},
 		{"two modes in a group", both, "mode 0x22 in a group"},
 		{"a mode of groups without one", with(func(op *engine.Op) { op.Mode = engine.AnyOf }), "outside of a group"},
@@ -290,7 +290,7 @@ func TestDecodeRejects(t *testing.T) {
 		}
 	}
 	older := encode(mixed)
-	if older[0] != entryVersion {
+	if older[0] != entryGroups {
 		t.Errorf("a group with a mode is in version %d", older[0])
 	}
 	older[0] = entryPlain
@@ -302,7 +302,7 @@ func TestDecodeRejects(t *testing.T) {
 // TestVersionsOfCalls: entries with calls that older programs do not know have another version,
 // so that a cluster refuses them while there are such.
 func TestVersionsOfCalls(t *testing.T) {
-	for command, want := range map[uint16]int{0: entryPlain, newerCalls - 1: entryPlain, newerCalls: entryVersion, 3 << 12: entryVersion} {
+	for command, want := range map[uint16]int{0: entryPlain, newerCalls - 1: entryPlain, newerCalls: entryGroups, 3 << 12: entryGroups} {
 		var (
 			b engine.Batch
 			e Entry
@@ -331,7 +331,7 @@ func TestOlderGroupOfOne(t *testing.T) {
 func TestDecodeBytes(t *testing.T) {
 	for _, tt := range []struct{ name, hex, want string }{
 		{"nothing", "", "empty"},
-		{"another version", "04ffff", "format 4, and this limitsrv supports formats up to 3"},
+		{"another version", "05ffff", "format 5, and this limitsrv supports formats up to 4"},
 		{"an op without a head", "0147", "is not the head of a batch"},
 		{"a head alone", "010f02", "without ops"},
 		{"no stamp", "010f", "too early"},
@@ -478,5 +478,41 @@ func BenchmarkDecode(b *testing.B) {
 		if err := d.Decode(e.Bytes(), func(engine.Instant, *engine.Batch) error { return nil }); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestVersionsOfAdjusting: a Refund or a Charge of what fits, and a group that settles, are in a
+// version that older programs refuse. In entries of those their modes have no meaning, so that a
+// log of before is replayed as it was applied.
+func TestVersionsOfAdjusting(t *testing.T) {
+	for _, kind := range []engine.Kind{engine.Refund, engine.Charge} {
+		for _, mode := range []engine.Mode{engine.Fit, engine.Partial} {
+			op := engine.Op{Kind: kind, N: 2, Key: []byte("k")}
+			plain := encode([]step{{5, false, []engine.Op{op}}})
+			op.Mode = mode
+			fits := encode([]step{{5, false, []engine.Op{op}}})
+			if plain[0] != entryLimits || fits[0] != entryVersion {
+				t.Errorf("%v: version %d, with mode %#x %d, want %d and %d", kind, plain[0], mode, fits[0], entryLimits, entryVersion)
+			}
+			for _, version := range []byte{entryLimits, entryPlain, entryGroups, entryVersion} {
+				fits[0] = version
+				want := engine.Mode(0)
+				if version == entryVersion {
+					want = mode
+				}
+				if got, err := decode(fits); err != nil || got[0].Ops[0].Mode != want {
+					t.Errorf("%v with mode %#x in version %d: %+v, error %v, want mode %#x", kind, mode, version, got, err, want)
+				}
+			}
+		}
+	}
+	settling := []engine.Op{{Kind: engine.Needs, Group: 3}, {Kind: engine.Charge, Mode: engine.Fit, N: 1, Key: []byte("k")}, {Kind: engine.Peek, Key: []byte("l")}}
+	data := encode([]step{{5, false, settling}})
+	if got, err := decode(data); data[0] != entryVersion || err != nil || len(got[0].Ops) != 3 {
+		t.Errorf("a group that settles: version %d, %+v, error %v", data[0], got, err)
+	}
+	data[0] = entryGroups
+	if got, err := decode(data); err == nil {
+		t.Errorf("a group that settles in version %d: %+v", entryGroups, got)
 	}
 }

@@ -22,7 +22,7 @@ var refusedBatches = map[string]engine.Batch{
 	"a group of a Needs":           {Ops: []engine.Op{{Kind: engine.Needs, Group: 1}}},
 	"a Needs in a group":           {Ops: []engine.Op{{Params: token, N: 1, Group: 2, Key: []byte("k")}, {Kind: engine.Needs}}},
 	"a Needs of an unknown space":  {Ops: []engine.Op{{Kind: engine.Needs, DB: 15, Group: 2}, {Params: token, N: 1, Key: []byte("k")}}},
-	"a Peek in a pair":             {Ops: []engine.Op{{Kind: engine.Needs, Group: 2}, {Kind: engine.Peek, Key: []byte("k")}}},
+	"a Forget in a pair":           {Ops: []engine.Op{{Kind: engine.Needs, Group: 2}, {Kind: engine.Forget, Key: []byte("k")}}},
 	"a group within a group":       {Ops: []engine.Op{{Params: token, N: 1, Group: 2, Key: []byte("k")}, {Params: token, N: 1, Group: 2, Key: []byte("k")}}},
 	"a group that is too large":    {Ops: []engine.Op{{Params: token, N: 1, Group: 255, Key: []byte("k")}}},
 	"a guard without a group":      {Ops: []engine.Op{{Params: token, N: 1, Mode: engine.Guard, Key: []byte("k")}}},

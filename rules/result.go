@@ -107,7 +107,7 @@ func (m *Met) Named() *Limit {
 }
 
 // SetOp makes op the one for n requests under the limit, without a mode and outside a group; id
-// is the holder of a lease, which one for each request takes. Its Key is m.Key.
+// is the holder of a lease, of which a request takes one, or none if n is 0. Its Key is m.Key.
 //
 // Of a None limit it is a Take that is denied for ever, and that changes nothing; its
 // Decision then has Limit 1, Remaining 1, where 0 and 0 must be told.
@@ -117,7 +117,7 @@ func (m *Met) SetOp(op *engine.Op, n int64, id []byte) {
 	case m.Limit.None && n > 0:
 		op.N = engine.MaxN
 	case m.Limit.HasLeases():
-		op.Kind, op.N, op.ID = engine.Acquire, 1, id
+		op.Kind, op.N, op.ID = engine.Acquire, min(n, 1), id
 	}
 }
 

@@ -134,7 +134,7 @@ func (m *machine) permit(c *command) (wrong string) {
 		return "ERR Unknown Redis command called from script"
 	case c.forbidden || c.blocks && m.tx.Level() < blockingLevel:
 		return "ERR This Redis command is not allowed from script"
-	case len(m.words) < c.least || len(m.words) > c.most:
+	case len(m.words) < c.least || len(m.words) > c.most, c.limit != nil && c.limit.Before > 0 && len(m.words) > c.limit.Before && m.tx.Level() < 2:
 		return "ERR Wrong number of args calling Redis command from script"
 	case m.looks && c.writes:
 		return "ERR Write commands are not allowed from read-only scripts."

@@ -70,7 +70,13 @@ func (h *Handler) Check(ctx context.Context, c Call, q *checks.Request, answer f
 			if a, err = x.check.Answer(x.batch.Ops, x.batch.Decisions); err == nil {
 				answer(a)
 				h.audit.closed(q, a.Closed, c.Account.Name(), c.From)
+				if !a.Allowed && a.Reason != checks.Blocked {
+					err = h.report(ctx, x, q)
+				}
 			}
+		}
+		if err != nil && err == context.Cause(ctx) {
+			return err
 		}
 		x.release()
 		if e := resp.ErrorOf(err); e != nil {
@@ -111,6 +117,36 @@ func (h *Handler) giveBack(ctx context.Context, x *single, q *checks.Request) er
 
 // isChange reports whether a decision may have changed the state.
 func isChange(d engine.Decision) bool { return d.Changed }
+
+// report charges what a denied request reports: the tokens of its descriptors with their own
+// number were used already, whatever the answer says. It returns the cause of the end of ctx, or
+// nil: a report that fails, as while some node of a cluster is older, changes no answer.
+func (h *Handler) report(ctx context.Context, x *single, q *checks.Request) error {
+	settling := *q
+	if !settling.Report() {
+		return nil
+	}
+	for attempt := range maxAsks {
+		x.check.Release()
+		x.batch.Reset()
+		if h.appendCheck(&x.batch, &x.check, &settling) != nil {
+			return nil
+		}
+		execute(h.config.Exec, &x.batch, x.done)
+		h.Commit()
+		switch err := x.wait(ctx); {
+		case err != nil && err == context.Cause(ctx):
+			return err
+		case err != nil || !anyIs(x.batch.Decisions, engine.Stale):
+			return nil
+		}
+		h.awaitRules(attempt, func() { x.done(nil) })
+		if err := x.wait(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // wait returns the error of the batch, or the cause of the context's end.
 func (x *single) wait(ctx context.Context) error {

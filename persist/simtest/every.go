@@ -28,6 +28,7 @@ type maker func(w *Workload, r *Request, rng *rand.Rand)
 var makers = append([]maker{
 	(*Workload).eachAlgorithm, (*Workload).pair, (*Workload).stalePair, (*Workload).lookAtPair, (*Workload).needed, (*Workload).guarded, (*Workload).together, (*Workload).single, (*Workload).looking,
 	op(engine.Take, engine.Partial), op(engine.Take, engine.Shadow), op(engine.Take, engine.Partial|engine.Shadow), op(engine.Take, 0),
+	op(engine.Refund, engine.Fit), op(engine.Charge, engine.Fit), op(engine.Charge, engine.Partial), (*Workload).refund, (*Workload).settling,
 	op(engine.Peek, 0), op(engine.Refund, 0), op(engine.Charge, 0), op(engine.Forget, 0), (*Workload).acquire, (*Workload).acquire, (*Workload).release,
 	(*Workload).learn, (*Workload).forgetSources, (*Workload).flushDatabase,
 }, callMakers()...)
@@ -165,6 +166,21 @@ func (w *Workload) looking(r *Request, rng *rand.Rand) {
 	one.N, other.N = 0, 0
 	r.group(one, other)
 	r.Ops = append(r.Ops, engine.Op{Kind: engine.Acquire, Key: everyAcquire(rng).Key, Params: everyLease})
+}
+
+// refund adds a Refund with an age.
+func (w *Workload) refund(r *Request, rng *rand.Rand) {
+	back := engine.Op{Kind: engine.Refund, Mode: engine.Fit, N: 1 + rng.Int64N(3), Key: everyTake(rng).Key}
+	back.SetAge(rng.Int64N(int64(20 * time.Second)))
+	r.Ops = append(r.Ops, back)
+}
+
+// settling adds the group of a request by rules that settles.
+func (w *Workload) settling(r *Request, rng *rand.Rand) {
+	charge, back := everyTake(rng), everyTake(rng)
+	charge.Kind, charge.Mode = engine.Charge, engine.Fit
+	back.Kind, back.Mode = engine.Refund, engine.Fit
+	r.group(w.needs(), charge, back, engine.Op{Kind: engine.Peek, Key: everyTake(rng).Key}, engine.Op{Kind: engine.Release, Key: everyAcquire(rng).Key, ID: []byte("holder 0")})
 }
 
 // op returns a maker of ops of a kind, without a group.

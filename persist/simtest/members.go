@@ -35,6 +35,9 @@ func Members() (all []string) {
 		all = append(all, "a limit by "+a.String())
 	}
 	all = append(all, groupMembers...)
+	for _, k := range adjusting {
+		all = append(all, fitMember(k))
+	}
 	for number := range uint16(1<<16 - 1) {
 		if name := callName(number); name != "" && !slices.Contains(all, callMember(name)) {
 			all = append(all, callMember(name))
@@ -44,7 +47,14 @@ func Members() (all []string) {
 }
 
 // groupMembers are the forms of groups.
-var groupMembers = []string{pairOf(engine.Take), pairOf(engine.Acquire), "a group of one", "a group of limits", "a group that needs documents", "a group that only looks"}
+var groupMembers = []string{pairOf(engine.Take), pairOf(engine.Acquire), "a group of one", "a group of limits", "a group that needs documents", "a group that only looks", settles}
+
+const settles = "a group that settles"
+
+// adjusting are the kinds that may have the mode Fit.
+var adjusting = []engine.Kind{engine.Refund, engine.Charge}
+
+func fitMember(k engine.Kind) string { return "a " + k.String() + " of what fits" }
 
 func kindMember(k engine.Kind) string { return "an op of kind " + k.String() }
 
@@ -93,6 +103,9 @@ func (c Coverage) Add(b *engine.Batch) {
 
 func (c Coverage) addOp(b *engine.Batch, op *engine.Op, member bool) {
 	c[kindMember(op.Kind)]++
+	if op.Mode&engine.Fit != 0 && slices.Contains(adjusting, op.Kind) {
+		c[fitMember(op.Kind)]++
+	}
 	for of := op.Mode; of != 0; of &= of - 1 {
 		c[modeMember(engine.Mode(1)<<bits.TrailingZeros8(uint8(of)), member)]++
 	}
@@ -110,7 +123,10 @@ func (c Coverage) addOp(b *engine.Batch, op *engine.Op, member bool) {
 func (c Coverage) addGroup(ops []engine.Op) {
 	needs := ops[0].Kind == engine.Needs
 	looks := !slices.ContainsFunc(ops, func(op engine.Op) bool { return op.Kind != engine.Needs && op.N > 0 })
+	last := &ops[len(ops)-1]
 	switch {
+	case last.Kind != engine.Take && last.Kind != engine.Acquire:
+		c[settles]++
 	case needs && len(ops) == 2 && ops[1].Mode == 0:
 		c[pairOf(ops[1].Kind)]++
 	case len(ops) == 1:

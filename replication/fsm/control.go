@@ -61,7 +61,8 @@ func SkippedEntry() ([]byte, error) { return ControlEntry{Skipped: true}.Encode(
 //	1: the first
 //	2: version 2 of entries and of blocks: plain values, databases, sources
 //	3: version 3 of entries and of blocks: groups with modes, leases and guards; penalty boxes; functions, rules
-//	4: calls of level 2; members that keep the promises of package lease
+//	4: calls of level 2; members that keep the promises of package lease; version 4 of entries:
+//	   Refunds and Charges with modes, groups that settle
 const KnownLevel = 4
 
 // PromisesLevel is the feature level from which on members keep the promises of package lease, and

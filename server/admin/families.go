@@ -63,6 +63,7 @@ func byCommand(of func(session.CommandCount) int64) func(*view, func(float64, ..
 
 var keyFamilies = []family{
 	{"decisions_total", "Decisions by algorithm and outcome, allowed or denied. In a cluster each node counts the decisions of all nodes that it has applied: use one node's value, not the sum.", counter, []string{"algorithm", "outcome"}, nil, emitDecisions},
+	{"charges_cut_total", "Charges that were recorded in part or not at all, because the debt would have exceeded one more limit.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.ChargesCut })},
 	{"shadow_denied_total", "Denied decisions that were answered as allowed because of SHADOW.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.ShadowDenied })},
 	{"keys", "Keys by shard, including fully reset keys not yet removed.", gauge, []string{"shard"}, nil, byShard(func(s engine.ShardStat) int64 { return s.Keys })},
 	{"database_keys", "Keys by database, for those that have any, including expired keys not yet removed.", gauge, []string{"db"}, nil, byDatabase(func(v *view, db int) int64 { return v.dbKeys[db] })},

@@ -1,0 +1,71 @@
+package checks
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestLooks: a look tells what the request itself would be told: whether it passes, and its wait. A
+// request of 0 hits passes as long as a token is left, and takes none.
+func TestLooks(t *testing.T) {
+	for _, limit := range []string{"3/hour", "3/hour fixed", "3/hour slide", "3/hour leaky", "3/hour log", "0/hour"} {
+		x := newBench(t, "domain: d\nrules: [{name: r, per: [u], limits: "+limit+"}]\n")
+		ask := func(hits int64, peek bool) string {
+			q := request("d u 1")
+			q.Hits, q.Peek = hits, peek
+			a := x.ask(q)
+			return fmt.Sprint(a.Allowed, a.WaitMillis, a.Reason == Limited)
+		}
+		for range 4 {
+			for _, hits := range []int64{1, 2, 4} {
+				// A request of 4 is denied, and changes nothing.
+				if got := ask(hits, true); hits == 4 && got != ask(hits, false) {
+					t.Errorf("%s: a look for %d is told %s", limit, hits, got)
+				}
+			}
+			look := ask(1, true)
+			nothing := ask(0, false)
+			real := ask(1, false)
+			if look[:4] != real[:4] || real[0] == 'f' && look != real {
+				t.Errorf("%s: a look for 1 is told %s, the request %s", limit, look, real)
+			}
+			if limit != "0/hour" && nothing[0] != real[0] {
+				t.Errorf("%s: 0 hits are told %s, then 1 %s", limit, nothing, real)
+			}
+		}
+	}
+}
+
+// TestReports: a denied request with tokens of its own descriptors reports usage, which is charged
+// up to one more limit; a settlement records what fits of each limit, and one that returns tokens
+// to a full limit is not near it.
+func TestReports(t *testing.T) {
+	x := newBench(t, "domain: d\nrules: [{name: r, per: [u], limits: [10/hour fixed, 100/day fixed]}]\n")
+	q := request("d u 1")
+	q.Own = []int64{25}
+	if a := x.ask(q); a.Allowed || a.Rows[1].Remaining != 100 {
+		t.Fatalf("25 of 10: %+v", a)
+	}
+	if !q.Report() {
+		t.Fatal("it reports nothing")
+	}
+	if a := x.ask(q); a.Rows[0].Allowed || a.Rows[0].Remaining != 0 || !a.Rows[1].Allowed || a.Rows[1].Remaining != 75 {
+		t.Errorf("the report of 25: %+v", a.Rows)
+	}
+	q = request("d u 2")
+	q.Settle = 5
+	x.ask(q)
+	q.Settle = -5
+	if a := x.ask(q); a.Reason != OK || a.Remaining != 10 {
+		t.Errorf("5 returned: %+v", a)
+	}
+	if a := x.ask(q); a.Reason != OK || a.Remaining != 10 {
+		t.Errorf("5 returned to a full limit: %+v", a)
+	}
+	for _, own := range [][]int64{nil, {-1}, {0}} {
+		q = request("d u 1")
+		if q.Own = own; q.Report() {
+			t.Errorf("tokens %v are a report", own)
+		}
+	}
+}

@@ -1,0 +1,17 @@
+package engine
+
+// settleMembers applies the members from..to-1 of a group that settles and begins at first, each
+// by itself. It returns OK: the status of a member is its own.
+func (e *Engine) settleMembers(now Instant, b *Batch, first, from, to int) Status {
+	changed := false
+	for i := from; i < to; i++ {
+		s := &e.shards[b.scratch.shards[i]]
+		s.apply(now, &b.Ops[i], b.scratch.hashes[i], &b.Decisions[i])
+		b.collectEvicted(first, s)
+		changed = changed || b.Decisions[i].Changed
+	}
+	for i := from; i < to; i++ {
+		b.Decisions[i].Changed = changed
+	}
+	return OK
+}
