@@ -90,5 +90,5 @@ func (c *Check) returns(q *Request) func(yield func(m *rules.Met, op uint8) bool
 
 // refund returns the op that gives tokens of a limit back.
 func refund(m *rules.Met, n int64) engine.Op {
-	return engine.Op{Kind: engine.Refund, Params: m.Limit.Params, N: n, Key: m.Key}
+	return engine.Op{Kind: engine.Refund, Mode: engine.Fit, Params: m.Limit.Params, N: n, Key: m.Key}
 }
