@@ -54,8 +54,8 @@ func (q *Request) tokens(descriptor int) int64 {
 	return q.Hits
 }
 
-// Report makes q a request that settles what its descriptors with their own number of tokens
-// report: each takes so many, without asking. ok is false, and q is unchanged, if it has none.
+// Report makes q a request that settles: each descriptor with its own number of tokens takes these
+// tokens unconditionally. ok is false, and q is unchanged, if no descriptor has usage to report.
 func (q *Request) Report() (ok bool) {
 	if q.Peek || q.settling() || !slices.ContainsFunc(q.Own, isUsage) {
 		return false

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestLooks: a look tells what the request itself would be told: whether it passes, and its wait. A
-// request of 0 hits passes as long as a token is left, and takes none.
+// TestLooks: a look has the answer of the request: the same decision, and the same wait. A
+// request of 0 hits passes as long as a token is left, and takes no token.
 func TestLooks(t *testing.T) {
 	for _, limit := range []string{"3/hour", "3/hour fixed", "3/hour slide", "3/hour leaky", "3/hour log", "0/hour"} {
 		x := newBench(t, "domain: d\nrules: [{name: r, per: [u], limits: "+limit+"}]\n")
@@ -37,8 +37,8 @@ func TestLooks(t *testing.T) {
 }
 
 // TestReports: a denied request with tokens of its own descriptors reports usage, which is charged
-// up to one more limit; a settlement records what fits of each limit, and one that returns tokens
-// to a full limit is not near it.
+// up to one more limit. Each limit records as many tokens as fit. The reason is not near after a
+// settlement returns tokens to a full limit.
 func TestReports(t *testing.T) {
 	x := newBench(t, "domain: d\nrules: [{name: r, per: [u], limits: [10/hour fixed, 100/day fixed]}]\n")
 	q := request("d u 1")

@@ -25,7 +25,7 @@ func (op *Op) isAdjusting() bool {
 	return (op.Kind == Refund || op.Kind == Charge) && op.Mode&(Fit|Partial) != 0
 }
 
-// hasValidAge reports whether the ID of a Refund is none, or an age.
+// hasValidAge reports whether the ID of a Refund is empty or an age.
 func (op *Op) hasValidAge() bool {
 	return len(op.ID) == 0 || len(op.ID) == ageBytes && op.ID[ageBytes-1] < 0x80
 }

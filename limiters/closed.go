@@ -8,7 +8,7 @@ import (
 
 // The engine has no limit of 0, and bounds n. So a request under a limit of 0 only looks, under a
 // limit of 1, and its reply is corrected: nothing is logged, and the key keeps its state. The ID
-// of an op says what its reply needs.
+// of an op has the numbers for its reply.
 
 const (
 	// closedBytes is the length of the ID of a Take under a limit of 0: 8 bytes of n, and one more.
@@ -46,7 +46,7 @@ func closeLimit(op *engine.Op, n int64) {
 	op.ID = append(binary.LittleEndian.AppendUint64(nil, uint64(n)), 0)
 }
 
-// isClosed reports whether an op is that of a limit of 0, and returns the permits that it asks for.
+// isClosed reports whether an op is under a limit of 0, and returns the permits of the request.
 func isClosed(op *engine.Op) (n int64, closed bool) {
 	switch {
 	case op.N > 0:
@@ -105,8 +105,8 @@ func lookOnly(ops []engine.Op) {
 	}
 }
 
-// correctGroup corrects the decisions on the limits of a group: see correct. Those of a group that
-// looks because one is closed tell whether there is room for what they look for.
+// correctGroup corrects the decisions on the limits of a group: see correct. In a group that only
+// looks, a limit without room for the request denies it.
 func correctGroup(ops []engine.Op, ds []engine.Decision) {
 	for i := range ops {
 		if n, looks := ops[i].Looked(); looks && ds[i].Remaining < n {
