@@ -32,7 +32,7 @@ func TestWaitsAreOfOps(t *testing.T) {
 func TestCommandCountsAreOfWhatWasCalled(t *testing.T) {
 	h := newTestHandler("")
 	s := h.NewSession(session.Client{Wake: func() {}})
-	ask(s, "RL.TOKEN a 5 1", "RL.TOKEN a 0 1", "RL.TOKEN a", "PING", "NOTHING")
+	ask(s, "RL.TOKEN a 5 1", "RL.TOKEN a -1 1", "RL.TOKEN a", "PING", "NOTHING")
 	counts := h.CommandCounts()
 	want := []session.CommandCount{{Name: "ping", Calls: 1}, {Name: "rl.token", Calls: 2, Failed: 1, Rejected: 1}}
 	if len(counts) != 2 {
