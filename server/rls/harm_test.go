@@ -77,6 +77,27 @@ func TestNoHarm(t *testing.T) {
 	s.wantMetadata(t)
 }
 
+// TestReportedUsage: a proxy asks with 0 hits before a request, and reports its cost when the response
+// is through. A report is charged also above what is left, up to one more limit, and the question
+// after it is denied, over both faces.
+func TestReportedUsage(t *testing.T) {
+	s := startStack(t, harmRules, envoy.Options{})
+	defer s.stop()
+	for _, face := range []string{"gRPC", "/json"} {
+		for i, tt := range []struct{ line, want string }{
+			{"k V OWN 0", "OK: OK 9/HOUR 9"}, {"k V OWN 6", "OK: OK 9/HOUR 3"}, {"k V OWN 0", "OK: OK 9/HOUR 3"},
+			{"k V OWN 6", "OVER_LIMIT: OVER_LIMIT 9/HOUR 3"}, {"k V OWN 0", "OVER_LIMIT: OVER_LIMIT 9/HOUR 0"},
+			{"k V OWN 100", "OVER_LIMIT: OVER_LIMIT 9/HOUR 0"}, {"k V", "OVER_LIMIT: OVER_LIMIT 9/HOUR 0"},
+			{"k hits-V HITS 6", "OK: OK 9/HOUR 3"}, {"k hits-V HITS 6", "OVER_LIMIT: OVER_LIMIT 9/HOUR 3"}, {"k hits-V HITS 3", "OK: OK 9/HOUR 0"},
+		} {
+			out, _, _ := s.send(t, face, parseAsked(t, strings.ReplaceAll(tt.line, "V", "usage"+face)).envoy)
+			if got := describeStatuses(out); !strings.HasPrefix(got, tt.want) {
+				t.Errorf("step %d over %s: %s: %s, want %s", i, face, tt.line, got, tt.want)
+			}
+		}
+	}
+}
+
 // send sends a request over an interface. It returns the response, or the code and the text of
 // its error.
 func (s *stack) send(t *testing.T, face string, in *service.RateLimitRequest) (*service.RateLimitResponse, codes.Code, string) {
