@@ -80,17 +80,18 @@ func (c *Check) keep(s *ruleset.State, q *Request) {
 		return
 	}
 	c.verdict, c.first, c.limits, c.extra = r.Verdict, int32(len(m.met)), uint8(len(r.Limits)), 0
+	if s.Shadow || q.Negative != nil {
+		soften(r, s, q)
+	}
 	op, labelled := uint8(1), false // after the Needs
 	for i := range r.Limits {
 		from := &r.Limits[i]
 		m.met = append(m.met, Met{
 			Limit: from.Limit, Named: from.Named(), Rule: from.Rule, index: int32(from.Index),
 			Descriptor: uint8(from.Descriptor), Guard: int8(from.Guard), Mode: from.Mode, op: op + uint8(i),
+			Overruled: s.Shadow && from.OwnMode() != rules.Shadow,
 		})
 		labelled = labelled || len(from.Label) > 0
-	}
-	if s.Shadow || q.Negative != nil {
-		c.soften(s, q)
 	}
 	if labelled || r.Verdict != rules.Limited || len(r.Descriptors) > 1 || len(r.Guards) > 0 || len(q.Own) > 0 || q.Negative != nil {
 		c.keepExtra(q, labelled)

@@ -9,22 +9,18 @@ import (
 
 // soften makes shadow limits, which have no penalty boxes, of all limits of the request if all
 // rules are in shadow, else of the limits that get tokens back.
-func (c *Check) soften(s *ruleset.State, q *Request) {
-	r, met := &c.memory.result, c.met()
+func soften(r *rules.Result, s *ruleset.State, q *Request) {
 	for i := range r.Limits {
-		from, m := &r.Limits[i], &met[i]
-		if !s.Shadow && !q.givesBack(from.Descriptor) {
-			continue
+		if m := &r.Limits[i]; s.Shadow || q.givesBack(m.Descriptor) {
+			m.Mode, m.Guard = rules.Shadow, -1
 		}
-		m.Overruled = s.Shadow && from.Mode != rules.Shadow
-		from.Mode, from.Guard = rules.Shadow, -1
 	}
 	kept := r.Guards[:0]
 	for guard := range r.Guards {
 		guards := false
 		for i := range r.Limits {
-			if from := &r.Limits[i]; from.Guard == guard {
-				from.Guard, guards = len(kept), true
+			if m := &r.Limits[i]; m.Guard == guard {
+				m.Guard, guards = len(kept), true
 			}
 		}
 		if guards {
@@ -32,9 +28,6 @@ func (c *Check) soften(s *ruleset.State, q *Request) {
 		}
 	}
 	r.Guards = kept
-	for i := range r.Limits {
-		met[i].Mode, met[i].Guard = r.Limits[i].Mode, int8(r.Limits[i].Guard)
-	}
 	r.Forget()
 }
 

@@ -98,6 +98,14 @@ type Met struct {
 // Name is the name of the limit for clients.
 func (m *Met) Name() string { return m.Named().Name }
 
+// OwnMode returns the Mode that Match set.
+func (m *Met) OwnMode() Mode {
+	if m.set != nil {
+		return m.set.Mode
+	}
+	return Enforced
+}
+
 // Named returns the limit that has the name: not the one of an override that takes its place.
 func (m *Met) Named() *Limit {
 	if m.Override != nil && m.set != nil && (m.Override.Rule == m.set.Name || m.Rule.Tree) {
