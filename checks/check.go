@@ -63,7 +63,11 @@ func (c *Check) Append(b *engine.Batch, s *ruleset.State, now engine.Instant, q 
 		b.Ops = append(b.Ops, look)
 	case c.settles:
 		appendSettling(b, r.Limits, q)
-		b.Ops[first].Group = uint8(len(b.Ops) - first)
+		if b.Older {
+			separate(b.Ops[first:])
+		} else {
+			b.Ops[first].Group = uint8(len(b.Ops) - first)
+		}
 	case len(r.Guards) == 0:
 		for i := range r.Limits {
 			if m := &r.Limits[i]; !appendLimit(b, m, q) && unheld == nil {
@@ -154,7 +158,7 @@ var modes = [...]engine.Mode{rules.Enforced: 0, rules.Shadow: engine.Shadow, rul
 func appendSettling(b *engine.Batch, limits []rules.Met, q *Request) {
 	for i := range limits {
 		l := limits[i].Limit
-		op := engine.Op{Kind: engine.Charge, Mode: engine.Fit, Params: l.Params, N: q.settles(limits[i].Descriptor), Key: limits[i].Key}
+		op := engine.Op{Kind: engine.Charge, Mode: adjusting(b), Params: l.Params, N: q.settles(limits[i].Descriptor), Key: limits[i].Key}
 		switch {
 		case l.HasLeases() && len(q.ID) == 0:
 			op = engine.Op{Kind: engine.Peek, Key: limits[i].Key}
@@ -163,8 +167,20 @@ func appendSettling(b *engine.Batch, limits []rules.Met, q *Request) {
 		case l.None:
 			op = engine.Op{Kind: engine.Peek, Key: limits[i].Key}
 		case q.Settle < 0:
-			op = refund(&limits[i], -q.Settle)
+			op = refund(b, &limits[i], -q.Settle)
 		}
 		b.Ops = append(b.Ops, op)
 	}
 }
+
+// adjusting returns the mode of Charges and Refunds of a batch.
+func adjusting(b *engine.Batch) engine.Mode {
+	if b.Older {
+		return 0
+	}
+	return engine.Fit
+}
+
+// separate makes the Needs and the members of a group that settles ops by themselves: older logs
+// have no such groups. A look is in place of the Needs, so that the indexes stay.
+func separate(ops []engine.Op) { ops[0] = engine.Op{Kind: engine.Peek, Key: look.Key} }

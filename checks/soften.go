@@ -51,7 +51,7 @@ func (c *Check) AppendReturns(b *engine.Batch, q *Request, ops []engine.Op, ds [
 		return
 	}
 	for m := range c.returns(q) {
-		b.Ops = append(b.Ops, refund(m, q.tokens(m.Descriptor)))
+		b.Ops = append(b.Ops, refund(b, m, q.tokens(m.Descriptor)))
 	}
 }
 
@@ -81,7 +81,7 @@ func (c *Check) returns(q *Request) func(yield func(m *rules.Met, op uint8) bool
 	}
 }
 
-// refund returns the op that gives tokens of a limit back.
-func refund(m *rules.Met, n int64) engine.Op {
-	return engine.Op{Kind: engine.Refund, Mode: engine.Fit, Params: m.Limit.Params, N: n, Key: m.Key}
+// refund returns the op of a batch that gives tokens of a limit back.
+func refund(b *engine.Batch, m *rules.Met, n int64) engine.Op {
+	return engine.Op{Kind: engine.Refund, Mode: adjusting(b), Params: m.Limit.Params, N: n, Key: m.Key}
 }

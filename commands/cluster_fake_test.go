@@ -21,6 +21,7 @@ type fakeCluster struct {
 	pair    bool // without c
 	mute    int  // number of nodes, from the first on, without an address for clients
 	moved   string
+	older   func(b *engine.Batch, from int) error // unless nil, some node is older, and this is Loggable
 	r       status.Replication
 	leads   string // digit of the leader's id; empty: no leader is known
 
@@ -66,6 +67,13 @@ func newFakeCluster(role status.Role) *fakeCluster {
 func (c *fakeCluster) Enabled() bool { return c.enabled }
 func (c *fakeCluster) Leads() bool   { return c.moved == "" }
 func (c *fakeCluster) Moved() string { return c.moved }
+func (c *fakeCluster) Older() bool   { return c.older != nil }
+func (c *fakeCluster) Loggable(b *engine.Batch, from int) error {
+	if c.older == nil {
+		return nil
+	}
+	return c.older(b, from)
+}
 func (c *fakeCluster) HandleForwarded(exec func(backend.Exec, *engine.Batch, func(error))) {
 	c.forwarded = exec
 }

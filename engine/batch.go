@@ -24,6 +24,9 @@ type Batch struct {
 	// Level is the level of meaning of the calls, so that a correction of a command changes
 	// no replay: see Commands. 0 is the newest.
 	Level uint8
+	// Older asks the authors of ops for forms that all versions of log entries have, because a
+	// member of the cluster may not know the newer ones: see Fit. Apply ignores it.
+	Older bool
 	// AnswerBytes bounds the answers of the calls in bytes, because thousands of large ones would
 	// take all memory; 0 is no bound. A call that only reads is not carried out, and its answer is
 	// empty, if it would exceed the bound, or would follow such a call; unless Options.Effects need
@@ -83,7 +86,7 @@ func (b *Batch) Reset() {
 	b.learns = b.learns[:0]
 	b.resetCalls()
 	b.tx.release()
-	b.Atomic, b.Stale, b.Full, b.Tight, b.Level, b.Notices = false, false, false, false, 0, nil
+	b.Atomic, b.Stale, b.Full, b.Tight, b.Level, b.Older, b.Notices = false, false, false, false, 0, false, nil
 	b.AnswerBytes, b.AnswerMost, b.Held = 0, 0, false
 	b.Runs, b.Work, b.Granted, b.Closed, b.Slow = 0, 0, 0, false, false
 }

@@ -214,14 +214,23 @@ func (b *Batch) CopyCalls(other *Batch, keep func(arg []byte) []byte) {
 // batch.
 const maxKeptAnswer = 16 << 10
 
-// resetCalls empties Calls, which must not keep the bytes of others alive.
-func (b *Batch) resetCalls() {
-	for i := range b.Calls {
-		c := &b.Calls[i]
+// resetCalls empties Calls.
+func (b *Batch) resetCalls() { b.dropCalls(0) }
+
+// dropCalls removes the calls from index n on, which must not keep the bytes of others alive.
+func (b *Batch) dropCalls(n int) {
+	for i := range b.Calls[n:] {
+		c := &b.Calls[n+i]
 		clear(c.Args)
 		if cap(c.Answer) > maxKeptAnswer {
 			c.Answer = nil
 		}
 	}
-	b.Calls = b.Calls[:0]
+	b.Calls = b.Calls[:n]
+}
+
+// Truncate removes the ops and the calls from the given indexes on, those of one command.
+func (b *Batch) Truncate(ops, calls int) {
+	b.Ops = b.Ops[:ops]
+	b.dropCalls(calls)
 }

@@ -32,11 +32,11 @@ var rlCharge = Command{
 	Op: opCharge, Reply: replyDecision,
 }
 
-// adjusting parses the key and n of a command that gives back or charges. At level 1 of calls it
-// has the meaning of then.
+// adjusting parses the key and n of a command that gives back or charges. At level 1 of calls, and
+// in a batch that must be readable by older nodes, it has the meaning of then.
 func adjusting(b *engine.Batch, kind engine.Kind, args [][]byte) (op engine.Op, err error) {
 	op = engine.Op{Kind: kind, Mode: engine.Fit, Key: args[1]}
-	if b.Level == 1 {
+	if b.Level == 1 || b.Older {
 		op.Mode = 0
 	}
 	if err = ParseKey(op.Key); err == nil {
@@ -62,6 +62,7 @@ func opRefund(b *engine.Batch, args [][]byte) error {
 		if err != nil {
 			return err
 		}
+		op.Mode = engine.Fit
 		op.SetAge(nanos)
 	}
 	b.Ops = append(b.Ops, op)

@@ -189,7 +189,7 @@ func (n *Node) join(h helloReply) error {
 // becomeMember starts raft as a member that the leader has admitted.
 func (n *Node) becomeMember(node string, reply *joinReply) error {
 	err := n.setMember(func(m *storage.Membership) {
-		*m = storage.Membership{Node: node, Cluster: reply.Cluster, Seed: reply.Seed, Clean: true}
+		*m = storage.Membership{Node: node, Cluster: reply.Cluster, Seed: reply.Seed, Level: reply.Level, Clean: true}
 	})
 	if err != nil {
 		return err

@@ -55,6 +55,8 @@ type joinRequest struct {
 type joinReply struct {
 	Cluster link.ClusterID `json:"cluster"`
 	Seed    persist.Seed   `json:"seed"`
+	// Level is the feature level of the log; 0: the leader does not tell.
+	Level int `json:"level,omitempty"`
 }
 
 // errNotLeader is the answer to leader-only calls on any other node.

@@ -38,18 +38,40 @@ func (n *Node) permit(batch *engine.Batch) error {
 	if n.short.Load() && n.Leads() {
 		return errShort
 	}
-	level := fsm.LevelOf(batch)
+	return n.readable(fsm.LevelOf(batch))
+}
+
+// readable returns an error if the log may not have an entry of a feature level.
+func (n *Node) readable(level int) error {
 	if level == 1 {
 		return nil
 	}
 	s := n.stack.Load()
 	switch {
-	case s == nil || level <= s.FSM.Level() || int64(level) <= s.level.Load():
+	case s == nil || s.reaches(level):
 		return nil
 	case !s.FSM.IsCurrent():
 		return errBehind
 	}
 	return errLevel
+}
+
+// Older reports whether some member may not know all forms of ops, as far as this node knows: see
+// engine.Batch.Older. Once it is false it stays false.
+func (n *Node) Older() bool {
+	s := n.stack.Load()
+	return s == nil || !s.reaches(fsm.KnownLevel)
+}
+
+// Loggable returns an error if the log may not have the ops of a batch from an index on because a
+// member can't read them, or if this node does not know that yet. Looks that this node answers
+// by itself need no log.
+func (n *Node) Loggable(batch *engine.Batch, from int) error {
+	part := engine.Batch{Ops: batch.Ops[from:], Calls: batch.Calls}
+	if part.Looks() && (batch.Stale || n.Leads()) {
+		return nil
+	}
+	return n.readable(fsm.LevelOf(&part))
 }
 
 // HandleForwarded sets the function that executes the batches with calls that other nodes forward

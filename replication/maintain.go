@@ -56,6 +56,7 @@ func (n *Node) maintain() {
 			continue
 		}
 		n.refreshServers(s.raft)
+		n.keepLevel(s)
 		n.checkRoom(s)
 		n.snapshotIfLong(s)
 		n.local.expire(s.FSM.Now())
@@ -73,6 +74,19 @@ func (n *Node) maintain() {
 		}
 		clear(caughtUpSince)
 		n.maintainMember(s, &backoff)
+	}
+}
+
+// keepLevel stores the feature level of the log, so that the node knows it when it starts again,
+// before it has read the log.
+func (n *Node) keepLevel(s *raftStack) {
+	s.learnLevel(s.FSM.Level())
+	level := int(s.level.Load())
+	if level <= n.member().Level {
+		return
+	}
+	if err := n.setMember(func(m *storage.Membership) { m.Level = level }); err != nil && n.logOnce.Allow("level") {
+		n.log.Warn("can't store the feature level of the log", "level", level, "error", err)
 	}
 }
 
@@ -235,7 +249,7 @@ func (n *Node) maintainMember(s *raftStack, backoff *pollBackoff) {
 		return
 	}
 	n.mergeLeaderView(p)
-	s.level.Store(int64(p.Level))
+	s.learnLevel(p.Level)
 	s.leaderLast.Store(p.LastIndex)
 	if test.passes(p) {
 		s.settled.Store(true)

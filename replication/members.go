@@ -194,7 +194,7 @@ func (n *Node) admit(ctx context.Context, m fsm.Member) (joinReply, error) {
 		return joinReply{}, err
 	}
 	own := n.member()
-	return joinReply{Cluster: own.Cluster, Seed: own.Seed}, nil
+	return joinReply{Cluster: own.Cluster, Seed: own.Seed, Level: s.FSM.Level()}, nil
 }
 
 // admissible returns an error for a node that could not apply the log.

@@ -32,7 +32,7 @@ type raftStack struct {
 	stopped    chan struct{} // closed when the stack is stopped
 	observer   *raft.Observer
 	loggedTerm atomic.Uint64 // the last term with a logged leader
-	level      atomic.Int64  // feature level of the cluster's log, by a leader's last status
+	level      atomic.Int64  // feature level that the cluster's log has reached, as far as it is known here: see reaches
 	leaderLast atomic.Uint64 // the leader's last entry, by its last status
 	// settled: since this node published its data, a leader had nothing to log that requests
 	// need. It stays set, so that the node is ready while others are upgraded.
@@ -107,7 +107,24 @@ func (n *Node) openStack(m *storage.Membership) (*raftStack, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &raftStack{Files: files, retry: persist.Retry{Every: time.Second}, notify: make(chan bool, 64), stopped: make(chan struct{})}, nil
+	s := &raftStack{Files: files, retry: persist.Retry{Every: time.Second}, notify: make(chan bool, 64), stopped: make(chan struct{})}
+	s.level.Store(int64(m.Level))
+	return s, nil
+}
+
+// reaches reports whether the cluster's log is known to have reached a feature level. It never sinks.
+func (s *raftStack) reaches(level int) bool {
+	return int64(level) <= s.level.Load() || level <= s.FSM.Level()
+}
+
+// learnLevel notes a feature level that the cluster's log has reached.
+func (s *raftStack) learnLevel(level int) {
+	for {
+		known := s.level.Load()
+		if int64(level) <= known || s.level.CompareAndSwap(known, int64(level)) {
+			return
+		}
+	}
 }
 
 // newRaft starts raft, after bootstrapping the cluster if that is still to be done.

@@ -34,6 +34,13 @@ type Cluster interface {
 	// state has every change that any node answered before the call. An error is reported to the
 	// client as that of a batch is.
 	Fresh(done func(error))
+
+	// Older reports whether the authors of ops must set engine.Batch.Older. Cost: a few loads,
+	// and a short lock while it is true.
+	Older() bool
+	// Loggable returns an error if other nodes could not read the ops of a batch from an index
+	// on. It is nil if Older is false.
+	Loggable(b *engine.Batch, from int) error
 	// Replication returns this node's replication state; zero: no replication.
 	Replication() status.Replication
 	// Digest returns a hash of this node's state and the index of the last applied entry:
@@ -125,6 +132,12 @@ func (singleNode) Leads() bool { return true }
 
 // Fresh calls done at once.
 func (singleNode) Fresh(done func(error)) { done(nil) }
+
+// Older reports false.
+func (singleNode) Older() bool { return false }
+
+// Loggable returns nil.
+func (singleNode) Loggable(*engine.Batch, int) error { return nil }
 
 // HandleForwarded does nothing.
 func (singleNode) HandleForwarded(func(Exec, *engine.Batch, func(error))) {}

@@ -172,7 +172,7 @@ func (h *Handler) awaitRules(attempt int, done func()) {
 // askAgain makes a batch of the outdated requests. The decisions on all others stay, so that
 // a request in a transaction is then decided behind it.
 func (s *Session) askAgain() *engine.Batch {
-	b := &engine.Batch{}
+	b := &engine.Batch{Older: s.h.config.Cluster.Older()}
 	for it := range s.g.outdated {
 		a := &s.g.asks[it.ask-1]
 		first := len(b.Ops)

@@ -79,7 +79,7 @@ func (p *batchPool) put(g *pendingBatch) {
 func (s *Session) gathered() *pendingBatch {
 	if s.g == nil {
 		s.g = s.h.batches.take()
-		s.g.batch.Stale = s.stale
+		s.g.batch.Stale, s.g.batch.Older = s.stale, s.h.config.Cluster.Older()
 	}
 	return s.g
 }

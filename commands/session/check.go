@@ -40,7 +40,7 @@ func (h *Handler) Check(ctx context.Context, c Call, q *checks.Request, answer f
 	}
 	x := singles.Get().(*single)
 	for attempt := range maxAsks {
-		x.batch.Reset()
+		h.renew(&x.batch)
 		err := h.appendCheck(&x.batch, &x.check, q)
 		if err == nil {
 			execute(h.config.Exec, &x.batch, x.done)
@@ -88,11 +88,17 @@ func (h *Handler) Check(ctx context.Context, c Call, q *checks.Request, answer f
 	return errRulesChange
 }
 
+// renew empties a batch for new ops.
+func (h *Handler) renew(b *engine.Batch) {
+	b.Reset()
+	b.Older = h.config.Cluster.Older()
+}
+
 // giveBack executes the ops that give tokens back, when the request has passed. They are a batch of
 // their own, so that a request by outdated rules gives nothing back before it is decided again. If
 // the request has taken tokens and their return fails, the error is ErrUncertain.
 func (h *Handler) giveBack(ctx context.Context, x *single, q *checks.Request) error {
-	x.returns.Reset()
+	h.renew(&x.returns)
 	if x.check.AppendReturns(&x.returns, q, x.batch.Ops, x.batch.Decisions); len(x.returns.Ops) == 0 {
 		return nil
 	}
@@ -128,7 +134,7 @@ func (h *Handler) report(ctx context.Context, x *single, q *checks.Request) erro
 	}
 	for attempt := range maxAsks {
 		x.check.Release()
-		x.batch.Reset()
+		h.renew(&x.batch)
 		if h.appendCheck(&x.batch, &x.check, &settling) != nil {
 			return nil
 		}

@@ -204,7 +204,7 @@ func (s *Session) logSlow(c *Spec, args [][]byte, nanos int64) {
 func (s *Session) gather(c *Spec, args [][]byte) {
 	s.feedMonitors(c, args)
 	batch := &s.gathered().batch
-	before := len(batch.Ops)
+	before, calls := len(batch.Ops), len(batch.Calls)
 	it := item{spec: c, args: args}
 	if c.Ask != nil {
 		it.ask, it.err = s.ask(c, args)
@@ -213,6 +213,11 @@ func (s *Session) gather(c *Spec, args [][]byte) {
 			if batch.Ops[i].Kind != engine.Learn {
 				batch.Ops[i].DB = s.db
 			}
+		}
+	}
+	if batch.Older && it.err == nil && !s.tx.running {
+		if it.err = s.h.config.Cluster.Loggable(batch, before); it.err != nil {
+			batch.Truncate(before, calls)
 		}
 	}
 	it.ops = int32(len(batch.Ops) - before)

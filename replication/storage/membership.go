@@ -48,6 +48,8 @@ type Membership struct {
 	// Raft is the address at which other nodes reach the node; empty: it was in no cluster
 	// yet.
 	Raft string `json:"raft,omitempty"`
+	// Level is a feature level that the log of the cluster has reached; 0: none is known.
+	Level int `json:"level,omitempty"`
 }
 
 // A Server is a node's id and the address at which other nodes reach it.
