@@ -164,6 +164,7 @@ func (w *Workload) single(r *Request, rng *rand.Rand) {
 func (w *Workload) looking(r *Request, rng *rand.Rand) {
 	one, other := everyTake(rng), everyTake(rng)
 	one.N, other.N = 0, 0
+	other.LookFor(1 + rng.Int64N(3))
 	r.group(one, other)
 	r.Ops = append(r.Ops, engine.Op{Kind: engine.Acquire, Key: everyAcquire(rng).Key, Params: everyLease})
 }

@@ -35,8 +35,8 @@ func Members() (all []string) {
 		all = append(all, "a limit by "+a.String())
 	}
 	all = append(all, groupMembers...)
-	for _, k := range adjusting {
-		all = append(all, fitMember(k))
+	for _, f := range forms {
+		all = append(all, f.name)
 	}
 	for number := range uint16(1<<16 - 1) {
 		if name := callName(number); name != "" && !slices.Contains(all, callMember(name)) {
@@ -51,10 +51,18 @@ var groupMembers = []string{pairOf(engine.Take), pairOf(engine.Acquire), "a grou
 
 const settles = "a group that settles"
 
-// adjusting are the kinds that may have the mode Fit.
-var adjusting = []engine.Kind{engine.Refund, engine.Charge}
-
-func fitMember(k engine.Kind) string { return "a " + k.String() + " of what fits" }
+// forms are the forms of ops that neither their kind nor their mode tells.
+var forms = []struct {
+	name string
+	is   func(op *engine.Op) bool
+}{
+	{"a Refund of what fits", func(op *engine.Op) bool { return op.Kind == engine.Refund && op.Mode == engine.Fit && len(op.ID) == 0 }},
+	{"a Refund with an age", func(op *engine.Op) bool { return op.Kind == engine.Refund && op.Mode == engine.Fit && len(op.ID) > 0 }},
+	{"a Charge of what fits", func(op *engine.Op) bool { return op.Kind == engine.Charge && op.Mode == engine.Fit }},
+	{"a Charge that tells the part", func(op *engine.Op) bool { return op.Kind == engine.Charge && op.Mode == engine.Partial }},
+	{"a Charge under parameters", func(op *engine.Op) bool { return op.Kind == engine.Charge && op.Params.Limit > 0 }},
+	{"a Take that looks for permits", func(op *engine.Op) bool { _, looks := op.Looked(); return looks }},
+}
 
 func kindMember(k engine.Kind) string { return "an op of kind " + k.String() }
 
@@ -103,8 +111,10 @@ func (c Coverage) Add(b *engine.Batch) {
 
 func (c Coverage) addOp(b *engine.Batch, op *engine.Op, member bool) {
 	c[kindMember(op.Kind)]++
-	if op.Mode&engine.Fit != 0 && slices.Contains(adjusting, op.Kind) {
-		c[fitMember(op.Kind)]++
+	for _, f := range forms {
+		if f.is(op) {
+			c[f.name]++
+		}
 	}
 	for of := op.Mode; of != 0; of &= of - 1 {
 		c[modeMember(engine.Mode(1)<<bits.TrailingZeros8(uint8(of)), member)]++
