@@ -123,7 +123,7 @@ func (h *History) Begin(node string, r Request) *Call {
 		Applied: make([]*Applied, len(r.Ops)),
 	}
 	for i := range c.Ops {
-		c.tag(i, binary.BigEndian.AppendUint64(nil, uint64(c.Number*maxOps+i)))
+		c.tag(i, binary.LittleEndian.AppendUint64(nil, uint64(c.Number*maxOps+i))) // which is a valid age of a Refund
 		h.release(&c.Ops[i])
 	}
 	h.Calls = append(h.Calls, c)
@@ -244,7 +244,7 @@ func (h *History) Apply(index uint64, stamp engine.Instant, b *engine.Batch) *en
 			h.Fault("entry %d has an op that no call requested: %s", index, Text(b.Ops[i:i+1], b.Calls))
 			continue
 		}
-		number := int(binary.BigEndian.Uint64(tag))
+		number := int(binary.LittleEndian.Uint64(tag))
 		c, which := h.Calls[number/maxOps], number%maxOps
 		if c.Atomic && (!b.Atomic || len(b.Ops) != c.logged() && !h.ChangesOnly) {
 			h.Fault("call %d was to be applied at once, and was part of %s", c.Number, Text(b.Ops, b.Calls))

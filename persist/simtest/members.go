@@ -56,7 +56,7 @@ var forms = []struct {
 	name string
 	is   func(op *engine.Op) bool
 }{
-	{"a Refund of what fits", func(op *engine.Op) bool { return op.Kind == engine.Refund && op.Mode == engine.Fit && len(op.ID) == 0 }},
+	{"a Refund of what fits", func(op *engine.Op) bool { return op.Kind == engine.Refund && op.Mode == engine.Fit }},
 	{"a Refund with an age", func(op *engine.Op) bool { return op.Kind == engine.Refund && op.Mode == engine.Fit && len(op.ID) > 0 }},
 	{"a Charge of what fits", func(op *engine.Op) bool { return op.Kind == engine.Charge && op.Mode == engine.Fit }},
 	{"a Charge that tells the part", func(op *engine.Op) bool { return op.Kind == engine.Charge && op.Mode == engine.Partial }},
