@@ -82,7 +82,7 @@ func binds(r, earlier *Row, passed bool) bool {
 // use returns the reason for a request that passed.
 func use(l *rules.Limit, d *engine.Decision) Reason {
 	switch used := l.Quota + l.Grace - d.Remaining; {
-	case d.Status != engine.OK, d.Params == engine.Params{}: // no such key, or no memory for one
+	case d.Params.Limit == 0: // no such key, or no memory for one
 	case used > l.Quota:
 		return Grace
 	case used > l.NearAbove:
