@@ -141,7 +141,8 @@ func TestDigestDiffers(t *testing.T) {
 		tr := newTracer(seed)
 		tr.keys = tr.keys[:60]
 		e := engine.New(engine.Options{Shards: 4, Seed: [16]byte{5}})
-		seen := map[uint64]string{}
+		type moment struct{ state, what string }
+		seen := map[uint64]moment{}
 		for range 1500 {
 			ops := tr.next().Ops
 			op := ops[0]
@@ -162,11 +163,14 @@ func TestDigestDiffers(t *testing.T) {
 			}
 			if differs {
 				changed++
-				what := fmt.Sprintf("%s at %d", opString(&op), tr.now)
-				if other, ok := seen[after]; ok && e.Len() > 1 && op.Kind == engine.Take {
-					t.Fatalf("seed %d: %s leads to the digest %x, and so did %s", seed, what, after, other)
+				m := moment{what: fmt.Sprintf("%s at %d", opString(&op), tr.now)}
+				for _, key := range tr.keys {
+					m.state += fmt.Sprintf("%x ", e.Fingerprint(tr.now, 0, key))
 				}
-				seen[after] = what
+				if other, ok := seen[after]; ok && other.state != m.state {
+					t.Fatalf("seed %d: %s leads to the digest %x, and so did %s, to another state", seed, m.what, after, other.what)
+				}
+				seen[after] = m
 			}
 		}
 	}
