@@ -43,3 +43,22 @@ func TestDigestOfIndex(t *testing.T) {
 	}
 	<-applied
 }
+
+// TestDigestAtStamp: the digest is of the time of the last entry, also if that enters no shard, and
+// if a shard of this node alone has seen that time.
+func TestDigestAtStamp(t *testing.T) {
+	one, other := newTestFSM(), newTestFSM()
+	key := []byte("k")
+	for _, f := range []*FSM{one, other} {
+		for i, op := range []engine.Op{{N: 1, Key: key, Params: everyAlgorithm["fixed"]}, {Kind: engine.Learn, N: 1}} {
+			var entry persist.Entry
+			entry.Append(engine.Instant(1+int64(i)*int64(engine.MaxPeriod)), &engine.Batch{Ops: []engine.Op{op}})
+			f.Apply(&raft.Log{Index: uint64(i + 1), Data: entry.Bytes()})
+		}
+	}
+	other.Engine().SetTime(other.Stamp())
+	_, want := one.Digest()
+	if _, got := other.Digest(); got != want {
+		t.Errorf("digest %x, of a node whose shards have seen the time %x", want, got)
+	}
+}

@@ -112,8 +112,7 @@ func (f *FSM) Index() uint64 { return f.index.Load() }
 func (f *FSM) Digest() (index, digest uint64) {
 	f.applying.Lock()
 	defer f.applying.Unlock()
-	e := f.Engine()
-	return f.Index(), e.Digest(e.Now())
+	return f.Index(), f.Engine().Digest(f.Stamp())
 }
 
 // Seed returns the seed of the engine.
