@@ -84,6 +84,16 @@ func (s *Session) gathered() *pendingBatch {
 	return s.g
 }
 
+// takeBack removes the ops and the calls of a command, from the given indexes on, if other nodes
+// could not read them, and then returns the error: else they would make the whole batch fail.
+func (s *Session) takeBack(b *engine.Batch, ops, calls int) error {
+	err := s.h.config.Cluster.Loggable(b, ops)
+	if err != nil {
+		b.Truncate(ops, calls)
+	}
+	return err
+}
+
 // add appends a command to the session's pending batch.
 func (s *Session) add(it item) {
 	g := s.gathered()

@@ -216,9 +216,7 @@ func (s *Session) gather(c *Spec, args [][]byte) {
 		}
 	}
 	if batch.Older && it.err == nil && !s.tx.running {
-		if it.err = s.h.config.Cluster.Loggable(batch, before); it.err != nil {
-			batch.Truncate(before, calls)
-		}
+		it.err = s.takeBack(batch, before, calls)
 	}
 	it.ops = int32(len(batch.Ops) - before)
 	s.addWeight(c, args)
