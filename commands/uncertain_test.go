@@ -70,13 +70,13 @@ func (e *lateExec) release(failed error) {
 	}
 }
 
-// A lateCluster holds the changes of its members.
-type lateCluster struct {
+// A heldCluster holds the changes of its members.
+type heldCluster struct {
 	*fakeCluster
 	e *lateExec
 }
 
-func (c lateCluster) Change(_ backend.Change, done func(error)) error {
+func (c heldCluster) Change(_ backend.Change, done func(error)) error {
 	c.e.hold(done)
 	return nil
 }
@@ -152,7 +152,7 @@ func newLateHandler() (*session.Handler, *lateExec) {
 	e := &lateExec{Local: backend.Local{Engine: eng, Clock: clock, Notices: notices}}
 	return NewHandler(session.Config{
 		Engine: func() *engine.Engine { return eng }, Notices: notices, Clock: clock, TestClock: clock, Exec: e, Version: "0", Log: slog.New(slog.DiscardHandler),
-		Cluster: lateCluster{newFakeCluster(status.Leader), e}, Store: &lateStore{e: e},
+		Cluster: heldCluster{newFakeCluster(status.Leader), e}, Store: &lateStore{e: e},
 		Rewrite: func(done func(error)) { e.hold(done) },
 	}), e
 }

@@ -34,7 +34,6 @@ type Cluster interface {
 	// state has every change that any node answered before the call. An error is reported to the
 	// client as that of a batch is.
 	Fresh(done func(error))
-
 	// Older reports whether the authors of ops must set engine.Batch.Older. Cost: a few loads,
 	// and a short lock while it is true.
 	Older() bool
