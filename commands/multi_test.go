@@ -156,7 +156,7 @@ func TestWatchFails(t *testing.T) {
 	}
 }
 
-// TestRepliesInTransaction: CLIENT REPLY works at its place in a transaction, as in Redis, whose
+// TestRepliesInTransaction: CLIENT REPLY works at its place in a transaction, as in Redis. The
 // array then has fewer elements than its head says.
 func TestRepliesInTransaction(t *testing.T) {
 	for _, tt := range []struct{ lines, want string }{

@@ -26,17 +26,12 @@ import (
 // A lateExec holds batches, the saves of a store, and other work until it is released.
 type lateExec struct {
 	backend.Local
-	mu     sync.Mutex
-	holds  bool
-	held   []func(failed error)
-	refuse error // the error of all batches from now on
+	mu    sync.Mutex
+	holds bool
+	held  []func(failed error)
 }
 
 func (e *lateExec) Exec(b *engine.Batch, done func(error)) {
-	if e.refuse != nil {
-		done(e.refuse)
-		return
-	}
 	e.hold(func(failed error) {
 		if failed == nil {
 			e.Local.Exec(b, done)
@@ -108,13 +103,13 @@ const (
 	rulesText   = "domain: d\nrules:\n  - {name: r, per: [u], limits: 5/minute}\n"
 )
 
-// changes are the lines of commands whose sample changes nothing. The keys are those of prepared.
+// changes are lines of commands, if the sample of a command changes nothing. prepared makes the keys.
 var changes = map[string][]string{
 	"rl.rules|load": {"RL.RULES", "LOAD", strings.Replace(rulesText, "5", "6", 1)}, "function|load": {"FUNCTION", "LOAD", strings.NewReplacer("=a", "=b", "'f'", "'g'").Replace(libraryText)},
 	"eval": {"EVAL", "return redis.call('set', KEYS[1], 1)", "1", "new"},
 }
 
-// shortChanges are more of them, the words of each separated by spaces.
+// shortChanges are more lines: their words have no spaces.
 const shortChanges = `rl.override set d u 2 DENY, rl.override del d u 1, rl.check d u 3, rl.settle d u 3 BY 1, function delete a, fcall f 0, evalsha 63143b6f8007b98c53ca2149822777b3566f9241 0,
 	rl.refund t 1, rl.charge t 1, rl.reset t, rl.release lease me, setex k 9 v, psetex k 9 v, incrby k 2, decrby k 2, incrbyfloat k 2, setrange k 1 v, rename list new, renamenx list new,
 	expire list 9, pexpire list 9, expireat list 9000000000, pexpireat list 9000000000000, hincrby h f 2, hincrbyfloat h f 2, zincrby z 2 m, zremrangebyrank sorted 0 0,
@@ -221,8 +216,7 @@ func lateRun(t *testing.T, line []string, holds bool, event func(h *session.Hand
 }
 
 // TestChangesAreAnswered walks all commands. Each command that changes something and waits, and
-// that is on its way when the server shuts down, ends with its answer, and with UNCERTAIN if that
-// is the answer of the node, or if there is none.
+// that is on its way when the server shuts down, ends with its answer. That may be UNCERTAIN.
 func TestChangesAreAnswered(t *testing.T) {
 	for _, c := range newRegistry().Specs() {
 		if c.Sub != nil || c.Flags&(session.Write|session.Admin|session.Runs) == 0 || c.Flags&session.ReadOnly != 0 || c.FullName == "shutdown" {
@@ -268,8 +262,8 @@ func TestCallsAreAnswered(t *testing.T) {
 	for _, tt := range []struct {
 		name          string
 		call          func(ctx context.Context, h *session.Handler) error
-		answers, want error // the late answer, and that of the call then
-		never         error // that of the call without an answer
+		answers, want error // the late answer, and then the end of the call
+		never         error // the end of the call without an answer
 	}{
 		{"rules", load, nil, nil, session.ErrUncertain},
 		{"rules, and the outcome is unknown", load, errLost{}, errLost{}, session.ErrUncertain},

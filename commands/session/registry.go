@@ -111,6 +111,19 @@ func (r *Registry) Lookup(args [][]byte, guess *Spec) (*Spec, error) {
 	return s, nil
 }
 
+// wrongArity returns the error for a line with a wrong number of words: Redis' text for commands of
+// Redis, because clients compare it, and the usage too for all others.
+func (s *Spec) wrongArity(args [][]byte) error {
+	if s.Surplus != nil && len(args) > s.Max {
+		return s.Surplus(args)
+	}
+	text := "wrong number of arguments for '" + s.FullName + "' command"
+	if s.Group == "limiter" || strings.HasPrefix(s.FullName, "rl.") {
+		text += "; usage: " + s.line()
+	}
+	return resp.NewError("ERR", text)
+}
+
 // Find looks a name up, in any case. A subcommand is given as sub, or within name as
 // container|sub. No allocation.
 func (r *Registry) Find(name, sub []byte) *Spec {

@@ -24,19 +24,6 @@ func unknownCommand(args [][]byte, advice string, names []string) *resp.Error {
 	return resp.NewError("ERR", fmt.Sprintf("unknown command '%.128s', with args beginning with: %s", word.CString(args[0]), shown.String())+advice)
 }
 
-// wrongArity returns the error for a line with a wrong number of words: Redis' text for commands of
-// Redis, because clients compare it, and the usage too for all others.
-func (s *Spec) wrongArity(args [][]byte) error {
-	if s.Surplus != nil && len(args) > s.Max {
-		return s.Surplus(args)
-	}
-	text := "wrong number of arguments for '" + s.FullName + "' command"
-	if s.Group == "limiter" || strings.HasPrefix(s.FullName, "rl.") {
-		text += "; usage: " + s.line()
-	}
-	return resp.NewError("ERR", text)
-}
-
 // BadSubcommand returns Redis' error for a line of a subcommand with too many words.
 func BadSubcommand(args [][]byte) error {
 	return resp.NewError("ERR", fmt.Sprintf("unknown subcommand or wrong number of arguments for '%.128s'. Try %s HELP.", word.CString(args[1]), strings.ToUpper(word.CString(args[0]))))
