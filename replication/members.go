@@ -37,7 +37,7 @@ const (
 // changeTimeout bounds a change of the members.
 const changeTimeout = 5 * time.Second
 
-// errChangeLost is the error of a change whose outcome is unknown.
+// errChangeLost is the error of a change with an unknown outcome.
 var errChangeLost = link.NewError("UNCERTAIN", "the change of the cluster may or may not have been made: CLUSTER NODES shows it")
 
 // Change submits a change to the leader. done is called once, from another goroutine, with
@@ -54,7 +54,7 @@ func (n *Node) Change(c Change, done func(error)) {
 	})
 }
 
-// changeAnywhere makes the change on the current leader and retries while there is none. A
+// changeAnywhere makes the change on the current leader and retries while the cluster has no leader. A
 // leader that is to be removed transfers leadership first.
 func (n *Node) changeAnywhere(ctx context.Context, c Change) error {
 	for {
