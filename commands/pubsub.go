@@ -66,7 +66,7 @@ func subscribing(c session.Command) session.Command {
 var publish = session.Command{
 	Channels: session.Keys{First: 1, Last: 1, Step: 1},
 
-	Name: "PUBLISH", Args: "channel message", Summary: "Sends a message to all subscribers and returns the number of deliveries.",
+	Name: "PUBLISH", Args: "channel message", Summary: "Sends a message to all subscribers, on all nodes, and returns the number of deliveries on this node.",
 	Complexity: "O(N+M), N being the subscribers and M the patterns", Since: "2.0.0", Group: "pubsub", Flags: session.PubSub | session.Loading | session.Stale | session.Fast | session.Reaches,
 	Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
 		if len(args[1]) > engine.MaxChannelBytes {
