@@ -90,10 +90,10 @@ func NewHandler(c Config, r *Registry) *Handler {
 	})
 	if c.Notices != nil {
 		c.Notices.HandleGrowth(h.waiting.Grew)
-		c.Notices.Handle(h.deliver)
+		c.Notices.Handle(h.hub.deliver)
 		c.Notices.HandleApplied(func() { c.Rules.Current() }) // rules are compiled before a request needs them
 	}
-	c.Cluster.HandlePublished(h.deliver)
+	c.Cluster.HandlePublished(h.hub.deliver)
 	h.pause.hooks = &h.hooks
 	h.logins = auth.New(auth.Config{Password: c.Password, Users: c.Users, Load: c.LoadUsers, Log: c.Log, Spawn: c.Spawn, After: c.After})
 	h.hooks.set(guarded, c.Users != nil)

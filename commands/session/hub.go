@@ -102,6 +102,9 @@ func (h *Hub) publish(channel, message []byte, deliver func(*inbox, resp.Message
 	return receivers
 }
 
+// deliver sends a message of a script, or of another node, to all subscribers of its channel.
+func (h *Hub) deliver(channel, message []byte) { h.publish(channel, message, (*inbox).send) }
+
 // Channels returns the channels with subscribers, in order.
 func (h *Hub) Channels() []string {
 	h.mu.RLock()

@@ -92,11 +92,6 @@ func (s *Session) Publish(channel, message []byte) (receivers int64) {
 	})
 }
 
-// deliver sends a message that another node has published, or a script, to the subscribers.
-func (h *Handler) deliver(channel, message []byte) {
-	h.hub.publish(channel, message, (*inbox).send)
-}
-
 // mayHear reports whether the session's user may have a subscription. Any goroutine may call it.
 func (s *Session) mayHear(k Kind, name []byte) bool {
 	s.mu.Lock()

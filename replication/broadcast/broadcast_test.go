@@ -70,7 +70,7 @@ func newSender(t *testing.T, r *receivers, nodes ...string) *Sender {
 
 const patience = 30 * time.Second
 
-// All nodes get all messages in their order, also over a second link, and none once they left.
+// All nodes get all messages in their order, also over a second link. A node that left gets none.
 func TestOrder(t *testing.T) {
 	var r receivers
 	s := newSender(t, &r, "a", "b")
@@ -125,7 +125,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// The queue of a node that reads nothing, or is away, is bounded, and what it drops is counted.
+// The queue of a node that reads nothing, or is away, is bounded, and counts the drops.
 func TestDrops(t *testing.T) { synctest.Test(t, testDrops) }
 
 func testDrops(t *testing.T) {

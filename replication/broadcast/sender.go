@@ -25,7 +25,7 @@ const (
 type Options struct {
 	// Dial makes a link for messages to the node with an id at an address.
 	Dial func(ctx context.Context, address, node string) (net.Conn, error)
-	// Timeout bounds the other node's reading of what is written at once.
+	// Timeout bounds a write, and so the pauses of a node that reads slowly.
 	Timeout time.Duration
 }
 
@@ -91,8 +91,7 @@ func (s *Sender) Send(channel, message []byte) {
 	}
 }
 
-// Counts returns the number of messages that were written, and of those that were dropped, counted
-// once for each node.
+// Counts returns the numbers of messages that were written and dropped, counted once for each node.
 func (s *Sender) Counts() (sent, dropped int64) { return s.sent.Load(), s.dropped.Load() }
 
 // Close drops the messages that wait, and returns when all links are closed.
