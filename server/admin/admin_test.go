@@ -118,7 +118,9 @@ func (f *fixture) execute(lines ...string) {
 		for word := range strings.FieldsSeq(line) {
 			args = append(args, []byte(word))
 		}
-		s.Do(args)
+		for !s.Do(args) { // the rules are being compiled
+			testwait.Until(f.t, 10*time.Second, "the command begins", s.Resume)
+		}
 	}
 	s.Flush()
 	if wrong := bytes.Count(s.Out, []byte("-ERR")); wrong > 0 && wrong != f.wantErrors {
