@@ -39,9 +39,12 @@ type Batch struct {
 	AnswerMost int
 	// Held is set by Apply if answers are empty because of AnswerBytes.
 	Held bool
-	// Notices, unless nil, gets the messages that the calls publish. The executor sets it for
+	// Notices, unless nil, gets the messages that the calls publish, and the changed keys. The executor sets it for
 	// each Apply that is no replay.
 	Notices *Notices
+	// Origin is the client whose batch it is, for Change.Origin; 0: unknown. No decision depends on
+	// it, and no log has it.
+	Origin int64
 	// Runs is the number of runs of scripts among the calls, and Granted the sum of the parts of
 	// their budgets, in steps, that only heavy runs take. Closed is set if no more ops should
 	// follow them in this batch, and Slow if they are likely to end at their budgets. They are for
@@ -86,7 +89,7 @@ func (b *Batch) Reset() {
 	b.learns = b.learns[:0]
 	b.resetCalls()
 	b.tx.release()
-	b.Atomic, b.Stale, b.Full, b.Tight, b.Level, b.Older, b.Notices = false, false, false, false, 0, false, nil
+	b.Atomic, b.Stale, b.Full, b.Tight, b.Level, b.Older, b.Notices, b.Origin = false, false, false, false, 0, false, nil, 0
 	b.AnswerBytes, b.AnswerMost, b.Held = 0, 0, false
 	b.Runs, b.Work, b.Granted, b.Closed, b.Slow = 0, 0, 0, false, false
 }

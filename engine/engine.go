@@ -142,6 +142,9 @@ func (e *Engine) Apply(now Instant, b *Batch) {
 	if len(b.Evicted) > 1 {
 		slices.SortFunc(b.Evicted, func(x, y Eviction) int { return x.Before - y.Before })
 	}
+	if b.Notices.tracks() && !b.readOnly {
+		b.noteChanges()
+	}
 }
 
 // Look answers a read-only batch (see Batch.Looks) as Apply would, at now or at the

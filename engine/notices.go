@@ -8,8 +8,8 @@ import (
 // MaxChannelBytes bounds the name of a channel.
 const MaxChannelBytes = 256
 
-// Notices are the messages that calls publish, and the lists that calls lengthen, on their
-// way to the clients of this node: Apply adds those of a batch with Batch.Notices, in the
+// Notices are the messages that calls publish, the lists that calls lengthen, and the keys that
+// ops change, on their way to the clients of this node: Apply adds those of a batch with Batch.Notices, in the
 // order in which the calls are applied, and its caller then calls Send. They are no part of
 // the state: nothing depends on them, and a replay has none.
 //
@@ -18,6 +18,7 @@ const MaxChannelBytes = 256
 type Notices struct {
 	waiting atomic.Int64 // messages that are not sent yet
 	grown   grownLists
+	changed changedKeys
 
 	mu   sync.Mutex
 	list messages // guarded by mu
@@ -76,7 +77,7 @@ func (n *Notices) add(channel, message []byte) {
 func (n *Notices) HasMessages() bool { return n != nil && n.waiting.Load() > 0 }
 
 // Send delivers the messages of all earlier Applies: those of the caller's own are delivered
-// when it returns. Then it reports the lists, see Watch. Cost: three loads and the function of
+// when it returns. Then it reports the lists and the keys, see Watch and Track. Cost: four loads and the function of
 // HandleApplied if there is nothing.
 func (n *Notices) Send() {
 	if n == nil {
@@ -90,6 +91,9 @@ func (n *Notices) Send() {
 	}
 	if n.grown.waiting.Load() > 0 {
 		n.grown.report()
+	}
+	if n.changed.waiting.Load() > 0 {
+		n.changed.report()
 	}
 }
 

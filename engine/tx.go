@@ -51,6 +51,8 @@ type txState struct {
 	looking   bool // the batch is read-only: not even expired keys may be forgotten
 	wrote     bool
 	sums      bool // into effects
+	tracked   bool // changed keys are noted, with the origin
+	origin    int64
 }
 
 // An Entry is a key in a Tx, there or not. It is valid until the Tx ends, but an entry that

@@ -28,7 +28,7 @@ func (tx *Tx) head(e *Entry) values.Head {
 // Keep stores the Head of a cursor that has changed, and returns the entry. One that was not
 // there gets the row and never expires; one without elements is dropped.
 func (tx *Tx) Keep(e Entry, row Alg, h values.Head) Entry {
-	tx.writes()
+	tx.changes(e.key)
 	s := e.shard
 	c, there, before := &s.cell, !e.missing(), 0
 	switch {

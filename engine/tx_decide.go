@@ -42,7 +42,9 @@ func (tx *Tx) decide(b *Batch, from, to int) {
 			tx.effects.add(tx.effectsHash(b.scratch.hashes[i], b.Ops[i].Key), uint64(d.Allowed))
 			tx.effects.add(uint64(d.Remaining), uint64(d.Status))
 		}
-		tx.wrote = tx.wrote || d.Changed
+		if d.Changed {
+			tx.changes(b.Ops[i].Key)
+		}
 	}
 	tx.moves++
 }

@@ -60,7 +60,7 @@ func (n *Number) words() []byte { return n.page.buf[n.at+paramBytes:][: 2*wordBy
 // SetNumber replaces a number and its expiry, as PutInt and Expire do: it always fits.
 // Requires: the expiry is not past.
 func (tx *Tx) SetNumber(n *Number, value, expiry int64) {
-	tx.writes()
+	tx.changes(n.page.key(n.at, algorithms[Int].words))
 	tx.holds = nil // the cell may have the record
 	s := n.shard
 	s.preserve(n.page)

@@ -56,7 +56,7 @@ func (tx *Tx) PutInt(e Entry, n, expiry int64) (put Entry, ok bool) {
 
 // put stores a state of a row, or of a Blob the value, in place of the entry's state.
 func (tx *Tx) put(e Entry, alg Alg, to state, value []byte) Entry {
-	tx.writes()
+	tx.changes(e.key)
 	if tx.sums && alg == Blob {
 		tx.effects.addBytes(value)
 	}
@@ -140,7 +140,7 @@ func (tx *Tx) writeBlob(e Entry, at int, b []byte) bool {
 		return false
 	}
 	tx.AddWork(max(0, at+len(b)-t.Count) / grownPerElement)
-	tx.writes()
+	tx.changes(e.key)
 	if tx.sums {
 		tx.effects.add(uint64(at), 0)
 		tx.effects.addBytes(b)
@@ -191,7 +191,7 @@ func (s *shard) preserveCellTail(h uint64) {
 
 // Expire sets the expiry of a plain value, 0 for none. Requires: it is not past.
 func (tx *Tx) Expire(e Entry, at int64) {
-	tx.writes()
+	tx.changes(e.key)
 	c := tx.load(&e)
 	e.shard.countLasting(tx.db, -1)
 	c.state[0] = uint64(at)
@@ -200,7 +200,7 @@ func (tx *Tx) Expire(e Entry, at int64) {
 
 // Drop deletes an entry.
 func (tx *Tx) Drop(e Entry) {
-	tx.writes()
+	tx.changes(e.key)
 	if tx.sums {
 		tx.effects.add(tx.effectsHash(e.hash, e.key), dropped)
 	}
@@ -225,7 +225,7 @@ func (c *cell) workToCopy() int {
 // Requires: to is another key than e's. Cost: contents move blob by blob if the keys are in
 // different shards, see values.Store.Move.
 func (tx *Tx) Rename(e, to Entry) {
-	tx.writes()
+	tx.changes(to.key)
 	if !to.missing() {
 		tx.Drop(to)
 	}

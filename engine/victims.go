@@ -85,7 +85,7 @@ func (e *Engine) MakeRoom(now Instant, b *Batch) {
 	for n := 0; n < sweepTries && excess() > 0 && e.SweepExpired(now, roomPages) > 0; n++ {
 	}
 	for excess() > 0 && e.memory.evict.Load() {
-		forgets := Batch{Ops: e.Victims(now, excess()+evictAhead, nil)}
+		forgets := Batch{Ops: e.Victims(now, excess()+evictAhead, nil), Notices: b.Notices}
 		if len(forgets.Ops) == 0 {
 			break
 		}

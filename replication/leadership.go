@@ -18,6 +18,7 @@ func (n *Node) watchLeadership(s *raftStack) {
 			return
 		case elected := <-s.notify:
 			n.leadingTerm.Store(0)
+			n.o.Notices.Outdated()
 			if elected {
 				n.counts.elected.Add(1)
 				n.becomeLeader(s)

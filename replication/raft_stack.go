@@ -167,6 +167,7 @@ func (n *Node) newRaft(s *raftStack, m *storage.Membership) (err error) {
 		if leader, ok := o.Data.(raft.LeaderObservation); ok {
 			n.counts.leaders.Add(1)
 			n.logLeader(s, leader)
+			n.o.Notices.Outdated()
 			if leader.LeaderID != "" {
 				n.wait.Go(func() { n.forwarder.LeaderIs(string(leader.LeaderID)) })
 			}

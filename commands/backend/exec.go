@@ -24,15 +24,15 @@ type Exec interface {
 type Local struct {
 	Engine  *engine.Engine
 	Clock   Clock
-	Notices *engine.Notices // of the calls; nil: they are dropped
+	Notices *engine.Notices // of the batches; nil: they are dropped
 }
 
 // Exec applies the batch and calls done before it returns.
 func (l *Local) Exec(batch *engine.Batch, done func(error)) {
 	now := l.Clock.Now()
+	batch.Notices = l.Notices
 	l.Engine.MakeRoom(now, batch)
 	l.Engine.SetMoments(now, batch)
-	batch.Notices = l.Notices
 	l.Engine.Apply(now, batch)
 	l.Notices.Send()
 	done(nil)

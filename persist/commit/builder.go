@@ -80,7 +80,7 @@ func (b *Builder[R]) holds(stamp engine.Instant, batch *engine.Batch) bool {
 
 // withoutExpects returns a copy of a batch without its Expects. It shares the calls.
 func withoutExpects(b *engine.Batch) *engine.Batch {
-	return &engine.Batch{Ops: slices.DeleteFunc(slices.Clone(b.Ops), isExpect), Calls: b.Calls, Atomic: true, AnswerBytes: b.AnswerBytes}
+	return &engine.Batch{Ops: slices.DeleteFunc(slices.Clone(b.Ops), isExpect), Calls: b.Calls, Atomic: true, AnswerBytes: b.AnswerBytes, Origin: b.Origin}
 }
 
 // decideAll sets the decisions of a batch to a status.
@@ -128,9 +128,9 @@ const (
 )
 
 // joinable returns how many of the first requests are to be one part: 1, or more that are
-// not Atomic.
+// not Atomic and have no Origin.
 func joinable[R Request](requests []R) (n int) {
-	for ops := 0; n < len(requests) && !requests[n].Batch().Atomic && ops < joinedOps; n++ {
+	for ops := 0; n < len(requests) && !requests[n].Batch().Atomic && requests[n].Batch().Origin == 0 && ops < joinedOps; n++ {
 		ops += len(requests[n].Batch().Ops)
 	}
 	return max(n, 1)

@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// A Change is a key that an Apply has changed, or all keys.
+type Change struct {
+	All    bool
+	DB     uint8
+	Key    []byte
+	Origin int64 // Batch.Origin; 0: unknown
+}
+
+// maxChanges is the number of changes that wait at most: beyond it they become one of all keys.
+const maxChanges = 1 << 16
+
+// changedKeys are the changed keys, on their way to the clients of this node that keep values.
+type changedKeys struct {
+	trackers atomic.Int64 // sum of all Track; 0: no key is noted
+	waiting  atomic.Int64 // changes that are not reported yet
+
+	mu     sync.Mutex
+	list   []Change // guarded by mu
+	handle atomic.Pointer[func([]Change)]
+}
+
+// HandleChanges sets the function that gets the changed keys, in the order in which each of them
+// was changed. It is called within Send, Replaced and Outdated, with no lock of an engine or of n
+// held. Concurrency: several goroutines may call it at once.
+func (n *Notices) HandleChanges(handle func([]Change)) { n.changed.handle.Store(&handle) }
+
+// Track adds to the number of clients that keep values. While it is 0, keys are not noted, and
+// an Apply, and a call, cost a load more. A change that a later look does not see is noted.
+func (n *Notices) Track(clients int64) {
+	if n != nil {
+		n.changed.trackers.Add(clients)
+	}
+}
+
+// Outdated reports that the state of this node may be older than that of others, because its
+// leader is lost, or another node leads: no client must keep a value.
+func (n *Notices) Outdated() {
+	if !n.tracks() {
+		return
+	}
+	if handle := n.changed.handle.Load(); handle != nil {
+		(*handle)([]Change{{All: true}})
+	}
+}
+
+// tracks reports whether changes are to be noted. A caller that holds the lock of a shard, or
+// has changed it, misses no client that has seen the shard before.
+func (n *Notices) tracks() bool { return n != nil && n.changed.trackers.Load() > 0 }
+
+// add adds a change, with a copy of its key.
+func (c *changedKeys) add(change Change) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if last := len(c.list) - 1; last >= 0 && c.list[last].has(&change) {
+		return
+	}
+	if len(c.list) == maxChanges {
+		change, c.list = Change{All: true}, nil
+	}
+	change.Key = slices.Clone(change.Key)
+	c.list = append(c.list, change)
+	c.waiting.Store(int64(len(c.list)))
+}
+
+// has reports whether a change tells all that another one does.
+func (c *Change) has(other *Change) bool {
+	return c.All || !other.All && c.DB == other.DB && c.Origin == other.Origin && string(c.Key) == string(other.Key)
+}
+
+// report passes the noted changes on.
+func (c *changedKeys) report() {
+	c.mu.Lock()
+	list := c.list
+	c.list = nil
+	c.waiting.Store(0)
+	c.mu.Unlock()
+	if handle := c.handle.Load(); handle != nil && len(list) > 0 {
+		(*handle)(list)
+	}
+}
+
+// noteChanges notes the keys that the batch has changed, except those of calls, which note
+// them as they change them.
+func (b *Batch) noteChanges() {
+	changed := &b.Notices.changed
+	for i := range b.Ops {
+		op := &b.Ops[i]
+		switch {
+		case !b.Decisions[i].Changed:
+		case op.Kind == Flush:
+			changed.add(Change{All: true})
+		case op.Kind != Do && op.Kind != Learn && op.Kind != Needs:
+			changed.add(Change{DB: op.DB, Key: op.Key, Origin: b.Origin})
+		}
+	}
+	for i := range b.Evicted {
+		changed.add(Change{DB: b.Evicted[i].DB, Key: b.Evicted[i].Key})
+	}
+}
+
+// changes notes that the call changes a key.
+func (tx *Tx) changes(key []byte) {
+	tx.writes()
+	if tx.tracked {
+		tx.notices.changed.add(Change{DB: tx.db, Key: key, Origin: tx.origin})
+	}
+}
