@@ -36,7 +36,7 @@ const module = "limitsrv"
 // and answer. values/numbers is for all of these.
 //
 // commands includes commands -> commands/session -> commands/auth -> commands/auth/users,
-// commands/backend and commands/waiting, which the first two import, and commands/resp, usage, word and glob,
+// commands/backend, commands/waiting and commands/tracking, which the first two import, and commands/resp, usage, word and glob,
 // which import no other package of commands. cmd/limitsrv imports all of them; it passes
 // the files of server/admin/page to server/admin. Of the packages below it, settings and
 // state import options. persist/simtest, enginetest, rules/boundtest, tools/browser, testwait and redistest are for tests,
@@ -72,9 +72,10 @@ var arrows = map[string][]string{
 	"commands/session": {
 		"limitsrv/checks", "limitsrv/ruleset", "limitsrv/rules", "limitsrv/rules/source",
 		"limitsrv/engine", "limitsrv/answer", "limitsrv/commands/auth", "limitsrv/commands/backend", "limitsrv/commands/usage", "limitsrv/commands/resp", "limitsrv/commands/word",
-		"limitsrv/commands/glob", "limitsrv/commands/waiting", "limitsrv/status", "limitsrv/histogram", "limitsrv/fatal", "limitsrv/loglimit", "limitsrv/pace",
+		"limitsrv/commands/glob", "limitsrv/commands/waiting", "limitsrv/commands/tracking", "limitsrv/status", "limitsrv/histogram", "limitsrv/fatal", "limitsrv/loglimit", "limitsrv/pace",
 	},
 	"commands/waiting":    {"limitsrv/engine", "limitsrv/answer"},
+	"commands/tracking":   {"limitsrv/engine", "limitsrv/commands/resp"},
 	"commands/backend":    {"limitsrv/engine", "limitsrv/status", "limitsrv/commands/resp"},
 	"commands/usage":      {},
 	"commands/word":       {},

@@ -1,0 +1,117 @@
+package tracking
+
+import (
+	"container/heap"
+	"math"
+	"slices"
+
+	"limitsrv/engine"
+)
+
+// Expires reports whether keys will expire.
+func (t *Table) Expires() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.due) > 0
+}
+
+// Expire removes the keys that have expired at a time, with a message to their readers.
+func (t *Table) Expire(now engine.Instant) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for len(t.due) > 0 && t.due[0].at <= now {
+		if e := heap.Pop(&t.due).(expiry).entry; !e.removed {
+			t.drop(e)
+		}
+	}
+}
+
+// unknown are keys whose expiries are to be found.
+type unknown struct {
+	entries []*entry
+	reads   []Read
+}
+
+// add adds an entry, unless its expiry in the database of a read is known.
+func (u *unknown) add(e *entry, r Read) {
+	if e.looked>>r.DB&1 == 0 {
+		u.entries, u.reads = append(u.entries, e), append(u.reads, r)
+	}
+}
+
+// findExpiries finds the expiries of keys. The keys are in the table already, so that a later
+// change removes them. An expiry counts as known only now, because a reader that comes before
+// must look itself: the key may have expired when the first reader looks.
+func (t *Table) findExpiries(u *unknown) {
+	if u == nil || len(u.reads) == 0 {
+		return
+	}
+	var b engine.Batch
+	for _, r := range u.reads {
+		b.Ops = append(b.Ops, engine.Op{Kind: engine.Peek, DB: r.DB, Key: r.Key})
+	}
+	now := t.o.Look(&b)
+	if t.noteExpiries(u, now, b.Decisions) {
+		t.o.Await()
+	}
+}
+
+// noteExpiries notes the expiries that decisions of a time tell, and reports whether there are some.
+func (t *Table) noteExpiries(u *unknown, now engine.Instant, ds []engine.Decision) (some bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, e := range u.entries {
+		if e.removed {
+			continue
+		}
+		e.looked |= 1 << u.reads[i].DB
+		left := ds[i].Reset.CeilMillis()
+		if ds[i].Status == engine.OK && ds[i].Reset != engine.Never && left < (math.MaxInt64-int64(now))/1e6 {
+			t.due.add(now+engine.Instant(left*1e6), e)
+			e.expires, some = true, true
+		} else if e.first == nil && !e.expires {
+			t.remove(e)
+		}
+	}
+	return some
+}
+
+// An expiry is the time at which an entry has expired, unless it is removed before.
+type expiry struct {
+	at    engine.Instant
+	entry *entry
+}
+
+// A dueList is a heap of expiries, the earliest first.
+type dueList []expiry
+
+// leastDue is the number of expiries up to which those of removed entries are not looked for.
+const leastDue = 1024
+
+// add adds an expiry. When the list must grow, it drops those of removed entries, so that it has no
+// more than twice as many as there are entries.
+func (d *dueList) add(at engine.Instant, e *entry) {
+	if len(*d) == cap(*d) && len(*d) >= leastDue {
+		*d = slices.DeleteFunc(*d, func(x expiry) bool { return x.entry.removed })
+		*d = slices.Grow(*d, len(*d))
+		heap.Init(d)
+	}
+	heap.Push(d, expiry{at, e})
+}
+
+// Len, Less, Swap, Push and Pop implement heap.Interface.
+func (d dueList) Len() int           { return len(d) }
+func (d dueList) Less(i, j int) bool { return d[i].at < d[j].at }
+func (d dueList) Swap(i, j int)      { d[i], d[j] = d[j], d[i] }
+
+// Push implements heap.Interface.
+func (d *dueList) Push(x any) { *d = append(*d, x.(expiry)) }
+
+// Pop implements heap.Interface.
+func (d *dueList) Pop() any {
+	last := len(*d) - 1
+	x := (*d)[last]
+	(*d)[last] = expiry{}
+	*d = (*d)[:last]
+	return x
+}

@@ -1,0 +1,38 @@
+package tracking
+
+import "limitsrv/commands/resp"
+
+// Channel is the channel of messages to RESP2 clients, to which they are redirected.
+const Channel = "__redis__:invalidate"
+
+// invalidate makes the message that keys have changed.
+func invalidate(keys []string) resp.Message {
+	return message(func(w *resp.Writer) { w.BulkStrings(keys) })
+}
+
+// invalidateAll makes the message that all keys may have changed.
+func invalidateAll() resp.Message { return message((*resp.Writer).Null) }
+
+// message makes a message with a last word.
+func message(last func(*resp.Writer)) resp.Message {
+	var two resp.Writer
+	two.Array(3)
+	two.BulkString("message")
+	two.BulkString(Channel)
+	last(&two)
+	three := resp.Writer{Proto3: true}
+	three.Push(2)
+	three.BulkString("invalidate")
+	last(&three)
+	return resp.Message{Two: two.Buf, Three: three.Buf}
+}
+
+// RedirectBroken makes the message that the client to which messages are redirected is gone. RESP2
+// has no such message.
+func RedirectBroken(id int64) resp.Message {
+	w := resp.Writer{Proto3: true}
+	w.Push(2)
+	w.BulkString("tracking-redir-broken")
+	w.Int(id)
+	return resp.Message{Three: w.Buf}
+}

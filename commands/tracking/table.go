@@ -1,0 +1,270 @@
+package tracking
+
+import (
+	"sync"
+
+	"limitsrv/commands/resp"
+	"limitsrv/engine"
+)
+
+// Bounds of a Table.
+const (
+	// DefaultMax is the number of keys without SetMax, as in Redis.
+	DefaultMax = 1_000_000
+	// maxBytes bounds the memory of keys and their readers, by estimate.
+	maxBytes = 256 << 20
+	// entryBytes and readerBytes are the memory of a key besides its name, and of each further reader.
+	entryBytes  = 160
+	readerBytes = 48
+)
+
+// A Table has the keys that the clients of a node have read. Concurrency: any number of goroutines
+// may call its methods.
+type Table struct {
+	o Options
+
+	mu       sync.Mutex
+	max      int
+	maxBytes int64
+	keys     map[string]*entry
+	items    int64 // pairs of a key and a reader
+	bytes    int64
+	clients  map[*Client]struct{}            // that track
+	prefixes map[string]map[*Client]struct{} // of broadcasts
+	due      dueList
+}
+
+// Options are what a Table needs of its node.
+type Options struct {
+	// Track gets the change of the number of clients that track, see engine.Notices.
+	Track func(clients int64)
+	// Look answers a read-only batch from the state of this node, and returns its time.
+	Look func(*engine.Batch) engine.Instant
+	// Await is called when keys will expire: Expire must follow before long.
+	Await func()
+}
+
+// An entry is a key with its readers, until it changes.
+type entry struct {
+	key    string
+	first  *Client // nil: none
+	more   map[*Client]struct{}
+	looked uint16 // the databases whose expiry is known, by bit
+	// broadcast is set if the expiry concerns clients with prefixes, and expires if it is known
+	// that there is one.
+	broadcast, expires bool
+	removed            bool // from the table
+}
+
+// A Read is a key that a client reads.
+type Read struct {
+	DB  uint8
+	Key []byte
+}
+
+// Sizes are the numbers of a Table.
+type Sizes struct {
+	Clients, Keys, Prefixes int
+	Items                   int64 // pairs of a key and a reader
+}
+
+// New returns an empty table.
+func New(o Options) *Table {
+	return &Table{
+		o: o, max: DefaultMax, maxBytes: maxBytes, keys: map[string]*entry{},
+		clients: map[*Client]struct{}{}, prefixes: map[string]map[*Client]struct{}{},
+	}
+}
+
+// Max returns the maximum number of keys; 0: the bytes alone are bounded.
+func (t *Table) Max() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.max
+}
+
+// SetMax changes Max, and drops keys beyond it with a message to their readers.
+func (t *Table) SetMax(keys int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.max = keys
+	t.trim()
+}
+
+// Sizes returns the numbers of the table.
+func (t *Table) Sizes() Sizes {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return Sizes{Clients: len(t.clients), Keys: len(t.keys), Prefixes: len(t.prefixes), Items: t.items}
+}
+
+// Register adds keys that a client is about to read. It reports whether the client tracks. Requires:
+// the reads are decided after it returns; messages to the client are delivered after their answers.
+func (t *Table) Register(c *Client, reads []Read) bool {
+	tracks, fresh := t.register(c, reads)
+	t.findExpiries(fresh)
+	return tracks
+}
+
+// register is Register without the expiries. It returns the keys whose expiries are unknown.
+func (t *Table) register(c *Client, reads []Read) (tracks bool, fresh *unknown) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !c.on {
+		return false, nil
+	}
+	fresh = new(unknown)
+	for _, r := range reads {
+		switch {
+		case !c.options.Broadcast:
+			e := t.entryOf(r.Key)
+			t.addReader(e, c)
+			fresh.add(e, r)
+		case c.hears(r.Key):
+			e := t.entryOf(r.Key)
+			e.broadcast = true
+			fresh.add(e, r)
+		}
+	}
+	t.trim()
+	return true, fresh
+}
+
+// entryOf returns the entry of a key, which it adds if there is none.
+func (t *Table) entryOf(key []byte) *entry {
+	e := t.keys[string(key)]
+	if e == nil {
+		e = &entry{key: string(key)}
+		t.keys[e.key] = e
+		t.bytes += entryBytes + int64(len(e.key))
+	}
+	return e
+}
+
+// addReader adds a reader to a key, unless it has it.
+func (t *Table) addReader(e *entry, c *Client) {
+	switch {
+	case e.first == c:
+		return
+	case e.first == nil:
+		e.first = c
+	default:
+		if _, there := e.more[c]; there {
+			return
+		}
+		if e.more == nil {
+			e.more = map[*Client]struct{}{}
+		}
+		e.more[c] = struct{}{}
+		t.bytes += readerBytes
+	}
+	t.items++
+}
+
+// trim removes keys, any of them, while the table exceeds its bounds.
+func (t *Table) trim() {
+	for _, e := range t.keys {
+		if t.bytes <= t.maxBytes && (t.max == 0 || len(t.keys) <= t.max) {
+			return
+		}
+		t.drop(e)
+	}
+}
+
+// drop removes a key that may have changed.
+func (t *Table) drop(e *entry) {
+	t.invalidate(e, 0)
+	if e.broadcast {
+		t.broadcast([]engine.Change{{Key: []byte(e.key)}})
+	}
+}
+
+// Changed tells the readers of keys that have changed.
+func (t *Table) Changed(changes []engine.Change) { t.findExpiries(t.changed(changes)) }
+
+// changed is Changed. It returns the keys whose expiries are unknown, for later broadcasts.
+func (t *Table) changed(changes []engine.Change) (fresh *unknown) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range changes {
+		if changes[i].All {
+			t.invalidateAll()
+			return nil
+		}
+	}
+	for i := range changes {
+		if e := t.keys[string(changes[i].Key)]; e != nil {
+			t.invalidate(e, changes[i].Origin)
+		}
+	}
+	if len(t.prefixes) == 0 {
+		return nil
+	}
+	t.broadcast(changes)
+	fresh = new(unknown)
+	for i := range changes {
+		if c := &changes[i]; t.isHeard(c.Key) {
+			e := t.entryOf(c.Key)
+			e.broadcast = true
+			fresh.add(e, Read{c.DB, c.Key})
+		}
+	}
+	t.trim()
+	return fresh
+}
+
+// invalidateAll removes all keys, and tells all clients that track.
+func (t *Table) invalidateAll() {
+	t.clear()
+	m := invalidateAll()
+	for c := range t.clients {
+		c.send(m)
+	}
+}
+
+// clear removes all keys.
+func (t *Table) clear() {
+	for _, e := range t.keys {
+		e.removed = true
+	}
+	clear(t.keys)
+	t.due, t.items, t.bytes = nil, 0, 0
+}
+
+// invalidate removes a key, and tells its readers, except those that want none of their own
+// changes and are the origin of this one.
+func (t *Table) invalidate(e *entry, origin int64) {
+	t.remove(e)
+	var m resp.Message
+	for c := range e.readers {
+		if !c.on || c.options.Broadcast || c.ignores(origin) {
+			continue
+		}
+		if m.Three == nil {
+			m = invalidate([]string{e.key})
+		}
+		c.send(m)
+	}
+}
+
+// readers yields the readers.
+func (e *entry) readers(yield func(*Client) bool) {
+	if e.first == nil || !yield(e.first) {
+		return
+	}
+	for c := range e.more {
+		if !yield(c) {
+			return
+		}
+	}
+}
+
+// remove removes a key.
+func (t *Table) remove(e *entry) {
+	delete(t.keys, e.key)
+	e.removed = true
+	t.bytes -= entryBytes + int64(len(e.key)) + readerBytes*int64(len(e.more))
+	for range e.readers {
+		t.items--
+	}
+}
