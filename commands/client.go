@@ -14,8 +14,6 @@ var (
 	errName     = resp.NewError("ERR", "Client names cannot contain spaces, newlines or special characters.")
 	errNoClient = resp.NewError("ERR", "No such client")
 	errClientID = resp.NewError("ERR", "client-id should be greater than 0")
-	errTracking = resp.NewError("ERR", "client side caching is not supported: only CLIENT TRACKING ON OPTIN, without CLIENT CACHING, is accepted")
-	errCaching  = resp.NewError("ERR", "CLIENT CACHING is not supported: limits change with every decision")
 	errUnblock  = resp.NewError("ERR", "CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
 	errLibAttr  = resp.NewError("ERR", "Unrecognized option: CLIENT SETINFO takes LIB-NAME or LIB-VER")
 )
@@ -27,9 +25,9 @@ var client = session.Command{
 	Name: "CLIENT", Summary: "Commands about connections.",
 	Complexity: "See its subcommands", Since: "2.4.0", Group: "connection",
 	Sub: []session.Command{
-		clientSub("CACHING", "YES|NO", "Rejected: client side caching is not supported.", 0, func(_ *session.Session, w *resp.Writer, _ [][]byte) { w.Error(errCaching) }),
+		clientSub("CACHING", "YES|NO", "Tracks the keys of the next command, or does not, see CLIENT TRACKING.", 0, runCaching),
 		clientSub("GETNAME", "", "Returns the name of the connection.", 0, runGetName),
-		clientSub("GETREDIR", "", "Returns -1: invalidations are not redirected.", 0, func(_ *session.Session, w *resp.Writer, _ [][]byte) { w.Int(-1) }),
+		clientSub("GETREDIR", "", "Returns the id of the connection to which messages about changed keys go, 0 for this one, -1 without tracking.", 0, runGetRedir),
 		clientSub("ID", "", "Returns the id of the connection.", 0, func(s *session.Session, w *resp.Writer, _ [][]byte) { w.Int(s.ID()) }),
 		clientSub("INFO", "", "Describes the connection.", 0, func(s *session.Session, w *resp.Writer, args [][]byte) {
 			w.Verbatim(clientLine(s.Info(time.Now()), wordBytes(args)))
@@ -43,8 +41,8 @@ var client = session.Command{
 		clientSub("REPLY", "ON|OFF|SKIP", "Switches replies to commands on or off.", 0, runClientReply),
 		clientSub("SETINFO", "<LIB-NAME libname | LIB-VER libver>", "Sets the name or version of the client library.", 0, runSetInfo),
 		clientSub("SETNAME", "connection-name", "Sets the name of the connection.", 0, runSetName),
-		clientSub("TRACKING", "ON|OFF [option ...]", "Accepts OFF, and ON OPTIN, which tracks nothing.", 0, runTracking),
-		clientSub("TRACKINGINFO", "", "Returns the tracking state, which is always off.", 0, runTrackingInfo),
+		tracking,
+		clientSub("TRACKINGINFO", "", "Returns how the connection tracks keys.", 0, runTrackingInfo),
 		clientSub("UNPAUSE", "", "Ends CLIENT PAUSE.", session.Admin|session.Unpaused, func(s *session.Session, w *resp.Writer, _ [][]byte) {
 			s.Handler().Unpause()
 			w.OK()
@@ -129,32 +127,6 @@ func runClientReply(s *session.Session, w *resp.Writer, args [][]byte) {
 	default:
 		w.Error(errSyntax)
 	}
-}
-
-// runTracking accepts the options of clients that enable tracking but never cache.
-func runTracking(_ *session.Session, w *resp.Writer, args [][]byte) {
-	off := word.Is(args[2], "OFF")
-	if !off && !word.Is(args[2], "ON") {
-		w.Error(errSyntax)
-		return
-	}
-	optIn := word.Is(args[2], "ON") && len(args) == 4 && word.Is(args[3], "OPTIN")
-	if !off && !optIn {
-		w.Error(errTracking)
-		return
-	}
-	w.OK()
-}
-
-func runTrackingInfo(_ *session.Session, w *resp.Writer, _ [][]byte) {
-	w.Map(3)
-	w.BulkString("flags")
-	w.Set(1)
-	w.BulkString("off")
-	w.BulkString("redirect")
-	w.Int(-1)
-	w.BulkString("prefixes")
-	w.Array(0)
 }
 
 func runUnblock(s *session.Session, w *resp.Writer, args [][]byte) {

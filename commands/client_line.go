@@ -34,7 +34,7 @@ func clientLine(c session.Info, words int64) string {
 		c.ID, c.Addr, c.LocalAddr, b.FD, c.Name, int64(c.Age.Seconds()), int64(min(c.Idle, c.Age).Seconds()), clientFlags(c), c.DB, c.Channels, c.Patterns, c.Queued)
 	fmt.Fprintf(&l, " qbuf=%d qbuf-free=%d argv-mem=%d multi-mem=%d rbs=%d rbp=%d obl=%d oll=%d omem=%d tot-mem=%d",
 		b.Query, b.QueryRoom, words, c.QueuedBytes, reply, b.ReplyPeak, b.Writing, b.Chunks, b.ChunkBytes, all)
-	fmt.Fprintf(&l, " events=%s cmd=%s user=%s redir=-1 resp=%d lib-name=%s lib-ver=%s\n", events, command, c.User, proto, c.LibName, c.LibVer)
+	fmt.Fprintf(&l, " events=%s cmd=%s user=%s redir=%d resp=%d lib-name=%s lib-ver=%s\n", events, command, c.User, redirectOf(c.Tracking), proto, c.LibName, c.LibVer)
 	return l.String()
 }
 
@@ -52,6 +52,14 @@ func clientFlags(c session.Info) string {
 	}
 	if c.Waits {
 		flags += "b"
+	}
+	for _, f := range []struct {
+		on   bool
+		name string
+	}{{c.Tracking.On, "t"}, {c.Tracking.Broken, "R"}, {c.Tracking.Broadcast, "B"}} {
+		if f.on {
+			flags += f.name
+		}
 	}
 	if flags == "" {
 		return "N"

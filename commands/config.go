@@ -92,6 +92,7 @@ func ownOptions(h *session.Handler) []session.Option {
 	}
 	return []session.Option{
 		{Name: "appendonly", Value: appendOnly},
+		trackedKeys(h),
 		number("slowlog-log-slower-than", bounds.Slower, -1, longest/1000, func(b *session.SlowBounds, n int64) { b.Slower = n }),
 		number("slowlog-max-len", int64(bounds.Most), 0, session.MaxSlowLog, func(b *session.SlowBounds, n int64) { b.Most = int(n) }),
 		number("latency-monitor-threshold", bounds.Monitor, 0, longest/1_000_000, func(b *session.SlowBounds, n int64) { b.Monitor = n }),

@@ -119,7 +119,7 @@ func infoClients(h *session.Handler, l *lines) {
 	l.add("connected_clients", h.Connected())
 	l.add("maxclients", setting(h, "maxclients"))
 	l.add("blocked_clients", h.Waiting())
-	l.add("tracking_clients", 0)
+	l.add("tracking_clients", h.Tracked().Sizes().Clients)
 	l.add("pubsub_clients", h.Hub().Sizes().Clients)
 }
 
@@ -181,6 +181,10 @@ func infoStats(h *session.Handler, l *lines) {
 	l.add("pubsub_channels", listened.Channels)
 	l.add("pubsub_patterns", listened.Patterns)
 	l.add("total_error_replies", errors)
+	tracked := h.Tracked().Sizes()
+	l.add("tracking_total_keys", tracked.Keys)
+	l.add("tracking_total_items", tracked.Items)
+	l.add("tracking_total_prefixes", tracked.Prefixes)
 	denied := h.Denied()
 	l.add("acl_access_denied_auth", denied.Logins)
 	l.add("acl_access_denied_cmd", denied.Commands)

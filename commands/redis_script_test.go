@@ -421,7 +421,6 @@ var different = map[string]string{
 	"CLIENT SETINFO LIB-VER 1":         "as in Redis 7.2",
 	"CLIENT SETINFO FOO x":             "as in Redis 7.2, with the allowed options",
 	"CLIENT NO-TOUCH on":               "as in Redis 7.2",
-	"CLIENT CACHING YES":               "nothing is cached: limits change with every decision",
 	"OBJECT IDLETIME k":                "idle time is not kept, and no number would be true",
 	"COMMAND GETKEYS PING":             "as in Redis 7.2: a command needs no arguments",
 	"COMMAND GETKEYS NOPE":             "as in Redis 7.2: a command needs no arguments",

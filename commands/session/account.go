@@ -34,16 +34,16 @@ func (h *Handler) ReloadUsers() error {
 }
 
 // mustDisconnect reports whether the session's account is revoked, or the session has a
-// MONITOR that its user may not have any more. Any goroutine may call it.
+// MONITOR, or a broadcast of changed keys, that its user may not have any more. Any goroutine may call it.
 func (s *Session) mustDisconnect() bool {
 	s.mu.Lock()
-	a, monitors := s.account, s.info.monitor
+	a, monitors, broadcast := s.account, s.info.monitor, s.info.tracking.Broadcast
 	s.mu.Unlock()
 	if a == nil {
 		return false
 	}
 	r := a.Rights()
-	return r.Revoked() || monitors && !r.All()
+	return r.Revoked() || monitors && !r.All() || broadcast && !hearsAllKeys(r)
 }
 
 // hearsTooMuch reports whether the session has one of some subscriptions that its user may not have

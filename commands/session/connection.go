@@ -52,6 +52,7 @@ func (s *Session) CloseAfterReply() { s.closing = true }
 // Reset is RESET: RESP2, no transaction, no subscriptions, not logged in.
 func (s *Session) Reset() {
 	s.unsubscribeAll()
+	s.EndTracking()
 	s.endTransaction()
 	s.replies = RepliesOn
 	s.stale = false

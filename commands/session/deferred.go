@@ -91,6 +91,7 @@ func (s *Session) wait(c *Spec, args [][]byte) {
 	s.last.Store(c)
 	s.start()
 	s.feedMonitors(c, args)
+	s.endCaching()
 	timeout, err := c.Wait.Timeout(args)
 	if k := c.positions(args); err == nil && k.Last-k.First >= maxWaitKeys {
 		err = errWaitMany

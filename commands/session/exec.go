@@ -81,6 +81,9 @@ func (s *Session) Exec() error {
 			continue
 		}
 		s.feedMonitors(q.spec, args)
+		if s.tracks != nil {
+			s.noteReads(q.spec, args)
+		}
 		if q.spec.Ahead != nil {
 			q.spec.Ahead(s, args)
 		}

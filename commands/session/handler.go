@@ -9,6 +9,7 @@ import (
 
 	"limitsrv/commands/auth"
 	"limitsrv/commands/backend"
+	"limitsrv/commands/tracking"
 	"limitsrv/commands/waiting"
 	"limitsrv/engine"
 	"limitsrv/ruleset"
@@ -30,7 +31,10 @@ type Handler struct {
 	slow     *SlowLog
 	pause    pause
 	waiting  *waiting.Lines
-	hooks    hooks // mostly none
+	tracking *tracking.Table
+	expiring atomic.Bool // see awaitExpiries
+	nobody   []byte      // the id of no holder
+	hooks    hooks       // mostly none
 
 	// serving is cancelled by Drain, through drain.
 	serving context.Context
@@ -65,6 +69,9 @@ func NewHandler(c Config, r *Registry) *Handler {
 	if c.Spawn == nil {
 		c.Spawn = func(f func()) { go f() }
 	}
+	if c.After == nil {
+		c.After = func(d time.Duration, f func()) { time.AfterFunc(d, f) }
+	}
 	if c.Network == nil {
 		c.Network = func() Network { return Network{} }
 	}
@@ -81,8 +88,10 @@ func NewHandler(c Config, r *Registry) *Handler {
 		audit:    newAudit(c.Log, c.Clock, c.LogValues),
 		slow:     newSlowLog(),
 		sessions: make(map[int64]*Session),
+		nobody:   []byte(backend.NewID()),
 		looks:    sync.Pool{New: func() any { return new(engine.Batch) }},
 	}
+	h.tracking = tracking.New(tracking.Options{Track: c.Notices.Track, Look: h.look, Await: h.awaitExpiries})
 	h.turns = turns{now: h.sinceStart, rest: h.rest, spawn: c.Spawn}
 	h.waiting = waiting.New(waiting.Config{
 		Run: func(b *engine.Batch, done func(error)) { execute(c.Exec, b, done) }, Commit: h.Commit,
@@ -90,6 +99,7 @@ func NewHandler(c Config, r *Registry) *Handler {
 	})
 	if c.Notices != nil {
 		c.Notices.HandleGrowth(h.waiting.Grew)
+		c.Notices.HandleChanges(h.tracking.Changed)
 		c.Notices.Handle(h.hub.deliver)
 		c.Notices.HandleApplied(func() { c.Rules.Current() }) // rules are compiled before a request needs them
 	}

@@ -105,6 +105,14 @@ func (h *Hub) publish(channel, message []byte, deliver func(*inbox, resp.Message
 // deliver sends a message of a script, or of another node, to all subscribers of its channel.
 func (h *Hub) deliver(channel, message []byte) { h.publish(channel, message, (*inbox).send) }
 
+// hears reports whether an inbox is subscribed to a channel.
+func (h *Hub) hears(channel string, in *inbox) bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	_, there := h.audiences[ToChannels][channel][in]
+	return there
+}
+
 // Channels returns the channels with subscribers, in order.
 func (h *Hub) Channels() []string {
 	h.mu.RLock()

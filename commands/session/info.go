@@ -18,6 +18,7 @@ type Info struct {
 	// Channels and Patterns count subscriptions; Monitor reports MONITOR.
 	Channels, Patterns int
 	Monitor            bool
+	Tracking           Tracking
 	Waits              bool // see Session.Waits
 	// Queued is the number of queued commands of the open transaction, -1 if none is
 	// open; QueuedBytes is their memory.
@@ -30,10 +31,13 @@ func (s *Session) Info(now time.Time) Info {
 	user := s.User()
 	s.mu.Lock()
 	c := s.info
+	if s.tracks != nil {
+		c.tracking = s.tracks.shown(c.tracking)
+	}
 	s.mu.Unlock()
 	i := Info{
 		Labels: c.Labels, ID: s.id, Addr: s.client.Addr, LocalAddr: s.client.LocalAddr, User: user,
-		Proto3: s.inbox.proto3.Load(), Channels: c.channels, Patterns: c.patterns, Monitor: c.monitor, Waits: s.Waits(),
+		Proto3: s.inbox.proto3.Load(), Channels: c.channels, Patterns: c.patterns, Monitor: c.monitor, Tracking: c.tracking, Waits: s.Waits(),
 		Age: now.Sub(s.client.Since), Idle: now.Sub(s.h.start) - time.Duration(s.active.Load()),
 		Queued: s.queued.Load() - 1, QueuedBytes: s.queuedBytes.Load(), Buffers: Buffers{FD: -1},
 	}
@@ -44,6 +48,22 @@ func (s *Session) Info(now time.Time) Info {
 		i.Buffers = s.client.Buffers()
 	}
 	return i
+}
+
+// clientInfo is the part of CLIENT LIST that the transport does not know. Guarded by
+// Session.mu, because any session may read it.
+type clientInfo struct {
+	Labels
+	// number of subscribed channels and patterns, and whether MONITOR is on.
+	channels, patterns int
+	monitor            bool
+	tracking           Tracking
+}
+
+// Labels are the values that a client sets for CLIENT LIST.
+type Labels struct {
+	Name, LibName, LibVer string
+	DB                    int // number of SELECT
 }
 
 // Sessions returns the sessions in order of their ids.

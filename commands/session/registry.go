@@ -19,6 +19,7 @@ type Spec struct {
 	Subs      []*Spec
 	Min, Max  int // bounds of the number of words, including the name
 	isSub     bool
+	isClient  bool         // CLIENT or a subcommand of it
 	needs     users.Groups // see Command.needs
 	weight    int          // the least in a batch, see weigh
 	registry  *Registry
@@ -52,6 +53,7 @@ func NewRegistry(table []*Command, advice func(name []byte) string) *Registry {
 func (r *Registry) add(c *Command, container string) *Spec {
 	s := &Spec{Command: c, FullName: container + strings.ToLower(c.Name), ID: r.total, Arguments: usage.Parse(c.Args), needs: c.needs(), weight: c.weigh(), registry: r}
 	r.total++
+	s.isClient = s.FullName == "client" || container == "client|"
 	s.Min, s.Max = usage.Counts(s.Arguments)
 	s.Min, s.Max = s.Min+1, s.Max+1
 	if container != "" {

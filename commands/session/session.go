@@ -52,6 +52,7 @@ type Session struct {
 	subscribed [2]map[string]struct{} // by Kind
 	listening  atomic.Bool
 	inbox      inbox
+	tracks     *tracks // nil until CLIENT TRACKING ON; set with mu held
 	// fatal, once set, is written after the pending replies, and closes the session.
 	fatal error
 	fresh freshness
@@ -79,21 +80,6 @@ type Session struct {
 	held     []heldLine   // see Paused
 	again    bool         // they are being executed
 	reserved atomic.Int64 // bytes of Handler.room of the batch under way
-}
-
-// clientInfo is the part of CLIENT LIST that the transport does not know. Guarded by
-// Session.mu, because any session may read it.
-type clientInfo struct {
-	Labels
-	// number of subscribed channels and patterns, and whether MONITOR is on.
-	channels, patterns int
-	monitor            bool
-}
-
-// Labels are the values that a client sets for CLIENT LIST.
-type Labels struct {
-	Name, LibName, LibVer string
-	DB                    int // number of SELECT
 }
 
 // The states of a batch. Exec's done may be called from any goroutine.
@@ -179,6 +165,7 @@ func (s *Session) reject(c *Spec, err error) {
 		s.stats[c.ID].rejected.Add(1)
 	}
 	s.tx.dirty, s.fresh = s.tx.open, freshness{}
+	s.endCaching()
 	s.add(item{err: err})
 }
 
@@ -203,6 +190,7 @@ func (s *Session) logSlow(c *Spec, args [][]byte, nanos int64) {
 // gather appends the ops of a command to the batch.
 func (s *Session) gather(c *Spec, args [][]byte) {
 	s.feedMonitors(c, args)
+	s.trackReads(c, args)
 	batch := &s.gathered().batch
 	before, calls := len(batch.Ops), len(batch.Calls)
 	it := item{spec: c, args: args}
@@ -232,7 +220,11 @@ func (s *Session) run(c *Spec, args [][]byte) {
 	s.start()
 	s.begin()
 	from, failed := len(s.w.Buf), s.w.Failed
+	s.trackRun(c, args)
 	s.runFresh(c, args)
+	if !c.isClient {
+		s.endCaching()
+	}
 	s.feedMonitors(c, args)
 	switch {
 	case s.tx.running: // EXEC has filled the batch; its reply follows with the decisions
@@ -311,6 +303,7 @@ func (s *Session) flush() bool {
 	}
 	s.start()
 	began, carried := s.began, s.g.load
+	s.trackBatch(&s.g.batch)
 	s.state.Store(executing)
 	s.exec()
 	if s.inFlight = s.state.CompareAndSwap(executing, away); s.inFlight || !s.complete() {
@@ -397,6 +390,7 @@ func (s *Session) Close() {
 		s.h.waiting.Leave(w)
 	}
 	s.unsubscribeAll()
+	s.closeTracking()
 	s.inbox.close()
 	s.h.mu.Lock()
 	defer s.h.mu.Unlock()

@@ -90,6 +90,7 @@ func (s *Session) queue(c *Spec, args [][]byte) {
 // endTransaction discards the transaction and the watched keys.
 func (s *Session) endTransaction() {
 	s.tx, s.fresh = transaction{}, freshness{}
+	s.endCaching()
 	s.queued.Store(0)
 	s.queuedBytes.Store(0)
 }
