@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -122,11 +123,37 @@ func resp2() {
 	s.Got(peek(client, "resp2:none")).Want(nil)
 }
 
+// cache keeps a value in the client until another client changes it.
+func cache() {
+	other := s.Must(rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr}, DisableCache: true}))
+	defer other.Close()
+	set := func(value string) {
+		s.Check(other.Do(ctx, other.B().Set().Key("cache").Value(value).Build()).Error())
+	}
+	get := func() rueidis.RedisResult {
+		return client.DoCache(ctx, client.B().Get().Key("cache").Cache(), time.Hour)
+	}
+	set("old")
+	s.Got(answer(get())).Want("old")
+	if again := get(); !again.IsCacheHit() {
+		s.Fail("a value that was read twice", "a value that the client has kept")
+	}
+	set("new")
+	for range 500 {
+		if value := s.Must(get().ToString()); value == "new" {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	s.Fail("the old value for five seconds", "the new one")
+}
+
 func resp3() {
 	hello := s.Must(client.Do(ctx, client.B().Hello().Build()).ToMessage())
 	proto(hello, hello.IsMap(), 3)
 	s.Got(token(client, "resp3")).Want(s.Fresh)
 	s.Got(peek(client, "resp3:none")).Want(nil)
+	cache()
 }
 
 // proto fails unless the reply to HELLO has the right type and this version.
