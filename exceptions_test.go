@@ -37,6 +37,7 @@ var applyExceptions = []applyException{
 	{"engine/runs.go", ruleSync, "steps of runs are for schedules"},
 	{"engine/moments.go", ruleSync, "moments are given to calls before they are proposed"},
 	{"engine/growth.go", ruleSync, "lists that grew are reported to clients that wait; no decision reads them"},
+	{"engine/changes.go", ruleSync, "changed keys are reported to clients that keep values; no decision reads them"},
 	{"engine/notices.go", ruleSync, "messages are sent to subscribers; no decision reads them"},
 	{"engine/freeze.go", ruleSync, "images of shards for snapshots; no decision reads them"},
 	{"engine/freeze.go", ruleImport, "a snapshot yields to callers of Apply"},

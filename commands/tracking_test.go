@@ -262,7 +262,7 @@ func TestTrackingRandomlyLikeRedis(t *testing.T) {
 	for range 1500 / testwait.Slowdown() {
 		p := all[r.IntN(len(all))]
 		for _, line := range lines() {
-			if strings.HasPrefix(line, "EVAL") { // the keys of a script count as read, whatever it does
+			if strings.HasPrefix(line, "EVAL") { // the keys of a script count as read in any case
 				p = all[0]
 				compare(t, "", all, p, "CLIENT TRACKING OFF")
 			}
@@ -403,7 +403,7 @@ func TestNoStaleValue(t *testing.T) {
 	}
 }
 
-// TestTrackingShown: CLIENT INFO, INFO and CONFIG show what is tracked, and a redirection to a client that is
+// TestTrackingShown: CLIENT INFO, INFO and CONFIG show the tracked keys, and a redirection to a client that is
 // gone is told once it is needed.
 func TestTrackingShown(t *testing.T) {
 	h := newTrackingHandler()
@@ -443,7 +443,7 @@ func TestTrackingShown(t *testing.T) {
 	has(other, "INFO", "|tracking_clients:0|", "|tracking_total_keys:0|")
 }
 
-// TestBroadcastRights: a user who may not use all keys hears of no key that it has not read, also after
+// TestBroadcastRights: a user with some keys hears only of keys that it has read, also after
 // a reload.
 func TestBroadcastRights(t *testing.T) {
 	keys := `["a*"]`

@@ -10,7 +10,7 @@ import (
 	"limitsrv/testwait"
 )
 
-// TestChangesAreTold carries out random lines. Each key whose value a line changes is told, and no
+// TestChangesAreTold carries out random lines. Each key that a line changes is told, and no
 // key that the line does not name. Nearly all commands that write must have changed a key.
 func TestChangesAreTold(t *testing.T) {
 	seed := testwait.Seed(t)

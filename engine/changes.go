@@ -40,7 +40,7 @@ func (n *Notices) Track(clients int64) {
 	}
 }
 
-// Outdated reports that the state of this node may be older than that of others, because its
+// Outdated reports that the state of this node may be older than the state of others, because its
 // leader is lost, or another node leads: no client must keep a value.
 func (n *Notices) Outdated() {
 	if !n.tracks() {

@@ -50,22 +50,6 @@ func (s *Session) Info(now time.Time) Info {
 	return i
 }
 
-// clientInfo is the part of CLIENT LIST that the transport does not know. Guarded by
-// Session.mu, because any session may read it.
-type clientInfo struct {
-	Labels
-	// number of subscribed channels and patterns, and whether MONITOR is on.
-	channels, patterns int
-	monitor            bool
-	tracking           Tracking
-}
-
-// Labels are the values that a client sets for CLIENT LIST.
-type Labels struct {
-	Name, LibName, LibVer string
-	DB                    int // number of SELECT
-}
-
 // Sessions returns the sessions in order of their ids.
 func (h *Handler) Sessions() []*Session {
 	h.mu.Lock()

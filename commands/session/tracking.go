@@ -11,16 +11,6 @@ import (
 	"limitsrv/fatal"
 )
 
-// Tracking is how a session tracks keys, see CLIENT TRACKING. Its zero value is off.
-type Tracking struct {
-	On              bool
-	Broadcast       bool
-	NoLoop          bool
-	OptIn, OptOut   bool
-	Redirect        int64 // id of the session that gets the messages; 0: the session itself
-	Caching, Broken bool  // CLIENT CACHING applies to the next command; Redirect is gone
-}
-
 // tracks is the tracking of a session.
 type tracks struct {
 	client   *tracking.Client
@@ -47,7 +37,7 @@ func (k *tracks) shown(mode Tracking) Tracking {
 	return mode
 }
 
-// Prefixes returns the prefixes whose keys are told to the session, in order.
+// Prefixes returns the prefixes of the keys that are told to the session, in order.
 func (s *Session) Prefixes() []string {
 	if s.tracks == nil {
 		return nil

@@ -54,16 +54,6 @@ func withPrefix(changes []engine.Change, prefix string) (keys []string, origins 
 	return keys, origins
 }
 
-// hears reports whether a key has one of the client's prefixes.
-func (c *Client) hears(key []byte) bool {
-	for p := range c.prefixes {
-		if strings.HasPrefix(string(key), p) {
-			return true
-		}
-	}
-	return false
-}
-
 // isHeard reports whether a key has a prefix of any client.
 func (t *Table) isHeard(key []byte) bool {
 	for p := range t.prefixes {

@@ -26,7 +26,7 @@ func (t *Table) Expire(now engine.Instant) {
 	}
 }
 
-// unknown are keys whose expiries are to be found.
+// unknown are keys without a known expiry.
 type unknown struct {
 	entries []*entry
 	reads   []Read

@@ -34,7 +34,7 @@ type Table struct {
 	due      dueList
 }
 
-// Options are what a Table needs of its node.
+// Options are the parts of the node for a Table.
 type Options struct {
 	// Track gets the change of the number of clients that track, see engine.Notices.
 	Track func(clients int64)
@@ -49,7 +49,7 @@ type entry struct {
 	key    string
 	first  *Client // nil: none
 	more   map[*Client]struct{}
-	looked uint16 // the databases whose expiry is known, by bit
+	looked uint16 // databases with a known expiry, by bit
 	// broadcast is set if the expiry concerns clients with prefixes, and expires if it is known
 	// that there is one.
 	broadcast, expires bool
@@ -106,7 +106,7 @@ func (t *Table) Register(c *Client, reads []Read) bool {
 	return tracks
 }
 
-// register is Register without the expiries. It returns the keys whose expiries are unknown.
+// register is Register without the expiries. It returns the keys without a known expiry.
 func (t *Table) register(c *Client, reads []Read) (tracks bool, fresh *unknown) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -130,7 +130,7 @@ func (t *Table) register(c *Client, reads []Read) (tracks bool, fresh *unknown) 
 	return true, fresh
 }
 
-// entryOf returns the entry of a key, which it adds if there is none.
+// entryOf returns the entry of a key, which it adds if it is missing.
 func (t *Table) entryOf(key []byte) *entry {
 	e := t.keys[string(key)]
 	if e == nil {
@@ -182,7 +182,7 @@ func (t *Table) drop(e *entry) {
 // Changed tells the readers of keys that have changed.
 func (t *Table) Changed(changes []engine.Change) { t.findExpiries(t.changed(changes)) }
 
-// changed is Changed. It returns the keys whose expiries are unknown, for later broadcasts.
+// changed is Changed. It returns keys for later broadcasts of their expiries.
 func (t *Table) changed(changes []engine.Change) (fresh *unknown) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
