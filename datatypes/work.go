@@ -96,6 +96,25 @@ var works = func() (all [len(table)]workFunc) {
 	return all
 }()
 
+// replaces are the commands after which the work of others on the same key can not be told from the
+// value before: they may remove a string, shorten it, or move another value to the key.
+var replaces = func() (all [len(table)]bool) {
+	for _, name := range []string{
+		"SET", "SETEX", "PSETEX", "GETSET", "GETDEL", "GETEX", "MSET", "INCREX", "DEL", "UNLINK", "RENAME", "RENAMENX",
+		"EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "ZRANGESTORE", "SINTERSTORE", "SUNIONSTORE", "SDIFFSTORE",
+	} {
+		number, ok := Find([]byte(name))
+		if !ok {
+			panic("datatypes: " + name + ", which is no command, replaces values")
+		}
+		all[number] = true
+	}
+	return all
+}()
+
+// Replaces reports whether a command may remove a string, shorten it, or move a value to a key.
+func Replaces(number uint16) bool { return replaces[number] }
+
 // sizeAt returns the size of the value at a key: the number of its elements, or of the parts of a
 // string that are copied in the time of a visit.
 func sizeAt(tx *engine.Tx, key []byte) int {

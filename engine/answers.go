@@ -34,6 +34,33 @@ func (tx *Tx) RefuseAnswer() { tx.refused = true }
 // with an answer.
 func (tx *Tx) WholeAnswers() { tx.room, tx.partial = MaxAnswerBytes, false }
 
+// MaxAtomicWork bounds the work of the calls of a batch that is Atomic, in visits to an element, from
+// level 2 on: a call on plain values, or a run, that would begin beyond it changes nothing, and answers
+// an error. It is some 0.3 s.
+const MaxAtomicWork = 8 << 20
+
+// Exhausted reports whether the calls of the batch before this one have taken MaxAtomicWork. Then the
+// call must change nothing.
+func (tx *Tx) Exhausted() bool { return tx.exhausted }
+
+// exhausts reports whether a call of an Atomic batch must not be carried out. Calls that write count
+// their own work only, because replays of a log may lack the others.
+func (e *Engine) exhausts(b *Batch, c *Call) bool {
+	if b.readOnly || c.ReadOnly {
+		return b.visited+b.changing >= MaxAtomicWork && (b.readOnly || !e.effects)
+	}
+	return b.changing >= MaxAtomicWork && b.tx.Level() > 1
+}
+
+// countWork counts the work of a call that has been carried out.
+func (b *Batch) countWork(c *Call) {
+	if c.ReadOnly {
+		b.visited += b.tx.work
+		return
+	}
+	b.changing += b.tx.work
+}
+
 // holdBack sets the room of a call in a batch with AnswerBytes, and reports whether the call must
 // not be carried out.
 func (e *Engine) holdBack(b *Batch, c *Call) bool {

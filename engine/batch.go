@@ -69,6 +69,8 @@ type Batch struct {
 	readOnly bool       // the shards' time does not advance
 	answered int        // bytes of the answers so far, if AnswerBytes is set
 	enough   bool       // a call was held back because of AnswerBytes
+	changing int64      // work of the calls so far that are not ReadOnly, see MaxAtomicWork
+	visited  int64      // work of the other calls
 	scratch  scratch
 	tx       Tx
 }

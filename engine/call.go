@@ -126,7 +126,13 @@ func (e *Engine) do(now Instant, b *Batch, i int) {
 		b.tx.entered = &b.scratch.entered
 	}
 	b.tx.sums = e.effects && !b.readOnly
+	if b.Atomic {
+		b.tx.exhausted = e.exhausts(b, c)
+	}
 	b.Decisions[i] = Decision{Changed: b.tx.run(c)}
+	if b.Atomic {
+		b.countWork(c)
+	}
 	if b.tx.sums {
 		b.Effects += b.tx.effects.finish(b.tx.effectsHash(b.scratch.hashes[i], op.Key), c)
 	}

@@ -227,6 +227,7 @@ func (e *Engine) makeSpace(b *Batch) {
 func (e *Engine) prepare(b *Batch) {
 	e.makeSpace(b)
 	b.scratch.apart, b.answered, b.enough, b.Held = false, 0, false, false
+	b.changing, b.visited = 0, 0
 	for i := 0; i < len(b.Ops); i++ {
 		op := &b.Ops[i]
 		switch {

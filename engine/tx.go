@@ -46,6 +46,7 @@ type txState struct {
 	level     uint8
 	partial   bool // room is less than a call alone would have
 	refused   bool // see RefuseAnswer
+	exhausted bool // see Exhausted
 	seeded    bool
 	tight     bool
 	looking   bool // the batch is read-only: not even expired keys may be forgotten

@@ -84,9 +84,14 @@ func (x Commands) Describe(c *engine.Call) (name string, script []byte) {
 	return name, c.Args[hashArg]
 }
 
+// exhausted answers a call of a transaction in which calls before it have taken all work.
+var exhausted = fmt.Sprintf("ERR the commands of a transaction visit at most %d elements: this command was not executed", engine.MaxAtomicWork)
+
 // Do implements engine.Commands.
 func (x Commands) Do(tx *engine.Tx, c *engine.Call) {
 	switch {
+	case tx.Exhausted():
+		c.Answer = answer.AppendError(c.Answer[:0], exhausted)
 	case c.Command < firstRun:
 		x.Commands.Do(tx, c)
 	case c.Command == exists:
