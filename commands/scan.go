@@ -3,6 +3,7 @@ package commands
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 
 	"limitsrv/commands/glob"
@@ -26,13 +27,19 @@ const (
 	// maxKeys and maxKeysBytes bound the reply of KEYS.
 	maxKeys      = 100_000
 	maxKeysBytes = engine.MaxAnswerBytes - maxKeys*len("$1024\r\n\r\n")
+	// fewKeys is the number of keys of the server beyond which KEYS waits for its turn: a search of
+	// so many takes less than a millisecond. mostKeysInExec bounds it in transactions, which can not
+	// wait.
+	fewKeys        = 10_000
+	mostKeysInExec = maxKeys
 )
 
 var (
-	errCursor   = resp.NewError("ERR", "invalid cursor")
-	errPattern  = resp.NewError("ERR", fmt.Sprintf("a pattern is at most %d bytes long", glob.MaxBytes))
-	errManyKeys = resp.NewError("ERR", fmt.Sprintf("KEYS answers at most %d keys: use SCAN", maxKeys))
-	errLongKeys = resp.NewError("ERR", fmt.Sprintf("KEYS answers keys of at most %d bytes together: use SCAN", maxKeysBytes))
+	errCursor     = resp.NewError("ERR", "invalid cursor")
+	errPattern    = resp.NewError("ERR", fmt.Sprintf("a pattern is at most %d bytes long", glob.MaxBytes))
+	errManyKeys   = resp.NewError("ERR", fmt.Sprintf("KEYS answers at most %d keys: use SCAN", maxKeys))
+	errKeysInExec = resp.NewError("ERR", fmt.Sprintf("KEYS in a transaction needs a server with at most %d keys: use SCAN", mostKeysInExec))
+	errLongKeys   = resp.NewError("ERR", fmt.Sprintf("KEYS answers keys of at most %d bytes together: use SCAN", maxKeysBytes))
 )
 
 var dbSize = session.Command{
@@ -143,32 +150,49 @@ var keys = session.Command{
 			w.Error(errPattern)
 			return
 		}
-		var (
-			found   keyList
-			now     = s.Handler().Now()
-			pattern = glob.NewMatcher(args[1], glob.SameCase)
-			cursor  uint64
-		)
-		for {
-			cursor = s.Handler().Engine().Scan(now, s.DB(), cursor, maxScan, func(key []byte, _ engine.Alg) {
-				if !found.isLong() && pattern.Match(key) {
-					found.add(key)
-				}
-			})
-			switch {
-			case len(found.ends) > maxKeys:
-				w.Error(errManyKeys)
-				return
-			case found.isLong():
-				w.Error(errLongKeys)
-				return
-			}
-			if cursor == 0 {
-				break
-			}
+		h, now, db, pattern := s.Handler(), s.Handler().Now(), s.DB(), glob.NewMatcher(slices.Clone(args[1]), glob.SameCase)
+		var found keyList
+		list := func() { found.listAll(h.Engine(), now, db, pattern) }
+		switch keys := h.Engine().Len(); {
+		case keys > mostKeysInExec && s.InExec():
+			w.Error(errKeysInExec)
+		case keys > fewKeys && !s.InExec():
+			s.Defer(func(done func(error)) (func(), error) {
+				h.TakeTurn(list, done)
+				return nil, nil
+			}, found.replyAll)
+		default:
+			list()
+			found.replyAll(w)
 		}
-		found.reply(w)
 	},
+}
+
+// listAll adds the keys of a database that match, until the list isLong.
+func (l *keyList) listAll(e session.State, now engine.Instant, db uint8, pattern *glob.Matcher) {
+	cursor := uint64(0)
+	for !l.isLong() {
+		cursor = e.Scan(now, db, cursor, maxScan, func(key []byte, _ engine.Alg) {
+			if !l.isLong() && pattern.Match(key) {
+				l.add(key)
+			}
+		})
+		if cursor == 0 {
+			return
+		}
+	}
+}
+
+// replyAll answers KEYS.
+func (l *keyList) replyAll(w *resp.Writer) {
+	switch {
+	case len(l.ends) > maxKeys:
+		w.Error(errManyKeys)
+	case l.isLong():
+		w.Error(errLongKeys)
+	default:
+		l.reply(w)
+	}
 }
 
 // randomPages bounds the pages that RANDOMKEY visits to find a live key.

@@ -26,6 +26,12 @@ func TestScanIsBounded(t *testing.T) {
 	if got := ask(s, "KEYS key:*77777"); got != "*1|$9|key:77777|" {
 		t.Errorf("KEYS key:*77777 = %.100s", got)
 	}
+	if _, turns := h.Turns(); turns != 2 {
+		t.Errorf("two KEYS of a large server have waited for %d turns", turns)
+	}
+	if got, want := ask(s, "MULTI", "KEYS none", "EXEC"), "*1|-ERR KEYS in a transaction needs"; !strings.Contains(got, want) {
+		t.Errorf("KEYS in a transaction = %s, want %s", got, want)
+	}
 	seen := make(map[string]bool)
 	for cursor, steps := "0", 0; ; steps++ {
 		reply := strings.Split(ask(s, "SCAN "+cursor+" COUNT 1000000"), "|")

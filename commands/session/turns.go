@@ -95,6 +95,24 @@ func (t *turns) add(exec backend.Exec, batch *engine.Batch, wait time.Duration, 
 	}
 }
 
+// TakeTurn calls work in another goroutine, when it is its turn among the slow batches, and then
+// done. It calls done with an error instead if too many wait. It does not block.
+func (h *Handler) TakeTurn(work func(), done func(error)) {
+	h.turns.add(turnOf(work), new(engine.Batch), maxOwnTurnWait, done)
+}
+
+// A turnOf is work that is no batch: it executes an empty one.
+type turnOf func()
+
+// Exec does the work.
+func (w turnOf) Exec(_ *engine.Batch, done func(error)) {
+	w()
+	done(nil)
+}
+
+// Commit implements backend.Exec.
+func (turnOf) Commit() {}
+
 // Turns returns the number of slow batches that wait for their turn, and that of all slow batches
 // so far, except for those that were refused at once.
 func (h *Handler) Turns() (waiting int, added int64) { return h.turns.counts() }
