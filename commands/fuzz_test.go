@@ -2,7 +2,9 @@ package commands
 
 import (
 	"bytes"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"limitsrv/commands/backend"
@@ -34,40 +36,33 @@ func FuzzSession(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
 		checkSession(t, newTestHandler(""), input, func() {})
-		h, later := newTestHandler(""), &delayedExec{}
+		h, later := newTestHandlerWith(session.Config{Spawn: func(f func()) { go f() }}), &delayedExec{}
 		later.inner, h.Config().Exec = h.Config().Exec, later
-		h.Config().Spawn = later.spawn
 		checkSession(t, h, input, later.complete)
 	})
 }
 
-// A delayedExec executes a batch when complete is called. A batch of a spawned function is executed
-// at once, because the function waits for it.
+// A delayedExec executes a batch when complete is called.
 type delayedExec struct {
-	inner    backend.Exec
-	waiting  func()
-	spawning bool
-}
-
-func (e *delayedExec) spawn(f func()) {
-	e.spawning = true
-	f()
-	e.spawning = false
+	inner   backend.Exec
+	mu      sync.Mutex
+	waiting []func()
 }
 
 func (*delayedExec) Commit() {}
 
 func (e *delayedExec) Exec(b *engine.Batch, done func(error)) {
-	if e.spawning {
-		e.inner.Exec(b, done)
-		return
-	}
-	e.waiting = func() { e.inner.Exec(b, done) }
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.waiting = append(e.waiting, func() { e.inner.Exec(b, done) })
 }
 
 func (e *delayedExec) complete() {
-	if answer := e.waiting; answer != nil {
-		e.waiting = nil
+	e.mu.Lock()
+	waiting := e.waiting
+	e.waiting = nil
+	e.mu.Unlock()
+	for _, answer := range waiting {
 		answer()
 	}
 }
@@ -77,8 +72,9 @@ func checkSession(t *testing.T, h *session.Handler, input []byte, complete func(
 	s := h.NewSession(session.Client{Close: func() {}, Wake: func() {}})
 	defer s.Close()
 	flush := func() {
-		if !s.Flush() {
+		for !s.Flush() {
 			complete()
+			runtime.Gosched() // some commands continue in goroutines
 			s.Resume()
 		}
 	}
@@ -96,8 +92,7 @@ func checkSession(t *testing.T, h *session.Handler, input []byte, complete func(
 			break
 		}
 		if !s.Do(args) {
-			complete()
-			s.Resume()
+			flush()
 			if s.Closing() {
 				break
 			}

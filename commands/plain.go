@@ -54,6 +54,9 @@ func plainCommand(number uint16) *session.Command {
 			Return: func(b *engine.Batch, key, element []byte) { datatypes.Return(b.AddCall(0), number, key, element) },
 		}
 	}
+	if datatypes.Replaces(number) {
+		line.Flags |= session.Replaces
+	}
 	for i, flag := range plainFlags {
 		if c.Flags>>i&1 != 0 {
 			line.Flags |= flag

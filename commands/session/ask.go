@@ -98,17 +98,16 @@ func (g *pendingBatch) outdated(yield func(*item) bool) {
 // returns false if requests of the batch are being decided again.
 func (s *Session) complete() bool {
 	s.failRetry()
-	for s.isOutdated() {
+	for !s.tx.begun && s.isOutdated() {
 		if !s.decideAgain() {
 			return false
 		}
 		s.failRetry()
 	}
-	if s.tx.reads && s.err == nil && !s.askFresh() {
+	if s.tx.reads && !s.tx.begun && s.err == nil && !s.askFresh() {
 		return false
 	}
-	s.render()
-	return true
+	return s.render()
 }
 
 // failRetry makes the error of the batch the error of the requests that were decided again, if that

@@ -2,8 +2,11 @@ package session
 
 import (
 	"bytes"
+	"fmt"
+	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"limitsrv/commands/backend"
 	"limitsrv/commands/resp"
@@ -28,7 +31,15 @@ var testCommands = []*Command{
 // every op.
 func newTestSession(more ...*Command) *Session {
 	r := NewRegistry(append(more, testCommands...), func([]byte) string { return "" })
-	return NewHandler(Config{Exec: allow{}, Clock: backend.NewTestClock(0)}, r).NewSession(Client{})
+	return NewHandler(Config{Exec: allow{}, Clock: backend.NewTestClock(0)}, r).NewSession(Client{Wake: func() {}})
+}
+
+// settle executes what the session has accepted, with all pauses of a transaction.
+func (s *Session) settle() {
+	for !s.Flush() {
+		runtime.Gosched()
+		s.Resume()
+	}
 }
 
 // allow is an Exec that answers every op with 1.
@@ -128,11 +139,54 @@ func TestTransactionIsBounded(t *testing.T) {
 	s.Flush()
 	s.Out = nil
 	s.Do([][]byte{[]byte("EXEC")})
-	s.Flush()
+	s.settle()
 	if want := engine.MaxAnswerBytes / each; runs > want+1 || len(s.Out) > engine.MaxAnswerBytes+2*each {
 		t.Errorf("%d commands were executed, with %d bytes; want %d", runs, len(s.Out), want)
 	}
 	if got := bytes.Count(s.Out, []byte("-ERR the answers of a pipeline")); got != all-runs {
 		t.Errorf("%d errors for %d commands that were not executed", got, all-runs)
+	}
+}
+
+// TestTransactionPauses: the run commands of a long transaction let other sessions pass.
+func TestTransactionPauses(t *testing.T) {
+	const all = 3 * execFew
+	woken, runs := make(chan struct{}, all), 0
+	s := newTestSession(&Command{Name: "SLEEP", Run: func(_ *Session, w *resp.Writer, _ [][]byte) {
+		time.Sleep(time.Duration(execTurn))
+		runs++
+		w.Int(int64(runs))
+	}})
+	s.client.Wake = func() { woken <- struct{}{} }
+	s.send("MULTI")
+	want := fmt.Sprintf("*%d\r\n", 2*all)
+	for i := range all {
+		s.send("SLEEP", "DEL")
+		want += fmt.Sprintf(":%d\r\n:1\r\n", i+1)
+	}
+	s.Do([][]byte{[]byte("EXEC")})
+	pauses := 0
+	for !s.Flush() {
+		if runs == all || s.Do([][]byte{[]byte("MULTI")}) {
+			t.Fatalf("a command is accepted after %d of %d", runs, all)
+		}
+		<-woken
+		pauses++
+		s.Resume()
+	}
+	if pauses < all/2 || string(s.Out) != want || s.tx.open || s.g != nil {
+		t.Errorf("%d pauses; the reply is %q, want %q", pauses, s.Out, want)
+	}
+	s.send("MULTI")
+	for range all {
+		s.send("SLEEP")
+	}
+	s.Do([][]byte{[]byte("EXEC")})
+	s.Close() // while it is away
+	for s.state.Load() != arrived {
+		runtime.Gosched()
+	}
+	if len(woken) > 0 {
+		t.Error("a closed session is woken")
 	}
 }

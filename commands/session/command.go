@@ -119,6 +119,7 @@ const (
 	OpenEnded // more words than Args describes are left to Op and the engine; internal
 	Rules     // changes rules or overrides, or shows their text, which requires rules; internal
 	Runs      // runs scripts or changes them, which requires admin, or with Uses scripting; internal
+	Replaces  // may remove the value of a key, shorten its string, or move another value to it; internal
 )
 
 // MayWrite reports whether a command may change a key.

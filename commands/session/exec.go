@@ -16,6 +16,7 @@ var (
 	errExecNoMulti = resp.NewError("ERR", "EXEC without MULTI")
 	errDiscard     = resp.NewError("ERR", "DISCARD without MULTI")
 	errExecAbort   = resp.NewError("EXECABORT", "Transaction discarded because of previous errors.")
+	errExecDear    = resp.NewError("EXECABORT", fmt.Sprintf("Transaction discarded because its commands visit too many elements: at most %d, not counting the command with most of them", engine.MaxAtomicWork))
 	errWatchInside = resp.NewError("ERR", "WATCH inside MULTI is not allowed")
 	errWatchMany   = resp.NewError("ERR", fmt.Sprintf("too many watched keys: at most %d", maxWatched))
 )
@@ -92,6 +93,11 @@ func (s *Session) Exec() error {
 	}
 	if s.db != db {
 		s.Select(db)
+	}
+	if others := batch.Work - tx.dearest; others > engine.MaxAtomicWork {
+		s.giveBack()
+		s.endTransaction()
+		return errExecDear
 	}
 	return nil
 }

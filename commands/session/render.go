@@ -12,18 +12,21 @@ import (
 var ErrDown = resp.NewError("CLUSTERDOWN", "the cluster has no leader with a quorum")
 
 // render writes the replies of the completed batch and of a deferred run command, if
-// there are any, and makes the session ready for the next batch.
-func (s *Session) render() {
+// there are any, and makes the session ready for the next batch. It returns false, and the session
+// is in the state away, if replies are left.
+func (s *Session) render() bool {
 	if s.deferred != nil {
 		s.finishDeferred()
 	}
 	if s.g != nil {
 		s.begin()
 		from := len(s.w.Buf)
-		if s.tx.running {
-			s.renderExec()
-		} else {
+		if !s.tx.running {
 			s.renderItems()
+		} else if !s.renderExec() {
+			s.end()
+			s.pause()
+			return false
 		}
 		s.remember(s.g, len(s.w.Buf)-from)
 		s.end()
@@ -33,6 +36,7 @@ func (s *Session) render() {
 	s.err = nil
 	s.state.CompareAndSwap(arrived, idle)
 	s.sayFatal()
+	return true
 }
 
 // renderItems answers the commands of a pipeline.
@@ -201,14 +205,33 @@ func (r *runLength) countValues(c *Spec, reply []byte) {
 	r.counts[c.ID].hits.Add(hits)
 }
 
+// A rendering is the state of an EXEC that is being answered.
+type rendering struct {
+	begun bool
+	from  int   // the begin of its reply in Out
+	took  int64 // nanoseconds of its batch
+	item  int   // the next one to answer, whose ops begin at done
+	done  int
+}
+
+const (
+	// execTurn is the time in nanoseconds after which the run commands of a transaction let other
+	// clients pass, unless it has at most execFew commands. A reply is copied then, so that each byte of
+	// it adds a nanosecond.
+	execTurn = int64(time.Millisecond)
+	execFew  = 16
+)
+
 // renderExec answers a transaction. Its run commands run here, after its ops and in their
-// place among the replies.
-func (s *Session) renderExec() {
-	from := len(s.w.Buf)
+// place among the replies. It returns false if it must be called again for the rest of them.
+func (s *Session) renderExec() bool {
+	r := &s.tx.rendering
+	if !r.begun {
+		*r = rendering{begun: true, from: len(s.w.Buf), took: s.touch(), done: s.tx.expects}
+		s.began = 0
+		s.countWaits(r.took)
+	}
 	ds := s.g.batch.Decisions
-	took := s.touch()
-	s.began = 0
-	s.countWaits(took)
 	switch {
 	case s.err != nil:
 		s.w.Error(s.err)
@@ -217,36 +240,58 @@ func (s *Session) renderExec() {
 	case anyIs(ds, engine.Aborted):
 		s.w.NullArray()
 	default:
-		s.w.Array(len(s.g.items))
-		s.mute(from)
-		done := s.tx.expects
-		calls := runLength{counts: s.stats, each: took / int64(max(1, len(s.g.items)))}
-		for i := range s.g.items {
-			it := &s.g.items[i]
-			at := len(s.w.Buf)
-			switch {
-			case it.spec.HasOps() || it.err != nil:
-				s.answer(it, done, &calls)
-				done += int(it.ops)
-			case len(s.w.Buf)-from > engine.MaxAnswerBytes:
-				s.w.Error(errNotRead)
-			default:
-				failed := s.w.Failed
-				s.runFresh(it.spec, it.args)
-				s.countFailure(it.spec, failed)
-				s.stats[it.spec.ID].took(1, calls.each)
-			}
-			s.mute(at)
+		if r.item == 0 {
+			s.w.Array(len(s.g.items))
+			s.mute(r.from)
 		}
-		from = len(s.w.Buf)
-		calls.flush()
+		if !s.renderExecuted(r) {
+			return false
+		}
+		r.from = len(s.w.Buf)
 	}
-	s.stats[s.last.Load().ID].took(1, took) // for EXEC, the last command
-	if took >= s.h.slow.least.Load() {
-		s.logSlow(s.last.Load(), [][]byte{[]byte(s.last.Load().Name)}, took)
+	s.stats[s.last.Load().ID].took(1, r.took) // for EXEC, the last command
+	if r.took >= s.h.slow.least.Load() {
+		s.logSlow(s.last.Load(), [][]byte{[]byte(s.last.Load().Name)}, r.took)
 	}
+	from := r.from
 	s.endTransaction()
 	s.suppress(from)
+	return true
+}
+
+// renderExecuted answers the items of a transaction from the next one on, for execTurn. It returns
+// false if some are left.
+func (s *Session) renderExecuted(r *rendering) bool {
+	until := s.h.sinceStart() + execTurn + int64(len(s.w.Buf)-r.from)
+	calls := runLength{counts: s.stats, each: r.took / int64(max(1, len(s.g.items)))}
+	defer calls.flush()
+	for ; r.item < len(s.g.items); r.item++ {
+		it := &s.g.items[r.item]
+		at := len(s.w.Buf)
+		switch {
+		case it.spec.HasOps() || it.err != nil:
+			s.answer(it, r.done, &calls)
+			r.done += int(it.ops)
+		case len(s.w.Buf)-r.from > engine.MaxAnswerBytes:
+			s.w.Error(errNotRead)
+		case len(s.g.items) > execFew && s.h.sinceStart() >= until:
+			return false
+		default:
+			failed := s.w.Failed
+			s.runFresh(it.spec, it.args)
+			s.countFailure(it.spec, failed)
+			s.stats[it.spec.ID].took(1, calls.each)
+		}
+		s.mute(at)
+	}
+	return true
+}
+
+// pause lets other sessions pass before the rest of an EXEC is answered: the session is in the state
+// away until its transport resumes it.
+func (s *Session) pause() {
+	s.state.Store(away)
+	s.h.config.Spawn(func() { s.done(nil) })
 }
 
 // Replies is the state of CLIENT REPLY.

@@ -134,7 +134,7 @@ func (s *Session) Do(args [][]byte) bool {
 	case s.tx.open && c.Flags&Immediate == 0:
 		s.queue(c, args)
 	case c.HasOps() && c.Wait == nil:
-		if s.g != nil && s.g.tally.any() && s.splits(c, len(args)) {
+		if s.g != nil && (s.g.tally.any() && s.splits(c, len(args)) || s.isUnsettled(c, args)) {
 			if !s.flush() {
 				return false
 			}

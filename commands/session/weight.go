@@ -1,6 +1,8 @@
 package session
 
 import (
+	"bytes"
+
 	"limitsrv/answer"
 	"limitsrv/engine"
 	"limitsrv/fatal"
@@ -59,9 +61,58 @@ func (s *Session) addWeight(c *Spec, args [][]byte) {
 	s.g.weight += int(min(work/workPerWeight, batchWeight*inFlightShare))
 	batch := &s.g.batch
 	batch.Work += work
-	if work >= maxWork || batch.Atomic && batch.Work >= maxWork {
+	if work >= maxWork || batch.Atomic && (batch.Work >= maxWork || s.isUnsettled(c, args)) {
 		batch.Slow, batch.Closed = true, true
 	}
+	s.tx.dearest = max(s.tx.dearest, work)
+}
+
+// manyWords is the number of words from which on a command may store so many elements that the work
+// of a later one on the same key is not known before.
+const manyWords = 64
+
+// maxPairs bounds the pairs of keys that are compared for one command.
+const maxPairs = 1 << 12
+
+// isUnsettled reports whether the work of a command is not known before the commands of the batch
+// have been executed: one of them may replace a value that it uses.
+func (s *Session) isUnsettled(c *Spec, args [][]byte) bool {
+	if c.Work == nil {
+		return false
+	}
+	keys, pairs := c.positions(args), 0
+	for i := range s.g.items {
+		it := &s.g.items[i]
+		if it.err != nil || it.spec == nil || !it.spec.Flags.MayWrite() {
+			continue
+		}
+		if it.spec.Flags&(Replaces|Forgets|Runs) == 0 && len(it.args) < manyWords {
+			continue
+		}
+		if it.spec.Flags&(Runs|AllKeys) != 0 {
+			return true
+		}
+		replaced := it.spec.positions(it.args)
+		if pairs += keys.count() * replaced.count(); pairs > maxPairs || meet(keys, args, replaced, it.args) {
+			return true
+		}
+	}
+	return false
+}
+
+// count returns the number of keys, of a result of positions.
+func (k Keys) count() int { return max(0, k.Last-k.First+k.Step) / k.Step }
+
+// meet reports whether two lines have a key in common.
+func meet(a Keys, of [][]byte, b Keys, others [][]byte) bool {
+	for i := a.First; i <= a.Last; i += a.Step {
+		for j := b.First; j <= b.Last; j += b.Step {
+			if bytes.Equal(of[i], others[j]) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // ReviewWork sets the estimated work of a batch of another node, and that it is slow. look asks for
