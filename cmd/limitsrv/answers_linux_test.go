@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -39,24 +37,9 @@ func TestAnswersAreBounded(t *testing.T) {
 		most      = maxMemory + 256<<10
 		clients   = 100
 	)
-	binary := filepath.Join(t.TempDir(), "limitsrv")
-	if out, err := exec.Command("go", "build", "-pgo=off", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	binary := buildProgram(t)
 	for _, options := range [][]string{nil, {"--data", t.TempDir(), "--fsync", "always"}} {
-		address := freeAddress(t)
-		server := exec.Command(binary, append([]string{"--listen", address, "--max-memory", "64mb", "--log-level", "error", "--write-timeout", "1m"}, options...)...)
-		if err := server.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { server.Process.Kill(); server.Wait() })
-		until(t, "it listens", func() bool {
-			conn, err := net.Dial("tcp", address)
-			if err == nil {
-				conn.Close()
-			}
-			return err == nil
-		})
+		address, pid := startProgram(t, binary, append([]string{"--max-memory", "64mb", "--write-timeout", "1m"}, options...)...)
 		fillForAnswers(t, address)
 		var conns []net.Conn
 		for i := range clients {
@@ -67,7 +50,7 @@ func TestAnswersAreBounded(t *testing.T) {
 		for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 			asks(t, dial(t, "tcp", address), "GET small\r\nRL.TOKEN r 1000000 1000000/1s\r\nPUBLISH none "+strings.Repeat("x", 60_000)+"\r\n", "$1\r\nx\r\n")
 		}
-		if kb := peakKB(t, server.Process.Pid); kb > most {
+		if kb := peakKB(t, pid); kb > most {
 			t.Errorf("%v: the server has held %d kB, want at most %d", options, kb, most)
 		}
 		for _, conn := range conns[1:] {

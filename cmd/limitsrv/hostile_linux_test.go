@@ -25,12 +25,42 @@ const (
 // detector: it must keep serving, within its memory, and be idle after the attack.
 func TestHostileBytesAgainstTheProgram(t *testing.T) {
 	testwait.Long(t)
+	address, pid := startProgram(t, buildProgram(t), "--password", "secret")
+	const login = "AUTH secret\r\n"
+	for _, prefix := range []string{"", login} {
+		attack(t, address, prefix)
+		conn := dial(t, "tcp", address)
+		asks(t, conn, login+"PING\r\n", "+OK\r\n+PONG\r\n")
+		if kb := residentKB(t, pid); kb > maxResident {
+			t.Errorf("after %q the server holds %d kB, want at most %d", prefix, kb, maxResident)
+		}
+	}
+	testwait.Retry(t, wait, func() error { // on a busy machine its input may still be executed
+		before := cpuTicks(t, pid)
+		time.Sleep(time.Second)
+		if spent := cpuTicks(t, pid) - before; spent > 10 {
+			return fmt.Errorf("the idle server uses %d0 ms of CPU per second", spent)
+		}
+		return nil
+	})
+}
+
+// buildProgram builds the program without the race detector, and returns its path.
+func buildProgram(t *testing.T) string {
+	t.Helper()
 	binary := filepath.Join(t.TempDir(), "limitsrv")
 	if out, err := exec.Command("go", "build", "-pgo=off", "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	address := freeAddress(t)
-	server := exec.Command(binary, "--listen", address, "--password", "secret", "--log-level", "error")
+	return binary
+}
+
+// startProgram starts a built program with options until the end of the test. It returns the address
+// at which it listens, and its process.
+func startProgram(t *testing.T, binary string, options ...string) (address string, pid int) {
+	t.Helper()
+	address = freeAddress(t)
+	server := exec.Command(binary, append([]string{"--listen", address, "--log-level", "error"}, options...)...)
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -42,23 +72,7 @@ func TestHostileBytesAgainstTheProgram(t *testing.T) {
 		}
 		return err == nil
 	})
-	const login = "AUTH secret\r\n"
-	for _, prefix := range []string{"", login} {
-		attack(t, address, prefix)
-		conn := dial(t, "tcp", address)
-		asks(t, conn, login+"PING\r\n", "+OK\r\n+PONG\r\n")
-		if kb := residentKB(t, server.Process.Pid); kb > maxResident {
-			t.Errorf("after %q the server holds %d kB, want at most %d", prefix, kb, maxResident)
-		}
-	}
-	testwait.Retry(t, wait, func() error { // on a busy machine its input may still be executed
-		before := cpuTicks(t, server.Process.Pid)
-		time.Sleep(time.Second)
-		if spent := cpuTicks(t, server.Process.Pid) - before; spent > 10 {
-			return fmt.Errorf("the idle server uses %d0 ms of CPU per second", spent)
-		}
-		return nil
-	})
+	return address, server.Process.Pid
 }
 
 // attack sends hostile bytes from many connections concurrently: lengths beyond the
