@@ -107,8 +107,8 @@ func TestOlderNodesReadAll(t *testing.T) {
 	}
 }
 
-// TestOlderForms: while a node is older, what has an older form is carried out with the meaning of
-// then, and otherwise with the meaning of now.
+// TestOlderForms checks commands that have a form which older nodes can read. While a node is older,
+// the session asks for that form, and the command keeps its old meaning.
 func TestOlderForms(t *testing.T) {
 	for _, tt := range []struct {
 		line, older, newer string

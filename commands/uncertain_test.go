@@ -140,7 +140,7 @@ var prepared = [][]string{
 	{"RL.ACQUIRE", "lease", "2", "1m", "me"}, {"RPUSH", "list", "element"}, {"ZADD", "sorted", "1", "member"}, {"SCRIPT", "LOAD", "return"},
 }
 
-// newLateHandler returns a server whose work e holds.
+// newLateHandler returns a server that executes batches when a test says so.
 func newLateHandler() (*session.Handler, *lateExec) {
 	clock, notices := backend.NewTestClock(testStart), new(engine.Notices)
 	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, MaxMemory: 64 << 20, Commands: ruleset.Commands{Commands: scripts.Commands{}}})

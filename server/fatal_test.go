@@ -100,7 +100,7 @@ func TestPanicChild(t *testing.T) {
 func TestPanicOfTheEngineEndsTheProcess(t *testing.T) {
 	for _, tt := range []struct{ where, stack string }{
 		{"Exec", "(*panickingExec).apply"}, {"WATCH", "(*panickingExec).apply"}, {"later", "(*panickingExec).apply"},
-		{"Commit", "(*panickingExec).apply"}, {"engine", "(*Engine).KeysIn"},
+		{"Commit", "(*panickingExec).apply"}, {"engine", "(*Engine)."},
 	} {
 		for _, tr := range transports {
 			t.Run(tt.where+"/"+tr.name, func(t *testing.T) {

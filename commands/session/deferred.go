@@ -6,6 +6,7 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/commands/waiting"
+	"limitsrv/fatal"
 )
 
 // A deferredReply is the pending reply of a run command that continues in another goroutine. The
@@ -194,6 +195,7 @@ func (s *Session) freshen(c *Spec, args [][]byte) bool {
 // askFresh asks, unless that was done, and reports whether the question is answered. If not, Wake
 // will be called.
 func (s *Session) askFresh() bool {
+	defer fatal.OnPanic() // the rules read the engine
 	if s.fresh.asked {
 		return true
 	}
