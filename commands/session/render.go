@@ -259,13 +259,13 @@ func (s *Session) renderExec() bool {
 	return true
 }
 
-// renderExecuted answers the items of a transaction from the next one on, for execTurn. It returns
-// false if some are left.
+// renderExecuted answers the items of a transaction from the next one on, at least one, for execTurn.
+// It returns false if some are left.
 func (s *Session) renderExecuted(r *rendering) bool {
 	until := s.h.sinceStart() + execTurn + int64(len(s.w.Buf)-r.from)
 	calls := runLength{counts: s.stats, each: r.took / int64(max(1, len(s.g.items)))}
 	defer calls.flush()
-	for ; r.item < len(s.g.items); r.item++ {
+	for first := r.item; r.item < len(s.g.items); r.item++ {
 		it := &s.g.items[r.item]
 		at := len(s.w.Buf)
 		switch {
@@ -274,7 +274,7 @@ func (s *Session) renderExecuted(r *rendering) bool {
 			r.done += int(it.ops)
 		case len(s.w.Buf)-r.from > engine.MaxAnswerBytes:
 			s.w.Error(errNotRead)
-		case len(s.g.items) > execFew && s.h.sinceStart() >= until:
+		case r.item > first && len(s.g.items) > execFew && s.h.sinceStart() >= until:
 			return false
 		default:
 			failed := s.w.Failed
