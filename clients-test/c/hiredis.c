@@ -92,7 +92,7 @@ static void peek(void) {
 static void errors(void) {
 	want(redisCommand(redis, "RL.NOSUCH k"), "-ERR unknown command 'RL.NOSUCH', with args beginning with: 'k'");
 	want(redisCommand(redis, "RL.TOKEN k"), ARGUMENTS);
-	want(redisCommand(redis, "RL.TOKEN k 0 1"), "-ERR capacity must be a whole number from 1 to 1000000000000, got '0'");
+	want(redisCommand(redis, "RL.TOKEN k -1 1"), "-ERR capacity must be a whole number from 0 to 1000000000000, got '-1'");
 	want(redisCommand(redis, "PING"), "PONG");
 }
 

@@ -112,8 +112,8 @@ const decisions = {
     const text = async (...words) => (await refusal(call(...words))).message
     expect(await text('RL.NOSUCH', 'k'), "ERR unknown command 'RL.NOSUCH', with args beginning with: 'k' ")
     expect(await text('RL.TOKEN', 'k'), "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]")
-    expect(await text('RL.TOKEN', 'k', '0', '1'),
-      "ERR capacity must be a whole number from 1 to 1000000000000, got '0'")
+    expect(await text('RL.TOKEN', 'k', '-1', '1'),
+      "ERR capacity must be a whole number from 0 to 1000000000000, got '-1'")
     expect(await ping(), 'PONG')
   },
   wrongtype: async call => {

@@ -223,7 +223,7 @@ function decisions(callable $ask, callable $error): array
         'errors' => function () use ($ask, $error) {
             wantError($error('RL.NOSUCH', 'k'), "ERR unknown command 'RL.NOSUCH', with args beginning with: 'k'");
             wantError($error('RL.TOKEN', 'k'), ARGUMENTS);
-            wantError($error('RL.TOKEN', 'k', 0, 1), "ERR capacity must be a whole number from 1 to 1000000000000, got '0'");
+            wantError($error('RL.TOKEN', 'k', -1, 1), "ERR capacity must be a whole number from 0 to 1000000000000, got '-1'");
             want($ask('PING'), true);
         },
         'wrongtype' => function () use ($ask, $error) {

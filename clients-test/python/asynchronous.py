@@ -98,8 +98,8 @@ async def errors(r):
     expect(await refusal(r.execute_command, "RL.NOSUCH", "k"),
            "unknown command 'RL.NOSUCH', with args beginning with: 'k' ")
     expect(await refusal(r.execute_command, "RL.TOKEN", "k"), "wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]")
-    expect(await refusal(r.execute_command, "RL.TOKEN", "k", 0, 1),
-           "capacity must be a whole number from 1 to 1000000000000, got '0'")
+    expect(await refusal(r.execute_command, "RL.TOKEN", "k", -1, 1),
+           "capacity must be a whole number from 0 to 1000000000000, got '-1'")
     expect(await r.ping(), True)
 
 

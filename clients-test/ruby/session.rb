@@ -156,7 +156,7 @@ module Session
     test("errors") do
       want_error("ERR unknown command 'RL.NOSUCH', with args beginning with: 'k'") { ask.("RL.NOSUCH", "k") }
       want_error(ARGUMENTS) { ask.("RL.TOKEN", "k") }
-      want_error("ERR capacity must be a whole number from 1 to 1000000000000, got '0'") { ask.("RL.TOKEN", "k", 0, 1) }
+      want_error("ERR capacity must be a whole number from 0 to 1000000000000, got '-1'") { ask.("RL.TOKEN", "k", -1, 1) }
       want(ask.("PING"), "PONG")
     end
     test("wrongtype") do

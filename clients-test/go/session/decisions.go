@@ -82,7 +82,7 @@ func (do Do) peek() {
 func (do Do) errors() {
 	Got(do("RL.NOSUCH", "k")).WantError("ERR unknown command 'RL.NOSUCH', with args beginning with: 'k'")
 	Got(do("RL.TOKEN", "k")).WantError(ErrArguments)
-	Got(do("RL.TOKEN", "k", 0, 1)).WantError("ERR capacity must be a whole number from 1 to 1000000000000, got '0'")
+	Got(do("RL.TOKEN", "k", -1, 1)).WantError("ERR capacity must be a whole number from 0 to 1000000000000, got '-1'")
 	Got(do("PING")).Want("PONG")
 }
 

@@ -93,7 +93,7 @@ fn peek(ask: Ask) -> Outcome {
 fn errors(ask: Ask) -> Outcome {
     want_error(ask("RL.NOSUCH k"), "ERR unknown command 'RL.NOSUCH', with args beginning with: 'k'")?;
     want_error(ask("RL.TOKEN k"), ARGUMENTS)?;
-    want_error(ask("RL.TOKEN k 0 1"), "ERR capacity must be a whole number from 1 to 1000000000000, got '0'")?;
+    want_error(ask("RL.TOKEN k -1 1"), "ERR capacity must be a whole number from 0 to 1000000000000, got '-1'")?;
     want(ask("PING"), Want::Text("PONG"))?;
     Ok(())
 }

@@ -117,7 +117,7 @@ final class Decisions {
     private void errors() throws Exception {
         wantError("RL.NOSUCH k", "ERR unknown command 'RL.NOSUCH', with args beginning with: 'k'");
         wantError("RL.TOKEN k", Want.ARGUMENTS);
-        wantError("RL.TOKEN k 0 1", "ERR capacity must be a whole number from 1 to 1000000000000, got '0'");
+        wantError("RL.TOKEN k -1 1", "ERR capacity must be a whole number from 0 to 1000000000000, got '-1'");
         want("PING", "PONG");
     }
 
