@@ -33,8 +33,9 @@ func (h *Handler) ReloadUsers() error {
 	return nil
 }
 
-// mustDisconnect reports whether the session's account is revoked, or the session has a
-// MONITOR, or a broadcast of changed keys, that its user may not have any more. Any goroutine may call it.
+// mustDisconnect reports whether the session must be closed after a change of its account. It must
+// if the account is revoked, or if its user may no longer have the session's MONITOR or broadcast
+// of changed keys. Concurrency: any goroutine may call it.
 func (s *Session) mustDisconnect() bool {
 	s.mu.Lock()
 	a, monitors, broadcast := s.account, s.info.monitor, s.info.tracking.Broadcast
@@ -46,8 +47,8 @@ func (s *Session) mustDisconnect() bool {
 	return r.Revoked() || monitors && !r.All() || broadcast && !hearsAllKeys(r)
 }
 
-// hearsTooMuch reports whether the session has one of some subscriptions that its user may not have
-// any more.
+// hearsTooMuch reports whether the session's user may no longer have one of these subscriptions.
+// names are the subscriptions by Kind.
 func (s *Session) hearsTooMuch(names [2][]string) bool {
 	for k, of := range names {
 		for _, name := range of {

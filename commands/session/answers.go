@@ -8,22 +8,26 @@ import (
 	"limitsrv/engine"
 )
 
-// Answers are as long as values, and are not known before a command is executed. So a session
-// remembers whether its last answers were long. While they were, or are not known yet, or the room
-// of all answers is full, it is careful: a command that writes begins a new batch if commands that
-// read are before it, so that these can be executed again, and so does a command that takes values
-// or runs a script if another one is before it.
+// An answer can be as long as a value, and its length is unknown until the command is executed. So
+// a session remembers whether the answers of its last batch were long. If they were, if they are
+// not known yet, or if the Room is full, the session splits batches:
+//
+//   - a command that may write begins a new batch if the batch has a command that only reads, so
+//     that the reads can be executed again;
+//   - a command that removes values or runs a script, with an answer that may be long, begins a new
+//     batch if the batch has another command of those kinds.
 const (
-	// longAnswers is the size in bytes from which the answers of a batch are long. While
-	// the room is full, a session with short or unknown answers may have so many.
+	// longAnswers is the size in bytes from which the answers of a batch are long. It also bounds
+	// the answers of a batch that begins without a reservation while the Room is full.
 	longAnswers = 64 << 10
 	// batchAnswers bounds the answers of a batch in bytes.
 	batchAnswers = 32 << 20
-	// pauseBytes is the output, in bytes, that is sent before a session begins another batch.
+	// pauseBytes is the size of the output, in bytes, that must be sent before the next batch
+	// begins.
 	pauseBytes = 256 << 10
 )
 
-// kindOf returns the kind of the answer of a line with so many words.
+// kindOf returns the answerKind of a command line with this number of words.
 func (c *Command) kindOf(words int) answerKind {
 	switch {
 	case c.Long == 0 || words < c.Long:
@@ -36,11 +40,11 @@ func (c *Command) kindOf(words int) answerKind {
 	return taking
 }
 
-// careful reports whether batches are split, see longAnswers.
+// careful reports whether the session splits batches. See longAnswers.
 func (s *Session) careful() bool { return s.answers != short || s.h.room.Full() }
 
-// splits reports whether a command must begin a new batch. Requires: the
-// tally of the batch has some.
+// splits reports whether c must begin a new batch. words is the number of words of its line.
+// Requires: s.g.tally.any().
 func (s *Session) splits(c *Spec, words int) bool {
 	t := &s.g.tally
 	switch {
@@ -54,7 +58,8 @@ func (s *Session) splits(c *Spec, words int) bool {
 	return c.kindOf(words) != always && s.careful()
 }
 
-// execBounded executes a batch with answers that may be long: now, or when there is room.
+// execBounded executes the pending batch. If its answers may be long, it first reserves
+// engine.MaxAnswerBytes of the Room, and waits until the Room is not full.
 func (s *Session) execBounded() {
 	b, t := &s.g.batch, &s.g.tally
 	full, looks := s.h.room.Full(), b.Looks()
@@ -70,7 +75,7 @@ func (s *Session) execBounded() {
 		b.AnswerBytes = batchAnswers
 	}
 	if looks && enters {
-		b.Atomic = true // in the order of the commands: the first are answered, and no others
+		b.Atomic = true // once an answer does not fit, no later command is answered
 	}
 	switch {
 	case !enters:
@@ -83,7 +88,7 @@ func (s *Session) execBounded() {
 	}
 }
 
-// enter executes the batch of a session for which there is room now.
+// enter executes the pending batch after the Room has reserved its bytes.
 func (s *Session) enter() {
 	s.reserved.Store(engine.MaxAnswerBytes)
 	if s.state.Load() == closed {
@@ -95,8 +100,8 @@ func (s *Session) enter() {
 	s.h.Commit()
 }
 
-// mayBegin reports whether a run command may begin: unless its answer may be long, and the room is
-// full. Then the session is in the state away until there is room.
+// mayBegin reports whether a run command may begin. It returns false if the answer may be long and
+// the Room is full; the session is then in the state away until there is room.
 func (s *Session) mayBegin(c *Spec) bool {
 	if !s.h.room.Full() || s.reserved.Load() > 0 || c.Long == 0 && !s.queuedLong(c) {
 		return true
@@ -113,19 +118,21 @@ func (s *Session) mayBegin(c *Spec) bool {
 	return false
 }
 
-// queuedLong reports whether a command executes queued ones with answers that may be long.
+// queuedLong reports whether c executes a transaction that has a command with an answer that may be
+// long.
 func (s *Session) queuedLong(c *Spec) bool {
 	return c.Flags&Executes != 0 && slices.ContainsFunc(s.tx.queue, func(q queued) bool { return q.spec.Long > 0 })
 }
 
-// leave gives back the room of a batch: its answers are in the output, or the session is closed.
+// leave releases the reservation of a batch. Requires: its answers are in the output, or the
+// session is closed.
 func (s *Session) leave() {
 	if s.reserved.Load() > 0 {
 		s.h.room.Add(-s.reserved.Swap(0))
 	}
 }
 
-// remember notes the answers of a batch. bytes is the size of its replies.
+// remember records whether the answers of a batch were long. bytes is the size of its replies.
 func (s *Session) remember(g *pendingBatch, bytes int) {
 	if !g.tally.any() {
 		return
@@ -146,12 +153,13 @@ var (
 		batchAnswers, longAnswers))
 )
 
-// isHeld reports whether an item of the completed batch has no answer. ops are its own.
+// isHeld reports whether an item of the completed batch has no answer because the answers of the
+// batch were too long. ops are the ops of that item.
 func (s *Session) isHeld(it *item, ops []engine.Op) bool {
 	return it.err == nil && it.spec.Reply == nil && it.spec.Told == nil && len(s.g.batch.Calls[ops[len(ops)-1].N].Answer) == 0
 }
 
-// answerHeld answers an item that has no answer, and is not executed again.
+// answerHeld writes the error for an item without an answer that can not be executed again.
 func (s *Session) answerHeld(c *Spec) {
 	if c.Flags.MayWrite() {
 		s.w.Error(errLost)
@@ -160,8 +168,9 @@ func (s *Session) answerHeld(c *Spec) {
 	s.w.Error(errNotRead)
 }
 
-// holds keeps the items from the i-th on, if it has no answer and they only read, to be executed
-// again when the output has been written. It reports false if they are to be answered.
+// holds reports whether item i of the completed batch and all later items must be executed again.
+// They must if item i has no answer and none of these commands may write. holds then queues their
+// lines until the output has been written. first is the index of the first op of item i.
 func (s *Session) holds(i, first int) bool {
 	g := s.g
 	it := &g.items[i]
@@ -182,13 +191,13 @@ func (s *Session) holds(i, first int) bool {
 	return true
 }
 
-// A heldLine is a command line that is executed when the output before it has been written.
+// A heldLine is a command line that waits until the earlier output has been written.
 type heldLine struct {
-	args [][]byte // nil: it was rejected
-	err  error    // of a rejected one
+	args [][]byte // nil: the line was rejected
+	err  error    // the error of a rejected line
 }
 
-// hold keeps a copy of a command line, or the error of one that was rejected.
+// hold queues a copy of a command line, or the error of a rejected line (args is nil).
 func (s *Session) hold(args [][]byte, rejected error) {
 	if args == nil {
 		s.held = append(s.held, heldLine{err: rejected})
@@ -204,12 +213,12 @@ func (s *Session) hold(args [][]byte, rejected error) {
 // pauses reports whether the output must be written before the next batch.
 func (s *Session) pauses() bool { return len(s.held) > 0 || len(s.Out) >= pauseBytes }
 
-// Paused reports whether the session has accepted commands that it executes only when the output
-// has been written. The caller must write it, and then call Continue.
+// Paused reports whether the session holds accepted commands until its output has been written. The
+// caller must write the output and then call Continue.
 func (s *Session) Paused() bool { return len(s.held) > 0 }
 
-// Continue executes the commands that Paused reports, or some of them. It returns false if a batch
-// is in flight, as Flush does.
+// Continue executes held commands. If Paused still reports true afterwards, the caller must write
+// the output and call Continue again. Like Flush, it returns false if a batch is in flight.
 func (s *Session) Continue() bool {
 	lines := s.held
 	s.held = nil

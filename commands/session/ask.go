@@ -110,8 +110,8 @@ func (s *Session) complete() bool {
 	return s.render()
 }
 
-// failRetry makes the error of the batch the error of the requests that were decided again, if that
-// failed. The first batch was executed, so all other commands have its decisions.
+// failRetry turns the error of a batch that decided some requests again into the error of these
+// requests only. The other commands keep the decisions of the first batch.
 func (s *Session) failRetry() {
 	if s.err == nil || s.g == nil || s.g.retried == nil {
 		return

@@ -24,9 +24,10 @@ const (
 // hashDigits is the number of digits of the hash of a value in the log.
 const hashDigits = 8
 
-// An audit logs changes of rules and of overrides, boxes that close, and addresses that can't be parsed: a line each, up to
-// auditLines of each kind in auditInterval. A line after others were left out tells their number
-// as unlogged. Concurrency: any number of goroutines may use it.
+// An audit writes one log line for each change of rules or overrides, each box that closes, and
+// each address that can't be parsed. It writes at most auditLines lines of each kind in
+// auditInterval; the next line then reports the number of lines left out as unlogged. Concurrency:
+// any number of goroutines may use it.
 type audit struct {
 	log    *slog.Logger
 	clock  backend.Clock
@@ -105,7 +106,7 @@ func (a *audit) closed(q *checks.Request, closed []checks.Closing, user, addr st
 	}
 }
 
-// badAddresses logs the attributes of a request that must be addresses by the rules of a domain and
+// badAddresses logs each attribute of a request that the rules of d compare as an address and that
 // can't be parsed.
 func (a *audit) badAddresses(d *rules.Domain, q *checks.Request) {
 	if d == nil {

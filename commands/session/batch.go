@@ -24,7 +24,7 @@ type pendingBatch struct {
 	// rules for the next one are awaited.
 	attempts int
 	awaited  bool
-	// retried is the batch of the last attempt; nil: the first one.
+	// retried is the batch of the last retry; nil: no request was decided again.
 	retried *engine.Batch
 }
 
@@ -84,8 +84,9 @@ func (s *Session) gathered() *pendingBatch {
 	return s.g
 }
 
-// takeBack removes the ops and the calls of a command, from the given indexes on, if other nodes
-// could not read them, and then returns the error: else they would make the whole batch fail.
+// takeBack removes the ops and calls of one command, from the given indexes to the end, if other
+// nodes could not read them. It then returns the error of that command; without it the whole batch
+// would fail.
 func (s *Session) takeBack(b *engine.Batch, ops, calls int) error {
 	err := s.h.config.Cluster.Loggable(b, ops)
 	if err != nil {

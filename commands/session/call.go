@@ -48,7 +48,7 @@ func (h *Handler) Decide(ctx context.Context, c Call) ([]engine.Decision, error)
 	execute(h.config.Exec, &s.g.batch, func(err error) { decided <- err })
 	h.Commit()
 	if err = await(ctx, looks, decided); err == ErrUncertain || err != nil && err == context.Cause(ctx) {
-		return nil, err // the Exec still owns the batch, so it is not reused
+		return nil, err // the Exec still owns the batch, so it can not be reused
 	}
 	ds := append([]engine.Decision(nil), s.g.batch.Decisions...)
 	s.giveBack()

@@ -14,9 +14,9 @@ import (
 type single struct {
 	check checks.Check
 	batch engine.Batch
-	// returns has the ops that give tokens back.
+	// returns holds the ops that give tokens back.
 	returns engine.Batch
-	moved   chan error // the error of the batch, or nil when the rules are there
+	moved   chan error // receives the error of the batch, or nil when the rules have arrived
 	done    func(error)
 }
 
@@ -88,15 +88,15 @@ func (h *Handler) Check(ctx context.Context, c Call, q *checks.Request, answer f
 	return errRulesChange
 }
 
-// renew empties a batch for new ops.
+// renew empties b for new ops.
 func (h *Handler) renew(b *engine.Batch) {
 	b.Reset()
 	b.Older = h.config.Cluster.Older()
 }
 
-// giveBack executes the ops that give tokens back, when the request has passed. They are a batch of
-// their own, so that a request by outdated rules gives nothing back before it is decided again. If
-// the request has taken tokens and their return fails, the error is ErrUncertain.
+// giveBack executes the ops that give tokens back, if the request was allowed. These ops are a
+// separate batch, because a request that was decided by outdated rules must return no tokens before
+// it is decided again. If the request took tokens and the return fails, the error is ErrUncertain.
 func (h *Handler) giveBack(ctx context.Context, x *single, q *checks.Request) error {
 	h.renew(&x.returns)
 	if x.check.AppendReturns(&x.returns, q, x.batch.Ops, x.batch.Decisions); len(x.returns.Ops) == 0 {
@@ -124,9 +124,10 @@ func (h *Handler) giveBack(ctx context.Context, x *single, q *checks.Request) er
 // isChange reports whether a decision may have changed the state.
 func isChange(d engine.Decision) bool { return d.Changed }
 
-// report charges what a denied request reports: the tokens of its descriptors with their own
-// number were used already, whatever the answer says. It returns the cause of the end of ctx, or
-// nil: a report that fails, as while some node of a cluster is older, changes no answer.
+// report charges the tokens that a denied request reports as already used, see
+// checks.Request.Report. It returns the cause if ctx ends, and otherwise nil: if the charge fails,
+// for example because a node of the cluster has an older version, the answer to the request stays
+// the same.
 func (h *Handler) report(ctx context.Context, x *single, q *checks.Request) error {
 	settling := *q
 	if !settling.Report() {

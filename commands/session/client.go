@@ -10,8 +10,9 @@ type Client struct {
 	// Wake asks the transport, from any goroutine, to call Resume: a batch in flight has
 	// completed, or other sessions have sent messages.
 	Wake func()
-	// OutputBytes bounds the pushed bytes that the client has not read, and the answer of a command
-	// that only reads; 0: unbounded, and engine.MaxAnswerBytes.
+	// OutputBytes bounds, in bytes, the pushed messages that the client has not read, and the
+	// answer of a command that only reads. 0: messages are unbounded, and an answer has at most
+	// engine.MaxAnswerBytes.
 	OutputBytes int
 	// Buffers returns the sizes of the transport's buffers. Any goroutine may call it;
 	// nil: unknown.

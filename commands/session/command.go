@@ -30,7 +30,8 @@ type Command struct {
 	// needs a key pattern that matches rules.KeyPrefix and the domain.
 	Domain int
 
-	// Channels is the position of channels, or of patterns of channels if Patterns is set.
+	// Channels is the position of the words that are channels, or channel patterns if Patterns is
+	// set.
 	Channels Keys
 	Patterns bool
 
@@ -42,8 +43,8 @@ type Command struct {
 	// ops[i]. nil: the last op is a Do, and the answer of its call is the reply.
 	Reply func(w *resp.Writer, ops []engine.Op, ds []engine.Decision)
 
-	// Work adds a read-only call to a batch. Its answer is the work of a line on the present
-	// values, in visits to an element. nil: the work does not grow with values.
+	// Work adds read-only calls to look. Their answers estimate the work of a line on the present
+	// values. The unit is a visit to one element. nil: the work does not grow with the values.
 	Work func(look *engine.Batch, db uint8, args [][]byte)
 
 	// Ask, in place of Op, parses a line into a request that is decided by rules. Told writes
@@ -51,12 +52,13 @@ type Command struct {
 	Ask  func(a *Ask, q *checks.Request, args [][]byte) error
 	Told func(w *resp.Writer, a *Ask, answer *checks.Answer, headers *checks.Headers)
 
-	// Uses returns how a line calls other commands, or an error for users with restricted rights.
-	// Commands with the flag Runs have it, unless they are for admin only.
+	// Uses returns the commands that the script of a line calls, or an error if a user with
+	// restricted rights must not run the line. Commands with the flag Runs have it, unless they
+	// require admin.
 	Uses func(args [][]byte) (Uses, error)
 
-	// Long is the number of words, the name included, from which on the answer of an op command may
-	// be longer than a few bytes for each word; 0: never.
+	// Long is the least number of words, including the name, with which the answer of an op
+	// command may be longer than a few bytes for each word. 0: the answer is always short.
 	Long int
 
 	// Wait, unless nil, makes an op command, of one call, wait while the answer is the nil of an
@@ -64,9 +66,10 @@ type Command struct {
 	Wait *waiting.Command
 
 	Run Run
-	// Fresh reports whether a line reads the state of all nodes outside of batches: Run then has
-	// every change that any node answered before, with the rules compiled, unless the command only
-	// reads and READONLY was sent. nil: no line does.
+	// Fresh reports whether a line reads, outside of batches, state that all nodes share. Run then
+	// begins only after this node has every change that any node has answered before, and has
+	// compiled the rules. Exception: a command that only reads, after READONLY. nil: no line reads
+	// such state.
 	Fresh func(args [][]byte) bool
 	// Ahead, unless nil, is called by EXEC before the ops of later commands are made; Run
 	// follows in its place among the replies.
@@ -110,7 +113,7 @@ const (
 	Unpaused  // not held back by CLIENT PAUSE; internal
 	OwnArity  // Op checks the number of args and has its own error; internal
 	Forgets   // deletes limits, which decide does not allow; internal
-	Reaches   // sends messages to clients, gets them, or tells of subscriptions, which requires pubsub; internal
+	Reaches   // sends, receives or lists pub/sub messages, which requires pubsub; internal
 	AllKeys   // lists or deletes keys without naming them, which requires the pattern *; internal
 	Secret    // arguments may be secrets, which MONITOR and SLOWLOG hide; internal
 	AuthWord  // of a Secret command: only the words after AUTH are secret; internal
@@ -119,7 +122,7 @@ const (
 	OpenEnded // more words than Args describes are left to Op and the engine; internal
 	Rules     // changes rules or overrides, or shows their text, which requires rules; internal
 	Runs      // runs scripts or changes them, which requires admin, or with Uses scripting; internal
-	Replaces  // may remove the value of a key, shorten its string, or move another value to it; internal
+	Replaces  // may remove, move or shorten an existing value; internal
 )
 
 // MayWrite reports whether a command may change a key.

@@ -55,8 +55,8 @@ type Config struct {
 	// rejected.
 	Shutdown func(backend.Parting)
 
-	// Spawn and After are used for logins and ACL LOAD, Spawn for slow batches as well, After for
-	// the expiry of tracked keys.
+	// Spawn runs a function in another goroutine: logins, ACL LOAD, slow batches, and sessions
+	// that waited. After does so later: logins, ACL LOAD, and the expiry of tracked keys.
 	Spawn func(func())                // nil: the go statement
 	After func(time.Duration, func()) // nil: time.AfterFunc
 }

@@ -171,31 +171,30 @@ func (h *Handler) Unblock(id int64, withError bool) bool {
 // Waiting returns the number of clients that wait for elements.
 func (h *Handler) Waiting() int64 { return h.waiting.Waiting() }
 
-// A freshness is the state of the question whether this node has every change that any node has
-// answered, see Command.Fresh.
+// A freshness is the state of a Cluster.Fresh call for a run command, see Command.Fresh.
 type freshness struct {
-	asked bool // and answered, once the session is not away
+	asked bool // Fresh was called; it is complete unless the session is away
 	err   error
 }
 
-// Always is the Command.Fresh of a command of which each line reads the state of all nodes.
+// Always is a Command.Fresh for commands that always read state that all nodes share.
 func Always([][]byte) bool { return true }
 
-// reads reports whether a run command needs a question.
+// reads reports whether a run command requires a Cluster.Fresh call.
 func (s *Session) reads(c *Spec, args [][]byte) bool {
 	return c.Fresh != nil && (!s.stale || c.Flags.MayWrite()) && c.Fresh(args)
 }
 
-// freshen reports whether a run command may begin: unless the state that it reads may be older than
-// an answer. Then the session is in the state away until it is not.
+// freshen reports whether a run command may begin. It returns false while the state that the
+// command reads may be older than an answer of another node; the session is then in the state away.
 func (s *Session) freshen(c *Spec, args [][]byte) bool {
 	return !s.reads(c, args) || s.askFresh()
 }
 
-// askFresh asks, unless that was done, and reports whether the question is answered. If not, Wake
-// will be called.
+// askFresh calls Cluster.Fresh, unless it did so before, and reports whether the call is complete.
+// If it returns false, the session is in the state away and Wake will be called.
 func (s *Session) askFresh() bool {
-	defer fatal.OnPanic() // the rules read the engine
+	defer fatal.OnPanic() // Rules.Await reads the engine
 	if s.fresh.asked {
 		return true
 	}
@@ -216,7 +215,7 @@ func (s *Session) askFresh() bool {
 	return true
 }
 
-// runFresh runs a command, or writes the error of the question that it needed.
+// runFresh runs a command, or writes the error of its Cluster.Fresh call.
 func (s *Session) runFresh(c *Spec, args [][]byte) {
 	err := s.fresh.err
 	if !s.tx.running {

@@ -32,15 +32,14 @@
 //
 // # Users
 //
-// A session has an auth.Account: a user with the current rights from the users file. It is
-// nil before login. Commands check rights only if there is a users file (bit guarded of
-// Handler.hooks). The group that a command requires follows from its flags, see
-// needsOf: commands that only read require peek, commands that take or return tokens
-// require decide, commands that delete keys or administer require admin. The rest, which
-// client libraries send on their own, requires a login only. Key patterns are checked
-// against the words that Keys names, and a test of commands shows that a command uses no other key. A
-// reload changes the rights of accounts in place, and closes the sessions of removed
-// users.
+// A session has an auth.Account: a user with the current rights from the users file. It is nil
+// before login. Commands check rights only if there is a users file (bit guarded of Handler.hooks).
+// The group that a command requires follows from its flags, see needsOf: commands that only read
+// require peek, commands that take or return tokens require decide, commands that delete keys or
+// administer require admin. The rest, which client libraries send on their own, requires a login
+// only. Key patterns are checked against the words that Keys names; a test of package commands
+// shows that a command uses no other key. A reload changes the rights of accounts in place, and
+// closes the sessions of removed users.
 //
 // A login may require a slow password hash and is therefore deferred, as SAVE is;
 // auth.Logins documents its limits.
@@ -53,8 +52,8 @@
 //
 //   - It answers MOVED to a command with keys if Cluster.Moved names another node, and
 //     does not execute it.
-//   - Before a command that reads the state outside of batches, see Command.Fresh, it waits until
-//     this node has what the others have answered.
+//   - Before a command that reads state outside of batches, see Command.Fresh, it waits until
+//     this node has every change that another node has answered.
 //   - After READONLY it marks batches as Stale. A replica may answer read-only commands
 //     of such a batch, including WATCH, so that later reads are at least as new as the
 //     watched value.
@@ -80,8 +79,9 @@
 //     after the batch, in their place among the replies: DBSIZE in a transaction returns
 //     the number of keys after the whole transaction.
 //   - Queues, inboxes, subscriptions and the slow log are bounded.
-//   - Answers are counted before they are built. Those that are not read, with those of batches
-//     under way, are at most RoomBytes and one batch for each of them; see Room and longAnswers.
+//   - Answers are counted before they are built. The unread answers, together with the answers of
+//     batches in flight, have at most RoomBytes plus one batch for each of these; see Room and
+//     longAnswers.
 //
 // # Shape
 //

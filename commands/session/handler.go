@@ -33,7 +33,7 @@ type Handler struct {
 	waiting  *waiting.Lines
 	tracking *tracking.Table
 	expiring atomic.Bool // see awaitExpiries
-	nobody   []byte      // the id of no holder
+	nobody   []byte      // a holder id that no lease has
 	hooks    hooks       // mostly none
 
 	// serving is cancelled by Drain, through drain.
@@ -41,9 +41,9 @@ type Handler struct {
 	drain   context.CancelCauseFunc
 
 	batches batchPool
-	looks   sync.Pool // of *engine.Batch, for WorkOf
+	looks   sync.Pool // empty *engine.Batch values, for WorkOf
 	turns   turns
-	room    Room         // of the answers to all clients
+	room    Room         // counts the bytes of all clients' answers
 	granted atomic.Int64 // see Granted
 
 	mu       sync.Mutex
@@ -127,8 +127,8 @@ func (h *Handler) NewSession(c Client) *Session {
 	return s
 }
 
-// Room returns the count of the bytes of answers, to which the transport adds those that it has not
-// sent.
+// Room returns the Room of all connections. The transport must add the bytes of answers that it has
+// not sent yet, and remove them once they are sent.
 func (h *Handler) Room() *Room { return &h.room }
 
 // Drain releases waiting clients: CLIENT PAUSE ends, logins are answered, commands that wait

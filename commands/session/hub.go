@@ -14,7 +14,7 @@ import (
 type Hub struct {
 	mu        sync.RWMutex
 	audiences [2]audience              // by Kind
-	patterns  map[string]*glob.Pattern // of audiences[ToPatterns], by name
+	patterns  map[string]*glob.Pattern // the compiled patterns of audiences[ToPatterns], by name
 	monitors  map[*inbox]struct{}
 }
 
@@ -63,7 +63,8 @@ func (h *Hub) remove(k Kind, name string, in *inbox) {
 	}
 }
 
-// names returns the subscriptions of each inbox, by Kind. Cost: linear in the subscriptions.
+// names returns the subscriptions of each inbox, by Kind. Cost: linear in the number of
+// subscriptions.
 func (h *Hub) names() map[*inbox][2][]string {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -102,7 +103,7 @@ func (h *Hub) publish(channel, message []byte, deliver func(*inbox, resp.Message
 	return receivers
 }
 
-// deliver sends a message of a script, or of another node, to all subscribers of its channel.
+// deliver sends a message from a script, or from another node, to all subscribers of its channel.
 func (h *Hub) deliver(channel, message []byte) { h.publish(channel, message, (*inbox).send) }
 
 // hears reports whether an inbox is subscribed to a channel.

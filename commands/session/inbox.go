@@ -11,7 +11,7 @@ import (
 // number of goroutines may use it.
 type inbox struct {
 	client *Client     // its OutputBytes bounds the inbox
-	room   *Room       // has its bytes
+	room   *Room       // counts the bytes of the inbox
 	proto3 atomic.Bool // form of the messages
 
 	mu     sync.Mutex
@@ -24,8 +24,8 @@ type inbox struct {
 // message.
 const keptInbox = 4 << 10
 
-// send adds a message. It never blocks: if the client leaves more than OutputBytes unread, or
-// CrowdedBytes while the room is full, the connection is closed.
+// send adds a message. It never blocks. It closes the connection if the unread messages would
+// exceed OutputBytes, or CrowdedBytes while the Room is full.
 func (in *inbox) send(m resp.Message) {
 	bytes := m.In(in.proto3.Load())
 	most := in.client.OutputBytes

@@ -4,7 +4,7 @@ package session
 // Session.mu, because any session may read it.
 type clientInfo struct {
 	Labels
-	// number of subscribed channels and patterns, and whether MONITOR is on.
+	// channels and patterns are the numbers of subscriptions.
 	channels, patterns int
 	monitor            bool
 	tracking           Tracking
@@ -13,10 +13,10 @@ type clientInfo struct {
 // Labels are the values that a client sets for CLIENT LIST.
 type Labels struct {
 	Name, LibName, LibVer string
-	DB                    int // number of SELECT
+	DB                    int // the database chosen by SELECT
 }
 
-// Tracking is how a session tracks keys, see CLIENT TRACKING. Its zero value is off.
+// Tracking is the mode of CLIENT TRACKING of a session. Its zero value is off.
 type Tracking struct {
 	On              bool
 	Broadcast       bool

@@ -6,12 +6,12 @@ import (
 	"limitsrv/status"
 )
 
-// A Condition is a condition of being ready. Trouble is empty if it holds, and otherwise
-// the reason as a phrase in one line.
+// A Condition is one condition of being ready. Trouble is empty if the condition holds; otherwise
+// it is the reason, a phrase on one line.
 type Condition struct{ Name, Trouble string }
 
-// conditions are all conditions under which a server may be sent requests, and another node
-// of its cluster may be stopped.
+// conditions must all hold before clients send requests to this server, and before an operator
+// stops another node of its cluster.
 var conditions = []struct {
 	name string
 	why  func(*Handler, *status.Replication) string

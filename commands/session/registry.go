@@ -113,8 +113,8 @@ func (r *Registry) Lookup(args [][]byte, guess *Spec) (*Spec, error) {
 	return s, nil
 }
 
-// wrongArity returns the error for a line with a wrong number of words: Redis' text for commands of
-// Redis, because clients compare it, and the usage too for all others.
+// wrongArity returns the error for a line with a wrong number of words. For a command of Redis it
+// is Redis' text, because clients compare it. For other commands it includes the usage.
 func (s *Spec) wrongArity(args [][]byte) error {
 	if s.Surplus != nil && len(args) > s.Max {
 		return s.Surplus(args)
@@ -251,7 +251,7 @@ func (s *Spec) KeysOf(line [][]byte) (keys [][]byte) {
 // above Last.
 func (s *Spec) positions(line [][]byte) Keys { return s.Keys.in(line) }
 
-// in returns the first and last position and the step in a line.
+// in returns k for one line: First and Last are indexes into line.
 func (k Keys) in(line [][]byte) Keys {
 	switch {
 	case k.Count > 0:

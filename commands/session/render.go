@@ -11,9 +11,9 @@ import (
 // ErrDown answers commands that were not decided because there is no quorum.
 var ErrDown = resp.NewError("CLUSTERDOWN", "the cluster has no leader with a quorum")
 
-// render writes the replies of the completed batch and of a deferred run command, if
-// there are any, and makes the session ready for the next batch. It returns false, and the session
-// is in the state away, if replies are left.
+// render writes the replies of the completed batch and of a deferred run command, if there are any,
+// and prepares the session for the next batch. It returns false if replies are left; the session is
+// then in the state away.
 func (s *Session) render() bool {
 	if s.deferred != nil {
 		s.finishDeferred()
@@ -117,7 +117,7 @@ func (s *Session) answer(it *item, first int, calls *runLength) {
 	calls.add(it.spec, s.w.Failed != failed)
 }
 
-// answerCall writes the answer of a call, which is empty if it did not fit into the batch.
+// answerCall writes the answer of a call. An empty answer means that it did not fit into the batch.
 func (s *Session) answerCall(spec *Spec, c *engine.Call, calls *runLength) {
 	if len(c.Answer) == 0 {
 		s.answerHeld(spec)
@@ -205,25 +205,25 @@ func (r *runLength) countValues(c *Spec, reply []byte) {
 	r.counts[c.ID].hits.Add(hits)
 }
 
-// A rendering is the state of an EXEC that is being answered.
+// A rendering is the progress of answering an EXEC.
 type rendering struct {
 	begun bool
-	from  int   // the begin of its reply in Out
-	took  int64 // nanoseconds of its batch
-	item  int   // the next one to answer, whose ops begin at done
+	from  int   // the start of its reply in Out
+	took  int64 // nanoseconds for the batch
+	item  int   // the next item to answer; its first op is ops[done]
 	done  int
 }
 
 const (
-	// execTurn is the time in nanoseconds after which the run commands of a transaction let other
-	// clients pass, unless it has at most execFew commands. A reply is copied then, so that each byte of
-	// it adds a nanosecond.
+	// execTurn is the time in nanoseconds for which the run commands of a transaction run before
+	// other clients get a turn. A transaction of at most execFew commands is never interrupted.
+	// Each byte of the reply written so far adds a nanosecond, because a turn copies the reply.
 	execTurn = int64(time.Millisecond)
 	execFew  = 16
 )
 
-// renderExec answers a transaction. Its run commands run here, after its ops and in their
-// place among the replies. It returns false if it must be called again for the rest of them.
+// renderExec answers a transaction. It runs the run commands after all ops, and writes each reply
+// in the place of its command. It returns false if commands are left; call it again for them.
 func (s *Session) renderExec() bool {
 	r := &s.tx.rendering
 	if !r.begun {
@@ -259,8 +259,8 @@ func (s *Session) renderExec() bool {
 	return true
 }
 
-// renderExecuted answers the items of a transaction from the next one on, at least one, for execTurn.
-// It returns false if some are left.
+// renderExecuted answers at least one item of a transaction, then further items for execTurn. It
+// returns false if some are left.
 func (s *Session) renderExecuted(r *rendering) bool {
 	until := s.h.sinceStart() + execTurn + int64(len(s.w.Buf)-r.from)
 	calls := runLength{counts: s.stats, each: r.took / int64(max(1, len(s.g.items)))}
@@ -287,7 +287,7 @@ func (s *Session) renderExecuted(r *rendering) bool {
 	return true
 }
 
-// pause lets other sessions pass before the rest of an EXEC is answered: the session is in the state
+// pause lets other sessions run before the rest of an EXEC is answered. The session is in the state
 // away until its transport resumes it.
 func (s *Session) pause() {
 	s.state.Store(away)
@@ -304,10 +304,10 @@ const (
 	skipNext           // no reply to the next command
 )
 
-// mutes reports whether CLIENT REPLY suppresses the reply of the command under way.
+// mutes reports whether CLIENT REPLY suppresses the reply of the current command.
 func (s *Session) mutes() bool { return s.replies == RepliesOff || s.replies == skipNext }
 
-// mute removes the reply that starts at from, if CLIENT REPLY suppresses it.
+// mute removes the reply that starts at offset from, if CLIENT REPLY suppresses it.
 func (s *Session) mute(from int) {
 	if s.mutes() {
 		s.w.Buf = s.w.Buf[:from]

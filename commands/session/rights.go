@@ -24,8 +24,8 @@ const (
 	DeniedChannel
 )
 
-// Deny returns the reason for denying the command to a user, and the key or channel if that is the
-// reason. No allocation.
+// Deny returns the reason why the user may not run a command line, and the key or channel if that
+// is the reason. It does not allocate.
 func (c *Spec) Deny(r *auth.Rights, line [][]byte) (Denial, []byte) {
 	if r.All() || c.Flags&NoAuth != 0 {
 		return Granted, nil
@@ -88,15 +88,16 @@ func (c *Spec) DenyScript(r *auth.Rights, line [][]byte) error {
 		if denied := used.deniedTo(r); denied != nil {
 			return resp.NewError("NOPERM", "this user has no permissions to run the '"+denied.FullName+"' command, which the script calls")
 		}
-		if used != nil && used.Channels.Step > 0 && !r.AnyChannel() { // the script names the channel as it runs
+		// The script chooses the channel at run time.
+		if used != nil && used.Channels.Step > 0 && !r.AnyChannel() {
 			return errScriptChannel
 		}
 	}
 	return nil
 }
 
-// deniedTo returns the spec, or one of its subcommands, that a user's groups do not allow; nil if
-// they allow all. The text of a script tells the container only.
+// deniedTo returns the spec, or the first of its subcommands, that the user's groups do not allow,
+// or nil. It checks all subcommands, because the text of a script names only the container.
 func (c *Spec) deniedTo(r *auth.Rights) *Spec {
 	if c == nil {
 		return nil

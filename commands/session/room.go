@@ -5,16 +5,16 @@ import (
 	"sync/atomic"
 )
 
-// RoomBytes bounds the answers of all connections together, in bytes: those that clients have not
-// taken yet, and those of batches under way that may be long. A batch that is begun below the bound
-// may exceed it by its own answers.
+// RoomBytes bounds the answers of all connections together, in bytes. It counts the answers that
+// clients have not read, and reservations for batches in flight that may have long answers. A batch
+// that begins below the bound may exceed it by its own answers.
 const RoomBytes = 64 << 20
 
-// CrowdedBytes bounds the messages, in bytes, that a client that listens leaves unread while the
-// room is full.
+// CrowdedBytes bounds, in bytes, the unread messages of one subscriber or monitor while the Room is
+// full.
 const CrowdedBytes = 256 << 10
 
-// A Room counts the bytes of answers. Its zero value has none. Concurrency: any goroutine may use
+// A Room counts the bytes of answers. Its zero value is empty. Concurrency: any goroutine may use
 // it.
 type Room struct {
 	used    atomic.Int64
@@ -23,14 +23,14 @@ type Room struct {
 	waits   atomic.Int64
 }
 
-// An entrant is a batch that waits until there is room.
+// An entrant is a batch that waits for room.
 type entrant struct {
 	bytes int64
-	enter func() // begins the batch, which has the bytes; it does not block
+	enter func() // begins the batch; its bytes are already counted; must not block
 }
 
-// Add counts bytes that have been added, or removed if they are negative. Room that becomes free is
-// for those that wait.
+// Add counts bytes that were added, or removed if bytes is negative. Waiting batches get the freed
+// room.
 func (r *Room) Add(bytes int64) {
 	if r.used.Add(bytes) < RoomBytes && bytes < 0 && r.waits.Load() > 0 {
 		r.admit()
@@ -43,10 +43,11 @@ func (r *Room) Used() int64 { return r.used.Load() }
 // Waiting returns the number of batches that wait for room.
 func (r *Room) Waiting() int64 { return r.waits.Load() }
 
-// Full reports whether batches with long answers have to wait.
+// Full reports whether batches with long answers must wait.
 func (r *Room) Full() bool { return r.used.Load() >= RoomBytes }
 
-// take counts bytes, and reports true, unless the room is full or others wait.
+// take counts bytes and returns true. If the room is full or batches wait, it counts nothing and
+// returns false.
 func (r *Room) take(bytes int64) bool {
 	if r.Full() || r.waits.Load() > 0 {
 		return false
@@ -55,7 +56,8 @@ func (r *Room) take(bytes int64) bool {
 	return true
 }
 
-// await calls enter once there is room, in order, with the bytes counted.
+// await calls enter once there is room, in the order of the calls. The bytes are counted before
+// enter is called.
 func (r *Room) await(bytes int64, enter func()) {
 	r.mu.Lock()
 	r.waiting = append(r.waiting, entrant{bytes, enter})
@@ -64,7 +66,7 @@ func (r *Room) await(bytes int64, enter func()) {
 	r.admit()
 }
 
-// admit lets those enter for which there is room.
+// admit starts waiting batches, in order, until the room is full.
 func (r *Room) admit() {
 	for {
 		r.mu.Lock()

@@ -40,13 +40,14 @@ const loadWait = 10 * time.Second
 
 var errRulesBehind = resp.NewError("LOADING", fmt.Sprintf("this node did not get the rules of the leader within %v; nothing was loaded", loadWait))
 
-// LoadRules compiles a text, and makes it the rules of all nodes. If they have it already,
-// nothing changes. After it, this node's Current has the rules, mostly.
+// LoadRules compiles a text and makes it the rules of all nodes. If the nodes have this text
+// already, nothing changes. Before it returns, it waits up to loadWait until Current of this node
+// has the rules.
 //
-// Errors are those for a client: the first mistake with its place; another version than
-// Expect; those of a batch. If ctx ends, the load ends with its answer, with ErrUncertain, or
-// before it has begun with the cause. Cost: the compilation; it blocks. Concurrency: any number of
-// goroutines may call it.
+// Errors: the first mistake in the text with its place; a version other than Expect; an error of
+// the batch. If ctx ends before the change is proposed, the error is the cause. If ctx ends later,
+// LoadRules returns the answer or ErrUncertain. Cost: the compilation; it blocks. Concurrency: any
+// number of goroutines may call it.
 func (h *Handler) LoadRules(ctx context.Context, l RulesLoad) (r RulesLoaded, err error) {
 	defer func() {
 		if err != nil {
@@ -123,7 +124,7 @@ func (h *Handler) rulesVersion(ctx context.Context) (uint64, error) {
 	return ruleset.ReadVersion(b.Calls[0].Answer)
 }
 
-// apply executes a batch. It blocks. The batch must not be used again after an error.
+// apply executes a batch. It blocks. After an error the caller must not use the batch again.
 func (h *Handler) apply(ctx context.Context, b *engine.Batch) error {
 	done, looks := make(chan error, 1), b.Looks()
 	execute(h.config.Exec, b, func(err error) { done <- err })
@@ -168,9 +169,8 @@ func (h *Handler) CurrentRules(ctx context.Context) (*ruleset.State, error) {
 	return h.rulesFrom(ctx, 0)
 }
 
-// latestRules returns the rules of this node when they are those that the node that decides had
-// at some time during the call; of a session that accepts stale answers, those of this node. It
-// blocks.
+// latestRules returns the rules of this node, if they are the rules that the deciding node had at
+// some time during the call. If stale is true, it returns the rules that this node has. It blocks.
 func (h *Handler) latestRules(ctx context.Context, stale bool) (*ruleset.State, error) {
 	moved := make(chan error, 1)
 	wait := func() error {
@@ -206,8 +206,8 @@ func (h *Handler) latestRules(ctx context.Context, stale bool) (*ruleset.State, 
 	return nil, errRulesChange
 }
 
-// CurrentRules calls use with the latest rules when this node has compiled them, and then lets
-// the command reply. It is for run commands.
+// CurrentRules calls use once this node has compiled the latest rules; use writes the reply.
+// Requires: a run command calls it.
 func (s *Session) CurrentRules(use func(w *resp.Writer, rules *ruleset.State)) {
 	var current *ruleset.State
 	stale := s.stale

@@ -76,10 +76,10 @@ type Session struct {
 	began int64
 	work
 
-	answers  answering    // of the last batch
+	answers  answering    // the size of the last answers
 	held     []heldLine   // see Paused
-	again    bool         // they are being executed
-	reserved atomic.Int64 // bytes of Handler.room of the batch under way
+	again    bool         // Continue is executing held
+	reserved atomic.Int64 // bytes of Handler.room reserved for the batch in flight
 }
 
 // The states of a batch. Exec's done may be called from any goroutine.
@@ -264,7 +264,7 @@ func (s *Session) finish(c *Spec, args [][]byte, from int, failed int64) {
 		s.logSlow(c, args, took)
 	}
 	if c.Flags&(Listener|PubSub) == Listener|PubSub && s.w.Failed == failed {
-		from = len(s.w.Buf) // CLIENT REPLY suppresses no confirmation of a subscription
+		from = len(s.w.Buf) // CLIENT REPLY does not suppress the confirmation of a subscription
 	}
 	s.suppress(from)
 }

@@ -39,7 +39,9 @@ func (s *Session) Subscribe(k Kind, names [][]byte, answer func(name []byte, cou
 	hub.mu.Lock()
 	defer hub.mu.Unlock()
 	for _, name := range names {
-		if !s.mayHear(k, name) { // changed since the command was checked, so that ReloadUsers misses none
+		// The rights may have changed since Deny. The check is with mu held, so that ReloadUsers
+		// misses no session.
+		if !s.mayHear(k, name) {
 			return errNoChannel
 		}
 	}
@@ -92,13 +94,13 @@ func (s *Session) Publish(channel, message []byte) (receivers int64) {
 	})
 }
 
-// mayHear reports whether the session's user may have a subscription. Any goroutine may call it.
+// mayHear reports whether the session's user may have this subscription. Any goroutine may call it.
 func (s *Session) mayHear(k Kind, name []byte) bool {
 	s.mu.Lock()
 	a := s.account
 	s.mu.Unlock()
 	if a == nil {
-		return true // it has none
+		return true // no user is logged in
 	}
 	r := a.Rights()
 	return r.All() || r.In(subscribers) && r.MayUseChannel(name, k == ToPatterns)

@@ -11,19 +11,19 @@ import (
 	"limitsrv/fatal"
 )
 
-// tracks is the tracking of a session.
+// tracks is the CLIENT TRACKING state of a session.
 type tracks struct {
 	client   *tracking.Client
 	mode     Tracking // without Redirect and Broken; only the session's own goroutine uses it
 	redirect atomic.Int64
 	broken   atomic.Bool
-	reads    []tracking.Read // of the gathered commands
+	reads    []tracking.Read // the keys that the gathered commands read
 }
 
-// expiryBeat is the time between two looks for expired keys that clients have read.
+// expiryBeat is the time between two searches for tracked keys that have expired.
 const expiryBeat = 100 * time.Millisecond
 
-// Tracking returns how the session tracks.
+// Tracking returns the session's mode of CLIENT TRACKING.
 func (s *Session) Tracking() Tracking {
 	if s.tracks == nil {
 		return Tracking{}
@@ -31,13 +31,13 @@ func (s *Session) Tracking() Tracking {
 	return s.tracks.shown(s.tracks.mode)
 }
 
-// shown returns a mode with the parts that any goroutine may change.
+// shown returns mode with Redirect and Broken, which any goroutine may change.
 func (k *tracks) shown(mode Tracking) Tracking {
 	mode.Redirect, mode.Broken = k.redirect.Load(), k.broken.Load()
 	return mode
 }
 
-// Prefixes returns the prefixes of the keys that are told to the session, in order.
+// Prefixes returns the prefixes of the session's broadcast, in order.
 func (s *Session) Prefixes() []string {
 	if s.tracks == nil {
 		return nil
@@ -45,8 +45,8 @@ func (s *Session) Prefixes() []string {
 	return s.h.tracking.Prefixes(s.tracks.client)
 }
 
-// Track begins tracking, or changes how the session tracks; the prefixes are those of a broadcast. It
-// returns an error if the session's user may not hear of all keys.
+// Track begins tracking, or changes its mode. prefixes are the prefixes of a broadcast. It returns
+// an error if mode is a broadcast and the session's user does not have all keys.
 func (s *Session) Track(mode Tracking, prefixes []string) error {
 	if s.tracks == nil {
 		k := &tracks{}
@@ -60,23 +60,24 @@ func (s *Session) Track(mode Tracking, prefixes []string) error {
 	k.broken.Store(false)
 	s.setMode(Tracking{On: true, Broadcast: mode.Broadcast, NoLoop: mode.NoLoop, OptIn: mode.OptIn, OptOut: mode.OptOut})
 	s.h.tracking.On(k.client, tracking.Mode{Broadcast: mode.Broadcast, NoLoop: mode.NoLoop}, prefixes)
-	if mode.Broadcast && s.account != nil && !hearsAllKeys(s.account.Rights()) { // after it began, so that ReloadUsers misses none
+	// Rights are checked after On, so that ReloadUsers misses no session.
+	if mode.Broadcast && s.account != nil && !hearsAllKeys(s.account.Rights()) {
 		s.EndTracking()
 		return errNoKey
 	}
 	return nil
 }
 
-// hearsAllKeys reports whether a user may hear of any key that changes.
+// hearsAllKeys reports whether a user may receive messages about every key.
 func hearsAllKeys(r *auth.Rights) bool { return r.All() || r.AnyKey() }
 
-// setMode sets how the session tracks, also for CLIENT LIST.
+// setMode sets the mode, also for CLIENT LIST.
 func (s *Session) setMode(mode Tracking) {
 	s.tracks.mode = mode
 	s.show(func(c *clientInfo) { c.tracking = mode })
 }
 
-// EndTracking ends tracking.
+// EndTracking is CLIENT TRACKING OFF.
 func (s *Session) EndTracking() {
 	if s.tracks == nil {
 		return
@@ -87,26 +88,26 @@ func (s *Session) EndTracking() {
 	s.setMode(Tracking{})
 }
 
-// Cache is CLIENT CACHING: the next command, or transaction, is tracked under OPTIN, and not under
-// OPTOUT. Requires: the session tracks.
+// Cache is CLIENT CACHING: under OPTIN the next command or transaction is tracked, and under OPTOUT
+// it is not. Requires: the session tracks.
 func (s *Session) Cache() { s.tracks.mode.Caching = true }
 
-// closeTracking ends tracking for good.
+// closeTracking ends tracking when the session closes.
 func (s *Session) closeTracking() {
 	if s.tracks != nil {
 		s.h.tracking.Close(s.tracks.client)
 	}
 }
 
-// endCaching ends the effect of CLIENT CACHING, if there is any, except in a transaction.
+// endCaching ends the effect of CLIENT CACHING, except in a transaction.
 func (s *Session) endCaching() {
 	if s.tracks != nil && !s.tx.open {
 		s.tracks.mode.Caching = false
 	}
 }
 
-// trackReads notes the keys of a command that is gathered. It costs a load without tracking, as trackRun
-// and trackBatch do.
+// trackReads notes the keys that a gathered command reads. Cost without tracking: one load, also
+// for trackRun and trackBatch.
 func (s *Session) trackReads(c *Spec, args [][]byte) {
 	if s.tracks != nil {
 		s.noteReads(c, args)
@@ -114,7 +115,8 @@ func (s *Session) trackReads(c *Spec, args [][]byte) {
 	}
 }
 
-// trackRun registers the keys of a run command, and those of earlier commands that were not executed.
+// trackRun registers the keys of a run command, and the keys noted for commands that were not
+// executed.
 func (s *Session) trackRun(c *Spec, args [][]byte) {
 	if s.tracks != nil {
 		s.noteReads(c, args)
@@ -129,9 +131,9 @@ func (s *Session) trackBatch(batch *engine.Batch) {
 	}
 }
 
-// noteReads notes the keys that a command reads, to register them before it is executed. A script
-// reads the keys that it is given. Commands that are executed again are tracked in every mode,
-// because the first time they may have been.
+// noteReads notes the keys that a command reads, so that they are registered before it is executed.
+// A script counts as a reader of all its keys. Commands that Continue executes are tracked even
+// without CLIENT CACHING, because it may have applied to the first attempt.
 func (s *Session) noteReads(c *Spec, args [][]byte) {
 	mode := &s.tracks.mode
 	wanted := s.again || !(mode.OptIn && !mode.Caching) && !(mode.OptOut && mode.Caching)
@@ -142,12 +144,13 @@ func (s *Session) noteReads(c *Spec, args [][]byte) {
 	}
 }
 
-// registerReads registers the noted keys, before the commands are executed. Messages about them
-// follow the replies, because Resume alone writes the inbox. batch has the commands; nil: a run command reads.
+// registerReads registers the noted keys before the commands are executed. Messages about these
+// keys follow the replies, because only Resume writes the inbox. batch holds the commands; nil: a
+// run command reads.
 //
-// A follower may have applied a change that its leader still has to apply. If it has told clients of
-// it, the leader may then answer a look from before. So looks are not enough for other nodes: a
-// batch with reads gets its place in the log, by an op that changes nothing.
+// A follower may apply a change before the leader does, and tell its clients. The leader could then
+// still answer a look with the older value. On a node that does not lead, registerReads therefore
+// adds an op to the batch that changes nothing: the batch gets its place in the log.
 func (s *Session) registerReads(batch *engine.Batch) {
 	k := s.tracks
 	if batch != nil && k.mode.NoLoop {
@@ -172,7 +175,7 @@ func (h *Handler) look(b *engine.Batch) engine.Instant {
 	return now
 }
 
-// awaitExpiries calls expire at the next beat, if keys that clients have read will expire.
+// awaitExpiries calls Expire after expiryBeat, and again as long as tracked keys will expire.
 func (h *Handler) awaitExpiries() {
 	if !h.tracking.Expires() || h.serving.Err() != nil || !h.expiring.CompareAndSwap(false, true) {
 		return
@@ -184,8 +187,8 @@ func (h *Handler) awaitExpiries() {
 	})
 }
 
-// invalidate sends a message of the table to the session, or to the one to which it redirects them.
-// RESP2 clients get it only by a subscription. Any goroutine may call it.
+// invalidate sends a message of the table to the session, or to the session named by REDIRECT. A
+// RESP2 session gets it only as a subscriber of tracking.Channel. Any goroutine may call it.
 func (s *Session) invalidate(k *tracks, m resp.Message) {
 	id := k.redirect.Load()
 	if id == 0 {
@@ -213,5 +216,5 @@ func (h *Handler) Session(id int64) *Session {
 	return h.sessions[id]
 }
 
-// Tracked returns the keys that clients track.
+// Tracked returns the table of the keys that clients track.
 func (h *Handler) Tracked() *tracking.Table { return h.tracking }

@@ -25,8 +25,8 @@ type transaction struct {
 	dirty   bool  // a command was rejected: EXEC will discard
 	running bool  // EXEC has moved the queue into the session's batch
 	expects int   // number of Expect ops, for WATCH, at the head of that batch
-	reads   bool  // the batch has a command that reads the state of all nodes, see Command.Fresh
-	dearest int64 // Batch.Work of the command with most of it
+	reads   bool  // a command of the batch has Command.Fresh
+	dearest int64 // the largest Batch.Work of a command
 
 	// keyed is set if a queued command must run on the node that owns the slot of its
 	// key: slot, of the first such command.

@@ -16,9 +16,10 @@ const (
 	restShare = 4
 	// maxRest bounds a rest, because a disk that hangs can make a turn long.
 	maxRest = 50 * time.Millisecond
-	// A turn of commands with much work that computes for longer than shortTurn is followed by
-	// longShare times the rest of its duration, up to maxLongRest, so that less than a hundredth of
-	// all other commands wait for longer than shortTurn. nanosPerWork bounds the computing.
+	// A turn of commands with much work is followed by a longer rest if it computes for longer
+	// than shortTurn. The rest is longShare times the excess, up to maxLongRest. Less than a
+	// hundredth of all other commands then wait for longer than shortTurn. nanosPerWork times the
+	// work bounds the computing.
 	shortTurn    = 4 * time.Millisecond
 	longShare    = 100
 	maxLongRest  = 400 * time.Millisecond
@@ -26,7 +27,7 @@ const (
 	// maxTurnWait bounds the wait for a turn. It is shorter than the time after which another node
 	// closes a link without answers.
 	maxTurnWait = 500 * time.Millisecond
-	// maxOwnTurnWait is the same for commands of this node's clients that are no scripts.
+	// maxOwnTurnWait bounds the wait of commands, except scripts, of this node's clients.
 	maxOwnTurnWait = 30 * time.Second
 	// maxTurnBytes bounds the bytes of the batches that wait, bytesPerTurn for each besides its keys
 	// and arguments. It is less than a link holds: then other batches of that node pass.
@@ -37,10 +38,10 @@ const (
 var errNoTurn = resp.NewError("BUSY", fmt.Sprintf("Scripts and commands that run long take turns, and too many wait: the turn of this one is not within %v, or more than %d MB wait. Nothing was executed; try again later",
 	maxTurnWait, maxTurnBytes>>20))
 
-// Turns execute slow batches, one at a time, in the order of their arrival. After each they rest,
-// so that all other batches together have most of the time of the processors, and of the log.
-// Because a connection has one batch at most, connections take turns. A batch that has waited
-// longer than it may is answered BUSY and not executed, and so is one beyond maxTurnBytes.
+// Turns execute slow batches, one at a time, in the order of their arrival. After each turn they
+// rest, so that all other batches together get most of the processor time and of the log. A
+// connection has at most one batch, so connections take turns. A batch that waits longer than its
+// bound, or that would exceed maxTurnBytes, is answered BUSY and not executed.
 //
 // Concurrency: any goroutine. There is a goroutine while batches wait.
 type turns struct {
@@ -65,7 +66,7 @@ type turn struct {
 	wait  time.Duration
 }
 
-// maxWait returns the longest wait for the turn of a batch of a client of this node.
+// maxWait returns the longest wait for a turn, for a batch of a client of this node.
 func maxWait(batch *engine.Batch) time.Duration {
 	if batch.Runs == 0 {
 		return maxOwnTurnWait
@@ -73,8 +74,7 @@ func maxWait(batch *engine.Batch) time.Duration {
 	return maxTurnWait
 }
 
-// add queues a batch that may wait for so long. As backend.Exec.Exec it does not block, and done is
-// called once.
+// add queues a batch that waits for at most wait. It does not block, and calls done exactly once.
 func (t *turns) add(exec backend.Exec, batch *engine.Batch, wait time.Duration, done func(error)) {
 	bytes, _ := batch.Sizes()
 	bytes += bytesPerTurn
@@ -95,16 +95,16 @@ func (t *turns) add(exec backend.Exec, batch *engine.Batch, wait time.Duration, 
 	}
 }
 
-// TakeTurn calls work in another goroutine, when it is its turn among the slow batches, and then
-// done. It calls done with an error instead if too many wait. It does not block.
+// TakeTurn calls work in another goroutine when its turn among the slow batches has come, and then
+// calls done. If too many wait, it calls only done, with an error. It does not block.
 func (h *Handler) TakeTurn(work func(), done func(error)) {
 	h.turns.add(turnOf(work), new(engine.Batch), maxOwnTurnWait, done)
 }
 
-// A turnOf is work that is no batch: it executes an empty one.
+// A turnOf is work for a turn that is not a batch.
 type turnOf func()
 
-// Exec does the work.
+// Exec does the work; the batch is empty.
 func (w turnOf) Exec(_ *engine.Batch, done func(error)) {
 	w()
 	done(nil)
@@ -136,7 +136,8 @@ func (t *turns) serve() {
 			next.done(errNoTurn)
 			continue
 		}
-		answered, work := make(chan struct{}), next.batch.Work // the batch is another's once it is answered
+		// Once the batch is answered, its owner may reuse it.
+		answered, work := make(chan struct{}), next.batch.Work
 		execute(next.exec, next.batch, func(err error) {
 			next.done(err)
 			close(answered)
@@ -147,7 +148,8 @@ func (t *turns) serve() {
 	}
 }
 
-// restAfter returns the rest after a turn of some duration, of a batch with estimated work.
+// restAfter returns the rest after a turn that lasted took. work is the estimated work of its
+// batch.
 func restAfter(took time.Duration, work int64) time.Duration {
 	rest := min(restShare*took, maxRest)
 	if computed := min(took, time.Duration(work)*nanosPerWork); computed > shortTurn {

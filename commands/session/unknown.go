@@ -24,7 +24,7 @@ func unknownCommand(args [][]byte, advice string, names []string) *resp.Error {
 	return resp.NewError("ERR", fmt.Sprintf("unknown command '%.128s', with args beginning with: %s", word.CString(args[0]), shown.String())+advice)
 }
 
-// BadSubcommand returns Redis' error for a line of a subcommand with too many words.
+// BadSubcommand returns Redis' error for a subcommand with too many words.
 func BadSubcommand(args [][]byte) error {
 	return resp.NewError("ERR", fmt.Sprintf("unknown subcommand or wrong number of arguments for '%.128s'. Try %s HELP.", word.CString(args[1]), strings.ToUpper(word.CString(args[0]))))
 }

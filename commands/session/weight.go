@@ -8,17 +8,17 @@ import (
 	"limitsrv/fatal"
 )
 
-// The work for a command on plain values, and its reply, may be as large as a value. So few of
-// them are executed before the transport may look at the time and the output: a batch is full at
-// batchWeight. Before a command with Work is gathered, the session looks up how much work the
-// values make of it.
+// A command on plain values may take work, and write a reply, that grow with the values. So a batch
+// is full at batchWeight: only a few such commands run before the transport checks the time and the
+// output. Before a command with Work is gathered, the session looks up its work on the present
+// values.
 const (
 	batchWeight = 64
-	// workPerWeight is the work that weighs as much as a command on a small value. A full batch
+	// workPerWeight is the work that weighs as much as one command on a small value. A full batch
 	// takes about 0.2 ms.
 	workPerWeight = 128
-	// maxWork is the work at which a batch is full, and the least work of a command, or of a
-	// transaction, that waits for its turn, see turns: about 1 ms.
+	// maxWork is the work at which a batch is full. A command or a transaction with at least this
+	// work waits for a turn, see turns. It takes about 1 ms.
 	maxWork = 1 << 15
 	// timedWeight is the least weight of a batch to be timed to its end, because its replies may
 	// be large.
@@ -46,8 +46,8 @@ func (c *Command) weigh() int {
 	return 1
 }
 
-// addWeight adds the weight of a gathered command. A batch with much work is closed, and waits for
-// its turn.
+// addWeight adds the weight of a gathered command. It closes a batch with much work and marks it
+// slow, so that it waits for a turn.
 func (s *Session) addWeight(c *Spec, args [][]byte) {
 	s.g.weight += c.weight
 	if c.Work == nil {
@@ -67,15 +67,15 @@ func (s *Session) addWeight(c *Spec, args [][]byte) {
 	s.tx.dearest = max(s.tx.dearest, work)
 }
 
-// manyWords is the number of words from which on a command may store so many elements that the work
-// of a later one on the same key is not known before.
+// manyWords is the least number of words with which a command may store many elements. The work of
+// a later command on the same key is then unknown until the first is executed.
 const manyWords = 64
 
-// maxPairs bounds the pairs of keys that are compared for one command.
+// maxPairs bounds the pairs of keys that isUnsettled compares for one command.
 const maxPairs = 1 << 12
 
-// isUnsettled reports whether the work of a command is not known before the commands of the batch
-// have been executed: one of them may replace a value that it uses.
+// isUnsettled reports whether the work of a command depends on earlier commands of the batch: one
+// of them may replace a value that the command uses.
 func (s *Session) isUnsettled(c *Spec, args [][]byte) bool {
 	if c.Work == nil {
 		return false
@@ -100,10 +100,11 @@ func (s *Session) isUnsettled(c *Spec, args [][]byte) bool {
 	return false
 }
 
-// count returns the number of keys, of a result of positions.
+// count returns the number of keys. Requires: k is a result of Spec.positions.
 func (k Keys) count() int { return max(0, k.Last-k.First+k.Step) / k.Step }
 
-// meet reports whether two lines have a key in common.
+// meet reports whether two lines have a key in common. a are the positions in the line of, b in
+// others.
 func meet(a Keys, of [][]byte, b Keys, others [][]byte) bool {
 	for i := a.First; i <= a.Last; i += a.Step {
 		for j := b.First; j <= b.Last; j += b.Step {
@@ -115,14 +116,15 @@ func meet(a Keys, of [][]byte, b Keys, others [][]byte) bool {
 	return false
 }
 
-// ReviewWork sets the estimated work of a batch of another node, and that it is slow. look asks for
-// the work, see Command.Work. The bound is twice that of a session, which fills batches up to it.
+// ReviewWork sets the estimated work of a batch from another node, and marks it slow from twice
+// maxWork on: a session fills batches up to maxWork before their last command. look holds the calls
+// of Command.Work.
 func (h *Handler) ReviewWork(batch, look *engine.Batch) {
 	batch.Work = h.WorkOf(look)
 	batch.Slow = batch.Slow || batch.Work >= 2*maxWork
 }
 
-// WorkOf returns the sum of the answers to calls that ask for work, see Command.Work.
+// WorkOf returns the total work that the calls of look estimate, see Command.Work.
 func (h *Handler) WorkOf(look *engine.Batch) (work int64) {
 	if len(look.Calls) == 0 {
 		return 0

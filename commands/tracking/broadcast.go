@@ -6,10 +6,10 @@ import (
 	"limitsrv/engine"
 )
 
-// severalOrigins is the origin of a key that several clients have changed.
+// severalOrigins is the origin of a key that more than one client has changed.
 const severalOrigins = -1
 
-// broadcast tells the clients with prefixes which keys have changed: one message for each client
+// broadcast sends each client with prefixes the keys that have changed: one message for each client
 // and prefix.
 func (t *Table) broadcast(changes []engine.Change) {
 	for prefix, clients := range t.prefixes {
@@ -36,7 +36,7 @@ func (t *Table) broadcast(changes []engine.Change) {
 	}
 }
 
-// withPrefix returns the changed keys with a prefix, each once, and their origins.
+// withPrefix returns each changed key with a prefix once, and the origin of its changes.
 func withPrefix(changes []engine.Change, prefix string) (keys []string, origins map[string]int64) {
 	origins = map[string]int64{}
 	for i := range changes {
@@ -54,7 +54,7 @@ func withPrefix(changes []engine.Change, prefix string) (keys []string, origins 
 	return keys, origins
 }
 
-// isHeard reports whether a key has a prefix of any client.
+// isHeard reports whether some client has a prefix of the key.
 func (t *Table) isHeard(key []byte) bool {
 	for p := range t.prefixes {
 		if strings.HasPrefix(string(key), p) {

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// On makes a client track, or changes how it does. It adds prefixes to those of earlier calls; for a
-// broadcast without any it adds the empty one. Requires: the client is not closed.
+// On makes a client track, or changes its mode. It adds prefixes to the client's existing prefixes.
+// A broadcast without prefixes adds the empty prefix, which matches all keys. Requires: the client
+// is not closed.
 func (t *Table) On(c *Client, m Mode, prefixes []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -28,8 +29,8 @@ func (t *Table) On(c *Client, m Mode, prefixes []string) {
 	}
 }
 
-// Off ends the tracking of a client: it must keep no value. If it tracks again, messages about keys
-// that it has read before may follow.
+// Off ends the tracking of a client; the client must then drop its cached values. If it tracks
+// again, it may receive messages about keys that it read before.
 func (t *Table) Off(c *Client) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,21 +46,23 @@ func (t *Table) Off(c *Client) {
 		}
 	}
 	clear(c.prefixes)
-	if len(t.clients) == 0 { // nobody tells the table of changes from now on
+	// Without clients, engine.Notices reports no more changes to the table.
+	if len(t.clients) == 0 {
 		t.clear()
 	}
 	t.o.Track(-1)
 }
 
-// Close is Off for a client that is gone.
+// Close is Off for a client with a closed connection. The client must not be used again.
 func (t *Table) Close(c *Client) {
 	t.Off(c)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c.send = nil // entries may keep the client for long
+	// Entries may refer to the client for a long time.
+	c.send = nil
 }
 
-// Prefixes returns the prefixes of a client, in order.
+// Prefixes returns the prefixes of a client in ascending order.
 func (t *Table) Prefixes(c *Client) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,22 +1,22 @@
-// Package tracking tells clients of this node which of the values that they keep have changed, as
-// CLIENT TRACKING of Redis does.
+// Package tracking tells the clients of this node which of their cached values have changed, like
+// CLIENT TRACKING of Redis.
 //
-// It imports engine, for the changes of keys and their expiry, and resp, for the messages. It
-// neither executes commands nor knows connections.
+// It imports engine, for the changes and expiries of keys, and resp, for the messages. It executes
+// no command and knows no connection.
 //
-// A Table has the keys that clients have read, or for broadcasts the prefixes that they have named.
-// The engine of this node tells which keys have changed, also by entries of other nodes. So the
-// table is no part of the state.
+// A Table holds the keys that clients have read and, for broadcasts, the prefixes that clients have
+// named. The engine of this node reports all changed keys, including changes by entries of other
+// nodes. So the table is not part of the replicated state.
 //
 // # Promises
 //
-//   - A key is in the table before its read is decided. A change that the read does not see is
-//     therefore noted later, and finds the key there.
-//   - A key leaves the table, and its message goes to the reader, at one moment. A read that is
-//     registered later is decided after that change.
-//   - The caller of Register delivers messages after the answer of the read, so that a client
-//     drops a value that was too old when it arrived.
-//   - A message too many is harmless. The table gives one for every doubt: a key for which there
-//     is no more space, another state of the node, a lost leader.
+//   - A key is in the table before its read is decided. If the read does not see a change, the
+//     engine reports the change later, and the table has the key then.
+//   - Removing a key and sending the message to its readers is one step. A read that is registered
+//     later is decided after that change.
+//   - The caller of Register delivers messages after the answer of the read. So a client drops a
+//     value that was outdated on arrival.
+//   - An unnecessary message is harmless. In doubt the table sends one: if it has no space for a
+//     key, if the node gets another state, or if the leader is lost.
 //   - Memory is bounded, see Table.SetMax and maxBytes.
 package tracking

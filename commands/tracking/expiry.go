@@ -8,14 +8,14 @@ import (
 	"limitsrv/engine"
 )
 
-// Expires reports whether keys will expire.
+// Expires reports whether the table has an expiry.
 func (t *Table) Expires() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.due) > 0
 }
 
-// Expire removes the keys that have expired at a time, with a message to their readers.
+// Expire removes the keys that have expired at now, and sends a message to their readers.
 func (t *Table) Expire(now engine.Instant) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -26,22 +26,22 @@ func (t *Table) Expire(now engine.Instant) {
 	}
 }
 
-// unknown are keys without a known expiry.
+// unknown are entries with an unknown expiry, and the reads that need it.
 type unknown struct {
 	entries []*entry
 	reads   []Read
 }
 
-// add adds an entry, unless its expiry in the database of a read is known.
+// add adds an entry, unless its expiry in the database of the read is known.
 func (u *unknown) add(e *entry, r Read) {
 	if e.looked>>r.DB&1 == 0 {
 		u.entries, u.reads = append(u.entries, e), append(u.reads, r)
 	}
 }
 
-// findExpiries finds the expiries of keys. The keys are in the table already, so that a later
-// change removes them. An expiry counts as known only now, because a reader that comes before
-// must look itself: the key may have expired when the first reader looks.
+// findExpiries looks up the expiries of keys. The keys are in the table already, so a later change
+// removes them. An expiry counts as known only after the lookup. A reader that registers earlier
+// must do its own lookup, because the key may expire before the first reader's lookup.
 func (t *Table) findExpiries(u *unknown) {
 	if u == nil || len(u.reads) == 0 {
 		return
@@ -56,7 +56,8 @@ func (t *Table) findExpiries(u *unknown) {
 	}
 }
 
-// noteExpiries notes the expiries that decisions of a time tell, and reports whether there are some.
+// noteExpiries records the expiries in the decisions ds, which were made at now. It reports whether
+// there are any.
 func (t *Table) noteExpiries(u *unknown, now engine.Instant, ds []engine.Decision) (some bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -76,20 +77,21 @@ func (t *Table) noteExpiries(u *unknown, now engine.Instant, ds []engine.Decisio
 	return some
 }
 
-// An expiry is the time at which an entry has expired, unless it is removed before.
+// An expiry is the time at which the key of an entry expires. The entry may be removed earlier.
 type expiry struct {
 	at    engine.Instant
 	entry *entry
 }
 
-// A dueList is a heap of expiries, the earliest first.
+// A dueList is a heap of expiries; the earliest is first.
 type dueList []expiry
 
-// leastDue is the number of expiries up to which those of removed entries are not looked for.
+// leastDue is the length from which a full list drops the expiries of removed entries before it
+// grows.
 const leastDue = 1024
 
-// add adds an expiry. When the list must grow, it drops those of removed entries, so that it has no
-// more than twice as many as there are entries.
+// add adds an expiry. A full list first drops the expiries of removed entries, and then grows only
+// if the remaining expiries need more than half of it.
 func (d *dueList) add(at engine.Instant, e *entry) {
 	if len(*d) == cap(*d) && len(*d) >= leastDue {
 		*d = slices.DeleteFunc(*d, func(x expiry) bool { return x.entry.removed })

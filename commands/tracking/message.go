@@ -2,18 +2,18 @@ package tracking
 
 import "limitsrv/commands/resp"
 
-// Channel is the channel of messages to RESP2 clients, to which they are redirected.
+// Channel is the channel on which RESP2 clients receive redirected messages, as in Redis.
 const Channel = "__redis__:invalidate"
 
-// invalidate makes the message that keys have changed.
+// invalidate returns the message that keys have changed.
 func invalidate(keys []string) resp.Message {
 	return message(func(w *resp.Writer) { w.BulkStrings(keys) })
 }
 
-// invalidateAll makes the message that all keys may have changed.
+// invalidateAll returns the message that all keys may have changed.
 func invalidateAll() resp.Message { return message((*resp.Writer).Null) }
 
-// message makes a message with a last word.
+// message returns an invalidation message; last writes its last word.
 func message(last func(*resp.Writer)) resp.Message {
 	var two resp.Writer
 	two.Array(3)
@@ -27,8 +27,8 @@ func message(last func(*resp.Writer)) resp.Message {
 	return resp.Message{Two: two.Buf, Three: three.Buf}
 }
 
-// RedirectBroken makes the message that the client to which messages are redirected is gone. RESP2
-// has no such message.
+// RedirectBroken returns the message that the client of a redirection, id, is gone. It has no form
+// in RESP2.
 func RedirectBroken(id int64) resp.Message {
 	w := resp.Writer{Proto3: true}
 	w.Push(2)

@@ -9,17 +9,18 @@ import (
 
 // Bounds of a Table.
 const (
-	// DefaultMax is the number of keys without SetMax, as in Redis.
+	// DefaultMax is the default maximum number of keys, as in Redis.
 	DefaultMax = 1_000_000
-	// maxBytes bounds the memory of keys and their readers, by estimate.
+	// maxBytes bounds the estimated memory, in bytes, of the keys and their readers.
 	maxBytes = 256 << 20
-	// entryBytes and readerBytes are the memory of a key besides its name, and of each further reader.
+	// entryBytes is the estimated memory of a key without its name. readerBytes is the memory of
+	// each reader after the first.
 	entryBytes  = 160
 	readerBytes = 48
 )
 
-// A Table has the keys that the clients of a node have read. Concurrency: any number of goroutines
-// may call its methods.
+// A Table holds the keys that the clients of a node have read. Concurrency: any number of
+// goroutines may call its methods.
 type Table struct {
 	o Options
 
@@ -29,31 +30,32 @@ type Table struct {
 	keys     map[string]*entry
 	items    int64 // pairs of a key and a reader
 	bytes    int64
-	clients  map[*Client]struct{}            // that track
-	prefixes map[string]map[*Client]struct{} // of broadcasts
+	clients  map[*Client]struct{}            // the clients that track
+	prefixes map[string]map[*Client]struct{} // the clients of each broadcast prefix
 	due      dueList
 }
 
-// Options are the parts of the node for a Table.
+// Options are the functions of the node that a Table calls.
 type Options struct {
-	// Track gets the change of the number of clients that track, see engine.Notices.
+	// Track adds to the number of clients that track, see engine.Notices.
 	Track func(clients int64)
 	// Look answers a read-only batch from the state of this node, and returns its time.
 	Look func(*engine.Batch) engine.Instant
-	// Await is called when keys will expire: Expire must follow before long.
+	// Await is called when the table has found an expiry. The caller must then call Expire
+	// regularly while Expires is true.
 	Await func()
 }
 
-// An entry is a key with its readers, until it changes.
+// An entry is a tracked key with its readers. It is removed at the next change of the key.
 type entry struct {
 	key    string
-	first  *Client // nil: none
+	first  *Client // the first reader; nil: no reader
 	more   map[*Client]struct{}
-	looked uint16 // databases with a known expiry, by bit
-	// broadcast is set if the expiry concerns clients with prefixes, and expires if it is known
-	// that there is one.
+	looked uint16 // a bit for each database in which the expiry is known
+	// broadcast is set if clients with prefixes must get the expiry. expires is set if an expiry
+	// is known.
 	broadcast, expires bool
-	removed            bool // from the table
+	removed            bool // removed from the table
 }
 
 // A Read is a key that a client reads.
@@ -62,7 +64,7 @@ type Read struct {
 	Key []byte
 }
 
-// Sizes are the numbers of a Table.
+// Sizes are the numbers of entries of a Table.
 type Sizes struct {
 	Clients, Keys, Prefixes int
 	Items                   int64 // pairs of a key and a reader
@@ -76,14 +78,14 @@ func New(o Options) *Table {
 	}
 }
 
-// Max returns the maximum number of keys; 0: the bytes alone are bounded.
+// Max returns the maximum number of keys. 0: only the memory is bounded.
 func (t *Table) Max() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.max
 }
 
-// SetMax changes Max, and drops keys beyond it with a message to their readers.
+// SetMax sets Max. It removes keys above the bound and sends a message to their readers.
 func (t *Table) SetMax(keys int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -98,15 +100,16 @@ func (t *Table) Sizes() Sizes {
 	return Sizes{Clients: len(t.clients), Keys: len(t.keys), Prefixes: len(t.prefixes), Items: t.items}
 }
 
-// Register adds keys that a client is about to read. It reports whether the client tracks. Requires:
-// the reads are decided after it returns; messages to the client are delivered after their answers.
+// Register adds keys that a client is about to read. It reports whether the client tracks.
+// Requires: the reads are decided after it returns, and messages to the client are delivered after
+// the answers.
 func (t *Table) Register(c *Client, reads []Read) bool {
 	tracks, fresh := t.register(c, reads)
 	t.findExpiries(fresh)
 	return tracks
 }
 
-// register is Register without the expiries. It returns the keys without a known expiry.
+// register is Register without the lookup of expiries. It returns the keys with an unknown expiry.
 func (t *Table) register(c *Client, reads []Read) (tracks bool, fresh *unknown) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -130,7 +133,7 @@ func (t *Table) register(c *Client, reads []Read) (tracks bool, fresh *unknown) 
 	return true, fresh
 }
 
-// entryOf returns the entry of a key, which it adds if it is missing.
+// entryOf returns the entry of a key, and adds it if necessary.
 func (t *Table) entryOf(key []byte) *entry {
 	e := t.keys[string(key)]
 	if e == nil {
@@ -141,7 +144,7 @@ func (t *Table) entryOf(key []byte) *entry {
 	return e
 }
 
-// addReader adds a reader to a key, unless it has it.
+// addReader adds a reader to an entry, unless it is one already.
 func (t *Table) addReader(e *entry, c *Client) {
 	switch {
 	case e.first == c:
@@ -161,7 +164,7 @@ func (t *Table) addReader(e *entry, c *Client) {
 	t.items++
 }
 
-// trim removes keys, any of them, while the table exceeds its bounds.
+// trim removes arbitrary keys until the table is within its bounds.
 func (t *Table) trim() {
 	for _, e := range t.keys {
 		if t.bytes <= t.maxBytes && (t.max == 0 || len(t.keys) <= t.max) {
@@ -171,7 +174,7 @@ func (t *Table) trim() {
 	}
 }
 
-// drop removes a key that may have changed.
+// drop removes a key that may have changed, and sends messages for it.
 func (t *Table) drop(e *entry) {
 	t.invalidate(e, 0)
 	if e.broadcast {
@@ -179,10 +182,12 @@ func (t *Table) drop(e *entry) {
 	}
 }
 
-// Changed tells the readers of keys that have changed.
+// Changed sends messages about changed keys to their readers, and to clients with prefixes of the
+// keys.
 func (t *Table) Changed(changes []engine.Change) { t.findExpiries(t.changed(changes)) }
 
-// changed is Changed. It returns keys for later broadcasts of their expiries.
+// changed is Changed without the lookup of expiries. It returns the keys with an expiry that
+// broadcasts need.
 func (t *Table) changed(changes []engine.Change) (fresh *unknown) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -213,7 +218,7 @@ func (t *Table) changed(changes []engine.Change) (fresh *unknown) {
 	return fresh
 }
 
-// invalidateAll removes all keys, and tells all clients that track.
+// invalidateAll removes all keys and sends all clients that track one message.
 func (t *Table) invalidateAll() {
 	t.clear()
 	m := invalidateAll()
@@ -231,8 +236,8 @@ func (t *Table) clear() {
 	t.due, t.items, t.bytes = nil, 0, 0
 }
 
-// invalidate removes a key, and tells its readers, except those that want none of their own
-// changes and are the origin of this one.
+// invalidate removes a key and sends a message to its readers, except to the origin of the change
+// if it has NoLoop.
 func (t *Table) invalidate(e *entry, origin int64) {
 	t.remove(e)
 	var m resp.Message
@@ -247,7 +252,7 @@ func (t *Table) invalidate(e *entry, origin int64) {
 	}
 }
 
-// readers yields the readers.
+// readers yields the readers of the entry.
 func (e *entry) readers(yield func(*Client) bool) {
 	if e.first == nil || !yield(e.first) {
 		return
