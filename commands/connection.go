@@ -19,7 +19,7 @@ var (
 	errSyntax  = resp.NewError("ERR", "syntax error")
 )
 
-// always returns a Surplus of one error.
+// always returns a Command.Surplus that always returns err.
 func always(err error) func(args [][]byte) error { return func([][]byte) error { return err } }
 
 var ping = session.Command{

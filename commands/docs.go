@@ -26,7 +26,8 @@ func runDocs(s *session.Session, w *resp.Writer, args [][]byte) {
 	explainAll(w, asked)
 }
 
-// explainAll writes a map of the maps of commands, or an error if it is too long.
+// explainAll writes a map from names to descriptions of the commands, or an error if the reply is
+// too long.
 func explainAll(w *resp.Writer, asked []*session.Spec) {
 	from := len(w.Buf)
 	w.Map(len(asked))
@@ -38,8 +39,8 @@ func explainAll(w *resp.Writer, asked []*session.Spec) {
 	}
 }
 
-// isTooLong replaces a reply that began at from by an error if it is too long. Repeated names make it
-// so.
+// isTooLong reports whether the reply that starts at from is too long, and if so replaces it with
+// an error. A client can make a reply too long by repeating names.
 func isTooLong(w *resp.Writer, from int) bool {
 	n := len(w.Buf) - from
 	if n <= engine.MaxAnswerBytes {

@@ -25,7 +25,7 @@ func errorOf(text string) *resp.Error {
 	return resp.NewError(code, rest)
 }
 
-// functionContainer returns FUNCTION.
+// functionContainer returns the command FUNCTION.
 func (h *scriptHost) functionContainer() *session.Command {
 	return &session.Command{
 		Name: "FUNCTION", Summary: "Commands about libraries of functions.",

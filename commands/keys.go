@@ -45,7 +45,7 @@ func replyFound(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 	w.Int(n)
 }
 
-// long marks a command whose answer may be longer than a few bytes for each word.
+// long sets Long: the answer of c may be long with any number of words.
 func long(c session.Command) session.Command {
 	c.Long = 1
 	return c

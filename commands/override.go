@@ -82,7 +82,7 @@ func parsePath(args [][]byte, words ...string) (v rules.Override, rest [][]byte,
 	return v, rest, nil
 }
 
-// parseOverride parses RL.OVERRIDE SET. Its values get the forms that they have by the rules of a set.
+// parseOverride parses RL.OVERRIDE SET. It spells the attribute values as the rules of set require.
 func parseOverride(set *rules.Set, args [][]byte) (*rules.Override, int64, error) {
 	v, rest, err := parsePath(args, rules.Allow.String(), rules.Deny.String(), rules.Replace.String())
 	if err != nil {
@@ -128,11 +128,11 @@ func parseOverride(set *rules.Set, args [][]byte) (*rules.Override, int64, error
 	return o, ttl, resp.Expose(err)
 }
 
-// noRules is a set without rules.
+// noRules is an empty rule set.
 var noRules rules.Set
 
-// parseOverridePath parses RL.OVERRIDE GET and DEL. It returns any override with the domain,
-// the path and the rule, as the line spells the path.
+// parseOverridePath parses RL.OVERRIDE GET and DEL. It returns a placeholder override with the
+// domain, the path and the rule as the client wrote them.
 func parseOverridePath(args [][]byte) (rules.Override, error) {
 	v, rest, err := parsePath(args, wordRule)
 	switch {
@@ -150,8 +150,9 @@ func parseOverridePath(args [][]byte) (rules.Override, error) {
 	return v, nil
 }
 
-// spelled returns an override for DEL or GET, by the rules of a set. An override that is there as the
-// line spells it goes first: it may be from a version that kept other spellings.
+// spelled returns the override that DEL or GET addresses. If there has an override with the
+// client's spelling, it is that one, because an earlier version may have stored other spellings.
+// Otherwise the path is spelled as the rules of set require.
 func spelled(set *rules.Set, there *rules.Overrides, v rules.Override) (*rules.Override, error) {
 	o, err := rules.NewOverride(v)
 	if err == nil && there.Get(o) == nil {

@@ -68,7 +68,7 @@ func plainCommand(number uint16) *session.Command {
 	return line
 }
 
-// workOf adds calls to a batch that ask for the work of those of another, see session.Command.Work.
+// workOf adds to look a call for the work of each call of the batch of, see session.Command.Work.
 func workOf(look, of *engine.Batch) {
 	for i := range of.Ops {
 		if op := &of.Ops[i]; op.Kind == engine.Do {

@@ -56,7 +56,7 @@ func listenCommand(name, args, summary string, run session.Run) session.Command 
 	}
 }
 
-// subscribing makes a command require rights on the channels, or patterns, that are its arguments.
+// subscribing makes a command require rights on its arguments, which are channels or patterns.
 func subscribing(c session.Command) session.Command {
 	c.Flags |= session.Reaches
 	c.Channels, c.Patterns = session.Keys{First: 1, Last: -1, Step: 1}, c.Name == "PSUBSCRIBE"
@@ -97,7 +97,7 @@ var pubSub = session.Command{
 	},
 }
 
-// surplus makes a subcommand answer a line with too many words as Redis does.
+// surplus makes a subcommand reject a line with too many words with Redis' error.
 func surplus(c session.Command) session.Command {
 	c.Surplus = session.BadSubcommand
 	return c

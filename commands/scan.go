@@ -21,15 +21,15 @@ const (
 	// scanPages is the number of pages of the table that a SCAN may read even if its
 	// COUNT is less: it finds all keys of a small database.
 	scanPages = 100
-	// maxScanWork bounds the pattern matching of one SCAN, for any COUNT, in steps of
-	// glob.Pattern.Work: about 2 ms.
+	// maxScanWork bounds the pattern matching of one SCAN with any COUNT. The unit is a step of
+	// glob.Pattern.Work; this many steps take about 2 ms.
 	maxScanWork = 1 << 20
-	// maxKeys and maxKeysBytes bound the reply of KEYS.
+	// maxKeys and maxKeysBytes bound the keys in a reply of KEYS, in number and in bytes.
 	maxKeys      = 100_000
 	maxKeysBytes = engine.MaxAnswerBytes - maxKeys*len("$1024\r\n\r\n")
-	// fewKeys is the number of keys of the server beyond which KEYS waits for its turn: a search of
-	// so many takes less than a millisecond. mostKeysInExec bounds it in transactions, which can not
-	// wait.
+	// fewKeys is the largest number of keys in the server with which KEYS runs at once: the search
+	// takes less than 1 ms. With more keys KEYS waits for a turn. A transaction can not wait, so
+	// there KEYS fails with more than mostKeysInExec keys.
 	fewKeys        = 10_000
 	mostKeysInExec = maxKeys
 )
@@ -92,7 +92,7 @@ var scan = session.Command{
 	},
 }
 
-// fresh makes a command read the state of all nodes, see session.Command.Fresh.
+// fresh makes a command wait for the state that all nodes share, see session.Command.Fresh.
 func fresh(c session.Command) session.Command {
 	c.Fresh = session.Always
 	return c
@@ -100,8 +100,8 @@ func fresh(c session.Command) session.Command {
 
 // scanOptions are the number of keys to visit and the filters of the reply.
 type scanOptions struct {
-	match *glob.Matcher // nil: any
-	kind  []byte        // nil: any
+	match *glob.Matcher // nil: any key
+	kind  []byte        // nil: any type
 	count int
 }
 
@@ -168,7 +168,7 @@ var keys = session.Command{
 	},
 }
 
-// listAll adds the keys of a database that match, until the list isLong.
+// listAll adds the matching keys of a database, and stops when isLong is true.
 func (l *keyList) listAll(e session.State, now engine.Instant, db uint8, pattern *glob.Matcher) {
 	cursor := uint64(0)
 	for !l.isLong() {
@@ -183,7 +183,7 @@ func (l *keyList) listAll(e session.State, now engine.Instant, db uint8, pattern
 	}
 }
 
-// replyAll answers KEYS.
+// replyAll writes the reply of KEYS.
 func (l *keyList) replyAll(w *resp.Writer) {
 	switch {
 	case len(l.ends) > maxKeys:
@@ -228,7 +228,7 @@ func (l *keyList) add(key []byte) {
 	l.ends = append(l.ends, len(l.bytes))
 }
 
-// isLong reports whether KEYS answers an error instead of the keys.
+// isLong reports whether the list exceeds the bounds of a reply of KEYS.
 func (l *keyList) isLong() bool { return len(l.ends) > maxKeys || len(l.bytes) > maxKeysBytes }
 
 func (l *keyList) key(i int) []byte {

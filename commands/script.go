@@ -60,7 +60,7 @@ func (h *scriptHost) commands() []*session.Command {
 	}
 }
 
-// scriptContainer returns SCRIPT.
+// scriptContainer returns the command SCRIPT.
 func (h *scriptHost) scriptContainer() *session.Command {
 	return &session.Command{
 		Name: "SCRIPT", Summary: "Commands about known scripts.",
@@ -93,8 +93,8 @@ func (h *scriptHost) scriptContainer() *session.Command {
 	}
 }
 
-// mayCompile counts the steps of compiling a text, and returns an error if the scripts of the node
-// have taken too many lately.
+// mayCompile charges the steps of compiling a text to the budget of this node. It returns an error
+// if the scripts of the node have recently used too many steps.
 func (h *scriptHost) mayCompile(steps int64) error {
 	if steps == 0 || h.engine == nil || h.budget.mayCompile(h.engine(), steps) {
 		return nil
@@ -102,7 +102,7 @@ func (h *scriptHost) mayCompile(steps int64) error {
 	return resp.NewError("ERR", fmt.Sprintf("the script takes %d steps to compile, and it may take %d while scripts are heavy (--script-steps)", steps, h.budget.light.rungs[0].steps))
 }
 
-// compiled returns the compiled form of a source.
+// compiled returns the compiled form of source, compiling it if necessary.
 func (h *scriptHost) compiled(source *engine.Source) (*scripts.Script, error) {
 	if err := h.mayCompile(scripts.StepsTo(source)); err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (h *scriptHost) compiled(source *engine.Source) (*scripts.Script, error) {
 	return scripts.Of(source), nil
 }
 
-// compile compiles the text of a script that is new.
+// compile compiles the text of a new script.
 func (h *scriptHost) compile(text []byte) (*scripts.Script, error) {
 	if err := h.mayCompile(scripts.CompileSteps(len(text))); err != nil {
 		return nil, err
@@ -188,11 +188,11 @@ func (h *scriptHost) review(b *engine.Batch) {
 	}
 }
 
-// noSteps is the budget of a run that may not even compile its script.
+// noSteps is the step budget of a run that must not compile its script.
 var noSteps = scripts.Steps(0)
 
-// reviewCompile counts the steps of compiling the script or function of a run of another node. It
-// returns false if there are too many.
+// reviewCompile charges the steps of compiling the script or function that another node runs. It
+// returns false if the budget does not allow them.
 func (h *scriptHost) reviewCompile(name []byte, function bool) bool {
 	steps := int64(0)
 	if function {
@@ -255,7 +255,7 @@ func (h *scriptHost) opEval(modes scripts.Modes) func(*engine.Batch, [][]byte) e
 	}
 }
 
-// modes sets the modes of a script, of its source or, if that is nil, of its text.
+// modes sets *modes to the modes of a script: of source, or if source is nil, of text.
 func (h *scriptHost) modes(source *engine.Source, text []byte, modes *scripts.Modes) (err error) {
 	var s *scripts.Script
 	switch {

@@ -163,8 +163,8 @@ func (b *scriptBudget) review(batch *engine.Batch, heavy, longest, asked int64) 
 	return got.form
 }
 
-// mayCompile counts the steps of compiling a text on this node. ok is false, and nothing is counted,
-// if it would take more than a run gets now: the text is a long one, and scripts are heavy.
+// mayCompile charges the steps of compiling a text to this node. It returns false, and charges
+// nothing, if the steps exceed the light budget of one run while scripts are heavy.
 func (b *scriptBudget) mayCompile(e *engine.Engine, steps int64) (ok bool) {
 	if steps <= b.light.rungs[0].steps {
 		return true

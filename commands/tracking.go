@@ -12,7 +12,7 @@ import (
 	"limitsrv/engine"
 )
 
-// tracking is CLIENT TRACKING.
+// tracking is the command CLIENT TRACKING.
 var tracking = clientSub("TRACKING", "ON|OFF [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]",
 	"Tells the client which keys have changed: those that it has read, or with BCAST all with a prefix.", session.NoMulti, runTracking)
 
@@ -30,7 +30,8 @@ var (
 	errCachingNo    = resp.NewError("ERR", "CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode.")
 )
 
-// maxPrefixes bounds the prefixes of a connection: each changed key is compared with all of them.
+// maxPrefixes bounds the prefixes of a connection, because each changed key is compared with all of
+// them.
 const maxPrefixes = 64
 
 func runTracking(s *session.Session, w *resp.Writer, args [][]byte) {
@@ -49,7 +50,7 @@ func runTracking(s *session.Session, w *resp.Writer, args [][]byte) {
 	replyDone(w, err)
 }
 
-// parseTracking reads the options of CLIENT TRACKING.
+// parseTracking parses the options of CLIENT TRACKING.
 func parseTracking(s *session.Session, args [][]byte) (mode session.Tracking, prefixes []string, err error) {
 	for i := 3; i < len(args); i++ {
 		more := i+1 < len(args)
@@ -83,7 +84,7 @@ func parseTracking(s *session.Session, args [][]byte) (mode session.Tracking, pr
 	return mode, prefixes, nil
 }
 
-// checkTracking returns an error if options contradict each other or the present mode.
+// checkTracking returns an error if the options contradict each other or the current mode.
 func checkTracking(s *session.Session, mode session.Tracking, prefixes []string) error {
 	old := s.Tracking()
 	switch {
@@ -103,8 +104,8 @@ func checkTracking(s *session.Session, mode session.Tracking, prefixes []string)
 	return nil
 }
 
-// checkPrefixes returns an error if prefixes overlap with those that a connection has, or with each
-// other.
+// checkPrefixes returns an error if an added prefix overlaps with an old or another added prefix,
+// or if a bound is exceeded.
 func checkPrefixes(old, added []string) error {
 	if len(old)+len(added) > maxPrefixes {
 		return errManyPrefixes
@@ -150,7 +151,7 @@ func runCaching(s *session.Session, w *resp.Writer, args [][]byte) {
 
 func runGetRedir(s *session.Session, w *resp.Writer, _ [][]byte) { w.Int(redirectOf(s.Tracking())) }
 
-// redirectOf returns the redirection in the form of clients: -1 without tracking.
+// redirectOf returns the value that clients see for the redirection: -1 without tracking.
 func redirectOf(mode session.Tracking) int64 {
 	if !mode.On {
 		return -1
@@ -189,7 +190,7 @@ func runTrackingInfo(s *session.Session, w *resp.Writer, _ [][]byte) {
 	w.BulkStrings(s.Prefixes())
 }
 
-// trackedKeys is the setting of the maximum number of tracked keys.
+// trackedKeys is the option for the maximum number of tracked keys.
 func trackedKeys(h *session.Handler) session.Option {
 	return session.Option{Name: "tracking-table-max-keys", Value: strconv.Itoa(h.Tracked().Max()), Set: func(text string) (func(), error) {
 		n, err := strconv.ParseUint(text, 10, 32)

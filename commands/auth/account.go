@@ -34,11 +34,11 @@ type Rights struct {
 	groups  users.Groups
 	anyKey  bool // one of keys is *
 	keys    [][]byte
-	matches []*glob.Pattern // those of keys
-	// anyChannel: one of channels is *
+	matches []*glob.Pattern // compiled keys
+	// anyChannel is set if one of channels is *.
 	anyChannel bool
 	channels   [][]byte
-	// channelMatches are the patterns in channels.
+	// channelMatches are the compiled channels.
 	channelMatches []*glob.Pattern
 }
 
@@ -80,7 +80,7 @@ func rightsOf(u *users.User) *Rights {
 	return r
 }
 
-// patternsOf compiles patterns.
+// patternsOf compiles the patterns.
 func patternsOf(texts [][]byte) (all []*glob.Pattern) {
 	for _, text := range texts {
 		all = append(all, glob.Compile(text, glob.SameCase))
@@ -165,8 +165,9 @@ func (r *Rights) Channels() [][]byte { return r.channels }
 // AnyChannel reports whether one of the channel patterns is *.
 func (r *Rights) AnyChannel() bool { return r.anyChannel }
 
-// MayUseChannel reports whether a channel matches one of the user's patterns, or, of a pattern of
-// channels, whether it is one of them, as in Redis. No allocation.
+// MayUseChannel reports whether the user may use a channel: it must match one of the user's
+// patterns. For a channel pattern (isPattern), it must be equal to one of them, as in Redis. It
+// does not allocate.
 func (r *Rights) MayUseChannel(name []byte, isPattern bool) bool {
 	if r.anyChannel {
 		return true

@@ -30,21 +30,21 @@ type Cluster interface {
 	// Leads reports whether this node decides: its engine then has every change that any node
 	// has answered. Cost: a few loads and short locks.
 	Leads() bool
-	// Fresh calls done once, before it returns or from any goroutine. With nil, this node's
-	// state has every change that any node answered before the call. An error is reported to the
-	// client as that of a batch is.
+	// Fresh calls done exactly once, before it returns or later from any goroutine. If the error
+	// is nil, this node's state has every change that any node answered before the call. An error
+	// is reported to the client like the error of a batch.
 	Fresh(done func(error))
-	// Older reports whether the authors of ops must set engine.Batch.Older. Cost: a few loads,
-	// and a short lock while it is true.
+	// Older reports whether every batch must set engine.Batch.Older, because some node may have an
+	// older version. Cost: a few loads, and a short lock while it is true.
 	Older() bool
-	// Loggable returns an error if other nodes could not read the ops of a batch from an index
-	// on. It is nil if Older is false.
+	// Loggable returns an error if some other node could not read the ops of b from index from on.
+	// It returns nil if Older is false.
 	Loggable(b *engine.Batch, from int) error
 	// Replication returns this node's replication state; zero: no replication.
 	Replication() status.Replication
-	// Digest returns a hash of this node's state and the index of the last applied entry:
-	// the same on all nodes at the same index. No entry is applied meanwhile. Both are 0
-	// if Replication is zero. Cost: linear in the keys.
+	// Digest returns a hash of this node's state and the index of the last applied entry. All
+	// nodes have the same hash at the same index. No entry is applied during the call. Both
+	// results are 0 if Replication is zero. Cost: linear in the keys.
 	Digest() (index, digest uint64)
 	// Change begins a change of the members or of the leader. It calls done once at the
 	// end, from any goroutine. If Change returns an error, the change was not begun and
@@ -54,11 +54,11 @@ type Cluster interface {
 	// forward to this one: by next, now or later, and it must call done as an Exec does. Until
 	// then, and without other nodes, nothing calls it.
 	HandleForwarded(exec func(next Exec, b *engine.Batch, done func(error)))
-	// Publish sends a message of a client of this node to the other nodes, for their clients: at
-	// most once, and in the order of the calls. It does not block.
+	// Publish sends a message of a client of this node to the clients of the other nodes. Each
+	// node gets it at most once, in the order of the calls. It does not block.
 	Publish(channel, message []byte)
-	// HandlePublished sets the function that gets the messages that other nodes publish. It must
-	// not keep the bytes, and must not block.
+	// HandlePublished sets the function that receives the messages that other nodes publish.
+	// deliver must not keep the bytes and must not block.
 	HandlePublished(deliver func(channel, message []byte))
 	// Wait calls done once, from any goroutine and perhaps before Wait returns, with the
 	// number of other nodes that have every decision answered before the call: as soon as
@@ -129,10 +129,10 @@ func (singleNode) Moved() string { return "" }
 // Leads reports true.
 func (singleNode) Leads() bool { return true }
 
-// Fresh calls done at once.
+// Fresh calls done with nil at once.
 func (singleNode) Fresh(done func(error)) { done(nil) }
 
-// Older reports false.
+// Older returns false.
 func (singleNode) Older() bool { return false }
 
 // Loggable returns nil.

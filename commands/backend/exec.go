@@ -24,7 +24,7 @@ type Exec interface {
 type Local struct {
 	Engine  *engine.Engine
 	Clock   Clock
-	Notices *engine.Notices // of the batches; nil: they are dropped
+	Notices *engine.Notices // receives the changes of the batches; nil: they are dropped
 }
 
 // Exec applies the batch and calls done before it returns.

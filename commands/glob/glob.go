@@ -1,4 +1,4 @@
-// Package glob matches patterns of Redis' kind: * ? [a-z] [^a] and \ before a literal byte.
+// Package glob matches patterns of Redis' syntax: * ? [a-z] [^a] and \ before a literal byte.
 package glob
 
 // A Fold selects whether upper and lower case match.
@@ -9,15 +9,15 @@ const (
 	AnyCase  Fold = true  // ASCII letters match in any case
 )
 
-// MaxBytes is the length of the longest pattern that a client may send.
+// MaxBytes is the maximum length, in bytes, of a pattern that a client may send.
 const MaxBytes = 1024
 
-// A Pattern is a pattern after it was parsed. Concurrency: any goroutine may use it.
+// A Pattern is a compiled pattern. Concurrency: any goroutine may use it.
 type Pattern struct {
 	elements []element
 	classes  []class
-	segments []segment // between the stars; there is at least one
-	least    int       // bytes that a text must have
+	segments []segment // the parts between stars; at least one
+	least    int       // minimum length of a matching text, in bytes
 	all      bool      // the pattern is *
 	fold     Fold
 }
@@ -25,8 +25,8 @@ type Pattern struct {
 // An element matches one byte.
 type element struct {
 	form  form
-	c     byte   // of a literal, in lower case with AnyCase
-	class uint32 // index of Pattern.classes
+	c     byte   // the literal byte; in lower case with AnyCase
+	class uint32 // index into Pattern.classes
 }
 
 type form uint8
@@ -44,13 +44,13 @@ func (s *class) add(c byte) { s[c>>6] |= 1 << (c & 63) }
 
 func (s *class) has(c byte) bool { return s[c>>6]>>(c&63)&1 != 0 }
 
-// A segment is the elements from one index up to another, without a star.
+// A segment is a run of elements without a star between them: elements[from:to].
 type segment struct {
 	from, to int
-	text     []byte // the literal bytes, if all elements are such and case matters
+	text     []byte // the literal bytes; nil unless all elements are literals and case matters
 }
 
-// Compile parses a pattern; every text is one. Cost: linear in its length.
+// Compile parses a pattern. Every text is a valid pattern. Cost: linear in its length.
 func Compile(pattern []byte, f Fold) *Pattern {
 	p := &Pattern{fold: f, all: string(pattern) == "*", elements: make([]element, 0, len(pattern))}
 	from := 0
@@ -80,7 +80,7 @@ func Compile(pattern []byte, f Fold) *Pattern {
 	return p
 }
 
-// addSegment adds the elements from one index up to another as a segment.
+// addSegment adds the segment elements[from:to].
 func (p *Pattern) addSegment(from, to int) {
 	s := segment{from: from, to: to}
 	text := make([]byte, 0, to-from)
@@ -95,9 +95,9 @@ func (p *Pattern) addSegment(from, to int) {
 	p.segments = append(p.segments, s)
 }
 
-// addClass adds the class with its first byte at i, and returns the index after the class. A class without
-// an end ends with the pattern. As in Redis, a byte after \ matches in its own case only, and
-// the bounds of a range are ordered before their case is folded.
+// addClass parses the class with its first byte at index i, and returns the index after the class.
+// A class without ] extends to the end of the pattern. As in Redis, a byte after \ matches in its
+// own case only, and the bounds of a range are ordered before their case is folded.
 func (p *Pattern) addClass(pattern []byte, i int) int {
 	var set class
 	not := i < len(pattern) && pattern[i] == '^'
@@ -129,7 +129,7 @@ func (p *Pattern) addClass(pattern []byte, i int) int {
 	return min(i+1, len(pattern))
 }
 
-// addRange adds the bytes that are within a range after f.
+// addRange adds each byte that f maps into the range from low to high.
 func (s *class) addRange(low, high byte, f Fold) {
 	for c := int(low); c <= int(high); c++ {
 		if f.lower(byte(c)) == byte(c) {
@@ -141,10 +141,10 @@ func (s *class) addRange(low, high byte, f Fold) {
 	}
 }
 
-// Stars reports whether the pattern is empty, or only stars.
+// Stars reports whether the pattern is empty or consists of stars only.
 func (p *Pattern) Stars() bool { return len(p.elements) == 0 }
 
-// Work returns the number of steps of a Match with a text of so many bytes, at most.
+// Work returns an upper bound of the steps of a Match with a text of n bytes.
 func (p *Pattern) Work(n int) int {
 	words := 1
 	for i := range p.segments {
@@ -153,8 +153,8 @@ func (p *Pattern) Work(n int) int {
 	return n*words + p.least
 }
 
-// Match reports whether s matches. As in Redis, the empty text matches the empty pattern and *
-// only. Cost: see Work.
+// Match reports whether s matches. As in Redis, an empty text matches only the empty pattern and *.
+// Cost: see Work.
 func (p *Pattern) Match(s []byte) bool {
 	m := Matcher{Pattern: p}
 	return m.Match(s)
@@ -162,7 +162,7 @@ func (p *Pattern) Match(s []byte) bool {
 
 func (s *segment) len() int { return s.to - s.from }
 
-// matchAt reports whether a segment matches the start of a text, which is long enough.
+// matchAt reports whether a segment matches the start of s. Requires: s is at least as long as g.
 func (p *Pattern) matchAt(g *segment, s []byte) bool {
 	for i, e := range p.elements[g.from:g.to] {
 		if !p.matches(e, s[i]) {

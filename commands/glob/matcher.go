@@ -2,18 +2,18 @@ package glob
 
 import "bytes"
 
-// A Matcher matches many texts with a pattern: it keeps the tables that long texts need.
+// A Matcher matches many texts with one pattern. It keeps the tables that it needs for long texts.
 // Concurrency: one goroutine.
 type Matcher struct {
 	*Pattern
-	masks [][]uint64 // by segment, see searchLong
+	masks [][]uint64 // one table for each segment, see searchLong
 	state []uint64
 }
 
-// NewMatcher parses a pattern.
+// NewMatcher compiles a pattern.
 func NewMatcher(pattern []byte, f Fold) *Matcher { return &Matcher{Pattern: Compile(pattern, f)} }
 
-// Match does as Pattern.Match.
+// Match is Pattern.Match.
 func (m *Matcher) Match(s []byte) bool {
 	p := m.Pattern
 	if p.all || len(s) == 0 {
@@ -31,7 +31,8 @@ func (m *Matcher) Match(s []byte) bool {
 		return false
 	}
 	s = s[first.len():end]
-	for i := 1; i < len(p.segments)-1; i++ { // the leftmost match leaves most to those after it
+	// The leftmost match of a segment leaves the longest text for the later segments.
+	for i := 1; i < len(p.segments)-1; i++ {
 		at := m.search(i, s)
 		if at < 0 {
 			return false
@@ -41,13 +42,14 @@ func (m *Matcher) Match(s []byte) bool {
 	return true
 }
 
-// words returns the number of words with a bit for each element of a segment.
+// words returns the number of uint64 words that have one bit for each element of the segment.
 func (s *segment) words() int { return (s.len() + 63) / 64 }
 
-// maxTries bounds the comparisons of a search that tries every offset.
+// maxTries bounds the comparisons of a search that tries every offset. Above it, searchLong is
+// used.
 const maxTries = 4 << 10
 
-// search returns the first offset at which segment i matches, or -1.
+// search returns the first offset in s at which segment i matches, or -1.
 func (m *Matcher) search(i int, s []byte) int {
 	g := &m.segments[i]
 	switch n := g.len(); {
@@ -67,10 +69,10 @@ func (m *Matcher) search(i int, s []byte) int {
 	return -1
 }
 
-// searchLong is search that visits each byte of the text once.
+// searchLong is search for long texts: it visits each byte of the text once.
 //
-// Source: R. Baeza-Yates and G. Gonnet, "A new approach to text searching", 1992: a bit of the
-// state is set while the elements up to its own match the bytes before.
+// Source: R. Baeza-Yates and G. Gonnet, "A new approach to text searching", 1992. Bit n of the
+// state is set if elements 0 to n of the segment match the bytes before the current offset.
 func (m *Matcher) searchLong(i int, s []byte) int {
 	g := &m.segments[i]
 	n, words := g.len(), g.words()
@@ -100,7 +102,7 @@ func (m *Matcher) searchLong(i int, s []byte) int {
 	return -1
 }
 
-// masksOf returns for each byte the bits of the elements of a segment that match it.
+// masksOf returns, for each byte, a bit mask of the elements of the segment that match it.
 func (p *Pattern) masksOf(g *segment) []uint64 {
 	words := g.words()
 	masks := make([]uint64, 256*words)

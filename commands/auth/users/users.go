@@ -40,7 +40,7 @@ type User struct {
 	Name   string
 	Groups Groups
 	Keys   []string // patterns, at least one
-	// Channels are patterns, nil if the file has none.
+	// Channels are patterns; nil if the users file sets no channels.
 	Channels []string
 	Enabled  bool
 	hashes   []hash // at least one
