@@ -281,7 +281,8 @@ func (g *batcher) build(lead role, all []waitingRequest) *proposal {
 	return f
 }
 
-// callLevel returns the level of meaning of calls that all members know; 0 if there are no calls.
+// callLevel returns the newest level of call semantics that all members support, see
+// engine.Batch.Level; 0 if there are no calls.
 func callLevel(f *fsm.FSM) uint8 {
 	if c := f.Engine().Commands(); c != nil {
 		return min(c.Level(), fsm.CallLevel(f.Level()))

@@ -156,7 +156,8 @@ func (n *Node) acceptBootstrap(r bootstrapRequest) error {
 	if err := n.startRaft(); err != nil {
 		return err
 	}
-	n.stack.Load().FSM.SetFounded() // raftMu is held, so that no other raft was started
+	// raftMu is held, so the stack is still the one that startRaft made.
+	n.stack.Load().FSM.SetFounded()
 	return nil
 }
 

@@ -55,7 +55,7 @@ type joinRequest struct {
 type joinReply struct {
 	Cluster link.ClusterID `json:"cluster"`
 	Seed    persist.Seed   `json:"seed"`
-	// Level is the feature level of the log; 0: the leader does not tell.
+	// Level is the feature level of the log; 0: the leader's version does not report it.
 	Level int `json:"level,omitempty"`
 }
 
@@ -133,7 +133,8 @@ func (n *Node) peerStatus() peerStatus {
 	lead := n.leadership()
 	p := peerStatus{Node: n.identity().Node, Wall: n.wall(), Leader: lead.leader.Node}
 	if s := lead.stack; s != nil {
-		p.Settling = lead.elected && (!lead.leading || n.isSettling(s)) // before the level that it is about
+		// isSettling must read the level before p.Level does.
+		p.Settling = lead.elected && (!lead.leading || n.isSettling(s))
 		p.Term, p.LastIndex, p.AppliedIndex = lead.term, s.raft.LastIndex(), s.raft.AppliedIndex()
 		p.Level, p.Skips = s.FSM.Level(), s.FSM.Skips()
 		p.Silent, p.LastTerm = n.elections.Wanted(), s.TermOf(s.raft.LastIndex())

@@ -11,7 +11,7 @@
 //	election  the agreement of the members that their leader is silent
 //	link      connections to other nodes
 //	forward   batches on their way to the leader
-//	broadcast messages of PUBLISH on their way to the other nodes
+//	broadcast sends messages of PUBLISH to the other nodes
 //	raftfix   workarounds for raft
 //	offline   tools for the directory of a stopped node; not imported here
 //
@@ -39,9 +39,9 @@
 //     applied later. A batch answered with any other error was not applied and never will
 //     be.
 //   - A look, a read-only batch that accepts no stale state, has no entry. It shows all decisions
-//     that were answered before Exec got the look: the leader evaluates the look under a lease
-//     (see package lease), or after a majority has answered a heartbeat that was sent later than
-//     the look was asked for. One round of heartbeats serves all looks that wait.
+//     that were answered before Exec got the look. The leader evaluates the look under a lease
+//     (see package lease), or after a majority has answered a heartbeat that was sent after
+//     the look arrived. One round of heartbeats serves all waiting looks.
 //   - All FSMs that have applied the same entries make the same decisions from then on, at
 //     any later stamp. Stamps never decrease, also across leaders.
 //   - A node that may have lost entries it acknowledged is no longer a member: it joins

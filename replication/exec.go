@@ -15,7 +15,8 @@ func (n *Node) Exec(batch *engine.Batch, done func(error)) {
 	n.exec(waitingRequest{Request: forward.Request{Batch: batch, Done: done}})
 }
 
-// exec executes a batch: a look at once or by a round of messages, any other through the batcher.
+// exec executes a batch. A look that this node can answer needs no entry; see Node.look. Any other
+// batch goes through the batcher.
 func (n *Node) exec(w waitingRequest) {
 	if w.Batch().Looks() && n.look(w) {
 		return
@@ -23,7 +24,7 @@ func (n *Node) exec(w waitingRequest) {
 	n.submit(w)
 }
 
-// submit passes a batch to the batcher.
+// submit passes a batch to the batcher, or rejects it with the error of permit.
 func (n *Node) submit(w waitingRequest) {
 	if err := n.permit(w.Batch()); err != nil {
 		w.Done(err)
@@ -32,8 +33,8 @@ func (n *Node) submit(w waitingRequest) {
 	n.batcher.add(w)
 }
 
-// permit returns an error if this node leads and its disk is nearly full, or if the log may not have an entry of a batch because a member can't
-// read it, or if this node does not know that yet. If it is no member, the leader decides.
+// permit returns an error if this node leads and its disk is nearly full, or if readable returns
+// one for the batch.
 func (n *Node) permit(batch *engine.Batch) error {
 	if n.short.Load() && n.Leads() {
 		return errShort
@@ -41,7 +42,9 @@ func (n *Node) permit(batch *engine.Batch) error {
 	return n.readable(fsm.LevelOf(batch))
 }
 
-// readable returns an error if the log may not have an entry of a feature level.
+// readable returns an error if the log may not have an entry of this feature level: either some
+// member can't read it, or this node has not caught up and so can't tell. It returns nil if this
+// node is not a member, because then the leader decides.
 func (n *Node) readable(level int) error {
 	if level == 1 {
 		return nil
@@ -56,16 +59,15 @@ func (n *Node) readable(level int) error {
 	return errLevel
 }
 
-// Older reports whether some member may not know all forms of ops, as far as this node knows: see
-// engine.Batch.Older. Once it is false it stays false.
+// Older reports whether some member may have an older version that does not support all forms of
+// ops, as far as this node has applied the log. See engine.Batch.Older. Once false it stays false.
 func (n *Node) Older() bool {
 	s := n.stack.Load()
 	return s == nil || !s.reaches(fsm.KnownLevel)
 }
 
-// Loggable returns an error if the log may not have the ops of a batch from an index on because a
-// member can't read them, or if this node does not know that yet. Looks that this node answers
-// by itself need no log.
+// Loggable returns an error if the log may not have the ops of a batch from index from on, see
+// readable. It returns nil for looks that this node answers itself, because they need no log.
 func (n *Node) Loggable(batch *engine.Batch, from int) error {
 	part := engine.Batch{Ops: batch.Ops[from:], Calls: batch.Calls}
 	if part.Looks() && (batch.Stale || n.Leads()) {
@@ -102,8 +104,8 @@ func (n *Node) Commit() {
 	n.looks.kickIfAny()
 }
 
-// look answers a read-only batch, or queues it until it can be answered, if this node leads or
-// the batch accepts stale reads. It returns false otherwise.
+// look answers a read-only batch, or queues it until it can be answered. It returns false, and does
+// neither, unless this node leads or a client of this node accepts a stale state.
 func (n *Node) look(w waitingRequest) bool {
 	lead := n.leadership()
 	switch {
@@ -124,8 +126,8 @@ func (n *Node) look(w waitingRequest) bool {
 	return true
 }
 
-// lookUnderLease evaluates a read-only batch, and reports whether this node still had a lease
-// then. Requires: this node leads.
+// lookUnderLease evaluates a read-only batch, and then reports whether this node still has a lease.
+// If not, the decisions must not be used. Requires: this node leads.
 func (n *Node) lookUnderLease(lead leadership, batch *engine.Batch) bool {
 	if lead.fsm.Level() < fsm.PromisesLevel {
 		return false
@@ -134,7 +136,8 @@ func (n *Node) lookUnderLease(lead leadership, batch *engine.Batch) bool {
 	return n.underLease(lead)
 }
 
-// underLease reports whether this node has a lease, and renews it in time. Requires: this node leads.
+// underLease reports whether this node has a lease. If the lease ends soon, it starts its renewal.
+// Requires: this node leads.
 func (n *Node) underLease(lead leadership) bool {
 	if lead.fsm.Level() < fsm.PromisesLevel {
 		return false
@@ -146,13 +149,13 @@ func (n *Node) underLease(lead leadership) bool {
 	return holds && lead.stillLeads()
 }
 
-// stillLeads reports whether the node of a leadership leads in the same term now.
+// stillLeads reports whether this node still leads, in the same term.
 func (o *leadership) stillLeads() bool {
 	r := o.stack.raft
 	return isLeader(r) && r.CurrentTerm() == o.term
 }
 
-// answerLooks is the goroutine that answers the looks that wait.
+// answerLooks answers the waiting looks. It runs in a goroutine until the node stops.
 func (n *Node) answerLooks() {
 	for {
 		var again <-chan time.Time
@@ -169,9 +172,9 @@ func (n *Node) answerLooks() {
 	}
 }
 
-// tryLooks answers the looks that were asked for before a majority confirmed this node, and
-// begins a round for the others. If this node does not lead, the batcher gets them. It reports
-// whether looks remain.
+// tryLooks answers the looks that arrived before a majority last confirmed this node as the leader,
+// and begins a round of heartbeats for the remaining looks. If this node does not lead, it passes
+// all looks to the batcher. It reports whether looks remain.
 func (n *Node) tryLooks() bool {
 	all := n.looks.take()
 	if len(all) == 0 {
@@ -202,7 +205,7 @@ func (n *Node) tryLooks() bool {
 	return true
 }
 
-// evaluate answers a read-only batch from the state applied here, as of a time.
+// evaluate decides a read-only batch at time now, from the state that this node has applied.
 func (n *Node) evaluate(lead leadership, batch *engine.Batch, now engine.Instant) {
 	convertExpects(batch, lead.term)
 	batch.Level = callLevel(lead.fsm)

@@ -10,18 +10,19 @@ import (
 	"limitsrv/replication/fsm"
 )
 
-// freshPause is the first wait for an entry that the leader has applied, before this node asks
+// freshPause bounds the first wait for the entry that the leader reported. Then this node asks
 // again. Each further wait is twice as long, up to maxFreshPause.
 const (
 	freshPause    = 10 * time.Millisecond
 	maxFreshPause = 160 * time.Millisecond
 )
 
-// Fresh calls done once, before it returns or from another goroutine. With nil, Engine has every
-// change that any node answered before the call of Fresh, and Now is no earlier than the time of
-// these answers. An error has a Code: there was no leader for as long as a request waits for it.
-// Cost: on a leader with a lease a reading of a clock; else a call of the leader, or a round of
-// heartbeats, for all callers that wait together.
+// Fresh calls done exactly once, before it returns or from another goroutine. If the error is nil,
+// Engine has every change that any node answered before the call of Fresh, and Now is no earlier
+// than these answers. Exception: with a leader of an earlier version the error is nil at once. An
+// error has a Code: there was no leader for as long as a request waits for it. Cost: a reading of a
+// clock on a leader with a lease. Otherwise one call of the leader, or one round of heartbeats, for
+// all waiting callers.
 func (n *Node) Fresh(done func(error)) {
 	if lead := n.leadership(); lead.leading && n.underLease(lead) {
 		done(nil)
@@ -30,7 +31,7 @@ func (n *Node) Fresh(done func(error)) {
 	n.fresh.add(done)
 }
 
-// answerFresh is the goroutine that answers the callers of Fresh.
+// answerFresh answers the callers of Fresh. It runs in a goroutine until the node stops.
 func (n *Node) answerFresh() {
 	for {
 		select {
@@ -52,8 +53,8 @@ func (n *Node) answerFresh() {
 	}
 }
 
-// catchUp returns when this node has applied all that any node answered before the call. It
-// waits for a leader as long as a request does.
+// catchUp blocks until this node has applied every change that any node answered before the call.
+// It waits for a leader as long as a request does.
 func (n *Node) catchUp() error {
 	ctx, cancel := context.WithTimeout(n.stopping, n.batcher.maxHold)
 	defer cancel()
@@ -72,8 +73,8 @@ func (n *Node) catchUp() error {
 	}
 }
 
-// tryCatchUp asks the leader once, waits for its last entry at most for a time, and reports
-// whether this node has it.
+// tryCatchUp asks the leader once, waits for at most wait until this node has applied the leader's
+// last entry, and reports whether it has.
 func (n *Node) tryCatchUp(ctx context.Context, wait time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, n.callTimeout())
 	defer cancel()
@@ -88,7 +89,7 @@ func (n *Node) tryCatchUp(ctx context.Context, wait time.Duration) bool {
 		return false
 	}
 	if m := lead.fsm.Member(lead.leader.Node); m.Level > 0 && m.Level < fsm.PromisesLevel {
-		return true // a leader of an earlier version can't be asked
+		return true // an earlier version does not answer callFresh
 	}
 	var r freshReply
 	if n.links.Call(ctx, lead.leader.Raft, callFresh, struct{}{}, &r) != nil {
@@ -102,11 +103,11 @@ func (n *Node) tryCatchUp(ctx context.Context, wait time.Duration) bool {
 
 // A freshReply is the answer to callFresh.
 type freshReply struct {
-	Index uint64         `json:"index"` // an entry not before any that was answered before the call
+	Index uint64         `json:"index"` // no answer that was given before the call depends on a later entry
 	Now   engine.Instant `json:"now"`
 }
 
-// answerFreshCall answers callFresh of a node, and tells that node the last committed entry.
+// answerFreshCall answers callFresh, and tells the calling node which entry was last committed.
 func (n *Node) answerFreshCall(ctx context.Context, from string) (any, error) {
 	lead := n.leadership()
 	index, err := n.answeredIndex(ctx, lead)
@@ -117,11 +118,12 @@ func (n *Node) answerFreshCall(ctx context.Context, from string) (any, error) {
 	return freshReply{Index: index, Now: n.clock.now()}, nil
 }
 
-// probe is the key of the look by which a leader confirms that it leads. Its answer is not used.
+// probe is the key that a leader looks up to confirm that it leads. The result is not used.
 var probe = []byte{0}
 
-// answeredIndex returns the index of an entry not before any that was answered before the call,
-// when this node has confirmed that it led meanwhile; else errNotLeader.
+// answeredIndex returns the index of the last entry that this node had applied at the call. No
+// answer that was given before the call depends on a later entry. The error is errNotLeader unless
+// this node confirms, after reading the index, that it leads.
 func (n *Node) answeredIndex(ctx context.Context, lead leadership) (uint64, error) {
 	if !lead.leading {
 		return 0, errNotLeader

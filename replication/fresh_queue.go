@@ -2,8 +2,8 @@ package replication
 
 import "sync"
 
-// A freshQueue has the callers of Fresh that wait. One question to the leader serves all that wait
-// when it is asked. Concurrency: any goroutine.
+// A freshQueue holds the waiting callers of Fresh. One call of the leader serves all callers that
+// wait when it begins. Concurrency: any goroutine.
 type freshQueue struct {
 	kicked chan struct{}
 
@@ -14,7 +14,7 @@ type freshQueue struct {
 
 func newFreshQueue() *freshQueue { return &freshQueue{kicked: make(chan struct{}, 1)} }
 
-// add queues a caller. After close it is refused.
+// add queues a caller. After the last take, it calls done with errStopped.
 func (q *freshQueue) add(done func(error)) {
 	q.mu.Lock()
 	closed := q.closed
@@ -32,7 +32,7 @@ func (q *freshQueue) add(done func(error)) {
 	}
 }
 
-// take removes all callers; last: and refuses later ones.
+// take removes and returns all callers. With last, add rejects all later callers.
 func (q *freshQueue) take(last bool) []func(error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

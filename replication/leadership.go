@@ -83,7 +83,7 @@ func (n *Node) newElections() *election.Watch {
 	})
 }
 
-// promised returns the time for which this node has promised to elect no other leader.
+// promised returns the time for which this node must not elect another leader; 0: it may.
 func (s *raftStack) promised() time.Duration { return s.promise.Left(0, s.raft.CurrentTerm()) }
 
 // elect makes raft start an election without a pre-vote: it sends itself the request of a

@@ -31,10 +31,10 @@ func (l *localEngine) empty() *engine.Engine {
 	return l.engine
 }
 
-// decide decides the ops that are decided together and chosen, and leaves the decisions on others.
-// The rules that a Needs requires are taken to be in force. Its keys may use the memory that the
-// node's keys leave below the bound, at least a sixteenth of the bound. Requires: b has a decision
-// for each op.
+// decide decides the chosen groups and single ops of b, and leaves all other decisions as they are.
+// It assumes that the rules that a Needs requires are in force. The keys may use the memory that
+// the keys of the node leave free below the bound, but at least a sixteenth of the bound. Requires:
+// b has a decision for each op.
 func (l *localEngine) decide(m *fsm.FSM, b *engine.Batch, bound commit.Bound, chosen func(ops []engine.Op) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,7 +80,7 @@ func (l *localEngine) decide(m *fsm.FSM, b *engine.Batch, bound commit.Bound, ch
 	}
 }
 
-// askedTogether yields the groups among ops, and the ops without a group.
+// askedTogether yields each group of ops, and each op without a group.
 func askedTogether(ops []engine.Op) iter.Seq[[]engine.Op] {
 	return func(yield func([]engine.Op) bool) {
 		for len(ops) > 0 {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A lookQueue has the read-only batches that wait until a majority confirms that this node leads:
-// one round of messages serves all that wait when it begins. Concurrency: any goroutine.
+// A lookQueue holds the read-only batches that wait until a majority confirms that this node leads.
+// One round of heartbeats serves all batches that wait when it begins. Concurrency: any goroutine.
 type lookQueue struct {
 	any    atomic.Bool // waiting is not empty
 	kicked chan struct{}
@@ -18,7 +18,8 @@ type lookQueue struct {
 	closed  bool
 }
 
-// A waitingLook is a read-only batch that was asked for at a time by Options.lasting, or before.
+// A waitingLook is a read-only batch that arrived at the time asked, on Options.lasting, or
+// earlier.
 type waitingLook struct {
 	waitingRequest
 	asked time.Duration
@@ -26,7 +27,7 @@ type waitingLook struct {
 
 func newLookQueue() *lookQueue { return &lookQueue{kicked: make(chan struct{}, 1)} }
 
-// add queues a look for the next kick. After close it is refused.
+// add queues a look until the next kick. After close, it calls Done with errStopped.
 func (q *lookQueue) add(w waitingLook) {
 	q.mu.Lock()
 	if !q.closed {
@@ -39,7 +40,7 @@ func (q *lookQueue) add(w waitingLook) {
 	w.Done(errStopped)
 }
 
-// kickIfAny has the looks tried again, if there are some.
+// kickIfAny makes answerLooks try again if looks wait.
 func (q *lookQueue) kickIfAny() {
 	if !q.any.Load() {
 		return
@@ -50,7 +51,7 @@ func (q *lookQueue) kickIfAny() {
 	}
 }
 
-// take removes all looks.
+// take removes and returns all looks.
 func (q *lookQueue) take() []waitingLook {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -60,7 +61,7 @@ func (q *lookQueue) take() []waitingLook {
 	return all
 }
 
-// requeue puts looks in front of those that arrived meanwhile.
+// requeue puts looks back, before the looks that have arrived meanwhile.
 func (q *lookQueue) requeue(rest []waitingLook) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -68,7 +69,7 @@ func (q *lookQueue) requeue(rest []waitingLook) {
 	q.any.Store(len(q.waiting) > 0)
 }
 
-// close refuses the waiting looks and all later ones.
+// close answers all waiting and later looks with errStopped.
 func (q *lookQueue) close() {
 	q.mu.Lock()
 	q.closed = true

@@ -77,7 +77,7 @@ func (n *Node) maintain() {
 	}
 }
 
-// keepLevel stores the feature level of the log, so that the node knows it when it starts again,
+// keepLevel stores the feature level of the log on disk, so that the node has it after a restart,
 // before it has read the log.
 func (n *Node) keepLevel(s *raftStack) {
 	s.learnLevel(s.FSM.Level())
@@ -224,11 +224,11 @@ func (n *Node) raiseLevel(ctx context.Context, s *raftStack) {
 	}
 }
 
-// maintainMember does a follower's periodic work: it publishes its Member data, detects
-// that it was removed, finds out whether it is ready, and restarts a stuck raft.
+// maintainMember does a follower's periodic work: it publishes its Member data, detects that it was
+// removed, finds out whether it is ready, and restarts a stuck raft.
 //
-// Source of the latter: hashicorp/raft, issue 697: after a snapshot from the leader raft
-// v1.7.3 may reject every entry until it is restarted.
+// Source of the restart: hashicorp/raft, issue 697. After a snapshot from the leader raft v1.7.3
+// may reject every entry until it is restarted.
 func (n *Node) maintainMember(s *raftStack, backoff *pollBackoff) {
 	ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
 	defer cancel()

@@ -40,9 +40,9 @@ const changeTimeout = 5 * time.Second
 // errChangeLost is the error of a change with an unknown outcome.
 var errChangeLost = link.NewError("UNCERTAIN", "the change of the cluster may or may not have been made: CLUSTER NODES shows it")
 
-// Change submits a change to the leader. done is called once, from another goroutine, with
-// nil when the change is made. An error with the code UNCERTAIN means that it may have been made;
-// after any other error it was not made.
+// Change submits a change to the leader. It calls done exactly once, from another goroutine. The
+// error is nil if the change was made. It has the code UNCERTAIN if the change may have been made.
+// After any other error it was not made.
 func (n *Node) Change(c Change, done func(error)) {
 	if c.Kind == Leave {
 		c = Change{Forget, n.identity().Node}
@@ -146,8 +146,8 @@ func (n *Node) remove(ctx context.Context, s *raftStack, node, why string) error
 	return nil
 }
 
-// changeError returns the error of a change that raft did not complete: errNotLeader if the change
-// can be asked for again, errChangeLost if its entry may be in the log.
+// changeError returns the error for a change that raft did not complete: errNotLeader if the change
+// was not made and can be tried again, errChangeLost if its entry may be in the log.
 func changeError(err error) error {
 	switch {
 	case errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress):
@@ -237,12 +237,12 @@ func (n *Node) transfer(ctx context.Context, s *raftStack, node string) error {
 	return link.NewError(errChangeLost.Code(), fmt.Sprintf("the leader may or may not have changed: %v", err))
 }
 
-// errUnfinished is the error of await if the context ends first.
+// errUnfinished is the error of await if ctx ends first.
 var errUnfinished = errors.New("raft has not completed it")
 
-// await returns the error of a future, or errUnfinished if ctx ends first. Its
-// goroutine then stays until raft answers, which raft v1.7.3 never does for a transfer
-// requested just before Shutdown; so Close does not wait for this goroutine.
+// await returns the error of a future, or errUnfinished if ctx ends first. In the second case its
+// goroutine remains until raft answers. Raft v1.7.3 never answers a transfer that was requested
+// just before Shutdown, so Close does not wait for this goroutine.
 func await(ctx context.Context, f raft.Future) error {
 	done := make(chan error, 1)
 	go func() { done <- f.Error() }()

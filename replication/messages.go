@@ -10,18 +10,19 @@ import (
 	"limitsrv/replication/storage"
 )
 
-// Publish sends a message to the other nodes, for their clients: at most once, and in the order of
-// the calls. It does not block. Concurrency: any goroutine.
+// Publish sends a message to the clients of the other nodes. Each node gets it at most once, in the
+// order of the calls. It does not block. Concurrency: any goroutine.
 func (n *Node) Publish(channel, message []byte) {
-	if s := n.stack.Load(); s != nil && !n.messages.HasPeers() { // a new member learns from the leader which others there are
+	// A new member gets the list of the other nodes from the leader.
+	if s := n.stack.Load(); s != nil && !n.messages.HasPeers() {
 		n.refreshServers(s.raft)
 	}
 	n.messages.Send(channel, message)
 }
 
-// HandlePublished sets the function that gets the messages that other nodes publish. It must not
-// keep the bytes, and must not block. Concurrency: it is called by a goroutine for each other node.
-// Until then messages are dropped.
+// HandlePublished sets the function that receives the messages of other nodes. deliver must not
+// keep the bytes and must not block. Until it is set, messages are dropped. Concurrency: one
+// goroutine for each other node calls deliver.
 func (n *Node) HandlePublished(deliver func(channel, message []byte)) { n.published.Store(&deliver) }
 
 // receiveMessages serves a link for messages.
@@ -33,10 +34,11 @@ func (n *Node) receiveMessages(conn net.Conn) error {
 	})
 }
 
-// errNoMessages refuses a dial of a node that knows no links for messages.
+// errNoMessages is the error of a dial to a node of a version without links for messages.
 var errNoMessages = errors.New("the node is of a version that gets no messages")
 
-// dialMessages dials a link for messages.
+// dialMessages dials a link for messages. It returns errNoMessages for a node of an earlier
+// version.
 func (n *Node) dialMessages(ctx context.Context, address, node string) (net.Conn, error) {
 	if s := n.stack.Load(); s != nil {
 		if m := s.FSM.Member(node); m.Level > 0 && m.Level < fsm.PromisesLevel {
@@ -46,7 +48,7 @@ func (n *Node) dialMessages(ctx context.Context, address, node string) (net.Conn
 	return n.links.DialMessages(ctx, address, node)
 }
 
-// setServers tells the peers and the messages which nodes are members.
+// setServers passes the list of the members on to n.peers and n.messages.
 func (n *Node) setServers(servers []storage.Server) {
 	n.peers.setServers(servers, n.mono())
 	others := make([]broadcast.Peer, 0, len(servers))
@@ -58,8 +60,8 @@ func (n *Node) setServers(servers []storage.Server) {
 	n.messages.SetPeers(others)
 }
 
-// tellMessages is called by the FSM of a node after an entry with messages. The leader tells the
-// members that the entry is committed, so that they apply it now, and not with the next heartbeat.
+// tellMessages is called by the FSM after an entry with messages. On the leader it tells the
+// members at once that the entry is committed, so that they apply it before the next heartbeat.
 func (n *Node) tellMessages(index uint64) {
 	if lead := n.leadership(); lead.leading {
 		lead.stack.transport.TellAll(lead.term, index)

@@ -8,13 +8,13 @@ import (
 	"limitsrv/replication/link"
 )
 
-// policies are the policies of groups that have their own.
+// policies are the node's policies for the NoQuorum values of a Needs op.
 var policies = [...]NoQuorum{
 	engine.NoQuorumError: NoQuorumError, engine.NoQuorumAllow: NoQuorumAllow, engine.NoQuorumDeny: NoQuorumDeny, engine.NoQuorumLocal: NoQuorumLocal,
 }
 
-// policyOf returns the policy for ops that are decided together: that of the domain of a request
-// by rules, else the node's.
+// policyOf returns the policy for one group or single op: the policy of the domain for a request by
+// rules, and otherwise the policy of the node.
 func (n *Node) policyOf(ops []engine.Op) NoQuorum {
 	if own := ops[0].NoQuorum; ops[0].Kind == engine.Needs && own != engine.NoQuorumDefault {
 		return policies[own]
@@ -22,8 +22,8 @@ func (n *Node) policyOf(ops []engine.Op) NoQuorum {
 	return n.o.NoQuorum
 }
 
-// isDecided reports whether ops that are decided together are decided by a policy: requests by
-// rules, and others for tokens.
+// isDecided reports whether policy decides one group or single op: any request by rules, and
+// otherwise only ops that take tokens or leases.
 func isDecided(ops []engine.Op, policy NoQuorum) bool {
 	switch {
 	case policy == NoQuorumError:
@@ -36,8 +36,9 @@ func isDecided(ops []engine.Op, policy NoQuorum) bool {
 	return slices.ContainsFunc(ops, takesTokens)
 }
 
-// withoutQuorum answers a batch that no leader can decide, by Options.NoQuorum and by the policies
-// of the groups in it. Ops that are not decided are Down; if that is all, the batch is refused.
+// withoutQuorum answers a batch that no leader can decide, by Options.NoQuorum and the policies of
+// its groups. Ops that no policy decides are Down. The batch fails if it is Atomic, if no policy
+// decides an op, or if this node has no state for local decisions.
 func (n *Node) withoutQuorum(r forward.Request) {
 	some, local := false, false
 	for ops := range askedTogether(r.Batch.Ops) {
@@ -80,7 +81,8 @@ func (n *Node) withoutQuorum(r forward.Request) {
 	r.Done(nil)
 }
 
-// decide decides ops that are decided together, each by itself. A Needs holds, and boxes are open.
+// decide sets the decisions on one group or single op; by decides each op that takes tokens. A
+// Needs is allowed, and so is a Guard: penalty boxes count as open.
 func decide(ops []engine.Op, ds []engine.Decision, by func(op *engine.Op, d *engine.Decision)) {
 	rules := ops[0].Kind == engine.Needs
 	for i := range ops {

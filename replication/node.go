@@ -54,14 +54,14 @@ type Node struct {
 	elections    *election.Watch
 
 	forwarded atomic.Pointer[func(*engine.Batch, func(error))] // see HandleForwarded; nil: none yet
-	published atomic.Pointer[func(channel, message []byte)]    // see HandlePublished; nil: none yet
+	published atomic.Pointer[func(channel, message []byte)]    // see HandlePublished; nil: not set yet
 
 	stack       atomic.Pointer[raftStack] // nil: this node is not a member yet
 	leadingTerm atomic.Uint64             // the term in which this node decides; 0: it does not
 	// noMajority: no leader is known, and fewer than a majority of the voters answered.
 	noMajority   atomic.Bool
-	short        atomic.Bool // the disk is nearly full: this node decides nothing while it leads
-	checkingRoom atomic.Bool // checkRoom runs
+	short        atomic.Bool // the disk is nearly full: while this node leads it logs no decisions
+	checkingRoom atomic.Bool // checkRoom is running
 	steppingDown atomic.Bool // leadership is being transferred, or was, because the node stops
 
 	raftMu sync.Mutex // held while raft is started or stopped
@@ -186,7 +186,8 @@ func (n *Node) resume() error {
 	}
 	err := n.startRaft()
 	if persist.IsFull(err) {
-		n.raftMu.Lock() // so that the node does not join again as another member
+		// While raftMu is held, the node does not join again as another member.
+		n.raftMu.Lock()
 		n.wait.Go(func() {
 			defer n.raftMu.Unlock()
 			n.awaitRoom(err)
@@ -225,7 +226,8 @@ func (n *Node) setMember(change func(*storage.Membership)) error {
 	m := n.member()
 	m.Founding = slices.Clone(m.Founding)
 	change(&m)
-	if reflect.DeepEqual(m, n.member()) { // a full disk would not have room for it
+	// An unnecessary write could fail on a full disk.
+	if reflect.DeepEqual(m, n.member()) {
 		return nil
 	}
 	if err := m.Write(n.dir); err != nil {
@@ -309,16 +311,16 @@ func (n *Node) leadership() (o leadership) {
 	o.leading = o.elected && n.leadingTerm.Load() == o.term
 	address, id := r.LeaderWithID()
 	o.leader = storage.Server{Node: string(id), Raft: string(address)}
-	// Raft updates its state and its leader one after the other.
+	// Raft updates its state before its leader.
 	if !o.elected && (o.leader.Raft == n.o.Raft || n.isForsaken(r)) {
 		o.leader = storage.Server{}
 	}
 	return o
 }
 
-// isForsaken reports whether raft is a candidate that has not heard from its leader for the
-// time after which a follower has none. Raft v1.7.3 keeps the leader of a candidate that
-// began its election without a pre-vote and was too late, also when that leader is silent.
+// isForsaken reports whether raft is a candidate and its last contact with its leader is longer ago
+// than a follower's timeout. Raft v1.7.3 may keep a silent leader as the leader of a candidate, if
+// the candidate began its election without a pre-vote and lost it.
 func (n *Node) isForsaken(r *raft.Raft) bool {
 	silence, _ := election.RaftTimeouts(n.o.ElectionTimeout)
 	return r.State() == raft.Candidate && time.Since(r.LastContact()) > silence

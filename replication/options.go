@@ -70,8 +70,8 @@ type Options struct {
 	// unless TLS prevents it.
 	Secrets *link.Secrets
 
-	// Settling reports that this node has still to log something that requests need, if it
-	// leads: no node is ready before. nil: it has nothing. Any goroutine may call it.
+	// Settling reports whether this node, if it leads, must still log something that requests
+	// need. No node is ready before that. nil: never. Concurrency: any goroutine may call it.
 	Settling func() bool
 
 	Logger *slog.Logger
@@ -99,7 +99,7 @@ type Options struct {
 	commitTimeout time.Duration
 	applied       func(index uint64, stamp engine.Instant, b *engine.Batch)
 	// lasting is the clock of leases, see lease.Clock. leaderLease is the time for which raft
-	// leads without a majority; 0: by ElectionTimeout.
+	// leads without a majority; 0: derived from ElectionTimeout.
 	lasting     func() time.Duration
 	leaderLease time.Duration
 	// undecided is called with each batch that is answered, and not refused, without a

@@ -27,9 +27,9 @@ type peerStatus struct {
 	// Silent: it wants a new leader. LastTerm is the term of its last entry.
 	Silent   bool   `json:"silent,omitempty"`
 	LastTerm uint64 `json:"last_term,omitempty"`
-	// Skips are the skipped entries of its state.
+	// Skips are the skipped entries of the node's state.
 	Skips fsm.Skips `json:"skips,omitzero"`
-	// Settling: it was elected, and has still to log something that requests need.
+	// Settling: the node was elected, and must still log something that requests need.
 	Settling bool `json:"settling,omitempty"`
 	// Peers are the leader's reports of the other members.
 	Peers []peerSummary `json:"peers,omitempty"`

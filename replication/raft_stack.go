@@ -32,19 +32,23 @@ type raftStack struct {
 	stopped    chan struct{} // closed when the stack is stopped
 	observer   *raft.Observer
 	loggedTerm atomic.Uint64 // the last term with a logged leader
-	level      atomic.Int64  // feature level that the cluster's log has reached, as far as it is known here: see reaches
-	leaderLast atomic.Uint64 // the leader's last entry, by its last status
-	// settled: since this node published its data, a leader had nothing to log that requests
-	// need. It stays set, so that the node is ready while others are upgraded.
+	// level is the highest feature level that the log of the cluster is known to have, see
+	// reaches.
+	level      atomic.Int64
+	leaderLast atomic.Uint64 // index of the leader's last entry, from its last status
+	// settled is set once a leader, after this node published its data, had nothing left to log
+	// that requests need. It stays set, so the node remains ready while other nodes are upgraded.
 	settled atomic.Bool
 
 	saving   persist.Turn
 	saveMu   sync.Mutex
 	lastSave savedSnapshot
-	retry    persist.Retry // of failed snapshots; guarded by saveMu
-	nextSave time.Time     // the earliest next try after a failed snapshot; guarded by saveMu
+	retry    persist.Retry // pauses after failed snapshots; guarded by saveMu
+	nextSave time.Time     // the earliest time to retry a failed snapshot; guarded by saveMu
 	restored int64         // FSM.Counts().Installed at the last RefreshSnapshots; maintain goroutine only
-	catchUp  uint64        // the last entry that the leader had applied at its first status; maintain goroutine only
+	// catchUp is the last entry that the leader had applied at its first status. Maintain
+	// goroutine only.
+	catchUp uint64
 
 	lastReceived    received // at the last call of isStuck; maintain goroutine only
 	unchangedChecks int      // calls of isStuck since lastReceived changed; maintain goroutine only
@@ -112,12 +116,13 @@ func (n *Node) openStack(m *storage.Membership) (*raftStack, error) {
 	return s, nil
 }
 
-// reaches reports whether the cluster's log is known to have reached a feature level. It never sinks.
+// reaches reports whether the cluster's log is known to have this feature level. Once true it stays
+// true.
 func (s *raftStack) reaches(level int) bool {
 	return int64(level) <= s.level.Load() || level <= s.FSM.Level()
 }
 
-// learnLevel notes a feature level that the cluster's log has reached.
+// learnLevel records that the cluster's log has reached a feature level.
 func (s *raftStack) learnLevel(level int) {
 	for {
 		known := s.level.Load()
@@ -149,7 +154,7 @@ func (n *Node) newRaft(s *raftStack, m *storage.Membership) (err error) {
 		switch {
 		case err == nil:
 			s.FSM.SetFounded()
-		case !errors.Is(err, raft.ErrCantBootstrap): // it was done before
+		case !errors.Is(err, raft.ErrCantBootstrap): // the cluster is bootstrapped already
 			return errors.Join(err, s.transport.Close())
 		}
 	}
@@ -249,11 +254,11 @@ func (n *Node) restartRaft(why string) {
 	}
 }
 
-// roomRetryEvery is the pause before the first attempt to start raft on a disk that was full.
+// roomRetryEvery is the pause before the first attempt to start raft again after the disk was full.
 const roomRetryEvery = time.Second
 
-// diskFailed is called when the log, the term or the vote can't be written. It does not
-// block. A disk that fails ends the node; a full one stops its raft until there is room.
+// diskFailed is called when the log, the term or the vote can't be written. It does not block. If
+// the disk is full, it stops raft until there is room. Any other error ends the node.
 func (n *Node) diskFailed(err error) {
 	if !persist.IsFull(err) {
 		n.fatal(err)
@@ -278,8 +283,8 @@ func (n *Node) diskFailed(err error) {
 	})
 }
 
-// awaitRoom starts raft when a disk that is full has room. It returns when that is done or
-// the node stops. Requires: raftMu is held, and raft does not run.
+// awaitRoom starts raft once the full disk has room. It returns when raft has started or the node
+// stops. Requires: raftMu is held, and raft does not run.
 func (n *Node) awaitRoom(why error) {
 	n.log.Error("the disk is full: this node takes no part in its cluster until there is room; remove files that are not limitsrv's, or enlarge the disk",
 		"dir", n.o.Dir, "needed_mb", storage.SegmentBytes(n.o.SnapshotLogBytes)>>20, "error", why)

@@ -48,7 +48,7 @@ func (n *Node) save(s *raftStack, trailing uint64) error {
 	case err != nil && s.FSM.Stopping():
 		n.log.Info("snapshot canceled because the node is stopping; the previous snapshot and the log remain")
 		return err
-	case known: // it was logged, and INFO shows it
+	case known: // the previous failure was logged, and INFO shows it
 		n.log.Debug("snapshot failed again", "error", err)
 		return err
 	case err != nil:
@@ -59,16 +59,17 @@ func (n *Node) save(s *raftStack, trailing uint64) error {
 	return nil
 }
 
-// memoryShare is the least part of the memory of keys that their snapshot has.
+// memoryShare bounds the estimate of a snapshot from below: at least 1/memoryShare of the keys'
+// memory.
 const memoryShare = 4
 
-// expectedBytes estimates the size of the next snapshot.
+// expectedBytes returns the estimated size of the next snapshot, in bytes.
 func (s *raftStack) expectedBytes() int64 {
 	return max(s.Newest().Size, s.FSM.Engine().MemoryBytes()/memoryShare)
 }
 
-// recordSave records an attempt to take a snapshot. It reports whether the attempt failed as
-// the one before did.
+// recordSave records an attempt to take a snapshot. known reports whether the previous attempt
+// failed in the same way: both or neither because the disk was full.
 func (s *raftStack) recordSave(began time.Time, err error) (known bool) {
 	s.saveMu.Lock()
 	defer s.saveMu.Unlock()
@@ -113,9 +114,9 @@ func (n *Node) snapshotIfLong(s *raftStack) {
 	}
 }
 
-// checkRoom begins a check of the room on the disk, unless one is under way: the statfs(2) in
-// it may hang with the disk. While there is little room, this node decides nothing, and the
-// snapshots and entries that it can do without are removed.
+// checkRoom begins a check of the free space on the disk, unless a check is running: its statfs(2)
+// may hang with the disk. If there is too little room, it removes all old snapshots and unneeded
+// log entries. While that does not help, this node logs no decisions.
 func (n *Node) checkRoom(s *raftStack) {
 	if !n.checkingRoom.CompareAndSwap(false, true) {
 		return

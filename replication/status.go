@@ -158,8 +158,9 @@ func (n *Node) statusRole(lead leadership) status.Role {
 	return status.Follower
 }
 
-// Digest returns a hash of this node's state and the entry it belongs to. At the same entry all
-// nodes have the same digest. No entry is applied meanwhile. Cost: linear in the keys.
+// Digest returns the index of the last applied entry, and a hash of the state after it. All nodes
+// have the same digest at the same index. No entry is applied during the call. Cost: linear in the
+// keys.
 func (n *Node) Digest() (index uint64, digest uint64) {
 	s := n.stack.Load()
 	if s == nil {
@@ -181,7 +182,7 @@ func (n *Node) Moved() string {
 	return lead.fsm.Member(lead.leader.Node).Client
 }
 
-// pending returns status.Replication.Pending of a node that knows a leader.
+// pending returns the value of status.Replication.Pending for a node that knows a leader.
 func (n *Node) pending(lead leadership) string {
 	s := lead.stack
 	last, leaders := s.raft.LastIndex(), s.leaderLast.Load()
@@ -200,17 +201,17 @@ func (n *Node) pending(lead leadership) string {
 	return ""
 }
 
-// hasVote reports whether a node is one of some members, with a vote.
+// hasVote reports whether node is one of servers and has a vote.
 func hasVote(servers []raft.Server, node string) bool {
 	return slices.ContainsFunc(servers, func(server raft.Server) bool {
 		return string(server.ID) == node && server.Suffrage == raft.Voter
 	})
 }
 
-// isSettling reports whether the leader has still to log its first rules, say, or a level of the
-// log that all members support. A member that runs an older version, or that has not published
-// anything and is silent, keeps the level, so the cluster may be used as it is. Requires: this
-// node leads.
+// isSettling reports whether the leader must still log something that requests need, for example
+// its first rules or a feature level that all members support. It does not wait for a level that
+// can't rise: a member of an older version, or a silent member that has not published its data,
+// keeps the level. Requires: this node leads.
 func (n *Node) isSettling(s *raftStack) bool {
 	if n.o.Settling() {
 		return true
@@ -221,8 +222,9 @@ func (n *Node) isSettling(s *raftStack) bool {
 	})
 }
 
-// isRising reports whether a level of the log rises, by a leader with its own data, as soon as
-// members that are online have published theirs.
+// isRising reports whether the feature level of the log will rise above level once all online
+// members have published their data, or whether the log lacks the data of the leader. own is that
+// data.
 func isRising(level int, own fsm.Member, servers []storage.Server, members map[string]fsm.Member, online func(node string) bool) bool {
 	newest := own.Level
 	for _, server := range servers {
@@ -238,22 +240,22 @@ func isRising(level int, own fsm.Member, servers []storage.Server, members map[s
 	return newest > level || members[own.Node] != own
 }
 
-// A readyTest is what a node has when it asks for its leader's status.
+// A readyTest is the state of a follower just before it asks for its leader's status.
 type readyTest struct {
 	published     bool   // the log has this node's Member data
 	votes         bool   // this node has a vote
-	configuration uint64 // the entry that gave it
+	configuration uint64 // index of the entry that gave this node its vote
 }
 
-// testReady begins the test by which a follower is settled.
+// testReady returns the readyTest of this node. See passes.
 func (n *Node) testReady(s *raftStack) readyTest {
 	own, c := n.memberOf(n.identity().Node), s.raft.GetConfiguration()
 	return readyTest{s.FSM.Members()[own.Node] == own, hasVote(c.Configuration().Servers, own.Node), c.Index()}
 }
 
-// passes reports whether the node is settled by the leader's status: nothing is to be logged
-// first, and all members that the leader hears from have the entry by which this node
-// votes. Without that entry they would not elect it.
+// passes reports whether the leader's status p shows that this node is ready. The leader must have
+// nothing left to log that requests need. All members that the leader hears from must have the
+// entry by which this node votes, because without that entry they would not elect it.
 func (r readyTest) passes(p peerStatus) bool {
 	return r.published && r.votes && !p.Settling && !slices.ContainsFunc(p.Peers, func(w peerSummary) bool {
 		return w.LastIndex < r.configuration && w.Seen < onlineFor(true)

@@ -9,18 +9,18 @@ import (
 	"limitsrv/replication/link"
 )
 
-// A frame of a message is the length of the channel in 2 bytes, the channel, and the text.
+// A frame has the length of the channel in channelHead bytes, the channel, and the message.
 const channelHead = 2
 
-// bufferBytes is the size of single reads.
+// bufferBytes is the size of the read buffer of a link.
 const bufferBytes = 64 << 10
 
-// frameSize returns the size of a message with the length of its frame.
+// frameSize returns the size in bytes of the frame of a message, including the length of the frame.
 func frameSize(channel, message []byte) int {
 	return link.FrameHead + channelHead + len(channel) + len(message)
 }
 
-// appendFrame appends a message with the length of its frame.
+// appendFrame appends the frame of a message, including its length, to to.
 func appendFrame(to, channel, message []byte) []byte {
 	to = binary.BigEndian.AppendUint32(to, uint32(frameSize(channel, message)-link.FrameHead))
 	to = binary.BigEndian.AppendUint16(to, uint16(len(channel)))
@@ -28,8 +28,8 @@ func appendFrame(to, channel, message []byte) []byte {
 	return append(to, message...)
 }
 
-// Receive calls deliver with the messages of a link, one after the other, until the link breaks or
-// a frame is invalid, and returns the reason. deliver must not keep the bytes.
+// Receive calls deliver with each message of a link, in order, until the link breaks or a frame is
+// invalid. It returns the reason. deliver must not keep the bytes.
 func Receive(conn net.Conn, deliver func(channel, message []byte)) error {
 	frames := link.NewFrameReader(bufio.NewReaderSize(conn, bufferBytes), maxQueued)
 	for {

@@ -9,23 +9,25 @@ import (
 )
 
 const (
-	// maxQueued bounds the bytes that wait for one node. A longer message is dropped.
+	// maxQueued bounds the queue of one node, in bytes of frames. A message that does not fit is
+	// dropped.
 	maxQueued = 32 << 20
-	// maxAge is the time for which messages wait for a node that can't be reached.
+	// maxAge bounds the wait of the oldest message for a node that can't be reached. The whole
+	// queue is dropped then.
 	maxAge = 2 * time.Second
-	// redialAfter is the pause after a failed dial. Further pauses are twice as long each, up to
+	// redialAfter is the pause after a failed dial. Each further pause is twice as long, up to
 	// maxRedial.
 	redialAfter = 20 * time.Millisecond
 	maxRedial   = 500 * time.Millisecond
-	// keptBytes is the capacity, in bytes, of a queue that is kept for the next messages.
+	// keptBytes is the largest capacity, in bytes, of a buffer that a queue uses again.
 	keptBytes = 64 << 10
 )
 
 // Options configure a Sender.
 type Options struct {
-	// Dial makes a link for messages to the node with an id at an address.
+	// Dial connects to the node with this id at this address.
 	Dial func(ctx context.Context, address, node string) (net.Conn, error)
-	// Timeout bounds a write, and so the pauses of a node that reads slowly.
+	// Timeout bounds one write of queued messages. After it the link is closed.
 	Timeout time.Duration
 }
 
@@ -35,25 +37,25 @@ type Sender struct {
 	stop    context.CancelFunc
 	stopped context.Context
 	wait    sync.WaitGroup
-	sent    atomic.Int64 // messages written, counted once for each node
+	sent    atomic.Int64 // messages written, counted for each node
 	dropped atomic.Int64
 
 	mu    sync.Mutex
 	peers map[Peer]*queue
 }
 
-// A Peer is another node: its id, and its address for links.
+// A Peer is another node: its id, and the address at which it accepts links.
 type Peer struct{ Node, Address string }
 
-// New returns a Sender without nodes. The caller must close it.
+// New returns a Sender without peers. The caller must close it.
 func New(o Options) *Sender {
 	s := &Sender{o: o, peers: make(map[Peer]*queue)}
 	s.stopped, s.stop = context.WithCancel(context.Background())
 	return s
 }
 
-// SetPeers sets the nodes that get the messages from now on. Messages that wait for others are
-// dropped.
+// SetPeers sets the nodes that get all later messages. It drops the messages that wait for removed
+// nodes.
 func (s *Sender) SetPeers(all []Peer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +76,7 @@ func (s *Sender) SetPeers(all []Peer) {
 	s.peers = now
 }
 
-// open begins to send to a node.
+// open returns a queue for a node, and starts its goroutine.
 func (s *Sender) open(to Peer) *queue {
 	ctx, end := context.WithCancel(s.stopped)
 	q := &queue{sender: s, to: to, ctx: ctx, end: end, wake: make(chan struct{}, 1)}
@@ -82,7 +84,8 @@ func (s *Sender) open(to Peer) *queue {
 	return q
 }
 
-// Send sends a message to all nodes. It does not block. Cost: a copy of the message for each node.
+// Send queues a message for all peers. It does not block. Cost: a copy of the message for each
+// peer.
 func (s *Sender) Send(channel, message []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,10 +94,10 @@ func (s *Sender) Send(channel, message []byte) {
 	}
 }
 
-// Counts returns the numbers of messages that were written and dropped, counted once for each node.
+// Counts returns the numbers of messages written and dropped. A message counts once for each node.
 func (s *Sender) Counts() (sent, dropped int64) { return s.sent.Load(), s.dropped.Load() }
 
-// Close drops the messages that wait, and returns when all links are closed.
+// Close drops the messages that wait. It returns when all links are closed.
 func (s *Sender) Close() {
 	s.mu.Lock()
 	s.stop()
@@ -103,30 +106,30 @@ func (s *Sender) Close() {
 	s.wait.Wait()
 }
 
-// HasPeers reports whether SetPeers has set a node.
+// HasPeers reports whether there is a peer.
 func (s *Sender) HasPeers() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.peers) > 0
 }
 
-// A queue has the messages for one node.
+// A queue holds the messages that wait for one node.
 type queue struct {
 	sender *Sender
 	to     Peer
 	ctx    context.Context
 	end    context.CancelFunc
 	wake   chan struct{}
-	conn   net.Conn      // goroutine of run only; nil: none
+	conn   net.Conn      // used by run only; nil: no link
 	broken chan struct{} // closed when the other node has closed conn
 
 	mu     sync.Mutex
 	frames []byte
 	count  int64
-	since  time.Time // when the first of them was added
+	since  time.Time // when the oldest message was added
 }
 
-// add adds a message, or drops it if there is no room.
+// add queues a message, or drops it if the queue is full.
 func (q *queue) add(channel, message []byte) {
 	size := frameSize(channel, message)
 	q.mu.Lock()
@@ -149,7 +152,7 @@ func (q *queue) add(channel, message []byte) {
 	}
 }
 
-// take removes all messages. The queue continues with the memory of spare.
+// take removes and returns all messages. The queue then uses the memory of spare.
 func (q *queue) take(spare []byte) (frames []byte, count int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -158,7 +161,7 @@ func (q *queue) take(spare []byte) (frames []byte, count int64) {
 	return frames, count
 }
 
-// drop drops the messages if the first one is older than maxAge.
+// drop drops all messages if the oldest has waited for longer than maxAge.
 func (q *queue) drop() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -168,7 +171,7 @@ func (q *queue) drop() {
 	}
 }
 
-// run sends messages until the queue ends.
+// run sends messages until ctx ends.
 func (q *queue) run() {
 	defer q.hangUp()
 	var spare []byte
@@ -197,7 +200,8 @@ func (q *queue) run() {
 	}
 }
 
-// connect makes a link, unless there is one that works.
+// connect makes a link if there is none, or if the link is broken. It returns false if the dial
+// fails.
 func (q *queue) connect() bool {
 	if q.conn != nil {
 		select {
@@ -212,14 +216,15 @@ func (q *queue) connect() bool {
 		return false
 	}
 	q.conn, q.broken = conn, make(chan struct{})
-	q.sender.wait.Go(func() { // the other node sends nothing, so a Read returns only at the end
+	// The other node sends nothing, so Read returns only when the link breaks.
+	q.sender.wait.Go(func() {
 		conn.Read(make([]byte, 1))
 		close(q.broken)
 	})
 	return true
 }
 
-// write writes messages.
+// write writes frames, which hold count messages. After an error it drops them and closes the link.
 func (q *queue) write(frames []byte, count int64) {
 	if count == 0 {
 		return

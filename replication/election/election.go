@@ -25,9 +25,9 @@ const (
 	// election timeouts: one in which the leader is stopped, and at most 0.34 since its
 	// last heartbeat.
 	silentShare = 1.4
-	// leaseShare is the time for which a leader without a majority keeps leading, in
-	// election timeouts: less than silentShare, so that its clients soon learn that another
-	// node decides. Looks depend on package lease.
+	// leaseShare is the time for which a leader without a majority keeps leading, in election
+	// timeouts. It is less than silentShare, so that clients soon get an answer of the new leader.
+	// Looks do not depend on it: they use package lease.
 	leaseShare = 1.3
 	// RaftShare is raft's own timeout, in election timeouts. Heartbeats follow after a
 	// tenth to a fifth of it. It exceeds the worst case of an agreed election, about 1.65,
@@ -73,7 +73,7 @@ type Member struct {
 	Raft   *raft.Raft
 	Begun  time.Time // when raft was started
 	TermOf func(index uint64) uint64
-	// Promised returns the time for which the node may elect no new leader; 0: it may.
+	// Promised returns the time for which the node must not elect a new leader; 0: it may.
 	Promised func() time.Duration
 	// Elect makes raft start an election without a pre-vote.
 	Elect func()

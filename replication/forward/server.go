@@ -54,7 +54,7 @@ type servedLink struct {
 
 	mu   sync.Mutex
 	over bool
-	held int    // bytes read and not answered on the wire, and of the answers in out
+	held int    // bytes of requests without a written answer, plus the answers in out
 	out  []byte // answers to write
 	owed int    // part of held that out answers
 	free []*forwardedBatch

@@ -26,11 +26,11 @@ type clusterState struct {
 	Members map[string]Member `json:"members"`
 	// Level is the highest feature level that the log may use: all members support it.
 	Level int `json:"level"`
-	// Skipped are the last entries that were skipped, see ControlEntry.
+	// Skipped are the indexes of the last skipped entries, see ControlEntry.
 	Skipped []uint64 `json:"skipped,omitempty"`
 }
 
-// keptSkipped bounds clusterState.Skipped.
+// keptSkipped bounds the length of clusterState.Skipped.
 const keptSkipped = 32
 
 // controlMark is the first byte of an entry about the cluster; an entry of decisions
@@ -42,7 +42,7 @@ type ControlEntry struct {
 	Member *Member `json:"member,omitempty"` // data published by a node
 	Gone   string  `json:"gone,omitempty"`   // the id of a node that was removed
 	Level  int     `json:"level,omitempty"`  // features up to this level may be used from here on
-	// Skipped says that this entry is in place of one that no node could apply.
+	// Skipped says that this entry replaces an entry that no node could apply.
 	Skipped bool `json:"skipped,omitempty"`
 }
 
@@ -52,7 +52,7 @@ func (c ControlEntry) Encode() ([]byte, error) {
 	return append([]byte{controlMark}, text...), err
 }
 
-// SkippedEntry returns the entry in place of one that is skipped.
+// SkippedEntry returns the data of the entry that replaces a skipped entry.
 func SkippedEntry() ([]byte, error) { return ControlEntry{Skipped: true}.Encode() }
 
 // KnownLevel is the newest feature level of the log that this program supports. A node
@@ -66,11 +66,11 @@ func SkippedEntry() ([]byte, error) { return ControlEntry{Skipped: true}.Encode(
 const KnownLevel = 4
 
 // PromisesLevel is the feature level from which on members keep the promises of package lease, and
-// tell as leaders which entry they applied last.
+// answer as leaders which entry they applied last.
 const PromisesLevel = 4
 
-// CallLevel returns the newest level of meaning that calls in the log may have at a feature
-// level of the log, see engine.Batch.Level.
+// CallLevel returns the newest level of call semantics, see engine.Batch.Level, that the log may
+// use at a feature level of the log.
 func CallLevel(level int) uint8 {
 	if level < 4 {
 		return 1
@@ -82,7 +82,7 @@ func CallLevel(level int) uint8 {
 // entry.
 func LevelOf(b *engine.Batch) int { return persist.VersionOf(b) }
 
-// IsControl reports whether an entry is about the cluster.
+// IsControl reports whether an entry is a ControlEntry.
 func IsControl(data []byte) bool { return len(data) > 0 && data[0] == controlMark }
 
 // decodeControl decodes an entry about the cluster.

@@ -92,16 +92,16 @@ func (f *FSM) setEffects(x persist.Effects) {
 	f.diverged.Store(false)
 }
 
-// Skipped entries: an entry that no node can apply is skipped on each node by itself, while no node runs. From then
-// on its log reads a ControlEntry in its place, and sends that to others. So nodes may disagree:
-// a node that was not treated may have applied the entry. Two checks find that: the effects,
-// of which those of a skipped entry are skippedEffects, and the skipped entries that the leader
-// reports.
+// Skipped entries: an operator skips an entry that no node can apply, on each node while no node
+// runs. From then on the log of that node has a ControlEntry in its place, also for other nodes. A
+// node on which the operator did not skip the entry may have applied it, and then its state
+// differs. Two checks find that: the effects of a skipped entry are skippedEffects, and the leader
+// reports its skipped entries.
 
-// skippedEffects are the effects of a skipped entry. No calls have them but by chance.
+// skippedEffects are the effects of a skipped entry. Calls have the same effects only by chance.
 const skippedEffects = 0x5ca1ab1e0ddba11
 
-// skip skips an entry. Requires: applying is held.
+// skip records that the entry at index is skipped. Requires: applying is held.
 func (f *FSM) skip(index uint64) {
 	f.effects.add(index, skippedEffects)
 	f.mu.Lock()
@@ -115,20 +115,21 @@ func (f *FSM) skip(index uint64) {
 
 // A Skips lists the skipped entries of a state.
 type Skips struct {
-	UpTo    uint64   `json:"up_to"` // the last entry of the state; 0: it is unknown
+	UpTo    uint64   `json:"up_to"` // index of the last entry of the state; 0: unknown
 	Entries []uint64 `json:"entries,omitempty"`
 }
 
-// Skips returns the skipped entries, up to an entry that has been applied.
+// Skips returns the skipped entries of the state up to the last applied entry.
 func (f *FSM) Skips() Skips {
-	index := f.Index() // first, so that the list has all up to it
+	// Read the index first, so that the list is complete up to it.
+	index := f.Index()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return Skips{index, slices.Clone(f.cluster.Skipped)}
 }
 
-// Compare compares the leader's skipped entries with those of this state. If one has an entry that
-// the other has not, the state has diverged.
+// Compare compares the skipped entries of the leader with those of this state. If an entry is
+// skipped in only one of the two states, this state has diverged.
 func (f *FSM) Compare(leader Skips) {
 	own := f.Skips()
 	for _, pair := range [][2]Skips{{own, leader}, {leader, own}} {
@@ -141,7 +142,7 @@ func (f *FSM) Compare(leader Skips) {
 	}
 }
 
-// diverge stops the application of entries, unless that was done.
+// diverge stops the application of entries. Only the first call has an effect.
 func (f *FSM) diverge(why *DivergedError) {
 	if !f.diverged.Swap(true) && f.o.Diverged != nil {
 		f.o.Diverged(why)

@@ -27,15 +27,15 @@ type Options struct {
 	Applied func(index uint64, stamp engine.Instant, b *engine.Batch)
 	// Notices, unless nil, get and send the messages of entries from SetCurrent on.
 	Notices *engine.Notices
-	// Published, unless nil, is called with the index of each entry with such messages, when it
-	// was applied. It must not block.
+	// Published, unless nil, is called after an entry with such messages was applied. It must not
+	// block.
 	Published func(index uint64)
 	// Diverged is called when the state turns out to differ from the leader's. From then on
 	// entries are not applied. nil: Apply panics.
 	Diverged func(*DivergedError)
-	// Mark, unless nil, marks the entry that is being applied.
+	// Mark, unless nil, records the entry that is being applied, see persist.Applying.
 	Mark *persist.Applying
-	// Skipped, unless nil, is called when an entry is skipped.
+	// Skipped, unless nil, is called with the index of an entry that is skipped.
 	Skipped func(index uint64)
 }
 
@@ -58,8 +58,8 @@ type FSM struct {
 	stamp     atomic.Int64 // of the last entry; no earlier stamp is applied after it
 	stampedAt atomic.Int64 // when stamp was applied, by Options.Monotonic
 	index     atomic.Uint64
-	awaited   atomic.Pointer[awaited]  // nil: nobody waits
-	noted     atomic.Pointer[noted]    // nil: nothing was noted
+	awaited   atomic.Pointer[awaited]  // nil: no goroutine waits
+	noted     atomic.Pointer[noted]    // nil: NotBefore was not called
 	proposal  atomic.Pointer[Proposal] // in flight
 	decoder   persist.Decoder
 
@@ -70,7 +70,7 @@ type FSM struct {
 	stopping            atomic.Bool // snapshots being written are abandoned
 	diverged            atomic.Bool
 	current             atomic.Uint64 // the first entry with messages that are sent; 0: none yet
-	founded             atomic.Bool   // messages of all entries are sent
+	founded             atomic.Bool   // the messages of all entries are sent
 
 	mu      sync.Mutex
 	cluster clusterState
@@ -108,8 +108,8 @@ func (f *FSM) Stamp() engine.Instant { return engine.Instant(f.stamp.Load()) }
 // Index returns the index of the last entry; 0: no entry was applied.
 func (f *FSM) Index() uint64 { return f.index.Load() }
 
-// Digest returns the index of the last entry, and a hash of the state after that. It delays the
-// next entry until it returns. Cost: linear in the keys.
+// Digest returns the index of the last entry, and a hash of the state after it. No entry is applied
+// during the call. Cost: linear in the keys.
 func (f *FSM) Digest() (index, digest uint64) {
 	f.applying.Lock()
 	defer f.applying.Unlock()
@@ -124,8 +124,9 @@ func (f *FSM) Counts() Counts {
 	return Counts{Entries: f.entries.Load(), Bytes: f.bytes.Load(), Ops: f.ops.Load(), Installed: f.installed.Load()}
 }
 
-// Now returns this node's estimate of the time, for reads: the last stamp plus the time
-// since, or the time of NotBefore plus the time since, if that is later.
+// Now returns this node's estimate of the time, for reads. It is the later of two estimates: the
+// last stamp plus the time since it was applied, and the time of NotBefore plus the time since that
+// call.
 func (f *FSM) Now() engine.Instant {
 	mono := f.o.Monotonic()
 	now := engine.Instant(f.stamp.Load() + max(int64(mono)-f.stampedAt.Load(), 0))
@@ -150,7 +151,8 @@ func (f *FSM) SetCurrent(index uint64) {
 	}
 }
 
-// SetFounded tells that the log begins with the process: the messages of all entries are sent.
+// SetFounded tells the FSM that the log began in this process. It then sends the messages of all
+// entries.
 func (f *FSM) SetFounded() { f.founded.Store(true) }
 
 // IsCurrent reports whether SetCurrent was called.
@@ -212,12 +214,14 @@ func (f *FSM) apply(l *raft.Log) (answered *Proposal, err error) {
 		})
 	default:
 		err = f.decoder.Decode(l.Data, func(stamp engine.Instant, b *engine.Batch) error {
-			b.AnswerBytes = 1 // nobody asks for them; the effects know them
+			// No client waits for the answers here. b.Effects includes them.
+			b.AnswerBytes = 1
 			f.applyBatch(l.Index, stamp, b)
 			return nil
 		})
 	}
-	f.o.Mark.End() // not deferred: a panic must leave the mark
+	// Not deferred: after a panic the mark must remain.
+	f.o.Mark.End()
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +242,7 @@ func (f *FSM) apply(l *raft.Log) (answered *Proposal, err error) {
 	return answered, nil
 }
 
-// describe describes an entry to people.
+// describe returns a description of an entry for an operator.
 func (f *FSM) describe(data []byte) string {
 	if IsControl(data) {
 		return "an entry about the cluster: " + string(data[1:])
@@ -286,20 +290,20 @@ func CheckEntry(d *persist.Decoder, l *raft.Log) (err error) {
 	return nil
 }
 
-// An awaited is an entry for which a goroutine waits.
+// An awaited is an entry for which a goroutine waits in Await.
 type awaited struct {
 	index   uint64
-	reached chan struct{} // closed when it, or a later one, was applied
+	reached chan struct{} // closed when this entry or a later one was applied
 }
 
-// A noted is a time of the leader, and the monotonic time at which it was noted.
+// A noted is a time of the leader, and the reading of the monotonic clock when it was noted.
 type noted struct {
 	now  engine.Instant
 	mono time.Duration
 }
 
-// Await blocks until the entry at an index, or a later one, was applied, and returns true. It
-// returns false if ctx ends first. One goroutine at a time may call it.
+// Await blocks until the entry at index or a later entry was applied, and returns true. It returns
+// false if ctx ends first. Concurrency: one goroutine at a time.
 func (f *FSM) Await(ctx context.Context, index uint64) bool {
 	w := &awaited{index, make(chan struct{})}
 	f.awaited.Store(w)
@@ -315,7 +319,8 @@ func (f *FSM) Await(ctx context.Context, index uint64) bool {
 	}
 }
 
-// reach sets the index of the last entry. Requires: applying is held.
+// reach sets the index of the last applied entry, and ends an Await for it. Requires: applying is
+// held.
 func (f *FSM) reach(index uint64) {
 	f.index.Store(index)
 	if w := f.awaited.Load(); w != nil && index >= w.index && f.awaited.CompareAndSwap(w, nil) {
@@ -323,5 +328,5 @@ func (f *FSM) reach(index uint64) {
 	}
 }
 
-// NotBefore notes a time of the leader: Now is no earlier from then on.
+// NotBefore notes a time of the leader: from then on Now returns no earlier time.
 func (f *FSM) NotBefore(now engine.Instant) { f.noted.Store(&noted{now, f.o.Monotonic()}) }

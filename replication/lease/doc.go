@@ -1,20 +1,20 @@
 // Package lease decides whether a leader may answer from its own state, without an entry in the
 // log. It knows neither raft nor a link, and imports only the standard library.
 //
-// A follower that receives a request of its leader promises to vote for no other node for
-// promiseShare of an election timeout: see Promise. The leader notes when it sent each request
-// that a voter acknowledged: see Grants. A majority of the voters promised at some time after the
-// leader sent these requests, so no other node can lead before leaseShare of an election timeout
-// has passed since then. The difference between the two shares is for clocks that run at
+// A follower that receives a request of its leader promises to vote for no other node during the
+// next promiseShare of an election timeout: see Promise. The leader records when it sent each
+// request that a voter acknowledged: see Grants. Each promise begins after the leader sent the
+// request. So once a majority has acknowledged, no other node can lead until leaseShare of an
+// election timeout after the sending. promiseShare is longer than leaseShare because clocks run at
 // different speeds.
 //
-// The leader evaluates a look first, and reads the clock afterwards. A process that is paused in
-// between finds its lease over. The clock of the leader must go on while the machine is
-// suspended: see Clock.
+// The leader evaluates a look first, and reads the clock afterwards. If the process is paused in
+// between, it finds that its lease is over. The clock of the leader must advance while the machine
+// is suspended: see Clock.
 //
-// A promise has two ends besides its time. The leader hands its leadership over: it drops its
-// lease for the rest of its term, and its successor tells the voters that term. A node that
-// starts does not know its promises from before, and so begins with a promise.
+// A promise ends with its time, and also if the leader hands its leadership over: the leader drops
+// its lease for the rest of its term, and its successor sends that term to the voters. A node that
+// starts has lost its earlier promises, and therefore begins with a new one.
 package lease
 
 import "time"
@@ -23,10 +23,9 @@ const (
 	// leaseShare is the length of a lease in election timeouts. An idle leader sends a
 	// heartbeat to each follower after at most 0.34.
 	leaseShare = 0.3
-	// promiseShare is the length of a promise in election timeouts. It is longer than
-	// leaseShare by a third, so a clock may be slow by 14 % while another one is fast by 14 %.
-	// It is less than the time for which a node without a leader waits before it wants an
-	// election.
+	// promiseShare is the length of a promise in election timeouts. It is longer than leaseShare
+	// by a third, which allows one clock to be slow by 14 % while another is fast by 14 %. It is
+	// shorter than the silence after which a follower wants an election.
 	promiseShare = 0.4
 )
 

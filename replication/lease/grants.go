@@ -7,31 +7,31 @@ import (
 	"time"
 )
 
-// never precedes all readings of a clock.
+// never is a time before any reading of a clock.
 const never = time.Duration(math.MinInt64 / 2)
 
-// GrantOptions configure Grants. Concurrency: all functions may be called by any goroutine.
+// GrantOptions configure Grants. Concurrency: any goroutine may call the functions.
 type GrantOptions struct {
-	// Clock must never be set, and must go on while the process or the machine does not run.
+	// Clock must never be set, and must advance while the process or the machine does not run.
 	Clock  func() time.Duration
 	Length time.Duration // of a lease
 	// Voters returns whether this node is a voter, and the ids of the other voters.
 	Voters func() (self bool, others []string)
-	// Confirmed is called after an acknowledgement by which a majority confirmed the leader
-	// anew, and by Wake.
+	// Confirmed is called when an acknowledgement makes the confirmed time later, and by Wake.
 	Confirmed func()
 }
 
-// Grants are the acknowledgements that a leader got in its term. Concurrency: any goroutine.
+// Grants are the acknowledgements that a leader received in its term. Concurrency: any goroutine.
 type Grants struct {
 	o GrantOptions
 
 	mu    sync.Mutex
 	term  uint64
-	acked map[string]time.Duration // by node: when the newest acknowledged request was sent
-	// confirmed is the latest time at which a majority still followed the leader of term.
+	acked map[string]time.Duration // by node: when its newest acknowledged request was sent
+	// confirmed is the latest time at which a majority is known to have followed the leader of
+	// term.
 	confirmed time.Duration
-	dropped   uint64 // the term in which the lease was dropped
+	dropped   uint64 // the newest term with a dropped lease
 }
 
 // NewGrants returns Grants without acknowledgements.
@@ -42,8 +42,8 @@ func NewGrants(o GrantOptions) *Grants {
 // Now returns the time. Cost: on Linux a system call.
 func (g *Grants) Now() time.Duration { return g.o.Clock() }
 
-// Acked records that a node acknowledged a request that the leader of a term had sent at a
-// time, or later. Cost: linear in the voters.
+// Acked records that a node acknowledged a request of the leader of term, sent at the time sent or
+// later. Cost: linear in the voters.
 func (g *Grants) Acked(node string, term uint64, sent time.Duration) {
 	g.mu.Lock()
 	g.enter(term)
@@ -61,7 +61,7 @@ func (g *Grants) Acked(node string, term uint64, sent time.Duration) {
 // Wake calls GrantOptions.Confirmed.
 func (g *Grants) Wake() { g.o.Confirmed() }
 
-// enter begins a term, if it is newer. Requires: mu is held.
+// enter begins a term, if it is newer than the current term. Requires: mu is held.
 func (g *Grants) enter(term uint64) {
 	if term > g.term {
 		g.term, g.confirmed = term, never
@@ -69,9 +69,9 @@ func (g *Grants) enter(term uint64) {
 	}
 }
 
-// count sets confirmed from the acknowledgements, and reports whether it is later than before.
-// It never becomes earlier: one change of the members leaves a voter in common to a majority
-// before and a majority after it. Requires: mu is held.
+// count sets confirmed from the acknowledgements, and reports whether it is later than before. It
+// never becomes earlier, because a change of one member keeps a voter in both the old and the new
+// majority. Requires: mu is held.
 func (g *Grants) count() bool {
 	self, others := g.o.Voters()
 	before, needed := g.confirmed, (len(others)+1)/2
@@ -95,9 +95,9 @@ func (g *Grants) count() bool {
 	return g.confirmed > before
 }
 
-// Holds reports whether the leader of a term has a lease now, and whether it is time to renew
-// that. The answer to a look that was evaluated before the call is then true, if the node also
-// leads in that term after the call.
+// Holds reports whether the leader of term has a lease now, and whether the lease must be renewed.
+// If holds is true and the node still leads in that term after the call, the answer to a look that
+// was evaluated before the call is valid.
 func (g *Grants) Holds(term uint64) (holds, renew bool) {
 	now := g.o.Clock()
 	g.mu.Lock()
@@ -112,7 +112,7 @@ func (g *Grants) Holds(term uint64) (holds, renew bool) {
 	return g.isAlone(), true
 }
 
-// ConfirmedSince reports whether a majority still followed the leader of a term at a time.
+// ConfirmedSince reports whether a majority followed the leader of term at time at or later.
 func (g *Grants) ConfirmedSince(term uint64, at time.Duration) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -120,14 +120,14 @@ func (g *Grants) ConfirmedSince(term uint64, at time.Duration) bool {
 	return term == g.term && (g.confirmed >= at || g.isAlone())
 }
 
-// isAlone reports whether this node is the only voter, and confirms the leader then. Requires:
-// mu is held.
+// isAlone reports whether this node is the only voter, and if so sets confirmed to the present.
+// Requires: mu is held.
 func (g *Grants) isAlone() bool {
 	self, others := g.o.Voters()
 	return self && len(others) == 0 && g.count()
 }
 
-// Drop ends the leases of the leader of a term. It must precede the request to another node to
+// Drop ends the lease of the leader of term. It must precede the request that makes another node
 // lead.
 func (g *Grants) Drop(term uint64) {
 	g.mu.Lock()

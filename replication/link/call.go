@@ -14,7 +14,7 @@ import (
 // maxCallBytes bounds a call and its reply.
 const maxCallBytes = 1 << 20
 
-// ErrUnanswered is the error of a Call without an answer.
+// ErrUnanswered is the error of a Call that may have been executed and got no answer.
 var ErrUnanswered = errors.New("no answer has arrived")
 
 // A callRequest and its callReply are frames with JSON.
@@ -29,11 +29,11 @@ type callReply struct {
 	Reply json.RawMessage `json:"reply,omitempty"`
 }
 
-// Call calls the node at an address and stores its reply where reply points; nil: nowhere.
-// It dials for each call. An error of the other node has its text, and its Code if it has
-// one. An ErrUnanswered means that the call may or may not have been executed; after any other
-// error it was not executed, or has answered with that error. The timeout of
-// the links bounds the greeting; after it only ctx bounds the call.
+// Call calls the node at an address and stores its reply in *reply, unless reply is nil. It dials
+// for each call. An error of the other node keeps its text, and its Code if it has one. After
+// ErrUnanswered the call may or may not have been executed. After any other error it was not
+// executed, or it was and returned that error. The timeout of the links bounds the greeting; after
+// it only ctx bounds the call.
 func (l *Links) Call(ctx context.Context, address, name string, request, reply any) error {
 	body, err := json.Marshal(request)
 	if err != nil {

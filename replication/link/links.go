@@ -32,8 +32,8 @@ type Options struct {
 	// after it. It returns the reason, which is logged if it is an error of Garbled or
 	// of a FrameReader.
 	Forwarded func(conn net.Conn) error
-	// Messages serves a link for messages until it ends. The links close conn after it. The
-	// reason that it returns is logged as that of Forwarded.
+	// Messages serves a link for messages until it ends; then the links close conn. The error is
+	// logged like an error of Forwarded.
 	Messages func(conn net.Conn) error
 	// Lost is called when another node's raft link has ended. It must not block.
 	Lost func(node string)

@@ -11,14 +11,15 @@ import (
 	"limitsrv/replication/storage"
 )
 
-// SkipEntry makes a node or a single server with the data directory o.Dir go on without an entry of
-// its log, if confirm agrees to the description. It returns the name of the file that keeps the
-// entry; empty: confirm did not agree. Requires: no process uses the directory.
+// SkipEntry makes the node or single server with the data directory o.Dir skip an entry of its log,
+// if confirm returns true for its description. It returns the name of the file that keeps the
+// entry; empty: confirm returned false. Requires: no process uses the directory.
 //
-// In a cluster each node must be treated alike, while all are stopped. A node that has applied the
-// entry, or has it in a snapshot, takes the leader's state when it finds that the leader's differs.
+// In a cluster the operator must skip the entry on every node while all nodes are stopped. A node
+// that has applied the entry, or has it in a snapshot, detects that its state differs and takes the
+// leader's state.
 //
-// Errors: persist.ErrNothingToSkip if the log has no such entry yet, or skips it already.
+// Error: persist.ErrNothingToSkip if the log does not have the entry, or skips it already.
 func SkipEntry(o Options, index uint64, confirm func(*persist.Found) bool) (kept string, err error) {
 	o.setDefaults()
 	described := func(f *persist.Found) bool {
@@ -46,7 +47,7 @@ func SkipEntry(o Options, index uint64, confirm func(*persist.Found) bool) (kept
 	return skipMember(dir, storage.Path(dir, &m), index, described)
 }
 
-// describe describes an entry without the state before it.
+// describe returns a description of an entry. It does not use the state before the entry.
 func describe(o *Options, data []byte) string {
 	if fsm.IsControl(data) {
 		return fmt.Sprintf("an entry about the cluster of %d bytes", len(data))
@@ -54,7 +55,7 @@ func describe(o *Options, data []byte) string {
 	return persist.Describe(data, o.Commands, nil)
 }
 
-// skipMember is SkipEntry for a member with its files in path.
+// skipMember is SkipEntry for a member of a cluster. path is the directory of its files.
 func skipMember(dir *persist.Dir, path string, index uint64, confirm func(*persist.Found) bool) (kept string, err error) {
 	after, err := newestIndex(path)
 	if err != nil {
@@ -75,8 +76,8 @@ func skipMember(dir *persist.Dir, path string, index uint64, confirm func(*persi
 	return s.Perform(&found, instead)
 }
 
-// newestIndex returns the last entry of the newest snapshot of the member with files in path, 0
-// without snapshots.
+// newestIndex returns the index of the last entry in the newest snapshot of a member; 0: no
+// snapshot. path is the directory of its files.
 func newestIndex(path string) (uint64, error) {
 	store, err := storage.AllSnapshots(path)
 	if err != nil {

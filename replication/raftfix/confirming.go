@@ -6,15 +6,15 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// confirmingPeers are the nodes to which a heartbeat of Confirm or Tell is on its way, with
-// whether another one must follow. The zero value is empty. Concurrency: any goroutine.
+// confirmingPeers are the nodes to which a heartbeat of Confirm or Tell is in flight. The value
+// tells whether another heartbeat must follow. The zero value is empty. Concurrency: any goroutine.
 type confirmingPeers struct {
 	mu  sync.Mutex
 	all map[raft.ServerID]bool
 }
 
-// begin adds a node, and reports whether it was absent. If not, and again is set, another
-// heartbeat follows the present one.
+// begin adds a node and returns true if no heartbeat to it is in flight. Otherwise it returns
+// false; with again, another heartbeat then follows.
 func (c *confirmingPeers) begin(id raft.ServerID, again bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -29,8 +29,7 @@ func (c *confirmingPeers) begin(id raft.ServerID, again bool) bool {
 	return true
 }
 
-// end removes a node, and reports whether another heartbeat must follow at once; if so, the node
-// stays.
+// end reports whether another heartbeat must follow at once. If not, it removes the node.
 func (c *confirmingPeers) end(id raft.ServerID) (again bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,14 +7,14 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// errPromised is the answer to a request to start an election that a promise forbids.
+// errPromised is the answer to a request to start an election while a promise forbids it.
 var errPromised = errors.New("this node has promised its leader to elect no other node yet")
 
-// Consumer returns the requests that raft may handle.
+// Consumer returns the channel of the requests that screen passes on to raft.
 func (t *Transport) Consumer() <-chan raft.RPC { return t.screened }
 
-// screen passes requests on to raft, in their order, until the transport is closed. It renews the
-// promise of this node, and refuses requests that the promise forbids.
+// screen passes requests on to raft in order, until the transport is closed. It renews the promise
+// of this node, and rejects the requests that the promise forbids.
 func (t *Transport) screen() {
 	for {
 		select {
@@ -33,7 +33,7 @@ func (t *Transport) screen() {
 	}
 }
 
-// refuses answers a request that the promise of this node forbids.
+// refuses answers a request that the promise of this node forbids, and reports whether it did.
 func (t *Transport) refuses(rpc raft.RPC) bool {
 	var refusal any
 	header := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(t.o.Node), Addr: []byte(t.o.Address)}
@@ -65,12 +65,14 @@ func (t *Transport) refuses(rpc raft.RPC) bool {
 	return refusal != nil
 }
 
-// refusesToLead reports whether the promise forbids an election of this node, which another node
-// or this one requests. It notes the term of a leader that hands its leadership over.
+// refusesToLead reports whether the promise forbids this node to start an election, requested by
+// another node or by itself. If not, it records the term of the leader that hands its leadership
+// over.
 func (t *Transport) refusesToLead(r *raft.TimeoutNowRequest, current uint64) bool {
 	released, told := handover(r.Addr)
 	if !told && string(r.ID) != t.o.Node {
-		released = current // a leader of an earlier version does not tell its term, and has no lease
+		// A leader of an earlier version does not send its term, and has no lease.
+		released = current
 	}
 	if t.o.Promise.Left(released, current) > 0 {
 		return true
@@ -79,21 +81,21 @@ func (t *Transport) refusesToLead(r *raft.TimeoutNowRequest, current uint64) boo
 	return false
 }
 
-// TimeoutNow makes a node start an election. To another node it hands the leadership over, so
-// this one has no lease from then on in its term.
+// TimeoutNow makes a node start an election. If it is another node, this node hands its leadership
+// over, and has no lease for the rest of its term.
 func (t *Transport) TimeoutNow(id raft.ServerID, target raft.ServerAddress, request *raft.TimeoutNowRequest, response *raft.TimeoutNowResponse) error {
 	if string(id) != t.o.Node {
 		term := t.currentTerm()
 		t.o.Grants.Drop(term)
 		telling := *request
-		telling.Addr = withHandover(term) // raft v1.7.3 does not read it
+		telling.Addr = withHandover(term) // raft v1.7.3 ignores this field
 		request = &telling
 	}
 	return t.NetworkTransport.TimeoutNow(id, target, request, response)
 }
 
-// telling returns a request for a vote that tells, if a leader has handed its leadership over to
-// this node, the term of that leader.
+// telling returns request. If a leader has handed its leadership over to this node, the result also
+// has the term of that leader.
 func (t *Transport) telling(request *raft.RequestVoteRequest) *raft.RequestVoteRequest {
 	released := t.released.Load()
 	if released == 0 || request.Term != released+1 {
@@ -105,14 +107,14 @@ func (t *Transport) telling(request *raft.RequestVoteRequest) *raft.RequestVoteR
 	return &telling
 }
 
-// handoverMark is the first byte of a field that has the term of a leader in place of an address.
+// handoverMark is the first byte of a field that holds the term of a leader instead of an address.
 const handoverMark = 0
 
 func withHandover(term uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{handoverMark}, term)
 }
 
-// handover returns the term in a field; ok is false if there is none.
+// handover returns the term in a field; ok is false if the field has no term.
 func handover(field []byte) (term uint64, ok bool) {
 	if len(field) != 9 || field[0] != handoverMark {
 		return 0, false
@@ -146,9 +148,10 @@ func (t *Transport) Voters() (self bool, others []string) {
 	return self, others
 }
 
-// Confirm sends a heartbeat to each other voter to which Confirm sends none at the moment, as the
-// leader of a term. Grants get the answers. Raft v1.7.3 counts answers to earlier requests in
-// VerifyLeader, so a leader that was paused could confirm itself by these.
+// Confirm sends a heartbeat, as the leader of term, to each other voter to which no heartbeat of
+// Confirm or Tell is in flight. Grants record the answers. It replaces raft's VerifyLeader, which
+// in v1.7.3 also counts answers to earlier requests: a leader that was paused could confirm itself
+// with them.
 func (t *Transport) Confirm(term uint64) {
 	r := t.raft.Load()
 	if r == nil || t.IsShutdown() {
@@ -161,8 +164,8 @@ func (t *Transport) Confirm(term uint64) {
 	}
 }
 
-// Tell sends a heartbeat to a member as the leader of a term, so that the member learns which of
-// its entries are committed. Raft v1.7.3 tells that with a later request only.
+// Tell sends a heartbeat to a member, as the leader of term, to report which entries are committed.
+// Raft v1.7.3 reports that only with a later request.
 func (t *Transport) Tell(term uint64, node string) {
 	r := t.raft.Load()
 	if r == nil || t.IsShutdown() {
@@ -175,8 +178,8 @@ func (t *Transport) Tell(term uint64, node string) {
 	}
 }
 
-// TellAll is Tell for all members. A member that has not acknowledged the entry at an index yet is
-// told when it does.
+// TellAll is Tell for all members. A member that acknowledges the entry at index later gets the
+// heartbeat then.
 func (t *Transport) TellAll(term, index uint64) {
 	r := t.raft.Load()
 	if r == nil || t.IsShutdown() {
@@ -188,8 +191,8 @@ func (t *Transport) TellAll(term, index uint64) {
 	}
 }
 
-// tellLate tells a member that has accepted a request, built before the commit of the entry of the
-// last TellAll, that the entry is committed.
+// tellLate sends a member another heartbeat if it has just accepted the entry of the last TellAll,
+// in a request that was built before that entry was committed.
 func (t *Transport) tellLate(id raft.ServerID, target raft.ServerAddress, request *raft.AppendEntriesRequest) {
 	told, n := t.told.Load(), len(request.Entries)
 	if n > 0 && request.LeaderCommitIndex < told && told <= request.Entries[n-1].Index {
@@ -197,8 +200,8 @@ func (t *Transport) tellLate(id raft.ServerID, target raft.ServerAddress, reques
 	}
 }
 
-// beat sends a heartbeat of the leader of a term to another member. If one is on its way, it sends
-// another one afterwards if again is set, and else nothing.
+// beat sends a heartbeat to another member, as the leader of term. If a heartbeat to it is in
+// flight, beat sends nothing; with again, another heartbeat follows that one.
 func (t *Transport) beat(s raft.Server, term uint64, again bool) {
 	if string(s.ID) == t.o.Node || !t.confirming.begin(s.ID, again) {
 		return
@@ -209,9 +212,9 @@ func (t *Transport) beat(s raft.Server, term uint64, again bool) {
 				RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(t.o.Node), Addr: []byte(t.o.Address)},
 				Term:      term,
 			}
-			// If it fails, raft's own heartbeats fail too, and are logged.
+			// If it fails, raft's own heartbeats fail too, and raft logs it.
 			t.AppendEntries(s.ID, s.Address, &request, new(raft.AppendEntriesResponse))
 		}
-		t.o.Grants.Wake() // another round may begin
+		t.o.Grants.Wake() // Confirm may send again
 	}()
 }

@@ -41,9 +41,9 @@ import (
 //     entry that the follower acknowledged.
 //   - Raft's pipeline of requests to a follower can deadlock. Here one request is in
 //     flight at a time.
-//   - Raft's lease counts from the receipt of answers, and its followers vote within the lease
-//     when a leader hands its leadership over or when they start. Here Options.Grants get the
-//     times of requests, and requests that Options.Promise forbids are refused.
+//   - Raft's lease counts from the receipt of answers. Its followers vote within the lease when a
+//     leader hands its leadership over, or when they start. Here Options.Grants record when
+//     requests were sent, and requests that Options.Promise forbids are rejected.
 //
 // Source of the first: hashicorp/raft, issue 695.
 type Transport struct {
@@ -53,18 +53,20 @@ type Transport struct {
 	unreachable unreachablePeers
 	acked       ackedEntries
 	confirming  confirmingPeers
-	screened    chan raft.RPC // of screen
-	closed      chan struct{} // by Close
+	screened    chan raft.RPC // see screen
+	closed      chan struct{} // closed by Close
 	close       sync.Once
 	told        atomic.Uint64 // the index of the last TellAll
-	released    atomic.Uint64 // the term of the leader that handed over to this node last; 0: none, or this node began its last election itself
+	// released is the term of the leader that last handed its leadership over to this node. 0: no
+	// leader has, or this node began its last election itself.
+	released atomic.Uint64
 }
 
 // TransportOptions configure a Transport. Concurrency: all functions may be called by any
 // goroutine.
 type TransportOptions struct {
 	Stream  raft.StreamLayer
-	Node    string        // the id of this node
+	Node    string        // id of this node
 	Address string        // at which other nodes reach this one
 	Timeout time.Duration // bounds the wait for an answer, and for each MB of a snapshot
 	Logger  hclog.Logger
@@ -72,7 +74,8 @@ type TransportOptions struct {
 	NodeAt func(address string) string
 	// Answered is called with each node that answers a heartbeat.
 	Answered func(node string)
-	// Promise is this node's, and Grants are the acknowledgements that it gets as a leader.
+	// Promise is the promise of this node. Grants are the acknowledgements that it receives as a
+	// leader.
 	Promise *lease.Promise
 	Grants  *lease.Grants
 	// Starting reports whether a request failed because the other node was admitted and
@@ -100,7 +103,7 @@ func NewTransport(o TransportOptions) *Transport {
 	return screening
 }
 
-// Close closes the stream. Requests that raft has not taken get no answer.
+// Close closes the stream. Requests that raft has not received yet get no answer.
 func (t *Transport) Close() error {
 	t.close.Do(func() { close(t.closed) })
 	return t.NetworkTransport.Close()
@@ -163,7 +166,8 @@ func (t *Transport) append(id raft.ServerID, target raft.ServerAddress, request 
 	for began := time.Now(); ; time.Sleep(memberStartWait / 100) {
 		sent := t.o.Grants.Now()
 		err := t.NetworkTransport.AppendEntries(id, target, request, response)
-		if err == nil && response.Term == request.Term { // it follows this leader, with or without these entries
+		// The node follows this leader, even if it rejected the entries.
+		if err == nil && response.Term == request.Term {
 			t.o.Grants.Acked(string(id), request.Term, sent)
 		}
 		if err == nil || !t.o.Starting(err) || time.Since(began) > memberStartWait || !t.leadsMember(id, target, request.Term) {

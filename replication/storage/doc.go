@@ -1,7 +1,6 @@
-// Package storage is the data directory of a node of a cluster: the membership file, and for
-// the member that the node is the log, the votes and the snapshots, with the FSM that they
-// belong to. It imports fsm, raftfix, persist and raft's stores. It runs no raft, and knows no
-// other node.
+// Package storage is the data directory of a node of a cluster. It holds the membership file and,
+// if the node is a member, the log, the votes, the snapshots and the FSM. It imports fsm, raftfix,
+// persist and raft's stores. It runs no raft and does not communicate with other nodes.
 //
 //	MEMBER                  the membership: ids, seed, and whether the log ended cleanly
 //	raft/NODE/log/          the log

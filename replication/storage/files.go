@@ -30,7 +30,7 @@ type Options struct {
 	Boot             string // id of the current boot of the system
 	// FSM has all options of the FSM but those in the membership.
 	FSM       fsm.Options
-	Marks     bool                 // the entries that are applied are marked, see persist.Applying
+	Marks     bool                 // record the entry that is being applied, see persist.Applying
 	Monotonic func() time.Duration // for LogStore.LastStored
 	Disk      *persist.DiskWatch
 	Failed    func(error) // called when the log can not be written
@@ -47,7 +47,7 @@ type Files struct {
 	Snapshots  *raftfix.SnapshotStore
 	StoreTimes histogram.Histogram // of the log
 
-	mark           *persist.Applying // nil: none
+	mark           *persist.Applying // nil: not recorded
 	logWrites      *persist.Stopwatch
 	voteWrites     *persist.Stopwatch // of the term and the vote
 	snapshotWrites *persist.Stopwatch
@@ -60,8 +60,7 @@ type Files struct {
 	newest raft.SnapshotMeta
 }
 
-// The names of a member's files. Unfinished is the suffix of unfinished snapshots in the
-// directory SnapshotsName.
+// Names of a member's files. Unfinished is the suffix of unfinished snapshots in SnapshotsName.
 const (
 	LogName       = "log"
 	VotesName     = "votes.db"
@@ -103,7 +102,7 @@ func Open(m *Membership, o Options) (*Files, error) {
 	return f, nil
 }
 
-// openLog opens the log in dir, the directory of a member.
+// openLog opens the log of a member. dir is the member's directory.
 func (f *Files) openLog(m *Membership, dir string, o Options) (err error) {
 	f.Log, err = persist.OpenLog(o.Dir.FS, o.Dir.FS.PathJoin(dir, LogName), persist.LogOptions{
 		Policy:       o.Policy,
@@ -124,8 +123,8 @@ func (f *Files) openLog(m *Membership, dir string, o Options) (err error) {
 	return nil
 }
 
-// openFSM makes the FSM of a member. It returns a *persist.PoisonError if an entry that the FSM would
-// apply has ended too many processes.
+// openFSM creates the FSM of a member. It returns a *persist.PoisonError if applying one of the
+// log's entries has already ended too many processes.
 func (f *Files) openFSM(m *Membership, dir string, o Options) (err error) {
 	if o.Marks {
 		f.mark, err = persist.OpenApplying(o.Dir.FS, dir, o.Dir.Path, m.SameBoot(o.Boot), o.Logger)
@@ -138,8 +137,8 @@ func (f *Files) openFSM(m *Membership, dir string, o Options) (err error) {
 	return err
 }
 
-// OpenStores opens the votes and the snapshots of a node. Snapshots leave reserve bytes of
-// the disk free.
+// OpenStores opens the votes and the snapshots of a node. Writing a snapshot leaves at least
+// reserve bytes of the disk free.
 func OpenStores(dir string, reserve int64, logger hclog.Logger) (raft.StableStore, raft.SnapshotStore, error) {
 	if err := votesLost(dir); err != nil {
 		return nil, nil, err

@@ -48,7 +48,7 @@ type Membership struct {
 	// Raft is the address at which other nodes reach the node; empty: it was in no cluster
 	// yet.
 	Raft string `json:"raft,omitempty"`
-	// Level is a feature level that the log of the cluster has reached; 0: none is known.
+	// Level is the highest feature level that the log of the cluster is known to have; 0: unknown.
 	Level int `json:"level,omitempty"`
 }
 

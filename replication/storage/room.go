@@ -7,18 +7,18 @@ import (
 	"limitsrv/persist"
 )
 
-// SegmentBytes returns the size of a segment of the log, for Options.SnapshotLogBytes.
+// SegmentBytes returns the size of a log segment in bytes, for a value of Options.SnapshotLogBytes.
 func SegmentBytes(snapshotLogBytes int64) int64 { return snapshotLogBytes / segmentShare }
 
-// Reserve returns the bytes of a disk that snapshots and backups leave to the log, for
-// Options.SnapshotLogBytes.
+// Reserve returns the number of bytes that snapshots and backups leave free for the log, for a
+// value of Options.SnapshotLogBytes.
 func Reserve(snapshotLogBytes int64) int64 {
 	return persist.LogReserve(SegmentBytes(snapshotLogBytes))
 }
 
-// RemoveLeftovers removes unfinished snapshots and backups and incomplete files of killed
-// processes from the directory of a node of a cluster. It writes nothing, so that it works
-// on a full disk. Requires: no member's files are open.
+// RemoveLeftovers removes unfinished snapshots, backups and other files that killed processes have
+// left in the directory of a cluster node. It writes nothing, so it works on a full disk. Requires:
+// no member's files are open.
 func RemoveLeftovers(d *persist.Dir) error {
 	err := d.RemoveLeftovers()
 	all := d.FS.PathJoin(d.Path, nodesDir)
@@ -32,16 +32,16 @@ func RemoveLeftovers(d *persist.Dir) error {
 	return err
 }
 
-// maxLowRoom bounds the bytes of LowRoom.
+// maxLowRoom bounds LowRoom, in bytes.
 const maxLowRoom = 4 << 20
 
-// LowRoom returns the free bytes of the disk below which a leader should decide nothing more,
-// so that the room that is left is for the log of the cluster itself.
+// LowRoom returns the number of free bytes below which a leader should log no more decisions, so
+// that the remaining room is left to raft's own entries.
 func (f *Files) LowRoom() int64 { return min(f.segmentBytes/8, maxLowRoom) }
 
-// IsShort reports whether the log is about to have no room: little is free on the disk, or
-// the newest segment has less room than it was to have, and the disk has none for another
-// one. free are the free bytes then. Cost: one statfs(2), which may hang with the disk.
+// IsShort reports whether the log is about to run out of room: the disk has fewer free bytes than
+// LowRoom, or the newest segment did not get its full size and there is no room for another
+// segment. free is the number of free bytes. Cost: one statfs(2), which may hang with the disk.
 func (f *Files) IsShort() (free int64, short bool) {
 	free, known := persist.FreeBytes(f.disk, f.dir)
 	if !known {
@@ -50,8 +50,8 @@ func (f *Files) IsShort() (free int64, short bool) {
 	return free, free < f.LowRoom() || f.Log.Short() && free < f.segmentBytes+f.LowRoom()
 }
 
-// CheckRoom returns a *persist.NoRoomError if a snapshot of so many bytes would leave too
-// little room for the log. It removes older snapshots before, if that is necessary.
+// CheckRoom returns a *persist.NoRoomError if a snapshot of this size would leave too little room
+// for the log. Before that it removes all snapshots except the newest, if they take the room.
 func (f *Files) CheckRoom(bytes int64) error {
 	reserve := persist.LogReserve(f.segmentBytes)
 	err := persist.CheckRoom(f.disk, f.dir, bytes, reserve)
@@ -64,7 +64,7 @@ func (f *Files) CheckRoom(bytes int64) error {
 	return persist.CheckRoom(f.disk, f.dir, bytes, reserve)
 }
 
-// reap removes all snapshots but the newest.
+// reap removes all snapshots except the newest.
 func (f *Files) reap() error {
 	if store, ok := f.Snapshots.SnapshotStore.(*snapshotStore); ok {
 		return store.reap(1)
@@ -72,9 +72,9 @@ func (f *Files) reap() error {
 	return nil
 }
 
-// FreeRoom makes room on a full disk: it removes all snapshots but the newest, and, if the
-// log has several segments, the entries that the newest snapshot includes. Requires: no
-// snapshot is being written.
+// FreeRoom makes room on a full disk. It removes all snapshots except the newest and, if the log
+// has more than one segment, the entries that the newest snapshot includes. Requires: no snapshot
+// is being written.
 func (f *Files) FreeRoom() error {
 	if err := f.reap(); err != nil {
 		return err
@@ -86,5 +86,6 @@ func (f *Files) FreeRoom() error {
 	return f.Entries.DeleteRange(f.Log.First(), min(newest, f.Log.Last()-1))
 }
 
-// metaRoom is the room in bytes to write META anew: without it the log would break.
+// metaRoom is the number of bytes that a rewrite of META needs. If that write failed, the log would
+// break.
 const metaRoom = 64 << 10

@@ -23,30 +23,30 @@ import (
 	"limitsrv/persist"
 )
 
-// A snapshotStore is raft's SnapshotStore: a directory with one directory for each
-// snapshot, in the format of raft's FileSnapshotStore. A snapshot has the suffix Unfinished
-// until it is on disk, and is removed as soon as writing it fails.
+// A snapshotStore is raft's SnapshotStore: a directory with one directory for each snapshot, in the
+// format of raft's FileSnapshotStore. The name of a snapshot ends in Unfinished until it is on
+// disk. A snapshot is removed as soon as a write to it fails.
 //
 // Concurrency: any goroutine may call any method.
 type snapshotStore struct {
 	fs   vfs.FS
 	dir  string
-	keep int // number of snapshots that List returns and that are kept
-	// room returns an error if the disk is too full to go on with a snapshot.
+	keep int // number of snapshots that are kept and that List returns
+	// room returns an error if the disk is too full to continue a snapshot.
 	room func() error
 	log  hclog.Logger
 
-	written atomic.Int64 // number of the last snapshot that was begun, by the clock
+	written atomic.Int64 // number of the snapshot begun last, see nextNumber
 }
 
 const (
 	metaFile  = "meta.json"
 	stateFile = "state.bin"
-	// maxMetaFile bounds the bytes of a metaFile, which has the members of the cluster.
+	// maxMetaFile bounds a metaFile, which lists the members of the cluster, in bytes.
 	maxMetaFile = 16 << 20
-	// roomEvery is the number of bytes after which the room is checked again.
+	// roomEvery is the number of written bytes after which the room is checked again.
 	roomEvery = 4 << 20
-	// snapshotBuffer is the number of bytes that are written or read at once.
+	// snapshotBuffer is the size in bytes of the read and write buffers.
 	snapshotBuffer = 256 << 10
 )
 
@@ -58,7 +58,7 @@ type storedMeta struct {
 	CRC []byte // of the stateFile
 }
 
-// newSnapshotStore returns the store in a directory, which is created if it is missing.
+// newSnapshotStore returns the store in dir, and creates the directory if necessary.
 func newSnapshotStore(fsys vfs.FS, dir string, keep int, room func() error, log hclog.Logger) (*snapshotStore, error) {
 	if err := persist.MakeDir(fsys, dir); err != nil {
 		return nil, fmt.Errorf("create snapshot directory %s: %w", dir, err)
@@ -66,8 +66,7 @@ func newSnapshotStore(fsys vfs.FS, dir string, keep int, room func() error, log 
 	return &snapshotStore{fs: fsys, dir: dir, keep: keep, room: room, log: log}, nil
 }
 
-// removeUnfinished removes all that unfinished snapshots have left. Requires: no snapshot is
-// being written.
+// removeUnfinished removes all unfinished snapshots. Requires: no snapshot is being written.
 func removeUnfinished(fsys vfs.FS, dir string) error {
 	names, err := fsys.List(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,8 +104,8 @@ func (s *snapshotStore) Create(version raft.SnapshotVersion, index, term uint64,
 	return k, nil
 }
 
-// nextNumber returns the time in milliseconds since the Unix epoch, and a later one if that
-// was returned before.
+// nextNumber returns the current time in milliseconds since the Unix epoch, or the last result plus
+// 1 if that is greater.
 func (s *snapshotStore) nextNumber() int64 {
 	for {
 		last := s.written.Load()
@@ -164,7 +163,7 @@ func (s *snapshotStore) readMeta(id string) (m storedMeta, err error) {
 	return m, nil
 }
 
-// Open implements raft.SnapshotStore. Cost: it reads the snapshot once, to verify its
+// Open implements raft.SnapshotStore. Cost: it reads the whole snapshot once to verify its
 // checksum.
 func (s *snapshotStore) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	meta, err := s.readMeta(id)
@@ -198,7 +197,7 @@ func (s *snapshotStore) verify(name string, want []byte) error {
 	return nil
 }
 
-// A snapshotReader reads the state in a snapshot.
+// A snapshotReader reads the state of a snapshot.
 type snapshotReader struct {
 	*bufio.Reader
 	file vfs.File
@@ -207,7 +206,7 @@ type snapshotReader struct {
 // Close implements io.Closer.
 func (r *snapshotReader) Close() error { return r.file.Close() }
 
-// reap removes all but the newest snapshots.
+// reap removes all snapshots except the newest keep ones.
 func (s *snapshotStore) reap(keep int) error {
 	all, err := s.all()
 	for _, old := range all[min(len(all), keep):] {
@@ -216,7 +215,7 @@ func (s *snapshotStore) reap(keep int) error {
 	return err
 }
 
-// A snapshotSink is a snapshot that is being written. One goroutine may use it at a time.
+// A snapshotSink is a snapshot that is being written. Concurrency: one goroutine at a time.
 type snapshotSink struct {
 	store     *snapshotStore
 	dir       string
@@ -224,15 +223,15 @@ type snapshotSink struct {
 	file      vfs.File // nil: not created, or closed
 	buffer    *bufio.Writer
 	sum       hash.Hash64
-	unchecked int   // bytes since the room was checked
-	failed    error // nil: none yet
+	unchecked int   // bytes written since the last check of the room
+	failed    error // the first error; nil: no error yet
 	over      bool  // complete or canceled
 }
 
 // ID implements raft.SnapshotSink.
 func (k *snapshotSink) ID() string { return k.meta.ID }
 
-// Write implements raft.SnapshotSink. After an error the snapshot is gone.
+// Write implements raft.SnapshotSink. After an error the snapshot is removed.
 func (k *snapshotSink) Write(data []byte) (n int, err error) {
 	if k.failed != nil {
 		return 0, k.failed
@@ -252,8 +251,8 @@ func (k *snapshotSink) Write(data []byte) (n int, err error) {
 	return n, nil
 }
 
-// Close implements raft.SnapshotSink: it completes the snapshot, and removes older ones.
-// After an error the snapshot is gone.
+// Close implements raft.SnapshotSink. It completes the snapshot and removes older snapshots. After
+// an error the new snapshot is removed.
 func (k *snapshotSink) Close() error {
 	if k.failed != nil || k.over {
 		return k.failed
@@ -291,7 +290,7 @@ func (k *snapshotSink) complete() error {
 	return persist.Publish(fsys, k.dir, strings.TrimSuffix(k.dir, Unfinished))
 }
 
-// Cancel implements raft.SnapshotSink: it removes the snapshot, unless that is complete.
+// Cancel implements raft.SnapshotSink. It removes the snapshot, unless the snapshot is complete.
 func (k *snapshotSink) Cancel() error {
 	if k.over || k.failed != nil {
 		return nil
@@ -300,16 +299,16 @@ func (k *snapshotSink) Cancel() error {
 	return k.remove()
 }
 
-// abandon removes the snapshot because of an error, and returns the error.
+// abandon removes the snapshot because of the error why, and returns an error.
 func (k *snapshotSink) abandon(why error) error {
 	k.failed = errors.Join(why, k.remove())
 	return k.failed
 }
 
-// remove closes the file, which would keep its space otherwise, and removes the snapshot.
+// remove closes the file, which would otherwise keep its space, and removes the snapshot.
 func (k *snapshotSink) remove() error {
 	if k.file != nil {
-		_ = k.file.Close() // its content does not matter
+		_ = k.file.Close() // the content is discarded
 		k.file = nil
 	}
 	return k.store.fs.RemoveAll(k.dir)
