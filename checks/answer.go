@@ -61,12 +61,12 @@ type Met struct {
 	Descriptor uint8
 	Guard      int8
 	Mode       rules.Mode
-	// Overruled is set if the limit is a shadow limit only because all limits of the server are.
+	// Overruled is set if only the server-wide shadow mode makes the limit a shadow limit.
 	Overruled bool
-	op        uint8 // index in the ops of the request
+	op        uint8 // index into the ops of the request
 }
 
-// IsShadow reports whether the limit is a shadow limit by its rule.
+// IsShadow reports whether the rule itself makes the limit a shadow limit.
 func (m *Met) IsShadow() bool { return m.Mode == rules.Shadow && !m.Overruled }
 
 // A Closing is a penalty box that a request closed. It is valid as long as the Answer.

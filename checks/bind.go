@@ -82,7 +82,7 @@ func binds(r, earlier *Row, passed bool) bool {
 // use returns the reason for a request that passed.
 func use(l *rules.Limit, d *engine.Decision) Reason {
 	switch used := l.Quota + l.Grace - d.Remaining; {
-	case d.Params.Limit == 0: // no such key, or no memory for one
+	case d.Params.Limit == 0: // the key is missing, or there was no memory for it
 	case used > l.Quota:
 		return Grace
 	case used > l.NearAbove:

@@ -84,8 +84,8 @@ func (c *Check) Append(b *engine.Batch, s *ruleset.State, now engine.Instant, q 
 	return nil
 }
 
-// BadAddresses returns the number of attributes of the last Append that must be addresses and can't be
-// parsed.
+// BadAddresses returns the number of attributes of the last Append that its rules compare as
+// addresses and that can't be parsed.
 func (c *Check) BadAddresses() int { return c.memory.result.BadAddresses }
 
 // next appends an op to the batch, which the caller must set.
@@ -153,8 +153,8 @@ func (c *Check) appendGuarded(b *engine.Batch, q *Request) (unheld *rules.Met) {
 // modes are the modes of the ops of limits.
 var modes = [...]engine.Mode{rules.Enforced: 0, rules.Shadow: engine.Shadow, rules.Quota: engine.AnyOf}
 
-// appendSettling appends an op for each limit of a request that settles, in one moment. Limits of
-// 0 count nothing.
+// appendSettling appends an op for each limit of a request that settles; all are applied at one
+// moment. A limit of 0 counts nothing, so its op only looks.
 func appendSettling(b *engine.Batch, limits []rules.Met, q *Request) {
 	for i := range limits {
 		l := limits[i].Limit
@@ -173,7 +173,7 @@ func appendSettling(b *engine.Batch, limits []rules.Met, q *Request) {
 	}
 }
 
-// adjusting returns the mode of Charges and Refunds of a batch.
+// adjusting returns the mode for Charges and Refunds in b.
 func adjusting(b *engine.Batch) engine.Mode {
 	if b.Older {
 		return 0
@@ -181,6 +181,7 @@ func adjusting(b *engine.Batch) engine.Mode {
 	return engine.Fit
 }
 
-// separate makes the Needs and the members of a group that settles ops by themselves: older logs
-// have no such groups. A look is in place of the Needs, so that the indexes stay.
+// separate turns the Needs and the members of a group that settles into single ops, because logs of
+// earlier versions have no such groups. A look replaces the Needs, so the indexes of the other ops
+// stay.
 func separate(ops []engine.Op) { ops[0] = engine.Op{Kind: engine.Peek, Key: look.Key} }

@@ -83,7 +83,7 @@ func (c *Check) keep(s *ruleset.State, q *Request) {
 	if s.Shadow || q.Negative != nil {
 		soften(r, s, q)
 	}
-	op, labelled := uint8(1), false // after the Needs
+	op, labelled := uint8(1), false // op 0 is the Needs
 	for i := range r.Limits {
 		from := &r.Limits[i]
 		m.met = append(m.met, Met{

@@ -16,10 +16,10 @@ type Request struct {
 	// Own are the tokens for descriptors that have their own number, by index, -1 for those
 	// that take Hits; nil if none has.
 	Own []int64
-	// Negative tells, by index, which descriptors give their tokens back instead of taking them;
-	// nil if none does. Peek and Settle exclude it.
+	// Negative is set, by index, for descriptors that give their tokens back instead of taking
+	// them. nil: no descriptor does. Requires: neither Peek nor Settle is set.
 	Negative []bool
-	// HitsGiven is set if the client sent Hits, so that they are not the default.
+	// HitsGiven is set if the client sent Hits; otherwise Hits is the default.
 	HitsGiven bool
 	// ID is the holder of the leases, for limits that have leases; it may be empty, and then
 	// such a limit is an error.
@@ -30,10 +30,10 @@ type Request struct {
 	// Peek looks only: the answer tells if Hits tokens would pass, and nothing is counted.
 	Peek bool
 
-	report bool // see Report
+	report bool // set by Report
 }
 
-// hits returns the tokens that a descriptor takes.
+// hits returns the number of tokens that a descriptor takes; 0 if it gives tokens back.
 func (q *Request) hits(descriptor int) int64 {
 	if q.givesBack(descriptor) {
 		return 0
@@ -46,7 +46,7 @@ func (q *Request) givesBack(descriptor int) bool {
 	return descriptor < len(q.Negative) && q.Negative[descriptor]
 }
 
-// tokens returns the tokens that a descriptor takes or gives back.
+// tokens returns the number of tokens that a descriptor takes or gives back.
 func (q *Request) tokens(descriptor int) int64 {
 	if descriptor < len(q.Own) && q.Own[descriptor] >= 0 {
 		return q.Own[descriptor]
@@ -54,8 +54,9 @@ func (q *Request) tokens(descriptor int) int64 {
 	return q.Hits
 }
 
-// Report makes q a request that settles: each descriptor with its own number of tokens takes these
-// tokens unconditionally. ok is false, and q is unchanged, if no descriptor has usage to report.
+// Report makes q a request that settles: it takes the tokens of each descriptor with a number of
+// its own unconditionally. If no descriptor has usage to report, it returns false and leaves q
+// unchanged.
 func (q *Request) Report() (ok bool) {
 	if q.Peek || q.settling() || !slices.ContainsFunc(q.Own, isUsage) {
 		return false
@@ -64,14 +65,14 @@ func (q *Request) Report() (ok bool) {
 	return true
 }
 
-// isUsage reports whether a descriptor's own number of tokens may be usage. Numbers from the
-// greatest uint32 on are mistakes, such as -1: they must not close a limit.
+// isUsage reports whether a descriptor's own number of tokens may be usage. Numbers from
+// math.MaxUint32 on are mistakes, for example a converted -1, and must not exhaust a limit.
 func isUsage(n int64) bool { return n > 0 && n < math.MaxUint32 }
 
-// settling reports whether the request settles.
+// settling reports whether the request settles: it takes or returns tokens unconditionally.
 func (q *Request) settling() bool { return q.Settle != 0 || q.report }
 
-// settles returns the tokens that a descriptor settles.
+// settles returns the number of tokens that a descriptor settles; negative: they are returned.
 func (q *Request) settles(descriptor int) int64 {
 	switch {
 	case !q.report:

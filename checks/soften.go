@@ -7,8 +7,8 @@ import (
 	"limitsrv/ruleset"
 )
 
-// soften makes shadow limits, which have no penalty boxes, of all limits of the request if all
-// rules are in shadow, else of the limits that get tokens back.
+// soften turns limits of the request into shadow limits without penalty boxes: all limits if the
+// server is in shadow mode, and otherwise the limits that get tokens back.
 func soften(r *rules.Result, s *ruleset.State, q *Request) {
 	for i := range r.Limits {
 		if m := &r.Limits[i]; s.Shadow || q.givesBack(m.Descriptor) {
@@ -31,8 +31,8 @@ func soften(r *rules.Result, s *ruleset.State, q *Request) {
 	r.Forget()
 }
 
-// checkShared returns an error if descriptors share a counter of which some give tokens back and
-// others take them: it is counted once, for the first of the descriptors.
+// checkShared returns an error if descriptors share a counter, and some give tokens back while
+// others take them. The counter is applied once, for the first of these descriptors.
 func checkShared(r *rules.Result, q *Request) error {
 	for _, s := range r.Shared {
 		if first := r.Limits[s.Limit].Descriptor; q.givesBack(first) != q.givesBack(s.Descriptor) {
@@ -43,9 +43,8 @@ func checkShared(r *rules.Result, q *Request) error {
 	return nil
 }
 
-// AppendReturns appends the ops that give back the tokens of a request, from the decisions on
-// the ops that Append appended: none if the request is denied, or gives nothing back. q must be
-// the request of the Append.
+// AppendReturns appends the ops that give tokens back. ops and ds are the ops that Append appended
+// for q and the decisions on them. It appends nothing if q was denied or gives nothing back.
 func (c *Check) AppendReturns(b *engine.Batch, q *Request, ops []engine.Op, ds []engine.Decision) {
 	if q.Negative == nil || c.verdict != rules.Limited || !engine.Passed(ops, ds) {
 		return
@@ -55,12 +54,13 @@ func (c *Check) AppendReturns(b *engine.Batch, q *Request, ops []engine.Op, ds [
 	}
 }
 
-// Returned puts the decisions on the ops of AppendReturns in place of those on the ops of Append.
+// Returned replaces decisions in ds, on the ops of Append, with the decisions on the ops of
+// AppendReturns.
 func (c *Check) Returned(q *Request, ds, returned []engine.Decision) {
 	i := 0
 	for _, op := range c.returns(q) {
 		d := &ds[op]
-		if *d = returned[i]; d.Status == engine.Missing { // it is full
+		if *d = returned[i]; d.Status == engine.Missing { // the key is full
 			*d = engine.Decision{}
 		}
 		d.Wait = engine.Span{}
@@ -68,7 +68,7 @@ func (c *Check) Returned(q *Request, ds, returned []engine.Decision) {
 	}
 }
 
-// returns yields the limits that get tokens back, with the index of their ops.
+// returns yields the limits that get tokens back, and the index of each limit's op.
 func (c *Check) returns(q *Request) func(yield func(m *rules.Met, op uint8) bool) {
 	return func(yield func(*rules.Met, uint8) bool) {
 		met := c.met()
@@ -81,7 +81,7 @@ func (c *Check) returns(q *Request) func(yield func(m *rules.Met, op uint8) bool
 	}
 }
 
-// refund returns the op of a batch that gives tokens of a limit back.
+// refund returns the op, for batch b, that gives n tokens of a limit back.
 func refund(b *engine.Batch, m *rules.Met, n int64) engine.Op {
 	return engine.Op{Kind: engine.Refund, Mode: adjusting(b), Params: m.Limit.Params, N: n, Key: m.Key}
 }

@@ -2,10 +2,10 @@ package engine
 
 import "encoding/binary"
 
-// unaged stands for the unknown time of permits that a Refund returns.
+// unaged is the Instant for permits of a Refund with an unknown age.
 const unaged Instant = -1
 
-// age returns the nanoseconds from since to now, 0 if since is unaged.
+// age returns the nanoseconds from since to now, or 0 if since is unaged.
 func age(now, since Instant) uint64 {
 	if since == unaged {
 		return 0
@@ -13,14 +13,14 @@ func age(now, since Instant) uint64 {
 	return uint64(now - since)
 }
 
-// ageBytes is the length of an age in an ID.
+// ageBytes is the length in bytes of an age in Op.ID.
 const ageBytes = 8
 
-// SetAge makes a Refund one of permits that were taken at most some nanoseconds ago, 0 or
-// more. It allocates.
+// SetAge limits a Refund to permits that were taken at most nanos nanoseconds ago. Requires: nanos
+// >= 0. It allocates.
 func (op *Op) SetAge(nanos int64) { op.ID = binary.LittleEndian.AppendUint64(nil, uint64(nanos)) }
 
-// isAdjusting reports whether the op is a Refund or a Charge with the mode Fit, or Partial.
+// isAdjusting reports whether the op is a Refund or a Charge with the mode Fit or Partial.
 func (op *Op) isAdjusting() bool {
 	return (op.Kind == Refund || op.Kind == Charge) && op.Mode&(Fit|Partial) != 0
 }
@@ -30,7 +30,7 @@ func (op *Op) hasValidAge() bool {
 	return len(op.ID) == 0 || len(op.ID) == ageBytes && op.ID[ageBytes-1] < 0x80
 }
 
-// since returns the time from which on a Refund returns permits, or unaged.
+// since returns the earliest time of the permits that a Refund may return, or unaged.
 func (op *Op) since(now Instant) Instant {
 	if len(op.ID) != ageBytes {
 		return unaged
@@ -38,7 +38,7 @@ func (op *Op) since(now Instant) Instant {
 	return max(0, now-Instant(binary.LittleEndian.Uint64(op.ID)))
 }
 
-// refund returns permits; a key that is full again is forgotten.
+// refund applies a Refund. A key that is full again is removed.
 func (s *shard) refund(now Instant, op *Op, h uint64, d *Decision) {
 	pl, used, ok := s.lookupCountable(now, op, h, d)
 	if !ok {
@@ -62,8 +62,8 @@ func (s *shard) refund(now Instant, op *Op, h uint64, d *Decision) {
 	}
 }
 
-// charge takes permits up to one limit of debt. Its wait is the time until the debt is
-// repaid, or, if the charge is denied as a whole, until it would pass.
+// charge applies a Charge: it takes permits, up to one limit of debt. The Wait of the decision is
+// the time until the debt is repaid or, if the whole Charge is denied, until it would pass.
 func (s *shard) charge(now Instant, op *Op, h uint64, d *Decision) {
 	pl, used, ok := s.lookupChargeable(now, op, h, d)
 	if !ok {
@@ -74,7 +74,7 @@ func (s *shard) charge(now Instant, op *Op, h uint64, d *Decision) {
 		n = min(n, max(0, 2*limit-used))
 	}
 	switch {
-	case n == 0: // nothing fits
+	case n == 0: // no permit fits
 		d.Wait = c.meter().until(c, now, limit)
 	case used+n > 2*limit:
 		d.Wait = c.waitFor(now, n, 2*limit)
@@ -97,7 +97,7 @@ func (s *shard) charge(now Instant, op *Op, h uint64, d *Decision) {
 	}
 }
 
-// charged is the Allowed of a Charge of which n permits were recorded.
+// charged returns the Allowed of a Charge that took n permits.
 func charged(op *Op, n int64) int64 {
 	switch {
 	case op.Mode&Partial != 0:
@@ -108,8 +108,8 @@ func charged(op *Op, n int64) int64 {
 	return 0
 }
 
-// lookupChargeable is lookupCountable for a Charge. One with parameters puts the key under
-// them, which sets Changed, and then a missing key is a new one.
+// lookupChargeable is lookupCountable for a Charge. If the Charge has Params, the key is migrated
+// to them, which sets Changed, and a missing key counts as a new key.
 func (s *shard) lookupChargeable(now Instant, op *Op, h uint64, d *Decision) (pl place, used int64, ok bool) {
 	if op.Params.Limit == 0 {
 		return s.lookupCountable(now, op, h, d)

@@ -169,12 +169,13 @@ type limiter interface {
 	// take uses n more permits, n > 0, even if fewer are left. Requires: the total stays
 	// within two limits.
 	take(c *cell, now Instant, n int64)
-	// giveBack returns up to n permits that were taken at since or later, or, if since is
-	// unaged, in the window in force, and of a bucket just now. The key is then at no time
-	// less used than if they had never been taken. It reports whether it returned anything.
+	// giveBack returns up to n permits that were taken at since or later. If since is unaged, it
+	// returns permits of the current window; a bucket counts them as taken just now. Afterwards
+	// the key must at no time have fewer permits in use than if these had never been taken. It
+	// reports whether it returned any.
 	giveBack(c *cell, now, since Instant, n int64) bool
-	// refund is giveBack for an op without the mode Fit: it returns n permits, or all that are
-	// in use if these are fewer, whenever they were taken.
+	// refund is giveBack for an op without the mode Fit: it returns n permits or, if fewer are in
+	// use, all of these, no matter when they were taken.
 	refund(c *cell, now Instant, n int64)
 }
 

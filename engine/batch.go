@@ -24,32 +24,33 @@ type Batch struct {
 	// Level is the level of meaning of the calls, so that a correction of a command changes
 	// no replay: see Commands. 0 is the newest.
 	Level uint8
-	// Older asks the authors of ops for forms that all versions of log entries have, because a
-	// member of the cluster may not know the newer ones: see Fit. Apply ignores it.
+	// Older asks the authors of ops for forms that exist in all versions of log entries, because
+	// some member of the cluster may not support newer forms, see Fit. Apply ignores it.
 	Older bool
-	// AnswerBytes bounds the answers of the calls in bytes, because thousands of large ones would
-	// take all memory; 0 is no bound. A call that only reads is not carried out, and its answer is
-	// empty, if it would exceed the bound, or would follow such a call; unless Options.Effects need
-	// its answer. Any other call is carried out, and its answer is empty if it is not short and
-	// exceeds the bound. All else is as without the bound.
+	// AnswerBytes bounds the total length of the answers of the calls, in bytes; 0: no bound.
+	// Thousands of long answers would take all memory.
+	//
+	// A call that only reads is not executed, and its answer is empty, if its answer or an earlier
+	// answer would exceed the bound. Exception: Options.Effects needs its answer. Any other call
+	// is executed; its answer is empty if it exceeds the bound and is longer than shortAnswer. The
+	// bound changes nothing else.
 	AnswerBytes int
-	// AnswerMost bounds the answer of one call that only reads and is no part of a log, in bytes:
-	// beyond it the answer is an error. 0, and more than MaxAnswerBytes, stand for these. It is used
-	// with AnswerBytes only.
+	// AnswerMost bounds the answer, in bytes, of each call that only reads and is not in a log. A
+	// longer answer becomes an error. 0 and values above MaxAnswerBytes mean MaxAnswerBytes. It
+	// has no effect without AnswerBytes.
 	AnswerMost int
-	// Held is set by Apply if answers are empty because of AnswerBytes.
+	// Held is set by Apply if an answer is empty because of AnswerBytes.
 	Held bool
-	// Notices, unless nil, gets the messages that the calls publish, and the changed keys. The executor sets it for
-	// each Apply that is no replay.
+	// Notices, unless nil, receives the messages that the calls publish, and the changed keys. The
+	// executor sets it for each Apply that is not a replay.
 	Notices *Notices
-	// Origin is the client whose batch it is, for Change.Origin; 0: unknown. No decision depends on
-	// it, and no log has it.
+	// Origin is the id of the client that sent the batch, for Change.Origin; 0: unknown. No
+	// decision depends on it, and no log contains it.
 	Origin int64
-	// Runs is the number of runs of scripts among the calls, and Granted the sum of the parts of
-	// their budgets, in steps, that only heavy runs take. Closed is set if no more ops should
-	// follow them in this batch, and Slow if they are likely to end at their budgets. They are for
-	// its author; Apply ignores them.
-	// Work is the work that the calls are estimated to take, in visits to an element.
+	// Runs is the number of script runs among the calls. Granted is the number of steps of their
+	// budgets that only heavy runs use. Closed is set if no more ops should join the batch. Slow
+	// is set if the batch is likely to take long. Work is the estimated work of the calls, in
+	// visits to an element. These fields are for the author of the batch; Apply ignores them.
 	Runs    int
 	Work    int64
 	Granted int64
@@ -68,9 +69,9 @@ type Batch struct {
 	learns   []SourceID // of AddLearn; zero drops all
 	readOnly bool       // the shards' time does not advance
 	answered int        // bytes of the answers so far, if AnswerBytes is set
-	enough   bool       // a call was held back because of AnswerBytes
-	changing int64      // work of the calls so far that are not ReadOnly, see MaxAtomicWork
-	visited  int64      // work of the other calls
+	enough   bool       // a call was not executed because of AnswerBytes
+	changing int64      // work of the executed calls that are not ReadOnly, see MaxAtomicWork
+	visited  int64      // work of the executed ReadOnly calls
 	scratch  scratch
 	tx       Tx
 }

@@ -71,8 +71,8 @@ func (b bucket) refund(c *cell, now Instant, n int64) {
 	b.set(c, now, b.owed(c, now).subSaturating(mul(uint64(n), uint64(c.params.Period))))
 }
 
-// giveBack returns the time of n permits, less the time since they were taken: so much of it
-// the bucket may have earned back already.
+// giveBack returns the time that n permits cost, minus the time since they were taken, because the
+// bucket may have earned that part back already.
 func (b bucket) giveBack(c *cell, now, since Instant, n int64) bool {
 	back := mul(uint64(n), uint64(c.params.Period)).subSaturating(mul(age(now, since), uint64(c.params.Count)))
 	b.set(c, now, b.owed(c, now).subSaturating(back))

@@ -186,7 +186,7 @@ func (b pastBucket) take(c *cell, now Instant, n int64) {
 	b.setTakenRate(c, b.countingRate(c))
 }
 
-// giveBack may round: see refine. It returns the time as a bucket without a past does.
+// giveBack may round, see refine. It returns the same time as bucket.giveBack.
 func (b pastBucket) giveBack(c *cell, now, since Instant, n int64) bool {
 	back := b.costOf(c, now, n)
 	back = back.subSaturating(mul(age(now, since), b.unit(c)))
@@ -200,8 +200,8 @@ func (b pastBucket) refund(c *cell, now Instant, n int64) {
 	b.set(c, now, b.owed(c, now).subSaturating(cost))
 }
 
-// costOf returns the time of n permits, at least the time owed if it exceeds a wide. It may
-// refine the unit.
+// costOf returns the time that n permits cost. If that exceeds a wide, the result is the greatest
+// wide. It may refine the unit.
 func (b pastBucket) costOf(c *cell, now Instant, n int64) wide {
 	cost, exact, fits := b.countingRate(c).drops(uint64(n), b.unit(c))
 	if fits && !exact && cost.less(b.owed(c, now)) {

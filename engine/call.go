@@ -7,13 +7,13 @@ type Call struct {
 	// ReadOnly is set if the call can change nothing, so that Look accepts it. It follows
 	// from Command.
 	ReadOnly bool
-	// Timed is set if the call is told the time, as scripts are, and Draws if it draws random
-	// numbers without being told the time. Both follow from Command.
+	// Timed is set if the call reads the time, as scripts do. Draws is set if the call draws
+	// random numbers but does not read the time. Both follow from Command.
 	Timed bool
 	Draws bool
-	// Micros is the part of the time of a Timed call beyond the time of the batch, in microseconds.
-	// Of a call that Draws it is a number that no other such call at the time of the batch has.
-	// See Engine.SetMoments.
+	// Micros is added to the time of the batch, in microseconds, for a Timed call. For a call that
+	// Draws it is a number that no other such call has at the time of the batch. See
+	// Engine.SetMoments.
 	Micros uint32
 	// Light is a hint that a Timed call takes microseconds, so that other calls may wait for it
 	// in other shards too. It is no part of logs: no decision depends on it.
@@ -29,8 +29,8 @@ type Call struct {
 // call depend only on the call, the Level of its batch, and its Tx. Concurrency: any number
 // of goroutines may call them.
 type Commands interface {
-	// Check sets ReadOnly, Timed and Draws. It returns an error if a call from outside has no known command
-	// or a wrong number of arguments; the other methods rely on it.
+	// Check sets ReadOnly, Timed and Draws. It returns an error if a call from outside has an
+	// unknown command or a wrong number of arguments. The other methods require a checked call.
 	Check(c *Call) error
 	// Level is the newest level of meaning, see Batch.Level.
 	Level() uint8
@@ -41,10 +41,10 @@ type Commands interface {
 	Do(tx *Tx, c *Call)
 }
 
-// A Describer is a Commands that describes calls to people.
+// A Describer is a Commands that can describe calls to an operator.
 type Describer interface {
-	// Describe returns the name of a call that Check accepts, and of a run the SHA-1 of its
-	// script in hexadecimal, or the name of its function; nil: it is no run.
+	// Describe returns the name of a call that Check accepts. For a run of a script, script is the
+	// SHA-1 in hexadecimal; for a run of a function, its name. For other calls script is nil.
 	Describe(c *Call) (name string, script []byte)
 }
 
@@ -226,7 +226,8 @@ const maxKeptAnswer = 16 << 10
 // resetCalls empties Calls.
 func (b *Batch) resetCalls() { b.dropCalls(0) }
 
-// dropCalls removes the calls from index n on, which must not keep the bytes of others alive.
+// dropCalls removes the calls from index n on, and releases the memory that their arguments refer
+// to.
 func (b *Batch) dropCalls(n int) {
 	for i := range b.Calls[n:] {
 		c := &b.Calls[n+i]
@@ -238,7 +239,7 @@ func (b *Batch) dropCalls(n int) {
 	b.Calls = b.Calls[:n]
 }
 
-// Truncate removes the ops and the calls from the given indexes on, those of one command.
+// Truncate removes the ops and the calls from the given indexes on. Requires: they belong together.
 func (b *Batch) Truncate(ops, calls int) {
 	b.Ops = b.Ops[:ops]
 	b.dropCalls(calls)

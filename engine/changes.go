@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// A Change is a key that an Apply has changed, or all keys.
+// A Change says that an Apply has changed a key, or possibly all keys.
 type Change struct {
 	All    bool
 	DB     uint8
@@ -14,12 +14,12 @@ type Change struct {
 	Origin int64 // Batch.Origin; 0: unknown
 }
 
-// maxChanges is the number of changes that wait at most: beyond it they become one of all keys.
+// maxChanges bounds the waiting changes. One more turns them into a single change of all keys.
 const maxChanges = 1 << 16
 
-// changedKeys are the changed keys, on their way to the clients of this node that keep values.
+// changedKeys are the changes that wait for the clients of this node that cache values.
 type changedKeys struct {
-	trackers atomic.Int64 // sum of all Track; 0: no key is noted
+	trackers atomic.Int64 // number of clients that track, see Track; 0: no key is noted
 	waiting  atomic.Int64 // changes that are not reported yet
 
 	mu     sync.Mutex
@@ -27,21 +27,22 @@ type changedKeys struct {
 	handle atomic.Pointer[func([]Change)]
 }
 
-// HandleChanges sets the function that gets the changed keys, in the order in which each of them
-// was changed. It is called within Send, Replaced and Outdated, with no lock of an engine or of n
-// held. Concurrency: several goroutines may call it at once.
+// HandleChanges sets the function that receives the changes. The changes of one key arrive in
+// order. handle is called within Send, Replaced and Outdated; no lock of an engine or of n is held.
+// Concurrency: several goroutines may call handle at once.
 func (n *Notices) HandleChanges(handle func([]Change)) { n.changed.handle.Store(&handle) }
 
-// Track adds to the number of clients that keep values. While it is 0, keys are not noted, and
-// an Apply, and a call, cost a load more. A change that a later look does not see is noted.
+// Track adds to the number of clients that cache values. While it is 0, no keys are noted, and an
+// Apply and a call each cost one more load. After it returns, any change that a later look does not
+// see is noted.
 func (n *Notices) Track(clients int64) {
 	if n != nil {
 		n.changed.trackers.Add(clients)
 	}
 }
 
-// Outdated reports that the state of this node may be older than the state of others, because its
-// leader is lost, or another node leads: no client must keep a value.
+// Outdated reports a change of all keys: the state of this node may be older than the state of
+// other nodes, because its leader is lost or another node leads.
 func (n *Notices) Outdated() {
 	if !n.tracks() {
 		return
@@ -51,8 +52,8 @@ func (n *Notices) Outdated() {
 	}
 }
 
-// tracks reports whether changes are to be noted. A caller that holds the lock of a shard, or
-// has changed it, misses no client that has seen the shard before.
+// tracks reports whether changes must be noted. A caller that holds the lock of a shard, or has
+// changed the shard, gets true for every client that read the shard before.
 func (n *Notices) tracks() bool { return n != nil && n.changed.trackers.Load() > 0 }
 
 // add adds a change, with a copy of its key.
@@ -70,12 +71,12 @@ func (c *changedKeys) add(change Change) {
 	c.waiting.Store(int64(len(c.list)))
 }
 
-// has reports whether a change tells all that another one does.
+// has reports whether c covers other.
 func (c *Change) has(other *Change) bool {
 	return c.All || !other.All && c.DB == other.DB && c.Origin == other.Origin && string(c.Key) == string(other.Key)
 }
 
-// report passes the noted changes on.
+// report passes the waiting changes to the handler.
 func (c *changedKeys) report() {
 	c.mu.Lock()
 	list := c.list
@@ -87,8 +88,8 @@ func (c *changedKeys) report() {
 	}
 }
 
-// noteChanges notes the keys that the batch has changed, except those of calls, which note
-// them as they change them.
+// noteChanges notes the keys that the ops of the batch have changed. Calls note their keys
+// themselves.
 func (b *Batch) noteChanges() {
 	changed := &b.Notices.changed
 	for i := range b.Ops {

@@ -1,41 +1,45 @@
 package engine
 
-// A directory finds the page of a hash: dir has an entry for each value of the first dirDepth bits,
-// and a page fills as many entries as there are values of the bits that its keys do not share. It
-// is doubled when a page is to be split that fills one entry.
+// A directory finds the page of a hash. dir has one entry for each value of the first dirDepth
+// bits. A page of depth n holds all hashes that share their first n bits, and fills all entries for
+// these bits. If a page that fills only one entry must be split, dir is doubled.
 //
-// Keys that share many bits would double it far beyond the number of pages: keys aimed at one place,
-// or keys so long that four fill a page. So it has a bounded number of entries for each page. A page
-// that is split beyond dirDepth has a node instead of an entry, with the two pages, or nodes, for
-// the values of the next bit. Memory is linear in the pages and in the bits that their keys share.
+// Keys that share many bits would double dir far beyond the number of pages. Examples are keys
+// aimed at one place, and keys so long that four fill a page. So the number of entries per page is
+// bounded. If a page is split beyond dirDepth, its entry becomes a node with two entries, each a
+// page or another node, for the values of the next bit. Memory is linear in the pages and in the
+// bits that their keys share.
 //
 // Source: R. Fagin et al., "Extendible hashing", ACM TODS 4(3), 1979.
 type directory struct {
 	dir      []pageNumber
 	dirDepth uint8
 	nodes    [][2]pageNumber
-	freeNode pageNumber // the first of the free nodes, as below; the next is in each. 0: none
+	// freeNode is the entry of the first free node; each free node has the entry of the next. 0:
+	// none.
+	freeNode pageNumber
 }
 
 const (
-	// below marks an entry that is the number of a node. The first node is never used.
+	// below marks an entry that is the index of a node. Node 0 is not used.
 	below = pageNumber(1 << 31)
-	// dirPerPage bounds the entries for each page, and minDir those of any directory. Random hashes
-	// of short keys need 4 entries for a page.
+	// dirPerPage bounds the entries per page, and minDir is always allowed. Random hashes of short
+	// keys need 4 entries per page.
 	dirPerPage = 64
 	minDir     = 64
 	nodeBytes  = 2 * pageNumberBytes
 )
 
-// hashAfter returns the first hash after those that share its first depth bits, 0 at the end.
+// hashAfter returns the first hash after all hashes that share the first depth bits of h; 0 at the
+// end.
 func hashAfter(h uint64, depth uint8) uint64 { return (h>>(64-depth) + 1) << (64 - depth) }
 
-// bytes returns the memory of the directory.
+// bytes returns the memory of the directory in bytes.
 func (d *directory) bytes() int64 {
 	return int64(len(d.dir))*pageNumberBytes + int64(len(d.nodes))*nodeBytes
 }
 
-// numberOf returns the number of the page of a hash.
+// numberOf returns the page number for a hash.
 func (d *directory) numberOf(h uint64) pageNumber {
 	n := d.dir[h>>(64-d.dirDepth)]
 	if n&below != 0 {
@@ -44,7 +48,7 @@ func (d *directory) numberOf(h uint64) pageNumber {
 	return n
 }
 
-// follow returns the number of the page of a hash below the node in its entry.
+// follow returns the page number for h, starting at the node n of its entry in dir.
 func (d *directory) follow(n pageNumber, h uint64) pageNumber {
 	for h <<= d.dirDepth; n&below != 0; h <<= 1 {
 		n = d.nodes[n&^below][h>>63]
@@ -52,8 +56,8 @@ func (d *directory) follow(n pageNumber, h uint64) pageNumber {
 	return n
 }
 
-// entry returns the place of the number of the page, or node, of the hashes that share their first
-// depth bits with h. Requires: depth is at least dirDepth, and no page there has less.
+// entry returns a pointer to the entry for the hashes that share their first depth bits with h.
+// Requires: depth >= dirDepth, and no page of these hashes has a smaller depth.
 func (d *directory) entry(h uint64, depth uint8) *pageNumber {
 	e := &d.dir[h>>(64-d.dirDepth)]
 	for at := d.dirDepth; at < depth; at++ {
@@ -62,22 +66,22 @@ func (d *directory) entry(h uint64, depth uint8) *pageNumber {
 	return e
 }
 
-// divide makes the page of h two pages, of depth bits. The first keeps the number that the page
-// had.
+// divide replaces the page of h with two pages of this depth. first must be the number of that
+// page.
 func (d *directory) divide(h uint64, depth uint8, first, second pageNumber) {
 	if depth > d.dirDepth {
 		n := d.newNode(first, second)
 		*d.entry(h, depth-1) = n
 		return
 	}
-	span := 1 << (d.dirDepth - depth) // entries of a half
+	span := 1 << (d.dirDepth - depth) // entries of each new page
 	at := int(h>>(64-d.dirDepth))&^(2*span-1) + span
 	for i := range span {
 		d.dir[at+i] = second
 	}
 }
 
-// join makes the two pages of the hashes that share their first depth bits with h one page.
+// join replaces the two pages of the hashes that share their first depth bits with h with page n.
 func (d *directory) join(h uint64, depth uint8, n pageNumber) {
 	if depth >= d.dirDepth {
 		e := d.entry(h, depth)
@@ -92,7 +96,7 @@ func (d *directory) join(h uint64, depth uint8, n pageNumber) {
 	}
 }
 
-// newNode returns the entry of a node with two entries.
+// newNode creates a node with two entries, and returns the entry that refers to it.
 func (d *directory) newNode(first, second pageNumber) pageNumber {
 	n := d.freeNode
 	switch {
@@ -114,12 +118,13 @@ func (d *directory) releaseNode(n pageNumber) {
 	d.freeNode = n
 }
 
-// mayDouble reports whether the directory may be doubled for so many pages.
+// mayDouble reports whether dir may be doubled when there are this many pages.
 func (d *directory) mayDouble(pages int) bool {
 	return 2*len(d.dir) <= max(minDir, dirPerPage*pages)
 }
 
-// dividing returns the memory by which the directory grows if a page of so many bits is split.
+// dividing returns the memory, in bytes, by which the directory grows if a page of this depth is
+// split.
 func (d *directory) dividing(depth uint8, pages int) int {
 	switch {
 	case depth < d.dirDepth:
@@ -130,7 +135,7 @@ func (d *directory) dividing(depth uint8, pages int) int {
 	return nodeBytes
 }
 
-// double doubles the entries. The nodes of entries become entries.
+// double doubles dir. A node that an entry referred to is replaced by its two entries.
 func (d *directory) double() {
 	dir := make([]pageNumber, 2*len(d.dir))
 	for i, n := range d.dir {

@@ -16,8 +16,8 @@ type Options struct {
 	// cores contend less often; with fewer, a batch has more ops for each shard, and
 	// enters fewer. Eight for each core that calls Apply is a good number.
 	Shards int
-	// Seed is the secret from which the keys of all hashes follow, so that no keys, members or
-	// holders can be aimed at one place without knowing it.
+	// Seed is the secret from which all hash keys are derived. Without it nobody can choose keys,
+	// members or holders that share a place.
 	Seed [16]byte
 	// MaxMemory and Evict are the arguments of SetBound.
 	MaxMemory int64
@@ -39,7 +39,7 @@ const (
 // An Engine holds keys and decides. Concurrency: all methods may be called concurrently.
 type Engine struct {
 	shards        []shard
-	bits          uint8       // of a hash that hold the shard's number
+	bits          uint8       // bits of a hash that select the shard
 	key           siphash.Key // secrets.table
 	secrets       secrets
 	memory        memory
@@ -51,7 +51,7 @@ type Engine struct {
 	sources       sources
 	documents     documents
 	moments       moments      // of Timed calls
-	draws         moments      // of calls that draw, see Call.Micros
+	draws         moments      // of calls that Draws, see Call.Micros
 	heavy         atomic.Int64 // steps, see AddHeavy
 
 	snapshot atomic.Pointer[Snapshot] // the open one, or nil

@@ -49,7 +49,7 @@ type frozen struct {
 	buffer   []byte        // for the stubs of a page without an image
 	changes  [algs]uint64  // of tails, at the Freeze
 	images   []*imageIndex
-	deep     map[uint64]savedRef // images of the pages that start within an entry of the dir
+	deep     map[uint64]savedRef // images of pages below the directory, see isDeep
 	tails    map[tailRef]savedRef
 	store    [][]byte // saved data, each with its length in front
 }
@@ -192,7 +192,8 @@ func (s *shard) read(f *frozen, dst []byte) ([]byte, bool) {
 		return dst, false
 	}
 	f.part, f.paged = 0, false
-	// A page below the directory is not merged meanwhile: the present pages are at least as deep.
+	// Meanwhile no page below the directory is merged, so present pages are at least as deep as
+	// then.
 	if f.at = hashAfter(f.at, max(f.dirDepth, f.table.headOf(f.at).depth)); f.at != 0 {
 		return dst, false
 	}
@@ -201,7 +202,7 @@ func (s *shard) read(f *frozen, dst []byte) ([]byte, bool) {
 }
 
 // readPage appends the records without tails of the page that started at f.at at the Freeze, if
-// any page did, and stores the stubs of the other records in f.
+// there was one. It stores the stubs of the page's other records in f.
 func (s *shard) readPage(f *frozen, dst []byte) []byte {
 	if p := f.table.pageOf(f.at); p.epoch != s.epoch {
 		p.epoch = s.epoch
@@ -296,7 +297,8 @@ func (f *frozen) saved(r savedRef) []byte {
 	return m[lengthBytes:][:binary.LittleEndian.Uint32(m)]
 }
 
-// isDeep reports whether a hash is within an entry of the dir at the Freeze.
+// isDeep reports whether a page that starts at h was below the directory at the Freeze: it started
+// within an entry of dir.
 func (f *frozen) isDeep(h uint64) bool { return h<<f.dirDepth != 0 }
 
 // setImage sets the location of the image of the page that starts with h.

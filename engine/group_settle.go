@@ -1,7 +1,8 @@
 package engine
 
-// settleMembers applies the members from..to-1 of a group that settles and begins at first, each
-// by itself. It returns OK: the status of a member is its own.
+// settleMembers applies the members with indexes from to to-1 of a group that settles, each
+// independently. first is the index of the group. It returns OK, because each member has a status
+// of its own.
 func (e *Engine) settleMembers(now Instant, b *Batch, first, from, to int) Status {
 	changed := false
 	for i := from; i < to; i++ {

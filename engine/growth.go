@@ -38,8 +38,8 @@ func (n *Notices) Watch(clients int64) {
 	}
 }
 
-// Replaced reports that the state of this node was replaced, or that calls were applied
-// without Notices, so that any list may have grown and any key may have changed.
+// Replaced reports that the state of this node was replaced, or that calls were applied without
+// Notices. Any list may have grown, and any key may have changed.
 func (n *Notices) Replaced() {
 	n.Outdated()
 	if n == nil || n.grown.watchers.Load() == 0 {

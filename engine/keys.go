@@ -12,7 +12,7 @@ type Stats struct {
 	Allowed, Denied [limits]int64
 	ShadowDenied    int64 // denials answered as allowed
 	Forgotten       int64 // expired keys
-	ChargesCut      int64 // Charges that were recorded in part or not at all
+	ChargesCut      int64 // Charges that took fewer permits than requested
 	Evicted         int64 // live keys evicted for memory
 	Refused         int64 // ops answered NoMemory
 	RunStats
@@ -107,13 +107,13 @@ func (e *Engine) Sweep(now Instant, pages int) (forgotten int64) {
 	return forgotten
 }
 
-// Scan calls visit for live keys of a database in the order of their hashes, starting at
-// cursor, until at least count keys were visited or as many pages read. It returns the
-// next cursor, 0 at the end. A key that exists during a whole scan is visited, however the
-// table grows meanwhile. visit must not retain key, nor call the Engine.
+// Scan calls visit for live keys of a database in the order of their hashes, starting at cursor. It
+// stops once count keys were visited or count pages were read, at the end of a page. It returns the
+// next cursor; 0 at the end. A key that exists during a whole scan is visited, even if the table
+// grows meanwhile. visit must not retain key or call the Engine.
 //
-// Cursors tell nothing of hashes, and are below 2^48, because some clients store them as floating
-// point numbers. Cost: the visited keys, and at most count pages of expired keys.
+// Cursors reveal nothing about hashes. They are below 2^48, because some clients store them as
+// floating-point numbers. Cost: the visited keys, and at most count pages of expired keys.
 func (e *Engine) Scan(now Instant, db uint8, cursor uint64, count int, visit func(key []byte, alg Alg)) uint64 {
 	hash := e.secrets.keyScans.Invert(cursor) << cursorShift
 	for count > 0 || hash%(1<<cursorShift) != 0 {
@@ -133,8 +133,8 @@ func (e *Engine) Scan(now Instant, db uint8, cursor uint64, count int, visit fun
 	return e.secrets.keyScans.Map(hash >> cursorShift)
 }
 
-// cursorShift removes the bits of a hash that are zero at the start of a page. Only keys aimed at one
-// place make pages with other starts: a scan does not end before such a page.
+// cursorShift removes the bits of a hash that are zero at the start of a page. Pages that start
+// elsewhere exist only for keys aimed at one place. A scan does not end before such a page.
 const cursorShift = 16
 
 // livePage calls visit for the live keys from a hash on that are in its page, each loaded

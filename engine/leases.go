@@ -6,9 +6,9 @@ import (
 	"limitsrv/siphash"
 )
 
-// leases is the memory of the holders of a shard: nodes, each in two treaps of its key,
-// one ordered by id and one by end. A keyed hash of the id is the random priority, so that a
-// treap's shape depends only on its nodes, and can not be made deep without the seed.
+// leases is the memory of the holders of a shard. It consists of nodes; each node is in two treaps
+// of its key, one ordered by id and one by end. The random priority is a keyed hash of the id. So
+// the shape of a treap depends only on its nodes, and nobody can make it deep without the seed.
 //
 // Source: R. Seidel and C. Aragon, "Randomized search trees", 1996.
 type leases struct {
@@ -38,7 +38,7 @@ type leaseNode struct {
 	byID  [2]nodeRef // children: less, greater
 	byEnd [2]nodeRef
 	size  int32 // of the subtree by end
-	// priority orders both treaps. A free node has the number of the next free node in it.
+	// priority orders both treaps. In a free node it is the number of the next free node.
 	priority uint32
 }
 
@@ -197,8 +197,8 @@ func (n *leaseNode) children(o order) *[2]nodeRef {
 	return &n.byEnd
 }
 
-// priority returns the priority of the node of an id. Its key has no other use. The keys of ids,
-// which are in snapshots, do not suffice to choose ids that make a treap deep.
+// priority returns the priority of the node of an id. Its hash key has no other use: the keys of
+// the ids, which are in snapshots, must not suffice to choose ids that make a treap deep.
 func (m *leases) priority(id holderID) uint32 {
 	var b [holderIDBytes]byte
 	binary.LittleEndian.PutUint64(b[:], id.a)

@@ -55,8 +55,8 @@ func (e *Engine) Load(block []byte) error {
 	return nil
 }
 
-// CheckBlock returns an error if a block, of any bytes, is not one that Load can add to an empty
-// engine. Concurrency: any number of goroutines may call it. Cost: less than Load.
+// CheckBlock returns an error if Load could not add the block to an empty engine. The block may be
+// any bytes. Concurrency: any number of goroutines may call it. Cost: less than Load.
 func CheckBlock(block []byte) error {
 	r := blockReaders.Get().(*blockReader)
 	defer blockReaders.Put(r)

@@ -1,17 +1,17 @@
 package engine
 
-// giveBack removes the oldest permits granted at since or later: the newest would be wrong,
-// because these count longest. If since has left the window it removes none: the permits that
-// were granted then no longer count.
+// giveBack removes the oldest permits granted at since or later. Removing the newest would return
+// too much, because these count longest. If since is before the window, it removes none: the
+// permits granted then no longer count.
 //
-// Cost: O(1) if the oldest permits in use are removed, else O(entries at since or later).
+// Cost: O(1) if it removes the oldest permits in use, otherwise O(entries at since or later).
 func (g slidingLog) giveBack(c *cell, now, since Instant, n int64) bool {
 	l := loadLog(c)
 	l.expire(c, now)
 	if since != unaged && since+Instant(c.params.Period) <= now || l.expired == l.granted {
 		return false
 	}
-	earlier := l // expires all that was granted before since
+	earlier := l // without the permits granted before since
 	if since > 0 {
 		earlier.expireBefore(c, since-1)
 	}
@@ -34,8 +34,8 @@ func (g slidingLog) giveBack(c *cell, now, since Instant, n int64) bool {
 	return true
 }
 
-// cut removes the n oldest permits granted at since or later. before is the running total of
-// the permits granted earlier.
+// cut removes the n oldest permits granted at since or later. before is the running total of the
+// permits granted earlier than since.
 func (l *logState) cut(c *cell, since Instant, before uint32, n int64) {
 	for r, reached := l.last, false; r != 0 && !reached; {
 		words := c.chunks.words(r)
@@ -63,7 +63,7 @@ func (l *logState) cut(c *cell, since Instant, before uint32, n int64) {
 	l.granted -= uint32(n)
 }
 
-// refund removes the newest entries.
+// refund removes the newest permits.
 func (g slidingLog) refund(c *cell, now Instant, n int64) {
 	l := loadLog(c)
 	l.expire(c, now)
@@ -79,8 +79,8 @@ func (g slidingLog) refund(c *cell, now Instant, n int64) {
 	l.store(c)
 }
 
-// trimLast makes the last chunk end at granted, and reports whether that empties it.
-// Requires: permits are in use, so that an entry reaches granted.
+// trimLast makes the last chunk end at l.granted. It reports whether the chunk is then empty.
+// Requires: permits are in use.
 func (l *logState) trimLast(c *cell) bool {
 	words := c.chunks.words(l.last)
 	for n := int(words[chunkCount]); n > 0; n-- {

@@ -127,12 +127,13 @@ func (t Instant) after(s Span) Instant {
 	return t + Instant(s.Millis*1e6+s.Nanos)
 }
 
-// isSplit reports whether a page is split when its records need so many bytes.
+// isSplit reports whether page p must be split when its records need this many bytes.
 func (s *shard) isSplit(p page, need int) bool {
 	return need > pageSizes[splitSize] && p.slots() > 1 && p.depth < maxPrefix-s.bits
 }
 
-// growth returns the memory needed for one more record in a page, with that of the directory.
+// growth returns the memory, in bytes, that one more record in p needs, including growth of the
+// directory.
 func (s *shard) growth(p page, record int) int {
 	need := p.live() + slotBytes + record
 	if s.isSplit(p, need) {
@@ -204,9 +205,9 @@ func (a Span) compare(b Span) int {
 	return cmp.Or(cmp.Compare(a.Millis, b.Millis), cmp.Compare(a.Nanos, b.Nanos))
 }
 
-// purge forgets the expired keys of a page and updates its nextExpiry. The next take of a limit
-// without a tail may use its record again: such a limit is forgotten only if it had expired at
-// idle, an earlier instant. The caller must shrink the page.
+// purge removes the expired keys of a page and updates its nextExpiry. A limit without a tail is
+// removed only if it had expired at the earlier instant idle, because the next take may reuse its
+// record. The caller must shrink the page.
 func (s *shard) purge(p page, now, idle Instant) {
 	next := latest
 	for i, ahead := p.slots()-1, 0; i >= 0; i, ahead = i-1, ahead-1 {
@@ -265,13 +266,13 @@ func (s *shard) shrink(p page) page {
 // oversized reports whether a page needs no more than three quarters of its buffer.
 func (p page) oversized() bool { return pageSizes[classFor(p.live())] <= len(p.buf)*3/4 }
 
-// merge joins the page of the sweep with its sibling, from which it was split, if together they
-// fill at most half a page. It leaves the pages below the directory that a Snapshot reads.
+// merge joins the page of the sweep with the sibling from which it was split, if together they fill
+// at most half a page. It does not merge pages below the directory that a Snapshot reads.
 func (s *shard) merge(p page) {
 	if p.depth == 0 || s.frozen != nil && p.depth > s.frozen.dirDepth {
 		return
 	}
-	half := uint64(1) << (64 - p.depth) // hashes of the page
+	half := uint64(1) << (64 - p.depth) // number of hashes of the page
 	first := s.sweepCursor &^ (2*half - 1)
 	a, b := s.pageOf(first), s.pageOf(first+half)
 	if a.depth != b.depth || a.live()+b.live() > pageSizes[splitSize]/2 {

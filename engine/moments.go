@@ -7,14 +7,14 @@ import "sync/atomic"
 // the name of an event: as a member of a sorted set it counts once.
 type moments struct{ last atomic.Int64 }
 
-// MaxMicros bounds Call.Micros: with more than a million such calls a second for a second,
-// two may be told the same time, or draw the same numbers.
+// MaxMicros bounds Call.Micros. If more than a million such calls per second arrive for more than a
+// second, two calls may get the same time or draw the same numbers.
 const MaxMicros = 1_000_000
 
-// SetMoments sets the Micros of the calls of a batch that is about to be logged or applied at now,
-// so that no two Timed calls are told the same microsecond, and no two calls that draw have the same
-// seed, in any batch. At level 1 only Timed calls that may write have Micros. The result is part of
-// the log. Look calls it for its batch. Concurrency: as for Apply. Cost: a look at each call.
+// SetMoments sets the Micros of the calls of a batch that is about to be logged or applied at now.
+// No two Timed calls of any batches then get the same microsecond, and no two calls that draw get
+// the same seed. At level 1 only Timed calls that may write have Micros. The result is part of the
+// log. Look calls SetMoments for its batch. Concurrency: as for Apply. Cost: linear in the calls.
 func (e *Engine) SetMoments(now Instant, b *Batch) {
 	old := b.Level != 0 && b.Level < momentsLevel
 	var timed, draws int64
@@ -35,11 +35,11 @@ func (e *Engine) SetMoments(now Instant, b *Batch) {
 	}
 }
 
-// momentsLevel is the level of meaning from which read-only scripts are told moments of their own,
-// and calls that draw random numbers have seeds of their own.
+// momentsLevel is the level of meaning from which read-only scripts have Micros of their own, and
+// calls that draw random numbers have seeds of their own.
 const momentsLevel = 2
 
-// give sets the Micros of some calls of a batch at now, of which there are n.
+// give sets the Micros of the n calls of a batch at now for which gets returns true.
 func (m *moments) give(now Instant, b *Batch, n int64, gets func(c *Call) bool) {
 	at := int64(now) / 1000
 	first := m.take(at, n) - at

@@ -8,10 +8,10 @@ import (
 // MaxChannelBytes bounds the name of a channel.
 const MaxChannelBytes = 256
 
-// Notices are the messages that calls publish, the lists that calls lengthen, and the keys that
-// ops change, on their way to the clients of this node: Apply adds those of a batch with Batch.Notices, in the
-// order in which the calls are applied, and its caller then calls Send. They are no part of
-// the state: nothing depends on them, and a replay has none.
+// Notices hold the messages that calls publish, the lists that calls lengthen, and the keys that
+// ops change, until the clients of this node get them. Apply adds those of a batch with
+// Batch.Notices, in the order of the calls; then its caller calls Send. They are not part of the
+// state, and a replay has none.
 //
 // Concurrency: any number of goroutines may use it. Its zero value is ready, and so is nil,
 // which drops all messages.
@@ -76,9 +76,9 @@ func (n *Notices) add(channel, message []byte) {
 // HasMessages reports whether messages wait for Send.
 func (n *Notices) HasMessages() bool { return n != nil && n.waiting.Load() > 0 }
 
-// Send delivers the messages of all earlier Applies: those of the caller's own are delivered
-// when it returns. Then it reports the lists and the keys, see Watch and Track. Cost: four loads and the function of
-// HandleApplied if there is nothing.
+// Send delivers the messages of all earlier Applies. When it returns, the messages of the caller's
+// own Applies are delivered. Then it reports the lists and the keys, see Watch and Track. Cost if
+// nothing waits: four loads and the function of HandleApplied.
 func (n *Notices) Send() {
 	if n == nil {
 		return

@@ -50,19 +50,18 @@ const (
 	Take Kind = iota
 	// Peek reports the state of a key under its current parameters.
 	Peek
-	// Refund returns N permits, never above full. If it has Params, the key must have
-	// their algorithm; they are not used otherwise.
+	// Refund returns N permits, but never more than are in use. If it has Params, the key must
+	// have their algorithm; the other Params are ignored.
 	//
-	// With the mode Fit it returns only permits of the window in force, and of a LOG the
-	// oldest. With an age, see SetAge, it returns only permits of the window in which they
-	// were taken, and of a bucket what the bucket cannot have earned back. Allowed is 0 if
-	// nothing could be returned.
+	// With the mode Fit it returns only permits of the current window, and of a LOG the oldest.
+	// With an age, see SetAge, it returns only permits of the window in which they were taken, and
+	// of a bucket only the part that it can't have earned back. Allowed is 0 if no permit could be
+	// returned.
 	Refund
-	// Charge takes N permits unconditionally, under its Params if it has some: then it creates
-	// a missing key, as a Take does. The key may go into debt by at most one
-	// more limit; beyond that nothing is taken and Allowed is 0. With the mode Fit it takes
-	// as many permits as fit; Allowed is 1 if that is all, and with the mode Partial it is
-	// their number.
+	// Charge takes N permits unconditionally. With Params it creates a missing key, as a Take
+	// does. The key may go into debt by at most one more limit; otherwise the Charge takes nothing
+	// and Allowed is 0. With the mode Fit it takes as many permits as fit. Allowed is then 1 if
+	// all fit; with the mode Partial it is their number.
 	Charge
 	// Forget drops a key. Allowed is 1 if there was one.
 	Forget
@@ -93,13 +92,13 @@ const (
 	kinds
 )
 
-// kindNames are the names of the kinds, for messages.
+// kindNames are the names of the kinds, for error messages.
 var kindNames = [kinds]string{
 	Take: "Take", Peek: "Peek", Refund: "Refund", Charge: "Charge", Forget: "Forget", Acquire: "Acquire", Release: "Release",
 	Flush: "Flush", Expect: "Expect", Watch: "Watch", Do: "Do", Learn: "Learn", Needs: "Needs",
 }
 
-// String returns the name of the kind, or "" if there is no such kind.
+// String returns the name of the kind, or "" for an unknown kind.
 func (k Kind) String() string {
 	if k >= kinds {
 		return ""
@@ -115,9 +114,9 @@ const (
 	// Partial grants as many permits as are left, up to N. Allowed is the number granted.
 	// No op of a group has it.
 	Partial Mode = 1 << 0
-	// Fit is the mode of a Refund or a Charge by the rules of version 4 of log entries. It has
-	// the bit of Shadow, which these kinds do not have. Partial has the same meaning for a
-	// Charge, except for Allowed.
+	// Fit is the mode of a Refund or a Charge with the meaning of version 4 of log entries. It has
+	// the same bit as Shadow, which these kinds do not have. Partial means the same for a Charge,
+	// except for Allowed.
 	Fit = Shadow
 	// Shadow decides and counts as usual, but the answer is that all N were allowed: 1,
 	// or N under Partial. In a group it is another: see Op.Group.
@@ -140,22 +139,22 @@ const (
 	Guard Mode = 1 << 6
 
 	groupModes = Shadow | AnyOf | Guard
-	// AllModes are all modes that an op may have.
+	// AllModes is the union of all modes of ops.
 	AllModes = Partial | groupModes
 )
 
-// A NoQuorum is the answer to a group while no majority of a cluster can be reached.
+// A NoQuorum selects the answer to a group while no majority of the cluster can be reached.
 type NoQuorum uint8
 
 const (
-	// NoQuorumDefault is the answer of the node.
+	// NoQuorumDefault selects the policy of the node.
 	NoQuorumDefault NoQuorum = iota
-	// NoQuorumError refuses the group.
+	// NoQuorumError answers the group with an error.
 	NoQuorumError
-	// NoQuorumAllow and NoQuorumDeny allow and deny it.
+	// NoQuorumAllow and NoQuorumDeny allow and deny the group.
 	NoQuorumAllow
 	NoQuorumDeny
-	// NoQuorumLocal decides it from the last state of the node.
+	// NoQuorumLocal decides the group from the last state of the node.
 	NoQuorumLocal
 )
 
@@ -164,31 +163,32 @@ const (
 type Op struct {
 	Kind Kind
 	Mode Mode
-	// Group is the number of ops, this one and the following, that are decided together; 0
-	// means no group, and so does 1 for an op without a mode or with Partial. The ops after
-	// the first have Group 0.
+	// Group is the number of ops that are decided together: this op and the following. 0 means no
+	// group, and so does 1 for an op without a mode or with Partial. The ops after the first have
+	// Group 0.
 	//
-	// The ops of a group are its members: Takes and Acquires, each with at most one mode, and
-	// perhaps a Needs before these. A
-	// member of N = 0 only looks: it passes, and changes nothing. The group passes if all
-	// members without a mode pass, and, if there are any with the mode AnyOf, at least one
-	// of these. Then all members that pass take. Otherwise none takes. So a Shadow member
-	// never refuses the group. The Allowed of each member tells whether this limit by itself
-	// would pass. See Passed and Guard.
+	// The members of a group are either Takes and Acquires, each with at most one mode, or all
+	// members settle. A Needs may precede them.
 	//
-	// Or all members settle: they are Charges and Refunds with the mode Fit or Partial, Releases and Peeks,
-	// perhaps after a Needs. Each is applied as it would be without the group, all in one moment.
+	// A group of Takes and Acquires passes if all members without a mode pass and, if some members
+	// have the mode AnyOf, at least one of these passes. If the group passes, all members that
+	// pass take. Otherwise no member takes. So a Shadow member never denies the group. A member
+	// with N = 0 only looks: it passes, and changes nothing. The Allowed of each member tells
+	// whether this limit alone would pass. See Passed and Guard.
+	//
+	// Members that settle are Charges and Refunds with the mode Fit or Partial, Releases and
+	// Peeks. Each is applied as it would be without the group, all at one moment.
 	Group uint8
 	// DB is the database of the key, below Databases.
 	DB uint8
-	// NoQuorum of a Needs is the answer to its group, for the executor. Apply ignores NoQuorum, and
-	// logs do not have it.
+	// NoQuorum of a Needs is the policy for its group. The executor uses it. Apply ignores it, and
+	// logs do not contain it.
 	NoQuorum NoQuorum
 	Params   Params
 	// N is from 0 to MaxN; larger values behave as MaxN. For an Acquire it is 1 or 0.
 	N   int64
 	Key []byte
-	// ID is a holder, a source, an age, or a number that is looked for: see SetAge and LookFor.
+	// ID is a holder, a source, an age (see SetAge) or a number of permits (see LookFor).
 	ID []byte
 }
 
@@ -250,7 +250,7 @@ func (op *Op) settles() bool {
 	return op.isAdjusting() && op.Mode&^(Fit|Partial) == 0 || (op.Kind == Release || op.Kind == Peek) && op.Mode == 0
 }
 
-// CheckGroup returns an error if the checked members of a group do not belong together.
+// CheckGroup returns an error if the ops, each of which is valid, do not form a valid group.
 func CheckGroup(ops []Op) error {
 	if ops[0].Kind == Needs {
 		ops = ops[1:]
@@ -271,15 +271,15 @@ func (op *Op) CheckAlone() error {
 	return nil
 }
 
-// LookFor makes a Take of no permits one that looks for n: if there is no room for so many, the
-// decision has the Wait of a Take of n. It does not allocate for n = 1.
+// LookFor makes a Take with N = 0 look for n permits: if fewer are left, the decision has the Wait
+// of a Take of n. It does not allocate for n = 1.
 func (op *Op) LookFor(n int64) {
 	if op.ID = one[:]; n != 1 {
 		op.ID = binary.LittleEndian.AppendUint64(nil, uint64(n))
 	}
 }
 
-// Looked returns the n of an op that LookFor has prepared; false for any other.
+// Looked returns the n of an op that LookFor has prepared; ok is false for any other op.
 func (op *Op) Looked() (n int64, ok bool) {
 	if op.Kind != Take || op.N > 0 || len(op.ID) != len(one) {
 		return 0, false
@@ -287,10 +287,10 @@ func (op *Op) Looked() (n int64, ok bool) {
 	return op.looksFor(), true
 }
 
-// one is the ID of a look for one permit.
+// one is the ID that LookFor(1) sets.
 var one = [8]byte{1}
 
-// looksFor returns the permits that the op looks for.
+// looksFor returns the number of permits that an op with N = 0 looks for.
 func (op *Op) looksFor() int64 {
 	switch {
 	case op.N > 0:

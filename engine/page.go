@@ -58,9 +58,10 @@ var pageSizes = [...]int{
 
 const (
 	splitSize = 18
-	// maxPrefix bounds the bits that the keys of one page share, with the bits of the shard's
-	// number. Because the hash is secret, no page gets so deep: 64 keys of the greatest length
-	// would have to share all these bits. The other bits number the parts of a page in a Snapshot.
+	// maxPrefix bounds the depth of a page: the number of bits that its keys share, including the
+	// bits of the shard's number. Because the hash is secret, no page gets that deep: 64 keys of
+	// maximum length would have to share all these bits. The other bits number the parts of a page
+	// in a Snapshot.
 	maxPrefix = 52
 )
 

@@ -77,8 +77,8 @@ func (r carried) valid(c *cell, now Instant) bool {
 	return x.n > 0 && x.n <= maxHeld && x.until > 0 && x.until-now <= 2*MaxPeriod+MaxPeriod/10 && r.limiter.valid(c, now)
 }
 
-// giveBack returns held permits last, and none if since is known: they were used in another
-// window.
+// giveBack returns held permits last. If since is known it returns no held permits, because they
+// were taken in another window.
 func (r carried) giveBack(c *cell, now, since Instant, n int64) bool {
 	fromState, held := min(n, r.limiter.used(c, now)), int64(0)
 	if since == unaged {

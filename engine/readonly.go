@@ -56,9 +56,9 @@ func (s *shard) previewTake(now Instant, op *Op, pl place, found int64, d *Decis
 	s.cell.fill(now, used, d)
 }
 
-// lookWait returns the wait of a Take or Acquire of no permits, with used permits in use: the
-// time for which permits are held, or, if there is no room for those that it looks for, the time
-// until there is.
+// lookWait returns the Wait of a Take or Acquire with N = 0 when used permits are in use. It is the
+// time for which permits are held or, if the permits that the op looks for are not left, the time
+// until they are.
 func (s *shard) lookWait(now Instant, op *Op, used int64) Span {
 	c, n := &s.cell, op.looksFor()
 	if n == 0 || used+n <= op.Params.Limit || op.Kind == Acquire && c.alg().lessor.holds(c, now, s.hashHolder(op.ID)) {
@@ -67,8 +67,8 @@ func (s *shard) lookWait(now Instant, op *Op, used int64) Span {
 	return c.waitFor(now, n, op.Params.Limit)
 }
 
-// previewCharge answers a Charge of no permits under parameters: the state of the key under
-// these, with the time until the debt is repaid.
+// previewCharge answers a Charge with N = 0 and Params: the state of the key under these, and the
+// time until its debt is repaid.
 func (s *shard) previewCharge(now Instant, op *Op, pl place, found int64, d *Decision) {
 	s.previewTake(now, op, pl, found, d)
 	if d.Status == OK {

@@ -15,7 +15,7 @@ type Replay struct {
 	lists    []replayList                    // by shard: the queue
 	applied  []replayList                    // by shard: the queue before, which is being applied
 	sorting  []replaySorting                 // by shard
-	alone    func()                          // of Alone
+	alone    func()                          // see Alone
 	queued   int                             // ops
 	bytes    int                             // of the queue
 	most     int                             // bytes
@@ -57,8 +57,8 @@ func queuedBytes(memory int64) int {
 // another goroutine, and return a function that returns after work has.
 func (r *Replay) Ahead(start func(work func()) (wait func())) { r.start = start }
 
-// Alone sets a function that is called before a batch is applied by itself, after all batches before
-// it have been applied.
+// Alone sets a function that is called before a batch is applied on its own. All earlier batches
+// have been applied by then.
 func (r *Replay) Alone(alone func()) { r.alone = alone }
 
 // startNow calls work at once.
@@ -101,9 +101,9 @@ func (r *Replay) Apply(now Instant, b *Batch) {
 	}
 }
 
-// unpaired returns the op that has the effects of the pair which begins with op i: its second op,
-// or, if other documents are in force than the pair needs, a Peek at the same key. Queued ops
-// do not change documents, because a call that does enters all shards.
+// unpaired returns an op with the same effects as the pair that begins with op i. That is the
+// second op of the pair, or a Peek at its key if the documents that the pair needs are not in
+// force. Queued ops do not change documents, because a call that does enters all shards.
 func (r *Replay) unpaired(b *Batch, i int) *Op {
 	op := &b.Ops[i+1]
 	if !r.e.inForce(&b.Ops[i]) {

@@ -2,16 +2,16 @@ package engine
 
 import "limitsrv/siphash"
 
-// secrets are the keys of an engine, one for each purpose, so that the output of one tells nothing
-// of another. All follow from Options.Seed.
+// secrets are the hash keys of an engine. Each purpose has its own key, so that the output for one
+// purpose reveals nothing about another. All are derived from Options.Seed.
 //
-// The key of the state is the seed itself, and the keys of holders follow from it without HKDF,
-// because snapshots and logs of earlier versions have their outputs. The members of collections have
-// the order of that key too. Clients see this order, but it locates no record.
+// The key of the state is the seed itself, and the keys of holders are derived from it without
+// HKDF, because snapshots and logs of earlier versions contain their outputs. That key also orders
+// the members of collections. Clients see this order, but it reveals the place of no record.
 type secrets struct {
-	// table is for the places of keys in shards and pages.
+	// table hashes keys to their places in shards and pages.
 	table siphash.Key
-	// state is for digests, fingerprints, and at level 1 random numbers and the sums of effects.
+	// state is for digests, fingerprints and, at level 1, random numbers and the sums of effects.
 	state      siphash.Key
 	holders    [2]siphash.Key      // of the two halves of a holderID
 	priorities siphash.Key         // of the treaps of holders
@@ -32,8 +32,8 @@ func newSecrets(seed [16]byte) secrets {
 	}
 }
 
-// secretsLevel is the level of meaning from which the cursors of collections are permuted, and the
-// generators of calls and the sums of effects have keys of their own.
+// secretsLevel is the level of meaning from which the cursors of collections are permuted, and
+// random numbers and the sums of effects have keys of their own.
 const secretsLevel = 2
 
 // Cursor returns the cursor that clients and scripts see for a place in a collection.
@@ -44,7 +44,7 @@ func (tx *Tx) Cursor(place uint64) uint64 {
 	return tx.e.secrets.scans.Map(place)
 }
 
-// Place returns the place in a collection of any cursor.
+// Place returns the place in a collection for a cursor. Any number is a valid cursor.
 func (tx *Tx) Place(cursor uint64) uint64 {
 	if tx.Level() < secretsLevel {
 		return cursor
@@ -52,8 +52,8 @@ func (tx *Tx) Place(cursor uint64) uint64 {
 	return tx.e.secrets.scans.Invert(cursor)
 }
 
-// effectsHash returns the hash of a key for the sums of effects. hash is the hash in the table. At
-// level 1 the sums have another hash, because logs of earlier versions state them.
+// effectsHash returns the hash of a key for the sums of effects. hash is the hash of the key in the
+// table. At level 1 another hash is used, because logs of earlier versions contain such sums.
 func (tx *Tx) effectsHash(hash uint64, key []byte) uint64 {
 	if tx.Level() >= secretsLevel {
 		return hash

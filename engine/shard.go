@@ -17,18 +17,18 @@ type shard struct {
 	waiting atomic.Int32 // callers blocked in lock
 	now     Instant      // the latest time seen
 	table
-	sweepCursor    uint64 // where the sweep continues, a hash without the bits of the shard's number
-	fruitlessPages int    // pages in a row from which the sweep freed nothing
+	sweepCursor    uint64 // where the sweep continues: a hash without the bits of the shard's number
+	fruitlessPages int    // number of consecutive pages in which the sweep freed nothing
 	// soonestExpiry is the earliest nextExpiry of those pages. noExpiryUntil is the same
 	// for all pages, set when a round of the sweep freed nothing.
 	soonestExpiry, noExpiryUntil Instant
 	reuse                        reuse
 	prefetched                   uint64 // sink of the reads in prefetch
 	sought                       soughtSlots
-	seed                         [16]byte    // of values
+	seed                         [16]byte    // for values.Store
 	hashKey                      siphash.Key // secrets.table
 	secrets                      *secrets
-	bits                         uint8 // of a hash that hold the shard's number
+	bits                         uint8 // bits of a hash that select the shard
 	memory                       *memory
 	reportedBytes                int64 // of this shard, as counted in memory
 	stats                        Stats
@@ -53,9 +53,9 @@ type shard struct {
 
 // A table stores the keys of a shard.
 //
-// It is extendible hashing: the directory finds the page of a hash, and a page has all keys with
-// hashes that start with the same bits. It grows by one page at a time, so that an insertion costs
-// no more than a copy of a page, and occasionally a copy of the directory.
+// It uses extendible hashing: the directory finds the page of a hash, and a page holds all keys
+// with hashes that start with the same bits. It grows by one page at a time. An insertion copies at
+// most one page, and occasionally the directory.
 type table struct {
 	directory
 	keys   int64
@@ -191,7 +191,7 @@ func (t *table) pageOf(h uint64) page { return t.slab.open(t.headOf(h)) }
 // headOf returns the head of the page of a hash without the bits of the shard's number.
 func (t *table) headOf(h uint64) *pageHead { return t.slab.head(t.numberOf(h)) }
 
-// pages yields the pages in the order of their hashes. The one that was yielded may be resized.
+// pages yields the pages in the order of their hashes. The yielded page may be resized.
 func (t *table) pages() iter.Seq[page] {
 	return func(yield func(page) bool) {
 		for h, more := uint64(0), true; more; more = h != 0 {

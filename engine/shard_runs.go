@@ -41,8 +41,8 @@ func (e *Engine) lockRuns(now Instant, b *Batch, order []int32) (runs []shardRun
 	return runs, n
 }
 
-// isLong reports whether op i may take milliseconds: a call that is told the time, as scripts
-// are, and is not Light.
+// isLong reports whether op i may take milliseconds: it is a Timed call, as scripts are, that is
+// not Light.
 func (b *Batch) isLong(i int32) bool {
 	op := &b.Ops[i]
 	if op.Kind != Do {

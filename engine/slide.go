@@ -72,8 +72,9 @@ func (s slide) take(c *cell, now Instant, n int64) {
 	c.state = state{uint64(end), uint64(count + n), uint64(before)}
 }
 
-// giveBack takes from the count of the window of since, never from both: of the previous one
-// only a part counts, so that a permit from the other would be too much.
+// giveBack subtracts from the count of the window that contains since, never from both windows.
+// Only a part of the previous window counts, so a permit moved between the windows would return too
+// much.
 func (s slide) giveBack(c *cell, now, since Instant, n int64) bool {
 	end, count, before := s.currentWindow(c, now)
 	start := end - Instant(c.params.Period)

@@ -13,8 +13,8 @@ import (
 	"limitsrv/siphash"
 )
 
-// Bounds of the sources of an engine. Beyond MaxSources or MaxSourcesBytes those learned
-// first are dropped, from level 2 on flushed sources before others.
+// Bounds of the sources of an engine. Above MaxSources or MaxSourcesBytes the sources learned first
+// are dropped. From level 2 on, flushed sources are dropped before the others.
 const (
 	MaxSourceBytes  = 1 << 20
 	MaxSources      = 10_000
@@ -27,9 +27,9 @@ type SourceID [sha1.Size]byte
 // A Source is the text of a script or library that calls may refer to. It is part of the
 // state: an op of kind Learn adds it, and snapshots contain it. It does not change.
 //
-// A flushed source is unknown until it is learned again, as the last one. Its text stays until
-// another source needs the place, so that a caller on a node that is behind, who saw it, need not
-// send it.
+// A flushed source is unknown until it is learned again; it then counts as learned last. Its text
+// stays until another source needs the space. A client that used the source on a node that lags
+// need not send the text again.
 type Source struct {
 	ID   SourceID
 	Text string
@@ -178,11 +178,11 @@ func (m *sources) texts(dst []blockText) []blockText {
 	return dst
 }
 
-// flushLevel is the level of meaning of batches from which flushed sources give their places to
-// others. A Learn of a text is always logged with the level of a call of its batch.
+// flushLevel is the level of batches from which flushed sources are dropped first. A Learn of a
+// text is always logged with the level of a call of its batch.
 const flushLevel = 2
 
-// apply applies a Learn of a batch of a level, 0 for the newest, and reports whether it changed
+// apply applies a Learn of a batch with this level; 0: the newest. It reports whether it changed
 // anything.
 func (m *sources) apply(op *Op, level uint8) (changed bool) {
 	m.mu.Lock()
@@ -202,8 +202,8 @@ func (m *sources) apply(op *Op, level uint8) (changed bool) {
 	return changed
 }
 
-// learn makes a text known as the last one, and drops others beyond the bounds. With old a flushed
-// source keeps its place. It returns false if the text was known.
+// learn makes a text known as learned last, and drops other sources above the bounds. If old is
+// set, a flushed source keeps its place. It returns false if the text was known already.
 func (m *sources) learn(text []byte, old bool) (changed bool) {
 	s := newSource(sha1.Sum(text), string(text), m.learned+1, false)
 	if present := m.index[s.ID]; present != nil {
@@ -225,7 +225,7 @@ func (m *sources) learn(text []byte, old bool) (changed bool) {
 	return true
 }
 
-// drop removes the source at an index of list.
+// drop removes list[at].
 func (m *sources) drop(at int) {
 	s := m.list[at]
 	delete(m.index, s.ID)

@@ -39,12 +39,12 @@ type txState struct {
 	work      int64
 	effects   effects
 	room      int    // see AnswerRoom
-	claimed   int    // bytes of the answer, as ClaimAnswer has counted them
+	claimed   int    // length of the answer in bytes, see ClaimAnswer
 	moves     uint32 // number of changes that may have moved records
 	holdsFrom uint32 // of them, see txCall.holds
 	db        uint8
 	level     uint8
-	partial   bool // room is less than a call alone would have
+	partial   bool // other answers of the batch have reduced room
 	refused   bool // see RefuseAnswer
 	exhausted bool // see Exhausted
 	seeded    bool
@@ -52,7 +52,7 @@ type txState struct {
 	looking   bool // the batch is read-only: not even expired keys may be forgotten
 	wrote     bool
 	sums      bool // into effects
-	tracked   bool // changed keys are noted, with the origin
+	tracked   bool // note changed keys, with the origin
 	origin    int64
 }
 
@@ -115,15 +115,15 @@ func (tx *Tx) TakeWork() (n int64) {
 	return n
 }
 
-// AddHeavy is as Tx.AddHeavy, for work before a call. Concurrency: any goroutine.
+// AddHeavy is Tx.AddHeavy for work before a call. Concurrency: any goroutine may call it.
 func (e *Engine) AddHeavy(n int64) {
 	if n > 0 {
 		e.heavy.Add(n)
 	}
 }
 
-// HeavySteps returns the steps that were counted with AddHeavy. It is no part of the
-// state: no decision may depend on it.
+// HeavySteps returns the steps that AddHeavy has counted. It is not part of the state, so no
+// decision may depend on it.
 func (e *Engine) HeavySteps() int64 { return e.heavy.Load() }
 
 // Micros returns the time that the call is told, in microseconds since the Unix epoch. No
@@ -141,9 +141,9 @@ func (tx *Tx) Level() uint8 {
 // Tight reports whether the batch is Tight, so that Fits and Put may be false.
 func (tx *Tx) Tight() bool { return tx.tight }
 
-// Random returns the generator of the call. Its seed follows from the time of the batch, the call's
-// first key and Call.Micros; at level 1 from the first two only, so that calls of one batch draw
-// the same numbers.
+// Random returns the random generator of the call. Its seed follows from the time of the batch, the
+// call's first key and Call.Micros. At level 1 Micros is not used, so calls of one batch draw the
+// same numbers.
 func (tx *Tx) Random() *Random {
 	if !tx.seeded {
 		key, own := tx.e.secrets.random, uint64(tx.micros)*ownSeed
@@ -155,7 +155,8 @@ func (tx *Tx) Random() *Random {
 	return &tx.random
 }
 
-// ownSeed spreads the bits of Call.Micros, so that they do not cancel differences of times.
+// ownSeed spreads the bits of Call.Micros, so that a later time with fewer Micros gives another
+// seed.
 const ownSeed = 0xd1b54a32d192ed03
 
 // Find returns the entry of a key of the call's database, and whether there is a live one,

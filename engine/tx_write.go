@@ -221,9 +221,9 @@ func (c *cell) workToCopy() int {
 	return 256 // entries of a limit, at most
 }
 
-// Rename moves an entry of any algorithm or type to another key, in place of its state.
-// Requires: to is another key than e's. Cost: contents move blob by blob if the keys are in
-// different shards, see values.Store.Move.
+// Rename moves an entry of any algorithm or type to another key, and replaces the state of that
+// key. Requires: to is not the key of e. Cost: if the keys are in different shards, the contents
+// are moved, see values.Store.Move.
 func (tx *Tx) Rename(e, to Entry) {
 	tx.changes(to.key)
 	if !to.missing() {
