@@ -47,7 +47,7 @@ func (st *State) ToNumber(v value.Value) (float64, bool) {
 	return v.ToNumber()
 }
 
-// digitsPerStep is the number of bytes of a number that are read in a step.
+// digitsPerStep is the number of bytes of a number's text that are read in a step.
 const digitsPerStep = 8
 
 func (st *State) chargeDigits(n int) {
@@ -55,7 +55,8 @@ func (st *State) chargeDigits(n int) {
 	st.Prepay(n / digitsPerStep)
 }
 
-// LookNumber is ToNumber for a function that only in a Prepaid run counts the length as steps.
+// LookNumber is ToNumber for functions that count the length of the text as steps in Prepaid runs
+// only.
 func (st *State) LookNumber(v value.Value) (float64, bool) {
 	if st.heap.Prepaid {
 		return st.ToNumber(v)
@@ -102,7 +103,7 @@ func (st *State) StringArg(args []value.Value, i int) *value.String {
 	return nil
 }
 
-// stepsPerText is the number of steps that count for the text of a number, besides its memory.
+// stepsPerText is the number of steps to format a number, besides its memory.
 const stepsPerText = 3
 
 // ToString converts a number to a string, and returns a string as it is.

@@ -38,7 +38,7 @@ func (st *State) compute(op syntax.Op, a, b float64) (x float64) {
 	return x
 }
 
-// nan returns the result of an operation of which the processor made the NaN x.
+// nan returns the NaN of an operation on a and b. x is the NaN that the processor computed.
 func (st *State) nan(x, a, b float64) float64 {
 	if st.limits.Native {
 		return x

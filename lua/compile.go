@@ -17,9 +17,9 @@ func Compile(env *Env, source []byte, name string) (*Chunk, error) {
 	return chunk, err
 }
 
-// CompileWithin is Compile, but the code outside of functions sees the global variables of
-// another environment, outer, which may have none that runs set. It returns the tree too, which
-// the chunk does not need.
+// CompileWithin is Compile, except that code outside of functions sees the global variables of
+// another environment, outer. Requires: outer has no variables that runs set. It also returns the
+// tree; the chunk does not refer to it.
 func CompileWithin(outer, env *Env, source []byte, name string) (*Chunk, *syntax.Function, error) {
 	outer.Freeze()
 	env.Freeze()
@@ -52,7 +52,8 @@ func compile(outer, env *Env, source, name []byte, calls int) (*Chunk, *syntax.F
 	return &Chunk{main, native, len(source) + c.total*bytesPerNode}, tree, nil
 }
 
-// bytesPerNode is the memory of a node of the tree in its compiled form, about. Measured: 20 to 60.
+// bytesPerNode is the estimated memory of a compiled node of the tree, in bytes. Measured: 20 to
+// 60.
 const bytesPerNode = 60
 
 // maxDepth bounds the depth of the tree: long chains such as a.b.b.b make it deep, and
@@ -90,8 +91,9 @@ func (st *State) Load(source, name []byte) (value.Value, error) {
 	return value.OfFunc(st.newClosure(chunk.of(st.limits.Native), 0)), nil
 }
 
-// sourceCost is the memory that is counted for a byte of source, and stepsPerSource the number
-// of steps besides those for memory; stepsPerLoad is that for a source of any length. Measured: 20 to 150 bytes are allocated.
+// sourceCost is the memory that is counted for a byte of source; measured: 20 to 150 bytes are
+// allocated. stepsPerSource is the number of steps for a byte, besides the steps for memory.
+// stepsPerLoad is the number of steps for any source.
 const (
 	sourceCost     = 160
 	stepsPerSource = 1
@@ -105,8 +107,8 @@ const (
 	maxQuoted = maxName - len(` [string "..."] `)
 )
 
-// chunkName returns how errors show the name of a chunk: names without a mark are the
-// source itself. Of a long name it keeps only that.
+// chunkName returns the form of a chunk's name in errors. A name without a mark is the source
+// itself. The result does not keep the memory of a long name.
 func chunkName(full []byte) string {
 	switch {
 	case bytes.HasPrefix(full, []byte("=")):
@@ -136,12 +138,12 @@ type compiler struct {
 	source string
 	zero   *float64 // the first constant zero: Lua keeps one, of whichever sign
 	nodes  int      // compiled so far
-	total  int      // nodes, with those of the functions inside
+	total  int      // nodes, including the functions inside
 	sites  map[site]*site
-	depth  int // of the node that is compiled
+	depth  int // of the node being compiled
 	most   int
 	native bool // for Native runs
-	newer  bool // a variable of Env.SetNewer is named
+	newer  bool // the code uses a variable of Env.SetNewer
 }
 
 // function compiles a function with a compiler of its own.
@@ -262,7 +264,7 @@ func (c *compiler) site(e syntax.Expr, line int) *site {
 	return c.shared(site{line, kind, name})
 }
 
-// shared returns the one site of the function that is equal to another.
+// shared returns a site that equals at; equal sites of a function share one.
 func (c *compiler) shared(at site) *site {
 	if known := c.sites[at]; known != nil {
 		return known

@@ -23,7 +23,7 @@ type Texts struct {
 type Env struct {
 	texts      Texts
 	globals    *value.Table
-	newer      []global     // of the globals: those that Native runs do not have
+	newer      []global     // globals that Native runs do not have
 	meta       *value.Table // of globals
 	stringMeta *value.Table
 	variables  []*value.String

@@ -99,10 +99,10 @@ type Chunk struct {
 	size   int
 }
 
-// Size returns about the memory that the chunk takes, in bytes.
+// Size returns an estimate of the memory of the chunk, in bytes.
 func (c *Chunk) Size() int { return c.size }
 
-// of returns the main function for a run that is Native, or not.
+// of returns the main function for a Native run, or for any other run.
 func (c *Chunk) of(native bool) *proto {
 	if native {
 		return c.native

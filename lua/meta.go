@@ -96,7 +96,7 @@ func (st *State) chargeKey(key value.Value) {
 	}
 }
 
-// PrepayKey counts the work to find a key, for functions of Go in a Prepaid run.
+// PrepayKey charges the work to find a key, for Go functions in a Prepaid run.
 func (st *State) PrepayKey(key value.Value) {
 	if st.heap.Prepaid {
 		st.chargeKey(key)

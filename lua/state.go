@@ -12,11 +12,12 @@ type Limits struct {
 	Memory int64 // bytes of all objects ever made
 	String int   // bytes of one string; 0: no limit besides Memory
 	Calls  int   // nested calls; 0: Lua's own limit, which raises an error
-	// Prepaid counts all work and memory of functions before it is spent. Without it some work is
-	// free, as it was in the first version: logs have runs that must be repeated as they were.
+	// Prepaid charges all work and memory of functions before it is spent. Otherwise some work is
+	// free, as in the first version: replays of its logs must get the same results.
 	Prepaid bool
-	// Native computes powers and the functions of math by Go's package math, as the first version
-	// did. Results then depend on the processor. Native runs have no variables of Env.SetNewer.
+	// Native computes powers and math functions with Go's package math, as the first version did.
+	// The results then depend on the processor. Native runs do not have the variables of
+	// Env.SetNewer.
 	Native bool
 }
 
@@ -183,15 +184,15 @@ func (st *State) Charge(n int) {
 	}
 }
 
-// Prepay counts n steps for work that a function is about to do, if the run is Prepaid.
+// Prepay charges n steps for work that a function is about to do, in a Prepaid run.
 func (st *State) Prepay(n int) {
 	if st.heap.Prepaid {
 		st.Charge(n)
 	}
 }
 
-// PrepayMemory counts n bytes, and the steps for them, that a function is about to take outside of
-// the values of the run, if the run is Prepaid.
+// PrepayMemory charges n bytes, and steps for them, in a Prepaid run. It is for memory that a
+// function is about to allocate outside of the values of the run.
 func (st *State) PrepayMemory(n int) {
 	if st.heap.Prepaid {
 		st.heap.Charge(n)
@@ -237,8 +238,8 @@ func (st *State) Release(b []byte) { st.scratch = b }
 // bytesPerAppend is the number of bytes of Append that count as a step.
 const bytesPerAppend = 64
 
-// Append appends more to a buffer. In a Prepaid run it counts steps for the copy, and the buffer
-// never gets longer than the memory that is left to the run.
+// Append appends more to buffer. In a Prepaid run it charges steps for the copy, and ends the run
+// if the buffer would be longer than the memory that the run has left.
 func (st *State) Append(buffer, more []byte) []byte {
 	st.Prepay(len(more) / bytesPerAppend)
 	st.PrepayRoom(len(buffer) + len(more))
@@ -252,7 +253,7 @@ func (st *State) PrepayRoom(n int) {
 	}
 }
 
-// CheckRoom ends the run if it has no memory for n more bytes, as for a buffer of that length.
+// CheckRoom ends the run if it has less than n bytes of memory left.
 func (st *State) CheckRoom(n int) {
 	if int64(n) > st.heap.Left() {
 		st.heap.Charge(n)

@@ -112,8 +112,9 @@ func appendNumber(dst []byte, x float64) []byte {
 }
 
 const (
-	// argsPerStep is the number of arguments that are made words in a step, before it is known
-	// whether they name a command, and stepsPerNumber the number of steps of one that is a number.
+	// argsPerStep is the number of arguments that are converted to words in a step, before the
+	// command is looked up. stepsPerNumber is the number of additional steps for an argument that
+	// is a number.
 	argsPerStep    = 8
 	stepsPerNumber = 2
 	// stepsPerCommand is the number of steps that count for a command, and stepsPerWord that for
@@ -166,15 +167,15 @@ func (m *machine) perform(c *command) {
 }
 
 const (
-	// maxAdded bounds the bytes that the commands of a run may add to the state: the bound of
-	// memory is looked at between the calls of a log only, so that nodes agree. The usual budget of
-	// steps ends a run before.
+	// maxAdded bounds the bytes that the commands of a run may add to the state. The memory bound
+	// of the engine is checked only between the calls of a log, so that nodes agree. With the
+	// default budget of steps a run ends earlier.
 	maxAdded = 256 << 20
-	// addedPerWork is the number of bytes that work of a command may add.
+	// addedPerWork is the number of bytes that one unit of a command's work may add.
 	addedPerWork = 16
 )
 
-// add counts bytes that a command may have added to the state, and ends the run beyond maxAdded.
+// add counts bytes that a command may have added to the state. Above maxAdded it ends the run.
 func (m *machine) add(n int) {
 	if m.added += n; m.added > maxAdded {
 		m.st.PrepayMemory(int(m.st.Heap.Left()) + 1)

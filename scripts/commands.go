@@ -59,7 +59,7 @@ func (x Commands) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
 	return dst, m.all()
 }
 
-// names are the names of the calls that are no runs.
+// names are the names of the calls that are not runs.
 var names = map[uint16]string{
 	exists: "SCRIPT EXISTS", name: "SCRIPT LOAD", loadLibrary: "FUNCTION LOAD", deleteLibrary: "FUNCTION DELETE",
 	flushLibrary: "FUNCTION FLUSH", listLibraries: "FUNCTION LIST", countLibrary: "FUNCTION STATS",
@@ -84,7 +84,8 @@ func (x Commands) Describe(c *engine.Call) (name string, script []byte) {
 	return name, c.Args[hashArg]
 }
 
-// exhausted answers a call of a transaction in which calls before it have taken all work.
+// exhausted is the answer to a call of a transaction after earlier calls have used up
+// engine.MaxAtomicWork.
 var exhausted = fmt.Sprintf("ERR the commands of a transaction visit at most %d elements: this command was not executed", engine.MaxAtomicWork)
 
 // Do implements engine.Commands.

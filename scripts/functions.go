@@ -182,9 +182,10 @@ func describeLibraries(tx *engine.Tx, c *engine.Call) {
 	c.Answer = out
 }
 
-// describedBytes is at least the bytes that FUNCTION LIST answers about a library without its text.
+// describedBytes returns an upper bound of the bytes of a library in FUNCTION LIST, without its
+// text.
 func (l *Library) describedBytes() (n int) {
-	const each = 200 // of a library and of a function, for the names of the fields and the flags
+	const each = 200 // for each library and function: field names and flags
 	n = each + len(l.name)
 	for _, f := range l.functions {
 		n += each + len(f.Name) + len(f.description)

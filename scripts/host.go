@@ -89,7 +89,7 @@ func (h *hostEnv) openRedis(more []*lua.Function) {
 	setAPI(h.env, t)
 }
 
-// setAPI makes a table the table of functions of scripts, by its two names.
+// setAPI sets both names of the API table, redis and server, to t.
 func setAPI(env *lua.Env, t *value.Table) {
 	env.Set(redisTable, value.OfTable(t))
 	env.SetNewer(valkeyTable, value.OfTable(t))

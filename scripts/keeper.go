@@ -8,13 +8,13 @@ import (
 	"limitsrv/engine"
 )
 
-// stepsPerByte is the number of steps that it takes to compile a byte. Measured: 60 to 160 ns.
+// stepsPerByte is the number of steps to compile a byte. Measured: 60 to 160 ns.
 const stepsPerByte = 2
 
-// CompileSteps returns the steps that it takes to compile a text of n bytes.
+// CompileSteps returns the number of steps to compile a text of n bytes.
 func CompileSteps(n int) int64 { return int64(n) * stepsPerByte }
 
-// StepsTo returns the steps of Of for a source: 0 if the source is compiled.
+// StepsTo returns the number of steps that Of(source) takes; 0 if the source is compiled.
 func StepsTo(source *engine.Source) int64 {
 	if s, _ := source.Compiled.Load().(*Script); s != nil || compiled.isFresh(source.ID) {
 		return 0
@@ -22,7 +22,8 @@ func StepsTo(source *engine.Source) int64 {
 	return CompileSteps(len(source.Text))
 }
 
-// Of returns the compiled form of a source. Cost: a load, unless it has to be compiled.
+// Of returns the compiled form of a source. Cost: a load if the source is compiled, otherwise
+// StepsTo.
 func Of(source *engine.Source) *Script {
 	if s, _ := source.Compiled.Load().(*Script); s != nil {
 		return s
@@ -36,7 +37,8 @@ func Of(source *engine.Source) *Script {
 	return s
 }
 
-// StepsTo returns the steps of Prepare: 0 if the library of the function is compiled.
+// StepsTo returns the number of steps that Prepare takes; 0 if the library of the function is
+// compiled.
 func (f *Function) StepsTo() int64 {
 	if l, _ := f.document.Compiled.Load().(*Library); l != nil {
 		return 0
@@ -44,23 +46,23 @@ func (f *Function) StepsTo() int64 {
 	return CompileSteps(len(f.document.Text))
 }
 
-// Prepare compiles the library of a function if it is not. Cost: see StepsTo.
+// Prepare compiles the library of the function if necessary. Cost: see StepsTo.
 func (f *Function) Prepare() { libraryOf(f.document) }
 
 const (
 	// maxCompiled bounds the memory of the compiled forms of sources and documents, in bytes.
 	maxCompiled = 64 << 20
-	// maxFresh is the number of scripts that are kept until the engine learns their sources.
-	// Texts shorter than leastFresh are compiled again instead.
+	// maxFresh bounds the number of scripts that are kept until the engine learns their sources.
+	// Texts shorter than leastFresh are not kept but compiled again.
 	maxFresh   = 8
 	leastFresh = 1 << 10
 )
 
-// A keeper keeps the texts compiled last, up to a bound of memory. Concurrency: any number of
-// goroutines may use it.
+// A keeper keeps the compiled forms of the texts compiled last, within a bound of memory.
+// Concurrency: any number of goroutines may use it.
 type keeper struct {
 	mu    sync.Mutex
-	most  int // bytes, at least those of one text
+	most  int // bound in bytes; the last text is kept in any case
 	list  []kept
 	bytes int
 	fresh []freshScript // in the order of their compilation
@@ -69,11 +71,11 @@ type keeper struct {
 // kept is the compiled form of a text.
 type kept struct {
 	compiled *atomic.Value
-	none     any // replaces a dropped form
-	bytes    int // of its memory
+	none     any // stored in compiled when the form is dropped
+	bytes    int // memory of the form
 }
 
-// A freshScript was compiled before the engine learned its source.
+// A freshScript is a script that was compiled before the engine learned its source.
 type freshScript struct {
 	id     engine.SourceID
 	script *Script
@@ -98,7 +100,7 @@ func (k *keeper) keep(one kept) {
 	k.list = k.list[:n]
 }
 
-// keepFresh keeps a script until its source is learned, or some more have been compiled.
+// keepFresh keeps a script until takeFresh removes it, or until maxFresh others have been compiled.
 func (k *keeper) keepFresh(id engine.SourceID, s *Script) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -114,7 +116,7 @@ func (k *keeper) isFresh(id engine.SourceID) bool {
 	return slices.ContainsFunc(k.fresh, func(x freshScript) bool { return x.id == id })
 }
 
-// takeFresh returns the script of a source that is fresh, which it is no more, or nil.
+// takeFresh removes and returns the fresh script of a source, or returns nil.
 func (k *keeper) takeFresh(id engine.SourceID) *Script {
 	k.mu.Lock()
 	defer k.mu.Unlock()

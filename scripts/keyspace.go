@@ -12,29 +12,30 @@ import (
 	"limitsrv/values/numbers"
 )
 
-// The commands on all keys of the database. Their answers follow from the live keys alone, in the order
-// of their names: nodes have different tables. A run that calls one enters all shards.
+// The commands on all keys of the database. Nodes have different tables, so the answers depend only
+// on the live keys, in the order of their names. A run that calls such a command enters all shards.
 
 const (
-	// maxKeys bounds the keys that KEYS and SCAN answer, as outside of scripts.
+	// maxKeys bounds the number of keys that KEYS and SCAN answer, as for clients.
 	maxKeys = 100_000
-	// keyBytes is the memory that is counted for a key besides its name, and matchedPerStep the
-	// number of steps of a match in a step.
+	// keyBytes is the memory that is counted for a key besides its name. matchedPerStep is the
+	// number of steps of glob.Pattern.Work in a step of the run.
 	keyBytes       = 48
 	matchedPerStep = 16
 )
 
-// A keySearch is a pass over all keys.
+// A keySearch is the state of a pass over all keys.
 type keySearch struct {
-	match *glob.Matcher // nil: any
-	kind  []byte        // a type in any case; nil: any
+	match *glob.Matcher // nil: any name
+	kind  []byte        // a type, in any case; nil: any type
 	found [][]byte
-	n     int // of keys that match
-	bytes int // of their names
+	n     int // number of keys that match
+	bytes int // total length of their names
 }
 
-// all visits each key, and ends the run when the keys so far cost more steps than are left. In any
-// order of keys the run ends alike. With keep it keeps the keys that match, unless they are too many.
+// all visits each key. It ends the run once the keys visited so far cost more steps than are left;
+// the result does not depend on the order of the keys. With keep it keeps the matching keys, unless
+// they are too many.
 func (m *machine) all(s *keySearch, keep bool) {
 	steps, left := int64(0), m.st.StepsLeft()
 	m.tx.EachKey(func(key []byte, alg engine.Alg) bool {
@@ -58,7 +59,7 @@ func (m *machine) all(s *keySearch, keep bool) {
 	m.st.Charge(int(steps))
 }
 
-// answerKeys appends the keys that a search finds, in the order of their names.
+// answerKeys appends the keys that a search finds, sorted by name.
 func (m *machine) answerKeys(s *keySearch, out []byte) []byte {
 	from := len(out)
 	m.all(s, true)
@@ -66,7 +67,7 @@ func (m *machine) answerKeys(s *keySearch, out []byte) []byte {
 		return answer.AppendError(out[:from], fmt.Sprintf("ERR a script gets at most %d keys at a time, %d match: use a longer pattern", maxKeys, s.n))
 	}
 	m.st.PrepayMemory(s.bytes + s.n*keyBytes)
-	m.st.Charge(s.n) // to sort them
+	m.st.Charge(s.n) // to sort the keys
 	slices.SortFunc(s.found, bytes.Compare)
 	out = answer.AppendArray(out, len(s.found))
 	for _, key := range s.found {
@@ -75,7 +76,7 @@ func (m *machine) answerKeys(s *keySearch, out []byte) []byte {
 	return out
 }
 
-// pattern makes the search one for a pattern.
+// pattern sets the pattern of the search.
 func (s *keySearch) pattern(m *machine, pattern []byte) (wrong string) {
 	if len(pattern) > glob.MaxBytes {
 		return fmt.Sprintf("ERR a pattern is at most %d bytes long", glob.MaxBytes)
@@ -85,7 +86,7 @@ func (s *keySearch) pattern(m *machine, pattern []byte) (wrong string) {
 	return ""
 }
 
-// onAllKeys makes the function of a command on all keys.
+// onAllKeys returns the function of a command on all keys.
 func onAllKeys(do func(m *machine, out []byte) []byte) func(*machine, []byte) []byte {
 	return func(m *machine, out []byte) []byte {
 		if m.declared {
@@ -103,7 +104,7 @@ func keysCommand(m *machine, out []byte) []byte {
 	return m.answerKeys(&s, out)
 }
 
-// scanCommand answers all keys at once for any cursor and COUNT, and a cursor of 0.
+// scanCommand answers all matching keys at once, with the cursor 0, for any cursor and COUNT.
 func scanCommand(m *machine, out []byte) []byte {
 	var s keySearch
 	if cursor, ok := numbers.ParseInt(m.words[1]); !ok || cursor < 0 {
@@ -147,7 +148,7 @@ func dbSizeCommand(m *machine, out []byte) []byte {
 	return answer.AppendInt(out, int64(s.n))
 }
 
-// randomKeyCommand answers the key with the lowest rank by a random number.
+// randomKeyCommand answers the key with the lowest engine.Tx.Rank for a random number.
 func randomKeyCommand(m *machine, out []byte) []byte {
 	var (
 		draw        = m.tx.Random().Uint64()

@@ -22,15 +22,15 @@ const (
 	firstFunction = firstRun + 1<<5 // plus Modes: runs of functions; a name in place of the hash
 )
 
-// callNames are the names of calls that are no runs, by number from exists on.
+// callNames are the names of the calls that are not runs; the first is for the number exists.
 var callNames = [...]string{
 	0: "SCRIPT EXISTS", name - exists: "SCRIPT LOAD", loadLibrary - exists: "FUNCTION LOAD", deleteLibrary - exists: "FUNCTION DELETE",
 	flushLibrary - exists: "FUNCTION FLUSH", listLibraries - exists: "FUNCTION LIST", countLibrary - exists: "FUNCTION STATS",
 }
 
-// CallName returns the name of the call of this package with a number, for messages, or "" if the
-// number is not in use. Runs of scripts have one name, runs that only look have another; so do
-// runs of functions.
+// CallName returns the name of a call of this package, for messages, or "" if the number is not in
+// use. All runs of scripts have one name, and all read-only runs another name. The same holds for
+// functions.
 func CallName(number uint16) string {
 	c := engine.Call{Command: number}
 	m, run := modesOf(&c)

@@ -20,7 +20,7 @@ type Library struct {
 	functions []*Function // in ascending order of their names
 	chunk     *lua.Chunk
 	uses      uses
-	first     uses // in calls of level 1
+	first     uses // for calls of level 1
 }
 
 // A Function is a function of a library, as it was registered.
@@ -29,7 +29,7 @@ type Function struct {
 	description string
 	described   bool
 	flags       []string // in ascending order
-	uses, first uses     // of its library
+	uses, first uses     // of the library; first is for calls of level 1
 	owner       string   // the name of its library
 	document    *engine.Document
 	longest     atomic.Int64 // steps of a run
@@ -38,7 +38,7 @@ type Function struct {
 // Modes returns the modes with which a function runs by FCALL.
 func (f *Function) Modes() Modes { return f.uses.modes(f.noWrites()) }
 
-// modesAt returns Modes as calls of a level must have them.
+// modesAt returns the Modes for calls of this level.
 func (f *Function) modesAt(level uint8) Modes {
 	if level == 1 {
 		return f.first.modes(f.noWrites())
@@ -68,10 +68,10 @@ const functionChunk = "@user_function"
 // all calls, it makes a library valid on all nodes or none.
 const loadSteps = 100_000
 
-// CompileLibrary compiles the text of a library and runs its code outside of functions, which
-// registers them. With prepaid all that they do is charged before it is done, as in a call that is
-// prepaid. With native they run as in a call of level 1. wrong is Redis' error if it is not valid.
-// Cost: linear, and up to loadSteps.
+// CompileLibrary compiles the text of a library, and runs its code outside of functions, which
+// registers them. With prepaid, work and memory are charged before they are spent, as in a prepaid
+// call. With native, the code runs as in a call of level 1. wrong is Redis' error if the text is
+// invalid. Cost: linear in the text, and up to loadSteps.
 func CompileLibrary(text []byte, prepaid, native bool) (l *Library, wrong string) {
 	name, body, wrong := parseLibrary(text)
 	if wrong != "" {
@@ -157,7 +157,8 @@ func libraryOf(d *engine.Document) *Library {
 	if l, _ := d.Compiled.Load().(*Library); l != nil {
 		return l
 	}
-	l, wrong := CompileLibrary([]byte(d.Text), false, false) // what was prepaid once need not be again
+	// The library was accepted before, with prepaid if its level required that.
+	l, wrong := CompileLibrary([]byte(d.Text), false, false)
 	if wrong != "" {
 		return nil
 	}

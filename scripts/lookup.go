@@ -17,22 +17,22 @@ type command struct {
 	number uint16 // of datatypes, unless it is forbidden, a limit or has a function of its own
 	least  int    // words, the name included
 	most   int
-	since  uint8 // the first level of calls that has it
-	// allKeys is set if it reads all keys of the database.
+	since  uint8 // the first level of calls that has the command
+	// allKeys is set if the command reads all keys of the database.
 	allKeys bool
 	writes  bool
 	// publishes is set for PUBLISH. It counts as a write, as in Redis.
 	publishes bool
 	keys      datatypes.Keys
-	// forbidden commands exist, but not for scripts. Commands that block are forbidden at level 1 of
-	// calls. In a script they do not wait.
+	// forbidden commands exist, but scripts may not call them. blocks is set for blocking
+	// commands. They are forbidden at level 1 of calls; at later levels they do not wait.
 	forbidden, blocks bool
-	plain             bool                                // of datatypes
-	own               func(m *machine, out []byte) []byte // carries out m.words
-	limit             *limiters.Command                   // or nil
+	plain             bool                                // a command of datatypes
+	own               func(m *machine, out []byte) []byte // executes m.words
+	limit             *limiters.Command                   // nil: not a limit
 }
 
-// isNewer reports whether calls of the level of tx do not know the command.
+// isNewer reports whether calls of tx's level do not have the command.
 func (c *command) isNewer(tx *engine.Tx) bool { return c.since != 0 && c.since > tx.Level() }
 
 // commands are the commands by name in capitals.
@@ -100,7 +100,7 @@ func timeNow(m *machine, out []byte) []byte {
 	return answer.AppendBulk(out, strconv.AppendInt(b[:0], micros%1e6, 10))
 }
 
-// wait answers that no other node has the writes of the run: they are in no log yet. It does not wait.
+// wait answers WAIT at once: 0 nodes have the writes of the run, because they are in no log yet.
 func wait(m *machine, out []byte) []byte {
 	if _, ok := numbers.ParseInt(m.words[1]); !ok {
 		return answer.AppendError(out, "ERR value is not an integer or out of range")

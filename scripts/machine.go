@@ -18,23 +18,23 @@ type machine struct {
 	looks    bool
 	declared bool // only the given keys may be touched
 	given    [][]byte
-	found    int             // the index in given of the key that was found last
+	found    int             // index into given of the key that was found last
 	protocol answer.Protocol // of the values that redis.call returns
 	tables   int             // in the answer so far
-	fixed    int             // bytes of the answer so far that are counted besides its content
-	perValue int             // of them for each value
-	over     bool            // the answer has no more because a text did not fit
+	fixed    int             // bytes counted for the answer besides its content
+	perValue int             // bytes counted for each value besides its content
+	over     bool            // a text did not fit, so the answer ends before it
 	left     int64           // steps for the answer
 	// published is the size of the messages so far, in bytes.
 	published int
 	added     int // bytes that commands may have added to the state
 
 	loading                         bool           // code of a library outside of its functions runs
-	registered                      []registration // by it
-	registeredBytes, mostRegistered int            // of these, see mostRegistered
-	wanted                          string         // name of the function that is to run; empty: all are registered
-	callback                        value.Value    // of that
-	pair                            [2]value.Value // its arguments
+	registered                      []registration // functions registered so far
+	registeredBytes, mostRegistered int            // their memory, and its bound
+	wanted                          string         // name of the function to run; empty: keep all
+	callback                        value.Value    // of the function wanted
+	pair                            [2]value.Value // arguments of callback
 
 	words     [][]byte // of redis.call: name and arguments
 	mostWords int      // in any call since forget
@@ -94,12 +94,12 @@ func (m *machine) mayTouch(c *command, args [][]byte) bool {
 	return true
 }
 
-// givenPerStep is the number of given keys with which a key is compared in a step.
+// givenPerStep is the number of given keys that are compared with a key in a step.
 const givenPerStep = 8
 
-// isGiven reports whether a key is a given one, by its memory: only an equal key of the same run
-// can have that. Cost: linear, but a comparison or two for keys in the order in which they are
-// given, and for the same one again.
+// isGiven reports whether key is one of the given keys, by comparing addresses: only an equal key
+// of the same run has the same address. Cost: linear in the given keys. It takes one or two
+// comparisons if a script uses its keys in order, or the same key again.
 func (m *machine) isGiven(key []byte) bool {
 	n := len(m.given)
 	for hops := range n {

@@ -35,14 +35,14 @@ type registration struct {
 	callback    value.Value
 }
 
-// functionBytes is the memory that is counted for a function besides its texts, registeredPerStep
-// the number of names with which the name of a new one is compared in a step.
+// functionBytes is the memory that is counted for a function besides its texts. registeredPerStep
+// is the number of names that a new name is compared with in a step.
 const (
 	functionBytes     = 256
 	registeredPerStep = 4
 )
 
-// size returns the memory that is counted for a function.
+// size returns the memory that is counted for the function, in bytes.
 func (r *registration) size() int {
 	n := functionBytes + len(r.name) + len(r.description)
 	for _, flag := range r.flags {
@@ -51,8 +51,8 @@ func (r *registration) size() int {
 	return n
 }
 
-// mostRegistered returns the memory that the functions of a library may take, of which only the
-// text counts as memory of the state.
+// mostRegistered returns the bound of the memory of a library's functions, in bytes, for a text of
+// this many bytes. Only the text counts as memory of the state.
 func mostRegistered(text int) int { return 4096 + 16*text }
 
 // register runs the code of a library outside of its functions.
@@ -167,10 +167,10 @@ func namedRegistration(st *lua.State, t *value.Table) (r registration, wrong str
 	return r, wrong
 }
 
-// flagBytes is the memory that is counted for a flag while a function is registered.
+// flagBytes is the memory that is counted for each flag while a function is registered.
 const flagBytes = 64
 
-// textOf returns a text that a library keeps.
+// textOf returns a copy of s that a library can keep.
 func textOf(st *lua.State, s *value.String) string {
 	st.PrepayMemory(s.Len())
 	return string(s.Bytes())

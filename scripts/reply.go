@@ -13,9 +13,9 @@ import (
 	"limitsrv/lua/value"
 )
 
-// maxAnswer bounds an answer in bytes, of which a table has tableBytes at least, since an
-// answer may repeat a table many times, and a value, from level 2 on, valueBytes besides its
-// content, since a nil has more in RESP than here. maxDepth bounds its nesting.
+// maxAnswer bounds an answer in bytes. Each table counts at least tableBytes, because an answer may
+// repeat a table many times. From level 2 on each value counts valueBytes besides its content,
+// because a nil is longer in RESP than here. maxDepth bounds the nesting.
 const (
 	maxAnswer  = engine.MaxAnswerBytes
 	tableBytes = 64
@@ -79,10 +79,10 @@ func (m *machine) appendValue(out []byte, v value.Value, depth int) []byte {
 	return answer.AppendNil(out)
 }
 
-// withRoom returns out with room for a text of n bytes. A long answer doubles, since the parts by
-// which Go lets it grow would have it copied more often.
+// withRoom returns out with room for a text of n bytes. It doubles the capacity of a long answer,
+// because Go grows it in smaller parts and would copy it more often.
 func withRoom(out []byte, n int) []byte {
-	const start = 32 // what may stand before and behind the text
+	const start = 32 // room for the frame of the text
 	if need := len(out) + n + start; need > cap(out) && need > maxKeptAnswer {
 		out = append(make([]byte, 0, max(need, 2*cap(out))), out...)
 	}
@@ -125,23 +125,23 @@ func (m *machine) appendTable(out []byte, t *value.Table, depth int) []byte {
 	return out
 }
 
-// prepay counts steps for the places of a table that is about to be read, in a run that is prepaid.
+// prepay charges steps for the places of a table that is about to be read, in a prepaid run.
 func (m *machine) prepay(t *value.Table) {
 	if m.st.Heap.Prepaid && !t.IsList() {
 		m.left -= int64(stepsPerNamed + t.Size()/placesPerStep)
 	}
 }
 
-// prepayText is prepay for a text that is cut or trimmed before it is appended.
+// prepayText charges steps for a text that is about to be cut or trimmed, in a prepaid run.
 func (m *machine) prepayText(s *value.String) {
 	if m.st.Heap.Prepaid {
 		m.left -= int64(s.Len() / textPerStep)
 	}
 }
 
-// stepsPerNamed is the number of steps that count for the look for the fields that name a reply;
-// placesPerStep, textPerStep and bulkPerStep are the places of a table, the bytes of a text that is
-// changed, and those of one that is not, that take a step.
+// stepsPerNamed is the number of steps to look up the fields that name a reply. In one step fit:
+// placesPerStep places of a table, textPerStep bytes of a text that is changed, and bulkPerStep
+// bytes of a text that is not.
 const (
 	stepsPerNamed = 4
 	placesPerStep = 8

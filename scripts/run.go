@@ -10,11 +10,12 @@ import (
 	"limitsrv/lua/value"
 )
 
-// maxMemory is the memory of a run in bytes: the same on all nodes, so that a run fails alike on all.
+// maxMemory is the memory of a run in bytes. It is the same on all nodes, so that a run fails alike
+// on all.
 const maxMemory = 64 << 20
 
-// chargedLevel is the level of calls from which scripts pay for all work and memory before it
-// is spent, and compute the same on all processors.
+// chargedLevel is the level of calls from which scripts pay for all work and memory before it is
+// spent, and compute the same results on all processors.
 const chargedLevel = 2
 
 // prepaid reports whether all work and memory of a call is charged before it is spent.
@@ -57,7 +58,7 @@ func run(tx *engine.Tx, c *engine.Call) {
 	}
 }
 
-// hasNoSteps answers a run without a budget, for which not even the script may be compiled.
+// hasNoSteps answers a run with a budget of 0 steps, for which not even the script may be compiled.
 func hasNoSteps(tx *engine.Tx, c *engine.Call) bool {
 	if !prepaid(tx) || StepsOf(c) > 0 {
 		return false
@@ -152,7 +153,7 @@ func (m *machine) exceed(limit lua.LimitKind, limits lua.Limits) {
 	m.fail("ERR "+host().env.LimitText(limit, limits), chunkName, 0)
 }
 
-// errorPerStep is the number of bytes of the error of a run that count as a step.
+// errorPerStep is the number of bytes of a run's error message that count as a step.
 const errorPerStep = 16
 
 // start runs a script, or the wanted function of a library.

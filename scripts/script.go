@@ -21,8 +21,8 @@ type Script struct {
 // chunkName is the name of scripts in errors.
 const chunkName = "@user_script"
 
-// Compile compiles the text of a script. wrong is Redis' error if it is not valid. Cost:
-// linear, see CompileSteps.
+// Compile compiles the text of a script. wrong is Redis' error if the text is invalid. Cost: linear
+// in the text, see CompileSteps.
 func Compile(text []byte) (s *Script, wrong string) {
 	s = compile(text)
 	if s.wrong == "" && len(text) >= leastFresh {
@@ -31,7 +31,7 @@ func Compile(text []byte) (s *Script, wrong string) {
 	return s, s.wrong
 }
 
-// size returns about the memory that a script of a text takes, in bytes.
+// size returns an estimate of the memory of a script with a text of this length, in bytes.
 func (s *Script) size(text int) int {
 	if s.chunk == nil {
 		return text

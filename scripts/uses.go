@@ -31,8 +31,8 @@ func (u *uses) modes(noWrites bool) (m Modes) {
 	return m
 }
 
-// usesOf examines the tree of a script, or of a library with the variables that are the tables
-// of the keys of its functions, for calls of a level.
+// usesOf examines the tree of a script or library for calls of this level. tables are the variables
+// that hold the tables of keys of a library's functions.
 func usesOf(main *syntax.Function, tables map[*syntax.Local]bool, level uint8) uses {
 	x := &examiner{
 		uses: uses{declared: true, reads: true, constant: true}, keys: make(map[*syntax.Local]bool), tables: tables, level: level,
@@ -145,7 +145,7 @@ func (x *examiner) call(args []syntax.Expr) {
 	case *syntax.CallExpr, *syntax.Vararg:
 		words, exact = words-1, false
 	}
-	x.declared = x.declared && !c.allKeys && c.keys.Count == 0 // the count is seldom a constant
+	x.declared = x.declared && !c.allKeys && c.keys.Count == 0 // the number of keys is seldom a constant
 	last := c.keys.Last
 	if last < 0 {
 		last += words
@@ -182,13 +182,13 @@ func isGlobal(e syntax.Expr, name string) bool {
 	return ok && g.Name == name
 }
 
-// isAPI reports whether a global variable is the table of functions of scripts in calls of a level.
+// isAPI reports whether name is a global variable that holds the API table in calls of this level.
 func isAPI(name string, level uint8) bool {
 	return name == redisTable || name == valkeyTable && level >= namesLevel
 }
 
-// fieldOfRedis returns the name if an expression is a field of the table of functions of scripts, in
-// calls of a level.
+// fieldOfRedis returns the name of the field if an expression is a field of the API table in calls
+// of this level.
 func fieldOfRedis(e syntax.Expr, level uint8) (name string, ok bool) {
 	i, ok := e.(*syntax.IndexExpr)
 	if !ok {

@@ -148,7 +148,7 @@ func (e *encoder) object(t *value.Table) {
 	e.add("}")
 }
 
-// stepsPerFraction is the number of steps that count for the digits of a number that is not whole.
+// stepsPerFraction is the number of steps to format a number that is not whole.
 const stepsPerFraction = 8
 
 func (e *encoder) number(v value.Value) {
@@ -180,8 +180,8 @@ const hexDigits = "0123456789abcdef"
 // escapes are the letters of characters with short escape sequences.
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', '\b': 'b', '\t': 't', '\n': 'n', '\f': 'f', '\r': 'r'}
 
-// bytesPerCheck is the number of bytes of a text after which it is checked that the run has steps
-// and memory for more.
+// bytesPerCheck is the number of bytes of a text after which the encoder checks that the run has
+// steps and memory left.
 const bytesPerCheck = 1 << 10
 
 func (e *encoder) text(s []byte) {

@@ -72,7 +72,7 @@ func (f *format) next(offset int) (option byte, size, padding int) {
 	return option, size, padding
 }
 
-// digitsPerStep is the number of digits that count as a step.
+// digitsPerStep is the number of digits that are read in a step.
 const digitsPerStep = 8
 
 // number reads a number behind an option.

@@ -11,8 +11,8 @@ var (
 	halfTurn = pair{0x1.921fb54442d18p1, math.Pi - 0x1.921fb54442d18p1}
 )
 
-// tiny is the bound of |x| below which odd functions return x: the next term is less than a
-// tenth of a unit in the last place.
+// tiny is the bound of |x| below which odd functions return x: the next term of their series is
+// less than a tenth of a unit in the last place.
 const tiny = 0x1p-28
 
 // Sin returns the sine of x, in radians.
@@ -39,7 +39,7 @@ func Tan(x float64) float64 {
 	return s.over(c).round()
 }
 
-// sincos returns the sine and the cosine of x, with errors of some 2^-66 of them.
+// sincos returns the sine and the cosine of x, with relative errors of about 2^-66.
 func sincos(x float64) (sin, cos pair) {
 	a := math.Abs(x)
 	if !(a <= math.MaxFloat64) {
@@ -85,15 +85,16 @@ func sincosNear(r pair) (sin, cos pair) {
 	return fastSum(sin.high, sin.low), fastSum(cos.high, cos.low)
 }
 
-// reduce returns a minus the nearest multiple of pi/2, and that multiple modulo 4. Requires: a
-// is finite and above pi/4. Cost: the same for all a.
+// reduce returns a minus the nearest multiple of pi/2, and the number of that multiple modulo 4.
+// Requires: a is finite and above pi/4. The cost does not depend on a.
 //
-// a is m * 2^e. Digits of 2/pi are left out if their products with 2^e are multiples of 4. The
-// product of m with the next 192 digits has the quadrant in its upper 2 of 192 digits.
+// a is m * 2^e with an integer m. Leading digits of 2/pi are skipped if their products with 2^e are
+// multiples of 4. The product of m and the next 192 binary digits is kept modulo 2^192; its upper 2
+// bits are the quadrant.
 func reduce(a float64) (quadrant int, r pair) {
 	b := math.Float64bits(a)
 	m := b&(1<<52-1) | 1<<52
-	start := uint(b>>52) - 1075 + 62 // in twoOverPi, which begins with 64 digits 0
+	start := uint(b>>52) - 1075 + 62 // index in twoOverPi, which begins with 64 zero digits
 	word, shift := start/64, start%64
 	digits := func(i uint) uint64 {
 		return twoOverPi[word+i]<<shift | twoOverPi[word+i+1]>>(64-shift)

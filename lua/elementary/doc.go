@@ -5,9 +5,9 @@
 // for most processors fuse a product and a sum into one operation, which rounds once. Here each
 // product is converted to float64, so that no compiler fuses it, and nothing is in assembly.
 //
-// Results are within 0.52 units in the last place of the exact value, 1 unit if the result is
-// subnormal; nearly all are rounded correctly. Special values are those of C99, annex F. A NaN
-// that is returned has no particular sign.
+// Results are within 0.52 units in the last place of the exact value, or 1 unit if the result is
+// subnormal. Nearly all are rounded correctly. Special values are those of C99, annex F. The sign
+// of a NaN is not specified.
 //
 // # Methods
 //

@@ -8,8 +8,8 @@ const (
 	minExp = -746
 )
 
-// The logarithm of 2 is in two parts. The first has 33 digits, so its products with multiples
-// of exponents are exact.
+// The logarithm of 2 in two parts. The first part has 33 binary digits, so its products with
+// exponents are exact.
 const (
 	ln2High = 0x1.62e42fefp-1
 	ln2Low  = math.Ln2 - ln2High
@@ -29,10 +29,10 @@ func Exp(x float64) float64 {
 	return scaled(e, n)
 }
 
-// exp returns e^x as e * 2^n with e from 0.99 to 2, with an error of some 2^-61 of it.
-// Requires: x is between the bounds.
+// exp returns e^x as e * 2^n with e from 0.99 to 2 and a relative error of about 2^-61. Requires: x
+// is within the bounds.
 func exp(x pair) (e pair, n int) {
-	const shift = 0x1.8p52 // a number with this added is rounded to an integer
+	const shift = 0x1.8p52 // adding shift rounds a number to an integer
 	k := (float64(x.high*(expParts/math.Ln2)) + shift) - shift
 	r := fastSum(x.high-float64(k*(ln2High/expParts)), x.low-float64(k*(ln2Low/expParts)))
 	t := r.high
@@ -52,7 +52,8 @@ func scaled(e pair, n int) float64 {
 	case n < -1080:
 		return 0
 	}
-	// The result is subnormal. Its last place is the last place of the sum with big.
+	// The result is subnormal. big has the last place of the result, so the sum with it rounds
+	// correctly.
 	big := times2(1<<52, -1074-n)
 	s := sum(big, e.high)
 	return float64(times2((s.high+(s.low+e.low))-big, n+1000) * 0x1p-1000)

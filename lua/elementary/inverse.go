@@ -3,8 +3,8 @@ package elementary
 import "math"
 
 // angle returns the angle from 0 to pi/2 of the direction (x, y). Requires: x and y are not
-// negative, not both 0, and not so far from 1 that a product with 2^120 or 2^-120 leaves the
-// range of doubles.
+// negative and not both 0. Their products with 2^120 and 2^-120 must be within the range of
+// doubles.
 func angle(y, x pair) pair {
 	steep := y.high > x.high
 	if steep {
@@ -40,7 +40,7 @@ func Atan2(y, x float64) float64 {
 	a := quarter
 	switch u, v := math.Abs(y), math.Abs(x); {
 	case u == 0:
-		a = pair{} // also if x is 0
+		a = pair{} // also correct if x is 0
 	case u > math.MaxFloat64 && v > math.MaxFloat64:
 		a = pair{quarter.high / 2, quarter.low / 2}
 	case v == 0 || u > math.MaxFloat64:
@@ -50,7 +50,7 @@ func Atan2(y, x float64) float64 {
 		_, high := math.Frexp(u)
 		_, low := math.Frexp(v)
 		switch apart := high - low; {
-		case apart > 64: // nearly pi/2
+		case apart > 64: // the angle is nearly pi/2
 		case apart >= -64:
 			a = angle(pair{math.Ldexp(u, -low), 0}, pair{math.Ldexp(v, -low), 0})
 		case x > 0:
@@ -65,7 +65,7 @@ func Atan2(y, x float64) float64 {
 	return math.Copysign(a.round(), y)
 }
 
-// Atan returns the angle from -pi/2 to pi/2 of which x is the tangent.
+// Atan returns the angle from -pi/2 to pi/2 with the tangent x.
 func Atan(x float64) float64 {
 	a := math.Abs(x)
 	switch {
@@ -77,7 +77,7 @@ func Atan(x float64) float64 {
 	return math.Copysign(angle(pair{a, 0}, pair{1, 0}).round(), x)
 }
 
-// Asin returns the angle from -pi/2 to pi/2 of which x is the sine.
+// Asin returns the angle from -pi/2 to pi/2 with the sine x.
 func Asin(x float64) float64 {
 	a := math.Abs(x)
 	switch {
@@ -89,7 +89,7 @@ func Asin(x float64) float64 {
 	return math.Copysign(angle(pair{a, 0}, cosine(a)).round(), x)
 }
 
-// Acos returns the angle from 0 to pi of which x is the cosine.
+// Acos returns the angle from 0 to pi with the cosine x.
 func Acos(x float64) float64 {
 	a := math.Abs(x)
 	switch {
@@ -107,7 +107,7 @@ func Acos(x float64) float64 {
 	return b.round()
 }
 
-// cosine returns the cosine of the angle of which a is the sine. Requires: 0 <= a <= 1.
+// cosine returns the cosine of the angle with the sine a. Requires: 0 <= a <= 1.
 func cosine(a float64) pair {
 	if a == 1 {
 		return pair{}

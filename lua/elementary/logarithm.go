@@ -33,17 +33,17 @@ func specialLog(x float64) (y float64, special bool) {
 	return 0, false
 }
 
-// logStart is the first number of the table of logarithms, as bits. Number 1 is in the middle
-// of the part logOne.
+// logStart is the bit pattern of the first number of the table of logarithms. The number 1 is in
+// the middle of the table's part logOne.
 const (
 	logOne   = 75
 	logStart = 1023<<52 - (2*logOne+1)<<(51-logBits)
 )
 
-// log returns the natural logarithm of a positive finite number, with an error of 2^-68 of it.
+// log returns the natural logarithm of a positive finite number, with a relative error of 2^-68.
 //
-// x is z * 2^k. The entry of z has 1/c, of few digits, for a c near z, and log c. So
-// log x = k log 2 + log c + log(1+r), where r = z/c - 1 is exact as a pair.
+// x is z * 2^k. The table entry of z has 1/c, with few digits, for a c near z, and log c. So log x
+// = k log 2 + log c + log(1+r), where r = z/c - 1 is exact as a pair.
 func log(x float64) pair {
 	bits := math.Float64bits(x)
 	bias := 0
@@ -109,8 +109,8 @@ func Pow(x, y float64) float64 {
 	return signed(scaled(e, n), odd)
 }
 
-// specialPow returns a^y, with a minus sign if negative is set, where a is 0 or infinite, or y
-// is infinite.
+// specialPow returns a^y, negated if negative is set. Requires: a is 0 or infinite, or y is
+// infinite.
 func specialPow(a, y float64, negative bool) float64 {
 	switch {
 	case a == 1:

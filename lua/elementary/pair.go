@@ -19,13 +19,13 @@ func sum(a, b float64) pair {
 	return pair{s, (a - (s - t)) + (b - t)}
 }
 
-// half returns the upper half of the digits of a, at most 26.
+// half returns a number with the upper binary digits of a, at most 26.
 func half(a float64) float64 {
 	return math.Float64frombits(math.Float64bits(a) &^ (1<<27 - 1))
 }
 
-// product returns a*b, with an error of 2^-105 of it. Requires: it is far from the bounds of
-// the range of doubles.
+// product returns a*b with a relative error of 2^-105. Requires: the result is far from the bounds
+// of the range of doubles.
 func product(a, b float64) pair {
 	p := float64(a * b)
 	ah, bh := half(a), half(b)
@@ -33,13 +33,13 @@ func product(a, b float64) pair {
 	return pair{p, float64(al*bl) + (float64(al*bh) + (float64(ah*bl) + (float64(ah*bh) - p)))}
 }
 
-// times returns the product of pairs, with an error of some 2^-102 of it.
+// times returns the product of pairs with a relative error of about 2^-102.
 func (a pair) times(b pair) pair {
 	p := product(a.high, b.high)
 	return fastSum(p.high, p.low+(float64(a.high*b.low)+float64(a.low*b.high)))
 }
 
-// over returns the quotient of pairs, with an error of some 2^-100 of it.
+// over returns the quotient of pairs with a relative error of about 2^-100.
 func (a pair) over(b pair) pair {
 	q := a.high / b.high
 	p := product(q, b.high)
@@ -65,7 +65,7 @@ func (a pair) root() pair {
 // round returns the nearest double.
 func (a pair) round() float64 { return a.high + a.low }
 
-// times2 returns x*2^n. Requires: x is 0, or both are normal.
+// times2 returns x*2^n. Requires: x is 0, or x and 2^n are normal.
 func times2(x float64, n int) float64 {
 	return float64(x * math.Float64frombits(uint64(n+1023)<<52))
 }

@@ -48,7 +48,8 @@ func firstOf(values []value.Value) value.Value {
 	return values[0]
 }
 
-// prepaid returns a text that a function is about to copy into an error: see State.PrepayMemory.
+// prepaid charges the memory of a text that is about to be copied into an error, see
+// State.PrepayMemory.
 func prepaid(st *lua.State, text []byte) []byte {
 	st.PrepayMemory(len(text))
 	return text

@@ -169,18 +169,18 @@ func gsub(st *lua.State, args []value.Value) []value.Value {
 	return st.Results(finish(st, buffer), value.Number(float64(n)))
 }
 
-// stepsPerTurn is the number of steps that count for a turn of gsub, besides those of the match.
+// stepsPerTurn is the number of steps for each iteration of gsub, besides the steps of the match.
 const stepsPerTurn = 4
 
-// prepay counts n steps in a run that is Prepaid, and ends it beyond its steps.
+// prepay charges n steps in a Prepaid run. It ends the run if too few steps are left.
 func (m *matching) prepay(n int) {
 	if m.Prepaid {
 		m.Spend(n)
 	}
 }
 
-// prepayAdded is prepay for n bytes that are about to be added to a buffer, for which the run must
-// have memory.
+// prepayAdded charges n bytes that are about to be appended to a buffer, in a Prepaid run. It ends
+// the run if it has no memory for them.
 func (m *matching) prepayAdded(buffer []byte, n int) {
 	m.prepay(max(0, n) / 64)
 	m.st.PrepayRoom(len(buffer) + n)

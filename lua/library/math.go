@@ -9,8 +9,8 @@ import (
 	"limitsrv/lua/value"
 )
 
-// unaries are the functions of one number, with their results outside of the domain. native is
-// the function of Native runs if that is another one.
+// unaries are the functions of one number. invalid is the result outside of the domain. native is
+// the function for Native runs; nil: f.
 var unaries = []struct {
 	name      string
 	f, native func(x float64) float64
@@ -69,7 +69,7 @@ func nativeOf(f func(x float64) float64, invalid float64) func(x float64) float6
 	return number.Unary(f, invalid)
 }
 
-// unary makes a function of one number: f, or in Native runs native, if that is not nil.
+// unary returns a library function for f. Native runs use native instead, unless it is nil.
 func unary(name string, f, native func(x float64) float64) *lua.Function {
 	call := func(st *lua.State, x float64) value.Value {
 		if native != nil && st.IsNative() {

@@ -124,12 +124,12 @@ func sub(st *lua.State, args []value.Value) value.Value {
 	return value.OfString(st.Heap.Adopt(text[from-1 : to : to]))
 }
 
-// shortNeedle is the length of a text up to which a search for it is a matter of the searched text
-// alone.
+// shortNeedle is the longest wanted text, in bytes, for which the cost of a search depends only on
+// the length of the searched text.
 const shortNeedle = 32
 
-// index returns the index of the first instance of wanted in a text, or -1. It counts steps for
-// the comparisons with a long one, which may be as many as the bytes of the text.
+// index returns the index of the first instance of wanted in text, or -1. For a long wanted text it
+// charges the comparisons, because there may be one for each byte of text.
 func index(st *lua.State, text, wanted []byte) int {
 	if len(wanted) <= shortNeedle {
 		return bytes.Index(text, wanted)

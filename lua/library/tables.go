@@ -22,7 +22,7 @@ func openTable(env *lua.Env) {
 	)
 }
 
-// stepsPerText is the number of steps that count for the text of a number.
+// stepsPerText is the number of steps to format a number.
 const stepsPerText = 4
 
 func concat(st *lua.State, args []value.Value) value.Value {

@@ -9,7 +9,7 @@ import (
 // Pow is C's pow, also for the signs of NaNs, which Lua shows.
 func Pow(a, b float64) float64 { return signedPow(a, b, elementary.Pow(a, b)) }
 
-// signedPow returns x, the power of b of a. If x is no number it gets the sign that it has in C.
+// signedPow returns x, which is a^b. If x is NaN, the result has the same sign as in C.
 func signedPow(a, b, x float64) float64 {
 	switch {
 	case x == x:
@@ -51,8 +51,8 @@ var (
 	InvalidPositive = math.Float64frombits(0x7FF8 << 48)
 )
 
-// NaN returns the result of an operation that is no number, as on x86: the first NaN of two
-// operands, or Invalid. Processors differ in it.
+// NaN returns the NaN of an operation as x86 computes it: the first operand that is NaN, or
+// Invalid. Other processors compute other NaNs.
 func NaN(a, b float64) float64 {
 	switch {
 	case a != a:

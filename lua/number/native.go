@@ -2,11 +2,12 @@ package number
 
 import "math"
 
-// NativePow, NativeLog and NativeLog10 are as package math computes them on this processor. Runs
-// of the first version computed so, and logs must repeat them.
+// NativePow, NativeLog and NativeLog10 compute like package math on this processor. The first
+// version used package math, and replays of its logs must get the same results.
 func NativePow(a, b float64) float64 { return signedPow(a, b, math.Pow(a, b)) }
 
-// NativeLog scales subnormal numbers, for which the logarithm of Go is wrong on amd64 (Go 1.26).
+// NativeLog is math.Log, but scales subnormal numbers, for which math.Log is wrong on amd64 (Go
+// 1.26).
 func NativeLog(x float64) float64 {
 	if isSubnormal(x) {
 		return math.Log(x*scale) - scaleBits*math.Ln2
@@ -14,7 +15,7 @@ func NativeLog(x float64) float64 {
 	return math.Log(x)
 }
 
-// NativeLog10 is the logarithm of base 10.
+// NativeLog10 is the logarithm to base 10, computed from NativeLog.
 func NativeLog10(x float64) float64 {
 	if isSubnormal(x) {
 		return math.Log10(x*scale) - scaleBits*(math.Ln2/math.Ln10)

@@ -22,7 +22,7 @@ type Matcher struct {
 	// Left counts the steps down. Below 0 Exceeded is called, which must not return.
 	Left     int64
 	Exceeded func()
-	// Prepaid counts the search for the end of a set behind %f too.
+	// Prepaid charges the search for the end of a set after %f too.
 	Prepaid bool
 	// Fail is called for errors in the pattern, and must not return.
 	Fail func(message string)

@@ -12,8 +12,8 @@ type Function struct {
 	Captures   bool // some of its locals are captured
 	Slots      int  // of its locals
 	Body       *Block
-	// NativeDiffers is set in a main function if a power of constants has another value by
-	// ParseNative than by Parse.
+	// NativeDiffers is set in a main function if ParseNative computes another value than Parse for
+	// a power of constants.
 	NativeDiffers bool
 }
 

@@ -7,9 +7,9 @@ type parser struct {
 	lexer
 	fs      *functionState
 	levels  int
-	visible map[string][]binding // the variables in scope, the innermost last
+	visible map[string][]binding // the variables in scope, by name; the innermost is last
 	native  bool                 // see ParseNative
-	// nativeDiffers: see Function
+	// nativeDiffers is Function.NativeDiffers.
 	nativeDiffers bool
 }
 

@@ -15,7 +15,7 @@ type functionState struct {
 	outer    *functionState
 	active   []*Local
 	loops    []bool         // for each open block: whether it is a loop
-	upvalues map[*Local]int // the indexes of those of function
+	upvalues map[*Local]int // indexes of the upvalues of function
 }
 
 // open begins a function.
@@ -59,7 +59,7 @@ func (p *parser) activate(locals ...*Local) {
 	f.function.Slots = max(f.function.Slots, len(f.active))
 }
 
-// deactivate ends the scope of all variables of the function but the first n.
+// deactivate ends the scope of all variables of the function except the first n.
 func (p *parser) deactivate(n int) {
 	f := p.fs
 	for i := len(f.active) - 1; i >= n; i-- {
@@ -70,14 +70,14 @@ func (p *parser) deactivate(n int) {
 	f.active = f.active[:n]
 }
 
-// A binding is a variable in scope, and the function that it belongs to.
+// A binding is a variable in scope with the function that declares it.
 type binding struct {
 	local *Local
 	owner *functionState
 }
 
-// resolve returns the variable of a name. Cost: a lookup, and one for each function around it at
-// its first use there.
+// resolve returns the variable with this name. Cost: one map lookup. The first use in a function
+// costs one more for each function between it and the declaration.
 func (p *parser) resolve(name string) Expr {
 	same := p.visible[name]
 	if len(same) == 0 {
@@ -90,7 +90,7 @@ func (p *parser) resolve(name string) Expr {
 	return &UpvalueExpr{p.upvalue(p.fs, b), name}
 }
 
-// upvalue returns the index of the upvalue of f for a variable of a function around it.
+// upvalue returns the index of the upvalue of f that refers to a variable of an enclosing function.
 func (p *parser) upvalue(f *functionState, b binding) int {
 	if i, ok := f.upvalues[b.local]; ok {
 		return i

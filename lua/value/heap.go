@@ -44,7 +44,8 @@ type Heap struct {
 	// Steps is the number of steps that the run may still take. Memory and long searches in
 	// tables take some.
 	Steps int64
-	// Prepaid is set if long searches for the length of a table, and its growth, take steps too.
+	// Prepaid is set if long searches for the length of a table, and the growth of tables, take
+	// steps too.
 	Prepaid bool
 
 	limit   int64

@@ -35,7 +35,8 @@ func (t *Table) setNodes(h *Heap, n int) {
 	t.free = size
 }
 
-// sizePerStep is the number of places of a table that are counted, to choose its sizes, in a step.
+// sizePerStep is the number of places of a table that are counted in a step, to choose its new
+// size.
 const sizePerStep = 8
 
 // rehash chooses new sizes so that there is room for one more key: the array part is the

@@ -148,7 +148,7 @@ func (t *Table) charge(hops int) {
 	}
 }
 
-// prepay counts n steps of work, in a run that is Prepaid.
+// prepay charges n steps in a Prepaid run.
 func (t *Table) prepay(n int) {
 	if t.heap != nil && t.heap.Prepaid {
 		t.heap.chargeSteps(n)
