@@ -8,8 +8,8 @@ import (
 	"limitsrv/values"
 )
 
-// valueBytes is counted for each value of an answer besides its content. The form of a value in
-// RESP is at most valueBytes longer than its form in an answer; the form of a score is scoreBytes longer.
+// valueBytes is counted for each value of an answer besides its content: a value in RESP is at most
+// valueBytes longer than in an answer. For a score the difference is at most scoreBytes.
 const (
 	valueBytes = 8
 	scoreBytes = 24
@@ -18,13 +18,13 @@ const (
 // A limit bounds an answer that is being appended.
 type limit struct {
 	tx    *engine.Tx
-	from  int // length of the output at the begin of the answer
+	from  int // length of the output before the answer
 	end   int // maximum length of the output
 	fixed int // bytes counted for the values besides their content
 }
 
-// limitFor returns the limit of an answer that is about to begin at the end of out, with so many
-// values, of which so many are scores.
+// limitFor returns the limit of an answer that starts at the end of out. values is the number of
+// its values, scores the number of scores among them.
 func limitFor(tx *engine.Tx, out []byte, values, scores int) limit {
 	fixed := values*valueBytes + scores*scoreBytes
 	return limit{tx, len(out), len(out) + tx.AnswerRoom() - fixed, fixed}
@@ -33,17 +33,17 @@ func limitFor(tx *engine.Tx, out []byte, values, scores int) limit {
 // exceeded reports whether out is longer than the limit. The caller must then return tooLong.
 func (l *limit) exceeded(out []byte) bool { return len(out) > l.end }
 
-// fits reports whether n more bytes fit behind out.
+// fits reports whether n more bytes fit after out.
 func (l *limit) fits(out []byte, n int) bool { return n <= l.end-len(out) }
 
-// done counts the answer, and returns it.
+// done claims the length of the complete answer, and returns out.
 func (l *limit) done(out []byte) []byte {
 	l.tx.ClaimAnswer(len(out) - l.from + l.fixed)
 	return out
 }
 
-// tooLong replaces the part of an answer that is there by the error, and charges the part. more is
-// the number of bytes that are missing at least.
+// tooLong replaces an incomplete answer with the error, and charges the work done for it. more is a
+// lower bound of the bytes that are still missing.
 func (l *limit) tooLong(out []byte, more int) []byte {
 	charge(l.tx, (len(out)-l.from)/copiedPerElement)
 	need := len(out) - l.from + l.fixed + more
@@ -52,7 +52,7 @@ func (l *limit) tooLong(out []byte, more int) []byte {
 		need, l.tx.AnswerRoom()))
 }
 
-// shortString is less than the room of any answer.
+// shortString is a length in bytes that fits into any answer.
 const shortString = 1 << 10
 
 // appendOne answers one element, or an error if it is too long.
@@ -78,8 +78,8 @@ func appendString(tx *engine.Tx, e engine.Entry, out []byte) (answered []byte, o
 	return tx.Bytes(e, answer.AppendBulkHead(out, n)), true
 }
 
-// longAnswers names the commands with answers that may be longer than a few bytes for each word,
-// and the least number of words, the name included, of such a command line.
+// longAnswers are the commands with answers that may be longer than a few bytes for each word. The
+// number is the least number of words, including the name, of such a command line.
 var longAnswers = map[string]int{
 	"GET": 2, "SET": 4, "GETSET": 3, "GETDEL": 2, "GETEX": 2, "MGET": 2, "GETRANGE": 4, "SUBSTR": 4,
 	"HGET": 3, "HMGET": 3, "HGETALL": 2, "HKEYS": 2, "HVALS": 2, "HRANDFIELD": 2, "HSCAN": 3,
@@ -89,6 +89,6 @@ var longAnswers = map[string]int{
 	"SMEMBERS": 2, "SPOP": 2, "SRANDMEMBER": 2, "SSCAN": 3, "SINTER": 2, "SUNION": 2, "SDIFF": 2,
 }
 
-// Long returns the number of words, the name included, from which on the answer of a command may be
-// longer than a few bytes for each word; 0: never.
+// Long returns the least number of words, including the name, with which the answer of the command
+// may be longer than a few bytes for each word; 0: the answer is always short.
 func (c *Command) Long() int { return longAnswers[c.Name] }

@@ -5,14 +5,15 @@ import (
 	"limitsrv/values/numbers"
 )
 
-// charge counts n elements of work. Calls of level 1 do not pay for them.
+// charge charges the work of n visits to an element. Calls of level 1 do not pay for it.
 func charge(tx *engine.Tx, n int) {
 	if tx.Level() >= 2 {
 		tx.AddWork(n)
 	}
 }
 
-// parseFloat does numbers.ParseExtended and charges it: work grows with digits and with exponents.
+// parseFloat is numbers.ParseExtended, and charges its work, which grows with the digits and the
+// exponent.
 func parseFloat(tx *engine.Tx, b []byte) (x numbers.Extended, ok bool) {
 	const longArithmetic = 40
 	charge(tx, 6)
@@ -39,9 +40,9 @@ func workToParse(n int) int {
 	return max(0, n-usual) / perElement
 }
 
-// bytesPerElement is the number of bytes that need about as much time as an element.
+// bytesPerElement is the number of bytes that take about as much time as a visit to an element.
 const bytesPerElement = 64
 
-// answeredPerElement is the number of bytes of an answer that cost a visit to an element. Scripts pay
-// for answers besides.
+// answeredPerElement is the number of bytes of an answer that take about as much time as a visit to
+// an element. Scripts pay for the length of answers separately.
 const answeredPerElement = 10

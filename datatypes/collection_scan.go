@@ -13,7 +13,8 @@ import (
 
 const (
 	errCursor = "ERR invalid cursor"
-	// matchedPerElement is the number of steps of a match in the time of a visit to an element.
+	// matchedPerElement is the number of steps of glob.Pattern.Work that take as long as a visit
+	// to an element.
 	matchedPerElement = 8
 	// defaultScan is the default of the option COUNT.
 	defaultScan = 10
@@ -24,7 +25,7 @@ var errPattern = fmt.Sprintf("ERR a pattern is at most %d bytes long", glob.MaxB
 // scanOptions are those of HSCAN, SSCAN and ZSCAN.
 type scanOptions struct {
 	cursor uint64
-	match  *glob.Matcher // nil: any
+	match  *glob.Matcher // nil: any element
 	count  int
 }
 
@@ -88,9 +89,9 @@ func parseCursor(arg []byte) (cursor uint64, wrong string) {
 // A scanReply gathers the elements that a scan has found in Scratch.
 type scanReply struct {
 	tx    *engine.Tx
-	match *glob.Matcher // nil: any
-	n     int           // of values in Scratch
-	long  bool          // they are longer than an answer may be; the others are left out
+	match *glob.Matcher // nil: any element
+	n     int           // number of values in Scratch
+	long  bool          // they exceed AnswerRoom; further elements are left out
 }
 
 // add adds an element if it matches, and reports whether it does.
@@ -117,7 +118,7 @@ func (r *scanReply) add(e values.Element) bool {
 	return true
 }
 
-// count counts a value that was added.
+// count counts a value that was added to Scratch.
 func (r *scanReply) count() {
 	r.n++
 	r.long = len(r.tx.Scratch) > r.tx.AnswerRoom()-r.n*(valueBytes+scoreBytes)

@@ -37,7 +37,7 @@ const (
 	Fast
 	NoScript
 	Blocking // its last word is a timeout, see Timeout
-	Draws    // random numbers
+	Draws    // draws random numbers
 )
 
 // Keys is the position of the keys: the first and last word and the step, as in COMMAND:

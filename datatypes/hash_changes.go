@@ -11,7 +11,7 @@ import (
 	"limitsrv/values/numbers"
 )
 
-// workOfField is the work to set a field, half of that to delete one.
+// workOfField is the work to set a field. Deleting a field takes half of it.
 const workOfField = 8
 
 func hSet(tx *engine.Tx, args [][]byte, out []byte) []byte {

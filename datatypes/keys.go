@@ -66,10 +66,11 @@ func object(tx *engine.Tx, args [][]byte, out []byte) []byte {
 
 const errNoKey = "ERR no such key"
 
-// pageOfText is the number of bytes of a long element that move together.
+// pageOfText is the number of bytes of a long element that move together, as one page.
 const pageOfText = 4 << 10
 
-// chargeTexts charges the long elements of a value of few: those of others are paid by their number.
+// chargeTexts charges the long elements of a value with at most few elements. Values with more
+// elements pay by their number.
 func chargeTexts(tx *engine.Tx, e engine.Entry) {
 	const few = 1024
 	n := sizeOf(tx, e)

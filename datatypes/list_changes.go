@@ -195,15 +195,15 @@ func lSet(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	return append(out, answer.OK...)
 }
 
-// chargeLength charges the comparison of an element with b, which needs their bytes if they are of
-// one length.
+// chargeLength charges the comparison of an element with b. Bytes are compared only if the lengths
+// are equal.
 func chargeLength(tx *engine.Tx, e values.Element, b []byte) {
 	if len(b) >= bytesPerElement && e.Len() == len(b) {
 		charge(tx, len(b)/bytesPerElement)
 	}
 }
 
-// chargeEqual is chargeLength for all elements of a list.
+// chargeEqual charges the comparison of all elements of a list with b.
 func chargeEqual(tx *engine.Tx, l *values.List, b []byte) {
 	if len(b) < bytesPerElement {
 		return

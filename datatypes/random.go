@@ -12,7 +12,7 @@ import (
 // maxRepeated bounds the elements of an answer with repetitions.
 const maxRepeated = 1 << 20
 
-// workToPick is the work to find an element by its number.
+// workToPick is the work to find an element by its index.
 const workToPick = 8
 
 const errCountRange = "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807"
@@ -50,8 +50,7 @@ func parseRandom(args [][]byte, with string) (o randomOptions, wrong string) {
 	return o, ""
 }
 
-// draw answers random ones of size elements, each by one, which appends the element after
-// i others.
+// draw answers random elements of a value with size elements. one(i, out) appends element i to out.
 func (o *randomOptions) draw(tx *engine.Tx, size int, out []byte, one func(i int, out []byte) []byte) []byte {
 	switch {
 	case !o.counted && size == 0:

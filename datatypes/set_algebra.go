@@ -114,12 +114,13 @@ func sInterCard(tx *engine.Tx, args [][]byte, out []byte) []byte {
 }
 
 const (
-	// workToProbe is the work to look for a member in a set.
+	// workToProbe is the work of one look-up of a member in a set.
 	workToProbe = 12
 	// copiedPerElement is the number of bytes of a member that are hashed, compared and copied in
 	// the time of a visit to an element.
 	copiedPerElement = 16
-	// maxProbes bounds the members that a command on sets visits, and its looks into other sets.
+	// maxProbes bounds the members that a command on sets visits, including look-ups in other
+	// sets.
 	maxProbes = 4 << 20
 )
 
@@ -129,20 +130,20 @@ var errProbes = fmt.Sprintf("ERR a command on sets visits at most %d members, ea
 // A gathering collects the members of a combination.
 type gathering struct {
 	operation
-	limit int64 // the number of members to stop at; 0: all
-	most  int   // stop beyond so many bytes of members
+	limit int64 // stop at this number of members; 0: no limit
+	most  int   // stop when the members exceed this many bytes
 }
 
-// isFull reports whether n members, which are in Scratch, are enough.
+// isFull reports whether the n members in Scratch are enough.
 func (g *gathering) isFull(tx *engine.Tx, n int) bool {
 	return int64(n) == g.limit || len(tx.Scratch) > g.most-n*valueBytes
 }
 
-// gather leaves the members of a combination in Scratch, as answers, and returns their
-// number. wrong is the error if a key has another value, or if there are too many members.
+// gather appends the members of the combination to Scratch, encoded as answers, and returns their
+// number. wrong is an error if a key has a value of another type, or if maxProbes is exceeded.
 //
-// A member that counts is one of a first set that the others have or have not; of a union,
-// one of any set that none before has.
+// For an intersection or a difference these are the members of one set that all other sets contain
+// or do not contain. For a union they are the members of all sets, each once.
 func (g *gathering) gather(tx *engine.Tx, keys [][]byte) (n int, wrong string) {
 	by := g.operation
 	var few [8]values.Set
@@ -190,7 +191,8 @@ func (g *gathering) gather(tx *engine.Tx, keys [][]byte) (n int, wrong string) {
 	return n, ""
 }
 
-// appendMember appends a member to Scratch as an answer, and returns the offset of its bytes.
+// appendMember appends a member to Scratch, encoded as an answer. It returns the offset of the
+// member's bytes.
 func appendMember(tx *engine.Tx, member values.Element) (at int) {
 	tx.Scratch = answer.AppendBulkHead(tx.Scratch, member.Len())
 	at = len(tx.Scratch)
@@ -198,8 +200,8 @@ func appendMember(tx *engine.Tx, member values.Element) (at int) {
 	return at
 }
 
-// allContain reports whether all sets contain a member, or, with want false, none does, and the
-// number of sets that it looked into.
+// allContain reports whether Contains(member) == want for all sets, and how many sets it looked
+// into. It stops at the first set that differs.
 func allContain(sets []values.Set, member []byte, want bool) (looked int, all bool) {
 	for i := range sets {
 		if sets[i].Contains(member) != want {
@@ -209,8 +211,8 @@ func allContain(sets []values.Set, member []byte, want bool) (looked int, all bo
 	return len(sets), true
 }
 
-// unite is gather for a union. It notes the members in a table of hashes, so that it does not look
-// into every set for each.
+// unite is gather for a union. It records the members in a hash table, so it does not look into all
+// earlier sets for each member.
 func (g *gathering) unite(tx *engine.Tx, sets []values.Set) (n int, wrong string) {
 	most := 0
 	for i := range sets {
@@ -245,20 +247,21 @@ func (g *gathering) unite(tx *engine.Tx, sets []values.Set) (n int, wrong string
 	return n, ""
 }
 
-// A memberTable is a set of members that are in memory as answers: their offsets plus 1, by hash.
+// A memberTable is a hash table of members in Scratch. A slot holds the offset of the member's
+// answer plus 1.
 type memberTable struct {
 	hash  func([]byte) uint64
 	slots []int
 }
 
-// begin makes room for members. It uses the hash of a set, because the seed of sets is secret.
+// begin makes room for members. It uses the hash function of a set, which is keyed with a secret.
 func (t *memberTable) begin(of *values.Set, members int) {
 	t.hash = of.Hash
 	t.slots = make([]int, 1<<bits.Len(uint(members*2)))
 }
 
-// add adds the answer at an offset of memory, the bytes of which begin at another, and reports
-// whether it is new.
+// add adds a member in memory. Its answer starts at offset from, its bytes at offset at. It reports
+// whether the member is new.
 func (t *memberTable) add(memory []byte, from, at int) bool {
 	member, mask := memory[at:], len(t.slots)-1
 	i := int(t.hash(member)) & mask

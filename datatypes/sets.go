@@ -57,8 +57,8 @@ func sMembers(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	return out
 }
 
-// appendMembers answers all members, or an error if they are too long. Of a set of one member that
-// is not counted it answers that member.
+// appendMembers answers all members, or an error if they are too long. If counted is false, the set
+// has one member, and the answer is that member instead of a set.
 func appendMembers(tx *engine.Tx, out []byte, t *values.Set, counted bool) (answered []byte, ok bool) {
 	most := limitFor(tx, out, t.Count, 0)
 	if counted {

@@ -15,7 +15,7 @@ type memberRange struct {
 	flat      bool // members and scores are no pairs in any protocol
 }
 
-// answer answers the members of a range, or an error if they are too long.
+// answer appends the members of the range, or an error if they are too long.
 func (r *memberRange) answer(tx *engine.Tx, z *values.SortedSet, out []byte) (answered []byte, ok bool) {
 	most := limitFor(tx, out, r.n, 0)
 	if r.scores {
@@ -30,8 +30,8 @@ func (r *memberRange) answer(tx *engine.Tx, z *values.SortedSet, out []byte) (an
 	return most.done(out), true
 }
 
-// append appends the members of a range. ok is false, and members are missing, if they are longer
-// than most; a nil stands for no limit.
+// append appends the members of the range. ok is false, and members are missing, if they exceed
+// most. A nil most means no limit.
 func (r *memberRange) append(
 	tx *engine.Tx, z *values.SortedSet, out []byte, most *limit,
 ) (appended []byte, ok bool) {

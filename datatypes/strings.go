@@ -37,8 +37,8 @@ func isString(e engine.Entry) bool {
 	return false
 }
 
-// appendFound answers the string of a key, or Nil. ok is false, and the answer an error, if
-// it has another type or is too long.
+// appendFound answers the string of a key, or Nil. If the value has another type or is too long, it
+// answers an error and ok is false.
 func appendFound(tx *engine.Tx, e engine.Entry, has found, out []byte) (answered []byte, ok bool) {
 	switch has {
 	case nothing:
@@ -210,7 +210,8 @@ func getEx(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if bad != "" {
 		return fail(out, bad)
 	}
-	out, _ = appendString(tx, e, out) // no string is longer than the answer of a call that writes
+	// The longest string fits into an answer of a call that writes.
+	out, _ = appendString(tx, e, out)
 	switch {
 	case o.expiry.absolute() && at <= tx.Now().Millis():
 		tx.Drop(e)

@@ -6,25 +6,26 @@ import (
 	"limitsrv/values/numbers"
 )
 
-// workBit marks the number of a read-only call: the answer of the call is the work of the command
-// line on the present values, in visits to an element. No log has such a call.
+// workBit marks the number of a read-only call that estimates work: its answer is the work of the
+// command line on the present values, in visits to an element. No log contains such a call.
 const workBit = 1 << 12
 
-// SetWork makes a call one that asks for the work of a command line, with the words after the name.
-// Requires: the command HasWork, and the number of words is valid.
+// SetWork makes c a call that estimates the work of a command line. args are the words after the
+// name. Requires: HasWork(number), and the number of words is valid.
 func SetWork(c *engine.Call, number uint16, args [][]byte) {
 	c.Command, c.ReadOnly = number|workBit, true
 	c.Args = append(c.Args[:0], args...)
 }
 
-// HasWork reports whether the work of a command grows with the values that it meets.
+// HasWork reports whether the work of a command grows with the values at its keys.
 func HasWork(number uint16) bool { return int(number) < len(table) && works[number] != nil }
 
-// A workFunc returns the work of a command line. Cost: O(log n) for each key.
+// A workFunc returns the work of a command line, in visits to an element. Cost: O(log n) for each
+// key.
 type workFunc func(tx *engine.Tx, args [][]byte) int
 
 const (
-	// workToAnswer is the work to visit and answer an element.
+	// workToAnswer is the work to visit an element and append it to the answer.
 	workToAnswer = 8
 	// workToVisit is the work to visit an element.
 	workToVisit = 1
@@ -32,7 +33,7 @@ const (
 	workToMove = 8
 )
 
-// works are the works of commands by number.
+// works are the workFuncs, by command number; nil: the work does not grow with the values.
 var works = func() (all [len(table)]workFunc) {
 	for name, f := range map[string]workFunc{
 		"HGETALL":          whole(2 * workToAnswer),
@@ -96,8 +97,8 @@ var works = func() (all [len(table)]workFunc) {
 	return all
 }()
 
-// replaces are the commands after which the work of others on the same key can not be told from the
-// value before: they may remove a string, shorten it, or move another value to the key.
+// replaces are the commands that may remove a string, shorten it, or move another value to a key.
+// The work of a later command on that key can't be estimated from the earlier value.
 var replaces = func() (all [len(table)]bool) {
 	for _, name := range []string{
 		"SET", "SETEX", "PSETEX", "GETSET", "GETDEL", "GETEX", "MSET", "INCREX", "DEL", "UNLINK", "RENAME", "RENAMENX",
@@ -115,8 +116,8 @@ var replaces = func() (all [len(table)]bool) {
 // Replaces reports whether a command may remove a string, shorten it, or move a value to a key.
 func Replaces(number uint16) bool { return replaces[number] }
 
-// sizeAt returns the size of the value at a key: the number of its elements, or of the parts of a
-// string that are copied in the time of a visit.
+// sizeAt returns the size of the value at a key: the number of its elements, or for a string its
+// length in units of bytesPerElement.
 func sizeAt(tx *engine.Tx, key []byte) int {
 	e, there := tx.Find(key)
 	if !there {
@@ -141,19 +142,19 @@ func sizeOf(tx *engine.Tx, e engine.Entry) int {
 	return 0
 }
 
-// whole is the work of a command that visits all of a value.
+// whole is the work of a command that visits all elements of a value. each is the work for one.
 func whole(each int) workFunc {
 	return func(tx *engine.Tx, args [][]byte) int { return each * sizeAt(tx, args[0]) }
 }
 
-// compared is the work of a command that compares all elements of a list with a word.
+// compared is the work of a command that compares all elements of a list with args[word].
 func compared(word int) workFunc {
 	return func(tx *engine.Tx, args [][]byte) int {
 		return (workToVisit + len(args[word])/bytesPerElement) * sizeAt(tx, args[0])
 	}
 }
 
-// counted is the work of a command on as many elements as its second word says.
+// counted is the work of a command on the number of elements that args[1] says.
 func counted(each int) workFunc {
 	return func(tx *engine.Tx, args [][]byte) int {
 		if len(args) < 2 {
@@ -192,7 +193,7 @@ func workOfListRange(tx *engine.Tx, args [][]byte) int {
 	return workToAnswer*n + min(from, l.Count-from)/seekPerElement
 }
 
-// workOfTrim counts the removed elements.
+// workOfTrim is the work of LTRIM: it counts the removed elements.
 func workOfTrim(tx *engine.Tx, args [][]byte) int {
 	l, _, _ := findList(tx, args[0])
 	start, ok := numbers.ParseInt(args[1])
@@ -208,7 +209,8 @@ func workOfIndex(tx *engine.Tx, args [][]byte) int {
 	return sizeAt(tx, args[0]) / 2 / seekPerElement
 }
 
-// workOfListMove counts the bytes of the longer element of both ends.
+// workOfListMove is the work of a list move. It counts the bytes of the longer of the list's two
+// end elements.
 func workOfListMove(tx *engine.Tx, args [][]byte) int {
 	l, _, ok := findList(tx, args[0])
 	if !ok || l.Count == 0 {
@@ -217,7 +219,7 @@ func workOfListMove(tx *engine.Tx, args [][]byte) int {
 	return 2 * max(l.At(0).Len(), l.At(l.Count-1).Len()) / copiedPerElement
 }
 
-// ranged is the work of a command on a range of a sorted set.
+// ranged is the work of a command on a range of a sorted set. each is the work for one member.
 func ranged(c rangeCommand, each int) workFunc {
 	return func(tx *engine.Tx, args [][]byte) int {
 		o, wrong := c.parse(tx, args[1:])
@@ -231,7 +233,7 @@ func ranged(c rangeCommand, each int) workFunc {
 	}
 }
 
-// combined is the work of a command on the sets of its words after some others.
+// combined is the work of a command on the sets at args[skipped:].
 func combined(by operation, skipped int) workFunc {
 	return func(tx *engine.Tx, args [][]byte) int { return workToCombine(tx, by, args[skipped:]) }
 }
@@ -262,7 +264,7 @@ func workOfCard(tx *engine.Tx, args [][]byte) int {
 	return workToCombine(tx, intersection, args[1:1+n])
 }
 
-// workOfPart counts the bytes of a part of a string.
+// workOfPart is the work to answer a part of a string. It counts the bytes of the part.
 func workOfPart(tx *engine.Tx, args [][]byte) int {
 	e, has := findString(tx, args[0])
 	from, ok := numbers.ParseInt(args[1])
@@ -276,8 +278,8 @@ func workOfPart(tx *engine.Tx, args [][]byte) int {
 	return int(to-from) / answeredPerElement
 }
 
-// grown is the work of a command that makes a string as long as its second word says, in so many
-// parts of a byte.
+// grown is the work of a command that extends a string up to the position args[1], in units of
+// 1/parts of a byte.
 func grown(parts int64) workFunc {
 	return func(tx *engine.Tx, args [][]byte) int {
 		at, ok := numbers.ParseInt(args[1])
@@ -288,7 +290,7 @@ func grown(parts int64) workFunc {
 	}
 }
 
-// workToGrow is the work to make the string of a key longer by zeros.
+// workToGrow is the work to extend the string of a key to a length of to bytes.
 func workToGrow(tx *engine.Tx, key []byte, to int64) int {
 	e, has := findString(tx, key)
 	length := int64(0)
@@ -298,7 +300,7 @@ func workToGrow(tx *engine.Tx, key []byte, to int64) int {
 	return int(max(0, min(to, engine.MaxValueBytes)-length)) / copiedPerElement
 }
 
-// workOfFields counts the bytes that a BITFIELD may add.
+// workOfFields is the work of BITFIELD. It counts the bytes that the command may add.
 func workOfFields(tx *engine.Tx, args [][]byte) int {
 	var (
 		o    overflow
@@ -317,7 +319,7 @@ func workOfFields(tx *engine.Tx, args [][]byte) int {
 	return workToGrow(tx, args[0], most)
 }
 
-// doWork carries out a call of SetWork.
+// doWork executes a call that SetWork made.
 func doWork(tx *engine.Tx, c *engine.Call) {
 	number := c.Command &^ workBit
 	first, end, step := table[number].Keys.Span(c.Args)

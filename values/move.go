@@ -2,9 +2,10 @@ package values
 
 import "encoding/binary"
 
-// Move moves the contents of a value out of another Store, which must have the same seed and
-// must not be frozen itself, and returns its Head here. Cost: texts beyond 4 KB move with their
-// pages, unless a frozen Store needs them; all else is copied blob by blob, without a look-up.
+// Move moves the contents of a value from another Store into s, and returns the value's Head in s.
+// Requires: from has the same seed and is not frozen. Cost: texts longer than 4 KB move with their
+// pages, unless a frozen Store shares them. Everything else is copied blob by blob, without
+// look-ups.
 func (s *Store) Move(from *Store, h Head) Head {
 	s.SawChange(h.Change)
 	if h.Ref.blob() == 0 {
@@ -36,10 +37,10 @@ func (s *Store) Move(from *Store, h Head) Head {
 // A mover moves blobs between Stores.
 type mover struct {
 	from, to *Store
-	texts    map[blobRef]blobRef // the texts of long members of a sorted set, which moved with its index
+	texts    map[blobRef]blobRef // old to new texts of long members of a sorted set
 }
 
-// blob moves a blob without what it refers to.
+// blob moves a blob, but not the blobs that it refers to.
 func (m *mover) blob(r blobRef) blobRef {
 	if fresh := m.page(r); fresh != 0 {
 		return fresh
@@ -51,8 +52,8 @@ func (m *mover) blob(r blobRef) blobRef {
 	return fresh
 }
 
-// page moves a blob that has a page of its own with the buffer of the page. It returns 0 if the
-// blob has none, or if a frozen Store shares the page.
+// page moves a blob that has a page of its own, without copying it. It returns 0 if the blob shares
+// its page with other blobs, or if a frozen Store shares the page.
 func (m *mover) page(r blobRef) blobRef {
 	s, number := m.from, r.page()
 	h := s.head(number)
@@ -89,7 +90,7 @@ func (m *mover) text(r blobRef, n int) blobRef {
 	return fresh
 }
 
-// element moves the text of a stored element that has one of its own.
+// element moves the text of a stored element, if the text is in a blob of its own.
 func (m *mover) element(b []byte) {
 	if b[0] == tagLong {
 		old := blobRef(binary.LittleEndian.Uint32(b[1:]))
@@ -104,7 +105,8 @@ func (m *mover) element(b []byte) {
 	}
 }
 
-// elements moves the texts of elements, each of which ends where end says.
+// elements moves the texts of the elements stored in b. end(b, at) is the end of the element at
+// offset at.
 func (m *mover) elements(b []byte, end func([]byte, int) int) {
 	for at := 0; at < len(b); at = end(b, at) {
 		m.element(b[at:])
@@ -148,7 +150,7 @@ func (m *mover) sorted(r Ref) blobRef {
 	return blob
 }
 
-// tree moves a leaf, or a node at a level with all below it.
+// tree moves a leaf if level is 0, and otherwise a node with everything below it.
 func (m *mover) tree(r blobRef, level int, o order) blobRef {
 	fresh := m.blob(r)
 	if level == 0 {

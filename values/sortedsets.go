@@ -230,8 +230,7 @@ func (z *SortedSet) Remove(member []byte) bool {
 	return true
 }
 
-// RemoveRange removes n members, the first of which has so many before it. Requires: they
-// exist. Cost: O(n).
+// RemoveRange removes n members, starting at index from. Requires: they exist. Cost: O(n).
 func (z *SortedSet) RemoveRange(from, n int) {
 	if n <= 0 {
 		return

@@ -74,13 +74,14 @@ func (z *SortedSet) moveInTrees(member []byte, old, score float64) {
 	z.setTrees(&index, &scores)
 }
 
-// maxRemoved bounds the members that are removed together, because each takes memory meanwhile.
+// maxRemoved bounds the members that are removed in one pass, because each member needs memory
+// during it.
 const maxRemoved = 1 << 16
 
-// fewRemoved is the number of members up to which it costs less to remove one by one.
+// fewRemoved is the largest number of members for which removal one by one costs less.
 const fewRemoved = 8
 
-// removeRangeFromTrees removes n members after from others, which are not all.
+// removeRangeFromTrees removes n members, starting at index from. Requires: other members remain.
 func (z *SortedSet) removeRangeFromTrees(from, n int) {
 	s := z.store
 	for ; n > 0 && n <= fewRemoved; n-- {
@@ -95,7 +96,7 @@ func (z *SortedSet) removeRangeFromTrees(from, n int) {
 	}
 }
 
-// removeManyFromTrees is removeRangeFromTrees for up to maxRemoved members.
+// removeManyFromTrees is removeRangeFromTrees for at most maxRemoved members.
 func (z *SortedSet) removeManyFromTrees(from, n int) {
 	s := z.store
 	index, scores := s.sortedTrees(z.Ref)

@@ -6,15 +6,16 @@ import (
 	"slices"
 )
 
-// removeRange removes n entries after from others from a tree of count entries of a sorted set by
-// score. Requires: they exist. Cost: O(log count); whole leaves are freed later, see Collect.
+// removeRange removes n entries, starting at index from, from the score tree of a sorted set with
+// count entries. Requires: they exist. Cost: O(log count); whole leaves are freed later, see
+// Collect.
 func (t *tree) removeRange(count, from, n int) {
 	t.root = t.cut(branch{blob: t.root, count: count}, t.height, from, n).blob
 	t.lower()
 }
 
-// cut removes n entries after from others below a branch at a level, and returns the branch,
-// without a blob if nothing is left.
+// cut removes n entries, starting at index from, below the branch b at this level. It returns the
+// new branch; its blob is 0 if no entry is left.
 func (t *tree) cut(b branch, level, from, n int) branch {
 	s := t.store
 	switch {
@@ -49,8 +50,8 @@ func (t *tree) cut(b branch, level, from, n int) branch {
 	return s.setNode(b, left)
 }
 
-// join appends a branch to those of a node, or merges it with the last of them if both are small.
-// One without a blob has no entries.
+// join appends branch b to the branches of a node, or merges it with the last branch if both are
+// small. It ignores b if its blob is 0.
 func (t *tree) join(all []branch, b branch, level int) []branch {
 	if b.blob == 0 {
 		return all
@@ -66,8 +67,8 @@ func (t *tree) join(all []branch, b branch, level int) []branch {
 	return append(all, b)
 }
 
-// setNode replaces the branches of a node, and returns the branch to it, without a blob if none
-// is left.
+// setNode replaces the branches of a node, and returns the branch to that node; its blob is 0 if no
+// branch is left.
 func (s *Store) setNode(b branch, all []branch) branch {
 	if len(all) == 0 {
 		s.release(b.blob)
@@ -86,7 +87,7 @@ func (s *Store) setNode(b branch, all []branch) branch {
 	return b
 }
 
-// lower removes roots with one branch.
+// lower replaces a root that has only one branch with the node below, repeatedly.
 func (t *tree) lower() {
 	if t.root == 0 {
 		t.height = 0
@@ -99,18 +100,19 @@ func (t *tree) lower() {
 	}
 }
 
-// removeEach removes the entries equal to targets, which must be there and in the order of the
-// tree, and frees their texts. Cost: each leaf and node on the way is changed once.
+// removeEach removes the entries equal to the targets, and frees their texts. Requires: they exist,
+// and the targets are in the order of the tree. Cost: each leaf and node on the way is changed
+// once.
 func (t *tree) removeEach(count int, gone []target) {
 	t.root = t.removeAll(branch{blob: t.root, count: count}, t.height, gone).blob
 	t.lower()
 }
 
-// digitBits is the number of bits of a key by which a pass of sortTargets distributes.
+// digitBits is the number of key bits by which a pass of sortTargets distributes targets.
 const digitBits = 11
 
-// sortTargets returns targets in the order of a tree by hash. Two passes by the highest bits of
-// the keys leave little to the comparisons, because hashes are evenly distributed.
+// sortTargets returns the targets in the order of a hash tree. Two passes by the highest bits of
+// the keys leave few comparisons, because hashes are evenly distributed.
 func sortTargets(all []target) []target {
 	compare := func(a, b target) int {
 		if a.key != b.key {
@@ -139,8 +141,8 @@ func sortTargets(all []target) []target {
 	return all
 }
 
-// distribute copies targets in the order of some bits of their keys; the order of targets with
-// equal bits stays.
+// distribute copies targets to dst, sorted by the digitBits bits of their keys from bit shift on.
+// The sort is stable.
 func distribute(dst, all []target, shift int) {
 	var next [1<<digitBits + 1]int
 	for i := range all {
@@ -156,8 +158,8 @@ func distribute(dst, all []target, shift int) {
 	}
 }
 
-// removeAll removes the entries equal to targets below a branch at a level, and returns the
-// branch, without a blob if nothing is left.
+// removeAll removes the entries equal to the targets below branch b at this level. It returns the
+// new branch; its blob is 0 if no entry is left.
 func (t *tree) removeAll(b branch, level int, gone []target) branch {
 	s := t.store
 	if level == 0 {
@@ -180,7 +182,7 @@ func (t *tree) removeAll(b branch, level int, gone []target) branch {
 	return s.setNode(b, left)
 }
 
-// before returns the number of targets that are before the first entry below a branch at a level.
+// before returns the number of targets that precede the first entry below branch b at this level.
 func (t *tree) before(gone []target, b branch, level int) (n int) {
 	for n < len(gone) && gone[n].key < b.key {
 		n++
