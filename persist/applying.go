@@ -11,64 +11,64 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// An Applying marks the entry of the log that this process applies, in a file that is mapped
-// into memory. The mark survives a process that is killed or panics, and so the next process
-// knows the entry. An entry that has ended maxDeaths processes in a row is not applied again.
+// An Applying records the entry of the log that this process is applying, in a file that is mapped
+// into memory. The record survives a process that is killed or panics, so the next process can read
+// it. An entry that has ended maxDeaths processes in a row is not applied again.
 //
-// The mark is written without a system call and is never synced: after the machine has gone
-// down it is ignored. On systems other than Linux, and on file systems in memory, there is no
-// mark and no death is noticed.
+// A write to the mark is a store to memory and is never synced. After the machine has gone down the
+// mark is ignored. On systems other than Linux, and on file systems in memory, there is no mark and
+// no death is detected.
 //
-// A nil Applying marks nothing. Concurrency: one goroutine at a time.
+// A nil Applying does nothing. Concurrency: one goroutine at a time.
 type Applying struct {
 	mark  *applyingMark
 	unmap func() error
 	fs    vfs.FS
-	dir   string // with APPLYING and DEATHS
+	dir   string // the directory with APPLYING and DEATHS
 	data  string // the data directory, for messages
 	log   *slog.Logger
 
 	suspect    Deaths
-	from, span uint64 // the suspects are from to from+span
+	from, span uint64 // the suspects are the entries from to from+span
 }
 
-// An applyingMark is the content of APPLYING, in the byte order of the machine. One of the
-// entries first to last is being applied; last 0: none, first 0: it is last.
+// An applyingMark is the content of APPLYING, in the byte order of the machine. One of the entries
+// first to last is being applied. last 0: no entry. first 0: the entry is last.
 type applyingMark struct{ last, first uint64 }
 
 const (
 	applyingName = "APPLYING"
-	// applyingBytes is the size of APPLYING. All of it is written before it is mapped: a store
-	// to a hole of a file needs space on the disk and can end the process.
+	// applyingBytes is the size of APPLYING. The whole file is written before it is mapped,
+	// because a store to a hole of the file needs disk space and could end the process.
 	applyingBytes = 4096
-	// maxDeaths is the number of processes that an entry may end.
+	// maxDeaths is the number of consecutive processes that an entry may end.
 	maxDeaths = 3
 )
 
-// Deaths are the ends of processes at an entry of the log.
+// Deaths describes the processes that ended while they applied an entry of the log.
 type Deaths struct {
-	// First and Last are the entries of which each process applied at least one. They are
-	// equal if the entry is known. Last 0: there were no deaths.
+	// First and Last bound the entry. They are equal if the entry is known. Each process ended
+	// while it applied entries in this range or in an overlapping one. Last 0: no process ended.
 	First uint64 `json:"first"`
 	Last  uint64 `json:"last"`
-	Count int    `json:"count"` // processes in a row
-	// What is a description of the entry; empty: the entry has not been described yet.
+	Count int    `json:"count"` // consecutive processes
+	// What describes the entry; empty: it was not described yet.
 	What string `json:"what,omitempty"`
 }
 
-// DEATHS holds the Deaths that the next process must know.
+// DEATHS holds the Deaths for the next process.
 const (
 	deathsName   = "DEATHS"
 	deathsWhat   = "deaths at an entry"
 	deathsFormat = 1
 )
 
-// noSuspects is the value of Applying.from without suspects. No entry has this index.
+// noSuspects is the value of Applying.from if there are no suspects. No entry has this index.
 const noSuspects = ^uint64(0)
 
-// OpenApplying opens the mark in dir, a part of the data directory data. It reads the mark of the
-// last process, if sameBoot tells that the machine has not gone down since. A mark that can not
-// be made is logged: the process goes on without it.
+// OpenApplying opens the mark in dir, which is in the data directory data. It reads the mark of the
+// last process if sameBoot is true: the machine has not gone down since. If it can't create a mark,
+// it logs that, and the process continues without a mark.
 func OpenApplying(fsys vfs.FS, dir, data string, sameBoot bool, log *slog.Logger) (*Applying, error) {
 	a := &Applying{mark: new(applyingMark), fs: fsys, dir: dir, data: data, log: log, from: noSuspects}
 	suspect, err := readDeaths(fsys, dir)
@@ -92,7 +92,7 @@ func OpenApplying(fsys vfs.FS, dir, data string, sameBoot bool, log *slog.Logger
 	return a, nil
 }
 
-// readDeaths reads DEATHS. A damaged file counts as none, because it holds no state.
+// readDeaths reads DEATHS. It treats a damaged file as empty, because the file holds no state.
 func readDeaths(fsys vfs.FS, dir string) (d Deaths, err error) {
 	err = ReadSealed(fsys, fsys.PathJoin(dir, deathsName), deathsWhat, deathsFormat, &d)
 	if errors.Is(err, fs.ErrNotExist) || errors.As(err, new(*CorruptError)) {
@@ -101,7 +101,7 @@ func readDeaths(fsys vfs.FS, dir string) (d Deaths, err error) {
 	return d, err
 }
 
-// readApplying reads a mark. Without the file the mark is zero.
+// readApplying reads the mark. It returns the zero mark if there is no file.
 func readApplying(fsys vfs.FS, name string) (m applyingMark, err error) {
 	b, err := readSmall(fsys, name, applyingBytes)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -113,7 +113,7 @@ func readApplying(fsys vfs.FS, name string) (m applyingMark, err error) {
 	return m, err
 }
 
-// and returns the deaths with one more, at a mark.
+// and returns d after one more process that ended at mark m.
 func (d Deaths) and(m applyingMark) Deaths {
 	if m.first == 0 || m.first > m.last {
 		m.first = m.last
@@ -128,10 +128,10 @@ func (d Deaths) and(m applyingMark) Deaths {
 	return next
 }
 
-// exact reports whether the entry is known.
+// exact reports whether the entry is known, and not only a range.
 func (d *Deaths) exact() bool { return d.First == d.Last }
 
-// mapFile maps the mark, if the file system allows it.
+// mapFile maps the mark into memory, if the file system allows that.
 func (a *Applying) mapFile(name string) error {
 	if !canMap(a.fs, a.dir) {
 		return nil
@@ -153,7 +153,7 @@ func (a *Applying) mapFile(name string) error {
 	return errors.Join(err, file.Close())
 }
 
-// canMap reports whether files in dir can be mapped: those of a file system in memory can not.
+// canMap reports whether files in dir can be mapped. Files of a file system in memory can't.
 func canMap(fsys vfs.FS, dir string) bool {
 	d, err := fsys.OpenDir(dir)
 	if err != nil {
@@ -163,8 +163,9 @@ func canMap(fsys vfs.FS, dir string) bool {
 	return mapsFiles && d.Fd() != vfs.InvalidFd
 }
 
-// Begin marks an entry. It reports whether the entry is a suspect: then the caller must apply no
-// other entry meanwhile, and call Again before and Survived after it. Cost: one store.
+// Begin marks an entry. It reports whether the entry is a suspect. If so, the caller must apply no
+// other entry at the same time, and must call Again before applying it and Survived afterwards.
+// Cost: one store.
 func (a *Applying) Begin(index uint64) (suspect bool) {
 	if a == nil {
 		return false
@@ -173,23 +174,23 @@ func (a *Applying) Begin(index uint64) (suspect bool) {
 	return index-a.from <= a.span
 }
 
-// Since marks the first entry that is being applied; the entry of the last Begin is the last. 0:
-// only that one is.
+// Since sets the first of the entries that are being applied; the last is the entry of the last
+// Begin. 0: only that entry.
 func (a *Applying) Since(first uint64) {
 	if a != nil {
 		a.mark.first = first
 	}
 }
 
-// End marks that no entry is being applied. Cost: one store.
+// End records that no entry is being applied. Cost: one store.
 func (a *Applying) End() {
 	if a != nil {
 		a.mark.last = 0
 	}
 }
 
-// Again logs that an entry at which a process ended is applied again, and keeps its description
-// for the next process.
+// Again logs that a suspect is applied again. It writes the suspect's description to DEATHS for the
+// next process.
 func (a *Applying) Again(index uint64, describe func() string) {
 	if !a.suspect.exact() {
 		return
@@ -200,7 +201,7 @@ func (a *Applying) Again(index uint64, describe func() string) {
 		"entry", index, "what", a.suspect.What, "processes_ended", a.suspect.Count, "most", maxDeaths, "to_skip_it", a.skipCommand(index))
 }
 
-// Survived tells that a suspect has been applied.
+// Survived records that the suspect has been applied.
 func (a *Applying) Survived(index uint64) {
 	if index != a.suspect.Last {
 		return
@@ -209,9 +210,9 @@ func (a *Applying) Survived(index uint64) {
 	a.forget()
 }
 
-// Check returns a *PoisonError if the suspect must not be applied again. It forgets a suspect that
-// will not be applied: up to the entry after there is a snapshot, last is the end of the log, and
-// skipped has the entries that are skipped.
+// Check returns a *PoisonError if the suspect must not be applied again. It removes a suspect that
+// will not be applied: a snapshot up to the entry after includes it, the log ends with the entry
+// last before it, or skipped has it.
 func (a *Applying) Check(after, last uint64, skipped SkippedEntries) error {
 	d := a.suspect
 	switch {
@@ -235,7 +236,7 @@ func (a *Applying) skipCommand(index uint64) string {
 	return fmt.Sprintf("limitsrv recover %s --skip-entry %d", a.data, index)
 }
 
-// Remedy appends the way out to the error of an entry that can not be applied.
+// Remedy appends the command that skips the entry to the error of an entry that can't be applied.
 func (a *Applying) Remedy(index uint64, err error) error {
 	if a == nil || errors.As(err, new(*NewerError)) {
 		return err
@@ -251,7 +252,7 @@ func (a *Applying) setSuspect(d Deaths) {
 	}
 }
 
-// forget removes the suspects.
+// forget removes the suspects and DEATHS.
 func (a *Applying) forget() {
 	a.setSuspect(Deaths{})
 	if err := removeDeaths(a.fs, a.dir); err != nil {
@@ -259,14 +260,14 @@ func (a *Applying) forget() {
 	}
 }
 
-// write writes DEATHS. A failure is logged: then deaths are counted from here on.
+// write writes DEATHS. It logs a failure; earlier deaths are then not counted.
 func (a *Applying) write(d Deaths) {
 	if err := WriteSealed(a.fs, a.dir, deathsName, deathsWhat, deathsFormat, d); err != nil {
 		a.log.Warn("cannot record the entry at which the last process ended", "dir", a.dir, "error", err)
 	}
 }
 
-// removeDeaths removes DEATHS, if it is there.
+// removeDeaths removes DEATHS if it exists.
 func removeDeaths(fsys vfs.FS, dir string) error {
 	if err := fsys.Remove(fsys.PathJoin(dir, deathsName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -283,12 +284,12 @@ func (a *Applying) Close() error {
 	return a.unmap()
 }
 
-// A PoisonError reports an entry of the log that has ended so many processes that it is not
-// applied again.
+// A PoisonError reports an entry of the log that has ended maxDeaths processes, and is therefore
+// not applied again.
 type PoisonError struct {
 	Deaths
-	Remedy string // the command line that skips it
-	Record string // the file to remove so that it is applied again
+	Remedy string // the command line that skips the entry
+	Record string // the file to remove so that the entry is applied again
 }
 
 func (e *PoisonError) Error() string {

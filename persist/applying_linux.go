@@ -2,10 +2,10 @@ package persist
 
 import "syscall"
 
-// mapsFiles: mapShared works.
+// mapsFiles reports whether mapShared works.
 const mapsFiles = true
 
-// mapShared maps the first bytes of a file, so that stores become its content.
+// mapShared maps the first bytes of a file. Stores to b change the file.
 func mapShared(fd uintptr, bytes int) (b []byte, unmap func() error, err error) {
 	b, err = syscall.Mmap(int(fd), 0, bytes, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
 	if err != nil {

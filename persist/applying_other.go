@@ -4,7 +4,7 @@ package persist
 
 import "errors"
 
-// mapsFiles: mapShared works.
+// mapsFiles reports whether mapShared works.
 const mapsFiles = false
 
 func mapShared(uintptr, int) ([]byte, func() error, error) { return nil, nil, errors.ErrUnsupported }

@@ -57,9 +57,9 @@ func ReadLog(fs vfs.FS, dir string, yield func(entry *raft.Log) error) error {
 	return nil
 }
 
-// checkLog is CheckLog, and passes each intact entry to verify, as the log is read: a skipped
-// entry is replaced. A *refusal of verify is damage. If
-// nothing is damaged it returns a repair with nothing to do, which holds the extent of the log.
+// checkLog is CheckLog, and passes each intact entry to verify as a reader of the log gets it: a
+// skipped entry is replaced. If verify returns a *refusal, the entry is damaged. Without damage it
+// returns an empty repair, which holds the extent of the log.
 func checkLog(fs vfs.FS, dir string, sameBoot bool, verify func(r *record) error, report func(line string)) (*logRepair, error) {
 	state, err := readMeta(fs, dir)
 	if err != nil {
@@ -127,8 +127,8 @@ type segmentCheck struct {
 	drop   *Drop         // the end that opening the log cuts off; nil: none
 }
 
-// checkSegment verifies segment i, and passes each intact entry to verify. A *refusal of verify is
-// damage. err is an error of the file system or a *NewerError.
+// checkSegment verifies segment i, and passes each intact entry to verify. If verify returns a
+// *refusal, the entry is damaged. err is an error of the file system or a *NewerError.
 func checkSegment(fs vfs.FS, dir string, state *logState, i int, sameBoot bool, verify func(r *record) error) (*segmentCheck, error) {
 	f := &segmentCheck{info: state.Segments[i]}
 	f.name = fs.PathJoin(dir, segment.FileName(f.info))
@@ -137,7 +137,7 @@ func checkSegment(fs vfs.FS, dir string, state *logState, i int, sameBoot bool, 
 	isTail := i == len(state.Segments)-1
 	f.end, err = readSegment(fs, dir, f.info, c, func(r *record) error {
 		if r.index < f.info.MinIndex || !isTail && r.index > f.info.MaxIndex {
-			return nil // it is dropped
+			return nil // the entry will be dropped
 		}
 		return verify(r)
 	})

@@ -137,7 +137,7 @@ func (d *Decoder) level() (err error) {
 // ops reads the ops of a batch.
 func (d *Decoder) ops() error {
 	grouped := 0 // remaining ops of the current group
-	first := 0   // its first
+	first := 0   // index of its first op
 	for len(d.data) > 0 && d.data[0]&kindBits != opHead {
 		if d.MaxOps > 0 && len(d.batch.Ops) == d.MaxOps {
 			return fmt.Errorf("a batch of more than %d ops", d.MaxOps)

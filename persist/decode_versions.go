@@ -13,7 +13,7 @@ type flags struct {
 	head, more byte
 	lastKind   engine.Kind
 	members    bool
-	// adjusts is set if Refunds and Charges may have modes, and groups may settle.
+	// adjusts is set if Refunds and Charges may have modes, and if groups may settle.
 	adjusts bool
 }
 

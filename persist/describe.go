@@ -13,14 +13,14 @@ import (
 // Bounds of the description of an entry.
 const (
 	describedOps    = 8
-	describedScript = 80 // bytes of its text
+	describedScript = 80 // bytes of the text of a script
 	describedName   = 64 // bytes of the name of a function
 )
 
-// Describe describes an entry of the log to people in one line: its time, its ops, the scripts that it
-// runs. It tells no keys and no arguments, which may be secret. source returns the text of a
-// script by its SHA-1 in hexadecimal, or "" if it is unknown; nil: all are unknown. An entry that
-// can not be read is described up to there, with the reason.
+// Describe describes an entry of the log in one line for an operator: its time, its ops, and the
+// scripts that it runs. It shows no keys and no arguments, because these may be secret. source
+// returns the text of a script by its SHA-1 in hexadecimal, or "" if it is unknown; nil: all are
+// unknown. If an entry can't be read completely, the description ends with the reason.
 func Describe(data []byte, commands engine.Commands, source func(name []byte) string) string {
 	d := describer{commands: commands, source: source, learned: make(map[string]string)}
 	decoder := Decoder{Commands: commands}
@@ -57,7 +57,7 @@ func DescribeIn(e *engine.Engine, data []byte) string {
 type describer struct {
 	commands engine.Commands
 	source   func(name []byte) string
-	learned  map[string]string // texts of the entry, by their SHA-1
+	learned  map[string]string // texts of sources in the entry, by SHA-1
 	text     strings.Builder
 	ops      int
 }

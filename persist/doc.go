@@ -16,7 +16,7 @@
 //	            complete one
 //	APPLYING    the entry that is being applied, mapped into memory
 //	DEATHS      the entry at which the last processes ended
-//	skipped-entry-N  an entry that the log skips, for people
+//	skipped-entry-N  an entry that the log skips, for the operator
 //	backups     directories like this one, to be copied
 //	BACKUP      in a backup: origin of its state; removed when a server starts on it
 //
@@ -39,8 +39,8 @@
 //   - A snapshot is the state at one log index and is written while decisions continue.
 //     It is valid once it is complete and on disk; only then is the data that it replaces
 //     removed.
-//   - No entry of the log keeps a node from starting: the entry that was being applied when a
-//     process ended is known to the next one, and an operator can skip it.
+//   - No entry of the log keeps a node from starting. A process records the entry that it is
+//     applying, so the next process can tell at which entry it ended, and an operator can skip it.
 //   - A failed fsync is never retried. The Store reports the failure, rejects batches
 //     under Always, and starts a new log with a snapshot of the state in memory as soon
 //     as the disk accepts both.

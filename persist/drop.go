@@ -49,12 +49,14 @@ func (d *Drop) Warn(log *slog.Logger) {
 	log.Warn(what, "file", d.File, "byte", d.Offset, "bytes", d.Bytes, "first_entry", d.First, "entries", d.Entries, "decisions", d.Decisions)
 }
 
-// planDrop returns the end of the tail segment that must be cut off, nil if it ends well.
-// It returns a *CorruptError if neither a killed process nor, in another boot, a power
-// failure leaves such an end. That is: the head of the file is wrong; an intact entry can't be
-// applied; a later entry shows
-// that the first missing one had been synced before it was written; in the same boot, the
-// end is anything except one unfinished write, which has no entry behind the torn one.
+// planDrop returns the end of the last segment that must be cut off; nil: nothing must. It returns
+// a *CorruptError if neither a killed process nor, in another boot, a power failure can leave such
+// an end:
+//
+//   - the head of the file is wrong;
+//   - an intact entry can't be applied;
+//   - a later entry shows that the first missing entry had been synced before it was written;
+//   - in the same boot, the end is not one unfinished write without an entry after the torn one.
 func planDrop(fs vfs.FS, name string, c *codec, end segmentEnd, sameBoot bool) (*Drop, error) {
 	if end.reason == "" {
 		return nil, nil

@@ -16,12 +16,11 @@ import (
 //
 // # Format
 //
-// A byte with the version; from version 2 on perhaps a statement of Effects; then batches, each
-// a head and at least one op. A statement is the byte opEffects, Index, and the 8 bytes of
-// Sum, little-endian. A head is a
-// byte, opHead with or without headAtomic, headFull, headTight and headLevel; the time
-// since the previous batch in nanoseconds, as a signed varint, of which the first counts
-// from 0; and with headLevel a byte: Level. An op is as follows. Numbers are unsigned
+// A byte with the version; from version 2 on optionally a statement of Effects; then batches, each
+// a head and at least one op. A statement is the byte opEffects, Index, and the 8 bytes of Sum,
+// little-endian. A head is a byte, opHead with or without headAtomic, headFull, headTight and
+// headLevel; then the time since the previous batch in nanoseconds, as a signed varint (for the
+// first batch since 0); and with headLevel a byte: Level. An op is as follows. Numbers are unsigned
 // varints, except the single bytes of Mode, Group and DB:
 //
 //	a byte: Kind, a params code, opOne, opMore
@@ -44,20 +43,25 @@ import (
 // in this entry, so neither a pipeline of one limit nor a group of two repeats them. A
 // Take of one from a 22-byte key with known parameters has 24 bytes.
 //
-// Version 1 has neither statements, nor Dos, nor Learns, nor databases, nor Flushes of one
-// database, nor headTight and headLevel. Version 2 has neither calls from newerCalls on, nor
-// the modes AnyOf and Guard, nor penalty boxes, nor Needs, nor Acquires of N = 0, nor groups of more than 64, nor groups with other members than Takes without a mode; there a Group of 1 is
-// none. Version 3 has neither modes of Refunds and Charges, which are ignored there, nor groups that settle. An entry is written in the lowest version that has all of it, so that older programs
-// read it.
+// Version 1 has no statements, Dos, Learns, databases, Flushes of one database, headTight or
+// headLevel.
+//
+// Version 2 has no calls from newerCalls on, modes AnyOf and Guard, penalty boxes, Needs, or
+// Acquires of N = 0. Its groups have at most 64 members, all of them Takes without a mode; a Group
+// of 1 is not a group.
+//
+// Version 3 ignores modes of Refunds and Charges, and has no groups that settle.
+//
+// An entry is written in the lowest version that can hold it, so that older programs can read it.
 type Entry struct {
 	data   []byte
 	stamp  engine.Instant // of the last batch
 	recent recentParams
 }
 
-// The versions of the format: entryVersion is the newest, entryGroups the one of entries with
-// functions, rules or groups with modes, entryPlain the one of entries with
-// plain values or databases, entryLimits the one of entries without these.
+// Versions of the format. entryVersion is the newest. entryGroups is for entries with functions,
+// rules or groups with modes. entryPlain is for entries with plain values or databases. entryLimits
+// is for all other entries.
 const (
 	entryLimits  = 1
 	entryPlain   = 2
@@ -181,8 +185,8 @@ func versionOf(b *engine.Batch, op *engine.Op, left *int) byte {
 	return entryLimits
 }
 
-// adjusts reports whether an op is a Refund or a Charge with a mode. Before version 4 these
-// have no meaning.
+// adjusts reports whether an op is a Refund or a Charge with a mode. Before version 4 such modes
+// are ignored.
 func adjusts(op *engine.Op) bool {
 	return (op.Kind == engine.Refund || op.Kind == engine.Charge) && op.Mode != 0
 }

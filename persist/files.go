@@ -23,7 +23,7 @@ type files struct {
 	fs     vfs.FS
 	policy Policy
 	bytes  atomic.Int64 // written bytes of all segment files
-	short  atomic.Bool  // the last segment has less room than it was to have
+	short  atomic.Bool  // the last segment has less reserved room than requested
 	writes activity     // signalled when there is something to sync
 
 	mu       sync.Mutex // guards all below
@@ -50,13 +50,13 @@ type file struct {
 	ahead  *readAhead // if set, reads go through it; then one goroutine may read
 }
 
-// leastReserved is the least room of a segment, in bytes: the log grows into it until its
-// user has noticed that the disk is nearly full.
+// leastReserved is the least room that is reserved for a segment, in bytes. The log can use it
+// until the operator has noticed that the disk is nearly full.
 const leastReserved = 256 << 10
 
-// prepare creates an empty file and reserves size bytes, which may be 0. It replaces an
-// existing file. On a disk that is nearly full it reserves less, at least leastReserved, and
-// Short holds from then on.
+// prepare creates an empty file, replacing an existing file, and reserves size bytes for it; size
+// may be 0. If the disk is nearly full it reserves less, but at least leastReserved, and sets
+// short.
 func (f *files) prepare(path string, size int64) error {
 	for room := size; ; room /= 2 {
 		opened, err := f.reserve(path, room)
@@ -73,8 +73,8 @@ func (f *files) prepare(path string, size int64) error {
 	}
 }
 
-// reserve creates an empty file with reserved room. After an error the file is gone, so that
-// it takes no room.
+// reserve creates an empty file with reserved room. After an error it removes the file, so that it
+// uses no room.
 func (f *files) reserve(path string, size int64) (opened *file, err error) {
 	made, err := f.fs.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {

@@ -29,8 +29,8 @@ const (
 	identityFormat = 1
 )
 
-// A Seed is the secret from which the keys of all hashes follow. With it one can choose keys that
-// collide.
+// A Seed is the secret from which all hash keys are derived. It must stay secret, because it lets a
+// client choose keys that collide.
 type Seed [16]byte
 
 // MarshalText returns the seed in hexadecimal.
@@ -110,8 +110,8 @@ func (d *Dir) refuseMember() error {
 	return err
 }
 
-// Protect makes the files of the directory its owner's alone, for a server that opens it. Errors
-// are logged, since the server can do its work.
+// Protect makes the files of the directory private to their owner, for a server that opens it. It
+// only logs errors, because the server can work without it.
 func (d *Dir) Protect(log *slog.Logger) {
 	if err := makeAllPrivate(d.FS, d.Path); err != nil {
 		log.Warn("other users of this machine may be able to read files of the data directory", "dir", d.Path, "error", err)

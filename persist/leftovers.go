@@ -9,14 +9,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// sealedLeftover matches the names of sealed files in a data directory that were not
-// completed.
+// sealedLeftover matches the names of incomplete sealed files in a data directory.
 var sealedLeftover = regexp.MustCompile(`^[A-Z]+\` + suffixTemporary + `$`)
 
-// RemoveLeftovers removes the incomplete files and backups that a process which was killed
-// has left in a data directory. Each part removes its own leftovers below: Snapshots and Log
-// when they are opened. It writes nothing, so that it works on a full disk. Requires: the
-// directory is locked, and nothing writes to it.
+// RemoveLeftovers removes the incomplete files and backups that a killed process has left in a data
+// directory. It leaves subdirectories to their owners: Snapshots and Log remove their own leftovers
+// when they are opened. It writes nothing, so it works on a full disk. Requires: the directory is
+// locked, and nothing writes to it.
 func (d *Dir) RemoveLeftovers() error {
 	return errors.Join(
 		removeMatching(d.FS, d.Path, sealedLeftover.MatchString),
@@ -24,11 +23,11 @@ func (d *Dir) RemoveLeftovers() error {
 	)
 }
 
-// isTemporary reports whether a file or directory of that name is incomplete.
+// isTemporary reports whether name is the name of an incomplete file or directory.
 func isTemporary(name string) bool { return strings.HasSuffix(name, suffixTemporary) }
 
-// removeMatching removes everything in a directory with a name for which match returns
-// true. A directory that does not exist has nothing.
+// removeMatching removes each entry of a directory for which match returns true. It does nothing if
+// the directory does not exist.
 func removeMatching(fsys vfs.FS, dir string, match func(name string) bool) error {
 	names, err := fsys.List(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -236,7 +236,7 @@ func (l *Log) Bytes() int64 { return l.files.bytes.Load() }
 // Segments returns the number of segment files.
 func (l *Log) Segments() int { return len(l.meta.current().Segments) }
 
-// Short reports that the disk had too little room for all of the newest segment.
+// Short reports whether the disk had too little room for the full size of the newest segment.
 func (l *Log) Short() bool { return l.files.short.Load() }
 
 // Busy reports that an Append may block on the disk now, because of a sync or a change of

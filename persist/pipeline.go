@@ -67,10 +67,10 @@ type commitWaiter struct {
 	done   chan struct{} // capacity 1
 }
 
-// An appendedGroup is a group in the log.
+// An appendedGroup is a group that was appended to the log.
 type appendedGroup struct {
 	*commit.Group[request]
-	index uint64 // of its entry, or of the entry before if it has none
+	index uint64 // of its entry, or of the previous entry if it has none
 }
 
 // A tail is the next entry of the log.

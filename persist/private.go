@@ -9,10 +9,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// privateMode is the mode of files with the seed or the state: for their owner alone.
+// privateMode is the mode of files with the seed or the state: only the owner has access.
 const privateMode = 0o600
 
-// makePrivate gives a file privateMode, if it is on the operating system's disk.
+// makePrivate sets the mode of a file to privateMode, if it is in the operating system's file
+// system.
 func makePrivate(fsys vfs.FS, name string) error {
 	if fsys != vfs.Default {
 		return nil
@@ -20,9 +21,9 @@ func makePrivate(fsys vfs.FS, name string) error {
 	return os.Chmod(name, privateMode)
 }
 
-// makeAllPrivate gives all files below a directory that group or others may use privateMode:
-// earlier versions created them as the umask permitted. It continues after an error, and returns
-// all errors.
+// makeAllPrivate sets the mode of all files below a directory that group or others may access to
+// privateMode. Earlier versions created them with the rights that the umask permitted. It continues
+// after an error, and returns all errors.
 func makeAllPrivate(fsys vfs.FS, dir string) error {
 	if fsys != vfs.Default {
 		return nil
@@ -36,7 +37,7 @@ func makeAllPrivate(fsys vfs.FS, dir string) error {
 		var info fs.FileInfo
 		switch {
 		case err != nil:
-		case entry.Name() == "lost+found": // in the root directory of a file system, of root
+		case entry.Name() == "lost+found": // belongs to root, in the root directory of a file system
 			return fs.SkipDir
 		case entry.Type().IsRegular():
 			if info, err = entry.Info(); err == nil && info.Mode().Perm()&^privateMode != 0 {

@@ -31,10 +31,9 @@ func (r *RaftLog) FirstIndex() (uint64, error) { return r.log.wal.FirstIndex() }
 // LastIndex implements raft.LogStore: 0 if there are no entries.
 func (r *RaftLog) LastIndex() (uint64, error) { return r.log.wal.LastIndex() }
 
-// GetLog implements raft.LogStore. It returns raft.ErrLogNotFound if there is no such
-// entry. The entry is verified, and a skipped entry is its replacement; the Data and Extensions
-// of into belong to the caller.
-// Cost: one read of the file, two if the segment is full.
+// GetLog implements raft.LogStore. It returns raft.ErrLogNotFound if there is no such entry. It
+// verifies the entry, and returns the replacement of a skipped entry. The Data and Extensions of
+// into belong to the caller. Cost: one read of the file, or two if the segment is full.
 func (r *RaftLog) GetLog(index uint64, into *raft.Log) error {
 	l := r.log
 	l.readMu.RLock()

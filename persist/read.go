@@ -6,10 +6,10 @@ import (
 	"github.com/hashicorp/raft-wal/segment"
 )
 
-// Read yields the entries from index from to the Last at the time of the call, in order,
-// until yield returns an error, which it returns. Each is verified; at the first damaged
-// one it returns a *CorruptError. A skipped entry is yielded as its replacement. data is valid until yield returns. Requires: from is
-// First to Last+1.
+// Read yields the entries from index from to Last, as it is at the time of the call, in order. If
+// yield returns an error, Read stops and returns it. Each entry is verified; at the first damaged
+// entry Read returns a *CorruptError. For a skipped entry it yields the replacement. data is valid
+// until yield returns. Requires: from is First to Last+1.
 //
 // Concurrency: it may run during Append, but not during a DropBefore of entries to be
 // read. It works on a broken log too. Cost: the files are read once, in order, from the

@@ -31,8 +31,8 @@ func (l *Log) create() (*logState, error) {
 // segmentSuffix ends the names of segment files.
 const segmentSuffix = ".wal"
 
-// removeLeftovers removes what a process that was killed, or failed, has left: segments that
-// META does not name, and an incomplete META. raft-wal would do so after it has written.
+// removeLeftovers removes the leftovers of a process that was killed or failed: segments that META
+// does not name, and an incomplete META. raft-wal would remove them only after writing.
 func (l *Log) removeLeftovers(state *logState) error {
 	named := make(map[string]bool)
 	for _, g := range state.Segments {

@@ -27,8 +27,8 @@ type logRepair struct {
 	last     uint64        // index of the last entry that is kept
 }
 
-// planRepair reads the whole log, and passes each intact entry to verify, whose *refusal is
-// damage. It changes nothing.
+// planRepair reads the whole log, and passes each intact entry to verify. If verify returns a
+// *refusal, the entry is damaged. It changes nothing.
 func planRepair(fs vfs.FS, dir string, sameBoot bool, verify func(r *record) error) (*logRepair, error) {
 	state, err := readMeta(fs, dir)
 	if err != nil {

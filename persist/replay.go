@@ -8,24 +8,24 @@ import (
 	"limitsrv/engine"
 )
 
-// A replay applies the entries of a log behind a snapshot, on all processors: it decodes
-// entries while those before are applied. Its owner must call finish after the last one,
-// also if entry returned an error.
+// A replay applies the entries of a log after a snapshot, on all processors. It decodes entries
+// while earlier entries are applied. Its owner must call finish after the last entry, even if entry
+// returned an error.
 //
-// The mark has the entries that may be in flight: the ops of several entries are applied at the
-// same time. Suspects are applied one at a time, so that the mark then has the one entry.
+// The ops of several entries are applied at the same time, so the mark covers all entries that may
+// be in flight. Suspects are applied one at a time, so that the mark then names one entry.
 type replay struct {
 	*engine.Replay
 	to      *engine.Engine
 	log     string // path, for errors
 	decoder Decoder
 	apply   func(engine.Instant, *engine.Batch) error
-	mark    *Applying // nil: none
+	mark    *Applying // nil: no mark
 	index   uint64    // the current entry
-	queued  uint64    // entries before it are applied, or are being applied
+	queued  uint64    // all earlier entries are applied or are being applied
 }
 
-// newReplay returns a replay from the entry first on.
+// newReplay returns a replay that starts with the entry first.
 func newReplay(to *engine.Engine, log string, mark *Applying, first uint64) *replay {
 	r := &replay{Replay: to.NewReplay(inShards), to: to, log: log, mark: mark, queued: first}
 	r.mark.Since(first)
@@ -34,7 +34,7 @@ func newReplay(to *engine.Engine, log string, mark *Applying, first uint64) *rep
 		r.mark.Since(r.index)
 	})
 	r.Ahead(func(work func()) (wait func()) {
-		r.mark.Since(r.queued) // the queue before has been applied
+		r.mark.Since(r.queued) // the previous queue has been applied
 		r.queued = r.index
 		return inBackground(work)
 	})
@@ -60,7 +60,8 @@ func (r *replay) entry(index uint64, data []byte) (err error) {
 	return nil
 }
 
-// suspect applies an entry at which the last process may have ended, and no other meanwhile.
+// suspect applies an entry at which the last process may have ended. No other entry is applied
+// meanwhile.
 func (r *replay) suspect(data []byte) error {
 	r.Finish()
 	r.queued = r.index

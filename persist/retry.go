@@ -2,23 +2,22 @@ package persist
 
 import "time"
 
-// maxRetryDoublings bounds the doublings of the time between two attempts.
+// maxRetryDoublings bounds how often the pause is doubled.
 const maxRetryDoublings = 5
 
-// A Retry is the pause between attempts at something that fails: Every after the first
-// failure, and twice as long after each further one, up to 32 times Every. Concurrency: one
-// goroutine at a time.
+// A Retry computes the pauses between attempts: Every after the first failure, and twice as long
+// after each further failure, up to 32 times Every. Concurrency: one goroutine at a time.
 type Retry struct {
 	Every time.Duration
 	tries int
 }
 
-// Pause returns the time until the next attempt, after one that failed.
+// Pause returns the time until the next attempt. Call it after each failed attempt.
 func (r *Retry) Pause() time.Duration {
 	pause := r.Every << r.tries
 	r.tries = min(r.tries+1, maxRetryDoublings)
 	return pause
 }
 
-// Reset is called after an attempt that succeeded.
+// Reset must be called after a successful attempt.
 func (r *Retry) Reset() { r.tries = 0 }

@@ -8,32 +8,32 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// smallFiles is the room in bytes for everything beside the segments of the log: the
-// records of snapshots, META, the files of one kind of contents.
+// smallFiles is the room in bytes for all files except log segments: records of snapshots, META and
+// other small files.
 const smallFiles = 1 << 20
 
-// LogReserve returns the bytes that must stay free on the disk of a log while a snapshot or
-// a backup is written: the log gets its next two segments from them.
+// LogReserve returns the number of bytes that must stay free on the disk of a log while a snapshot
+// or a backup is written. It is enough for the next two segments.
 func LogReserve(segmentBytes int64) int64 { return 2*segmentBytes + smallFiles }
 
-// FreeBytes returns the bytes that may be written to the disk of a directory. known is
-// false if the file system can not tell. Cost: one statfs(2), which may hang with the disk.
+// FreeBytes returns the number of bytes that can be written to the disk of a directory. known is
+// false if the file system does not report it. Cost: one statfs(2), which may hang with the disk.
 func FreeBytes(fsys vfs.FS, dir string) (free int64, known bool) {
 	usage, err := fsys.GetDiskUsage(dir)
 	return int64(min(usage.AvailBytes, 1<<62)), err == nil
 }
 
-// IsFull reports whether an error is one of a full disk or an exhausted quota.
+// IsFull reports whether err means a full disk or an exhausted quota.
 func IsFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// A NoRoomError reports that a snapshot or a backup was not begun, or was given up, because
-// the log would have had too little room after it. IsFull holds for it.
+// A NoRoomError reports that a snapshot or a backup was not begun, or was abandoned, because it
+// would have left too little room for the log. IsFull returns true for it.
 type NoRoomError struct {
 	Dir           string
-	Free          int64 // bytes on the disk of Dir
-	Need, Reserve int64 // bytes of the snapshot that are still to be written, and that must stay
+	Free          int64 // free bytes on the disk of Dir
+	Need, Reserve int64 // bytes still to be written, and bytes that must stay free
 }
 
 func (e *NoRoomError) Error() string {
@@ -47,11 +47,11 @@ func (e *NoRoomError) Error() string {
 // megabytes returns a number of bytes in MB, rounded up.
 func megabytes(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }
 
-// Unwrap returns the error of a full disk.
+// Unwrap returns ENOSPC, so that IsFull returns true.
 func (e *NoRoomError) Unwrap() error { return syscall.ENOSPC }
 
-// CheckRoom returns a *NoRoomError if less than reserve bytes would be free on the disk of a
-// directory after need more bytes. A file system that can not tell has room.
+// CheckRoom returns a *NoRoomError if writing need bytes to the disk of dir would leave less than
+// reserve bytes free. It returns nil if the file system does not report its free space.
 func CheckRoom(fsys vfs.FS, dir string, need, reserve int64) error {
 	if free, known := FreeBytes(fsys, dir); known && free-need < reserve {
 		return &NoRoomError{Dir: dir, Free: free, Need: need, Reserve: reserve}

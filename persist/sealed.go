@@ -75,7 +75,7 @@ func WriteSealed(fsys vfs.FS, dir, name, what string, format int, contents any) 
 	return syncDir(fsys, dir)
 }
 
-// removeIfThere removes a file that may exist.
+// removeIfThere removes a file if it exists.
 func removeIfThere(fsys vfs.FS, name string) error {
 	if err := fsys.Remove(name); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -110,8 +110,8 @@ func readSmall(fsys vfs.FS, name string, limit int64) ([]byte, error) {
 	return data, errors.Join(err, file.Close())
 }
 
-// WriteSynced writes and syncs a file for its owner alone. The caller must sync the directory as
-// well.
+// WriteSynced writes and syncs a file that only its owner can access. The caller must also sync the
+// directory.
 func WriteSynced(fsys vfs.FS, name string, data []byte) error {
 	file, err := fsys.Create(name, vfs.WriteCategoryUnspecified)
 	if err != nil {

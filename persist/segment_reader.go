@@ -46,10 +46,10 @@ type segmentEnd struct {
 	indexStart uint64 // offset of the index's payload; 0 if the segment is not full
 	size       int64  // of the file
 	data       int64  // behind the last byte that is not zero, at least offset
-	// reason describes the first invalid bytes; empty if only zeros follow. unfinished:
-	// by the frames up to there, the bytes that follow are the first part of one write,
-	// and zeros. junk: the head of the file is neither correct nor missing. refused: yield has
-	// refused an entry that is intact.
+	// reason describes the first invalid bytes; empty: only zeros follow. unfinished: by the
+	// frames before them, the following bytes are the first part of one write, and zeros. junk:
+	// the head of the file is neither correct nor missing. refused: yield has rejected an intact
+	// entry.
 	reason                    string
 	unfinished, junk, refused bool
 }
@@ -68,7 +68,8 @@ type segmentReader struct {
 
 var errDone = errors.New("done")
 
-// A refusal is an error of yield about an entry: the valid part of the segment ends before it.
+// A refusal is an error of yield that rejects an entry: the valid part of the segment ends before
+// it.
 type refusal struct {
 	index uint64
 	err   error

@@ -14,27 +14,27 @@ import (
 // emptyEntry is the data of an entry without batches.
 var emptyEntry = []byte{entryLimits}
 
-// A Skip is the work of skipping an entry of the log of a directory that no server uses.
+// A Skip skips an entry of the log in a directory that no server uses.
 type Skip struct {
 	FS    vfs.FS
-	Dir   string // the data directory, which gets the file with the entry
+	Dir   string // the data directory; the file with the entry is written to it
 	Log   string // the directory of the log
 	State string // the directory with DEATHS
-	After uint64 // the last entry of the newest snapshot
+	After uint64 // index of the last entry in the newest snapshot
 	Index uint64
 }
 
 // A Found is an entry that may be skipped.
 type Found struct {
 	Entry raft.Log
-	What  string // a description that a server made of it before it died, or empty
-	Count int    // processes that ended while they applied it, as far as that is known
+	What  string // description by the server that ended; may be empty
+	Count int    // processes that ended while they applied it; 0: unknown
 }
 
-// ErrNothingToSkip reports that an entry is skipped already, or that the log ends before it.
+// ErrNothingToSkip reports that the entry is skipped already, or that the log ends before it.
 var ErrNothingToSkip = errors.New("nothing to skip")
 
-// Find returns the entry.
+// Find returns the entry to skip.
 func (s *Skip) Find() (f Found, err error) {
 	skipped, err := readSkipped(s.FS, s.Log)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Skip) Find() (f Found, err error) {
 	return f, s.addDeaths(&f)
 }
 
-// addDeaths adds the facts about the processes that ended at the entry.
+// addDeaths adds the data of DEATHS to f, if it is about this entry.
 func (s *Skip) addDeaths(f *Found) error {
 	d, err := readDeaths(s.FS, s.State)
 	if err != nil {
@@ -101,8 +101,8 @@ const (
 	keptFormat = 1
 )
 
-// Perform keeps the entry in a file of the data directory, and makes the log read instead in its
-// place. It returns the name of the file. If it is interrupted, it can be performed again.
+// Perform writes the entry to a file of the data directory, and makes the log return instead in its
+// place. It returns the name of the file. After an interruption it can be performed again.
 func (s *Skip) Perform(f *Found, instead []byte) (kept string, err error) {
 	skipped, err := readSkipped(s.FS, s.Log)
 	if err != nil {
@@ -120,9 +120,9 @@ func (s *Skip) Perform(f *Found, instead []byte) (kept string, err error) {
 	return s.FS.PathJoin(s.Dir, name), removeDeaths(s.FS, s.State)
 }
 
-// SkipEntry skips an entry of the log of a single server's data directory that no server uses, if
-// confirm agrees. It returns the name of the file that keeps the entry; empty: confirm did not
-// agree. A nil fsys is the operating system's.
+// SkipEntry skips an entry in the log of a single server, if confirm returns true. It returns the
+// name of the file that keeps the entry; empty: confirm returned false. Requires: no server uses
+// the data directory. A nil fsys is the operating system's.
 func SkipEntry(fsys vfs.FS, dir string, index uint64, confirm func(*Found) bool) (kept string, err error) {
 	v, err := newVerifier(fsys, dir, anyCommands{}, func(string) {})
 	if err != nil {
@@ -148,7 +148,7 @@ func SkipEntry(fsys vfs.FS, dir string, index uint64, confirm func(*Found) bool)
 	return s.Perform(&found, emptyEntry)
 }
 
-// newestSnapshot returns the newest snapshot, unverified; zero: there is none.
+// newestSnapshot returns the newest snapshot without verifying it; zero: there is no snapshot.
 func (v *verifier) newestSnapshot() (Info, error) {
 	dir := v.path(snapshotsDir)
 	if _, err := v.dir.FS.Stat(dir); errors.Is(err, fs.ErrNotExist) {

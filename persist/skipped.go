@@ -11,8 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// SKIPPED, in the directory of a log, lists the entries that are read as other entries, because
-// nobody could apply them. The segments keep the entries as they were written.
+// SKIPPED, in the directory of a log, lists the entries that readers of the log get in another
+// form, because no node could apply them. The segments keep the entries as they were written.
 const (
 	skippedName   = "SKIPPED"
 	skippedWhat   = "skipped entries"
@@ -22,13 +22,13 @@ const (
 // SkippedEntries are the skipped entries of a log.
 type SkippedEntries []SkippedEntry
 
-// A SkippedEntry is an entry in place of which another one is read.
+// A SkippedEntry is an entry that is replaced when the log is read.
 type SkippedEntry struct {
 	Index uint64 `json:"index"`
-	// SHA256 is that of the entry's data, in hexadecimal. An entry with other data, which raft
-	// stored at the index later, is not skipped.
+	// SHA256 is the hash of the entry's data, in hexadecimal. If raft has stored other data at the
+	// index later, that entry is not skipped.
 	SHA256  string `json:"sha256"`
-	Instead []byte `json:"instead"` // the data that is read
+	Instead []byte `json:"instead"` // the data that readers get
 }
 
 // readSkipped reads the list of the log in dir.
@@ -40,12 +40,12 @@ func readSkipped(fsys vfs.FS, dir string) (s SkippedEntries, err error) {
 	return s, err
 }
 
-// have reports whether an index is in the list.
+// have reports whether the list has an entry with this index.
 func (s SkippedEntries) have(index uint64) bool {
 	return slices.ContainsFunc(s, func(e SkippedEntry) bool { return e.Index == index })
 }
 
-// replace returns the data to read at an index in place of data.
+// replace returns the data that readers get for the entry at index. data is the stored data.
 func (s SkippedEntries) replace(index uint64, data []byte) []byte {
 	for i := range s {
 		if e := &s[i]; e.Index == index && e.SHA256 == sumOf(data) {
@@ -61,5 +61,5 @@ func sumOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// keptName returns the name of the file of a skipped entry.
+// keptName returns the name of the file that keeps a skipped entry.
 func keptName(index uint64) string { return fmt.Sprintf("skipped-entry-%d", index) }

@@ -73,8 +73,8 @@ type ShardInfo struct {
 type SnapshotOptions struct {
 	// Logger receives failures that are not returned as errors; nil discards them.
 	Logger *slog.Logger
-	// Reserve is the room in bytes that a Write must leave free on the disk: a Write that
-	// would not is not begun, or is given up, with a *NoRoomError.
+	// Reserve is the number of bytes that a Write must leave free on the disk. Otherwise the Write
+	// is not begun, or is abandoned, with a *NoRoomError.
 	Reserve int64
 }
 
@@ -109,9 +109,8 @@ const (
 	stagingName = "staging" // tables that are not ingested yet
 )
 
-// OpenSnapshots locks a directory for this process until Close, and creates it if it does
-// not exist. It removes the files of a Write that ended with its process, and reads no
-// snapshot.
+// OpenSnapshots locks a directory for this process until Close, and creates it if it does not
+// exist. It removes the files of an unfinished Write of an earlier process. It reads no snapshot.
 func OpenSnapshots(fsys vfs.FS, dir string, o SnapshotOptions) (*Snapshots, error) {
 	if err := MakeDir(fsys, dir); err != nil {
 		return nil, fmt.Errorf("create snapshot directory %s: %w", dir, err)

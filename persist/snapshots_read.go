@@ -39,9 +39,9 @@ func (s *Snapshots) Check(ctx context.Context, info Info, workers int, progress 
 	return s.Load(ctx, info, noSink{}, workers, progress)
 }
 
-// CheckSnapshots verifies all snapshots in a directory that no process has open, for
-// example a backup. It writes nothing. It returns the intact snapshots, the newest first,
-// and an error for the others. A snapshot with a block that check rejects is not intact.
+// CheckSnapshots verifies all snapshots in a directory that no process has open, for example a
+// backup. It writes nothing. It returns the intact snapshots, the newest first, and an error for
+// the others. A snapshot is not intact if check returns an error for one of its blocks.
 func CheckSnapshots(ctx context.Context, fsys vfs.FS, dir string, o SnapshotOptions, workers int, check func(block []byte) error) ([]Info, error) {
 	s := newSnapshots(fsys, dir, o)
 	all, err := s.All()
@@ -56,7 +56,7 @@ func CheckSnapshots(ctx context.Context, fsys vfs.FS, dir string, o SnapshotOpti
 	return good, err
 }
 
-// blockCheck discards the blocks that it accepts.
+// blockCheck checks blocks and discards them.
 type blockCheck func(block []byte) error
 
 func (c blockCheck) Load(block []byte) error { return c(block) }

@@ -20,7 +20,7 @@ import (
 	"limitsrv/pace"
 )
 
-// roomEvery is the number of bytes of a table after which the room on the disk is checked.
+// roomEvery is the number of bytes of a table after which the free room is checked again.
 const roomEvery = 1 << 20
 
 // syncEvery is the number of bytes of a table after which the disk is asked to start
@@ -118,14 +118,14 @@ func (s *Snapshots) removeLeftovers(ctx context.Context, store *store, complete 
 	return newest, MakeDir(s.fs, s.fs.PathJoin(s.dir, stagingName))
 }
 
-// removeIncomplete removes tables that are not ingested, and incomplete records. It writes
-// nothing. Requires: no Write is under way.
+// removeIncomplete removes tables that were not ingested, and incomplete records. It writes
+// nothing. Requires: no Write is running.
 func (s *Snapshots) removeIncomplete() error {
 	return removeMatching(s.fs, s.dir, func(name string) bool { return name == stagingName || isTemporary(name) })
 }
 
-// removeUnrecorded removes the rows of a generation whose record could not be written,
-// unless there is a record.
+// removeUnrecorded removes the rows of a generation without a complete record. It does nothing if
+// the record exists.
 func (s *Snapshots) removeUnrecorded(ctx context.Context, store *store, generation uint64) error {
 	if _, err := s.fs.Stat(s.fs.PathJoin(s.dir, recordName(generation))); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -133,8 +133,8 @@ func (s *Snapshots) removeUnrecorded(ctx context.Context, store *store, generati
 	return store.removeRows(ctx, generation, generation)
 }
 
-// expectedBytes estimates the size on disk of a snapshot with so many keys, by the newest of
-// the given snapshots; 0: there is none, or it can not be read.
+// expectedBytes estimates the size on disk, in bytes, of a snapshot with this many keys, from the
+// newest of the given snapshots. 0: there is no snapshot, or it can't be read.
 func (s *Snapshots) expectedBytes(generations []uint64, keys int64) int64 {
 	if len(generations) == 0 {
 		return 0
@@ -206,7 +206,7 @@ func (w *snapshotWriter) writeTable(ctx context.Context, shard int) (name string
 		table *sstable.Writer
 		key   []byte
 		share = w.keyShares(shard)
-		// unchecked are the bytes since the room was checked.
+		// unchecked is the number of bytes written since the room was checked.
 		unchecked int64
 	)
 	defer func() {

@@ -78,10 +78,10 @@ func BackupPath(fsys vfs.FS, dir, name string) (string, error) {
 	return path, nil
 }
 
-// WriteBackup writes the frozen state of an engine, with the seed of its hashes, as a
-// backup at path. It is written to draft, which is deleted first, and moved to path when
-// all of it is on disk; it leaves reserve bytes of the disk free. After an error draft is
-// gone. Requires: path does not exist or is an empty directory.
+// WriteBackup writes the frozen state of an engine, with the seed of its hashes, as a backup at
+// path. It writes to draft, which it removes first, and renames draft to path once everything is on
+// disk. It leaves reserve bytes of the disk free. After an error it removes draft. Requires: path
+// does not exist or is an empty directory.
 func WriteBackup(ctx context.Context, fsys vfs.FS, path, draft string, from BlockSource, seed Seed, of Origin, reserve int64) error {
 	return writeBackup(fsys, path, draft, seed, of, func(dir string) error {
 		s, err := OpenSnapshots(fsys, dir, SnapshotOptions{Reserve: reserve})

@@ -169,7 +169,8 @@ func (s *Store) findLog(info Info) (*Log, error) {
 	s.sameBoot = same
 	o := LogOptions{First: info.Meta.LogIndex + 1, Least: max(stopped, info.Meta.LogIndex), SameBoot: same}
 	log, err := s.openLog(want, o)
-	if IsFull(err) { // it needs a new segment, and the logs before it are in the snapshot
+	// A new segment does not fit. The logs before it are in the snapshot.
+	if IsFull(err) {
 		s.removeOtherLogs(want)
 		log, err = s.openLog(want, o)
 	}
@@ -186,7 +187,8 @@ func (s *Store) findLog(info Info) (*Log, error) {
 	if !same && boot != "" {
 		err = writeBoot(s.o.FS, s.o.Dir, boot)
 	}
-	if IsFull(err) { // the next start treats the end of the log as after a power failure
+	// The next start then treats the end of the log as after a power failure.
+	if IsFull(err) {
 		s.o.Logger.Warn("the disk is full: it can't be recorded that this boot uses the directory; the server starts", "dir", s.o.Dir, "error", err)
 		err = nil
 	}
@@ -197,8 +199,8 @@ func (s *Store) findLog(info Info) (*Log, error) {
 }
 
 // openApplying opens the mark of the entry that is being applied. It returns a *PoisonError if an
-// entry of the log behind the one of index after has ended too many processes. It warns of the
-// skipped entries.
+// entry after the index after has ended too many processes. It logs the skipped entries as
+// warnings.
 func (s *Store) openApplying(log *Log, after uint64) (err error) {
 	if s.applying, err = OpenApplying(s.o.FS, s.o.Dir, s.o.Dir, s.sameBoot, s.o.Logger); err != nil {
 		return err
@@ -239,7 +241,7 @@ func (s *Store) replay(ctx context.Context, log *Log, from uint64) error {
 		s.loading.LogBytes.Add(int64(len(data)))
 		return nil
 	})
-	replay.finish() // not deferred: a panic must leave the mark
+	replay.finish() // not deferred: after a panic the mark must remain
 	if err != nil && ctx.Err() == nil {
 		err = addHint(err, s.o.Dir)
 	}

@@ -23,7 +23,7 @@ type saver struct {
 	// taken.
 	changes, logBytes, diskBytes int64
 	lastErr                      error
-	// troubled: the last snapshot failed; full: because the disk was too full.
+	// troubled: the last snapshot failed. full: it failed because the disk was full.
 	troubled, full bool
 	duration       time.Duration // of the last snapshot
 	saves          int64         // since the start of the Store
@@ -143,7 +143,7 @@ func (s *Store) write(ctx context.Context, view *engine.Snapshot, meta Meta) (In
 	case canceled:
 		s.o.Logger.Info("snapshot cancelled at shutdown; the previous snapshot and the log are kept")
 		return info, err
-	case known: // it was logged, and INFO shows it
+	case known: // the previous failure was logged, and INFO shows it
 		s.o.Logger.Debug("snapshot failed again", "error", err)
 		return info, err
 	case err != nil:

@@ -27,14 +27,14 @@ type verifier struct {
 	decoder  Decoder
 }
 
-// Check verifies a data directory that no server uses: its identity, every block of its
-// snapshots, every entry of its log, and that the log continues from the newest snapshot.
-// Entries that a start would replay are decoded as a start does, their calls by commands; nil:
-// a log with calls is damaged.
-// It changes nothing and reports its findings. It returns ErrDamaged if a server would
-// not start on all of it, ErrDrops if a server would start without the end of the log,
-// and an error for the directory of a node of a cluster. A nil fsys is the operating
-// system's.
+// Check verifies a data directory that no server uses: its identity, every block of its snapshots,
+// every entry of its log, and that the log continues from the newest snapshot. It decodes the
+// entries that a start would replay as a start does, with commands for their calls. If commands is
+// nil, a log with calls counts as damaged. It changes nothing and reports its findings.
+//
+// Errors: ErrDamaged if a server would not start on all of it; ErrDrops if a server would start
+// without the end of the log; another error for the directory of a node of a cluster. A nil fsys is
+// the operating system's.
 func Check(fsys vfs.FS, dir string, commands engine.Commands, report func(line string)) error {
 	v, err := newVerifier(fsys, dir, commands, report)
 	if err != nil {
@@ -148,8 +148,8 @@ func (v *verifier) log(after Info) (drops bool, err error) {
 	return found.drop.losesAnswered(), nil
 }
 
-// replayable returns a function that decodes an entry which follows a snapshot, as a replay
-// does. It returns a *refusal, or a *NewerError.
+// replayable returns a function that decodes an entry after a snapshot as a replay does. It returns
+// a *refusal or a *NewerError.
 func (v *verifier) replayable(after Info) func(r *record) error {
 	return func(r *record) error {
 		if r.index <= after.LogIndex {
@@ -208,10 +208,9 @@ func (v *verifier) logAfter(after Info) (name string, there bool, err error) {
 	return name, false, nil
 }
 
-// Repair makes a data directory that no server uses usable by a server. Before it drops
-// data it calls ask with a description of the loss; if the answer is no it returns an
-// error. Unreadable data is moved to a directory damaged-TIME below dir. commands are those of
-// Check.
+// Repair makes a data directory that no server uses usable by a server. Before it drops data it
+// calls ask with a description of the loss; if ask returns false, Repair returns an error.
+// Unreadable data is moved to a directory damaged-TIME below dir. commands is as for Check.
 func Repair(fsys vfs.FS, dir string, commands engine.Commands, report func(line string), ask func(question string) bool) error {
 	v, err := newVerifier(fsys, dir, commands, report)
 	if err != nil {

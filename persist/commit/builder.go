@@ -121,14 +121,14 @@ const (
 	// joinedOps is the number of ops at which a joined batch is complete.
 	joinedOps = 2048
 	// joinedAnswers bounds the answers of a joined batch in bytes. Sessions with long answers
-	// wait for room; this bound is for many sessions with sudden long answers.
+	// reserve room; this bound is for many sessions that unexpectedly get long answers at once.
 	joinedAnswers = 128 << 20
 	// maxSpare bounds the joined batches, and the groups, that are kept for reuse.
 	maxSpare = 4
 )
 
-// joinable returns how many of the first requests are to be one part: 1, or more that are
-// not Atomic and have no Origin.
+// joinable returns the number of requests at the start that form one part: one request, or several
+// that are not Atomic and have no Origin.
 func joinable[R Request](requests []R) (n int) {
 	for ops := 0; n < len(requests) && !requests[n].Batch().Atomic && requests[n].Batch().Origin == 0 && ops < joinedOps; n++ {
 		ops += len(requests[n].Batch().Ops)

@@ -1,8 +1,7 @@
-// Package simtest is for simulations of nodes and their clients in virtual time: machines
-// with clocks and disks that can be disturbed, the calls of clients, and a History that
-// compares their answers with the log and with each other. It imports engine and the
-// packages with calls. The simulations are TestSim of persist, for one node, and of replication, for
-// clusters.
+// Package simtest supports simulations of nodes and their clients in virtual time. It has machines
+// with clocks and disks that can be disturbed, the calls of clients, and a History that compares
+// their answers with the log and with each other. It imports engine and the packages with calls.
+// The simulations are TestSim of persist, for one node, and TestSim of replication, for clusters.
 //
 // All of it must be used in one bubble of testing/synctest. A goroutine of the bubble that
 // waits for a sync.Mutex stops virtual time, so none may be held while a disk hangs.

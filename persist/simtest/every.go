@@ -17,14 +17,14 @@ import (
 	"limitsrv/scripts"
 )
 
-// everyPrefix begins the keys of ops of every kind and mode. A History compares the answers to
-// these ops with the log, and checks no keys with the prefix by name.
+// everyPrefix is the prefix of keys for ops of every kind and mode. A History compares the answers
+// to these ops with the log. It checks no invariants of single keys with this prefix.
 const everyPrefix = "every:"
 
 // A maker adds ops to a request.
 type maker func(w *Workload, r *Request, rng *rand.Rand)
 
-// makers make each member of Members. They are drawn in turn, so that a workload soon has all.
+// makers cover all of Members. They are drawn in turn, so that a workload soon covers all.
 var makers = append([]maker{
 	(*Workload).eachAlgorithm, (*Workload).pair, (*Workload).stalePair, (*Workload).lookAtPair, (*Workload).needed, (*Workload).guarded, (*Workload).together, (*Workload).single, (*Workload).looking,
 	op(engine.Take, engine.Partial), op(engine.Take, engine.Shadow), op(engine.Take, engine.Partial|engine.Shadow), op(engine.Take, 0),
@@ -33,7 +33,7 @@ var makers = append([]maker{
 	(*Workload).learn, (*Workload).forgetSources, (*Workload).flushDatabase,
 }, callMakers()...)
 
-// every adds the next of the makers' ops to a request.
+// every adds the ops of the next maker to a request.
 func (w *Workload) every(r *Request, rng *rand.Rand) {
 	if len(w.deck) == 0 {
 		w.deck = rng.Perm(len(makers))
@@ -42,9 +42,8 @@ func (w *Workload) every(r *Request, rng *rand.Rand) {
 	w.deck = w.deck[1:]
 }
 
-// Everything returns functions that make requests. The requests together have each member of
-// Members except a Watch and an Expect, with every seed of rng. Known must be set before each
-// call of a function.
+// Everything returns functions that make requests. For any seed of rng, the requests together cover
+// all of Members except Watch and Expect. Known must be set before each call of a function.
 func (w *Workload) Everything(rng *rand.Rand) (all []func() Request) {
 	for _, make := range makers {
 		all = append(all, func() (r Request) {
@@ -56,7 +55,7 @@ func (w *Workload) Everything(rng *rand.Rand) (all []func() Request) {
 	return all
 }
 
-// everyParams are those of everyTake, in two versions each.
+// everyParams are the parameters that everyTake chooses from; each has two versions.
 var everyParams = []engine.Params{
 	{Alg: engine.Token, Limit: 6, Count: 1, Period: int64(3 * time.Second)}, {Alg: engine.Leaky, Limit: 4, Count: 1, Period: int64(time.Second)},
 	{Alg: engine.Fixed, Limit: 8, Period: int64(20 * time.Second)}, {Alg: engine.Slide, Limit: 7, Period: int64(20 * time.Second)}, {Alg: engine.Log, Limit: 5, Period: int64(20 * time.Second)},
@@ -73,13 +72,13 @@ var (
 	}()
 )
 
-// everyTake returns a Take on one of a few keys, some of them in other databases.
+// everyTake returns a Take on one of a few keys; some are in other databases.
 func everyTake(rng *rand.Rand) engine.Op { return takeBy(everyParams[rng.IntN(len(everyParams))], rng) }
 
-// takeBy is everyTake with parameters.
+// takeBy is everyTake with parameters p.
 func takeBy(p engine.Params, rng *rand.Rand) engine.Op {
 	if rng.IntN(5) == 0 {
-		p.Limit++ // other parameters of the key
+		p.Limit++ // use changed parameters of the key
 	}
 	return engine.Op{Key: fmt.Appendf(nil, "%s%v:%d", everyPrefix, p.Alg, rng.IntN(3)), DB: uint8(rng.IntN(6) / 5), N: 1 + rng.Int64N(3), Params: p}
 }
@@ -101,7 +100,7 @@ func (w *Workload) eachAlgorithm(r *Request, rng *rand.Rand) {
 	}
 }
 
-// needs returns a Needs of the documents that the client knows.
+// needs returns a Needs for the documents in w.Known.
 func (w *Workload) needs() engine.Op {
 	return engine.Op{Kind: engine.Needs, DB: uint8(engine.Rules), N: int64(w.Known.Documents)}
 }
@@ -144,7 +143,7 @@ func (w *Workload) guarded(r *Request, rng *rand.Rand) {
 	r.group(guard, everyTake(rng), everyTake(rng))
 }
 
-// together adds an RL.ALL, and a group in which one limit of two must pass.
+// together adds a group as RL.ALL makes it, and a group in which one of two limits must pass.
 func (w *Workload) together(r *Request, rng *rand.Rand) {
 	r.group(everyTake(rng), everyTake(rng), everyAcquire(rng))
 	one, other, shadow := everyTake(rng), everyTake(rng), everyTake(rng)
@@ -184,7 +183,7 @@ func (w *Workload) settling(r *Request, rng *rand.Rand) {
 	r.group(w.needs(), charge, back, engine.Op{Kind: engine.Peek, Key: everyTake(rng).Key}, engine.Op{Kind: engine.Release, Key: everyAcquire(rng).Key, ID: []byte("holder 0")})
 }
 
-// op returns a maker of ops of a kind, without a group.
+// op returns a maker of single ops with this kind and mode.
 func op(kind engine.Kind, mode engine.Mode) maker {
 	return func(w *Workload, r *Request, rng *rand.Rand) {
 		op := everyTake(rng)
@@ -215,7 +214,7 @@ func (w *Workload) flushDatabase(r *Request, _ *rand.Rand) {
 	r.Ops = append(r.Ops, engine.Op{Kind: engine.Flush, N: 1, DB: flushed})
 }
 
-// call adds a call that set makes.
+// call adds a call. set must set its command and arguments.
 func (r *Request) call(set func(c *engine.Call)) {
 	var c engine.Call
 	set(&c)
@@ -242,7 +241,7 @@ func everyArgs(key string, rng *rand.Rand) [][]byte {
 	return [][]byte{[]byte("1"), []byte(everyPrefix + key), strconv.AppendInt(nil, 1+rng.Int64N(3), 10)}
 }
 
-// runEvery adds a run of a script that the nodes may not know.
+// runEvery adds a run of a script that some nodes may not have.
 func (r *Request) runEvery(key string, s *script, modes scripts.Modes, rng *rand.Rand) {
 	r.Ops = append(r.Ops, engine.Op{Kind: engine.Learn, ID: s.text})
 	r.call(func(c *engine.Call) {

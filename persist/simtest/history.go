@@ -27,8 +27,8 @@ type History struct {
 	Evicted map[string]bool // keys evicted because of the memory bound
 	Asked   Coverage        // of the calls that were answered
 	known   Known
-	// holders are the leases that clients were given, by key, and releases the tags of the
-	// Releases of leases, by lease.
+	// holders are the leases that clients hold, by key. releases are the tags of the Releases, by
+	// lease.
 	holders  map[string][][]byte
 	releases map[string][]byte
 	Bounded  bool // a memory bound with eviction was set
@@ -123,14 +123,15 @@ func (h *History) Begin(node string, r Request) *Call {
 		Applied: make([]*Applied, len(r.Ops)),
 	}
 	for i := range c.Ops {
-		c.tag(i, binary.LittleEndian.AppendUint64(nil, uint64(c.Number*maxOps+i))) // which is a valid age of a Refund
+		// A tag is a valid age of a Refund.
+		c.tag(i, binary.LittleEndian.AppendUint64(nil, uint64(c.Number*maxOps+i)))
 		h.release(&c.Ops[i])
 	}
 	h.Calls = append(h.Calls, c)
 	return c
 }
 
-// release makes a Release one of a lease that a client has, if there is one.
+// release makes a Release release a lease that a client holds, if there is one.
 func (h *History) release(op *engine.Op) {
 	held := h.holders[string(op.Key)]
 	if op.Kind != engine.Release || len(held) == 0 {
@@ -141,7 +142,7 @@ func (h *History) release(op *engine.Op) {
 	op.ID, h.holders[string(op.Key)] = held[last], held[:last]
 }
 
-// CheckAsked records a fault if some member of Members was in no answered call.
+// CheckAsked records a fault if no answered call had some member of Members.
 func (h *History) CheckAsked() {
 	h.Mu.Lock()
 	defer h.Mu.Unlock()
@@ -150,7 +151,7 @@ func (h *History) CheckAsked() {
 	}
 }
 
-// Known returns the versions of the rules and their documents that clients were told.
+// Known returns the newest versions of the rules and their documents that clients have received.
 func (h *History) Known() Known {
 	h.Mu.Lock()
 	defer h.Mu.Unlock()
@@ -198,7 +199,7 @@ func (h *History) Finish(c *Call, outcome Outcome, b *engine.Batch) {
 	}
 }
 
-// learn notes the version of the rules that an answer tells.
+// learn records the version of the rules in an answer.
 func (h *History) learn(b *engine.Batch) {
 	for i := range b.Calls {
 		c := &b.Calls[i]

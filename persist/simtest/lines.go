@@ -1,7 +1,7 @@
 package simtest
 
-// lines has the arguments of each command of datatypes, some on one line each. They use few
-// keys and short values, so that values of all types stay small and often change.
+// lines are the arguments of each command of datatypes; some have several lines. They use few keys
+// and short values, so that values of all types stay small and change often.
 var lines = map[string][]string{
 	"GET": {"s1", "s2"}, "SET": {"s1 text", "s2 a-longer-text-than-a-record-holds KEEPTTL", "s2 1 PX 9000", "n1 7"}, "SETEX": {"s2 9 x"}, "PSETEX": {"s2 900 x"}, "SETNX": {"s2 x"},
 	"GETSET": {"s1 other"}, "GETDEL": {"s2"}, "GETEX": {"s1 PX 20000", "s1 PERSIST"}, "MGET": {"s1 s2 h1"}, "MSET": {"s1 a s2 b"}, "MSETNX": {"s1 a s2 b"},

@@ -11,12 +11,12 @@ import (
 	"limitsrv/scripts"
 )
 
-// A Coverage counts how often batches had each member of the tables of everything that Apply
-// knows: kinds of ops, modes, groups, algorithms, calls. The names are those of Members.
+// A Coverage counts how often batches had each member of Members: kinds of ops, modes, groups,
+// algorithms, calls.
 type Coverage map[string]int
 
-// Members returns the names of everything that Apply knows, from the tables of the engine and
-// of the packages with calls.
+// Members returns the names of everything that Apply supports, from the tables of the engine and of
+// the packages with calls.
 func Members() (all []string) {
 	for k := engine.Kind(0); k.String() != ""; k++ {
 		all = append(all, kindMember(k))
@@ -51,7 +51,7 @@ var groupMembers = []string{pairOf(engine.Take), pairOf(engine.Acquire), "a grou
 
 const settles = "a group that settles"
 
-// forms are the forms of ops that neither their kind nor their mode tells.
+// forms are forms of ops that differ in neither kind nor mode.
 var forms = []struct {
 	name string
 	is   func(op *engine.Op) bool
@@ -77,7 +77,7 @@ func pairOf(k engine.Kind) string { return "a Needs with one " + k.String() }
 
 func callMember(name string) string { return "the call " + name }
 
-// callName returns the name of the call with a number, or "" if the number is not in use.
+// callName returns the name of a call, or "" if the number is not in use.
 func callName(number uint16) string {
 	if all := datatypes.All(); int(number) < len(all) {
 		return all[number].Name
@@ -91,7 +91,7 @@ func callName(number uint16) string {
 // loadRules is the name of the call that loads rules.
 const loadRules = "RL.RULES LOAD"
 
-// Add counts the members of a batch.
+// Add counts the members that a batch has.
 func (c Coverage) Add(b *engine.Batch) {
 	if b.Atomic {
 		c["an atomic batch"]++
@@ -151,7 +151,7 @@ func (c Coverage) addGroup(ops []engine.Op) {
 	}
 }
 
-// Missing returns the members that no batch had, in the order of Members.
+// Missing returns the members that no batch has had, in the order of Members.
 func (c Coverage) Missing() []string {
 	return slices.DeleteFunc(Members(), func(name string) bool { return c[name] > 0 })
 }

@@ -46,7 +46,8 @@ func (r *Request) do(db uint8, name string, args ...string) {
 	r.Calls = append(r.Calls, c)
 }
 
-// Commands are those of datatypes, scripts and rules, with one more argument: the tag of the call.
+// Commands are the commands of datatypes, scripts and rules, with one more argument: the tag of the
+// call.
 var Commands engine.Commands = tagged{ruleset.Commands{Commands: scripts.Commands{}}}
 
 type tagged struct{ engine.Commands }

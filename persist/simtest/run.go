@@ -29,8 +29,8 @@ func NewFlags() Flags {
 	}
 }
 
-// Run calls simulate, concurrently, for runs of consecutive seeds, from the requested one on,
-// until they last for the requested time; or for the requested seed only.
+// Run calls simulate, concurrently, for runs with consecutive seeds, from the requested seed on,
+// until the requested time is over. If only a seed is requested, it runs that seed once.
 func (f Flags) Run(t *testing.T, simulate func(t *testing.T, seed uint64, length time.Duration)) {
 	t.Helper()
 	if *f.seed != 0 {

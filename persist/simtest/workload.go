@@ -39,8 +39,8 @@ type Workload struct {
 		limit, left int64 // left: calls until another key is used, so that Porcupine can check them
 	}
 	plain, admitted [3]slot
-	deck            []int // the makers that are next
-	// Known is set by the clients, from the answers to earlier calls.
+	deck            []int // the next makers
+	// Known is set by the clients from answers to earlier calls.
 	Known Known
 }
 
