@@ -32,8 +32,8 @@ var rlCharge = Command{
 	Op: opCharge, Reply: replyDecision,
 }
 
-// adjusting parses the key and n of a command that gives back or charges. At level 1 of calls, and
-// in a batch that must be readable by older nodes, it has the meaning of then.
+// adjusting parses the key and n of a command that refunds or charges. At level 1 of calls, and in
+// a batch that nodes of an earlier version must read, the op has its meaning in that version.
 func adjusting(b *engine.Batch, kind engine.Kind, args [][]byte) (op engine.Op, err error) {
 	op = engine.Op{Kind: kind, Mode: engine.Fit, Key: args[1]}
 	if b.Level == 1 || b.Older {
@@ -69,7 +69,7 @@ func opRefund(b *engine.Batch, args [][]byte) error {
 	return nil
 }
 
-// chargeArgs is the number of arguments of a limit of RL.CHARGE.
+// chargeArgs is the number of arguments that give the limit of RL.CHARGE.
 const chargeArgs = 3
 
 func opCharge(b *engine.Batch, args [][]byte) error {

@@ -6,18 +6,20 @@ import (
 	"limitsrv/engine"
 )
 
-// The engine has no limit of 0, and bounds n. So a request under a limit of 0 only looks, under a
-// limit of 1, and its reply is corrected: nothing is logged, and the key keeps its state. The ID
-// of an op has the numbers for its reply.
+// The engine has no limit of 0, and bounds n. So a request under a limit of 0 becomes a look under
+// a limit of 1, and its decision is corrected. Nothing is logged, and the key keeps its state. The
+// ID of the op holds the numbers that the correction needs.
 
 const (
-	// closedBytes is the length of the ID of a Take under a limit of 0: 8 bytes of n, and one more.
+	// closedBytes is the length of the ID of a Take under a limit of 0: n in 8 bytes, and a zero
+	// byte.
 	closedBytes = 9
-	// hugeBytes is the length of the ID of a Take of engine.MaxN: n.
+	// hugeBytes is the length of the ID of a Take of engine.MaxN: n in 8 bytes.
 	hugeBytes = 8
 )
 
-// leastLimit returns the least limit at a level of calls. 0 is an error at level 1.
+// leastLimit returns the least valid limit at a level of calls. At level 1 a limit of 0 is an
+// error.
 func leastLimit(level uint8) int64 {
 	if level == 1 {
 		return 1
@@ -25,8 +27,8 @@ func leastLimit(level uint8) int64 {
 	return 0
 }
 
-// settleExtremes prepares a Take of a limit of 0 or of more permits than the engine counts. n is
-// the argument, nil for one permit.
+// settleExtremes prepares a Take under a limit of 0, or of more permits than engine.MaxN. n is the
+// argument; nil: one permit.
 func settleExtremes(op *engine.Op, n []byte, level uint8) {
 	given := op.N
 	if n != nil {
@@ -40,13 +42,14 @@ func settleExtremes(op *engine.Op, n []byte, level uint8) {
 	}
 }
 
-// closeLimit makes a Take of n permits under a limit of 0 a look.
+// closeLimit turns a Take of n permits under a limit of 0 into a look.
 func closeLimit(op *engine.Op, n int64) {
 	op.N, op.Params.Limit = 0, 1
 	op.ID = append(binary.LittleEndian.AppendUint64(nil, uint64(n)), 0)
 }
 
-// isClosed reports whether an op is under a limit of 0, and returns the permits of the request.
+// isClosed reports whether an op has a limit of 0, and returns the number of permits that it asks
+// for.
 func isClosed(op *engine.Op) (n int64, closed bool) {
 	switch {
 	case op.N > 0:
@@ -59,8 +62,8 @@ func isClosed(op *engine.Op) (n int64, closed bool) {
 	return 0, false
 }
 
-// correct corrects the decision on a Take or an Acquire with a limit of 0, or of more permits than
-// the engine counts.
+// correct corrects the decision on a Take or an Acquire under a limit of 0, or on a Take of more
+// permits than engine.MaxN.
 func correct(op *engine.Op, d *engine.Decision) {
 	n, closed := isClosed(op)
 	switch {
@@ -85,8 +88,8 @@ func correct(op *engine.Op, d *engine.Decision) {
 	}
 }
 
-// closeGroup makes all limits of a group look if one of them is closed and asks for permits: the
-// group is denied, and changes nothing.
+// closeGroup turns all limits of a group into looks if a limit of 0 is asked for permits, because
+// such a group is denied and must change nothing.
 func closeGroup(ops []engine.Op) {
 	for i := range ops {
 		if n, closed := isClosed(&ops[i]); closed && n > 0 {
@@ -105,8 +108,8 @@ func lookOnly(ops []engine.Op) {
 	}
 }
 
-// correctGroup corrects the decisions on the limits of a group: see correct. In a group that only
-// looks, a limit without room for the request denies it.
+// correctGroup corrects the decisions on the limits of a group, see correct. A limit of a group
+// that only looks is denied if it has too few permits left.
 func correctGroup(ops []engine.Op, ds []engine.Decision) {
 	for i := range ops {
 		if n, looks := ops[i].Looked(); looks && ds[i].Remaining < n {

@@ -18,7 +18,8 @@ type Command struct {
 	Since      string // version of limitsrv
 	Flags      Flags
 	Keys       Keys
-	// Before is the most words that scripts may give at level 1 of calls; 0: as many as Args.
+	// Before is the maximum number of words for scripts at level 1 of calls; 0: the number in
+	// Args.
 	Before int
 
 	// Op appends the ops of a command line to b, at least one, or returns an *resp.Error and

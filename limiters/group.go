@@ -64,7 +64,7 @@ func parseGrouped(limit [][]byte, level uint8) (engine.Op, error) {
 	return op, err
 }
 
-// parseLimited parses alg p1 p2 into the parameters of an op.
+// parseLimited parses the words alg p1 p2 into the parameters of an op.
 func parseLimited(op *engine.Op, alg, first, second []byte, level uint8) error {
 	if err := parseAlg(&op.Params, alg); err != nil {
 		return err
@@ -72,7 +72,7 @@ func parseLimited(op *engine.Op, alg, first, second []byte, level uint8) error {
 	return parseRest(&op.Params, first, second, level)
 }
 
-// parseAlg parses the name of an algorithm with permits that are numbers.
+// parseAlg parses the name of an algorithm that counts permits.
 func parseAlg(p *engine.Params, name []byte) error {
 	alg, ok := engine.AlgByName(name)
 	if !ok || !alg.IsCounted() {
@@ -84,7 +84,7 @@ func parseAlg(p *engine.Params, name []byte) error {
 	return nil
 }
 
-// parseRest parses the two parameters of the algorithm of p.
+// parseRest parses the two parameters p1 and p2 of the algorithm p.Alg.
 func parseRest(p *engine.Params, first, second []byte, level uint8) error {
 	usage := p.Alg.Usage()
 	return parseParams(p, &usage, first, second, level)

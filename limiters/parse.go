@@ -11,14 +11,14 @@ import (
 	"limitsrv/engine"
 )
 
-// This file parses an argument into a value of the engine, or into an error that names the
-// argument, the allowed values and the value given. It allocates for errors only.
+// This file parses an argument into a value of the engine. An error names the argument, the allowed
+// values and the given value. It allocates for errors only.
 //
-// A whole number has Redis' form: 0, or digits that do not begin with 0; no plus, no space,
-// no "-0". A decimal number may add a point and at least one digit, and an exponent of one or
-// two digits, as in a client's 5.787e-05. At most 18 digits of a decimal number are
-// significant, and at most 18 decimals. Rounding never grants more: a duration is rounded up
-// to whole nanoseconds, a rate is rounded down.
+// A whole number has Redis' form: 0, or digits that do not begin with 0; no plus, no space, no
+// "-0". A decimal number may add a point and at least one digit, and an exponent of one or two
+// digits, as in a client's 5.787e-05. A decimal number has at most 18 significant digits and at
+// most 18 decimals. Rounding never grants more: a duration is rounded up to whole nanoseconds, a
+// rate is rounded down.
 
 // ParseKey checks the size of a key.
 func ParseKey(key []byte) error {
@@ -127,8 +127,8 @@ func scanDecimal(arg []byte) (d decimal, rest []byte, ok bool) {
 	return d.scanExponent(arg[i:])
 }
 
-// scanExponent multiplies d by the power of ten at the start of arg, if there is one, and
-// returns the rest. ok is false if the product has more than 18 digits before the point.
+// scanExponent multiplies d by the power of ten at the start of arg, if there is one. It returns
+// the rest of arg. ok is false if the product has more than 18 digits before the point.
 func (d decimal) scanExponent(arg []byte) (product decimal, rest []byte, ok bool) {
 	if len(arg) == 0 || arg[0]|0x20 != 'e' {
 		return d, arg, true
@@ -151,8 +151,8 @@ func (d decimal) scanExponent(arg []byte) (product decimal, rest []byte, ok bool
 	return d, arg[i:], d.multiply(exponent)
 }
 
-// multiply multiplies d by 10^exponent, and reports whether the digits before the point are
-// at most 18.
+// multiply multiplies d by 10^exponent. It returns false if the product has more than 18 digits
+// before the point.
 func (d *decimal) multiply(exponent int) bool {
 	shift := min(exponent, d.decimals)
 	d.decimals -= shift
@@ -220,8 +220,8 @@ func ParseDuration(name string, arg []byte) (int64, error) {
 	return nanos, nil
 }
 
-// duration parses a length of time into nanoseconds, rounded up: a number of seconds, or of
-// the unit that follows it. It must be within the engine's bounds.
+// duration parses a length of time into nanoseconds, rounded up. The text is a number of seconds,
+// or a number followed by a unit. ok is false outside of the engine's bounds.
 func duration(arg []byte) (nanos int64, ok bool) {
 	d, rest, ok := scanDecimal(arg)
 	if !ok {
@@ -272,12 +272,12 @@ func CalendarName(c engine.Calendar) (name string, ok bool) {
 	return "", false
 }
 
-// windows are the words for windows of FIXED. Windows of a length begin at multiples of it
-// since the Unix epoch, so that those of an hour and less are also those of the UTC calendar.
+// windows are the words for windows of FIXED. A window with a fixed length begins at a multiple of
+// it since the Unix epoch. So windows of an hour or less are also windows of the UTC calendar.
 var windows = [...]struct {
 	name     string
 	calendar engine.Calendar
-	nanos    int64 // without a calendar
+	nanos    int64 // 0: a calendar unit
 }{
 	{"SECOND", engine.NoCalendar, 1e9},
 	{"MINUTE", engine.NoCalendar, 60e9},

@@ -71,7 +71,8 @@ func take(alg engine.Alg) func(*engine.Batch, [][]byte) error {
 	}
 }
 
-// parseParams parses the two parameters of an algorithm with a usage, for a batch of a level.
+// parseParams parses the two parameters of an algorithm, for a batch of this level. usage describes
+// them.
 func parseParams(p *engine.Params, usage *engine.Usage, first, second []byte, level uint8) (err error) {
 	if p.Limit, err = parseLimit(usage.Limit, first, leastLimit(level), usage.MaxLimit); err != nil {
 		return err

@@ -7,16 +7,16 @@ import (
 	"unsafe"
 )
 
-// maxAddressBytes bounds the text of an address, with its zone, brackets and port.
+// maxAddressBytes bounds the text of an address in bytes, including zone, brackets and port.
 const maxAddressBytes = 128
 
-// ParseAddress parses an address in any of the spellings that proxies write, and returns the one
-// netip.Addr of all of them. It removes spaces and quotation marks around the address, brackets, a
-// port behind an IPv4 address or behind brackets, and a zone. An IPv4 address in an IPv6 address is
-// the IPv4 address, and leading zeros of a decimal part have no meaning. It does not allocate for
-// an address.
+// ParseAddress parses an address in any spelling that proxies write. All spellings of an address
+// give the same netip.Addr. It ignores spaces and quotation marks around the address, brackets, a
+// port after an IPv4 address or after brackets, and a zone. An IPv4 address in an IPv6 address is
+// that IPv4 address. Leading zeros of a decimal part are ignored. It does not allocate for a valid
+// address.
 func ParseAddress(text []byte) (a netip.Addr, ok bool) {
-	if tail, ok := parse4(text); ok { // most addresses
+	if tail, ok := parse4(text); ok { // the usual case
 		return netip.AddrFrom4(tail), true
 	}
 	text = bytes.Trim(text, " \t")
@@ -57,7 +57,7 @@ func ParseAddress(text []byte) (a netip.Addr, ok bool) {
 	return parse6(long)
 }
 
-// withoutPort removes brackets, and a port behind them or behind an IPv4 address.
+// withoutPort removes brackets, and a port after brackets or after an IPv4 address.
 func withoutPort(text []byte) (address []byte, ok bool) {
 	port := []byte(nil)
 	if text[0] == '[' {
@@ -71,7 +71,8 @@ func withoutPort(text []byte) (address []byte, ok bool) {
 	} else {
 		at := bytes.IndexByte(text, ':')
 		if at < 0 || bytes.IndexByte(text[at+1:], ':') >= 0 || bytes.IndexByte(text[:at], '.') < 0 {
-			return text, true // no port: one would look like a part of the address
+			// Without brackets, a port of an IPv6 address would look like part of it.
+			return text, true
 		}
 		address, port = text[:at], text[at:]
 	}
@@ -117,7 +118,7 @@ func parse6(text []byte) (netip.Addr, bool) {
 	return a.Unmap(), err == nil
 }
 
-// isPlain4 reports that text is an IPv4 address in its canonical form, which most addresses are.
+// isPlain4 reports whether text is an IPv4 address in canonical form, which most addresses are.
 func isPlain4(text []byte) bool {
 	start, parts := 0, 1
 	value := 0
@@ -136,7 +137,8 @@ func isPlain4(text []byte) bool {
 	return parts == 4 && start < len(text)
 }
 
-// canonicalAddress returns the canonical text of an address, or the text itself if it is no address.
+// canonicalAddress returns the canonical text of an address, or text itself if it is not an
+// address.
 func canonicalAddress(text string) string {
 	if a, ok := ParseAddress([]byte(text)); ok {
 		return a.String()
@@ -158,8 +160,8 @@ func isRange(text string) bool {
 	return true
 }
 
-// isDefaultAddress reports whether the values of a key are addresses in a domain that does not name
-// its own keys with the word addresses.
+// isDefaultAddress reports whether the values of a key are addresses in a domain without the word
+// addresses.
 func isDefaultAddress(key []byte) bool {
 	for _, k := range defaultAddresses {
 		if k == string(key) {
@@ -171,7 +173,7 @@ func isDefaultAddress(key []byte) bool {
 
 var defaultAddresses = []string{"ip", "client_ip", "remote_ip", "source_ip", "ip_address", "remote_address", "remote_addr", "client_address"}
 
-// addressHeaders are the headers in which proxies write addresses, in lower case.
+// addressHeaders are the headers that proxies use for addresses, in lower case.
 var addressHeaders = map[string]bool{
 	"x-forwarded-for": true, "x-original-forwarded-for": true, "forwarded": true, "x-real-ip": true, "x-client-ip": true, "x-cluster-client-ip": true,
 	"true-client-ip": true, "cf-connecting-ip": true, "cf-connecting-ipv6": true, "fastly-client-ip": true, "fly-client-ip": true,

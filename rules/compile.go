@@ -18,8 +18,8 @@ func Load(files []source.File) (*Set, error) {
 // Compile makes a Set of documents. The error is a source.Mistakes.
 func Compile(docs []source.Document) (*Set, error) { return compile(docs, false) }
 
-// LoadInUse is Load of rules that another version of limitsrv may have accepted. Parts without an
-// effect that only Load rejects are warnings.
+// LoadInUse is Load for rules that an earlier version of limitsrv may have accepted. Useless parts,
+// which Load rejects, are only warnings.
 func LoadInUse(files []source.File) (*Set, error) {
 	docs, err := source.Parse(files)
 	if err != nil {

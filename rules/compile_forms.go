@@ -43,7 +43,7 @@ func (c *compiler) forms(doc *source.Document) {
 	}
 }
 
-// addressKey makes the values of a key addresses.
+// addressKey sets the form of a key to addresses.
 func (c *compiler) addressKey(at source.At, key string, set func(string, form)) {
 	if f := c.d.formOf([]byte(key)); f != plainForm && f != addressForm {
 		c.useless(at, "values of "+key+" must be addresses, got it in paths too")
@@ -51,8 +51,8 @@ func (c *compiler) addressKey(at source.At, key string, set func(string, form)) 
 	set(key, addressForm)
 }
 
-// useless records a mistake that makes a part of the rules useless. It is a warning of rules that
-// are in use already: an upgrade must not stop them.
+// useless records a mistake that makes a part of the rules useless. For rules that are in use
+// already it is only a warning, because an upgrade must not stop them.
 func (c *compiler) useless(at source.At, text string) {
 	if c.inUse {
 		c.warn(at, text)
@@ -61,7 +61,7 @@ func (c *compiler) useless(at source.At, text string) {
 	c.mistake(at, text)
 }
 
-// foldedPattern returns a pattern for values of a form: in lower case if these are.
+// foldedPattern returns a pattern for values of form f. It is in lower case if these values are.
 func foldedPattern(text string, f form) string {
 	if f == addressForm || f != plainForm && source.PathForm(f)&source.PathCase != 0 {
 		return strings.Map(func(c rune) rune {

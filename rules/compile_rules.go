@@ -76,7 +76,8 @@ func (c *compiler) rule(from *source.Rule, rule *Rule) flatRule {
 	return r
 }
 
-// conditionOf compiles a condition on a key with a number. Its values have the form of the key.
+// conditionOf compiles a condition. number is the number of its key. The values get the form of the
+// key.
 func (c *compiler) conditionOf(from *source.Match, number int32) condition {
 	to, f := condition{key: from.Key, number: number, literals: from.Values}, c.d.formOf([]byte(from.Key))
 	if f == plainForm && !slices.ContainsFunc(from.Values, isPattern) {

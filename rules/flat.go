@@ -22,8 +22,8 @@ type flatRule struct {
 	rule   *Rule
 	match  []condition
 	per    []string
-	bits   []source.Bits // of the ranges that are counted, by index in per; nil: none
-	sorted []int         // indexes in per, by name
+	bits   []source.Bits // lengths of the counted ranges, by index in per; nil: no ranges
+	sorted []int         // indexes into per, sorted by name
 	tier   string
 	// perNumbers are the numbers of per, tierNumber is the number of tier, or unnamed without one.
 	perNumbers []int32
@@ -108,7 +108,8 @@ func (r *flatRule) chosen(entries []Entry, places []uint8) (limits []*Limit, ok 
 	return limits, limits != nil
 }
 
-// group returns the text by which attribute i of per counts: its value, or the range of an address.
+// group returns the text that identifies the counter of attribute i of per: its value, or its
+// address range.
 func (r *flatRule) group(i int, value []byte) []byte {
 	if r.bits != nil {
 		if p, ok := groupOf(value, r.bits[i]); ok {

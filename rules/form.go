@@ -12,7 +12,7 @@ type form uint8
 const (
 	plainForm   form = 0
 	addressForm form = 1 << 7
-	// Other forms are paths, with flags of source.PathForm.
+	// Greater forms are paths: flags of source.PathForm.
 )
 
 // A keyForm is a key with the form of its values.
@@ -21,8 +21,8 @@ type keyForm struct {
 	form form
 }
 
-// formOf returns the form of the values of a key. The domain may be nil: without rules, keys have
-// the forms of a domain that sets none.
+// formOf returns the form of the values of a key. d may be nil: a domain without rules has the
+// default forms.
 func (d *Domain) formOf(key []byte) form {
 	if d == nil {
 		d = noDomain
@@ -41,14 +41,14 @@ func (d *Domain) formOf(key []byte) form {
 	return plainForm
 }
 
-// noDomain has the forms of the keys of domains without rules.
+// noDomain has the default forms, for domains without rules.
 var noDomain = func() *Domain {
 	d := new(Domain)
 	d.addDefaultAddresses()
 	return d
 }()
 
-// addDefaultAddresses makes the keys of isDefaultAddress addresses.
+// addDefaultAddresses sets the keys of isDefaultAddress to addresses.
 func (d *Domain) addDefaultAddresses() {
 	d.defaultAddresses = true
 	for _, key := range defaultAddresses {
@@ -56,19 +56,20 @@ func (d *Domain) addDefaultAddresses() {
 	}
 }
 
-// lengthBit returns the bit of a length in Domain.formLengths. All from 63 on share one.
+// lengthBit returns the bit of a length in Domain.formLengths. All lengths from 63 on share one
+// bit.
 func lengthBit(n int) uint64 { return 1 << min(n, 63) }
 
 // IsAddress reports whether the values of a key are addresses.
 func (d *Domain) IsAddress(key string) bool { return d.formOf([]byte(key)) == addressForm }
 
-// HasPathForm reports whether the word paths gives the values of a key a form.
+// HasPathForm reports whether the word paths sets the form of a key.
 func (d *Domain) HasPathForm(key string) bool {
 	f := d.formOf([]byte(key))
 	return f != plainForm && f != addressForm
 }
 
-// canonical returns the canonical text of a value of a key.
+// canonical returns the canonical text of a value of this key.
 func (d *Domain) canonical(key, value string) string {
 	switch f := d.formOf([]byte(key)); f {
 	case plainForm:
@@ -80,19 +81,20 @@ func (d *Domain) canonical(key, value string) string {
 	}
 }
 
-// A canon has the canonical descriptors of a request that differ from those that were sent.
+// A canon holds those descriptors of a request that had to be changed to canonical form.
 type canon struct {
 	request     Request
 	descriptors []Descriptor
 	entries     []Entry
 	texts       []byte
-	bad         int // addresses of the request that can't be parsed
+	bad         int // number of addresses that can't be parsed
 }
 
 func (n *canon) reset() { n.entries, n.texts, n.bad = n.entries[:0], n.texts[:0], 0 }
 
-// of returns the request with values in their canonical forms by the rules of a domain, which may be nil. It is q if all are. Requires: the
-// sizes of q were checked.
+// of returns q with its values in the canonical forms of domain d, which may be nil. It returns q
+// itself if all values are canonical. The result is valid until the next call. Requires: the sizes
+// of q were checked.
 func (n *canon) of(d *Domain, q *Request) *Request {
 	n.reset()
 	if d == nil {
@@ -122,7 +124,7 @@ func (n *canon) of(d *Domain, q *Request) *Request {
 	return to
 }
 
-// along is of for the entries of a descriptor, of which those at some places have forms.
+// along is of for the entries of one descriptor. places are the entries with forms.
 func (n *canon) along(entries []Entry, places []formPlace) []Entry {
 	n.reset()
 	all := entries
@@ -132,7 +134,8 @@ func (n *canon) along(entries []Entry, places []formPlace) []Entry {
 	return all
 }
 
-// set makes all have the canonical value at index j. all are the entries themselves or their copy.
+// set sets the value at index j of all to its canonical form. all is either entries or a copy of
+// them.
 func (n *canon) set(entries, all []Entry, j int, f form) []Entry {
 	value := n.value(entries[j].Value, f)
 	if len(value) == len(entries[j].Value) && (len(value) == 0 || &value[0] == &entries[j].Value[0]) {
@@ -147,7 +150,7 @@ func (n *canon) set(entries, all []Entry, j int, f form) []Entry {
 	return all
 }
 
-// value returns the canonical form of a value: the value itself if it has that form.
+// value returns the canonical form of a value, or the value itself if it is canonical.
 func (n *canon) value(value []byte, f form) []byte {
 	from := len(n.texts)
 	if f != addressForm {
@@ -170,14 +173,14 @@ func (n *canon) value(value []byte, f form) []byte {
 	return text
 }
 
-// A formPlace is the index of an entry with a key that has a form.
+// A formPlace is the index of an entry and the form of its key.
 type formPlace struct {
 	place uint8
 	form  form
 }
 
-// groupOf returns the range of a value that is an address, with bits by its version; ok is false if
-// it is no address, or counts alone.
+// groupOf returns the address range that contains a value. bits gives the lengths for IPv4 and
+// IPv6. ok is false if the value is not an address, or if each address counts alone.
 func groupOf(value []byte, bits source.Bits) (p netip.Prefix, ok bool) {
 	if bits == (source.Bits{}) {
 		return p, false
@@ -194,7 +197,8 @@ func groupOf(value []byte, bits source.Bits) (p netip.Prefix, ok bool) {
 	return p, err == nil
 }
 
-// appendGroup appends the text by which a value counts to a key. A range has nothing to escape.
+// appendGroup appends the part of a counter's key for a value: its range or itself. A range needs
+// no escape.
 func appendGroup(dst, value []byte, bits source.Bits) []byte {
 	if p, ok := groupOf(value, bits); ok {
 		return p.AppendTo(dst)
@@ -202,8 +206,8 @@ func appendGroup(dst, value []byte, bits source.Bits) []byte {
 	return appendValue(dst, value)
 }
 
-// BadAddresses returns the attributes of a request by the rules of the domain that must be
-// addresses and can't be parsed. It allocates.
+// BadAddresses returns the attributes of a request that must be addresses by the domain's rules,
+// but can't be parsed. It allocates.
 func (d *Domain) BadAddresses(q *Request) (all []Attribute) {
 	for i := range q.Descriptors {
 		for _, e := range q.Descriptors[i].Entries {

@@ -81,7 +81,7 @@ type Rule struct {
 	Name string
 	// Tree is set for a node of the tree.
 	Tree bool
-	// Sent is set for the limits that come with requests.
+	// Sent is set for a limit that a request has sent.
 	Sent bool
 	// Penalty is nil without a penalty box.
 	Penalty *source.Penalty
@@ -92,12 +92,12 @@ type Rule struct {
 	shares uint32 // bit i: share_threshold of level i of the tree
 }
 
-// noQuorumOf returns a setting of no_quorum; "" is the default.
+// noQuorumOf returns the policy for a value of no_quorum; "" is the default.
 func noQuorumOf(word string) engine.NoQuorum {
 	return engine.NoQuorum(1 + slices.Index(source.NoQuorumWords, word))
 }
 
-// NoQuorumWord returns the setting of no_quorum, "" for the default.
+// NoQuorumWord returns the value of no_quorum; "" for the default.
 func (d *Domain) NoQuorumWord() string {
 	if d.NoQuorum == engine.NoQuorumDefault {
 		return ""
@@ -110,7 +110,7 @@ type Domain struct {
 	Name string
 	// Index is the number of the domain in its Set.
 	Index int
-	// NoQuorum is the answer without a majority.
+	// NoQuorum is the policy for requests while there is no majority.
 	NoQuorum engine.NoQuorum
 	// DenyUnmatched is set if requests without a matching rule are denied.
 	DenyUnmatched bool
@@ -119,8 +119,8 @@ type Domain struct {
 	// HTTP are the attributes of the endpoint forward.
 	HTTP []source.HeaderAttribute
 
-	// forms are the keys with a canonical form of their values. With defaultAddresses the keys of
-	// isDefaultAddress have one too. formLengths has the bits of the lengths of all these keys.
+	// forms are the keys with a canonical form. With defaultAddresses the keys of isDefaultAddress
+	// have a form too. formLengths has the lengthBit of each of these keys.
 	forms            []keyForm
 	formLengths      uint64
 	defaultAddresses bool

@@ -19,8 +19,8 @@ type lists struct {
 
 func (l *lists) isEmpty() bool { return l.table.slots == nil && l.ranges == nil }
 
-// ranges are ranges of addresses of an attribute: sorted, without overlap. denyInvalid denies a value
-// that is no address.
+// ranges are the address ranges for an attribute, sorted and without overlap. denyInvalid means
+// that a value that is not an address is denied.
 type ranges struct {
 	deny, allow []addressRange
 	denyInvalid bool
@@ -34,8 +34,8 @@ func has(all []addressRange, a netip.Addr) bool {
 	return exact || i > 0 && a.Compare(all[i-1].to) <= 0
 }
 
-// listed returns the effects of the lists on an attribute in its canonical form. Cost: a probe, and O(log entries) for
-// an address.
+// listed returns the effects of the lists on an attribute in canonical form. Cost: a hash look-up,
+// and O(log entries) for an address.
 func (d *Domain) listed(e *Entry, g *given) (flags int32) {
 	if g.number < 0 {
 		return 0
@@ -63,7 +63,7 @@ func (d *Domain) listed(e *Entry, g *given) (flags int32) {
 	return flags
 }
 
-// deniesInvalid reports whether the lists deny values of a key that are no addresses.
+// deniesInvalid reports whether the lists deny values of this key that are not addresses.
 func (d *Domain) deniesInvalid(g *given) bool {
 	if g.number < 0 {
 		return false

@@ -54,7 +54,7 @@ func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 	}
 	direct := w.isDirect(q)
 	var t *turn
-	var entries []Entry // in their canonical forms, if there is a way
+	var entries []Entry // in canonical form, if there is a way
 	r.BadAddresses = 0
 	if direct {
 		if y := w.wayOf(q.Descriptors[0].Entries); y != nil {
@@ -97,7 +97,7 @@ func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 	return err
 }
 
-// canonical returns a request with values in their canonical forms.
+// canonical returns q with its values in canonical form.
 func (r *Result) canonical(q *Request) *Request {
 	w := r.work
 	if w.d == nil && w.counts == nil {
@@ -110,7 +110,7 @@ func (r *Result) canonical(q *Request) *Request {
 	return q
 }
 
-// reset makes the Result one of a request for w.d that meets nothing.
+// reset empties the Result for a request in domain w.d.
 func (r *Result) reset() {
 	w := r.work
 	r.Verdict, r.Matched, r.Domain = None, false, w.d

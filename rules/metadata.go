@@ -1,7 +1,7 @@
 package rules
 
-// MergeMetadata copies the metadata of a limit into dst, level by level; src stays as it is.
-// A value that dst has stays, unless both values are maps: these are merged.
+// MergeMetadata copies the metadata of a limit into dst, level by level. It does not change src. A
+// value in dst wins over a value in src, unless both values are maps: these are merged.
 func MergeMetadata(dst, src map[string]any) {
 	for name, v := range src {
 		from, isMap := v.(map[string]any)

@@ -10,9 +10,9 @@ import (
 	"limitsrv/rules/source"
 )
 
-// Spell returns an override with values in their canonical forms by the rules of its domain, and
-// the ranges by which its rule counts addresses. An error is an override that no request can meet.
-// Cost: O(rules of the domain) with a Rule.
+// Spell returns an override with its values in the canonical forms of its domain, and addresses as
+// the ranges that its rule counts. It returns an error if no request can match the override. Cost
+// with a Rule: O(rules of the domain).
 func (s *Set) Spell(v Override) (Override, error) {
 	d := s.Domain(v.Domain)
 	rule := d.ruleOf(v.Rule)
@@ -49,8 +49,8 @@ func (s *Set) Spell(v Override) (Override, error) {
 	return v, nil
 }
 
-// ruleOf returns the rule that an override names, by itself or by one of its limits, or nil. The
-// domain may be nil.
+// ruleOf returns the rule with this name, or the rule of a limit with this name; nil if there is
+// none. The domain may be nil.
 func (d *Domain) ruleOf(name string) *flatRule {
 	if d == nil || name == "" {
 		return nil
@@ -63,8 +63,8 @@ func (d *Domain) ruleOf(name string) *flatRule {
 	return nil
 }
 
-// canonicalRange parses a range of addresses in any spelling of its first address, which may have bits
-// beyond the range.
+// canonicalRange parses an address range. Its first address may have any spelling, and bits beyond
+// the range.
 func canonicalRange(text string) (netip.Prefix, bool) {
 	address, bits, _ := strings.Cut(strings.Trim(text, " \t"), "/")
 	a, ok := ParseAddress([]byte(address))

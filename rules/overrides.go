@@ -26,8 +26,8 @@ const overrideBuckets = 1024
 type Overrides struct {
 	buckets [overrideBuckets]*overrideBucket // nil: empty
 	count   int
-	// aliases are the overrides with values that are addresses in another spelling than the
-	// canonical one, by the id with the canonical one.
+	// aliases are the overrides that have an address in a spelling other than the canonical one.
+	// The key is the id with canonical addresses.
 	aliases map[string][]*Override
 }
 
@@ -229,8 +229,7 @@ func (o *Overrides) domain(name []byte) *domainOverrides {
 	return b.domains[string(name)]
 }
 
-// get returns the override with an id that was made of values in their canonical forms in a domain,
-// or nil. The domain may be nil.
+// get returns the override with an id of canonical values, or nil. The domain d may be nil.
 func (o *Overrides) get(id []byte, d *Domain, now engine.Instant) *Override {
 	if b := o.buckets[maphash.Bytes(seed, id)%overrideBuckets]; b != nil {
 		if v := b.overrides[string(id)]; v != nil && !v.expired(now) {
@@ -243,8 +242,8 @@ func (o *Overrides) get(id []byte, d *Domain, now engine.Instant) *Override {
 	return o.alias(id, d, now)
 }
 
-// alias is get for overrides with an address in another spelling: of several the first that denies,
-// else the first. They are in the order of their ids.
+// alias is get for overrides in aliases. If there are several, it returns the first that denies, or
+// else the first, in the order of their ids.
 func (o *Overrides) alias(id []byte, d *Domain, now engine.Instant) (first *Override) {
 	for _, v := range o.aliases[string(id)] {
 		if v.expired(now) || !v.spellsAddresses(d) {
@@ -260,7 +259,8 @@ func (o *Overrides) alias(id []byte, d *Domain, now engine.Instant) (first *Over
 	return first
 }
 
-// spellsAddresses reports whether the values in other spellings are addresses in a domain.
+// spellsAddresses reports whether all values in other spellings belong to address keys of the
+// domain.
 func (v *Override) spellsAddresses(d *Domain) bool {
 	for _, a := range v.Path {
 		if canonicalAddress(a.Value) != a.Value && !d.IsAddress(a.Key) {
@@ -270,7 +270,7 @@ func (v *Override) spellsAddresses(d *Domain) bool {
 	return true
 }
 
-// aliasID returns the id with addresses in their canonical form; "" if all values have it.
+// aliasID returns the id with canonical addresses, or "" if all addresses are canonical.
 func (v *Override) aliasID() string {
 	other := *v
 	other.Path = slices.Clone(v.Path)
@@ -283,7 +283,7 @@ func (v *Override) aliasID() string {
 	return string(other.appendID(nil))
 }
 
-// changeAliases takes overrides out of the aliases, and adds others.
+// changeAliases removes overrides from the aliases, and adds other overrides.
 func (o *Overrides) changeAliases(add, remove []*Override) {
 	own := false
 	for i, all := range [][]*Override{remove, add} {

@@ -8,7 +8,7 @@ import (
 	"limitsrv/rules/source"
 )
 
-// appendPath appends a path in the form that flags select.
+// appendPath appends the canonical form of a path. f are the flags of the form.
 func appendPath(dst []byte, text string, f source.PathForm) []byte {
 	if f&source.PathPlain != 0 {
 		text = PlainPath(text)
@@ -33,7 +33,8 @@ func appendPath(dst []byte, text string, f source.PathForm) []byte {
 	return dst
 }
 
-// withoutParams removes the parameters of all segments: the part of a segment from ; on.
+// withoutParams removes the parameters of each segment: everything from a ; to the end of the
+// segment.
 func withoutParams(text string) string {
 	if !strings.Contains(text, ";") {
 		return text
@@ -45,8 +46,8 @@ func withoutParams(text string) string {
 	return strings.Join(segments, "/")
 }
 
-// PlainPath returns the path of a URI, as servers see it: without query, escapes, empty
-// segments and dots, so that there is one way only to write it.
+// PlainPath returns the path of a URI as servers interpret it: without query, escapes, empty
+// segments and dots. All spellings of a path give the same text.
 func PlainPath(uri string) string {
 	if uri == "" {
 		return ""

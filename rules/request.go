@@ -21,9 +21,9 @@ type Request struct {
 	Descriptors []Descriptor
 }
 
-// A Descriptor is a list of attributes. The tree takes it as a path, rules take it as a
-// set; if a key occurs several times, rules take its first value, lists all. Without
-// attributes it meets no node of the tree.
+// A Descriptor is a list of attributes. For the tree it is a path; for rules it is a set. If a key
+// occurs several times, rules use its first value, and lists use all values. Without attributes it
+// matches no node of the tree.
 type Descriptor struct {
 	Entries []Entry
 	// Limit is the limit that comes with the descriptor; nil without one.

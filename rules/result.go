@@ -54,7 +54,7 @@ type Result struct {
 	// Descriptors has a Verdict for each descriptor: Denied, Allowed, Limited, Unlimited or
 	// None.
 	Descriptors []Verdict
-	// BadAddresses is the number of attributes that must be addresses and can't be parsed.
+	// BadAddresses is the number of attributes that must be addresses, but can't be parsed.
 	BadAddresses int
 
 	work *work // nil: none yet
@@ -114,11 +114,11 @@ func (m *Met) Named() *Limit {
 	return m.Limit
 }
 
-// SetOp makes op the one for n requests under the limit, without a mode and outside a group; id
-// is the holder of a lease, of which a request takes one, or none if n is 0. Its Key is m.Key.
+// SetOp makes op the op for n requests under the limit, without a mode and outside of a group. id
+// is the holder of a lease; a request takes one lease, or no lease if n is 0. Its Key is m.Key.
 //
-// Of a None limit it is a Take that is denied for ever, and that changes nothing; its
-// Decision then has Limit 1, Remaining 1, where 0 and 0 must be told.
+// For a None limit it is a Take that is always denied and changes nothing. The Limit and the
+// Remaining of its Decision are then 1; clients must get 0 and 0.
 func (m *Met) SetOp(op *engine.Op, n int64, id []byte) {
 	op.Kind, op.Mode, op.Group, op.DB, op.N, op.Params, op.Key, op.ID = engine.Take, 0, 0, 0, n, m.Limit.Params, m.Key, nil
 	switch {
@@ -173,7 +173,7 @@ func (s *Set) Match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 	return s.match(q, o, now, r)
 }
 
-// Forget makes the next Match find its limits anew, and not repeat those of the last Match. It
+// Forget makes the next Match compute its limits, and not reuse the limits of the last Match. It
 // must be called after a change of Limits or Guards.
 func (r *Result) Forget() { r.work.last = nil }
 

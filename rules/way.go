@@ -21,7 +21,7 @@ type way struct {
 	// deciding are the indexes of the entries with values that decide which rules match, or which
 	// limits of them.
 	deciding []uint8
-	forms    []formPlace // of the entries with a canonical form
+	forms    []formPlace // the entries with a form
 	only     turn        // if none decide
 }
 

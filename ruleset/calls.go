@@ -48,8 +48,8 @@ var callNames = [callsEnd - firstCall]string{
 	callText - firstCall: "RL.RULES GET", callHistory - firstCall: "RL.RULES HISTORY", callGet - firstCall: "RL.OVERRIDE GET", callList - firstCall: "RL.OVERRIDE LIST",
 }
 
-// CallName returns the name of the call of this package with a number, for messages, or "" if the
-// number is not in use.
+// CallName returns the name of a call of this package, for messages, or "" if the number is not in
+// use.
 func CallName(number uint16) string {
 	if number < firstCall || number >= callsEnd {
 		return ""

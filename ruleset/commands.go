@@ -37,14 +37,14 @@ func (x Commands) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
 	return dst, !readOnly(c.Command)
 }
 
-// names are the names of the calls, by their numbers less firstCall.
+// names are the names of the calls; the index is the number minus firstCall.
 var names = [...]string{
 	callLoad - firstCall: "RL.RULES LOAD", callSet - firstCall: "RL.OVERRIDE SET", callDrop - firstCall: "RL.OVERRIDE DEL", callVersion - firstCall: "RL.RULES",
 	callText - firstCall: "RL.RULES GET", callHistory - firstCall: "RL.RULES HISTORY", callGet - firstCall: "RL.OVERRIDE GET", callList - firstCall: "RL.OVERRIDE LIST",
 }
 
-// Describe implements engine.Describer. The embedded Commands must be a Describer for a name of its
-// calls.
+// Describe implements engine.Describer. It passes calls of other packages to the embedded Commands,
+// if these are a Describer.
 func (x Commands) Describe(c *engine.Call) (name string, script []byte) {
 	if c.Command >= firstCall {
 		return names[c.Command-firstCall], nil

@@ -86,7 +86,7 @@ type counts struct {
 type totals struct {
 	unknown   counter // of requests for domains that the Set does not have
 	penalties counter // of boxes that closed
-	addresses counter // of attributes that must be addresses and can't be parsed
+	addresses counter // of attributes with addresses that can't be parsed
 }
 
 // newCounts returns counters of 0, with series of at most so many labels.
@@ -213,8 +213,8 @@ func (s *State) CountUnmatched(stripe int, d *rules.Domain) {
 // CountUnmatched.
 func (s *State) CountPenalty(stripe int) { s.counts.totals.penalties.add(stripe, single, 1) }
 
-// CountBadAddresses counts n attributes that must be addresses and can't be parsed. Concurrency and
-// allocations are those of CountUnmatched.
+// CountBadAddresses counts n attributes with addresses that can't be parsed. For concurrency and
+// allocations see CountUnmatched.
 func (s *State) CountBadAddresses(stripe, n int) {
 	s.counts.totals.addresses.add(stripe, single, int64(n))
 }
@@ -266,6 +266,6 @@ func (s *State) AllUnmatched() int64 {
 // Penalties returns the number of penalty boxes that requests to this node closed.
 func (s *State) Penalties() int64 { return s.counts.totals.penalties.sums()[single] }
 
-// BadAddresses returns the number of attributes of requests to this node that must be addresses and
+// BadAddresses returns the number of attributes, in requests to this node, with addresses that
 // could not be parsed.
 func (s *State) BadAddresses() int64 { return s.counts.totals.addresses.sums()[single] }

@@ -58,10 +58,10 @@ type Document struct {
 	// IgnoreRequestLimits is request_limits: false.
 	IgnoreRequestLimits bool
 	HTTP                []HeaderAttribute
-	// Addresses are the keys of the word addresses; OwnAddresses is set if the word is there.
+	// Addresses are the keys under the word addresses. OwnAddresses is set if the word occurs.
 	Addresses    []Name
 	OwnAddresses bool
-	// Paths are the keys of the word paths.
+	// Paths are the keys under the word paths.
 	Paths []PathKey
 	// MergeDomains is merge_domains: true. It holds for the whole text.
 	MergeDomains bool
@@ -115,7 +115,7 @@ type Rule struct {
 	Name  string
 	Match []Match
 	Per   []string
-	// PerBits are those of Per by index; nil if all its addresses count whole.
+	// PerBits are the ranges of Per, by index; nil: all addresses count alone.
 	PerBits []Bits
 	// Tier is the attribute that chooses one of Tiers; "" if Limits hold for all.
 	Tier          string
@@ -149,15 +149,15 @@ type List struct {
 	Name, Key string
 	Values    []string
 	Prefixes  []netip.Prefix
-	// IgnoresInvalid is invalid: ignore. Otherwise a value that is no address is denied by a list
-	// in deny that has Prefixes.
+	// IgnoresInvalid is invalid: ignore. Without it, a list under deny with Prefixes denies values
+	// that are not addresses.
 	IgnoresInvalid bool
 }
 
-// Bits are the lengths of the ranges in which addresses are counted; 0: each address counts alone.
+// Bits are the prefix lengths of the ranges that share a counter; 0: each address counts alone.
 type Bits struct{ V4, V6 uint8 }
 
-// A PathForm selects which spellings of a path are one, as flags.
+// A PathForm selects, by flags, which spellings of a path are equal.
 type PathForm uint8
 
 // The flags of a PathForm, in the order of PathWords.
@@ -168,7 +168,7 @@ const (
 	PathCase                        // in lower case, for letters of ASCII
 )
 
-// A PathKey is a key of paths, with their form.
+// A PathKey is a key of paths, with the form of these paths.
 type PathKey struct {
 	At
 	Key  string

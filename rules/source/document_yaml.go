@@ -18,7 +18,7 @@ var longLists = []string{"descriptors", "rules"}
 // mergedWords are the words of a document that are not settings of its domain.
 var mergedWords = []string{"domain", "descriptors", "rules", "merge_domains"}
 
-// NoQuorumWords are the settings of no_quorum, in the order of engine.NoQuorum.
+// NoQuorumWords are the values of no_quorum, in the order of engine.NoQuorum.
 var NoQuorumWords = []string{"error", "allow", "deny", "local"}
 
 // document reads a document.

@@ -14,8 +14,8 @@ const (
 	bits6 = 128
 )
 
-// per reads the attributes of a rule that each have a counter: a key, or the key of an address with
-// the length of its ranges, as in ip/64 or ip/24/64.
+// per reads the attributes of a rule that have counters of their own. An entry is a key, or the key
+// of an address with prefix lengths, as in ip/64 or ip/24/64.
 func (r *reader) per(n *yaml.Node, rule *Rule) {
 	names := r.labels(n, "per")
 	rule.Per = r.memory.texts.Make(len(names))
@@ -34,7 +34,8 @@ func (r *reader) per(n *yaml.Node, rule *Rule) {
 	r.atMost(n, "per", len(rule.Per), MaxAttributes)
 }
 
-// perBits parts an entry of per into its key and its bits. ok is false if these are out of bounds.
+// perBits splits an entry of per into its key and its prefix lengths. ok is false if these are out
+// of bounds.
 func perBits(text string) (key string, b Bits, ok bool) {
 	parts := strings.Split(text, "/")
 	numbers := 0
@@ -55,7 +56,7 @@ func perBits(text string) (key string, b Bits, ok bool) {
 
 func isNumber(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
-// boundedBits parses a number from 1 to most; 0: it is another one.
+// boundedBits parses a number from 1 to most. It returns 0 for any other text.
 func boundedBits(text string, most int) uint8 {
 	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= most {
 		return uint8(n)
@@ -63,13 +64,13 @@ func boundedBits(text string, most int) uint8 {
 	return 0
 }
 
-// pathWords are the words of a path's form, in the order of the flags.
+// pathWords are the words for the flags of a path's form, in the order of the flags.
 var pathWords = []string{"plain", "slash", "params", "case"}
 
 // allPaths is the word for all flags.
 const allPaths = "all"
 
-// paths reads the keys of paths, each with the words of its form.
+// paths reads the keys under the word paths, each with the words of its form.
 func (r *reader) paths(n *yaml.Node) (all []PathKey) {
 	fields, mark, ok := r.words(n, "paths")
 	defer r.release(mark)

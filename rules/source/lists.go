@@ -84,7 +84,7 @@ func (r *reader) listed(n *yaml.Node, name string) []*yaml.Node {
 // mappedBits is the length of the range of all IPv4 addresses in IPv6 addresses, ::ffff:0:0/96.
 const mappedBits = 96
 
-// prefix reads an address or a range of addresses. An IPv4 address in an IPv6 address is the IPv4
+// prefix reads an address or an address range. An IPv4 address in an IPv6 address becomes that IPv4
 // address.
 func (r *reader) prefix(n *yaml.Node) (netip.Prefix, bool) {
 	if n.Kind == yaml.ScalarNode {

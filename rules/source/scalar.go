@@ -28,7 +28,7 @@ func (r *reader) text(n *yaml.Node, name string) (string, bool) {
 	return n.Value, true
 }
 
-// optional is text, or "" for null.
+// optional reads text; null is "".
 func (r *reader) optional(n *yaml.Node, name string) (string, bool) {
 	if yamlfile.IsNull(n) {
 		return "", true
@@ -36,7 +36,7 @@ func (r *reader) optional(n *yaml.Node, name string) (string, bool) {
 	return r.text(n, name)
 }
 
-// sized reads text of 1 to most bytes, which null is not.
+// sized reads text of 1 to most bytes; null is an error.
 func (r *reader) sized(n *yaml.Node, name string, most int) (string, bool) {
 	text, ok := r.optional(n, name)
 	if ok && (text == "" || len(text) > most) {
