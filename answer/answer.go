@@ -55,8 +55,8 @@ const (
 // OK is the answer of a command that has done its work.
 var OK = AppendStatus(nil, "OK")
 
-// Unanswered stands, between nodes, for the answer of a call that did not fit into the answers of its
-// batch. A node that does not know that shows it to its client.
+// Unanswered is the answer, between nodes, of a call if that answer did not fit into its batch. A
+// node of an earlier version passes it on to its client.
 var Unanswered = AppendError(nil, "TRYAGAIN the answers of the commands before it were too long; send fewer commands at a time")
 
 // AppendNil appends a Nil.

@@ -139,8 +139,8 @@ func (s *Source) load() (changed bool, err error) {
 	return true, nil
 }
 
-// suites are the cipher suites of TLS 1.2: with authenticated encryption and forward secrecy, none
-// with CBC. Those of TLS 1.3 are fixed.
+// suites are the cipher suites of TLS 1.2: all have authenticated encryption and forward secrecy,
+// and no suite uses CBC. The suites of TLS 1.3 are fixed.
 var suites = []uint16{
 	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
 	tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,

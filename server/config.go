@@ -34,7 +34,7 @@ type Config struct {
 	Loops int
 
 	NewSession func(session.Client) Session
-	// Room counts the output that clients have not taken. nil: one of the Server's own.
+	// Room counts the output that clients have not read. nil: the Server creates one.
 	Room *session.Room
 	// Commit, unless nil, is called after batches were executed, perhaps of many
 	// connections, and before any reply to them is written, so that an Exec can do

@@ -172,7 +172,7 @@ func (c *conn) execute(most int, until int64) (next nextStep, problem string) {
 		return wantWake, ""
 	}
 	if s.Paused() {
-		return wantWrite, "" // the reader still has the problem, if there is one
+		return wantWrite, "" // the reader keeps the error for the next call
 	}
 	return next, problem
 }

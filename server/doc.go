@@ -14,11 +14,10 @@
 //     Limits.OutputBytes and one batch. A length that is only claimed costs nothing.
 //   - Nothing is executed after the first sign of HTTP, because a web page can make a
 //     browser send it. Such a connection is closed, counted and logged. A TLS handshake on
-//     a plain port is treated in the same way.
 //   - A pipeline is a batch: all complete commands of a read, up to 1024 ops or
 //     256 KB of output, are executed by one Flush and answered by one write. Commands on plain
-//     values are executed in smaller parts, so that a turn ends a quarter of a millisecond after
-//     its begin, or with the part under way.
+//     values are executed in smaller batches. A turn then ends a quarter of a millisecond after its
+//     start, or with the batch in flight at that time.
 //   - Config.Commit is called after a batch was executed and before its replies are
 //     written. An event loop executes the batches of all ready connections, calls Commit
 //     once, and then writes to all of them. It does so earlier for a connection that has
@@ -35,10 +34,10 @@
 //     64 KB, while others do not. Connections with large batches together have half a
 //     millisecond of each wake-up, plus the batch under way at its end; the replies of
 //     all others are written before.
-//   - With a goroutine per connection, heavy connections, and new ones at their first command,
-//     have turns one after the other, at most half as many at once as there are processors.
-//   - The first command of a connection has its turn among the heavy ones if its work is not
-//     bounded by its size.
+//   - With a goroutine per connection, heavy connections, and new connections at their first
+//     command, take turns. At most half as many run at once as there are processors.
+//   - If the work of the first command of a connection may grow with the values that it uses, the
+//     command takes a turn like a heavy connection.
 //   - Event loops accept at most eight connections of a listener at a wake-up, after they
 //     have served the others.
 //   - Event loops serve at most eight unauthenticated connections at a wake-up. A
@@ -52,8 +51,8 @@
 //     goroutine.
 //   - Messages to a client that does not read count as its output: beyond
 //     Limits.OutputBytes, or session.CrowdedBytes while the room is full, it is closed.
-//   - A client is idle from the end of its last command, or from the time that it has taken
-//     the replies, if that is later. A client that listens is never idle.
+//   - A client is idle from the end of its last command, or from the time at which it has read all
+//     replies, if that is later. A client with subscriptions is never idle.
 //   - Shutdown answers all complete commands that this machine has received, then
 //     closes. The replies to executed commands are always written, unless the context
 //     ends first.

@@ -27,7 +27,7 @@ type env struct {
 
 	clients, connections, rejected atomic.Int64
 	rejectedHTTP                   atomic.Int64
-	room                           *session.Room // has the output that clients have not taken
+	room                           *session.Room // counts the output that clients have not read
 
 	// Settings that may change while the server runs.
 	maxClients                atomic.Int64

@@ -8,13 +8,13 @@ import (
 	"limitsrv/commands/session"
 )
 
-// Limits bound the input and output of one connection. A zero field takes its default. A
-// connection that exceeds one of input gets a protocol error, if it can still be written to, and
-// is closed.
+// Limits bound the input and output of one connection. A zero field means its default. A connection
+// that exceeds an input bound is closed. Before that it gets a protocol error, if the error can be
+// written.
 type Limits struct {
 	resp.Limits
-	// OutputBytes bounds the bytes of replies and messages that the client has not taken. With more
-	// replies its commands wait, and with more messages it is closed.
+	// OutputBytes bounds the replies and messages that the client has not read, in bytes. Above
+	// it, replies make its further commands wait, and messages close the connection.
 	OutputBytes int
 }
 

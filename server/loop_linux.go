@@ -56,7 +56,7 @@ type loopConn struct {
 	authenticated bool // has done so twice
 	overdue       bool // to be closed by serveQueued if there still is a reason
 	backlog       backlog
-	countedUnsent int // bytes of the backlog that env.room includes
+	countedUnsent int // bytes of the backlog that are counted in env.room
 	// deadlineBytes are the bytes of the backlog that must be written within the write
 	// timeout, counted from conn.blocked.
 	deadlineBytes int

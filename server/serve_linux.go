@@ -42,11 +42,11 @@ func (l *loop) serve(c *loopConn) {
 // writable reports whether the connection is open and has no backlog.
 func (l *loop) writable(c *loopConn) bool { return !c.closed && c.blocked.Load() == 0 }
 
-// mayExecute reports whether the connection may read and execute: it is writable, or its
-// backlog and the answers to all clients are below their bounds. Without such reads a client that
-// sends a long pipeline before it reads a reply would wait for ever, and the server for it. With a
-// backlog it may not while draining, before authentication, and after the client or the session has
-// ended.
+// mayExecute reports whether the connection may read and execute commands. It may if it has no
+// backlog, or if its backlog and the answers to all clients are below their bounds. This lets a
+// client send a long pipeline before it reads replies; otherwise client and server would wait for
+// each other for ever. A connection with a backlog may not while the server drains, before
+// authentication, or after the client or the session has ended.
 func (l *loop) mayExecute(c *loopConn) bool {
 	switch {
 	case c.closed || l.writable(c):
@@ -245,7 +245,7 @@ func (l *loop) flush() {
 	l.work.out.reset()
 }
 
-// write writes the output, unless it has messages of others, and the client leaves too much unread.
+// write writes the output. It closes the connection of a subscriber with too many unread bytes.
 func (l *loop) write(c *loopConn) {
 	out := c.session.Output()
 	rest := *out
@@ -263,7 +263,7 @@ func (l *loop) write(c *loopConn) {
 	l.send(c, rest)
 }
 
-// mostMessages returns the bytes that a client that listens may leave unread.
+// mostMessages returns the maximum number of bytes that a subscriber may leave unread.
 func (l *loop) mostMessages(c *loopConn) int {
 	if l.env.room.Full() {
 		return min(c.limits.OutputBytes, session.CrowdedBytes)
@@ -336,7 +336,7 @@ func (l *loop) block(c *loopConn, taken int) {
 	l.updateInterest(c)
 }
 
-// countUnsent updates the room and the gauges to the size of the backlog.
+// countUnsent updates the room and the gauges after a change of the backlog.
 func (l *loop) countUnsent(c *loopConn) {
 	l.env.room.Add(int64(c.backlog.bytes - c.countedUnsent))
 	c.countedUnsent = c.backlog.bytes

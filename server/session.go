@@ -21,11 +21,11 @@ type Session interface {
 	// accepted until Wake was called and Resume has appended its reply. No batch is in
 	// flight meanwhile, and no argument is used.
 	Waits() bool
-	// Paused reports whether the session has accepted commands that it executes only when the
-	// output has been written. The caller must write it, and then call Continue.
+	// Paused reports whether the session holds accepted commands until its output has been
+	// written. The caller must write the output and then call Continue.
 	Paused() bool
-	// Continue executes commands that Paused reports. It returns false if a batch is in flight, as
-	// Flush does.
+	// Continue executes held commands, see Paused. Like Flush, it returns false if a batch is in
+	// flight.
 	Continue() bool
 	// Pending returns the number of ops accepted and not executed, or a greater one if they
 	// should be executed before more are accepted.

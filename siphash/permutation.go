@@ -2,8 +2,8 @@ package siphash
 
 import "encoding/binary"
 
-// A Permutation maps the numbers of some bits one to one, and 0 to itself. Without its key, the
-// number that another is mapped to tells nothing except whether two numbers are equal.
+// A Permutation maps the numbers of a given number of bits one to one, and 0 to 0. Without the key,
+// results reveal nothing about the mapped numbers, except which of them are equal.
 //
 // Source: M. Luby and C. Rackoff, "How to construct pseudorandom permutations from pseudorandom
 // functions", 1988, with more rounds because numbers are short (J. Patarin, "Security of random
@@ -13,22 +13,22 @@ type Permutation struct {
 	half uint // bits of a half
 }
 
-// rounds are those of the Feistel network.
+// rounds is the number of rounds of the Feistel network.
 const rounds = 8
 
-// NewPermutation returns the permutation of the numbers of so many bits, which must be even and
-// from 2 to 64, under a key of its own.
+// NewPermutation returns the permutation of the numbers with this many bits. Requires: bits is even
+// and from 2 to 64, and the key has no other use.
 func NewPermutation(key Key, bits uint) Permutation { return Permutation{key, bits / 2} }
 
 // Map returns the number that x is mapped to. Bits of x beyond those of p are ignored. Cost: about
 // 100 ns; no allocation.
 func (p Permutation) Map(x uint64) uint64 { return p.apart(p.encrypt, x) }
 
-// Invert returns the number that is mapped to y, as Map does.
+// Invert returns the number that Map maps to y.
 func (p Permutation) Invert(y uint64) uint64 { return p.apart(p.decrypt, y) }
 
-// apart applies one direction of the network to a number, so that 0 is mapped to itself: the number
-// of which the image would be 0 has the image of 0.
+// apart applies one direction of the network to x, but maps 0 to 0. The number that the network
+// maps to 0 gets the image of 0.
 func (p Permutation) apart(direction func(uint64) uint64, x uint64) uint64 {
 	if x &= 1<<(2*p.half) - 1; x == 0 {
 		return 0
@@ -57,7 +57,7 @@ func (p Permutation) decrypt(x uint64) uint64 {
 
 func (p Permutation) mask() uint64 { return 1<<p.half - 1 }
 
-// mix is the function of a round on one half.
+// mix is the round function of the network.
 func (p Permutation) mix(round, half uint64) uint64 {
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], round<<56|half)

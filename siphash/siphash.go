@@ -17,14 +17,14 @@ func KeyOf(seed [16]byte) Key {
 	return Key{binary.LittleEndian.Uint64(seed[:]), binary.LittleEndian.Uint64(seed[8:])}
 }
 
-// KeyFor returns the key for a purpose from a secret random seed: the keys for two purposes, and
-// KeyOf, tell nothing of each other. Cost: some microseconds.
+// KeyFor derives the key for a purpose from a secret random seed. The keys for two purposes, and
+// the key of KeyOf, reveal nothing about each other. Cost: some microseconds.
 //
 // Source: RFC 5869, HKDF with SHA-256; the purpose is the info.
 func KeyFor(seed [16]byte, purpose string) Key {
 	b, err := hkdf.Key(sha256.New, seed[:], nil, "limitsrv "+purpose, len(seed))
 	if err != nil {
-		panic(err) // only for far more bytes
+		panic(err) // only for much longer keys
 	}
 	return KeyOf([16]byte(b))
 }

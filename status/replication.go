@@ -24,8 +24,9 @@ type Replication struct {
 	// Trouble is the reason, for people, that decisions can't be made; empty: they can,
 	// or the reason is unknown.
 	Trouble string
-	// Pending is the reason, for people, that this node does not do all that a member does,
-	// while HasQuorum: it has no vote yet, say; empty: it does, or there is no quorum.
+	// Pending is the reason why this node does not do everything that a member does, for example
+	// because it has no vote yet. It is for operators. It is empty if there is no reason, or no
+	// quorum.
 	Pending string
 	Term    uint64
 	// The log holds the entries from FirstIndex to LastIndex, both 0 if it is empty.
@@ -70,8 +71,8 @@ type Totals struct {
 	RefusedLinks int64
 	// Restarts counts restarts of raft within the process.
 	Restarts int64
-	// MessagesSent counts messages of PUBLISH sent to other nodes, once for each of them, and
-	// MessagesDropped those that were dropped instead.
+	// MessagesSent and MessagesDropped count messages of PUBLISH to other nodes that were sent or
+	// dropped. A message counts once for each node.
 	MessagesSent, MessagesDropped int64
 }
 

@@ -1,5 +1,5 @@
-// Package strictjson decodes JSON of clients in one meaning only: encoding/json takes a field by a
-// name in any case, and of a name that occurs twice the last.
+// Package strictjson decodes JSON that can have only one meaning. encoding/json, in contrast,
+// accepts field names in any case, and takes the last of several equal names.
 package strictjson
 
 import (
@@ -13,9 +13,9 @@ import (
 	"sync"
 )
 
-// Decode decodes one value, and only space after it, into a pointer. Fields must have the names of
-// the struct in their case. Unknown names, and names that an object has twice, are errors; it quotes
-// names only. Cost: about a third more than encoding/json.
+// Decode decodes one value into a pointer. Only space may follow the value. Names must be equal to
+// those of the struct's fields, including case. Unknown names, and names that occur twice in an
+// object, are errors. Errors quote only names. Cost: about a third more than encoding/json.
 func Decode(data []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
@@ -29,13 +29,13 @@ func Decode(data []byte, into any) error {
 	return w.value(reflect.TypeOf(into))
 }
 
-// A walker walks over valid JSON.
+// A walker checks the names in valid JSON.
 type walker struct {
 	data []byte
 	at   int
 }
 
-// value walks over a value of a type; nil: of any.
+// value checks a value of type t; nil: any type.
 func (w *walker) value(t reflect.Type) error {
 	for t != nil {
 		if t.Implements(unmarshaler) || reflect.PointerTo(t).Implements(unmarshaler) {
@@ -79,7 +79,7 @@ func (w *walker) next() byte {
 	}
 }
 
-// each walks over the elements of an array or an object up to its end.
+// each calls element for each element of an array or object, up to the byte end.
 func (w *walker) each(end byte, element func() error) error {
 	w.at++
 	for w.next() != end {
@@ -95,7 +95,7 @@ func (w *walker) each(end byte, element func() error) error {
 	return nil
 }
 
-// text walks over a string, and returns it with its quotes.
+// text returns the string at the current position, with its quotes.
 func (w *walker) text() []byte {
 	from := w.at
 	for w.at++; w.data[w.at] != '"'; w.at++ {
@@ -107,7 +107,7 @@ func (w *walker) text() []byte {
 	return w.data[from:w.at]
 }
 
-// object walks over an object.
+// object checks an object of type t.
 func (w *walker) object(t reflect.Type) error {
 	var fields map[string]reflect.Type
 	if t != nil && t.Kind() == reflect.Struct {
@@ -124,7 +124,7 @@ func (w *walker) object(t reflect.Type) error {
 		}
 		seen[name] = struct{}{}
 		w.next()
-		w.at++ // the colon
+		w.at++ // skip the colon
 		of, ok := fields[name]
 		switch {
 		case fields != nil && !ok:
@@ -136,8 +136,8 @@ func (w *walker) object(t reflect.Type) error {
 	})
 }
 
-// known has the fields of structs by their names.
-var known sync.Map // of map[string]reflect.Type by reflect.Type
+// known caches the field names of structs.
+var known sync.Map // map[string]reflect.Type by reflect.Type
 
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	if fields, ok := known.Load(t); ok {

@@ -8,13 +8,12 @@ import (
 	"time"
 )
 
-// seedVariable is the variable in the environment for other seeds than those of Seed.
+// seedVariable is the environment variable that changes the result of Seed.
 const seedVariable = "TEST_SEED"
 
-// Seed returns the seed of a test's random choices: the hash of the test's name, so that it
-// is the same at each run, and a check fails because of a change and not by chance. With
-// TEST_SEED=random in the environment it is another one at each run, and TEST_SEED=N repeats
-// one. A test that fails logs its seed.
+// Seed returns the seed of a test's random choices: the hash of the test's name. So it is the same
+// in each run, and a failure is due to a change and not to chance. With TEST_SEED=random in the
+// environment each run has another seed, and TEST_SEED=N sets it. A test that fails logs its seed.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed := seedOf(t.Name(), os.Getenv(seedVariable))

@@ -26,6 +26,6 @@ func raiseFileLimit(n int) error {
 	return nil
 }
 
-// hideNewFiles makes files that this process creates, which have the state or secrets, its owner's
-// alone.
+// hideNewFiles gives access to new files of this process to their owner only, because they hold the
+// state or secrets.
 func hideNewFiles() { syscall.Umask(0o077) }

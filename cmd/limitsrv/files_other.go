@@ -5,5 +5,5 @@ package main
 // raiseFileLimit does nothing: the limit of open files is set by the parent process.
 func raiseFileLimit(int) error { return nil }
 
-// hideNewFiles does nothing: the rights of new files are those of their directory.
+// hideNewFiles does nothing: new files have the rights of their directory.
 func hideNewFiles() {}

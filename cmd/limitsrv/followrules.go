@@ -28,14 +28,14 @@ type rulesFollower struct {
 	text   *ruleset.Prepared  // theirs; nil: they have a mistake
 	equal  *[sha256.Size]byte // of the last text of theirs that was in use
 	logged string             // the last warning, with the digest of its text
-	// tries are the further failures to load the text until no node waits for it; 0: none
-	// does, because rules are in use.
+	// tries is the number of further failures to load the first rules until no node waits for them
+	// any more. 0: no node waits, because rules are in use or all tries have failed.
 	tries atomic.Int64
 }
 
-// firstTries is the number of failures to load the first rules, one in rulesInterval, until the
-// nodes of a cluster are ready without them. The first ones fail because the nodes do not know
-// their versions yet.
+// firstTries is the number of failures to load the first rules, one per rulesInterval, after which
+// the nodes of a cluster count as ready without them. The first tries may fail because the versions
+// of the nodes are not known yet.
 const firstTries = 10
 
 // newRulesFollower compiles the files of --rules.
@@ -54,8 +54,7 @@ func newRulesFollower(n *node) (*rulesFollower, error) {
 	return r, err
 }
 
-// areAwaited reports whether the first rules of this node are not loaded yet, which it does as
-// the leader.
+// areAwaited reports whether this node, if it leads, must still load its first rules.
 func (r *rulesFollower) areAwaited() bool { return r.tries.Load() > 0 }
 
 // followRules loads the files of --rules until stop is called. On a node that is alone they
@@ -106,9 +105,9 @@ func digestOf(all []source.File, err error) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// load loads the text of the files, unless it is in use or an earlier one, or another node
-// leads. It replaces only the version by which this is decided, so that rules that were loaded
-// meanwhile stay. It reports whether rules are in use.
+// load loads the text of the files. It does nothing if the text is in use or was in use earlier, or
+// if another node leads. The load replaces only the version that this decision was based on, so a
+// concurrent change of the rules remains. It reports whether rules are in use.
 func (r *rulesFollower) load(ctx context.Context) (inUse bool) {
 	h := r.n.handler
 	current, err := h.CurrentRules(ctx)

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// pingTimeout is the time that limitsrv ping waits for an answer.
+	// pingTimeout bounds the wait of limitsrv ping for an answer.
 	pingTimeout = 5 * time.Second
-	// pingInterval is the time between two questions whether a server is ready, and
-	// leastPingTimeout the time that it has for each answer, also at the end of --wait.
+	// pingInterval is the time between two checks with --wait. leastPingTimeout is the least time
+	// that a server has for an answer, also at the end of --wait.
 	pingInterval     = 50 * time.Millisecond
 	leastPingTimeout = time.Second
 )
@@ -40,32 +40,32 @@ server with passwords needs a login.
 Exits with 0 if the server answers or requires a login first, and with --wait if it is ready in
 time; else with 1, or with 2 if the command line is wrong.`
 
-// pingOptions are the options of the tool ping for a server at an address.
+// pingOptions are the options of limitsrv ping with an address.
 type pingOptions struct {
 	Address       string         `arg:"" optional:"" name:"HOST:PORT" help:"Address of a server, or unix:PATH."`
 	Wait          *time.Duration `placeholder:"DURATION" help:"Wait at most so long until the server is ready. 0s asks once."`
 	remoteOptions `embed:""`
 }
 
-// Validate reports options that have no effect on a connection to an address.
+// Validate returns an error for options that have no effect on a connection to Address.
 func (o *pingOptions) Validate() error {
 	switch {
 	case o.Wait != nil && *o.Wait < 0:
 		return fmt.Errorf("--wait must be 0s or longer, is %v", *o.Wait)
 	case o.Address == "":
-		return nil // they are the server's
+		return nil // the options are those of the server
 	}
 	return o.remoteOptions.Validate()
 }
 
-// A pinged is a server that is asked.
+// A pinged is the server that ping checks.
 type pinged struct {
 	address        string
 	dial           func(timeout time.Duration) (net.Conn, error)
 	user, password string
 }
 
-// runPing is the tool ping.
+// runPing is limitsrv ping.
 func runPing(c call) int {
 	var o pingOptions
 	rest, wait := cutWait(c.args)
@@ -99,7 +99,7 @@ func runPing(c call) int {
 	return exitOK
 }
 
-// cutWait returns a command line without --wait, and --wait with its value.
+// cutWait splits a command line into --wait with its value, and all other words.
 func cutWait(args []string) (rest, wait []string) {
 	for i := 0; i < len(args); i++ {
 		switch {
@@ -116,13 +116,13 @@ func cutWait(args []string) (rest, wait []string) {
 	return rest, wait
 }
 
-// hasServerOption reports whether a command line has an option of the server that pingOptions
-// lack.
+// hasServerOption reports whether a command line has an option that the server has and pingOptions
+// do not have.
 func hasServerOption(args []string) bool {
 	server, _ := options.Flags()
 	own, err := kong.New(new(pingOptions))
 	if err != nil {
-		return false // parse reports it
+		return false // parse reports the error
 	}
 	return slices.ContainsFunc(args, func(arg string) bool {
 		name, isOption := strings.CutPrefix(arg, "--")
@@ -132,8 +132,8 @@ func hasServerOption(args []string) bool {
 	})
 }
 
-// ownServer returns the server that was started with the options of a command line on this
-// machine. If it is nil, the tool must exit with code.
+// ownServer returns the server on this machine that was started with the options of this command
+// line. If it is nil, the tool must exit with code.
 func (c call) ownServer() (server *pinged, code int) {
 	o, err := c.parseOptions()
 	if errors.Is(err, errDone) {
@@ -154,7 +154,7 @@ func (c call) ownServer() (server *pinged, code int) {
 	}, "", o.Password}, exitOK
 }
 
-// answers returns an error unless the server answers PING or requires a login first.
+// answers returns nil if the server answers PING or requires a login.
 func (p *pinged) answers() error {
 	err := p.ping(pingTimeout)
 	refused, ok := err.(replyError)
@@ -167,7 +167,7 @@ func (p *pinged) answers() error {
 	return fmt.Errorf("%s answers %q", p.address, refused)
 }
 
-// awaitReady asks until the server is ready, at most for a time.
+// awaitReady blocks until the server is ready, for at most wait.
 func (p *pinged) awaitReady(wait time.Duration) error {
 	deadline := time.Now().Add(wait)
 	for {
@@ -183,11 +183,11 @@ func (p *pinged) awaitReady(wait time.Duration) error {
 	}
 }
 
-// errNoReadiness is the error of a server that does not tell whether it is ready.
+// errNoReadiness is the error for a server that does not report whether it is ready.
 var errNoReadiness = errors.New("INFO has no line ready: this is no limitsrv, or an older version; without --wait ping asks whether it answers")
 
-// isLasting reports whether an error of ready stays the same without a change of the command
-// line, its files, or the server's users.
+// isLasting reports whether an error of ready remains until the command line, its files, or the
+// users of the server change.
 func isLasting(err error) bool {
 	refused := replyError("")
 	errors.As(err, &refused)
@@ -196,7 +196,7 @@ func isLasting(err error) bool {
 		slices.Contains([]string{"NOAUTH", "WRONGPASS", "NOPERM"}, code)
 }
 
-// ready returns the reason why the server is not ready, or nil.
+// ready returns nil if the server is ready, and otherwise the reason or the error.
 func (p *pinged) ready(timeout time.Duration) error {
 	c, err := p.connect(timeout)
 	if err != nil {
@@ -227,7 +227,7 @@ func (p *pinged) ready(timeout time.Duration) error {
 	return errors.New(why)
 }
 
-// connect connects for a time.
+// connect connects to the server. timeout bounds the dial, and then the use of the connection.
 func (p *pinged) connect(timeout time.Duration) (*client, error) {
 	conn, err := p.dial(timeout)
 	if err != nil {
@@ -237,8 +237,8 @@ func (p *pinged) connect(timeout time.Duration) (*client, error) {
 	return &client{conn, bufio.NewReader(conn)}, nil
 }
 
-// ping logs in, if there is a password, and sends PING. Its error is a replyError if the server
-// answers, but not with PONG.
+// ping logs in, if there is a password, and sends PING. The error is a replyError if the server
+// answers something other than PONG.
 func (p *pinged) ping(timeout time.Duration) error {
 	c, err := p.connect(timeout)
 	if err != nil {
@@ -252,7 +252,8 @@ func (p *pinged) ping(timeout time.Duration) error {
 	reply, err := c.do("PING")
 	switch {
 	case err != nil && refused != "" && !errors.As(err, new(replyError)):
-		return refused // beyond --max-clients the server sends one error, and closes the connection
+		// Above --max-clients the server sends one error and closes the connection.
+		return refused
 	case err == nil && reply != "PONG":
 		return replyError(fmt.Sprint(reply))
 	}

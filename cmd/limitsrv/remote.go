@@ -63,7 +63,7 @@ func (o *remoteOptions) connect(address string) (*client, error) {
 	return c, nil
 }
 
-// dial connects to HOST:PORT or unix:PATH, without a login.
+// dial connects to HOST:PORT or unix:PATH. It does not log in.
 func (o *remoteOptions) dial(address string, timeout time.Duration) (net.Conn, error) {
 	network := "tcp"
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
@@ -105,7 +105,7 @@ type replyError string
 
 func (e replyError) Error() string { return string(e) }
 
-// logIn logs in if there is a password: as a user, or as the default user without a name.
+// logIn logs in if there is a password. An empty user is the default user.
 func (c *client) logIn(user, password string) error {
 	login := []string{"AUTH", user, password}
 	switch {

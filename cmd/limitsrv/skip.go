@@ -9,7 +9,7 @@ import (
 	"limitsrv/replication/offline"
 )
 
-// skipEntry is runRecover with --skip-entry.
+// skipEntry is limitsrv recover --skip-entry.
 func skipEntry(c call, o *recoverOptions) int {
 	kept, err := offline.SkipEntry(offline.Options{Dir: o.Dir, Commands: state.Commands}, o.SkipEntry, func(f *persist.Found) bool {
 		fmt.Fprintf(c.stdout, "entry:  %d\nwhat:   %s\ndeaths: %s\n\n", o.SkipEntry, f.What, deathsText(f.Count))
@@ -29,7 +29,7 @@ func skipEntry(c call, o *recoverOptions) int {
 	return exitOK
 }
 
-// deathsText describes the number of processes that ended at an entry.
+// deathsText says how many processes ended at an entry.
 func deathsText(count int) string {
 	if count == 0 {
 		return "no process is known to have ended while it applied this entry"

@@ -62,9 +62,9 @@ func deniedStatus(r *http.Request) (status int, ok bool) {
 	return 0, false
 }
 
-// attribute returns the value of an attribute, cut to the bytes that a request may have. ok is false if
-// the request does not have it: without the header, or with an empty one. An address, and a part of a
-// list, that a proxy has left empty is there, so that its rules hold.
+// attribute returns the value of an attribute, truncated to rules.MaxValueBytes. ok is false if the
+// request has no such header, or an empty one. Exception: an empty address, or an empty part of a
+// list, counts as present, so that its rules apply.
 func attribute(h http.Header, d *rules.Domain, from *source.HeaderAttribute) (value string, ok bool) {
 	lines := h.Values(from.Header)
 	if len(lines) == 0 {
@@ -85,9 +85,10 @@ func attribute(h http.Header, d *rules.Domain, from *source.HeaderAttribute) (va
 	return value[:min(len(value), rules.MaxValueBytes)], value != "" || isAddress || from.Index != 0
 }
 
-// part returns the part of a list at a place from its end, from 1 on, or the nearest that there is. Empty
-// parts don't count. Commas in quotation marks count: a client that sends the first half of a pair must
-// not hide the part that the proxy adds.
+// part returns the fromEnd-th part of a list, counted from its end and from 1. If the list has
+// fewer parts, it returns the first. Empty parts don't count. Commas in quotation marks separate
+// parts too. Otherwise a client could send one quotation mark and hide the part that the proxy
+// adds.
 func part(list string, fromEnd int) string {
 	last := ""
 	for list != "" && fromEnd > 0 {
@@ -100,8 +101,9 @@ func part(list string, fromEnd int) string {
 	return last
 }
 
-// forwardedFor returns the address of an element of the header Forwarded: RFC 7239, section 4. It is the
-// element itself if that has no address, or half of a pair of quotation marks.
+// forwardedFor returns the address in an element of the header Forwarded, see RFC 7239, section 4.
+// If the element has no address, or an odd number of quotation marks, it returns the element
+// itself.
 func forwardedFor(element string) string {
 	if strings.Count(element, `"`)%2 != 0 {
 		return element

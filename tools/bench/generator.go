@@ -19,7 +19,8 @@ type load struct {
 	// rate is the number of requests per second over all connections, sent independently
 	// of replies; 0: each connection sends a pipeline when the last one is answered.
 	rate float64
-	// refusable: the server has a memory bound and may refuse new keys, or its leader may change.
+	// refusable: requests may fail, because the server has a memory bound or its leader may
+	// change.
 	refusable bool
 }
 

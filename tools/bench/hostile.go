@@ -120,7 +120,7 @@ func (e *env) addHostile(where, name, form string, others outcome, runs float64)
 	e.addStress(title, hostileGoal.check(float64(others.p99)/float64(time.Millisecond)), text, "")
 }
 
-// refusedText tells how many requests were refused, if any were.
+// refusedText says how many requests failed; "" if there were none.
 func (o outcome) refusedText() string {
 	if o.refused == 0 {
 		return ""
@@ -151,8 +151,8 @@ func (f hostileForm) repeat(ctx context.Context, s *side, text string, lasting t
 	return sendHostile(ctx, s, hostileClients, request, lines, f.runs, lasting, runs)
 }
 
-// sendHostile has clients send a request with runs, whose replies have so many lines, for a time,
-// each anew when it is answered.
+// sendHostile makes clients send request for the duration lasting. Each client sends it again after
+// its answer. lines is the number of lines of the replies.
 func sendHostile(ctx context.Context, s *side, clients int, request []byte, lines, each int, lasting time.Duration, runs *atomic.Int64) error {
 	var failure atomic.Value
 	runClients(ctx, clients, lasting, func(ctx context.Context, _ int) {

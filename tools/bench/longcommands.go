@@ -10,23 +10,24 @@ import (
 )
 
 const (
-	// longElements is the number of elements of the collections that long commands use, of 64
-	// bytes: 8 MB.
+	// longElements is the number of elements of the collections that long commands use. Each has
+	// 64 bytes: 8 MB in total.
 	longElements = 125_000
-	// longFill is the number of elements of a command that fills them.
+	// longFill is the number of elements that one command adds to them.
 	longFill = 1000
-	// longSets are the sets of the row with many, and manySetMembers the members of each.
+	// longSets is the number of sets of the row with many sets; manySetMembers is the size of
+	// each.
 	longSets       = 200
 	manySetMembers = 5000
-	// worstLong bounds the latency of others beside a client with long commands.
+	// worstLong bounds the latency of other clients while one client sends long commands.
 	worstLong = 100 * time.Millisecond
 )
 
-// longCommands are the dearest commands on plain values: those with the longest work for a
-// line whose replies have few lines.
+// longCommands are the most expensive commands on plain values: they do the most work for a command
+// line, and their replies have few lines.
 var longCommands = []struct {
-	commands []string // words are parted by spaces
-	lines    int      // of their replies
+	commands []string // words are separated by spaces
+	lines    int      // number of lines of their replies
 }{
 	{[]string{"SUNIONSTORE long:k long:t long:u"}, 1},
 	{[]string{"SINTERSTORE long:k long:t long:u"}, 1},
@@ -50,7 +51,7 @@ func repeated(line string, n int) (all []string) {
 	return all
 }
 
-// longSetNames returns the names of the many sets, each after a space.
+// longSetNames returns the names of the longSets sets, each after a space.
 func longSetNames() string {
 	var b strings.Builder
 	for i := range longSets {
@@ -59,7 +60,8 @@ func longSetNames() string {
 	return b.String()
 }
 
-// measureLongCommands measures others beside a client that sends long commands without a pause.
+// measureLongCommands measures the latency of other clients while one client sends long commands
+// without pause.
 func (e *env) measureLongCommands(ctx context.Context, where string, s *side) error {
 	if err := s.fillLong(); err != nil {
 		return err

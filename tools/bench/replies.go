@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// refusals begin the error replies that a load may have: of a server without room for a new key,
-// and of nodes whose leader changed.
+// refusals are the prefixes of error replies that a load may get: from a server without memory for
+// a new key, and from nodes while their leader changes.
 var refusals = []string{"-OOM", "-UNCERTAIN"}
 
 // longestRefusal is the length of the longest of refusals.
@@ -25,12 +25,12 @@ func isRefusal(line []byte) bool {
 type replyCount struct {
 	lines   int    // of a reply
 	left    int    // lines that are outstanding
-	refused int    // replies of one line, as refusals has them
+	refused int    // error replies with a prefix in refusals
 	within  bool   // the last byte received did not end a line
 	start   []byte // of a line, if too short to tell whether it is a refusal
 }
 
-// expect returns the count of n replies, each of so many lines, or of one if it is a refusal.
+// expect returns the count for n replies of lines lines each. A reply in refusals has one line.
 func expect(n, lines int) replyCount { return replyCount{lines: lines, left: n * lines} }
 
 // add counts the next bytes received. Error replies for other reasons are returned as

@@ -31,8 +31,8 @@ var slowdownGoal = goal{order: atMost, bound: 2, unit: "x"}
 // othersConnections is the number of well-behaved connections.
 const othersConnections = 4
 
-// watchOthers returns the outcome of decisions on existing keys during work. They are
-// requested at a fixed rate, independently of replies.
+// watchOthers returns the outcome of decisions on existing keys while work runs. They are requested
+// at a fixed rate, independently of replies.
 func (b stressPlan) watchOthers(ctx context.Context, s *side, work func() error) (outcome, error) {
 	var (
 		w watcher

@@ -69,7 +69,7 @@ func isNewMember(dir string) bool {
 	return err == nil && !member
 }
 
-// raftProtection names the options that protect the port for nodes.
+// raftProtection names the options that protect the port for links between nodes.
 const raftProtection = "--cluster-secret-file, --cluster-secret or --raft-tls-cert, -key and -ca"
 
 // hasSecret reports whether nodes authenticate each other by a secret.

@@ -21,8 +21,8 @@ func (o *Options) ReadRules() (all []source.File, err error) {
 	return ReadRuleFiles(o.Rules)
 }
 
-// ReadRuleFiles reads files with rules, and of each directory the files that RuleFiles
-// returns; together at most ruleset.MaxBytes.
+// ReadRuleFiles reads the files that RuleFiles returns for names. Together they may have at most
+// ruleset.MaxBytes.
 func ReadRuleFiles(names ...string) (all []source.File, err error) {
 	found, _, err := RuleFiles(names...)
 	if err != nil {
@@ -40,17 +40,17 @@ func ReadRuleFiles(names ...string) (all []source.File, err error) {
 	return all, nil
 }
 
-// LeftOutText tells why RuleFiles leaves a file out.
+// LeftOutText is the reason why RuleFiles leaves a file out.
 const LeftOutText = "this file is not read, because its name ends in neither .yaml nor .yml"
 
-// RuleFiles returns the files of names, and of each directory all *.yaml and *.yml, in any
-// case, in the order of their names. leftOut are the other entries of the directories, except
-// the hidden ones.
+// RuleFiles returns each name that is a file, and for each directory its files *.yaml and *.yml, in
+// any case, sorted by name. leftOut are the other entries of the directories, except hidden
+// entries.
 func RuleFiles(names ...string) (found, leftOut []string, err error) {
 	for _, name := range names {
 		entries, err := os.ReadDir(name)
 		if err != nil {
-			found = append(found, name) // reading it reports the error
+			found = append(found, name) // the error is reported when the file is read
 			continue
 		}
 		before := len(found)

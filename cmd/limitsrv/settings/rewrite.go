@@ -67,8 +67,8 @@ func (s *Settings) rewrite() error {
 	return nil
 }
 
-// rewriteSuffix ends the name of a file that is not complete. It is the same at each rewrite,
-// so that a process that is killed leaves one at most.
+// rewriteSuffix is the suffix of an incomplete file. All rewrites use the same name, so that killed
+// processes leave at most one file.
 const rewriteSuffix = ".rewriting"
 
 // replaceFile atomically replaces the content of a file, also across a power cut, and

@@ -42,8 +42,8 @@ type Config struct {
 	// Fatal is called, from any goroutine, with the error after which a node of a cluster
 	// can't go on.
 	Fatal func(error)
-	// Settling reports that the node has still to log something that requests need, if it
-	// leads a cluster; nil: it has nothing.
+	// Settling reports whether this node, if it leads a cluster, must still log something that
+	// requests need. nil: never.
 	Settling func() bool
 }
 

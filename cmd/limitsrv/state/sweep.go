@@ -7,21 +7,23 @@ import (
 	"limitsrv/beat"
 )
 
-// A sweep visits every key about once in a round, in bounded steps. A round lasts half a second if the
-// keys are few, so that an expired key leaves DBSIZE within a second, and at most sweepRound.
+// A sweep visits each key about once per round, in bounded steps. With few keys a round takes
+// shortRound, so that an expired key leaves DBSIZE within a second. No round takes longer than
+// sweepRound.
 const (
 	shortRound = time.Second / 2
 	sweepRound = time.Minute
-	// sweepRate is the number of keys that are visited in a second, if the round allows.
+	// sweepRate is the number of keys that are visited per second, within the bounds of a round.
 	sweepRate = 100_000
-	// sweepTick is the shortest time between two ticks. Without keys it is idleTick.
+	// sweepTick is the shortest time between two ticks. idleTick is the time between two ticks
+	// without keys.
 	sweepTick = 20 * time.Millisecond
 	idleTick  = time.Second
-	// pageKeys is less than the usual number of keys in a page of Engine.Sweep, and leastPages more
-	// than the number of shards, each of which has a page at least.
+	// pageKeys is less than the usual number of keys in a page of Engine.Sweep. leastPages is more
+	// than the number of shards; each shard has at least one page.
 	pageKeys   = 30
 	leastPages = 64
-	// tickPages is the number of pages in a tick.
+	// tickPages is the number of pages that a tick sweeps, unless sweepTick requires more.
 	tickPages = 256
 	// sweepSteps bounds the number of steps per tick.
 	sweepSteps = 16
@@ -49,13 +51,13 @@ func sweep(s State, pages int) {
 	}
 }
 
-// roundOf returns the duration of a round with that many keys, and its pages.
+// roundOf returns the duration and the number of pages of a round with this many keys.
 func roundOf(keys int64) (round time.Duration, pages int64) {
 	seconds := min(keys/sweepRate, int64(sweepRound/time.Second))
 	return max(shortRound, time.Duration(seconds)*time.Second), leastPages + keys/pageKeys
 }
 
-// sweepInterval returns the time between two ticks with that many keys.
+// sweepInterval returns the time between two ticks with this many keys.
 func sweepInterval(keys int64) time.Duration {
 	if keys == 0 {
 		return idleTick
@@ -64,7 +66,7 @@ func sweepInterval(keys int64) time.Duration {
 	return max(round/time.Duration(max(1, pages/tickPages)), sweepTick)
 }
 
-// sweepPages returns the number of pages per tick with that many keys.
+// sweepPages returns the number of pages per tick with this many keys.
 func sweepPages(keys int64) int {
 	round, pages := roundOf(keys)
 	return 1 + int(pages/max(1, int64(round/sweepInterval(keys))))

@@ -9,7 +9,7 @@ import (
 	"limitsrv/strictjson"
 )
 
-// DecodeStrict decodes a JSON value as strictjson does. An error is an *resp.Error for the client.
+// DecodeStrict is strictjson.Decode with an error for the client, an *resp.Error.
 func DecodeStrict(message []byte, into any) error {
 	if err := strictjson.Decode(message, into); err != nil {
 		return invalid("the body: %s", strings.TrimPrefix(err.Error(), "json: "))

@@ -15,7 +15,7 @@ import (
 	"limitsrv/rules"
 )
 
-// The fields of the messages of a request. In the JSON form of protobuf a field has two names.
+// Names of the fields of a request. In the JSON form of protobuf a field has two names.
 var (
 	requestFields    = [][]string{{"domain"}, {"descriptors"}, {"hitsAddend", "hits_addend"}}
 	descriptorFields = [][]string{{"entries"}, {"limit"}, {"hitsAddend", "hits_addend"}, {"isNegativeHits", "is_negative_hits"}}
@@ -23,8 +23,8 @@ var (
 	limitFields      = [][]string{{"requestsPerUnit", "requests_per_unit"}, {"unit"}, {"unitMultiplier", "unit_multiplier"}}
 )
 
-// A jsonReader reads the parts of a request in the JSON form of protobuf, where null is the
-// default, and numbers may be strings. All errors are for the client.
+// A jsonReader reads the parts of a request in the JSON form of protobuf. In that form null means
+// the default, and a number may be a string. All errors are for the client.
 type jsonReader struct{ *json.Decoder }
 
 // token reads a token.
@@ -36,8 +36,8 @@ func (d jsonReader) token() (json.Token, error) {
 	return token, nil
 }
 
-// object reads an object, and calls read behind each name with the index of its field. is is
-// false if it is null.
+// object reads an object. After each name it calls read with the index of the field. is is false
+// for null.
 func (d jsonReader) object(name string, fields [][]string, read func(field int) error) (is bool, err error) {
 	token, err := d.token()
 	switch {
@@ -68,8 +68,8 @@ func (d jsonReader) object(name string, fields [][]string, read func(field int) 
 	return true, err
 }
 
-// list reads a list, and calls read for each item, which reads it and reports whether it is not
-// null. The list itself may be null.
+// list reads a list, which may be null. It calls read for each item; read must read the item and
+// report whether it is not null.
 func (d jsonReader) list(name string, read func() (is bool, err error)) error {
 	token, err := d.token()
 	switch {
@@ -117,7 +117,7 @@ func (d jsonReader) boolean(name string) (bool, error) {
 	return b, nil
 }
 
-// number reads a whole number up to most, as 5, "5", 5.0 or 5e0. is is false if it is null.
+// number reads a whole number from 0 to most, as 5, "5", 5.0 or 5e0. is is false for null.
 func (d jsonReader) number(name string, most uint64) (n uint64, is bool, err error) {
 	token, err := d.token()
 	if err != nil || token == nil {
@@ -129,7 +129,7 @@ func (d jsonReader) number(name string, most uint64) (n uint64, is bool, err err
 	return n, true, nil
 }
 
-// wholeOf returns the whole number that a token is.
+// wholeOf returns the whole number that a token represents. ok is false for any other token.
 func wholeOf(token json.Token) (n uint64, ok bool) {
 	var digits string
 	switch t := token.(type) {
@@ -163,7 +163,7 @@ func (d jsonReader) unit(name string) (int32, error) {
 	return 0, wrong(name, "SECOND, MINUTE, HOUR, DAY, WEEK, MONTH or YEAR", token)
 }
 
-// wrong is the error of a value that is not as it must be.
+// wrong returns the error for a value of another type. must describes the expected value.
 func wrong(name, must string, token json.Token) error {
 	got := "null"
 	switch t := token.(type) {
@@ -212,7 +212,7 @@ func (r *Reader) ReadJSON(message []byte) (*checks.Request, error) {
 	return r.finish(uint32(hits))
 }
 
-// readJSONDescriptor reads a RateLimitDescriptor. is is false if it is null.
+// readJSONDescriptor reads a RateLimitDescriptor. is is false for null.
 func (r *Reader) readJSONDescriptor(d jsonReader) (is bool, err error) {
 	first, limit, hits := len(r.entries), sentLimit{units: -1}, sentHits{n: -1}
 	is, err = d.object("a descriptor", descriptorFields, func(field int) (err error) {
@@ -237,7 +237,7 @@ func (r *Reader) readJSONDescriptor(d jsonReader) (is bool, err error) {
 	return is, err
 }
 
-// readJSONEntry reads an Entry of the descriptor with entries from first on.
+// readJSONEntry reads an Entry of a descriptor. first is the index of the descriptor's first entry.
 func (r *Reader) readJSONEntry(d jsonReader, first int) (is bool, err error) {
 	var e rules.Entry
 	is, err = d.object("an entry", entryFields, func(field int) (err error) {

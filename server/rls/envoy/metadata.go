@@ -11,9 +11,9 @@ import (
 	"limitsrv/rules"
 )
 
-// metadata returns the dynamic_metadata of a response: the request, and in the word
-// metadata the merged metadata of the rules with limits that passed, of which the first go before
-// later ones. It is a copy. Strings are valid UTF-8, because protobuf and JSON require it.
+// metadata returns the dynamic_metadata of a response: the request and, under the key metadata, the
+// merged metadata of the rules with limits that passed. If two rules set the same value, the
+// earlier rule wins. It is a copy. Strings are valid UTF-8, because protobuf and JSON require that.
 func metadata(q *checks.Request, a *checks.Answer) map[string]any {
 	descriptors := make([]any, len(q.Descriptors))
 	for i := range q.Descriptors {
@@ -47,7 +47,7 @@ func metadata(q *checks.Request, a *checks.Answer) map[string]any {
 	return all
 }
 
-// limitText returns a limit that was sent as protobuf's text form has it.
+// limitText returns a limit in protobuf's text form.
 func limitText(l *rules.RequestLimit) string {
 	unit, multiplier := unitsOf(l.Period)
 	all := fmt.Sprintf("requests_per_unit:%d unit:%s", l.Count, units[unit].name)

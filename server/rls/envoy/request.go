@@ -38,8 +38,8 @@ func unitOf(nanos int64) int {
 	return max(0, slices.IndexFunc(units[:], func(u unit) bool { return u.nanos == nanos }))
 }
 
-// unitsOf returns the number of the longest unit of which a window, of whole seconds, is a
-// multiple, and the multiple.
+// unitsOf returns the number of the longest unit that divides a window, and the quotient. Requires:
+// the window is a number of whole seconds.
 func unitsOf(nanos int64) (number int, multiple uint32) {
 	for i := 1; i < len(units); i++ {
 		if nanos%units[i].nanos == 0 && units[i].nanos > units[number].nanos {
@@ -67,18 +67,19 @@ type sentLimit struct {
 	rules.RequestLimit
 	present bool
 	unit    int32
-	units   int64 // unit_multiplier; -1: none
+	units   int64 // unit_multiplier; -1: not sent
 }
 
-// A sentHits is the hits_addend of a descriptor as it was sent.
+// A sentHits is the hits_addend of a descriptor.
 type sentHits struct {
-	n        int64 // -1: none
+	n        int64 // -1: not sent
 	negative bool
 }
 
-// Read reads a RateLimitRequest as protobuf. The request refers to the bytes of message,
-// and is valid until the next Read. Unknown fields are skipped, as protobuf requires, and so
-// are known ones of another type. TestFieldsOfRequests has all fields of Envoy's service. An error is an *resp.Error for the client.
+// Read reads a RateLimitRequest in protobuf's binary form. The request refers to the bytes of
+// message, and is valid until the next Read. It skips unknown fields, and known fields of another
+// type, as protobuf requires. TestFieldsOfRequests lists all fields of Envoy's service. An error is
+// an *resp.Error for the client.
 func (r *Reader) Read(message []byte) (*checks.Request, error) {
 	r.reset()
 	hits := uint32(0)
@@ -234,7 +235,7 @@ func (l *sentLimit) read(message []byte) error {
 	return nil
 }
 
-// readWrapper reads a UInt64Value or a UInt32Value, and calls set with its number, if it has one.
+// readWrapper reads a UInt64Value or a UInt32Value. It calls set with the number, if there is one.
 func readWrapper(message []byte, set func(uint64)) error {
 	for len(message) > 0 {
 		f, rest, err := nextField(message)
