@@ -24,8 +24,8 @@ type Batch struct {
 	// Level is the level of meaning of the calls, so that a correction of a command changes
 	// no replay: see Commands. 0 is the newest.
 	Level uint8
-	// Older asks the authors of ops for forms that exist in all versions of log entries, because
-	// some member of the cluster may not support newer forms, see Fit. Apply ignores it.
+	// Older asks the authors of ops for forms that exist in all versions of log entries. Some
+	// member of the cluster may not support newer forms: see Fit. Apply ignores it.
 	Older bool
 	// AnswerBytes bounds the total length of the answers of the calls, in bytes; 0: no bound.
 	// Thousands of long answers would take all memory.

@@ -5,9 +5,10 @@ import "limitsrv/siphash"
 // secrets are the hash keys of an engine. Each purpose has its own key, so that the output for one
 // purpose reveals nothing about another. All are derived from Options.Seed.
 //
-// The key of the state is the seed itself, and the keys of holders are derived from it without
-// HKDF, because snapshots and logs of earlier versions contain their outputs. That key also orders
-// the members of collections. Clients see this order, but it reveals the place of no record.
+// The key of the state is the seed itself. The keys of holders are derived from it without HKDF.
+// Both have stayed, because snapshots and logs of earlier versions contain their outputs. That key
+// also orders the members of collections. Clients see this order, but it reveals the place of no
+// record.
 type secrets struct {
 	// table hashes keys to their places in shards and pages.
 	table siphash.Key

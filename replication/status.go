@@ -222,9 +222,8 @@ func (n *Node) isSettling(s *raftStack) bool {
 	})
 }
 
-// isRising reports whether the feature level of the log will rise above level once all online
-// members have published their data, or whether the log lacks the data of the leader. own is that
-// data.
+// isRising reports whether the feature level of the log is about to rise above level, or the log
+// lacks the leader's data own. The level rises once all online members have published their data.
 func isRising(level int, own fsm.Member, servers []storage.Server, members map[string]fsm.Member, online func(node string) bool) bool {
 	newest := own.Level
 	for _, server := range servers {

@@ -200,8 +200,7 @@ func (q *queue) run() {
 	}
 }
 
-// connect makes a link if there is none, or if the link is broken. It returns false if the dial
-// fails.
+// connect makes a link, unless there is one that works. It returns false if the dial fails.
 func (q *queue) connect() bool {
 	if q.conn != nil {
 		select {
