@@ -66,7 +66,8 @@ func TestUnsettledWork(t *testing.T) {
 // one command.
 func TestDearTransaction(t *testing.T) {
 	s := newTestHandler("").NewSession(session.Client{Wake: func() {}})
-	ask(s, "SETRANGE big 16777215 x")
+	ask(s, "SETRANGE big 16777215 x", "SADD set"+members(1000))
+	ask(s, "SINTERCARD 3000"+strings.Repeat(" set", 3000)+" LIMIT 1") // is in no transaction
 	lines := []string{"MULTI", "SET a 1"}
 	for range 40 {
 		lines = append(lines, "BITCOUNT big")
@@ -77,4 +78,13 @@ func TestDearTransaction(t *testing.T) {
 	if got := ask(s, "MULTI", "SET a 1", "BITCOUNT big", "EXEC"); !strings.HasSuffix(got, "*2|+OK|:4|") {
 		t.Errorf("the answers to few commands are %s", got)
 	}
+}
+
+// members returns n words, each after a space.
+func members(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprint(&b, " ", i)
+	}
+	return b.String()
 }

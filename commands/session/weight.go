@@ -64,7 +64,9 @@ func (s *Session) addWeight(c *Spec, args [][]byte) {
 	if work >= maxWork || batch.Atomic && (batch.Work >= maxWork || s.isUnsettled(c, args)) {
 		batch.Slow, batch.Closed = true, true
 	}
-	s.tx.dearest = max(s.tx.dearest, work)
+	if s.tx.running {
+		s.tx.dearest = max(s.tx.dearest, work)
+	}
 }
 
 // manyWords is the least number of words with which a command may store many elements. The work of
