@@ -8,7 +8,6 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist/simtest"
-	"limitsrv/replication/election"
 )
 
 // A node whose Fresh succeeded has all changes that were answered before, at a leader that is
@@ -23,23 +22,12 @@ func TestSimFresh(t *testing.T) {
 		{"another node is to lead", func(c *simCluster, _ *simNode) { c.transfer() }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			plan := simCasePlan
-			plan.drift = simDrift
-			plan.leaderLease, _ = election.RaftTimeouts(plan.election)
-			simCaseOf(t, plan, func(t *testing.T, c *simCluster) {
-				fresh := 0
-				for round := range 4 {
-					leader := c.leader()
-					if leader == nil {
-						t.Fatal("there is no leader")
-					}
-					fresh += c.freshDuring(t, fmt.Sprint("fresh:", round), func() { tt.fail(c, leader) })
-					c.converge(tt.name)
-				}
-				if fresh < 40 {
-					t.Errorf("Fresh succeeded %d times", fresh)
-				}
+			fresh := simLeaderFails(t, tt.name, 4, tt.fail, func(c *simCluster, round int, _ *simNode, fail func()) int {
+				return c.freshDuring(t, fmt.Sprint("fresh:", round), fail)
 			})
+			if fresh < 40 {
+				t.Errorf("Fresh succeeded %d times", fresh)
+			}
 		})
 	}
 }

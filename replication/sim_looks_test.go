@@ -36,25 +36,33 @@ func TestSimLooks(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			plan := simCasePlan
-			plan.drift = simDrift
-			plan.leaderLease, _ = election.RaftTimeouts(plan.election)
-			simCaseOf(t, plan, func(t *testing.T, c *simCluster) {
-				looks := 0
-				for round := range 20 {
-					leader := c.leader()
-					if leader == nil {
-						t.Fatal("there is no leader")
-					}
-					looks += c.lookDuring(fmt.Sprint("counter:look:", round), leader, func() { tt.fail(c, leader) })
-					c.converge(tt.name)
-				}
-				if looks < 20*5 {
-					t.Errorf("the leaders answered %d looks", looks)
-				}
+			looks := simLeaderFails(t, tt.name, 20, tt.fail, func(c *simCluster, round int, leader *simNode, fail func()) int {
+				return c.lookDuring(fmt.Sprint("counter:look:", round), leader, fail)
 			})
+			if looks < 20*5 {
+				t.Errorf("the leaders answered %d looks", looks)
+			}
 		})
 	}
+}
+
+// simLeaderFails has the leader fail in each of some rounds, in a cluster whose clocks of leases run
+// at different speeds. during makes requests and calls fail. It returns the sum of its results.
+func simLeaderFails(t *testing.T, name string, rounds int, fail func(*simCluster, *simNode), during func(c *simCluster, round int, leader *simNode, fail func()) int) (sum int) {
+	plan := simCasePlan
+	plan.drift = simDrift
+	plan.leaderLease, _ = election.RaftTimeouts(plan.election)
+	simCaseOf(t, plan, func(t *testing.T, c *simCluster) {
+		for round := range rounds {
+			leader := c.leader()
+			if leader == nil {
+				t.Fatal("there is no leader")
+			}
+			sum += during(c, round, leader, func() { fail(c, leader) })
+			c.converge(name)
+		}
+	})
+	return sum
 }
 
 // closeOff breaks all connections of a node, which then accepts no new ones.
