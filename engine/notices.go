@@ -9,9 +9,9 @@ import (
 const MaxChannelBytes = 256
 
 // Notices hold the messages that calls publish, the lists that calls lengthen, and the keys that
-// ops change, until the clients of this node get them. Apply adds those of a batch with
-// Batch.Notices, in the order of the calls; then its caller calls Send. They are not part of the
-// state, and a replay has none.
+// ops change, until the clients of this node get them. Apply adds the notices of a batch with
+// Batch.Notices, in the order of the calls. Then the caller of Apply calls Send. Notices are not
+// part of the state, and a replay makes no notices.
 //
 // Concurrency: any number of goroutines may use it. Its zero value is ready, and so is nil,
 // which drops all messages.

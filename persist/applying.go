@@ -52,7 +52,7 @@ type Deaths struct {
 	First uint64 `json:"first"`
 	Last  uint64 `json:"last"`
 	Count int    `json:"count"` // consecutive processes
-	// What describes the entry; empty: it was not described yet.
+	// What describes the entry in words. It is empty until the entry is described.
 	What string `json:"what,omitempty"`
 }
 

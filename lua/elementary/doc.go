@@ -6,8 +6,8 @@
 // product is converted to float64, so that no compiler fuses it, and nothing is in assembly.
 //
 // Results are within 0.52 units in the last place of the exact value, or 1 unit if the result is
-// subnormal. Nearly all are rounded correctly. Special values are those of C99, annex F. The sign
-// of a NaN is not specified.
+// subnormal. Nearly all are rounded correctly. Infinities, zeros and NaN give the
+// results of C99, annex F. The sign of a NaN is not specified.
 //
 // # Methods
 //
