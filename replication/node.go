@@ -64,9 +64,9 @@ type Node struct {
 	checkingRoom atomic.Bool // checkRoom is running
 	steppingDown atomic.Bool // leadership is being transferred, or was, because the node stops
 
-	raftMu sync.Mutex // held while raft is started or stopped
+	raftMu longMutex // held while raft is started or stopped
 
-	membershipMu sync.Mutex // held while the membership is changed, until it is on disk
+	membershipMu longMutex // held while the membership is changed, until it is on disk
 	mu           sync.Mutex
 	membership   storage.Membership
 
@@ -104,6 +104,7 @@ func Open(o Options) (*Node, error) {
 	n := &Node{
 		o: o, log: o.Logger, dir: dir, wall: o.Wall, mono: monotonicClock(),
 		fatal: firstCallOnly(o.Fatal), logOnce: newLogLimiter(), clock: newLeaderClock(o.Monotonic), disk: persist.NewDiskWatch(),
+		raftMu: newLongMutex(), membershipMu: newLongMutex(),
 	}
 	n.maxMemory.Store(o.MaxMemory)
 	n.evict.Store(o.Evict)

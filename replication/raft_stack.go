@@ -249,7 +249,7 @@ func (n *Node) restartRaft(why string) {
 		n.fatal(fmt.Errorf("raft is stuck (%s) and can't be stopped: %w", why, err))
 		return
 	}
-	if err := n.startRaft(); err != nil {
+	if err := n.startRaft(); err != nil && n.stopping.Err() == nil {
 		n.fatal(fmt.Errorf("raft was stuck (%s) and can't be restarted: %w", why, err))
 	}
 }

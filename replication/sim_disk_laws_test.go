@@ -16,6 +16,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist/simtest"
+	"limitsrv/replication/storage"
 )
 
 // write appends to a file of a disk.
@@ -195,6 +196,25 @@ func TestSimDiskHang(t *testing.T) {
 		if done.Load() != 5 {
 			t.Errorf("%d accesses came back after the hang, want 5", done.Load())
 		}
+	})
+}
+
+// While a disk hangs, time passes for a node that changes its membership, starts raft and stops.
+func TestSimDiskHangsWhileMemberChanges(t *testing.T) {
+	simCase(t, func(t *testing.T, c *simCluster) {
+		c.withFollower(func(n *simNode) {
+			c.hangDisk(n)
+			p := n.running()
+			for level := range 2 {
+				c.wait.Go(func() { p.node.setMember(func(m *storage.Membership) { m.Level += level }) })
+			}
+			for range 2 {
+				c.wait.Go(func() { p.node.restartRaft("a test") })
+			}
+			time.Sleep(time.Second)
+			p.crash(100)
+		})
+		c.converge("a disk that hangs")
 	})
 }
 
