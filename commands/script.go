@@ -104,6 +104,9 @@ func (h *scriptHost) mayCompile(steps int64) error {
 
 // compiled returns the compiled form of source, compiling it if necessary.
 func (h *scriptHost) compiled(source *engine.Source) (*scripts.Script, error) {
+	if s := scripts.Compiled(source); s != nil {
+		return s, nil
+	}
 	if err := h.mayCompile(scripts.StepsTo(source)); err != nil {
 		return nil, err
 	}

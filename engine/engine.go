@@ -47,7 +47,8 @@ type Engine struct {
 	victimCursor  atomic.Uint64 // hash at which Victims continues
 	statsDisabled atomic.Bool   // Stats reports no totals
 	commands      Commands
-	effects       bool // Options.Effects
+	level         uint8 // the newest level of commands
+	effects       bool  // Options.Effects
 	sources       sources
 	documents     documents
 	moments       moments      // of Timed calls
@@ -73,6 +74,9 @@ func New(o Options) *Engine {
 		commands: o.Commands, effects: o.Effects,
 	}
 	e.key = e.secrets.table
+	if o.Commands != nil {
+		e.level = o.Commands.Level()
+	}
 	e.SetBound(o.MaxMemory, o.Evict)
 	for i := range e.shards {
 		s := &e.shards[i]

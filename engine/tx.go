@@ -133,7 +133,7 @@ func (tx *Tx) Micros() int64 { return int64(tx.now)/1000 + tx.micros }
 // Level returns Batch.Level, or the newest if that is 0.
 func (tx *Tx) Level() uint8 {
 	if tx.level == 0 {
-		return tx.e.commands.Level()
+		return tx.e.level
 	}
 	return tx.level
 }

@@ -85,6 +85,7 @@ type State struct {
 	failure   Failure
 	single    [1]value.Value
 	random    uint64
+	seeder    Seeder // see SeedLate; nil: random is seeded
 	runs      uint64
 	data      [slots]any
 	scratch   []byte

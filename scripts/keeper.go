@@ -16,16 +16,21 @@ func CompileSteps(n int) int64 { return int64(n) * stepsPerByte }
 
 // StepsTo returns the number of steps that Of(source) takes; 0 if the source is compiled.
 func StepsTo(source *engine.Source) int64 {
-	if s, _ := source.Compiled.Load().(*Script); s != nil || compiled.isFresh(source.ID) {
+	if Compiled(source) != nil || compiled.isFresh(source.ID) {
 		return 0
 	}
 	return CompileSteps(len(source.Text))
 }
 
-// Of returns the compiled form of a source. Cost: a load if the source is compiled, otherwise
-// StepsTo.
+// Compiled returns the compiled form of a source, or nil if the source is not compiled. Cost: a load.
+func Compiled(source *engine.Source) *Script {
+	s, _ := source.Compiled.Load().(*Script)
+	return s
+}
+
+// Of returns the compiled form of a source, and compiles the source if necessary. Cost: see StepsTo.
 func Of(source *engine.Source) *Script {
-	if s, _ := source.Compiled.Load().(*Script); s != nil {
+	if s := Compiled(source); s != nil {
 		return s
 	}
 	s := compiled.takeFresh(source.ID)

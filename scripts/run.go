@@ -45,8 +45,12 @@ func run(tx *engine.Tx, c *engine.Call) {
 	if hasNoSteps(tx, c) {
 		return
 	}
-	tx.AddHeavy(StepsTo(source) - LightSteps)
-	switch s := Of(source); {
+	s := Compiled(source)
+	if s == nil {
+		tx.AddHeavy(StepsTo(source) - LightSteps)
+		s = Of(source)
+	}
+	switch {
 	case s.wrong != "":
 		c.Answer = answer.AppendError(c.Answer, s.wrong)
 	case modes&(Looks|Only) == Looks|Only && s.flagged && !s.noWrites:
@@ -102,7 +106,11 @@ func (m *machine) do(chunk *lua.Chunk, source *engine.Source) (steps int64) {
 	newest := prepaid(m.tx)
 	limits := lua.Limits{Steps: budget, Memory: maxMemory, Prepaid: newest, Native: !newest}
 	m.st.Reset(limits)
-	m.st.Seed(int32(m.tx.Random().Uint64()))
+	if newest {
+		m.st.SeedLate(m)
+	} else {
+		m.st.Seed(m.Seed())
+	}
 	left := int64(0)
 	if keys, argv, passed := m.arguments(); passed != lua.NoLimit {
 		m.exceed(passed, limits)
@@ -114,6 +122,9 @@ func (m *machine) do(chunk *lua.Chunk, source *engine.Source) (steps int64) {
 	m.tx.CountRun(source, steps, answer.IsError(c.Answer))
 	return steps
 }
+
+// Seed returns the seed of the script's random numbers, from the generator of its call.
+func (m *machine) Seed() int32 { return int32(m.tx.Random().Uint64()) }
 
 // heavySteps returns the heavy ones of the steps of a run: those beyond LightSteps. If none is left
 // of a low budget, all are heavy, because the run could have taken any number: a node on which
