@@ -24,6 +24,7 @@ type fault struct {
 	name     string
 	lasts    time.Duration
 	leads    bool               // the victim is the leader
+	looks    int                // rounds of TestLooksDuringFaults
 	possible func(d *disk) bool // nil: always
 	strike   func(t *testing.T, c *trio, victim int) (undo func())
 }
@@ -33,15 +34,20 @@ var faults = []fault{
 	{name: "the leader is killed", lasts: time.Second, leads: true, strike: killOne},
 	{name: "a follower is killed", lasts: time.Second, strike: killOne},
 	{name: "all are killed", strike: killAll},
-	{name: "the leader is stopped", lasts: 3 * time.Second, leads: true, strike: stopOne},
+	{name: "the leader is stopped", lasts: 3 * time.Second, leads: true, looks: 6, strike: stopOne},
+	{name: "the leader is stopped in a slow network", lasts: 3 * time.Second, leads: true, looks: 2,
+		strike: func(t *testing.T, c *trio, victim int) func() {
+			fast, resume := slow(t, c, victim), stopOne(t, c, victim)
+			return func() { resume(); fast() }
+		}},
 	{name: "a follower is stopped", lasts: 3 * time.Second, strike: stopOne},
-	{name: "the leader is isolated", lasts: 3 * time.Second, leads: true, strike: isolate},
-	{name: "the leader can't send", lasts: 3 * time.Second, leads: true,
+	{name: "the leader is isolated", lasts: 3 * time.Second, leads: true, looks: 1, strike: isolate},
+	{name: "the leader can't send", lasts: 3 * time.Second, leads: true, looks: 1,
 		strike: func(_ *testing.T, c *trio, victim int) func() {
 			c.eachOther(victim, func(host string) { c.network.Cut(c.peers[victim].host, host) })
 			return c.network.Heal
 		}},
-	{name: "the leader can't receive", lasts: 3 * time.Second, leads: true,
+	{name: "the leader can't receive", lasts: 3 * time.Second, leads: true, looks: 1,
 		strike: func(_ *testing.T, c *trio, victim int) func() {
 			c.eachOther(victim, func(host string) { c.network.Cut(host, c.peers[victim].host) })
 			return c.network.Heal
