@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/big"
 	"testing"
@@ -185,5 +186,69 @@ func TestShorterWindowForgetsNothing(t *testing.T) {
 		if d := ask(start+engine.Instant(600*second), hour); d.Allowed != 0 || d.Remaining != 0 {
 			t.Errorf("%v: back under the longer window %+v, want it denied", a, d)
 		}
+	}
+}
+
+// TestAfterALowerRate proves that the state of a bucket does not tell how many permits are left after
+// a change to a lower rate: three sequences of requests lead to one state. The most generous
+// parameters have 98 permits left after one of them, and none after the others.
+func TestAfterALowerRate(t *testing.T) {
+	type request struct{ limit, count, period, n int64 }
+	const fast, slow = second / 100, 36 * second // per permit
+	start := instant("2025-06-15T12:00:05Z")
+	var state []byte
+	for _, tt := range []struct {
+		name     string
+		requests []request
+		left     int64 // under the highest limit with the fastest rate
+	}{
+		{"one permit at each rate", []request{{100, 1, fast, 1}, {100, 1, slow, 1}}, 98},
+		{"a higher limit", []request{{3601, 1, fast, 3601}, {100, 1, slow, 1}}, 0},
+		{"a rate in between", []request{{100, 1, fast, 1}, {100, 11, 4 * second, 99}, {100, 1, slow, 1}}, 0},
+	} {
+		e := engine.New(engine.Options{Shards: 1})
+		var highest, granted int64
+		var last engine.Decision
+		for _, r := range tt.requests {
+			p := engine.Params{Alg: engine.Token, Limit: r.limit, Count: r.count, Period: r.period}
+			last = apply(e, start, engine.Op{Kind: engine.Take, Key: []byte("key"), N: r.n, Params: p})[0]
+			highest, granted = max(highest, r.limit), granted+last.Allowed*r.n
+		}
+		if highest-granted != tt.left {
+			t.Errorf("%s: %d left, want %d", tt.name, highest-granted, tt.left)
+		}
+		if last.Remaining > 0 {
+			t.Errorf("%s: %d remaining, but none after another sequence with this state", tt.name, last.Remaining)
+		}
+		block, _ := e.Export(start, 0, []byte("key"), nil)
+		if state == nil {
+			state = block
+		}
+		if !bytes.Equal(block, state) {
+			t.Errorf("%s: the state is %x, want %x", tt.name, block, state)
+		}
+	}
+}
+
+// TestOldRateFindsOldState changes an empty bucket to a faster rate and back. A bucket that stored
+// permits instead of a time would have earned them at the faster rate.
+func TestOldRateFindsOldState(t *testing.T) {
+	start := instant("2025-06-15T12:00:05Z")
+	slow := engine.Params{Alg: engine.Token, Limit: 100, Count: 1, Period: 36 * second}
+	fast := engine.Params{Alg: engine.Token, Limit: 100, Count: 1, Period: second / 100}
+	op := engine.Op{Kind: engine.Take, Key: []byte("key"), N: 100, Params: slow}
+	changed, same := engine.New(engine.Options{Shards: 1}), engine.New(engine.Options{Shards: 1})
+	apply(changed, start, op)
+	apply(same, start, op)
+	op.Params = fast
+	apply(changed, start, op)
+	op.Params = slow
+	now := start + 2*engine.Instant(second)
+	if got, want := apply(changed, now, op)[0], apply(same, now, op)[0]; got.Remaining != want.Remaining || got.Wait != want.Wait || got.Allowed != 0 {
+		t.Errorf("after a faster rate %+v, without it %+v", got, want)
+	}
+	a, _ := changed.Export(now, 0, op.Key, nil)
+	if b, _ := same.Export(now, 0, op.Key, nil); !bytes.Equal(a, b) {
+		t.Errorf("the state is %x, without the change %x", a, b)
 	}
 }
