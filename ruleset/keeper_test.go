@@ -205,6 +205,8 @@ func TestNewerRules(t *testing.T) {
 // forger has the calls of Commands, and one that sets any document.
 type forger struct{ Commands }
 
+func (forger) Level() uint8 { return 1 }
+
 const callForge = firstCall + 500
 
 func (f forger) Keys(c *engine.Call, dst []int) ([]int, bool) {

@@ -10,6 +10,8 @@ import (
 // A worker is the commands of an engine whose calls answer their number of arguments.
 type worker struct{ engine.Commands }
 
+func (worker) Level() uint8 { return 1 }
+
 func (worker) Keys(_ *engine.Call, dst []int) ([]int, bool) { return dst, false }
 
 func (worker) Do(_ *engine.Tx, c *engine.Call) {
