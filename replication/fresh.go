@@ -8,6 +8,7 @@ import (
 	"limitsrv/engine"
 	"limitsrv/replication/forward"
 	"limitsrv/replication/fsm"
+	"limitsrv/replication/link"
 )
 
 // freshPause bounds the first wait for the entry that the leader reported. Then this node asks
@@ -33,6 +34,8 @@ func (n *Node) Fresh(done func(error)) {
 
 // answerFresh answers the callers of Fresh. It runs in a goroutine until the node stops.
 func (n *Node) answerFresh() {
+	leader := n.links.NewCaller()
+	defer leader.Close()
 	for {
 		select {
 		case <-n.stopping.Done():
@@ -46,7 +49,7 @@ func (n *Node) answerFresh() {
 		if len(all) == 0 {
 			continue
 		}
-		err := n.catchUp()
+		err := n.catchUp(leader)
 		for _, done := range all {
 			done(err)
 		}
@@ -55,11 +58,11 @@ func (n *Node) answerFresh() {
 
 // catchUp blocks until this node has applied every change that any node answered before the call.
 // It waits for a leader as long as a request does.
-func (n *Node) catchUp() error {
+func (n *Node) catchUp(leader *link.Caller) error {
 	ctx, cancel := context.WithTimeout(n.stopping, n.batcher.maxHold)
 	defer cancel()
 	for pause := freshPause; ; pause = min(2*pause, maxFreshPause) {
-		if n.tryCatchUp(ctx, pause) {
+		if n.tryCatchUp(ctx, leader, pause) {
 			return nil
 		}
 		select {
@@ -75,7 +78,7 @@ func (n *Node) catchUp() error {
 
 // tryCatchUp asks the leader once, waits for at most wait until this node has applied the leader's
 // last entry, and reports whether it has.
-func (n *Node) tryCatchUp(ctx context.Context, wait time.Duration) bool {
+func (n *Node) tryCatchUp(ctx context.Context, leader *link.Caller, wait time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, n.callTimeout())
 	defer cancel()
 	lead := n.leadership()
@@ -92,7 +95,7 @@ func (n *Node) tryCatchUp(ctx context.Context, wait time.Duration) bool {
 		return true // an earlier version does not answer callFresh
 	}
 	var r freshReply
-	if n.links.Call(ctx, lead.leader.Raft, callFresh, struct{}{}, &r) != nil {
+	if leader.Call(ctx, lead.leader.Raft, callFresh, struct{}{}, &r) != nil {
 		return false
 	}
 	lead.fsm.NotBefore(r.Now)

@@ -35,6 +35,25 @@ type callReply struct {
 // executed, or it was and returned that error. The timeout of the links bounds the greeting; after
 // it only ctx bounds the call.
 func (l *Links) Call(ctx context.Context, address, name string, request, reply any) error {
+	c := Caller{links: l}
+	defer c.Close()
+	return c.Call(ctx, address, name, request, reply)
+}
+
+// A Caller keeps the link of its last call for the next call. Concurrency: one goroutine.
+type Caller struct {
+	links   *Links
+	address string
+	conn    net.Conn // nil: no link is kept
+	replies *FrameReader
+}
+
+// NewCaller returns a Caller, which the caller must close.
+func (l *Links) NewCaller() *Caller { return &Caller{links: l} }
+
+// Call is Links.Call over the kept link, if it leads to that address. If the kept link breaks, Call
+// dials and calls again. So the other node may execute the call twice.
+func (c *Caller) Call(ctx context.Context, address, name string, request, reply any) error {
 	body, err := json.Marshal(request)
 	if err != nil {
 		return fmt.Errorf("call %s: %w", name, err)
@@ -43,19 +62,21 @@ func (l *Links) Call(ctx context.Context, address, name string, request, reply a
 	if err != nil {
 		return fmt.Errorf("call %s: %w", name, err)
 	}
-	conn, err := l.dial(ctx, linkCall, address, "")
-	if err != nil {
-		return err
+	if c.address != address {
+		c.Close()
 	}
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	var answer callReply
-	conn.SetWriteDeadline(time.Now().Add(l.o.Timeout))
-	if _, err = conn.Write(frame); err == nil {
-		err = readCall(conn, &answer)
+	kept := c.conn != nil
+	if kept {
+		err = c.exchange(ctx, frame, &answer)
 	}
-	if ctx.Err() != nil {
-		err = ctx.Err()
+	if !kept || err != nil && ctx.Err() == nil {
+		if c.conn, err = c.links.dial(ctx, linkCall, address, ""); err != nil {
+			c.conn = nil
+			return err
+		}
+		c.address, c.replies, answer = address, callFrames(c.conn), callReply{}
+		err = c.exchange(ctx, frame, &answer)
 	}
 	switch {
 	case err != nil:
@@ -71,30 +92,71 @@ func (l *Links) Call(ctx context.Context, address, name string, request, reply a
 	return nil
 }
 
-// answerCall answers the single call of a link.
-func (l *Links) answerCall(conn net.Conn, from greeting) {
-	var request callRequest
-	conn.SetReadDeadline(time.Now().Add(l.o.Timeout))
-	if err := readCall(conn, &request); err != nil {
-		l.broken(conn, err)
-		return
+// exchange writes a call to the link and reads the reply. If it fails, or if ctx ends, it closes the
+// link.
+func (c *Caller) exchange(ctx context.Context, frame []byte, answer *callReply) error {
+	conn := c.conn
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	conn.SetWriteDeadline(time.Now().Add(c.links.o.Timeout))
+	_, err := conn.Write(frame)
+	if err == nil {
+		err = readCall(c.replies, answer)
 	}
-	conn.SetReadDeadline(time.Time{})
-	ctx, cancel := context.WithCancel(l.closing)
-	ended := make(chan struct{})
-	go func() { // the caller sends nothing more, so a Read returns only when it hung up
-		defer close(ended)
-		defer cancel()
-		conn.Read(make([]byte, 1))
-	}()
-	reply, err := l.o.Call(ctx, Peer{from.Identity, from.raft}, request.Name, request.Body)
-	frame, err := replyFrame(reply, err)
+	if !stop() && ctx.Err() != nil {
+		err = ctx.Err()
+	}
 	if err != nil {
-		l.o.Log.Error("can't answer a call", "call", request.Name, "error", err)
-	} else {
-		conn.SetWriteDeadline(time.Now().Add(l.o.Timeout))
-		conn.Write(frame)
+		c.Close()
 	}
+	return err
+}
+
+// Close closes the kept link.
+func (c *Caller) Close() {
+	if c.conn != nil {
+		c.conn.Close()
+		c.conn = nil
+	}
+}
+
+// answerCalls answers the calls of a link in their order, until the caller hangs up. Only the first
+// call is bounded in time.
+func (l *Links) answerCalls(conn net.Conn, from greeting) {
+	ctx, cancel := context.WithCancel(l.closing)
+	defer cancel()
+	requests, ended := make(chan callRequest), make(chan struct{})
+	go func() { // a Read that fails while a call is executed means that the caller hung up
+		defer close(ended)
+		defer close(requests)
+		defer cancel()
+		conn.SetReadDeadline(time.Now().Add(l.o.Timeout))
+		for frames := callFrames(conn); ; {
+			var request callRequest
+			if err := readCall(frames, &request); err != nil {
+				l.broken(conn, err)
+				return
+			}
+			conn.SetReadDeadline(time.Time{})
+			select {
+			case requests <- request:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	for request := range requests {
+		reply, err := l.o.Call(ctx, Peer{from.Identity, from.raft}, request.Name, request.Body)
+		frame, err := replyFrame(reply, err)
+		if err != nil {
+			l.o.Log.Error("can't answer a call", "call", request.Name, "error", err)
+			break
+		}
+		conn.SetWriteDeadline(time.Now().Add(l.o.Timeout))
+		if _, err := conn.Write(frame); err != nil {
+			break
+		}
+	}
+	cancel()
 	conn.Close()
 	<-ended
 }
@@ -130,9 +192,13 @@ func callFrame(v any) ([]byte, error) {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), data...), nil
 }
 
+// callFrames returns a reader of the frames of calls.
+func callFrames(conn net.Conn) *FrameReader {
+	return NewFrameReader(bufio.NewReader(conn), maxCallBytes)
+}
+
 // readCall reads a frame with v in JSON. Invalid bytes are a *refusal.
-func readCall(conn net.Conn, v any) error {
-	frames := NewFrameReader(bufio.NewReader(conn), maxCallBytes)
+func readCall(frames *FrameReader, v any) error {
 	data, err := frames.Next()
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -75,6 +76,75 @@ func TestCall(t *testing.T) {
 	if err := call("echo", "a", nil); err == nil || errors.Is(err, ErrUnanswered) {
 		t.Errorf("a call over closed links that was not sent: %v", err)
 	}
+}
+
+// A Caller keeps its link, and makes another one if the link breaks or leads elsewhere.
+func TestCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := linktest.NewNetwork()
+		serve := func(digit, address string) *Links {
+			return serveNode(t, Identity{clusterA, testNode(digit)}, Options{
+				Listener: network.Listen(address), Dial: network.Dial,
+				Call: func(_ context.Context, _ Peer, name string, _ json.RawMessage) (any, error) {
+					if name == "fail" {
+						return nil, errors.New("it failed")
+					}
+					return digit, nil
+				},
+			})
+		}
+		one, two := serve("1", "one:1"), serve("2", "two:2")
+		dials := 0
+		calling := serveNode(t, Identity{clusterA, testNode("3")}, Options{
+			Listener: network.Listen("three:3"),
+			Dial: func(ctx context.Context, address string) (net.Conn, error) {
+				dials++
+				return network.Dial(ctx, address)
+			},
+		})
+		caller := calling.NewCaller()
+		expect := func(event, address, name, want string, wantDials int) {
+			t.Helper()
+			var reply string
+			err := caller.Call(t.Context(), address, name, nil, &reply)
+			if err != nil {
+				reply = err.Error()
+			}
+			if reply != want || dials != wantDials {
+				t.Errorf("%s: %q after %d dials, want %q after %d", event, reply, dials, want, wantDials)
+			}
+		}
+		hangUp := func(l *Links) {
+			l.mu.Lock()
+			for conn := range l.open {
+				conn.Conn.Close()
+			}
+			l.mu.Unlock()
+			synctest.Wait()
+		}
+		expect("the first call", "one:1", "digit", "1", 1)
+		time.Sleep(time.Hour)
+		expect("a later call", "one:1", "digit", "1", 1)
+		expect("a call that fails", "one:1", "fail", "it failed", 1)
+		expect("a call after it", "one:1", "digit", "1", 1)
+		expect("a call elsewhere", "two:2", "digit", "2", 2)
+		hangUp(two)
+		expect("a call after the other node hung up", "two:2", "digit", "2", 3)
+		expect("a call back", "one:1", "digit", "1", 4)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := caller.Call(ctx, "one:1", "digit", nil, nil); !errors.Is(err, context.Canceled) {
+			t.Errorf("a canceled call: %v", err)
+		}
+		expect("a call after a canceled one", "one:1", "digit", "1", 5)
+		caller.Close()
+		synctest.Wait()
+		one.mu.Lock()
+		defer one.mu.Unlock()
+		if len(one.open) > 0 {
+			t.Error("the other node has a link after Close")
+		}
+	})
 }
 
 // The context of a call ends when the caller hangs up.

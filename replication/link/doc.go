@@ -1,5 +1,5 @@
 // Package link connects the nodes of a cluster over one port for each node. There are links for
-// raft, for forwarded batches and for messages. Each call has a link of its own.
+// raft, for forwarded batches, for messages and for calls.
 //
 // It owns the greeting of a link, which names its kind and both nodes, the admission and
 // refusal of nodes, the cluster secrets, TLS, the bounds on connections, and frames. It

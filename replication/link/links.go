@@ -242,7 +242,7 @@ func (l *Links) serveLink(conn *trackedConn) {
 	}
 	defer secured.Close()
 	if from.kind == linkCall {
-		l.answerCall(secured, from)
+		l.answerCalls(secured, from)
 		return
 	}
 	if from.kind == linkMessages {
