@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"limitsrv/commands/session"
-	"limitsrv/status"
 	"limitsrv/testwait"
 )
 
@@ -511,43 +510,5 @@ func TestHeldReadsAreTracked(t *testing.T) {
 	ask(other, "SET k 2")
 	if got := l.received(); !strings.Contains(got, "|$1|k|") {
 		t.Errorf("after a change of a key that was read when the output was written: %.100q", got)
-	}
-}
-
-// A forwardingCluster has a node that forwards batches unless it leads.
-type forwardingCluster struct {
-	*fakeCluster
-	leads bool
-}
-
-func (c forwardingCluster) Leads() bool { return c.leads }
-
-// TestTrackedReadsOfFollowers: a follower gives a batch with tracked reads a place in the log, by an
-// op more.
-func TestTrackedReadsOfFollowers(t *testing.T) {
-	for _, tt := range []struct {
-		before []string
-		leads  bool
-		want   string
-	}{
-		{nil, false, "k"},
-		{[]string{"CLIENT TRACKING ON"}, false, "k k"},
-		{[]string{"CLIENT TRACKING ON BCAST"}, false, "k k"},
-		{[]string{"CLIENT TRACKING ON OPTIN"}, false, "k"},
-		{[]string{"CLIENT TRACKING ON OPTIN", "CLIENT CACHING YES"}, false, "k k"},
-		{[]string{"CLIENT TRACKING ON"}, true, "k"},
-		{[]string{"CLIENT TRACKING ON", "READONLY"}, false, "k?"},
-		{[]string{"CLIENT TRACKING ON", "CLIENT TRACKING OFF"}, false, "k"},
-	} {
-		f := &fakeExec{}
-		h := newTestHandlerWith(session.Config{Cluster: forwardingCluster{newFakeCluster(status.Leader), tt.leads}})
-		h.Config().Exec = f
-		s := h.NewSession(session.Client{})
-		for _, line := range append(tt.before, "EXISTS k") {
-			ask(s, line)
-		}
-		if got := strings.Join(f.batches, ", "); got != tt.want {
-			t.Errorf("%q: the ops of the batches have the keys %s, want %s", tt.before, got, tt.want)
-		}
 	}
 }

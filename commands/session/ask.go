@@ -105,7 +105,7 @@ func (s *Session) complete() bool {
 	if s.tx.reads && !s.tx.begun && s.err == nil && !s.askFresh() {
 		return false
 	}
-	return s.render()
+	return s.isSettled() && s.render()
 }
 
 // failRetry turns the error of a batch that decided some requests again into the error of these

@@ -33,7 +33,6 @@ type Handler struct {
 	waiting  *waiting.Lines
 	tracking *tracking.Table
 	expiring atomic.Bool // see awaitExpiries
-	nobody   []byte      // a holder id that no lease has
 	hooks    hooks       // mostly none
 
 	// serving is cancelled by Drain, through drain.
@@ -88,7 +87,6 @@ func NewHandler(c Config, r *Registry) *Handler {
 		audit:    newAudit(c.Log, c.Clock, c.LogValues),
 		slow:     newSlowLog(),
 		sessions: make(map[int64]*Session),
-		nobody:   []byte(backend.NewID()),
 		looks:    sync.Pool{New: func() any { return new(engine.Batch) }},
 	}
 	h.tracking = tracking.New(tracking.Options{Track: c.Notices.Track, Look: h.look, Await: h.awaitExpiries})

@@ -29,6 +29,15 @@ func (s *Session) exec() {
 	if s.granted = s.g.batch.Granted; s.granted > 0 {
 		s.h.granted.Add(s.granted)
 	}
+	if s.tracks != nil && s.tracks.order == freshFirst {
+		s.execFresh()
+		return
+	}
+	s.execNow()
+}
+
+// execNow is exec without its conditions.
+func (s *Session) execNow() {
 	if s.g.tally.any() {
 		s.execBounded()
 		return

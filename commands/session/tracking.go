@@ -18,7 +18,24 @@ type tracks struct {
 	redirect atomic.Int64
 	broken   atomic.Bool
 	reads    []tracking.Read // the keys that the gathered commands read
+	order    trackedOrder    // of the pending batch
 }
+
+// A trackedOrder says when a node that does not lead calls Cluster.Fresh for a batch of a session
+// that tracks. The messages about keys come from the state of this node, so its clients must not be
+// ahead of them.
+type trackedOrder uint8
+
+const (
+	anyOrder trackedOrder = iota
+	// freshFirst is the order of a batch that only reads. This node then executes it. The leader
+	// must not: this node may apply a change first, send its messages, and register the read, and
+	// the leader could still answer with the older value.
+	freshFirst
+	// freshLast is the order of a batch that may change a key that clients of this node have read:
+	// the messages about its changes must not be later than its replies.
+	freshLast
+)
 
 // expiryBeat is the time between two searches for tracked keys that have expired.
 const expiryBeat = 100 * time.Millisecond
@@ -124,11 +141,57 @@ func (s *Session) trackRun(c *Spec, args [][]byte) {
 	}
 }
 
-// trackBatch registers the keys of the commands of a batch.
+// trackBatch registers the keys of the commands of a batch, and decides how a node that does not
+// lead executes the batch.
 func (s *Session) trackBatch(batch *engine.Batch) {
-	if s.tracks != nil {
-		s.registerReads(batch)
+	if s.tracks == nil {
+		return
 	}
+	tracked, looks := s.registerReads(batch), batch.Looks()
+	s.tracks.order = anyOrder
+	switch {
+	case !s.tracks.mode.On || batch.Stale || s.h.config.Cluster.Leads():
+	case looks && tracked:
+		s.tracks.order = freshFirst
+	case !looks && s.h.tracking.Concerns(batch):
+		s.tracks.order = freshLast
+	}
+}
+
+// execFresh executes the pending batch, which only reads, from the state of this node when that is
+// fresh.
+func (s *Session) execFresh() {
+	s.h.config.Cluster.Fresh(func(err error) {
+		s.h.config.Spawn(func() {
+			if s.state.Load() == closed {
+				err = errClosed
+			}
+			if err != nil {
+				s.done(err)
+				return
+			}
+			s.g.batch.Stale = true
+			s.execNow()
+			s.h.Commit()
+		})
+	})
+}
+
+// isSettled reports whether the completed batch may be answered: this node has applied what the
+// batch has changed. If it returns false, the session is in the state away. An error of Cluster.Fresh
+// does not change the answer of the batch.
+func (s *Session) isSettled() bool {
+	if s.tracks == nil || s.tracks.order != freshLast || s.err != nil {
+		return true
+	}
+	if !s.askFresh() {
+		return false
+	}
+	s.tracks.order = anyOrder
+	if !s.tx.running {
+		s.fresh = freshness{}
+	}
+	return true
 }
 
 // noteReads notes the keys that a command reads, so that they are registered before it is executed.
@@ -146,25 +209,19 @@ func (s *Session) noteReads(c *Spec, args [][]byte) {
 
 // registerReads registers the noted keys before the commands are executed. Messages about these
 // keys follow the replies, because only Resume writes the inbox. batch holds the commands; nil: a
-// run command reads.
-//
-// A follower may apply a change before the leader does, and tell its clients. The leader could then
-// still answer a look with the older value. On a node that does not lead, registerReads therefore
-// adds an op to the batch that changes nothing: the batch gets its place in the log.
-func (s *Session) registerReads(batch *engine.Batch) {
+// run command reads. It reports whether there were any and the session tracks.
+func (s *Session) registerReads(batch *engine.Batch) (tracked bool) {
 	k := s.tracks
 	if batch != nil && k.mode.NoLoop {
 		batch.Origin = s.id
 	}
 	if len(k.reads) == 0 {
-		return
+		return false
 	}
-	tracked := s.h.tracking.Register(k.client, k.reads)
-	if tracked && batch != nil && !batch.Stale && !s.h.config.Cluster.Leads() {
-		batch.Ops = append(batch.Ops, engine.Op{Kind: engine.Release, DB: k.reads[0].DB, Key: k.reads[0].Key, ID: s.h.nobody})
-	}
+	tracked = s.h.tracking.Register(k.client, k.reads)
 	clear(k.reads)
 	k.reads = k.reads[:0]
+	return tracked
 }
 
 // look answers a read-only batch from the state of this node, and returns its time.

@@ -1,6 +1,7 @@
 package tracking
 
 import (
+	"slices"
 	"sync"
 
 	"limitsrv/commands/resp"
@@ -132,6 +133,31 @@ func (t *Table) register(c *Client, reads []Read) (tracks bool, fresh *unknown) 
 	t.trim()
 	return true, fresh
 }
+
+// Concerns reports whether a batch may change a key of the table, or a key with a prefix of a
+// broadcast. It does not find the keys that a script names by itself. Cost: linear in the ops and the
+// arguments.
+func (t *Table) Concerns(b *engine.Batch) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.keys) == 0 && len(t.prefixes) == 0 {
+		return false
+	}
+	for i := range b.Ops {
+		if op := &b.Ops[i]; op.Kind == engine.Flush || t.concerns(op.Key) {
+			return true
+		}
+	}
+	for i := range b.Calls {
+		if slices.ContainsFunc(b.Calls[i].Args, t.concerns) {
+			return true
+		}
+	}
+	return false
+}
+
+// concerns is Concerns for a key.
+func (t *Table) concerns(key []byte) bool { return t.keys[string(key)] != nil || t.isHeard(key) }
 
 // entryOf returns the entry of a key, and adds it if necessary.
 func (t *Table) entryOf(key []byte) *entry {
