@@ -117,7 +117,7 @@ func (e *Engine) do(now Instant, b *Batch, i int) {
 	}
 	b.tx.knows(c, b.scratch.placesOf(op.N))
 	b.tx.level, b.tx.tight, b.tx.looking, b.tx.notices = b.Level, b.Tight, b.readOnly, b.Notices
-	if b.Notices.tracks() {
+	if b.Notices.Tracks() {
 		b.tx.tracked, b.tx.origin = true, b.Origin
 	}
 	if shard := b.scratch.shards[i]; shard != severalShards {

@@ -44,7 +44,7 @@ func (n *Notices) Track(clients int64) {
 // Outdated reports a change of all keys: the state of this node may be older than the state of
 // other nodes, because its leader is lost or another node leads.
 func (n *Notices) Outdated() {
-	if !n.tracks() {
+	if !n.Tracks() {
 		return
 	}
 	if handle := n.changed.handle.Load(); handle != nil {
@@ -52,9 +52,9 @@ func (n *Notices) Outdated() {
 	}
 }
 
-// tracks reports whether changes must be noted. A caller that holds the lock of a shard, or has
-// changed the shard, gets true for every client that read the shard before.
-func (n *Notices) tracks() bool { return n != nil && n.changed.trackers.Load() > 0 }
+// Tracks reports whether clients cache values, so that changes must be noted. A caller that holds the
+// lock of a shard, or has changed the shard, gets true for every client that read the shard before.
+func (n *Notices) Tracks() bool { return n != nil && n.changed.trackers.Load() > 0 }
 
 // add adds a change, with a copy of its key.
 func (c *changedKeys) add(change Change) {

@@ -146,7 +146,7 @@ func (e *Engine) Apply(now Instant, b *Batch) {
 	if len(b.Evicted) > 1 {
 		slices.SortFunc(b.Evicted, func(x, y Eviction) int { return x.Before - y.Before })
 	}
-	if b.Notices.tracks() && !b.readOnly {
+	if b.Notices.Tracks() && !b.readOnly {
 		b.noteChanges()
 	}
 }

@@ -47,23 +47,33 @@ func (c *testCluster) awaitMembers() {
 	})
 }
 
-// TestMessagesOfCalls publishes by calls, from the first possible one of a new cluster on. Each node
-// has the messages at once: there is no heartbeat in the time of the test.
-func TestMessagesOfCalls(t *testing.T) {
-	h := &heard{all: map[string][]string{}}
-	c := startCluster(t, 3, func(o *Options) {
-		o.Commands, o.Notices, o.ElectionTimeout = criers{}, new(engine.Notices), time.Hour
+// startSilentCluster starts three nodes in which there is no heartbeat in the time of a test, and returns
+// the node that leads.
+func startSilentCluster(t *testing.T, change func(*Options)) (c *testCluster, first *Node) {
+	c = startCluster(t, 3, func(o *Options) {
+		o.Notices, o.ElectionTimeout = new(engine.Notices), time.Hour
 		o.lasting = func() time.Duration { return 10_000 * lease.Clock() } // promises from before the start end
-		o.Notices.Handle(h.at(o.Raft))
+		change(o)
 	})
 	c.awaitMembers()
-	first := c.nodes[slices.IndexFunc(c.nodes, func(n *Node) bool { return len(serversOf(n.stack.Load().raft)) == 3 })]
+	first = c.nodes[slices.IndexFunc(c.nodes, func(n *Node) bool { return len(serversOf(n.stack.Load().raft)) == 3 })]
 	eventually(t, "the first node leads", func() bool {
 		if !first.leadership().elected {
 			first.elect(first.stack.Load())
 			time.Sleep(100 * time.Millisecond)
 		}
 		return first.leadership().leading
+	})
+	return c, first
+}
+
+// TestMessagesOfCalls publishes by calls, from the first possible one of a new cluster on. Each node
+// has the messages without a heartbeat.
+func TestMessagesOfCalls(t *testing.T) {
+	h := &heard{all: map[string][]string{}}
+	c, first := startSilentCluster(t, func(o *Options) {
+		o.Commands = criers{}
+		o.Notices.Handle(h.at(o.Raft))
 	})
 	var want []string
 	for i := range 20 {

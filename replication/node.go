@@ -41,6 +41,7 @@ type Node struct {
 	batcher      *batcher
 	looks        *lookQueue
 	fresh        *freshQueue
+	stored       chan struct{} // entriesStored was called
 	clock        *leaderClock
 	local        localEngine // for NoQuorumLocal
 	maxMemory    atomic.Int64
@@ -109,7 +110,7 @@ func Open(o Options) (*Node, error) {
 	n.maxMemory.Store(o.MaxMemory)
 	n.evict.Store(o.Evict)
 	n.stopping, n.stop = context.WithCancel(context.Background())
-	n.looks, n.fresh = newLookQueue(), newFreshQueue()
+	n.looks, n.fresh, n.stored = newLookQueue(), newFreshQueue(), make(chan struct{}, 1)
 	n.batcher = newBatcher(n, n.mono, holdHalfTimeouts*o.ElectionTimeout/2)
 	n.elections = n.newElections()
 	if err := n.startServices(); err != nil {
@@ -160,6 +161,7 @@ func (n *Node) startServices() (err error) {
 	n.wait.Go(n.batcher.answerAll)
 	n.wait.Go(n.answerLooks)
 	n.wait.Go(n.answerFresh)
+	n.wait.Go(n.followChanges)
 	n.wait.Go(n.joinOrBootstrap)
 	n.wait.Go(n.maintain)
 	n.wait.Go(n.watchDisk)

@@ -106,7 +106,7 @@ func (n *Node) openStack(m *storage.Membership) (*raftStack, error) {
 			Applied: n.o.applied, Diverged: n.diverged, Skipped: n.warnSkipped, Published: n.tellMessages,
 		},
 		Marks:     true,
-		Monotonic: n.mono, Disk: n.disk, Failed: n.diskFailed, Logger: n.log,
+		Monotonic: n.mono, Disk: n.disk, Failed: n.diskFailed, Stored: n.entriesStored, Logger: n.log,
 	})
 	if err != nil {
 		return nil, err

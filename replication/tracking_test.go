@@ -55,3 +55,17 @@ func TestNodesTellOfChanges(t *testing.T) {
 	eventually(t, "another one leads", func() bool { return c.leader() != leader })
 	everywhere("the loss of a leader", "", func() { c.close(c.leader()) })
 }
+
+// TestChangesNeedNoHeartbeat: a node with clients that track keys applies a change of another node
+// although no later entry and no heartbeat says that it is committed.
+func TestChangesNeedNoHeartbeat(t *testing.T) {
+	t.Parallel()
+	c, first := startSilentCluster(t, func(*Options) {})
+	follower := c.other(first)
+	follower.o.Notices.Track(1)
+	for range 5 {
+		c.takeAll(first, "")
+		last := first.stack.Load().FSM.Index()
+		eventually(t, "the change is applied", func() bool { return follower.stack.Load().FSM.Index() >= last })
+	}
+}

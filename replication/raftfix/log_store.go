@@ -80,15 +80,16 @@ func (l *LogStore) StoreLogs(entries []*raft.Log) error {
 	if err != nil {
 		return err
 	}
-	l.o.Stored(l.o.Monotonic() - began)
+	took := l.o.Monotonic() - began
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	for _, e := range entries {
 		l.addRecent(e)
 		if e.Type == raft.LogCommand {
 			l.stored, l.storedAt = e.Index, began
 		}
 	}
+	l.mu.Unlock()
+	l.o.Stored(took)
 	return nil
 }
 

@@ -34,6 +34,7 @@ type Options struct {
 	Monotonic func() time.Duration // for LogStore.LastStored
 	Disk      *persist.DiskWatch
 	Failed    func(error) // called when the log can not be written
+	Stored    func()      // unless nil, called when entries were stored; it must not block
 	Logger    *slog.Logger
 }
 
@@ -118,7 +119,13 @@ func (f *Files) openLog(m *Membership, dir string, o Options) (err error) {
 		d.Warn(o.Logger)
 	}
 	f.Entries = raftfix.NewLogStore(f.Log.Raft(), raftfix.LogStoreOptions{
-		Snapshots: f.Snapshots, Monotonic: o.Monotonic, Writing: f.logWrites, Stored: func(took time.Duration) { f.StoreTimes.Add(took, 1) },
+		Snapshots: f.Snapshots, Monotonic: o.Monotonic, Writing: f.logWrites,
+		Stored: func(took time.Duration) {
+			f.StoreTimes.Add(took, 1)
+			if o.Stored != nil {
+				o.Stored()
+			}
+		},
 	})
 	return nil
 }
