@@ -10,8 +10,8 @@ import (
 )
 
 // redisVersion is the version of Redis that is reported to clients, because they choose
-// their commands by it.
-const redisVersion = "7.2.4"
+// their commands by it. redis-py and Jedis keep values from 7.4 on only.
+const redisVersion = "7.4.0"
 
 var (
 	errDBRange = resp.NewError("ERR", "DB index is out of range")

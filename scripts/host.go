@@ -70,7 +70,7 @@ func newHost(more ...*lua.Function) *hostEnv {
 	return h
 }
 
-// The version that scripts see, as INFO shows it.
+// The version that scripts see. It is the same on all nodes and in replays of old logs.
 const (
 	redisVersion       = "7.2.4"
 	redisVersionNumber = 7<<16 | 2<<8 | 4
