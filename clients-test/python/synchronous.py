@@ -3,8 +3,10 @@
 import os
 import subprocess
 import sys
+import time
 
 import redis
+from redis.cache import CacheConfig
 from redis.cluster import RedisCluster
 
 from report import WARNINGS, Between, OneOf, address, expect, run
@@ -206,6 +208,32 @@ def tls(r):
             expect(pipe.execute(), [[b"TOKEN", 10, 9, 0, Between(300000, 360000)]] * 1000)
 
 
+# Changes of a key that a client that keeps values must follow, with the value afterwards.
+SET_BY_SCRIPT = "return redis.call('SET', KEYS[1], 'new')"
+CHANGES = {
+    "set": (lambda r, key: r.set(key, "new"), b"new"),
+    "delete": (lambda r, key: r.delete(key), None),
+    "expire": (lambda r, key: r.pexpire(key, 50), None),
+    "script": (lambda r, key: r.eval(SET_BY_SCRIPT, 1, key), b"new"),
+    "rename": (lambda r, key: r.rename(key, key + ":new"), None),
+    "flush": (lambda r, key: r.flushall(), None),
+}
+
+
+def cache(r):
+    with redis.Redis(**PLAIN, protocol=3, cache_config=CacheConfig()) as keeping:
+        for name, (change, want) in CHANGES.items():
+            key = "cache:" + name
+            r.set(key, "old")
+            expect(keeping.get(key), b"old")
+            expect([kept.cache_value for kept in keeping.get_cache().collection.values() if kept.cache_key.redis_keys == (key,)], [b"old"])
+            change(r, key)
+            end = time.monotonic() + 10
+            while (value := keeping.get(key)) != want and time.monotonic() < end:
+                time.sleep(0.005)
+            expect((name, value), (name, want))
+
+
 CASES = {
     "connect": connect,
     "decide-token": decide_token,
@@ -228,6 +256,7 @@ CASES = {
     "password": password,
     "cluster": cluster,
     "tls": tls,
+    "cache": cache,
 }
 
 

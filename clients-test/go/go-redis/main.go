@@ -32,7 +32,22 @@ func main() {
 		s.Case{Name: "password", Run: password},
 		s.Case{Name: "cluster", Run: cluster},
 		s.Case{Name: "tls", Run: overTLS},
+		s.Case{Name: "cache", Run: cache},
 	))
+}
+
+func cache() {
+	keeping := redis.NewClient(&redis.Options{Addr: s.Addr, ClientSideCacheConfig: &redis.ClientSideCacheConfig{}})
+	defer keeping.Close()
+	s.Cache(func(key string) (any, bool, error) {
+		before := keeping.CSCStats().Hits
+		value, err := keeping.Get(ctx, key).Result()
+		kept := keeping.CSCStats().Hits > before
+		if errors.Is(err, redis.Nil) {
+			return nil, kept, nil
+		}
+		return value, kept, err
+	}, do)
 }
 
 // log collects the client's messages, which have no levels.

@@ -20,6 +20,7 @@ import redis.clients.jedis.RedisProtocol;
 import redis.clients.jedis.Response;
 import redis.clients.jedis.UnifiedJedis;
 import redis.clients.jedis.commands.ProtocolCommand;
+import redis.clients.jedis.csc.CacheConfig;
 import redis.clients.jedis.resps.ScanResult;
 import redis.clients.jedis.util.KeyValue;
 import redis.clients.jedis.util.SafeEncoder;
@@ -55,7 +56,19 @@ final class JedisSession {
         session.test("wrong-password", JedisSession::wrongPassword);
         session.test("password", JedisSession::password);
         session.cluster(JedisSession::cluster);
+        session.test("cache", () -> cache(addr, jedis));
         session.end();
+    }
+
+    private static void cache(HostAndPort addr, RedisClient jedis) throws Exception {
+        DefaultJedisClientConfig three = DefaultJedisClientConfig.builder().protocol(RedisProtocol.RESP3).build();
+        CacheConfig config = CacheConfig.builder().maxSize(100).build();
+        try (RedisClient keeping = RedisClient.builder().hostAndPort(addr).clientConfig(three).cacheConfig(config).build()) {
+            Caches.test(
+                    keeping::get,
+                    () -> keeping.getCache().getStats().getHitCount(),
+                    words -> jedis.sendCommand(command(words[0]), Arrays.copyOfRange(words, 1, words.length)));
+        }
     }
 
     /** Takes n tokens of a bucket of 10 with 10 per hour; key is a String or byte[]. */

@@ -11,6 +11,7 @@ import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.ScanIterator;
+import io.lettuce.core.TrackingArgs;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.BaseRedisCommands;
 import io.lettuce.core.api.sync.RedisCommands;
@@ -27,10 +28,15 @@ import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import io.lettuce.core.protocol.ProtocolKeyword;
 import io.lettuce.core.protocol.ProtocolVersion;
+import io.lettuce.core.support.caching.CacheAccessor;
+import io.lettuce.core.support.caching.CacheFrontend;
+import io.lettuce.core.support.caching.ClientSideCaching;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** The session of Lettuce. */
 final class LettuceSession {
@@ -63,13 +69,7 @@ final class LettuceSession {
             Want.equal(connection.sync().ping(), "PONG");
             Want.equal(session.logged, List.of());
         });
-        Decisions.test(session, words -> {
-            CommandArgs<String, String> rest = new CommandArgs<>(UTF8);
-            for (int i = 1; i < words.length; i++) {
-                rest.add(words[i]);
-            }
-            return send(connection.sync(), words[0], rest);
-        });
+        Decisions.test(session, asking(connection));
         session.test("pipeline", () -> pipeline(connection));
         session.test("transaction", () -> transaction(connection.sync()));
         session.test("binary-keys", () -> binaryKeys(client));
@@ -79,7 +79,38 @@ final class LettuceSession {
         session.test("wrong-password", LettuceSession::wrongPassword);
         session.test("password", LettuceSession::password);
         session.cluster(LettuceSession::cluster);
+        session.test("cache", () -> cache(client, connection));
         session.end();
+    }
+
+    private static Decisions.Ask asking(StatefulRedisConnection<String, String> connection) {
+        return words -> {
+            CommandArgs<String, String> rest = new CommandArgs<>(UTF8);
+            for (int i = 1; i < words.length; i++) {
+                rest.add(words[i]);
+            }
+            return send(connection.sync(), words[0], rest);
+        };
+    }
+
+    private static void cache(RedisClient client, StatefulRedisConnection<String, String> other) throws Exception {
+        AtomicLong hits = new AtomicLong();
+        Map<String, String> values = new ConcurrentHashMap<>() {
+            @Override
+            public String get(Object key) {
+                String value = super.get(key);
+                if (value != null) {
+                    hits.incrementAndGet();
+                }
+                return value;
+            }
+        };
+        try (StatefulRedisConnection<String, String> keeping = client.connect()) {
+            CacheFrontend<String, String> cache =
+                    ClientSideCaching.enable(CacheAccessor.forMap(values), keeping, TrackingArgs.Builder.enabled());
+            // CacheFrontend can't read the message of FLUSHALL, which has a null in place of keys.
+            Caches.test(cache::get, hits::get, asking(other), "flush");
+        }
     }
 
     private static RedisURI uri(String server) {
