@@ -22,7 +22,7 @@ var acl = session.Command{
 	Sub: []session.Command{
 		long(aclSub("CAT", "[category]", "Lists the categories of commands, or the commands of one category. The groups of users are categories.", 0, runACLCat)),
 		aclSub("DELUSER", "username [username ...]", "Rejected: users are configured in a file.", session.Admin|session.Secret, refuseUsers),
-		aclSub("DRYRUN", "username command [arg ...]", "Checks whether a user may send a command line.", session.Admin|session.Secret, runACLDryRun),
+		aclDryRun(),
 		aclSub("GETUSER", "username", "Describes a user; nil if there is no such user.", session.Admin, runACLGetUser),
 		long(aclSub("LIST", "", "Lists the users and their rules, without passwords.", session.Admin, runACLList)),
 		aclSub("LOAD", "", "Reloads the users file. An invalid file is an error and changes nothing.", session.Admin|session.NoMulti, runACLLoad),
@@ -39,6 +39,13 @@ func aclSub(name, args, summary string, flags session.Flags, run session.Run) se
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the commands", Since: "6.0.0", Group: "server",
 		Flags: flags | session.NoScript | session.Loading | session.Stale, Run: run,
 	}
+}
+
+// aclDryRun makes ACL DRYRUN, which must know the script of the line.
+func aclDryRun() session.Command {
+	c := aclSub("DRYRUN", "username command [arg ...]", "Checks whether a user may send a command line.", session.Admin|session.Secret, runACLDryRun)
+	c.Fresh = func(args [][]byte) bool { return len(args) > 3 && namesScript(args[3]) }
+	return c
 }
 
 // refuseUsers answers where the users are configured.

@@ -93,6 +93,11 @@ func (h *scriptHost) scriptContainer() *session.Command {
 	}
 }
 
+// namesScript reports whether the command of this name runs a script that must be loaded before.
+func namesScript(name []byte) bool {
+	return word.Is(name, "EVALSHA") || word.Is(name, "EVALSHA_RO") || word.Is(name, "FCALL") || word.Is(name, "FCALL_RO")
+}
+
 // mayCompile charges the steps of compiling a text to the budget of this node. It returns an error
 // if the scripts of the node have recently used too many steps.
 func (h *scriptHost) mayCompile(steps int64) error {

@@ -139,8 +139,34 @@ func (s *Session) mayAs(c *Spec, args [][]byte) error {
 		return errNoChannel
 	}
 	err := c.DenyScript(r, args)
-	if err != nil {
+	if err != nil && resp.ErrorOf(err).Code == "NOPERM" {
 		s.h.denied.commands.Add(1)
 	}
 	return err
+}
+
+// judges reports whether *err, the result of mayAs for a command with Uses, is final. On a node that
+// does not lead, the script may be unknown although another node has answered that it is loaded. Then
+// judges calls Cluster.Fresh, and mayAs again. If it returns false, the session is in the state away,
+// or a batch is in flight.
+func (s *Session) judges(c *Spec, args [][]byte, err *error) bool {
+	asked := s.fresh
+	s.fresh = freshness{}
+	switch {
+	case asked.asked:
+		if *err != nil && asked.err != nil {
+			*err = asked.err
+		}
+		return true
+	case *err == nil || s.stale && !c.Flags.MayWrite() || s.h.config.Cluster.Leads():
+		return true
+	}
+	if _, unknown := c.Uses(args); unknown == nil {
+		return true
+	}
+	if !s.flush() || !s.askFresh() {
+		return false
+	}
+	*err = s.mayAs(c, args)
+	return s.judges(c, args, err)
 }

@@ -117,7 +117,9 @@ func (s *Session) Do(args [][]byte) bool {
 	}
 	hooks := s.h.hooks.Load()
 	if err == nil && hooks&guarded != 0 {
-		err = s.mayAs(c, args)
+		if err = s.mayAs(c, args); c.Uses != nil && !s.judges(c, args, &err) {
+			return false
+		}
 	}
 	if err == nil {
 		err = s.elsewhere(c, args)
