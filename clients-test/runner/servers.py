@@ -128,8 +128,8 @@ def certify(folder):
 class Servers:
     """One server of each kind, for the duration of the context."""
 
-    def __init__(self, binary, has_cluster, has_nodes, has_tls, has_http):
-        self.binary, self.has_cluster, self.has_nodes, self.has_tls, self.has_http = binary, has_cluster, has_nodes, has_tls, has_http
+    def __init__(self, binary, has_cluster, nodes_mode, has_tls, has_http):
+        self.binary, self.has_cluster, self.nodes_mode, self.has_tls, self.has_http = binary, has_cluster, nodes_mode, has_tls, has_http
         self.complaints = []  # complete after the context
         self.servers = []
 
@@ -171,7 +171,7 @@ class Servers:
             over_tls, files = free_addresses(1)[0], ("--tls-cert", folder / "cert.pem", "--tls-key", folder / "key.pem")
             server("tls", "--tls-listen", over_tls, *files)
             self.environment |= {"LIMITSRV_TLS_ADDR": over_tls, "LIMITSRV_TLS_CA": str(folder / "cert.pem")}
-        if self.has_nodes:
+        if self.nodes_mode is not None:
             self.environment |= self.start_nodes(folder)
         self.restarts = serve_restarts(again, str(folder / "socket"), self.complaints)
         program = folder / "restart"
@@ -185,7 +185,7 @@ class Servers:
         nodes = []
         for number, peer in enumerate(peers):
             nodes.append(Node(
-                self.binary, folder / f"node{number}.log", "--data", str(folder / f"node{number}"), "--cluster-mode", "on",
+                self.binary, folder / f"node{number}.log", "--data", str(folder / f"node{number}"), "--cluster-mode", self.nodes_mode,
                 "--raft", peer, "--peers", ",".join(peers), "--election-timeout", "1s"))
             self.servers.append(nodes[-1])
         return {

@@ -144,22 +144,24 @@ func (s *Session) trackRun(c *Spec, args [][]byte) {
 // trackBatch registers the keys of the commands of a batch, and decides how a node that does not
 // lead executes the batch.
 func (s *Session) trackBatch(batch *engine.Batch) {
-	if s.tracks == nil {
+	k := s.tracks
+	if k == nil {
 		return
 	}
-	tracked, looks := s.registerReads(batch), batch.Looks()
-	s.tracks.order = anyOrder
-	switch {
-	case !s.tracks.mode.On || batch.Stale || s.h.config.Cluster.Leads():
-	case looks && tracked:
-		s.tracks.order = freshFirst
-	case !looks && s.h.tracking.Concerns(batch):
-		s.tracks.order = freshLast
+	k.order = anyOrder
+	follows, looks := k.mode.On && !batch.Stale && !s.h.config.Cluster.Leads(), batch.Looks()
+	if follows && looks && len(k.reads) > 0 {
+		k.order = freshFirst
+		return
+	}
+	s.registerReads(batch)
+	if follows && !looks && s.h.tracking.Concerns(batch) {
+		k.order = freshLast
 	}
 }
 
 // execFresh executes the pending batch, which only reads, from the state of this node when that is
-// fresh.
+// fresh. Its keys are registered then: earlier changes cause no messages.
 func (s *Session) execFresh() {
 	s.h.config.Cluster.Fresh(func(err error) {
 		s.h.config.Spawn(func() {
@@ -167,10 +169,13 @@ func (s *Session) execFresh() {
 				err = errClosed
 			}
 			if err != nil {
+				s.dropReads()
 				s.done(err)
 				return
 			}
-			s.g.batch.Stale = true
+			batch := &s.g.batch
+			s.registerReads(batch)
+			batch.Stale = true
 			s.execNow()
 			s.h.Commit()
 		})
@@ -209,19 +214,23 @@ func (s *Session) noteReads(c *Spec, args [][]byte) {
 
 // registerReads registers the noted keys before the commands are executed. Messages about these
 // keys follow the replies, because only Resume writes the inbox. batch holds the commands; nil: a
-// run command reads. It reports whether there were any and the session tracks.
-func (s *Session) registerReads(batch *engine.Batch) (tracked bool) {
+// run command reads.
+func (s *Session) registerReads(batch *engine.Batch) {
 	k := s.tracks
 	if batch != nil && k.mode.NoLoop {
 		batch.Origin = s.id
 	}
 	if len(k.reads) == 0 {
-		return false
+		return
 	}
-	tracked = s.h.tracking.Register(k.client, k.reads)
-	clear(k.reads)
-	k.reads = k.reads[:0]
-	return tracked
+	s.h.tracking.Register(k.client, k.reads)
+	s.dropReads()
+}
+
+// dropReads forgets the noted keys.
+func (s *Session) dropReads() {
+	clear(s.tracks.reads)
+	s.tracks.reads = s.tracks.reads[:0]
 }
 
 // look answers a read-only batch from the state of this node, and returns its time.
