@@ -226,12 +226,21 @@ def cache(r):
             key = "cache:" + name
             r.set(key, "old")
             expect(keeping.get(key), b"old")
-            expect([kept.cache_value for kept in keeping.get_cache().collection.values() if kept.cache_key.redis_keys == (key,)], [b"old"])
+            follow(name, lambda: (keeping.get(key), keeps(keeping, key)), (b"old", True))
             change(r, key)
-            end = time.monotonic() + 10
-            while (value := keeping.get(key)) != want and time.monotonic() < end:
-                time.sleep(0.005)
-            expect((name, value), (name, want))
+            follow(name, lambda: keeping.get(key), want)
+
+
+def keeps(r, key):
+    return any(key in kept.redis_keys for kept in r.get_cache().collection)
+
+
+def follow(name, ask, want):
+    """Waits for an answer, for up to 10 s."""
+    end = time.monotonic() + 10
+    while (got := ask()) != want and time.monotonic() < end:
+        time.sleep(0.005)
+    expect((name, got), (name, want))
 
 
 CASES = {

@@ -4,6 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.Callable;
 import java.util.function.LongSupplier;
 
 /** The case cache, of a client that keeps values. */
@@ -38,20 +39,27 @@ final class Caches {
             }
             String key = "cache:" + change.getKey();
             other.ask("SET", key, "old");
-            Want.equal(keeping.get(key), "old");
-            long before = hits.getAsLong();
-            Want.equal(keeping.get(key), "old");
-            Want.equal(hits.getAsLong(), before + 1);
+            until(key + " is kept", () -> {
+                long before = hits.getAsLong();
+                Want.equal(keeping.get(key), "old");
+                return hits.getAsLong() == before + 1;
+            });
             String[] command = change.getValue().command.clone();
             for (int i = 0; i < command.length; i++) {
                 command[i] = command[i].equals(KEY) ? key : command[i];
             }
             other.ask(command);
-            long end = System.nanoTime() + 10_000_000_000L;
-            while (!Objects.equals(keeping.get(key), change.getValue().want) && System.nanoTime() < end) {
-                Thread.sleep(5);
-            }
-            Want.equal(key + " " + keeping.get(key), key + " " + change.getValue().want);
+            String want = change.getValue().want;
+            until(key + " is " + want, () -> Objects.equals(keeping.get(key), want));
         }
+    }
+
+    /** Waits for an event, for up to 10 s. */
+    private static void until(String event, Callable<Boolean> happens) throws Exception {
+        boolean happened = happens.call();
+        for (long end = System.nanoTime() + 10_000_000_000L; !happened && System.nanoTime() < end; happened = happens.call()) {
+            Thread.sleep(5);
+        }
+        Want.equal(event + ": " + happened, event + ": true");
     }
 }
