@@ -36,7 +36,8 @@ func checkSizes(count, further int, args [][]byte) (wrong string) {
 
 // appendElement answers an element.
 func appendElement(out []byte, e values.Element) []byte {
-	return e.Append(answer.AppendBulkHead(out, e.Len()))
+	n := e.Len()
+	return e.Append(answer.AppendBulkHead(values.Grow(out, n+valueBytes), n))
 }
 
 // vacate drops an entry if it is there, and returns the entry of its key.

@@ -1,9 +1,11 @@
 package datatypes
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"limitsrv/answer"
 	"limitsrv/engine"
@@ -73,13 +75,15 @@ func storeCombined(tx *engine.Tx, by operation, args [][]byte, out []byte) []byt
 		return fail(out, errMany)
 	}
 	e := vacate(tx, args[0])
-	t, rest := tx.Set(e), tx.Scratch
+	t := tx.Set(e)
 	tx.AddWork(n * workToAdd)
 	charge(tx, n*2*workToAdd+len(tx.Scratch)/copiedPerElement)
-	for range n {
-		var member answer.Value
-		member, rest, _ = answer.Next(rest)
-		t.Add(member.Bytes)
+	if n >= values.MinFilled {
+		t.Fill(tx.Scratch, g.found)
+	} else {
+		for _, m := range g.found {
+			t.Add(tx.Scratch[m.At : m.At+m.Len])
+		}
 	}
 	if n > 0 {
 		tx.Keep(e, engine.Set, t.Head)
@@ -120,23 +124,39 @@ const (
 	// the time of a visit to an element.
 	copiedPerElement = 16
 	// maxProbes bounds the members that a command on sets visits, including look-ups in other
-	// sets.
-	maxProbes = 4 << 20
+	// sets, or twice the members that ZRANGESTORE copies. bytesPerProbe bytes count as one member
+	// more. The command then takes some 100 ms.
+	maxProbes     = 1 << 20
+	bytesPerProbe = 64
 )
 
-var errProbes = fmt.Sprintf("ERR a command on sets visits at most %d members, each look-up in another set included: "+
-	"use fewer or smaller sets", maxProbes)
+var errProbes = fmt.Sprintf("ERR a command on sets visits at most %d members, each look-up in another set included, and %d bytes of a member count as one more: "+
+	"use fewer or smaller sets", maxProbes, bytesPerProbe)
 
 // A gathering collects the members of a combination.
 type gathering struct {
 	operation
-	limit int64 // stop at this number of members; 0: no limit
-	most  int   // stop when the members exceed this many bytes
+	limit  int64 // stop at this number of members; 0: no limit
+	most   int   // stop when the members exceed this many bytes
+	probes int   // so far
+	found  []values.Hashed
 }
 
-// isFull reports whether the n members in Scratch are enough.
-func (g *gathering) isFull(tx *engine.Tx, n int) bool {
+// isFull reports whether the members in Scratch are enough.
+func (g *gathering) isFull(tx *engine.Tx) bool {
+	n := len(g.found)
 	return int64(n) == g.limit || len(tx.Scratch) > g.most-n*valueBytes
+}
+
+// probe counts n visits or look-ups, and charges their work and that of so many bytes. It returns
+// false if they are too many. Calls of level 1 pay otherwise, and have no bound.
+func (g *gathering) probe(tx *engine.Tx, n, bytes int) bool {
+	if tx.Level() < 2 {
+		return true
+	}
+	tx.AddWork(n*(1+workToProbe) + bytes/copiedPerElement)
+	g.probes += n + bytes/bytesPerProbe
+	return g.probes <= maxProbes
 }
 
 // gather appends the members of the combination to Scratch, encoded as answers, and returns their
@@ -145,7 +165,6 @@ func (g *gathering) isFull(tx *engine.Tx, n int) bool {
 // For an intersection or a difference these are the members of one set that all other sets contain
 // or do not contain. For a union they are the members of all sets, each once.
 func (g *gathering) gather(tx *engine.Tx, keys [][]byte) (n int, wrong string) {
-	by := g.operation
 	var few [8]values.Set
 	sets := few[:0]
 	for _, key := range keys {
@@ -156,120 +175,149 @@ func (g *gathering) gather(tx *engine.Tx, keys [][]byte) (n int, wrong string) {
 		sets = append(sets, t)
 	}
 	tx.Scratch = tx.Scratch[:0]
-	switch by {
+	ok := true
+	switch g.operation {
 	case union:
-		return g.unite(tx, sets)
-	case intersection: // the smallest set first
-		for i := range sets {
-			if sets[i].Count < sets[0].Count {
-				sets[0], sets[i] = sets[i], sets[0]
+		ok = g.unite(tx, sets)
+	case intersection:
+		slices.SortStableFunc(sets, func(a, b values.Set) int { return cmp.Compare(a.Count, b.Count) })
+		fallthrough
+	default:
+		ok = g.selectFrom(tx, sets[0], sets[1:])
+	}
+	if !ok {
+		return 0, errProbes
+	}
+	return len(g.found), ""
+}
+
+// append appends a member to Scratch, encoded as an answer.
+func (g *gathering) append(tx *engine.Tx, m *values.HashedElement) {
+	tx.Scratch = answer.AppendBulkHead(values.Grow(tx.Scratch, m.Len()+valueBytes), m.Len())
+	at := len(tx.Scratch)
+	tx.Scratch = m.Append(tx.Scratch)
+	if len(g.found) == cap(g.found) {
+		g.found = slices.Grow(g.found, max(64, len(g.found)))
+	}
+	g.found = append(g.found, values.Hashed{Hash: m.Hash, At: at, Len: m.Len()})
+}
+
+// selectedAtOnce is the number of members of the first set that are looked up in all other sets
+// before the next members are.
+const selectedAtOnce = 1 << 10
+
+// selectFrom gathers the members of the first set that all others contain, or for a difference do
+// not contain. ok is false if maxProbes is exceeded.
+func (g *gathering) selectFrom(tx *engine.Tx, first values.Set, others []values.Set) (ok bool) {
+	ordered := first.IsOrdered()
+	all := make([]values.HashedElement, min(first.Count, selectedAtOnce))
+	walk := first.Walk()
+	for left := first.Count; left > 0; left -= len(all) {
+		all = all[:min(left, selectedAtOnce)]
+		bytes := 0
+		for i := range all {
+			all[i], _ = walk.NextHashed()
+			all[i].Place = i
+			bytes += all[i].Len()
+		}
+		if !g.probe(tx, len(all), bytes) {
+			return false
+		}
+		kept := all
+		for i := 0; i < len(others) && len(kept) > 0; i++ {
+			if !g.probe(tx, others[i].Looks(kept, ordered), 0) {
+				return false
 			}
+			kept = others[i].Select(kept, ordered, g.operation == intersection)
+		}
+		if g.take(tx, len(all), kept, 1+len(others)) {
+			return true
 		}
 	}
-	probes, others := 0, sets[1:]
-	walk := sets[0].Walk()
-	for member, more := walk.Next(); more; member, more = walk.Next() {
-		from := len(tx.Scratch)
-		at := appendMember(tx, member)
-		looked, all := allContain(others, tx.Scratch[at:], by == intersection)
-		if tx.Level() < 2 {
-			tx.AddWork(1 + len(others))
-		} else {
-			tx.AddWork(1 + (1+looked)*(workToProbe+member.Len()/copiedPerElement))
-			if probes += 1 + looked; probes > maxProbes {
-				return 0, errProbes
-			}
-		}
-		if !all {
-			tx.Scratch = tx.Scratch[:from]
-			continue
-		}
-		if n++; g.isFull(tx, n) {
-			return n, ""
+	return true
+}
+
+// take appends the members that are left of so many, and reports whether that is enough. At level
+// 1, each of the members has the given work.
+func (g *gathering) take(tx *engine.Tx, members int, kept []values.HashedElement, work int) (full bool) {
+	for i := range kept {
+		g.append(tx, &kept[i])
+		if full = g.isFull(tx); full {
+			members = kept[i].Place + 1
+			break
 		}
 	}
-	return n, ""
-}
-
-// appendMember appends a member to Scratch, encoded as an answer. It returns the offset of the
-// member's bytes.
-func appendMember(tx *engine.Tx, member values.Element) (at int) {
-	tx.Scratch = answer.AppendBulkHead(tx.Scratch, member.Len())
-	at = len(tx.Scratch)
-	tx.Scratch = member.Append(tx.Scratch)
-	return at
-}
-
-// allContain reports whether Contains(member) == want for all sets, and how many sets it looked
-// into. It stops at the first set that differs.
-func allContain(sets []values.Set, member []byte, want bool) (looked int, all bool) {
-	for i := range sets {
-		if sets[i].Contains(member) != want {
-			return i + 1, false
-		}
+	if tx.Level() < 2 {
+		tx.AddWork(members * work)
 	}
-	return len(sets), true
+	return full
 }
 
-// unite is gather for a union. It records the members in a hash table, so it does not look into all
-// earlier sets for each member.
-func (g *gathering) unite(tx *engine.Tx, sets []values.Set) (n int, wrong string) {
+// unite gathers the members of all sets, each once. ok is false if maxProbes would be exceeded. It
+// records the members in a hash table, so it does not look into all earlier sets for each member.
+func (g *gathering) unite(tx *engine.Tx, sets []values.Set) (ok bool) {
 	most := 0
 	for i := range sets {
 		most += sets[i].Count
 	}
 	if tx.Level() >= 2 && most > maxProbes {
-		return 0, errProbes
+		return false
 	}
 	var seen memberTable
 	if len(sets) > 1 {
-		seen.begin(&sets[0], most)
+		seen.begin(most)
 	}
 	for i := range sets {
 		walk := sets[i].Walk()
-		for member, more := walk.Next(); more; member, more = walk.Next() {
+		for m, more := walk.NextHashed(); more; m, more = walk.NextHashed() {
 			if tx.Level() < 2 {
 				tx.AddWork(1 + i)
-			} else {
-				tx.AddWork(1 + workToProbe + member.Len()/copiedPerElement)
 			}
-			from := len(tx.Scratch)
-			at := appendMember(tx, member)
-			if len(sets) > 1 && !seen.add(tx.Scratch, from, at) {
-				tx.Scratch = tx.Scratch[:from]
+			if !g.probe(tx, 1, m.Len()) {
+				return false
+			}
+			if len(sets) > 1 && !seen.add(tx.Scratch, g.found, &m) {
 				continue
 			}
-			if n++; g.isFull(tx, n) {
-				return n, ""
+			if g.append(tx, &m); g.isFull(tx) {
+				return true
 			}
 		}
 	}
-	return n, ""
+	return true
 }
 
-// A memberTable is a hash table of members in Scratch. A slot holds the offset of the member's
-// answer plus 1.
+// A memberTable is a hash table of the members that a gathering has found. A slot holds the index
+// of the member plus 1, below bits of its hash. Slots are in the order of hashes, in which most sets
+// are walked.
 type memberTable struct {
-	hash  func([]byte) uint64
-	slots []int
+	slots []uint64
+	shift int
 }
 
-// begin makes room for members. It uses the hash function of a set, which is keyed with a secret.
-func (t *memberTable) begin(of *values.Set, members int) {
-	t.hash = of.Hash
-	t.slots = make([]int, 1<<bits.Len(uint(members*2)))
+const (
+	indexBits = 32
+	hashMask  = 1<<(64-indexBits) - 1
+)
+
+// begin makes room for members.
+func (t *memberTable) begin(members int) {
+	n := bits.Len(uint(members + members/2))
+	t.slots, t.shift = make([]uint64, 1<<n), 64-n
 }
 
-// add adds a member in memory. Its answer starts at offset from, its bytes at offset at. It reports
-// whether the member is new.
-func (t *memberTable) add(memory []byte, from, at int) bool {
-	member, mask := memory[at:], len(t.slots)-1
-	i := int(t.hash(member)) & mask
-	for ; t.slots[i] != 0; i = (i + 1) & mask {
-		if v, _, _ := answer.Next(memory[t.slots[i]-1:]); string(v.Bytes) == string(member) {
+// add adds a member that will be the next of found, whose bytes are in text. It reports whether the
+// member is new.
+func (t *memberTable) add(text []byte, found []values.Hashed, m *values.HashedElement) bool {
+	i, low := int(m.Hash>>t.shift), m.Hash&hashMask
+	for ; t.slots[i] != 0; i = (i + 1) & (len(t.slots) - 1) {
+		if t.slots[i]>>indexBits != low {
+			continue
+		}
+		if old := &found[t.slots[i]&(1<<indexBits-1)-1]; m.Equal(text[old.At : old.At+old.Len]) {
 			return false
 		}
 	}
-	t.slots[i] = from + 1
+	t.slots[i] = low<<indexBits | uint64(len(found)+1)
 	return true
 }

@@ -194,12 +194,9 @@ func sPop(tx *engine.Tx, args [][]byte, out []byte) []byte {
 		}
 	}
 	for i := len(ranks) - 1; i >= 0; i-- {
-		member := t.At(ranks[i])
-		out = answer.AppendBulkHead(out, member.Len())
-		at := len(out)
-		out = member.Append(out)
-		t.Remove(out[at:])
+		out = appendElement(out, t.At(ranks[i]))
 	}
+	t.RemoveRanks(ranks)
 	tx.Keep(e, engine.Set, t.Head)
 	return most.done(out)
 }

@@ -1,8 +1,11 @@
 package datatypes
 
 import (
+	"fmt"
+
 	"limitsrv/answer"
 	"limitsrv/engine"
+	"limitsrv/values"
 	"limitsrv/values/numbers"
 )
 
@@ -118,21 +121,39 @@ func zRangeStore(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if r.n > 0 && tx.Tight() {
 		return fail(out, errFull)
 	}
-	r.scores, r.flat = true, true
-	tx.AddWork(r.n * workToAdd)
-	tx.Scratch, _ = r.append(tx, &z, tx.Scratch[:0], nil)
-	charge(tx, workOfMember*r.n+len(tx.Scratch)/copiedPerElement)
-	e := vacate(tx, args[0])
-	to := tx.SortedSet(e)
-	_, rest, _ := answer.Next(tx.Scratch)
-	for range r.n {
-		var member, score answer.Value
-		member, rest, _ = answer.Next(rest)
-		score, rest, _ = answer.Next(rest)
-		to.Add(member.Bytes, score.Double, 0)
+	bytes := 0
+	if tx.Level() >= 2 {
+		if r.n <= maxProbes/2 {
+			bytes = r.bytes(&z)
+		}
+		if 2*r.n+bytes/bytesPerProbe > maxProbes {
+			return fail(out, errCopied)
+		}
 	}
+	tx.AddWork(r.n * workToAdd)
+	e, _ := tx.Find(args[0])
+	to := tx.SortedSet(e)
+	to.Head = values.Head{}
+	if r.n > 0 { // before vacate: both keys may be the same
+		charge(tx, workOfMember*r.n+bytes/copiedPerElement)
+		to.FillRange(&z, r.from, r.n)
+	}
+	e = vacate(tx, args[0])
 	if r.n > 0 {
 		tx.Keep(e, engine.SortedSet, to.Head)
 	}
 	return answer.AppendInt(out, int64(r.n))
 }
+
+// bytes returns the length of all members of a range.
+func (r *memberRange) bytes(z *values.SortedSet) (n int) {
+	walk := z.Walk(r.from)
+	for range r.n {
+		member, _, _ := walk.Next()
+		n += member.Len()
+	}
+	return n
+}
+
+var errCopied = fmt.Sprintf("ERR ZRANGESTORE stores at most %d members, and %d bytes of a member count as one more: store the range in parts",
+	maxProbes/2, 2*bytesPerProbe)

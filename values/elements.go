@@ -202,6 +202,7 @@ func (e Element) Append(dst []byte) []byte {
 	case integer:
 		return strconv.AppendInt(dst, e.n, 10)
 	case longText:
+		dst = Grow(dst, int(e.n))
 		for at := 0; at < int(e.n); {
 			piece := e.memory.piece(e.blob, int(e.n), at)
 			dst = append(dst, piece...)

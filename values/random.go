@@ -22,34 +22,58 @@ func Pick(r Source, n int) int {
 }
 
 // Ranks appends k different numbers from 0 to n-1 in ascending order, all choices with
-// the same probability. Requires: 0 <= k <= n. Cost: O(k log k).
+// the same probability. Requires: 0 <= k <= n. Cost: O(k log k), or O(k) if k is not far below n.
 //
 // Source: R. Floyd in J. Bentley, "Programming pearls: a sample of brilliance", 1987.
 func Ranks(dst []int, r Source, n, k int) []int {
 	const few = 16
-	var (
-		start  = len(dst)
-		chosen map[int]struct{}
-	)
-	if k > few {
-		chosen = make(map[int]struct{}, k)
+	switch {
+	case k > few && k > n/64:
+		return manyRanks(dst, r, n, k)
+	case k > few:
+		return someRanks(dst, r, n, k)
 	}
+	start := len(dst)
 	for j := n - k; j < n; j++ {
 		i := Pick(r, j+1)
-		taken := false
-		if chosen == nil {
-			taken = slices.Contains(dst[start:], i)
-		} else {
-			_, taken = chosen[i]
-		}
-		if taken {
+		if slices.Contains(dst[start:], i) {
 			i = j
-		}
-		if chosen != nil {
-			chosen[i] = struct{}{}
 		}
 		dst = append(dst, i)
 	}
 	slices.Sort(dst[start:])
+	return dst
+}
+
+// someRanks is Ranks with a map of the chosen numbers.
+func someRanks(dst []int, r Source, n, k int) []int {
+	start, chosen := len(dst), make(map[int]struct{}, k)
+	for j := n - k; j < n; j++ {
+		i := Pick(r, j+1)
+		if _, taken := chosen[i]; taken {
+			i = j
+		}
+		chosen[i] = struct{}{}
+		dst = append(dst, i)
+	}
+	slices.Sort(dst[start:])
+	return dst
+}
+
+// manyRanks is Ranks with a bit for each number.
+func manyRanks(dst []int, r Source, n, k int) []int {
+	dst, chosen := slices.Grow(dst, k), make([]uint64, n/64+1)
+	for j := n - k; j < n; j++ {
+		i := Pick(r, j+1)
+		if chosen[i/64]>>(i%64)&1 != 0 {
+			i = j
+		}
+		chosen[i/64] |= 1 << (i % 64)
+	}
+	for i, word := range chosen {
+		for ; word != 0; word &= word - 1 {
+			dst = append(dst, i*64+bits.TrailingZeros64(word))
+		}
+	}
 	return dst
 }

@@ -1,6 +1,10 @@
 package values
 
-import "limitsrv/values/numbers"
+import (
+	"encoding/binary"
+
+	"limitsrv/values/numbers"
+)
 
 // A Set is a cursor on a set. Its functions that change the set change Head, which the
 // owner must then keep. Arguments must not be memory of the Store.
@@ -15,9 +19,6 @@ type Set struct {
 
 // Set returns a cursor on the set of h, which may be empty.
 func (s *Store) Set(h Head) Set { return Set{s, h} }
-
-// Hash returns a hash of a text, for tables in memory only: it depends on the seed.
-func (t *Set) Hash(b []byte) uint64 { return t.store.key.Sum(b) }
 
 // Contains reports whether a member is in the set.
 func (t *Set) Contains(member []byte) bool {
@@ -179,6 +180,32 @@ func (t *Set) Remove(member []byte) bool {
 	return true
 }
 
+// RemoveRanks removes the members at indexes, which are in ascending order. Requires: they exist,
+// and other members remain.
+func (t *Set) RemoveRanks(ranks []int) {
+	s := t.store
+	if t.Ref.form() != setTree || len(ranks) <= fewRemoved {
+		for i := len(ranks) - 1; i >= 0; i-- {
+			member := t.At(ranks[i])
+			s.member = member.Append(s.member[:0])
+			t.Remove(s.member)
+		}
+		return
+	}
+	for left := len(ranks); left > 0; left -= min(left, maxRemoved) {
+		some, tree := ranks[left-min(left, maxRemoved):left], s.treeOf(t.Ref, setOrder)
+		gone := make([]target, len(some))
+		for i, rank := range some {
+			b, at := tree.at(rank)
+			gone[i] = target{key: binary.LittleEndian.Uint64(b[at:]), member: s.element(b[at+keyBytes:])}
+		}
+		tree.removeEach(t.Count, gone)
+		t.Ref = tree.ref(setTree)
+		t.removed(len(some))
+	}
+	t.Change = s.changedBy(len(ranks))
+}
+
 // At returns the member after i others. Requires: it exists. Cost: O(Count) if packed, at
 // most 128 steps.
 func (t *Set) At(i int) Element {
@@ -238,6 +265,18 @@ func (w *SetWalk) Next() (member Element, ok bool) {
 		return w.store.element(b[keyBytes:]), true
 	}
 	return Element{}, false
+}
+
+// NextHashed is Next with the member's hash.
+func (w *SetWalk) NextHashed() (m HashedElement, ok bool) {
+	if b := w.scan.entry(); b != nil {
+		return HashedElement{Hash: binary.LittleEndian.Uint64(b), Element: w.store.element(b[keyBytes:])}, true
+	}
+	if m.Element, ok = w.Next(); ok {
+		var buf [maxPackedText]byte
+		m.Hash = w.store.key.Sum(m.Append(buf[:0]))
+	}
+	return m, ok
 }
 
 // Cursor returns the cursor of the next Scan, 0 if all members were visited. Requires:

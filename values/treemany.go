@@ -3,7 +3,6 @@ package values
 import (
 	"cmp"
 	"encoding/binary"
-	"slices"
 )
 
 // removeRange removes n entries, starting at index from, from the score tree of a sorted set with
@@ -108,54 +107,14 @@ func (t *tree) removeEach(count int, gone []target) {
 	t.lower()
 }
 
-// digitBits is the number of key bits by which a pass of sortTargets distributes targets.
-const digitBits = 11
-
-// sortTargets returns the targets in the order of a hash tree. Two passes by the highest bits of
-// the keys leave few comparisons, because hashes are evenly distributed.
+// sortTargets returns the targets in the order of a hash tree.
 func sortTargets(all []target) []target {
-	compare := func(a, b target) int {
+	return sortByHash(all, func(g *target) uint64 { return g.key }, func(a, b target) int {
 		if a.key != b.key {
 			return cmp.Compare(a.key, b.key)
 		}
 		return a.member.compare(b.member)
-	}
-	if len(all) <= 1<<digitBits {
-		slices.SortFunc(all, compare)
-		return all
-	}
-	const least = 64 - 2*digitBits
-	other := make([]target, len(all))
-	for shift := least; shift < 64; shift += digitBits {
-		distribute(other, all, shift)
-		all, other = other, all
-	}
-	for from, to := 0, 1; from < len(all); from, to = to, to+1 {
-		for to < len(all) && all[to].key>>least == all[from].key>>least {
-			to++
-		}
-		if to-from > 1 {
-			slices.SortFunc(all[from:to], compare)
-		}
-	}
-	return all
-}
-
-// distribute copies targets to dst, sorted by the digitBits bits of their keys from bit shift on.
-// The sort is stable.
-func distribute(dst, all []target, shift int) {
-	var next [1<<digitBits + 1]int
-	for i := range all {
-		next[all[i].key>>shift&(1<<digitBits-1)+1]++
-	}
-	for i := 1; i < len(next); i++ {
-		next[i] += next[i-1]
-	}
-	for i := range all {
-		at := &next[all[i].key>>shift&(1<<digitBits-1)]
-		dst[*at] = all[i]
-		*at++
-	}
+	})
 }
 
 // removeAll removes the entries equal to the targets below branch b at this level. It returns the

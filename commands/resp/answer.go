@@ -1,10 +1,14 @@
 package resp
 
 import (
+	"slices"
 	"strings"
 
 	"limitsrv/answer"
 )
+
+// longAnswer is the number of bytes from which on an answer gets room before it is written.
+const longAnswer = 64 << 10
 
 // Answer writes an answer in neutral form. Requires: it is answer.Valid. No allocation,
 // except for an error.
@@ -18,6 +22,9 @@ func (w *Writer) Answer(neutral []byte) {
 	p := answer.RESP2
 	if w.Proto3 {
 		p = answer.RESP3
+	}
+	if len(neutral) >= longAnswer {
+		w.Buf = slices.Grow(w.Buf, len(neutral)+len(neutral)/8)
 	}
 	w.Buf = answer.AppendTo(w.Buf, neutral, p)
 }
