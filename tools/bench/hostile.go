@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"embed"
 	"fmt"
@@ -180,8 +181,12 @@ func (c *client) askLines(request []byte, lines int) error {
 	if _, err := c.conn.Write(request); err != nil {
 		return err
 	}
-	for range lines {
-		if _, err := c.reader.ReadSlice('\n'); err != nil {
+	for lines > 0 {
+		switch _, err := c.reader.ReadSlice('\n'); err {
+		case nil:
+			lines--
+		case bufio.ErrBufferFull:
+		default:
 			return err
 		}
 	}

@@ -33,6 +33,9 @@ var longCommands = []struct {
 	{[]string{"SINTERSTORE long:k long:t long:u"}, 1},
 	{[]string{"SUNIONSTORE long:k" + longSetNames()}, 1},
 	{[]string{"SDIFFSTORE long:k long:t" + longSetNames()}, 1},
+	{[]string{"SUNIONSTORE long:k long:many"}, 1},
+	{[]string{"SUNIONSTORE long:k long:many", "SPOP long:k 300000"}, 1 + 1 + 2*300_000},
+	{[]string{"SINTERCARD 16" + strings.Repeat(" long:t long:u", 8)}, 1},
 	{[]string{"ZRANGESTORE long:k long:z 0 -1", "ZREMRANGEBYSCORE long:k 1 +inf"}, 2},
 	{[]string{"RENAME long:z long:z2", "RENAME long:z2 long:z"}, 2},
 	{[]string{"LREM long:l 0 x"}, 1},
@@ -42,6 +45,8 @@ var longCommands = []struct {
 	{repeated("BITCOUNT long:s", hostileRuns), hostileRuns},
 	{repeated("LINDEX long:l 62500", 8*hostileRuns), 16 * hostileRuns},
 	{[]string{"SETRANGE long:g 8000000 x", "DEL long:g"}, 2},
+	{[]string{"GET long:s"}, 2},
+	{[]string{"SRANDMEMBER long:many 300000"}, 1 + 2*300_000},
 }
 
 func repeated(line string, n int) (all []string) {
@@ -122,6 +127,14 @@ func (s *side) fillLong() error {
 		add("ZADD", "long:z", strconv.Itoa(i), member)
 		add("RPUSH", "long:l", member)
 		add("HSET", "long:h", member, "v")
+		if (i+1)%longFill == 0 {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range 4 * longElements {
+		add("SADD", "long:many", fmt.Sprint("m", i))
 		if (i+1)%longFill == 0 {
 			if err := flush(); err != nil {
 				return err
