@@ -69,6 +69,8 @@ func storeCombined(tx *engine.Tx, by operation, args [][]byte, out []byte) []byt
 	switch {
 	case wrong != "":
 		return fail(out, wrong)
+	case tx.Level() >= 2 && g.probes+n > maxProbes:
+		return fail(out, errProbes)
 	case n > 0 && tx.Tight():
 		return fail(out, errFull)
 	case n > values.MaxCount:
@@ -124,14 +126,14 @@ const (
 	// the time of a visit to an element.
 	copiedPerElement = 16
 	// maxProbes bounds the members that a command on sets visits, including look-ups in other
-	// sets, or twice the members that ZRANGESTORE copies. bytesPerProbe bytes count as one member
+	// sets. A member that is stored counts twice, and bytesPerProbe bytes of a member count as one
 	// more. The command then takes some 100 ms.
 	maxProbes     = 1 << 20
 	bytesPerProbe = 64
 )
 
-var errProbes = fmt.Sprintf("ERR a command on sets visits at most %d members, each look-up in another set included, and %d bytes of a member count as one more: "+
-	"use fewer or smaller sets", maxProbes, bytesPerProbe)
+var errProbes = fmt.Sprintf("ERR a command on sets visits at most %d members, each look-up in another set included; "+
+	"a member that is stored, and %d bytes of a member, count as one more: use fewer or smaller sets", maxProbes, bytesPerProbe)
 
 // A gathering collects the members of a combination.
 type gathering struct {
@@ -218,7 +220,7 @@ func (g *gathering) selectFrom(tx *engine.Tx, first values.Set, others []values.
 		for i := range all {
 			all[i], _ = walk.NextHashed()
 			all[i].Place = i
-			bytes += all[i].Len()
+			bytes += all[i].Len() / bytesPerProbe * bytesPerProbe
 		}
 		if !g.probe(tx, len(all), bytes) {
 			return false
@@ -256,18 +258,18 @@ func (g *gathering) take(tx *engine.Tx, members int, kept []values.HashedElement
 // unite gathers the members of all sets, each once. ok is false if maxProbes would be exceeded. It
 // records the members in a hash table, so it does not look into all earlier sets for each member.
 func (g *gathering) unite(tx *engine.Tx, sets []values.Set) (ok bool) {
-	most := 0
+	all := 0
 	for i := range sets {
-		most += sets[i].Count
+		all += sets[i].Count
 	}
-	if tx.Level() >= 2 && most > maxProbes {
+	if tx.Level() >= 2 && all > maxProbes {
 		return false
 	}
 	var seen memberTable
-	if len(sets) > 1 {
-		seen.begin(most)
-	}
 	for i := range sets {
+		if len(sets) > 1 {
+			seen.reserve(g.found, sets[i].Count)
+		}
 		walk := sets[i].Walk()
 		for m, more := walk.NextHashed(); more; m, more = walk.NextHashed() {
 			if tx.Level() < 2 {
@@ -300,11 +302,27 @@ const (
 	hashMask  = 1<<(64-indexBits) - 1
 )
 
-// begin makes room for members.
-func (t *memberTable) begin(members int) {
-	n := bits.Len(uint(members + members/2))
+// reserve makes room for more members besides those found. It must be called before they are added:
+// members that arrive in the order of their hashes would crowd the first slots of a small table.
+func (t *memberTable) reserve(found []values.Hashed, more int) {
+	n := bits.Len(uint(len(found)+more) * 3 / 2)
+	if 1<<n <= len(t.slots) {
+		return
+	}
 	t.slots, t.shift = make([]uint64, 1<<n), 64-n
+	for i := range found {
+		t.slots[t.free(found[i].Hash)] = slotOf(found[i].Hash, i)
+	}
 }
+
+// free returns the first free slot for a hash.
+func (t *memberTable) free(hash uint64) (i int) {
+	for i = int(hash >> t.shift); t.slots[i] != 0; i = (i + 1) & (len(t.slots) - 1) {
+	}
+	return i
+}
+
+func slotOf(hash uint64, index int) uint64 { return hash&hashMask<<indexBits | uint64(index+1) }
 
 // add adds a member that will be the next of found, whose bytes are in text. It reports whether the
 // member is new.
@@ -318,6 +336,6 @@ func (t *memberTable) add(text []byte, found []values.Hashed, m *values.HashedEl
 			return false
 		}
 	}
-	t.slots[i] = low<<indexBits | uint64(len(found)+1)
+	t.slots[i] = slotOf(m.Hash, len(found))
 	return true
 }

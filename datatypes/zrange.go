@@ -121,12 +121,12 @@ func zRangeStore(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if r.n > 0 && tx.Tight() {
 		return fail(out, errFull)
 	}
-	bytes := 0
+	parts := 0
 	if tx.Level() >= 2 {
-		if r.n <= maxProbes/2 {
-			bytes = r.bytes(&z)
+		if r.n <= maxCopied {
+			parts = r.parts(&z)
 		}
-		if 2*r.n+bytes/bytesPerProbe > maxProbes {
+		if r.n+parts > maxCopied {
 			return fail(out, errCopied)
 		}
 	}
@@ -135,7 +135,7 @@ func zRangeStore(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	to := tx.SortedSet(e)
 	to.Head = values.Head{}
 	if r.n > 0 { // before vacate: both keys may be the same
-		charge(tx, workOfMember*r.n+bytes/copiedPerElement)
+		charge(tx, workOfMember*r.n+parts*bytesPerPart/copiedPerElement)
 		to.FillRange(&z, r.from, r.n)
 	}
 	e = vacate(tx, args[0])
@@ -145,15 +145,22 @@ func zRangeStore(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	return answer.AppendInt(out, int64(r.n))
 }
 
-// bytes returns the length of all members of a range.
-func (r *memberRange) bytes(z *values.SortedSet) (n int) {
+// maxCopied bounds the members that ZRANGESTORE copies. bytesPerPart bytes of a member count as one
+// more. The command then takes some 100 ms.
+const (
+	maxCopied    = 1 << 18
+	bytesPerPart = 128
+)
+
+var errCopied = fmt.Sprintf("ERR ZRANGESTORE stores at most %d members, and %d bytes of a member count as one more: store the range in parts",
+	maxCopied, bytesPerPart)
+
+// parts returns the number of times that members of a range have bytesPerPart bytes.
+func (r *memberRange) parts(z *values.SortedSet) (n int) {
 	walk := z.Walk(r.from)
 	for range r.n {
 		member, _, _ := walk.Next()
-		n += member.Len()
+		n += member.Len() / bytesPerPart
 	}
 	return n
 }
-
-var errCopied = fmt.Sprintf("ERR ZRANGESTORE stores at most %d members, and %d bytes of a member count as one more: store the range in parts",
-	maxProbes/2, 2*bytesPerProbe)
