@@ -15,6 +15,13 @@ func (s *Store) changed() uint64 {
 	return s.changes
 }
 
+// changedBy is changed for n changes, and returns the number of the last.
+func (s *Store) changedBy(n int) uint64 {
+	s.Collect(collectPerChange * n)
+	s.changes += uint64(n)
+	return s.changes
+}
+
 // Free frees the contents of a value. Cost: at once for a few hundred elements, or a text;
 // the others are freed by later changes, some each, and by Collect.
 func (s *Store) Free(h Head) {

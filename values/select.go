@@ -2,13 +2,6 @@ package values
 
 import "math/bits"
 
-// A HashedElement is a member of a set, and its hash, see Set.Hash.
-type HashedElement struct {
-	Hash  uint64
-	Place int // for the use of callers
-	Element
-}
-
 // lookedPerFind is the number of entries that a walk visits in the time of a look-up.
 const lookedPerFind = 4
 

@@ -267,6 +267,13 @@ func (w *SetWalk) Next() (member Element, ok bool) {
 	return Element{}, false
 }
 
+// A HashedElement is a member of a set, and its hash, see Set.Hash.
+type HashedElement struct {
+	Hash  uint64
+	Place int // for the use of callers
+	Element
+}
+
 // NextHashed is Next with the member's hash.
 func (w *SetWalk) NextHashed() (m HashedElement, ok bool) {
 	if b := w.scan.entry(); b != nil {

@@ -1,7 +1,5 @@
 package values
 
-import "slices"
-
 // A String is a cursor on a string. Its functions that change the string change Head,
 // which the owner must then keep; Count is the number of bytes. Arguments must not be
 // memory of the Store.
@@ -55,13 +53,3 @@ func (t *String) Append(dst []byte, from, to int) []byte {
 // Piece returns bytes from an offset on, at least one unless it is the end, for reading
 // until the next change to the Store.
 func (t *String) Piece(at int) []byte { return t.store.piece(t.Ref.blob(), t.Count, at) }
-
-// Grow makes room for n more bytes. Room for a long text grows by up to 4 MB at once, so that few
-// bytes are copied while it is built.
-func Grow(dst []byte, n int) []byte {
-	const most = 4 << 20
-	if cap(dst)-len(dst) >= n {
-		return dst
-	}
-	return slices.Grow(dst, max(n, min(len(dst), most)))
-}
