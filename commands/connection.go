@@ -2,11 +2,12 @@ package commands
 
 import (
 	"fmt"
-	"strconv"
+	"math"
 
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
+	"limitsrv/values/numbers"
 )
 
 // redisVersion is the version of Redis that is reported to clients, because they choose
@@ -14,9 +15,10 @@ import (
 const redisVersion = "7.4.0"
 
 var (
-	errDBRange = resp.NewError("ERR", "DB index is out of range")
-	errNotInt  = resp.NewError("ERR", "value is not an integer or out of range")
-	errSyntax  = resp.NewError("ERR", "syntax error")
+	errDBRange  = resp.NewError("ERR", "DB index is out of range")
+	errNotInt32 = resp.NewError("ERR", fmt.Sprintf("value is out of range, value must between %d and %d", math.MinInt32, math.MaxInt32))
+	errNotInt   = resp.NewError("ERR", "value is not an integer or out of range")
+	errSyntax   = resp.NewError("ERR", "syntax error")
 )
 
 // always returns a Command.Surplus that always returns err.
@@ -92,10 +94,12 @@ var selectDB = session.Command{
 
 // parseDB parses the number of a database that the session may select.
 func parseDB(s *session.Session, arg []byte) (db uint8, err error) {
-	n, wrong := strconv.Atoi(string(arg))
+	n, ok := numbers.ParseInt(arg)
 	switch {
-	case wrong != nil:
+	case !ok:
 		return 0, errNotInt
+	case n != int64(int32(n)):
+		return 0, errNotInt32
 	case n != 0 && s.Handler().Config().Cluster.Enabled():
 		return 0, errClusterDB
 	case n < 0 || n >= engine.Databases:

@@ -109,7 +109,7 @@ func Do(tx *engine.Tx, number uint16, args [][]byte, out []byte) []byte {
 	first, end, step := x.Keys.Span(args)
 	for i := first; i < end; i += step {
 		if n := len(args[i]); n == 0 || n > engine.MaxKeyBytes {
-			return wrongKey(n, out)
+			return AppendWrongKey(out, n)
 		}
 	}
 	before := len(out)
@@ -131,7 +131,7 @@ func DoNumber(tx *engine.Tx, number uint16, args [][]byte) (n int64, ok bool) {
 	return x.number(tx, args)
 }
 
-// wrongKey answers a key of n bytes, which can not be.
-func wrongKey(n int, out []byte) []byte {
+// AppendWrongKey appends the answer to a key of a wrong length, n bytes.
+func AppendWrongKey(out []byte, n int) []byte {
 	return answer.AppendError(out, fmt.Sprintf("ERR key must be 1 to %d bytes long, got %d", engine.MaxKeyBytes, n))
 }

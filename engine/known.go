@@ -45,7 +45,7 @@ func (tx *Tx) release() {
 		tx.Worker.Release()
 		tx.Worker = nil
 	}
-	if tx.knowns > 0 {
+	if tx.knowns > 0 || tx.key != nil {
 		clear(tx.known[:])
 		tx.knowns, tx.key, tx.number = 0, nil, Number{}
 	}

@@ -128,20 +128,26 @@ const (
 	wordBytesPerStep = 16
 )
 
+// Redis' errors about the name and the number of words of a command.
+const (
+	unknownCommand = "ERR Unknown Redis command called from script"
+	wrongArity     = "ERR Wrong number of args calling Redis command from script"
+)
+
 // permit counts a command with m.words, and returns the error if it must not be carried out.
 func (m *machine) permit(c *command) (wrong string) {
 	switch {
 	case c == nil || c.isNewer(m.tx):
-		return "ERR Unknown Redis command called from script"
+		return unknownCommand
 	case c.forbidden || c.blocks && m.tx.Level() < blockingLevel:
 		return "ERR This Redis command is not allowed from script"
 	case len(m.words) < c.least || len(m.words) > c.most, c.limit != nil && c.limit.Before > 0 && len(m.words) > c.limit.Before && m.tx.Level() < 2:
-		return "ERR Wrong number of args calling Redis command from script"
+		return wrongArity
 	case m.looks && c.writes:
 		return "ERR Write commands are not allowed from read-only scripts."
 	}
 	m.st.Charge(stepsPerCommand + stepsPerWord*len(m.words) + m.wordBytes/wordBytesPerStep)
-	if m.declared && c.own == nil && !m.mayTouch(c, m.words[1:]) {
+	if m.declared && (c.own == nil || c.keys.Step > 0) && !m.mayTouch(c, m.words[1:]) {
 		return "ERR Script attempted to access a key that it has not declared"
 	}
 	return ""

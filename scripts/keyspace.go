@@ -33,30 +33,42 @@ type keySearch struct {
 	bytes int // total length of their names
 }
 
-// all visits each key. It ends the run once the keys visited so far cost more steps than are left;
-// the result does not depend on the order of the keys. With keep it keeps the matching keys, unless
-// they are too many.
-func (m *machine) all(s *keySearch, keep bool) {
-	steps, left := int64(0), m.st.StepsLeft()
-	m.tx.EachKey(func(key []byte, alg engine.Alg) bool {
-		steps += 1 + int64(len(key)/bytesPerStep)
-		if s.match != nil {
-			steps += int64(s.match.Work(len(key)) / matchedPerStep)
+// eachKey calls visit for each key of the selected database with a matching name, in no fixed order.
+// A nil match matches any name. Keys of other databases cost a step too. eachKey ends the run once
+// the keys so far cost more steps than are left; the result does not depend on the order of the keys.
+func (m *machine) eachKey(match *glob.Matcher, visit func(key []byte, alg engine.Alg)) {
+	steps, left, selected := int64(0), m.st.StepsLeft(), m.tx.DB()
+	m.tx.EachKey(func(db uint8, key []byte, alg engine.Alg, _ bool) bool {
+		if steps++; db != selected {
+			return steps <= left
+		}
+		steps += int64(len(key) / bytesPerStep)
+		if match != nil {
+			steps += int64(match.Work(len(key)) / matchedPerStep)
 		}
 		if steps > left {
 			return false
 		}
-		if s.kind != nil && !strings.EqualFold(string(s.kind), alg.String()) || s.match != nil && !s.match.Match(key) {
-			return true
+		if match == nil || match.Match(key) {
+			visit(key, alg)
+		}
+		return true
+	})
+	m.st.Charge(int(steps))
+}
+
+// all finds the keys of a search. With keep it keeps them, unless they are too many.
+func (m *machine) all(s *keySearch, keep bool) {
+	m.eachKey(s.match, func(key []byte, alg engine.Alg) {
+		if s.kind != nil && !strings.EqualFold(string(s.kind), alg.String()) {
+			return
 		}
 		s.n++
 		s.bytes += len(key)
 		if keep && s.n <= maxKeys && int64(s.bytes+s.n*keyBytes) <= m.st.Heap.Left() {
 			s.found = append(s.found, bytes.Clone(key))
 		}
-		return true
 	})
-	m.st.Charge(int(steps))
 }
 
 // answerKeys appends the keys that a search finds, sorted by name.
@@ -110,24 +122,23 @@ func scanCommand(m *machine, out []byte) []byte {
 	if cursor, ok := numbers.ParseInt(m.words[1]); !ok || cursor < 0 {
 		return answer.AppendError(out, "ERR invalid cursor")
 	}
-	const syntax = "ERR syntax error"
 	for options := m.words[2:]; len(options) > 0; options = options[2:] {
 		wrong := ""
 		switch name := strings.ToUpper(string(options[0][:min(len(options[0]), maxName)])); {
 		case len(options) == 1:
-			wrong = syntax
+			wrong = syntaxError
 		case name == "MATCH":
 			wrong = s.pattern(m, options[1])
 		case name == "TYPE":
 			s.kind = options[1]
 		case name == "COUNT":
 			if n, ok := numbers.ParseInt(options[1]); !ok {
-				wrong = "ERR value is not an integer or out of range"
+				wrong = notInt
 			} else if n < 1 {
-				wrong = syntax
+				wrong = syntaxError
 			}
 		default:
-			wrong = syntax
+			wrong = syntaxError
 		}
 		if wrong != "" {
 			return answer.AppendError(out, wrong)
@@ -151,22 +162,16 @@ func dbSizeCommand(m *machine, out []byte) []byte {
 // randomKeyCommand answers the key with the lowest engine.Tx.Rank for a random number.
 func randomKeyCommand(m *machine, out []byte) []byte {
 	var (
-		draw        = m.tx.Random().Uint64()
-		lowest      []byte
-		least       uint64
-		steps, left = int64(0), m.st.StepsLeft()
+		draw   = m.tx.Random().Uint64()
+		lowest []byte
+		least  uint64
 	)
-	m.tx.EachKey(func(key []byte, _ engine.Alg) bool {
-		if steps += 1 + int64(len(key)/bytesPerStep); steps > left {
-			return false
-		}
+	m.eachKey(nil, func(key []byte, _ engine.Alg) {
 		rank := m.tx.Rank(key, draw)
 		if lowest == nil || rank < least || rank == least && bytes.Compare(key, lowest) < 0 {
 			lowest, least = append(lowest[:0], key...), rank
 		}
-		return true
 	})
-	m.st.Charge(int(steps))
 	if lowest == nil {
 		return answer.AppendNil(out)
 	}

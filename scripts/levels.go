@@ -3,7 +3,7 @@ package scripts
 import "limitsrv/datatypes"
 
 // newest is the newest level of meaning. namesLevel is the level from which scripts have Valkey's
-// name of the API table, and commands on all keys.
+// name of the API table, commands on all keys, SELECT, INFO and MEMORY USAGE.
 var newest = datatypes.Commands{}.Level()
 
 const namesLevel = 2

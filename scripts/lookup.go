@@ -2,14 +2,11 @@ package scripts
 
 import (
 	"math"
-	"strconv"
 	"strings"
 
-	"limitsrv/answer"
 	"limitsrv/datatypes"
 	"limitsrv/engine"
 	"limitsrv/limiters"
-	"limitsrv/values/numbers"
 )
 
 // A command is one that redis.call may find.
@@ -18,7 +15,7 @@ type command struct {
 	least  int    // words, the name included
 	most   int
 	since  uint8 // the first level of calls that has the command
-	// allKeys is set if the command reads all keys of the database.
+	// allKeys is set if the command may read keys that it does not name, or selects a database.
 	allKeys bool
 	writes  bool
 	// publishes is set for PUBLISH. It counts as a write, as in Redis.
@@ -64,6 +61,9 @@ var commands = func() map[string]*command {
 	all["SCAN"] = &command{least: 2, most: math.MaxInt, own: onAllKeys(scanCommand), since: namesLevel, allKeys: true}
 	all["DBSIZE"] = &command{least: 1, most: 1, own: onAllKeys(dbSizeCommand), since: namesLevel, allKeys: true}
 	all["RANDOMKEY"] = &command{least: 1, most: 1, own: onAllKeys(randomKeyCommand), since: namesLevel, allKeys: true}
+	all["SELECT"] = &command{least: 2, most: 2, own: onAllKeys(selectCommand), since: namesLevel, allKeys: true}
+	all["INFO"] = &command{least: 1, most: math.MaxInt, own: onAllKeys(infoCommand), since: namesLevel, allKeys: true}
+	all["MEMORY"] = &command{least: 2, most: math.MaxInt, own: memoryCommand, since: namesLevel, keys: datatypes.Keys{First: 2, Last: 2, Step: 1}}
 	all["WAIT"] = &command{least: 3, most: 3, own: wait, since: blockingLevel}
 	all["PUBLISH"] = &command{least: 3, most: 3, own: publish, writes: true, publishes: true}
 	for _, name := range strings.Fields(`ASKING AUTH CLIENT CLUSTER CONFIG DEBUG DISCARD EVAL EVALSHA EVAL_RO EVALSHA_RO EXEC FAILOVER FCALL FCALL_RO
@@ -90,35 +90,4 @@ func findCommand(name []byte) *command {
 		upper[i] = c
 	}
 	return commands[string(upper[:len(name)])]
-}
-
-func timeNow(m *machine, out []byte) []byte {
-	micros := m.tx.Micros()
-	var b [20]byte
-	out = answer.AppendArray(out, 2)
-	out = answer.AppendBulk(out, strconv.AppendInt(b[:0], micros/1e6, 10))
-	return answer.AppendBulk(out, strconv.AppendInt(b[:0], micros%1e6, 10))
-}
-
-// wait answers WAIT at once: 0 nodes have the writes of the run, because they are in no log yet.
-func wait(m *machine, out []byte) []byte {
-	if _, ok := numbers.ParseInt(m.words[1]); !ok {
-		return answer.AppendError(out, "ERR value is not an integer or out of range")
-	}
-	switch timeout, ok := numbers.ParseInt(m.words[2]); {
-	case !ok:
-		return answer.AppendError(out, "ERR timeout is not an integer or out of range")
-	case timeout < 0:
-		return answer.AppendError(out, "ERR timeout is negative")
-	}
-	return answer.AppendInt(out, 0)
-}
-
-func echo(m *machine, out []byte) []byte { return answer.AppendBulk(out, m.words[1]) }
-
-func ping(m *machine, out []byte) []byte {
-	if len(m.words) > 1 {
-		return answer.AppendBulk(out, m.words[1])
-	}
-	return answer.AppendStatus(out, "PONG")
 }
