@@ -198,6 +198,9 @@ func codeOf(c *session.Spec) string {
 	if c.Name == "CL.THROTTLE" || c.Name == "RL.THROTTLE" {
 		return "Cell"
 	}
+	if c.Name == "EXEC" {
+		return "EXECABORT"
+	}
 	return "ERR"
 }
 

@@ -19,91 +19,93 @@ var (
 var authCommand = session.Command{
 	Surplus: always(errSyntax), Name: "AUTH", Args: "[username] password", Summary: "Logs the connection in.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: session.NoScript | session.Loading | session.Stale | session.Fast | session.NoAuth | session.Secret,
-	Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
-		user, password := []byte(auth.DefaultUser), args[len(args)-1]
-		if len(args) == 3 {
-			user = args[1]
-		} else if !s.Handler().Logins().Needed() {
-			w.Error(errNoPass)
-			return
-		}
-		login(s, user, password, (*resp.Writer).OK)
-	},
+	Login: authLine,
+	Run:   runAuth,
+}
+
+// authLine returns the user and the password of an AUTH. ok is false if the default user has none.
+func authLine(s *session.Session, args [][]byte) (name, password []byte, ok bool) {
+	if len(args) == 2 {
+		return []byte(auth.DefaultUser), args[1], s.Handler().Logins().Needed()
+	}
+	return args[1], args[2], true
+}
+
+func runAuth(s *session.Session, w *resp.Writer, args [][]byte) {
+	name, password, ok := authLine(s, args)
+	if !ok {
+		w.Error(errNoPass)
+		return
+	}
+	s.Login(name, password, (*resp.Writer).OK)
 }
 
 var hello = session.Command{
 	Name: "HELLO", Args: "[protover [AUTH username password] [SETNAME clientname]]", Summary: "Switches the protocol and optionally logs in.",
 	Complexity: "O(1)", Since: "6.0.0", Group: "connection", Flags: session.NoScript | session.Loading | session.Stale | session.Fast | session.NoAuth | session.Secret | session.AuthWord,
+	Login: func(_ *session.Session, args [][]byte) (name, password []byte, ok bool) {
+		g, err := parseHello(args)
+		return g.user, g.password, err == nil && g.user != nil
+	},
 	Run: runHello,
 }
 
-// login logs the session in; answer writes the reply, perhaps later. On an error the
-// error is the reply and nothing changes.
-func login(s *session.Session, name, password []byte, answer func(*resp.Writer)) {
-	var a *auth.Account
-	s.Defer(func(done func(error)) (func(), error) {
-		return s.Handler().Logins().Begin(s.Addr(), string(name), password, func(found *auth.Account, err error) {
-			a = found
-			done(err)
-		}), nil
-	}, func(w *resp.Writer) {
-		if err := s.SwitchAccount(a); err != nil {
-			w.Error(err)
-			return
+// A greeting has the arguments of HELLO.
+type greeting struct {
+	version        int    // of the protocol; 0: as before
+	name           []byte // nil: as before
+	user, password []byte // nil: no AUTH
+}
+
+func parseHello(args [][]byte) (g greeting, err error) {
+	if len(args) == 1 {
+		return g, nil
+	}
+	switch version, err := strconv.ParseInt(string(args[1]), 10, 64); {
+	case err != nil:
+		return g, errProtoInt
+	case version != 2 && version != 3:
+		return g, errNoProto
+	default:
+		g.version = int(version)
+	}
+	for args = args[2:]; len(args) > 0; {
+		switch {
+		case word.Is(args[0], "AUTH") && len(args) > 2:
+			g.user, g.password = args[1], args[2]
+			args = args[3:]
+		case word.Is(args[0], "SETNAME") && len(args) > 1:
+			if err := checkName(args[1]); err != nil {
+				return g, err
+			}
+			g.name = args[1]
+			args = args[2:]
+		default:
+			return g, resp.NewError("ERR", "Syntax error in HELLO option '"+word.CString(args[0])+"'")
 		}
-		answer(w)
-	})
+	}
+	return g, nil
 }
 
 // runHello changes nothing if any part of the command is invalid.
 func runHello(s *session.Session, w *resp.Writer, args [][]byte) {
-	var (
-		proto3         = w.Proto3
-		name           []byte
-		user, password []byte // nil: no AUTH
-	)
-	if len(args) > 1 {
-		version, err := strconv.ParseInt(string(args[1]), 10, 64)
-		if err != nil {
-			w.Error(errProtoInt)
-			return
-		}
-		if version != 2 && version != 3 {
-			w.Error(errNoProto)
-			return
-		}
-		proto3 = version == 3
-		args = args[2:]
-	} else {
-		args = nil
-	}
-	for len(args) > 0 {
-		switch {
-		case word.Is(args[0], "AUTH") && len(args) > 2:
-			user, password = args[1], args[2]
-			args = args[3:]
-		case word.Is(args[0], "SETNAME") && len(args) > 1:
-			if err := checkName(args[1]); err != nil {
-				w.Error(err)
-				return
-			}
-			name = args[1]
-			args = args[2:]
-		default:
-			w.Error(resp.NewError("ERR", "Syntax error in HELLO option '"+word.CString(args[0])+"'"))
-			return
-		}
+	g, err := parseHello(args)
+	if err != nil {
+		w.Error(err)
+		return
 	}
 	answer := func(w *resp.Writer) {
-		s.SetProtocol(proto3)
-		if name != nil {
-			s.SetLabels(func(l *session.Labels) { l.Name = string(name) })
+		if g.version > 0 {
+			s.SetProtocol(g.version == 3)
+		}
+		if g.name != nil {
+			s.SetLabels(func(l *session.Labels) { l.Name = string(g.name) })
 		}
 		greet(s, w)
 	}
 	switch {
-	case user != nil:
-		login(s, user, password, answer)
+	case g.user != nil:
+		s.Login(g.user, g.password, answer)
 	case s.Account() == nil:
 		w.Error(errHelloAuth)
 	default:

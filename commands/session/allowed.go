@@ -23,15 +23,12 @@ var (
 	errLoading = resp.NewError("LOADING", "limitsrv is loading the dataset in memory")
 )
 
-// mayRunLoading returns an error if c must not run while the state is loading. An EXEC
-// with such a command discards the transaction.
+// mayRunLoading returns an error if c, or a command that it executes, must not run while the state
+// is loading.
 func (s *Session) mayRunLoading(c *Spec) error {
-	switch {
-	case c.Flags&Loading == 0:
+	if c.Flags&Loading == 0 ||
+		c.Flags&Executes != 0 && slices.ContainsFunc(s.tx.queue, func(q queued) bool { return q.spec.Flags&Loading == 0 }) {
 		return errLoading
-	case c.Flags&Executes != 0 && slices.ContainsFunc(s.tx.queue, func(q queued) bool { return q.spec.Flags&Loading == 0 }):
-		s.endTransaction()
-		return errExecLoading
 	}
 	return nil
 }

@@ -75,6 +75,10 @@ type Command struct {
 	// follows in its place among the replies.
 	Ahead func(s *Session, args [][]byte)
 
+	// Login, unless nil, returns the user and the password of a line of a run command that calls
+	// Session.Login; ok is false for a line that does not.
+	Login func(s *Session, args [][]byte) (name, password []byte, ok bool)
+
 	Sub []Command
 
 	// Surplus, unless nil, returns the error for a line with too many words.

@@ -39,8 +39,11 @@ func (s *Session) Defer(start func(done func(error)) (cancel func(), err error),
 	s.deferred = &deferredReply{write: write, cancel: cancel}
 }
 
-// abandon cancels the pending reply.
+// abandon cancels the pending reply, and the login of an EXEC.
 func (s *Session) abandon() {
+	if s.tx.cancelLogin != nil {
+		s.tx.cancelLogin()
+	}
 	if s.deferred != nil && s.deferred.cancel != nil {
 		s.deferred.cancel()
 	}

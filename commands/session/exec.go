@@ -3,7 +3,9 @@ package session
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"limitsrv/commands/auth"
 	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
@@ -40,6 +42,16 @@ func (s *Session) Discard() error {
 	return nil
 }
 
+// rejectExec ends the transaction, and returns Redis' error for an EXEC that is rejected because of
+// err: a redirection as it is.
+func (s *Session) rejectExec(err error) error {
+	s.endTransaction()
+	if resp.ErrorOf(err).Code == codeMoved {
+		return err
+	}
+	return resp.NewError("EXECABORT", "Transaction discarded because of: "+strings.TrimPrefix(err.Error(), "ERR "))
+}
+
 // InExec reports whether the run command is part of a transaction that EXEC executes.
 func (s *Session) InExec() bool { return s.tx.running }
 
@@ -61,19 +73,12 @@ func (s *Session) Exec() error {
 		batch.Ops = append(batch.Ops, engine.Op{Kind: engine.Expect, DB: k.db, Key: k.key, N: k.fingerprint})
 	}
 	tx.expects = len(tx.watched)
-	var (
-		all  = make([][]byte, len(tx.ends))
-		from int32
-	)
-	for i, end := range tx.ends {
-		all[i] = tx.bytes[from:end:end]
-		from = end
-	}
+	all, account := tx.words(), s.account
 	db := s.db
-	for _, q := range tx.queue {
+	for i, q := range tx.queue {
 		args := all[:q.args:q.args]
 		all = all[q.args:]
-		if err := s.recheck(q.spec, args); err != nil {
+		if err := s.recheck(account, q.spec, args); err != nil {
 			s.add(item{spec: q.spec, err: err, args: args})
 			continue
 		}
@@ -87,6 +92,9 @@ func (s *Session) Exec() error {
 		}
 		if q.spec.Ahead != nil {
 			q.spec.Ahead(s, args)
+		}
+		if l := tx.loginAt(i); l.err == nil {
+			account = l.account
 		}
 		tx.reads = tx.reads || s.reads(q.spec, args)
 		s.add(item{spec: q.spec, args: args})
@@ -102,12 +110,16 @@ func (s *Session) Exec() error {
 	return nil
 }
 
-// recheck returns an error if a queued command is not permitted any more.
-func (s *Session) recheck(c *Spec, args [][]byte) error {
-	if s.account == nil || s.h.hooks.Load()&guarded == 0 {
+// recheck returns an error if a queued command is not permitted any more, or not to the account as
+// which an earlier command of the transaction logs in, or if it has too many words.
+func (s *Session) recheck(account *auth.Account, c *Spec, args [][]byte) error {
+	if c.isSurplus(args) && c.Flags&OwnArity == 0 {
+		return c.wrongArity(args)
+	}
+	if account == nil || s.h.hooks.Load()&guarded == 0 {
 		return nil
 	}
-	why, _ := c.Deny(s.account.Rights(), args)
+	why, _ := c.Deny(account.Rights(), args)
 	switch why {
 	case DeniedCommand:
 		return resp.NewError("NOPERM", queuedBefore+"no permission to execute the command or subcommand")
@@ -116,7 +128,7 @@ func (s *Session) recheck(c *Spec, args [][]byte) error {
 	case DeniedChannel:
 		return resp.NewError("NOPERM", queuedBefore+"no permission to access one of the channels used as arguments to the command")
 	}
-	return c.DenyScript(s.account.Rights(), args)
+	return c.DenyScript(account.Rights(), args)
 }
 
 const queuedBefore = "ACLs rules changed between the moment the transaction was accumulated and the EXEC call. " +

@@ -8,9 +8,11 @@ import (
 	"limitsrv/commands/resp"
 )
 
+const codeMoved = "MOVED"
+
 // elsewhere returns the MOVED error for a command that another node must execute; nil:
 // this node executes it. Under READONLY this node executes read-only commands. EXEC is
-// redirected according to the commands of its transaction, which is then discarded.
+// redirected according to the commands of its transaction.
 func (s *Session) elsewhere(c *Spec, args [][]byte) error {
 	address := s.h.config.Cluster.Moved()
 	if address == "" {
@@ -24,12 +26,10 @@ func (s *Session) elsewhere(c *Spec, args [][]byte) error {
 		address = host + ":" + port
 	}
 	slot := s.tx.slot
-	if ofExec {
-		s.endTransaction()
-	} else {
+	if !ofExec {
 		slot = backend.KeySlot(args[c.positions(args).First])
 	}
-	return resp.NewError("MOVED", fmt.Sprintf("%d %s", slot, address))
+	return resp.NewError(codeMoved, fmt.Sprintf("%d %s", slot, address))
 }
 
 // isForLeader reports whether a command has keys and must be executed by the leader, not

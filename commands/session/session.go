@@ -115,6 +115,9 @@ func (s *Session) Do(args [][]byte) bool {
 	if err == nil && s.restricted {
 		err = s.mayRun(c)
 	}
+	if err != nil && s.tx.open && c.isSurplus(args) {
+		err = nil // EXEC answers it
+	}
 	hooks := s.h.hooks.Load()
 	if err == nil && hooks&guarded != 0 {
 		if err = s.mayAs(c, args); c.Uses != nil && !s.judges(c, args, &err) {
@@ -152,7 +155,7 @@ func (s *Session) Do(args [][]byte) bool {
 		s.hold(args, nil)
 	case c.Wait != nil:
 		s.wait(c, args)
-	case !s.freshen(c, args), !s.mayBegin(c):
+	case !s.freshen(c, args), !s.logsIn(c), !s.mayBegin(c):
 		return false
 	default:
 		s.run(c, args)
@@ -161,10 +164,13 @@ func (s *Session) Do(args [][]byte) bool {
 }
 
 // reject adds an error reply for a command that is not executed; an open transaction
-// becomes dirty.
+// becomes dirty. An EXEC discards it.
 func (s *Session) reject(c *Spec, err error) {
 	if c != nil {
 		s.stats[c.ID].rejected.Add(1)
+		if c.Flags&Executes != 0 {
+			err = s.rejectExec(err)
+		}
 	}
 	s.tx.dirty, s.fresh = s.tx.open, freshness{}
 	s.endCaching()

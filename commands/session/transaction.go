@@ -33,12 +33,20 @@ type transaction struct {
 	keyed bool
 	slot  int
 
+	// logsIn is set if a queued command has Command.Login. checked are the queued commands, and their
+	// words, of which EXEC has checked the passwords so far.
+	logsIn      bool
+	checked     struct{ commands, words int }
+	logins      []queuedLogin
+	cancelLogin func() // of the last login; nil: none was begun
+
 	rendering
 
 	watched []watched
 	queue   []queued
-	bytes   []byte  // arguments of all queued commands
-	ends    []int32 // end of each argument in bytes
+	bytes   []byte   // arguments of all queued commands
+	ends    []int32  // end of each argument in bytes
+	all     [][]byte // the arguments, see words
 	cost    int
 }
 
@@ -56,10 +64,15 @@ type queued struct {
 }
 
 var (
-	errNoMulti     = resp.NewError("ERR", "Command not allowed inside a transaction")
-	errExecLoading = resp.NewError("EXECABORT", "Transaction discarded because of: "+errLoading.Error())
-	errQueueFull   = resp.NewError("ERR", fmt.Sprintf("transaction is too large: at most %d commands and %d bytes may be queued", maxQueued, maxQueuedBytes))
+	errNoMulti   = resp.NewError("ERR", "Command not allowed inside a transaction")
+	errQueueFull = resp.NewError("ERR", fmt.Sprintf("transaction is too large: at most %d commands and %d bytes may be queued", maxQueued, maxQueuedBytes))
 )
+
+// isSurplus reports whether a line has too many words for a command that takes different numbers of
+// words. Redis queues such a line in a transaction, because it only knows the least number.
+func (c *Spec) isSurplus(args [][]byte) bool {
+	return c != nil && c.Min < c.Max && len(args) > c.Max && c.Flags&Immediate == 0
+}
 
 // queue stores a copy of a command for EXEC.
 func (s *Session) queue(c *Spec, args [][]byte) {
@@ -84,10 +97,25 @@ func (s *Session) queue(c *Spec, args [][]byte) {
 		tx.ends = append(tx.ends, int32(len(tx.bytes)))
 	}
 	tx.queue = append(tx.queue, queued{c, len(args)})
+	tx.logsIn = tx.logsIn || c.Login != nil
 	tx.cost = cost
 	s.queued.Store(int64(len(tx.queue)) + 1)
 	s.queuedBytes.Store(int64(cap(tx.bytes)) + int64(cap(tx.ends))*int64(unsafe.Sizeof(int32(0))) + int64(cap(tx.queue))*int64(unsafe.Sizeof(queued{})))
 	s.add(item{}) // +QUEUED
+}
+
+// words returns the words of all queued commands, one command behind the other. Requires: no further
+// command will be queued.
+func (tx *transaction) words() [][]byte {
+	if tx.all == nil {
+		tx.all = make([][]byte, len(tx.ends))
+		from := int32(0)
+		for i, end := range tx.ends {
+			tx.all[i] = tx.bytes[from:end:end]
+			from = end
+		}
+	}
+	return tx.all
 }
 
 // endTransaction discards the transaction and the watched keys.
