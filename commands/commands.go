@@ -6,6 +6,7 @@ import (
 	"limitsrv/commands/backend"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
+	"limitsrv/scripts"
 )
 
 // table lists every command, in the order of help and the README. To add one, add a file
@@ -59,6 +60,9 @@ func NewHandler(c session.Config) *session.Handler {
 	host := newScriptHost(c)
 	h := session.NewHandler(c, session.NewRegistry(slices.Concat(limitTable, plainCommands(), host.commands()), advice))
 	host.budget.inFlight = h.Granted
+	if c.Engine != nil {
+		h.CountScripts(scripts.Counter)
+	}
 	if c.Cluster != nil {
 		c.Cluster.HandleForwarded(func(next backend.Exec, b *engine.Batch, done func(error)) {
 			host.review(b)

@@ -18,15 +18,16 @@ import (
 // ofThisNode are the lines that read the state of this node outside of batches, as their
 // documentation says, with the reason.
 var ofThisNode = map[string]string{
-	"info":           "describes the node, and must answer without a leader; a line that names KEYSPACE is fresh",
-	"memory|doctor":  "describes the memory of the node",
-	"memory|stats":   "describes the memory of the node",
-	"rl.top":         "counts the decisions that the node has applied",
-	"rl.stats":       "counts the decisions that the node has applied",
-	"rl.policy":      "asks the leader whether its rules are those of the node",
-	"rl.rules|get":   "asks the leader whether its rules are those of the node",
-	"rl.rules|match": "asks the leader whether its rules are those of the node",
-	"rl.rules|list":  "asks the leader whether its rules are those of the node",
+	"info":             "describes the node, and must answer without a leader; a line that names KEYSPACE is fresh",
+	"memory|doctor":    "describes the memory of the node",
+	"memory|stats":     "describes the memory of the node",
+	"config|resetstat": "resets the counts of the node",
+	"rl.top":           "counts the decisions that the node has applied",
+	"rl.stats":         "counts the decisions that the node has applied",
+	"rl.policy":        "asks the leader whether its rules are those of the node",
+	"rl.rules|get":     "asks the leader whether its rules are those of the node",
+	"rl.rules|match":   "asks the leader whether its rules are those of the node",
+	"rl.rules|list":    "asks the leader whether its rules are those of the node",
 }
 
 // A lateCluster answers Fresh when a test says so.

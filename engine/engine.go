@@ -46,6 +46,7 @@ type Engine struct {
 	sweepShard    atomic.Uint32 // next shard of Sweep
 	victimCursor  atomic.Uint64 // hash at which Victims continues
 	statsDisabled atomic.Bool   // Stats reports no totals
+	commandCounts commandCounts
 	commands      Commands
 	level         uint8 // the newest level of commands
 	effects       bool  // Options.Effects

@@ -29,6 +29,7 @@ func (e *Engine) SetCounting(on bool) {
 		s.mu.Unlock()
 	}
 	e.sources.forgetRuns()
+	e.ResetCommandCounts()
 	e.statsDisabled.Store(!on)
 }
 

@@ -39,8 +39,11 @@ func (m *machine) redisCall(c *command, args []value.Value, raises bool) value.V
 		c = findCommand(m.words[0])
 	}
 	if wrong := m.permit(c); wrong != "" {
+		m.reject(c)
 		return m.wrong(replyError(m.st, []byte(wrong)), raises)
 	}
+	n := m.count(c)
+	n.Calls++
 	if c.plain {
 		if n, ok := datatypes.DoNumber(m.tx, c.number, m.words[1:]); ok {
 			m.st.Charge(int(m.tx.TakeWork()))
@@ -56,6 +59,7 @@ func (m *machine) redisCall(c *command, args []value.Value, raises bool) value.V
 	}
 	v, rest, _ := answer.Next(m.answer)
 	if v.Kind == answer.Error {
+		n.Failed++
 		return m.wrong(replyError(m.st, v.Bytes), raises)
 	}
 	result, _ := m.value(&v, rest)

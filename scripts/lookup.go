@@ -1,7 +1,9 @@
 package scripts
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"limitsrv/datatypes"
@@ -11,10 +13,11 @@ import (
 
 // A command is one that redis.call may find.
 type command struct {
-	number uint16 // of datatypes, unless it is forbidden, a limit or has a function of its own
-	least  int    // words, the name included
-	most   int
-	since  uint8 // the first level of calls that has the command
+	number  uint16 // of datatypes, unless it is forbidden, a limit or has a function of its own
+	counter uint16 // see Counter
+	least   int    // words, the name included
+	most    int
+	since   uint8 // the first level of calls that has the command
 	// allKeys is set if the command may read keys that it does not name, or selects a database.
 	allKeys bool
 	writes  bool
@@ -53,7 +56,8 @@ var commands = func() map[string]*command {
 			limit: c, least: least, most: most, writes: c.Flags&limiters.ReadOnly == 0, keys: datatypes.Keys{First: c.Keys.First, Last: c.Keys.Last, Step: c.Keys.Step},
 		}
 	}
-	all["RL.RESET"] = all["DEL"]
+	reset := *all["DEL"]
+	all["RL.RESET"] = &reset
 	all["TIME"] = &command{least: 1, most: 1, own: timeNow}
 	all["ECHO"] = &command{least: 2, most: 2, own: echo}
 	all["PING"] = &command{least: 1, most: 2, own: ping}
@@ -70,6 +74,9 @@ var commands = func() map[string]*command {
 		FUNCTION HELLO LATENCY MIGRATE MODULE MONITOR MULTI PSUBSCRIBE PSYNC PUNSUBSCRIBE QUIT REPLCONF REPLICAOF RESET RL.BACKUP RL.STATS RL.TOP SAVE BGSAVE SCRIPT
 		SHUTDOWN SLAVEOF SLOWLOG SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE SYNC UNSUBSCRIBE UNWATCH WATCH`) {
 		all[name] = &command{forbidden: true}
+	}
+	for i, name := range slices.Sorted(maps.Keys(all)) {
+		all[name].counter = uint16(i)
 	}
 	return all
 }()

@@ -42,6 +42,10 @@ type machine struct {
 	numbers   []byte   // texts of those that are numbers
 	answer    []byte
 	limits    limiters.Caller
+	// counts are the counts of the commands of the run, by command.counter, and counted the commands
+	// that have some.
+	counts  [engine.MaxCounted]engine.CommandCount
+	counted []uint16
 }
 
 // arguments returns lists of the keys and of the arguments of the run, or the limit that they

@@ -1,11 +1,13 @@
 package session
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"limitsrv/commands/resp"
+	"limitsrv/engine"
 	"limitsrv/histogram"
 )
 
@@ -23,6 +25,7 @@ type Stats struct {
 	inputRate   throughput // of bytes
 	outputRate  throughput
 	network     func() Network // since the start
+	scripted    scripted
 	// networkBase is the Network at the last Reset; nil: there was none.
 	networkBase atomic.Pointer[Network]
 }
@@ -48,6 +51,49 @@ func (c *commandCounts) took(calls, each int64) {
 	h.Add(time.Duration(each), calls)
 }
 
+// scripted has the counts of calls by scripts.
+type scripted struct {
+	engine  func() *engine.Engine
+	numbers map[int]int // for engine.Engine.CommandCount, by Spec.ID
+}
+
+// count returns the calls of a command by scripts.
+func (x *scripted) count(id int) engine.CommandCount {
+	number, counted := x.numbers[id]
+	if !counted {
+		return engine.CommandCount{}
+	}
+	return x.engine().CommandCount(number)
+}
+
+func (x *scripted) reset() {
+	if len(x.numbers) > 0 {
+		x.engine().ResetCommandCounts()
+	}
+}
+
+// CountScripts adds the calls by scripts to the counts of the commands. number returns the number of
+// a command for engine.Engine.CommandCount, by its name in capitals. The number of a container is
+// that of its first subcommand that scripts may call. CountScripts must be called before the first session.
+func (h *Handler) CountScripts(number func(name string) (n int, counted bool)) {
+	numbers := make(map[int]int)
+	for _, c := range h.registry.All {
+		n, counted := number(c.Name)
+		if !counted {
+			continue
+		}
+		id := c.ID
+		if i := slices.IndexFunc(c.Subs, (*Spec).inScripts); i >= 0 {
+			id = c.Subs[i].ID
+		}
+		numbers[id] = n
+	}
+	h.stats.scripted = scripted{engine: h.config.Engine, numbers: numbers}
+}
+
+// inScripts reports whether scripts may call a subcommand.
+func (c *Spec) inScripts() bool { return c.Flags&NoScript == 0 && c.Keys.Step > 0 }
+
 func newStats(commands int, network func() Network) *Stats {
 	s := &Stats{network: network}
 	for i := range s.stripes {
@@ -65,10 +111,10 @@ type Totals struct {
 	Failed   int64 // of Calls: answered with an error
 	Hits     int64 // keys that a reading op found
 	Misses   int64
-	Nanos    int64 // total time of the calls
+	Nanos    int64 // total time of the calls, without those by scripts
 }
 
-// Command returns the totals of the command with that Spec.ID.
+// Command returns the totals of the command with that Spec.ID, including calls by scripts.
 func (s *Stats) Command(id int) (t Totals) {
 	for i := range s.stripes {
 		c := &s.stripes[i][id]
@@ -81,6 +127,10 @@ func (s *Stats) Command(id int) (t Totals) {
 		t.Misses += c.misses.Load()
 		t.Nanos += c.nanos.Load()
 	}
+	n := s.scripted.count(id)
+	t.Calls += n.Calls
+	t.Rejected += n.Rejected
+	t.Failed += n.Failed
 	return t
 }
 
@@ -158,6 +208,7 @@ func (s *Stats) Reset() {
 			c.latency.Store(nil)
 		}
 	}
+	s.scripted.reset()
 	s.codes.Reset()
 	s.connections.Store(0)
 	s.rate.reset()

@@ -1,0 +1,38 @@
+package scripts
+
+import "limitsrv/engine"
+
+// Counter returns the number under which the calls of a command by scripts are counted, see
+// engine.Tx.CountCommand. name is in capitals.
+func Counter(name string) (number int, ok bool) {
+	c := commands[name]
+	if c == nil {
+		return 0, false
+	}
+	return int(c.counter), true
+}
+
+// count returns the counts of a command in this run. The caller must change them.
+func (m *machine) count(c *command) *engine.CommandCount {
+	n := &m.counts[c.counter]
+	if n.Calls|n.Rejected == 0 {
+		m.counted = append(m.counted, c.counter)
+	}
+	return n
+}
+
+// reject counts a command that is not carried out. c is nil for an unknown one.
+func (m *machine) reject(c *command) {
+	if c != nil && !c.isNewer(m.tx) {
+		m.count(c).Rejected++
+	}
+}
+
+// addCounts adds the counts of the run to those of the engine.
+func (m *machine) addCounts() {
+	for _, number := range m.counted {
+		m.tx.CountCommand(int(number), m.counts[number])
+		m.counts[number] = engine.CommandCount{}
+	}
+	m.counted = m.counted[:0]
+}
