@@ -3,11 +3,11 @@ package commands
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
-	"limitsrv/values/numbers"
 )
 
 // redisVersion is the version of Redis that is reported to clients, because they choose
@@ -94,9 +94,9 @@ var selectDB = session.Command{
 
 // parseDB parses the number of a database that the session may select.
 func parseDB(s *session.Session, arg []byte) (db uint8, err error) {
-	n, ok := numbers.ParseInt(arg)
+	n, wrong := strconv.ParseInt(string(arg), 10, 64)
 	switch {
-	case !ok:
+	case wrong != nil:
 		return 0, errNotInt
 	case n != int64(int32(n)):
 		return 0, errNotInt32

@@ -72,6 +72,35 @@ func (s *Session) SwitchAccount(a *auth.Account) error {
 	return nil
 }
 
+// Login logs the session in; answer then writes the reply of the run command, perhaps later. On an
+// error the error is the reply and nothing changes. In a transaction EXEC has checked the password
+// before.
+func (s *Session) Login(name, password []byte, answer func(*resp.Writer)) {
+	var a *auth.Account
+	finish := func(w *resp.Writer) {
+		if err := s.SwitchAccount(a); err != nil {
+			w.Error(err)
+			return
+		}
+		answer(w)
+	}
+	if s.tx.running {
+		l := s.tx.loginAt(s.tx.item)
+		if a = l.account; l.err != nil {
+			s.w.Error(l.err)
+			return
+		}
+		finish(&s.w)
+		return
+	}
+	s.Defer(func(done func(error)) (func(), error) {
+		return s.h.logins.Begin(s.client.Addr, string(name), password, func(found *auth.Account, err error) {
+			a = found
+			done(err)
+		}), nil
+	}, finish)
+}
+
 func (s *Session) setAccount(a *auth.Account) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,6 +2,7 @@ package session
 
 import (
 	"slices"
+	"strings"
 
 	"limitsrv/commands/resp"
 )
@@ -31,4 +32,28 @@ func (s *Session) mayRunLoading(c *Spec) error {
 		return errLoading
 	}
 	return nil
+}
+
+// reject adds an error reply for a command that is not executed; an open transaction
+// becomes dirty. An EXEC discards it.
+func (s *Session) reject(c *Spec, err error) {
+	if c != nil {
+		s.stats[c.ID].rejected.Add(1)
+		if c.Flags&Executes != 0 {
+			err = s.rejectExec(err)
+		}
+	}
+	s.tx.dirty, s.fresh = s.tx.open, freshness{}
+	s.endCaching()
+	s.add(item{err: err})
+}
+
+// rejectExec ends the transaction, and returns Redis' error for an EXEC that is rejected because of
+// err: a redirection as it is.
+func (s *Session) rejectExec(err error) error {
+	s.endTransaction()
+	if resp.ErrorOf(err).Code == codeMoved {
+		return err
+	}
+	return resp.NewError("EXECABORT", "Transaction discarded because of: "+strings.TrimPrefix(err.Error(), "ERR "))
 }

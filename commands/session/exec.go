@@ -3,7 +3,6 @@ package session
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"limitsrv/commands/auth"
 	"limitsrv/commands/resp"
@@ -40,16 +39,6 @@ func (s *Session) Discard() error {
 	}
 	s.endTransaction()
 	return nil
-}
-
-// rejectExec ends the transaction, and returns Redis' error for an EXEC that is rejected because of
-// err: a redirection as it is.
-func (s *Session) rejectExec(err error) error {
-	s.endTransaction()
-	if resp.ErrorOf(err).Code == codeMoved {
-		return err
-	}
-	return resp.NewError("EXECABORT", "Transaction discarded because of: "+strings.TrimPrefix(err.Error(), "ERR "))
 }
 
 // InExec reports whether the run command is part of a transaction that EXEC executes.

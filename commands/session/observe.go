@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"limitsrv/commands/auth"
@@ -62,6 +63,28 @@ func (h *Handler) CommandCounts() (all []CommandCount) {
 	}
 	return all
 }
+
+// CountScripts adds the calls by scripts to the counts of the commands. number returns the number of
+// a command for engine.Engine.CommandCount, by its name in capitals. The number of a container is
+// that of its first subcommand that scripts may call. CountScripts must be called before the first session.
+func (h *Handler) CountScripts(number func(name string) (n int, counted bool)) {
+	numbers := make(map[int]int)
+	for _, c := range h.registry.All {
+		n, counted := number(c.Name)
+		if !counted {
+			continue
+		}
+		id := c.ID
+		if i := slices.IndexFunc(c.Subs, (*Spec).inScripts); i >= 0 {
+			id = c.Subs[i].ID
+		}
+		numbers[id] = n
+	}
+	h.stats.scripted = scripted{engine: h.config.Engine, numbers: numbers}
+}
+
+// inScripts reports whether scripts may call a subcommand.
+func (c *Spec) inScripts() bool { return c.Flags&NoScript == 0 && c.Keys.Step > 0 }
 
 // Denied counts, since the start, failed logins including those denied without a check,
 // commands denied because a group is missing, and commands denied because of a key.

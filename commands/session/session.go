@@ -163,20 +163,6 @@ func (s *Session) Do(args [][]byte) bool {
 	return true
 }
 
-// reject adds an error reply for a command that is not executed; an open transaction
-// becomes dirty. An EXEC discards it.
-func (s *Session) reject(c *Spec, err error) {
-	if c != nil {
-		s.stats[c.ID].rejected.Add(1)
-		if c.Flags&Executes != 0 {
-			err = s.rejectExec(err)
-		}
-	}
-	s.tx.dirty, s.fresh = s.tx.open, freshness{}
-	s.endCaching()
-	s.add(item{err: err})
-}
-
 // restrict recomputes restricted. It must be called after any change of account,
 // subscriptions or protocol.
 func (s *Session) restrict() {

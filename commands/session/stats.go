@@ -1,7 +1,6 @@
 package session
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -71,28 +70,6 @@ func (x *scripted) reset() {
 		x.engine().ResetCommandCounts()
 	}
 }
-
-// CountScripts adds the calls by scripts to the counts of the commands. number returns the number of
-// a command for engine.Engine.CommandCount, by its name in capitals. The number of a container is
-// that of its first subcommand that scripts may call. CountScripts must be called before the first session.
-func (h *Handler) CountScripts(number func(name string) (n int, counted bool)) {
-	numbers := make(map[int]int)
-	for _, c := range h.registry.All {
-		n, counted := number(c.Name)
-		if !counted {
-			continue
-		}
-		id := c.ID
-		if i := slices.IndexFunc(c.Subs, (*Spec).inScripts); i >= 0 {
-			id = c.Subs[i].ID
-		}
-		numbers[id] = n
-	}
-	h.stats.scripted = scripted{engine: h.config.Engine, numbers: numbers}
-}
-
-// inScripts reports whether scripts may call a subcommand.
-func (c *Spec) inScripts() bool { return c.Flags&NoScript == 0 && c.Keys.Step > 0 }
 
 func newStats(commands int, network func() Network) *Stats {
 	s := &Stats{network: network}
