@@ -60,8 +60,8 @@ profile:
 # The lines are of seven families of commands. The sources that are compiled and the
 # scripts on data are twice as many as the programs.
 compare:
-	go test ./datatypes -run '^TestLikeRedis$$' -count 1 -v -timeout 10h -redis-commands $$((($(LINES) + 6) / 7)) -redis-seed $$(date +%s)
-	go test ./lua -run '^TestGenerated.*SameAsRedis$$' -count 1 -v -timeout 10h -redis-programs $(PROGRAMS) -redis-seed $$(date +%s)
+	go test ./commands/datatypes -run '^TestLikeRedis$$' -count 1 -v -timeout 10h -redis-commands $$((($(LINES) + 6) / 7)) -redis-seed $$(date +%s)
+	go test ./commands/scripts/lua -run '^TestGenerated.*SameAsRedis$$' -count 1 -v -timeout 10h -redis-programs $(PROGRAMS) -redis-seed $$(date +%s)
 
 portable:
 	@.ci/portable

@@ -13,10 +13,10 @@ import (
 
 	"limitsrv/commands/auth"
 	"limitsrv/commands/auth/users"
+	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
-	"limitsrv/ruleset"
-	"limitsrv/scripts"
 )
 
 const limitedUsers = `users:

@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"limitsrv/commands/backend"
+	"limitsrv/commands/limiters"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
 	"limitsrv/commands/word"
-	"limitsrv/limiters"
 )
 
 var (

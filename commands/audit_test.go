@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"limitsrv/commands/session"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 const auditedRules = `domain: api

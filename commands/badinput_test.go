@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"limitsrv/checks"
+	"limitsrv/commands/rules/checks"
+	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/commands/usage"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
-	"limitsrv/ruleset"
-	"limitsrv/scripts"
 )
 
 // A sample is a valid line of an op command, with the kind of argument of each word after

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"slices"
 
-	"limitsrv/checks"
+	"limitsrv/commands/limiters"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/checks"
 	"limitsrv/commands/session"
 	"limitsrv/commands/word"
-	"limitsrv/limiters"
-	"limitsrv/rules"
 )
 
 var rlCheck = session.Command{

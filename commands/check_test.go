@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"limitsrv/commands/backend"
+	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
-	"limitsrv/ruleset"
-	"limitsrv/scripts"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // checkRules are rules of one and two limits, and of two more with a penalty box.

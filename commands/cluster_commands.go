@@ -13,7 +13,7 @@ import (
 	"limitsrv/commands/session"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 var (

@@ -8,7 +8,7 @@ import (
 
 	"limitsrv/commands/backend"
 	"limitsrv/engine"
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 // fakeNodeID is an id of forty equal digits.

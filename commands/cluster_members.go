@@ -7,7 +7,7 @@ import (
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
 	"limitsrv/commands/word"
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 var (

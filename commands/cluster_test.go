@@ -7,7 +7,7 @@ import (
 
 	"limitsrv/commands/session"
 	"limitsrv/engine"
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 // The address is the one that the client connected to.

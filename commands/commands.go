@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"limitsrv/commands/backend"
+	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
-	"limitsrv/scripts"
 )
 
 // table lists every command, in the order of help and the README. To add one, add a file

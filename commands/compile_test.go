@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"limitsrv/commands/backend"
+	"limitsrv/commands/scripts"
 	"limitsrv/engine"
-	"limitsrv/scripts"
 )
 
 // TestCompilingIsHeavy: each command that compiles a text counts it as heavy before it does, and a

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"limitsrv/commands/backend"
+	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
-	"limitsrv/ruleset"
-	"limitsrv/scripts"
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 // ofThisNode are the lines that read the state of this node outside of batches, as their

@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
-	"limitsrv/scripts"
 )
 
 var (

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"limitsrv/commands/backend"
+	"limitsrv/commands/scripts"
 	"limitsrv/engine"
-	"limitsrv/scripts"
 )
 
 // TestShardsOfFunctions: a run enters the shards of its keys only if the function that the node

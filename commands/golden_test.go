@@ -13,12 +13,12 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"limitsrv/commands/backend"
+	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
-	"limitsrv/ruleset"
-	"limitsrv/scripts"
-	"limitsrv/status"
-	"limitsrv/testwait"
+	"limitsrv/internal/status"
+	"limitsrv/internal/testing/testwait"
 )
 
 // testStart is the start time of a script's test clock: Sunday, 9 September 2001 at

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"limitsrv/commands/session"
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 // infoPersistence writes the store's status under Redis' names: the RDB file is the

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"limitsrv/commands/session"
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 // noReplID is the value of Redis' second replication id if it is unset.

@@ -3,11 +3,11 @@ package commands
 import (
 	"strings"
 
+	"limitsrv/commands/limiters"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
-	"limitsrv/limiters"
 )
 
 // eachKey makes the Op of a command with one op of the same kind for each key.

@@ -7,7 +7,7 @@ import (
 
 	"limitsrv/commands/auth/users"
 	"limitsrv/commands/session"
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 const (

@@ -1,8 +1,8 @@
 package commands
 
 import (
+	"limitsrv/commands/limiters"
 	"limitsrv/commands/session"
-	"limitsrv/limiters"
 )
 
 const limiterGroup = "limiter"

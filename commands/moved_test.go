@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"limitsrv/commands/session"
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 // newMovedSession returns a session of a follower of a leader with an IPv6 address.

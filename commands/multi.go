@@ -1,9 +1,9 @@
 package commands
 
 import (
+	"limitsrv/commands/limiters"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
-	"limitsrv/limiters"
 )
 
 var multi = session.Command{

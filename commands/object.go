@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strconv"
 
+	"limitsrv/commands/datatypes"
+	"limitsrv/commands/limiters"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
 	"limitsrv/commands/word"
-	"limitsrv/datatypes"
 	"limitsrv/engine"
-	"limitsrv/limiters"
 )
 
 var (

@@ -9,15 +9,15 @@ import (
 	"strings"
 	"testing"
 
-	"limitsrv/checks"
 	"limitsrv/commands/backend"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/checks"
+	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
-	"limitsrv/rules"
-	"limitsrv/ruleset"
-	"limitsrv/scripts"
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 // Errors of a batch, and of one command, that an older node could not read.

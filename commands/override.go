@@ -5,13 +5,13 @@ import (
 	"math"
 	"time"
 
-	"limitsrv/answer"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/ruleset"
 	"limitsrv/commands/session"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
-	"limitsrv/rules"
-	"limitsrv/ruleset"
+	"limitsrv/engine/answer"
 )
 
 var rlOverride = session.Command{

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
+	"limitsrv/commands/datatypes"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
 	"limitsrv/commands/waiting"
-	"limitsrv/datatypes"
 	"limitsrv/engine"
 )
 

@@ -1,11 +1,11 @@
 package commands
 
 import (
-	"limitsrv/checks"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/checks"
+	"limitsrv/commands/rules/ruleset"
 	"limitsrv/commands/session"
-	"limitsrv/rules"
-	"limitsrv/ruleset"
 )
 
 func runPolicy(s *session.Session, w *resp.Writer, args [][]byte) {

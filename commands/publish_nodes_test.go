@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"limitsrv/commands/session"
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 // A message goes to the subscribers of this node and, from everywhere but a script, to the other

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"limitsrv/commands/session"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // somePublishing returns a line of EVAL that publishes, raises errors, and writes.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // blockingLines are lines of a random client; k is a key and v a new value.

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"limitsrv/commands/session"
-	"limitsrv/redistest"
-	"limitsrv/status"
-	"limitsrv/testwait"
+	"limitsrv/internal/status"
+	"limitsrv/internal/testing/redistest"
+	"limitsrv/internal/testing/testwait"
 )
 
 // waitFor repeats line until Redis' answer contains text.

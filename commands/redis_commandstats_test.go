@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
-	"limitsrv/scripts"
 )
 
 // countedScripts call commands with and without errors. TestCountsLikeRedis compares their counts.

@@ -14,9 +14,9 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
-	"limitsrv/freeport"
-	"limitsrv/redistest"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/freeport"
+	"limitsrv/internal/testing/redistest"
+	"limitsrv/internal/testing/testwait"
 )
 
 // A realRedis is Debian's redis-server, on a free port, for the duration of a test.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"limitsrv/commands/auth/users"
-	"limitsrv/datatypes"
+	"limitsrv/commands/datatypes"
 )
 
 // redisUsers is a file of both, with the same users as far as commands of both go.

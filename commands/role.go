@@ -7,7 +7,7 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 var role = session.Command{

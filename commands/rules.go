@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"math"
 
-	"limitsrv/checks"
+	"limitsrv/commands/limiters"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/checks"
+	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/source"
 	"limitsrv/commands/session"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
-	"limitsrv/limiters"
-	"limitsrv/rules"
-	"limitsrv/rules/source"
-	"limitsrv/ruleset"
 )
 
 const rulesSince = "0.2.0"

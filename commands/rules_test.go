@@ -7,8 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"limitsrv/commands/rules/source"
 	"limitsrv/commands/session"
-	"limitsrv/rules/source"
 )
 
 // TestConcurrentLoads loads texts from several goroutines: each load has a version of its

@@ -6,7 +6,7 @@ import (
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
 	"limitsrv/commands/word"
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 // hasStore reports whether the state is persisted.

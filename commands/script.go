@@ -7,10 +7,10 @@ import (
 	"fmt"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
-	"limitsrv/scripts"
 )
 
 var (

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"limitsrv/commands/backend"
+	"limitsrv/commands/scripts"
 	"limitsrv/engine"
-	"limitsrv/scripts"
 )
 
 const (

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"limitsrv/commands/backend"
+	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
-	"limitsrv/scripts"
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 // TestScriptBudget: heavy scripts are followed by runs with less than the full budget, until

@@ -9,9 +9,9 @@ import (
 
 	"limitsrv/commands/backend"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
-	"limitsrv/scripts"
 )
 
 // fakeExec answers every op: a Forget is allowed, a Peek finds keys that begin with "k"

@@ -6,7 +6,7 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
-	"limitsrv/histogram"
+	"limitsrv/internal/histogram"
 )
 
 var errSlowCount = resp.NewError("ERR", "count should be greater than or equal to -1")

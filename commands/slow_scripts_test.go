@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"limitsrv/commands/backend"
+	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
-	"limitsrv/scripts"
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 // A heavyNode is a handler with heavy scripts: an endless one has taken its budget twice. endless,

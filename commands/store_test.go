@@ -10,7 +10,7 @@ import (
 
 	"limitsrv/commands/backend"
 	"limitsrv/commands/session"
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 // A fakeStore begins one operation at a time and completes it when end is called.

@@ -1,12 +1,12 @@
 package commands
 
 import (
+	"limitsrv/commands/limiters"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 	"limitsrv/engine/topk"
-	"limitsrv/limiters"
 )
 
 const (

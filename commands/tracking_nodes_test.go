@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"limitsrv/commands/session"
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 // A followingCluster has a node that forwards batches to a fakeExec unless it leads, and notes the calls

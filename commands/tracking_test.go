@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"limitsrv/commands/session"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // newTrackingHandler makes a handler in which no time passes.

@@ -11,16 +11,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"limitsrv/checks"
 	"limitsrv/commands/backend"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/checks"
+	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/source"
+	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
-	"limitsrv/rules"
-	"limitsrv/rules/source"
-	"limitsrv/ruleset"
-	"limitsrv/scripts"
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 // A lateExec holds batches, the saves of a store, and other work until it is released.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"limitsrv/commands/session"
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 // WAIT ends when its client disconnects and when the server shuts down.

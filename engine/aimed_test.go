@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"limitsrv/siphash"
+	"limitsrv/engine/siphash"
 )
 
 // aimedSeed is the Seed of the engines that aimedKeys are for.

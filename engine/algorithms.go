@@ -3,7 +3,7 @@ package engine
 import (
 	"bytes"
 
-	"limitsrv/values"
+	"limitsrv/engine/values"
 )
 
 // An Alg is the number of an algorithm. It is stored in logs and snapshots.

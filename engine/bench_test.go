@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // benchParams are the parameters of a bucket that stays full during a test.

@@ -3,7 +3,7 @@ package engine
 import (
 	"encoding/binary"
 
-	"limitsrv/values"
+	"limitsrv/engine/values"
 )
 
 // blob is the tail of a BLOB: a string that is longer than maxText and not a number.

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"limitsrv/siphash"
-	"limitsrv/values"
+	"limitsrv/engine/siphash"
+	"limitsrv/engine/values"
 )
 
 // A blockRecord is a record that has been read and validated. It locates its parts in the block,

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 
 	"pgregory.net/rapid"
 )

@@ -3,7 +3,7 @@ package engine
 import (
 	"encoding/binary"
 
-	"limitsrv/values"
+	"limitsrv/engine/values"
 )
 
 // contents is the part of a tail that all tails in the values of their shard share.

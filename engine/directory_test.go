@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // TestAimedKeys adds keys with hashes that share many bits, and forgets them: neither the memory nor

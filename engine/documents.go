@@ -8,7 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"limitsrv/siphash"
+	"limitsrv/engine/siphash"
 )
 
 // A Space is a set of documents with names of their own.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
-	"limitsrv/enginetest"
+	"limitsrv/engine/enginetest"
 )
 
 // The commands of librarian, by number, with their arguments.

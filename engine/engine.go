@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"limitsrv/engine/siphash"
 	"limitsrv/engine/topk"
-	"limitsrv/siphash"
 )
 
 // Options configure an Engine.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"limitsrv/values"
+	"limitsrv/engine/values"
 )
 
 // A Snapshot is the state of an engine at the moment of a Freeze. It can be read once,

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // TestFull applies batches that may create no key. "live" exists, "expired" has expired,

@@ -1,6 +1,6 @@
 package engine
 
-import "limitsrv/siphash"
+import "limitsrv/engine/siphash"
 
 // A key's hash, sumIn of its database, gives its shard in the upper bits. Within a shard it
 // is used without these bits, and with the database in the lower 4 bits, which locate

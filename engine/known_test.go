@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // churn is a command that changes its keys at random, and after each change looks up each

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // A law holds for every algorithm, under all parameters. check receives a subject that

@@ -3,7 +3,7 @@ package engine
 import (
 	"encoding/binary"
 
-	"limitsrv/siphash"
+	"limitsrv/engine/siphash"
 )
 
 // leases is the memory of the holders of a shard. It consists of nodes; each node is in two treaps

@@ -3,7 +3,7 @@ package engine
 import (
 	"testing"
 
-	"limitsrv/siphash"
+	"limitsrv/engine/siphash"
 )
 
 // TestHoldersDoNotChain adds holders with ids in ascending order in both halves: an attacker with

@@ -10,8 +10,8 @@ import (
 	"sort"
 	"sync"
 
-	"limitsrv/siphash"
-	"limitsrv/values"
+	"limitsrv/engine/siphash"
+	"limitsrv/engine/values"
 )
 
 // blockReaders is a pool of block readers for Load.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // loadOneByOne is Load, but searches the place of each record.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // blockOf returns the only block of an engine's snapshot.

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // A fullShard requests keys of a small shard, one at a time.

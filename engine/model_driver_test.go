@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // A source turns bytes into choices; after the last byte it always chooses 0.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // roundsTime reports whether buckets of these parameters may be full a fraction of a ns

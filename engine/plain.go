@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"strconv"
 
-	"limitsrv/values/numbers"
+	"limitsrv/engine/values/numbers"
 )
 
 // plain is the meter of the rows of plain values, which have no parameters: a key has one

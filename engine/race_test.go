@@ -9,7 +9,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/engine/topk"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 const racers = 64

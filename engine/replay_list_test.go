@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"limitsrv/engine/topk"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // QueueAtMost bounds the memory of the queue of a test, in bytes.

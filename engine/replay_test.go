@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // A replica is an engine that applies only the content of a log: the ops that changed the

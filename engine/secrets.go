@@ -1,6 +1,6 @@
 package engine
 
-import "limitsrv/siphash"
+import "limitsrv/engine/siphash"
 
 // secrets are the hash keys of an engine. Each purpose has its own key, so that the output for one
 // purpose reveals nothing about another. All are derived from Options.Seed.

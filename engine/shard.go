@@ -5,9 +5,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"limitsrv/engine/siphash"
 	"limitsrv/engine/topk"
-	"limitsrv/siphash"
-	"limitsrv/values"
+	"limitsrv/engine/values"
 )
 
 // A shard holds the keys with hashes that start with the shard's number. Concurrency: all

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // takes returns a batch of n takes of one permit from random keys, of which there are as many.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // A slabModel is the expected content of each page's buffer.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // A tracer generates batches over some hundred keys of all algorithms: in turn it mostly

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"limitsrv/siphash"
+	"limitsrv/engine/siphash"
 )
 
 // Bounds of the sources of an engine. Above MaxSources or MaxSourcesBytes the sources learned first

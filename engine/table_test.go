@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // randomKey returns 1 to 1024 random bytes, mostly few.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 const (

@@ -1,6 +1,6 @@
 package engine
 
-import "limitsrv/values"
+import "limitsrv/engine/values"
 
 // A cursor of an entry is one on an empty value if the entry is not there. It requires that
 // the entry has the row of the cursor otherwise. After changes the caller must pass the

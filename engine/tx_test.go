@@ -11,7 +11,7 @@ import (
 	"unsafe"
 
 	"limitsrv/engine"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // The commands of toy, by number, with their arguments.

@@ -1,6 +1,6 @@
 package engine
 
-import "limitsrv/values"
+import "limitsrv/engine/values"
 
 // Fits reports whether Put would store a value: always, unless the batch is Tight. Then the
 // key must exist, and the value must need no more memory than the present one. That follows

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // A step is a batch and the time at which it was applied.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 func TestOpenDir(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/hashicorp/raft"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 var (

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // TestReplayEntries replays entries of all kinds as a start does, and applies them one by

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
-	"limitsrv/persist/simtest"
+	"limitsrv/internal/testing/simtest"
 )
 
 // A simHistory is a History of one node. It applies each entry before the node appends it,

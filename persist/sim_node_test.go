@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
-	"limitsrv/persist/simtest"
+	"limitsrv/internal/testing/simtest"
 )
 
 // A simPlan is the configuration of a run.

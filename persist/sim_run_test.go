@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"limitsrv/persist/simtest"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/simtest"
+	"limitsrv/internal/testing/testwait"
 )
 
 var simFlags = simtest.NewFlags()

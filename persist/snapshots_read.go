@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"limitsrv/fatal"
+	"limitsrv/internal/fatal"
 )
 
 // Load passes the blocks of a snapshot to a sink, with the given number of shards at

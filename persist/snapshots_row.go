@@ -9,7 +9,7 @@ import (
 	"math"
 	"sync/atomic"
 
-	"limitsrv/fatal"
+	"limitsrv/internal/fatal"
 )
 
 // A row holds one block: a checksum (CRC-32C, RowSumBytes, little-endian) of the row's key

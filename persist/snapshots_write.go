@@ -17,7 +17,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"limitsrv/pace"
+	"limitsrv/internal/pace"
 )
 
 // roomEvery is the number of bytes of a table after which the free room is checked again.

@@ -14,7 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"limitsrv/engine"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // A badDisk fails, or hangs, on request. A hanging disk accepts writes until a sync,

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"limitsrv/beat"
-	"limitsrv/status"
+	"limitsrv/internal/beat"
+	"limitsrv/internal/status"
 )
 
 // Loading is the progress of recovery. Concurrency: any goroutine may read its fields.

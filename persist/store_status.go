@@ -3,7 +3,7 @@ package persist
 import (
 	"time"
 
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 // Status returns the status of the Store. Cost: a few loads and a short lock.

@@ -12,9 +12,9 @@ import (
 	"github.com/hashicorp/raft"
 
 	"limitsrv/engine"
+	"limitsrv/internal/testing/testwait"
 	"limitsrv/replication/forward"
 	"limitsrv/replication/link"
-	"limitsrv/testwait"
 )
 
 // exec submits a batch to a node once and waits for the answer.

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"limitsrv/engine"
+	"limitsrv/internal/testing/testwait"
 	"limitsrv/persist"
 	"limitsrv/replication/storage"
-	"limitsrv/testwait"
 )
 
 // refused opens a node and requires an error.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	answers "limitsrv/answer"
 	"limitsrv/engine"
+	answers "limitsrv/engine/answer"
 )
 
 // counters is a set of one command on plain values: it adds to the number of each of its

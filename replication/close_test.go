@@ -14,9 +14,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/hashicorp/raft"
 
+	"limitsrv/internal/testing/testwait"
 	"limitsrv/replication/offline"
 	"limitsrv/replication/storage"
-	"limitsrv/testwait"
 )
 
 // A node is closed while raft is restarted.

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/internal/testing/testwait"
 	"limitsrv/replication/forward"
-	"limitsrv/testwait"
 )
 
 // A testCluster is a cluster of nodes in this process, with their own files and ports.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // linesOf returns the lines with a text in the log of the node at an address.

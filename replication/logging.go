@@ -6,7 +6,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"limitsrv/loglimit"
+	"limitsrv/internal/loglimit"
 	"limitsrv/replication/raftfix"
 )
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // execOn has a node decide a batch of ops.

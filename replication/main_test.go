@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"testing"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // TestMain has goroutines run one at a time under the race detector. In Go 1.26 all threads that

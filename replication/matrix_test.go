@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"limitsrv/internal/testing/testwait"
 	"limitsrv/persist"
 	"limitsrv/replication/offline"
-	"limitsrv/testwait"
 )
 
 // fileDamages are kinds of damage to a file; nil: it is removed.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"limitsrv/internal/status"
+	"limitsrv/internal/testing/testwait"
 	"limitsrv/replication/link"
-	"limitsrv/status"
-	"limitsrv/testwait"
 )
 
 // join opens a node that joins, and adds it to c.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"limitsrv/certs"
 	"limitsrv/engine"
-	"limitsrv/loglimit"
+	"limitsrv/internal/certs"
+	"limitsrv/internal/loglimit"
 	"limitsrv/persist"
 	"limitsrv/persist/commit"
 	"limitsrv/replication/broadcast"

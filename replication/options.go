@@ -9,8 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/raft"
 
-	"limitsrv/certs"
 	"limitsrv/engine"
+	"limitsrv/internal/certs"
 	"limitsrv/persist"
 	"limitsrv/replication/fsm"
 	"limitsrv/replication/lease"

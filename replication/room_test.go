@@ -11,9 +11,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"limitsrv/engine"
+	"limitsrv/internal/testing/testwait"
 	"limitsrv/persist"
 	"limitsrv/replication/link"
-	"limitsrv/testwait"
 )
 
 // A boundedDisk is the system's file system, that may be full, or say that it has so many

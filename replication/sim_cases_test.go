@@ -11,9 +11,9 @@ import (
 	"github.com/hashicorp/raft"
 
 	"limitsrv/engine"
-	"limitsrv/persist/simtest"
+	"limitsrv/internal/testing/simtest"
+	"limitsrv/internal/testing/testwait"
 	"limitsrv/replication/lease"
-	"limitsrv/testwait"
 )
 
 // simCasePlan is the plan of simCase.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
-	"limitsrv/persist/simtest"
+	"limitsrv/internal/testing/simtest"
 )
 
 // A simPlay makes a history by hand: its nodes are engines that apply given ops.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/internal/testing/simtest"
 	"limitsrv/persist"
-	"limitsrv/persist/simtest"
 	"limitsrv/replication/fsm"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"limitsrv/engine"
-	"limitsrv/persist/simtest"
+	"limitsrv/internal/testing/simtest"
 	"limitsrv/replication/storage"
 )
 

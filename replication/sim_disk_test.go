@@ -11,7 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"limitsrv/persist/simtest"
+	"limitsrv/internal/testing/simtest"
 )
 
 // A simDisk is a disk on which raft's stores are simulated as a unit.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
-	"limitsrv/persist/simtest"
+	"limitsrv/internal/testing/simtest"
 )
 
 // A node whose Fresh succeeded has all changes that were answered before, at a leader that is

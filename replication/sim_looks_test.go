@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
-	"limitsrv/persist/simtest"
+	"limitsrv/internal/testing/simtest"
 	"limitsrv/replication/election"
 )
 

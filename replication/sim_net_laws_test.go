@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 const testDelay = 10 * time.Millisecond // the delay of the tested simNet, and up to half more

@@ -13,7 +13,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // simStreams is a raft.StreamLayer over a simHost.

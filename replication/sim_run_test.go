@@ -12,12 +12,12 @@ import (
 	"github.com/hashicorp/raft"
 
 	"limitsrv/engine"
+	"limitsrv/internal/testing/simtest"
+	"limitsrv/internal/testing/testwait"
 	"limitsrv/persist"
-	"limitsrv/persist/simtest"
 	"limitsrv/replication/election"
 	"limitsrv/replication/fsm"
 	"limitsrv/replication/storage"
-	"limitsrv/testwait"
 )
 
 var simFlags = simtest.NewFlags()

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
-	"limitsrv/persist/simtest"
+	"limitsrv/internal/testing/simtest"
 )
 
 // simPace is the maximum speed of a cluster's time.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
-	"limitsrv/persist/simtest"
+	"limitsrv/internal/testing/simtest"
 )
 
 // A simTrouble is a temporary disturbance. do returns false if it is not possible now.

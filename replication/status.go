@@ -9,10 +9,10 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"limitsrv/histogram"
+	"limitsrv/internal/histogram"
+	"limitsrv/internal/status"
 	"limitsrv/replication/fsm"
 	"limitsrv/replication/storage"
-	"limitsrv/status"
 )
 
 // Status returns the status of the log and the snapshots. Cost: a few locks.

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // TestBacklog adds and reads random amounts, and compares the bytes read with the bytes

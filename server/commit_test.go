@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // A commitCounter is a Config.Commit that records the number of committed commands.

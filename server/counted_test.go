@@ -5,7 +5,7 @@ import (
 	"net"
 	"testing"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // TestCounted bounds the connections of another listener together with the server's own.

@@ -10,7 +10,7 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
-	"limitsrv/fatal"
+	"limitsrv/internal/fatal"
 )
 
 // maxClientsReply is the reply to a connection beyond MaxClients, in Redis' text.

@@ -15,7 +15,7 @@ import (
 	"limitsrv/commands/session"
 	"limitsrv/engine"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // childEnv is the variable that makes the test binary a server that panics. Its value is

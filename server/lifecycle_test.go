@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"limitsrv/commands/session"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 func TestClientThatNeverReads(t *testing.T) {

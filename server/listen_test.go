@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"limitsrv/commands/resp"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 func TestRequireProtection(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"limitsrv/commands/session"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // dialPlain connects without TLS to the TLS port.

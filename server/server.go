@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"limitsrv/beat"
+	"limitsrv/internal/beat"
 )
 
 // Bounds of the interval at which the sweep finds idle and blocked connections: a quarter

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // testTimeout is the time that a test waits for an event on an idle machine.

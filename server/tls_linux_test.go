@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"limitsrv/commands/resp"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // A holdingConn keeps the bytes that are written while hold is set, and does not send them.

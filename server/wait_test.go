@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"limitsrv/commands/resp"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // A command waits for another client. The replies before it are written at once, commands

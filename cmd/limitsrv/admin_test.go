@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // An adminServer is a server with an admin listener.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // greedy are pipelines for the longest answers that there are. The first is for a client that reads

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // workers are clients that wait for elements, each on a connection of its own, once.

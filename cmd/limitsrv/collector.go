@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"limitsrv/pace"
+	"limitsrv/internal/pace"
 )
 
 // A collector sets the growth of the heap between two runs of the garbage collector. The heap

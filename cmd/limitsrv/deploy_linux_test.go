@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // An imageSpec is the image defined by the last stage of the Dockerfile.

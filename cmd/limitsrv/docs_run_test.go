@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // minShown is the least number of outputs that the pages show, and that are compared.

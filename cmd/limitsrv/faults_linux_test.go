@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 var faultCount = flag.Int("faults", 30, "number of faults of TestFaults; TestFaultsInMemory has a third")

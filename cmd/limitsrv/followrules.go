@@ -7,11 +7,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"limitsrv/beat"
 	"limitsrv/cmd/limitsrv/options"
+	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/source"
 	"limitsrv/commands/session"
-	"limitsrv/rules/source"
-	"limitsrv/ruleset"
+	"limitsrv/internal/beat"
 )
 
 // rulesInterval is the time between two checks of the files of --rules for changes.

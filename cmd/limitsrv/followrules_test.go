@@ -14,11 +14,11 @@ import (
 	"limitsrv/cmd/limitsrv/state"
 	"limitsrv/commands"
 	"limitsrv/commands/backend"
+	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/source"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
-	"limitsrv/rules/source"
-	"limitsrv/ruleset"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // rulesText returns a text with one limit.

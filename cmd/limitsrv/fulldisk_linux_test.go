@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // onSmallDisk in the environment is the mount point of a small disk, in a process with

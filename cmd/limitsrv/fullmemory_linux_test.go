@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 const (

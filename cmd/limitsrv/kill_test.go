@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 var kills = flag.Int("kills", 45, "how often TestKill kills the server in total")

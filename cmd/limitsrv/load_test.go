@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 const (

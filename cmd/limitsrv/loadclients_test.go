@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // loadClients are clients of all servers, which send the requests of histories during

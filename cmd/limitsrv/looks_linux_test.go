@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"limitsrv/engine"
-	"limitsrv/persist/simtest"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/simtest"
+	"limitsrv/internal/testing/testwait"
 )
 
 // counterClients take from a counter and look at it. They record the replies for the checks of

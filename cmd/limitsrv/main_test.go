@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/freeport"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/freeport"
+	"limitsrv/internal/testing/testwait"
 )
 
 // asServer in the environment makes the test binary run as the server, so that tests

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // A manager is a service manager: the socket to which a server sends its states.

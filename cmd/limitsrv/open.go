@@ -14,8 +14,8 @@ import (
 	"limitsrv/cmd/limitsrv/settings"
 	"limitsrv/commands"
 	"limitsrv/commands/backend"
+	"limitsrv/commands/rules/ruleset"
 	"limitsrv/commands/session"
-	"limitsrv/ruleset"
 	"limitsrv/server"
 )
 

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"limitsrv/tools/browser"
+	"limitsrv/internal/testing/browser"
 )
 
 // TestPageOfACluster loses one of three nodes.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
-	"limitsrv/tools/browser"
+	"limitsrv/internal/testing/browser"
 )
 
 var pagePicture = flag.String("page-picture", "", "a file, such as ../../docs/page.png, into which TestPagePicture writes a picture of the page")

@@ -11,7 +11,7 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
-	"limitsrv/tools/browser"
+	"limitsrv/internal/testing/browser"
 )
 
 // load sends a command about a thousand times per second until stop is called.

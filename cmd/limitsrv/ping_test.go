@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // A pingFake is a server that answers each INFO with the next of its texts, and then with the

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"limitsrv/cmd/limitsrv/state"
+	"limitsrv/commands/scripts"
 	"limitsrv/engine"
-	"limitsrv/scripts"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // poison in the environment of a server is a way to end the process, of poisonWays: each call with the

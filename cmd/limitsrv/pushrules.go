@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"limitsrv/rules"
-	"limitsrv/rules/source"
-	"limitsrv/ruleset"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/source"
 	"limitsrv/server"
 )
 

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // joined starts a node of a cluster, and waits until it decides.

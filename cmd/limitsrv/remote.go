@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"limitsrv/files"
+	"limitsrv/internal/files"
 )
 
 // Bounds of a tool's session with a server.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 var fsyncs = []string{"always", "everysec", "no"}

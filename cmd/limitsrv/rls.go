@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 
-	"limitsrv/checks"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/checks"
+	"limitsrv/commands/rules/ruleset"
 	"limitsrv/commands/session"
-	"limitsrv/rules"
-	"limitsrv/ruleset"
 	"limitsrv/server/rls"
 	"limitsrv/server/rls/envoy"
 )

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"limitsrv/rules/boundtest"
-	"limitsrv/tools/browser"
+	"limitsrv/commands/rules/boundtest"
+	"limitsrv/internal/testing/browser"
 )
 
 // send sends arguments that may have any bytes, and returns the reply.

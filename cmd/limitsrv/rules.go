@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"limitsrv/cmd/limitsrv/options"
-	"limitsrv/files"
-	"limitsrv/rules"
-	"limitsrv/rules/ruletest"
-	"limitsrv/rules/source"
-	"limitsrv/ruleset"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/ruletest"
+	"limitsrv/commands/rules/source"
+	"limitsrv/internal/files"
 )
 
 // rulesOptions are the options of the tool rules.

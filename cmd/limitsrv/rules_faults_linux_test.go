@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 var loadCount = flag.Int("loads", 20, "number of loads of rules of TestFaultsWhileRulesLoad")

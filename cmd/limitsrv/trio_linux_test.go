@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/testwait"
-	"limitsrv/tools/faultnet"
+	"limitsrv/internal/testing/faultnet"
+	"limitsrv/internal/testing/testwait"
 )
 
 // A trio is a cluster of three servers, each on a host of its own. Their traffic with

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 	"math/rand/v2"
 	"net"
 	"path/filepath"

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // A wire is a connection for inline commands. Its methods return errors of the

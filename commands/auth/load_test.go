@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"limitsrv/commands/auth/users"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // A loginLoad is a number of clients of one address that guess passwords, and a client of

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // fakeClocks are the readings of a pair of clocks that a test sets.

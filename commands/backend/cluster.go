@@ -8,7 +8,7 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/engine"
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 // A Cluster reports the nodes of the cluster, and changes them.

@@ -2,7 +2,7 @@ package backend
 
 import (
 	"limitsrv/commands/resp"
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 // A Store persists the state: SAVE, BGSAVE, RL.BACKUP, LASTSAVE and INFO use it.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"limitsrv/answer"
+	"limitsrv/engine/answer"
 )
 
 // longAnswer is the number of bytes from which on an answer gets room before it is written.

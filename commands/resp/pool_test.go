@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // A retainedPart is memory that a borrower retains, with a copy of its content.

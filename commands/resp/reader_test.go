@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // A bufferMode is one of the ways in which a transport manages a reader's memory.

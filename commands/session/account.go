@@ -3,7 +3,7 @@ package session
 import (
 	"limitsrv/commands/auth"
 	"limitsrv/commands/resp"
-	"limitsrv/rules"
+	"limitsrv/commands/rules"
 )
 
 // ErrNoUsersFile answers commands that need a users file.

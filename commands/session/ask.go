@@ -3,8 +3,8 @@ package session
 import (
 	"time"
 
-	"limitsrv/checks"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/rules/checks"
 	"limitsrv/engine"
 )
 

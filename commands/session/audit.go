@@ -9,10 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"limitsrv/checks"
 	"limitsrv/commands/backend"
-	"limitsrv/loglimit"
-	"limitsrv/rules"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/checks"
+	"limitsrv/internal/loglimit"
 )
 
 // auditLines bounds the lines about events of one kind in auditInterval.

@@ -3,7 +3,7 @@ package session
 import (
 	"sync"
 
-	"limitsrv/checks"
+	"limitsrv/commands/rules/checks"
 	"limitsrv/engine"
 )
 

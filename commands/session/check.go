@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sync"
 
-	"limitsrv/checks"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/rules/checks"
 	"limitsrv/engine"
 )
 

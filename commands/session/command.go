@@ -1,8 +1,8 @@
 package session
 
 import (
-	"limitsrv/checks"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/rules/checks"
 	"limitsrv/commands/waiting"
 	"limitsrv/engine"
 )

@@ -6,8 +6,8 @@ import (
 
 	"limitsrv/commands/auth/users"
 	"limitsrv/commands/backend"
+	"limitsrv/commands/rules/ruleset"
 	"limitsrv/engine"
-	"limitsrv/ruleset"
 )
 
 // Config holds the dependencies and options of a Handler.

@@ -6,7 +6,7 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/commands/waiting"
-	"limitsrv/fatal"
+	"limitsrv/internal/fatal"
 )
 
 // A deferredReply is the pending reply of a run command that continues in another goroutine. The

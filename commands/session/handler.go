@@ -9,10 +9,10 @@ import (
 
 	"limitsrv/commands/auth"
 	"limitsrv/commands/backend"
+	"limitsrv/commands/rules/ruleset"
 	"limitsrv/commands/tracking"
 	"limitsrv/commands/waiting"
 	"limitsrv/engine"
-	"limitsrv/ruleset"
 )
 
 // A Handler is the state that all sessions of a server share. Any number of goroutines

@@ -7,7 +7,7 @@ import (
 
 	"limitsrv/commands/auth"
 	"limitsrv/engine"
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 // The parts and the status of a Handler, for commands, the metrics and the admin page.

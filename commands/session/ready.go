@@ -3,7 +3,7 @@ package session
 import (
 	"strings"
 
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 // A Condition is one condition of being ready. Trouble is empty if the condition holds; otherwise

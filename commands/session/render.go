@@ -3,9 +3,9 @@ package session
 import (
 	"time"
 
-	"limitsrv/answer"
 	"limitsrv/commands/resp"
 	"limitsrv/engine"
+	"limitsrv/engine/answer"
 )
 
 // ErrDown answers commands that were not decided because there is no quorum.

@@ -6,7 +6,7 @@ import (
 	"limitsrv/commands/auth"
 	"limitsrv/commands/auth/users"
 	"limitsrv/commands/resp"
-	"limitsrv/rules"
+	"limitsrv/commands/rules"
 )
 
 var (

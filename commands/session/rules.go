@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/source"
 	"limitsrv/engine"
-	"limitsrv/pace"
-	"limitsrv/rules"
-	"limitsrv/rules/source"
-	"limitsrv/ruleset"
-	"limitsrv/status"
+	"limitsrv/internal/pace"
+	"limitsrv/internal/status"
 )
 
 // A RulesLoad is a text of rules to be loaded.

@@ -4,7 +4,7 @@ import (
 	"limitsrv/commands/backend"
 	"limitsrv/engine"
 	"limitsrv/engine/topk"
-	"limitsrv/fatal"
+	"limitsrv/internal/fatal"
 )
 
 // execute passes a batch to an Exec. A panic in the Exec ends the process: it may hold

@@ -7,7 +7,7 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/engine"
-	"limitsrv/histogram"
+	"limitsrv/internal/histogram"
 )
 
 // stripes is the number of copies of the counters, on separate cache lines, so that

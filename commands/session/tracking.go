@@ -8,7 +8,7 @@ import (
 	"limitsrv/commands/resp"
 	"limitsrv/commands/tracking"
 	"limitsrv/engine"
-	"limitsrv/fatal"
+	"limitsrv/internal/fatal"
 )
 
 // tracks is the CLIENT TRACKING state of a session.

@@ -3,9 +3,9 @@ package session
 import (
 	"bytes"
 
-	"limitsrv/answer"
 	"limitsrv/engine"
-	"limitsrv/fatal"
+	"limitsrv/engine/answer"
+	"limitsrv/internal/fatal"
 )
 
 // A command on plain values may take work, and write a reply, that grow with the values. So a batch

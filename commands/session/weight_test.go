@@ -3,8 +3,8 @@ package session
 import (
 	"testing"
 
-	"limitsrv/answer"
 	"limitsrv/engine"
+	"limitsrv/engine/answer"
 )
 
 // A worker is the commands of an engine whose calls answer their number of arguments.

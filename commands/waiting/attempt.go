@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"limitsrv/answer"
 	"limitsrv/engine"
+	"limitsrv/engine/answer"
 )
 
 // An attempt is a batch of calls that take elements for clients, or give some back.

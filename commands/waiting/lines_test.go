@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/answer"
 	"limitsrv/engine"
-	"limitsrv/testwait"
+	"limitsrv/engine/answer"
+	"limitsrv/internal/testing/testwait"
 )
 
 // A world has lists, and executes the batches of Lines when the test says so.

@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // longestKey is the length of the longest keys counted.

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // A sighting is one count of a model.

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // receivers are nodes that get messages over pipes.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"limitsrv/answer"
 	"limitsrv/engine"
+	"limitsrv/engine/answer"
 	"limitsrv/persist"
 	"limitsrv/replication/link"
 )

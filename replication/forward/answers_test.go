@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"limitsrv/answer"
 	"limitsrv/engine"
+	"limitsrv/engine/answer"
+	"limitsrv/internal/testing/testwait"
 	"limitsrv/persist"
 	"limitsrv/replication/link"
-	"limitsrv/testwait"
 )
 
 // testParams are parameters of several algorithms.

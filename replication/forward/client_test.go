@@ -14,12 +14,12 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"limitsrv/certs"
 	"limitsrv/engine"
+	"limitsrv/internal/certs"
+	"limitsrv/internal/testing/testwait"
 	"limitsrv/persist"
 	"limitsrv/replication/link"
 	"limitsrv/replication/link/linktest"
-	"limitsrv/testwait"
 )
 
 var tokens = engine.Params{Alg: engine.Token, Limit: 1000, Count: 1, Period: 1e9}

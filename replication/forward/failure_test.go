@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/internal/testing/testwait"
 	"limitsrv/persist"
 	"limitsrv/replication/link"
 	"limitsrv/replication/link/linktest"
-	"limitsrv/testwait"
 )
 
 // answerTimeout is the timeout of links in bubbles.

@@ -20,9 +20,9 @@ import (
 	"github.com/hashicorp/raft"
 
 	"limitsrv/engine"
+	"limitsrv/internal/testing/testwait"
 	"limitsrv/persist"
 	"limitsrv/replication/link"
-	"limitsrv/testwait"
 )
 
 func newTestFSM() *FSM {

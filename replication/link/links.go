@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"limitsrv/certs"
-	"limitsrv/loglimit"
+	"limitsrv/internal/certs"
+	"limitsrv/internal/loglimit"
 )
 
 // Options configure Links. Concurrency: all functions may be called by any goroutine.

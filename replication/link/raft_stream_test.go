@@ -9,7 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"limitsrv/certs"
+	"limitsrv/internal/certs"
 	"limitsrv/replication/link/linktest"
 )
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // testKeys returns the keys of both sides of a link.

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"limitsrv/files"
+	"limitsrv/internal/files"
 )
 
 // A Secret is shared by the nodes of a cluster. Its zero value is no secret: a link made

@@ -16,9 +16,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"limitsrv/certs"
+	"limitsrv/internal/certs"
+	"limitsrv/internal/testing/testwait"
 	"limitsrv/replication/link/linktest"
-	"limitsrv/testwait"
 )
 
 // testSecrets returns a file of secrets, by digits, or NoSecret.

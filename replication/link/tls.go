@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"net"
 
-	"limitsrv/certs"
+	"limitsrv/internal/certs"
 )
 
 // certificates are for links over TLS. Each side presents one, which must be signed by the

@@ -13,9 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"limitsrv/certs"
+	"limitsrv/internal/certs"
+	"limitsrv/internal/testing/testwait"
 	"limitsrv/replication/link/linktest"
-	"limitsrv/testwait"
 )
 
 func TestTLS(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
 
-	"limitsrv/histogram"
+	"limitsrv/internal/histogram"
 	"limitsrv/persist"
 	"limitsrv/replication/fsm"
 	"limitsrv/replication/raftfix"

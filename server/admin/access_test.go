@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // Paths that require the group peek, and paths that require admin.

@@ -14,13 +14,13 @@ import (
 	"limitsrv/commands"
 	"limitsrv/commands/auth"
 	"limitsrv/commands/backend"
+	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
-	"limitsrv/ruleset"
-	"limitsrv/scripts"
+	"limitsrv/internal/status"
+	"limitsrv/internal/testing/testwait"
 	"limitsrv/server"
-	"limitsrv/status"
-	"limitsrv/testwait"
 )
 
 // testStart is the time of the tests' clock.

@@ -3,7 +3,7 @@ package admin
 import (
 	"strings"
 
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 // raftRoles are all roles of a node.

@@ -3,7 +3,7 @@ package admin
 import (
 	"sync"
 
-	"limitsrv/ruleset"
+	"limitsrv/commands/rules/ruleset"
 )
 
 // otherRules is the label of limits, values and domains without series of their own.

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"limitsrv/beat"
-	"limitsrv/histogram"
+	"limitsrv/internal/beat"
+	"limitsrv/internal/histogram"
 )
 
 // The history has a sample of each second of the last hour.

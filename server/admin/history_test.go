@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 func TestDifference(t *testing.T) {

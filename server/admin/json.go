@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"limitsrv/commands/resp"
-	"limitsrv/strictjson"
+	"limitsrv/internal/strictjson"
 )
 
 // reply writes a value as JSON.

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"limitsrv/commands"
+	"limitsrv/commands/limiters"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/engine/topk"
-	"limitsrv/limiters"
 )
 
 // Parameters of GET /api/top, as in RL.TOP.

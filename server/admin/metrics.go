@@ -11,8 +11,8 @@ import (
 	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/engine/topk"
+	"limitsrv/internal/status"
 	"limitsrv/server"
-	"limitsrv/status"
 )
 
 // maxScrapes bounds the scrapes served at once.

@@ -17,13 +17,13 @@ import (
 
 	"limitsrv/commands"
 	"limitsrv/commands/backend"
+	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/source"
+	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
-	"limitsrv/rules/source"
-	"limitsrv/ruleset"
-	"limitsrv/scripts"
+	"limitsrv/internal/status"
 	"limitsrv/server"
-	"limitsrv/status"
 )
 
 // fullServer starts a server that has all metrics of a single server.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 // A serverState is the reply to GET /api/now.

@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"limitsrv/beat"
-	"limitsrv/rules"
-	"limitsrv/ruleset"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/ruleset"
+	"limitsrv/internal/beat"
 )
 
 // The counters of limits are read every ruleStep, and kept for an hour: ruleSteps readings.

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/ruleset"
 	"limitsrv/engine"
-	"limitsrv/rules"
-	"limitsrv/ruleset"
 )
 
 // Bounds of the rows in a reply about rules.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/source"
 	"limitsrv/commands/session"
-	"limitsrv/rules/source"
-	"limitsrv/ruleset"
 )
 
 const ruleText = `

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/status"
+	"limitsrv/internal/status"
 )
 
 func keysOf(prefix, cursor string, count int) string {

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"net/http"
 
-	"limitsrv/checks"
 	"limitsrv/commands/auth"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/checks"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
-	"limitsrv/rules"
 	"limitsrv/server/rls/envoy"
 )
 

@@ -6,10 +6,10 @@ import (
 	"log/slog"
 	"net"
 
-	"limitsrv/checks"
 	"limitsrv/commands/auth"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/checks"
 	"limitsrv/commands/session"
-	"limitsrv/rules"
 	"limitsrv/server/rls/envoy"
 )
 

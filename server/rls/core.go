@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"limitsrv/checks"
 	"limitsrv/commands/auth"
+	"limitsrv/commands/rules/checks"
 	"limitsrv/commands/session"
 	"limitsrv/server"
 	"limitsrv/server/access"

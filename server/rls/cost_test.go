@@ -18,10 +18,10 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/proto"
 
-	"limitsrv/checks"
 	"limitsrv/commands/auth"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/checks"
 	"limitsrv/commands/session"
-	"limitsrv/rules"
 )
 
 // costEnv makes the test binary a server for BenchmarkCost.

@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"strings"
 
-	"limitsrv/checks"
-	"limitsrv/rules"
-	"limitsrv/rules/source"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/checks"
+	"limitsrv/commands/rules/source"
 )
 
 // pathKey is the key of the attribute that is the path of a URI.

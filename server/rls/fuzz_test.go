@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"testing"
 
-	"limitsrv/checks"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/checks"
+	"limitsrv/commands/rules/source"
 	"limitsrv/engine"
-	"limitsrv/rules"
-	"limitsrv/rules/source"
 )
 
 // questionOf returns a request as a body of POST /v1/check.

@@ -10,7 +10,7 @@ import (
 	service "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/protobuf/proto"
 
-	"limitsrv/checks"
+	"limitsrv/commands/rules/checks"
 	"limitsrv/server/rls/envoy"
 )
 

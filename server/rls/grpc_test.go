@@ -28,8 +28,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"limitsrv/checks"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/rules/checks"
 	"limitsrv/commands/session"
 )
 

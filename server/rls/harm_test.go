@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"limitsrv/rules"
-	"limitsrv/rules/source"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/source"
 	"limitsrv/server/rls/envoy"
 )
 

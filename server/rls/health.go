@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
-	"limitsrv/beat"
+	"limitsrv/internal/beat"
 )
 
 // healthName is the name of the service in requests for its health, beside the empty name.

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"limitsrv/checks"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/checks"
+	"limitsrv/commands/rules/source"
 	"limitsrv/commands/session"
-	"limitsrv/rules"
-	"limitsrv/rules/source"
-	"limitsrv/testwait"
+	"limitsrv/internal/testing/testwait"
 )
 
 // do sends a request and returns the answer with its body.

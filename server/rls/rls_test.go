@@ -15,14 +15,14 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 
-	"limitsrv/checks"
 	"limitsrv/commands/auth"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/checks"
+	"limitsrv/commands/rules/source"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
-	"limitsrv/rules"
-	"limitsrv/rules/source"
+	"limitsrv/internal/testing/testwait"
 	"limitsrv/server/rls/envoy"
-	"limitsrv/testwait"
 )
 
 // testTimeout is the time that a test waits for an event on an idle machine.

@@ -25,15 +25,15 @@ import (
 
 	"limitsrv/commands"
 	"limitsrv/commands/backend"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/source"
+	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
-	"limitsrv/rules"
-	"limitsrv/rules/source"
-	"limitsrv/ruleset"
-	"limitsrv/scripts"
+	"limitsrv/internal/testing/testwait"
 	"limitsrv/server"
 	"limitsrv/server/rls/envoy"
-	"limitsrv/testwait"
 )
 
 // stackStart is the time at which a stack's clock stands at first: 45 144 ms before the end of

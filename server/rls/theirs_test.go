@@ -8,8 +8,8 @@ import (
 	service "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/protobuf/proto"
 
-	"limitsrv/checks"
-	"limitsrv/ruleset"
+	"limitsrv/commands/rules/checks"
+	"limitsrv/commands/rules/ruleset"
 	"limitsrv/server/rls/envoy"
 )
 

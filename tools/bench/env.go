@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"limitsrv/freeport"
+	"limitsrv/internal/testing/freeport"
 	"net"
 	"os"
 	"slices"

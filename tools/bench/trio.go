@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"limitsrv/freeport"
-	"limitsrv/tools/faultnet"
+	"limitsrv/internal/testing/faultnet"
+	"limitsrv/internal/testing/freeport"
 )
 
 // A trio is three servers, one leader with two replicas, each on a host of its own.

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"limitsrv/freeport"
-	"limitsrv/tools/faultnet"
+	"limitsrv/internal/testing/faultnet"
+	"limitsrv/internal/testing/freeport"
 )
 
 // electionTimeout is the --election-timeout of a node.

@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"limitsrv/ruleset"
+	"limitsrv/commands/rules/ruleset"
 )
 
 // check returns all violations of ranges and of dependencies between options. Elements

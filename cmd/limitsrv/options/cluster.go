@@ -7,7 +7,7 @@ import (
 	"net"
 	"slices"
 
-	"limitsrv/certs"
+	"limitsrv/internal/certs"
 	"limitsrv/replication/link"
 	"limitsrv/replication/storage"
 	"limitsrv/server"

@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"limitsrv/commands/word"
-	"limitsrv/files"
-	"limitsrv/yamlfile"
+	"limitsrv/internal/files"
+	"limitsrv/internal/yamlfile"
 )
 
 // MaxFileBytes bounds the size of a configuration file.

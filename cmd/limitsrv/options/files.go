@@ -7,9 +7,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"limitsrv/certs"
 	"limitsrv/commands/auth"
 	"limitsrv/commands/auth/users"
+	"limitsrv/internal/certs"
 )
 
 // LoadUsers reads the users file. It returns nil without --users.

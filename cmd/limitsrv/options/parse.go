@@ -13,8 +13,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"limitsrv/commands/rules/ruleset"
 	"limitsrv/persist"
-	"limitsrv/ruleset"
 	"limitsrv/server"
 )
 

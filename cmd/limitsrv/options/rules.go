@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"limitsrv/commands/resp"
-	"limitsrv/files"
-	"limitsrv/rules/source"
-	"limitsrv/ruleset"
+	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/source"
+	"limitsrv/internal/files"
 )
 
 // ReadRules reads the files of --rules. It returns none without --rules.

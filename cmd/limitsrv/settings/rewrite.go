@@ -10,7 +10,7 @@ import (
 
 	"limitsrv/cmd/limitsrv/options"
 	"limitsrv/commands/resp"
-	"limitsrv/files"
+	"limitsrv/internal/files"
 )
 
 // Rewrite runs CONFIG REWRITE in the background and calls done with its result. Rewrites

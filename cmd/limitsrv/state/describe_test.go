@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"limitsrv/datatypes"
+	"limitsrv/commands/datatypes"
+	"limitsrv/commands/scripts"
 	"limitsrv/engine"
-	"limitsrv/scripts"
 )
 
 // Each call that an entry of the log may have has a name for people, and each run its script.

@@ -1,9 +1,9 @@
 package state
 
 import (
+	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/scripts"
 	"limitsrv/engine"
-	"limitsrv/ruleset"
-	"limitsrv/scripts"
 )
 
 // Commands are those of the calls of every engine, log and snapshot.

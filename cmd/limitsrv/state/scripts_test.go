@@ -16,14 +16,14 @@ import (
 
 	"limitsrv/commands"
 	"limitsrv/commands/backend"
+	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
-	"limitsrv/freeport"
+	"limitsrv/internal/status"
+	"limitsrv/internal/testing/freeport"
+	"limitsrv/internal/testing/testwait"
 	"limitsrv/persist"
 	"limitsrv/replication"
-	"limitsrv/scripts"
-	"limitsrv/status"
-	"limitsrv/testwait"
 )
 
 // scriptFiles are the golden scripts of the commands. Package commands runs them on a

@@ -6,10 +6,10 @@ import (
 	"context"
 	"log/slog"
 
-	"limitsrv/certs"
 	"limitsrv/cmd/limitsrv/options"
 	"limitsrv/commands/backend"
 	"limitsrv/engine"
+	"limitsrv/internal/certs"
 	"limitsrv/replication/link"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"limitsrv/beat"
+	"limitsrv/internal/beat"
 )
 
 // A sweep visits each key about once per round, in bounded steps. With few keys a round takes

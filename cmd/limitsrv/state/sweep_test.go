@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/datatypes"
+	"limitsrv/commands/datatypes"
 	"limitsrv/engine"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"limitsrv/yamlfile"
+	"limitsrv/internal/yamlfile"
 )
 
 // Bounds of a file.

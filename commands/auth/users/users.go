@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"limitsrv/files"
+	"limitsrv/internal/files"
 )
 
 // Groups are the groups of a user, as bits.

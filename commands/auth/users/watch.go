@@ -5,8 +5,8 @@ import (
 	"crypto/sha256"
 	"time"
 
-	"limitsrv/beat"
-	"limitsrv/files"
+	"limitsrv/internal/beat"
+	"limitsrv/internal/files"
 )
 
 // Watch calls changed whenever the contents of the file at path differ from those with

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/certs"
+	"limitsrv/internal/certs"
 )
 
 // A CA signs the certificates of nodes.

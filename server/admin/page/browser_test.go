@@ -12,8 +12,8 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
-	"limitsrv/testwait"
-	"limitsrv/tools/browser"
+	"limitsrv/internal/testing/browser"
+	"limitsrv/internal/testing/testwait"
 )
 
 // openPage opens the page of a fake at the size of a desktop screen.

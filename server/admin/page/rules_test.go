@@ -8,8 +8,8 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
-	"limitsrv/testwait"
-	"limitsrv/tools/browser"
+	"limitsrv/internal/testing/browser"
+	"limitsrv/internal/testing/testwait"
 )
 
 func TestPageShowsRules(t *testing.T) {

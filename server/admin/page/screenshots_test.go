@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"limitsrv/tools/browser"
+	"limitsrv/internal/testing/browser"
 )
 
 var shots = flag.String("shots", "", "the directory in which TestScreenshots writes pictures of the page")

@@ -7,7 +7,7 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
-	"limitsrv/tools/browser"
+	"limitsrv/internal/testing/browser"
 )
 
 // TestPageShowsProblems checks the color, title and text of each problem.

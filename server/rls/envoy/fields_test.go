@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"limitsrv/checks"
+	"limitsrv/commands/rules/checks"
 )
 
 // probes have for each field of a request the part of a request that sets it, in protobuf's text

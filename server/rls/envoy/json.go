@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"limitsrv/checks"
-	"limitsrv/strictjson"
+	"limitsrv/commands/rules/checks"
+	"limitsrv/internal/strictjson"
 )
 
 // DecodeStrict is strictjson.Decode with an error for the client, an *resp.Error.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"limitsrv/checks"
-	"limitsrv/rules"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/checks"
 )
 
 // Names of the fields of a request. In the JSON form of protobuf a field has two names.

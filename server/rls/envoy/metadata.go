@@ -7,8 +7,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"limitsrv/checks"
-	"limitsrv/rules"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/checks"
 )
 
 // metadata returns the dynamic_metadata of a response: the request and, under the key metadata, the

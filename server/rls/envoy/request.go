@@ -7,10 +7,10 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"limitsrv/checks"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/checks"
 	"limitsrv/engine"
-	"limitsrv/rules"
 )
 
 // MaxMessageBytes bounds a request, in each of its forms. The caller holds it.

@@ -16,9 +16,9 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 	"pgregory.net/rapid"
 
-	"limitsrv/checks"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/checks"
 	"limitsrv/engine"
-	"limitsrv/rules"
 )
 
 // show returns a request as text.

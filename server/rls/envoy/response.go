@@ -5,7 +5,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"limitsrv/checks"
+	"limitsrv/commands/rules/checks"
 	"limitsrv/engine"
 )
 

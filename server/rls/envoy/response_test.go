@@ -9,9 +9,9 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 
-	"limitsrv/checks"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/checks"
 	"limitsrv/engine"
-	"limitsrv/rules"
 )
 
 // limit returns a limit of n an hour.

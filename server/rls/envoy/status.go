@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"limitsrv/checks"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/checks"
 	"limitsrv/engine"
-	"limitsrv/rules"
 )
 
 // Codes of a response and of a status.

@@ -1,0 +1,333 @@
+package datatypes
+
+import (
+	"limitsrv/engine"
+	"limitsrv/engine/answer"
+	"limitsrv/engine/values/numbers"
+)
+
+// workBit marks the number of a read-only call that estimates work: its answer is the work of the
+// command line on the present values, in visits to an element. No log contains such a call.
+const workBit = 1 << 12
+
+// SetWork makes c a call that estimates the work of a command line. args are the words after the
+// name. Requires: HasWork(number), and the number of words is valid.
+func SetWork(c *engine.Call, number uint16, args [][]byte) {
+	c.Command, c.ReadOnly = number|workBit, true
+	c.Args = append(c.Args[:0], args...)
+}
+
+// HasWork reports whether the work of a command grows with the values at its keys.
+func HasWork(number uint16) bool { return int(number) < len(table) && works[number] != nil }
+
+// A workFunc returns the work of a command line, in visits to an element. Cost: O(log n) for each
+// key.
+type workFunc func(tx *engine.Tx, args [][]byte) int
+
+const (
+	// workToAnswer is the work to visit an element and append it to the answer.
+	workToAnswer = 8
+	// workToVisit is the work to visit an element.
+	workToVisit = 1
+	// workToMove is the work to move an element to another shard.
+	workToMove = 8
+)
+
+// works are the workFuncs, by command number; nil: the work does not grow with the values.
+var works = func() (all [len(table)]workFunc) {
+	for name, f := range map[string]workFunc{
+		"HGETALL":          whole(2 * workToAnswer),
+		"HKEYS":            whole(workToAnswer),
+		"HVALS":            whole(workToAnswer),
+		"SMEMBERS":         whole(workToAnswer),
+		"LREM":             compared(2),
+		"LINSERT":          compared(2),
+		"LPOS":             compared(1),
+		"RENAME":           whole(workToMove),
+		"RENAMENX":         whole(workToMove),
+		"HRANDFIELD":       counted(workToAnswer + workToPick),
+		"SRANDMEMBER":      counted(workToAnswer + workToPick),
+		"ZRANDMEMBER":      counted(workToAnswer + workToPick),
+		"SPOP":             counted(workToAnswer + workToPick + workToProbe),
+		"ZPOPMIN":          counted(workToAnswer + workToRemove),
+		"ZPOPMAX":          counted(workToAnswer + workToRemove),
+		"LPOP":             counted(workToAnswer),
+		"RPOP":             counted(workToAnswer),
+		"HSCAN":            workOfScan,
+		"SSCAN":            workOfScan,
+		"ZSCAN":            workOfScan,
+		"LRANGE":           workOfListRange,
+		"LTRIM":            workOfTrim,
+		"LINDEX":           workOfIndex,
+		"LSET":             workOfIndex,
+		"LMOVE":            workOfListMove,
+		"RPOPLPUSH":        workOfListMove,
+		"ZRANGE":           ranged(rangeCommand{directions: true}, workToAnswer),
+		"ZREVRANGE":        ranged(rangeCommand{axis: byRank, direction: downwards}, workToAnswer),
+		"ZRANGEBYSCORE":    ranged(rangeCommand{axis: byScore}, workToAnswer),
+		"ZREVRANGEBYSCORE": ranged(rangeCommand{axis: byScore, direction: downwards}, workToAnswer),
+		"ZRANGEBYLEX":      ranged(rangeCommand{axis: byLex}, workToAnswer),
+		"ZREVRANGEBYLEX":   ranged(rangeCommand{axis: byLex, direction: downwards}, workToAnswer),
+		"ZREMRANGEBYRANK":  ranged(rangeCommand{axis: byRank}, workToRemove),
+		"ZREMRANGEBYSCORE": ranged(rangeCommand{axis: byScore}, workToRemove),
+		"ZREMRANGEBYLEX":   ranged(rangeCommand{axis: byLex}, workToRemove),
+		"ZRANGESTORE": func(tx *engine.Tx, args [][]byte) int {
+			return ranged(rangeCommand{directions: true, stores: true}, workToAnswer+workOfMember)(tx, args[1:])
+		},
+		"SINTER":      combined(intersection, 0),
+		"SUNION":      combined(union, 0),
+		"SDIFF":       combined(difference, 0),
+		"SINTERSTORE": combined(intersection, 1),
+		"SUNIONSTORE": combined(union, 1),
+		"SDIFFSTORE":  combined(difference, 1),
+		"SINTERCARD":  workOfCard,
+		"GETRANGE":    workOfPart,
+		"SUBSTR":      workOfPart,
+		"BITCOUNT":    whole(workToVisit),
+		"BITFIELD":    workOfFields,
+		"SETRANGE":    grown(1),
+		"SETBIT":      grown(8),
+	} {
+		number, ok := Find([]byte(name))
+		if !ok {
+			panic("datatypes: the work of " + name + ", which is no command")
+		}
+		all[number] = f
+	}
+	return all
+}()
+
+// replaces are the commands that may remove a string, shorten it, or move another value to a key.
+// The work of a later command on that key can't be estimated from the earlier value.
+var replaces = func() (all [len(table)]bool) {
+	for _, name := range []string{
+		"SET", "SETEX", "PSETEX", "GETSET", "GETDEL", "GETEX", "MSET", "INCREX", "DEL", "UNLINK", "RENAME", "RENAMENX",
+		"EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "ZRANGESTORE", "SINTERSTORE", "SUNIONSTORE", "SDIFFSTORE",
+	} {
+		number, ok := Find([]byte(name))
+		if !ok {
+			panic("datatypes: " + name + ", which is no command, replaces values")
+		}
+		all[number] = true
+	}
+	return all
+}()
+
+// Replaces reports whether a command may remove a string, shorten it, or move a value to a key.
+func Replaces(number uint16) bool { return replaces[number] }
+
+// sizeAt returns the size of the value at a key: the number of its elements, or for a string its
+// length in units of bytesPerElement.
+func sizeAt(tx *engine.Tx, key []byte) int {
+	e, there := tx.Find(key)
+	if !there {
+		return 0
+	}
+	return sizeOf(tx, e)
+}
+
+func sizeOf(tx *engine.Tx, e engine.Entry) int {
+	switch e.Alg() {
+	case engine.Hash:
+		return tx.Hash(e).Count
+	case engine.List:
+		return tx.List(e).Count
+	case engine.Set:
+		return tx.Set(e).Count
+	case engine.SortedSet:
+		return tx.SortedSet(e).Count
+	case engine.Blob:
+		return tx.Len(e) / bytesPerElement
+	}
+	return 0
+}
+
+// whole is the work of a command that visits all elements of a value. each is the work for one.
+func whole(each int) workFunc {
+	return func(tx *engine.Tx, args [][]byte) int { return each * sizeAt(tx, args[0]) }
+}
+
+// compared is the work of a command that compares all elements of a list with args[word].
+func compared(word int) workFunc {
+	return func(tx *engine.Tx, args [][]byte) int {
+		return (workToVisit + len(args[word])/bytesPerElement) * sizeAt(tx, args[0])
+	}
+}
+
+// counted is the work of a command on the number of elements that args[1] says.
+func counted(each int) workFunc {
+	return func(tx *engine.Tx, args [][]byte) int {
+		if len(args) < 2 {
+			return 0
+		}
+		n, _ := numbers.ParseInt(args[1])
+		size := sizeAt(tx, args[0])
+		if n < 0 && size > 0 {
+			return each * int(min(-max(n, -maxRepeated), maxRepeated))
+		}
+		return each * int(min(max(n, 0), int64(size)))
+	}
+}
+
+func workOfScan(tx *engine.Tx, args [][]byte) int {
+	size := sizeAt(tx, args[0])
+	o, wrong := parseScan(tx, args[1:], true, size)
+	if wrong != "" {
+		return 0
+	}
+	each := workToAnswer
+	if o.match != nil {
+		each += o.match.Work(bytesPerElement) / matchedPerElement
+	}
+	return each * min(o.count, size)
+}
+
+func workOfListRange(tx *engine.Tx, args [][]byte) int {
+	l, _, ok := findList(tx, args[0])
+	start, ok2 := numbers.ParseInt(args[1])
+	end, ok3 := numbers.ParseInt(args[2])
+	if !ok || !ok2 || !ok3 {
+		return 0
+	}
+	from, n := slice(start, end, l.Count)
+	return workToAnswer*n + min(from, l.Count-from)/seekPerElement
+}
+
+// workOfTrim is the work of LTRIM: it counts the removed elements.
+func workOfTrim(tx *engine.Tx, args [][]byte) int {
+	l, _, _ := findList(tx, args[0])
+	start, ok := numbers.ParseInt(args[1])
+	end, ok2 := numbers.ParseInt(args[2])
+	if !ok || !ok2 {
+		return 0
+	}
+	_, n := slice(start, end, l.Count)
+	return workToVisit * (l.Count - n)
+}
+
+func workOfIndex(tx *engine.Tx, args [][]byte) int {
+	return sizeAt(tx, args[0]) / 2 / seekPerElement
+}
+
+// workOfListMove is the work of a list move. It counts the bytes of the longer of the list's two
+// end elements.
+func workOfListMove(tx *engine.Tx, args [][]byte) int {
+	l, _, ok := findList(tx, args[0])
+	if !ok || l.Count == 0 {
+		return 0
+	}
+	return 2 * max(l.At(0).Len(), l.At(l.Count-1).Len()) / copiedPerElement
+}
+
+// ranged is the work of a command on a range of a sorted set. each is the work for one member.
+func ranged(c rangeCommand, each int) workFunc {
+	return func(tx *engine.Tx, args [][]byte) int {
+		o, wrong := c.parse(tx, args[1:])
+		z, _, ok := findSortedSet(tx, args[0])
+		if wrong != "" || !ok {
+			return 0
+		}
+		r := o.spec.in(&z, o.direction)
+		r.limit(o.skipped, o.count)
+		return each * r.n
+	}
+}
+
+// combined is the work of a command on the sets at args[skipped:].
+func combined(by operation, skipped int) workFunc {
+	return func(tx *engine.Tx, args [][]byte) int { return workToCombine(tx, by, args[skipped:]) }
+}
+
+func workToCombine(tx *engine.Tx, by operation, keys [][]byte) int {
+	all, least, first := 0, -1, sizeAt(tx, keys[0])
+	for _, key := range keys {
+		n := sizeAt(tx, key)
+		if all += n; least < 0 || n < least {
+			least = n
+		}
+	}
+	const each = workToProbe + workToAnswer
+	switch by {
+	case union:
+		return each * all
+	case difference:
+		return each * min(first*len(keys), maxProbes)
+	}
+	return each * min(least*len(keys), maxProbes)
+}
+
+func workOfCard(tx *engine.Tx, args [][]byte) int {
+	n, ok := numbers.ParseInt(args[0])
+	if !ok || n < 1 || n > int64(len(args)-1) {
+		return 0
+	}
+	return workToCombine(tx, intersection, args[1:1+n])
+}
+
+// workOfPart is the work to answer a part of a string. It counts the bytes of the part.
+func workOfPart(tx *engine.Tx, args [][]byte) int {
+	e, has := findString(tx, args[0])
+	from, ok := numbers.ParseInt(args[1])
+	to, ok2 := numbers.ParseInt(args[2])
+	if has != aString || !ok || !ok2 {
+		return 0
+	}
+	if from, to, ok = rangeOf(from, to, int64(tx.Len(e))); !ok {
+		return 0
+	}
+	return int(to-from) / answeredPerElement
+}
+
+// grown is the work of a command that extends a string up to the position args[1], in units of
+// 1/parts of a byte.
+func grown(parts int64) workFunc {
+	return func(tx *engine.Tx, args [][]byte) int {
+		at, ok := numbers.ParseInt(args[1])
+		if !ok || at < 0 {
+			return 0
+		}
+		return workToGrow(tx, args[0], at/parts)
+	}
+}
+
+// workToGrow is the work to extend the string of a key to a length of to bytes.
+func workToGrow(tx *engine.Tx, key []byte, to int64) int {
+	e, has := findString(tx, key)
+	length := int64(0)
+	if has == aString {
+		length = int64(tx.Len(e))
+	}
+	return int(max(0, min(to, engine.MaxValueBytes)-length)) / copiedPerElement
+}
+
+// workOfFields is the work of BITFIELD. It counts the bytes that the command may add.
+func workOfFields(tx *engine.Tx, args [][]byte) int {
+	var (
+		o    overflow
+		most int64
+	)
+	for rest := args[1:]; len(rest) > 0; {
+		op, next, done, wrong := nextField(rest, &o)
+		if done || wrong != "" {
+			break
+		}
+		if op.verb != fieldGet {
+			most = max(most, op.at/8)
+		}
+		rest = next
+	}
+	return workToGrow(tx, args[0], most)
+}
+
+// doWork executes a call that SetWork made.
+func doWork(tx *engine.Tx, c *engine.Call) {
+	number := c.Command &^ workBit
+	first, end, step := table[number].Keys.Span(c.Args)
+	for i := first; i < end; i += step {
+		if k := len(c.Args[i]); k == 0 || k > engine.MaxKeyBytes {
+			c.Answer = answer.AppendInt(c.Answer, 0)
+			return
+		}
+	}
+	c.Answer = answer.AppendInt(c.Answer, int64(works[number](tx, c.Args)))
+}

@@ -1,0 +1,36 @@
+package limiters
+
+import (
+	"limitsrv/commands/resp"
+	"limitsrv/engine"
+	"limitsrv/engine/answer"
+)
+
+// workOfError is the work to make an error, in visits to an element.
+const workOfError = 96
+
+// A Caller carries out commands within calls of the engine, such as scripts. Its zero value
+// is ready. Concurrency: one goroutine at a time.
+type Caller struct {
+	batch engine.Batch
+	reply resp.Writer
+}
+
+// Do carries out a command line with a valid number of words, and appends its answer to out.
+// Requires: if tx is read-only, the command is ReadOnly.
+func (x *Caller) Do(tx *engine.Tx, c *Command, words [][]byte, out []byte) []byte {
+	x.reply.Buf = x.reply.Buf[:0]
+	x.batch.Level = tx.Level()
+	if err := c.Op(&x.batch, words); err != nil {
+		x.reply.Error(err)
+		if tx.Level() >= 2 {
+			tx.AddWork(workOfError)
+		}
+		return answer.AppendReply(out, x.reply.Buf)
+	}
+	tx.Decide(&x.batch)
+	c.Reply(&x.reply, x.batch.Ops, x.batch.Decisions)
+	clear(x.batch.Ops)
+	x.batch.Reset()
+	return answer.AppendReply(out, x.reply.Buf)
+}

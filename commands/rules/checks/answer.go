@@ -1,0 +1,111 @@
+package checks
+
+import "limitsrv/commands/rules"
+
+// A Reason is the cause of an answer.
+type Reason uint8
+
+const (
+	// OK means that all limits passed.
+	OK Reason = iota
+	// Near means that all passed, and that the binding limit is used above its warn_at.
+	Near
+	// Grace means that all passed, the binding limit only because of its grace.
+	Grace
+	// Limited means that an enforced limit denied.
+	Limited
+	// Quota means that all quota limits denied.
+	Quota
+	// Blocked means that a penalty box is closed.
+	Blocked
+	// Denied means that a list or an override denied.
+	Denied
+	// Allowed means that a list or an override allowed.
+	Allowed
+	// Unlimited means that a rule without limit matched, and no other.
+	Unlimited
+	// None means that no limit applies.
+	None
+	// Unmatched means that no rule matched in a domain that denies such requests.
+	Unmatched
+)
+
+// String returns the word of a reason in replies.
+func (r Reason) String() string {
+	return [...]string{"ok", "near", "grace", "limited", "quota", "blocked", "denied", "allowed", "unlimited", "none", "unmatched"}[r]
+}
+
+// A Row is the state of a limit after the decision, or the whole answer.
+type Row struct {
+	Allowed bool
+	// Limit and Remaining are without grace; -1 in an answer without a binding limit.
+	Limit, Remaining int64
+	// WaitMillis is the time until the same request would pass, rounded up, or -1 if it
+	// never will; of a limit that passed it is 0, except under LEAKY: the time to hold the
+	// request.
+	WaitMillis int64
+	// ResetMillis is the time until the limit is fully reset, rounded up.
+	ResetMillis int64
+	// Name is the name of the limit, of the rule with a penalty box, or "".
+	Name string
+}
+
+// A Met is a limit that a request meets, as far as its answer needs it: see rules.Met.
+type Met struct {
+	Limit *rules.Limit
+	Named *rules.Limit // has the name for clients: see rules.Met.Name
+	Rule  *rules.Rule
+	index int32 // in the set, or -1
+	// Descriptor is below rules.MaxDescriptors; Guard, of the boxes of the request, below
+	// engine.MaxGroup, or -1.
+	Descriptor uint8
+	Guard      int8
+	Mode       rules.Mode
+	// Overruled is set if only the server-wide shadow mode makes the limit a shadow limit.
+	Overruled bool
+	op        uint8 // index into the ops of the request
+}
+
+// IsShadow reports whether the rule itself makes the limit a shadow limit.
+func (m *Met) IsShadow() bool { return m.Mode == rules.Shadow && !m.Overruled }
+
+// A Closing is a penalty box that a request closed. It is valid as long as the Answer.
+type Closing struct {
+	*rules.Guard
+	Level  int64 // of the box now, from 1
+	Millis int64 // for which it is closed
+}
+
+// An Answer is the decision about a request. It is reused: the zero value is ready.
+type Answer struct {
+	// Row is the state of the binding limit: of the denying ones the one with the longest wait, if
+	// all pass the one with the least remaining; the first of equal ones.
+	Row
+	Reason Reason
+	// Binding is the index in Rows of the binding limit, or -1.
+	Binding int
+	// Descriptor is the index of the descriptor with the binding limit, or with the box that
+	// blocks; -1 without one. If several have it, it is the first.
+	Descriptor int
+	// Rows are the limits of the request in the order of Met. Nothing of a request that is
+	// blocked is looked at, so that it has none.
+	Rows []Row
+	// Boxes are the closed penalty boxes of a request that is blocked.
+	Boxes []Box
+	// Met are the limits that the request meets, Shared the further descriptors that meet one
+	// of them, and Descriptors the verdict on each descriptor. All are those of the Check,
+	// valid until its next use.
+	Met         []Met
+	Shared      []rules.Shared
+	Descriptors []rules.Verdict
+	// Closed are the penalty boxes that the request closed.
+	Closed []Closing
+}
+
+// A Box is a closed penalty box.
+type Box struct {
+	// Row is the answer of the box: the times until it opens, and until its level is 0.
+	Row
+	Guard      int // of the limits in Met that it guards
+	Descriptor int // the first of these limits
+}

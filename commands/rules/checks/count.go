@@ -1,0 +1,77 @@
+package checks
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/ruleset"
+)
+
+// stripes gives each Memory a stripe of the counters of limits, so that threads that count at
+// once mostly write to different lines.
+var stripes atomic.Uint32
+
+// count adds the outcome of a request to the counters of its limits. Peeks and
+// settlements are not counted.
+func (c *Check) count() {
+	if c.peek || c.settles {
+		return
+	}
+	stripe := c.takeStripe()
+	for range c.memory.answer.Closed {
+		c.state.CountPenalty(stripe)
+	}
+	var labels [][]byte
+	if x := c.extras(); x != nil {
+		labels = x.labels
+	}
+	for i := range c.memory.answer.Met {
+		m := &c.memory.answer.Met[i]
+		if m.index < 0 || c.hitsOf(m) == 0 {
+			continue
+		}
+		if o, counts := c.memory.answer.outcome(i, m); counts {
+			var label []byte
+			if i < len(labels) {
+				label = labels[i]
+			}
+			c.memory.tally.Count(c.state, stripe, int(m.index), label, o)
+		}
+	}
+}
+
+// takeStripe returns the stripe of the check.
+func (c *Check) takeStripe() int {
+	if c.memory.stripe == 0 {
+		c.memory.stripe = int(stripes.Add(1))
+	}
+	return c.memory.stripe
+}
+
+// countUnmatched counts a request without limits if no rule matched it. Peeks and settlements
+// are not counted, and neither are requests that lists and overrides decide.
+func (c *Check) countUnmatched() {
+	x := c.extras()
+	if !c.peek && !c.settles && (c.verdict == rules.Unmatched || c.verdict == rules.None && !x.matched) {
+		c.state.CountUnmatched(c.takeStripe(), x.domain)
+	}
+}
+
+// outcome returns the outcome of a request at limit i. A limit that passed has none if the request
+// was denied, nor has one of an open box if the request is blocked.
+func (a *Answer) outcome(i int, m *Met) (o ruleset.Outcome, counts bool) {
+	switch {
+	case a.Reason == Blocked:
+		return ruleset.Blocked, slices.ContainsFunc(a.Boxes, func(b Box) bool { return b.Guard == int(m.Guard) })
+	case !a.Rows[i].Allowed && m.Mode == rules.Shadow:
+		return ruleset.ShadowLimited, true
+	case !a.Rows[i].Allowed:
+		return ruleset.Limited, true
+	case i == a.Binding && a.Reason == Near:
+		return ruleset.Near, true
+	case i == a.Binding && a.Reason == Grace:
+		return ruleset.Grace, true
+	}
+	return ruleset.Allowed, a.Allowed
+}

@@ -1,0 +1,104 @@
+package checks
+
+import (
+	"math"
+	"slices"
+
+	"limitsrv/commands/rules"
+)
+
+// A Request asks if it may pass by the rules of a domain. Its bytes must stay unchanged
+// until the answer.
+type Request struct {
+	rules.Request
+	// Hits is the number of tokens for each descriptor, 0 to engine.MaxN. 0 looks only.
+	Hits int64
+	// Own are the tokens for descriptors that have their own number, by index, -1 for those
+	// that take Hits; nil if none has.
+	Own []int64
+	// Negative is set, by index, for descriptors that give their tokens back instead of taking
+	// them. nil: no descriptor does. Requires: neither Peek nor Settle is set.
+	Negative []bool
+	// HitsGiven is set if the client sent Hits; otherwise Hits is the default.
+	HitsGiven bool
+	// ID is the holder of the leases, for limits that have leases; it may be empty, and then
+	// such a limit is an error.
+	ID []byte
+	// Settle, unless it is 0, takes so many tokens unconditionally, or returns them if it is
+	// negative, instead of Hits. An ID then returns its leases.
+	Settle int64
+	// Peek looks only: the answer tells if Hits tokens would pass, and nothing is counted.
+	Peek bool
+
+	report bool // set by Report
+}
+
+// hits returns the number of tokens that a descriptor takes; 0 if it gives tokens back.
+func (q *Request) hits(descriptor int) int64 {
+	if q.givesBack(descriptor) {
+		return 0
+	}
+	return q.tokens(descriptor)
+}
+
+// givesBack reports whether a descriptor gives its tokens back.
+func (q *Request) givesBack(descriptor int) bool {
+	return descriptor < len(q.Negative) && q.Negative[descriptor]
+}
+
+// tokens returns the number of tokens that a descriptor takes or gives back.
+func (q *Request) tokens(descriptor int) int64 {
+	if descriptor < len(q.Own) && q.Own[descriptor] >= 0 {
+		return q.Own[descriptor]
+	}
+	return q.Hits
+}
+
+// Report makes q a request that settles: it takes the tokens of each descriptor with a number of
+// its own unconditionally. If no descriptor has usage to report, it returns false and leaves q
+// unchanged.
+func (q *Request) Report() (ok bool) {
+	if q.Peek || q.settling() || !slices.ContainsFunc(q.Own, isUsage) {
+		return false
+	}
+	q.report = true
+	return true
+}
+
+// isUsage reports whether a descriptor's own number of tokens may be usage. Numbers from
+// math.MaxUint32 on are mistakes, for example a converted -1, and must not exhaust a limit.
+func isUsage(n int64) bool { return n > 0 && n < math.MaxUint32 }
+
+// settling reports whether the request settles: it takes or returns tokens unconditionally.
+func (q *Request) settling() bool { return q.Settle != 0 || q.report }
+
+// settles returns the number of tokens that a descriptor settles; negative: they are returned.
+func (q *Request) settles(descriptor int) int64 {
+	switch {
+	case !q.report:
+		return q.Settle
+	case descriptor < len(q.Own) && isUsage(q.Own[descriptor]) && !q.givesBack(descriptor):
+		return q.Own[descriptor]
+	}
+	return 0
+}
+
+// Reset makes q an empty request of one token for a domain. It keeps memory.
+func (q *Request) Reset(domain []byte) {
+	q.Domain, q.Descriptors = domain, q.Descriptors[:0]
+	q.Hits, q.Own, q.ID, q.Settle, q.Peek, q.report = 1, q.Own[:0], nil, 0, false, false
+	q.Negative, q.HitsGiven = nil, false
+}
+
+// AddDescriptor appends an empty descriptor, reusing the memory of an earlier one.
+func (q *Request) AddDescriptor() *rules.Descriptor {
+	n := len(q.Descriptors)
+	if n == cap(q.Descriptors) {
+		q.Descriptors = append(q.Descriptors, rules.Descriptor{})
+	} else {
+		q.Descriptors = q.Descriptors[:n+1]
+	}
+	d := &q.Descriptors[n]
+	d.Entries, d.Limit = d.Entries[:0], nil
+	return d
+}

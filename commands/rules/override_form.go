@@ -1,0 +1,76 @@
+package rules
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"limitsrv/commands/rules/source"
+	"limitsrv/commands/word"
+)
+
+// Spell returns an override with its values in the canonical forms of its domain, and addresses as
+// the ranges that its rule counts. It returns an error if no request can match the override. Cost
+// with a Rule: O(rules of the domain).
+func (s *Set) Spell(v Override) (Override, error) {
+	d := s.Domain(v.Domain)
+	rule := d.ruleOf(v.Rule)
+	v.Path = slices.Clone(v.Path)
+	for i := range v.Path {
+		a := &v.Path[i]
+		if !d.IsAddress(a.Key) {
+			a.Value = d.canonical(a.Key, a.Value)
+			continue
+		}
+		bits := source.Bits{}
+		if rule != nil && rule.bits != nil {
+			if at := slices.Index(rule.per, a.Key); at >= 0 {
+				bits = rule.bits[at]
+			}
+		}
+		text, isRange := canonicalRange(a.Value)
+		switch {
+		case isRange && v.Rule == "":
+			return v, fmt.Errorf("value of %s: an address; ranges stand in a list with cidr, got %s", a.Key, word.Excerpt([]byte(a.Value)))
+		case isRange && rule != nil:
+			if p, ok := groupOf([]byte(text.Addr().String()), bits); !ok || p != text {
+				return v, fmt.Errorf("value of %s: an address, or a range of the length by which the rule counts, got %s", a.Key, word.Excerpt([]byte(a.Value)))
+			}
+		}
+		if isRange {
+			a.Value = text.String()
+		} else if p, ok := groupOf([]byte(a.Value), bits); ok {
+			a.Value = p.String()
+		} else {
+			a.Value = canonicalAddress(a.Value)
+		}
+	}
+	return v, nil
+}
+
+// ruleOf returns the rule with this name, or the rule of a limit with this name; nil if there is
+// none. The domain may be nil.
+func (d *Domain) ruleOf(name string) *flatRule {
+	if d == nil || name == "" {
+		return nil
+	}
+	for i := range d.flat.rules {
+		if rest, ok := strings.CutPrefix(name, d.flat.rules[i].rule.Name); ok && (rest == "" || rest[0] == '/') {
+			return &d.flat.rules[i]
+		}
+	}
+	return nil
+}
+
+// canonicalRange parses an address range. Its first address may have any spelling, and bits beyond
+// the range.
+func canonicalRange(text string) (netip.Prefix, bool) {
+	address, bits, _ := strings.Cut(strings.Trim(text, " \t"), "/")
+	a, ok := ParseAddress([]byte(address))
+	if !ok || !isRange(text) {
+		return netip.Prefix{}, false
+	}
+	p, err := netip.ParsePrefix(a.String() + "/" + bits)
+	return p.Masked(), err == nil
+}

@@ -1,0 +1,175 @@
+// Package ruletest tests rules: it decides the requests of scenarios on an engine with a clock
+// of its own, and compares the answers with those that the scenarios expect.
+//
+//	text -> source.ParseCases -> []source.Scenario -> Run -> Result
+package ruletest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/checks"
+	"limitsrv/commands/rules/source"
+	"limitsrv/engine"
+)
+
+// A Result has the differences between the answers to scenarios and the expected ones.
+type Result struct {
+	Requests int
+	Values   int // compared
+	// Different is the number of differences: values and errors of requests. One value that is
+	// expected of all requests of a step differs once for each run of equal answers.
+	Different int
+	// Differences are the first of these, at most source.MaxMistakes, in the order of the
+	// requests, each at the line of the expected value or of the step.
+	Differences []source.Mistake
+}
+
+// Run decides the requests of scenarios. Each scenario begins without counters.
+func Run(set *rules.Set, scenarios []source.Scenario) *Result {
+	r := runner{result: &Result{}}
+	for i := range scenarios {
+		start := engine.Instant(scenarios[i].Start.UnixNano())
+		r.simulator = checks.NewSimulator(set, start)
+		for j := range scenarios[i].Steps {
+			step := &scenarios[i].Steps[j]
+			r.simulator.Now = start + engine.Instant(step.Since)
+			if step.Override != nil {
+				r.override(step)
+				continue
+			}
+			r.run(step)
+		}
+	}
+	return r.result
+}
+
+// A runner runs the steps of scenarios.
+type runner struct {
+	simulator *checks.Simulator
+	request   checks.Request
+	result    *Result
+	// Of the request before in the step: its error, or else the fields for each expectation; at
+	// first the expected ones.
+	failure string
+	seen    []string
+}
+
+// run decides the requests of a step.
+func (r *runner) run(s *source.Step) {
+	q := &r.request
+	q.Reset([]byte(s.Domain))
+	q.Hits, q.Settle, q.ID, q.Peek = s.Hits, s.Settle, []byte(s.ID), s.Peek
+	for _, attributes := range s.Descriptors {
+		d := q.AddDescriptor()
+		for _, a := range attributes {
+			d.Entries = append(d.Entries, rules.Entry{Key: []byte(a.Key), Value: []byte(a.Value)})
+		}
+	}
+	r.failure, r.seen = "", make([]string, len(s.Expect))
+	for i := range s.Expect {
+		r.seen[i] = s.Expect[i].Values[0].Text
+	}
+	for n := range s.Times {
+		r.result.Requests++
+		a, err := r.simulator.Ask(q)
+		switch {
+		case expectsError(s):
+			r.compareError(s, n, err)
+		case err == nil:
+			r.failure = ""
+			r.compare(s, n, a)
+		case err.Error() != r.failure:
+			r.failure = err.Error()
+			r.differ(s, s.At, n, "the request is an error: "+r.failure)
+		}
+	}
+}
+
+// override sets or drops the override of a step.
+func (r *runner) override(s *source.Step) {
+	err := r.simulator.Override(s.Override)
+	switch {
+	case expectsError(s):
+		r.compareError(s, 0, err)
+	case err != nil:
+		r.differ(s, s.At, 0, "the override is an error: "+err.Error())
+	}
+}
+
+// expectsError reports whether a step expects errors in place of answers.
+func expectsError(s *source.Step) bool {
+	return len(s.Expect) > 0 && s.Expect[0].Field == source.FieldError
+}
+
+// compareError compares the error, or nil, of request n of a step.
+func (r *runner) compareError(s *source.Step, n int, err error) {
+	got := ""
+	if err != nil {
+		got = err.Error()
+	}
+	values := s.Expect[0].Values
+	want := values[min(n, len(values)-1)]
+	r.result.Values++
+	again := n > 0 && len(values) == 1 && got == r.failure
+	r.failure = got
+	if (err == nil || !strings.Contains(got, want.Text)) && !again {
+		r.differ(s, want.At, n, fmt.Sprintf("%v: got %q, want it with %q", source.FieldError, got, want.Text))
+	}
+}
+
+// compare compares the answer to request n of a step.
+func (r *runner) compare(s *source.Step, n int, a *checks.Answer) {
+	for i := range s.Expect {
+		e := &s.Expect[i]
+		want := e.Values[min(n, len(e.Values)-1)]
+		got := text(e.Field, a)
+		r.result.Values++
+		again := len(e.Values) == 1 && got == r.seen[i]
+		r.seen[i] = got
+		if got == want.Text || again {
+			continue
+		}
+		if e.Field >= source.FieldRule {
+			got, want.Text = strconv.Quote(got), strconv.Quote(want.Text)
+		}
+		r.differ(s, want.At, n, fmt.Sprintf("%v: got %s, want %s", e.Field, got, want.Text))
+	}
+}
+
+// differ records a difference in request n of a step.
+func (r *runner) differ(s *source.Step, at source.At, n int, difference string) {
+	if r.result.Different++; r.result.Different > source.MaxMistakes {
+		return
+	}
+	if s.Times > 1 {
+		difference += fmt.Sprintf(" (request %d of %d)", n+1, s.Times)
+	}
+	r.result.Differences = append(r.result.Differences, source.Mistake{At: at, Text: difference})
+}
+
+// text returns a field of an answer in its shortest form.
+func text(f source.Field, a *checks.Answer) string {
+	var v int64
+	switch f {
+	case source.FieldAllowed:
+		if a.Allowed {
+			v = 1
+		}
+	case source.FieldLimit:
+		v = a.Limit
+	case source.FieldRemaining:
+		v = a.Remaining
+	case source.FieldWait:
+		v = a.WaitMillis
+	case source.FieldReset:
+		v = a.ResetMillis
+	case source.FieldRule:
+		return a.Name
+	case source.FieldReason:
+		return a.Reason.String()
+	}
+	return strconv.FormatInt(v, 10)
+}

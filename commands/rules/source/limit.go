@@ -1,0 +1,218 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"limitsrv/commands/limiters"
+	"limitsrv/commands/word"
+	"limitsrv/engine"
+)
+
+// DefaultWarnAt is warn_at of limits without the word, in percent.
+const DefaultWarnAt = 80
+
+// limitForm is the form of a limit in a line.
+const limitForm = "COUNT/WINDOW [fixed|slide|token|leaky|log] [burst N] [name N] [grace N] [warn_at PERCENT], N at once ttl DURATION, unlimited or none"
+
+// A draft is a limit as it is read.
+type draft struct {
+	count    int64
+	window   int64 // nanoseconds, or:
+	calendar engine.Calendar
+	alg      engine.Alg
+	algGiven bool
+	burst    int64 // 0: not given
+	name     string
+	grace    int64
+	warnAt   int64
+}
+
+// algorithms are the algorithms of limits that take a window.
+var algorithms = []engine.Alg{engine.Fixed, engine.Slide, engine.Token, engine.Leaky, engine.Log}
+
+// algorithmNames are the names of algorithms, in lower case.
+var algorithmNames = func() (names []string) {
+	for _, a := range algorithms {
+		names = append(names, strings.ToLower(a.String()))
+	}
+	return names
+}()
+
+// algorithm finds an algorithm by its name in lower case.
+func (d *draft) algorithm(name string) bool {
+	for i, n := range algorithmNames {
+		if n == name {
+			d.alg, d.algGiven = algorithms[i], true
+			return true
+		}
+	}
+	return false
+}
+
+// setWindow parses a window: a unit, a duration, or a period of the calendar.
+func (d *draft) setWindow(text string) error {
+	arg := []byte(text)
+	if text != "" && text[0]|0x20 >= 'a' && text[0]|0x20 <= 'z' {
+		calendar, nanos, err := limiters.ParseWindow(arg)
+		if err == nil {
+			d.calendar, d.window = calendar, nanos
+			return nil
+		}
+		arg = append([]byte("1"), arg...) // a unit
+	}
+	var err error
+	if d.window, err = limiters.ParseDuration("window", arg); err != nil {
+		return fmt.Errorf("a window must be s, m, h, second, minute, hour, day, week, month, year, or a duration of 1us to 10 years such as 15m, got %s", word.Excerpt([]byte(text)))
+	}
+	return nil
+}
+
+// calendarDays are the lengths of periods of the calendar that are a duration as well.
+var calendarDays = map[engine.Calendar]int64{engine.Day: 1, engine.Week: 7}
+
+// check completes a draft and sets the parameters of l, or returns the mistake between its
+// values.
+func (d *draft) check(l *Limit) error {
+	if !d.algGiven {
+		if d.alg = engine.Slide; d.calendar != engine.NoCalendar || d.count == 0 && d.window == 0 {
+			d.alg = engine.Fixed
+		}
+	}
+	name := strings.ToLower(d.alg.String())
+	if d.calendar != engine.NoCalendar && d.alg != engine.Fixed {
+		days := calendarDays[d.calendar]
+		if days == 0 {
+			return fmt.Errorf("%s needs a window with a length, such as 30d, got a month or year of the calendar, which is for fixed", name)
+		}
+		d.window, d.calendar = days*24*3600*1e9, engine.NoCalendar
+	}
+	rated := d.alg == engine.Token || d.alg == engine.Leaky
+	if d.burst != 0 && !rated {
+		return fmt.Errorf("burst is for token and leaky, got it for %s", name)
+	}
+	if d.burst == 0 {
+		d.burst = d.count
+	}
+	if !rated {
+		d.burst = 0
+	}
+	most := d.alg.Usage().MaxLimit
+	if max(d.count, d.burst)+d.grace > most {
+		return fmt.Errorf("the limit of %s, with grace, may be %d at most, got %d", name, most, max(d.count, d.burst)+d.grace)
+	}
+	if rated && d.count > d.window {
+		return fmt.Errorf("a rate may be one per nanosecond at most, got %d per %d ns", d.count, d.window)
+	}
+	l.Count, l.Alg, l.Window, l.Calendar, l.Burst, l.Name, l.Grace, l.WarnAt = d.count, d.alg, d.window, d.calendar, d.burst, d.name, d.grace, d.warnAt
+	if d.count == 0 && d.grace > 0 {
+		return errors.New("grace needs a limit above 0, got 0")
+	}
+	return nil
+}
+
+// ParseLimit reads a limit in one line, such as 5/minute slide. The error names the allowed
+// and the given value.
+func ParseLimit(text string) (l Limit, err error) {
+	words := strings.Fields(text)
+	d := draft{warnAt: DefaultWarnAt}
+	switch {
+	case len(words) == 0:
+		err = errForm(text)
+	case words[0] == "unlimited" && len(words) == 1:
+		return Limit{Unlimited: true, WarnAt: DefaultWarnAt}, nil
+	case words[0] == "none":
+		words, err = d.options(words[1:])
+	case len(words) >= 5 && words[1] == "at" && words[2] == "once" && words[3] == "ttl":
+		err = d.leases(words[0], words[4])
+		if err == nil {
+			words, err = d.options(words[5:])
+		}
+	default:
+		count, window, ok := strings.Cut(words[0], "/")
+		if d.count, err = parseCount("a count", count); !ok || err != nil {
+			return l, errForm(text)
+		}
+		if err = d.setWindow(window); err != nil {
+			return l, err
+		}
+		if words = words[1:]; len(words) > 0 && d.algorithm(words[0]) {
+			words = words[1:]
+		}
+		words, err = d.options(words)
+	}
+	if err == nil && len(words) > 0 {
+		err = fmt.Errorf("a limit must be %s, got %s before %s", limitForm, word.Excerpt([]byte(text)), word.Excerpt([]byte(words[0])))
+	}
+	if err != nil {
+		return l, err
+	}
+	return l, d.check(&l)
+}
+
+func errForm(text string) error {
+	return fmt.Errorf("a limit must be %s, got %s", limitForm, word.Excerpt([]byte(text)))
+}
+
+// leases sets the parameters of leases.
+func (d *draft) leases(count, ttl string) (err error) {
+	d.alg, d.algGiven = engine.Lease, true
+	if d.count, err = parseCount("the number at once", count); err != nil {
+		return err
+	}
+	if d.window, err = limiters.ParseDuration("ttl", []byte(ttl)); err != nil {
+		return fmt.Errorf("ttl must be a duration of 1us to 10 years such as 30s, got %s", word.Excerpt([]byte(ttl)))
+	}
+	return nil
+}
+
+// parseCount parses a number of requests, 0 to engine.MaxLimit.
+func parseCount(name, text string) (int64, error) {
+	n, ok := limiters.ParseWhole([]byte(text))
+	if !ok || n > engine.MaxLimit {
+		return 0, fmt.Errorf("%s must be a whole number from 0 to %d, got %s", name, int64(engine.MaxLimit), word.Excerpt([]byte(text)))
+	}
+	return n, nil
+}
+
+// options reads the pairs of words behind a limit, each at most once, and returns the rest.
+func (d *draft) options(words []string) (rest []string, err error) {
+	seen := map[string]bool{}
+	for ; len(words) >= 2 && !seen[words[0]]; words = words[2:] {
+		var n int64
+		name, text := words[0], words[1]
+		if seen[name] = true; name == "burst" || name == "grace" || name == "warn_at" {
+			if n, err = parseCount(name, text); err != nil {
+				return nil, err
+			}
+		}
+		switch name {
+		case "burst":
+			d.burst = n
+		case "grace":
+			d.grace = n
+		case "warn_at":
+			d.warnAt = n
+		case "name":
+			d.name = text
+		default:
+			return words, nil
+		}
+		if (name == "burst" || name == "warn_at") && n == 0 || name == "warn_at" && n > 100 || len(text) > MaxNameBytes {
+			return nil, errOption(name, text)
+		}
+	}
+	return words, nil
+}
+
+func errOption(name, text string) error {
+	must := fmt.Sprintf("1 to %d bytes long", MaxNameBytes)
+	switch name {
+	case "burst":
+		must = fmt.Sprintf("a whole number from 1 to %d", int64(engine.MaxLimit))
+	case "warn_at":
+		must = "a whole number from 1 to 100"
+	}
+	return fmt.Errorf("%s must be %s, got %s", name, must, word.Excerpt([]byte(text)))
+}

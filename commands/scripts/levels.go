@@ -1,0 +1,19 @@
+package scripts
+
+import "limitsrv/commands/datatypes"
+
+// newest is the newest level of meaning. namesLevel is the level from which scripts have Valkey's
+// name of the API table, commands on all keys, SELECT, INFO and MEMORY USAGE.
+var newest = datatypes.Commands{}.Level()
+
+const namesLevel = 2
+
+// blockingLevel is the level of calls from which scripts may call blocking commands.
+const blockingLevel = 2
+
+// Names of the API table of scripts: redisTable is the name in Redis. valkeyTable is the name in
+// Valkey, and exists from level 2 of calls on.
+const (
+	redisTable  = "redis"
+	valkeyTable = "server"
+)
