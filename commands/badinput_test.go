@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"limitsrv/commands/rules/checks"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/stored"
 	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/commands/usage"
@@ -329,7 +329,7 @@ func FuzzArguments(f *testing.F) {
 				t.Errorf("%s: %s in op %+v", excerptOf(args), wrong, b.Ops[i])
 			}
 		}
-		engine.New(engine.Options{Shards: 1, Commands: ruleset.Commands{Commands: scripts.Commands{}}}).Apply(1e18, b)
+		engine.New(engine.Options{Shards: 1, Commands: stored.Commands{Commands: scripts.Commands{}}}).Apply(1e18, b)
 	})
 }
 

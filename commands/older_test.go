@@ -13,7 +13,7 @@ import (
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/checks"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/stored"
 	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
@@ -70,7 +70,7 @@ rules:
 // newMixed returns a server in a cluster with an older node, until older is false.
 func newMixed(t *testing.T) (h *session.Handler, s *session.Session, cluster *fakeCluster) {
 	cluster = newFakeCluster(status.Leader)
-	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, Commands: ruleset.Commands{Commands: scripts.Commands{}}})
+	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, Commands: stored.Commands{Commands: scripts.Commands{}}})
 	clock, notices := backend.NewTestClock(testStart), new(engine.Notices)
 	h = NewHandler(session.Config{
 		Engine: func() *engine.Engine { return eng }, Clock: clock, TestClock: clock, Notices: notices, Cluster: cluster, Log: slog.New(slog.DiscardHandler),

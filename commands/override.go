@@ -7,7 +7,7 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/stored"
 	"limitsrv/commands/session"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
@@ -36,7 +36,7 @@ var rlOverride = session.Command{
 				}
 				v, err := spelled(&noRules, nil, path)
 				if err == nil {
-					ruleset.SetGetOverride(b.AddCall(0), v)
+					stored.SetGetOverride(b.AddCall(0), v)
 				}
 				return err
 			},
@@ -170,7 +170,7 @@ func runOverrideSet(s *session.Session, w *resp.Writer, args [][]byte) {
 		return
 	}
 	var b engine.Batch
-	ruleset.SetOverride(b.AddCall(0), v, ttl, s.User())
+	stored.SetOverride(b.AddCall(0), v, ttl, s.User())
 	s.Perform(&b, func(w *resp.Writer) {
 		w.Answer(b.Calls[0].Answer)
 		if first, _, _ := answer.Next(b.Calls[0].Answer); first.Kind != answer.Error {
@@ -192,7 +192,7 @@ func runOverrideDel(s *session.Session, w *resp.Writer, args [][]byte) {
 		return
 	}
 	var b engine.Batch
-	ruleset.SetDropOverride(b.AddCall(0), v)
+	stored.SetDropOverride(b.AddCall(0), v)
 	s.Perform(&b, func(w *resp.Writer) {
 		w.Answer(b.Calls[0].Answer)
 		if first, _, _ := answer.Next(b.Calls[0].Answer); first.Int == 1 {
@@ -210,7 +210,7 @@ func opOverrideList(b *engine.Batch, args [][]byte) (err error) {
 		case word.Is(rest[0], wordCursor):
 			cursor, err = wholeFrom("cursor", rest[1], 0, math.MaxInt64)
 		case word.Is(rest[0], wordCount):
-			count, err = wholeFrom(wordCount, rest[1], 1, ruleset.MaxOverrides)
+			count, err = wholeFrom(wordCount, rest[1], 1, stored.MaxOverrides)
 		default:
 			return errSyntax
 		}
@@ -219,7 +219,7 @@ func opOverrideList(b *engine.Batch, args [][]byte) (err error) {
 		_, err = rules.NewOverride(rules.Override{Domain: string(args[2]), Effect: rules.Deny})
 	}
 	if err == nil {
-		ruleset.SetListOverrides(b.AddCall(0), args[2], uint64(cursor), uint64(count))
+		stored.SetListOverrides(b.AddCall(0), args[2], uint64(cursor), uint64(count))
 	}
 	return resp.Expose(err)
 }

@@ -4,12 +4,12 @@ import (
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/checks"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 	"limitsrv/commands/session"
 )
 
 func runPolicy(s *session.Session, w *resp.Writer, args [][]byte) {
-	withAttributes(s, w, args, func(w *resp.Writer, st *ruleset.State, q *checks.Request) error {
+	withAttributes(s, w, args, func(w *resp.Writer, st *live.State, q *checks.Request) error {
 		var r rules.Result
 		if err := st.Set.Match(&q.Request, st.Overrides, s.Handler().Config().Clock.Now(), &r); err != nil {
 			return err

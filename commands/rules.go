@@ -9,8 +9,9 @@ import (
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/checks"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 	"limitsrv/commands/rules/source"
+	"limitsrv/commands/rules/stored"
 	"limitsrv/commands/session"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
@@ -33,7 +34,7 @@ var rlRules = session.Command{
 			Name: "VERSION", Summary: "Returns [version, SHA-256 of the text, time of the load in ms since 1970, number of rules, number of overrides].",
 			Complexity: "O(N), N being the overrides", Since: rulesSince, Group: rulesGroup, Flags: session.ReadOnly | session.NoScript,
 			Op: func(b *engine.Batch, _ [][]byte) error {
-				ruleset.SetVersion(b.AddCall(0))
+				stored.SetVersion(b.AddCall(0))
 				return nil
 			},
 		},
@@ -47,7 +48,7 @@ var rlRules = session.Command{
 			Complexity: "O(N), N being the versions", Since: rulesSince, Group: rulesGroup,
 			Long: 2, Flags: session.ReadOnly | session.Rules | session.AllKeys | session.NoScript,
 			Op: func(b *engine.Batch, _ [][]byte) error {
-				ruleset.SetHistory(b.AddCall(0))
+				stored.SetHistory(b.AddCall(0))
 				return nil
 			},
 		},
@@ -97,8 +98,8 @@ func parseRulesLoad(args [][]byte) (l session.RulesLoad, err error) {
 				return l, err
 			}
 		case word.Is(option, wordNote):
-			if l.Note = string(rest[1]); len(l.Note) > ruleset.MaxNoteBytes {
-				return l, resp.NewError("ERR", fmt.Sprintf("NOTE: at most %d bytes, got %d", ruleset.MaxNoteBytes, len(l.Note)))
+			if l.Note = string(rest[1]); len(l.Note) > stored.MaxNoteBytes {
+				return l, resp.NewError("ERR", fmt.Sprintf("NOTE: at most %d bytes, got %d", stored.MaxNoteBytes, len(l.Note)))
 			}
 		default:
 			return withText(l, rest), nil
@@ -157,7 +158,7 @@ func opRulesGet(b *engine.Batch, args [][]byte) error {
 			return err
 		}
 	}
-	ruleset.SetText(b.AddCall(0), uint64(version))
+	stored.SetText(b.AddCall(0), uint64(version))
 	return nil
 }
 
@@ -180,7 +181,7 @@ func runRulesList(s *session.Session, w *resp.Writer, args [][]byte) {
 			return
 		}
 	}
-	s.CurrentRules(func(w *resp.Writer, st *ruleset.State) {
+	s.CurrentRules(func(w *resp.Writer, st *live.State) {
 		var page []int
 		next := 0
 		for l := range st.Set.Limits(domain, int(from)) {
@@ -200,7 +201,7 @@ func runRulesList(s *session.Session, w *resp.Writer, args [][]byte) {
 }
 
 // tellLimit writes a row of RL.RULES LIST.
-func tellLimit(w *resp.Writer, st *ruleset.State, index int) {
+func tellLimit(w *resp.Writer, st *live.State, index int) {
 	l, counts := st.Set.Limit(index), st.Counts(index)
 	w.Array(4 + len(counts))
 	w.BulkString(l.Rule.Domain.Name)
@@ -213,7 +214,7 @@ func tellLimit(w *resp.Writer, st *ruleset.State, index int) {
 }
 
 func runRulesMatch(s *session.Session, w *resp.Writer, args [][]byte) {
-	withAttributes(s, w, args[1:], func(w *resp.Writer, st *ruleset.State, q *checks.Request) error {
+	withAttributes(s, w, args[1:], func(w *resp.Writer, st *live.State, q *checks.Request) error {
 		var r rules.Result
 		if err := st.Set.Match(&q.Request, st.Overrides, s.Handler().Config().Clock.Now(), &r); err != nil {
 			return err
@@ -233,13 +234,13 @@ func runRulesMatch(s *session.Session, w *resp.Writer, args [][]byte) {
 
 // withAttributes lets a command reply by the rules of this node to the attributes of a line,
 // in which the domain is the second word. reply writes nothing if it returns an error.
-func withAttributes(s *session.Session, w *resp.Writer, line [][]byte, reply func(w *resp.Writer, st *ruleset.State, q *checks.Request) error) {
+func withAttributes(s *session.Session, w *resp.Writer, line [][]byte, reply func(w *resp.Writer, st *live.State, q *checks.Request) error) {
 	var q checks.Request
 	if _, err := attributes(&q, line, nil); err != nil {
 		w.Error(err)
 		return
 	}
-	s.CurrentRules(func(w *resp.Writer, st *ruleset.State) {
+	s.CurrentRules(func(w *resp.Writer, st *live.State) {
 		if err := reply(w, st, &q); err != nil {
 			w.Error(resp.Expose(err))
 		}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"limitsrv/cmd/limitsrv/options"
-	"limitsrv/commands/rules/ruleset"
 	"limitsrv/commands/rules/source"
+	"limitsrv/commands/rules/stored"
 	"limitsrv/commands/session"
 	"limitsrv/internal/beat"
 )
@@ -25,7 +25,7 @@ type rulesFollower struct {
 
 	mu     sync.Mutex
 	read   [sha256.Size]byte  // digest of the last files, or of the error
-	text   *ruleset.Prepared  // theirs; nil: they have a mistake
+	text   *stored.Prepared   // theirs; nil: they have a mistake
 	equal  *[sha256.Size]byte // of the last text of theirs that was in use
 	logged string             // the last warning, with the digest of its text
 	// tries is the number of further failures to load the first rules until no node waits for them
@@ -122,7 +122,7 @@ func (r *rulesFollower) load(ctx context.Context) (inUse bool) {
 		return inUse
 	case !h.LoadsRules():
 		return inUse
-	case current.Knows(sha) && (r.equal == nil || *r.equal == sha):
+	case current.Documents.Knows(sha) && (r.equal == nil || *r.equal == sha):
 		r.warn("the files of --rules have an earlier version of the rules, which stay as they are; RL.RULES LOAD loads any", "version", current.Header.Version)
 		return inUse
 	}

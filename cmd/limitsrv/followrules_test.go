@@ -14,8 +14,8 @@ import (
 	"limitsrv/cmd/limitsrv/state"
 	"limitsrv/commands"
 	"limitsrv/commands/backend"
-	"limitsrv/commands/rules/ruleset"
 	"limitsrv/commands/rules/source"
+	"limitsrv/commands/rules/stored"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/internal/testing/testwait"
@@ -64,10 +64,10 @@ func TestFollowRules(t *testing.T) {
 		{"its change to an earlier text", rulesText(6), nil, 6, 6, ""},
 		{"a file older than the history", rulesText(5), func() {
 			f = &rulesFollower{n: n}
-			for i := range ruleset.MaxPast + 2 {
+			for i := range stored.MaxPast + 2 {
 				command(100 + i)
 			}
-		}, 6 + ruleset.MaxPast + 2, 100 + ruleset.MaxPast + 1, ""},
+		}, 6 + stored.MaxPast + 2, 100 + stored.MaxPast + 1, ""},
 	} {
 		if tt.before != nil {
 			tt.before()
@@ -164,7 +164,7 @@ func TestReadRuleFiles(t *testing.T) {
 		t.Errorf("left out: %q, %v, want c.txt", leftOut, err)
 	}
 	o := options.Options{Rules: dir}
-	prepare := func() (*ruleset.Prepared, error) {
+	prepare := func() (*stored.Prepared, error) {
 		all, err := o.ReadRules()
 		if err != nil {
 			t.Fatal(err)

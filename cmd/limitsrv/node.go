@@ -11,7 +11,7 @@ import (
 	"limitsrv/cmd/limitsrv/state"
 	"limitsrv/commands/auth/users"
 	"limitsrv/commands/backend"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 	"limitsrv/commands/session"
 	"limitsrv/internal/certs"
 	"limitsrv/server"
@@ -26,7 +26,7 @@ type node struct {
 	level                  *slog.LevelVar // of log
 	settings               *settings.Settings
 	state                  state.Opened
-	rules                  *ruleset.Keeper
+	rules                  *live.Keeper
 	handler                *session.Handler
 	server                 *server.Server
 	admin                  *admin.Server // nil without --admin

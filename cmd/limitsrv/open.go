@@ -14,7 +14,7 @@ import (
 	"limitsrv/cmd/limitsrv/settings"
 	"limitsrv/commands"
 	"limitsrv/commands/backend"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 	"limitsrv/commands/session"
 	"limitsrv/server"
 )
@@ -35,7 +35,7 @@ func (n *node) open() error {
 	if n.state, err = n.awaitState(); err != nil {
 		return err
 	}
-	n.rules = ruleset.New(n.state.Engine, n.log, ruleset.Options{Shadow: n.RulesShadow, Series: n.RulesMetricSeries})
+	n.rules = live.New(n.state.Engine, n.log, live.Options{Shadow: n.RulesShadow, Series: n.RulesMetricSeries})
 	n.handler = commands.NewHandler(n.config())
 	if err := n.openListeners(); err != nil {
 		return errors.Join(err, n.state.Close(context.Background(), backend.SaveNever))

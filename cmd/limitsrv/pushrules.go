@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"limitsrv/commands/rules"
-	"limitsrv/commands/rules/ruleset"
 	"limitsrv/commands/rules/source"
+	"limitsrv/commands/rules/stored"
 	"limitsrv/server"
 )
 
@@ -50,7 +50,7 @@ func servedRules(c *client) (s served, err error) {
 }
 
 // comparedRules connects to a server and prints the changes from its rules to others.
-func comparedRules(c call, o *remoteOptions, address string, to *ruleset.Prepared) (*client, served, error) {
+func comparedRules(c call, o *remoteOptions, address string, to *stored.Prepared) (*client, served, error) {
 	conn, err := o.connect(address)
 	if err != nil {
 		return nil, served{}, fmt.Errorf("%s: %w", address, err)
@@ -97,7 +97,7 @@ func changeText(c rules.Change) string {
 }
 
 // checkAgainst prints the changes from the rules of a server to those of files.
-func checkAgainst(c call, o *remoteOptions, address string, to *ruleset.Prepared) int {
+func checkAgainst(c call, o *remoteOptions, address string, to *stored.Prepared) int {
 	conn, _, err := comparedRules(c, o, address, to)
 	if err != nil {
 		fmt.Fprintf(c.stderr, "limitsrv rules check: %v\n", err)
@@ -109,7 +109,7 @@ func checkAgainst(c call, o *remoteOptions, address string, to *ruleset.Prepared
 
 // pushRules makes the rules of files those of a server, if it still has the ones that they
 // were compared with.
-func pushRules(c call, o *pushOptions, p *ruleset.Prepared) int {
+func pushRules(c call, o *pushOptions, p *stored.Prepared) int {
 	conn, from, err := comparedRules(c, &o.remoteOptions, o.To, p)
 	if err == nil {
 		defer conn.Close()

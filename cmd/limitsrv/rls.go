@@ -5,7 +5,7 @@ import (
 
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/checks"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 	"limitsrv/commands/session"
 	"limitsrv/server/rls"
 	"limitsrv/server/rls/envoy"
@@ -36,7 +36,7 @@ func (n *node) openRLS() (err error) {
 // A decider decides requests by the rules of the node.
 type decider struct {
 	*session.Handler
-	rules *ruleset.Keeper
+	rules *live.Keeper
 }
 
 // Domain returns a domain of the current rules, or nil.

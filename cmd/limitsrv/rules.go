@@ -7,7 +7,7 @@ import (
 
 	"limitsrv/cmd/limitsrv/options"
 	"limitsrv/commands/rules"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 	"limitsrv/commands/rules/ruletest"
 	"limitsrv/commands/rules/source"
 	"limitsrv/internal/files"
@@ -81,7 +81,7 @@ func runRules(c call) int {
 	if o.Check.Against == "" && o.Push.To == "" {
 		return exitOK
 	}
-	p, err := ruleset.Proposal(all, set)
+	p, err := live.Proposal(all, set)
 	switch {
 	case err != nil:
 		fmt.Fprintln(c.stderr, err)

@@ -6,7 +6,7 @@ import (
 
 	"limitsrv/commands/auth/users"
 	"limitsrv/commands/backend"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 	"limitsrv/engine"
 )
 
@@ -22,7 +22,7 @@ type Config struct {
 	// rules. nil: there are none, and rules are compiled when a request needs them.
 	Notices *engine.Notices
 	// Rules are those of the engine. nil: a new Keeper of Engine.
-	Rules     *ruleset.Keeper
+	Rules     *live.Keeper
 	TestClock *backend.TestClock // nil unless --test-clock: DEBUG ADVANCE-TIME moves it
 	Cluster   backend.Cluster    // nil: NoCluster
 	Store     backend.Store      // nil: NoStore

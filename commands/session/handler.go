@@ -9,7 +9,7 @@ import (
 
 	"limitsrv/commands/auth"
 	"limitsrv/commands/backend"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 	"limitsrv/commands/tracking"
 	"limitsrv/commands/waiting"
 	"limitsrv/engine"
@@ -63,7 +63,7 @@ func NewHandler(c Config, r *Registry) *Handler {
 		c.Log = slog.Default()
 	}
 	if c.Rules == nil {
-		c.Rules = ruleset.New(c.Engine, c.Log, ruleset.Options{Series: ruleset.DefaultSeries})
+		c.Rules = live.New(c.Engine, c.Log, live.Options{Series: live.DefaultSeries})
 	}
 	if c.Spawn == nil {
 		c.Spawn = func(f func()) { go f() }

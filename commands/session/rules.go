@@ -8,8 +8,9 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 	"limitsrv/commands/rules/source"
+	"limitsrv/commands/rules/stored"
 	"limitsrv/engine"
 	"limitsrv/internal/pace"
 	"limitsrv/internal/status"
@@ -19,7 +20,7 @@ import (
 type RulesLoad struct {
 	Files []source.File
 	// Text, unless nil, is the text in place of Files.
-	Text *ruleset.Prepared
+	Text *stored.Prepared
 	// Expect is the version of the rules that it is to replace, or -1 for any.
 	Expect int64
 	// DryRun only compares the text with the rules in use.
@@ -56,7 +57,7 @@ func (h *Handler) LoadRules(ctx context.Context, l RulesLoad) (r RulesLoaded, er
 	}()
 	p := l.Text
 	if p == nil {
-		if p, err = ruleset.Prepare(l.Files); err != nil {
+		if p, err = live.Prepare(l.Files); err != nil {
 			return r, err
 		}
 	}
@@ -105,23 +106,23 @@ func (h *Handler) LoadRules(ctx context.Context, l RulesLoad) (r RulesLoaded, er
 }
 
 // proposeRules has the nodes apply a load in place of version base.
-func (h *Handler) proposeRules(ctx context.Context, base uint64, p *ruleset.Prepared, l *RulesLoad) (ruleset.LoadAnswer, error) {
+func (h *Handler) proposeRules(ctx context.Context, base uint64, p *stored.Prepared, l *RulesLoad) (stored.LoadAnswer, error) {
 	var b engine.Batch
-	ruleset.SetLoad(b.AddCall(0), base, p, l.User, l.Note)
+	stored.SetLoad(b.AddCall(0), base, p, l.User, l.Note)
 	if err := h.apply(ctx, &b); err != nil {
-		return ruleset.LoadAnswer{}, err
+		return stored.LoadAnswer{}, err
 	}
-	return ruleset.ReadLoad(b.Calls[0].Answer)
+	return stored.ReadLoad(b.Calls[0].Answer)
 }
 
 // rulesVersion returns the version of the rules, in a cluster that of the leader.
 func (h *Handler) rulesVersion(ctx context.Context) (uint64, error) {
 	var b engine.Batch
-	ruleset.SetVersion(b.AddCall(0))
+	stored.SetVersion(b.AddCall(0))
 	if err := h.apply(ctx, &b); err != nil {
 		return 0, err
 	}
-	return ruleset.ReadVersion(b.Calls[0].Answer)
+	return stored.ReadVersion(b.Calls[0].Answer)
 }
 
 // apply executes a batch. It blocks. After an error the caller must not use the batch again.
@@ -138,7 +139,7 @@ func (h *Handler) apply(ctx context.Context, b *engine.Batch) error {
 
 // rulesFrom returns this node's rules when they are those of a version or later ones. It
 // blocks.
-func (h *Handler) rulesFrom(ctx context.Context, least uint64) (*ruleset.State, error) {
+func (h *Handler) rulesFrom(ctx context.Context, least uint64) (*live.State, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, loadWait, errRulesBehind)
 	defer cancel()
 	for pause := time.Millisecond; ; pause *= 2 {
@@ -165,13 +166,13 @@ func (h *Handler) rulesFrom(ctx context.Context, least uint64) (*ruleset.State, 
 
 // CurrentRules returns the rules of this node when they have been compiled. It blocks. Errors
 // are those of ctx, of the State, and LOADING after some seconds.
-func (h *Handler) CurrentRules(ctx context.Context) (*ruleset.State, error) {
+func (h *Handler) CurrentRules(ctx context.Context) (*live.State, error) {
 	return h.rulesFrom(ctx, 0)
 }
 
 // latestRules returns the rules of this node, if they are the rules that the deciding node had at
 // some time during the call. If stale is true, it returns the rules that this node has. It blocks.
-func (h *Handler) latestRules(ctx context.Context, stale bool) (*ruleset.State, error) {
+func (h *Handler) latestRules(ctx context.Context, stale bool) (*live.State, error) {
 	moved := make(chan error, 1)
 	wait := func() error {
 		select {
@@ -208,8 +209,8 @@ func (h *Handler) latestRules(ctx context.Context, stale bool) (*ruleset.State, 
 
 // CurrentRules calls use once this node has compiled the latest rules; use writes the reply.
 // Requires: a run command calls it.
-func (s *Session) CurrentRules(use func(w *resp.Writer, rules *ruleset.State)) {
-	var current *ruleset.State
+func (s *Session) CurrentRules(use func(w *resp.Writer, rules *live.State)) {
+	var current *live.State
 	stale := s.stale
 	s.Defer(func(done func(error)) (func(), error) {
 		s.h.config.Spawn(func() {

@@ -25,14 +25,13 @@ const module = "limitsrv"
 // packages that its package imports indirectly.
 var testArrows = []string{
 	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "limitsrv/internal/testing/faultnet", "limitsrv/internal/testing/browser", "limitsrv/internal/testing/testwait", "limitsrv/internal/testing/freeport", "limitsrv/internal/testing/redistest",
-	"limitsrv/replication/offline", "limitsrv/internal/testing/simtest", "limitsrv/commands/rules/boundtest", "limitsrv/engine/enginetest",
+	"limitsrv/replication/offline", "limitsrv/internal/testing/simtest", "limitsrv/commands/rules/boundtest", "limitsrv/commands/rules/storedtest", "limitsrv/engine/enginetest",
 	"github.com/chromedp/chromedp", "github.com/envoyproxy/go-control-plane/envoy", "google.golang.org/grpc", "google.golang.org/protobuf",
 }
 
 // testArrowsOf lists the further imports of the tests of a package.
 var testArrowsOf = map[string][]string{
 	"cmd/limitsrv/state":       {"limitsrv/commands"},
-	"commands/rules/ruleset":   {"limitsrv/commands/scripts"},
 	"internal/testing/simtest": {"limitsrv/persist"},
 	"server":                   {"limitsrv/commands"},
 	"server/rls":               {"limitsrv/commands", "limitsrv/commands/scripts"},

@@ -10,9 +10,6 @@ type applyException struct {
 
 var applyExceptions = []applyException{
 	// The node's own half of packages of which Apply reaches the other half.
-	{"commands/rules/ruleset/keeper.go", ruleAll, "a goroutine of the node compiles the rules; Apply only changes the documents that it reads"},
-	{"commands/rules/ruleset/counts.go", ruleAll, "counts of decisions for metrics; no decision reads them"},
-	{"commands/rules/ruleset/labels.go", ruleAll, "labels of metrics; no decision reads them"},
 	{"commands/rules/attributes.go", ruleImport, "compiled rules: they decide before ops are proposed, and ops have the decision"},
 	{"commands/rules/diff.go", ruleImport, "the difference of two sets, for counts and reports"},
 	{"commands/rules/address.go", ruleAll, "addresses of requests, which compiled rules decide before ops are proposed"},

@@ -3,7 +3,7 @@ package admin
 import (
 	"sync"
 
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 )
 
 // otherRules is the label of limits, values and domains without series of their own.
@@ -11,7 +11,7 @@ const otherRules = "other"
 
 // ruleViews are the values about rules of one scrape.
 type ruleViews struct {
-	*ruleset.State
+	*live.State
 	failed int64  // loads
 	file   string // error of --rules
 	series *ruleSeries
@@ -66,17 +66,17 @@ func (r *ruleSeries) names(l ruleLabels, most int) ruleLabels {
 }
 
 // sums returns the counters of the limits that were met, by series.
-func (r *ruleSeries) sums(s *ruleset.State) map[ruleLabels]*[ruleset.Outcomes]int64 {
+func (r *ruleSeries) sums(s *live.State) map[ruleLabels]*[live.Outcomes]int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.named == nil || r.version != s.Header.Version {
 		r.named, r.version = make(map[ruleLabels]bool), s.Header.Version
 	}
-	all := make(map[ruleLabels]*[ruleset.Outcomes]int64)
+	all := make(map[ruleLabels]*[live.Outcomes]int64)
 	for l := range s.Set.Limits("", 0) {
 		valued := l.DetailedMetric || l.ValueMetric != 0
-		s.Series(l.Index, func(label string, counts [ruleset.Outcomes]int64) {
-			if counts == [ruleset.Outcomes]int64{} {
+		s.Series(l.Index, func(label string, counts [live.Outcomes]int64) {
+			if counts == [live.Outcomes]int64{} {
 				return
 			}
 			labels := ruleLabels{printed(l.Rule.Domain.Name), printed(l.Rule.Name), printed(l.Label)}
@@ -88,7 +88,7 @@ func (r *ruleSeries) sums(s *ruleset.State) map[ruleLabels]*[ruleset.Outcomes]in
 			labels = r.names(labels, s.MaxSeries())
 			sum := all[labels]
 			if sum == nil {
-				sum = new([ruleset.Outcomes]int64)
+				sum = new([live.Outcomes]int64)
 				all[labels] = sum
 			}
 			for o, n := range counts {
@@ -103,7 +103,7 @@ func (r *ruleSeries) sums(s *ruleset.State) map[ruleLabels]*[ruleset.Outcomes]in
 func emitRules(v *view, value func(float64, ...string)) {
 	for labels, sum := range v.rules.series.sums(v.rules.State) {
 		for o, n := range sum {
-			value(float64(n), labels.domain, labels.rule, labels.limit, ruleset.Outcome(o).String())
+			value(float64(n), labels.domain, labels.rule, labels.limit, live.Outcome(o).String())
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"limitsrv/commands/session"
 )
 
-// live returns the handler of /livez. It blocks if the engine can't be locked.
-func live(h *session.Handler) http.HandlerFunc {
+// livez returns the handler of /livez. It blocks if the engine can't be locked.
+func livez(h *session.Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		h.Engine().Len()
 		plain(w, http.StatusOK, "ok")

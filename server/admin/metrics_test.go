@@ -17,8 +17,8 @@ import (
 
 	"limitsrv/commands"
 	"limitsrv/commands/backend"
-	"limitsrv/commands/rules/ruleset"
 	"limitsrv/commands/rules/source"
+	"limitsrv/commands/rules/stored"
 	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
@@ -215,7 +215,7 @@ func BenchmarkScrape(b *testing.B) {
 }
 
 func benchmarkScrape(b *testing.B, keys int) {
-	e, clock := engine.New(engine.Options{Commands: ruleset.Commands{Commands: scripts.Commands{}}}), backend.NewTestClock(testStart)
+	e, clock := engine.New(engine.Options{Commands: stored.Commands{Commands: scripts.Commands{}}}), backend.NewTestClock(testStart)
 	h := commands.NewHandler(session.Config{
 		Exec: &backend.Local{Engine: e, Clock: clock}, Engine: func() *engine.Engine { return e }, Clock: clock,
 	})

@@ -12,7 +12,7 @@ import (
 // handler returns the handler of all requests.
 func (a *api) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /livez", live(a.cfg.Handler))
+	mux.HandleFunc("GET /livez", livez(a.cfg.Handler))
 	mux.HandleFunc("GET /readyz", ready(a.cfg.Handler))
 	mux.Handle("GET /metrics", a.requireGroup(peek, a.scrape))
 	mux.HandleFunc("GET /api/session", a.session)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"limitsrv/commands/rules"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 	"limitsrv/internal/beat"
 )
 
@@ -26,11 +26,11 @@ type ruleCount struct {
 	Shadow  int64 `json:"shadow_denied"`
 }
 
-func ruleCountOf(n [ruleset.Outcomes]int64) ruleCount {
+func ruleCountOf(n [live.Outcomes]int64) ruleCount {
 	return ruleCount{
-		Allowed: n[ruleset.Allowed] + n[ruleset.Near] + n[ruleset.Grace],
-		Denied:  n[ruleset.Limited] + n[ruleset.Blocked],
-		Shadow:  n[ruleset.ShadowLimited],
+		Allowed: n[live.Allowed] + n[live.Near] + n[live.Grace],
+		Denied:  n[live.Limited] + n[live.Blocked],
+		Shadow:  n[live.ShadowLimited],
 	}
 }
 
@@ -58,7 +58,7 @@ type ruleHours struct {
 func newRuleHours() *ruleHours { return &ruleHours{limits: make(map[limitName]*[ruleSteps]ruleCount)} }
 
 // start reads the counters until the returned function is called.
-func (r *ruleHours) start(current func() *ruleset.State) (stop func()) {
+func (r *ruleHours) start(current func() *live.State) (stop func()) {
 	return beat.Start(func(ctx context.Context) {
 		beat.Every(ctx, ruleStep, func() { r.read(current()) })
 	})
@@ -66,7 +66,7 @@ func (r *ruleHours) start(current func() *ruleset.State) (stop func()) {
 
 // read reads the counters of all limits that were met, in place of those an hour ago. Limits
 // that rules no longer have are forgotten.
-func (r *ruleHours) read(s *ruleset.State) {
+func (r *ruleHours) read(s *live.State) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := r.steps % ruleSteps

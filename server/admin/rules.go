@@ -10,7 +10,7 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 	"limitsrv/engine"
 )
 
@@ -112,7 +112,7 @@ func (a *api) rules(w http.ResponseWriter, r *http.Request, id identity) {
 
 // rows returns the limits that denied most in the last hour, and after them those that
 // allowed most, in the order of the text if they are equal. Cost: linear in the limits.
-func (r *ruleHours) rows(s *ruleset.State) []ruleRow {
+func (r *ruleHours) rows(s *live.State) []ruleRow {
 	type row struct {
 		limit *rules.Limit
 		count ruleCount
@@ -136,10 +136,10 @@ func (r *ruleHours) rows(s *ruleset.State) []ruleRow {
 
 // overrideRows returns the overrides of those domains for which the user may list them, or nil
 // if there are some and the user may list none.
-func (a *api) overrideRows(id identity, s *ruleset.State) []overrideRow {
+func (a *api) overrideRows(id identity, s *live.State) []overrideRow {
 	may := map[string]bool{}
 	rows := []overrideRow{}
-	for v := range s.ListOverrides(a.cfg.Handler.Now()) {
+	for v := range s.Documents.ListOverrides(a.cfg.Handler.Now()) {
 		allowed, known := may[v.Domain]
 		if !known {
 			allowed = a.cfg.Handler.May(id.account, "RL.OVERRIDE", "LIST", v.Domain) == nil
@@ -241,7 +241,7 @@ func matchRequest(r *http.Request) (*rules.Request, error) {
 }
 
 // findMatches finds the limits of a request.
-func findMatches(s *ruleset.State, now engine.Instant, q *rules.Request) (m matched, err error) {
+func findMatches(s *live.State, now engine.Instant, q *rules.Request) (m matched, err error) {
 	var r rules.Result
 	if err = s.Set.Match(q, s.Overrides, now, &r); err != nil {
 		return m, resp.NewError("ERR", err.Error())

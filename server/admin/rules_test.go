@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 	"limitsrv/commands/rules/source"
 	"limitsrv/commands/session"
 )
@@ -106,8 +106,8 @@ func TestMatch(t *testing.T) {
 }
 
 // countOne counts a request at a limit.
-func countOne(s *ruleset.State, limit int, o ruleset.Outcome) {
-	var t ruleset.Tally
+func countOne(s *live.State, limit int, o live.Outcome) {
+	var t live.Tally
 	t.Count(s, 0, limit, nil, o)
 	t.Flush(0)
 }
@@ -118,8 +118,8 @@ func TestRuleSeries(t *testing.T) {
 	f := serve(t, "", nil)
 	f.load("domain: api\nrules: [{name: a, match: {on: a}, limits: 9/s}, {name: b, match: {on: b}, limits: 9/s}, {name: c, match: {on: c}, limits: 9/s}]")
 	s := f.handler.Config().Rules.Current()
-	small := ruleset.NewState(s.Set, ruleset.Options{Series: 2})
-	count := func(limit int) { countOne(small, limit, ruleset.Allowed) }
+	small := live.NewState(s.Set, live.Options{Series: 2})
+	count := func(limit int) { countOne(small, limit, live.Allowed) }
 	series := new(ruleSeries)
 	count(1)
 	series.sums(small)
@@ -128,11 +128,11 @@ func TestRuleSeries(t *testing.T) {
 	count(0)
 	got := series.sums(small)
 	for _, name := range []string{"b", "c"} {
-		if n := got[ruleLabels{"api", name, "slide-1s"}]; n == nil || n[ruleset.Allowed] != 1 {
+		if n := got[ruleLabels{"api", name, "slide-1s"}]; n == nil || n[live.Allowed] != 1 {
 			t.Errorf("rule %s: %v, want 1", name, n)
 		}
 	}
-	if n := got[ruleLabels{otherRules, otherRules, otherRules}]; n == nil || n[ruleset.Allowed] != 1 || len(got) != 3 {
+	if n := got[ruleLabels{otherRules, otherRules, otherRules}]; n == nil || n[live.Allowed] != 1 || len(got) != 3 {
 		t.Errorf("others: %v, and %d series, want 1 and 3", n, len(got))
 	}
 }
@@ -141,18 +141,18 @@ func TestRuleSeries(t *testing.T) {
 func TestRuleHours(t *testing.T) {
 	f := serve(t, "", nil)
 	f.load("domain: api\nrules: [{name: a, limits: 9/s}]")
-	s := ruleset.NewState(f.handler.Config().Rules.Current().Set, ruleset.Options{})
+	s := live.NewState(f.handler.Config().Rules.Current().Set, live.Options{})
 	r := newRuleHours()
 	for step := range 2 * ruleSteps {
 		want := ruleCount{Allowed: int64(min(step, ruleSteps-1))}
 		if got := r.rows(s)[0].ruleCount; got != want {
 			t.Errorf("after %d readings: %+v, want %+v", step, got, want)
 		}
-		countOne(s, 0, ruleset.Allowed)
+		countOne(s, 0, live.Allowed)
 		r.read(s)
 	}
-	s = ruleset.NewState(s.Set, ruleset.Options{}) // as after a restart of the counters
-	countOne(s, 0, ruleset.Blocked)
+	s = live.NewState(s.Set, live.Options{}) // as after a restart of the counters
+	countOne(s, 0, live.Blocked)
 	if got, want := r.rows(s)[0].ruleCount, (ruleCount{Denied: 1}); got != want {
 		t.Errorf("counters that began anew: %+v, want %+v", got, want)
 	}

@@ -26,8 +26,9 @@ import (
 	"limitsrv/commands"
 	"limitsrv/commands/backend"
 	"limitsrv/commands/rules"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 	"limitsrv/commands/rules/source"
+	"limitsrv/commands/rules/stored"
 	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
@@ -65,17 +66,17 @@ func (d stackDecider) Domain(name string) *rules.Domain {
 // The caller must stop it.
 func startStack(t *testing.T, text string, o envoy.Options) *stack {
 	t.Helper()
-	return startStackWith(t, text, o, ruleset.Options{})
+	return startStackWith(t, text, o, live.Options{})
 }
 
 // startStackWith is startStack with options of the rules.
-func startStackWith(t *testing.T, text string, o envoy.Options, ro ruleset.Options) *stack {
+func startStackWith(t *testing.T, text string, o envoy.Options, ro live.Options) *stack {
 	t.Helper()
-	e := engine.New(engine.Options{Shards: 4, Commands: ruleset.Commands{Commands: scripts.Commands{}}})
+	e := engine.New(engine.Options{Shards: 4, Commands: stored.Commands{Commands: scripts.Commands{}}})
 	s := &stack{clock: backend.NewTestClock(engine.Instant(stackStart.UnixNano())), http: &http.Client{Timeout: testwait.Scaled(testTimeout)}}
 	s.handler = commands.NewHandler(session.Config{
 		Engine: func() *engine.Engine { return e }, Exec: &backend.Local{Engine: e, Clock: s.clock}, Clock: s.clock, TestClock: s.clock,
-		Log: slog.New(slog.DiscardHandler), Rules: ruleset.New(func() *engine.Engine { return e }, slog.New(slog.DiscardHandler), ro),
+		Log: slog.New(slog.DiscardHandler), Rules: live.New(func() *engine.Engine { return e }, slog.New(slog.DiscardHandler), ro),
 	})
 	if _, err := s.handler.LoadRules(context.Background(), session.RulesLoad{Files: []source.File{{Name: "rules.yaml", Text: []byte(text)}}, Expect: -1}); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"limitsrv/commands/rules/checks"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 	"limitsrv/server/rls/envoy"
 )
 
@@ -57,7 +57,7 @@ func TestLikeTheirs(t *testing.T) {
 		}},
 	} {
 		t.Run(fmt.Sprint(tt.line, tt.shadow), func(t *testing.T) {
-			s := startStackWith(t, theirRules, envoy.Options{Metadata: true, Headers: checks.PlainHeaders}, ruleset.Options{Shadow: tt.shadow})
+			s := startStackWith(t, theirRules, envoy.Options{Metadata: true, Headers: checks.PlainHeaders}, live.Options{Shadow: tt.shadow})
 			defer s.stop()
 			if strings.HasPrefix(tt.line, "AND") { // the request before took one
 				s.askGRPC(t, parseAsked(t, "any gRPC"))

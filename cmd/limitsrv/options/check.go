@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 )
 
 // check returns all violations of ranges and of dependencies between options. Elements
@@ -37,7 +37,7 @@ func (o *Options) checkRanges() (all []error) {
 		{"max-clients", int64(o.MaxClients), 1, MostClients},
 		{"io-threads", int64(o.IOThreads), -1, mostIOThreads},
 		{"script-steps", o.ScriptSteps, 1, mostScriptSteps},
-		{"rules-metric-series", int64(o.RulesMetricSeries), 0, ruleset.MaxSeries},
+		{"rules-metric-series", int64(o.RulesMetricSeries), 0, live.MaxSeries},
 		{"max-args", int64(o.MaxArgs), 1, math.MaxInt32},
 		{"max-arg-bytes", int64(o.MaxArgBytes), 1, math.MaxInt32},
 		{"max-query-bytes", int64(o.MaxQueryBytes), 1, math.MaxInt32},

@@ -13,7 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 	"limitsrv/persist"
 	"limitsrv/server"
 )
@@ -143,7 +143,7 @@ func defaults() kong.Vars {
 	limits := server.DefaultLimits
 	return kong.Vars{
 		"maxClients":     strconv.Itoa(server.DefaultMaxClients),
-		"ruleSeries":     strconv.Itoa(ruleset.DefaultSeries),
+		"ruleSeries":     strconv.Itoa(live.DefaultSeries),
 		"writeTimeout":   server.DefaultWriteTimeout.String(),
 		"maxArgs":        strconv.Itoa(limits.Args),
 		"maxArgBytes":    Size(limits.ArgBytes).String(),

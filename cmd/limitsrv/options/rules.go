@@ -8,8 +8,9 @@ import (
 	"strings"
 
 	"limitsrv/commands/resp"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 	"limitsrv/commands/rules/source"
+	"limitsrv/commands/rules/stored"
 	"limitsrv/internal/files"
 )
 
@@ -22,13 +23,13 @@ func (o *Options) ReadRules() (all []source.File, err error) {
 }
 
 // ReadRuleFiles reads the files that RuleFiles returns for names. Together they may have at most
-// ruleset.MaxBytes.
+// stored.MaxBytes.
 func ReadRuleFiles(names ...string) (all []source.File, err error) {
 	found, _, err := RuleFiles(names...)
 	if err != nil {
 		return nil, err
 	}
-	left := int64(ruleset.MaxBytes)
+	left := int64(stored.MaxBytes)
 	for _, f := range found {
 		text, _, err := files.Read(f, left)
 		if err != nil {
@@ -72,11 +73,11 @@ func RuleFiles(names ...string) (found, leftOut []string, err error) {
 
 // PrepareRules compiles files of rules, as ReadRules returns them; nil without files. An error
 // names the place, FILE:LINE.
-func PrepareRules(all []source.File) (*ruleset.Prepared, error) {
+func PrepareRules(all []source.File) (*stored.Prepared, error) {
 	if all == nil {
 		return nil, nil
 	}
-	p, err := ruleset.Prepare(all)
+	p, err := live.Prepare(all)
 	var mistake *resp.Error
 	if errors.As(err, &mistake) {
 		err = errors.New(mistake.Text)

@@ -1,13 +1,13 @@
 package state
 
 import (
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/stored"
 	"limitsrv/commands/scripts"
 	"limitsrv/engine"
 )
 
 // Commands are those of the calls of every engine, log and snapshot.
-var Commands = ruleset.Commands{Commands: scripts.Commands{}}
+var Commands = stored.Commands{Commands: scripts.Commands{}}
 
 // Open opens the state that the options select.
 //

@@ -3,7 +3,7 @@ package checks
 import (
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 	"limitsrv/engine"
 )
 
@@ -12,9 +12,9 @@ import (
 // because there is one for each request of a pipeline; a Memory has the parts that vary in length.
 // Concurrency: one goroutine at a time.
 type Check struct {
-	memory *Memory        // of the last Share, or its own; nil: none yet
-	state  *ruleset.State // of the last Append, until Release
-	hits   int64          // Request.Hits
+	memory *Memory     // of the last Share, or its own; nil: none yet
+	state  *live.State // of the last Append, until Release
+	hits   int64       // Request.Hits
 	// first is the index in Memory.met of the first of limits.
 	first int32
 	// extra is the number in Memory.extras, from 1 on, of the parts that few requests have; 0: none.
@@ -32,7 +32,7 @@ func (c *Check) Share(m *Memory) { c.memory = m }
 // Append appends the ops of a request, by rules at now, the instant that overrides expire
 // by. An error is a *resp.Error: a mistake of the request, or the State's Err. Then nothing is
 // appended. After it q may be used for another request, but its bytes must stay until the answer.
-func (c *Check) Append(b *engine.Batch, s *ruleset.State, now engine.Instant, q *Request) error {
+func (c *Check) Append(b *engine.Batch, s *live.State, now engine.Instant, q *Request) error {
 	if c.memory == nil {
 		c.memory = new(Memory)
 	}

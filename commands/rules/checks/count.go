@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"limitsrv/commands/rules"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 )
 
 // stripes gives each Memory a stripe of the counters of limits, so that threads that count at
@@ -60,18 +60,18 @@ func (c *Check) countUnmatched() {
 
 // outcome returns the outcome of a request at limit i. A limit that passed has none if the request
 // was denied, nor has one of an open box if the request is blocked.
-func (a *Answer) outcome(i int, m *Met) (o ruleset.Outcome, counts bool) {
+func (a *Answer) outcome(i int, m *Met) (o live.Outcome, counts bool) {
 	switch {
 	case a.Reason == Blocked:
-		return ruleset.Blocked, slices.ContainsFunc(a.Boxes, func(b Box) bool { return b.Guard == int(m.Guard) })
+		return live.Blocked, slices.ContainsFunc(a.Boxes, func(b Box) bool { return b.Guard == int(m.Guard) })
 	case !a.Rows[i].Allowed && m.Mode == rules.Shadow:
-		return ruleset.ShadowLimited, true
+		return live.ShadowLimited, true
 	case !a.Rows[i].Allowed:
-		return ruleset.Limited, true
+		return live.Limited, true
 	case i == a.Binding && a.Reason == Near:
-		return ruleset.Near, true
+		return live.Near, true
 	case i == a.Binding && a.Reason == Grace:
-		return ruleset.Grace, true
+		return live.Grace, true
 	}
-	return ruleset.Allowed, a.Allowed
+	return live.Allowed, a.Allowed
 }

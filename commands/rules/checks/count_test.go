@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 )
 
 // TestCount: each request adds one outcome to each limit that it meets, if it is not only
@@ -27,17 +27,17 @@ rules:
 	peek.Peek, settle.Settle = true, 1
 	x.ask(peek)
 	x.ask(settle)
-	for i, want := range []map[ruleset.Outcome]int64{
-		{ruleset.Allowed: 1, ruleset.Near: 1, ruleset.Grace: 1, ruleset.Limited: 1},
-		{ruleset.Allowed: 3},
-		{ruleset.Allowed: 1, ruleset.ShadowLimited: 2},
-		{ruleset.Near: 1, ruleset.Limited: 1, ruleset.Blocked: 1},
-		{ruleset.Near: 1, ruleset.Allowed: 1, ruleset.Limited: 1, ruleset.Blocked: 1}, // a and b pass; b is limited; then b is blocked, and c not
+	for i, want := range []map[live.Outcome]int64{
+		{live.Allowed: 1, live.Near: 1, live.Grace: 1, live.Limited: 1},
+		{live.Allowed: 3},
+		{live.Allowed: 1, live.ShadowLimited: 2},
+		{live.Near: 1, live.Limited: 1, live.Blocked: 1},
+		{live.Near: 1, live.Allowed: 1, live.Limited: 1, live.Blocked: 1}, // a and b pass; b is limited; then b is blocked, and c not
 	} {
 		counts := x.state.Counts(i)
 		for o := range counts {
-			if counts[o] != want[ruleset.Outcome(o)] {
-				t.Errorf("%s: %d requests were %v, want %d", x.state.Set.Limit(i).Name, counts[o], ruleset.Outcome(o), want[ruleset.Outcome(o)])
+			if counts[o] != want[live.Outcome(o)] {
+				t.Errorf("%s: %d requests were %v, want %d", x.state.Set.Limit(i).Name, counts[o], live.Outcome(o), want[live.Outcome(o)])
 			}
 		}
 	}
@@ -110,7 +110,7 @@ rules: [{name: a, match: {on: a}, limits: [1/m, 5/h], penalty: {after: 1, within
 			t.Errorf("%s: %+v, want it allowed, %v", tt.line, a.Row, tt.reason)
 		}
 	}
-	if minute, hour, boxes := x.state.Counts(0), x.state.Counts(1), x.state.Penalties(); minute[ruleset.Allowed] != 1 || minute[ruleset.ShadowLimited] != 2 || hour[ruleset.Allowed] != 3 || boxes != 0 {
+	if minute, hour, boxes := x.state.Counts(0), x.state.Counts(1), x.state.Penalties(); minute[live.Allowed] != 1 || minute[live.ShadowLimited] != 2 || hour[live.Allowed] != 3 || boxes != 0 {
 		t.Errorf("counted %v and %v, %d boxes closed", minute, hour, boxes)
 	}
 }
@@ -121,12 +121,12 @@ func TestCountLabels(t *testing.T) {
 domain: d
 descriptors: [{key: tenant, value_to_metric: true, descriptors: [{key: path, rate_limit: {unit: hour, requests_per_unit: 1}}]}]
 `)
-	x.state = ruleset.NewState(x.state.Set, ruleset.Options{Series: 9})
+	x.state = live.NewState(x.state.Set, live.Options{Series: 9})
 	for _, line := range []string{"d tenant a path /", "d tenant a path /x", "d tenant b path /"} {
 		x.ask(request(line))
 	}
 	got := map[string]int64{}
-	x.state.Series(0, func(label string, counts [ruleset.Outcomes]int64) { got[label] = counts[ruleset.Near] })
+	x.state.Series(0, func(label string, counts [live.Outcomes]int64) { got[label] = counts[live.Near] })
 	if want := map[string]int64{"": 0, "tenant=a/path": 2, "tenant=b/path": 1}; !maps.Equal(got, want) {
 		t.Errorf("counted %v, want %v", got, want)
 	}

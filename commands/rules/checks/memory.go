@@ -2,7 +2,7 @@ package checks
 
 import (
 	"limitsrv/commands/rules"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 )
 
 // A Memory is working memory of Checks, with their last answer. The zero value is ready.
@@ -16,7 +16,7 @@ type Memory struct {
 	extrasUsed int
 	answer     Answer
 	stripe     int // of the counters of limits; 0: none yet
-	tally      ruleset.Tally
+	tally      live.Tally
 }
 
 // maxKeptMet is the largest capacity of limits that a Memory keeps for the next requests.
@@ -71,7 +71,7 @@ func (c *Check) hitsOf(m *Met) int64 {
 // keep keeps all of the memory's result, and of a request by the rules of s, that the answer needs.
 // Requests of the same attributes mostly meet the same limits, which are kept once; of an extra,
 // such requests have at most their own tokens.
-func (c *Check) keep(s *ruleset.State, q *Request) {
+func (c *Check) keep(s *live.State, q *Request) {
 	m := c.memory
 	r := &m.result
 	c.state, c.hits, c.peek, c.settles = s, q.Hits, q.Peek, q.settling()

@@ -3,7 +3,7 @@ package checks
 import (
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 	"limitsrv/commands/rules/source"
 	"limitsrv/engine"
 )
@@ -14,14 +14,14 @@ type Simulator struct {
 	// Now is the instant of the next request. It must not go back.
 	Now    engine.Instant
 	engine *engine.Engine
-	state  *ruleset.State
+	state  *live.State
 	check  Check
 	batch  engine.Batch
 }
 
 // NewSimulator returns a simulator without counters, at an instant.
 func NewSimulator(set *rules.Set, now engine.Instant) *Simulator {
-	return &Simulator{Now: now, engine: engine.New(engine.Options{Shards: 1}), state: ruleset.NewState(set, ruleset.Options{})}
+	return &Simulator{Now: now, engine: engine.New(engine.Options{Shards: 1}), state: live.NewState(set, live.Options{})}
 }
 
 // Ask decides a request. The error is that of Check.Append or Check.Answer; nothing was

@@ -3,13 +3,13 @@ package checks
 import (
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 	"limitsrv/engine"
 )
 
 // soften turns limits of the request into shadow limits without penalty boxes: all limits if the
 // server is in shadow mode, and otherwise the limits that get tokens back.
-func soften(r *rules.Result, s *ruleset.State, q *Request) {
+func soften(r *rules.Result, s *live.State, q *Request) {
 	for i := range r.Limits {
 		if m := &r.Limits[i]; s.Shadow || q.givesBack(m.Descriptor) {
 			m.Mode, m.Guard = rules.Shadow, -1

@@ -11,8 +11,9 @@ import (
 
 	"limitsrv/commands/datatypes"
 	"limitsrv/commands/rules"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/live"
 	"limitsrv/commands/rules/source"
+	"limitsrv/commands/rules/stored"
 	"limitsrv/commands/scripts"
 	"limitsrv/engine"
 )
@@ -278,19 +279,19 @@ func callMakers() (all []maker) {
 		func(_ *Workload, c *engine.Call, _ *rand.Rand) { scripts.SetDelete(c, []byte("every")) },
 		func(_ *Workload, c *engine.Call, _ *rand.Rand) { scripts.SetFlush(c) },
 		func(w *Workload, c *engine.Call, rng *rand.Rand) {
-			ruleset.SetLoad(c, w.Known.Rules, everyRules[rng.IntN(len(everyRules))], "user", "note")
+			stored.SetLoad(c, w.Known.Rules, everyRules[rng.IntN(len(everyRules))], "user", "note")
 		},
 		func(_ *Workload, c *engine.Call, rng *rand.Rand) {
-			ruleset.SetOverride(c, everyOverrides[rng.IntN(len(everyOverrides))], rng.Int64N(2)*30_000, "user")
+			stored.SetOverride(c, everyOverrides[rng.IntN(len(everyOverrides))], rng.Int64N(2)*30_000, "user")
 		},
 		func(_ *Workload, c *engine.Call, rng *rand.Rand) {
-			ruleset.SetDropOverride(c, everyOverrides[rng.IntN(len(everyOverrides))])
+			stored.SetDropOverride(c, everyOverrides[rng.IntN(len(everyOverrides))])
 		},
-		func(_ *Workload, c *engine.Call, _ *rand.Rand) { ruleset.SetVersion(c) },
-		func(_ *Workload, c *engine.Call, _ *rand.Rand) { ruleset.SetText(c, 0) },
-		func(_ *Workload, c *engine.Call, _ *rand.Rand) { ruleset.SetHistory(c) },
-		func(_ *Workload, c *engine.Call, _ *rand.Rand) { ruleset.SetGetOverride(c, everyOverrides[0]) },
-		func(_ *Workload, c *engine.Call, _ *rand.Rand) { ruleset.SetListOverrides(c, []byte("every"), 0, 10) },
+		func(_ *Workload, c *engine.Call, _ *rand.Rand) { stored.SetVersion(c) },
+		func(_ *Workload, c *engine.Call, _ *rand.Rand) { stored.SetText(c, 0) },
+		func(_ *Workload, c *engine.Call, _ *rand.Rand) { stored.SetHistory(c) },
+		func(_ *Workload, c *engine.Call, _ *rand.Rand) { stored.SetGetOverride(c, everyOverrides[0]) },
+		func(_ *Workload, c *engine.Call, _ *rand.Rand) { stored.SetListOverrides(c, []byte("every"), 0, 10) },
 	} {
 		all = append(all, func(w *Workload, r *Request, rng *rand.Rand) {
 			r.call(func(c *engine.Call) { set(w, c, rng) })
@@ -321,9 +322,9 @@ func words(args []string) (all [][]byte) {
 }
 
 // everyRules are texts of rules.
-var everyRules = func() (all []*ruleset.Prepared) {
+var everyRules = func() (all []*stored.Prepared) {
 	for _, limits := range []string{"5/minute", "[5/minute, 20/day]", "7/hour"} {
-		p, err := ruleset.Prepare([]source.File{{Name: "every.yaml", Text: []byte("domain: every\nrules:\n  - {name: calls, per: [user], limits: " + limits + "}\n")}})
+		p, err := live.Prepare([]source.File{{Name: "every.yaml", Text: []byte("domain: every\nrules:\n  - {name: calls, per: [user], limits: " + limits + "}\n")}})
 		if err != nil {
 			panic(err)
 		}

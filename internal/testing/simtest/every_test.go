@@ -7,14 +7,14 @@ import (
 	"sync"
 	"testing"
 
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/stored"
 	"limitsrv/commands/scripts"
 	"limitsrv/engine"
 	"limitsrv/persist"
 )
 
 // bare are the Commands without tags.
-var bare = ruleset.Commands{Commands: scripts.Commands{}}
+var bare = stored.Commands{Commands: scripts.Commands{}}
 
 // everything makes batches of all requests of Everything, in random order, again and again. Leases
 // have few holders.
@@ -55,7 +55,7 @@ func (x *everything) next(level uint8) *engine.Batch {
 func (x *everything) told(b *engine.Batch) {
 	for i := range b.Calls {
 		c := &b.Calls[i]
-		if a, err := ruleset.ReadLoad(c.Answer); err == nil && ruleset.CallName(c.Command) == loadRules {
+		if a, err := stored.ReadLoad(c.Answer); err == nil && stored.CallName(c.Command) == loadRules {
 			x.keys.Known.Rules = a.Version
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/stored"
 	"limitsrv/engine"
 )
 
@@ -203,7 +203,7 @@ func (h *History) Finish(c *Call, outcome Outcome, b *engine.Batch) {
 func (h *History) learn(b *engine.Batch) {
 	for i := range b.Calls {
 		c := &b.Calls[i]
-		if a, err := ruleset.ReadLoad(c.Answer); err == nil && ruleset.CallName(c.Command) == loadRules {
+		if a, err := stored.ReadLoad(c.Answer); err == nil && stored.CallName(c.Command) == loadRules {
 			h.known.Rules = a.Version
 		}
 	}

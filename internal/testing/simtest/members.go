@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"limitsrv/commands/datatypes"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/stored"
 	"limitsrv/commands/scripts"
 	"limitsrv/engine"
 )
@@ -85,7 +85,7 @@ func callName(number uint16) string {
 	if name := scripts.CallName(number); name != "" {
 		return name
 	}
-	return ruleset.CallName(number)
+	return stored.CallName(number)
 }
 
 // loadRules is the name of the call that loads rules.

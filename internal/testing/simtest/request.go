@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"limitsrv/commands/datatypes"
-	"limitsrv/commands/rules/ruleset"
+	"limitsrv/commands/rules/stored"
 	"limitsrv/commands/scripts"
 	"limitsrv/engine"
 )
@@ -48,7 +48,7 @@ func (r *Request) do(db uint8, name string, args ...string) {
 
 // Commands are the commands of datatypes, scripts and rules, with one more argument: the tag of the
 // call.
-var Commands engine.Commands = tagged{ruleset.Commands{Commands: scripts.Commands{}}}
+var Commands engine.Commands = tagged{stored.Commands{Commands: scripts.Commands{}}}
 
 type tagged struct{ engine.Commands }
 

@@ -1,9 +1,11 @@
-package ruleset
+package live
 
 import (
 	"fmt"
 	"sync"
 	"testing"
+
+	"limitsrv/commands/rules/storedtest"
 )
 
 // count counts a request at once.
@@ -17,9 +19,9 @@ func (s *State) count(stripe, limit int, label []byte, o Outcome) {
 // to by older rules.
 func TestCounts(t *testing.T) {
 	two := "domain: api\nrules:\n  - {name: a, limits: [1/s]}\n  - {name: b, limits: [2/s]}\n---\ndomain: old\n"
-	e := newEngine(1)
+	e := storedtest.NewEngine(1)
 	k := newKeeper(e)
-	load(t, e, start, 0, two, "", "")
+	storedtest.Load(t, e, start, 0, two, "", "")
 	old := await(t, k)
 	for stripe := range 3 * countStripes {
 		old.count(stripe, 0, nil, Allowed)
@@ -28,7 +30,7 @@ func TestCounts(t *testing.T) {
 		old.CountUnmatched(stripe, nil)
 		old.CountPenalty(stripe)
 	}
-	load(t, e, start, 1, "domain: new\n---\ndomain: api\nrules:\n  - {name: new, limits: [1/s]}\n  - {name: b, limits: [3/s]}\n", "", "")
+	storedtest.Load(t, e, start, 1, "domain: new\n---\ndomain: api\nrules:\n  - {name: new, limits: [1/s]}\n  - {name: b, limits: [3/s]}\n", "", "")
 	s := await(t, k)
 	old.count(5, 1, nil, Near)
 	old.CountUnmatched(5, old.Set.Domain("api"))
@@ -58,9 +60,9 @@ func (s *State) limited(limit int) map[string]int64 {
 // TestLabels: up to three labels have counters of their own, which loads keep. A load that
 // removes a limit makes room for the labels of others.
 func TestLabels(t *testing.T) {
-	e := newEngine(1)
+	e := storedtest.NewEngine(1)
 	k := newKeeper(e)
-	load(t, e, start, 0, "domain: api\nrules:\n  - {name: a, limits: [1/s]}\n  - {name: b, limits: [2/s]}\n", "", "")
+	storedtest.Load(t, e, start, 0, "domain: api\nrules:\n  - {name: a, limits: [1/s]}\n  - {name: b, limits: [2/s]}\n", "", "")
 	s := await(t, k)
 	for _, label := range []string{"x", "y", "x", "", "z", "x"} {
 		s.count(1, 0, []byte(label), Limited)
@@ -78,7 +80,7 @@ func TestLabels(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { s.count(2, 1, x, Near); s.count(2, 1, beyond, Near) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
-	load(t, e, start, 1, "domain: api\nrules:\n  - {name: b, limits: [3/s]}\n", "", "")
+	storedtest.Load(t, e, start, 1, "domain: api\nrules:\n  - {name: b, limits: [3/s]}\n", "", "")
 	s = await(t, k)
 	for _, label := range []string{"x", "y", "z", "more"} {
 		s.count(1, 0, []byte(label), Limited)
@@ -92,9 +94,9 @@ func TestLabels(t *testing.T) {
 // there twice.
 func TestRaceLabels(t *testing.T) {
 	const goroutines, times = 8, 300
-	e := newEngine(1)
+	e := storedtest.NewEngine(1)
 	k := newKeeper(e)
-	load(t, e, start, 0, "domain: api\nrules:\n  - {name: a, limits: [1/s]}\n", "", "")
+	storedtest.Load(t, e, start, 0, "domain: api\nrules:\n  - {name: a, limits: [1/s]}\n", "", "")
 	s := await(t, k)
 	var all sync.WaitGroup
 	for g := range goroutines {

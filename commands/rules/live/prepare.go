@@ -1,4 +1,4 @@
-package ruleset
+package live
 
 import (
 	"bytes"
@@ -10,20 +10,14 @@ import (
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/source"
+	"limitsrv/commands/rules/stored"
 	"limitsrv/internal/pace"
 )
-
-// A Prepared is a text of rules that was compiled. It is immutable.
-type Prepared struct {
-	Text []byte
-	SHA  [sha256.Size]byte // of Text
-	Set  *rules.Set
-}
 
 // Prepare compiles files as one text. The error is an *resp.Error with the first mistake and
 // its place, FILE:LINE, or line LINE of a file without a name. Cost: about half a second
 // for source.MaxRules rules in plain YAML, at low priority because nobody waits for rules yet.
-func Prepare(files []source.File) (*Prepared, error) {
+func Prepare(files []source.File) (*stored.Prepared, error) {
 	text, err := join(files)
 	if err != nil {
 		return nil, err
@@ -32,7 +26,7 @@ func Prepare(files []source.File) (*Prepared, error) {
 	if len(files) > 1 {
 		one = []source.File{{Name: "all files as one text", Text: text}} // as other nodes will
 	}
-	p := &Prepared{Text: text}
+	p := &stored.Prepared{Text: text}
 	pace.Background(func() {
 		if p.Set, err = rules.Load(one); err == nil {
 			p.SHA = sumOf(text)
@@ -60,12 +54,12 @@ func sumOf(text []byte) (sum [sha256.Size]byte) {
 
 // Proposal returns files and the Set that was compiled of them, for a server that compiles their
 // one text again.
-func Proposal(files []source.File, set *rules.Set) (*Prepared, error) {
+func Proposal(files []source.File, set *rules.Set) (*stored.Prepared, error) {
 	text, err := join(files)
 	if err != nil {
 		return nil, err
 	}
-	return &Prepared{Text: text, SHA: sumOf(text), Set: set}, nil
+	return &stored.Prepared{Text: text, SHA: sumOf(text), Set: set}, nil
 }
 
 // join returns files as one text.
@@ -76,8 +70,8 @@ func join(files []source.File) (text []byte, err error) {
 		}
 		text = append(text, files[i].Text...)
 	}
-	if len(text) > MaxBytes {
-		return nil, resp.NewError("ERR", fmt.Sprintf("rules: at most %d bytes of text are allowed, got %d", MaxBytes, len(text)))
+	if len(text) > stored.MaxBytes {
+		return nil, resp.NewError("ERR", fmt.Sprintf("rules: at most %d bytes of text are allowed, got %d", stored.MaxBytes, len(text)))
 	}
 	return text, nil
 }

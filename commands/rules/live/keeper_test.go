@@ -1,9 +1,10 @@
-package ruleset
+package live
 
 import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,9 +13,22 @@ import (
 
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/source"
+	"limitsrv/commands/rules/stored"
+	"limitsrv/commands/rules/storedtest"
 	"limitsrv/engine"
 	"limitsrv/internal/testing/testwait"
 )
+
+const start = storedtest.Start
+
+func prepare(t testing.TB, text string) *stored.Prepared {
+	t.Helper()
+	p, err := Prepare([]source.File{{Text: []byte(text)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
 
 func newKeeper(e *engine.Engine) *Keeper {
 	return New(func() *engine.Engine { return e }, slog.New(slog.DiscardHandler), Options{Series: 3})
@@ -48,7 +62,7 @@ func verdict(t testing.TB, s *State, ip string) (rules.Verdict, string) {
 }
 
 func TestKeeper(t *testing.T) {
-	e := newEngine(2)
+	e := storedtest.NewEngine(2)
 	k := newKeeper(e)
 	wants := func(name string, v rules.Verdict, quota int64) {
 		t.Helper()
@@ -59,9 +73,11 @@ func TestKeeper(t *testing.T) {
 		}
 	}
 	wants("no rules", rules.None, 0)
-	load(t, e, start, 0, file("5/minute"), "", "")
+	storedtest.Load(t, e, start, 0, storedtest.File("5/minute"), "", "")
 	wants("rules", rules.Limited, 5)
-	set := func(ip string) { do(t, e, start, func(c *engine.Call) { SetOverride(c, deny(t, ip), 0, "") }) }
+	set := func(ip string) {
+		storedtest.Do(t, e, start, func(c *engine.Call) { stored.SetOverride(c, storedtest.Deny(t, ip), 0, "") })
+	}
 	set("1.1.1.1")
 	wants("an override", rules.Denied, 5)
 	before := k.Current()
@@ -69,14 +85,14 @@ func TestKeeper(t *testing.T) {
 	if after := await(t, k); after.Set != before.Set || before.Overrides.Len() != 1 || after.Overrides.Len() != 2 {
 		t.Errorf("an override: other rules %v, %d overrides after %d", after.Set != before.Set, after.Overrides.Len(), before.Overrides.Len())
 	}
-	load(t, e, start, 1, file("6/minute"), "", "")
+	storedtest.Load(t, e, start, 1, storedtest.File("6/minute"), "", "")
 	wants("other rules", rules.Denied, 6)
 	for _, ip := range []string{"1.1.1.1", "2.2.2.2"} {
-		do(t, e, start, func(c *engine.Call) { SetDropOverride(c, deny(t, ip)) })
+		storedtest.Do(t, e, start, func(c *engine.Call) { stored.SetDropOverride(c, storedtest.Deny(t, ip)) })
 	}
 	wants("no overrides", rules.Limited, 6)
 	set("1.1.1.1")
-	other := newKeeper(reloaded(t, e, 8))
+	other := newKeeper(storedtest.Reloaded(t, e, 8))
 	if got, _ := verdict(t, await(t, other), "1.1.1.1"); got != rules.Denied {
 		t.Errorf("from a snapshot: %v", got)
 	}
@@ -90,13 +106,13 @@ func TestKeeper(t *testing.T) {
 // rules.
 func TestEngineIsReplaced(t *testing.T) {
 	var now atomic.Pointer[engine.Engine]
-	e := newEngine(2)
+	e := storedtest.NewEngine(2)
 	now.Store(e)
 	k := New(now.Load, slog.New(slog.DiscardHandler), Options{Series: 3})
-	load(t, e, start, 0, file("5/minute"), "", "")
+	storedtest.Load(t, e, start, 0, storedtest.File("5/minute"), "", "")
 	await(t, k)
-	next := reloaded(t, e, 4)
-	load(t, next, start, 1, file("7/minute"), "", "")
+	next := storedtest.Reloaded(t, e, 4)
+	storedtest.Load(t, next, start, 1, storedtest.File("7/minute"), "", "")
 	now.Store(next)
 	if s := await(t, k); s.Set.Limit(0).Quota != 7 {
 		t.Errorf("rules of version %d", s.Header.Version)
@@ -105,14 +121,14 @@ func TestEngineIsReplaced(t *testing.T) {
 
 // TestPreparedIsNotCompiledAgain: the node that compiled a text for its load uses that form.
 func TestPreparedIsNotCompiledAgain(t *testing.T) {
-	e := newEngine(1)
+	e := storedtest.NewEngine(1)
 	k := newKeeper(e)
-	p := prepare(t, file("5/minute"))
+	p := prepare(t, storedtest.File("5/minute"))
 	for i := range maxOffers + 1 {
-		k.Offer(prepare(t, file(fmt.Sprint(i+8, "/minute"))))
+		k.Offer(prepare(t, storedtest.File(fmt.Sprint(i+8, "/minute"))))
 	}
 	k.Offer(p)
-	do(t, e, start, func(c *engine.Call) { SetLoad(c, 0, p, "", "") })
+	storedtest.Do(t, e, start, func(c *engine.Call) { stored.SetLoad(c, 0, p, "", "") })
 	if s := await(t, k); s.Set != p.Set {
 		t.Error("it was compiled again")
 	}
@@ -125,23 +141,23 @@ func TestPreparedIsNotCompiledAgain(t *testing.T) {
 // rules that lack the limit were loaded in between.
 func TestOfferKeepsCounters(t *testing.T) {
 	for _, between := range []bool{false, true} {
-		e := newEngine(1)
+		e := storedtest.NewEngine(1)
 		k := newKeeper(e)
-		load(t, e, start, 0, file("5/minute"), "", "")
+		storedtest.Load(t, e, start, 0, storedtest.File("5/minute"), "", "")
 		s := await(t, k)
 		for range 3 {
 			s.count(0, 0, nil, Allowed)
 		}
-		next := prepare(t, file("7/minute"))
+		next := prepare(t, storedtest.File("7/minute"))
 		d := rules.Compare(s.Set, next.Set)
 		k.OfferNext(next, s, &d)
 		base, want := uint64(1), int64(3)
 		if between {
-			load(t, e, start, base, "domain: api\nrules:\n  - {name: other, limits: 1/s}\n", "", "")
+			storedtest.Load(t, e, start, base, "domain: api\nrules:\n  - {name: other, limits: 1/s}\n", "", "")
 			await(t, k)
 			base, want = base+1, 0
 		}
-		do(t, e, start, func(c *engine.Call) { SetLoad(c, base, next, "", "") })
+		storedtest.Do(t, e, start, func(c *engine.Call) { stored.SetLoad(c, base, next, "", "") })
 		if s = await(t, k); s.Set != next.Set || s.Counts(0)[Allowed] != want {
 			t.Errorf("rules between %v: %v counted, want %d", between, s.Counts(0), want)
 		}
@@ -151,9 +167,9 @@ func TestOfferKeepsCounters(t *testing.T) {
 // BenchmarkSwitch measures the time for which requests of the loading node wait for a load,
 // with 100 000 limits.
 func BenchmarkSwitch(b *testing.B) {
-	e := newEngine(4)
+	e := storedtest.NewEngine(4)
 	k := newKeeper(e)
-	var texts [2]*Prepared
+	var texts [2]*stored.Prepared
 	for i := range texts {
 		var text strings.Builder
 		text.WriteString("domain: api\nrules:\n")
@@ -168,7 +184,7 @@ func BenchmarkSwitch(b *testing.B) {
 		d := rules.Compare(s.Set, p.Set)
 		k.OfferNext(p, s, &d)
 		b.StartTimer()
-		do(b, e, start, func(c *engine.Call) { SetLoad(c, s.Header.Version, p, "", "") })
+		storedtest.Do(b, e, start, func(c *engine.Call) { stored.SetLoad(c, s.Header.Version, p, "", "") })
 		await(b, k)
 	}
 }
@@ -176,38 +192,60 @@ func BenchmarkSwitch(b *testing.B) {
 // TestNewerRules: rules of a later version of the program stop the decisions, and never leave
 // older ones in use.
 func TestNewerRules(t *testing.T) {
-	for name, text := range map[string]string{
-		"a header of another format": string(append([]byte{headerFormat + 1}, "anything"...)),
-		"a header that is cut":       string((&Header{Version: 2, Parts: 1}).appendTo(nil)[:9]),
-		"a text that is not there":   string((&Header{Version: 2, Parts: 1, Bytes: 9}).appendTo(nil)),
+	good := prepare(t, storedtest.File("5/minute"))
+	sha := string(good.SHA[:])
+	for name, replace := range map[string]func(header, text string) (string, string){
+		"a header of another format": func(header, text string) (string, string) { return "\xff" + header[1:], text },
+		"a header that is cut":       func(header, text string) (string, string) { return header[:9], text },
+		"a text of another length": func(header, text string) (string, string) {
+			return strings.Replace(header, sha, strings.Repeat("x", len(sha)), 1), text + "\n"
+		},
 	} {
-		e := engine.New(engine.Options{Commands: forger{Commands{}}})
+		e := engine.New(engine.Options{Commands: forger{stored.Commands{}}})
 		k := newKeeper(e)
-		load(t, e, start, 0, file("5/minute"), "", "")
+		storedtest.Load(t, e, start, 0, string(good.Text), "", "")
 		await(t, k)
-		forge(e, headerName, text)
+		header, text := documentWith(t, e, sha), documentWith(t, e, string(good.Text))
+		badHeader, badText := replace(header.Text, text.Text)
+		forge(e, text.Name, badText)
+		forge(e, header.Name, badHeader)
 		s := await(t, k)
 		if s.Err != errNeedsNewer || s.Set.NumLimits() != 0 {
 			t.Errorf("%s: error %v and %d limits", name, s.Err, s.Set.NumLimits())
 		}
-		good := prepare(t, file("5/minute"))
-		forge(e, headerName, string((&Header{Version: 1, SHA: good.SHA, Parts: 1, Bytes: len(good.Text)}).appendTo(nil)))
+		forge(e, text.Name, text.Text)
+		forge(e, header.Name, header.Text)
 		if s := await(t, k); s.Err != nil || s.Set.Limit(0).Quota != 5 {
 			t.Errorf("%s, then good rules: error %v", name, s.Err)
 		}
-		forge(e, domainPrefix("api")+strings.Repeat("0", 64), "\x00\x00\x00\x00\x00\x00\x00\x00\x09")
+		v := storedtest.Deny(t, "1.1.1.1")
+		storedtest.Do(t, e, start, func(c *engine.Call) { stored.SetOverride(c, v, 0, "its user") })
+		row := documentWith(t, e, "its user")
+		forge(e, row.Name, row.Text[:8]+"\xff"+row.Text[9:]) // its format is after its end
 		if s := await(t, k); s.Err != errNeedsNewer {
 			t.Errorf("an override of another format: error %v", s.Err)
 		}
 	}
 }
 
-// forger has the calls of Commands, and one that sets any document.
-type forger struct{ Commands }
+// documentWith returns the document with a part in its text.
+func documentWith(t *testing.T, e *engine.Engine, part string) *engine.Document {
+	t.Helper()
+	for _, d := range e.Documents(engine.Rules) {
+		if strings.Contains(d.Text, part) {
+			return d
+		}
+	}
+	t.Fatalf("no document has %q", part)
+	return nil
+}
+
+// forger has the calls of stored.Commands, and a call that sets any document.
+type forger struct{ stored.Commands }
 
 func (forger) Level() uint8 { return 1 }
 
-const callForge = firstCall + 500
+const callForge = 1<<16 - 1
 
 func (f forger) Keys(c *engine.Call, dst []int) ([]int, bool) {
 	if c.Command == callForge {
@@ -218,7 +256,9 @@ func (f forger) Keys(c *engine.Call, dst []int) ([]int, bool) {
 
 func (f forger) Do(tx *engine.Tx, c *engine.Call) {
 	if c.Command == callForge {
-		mustSet(tx, string(c.Args[0]), string(c.Args[1]))
+		if err := tx.SetDocument(engine.Rules, string(c.Args[0]), string(c.Args[1])); err != nil {
+			panic(err)
+		}
 		return
 	}
 	f.Commands.Do(tx, c)
@@ -226,16 +266,17 @@ func (f forger) Do(tx *engine.Tx, c *engine.Call) {
 
 func forge(e *engine.Engine, name, text string) {
 	var b engine.Batch
-	set(b.AddCall(0), callForge, []byte(name), []byte(text))
+	c := b.AddCall(0)
+	c.Command, c.Args = callForge, [][]byte{[]byte(name), []byte(text)}
 	e.Apply(start, &b)
 }
 
 // TestRaceKeeper loads rules and sets overrides while others match, each by rules of one
 // version as a whole.
 func TestRaceKeeper(t *testing.T) {
-	e := newEngine(4)
+	e := storedtest.NewEngine(4)
 	k := newKeeper(e)
-	load(t, e, start, 0, file("1/minute"), "", "")
+	storedtest.Load(t, e, start, 0, storedtest.File("1/minute"), "", "")
 	await(t, k)
 	var readers, writers sync.WaitGroup
 	stop := make(chan struct{})
@@ -268,10 +309,10 @@ func TestRaceKeeper(t *testing.T) {
 			for range 60 {
 				mu.Lock()
 				if r.IntN(3) == 0 {
-					load(t, e, start, version, file(fmt.Sprint(version+1, "/minute")), "", "")
+					storedtest.Load(t, e, start, version, storedtest.File(fmt.Sprint(version+1, "/minute")), "", "")
 					version++
 				} else {
-					do(t, e, start, func(c *engine.Call) { SetOverride(c, deny(t, fmt.Sprint(r.IntN(20))), 0, "") })
+					storedtest.Do(t, e, start, func(c *engine.Call) { stored.SetOverride(c, storedtest.Deny(t, fmt.Sprint(r.IntN(20))), 0, "") })
 				}
 				want := e.DocumentsVersion(engine.Rules)
 				mu.Unlock()
@@ -284,21 +325,24 @@ func TestRaceKeeper(t *testing.T) {
 	writers.Wait()
 	close(stop)
 	readers.Wait()
-	if s := await(t, k); s.Header.Version != version || s.Overrides.Len() != len(withPrefix(e.Documents(engine.Rules), overridePrefix)) {
+	s := await(t, k)
+	if rows := slices.Collect(s.Documents.ListOverrides(start)); s.Header.Version != version || s.Overrides.Len() != len(rows) {
 		t.Errorf("version %d with %d overrides, want %d", s.Header.Version, s.Overrides.Len(), version)
 	}
 }
 
 // BenchmarkOverride sets an override among 10 000, and compiles it.
 func BenchmarkOverride(b *testing.B) {
-	e := newEngine(4)
+	e := storedtest.NewEngine(4)
 	k := newKeeper(e)
-	for i := range MaxOverrides {
-		do(b, e, start, func(c *engine.Call) { SetOverride(c, deny(b, fmt.Sprint(i)), 0, "") })
+	for i := range stored.MaxOverrides {
+		storedtest.Do(b, e, start, func(c *engine.Call) { stored.SetOverride(c, storedtest.Deny(b, fmt.Sprint(i)), 0, "") })
 	}
 	await(b, k)
 	for i := 0; b.Loop(); i++ {
-		do(b, e, start, func(c *engine.Call) { SetOverride(c, deny(b, fmt.Sprint(i%MaxOverrides)), 0, "") })
+		storedtest.Do(b, e, start, func(c *engine.Call) {
+			stored.SetOverride(c, storedtest.Deny(b, fmt.Sprint(i%stored.MaxOverrides)), 0, "")
+		})
 		await(b, k)
 	}
 }

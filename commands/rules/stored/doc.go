@@ -1,13 +1,8 @@
-// Package ruleset keeps the rules and overrides that are part of an engine's state: the
-// calls that change them, and their compiled form, by which a node decides.
+// Package stored has the rules and overrides that are part of an engine's state: their documents,
+// and the calls that change and show them. Apply runs the calls, so they depend on the state
+// alone.
 //
-//	text -> Prepare -> SetLoad -> engine.Do -> documents of the space engine.Rules
-//	documents -> Keeper -> State: the compiled rules and overrides, for checks
-//
-// The text is compiled before its call is proposed, so a text with mistakes never gets into a
-// log. Each node compiles the same text from its own documents, in the background. A decision
-// names the version of the documents by which it was made, and the engine refuses those of
-// another version: none is made by older rules after a load was answered.
+// A text is compiled before its call is proposed, so a text with mistakes never gets into a log.
 //
 // # Documents
 //
@@ -24,4 +19,4 @@
 //
 // The version of the rules counts the loads that changed them. The version of the documents
 // counts overrides too.
-package ruleset
+package stored

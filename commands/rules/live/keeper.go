@@ -1,4 +1,4 @@
-package ruleset
+package live
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/source"
+	"limitsrv/commands/rules/stored"
 	"limitsrv/engine"
 )
 
@@ -35,7 +36,7 @@ type waiter struct {
 // An offer is a text that was compiled for its load, and unless nil the counters with which
 // its limits go on when the rules with the counters from are in use.
 type offer struct {
-	*Prepared
+	*stored.Prepared
 	counts, from *counts
 }
 
@@ -89,10 +90,10 @@ func (k *Keeper) compile() {
 // follow compiles until the State is the engine's.
 func (k *Keeper) follow() {
 	for more := true; more; {
-		version, list := documentsOf(k.engine())
+		version, documents := documentsOf(k.engine())
 		old := k.current.Load()
 		began := time.Now()
-		s := old.next(version, list, func(h *Header) (*rules.Set, *counts, error) { return k.compiled(list, h, old) })
+		s := old.next(version, documents, func(h *stored.Header) (*rules.Set, *counts, error) { return k.compiled(documents, h, old) })
 		k.current.Store(s)
 		k.report(old, s, time.Since(began))
 		more = k.finish(s)
@@ -120,7 +121,7 @@ func (k *Keeper) finish(s *State) (more bool) {
 }
 
 // documentsOf returns the documents of one moment, and their version.
-func documentsOf(e *engine.Engine) (uint64, []*engine.Document) {
+func documentsOf(e *engine.Engine) (uint64, stored.Documents) {
 	for {
 		version := e.DocumentsVersion(engine.Rules)
 		list := e.Documents(engine.Rules)
@@ -132,11 +133,11 @@ func documentsOf(e *engine.Engine) (uint64, []*engine.Document) {
 
 // Offer keeps a compiled text for the load of it, by which the requests of this node wait only
 // for a change of pointers. The next ones replace it.
-func (k *Keeper) Offer(p *Prepared) { k.offer(offer{Prepared: p}) }
+func (k *Keeper) Offer(p *stored.Prepared) { k.offer(offer{Prepared: p}) }
 
 // OfferNext is Offer of a text that is to replace the rules of a State. d is their difference.
 // Cost: some allocations for each limit.
-func (k *Keeper) OfferNext(p *Prepared, s *State, d *rules.Diff) {
+func (k *Keeper) OfferNext(p *stored.Prepared, s *State, d *rules.Diff) {
 	k.offer(offer{p, s.counts.next(p.Set, d), s.counts})
 }
 
@@ -153,14 +154,14 @@ var errText = errors.New("a part of the text is missing")
 
 // compiled returns the compiled form of the rules that a Header describes, and unless nil the
 // counters with which they follow on a State.
-func (k *Keeper) compiled(list []*engine.Document, h *Header, s *State) (*rules.Set, *counts, error) {
+func (k *Keeper) compiled(ds stored.Documents, h *stored.Header, s *State) (*rules.Set, *counts, error) {
 	if o, ok := k.takeOffer(h); ok {
 		if o.from != s.counts {
 			o.counts = nil
 		}
 		return o.Set, o.counts, nil
 	}
-	text, ok := textOf(snapshot(list), h)
+	text, ok := ds.Text(h)
 	if !ok {
 		return nil, nil, errText
 	}
@@ -169,7 +170,7 @@ func (k *Keeper) compiled(list []*engine.Document, h *Header, s *State) (*rules.
 }
 
 // takeOffer returns the offer of the text that a Header describes, and forgets it.
-func (k *Keeper) takeOffer(h *Header) (o offer, ok bool) {
+func (k *Keeper) takeOffer(h *stored.Header) (o offer, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	at := slices.IndexFunc(k.offers, func(o offer) bool { return o.SHA == h.SHA })

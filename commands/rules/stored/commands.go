@@ -1,4 +1,4 @@
-package ruleset
+package stored
 
 import (
 	"encoding/binary"
@@ -114,7 +114,7 @@ func appendLoaded(dst []byte, outcome int64, version uint64, tx *engine.Tx) []by
 // package are lower together.
 func mustSet(tx *engine.Tx, name, text string) {
 	if err := tx.SetDocument(engine.Rules, name, text); err != nil {
-		panic("ruleset: " + err.Error())
+		panic("stored: " + err.Error())
 	}
 }
 

@@ -1,4 +1,4 @@
-package ruleset
+package stored
 
 import (
 	"cmp"
@@ -120,8 +120,8 @@ func hasExpired(d *engine.Document, now engine.Instant) bool {
 
 // ListOverrides yields the overrides that have not expired, those that end first at the begin,
 // those for ever at the end. Cost: O(n log n), and the reading of each row.
-func (s *State) ListOverrides(now engine.Instant) iter.Seq[OverrideRow] {
-	all := slices.Clone(withPrefix(s.list, overridePrefix))
+func (ds Documents) ListOverrides(now engine.Instant) iter.Seq[OverrideRow] {
+	all := slices.Clone(withPrefix(ds, overridePrefix))
 	slices.SortFunc(all, func(a, b *engine.Document) int {
 		return cmp.Or(cmp.Compare(uint64(until(a))-1, uint64(until(b))-1), strings.Compare(a.Name, b.Name))
 	})
@@ -132,6 +132,39 @@ func (s *State) ListOverrides(now engine.Instant) iter.Seq[OverrideRow] {
 			}
 		}
 	}
+}
+
+// Overrides returns the compiled overrides of the documents, from the compiled overrides of older
+// documents. Cost: a comparison for each document, and microseconds for each override that
+// changed.
+func (ds Documents) Overrides(o *rules.Overrides, old Documents) (*rules.Overrides, error) {
+	older, newer := withPrefix(old, overridePrefix), withPrefix(ds, overridePrefix)
+	var add []*rules.Override
+	for len(older) > 0 || len(newer) > 0 {
+		switch {
+		case len(older) > 0 && len(newer) > 0 && older[0] == newer[0]:
+			older, newer = older[1:], newer[1:]
+		case len(newer) == 0 || len(older) > 0 && older[0].Name < newer[0].Name:
+			if v, err := compiledOverride(older[0]); err == nil {
+				o = o.Without(v)
+			}
+			older = older[1:]
+		default:
+			v, err := compiledOverride(newer[0])
+			if err != nil {
+				return nil, err
+			}
+			add = append(add, v)
+			if len(older) > 0 && older[0].Name == newer[0].Name {
+				older = older[1:]
+			}
+			newer = newer[1:]
+		}
+	}
+	if len(add) == 0 {
+		return o, nil
+	}
+	return o.WithAll(add), nil
 }
 
 // compiledOverride returns the compiled form of an override's document, which the document
@@ -150,9 +183,4 @@ func compiledOverride(d *engine.Document) (*rules.Override, error) {
 	}
 	d.Compiled.Store(v)
 	return v, nil
-}
-
-// search returns the index of the first document with at least this name.
-func search(ds []*engine.Document, name string) int {
-	return sort.Search(len(ds), func(i int) bool { return ds[i].Name >= name })
 }

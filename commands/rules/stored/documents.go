@@ -1,11 +1,14 @@
-package ruleset
+package stored
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"sort"
 	"strings"
 
 	"limitsrv/commands/rules/source"
@@ -139,13 +142,13 @@ func (r *fieldReader) number() uint64 {
 
 func (r *fieldReader) text() string { return r.bytes(int(r.number())) }
 
-// documents are those of the space engine.Rules: a Tx, or a snapshot.
-type documents interface {
+// A finder finds documents: a Tx, or Documents.
+type finder interface {
 	Document(space engine.Space, name string) *engine.Document
 }
 
 // header returns the Header of the rules in use, zero if there are none.
-func header(ds documents) (Header, error) {
+func header(ds finder) (Header, error) {
 	if d := ds.Document(engine.Rules, headerName); d != nil {
 		return readHeader(d.Text)
 	}
@@ -153,7 +156,7 @@ func header(ds documents) (Header, error) {
 }
 
 // textOf returns the text of a version, or false if not all of it is kept.
-func textOf(ds documents, h *Header) (string, bool) {
+func textOf(ds finder, h *Header) (string, bool) {
 	var b strings.Builder
 	b.Grow(h.Bytes)
 	for part := range h.Parts {
@@ -171,4 +174,47 @@ func textOf(ds documents, h *Header) (string, bool) {
 func withPrefix(ds []*engine.Document, prefix string) []*engine.Document {
 	from, to := search(ds, prefix), search(ds, prefix+"\xff")
 	return ds[from:to]
+}
+
+// search returns the index of the first document with at least this name.
+func search(ds []*engine.Document, name string) int {
+	return sort.Search(len(ds), func(i int) bool { return ds[i].Name >= name })
+}
+
+// Documents are the documents of the space engine.Rules at one moment, in the order of their
+// names.
+type Documents []*engine.Document
+
+// Document returns the document with a name, or nil.
+func (ds Documents) Document(_ engine.Space, name string) *engine.Document {
+	if at := search(ds, name); at < len(ds) && ds[at].Name == name {
+		return ds[at]
+	}
+	return nil
+}
+
+// Header returns the Header of the rules in use, zero if there are none.
+func (ds Documents) Header() (Header, error) { return header(ds) }
+
+// Text returns the text of the version that a Header describes, or false if not all of it is kept.
+func (ds Documents) Text(h *Header) (string, bool) { return textOf(ds, h) }
+
+// Knows reports whether the rules have, or had, a text with a SHA-256.
+func (ds Documents) Knows(sha [32]byte) bool {
+	if h, err := ds.Header(); err == nil && h.SHA == sha {
+		return true
+	}
+	for _, d := range withPrefix(ds, pastPrefix) {
+		if h, err := readHeader(d.Text); err == nil && h.SHA == sha {
+			return true
+		}
+	}
+	if d := ds.Document(engine.Rules, forgottenName); d != nil {
+		for part := range slices.Chunk([]byte(d.Text), forgottenBytes) {
+			if bytes.Equal(part, sha[:forgottenBytes]) {
+				return true
+			}
+		}
+	}
+	return false
 }

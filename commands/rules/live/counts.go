@@ -1,4 +1,4 @@
-package ruleset
+package live
 
 import (
 	"sync/atomic"

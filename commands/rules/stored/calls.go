@@ -1,6 +1,7 @@
-package ruleset
+package stored
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -110,6 +111,13 @@ func number(arg []byte) uint64 {
 func set(c *engine.Call, command uint16, args ...[]byte) {
 	c.Command, c.ReadOnly = command, readOnly(command)
 	c.Args = append(c.Args[:0], args...)
+}
+
+// A Prepared is a text of rules that was compiled. It is immutable.
+type Prepared struct {
+	Text []byte
+	SHA  [sha256.Size]byte // of Text
+	Set  *rules.Set
 }
 
 // SetLoad makes a call a load of a text, in place of version base. The answer is for
