@@ -1,5 +1,7 @@
 package engine
 
+import "limitsrv/internal/invariants"
+
 // apply applies one op without a group, at now, to a key of this shard.
 func (s *shard) apply(now Instant, op *Op, h uint64, d *Decision) {
 	*d = Decision{}
@@ -20,6 +22,9 @@ func (s *shard) apply(now Instant, op *Op, h uint64, d *Decision) {
 		s.acquire(now, op, h, d)
 	case Release:
 		s.release(now, op, h, d)
+	}
+	if invariants.Enabled && s.samples.ops.Next() {
+		s.checkStates(now, s.pageOf(h))
 	}
 }
 

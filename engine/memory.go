@@ -3,6 +3,8 @@ package engine
 import (
 	"cmp"
 	"slices"
+
+	"limitsrv/internal/invariants"
 )
 
 const (
@@ -296,4 +298,7 @@ func (s *shard) merge(p page) {
 	}
 	s.slab.drop(other)
 	s.join(first, p.depth, p.number)
+	if invariants.Enabled && s.samples.pages.Next() {
+		s.checkTable()
+	}
 }

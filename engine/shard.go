@@ -8,6 +8,7 @@ import (
 	"limitsrv/engine/siphash"
 	"limitsrv/engine/topk"
 	"limitsrv/engine/values"
+	"limitsrv/internal/invariants"
 )
 
 // A shard holds the keys with hashes that start with the shard's number. Concurrency: all
@@ -49,6 +50,8 @@ type shard struct {
 	tops       [topKinds]topk.Windows
 	topScratch topk.Scratch
 	closings   closings
+
+	samples invariantSamples
 }
 
 // A table stores the keys of a shard.
@@ -270,6 +273,9 @@ func (s *shard) insert(h uint64, key []byte, expiry Instant) {
 	at := p.add(i, t, words, key)
 	p.store(at, headOf(s.params.retain(c), dbOf(h)), words, &c.state)
 	s.count(dbOf(h), 1)
+	if invariants.Enabled && s.samples.records.Next() {
+		s.checkRecords(p)
+	}
 }
 
 // enlarge packs, grows or splits the page of h, so that a record may fit. It returns the
@@ -301,6 +307,9 @@ func (s *shard) remove(pl place) {
 	s.discard(c)
 	s.params.release(head.param())
 	p.remove(pl.slot, recordBytes(s.cell.alg().words, len(key)))
+	if invariants.Enabled && s.samples.records.Next() {
+		s.checkRecords(p)
+	}
 }
 
 // discard releases the memory of a cell outside of its record.
@@ -356,6 +365,9 @@ func (s *shard) split(h uint64, p page) {
 	}
 	for i := range from.slots() {
 		s.move(from, i, s.slab.page(halves[from.tagAt(i)>>15]))
+	}
+	if invariants.Enabled && s.samples.pages.Next() {
+		s.checkTable()
 	}
 }
 

@@ -140,7 +140,7 @@ var arrows = map[string][]string{
 		"limitsrv/commands/rules/checks", "limitsrv/commands/rules/live", "limitsrv/commands/rules/source",
 		"limitsrv/commands/rules/stored", "limitsrv/commands/tracking", "limitsrv/commands/usage",
 		"limitsrv/commands/waiting", "limitsrv/commands/word", "limitsrv/engine", "limitsrv/engine/answer",
-		"limitsrv/engine/topk", "limitsrv/internal/fatal", "limitsrv/internal/histogram",
+		"limitsrv/engine/topk", "limitsrv/internal/fatal", "limitsrv/internal/histogram", "limitsrv/internal/invariants",
 		"limitsrv/internal/loglimit", "limitsrv/internal/pace", "limitsrv/internal/status",
 	},
 	"commands/tracking": {"limitsrv/commands/resp", "limitsrv/engine"},
@@ -149,7 +149,7 @@ var arrows = map[string][]string{
 	"commands/word":     {},
 	"engine": {
 		"limitsrv/engine/siphash", "limitsrv/engine/topk", "limitsrv/engine/values",
-		"limitsrv/engine/values/numbers",
+		"limitsrv/engine/values/numbers", "limitsrv/internal/invariants",
 	},
 	"engine/answer":         {"limitsrv/engine/values/numbers"},
 	"engine/enginetest":     {"limitsrv/engine"},
@@ -162,6 +162,7 @@ var arrows = map[string][]string{
 	"internal/fatal":        {},
 	"internal/files":        {},
 	"internal/histogram":    {},
+	"internal/invariants":   {},
 	"internal/loglimit":     {},
 	"internal/pace":         {},
 	"internal/status":       {},
@@ -183,8 +184,8 @@ var arrows = map[string][]string{
 	"internal/testing/testwait": {},
 	"internal/yamlfile":         {"limitsrv/internal/pace", "go.yaml.in/yaml/v3"},
 	"persist": {
-		"limitsrv/engine", "limitsrv/internal/beat", "limitsrv/internal/fatal", "limitsrv/internal/pace",
-		"limitsrv/internal/status", "limitsrv/persist/commit", "github.com/cockroachdb/pebble/v2",
+		"limitsrv/engine", "limitsrv/internal/beat", "limitsrv/internal/fatal", "limitsrv/internal/invariants",
+		"limitsrv/internal/pace", "limitsrv/internal/status", "limitsrv/persist/commit", "github.com/cockroachdb/pebble/v2",
 		"github.com/cockroachdb/pebble/v2/vfs", "github.com/hashicorp/go-hclog", "github.com/hashicorp/raft",
 		"github.com/hashicorp/raft-wal",
 	},
@@ -203,8 +204,8 @@ var arrows = map[string][]string{
 		"limitsrv/engine", "limitsrv/engine/answer", "limitsrv/persist", "limitsrv/replication/link",
 	},
 	"replication/fsm": {
-		"limitsrv/engine", "limitsrv/persist", "limitsrv/persist/commit", "limitsrv/replication/link",
-		"limitsrv/replication/raftfix", "github.com/hashicorp/raft",
+		"limitsrv/engine", "limitsrv/internal/invariants", "limitsrv/persist", "limitsrv/persist/commit",
+		"limitsrv/replication/link", "limitsrv/replication/raftfix", "github.com/hashicorp/raft",
 	},
 	"replication/lease": {},
 	"replication/link": {
