@@ -12,6 +12,8 @@ import (
 	"github.com/hashicorp/raft"
 	wal "github.com/hashicorp/raft-wal"
 	"github.com/hashicorp/raft-wal/segment"
+
+	"limitsrv/internal/invariants"
 )
 
 // LogOptions configures a Log.
@@ -198,8 +200,12 @@ func (l *Log) Append(data []byte) (index uint64, err error) {
 	return index, nil
 }
 
-// store writes entries that follow the last one, in one write and as one commit.
+// store writes entries that follow the last one, in one write and as one commit. Requires: writeMu
+// is held.
 func (l *Log) store(entries []*raft.Log) error {
+	if invariants.Enabled {
+		l.checkNext(entries)
+	}
 	if err := l.wal.StoreLogs(entries); err != nil {
 		return l.fail(fmt.Errorf("append to the log: %w", err))
 	}
@@ -210,6 +216,22 @@ func (l *Log) store(entries []*raft.Log) error {
 	}
 	l.files.writes.mark() // a sync since the write has not covered last
 	return nil
+}
+
+// checkNext checks that entries continue the log, and that our last index is raft-wal's.
+func (l *Log) checkNext(entries []*raft.Log) {
+	first, last, synced := l.First(), l.Last(), l.Synced()
+	if first > last+1 || synced > last {
+		invariants.Violated("a log of the entries %d to %d is synced up to entry %d", first, last, synced)
+	}
+	for i, e := range entries {
+		if want := last + 1 + uint64(i); e.Index != want {
+			invariants.Violated("entry %d is stored, want entry %d", e.Index, want)
+		}
+	}
+	if stored, err := l.wal.LastIndex(); err == nil && first <= last && stored != last {
+		invariants.Violated("the last entry of raft-wal is %d, want %d", stored, last)
+	}
 }
 
 // Dropped returns the end that was cut off when the log was opened, nil if none was.

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"limitsrv/engine"
+	"limitsrv/internal/invariants"
 	"limitsrv/persist/commit"
 )
 
@@ -165,6 +166,9 @@ func (p *pipeline) log(now engine.Instant, batch *engine.Batch) {
 	if p.s.failing {
 		return
 	}
+	if invariants.Enabled && now < p.pending.stamp {
+		invariants.Violated("a batch at %d is logged after a batch at %d", now, p.pending.stamp)
+	}
 	p.pending.AppendChanged(now, batch)
 	p.executed.Add(1)
 }
@@ -280,6 +284,9 @@ func (p *pipeline) nextGroup() *commit.Group[request] {
 	if p.waiting.Len() > 0 {
 		p.wakeWriter()
 	}
+	if invariants.Enabled && len(s.inFlight) > 0 && stamp < s.inFlight[len(s.inFlight)-1] {
+		invariants.Violated("a group at %d is logged after groups at %d", stamp, s.inFlight)
+	}
 	s.inFlight = append(s.inFlight, stamp)
 	p.current = g
 	return g
@@ -314,6 +321,9 @@ func (p *pipeline) append(t tail) (err error) {
 	}
 	p.s.mu.Unlock()
 	p.written.Store(max(p.written.Load(), t.executed))
+	if invariants.Enabled && p.written.Load() > p.executed.Load() {
+		invariants.Violated("%d batches are written, and %d are executed", p.written.Load(), p.executed.Load())
+	}
 	return err
 }
 
@@ -322,6 +332,9 @@ func (p *pipeline) applyAll() {
 	s := p.s
 	for g := range p.appended {
 		s.mu.Lock()
+		if invariants.Enabled && (len(s.inFlight) == 0 || s.inFlight[0] != g.Stamp) {
+			invariants.Violated("a group at %d is applied, and the groups in flight are at %d", g.Stamp, s.inFlight)
+		}
 		s.applying.Begin(g.index)
 		for b := range g.Batches {
 			p.apply(g.Stamp, b)

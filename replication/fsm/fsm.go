@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"limitsrv/engine"
+	"limitsrv/internal/invariants"
 	"limitsrv/persist"
 	"limitsrv/persist/commit"
 	"limitsrv/replication/link"
@@ -53,6 +54,8 @@ type FSM struct {
 	applying sync.Mutex // held while an entry is applied, and to freeze the state between two
 	term     uint64     // of the last entry; 0: unknown. Guarded by applying
 	effects  effects    // guarded by applying
+
+	ownProposals invariants.Sample // that are checked; guarded by applying
 
 	engine    atomic.Pointer[engine.Engine]
 	stamp     atomic.Int64 // of the last entry; no earlier stamp is applied after it
@@ -197,6 +200,9 @@ func (f *FSM) ApplyEntry(l *raft.Log) error {
 func (f *FSM) apply(l *raft.Log) (answered *Proposal, err error) {
 	f.applying.Lock()
 	defer f.applying.Unlock()
+	if invariants.Enabled && (l.Index <= f.Index() || l.Term < f.term) {
+		invariants.Violated("entry %d of term %d is applied after entry %d of term %d", l.Index, l.Term, f.Index(), f.term)
+	}
 	suspect := f.o.Mark.Begin(l.Index)
 	if suspect {
 		f.o.Mark.Again(l.Index, func() string { return f.describe(l.Data) })
@@ -208,6 +214,9 @@ func (f *FSM) apply(l *raft.Log) (answered *Proposal, err error) {
 		answered = own
 		f.proposal.CompareAndSwap(own, nil) // its group will be reused
 		close(own.applying)
+		if invariants.Enabled && f.ownProposals.Next() {
+			own.checkEntry(f.o.Commands)
+		}
 		own.group.Batches(func(b *engine.Batch) bool {
 			f.applyBatch(l.Index, own.stamp, b)
 			return true

@@ -1,6 +1,12 @@
 package fsm
 
-import "limitsrv/engine"
+import (
+	"slices"
+
+	"limitsrv/engine"
+	"limitsrv/internal/invariants"
+	"limitsrv/persist"
+)
 
 // A Proposal is an entry that this node puts into the log. The FSM applies its batches
 // instead of decoding the entry, so that the decisions are in them. Either Apply claims it
@@ -43,4 +49,24 @@ func (p *Proposal) Applied() <-chan struct{} { return p.applied }
 // do not count.
 func (p *Proposal) owns(data []byte) bool {
 	return len(data) > 0 && len(data) == len(p.data) && &data[0] == &p.data[0]
+}
+
+// checkEntry checks that other nodes decode the batches of the group, at its stamp, from the entry.
+func (p *Proposal) checkEntry(commands engine.Commands) {
+	var batches, decoded []int // numbers of ops
+	p.group.Batches(func(b *engine.Batch) bool {
+		batches = append(batches, len(b.Ops))
+		return true
+	})
+	d := persist.Decoder{Commands: commands}
+	err := d.Decode(p.data, func(stamp engine.Instant, b *engine.Batch) error {
+		if stamp != p.stamp {
+			invariants.Violated("the entry of a proposal at %d has a batch at %d", p.stamp, stamp)
+		}
+		decoded = append(decoded, len(b.Ops))
+		return nil
+	})
+	if err != nil || !slices.Equal(batches, decoded) {
+		invariants.Violated("the entry of a proposal has batches of %d ops, want %d (error: %v)", decoded, batches, err)
+	}
 }
