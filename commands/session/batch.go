@@ -5,6 +5,7 @@ import (
 
 	"limitsrv/commands/rules/checks"
 	"limitsrv/engine"
+	"limitsrv/internal/invariants"
 )
 
 // A pendingBatch has commands and their ops, until they are answered. A
@@ -103,6 +104,9 @@ func (s *Session) add(it item) {
 
 // giveBack returns the session's pending batch to the pool.
 func (s *Session) giveBack() {
+	if invariants.Enabled {
+		s.checkState("a pending batch is given back", idle, arrived, closed)
+	}
 	g := s.g
 	s.g = nil
 	answers := 0

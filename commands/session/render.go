@@ -6,6 +6,7 @@ import (
 	"limitsrv/commands/resp"
 	"limitsrv/engine"
 	"limitsrv/engine/answer"
+	"limitsrv/internal/invariants"
 )
 
 // ErrDown answers commands that were not decided because there is no quorum.
@@ -35,6 +36,12 @@ func (s *Session) render() bool {
 	s.leave()
 	s.err = nil
 	s.state.CompareAndSwap(arrived, idle)
+	if invariants.Enabled {
+		s.checkState("all replies are written", idle, closed)
+		if s.Pending() > 0 {
+			invariants.Violated("all replies are written, and %d are pending", s.Pending())
+		}
+	}
 	s.sayFatal()
 	return true
 }

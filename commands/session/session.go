@@ -307,15 +307,6 @@ func (s *Session) flush() bool {
 	return true
 }
 
-// arrived is the done callback of the session's batches.
-func (s *Session) arrived(err error) {
-	s.err = err
-	s.release()
-	if s.state.Swap(arrived) == away {
-		s.client.Wake()
-	}
-}
-
 // Resume appends the replies of a completed batch, and pushed messages. Returns: false,
 // with nothing done, while a batch is in flight.
 func (s *Session) Resume() bool {

@@ -1,10 +1,13 @@
 package session
 
 import (
+	"slices"
+
 	"limitsrv/commands/backend"
 	"limitsrv/engine"
 	"limitsrv/engine/topk"
 	"limitsrv/internal/fatal"
+	"limitsrv/internal/invariants"
 )
 
 // execute passes a batch to an Exec. A panic in the Exec ends the process: it may hold
@@ -50,6 +53,25 @@ func (s *Session) release() {
 	if s.granted > 0 {
 		s.h.granted.Add(-s.granted)
 		s.granted = 0
+	}
+}
+
+// arrived is the done callback of the session's batches.
+func (s *Session) arrived(err error) {
+	if invariants.Enabled {
+		s.checkState("done is called", executing, away, closed)
+	}
+	s.err = err
+	s.release()
+	if s.state.Swap(arrived) == away {
+		s.client.Wake()
+	}
+}
+
+// checkState checks that the state of the batch is one in which an event may happen.
+func (s *Session) checkState(event string, in ...int32) {
+	if state := s.state.Load(); !slices.Contains(in, state) {
+		invariants.Violated("%s in the state %d, want one of %d", event, state, slices.Clone(in))
 	}
 }
 
