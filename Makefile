@@ -104,9 +104,9 @@ vulnerabilities:
 # Long tests of sequential code, which testwait.Sequential skips under the race detector,
 # are run without it. Tests are not optimised by the profile, which takes minutes to compile.
 unit:
-	@files=$$(grep -rl --include=*_test.go 'testwait.Sequential(t)' .); \
-	tests=$$(grep -h -B1 'testwait.Sequential(t)' $$files | sed -n 's/^func \(Test[^(]*\).*/\1/p' | paste -sd '|'); \
-	packages=$$(dirname $$files | sort -u); \
+	@list=$$(.ci/sequential) || exit 1; \
+	tests=$$(echo "$$list" | cut -d ' ' -f 2 | paste -sd '|'); \
+	packages=$$(echo "$$list" | cut -d ' ' -f 1 | sort -u); \
 	echo go test -run "'^($$tests)\$$'" $$packages; \
 	go test -pgo=off -timeout $(UNITTIME) -run "^($$tests)\$$" $$packages
 	@.ci/race -pgo=off -p 3 -timeout $(UNITTIME)

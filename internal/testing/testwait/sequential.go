@@ -24,7 +24,7 @@ func Long(t testing.TB) {
 
 // Sequential skips a long test of code without goroutines under the race detector, which
 // finds nothing in it. The unit check of the Makefile runs these tests without the
-// detector. The call is the first statement of a test.
+// detector. The call must be the first statement of a test, as internal/lint checks.
 func Sequential(t testing.TB) {
 	t.Helper()
 	Long(t)
