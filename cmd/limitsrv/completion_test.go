@@ -7,16 +7,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"limitsrv/internal/testing/testwait"
 )
 
 // completions returns the completions by bash of the last word of a command line. An =
 // is a separate word.
 func completions(t *testing.T, dir string, words ...string) []string {
 	t.Helper()
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("there is no bash")
-	}
+	bash := testwait.Program(t, "bash")
 	script, _, _ := runs(t, limitsrv(nil, "completion", "bash"))
 	command := exec.Command(bash, "-c", script+`
 		complete -p limitsrv >/dev/null || exit 1
@@ -69,22 +68,20 @@ func TestBashCompletes(t *testing.T) {
 	}
 }
 
-// The scripts are valid in their shells, if these are installed.
+// The scripts are valid in their shells.
 func TestCompletionScriptsAreValid(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
-		script, log, code := runs(t, limitsrv(nil, "completion", shell))
-		if code != exitOK || !strings.Contains(script, "fsync") {
-			t.Errorf("%s: exit %d, %q", shell, code, log)
-		}
-		name, err := exec.LookPath(shell)
-		if err != nil {
-			continue
-		}
-		command := exec.Command(name, "-n")
-		command.Stdin = strings.NewReader(script)
-		if out, err := command.CombinedOutput(); err != nil || len(out) > 0 {
-			t.Errorf("%s: %v, %s", shell, err, out)
-		}
+		t.Run(shell, func(t *testing.T) {
+			script, log, code := runs(t, limitsrv(nil, "completion", shell))
+			if code != exitOK || !strings.Contains(script, "fsync") {
+				t.Errorf("exit %d, %q", code, log)
+			}
+			command := exec.Command(testwait.Program(t, shell), "-n")
+			command.Stdin = strings.NewReader(script)
+			if out, err := command.CombinedOutput(); err != nil || len(out) > 0 {
+				t.Errorf("%v, %s", err, out)
+			}
+		})
 	}
 	if _, log, code := runs(t, limitsrv(nil, "completion", "tcsh")); code != exitUsage || !strings.Contains(log, "fish") {
 		t.Errorf("tcsh: exit %d, %q, want 2 and the supported shells", code, log)

@@ -23,9 +23,7 @@ const minShown = 50
 // outputs that they show.
 func TestDocs(t *testing.T) {
 	testwait.Long(t)
-	if _, err := exec.LookPath("redis-cli"); err != nil {
-		t.Fatal(err)
-	}
+	testwait.Program(t, "redis-cli")
 	outputs, sessions := 0, 0
 	for _, name := range pages(t) {
 		var s *docSession

@@ -48,9 +48,7 @@ redis.register_function{function_name = 'count', callback = function(keys) retur
 
 // TestFunctionsDoNotAllocate runs functions again and again.
 func TestFunctionsDoNotAllocate(t *testing.T) {
-	if testwait.Slowdown() > 1 {
-		t.Skip("the race detector allocates")
-	}
+	testwait.Sequential(t)
 	n := newNode()
 	if got := n.load(limiterLibrary); got != "$7|limiter|" {
 		t.Fatal(got)

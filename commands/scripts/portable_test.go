@@ -1,13 +1,10 @@
 package scripts
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -95,20 +92,6 @@ func TestSameOnAllProcessors(t *testing.T) {
 		if len(a) != len(b) {
 			t.Errorf("%s: %d values, want %d", portableScripts[i].name, len(a), len(b))
 		}
-	}
-}
-
-// TestSameWithoutFMA runs TestSameOnAllProcessors in a process that takes the processor for one
-// without fused operations.
-func TestSameWithoutFMA(t *testing.T) {
-	if runtime.GOARCH != "amd64" {
-		t.Skip("the setting is for amd64")
-	}
-	command := exec.Command(os.Args[0], "-test.run", "^TestSameOnAllProcessors$", "-test.v")
-	command.Env = append(os.Environ(), "GODEBUG=cpu.fma=off")
-	output, err := command.CombinedOutput()
-	if err != nil || !bytes.Contains(output, []byte("--- PASS: TestSameOnAllProcessors")) {
-		t.Errorf("%v\n%s", err, output)
 	}
 }
 

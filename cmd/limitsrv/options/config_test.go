@@ -130,7 +130,7 @@ func FuzzConfig(f *testing.F) {
 	line := regexp.MustCompile(`^f(:[1-9][0-9]*)?: `)
 	f.Fuzz(func(t *testing.T, before, after string) {
 		if strings.Contains(before+after, secret[:4]) {
-			t.Skip()
+			return
 		}
 		defer time.AfterFunc(time.Minute, func() { panic(fmt.Sprintf("hangs: %q %q", before, after)) }).Stop()
 		entries, err := parseConfig("f", []byte(before+"\npassword: "+secret+"\n"+after), flags)

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -51,10 +50,7 @@ type Tab struct {
 func Open(t testing.TB) *Tab {
 	t.Helper()
 	testwait.Long(t)
-	path, err := exec.LookPath(program)
-	if err != nil {
-		t.Fatalf("%s not found (Debian package of the same name): %v", program, err)
-	}
+	path := testwait.Program(t, program)
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.Flag("headless", "new"),

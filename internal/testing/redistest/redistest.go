@@ -21,11 +21,8 @@ const Patience = 10 * time.Second
 // ends, and returns the address at which it listens.
 func Start(t testing.TB, options ...string) (address string) {
 	t.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		t.Fatalf("this test asks a real Redis too: please install redis-server, as Debian calls it: %v", err)
-	}
-	address, err = freeport.Address("127.0.0.1")
+	path := testwait.Program(t, "redis-server")
+	address, err := freeport.Address("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
-	"runtime"
-	"strings"
 	"testing"
 )
 
@@ -79,18 +76,4 @@ func goldenText(x float64) string {
 		return "nan"
 	}
 	return fmt.Sprintf("%016x", math.Float64bits(x))
-}
-
-// TestGoldenWithoutFMA runs TestGolden in a process that takes the processor for one without
-// fused operations.
-func TestGoldenWithoutFMA(t *testing.T) {
-	if runtime.GOARCH != "amd64" {
-		t.Skip("the setting is for amd64")
-	}
-	command := exec.Command(os.Args[0], "-test.run", "^TestGolden$", "-test.v")
-	command.Env = append(os.Environ(), "GODEBUG=cpu.fma=off")
-	output, err := command.CombinedOutput()
-	if err != nil || !strings.Contains(string(output), "--- PASS: TestGolden") {
-		t.Errorf("%v\n%s", err, output)
-	}
 }

@@ -64,9 +64,6 @@ func openMark(t *testing.T, dir string, text *strings.Builder) *Applying {
 
 // While entries are decoded and applied at the same time, the mark covers all that are being applied.
 func TestMarkCoversReplay(t *testing.T) {
-	if !mapsFiles {
-		t.Skip("there is no mark on this system")
-	}
 	for _, everyKey := range []bool{false, true} {
 		dir := t.TempDir()
 		m := markReader{file: filepath.Join(dir, applyingName), outside: new(atomic.Int64), everyKey: everyKey}
@@ -92,9 +89,6 @@ func TestMarkCoversReplay(t *testing.T) {
 // An entry among others that are applied together ends each process. The next one applies them one
 // at a time, the one after it knows the entry, and the fourth refuses.
 func TestSuspectsBecomeOne(t *testing.T) {
-	if !mapsFiles {
-		t.Skip("there is no mark on this system")
-	}
 	dir := t.TempDir()
 	m := markReader{file: filepath.Join(dir, applyingName), outside: new(atomic.Int64), poison: 42}
 	var log strings.Builder
