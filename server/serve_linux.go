@@ -317,6 +317,7 @@ func (l *loop) writeBacklog(c *loopConn) {
 		c.deadlineBytes = 0
 		l.countUnsent(c)
 		l.updateInterest(c)
+		l.enqueue(c) // its input may have commands, for which no event comes
 	case syscall.EAGAIN:
 		l.block(c, written)
 	default:

@@ -137,3 +137,29 @@ func TestClientBeyondItsOutputKeepsItsCommands(t *testing.T) {
 		}
 	}
 }
+
+// A client's commands continue if a write that is not for the client's own event takes the rest of
+// its backlog, such as the write of a message.
+func TestCommandsContinueAfterAnyWrite(t *testing.T) {
+	const commands, bytes = 11, 1 << 20 // the commands fit the reader's tail
+	r, counter := startWithCommits(t, Config{Loops: 1, WriteTimeout: time.Minute, Limits: Limits{OutputBytes: 2 * bytes}})
+	nc := r.dial()
+	sendBigCommands(t, nc, commands, bytes)
+	until(t, "the bound is reached", func() bool { return r.room.Used() >= 2*bytes })
+	written := make(chan bool)
+	r.plain.(*loops).all[0].submit(task{nil, func(l *loop, _ *loopConn) {
+		for _, c := range l.conns {
+			for c != nil && c.blocked.Load() != 0 {
+				l.queueWrite(c)
+				l.flush()
+				time.Sleep(time.Millisecond)
+			}
+		}
+		close(written)
+	}})
+	readBigReplies(t, bufio.NewReader(nc), 0, commands, bytes)
+	<-written
+	if n := counter.echo.answered.Load(); n != 2*commands {
+		t.Errorf("%d commands are answered, want %d", n, 2*commands)
+	}
+}
