@@ -220,8 +220,8 @@ func ParseDuration(name string, arg []byte) (int64, error) {
 	return nanos, nil
 }
 
-// duration parses a length of time into nanoseconds, rounded up. The text is a number of seconds,
-// or a number followed by a unit. ok is false outside of the engine's bounds.
+// duration parses a length of time into nanoseconds, rounded up. Of the digits after the 18th it only
+// uses that they are not all 0. The text is a number of seconds, or a number followed by a unit. ok is false outside of the engine's bounds.
 func duration(arg []byte) (nanos int64, ok bool) {
 	d, rest, ok := scanDecimal(arg)
 	if !ok {
