@@ -100,7 +100,7 @@ func TestClusterSecretRolls(t *testing.T) {
 	nodes := make([]*running, 3)
 	start := func(i int, more ...string) {
 		t.Helper()
-		nodes[i] = launchAt(t, clients[i], append([]string{"--data", dirs[i], "--raft", raft[i], "--peers", strings.Join(raft, ","), "--election-timeout", "2s"}, more...)...)
+		nodes[i] = launchAt(t, clients[i], append([]string{"--data", dirs[i], "--raft", raft[i], "--peers", strings.Join(raft, ","), "--election-timeout", "4s"}, more...)...)
 	}
 	follows := func(i int) {
 		t.Helper()
