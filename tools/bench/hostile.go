@@ -175,9 +175,10 @@ func sendHostile(ctx context.Context, s *side, clients int, request []byte, line
 	return err
 }
 
-// askLines sends a request and reads replies of so many lines, errors included.
+// askLines sends a request and reads replies of so many lines, errors included. Endless scripts take
+// turns, so a busy machine answers them late.
 func (c *client) askLines(request []byte, lines int) error {
-	c.conn.SetDeadline(time.Now().Add(lastReplyWait))
+	c.conn.SetDeadline(time.Now().Add(3 * lastReplyWait))
 	if _, err := c.conn.Write(request); err != nil {
 		return err
 	}
