@@ -12,7 +12,7 @@ func Counter(name string) (number int, ok bool) {
 	return int(c.counter), true
 }
 
-// count returns the counts of a command in this run. The caller must change them.
+// count returns the counts of a command in the runs of this batch. The caller must change them.
 func (m *machine) count(c *command) *engine.CommandCount {
 	n := &m.counts[c.counter]
 	if n.Calls|n.Rejected == 0 {
@@ -28,7 +28,7 @@ func (m *machine) reject(c *command) {
 	}
 }
 
-// addCounts adds the counts of the run to those of the engine.
+// addCounts adds the counts to those of the engine, which all processors share: once for a batch.
 func (m *machine) addCounts() {
 	for _, number := range m.counted {
 		m.tx.CountCommand(int(number), m.counts[number])

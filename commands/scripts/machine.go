@@ -72,8 +72,9 @@ const (
 	maxKeptWords  = 64
 )
 
-// forget drops the references to runs.
+// forget adds the counts of the runs, and drops the references to them.
 func (m *machine) forget() {
+	m.addCounts()
 	m.tx, m.run, m.given = nil, nil, nil
 	m.wanted, m.callback, m.pair = "", value.Nil, [2]value.Value{}
 	clear(m.registered)

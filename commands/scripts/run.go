@@ -119,7 +119,6 @@ func (m *machine) do(chunk *lua.Chunk, source *engine.Source) (steps int64) {
 	}
 	steps = budget - max(0, left)
 	m.tx.AddHeavy(heavySteps(steps, left))
-	m.addCounts()
 	m.tx.CountRun(source, steps, answer.IsError(c.Answer))
 	return steps
 }
