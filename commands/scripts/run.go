@@ -64,7 +64,7 @@ func run(tx *engine.Tx, c *engine.Call) {
 
 // hasNoSteps answers a run with a budget of 0 steps, for which not even the script may be compiled.
 func hasNoSteps(tx *engine.Tx, c *engine.Call) bool {
-	if !prepaid(tx) || StepsOf(c) > 0 {
+	if steps := c.Args[stepsArg]; len(steps) != 1 || steps[0] != 0 || !prepaid(tx) {
 		return false
 	}
 	c.Answer = answer.AppendError(c.Answer, "ERR "+host().env.LimitText(lua.StepLimit, lua.Limits{}))
