@@ -5,8 +5,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -47,24 +45,17 @@ func TestSequentialIsFirst(t *testing.T) {
 	}
 }
 
-// eachGoFile parses the Go files of the repository.
+// eachGoFile parses the Go files that walkSources finds.
 func eachGoFile(t *testing.T, f func(path string, files *token.FileSet, file *ast.File)) {
 	t.Helper()
-	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(path) != ".go" {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		files := token.NewFileSet()
-		file, err := parser.ParseFile(files, path, text, parser.SkipObjectResolution)
+	files := token.NewFileSet()
+	err := walkSources(func(name string, source []byte) error {
+		file, err := parser.ParseFile(files, name, source, parser.SkipObjectResolution)
 		if err == nil {
-			f(path, files, file)
+			f(name, files, file)
 		}
 		return err
-	})
+	}, ".go")
 	if err != nil {
 		t.Fatal(err)
 	}
