@@ -21,7 +21,7 @@ func (l *loop) serve(c *loopConn) {
 	if c.blocked.Load() != 0 {
 		l.queueWrite(c)
 		l.flush()
-		if !l.mayExecute(c) || l.writable(c) && !l.advance(c) {
+		if c.queued || !l.mayExecute(c) {
 			return
 		}
 	}
