@@ -42,7 +42,7 @@ type machine struct {
 	numbers   []byte   // texts of those that are numbers
 	answer    []byte
 	limits    limiters.Caller
-	// counts are the counts of the commands of the run, by command.counter, and counted the commands
+	// counts are the counts of the commands of a batch, by command.counter, and counted the commands
 	// that have some.
 	counts  [engine.MaxCounted]engine.CommandCount
 	counted []uint16
