@@ -65,8 +65,8 @@ func (h *Handler) CommandCounts() (all []CommandCount) {
 }
 
 // CountScripts adds the calls by scripts to the counts of the commands. number returns the number of
-// a command for engine.Engine.CommandCount, by its name in capitals. The number of a container is
-// that of its first subcommand that scripts may call. CountScripts must be called before the first session.
+// a command for engine.Engine.CommandCount, by its name in capitals. A container has
+// the number of its first subcommand that scripts may call. CountScripts must be called before the first session.
 func (h *Handler) CountScripts(number func(name string) (n int, counted bool)) {
 	numbers := make(map[int]int)
 	for _, c := range h.registry.All {

@@ -36,8 +36,8 @@ type transaction struct {
 	keyed bool
 	slot  int
 
-	// logsIn is set if a queued command has Command.Login. checked are the queued commands, and their
-	// words, of which EXEC has checked the passwords so far.
+	// logsIn is set if a queued command has Command.Login. checked counts the queued commands, and
+	// their words, that EXEC has searched for passwords so far.
 	logsIn      bool
 	checked     struct{ commands, words int }
 	logins      []queuedLogin
@@ -107,8 +107,8 @@ func (s *Session) queue(c *Spec, args [][]byte) {
 	s.add(item{}) // +QUEUED
 }
 
-// words returns the words of all queued commands, one command behind the other. Requires: no further
-// command will be queued.
+// words returns the words of all queued commands in their order. Requires: no further command will
+// be queued.
 func (tx *transaction) words() [][]byte {
 	if tx.all == nil {
 		tx.all = make([][]byte, len(tx.ends))

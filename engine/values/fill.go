@@ -67,7 +67,7 @@ type Hashed struct {
 // MinFilled is the least number of members for Set.Fill.
 const MinFilled = maxInts + 1
 
-// Fill makes the set that of other members, as if each was added to an empty set in their order.
+// Fill fills the set with members, as if each was added to an empty set in their order.
 // It changes the order of members. Requires: the set is empty, and there are at least MinFilled
 // members, all different. Cost: linear, without look-ups.
 func (t *Set) Fill(text []byte, members []Hashed) {
@@ -91,8 +91,8 @@ type stored struct {
 	at, len int
 }
 
-// FillRange makes the sorted set that of n members of another one, starting at index from, as if
-// each was added to an empty set. Requires: the set is empty, n is above 0, and the Stores of both
+// FillRange fills the sorted set with n members of another sorted set, from index from on, as if each
+// was added to an empty set. Requires: the set is empty, n is above 0, and the Stores of both
 // sets have the same seed. Cost: linear, without look-ups, from 129 members on.
 func (z *SortedSet) FillRange(of *SortedSet, from, n int) {
 	s, walk := z.store, of.Walk(from)

@@ -9,7 +9,7 @@ type applyException struct {
 }
 
 var applyExceptions = []applyException{
-	// The node's own half of packages of which Apply reaches the other half.
+	// Files that Apply does not use, in packages that it reaches.
 	{"commands/rules/attributes.go", ruleImport, "compiled rules: they decide before ops are proposed, and ops have the decision"},
 	{"commands/rules/diff.go", ruleImport, "the difference of two sets, for counts and reports"},
 	{"commands/rules/address.go", ruleAll, "addresses of requests, which compiled rules decide before ops are proposed"},
