@@ -18,7 +18,7 @@ var rlCheck = session.Command{
 		"reset_ms, name of the binding limit, reason], with ROWS also [[name, five integers, mode, descriptor], ...], where the mode is enforced, shadow, quota or penalty, and the first descriptor is 0; with HEADERS also [header, value, ...] for an answer over HTTP. The reason is ok, near, grace, limited, " +
 		"quota, blocked, denied, allowed, unlimited, none or unmatched; without a limit, limit and remaining are -1.",
 	Complexity: "O(attributes, rules that may match, and limits)", Since: "0.2.0", Group: rulesGroup,
-	Flags: session.Write | session.DenyOOM | session.Fast, Domain: 1,
+	Flags: session.Write | session.DenyOOM | session.Fast | session.Decides, Domain: 1,
 	Ask: askCheck, Told: tellCheck,
 }
 

@@ -8,7 +8,7 @@ import (
 const limiterGroup = "limiter"
 
 // limitFlags are the flags of package limiters, by bit.
-var limitFlags = [...]session.Flags{session.Write, session.ReadOnly, session.DenyOOM, session.Fast, session.OwnArity}
+var limitFlags = [...]session.Flags{session.Write, session.ReadOnly, session.DenyOOM, session.Fast, session.OwnArity, session.Decides}
 
 // limitCommands returns the commands on limits, from the table of package limiters.
 func limitCommands() (all []*session.Command) {

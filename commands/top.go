@@ -78,7 +78,8 @@ var rlStats = session.Command{
 	Name: "RL.STATS",
 	Summary: "Returns the decisions since the start as a map: decisions has the number of allowed and denied requests for each algorithm " +
 		"with at least one, where requests allowed only by SHADOW count as denied; shadow_denied is the number of these; " +
-		"refused_for_memory counts requests rejected for lack of memory; evicted counts live keys evicted for lack of memory. In a cluster, each node reports the decisions it has applied.",
+		"refused_for_memory counts requests rejected for lack of memory; evicted counts live keys evicted for lack of memory; requests has the requests of clients to this node, each once for any number of limits, by outcome: " +
+		"allowed, denied, shadow_denied, error and no_quorum_allowed. In a cluster, each node reports the decisions it has applied.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: session.ReadOnly | session.Stale,
 	Run: func(s *session.Session, w *resp.Writer, _ [][]byte) {
@@ -89,7 +90,7 @@ var rlStats = session.Command{
 				decided = append(decided, engine.Alg(i))
 			}
 		}
-		w.Map(4)
+		w.Map(5)
 		w.BulkString("decisions")
 		w.Map(len(decided))
 		for _, a := range decided {
@@ -101,6 +102,12 @@ var rlStats = session.Command{
 		writeStat(w, "shadow_denied", t.ShadowDenied)
 		writeStat(w, "refused_for_memory", t.Refused)
 		writeStat(w, "evicted", t.Evicted)
+		w.BulkString("requests")
+		requests := s.Handler().Requests()
+		w.Map(len(requests))
+		for o, n := range requests {
+			writeStat(w, session.Outcome(o).String(), n)
+		}
 	},
 }
 

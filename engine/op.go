@@ -350,6 +350,9 @@ type Decision struct {
 	// that it must be logged. If it is false the op changed nothing. In a group it is the
 	// same for all.
 	Changed bool
+	// NoQuorum is set by the executor if it allowed or denied the op without an Apply, because
+	// no majority of the cluster can be reached.
+	NoQuorum bool
 	// Params are the parameters in force for the key after this op.
 	Params Params
 	// Allowed is 1 or 0; under Partial the number of permits granted. In a group it tells

@@ -88,7 +88,7 @@ func decide(ops []engine.Op, ds []engine.Decision, by func(op *engine.Op, d *eng
 	for i := range ops {
 		switch op := &ops[i]; {
 		case rules && (i == 0 || op.Mode == engine.Guard):
-			ds[i] = engine.Decision{Params: op.Params, Allowed: 1}
+			ds[i] = engine.Decision{NoQuorum: true, Params: op.Params, Allowed: 1}
 		case rules || takesTokens(*op):
 			by(op, &ds[i])
 		}
@@ -120,7 +120,7 @@ func (n *Node) leaderError() *link.Error {
 
 // allowed decides as a new key would after n tokens were taken.
 func allowed(op *engine.Op, d *engine.Decision) {
-	*d = engine.Decision{Params: op.Params, Allowed: 1, Remaining: max(op.Params.Limit-op.N, 0)}
+	*d = engine.Decision{NoQuorum: true, Params: op.Params, Allowed: 1, Remaining: max(op.Params.Limit-op.N, 0)}
 	if op.Mode&engine.Partial != 0 {
 		d.Allowed = op.N
 	}
@@ -128,7 +128,7 @@ func allowed(op *engine.Op, d *engine.Decision) {
 
 // denied decides as a key without tokens and with unknown state: retry in a second.
 func denied(op *engine.Op, d *engine.Decision) {
-	*d = engine.Decision{Params: op.Params, Wait: engine.Span{Millis: deniedRetryMillis}, Reset: engine.Span{Millis: deniedRetryMillis}}
+	*d = engine.Decision{NoQuorum: true, Params: op.Params, Wait: engine.Span{Millis: deniedRetryMillis}, Reset: engine.Span{Millis: deniedRetryMillis}}
 }
 
 // deniedRetryMillis is in milliseconds.

@@ -54,6 +54,9 @@ func TestNoQuorumOfDomains(t *testing.T) {
 				if got := outcomeOf(b.Decisions[:5]); got != names[own] {
 					t.Errorf("a domain with %d is answered %s, want %s: %+v", setting, got, names[own], b.Decisions[:5])
 				}
+				if marked := b.Decisions[2].NoQuorum; marked != (own == NoQuorumAllow || own == NoQuorumDeny) {
+					t.Errorf("a domain with %d has a decision with the mark %v", setting, marked)
+				}
 				if got := outcomeOf(b.Decisions[5:]); got != "allowed" {
 					t.Errorf("beside it, a domain that allows is answered %s: %+v", got, b.Decisions[5:])
 				}

@@ -39,6 +39,7 @@ const (
 	DenyOOM
 	Fast
 	OwnArity // Op checks the number of args and has its own error
+	Decides  // allows or denies a request
 )
 
 // Keys is the position of the keys: the first and last argument and the step, as in

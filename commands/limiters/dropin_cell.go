@@ -20,14 +20,14 @@ const (
 var clThrottle = Command{
 	Name: "CL.THROTTLE", Args: cellArgs, Summary: cellSummary + " Compatible with redis-cell.",
 	Complexity: "O(1)", Since: "0.1.0",
-	Flags: Write | DenyOOM | Fast | OwnArity, Keys: oneKey,
+	Flags: Write | DenyOOM | Fast | OwnArity | Decides, Keys: oneKey,
 	Op: opCell("cl.throttle"), Reply: replyCell,
 }
 
 var rlThrottle = Command{
 	Name: "RL.THROTTLE", Args: cellArgs, Summary: cellSummary + " Same as CL.THROTTLE.",
 	Complexity: "O(1)", Since: "0.1.0",
-	Flags: Write | DenyOOM | Fast | OwnArity, Keys: oneKey,
+	Flags: Write | DenyOOM | Fast | OwnArity | Decides, Keys: oneKey,
 	Op: opCell("rl.throttle"), Reply: replyCell,
 }
 

@@ -16,7 +16,7 @@ var gcra = Command{
 	Summary: "Takes count tokens from a bucket of max_burst + 1 that refills at tokens_per_period per period seconds. " +
 		"Returns [limited, max_burst + 1, remaining, retry_s or -1, reset_s]. Compatible with the milestone releases of Redis 8.8.",
 	Complexity: "O(1)", Since: "0.1.0",
-	Flags: Write | DenyOOM | Fast, Keys: oneKey,
+	Flags: Write | DenyOOM | Fast | Decides, Keys: oneKey,
 	Op: opGCRA, Reply: replyGCRA,
 }
 

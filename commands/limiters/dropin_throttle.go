@@ -16,7 +16,7 @@ var throttle = Command{
 	Summary: "Takes quantity tokens from a bucket of max_burst that refills at count per period seconds; a quantity of 0 takes none. " +
 		"Returns [allowed, max_burst, remaining, reset_s, retry_s]; retry_s is -1 for a quantity above max_burst. Compatible with throttlecrab.",
 	Complexity: "O(1)", Since: "0.1.0",
-	Flags: Write | DenyOOM | Fast, Keys: oneKey,
+	Flags: Write | DenyOOM | Fast | Decides, Keys: oneKey,
 	Op: opThrottle, Reply: replyThrottle,
 }
 

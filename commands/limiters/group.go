@@ -18,7 +18,7 @@ var rlAll = Command{
 		"p1 p2 n are the arguments of its command. Returns [allowed, index of the binding limit, [five integers], ...]. The binding " +
 		"limit is the denying one with the longest wait, or, if all allow, the one with the least remaining.",
 	Complexity: "O(limits), and that of each", Since: "0.1.0",
-	Flags: Write | DenyOOM, Keys: Keys{First: 2, Last: -1, Step: limitArgs},
+	Flags: Write | DenyOOM | Decides, Keys: Keys{First: 2, Last: -1, Step: limitArgs},
 	Op: opAll, Reply: replyAll,
 }
 

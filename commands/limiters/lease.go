@@ -10,7 +10,7 @@ var rlAcquire = Command{
 	Summary: "Acquires one of limit leases for the holder id, or renews the holder's lease: limits " +
 		"concurrency. A lease that is not released expires after ttl. If denied, wait_ms is the time until the next lease expires. limit is at most 1000000.",
 	Complexity: "O(holders)", Since: "0.1.0",
-	Flags: Write | DenyOOM | Fast, Keys: oneKey,
+	Flags: Write | DenyOOM | Fast | Decides, Keys: oneKey,
 	Op: opAcquire, Reply: replyDecision,
 }
 

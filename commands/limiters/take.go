@@ -20,7 +20,7 @@ func takeCommands() (all []Command) {
 			all = append(all, Command{
 				Name: "RL." + alg.String(), Args: fmt.Sprintf("key %s %v [n] [PARTIAL] [SHADOW]", u.Limit, u.Period),
 				Summary: u.Summary, Complexity: u.Complexity, Since: u.Since,
-				Flags: Write | DenyOOM | Fast, Keys: oneKey,
+				Flags: Write | DenyOOM | Fast | Decides, Keys: oneKey,
 				Op: take(alg), Reply: replyDecision,
 			})
 		}

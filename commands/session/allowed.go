@@ -39,6 +39,7 @@ func (s *Session) mayRunLoading(c *Spec) error {
 func (s *Session) reject(c *Spec, err error) {
 	if c != nil {
 		s.stats[c.ID].rejected.Add(1)
+		s.rejectRequest(c, err)
 		if c.Flags&Executes != 0 {
 			err = s.rejectExec(err)
 		}

@@ -180,20 +180,21 @@ func (s *Session) askAgain() *engine.Batch {
 	return b
 }
 
-// answerAsk writes the reply to an item that asks by rules.
-func (s *Session) answerAsk(it *item, ops []engine.Op, ds []engine.Decision) {
+// answerAsk writes the reply to an item that asks by rules, and returns its outcome.
+func (s *Session) answerAsk(it *item, ops []engine.Op, ds []engine.Decision) Outcome {
 	if ds[0].Status == engine.Stale { // then all are
 		s.w.Error(errRulesChange)
-		return
+		return WasError
 	}
 	a := &s.g.asks[it.ask-1]
 	answer, err := a.check.Answer(ops, ds)
 	if err != nil {
 		s.w.Error(err)
-		return
+		return WasError
 	}
 	it.spec.Told(&s.w, a, answer, &s.g.headers)
 	if len(answer.Closed) > 0 {
 		s.h.audit.closed(s.g.askedBy(it), answer.Closed, s.account.Name(), s.client.Addr)
 	}
+	return outcomeBy(&a.check, answer, ds)
 }

@@ -15,6 +15,7 @@ type Call struct {
 	Account *auth.Account // nil: none
 	From    string        // address in the form of CLIENT LIST
 	DB      uint8         // of the keys
+	Via     Protocol      // of a request for Check
 	Args    [][]byte
 }
 

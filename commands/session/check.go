@@ -35,9 +35,18 @@ var singles = sync.Pool{New: func() any {
 // batch is forwarded to the leader. If ctx ends first, the error is its cause, the request may
 // or may not be counted, and its bytes must not be used again. c.Args is not used.
 func (h *Handler) Check(ctx context.Context, c Call, q *checks.Request, answer func(*checks.Answer)) error {
-	if err := h.mayCheck(c, q.Domain); err != nil {
-		return err
+	outcome := WasError
+	err := h.mayCheck(c, q.Domain)
+	if err == nil {
+		outcome, err = h.check(ctx, c, q, answer)
 	}
+	h.countOther(c.Via, outcome)
+	return err
+}
+
+// check is Check for a request that the account may make. It also returns the outcome.
+func (h *Handler) check(ctx context.Context, c Call, q *checks.Request, answer func(*checks.Answer)) (Outcome, error) {
+	outcome := WasError
 	x := singles.Get().(*single)
 	for attempt := range maxAsks {
 		h.renew(&x.batch)
@@ -46,7 +55,7 @@ func (h *Handler) Check(ctx context.Context, c Call, q *checks.Request, answer f
 			execute(h.config.Exec, &x.batch, x.done)
 			h.Commit()
 			if err = x.wait(ctx); err == context.Cause(ctx) && err != nil {
-				return err // the Exec still owns the batch, so it is not reused
+				return WasError, err // the Exec still owns the batch, so it is not reused
 			}
 		}
 		switch {
@@ -56,18 +65,19 @@ func (h *Handler) Check(ctx context.Context, c Call, q *checks.Request, answer f
 		case anyIs(x.batch.Decisions, engine.Stale):
 			h.awaitRules(attempt, func() { x.done(nil) })
 			if err = x.wait(ctx); err != nil {
-				return err
+				return WasError, err
 			}
 			continue
 		default:
 			if err = h.giveBack(ctx, x, q); err == context.Cause(ctx) && err != nil {
-				return err
+				return WasError, err
 			}
 			if err != nil {
 				break
 			}
 			var a *checks.Answer
 			if a, err = x.check.Answer(x.batch.Ops, x.batch.Decisions); err == nil {
+				outcome = outcomeBy(&x.check, a, x.batch.Decisions)
 				answer(a)
 				h.audit.closed(q, a.Closed, c.Account.Name(), c.From)
 				if !a.Allowed && a.Reason != checks.Blocked {
@@ -76,16 +86,16 @@ func (h *Handler) Check(ctx context.Context, c Call, q *checks.Request, answer f
 			}
 		}
 		if err != nil && err == context.Cause(ctx) {
-			return err
+			return WasError, err
 		}
 		x.release()
 		if e := resp.ErrorOf(err); e != nil {
-			return e
+			return WasError, e
 		}
-		return err
+		return outcome, err
 	}
 	x.release()
-	return errRulesChange
+	return WasError, errRulesChange
 }
 
 // renew empties b for new ops.

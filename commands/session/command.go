@@ -127,6 +127,7 @@ const (
 	Rules     // changes rules or overrides, or shows their text, which requires rules; internal
 	Runs      // runs scripts or changes them, which requires admin, or with Uses scripting; internal
 	Replaces  // may remove, move or shorten an existing value; internal
+	Decides   // is a request with an Outcome; internal
 )
 
 // MayWrite reports whether a command may change a key.

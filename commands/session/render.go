@@ -96,7 +96,7 @@ func (s *Session) answer(it *item, first int, calls *runLength) {
 		s.w.Error(it.err)
 		return
 	}
-	failed := s.w.Failed
+	failed, outcome := s.w.Failed, looked
 	switch {
 	case it.err != nil:
 		s.w.Error(it.err)
@@ -109,7 +109,7 @@ func (s *Session) answer(it *item, first int, calls *runLength) {
 			break
 		}
 		if it.ask > 0 {
-			s.answerAsk(it, ops, ds)
+			outcome = s.answerAsk(it, ops, ds)
 			break
 		}
 		if it.spec.Reply == nil {
@@ -117,11 +117,14 @@ func (s *Session) answer(it *item, first int, calls *runLength) {
 			break
 		}
 		it.spec.Reply(&s.w, ops, ds)
-		if it.spec.Flags&ReadOnly != 0 {
+		switch {
+		case it.spec.Flags&Decides != 0:
+			outcome = outcomeOf(ops, ds)
+		case it.spec.Flags&ReadOnly != 0:
 			calls.countHits(it.spec, ds)
 		}
 	}
-	calls.add(it.spec, s.w.Failed != failed)
+	calls.add(it.spec, s.w.Failed != failed, outcome)
 }
 
 // answerCall writes the answer of a call. An empty answer means that it did not fit into the batch.
@@ -153,9 +156,11 @@ type runLength struct {
 	calls  int64
 	failed int64
 	each   int64 // nanoseconds of each call
+	// requests are the calls of a command that Decides.
+	requests [Outcomes + 1]int64
 }
 
-func (r *runLength) add(c *Spec, failed bool) {
+func (r *runLength) add(c *Spec, failed bool, o Outcome) {
 	if c != r.last {
 		r.flush()
 		r.last = c
@@ -163,7 +168,9 @@ func (r *runLength) add(c *Spec, failed bool) {
 	r.calls++
 	if failed {
 		r.failed++
+		o = WasError
 	}
+	r.requests[o]++
 }
 
 func (r *runLength) flush() {
@@ -173,7 +180,19 @@ func (r *runLength) flush() {
 	if r.failed > 0 {
 		r.counts[r.last.ID].failed.Add(r.failed)
 	}
-	r.calls, r.failed = 0, 0
+	if r.calls > 0 && r.last.Flags&Decides != 0 {
+		r.flushRequests()
+	}
+	r.calls, r.failed, r.requests = 0, 0, [Outcomes + 1]int64{}
+}
+
+// flushRequests adds the outcomes of the calls to those of their command.
+func (r *runLength) flushRequests() {
+	for o, n := range r.requests[:Outcomes] {
+		if n > 0 {
+			r.counts[r.last.ID].countRequests(Outcome(o), n)
+		}
+	}
 }
 
 // countHits counts the keys that a reading command found and those that are missing.

@@ -25,6 +25,8 @@ type Stats struct {
 	outputRate  throughput
 	network     func() Network // since the start
 	scripted    scripted
+	others      [stripes][protocols]outcomeCounts // requests of other protocols
+	next        atomic.Uint32                     // the stripe of the next of them
 	// networkBase is the Network at the last Reset; nil: there was none.
 	networkBase atomic.Pointer[Network]
 }
@@ -37,6 +39,7 @@ type commandCounts struct {
 	misses   atomic.Int64
 	nanos    atomic.Int64                        // total time of the calls; each call of a batch has an equal share
 	latency  atomic.Pointer[histogram.Histogram] // of all calls; nil before the first
+	requests atomic.Pointer[outcomeCounts]       // of a command that Decides; nil before the first
 }
 
 // took counts calls that took `each` nanoseconds each.
@@ -171,7 +174,7 @@ func (s *Stats) Total() (t Totals) {
 	return t
 }
 
-// Reset is CONFIG RESETSTAT: it sets all counters to zero, except those of Waits.
+// Reset is CONFIG RESETSTAT: it sets all counters to zero, except those of Waits and of requests.
 func (s *Stats) Reset() {
 	carried := s.network()
 	for i := range s.stripes {

@@ -62,7 +62,8 @@ func byCommand(of func(session.CommandCount) int64) func(*view, func(float64, ..
 }
 
 var keyFamilies = []family{
-	{"decisions_total", "Decisions by algorithm and outcome, allowed or denied. In a cluster each node counts the decisions of all nodes that it has applied: use one node's value, not the sum.", counter, []string{"algorithm", "outcome"}, nil, emitDecisions},
+	{"requests_total", "Requests of clients to this node, each once for any number of limits, by command, grpc or http, and by outcome: allowed, denied, shadow_denied (allowed, and a limit in shadow would have denied it), error, or no_quorum_allowed (allowed without a decision by --no-quorum allow). Requests that only look are left out; of LEAKY with SHADOW all count as allowed.", counter, []string{"via", "outcome"}, nil, emitRequests},
+	{"decisions_total", "Decisions about one limit each, by algorithm and outcome, allowed or denied; requests_total counts requests. In a cluster each node counts the decisions of all nodes that it has applied: use one node's value, not the sum.", counter, []string{"algorithm", "outcome"}, nil, emitDecisions},
 	{"charges_cut_total", "Charges that were recorded in part or not at all, because the debt would have exceeded one more limit.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.ChargesCut })},
 	{"shadow_denied_total", "Denied decisions that were answered as allowed because of SHADOW.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.ShadowDenied })},
 	{"keys", "Keys by shard, including fully reset keys not yet removed.", gauge, []string{"shard"}, nil, byShard(func(s engine.ShardStat) int64 { return s.Keys })},
@@ -76,6 +77,14 @@ var keyFamilies = []family{
 	{"refused_for_memory_total", "Decisions rejected with OOM because memory was full.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.Refused })},
 	{"top_denied", "Denials of the keys denied most in the last minute: an upper bound.", gauge, []string{"rank", "db", "key"}, showsKeys, emitTop(engine.TopDenied)},
 	{"top_hot", "Requests of the keys requested most in the last minute: an upper bound.", gauge, []string{"rank", "db", "key"}, showsKeys, emitTop(engine.TopHot)},
+}
+
+func emitRequests(v *view, value func(float64, ...string)) {
+	for _, c := range v.requests {
+		for o, n := range c.N {
+			value(float64(n), c.Via, session.Outcome(o).String())
+		}
+	}
 }
 
 func emitDecisions(v *view, value func(float64, ...string)) {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"limitsrv/commands/session"
 	"limitsrv/internal/beat"
 	"limitsrv/internal/histogram"
 )
@@ -18,11 +19,11 @@ const (
 	maxSamples  = 3600
 )
 
-// A sample holds the events of about a second, and the state at its end.
+// A sample holds the requests and events of about a second, and the state at its end.
 type sample struct {
 	at              time.Time
 	allowed, denied int64 // per second, as are the next three
-	shadow          int64 // of those denied, answered as allowed
+	shadow          int64 // of the allowed requests, denied in shadow
 	evicted         int64 // live keys dropped to make room
 	rejected        int64 // decisions rejected because memory was full
 	p50, p99        int64 // microseconds; -1: no decisions
@@ -47,13 +48,11 @@ func newSampler(cfg Config) func() reading {
 	return func() reading {
 		stats := cfg.Handler.Engine().Stats()
 		r := reading{
-			at: time.Now(), waits: cfg.Handler.Stats().Waits(), shadow: stats.ShadowDenied, evicted: stats.Evicted, rejected: stats.Refused,
+			at: time.Now(), waits: cfg.Handler.Stats().Waits(), evicted: stats.Evicted, rejected: stats.Refused,
 			keys: stats.Keys, memory: stats.MemoryBytes, connections: cfg.Traffic().Clients,
 		}
-		for alg := range stats.Allowed {
-			r.allowed += stats.Allowed[alg]
-			r.denied += stats.Denied[alg]
-		}
+		n := cfg.Handler.Requests()
+		r.allowed, r.denied, r.shadow = n[session.WasAllowed]+n[session.WasShadowDenied]+n[session.WasNoQuorumAllowed], n[session.WasDenied], n[session.WasShadowDenied]
 		return r
 	}
 }

@@ -30,6 +30,7 @@ type view struct {
 	dbKeys, dbLasting [engine.Databases]int64
 	traffic           server.Stats
 	commands          []session.CommandCount
+	requests          []session.RequestCount
 	errors            map[string]int64
 	failedLogins      int64 // logins
 	store             status.Store
@@ -56,7 +57,7 @@ func newView(cfg Config, series *ruleSeries) *view {
 		turnsWaiting: waiting, turnsAdded: added,
 		rules: ruleViews{h.Config().Rules.Current(), failed, file, series},
 		stats: e.Stats(), shards: e.ShardStats(), scripts: e.SourceStats(metricScripts), dbKeys: dbKeys, dbLasting: dbLasting, traffic: cfg.Traffic(),
-		commands: h.CommandCounts(), errors: h.Stats().Errors(), failedLogins: h.Logins().Failed(),
+		commands: h.CommandCounts(), requests: h.RequestCounts(), errors: h.Stats().Errors(), failedLogins: h.Logins().Failed(),
 		store: h.StoreStatus(), loading: h.IsLoading(), ready: h.NotReady() == "",
 		replication: h.Replication(), nodes: h.Nodes(),
 		setting: func(name string) int64 { return intSetting(h, name) }, version: h.Version(), expires: cfg.Expires,

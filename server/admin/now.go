@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/internal/status"
 )
@@ -18,6 +19,7 @@ type serverState struct {
 	Ready       bool                `json:"ready"`
 	NotReady    string              `json:"not_ready"`
 	Decisions   map[string]outcomes `json:"decisions"` // by algorithm
+	Requests    []requestRow        `json:"requests"`
 	Shadow      int64               `json:"shadow_denied"`
 	Keys        int64               `json:"keys"`
 	Memory      int64               `json:"memory_bytes"`
@@ -35,6 +37,23 @@ type serverState struct {
 type outcomes struct {
 	Allowed int64 `json:"allowed"`
 	Denied  int64 `json:"denied"`
+}
+
+// A requestRow has the requests by one command or protocol. Allowed includes the shadow denials, and
+// the requests allowed without a quorum.
+type requestRow struct {
+	Via    string `json:"via"`
+	Failed int64  `json:"error"`
+	ruleCount
+}
+
+func newRequests(h *session.Handler) []requestRow {
+	rows := []requestRow{}
+	for _, c := range h.RequestCounts() {
+		allowed := c.N[session.WasAllowed] + c.N[session.WasShadowDenied] + c.N[session.WasNoQuorumAllowed]
+		rows = append(rows, requestRow{c.Via, c.N[session.WasError], ruleCount{allowed, c.N[session.WasDenied], c.N[session.WasShadowDenied]}})
+	}
+	return rows
 }
 
 type cluster struct {
@@ -65,7 +84,7 @@ func (a *api) now(w http.ResponseWriter, _ *http.Request, _ identity) {
 	state := serverState{
 		Time: time.Now().UnixMilli(), Version: h.Version(), Uptime: int64(time.Since(h.Started()).Seconds()),
 		Ready: why == "", NotReady: why,
-		Decisions: make(map[string]outcomes, len(stats.Allowed)), Shadow: stats.ShadowDenied,
+		Decisions: make(map[string]outcomes, len(stats.Allowed)), Requests: newRequests(h), Shadow: stats.ShadowDenied,
 		Keys: stats.Keys, Memory: stats.MemoryBytes, MaxMemory: intSetting(h, "max-memory"), OnFull: h.Option("on-full"),
 		Connections: a.cfg.Traffic().Clients, MaxClients: intSetting(h, "max-clients"),
 		Evicted: stats.Evicted, Refused: stats.Refused, Port: portOf(h.Option("listen")), Storage: newStorage(h),

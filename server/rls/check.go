@@ -90,13 +90,13 @@ func (s *core) check(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	body, ok := readBody(w, r, nil)
+	body, ok := s.readBody(w, r, nil)
 	if !ok {
 		return
 	}
 	q, err := readQuestion(body)
 	if err != nil {
-		replyFailure(w, failureOf(err, s.log))
+		s.refuse(w, failureOf(err, s.log))
 		return
 	}
 	s.reply(w, r, account, q, http.StatusTooManyRequests, true)
@@ -189,5 +189,5 @@ func (s *core) reply(w http.ResponseWriter, r *http.Request, account *auth.Accou
 }
 
 func (s *core) ask(ctx context.Context, account *auth.Account, from string, q *checks.Request, o *written) error {
-	return s.cfg.Decider.Check(ctx, session.Call{Account: account, From: from}, q, o.set)
+	return s.cfg.Decider.Check(ctx, session.Call{Account: account, From: from, Via: session.HTTP}, q, o.set)
 }

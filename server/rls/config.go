@@ -20,6 +20,8 @@ type Decider interface {
 	// mistake in the request, NOPERM, LOADING, CLUSTERDOWN, UNCERTAIN, OOM. If ctx ends first
 	// the error is its cause, and the request may still be read, and decided or not.
 	Check(ctx context.Context, c session.Call, q *checks.Request, answer func(*checks.Answer)) error
+	// CountFailure counts a request that is answered with an error before Check is called.
+	CountFailure(by session.Protocol)
 	// Domain returns a domain of the current rules, or nil.
 	Domain(name string) *rules.Domain
 }

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"limitsrv/commands/auth"
 	"limitsrv/commands/rules/checks"
 	"limitsrv/commands/session"
 	"limitsrv/server"
@@ -89,8 +88,8 @@ func (s *core) giveBack(c *call) { s.calls.Put(c) }
 
 // decide decides the request of c, and gives c back if that fails, unless it may still be
 // in use.
-func (s *core) decide(ctx context.Context, c *call, account *auth.Account, from string) error {
-	err := s.cfg.Decider.Check(ctx, session.Call{Account: account, From: from}, c.request, c.onAnswer)
+func (s *core) decide(ctx context.Context, c *call, by session.Call) error {
+	err := s.cfg.Decider.Check(ctx, by, c.request, c.onAnswer)
 	if err != nil && ctx.Err() == nil {
 		s.giveBack(c)
 	}

@@ -27,13 +27,13 @@ func (s *core) forward(w http.ResponseWriter, r *http.Request) {
 	}
 	denied, ok := deniedStatus(r)
 	if !ok {
-		replyText(w, http.StatusBadRequest, "deny must be 403 or 429")
+		s.refuse(w, failure{status: http.StatusBadRequest, text: "deny must be 403 or 429"})
 		return
 	}
 	name := r.PathValue("domain")
 	d := s.cfg.Decider.Domain(name)
 	if d == nil || len(d.HTTP) == 0 {
-		replyText(w, http.StatusNotFound, "the rules have no domain of that name with the word http")
+		s.refuse(w, failure{status: http.StatusNotFound, text: "the rules have no domain of that name with the word http"})
 		return
 	}
 	q := &checks.Request{Request: rules.Request{Domain: []byte(name)}, Hits: 1}
@@ -44,7 +44,7 @@ func (s *core) forward(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if len(entries) == 0 {
-		replyText(w, http.StatusBadRequest, "the request has none of the headers that the word http of the domain names")
+		s.refuse(w, failure{status: http.StatusBadRequest, text: "the request has none of the headers that the word http of the domain names"})
 		return
 	}
 	q.Descriptors = []rules.Descriptor{{Entries: entries}}

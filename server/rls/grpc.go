@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/peer"
 
 	"limitsrv/commands/auth"
+	"limitsrv/commands/session"
 	"limitsrv/server/rls/envoy"
 )
 
@@ -79,14 +80,16 @@ func (s *core) shouldRateLimit(_ any, ctx context.Context, receive func(any) err
 	account, err := s.accountOf(ctx, from)
 	if err != nil {
 		s.giveBack(c)
+		s.cfg.Decider.CountFailure(session.GRPC)
 		return nil, loginFailureOf(err).err()
 	}
 	c.form = c.writer.Append
 	if c.request, err = c.reader.Read(c.message); err != nil {
 		s.giveBack(c)
+		s.cfg.Decider.CountFailure(session.GRPC)
 		return nil, failureOf(err, s.log).err()
 	}
-	if err := s.decide(ctx, c, account, from); err != nil {
+	if err := s.decide(ctx, c, session.Call{Account: account, From: from, Via: session.GRPC}); err != nil {
 		return nil, failureOf(err, s.log).err()
 	}
 	return c, nil // codec gives it back

@@ -1,6 +1,10 @@
 package rls
 
-import "net/http"
+import (
+	"net/http"
+
+	"limitsrv/commands/session"
+)
 
 // json serves POST /json: a request and a response of Envoy's service in the JSON form of
 // protobuf.
@@ -10,17 +14,17 @@ func (s *core) json(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := s.take()
-	if c.message, ok = readBody(w, r, c.message); !ok {
+	if c.message, ok = s.readBody(w, r, c.message); !ok {
 		return
 	}
 	var err error
 	c.form = c.writer.AppendJSON
 	if c.request, err = c.reader.ReadJSON(c.message); err != nil {
 		s.giveBack(c)
-		replyFailure(w, failureOf(err, s.log))
+		s.refuse(w, failureOf(err, s.log))
 		return
 	}
-	if err := s.decide(r.Context(), c, account, r.RemoteAddr); err != nil {
+	if err := s.decide(r.Context(), c, session.Call{Account: account, From: r.RemoteAddr, Via: session.HTTP}); err != nil {
 		replyFailure(w, failureOf(err, s.log))
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"limitsrv/commands/auth"
+	"limitsrv/commands/session"
 	"limitsrv/server/rls/envoy"
 )
 
@@ -23,22 +24,22 @@ func (s *core) identify(w http.ResponseWriter, r *http.Request) (account *auth.A
 		account, err = s.access.Default(ctx, r.RemoteAddr)
 	}
 	if err != nil {
-		replyFailure(w, loginFailureOf(err))
+		s.refuse(w, loginFailureOf(err))
 		return nil, false
 	}
 	return account, true
 }
 
 // readBody reads the body of a request. On failure it replies and returns false.
-func readBody(w http.ResponseWriter, r *http.Request, dst []byte) (body []byte, ok bool) {
+func (s *core) readBody(w http.ResponseWriter, r *http.Request, dst []byte) (body []byte, ok bool) {
 	limited := http.MaxBytesReader(w, r.Body, envoy.MaxMessageBytes)
 	body, err := appendAll(dst[:0], limited)
 	switch tooLong := new(http.MaxBytesError); {
 	case errors.As(err, &tooLong):
-		replyText(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body must be at most %d bytes, got more", tooLong.Limit))
+		s.refuse(w, failure{status: http.StatusRequestEntityTooLarge, text: fmt.Sprintf("the body must be at most %d bytes, got more", tooLong.Limit)})
 		return nil, false
 	case err != nil:
-		replyText(w, http.StatusBadRequest, "the body could not be read")
+		s.refuse(w, failure{status: http.StatusBadRequest, text: "the body could not be read"})
 		return nil, false
 	}
 	return body, true
@@ -67,6 +68,12 @@ func statusOf(allowed bool, denied int) int {
 		return http.StatusOK
 	}
 	return denied
+}
+
+// refuse replies that a request has no answer, and counts it. Requires: it was not decided.
+func (s *core) refuse(w http.ResponseWriter, f failure) {
+	s.cfg.Decider.CountFailure(session.HTTP)
+	replyFailure(w, f)
 }
 
 // replyFailure replies that a request has no answer.

@@ -30,8 +30,11 @@ const testTimeout = 30 * time.Second
 
 // A decider answers as check says; nil: with an hour's limit of 3, of which 2 remain.
 type decider struct {
-	check atomic.Pointer[func(ctx context.Context, c session.Call, q *checks.Request) (*checks.Answer, error)]
+	failures [2]atomic.Int64 // by session.Protocol
+	check    atomic.Pointer[func(ctx context.Context, c session.Call, q *checks.Request) (*checks.Answer, error)]
 }
+
+func (d *decider) CountFailure(by session.Protocol) { d.failures[by].Add(1) }
 
 func (d *decider) set(check func(ctx context.Context, c session.Call, q *checks.Request) (*checks.Answer, error)) {
 	d.check.Store(&check)

@@ -75,3 +75,35 @@ func (a *Answer) outcome(i int, m *Met) (o live.Outcome, counts bool) {
 	}
 	return live.Allowed, a.Allowed
 }
+
+// Looks reports whether the last request of c asks for no tokens: it peeks, it settles, or it has 0
+// hits for each limit.
+func (c *Check) Looks() bool {
+	if c.peek || c.settles {
+		return true
+	}
+	if c.verdict != rules.Limited {
+		return false
+	}
+	met := c.met()
+	for i := range met {
+		if c.hitsOf(&met[i]) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// IsShadowDenied reports whether the request passed only because of a shadow mode: that of a limit,
+// or that of the server.
+func (a *Answer) IsShadowDenied() bool {
+	if !a.Allowed {
+		return false
+	}
+	for i := range a.Rows {
+		if !a.Rows[i].Allowed && a.Met[i].Mode == rules.Shadow {
+			return true
+		}
+	}
+	return a.Reason == Denied || a.Reason == Unmatched
+}

@@ -159,7 +159,7 @@ func TestPageByKeyboard(t *testing.T) {
 		}
 	}
 	got := strings.Join(order, "\n")
-	want := regexpOf("span", "Decisions per second, over time", "Latency, over time", "Keys, over time", "Memory, over time",
+	want := regexpOf("span", "Requests per second, over time", "Latency, over time", "Keys, over time", "Memory, over time",
 		"Connections, over time", "window", "ip:203.0.113.7", "user:8812:login", "lookup-key", "lookup-submit", "search-submit")
 	if !want.MatchString(got) {
 		t.Errorf("the tab order is\n%s", got)

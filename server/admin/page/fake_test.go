@@ -164,6 +164,10 @@ func (f *fake) replyNow(w http.ResponseWriter, _ *http.Request) {
 			"TOKEN": object{"allowed": 8123456, "denied": 121007}, "LOG": object{"allowed": 40211, "denied": 7},
 			"FIXED": object{"allowed": 911, "denied": 0}, "LEASE": object{"allowed": 0, "denied": 0},
 		},
+		"requests": []object{
+			{"via": "rl.check", "allowed": 41002, "denied": 95672, "shadow_denied": 11, "error": 3},
+			{"via": "grpc", "allowed": 55_501, "denied": 4, "shadow_denied": 0, "error": 0},
+		},
 		"shadow_denied": 12, "keys": 1203441, "memory_bytes": 212 << 20, "max_memory_bytes": 256 << 20, "on_full": "evict",
 		"connections": 214, "max_clients": 10000, "evicted": 1207, "refused_for_memory": 0, "cluster": f.cluster,
 		"port": "6379", "storage": storageWith(nil, nil),

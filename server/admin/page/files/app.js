@@ -8,7 +8,7 @@ import { History } from "./history.js";
 import { Lookup } from "./lookup.js";
 import { Rules } from "./rules.js";
 import { memoryKind, problems, recentMillis, showStorage } from "./status.js";
-import { showAlgorithms, showCluster, showEmpty, topCount, TopKeys } from "./tables.js";
+import { showAlgorithms, showCluster, showEmpty, showRequests, topCount, TopKeys } from "./tables.js";
 import * as format from "./format.js";
 
 const pollMillis = 1000;
@@ -81,6 +81,7 @@ function showReplies(now, samples) {
   showNotes(now);
   showEmpty(byID("empty"), now);
   showStorage(byID("storage-state"), now, recent);
+  showRequests(byID("requests"), now.requests);
   showAlgorithms(byID("algorithms"), now.decisions, now.shadow_denied);
   byID("cluster").hidden = now.cluster === null;
   if (now.cluster !== null) showCluster(byID("cluster-state"), byID("members"), now.cluster);
@@ -95,7 +96,7 @@ function showNotes(now) {
   const losses = [rate("evicted", "evicted per second"), rate("refused_for_memory", "rejected for memory per second")].filter(Boolean);
   charts.note("Keys", losses.join(", "), "warn");
   charts.note("Connections", `of ${format.count(now.max_clients)}`);
-  charts.note("Decisions per second", rate("shadow_denied", "denied in shadow"));
+  charts.note("Requests per second", rate("shadow_denied", "denied in shadow"));
 }
 
 function draw() {

@@ -17,7 +17,7 @@ const boundShownFrom = 0.25;
  */
 const charts = [
   {
-    title: "Decisions per second", wide: true, least: 10, value: format.count, axis: format.compact,
+    title: "Requests per second", wide: true, least: 10, value: format.count, axis: format.compact,
     lines: [
       { name: "allowed", column: "allowed", color: "--allowed", area: "plain" },
       { name: "denied", column: "denied", color: "--denied", area: "hatched", part: ["denied", "allowed"] },

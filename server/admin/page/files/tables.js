@@ -80,6 +80,19 @@ export function showEmpty(where, { keys, decisions, port }) {
   setText(where.querySelector("code"), `redis-cli${port ? ` -p ${port}` : ""} RL.TOKEN user:42 10 5`);
 }
 
+/** Shows the requests to this node since the start, each once for any number of limits. */
+export function showRequests(where, requests) {
+  if (requests.length === 0) {
+    where.replaceChildren(element("p", { class: "empty" }, "No requests yet."));
+    return;
+  }
+  const rows = [...requests].sort((a, b) => b.allowed + b.denied - a.allowed - a.denied);
+  const shadow = rows.reduce((n, r) => n + r.shadow_denied, 0);
+  where.replaceChildren(table(["By", "Allowed", "Denied", "Share denied", "Errors"], rows.map((r) => [
+    [element("code", {}, r.via)], [format.count(r.allowed)], [format.count(r.denied)], [format.percent(r.denied, r.allowed + r.denied)], [format.count(r.error)],
+  ]), "narrow"), ...(shadow > 0 ? [element("p", { class: "hint" }, `${format.count(shadow)} of the allowed requests were denied in shadow.`)] : []));
+}
+
 /** Shows the decisions by algorithm since the start, and the number of denials in shadow. */
 export function showAlgorithms(where, decisions, shadow) {
   const rows = Object.entries(decisions)
