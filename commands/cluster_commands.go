@@ -13,6 +13,7 @@ import (
 	"limitsrv/commands/session"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
+	"limitsrv/engine/slots"
 	"limitsrv/internal/status"
 )
 
@@ -35,7 +36,7 @@ var cluster = session.Command{
 		fresh(clusterSub("GETKEYSINSLOT", "slot count", "Lists keys of a slot; visits all keys.", session.AllKeys, runGetKeysInSlot)),
 		clusterSub("INFO", "", "Describes the state of the cluster.", 0, runClusterInfo),
 		clusterSub("KEYSLOT", "key-name", "Returns the slot of a key.", 0, func(_ *session.Session, w *resp.Writer, _ []status.Node, args [][]byte) {
-			w.Int(int64(backend.KeySlot(args[2])))
+			w.Int(int64(slots.Of(args[2])))
 		}),
 		clusterSub("LEAVE", "", "Removes this node from the cluster.", membershipFlags, runLeave),
 		clusterSub("LINKS", "", "Describes the links to other nodes.", 0, runClusterLinks),
@@ -121,15 +122,15 @@ func runClusterInfo(s *session.Session, w *resp.Writer, nodes []status.Node, _ [
 		_, isLead = leaderOf(nodes)
 	)
 	if r.Role != "" && !r.HasQuorum {
-		state, failed = "fail", backend.Slots
+		state, failed = "fail", slots.Count
 	}
 	for _, f := range []struct {
 		name  string
 		value any
 	}{
 		{"cluster_state", state},
-		{"cluster_slots_assigned", backend.Slots},
-		{"cluster_slots_ok", backend.Slots - failed},
+		{"cluster_slots_assigned", slots.Count},
+		{"cluster_slots_ok", slots.Count - failed},
 		{"cluster_slots_pfail", 0},
 		{"cluster_slots_fail", failed},
 		{"cluster_known_nodes", len(nodes)},
@@ -170,7 +171,7 @@ func nodeLines(h *session.Handler, nodes []status.Node) []string {
 		flags, master, link, has := "slave", "-", "connected", ""
 		switch {
 		case n.Leader:
-			flags, has = "master", fmt.Sprintf(" 0-%d", backend.Slots-1)
+			flags, has = "master", " "+slots.All.String()
 		case known:
 			master = leader.ID
 		}
@@ -207,8 +208,8 @@ func runClusterSlots(_ *session.Session, w *resp.Writer, nodes []status.Node, _ 
 	have = slices.DeleteFunc(have, func(n status.Node) bool { return !n.Leader && !n.Online })
 	w.Array(1)
 	w.Array(2 + len(have))
-	w.Int(0)
-	w.Int(backend.Slots - 1)
+	w.Int(int64(slots.All.First))
+	w.Int(int64(slots.All.Last))
 	for _, n := range have {
 		w.Array(4)
 		w.BulkString(n.Host)
@@ -226,8 +227,8 @@ func runClusterShards(_ *session.Session, w *resp.Writer, nodes []status.Node, _
 	w.BulkString("slots")
 	if _, ok := leaderOf(nodes); ok {
 		w.Array(2)
-		w.Int(0)
-		w.Int(backend.Slots - 1)
+		w.Int(int64(slots.All.First))
+		w.Int(int64(slots.All.Last))
 	} else {
 		w.Array(0)
 	}
@@ -314,12 +315,12 @@ func runCountKeysInSlot(s *session.Session, w *resp.Writer, _ []status.Node, arg
 	case err != nil:
 		w.Error(errNotInt)
 		return
-	case slot < 0 || slot >= backend.Slots:
+	case slot < 0 || slot >= slots.Count:
 		w.Error(errSlot)
 		return
 	}
 	n := int64(0)
-	eachInSlot(s.Handler(), int(slot), func([]byte) bool {
+	eachInSlot(s.Handler(), slots.Slot(slot), func([]byte) bool {
 		n++
 		return true
 	})
@@ -333,13 +334,13 @@ func runGetKeysInSlot(s *session.Session, w *resp.Writer, _ []status.Node, args 
 	case err != nil || err2 != nil:
 		w.Error(errNotInt)
 		return
-	case slot < 0 || slot >= backend.Slots || count < 0:
+	case slot < 0 || slot >= slots.Count || count < 0:
 		w.Error(errSlotKeys)
 		return
 	}
 	var found keyList
 	count = min(count, maxKeys)
-	eachInSlot(s.Handler(), int(slot), func(key []byte) bool {
+	eachInSlot(s.Handler(), slots.Slot(slot), func(key []byte) bool {
 		if int64(len(found.ends)) < count {
 			found.add(key)
 		}
@@ -350,7 +351,7 @@ func runGetKeysInSlot(s *session.Session, w *resp.Writer, _ []status.Node, args 
 
 // eachInSlot calls visit for the keys of a slot until it returns false, and for some keys
 // after that.
-func eachInSlot(h *session.Handler, slot int, visit func(key []byte) bool) {
+func eachInSlot(h *session.Handler, slot slots.Slot, visit func(key []byte) bool) {
 	var (
 		now    = h.Now()
 		cursor uint64
@@ -358,7 +359,7 @@ func eachInSlot(h *session.Handler, slot int, visit func(key []byte) bool) {
 	)
 	for more {
 		cursor = h.Engine().Scan(now, 0, cursor, maxScan, func(key []byte, _ engine.Alg) {
-			if backend.KeySlot(key) == slot {
+			if slots.Of(key) == slot {
 				more = visit(key) && more
 			}
 		})

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"net"
 
-	"limitsrv/commands/backend"
 	"limitsrv/commands/resp"
+	"limitsrv/engine/slots"
 )
 
 const codeMoved = "MOVED"
@@ -27,7 +27,7 @@ func (s *Session) elsewhere(c *Spec, args [][]byte) error {
 	}
 	slot := s.tx.slot
 	if !ofExec {
-		slot = backend.KeySlot(args[c.positions(args).First])
+		slot = slots.Of(args[c.positions(args).First])
 	}
 	return resp.NewError(codeMoved, fmt.Sprintf("%d %s", slot, address))
 }

@@ -7,8 +7,8 @@ import (
 	"unsafe"
 
 	"limitsrv/commands/auth"
-	"limitsrv/commands/backend"
 	"limitsrv/commands/resp"
+	"limitsrv/engine/slots"
 )
 
 // Bounds of a transaction.
@@ -34,7 +34,7 @@ type transaction struct {
 	// keyed is set if a queued command must run on the node that owns the slot of its
 	// key: slot, of the first such command.
 	keyed bool
-	slot  int
+	slot  slots.Slot
 
 	// logsIn is set if a queued command has Command.Login. checked counts the queued commands, and
 	// their words, that EXEC has searched for passwords so far.
@@ -93,7 +93,7 @@ func (s *Session) queue(c *Spec, args [][]byte) {
 		return
 	}
 	if !tx.keyed && s.isForLeader(c, args) {
-		tx.keyed, tx.slot = true, backend.KeySlot(args[c.positions(args).First])
+		tx.keyed, tx.slot = true, slots.Of(args[c.positions(args).First])
 	}
 	for _, a := range args {
 		tx.bytes = append(tx.bytes, a...)
