@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"limitsrv/commands/auth"
@@ -152,3 +153,51 @@ func (h *Handler) Serving() context.Context { return h.serving }
 
 // IsDraining reports that Drain was called.
 func (h *Handler) IsDraining() bool { return h.serving.Err() != nil }
+
+// RequestCounts returns the requests to this node, since the start, by command and protocol, for
+// commands and protocols with at least one. Commands that scripts call are not requests.
+func (h *Handler) RequestCounts() (all []RequestCount) {
+	add := func(via string, of func(stripe int) *outcomeCounts) {
+		c := RequestCount{Via: via}
+		for i := range stripes {
+			if counts := of(i); counts != nil {
+				for o := range counts {
+					c.N[o] += counts[o].Load()
+				}
+			}
+		}
+		if c.N != [Outcomes]int64{} {
+			all = append(all, c)
+		}
+	}
+	for _, c := range h.registry.Specs() {
+		if c.Flags&Decides != 0 {
+			add(strings.ToLower(c.FullName), func(i int) *outcomeCounts { return h.stats.stripes[i][c.ID].requests.Load() })
+		}
+	}
+	for p, via := range [protocols]string{GRPC: "grpc", HTTP: "http"} {
+		add(via, func(i int) *outcomeCounts { return &h.stats.others[i][p] })
+	}
+	return all
+}
+
+// Requests returns the sum of RequestCounts.
+func (h *Handler) Requests() (n [Outcomes]int64) {
+	for _, c := range h.RequestCounts() {
+		for o := range n {
+			n[o] += c.N[o]
+		}
+	}
+	return n
+}
+
+// CountFailure counts a request of another protocol that was answered with an error before Check
+// was called.
+func (h *Handler) CountFailure(protocol Protocol) { h.countOther(protocol, WasError) }
+
+// countOther counts a request of another protocol.
+func (h *Handler) countOther(protocol Protocol, o Outcome) {
+	if o < Outcomes {
+		h.stats.others[h.stats.next.Add(1)%stripes][protocol][o].Add(1)
+	}
+}

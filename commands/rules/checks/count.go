@@ -94,8 +94,8 @@ func (c *Check) Looks() bool {
 	return true
 }
 
-// IsShadowDenied reports whether the request passed only because of a shadow mode: that of a limit,
-// or that of the server.
+// IsShadowDenied reports whether the request passed only because a limit, or the server, is in
+// shadow mode.
 func (a *Answer) IsShadowDenied() bool {
 	if !a.Allowed {
 		return false

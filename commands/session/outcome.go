@@ -2,10 +2,8 @@ package session
 
 import (
 	"slices"
-	"strings"
 	"sync/atomic"
 
-	"limitsrv/commands/resp"
 	"limitsrv/commands/rules/checks"
 	"limitsrv/engine"
 )
@@ -49,54 +47,6 @@ type RequestCount struct {
 	N   [Outcomes]int64
 }
 
-// RequestCounts returns the requests to this node, since the start, by command and protocol, for
-// commands and protocols with at least one. Commands that scripts call are not requests.
-func (h *Handler) RequestCounts() (all []RequestCount) {
-	add := func(via string, of func(stripe int) *outcomeCounts) {
-		c := RequestCount{Via: via}
-		for i := range stripes {
-			if counts := of(i); counts != nil {
-				for o := range counts {
-					c.N[o] += counts[o].Load()
-				}
-			}
-		}
-		if c.N != [Outcomes]int64{} {
-			all = append(all, c)
-		}
-	}
-	for _, c := range h.registry.Specs() {
-		if c.Flags&Decides != 0 {
-			add(strings.ToLower(c.FullName), func(i int) *outcomeCounts { return h.stats.stripes[i][c.ID].requests.Load() })
-		}
-	}
-	for p, via := range [protocols]string{GRPC: "grpc", HTTP: "http"} {
-		add(via, func(i int) *outcomeCounts { return &h.stats.others[i][p] })
-	}
-	return all
-}
-
-// Requests returns the sum of RequestCounts.
-func (h *Handler) Requests() (n [Outcomes]int64) {
-	for _, c := range h.RequestCounts() {
-		for o := range n {
-			n[o] += c.N[o]
-		}
-	}
-	return n
-}
-
-// CountFailure counts a request of another protocol that was answered with an error before Check
-// was called.
-func (h *Handler) CountFailure(protocol Protocol) { h.countOther(protocol, WasError) }
-
-// countOther counts a request of another protocol.
-func (h *Handler) countOther(protocol Protocol, o Outcome) {
-	if o < Outcomes {
-		h.stats.others[h.stats.next.Add(1)%stripes][protocol][o].Add(1)
-	}
-}
-
 // countRequests adds requests to the counts of a command.
 func (c *commandCounts) countRequests(o Outcome, n int64) {
 	counts := c.requests.Load()
@@ -105,14 +55,6 @@ func (c *commandCounts) countRequests(o Outcome, n int64) {
 		counts = c.requests.Load()
 	}
 	counts[o].Add(n)
-}
-
-// rejectRequest counts a request that is not executed. A redirection is none: the client asks the
-// other node.
-func (s *Session) rejectRequest(c *Spec, err error) {
-	if c.Flags&Decides != 0 && resp.ErrorOf(err).Code != codeMoved {
-		s.stats[c.ID].countRequests(WasError, 1)
-	}
 }
 
 // outcomeOf returns the outcome of a request without rules. The decisions are those that the reply
