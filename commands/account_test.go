@@ -13,8 +13,7 @@ import (
 
 	"limitsrv/commands/auth"
 	"limitsrv/commands/auth/users"
-	"limitsrv/commands/rules/stored"
-	"limitsrv/commands/scripts"
+	"limitsrv/commands/calls"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
 )
@@ -161,7 +160,7 @@ func keysOf(b *engine.Batch) (keys [][]byte) {
 			continue
 		}
 		c := &b.Calls[b.Ops[i].N]
-		at, _ := stored.Commands{Commands: scripts.Commands{}}.Keys(c, nil)
+		at, _ := calls.Commands.Keys(c, nil)
 		for _, k := range at {
 			keys = append(keys, c.Args[k])
 		}

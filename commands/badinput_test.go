@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"limitsrv/commands/calls"
 	"limitsrv/commands/rules/checks"
-	"limitsrv/commands/rules/stored"
-	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/commands/usage"
 	"limitsrv/commands/word"
@@ -329,7 +328,7 @@ func FuzzArguments(f *testing.F) {
 				t.Errorf("%s: %s in op %+v", excerptOf(args), wrong, b.Ops[i])
 			}
 		}
-		engine.New(engine.Options{Shards: 1, Commands: stored.Commands{Commands: scripts.Commands{}}}).Apply(1e18, b)
+		engine.New(engine.Options{Shards: 1, Commands: calls.Commands}).Apply(1e18, b)
 	})
 }
 

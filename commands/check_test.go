@@ -9,8 +9,7 @@ import (
 	"testing"
 
 	"limitsrv/commands/backend"
-	"limitsrv/commands/rules/stored"
-	"limitsrv/commands/scripts"
+	"limitsrv/commands/calls"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/internal/testing/testwait"
@@ -66,7 +65,7 @@ func TestChecksDuringLoads(t *testing.T) {
 	text := func(n int) string {
 		return fmt.Sprintf("domain: api\nrules: [{name: user, per: [user], limits: [%d/day]}]\n", 1_000_000+n)
 	}
-	eng := engine.New(engine.Options{Commands: stored.Commands{Commands: scripts.Commands{}}})
+	eng := engine.New(engine.Options{Commands: calls.Commands})
 	clock := backend.NewTestClock(testStart)
 	handler := func() *session.Handler { // with a Keeper of its own, as another node has one
 		return NewHandler(session.Config{
@@ -130,7 +129,7 @@ func TestChecksDuringLoads(t *testing.T) {
 // TestAsksAgain loads rules between the commands of a pipeline and their execution: then each
 // request is parsed and decided again, for its own attributes and form of reply.
 func TestAsksAgain(t *testing.T) {
-	eng := engine.New(engine.Options{Commands: stored.Commands{Commands: scripts.Commands{}}})
+	eng := engine.New(engine.Options{Commands: calls.Commands})
 	clock := backend.NewTestClock(testStart)
 	start := func() (*session.Session, chan struct{}) {
 		woken := make(chan struct{}, 1)
@@ -167,7 +166,7 @@ func TestAsksAgain(t *testing.T) {
 // rules without a request, also if it did so before it had a handler.
 func TestRulesAreCompiledBeforeARequest(t *testing.T) {
 	var log testwait.Log
-	eng := engine.New(engine.Options{Commands: stored.Commands{Commands: scripts.Commands{}}})
+	eng := engine.New(engine.Options{Commands: calls.Commands})
 	clock, notices := backend.NewTestClock(testStart), new(engine.Notices)
 	config := session.Config{
 		Engine: func() *engine.Engine { return eng }, Exec: &backend.Local{Engine: eng, Clock: clock, Notices: notices}, Clock: clock, Log: slog.New(slog.DiscardHandler),

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"limitsrv/commands/backend"
+	"limitsrv/commands/calls"
 	"limitsrv/commands/scripts"
 	"limitsrv/engine"
 )
@@ -30,7 +31,7 @@ func TestCompilingIsHeavy(t *testing.T) {
 			return err
 		},
 	} {
-		e := engine.New(engine.Options{Commands: scripts.Commands{}})
+		e := engine.New(engine.Options{Commands: calls.Commands})
 		h := &scriptHost{engine: func() *engine.Engine { return e }, budget: newScriptBudget(scripts.DefaultSteps, backend.NewTestClock(testStart))}
 		refused := 0
 		for i := range 2 * scripts.DefaultSteps / int(scripts.CompileSteps(len(long))) {

@@ -8,8 +8,7 @@ import (
 	"testing"
 
 	"limitsrv/commands/backend"
-	"limitsrv/commands/rules/stored"
-	"limitsrv/commands/scripts"
+	"limitsrv/commands/calls"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/internal/status"
@@ -47,7 +46,7 @@ func newLateSession(t *testing.T) (*session.Session, *lateCluster, *int) {
 	c := &lateCluster{fakeCluster: newFakeCluster(status.Follower)}
 	c.enabled = true
 	clock := backend.NewTestClock(testStart)
-	local := &backend.Local{Clock: clock, Engine: engine.New(engine.Options{Commands: stored.Commands{Commands: scripts.Commands{}}})}
+	local := &backend.Local{Clock: clock, Engine: engine.New(engine.Options{Commands: calls.Commands})}
 	h := NewHandler(session.Config{
 		Exec: local, Clock: clock, TestClock: clock, Cluster: c, Log: slog.New(slog.DiscardHandler), Spawn: func(f func()) { f() },
 		Engine: func() *engine.Engine {

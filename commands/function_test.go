@@ -4,14 +4,14 @@ import (
 	"testing"
 
 	"limitsrv/commands/backend"
-	"limitsrv/commands/scripts"
+	"limitsrv/commands/calls"
 	"limitsrv/engine"
 )
 
 // TestShardsOfFunctions: a run enters the shards of its keys only if the function that the node
 // knows cannot be an older one.
 func TestShardsOfFunctions(t *testing.T) {
-	e := engine.New(engine.Options{Commands: scripts.Commands{}})
+	e := engine.New(engine.Options{Commands: calls.Commands})
 	load := words("FUNCTION LOAD")
 	load = append(load, []byte("#!lua name=l\nredis.register_function('f', function(keys) return redis.call('INCR', keys[1]) end)"))
 	line := words("FCALL f 1 k")
@@ -46,7 +46,7 @@ func TestShardsOfFunctions(t *testing.T) {
 		if err := h.opFunction(0)(&b, line); err != nil {
 			t.Fatal(err)
 		}
-		if _, all := (scripts.Commands{}).Keys(&b.Calls[len(b.Calls)-1], nil); all != tt.all {
+		if _, all := calls.Commands.Keys(&b.Calls[len(b.Calls)-1], nil); all != tt.all {
 			t.Errorf("%s: all shards: %t, want %t", tt.name, all, tt.all)
 		}
 	}

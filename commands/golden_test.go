@@ -13,8 +13,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"limitsrv/commands/backend"
-	"limitsrv/commands/rules/stored"
-	"limitsrv/commands/scripts"
+	"limitsrv/commands/calls"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/internal/status"
@@ -37,7 +36,7 @@ func newRegistry() *session.Registry { return session.NewRegistry(table, advice)
 // Options of c.
 func newTestHandlerWith(c session.Config) *session.Handler {
 	clock := backend.NewTestClock(testStart)
-	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, MaxMemory: 64 << 20, Commands: stored.Commands{Commands: scripts.Commands{}}})
+	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, MaxMemory: 64 << 20, Commands: calls.Commands})
 	c.Engine, c.Notices = func() *engine.Engine { return eng }, new(engine.Notices)
 	c.Exec, c.Clock, c.TestClock = &backend.Local{Engine: eng, Clock: clock, Notices: c.Notices}, clock, clock
 	c.Version = "0.0.0-test"

@@ -10,11 +10,10 @@ import (
 	"testing"
 
 	"limitsrv/commands/backend"
+	"limitsrv/commands/calls"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/checks"
-	"limitsrv/commands/rules/stored"
-	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/internal/status"
@@ -70,7 +69,7 @@ rules:
 // newMixed returns a server in a cluster with an older node, until older is false.
 func newMixed(t *testing.T) (h *session.Handler, s *session.Session, cluster *fakeCluster) {
 	cluster = newFakeCluster(status.Leader)
-	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, Commands: stored.Commands{Commands: scripts.Commands{}}})
+	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, Commands: calls.Commands})
 	clock, notices := backend.NewTestClock(testStart), new(engine.Notices)
 	h = NewHandler(session.Config{
 		Engine: func() *engine.Engine { return eng }, Clock: clock, TestClock: clock, Notices: notices, Cluster: cluster, Log: slog.New(slog.DiscardHandler),

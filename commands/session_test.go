@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"limitsrv/commands/backend"
+	"limitsrv/commands/calls"
 	"limitsrv/commands/resp"
-	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
 )
@@ -82,7 +82,7 @@ func (f *fakeExec) answer(b *engine.Batch, done func(error)) {
 }
 
 func newTestSession(e backend.Exec, password string, wake func()) *session.Session {
-	eng := engine.New(engine.Options{Shards: 1, Commands: scripts.Commands{}})
+	eng := engine.New(engine.Options{Shards: 1, Commands: calls.Commands})
 	h := NewHandler(session.Config{Exec: e, Engine: func() *engine.Engine { return eng }, Clock: backend.NewTestClock(testStart), Password: password, Version: "0"})
 	return h.NewSession(session.Client{Addr: "127.0.0.1:9", LocalAddr: "127.0.0.1:6379", Wake: wake})
 }

@@ -12,12 +12,11 @@ import (
 	"time"
 
 	"limitsrv/commands/backend"
+	"limitsrv/commands/calls"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/checks"
 	"limitsrv/commands/rules/source"
-	"limitsrv/commands/rules/stored"
-	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/internal/status"
@@ -143,7 +142,7 @@ var prepared = [][]string{
 // newLateHandler returns a server that executes batches when a test says so.
 func newLateHandler() (*session.Handler, *lateExec) {
 	clock, notices := backend.NewTestClock(testStart), new(engine.Notices)
-	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, MaxMemory: 64 << 20, Commands: stored.Commands{Commands: scripts.Commands{}}})
+	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, MaxMemory: 64 << 20, Commands: calls.Commands})
 	e := &lateExec{Local: backend.Local{Engine: eng, Clock: clock, Notices: notices}}
 	return NewHandler(session.Config{
 		Engine: func() *engine.Engine { return eng }, Notices: notices, Clock: clock, TestClock: clock, Exec: e, Version: "0", Log: slog.New(slog.DiscardHandler),

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"limitsrv/cmd/limitsrv/state"
-	"limitsrv/commands/scripts"
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 	"limitsrv/internal/testing/testwait"
 )
@@ -30,9 +30,9 @@ var poisonWays = map[string]func(){
 	"panic": func() { panic("a poisonous call") },
 }
 
-// A poisonous is Commands with calls that end the process.
+// A poisonous is a family of calls that end the process.
 type poisonous struct {
-	scripts.Commands
+	spec.Family
 	end func()
 }
 
@@ -42,11 +42,19 @@ func (p poisonous) Do(tx *engine.Tx, c *engine.Call) {
 			p.end()
 		}
 	}
-	p.Commands.Do(tx, c)
+	p.Family.Do(tx, c)
 }
 
 // poisonCalls makes calls poisonous in this process.
-func poisonCalls(how string) { state.Commands.Commands = poisonous{end: poisonWays[how]} }
+func poisonCalls(how string) {
+	all := *state.Commands
+	for i, f := range all {
+		if f != nil {
+			all[i] = poisonous{f, poisonWays[how]}
+		}
+	}
+	state.Commands = &all
+}
 
 // poisonScript runs a poisonous script.
 const poisonScript = `EVAL "return redis.call('SET',KEYS[1],1)" 1 poison`

@@ -69,7 +69,7 @@ func answerTo(e *engine.Engine, level uint8, most int, line string) (reply []byt
 // longValues returns an engine with the keys of the tables above.
 func longValues(t *testing.T) *engine.Engine {
 	t.Helper()
-	e := engine.New(engine.Options{Commands: Commands{}})
+	e := engine.New(engine.Options{Commands: allCalls})
 	do := func(format string, args ...any) {
 		if reply, _ := answerTo(e, 0, 0, fmt.Sprintf(format, args...)); answer.IsError(reply) {
 			t.Fatalf("%.40s: %s", format, reply)

@@ -15,7 +15,7 @@ import (
 func TestFrozenCollections(t *testing.T) {
 	for seed := range uint64(12 / testwait.Slowdown()) {
 		r := lineSource{rand.New(rand.NewPCG(seed, 8)), false, families[seed%uint64(len(families))]}
-		o := engine.Options{Shards: 2, Seed: [16]byte{3}, Commands: Commands{}}
+		o := engine.Options{Shards: 2, Seed: [16]byte{3}, Commands: allCalls}
 		e, now := engine.New(o), someTime
 		for range 10 {
 			for range 60 {
@@ -48,7 +48,7 @@ func TestDamagedCollections(t *testing.T) {
 	r := lineSource{rand.New(rand.NewPCG(1, 9)), false, ""}
 	for seed := range 40 {
 		r.family = families[seed%len(families)]
-		e := engine.New(engine.Options{Commands: Commands{}})
+		e := engine.New(engine.Options{Commands: allCalls})
 		for range 100 {
 			e.Apply(someTime, lines(r, 5))
 		}
@@ -60,7 +60,7 @@ func TestDamagedCollections(t *testing.T) {
 			for range 30 {
 				damaged := bytes.Clone(block)
 				damaged[r.IntN(len(damaged))] ^= 1 << r.IntN(8)
-				other := engine.New(engine.Options{Commands: Commands{}})
+				other := engine.New(engine.Options{Commands: allCalls})
 				if other.Load(damaged) != nil && other.Len() != 0 {
 					t.Fatalf("a refused block of %x left a key", damaged[:20])
 				}
@@ -83,7 +83,7 @@ func TestKeyBytes(t *testing.T) {
 		{"a sorted set of ten", []string{"ZADD user:#:window 1750000000123 req:a1 1750000000124 req:a2 1750000000125 req:a3 1750000000126 req:a4 1750000000127 req:a5 " +
 			"1750000000128 req:a6 1750000000129 req:a7 1750000000130 req:a8 1750000000131 req:a9 1750000000132 req:a0"}, 300},
 	} {
-		e := engine.New(engine.Options{Commands: Commands{}})
+		e := engine.New(engine.Options{Commands: allCalls})
 		var b engine.Batch
 		for i := range keys {
 			for _, line := range tt.lines {

@@ -49,21 +49,11 @@ func Set(c *engine.Call, number uint16, args [][]byte) {
 	c.Args = append(c.Args[:0], args...)
 }
 
-// Commands implements engine.Commands.
-type Commands struct{}
+// Calls are the calls of the commands, see spec.Family.
+type Calls struct{}
 
-// level is the newest level of meaning.
-//
-//	1: the first
-//	2: work, memory and answers are charged before they are spent; portable arithmetic; each call
-//	   that draws random numbers has a seed of its own
-const level = 2
-
-// Level implements engine.Commands.
-func (Commands) Level() uint8 { return level }
-
-// Check implements engine.Commands. It sets ReadOnly and Draws.
-func (Commands) Check(c *engine.Call) error {
+// Check sets ReadOnly and Draws.
+func (Calls) Check(c *engine.Call) error {
 	if int(c.Command) >= len(table) || table[c.Command].Name == "" {
 		return fmt.Errorf("unknown command %d", c.Command)
 	}
@@ -75,24 +65,28 @@ func (Commands) Check(c *engine.Call) error {
 	return nil
 }
 
-// Describe implements engine.Describer.
-func (Commands) Describe(c *engine.Call) (name string, script []byte) {
+// Describe returns the name of a command.
+func (Calls) Describe(c *engine.Call) (name string, script []byte) {
 	return table[c.Command].Name, nil
 }
 
-// Keys implements engine.Commands.
-func (Commands) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
-	first, end, step := table[c.Command&^workBit].Keys.Span(c.Args)
+// Keys appends the indexes of the keys.
+func (Calls) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
+	return appendKeys(dst, c.Command, c.Args), false
+}
+
+// appendKeys appends the indexes of the keys of the command with a number.
+func appendKeys(dst []int, number uint16, args [][]byte) []int {
+	first, end, step := table[number].Keys.Span(args)
 	for i := first; i < end; i += step {
 		dst = append(dst, i)
 	}
-	return dst, false
+	return dst
 }
 
-// Do implements engine.Commands.
-func (Commands) Do(tx *engine.Tx, c *engine.Call) {
-	if c.Command&workBit != 0 {
-		doWork(tx, c)
+// Do carries out a call.
+func (Calls) Do(tx *engine.Tx, c *engine.Call) {
+	if IsExhausted(tx, c) {
 		return
 	}
 	if n, ok := DoNumber(tx, c.Command, c.Args); ok {
@@ -100,6 +94,20 @@ func (Commands) Do(tx *engine.Tx, c *engine.Call) {
 		return
 	}
 	c.Answer = Do(tx, c.Command, c.Args, c.Answer)
+}
+
+// exhausted is the answer to a call of a transaction after earlier calls have used up
+// engine.MaxAtomicWork.
+var exhausted = fmt.Sprintf("ERR the commands of a transaction visit at most %d elements: this command was not executed", engine.MaxAtomicWork)
+
+// IsExhausted reports whether earlier calls of a transaction have used up its work. Then it answers
+// c with an error.
+func IsExhausted(tx *engine.Tx, c *engine.Call) bool {
+	if !tx.Exhausted() {
+		return false
+	}
+	c.Answer = answer.AppendError(c.Answer[:0], exhausted)
+	return true
 }
 
 // Do carries out the command with a number and the words behind its name, and appends the

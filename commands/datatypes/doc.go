@@ -1,5 +1,5 @@
 // Package datatypes has the commands on plain values, as Redis 7.2 has them: one table, a
-// file for each family of commands. It implements engine.Commands: a command sees the state
+// file for each family of commands. Each command is a call of the engine: it sees the state
 // only through an engine.Tx and answers in the form of package answer. The texts of answers
 // and errors, and the order of checks, are Redis'.
 //

@@ -12,7 +12,7 @@ import (
 // Lists that commands lengthen or move are reported while clients wait, in order; replays and
 // other commands report nothing.
 func TestGrowth(t *testing.T) {
-	e, n := engine.New(engine.Options{Commands: Commands{}}), new(engine.Notices)
+	e, n := engine.New(engine.Options{Commands: allCalls}), new(engine.Notices)
 	var got []string
 	n.HandleGrowth(func(lists []engine.Growth) {
 		if lists == nil {
@@ -67,7 +67,7 @@ func TestGrowth(t *testing.T) {
 
 // While nobody waits, a push and a pop allocate nothing.
 func TestGrowthDoesNotAllocate(t *testing.T) {
-	e, n := engine.New(engine.Options{Commands: Commands{}}), new(engine.Notices)
+	e, n := engine.New(engine.Options{Commands: allCalls}), new(engine.Notices)
 	var b engine.Batch
 	push, _ := Find([]byte("RPUSH"))
 	pop, _ := Find([]byte("LPOP"))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 	"limitsrv/engine/answer"
 	"limitsrv/engine/enginetest"
@@ -16,12 +17,15 @@ import (
 // someTime is a time at which the absolute expiries of a lineSource lie on both sides.
 const someTime = engine.Instant(1_750_000_000_123_456_789)
 
+// allCalls are the calls of this package.
+var allCalls = &spec.Calls{Calls{}, Works{}}
+
 // TestLaws carries out random lines on engines of different shards: in batches, only the
 // calls that changed something, by a Replay, and from a snapshot. All must agree.
 func TestLaws(t *testing.T) {
 	for seed := range uint64(8 / testwait.Slowdown()) {
 		r := lineSource{rand.New(rand.NewPCG(seed, 2)), false, families[seed%uint64(len(families))]}
-		o := engine.Options{Shards: 1 << (seed % 5), Seed: [16]byte{1}, Commands: Commands{}}
+		o := engine.Options{Shards: 1 << (seed % 5), Seed: [16]byte{1}, Commands: allCalls}
 		e, single := engine.New(o), engine.New(o)
 		o.Shards = 4
 		replica := engine.New(o)
@@ -129,7 +133,7 @@ func TestTable(t *testing.T) {
 		t.Error("an unknown command was found")
 	}
 	for _, c := range []engine.Call{{Command: uint16(len(table))}, {Command: uint16(len(table)) - 6}, {Command: 0}, {Command: 0, Args: make([][]byte, 2)}} {
-		if (Commands{}).Check(&c) == nil {
+		if allCalls.Check(&c) == nil {
 			t.Errorf("command %d with %d arguments passes", c.Command, len(c.Args))
 		}
 	}
@@ -138,7 +142,7 @@ func TestTable(t *testing.T) {
 // TestNoAllocations carries out common lines in batches.
 func TestNoAllocations(t *testing.T) {
 	testwait.Sequential(t)
-	e := engine.New(engine.Options{Commands: Commands{}})
+	e := engine.New(engine.Options{Commands: allCalls})
 	now := someTime
 	var b engine.Batch
 	var lines [][][]byte
@@ -173,7 +177,7 @@ func TestNoAllocations(t *testing.T) {
 func BenchmarkCalls(b *testing.B) {
 	for _, line := range []string{"INCR k", "GET k", "PTTL k", "PEXPIRE k 100000", "SET t some-text", "SET t some-text EX 100", "MGET k t", "DEL t"} {
 		b.Run(line, func(b *testing.B) {
-			e := engine.New(engine.Options{Commands: Commands{}})
+			e := engine.New(engine.Options{Commands: allCalls})
 			words := bytes.Fields([]byte(line))
 			number, _ := Find(words[0])
 			var batch engine.Batch

@@ -35,13 +35,13 @@ func bulk(t *testing.T, data []byte) []byte {
 func TestObservation(t *testing.T) {
 	for seed := range uint64(20 / testwait.Slowdown()) {
 		r := lineSource{rand.New(rand.NewPCG(seed, 6)), false, families[seed%uint64(len(families))]}
-		old := engine.New(engine.Options{Shards: 16, Commands: Commands{}})
+		old := engine.New(engine.Options{Shards: 16, Commands: allCalls})
 		now := someTime
 		for range 300 {
 			now += engine.Instant(r.Int64N(50e6))
 			old.Apply(now, lines(r, 1+r.IntN(5)))
 		}
-		fresh := engine.New(engine.Options{Shards: 1, Commands: Commands{}})
+		fresh := engine.New(engine.Options{Shards: 1, Commands: allCalls})
 		for k := range 6 {
 			key := fmt.Append(nil, "k", k)
 			if kind := carryOut(old, now, []byte("TYPE"), key); !bytes.Contains(kind, []byte("string")) {

@@ -94,7 +94,7 @@ type ours struct {
 }
 
 func newOurs() *ours {
-	return &ours{e: engine.New(engine.Options{Commands: Commands{}}), protocol: answer.RESP2}
+	return &ours{e: engine.New(engine.Options{Commands: allCalls}), protocol: answer.RESP2}
 }
 
 func (o *ours) do(line [][]byte) []byte {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"limitsrv/commands/datatypes"
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 	"limitsrv/engine/answer"
 )
@@ -35,7 +36,7 @@ func secretLines() (lines []string) {
 // effects, and the digest.
 func runAt(t *testing.T, level uint8, lines []string) (answers [][]byte, effects, digest uint64) {
 	t.Helper()
-	e := engine.New(engine.Options{Seed: [16]byte{1, 2, 3}, Commands: datatypes.Commands{}, Effects: true})
+	e := engine.New(engine.Options{Seed: [16]byte{1, 2, 3}, Commands: &spec.Calls{datatypes.Calls{}}, Effects: true})
 	now := engine.Instant(1_750_000_000_123_456_789)
 	for _, line := range lines {
 		b := engine.Batch{Level: level}
@@ -79,7 +80,7 @@ func TestCursorsTellNothing(t *testing.T) {
 	for _, kind := range []struct{ add, remove, scan string }{
 		{"SADD k x%d", "SREM k x%d", "SSCAN k %d COUNT 3"}, {"HSET k x%d v", "HDEL k x%d", "HSCAN k %d COUNT 3"}, {"ZADD k 1 x%d", "ZREM k x%d", "ZSCAN k %d COUNT 3"},
 	} {
-		e := engine.New(engine.Options{Seed: [16]byte{1, 2, 3}, Commands: datatypes.Commands{}})
+		e := engine.New(engine.Options{Seed: [16]byte{1, 2, 3}, Commands: &spec.Calls{datatypes.Calls{}}})
 		do := func(level uint8, format string, of ...any) []byte {
 			b := engine.Batch{Level: level}
 			words := bytes.Fields(fmt.Appendf(nil, format, of...))

@@ -65,7 +65,7 @@ func (m setModel) combine(by operation, keys []string, limit int) (all []string,
 func TestSetAlgebra(t *testing.T) {
 	r := rand.New(rand.NewPCG(testwait.Seed(t), 1))
 	var counted int64
-	o := &ours{e: engine.New(engine.Options{Commands: workCounter{work: &counted}}), now: someTime}
+	o := &ours{e: engine.New(engine.Options{Commands: workCounter{Calls: allCalls, work: &counted}}), now: someTime}
 	model := setModel{}
 	var keys []string
 	for i, size := range []int{0, 3, 30, 100, 200, 600, 1500, 1500, 4000, 9000} {

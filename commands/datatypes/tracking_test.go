@@ -16,7 +16,7 @@ func TestChangesAreTold(t *testing.T) {
 	seed := testwait.Seed(t)
 	r := lineSource{rand.New(rand.NewPCG(seed, 4)), false, ""}
 	var (
-		e       = engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, Commands: Commands{}})
+		e       = engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, Commands: allCalls})
 		notices engine.Notices
 		told    [][]byte
 		known   = map[string]int64{} // fingerprints of all keys that lines have named
@@ -40,7 +40,7 @@ func TestChangesAreTold(t *testing.T) {
 			number, _ := Find(words[0])
 			Set(c, number, words[1:])
 		}
-		at, _ := (Commands{}).Keys(c, nil)
+		at, _ := allCalls.Keys(c, nil)
 		var keys [][]byte
 		for _, i := range at {
 			keys = append(keys, c.Args[i])

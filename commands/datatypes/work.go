@@ -1,6 +1,8 @@
 package datatypes
 
 import (
+	"fmt"
+
 	"limitsrv/engine"
 	"limitsrv/engine/answer"
 	"limitsrv/engine/values/numbers"
@@ -319,8 +321,24 @@ func workOfFields(tx *engine.Tx, args [][]byte) int {
 	return workToGrow(tx, args[0], most)
 }
 
-// doWork executes a call that SetWork made.
-func doWork(tx *engine.Tx, c *engine.Call) {
+// Works are the calls that SetWork makes, see spec.Family.
+type Works struct{}
+
+// Check accepts no call: they are made for looks only.
+func (Works) Check(c *engine.Call) error { return fmt.Errorf("unknown command %d", c.Command) }
+
+// Keys appends the indexes of the keys of the command.
+func (Works) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
+	return appendKeys(dst, c.Command&^workBit, c.Args), false
+}
+
+// Describe returns the name of the command.
+func (Works) Describe(c *engine.Call) (name string, script []byte) {
+	return table[c.Command&^workBit].Name, nil
+}
+
+// Do answers the work.
+func (Works) Do(tx *engine.Tx, c *engine.Call) {
 	number := c.Command &^ workBit
 	first, end, step := table[number].Keys.Span(c.Args)
 	for i := first; i < end; i += step {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 	"limitsrv/engine/answer"
 )
@@ -69,12 +70,12 @@ var workLines = map[string]string{
 
 // A workCounter keeps the work of the last command.
 type workCounter struct {
-	Commands
+	*spec.Calls
 	work *int64
 }
 
 func (x workCounter) Do(tx *engine.Tx, c *engine.Call) {
-	x.Commands.Do(tx, c)
+	x.Calls.Do(tx, c)
 	*x.work = tx.TakeWork()
 }
 
@@ -98,7 +99,7 @@ func TestWork(t *testing.T) {
 			continue
 		}
 		var counted int64
-		o := &ours{e: engine.New(engine.Options{Commands: workCounter{work: &counted}}), now: someTime}
+		o := &ours{e: engine.New(engine.Options{Commands: workCounter{Calls: allCalls, work: &counted}}), now: someTime}
 		for i := range n {
 			o.do(words(fmt.Sprintf("HSET h member:%d v", i)))
 			o.do(words(fmt.Sprintf("RPUSH l member:%d", i)))

@@ -9,20 +9,14 @@ import (
 	"limitsrv/engine/answer"
 )
 
-// Commands implements engine.Commands.
-type Commands struct{ datatypes.Commands }
+// Calls are the runs of scripts and functions, and the calls that change and list them, see
+// spec.Family.
+type Calls struct{}
 
-var (
-	_ engine.Commands  = Commands{}
-	_ engine.Describer = Commands{}
-)
-
-// Check implements engine.Commands.
-func (x Commands) Check(c *engine.Call) error {
+// Check sets ReadOnly and Timed.
+func (Calls) Check(c *engine.Call) error {
 	m, run := modesOf(c)
 	switch {
-	case c.Command < firstRun:
-		return x.Commands.Check(c)
 	case c.Command == exists, c.Command == name && len(c.Args) == 1,
 		c.Command == listLibraries && (len(c.Args) == 1 || len(c.Args) == 2), c.Command == countLibrary && len(c.Args) == 0:
 		c.ReadOnly = true
@@ -43,11 +37,8 @@ func (x Commands) Check(c *engine.Call) error {
 	return nil
 }
 
-// Keys implements engine.Commands.
-func (x Commands) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
-	if c.Command < firstRun {
-		return x.Commands.Keys(c, dst)
-	}
+// Keys appends the indexes of the keys of a run. A call that changes libraries enters all shards.
+func (Calls) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
 	m, run := modesOf(c)
 	if !run {
 		return dst, changesLibraries(c)
@@ -59,20 +50,12 @@ func (x Commands) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
 	return dst, m.all()
 }
 
-// names are the names of the calls that are not runs.
-var names = map[uint16]string{
-	exists: "SCRIPT EXISTS", name: "SCRIPT LOAD", loadLibrary: "FUNCTION LOAD", deleteLibrary: "FUNCTION DELETE",
-	flushLibrary: "FUNCTION FLUSH", listLibraries: "FUNCTION LIST", countLibrary: "FUNCTION STATS",
-}
-
-// Describe implements engine.Describer.
-func (x Commands) Describe(c *engine.Call) (name string, script []byte) {
+// Describe returns the name of the command that makes a call, and the hash or function of a run.
+func (Calls) Describe(c *engine.Call) (name string, script []byte) {
 	m, run := modesOf(c)
 	switch {
-	case c.Command < firstRun:
-		return x.Commands.Describe(c)
 	case !run:
-		return names[c.Command], nil
+		return callNames[c.Command-exists], nil
 	case isFunctionRun(c):
 		name = "FCALL"
 	default:
@@ -84,17 +67,10 @@ func (x Commands) Describe(c *engine.Call) (name string, script []byte) {
 	return name, c.Args[hashArg]
 }
 
-// exhausted is the answer to a call of a transaction after earlier calls have used up
-// engine.MaxAtomicWork.
-var exhausted = fmt.Sprintf("ERR the commands of a transaction visit at most %d elements: this command was not executed", engine.MaxAtomicWork)
-
-// Do implements engine.Commands.
-func (x Commands) Do(tx *engine.Tx, c *engine.Call) {
+// Do carries out a call.
+func (Calls) Do(tx *engine.Tx, c *engine.Call) {
 	switch {
-	case tx.Exhausted():
-		c.Answer = answer.AppendError(c.Answer[:0], exhausted)
-	case c.Command < firstRun:
-		x.Commands.Do(tx, c)
+	case datatypes.IsExhausted(tx, c):
 	case c.Command == exists:
 		c.Answer = answer.AppendArray(c.Answer, len(c.Args))
 		for _, hash := range c.Args {

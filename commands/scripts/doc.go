@@ -1,5 +1,5 @@
-// Package scripts has EVAL and its kin: it implements engine.Commands by the commands of
-// datatypes and by scripts in Lua, which call these and those of limiters.
+// Package scripts has EVAL and its kin: the calls that run scripts in Lua. Scripts call the commands
+// of datatypes and limiters.
 //
 //	SCRIPT LOAD, EVAL -> engine.Learn: the text becomes a source of the engine
 //	EVAL, EVALSHA     -> engine.Do: a Run with the hash, the keys and the arguments

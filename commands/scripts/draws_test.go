@@ -124,7 +124,7 @@ func TestDrawsDiffer(t *testing.T) {
 func replayed(t *testing.T, n *node, b *engine.Batch) {
 	logged := engine.Batch{Ops: b.Ops, Level: max(b.Level, 1), Atomic: b.Atomic}
 	if b.Level == 0 {
-		logged.Level = Commands{}.Level()
+		logged.Level = allCalls.Level()
 	}
 	for i := range b.Calls {
 		c := engine.Call{Command: b.Calls[i].Command, Micros: b.Calls[i].Micros, Args: b.Calls[i].Args}

@@ -209,7 +209,7 @@ func TestLawsOfFunctions(t *testing.T) {
 	for seed := range uint64(6 / min(testwait.Slowdown(), 3)) {
 		ran := 0
 		session := enginetest.Session{
-			Options: engine.Options{Seed: [16]byte{1}, Commands: Commands{}},
+			Options: engine.Options{Seed: [16]byte{1}, Commands: allCalls},
 			Start:   start, Pause: 50e6, Steps: 120, Calls: 8, Add: someLibraryCall,
 			Answer: func(t *testing.T, c *engine.Call) {
 				validAnswer(t, c)

@@ -28,7 +28,7 @@ func TestAllKeys(t *testing.T) {
 	}
 	for _, shards := range []int{1, 4, 64} {
 		for _, tt := range scriptsWant {
-			n := &node{e: engine.New(engine.Options{Shards: shards, Seed: [16]byte{1}, Commands: Commands{}}), now: start}
+			n := &node{e: engine.New(engine.Options{Shards: shards, Seed: [16]byte{1}, Commands: allCalls}), now: start}
 			if got := n.run("for i = 1, 500 do redis.call('SET', 'old' .. i, 1, 'PX', 1) end return 1", "0"); got != ":1|" {
 				t.Fatal(got)
 			}
@@ -71,7 +71,7 @@ func TestAllKeysAtLevel1(t *testing.T) {
 // order of the table.
 func TestAllKeysArePaid(t *testing.T) {
 	for _, shards := range []int{1, 64} {
-		n := &node{e: engine.New(engine.Options{Shards: shards, Seed: [16]byte{1}, Commands: Commands{}}), now: start}
+		n := &node{e: engine.New(engine.Options{Shards: shards, Seed: [16]byte{1}, Commands: allCalls}), now: start}
 		n.run("for i = 1, 5000 do redis.call('SET', 'key' .. i, 1) end", "0")
 		for _, call := range []string{"'KEYS', '*'", "'KEYS', 'none'", "'SCAN', 0", "'DBSIZE'", "'RANDOMKEY'"} {
 			got := n.runAs(Looks, 4000, fmt.Sprintf("return redis.pcall(%s)", call), "0")

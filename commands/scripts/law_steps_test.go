@@ -14,6 +14,7 @@ import (
 
 	"limitsrv/commands/scripts/lua"
 	"limitsrv/commands/scripts/lua/value"
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 	"limitsrv/internal/testing/testwait"
 )
@@ -34,7 +35,7 @@ const lawLoop = "plain(i)"
 
 // lawCommands hand the Tx of a call to a test.
 type lawCommands struct {
-	Commands
+	*spec.Calls
 	do func(tx *engine.Tx, c *engine.Call)
 }
 
@@ -49,7 +50,7 @@ func lawText(before, body string, n int) string {
 
 // inMachine calls a function with a machine in a run.
 func inMachine(f func(m *machine)) {
-	e := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, Commands: lawCommands{do: func(tx *engine.Tx, c *engine.Call) {
+	e := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, Commands: lawCommands{Calls: allCalls, do: func(tx *engine.Tx, c *engine.Call) {
 		m := machineFor(tx)
 		m.tx, m.run = tx, c
 		f(m)

@@ -56,7 +56,7 @@ func someRun(r *rand.Rand, b *engine.Batch) {
 func TestLaws(t *testing.T) {
 	for seed := range uint64(4 / testwait.Slowdown()) {
 		session := enginetest.Session{
-			Options: engine.Options{Seed: [16]byte{1}, Commands: Commands{}},
+			Options: engine.Options{Seed: [16]byte{1}, Commands: allCalls},
 			Start:   start, Pause: 50e6, Steps: 100, Calls: 8, Add: someRun, Answer: validAnswer,
 		}
 		session.Compare(t, seed)

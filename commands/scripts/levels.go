@@ -1,10 +1,10 @@
 package scripts
 
-import "limitsrv/commands/datatypes"
+import "limitsrv/commands/spec"
 
 // newest is the newest level of meaning. namesLevel is the level from which scripts have Valkey's
 // name of the API table, commands on all keys, SELECT, INFO and MEMORY USAGE.
-var newest = datatypes.Commands{}.Level()
+const newest uint8 = spec.Level
 
 const namesLevel = 2
 

@@ -40,7 +40,7 @@ var serverWant = []struct{ text, want string }{
 func TestServerCommands(t *testing.T) {
 	for _, shards := range []int{1, 4, 64} {
 		for _, tt := range serverWant {
-			n := &node{e: engine.New(engine.Options{Shards: shards, Seed: [16]byte{1}, Commands: Commands{}}), now: start}
+			n := &node{e: engine.New(engine.Options{Shards: shards, Seed: [16]byte{1}, Commands: allCalls}), now: start}
 			n.run("redis.call('SET', KEYS[1], 'zero') redis.call('SELECT', 2) redis.call('SET', KEYS[1], 'two', 'PX', 60000)", "1", "k")
 			want := strings.ReplaceAll(tt.want, "|", "\r\n")
 			got := strings.ReplaceAll(n.run(tt.text, "1", "k"), "|", "\r\n")
@@ -81,7 +81,7 @@ func TestSizesAgree(t *testing.T) {
 	for kind, line := range kinds {
 		var all []string
 		for _, shards := range []int{1, 64} {
-			n := &node{e: engine.New(engine.Options{Shards: shards, Seed: [16]byte{1}, Commands: Commands{}}), now: start}
+			n := &node{e: engine.New(engine.Options{Shards: shards, Seed: [16]byte{1}, Commands: allCalls}), now: start}
 			n.run("for i = 1, 300 do redis.call('SET', 'other' .. i, i) end", "0")
 			words := strings.Fields(line)
 			if got := n.run(`return {redis.call(unpack(ARGV)), redis.call('MEMORY', 'USAGE', KEYS[1]), redis.call('MEMORY', 'USAGE', KEYS[1], 'SAMPLES', 0)}`, append([]string{"1", "k"}, words...)...); strings.Contains(got, "-") {

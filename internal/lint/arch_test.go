@@ -32,9 +32,11 @@ var testArrows = []string{
 // testArrowsOf lists the further imports of the tests of a package.
 var testArrowsOf = map[string][]string{
 	"cmd/limitsrv/state":       {"limitsrv/commands"},
+	"commands/datatypes":       {"limitsrv/commands/spec"},
+	"commands/rules/live":      {"limitsrv/commands/spec"},
 	"internal/testing/simtest": {"limitsrv/persist"},
 	"server":                   {"limitsrv/commands"},
-	"server/rls":               {"limitsrv/commands", "limitsrv/commands/scripts"},
+	"server/rls":               {"limitsrv/commands"},
 }
 
 // foreignFolders have packages that may import any module except ours.

@@ -36,8 +36,8 @@ var arrows = map[string][]string{
 		"limitsrv/internal/files",
 	},
 	"cmd/limitsrv/state": {
-		"limitsrv/cmd/limitsrv/options", "limitsrv/commands/backend", "limitsrv/commands/resp",
-		"limitsrv/commands/rules/stored", "limitsrv/commands/scripts", "limitsrv/engine",
+		"limitsrv/cmd/limitsrv/options", "limitsrv/commands/backend", "limitsrv/commands/calls",
+		"limitsrv/commands/resp", "limitsrv/engine",
 		"limitsrv/internal/beat", "limitsrv/internal/certs", "limitsrv/persist", "limitsrv/replication",
 		"limitsrv/replication/link",
 	},
@@ -58,6 +58,10 @@ var arrows = map[string][]string{
 		"golang.org/x/crypto",
 	},
 	"commands/backend": {"limitsrv/commands/resp", "limitsrv/engine", "limitsrv/internal/status"},
+	"commands/calls": {
+		"limitsrv/commands/datatypes", "limitsrv/commands/rules/stored", "limitsrv/commands/scripts",
+		"limitsrv/commands/spec",
+	},
 	"commands/datatypes": {
 		"limitsrv/commands/glob", "limitsrv/engine", "limitsrv/engine/answer", "limitsrv/engine/values",
 		"limitsrv/engine/values/numbers",
@@ -95,16 +99,16 @@ var arrows = map[string][]string{
 		"limitsrv/engine", "limitsrv/engine/answer",
 	},
 	"commands/rules/storedtest": {
-		"limitsrv/commands/rules", "limitsrv/commands/rules/source", "limitsrv/commands/rules/stored",
-		"limitsrv/commands/scripts", "limitsrv/engine", "limitsrv/engine/answer",
+		"limitsrv/commands/calls", "limitsrv/commands/rules", "limitsrv/commands/rules/source",
+		"limitsrv/commands/rules/stored", "limitsrv/engine", "limitsrv/engine/answer",
 	},
 	"commands/scripts": {
 		"limitsrv/commands/datatypes", "limitsrv/commands/glob", "limitsrv/commands/limiters",
 		"limitsrv/commands/scripts/lua", "limitsrv/commands/scripts/lua/bitops",
 		"limitsrv/commands/scripts/lua/cjson", "limitsrv/commands/scripts/lua/cstruct",
 		"limitsrv/commands/scripts/lua/library", "limitsrv/commands/scripts/lua/number",
-		"limitsrv/commands/scripts/lua/syntax", "limitsrv/commands/scripts/lua/value", "limitsrv/engine",
-		"limitsrv/engine/answer", "limitsrv/engine/values/numbers",
+		"limitsrv/commands/scripts/lua/syntax", "limitsrv/commands/scripts/lua/value", "limitsrv/commands/spec",
+		"limitsrv/engine", "limitsrv/engine/answer", "limitsrv/engine/values/numbers",
 	},
 	"commands/scripts/lua": {
 		"limitsrv/commands/scripts/lua/arena", "limitsrv/commands/scripts/lua/number",
@@ -143,6 +147,7 @@ var arrows = map[string][]string{
 		"limitsrv/engine/slots", "limitsrv/engine/topk", "limitsrv/internal/fatal", "limitsrv/internal/histogram", "limitsrv/internal/invariants",
 		"limitsrv/internal/loglimit", "limitsrv/internal/pace", "limitsrv/internal/status",
 	},
+	"commands/spec":     {"limitsrv/engine"},
 	"commands/tracking": {"limitsrv/commands/resp", "limitsrv/engine"},
 	"commands/usage":    {},
 	"commands/waiting":  {"limitsrv/engine", "limitsrv/engine/answer"},
@@ -177,8 +182,9 @@ var arrows = map[string][]string{
 		"limitsrv/internal/testing/freeport", "limitsrv/internal/testing/testwait",
 	},
 	"internal/testing/simtest": {
-		"limitsrv/commands/datatypes", "limitsrv/commands/rules", "limitsrv/commands/rules/live",
-		"limitsrv/commands/rules/source", "limitsrv/commands/rules/stored", "limitsrv/commands/scripts",
+		"limitsrv/commands/calls", "limitsrv/commands/datatypes", "limitsrv/commands/rules",
+		"limitsrv/commands/rules/live", "limitsrv/commands/rules/source", "limitsrv/commands/rules/stored",
+		"limitsrv/commands/scripts",
 		"limitsrv/engine", "limitsrv/engine/answer", "github.com/anishathalye/porcupine",
 		"github.com/cockroachdb/pebble/v2/vfs",
 	},

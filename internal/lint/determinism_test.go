@@ -28,7 +28,7 @@ import (
 // reaches may depend on nothing but state, stamp and batch, and compute the same on all
 // processors. Apply reaches the engine, and the implementation of its commands, from which all
 // other packages follow by their imports.
-var appliedRoots = []string{"engine", "commands/rules/stored", "commands/scripts"}
+var appliedRoots = []string{"engine", "commands/calls"}
 
 // A rule of the packages that Apply reaches.
 type applyRule string

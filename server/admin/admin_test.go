@@ -14,8 +14,7 @@ import (
 	"limitsrv/commands"
 	"limitsrv/commands/auth"
 	"limitsrv/commands/backend"
-	"limitsrv/commands/rules/stored"
-	"limitsrv/commands/scripts"
+	"limitsrv/commands/calls"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/internal/status"
@@ -72,7 +71,7 @@ func (f *fakeCluster) ofThree() {
 func serve(t *testing.T, password string, change func(*Config)) *fixture {
 	t.Helper()
 	f := &fixture{t: t, clock: backend.NewTestClock(testStart), store: &fakeStore{}, cluster: &fakeCluster{}, log: new(testwait.Log)}
-	e := engine.New(engine.Options{Commands: stored.Commands{Commands: scripts.Commands{}}})
+	e := engine.New(engine.Options{Commands: calls.Commands})
 	f.handler = commands.NewHandler(session.Config{
 		Exec: &backend.Local{Engine: e, Clock: f.clock}, Engine: func() *engine.Engine { return e }, Clock: f.clock,
 		Store: f.store, Cluster: f.cluster, Password: password, Version: "1.2.3",

@@ -17,9 +17,8 @@ import (
 
 	"limitsrv/commands"
 	"limitsrv/commands/backend"
+	"limitsrv/commands/calls"
 	"limitsrv/commands/rules/source"
-	"limitsrv/commands/rules/stored"
-	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/internal/status"
@@ -218,7 +217,7 @@ func BenchmarkScrape(b *testing.B) {
 }
 
 func benchmarkScrape(b *testing.B, keys int) {
-	e, clock := engine.New(engine.Options{Commands: stored.Commands{Commands: scripts.Commands{}}}), backend.NewTestClock(testStart)
+	e, clock := engine.New(engine.Options{Commands: calls.Commands}), backend.NewTestClock(testStart)
 	h := commands.NewHandler(session.Config{
 		Exec: &backend.Local{Engine: e, Clock: clock}, Engine: func() *engine.Engine { return e }, Clock: clock,
 	})

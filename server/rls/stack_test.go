@@ -25,11 +25,10 @@ import (
 
 	"limitsrv/commands"
 	"limitsrv/commands/backend"
+	"limitsrv/commands/calls"
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/live"
 	"limitsrv/commands/rules/source"
-	"limitsrv/commands/rules/stored"
-	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/internal/testing/testwait"
@@ -72,7 +71,7 @@ func startStack(t *testing.T, text string, o envoy.Options) *stack {
 // startStackWith is startStack with options of the rules.
 func startStackWith(t *testing.T, text string, o envoy.Options, ro live.Options) *stack {
 	t.Helper()
-	e := engine.New(engine.Options{Shards: 4, Commands: stored.Commands{Commands: scripts.Commands{}}})
+	e := engine.New(engine.Options{Shards: 4, Commands: calls.Commands})
 	s := &stack{clock: backend.NewTestClock(engine.Instant(stackStart.UnixNano())), http: &http.Client{Timeout: testwait.Scaled(testTimeout)}}
 	s.handler = commands.NewHandler(session.Config{
 		Engine: func() *engine.Engine { return e }, Exec: &backend.Local{Engine: e, Clock: s.clock}, Clock: s.clock, TestClock: s.clock,

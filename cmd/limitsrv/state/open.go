@@ -1,13 +1,12 @@
 package state
 
 import (
-	"limitsrv/commands/rules/stored"
-	"limitsrv/commands/scripts"
+	"limitsrv/commands/calls"
 	"limitsrv/engine"
 )
 
-// Commands are those of the calls of every engine, log and snapshot.
-var Commands = stored.Commands{Commands: scripts.Commands{}}
+// Commands are the calls of every engine, log and snapshot.
+var Commands = calls.Commands
 
 // Open opens the state that the options select.
 //

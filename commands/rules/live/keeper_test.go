@@ -15,6 +15,7 @@ import (
 	"limitsrv/commands/rules/source"
 	"limitsrv/commands/rules/stored"
 	"limitsrv/commands/rules/storedtest"
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 	"limitsrv/internal/testing/testwait"
 )
@@ -201,7 +202,7 @@ func TestNewerRules(t *testing.T) {
 			return strings.Replace(header, sha, strings.Repeat("x", len(sha)), 1), text + "\n"
 		},
 	} {
-		e := engine.New(engine.Options{Commands: forger{stored.Commands{}}})
+		e := engine.New(engine.Options{Commands: forger{&spec.Calls{3: stored.Calls{}}}})
 		k := newKeeper(e)
 		storedtest.Load(t, e, start, 0, string(good.Text), "", "")
 		await(t, k)
@@ -240,8 +241,8 @@ func documentWith(t *testing.T, e *engine.Engine, part string) *engine.Document 
 	return nil
 }
 
-// forger has the calls of stored.Commands, and a call that sets any document.
-type forger struct{ stored.Commands }
+// forger has the calls of stored, and a call that sets any document.
+type forger struct{ *spec.Calls }
 
 func (forger) Level() uint8 { return 1 }
 
@@ -251,7 +252,7 @@ func (f forger) Keys(c *engine.Call, dst []int) ([]int, bool) {
 	if c.Command == callForge {
 		return dst, true
 	}
-	return f.Commands.Keys(c, dst)
+	return f.Calls.Keys(c, dst)
 }
 
 func (f forger) Do(tx *engine.Tx, c *engine.Call) {
@@ -261,7 +262,7 @@ func (f forger) Do(tx *engine.Tx, c *engine.Call) {
 		}
 		return
 	}
-	f.Commands.Do(tx, c)
+	f.Calls.Do(tx, c)
 }
 
 func forge(e *engine.Engine, name, text string) {

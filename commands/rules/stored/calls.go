@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"slices"
 
 	"limitsrv/commands/rules"
@@ -31,22 +30,23 @@ const loadArgs = 5
 // readOnly reports whether a call changes nothing.
 func readOnly(command uint16) bool { return command >= callVersion }
 
-// arity has the least and the greatest number of arguments of each call.
-var arity = [callsEnd - firstCall][2]int{
-	callLoad - firstCall:    {loadArgs, loadArgs + maxParts},
-	callSet - firstCall:     {3, 3},
-	callDrop - firstCall:    {1, 1},
-	callVersion - firstCall: {0, 0},
-	callText - firstCall:    {1, 1},
-	callHistory - firstCall: {0, 0},
-	callGet - firstCall:     {1, 1},
-	callList - firstCall:    {3, 3},
+// A kind is the meaning of a call.
+type kind struct {
+	name        string
+	least, most int                      // bounds of the number of arguments
+	valid       func(args [][]byte) bool // requires a valid number of arguments
+	do          func(tx *engine.Tx, args [][]byte, dst []byte) []byte
 }
 
-// callNames are the names of the calls, by number.
-var callNames = [callsEnd - firstCall]string{
-	callLoad - firstCall: "RL.RULES LOAD", callSet - firstCall: "RL.OVERRIDE SET", callDrop - firstCall: "RL.OVERRIDE DEL", callVersion - firstCall: "RL.RULES VERSION",
-	callText - firstCall: "RL.RULES GET", callHistory - firstCall: "RL.RULES HISTORY", callGet - firstCall: "RL.OVERRIDE GET", callList - firstCall: "RL.OVERRIDE LIST",
+var kinds = [callsEnd - firstCall]kind{
+	callLoad - firstCall:    {"RL.RULES LOAD", loadArgs, loadArgs + maxParts, isLoad, doLoad},
+	callSet - firstCall:     {"RL.OVERRIDE SET", 3, 3, isSet, doSet},
+	callDrop - firstCall:    {"RL.OVERRIDE DEL", 1, 1, namesOverride, doDrop},
+	callVersion - firstCall: {"RL.RULES VERSION", 0, 0, isAny, doVersion},
+	callText - firstCall:    {"RL.RULES GET", 1, 1, func(args [][]byte) bool { return isNumber(args[0]) }, doText},
+	callHistory - firstCall: {"RL.RULES HISTORY", 0, 0, isAny, doHistory},
+	callGet - firstCall:     {"RL.OVERRIDE GET", 1, 1, namesOverride, doGet},
+	callList - firstCall:    {"RL.OVERRIDE LIST", 3, 3, func(args [][]byte) bool { return isNumber(args[1]) && isNumber(args[2]) }, doList},
 }
 
 // CallName returns the name of a call of this package, for messages, or "" if the number is not in
@@ -55,40 +55,25 @@ func CallName(number uint16) string {
 	if number < firstCall || number >= callsEnd {
 		return ""
 	}
-	return callNames[number-firstCall]
+	return kinds[number-firstCall].name
 }
 
 var errCall = errors.New("a call of rules that can not be")
 
-// check returns an error if a call has arguments that no function of this package makes.
-func check(c *engine.Call) error {
-	if c.Command >= callsEnd {
-		return fmt.Errorf("unknown command %d", c.Command)
-	}
-	if n, bounds := len(c.Args), arity[c.Command-firstCall]; n < bounds[0] || n > bounds[1] {
-		return fmt.Errorf("call %d of rules with %d arguments", c.Command-firstCall, n)
-	}
-	c.ReadOnly = readOnly(c.Command)
-	ok := true
-	switch c.Command {
-	case callLoad:
-		ok = isNumber(c.Args[0]) && isNumber(c.Args[1]) && len(c.Args[2]) == len(Header{}.SHA) && len(c.Args[3]) <= MaxUserBytes && len(c.Args[4]) <= MaxNoteBytes &&
-			!slices.ContainsFunc(c.Args[loadArgs:], func(part []byte) bool { return len(part) > engine.MaxDocumentBytes })
-	case callSet:
-		_, _, err := readOverride(string(c.Args[2]))
-		ok = isOverrideName(string(c.Args[0])) && isNumber(c.Args[1]) && err == nil && len(c.Args[2]) <= maxOverrideBytes
-	case callDrop, callGet:
-		ok = isOverrideName(string(c.Args[0]))
-	case callText:
-		ok = isNumber(c.Args[0])
-	case callList:
-		ok = isNumber(c.Args[1]) && isNumber(c.Args[2])
-	}
-	if !ok {
-		return errCall
-	}
-	return nil
+func isAny([][]byte) bool { return true }
+
+func isLoad(args [][]byte) bool {
+	return isNumber(args[0]) && isNumber(args[1]) && len(args[2]) == len(Header{}.SHA) &&
+		len(args[3]) <= MaxUserBytes && len(args[4]) <= MaxNoteBytes &&
+		!slices.ContainsFunc(args[loadArgs:], func(part []byte) bool { return len(part) > engine.MaxDocumentBytes })
 }
+
+func isSet(args [][]byte) bool {
+	_, _, err := readOverride(string(args[2]))
+	return namesOverride(args) && isNumber(args[1]) && err == nil && len(args[2]) <= maxOverrideBytes
+}
+
+func namesOverride(args [][]byte) bool { return isOverrideName(string(args[0])) }
 
 // maxOverrideBytes bounds the form of an override: the longest path, with all its other
 // fields.

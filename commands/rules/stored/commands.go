@@ -12,60 +12,35 @@ import (
 	"limitsrv/engine/answer"
 )
 
-// Commands implements engine.Commands by the calls of this package and those of the embedded
-// one.
-type Commands struct{ engine.Commands }
+// Calls are the calls of this package, see spec.Family.
+type Calls struct{}
 
-var (
-	_ engine.Commands  = Commands{}
-	_ engine.Describer = Commands{}
-)
-
-// Check implements engine.Commands.
-func (x Commands) Check(c *engine.Call) error {
-	if c.Command < firstCall {
-		return x.Commands.Check(c)
+// Check returns an error if a call has arguments that no function of this package makes. It sets
+// ReadOnly.
+func (Calls) Check(c *engine.Call) error {
+	if c.Command >= callsEnd {
+		return fmt.Errorf("unknown command %d", c.Command)
 	}
-	return check(c)
+	k := &kinds[c.Command-firstCall]
+	if n := len(c.Args); n < k.least || n > k.most {
+		return fmt.Errorf("call %d of rules with %d arguments", c.Command-firstCall, n)
+	}
+	c.ReadOnly = readOnly(c.Command)
+	if !k.valid(c.Args) {
+		return errCall
+	}
+	return nil
 }
 
-// Keys implements engine.Commands.
-func (x Commands) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
-	if c.Command < firstCall {
-		return x.Commands.Keys(c, dst)
-	}
-	return dst, !readOnly(c.Command)
-}
+// Keys returns no key. A call that changes documents enters all shards.
+func (Calls) Keys(c *engine.Call, dst []int) (keys []int, all bool) { return dst, !readOnly(c.Command) }
 
-// names are the names of the calls; the index is the number minus firstCall.
-var names = [...]string{
-	callLoad - firstCall: "RL.RULES LOAD", callSet - firstCall: "RL.OVERRIDE SET", callDrop - firstCall: "RL.OVERRIDE DEL", callVersion - firstCall: "RL.RULES",
-	callText - firstCall: "RL.RULES GET", callHistory - firstCall: "RL.RULES HISTORY", callGet - firstCall: "RL.OVERRIDE GET", callList - firstCall: "RL.OVERRIDE LIST",
-}
+// Describe returns the name of a call.
+func (Calls) Describe(c *engine.Call) (name string, script []byte) { return CallName(c.Command), nil }
 
-// Describe implements engine.Describer. It passes calls of other packages to the embedded Commands,
-// if these are a Describer.
-func (x Commands) Describe(c *engine.Call) (name string, script []byte) {
-	if c.Command >= firstCall {
-		return names[c.Command-firstCall], nil
-	}
-	if d, ok := x.Commands.(engine.Describer); ok {
-		return d.Describe(c)
-	}
-	return "", nil
-}
-
-// Do implements engine.Commands.
-func (x Commands) Do(tx *engine.Tx, c *engine.Call) {
-	if c.Command < firstCall {
-		x.Commands.Do(tx, c)
-		return
-	}
-	do := [...]func(tx *engine.Tx, args [][]byte, dst []byte) []byte{
-		callLoad - firstCall: doLoad, callSet - firstCall: doSet, callDrop - firstCall: doDrop, callVersion - firstCall: doVersion,
-		callText - firstCall: doText, callHistory - firstCall: doHistory, callGet - firstCall: doGet, callList - firstCall: doList,
-	}
-	c.Answer = do[c.Command-firstCall](tx, c.Args, c.Answer)
+// Do carries out a call.
+func (Calls) Do(tx *engine.Tx, c *engine.Call) {
+	c.Answer = kinds[c.Command-firstCall].do(tx, c.Args, c.Answer)
 }
 
 // The outcomes of a load.

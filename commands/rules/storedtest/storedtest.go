@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"limitsrv/commands/calls"
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/source"
 	"limitsrv/commands/rules/stored"
-	"limitsrv/commands/scripts"
 	"limitsrv/engine"
 	"limitsrv/engine/answer"
 )
@@ -50,7 +50,7 @@ func Deny(t testing.TB, ip string) *rules.Override {
 
 // NewEngine returns an engine with the calls of package stored.
 func NewEngine(shards int) *engine.Engine {
-	return engine.New(engine.Options{Shards: shards, Seed: [16]byte{7}, Commands: stored.Commands{Commands: scripts.Commands{}}})
+	return engine.New(engine.Options{Shards: shards, Seed: [16]byte{7}, Commands: calls.Commands})
 }
 
 // Do applies one call and returns its answer in RESP2, in one line.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"limitsrv/commands/calls"
 	"limitsrv/commands/datatypes"
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/live"
@@ -306,7 +307,7 @@ func commandMaker(name string) maker {
 		all := lines[name]
 		number, _ := datatypes.Find([]byte(name))
 		args := strings.Fields(all[rng.IntN(len(all))])
-		keys, _ := datatypes.Commands{}.Keys(&engine.Call{Command: number, Args: words(args)}, nil)
+		keys, _ := calls.Commands.Keys(&engine.Call{Command: number, Args: words(args)}, nil)
 		for _, k := range keys {
 			args[k] = everyPrefix + args[k]
 		}

@@ -7,14 +7,14 @@ import (
 	"sync"
 	"testing"
 
+	"limitsrv/commands/calls"
 	"limitsrv/commands/rules/stored"
-	"limitsrv/commands/scripts"
 	"limitsrv/engine"
 	"limitsrv/persist"
 )
 
 // bare are the Commands without tags.
-var bare = stored.Commands{Commands: scripts.Commands{}}
+var bare = calls.Commands
 
 // everything makes batches of all requests of Everything, in random order, again and again. Leases
 // have few holders.

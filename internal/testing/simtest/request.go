@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"limitsrv/commands/calls"
 	"limitsrv/commands/datatypes"
-	"limitsrv/commands/rules/stored"
-	"limitsrv/commands/scripts"
 	"limitsrv/engine"
 )
 
@@ -48,7 +47,7 @@ func (r *Request) do(db uint8, name string, args ...string) {
 
 // Commands are the commands of datatypes, scripts and rules, with one more argument: the tag of the
 // call.
-var Commands engine.Commands = tagged{stored.Commands{Commands: scripts.Commands{}}}
+var Commands engine.Commands = tagged{calls.Commands}
 
 type tagged struct{ engine.Commands }
 

@@ -1,0 +1,2 @@
+// Package spec has the form of a family of calls.
+package spec
