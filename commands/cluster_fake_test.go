@@ -8,6 +8,7 @@ import (
 
 	"limitsrv/commands/backend"
 	"limitsrv/engine"
+	"limitsrv/engine/slots"
 	"limitsrv/internal/status"
 )
 
@@ -66,8 +67,10 @@ func newFakeCluster(role status.Role) *fakeCluster {
 
 func (c *fakeCluster) Enabled() bool { return c.enabled }
 func (c *fakeCluster) Leads() bool   { return c.moved == "" }
-func (c *fakeCluster) Moved() string { return c.moved }
-func (c *fakeCluster) Older() bool   { return c.older != nil }
+func (c *fakeCluster) Where(slots.Slot) (address string, here bool) {
+	return c.moved, c.moved == ""
+}
+func (c *fakeCluster) Older() bool { return c.older != nil }
 func (c *fakeCluster) Loggable(b *engine.Batch, from int) error {
 	if c.older == nil {
 		return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"limitsrv/engine/slots"
 	"limitsrv/internal/histogram"
 	"limitsrv/internal/status"
 	"limitsrv/replication/fsm"
@@ -172,14 +173,15 @@ func (n *Node) Digest() (index uint64, digest uint64) {
 // Leads reports whether this node decides.
 func (n *Node) Leads() bool { return n.leadership().leading }
 
-// Moved returns the leader's address for clients, or "" if this node leads or the leader
-// is unknown.
-func (n *Node) Moved() string {
+// Where reports whether this node takes commands with keys of a slot, as the leader of all slots or
+// because the leader is unknown. If not, it returns the leader's address for clients.
+func (n *Node) Where(slots.Slot) (address string, here bool) {
 	lead := n.leadership()
 	if lead.stack == nil || lead.elected || lead.leader.Node == "" {
-		return ""
+		return "", true
 	}
-	return lead.fsm.Member(lead.leader.Node).Client
+	address = lead.fsm.Member(lead.leader.Node).Client
+	return address, address == ""
 }
 
 // pending returns the value of status.Replication.Pending for a node that knows a leader.

@@ -8,6 +8,7 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/engine"
+	"limitsrv/engine/slots"
 	"limitsrv/internal/status"
 )
 
@@ -17,16 +18,16 @@ import (
 // or on another node.
 type Cluster interface {
 	// Enabled reports whether clients must treat the server as a Redis cluster. It may be
-	// false although there are other nodes.
+	// false although there are other nodes. It never changes.
 	Enabled() bool
 	// Nodes returns all nodes, this one first, whether or not it is a member yet; none:
 	// there is no cluster, and no Replication. local is the address that the client
 	// connected to, HOST:PORT.
 	Nodes(local string) []status.Node
-	// Moved returns the address, HOST:PORT, to which clients must send commands with
-	// keys; empty: this node executes them. It is called for each such command. Cost: a
-	// few loads and short locks.
-	Moved() string
+	// Where reports whether this node executes commands with keys of a slot. If not, it returns
+	// the address, HOST:PORT, to which clients must send them. It is called for each such command
+	// if Enabled is true. Cost: a few loads and short locks.
+	Where(slots.Slot) (address string, here bool)
 	// Leads reports whether this node decides: its engine then has every change that any node
 	// has answered. Cost: a few loads and short locks.
 	Leads() bool
@@ -123,8 +124,8 @@ var ErrSingleNode = resp.NewError("ERR", "the server is not a member of a cluste
 // singleNode has the methods of a Cluster without other nodes.
 type singleNode struct{}
 
-// Moved returns no address.
-func (singleNode) Moved() string { return "" }
+// Where reports true.
+func (singleNode) Where(slots.Slot) (address string, here bool) { return "", true }
 
 // Leads reports true.
 func (singleNode) Leads() bool { return true }

@@ -28,7 +28,7 @@
 // the state away, as if a batch were in flight. There is therefore one way to wake a
 // connection, and no goroutine per connection for it. Commands load one word,
 // Handler.hooks, which is 0 unless a session monitors, a pause is on, the state is
-// loading, or a users file is in use.
+// loading, a users file is in use, or clients treat the server as a Redis Cluster.
 //
 // # Users
 //
@@ -50,8 +50,8 @@
 // WAIT, and changes the membership. The Exec chooses the node that decides; the session
 // is not aware of it, and therefore WATCH is a batch too. The session does three things:
 //
-//   - It answers MOVED to a command with keys if Cluster.Moved names another node, and
-//     does not execute it.
+//   - It answers MOVED to a command with keys if Cluster.Where names another node for
+//     the slot, and does not execute it.
 //   - Before a command that reads state outside of batches, see Command.Fresh, it waits until
 //     this node has every change that another node has answered.
 //   - After READONLY it marks batches as Stale. A replica may answer read-only commands

@@ -10,7 +10,8 @@ const (
 	monitored int32 = 1 << iota
 	paused
 	loading
-	guarded // there is a users file: rights must be checked
+	guarded   // there is a users file: rights must be checked
+	clustered // the cluster is Enabled: other nodes may have a slot
 )
 
 // set sets or clears a bit.

@@ -12,22 +12,23 @@ const codeMoved = "MOVED"
 
 // elsewhere returns the MOVED error for a command that another node must execute; nil:
 // this node executes it. Under READONLY this node executes read-only commands. EXEC is
-// redirected according to the commands of its transaction.
+// redirected according to the commands of its transaction. Requires: the cluster is
+// Enabled.
 func (s *Session) elsewhere(c *Spec, args [][]byte) error {
-	address := s.h.config.Cluster.Moved()
-	if address == "" {
-		return nil
-	}
 	ofExec := c.Flags&Executes != 0 && s.tx.keyed && !s.tx.dirty
 	if !ofExec && !s.isForLeader(c, args) {
 		return nil
 	}
-	if host, port, err := net.SplitHostPort(address); err == nil { // as Redis, without brackets
-		address = host + ":" + port
-	}
 	slot := s.tx.slot
 	if !ofExec {
 		slot = slots.Of(args[c.positions(args).First])
+	}
+	address, here := s.h.config.Cluster.Where(slot)
+	if here {
+		return nil
+	}
+	if host, port, err := net.SplitHostPort(address); err == nil { // as Redis, without brackets
+		address = host + ":" + port
 	}
 	return resp.NewError(codeMoved, fmt.Sprintf("%d %s", slot, address))
 }

@@ -124,7 +124,7 @@ func (s *Session) Do(args [][]byte) bool {
 			return false
 		}
 	}
-	if err == nil {
+	if err == nil && hooks&clustered != 0 {
 		err = s.elsewhere(c, args)
 	}
 	if err == nil && hooks&loading != 0 {

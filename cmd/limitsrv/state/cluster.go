@@ -7,6 +7,7 @@ import (
 	"limitsrv/commands/backend"
 	"limitsrv/commands/resp"
 	"limitsrv/engine"
+	"limitsrv/engine/slots"
 	"limitsrv/replication"
 )
 
@@ -77,11 +78,11 @@ func (r clusterAdapter) Backup(name string, done func(path string, err error)) e
 
 func (r clusterAdapter) Enabled() bool { return r.mode != "off" }
 
-func (r clusterAdapter) Moved() string {
+func (r clusterAdapter) Where(slot slots.Slot) (address string, here bool) {
 	if r.mode != "on" {
-		return ""
+		return "", true
 	}
-	return r.Node.Moved()
+	return r.Node.Where(slot)
 }
 
 var changes = map[backend.ChangeKind]replication.ChangeKind{
