@@ -58,10 +58,6 @@ type Batch struct {
 	Slow    bool
 	// Decisions are the answers, one for each op, valid after Apply until Reset.
 	Decisions []Decision
-	// Evicted are the live keys that Apply evicted, in ascending order of Before, valid
-	// until Reset. They do not follow from the ops: without the bound, or with other keys
-	// in the engine, none would have been evicted.
-	Evicted []Eviction
 	// Effects is a checksum of the effects of the calls. Apply adds to it, in any order, if
 	// Options.Effects is set: then engines with equal seeds and states have equal sums.
 	Effects uint64
@@ -76,19 +72,10 @@ type Batch struct {
 	tx       Tx
 }
 
-// An Eviction is a key that was evicted immediately before the op with index Before was
-// applied, with the effect of a Forget at that point.
-type Eviction struct {
-	Before int
-	DB     uint8
-	Key    []byte
-}
-
 // Reset empties the batch.
 func (b *Batch) Reset() {
 	b.Ops = b.Ops[:0]
 	b.Decisions = b.Decisions[:0]
-	b.Evicted = b.Evicted[:0]
 	b.learns = b.learns[:0]
 	b.resetCalls()
 	b.tx.release()
@@ -137,30 +124,6 @@ type scratch struct {
 	runs    [prefetchOps]shardRun // of lockRuns
 	// entered are the shards of the ops that are being applied as one moment.
 	entered shardSet
-}
-
-// addEviction appends a copy of a key, reusing the memory of an earlier entry beyond the
-// list's length.
-func addEviction(list []Eviction, before int, db uint8, key []byte) []Eviction {
-	if len(list) == cap(list) {
-		list = append(list, Eviction{})
-	} else {
-		list = list[:len(list)+1]
-	}
-	v := &list[len(list)-1]
-	v.Before, v.DB, v.Key = before, db, append(v.Key[:0], key...)
-	return list
-}
-
-// collectEvicted moves the evictions of a shard for op i into the batch.
-func (b *Batch) collectEvicted(i int, s *shard) {
-	if len(s.evicted) == 0 {
-		return
-	}
-	for _, v := range s.evicted {
-		b.Evicted = addEviction(b.Evicted, i, v.DB, v.Key)
-	}
-	s.evicted = s.evicted[:0]
 }
 
 // sortByShard returns the indexes of the ops from..to-1 sorted by shard, without the second

@@ -102,9 +102,6 @@ func (b *Batch) noteChanges() {
 			changed.add(Change{DB: op.DB, Key: op.Key, Origin: b.Origin})
 		}
 	}
-	for i := range b.Evicted {
-		changed.add(Change{DB: b.Evicted[i].DB, Key: b.Evicted[i].Key})
-	}
 }
 
 // changes notes that the call changes a key.

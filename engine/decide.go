@@ -228,7 +228,7 @@ func (s *shard) ensureMemory(now Instant, key []byte, h uint64, pl place, n int6
 		return pl, true
 	}
 	kept := *c
-	ok := s.makeRoom(h, key, record, grow, now)
+	ok := s.makeRoom(h, record, grow, now)
 	*c = kept
 	if !pl.missing() {
 		p, i, _ := s.find(h, key) // its page may have been repacked
@@ -278,5 +278,8 @@ func (s *shard) forget(now Instant, op *Op, h uint64, d *Decision) {
 		s.remove(pl)
 		s.shrink(s.slab.open(pl.page))
 		d.Allowed, d.Changed = 1, true
+		if op.N == evicts {
+			s.stats.Evicted++
+		}
 	}
 }

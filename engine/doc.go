@@ -18,9 +18,8 @@
 //   - Arithmetic is exact, in integers. Replies are rounded against the caller: times up,
 //     counts down.
 //   - Only Apply, Sweep, SweepExpired, MakeRoom, Load, Clear and SetTime change state and time. All
-//     changes of Apply follow from the ops marked Changed and from Evicted: applying only these
-//     at the same times gives the same state. Sweeps and read-only calls need not be
-//     repeated.
+//     changes of Apply follow from the ops marked Changed: applying only these at the same
+//     times gives the same state. Sweeps and read-only calls need not be repeated.
 //   - Freeze is a view of all keys at one moment, read while decisions continue. Load
 //     restores the same state from it, in an engine with any number of shards. Load takes
 //     arbitrary bytes and accepts only a state that could have occurred.
@@ -32,4 +31,12 @@
 //     the shortest of the windows. Permits used stay used, also above a lower limit,
 //     until the later of the ends of two windows. The time at which a bucket is full is
 //     kept exactly.
+//
+// # Memory
+//
+// One rule decides about memory, between batches: see [Bound]. Evictions are ops, and a batch that
+// must not create keys is Full, so that both stand in logs. A batch that is Full still adds entries
+// to existing LOG and LEASE keys: logs of all versions contain such batches, and the memory of an
+// entry differs between nodes with equal states, so that no op of a log can depend on it. Outside
+// of clusters [Engine.SetBackstop] bounds these entries, and rejects the ops that would exceed it.
 package engine

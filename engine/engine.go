@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 	"math/bits"
-	"slices"
 	"sync/atomic"
 
 	"limitsrv/engine/siphash"
@@ -19,7 +18,7 @@ type Options struct {
 	// Seed is the secret from which all hash keys are derived. Without it nobody can choose keys,
 	// members or holders that share a place.
 	Seed [16]byte
-	// MaxMemory and Evict are the arguments of SetBound.
+	// MaxMemory and Evict are the Bound of SetBound.
 	MaxMemory int64
 	Evict     bool
 	// Commands carries out the ops of kind Do; nil: there may be none.
@@ -43,9 +42,10 @@ type Engine struct {
 	key           siphash.Key // secrets.table
 	secrets       secrets
 	memory        memory
-	sweepShard    atomic.Uint32 // next shard of Sweep
-	victimCursor  atomic.Uint64 // hash at which Victims continues
-	statsDisabled atomic.Bool   // Stats reports no totals
+	bound         atomic.Pointer[Bound] // of SetBound
+	sweepShard    atomic.Uint32         // next shard of Sweep
+	victimCursor  atomic.Uint64         // hash at which Victims continues
+	statsDisabled atomic.Bool           // Stats reports no totals
 	commandCounts commandCounts
 	commands      Commands
 	level         uint8 // the newest level of commands
@@ -78,7 +78,7 @@ func New(o Options) *Engine {
 	if o.Commands != nil {
 		e.level = o.Commands.Level()
 	}
-	e.SetBound(o.MaxMemory, o.Evict)
+	e.SetBound(Bound{o.MaxMemory, o.Evict})
 	for i := range e.shards {
 		s := &e.shards[i]
 		s.seed, s.hashKey, s.secrets, s.bits, s.memory = o.Seed, e.key, &e.secrets, e.bits, &e.memory
@@ -93,16 +93,6 @@ func New(o Options) *Engine {
 
 // Commands returns Options.Commands.
 func (e *Engine) Commands() Commands { return e.commands }
-
-// SetBound bounds MemoryBytes from now on; 0 means no bound. If a new key does not fit,
-// the shard first forgets expired keys, a few pages at a time, and skips that search
-// before the first expiry. With evict it then drops live keys: among about 60 neighbours
-// those nearest to their reset, a sixteenth of them at once. Without evict it rejects the
-// new key with NoMemory. Existing keys beyond the bound stay.
-func (e *Engine) SetBound(maxMemory int64, evict bool) {
-	e.memory.max.Store(maxMemory)
-	e.memory.evict.Store(evict)
-}
 
 // Now returns the latest time that any shard has seen. Cost: each shard is locked once.
 func (e *Engine) Now() (now Instant) {
@@ -143,9 +133,6 @@ func (e *Engine) Apply(now Instant, b *Batch) {
 		e.applyAtomic(now, b, 0, len(b.Ops))
 	} else {
 		e.applyParts(now, b)
-	}
-	if len(b.Evicted) > 1 {
-		slices.SortFunc(b.Evicted, func(x, y Eviction) int { return x.Before - y.Before })
 	}
 	if b.Notices.Tracks() && !b.readOnly {
 		b.noteChanges()
@@ -346,7 +333,6 @@ func (e *Engine) applyLocked(now Instant, b *Batch, from, to int) {
 		default:
 			s := &e.shards[b.scratch.shards[i]]
 			s.apply(now, op, b.scratch.hashes[i], &b.Decisions[i])
-			b.collectEvicted(i, s)
 		}
 	}
 }

@@ -96,12 +96,12 @@ func TestExpiredRecordsStay(t *testing.T) {
 		moves = s.moves
 	}
 	now += reuseTime / 2
-	e.SetBound(e.MemoryBytes()*5/4, false)
+	e.SetBound(Bound{MaxBytes: e.MemoryBytes() * 5 / 4})
 	ask("b", bucket)
 	if st := e.Stats(); st.Refused != 0 {
 		t.Errorf("%d keys refused, want none: there were expired ones", st.Refused)
 	}
-	e.SetBound(0, false)
+	e.SetBound(Bound{})
 	now += reuseTime + 1e9
 	if e.Sweep(now, pages); e.Len() != 0 {
 		t.Errorf("%d keys after reuseTime, want none", e.Len())

@@ -29,7 +29,9 @@ func BenchmarkFull(b *testing.B) {
 					key = fmt.Appendf(key, "new:%018d", i+j)
 					batch.Ops = append(batch.Ops, Op{Kind: Take, Params: benchParams, N: 1, Key: key[from:]})
 				}
-				e.Apply(Instant(1e18+1000*i), batch)
+				now := Instant(1e18 + 1000*i)
+				e.MakeRoom(now, batch)
+				e.Apply(now, batch)
 			}
 			after := e.Stats()
 			b.ReportMetric(float64(after.Refused-before.Refused)/float64(b.N), "refused/op")

@@ -119,14 +119,14 @@ func TestVictims(t *testing.T) {
 			t.Errorf("%v: Stats say %d bytes, MemoryBytes %d", a, got, filled+empty)
 		}
 		digest := e.Digest(at)
-		all := e.Victims(at, 1<<40, nil)
+		all := e.Victims(at, 1<<40)
 		if len(all) < int(live)/4 || len(all) > int(live)/2 || e.Digest(at) != digest {
 			t.Errorf("%v: %d victims of %d keys, want a third; digest %x before, %x after", a, len(all), live, digest, e.Digest(at))
 		}
 		var late, dropped int
 		tailed := isListed(a) // their memory is freed only when none is in use
 		for e.MemoryBytes()-empty > filled*3/4 && !(tailed && dropped > int(live)/4) {
-			victims := e.Victims(at, filled/50, nil)
+			victims := e.Victims(at, filled/50)
 			if len(victims) == 0 {
 				t.Fatalf("%v: no victims, when %d of %d bytes are left", a, e.MemoryBytes()-empty, filled)
 			}

@@ -22,14 +22,14 @@ func Passed(ops []Op, ds []Decision) bool {
 func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 	first := &b.Ops[from]
 	if first.Kind != Needs {
-		e.takeMembers(now, b, from, from, to)
+		e.takeMembers(now, b, from, to)
 		return
 	}
 	if !e.inForce(first) {
 		e.failGroup(b, from, to, Stale)
 		return
 	}
-	status := e.takeMembers(now, b, from, from+1, to)
+	status := e.takeMembers(now, b, from+1, to)
 	b.answerNeeds(from, status)
 }
 
@@ -47,16 +47,16 @@ func (b *Batch) answerNeeds(i int, status Status) {
 	}
 }
 
-// takeMembers decides the members from..to-1 of a group that begins at first. It returns
+// takeMembers decides the members from..to-1 of a group. It returns
 // the status of the group.
 //
 // It first finds the key of each op, once, and probes the op, after earlier ops of the group
 // on the same key. It takes only if the group passes; from then on nothing can be denied. If it
 // does not pass, the keys still get their new parameters, in the order of the ops, unless
 // memory was insufficient.
-func (e *Engine) takeMembers(now Instant, b *Batch, first, from, to int) Status {
+func (e *Engine) takeMembers(now Instant, b *Batch, from, to int) Status {
 	if b.Ops[from].settles() {
-		return e.settleMembers(now, b, first, from, to)
+		return e.settleMembers(now, b, from, to)
 	}
 	b.beginGroup(from, to)
 	switch open, right := e.passGuards(now, b, from, to); {
@@ -72,21 +72,17 @@ func (e *Engine) takeMembers(now Instant, b *Batch, first, from, to int) Status 
 	case looking:
 		return OK
 	default:
-		return e.finishGroup(now, b, first, from, to, pass)
+		return e.finishGroup(now, b, from, to, pass)
 	}
 }
 
-// finishGroup applies the members of a group that begins at first and was probed, and returns
-// its status.
-func (e *Engine) finishGroup(now Instant, b *Batch, first, from, to int, pass bool) Status {
+// finishGroup applies the members of a group that was probed, and returns its status.
+func (e *Engine) finishGroup(now Instant, b *Batch, from, to int, pass bool) Status {
 	ready := false
 	if pass {
 		ready = e.ensureGroupMemory(now, b, from, to)
 	} else {
 		ready = e.ensureStrikes(now, b, from, to)
-	}
-	for i := from; i < to; i++ {
-		b.collectEvicted(first, &e.shards[b.scratch.shards[i]])
 	}
 	switch {
 	case !ready && pass:
@@ -305,7 +301,7 @@ func (e *Engine) ensureGroupMemory(now Instant, b *Batch, from, to int) bool {
 	if b.Full && !e.allKeysLive(b, from, to) {
 		return false
 	}
-	if e.memory.max.Load() == 0 {
+	if e.memory.most.Load() == 0 {
 		return true
 	}
 	for i := from; i < to; i++ {
@@ -327,7 +323,7 @@ func (s *shard) ensureMember(now Instant, b *Batch, i, n int) bool {
 		grow += g.maxGrowth()
 	}
 	grow *= n
-	return grow == 0 || s.withinBound(grow) || s.makeRoom(h, op.Key, 0, grow, now)
+	return grow == 0 || s.withinBound(grow) || s.makeRoom(h, 0, grow, now)
 }
 
 // allKeysLive reports whether the group would create no key. A Shadow member may: it is

@@ -1,14 +1,12 @@
 package engine
 
 // settleMembers applies the members with indexes from to to-1 of a group that settles, each
-// independently. first is the index of the group. It returns OK, because each member has a status
-// of its own.
-func (e *Engine) settleMembers(now Instant, b *Batch, first, from, to int) Status {
+// independently. It returns OK, because each member has a status of its own.
+func (e *Engine) settleMembers(now Instant, b *Batch, from, to int) Status {
 	changed := false
 	for i := from; i < to; i++ {
 		s := &e.shards[b.scratch.shards[i]]
 		s.apply(now, &b.Ops[i], b.scratch.hashes[i], &b.Decisions[i])
-		b.collectEvicted(first, s)
 		changed = changed || b.Decisions[i].Changed
 	}
 	for i := from; i < to; i++ {

@@ -17,6 +17,7 @@ type groupTest struct {
 	seed    uint64
 	r       *rand.Rand
 	e       *engine.Engine
+	bound   engine.Bound
 	model   *model
 	replay  *replica
 	now     int64
@@ -85,19 +86,21 @@ func (d *groupTest) apply() {
 	}
 	b.Atomic = d.r.IntN(4) == 0
 	now := engine.Instant(d.now)
-	d.e.Apply(now, &b)
-	evicted := b.Evicted
-	for from := 0; from < len(b.Ops); {
-		ops := b.Ops[from : from+max(1, int(b.Ops[from].Group))]
-		for ; len(evicted) > 0 && evicted[0].Before == from; evicted = evicted[1:] {
-			d.model.apply(now, []engine.Op{{Kind: engine.Forget, Key: evicted[0].Key}})
+	if d.bound.Evict {
+		evictions := evict(d.e, d.bound, now, &b)
+		for i := range evictions.Ops {
+			d.model.apply(now, evictions.Ops[i:i+1])
 			d.seen.evictions++
 		}
+		if err := d.replay.follow(now, evictions); err != nil {
+			d.fail("replay: %v", err)
+		}
+	}
+	d.e.Apply(now, &b)
+	for from := 0; from < len(b.Ops); {
+		ops := b.Ops[from : from+max(1, int(b.Ops[from].Group))]
 		d.compare(ops, b.Decisions[from:from+len(ops)])
 		from += len(ops)
-	}
-	if len(evicted) > 0 {
-		d.fail("an eviction within a group: %v", evicted)
 	}
 	if err := d.replay.follow(now, &b); err != nil {
 		d.fail("replay: %v", err)
@@ -165,7 +168,8 @@ func TestGroups(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 33))
 		d := &groupTest{t: t, seed: seed, r: r, model: newModel(), now: int64(instant("2025-06-15T12:34:56.789Z"))}
 		d.e = engine.New(engine.Options{Shards: 1 << r.IntN(3), Seed: [16]byte{5}})
-		d.e.SetBound(d.e.Stats().MemoryBytes+4<<10+r.Int64N(80<<10), seed%2 == 0)
+		d.bound = engine.Bound{MaxBytes: d.e.Stats().MemoryBytes + 4<<10 + r.Int64N(80<<10), Evict: seed%2 == 0}
+		d.e.SetBound(d.bound)
 		d.replay = &replica{e: engine.New(engine.Options{Seed: [16]byte{5}})}
 		for range 600 / testwait.Slowdown() {
 			if r.IntN(4) > 0 {

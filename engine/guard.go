@@ -63,7 +63,7 @@ func (e *Engine) ensureStrikes(now Instant, b *Batch, from, to int) bool {
 		if op.Mode != Guard || !b.strikes(i, to) {
 			continue
 		}
-		if b.Full && s.isMissing(now, op, h, b.member(i)) || e.memory.max.Load() > 0 && !s.ensureMember(now, b, i, to-from) {
+		if b.Full && s.isMissing(now, op, h, b.member(i)) || e.memory.most.Load() > 0 && !s.ensureMember(now, b, i, to-from) {
 			s.stats.Refused++
 			return false
 		}

@@ -1,11 +1,6 @@
 package engine
 
-import (
-	"cmp"
-	"slices"
-
-	"limitsrv/internal/invariants"
-)
+import "limitsrv/internal/invariants"
 
 const (
 	// sweepTries bounds the pages swept for memory before a key is rejected; the search
@@ -16,17 +11,13 @@ const (
 	maxSkipped = 4
 	// collectPerPage is the number of parts of freed values that are collected with a page.
 	collectPerPage = 64
-	// evictShare is the part of a page that is freed beyond the need of a new key, so
-	// that not every new key scans and repacks the page.
-	evictShare = 16
 )
 
 // makeRoom makes memory available for a record under a hash, if record > 0, and for grow
 // bytes of chunks or nodes. It reports whether there is enough. It forgets expired keys
-// of the page before it lets the page grow and, at the bound, of a few other pages; then
-// it evicts keys, if the engine permits that. It overwrites the cell. Cost: O(1) pages;
-// none if nothing has expired.
-func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bool {
+// of the page before it lets the page grow and, at the backstop, of a few other pages. It
+// overwrites the cell. Cost: O(1) pages; none if nothing has expired.
+func (s *shard) makeRoom(h uint64, record, grow int, now Instant) bool {
 	if p := s.pageOf(h); record > 0 && !p.fits(record) {
 		more := s.packFull(p, record, now, s.reuse.idleSince(now))
 		if more > 0 && !s.withinBound(grow+more) {
@@ -38,9 +29,6 @@ func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bo
 		return true
 	}
 	if s.sweepFor(grow, now) {
-		return true
-	}
-	if s.memory.evict.Load() && s.evictFor(h, key, record, grow, now) {
 		return true
 	}
 	s.stats.Refused++
@@ -142,69 +130,6 @@ func (s *shard) growth(p page, record int) int {
 		return pageSizes[splitSize] + pageHeadBytes + s.dividing(p.depth, s.slab.pages())
 	}
 	return pageSizes[classFor(need)] - len(p.buf)
-}
-
-// evictFor evicts the keys nearest to their reset until there is enough memory: keys of
-// the page of h if that page needs to grow for a record, otherwise keys of the pages of
-// the sweep. It never evicts key.
-func (s *shard) evictFor(h uint64, key []byte, record, grow int, now Instant) bool {
-	if p := s.pageOf(h); record > 0 && grow == s.growth(p, record) {
-		// The page may be exempt from the bound: its buffer may be as small as one
-		// record.
-		if short := p.live() + slotBytes + record - len(p.buf); short > 0 {
-			return s.evictNearest(p, short+len(p.buf)/evictShare, key, now) || p.live()+slotBytes+record <= len(p.buf)
-		}
-		return true
-	}
-	for range sweepTries {
-		s.evictNearest(s.pageOf(s.sweepCursor), 1, key, now)
-		s.sweepPage(now, now)
-		s.publishUsage()
-		if s.withinBound(grow) {
-			return true
-		}
-	}
-	return false
-}
-
-// evictNearest evicts keys of a page, those nearest to their reset first, until at least
-// so many bytes are free. It never evicts spared, nor keys that never expire; it returns
-// false if these are the reason that too few bytes are free.
-func (s *shard) evictNearest(p page, bytes int, spared []byte, now Instant) bool {
-	resets, lasting := s.resets[:0], false
-	for i := range p.slots() {
-		c := s.load(p, i)
-		reset := c.meter().until(c, now, 0)
-		if at := p.offset(i); string(p.key(at, c.alg().words)) == string(spared) {
-			reset = Never
-		} else if reset == Never {
-			lasting = true
-		}
-		resets = append(resets, reset)
-	}
-	s.resets = resets
-	for bytes > 0 {
-		nearest := -1
-		for i, reset := range resets {
-			if reset != Never && (nearest < 0 || reset.compare(resets[nearest]) < 0) {
-				nearest = i
-			}
-		}
-		if nearest < 0 {
-			return !lasting
-		}
-		_, n, key := s.record(p, nearest)
-		s.evicted = addEviction(s.evicted, 0, s.dbAt(place{page: p.pageHead, slot: nearest}), key)
-		s.remove(place{page: p.pageHead, slot: nearest})
-		s.stats.Evicted++
-		resets = slices.Delete(resets, nearest, nearest+1)
-		bytes -= slotBytes + n
-	}
-	return true
-}
-
-func (a Span) compare(b Span) int {
-	return cmp.Or(cmp.Compare(a.Millis, b.Millis), cmp.Compare(a.Nanos, b.Nanos))
 }
 
 // purge removes the expired keys of a page and updates its nextExpiry. A limit without a tail is

@@ -25,7 +25,7 @@ var nodes = []node{
 		at := tr.now + engine.Instant(r.Int64N(100e9)) // the next batch may be earlier
 		batch := tr.readOnly(r)
 		n.e.Look(at, &batch)
-		n.e.Victims(at, r.Int64N(20_000), nil)
+		n.e.Victims(at, r.Int64N(20_000))
 		n.e.Export(at, 0, tr.keys[r.IntN(len(tr.keys))], nil)
 		n.e.Digest(0)
 	}},

@@ -63,7 +63,8 @@ const (
 	// and Allowed is 0. With the mode Fit it takes as many permits as fit. Allowed is then 1 if
 	// all fit; with the mode Partial it is their number.
 	Charge
-	// Forget drops a key. Allowed is 1 if there was one.
+	// Forget drops a key. Allowed is 1 if there was one. If N is 1, it is an eviction, see
+	// Room.Victims, and counts in Stats.Evicted.
 	Forget
 	// Acquire takes or renews the lease of the holder ID under Params, with Period as its
 	// ttl. N = 0 is read-only, as for a Take.

@@ -26,6 +26,5 @@ func (e *Engine) applyPair(now Instant, b *Batch, i int, s *shard) {
 		return
 	}
 	s.apply(now, &b.Ops[i+1], b.scratch.hashes[i], d)
-	b.collectEvicted(i, s)
 	b.answerNeeds(i, d.Status)
 }

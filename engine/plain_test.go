@@ -153,7 +153,7 @@ func TestDatabasesOfLimits(t *testing.T) {
 			t.Errorf("database %d: its key was not exported", db)
 		}
 	}
-	if victims := e.Victims(1e18, 1<<20, nil); len(victims) == 0 || victims[0].DB == victims[len(victims)-1].DB {
+	if victims := e.Victims(1e18, 1<<20); len(victims) == 0 || victims[0].DB == victims[len(victims)-1].DB {
 		t.Errorf("victims %v, want some of several databases", victims)
 	}
 	if e.Digest(1e18) == engine.New(engine.Options{}).Digest(1e18) {

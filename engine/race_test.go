@@ -38,7 +38,7 @@ func race(e *engine.Engine, run func(g int, r *rand.Rand, now func() engine.Inst
 				_, _ = e.Len(), e.Stats()
 				_, _ = e.Top(now(), engine.TopHot, topk.Hour, 10), e.ShardStats(nil)
 				e.Look(now(), &look)
-				e.Victims(now(), 100, nil)
+				e.Victims(now(), 100)
 				e.Export(now(), 0, []byte("key 0"), nil)
 				e.Digest(now())
 			}

@@ -123,7 +123,7 @@ func (l *replayList) apply(e *Engine, s *shard, sorting *replaySorting, of repla
 	l.rows.delay(s.now)
 	s.full = of.full
 	var done, free rowPlace
-	for i := 0; i <= len(l.ordered) && e.memory.max.Load() == 0; i++ {
+	for i := 0; i <= len(l.ordered) && e.memory.most.Load() == 0; i++ {
 		to := rowPlace{l.ops, len(l.rows)}
 		if i < len(l.ordered) {
 			to = l.ordered[i]
@@ -182,7 +182,6 @@ func (l *replayList) applyInOrder(e *Engine, s *shard, of replayed, from, end in
 			}
 			from = l.rows.after(from)
 		}
-		s.evicted = s.evicted[:0]
 		s.unlock()
 	}
 }

@@ -13,11 +13,11 @@ import (
 )
 
 // A replica is an engine that applies only the content of a log: the ops that changed the
-// state, and the evictions. It has no bound itself.
+// state. It has no bound itself.
 type replica struct {
 	e     *engine.Engine
 	batch engine.Batch
-	from  []int // for each op of batch, its index in the original, or -1 for an eviction
+	from  []int // for each op of batch, its index in the original
 }
 
 // follow applies the changes of b, decided at now, and returns an error if a decision
@@ -25,27 +25,26 @@ type replica struct {
 func (r *replica) follow(now engine.Instant, b *engine.Batch) error {
 	r.batch.Reset()
 	r.from = r.from[:0]
-	evicted := b.Evicted
 	for i := range b.Ops {
-		for ; len(evicted) > 0 && evicted[0].Before == i; evicted = evicted[1:] {
-			r.batch.Ops = append(r.batch.Ops, engine.Op{Kind: engine.Forget, Key: evicted[0].Key})
-			r.from = append(r.from, -1)
-		}
 		if b.Decisions[i].Changed {
 			r.batch.Ops = append(r.batch.Ops, b.Ops[i])
 			r.from = append(r.from, i)
 		}
 	}
-	if len(evicted) > 0 {
-		return fmt.Errorf("evictions %v are out of order", b.Evicted)
-	}
 	r.e.Apply(now, &r.batch)
 	for j, i := range r.from {
-		if i >= 0 && r.batch.Decisions[j] != b.Decisions[i] {
+		if r.batch.Decisions[j] != b.Decisions[i] {
 			return fmt.Errorf("op %d\n got %+v\nwant %+v", i, r.batch.Decisions[j], b.Decisions[i])
 		}
 	}
 	return nil
+}
+
+// evict applies the evictions that a bound requests before a batch, and returns them.
+func evict(e *engine.Engine, bound engine.Bound, now engine.Instant, b *engine.Batch) *engine.Batch {
+	evictions := &engine.Batch{Ops: bound.Room(e, now, now, b).Victims}
+	e.Apply(now, evictions)
+	return evictions
 }
 
 // TestReplayEvictions fills an engine beyond its bound with recurring keys, a few at a
@@ -53,7 +52,7 @@ func (r *replica) follow(now engine.Instant, b *engine.Batch) error {
 func TestReplayEvictions(t *testing.T) {
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 9))
-		e := engine.New(engine.Options{Shards: 4, MaxMemory: 96 << 10, Evict: true})
+		e := engine.New(engine.Options{Shards: 4})
 		re := &replica{e: engine.New(engine.Options{})}
 		now, b := instant("2025-06-15T12:34:56Z"), engine.Batch{}
 		for range 4000 / testwait.Slowdown() {
@@ -68,6 +67,9 @@ func TestReplayEvictions(t *testing.T) {
 			}
 			b.Atomic = r.IntN(4) == 0
 			now += engine.Instant(r.IntN(1e9))
+			if err := re.follow(now, evict(e, engine.Bound{MaxBytes: 96 << 10, Evict: true}, now, &b)); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
 			e.Apply(now, &b)
 			if err := re.follow(now, &b); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
@@ -197,11 +199,11 @@ func TestSetBound(t *testing.T) {
 		t.Fatalf("none of 1000 keys has status %d", status)
 	}
 	until(engine.OK)
-	e.SetBound(e.Stats().MemoryBytes, false)
+	e.SetBound(engine.Bound{MaxBytes: e.Stats().MemoryBytes})
 	until(engine.NoMemory)
-	e.SetBound(e.Stats().MemoryBytes, true)
+	e.SetBound(engine.Bound{MaxBytes: e.Stats().MemoryBytes + 1000, Evict: true})
 	until(engine.OK)
-	if e.SetBound(0, false); add() != engine.OK {
+	if e.SetBound(engine.Bound{}); add() != engine.OK {
 		t.Errorf("a key is rejected without a bound")
 	}
 }

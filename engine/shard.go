@@ -33,14 +33,12 @@ type shard struct {
 	memory                       *memory
 	reportedBytes                int64 // of this shard, as counted in memory
 	stats                        Stats
-	resets                       []Span     // of the keys of a page
-	evicted                      []Eviction // by the op being applied
-	moves                        uint32     // number of changes after which a place may be that of another record
-	full                         bool       // the batch being applied may create no key
-	boundless                    bool       // the op being applied ignores the memory bound
-	countsLater                  bool       // the caller of apply calls countKey
-	frozen                       *frozen    // the part of a Snapshot that is not read yet, or nil
-	epoch                        uint32     // number of freezes; see preserve
+	moves                        uint32  // number of changes after which a place may be that of another record
+	full                         bool    // the batch being applied may create no key
+	boundless                    bool    // the op being applied ignores the backstop
+	countsLater                  bool    // the caller of apply calls countKey
+	frozen                       *frozen // the part of a Snapshot that is not read yet, or nil
+	epoch                        uint32  // number of freezes; see preserve
 
 	cell    cell        // the key of the op being applied; a field to avoid an allocation
 	scratch [2]pageHead // for packing and splitting pages
@@ -77,11 +75,10 @@ func (t *table) bytes() int64 {
 	return t.directory.bytes() + t.slab.bytes + t.chunks.bytes + t.leases.bytes + t.values.Bytes() + t.params.bytes()
 }
 
-// memory is the bound that all shards share.
+// memory is the memory of all shards, and its bound for ops.
 type memory struct {
-	used  atomic.Int64
-	max   atomic.Int64 // 0: no bound
-	evict atomic.Bool
+	used atomic.Int64
+	most atomic.Int64 // of SetBackstop; 0: no bound
 }
 
 // A place locates a record until the table is changed. The zero value is no place.
@@ -180,7 +177,7 @@ func (s *shard) publishUsage() {
 
 // withinBound reports whether the shard may allocate n more bytes.
 func (s *shard) withinBound(n int) bool {
-	bound := s.memory.max.Load()
+	bound := s.memory.most.Load()
 	if bound == 0 || s.boundless {
 		return true
 	}

@@ -68,7 +68,6 @@ func (r *shardRun) apply(e *Engine, b *Batch, ops []int32) {
 				e.applyPair(r.at, b, int(i), r.s)
 			default:
 				r.s.apply(r.at, op, b.scratch.hashes[i], &b.Decisions[i])
-				b.collectEvicted(int(i), r.s)
 			}
 		}
 		ops = ops[ahead:]

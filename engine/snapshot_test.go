@@ -249,12 +249,21 @@ func TestSnapshot(t *testing.T) {
 	for seed := range uint64(60 / testwait.Slowdown()) {
 		tr := newTracer(seed)
 		o := engine.Options{Shards: []int{1, 4, 16}[seed%3], Seed: [16]byte{5}}
-		if seed%4 > 1 {
-			o.MaxMemory, o.Evict = 60<<10, seed%4 == 2
+		bound := engine.Bound{MaxBytes: 60 << 10, Evict: true}
+		if seed%4 == 3 {
+			o.MaxMemory = bound.MaxBytes
 		}
 		e, re := engine.New(o), &replica{e: engine.New(engine.Options{Shards: 2, Seed: [16]byte{5}})}
 		step := func() (flushed bool) {
 			b := tr.next()
+			if seed%4 == 2 {
+				evictions := evict(e, bound, tr.now, b)
+				if re != nil {
+					if err := re.follow(tr.now, evictions); err != nil {
+						t.Fatalf("seed %d: %v", seed, err)
+					}
+				}
+			}
 			e.Apply(tr.now, b)
 			if re != nil {
 				if err := re.follow(tr.now, b); err != nil {

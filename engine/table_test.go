@@ -165,15 +165,17 @@ func takeKeys(t *testing.T, e *engine.Engine, now engine.Instant, name string, n
 	var in []string
 	for i, last := 0, 0; i < min(n, last+300); i++ {
 		key := fmt.Sprintf("%s %06d", name, i)
-		d := apply(e, now, engine.Op{Kind: engine.Take, Key: []byte(key), Params: p, N: 1})[0]
-		switch {
+		b := engine.Batch{Ops: []engine.Op{{Kind: engine.Take, Key: []byte(key), Params: p, N: 1}}}
+		e.MakeRoom(now, &b)
+		if i%16 == 0 {
+			bounded(t, e)
+		}
+		e.Apply(now, &b)
+		switch d := b.Decisions[0]; {
 		case d.Status == engine.OK && d.Allowed == 1:
 			in, last = append(in, key), i
 		case d.Status != engine.NoMemory:
 			t.Fatalf("%s: %+v", key, d)
-		}
-		if i%16 == 0 {
-			bounded(t, e)
 		}
 	}
 	return in

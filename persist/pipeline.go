@@ -149,9 +149,8 @@ func (p *pipeline) decide(batch *engine.Batch) {
 		room := s.bound.Room(s.engine, now, now, batch)
 		batch.Full, batch.Tight = room.Full, room.Full
 		if len(room.Victims) > 0 {
-			victims := commit.Forgetting(room.Victims)
-			changed := p.apply(now, victims)
-			s.engine.CountEvicted(changed)
+			victims := &engine.Batch{Ops: room.Victims}
+			p.apply(now, victims)
 			p.log(now, victims)
 		}
 	}
@@ -340,7 +339,6 @@ func (p *pipeline) applyAll() {
 			p.apply(g.Stamp, b)
 		}
 		s.applying.End()
-		s.engine.CountEvicted(g.Evicted())
 		s.inFlight = append(s.inFlight[:0], s.inFlight[1:]...)
 		p.applied.Broadcast()
 		s.mu.Unlock()

@@ -11,7 +11,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"limitsrv/engine"
-	"limitsrv/persist/commit"
 )
 
 // Options configures a Store.
@@ -106,7 +105,7 @@ type Store struct {
 	mu       sync.Mutex
 	inFlight []engine.Instant // stamps of groups that are logged and not yet applied
 	failing  bool             // batches are rejected or not logged because the disk failed; guarded by mu
-	bound    commit.Bound     // guarded by mu
+	bound    engine.Bound     // guarded by mu
 
 	// logMu is held while the log is appended to or replaced.
 	logMu timedMutex
@@ -155,7 +154,7 @@ func Open(o Options) (*Store, error) {
 	}
 	dir.Protect(o.Logger)
 	o.Engine.Seed = dir.Seed
-	bound := commit.Bound{MaxBytes: o.Engine.MaxMemory, Evict: o.Engine.Evict}
+	bound := engine.Bound{MaxBytes: o.Engine.MaxMemory, Evict: o.Engine.Evict}
 	o.Engine.MaxMemory, o.Engine.Evict = 0, false // granted permits stay granted in a replay
 	s := &Store{o: o, dir: dir, engine: engine.New(o.Engine), logMu: newTimedMutex(), bound: bound}
 	s.diskWatch = NewDiskWatch()
@@ -186,13 +185,13 @@ func (s *Store) Exec(batch *engine.Batch, done func(error)) { s.pipeline.exec(ba
 func (s *Store) Commit() { s.pipeline.commit() }
 
 // SetBound bounds the engine's memory, 0 means no bound, from the next batch on; see
-// commit.Bound.
+// engine.Bound.
 func (s *Store) SetBound(maxMemory int64, evict bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.bound = commit.Bound{MaxBytes: maxMemory, Evict: evict}
+	s.bound = engine.Bound{MaxBytes: maxMemory, Evict: evict}
 	if s.loading.Done.Load() {
-		s.engine.SetBound(s.bound.Backstop(), false)
+		s.engine.SetBackstop(s.bound.Backstop())
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"limitsrv/engine"
-	"limitsrv/persist/commit"
 )
 
 // BenchmarkCommit executes a batch on a Store on disk, with its Commit, and the same
@@ -72,7 +71,7 @@ func BenchmarkGroup(b *testing.B) {
 			}
 			commitGroup := func(requests []request) {
 				p.pending.Reset()
-				g := p.builder.Build(1, requests, commit.Room{Bytes: maxGroupBytes})
+				g := p.builder.Build(1, requests, engine.Room{Bytes: maxGroupBytes})
 				for batch := range g.Batches {
 					s.engine.Apply(1, batch)
 				}

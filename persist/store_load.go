@@ -52,7 +52,7 @@ func (s *Store) Recover(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	s.loading.Done.Store(true)
-	s.engine.SetBound(s.bound.Backstop(), false)
+	s.engine.SetBackstop(s.bound.Backstop())
 	s.engine.SetCounting(true)
 	s.mu.Unlock()
 	s.o.Logger.Info("state loaded", "keys", s.engine.Len(), "snapshot_keys", s.loading.Keys.Load(),

@@ -63,7 +63,7 @@ type cluster interface {
 	role() role
 	// stamp returns the time of the next entry. Requires: this node leads.
 	stamp() engine.Instant
-	bound() commit.Bound
+	bound() engine.Bound
 	// propose puts a proposal into the log and returns when the FSM begins to apply it, or
 	// with an error if it failed.
 	propose(*proposal) error

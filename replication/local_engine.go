@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"limitsrv/engine"
-	"limitsrv/persist/commit"
 	"limitsrv/replication/fsm"
 )
 
@@ -35,17 +34,16 @@ func (l *localEngine) empty() *engine.Engine {
 // It assumes that the rules that a Needs requires are in force. The keys may use the memory that
 // the keys of the node leave free below the bound, but at least a sixteenth of the bound. Requires:
 // b has a decision for each op.
-func (l *localEngine) decide(m *fsm.FSM, b *engine.Batch, bound commit.Bound, chosen func(ops []engine.Op) bool) {
+func (l *localEngine) decide(m *fsm.FSM, b *engine.Batch, bound engine.Bound, chosen func(ops []engine.Op) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if from := m.Engine(); l.from != from || l.engine == nil {
 		l.from, l.engine = from, m.NewEngine()
 	}
-	most := bound.MaxBytes
-	if most > 0 {
-		most = max(most-l.from.MemoryBytes(), most/16, 1)
+	if most := bound.MaxBytes; most > 0 {
+		bound.MaxBytes = max(most-l.from.MemoryBytes(), most/16, 1)
 	}
-	l.engine.SetBound(most, bound.Evict)
+	l.engine.SetBound(bound)
 	now := m.Now()
 	l.last = now
 	var asked engine.Batch
@@ -64,6 +62,7 @@ func (l *localEngine) decide(m *fsm.FSM, b *engine.Batch, bound commit.Bound, ch
 			l.importKey(now, asked.Ops[first+i].DB, asked.Ops[first+i].Key)
 		}
 	}
+	l.engine.MakeRoom(now, &asked)
 	l.engine.Apply(now, &asked)
 	ds, rest := b.Decisions, asked.Decisions
 	for ops := range askedTogether(b.Ops) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"limitsrv/engine"
-	"limitsrv/persist/commit"
 	"limitsrv/replication/fsm"
 )
 
@@ -29,7 +28,7 @@ func TestLocalDecisionsAreBounded(t *testing.T) {
 				})
 			}
 			b.Decisions = make([]engine.Decision, len(b.Ops))
-			l.decide(m, b, commit.Bound{MaxBytes: bound, Evict: evict}, func([]engine.Op) bool { return true })
+			l.decide(m, b, engine.Bound{MaxBytes: bound, Evict: evict}, func([]engine.Op) bool { return true })
 			for _, d := range b.Decisions {
 				if d.Status == engine.NoMemory {
 					refused++
@@ -73,7 +72,7 @@ func TestLocalDecisionsOnGroups(t *testing.T) {
 		tt.ops[0].Group = uint8(len(tt.ops))
 		b := &engine.Batch{Ops: append(tt.ops, other)}
 		b.Decisions = slices.Repeat([]engine.Decision{{Status: engine.Down}}, len(b.Ops))
-		l.decide(fsm.New(fsm.Options{Monotonic: func() time.Duration { return 0 }}), b, commit.Bound{}, func(ops []engine.Op) bool { return isDecided(ops, NoQuorumLocal) })
+		l.decide(fsm.New(fsm.Options{Monotonic: func() time.Duration { return 0 }}), b, engine.Bound{}, func(ops []engine.Op) bool { return isDecided(ops, NoQuorumLocal) })
 		for i, d := range b.Decisions[:len(tt.ops)] {
 			if (d.Status == engine.OK) != tt.decided {
 				t.Errorf("%s: op %d has the status %d", name, i, d.Status)

@@ -17,7 +17,6 @@ import (
 	"limitsrv/internal/certs"
 	"limitsrv/internal/loglimit"
 	"limitsrv/persist"
-	"limitsrv/persist/commit"
 	"limitsrv/replication/broadcast"
 	"limitsrv/replication/election"
 	"limitsrv/replication/forward"
@@ -272,8 +271,8 @@ func (n *Node) forward(leader storage.Server, all []forward.Request) int {
 }
 
 // bound returns the memory bound.
-func (n *Node) bound() commit.Bound {
-	return commit.Bound{MaxBytes: n.maxMemory.Load(), Evict: n.evict.Load()}
+func (n *Node) bound() engine.Bound {
+	return engine.Bound{MaxBytes: n.maxMemory.Load(), Evict: n.evict.Load()}
 }
 
 // SetBound sets the memory bound for keys that applies while this node leads; 0 is no

@@ -117,6 +117,8 @@ func addressKey(kind byte, host string) []byte {
 
 func (l *loginLimiter) apply(e *engine.Engine, op engine.Op) engine.Decision {
 	b := engine.Batch{Ops: []engine.Op{op}}
-	e.Apply(l.now(), &b)
+	now := l.now()
+	e.MakeRoom(now, &b)
+	e.Apply(now, &b)
 	return b.Decisions[0]
 }

@@ -55,7 +55,7 @@ func TestFullRefusesNewKeys(t *testing.T) {
 
 func TestEvictionsAreLogged(t *testing.T) {
 	p := newPipeline(t)
-	p.bound = Bound{MaxBytes: testBound, Evict: true}
+	p.bound = engine.Bound{MaxBytes: testBound, Evict: true}
 	if granted := p.fill("a", 40_000); granted != 40_000 {
 		t.Errorf("%d of 40000 keys were granted", granted)
 	}
@@ -63,7 +63,7 @@ func TestEvictionsAreLogged(t *testing.T) {
 	p.checkReplay()
 	p.bound.MaxBytes = testBound / 2
 	p.fill("b", 1000)
-	if used := p.e.MemoryBytes(); used > testBound/2+evictAhead*2 {
+	if used := p.e.MemoryBytes(); used > testBound/2+128<<10 {
 		t.Errorf("%d bytes are used under a lower bound of %d", used, testBound/2)
 	}
 	p.checkReplay()
@@ -73,14 +73,14 @@ func TestEvictionsAreLogged(t *testing.T) {
 func TestEvictedAreCounted(t *testing.T) {
 	p := newPipeline(t)
 	p.fill("a", 5000)
-	p.bound = Bound{MaxBytes: 1, Evict: true}
+	p.bound = engine.Bound{MaxBytes: 1, Evict: true}
 	p.queue.Add(&testRequest{batch: &engine.Batch{Ops: []engine.Op{take("b", 1)}}})
 	before := p.e.Len()
 	g := p.build()
 	for b := range g.Batches {
 		p.e.Apply(g.Stamp, b)
 	}
-	if got, want := g.Evicted(), before+1-p.e.Len(); got != want || got == 0 {
+	if got, want := p.e.Stats().Evicted, before+1-p.e.Len(); got != want || got == 0 {
 		t.Errorf("%d evictions, want %d", got, want)
 	}
 }

@@ -29,7 +29,7 @@ type Builder[R Request] struct {
 // group of its own, which is not Logged if they do not hold.
 //
 // The owner may change requests when Build has returned.
-func (b *Builder[R]) Build(stamp engine.Instant, requests []R, room Room) *Group[R] {
+func (b *Builder[R]) Build(stamp engine.Instant, requests []R, room engine.Room) *Group[R] {
 	g := b.newGroup(stamp)
 	if first := requests[0].Batch(); Expects(first) {
 		g.requests = append(g.requests, requests[0])
@@ -45,7 +45,7 @@ func (b *Builder[R]) Build(stamp engine.Instant, requests []R, room Room) *Group
 	}
 	size := 0
 	if len(room.Victims) > 0 {
-		size = b.add(g, Forgetting(room.Victims), 0, false)
+		size = b.add(g, &engine.Batch{Ops: room.Victims}, 0, false)
 	}
 	n := 0
 	for limit := size + min(b.MaxBytes, room.Bytes); n < len(requests) && (n == 0 || size < limit && !Expects(requests[n].Batch())); {
@@ -89,32 +89,6 @@ func decideAll(b *engine.Batch, status engine.Status) {
 	for range b.Ops {
 		b.Decisions = append(b.Decisions, engine.Decision{Status: status})
 	}
-}
-
-// evictedN is the N of a Forget that evicts. The engine ignores it; that of a client is 0.
-const evictedN = 1
-
-// Forgetting returns a batch that evicts victims, which are Forgets.
-func Forgetting(victims []engine.Op) *engine.Batch {
-	for i := range victims {
-		victims[i].N = evictedN
-	}
-	return &engine.Batch{Ops: victims}
-}
-
-// Evicted returns the number of keys that a batch of Forgetting has evicted; any other has
-// evicted none. Requires: it is applied. A batch decoded from an entry counts as well,
-// except one of an older limitsrv, which did not mark evictions.
-func Evicted(b *engine.Batch) (n int64) {
-	if len(b.Ops) == 0 || b.Ops[0].Kind != engine.Forget || b.Ops[0].N != evictedN {
-		return 0
-	}
-	for i := range b.Decisions {
-		if b.Decisions[i].Changed {
-			n++
-		}
-	}
-	return n
 }
 
 const (

@@ -24,7 +24,7 @@ func (r *testRequest) Answer(err error)     { r.answers, r.err = r.answers+1, er
 type pipeline struct {
 	t       *testing.T
 	e       *engine.Engine
-	bound   Bound
+	bound   engine.Bound
 	builder Builder[*testRequest]
 	queue   Queue[*testRequest]
 	pending []*Group[*testRequest] // built and not applied
@@ -192,22 +192,22 @@ func TestBuildLimits(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		waiting []*engine.Batch
-		room    Room
+		room    engine.Room
 		taken   int
 		logged  []int // ops of each batch
 	}{
-		{"one", []*engine.Batch{plain(1)}, Room{Bytes: 1e6}, 1, []int{1}},
-		{"several are joined", []*engine.Batch{plain(1), plain(2), plain(3)}, Room{Bytes: 1e6}, 3, []int{6}},
-		{"a transaction stays separate", []*engine.Batch{plain(1), plain(1), atomic(2), atomic(3), plain(1)}, Room{Bytes: 1e6}, 5, []int{2, 2, 3, 1}},
-		{"a full entry ends the group", []*engine.Batch{atomic(99), atomic(1), atomic(1)}, Room{Bytes: 1e6}, 2, []int{99, 1}},
-		{"a batch longer than an entry", []*engine.Batch{atomic(500), plain(1)}, Room{Bytes: 1e6}, 1, []int{500}},
-		{"little room ends the group", []*engine.Batch{atomic(1), atomic(1), atomic(1)}, Room{Bytes: 2 * opBytes}, 2, []int{1, 1}},
-		{"a joined batch is complete", []*engine.Batch{plain(2000), plain(48), plain(1)}, Room{Bytes: 1e6}, 2, []int{2048}},
-		{"a true Expect is not logged", []*engine.Batch{watched, plain(1)}, Room{Bytes: 1e6}, 1, []int{1}},
-		{"a true Expect alone", []*engine.Batch{watches, plain(1)}, Room{Bytes: 1e6}, 1, nil},
-		{"a false Expect", []*engine.Batch{changed, plain(1)}, Room{Bytes: 1e6}, 1, nil},
-		{"an Expect ends the group", []*engine.Batch{plain(1), plain(1), watched}, Room{Bytes: 1e6}, 2, []int{2}},
-		{"victims come first", []*engine.Batch{plain(1)}, Room{Bytes: 1, Victims: []engine.Op{take("v", 1), take("w", 1)}}, 1, []int{2, 1}},
+		{"one", []*engine.Batch{plain(1)}, engine.Room{Bytes: 1e6}, 1, []int{1}},
+		{"several are joined", []*engine.Batch{plain(1), plain(2), plain(3)}, engine.Room{Bytes: 1e6}, 3, []int{6}},
+		{"a transaction stays separate", []*engine.Batch{plain(1), plain(1), atomic(2), atomic(3), plain(1)}, engine.Room{Bytes: 1e6}, 5, []int{2, 2, 3, 1}},
+		{"a full entry ends the group", []*engine.Batch{atomic(99), atomic(1), atomic(1)}, engine.Room{Bytes: 1e6}, 2, []int{99, 1}},
+		{"a batch longer than an entry", []*engine.Batch{atomic(500), plain(1)}, engine.Room{Bytes: 1e6}, 1, []int{500}},
+		{"little room ends the group", []*engine.Batch{atomic(1), atomic(1), atomic(1)}, engine.Room{Bytes: 2 * opBytes}, 2, []int{1, 1}},
+		{"a joined batch is complete", []*engine.Batch{plain(2000), plain(48), plain(1)}, engine.Room{Bytes: 1e6}, 2, []int{2048}},
+		{"a true Expect is not logged", []*engine.Batch{watched, plain(1)}, engine.Room{Bytes: 1e6}, 1, []int{1}},
+		{"a true Expect alone", []*engine.Batch{watches, plain(1)}, engine.Room{Bytes: 1e6}, 1, nil},
+		{"a false Expect", []*engine.Batch{changed, plain(1)}, engine.Room{Bytes: 1e6}, 1, nil},
+		{"an Expect ends the group", []*engine.Batch{plain(1), plain(1), watched}, engine.Room{Bytes: 1e6}, 2, []int{2}},
+		{"victims come first", []*engine.Batch{plain(1)}, engine.Room{Bytes: 1, Victims: []engine.Op{take("v", 1), take("w", 1)}}, 1, []int{2, 1}},
 	} {
 		p := newPipeline(t)
 		var requests []*testRequest

@@ -24,7 +24,7 @@
 //   - An entry and the state before it determine the state after it on every node.
 //   - An expectation (WATCH) is a barrier: its batch is a group of its own, it is checked
 //     when all earlier groups are applied, and the logged batch has no Expects.
-//   - Memory is decided between groups, never while an op is applied: a Bound forgets
-//     expired keys, then either logs the evicted keys as Forgets before the group, or sets
-//     Full, so that the group adds no key.
+//   - Memory is decided between groups by an engine.Bound: it forgets expired keys, then
+//     either evicts keys by ops before those of the group, or sets Full, so that the group
+//     adds no key.
 package commit

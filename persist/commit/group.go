@@ -34,7 +34,7 @@ const (
 // A part is a batch of the entry.
 type part struct {
 	batch *engine.Batch
-	// requests is the number of requests in it. 0: it forgets evicted keys. 1: it is the
+	// requests is the number of requests in it. 0: it evicts keys. 1: it is the
 	// request's batch, or a copy of that without its Expects. Otherwise they are joined,
 	// because the engine is faster with more ops per shard: a permit in fifty batches of 16
 	// took 0.54 us instead of 0.7.
@@ -58,15 +58,6 @@ func (g *Group[R]) Batches(yield func(*engine.Batch) bool) {
 			return
 		}
 	}
-}
-
-// Evicted returns the number of keys that were evicted for the group. Requires: its
-// batches are applied.
-func (g *Group[R]) Evicted() (n int64) {
-	for _, p := range g.parts {
-		n += Evicted(p.batch)
-	}
-	return n
 }
 
 // Claim reports whether the caller is the first to call Claim or Abandon. Then it must

@@ -13,7 +13,6 @@ import (
 	"limitsrv/engine"
 	"limitsrv/internal/invariants"
 	"limitsrv/persist"
-	"limitsrv/persist/commit"
 	"limitsrv/replication/link"
 )
 
@@ -271,7 +270,6 @@ func (f *FSM) applyBatch(index uint64, stamp engine.Instant, b *engine.Batch) {
 	if len(b.Calls) > 0 {
 		f.effects.add(index, b.Effects)
 	}
-	e.CountEvicted(commit.Evicted(b))
 	f.stamp.Store(int64(stamp))
 	f.stampedAt.Store(int64(f.o.Monotonic()))
 	f.ops.Add(int64(len(b.Ops)))

@@ -9,7 +9,6 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist"
-	"limitsrv/persist/commit"
 )
 
 // Entries with decreasing stamps are applied at the latest earlier stamp.
@@ -37,8 +36,8 @@ func TestEvictionsAreCounted(t *testing.T) {
 		stored.Ops = append(stored.Ops, engine.Op{Kind: engine.Take, N: 1, Key: []byte(key), Params: everyAlgorithm["fixed"]})
 	}
 	deletes := &engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: []byte("deleted")}}}
-	forget := func(key string) engine.Op { return engine.Op{Kind: engine.Forget, Key: []byte(key)} }
-	evicts := commit.Forgetting([]engine.Op{forget("evicted 1"), forget("evicted 2"), forget("missing")})
+	evict := func(key string) engine.Op { return engine.Evict(0, []byte(key)) }
+	evicts := &engine.Batch{Ops: []engine.Op{evict("evicted 1"), evict("evicted 2"), evict("missing")}}
 	for i, batches := range []batchGroup{{stored}, {evicts, take}, {deletes}} {
 		var entry persist.Entry
 		for _, b := range batches {
