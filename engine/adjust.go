@@ -1,43 +1,5 @@
 package engine
 
-import "encoding/binary"
-
-// unaged is the Instant for permits of a Refund with an unknown age.
-const unaged Instant = -1
-
-// age returns the nanoseconds from since to now, or 0 if since is unaged.
-func age(now, since Instant) uint64 {
-	if since == unaged {
-		return 0
-	}
-	return uint64(now - since)
-}
-
-// ageBytes is the length in bytes of an age in Op.ID.
-const ageBytes = 8
-
-// SetAge limits a Refund to permits that were taken at most nanos nanoseconds ago. Requires: nanos
-// >= 0. It allocates.
-func (op *Op) SetAge(nanos int64) { op.ID = binary.LittleEndian.AppendUint64(nil, uint64(nanos)) }
-
-// isAdjusting reports whether the op is a Refund or a Charge with the mode Fit or Partial.
-func (op *Op) isAdjusting() bool {
-	return (op.Kind == Refund || op.Kind == Charge) && op.Mode&(Fit|Partial) != 0
-}
-
-// hasValidAge reports whether the ID of a Refund is empty or an age.
-func (op *Op) hasValidAge() bool {
-	return len(op.ID) == 0 || len(op.ID) == ageBytes && op.ID[ageBytes-1] < 0x80
-}
-
-// since returns the earliest time of the permits that a Refund may return, or unaged.
-func (op *Op) since(now Instant) Instant {
-	if len(op.ID) != ageBytes {
-		return unaged
-	}
-	return max(0, now-Instant(binary.LittleEndian.Uint64(op.ID)))
-}
-
 // refund applies a Refund. A key that is full again is removed.
 func (s *shard) refund(now Instant, op *Op, h uint64, d *Decision) {
 	pl, used, ok := s.lookupCountable(now, op, h, d)

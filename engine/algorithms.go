@@ -215,8 +215,9 @@ type copied interface {
 	// lastChange returns the number of the last change to the tail, by the count that
 	// changes returns.
 	lastChange(c *cell) uint64
-	// changes returns the number of changes so far to all tails of this kind in a table.
-	changes(t *table) uint64
+	// changes returns the number of changes so far to all tails of this kind in the table of the
+	// cell.
+	changes(c *cell) uint64
 }
 
 // growing tells how much a tail grows by an op.
@@ -230,6 +231,9 @@ type growing interface {
 // state is the memory of a key besides its parameters, in words with a meaning that its
 // algorithm defines. All zero is a key never seen.
 type state [4]uint64
+
+// wordBytes is the length of a word of a state.
+const wordBytes = 8
 
 // A cell is a key in memory while an op is applied to it.
 type cell struct {

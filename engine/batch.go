@@ -188,3 +188,19 @@ func (t *shardSet) each(yield func(int) bool) {
 		}
 	}
 }
+
+// noteChanges notes the keys that the ops of the batch have changed. Calls note their keys
+// themselves.
+func (b *Batch) noteChanges() {
+	changed := &b.Notices.changed
+	for i := range b.Ops {
+		op := &b.Ops[i]
+		switch {
+		case !b.Decisions[i].Changed:
+		case op.Kind == Flush:
+			changed.add(Change{All: true})
+		case op.Kind != Do && op.Kind != Learn && op.Kind != Needs:
+			changed.add(Change{DB: op.DB, Key: op.Key, Origin: b.Origin})
+		}
+	}
+}

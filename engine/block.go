@@ -3,7 +3,6 @@ package engine
 import (
 	"encoding/binary"
 	"errors"
-	"slices"
 )
 
 // A block is a sequence of records in the format of snapshots:
@@ -45,120 +44,10 @@ const (
 	blockVersion   = 3 // newest version
 	blockHeadBytes = 9
 	holderIDBytes  = 16
-	pastFlag       = 0x80
-	dbFlag         = 0x40
-	algFlags       = pastFlag | dbFlag
 )
 
 func appendBlockHead(dst []byte, version byte, now Instant) []byte {
 	return binary.LittleEndian.AppendUint64(append(dst, version), uint64(now))
-}
-
-// version returns the lowest version of a block that can have the keys of a table. Cost:
-// linear in the sets of parameters in use.
-func (t *table) version() byte {
-	version := byte(blockLimits)
-	if t.keysIn[0] != t.keys {
-		version = blockPlain
-	}
-	for i := range t.params.list {
-		x := &t.params.list[i]
-		switch {
-		case x.keys > 0 && x.params.Alg == Box:
-			return blockVersion
-		case x.keys > 0 && x.params.Alg.IsPlain():
-			version = blockPlain
-		}
-	}
-	return version
-}
-
-// pageWriter is the working memory for writing pages.
-type pageWriter struct {
-	ids    []recordHead // in the order of their numbers
-	page   []byte
-	buffer []byte
-	stubs  []byte
-}
-
-// write appends the records of a page without tails to dst, and a stub of each other
-// record to stubs.
-//
-// It copies the page first: that reads memory sequentially, while reading the records,
-// which are in no order, would wait for memory at each.
-func (w *pageWriter) write(dst, stubs []byte, t *table, p page) ([]byte, []byte) {
-	w.ids = w.ids[:0]
-	w.page = slices.Grow(w.page[:0], len(p.buf))[:len(p.buf)]
-	copy(w.page, p.buf[:p.slots()*slotBytes])
-	copy(w.page[p.low:], p.buf[p.low:])
-	dst = slices.Grow(dst, len(p.buf))
-	var (
-		q      = page{buf: w.page}
-		last   recordHead
-		number uint64 // of the parameters and the database of last
-		a      *algorithm
-	)
-	for i := range p.slots() {
-		at := q.offset(i)
-		id := q.head(at)
-		if i == 0 || id != last {
-			last, a = id, t.params.get(id.param()).alg()
-			number = 0
-		}
-		end := q.end(at, a.words)
-		switch {
-		case a.tail != nil:
-			stubs = appendStub(stubs, &t.params.list[id.param()].paramKey, id.db(), w.page[at+paramBytes:end])
-			continue
-		case number == 0:
-			dst, number = w.define(dst, t, id)
-		default:
-			dst = binary.AppendUvarint(dst, number)
-		}
-		dst = append(dst, w.page[at+paramBytes:end]...)
-	}
-	return dst, stubs
-}
-
-// define appends the number of parameters and a database, and these if they are new.
-func (w *pageWriter) define(dst []byte, t *table, id recordHead) ([]byte, uint64) {
-	for i, known := range w.ids {
-		if known == id {
-			return binary.AppendUvarint(dst, uint64(i+1)), uint64(i + 1)
-		}
-	}
-	w.ids = append(w.ids, id)
-	if len(w.ids) == 1 {
-		dst = append(dst, 0)
-	} else {
-		dst = binary.AppendUvarint(dst, uint64(len(w.ids)))
-	}
-	return appendParams(dst, &t.params.list[id.param()].paramKey, id.db()), uint64(len(w.ids))
-}
-
-// A stub is a record with a tail that is not written yet, because that takes long if the
-// tail is long: the length of the record without its tail, 2 bytes; that record; the
-// state, as many words as a cell has.
-func appendStub(stubs []byte, k *paramKey, db uint8, record []byte) []byte {
-	at, words := len(stubs), k.params.alg().words*wordBytes
-	stubs = appendParams(append(stubs, 0, 0, 0), k, db)
-	stubs = append(stubs, record[words:]...)
-	binary.LittleEndian.PutUint16(stubs[at:], uint16(len(stubs)-at-2))
-	stubs = append(stubs, record[:words]...)
-	return append(stubs, make([]byte, len(state{})*wordBytes-words)...)
-}
-
-// cutStub takes the first stub off: a record without its tail, and the cell of which the
-// tail must be written; the caller must set the cell's chunks and leases.
-func cutStub(stubs []byte) (record []byte, c cell, rest []byte) {
-	n := 2 + int(binary.LittleEndian.Uint16(stubs))
-	record, rest = stubs[2:n], stubs[n:]
-	x, _, _ := takeParams(record[1:])
-	c.params, c.past = x.params, x.past
-	for i := range c.state {
-		c.state[i] = binary.LittleEndian.Uint64(rest[i*wordBytes:])
-	}
-	return record, c, rest[len(c.state)*wordBytes:]
 }
 
 func appendParams(dst []byte, k *paramKey, db uint8) []byte {

@@ -134,7 +134,7 @@ func (e *Engine) do(now Instant, b *Batch, i int) {
 		b.countWork(c)
 	}
 	if b.tx.sums {
-		b.Effects += b.tx.effects.finish(b.tx.effectsHash(b.scratch.hashes[i], op.Key), c)
+		b.Effects += b.tx.effects.finish(b.tx.effectsHash(b.scratch.hashes[i], op.Key), c.Answer, c.Command)
 	}
 	if b.AnswerBytes > 0 {
 		b.countAnswer(i, c)

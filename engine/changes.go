@@ -87,27 +87,3 @@ func (c *changedKeys) report() {
 		(*handle)(list)
 	}
 }
-
-// noteChanges notes the keys that the ops of the batch have changed. Calls note their keys
-// themselves.
-func (b *Batch) noteChanges() {
-	changed := &b.Notices.changed
-	for i := range b.Ops {
-		op := &b.Ops[i]
-		switch {
-		case !b.Decisions[i].Changed:
-		case op.Kind == Flush:
-			changed.add(Change{All: true})
-		case op.Kind != Do && op.Kind != Learn && op.Kind != Needs:
-			changed.add(Change{DB: op.DB, Key: op.Key, Origin: b.Origin})
-		}
-	}
-}
-
-// changes notes that the call changes a key.
-func (tx *Tx) changes(key []byte) {
-	tx.writes()
-	if tx.tracked {
-		tx.notices.changed.add(Change{DB: tx.db, Key: key, Origin: tx.origin})
-	}
-}

@@ -6,6 +6,9 @@ import (
 	"limitsrv/engine/values"
 )
 
+// collectPerPage is the number of parts of freed values that are collected with a page.
+const collectPerPage = 64
+
 // contents is the part of a tail that all tails in the values of their shard share.
 //
 // State: the expiry, and the words of a values.Head: Ref, Count and Change.

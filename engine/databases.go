@@ -1,20 +1,5 @@
 package engine
 
-// KeysIn returns the number of keys of each database, including expired ones not yet
-// forgotten, and among them of those that never expire. Cost: each shard is locked once.
-func (e *Engine) KeysIn() (keys, lasting [Databases]int64) {
-	for i := range e.shards {
-		s := &e.shards[i]
-		s.mu.Lock()
-		for db := range keys {
-			keys[db] += s.keysIn[db]
-			lasting[db] += s.lastingIn[db]
-		}
-		s.mu.Unlock()
-	}
-	return keys, lasting
-}
-
 // dbAt returns the database of the key of a place.
 func (s *shard) dbAt(pl place) uint8 {
 	p := s.slab.open(pl.page)

@@ -283,3 +283,17 @@ func (s *shard) forget(now Instant, op *Op, h uint64, d *Decision) {
 		}
 	}
 }
+
+// findLive finds a live key, loads it into the cell and returns its permits in use. It
+// changes only the cell.
+func (s *shard) findLive(now Instant, key []byte, h uint64) (pl place, used int64) {
+	p, i, found := s.find(h, key)
+	if !found {
+		return place{}, 0
+	}
+	c := s.load(p, i)
+	if used = c.meter().used(c, now); used == 0 {
+		return place{}, 0
+	}
+	return place{page: p.pageHead, slot: i}, used
+}

@@ -5,8 +5,18 @@
 // the given time and the batch: the same batches at the same times give the same
 // decisions.
 //
-// It imports engine/topk below it, and values for the contents of plain values. Commands on
-// plain values are given by the owner, see Commands: it carries them out, and knows none.
+// The owner gives the commands on plain values, see [Commands].
+//
+// # Files
+//
+// The files form layers. A file uses its own layer and the layers before it.
+//
+//   - Ops and their answers: op, op_fields, decision, span, params.
+//   - Algorithms, on one key in a cell: algorithms, a file for each, past, plain, contents.
+//   - Texts: sources, documents, text_blocks.
+//   - The table of a shard: shard, page, slab, directory, memory, decide, freeze.
+//   - Batches on shards: engine, batch, group, call, tx.
+//   - Methods of Engine and Tx that no layer needs: keys, texts, top, tx_keys, load, replay, room.
 //
 // # Promises
 //

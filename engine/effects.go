@@ -69,8 +69,8 @@ func (x *effects) addNumber(h uint64, expiry, value int64) {
 const dropped = 1 << 32
 
 // finish adds the key and the answer of a call, and returns the sum.
-func (x *effects) finish(h uint64, c *Call) uint64 {
-	x.addBytes(c.Answer)
-	x.add(h, uint64(c.Command))
+func (x *effects) finish(h uint64, answer []byte, command uint16) uint64 {
+	x.addBytes(answer)
+	x.add(h, uint64(command))
 	return uint64(*x)
 }

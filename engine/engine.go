@@ -30,9 +30,6 @@ type Options struct {
 const (
 	defaultShards = 16
 	maxShards     = 1024
-	// latest is the greatest time of an engine: a shard's time stops there. It is twenty
-	// years before the end of Instant, so that no sum overflows.
-	latest = Instant(1<<63-1) - 2*MaxPeriod
 )
 
 // An Engine holds keys and decides. Concurrency: all methods may be called concurrently.
@@ -336,3 +333,12 @@ func (e *Engine) applyLocked(now Instant, b *Batch, from, to int) {
 		}
 	}
 }
+
+// locate returns the number of a key's shard, and its hash without the bits of that.
+func (e *Engine) locate(db uint8, key []byte) (shard uint16, h uint64) {
+	sum := sumIn(e.key, db, key)
+	return e.shardOf(sum), tailored(sum, e.bits, db)
+}
+
+// shardOf returns the number of the shard of a hash of sumIn.
+func (e *Engine) shardOf(sum uint64) uint16 { return uint16(sum >> (64 - e.bits)) }

@@ -3,41 +3,14 @@ package engine
 import (
 	"encoding/binary"
 	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"limitsrv/engine/values"
 )
 
-// A Snapshot is the state of an engine at the moment of a Freeze. It can be read once,
-// while the engine continues. A page of the table that is about to change is first
-// written into an image, unless it has been read; the reader takes unchanged pages from
-// the table and the others from their images. Entries of logs and holders are copied at
-// the first change to those of their key, contents of plain values page by page.
-//
-// Concurrency: each shard is read by one goroutine; different shards may be read in
-// parallel. Cost: the images need as much memory as the records of the pages that change
-// before they are read, beyond the bound of the engine: see Stats.ImageBytes. If all keys
-// are in use, that doubles their memory.
-type Snapshot struct {
-	engine *Engine
-	now    Instant
-	told   int64 // microseconds, see moments
-	keys   int64
-	frozen []frozen // by shard
-	// texts are those that are not read yet. They are read before the keys of shard 0, by
-	// its reader.
-	texts []blockText
-	bytes atomic.Int64 // of images and detached tables
-
-	mu           sync.Mutex
-	spareBuffers [][]byte // buffers for images that no shard uses
-}
-
 // frozen is the state of a shard for a Snapshot until all of it is read. It is guarded by
 // the shard's lock.
 type frozen struct {
-	snapshot *Snapshot
+	of       *images       // of the Snapshot
 	table    *table        // of the shard, or the one it had before a Flush
 	values   *values.Store // of table at the Freeze
 	at       uint64        // the hash at which the reader continues
@@ -77,98 +50,6 @@ const (
 	// maxYields bounds the yields of a reader before it locks.
 	maxYields = 64
 )
-
-// Freeze begins a Snapshot of all shards at one moment, between two Applies. It panics if
-// the previous Snapshot has not been closed. Cost: each shard is locked once.
-func (e *Engine) Freeze() *Snapshot {
-	n := &Snapshot{engine: e, frozen: make([]frozen, len(e.shards))}
-	if !e.snapshot.CompareAndSwap(nil, n) {
-		panic("engine: Freeze while a Snapshot is open")
-	}
-	for i := range e.shards {
-		s := &e.shards[i]
-		n.now = max(n.now, s.lockForRead(0))
-		n.keys += s.keys
-	}
-	for i := range e.shards {
-		s := &e.shards[i]
-		s.epoch++
-		n.frozen[i] = frozen{snapshot: n, table: &s.table, dirDepth: s.dirDepth, version: s.version(), values: s.values.Freeze()}
-		for a := range algorithms {
-			if t := algorithms[a].copied; t != nil {
-				n.frozen[i].changes[a] = t.changes(&s.table)
-			}
-		}
-		s.frozen = &n.frozen[i]
-	}
-	n.told = e.moments.last.Load()
-	sources := e.sources.texts(nil)
-	n.texts = e.documents.texts(sources)
-	switch version := &n.frozen[0].version; {
-	case len(n.texts) > len(sources):
-		*version = blockVersion
-	case len(sources) > 0:
-		*version = max(*version, blockPlain)
-	}
-	for i := range e.shards {
-		e.shards[i].mu.Unlock()
-	}
-	return n
-}
-
-// Shards returns the number of shards to read.
-func (n *Snapshot) Shards() int { return len(n.frozen) }
-
-// Now returns the latest time that any shard had seen.
-func (n *Snapshot) Now() Instant { return n.now }
-
-// Told returns the last time that a call was told, in microseconds since the Unix epoch, or a
-// later one, for Engine.SetTold.
-func (n *Snapshot) Told() int64 { return n.told }
-
-// Keys returns the number of keys in all shards, including expired ones.
-func (n *Snapshot) Keys() int64 { return n.keys }
-
-// Next appends the next block of a shard to dst, in the format that Load reads. ok is
-// false at the end, and after Close. first ascends from block to block and starts with
-// the number of the shard, as a hash does: blocks are in the order of the hashes of their
-// keys, except for the keys of a page that is in two blocks.
-//
-// A block has 8 to 16 KB. The last of a shard may be shorter, and a block that ends with
-// a key of LOG or LEASE is longer by all of the key's entries or holders. Cost: the shard
-// is locked for one page of about 60 keys at a time, for a microsecond, and for one key
-// with entries or holders, about 10 ns for each of them.
-func (n *Snapshot) Next(shard int, dst []byte) (block []byte, first uint64, ok bool) {
-	var (
-		e     = n.engine
-		s     = &e.shards[shard]
-		start = len(dst)
-	)
-	for done := false; !done && len(dst) < start+blockBytes; {
-		s.lockYielding()
-		f := s.frozen
-		if f == nil || f.snapshot != n {
-			s.mu.Unlock()
-			break
-		}
-		if len(dst) == start {
-			dst = appendBlockHead(dst, f.version, n.now)
-			first = uint64(shard)<<(64-e.bits) | f.at>>e.bits + uint64(f.part)
-		}
-		if shard == 0 && len(n.texts) > 0 {
-			dst = n.texts[0].appendTo(dst)
-			n.texts = n.texts[1:]
-			f.part++
-		} else {
-			dst, done = s.read(f, dst)
-		}
-		s.mu.Unlock()
-		if len(dst) == start+blockHeadBytes { // no records were appended
-			dst = dst[:start]
-		}
-	}
-	return dst, first, len(dst) > start
-}
 
 // lockYielding locks the shard after yielding to callers of lock, because a mutex mostly
 // goes to the goroutine that has just released it.
@@ -230,7 +111,7 @@ func (s *shard) readStub(f *frozen, dst []byte) []byte {
 		}
 	}
 	c.chunks, c.leases, c.values = &f.table.chunks, &f.table.leases, f.values
-	return c.alg().tail.write(dst, &c, f.snapshot.now)
+	return c.alg().tail.write(dst, &c, f.of.now)
 }
 
 // preserve must be called before the records of a page, or the range of its hashes,
@@ -269,7 +150,7 @@ func (s *shard) preserveTail(h uint64) {
 	if f.tails == nil {
 		f.tails = make(map[tailRef]savedRef)
 	}
-	s.writer.buffer = c.alg().tail.write(s.writer.buffer[:0], c, f.snapshot.now)
+	s.writer.buffer = c.alg().tail.write(s.writer.buffer[:0], c, f.of.now)
 	f.tails[ref] = f.save(s.writer.buffer, nil)
 }
 
@@ -279,7 +160,7 @@ func (c *cell) tailRef() tailRef { return tailRef{c.params.Alg, c.alg().copied.l
 func (f *frozen) save(a, b []byte) savedRef {
 	last, n := len(f.store)-1, lengthBytes+len(a)+len(b)
 	if last < 0 || cap(f.store[last])-len(f.store[last]) < n {
-		f.store = append(f.store, f.snapshot.memory(n))
+		f.store = append(f.store, f.of.memory(n))
 		last++
 	}
 	at := len(f.store[last])
@@ -333,20 +214,6 @@ func (f *frozen) image(h uint64) (r savedRef) {
 	return f.images[i>>imageIndexBits][i%(1<<imageIndexBits)]
 }
 
-// memory returns a buffer for images, the first of which has so many bytes.
-func (n *Snapshot) memory(image int) []byte {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if last := len(n.spareBuffers) - 1; last >= 0 && image <= storeBytes {
-		m := n.spareBuffers[last]
-		n.spareBuffers = n.spareBuffers[:last]
-		return m
-	}
-	image = max(image, storeBytes)
-	n.bytes.Add(int64(image))
-	return make([]byte, 0, image)
-}
-
 // detachTable keeps the shard's table for the Snapshot, before the shard drops it.
 func (s *shard) detachTable() {
 	f := s.frozen
@@ -355,13 +222,13 @@ func (s *shard) detachTable() {
 	}
 	aside := s.table
 	f.table = &aside
-	f.snapshot.bytes.Add(aside.bytes())
+	f.of.bytes.Add(aside.bytes())
 }
 
 // thaw ends the reading of a shard.
 func (s *shard) thaw() {
 	f := s.frozen
-	n := f.snapshot
+	n := f.of
 	s.frozen, s.writer = nil, pageWriter{}
 	f.table.values.Thaw()
 	n.mu.Lock()

@@ -97,3 +97,8 @@ func (s *shard) extend(now Instant, op *Op, h uint64, d *Decision) {
 	c.fillBox(now, d)
 	s.store(pl, now.after(d.Reset))
 }
+
+// noteClosed notes the box in the cell, with a key.
+func (s *shard) noteClosed(hash uint64, key []byte) {
+	s.closings.note(hash, key, max(notedBoxes>>s.bits, minNotedBoxes))
+}

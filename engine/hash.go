@@ -21,12 +21,3 @@ func tailored(sum uint64, bits, db uint8) uint64 { return sum<<bits&^dbMask | ui
 
 // dbOf returns the database of a hash without the bits of the shard's number.
 func dbOf(h uint64) uint8 { return uint8(h & dbMask) }
-
-// locate returns the number of a key's shard, and its hash without the bits of that.
-func (e *Engine) locate(db uint8, key []byte) (shard uint16, h uint64) {
-	sum := sumIn(e.key, db, key)
-	return e.shardOf(sum), tailored(sum, e.bits, db)
-}
-
-// shardOf returns the number of the shard of a hash of sumIn.
-func (e *Engine) shardOf(sum uint64) uint16 { return uint16(sum >> (64 - e.bits)) }

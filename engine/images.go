@@ -1,44 +1,29 @@
 package engine
 
-import "runtime/debug"
-
-const (
-	// crowdedShare is the share of the memory of keys, as a divisor, beyond which images are
-	// so many that the reader should hurry.
-	crowdedShare = 16
-	// crowdedFrom is the least number of bytes of images that are many: each shard has a
-	// buffer for its first one.
-	crowdedFrom = 1 << 20
+import (
+	"sync"
+	"sync/atomic"
 )
 
-// Crowded reports whether the images need much memory, so that the reader should not pause:
-// the longer it takes, the more pages change before they are read. Cost: a few loads.
-func (n *Snapshot) Crowded() bool {
-	return n.bytes.Load() > max(crowdedFrom, n.engine.memory.used.Load()/crowdedShare)
+// images are the part of a Snapshot that all its shards use.
+type images struct {
+	now   Instant      // the latest time that any shard had seen
+	bytes atomic.Int64 // of images and detached tables
+
+	mu           sync.Mutex
+	spareBuffers [][]byte // buffers for images that no shard uses
 }
 
-// collectFrom is the number of bytes of images from which Close returns them to the system:
-// the next collection by itself comes when the heap has grown by half, and keeps them.
-const collectFrom = 16 << 20
-
-// Close ends the reading at any point, and releases its memory. It may be called at any
-// time and more than once. Cost: after many images, a garbage collection.
-func (n *Snapshot) Close() {
-	for i := range n.frozen {
-		s := &n.engine.shards[i]
-		s.mu.Lock()
-		if s.frozen != nil && s.frozen.snapshot == n {
-			s.thaw()
-		}
-		s.mu.Unlock()
-	}
-	if !n.engine.snapshot.CompareAndSwap(n, nil) {
-		return
-	}
+// memory returns a buffer for images, the first of which has so many bytes.
+func (n *images) memory(image int) []byte {
 	n.mu.Lock()
-	n.spareBuffers = nil
-	n.mu.Unlock()
-	if n.bytes.Load() > collectFrom {
-		debug.FreeOSMemory()
+	defer n.mu.Unlock()
+	if last := len(n.spareBuffers) - 1; last >= 0 && image <= storeBytes {
+		m := n.spareBuffers[last]
+		n.spareBuffers = n.spareBuffers[:last]
+		return m
 	}
+	image = max(image, storeBytes)
+	n.bytes.Add(int64(image))
+	return make([]byte, 0, image)
 }

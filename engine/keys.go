@@ -1,23 +1,5 @@
 package engine
 
-import "encoding/binary"
-
-// Stats are totals since New, or since SetCounting, except for Keys, MemoryBytes and
-// ImageBytes, which are current values.
-type Stats struct {
-	Keys        int64 // including expired ones not yet forgotten
-	MemoryBytes int64 // of the keys and all their data
-	ImageBytes  int64 // of an open Snapshot, additional
-	// Allowed and Denied count decisions by Alg. Read-only ops do not count.
-	Allowed, Denied [limits]int64
-	ShadowDenied    int64 // denials answered as allowed
-	Forgotten       int64 // expired keys
-	ChargesCut      int64 // Charges that took fewer permits than requested
-	Evicted         int64 // live keys evicted for memory
-	Refused         int64 // ops answered NoMemory
-	RunStats
-}
-
 // SetCounting turns the totals of Stats on, starting at 0, or off: they then stay 0, for
 // example while a log is replayed. Cost: each shard is locked once.
 func (e *Engine) SetCounting(on bool) {
@@ -134,10 +116,6 @@ func (e *Engine) Scan(now Instant, db uint8, cursor uint64, count int, visit fun
 	return e.secrets.keyScans.Map(hash >> cursorShift)
 }
 
-// cursorShift removes the bits of a hash that are zero at the start of a page. Pages that start
-// elsewhere exist only for keys aimed at one place. A scan does not end before such a page.
-const cursorShift = 16
-
 // livePage calls visit for the live keys from a hash on that are in its page, each loaded
 // into the cell, and returns the first hash of the next page, 0 at the end. It locks the
 // shard, and changes nothing.
@@ -177,20 +155,6 @@ func (e *Engine) withLiveKey(now Instant, db uint8, key []byte, visit func(s *sh
 	s.mu.Unlock()
 }
 
-// findLive finds a live key, loads it into the cell and returns its permits in use. It
-// changes only the cell.
-func (s *shard) findLive(now Instant, key []byte, h uint64) (pl place, used int64) {
-	p, i, found := s.find(h, key)
-	if !found {
-		return place{}, 0
-	}
-	c := s.load(p, i)
-	if used = c.meter().used(c, now); used == 0 {
-		return place{}, 0
-	}
-	return place{page: p.pageHead, slot: i}, used
-}
-
 // KeyBytes returns the memory of a live key with its share of the table, 0 if there is no
 // such key. Cost: for a LOG key one step per chunk of up to 255 entries.
 func (e *Engine) KeyBytes(now Instant, db uint8, key []byte) (bytes int64) {
@@ -216,28 +180,17 @@ func (e *Engine) Fingerprint(now Instant, db uint8, key []byte) (fingerprint int
 	return fingerprint
 }
 
-func (s *shard) fingerprint(now Instant, h uint64, key []byte) int64 {
-	if pl, _ := s.findLive(now, key, h); pl.missing() {
-		return 0
+// KeysIn returns the number of keys of each database, including expired ones not yet
+// forgotten, and among them of those that never expire. Cost: each shard is locked once.
+func (e *Engine) KeysIn() (keys, lasting [Databases]int64) {
+	for i := range e.shards {
+		s := &e.shards[i]
+		s.mu.Lock()
+		for db := range keys {
+			keys[db] += s.keysIn[db]
+			lasting[db] += s.lastingIn[db]
+		}
+		s.mu.Unlock()
 	}
-	return s.cellFingerprint()
-}
-
-// cellFingerprint returns the fingerprint of the cell.
-func (s *shard) cellFingerprint() int64 {
-	c, p := &s.cell, &s.cell.params
-	words := c.state
-	if t := c.alg().tail; t != nil { // its location does not matter
-		words = t.print(c)
-	}
-	var b [(6 + len(words)) * wordBytes]byte
-	for i, w := range [...]uint64{
-		uint64(p.Growth)<<16 | uint64(p.Alg)<<8 | uint64(p.Calendar), uint64(p.Limit), uint64(p.Count), uint64(p.Period), uint64(c.past.until), uint64(c.past.n),
-	} {
-		binary.LittleEndian.PutUint64(b[i*wordBytes:], w)
-	}
-	for i, w := range words {
-		binary.LittleEndian.PutUint64(b[(6+i)*wordBytes:], w)
-	}
-	return int64(s.secrets.state.Sum(b[:]) | 1)
+	return keys, lasting
 }

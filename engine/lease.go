@@ -105,7 +105,7 @@ func (lease) lastChange(c *cell) uint64 { return loadLease(c).change }
 
 func (lease) print(c *cell) state { return state{loadLease(c).change} }
 
-func (lease) changes(t *table) uint64 { return t.leases.changes }
+func (lease) changes(c *cell) uint64 { return c.leases.changes }
 
 func (lease) growth(c *cell, _ Instant, _ int64) int { return c.leases.growth() }
 

@@ -298,7 +298,7 @@ func (slidingLog) lastChange(c *cell) uint64 { return loadLog(c).change }
 
 func (slidingLog) print(c *cell) state { return state{loadLog(c).change} }
 
-func (slidingLog) changes(t *table) uint64 { return t.chunks.changes }
+func (slidingLog) changes(c *cell) uint64 { return c.chunks.changes }
 
 func (slidingLog) bytes(c *cell) (bytes int64) {
 	for r := loadLog(c).first; r != 0; {

@@ -93,3 +93,43 @@ func (s *shard) fillMember(now Instant, op *Op, m *member, d *Decision) {
 	d.Wait = s.lookWait(now, op, used)
 	c.fill(now, used, d)
 }
+
+// probePlace is probe for an Acquire.
+func (s *shard) probePlace(now Instant, b *Batch, from, i int, d *Decision) {
+	op, c := &b.Ops[i], &s.cell
+	if b.member(i).missing() {
+		c.past, c.state = past{}, state{}
+	}
+	c.params = op.Params
+	used, limit := c.meter().used(c, now), op.Params.Limit
+	switch earlier := s.newHolders(now, b, from, i); {
+	case op.N == 0 || used+earlier < limit || c.alg().lessor.holds(c, now, s.hashHolder(op.ID)) || b.acquires(from, i, i):
+		d.Allowed = 1
+	default:
+		d.Wait = c.waitFor(now, earlier+1, limit)
+	}
+	c.fill(now, used, d)
+}
+
+// newHolders returns the number of leases that the ops from..i-1 would add to the key of
+// op i, which is in the cell.
+func (s *shard) newHolders(now Instant, b *Batch, from, i int) (n int64) {
+	c := &s.cell
+	for j := from; j < i; j++ {
+		if b.takesIn(j) && b.sameKey(i, j) && !c.alg().lessor.holds(c, now, s.hashHolder(b.Ops[j].ID)) && !b.acquires(from, j, j) {
+			n++
+		}
+	}
+	return n
+}
+
+// acquires reports whether one of the ops from..to-1 gives the holder of op i a lease of its
+// key, if the group passes.
+func (b *Batch) acquires(from, to, i int) bool {
+	for j := from; j < to; j++ {
+		if b.takesIn(j) && b.sameKey(i, j) && string(b.Ops[j].ID) == string(b.Ops[i].ID) {
+			return true
+		}
+	}
+	return false
+}

@@ -9,8 +9,6 @@ const (
 	// maxSkipped bounds the pages that one search skips because nothing on them has
 	// expired.
 	maxSkipped = 4
-	// collectPerPage is the number of parts of freed values that are collected with a page.
-	collectPerPage = 64
 )
 
 // makeRoom makes memory available for a record under a hash, if record > 0, and for grow
@@ -107,14 +105,6 @@ func (s *shard) advanceSweep(p page) {
 func (s *shard) noteExpiry(p page, at Instant) {
 	p.nextExpiry = min(p.nextExpiry, at)
 	s.soonestExpiry, s.noExpiryUntil = min(s.soonestExpiry, at), min(s.noExpiryUntil, at)
-}
-
-// after returns t + s, at most latest.
-func (t Instant) after(s Span) Instant {
-	if s == Never || s.Millis >= int64(latest-t)/1e6 {
-		return latest
-	}
-	return t + Instant(s.Millis*1e6+s.Nanos)
 }
 
 // isSplit reports whether page p must be split when its records need this many bytes.

@@ -113,11 +113,3 @@ func (n *Notices) sendMessages() {
 		n.spare = messages{l.bytes[:0], l.ends[:0]}
 	}
 }
-
-// Publish sends a message to the subscribers of a channel on each node, unless the call is
-// replayed. Requires: the channel has at most MaxChannelBytes.
-func (tx *Tx) Publish(channel, message []byte) {
-	if tx.notices != nil {
-		tx.notices.add(channel, message)
-	}
-}

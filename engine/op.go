@@ -1,19 +1,5 @@
 package engine
 
-import (
-	"encoding/binary"
-	"errors"
-	"fmt"
-	"math"
-)
-
-// An Instant is a point in time: nanoseconds since the Unix epoch, never negative.
-type Instant int64
-
-// MaxSlew bounds the slew of a clock that provides Instants: it gains or loses at most
-// one part in MaxSlew of the elapsed time.
-const MaxSlew = 1000
-
 // Bounds of the values of an Op. The code that creates an Op must check them; the engine
 // relies on them and does not check again.
 const (
@@ -193,115 +179,9 @@ type Op struct {
 	ID []byte
 }
 
-// Check returns an error if an op from outside is invalid in a batch that is Atomic or not.
-// Requires: its Params are zero or checked, and the lengths of Key and ID are checked.
-func (op *Op) Check(atomic bool) error {
-	none := op.Params == Params{}
-	held := !none && op.Params.alg().lessor != nil
-	plain := op.Params.Alg.IsPlain()
-	guards := op.Mode&Guard != 0
-	var ok bool
-	switch op.Kind {
-	case Take:
-		ok = !none && !held && guards == (op.Params.Alg == Box) && (!guards || op.N <= 1)
-	case Acquire:
-		ok = held && !guards && (op.N == 0 || op.N == 1) && len(op.ID) > 0
-	case Release:
-		ok = len(op.ID) > 0
-	case Needs:
-		ok = none && op.Mode == 0 && Space(op.DB) < spaces
-	case Refund:
-		ok = op.Mode&(Fit|Partial) == 0 || op.hasValidAge()
-	case Peek, Charge, Forget, Flush, Expect, Watch, Do, Learn:
-		ok = true
-	default:
-		return fmt.Errorf("unknown kind of op %d", op.Kind)
-	}
-	switch {
-	case !ok || plain:
-		return fmt.Errorf("an op of kind %d lacks a field or has a wrong one", op.Kind)
-	case op.Kind == Expect && !atomic:
-		return errors.New("an Expect in a batch that is not atomic")
-	case op.Kind != Expect && (op.N < 0 || op.N > MaxN):
-		return fmt.Errorf("n is %d, 0 to %d is allowed", op.N, int64(MaxN))
-	case op.DB >= Databases:
-		return fmt.Errorf("database %d, 0 to %d are allowed", op.DB, Databases-1)
-	case op.Group > MaxGroupOps:
-		return fmt.Errorf("a group of %d, at most %d are allowed", op.Group, MaxGroupOps)
-	}
-	return nil
-}
-
-// CheckMember returns an error if a checked op must not be a member of a group.
-func (op *Op) CheckMember() error {
-	if op.Kind == Needs && op.Group > 1 {
-		return nil
-	}
-	if op.settles() {
-		return nil
-	}
-	if op.Kind != Take && op.Kind != Acquire || op.Mode&^groupModes != 0 || op.Mode&(op.Mode-1) != 0 {
-		return fmt.Errorf("an op of kind %d and mode %#x in a group", op.Kind, op.Mode)
-	}
-	return nil
-}
-
 // settles reports whether the op may be a member of a group that settles.
 func (op *Op) settles() bool {
 	return op.isAdjusting() && op.Mode&^(Fit|Partial) == 0 || (op.Kind == Release || op.Kind == Peek) && op.Mode == 0
-}
-
-// CheckGroup returns an error if the ops, each of which is valid, do not form a valid group.
-func CheckGroup(ops []Op) error {
-	if ops[0].Kind == Needs {
-		ops = ops[1:]
-	}
-	for i := range ops {
-		if ops[i].settles() != ops[0].settles() {
-			return errors.New("a group of ops that settle and of others")
-		}
-	}
-	return nil
-}
-
-// CheckAlone returns an error if a checked op must be a member of a group.
-func (op *Op) CheckAlone() error {
-	if op.Mode&(AnyOf|Guard) != 0 || op.Kind == Needs {
-		return fmt.Errorf("an op of kind %d and mode %#x outside of a group", op.Kind, op.Mode)
-	}
-	return nil
-}
-
-// LookFor makes a Take with N = 0 look for n permits: if fewer are left, the decision has the Wait
-// of a Take of n. It does not allocate for n = 1.
-func (op *Op) LookFor(n int64) {
-	if op.ID = one[:]; n != 1 {
-		op.ID = binary.LittleEndian.AppendUint64(nil, uint64(n))
-	}
-}
-
-// Looked returns the n of an op that LookFor has prepared; ok is false for any other op.
-func (op *Op) Looked() (n int64, ok bool) {
-	if op.Kind != Take || op.N > 0 || len(op.ID) != len(one) {
-		return 0, false
-	}
-	return op.looksFor(), true
-}
-
-// one is the ID that LookFor(1) sets.
-var one = [8]byte{1}
-
-// looksFor returns the number of permits that an op with N = 0 looks for.
-func (op *Op) looksFor() int64 {
-	switch {
-	case op.N > 0:
-		return 0
-	case op.Kind == Acquire:
-		return 1
-	case len(op.ID) == len(one):
-		return int64(min(binary.LittleEndian.Uint64(op.ID), MaxN))
-	}
-	return 0
 }
 
 // IsGroup reports whether the op is the first of a group.
@@ -320,70 +200,7 @@ func (op *Op) readOnly() bool {
 	return false
 }
 
-// A Status tells if an Op was applied, and if not, the reason.
-type Status uint8
-
-const (
-	// OK means that the other fields of the Decision are valid.
-	OK Status = iota
-	// Missing means that the key does not exist.
-	Missing
-	// WrongType means that the key belongs to another algorithm: the one in the
-	// Decision's Params, until Reset from now. In a group all ops have this status, and
-	// those without Params have a key of no other algorithm.
-	WrongType
-	// NoMemory means that the key would need memory beyond the bound, or would be a new
-	// one in a batch that is Full.
-	NoMemory
-	// Aborted means that an Expect of the batch failed.
-	Aborted
-	// Down means that no majority of a cluster was reachable and nothing was applied. An
-	// Engine never returns it.
-	Down
-	// Stale means that the version of documents that a Needs names is not in force.
-	Stale
-)
-
-// A Decision answers one Op.
-type Decision struct {
-	Status Status
-	// Changed is set if the op may have changed the state or the parameters of a key, so
-	// that it must be logged. If it is false the op changed nothing. In a group it is the
-	// same for all.
-	Changed bool
-	// NoQuorum is set by the executor if it allowed or denied the op without an Apply, because
-	// no majority of the cluster can be reached.
-	NoQuorum bool
-	// Params are the parameters in force for the key after this op.
-	Params Params
-	// Allowed is 1 or 0; under Partial the number of permits granted. In a group it tells
-	// whether this limit by itself would pass, after the permits of earlier members on the
-	// same key: see Passed.
-	Allowed int64
-	// Remaining is the number of whole permits left after this decision.
-	Remaining int64
-	// Wait is the time until the same request would pass if there were no others, or
-	// Never. It is 0 if the request passed, except under LEAKY: there it is the time to
-	// hold it.
-	Wait Span
-	// Reset is the time until the key is fully reset.
-	Reset Span
-}
-
-// A Span is a length of time in whole milliseconds and the remaining nanoseconds, rounded
-// up to a nanosecond. Spans beyond 292 million years are cut to that length.
-type Span struct {
-	Millis int64
-	Nanos  int64 // 0 to 999_999
-}
-
-// Never is the wait of a request that can never pass.
-var Never = Span{Millis: -1}
-
-// CeilMillis returns the span in milliseconds, rounded up; -1 for Never.
-func (s Span) CeilMillis() int64 {
-	if s.Nanos > 0 && s.Millis < math.MaxInt64 {
-		return s.Millis + 1
-	}
-	return s.Millis
+// isAdjusting reports whether the op is a Refund or a Charge with the mode Fit or Partial.
+func (op *Op) isAdjusting() bool {
+	return (op.Kind == Refund || op.Kind == Charge) && op.Mode&(Fit|Partial) != 0
 }

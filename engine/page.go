@@ -44,7 +44,6 @@ type pageNumber uint32
 const (
 	slotBytes  = 4
 	paramBytes = 4
-	wordBytes  = 8
 )
 
 // pageSizes are the sizes of a page's buffer by class. A page that would outgrow

@@ -87,6 +87,13 @@ func (p *Params) Append(dst []byte) []byte {
 	return dst
 }
 
+// The flags of a block in the byte of Alg.
+const (
+	pastFlag = 0x80
+	dbFlag   = 0x40
+	algFlags = pastFlag | dbFlag
+)
+
 // Decode sets p to the parameters at the start of data, which may be any bytes, and
 // returns their length, 0 if data ends too early, or -1 if a number has more than 64 bits.
 // p must then be checked: numbers from 2^63 on are negative. The flags of a block may be set

@@ -100,10 +100,6 @@ func (r carried) refund(c *cell, now Instant, n int64) {
 	c.addHeld(now, fromState-n, 0)
 }
 
-func (s Span) less(t Span) bool {
-	return s.Millis < t.Millis || s.Millis == t.Millis && s.Nanos < t.Nanos
-}
-
 // addHeld adds n, which may be negative, to the permits held, and holds all of them until
 // an Instant at least. Held permits that no longer count are forgotten.
 func (c *cell) addHeld(now Instant, n int64, until Instant) {

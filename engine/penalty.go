@@ -228,3 +228,10 @@ func (c *cell) fillBox(now Instant, d *Decision) {
 	}
 	d.Allowed, d.Remaining = 1, max(1, p.After-int64(b.strikes))
 }
+
+// BoxLevel returns the level of a box, from the decision of a guard at which it is closed or
+// closes.
+func (d *Decision) BoxLevel() int64 {
+	p := d.Params.Penalty()
+	return (d.Reset.nanos() - d.Wait.nanos()) / p.Forgive
+}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -16,12 +15,6 @@ type Bound struct {
 	MaxBytes int64 // 0: no bound
 	Evict    bool  // whether keys are evicted at the bound; otherwise new keys are refused
 }
-
-// evicts is the N of a Forget that evicts.
-const evicts = 1
-
-// Evict returns a Forget that counts in Stats.Evicted.
-func Evict(db uint8, key []byte) Op { return Op{Kind: Forget, DB: db, Key: key, N: evicts} }
 
 // A Room is the effect of a Bound on the next batches.
 type Room struct {
@@ -171,10 +164,6 @@ func (e *Engine) Victims(now Instant, bytes int64) (evictions []Op) {
 		e.victimCursor.Store(hash)
 	}
 	return evictions
-}
-
-func (a Span) compare(b Span) int {
-	return cmp.Or(cmp.Compare(a.Millis, b.Millis), cmp.Compare(a.Nanos, b.Nanos))
 }
 
 // SweepExpired is Sweep, but skips pages of which no key has expired.

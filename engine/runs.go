@@ -6,19 +6,6 @@ import (
 	"sync/atomic"
 )
 
-// RunStats are totals of runs. Informational, as Stats.
-type RunStats struct {
-	Runs   int64
-	Failed int64 // of these, with an error
-	Steps  int64
-}
-
-func (t *RunStats) add(more RunStats) {
-	t.Runs += more.Runs
-	t.Failed += more.Failed
-	t.Steps += more.Steps
-}
-
 // CountRun counts a run with its steps, also as one of a source unless that is nil. No call
 // depends on these counts.
 func (tx *Tx) CountRun(source *Source, steps int64, failed bool) {
@@ -50,15 +37,6 @@ func KeepMost(most *atomic.Int64, n int64) {
 // Longest returns the steps of the longest run of the source that was counted, 0 for none.
 // Informational, as Stats.
 func (s *Source) Longest() int64 { return s.most.Load() }
-
-// forgetRuns forgets the steps of all runs.
-func (m *sources) forgetRuns() {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	for _, s := range m.list {
-		s.most.Store(0)
-	}
-}
 
 // SourceStats describe the sources of an engine.
 type SourceStats struct {

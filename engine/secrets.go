@@ -37,27 +37,6 @@ func newSecrets(seed [16]byte) secrets {
 // random numbers and the sums of effects have keys of their own.
 const secretsLevel = 2
 
-// Cursor returns the cursor that clients and scripts see for a place in a collection.
-func (tx *Tx) Cursor(place uint64) uint64 {
-	if tx.Level() < secretsLevel {
-		return place
-	}
-	return tx.e.secrets.scans.Map(place)
-}
-
-// Place returns the place in a collection for a cursor. Any number is a valid cursor.
-func (tx *Tx) Place(cursor uint64) uint64 {
-	if tx.Level() < secretsLevel {
-		return cursor
-	}
-	return tx.e.secrets.scans.Invert(cursor)
-}
-
-// effectsHash returns the hash of a key for the sums of effects. hash is the hash of the key in the
-// table. At level 1 another hash is used, because logs of earlier versions contain such sums.
-func (tx *Tx) effectsHash(hash uint64, key []byte) uint64 {
-	if tx.Level() >= secretsLevel {
-		return hash
-	}
-	return tailored(sumIn(tx.e.secrets.state, tx.db, key), tx.e.bits, tx.db)
-}
+// cursorShift removes the bits of a hash that are zero at the start of a page. Pages that start
+// elsewhere exist only for keys aimed at one place. A scan does not end before such a page.
+const cursorShift = 16

@@ -126,33 +126,6 @@ func (s *shard) wait() {
 // later returns the later of now, at most latest, and the time of the shard.
 func (s *shard) later(now Instant) Instant { return max(s.now, min(now, latest)) }
 
-// lockForBatch locks the shard at now for ops of a batch.
-func (s *shard) lockForBatch(b *Batch, now Instant) (at Instant) {
-	if b.readOnly {
-		s.mu.Lock()
-	} else {
-		s.wait()
-	}
-	return s.enter(b, now)
-}
-
-// tryLockForBatch is lockForBatch if the shard is not locked; otherwise ok is false.
-func (s *shard) tryLockForBatch(b *Batch, now Instant) (at Instant, ok bool) {
-	if !s.mu.TryLock() {
-		return 0, false
-	}
-	return s.enter(b, now), true
-}
-
-// enter prepares the shard for ops of a batch at now.
-func (s *shard) enter(b *Batch, now Instant) (at Instant) {
-	at = s.later(now)
-	if !b.readOnly {
-		s.now, s.full = at, b.Full
-	}
-	return at
-}
-
 // lockForRead locks the shard and returns the later of now and its time, which is
 // unchanged.
 func (s *shard) lockForRead(now Instant) Instant {

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"crypto/sha1"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"slices"
@@ -76,53 +75,6 @@ type sources struct {
 }
 
 const recentSources = 64
-
-// Source returns a source that is not flushed, or nil. Cost: a lock and a lookup.
-func (e *Engine) Source(id SourceID) *Source { return e.sources.get(id) }
-
-// SourceNamed returns a source that is not flushed by its ID in hexadecimal, in any case, or
-// nil. Cost: a comparison if it was found lately, otherwise as Source.
-func (e *Engine) SourceNamed(name []byte) *Source { return known(e.sources.named(name)) }
-
-// SourceNamed is as that of the engine.
-func (tx *Tx) SourceNamed(name []byte) *Source { return tx.e.SourceNamed(name) }
-
-// AnySourceNamed returns a source, flushed or not, or nil.
-func (tx *Tx) AnySourceNamed(name []byte) *Source { return tx.e.sources.named(name) }
-
-// Sources returns the number of sources, and of their bytes.
-func (e *Engine) Sources() (n, bytes int) {
-	m := &e.sources
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return len(m.list), m.bytes
-}
-
-// AddLearn appends a Learn of a text.
-func (b *Batch) AddLearn(text []byte) {
-	b.learns = append(b.learns, sha1.Sum(text))
-	b.Ops = append(b.Ops, Op{Kind: Learn, ID: text})
-}
-
-// AddFlush appends a Learn that flushes all sources.
-func (b *Batch) AddFlush() {
-	b.learns = append(b.learns, SourceID{})
-	b.Ops = append(b.Ops, Op{Kind: Learn, N: 1})
-}
-
-// Learns reports whether a source will be known after the Learns of AddLearn and AddFlush.
-// decided is false if these do not tell.
-func (b *Batch) Learns(id SourceID) (known, decided bool) {
-	for i := len(b.learns) - 1; i >= 0; i-- {
-		switch b.learns[i] {
-		case id:
-			return true, true
-		case SourceID{}:
-			return false, true
-		}
-	}
-	return false, false
-}
 
 // get returns a source that is not flushed, or nil.
 func (m *sources) get(id SourceID) *Source {
@@ -294,44 +246,11 @@ func (m *sources) digest(key siphash.Key) (digest uint64) {
 	return digest
 }
 
-// A source stands in a block in place of a record: sourceMark, twice its order plus 1 if it
-// is flushed, the length of its text, the text. A record can not begin with the mark.
-const sourceMark = "\x00\x3f"
-
-// A blockSource is a source in a block.
-type blockSource struct {
-	order   uint64
-	flushed bool
-	text    []byte
-}
-
-func (s *Source) appendTo(dst []byte) []byte {
-	order := 2 * s.order
-	if s.flushed {
-		order++
+// forgetRuns forgets the steps of all runs.
+func (m *sources) forgetRuns() {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, s := range m.list {
+		s.most.Store(0)
 	}
-	dst = binary.AppendUvarint(append(dst, sourceMark...), order)
-	dst = binary.AppendUvarint(dst, uint64(len(s.Text)))
-	return append(dst, s.Text...)
-}
-
-// readSource reads a source behind its mark.
-func (r *blockReader) readSource(data []byte) (rest []byte, err error) {
-	order, data, ok := takeNumber(data, maxChange)
-	if !ok {
-		return nil, errTruncated
-	}
-	n, data, ok := takeNumber(data, MaxSourceBytes)
-	if !ok {
-		return nil, errTruncated
-	}
-	text, rest, ok := takeBytes(data, int(n))
-	switch {
-	case !ok:
-		return nil, errTruncated
-	case r.version == blockLimits || n == 0 || order < 2:
-		return nil, errors.New("a source that can not be")
-	}
-	r.sources = append(r.sources, blockSource{order / 2, order%2 == 1, text})
-	return rest, nil
 }

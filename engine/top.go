@@ -2,27 +2,6 @@ package engine
 
 import "limitsrv/engine/topk"
 
-// A TopKind is a kind of count of a key. Each decided Take of at least one permit and
-// each decided Acquire counts once, for any number of permits, and so does each limit of
-// a group: the same ops as in Stats. Forget and Flush do not reduce counts.
-type TopKind uint8
-
-const (
-	// TopDenied counts denials, including those answered as allowed under Shadow. In a
-	// group it counts the limits that would not pass by themselves.
-	TopDenied TopKind = iota
-	// TopHot counts decisions.
-	TopHot
-	topKinds
-)
-
-const (
-	// trackedKeys is the capacity in keys of the counters of all shards, and
-	// minTrackedKeys the minimum for one, which has room for the longest key.
-	trackedKeys    = 4096
-	minTrackedKeys = 16
-)
-
 // A TopResult lists the keys with the highest counts in a span of time: it starts at From
 // and ends at To, or a little later if ops are applied concurrently.
 type TopResult struct {

@@ -289,3 +289,20 @@ func (tx *Tx) writes() {
 	}
 	tx.wrote = true
 }
+
+// changes notes that the call changes a key.
+func (tx *Tx) changes(key []byte) {
+	tx.writes()
+	if tx.tracked {
+		tx.notices.changed.add(Change{DB: tx.db, Key: key, Origin: tx.origin})
+	}
+}
+
+// effectsHash returns the hash of a key for the sums of effects. hash is the hash of the key in the
+// table. At level 1 another hash is used, because logs of earlier versions contain such sums.
+func (tx *Tx) effectsHash(hash uint64, key []byte) uint64 {
+	if tx.Level() >= secretsLevel {
+		return hash
+	}
+	return tailored(sumIn(tx.e.secrets.state, tx.db, key), tx.e.bits, tx.db)
+}

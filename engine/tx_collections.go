@@ -66,3 +66,19 @@ func (tx *Tx) Encoding(e Entry) string {
 	}
 	return c.head().Ref.Encoding()
 }
+
+// Cursor returns the cursor that clients and scripts see for a place in a collection.
+func (tx *Tx) Cursor(place uint64) uint64 {
+	if tx.Level() < secretsLevel {
+		return place
+	}
+	return tx.e.secrets.scans.Map(place)
+}
+
+// Place returns the place in a collection for a cursor. Any number is a valid cursor.
+func (tx *Tx) Place(cursor uint64) uint64 {
+	if tx.Level() < secretsLevel {
+		return cursor
+	}
+	return tx.e.secrets.scans.Invert(cursor)
+}

@@ -263,3 +263,11 @@ func (tx *Tx) Rename(e, to Entry) {
 		tx.notices.grew(tx.db, to.key, c.head().Count)
 	}
 }
+
+// Publish sends a message to the subscribers of a channel on each node, unless the call is
+// replayed. Requires: the channel has at most MaxChannelBytes.
+func (tx *Tx) Publish(channel, message []byte) {
+	if tx.notices != nil {
+		tx.notices.add(channel, message)
+	}
+}

@@ -74,3 +74,45 @@ func takeText(data []byte, most uint64) (text, rest []byte, ok bool) {
 	}
 	return takeBytes(data, int(n))
 }
+
+// A source stands in a block in place of a record: sourceMark, twice its order plus 1 if it
+// is flushed, the length of its text, the text. A record can not begin with the mark.
+const sourceMark = "\x00\x3f"
+
+// A blockSource is a source in a block.
+type blockSource struct {
+	order   uint64
+	flushed bool
+	text    []byte
+}
+
+func (s *Source) appendTo(dst []byte) []byte {
+	order := 2 * s.order
+	if s.flushed {
+		order++
+	}
+	dst = binary.AppendUvarint(append(dst, sourceMark...), order)
+	dst = binary.AppendUvarint(dst, uint64(len(s.Text)))
+	return append(dst, s.Text...)
+}
+
+// readSource reads a source behind its mark.
+func (r *blockReader) readSource(data []byte) (rest []byte, err error) {
+	order, data, ok := takeNumber(data, maxChange)
+	if !ok {
+		return nil, errTruncated
+	}
+	n, data, ok := takeNumber(data, MaxSourceBytes)
+	if !ok {
+		return nil, errTruncated
+	}
+	text, rest, ok := takeBytes(data, int(n))
+	switch {
+	case !ok:
+		return nil, errTruncated
+	case r.version == blockLimits || n == 0 || order < 2:
+		return nil, errors.New("a source that can not be")
+	}
+	r.sources = append(r.sources, blockSource{order / 2, order%2 == 1, text})
+	return rest, nil
+}
