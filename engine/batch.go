@@ -59,7 +59,8 @@ type Batch struct {
 	// Decisions are the answers, one for each op, valid after Apply until Reset.
 	Decisions []Decision
 	// Effects is a checksum of the effects of the calls. Apply adds to it, in any order, if
-	// Options.Effects is set: then engines with equal seeds and states have equal sums.
+	// Options.Effects is set: then engines with equal seeds and states have equal sums, with any
+	// number of shards.
 	Effects uint64
 
 	learns   []SourceID // of AddLearn; zero drops all

@@ -298,11 +298,19 @@ func (tx *Tx) changes(key []byte) {
 	}
 }
 
+// effectsBits are the bits of a shard's number in hashes for the sums of effects: those of 16 shards,
+// because logs contain such sums. So nodes with other numbers of shards agree with them.
+const effectsBits = 4
+
 // effectsHash returns the hash of a key for the sums of effects. hash is the hash of the key in the
-// table. At level 1 another hash is used, because logs of earlier versions contain such sums.
+// table. At level 1 another key is used, because logs of earlier versions contain such sums.
 func (tx *Tx) effectsHash(hash uint64, key []byte) uint64 {
+	with := &tx.e.secrets.state
 	if tx.Level() >= secretsLevel {
-		return hash
+		if tx.e.bits == effectsBits {
+			return hash
+		}
+		with = &tx.e.secrets.table
 	}
-	return tailored(sumIn(tx.e.secrets.state, tx.db, key), tx.e.bits, tx.db)
+	return tailored(sumIn(*with, tx.db, key), effectsBits, tx.db)
 }
