@@ -7,6 +7,7 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/live"
 	"limitsrv/commands/rules/stored"
 	"limitsrv/commands/session"
 	"limitsrv/commands/word"
@@ -19,10 +20,10 @@ var rlOverride = session.Command{
 	Complexity: "See its subcommands", Since: rulesSince, Group: rulesGroup,
 	Sub: []session.Command{
 		{
-			Name: "SET", Args: "domain [key value ...] <ALLOW | DENY | LIMIT limit> [RULE name] [EX seconds | PX milliseconds] [NOTE text]",
-			Summary: "Sets an override on all nodes. ALLOW and DENY hold for everything below the attributes, and without any for the whole domain; " +
-				"LIMIT, such as 100/minute, holds for exactly these, or for a rule with its per attributes. Without EX it is for ever.",
-			Complexity: "O(N), N being the overrides", Since: rulesSince, Group: rulesGroup,
+			Name: "SET", Args: "domain [key value ...] <ALLOW | DENY | LIMIT limit> [RULE name] [EX seconds | PX milliseconds] [NOTE text] [TOUCHED]",
+			Summary: "Sets an override on all nodes. ALLOW and DENY hold for everything below the attributes, and without any for the whole domain; a value may be a range of addresses or a pattern with *. " +
+				"LIMIT, such as 100/minute, holds for exactly these, or for a rule with its per attributes. Without EX it is for ever. An override that no request can meet by the rules in use is an error. TOUCHED returns the number of limits that it changes, instead of OK.",
+			Complexity: "O(N), N being the overrides and the rules of the domain", Since: rulesSince, Group: rulesGroup,
 			Flags: session.Write | session.Rules | session.NoScript | session.NoMulti, Domain: 2, Fresh: session.Always, Run: runOverrideSet,
 		},
 		{
@@ -60,11 +61,12 @@ const overridesPage = 100
 
 // The words of RL.OVERRIDE.
 const (
-	wordLimit = "LIMIT"
-	wordRule  = "RULE"
-	wordEX    = "EX"
-	wordPX    = "PX"
-	wordCount = "COUNT"
+	wordLimit   = "LIMIT"
+	wordRule    = "RULE"
+	wordEX      = "EX"
+	wordPX      = "PX"
+	wordCount   = "COUNT"
+	wordTouched = "TOUCHED"
 )
 
 // maxTTL bounds the time to live of an override.
@@ -82,50 +84,67 @@ func parsePath(args [][]byte, words ...string) (v rules.Override, rest [][]byte,
 	return v, rest, nil
 }
 
-// parseOverride parses RL.OVERRIDE SET. It spells the attribute values as the rules of set require.
-func parseOverride(set *rules.Set, args [][]byte) (*rules.Override, int64, error) {
-	v, rest, err := parsePath(args, rules.Allow.String(), rules.Deny.String(), rules.Replace.String())
-	if err != nil {
-		return nil, 0, err
+// An overrideLine is a line of RL.OVERRIDE SET.
+type overrideLine struct {
+	rules.Override
+	ttl     int64 // in milliseconds; 0: none
+	touched bool
+}
+
+// parseOverride parses RL.OVERRIDE SET.
+func parseOverride(args [][]byte) (v overrideLine, err error) {
+	var rest [][]byte
+	if v.Override, rest, err = parsePath(args, rules.Allow.String(), rules.Deny.String(), rules.Replace.String()); err != nil {
+		return v, err
 	}
 	if len(rest) == 0 {
-		return nil, 0, resp.NewError("ERR", "ALLOW, DENY or LIMIT limit must follow the attributes")
+		return v, resp.NewError("ERR", "ALLOW, DENY or LIMIT limit must follow the attributes")
 	}
 	for v.Effect = rules.Allow; !word.Is(rest[0], v.Effect.String()); {
 		v.Effect++
 	}
 	if rest = rest[1:]; v.Effect == rules.Replace {
 		if len(rest) == 0 {
-			return nil, 0, resp.NewError("ERR", "no limit follows LIMIT")
+			return v, resp.NewError("ERR", "no limit follows LIMIT")
 		}
 		v.Limit, rest = string(rest[0]), rest[1:]
 	}
-	ttl := int64(0)
 	for ; len(rest) > 0 && err == nil; rest = rest[2:] {
 		switch option := rest[0]; {
+		case word.Is(option, wordTouched):
+			v.touched = true
+			rest = append(rest[:1:1], rest...) // it has no value
 		case !isAny(option, []string{wordRule, wordEX, wordPX, wordNote}):
-			return nil, 0, unknownOption(option, wordRule, wordEX, wordPX, wordNote)
+			return v, unknownOption(option, wordRule, wordEX, wordPX, wordNote, wordTouched)
 		case len(rest) == 1:
-			return nil, 0, resp.NewError("ERR", "no value follows "+word.Excerpt(option))
+			return v, resp.NewError("ERR", "no value follows "+word.Excerpt(option))
 		case word.Is(option, wordRule):
 			v.Rule = string(rest[1])
 		case word.Is(option, wordNote):
 			v.Note = string(rest[1])
 		case word.Is(option, wordEX):
-			ttl, err = wholeFrom(wordEX, rest[1], 1, int64(maxTTL/time.Second))
-			ttl *= 1000
+			v.ttl, err = wholeFrom(wordEX, rest[1], 1, int64(maxTTL/time.Second))
+			v.ttl *= 1000
 		default:
-			ttl, err = wholeFrom(wordPX, rest[1], 1, int64(maxTTL/time.Millisecond))
+			v.ttl, err = wholeFrom(wordPX, rest[1], 1, int64(maxTTL/time.Millisecond))
 		}
 	}
-	if err != nil {
-		return nil, 0, err
+	return v, err
+}
+
+// makeOverride makes an override with values as the rules of a state require. It also returns the
+// number of limits that it changes.
+func makeOverride(st *live.State, v rules.Override) (o *rules.Override, limits int, err error) {
+	if v, err = st.Set.Spell(v); err == nil {
+		o, err = rules.NewOverride(v)
 	}
-	if v, err = set.Spell(v); err != nil {
-		return nil, 0, resp.Expose(err)
+	if err == nil {
+		limits, err = st.Set.Reach(o)
 	}
-	o, err := rules.NewOverride(v)
-	return o, ttl, resp.Expose(err)
+	if err == nil && o.IsWide() && st.Overrides.NumWide(o) >= rules.MaxWideOverrides {
+		err = fmt.Errorf("overrides with ranges or patterns: at most %d in a domain, and so many are there; a list of the rules takes more", rules.MaxWideOverrides)
+	}
+	return o, limits, resp.Expose(err)
 }
 
 // noRules is an empty rule set.
@@ -164,18 +183,28 @@ func spelled(set *rules.Set, there *rules.Overrides, v rules.Override) (*rules.O
 }
 
 func runOverrideSet(s *session.Session, w *resp.Writer, args [][]byte) {
-	v, ttl, err := parseOverride(s.Handler().Config().Rules.Current().Set, args)
+	line, err := parseOverride(args)
+	var v *rules.Override
+	limits := 0
+	if err == nil {
+		v, limits, err = makeOverride(s.Handler().Config().Rules.Current(), line.Override)
+	}
 	if err != nil {
 		w.Error(err)
 		return
 	}
 	var b engine.Batch
-	stored.SetOverride(b.AddCall(0), v, ttl, s.User())
+	stored.SetOverride(b.AddCall(0), v, line.ttl, s.User())
 	s.Perform(&b, func(w *resp.Writer) {
-		w.Answer(b.Calls[0].Answer)
-		if first, _, _ := answer.Next(b.Calls[0].Answer); first.Kind != answer.Error {
-			s.LogOverride("override set", v, "effect", v.Effect.String(), "limit", v.Limit, "ttl", time.Duration(ttl)*time.Millisecond)
+		first, _, _ := answer.Next(b.Calls[0].Answer)
+		if first.Kind != answer.Error {
+			s.LogOverride("override set", v, "effect", v.Effect.String(), "limit", v.Limit, "ttl", time.Duration(line.ttl)*time.Millisecond, "limits", limits)
 		}
+		if first.Kind != answer.Error && line.touched {
+			w.Int(int64(limits))
+			return
+		}
+		w.Answer(b.Calls[0].Answer)
 	})
 }
 

@@ -339,8 +339,6 @@ func TestUselessAddress(t *testing.T) {
 	}
 	set := load(t, "domain: api\nrules: [{name: r, per: [ip/64], limits: 1/m}]\n")
 	for _, v := range []Override{
-		{Path: []Attribute{{"ip", "192.0.2.0/24"}}, Effect: Deny},
-		{Path: []Attribute{{"ip", "2001:db8::/64"}}, Effect: Replace, Limit: "1/m"},
 		{Path: []Attribute{{"ip", "2001:db8::/48"}}, Effect: Replace, Limit: "1/m", Rule: "r"},
 		{Path: []Attribute{{"ip", "192.0.2.0/24"}}, Effect: Replace, Limit: "1/m", Rule: "r"},
 	} {

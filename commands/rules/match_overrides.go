@@ -1,7 +1,7 @@
 package rules
 
 // gateOverride returns the effect of the deepest override that allows or denies a
-// descriptor, DENY if several are as deep, or 0.
+// descriptor, DENY if several are as deep, or 0. A plain value goes before a range or a pattern.
 func (w *work) gateOverride(entries []Entry) (effect Effect) {
 	counts := w.counts
 	if counts == nil {
@@ -26,10 +26,14 @@ func (w *work) gateOverride(entries []Entry) (effect Effect) {
 			note(at)
 		}
 		if at == len(entries) {
-			return effect
+			break
 		}
 		w.probe = appendSized(appendSized(w.probe, entries[at].Key), entries[at].Value)
 	}
+	if len(counts.wide) > 0 {
+		return w.wideOverride(entries, effect, depth)
+	}
+	return effect
 }
 
 // pathOverride returns the override with a limit for exactly a path, or nil.

@@ -31,7 +31,8 @@ type Override struct {
 	Domain string
 	// Path are attributes in the order of a descriptor; none is the whole domain. With a
 	// Rule they are its per attributes, in any order. In a domain with rules, a path of one
-	// attribute holds for every descriptor with the attribute.
+	// attribute holds for every descriptor with the attribute. A value of an Allow or a Deny may be a
+	// range of addresses, or a pattern with *.
 	Path   []Attribute
 	Effect Effect
 	// Rule is the name of the rule, or RULE/LIMIT for one of its limits; only with Replace.
@@ -45,6 +46,7 @@ type Override struct {
 	Note string
 
 	limit *Limit
+	wide  []wideValue // nil if all values are plain
 	id    string
 	alias string // see aliasID
 }
@@ -70,6 +72,7 @@ func NewOverride(v Override) (*Override, error) {
 		}
 		v.limit = v.makeLimit(&from)
 	}
+	v.wide = v.widen()
 	v.id, v.alias = string(v.appendID(nil)), v.aliasID()
 	return &v, nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Spell returns an override with its values in the canonical forms of its domain, and addresses as
-// the ranges that its rule counts. It returns an error if no request can match the override. Cost
+// the ranges that its rule counts. It returns an error for a range that its rule can't count. Cost
 // with a Rule: O(rules of the domain).
 func (s *Set) Spell(v Override) (Override, error) {
 	d := s.Domain(v.Domain)
@@ -31,8 +31,6 @@ func (s *Set) Spell(v Override) (Override, error) {
 		}
 		text, isRange := canonicalRange(a.Value)
 		switch {
-		case isRange && v.Rule == "":
-			return v, fmt.Errorf("value of %s: an address; ranges stand in a list with cidr, got %s", a.Key, word.Excerpt([]byte(a.Value)))
 		case isRange && rule != nil:
 			if p, ok := groupOf([]byte(text.Addr().String()), bits); !ok || p != text {
 				return v, fmt.Errorf("value of %s: an address, or a range of the length by which the rule counts, got %s", a.Key, word.Excerpt([]byte(a.Value)))

@@ -42,6 +42,7 @@ type domainOverrides struct {
 	gates  [MaxEntries + 1]int32 // ALLOW and DENY, by the length of the path
 	limits [MaxEntries + 1]int32 // LIMIT without a rule
 	rules  int32                 // LIMIT of rules
+	wide   []*Override           // ALLOW and DENY with a range or a pattern; they are not in gates
 	total  int32
 }
 
@@ -207,6 +208,8 @@ func (o *Overrides) change(add, remove []*Override) *Overrides {
 
 func (d *domainOverrides) count(v *Override, by int32) {
 	switch {
+	case v.wide != nil:
+		d.wide = changeWide(d.wide, v, by)
 	case v.Effect != Replace:
 		d.gates[len(v.Path)] += by
 	case v.Rule == "":

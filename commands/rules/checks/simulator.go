@@ -66,6 +66,9 @@ func (s *Simulator) Override(from *source.CaseOverride) error {
 		return resp.Expose(err)
 	}
 	made, err := rules.NewOverride(v)
+	if err == nil && !drop {
+		_, err = s.state.Set.Reach(made)
+	}
 	if err != nil {
 		return resp.Expose(err)
 	}

@@ -1,0 +1,178 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"limitsrv/commands/word"
+)
+
+// MaxWideOverrides bounds the overrides of a domain with ranges or patterns, because each request of
+// the domain is compared with all of them.
+const MaxWideOverrides = 256
+
+// Reach returns the number of limits that an override changes: for Allow and Deny, those of the
+// domain. It returns an error if no request that the rules know can meet the override; the error has
+// the nearest name. Requires: v is as Spell returns it. Cost: O(rules and nodes of the domain).
+func (s *Set) Reach(v *Override) (limits int, err error) {
+	d := s.Domain(v.Domain)
+	if d == nil {
+		var names []string
+		for _, other := range s.Domains() {
+			names = append(names, other.Name)
+		}
+		return 0, fmt.Errorf("domain: one of the rules, got %s%s", word.Excerpt([]byte(v.Domain)), meant(v.Domain, names))
+	}
+	for _, a := range v.Path {
+		if err := d.reaches(v, a); err != nil {
+			return 0, err
+		}
+	}
+	switch {
+	case v.Effect != Replace:
+		for range s.Limits(v.Domain, 0) {
+			limits++
+		}
+		return limits, nil
+	case v.Rule == "":
+		return d.reachPath(v)
+	}
+	return d.reachRule(v)
+}
+
+// reaches returns an error if an attribute of an override can't match.
+func (d *Domain) reaches(v *Override, a Attribute) error {
+	if !d.names(a.Key) {
+		return fmt.Errorf("attribute: one that the rules of %s name, got %s%s", d.Name, word.Excerpt([]byte(a.Key)), meant(a.Key, d.keys()))
+	}
+	if v.Effect == Replace && (isPattern(a.Value) || v.Rule == "" && isRange(a.Value)) {
+		return fmt.Errorf("value of %s: LIMIT takes a value, and neither a pattern nor a range, got %s", a.Key, word.Excerpt([]byte(a.Value)))
+	}
+	return nil
+}
+
+// reachPath returns the number of limits that an override without a rule replaces.
+func (d *Domain) reachPath(v *Override) (limits int, err error) {
+	for _, a := range v.Path {
+		if !d.tree.names(a.Key) {
+			return 0, fmt.Errorf("LIMIT needs RULE name, because %s is an attribute of rules and of no descriptors; the rules of %s are %s", word.Excerpt([]byte(a.Key)), d.Name, some(d.ruleNames()))
+		}
+	}
+	w := work{d: d}
+	var entries []Entry
+	for _, a := range v.Path {
+		entries = append(entries, Entry{Key: []byte(a.Key), Value: []byte(a.Value)})
+	}
+	w.give(&Request{Descriptors: []Descriptor{{Entries: entries}}})
+	if at := w.walk(&attributeSet{entries: entries, givens: w.givens}); at != 0 {
+		limits = len(d.tree.nodes[at].limits)
+	}
+	return limits, nil
+}
+
+// reachRule returns the number of limits of a rule that an override replaces.
+func (d *Domain) reachRule(v *Override) (limits int, err error) {
+	rule := d.ruleOf(v.Rule)
+	if rule == nil {
+		return 0, fmt.Errorf("RULE: a rule of %s, or RULE/LIMIT, got %s%s", d.Name, word.Excerpt([]byte(v.Rule)), meant(v.Rule, d.ruleNames()))
+	}
+	names := []string{}
+	for _, l := range rule.all() {
+		if v.Rule == rule.rule.Name || v.Rule == l.Name {
+			limits++
+		}
+		if !slices.Contains(names, l.Name) {
+			names = append(names, l.Name)
+		}
+	}
+	if limits == 0 {
+		return 0, fmt.Errorf("RULE: a limit of rule %s, got %s%s", rule.rule.Name, word.Excerpt([]byte(v.Rule)), meant(v.Rule, names))
+	}
+	given := make([]string, 0, len(v.Path))
+	for _, a := range v.Path {
+		given = append(given, a.Key)
+	}
+	counts := slices.Clone(rule.per)
+	slices.Sort(given)
+	if slices.Sort(counts); !slices.Equal(given, counts) {
+		return 0, fmt.Errorf("attributes with RULE: those by which rule %s counts, %s, got %s", rule.rule.Name, some(counts), some(given))
+	}
+	return limits, nil
+}
+
+// all returns the limits of a rule, those of all tiers.
+func (r *flatRule) all() []*Limit {
+	all := slices.Concat(r.limits, r.other)
+	for _, limits := range r.tiers {
+		all = append(all, limits...)
+	}
+	slices.SortFunc(all, func(a, b *Limit) int { return a.Index - b.Index })
+	return slices.Compact(all)
+}
+
+// meant is the end of an error about a name that is none of some: the nearest, or else all.
+func meant(name string, all []string) string {
+	if nearest := word.DidYouMean([]byte(name), all...); nearest != "" {
+		return nearest
+	}
+	return "; there are " + some(all)
+}
+
+// some joins names for an error, at most ten of them.
+func some(names []string) string {
+	const most = 10
+	switch n := len(names); {
+	case n == 0:
+		return "none"
+	case n > most:
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", n-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+func (d *Domain) ruleNames() (names []string) {
+	for i := range d.flat.rules {
+		names = append(names, d.flat.rules[i].rule.Name)
+	}
+	return names
+}
+
+// names reports whether the document names an attribute.
+func (d *Domain) names(key string) bool {
+	return slices.Contains(d.keys(), key) || d.tree.names(key)
+}
+
+// keys returns the attributes that the document names, without patterns.
+func (d *Domain) keys() (keys []string) {
+	for i := range d.attributes.all {
+		keys = append(keys, d.attributes.all[i].key)
+	}
+	for i := range d.HTTP {
+		keys = append(keys, d.HTTP[i].Key)
+	}
+	for i := range d.tree.table.slots {
+		if s := &d.tree.table.slots[i]; s.to != 0 {
+			keys = append(keys, s.key)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// names reports whether a node has an attribute.
+func (t *tree) names(key string) bool {
+	for i := range t.table.slots {
+		if s := &t.table.slots[i]; s.to != 0 && s.key == key {
+			return true
+		}
+	}
+	for i := range t.nodes {
+		for j := range t.nodes[i].wildcards {
+			if w := &t.nodes[i].wildcards[j]; w.literalKey == key || w.literalKey == "" && w.key.matches([]byte(key)) {
+				return true
+			}
+		}
+	}
+	return false
+}
