@@ -6,8 +6,8 @@ import (
 	"limitsrv/commands/session"
 )
 
-// infoRules writes the rules in use on this node. rules_ok is 0 if the last reading of the files
-// of --rules failed, or if this version of limitsrv can not compile the rules.
+// infoRules writes the rules in use on this node. rules_ok is that of
+// session.Handler.RulesOK.
 func infoRules(h *session.Handler, l *lines) {
 	s := h.Config().Rules.Current()
 	failed, file := h.RulesFailed()
@@ -27,7 +27,8 @@ func infoRules(h *session.Handler, l *lines) {
 	l.add("rules_unmatched", s.AllUnmatched())
 	l.add("rules_penalties", s.Penalties())
 	l.add("rules_bad_addresses", s.BadAddresses())
-	l.add("rules_ok", oneIf(file == "" && s.Err == nil))
+	l.add("rules_ok", oneIf(h.RulesOK()))
 	l.add("rules_load_errors", failed)
 	l.add("rules_file_error", file)
+	l.add("rules_file_differs", oneIf(h.RulesFileDiffers()))
 }

@@ -19,7 +19,7 @@ const rulesInterval = time.Second
 
 // A rulesFollower loads the files of --rules whenever they change. A node that returns with
 // older files must not turn the others back, so a text that the state has already had is
-// loaded only if it was put in place of the text in use.
+// loaded only if it was put in place of the text in use, or with --rules-file-wins.
 type rulesFollower struct {
 	n *node
 
@@ -87,6 +87,9 @@ func (r *rulesFollower) check(ctx context.Context) {
 			r.n.handler.Config().Rules.Offer(r.text) // another node may load the same files
 		}
 	}
+	if r.text == nil {
+		r.n.handler.SetRulesFileDiffers(false) // they have a mistake, which SetRulesFile tells
+	}
 	if r.text == nil || r.load(ctx) {
 		r.tries.Store(0)
 	}
@@ -116,14 +119,17 @@ func (r *rulesFollower) load(ctx context.Context) (inUse bool) {
 		return false
 	}
 	inUse = current.Header.Version > 0
-	switch sha := r.text.SHA; {
-	case sha == current.Header.SHA:
+	sha := r.text.SHA
+	differs := sha != current.Header.SHA
+	defer func() { h.SetRulesFileDiffers(differs) }()
+	switch {
+	case !differs:
 		r.equal = &r.text.SHA
 		return inUse
 	case !h.LoadsRules():
 		return inUse
-	case current.Documents.Knows(sha) && (r.equal == nil || *r.equal == sha):
-		r.warn("the files of --rules have an earlier version of the rules, which stay as they are; RL.RULES LOAD loads any", "version", current.Header.Version)
+	case !r.n.RulesFileWins && current.Documents.Knows(sha) && (r.equal == nil || *r.equal == sha):
+		r.warn("the files of --rules have an earlier version of the rules, which stay as they are; RL.RULES LOAD loads any, and with --rules-file-wins the files win", "version", current.Header.Version)
 		return inUse
 	}
 	l := session.RulesLoad{Text: r.text, Expect: int64(current.Header.Version), Note: r.n.Rules, Source: "file"}
@@ -132,7 +138,7 @@ func (r *rulesFollower) load(ctx context.Context) (inUse bool) {
 		r.tries.Store(max(0, r.tries.Load()-1))
 		return inUse
 	}
-	r.equal = &r.text.SHA
+	r.equal, differs = &r.text.SHA, false
 	return true
 }
 

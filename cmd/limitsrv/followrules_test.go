@@ -53,21 +53,24 @@ func TestFollowRules(t *testing.T) {
 		version uint64 // of the rules then, and their limit
 		limit   int64
 		wrong   string // in the error of the file
+		differs bool
 	}{
-		{"the first rules", rulesText(5), nil, 1, 5, ""},
-		{"a change", rulesText(6), nil, 2, 6, ""},
-		{"a mistake", "domain: 5\nrules: 7\n", nil, 2, 6, "rules.yaml:2: rules must be a list"},
-		{"a change back", rulesText(5), nil, 3, 5, ""},
-		{"rules by command stay", rulesText(5), func() { command(9) }, 4, 9, ""},
-		{"an older file of a node that returns", rulesText(6), func() { f = &rulesFollower{n: n} }, 4, 9, ""},
-		{"its change", rulesText(7), nil, 5, 7, ""},
-		{"its change to an earlier text", rulesText(6), nil, 6, 6, ""},
+		{"the first rules", rulesText(5), nil, 1, 5, "", false},
+		{"a change", rulesText(6), nil, 2, 6, "", false},
+		{"a mistake", "domain: 5\nrules: 7\n", nil, 2, 6, "rules.yaml:2: rules must be a list", false},
+		{"a change back", rulesText(5), nil, 3, 5, "", false},
+		{"rules by command stay", rulesText(5), func() { command(9) }, 4, 9, "", true},
+		{"an older file of a node that returns", rulesText(6), func() { f = &rulesFollower{n: n} }, 4, 9, "", true},
+		{"its change", rulesText(7), nil, 5, 7, "", false},
+		{"its change to an earlier text", rulesText(6), nil, 6, 6, "", false},
 		{"a file older than the history", rulesText(5), func() {
 			f = &rulesFollower{n: n}
 			for i := range stored.MaxPast + 2 {
 				command(100 + i)
 			}
-		}, 6 + stored.MaxPast + 2, 100 + stored.MaxPast + 1, ""},
+		}, 6 + stored.MaxPast + 2, 100 + stored.MaxPast + 1, "", true},
+		{"the same file, which wins", rulesText(5), func() { n.RulesFileWins = true }, 6 + stored.MaxPast + 3, 5, "", false},
+		{"it wins over a command", rulesText(5), func() { command(9) }, 6 + stored.MaxPast + 5, 5, "", false},
 	} {
 		if tt.before != nil {
 			tt.before()
@@ -80,6 +83,9 @@ func TestFollowRules(t *testing.T) {
 		f.check(context.Background())
 		again, wrong := n.handler.RulesFailed()
 		s := n.handler.Config().Rules.Current()
+		if differs, ok := n.handler.RulesFileDiffers(), n.handler.RulesOK(); differs != tt.differs || ok != (!tt.differs && tt.wrong == "") {
+			t.Errorf("%s: the file differs: %v, the rules are ok: %v", tt.name, differs, ok)
+		}
 		if s.Header.Version != tt.version || s.Set.Limit(0).Quota != tt.limit || again != failed || (wrong == "") != (tt.wrong == "") || !strings.Contains(wrong, tt.wrong) {
 			t.Errorf("%s: version %d, limit %d, error %q, %d errors and then %d", tt.name, s.Header.Version, s.Set.Limit(0).Quota, wrong, failed, again)
 		}

@@ -240,6 +240,8 @@ func (s *Session) Perform(b *engine.Batch, reply func(w *resp.Writer)) {
 type ruleLoads struct {
 	failed atomic.Int64
 	file   atomic.Pointer[string] // the error of the rules' file; nil: none
+	// differs is set while the files of --rules have another text than the rules in use.
+	differs atomic.Bool
 }
 
 // LoadsRules reports whether this node loads its files of --rules: it is alone, or leads.
@@ -255,6 +257,18 @@ func (h *Handler) RulesFailed() (loads int64, file string) {
 		file = *text
 	}
 	return h.rules.failed.Load(), file
+}
+
+// RulesFileDiffers reports whether the files of --rules have another text than the rules in use.
+func (h *Handler) RulesFileDiffers() bool { return h.rules.differs.Load() }
+
+// SetRulesFileDiffers sets RulesFileDiffers.
+func (h *Handler) SetRulesFileDiffers(differs bool) { h.rules.differs.Store(differs) }
+
+// RulesOK reports whether the rules in use can be compiled, and are those of --rules, if it is given.
+func (h *Handler) RulesOK() bool {
+	_, wrong := h.RulesFailed()
+	return wrong == "" && !h.RulesFileDiffers() && h.config.Rules.Current().Err == nil
 }
 
 // SetRulesFile sets the error of the last reading of the files of --rules, and counts it as a

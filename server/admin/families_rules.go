@@ -12,15 +12,17 @@ const otherRules = "other"
 // ruleViews are the values about rules of one scrape.
 type ruleViews struct {
 	*live.State
-	failed int64  // loads
-	file   string // error of --rules
-	series *ruleSeries
+	failed int64 // loads
+	// ok and differs are RulesOK and RulesFileDiffers of the handler.
+	ok, differs bool
+	series      *ruleSeries
 }
 
 var ruleFamilies = []family{
 	{"rules_version", "Version of the rules in use on this node; 0: none were loaded.", gauge, nil, nil, integer(func(v *view) uint64 { return v.rules.Header.Version })},
 	{"rules_loaded_timestamp_seconds", "Time of the load of the rules in use, since 1970; 0: none were loaded.", gauge, nil, nil, float(func(v *view) float64 { return float64(v.rules.Header.Loaded) / 1e9 })},
-	{"rules_ok", "0 if the last reading of the files of --rules failed, or if this version of limitsrv can't compile the rules, else 1.", gauge, nil, nil, boolean(func(v *view) bool { return v.rules.file == "" && v.rules.Err == nil })},
+	{"rules_ok", "0 if the last reading of the files of --rules failed, if they differ from the rules in use, or if this version of limitsrv can't compile the rules, else 1.", gauge, nil, nil, boolean(func(v *view) bool { return v.rules.ok })},
+	{"rules_file_differs", "1 while the files of --rules have another text than the rules in use, for example an earlier one after a rollback, else 0.", gauge, nil, nil, boolean(func(v *view) bool { return v.rules.differs })},
 	{"rules_load_errors_total", "Loads of rules that failed on this node, by command or from a file.", counter, nil, nil, integer(func(v *view) int64 { return v.rules.failed })},
 	{"rules_shadow", "1 with --rules-shadow, so that rules deny nothing, else 0.", gauge, nil, nil, boolean(func(v *view) bool { return v.rules.Shadow })},
 	{"rules", "Rules in use, nodes of trees included.", gauge, nil, nil, integer(func(v *view) int { return v.rules.Set.NumRules() })},

@@ -51,11 +51,11 @@ func newView(cfg Config, series *ruleSeries) *view {
 	h := cfg.Handler
 	e := h.Engine()
 	dbKeys, dbLasting := e.KeysIn()
-	failed, file := h.RulesFailed()
+	failed, _ := h.RulesFailed()
 	waiting, added := h.Turns()
 	return &view{
 		turnsWaiting: waiting, turnsAdded: added,
-		rules: ruleViews{h.Config().Rules.Current(), failed, file, series},
+		rules: ruleViews{h.Config().Rules.Current(), failed, h.RulesOK(), h.RulesFileDiffers(), series},
 		stats: e.Stats(), shards: e.ShardStats(), scripts: e.SourceStats(metricScripts), dbKeys: dbKeys, dbLasting: dbLasting, traffic: cfg.Traffic(),
 		commands: h.CommandCounts(), requests: h.RequestCounts(), errors: h.Stats().Errors(), failedLogins: h.Logins().Failed(),
 		store: h.StoreStatus(), loading: h.IsLoading(), ready: h.NotReady() == "",

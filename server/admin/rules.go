@@ -34,6 +34,7 @@ type rulesState struct {
 	Shadow    bool          `json:"shadow"`     // --rules-shadow
 	Unusable  bool          `json:"unusable"`   // this version of limitsrv can't compile them
 	FileError string        `json:"file_error"` // of the last reading of --rules
+	Differs   bool          `json:"file_differs"`
 	Failed    int64         `json:"load_errors"`
 	Penalties int64         `json:"penalties"`
 	Unmatched int64         `json:"unmatched"`
@@ -92,7 +93,7 @@ func (a *api) rules(w http.ResponseWriter, r *http.Request, id identity) {
 	state := rulesState{
 		Version: s.Header.Version, Loaded: s.Header.Loaded.Millis(), User: s.Header.User, Note: s.Header.Note,
 		Domains: len(s.Set.Domains()), Rules: s.Set.NumRules(), Limits: s.Set.NumLimits(),
-		Shadow: s.Shadow, Unusable: s.Err != nil, FileError: fileError, Failed: failed, Penalties: s.Penalties(), Unmatched: s.AllUnmatched(),
+		Shadow: s.Shadow, Unusable: s.Err != nil, FileError: fileError, Differs: h.RulesFileDiffers(), Failed: failed, Penalties: s.Penalties(), Unmatched: s.AllUnmatched(),
 		Rows: a.ruleHours.rows(s), OverrideCount: s.Overrides.Len(),
 	}
 	if s.Header.Version > 0 {

@@ -72,6 +72,7 @@ type Options struct {
 	AdminPprof      bool   `group:"Admin" help:"Serve profiles at --admin, for users with the group admin."`
 	AdminKeyMetrics bool   `group:"Admin" help:"Add metrics of the ten keys denied and requested most, by name. Off because keys may be personal data, metrics are stored for long, and each key is a time series."`
 
+	RulesFileWins     bool `group:"Rules" help:"Load the files of --rules whenever they differ from the rules in use: also an earlier version, and in place of rules that a command loaded. All nodes of a cluster must have the same files."`
 	RulesShadow       bool `group:"Rules" help:"Refuse no request because of rules: every limit counts as one with shadow: true, no penalty box closes, and deny lists, DENY and unmatched: deny let pass. Each node follows its own option."`
 	RulesMetricSeries int  `group:"Rules" default:"${ruleSeries}" help:"Maximum number of limits, with the values of detailed_metric and value_to_metric, that have metrics of their own. The others are counted together."`
 

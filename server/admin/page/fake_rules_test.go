@@ -22,7 +22,7 @@ func (f *fake) replyRules(w http.ResponseWriter, _ *http.Request) {
 	pro["tier"] = "pro"
 	is := object{
 		"version": 12, "sha": "ab12cd34ef56", "loaded_ms": 1_795_000_000_000, "user": "alice", "note": "ticket 7", "domains": 2, "rules": 40, "limits": 63,
-		"shadow": false, "unusable": false, "file_error": "", "load_errors": 0, "penalties": 31, "unmatched": 1204,
+		"shadow": false, "unusable": false, "file_error": "", "file_differs": false, "load_errors": 0, "penalties": 31, "unmatched": 1204,
 		"rows": []object{
 			limit("login/slide-1m", "5/1m slide", "enforced", 48_211, 3120, 0), pro,
 			limit("search/search-minute", "100/1m log grace 10", "shadow", 20_411, 0, 512), limit("tenant=acme/path", "3/1h fixed", "enforced", 0, 0, 0),

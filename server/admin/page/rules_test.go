@@ -51,6 +51,7 @@ func TestPageShowsRuleProblems(t *testing.T) {
 	}{
 		{object{"file_error": "rules: /etc/api.yaml:3: limits must have 1 to 16 entries, got 17"}, "warn", "! Rules not loaded",
 			"The files of --rules have a mistake. Version 12 of the rules stays in use: rules: /etc/api.yaml:3: limits must have 1 to 16 entries, got 17"},
+		{object{"file_differs": true}, "warn", "! Rules differ", "The files of --rules have another text than version 12 of the rules, which is in use."},
 		{object{"shadow": true}, "warn", "! Rules in shadow", "Rules deny nothing, because of --rules-shadow."},
 		{object{"unusable": true}, "bad", "✕ Rules unusable", "The rules need a newer version of limitsrv"},
 	} {

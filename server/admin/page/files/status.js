@@ -76,6 +76,7 @@ function ruleProblems(rules) {
   return [
     rules.unusable && { kind: "bad", title: "Rules unusable", text: "The rules need a newer version of limitsrv: this node answers LOADING to requests by rules." },
     rules.file_error && { kind: "warn", title: "Rules not loaded", text: `The files of --rules have a mistake. ${kept}: ${visible(rules.file_error)}` },
+    rules.file_differs && { kind: "warn", title: "Rules differ", text: `The files of --rules have another text than version ${format.count(rules.version)} of the rules, which is in use. Change the files or RL.RULES LOAD them; with --rules-file-wins the files always win.` },
     rules.shadow && { kind: "warn", title: "Rules in shadow", text: "Rules deny nothing, because of --rules-shadow." },
   ];
 }
