@@ -65,6 +65,13 @@ var rlRules = session.Command{
 			Complexity: "O(N), N being the rules of the domain", Since: rulesSince, Group: rulesGroup, Flags: session.ReadOnly | session.NoScript | session.NoMulti, Domain: 2,
 			Run: runRulesMatch,
 		},
+		{
+			Name: "RESET", Args: "domain attribute value [attribute value ...] [AND attribute value [attribute value ...] ...]",
+			Summary: "Resets the counters and opens the penalty boxes of these attributes on all nodes, whatever further attributes requests have: of each rule that counts by some of them and by no others, " +
+				"and of the descriptor at exactly these. Returns the number of counters and boxes that were reset.",
+			Complexity: "O(N), N being the rules of the domain", Since: rulesSince, Group: rulesGroup,
+			Flags: session.Write | session.Rules | session.NoScript | session.NoMulti, Domain: 2, Fresh: session.Always, Run: runRulesReset,
+		},
 	},
 }
 
@@ -229,6 +236,44 @@ func runRulesMatch(s *session.Session, w *resp.Writer, args [][]byte) {
 			w.BulkString(all[i].Reason)
 		}
 		return nil
+	})
+}
+
+func runRulesReset(s *session.Session, w *resp.Writer, args [][]byte) {
+	var (
+		q checks.Request
+		r rules.Result
+		b engine.Batch
+	)
+	_, err := attributes(&q, args[1:], nil)
+	st := s.Handler().Config().Rules.Current()
+	if err == nil {
+		err = st.Err
+	}
+	if err == nil {
+		err = resp.Expose(st.Set.Counters(&q.Request, st.Overrides, s.Handler().Config().Clock.Now(), &r))
+	}
+	for i := range r.Limits {
+		b.Ops = append(b.Ops, engine.Op{Kind: engine.Forget, Key: r.Limits[i].Key})
+	}
+	for i := range r.Guards {
+		b.Ops = append(b.Ops, engine.Op{Kind: engine.Forget, Key: r.Guards[i].Key})
+	}
+	switch {
+	case err != nil:
+		w.Error(err)
+		return
+	case len(b.Ops) == 0:
+		w.Error(resp.NewError("ERR", "no rule counts by these attributes alone: RL.RULES MATCH explains the rules"))
+		return
+	}
+	s.Perform(&b, func(w *resp.Writer) {
+		n := int64(0)
+		for i := range b.Decisions {
+			n += b.Decisions[i].Allowed
+		}
+		s.LogReset(&q.Request, n)
+		w.Int(n)
 	})
 }
 

@@ -18,11 +18,7 @@ const MaxWideOverrides = 256
 func (s *Set) Reach(v *Override) (limits int, err error) {
 	d := s.Domain(v.Domain)
 	if d == nil {
-		var names []string
-		for _, other := range s.Domains() {
-			names = append(names, other.Name)
-		}
-		return 0, fmt.Errorf("domain: one of the rules, got %s%s", word.Excerpt([]byte(v.Domain)), meant(v.Domain, names))
+		return 0, s.unknownDomain(v.Domain)
 	}
 	for _, a := range v.Path {
 		if err := d.reaches(v, a); err != nil {
@@ -39,6 +35,15 @@ func (s *Set) Reach(v *Override) (limits int, err error) {
 		return d.reachPath(v)
 	}
 	return d.reachRule(v)
+}
+
+// unknownDomain returns the error for a name that no domain has.
+func (s *Set) unknownDomain(name string) error {
+	var names []string
+	for _, d := range s.order {
+		names = append(names, d.Name)
+	}
+	return fmt.Errorf("domain: one of the rules, got %s%s", word.Excerpt([]byte(name)), meant(name, names))
 }
 
 // reaches returns an error if an attribute of an override can't match.
@@ -102,13 +107,11 @@ func (d *Domain) reachRule(v *Override) (limits int, err error) {
 }
 
 // all returns the limits of a rule, those of all tiers.
-func (r *flatRule) all() []*Limit {
-	all := slices.Concat(r.limits, r.other)
-	for _, limits := range r.tiers {
+func (r *flatRule) all() (all []*Limit) {
+	for _, limits := range r.byTier() {
 		all = append(all, limits...)
 	}
-	slices.SortFunc(all, func(a, b *Limit) int { return a.Index - b.Index })
-	return slices.Compact(all)
+	return all
 }
 
 // meant is the end of an error about a name that is none of some: the nearest, or else all.

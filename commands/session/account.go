@@ -117,6 +117,17 @@ func (s *Session) User() string {
 	return s.account.Name()
 }
 
+// LogReset logs a reset of n counters and boxes by the session's user.
+func (s *Session) LogReset(q *rules.Request, n int64) {
+	for i := range q.Descriptors {
+		path := []rules.Attribute{}
+		for _, e := range q.Descriptors[i].Entries {
+			path = append(path, rules.Attribute{Key: string(e.Key), Value: string(e.Value)})
+		}
+		s.h.audit.write(auditOverrides, "limits reset", "domain", string(q.Domain), "path", s.h.audit.path(path), "counters", n, "user", s.User(), "addr", s.Addr())
+	}
+}
+
 // LogOverride logs a change of an override by the session's user.
 func (s *Session) LogOverride(event string, v *rules.Override, more ...any) {
 	s.h.audit.override(event, v, s.User(), s.Addr(), more)
