@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"math"
 	"math/big"
 	"slices"
-	"time"
 
 	"github.com/anishathalye/porcupine"
 
@@ -147,7 +145,7 @@ var counterModel = porcupine.Model{
 				want.Remaining -= in.n
 			}
 		}
-		if d := output.(*engine.Decision); d != nil && (d.Allowed != want.Allowed || d.Remaining != want.Remaining) {
+		if d, ok := output.(*engine.Decision); ok && (d.Allowed != want.Allowed || d.Remaining != want.Remaining) {
 			return false, state
 		}
 		return true, used
@@ -157,54 +155,25 @@ var counterModel = porcupine.Model{
 // CheckCounters checks the limits that regain nothing from the clients' view, without the
 // log.
 func (h *History) CheckCounters() {
-	type counter struct {
-		limit, ok, unknown int64
-		mayLack            bool
-		calls              []porcupine.Operation
-	}
-	counters := map[string]*counter{}
+	counters := map[place]*number{}
 	for _, c := range h.Calls {
 		for i := range c.Ops {
 			op := &c.Ops[i]
 			if op.Kind != engine.Take || op.Params.Alg != engine.Fixed || op.Params.Period != Forever || h.Evicted[string(op.Key)] {
 				continue
 			}
-			k := counters[string(op.Key)]
-			if k == nil {
-				k = &counter{limit: op.Params.Limit}
-				counters[string(op.Key)] = k
+			at := place{op.DB, string(op.Key)}
+			if counters[at] == nil {
+				counters[at] = newNumber(at, counterModel, op.Params.Limit)
 			}
-			o := porcupine.Operation{Input: take{n: op.N, limit: k.limit, look: op.N == 0}, Call: int64(c.Called), Return: int64(c.Answered)}
-			switch c.Outcome {
-			case Refused, Pending, NoQuorum:
-				continue
-			case Answered:
-				if c.Decisions[i].Status != engine.OK {
-					continue // no memory, or an Expect did not hold
-				}
-				o.Output = &c.Decisions[i]
-				k.ok += c.Decisions[i].Allowed * op.N
-			case Unknown:
-				o.Output, o.Return = (*engine.Decision)(nil), math.MaxInt64
-				k.unknown += op.N
-			}
-			k.calls = append(k.calls, o)
-			k.mayLack = k.mayLack || c.MayLack
+			counters[at].add(c, take{n: op.N, limit: op.Params.Limit, look: op.N == 0}, op.N, func() (output any, added int64, ok bool) {
+				d := &c.Decisions[i] // not OK: no memory, or an Expect did not hold
+				return d, d.Allowed * op.N, d.Status == engine.OK
+			})
 		}
 	}
-	for key, k := range counters {
-		if k.ok > k.limit {
-			h.Fault("%s gave %d of %d", key, k.ok, k.limit)
-		}
-		if used := h.used(key, k.limit); !k.mayLack && (used < k.ok || used > k.ok+k.unknown) {
-			h.Fault("of %s %d are used at the end, clients were given %d and perhaps %d", key, used, k.ok, k.unknown)
-		}
-		if len(k.calls) > sample {
-			h.Fault("%s was used %d times, at most %d are looked at", key, len(k.calls), sample)
-		}
-		if result := porcupine.CheckOperationsTimeout(counterModel, k.calls, 10*time.Second); result != porcupine.Ok {
-			h.Fault("the %d answers about %s can't be put into an order: %v", len(k.calls), key, result)
-		}
+	for _, k := range counters {
+		h.checkNumber(k, h.used(k.key, k.limit))
 	}
 }
 

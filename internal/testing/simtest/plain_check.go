@@ -70,7 +70,7 @@ type place struct {
 // A number is a plain value that is only counted up.
 type number struct {
 	place
-	limit       int64 // of admit
+	limit       int64 // that is never passed; math.MaxInt64: none
 	model       porcupine.Model
 	ok, unknown int64 // added
 	mayLack     bool
@@ -78,8 +78,30 @@ type number struct {
 	calls       []porcupine.Operation
 }
 
-func newNumber(at place) *number {
-	return &number{place: at, model: numberModel, spans: map[int64]int64{}}
+func newNumber(at place, model porcupine.Model, limit int64) *number {
+	return &number{place: at, model: model, limit: limit, spans: map[int64]int64{}}
+}
+
+// add adds a call that adds n if it is granted. told returns the output and the number added by an
+// answer; ok is false if the answer has neither.
+func (k *number) add(c *Call, input any, n int64, told func() (output any, added int64, ok bool)) {
+	o := porcupine.Operation{Input: input, Call: int64(c.Called), Return: int64(c.Answered)}
+	switch c.Outcome {
+	case Answered:
+		output, added, ok := told()
+		if !ok {
+			return
+		}
+		o.Output = output
+		k.ok += added
+	case Unknown:
+		o.Return = math.MaxInt64
+		k.unknown += n
+	default:
+		return
+	}
+	k.calls = append(k.calls, o)
+	k.mayLack = k.mayLack || c.MayLack
 }
 
 // checkNumbers checks numbers from the clients' view, without the log: none is told twice,
@@ -94,13 +116,13 @@ func (h *History) checkNumbers() {
 			}
 			at := place{op.DB, c.keyOf(op)}
 			if numbers[at] == nil {
-				numbers[at] = newNumber(at)
+				numbers[at] = newNumber(at, numberModel, math.MaxInt64)
 			}
 			h.addNumber(numbers[at], c, i)
 		}
 	}
 	for _, k := range numbers {
-		h.checkNumber(k)
+		h.checkNumber(k, h.sumOf(k))
 	}
 }
 
@@ -113,24 +135,13 @@ func (h *History) addNumber(k *number, c *Call, i int) {
 	case "INCRBY":
 		n, _ = strconv.ParseInt(string(c.Calls[op.N].Args[1]), 10, 64)
 	}
-	o := porcupine.Operation{Input: n, Call: int64(c.Called), Return: int64(c.Answered)}
-	switch c.Outcome {
-	case Answered:
-		sum, ok := told(c.Answers[i])
-		if !ok {
-			return // no memory
+	k.add(c, n, n, func() (any, int64, bool) {
+		sum, ok := told(c.Answers[i]) // not ok: no memory
+		if ok {
+			h.addSpan(k, sum, n)
 		}
-		o.Output = sum
-		k.ok += n
-		h.addSpan(k, sum, n)
-	case Unknown:
-		o.Return = math.MaxInt64
-		k.unknown += n
-	default:
-		return
-	}
-	k.calls = append(k.calls, o)
-	k.mayLack = k.mayLack || c.MayLack
+		return sum, n, ok
+	})
 }
 
 // addSpan notes that a call added n to a number and was told the sum.
@@ -142,15 +153,25 @@ func (h *History) addSpan(k *number, sum, n int64) {
 	}
 }
 
-func (h *History) checkNumber(k *number) {
+// sumOf returns a number at the end of the log.
+func (h *History) sumOf(k *number) int64 {
 	var r Request
 	r.do(k.db, "GET", k.key)
 	r.tag(0, make([]byte, tagBytes))
 	b := r.Batch()
 	h.Engine.Apply(h.Engine.Now(), b)
 	sum, _ := told(answerOf(b, &b.Ops[0]))
+	return sum
+}
+
+// checkNumber compares the calls on a number with each other and with the sum at the end of the
+// log.
+func (h *History) checkNumber(k *number, sum int64) {
+	if k.ok > k.limit {
+		h.Fault("%s gave %d of %d", k.key, k.ok, k.limit)
+	}
 	if !k.mayLack && (sum < k.ok || sum > k.ok+k.unknown) {
-		h.Fault("%s is %d at the end, clients added %d and perhaps %d", k.key, sum, k.ok, k.unknown)
+		h.Fault("of %s %d are used at the end, clients were given %d and perhaps %d", k.key, sum, k.ok, k.unknown)
 	}
 	if len(k.calls) > sample {
 		h.Fault("%s was used %d times, at most %d are looked at", k.key, len(k.calls), sample)

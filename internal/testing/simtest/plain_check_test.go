@@ -105,7 +105,7 @@ func TestPlainChecks(t *testing.T) {
 		{"a number that is forgotten", func(p *play) {
 			p.call(incr, nil)
 			forget(p, key)
-		}, "is 0 at the end, clients added 1"},
+		}, "0 are used at the end, clients were given 1"},
 		{"an old number read", func(p *play) {
 			p.call(incr, nil)
 			p.call(command("GET", key), func(b *engine.Batch) { b.Calls[0].Answer = answer.AppendNil(nil) })
@@ -139,12 +139,12 @@ func TestPlainChecks(t *testing.T) {
 				forget(p, admitted)
 				p.node.Apply(p.now, &engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: []byte(admitted)}}})
 			}
-		}, "admitted 8 of 5"},
+		}, "gave 8 of 5"},
 		{"a run that was lost", func(p *play) { p.lose(two) }, "is not in the log"},
 		{"permits that are forgotten", func(p *play) {
 			p.call(anywhere, nil)
 			forget(p, admitted)
-		}, "is 0 at the end, clients added 2"},
+		}, "0 are used at the end, clients were given 2"},
 		{"a refusal of permits that are there", func(p *play) {
 			p.call(two, nil)
 			p.call(two, func(b *engine.Batch) { b.Calls[0].Answer = answer.AppendInt(nil, -2) })

@@ -1,8 +1,6 @@
 package simtest
 
 import (
-	"math"
-
 	"github.com/anishathalye/porcupine"
 
 	"limitsrv/engine"
@@ -37,44 +35,22 @@ func (h *History) checkAdmitted() {
 			}
 			k := numbers[at]
 			if k == nil {
-				k = newNumber(at)
-				k.limit, k.model = run.limit, admitModel
+				k = newNumber(at, admitModel, run.limit)
 				numbers[at] = k
 			}
-			h.addAdmitted(k, c, i)
+			k.add(c, run, run.n, func() (any, int64, bool) {
+				sum, ok := told(c.Answers[i]) // not ok: no memory, or no such script
+				if !ok || sum <= 0 {
+					return sum, 0, ok
+				}
+				h.addSpan(k, sum, run.n)
+				return sum, run.n, true
+			})
 		}
 	}
 	for _, k := range numbers {
-		if k.ok > k.limit {
-			h.Fault("%s admitted %d of %d", k.key, k.ok, k.limit)
-		}
-		h.checkNumber(k)
+		h.checkNumber(k, h.sumOf(k))
 	}
-}
-
-// addAdmitted adds op i of a call to its number.
-func (h *History) addAdmitted(k *number, c *Call, i int) {
-	run := c.Runs[i]
-	o := porcupine.Operation{Input: run, Call: int64(c.Called), Return: int64(c.Answered)}
-	switch c.Outcome {
-	case Answered:
-		sum, ok := told(c.Answers[i])
-		if !ok {
-			return // no memory, or no such script
-		}
-		o.Output = sum
-		if sum > 0 {
-			k.ok += run.n
-			h.addSpan(k, sum, run.n)
-		}
-	case Unknown:
-		o.Return = math.MaxInt64
-		k.unknown += run.n
-	default:
-		return
-	}
-	k.calls = append(k.calls, o)
-	k.mayLack = k.mayLack || c.MayLack
 }
 
 // checkSpaced checks the runs of admitInWindow by the times that they were told: of as many
