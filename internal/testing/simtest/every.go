@@ -216,14 +216,6 @@ func (w *Workload) flushDatabase(r *Request, _ *rand.Rand) {
 	r.Ops = append(r.Ops, engine.Op{Kind: engine.Flush, N: 1, DB: flushed})
 }
 
-// call adds a call. set must set its command and arguments.
-func (r *Request) call(set func(c *engine.Call)) {
-	var c engine.Call
-	set(&c)
-	r.Ops = append(r.Ops, engine.Op{Kind: engine.Do, N: int64(len(r.Calls))})
-	r.Calls = append(r.Calls, c)
-}
-
 // library is a library of functions.
 const library = `#!lua name=every
 redis.register_function('bump', function(keys, args) return redis.call('INCRBY', keys[1], args[1]) end)
@@ -246,7 +238,7 @@ func everyArgs(key string, rng *rand.Rand) [][]byte {
 // runEvery adds a run of a script that some nodes may not have.
 func (r *Request) runEvery(key string, s *script, modes scripts.Modes, rng *rand.Rand) {
 	r.Ops = append(r.Ops, engine.Op{Kind: engine.Learn, ID: s.text})
-	r.call(func(c *engine.Call) {
+	r.call(0, func(c *engine.Call) {
 		scripts.SetRun(c, s.modes|modes, scripts.Steps(scripts.DefaultSteps), s.hash, everyArgs(key, rng))
 	})
 }
@@ -295,7 +287,7 @@ func callMakers() (all []maker) {
 		func(_ *Workload, c *engine.Call, _ *rand.Rand) { stored.SetListOverrides(c, []byte("every"), 0, 10) },
 	} {
 		all = append(all, func(w *Workload, r *Request, rng *rand.Rand) {
-			r.call(func(c *engine.Call) { set(w, c, rng) })
+			r.call(0, func(c *engine.Call) { set(w, c, rng) })
 		})
 	}
 	return append(all, func(_ *Workload, r *Request, rng *rand.Rand) { r.runEvery("s1", everyLook, scripts.Looks, rng) })

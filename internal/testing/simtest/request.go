@@ -35,12 +35,13 @@ func (r *Request) do(db uint8, name string, args ...string) {
 	if !ok {
 		panic("no command " + name)
 	}
-	words := make([][]byte, len(args))
-	for i := range args {
-		words[i] = []byte(args[i])
-	}
+	r.call(db, func(c *engine.Call) { datatypes.Set(c, number, words(args)) })
+}
+
+// call adds a call. set must set its command and arguments.
+func (r *Request) call(db uint8, set func(c *engine.Call)) {
 	var c engine.Call
-	datatypes.Set(&c, number, words)
+	set(&c)
 	r.Ops = append(r.Ops, engine.Op{Kind: engine.Do, DB: db, N: int64(len(r.Calls))})
 	r.Calls = append(r.Calls, c)
 }

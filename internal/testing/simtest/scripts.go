@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
+	"slices"
 
 	"limitsrv/commands/scripts"
 	"limitsrv/engine"
@@ -98,17 +98,12 @@ func (r *Request) run(db uint8, known bool, run Run, keys ...string) {
 	} else {
 		r.Ops = append(r.Ops, engine.Op{Kind: engine.Learn, ID: run.of.text})
 	}
-	args := [][]byte{strconv.AppendInt(nil, int64(len(keys)), 10)}
-	for _, key := range keys {
-		args = append(args, []byte(key))
-	}
-	args = append(args, strconv.AppendInt(nil, run.n, 10), strconv.AppendInt(nil, run.limit, 10), []byte(run.key))
-	var c engine.Call
-	scripts.SetRun(&c, modes, scripts.Steps(scripts.DefaultSteps), run.of.hash, args)
 	if r.Runs == nil {
 		r.Runs = map[int]Run{}
 	}
 	r.Runs[len(r.Ops)] = run
-	r.Ops = append(r.Ops, engine.Op{Kind: engine.Do, DB: db, N: int64(len(r.Calls))})
-	r.Calls = append(r.Calls, c)
+	args := slices.Concat([]string{fmt.Sprint(len(keys))}, keys, []string{fmt.Sprint(run.n), fmt.Sprint(run.limit), run.key})
+	r.call(db, func(c *engine.Call) {
+		scripts.SetRun(c, modes, scripts.Steps(scripts.DefaultSteps), run.of.hash, words(args))
+	})
 }
