@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"unsafe"
 
@@ -95,7 +94,7 @@ func OpenApplying(fsys vfs.FS, dir, data string, sameBoot bool, log *slog.Logger
 // readDeaths reads DEATHS. It treats a damaged file as empty, because the file holds no state.
 func readDeaths(fsys vfs.FS, dir string) (d Deaths, err error) {
 	err = ReadSealed(fsys, fsys.PathJoin(dir, deathsName), deathsWhat, deathsFormat, &d)
-	if errors.Is(err, fs.ErrNotExist) || errors.As(err, new(*CorruptError)) {
+	if isMissing(err) || errors.As(err, new(*CorruptError)) {
 		return Deaths{}, nil
 	}
 	return d, err
@@ -104,7 +103,7 @@ func readDeaths(fsys vfs.FS, dir string) (d Deaths, err error) {
 // readApplying reads the mark. It returns the zero mark if there is no file.
 func readApplying(fsys vfs.FS, name string) (m applyingMark, err error) {
 	b, err := readSmall(fsys, name, applyingBytes)
-	if errors.Is(err, fs.ErrNotExist) {
+	if isMissing(err) {
 		return m, nil
 	}
 	if err == nil && len(b) == applyingBytes {
@@ -255,7 +254,7 @@ func (a *Applying) setSuspect(d Deaths) {
 // forget removes the suspects and DEATHS.
 func (a *Applying) forget() {
 	a.setSuspect(Deaths{})
-	if err := removeDeaths(a.fs, a.dir); err != nil {
+	if err := removeIfThere(a.fs, a.fs.PathJoin(a.dir, deathsName)); err != nil {
 		a.log.Warn("cannot remove the record of an entry that was applied", "dir", a.dir, "error", err)
 	}
 }
@@ -265,14 +264,6 @@ func (a *Applying) write(d Deaths) {
 	if err := WriteSealed(a.fs, a.dir, deathsName, deathsWhat, deathsFormat, d); err != nil {
 		a.log.Warn("cannot record the entry at which the last process ended", "dir", a.dir, "error", err)
 	}
-}
-
-// removeDeaths removes DEATHS if it exists.
-func removeDeaths(fsys vfs.FS, dir string) error {
-	if err := fsys.Remove(fsys.PathJoin(dir, deathsName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }
 
 // Close releases the mark. Requires: no entry is being applied.

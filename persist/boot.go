@@ -1,9 +1,7 @@
 package persist
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"strings"
 
@@ -38,7 +36,7 @@ type bootMark struct {
 func isSameBoot(fsys vfs.FS, dir, boot string) (bool, error) {
 	var mark bootMark
 	err := ReadSealed(fsys, fsys.PathJoin(dir, bootName), bootWhat, bootFormat, &mark)
-	if errors.Is(err, fs.ErrNotExist) {
+	if isMissing(err) {
 		return false, nil
 	}
 	return err == nil && boot != "" && mark.Boot == boot, err

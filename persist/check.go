@@ -108,7 +108,7 @@ func missingMeta(fs vfs.FS, dir string, err error) error {
 		}
 		info, errStat := fs.Stat(fs.PathJoin(dir, name))
 		if errStat == nil && info.Size() > 0 {
-			return &CorruptError{File: fs.PathJoin(dir, metaName), Reason: "it is missing, but there are segments", Cut: true}
+			return &CorruptError{File: fs.PathJoin(dir, metaName), Reason: "it is missing, but there are segments"}
 		}
 		errList = errors.Join(errList, errStat)
 	}
@@ -148,14 +148,14 @@ func checkSegment(fs vfs.FS, dir string, state *logState, i int, sameBoot bool, 
 	case err != nil:
 		return nil, err
 	case isTail && f.end.last+1 < f.info.MinIndex:
-		f.damage = &CorruptError{File: f.name, Offset: f.end.offset, Reason: fmt.Sprintf("entry %d is missing", f.info.MinIndex), Cut: true}
+		f.damage = &CorruptError{File: f.name, Offset: f.end.offset, Reason: fmt.Sprintf("entry %d is missing", f.info.MinIndex)}
 	case isTail:
 		f.drop, err = planDrop(fs, f.name, c, f.end, sameBoot)
 		if err != nil && !errors.As(err, &f.damage) {
 			return nil, err
 		}
 	case f.end.lastWhole < f.info.MaxIndex:
-		f.damage = &CorruptError{File: f.name, Offset: f.end.offset, Reason: f.end.lacks(f.info.MaxIndex), Cut: true}
+		f.damage = &CorruptError{File: f.name, Offset: f.end.offset, Reason: f.end.lacks(f.info.MaxIndex)}
 	}
 	return f, nil
 }

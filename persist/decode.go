@@ -226,16 +226,16 @@ func (d *Decoder) op(op *engine.Op) (err error) {
 		op.N = int64(n)
 	}
 	if hasKey(op.Kind) {
-		if op.Key, err = d.takeBytes("key", engine.MaxKeyBytes); err != nil {
+		if op.Key, err = d.takeBytes("key", 1, engine.MaxKeyBytes); err != nil {
 			return err
 		}
 	}
 	if more&moreID != 0 {
-		most := engine.MaxIDBytes
+		most := uint64(engine.MaxIDBytes)
 		if op.Kind == engine.Learn {
 			most = engine.MaxSourceBytes
 		}
-		op.ID, err = d.takeBytes("id", most)
+		op.ID, err = d.takeBytes("id", 1, most)
 	}
 	return err
 }
@@ -291,27 +291,13 @@ func (d *Decoder) call() (err error) {
 	c := d.batch.AddCall(db)
 	c.Command, c.Micros = uint16(command), uint32(micros)
 	for range args {
-		arg, err := d.takeArg()
+		arg, err := d.takeBytes("argument", 0, math.MaxUint64)
 		if err != nil {
 			return err
 		}
 		c.Args = append(c.Args, arg)
 	}
 	return d.Commands.Check(c)
-}
-
-// takeArg reads a length and that many bytes.
-func (d *Decoder) takeArg() ([]byte, error) {
-	n, err := d.uvarint()
-	switch {
-	case err != nil:
-		return nil, err
-	case n > uint64(len(d.data)):
-		return nil, errShort
-	}
-	arg := d.data[:n:n]
-	d.data = d.data[n:]
-	return arg, nil
 }
 
 // params reads parameters encoded according to code.
@@ -373,14 +359,14 @@ func (d *Decoder) uvarint() (uint64, error) {
 	return v, nil
 }
 
-// takeBytes reads a length of 1 to most and that many bytes.
-func (d *Decoder) takeBytes(what string, most int) ([]byte, error) {
+// takeBytes reads a length of least to most and that many bytes.
+func (d *Decoder) takeBytes(what string, least, most uint64) ([]byte, error) {
 	n, err := d.uvarint()
 	switch {
 	case err != nil:
 		return nil, err
-	case n == 0 || n > uint64(most):
-		return nil, fmt.Errorf("%s of %d bytes, 1 to %d are allowed", what, n, most)
+	case n < least || n > most:
+		return nil, fmt.Errorf("%s of %d bytes, %d to %d are allowed", what, n, least, most)
 	case n > uint64(len(d.data)):
 		return nil, errShort
 	}

@@ -61,7 +61,7 @@ func planDrop(fs vfs.FS, name string, c *codec, end segmentEnd, sameBoot bool) (
 	if end.reason == "" {
 		return nil, nil
 	}
-	damage := &CorruptError{File: name, Offset: end.offset, Reason: end.reason, Cut: true}
+	damage := &CorruptError{File: name, Offset: end.offset, Reason: end.reason}
 	if end.junk || end.refused {
 		return nil, damage
 	}

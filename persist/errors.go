@@ -14,8 +14,6 @@ type CorruptError struct {
 	Offset int64  // in File, of the first unusable byte; 0 if unknown
 	Reason string
 	Err    error
-	// Cut reports that a repair can cut the log off at Offset.
-	Cut bool
 }
 
 func (e *CorruptError) Error() string {

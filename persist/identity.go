@@ -93,7 +93,7 @@ func IsStateOfOne(name string) bool {
 // IsMember reports whether a data directory is, or was, of a node of a cluster.
 func IsMember(fsys vfs.FS, dir string) (bool, error) {
 	for _, name := range []string{MemberName, MemberDir} {
-		if _, err := fsys.Stat(fsys.PathJoin(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := fsys.Stat(fsys.PathJoin(dir, name)); !isMissing(err) {
 			return err == nil, err
 		}
 	}
@@ -162,7 +162,7 @@ func (d *Dir) takeLock() error {
 // loadIdentity reads the identity, or creates one for a directory without.
 func (d *Dir) loadIdentity() error {
 	err := ReadSealed(d.FS, d.join(identityName), identityWhat, identityFormat, &d.Identity)
-	if !errors.Is(err, fs.ErrNotExist) {
+	if !isMissing(err) {
 		return err
 	}
 	if err := d.checkOwned(); err != nil {

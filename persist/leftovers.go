@@ -2,7 +2,6 @@ package persist
 
 import (
 	"errors"
-	"io/fs"
 	"regexp"
 	"strings"
 
@@ -30,7 +29,7 @@ func isTemporary(name string) bool { return strings.HasSuffix(name, suffixTempor
 // the directory does not exist.
 func removeMatching(fsys vfs.FS, dir string, match func(name string) bool) error {
 	names, err := fsys.List(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if isMissing(err) {
 		return nil
 	}
 	for _, name := range names {

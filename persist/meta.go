@@ -159,7 +159,7 @@ func readMeta(files vfs.FS, dir string) (*logState, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	case reason != "":
-		return nil, &CorruptError{File: name, Reason: reason, Cut: true}
+		return nil, &CorruptError{File: name, Reason: reason}
 	}
 	return s, nil
 }

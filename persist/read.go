@@ -43,7 +43,7 @@ func (l *Log) Read(from uint64, yield func(index uint64, data []byte) error) err
 			return err
 		}
 		if read < until {
-			return &CorruptError{File: l.fs.PathJoin(l.dir, segment.FileName(g)), Offset: end.offset, Reason: end.lacks(until), Cut: true}
+			return &CorruptError{File: l.fs.PathJoin(l.dir, segment.FileName(g)), Offset: end.offset, Reason: end.lacks(until)}
 		}
 	}
 	return nil

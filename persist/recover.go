@@ -64,7 +64,7 @@ func (l *Log) repairTail(state *logState) (last uint64, _ *logState, err error) 
 		return 0, nil, err
 	}
 	if end.last+1 < tail.MinIndex {
-		return 0, nil, &CorruptError{File: name, Offset: end.offset, Reason: fmt.Sprintf("entry %d is missing", tail.MinIndex), Cut: true}
+		return 0, nil, &CorruptError{File: name, Offset: end.offset, Reason: fmt.Sprintf("entry %d is missing", tail.MinIndex)}
 	}
 	if l.dropped, err = planDrop(l.fs, name, l.codec, end, l.options.SameBoot); err != nil {
 		return 0, nil, err
@@ -99,7 +99,7 @@ func checkHead(fs vfs.FS, dir string, info types.SegmentInfo, c *codec) error {
 	name := fs.PathJoin(dir, segment.FileName(info))
 	file, err := fs.Open(name)
 	if isMissing(err) {
-		return &CorruptError{File: name, Reason: "it is missing", Cut: true}
+		return &CorruptError{File: name, Reason: "it is missing"}
 	}
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func checkHead(fs vfs.FS, dir string, info types.SegmentInfo, c *codec) error {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	if reason != "" {
-		return &CorruptError{File: name, Reason: reason, Cut: true}
+		return &CorruptError{File: name, Reason: reason}
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func checkHead(fs vfs.FS, dir string, info types.SegmentInfo, c *codec) error {
 // endsEarly returns the error for a log that ends before entry least.
 func endsEarly(name string, end segmentEnd, least uint64) *CorruptError {
 	return &CorruptError{
-		File: name, Offset: end.offset, Cut: true,
+		File: name, Offset: end.offset,
 		Reason: fmt.Sprintf("it ends with entry %d, but entry %d was on disk", end.last, least),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"sync"
 
 	"limitsrv/engine"
 )
@@ -92,10 +93,7 @@ func inShards(n int, each func(shard int)) {
 
 // inBackground calls work on a goroutine of its own. wait returns after work has.
 func inBackground(work func()) (wait func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		work()
-	}()
-	return func() { <-done }
+	var working sync.WaitGroup
+	working.Go(work)
+	return working.Wait
 }

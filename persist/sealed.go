@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"io/fs"
 	"strconv"
 	"strings"
 
@@ -77,7 +76,7 @@ func WriteSealed(fsys vfs.FS, dir, name, what string, format int, contents any) 
 
 // removeIfThere removes a file if it exists.
 func removeIfThere(fsys vfs.FS, name string) error {
-	if err := fsys.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+	if err := fsys.Remove(name); !isMissing(err) {
 		return err
 	}
 	return nil
@@ -134,7 +133,7 @@ func MakeDir(fsys vfs.FS, dir string) error {
 		if err == nil || at == fsys.PathDir(at) {
 			break
 		}
-		if !errors.Is(err, fs.ErrNotExist) {
+		if !isMissing(err) {
 			return err
 		}
 		made = append(made, at)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io/fs"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/raft-wal/segment"
@@ -88,8 +87,8 @@ func (r *refusal) Unwrap() error { return r.err }
 func readSegment(files vfs.FS, dir string, info types.SegmentInfo, c *codec, yield func(r *record) error) (end segmentEnd, err error) {
 	name := files.PathJoin(dir, segment.FileName(info))
 	file, err := files.Open(name, vfs.SequentialReadsOption)
-	if errors.Is(err, fs.ErrNotExist) {
-		return end, &CorruptError{File: name, Reason: "it is missing", Cut: true}
+	if isMissing(err) {
+		return end, &CorruptError{File: name, Reason: "it is missing"}
 	}
 	if err != nil {
 		return end, fmt.Errorf("read the log: %w", err)

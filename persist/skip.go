@@ -3,7 +3,6 @@ package persist
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"time"
 
@@ -117,7 +116,7 @@ func (s *Skip) Perform(f *Found, instead []byte) (kept string, err error) {
 	if err := WriteSealed(s.FS, s.Log, skippedName, skippedWhat, skippedFormat, append(skipped, e)); err != nil {
 		return "", fmt.Errorf("skip entry %d: %w", s.Index, err)
 	}
-	return s.FS.PathJoin(s.Dir, name), removeDeaths(s.FS, s.State)
+	return s.FS.PathJoin(s.Dir, name), removeIfThere(s.FS, s.FS.PathJoin(s.State, deathsName))
 }
 
 // SkipEntry skips an entry in the log of a single server, if confirm returns true. It returns the
@@ -151,7 +150,7 @@ func SkipEntry(fsys vfs.FS, dir string, index uint64, confirm func(*Found) bool)
 // newestSnapshot returns the newest snapshot without verifying it; zero: there is no snapshot.
 func (v *verifier) newestSnapshot() (Info, error) {
 	dir := v.path(snapshotsDir)
-	if _, err := v.dir.FS.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+	if _, err := v.dir.FS.Stat(dir); isMissing(err) {
 		return Info{}, nil
 	}
 	all, err := newSnapshots(v.dir.FS, dir, SnapshotOptions{}).All()

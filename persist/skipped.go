@@ -3,9 +3,7 @@ package persist
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -34,7 +32,7 @@ type SkippedEntry struct {
 // readSkipped reads the list of the log in dir.
 func readSkipped(fsys vfs.FS, dir string) (s SkippedEntries, err error) {
 	err = ReadSealed(fsys, fsys.PathJoin(dir, skippedName), skippedWhat, skippedFormat, &s)
-	if errors.Is(err, fs.ErrNotExist) {
+	if isMissing(err) {
 		return nil, nil
 	}
 	return s, err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"slices"
 	"sync"
@@ -166,7 +165,7 @@ func (s *Snapshots) All() ([]Info, error) {
 	)
 	for _, generation := range generations {
 		info, err := s.readRecord(generation)
-		if errors.Is(err, fs.ErrNotExist) { // removed since
+		if isMissing(err) { // removed since
 			continue
 		}
 		if err != nil {
@@ -202,7 +201,7 @@ func (s *Snapshots) DiskBytes() (int64, error) { return diskBytes(s.fs, s.dir) }
 
 func diskBytes(fsys vfs.FS, name string) (int64, error) {
 	stat, err := fsys.Stat(name)
-	if errors.Is(err, fs.ErrNotExist) { // removed since
+	if isMissing(err) { // removed since
 		return 0, nil
 	}
 	if err != nil || !stat.IsDir() {

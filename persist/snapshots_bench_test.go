@@ -44,7 +44,7 @@ func BenchmarkSnapshots(b *testing.B) {
 				}
 				b.SetBytes(state.bytes())
 				for b.Loop() {
-					if err := s.Check(context.Background(), info, workers, nil); err != nil {
+					if err := s.Load(context.Background(), info, blockCheck(anyBlock), workers, nil); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -26,7 +26,7 @@ func (s *Snapshots) Checkpoint(dest string) error {
 }
 
 func (s *Snapshots) checkpoint(dest string) error {
-	if _, err := s.fs.Stat(dest); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := s.fs.Stat(dest); !isMissing(err) {
 		return errors.Join(fs.ErrExist, err)
 	}
 	generations, err := s.generations()
@@ -38,7 +38,7 @@ func (s *Snapshots) checkpoint(dest string) error {
 		return err
 	}
 	names, err := s.fs.List(from)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !isMissing(err) {
 		return err
 	}
 	for _, name := range names {

@@ -38,7 +38,7 @@ func afterCrash(disk vfs.FS, states ...*fakeState) (which int, err error) {
 		return 0, err
 	}
 	for _, info := range all[min(1, len(all)):] { // holds reads the first
-		if err := s.Check(context.Background(), info, 1, nil); err != nil {
+		if err := s.Load(context.Background(), info, blockCheck(anyBlock), 1, nil); err != nil {
 			return 0, fmt.Errorf("%d of %d snapshots: %w", info.Generation, len(all), err)
 		}
 	}

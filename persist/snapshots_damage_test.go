@@ -135,7 +135,7 @@ func loadDamaged(disk *vfs.MemFS, a *fakeState, name string) (right bool, err er
 	if err == nil {
 		err = s.Load(context.Background(), info, sink, 2, nil)
 	}
-	good, bad := CheckSnapshots(context.Background(), s.fs, "/snapshots", SnapshotOptions{}, 1, noSink{}.Load)
+	good, bad := CheckSnapshots(context.Background(), s.fs, "/snapshots", SnapshotOptions{}, 1, anyBlock)
 	var corrupt *CorruptError
 	switch {
 	case changes.struck():

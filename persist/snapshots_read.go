@@ -34,11 +34,6 @@ func (s *Snapshots) Load(ctx context.Context, info Info, to BlockSink, workers i
 	return nil
 }
 
-// Check verifies a snapshot like Load, without a sink.
-func (s *Snapshots) Check(ctx context.Context, info Info, workers int, progress Progress) error {
-	return s.Load(ctx, info, noSink{}, workers, progress)
-}
-
 // CheckSnapshots verifies all snapshots in a directory that no process has open, for example a
 // backup. It writes nothing. It returns the intact snapshots, the newest first, and an error for
 // the others. A snapshot is not intact if check returns an error for one of its blocks.
@@ -60,11 +55,6 @@ func CheckSnapshots(ctx context.Context, fsys vfs.FS, dir string, o SnapshotOpti
 type blockCheck func(block []byte) error
 
 func (c blockCheck) Load(block []byte) error { return c(block) }
-
-// noSink discards blocks.
-type noSink struct{}
-
-func (noSink) Load([]byte) error { return nil }
 
 // A snapshotReader reads the rows of one generation.
 type snapshotReader struct {

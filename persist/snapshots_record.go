@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,8 +102,7 @@ func (s *Snapshots) writeRecord(info Info) error {
 // removeRecords removes records, so that their rows are ignored.
 func (s *Snapshots) removeRecords(generations []uint64) error {
 	for _, generation := range generations {
-		err := s.fs.Remove(s.fs.PathJoin(s.dir, recordName(generation)))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := removeIfThere(s.fs, s.fs.PathJoin(s.dir, recordName(generation))); err != nil {
 			return fmt.Errorf("remove the record of snapshot %d: %w", generation, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"math"
 	"sync/atomic"
+	"time"
 
 	"limitsrv/internal/fatal"
 )
@@ -41,7 +42,7 @@ func OpenRow(key, row []byte) (block []byte, sum uint32, ok bool) {
 // of its first key, still to be sealed, and valid until put returns. It pauses for half of
 // the time, unless hurry is true or from is Crowded.
 func ReadRows(from BlockSource, shard int, hurry *atomic.Bool, put func(first uint64, row []byte) error) error {
-	throttle := NewThrottle(hurry)
+	pauses := throttle{hurry: hurry, since: time.Now()}
 	var row []byte
 	for {
 		block, first, ok := nextBlock(from, shard, append(row[:0], make([]byte, RowSumBytes)...))
@@ -53,7 +54,7 @@ func ReadRows(from BlockSource, shard int, hurry *atomic.Bool, put func(first ui
 			return err
 		}
 		if !from.Crowded() {
-			throttle.Pause()
+			pauses.pause()
 		}
 	}
 }

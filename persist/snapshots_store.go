@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"runtime"
 	"runtime/debug"
@@ -90,19 +89,7 @@ func (s *store) open(writing bool) error {
 // opening it would replay them and flush the result on a goroutine of its own, where an
 // error of the disk is a panic that cannot be recovered.
 func (s *store) removeLogs() error {
-	names, err := s.fs.List(s.dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for _, name := range names {
-		if !strings.HasSuffix(name, ".log") {
-			continue
-		}
-		if err := s.fs.Remove(s.fs.PathJoin(s.dir, name)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return removeMatching(s.fs, s.dir, func(name string) bool { return strings.HasSuffix(name, ".log") })
 }
 
 func (s *store) options(writing bool) *pebble.Options {
@@ -226,7 +213,7 @@ func (s *store) wrap(what string, err error) error {
 	switch {
 	case err == nil || errors.As(err, &corrupt) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
-	case errors.As(err, &errno) && !errors.Is(err, fs.ErrNotExist):
+	case errors.As(err, &errno) && !isMissing(err):
 		return err
 	}
 	s.mu.Lock()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math"
 	"runtime"
@@ -127,7 +126,7 @@ func (s *Snapshots) removeIncomplete() error {
 // removeUnrecorded removes the rows of a generation without a complete record. It does nothing if
 // the record exists.
 func (s *Snapshots) removeUnrecorded(ctx context.Context, store *store, generation uint64) error {
-	if _, err := s.fs.Stat(s.fs.PathJoin(s.dir, recordName(generation))); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := s.fs.Stat(s.fs.PathJoin(s.dir, recordName(generation))); !isMissing(err) {
 		return err
 	}
 	return store.removeRows(ctx, generation, generation)

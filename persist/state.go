@@ -57,26 +57,6 @@ func ReadState(ctx context.Context, fsys vfs.FS, dir string, commands engine.Com
 	return s, err
 }
 
-// verifyAll returns the newest snapshot, zero if there are no snapshots, and whether a
-// start drops the end of the log behind it. It returns ErrDamaged in the same cases as
-// Check.
-func (v *verifier) verifyAll() (newest Info, drops bool, err error) {
-	if v.identity() != nil {
-		return newest, false, ErrDamaged
-	}
-	good, bad := v.snapshots()
-	if len(good) > 0 {
-		newest = good[0]
-	}
-	if len(bad) > 0 {
-		return newest, false, ErrDamaged
-	}
-	if drops, err = v.log(newest); err != nil {
-		return newest, false, ErrDamaged
-	}
-	return newest, drops, nil
-}
-
 // replay applies the log behind a snapshot and returns the index of the last entry.
 func (v *verifier) replay(ctx context.Context, after Info, to *engine.Engine) (last uint64, err error) {
 	last = after.LogIndex

@@ -1,9 +1,7 @@
 package persist
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -34,7 +32,7 @@ func writeStopped(fsys vfs.FS, dir string, end logEnd) error {
 func readStopped(fsys vfs.FS, dir, log string) (last uint64, err error) {
 	var end logEnd
 	err = ReadSealed(fsys, fsys.PathJoin(dir, stoppedName), stoppedWhat, stoppedFormat, &end)
-	if errors.Is(err, fs.ErrNotExist) {
+	if isMissing(err) {
 		return 0, nil
 	}
 	if err != nil || end.Log != log {
@@ -45,8 +43,7 @@ func readStopped(fsys vfs.FS, dir, log string) (last uint64, err error) {
 
 // removeStopped removes STOPPED when it is no longer true.
 func removeStopped(fsys vfs.FS, dir string) error {
-	err := fsys.Remove(fsys.PathJoin(dir, stoppedName))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := removeIfThere(fsys, fsys.PathJoin(dir, stoppedName)); err != nil {
 		return err
 	}
 	return syncDir(fsys, dir)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"runtime"
 	"slices"
 	"strings"
@@ -41,21 +40,27 @@ func Check(fsys vfs.FS, dir string, commands engine.Commands, report func(line s
 		return err
 	}
 	defer v.dir.Close()
+	_, drops, err := v.verifyAll()
+	if err == nil && drops {
+		return ErrDrops
+	}
+	return err
+}
+
+// verifyAll reports on all parts of the directory. It returns the newest snapshot, zero if there
+// are no snapshots, and whether a start drops the end of the log behind it. Its error is
+// ErrDamaged.
+func (v *verifier) verifyAll() (newest Info, drops bool, err error) {
 	damaged := v.identity() != nil
 	good, bad := v.snapshots()
-	damaged = damaged || len(bad) > 0
-	var newest Info
 	if len(good) > 0 {
 		newest = good[0]
 	}
-	drops, err := v.log(newest)
-	switch {
-	case err != nil || damaged:
-		return ErrDamaged
-	case drops:
-		return ErrDrops
+	drops, err = v.log(newest)
+	if err != nil || damaged || len(bad) > 0 {
+		return newest, drops, ErrDamaged
 	}
-	return nil
+	return newest, drops, nil
 }
 
 func newVerifier(fsys vfs.FS, dir string, commands engine.Commands, report func(line string)) (*verifier, error) {
@@ -103,7 +108,7 @@ func (v *verifier) identity() error {
 // snapshots returns the intact snapshots, the newest first, and the errors of the others.
 func (v *verifier) snapshots() (good []Info, bad []error) {
 	fsys, dir := v.dir.FS, v.path(snapshotsDir)
-	if _, err := fsys.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+	if _, err := fsys.Stat(dir); isMissing(err) {
 		v.report("snapshots: none")
 		return nil, nil
 	}
@@ -134,7 +139,7 @@ func (v *verifier) log(after Info) (drops bool, err error) {
 		return false, nil
 	}
 	found, err := checkLog(v.dir.FS, v.path(name), v.sameBoot, v.replayable(after), func(line string) { v.report(name + ": " + line) })
-	if errors.Is(err, fs.ErrNotExist) {
+	if isMissing(err) {
 		v.report(name + ": empty")
 		return false, nil
 	}
@@ -200,7 +205,7 @@ func (v *verifier) logAfter(after Info) (name string, there bool, err error) {
 	switch {
 	case err == nil:
 		return name, true, nil
-	case !errors.Is(err, fs.ErrNotExist):
+	case !isMissing(err):
 		return name, false, err
 	case after.Generation > 0 && !isBackup(v.dir.FS, v.dir.Path):
 		return name, false, fmt.Errorf("%s is missing, with all decisions since snapshot %d", name, after.Generation)
@@ -325,7 +330,7 @@ func (r *repairer) repairLog(after Info) error {
 		return nil
 	}
 	plan, err := planRepair(r.dir.FS, r.path(name), r.sameBoot, r.replayable(after))
-	if errors.Is(err, fs.ErrNotExist) {
+	if isMissing(err) {
 		return nil
 	}
 	var later *NewerError
