@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 )
 
 // clusterLegend describes the columns of the table.
@@ -125,24 +124,19 @@ func (e *env) startCluster(ctx context.Context, name string, options ...string) 
 	if err != nil {
 		return d, err
 	}
-	return d, d.leader.awaitLevel()
+	return d, d.leader.awaitLevel(ctx)
 }
 
-// levelWait is the time in which the nodes of a new cluster learn that all have this version.
-const levelWait = 30 * time.Second
-
-// awaitLevel waits until a node carries out commands that nodes of older versions lack, for at
-// most levelWait. A node that follows asks the leader.
-func (s *side) awaitLevel() error {
-	for deadline := time.Now().Add(levelWait); ; time.Sleep(restPoll) {
+// awaitLevel waits until a node carries out commands that nodes of older versions lack. A node that
+// follows asks the leader.
+func (s *side) awaitLevel(ctx context.Context) error {
+	return eventually(ctx, func() error {
 		_, err := s.ask("SET", "bench:level", "1")
 		if err == nil {
 			_, err = s.ask("DEL", "bench:level")
 		}
-		if err == nil || time.Now().After(deadline) {
-			return err
-		}
-	}
+		return err
+	})
 }
 
 // clusterRow compares the samples of each deployment with those of the first one.

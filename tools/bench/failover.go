@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"time"
@@ -210,6 +209,3 @@ func (c *failoverClients) audit(ctx context.Context, servers []int) (failoverRun
 	}
 	return result, nil
 }
-
-// scatteredKeys draws random keys, the same for a client in every run.
-func scatteredKeys(client int) *rand.Rand { return rand.New(rand.NewPCG(1, uint64(client))) }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -80,7 +81,7 @@ const retryAfter = 10 * time.Millisecond
 // test.
 func (c *failoverClients) runClient(ctx context.Context, client int) error {
 	var (
-		keys  = scatteredKeys(client)
+		keys  = rand.New(rand.NewPCG(1, uint64(client))) // the same in every run
 		every = time.Duration(float64(time.Second) * float64(c.plan.clients*c.plan.pipeline) / float64(c.plan.rate))
 		due   = time.Now().Add(every * time.Duration(client) / time.Duration(c.plan.clients))
 		batch = make([]int, c.plan.pipeline)

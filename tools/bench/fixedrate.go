@@ -92,8 +92,8 @@ func (r *ratedLoad) run(ctx context.Context) error {
 		until := now.Add(maxReceiveWait)
 		for !r.ended {
 			due := r.dueAt(turn)
-			if due.After(now) {
-				until = earlier(until, due)
+			if wait := due.Sub(now); wait > 0 {
+				until = now.Add(min(wait, maxReceiveWait))
 				break
 			}
 			if err := r.sendDue(turn % len(r.conns)); err != nil {
@@ -156,12 +156,4 @@ func (r *ratedLoad) received(i int, got []byte, err error) error {
 	}
 	c.owed--
 	return r.sendDue(i)
-}
-
-// earlier returns the earlier one of two times.
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }

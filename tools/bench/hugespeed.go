@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -47,11 +44,7 @@ func hugeMemory(_ context.Context, e *env) error {
 // hugeTogether reports whether both servers of hugeSpeed can run at the same time. It returns
 // an error if there is not enough free memory even for one at a time.
 func (e *env) hugeTogether() (bool, error) {
-	text, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		return false, err
-	}
-	available, err := parseAvailable(string(text))
+	available, err := memoryIn("/proc/meminfo", "MemAvailable:")
 	if err != nil {
 		return false, err
 	}
@@ -67,18 +60,6 @@ func hugeFits(available, keys int64) (together bool, err error) {
 			countText(float64(keys)), bytesText(alone), bytesText(both), bytesText(available))
 	}
 	return available >= both, nil
-}
-
-// parseAvailable parses the line "MemAvailable: 1234 kB" of /proc/meminfo.
-func parseAvailable(meminfo string) (int64, error) {
-	_, after, found := strings.Cut(meminfo, "MemAvailable:")
-	line, _, _ := strings.Cut(after, "\n")
-	number, isKB := strings.CutSuffix(strings.TrimSpace(line), " kB")
-	kilobytes, err := strconv.ParseInt(number, 10, 64)
-	if !found || !isKB || err != nil {
-		return 0, errors.New("no MemAvailable in kB in /proc/meminfo")
-	}
-	return kilobytes << 10, nil
 }
 
 // hugeSpeed compares limitsrv with Redis over many keys that stay live, both in memory:

@@ -5,22 +5,6 @@ import (
 	"testing"
 )
 
-func TestParseAvailable(t *testing.T) {
-	for _, tt := range []struct {
-		name, meminfo string
-		want          int64 // -1: an error
-	}{
-		{"a machine", "MemTotal:       24643920 kB\nMemAvailable:   24086820 kB\nBuffers: 7 kB\n", 24086820 << 10},
-		{"no such line", "MemFree: 7 kB\n", -1},
-		{"another unit", "MemAvailable: 7 MB\n", -1},
-		{"no number", "MemAvailable: x kB\n", -1},
-	} {
-		if got, err := parseAvailable(tt.meminfo); err == nil && got != tt.want || err != nil && tt.want != -1 {
-			t.Errorf("%s: parseAvailable = %d, %v, want %d", tt.name, got, err, tt.want)
-		}
-	}
-}
-
 func TestHugeFits(t *testing.T) {
 	const keys = 1_000_000
 	for _, tt := range []struct {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 )
 
 // An idleCost is the memory of a server per idle connection, in bytes.
@@ -104,19 +103,11 @@ func measureIdle(ctx context.Context, s *side, b stressPlan) (idleCost, error) {
 
 // awaitClients waits until s reports at least want clients.
 func (s *side) awaitClients(ctx context.Context, want int) error {
-	for deadline := time.Now().Add(lastReplyWait); ; {
+	return eventually(ctx, func() error {
 		n, err := s.figure("clients", "connected_clients")
-		if err != nil {
-			return err
+		if err == nil && n < int64(want) {
+			err = fmt.Errorf("%s has %d clients, want %d", s.name, n, want)
 		}
-		if n >= int64(want) {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("%s has %d clients after %v, want %d", s.name, n, lastReplyWait, want)
-		}
-		if err := sleep(ctx, restPoll); err != nil {
-			return err
-		}
-	}
+		return err
+	})
 }

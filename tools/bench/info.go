@@ -50,15 +50,10 @@ func (i info) failing() error {
 // copied returns the private memory, in bytes, of the last process that the server
 // forked for a snapshot, at its end; 0 for a server that does not fork.
 func (i info) copied() (int64, error) {
-	text, ok := i["rdb_last_cow_size"]
-	if !ok {
+	if i["rdb_last_cow_size"] == "" {
 		return 0, nil
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("INFO persistence has rdb_last_cow_size:%s: %w", text, err)
-	}
-	return n, nil
+	return i.number("rdb_last_cow_size")
 }
 
 // info returns a section of INFO. It waits for the reply for at most wait.

@@ -154,25 +154,29 @@ func (p *process) residentBytes() (int64, error) {
 
 // peakBytes returns the peak resident memory of the server.
 func (p *process) peakBytes() (int64, error) {
-	name := fmt.Sprintf("/proc/%d/status", p.command.Process.Pid)
-	text, err := os.ReadFile(name)
+	return memoryIn(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid), "VmHWM:")
+}
+
+// memoryIn returns the bytes in the line of a file of /proc that begins with a name.
+func memoryIn(file, name string) (int64, error) {
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return 0, err
 	}
-	peak, err := parsePeak(string(text))
+	bytes, err := parseMemory(string(text), name)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", name, err)
+		return 0, fmt.Errorf("%s: %w", file, err)
 	}
-	return peak, nil
+	return bytes, nil
 }
 
-// parsePeak parses the line "VmHWM: 1234 kB" of a process' status.
-func parsePeak(status string) (int64, error) {
-	_, after, found := strings.Cut(status, "VmHWM:")
+// parseMemory parses the line of text that is name, blanks and "1234 kB".
+func parseMemory(text, name string) (int64, error) {
+	_, after, found := strings.Cut(text, name)
 	line, _, _ := strings.Cut(after, "\n")
 	fields := strings.Fields(line)
 	if !found || len(fields) != 2 || fields[1] != "kB" {
-		return 0, fmt.Errorf("no VmHWM in kB in %q", status)
+		return 0, fmt.Errorf("no %s in kB", name)
 	}
 	kilobytes, err := strconv.ParseInt(fields[0], 10, 64)
 	return kilobytes << 10, err

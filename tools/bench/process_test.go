@@ -14,7 +14,7 @@ func TestParseSchedstat(t *testing.T) {
 	}
 }
 
-func TestParsePeak(t *testing.T) {
+func TestParseMemory(t *testing.T) {
 	for _, tt := range []struct {
 		name, status string
 		want         int64 // -1: an error
@@ -24,8 +24,8 @@ func TestParsePeak(t *testing.T) {
 		{"another unit", "VmHWM:\t 7 MB\n", -1},
 		{"no number", "VmHWM:\t x kB\n", -1},
 	} {
-		if got, err := parsePeak(tt.status); err == nil && got != tt.want || err != nil && tt.want != -1 {
-			t.Errorf("%s: parsePeak = %d, %v, want %d", tt.name, got, err, tt.want)
+		if got, err := parseMemory(tt.status, "VmHWM:"); err == nil && got != tt.want || err != nil && tt.want != -1 {
+			t.Errorf("%s: parseMemory = %d, %v, want %d", tt.name, got, err, tt.want)
 		}
 	}
 }

@@ -30,6 +30,8 @@ type replyCount struct {
 	start   []byte // of a line, if too short to tell whether it is a refusal
 }
 
+var lineEnd = []byte("\n")
+
 // expect returns the count for n replies of lines lines each. A reply in refusals has one line.
 func expect(n, lines int) replyCount { return replyCount{lines: lines, left: n * lines} }
 
@@ -39,15 +41,15 @@ func (r *replyCount) add(got []byte) error {
 	if len(got) == 0 {
 		return nil
 	}
-	r.left -= bytes.Count(got, []byte("\n"))
+	r.left -= bytes.Count(got, lineEnd)
 	rest := got
 	if len(r.start) > 0 {
 		rest = slices.Concat(r.start, got)
 	} else if r.within {
-		rest = afterLine(rest)
+		_, rest, _ = bytes.Cut(rest, lineEnd)
 	}
 	r.within = got[len(got)-1] != '\n'
-	for r.start = nil; len(rest) > 0; rest = afterLine(rest) {
+	for r.start = nil; len(rest) > 0; _, rest, _ = bytes.Cut(rest, lineEnd) {
 		if rest[0] != '-' {
 			at := bytes.Index(rest, []byte("\n-"))
 			if at < 0 {
@@ -55,7 +57,7 @@ func (r *replyCount) add(got []byte) error {
 			}
 			rest = rest[at+1:]
 		}
-		if len(rest) < longestRefusal && !bytes.Contains(rest, []byte("\n")) {
+		if len(rest) < longestRefusal && !bytes.Contains(rest, lineEnd) {
 			r.start = slices.Clone(rest)
 			break
 		}
@@ -67,14 +69,6 @@ func (r *replyCount) add(got []byte) error {
 	}
 	if r.left < 0 {
 		return fmt.Errorf("received %d surplus lines", -r.left)
-	}
-	return nil
-}
-
-// afterLine returns the bytes after the first line end.
-func afterLine(b []byte) []byte {
-	if at := bytes.IndexByte(b, '\n'); at >= 0 {
-		return b[at+1:]
 	}
 	return nil
 }

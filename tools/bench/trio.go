@@ -126,7 +126,7 @@ func (t *trio) checkReplication() error {
 	return nil
 }
 
-// trioWait bounds the time until a trio is ready.
+// trioWait bounds the time until servers are ready.
 const trioWait = time.Minute
 
 // eventually waits until check returns nil.
