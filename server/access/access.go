@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"strings"
 	"time"
 
@@ -57,8 +58,12 @@ func (a *Access) LogIn(ctx context.Context, from, name, password string) (*auth.
 	return a.accounts.Login(ctx, from, name, []byte(password))
 }
 
-// Default returns the account of a request without a name and a password, or ErrNoLogin.
-func (a *Access) Default(ctx context.Context, from string) (*auth.Account, error) {
+// Account authenticates a request by HTTP Basic, as LogIn does. Without a name and a password it
+// returns the account of auth.DefaultUser, or ErrNoLogin.
+func (a *Access) Account(ctx context.Context, from string, r *http.Request) (*auth.Account, error) {
+	if name, password, ok := r.BasicAuth(); ok {
+		return a.LogIn(ctx, from, name, password)
+	}
 	if a.accounts.Needed() {
 		return nil, ErrNoLogin
 	}

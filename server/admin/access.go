@@ -43,15 +43,7 @@ func (a *adminAccess) identify(r *http.Request) (identity, error) {
 	if account, ok := a.logins.lookup(r, time.Now()); ok {
 		return identity{account, r.RemoteAddr}, nil
 	}
-	if name, password, ok := r.BasicAuth(); ok {
-		return a.logIn(r, name, password)
-	}
-	account, err := a.Default(r.Context(), r.RemoteAddr)
-	return identity{account, r.RemoteAddr}, err
-}
-
-func (a *adminAccess) logIn(r *http.Request, name, password string) (identity, error) {
-	account, err := a.LogIn(r.Context(), r.RemoteAddr, name, password)
+	account, err := a.Account(r.Context(), r.RemoteAddr, r)
 	return identity{account, r.RemoteAddr}, err
 }
 

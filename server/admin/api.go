@@ -62,12 +62,12 @@ func (a *api) login(w http.ResponseWriter, r *http.Request) {
 	if !decodeBody(w, r, &given) {
 		return
 	}
-	id, err := a.logIn(r, given.User, given.Password)
+	account, err := a.LogIn(r.Context(), r.RemoteAddr, given.User, given.Password)
 	if err != nil {
 		replyLoginError(w, r, err)
 		return
 	}
-	http.SetCookie(w, a.logins.create(id.account, time.Now()))
+	http.SetCookie(w, a.logins.create(account, time.Now()))
 	w.WriteHeader(http.StatusNoContent)
 }
 

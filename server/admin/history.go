@@ -31,28 +31,24 @@ type sample struct {
 	connections     int64
 }
 
-// A reading holds the counters at one time.
+// A reading holds the counters and the state at one time. The percentiles of its sample are not
+// set.
 type reading struct {
-	at              time.Time
-	allowed, denied int64
-	shadow          int64
-	evicted         int64
-	rejected        int64
-	waits           histogram.Distribution
-	keys, memory    int64
-	connections     int64
+	sample
+	waits histogram.Distribution
 }
 
 // newSampler returns the function that reads the counters of the history.
 func newSampler(cfg Config) func() reading {
 	return func() reading {
 		stats := cfg.Handler.Engine().Stats()
-		r := reading{
-			at: time.Now(), waits: cfg.Handler.Stats().Waits(), evicted: stats.Evicted, rejected: stats.Refused,
+		r := reading{waits: cfg.Handler.Stats().Waits(), sample: sample{
+			at: time.Now(), evicted: stats.Evicted, rejected: stats.Refused,
 			keys: stats.Keys, memory: stats.MemoryBytes, connections: cfg.Traffic().Clients,
-		}
+		}}
 		n := cfg.Handler.Requests()
-		r.allowed, r.denied, r.shadow = n[session.WasAllowed]+n[session.WasShadowDenied]+n[session.WasNoQuorumAllowed], n[session.WasDenied], n[session.WasShadowDenied]
+		r.allowed = n[session.WasAllowed] + n[session.WasShadowDenied] + n[session.WasNoQuorumAllowed]
+		r.denied, r.shadow = n[session.WasDenied], n[session.WasShadowDenied]
 		return r
 	}
 }
@@ -63,11 +59,10 @@ func difference(prev, cur reading) sample {
 	seconds := cur.at.Sub(prev.at).Seconds()
 	rate := func(from, to int64) int64 { return int64(float64(max(0, to-from))/seconds + 0.5) }
 	rateUp := func(from, to int64) int64 { return int64(math.Ceil(float64(max(0, to-from)) / seconds)) } // rounds up, so that one event is shown
-	s := sample{
-		at: cur.at, allowed: rate(prev.allowed, cur.allowed), denied: rate(prev.denied, cur.denied), p50: -1, p99: -1,
-		shadow: rate(prev.shadow, cur.shadow), evicted: rateUp(prev.evicted, cur.evicted), rejected: rateUp(prev.rejected, cur.rejected),
-		keys: cur.keys, memory: cur.memory, connections: cur.connections,
-	}
+	s := cur.sample
+	s.allowed, s.denied, s.shadow = rate(prev.allowed, cur.allowed), rate(prev.denied, cur.denied), rate(prev.shadow, cur.shadow)
+	s.evicted, s.rejected = rateUp(prev.evicted, cur.evicted), rateUp(prev.rejected, cur.rejected)
+	s.p50, s.p99 = -1, -1
 	if waits := cur.waits.Since(prev.waits); waits.Total() > 0 {
 		s.p50, s.p99 = ceilMicros(waits.Percentile(500)), ceilMicros(waits.Percentile(990))
 	}

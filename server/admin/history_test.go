@@ -61,7 +61,7 @@ func TestHistoryKeepsLastSamples(t *testing.T) {
 func TestSamplesAtWholeSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(300 * time.Millisecond)
-		h := newHistory(func() reading { return reading{at: time.Now()} })
+		h := newHistory(func() reading { return reading{sample: sample{at: time.Now()}} })
 		stop := h.start()
 		time.Sleep(10 * time.Second)
 		stop()

@@ -31,7 +31,7 @@ type core struct {
 	cfg      Config
 	log      *slog.Logger
 	access   *access.Access
-	calls    sync.Pool
+	calls    sync.Pool       // of *call
 	draining context.Context // ends when Shutdown begins
 	drain    context.CancelFunc
 }
@@ -80,18 +80,12 @@ func newCall(o envoy.Options) *call {
 	return c
 }
 
-// take returns a call.
-func (s *core) take() *call { return s.calls.Get().(*call) }
-
-// giveBack makes the call free for others.
-func (s *core) giveBack(c *call) { s.calls.Put(c) }
-
 // decide decides the request of c, and gives c back if that fails, unless it may still be
 // in use.
 func (s *core) decide(ctx context.Context, c *call, by session.Call) error {
 	err := s.cfg.Decider.Check(ctx, by, c.request, c.onAnswer)
 	if err != nil && ctx.Err() == nil {
-		s.giveBack(c)
+		s.calls.Put(c)
 	}
 	return err
 }

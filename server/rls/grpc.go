@@ -69,7 +69,7 @@ func (s *core) shouldRateLimit(_ any, ctx context.Context, receive func(any) err
 			answer, err = nil, internalFailure.err()
 		}
 	}()
-	c := s.take()
+	c := s.calls.Get().(*call)
 	if err := receive(c); err != nil {
 		return nil, err
 	}
@@ -79,13 +79,13 @@ func (s *core) shouldRateLimit(_ any, ctx context.Context, receive func(any) err
 	}
 	account, err := s.accountOf(ctx, from)
 	if err != nil {
-		s.giveBack(c)
+		s.calls.Put(c)
 		s.cfg.Decider.CountFailure(session.GRPC)
 		return nil, loginFailureOf(err).err()
 	}
 	c.form = c.writer.Append
 	if c.request, err = c.reader.Read(c.message); err != nil {
-		s.giveBack(c)
+		s.calls.Put(c)
 		s.cfg.Decider.CountFailure(session.GRPC)
 		return nil, failureOf(err, s.log).err()
 	}
@@ -99,15 +99,8 @@ func (s *core) shouldRateLimit(_ any, ctx context.Context, receive func(any) err
 // ends, because Envoy waits only 20 ms, less than the check of a password takes. The next
 // call finds the result.
 func (s *core) accountOf(ctx context.Context, from string) (*auth.Account, error) {
-	given := metadata.ValueFromIncomingContext(ctx, "authorization")
-	ctx = context.WithoutCancel(ctx)
-	if len(given) > 0 {
-		asHTTP := http.Request{Header: http.Header{"Authorization": given}}
-		if name, password, ok := asHTTP.BasicAuth(); ok {
-			return s.access.LogIn(ctx, from, name, password)
-		}
-	}
-	return s.access.Default(ctx, from)
+	asHTTP := http.Request{Header: http.Header{"Authorization": metadata.ValueFromIncomingContext(ctx, "authorization")}}
+	return s.access.Account(context.WithoutCancel(ctx), from, &asHTTP)
 }
 
 // A codec is protobuf's, except for calls: their messages go to package envoy.
@@ -123,7 +116,7 @@ func (d codec) Marshal(v any) (mem.BufferSlice, error) {
 		return d.CodecV2.Marshal(v)
 	}
 	response := mem.SliceBuffer(bytes.Clone(c.response))
-	d.s.giveBack(c)
+	d.s.calls.Put(c)
 	return mem.BufferSlice{response}, nil
 }
 

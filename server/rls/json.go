@@ -13,14 +13,14 @@ func (s *core) json(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	c := s.take()
+	c := s.calls.Get().(*call)
 	if c.message, ok = s.readBody(w, r, c.message); !ok {
 		return
 	}
 	var err error
 	c.form = c.writer.AppendJSON
 	if c.request, err = c.reader.ReadJSON(c.message); err != nil {
-		s.giveBack(c)
+		s.calls.Put(c)
 		s.refuse(w, failureOf(err, s.log))
 		return
 	}
@@ -31,5 +31,5 @@ func (s *core) json(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(statusOf(c.allowed, http.StatusTooManyRequests))
 	_, _ = w.Write(c.response)
-	s.giveBack(c)
+	s.calls.Put(c)
 }

@@ -15,14 +15,7 @@ import (
 
 // identify authenticates a request by HTTP Basic. On failure it replies and returns false.
 func (s *core) identify(w http.ResponseWriter, r *http.Request) (account *auth.Account, ok bool) {
-	ctx := context.WithoutCancel(r.Context())
-	name, password, given := r.BasicAuth()
-	var err error
-	if given {
-		account, err = s.access.LogIn(ctx, r.RemoteAddr, name, password)
-	} else {
-		account, err = s.access.Default(ctx, r.RemoteAddr)
-	}
+	account, err := s.access.Account(context.WithoutCancel(r.Context()), r.RemoteAddr, r)
 	if err != nil {
 		s.refuse(w, loginFailureOf(err))
 		return nil, false
