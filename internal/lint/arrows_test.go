@@ -258,7 +258,7 @@ var arrows = map[string][]string{
 		"limitsrv/internal/strictjson", "google.golang.org/protobuf/encoding/protowire",
 	},
 	"tools/bench": {
-		"limitsrv/internal/testing/faultnet", "limitsrv/internal/testing/freeport",
+		"limitsrv/internal/pace", "limitsrv/internal/testing/faultnet", "limitsrv/internal/testing/freeport",
 		"github.com/google/pprof/profile", "golang.org/x/sync/errgroup",
 	},
 }

@@ -39,3 +39,18 @@ func TestBackgroundPanic(t *testing.T) {
 	Background(func() { panic("broken") })
 	t.Error("no panic")
 }
+
+// TestAddProcessorsIsUndone: users that overlap remove their processors in any order.
+func TestAddProcessorsIsUndone(t *testing.T) {
+	before := runtime.GOMAXPROCS(0)
+	first := AddProcessors(2)
+	second := AddProcessors(3)
+	first()
+	if n := runtime.GOMAXPROCS(0); n != before+3 {
+		t.Errorf("%d processors, want %d", n, before+3)
+	}
+	second()
+	if n := runtime.GOMAXPROCS(0); n != before {
+		t.Errorf("%d processors at the end, want %d", n, before)
+	}
+}

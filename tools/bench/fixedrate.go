@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"runtime"
 	"time"
+
+	"limitsrv/internal/pace"
 )
 
 // A ratedLoad sends pipelines at a fixed rate, over its connections in turn. All of it runs
@@ -50,7 +52,7 @@ func runAtRate(ctx context.Context, conns []*loadConn, l load, keysOf sources, w
 		return err
 	}
 	defer s.close()
-	defer moreProcessors(1)()
+	defer pace.AddProcessors(1)()
 	r := &ratedLoad{
 		load: l, seen: w, sockets: s, sources: len(conns),
 		every: time.Duration(float64(len(conns)*l.pipeline) / l.rate * float64(time.Second)),

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"runtime"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // A load is the requests to a server: their algorithm, keys, concurrency and rate.
@@ -76,21 +76,12 @@ func runConns(ctx context.Context, conns []*loadConn, l load, keysOf sources, w 
 	if l.rate > 0 {
 		return runAtRate(ctx, conns, l, keysOf, w)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	group, ctx := errgroup.WithContext(ctx)
 	defer expire(ctx, conns)()
-	ended := make(chan error, l.connections)
 	for i, c := range conns {
-		go func() { ended <- c.run(ctx, l, keysOf(i), w) }()
+		group.Go(func() error { return c.run(ctx, l, keysOf(i), w) })
 	}
-	var failed error
-	for range conns {
-		if err := <-ended; err != nil && failed == nil {
-			failed = err
-			cancel()
-		}
-	}
-	return failed
+	return group.Wait()
 }
 
 // run sends a pipeline whenever the last one is answered.
@@ -182,16 +173,3 @@ func (c *loadConn) failed(err error) error {
 
 // lastReplyWait bounds the wait for outstanding replies at the end of a run.
 const lastReplyWait = 10 * time.Second
-
-var processorsLock sync.Mutex
-
-// moreProcessors raises GOMAXPROCS by n until fewer is called.
-func moreProcessors(n int) (fewer func()) {
-	change := func(n int) {
-		processorsLock.Lock()
-		defer processorsLock.Unlock()
-		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + n)
-	}
-	change(n)
-	return func() { change(-n) }
-}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"net"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -143,21 +142,6 @@ func TestOpenConnsNamesTheFailedConnection(t *testing.T) {
 	conns, err := answering(t).openConns(ctx, tokenBucket, 1, 3)
 	if err == nil || !strings.Contains(err.Error(), "connection 1 of 3") || conns != nil {
 		t.Errorf("openConns with a cancelled context = %v, %v, want an error", conns, err)
-	}
-}
-
-// Concurrent users restore GOMAXPROCS in any order.
-func TestMoreProcessorsIsUndone(t *testing.T) {
-	before := runtime.GOMAXPROCS(0)
-	first := moreProcessors(2)
-	second := moreProcessors(3)
-	first()
-	if n := runtime.GOMAXPROCS(0); n != before+3 {
-		t.Errorf("%d processors, want %d", n, before+3)
-	}
-	second()
-	if n := runtime.GOMAXPROCS(0); n != before {
-		t.Errorf("%d processors at the end, want %d", n, before)
 	}
 }
 

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -27,18 +30,13 @@ func (s *side) probeDuring(ctx context.Context, l load, lasting time.Duration, k
 func alongside(ctx context.Context, work func() error, others ...func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ended := make(chan error, len(others))
+	var running errgroup.Group
 	for _, other := range others {
-		go func() { ended <- other(ctx) }()
+		running.Go(func() error { return other(ctx) })
 	}
 	err := work()
 	cancel()
-	for range others {
-		if otherErr := <-ended; err == nil {
-			err = otherErr
-		}
-	}
-	return err
+	return cmp.Or(err, running.Wait())
 }
 
 // probe requests the keys of next, one request at a time on a connection of its own,
