@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"limitsrv/internal/respclient"
 	"limitsrv/internal/testing/testwait"
 )
 
@@ -47,11 +48,11 @@ func (w *workers) wait(address, command string, n int) {
 // take reads the reply of a client that waits with a command, unless it is closed before.
 // Without a leader the client is refused, and waits again.
 func (w *workers) take(c *wire, command string) {
-	reply, err := c.read()
+	reply, err := respclient.Read(c.in)
 	for err == nil && isError(reply, "CLUSTERDOWN") {
 		time.Sleep(10 * time.Millisecond)
 		if _, err = io.WriteString(c, command+" 0\r\n"); err == nil {
-			reply, err = c.read()
+			reply, err = respclient.Read(c.in)
 		}
 	}
 	w.mu.Lock()

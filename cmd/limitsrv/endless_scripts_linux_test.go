@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"limitsrv/internal/respclient"
 )
 
 // TestEndlessScriptsByFollower: endless scripts that write nothing, which the leader evaluates
@@ -34,7 +36,7 @@ func TestEndlessScriptsByFollower(t *testing.T) {
 		replies, err := m.ask(line)
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
-		} else if wrong, ok := replies[0].(replyError); ok {
+		} else if wrong, ok := replies[0].(respclient.Error); ok {
 			t.Errorf("%s answers %s", line, wrong)
 		}
 	}

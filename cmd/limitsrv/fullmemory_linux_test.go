@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"limitsrv/internal/respclient"
 	"limitsrv/internal/testing/testwait"
 )
 
@@ -88,7 +89,7 @@ func floodMemory(t *testing.T, binary, policy string) {
 				t.Fatal(err)
 			}
 			for _, reply := range replies {
-				switch wrong, isWrong := reply.(replyError); {
+				switch wrong, isWrong := reply.(respclient.Error); {
 				case !isWrong:
 					stored++
 				case strings.HasPrefix(string(wrong), "OOM command not allowed when used memory > 'maxmemory'."):

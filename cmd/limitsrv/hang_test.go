@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"limitsrv/internal/respclient"
 	"limitsrv/internal/testing/testwait"
 )
 
@@ -136,7 +137,7 @@ func awaitServing(t *testing.T, r *running) *wire {
 		if err != nil {
 			return false
 		}
-		_, failed := replies[0].(replyError)
+		_, failed := replies[0].(respclient.Error)
 		return !failed
 	})
 	return w

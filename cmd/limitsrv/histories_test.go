@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"limitsrv/internal/respclient"
 )
 
 // A history records the requests of many clients for shared keys, and their replies.
@@ -235,7 +237,7 @@ func replaySteps(t *testing.T, b history, steps []step, used int64) string {
 func TestChargeHistory(t *testing.T) {
 	moved := []any{int64(1), int64(chargeLimit), int64(1), int64(0), int64(0)}
 	first := []step{{"RL.TOKEN", moved}, {"RL.CHARGE", moved}, {"RL.CHARGE", moved}, {"RL.REFUND", moved}}
-	uncertain, down := replyError("UNCERTAIN so"), replyError("CLUSTERDOWN so")
+	uncertain, down := respclient.Error("UNCERTAIN so"), respclient.Error("CLUSTERDOWN so")
 	for _, tt := range []struct {
 		name  string
 		steps []step
@@ -276,8 +278,8 @@ func TestLeaseHistory(t *testing.T) {
 		{"a lease lost before its release", []step{acquire(in), release(int64(0))}, 0, "= 0"},
 		{"uncertain acquires", []step{acquire(nil), acquire(in), acquire(no)}, 2, ""},
 		{"an uncertain release", []step{acquire(in), release(nil)}, 1, ""},
-		{"a rejected release", []step{acquire(in), release(replyError("CLUSTERDOWN so"))}, 0, "0 leases are used, with 1"},
-		{"an unexpected error", []step{acquire(replyError("ERR so"))}, 0, "= ERR so"},
+		{"a rejected release", []step{acquire(in), release(respclient.Error("CLUSTERDOWN so"))}, 0, "0 leases are used, with 1"},
+		{"an unexpected error", []step{acquire(respclient.Error("ERR so"))}, 0, "= ERR so"},
 	} {
 		if got := replaySteps(t, &leaseHistory{key: "k"}, tt.steps, tt.used); got == "" != (tt.want == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)

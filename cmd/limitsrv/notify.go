@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
+
+	"limitsrv/internal/respclient"
 )
 
 // notify sends states to the service manager, if one listens.
@@ -66,7 +68,7 @@ func (n *node) checkSelf(timeout time.Duration) error {
 	own := func() (tls.Certificate, error) { return n.certs.Config().Certificates[0], nil } // as loaded: the files may have changed since
 	server := pinged{dial: func(timeout time.Duration) (net.Conn, error) { return dialSelf(network, address, own, timeout) }}
 	err := server.ping(timeout)
-	if errors.As(err, new(replyError)) {
+	if errors.As(err, new(respclient.Error)) {
 		return nil
 	}
 	return err

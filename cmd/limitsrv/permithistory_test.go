@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"limitsrv/internal/respclient"
 )
 
 // A permitHistory is the replies to takes of one permit each of a key that is never
@@ -182,8 +184,8 @@ func TestPermitHistory(t *testing.T) {
 		{"a lost take", []take{{1, 2, ok(2)}, {3, 4, ok(1)}}, 1, "1 permits are used, with 2 granted"},
 		{"a permit used without a take", []take{{1, 2, ok(2)}}, 2, "2 permits are used, with 1 granted"},
 		{"an uncertain take that is applied", []take{{1, 2, ok(2)}, {3, 4, nil}, {5, 6, ok(0)}}, 3, ""},
-		{"an uncertain take that is lost", []take{{1, 2, ok(2)}, {3, 4, replyError("UNCERTAIN so")}, {5, 6, ok(1)}}, 2, ""},
-		{"a rejected take that is applied", []take{{1, 2, ok(2)}, {3, 4, replyError("CLUSTERDOWN so")}}, 2, "2 permits are used"},
+		{"an uncertain take that is lost", []take{{1, 2, ok(2)}, {3, 4, respclient.Error("UNCERTAIN so")}, {5, 6, ok(1)}}, 2, ""},
+		{"a rejected take that is applied", []take{{1, 2, ok(2)}, {3, 4, respclient.Error("CLUSTERDOWN so")}}, 2, "2 permits are used"},
 		{"more remaining than the limit allows", []take{{1, 2, ok(3)}}, 1, "3 remaining"},
 		{"fewer remaining than at the end", []take{{1, 2, ok(0)}}, 1, "0 remaining"},
 		{"denied with permits remaining", []take{{1, 2, ok(2)}, {3, 4, ok(1)}, {5, 6, no}}, 2, "denied with at most 2"},
@@ -207,7 +209,7 @@ func TestPermitHistory(t *testing.T) {
 
 func TestPermitHistoryRejectsMalformedReplies(t *testing.T) {
 	for _, reply := range []any{
-		replyError("ERR so"), "OK", []any{int64(1), int64(3)}, []any{int64(1), int64(4), int64(1), int64(0), int64(0)},
+		respclient.Error("ERR so"), "OK", []any{int64(1), int64(3)}, []any{int64(1), int64(4), int64(1), int64(0), int64(0)},
 		[]any{int64(0), int64(3), int64(1), int64(0), int64(0)}, []any{int64(2), int64(3), int64(1), int64(0), int64(0)},
 	} {
 		if err := newPermitHistory("k", "", 3).note(reply, 1, 2); err == nil {

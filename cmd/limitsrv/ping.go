@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"limitsrv/cmd/limitsrv/options"
+	"limitsrv/internal/respclient"
 )
 
 const (
@@ -157,7 +158,7 @@ func (c call) ownServer() (server *pinged, code int) {
 // answers returns nil if the server answers PING or requires a login.
 func (p *pinged) answers() error {
 	err := p.ping(pingTimeout)
-	refused, ok := err.(replyError)
+	refused, ok := err.(respclient.Error)
 	switch {
 	case !ok:
 		return err
@@ -189,7 +190,7 @@ var errNoReadiness = errors.New("INFO has no line ready: this is no limitsrv, or
 // isLasting reports whether an error of ready remains until the command line, its files, or the
 // users of the server change.
 func isLasting(err error) bool {
-	refused := replyError("")
+	refused := respclient.Error("")
 	errors.As(err, &refused)
 	code, _, _ := strings.Cut(string(refused), " ")
 	return errors.Is(err, errNoReadiness) || errors.As(err, new(*fs.PathError)) || errors.As(err, new(*tls.CertificateVerificationError)) ||
@@ -237,7 +238,7 @@ func (p *pinged) connect(timeout time.Duration) (*client, error) {
 	return &client{conn, bufio.NewReader(conn)}, nil
 }
 
-// ping logs in, if there is a password, and sends PING. The error is a replyError if the server
+// ping logs in, if there is a password, and sends PING. The error is a respclient.Error if the server
 // answers something other than PONG.
 func (p *pinged) ping(timeout time.Duration) error {
 	c, err := p.connect(timeout)
@@ -245,17 +246,17 @@ func (p *pinged) ping(timeout time.Duration) error {
 		return err
 	}
 	defer c.Close()
-	var refused replyError
+	var refused respclient.Error
 	if err := c.logIn(p.user, p.password); err != nil && !errors.As(err, &refused) {
 		return err
 	}
 	reply, err := c.do("PING")
 	switch {
-	case err != nil && refused != "" && !errors.As(err, new(replyError)):
+	case err != nil && refused != "" && !errors.As(err, new(respclient.Error)):
 		// Above --max-clients the server sends one error and closes the connection.
 		return refused
 	case err == nil && reply != "PONG":
-		return replyError(fmt.Sprint(reply))
+		return respclient.Error(fmt.Sprint(reply))
 	}
 	return err
 }

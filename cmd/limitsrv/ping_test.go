@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"limitsrv/internal/respclient"
 	"limitsrv/internal/testing/testwait"
 )
 
@@ -156,7 +157,7 @@ func TestReadyNodes(t *testing.T) {
 		w := wired(t, n.address)
 		for _, command := range []string{fmt.Sprintf("SET key:%d value", i), "EVAL return{1} 0", "RL.ALL TOKEN a 10 1 1 FIXED b 10 1h 1"} {
 			reply, err := w.whenLed(command)
-			if _, failed := reply.(replyError); failed || err != nil {
+			if _, failed := reply.(respclient.Error); failed || err != nil {
 				t.Errorf("node %d is ready, and answers %s with %v, %v", i, command, reply, err)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"limitsrv/cmd/limitsrv/state"
 	"limitsrv/commands/spec"
 	"limitsrv/engine"
+	"limitsrv/internal/respclient"
 	"limitsrv/internal/testing/testwait"
 )
 
@@ -262,7 +263,7 @@ func (c *poisonTrio) poisoned(t *testing.T, refusing int) []string {
 	c.takes(t, "SET before 1")
 	until(t, "the log has the entry", func() bool {
 		reply, err := wired(t, c.nodes[0].address).whenLed(poisonScript)
-		refused, is := reply.(replyError)
+		refused, is := reply.(respclient.Error)
 		return err != nil || !is || isError(refused, "UNCERTAIN") // otherwise it was not proposed
 	})
 	refused := make(map[int]string)

@@ -8,6 +8,7 @@ import (
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/source"
 	"limitsrv/commands/rules/stored"
+	"limitsrv/internal/respclient"
 	"limitsrv/server"
 )
 
@@ -138,7 +139,7 @@ func loadOver(conn *client, over int64, note string, text []byte) (version int64
 		args, text = append(args, string(text[:rulesPart])), text[rulesPart:]
 	}
 	reply, err := conn.do(append(args, string(text))...)
-	if refused := replyError(""); err != nil && !errors.As(err, &refused) {
+	if refused := respclient.Error(""); err != nil && !errors.As(err, &refused) {
 		err = fmt.Errorf("no answer has arrived, and the rules may or may not be loaded: %w", err)
 	}
 	if err != nil {

@@ -7,21 +7,18 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"strconv"
 	"strings"
 	"time"
 
 	"limitsrv/internal/files"
+	"limitsrv/internal/respclient"
 )
 
 // Bounds of a tool's session with a server.
 const (
-	remoteTimeout    = time.Minute
-	maxReplyBytes    = 64 << 20 // of a string
-	maxReplyElements = 1 << 20  // of an array
-	maxCABytes       = 1 << 20
+	remoteTimeout = time.Minute
+	maxCABytes    = 1 << 20
 )
 
 // remoteOptions are the options of tools that connect to a server.
@@ -100,11 +97,6 @@ type client struct {
 	in *bufio.Reader
 }
 
-// A replyError is an error reply of a server.
-type replyError string
-
-func (e replyError) Error() string { return string(e) }
-
 // logIn logs in if there is a password. An empty user is the default user.
 func (c *client) logIn(user, password string) error {
 	login := []string{"AUTH", user, password}
@@ -120,57 +112,10 @@ func (c *client) logIn(user, password string) error {
 
 // do sends a command and returns its reply, an error reply as an error.
 func (c *client) do(args ...string) (any, error) {
-	line := fmt.Appendf(nil, "*%d\r\n", len(args))
-	for _, arg := range args {
-		line = fmt.Appendf(line, "$%d\r\n%s\r\n", len(arg), arg)
-	}
-	_, sent := c.Write(line)
-	reply, err := c.read() // a server that closes the connection may say why
-	if refused, ok := reply.(replyError); ok {
+	_, sent := c.Write(respclient.AppendCommand(nil, args...))
+	reply, err := respclient.Read(c.in) // a server that closes the connection may say why
+	if refused, ok := reply.(respclient.Error); ok {
 		return nil, refused
 	}
 	return reply, cmp.Or(sent, err)
 }
-
-// read reads a reply of RESP2: a string, an int64, a replyError, nil, or a []any of these.
-func (c *client) read() (any, error) {
-	line, err := c.in.ReadString('\n')
-	if err != nil {
-		return nil, err
-	}
-	line = strings.TrimSuffix(line, "\r\n")
-	if line == "" {
-		return nil, errNotRedis
-	}
-	kind, text := line[0], line[1:]
-	switch kind {
-	case '+':
-		return text, nil
-	case '-':
-		return replyError(text), nil
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	switch {
-	case err == nil && kind == ':':
-		return n, nil
-	case err == nil && (kind == '$' || kind == '*') && n == -1:
-		return nil, nil
-	case err == nil && kind == '$' && n >= 0 && n <= maxReplyBytes:
-		b := make([]byte, n+2)
-		if _, err := io.ReadFull(c.in, b); err != nil {
-			return nil, err
-		}
-		return string(b[:n]), nil
-	case err == nil && kind == '*' && n >= 0 && n <= maxReplyElements:
-		all := make([]any, n)
-		for i := range all {
-			if all[i], err = c.read(); err != nil {
-				return nil, err
-			}
-		}
-		return all, nil
-	}
-	return nil, fmt.Errorf("%w: it answers %.40q", errNotRedis, line)
-}
-
-var errNotRedis = errors.New("no server that speaks the Redis protocol")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"limitsrv/commands/rules/boundtest"
+	"limitsrv/internal/respclient"
 	"limitsrv/internal/testing/browser"
 )
 
@@ -24,7 +25,7 @@ func (w *wire) send(t *testing.T, args ...string) any {
 	if _, err := io.WriteString(w, line.String()); err != nil {
 		t.Fatal(err)
 	}
-	reply, err := w.read()
+	reply, err := respclient.Read(w.in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func TestRuleBounds(t *testing.T) {
 			t.Errorf("%s: rules check returns %d and says %.300s", b.Name, code, out)
 		}
 		got := w.send(t, "RL.RULES", "LOAD", b.Bad)
-		if text, _ := got.(replyError); !strings.HasPrefix(string(text), fmt.Sprintf("ERR rules: line %d: %s", b.Line, b.Mistake)) {
+		if text, _ := got.(respclient.Error); !strings.HasPrefix(string(text), fmt.Sprintf("ERR rules: line %d: %s", b.Line, b.Mistake)) {
 			t.Errorf("%s: RL.RULES LOAD replies %.300v", b.Name, got)
 		}
 	}
@@ -65,7 +66,7 @@ func TestRuleBounds(t *testing.T) {
 func TestRequestBounds(t *testing.T) {
 	w := wired(t, serve(t).address)
 	rules := "domain: api\nrules:\n" + boundtest.Repeat(5, "  - {name: r%d, per: [k], limits: ["+boundtest.Repeat(16, "9/s name n%d", ", ")+"]}", "\n")
-	if got, failed := w.send(t, "RL.RULES", "LOAD", rules).(replyError); failed {
+	if got, failed := w.send(t, "RL.RULES", "LOAD", rules).(respclient.Error); failed {
 		t.Fatal(got)
 	}
 	pairs := func(n int) []string { return strings.Fields(strings.Repeat("a b ", n)) }
@@ -85,7 +86,7 @@ func TestRequestBounds(t *testing.T) {
 		{"a key without a value", "api", []string{"k"}, "wrong number of arguments"},
 	} {
 		got := w.send(t, append([]string{"RL.CHECK", tt.domain}, tt.args...)...)
-		if text, _ := got.(replyError); !strings.HasPrefix(string(text), "ERR ") || !strings.Contains(string(text), tt.want) {
+		if text, _ := got.(respclient.Error); !strings.HasPrefix(string(text), "ERR ") || !strings.Contains(string(text), tt.want) {
 			t.Errorf("%s: RL.CHECK replies %.300v, want %s", tt.name, got, tt.want)
 		}
 	}

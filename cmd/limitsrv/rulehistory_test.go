@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"limitsrv/internal/respclient"
 )
 
 // rulePermits is the limit of version 0 of the rules under test. Each version has one more,
@@ -163,7 +165,7 @@ func TestRuleHistory(t *testing.T) {
 		{"a lost permit", []check{{2, 3, answer(1, 1, 1)}}, 0, "0 permits are used"},
 		{"a denial with permits left", []check{{2, 3, answer(0, 1, rulePermits+1)}}, 0, "denied with at most 0 permits of 21"},
 		{"an uncertain check", []check{{2, 3, nil}, {4, 5, answer(1, 1, 2)}}, 2, ""},
-		{"an error", []check{{2, 3, replyError("ERR so")}}, 0, "= ERR so"},
+		{"an error", []check{{2, 3, respclient.Error("ERR so")}}, 0, "= ERR so"},
 		{"rules that nobody loaded", []check{{2, 3, answer(1, 4, 1)}}, 1, "reply to a check"},
 	} {
 		v := newRuleVersions(3)

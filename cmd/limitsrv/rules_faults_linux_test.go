@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"limitsrv/internal/respclient"
 	"limitsrv/internal/testing/testwait"
 )
 
@@ -132,7 +133,7 @@ func (l *ruleLoader) load(version int, rng *rand.Rand) error {
 		if err != nil {
 			replies = []any{nil} // it may be loaded
 		}
-		if list, ok := replies[0].([]any); ok && list[0] == int64(version) || replies[0] == replyError(there) {
+		if list, ok := replies[0].([]any); ok && list[0] == int64(version) || replies[0] == respclient.Error(there) {
 			return nil
 		}
 		if outcomeOf(replies[0]) == done || time.Now().After(until) {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"limitsrv/internal/respclient"
 )
 
 // hashed returns the hash of a password made by the tool.
@@ -105,7 +107,7 @@ func TestUsers(t *testing.T) {
 
 // textOf returns a reply that is a string or an error.
 func textOf(reply any) string {
-	if e, ok := reply.(replyError); ok {
+	if e, ok := reply.(respclient.Error); ok {
 		return string(e)
 	}
 	text, _ := reply.(string)

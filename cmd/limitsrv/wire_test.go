@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"limitsrv/internal/respclient"
 	"limitsrv/internal/testing/testwait"
 )
 
@@ -54,7 +55,7 @@ func (w *wire) all(commands ...string) ([]any, error) {
 		err     error
 	)
 	for i := range replies {
-		if replies[i], err = w.read(); err != nil {
+		if replies[i], err = respclient.Read(w.in); err != nil {
 			break
 		}
 	}
@@ -87,7 +88,7 @@ func (w *wire) whenLed(command string) (any, error) {
 
 // isError reports whether a reply is an error with a code word.
 func isError(reply any, code string) bool {
-	text, ok := reply.(replyError)
+	text, ok := reply.(respclient.Error)
 	return ok && strings.HasPrefix(string(text), code+" ")
 }
 

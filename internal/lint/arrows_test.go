@@ -16,7 +16,8 @@ var arrows = map[string][]string{
 		"limitsrv/commands/backend", "limitsrv/commands/rules", "limitsrv/commands/rules/checks",
 		"limitsrv/commands/rules/live", "limitsrv/commands/rules/ruletest", "limitsrv/commands/rules/source",
 		"limitsrv/commands/rules/stored", "limitsrv/commands/session", "limitsrv/internal/beat",
-		"limitsrv/internal/certs", "limitsrv/internal/files", "limitsrv/internal/pace", "limitsrv/persist",
+		"limitsrv/internal/certs", "limitsrv/internal/files", "limitsrv/internal/pace",
+		"limitsrv/internal/respclient", "limitsrv/persist",
 		"limitsrv/replication/offline", "limitsrv/replication/storage", "limitsrv/server",
 		"limitsrv/server/admin", "limitsrv/server/admin/page", "limitsrv/server/rls",
 		"limitsrv/server/rls/envoy", "github.com/alecthomas/kong", "github.com/coreos/go-systemd/v22/daemon",
@@ -171,6 +172,7 @@ var arrows = map[string][]string{
 	"internal/invariants":   {},
 	"internal/loglimit":     {},
 	"internal/pace":         {},
+	"internal/respclient":   {},
 	"internal/status":       {},
 	"internal/strictjson":   {},
 	"internal/testing/browser": {
@@ -258,7 +260,7 @@ var arrows = map[string][]string{
 		"limitsrv/internal/strictjson", "google.golang.org/protobuf/encoding/protowire",
 	},
 	"tools/bench": {
-		"limitsrv/internal/pace", "limitsrv/internal/testing/faultnet", "limitsrv/internal/testing/freeport",
+		"limitsrv/internal/pace", "limitsrv/internal/respclient", "limitsrv/internal/testing/faultnet", "limitsrv/internal/testing/freeport",
 		"github.com/google/pprof/profile", "golang.org/x/sync/errgroup",
 	},
 }

@@ -8,6 +8,8 @@ import (
 	"net"
 	"sync/atomic"
 	"time"
+
+	"limitsrv/internal/respclient"
 )
 
 // An attackResult is the effect of unauthenticated clients of one kind on a server with
@@ -122,7 +124,7 @@ const sendSlowlyInterval = time.Millisecond
 
 // sendSlowly sends a command byte by byte.
 func sendSlowly(ctx context.Context, conn net.Conn) error {
-	for _, b := range appendCommand(nil, "RL.TOKEN", "key", "1000", "1000/d") {
+	for _, b := range respclient.AppendCommand(nil, "RL.TOKEN", "key", "1000", "1000/d") {
 		if _, err := conn.Write([]byte{b}); err != nil {
 			return err
 		}
@@ -140,7 +142,7 @@ const guesses = 20
 func guessPasswords(_ context.Context, conn net.Conn) error {
 	var request []byte
 	for range guesses {
-		request = appendCommand(request, "AUTH", fmt.Sprint(rand.Uint64()))
+		request = respclient.AppendCommand(request, "AUTH", fmt.Sprint(rand.Uint64()))
 	}
 	if _, err := conn.Write(request); err != nil {
 		return err
@@ -148,7 +150,7 @@ func guessPasswords(_ context.Context, conn net.Conn) error {
 	c := newClient(conn)
 	for range guesses {
 		if _, err := c.read(); err != nil {
-			if _, refused := err.(replyError); !refused {
+			if _, refused := err.(respclient.Error); !refused {
 				return err
 			}
 		}

@@ -2,13 +2,12 @@ package main
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
-	"io"
 	"net"
-	"strconv"
 	"strings"
 	"time"
+
+	"limitsrv/internal/respclient"
 )
 
 // A client sends single commands that are not part of a load: loading scripts, counting
@@ -19,11 +18,6 @@ type client struct {
 	conn   net.Conn
 	reader *bufio.Reader
 }
-
-// A replyError is an error reply of a server.
-type replyError string
-
-func (e replyError) Error() string { return string(e) }
 
 // dial connects to address.
 func dial(address string) (*client, error) {
@@ -51,7 +45,7 @@ func askOnce(address string, wait time.Duration, args ...string) (any, error) {
 // do sends one command and returns its reply: a string, an int64, a slice of these, or
 // nil. An error reply is returned as an error.
 func (c *client) do(args ...string) (any, error) {
-	if _, err := c.conn.Write(appendCommand(nil, args...)); err != nil {
+	if _, err := c.conn.Write(respclient.AppendCommand(nil, args...)); err != nil {
 		return nil, err
 	}
 	reply, err := c.read()
@@ -61,53 +55,11 @@ func (c *client) do(args ...string) (any, error) {
 	return reply, nil
 }
 
-// read parses one RESP2 reply.
+// read reads one reply. An error reply is returned as an error.
 func (c *client) read() (any, error) {
-	line, err := c.reader.ReadString('\n')
-	if err != nil {
-		return nil, err
+	reply, err := respclient.Read(c.reader)
+	if refused, ok := reply.(respclient.Error); ok {
+		return nil, refused
 	}
-	line = strings.TrimRight(line, "\r\n")
-	if line == "" {
-		return nil, errors.New("empty line in place of a reply")
-	}
-	kind, rest := line[0], line[1:]
-	switch kind {
-	case '+':
-		return rest, nil
-	case '-':
-		return nil, replyError(rest)
-	}
-	n, err := strconv.ParseInt(rest, 10, 64)
-	if err != nil {
-		return nil, fmt.Errorf("reply %q: %w", line, err)
-	}
-	switch {
-	case kind == ':':
-		return n, nil
-	case n < 0:
-		return nil, nil
-	case kind == '$':
-		text := make([]byte, n+2)
-		_, err := io.ReadFull(c.reader, text)
-		return string(text[:n]), err
-	case kind == '*':
-		all := make([]any, n)
-		for i := range all {
-			if all[i], err = c.read(); err != nil {
-				return nil, err
-			}
-		}
-		return all, nil
-	}
-	return nil, fmt.Errorf("reply %q has an unknown type", line)
-}
-
-// appendCommand appends a command as RESP to buf.
-func appendCommand(buf []byte, args ...string) []byte {
-	buf = fmt.Appendf(buf, "*%d\r\n", len(args))
-	for _, arg := range args {
-		buf = fmt.Appendf(buf, "$%d\r\n%s\r\n", len(arg), arg)
-	}
-	return buf
+	return reply, err
 }

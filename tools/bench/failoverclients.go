@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"limitsrv/internal/respclient"
 )
 
 // failoverClients are the clients of a trio. Each takes one permit after the other of
@@ -118,7 +120,7 @@ func (c *failoverClients) runClient(ctx context.Context, client int) error {
 func (c *failoverClients) takePermits(conn *client, server int, batch []int) bool {
 	var request []byte
 	for _, key := range batch {
-		request = appendCommand(request, c.command(c.trio.take, key, 1)...)
+		request = respclient.AppendCommand(request, c.command(c.trio.take, key, 1)...)
 	}
 	begin := time.Now()
 	conn.conn.SetDeadline(begin.Add(clientWait))
@@ -129,7 +131,7 @@ func (c *failoverClients) takePermits(conn *client, server int, batch []int) boo
 	good := true
 	for i, key := range batch {
 		reply, err := conn.read()
-		if _, answered := err.(replyError); answered {
+		if _, answered := err.(respclient.Error); answered {
 			c.refused.Add(1)
 			good = false
 			continue

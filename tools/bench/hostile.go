@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"limitsrv/internal/respclient"
 )
 
 //go:embed scripts/hostile
@@ -137,13 +139,13 @@ func (f hostileForm) repeat(ctx context.Context, s *side, text string, lasting t
 	}
 	var request []byte
 	for _, word := range f.before {
-		request = appendCommand(request, word)
+		request = respclient.AppendCommand(request, word)
 	}
 	for range f.runs {
-		request = appendCommand(request, "EVALSHA", fmt.Sprint(sha), "0")
+		request = respclient.AppendCommand(request, "EVALSHA", fmt.Sprint(sha), "0")
 	}
 	for _, word := range f.after {
-		request = appendCommand(request, word)
+		request = respclient.AppendCommand(request, word)
 	}
 	lines := len(f.before) + f.runs
 	if len(f.after) > 0 {

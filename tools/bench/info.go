@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"limitsrv/internal/respclient"
 )
 
 // info is the fields of an INFO reply by name.
@@ -138,7 +140,7 @@ func (s *side) shutDown() (time.Duration, error) {
 		return 0, err
 	}
 	defer c.conn.Close()
-	if _, err := c.conn.Write(appendCommand(nil, "SHUTDOWN")); err != nil {
+	if _, err := c.conn.Write(respclient.AppendCommand(nil, "SHUTDOWN")); err != nil {
 		return 0, err
 	}
 	if reply, err := c.read(); err == nil {

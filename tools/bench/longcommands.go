@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"limitsrv/internal/respclient"
 )
 
 const (
@@ -76,7 +78,7 @@ func (e *env) measureLongCommands(ctx context.Context, where string, s *side) er
 	for _, long := range longCommands {
 		var request []byte
 		for _, line := range long.commands {
-			request = appendCommand(request, strings.Fields(line)...)
+			request = respclient.AppendCommand(request, strings.Fields(line)...)
 		}
 		var runs atomic.Int64
 		seen, err := b.watchOthers(ctx, s, func() error {

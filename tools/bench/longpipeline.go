@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"limitsrv/internal/respclient"
 )
 
 // A longPipeline is the result of one pipeline of many commands.
@@ -58,7 +60,7 @@ func (e *env) measureLongPipeline(ctx context.Context, late bool) (p longPipelin
 		return p, err
 	}
 	limit := 2 * b.commands
-	all := slices.Repeat(appendCommand(nil, "RL.TOKEN", pipelineKey, fmt.Sprint(limit), "1000/d"), b.commands)
+	all := slices.Repeat(respclient.AppendCommand(nil, "RL.TOKEN", pipelineKey, fmt.Sprint(limit), "1000/d"), b.commands)
 	p.disturbance, err = b.disturb(ctx, s, func() error {
 		begin := time.Now()
 		p.problem = p.send(s, all, limit)

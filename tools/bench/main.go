@@ -12,7 +12,7 @@
 // stops servers; report.go has the tables that they fill, and goals.go the figures that
 // limitsrv must reach.
 //
-// bench imports nothing of the server. It builds the server and runs it as a user
+// bench imports packages of internal, and nothing of the server. It builds the server and runs it as a user
 // would.
 package main
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"strings"
+
+	"limitsrv/internal/respclient"
 )
 
 // A pipeline is the bytes of several equal commands, in which the keys' digits are
@@ -21,7 +23,7 @@ func newPipeline(command []string, n int) *pipeline {
 	for _, arg := range command {
 		args = append(args, strings.ReplaceAll(arg, keyPlace, key))
 	}
-	one := appendCommand(nil, args...)
+	one := respclient.AppendCommand(nil, args...)
 	return &pipeline{
 		bytes:  bytes.Repeat(one, n),
 		length: len(one),

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"limitsrv/internal/respclient"
 )
 
 // Requests by rules while rules are loaded: eight connections with pipelines of 16 at a
@@ -94,7 +96,7 @@ func loadCommand(rules, number int) []string {
 // loadRules loads a text of so many rules by a loadCommand.
 func (s *side) loadRules(rules int, command []string) error {
 	_, err := s.ask(command...)
-	var refused replyError
+	var refused respclient.Error
 	if errors.As(err, &refused) { // err has the text too
 		return fmt.Errorf("the load of %d rules: %w", rules, refused)
 	}

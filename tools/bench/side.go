@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"limitsrv/internal/respclient"
 )
 
 // A side is one of the two servers compared, with its commands.
@@ -159,7 +161,7 @@ func (s *side) connect() (net.Conn, error) {
 		return conn, err
 	}
 	conn.SetDeadline(time.Now().Add(lastReplyWait))
-	if _, err = conn.Write(appendCommand(nil, "AUTH", s.password)); err == nil {
+	if _, err = conn.Write(respclient.AppendCommand(nil, "AUTH", s.password)); err == nil {
 		_, err = readReplies(conn, make([]byte, 64), 1, 1)
 	}
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"limitsrv/internal/respclient"
 )
 
 // slowRequest has a reply of some hundred KB.
@@ -100,7 +102,7 @@ func askAndNotRead(ctx context.Context, s *side) (closed bool) {
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })()
-	block := slices.Repeat(appendCommand(nil, slowRequest...), slowBlock)
+	block := slices.Repeat(respclient.AppendCommand(nil, slowRequest...), slowBlock)
 	for {
 		if _, err := conn.Write(block); err != nil {
 			return ctx.Err() == nil
