@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -22,7 +23,7 @@ type attackResult struct {
 // attackKinds are the kinds of hostile clients, with one attempt of each.
 var attackKinds = []struct {
 	kind string
-	try  func(ctx context.Context, conn net.Conn) error
+	try  func(ctx context.Context, conn net.Conn) // the server may reject it in any way
 }{
 	{"open a connection and send nothing", staySilent},
 	{"send garbage", sendGarbage},
@@ -83,12 +84,12 @@ func (a attackResult) text() string {
 const attackInterval = 20 * time.Millisecond
 
 // repeatAttack is one client, which repeats its attempts until ctx ends.
-func repeatAttack(ctx context.Context, s *side, try func(context.Context, net.Conn) error, tries *atomic.Int64) {
+func repeatAttack(ctx context.Context, s *side, try func(context.Context, net.Conn), tries *atomic.Int64) {
 	for ctx.Err() == nil {
 		next := time.Now().Add(attackInterval)
 		if conn, err := net.DialTimeout("tcp", s.address, lastReplyWait); err == nil {
 			stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })
-			try(ctx, conn) // its error is irrelevant: the server may reject it in any way
+			try(ctx, conn)
 			stop()
 			conn.Close()
 			tries.Add(1)
@@ -98,62 +99,50 @@ func repeatAttack(ctx context.Context, s *side, try func(context.Context, net.Co
 }
 
 // staySilent waits for a while, or until the server closes the connection.
-func staySilent(_ context.Context, conn net.Conn) error {
+func staySilent(_ context.Context, conn net.Conn) {
 	conn.SetReadDeadline(time.Now().Add(10 * attackInterval))
-	_, err := io.Copy(io.Discard, conn)
-	return err
+	io.Copy(io.Discard, conn)
 }
 
 // garbage are prefixes that make a careless server allocate memory or wait.
 var garbage = []string{"*1000000000\r\n", "*3\r\n$1000000000\r\n", "*-1\r\n", "$9223372036854775807\r\n", "GET / HTTP/1.1\r\n", "\x16\x03\x01"}
 
 // sendGarbage sends one of them with random bytes, and reads the reply.
-func sendGarbage(ctx context.Context, conn net.Conn) error {
+func sendGarbage(ctx context.Context, conn net.Conn) {
 	junk := []byte(garbage[rand.IntN(len(garbage))])
 	for range 1000 {
 		junk = append(junk, byte(rand.Uint32()))
 	}
-	if _, err := conn.Write(junk); err != nil {
-		return err
+	if _, err := conn.Write(junk); err == nil {
+		staySilent(ctx, conn)
 	}
-	return staySilent(ctx, conn)
 }
 
 // sendSlowlyInterval is the pause after each byte.
 const sendSlowlyInterval = time.Millisecond
 
 // sendSlowly sends a command byte by byte.
-func sendSlowly(ctx context.Context, conn net.Conn) error {
+func sendSlowly(ctx context.Context, conn net.Conn) {
 	for _, b := range respclient.AppendCommand(nil, "RL.TOKEN", "key", "1000", "1000/d") {
-		if _, err := conn.Write([]byte{b}); err != nil {
-			return err
-		}
-		if err := sleep(ctx, sendSlowlyInterval); err != nil {
-			return err
+		if _, err := conn.Write([]byte{b}); err != nil || sleep(ctx, sendSlowlyInterval) != nil {
+			return
 		}
 	}
-	return nil
 }
 
 // guesses is the number of passwords tried per connection.
 const guesses = 20
 
-// guessPasswords tries passwords in one pipeline.
-func guessPasswords(_ context.Context, conn net.Conn) error {
+// guessPasswords tries passwords in one pipeline. Each is answered by one line.
+func guessPasswords(_ context.Context, conn net.Conn) {
 	var request []byte
 	for range guesses {
 		request = respclient.AppendCommand(request, "AUTH", fmt.Sprint(rand.Uint64()))
 	}
 	if _, err := conn.Write(request); err != nil {
-		return err
+		return
 	}
-	c := newClient(conn)
-	for range guesses {
-		if _, err := c.read(); err != nil {
-			if _, refused := err.(respclient.Error); !refused {
-				return err
-			}
-		}
+	answers := bufio.NewScanner(conn)
+	for n := 0; n < guesses && answers.Scan(); n++ {
 	}
-	return nil
 }

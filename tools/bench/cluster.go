@@ -20,6 +20,14 @@ type deployment struct {
 	follower *side // nil: none
 }
 
+// asked returns the leader, or the follower if node is that.
+func (d deployment) asked(node string) *side {
+	if node == "follower" {
+		return d.follower
+	}
+	return d.leader
+}
+
 // A clusterLoad is a load at one node of a deployment.
 type clusterLoad struct {
 	node string // leader or follower
@@ -74,11 +82,7 @@ func cluster(ctx context.Context, e *env) error {
 	for _, c := range clusterLoads(e.keys, e.arrivals) {
 		var contenders []contender
 		for _, d := range all {
-			s := d.leader
-			if c.node == "follower" {
-				s = d.follower
-			}
-			contenders = append(contenders, contender{s, c.load})
+			contenders = append(contenders, contender{d.asked(c.node), c.load})
 		}
 		runs, err := e.alternate(ctx, e.duration, contenders...)
 		if err != nil {

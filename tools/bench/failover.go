@@ -41,7 +41,6 @@ var trioKinds = []trioKind{
 
 // A failoverRun is the result of one fault.
 type failoverRun struct {
-	granted int64 // permits of all keys
 	// over is the number of permits granted beyond the capacities of their keys, after
 	// every key was emptied, and worst is the largest ratio of permits granted to
 	// capacity of any key.
@@ -51,7 +50,6 @@ type failoverRun struct {
 	// the end of the load. It is too low by the number of decisions that were made and
 	// never answered.
 	forgotten int64
-	refused   int64         // requests answered with an error, or not at all
 	outage    time.Duration // until a server other than the leader decided
 }
 
@@ -181,7 +179,7 @@ func (c *failoverClients) audit(ctx context.Context, servers []int) (failoverRun
 	if c.firstElsewhere.Load() == 0 {
 		return failoverRun{}, fmt.Errorf("no other server decided within %v", c.plan.during+c.plan.after)
 	}
-	result := failoverRun{refused: c.refused.Load(), outage: time.Duration(c.firstElsewhere.Load())}
+	result := failoverRun{outage: time.Duration(c.firstElsewhere.Load())}
 	capacity := c.plan.capacity()
 	for key := range c.granted {
 		granted := c.granted[key].Load()
@@ -203,7 +201,6 @@ func (c *failoverClients) audit(ctx context.Context, servers []int) (failoverRun
 			}
 			granted += rest
 		}
-		result.granted += granted
 		result.over += max(0, granted-capacity)
 		result.worst = max(result.worst, float64(granted)/float64(capacity))
 	}

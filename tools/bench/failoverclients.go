@@ -22,7 +22,6 @@ type failoverClients struct {
 	leader int // before the fault
 
 	granted []atomic.Int64 // permits of each key
-	refused atomic.Int64
 	state   atomic.Pointer[reachability]
 	// firstElsewhere is the time from the fault to the first reply, by a server other
 	// than the leader, to a decision that was sent after the fault; 0: none yet.
@@ -125,19 +124,16 @@ func (c *failoverClients) takePermits(conn *client, server int, batch []int) boo
 	begin := time.Now()
 	conn.conn.SetDeadline(begin.Add(clientWait))
 	if _, err := conn.conn.Write(request); err != nil {
-		c.refused.Add(int64(len(batch)))
 		return false
 	}
 	good := true
-	for i, key := range batch {
+	for _, key := range batch {
 		reply, err := conn.read()
 		if _, answered := err.(respclient.Error); answered {
-			c.refused.Add(1)
 			good = false
 			continue
 		}
 		if err != nil {
-			c.refused.Add(int64(len(batch) - i))
 			return false
 		}
 		if allowed(reply) {

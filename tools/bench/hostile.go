@@ -52,13 +52,7 @@ func hostiles(ctx context.Context, e *env) error {
 	if err := e.measureHostile(ctx, "one node", single); err != nil {
 		return err
 	}
-	for _, place := range []struct {
-		name string
-		node func(deployment) *side
-	}{
-		{"three nodes, by the leader", func(d deployment) *side { return d.leader }},
-		{"three nodes, by a follower", func(d deployment) *side { return d.follower }},
-	} {
+	for _, node := range []string{"leader", "follower"} {
 		e.stop()
 		d, err := e.startCluster(ctx, "three nodes", "--ack", "memory", "--fsync", "no")
 		if err != nil {
@@ -67,7 +61,8 @@ func hostiles(ctx context.Context, e *env) error {
 		if _, err := d.leader.fill(ctx, lastingBucket, e.stress.existing); err != nil {
 			return err
 		}
-		if err := e.measureHostile(ctx, place.name, place.node(d)); err != nil {
+		where := map[string]string{"leader": "by the leader", "follower": "by a follower"}[node]
+		if err := e.measureHostile(ctx, "three nodes, "+where, d.asked(node)); err != nil {
 			return err
 		}
 	}
@@ -119,7 +114,6 @@ func (e *env) addHostile(where, name, form string, others outcome, runs float64)
 		title += ", " + form
 	}
 	text := fmt.Sprintf("others' p50 / p99 %s / %s; %s runs/s%s", millisText(others.p50), millisText(others.p99), countText(runs), others.refusedText())
-	e.say("%s: %s", title, text)
 	e.addStress(title, hostileGoal.check(float64(others.p99)/float64(time.Millisecond)), text, "")
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -15,7 +16,8 @@ const (
 	// longElements is the number of elements of the collections that long commands use. Each has
 	// 64 bytes: 8 MB in total.
 	longElements = 125_000
-	// longFill is the number of elements that one command adds to them.
+	// longFill is the number of words by which one command adds elements to them. It divides the
+	// words of all elements.
 	longFill = 1000
 	// longSets is the number of sets of the row with many sets; manySetMembers is the size of
 	// each.
@@ -97,7 +99,6 @@ func (e *env) measureLongCommands(ctx context.Context, where string, s *side) er
 		}
 		text := fmt.Sprintf("others' p50 / p99 / max %s / %s / %s; %s commands/s%s", millisText(seen.p50), millisText(seen.p99), millisText(seen.worst),
 			countText(float64(runs.Load())/e.watch.Seconds()), seen.refusedText())
-		e.say("%s: %s", title, text)
 		e.addStress(title, hostileGoal.check(float64(seen.p99)/float64(time.Millisecond)), text, "")
 		e.addStress(title+": max", check{"below " + millisText(worstLong), seen.worst < worstLong}, text, "")
 	}
@@ -106,21 +107,15 @@ func (e *env) measureLongCommands(ctx context.Context, where string, s *side) er
 
 // fillLong stores the values that long commands use.
 func (s *side) fillLong() error {
-	line := map[string][]string{}
-	flush := func() error {
-		for _, words := range line {
-			if _, err := s.ask(words...); err != nil {
-				return err
-			}
+	var failed error
+	words := map[string][]string{} // by key
+	add := func(command, key string, more ...string) {
+		words[key] = append(words[key], more...)
+		if len(words[key]) == longFill {
+			_, err := s.ask(append([]string{command, key}, words[key]...)...)
+			failed = cmp.Or(failed, err)
+			delete(words, key)
 		}
-		clear(line)
-		return nil
-	}
-	add := func(command, key string, words ...string) {
-		if line[key] == nil {
-			line[key] = []string{command, key}
-		}
-		line[key] = append(line[key], words...)
 	}
 	for i := range longElements {
 		member := fmt.Sprintf("member:%057d", i)
@@ -129,28 +124,15 @@ func (s *side) fillLong() error {
 		add("ZADD", "long:z", strconv.Itoa(i), member)
 		add("RPUSH", "long:l", member)
 		add("HSET", "long:h", member, "v")
-		if (i+1)%longFill == 0 {
-			if err := flush(); err != nil {
-				return err
-			}
-		}
 	}
 	for i := range 4 * longElements {
 		add("SADD", "long:many", fmt.Sprint("m", i))
-		if (i+1)%longFill == 0 {
-			if err := flush(); err != nil {
-				return err
-			}
-		}
 	}
 	for i := range longSets {
 		for j := range manySetMembers {
 			add("SADD", fmt.Sprintf("long:%d", i), fmt.Sprintf("m%d", 50*i+j))
 		}
-		if err := flush(); err != nil {
-			return err
-		}
 	}
 	_, err := s.ask("SETRANGE", "long:s", "8000000", "x")
-	return err
+	return cmp.Or(failed, err)
 }

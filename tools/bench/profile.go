@@ -104,11 +104,7 @@ func (e *env) profileThree(ctx context.Context) (all []*profile.Profile, err err
 		return nil, err
 	}
 	for _, c := range clusterLoads(e.keys, e.arrivals) {
-		s := d.leader
-		if c.node == "follower" {
-			s = d.follower
-		}
-		some, err := e.profileLoads(ctx, s, []load{c.load})
+		some, err := e.profileLoads(ctx, d.asked(c.node), []load{c.load})
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,7 +46,10 @@ func parseRedisBenchmark(report string) (outcome, error) {
 		case strings.Contains(line, "throughput summary:"):
 			o.perSecond, err = strconv.ParseFloat(fields[2], 64)
 		case strings.Contains(line, "p99") && i+1 < len(lines):
-			o.p50, o.p99, err = parseSummary(fields, strings.Fields(lines[i+1]))
+			values := strings.Fields(lines[i+1])
+			if o.p50, err = parseColumn(fields, values, "p50"); err == nil {
+				o.p99, err = parseColumn(fields, values, "p99")
+			}
 		case o.p999 == 0 && strings.Contains(line, "% <= "):
 			o.p999, err = parseBeyond(fields, 99.9)
 		}
@@ -59,23 +63,13 @@ func parseRedisBenchmark(report string) (outcome, error) {
 	return o, nil
 }
 
-// parseSummary returns two columns of the latency summary by their names.
-func parseSummary(names, values []string) (p50, p99 time.Duration, err error) {
-	for i, name := range names {
-		if i >= len(values) {
-			return 0, 0, fmt.Errorf("no value for %s", name)
-		}
-		switch name {
-		case "p50":
-			p50, err = parseMillis(values[i])
-		case "p99":
-			p99, err = parseMillis(values[i])
-		}
-		if err != nil {
-			return 0, 0, err
-		}
+// parseColumn parses a column of the latency summary by its name.
+func parseColumn(names, values []string, name string) (time.Duration, error) {
+	at := slices.Index(names, name)
+	if at < 0 || at >= len(values) {
+		return 0, fmt.Errorf("no value for %s", name)
 	}
-	return p50, p99, nil
+	return parseMillis(values[at])
 }
 
 // parseBeyond parses a line "99.902% <= 1.495 milliseconds ..." of the latency
