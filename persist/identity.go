@@ -148,8 +148,7 @@ func (d *Dir) checkOwned() error {
 
 func (d *Dir) takeLock() error {
 	lock, err := d.FS.Lock(d.join(lockName))
-	var failed *fs.PathError
-	if errors.As(err, &failed) {
+	if errors.As(err, new(*fs.PathError)) {
 		return fmt.Errorf("lock data directory %s: %w", d.Path, err)
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package persist
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -46,21 +47,15 @@ const (
 
 // check validates the options and sets defaults.
 func (o *LogOptions) check() error {
-	if o.SegmentBytes == 0 {
-		o.SegmentBytes = defaultSegmentBytes
-	}
+	o.SegmentBytes = cmp.Or(o.SegmentBytes, defaultSegmentBytes)
 	if o.SegmentBytes < minSegmentBytes || o.SegmentBytes > maxSegmentBytes {
 		return fmt.Errorf("a log segment of %d bytes, %d to %d are allowed", o.SegmentBytes, minSegmentBytes, maxSegmentBytes)
 	}
 	if int(o.Policy) >= len(policies) {
 		return fmt.Errorf("unknown fsync policy %d", o.Policy)
 	}
-	if o.First == 0 {
-		o.First = 1
-	}
-	if o.syncEvery == 0 {
-		o.syncEvery = time.Second
-	}
+	o.First = cmp.Or(o.First, 1)
+	o.syncEvery = cmp.Or(o.syncEvery, time.Second)
 	return nil
 }
 

@@ -183,7 +183,7 @@ func (p *pipeline) apply(stamp engine.Instant, batch *engine.Batch) (changed int
 		}
 	}
 	if changed > 0 {
-		p.s.counts.changes.Add(changed)
+		p.s.changes.Add(changed)
 	}
 	return changed
 }

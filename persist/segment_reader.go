@@ -207,8 +207,7 @@ func (w *segmentReader) payload(kind byte, length uint32, yield func(r *record) 
 	}
 	r := &w.entry
 	if err := w.codec.read(b[frameHead:frameHead+length], r); err != nil {
-		var version *NewerError
-		if errors.As(err, &version) {
+		if errors.As(err, new(*NewerError)) {
 			return "", err
 		}
 		return err.Error(), nil

@@ -139,7 +139,7 @@ func SkipEntry(fsys vfs.FS, dir string, index uint64, confirm func(*Found) bool)
 	if err != nil {
 		return "", err
 	}
-	s := Skip{FS: v.dir.FS, Dir: dir, Log: v.path(name), State: dir, After: after.LogIndex, Index: index}
+	s := Skip{FS: v.dir.FS, Dir: dir, Log: v.dir.join(name), State: dir, After: after.LogIndex, Index: index}
 	found, err := s.Find()
 	if err != nil || !confirm(&found) {
 		return "", err
@@ -149,7 +149,7 @@ func SkipEntry(fsys vfs.FS, dir string, index uint64, confirm func(*Found) bool)
 
 // newestSnapshot returns the newest snapshot without verifying it; zero: there is no snapshot.
 func (v *verifier) newestSnapshot() (Info, error) {
-	dir := v.path(snapshotsDir)
+	dir := v.dir.join(snapshotsDir)
 	if _, err := v.dir.FS.Stat(dir); isMissing(err) {
 		return Info{}, nil
 	}

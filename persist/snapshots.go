@@ -1,6 +1,7 @@
 package persist
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,10 +128,7 @@ func OpenSnapshots(fsys vfs.FS, dir string, o SnapshotOptions) (*Snapshots, erro
 }
 
 func newSnapshots(fsys vfs.FS, dir string, o SnapshotOptions) *Snapshots {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	return &Snapshots{fs: fsys, dir: dir, log: o.Logger, rest: o.Reserve}
+	return &Snapshots{fs: fsys, dir: dir, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), rest: o.Reserve}
 }
 
 // Close waits for operations that are under way and unlocks the directory.

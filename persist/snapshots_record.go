@@ -61,8 +61,7 @@ func (s *Snapshots) readRecord(generation uint64) (Info, error) {
 // refuseNewer returns an error if a newer limitsrv wrote one of the snapshots.
 func (s *Snapshots) refuseNewer(generations []uint64) error {
 	for _, generation := range generations {
-		var newer *NewerError
-		if _, err := s.readRecord(generation); errors.As(err, &newer) {
+		if _, err := s.readRecord(generation); errors.As(err, new(*NewerError)) {
 			return err
 		}
 	}

@@ -46,7 +46,7 @@ func ReadState(ctx context.Context, fsys vfs.FS, dir string, commands engine.Com
 	s.Engine = engine.New(engine.Options{Seed: s.Seed, Commands: commands})
 	s.Engine.SetCounting(false)
 	if info.Generation > 0 {
-		if err := newSnapshots(v.dir.FS, v.path(snapshotsDir), SnapshotOptions{}).Load(ctx, info, s.Engine, runtime.GOMAXPROCS(0), nil); err != nil {
+		if err := newSnapshots(v.dir.FS, v.dir.join(snapshotsDir), SnapshotOptions{}).Load(ctx, info, s.Engine, runtime.GOMAXPROCS(0), nil); err != nil {
 			return s, err
 		}
 		s.Engine.SetTime(info.Now)
@@ -64,9 +64,9 @@ func (v *verifier) replay(ctx context.Context, after Info, to *engine.Engine) (l
 	if err != nil || !there {
 		return last, err
 	}
-	replay := newReplay(to, v.path(name), nil, after.LogIndex+1)
+	replay := newReplay(to, v.dir.join(name), nil, after.LogIndex+1)
 	defer replay.finish()
-	err = ReadLog(v.dir.FS, v.path(name), func(entry *raft.Log) error {
+	err = ReadLog(v.dir.FS, v.dir.join(name), func(entry *raft.Log) error {
 		if entry.Index <= after.LogIndex {
 			return ctx.Err()
 		}

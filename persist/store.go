@@ -1,6 +1,7 @@
 package persist
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -56,27 +57,13 @@ func (o *Options) setDefaults() {
 	if o.FS == nil {
 		o.FS = vfs.Default
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.SnapshotLogBytes == 0 {
-		o.SnapshotLogBytes = DefaultSnapshotLogBytes
-	}
-	if o.SegmentBytes == 0 {
-		o.SegmentBytes = min(defaultSegmentBytes, max(minSegmentBytes, o.SnapshotLogBytes/4))
-	}
-	if o.HangAfter == 0 {
-		o.HangAfter = time.Second
-	}
-	if o.RetryEvery == 0 {
-		o.RetryEvery = time.Second
-	}
-	if o.quickKeys == 0 {
-		o.quickKeys = quickKeys
-	}
-	if o.quickSave == 0 {
-		o.quickSave = quickSave
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.SnapshotLogBytes = cmp.Or(o.SnapshotLogBytes, DefaultSnapshotLogBytes)
+	o.SegmentBytes = cmp.Or(o.SegmentBytes, min(defaultSegmentBytes, max(minSegmentBytes, o.SnapshotLogBytes/4)))
+	o.HangAfter = cmp.Or(o.HangAfter, time.Second)
+	o.RetryEvery = cmp.Or(o.RetryEvery, time.Second)
+	o.quickKeys = cmp.Or(o.quickKeys, quickKeys)
+	o.quickSave = cmp.Or(o.quickSave, quickSave)
 	if o.boot == nil {
 		o.boot = BootID
 	}
@@ -120,9 +107,10 @@ type Store struct {
 	maintainWake chan struct{} // wakes maintain; capacity 1
 	saver        saver
 	loading      Loading
-	sameBoot     bool      // the machine has not gone down since the log was last open
-	applying     *Applying // nil before the log is read; then used by one goroutine at a time
-	counts       counters
+	sameBoot     bool         // the machine has not gone down since the log was last open
+	applying     *Applying    // nil before the log is read; then used by one goroutine at a time
+	changes      atomic.Int64 // ops that changed state since the start
+	delayed      atomic.Int64 // slow syncs since the start
 
 	stopping context.Context
 	stop     context.CancelFunc
@@ -131,12 +119,6 @@ type Store struct {
 	saving       context.Context
 	cancelSaving context.CancelFunc
 	wait         sync.WaitGroup
-}
-
-// counters holds totals since the start.
-type counters struct {
-	changes atomic.Int64 // ops that changed state
-	delayed atomic.Int64 // slow syncs
 }
 
 // Open locks the data directory for this process. The state is not read before Recover.

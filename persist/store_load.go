@@ -64,7 +64,7 @@ func (s *Store) Recover(ctx context.Context) error {
 
 func (s *Store) load(ctx context.Context) error {
 	var err error
-	s.snapshots, err = OpenSnapshots(s.o.FS, s.path(snapshotsDir), SnapshotOptions{Logger: s.o.Logger, Reserve: LogReserve(s.o.SegmentBytes)})
+	s.snapshots, err = OpenSnapshots(s.o.FS, s.dir.join(snapshotsDir), SnapshotOptions{Logger: s.o.Logger, Reserve: LogReserve(s.o.SegmentBytes)})
 	if err != nil {
 		return err
 	}
@@ -104,16 +104,15 @@ func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
 		s.loading.AllLogBytes.Store(s.fullSegmentBytes(info))
 		err = s.snapshots.Load(ctx, info, s.engine, runtime.GOMAXPROCS(0), func(keys, _, _ int64) { s.loading.Keys.Store(keys) })
 		if got := s.engine.Len(); err == nil && got != info.Keys {
-			err = &CorruptError{What: fmt.Sprintf("snapshot %d", info.Generation), File: s.path(snapshotsDir), Reason: fmt.Sprintf("it has %d keys instead of %d", got, info.Keys)}
+			err = &CorruptError{What: fmt.Sprintf("snapshot %d", info.Generation), File: s.dir.join(snapshotsDir), Reason: fmt.Sprintf("it has %d keys instead of %d", got, info.Keys)}
 		}
 		if err == nil {
 			s.engine.SetTime(info.Meta.Now)
 			s.engine.SetTold(info.Meta.Told)
 			return info, nil
 		}
-		var corrupt *CorruptError
 		// The previous snapshot is equivalent only if the same log continues from it.
-		if !errors.As(err, &corrupt) || i == len(all)-1 || all[i+1].LogDir != info.LogDir {
+		if !errors.As(err, new(*CorruptError)) || i == len(all)-1 || all[i+1].LogDir != info.LogDir {
 			break
 		}
 		s.o.Logger.Warn("snapshot is damaged; using the previous one", "error", err)
@@ -127,8 +126,7 @@ func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
 
 // withHint appends the remedy to an error that reports damage.
 func withHint(err error, dir string) error {
-	var corrupt *CorruptError
-	if !errors.As(err, &corrupt) {
+	if !errors.As(err, new(*CorruptError)) {
 		return err
 	}
 	return addHint(err, dir)
@@ -150,20 +148,15 @@ func (s *Store) findLog(info Info) (*Log, error) {
 		want = logName(1)
 	}
 	if !slices.Contains(names, want) && (len(names) > 0 || info.Generation > 0 && !isBackup(s.o.FS, s.o.Dir)) {
-		return nil, addHint(fmt.Errorf("%s is missing, but the snapshot in %s needs it", s.path(want), s.o.Dir), s.o.Dir)
+		return nil, addHint(fmt.Errorf("%s is missing, but the snapshot in %s needs it", s.dir.join(want), s.o.Dir), s.o.Dir)
 	}
 	stopped, err := readStopped(s.o.FS, s.o.Dir, want)
-	var corrupt *CorruptError
-	if errors.As(err, &corrupt) {
-		s.o.Logger.Warn("cannot check whether the end of the log is missing; everything else is checked", "error", err)
-	} else if err != nil {
+	if err := s.orWarn(err, "cannot check whether the end of the log is missing; everything else is checked"); err != nil {
 		return nil, err
 	}
 	boot := s.o.boot()
 	same, err := isSameBoot(s.o.FS, s.o.Dir, boot)
-	if errors.As(err, &corrupt) {
-		s.o.Logger.Warn("cannot determine whether the machine has gone down; everything else is checked", "error", err)
-	} else if err != nil {
+	if err := s.orWarn(err, "cannot determine whether the machine has gone down; everything else is checked"); err != nil {
 		return nil, err
 	}
 	s.sameBoot = same
@@ -178,7 +171,7 @@ func (s *Store) findLog(info Info) (*Log, error) {
 		return nil, withHint(err, s.o.Dir)
 	}
 	// OpenLog has checked, by Least, that the log ends late enough.
-	if err := checkLogStart(s.path(want), log.First(), s.path(snapshotsDir), info.Meta.LogIndex); err != nil {
+	if err := checkLogStart(s.dir.join(want), log.First(), s.dir.join(snapshotsDir), info.Meta.LogIndex); err != nil {
 		return nil, errors.Join(addHint(err, s.o.Dir), log.Close())
 	}
 	if d := log.Dropped(); d != nil {
@@ -198,6 +191,15 @@ func (s *Store) findLog(info Info) (*Log, error) {
 	return log, nil
 }
 
+// orWarn returns err, unless it reports damage, for which it logs text.
+func (s *Store) orWarn(err error, text string) error {
+	if errors.As(err, new(*CorruptError)) {
+		s.o.Logger.Warn(text, "error", err)
+		return nil
+	}
+	return err
+}
+
 // openApplying opens the mark of the entry that is being applied. It returns a *PoisonError if an
 // entry after the index after has ended too many processes. It logs the skipped entries as
 // warnings.
@@ -207,7 +209,7 @@ func (s *Store) openApplying(log *Log, after uint64) (err error) {
 	}
 	for _, e := range log.Skipped() {
 		if e.Index > after {
-			s.o.Logger.Warn("entry of the log skipped: its decisions are lost", "entry", e.Index, "kept_in", s.path(keptName(e.Index)))
+			s.o.Logger.Warn("entry of the log skipped: its decisions are lost", "entry", e.Index, "kept_in", s.dir.join(keptName(e.Index)))
 		}
 	}
 	return s.applying.Check(after, log.Last(), log.Skipped())
@@ -229,7 +231,7 @@ func checkLogStart(log string, first uint64, snapshots string, index uint64) err
 func (s *Store) replay(ctx context.Context, log *Log, from uint64) error {
 	s.loading.AllLogBytes.Store(log.Bytes())
 	s.loading.AllEntries.Store(int64(log.Last() - (from - 1)))
-	replay := newReplay(s.engine, s.path(log.Name()), s.applying, from)
+	replay := newReplay(s.engine, s.dir.join(log.Name()), s.applying, from)
 	err := log.Read(from, func(index uint64, data []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err

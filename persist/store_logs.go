@@ -28,11 +28,7 @@ func logNumber(name string) int {
 // Store.
 func (s *Store) openLog(name string, o LogOptions) (*Log, error) {
 	o.Policy, o.SegmentBytes = s.o.Policy, s.o.SegmentBytes
-	return OpenLog(s.o.FS, s.path(name), o)
-}
-
-func (s *Store) path(elem ...string) string {
-	return s.o.FS.PathJoin(append([]string{s.o.Dir}, elem...)...)
+	return OpenLog(s.o.FS, s.dir.join(name), o)
 }
 
 // logNames returns the names of the existing logs.
@@ -65,8 +61,8 @@ func (s *Store) discard(log *Log) {
 }
 
 func (s *Store) remove(name string) {
-	if err := s.o.FS.RemoveAll(s.path(name)); err != nil {
-		s.o.Logger.Warn("could not remove an old log", "path", s.path(name), "error", err)
+	if err := s.o.FS.RemoveAll(s.dir.join(name)); err != nil {
+		s.o.Logger.Warn("could not remove an old log", "path", s.dir.join(name), "error", err)
 	}
 }
 
@@ -87,7 +83,7 @@ func (s *Store) removeOtherLogs(name string) {
 // fullSegmentBytes returns the size of the full segments of the log behind a snapshot, as far
 // as it can be read; it is for estimates.
 func (s *Store) fullSegmentBytes(info Info) (bytes int64) {
-	dir := s.path(info.LogDir)
+	dir := s.dir.join(info.LogDir)
 	state, err := readMeta(s.o.FS, dir)
 	if err != nil {
 		return 0

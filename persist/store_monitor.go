@@ -53,7 +53,7 @@ func (s *Store) checkSync(log *Log) {
 	waits := now.Sub(time.Unix(0, s.unsynced.Load()))
 	if s.o.Policy == EverySecond && waits > slowAfter && !s.slowLogged {
 		s.slowLogged = true
-		s.counts.delayed.Add(1)
+		s.delayed.Add(1)
 		s.o.Logger.Warn("slow disk: syncing the log takes longer than a second", "unsynced_for", waits.Round(time.Millisecond))
 	}
 }

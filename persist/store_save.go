@@ -19,7 +19,7 @@ type saver struct {
 
 	mu   sync.Mutex
 	last Info // the newest complete snapshot
-	// The values of counters.changes and of the sizes of log and snapshots when last was
+	// The values of Store.changes and of the sizes of log and snapshots when last was
 	// taken.
 	changes, logBytes, diskBytes int64
 	lastErr                      error
@@ -28,7 +28,7 @@ type saver struct {
 	duration       time.Duration // of the last snapshot
 	saves          int64         // since the start of the Store
 
-	frozen           int64        // counters.changes at the freeze of the snapshot that is being taken
+	frozen           int64        // Store.changes at the freeze of the snapshot that is being taken
 	done, all, bytes atomic.Int64 // keys and bytes of the snapshot that is being taken
 }
 
@@ -119,7 +119,7 @@ func (s *Store) metaOf(view *engine.Snapshot, log *Log) Meta {
 func (s *Store) write(ctx context.Context, view *engine.Snapshot, meta Meta) (Info, error) {
 	v, began := &s.saver, time.Now()
 	v.mu.Lock()
-	v.frozen = s.counts.changes.Load()
+	v.frozen = s.changes.Load()
 	v.mu.Unlock()
 	v.all.Store(view.Keys())
 	info, err := s.writeFrozen(ctx, view, meta)

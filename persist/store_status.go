@@ -12,7 +12,7 @@ func (s *Store) Status() status.Store {
 	st := status.Store{
 		Fsync:   s.o.Policy.String(),
 		Loading: l.status(),
-		Log:     status.Log{Delayed: s.counts.delayed.Load()},
+		Log:     status.Log{Delayed: s.delayed.Load()},
 	}
 	if f := s.failure.Load(); f != nil {
 		st.Failed, st.FailedSince = f.Err, f.Since
@@ -25,7 +25,7 @@ func (s *Store) Status() status.Store {
 	}
 	v.mu.Lock()
 	st.Saved = status.Snapshot{
-		Keys: v.last.Keys, Bytes: v.diskBytes, Changes: s.counts.changes.Load() - v.changes, Took: v.duration, Err: v.lastErr, Count: v.saves,
+		Keys: v.last.Keys, Bytes: v.diskBytes, Changes: s.changes.Load() - v.changes, Took: v.duration, Err: v.lastErr, Count: v.saves,
 	}
 	if v.last.Generation > 0 {
 		st.Saved.At = v.last.Meta.Taken

@@ -57,7 +57,7 @@ func (v *verifier) verifyAll() (newest Info, drops bool, err error) {
 		newest = good[0]
 	}
 	drops, err = v.log(newest)
-	if err != nil || damaged || len(bad) > 0 {
+	if err != nil || damaged || bad {
 		return newest, drops, ErrDamaged
 	}
 	return newest, drops, nil
@@ -93,10 +93,8 @@ func (v *verifier) boot() {
 	}
 }
 
-func (v *verifier) path(name string) string { return v.dir.join(name) }
-
 func (v *verifier) identity() error {
-	err := ReadSealed(v.dir.FS, v.path(identityName), identityWhat, identityFormat, &v.dir.Identity)
+	err := ReadSealed(v.dir.FS, v.dir.join(identityName), identityWhat, identityFormat, &v.dir.Identity)
 	if err != nil {
 		v.report(fmt.Sprintf("%s: %v", identityName, err))
 		return err
@@ -105,12 +103,12 @@ func (v *verifier) identity() error {
 	return nil
 }
 
-// snapshots returns the intact snapshots, the newest first, and the errors of the others.
-func (v *verifier) snapshots() (good []Info, bad []error) {
-	fsys, dir := v.dir.FS, v.path(snapshotsDir)
+// snapshots returns the intact snapshots, the newest first, and whether there are others.
+func (v *verifier) snapshots() (good []Info, bad bool) {
+	fsys, dir := v.dir.FS, v.dir.join(snapshotsDir)
 	if _, err := fsys.Stat(dir); isMissing(err) {
 		v.report("snapshots: none")
-		return nil, nil
+		return nil, false
 	}
 	good, err := CheckSnapshots(context.Background(), fsys, dir, SnapshotOptions{}, runtime.GOMAXPROCS(0), engine.CheckBlock)
 	for _, info := range good {
@@ -119,11 +117,10 @@ func (v *verifier) snapshots() (good []Info, bad []error) {
 	}
 	if err != nil {
 		v.report(fmt.Sprintf("snapshots: %v", err))
-		bad = append(bad, err)
 	} else if len(good) == 0 {
 		v.report("snapshots: none")
 	}
-	return good, bad
+	return good, err != nil
 }
 
 // log verifies the log behind a snapshot, or behind an empty state. drops: a start drops
@@ -138,7 +135,7 @@ func (v *verifier) log(after Info) (drops bool, err error) {
 		v.report("log: none")
 		return false, nil
 	}
-	found, err := checkLog(v.dir.FS, v.path(name), v.sameBoot, v.replayable(after), func(line string) { v.report(name + ": " + line) })
+	found, err := checkLog(v.dir.FS, v.dir.join(name), v.sameBoot, v.replayable(after), func(line string) { v.report(name + ": " + line) })
 	if isMissing(err) {
 		v.report(name + ": empty")
 		return false, nil
@@ -161,7 +158,7 @@ func (v *verifier) replayable(after Info) func(r *record) error {
 			return nil
 		}
 		err := v.decoder.Decode(r.Data, func(engine.Instant, *engine.Batch) error { return nil })
-		if newer := (*NewerError)(nil); err == nil || errors.As(err, &newer) {
+		if err == nil || errors.As(err, new(*NewerError)) {
 			return err
 		}
 		return &refusal{r.index, err}
@@ -181,8 +178,8 @@ func (v *verifier) coversSnapshot(found *logRepair, name string, after Info) err
 // missingEntries returns an error that describes the entries missing in a log once it is
 // repaired.
 func (v *verifier) missingEntries(r *logRepair, name string, after Info, stopped uint64) error {
-	path, tail := v.path(name), segment.FileName(*r.state.tail())
-	switch err := checkLogStart(path, r.first(), v.path(snapshotsDir), after.LogIndex); {
+	path, tail := v.dir.join(name), segment.FileName(*r.state.tail())
+	switch err := checkLogStart(path, r.first(), v.dir.join(snapshotsDir), after.LogIndex); {
 	case err != nil:
 		return err
 	case r.last < after.LogIndex:
@@ -201,7 +198,7 @@ func (v *verifier) logAfter(after Info) (name string, there bool, err error) {
 	if after.Generation == 0 {
 		name = logName(1)
 	}
-	_, err = v.dir.FS.Stat(v.path(name))
+	_, err = v.dir.FS.Stat(v.dir.join(name))
 	switch {
 	case err == nil:
 		return name, true, nil
@@ -222,7 +219,7 @@ func Repair(fsys vfs.FS, dir string, commands engine.Commands, report func(line 
 		return err
 	}
 	defer v.dir.Close()
-	r := repairer{verifier: v, ask: ask, aside: v.path("damaged-" + time.Now().UTC().Format("20060102T150405"))}
+	r := repairer{verifier: v, ask: ask, aside: v.dir.join("damaged-" + time.Now().UTC().Format("20060102T150405"))}
 	return r.repair()
 }
 
@@ -237,8 +234,8 @@ var errRefused = errors.New("nothing more was changed because you answered no")
 func (r *repairer) repair() error {
 	identity := r.identity()
 	good, bad := r.snapshots()
-	if len(bad) > 0 {
-		if err := r.setSnapshotsAside(good, bad); err != nil {
+	if bad {
+		if err := r.setSnapshotsAside(good); err != nil {
 			return err
 		}
 	}
@@ -257,7 +254,7 @@ func (r *repairer) repair() error {
 // setSnapshotsAside drops the records of damaged snapshots if there is an intact one.
 // Otherwise it sets all snapshots aside, together with the logs that continue from them,
 // unless the log is complete from its first entry.
-func (r *repairer) setSnapshotsAside(good []Info, bad []error) error {
+func (r *repairer) setSnapshotsAside(good []Info) error {
 	if len(good) == 0 && r.logIsWhole() {
 		if !r.ask("No snapshot can be read, but the log is complete. Set the snapshots aside? Nothing is lost.") {
 			return errRefused
@@ -274,13 +271,13 @@ func (r *repairer) setSnapshotsAside(good []Info, bad []error) error {
 	if !r.ask(question) {
 		return errRefused
 	}
-	return dropDamaged(r.dir.FS, r.path(snapshotsDir), good)
+	return dropDamaged(r.dir.FS, r.dir.join(snapshotsDir), good)
 }
 
 // logIsWhole reports whether the first log exists, from its first entry on, and is
 // intact.
 func (r *repairer) logIsWhole() bool {
-	plan, err := planRepair(r.dir.FS, r.path(logName(1)), r.sameBoot, r.replayable(Info{}))
+	plan, err := planRepair(r.dir.FS, r.dir.join(logName(1)), r.sameBoot, r.replayable(Info{}))
 	return err == nil && plan.damage == nil && plan.first() == 1
 }
 
@@ -299,10 +296,10 @@ func (r *repairer) setAside(match func(name string) bool) error {
 			continue
 		}
 		to := fsys.PathJoin(r.aside, name)
-		if err := fsys.Rename(r.path(name), to); err != nil {
+		if err := fsys.Rename(r.dir.join(name), to); err != nil {
 			return err
 		}
-		r.report(fmt.Sprintf("%s is now %s", r.path(name), to))
+		r.report(fmt.Sprintf("%s is now %s", r.dir.join(name), to))
 	}
 	return errors.Join(syncDir(fsys, r.aside), syncDir(fsys, r.dir.Path))
 }
@@ -329,12 +326,11 @@ func (r *repairer) repairLog(after Info) error {
 	if !there {
 		return nil
 	}
-	plan, err := planRepair(r.dir.FS, r.path(name), r.sameBoot, r.replayable(after))
+	plan, err := planRepair(r.dir.FS, r.dir.join(name), r.sameBoot, r.replayable(after))
 	if isMissing(err) {
 		return nil
 	}
-	var later *NewerError
-	if errors.As(err, &later) {
+	if errors.As(err, new(*NewerError)) {
 		return err
 	}
 	if err != nil {
@@ -359,7 +355,7 @@ func (r *repairer) repairLog(after Info) error {
 			return err
 		}
 	}
-	return plan.perform(r.dir.FS, r.path(name))
+	return plan.perform(r.dir.FS, r.dir.join(name))
 }
 
 // setLogAside sets aside a log that does not continue from the snapshot.
