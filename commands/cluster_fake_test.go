@@ -26,7 +26,7 @@ type fakeCluster struct {
 	r       status.Replication
 	leads   string // digit of the leader's id; empty: no leader is known
 
-	forwarded func(next backend.Exec, b *engine.Batch, done func(error))
+	review func(b *engine.Batch, done func(error)) func(error)
 
 	published []string                      // channels and messages for the other nodes
 	deliver   func(channel, message []byte) // of the other nodes
@@ -77,8 +77,8 @@ func (c *fakeCluster) Loggable(b *engine.Batch, from int) error {
 	}
 	return c.older(b, from)
 }
-func (c *fakeCluster) HandleForwarded(exec func(backend.Exec, *engine.Batch, func(error))) {
-	c.forwarded = exec
+func (c *fakeCluster) HandleForwarded(review func(*engine.Batch, func(error)) func(error)) {
+	c.review = review
 }
 func (c *fakeCluster) Fresh(done func(error))          { done(nil) }
 func (c *fakeCluster) Replication() status.Replication { return c.r }

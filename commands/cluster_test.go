@@ -34,7 +34,7 @@ const clusterDown = "-CLUSTERDOWN the cluster has no leader with a quorum|"
 // whole.
 func TestDownIsPerCommand(t *testing.T) {
 	h := newTestHandler("")
-	h.Config().Exec = &fakeExec{}
+	h.Executor().Exec = &fakeExec{}
 	s := h.NewSession(session.Client{})
 	for _, tt := range []struct {
 		name, want string

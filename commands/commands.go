@@ -3,7 +3,6 @@ package commands
 import (
 	"slices"
 
-	"limitsrv/commands/backend"
 	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
@@ -64,12 +63,12 @@ func NewHandler(c session.Config) *session.Handler {
 		h.CountScripts(scripts.Counter)
 	}
 	if c.Cluster != nil {
-		c.Cluster.HandleForwarded(func(next backend.Exec, b *engine.Batch, done func(error)) {
+		c.Cluster.HandleForwarded(func(b *engine.Batch, done func(error)) func(error) {
 			host.review(b)
 			var look engine.Batch
 			workOf(&look, b)
 			h.ReviewWork(b, &look)
-			h.ExecOfOthers(next, b, done)
+			return h.CountGranted(b, done)
 		})
 	}
 	return h

@@ -27,7 +27,7 @@ func TestPanicOfDecideEndsTheProcess(t *testing.T) {
 	if os.Getenv(decideChild) != "" {
 		defer func() { _ = recover(); os.Exit(77) }()
 		h := newTestHandler("")
-		h.Config().Exec = plantedExec{}
+		h.Executor().Exec = plantedExec{}
 		_, _ = h.Decide(context.Background(), session.Call{Args: words("RL.PEEK a")})
 		return
 	}

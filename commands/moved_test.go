@@ -13,7 +13,7 @@ func newMovedSession(f *fakeExec) (*session.Session, *fakeCluster) {
 	c := newFakeCluster(status.Follower)
 	c.enabled, c.moved = true, "[fd00::1]:7002"
 	h := newTestHandlerWith(session.Config{Cluster: c})
-	h.Config().Exec = f
+	h.Executor().Exec = f
 	return h.NewSession(session.Client{Addr: "127.0.0.1:9", LocalAddr: "127.0.0.1:6379", Close: func() {}, Wake: func() {}}), c
 }
 
@@ -98,7 +98,7 @@ func TestReadOnlyExecStays(t *testing.T) {
 func TestStaleBatches(t *testing.T) {
 	f := &fakeExec{}
 	h := newTestHandlerWith(session.Config{Cluster: newFakeCluster(status.Follower)})
-	h.Config().Exec = f
+	h.Executor().Exec = f
 	s, other := h.NewSession(session.Client{}), h.NewSession(session.Client{})
 	ask(s, "EXISTS k", "READONLY", "EXISTS k", "DEL a", "WATCH w", "READWRITE", "EXISTS k")
 	ask(other, "EXISTS other")

@@ -77,7 +77,7 @@ func TestRequestsWithoutQuorum(t *testing.T) {
 	s := h.NewSession(session.Client{Wake: func() { woken <- struct{}{} }})
 	load(t, s, woken, requestRules)
 	allowed := int64(1)
-	h.Config().Exec = execFunc(func(b *engine.Batch, done func(error)) {
+	h.Executor().Exec = execFunc(func(b *engine.Batch, done func(error)) {
 		for i := range b.Ops {
 			b.Decisions = append(b.Decisions, engine.Decision{NoQuorum: true, Params: b.Ops[i].Params, Allowed: allowed})
 		}

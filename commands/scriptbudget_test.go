@@ -210,7 +210,7 @@ func TestGrantsInFlight(t *testing.T) {
 	const steps = 64 << 20
 	c, exec := newFakeCluster(status.Leader), new(inFlight)
 	h := newTestHandlerWith(session.Config{ScriptSteps: steps, Cluster: c})
-	h.Config().Exec = exec
+	h.Executor().Exec = exec
 	granted := func(where string, want int64) {
 		t.Helper()
 		if got := h.Granted(); got != want {
@@ -225,14 +225,13 @@ func TestGrantsInFlight(t *testing.T) {
 	granted("executed", beyond)
 	var b engine.Batch
 	scripts.SetRun(b.AddCall(0), 0, scripts.Steps(steps), []byte(fakeNodeID("7")), [][]byte{[]byte("0")})
-	next := new(inFlight)
-	c.forwarded(next, &b, func(error) {})
+	answer := c.review(&b, func(error) {})
 	usual := scripts.StepsOf(&b.Calls[0])
 	if usual != steps/usualShare {
 		t.Errorf("the run of another node gets %d steps", usual)
 	}
 	granted("beside that of another node", beyond+usual-scripts.LightSteps)
-	next.done[0](errors.New("no leader"))
+	answer(errors.New("no leader"))
 	granted("after that of another node", beyond)
 	exec.done[0](errors.New("no leader"))
 	granted("after all", 0)

@@ -116,14 +116,11 @@ func TestForwardedScripts(t *testing.T) {
 		{"a short script", []string{n.short}, c, []int64{scripts.LightSteps}, false},
 		{"both", []string{n.short, n.endless}, c, []int64{scripts.LightSteps, 5000}, true},
 	} {
-		var (
-			b    engine.Batch
-			next = new(fakeExec)
-		)
+		var b engine.Batch
 		for _, hash := range tt.hashes {
 			scripts.SetRun(b.AddCall(0), 0, scripts.Steps(full), []byte(hash), [][]byte{[]byte("1"), []byte("turns")})
 		}
-		tt.by.forwarded(next, &b, func(error) {})
+		tt.by.review(&b, func(error) {})
 		var got []int64
 		for i := range b.Calls {
 			got = append(got, scripts.StepsOf(&b.Calls[i]))
@@ -131,14 +128,8 @@ func TestForwardedScripts(t *testing.T) {
 		if fmt.Sprint(got) != fmt.Sprint(tt.want) {
 			t.Errorf("%s: budgets of %v steps, want %v", tt.name, got, tt.want)
 		}
-		if waits := len(next.batches) == 0; waits != tt.waits || waits != (len(n.turns) == 1) {
-			t.Errorf("%s: waits %v, want %v", tt.name, waits, tt.waits)
-		}
-		for _, serve := range n.turns {
-			serve()
-		}
-		if n.turns = nil; len(next.batches) != 1 {
-			t.Errorf("%s: executed %d times", tt.name, len(next.batches))
+		if b.Slow != tt.waits {
+			t.Errorf("%s: waits %v, want %v", tt.name, b.Slow, tt.waits)
 		}
 	}
 }
@@ -152,10 +143,8 @@ func TestForwardedPipeline(t *testing.T) {
 	for range batchRuns {
 		scripts.SetRun(b.AddCall(0), 0, scripts.Steps(scripts.LightSteps), []byte(n.middling), [][]byte{[]byte("0")})
 	}
-	next := new(fakeExec)
-	c.forwarded(next, &b, func(error) {})
-	if len(next.batches) != 1 || len(n.turns) > 0 {
-		t.Errorf("%d batches executed, %d wait, want 1 and 0", len(next.batches), len(n.turns))
+	if c.review(&b, func(error) {}); b.Slow {
+		t.Error("the batch waits for a turn")
 	}
 	for i := range b.Calls {
 		if got := scripts.StepsOf(&b.Calls[i]); got < 2*leastSteps {

@@ -28,7 +28,7 @@ func (c *followingCluster) Fresh(done func(error)) {
 func newFollowerSession(f *fakeExec, leads bool) (*session.Session, *followingCluster) {
 	c := &followingCluster{newFakeCluster(status.Leader), leads, f, nil}
 	h := newTestHandlerWith(session.Config{Cluster: c, Spawn: func(f func()) { f() }})
-	h.Config().Exec = f
+	h.Executor().Exec = f
 	return h.NewSession(session.Client{Wake: func() {}}), c
 }
 

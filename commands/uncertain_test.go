@@ -303,7 +303,7 @@ func TestLoadBeforeItsBegin(t *testing.T) {
 		if _, err := leader.LoadRules(context.Background(), load); err != nil {
 			t.Fatal(err)
 		}
-		follower.Config().Exec = leader.Config().Exec
+		follower.Executor().Exec = leader.Executor().Exec
 		load.Files = []source.File{{Text: []byte(rulesText + "# again")}}
 		failed := make(chan error, 1)
 		go func() {
@@ -332,8 +332,8 @@ func TestPipelineWithOldRules(t *testing.T) {
 		{[]string{"MULTI"}, []string{"EXEC"}, "+OK|+QUEUED|+QUEUED|+QUEUED|*3|+OK|-UNCERTAIN it may or may not have been applied|:1|"},
 	} {
 		h := newTestHandler("")
-		local, batches, loading := h.Config().Exec, 0, false
-		h.Config().Exec = execFunc(func(b *engine.Batch, done func(error)) {
+		local, batches, loading := h.Executor().Exec, 0, false
+		h.Executor().Exec = execFunc(func(b *engine.Batch, done func(error)) {
 			if !loading {
 				batches++
 			}
@@ -372,8 +372,8 @@ func TestReturnsAreAnswered(t *testing.T) {
 		if _, err := h.LoadRules(context.Background(), session.RulesLoad{Files: []source.File{{Text: []byte(rulesText)}}, Expect: -1}); err != nil {
 			t.Fatal(err)
 		}
-		local, batches := h.Config().Exec, 0
-		h.Config().Exec = execFunc(func(b *engine.Batch, done func(error)) {
+		local, batches := h.Executor().Exec, 0
+		h.Executor().Exec = execFunc(func(b *engine.Batch, done func(error)) {
 			if batches++; batches == 2 {
 				done(session.ErrDown)
 				return

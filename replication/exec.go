@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/internal/turns"
 	"limitsrv/replication/forward"
 	"limitsrv/replication/fsm"
 )
@@ -76,26 +77,36 @@ func (n *Node) Loggable(batch *engine.Batch, from int) error {
 	return n.readable(fsm.LevelOf(&part))
 }
 
-// HandleForwarded sets the function that executes the batches with calls that other nodes forward
-// to this one: it must pass them to ExecForwarded, now or later, or call done with an error. Until
-// then ExecForwarded gets them at once.
-func (n *Node) HandleForwarded(exec func(batch *engine.Batch, done func(error))) {
-	n.forwarded.Store(&exec)
+// HandleForwarded sets the function that reviews the batches with calls that other nodes forward to
+// this one, before they are executed. It may lower the budgets of a batch and mark it Slow. It
+// returns the function to call with the answer, in place of done.
+func (n *Node) HandleForwarded(review func(batch *engine.Batch, done func(error)) func(error)) {
+	n.review.Store(&review)
 }
 
-// execForOthers executes a batch forwarded by another node.
-func (n *Node) execForOthers(batch *engine.Batch, done func(error)) {
-	if exec := n.forwarded.Load(); exec != nil && len(batch.Calls) > 0 {
-		(*exec)(batch, done)
-		return
+// execForwarded executes the batches that another node has forwarded together, each slow batch in a
+// turn. If this node does not lead, they are not accepted, and that node tries again.
+func (n *Node) execForwarded(all []forward.Request) {
+	for _, r := range all {
+		if review := n.review.Load(); review != nil && len(r.Batch.Calls) > 0 {
+			r.Done = (*review)(r.Batch, r.Done)
+		}
+		if r.Batch.Slow {
+			n.queueForwarded(r)
+			continue
+		}
+		n.exec(waitingRequest{Request: r, remote: true})
 	}
-	n.ExecForwarded(batch, done)
+	n.Commit()
 }
 
-// ExecForwarded is Exec for batches forwarded by another node. If this node does not lead, they
-// are not accepted, and that node tries again.
-func (n *Node) ExecForwarded(batch *engine.Batch, done func(error)) {
-	n.exec(waitingRequest{Request: forward.Request{Batch: batch, Done: done}, remote: true})
+// queueForwarded has a batch of another node wait for its turn.
+func (n *Node) queueForwarded(r forward.Request) {
+	bytes, _ := r.Batch.Sizes()
+	n.o.Turns.Add(turns.Turn{Bytes: bytes, Work: r.Batch.Work, Wait: turns.MaxWait, Done: r.Done, Do: func(done func(error)) {
+		n.exec(waitingRequest{Request: forward.Request{Batch: r.Batch, Done: done}, remote: true})
+		n.Commit()
+	}})
 }
 
 // Commit tells the node that its caller has no more batches to submit for now.

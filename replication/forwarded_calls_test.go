@@ -4,20 +4,27 @@ import (
 	"testing"
 
 	"limitsrv/engine"
+	"limitsrv/internal/turns"
 )
 
-// TestForwardedCallsAreHandled: the leader passes the batches with calls of other nodes to a
-// function, which may keep them for a time, and none of its own clients and none without calls.
-func TestForwardedCallsAreHandled(t *testing.T) {
-	c := startCluster(t, 3, func(o *Options) { o.Commands, o.ElectionTimeout = counters{}, noElection() })
+// TestForwardedCallsAreReviewed: the leader passes the batches with calls of other nodes to a
+// function, and those that it marks as slow wait for their turn. Batches of its own clients, and
+// without calls, do not.
+func TestForwardedCallsAreReviewed(t *testing.T) {
+	served := make(chan func(), 4)
+	slow := turns.New(func(serve func()) { served <- serve })
+	c := startCluster(t, 3, func(o *Options) { o.Commands, o.ElectionTimeout, o.Turns = counters{}, noElection(), slow })
 	leader := c.leader()
 	c.awaitLevel()
-	type held struct {
-		batch *engine.Batch
-		done  func(error)
-	}
-	kept := make(chan held, 4)
-	leader.HandleForwarded(func(b *engine.Batch, done func(error)) { kept <- held{b, done} })
+	reviewed, answers := make(chan *engine.Batch, 4), make(chan error, 4)
+	leader.HandleForwarded(func(b *engine.Batch, done func(error)) func(error) {
+		b.Slow = true
+		reviewed <- b
+		return func(err error) {
+			answers <- err
+			done(err)
+		}
+	})
 	follower := c.other(leader)
 	answered := make(chan string, 1)
 	go func() {
@@ -27,23 +34,24 @@ func TestForwardedCallsAreHandled(t *testing.T) {
 		}
 		answered <- got
 	}()
-	eventually(t, "the forwarded call is kept", func() bool { return len(kept) == 1 || len(answered) == 1 })
-	if len(kept) != 1 {
-		t.Fatalf("the forwarded call is answered %s, and not kept", <-answered)
+	eventually(t, "the forwarded call waits for its turn", func() bool { return len(served) == 1 || len(answered) == 1 })
+	if len(served) != 1 || len(reviewed) != 1 {
+		t.Fatalf("the forwarded call is answered %s, after %d reviews, and has no turn", <-answered, len(reviewed))
 	}
-	first := <-kept
 	if got, err := count(leader, 0, "a"); got != "1" || err != nil {
-		t.Errorf("a call of the leader, while a forwarded one is kept, answers %s (%v)", got, err)
+		t.Errorf("a call of the leader, while a forwarded one waits, answers %s (%v)", got, err)
 	}
 	if _, err := take(follower, "b", 1, 1); err != nil {
 		t.Errorf("a decision by way of the follower: %v", err)
 	}
-	if len(kept) > 0 || len(answered) > 0 {
-		t.Errorf("%d more batches are kept, %d calls are answered, want none", len(kept), len(answered))
+	if len(reviewed) != 1 || len(served) != 1 || len(answered) > 0 {
+		t.Errorf("%d batches are reviewed, %d goroutines serve turns, %d calls are answered, want 1, 1 and 0", len(reviewed), len(served), len(answered))
 	}
-	leader.ExecForwarded(first.batch, first.done)
-	leader.Commit()
+	(<-served)()
 	if got := <-answered; got != "2" {
 		t.Errorf("the forwarded call answers %s", got)
+	}
+	if len(answers) != 1 {
+		t.Errorf("%d answers pass the reviewer, want 1", len(answers))
 	}
 }

@@ -133,8 +133,9 @@ func (n *Node) answeredIndex(ctx context.Context, lead leadership) (uint64, erro
 	}
 	index := lead.fsm.Index()
 	confirmed := make(chan error, 1)
-	n.ExecForwarded(&engine.Batch{Ops: []engine.Op{{Kind: engine.Peek, Key: probe}}}, func(err error) { confirmed <- err })
-	n.Commit()
+	n.execForwarded([]forward.Request{{
+		Batch: &engine.Batch{Ops: []engine.Op{{Kind: engine.Peek, Key: probe}}}, Done: func(err error) { confirmed <- err },
+	}})
 	select {
 	case err := <-confirmed:
 		if errors.Is(err, forward.ErrNotAccepted) || err == nil && !lead.stillLeads() {

@@ -53,8 +53,8 @@ type Node struct {
 	openLoggedAt time.Time // last warning about links without a secret; maintain goroutine only
 	elections    *election.Watch
 
-	forwarded atomic.Pointer[func(*engine.Batch, func(error))] // see HandleForwarded; nil: none yet
-	published atomic.Pointer[func(channel, message []byte)]    // see HandlePublished; nil: not set yet
+	review    atomic.Pointer[func(*engine.Batch, func(error)) func(error)] // see HandleForwarded; nil: none yet
+	published atomic.Pointer[func(channel, message []byte)]                // see HandlePublished; nil: not set yet
 
 	stack       atomic.Pointer[raftStack] // nil: this node is not a member yet
 	leadingTerm atomic.Uint64             // the term in which this node decides; 0: it does not
@@ -139,7 +139,7 @@ func (n *Node) startServices() (err error) {
 	if err != nil {
 		return fmt.Errorf("listen for other nodes at %s: %w", n.o.Bind, err)
 	}
-	server := forward.Server{Exec: n.execForOthers, Commit: n.Commit, Timeout: n.callTimeout(), Commands: n.o.Commands}
+	server := forward.Server{Do: n.execForwarded, Timeout: n.callTimeout(), Commands: n.o.Commands}
 	n.links, err = link.New(link.Options{
 		Listener: listener, Dial: n.o.Network.Dial, Address: n.o.Raft, TLS: n.o.TLS, Secrets: n.o.Secrets, Identity: n.identity,
 		Call: n.answerCall, Forwarded: server.Serve, Messages: n.receiveMessages, Lost: n.elections.LinkLost, Log: n.log, Timeout: n.callTimeout(),

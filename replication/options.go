@@ -11,6 +11,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/internal/certs"
+	"limitsrv/internal/turns"
 	"limitsrv/persist"
 	"limitsrv/replication/fsm"
 	"limitsrv/replication/lease"
@@ -73,6 +74,9 @@ type Options struct {
 	// Settling reports whether this node, if it leads, must still log something that requests
 	// need. No node is ready before that. nil: never. Concurrency: any goroutine may call it.
 	Settling func() bool
+
+	// Turns do the slow batches of other nodes, while this node leads. nil: the node has its own.
+	Turns *turns.Turns
 
 	Logger *slog.Logger
 	// Fatal is called once, from any goroutine, when the node can not continue: its disk
@@ -196,6 +200,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.Settling == nil {
 		o.Settling = func() bool { return false }
+	}
+	if o.Turns == nil {
+		o.Turns = turns.New(nil)
 	}
 	if o.boot == nil {
 		o.boot = persist.BootID

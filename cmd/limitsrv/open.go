@@ -60,7 +60,7 @@ func (n *node) readFiles() (err error) {
 // config returns the configuration of the commands.
 func (n *node) config() session.Config {
 	c := session.Config{
-		Exec: n.state, Engine: n.state.Engine, Clock: n.state, Notices: n.state.Notices, TestClock: n.state.TestClock, Store: n.state.Store, Cluster: n.state.Cluster,
+		Exec: n.state, Engine: n.state.Engine, Clock: n.state, Notices: n.state.Notices, Turns: n.state.Turns, TestClock: n.state.TestClock, Store: n.state.Store, Cluster: n.state.Cluster,
 		Password: n.Password, LimitsOnly: n.LimitsOnly, ScriptSteps: n.ScriptSteps, Users: n.users, LoadUsers: n.LoadUsers,
 		Options: n.settings.List, Shutdown: n.askShutdown, Rules: n.rules,
 		Version: version, Log: n.log, LogValues: n.LogValues, Network: n.network,
@@ -109,7 +109,7 @@ func (n *node) openListeners() (err error) {
 		Loops:        n.IOThreads,
 		NewSession:   func(c session.Client) server.Session { return n.handler.NewSession(c) },
 		Room:         n.handler.Room(),
-		Commit:       n.handler.Commit,
+		Commit:       n.handler.Executor().Commit,
 		Logger:       n.log,
 	})
 	if err != nil {

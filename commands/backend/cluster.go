@@ -51,10 +51,10 @@ type Cluster interface {
 	// end, from any goroutine. If Change returns an error, the change was not begun and
 	// done is not called. Errors are reported to the client as those of a Store are.
 	Change(c Change, done func(error)) error
-	// HandleForwarded sets the function that executes the batches with calls that other nodes
-	// forward to this one: by next, now or later, and it must call done as an Exec does. Until
-	// then, and without other nodes, nothing calls it.
-	HandleForwarded(exec func(next Exec, b *engine.Batch, done func(error)))
+	// HandleForwarded sets the function that reviews the batches with calls that other nodes
+	// forward, before this node executes them. It may lower the budgets of a batch and mark it
+	// Slow. It returns the function to call with the answer, in place of done.
+	HandleForwarded(review func(b *engine.Batch, done func(error)) func(error))
 	// Publish sends a message of a client of this node to the clients of the other nodes. Each
 	// node gets it at most once, in the order of the calls. It does not block.
 	Publish(channel, message []byte)
@@ -140,7 +140,7 @@ func (singleNode) Older() bool { return false }
 func (singleNode) Loggable(*engine.Batch, int) error { return nil }
 
 // HandleForwarded does nothing.
-func (singleNode) HandleForwarded(func(Exec, *engine.Batch, func(error))) {}
+func (singleNode) HandleForwarded(func(*engine.Batch, func(error)) func(error)) {}
 
 // Publish does nothing.
 func (singleNode) Publish(_, _ []byte) {}

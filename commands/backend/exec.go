@@ -2,16 +2,15 @@ package backend
 
 import "limitsrv/engine"
 
-// An Exec executes batches of ops, in two steps, so that the batches of one wake-up of an
-// event loop are logged together.
+// An Exec is the state of a node: it decides batches of ops. Only an Executor calls it.
 //
 // Exec executes one batch, in order. It must call done exactly once, with every decision
 // in place or with the error of the whole batch: before Exec returns on one node, later
 // and from another goroutine after commit in a cluster. It must not block the caller. The
 // Exec owns the batch, and the bytes that it points to, until done is called.
 //
-// Commit must follow the Execs of a caller, before it sends their decisions or waits for
-// done: it returns when decisions that are done may be sent, and makes the others begin.
+// Commit returns when decisions that are done may be sent, and makes the other batches begin, so
+// that the batches of one wake-up of an event loop are logged together.
 //
 // Concurrency: any number of goroutines may call both.
 type Exec interface {

@@ -58,9 +58,10 @@ func (s *Session) splits(c *Spec, words int) bool {
 	return c.kindOf(words) != always && s.careful()
 }
 
-// execBounded executes the pending batch. If its answers may be long, it first reserves
-// engine.MaxAnswerBytes of the Room, and waits until the Room is not full.
-func (s *Session) execBounded() {
+// mayEnter bounds the answers of the pending batch. If they may be long, it reserves
+// engine.MaxAnswerBytes of the Room. If the Room is full, it returns false, and enter executes the
+// batch later.
+func (s *Session) mayEnter() bool {
 	b, t := &s.g.batch, &s.g.tally
 	full, looks := s.h.room.Full(), b.Looks()
 	b.AnswerMost = s.client.OutputBytes
@@ -77,15 +78,15 @@ func (s *Session) execBounded() {
 	if looks && enters {
 		b.Atomic = true // once an answer does not fit, no later command is answered
 	}
-	switch {
-	case !enters:
-		s.h.exec(b, s.done)
-	case s.h.room.take(engine.MaxAnswerBytes):
-		s.reserved.Store(engine.MaxAnswerBytes)
-		s.h.exec(b, s.done)
-	default:
-		s.h.room.await(engine.MaxAnswerBytes, func() { s.h.config.Spawn(s.enter) })
+	if !enters {
+		return true
 	}
+	if !s.h.room.take(engine.MaxAnswerBytes) {
+		s.h.room.await(engine.MaxAnswerBytes, func() { s.h.config.Spawn(s.enter) })
+		return false
+	}
+	s.reserved.Store(engine.MaxAnswerBytes)
+	return true
 }
 
 // enter executes the pending batch after the Room has reserved its bytes.
@@ -96,8 +97,7 @@ func (s *Session) enter() {
 		s.done(errClosed)
 		return
 	}
-	s.h.exec(&s.g.batch, s.done)
-	s.h.Commit()
+	s.h.executor.Do(&s.g.batch, s.done)
 }
 
 // mayBegin reports whether a run command may begin. It returns false if the answer may be long and

@@ -1,8 +1,10 @@
 package session
 
 import (
+	"context"
 	"time"
 
+	"limitsrv/commands/backend"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules/checks"
 	"limitsrv/engine"
@@ -148,8 +150,7 @@ func (s *Session) decideAgain() bool {
 	}
 	g.attempts++
 	g.retried = s.askAgain()
-	execute(s.h.config.Exec, g.retried, s.done)
-	s.h.Commit()
+	s.h.executor.Do(g.retried, s.done)
 	return !s.state.CompareAndSwap(executing, away)
 }
 
@@ -164,6 +165,13 @@ func (h *Handler) awaitRules(attempt int, done func()) {
 	}
 	pause := min(time.Millisecond<<(attempt-1), 100*time.Millisecond)
 	time.AfterFunc(pause, func() { h.config.Rules.Await(done) })
+}
+
+// waitForRules waits until the attempt with a number may be made again, see awaitRules. c waits for
+// nothing else.
+func (h *Handler) waitForRules(ctx context.Context, c *backend.Caller, attempt int) error {
+	h.awaitRules(attempt, func() { c.Answer(nil) })
+	return c.Wait(ctx)
 }
 
 // askAgain makes a batch of the outdated requests. The decisions on all others stay, so that

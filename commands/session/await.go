@@ -4,7 +4,9 @@ import (
 	"context"
 	"time"
 
+	"limitsrv/commands/backend"
 	"limitsrv/commands/resp"
+	"limitsrv/engine"
 )
 
 // lastWait bounds the wait for the answer to a change after its context has ended.
@@ -17,23 +19,16 @@ var (
 	errDraining = resp.NewError("TRYAGAIN", "the server is shutting down, and nothing was changed")
 )
 
-// await returns the error that done receives when the Exec has answered a batch. If ctx ends first,
-// a batch that only reads (looks) fails with the cause of that end. A batch that may write waits
-// for at most lastWait more, and then fails with ErrUncertain. In both cases the Exec still owns
-// the batch.
-func await(ctx context.Context, looks bool, done <-chan error) error {
-	select {
-	case err := <-done:
+// await executes a batch and returns its error. If ctx ends first, a batch that only reads fails
+// with the cause of that end. A batch that may write waits for at most lastWait more, and then fails
+// with ErrUncertain. In both cases the Exec still owns the batch.
+func (h *Handler) await(ctx context.Context, b *engine.Batch) error {
+	c, looks := backend.NewCaller(), b.Looks()
+	err := h.executor.Await(ctx, c, b)
+	if looks || err == nil || err != context.Cause(ctx) {
 		return err
-	case <-ctx.Done():
 	}
-	if looks {
-		return context.Cause(ctx)
-	}
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(lastWait):
-		return ErrUncertain
-	}
+	last, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), lastWait, ErrUncertain)
+	defer cancel()
+	return c.Wait(last)
 }

@@ -45,10 +45,7 @@ func (h *Handler) Decide(ctx context.Context, c Call) ([]engine.Decision, error)
 		s.giveBack()
 		return nil, err
 	}
-	decided, looks := make(chan error, 1), s.g.batch.Looks()
-	execute(h.config.Exec, &s.g.batch, func(err error) { decided <- err })
-	h.Commit()
-	if err = await(ctx, looks, decided); err == ErrUncertain || err != nil && err == context.Cause(ctx) {
+	if err = h.await(ctx, &s.g.batch); err == ErrUncertain || err != nil && err == context.Cause(ctx) {
 		return nil, err // the Exec still owns the batch, so it can not be reused
 	}
 	ds := append([]engine.Decision(nil), s.g.batch.Decisions...)

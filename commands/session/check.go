@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"limitsrv/commands/backend"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules/checks"
 	"limitsrv/engine"
@@ -16,16 +17,11 @@ type single struct {
 	batch engine.Batch
 	// returns holds the ops that give tokens back.
 	returns engine.Batch
-	moved   chan error // receives the error of the batch, or nil when the rules have arrived
-	done    func(error)
+	caller  *backend.Caller // waits for a batch or for the rules
 }
 
 // singles are unused ones.
-var singles = sync.Pool{New: func() any {
-	x := &single{moved: make(chan error, 1)}
-	x.done = func(err error) { x.moved <- err }
-	return x
-}}
+var singles = sync.Pool{New: func() any { return &single{caller: backend.NewCaller()} }}
 
 // Check decides a request by rules, as RL.CHECK does, for a listener of another protocol.
 // It calls answer with the answer, which is valid during that call only.
@@ -52,9 +48,7 @@ func (h *Handler) check(ctx context.Context, c Call, q *checks.Request, answer f
 		h.renew(&x.batch)
 		err := h.appendCheck(&x.batch, &x.check, q)
 		if err == nil {
-			execute(h.config.Exec, &x.batch, x.done)
-			h.Commit()
-			if err = x.wait(ctx); err == context.Cause(ctx) && err != nil {
+			if err = h.executor.Await(ctx, x.caller, &x.batch); err == context.Cause(ctx) && err != nil {
 				return WasError, err // the Exec still owns the batch, so it is not reused
 			}
 		}
@@ -63,8 +57,7 @@ func (h *Handler) check(ctx context.Context, c Call, q *checks.Request, answer f
 		case anyIs(x.batch.Decisions, engine.Down):
 			err = ErrDown
 		case anyIs(x.batch.Decisions, engine.Stale):
-			h.awaitRules(attempt, func() { x.done(nil) })
-			if err = x.wait(ctx); err != nil {
+			if err = h.waitForRules(ctx, x.caller, attempt); err != nil {
 				return WasError, err
 			}
 			continue
@@ -112,9 +105,7 @@ func (h *Handler) giveBack(ctx context.Context, x *single, q *checks.Request) er
 	if x.check.AppendReturns(&x.returns, q, x.batch.Ops, x.batch.Decisions); len(x.returns.Ops) == 0 {
 		return nil
 	}
-	execute(h.config.Exec, &x.returns, x.done)
-	h.Commit()
-	err := x.wait(ctx)
+	err := h.executor.Await(ctx, x.caller, &x.returns)
 	switch {
 	case err != nil && err == context.Cause(ctx):
 		return err
@@ -149,30 +140,17 @@ func (h *Handler) report(ctx context.Context, x *single, q *checks.Request) erro
 		if h.appendCheck(&x.batch, &x.check, &settling) != nil {
 			return nil
 		}
-		execute(h.config.Exec, &x.batch, x.done)
-		h.Commit()
-		switch err := x.wait(ctx); {
+		switch err := h.executor.Await(ctx, x.caller, &x.batch); {
 		case err != nil && err == context.Cause(ctx):
 			return err
 		case err != nil || !anyIs(x.batch.Decisions, engine.Stale):
 			return nil
 		}
-		h.awaitRules(attempt, func() { x.done(nil) })
-		if err := x.wait(ctx); err != nil {
+		if err := h.waitForRules(ctx, x.caller, attempt); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// wait returns the error of the batch, or the cause of the context's end.
-func (x *single) wait(ctx context.Context) error {
-	select {
-	case err := <-x.moved:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // release makes x an unused one.

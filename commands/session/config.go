@@ -8,11 +8,12 @@ import (
 	"limitsrv/commands/backend"
 	"limitsrv/commands/rules/live"
 	"limitsrv/engine"
+	"limitsrv/internal/turns"
 )
 
 // Config holds the dependencies and options of a Handler.
 type Config struct {
-	Exec backend.Exec
+	Exec backend.Exec // only the Executor calls it
 	// Engine returns the engine for reads outside of batches: DBSIZE, SCAN, INFO. It is
 	// called each time, because a cluster node that installs a snapshot continues with
 	// another engine.
@@ -54,6 +55,9 @@ type Config struct {
 	// snapshot according to Parting, and exits. It must not block. nil: SHUTDOWN is
 	// rejected.
 	Shutdown func(backend.Parting)
+
+	// Turns are those of the node. nil: the handler has its own.
+	Turns *turns.Turns
 
 	// Spawn runs a function in another goroutine: logins, ACL LOAD, slow batches, and sessions
 	// that waited. After does so later: logins, ACL LOAD, and the expiry of tracked keys.

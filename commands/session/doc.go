@@ -12,12 +12,12 @@
 //
 // Session.Do looks the name up in the table, checks the number of words against the
 // command's usage, and appends the command's ops to the session's batch. Session.Flush
-// passes the batch to an Exec, then each command writes its reply from the decisions on
+// passes the batch to the Executor, then each command writes its reply from the decisions on
 // its ops. A pipeline is therefore one batch: one clock reading, one lock of each shard,
 // one write. A command that needs more than decisions is a run command; the batch is
 // flushed before it runs.
 //
-// An Exec may complete before it returns, as backend.Local does, or later from another
+// The Executor may complete a batch before it returns, as with backend.Local, or later from another
 // goroutine. Until then the session accepts no command.
 //
 // # Pushed messages

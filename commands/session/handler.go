@@ -13,12 +13,14 @@ import (
 	"limitsrv/commands/tracking"
 	"limitsrv/commands/waiting"
 	"limitsrv/engine"
+	"limitsrv/internal/turns"
 )
 
 // A Handler is the state that all sessions of a server share. Any number of goroutines
 // may call its methods.
 type Handler struct {
 	config   Config
+	executor backend.Executor
 	registry *Registry
 	start    time.Time
 	runID    string // 40 hexadecimal digits, new at each start
@@ -40,8 +42,7 @@ type Handler struct {
 	drain   context.CancelCauseFunc
 
 	batches batchPool
-	looks   sync.Pool // empty *engine.Batch values, for WorkOf
-	turns   turns
+	looks   sync.Pool    // empty *engine.Batch values, for WorkOf
 	room    Room         // counts the bytes of all clients' answers
 	granted atomic.Int64 // see Granted
 
@@ -68,6 +69,9 @@ func NewHandler(c Config, r *Registry) *Handler {
 	if c.Spawn == nil {
 		c.Spawn = func(f func()) { go f() }
 	}
+	if c.Turns == nil {
+		c.Turns = turns.New(c.Spawn)
+	}
 	if c.After == nil {
 		c.After = func(d time.Duration, f func()) { time.AfterFunc(d, f) }
 	}
@@ -90,9 +94,9 @@ func NewHandler(c Config, r *Registry) *Handler {
 		looks:    sync.Pool{New: func() any { return new(engine.Batch) }},
 	}
 	h.tracking = tracking.New(tracking.Options{Track: c.Notices.Track, Look: h.look, Await: h.awaitExpiries})
-	h.turns = turns{now: h.sinceStart, rest: h.rest, spawn: c.Spawn}
+	h.executor = backend.Executor{Exec: c.Exec, Leads: c.Cluster.Leads, Turns: c.Turns}
 	h.waiting = waiting.New(waiting.Config{
-		Run: func(b *engine.Batch, done func(error)) { execute(c.Exec, b, done) }, Commit: h.Commit,
+		Do: h.executor.Do, Gather: h.executor.Gather,
 		Watch: c.Notices.Watch, Down: ErrDown, Log: c.Log,
 	})
 	if c.Notices != nil {
@@ -135,6 +139,7 @@ func (h *Handler) Room() *Room { return &h.room }
 // goroutine may call it; the server does so before it waits for commands in flight.
 func (h *Handler) Drain() {
 	h.drain(errDraining)
+	h.executor.Turns.Hurry()
 	h.pause.end()
 	h.waiting.EndAll()
 	h.logins.End()

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"limitsrv/commands/backend"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/live"
@@ -127,10 +128,7 @@ func (h *Handler) rulesVersion(ctx context.Context) (uint64, error) {
 
 // apply executes a batch. It blocks. After an error the caller must not use the batch again.
 func (h *Handler) apply(ctx context.Context, b *engine.Batch) error {
-	done, looks := make(chan error, 1), b.Looks()
-	execute(h.config.Exec, b, func(err error) { done <- err })
-	h.Commit()
-	err := await(ctx, looks, done)
+	err := h.await(ctx, b)
 	if err == nil && anyIs(b.Decisions, engine.Down) {
 		return ErrDown
 	}
@@ -173,15 +171,7 @@ func (h *Handler) CurrentRules(ctx context.Context) (*live.State, error) {
 // latestRules returns the rules of this node, if they are the rules that the deciding node had at
 // some time during the call. If stale is true, it returns the rules that this node has. It blocks.
 func (h *Handler) latestRules(ctx context.Context, stale bool) (*live.State, error) {
-	moved := make(chan error, 1)
-	wait := func() error {
-		select {
-		case err := <-moved:
-			return err
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
+	caller := backend.NewCaller()
 	for attempt := range maxAsks {
 		current, err := h.rulesFrom(ctx, 0)
 		if err != nil {
@@ -191,16 +181,13 @@ func (h *Handler) latestRules(ctx context.Context, stale bool) (*live.State, err
 			{Kind: engine.Needs, DB: uint8(engine.Rules), N: int64(current.Version), Group: 2},
 			{Key: []byte(rules.KeyPrefix), Params: engine.Params{Alg: engine.Fixed, Limit: 1, Period: engine.MinPeriod}}, // it takes nothing
 		}}
-		execute(h.config.Exec, b, func(err error) { moved <- err })
-		h.Commit()
-		if err := wait(); err != nil {
+		if err := h.executor.Await(ctx, caller, b); err != nil {
 			return nil, err
 		}
 		if !anyIs(b.Decisions, engine.Stale) {
 			return current, nil
 		}
-		h.awaitRules(attempt, func() { moved <- nil })
-		if err := wait(); err != nil {
+		if err := h.waitForRules(ctx, caller, attempt); err != nil {
 			return nil, err
 		}
 	}
@@ -225,7 +212,7 @@ func (s *Session) CurrentRules(use func(w *resp.Writer, rules *live.State)) {
 // Perform lets a run command reply after a batch of its own was decided.
 func (s *Session) Perform(b *engine.Batch, reply func(w *resp.Writer)) {
 	s.Defer(func(done func(error)) (func(), error) {
-		execute(s.h.config.Exec, b, done)
+		s.h.executor.Gather(b, done)
 		return nil, nil
 	}, func(w *resp.Writer) {
 		if anyIs(b.Decisions, engine.Down) {

@@ -299,7 +299,9 @@ func (s *Session) flush() bool {
 	began, carried := s.began, s.g.load
 	s.trackBatch(&s.g.batch)
 	s.state.Store(executing)
-	s.exec()
+	if s.mayExec() {
+		s.h.executor.Gather(&s.g.batch, s.done)
+	}
 	if s.inFlight = s.state.CompareAndSwap(executing, away); s.inFlight || !s.complete() {
 		return false
 	}

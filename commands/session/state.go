@@ -8,44 +8,20 @@ import (
 	"limitsrv/engine/topk"
 	"limitsrv/internal/fatal"
 	"limitsrv/internal/invariants"
+	"limitsrv/internal/turns"
 )
 
-// execute passes a batch to an Exec. A panic in the Exec ends the process: it may hold
-// locks and have left the state half changed, and every later command would hang.
-func execute(e backend.Exec, batch *engine.Batch, done func(error)) {
-	defer fatal.OnPanic()
-	e.Exec(batch, done)
-}
-
-// exec executes a batch of a session. A slow one that this node decides waits for its turn; the
-// leader has the turns of those that it is to decide.
-func (h *Handler) exec(batch *engine.Batch, done func(error)) {
-	if batch.Slow && (batch.Stale || h.config.Cluster.Leads()) {
-		h.turns.add(h.config.Exec, batch, maxWait(batch), done)
-		return
-	}
-	execute(h.config.Exec, batch, done)
-}
-
-// exec executes the batch of a session. Its grants count until release.
-func (s *Session) exec() {
+// mayExec prepares the pending batch, and reports whether to execute it now. If not, it is executed
+// later in another goroutine. Its grants count until release.
+func (s *Session) mayExec() bool {
 	if s.granted = s.g.batch.Granted; s.granted > 0 {
 		s.h.granted.Add(s.granted)
 	}
 	if s.tracks != nil && s.tracks.order == freshFirst {
 		s.execFresh()
-		return
+		return false
 	}
-	s.execNow()
-}
-
-// execNow is exec without its conditions.
-func (s *Session) execNow() {
-	if s.g.tally.any() {
-		s.execBounded()
-		return
-	}
-	s.h.exec(&s.g.batch, s.done)
+	return !s.g.tally.any() || s.mayEnter()
 }
 
 // release ends the grants of the batch that was in flight, if it had any.
@@ -75,34 +51,39 @@ func (s *Session) checkState(event string, in ...int32) {
 	}
 }
 
-// ExecOfOthers executes a batch of another node by next, a slow one when it is its turn. As
-// backend.Exec.Exec it does not block.
-func (h *Handler) ExecOfOthers(next backend.Exec, batch *engine.Batch, done func(error)) {
-	if granted := batch.Granted; granted > 0 {
-		h.granted.Add(granted)
-		answer := done
-		done = func(err error) {
-			h.granted.Add(-granted)
-			answer(err)
-		}
+// CountGranted counts the grants of a batch of another node until its answer. It returns the
+// function to call with the answer, in place of done.
+func (h *Handler) CountGranted(batch *engine.Batch, done func(error)) func(error) {
+	granted := batch.Granted
+	if granted == 0 {
+		return done
 	}
-	if batch.Slow {
-		h.turns.add(next, batch, maxTurnWait, done)
-		return
+	h.granted.Add(granted)
+	return func(err error) {
+		h.granted.Add(-granted)
+		done(err)
 	}
-	execute(next, batch, done)
 }
 
 // Granted returns the sum of Batch.Granted of the batches with runs of scripts that are being
 // executed, those of other nodes included. Cost: an atomic read.
 func (h *Handler) Granted() int64 { return h.granted.Load() }
 
-// Commit calls the Commit of the Exec; see there. It is for the server, which calls it for
-// the batches of many sessions at once. A panic ends the process.
-func (h *Handler) Commit() {
-	defer fatal.OnPanic()
-	h.config.Exec.Commit()
+// TakeTurn calls work in another goroutine when its turn among the slow batches has come, and then
+// calls done. If too many wait, it calls only done, with an error. It does not block.
+func (h *Handler) TakeTurn(work func(), done func(error)) {
+	h.executor.Turns.Add(turns.Turn{Wait: turns.MaxOwnWait, Done: done, Do: func(done func(error)) {
+		work()
+		done(nil)
+	}})
 }
+
+// Turns returns the number of slow batches that wait for their turn, and that of all slow batches
+// so far, except for those that were refused at once.
+func (h *Handler) Turns() (waiting int, added int64) { return h.executor.Turns.Counts() }
+
+// Executor returns the executor of all batches of this node's clients.
+func (h *Handler) Executor() *backend.Executor { return &h.executor }
 
 // A State reads the engine outside of batches. A panic in one of its methods ends the
 // process, as in Exec, because it may hold the lock of a shard.

@@ -176,8 +176,9 @@ func (s *Session) execFresh() {
 			batch := &s.g.batch
 			s.registerReads(batch)
 			batch.Stale = true
-			s.execNow()
-			s.h.Commit()
+			if !s.g.tally.any() || s.mayEnter() {
+				s.h.executor.Do(batch, s.done)
+			}
 		})
 	})
 }

@@ -38,17 +38,10 @@ func (a *attempt) giveBack(w *Client, key, element []byte) {
 	a.tries = append(a.tries, try{})
 }
 
-// run executes an attempt, and those that follow from it. Requires: the caller calls
-// Commit then.
+// run executes an attempt, unless it is empty, and those that follow from it.
 func (ls *Lines) run(a *attempt) {
-	ls.c.Run(&a.batch, func(err error) { ls.settle(a, err) })
-}
-
-// runOwn is run, with the Commit, for an attempt that may be empty.
-func (ls *Lines) runOwn(a *attempt) {
 	if len(a.tries) > 0 {
-		ls.run(a)
-		ls.c.Commit()
+		ls.c.Do(&a.batch, func(err error) { ls.settle(a, err) })
 	}
 }
 
@@ -66,7 +59,7 @@ func (ls *Lines) settle(a *attempt, err error) {
 	for _, w := range over {
 		w.Wake()
 	}
-	ls.runOwn(next)
+	ls.run(next)
 }
 
 // settleTry deals with the outcome of the i-th call of an attempt, and adds calls that follow
@@ -143,7 +136,7 @@ func (ls *Lines) settleReturn(a *attempt, i int, err error) {
 		call := again.batch.AddCall(db)
 		call.Command, call.Args = c.Command, c.Args
 		again.tries = []try{{}}
-		time.AfterFunc(retryAfter, func() { ls.runOwn(again) })
+		time.AfterFunc(retryAfter, func() { ls.run(again) })
 	case err != nil || answer.IsError(c.Answer):
 		ls.c.Log.Warn("an element that a client took and did not wait for is lost", "db", db, "key", string(c.Args[0]), "error", err, "answer", string(c.Answer))
 	}

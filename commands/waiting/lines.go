@@ -14,10 +14,9 @@ import (
 
 // A Config has the parts that Lines use.
 type Config struct {
-	// Run executes a batch and calls done once, from any goroutine; Commit makes it begin, and
-	// must follow. Neither blocks.
-	Run    func(b *engine.Batch, done func(error))
-	Commit func()
+	// Do executes a batch and calls done once, from any goroutine. Gather does so for an event
+	// loop, see backend.Executor. Neither blocks.
+	Do, Gather func(b *engine.Batch, done func(error))
 	// Watch adds to the number of clients that wait, see engine.Notices.
 	Watch func(clients int64)
 	Down  error // the reply of a call that was not decided
@@ -104,8 +103,8 @@ const retryAfter = 100 * time.Millisecond
 const slack = 10 * time.Millisecond
 
 // Join makes w wait for its keys, up to a timeout, 0 for ever, and begins its first attempt.
-// The caller must then call Commit and ask for the Reply: if w is over before Join returns, it
-// is not woken.
+// Only an event loop calls it, see Config.Gather. It must then ask for the Reply: if w is over before
+// Join returns, it is not woken.
 func (ls *Lines) Join(w *Client, timeout time.Duration) {
 	ls.mu.Lock()
 	ls.count.Add(1)
@@ -125,7 +124,7 @@ func (ls *Lines) Join(w *Client, timeout time.Duration) {
 	a := new(attempt)
 	ls.try(a, w)
 	ls.mu.Unlock()
-	ls.run(a)
+	ls.c.Gather(&a.batch, func(err error) { ls.settle(a, err) })
 	ls.mu.Lock()
 	w.joining = false
 	ls.mu.Unlock()
@@ -231,7 +230,6 @@ func (ls *Lines) Grew(lists []engine.Growth) {
 	if lists == nil {
 		lists = ls.all()
 	}
-	tried := false
 	for _, g := range lists {
 		a := new(attempt)
 		ls.mu.Lock()
@@ -239,13 +237,7 @@ func (ls *Lines) Grew(lists []engine.Growth) {
 			ls.serve(a, l, g.Count)
 		}
 		ls.mu.Unlock()
-		if len(a.tries) > 0 {
-			tried = true
-			ls.run(a)
-		}
-	}
-	if tried {
-		ls.c.Commit()
+		ls.run(a)
 	}
 }
 

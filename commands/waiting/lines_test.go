@@ -29,21 +29,21 @@ var errDown = errors.New("down")
 
 func newWorld() *world {
 	w := &world{lists: map[string][]string{}}
-	w.Lines = New(Config{
-		Run: func(b *engine.Batch, done func(error)) {
-			w.batches = append(w.batches, func() func() {
-				b.Decisions = make([]engine.Decision, len(b.Ops))
-				for i := range b.Calls {
-					if w.down {
-						b.Decisions[i].Status = engine.Down
-						continue
-					}
-					w.call(&b.Calls[i])
+	run := func(b *engine.Batch, done func(error)) {
+		w.batches = append(w.batches, func() func() {
+			b.Decisions = make([]engine.Decision, len(b.Ops))
+			for i := range b.Calls {
+				if w.down {
+					b.Decisions[i].Status = engine.Down
+					continue
 				}
-				return func() { done(nil) }
-			})
-		},
-		Commit: func() {}, Watch: func(n int64) { w.watch += n }, Down: errDown, Log: slog.New(slog.DiscardHandler),
+				w.call(&b.Calls[i])
+			}
+			return func() { done(nil) }
+		})
+	}
+	w.Lines = New(Config{
+		Do: run, Gather: run, Watch: func(n int64) { w.watch += n }, Down: errDown, Log: slog.New(slog.DiscardHandler),
 	})
 	return w
 }
@@ -243,18 +243,18 @@ func TestUndecided(t *testing.T) {
 
 func TestUndecidedIsTriedAgain(t *testing.T) {
 	ran := make(chan func(error), 10)
-	ls := New(Config{
-		Run: func(b *engine.Batch, done func(error)) {
-			b.Decisions = make([]engine.Decision, len(b.Ops))
-			b.Calls[0].Answer = answer.AppendNilArray(nil)
-			ran <- func(err error) {
-				if err != nil {
-					b.Decisions[0].Status = engine.Down
-				}
-				done(nil)
+	run := func(b *engine.Batch, done func(error)) {
+		b.Decisions = make([]engine.Decision, len(b.Ops))
+		b.Calls[0].Answer = answer.AppendNilArray(nil)
+		ran <- func(err error) {
+			if err != nil {
+				b.Decisions[0].Status = engine.Down
 			}
-		},
-		Commit: func() {}, Watch: func(int64) {}, Down: errDown, Log: slog.New(slog.DiscardHandler),
+			done(nil)
+		}
+	}
+	ls := New(Config{
+		Do: run, Gather: run, Watch: func(int64) {}, Down: errDown, Log: slog.New(slog.DiscardHandler),
 	})
 	ls.Join(&Client{Command: pop, Wake: func() {}, Words: [][]byte{nil, []byte("k"), []byte("0")}, Keys: [][]byte{[]byte("k")}}, 0)
 	(<-ran)(nil)

@@ -17,11 +17,10 @@ var arrows = map[string][]string{
 		"limitsrv/commands/rules/live", "limitsrv/commands/rules/ruletest", "limitsrv/commands/rules/source",
 		"limitsrv/commands/rules/stored", "limitsrv/commands/session", "limitsrv/internal/beat",
 		"limitsrv/internal/certs", "limitsrv/internal/files", "limitsrv/internal/pace",
-		"limitsrv/internal/respclient", "limitsrv/persist",
-		"limitsrv/replication/offline", "limitsrv/replication/storage", "limitsrv/server",
-		"limitsrv/server/admin", "limitsrv/server/admin/page", "limitsrv/server/rls",
-		"limitsrv/server/rls/envoy", "github.com/alecthomas/kong", "github.com/coreos/go-systemd/v22/daemon",
-		"golang.org/x/term",
+		"limitsrv/internal/respclient", "limitsrv/persist", "limitsrv/replication/offline",
+		"limitsrv/replication/storage", "limitsrv/server", "limitsrv/server/admin", "limitsrv/server/admin/page",
+		"limitsrv/server/rls", "limitsrv/server/rls/envoy", "github.com/alecthomas/kong",
+		"github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
 	},
 	"cmd/limitsrv/completion": {},
 	"cmd/limitsrv/options": {
@@ -38,7 +37,8 @@ var arrows = map[string][]string{
 	"cmd/limitsrv/state": {
 		"limitsrv/cmd/limitsrv/options", "limitsrv/commands/backend", "limitsrv/commands/calls",
 		"limitsrv/commands/resp", "limitsrv/engine", "limitsrv/engine/slots", "limitsrv/internal/beat",
-		"limitsrv/internal/certs", "limitsrv/persist", "limitsrv/replication", "limitsrv/replication/link",
+		"limitsrv/internal/certs", "limitsrv/internal/turns", "limitsrv/persist", "limitsrv/replication",
+		"limitsrv/replication/link",
 	},
 	"commands": {
 		"limitsrv/commands/auth", "limitsrv/commands/auth/users", "limitsrv/commands/backend",
@@ -58,7 +58,8 @@ var arrows = map[string][]string{
 		"golang.org/x/crypto",
 	},
 	"commands/backend": {
-		"limitsrv/commands/resp", "limitsrv/engine", "limitsrv/engine/slots", "limitsrv/internal/status",
+		"limitsrv/commands/resp", "limitsrv/engine", "limitsrv/engine/slots", "limitsrv/internal/fatal",
+		"limitsrv/internal/status", "limitsrv/internal/turns",
 	},
 	"commands/calls": {
 		"limitsrv/commands/datatypes", "limitsrv/commands/rules/stored", "limitsrv/commands/scripts",
@@ -146,7 +147,7 @@ var arrows = map[string][]string{
 		"limitsrv/commands/waiting", "limitsrv/commands/word", "limitsrv/engine", "limitsrv/engine/answer",
 		"limitsrv/engine/slots", "limitsrv/engine/topk", "limitsrv/internal/fatal",
 		"limitsrv/internal/histogram", "limitsrv/internal/invariants", "limitsrv/internal/loglimit",
-		"limitsrv/internal/pace", "limitsrv/internal/status",
+		"limitsrv/internal/pace", "limitsrv/internal/status", "limitsrv/internal/turns",
 	},
 	"commands/spec":     {"limitsrv/engine"},
 	"commands/tracking": {"limitsrv/commands/resp", "limitsrv/engine"},
@@ -200,11 +201,11 @@ var arrows = map[string][]string{
 	"persist/commit": {"limitsrv/engine"},
 	"replication": {
 		"limitsrv/engine", "limitsrv/engine/slots", "limitsrv/internal/certs", "limitsrv/internal/histogram",
-		"limitsrv/internal/loglimit", "limitsrv/internal/status", "limitsrv/persist", "limitsrv/persist/commit",
-		"limitsrv/replication/broadcast", "limitsrv/replication/election", "limitsrv/replication/forward",
-		"limitsrv/replication/fsm", "limitsrv/replication/lease", "limitsrv/replication/link",
-		"limitsrv/replication/raftfix", "limitsrv/replication/storage", "github.com/cockroachdb/pebble/v2/vfs",
-		"github.com/hashicorp/go-hclog", "github.com/hashicorp/raft",
+		"limitsrv/internal/loglimit", "limitsrv/internal/status", "limitsrv/internal/turns", "limitsrv/persist",
+		"limitsrv/persist/commit", "limitsrv/replication/broadcast", "limitsrv/replication/election",
+		"limitsrv/replication/forward", "limitsrv/replication/fsm", "limitsrv/replication/lease",
+		"limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/replication/storage",
+		"github.com/cockroachdb/pebble/v2/vfs", "github.com/hashicorp/go-hclog", "github.com/hashicorp/raft",
 	},
 	"replication/broadcast": {"limitsrv/replication/link"},
 	"replication/election":  {"github.com/hashicorp/raft"},
@@ -212,8 +213,8 @@ var arrows = map[string][]string{
 		"limitsrv/engine", "limitsrv/engine/answer", "limitsrv/persist", "limitsrv/replication/link",
 	},
 	"replication/fsm": {
-		"limitsrv/engine", "limitsrv/internal/invariants", "limitsrv/persist", "limitsrv/persist/commit",
-		"limitsrv/replication/link", "limitsrv/replication/raftfix", "github.com/hashicorp/raft",
+		"limitsrv/engine", "limitsrv/internal/invariants", "limitsrv/persist", "limitsrv/replication/link",
+		"limitsrv/replication/raftfix", "github.com/hashicorp/raft",
 	},
 	"replication/lease": {},
 	"replication/link": {
@@ -260,7 +261,7 @@ var arrows = map[string][]string{
 		"limitsrv/internal/strictjson", "google.golang.org/protobuf/encoding/protowire",
 	},
 	"tools/bench": {
-		"limitsrv/internal/pace", "limitsrv/internal/respclient", "limitsrv/internal/testing/faultnet", "limitsrv/internal/testing/freeport",
-		"github.com/google/pprof/profile", "golang.org/x/sync/errgroup",
+		"limitsrv/internal/pace", "limitsrv/internal/respclient", "limitsrv/internal/testing/faultnet",
+		"limitsrv/internal/testing/freeport", "github.com/google/pprof/profile", "golang.org/x/sync/errgroup",
 	},
 }

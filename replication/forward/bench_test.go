@@ -22,7 +22,7 @@ func answerAtOnce(b *engine.Batch, done func(error)) {
 // TestForwardAllocations counts the allocations of both sides for a frame of a hundred
 // ops.
 func TestForwardAllocations(t *testing.T) {
-	listening := tcpLinks(t, "1", link.Options{}, Server{Exec: answerAtOnce})
+	listening := tcpLinks(t, "1", link.Options{}, Server{Do: each(answerAtOnce)})
 	send := followerOf(t, listening, link.Options{})
 	answered := make(chan error, 1)
 	requests := []Request{{takes("k", 100), func(err error) { answered <- err }}}
@@ -42,7 +42,7 @@ func TestForwardAllocations(t *testing.T) {
 func BenchmarkForward(b *testing.B) {
 	for _, tt := range []struct{ clients, ops int }{{1, 1}, {64, 1}, {512, 1}, {64, 100}} {
 		b.Run(fmt.Sprintf("clients=%d/ops=%d", tt.clients, tt.ops), func(b *testing.B) {
-			listening := tcpLinks(b, "1", link.Options{}, Server{Exec: answerAtOnce})
+			listening := tcpLinks(b, "1", link.Options{}, Server{Do: each(answerAtOnce)})
 			send := followerOf(b, listening, link.Options{})
 			b.ReportAllocs()
 			var wait sync.WaitGroup

@@ -62,7 +62,7 @@ func TestForward(t *testing.T) {
 			seed := testwait.Seed(t)
 			t.Logf("seed %d", seed)
 			leader := newTestLeader()
-			listening := tcpLinks(t, "1", link.Options{TLS: tt.tls[0]}, Server{Exec: leader.exec})
+			listening := tcpLinks(t, "1", link.Options{TLS: tt.tls[0]}, Server{Do: each(leader.exec)})
 			send := followerOf(t, listening, link.Options{TLS: tt.tls[1]})
 			var wait sync.WaitGroup
 			for client := range 8 {
@@ -119,16 +119,14 @@ func TestForwardOrder(t *testing.T) {
 		seen  []*engine.Batch
 		dones []func(error)
 	)
-	commits := make(chan int, 10000)
+	calls := make(chan int, 10000)
 	listening := tcpLinks(t, "1", link.Options{}, Server{
-		Exec: func(b *engine.Batch, done func(error)) {
+		Do: func(all []Request) {
 			mu.Lock()
-			seen, dones = append(seen, b), append(dones, done)
-			mu.Unlock()
-		},
-		Commit: func() {
-			mu.Lock()
-			commits <- len(seen)
+			for _, r := range all {
+				seen, dones = append(seen, r.Batch), append(dones, r.Done)
+			}
+			calls <- len(seen)
 			mu.Unlock()
 		},
 	})
@@ -151,7 +149,7 @@ func TestForwardOrder(t *testing.T) {
 		}
 	}
 	for n := 0; n < batches; {
-		n = <-commits
+		n = <-calls
 	}
 	mu.Lock()
 	for i, b := range seen {
@@ -169,8 +167,8 @@ func TestForwardOrder(t *testing.T) {
 			t.Fatalf("request %d is answered, want %d", got, i)
 		}
 	}
-	if n := len(commits); n > batches/2 {
-		t.Errorf("%d commits for %d batches that were read together", n, batches)
+	if n := len(calls); n > batches/2 {
+		t.Errorf("%d calls for %d batches that were read together", n, batches)
 	}
 }
 
@@ -178,7 +176,7 @@ func TestForwardOrder(t *testing.T) {
 func TestForwardErrors(t *testing.T) {
 	var failed error
 	listening := tcpLinks(t, "1", link.Options{}, Server{
-		Exec: func(_ *engine.Batch, done func(error)) { done(failed) },
+		Do: each(func(_ *engine.Batch, done func(error)) { done(failed) }),
 	})
 	send := followerOf(t, listening, link.Options{})
 	for _, tt := range []struct{ give, want error }{
@@ -205,7 +203,7 @@ func TestForwardErrors(t *testing.T) {
 // Requests longer than any buffer are forwarded.
 func TestForwardLarge(t *testing.T) {
 	leader := newTestLeader()
-	listening := tcpLinks(t, "1", link.Options{}, Server{Exec: leader.exec})
+	listening := tcpLinks(t, "1", link.Options{}, Server{Do: each(leader.exec)})
 	send := followerOf(t, listening, link.Options{})
 	for _, n := range []int{1, 200, 20_000} {
 		b := takes(strings.Repeat("x", 900), n)
@@ -223,10 +221,10 @@ func TestForwardLarge(t *testing.T) {
 func TestForwardBoundsAnswers(t *testing.T) {
 	leader := newTestLeader()
 	var bounds []int
-	listening := tcpLinks(t, "1", link.Options{}, Server{Exec: func(b *engine.Batch, done func(error)) {
+	listening := tcpLinks(t, "1", link.Options{}, Server{Do: each(func(b *engine.Batch, done func(error)) {
 		bounds = append(bounds, b.AnswerBytes)
 		leader.exec(b, done)
-	}})
+	})})
 	send := followerOf(t, listening, link.Options{})
 	for _, atomic := range []bool{true, false, true} { // a batch of the leader is reused
 		b := takes("x", 2)
@@ -252,7 +250,7 @@ func TestForwardGarbled(t *testing.T) {
 		{"too many ops", "12345678\x01\x0f\x00" + strings.Repeat("\x47", maxOps+1), "more than 262144"},
 	} {
 		var log testwait.Log
-		listening := tcpLinks(t, "1", link.Options{Log: log.Logger()}, Server{Exec: newTestLeader().exec})
+		listening := tcpLinks(t, "1", link.Options{Log: log.Logger()}, Server{Do: each(newTestLeader().exec)})
 		dialing := tcpLinks(t, "2", link.Options{}, Server{})
 		conn, err := dialing.DialForward(t.Context(), listening.address, "")
 		if err != nil {
@@ -302,7 +300,7 @@ func FuzzForward(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		synctest.Test(t, func(t *testing.T) {
 			network := linktest.NewNetwork()
-			leader := serveLinks(t, "1", link.Options{Listener: network.Listen("one:1"), Dial: network.Dial}, Server{Exec: newTestLeader().exec})
+			leader := serveLinks(t, "1", link.Options{Listener: network.Listen("one:1"), Dial: network.Dial}, Server{Do: each(newTestLeader().exec)})
 			dialing := serveLinks(t, "2", link.Options{Listener: network.Listen("two:2"), Dial: network.Dial}, Server{})
 			for _, head := range [][]byte{nil, binary.BigEndian.AppendUint32(nil, uint32(len(data)))} {
 				conn, err := dialing.DialForward(t.Context(), "one:1", "")

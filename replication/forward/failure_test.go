@@ -62,12 +62,12 @@ func (b *bubble) leader(address, digit string) *manualLeader {
 	d := &manualLeader{dones: make(chan func(error), 10000)}
 	o := link.Options{Listener: b.network.Listen(address), Dial: b.network.Dial, Timeout: answerTimeout}
 	d.testLinks = serveLinks(b.t, digit, o, Server{
-		Exec: func(batch *engine.Batch, done func(error)) {
+		Do: each(func(batch *engine.Batch, done func(error)) {
 			d.dones <- func(err error) {
 				batch.Decisions = make([]engine.Decision, len(batch.Ops))
 				done(err)
 			}
-		},
+		}),
 	})
 	return d
 }
@@ -349,13 +349,16 @@ func TestForwardBoundsMemory(t *testing.T) {
 	})
 }
 
-// A leader commits once for all batches read at once.
-func TestForwardCommits(t *testing.T) {
+// A leader executes all batches that it has read at once together.
+func TestForwardTogether(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		execs, commits := 0, 0
+		batches, calls := 0, 0
 		serveLinks(b.t, "1", link.Options{Listener: b.network.Listen("one:1"), Dial: b.network.Dial}, Server{
-			Exec:   func(_ *engine.Batch, done func(error)) { execs++; done(ErrNotAccepted) },
-			Commit: func() { commits++ },
+			Do: func(all []Request) {
+				calls++
+				batches += len(all)
+				refuseAll(all)
+			},
 		})
 		conn, err := b.links.DialForward(b.t.Context(), "one:1", "")
 		if err != nil {
@@ -366,13 +369,13 @@ func TestForwardCommits(t *testing.T) {
 		frame := append(binary.BigEndian.AppendUint32(nil, uint32(len(batch))), batch...)
 		conn.Write(append(bytes.Repeat(frame, 10), frame[:14]...))
 		synctest.Wait()
-		if execs != 10 || commits != 1 {
-			t.Errorf("%d execs and %d commits, want 10 and 1", execs, commits)
+		if batches != 10 || calls != 1 {
+			t.Errorf("%d batches in %d calls, want 10 in 1", batches, calls)
 		}
 		conn.Write(frame[14:])
 		synctest.Wait()
-		if execs != 11 || commits != 2 {
-			t.Errorf("%d execs and %d commits, want 11 and 2", execs, commits)
+		if batches != 11 || calls != 2 {
+			t.Errorf("%d batches in %d calls, want 11 in 2", batches, calls)
 		}
 	})
 }
@@ -386,13 +389,13 @@ func TestForwardBrokenLinks(t *testing.T) {
 	var mu sync.Mutex
 	taken := make(map[string]int)
 	listening := tcpLinks(t, "1", link.Options{}, Server{
-		Exec: func(b *engine.Batch, done func(error)) {
+		Do: each(func(b *engine.Batch, done func(error)) {
 			mu.Lock()
 			taken[string(b.Ops[0].Key)]++
 			mu.Unlock()
 			b.Decisions = make([]engine.Decision, len(b.Ops))
 			go done(nil)
-		},
+		}),
 	})
 	dialing := tcpLinks(t, "2", link.Options{
 		Dial: func(ctx context.Context, address string) (net.Conn, error) {

@@ -44,6 +44,15 @@ func tcpLinks(t testing.TB, digit string, o link.Options, server Server) *testLi
 	return serveLinks(t, digit, o, server)
 }
 
+// each returns a Server.Do that executes one batch after the other.
+func each(exec func(*engine.Batch, func(error))) func([]Request) {
+	return func(all []Request) {
+		for _, r := range all {
+			exec(r.Batch, r.Done)
+		}
+	}
+}
+
 // serveLinks returns links of a node that are served until the test ends. digit makes its
 // id. server executes the batches that other nodes forward, unless o does.
 func serveLinks(t testing.TB, digit string, o link.Options, server Server) *testLinks {
@@ -60,9 +69,6 @@ func serveLinks(t testing.TB, digit string, o link.Options, server Server) *test
 	}
 	if o.Timeout == 0 {
 		o.Timeout = testTimeout
-	}
-	if server.Commit == nil {
-		server.Commit = func() {}
 	}
 	server.Timeout = o.Timeout
 	serve := o.Forwarded

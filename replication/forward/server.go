@@ -33,11 +33,10 @@ const (
 // A Server executes batches forwarded by other nodes. Concurrency: its functions
 // are called by many goroutines.
 type Server struct {
-	// Exec executes a batch. It must not block for long. It must call done once, from any
-	// goroutine, and not touch the batch after that.
-	Exec func(batch *engine.Batch, done func(error))
-	// Commit follows the Execs of all batches read at once.
-	Commit func()
+	// Do executes the batches that were read at once. It must not block for long. It must call
+	// the Done of each once, from any goroutine, and not touch the batch after that. It must not
+	// keep the slice.
+	Do func([]Request)
 	// Timeout bounds the other node's reading of an answer.
 	Timeout time.Duration
 	// Commands checks calls; nil: there are none.
@@ -49,6 +48,7 @@ type servedLink struct {
 	Server
 	conn      net.Conn
 	decoder   persist.Decoder
+	received  []Request     // to be executed; only read uses it
 	roomFreed chan struct{} // held has decreased
 	wake      chan struct{} // there is something to write, or the link is over
 
@@ -107,9 +107,11 @@ func (s *servedLink) read() error {
 		if err != nil {
 			return err
 		}
-		err = s.execFrame(frame)
+		err = s.readFrame(frame)
 		if err != nil || !frames.Ready() || s.isFull() {
-			s.Commit()
+			s.Do(s.received)
+			clear(s.received)
+			s.received = s.received[:0]
 		}
 		if err != nil {
 			return link.Garbled("a forwarded frame is invalid: " + err.Error())
@@ -123,8 +125,8 @@ func (s *servedLink) read() error {
 	}
 }
 
-// execFrame executes the batches of a frame.
-func (s *servedLink) execFrame(frame []byte) error {
+// readFrame adds the batches of a frame to received.
+func (s *servedLink) readFrame(frame []byte) error {
 	if len(frame) < requestHead {
 		return fmt.Errorf("a frame of %d bytes", len(frame))
 	}
@@ -135,7 +137,7 @@ func (s *servedLink) execFrame(frame []byte) error {
 		}
 		own := s.copyBatch(b, seq)
 		seq++
-		s.Exec(&own.batch, own.done)
+		s.received = append(s.received, Request{&own.batch, own.done})
 		return nil
 	})
 }

@@ -83,7 +83,7 @@ func startStackWith(t *testing.T, text string, o envoy.Options, ro live.Options)
 	o.Now = s.clock.Now
 	var err error
 	if s.server, err = server.New(server.Config{
-		Listen: "127.0.0.1:0", NewSession: func(c session.Client) server.Session { return s.handler.NewSession(c) }, Commit: s.handler.Commit,
+		Listen: "127.0.0.1:0", NewSession: func(c session.Client) server.Session { return s.handler.NewSession(c) }, Commit: s.handler.Executor().Commit,
 		Logger: slog.New(slog.DiscardHandler),
 	}); err != nil {
 		t.Fatal(err)

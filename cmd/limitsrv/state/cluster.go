@@ -8,6 +8,7 @@ import (
 	"limitsrv/commands/resp"
 	"limitsrv/engine"
 	"limitsrv/engine/slots"
+	"limitsrv/internal/turns"
 	"limitsrv/replication"
 )
 
@@ -32,14 +33,14 @@ func openCluster(c Config, notices *engine.Notices) (Opened, error) {
 		Ack: replication.Ack(o.Ack), Fsync: o.Fsync, NoQuorum: replication.NoQuorum(o.NoQuorum),
 		MaxMemory: int64(o.MaxMemory), Evict: o.OnFull == "evict", Commands: Commands, Notices: notices,
 		ElectionTimeout: o.ElectionTimeout, SnapshotLogBytes: int64(o.SnapshotLogBytes), DeadAfter: o.DeadAfter,
-		Logger: c.Log, TLS: o.LinkFiles(), Secrets: secrets, Fatal: c.Fatal, Settling: c.Settling,
+		Logger: c.Log, TLS: o.LinkFiles(), Secrets: secrets, Fatal: c.Fatal, Settling: c.Settling, Turns: turns.New(nil),
 	}
 	open, err := replication.Open(r)
 	if err != nil {
 		return Opened{}, err
 	}
 	a := clusterAdapter{open, o.ClusterMode}
-	return Opened{State: clusterState{open, r.Ack}, Notices: notices, Store: a, Cluster: a, Certificates: open.Certificates(), Secrets: secrets}, nil
+	return Opened{State: clusterState{open, r.Ack}, Notices: notices, Turns: r.Turns, Store: a, Cluster: a, Certificates: open.Certificates(), Secrets: secrets}, nil
 }
 
 func (m clusterState) Fsync() string {
@@ -59,15 +60,6 @@ func (m clusterState) Close(ctx context.Context, _ backend.Parting) error { retu
 type clusterAdapter struct {
 	*replication.Node
 	mode string // --cluster-mode
-}
-
-// forwardedExec is the Exec of batches that other nodes forward.
-type forwardedExec struct{ *replication.Node }
-
-func (f forwardedExec) Exec(b *engine.Batch, done func(error)) { f.Node.ExecForwarded(b, done) }
-
-func (r clusterAdapter) HandleForwarded(exec func(backend.Exec, *engine.Batch, func(error))) {
-	r.Node.HandleForwarded(func(b *engine.Batch, done func(error)) { exec(forwardedExec{r.Node}, b, done) })
 }
 
 func (r clusterAdapter) Save(done func(error)) error { return redisError(r.Node.Save(done)) }

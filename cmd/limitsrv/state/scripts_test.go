@@ -108,7 +108,7 @@ func (s *scriptTarget) conn(name string) *scriptConn {
 		i += len(s.actors)
 	}
 	i %= len(s.handlers)
-	a := &scriptConn{commit: s.handlers[i].Commit, woken: make(chan struct{}, 64)}
+	a := &scriptConn{commit: s.handlers[i].Executor().Commit, woken: make(chan struct{}, 64)}
 	a.Session = s.handlers[i].NewSession(session.Client{
 		Addr: fmt.Sprintf("127.0.0.1:%d", 5000+len(s.actors)), LocalAddr: "127.0.0.1:6379",
 		Since: time.Now(), Close: func() {}, Wake: func() { a.woken <- struct{}{} },

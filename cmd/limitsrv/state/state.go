@@ -10,6 +10,7 @@ import (
 	"limitsrv/commands/backend"
 	"limitsrv/engine"
 	"limitsrv/internal/certs"
+	"limitsrv/internal/turns"
 	"limitsrv/replication/link"
 )
 
@@ -51,6 +52,7 @@ type Config struct {
 type Opened struct {
 	State
 	Notices   *engine.Notices    // of the calls that the State applies
+	Turns     *turns.Turns       // of the slow batches of other nodes; nil without a cluster
 	Store     backend.Store      // nil: nothing is stored
 	Cluster   backend.Cluster    // never nil
 	TestClock *backend.TestClock // the clock, with --test-clock; else nil
