@@ -126,10 +126,13 @@ func (e *Engine) Clear() {
 // in the holders). It allocates only if the table grows.
 func (e *Engine) Apply(now Instant, b *Batch) {
 	e.prepare(b)
-	if b.Atomic {
+	switch {
+	case b.Atomic:
 		e.applyAtomic(now, b, 0, len(b.Ops))
-	} else {
+	case b.scratch.apart:
 		e.applyParts(now, b)
+	default:
+		e.applyByShard(now, b, 0, len(b.Ops))
 	}
 	if b.Notices.Tracks() && !b.readOnly {
 		b.noteChanges()
@@ -150,12 +153,9 @@ func (e *Engine) Look(now Instant, b *Batch) {
 	b.readOnly = false
 }
 
-// applyParts applies a batch that concurrent callers may see in parts.
+// applyParts applies a batch that concurrent callers may see in parts, and that has ops which are
+// not applied within one shard.
 func (e *Engine) applyParts(now Instant, b *Batch) {
-	if !b.scratch.apart {
-		e.applyByShard(now, b, 0, len(b.Ops))
-		return
-	}
 	for from := 0; from < len(b.Ops); {
 		op, to := &b.Ops[from], from+1
 		switch {

@@ -89,14 +89,25 @@ func (c *conn) weigh(now int64, bytes int, next nextStep) {
 }
 
 // advance is a turn of the connection: it passes the complete commands of the buffer to the
-// session, until there are most of them, or most ops, or the turn has had its time or its output,
-// and executes them. It allocates nothing.
+// session, until there are most of them, or most ops, or the turn has had turnTime or its output,
+// executes them, and measures the turn. It allocates nothing.
 func (c *conn) advance(most int) nextStep {
-	next, problem := c.executeTimed(most)
+	s := c.session
+	var thread int64
+	confirm := c.slow
+	if confirm {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		thread = c.threadTime()
+	}
+	spent := s.Spent()
+	next, problem := c.execute(most, spent+int64(turnTime))
+	c.took = s.Spent() - spent
+	c.slow = c.took >= int64(turnTime)
+	c.confirmed = confirm && c.slow && c.threadTime()-thread >= int64(turnTime)
 	if next == wantWake || next == wantTurn {
 		return next
 	}
-	s := c.session
 	c.in.DiscardArgs()
 	switch {
 	case s.Closing():
@@ -108,23 +119,6 @@ func (c *conn) advance(most int) nextStep {
 		return wantInput
 	}
 	return next
-}
-
-// executeTimed is execute for turnTime, and measures it.
-func (c *conn) executeTimed(most int) (next nextStep, problem string) {
-	var thread int64
-	confirm := c.slow
-	if confirm {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		thread = c.threadTime()
-	}
-	spent := c.session.Spent()
-	next, problem = c.execute(most, spent+int64(turnTime))
-	c.took = c.session.Spent() - spent
-	c.slow = c.took >= int64(turnTime)
-	c.confirmed = confirm && c.slow && c.threadTime()-thread >= int64(turnTime)
-	return next, problem
 }
 
 // execute executes commands of the buffer until the session has spent the time until, or another

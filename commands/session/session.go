@@ -279,21 +279,18 @@ func (s *Session) countFailure(c *Spec, before int64) {
 // the batch is in flight: the argument bytes must then stay unchanged until Wake, even if the
 // session is closed meanwhile; then call Resume.
 func (s *Session) Flush() bool {
-	done := s.flush()
-	if done {
-		s.began = 0 // the next command may follow at any time
-	}
-	return done
-}
-
-func (s *Session) flush() bool {
 	switch {
 	case s.state.Load() != idle:
 		return false
 	case s.Pending() == 0:
+		s.began = 0 // the next command may follow at any time
 		return true
 	case len(s.g.batch.Ops) == 0:
-		return s.complete()
+		if !s.complete() {
+			return false
+		}
+		s.began = 0
+		return true
 	}
 	s.start()
 	began, carried := s.began, s.g.load
@@ -306,6 +303,19 @@ func (s *Session) flush() bool {
 		return false
 	}
 	s.spend(began, carried)
+	s.began = 0
+	return true
+}
+
+// flush is Flush before a command that follows at once, and begins when the batch ends.
+func (s *Session) flush() bool {
+	if s.state.Load() == idle && s.Pending() == 0 {
+		return true
+	}
+	if !s.Flush() {
+		return false
+	}
+	s.began = s.active.Load()
 	return true
 }
 
