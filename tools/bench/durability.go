@@ -45,11 +45,6 @@ func durabilityLoad(keys, pipeline int) load {
 	return load{algorithm: lastingBucket, distribution: uniform, connections: 50, pipeline: pipeline, keys: keys}
 }
 
-// startMode starts a server in mode m, with its state in dir.
-func (e *env) startMode(ctx context.Context, m mode, dir string) (*side, error) {
-	return e.start(ctx, m.product, "", m.options(dir)...)
-}
-
 // options returns the server's options for this mode, with its state in dir.
 func (m mode) options(dir string) []string {
 	switch {
@@ -69,7 +64,7 @@ func durability(ctx context.Context, e *env) error {
 		if err != nil {
 			return err
 		}
-		s, err := e.startMode(ctx, m, dir)
+		s, err := e.start(ctx, m.product, "", m.options(dir)...)
 		if err != nil {
 			return err
 		}

@@ -100,7 +100,7 @@ func (e *env) measureSnapshots(ctx context.Context, k snapshotServer) (snapshotR
 
 // open starts the server on its directory. It returns an error if keys are missing.
 func (t *snapshotTest) open(ctx context.Context) error {
-	s, err := t.startMode(ctx, t.server.mode, t.dir)
+	s, err := t.start(ctx, t.server.mode.product, "", t.server.mode.options(t.dir)...)
 	if err != nil {
 		return err
 	}
