@@ -243,7 +243,6 @@ func (a *Applying) Remedy(index uint64, err error) error {
 	return fmt.Errorf("%w (to go on without the entry: %s)", err, a.skipCommand(index))
 }
 
-// setSuspect sets the suspects.
 func (a *Applying) setSuspect(d Deaths) {
 	a.suspect = d
 	if a.from, a.span = noSuspects, 0; d.Last > 0 {

@@ -18,7 +18,6 @@ type backlog struct {
 	bytes  int // bytes not written yet
 }
 
-// add appends out.
 func (b *backlog) add(out []byte) {
 	b.bytes += len(out)
 	for len(out) > 0 {

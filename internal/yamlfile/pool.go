@@ -21,7 +21,6 @@ func (p *pool) release(to mark) { p.used, p.parts = to.used, p.parts[:to.parts] 
 // poolStep is the number of nodes that are made together.
 const poolStep = 64
 
-// node returns an empty node.
 func (p *pool) node() *yaml.Node {
 	if p.used == len(p.nodes) {
 		fresh := new([poolStep]yaml.Node)

@@ -9,7 +9,6 @@ import (
 	"limitsrv/server/access"
 )
 
-// handler returns the handler of all requests.
 func (a *api) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", livez(a.cfg.Handler))

@@ -33,7 +33,6 @@ const (
 	streamWorkers = 16
 )
 
-// newGRPC returns the gRPC server.
 func newGRPC(s *core, secure bool) *grpc.Server {
 	options := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(codec{encoding.GetCodecV2(protocodec.Name), s}),

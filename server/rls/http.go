@@ -16,7 +16,6 @@ const (
 	writeTimeout  = 30 * time.Second // including the decision and a login
 )
 
-// newHTTP returns the HTTP server.
 func newHTTP(s *core) *http.Server {
 	mux := http.NewServeMux()
 	mux.Handle("POST /v1/check", s.ownPages(s.check))

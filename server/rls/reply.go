@@ -38,7 +38,6 @@ func (s *core) readBody(w http.ResponseWriter, r *http.Request, dst []byte) (bod
 	return body, true
 }
 
-// appendAll appends all that r has.
 func appendAll(dst []byte, r io.Reader) ([]byte, error) {
 	for {
 		if len(dst) == cap(dst) {

@@ -19,7 +19,6 @@ type client struct {
 	reader *bufio.Reader
 }
 
-// dial connects to address.
 func dial(address string) (*client, error) {
 	conn, err := net.DialTimeout("tcp", address, time.Second)
 	if err != nil {

@@ -40,7 +40,6 @@ var experiments = []experiment{
 // fixed.
 const failoverName = "failover"
 
-// experimentNames returns the names of all experiments.
 func experimentNames() (names list[string]) {
 	for _, x := range experiments {
 		names = append(names, x.name)

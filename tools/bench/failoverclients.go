@@ -174,7 +174,6 @@ func allowed(reply any) bool {
 	return ok && len(fields) > 0 && fields[0] == int64(1)
 }
 
-// without returns all without one.
 func without(all []int, one int) []int {
 	return slices.DeleteFunc(slices.Clone(all), func(i int) bool { return i == one })
 }

@@ -103,7 +103,6 @@ func (r *report) recordFigure(name string, value float64, text string) {
 	r.measured[name] = measurement{value, text}
 }
 
-// recordRatio records a ratio.
 func (r *report) recordRatio(name string, f figure) { r.recordFigure(name, f.median, ratioText(f)) }
 
 // goalRows returns each goal with its figure and the verdict.

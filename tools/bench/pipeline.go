@@ -48,7 +48,6 @@ func (p *pipeline) fill(next func() (int, bool)) int {
 	return n
 }
 
-// first returns the first n commands.
 func (p *pipeline) first(n int) []byte { return p.bytes[:n*p.length] }
 
 // sequential returns sources of keys that divide from..to-1 among connections.

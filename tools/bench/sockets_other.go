@@ -20,7 +20,6 @@ type arrival struct {
 	err        error
 }
 
-// newSockets returns the sockets of conns.
 func newSockets(conns []*loadConn) (*sockets, error) {
 	return &sockets{conns: conns, reading: make([]bool, len(conns)), arrivals: make(chan arrival, len(conns))}, nil
 }

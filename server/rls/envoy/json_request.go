@@ -27,7 +27,6 @@ var (
 // the default, and a number may be a string. All errors are for the client.
 type jsonReader struct{ *json.Decoder }
 
-// token reads a token.
 func (d jsonReader) token() (json.Token, error) {
 	token, err := d.Token()
 	if err != nil {
@@ -91,7 +90,6 @@ func (d jsonReader) list(name string, read func() (is bool, err error)) error {
 	return err
 }
 
-// text reads text.
 func (d jsonReader) text(name string) ([]byte, error) {
 	token, err := d.token()
 	if err != nil || token == nil {
