@@ -55,7 +55,7 @@ var rlRules = session.Command{
 		{
 			Name: "LIST", Args: "[domain] [CURSOR n]",
 			Summary: fmt.Sprintf("Returns [next cursor, rows] of up to %d limits, of a domain or of all: [domain, name, limit, mode, then how many requests this node has seen "+
-				"allowed, limited, near, grace, shadow_limited, blocked]. The next cursor is 0 at the end.", rulesPage),
+				"allowed, limited, near, grace, shadow_limited, blocked, then its tier if it has one]. The next cursor is 0 at the end.", rulesPage),
 			Complexity: "O(N), N being the limits", Since: rulesSince, Group: rulesGroup, Flags: session.ReadOnly | session.AllKeys | session.NoScript | session.NoMulti,
 			Long: 2, Run: runRulesList,
 		},
@@ -210,13 +210,20 @@ func runRulesList(s *session.Session, w *resp.Writer, args [][]byte) {
 // tellLimit writes a row of RL.RULES LIST.
 func tellLimit(w *resp.Writer, st *live.State, index int) {
 	l, counts := st.Set.Limit(index), st.Counts(index)
-	w.Array(4 + len(counts))
+	parts := 4 + len(counts)
+	if l.Tier != "" {
+		parts++
+	}
+	w.Array(parts)
 	w.BulkString(l.Rule.Domain.Name)
 	w.BulkString(l.Name)
 	w.BulkString(l.String())
 	w.BulkString(st.Mode(l.Mode).String())
 	for _, n := range counts {
 		w.Int(n)
+	}
+	if l.Tier != "" {
+		w.BulkString(l.Tier)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +17,9 @@ import (
 // rulesOptions are the options of the tool rules.
 type rulesOptions struct {
 	Check checkRulesOptions `cmd:"" help:"Reads files as the server would, all together, and prints every mistake and warning as FILE:LINE; with --against also each limit that differs from those of a server."`
+	Lint  struct {
+		Files []string `arg:"" name:"file" help:"Files with rules, or directories with *.yaml and *.yml."`
+	} `cmd:"" help:"As check, and fails if there is a warning: of rules that never match, count or deny, of lists without effect, of files that are not read."`
 	Show  struct {
 		Files []string `arg:"" name:"file" help:"Files with rules, or directories with *.yaml and *.yml."`
 	} `cmd:"" help:"Prints the limits of files, with the names that clients see."`
@@ -41,7 +45,7 @@ type pushOptions struct {
 
 const rulesDescription = `Checks rule files, shows their limits, tests them, or loads them into a server.
 
-Exits with 0 if the rules are valid, warnings or not, all answers are as expected, and the
+Exits with 0 if the rules are valid, warnings or not except for lint, all answers are as expected, and the
 server has the rules; with 1 if not, or if a server can't be asked; with 2 if the command
 line is wrong. A push that exits with 1 has changed nothing, unless the connection broke.`
 
@@ -50,7 +54,7 @@ func runRules(c call) int {
 	if code, ok := c.parse("rules", rulesDescription, &o); !ok {
 		return code
 	}
-	names := slices.Concat(o.Check.Files, o.Show.Files, o.Push.Files)
+	names := slices.Concat(o.Check.Files, o.Lint.Files, o.Show.Files, o.Push.Files)
 	if o.Test.File != "" {
 		names = []string{o.Test.File}
 	}
@@ -74,8 +78,18 @@ func runRules(c call) int {
 	for _, name := range leftOut {
 		fmt.Fprintf(c.stdout, "%s: warning: %s\n", name, options.LeftOutText)
 	}
+	for _, f := range all {
+		if len(bytes.TrimSpace(f.Text)) == 0 {
+			fmt.Fprintf(c.stdout, "%s:1: warning: the file is empty\n", f.Name)
+			leftOut = append(leftOut, f.Name)
+		}
+	}
 	for _, w := range set.Warnings() {
 		fmt.Fprintf(c.stdout, "%v: warning: %s\n", w.At, w.Text)
+	}
+	if n := len(leftOut) + len(set.Warnings()); len(o.Lint.Files) > 0 && n > 0 {
+		fmt.Fprintf(c.stdout, "failed: %s\n", plural(n, "warning"))
+		return exitFailure
 	}
 	fmt.Fprintf(c.stdout, "ok: %s, %s, %s\n", plural(len(set.Domains()), "domain"), plural(set.NumRules(), "rule"), plural(set.NumLimits(), "limit"))
 	if o.Check.Against == "" && o.Push.To == "" {

@@ -99,6 +99,9 @@ func (c *compiler) domain(doc *source.Document) {
 	c.flat(doc.Rules)
 	d.direct = d.lists.isEmpty() && d.tree.isEmpty() && len(d.flat.rules) > 0
 	c.warnReplaced(c.replaces)
+	if len(c.mistakes) == 0 {
+		c.warnShadowed(doc)
+	}
 	c.set.domains[d.Name] = d
 	c.set.order = append(c.set.order, d)
 }

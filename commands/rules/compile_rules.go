@@ -114,7 +114,7 @@ func (c *compiler) ruleLimits(from *source.Rule, rule *Rule, all []source.Limit,
 		l.Name = c.memory.texts.Make(c.stem)
 		l.names = [2]int32{c.number(rule.Name), c.number(l.Name)}
 		if j := slices.IndexFunc(limits, func(o *Limit) bool { return o.Label == l.Label }); j >= 0 {
-			c.mistake(l.at, fmt.Sprintf("the name of a limit must be unique in its rule, %q is already in line %d", l.Label, limits[j].at.Line))
+			c.mistake(l.at, fmt.Sprintf("%v and %v, in line %d, are both named %s: add name NAME to one of them", l, limits[j], limits[j].at.Line, l.Label))
 		}
 		limits = append(limits, l)
 		c.addLimit(l)

@@ -27,9 +27,9 @@ var ruleFamilies = []family{
 	{"rules_shadow", "1 with --rules-shadow, so that rules deny nothing, else 0.", gauge, nil, nil, boolean(func(v *view) bool { return v.rules.Shadow })},
 	{"rules", "Rules in use, nodes of trees included.", gauge, nil, nil, integer(func(v *view) int { return v.rules.Set.NumRules() })},
 	{"overrides", "Overrides, including expired ones not yet removed.", gauge, nil, nil, integer(func(v *view) int { return v.rules.Overrides.Len() })},
-	{"rule_decisions_total", "Requests that this node answered by rules, by limit and result: allowed, limited, near, grace, shadow_limited or blocked. With value_to_metric or detailed_metric the rule has the values of the request; those beyond --rules-metric-series are the rule other of the domain. " +
+	{"rule_decisions_total", "Requests that this node answered by rules, by limit, tier and result: allowed, limited, near, grace, shadow_limited or blocked. With value_to_metric or detailed_metric the rule has the values of the request; those beyond --rules-metric-series are the rule other of the domain. " +
 		"Limits that were never met are left out; those beyond --rules-metric-series are counted together, as the domain other.",
-		counter, []string{"domain", "rule", "limit", "result"}, nil, emitRules},
+		counter, []string{"domain", "rule", "limit", "tier", "result"}, nil, emitRules},
 	{"rule_unmatched_total", "Requests to this node that no rule matched, by domain; those for domains without rules are the domain other.", counter, []string{"domain"}, nil, func(v *view, value func(float64, ...string)) {
 		sums := map[string]int64{otherRules: v.rules.Unmatched(nil)}
 		for _, d := range v.rules.Set.Domains() {
@@ -43,8 +43,8 @@ var ruleFamilies = []family{
 	{"rule_bad_addresses_total", "Attributes of requests to this node that must be addresses by the rules and can't be parsed.", counter, nil, nil, integer(func(v *view) int64 { return v.rules.BadAddresses() })},
 }
 
-// ruleLabels name the series of a limit. Limits of tiers may have the same.
-type ruleLabels struct{ domain, rule, limit string }
+// ruleLabels name the series of a limit.
+type ruleLabels struct{ domain, rule, limit, tier string }
 
 // A ruleSeries remembers the limits that have series of their own, so that none loses it to
 // another one while the rules stay. Concurrency: any goroutine may use it.
@@ -60,7 +60,7 @@ func (r *ruleSeries) names(l ruleLabels, most int) ruleLabels {
 	switch {
 	case r.named[l]:
 	case len(r.named) >= most:
-		return ruleLabels{otherRules, otherRules, otherRules}
+		return ruleLabels{otherRules, otherRules, otherRules, ""}
 	default:
 		r.named[l] = true
 	}
@@ -81,7 +81,7 @@ func (r *ruleSeries) sums(s *live.State) map[ruleLabels]*[live.Outcomes]int64 {
 			if counts == [live.Outcomes]int64{} {
 				return
 			}
-			labels := ruleLabels{printed(l.Rule.Domain.Name), printed(l.Rule.Name), printed(l.Label)}
+			labels := ruleLabels{printed(l.Rule.Domain.Name), printed(l.Rule.Name), printed(l.Label), printed(l.Tier)}
 			if label != "" {
 				labels.rule = printed(label)
 			} else if valued {
@@ -105,7 +105,7 @@ func (r *ruleSeries) sums(s *live.State) map[ruleLabels]*[live.Outcomes]int64 {
 func emitRules(v *view, value func(float64, ...string)) {
 	for labels, sum := range v.rules.series.sums(v.rules.State) {
 		for o, n := range sum {
-			value(float64(n), labels.domain, labels.rule, labels.limit, live.Outcome(o).String())
+			value(float64(n), labels.domain, labels.rule, labels.limit, labels.tier, live.Outcome(o).String())
 		}
 	}
 }

@@ -128,11 +128,11 @@ func TestRuleSeries(t *testing.T) {
 	count(0)
 	got := series.sums(small)
 	for _, name := range []string{"b", "c"} {
-		if n := got[ruleLabels{"api", name, "slide-1s"}]; n == nil || n[live.Allowed] != 1 {
+		if n := got[ruleLabels{"api", name, "slide-1s", ""}]; n == nil || n[live.Allowed] != 1 {
 			t.Errorf("rule %s: %v, want 1", name, n)
 		}
 	}
-	if n := got[ruleLabels{otherRules, otherRules, otherRules}]; n == nil || n[live.Allowed] != 1 || len(got) != 3 {
+	if n := got[ruleLabels{otherRules, otherRules, otherRules, ""}]; n == nil || n[live.Allowed] != 1 || len(got) != 3 {
 		t.Errorf("others: %v, and %d series, want 1 and 3", n, len(got))
 	}
 }

@@ -28,6 +28,11 @@ func Prepare(files []source.File) (*stored.Prepared, error) {
 	}
 	p := &stored.Prepared{Text: text}
 	pace.Background(func() {
+		if len(files) > 1 { // each must be whole, as limitsrv rules check reads it
+			if _, err = source.Parse(files); err != nil {
+				return
+			}
+		}
 		if p.Set, err = rules.Load(one); err == nil {
 			p.SHA = sumOf(text)
 		} else if _, named := rules.Load(files); named != nil { // with the names of the files
@@ -62,13 +67,17 @@ func Proposal(files []source.File, set *rules.Set) (*stored.Prepared, error) {
 	return &stored.Prepared{Text: text, SHA: sumOf(text), Set: set}, nil
 }
 
+// byteOrderMark may stand at the begin of a file, but not within a text.
+var byteOrderMark = []byte("\ufeff")
+
 // join returns files as one text.
 func join(files []source.File) (text []byte, err error) {
 	for i := range files {
+		part := files[i].Text
 		if i > 0 {
-			text = append(bytes.TrimSuffix(text, []byte("\n")), "\n---\n"...)
+			text, part = append(bytes.TrimSuffix(text, []byte("\n")), "\n---\n"...), bytes.TrimPrefix(part, byteOrderMark)
 		}
-		text = append(text, files[i].Text...)
+		text = append(text, part...)
 	}
 	if len(text) > stored.MaxBytes {
 		return nil, resp.NewError("ERR", fmt.Sprintf("rules: at most %d bytes of text are allowed, got %d", stored.MaxBytes, len(text)))

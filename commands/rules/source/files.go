@@ -22,8 +22,12 @@ func Parse(files []File) (docs []Document, err error) {
 		if plain, ok := r.plainFile(f); ok {
 			docs = append(docs, plain...)
 		} else {
-			docs = append(docs, r.wholeFile(f)...)
+			docs = append(docs, r.wholeFile(f, len(files) > 1)...)
 		}
+	}
+	if len(docs) == 0 && len(r.mistakes) == 0 && len(files) > 0 {
+		r.name = files[0].Name
+		r.mistakeAt(1, noDocument+documentNeeds+", got none")
 	}
 	if len(r.mistakes) > 0 {
 		return nil, r.mistakes
@@ -49,9 +53,16 @@ func (r *reader) plainFile(f File) (docs []Document, ok bool) {
 	return docs, ok
 }
 
-// wholeFile reads a file in any YAML.
-func (r *reader) wholeFile(f File) (docs []Document) {
-	r.file(f, "the word domain", func(root *yaml.Node) {
+// documentNeeds names the word of a document of rules.
+const documentNeeds = "the word domain"
+
+// wholeFile reads a file in any YAML. It may be empty if it is one of several.
+func (r *reader) wholeFile(f File, mayBeEmpty bool) (docs []Document) {
+	needs := documentNeeds
+	if mayBeEmpty {
+		needs = ""
+	}
+	r.file(f, needs, func(root *yaml.Node) {
 		if d, ok := r.document(root); ok {
 			docs = append(docs, d)
 		}
@@ -76,8 +87,11 @@ func checkSize(files []File) error {
 	return nil
 }
 
-// file calls read for the root of each document of a file, at least one. needs names
-// the words of a document.
+// noDocument is the begin of the mistake of a file without a document.
+const noDocument = "a file must have at least one document, with "
+
+// file calls read for the root of each document of a file, at least one unless needs is empty. needs
+// names the words of a document.
 func (r *reader) file(f File, needs string, read func(root *yaml.Node)) {
 	r.name = f.Name
 	documents := 0
@@ -93,8 +107,8 @@ func (r *reader) file(f File, needs string, read func(root *yaml.Node)) {
 		}
 		read(root)
 	}
-	if documents == 0 {
-		r.mistakeAt(1, "a file must have at least one document, with "+needs+", got none")
+	if documents == 0 && needs != "" {
+		r.mistakeAt(1, noDocument+needs+", got none")
 	}
 }
 

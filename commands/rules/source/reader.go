@@ -191,7 +191,11 @@ func (r *reader) addWords(n *yaml.Node, mark, depth int) bool {
 		case at < 0:
 			r.fields = append(r.fields, field{key.Value, key, value})
 		case at >= own:
-			r.mistake(key, fmt.Sprintf("%s is here twice, it is already in line %d", word.Excerpt([]byte(key.Value)), r.fields[at].key.Line))
+			hint := ""
+			if key.Value == "domain" {
+				hint = "; a line --- begins the document of another domain"
+			}
+			r.mistake(key, fmt.Sprintf("%s is here twice, it is already in line %d%s", word.Excerpt([]byte(key.Value)), r.fields[at].key.Line, hint))
 			ok = false
 		}
 	}
