@@ -104,6 +104,7 @@ func infoServer(h *session.Handler, l *lines) {
 	why := h.NotReady()
 	l.add("ready", oneIf(why == ""))
 	l.add("not_ready", why)
+	l.add("degraded", h.Degraded())
 }
 
 // port returns the port of the option listen, or 0.
@@ -135,7 +136,7 @@ func infoMemory(h *session.Handler, l *lines) {
 	l.add("used_memory_dataset", dataset)
 	l.add("maxmemory", setting(h, "maxmemory"))
 	l.add("maxmemory_policy", setting(h, "maxmemory-policy"))
-	l.add("mem_fragmentation_ratio", fmt.Sprintf("%.2f", float64(m.resident)/float64(max(dataset, 1))))
+	l.add("mem_fragmentation_ratio", fmt.Sprintf("%.2f", float64(m.resident)/float64(max(m.resident-m.idle, 1))))
 	l.add("mem_allocator", "go")
 	l.add("allocator_allocated", m.used)
 }

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	runtimedebug "runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -139,5 +140,14 @@ func TestReadsUseCurrentEngine(t *testing.T) {
 	}
 	if got := fields(infoText(h, nil)); got["limits_keys"] != "2" || got["allowed_token"] != "2" {
 		t.Errorf("limits_keys:%s allowed_token:%s, want 2 and 2", got["limits_keys"], got["allowed_token"])
+	}
+}
+
+// TestFragmentation: the ratio is near 1 for a server with few keys, after free memory was returned.
+func TestFragmentation(t *testing.T) {
+	runtimedebug.FreeOSMemory()
+	ratio, err := strconv.ParseFloat(fields(infoText(newTestHandler(""), nil))["mem_fragmentation_ratio"], 64)
+	if err != nil || ratio < 1 || ratio > 4 {
+		t.Errorf("mem_fragmentation_ratio is %v, %v, want 1 to 4", ratio, err)
 	}
 }

@@ -35,7 +35,8 @@ const pingDescription = `Asks a server whether it answers, or with --wait whethe
                                         LIMITSRV_* and --config apply as for the server
 
 A server is ready when it answers all commands, by the conditions of /readyz. A node of a cluster
-is ready when it also has a vote and the log, so that another node may be stopped. With --wait a
+is ready when it also has a vote and the log, so that another node may be stopped. A server whose
+disk is full under --fsync everysec is ready, and degraded: --wait prints the reason. With --wait a
 server with passwords needs a login.
 
 Exits with 0 if the server answers or requires a login first, and with --wait if it is ready in
@@ -88,7 +89,7 @@ func runPing(c call) int {
 	}
 	done, err := "serving", error(nil)
 	if o.Wait != nil {
-		done, err = "ready", server.awaitReady(*o.Wait)
+		done, err = server.awaitReady(*o.Wait)
 	} else {
 		err = server.answers()
 	}
@@ -168,17 +169,20 @@ func (p *pinged) answers() error {
 	return fmt.Errorf("%s answers %q", p.address, refused)
 }
 
-// awaitReady blocks until the server is ready, for at most wait.
-func (p *pinged) awaitReady(wait time.Duration) error {
+// awaitReady blocks until the server is ready, for at most wait. It returns the line to print.
+func (p *pinged) awaitReady(wait time.Duration) (line string, err error) {
 	deadline := time.Now().Add(wait)
 	for {
-		err := p.ready(min(pingTimeout, max(time.Until(deadline), leastPingTimeout)))
+		degraded, err := p.ready(min(pingTimeout, max(time.Until(deadline), leastPingTimeout)))
+		if err == nil && degraded != "" {
+			return "ready, degraded: " + degraded, nil
+		}
 		if err == nil {
-			return nil
+			return "ready", nil
 		}
 		left := time.Until(deadline)
 		if left <= 0 || isLasting(err) {
-			return fmt.Errorf("%s is not ready: %w", p.address, err)
+			return "", fmt.Errorf("%s is not ready: %w", p.address, err)
 		}
 		time.Sleep(min(pingInterval, left))
 	}
@@ -197,35 +201,42 @@ func isLasting(err error) bool {
 		slices.Contains([]string{"NOAUTH", "WRONGPASS", "NOPERM"}, code)
 }
 
-// ready returns nil if the server is ready, and otherwise the reason or the error.
-func (p *pinged) ready(timeout time.Duration) error {
+// ready returns nil if the server is ready, with the reason if it is degraded, and otherwise the
+// reason or the error.
+func (p *pinged) ready(timeout time.Duration) (degraded string, err error) {
 	c, err := p.connect(timeout)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer c.Close()
 	if err := c.logIn(p.user, p.password); err != nil {
-		return err
+		return "", err
 	}
 	reply, err := c.do("INFO", "server")
 	if err != nil {
-		return err
+		return "", err
 	}
 	text, _ := reply.(string)
 	var why string
+	ready := false
 	for line := range strings.SplitSeq(text, "\r\n") {
 		name, value, _ := strings.Cut(line, ":")
 		switch {
 		case name == "not_ready":
 			why = value
+		case name == "degraded":
+			degraded = value
 		case line == "ready:1":
-			return nil
+			ready = true
 		}
 	}
-	if why == "" {
-		return errNoReadiness
+	switch {
+	case ready:
+		return degraded, nil
+	case why == "":
+		return "", errNoReadiness
 	}
-	return errors.New(why)
+	return "", errors.New(why)
 }
 
 // connect connects to the server. timeout bounds the dial, and then the use of the connection.

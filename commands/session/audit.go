@@ -71,6 +71,13 @@ func (a *audit) write(kind int, event string, args ...any) {
 	a.log.Info(event, args...)
 }
 
+// HashOfValue returns the text that the log has instead of the value of an attribute: # and the first
+// digits of its SHA-256.
+func HashOfValue(value string) string {
+	h := sha256.Sum256([]byte(value))
+	return "#" + hex.EncodeToString(h[:hashDigits/2])
+}
+
 // path returns attributes in the form KEY=VALUE/KEY=VALUE. Unless values are logged, each is
 // the begin of its SHA-256, behind #.
 func (a *audit) path(all []rules.Attribute) string {
@@ -81,8 +88,7 @@ func (a *audit) path(all []rules.Attribute) string {
 		}
 		value := one.Value
 		if !a.values {
-			h := sha256.Sum256([]byte(value))
-			value = "#" + hex.EncodeToString(h[:hashDigits/2])
+			value = HashOfValue(value)
 		}
 		b.WriteString(one.Key + "=" + value)
 	}

@@ -217,7 +217,13 @@ func TestHealth(t *testing.T) {
 	f.store.status.Failed = errors.New("disk\nfull")
 	f.expect("/readyz", "", 503, "not ready: the state is being loaded; decisions can't be written to disk: disk full")
 	f.handler.SetLoading(false)
-	f.store.status.Failed = nil
+	for fsync, want := range map[string]int{"always": 503, "everysec": 200, "no": 200} {
+		body := map[int]string{503: "not ready: ", 200: "ready, degraded: "}[want] + "decisions can't be written to disk: disk full"
+		f.store.status.Fsync = fsync
+		f.expect("/readyz", "", want, body)
+		f.expect("/readyz?verbose", "", want, body+"\nloaded: ok\nserving: ok\nquorum: ok\nmember: ok\nlog: decisions can't be written to disk: disk full")
+	}
+	f.store.status = status.Store{}
 	f.cluster.ofThree()
 	f.expect("/readyz", "", 200, "ready")
 	f.cluster.r.HasQuorum = false

@@ -29,6 +29,7 @@ var serverFamilies = []family{
 		value(1, v.version, runtime.Version())
 	}},
 	{"ready", "1 if /readyz reports ready, else 0.", gauge, nil, nil, boolean(func(v *view) bool { return v.ready })},
+	{"degraded", "1 if /readyz reports degraded: decisions go on, and a condition fails, as for a full disk under --fsync everysec; else 0.", gauge, nil, nil, boolean(func(v *view) bool { return v.degraded })},
 	{"connections", "Client connections open now.", gauge, nil, nil, integer(func(v *view) int64 { return v.traffic.Clients })},
 	{"max_connections", "Bound of the client connections open at once.", gauge, nil, nil, integer(func(v *view) int64 { return v.setting("max-clients") })},
 	{"connections_total", "Client connections accepted, including those rejected.", counter, nil, nil, integer(func(v *view) int64 { return v.traffic.Connections })},

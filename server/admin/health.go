@@ -16,16 +16,19 @@ func livez(h *session.Handler) http.HandlerFunc {
 	}
 }
 
-// ready returns the handler of /readyz. With ?verbose it lists the conditions.
+// ready returns the handler of /readyz. With ?verbose it lists the conditions. A degraded server is
+// ready.
 func ready(h *session.Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		status, text := http.StatusOK, "ready"
 		if why := h.NotReady(); why != "" {
 			status, text = http.StatusServiceUnavailable, "not ready: "+why
+		} else if why := h.Degraded(); why != "" {
+			text = "ready, degraded: " + why
 		}
 		if r.URL.Query().Has("verbose") {
 			for _, c := range h.Readiness() {
-				text += fmt.Sprintf("\n%s: %s", c.Name, cmp.Or(c.Trouble, "ok"))
+				text += fmt.Sprintf("\n%s: %s", c.Name, cmp.Or(c.Trouble, c.Degraded, "ok"))
 			}
 		}
 		plain(w, status, text)

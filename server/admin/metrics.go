@@ -35,7 +35,7 @@ type view struct {
 	failedLogins      int64 // logins
 	store             status.Store
 	loading           bool
-	ready             bool
+	ready, degraded   bool
 	replication       status.Replication
 	nodes             []status.Node
 	setting           func(name string) int64
@@ -58,7 +58,7 @@ func newView(cfg Config, series *ruleSeries) *view {
 		rules: ruleViews{h.Config().Rules.Current(), failed, h.RulesOK(), h.RulesFileDiffers(), series},
 		stats: e.Stats(), shards: e.ShardStats(), scripts: e.SourceStats(metricScripts), dbKeys: dbKeys, dbLasting: dbLasting, traffic: cfg.Traffic(),
 		commands: h.CommandCounts(), requests: h.RequestCounts(), errors: h.Stats().Errors(), failedLogins: h.Logins().Failed(),
-		store: h.StoreStatus(), loading: h.IsLoading(), ready: h.NotReady() == "",
+		store: h.StoreStatus(), loading: h.IsLoading(), ready: h.NotReady() == "", degraded: h.Degraded() != "",
 		replication: h.Replication(), nodes: h.Nodes(),
 		setting: func(name string) int64 { return intSetting(h, name) }, version: h.Version(), expires: cfg.Expires,
 		keys: cfg.KeyMetrics,

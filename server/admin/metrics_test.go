@@ -87,6 +87,8 @@ func TestAllMetrics(t *testing.T) {
 	for _, want := range []string{
 		`limitsrv_build_info{goversion="go`,
 		`limitsrv_ready 0`,
+		`limitsrv_ready 1`,
+		`limitsrv_degraded 1`,
 		`limitsrv_connections 3`,
 		`limitsrv_max_connections 50`,
 		`limitsrv_connections_total 4`,

@@ -18,6 +18,7 @@ type serverState struct {
 	Uptime      int64               `json:"uptime_s"`
 	Ready       bool                `json:"ready"`
 	NotReady    string              `json:"not_ready"`
+	Degraded    string              `json:"degraded"`
 	Decisions   map[string]outcomes `json:"decisions"` // by algorithm
 	Requests    []requestRow        `json:"requests"`
 	Shadow      int64               `json:"shadow_denied"`
@@ -83,7 +84,7 @@ func (a *api) now(w http.ResponseWriter, _ *http.Request, _ identity) {
 	why := h.NotReady()
 	state := serverState{
 		Time: time.Now().UnixMilli(), Version: h.Version(), Uptime: int64(time.Since(h.Started()).Seconds()),
-		Ready: why == "", NotReady: why,
+		Ready: why == "", NotReady: why, Degraded: h.Degraded(),
 		Decisions: make(map[string]outcomes, len(stats.Allowed)), Requests: newRequests(h), Shadow: stats.ShadowDenied,
 		Keys: stats.Keys, Memory: stats.MemoryBytes, MaxMemory: intSetting(h, "max-memory"), OnFull: h.Option("on-full"),
 		Connections: a.cfg.Traffic().Clients, MaxClients: intSetting(h, "max-clients"),
