@@ -2,8 +2,8 @@
 # docker run -p 6379:6379 -v limits:/data -e LIMITSRV_PASSWORD=secret limitsrv
 #
 # Every option is an environment variable: --max-memory 1gb is LIMITSRV_MAX_MEMORY=1gb.
-# The health check reads the same variables. The image contains the server only, no
-# shell; it runs with --read-only and --cap-drop ALL. Without a password it does not
+# The health check reads the same variables. The image contains the server and its
+# licenses, no shell; it runs with --read-only and --cap-drop ALL. Without a password it does not
 # start, except with LIMITSRV_UNPROTECTED=true. docker stop -t 15 leaves time for
 # --drain (10 s). -e LIMITSRV_ADMIN=0.0.0.0:9379 -p 127.0.0.1:9379:9379 adds metrics,
 # probes and a status page.
@@ -18,6 +18,7 @@ RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags=
 
 FROM scratch
 COPY --from=build /out/limitsrv /limitsrv
+COPY LICENSE NOTICE /
 COPY --from=build --chown=65532:65532 /out/data /data
 ENV LIMITSRV_LISTEN=0.0.0.0:6379 LIMITSRV_DATA=/data
 USER 65532:65532
