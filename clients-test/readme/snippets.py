@@ -1,12 +1,14 @@
 """Runs a snippet of the README as it stands there: python3 snippets.py python, say.
 
 The last line of a snippet that prints ends with the output in a comment. Of Go and Java
-the README shows statements; here they get the program around them.
+the README shows statements; here they get the program around them. Without a server a
+snippet must fail with the error of its client, and Go's without a panic.
 """
 
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 import textwrap
@@ -23,6 +25,7 @@ GO = """package main
 import (
 	"context"
 	"fmt"
+	"log"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -55,31 +58,43 @@ LANGUAGES = {
 }
 
 
-def snippet(language):
-    """The block of a language, for the server that the runner gives, and its output."""
+def snippet(language, address):
+    """The block of a language, for the server at an address, and its output."""
     blocks = re.findall(rf"^```{language}\n(.*?)^```", README.read_text(), re.MULTILINE | re.DOTALL)
     if len(blocks) != 1:
         raise ValueError(f"the README has {len(blocks)} blocks of {language}, want one")
     wanted = re.findall(r"\b(?:print|log|Println|println)\(.*(?:#|//) (.*)$", blocks[0], re.MULTILINE)
     if len(wanted) != 1:
         raise ValueError(f"the block of {language} shows {len(wanted)} outputs, want one")
-    host, port = os.environ["LIMITSRV_ADDR"].split(":")
+    host, port = address.split(":")
     text = blocks[0].replace("127.0.0.1", host)
     if "6380" not in text:
         raise ValueError(f"the block of {language} does not connect to port 6380")
     return text.replace("6380", port), wanted[0]
 
 
+def run(client, address):
+    """Runs the snippet of a client, and returns the result and the output that the README shows."""
+    language, file, around, indentation, command = LANGUAGES[client]
+    text, wanted = snippet(language, address)
+    file = BUILD / file
+    file.write_text(around % textwrap.indent(text, indentation))
+    return subprocess.run(command(file), timeout=TIMEOUT, text=True, stdin=subprocess.DEVNULL, capture_output=True), wanted
+
+
 def main():
-    language, file, around, indentation, command = LANGUAGES[sys.argv[1]]
+    client = sys.argv[1]
     try:
-        text, wanted = snippet(language)
-        file = BUILD / file
-        file.write_text(around % textwrap.indent(text, indentation))
-        ended = subprocess.run(command(file), timeout=TIMEOUT, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        ended, wanted = run(client, os.environ["LIMITSRV_ADDR"])
         got = ended.stdout.strip()
         if ended.returncode != 0 or got != wanted:
-            raise ValueError(f"got {got!r} and exit status {ended.returncode}, want {wanted!r}")
+            raise ValueError(f"got {got!r} and exit status {ended.returncode}, want {wanted!r}: {ended.stderr}")
+        if client != "node":  # node-redis connects until a server answers
+            with socket.socket() as closed:  # bound, but it does not listen
+                closed.bind(("127.0.0.1", 0))
+                ended, _ = run(client, "127.0.0.1:%d" % closed.getsockname()[1])
+            if ended.returncode == 0 or "panic" in ended.stderr or "onnect" not in ended.stderr:
+                raise ValueError(f"without a server: exit status {ended.returncode}, {ended.stderr!r}")
     except (OSError, ValueError, subprocess.TimeoutExpired) as problem:
         print("FAIL snippet:", str(problem).replace("\n", " "), flush=True)
         return 1

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"limitsrv/internal/testing/testwait"
@@ -18,9 +17,9 @@ import (
 // minShown is the least number of outputs that the pages show, and that are compared.
 const minShown = 50
 
-// TestDocs runs the README and the pages of docs as a reader would paste them: the
-// blocks of sh and console of a page, in order, in an empty directory. It compares the
-// outputs that they show.
+// TestDocs runs the README and the pages of docs as a reader would paste them into an
+// interactive shell: the blocks of sh and console of a page, in order, in an empty directory. It
+// compares the outputs that they show.
 func TestDocs(t *testing.T) {
 	testwait.Long(t)
 	testwait.Program(t, "redis-cli")
@@ -32,7 +31,7 @@ func TestDocs(t *testing.T) {
 				return
 			}
 			sessions++
-			outputs += len(s.wants)
+			outputs += s.outputs()
 			t.Run(fmt.Sprintf("%s:%d", name, s.line), s.run)
 		}
 		for _, b := range blocksOf(readPage(t, name)) {
@@ -55,64 +54,70 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// A docSession is a script made of the blocks of a page.
+// A docSession is the commands of the blocks of a page.
 type docSession struct {
 	page   string
 	line   int // of its first block
-	script strings.Builder
-	wants  []docOutput
+	pastes []docPaste
 }
 
-// A docOutput is the output that a page shows of a command.
-type docOutput struct {
-	line          int
-	command, want string
+// A docPaste is lines that a reader pastes at once. The terminal must show the output, if
+// there is one.
+type docPaste struct {
+	line        int
+	lines, want string
+	compared    bool
 }
 
-// add appends the commands of a block.
+// add appends the commands of a block: a paste for each command with an output, and one for
+// the lines between two of them.
 func (s *docSession) add(b block) {
 	lines := strings.Split(strings.TrimSuffix(b.text, "\n"), "\n")
 	for i := 0; i < len(lines); i++ {
-		at := b.line + 1 + i
+		p := docPaste{line: b.line + 1 + i, lines: lines[i]}
 		if b.language == "sh" {
-			if command, want, ok := strings.Cut(lines[i], "    # "); ok {
-				s.compare(at, command, want)
-			} else {
-				s.script.WriteString(lines[i] + "\n")
+			_, p.want, p.compared = strings.Cut(lines[i], "    # ")
+			for !p.compared && i+1 < len(lines) && !strings.Contains(lines[i+1], "    # ") {
+				i++
+				p.lines += "\n" + lines[i]
 			}
+			s.pastes = append(s.pastes, p)
 			continue
 		}
-		command := strings.TrimPrefix(lines[i], "$ ")
-		var want []string
+		p.lines, p.compared = strings.TrimPrefix(lines[i], "$ "), true
 		for i+1 < len(lines) && !strings.HasPrefix(lines[i+1], "$ ") {
 			i++
-			want = append(want, lines[i])
+			p.want += lines[i] + "\n"
 		}
-		s.compare(at, command, strings.Join(want, "\n"))
+		s.pastes = append(s.pastes, p)
 	}
 }
 
-// compare appends a command with an output that is compared.
-func (s *docSession) compare(line int, command, want string) {
-	fmt.Fprintf(&s.script, "{ %s; } >.output%d 2>&1\n", command, len(s.wants))
-	s.wants = append(s.wants, docOutput{line, command, want})
+// outputs returns how many outputs are compared.
+func (s *docSession) outputs() (n int) {
+	for _, p := range s.pastes {
+		if p.compared {
+			n++
+		}
+	}
+	return n
 }
 
-// ports are those of servers in scripts.
+// ports are those of servers in blocks.
 var ports = regexp.MustCompile(`\b(63|73|93)\d\d\b`)
 
-// endsAll makes a script end all its programs with itself.
-const endsAll = "trap 'kill $(jobs -p) 2>/dev/null' EXIT; trap 'exit 1' TERM\n"
-
 // wrapper is the limitsrv of a session. The clock of a server that begins with --listen, and has
-// at most rules besides, stands still, so that pages can show exact times.
+// at most rules besides, stands still, so that pages can show exact times. A server in the
+// background logs to a file, not between the outputs.
 const wrapper = `#!/bin/sh
 case "$# $1 $3" in "2 --listen " | "6 --listen --rules") export LIMITSRV_TEST_CLOCK=true ;; esac
+read -r _ _ _ _ group _ _ foreground _ </proc/$$/stat
+if [ "$group" != "$foreground" ]; then exec >>.server.log 2>&1; fi
 exec %s "$@"
 `
 
-// run pastes the script into a shell in an empty directory, on free ports. It waits for nothing: a
-// page must wait itself until its servers are ready.
+// run pastes the commands into an interactive shell in an empty directory, on free ports. It waits
+// for nothing: a page must wait itself until its servers are ready.
 func (s *docSession) run(t *testing.T) {
 	free := map[string]string{}
 	onFree := func(text string) string {
@@ -127,7 +132,6 @@ func (s *docSession) run(t *testing.T) {
 			return free[port]
 		})
 	}
-	script := onFree(s.script.String())
 	dir := t.TempDir()
 	program, err := os.Executable()
 	if err == nil {
@@ -138,33 +142,49 @@ func (s *docSession) run(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), testwait.Scaled(6*wait))
 	defer cancel()
-	bash := exec.CommandContext(ctx, "bash")
-	bash.Stdin = strings.NewReader(endsAll + script + "\nkill $(jobs -p) 2>/dev/null; wait")
-	bash.Cancel, bash.WaitDelay = func() error { return bash.Process.Signal(syscall.SIGTERM) }, wait
-	bash.Dir = dir
-	bash.Env = append(os.Environ(), asServer+"=1", "PATH="+dir+":"+os.Getenv("PATH"))
-	said, err := bash.CombinedOutput()
-	if err != nil {
-		t.Errorf("%v:\n%s", err, said)
-	}
-	for i, w := range s.wants {
-		got, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf(".output%d", i)))
-		if err != nil {
-			t.Errorf("%s:%d: %s: %v", s.page, w.line, w.command, err)
-			continue
+	shell := openTerminal(ctx, t, dir, asServer+"=1", "PATH="+dir+":"+os.Getenv("PATH"))
+	defer func() {
+		if err := shell.end(); err != nil {
+			t.Errorf("bash ended: %v", err)
 		}
-		if want := onFree(w.want); !isShown(want, strings.TrimSpace(strings.ReplaceAll(string(got), "\r", ""))) {
-			t.Errorf("%s:%d: %s\n got %s\nwant %s", s.page, w.line, w.command, got, want)
+		if log, err := os.ReadFile(filepath.Join(dir, ".server.log")); t.Failed() && err == nil {
+			t.Logf("the log of its servers:\n%s", log)
+		}
+	}()
+	for _, p := range s.pastes {
+		got, err := shell.paste(onFree(p.lines))
+		if err != nil {
+			t.Errorf("%s:%d: %s: %v after %q", s.page, p.line, p.lines, err, got)
+			return
+		}
+		if want := onFree(p.want); p.compared && !isShown(want, strings.TrimSpace(got), s.page == "README.md") {
+			t.Errorf("%s:%d: %s\n got %s\nwant %s", s.page, p.line, p.lines, got, want)
 		}
 	}
 }
 
+// longTime are the milliseconds of a transcript that a person made at human speed.
+var longTime = regexp.MustCompile(`\b\d{5,7}\b`)
+
 // isShown reports whether a page that shows an output shows this one: "..." stands for
-// anything.
-func isShown(shown, output string) bool {
+// anything. If a person made the transcript, its long times are up to a fifth shorter.
+func isShown(shown, output string, transcript bool) bool {
 	parts := strings.Split(strings.TrimSpace(shown), "...")
 	for i := range parts {
 		parts[i] = regexp.QuoteMeta(parts[i])
+		if transcript {
+			parts[i] = longTime.ReplaceAllString(parts[i], `(\d{5,7})`)
+		}
 	}
-	return regexp.MustCompile(`(?s)^` + strings.Join(parts, ".*") + `$`).MatchString(output)
+	found := regexp.MustCompile(`(?s)^` + strings.Join(parts, ".*") + `$`).FindStringSubmatch(output)
+	if found == nil || !transcript {
+		return found != nil
+	}
+	for i, text := range longTime.FindAllString(shown, -1) {
+		written, _ := strconv.Atoi(text)
+		if got, _ := strconv.Atoi(found[i+1]); written > got || written < got*4/5 {
+			return false
+		}
+	}
+	return true
 }

@@ -17,7 +17,9 @@ import (
 const (
 	root = "../../"
 	// maxReadmeWords keeps the README short; the rest belongs into docs.
-	maxReadmeWords = 1300
+	maxReadmeWords = 1500
+	// maxSentence is the most words of a sentence before the README's first heading.
+	maxSentence = 30
 )
 
 // rewrite is the flag of datadriven: write the expected texts anew.
@@ -83,7 +85,7 @@ func blocksOf(page string) (all []block) {
 var shown = []string{"text", "yaml", "diff", "python", "js", "go", "java", "nginx", "caddyfile"}
 
 // needed are the programs of blocks of the language shell, which are not run here.
-var needed = regexp.MustCompile(`(?m)^(docker|kubectl) `)
+var needed = regexp.MustCompile(`(?m)^(docker|kubectl|go build) `)
 
 // TestDocsBlocks requires every code block to have a language that says whether it is
 // run.
@@ -95,7 +97,7 @@ func TestDocsBlocks(t *testing.T) {
 			case b.language != "shell":
 				t.Errorf("%s:%d: the language of the block is %q, want sh or console, which are run, shell, or one of %q", name, b.line, b.language, shown)
 			case !needed.MatchString(b.text):
-				t.Errorf("%s:%d: a block of the language shell is not run: only those with docker or kubectl may be", name, b.line)
+				t.Errorf("%s:%d: a block of the language shell is not run: only those with docker, kubectl or go build may be", name, b.line)
 			}
 		}
 	}
@@ -131,19 +133,45 @@ func TestDocsWaitForServers(t *testing.T) {
 	}
 }
 
-// hasLetter matches words, and not the lines of tables and pictures.
-var hasLetter = regexp.MustCompile(`[\pL\pN]`)
-
-// TestReadmeIsShort counts the words of the README, those of tables and code included.
+// TestReadmeIsShort counts the words of the README as wc does, and those of the sentences of its
+// first screen.
 func TestReadmeIsShort(t *testing.T) {
-	words := 0
-	for _, word := range strings.Fields(readPage(t, "README.md")) {
-		if hasLetter.MatchString(word) {
-			words++
+	text := readPage(t, "README.md")
+	if words := len(strings.Fields(text)); words > maxReadmeWords {
+		t.Errorf("the README has %d words, want at most %d", words, maxReadmeWords)
+	}
+	screen, _, _ := strings.Cut(text, "\n**Contents:**")
+	if screen == text {
+		t.Error("the README has no list of contents after its first screen")
+	}
+	for i, part := range strings.Split(screen, "```") {
+		if i%2 == 1 {
+			continue // a block of code
+		}
+		for _, sentence := range sentenceEnd.Split(part, -1) {
+			if words := len(strings.Fields(sentence)); words > maxSentence {
+				t.Errorf("a sentence of the README's first screen has %d words, want at most %d: %q", words, maxSentence, sentence)
+			}
 		}
 	}
-	if words > maxReadmeWords {
-		t.Errorf("the README has %d words, want at most %d", words, maxReadmeWords)
+}
+
+// sentenceEnd matches between two sentences, paragraphs or points of a list.
+var sentenceEnd = regexp.MustCompile(`[.?!](\*\*)?\s|\n\n|\n- `)
+
+// TestReadmeContents requires the list of contents to have the headings of the README, in order.
+func TestReadmeContents(t *testing.T) {
+	text := readPage(t, "README.md")
+	list := regexp.MustCompile(`(?m)^\*\*Contents:\*\* .*$`).FindString(text)
+	var listed, want []string
+	for _, found := range anchor.FindAllStringSubmatch(list, -1) {
+		listed = append(listed, strings.TrimPrefix(found[1], "#"))
+	}
+	for _, found := range regexp.MustCompile(`(?m)^## .*$`).FindAllString(text, -1) {
+		want = append(want, anchors(found)...)
+	}
+	if !slices.Equal(listed, want) {
+		t.Errorf("the README's contents are %q, want its headings %q", listed, want)
 	}
 }
 
@@ -168,8 +196,8 @@ func TestReadmeFigures(t *testing.T) {
 			}
 		}
 	}
-	if seen < 10 {
-		t.Errorf("the README's list has %d figures, want 10 or more", seen)
+	if seen < 3 {
+		t.Errorf("the README's list has %d figures, want 3 or more", seen)
 	}
 }
 
@@ -192,7 +220,7 @@ func anchors(page string) (all []string) {
 // every page to be linked to from the README or another page.
 func TestDocsLinks(t *testing.T) {
 	linked := map[string]bool{"README.md": true}
-	for _, name := range append(pages(t), "CHANGELOG.md") {
+	for _, name := range append(pages(t), "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md") {
 		for _, found := range anchor.FindAllStringSubmatch(readPage(t, name), -1) {
 			if strings.Contains(found[1], "://") {
 				continue
