@@ -40,7 +40,7 @@ var testArrowsOf = map[string][]string{
 }
 
 // foreignFolders have packages that may import any module except ours.
-var foreignFolders = []string{"clients-test", "deploy/check"}
+var foreignFolders = []string{"clients", "clients-test", "deploy/check"}
 
 const (
 	maxLines     = 400
