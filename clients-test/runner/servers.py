@@ -156,6 +156,7 @@ class Servers:
         again = server("restart")
         over_http = free_addresses(1) if self.has_http else []
         self.environment = {
+            "LIMITSRV_PROGRAM": str(self.binary.resolve()),
             "LIMITSRV_ADDR": server("plain", *(f"--rls-http={address}" for address in over_http)).address,
             "LIMITSRV_PASSWORD_ADDR": server("password", password=PASSWORD).address,
             "LIMITSRV_PASSWORD": PASSWORD,

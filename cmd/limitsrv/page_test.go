@@ -174,6 +174,7 @@ func TestPageLogins(t *testing.T) {
 	for _, path := range []string{"/api/now", "/api/history", "/api/top?by=hot&window=hour&count=9", "/api/key?raw=cHJlY2lvdXM", "/api/keys?prefix=&cursor=0&count=1", "/api/rules", "/api/match?domain=YQ&a=YQ.YQ", "/metrics"} {
 		a.wants(t, "", path, "", http.StatusUnauthorized, "")
 	}
+	w.do(t, `RL.RULES LOAD "domain: api\nrules:\n  - {name: one, per: [ip], limits: 100/year}\n"`)
 	w.do(t, "RL.OVERRIDE SET api ip 203.0.113.7 DENY")
 	until(t, "a user of the group admin sees overrides", func() bool {
 		_, text := a.asks(t, "root:root's secret", "/api/rules", "")
