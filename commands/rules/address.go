@@ -179,3 +179,15 @@ var addressHeaders = map[string]bool{
 	"true-client-ip": true, "cf-connecting-ip": true, "cf-connecting-ipv6": true, "fastly-client-ip": true, "fly-client-ip": true,
 	"x-envoy-external-address": true, "x-azure-clientip": true, "x-azure-socketip": true, "x-appengine-user-ip": true,
 }
+
+// canonicalRange parses an address range. Its first address may have any spelling, and bits beyond
+// the range.
+func canonicalRange(text string) (netip.Prefix, bool) {
+	address, bits, _ := strings.Cut(strings.Trim(text, " \t"), "/")
+	a, ok := ParseAddress([]byte(address))
+	if !ok || !isRange(text) {
+		return netip.Prefix{}, false
+	}
+	p, err := netip.ParsePrefix(a.String() + "/" + bits)
+	return p.Masked(), err == nil
+}

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -47,8 +46,8 @@ func (s *Set) Spell(v Override) (Override, error) {
 	return v, nil
 }
 
-// ruleOf returns the rule with this name, or the rule of a limit with this name; nil if there is
-// none. The domain may be nil.
+// ruleOf returns the rule with this name, or the rule of a limit with this name, or nil. The domain
+// may be nil.
 func (d *Domain) ruleOf(name string) *flatRule {
 	if d == nil || name == "" {
 		return nil
@@ -59,16 +58,4 @@ func (d *Domain) ruleOf(name string) *flatRule {
 		}
 	}
 	return nil
-}
-
-// canonicalRange parses an address range. Its first address may have any spelling, and bits beyond
-// the range.
-func canonicalRange(text string) (netip.Prefix, bool) {
-	address, bits, _ := strings.Cut(strings.Trim(text, " \t"), "/")
-	a, ok := ParseAddress([]byte(address))
-	if !ok || !isRange(text) {
-		return netip.Prefix{}, false
-	}
-	p, err := netip.ParsePrefix(a.String() + "/" + bits)
-	return p.Masked(), err == nil
 }

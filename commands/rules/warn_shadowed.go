@@ -36,7 +36,7 @@ func (c *compiler) warnShadowed(doc *source.Document) {
 	}
 }
 
-// warnListed warns of a rule whose requests lists deny or allow.
+// warnListed warns of a rule if lists deny or allow all its requests.
 func (c *compiler) warnListed(rule *flatRule, from *source.Rule) {
 	for i := range rule.match {
 		m := &rule.match[i]
