@@ -1,12 +1,14 @@
 package server
 
 import (
+	"cmp"
 	"crypto/tls"
 	"io/fs"
-	"limitsrv/commands/session"
 	"log/slog"
 	"runtime"
 	"time"
+
+	"limitsrv/commands/session"
 )
 
 // Config holds the addresses to listen on and the bounds of connections. A zero field
@@ -55,18 +57,11 @@ const (
 
 // setDefaults fills in the defaults, except for the limits.
 func (c *Config) setDefaults() {
-	setDefault(&c.MaxClients, DefaultMaxClients)
-	setDefault(&c.WriteTimeout, DefaultWriteTimeout)
-	setDefault(&c.TCPKeepAlive, defaultKeepAlive)
-	setDefault(&c.UnixSocketPerm, defaultSocketPerm)
-	setDefault(&c.Loops, max(1, runtime.NumCPU()/2))
-	setDefault(&c.Logger, slog.Default())
-	setDefault(&c.Room, new(session.Room))
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
+	c.MaxClients = cmp.Or(c.MaxClients, DefaultMaxClients)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, DefaultWriteTimeout)
+	c.TCPKeepAlive = cmp.Or(c.TCPKeepAlive, defaultKeepAlive)
+	c.UnixSocketPerm = cmp.Or(c.UnixSocketPerm, defaultSocketPerm)
+	c.Loops = cmp.Or(c.Loops, max(1, runtime.NumCPU()/2))
+	c.Logger = cmp.Or(c.Logger, slog.Default())
+	c.Room = cmp.Or(c.Room, new(session.Room))
 }

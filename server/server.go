@@ -81,19 +81,13 @@ func New(cfg Config) (*Server, error) {
 func (s *Server) listen() error {
 	if s.cfg.Listen != "" {
 		ln, err := listenTCP(s.cfg.Listen, s.cfg.TCPKeepAlive)
-		if err != nil {
-			return err
-		}
-		if err := s.give(ln, s.plain, &s.addr); err != nil {
+		if err := s.give(ln, err, s.plain, &s.addr); err != nil {
 			return err
 		}
 	}
 	if s.cfg.UnixSocket != "" {
 		ln, err := listenUnix(s.cfg.UnixSocket, s.cfg.UnixSocketPerm)
-		if err != nil {
-			return err
-		}
-		if err := s.give(ln, s.plain, &s.addr); err != nil {
+		if err := s.give(ln, err, s.plain, &s.addr); err != nil {
 			return err
 		}
 	}
@@ -101,14 +95,15 @@ func (s *Server) listen() error {
 		return nil
 	}
 	ln, err := listenTCP(s.cfg.TLSListen, s.cfg.TCPKeepAlive)
+	return s.give(ln, err, s.secure, &s.addrTLS)
+}
+
+// give gives a listener, unless making it failed with err, to a transport, and stores its address in
+// addr unless that has one.
+func (s *Server) give(ln net.Listener, err error, to transport, addr *net.Addr) error {
 	if err != nil {
 		return err
 	}
-	return s.give(ln, s.secure, &s.addrTLS)
-}
-
-// give gives a listener to a transport, and stores its address in addr unless that has one.
-func (s *Server) give(ln net.Listener, to transport, addr *net.Addr) error {
 	if *addr == nil {
 		*addr = ln.Addr()
 	}

@@ -40,18 +40,11 @@ func (s *socket) Read(p []byte) (int, error) {
 		if !s.full && now.After(s.drainUntil) {
 			return 0, io.EOF
 		}
-		_ = s.SetReadDeadline(later(s.drainUntil, now.Add(drainRead)))
+		_ = s.SetReadDeadline(now.Add(max(drainRead, s.drainUntil.Sub(now))))
 	}
 	n, err := s.Conn.Read(p)
 	s.full = n == len(p)
 	return n, err
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // hasUnread reports whether a nonblocking socket has received bytes that were not read.

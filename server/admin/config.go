@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"crypto/tls"
 	"log/slog"
 	"net/http"
@@ -31,9 +32,7 @@ type Config struct {
 
 // setDefaults fills in the optional sources.
 func (c *Config) setDefaults() {
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	if c.Traffic == nil {
 		c.Traffic = func() server.Stats { return server.Stats{} }
 	}

@@ -1,6 +1,7 @@
 package rls
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"log/slog"
@@ -37,9 +38,7 @@ type core struct {
 }
 
 func newCore(cfg Config) *core {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	s := &core{cfg: cfg, log: cfg.Logger, access: access.New(cfg.Logins, maxPendingLogins, maxPendingLoginsPerSite)}
 	s.calls.New = func() any { return newCall(cfg.Options) }
 	s.draining, s.drain = context.WithCancel(context.Background())
