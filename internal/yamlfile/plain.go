@@ -47,7 +47,7 @@ func (s *Stream) block(column, level int) *yaml.Node {
 
 // mapping reads a mapping in block style.
 func (s *Stream) mapping(column, level int) *yaml.Node {
-	n, mark := s.node(yaml.MappingNode), s.pool.begin()
+	n, mark := s.node(yaml.MappingNode), len(s.pool.open)
 	for {
 		key := s.key(false)
 		if key == nil {
@@ -83,7 +83,7 @@ func (s *Stream) key(flow bool) *yaml.Node {
 
 // list reads a list in block style.
 func (s *Stream) list(column, level int) *yaml.Node {
-	n, mark := s.node(yaml.SequenceNode), s.pool.begin()
+	n, mark := s.node(yaml.SequenceNode), len(s.pool.open)
 	for s.column == column && s.atDash() {
 		if s.pool.push(s.item(column, level+1)); s.failed || s.column > column {
 			return s.fail()
@@ -138,10 +138,7 @@ func (s *Stream) below(line, column, level int, word bool) *yaml.Node {
 // inLine reads the value of a word or of a dash in a column that follows in its line.
 func (s *Stream) inLine(column, level int) *yaml.Node {
 	s.spaces()
-	if c := s.peek(0); c == '[' || c == '{' {
-		return s.endLine(s.flow(level+1), column)
-	}
-	return s.endLine(s.scalar(false), column)
+	return s.endLine(s.value(level, false), column)
 }
 
 // endLine goes to the next line, which must not continue the value of a word or of a dash in
@@ -199,7 +196,7 @@ func (s *Stream) flow(level int) *yaml.Node {
 	if s.peek(0) == '{' {
 		kind, last = yaml.MappingNode, '}'
 	}
-	n, mark := s.node(kind), s.pool.begin()
+	n, mark := s.node(kind), len(s.pool.open)
 	n.Style = yaml.FlowStyle
 	s.at++
 	s.lines()
@@ -217,7 +214,7 @@ func (s *Stream) flow(level int) *yaml.Node {
 			s.at++ // the colon
 			s.lines()
 		}
-		if s.pool.push(s.flowValue(level)); s.failed {
+		if s.pool.push(s.value(level, true)); s.failed {
 			return nil
 		}
 		s.lines()
@@ -230,12 +227,12 @@ func (s *Stream) flow(level int) *yaml.Node {
 	return n
 }
 
-// flowValue reads a node within flow style.
-func (s *Stream) flowValue(level int) *yaml.Node {
+// value reads a scalar, or a node in flow style. flow: it is within another one.
+func (s *Stream) value(level int, flow bool) *yaml.Node {
 	if c := s.peek(0); c == '[' || c == '{' {
 		return s.flow(level + 1)
 	}
-	return s.scalar(true)
+	return s.scalar(flow)
 }
 
 // lines goes over spaces and line ends.

@@ -34,12 +34,9 @@ func (p *pool) node() *yaml.Node {
 	return n
 }
 
-// begin begins the parts of a node. Those of nodes within it go first.
-func (p *pool) begin() int { return len(p.open) }
-
 func (p *pool) push(part *yaml.Node) { p.open = append(p.open, part) }
 
-// end makes the parts since begin those of a node.
+// end makes the open parts from begin on those of a node. Those of nodes within it go first.
 func (p *pool) end(n *yaml.Node, begin int) {
 	if parts := p.open[begin:]; len(parts) > 0 {
 		from := len(p.parts)
