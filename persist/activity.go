@@ -2,15 +2,28 @@ package persist
 
 import "sync/atomic"
 
+// A signal wakes one goroutine. It has a capacity of 1.
+type signal chan struct{}
+
+func newSignal() signal { return make(signal, 1) }
+
+// send wakes the goroutine, or has the next receive return at once. It does not block.
+func (s signal) send() {
+	select {
+	case s <- struct{}{}:
+	default:
+	}
+}
+
 // activity tells a periodic goroutine whether there is work, so that it sets no timer
 // when idle. Concurrency: any goroutine may call mark; one calls seen and wait.
 type activity struct {
 	marked  atomic.Bool // since the last call of seen
 	waiting atomic.Bool
-	wake    chan struct{}
+	wake    signal
 }
 
-func newActivity() activity { return activity{wake: make(chan struct{}, 1)} }
+func newActivity() activity { return activity{wake: newSignal()} }
 
 // mark reports work and wakes the goroutine if it waits.
 //
@@ -20,10 +33,7 @@ func (l *activity) mark() {
 		l.marked.Store(true)
 	}
 	if l.waiting.Load() {
-		select {
-		case l.wake <- struct{}{}:
-		default:
-		}
+		l.wake.send()
 	}
 }
 

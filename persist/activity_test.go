@@ -41,7 +41,7 @@ func TestLogIdle(t *testing.T) {
 }
 
 // TestMaintainIdle checks that maintain does nothing without work until fail or
-// monitorDisk wakes it.
+// the DiskWatch wakes it.
 func TestMaintainIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, testOptions(t, vfs.NewMem(), EverySecond))

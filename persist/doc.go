@@ -49,7 +49,7 @@
 //
 // A Store executes batches through a pipeline, which logs groups of package commit and then
 // applies them, or applies each batch and then logs its changes. mu orders decisions, and
-// logMu entries. Two goroutines serve the disk: monitorDisk detects that it hangs, and
+// logMu entries. Two goroutines serve the disk: a DiskWatch detects that it hangs, and
 // maintain takes snapshots and replaces a failed log.
 //
 // A Log is raft-wal with a file layer, META, codec and recovery of our own, because those

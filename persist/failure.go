@@ -54,7 +54,7 @@ func (s *Store) fail(err error) *Failure {
 	after := s.pipeline.fail(f)
 	s.mu.Unlock()
 	after()
-	s.wakeMaintain()
+	s.maintainWake.send()
 	s.o.Logger.Error("the disk has failed: "+s.consequence(), "error", err, "dir", s.o.Dir)
 	return f
 }

@@ -361,11 +361,9 @@ func (l *Log) Close() error {
 	if l.closed.Swap(true) {
 		return nil
 	}
-	err := l.Err()
-	if err == nil {
+	var err error
+	if l.Err() == nil { // otherwise its error has been reported
 		err = l.Sync()
-	} else {
-		err = nil // it has been reported
 	}
 	l.err.CompareAndSwap(nil, &errLogClosed)
 	close(l.stop)

@@ -301,12 +301,13 @@ func TestLogOptions(t *testing.T) {
 
 func TestParsePolicy(t *testing.T) {
 	for _, p := range []Policy{EverySecond, Always, Never} {
-		if got, err := ParsePolicy(p.String()); got != p || err != nil {
-			t.Errorf("ParsePolicy(%q) = %v, %v", p.String(), got, err)
+		var got Policy
+		if err := got.UnmarshalText([]byte(p.String())); got != p || err != nil {
+			t.Errorf("UnmarshalText(%q) = %v, %v", p, err, got)
 		}
 	}
-	if _, err := ParsePolicy("Always"); err == nil {
-		t.Error("ParsePolicy(Always): no error, want one")
+	if err := new(Policy).UnmarshalText([]byte("Always")); err == nil {
+		t.Error("UnmarshalText(Always): no error, want one")
 	}
 }
 

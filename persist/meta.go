@@ -46,13 +46,6 @@ type logState struct {
 // tail returns the segment that is written to.
 func (s *logState) tail() *types.SegmentInfo { return &s.Segments[len(s.Segments)-1] }
 
-// newLogState returns the state of an empty log with first as the index of its first entry.
-func newLogState(id codecID, first uint64, segmentBytes int64) *logState {
-	s := &logState{codec: id}
-	s.addTail(first, segmentBytes)
-	return s
-}
-
 // addTail adds an empty segment.
 func (s *logState) addTail(first uint64, segmentBytes int64) {
 	s.Segments = append(s.Segments, types.SegmentInfo{

@@ -36,7 +36,7 @@ import (
 type pipeline struct {
 	s        *Store
 	logFirst bool
-	wake     chan struct{} // wakes the writer; capacity 1
+	wake     signal // wakes the writer
 	waiters  chan commitWaiter
 	donePool sync.Pool
 	appended chan appendedGroup
@@ -92,7 +92,7 @@ const (
 
 func newPipeline(s *Store) *pipeline {
 	p := &pipeline{s: s, logFirst: s.o.Policy == Always, pending: new(Entry), spare: new(Entry)}
-	p.wake, p.waiters = make(chan struct{}, 1), make(chan commitWaiter, maxCommitWaiters)
+	p.wake, p.waiters = newSignal(), make(chan commitWaiter, maxCommitWaiters)
 	p.appended = make(chan appendedGroup, maxGroups)
 	p.donePool.New = func() any { return make(chan struct{}, 1) }
 	p.builder = commit.Builder[request]{MaxBytes: maxGroupBytes, Fingerprint: s.engine.Fingerprint, Encode: p.encode}
@@ -191,7 +191,7 @@ func (p *pipeline) apply(stamp engine.Instant, batch *engine.Batch) (changed int
 // commit is Store.Commit.
 func (p *pipeline) commit() {
 	if p.logFirst {
-		p.wakeWriter()
+		p.wake.send()
 		return
 	}
 	c := commitWaiter{target: p.executed.Load()}
@@ -214,13 +214,6 @@ func (p *pipeline) commit() {
 	case <-c.done:
 		p.donePool.Put(c.done)
 	case <-failed: // done may still be used, so it is not put back
-	}
-}
-
-func (p *pipeline) wakeWriter() {
-	select {
-	case p.wake <- struct{}{}:
-	default:
 	}
 }
 
@@ -281,7 +274,7 @@ func (p *pipeline) nextGroup() *commit.Group[request] {
 	g := p.builder.Build(stamp, all, room)
 	p.waiting.Return(all[g.Len():], all)
 	if p.waiting.Len() > 0 {
-		p.wakeWriter()
+		p.wake.send()
 	}
 	if invariants.Enabled && len(s.inFlight) > 0 && stamp < s.inFlight[len(s.inFlight)-1] {
 		invariants.Violated("a group at %d is logged after groups at %d", stamp, s.inFlight)

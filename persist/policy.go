@@ -1,6 +1,9 @@
 package persist
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A Policy determines when appended entries are put on disk.
 type Policy uint8
@@ -21,21 +24,15 @@ var policies = [...]string{EverySecond: "everysec", Always: "always", Never: "no
 // String returns the name of the policy: always, everysec or no.
 func (p Policy) String() string { return policies[p] }
 
-// ParsePolicy returns the policy of a name.
-func ParsePolicy(name string) (Policy, error) {
-	for i, n := range policies {
-		if n == name {
-			return Policy(i), nil
-		}
-	}
-	return 0, fmt.Errorf("fsync policy %q must be always, everysec or no", name)
-}
-
 // MarshalText returns the name.
 func (p Policy) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 // UnmarshalText parses a name.
-func (p *Policy) UnmarshalText(text []byte) (err error) {
-	*p, err = ParsePolicy(string(text))
-	return err
+func (p *Policy) UnmarshalText(text []byte) error {
+	i := slices.Index(policies[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("fsync policy %q must be always, everysec or no", text)
+	}
+	*p = Policy(i)
+	return nil
 }

@@ -20,7 +20,8 @@ func (l *Log) create() (*logState, error) {
 	}
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
-	state := newLogState(newCodecID(binary.LittleEndian.Uint64(random[:])), l.options.First, l.options.SegmentBytes)
+	state := &logState{codec: newCodecID(binary.LittleEndian.Uint64(random[:]))}
+	state.addTail(l.options.First, l.options.SegmentBytes)
 	if err := l.files.prepare(l.fs.PathJoin(l.dir, segment.FileName(*state.tail())), l.options.SegmentBytes); err != nil {
 		return nil, err
 	}

@@ -101,10 +101,10 @@ type Store struct {
 	failure      atomic.Pointer[Failure]
 	failedCh     atomic.Pointer[chan struct{}] // closed at the next failure
 	diskWatch    *DiskWatch
-	appending    *Stopwatch    // measures appends to the log
-	slowLogged   bool          // a slow sync has been logged; used by monitorDisk alone
-	unsynced     atomic.Int64  // since when the log has unsynced entries, as Unix nanoseconds; 0: none
-	maintainWake chan struct{} // wakes maintain; capacity 1
+	appending    *Stopwatch   // measures appends to the log
+	slowLogged   bool         // a slow sync has been logged; used by checkDisk alone
+	unsynced     atomic.Int64 // since when the log has unsynced entries, as Unix nanoseconds; 0: none
+	maintainWake signal       // wakes maintain
 	saver        saver
 	loading      Loading
 	sameBoot     bool         // the machine has not gone down since the log was last open
@@ -141,7 +141,7 @@ func Open(o Options) (*Store, error) {
 	s := &Store{o: o, dir: dir, engine: engine.New(o.Engine), logMu: newTimedMutex(), bound: bound}
 	s.diskWatch = NewDiskWatch()
 	s.appending = s.diskWatch.Stopwatch()
-	s.maintainWake = make(chan struct{}, 1)
+	s.maintainWake = newSignal()
 	s.resetFailed()
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.saving, s.cancelSaving = context.WithCancel(s.stopping)

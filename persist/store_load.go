@@ -57,7 +57,7 @@ func (s *Store) Recover(ctx context.Context) error {
 	s.mu.Unlock()
 	s.o.Logger.Info("state loaded", "keys", s.engine.Len(), "snapshot_keys", s.loading.Keys.Load(),
 		"log_entries", s.loading.Entries.Load(), "log_bytes", s.loading.LogBytes.Load(), "took", time.Since(began).Round(time.Millisecond))
-	s.wait.Go(s.monitorDisk)
+	s.wait.Go(func() { s.diskWatch.Run(s.stopping, s.checkDisk) })
 	s.wait.Go(s.maintain)
 	return nil
 }

@@ -41,13 +41,5 @@ func (s *Store) maintain() {
 	}
 }
 
-// wakeMaintain wakes maintain. It does not block.
-func (s *Store) wakeMaintain() {
-	select {
-	case s.maintainWake <- struct{}{}:
-	default: // it is about to run
-	}
-}
-
 // logOutgrown reports whether the log is long enough to be replaced by a snapshot.
 func (s *Store) logOutgrown() bool { return s.log.Load().Bytes() > s.logBound() }

@@ -18,12 +18,8 @@ func (s *Store) append(data []byte) error {
 	return err
 }
 
-// monitorDisk detects a disk that hangs, or fails while no caller waits for it, until the
-// Store is closed. It never blocks on the disk.
-func (s *Store) monitorDisk() { s.diskWatch.Run(s.stopping, s.checkDisk) }
-
-// checkDisk fails the Store if the disk hangs or has failed. It returns whether the disk
-// must be checked again.
+// checkDisk fails the Store if the disk hangs, or has failed while no caller waited for it. It
+// returns whether the disk must be checked again. It never blocks on the disk.
 func (s *Store) checkDisk() (busy bool) {
 	log := s.log.Load()
 	took, appending := s.appending.Running()
@@ -34,7 +30,7 @@ func (s *Store) checkDisk() (busy bool) {
 		s.fail(log.Err())
 	}
 	if s.logOutgrown() {
-		s.wakeMaintain()
+		s.maintainWake.send()
 	}
 	s.checkSync(log)
 	return appending || s.o.Policy == EverySecond && s.unsynced.Load() != 0
