@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"io/fs"
 	"sync"
 	"time"
@@ -139,13 +138,9 @@ func (s *logState) check() (reason string) {
 // readMeta reads META. Its error wraps fs.ErrNotExist if there is no META.
 func readMeta(files vfs.FS, dir string) (*logState, error) {
 	name := files.PathJoin(dir, metaName)
-	file, err := files.Open(name)
+	b, err := readSmall(files, name, maxMetaBytes)
 	if err != nil {
 		return nil, fmt.Errorf("open the log: %w", err)
-	}
-	b, err := io.ReadAll(io.LimitReader(file, maxMetaBytes+1))
-	if err = errors.Join(err, file.Close()); err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	s, reason, err := decodeMeta(b)
 	switch {
@@ -160,21 +155,7 @@ func readMeta(files vfs.FS, dir string) (*logState, error) {
 // writeMeta replaces META. After an error either the old or the new one is there.
 func writeMeta(files vfs.FS, dir string, s *logState) error {
 	made := files.PathJoin(dir, metaNew)
-	file, err := files.Create(made, vfs.WriteCategoryUnspecified)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", made, err)
-	}
-	_, err = file.Write(s.encode())
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = files.Rename(made, files.PathJoin(dir, metaName))
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", made, errors.Join(err, removeIfThere(files, made)))
-	}
-	if err = syncDir(files, dir); err != nil {
+	if err := replaceFile(files, made, files.PathJoin(dir, metaName), s.encode()); err != nil {
 		return fmt.Errorf("write %s: %w", made, err)
 	}
 	return nil

@@ -64,14 +64,20 @@ func WriteSealed(fsys vfs.FS, dir, name, what string, format int, contents any) 
 		return err
 	}
 	target := fsys.PathJoin(dir, name)
-	made := target + suffixTemporary
-	if err = WriteSynced(fsys, made, data); err == nil {
+	return replaceFile(fsys, target+suffixTemporary, target, data)
+}
+
+// replaceFile creates or replaces a file, of which it first writes made. After a crash the old or
+// the new file is there; if it returned nil, the new file.
+func replaceFile(fsys vfs.FS, made, target string, data []byte) error {
+	err := WriteSynced(fsys, made, data)
+	if err == nil {
 		err = fsys.Rename(made, target)
 	}
 	if err != nil {
 		return errors.Join(err, removeIfThere(fsys, made))
 	}
-	return syncDir(fsys, dir)
+	return syncDir(fsys, fsys.PathDir(target))
 }
 
 // removeIfThere removes a file if it exists.
