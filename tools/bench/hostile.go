@@ -2,11 +2,13 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"embed"
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -31,15 +33,14 @@ var hostileGoal = goal{order: atMost, bound: 5, unit: " ms"}
 
 // A hostileForm is a way to send a hostile script.
 type hostileForm struct {
-	name   string
-	before []string // commands before the runs, and after them
-	runs   int
-	after  []string
+	name        string
+	runs        int
+	transaction bool
 }
 
 var hostileForms = []hostileForm{
 	{name: "alone", runs: 1},
-	{name: fmt.Sprintf("%d in MULTI", hostileRuns), before: []string{"MULTI"}, runs: hostileRuns, after: []string{"EXEC"}},
+	{name: fmt.Sprintf("%d in MULTI", hostileRuns), runs: hostileRuns, transaction: true},
 	{name: fmt.Sprintf("%d in a pipeline", hostileRuns), runs: hostileRuns},
 }
 
@@ -131,19 +132,11 @@ func (f hostileForm) repeat(ctx context.Context, s *side, text string, lasting t
 	if err != nil {
 		return err
 	}
-	var request []byte
-	for _, word := range f.before {
-		request = respclient.AppendCommand(request, word)
-	}
-	for range f.runs {
-		request = respclient.AppendCommand(request, "EVALSHA", fmt.Sprint(sha), "0")
-	}
-	for _, word := range f.after {
-		request = respclient.AppendCommand(request, word)
-	}
-	lines := len(f.before) + f.runs
-	if len(f.after) > 0 {
-		lines += 1 + f.runs // the array of EXEC
+	run := respclient.AppendCommand(nil, "EVALSHA", fmt.Sprint(sha), "0")
+	request, lines := bytes.Repeat(run, f.runs), f.runs
+	if f.transaction {
+		request = slices.Concat(respclient.AppendCommand(nil, "MULTI"), request, respclient.AppendCommand(nil, "EXEC"))
+		lines += 1 + 1 + f.runs // the reply to MULTI, and the array of EXEC
 	}
 	return sendHostile(ctx, s, hostileClients, request, lines, f.runs, lasting, runs)
 }

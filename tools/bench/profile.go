@@ -61,22 +61,14 @@ func (e *env) profileOne(ctx context.Context) (all []*profile.Profile, err error
 		return nil, err
 	}
 	loads := slices.DeleteFunc(e.loads(), func(l load) bool { return l.distribution != uniform || l.connections != 50 })
-	dropins := dropinAlgorithms()
+	dropins := slices.Concat(plainCommands, corpus)
 	if e.quick {
 		dropins = dropins[:1]
 	}
-	for _, a := range append(dropins, byRules) {
-		loads = append(loads, load{algorithm: a, distribution: uniform, connections: 50, pipeline: slices.Max(e.pipelines), keys: e.keys})
+	for _, d := range append(dropins, dropin{name: string(byRules)}) {
+		loads = append(loads, load{algorithm: d.algorithm(), distribution: uniform, connections: 50, pipeline: slices.Max(e.pipelines), keys: e.keys})
 	}
 	return e.profileLoads(ctx, s, loads)
-}
-
-// dropinAlgorithms returns those of the plain commands and of all scripts.
-func dropinAlgorithms() (all []algorithm) {
-	for _, d := range slices.Concat(plainCommands, corpus) {
-		all = append(all, d.algorithm())
-	}
-	return all
 }
 
 // profiledCommands returns the commands of loads, by algorithm: also plain ones, scripts, and

@@ -98,9 +98,10 @@ func (e *env) measureSnapshots(ctx context.Context, k snapshotServer) (snapshotR
 	return t.got, nil
 }
 
-// open starts the server on its directory. It returns an error if keys are missing.
-func (t *snapshotTest) open(ctx context.Context) error {
-	s, err := t.start(ctx, t.server.mode.product, "", t.server.mode.options(t.dir)...)
+// open starts the server on its directory, with further options. It returns an error if keys are
+// missing.
+func (t *snapshotTest) open(ctx context.Context, extra ...string) error {
+	s, err := t.start(ctx, t.server.mode.product, "", append(t.server.mode.options(t.dir), extra...)...)
 	if err != nil {
 		return err
 	}
@@ -199,9 +200,9 @@ func (t *snapshotTest) restartAfterKill(ctx context.Context) error {
 	return t.back(ctx, &t.got.killed)
 }
 
-// back starts the server again and records the figures of the restart.
-func (t *snapshotTest) back(ctx context.Context, r *restart) error {
-	if err := t.open(ctx); err != nil {
+// back starts the server again, with further options, and records the figures of the restart.
+func (t *snapshotTest) back(ctx context.Context, r *restart, extra ...string) error {
+	if err := t.open(ctx, extra...); err != nil {
 		return err
 	}
 	r.ready = t.side.readyIn
