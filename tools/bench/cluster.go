@@ -37,7 +37,7 @@ type clusterLoad struct {
 // clusterLoads are the loads of each deployment. arrivals is the rate of the last one.
 func clusterLoads(keys, arrivals int) []clusterLoad {
 	few := load{algorithm: lastingBucket, distribution: uniform, connections: 16, pipeline: 32, keys: keys}
-	single := load{algorithm: lastingBucket, distribution: uniform, connections: 50, pipeline: 1, keys: keys}
+	single := usualLoad(lastingBucket, 1, keys)
 	steady := load{algorithm: lastingBucket, distribution: uniform, connections: 64, pipeline: 8, keys: keys, rate: float64(arrivals)}
 	return []clusterLoad{{"leader", few}, {"leader", single}, {"follower", few}, {"follower", single}, {"leader", steady}}
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -112,6 +113,13 @@ func filesystemOf(mountinfo, path string) string {
 func inside(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
+
+// flushAll writes all dirty pages of this machine to disk, so that writes left over
+// from one run do not slow the next.
+func flushAll() { syscall.Sync() }
+
+// allocated returns the bytes on disk of a file.
+func allocated(f fs.FileInfo) int64 { return f.Sys().(*syscall.Stat_t).Blocks * 512 }
 
 // usage returns the bytes on disk of all files at path and below. Files removed during
 // the walk do not count.

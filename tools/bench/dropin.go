@@ -137,7 +137,7 @@ func (r dropinResult) String() string {
 
 // measure empties both sides, makes the keys and measures the run.
 func (r *dropinResult) measure(ctx context.Context, e *env, sides [2]*side) error {
-	l := load{algorithm: r.algorithm(), distribution: uniform, connections: 50, pipeline: r.pipeline, keys: r.keys}
+	l := usualLoad(r.algorithm(), r.pipeline, r.keys)
 	fill := l
 	if r.name == "GET" {
 		fill.algorithm = "SET"

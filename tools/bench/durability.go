@@ -40,11 +40,6 @@ type durabilityResult struct {
 	rounds map[mode][]sample
 }
 
-// durabilityLoad is the load at one pipeline depth.
-func durabilityLoad(keys, pipeline int) load {
-	return load{algorithm: lastingBucket, distribution: uniform, connections: 50, pipeline: pipeline, keys: keys}
-}
-
 // options returns the server's options for this mode, with its state in dir.
 func (m mode) options(dir string) []string {
 	switch {
@@ -69,7 +64,7 @@ func durability(ctx context.Context, e *env) error {
 			return err
 		}
 		e.say("filling %s", m)
-		if err := s.prepare(ctx, durabilityLoad(e.keys, 1)); err != nil {
+		if err := s.prepare(ctx, usualLoad(lastingBucket, 1, e.keys)); err != nil {
 			return err
 		}
 		sides = append(sides, s)
@@ -77,7 +72,7 @@ func durability(ctx context.Context, e *env) error {
 	var all []durabilityResult
 	for _, pipeline := range e.pipelines {
 		var (
-			got        = durabilityResult{durabilityLoad(e.keys, pipeline), map[mode][]sample{}}
+			got        = durabilityResult{usualLoad(lastingBucket, pipeline, e.keys), map[mode][]sample{}}
 			contenders []contender
 		)
 		for _, s := range sides {

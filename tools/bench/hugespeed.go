@@ -69,7 +69,7 @@ func hugeSpeed(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	l := load{algorithm: lastingGCRA, distribution: uniform, connections: 50, pipeline: hugePipeline, keys: e.hugeKeys}
+	l := usualLoad(lastingGCRA, hugePipeline, e.hugeKeys)
 	if !together {
 		ours, theirs, err := inTurn(e, func(p product) (hugeSpeedResult, error) {
 			all, err := e.measureHuge(ctx, l, p)

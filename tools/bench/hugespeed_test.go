@@ -37,7 +37,7 @@ func TestHugeSpeedVerdicts(t *testing.T) {
 		{"too few keys for a verdict", hugeGoalKeys - 1, 800e3, ""},
 	} {
 		e := emptyReport(options{})
-		l := load{algorithm: lastingGCRA, distribution: uniform, connections: 50, pipeline: hugePipeline, keys: tt.keys}
+		l := usualLoad(lastingGCRA, hugePipeline, tt.keys)
 		e.addHugeSpeed(l, "in alternating rounds", hugeSpeedResult{filled, rounds(tt.rate)}, hugeSpeedResult{filled, rounds(100e3)})
 		speed := e.tables[hugePairTable][0]
 		if got := speed[len(speed)-2:]; !slices.Equal(got, row{"at least 8x", tt.verdict}) {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -79,6 +80,10 @@ func (p *process) waitReady(ctx context.Context, command string) error {
 	}
 	return fmt.Errorf("does not answer after %v: %w", startWait, err)
 }
+
+// killAll kills a child and the processes that it has forked, for example the one that
+// writes a snapshot of Redis and would outlive it.
+func killAll(child *os.Process) error { return syscall.Kill(-child.Pid, syscall.SIGKILL) }
 
 // stop kills the server and waits for its end. It may be called more than once.
 func (p *process) stop() {
@@ -188,6 +193,32 @@ func parseSchedstat(text string) (time.Duration, error) {
 	first, _, _ := strings.Cut(text, " ")
 	nanos, err := strconv.ParseInt(first, 10, 64)
 	return time.Duration(nanos), err
+}
+
+// ownCPU returns the processor time used by this process and its finished children.
+func ownCPU() time.Duration {
+	var total time.Duration
+	for _, target := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var used syscall.Rusage
+		if syscall.Getrusage(target, &used) == nil {
+			total += time.Duration(used.Utime.Nano() + used.Stime.Nano())
+		}
+	}
+	return total
+}
+
+// haveFiles returns an error if this process, and thus a server that it starts, can't
+// have n files open. The Go runtime has already raised the soft limit to the hard
+// limit.
+func haveFiles(n int) error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return fmt.Errorf("limit of open files: %w", err)
+	}
+	if limit.Cur < uint64(n) {
+		return fmt.Errorf("%d open files are needed, and this machine allows %d; see ulimit -n, or reduce -siege-conns", n, limit.Cur)
+	}
+	return nil
 }
 
 // lastLine returns the last line of text that is not empty.

@@ -2,21 +2,9 @@
 
 package main
 
-import (
-	"os"
-	"syscall"
-	"time"
-)
+import "syscall"
 
-// killWithParent does nothing, because the kernel has no such feature: a child outlives
-// this process if that is killed before it can clean up.
-func killWithParent() *syscall.SysProcAttr { return nil }
-
-// killAll kills a child. A process that it has forked ends by itself.
-func killAll(child *os.Process) error { return child.Kill() }
-
-// ownCPU returns 0, because the time is not available here.
-func ownCPU() time.Duration { return 0 }
-
-// haveFiles returns nil, because the limit is not known here.
-func haveFiles(int) error { return nil }
+// killWithParent makes a child lead a process group, for killAll. The kernel has no feature to
+// kill a child with its parent: a child outlives this process if that is killed before it can
+// clean up.
+func killWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -66,7 +66,7 @@ func (e *env) profileOne(ctx context.Context) (all []*profile.Profile, err error
 		dropins = dropins[:1]
 	}
 	for _, d := range append(dropins, dropin{name: string(byRules)}) {
-		loads = append(loads, load{algorithm: d.algorithm(), distribution: uniform, connections: 50, pipeline: slices.Max(e.pipelines), keys: e.keys})
+		loads = append(loads, usualLoad(d.algorithm(), slices.Max(e.pipelines), e.keys))
 	}
 	return e.profileLoads(ctx, s, loads)
 }

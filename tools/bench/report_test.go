@@ -50,9 +50,9 @@ func fullReport(o options) *env {
 			pause:  latency{p999: time.Millisecond, worst: 40 * time.Millisecond},
 		})
 	e.addDurability([]durabilityResult{
-		{durabilityLoad(1_000_000, 1), map[mode][]sample{{limitsrv, ""}: rounds(100e3), {limitsrv, "everysec"}: rounds(95e3)}},
-		{durabilityLoad(1_000_000, 16), map[mode][]sample{{limitsrv, "always"}: rounds(400e3), {redisLua, "always"}: rounds(100e3)}},
-		{durabilityLoad(1_000_000, 64), map[mode][]sample{{limitsrv, ""}: rounds(1e6), {limitsrv, "everysec"}: rounds(790e3)}},
+		{usualLoad(lastingBucket, 1, 1_000_000), map[mode][]sample{{limitsrv, ""}: rounds(100e3), {limitsrv, "everysec"}: rounds(95e3)}},
+		{usualLoad(lastingBucket, 16, 1_000_000), map[mode][]sample{{limitsrv, "always"}: rounds(400e3), {redisLua, "always"}: rounds(100e3)}},
+		{usualLoad(lastingBucket, 64, 1_000_000), map[mode][]sample{{limitsrv, ""}: rounds(1e6), {limitsrv, "everysec"}: rounds(790e3)}},
 	})
 	e.disk = &disk{filesystem: "ext4", flushes: latency{p50: time.Millisecond, p99: 2 * time.Millisecond, worst: 3 * time.Millisecond}}
 	e.addSnapshots(ourSnapshotResult, theirSnapshotResult)
@@ -154,7 +154,7 @@ func TestOtherLoadsHaveNoGoals(t *testing.T) {
 	other := targetLoad(tokenBucket, 1)
 	other.keys = 10_000
 	e.addPair(other, rounds(100e3), rounds(100e3))
-	e.addDurability([]durabilityResult{{durabilityLoad(10_000, 1), map[mode][]sample{}}})
+	e.addDurability([]durabilityResult{{usualLoad(lastingBucket, 1, 10_000), map[mode][]sample{}}})
 	small := ourSnapshotResult
 	small.keys = 10_000
 	e.addSnapshots(small, theirSnapshotResult)

@@ -24,8 +24,7 @@ func resets(ctx context.Context, e *env) error {
 	}
 	s.commands = maps.Clone(s.commands)
 	s.commands[resettingBucket] = resettingCommand
-	others := targetLoad(tokenBucket, 64)
-	others.keys = e.keys
+	others := usualLoad(tokenBucket, 64, e.keys)
 	if err := s.prepare(ctx, others); err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func costOfRules(ctx context.Context, e *env) error {
 			return err
 		}
 		for _, pipeline := range e.pipelines {
-			l := load{algorithm: byRules, distribution: uniform, connections: 50, pipeline: pipeline, keys: ruleKeys}
+			l := usualLoad(byRules, pipeline, ruleKeys)
 			named := l
 			named.algorithm = limitsByName
 			runs, err := e.alternate(ctx, e.duration, contender{s, l}, contender{s, named})

@@ -6,10 +6,13 @@ import (
 	"slices"
 )
 
-// targetLoad is the load of the goals.
-func targetLoad(a algorithm, pipeline int) load {
-	return load{algorithm: a, distribution: uniform, connections: 50, pipeline: pipeline, keys: goalKeys}
+// usualLoad is a load of 50 connections with uniform keys.
+func usualLoad(a algorithm, pipeline, keys int) load {
+	return load{algorithm: a, distribution: uniform, connections: 50, pipeline: pipeline, keys: keys}
 }
+
+// targetLoad is the load of the goals.
+func targetLoad(a algorithm, pipeline int) load { return usualLoad(a, pipeline, goalKeys) }
 
 // throughput measures every load of the options against both sides.
 func throughput(ctx context.Context, e *env) error {
