@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"syscall"
 	"unsafe"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -15,8 +16,8 @@ import (
 // it. An entry that has ended maxDeaths processes in a row is not applied again.
 //
 // A write to the mark is a store to memory and is never synced. After the machine has gone down the
-// mark is ignored. On systems other than Linux, and on file systems in memory, there is no mark and
-// no death is detected.
+// mark is ignored. So no death is detected on systems other than Linux, where the boot is unknown.
+// On file systems in memory there is no mark.
 //
 // A nil Applying does nothing. Concurrency: one goroutine at a time.
 type Applying struct {
@@ -145,8 +146,8 @@ func (a *Applying) mapFile(name string) error {
 	}
 	if err == nil {
 		var b []byte
-		if b, a.unmap, err = mapShared(file.Fd(), applyingBytes); err == nil {
-			a.mark = (*applyingMark)(unsafe.Pointer(unsafe.SliceData(b)))
+		if b, err = syscall.Mmap(int(file.Fd()), 0, applyingBytes, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED); err == nil {
+			a.mark, a.unmap = (*applyingMark)(unsafe.Pointer(unsafe.SliceData(b))), func() error { return syscall.Munmap(b) }
 		}
 	}
 	return errors.Join(err, file.Close())
@@ -159,7 +160,7 @@ func canMap(fsys vfs.FS, dir string) bool {
 		return false
 	}
 	defer d.Close()
-	return mapsFiles && d.Fd() != vfs.InvalidFd
+	return d.Fd() != vfs.InvalidFd
 }
 
 // Begin marks an entry. It reports whether the entry is a suspect. If so, the caller must apply no
