@@ -144,22 +144,22 @@ func untilReset(d engine.Decision) int64 {
 var flushAll = session.Command{
 	Surplus: always(errSyntax), Name: "FLUSHALL", Args: "[ASYNC|SYNC]", Summary: "Deletes every key of all databases.",
 	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: session.Write | session.Forgets | session.AllKeys,
-	Op: flushOp(0), Reply: replyOK,
+	Op: flushOp(engine.FlushAll()), Reply: replyOK,
 }
 
 var flushDB = session.Command{
 	Surplus: always(errSyntax), Name: "FLUSHDB", Args: "[ASYNC|SYNC]", Summary: "Deletes every key of the selected database.",
 	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: session.Write | session.Forgets | session.AllKeys,
-	Op: flushOp(1), Reply: replyOK,
+	Op: flushOp(engine.FlushOf(0)), Reply: replyOK,
 }
 
-// flushOp makes the Op of a Flush with n: 1 for one database, 0 for all.
-func flushOp(n int64) func(*engine.Batch, [][]byte) error {
+// flushOp makes the Op of a Flush.
+func flushOp(flush engine.Op) func(*engine.Batch, [][]byte) error {
 	return func(b *engine.Batch, args [][]byte) error {
 		if len(args) == 2 && !word.Is(args[1], "ASYNC") && !word.Is(args[1], "SYNC") {
 			return errSyntax
 		}
-		b.Ops = append(b.Ops, engine.Op{Kind: engine.Flush, N: n})
+		b.Ops = append(b.Ops, flush)
 		return nil
 	}
 }

@@ -72,7 +72,7 @@ func plainCommand(number uint16) *session.Command {
 func workOf(look, of *engine.Batch) {
 	for i := range of.Ops {
 		if op := &of.Ops[i]; op.Kind == engine.Do {
-			if c := &of.Calls[op.N]; datatypes.HasWork(c.Command) {
+			if c := of.CallOf(op); datatypes.HasWork(c.Command) {
 				datatypes.SetWork(look.AddCall(op.DB), c.Command, c.Args)
 			}
 		}

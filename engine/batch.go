@@ -91,7 +91,7 @@ func (b *Batch) Reset() {
 func (b *Batch) Looks() bool {
 	for i := range b.Ops {
 		op := &b.Ops[i]
-		if op.Kind == Do && b.Calls[op.N].ReadOnly {
+		if op.Kind == Do && b.CallOf(op).ReadOnly {
 			continue
 		}
 		if !op.readOnly() {

@@ -59,7 +59,7 @@ func (e *Engine) locateCall(b *Batch, i int) {
 		panic("engine: a Do without Options.Commands")
 	}
 	op := &b.Ops[i]
-	c := &b.Calls[op.N]
+	c := b.CallOf(op)
 	keys, all := e.commands.Keys(c, b.scratch.keys[:0])
 	places, from, several := b.scratch.places, len(b.scratch.places), all
 	for n, k := range keys {
@@ -76,14 +76,14 @@ func (e *Engine) locateCall(b *Batch, i int) {
 		op.Key = nil
 		b.scratch.shards[i], b.scratch.hashes[i] = e.locate(op.DB, nil)
 	}
-	b.scratch.keys, b.scratch.places, b.scratch.calls[op.N] = keys, places, callKeys{from, len(places), all}
+	b.scratch.keys, b.scratch.places, b.scratch.calls[op.call()] = keys, places, callKeys{from, len(places), all}
 	if several {
 		b.scratch.shards[i] = severalShards
 	}
 }
 
 // placesOf returns the places of the keys of a call.
-func (s *scratch) placesOf(call int64) []keyPlace {
+func (s *scratch) placesOf(call int) []keyPlace {
 	k := &s.calls[call]
 	return s.places[k.from:k.to]
 }
@@ -97,10 +97,10 @@ func (e *Engine) addShards(set *shardSet, b *Batch, i int) {
 	case op.Kind == Learn || op.Kind == Needs:
 	case b.scratch.shards[i] != severalShards:
 		set.add(b.scratch.shards[i])
-	case b.scratch.calls[op.N].all:
+	case b.scratch.calls[op.call()].all:
 		set.addAll(len(e.shards))
 	default:
-		for _, p := range b.scratch.placesOf(op.N) {
+		for _, p := range b.scratch.placesOf(op.call()) {
 			set.add(p.shard)
 		}
 	}
@@ -109,13 +109,13 @@ func (e *Engine) addShards(set *shardSet, b *Batch, i int) {
 // do carries out op i, a Do, after its shards have been locked.
 func (e *Engine) do(now Instant, b *Batch, i int) {
 	op := &b.Ops[i]
-	c := &b.Calls[op.N]
+	c := b.CallOf(op)
 	b.tx.begin(e, now, op)
 	if b.AnswerBytes > 0 && e.holdBack(b, c) {
 		b.holdAnswer(i, c)
 		return
 	}
-	b.tx.knows(c, b.scratch.placesOf(op.N))
+	b.tx.knows(c, b.scratch.placesOf(op.call()))
 	b.tx.level, b.tx.tight, b.tx.looking, b.tx.notices = b.Level, b.Tight, b.readOnly, b.Notices
 	if b.Notices.Tracks() {
 		b.tx.tracked, b.tx.origin = true, b.Origin
@@ -244,3 +244,6 @@ func (b *Batch) Truncate(ops, calls int) {
 	b.Ops = b.Ops[:ops]
 	b.dropCalls(calls)
 }
+
+// CallOf returns the call of an op of the batch, a Do.
+func (b *Batch) CallOf(op *Op) *Call { return &b.Calls[op.call()] }

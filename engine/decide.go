@@ -278,7 +278,7 @@ func (s *shard) forget(now Instant, op *Op, h uint64, d *Decision) {
 		s.remove(pl)
 		s.shrink(s.slab.open(pl.page))
 		d.Allowed, d.Changed = 1, true
-		if op.N == evicts {
+		if op.evicts() {
 			s.stats.Evicted++
 		}
 	}

@@ -11,16 +11,6 @@ import (
 	"limitsrv/engine/siphash"
 )
 
-// A Space is a set of documents with names of their own.
-type Space uint8
-
-// The spaces. They stand in snapshots: append, never reorder.
-const (
-	Libraries Space = iota // of functions
-	Rules                  // and overrides
-	spaces
-)
-
 // Bounds of a document.
 const (
 	MaxDocumentName  = 256

@@ -113,7 +113,7 @@ func (e *Engine) SetTime(now Instant) {
 // Clear makes the engine as New made it, except for its time, for a state that is to be
 // loaded: without keys, sources and documents. Requires: nothing is applied meanwhile.
 func (e *Engine) Clear() {
-	e.Apply(0, &Batch{Ops: []Op{{Kind: Flush}, {Kind: Learn}}})
+	e.Apply(0, &Batch{Ops: []Op{FlushAll(), {Kind: Learn}}})
 	e.documents.clear()
 }
 
@@ -165,7 +165,7 @@ func (e *Engine) applyParts(now Instant, b *Batch) {
 			}
 			e.applyAtomic(now, b, from, to)
 		case op.IsGroup() && !b.isPair(from):
-			to = from + int(op.Group)
+			to = from + op.Members()
 			e.applyAtomic(now, b, from, to)
 		default:
 			for to < len(b.Ops) && b.isWithinShard(to) {
@@ -275,7 +275,7 @@ func (e *Engine) applyAtomic(now Instant, b *Batch, from, to int) {
 		now = e.shards[i].lockForBatch(b, now)
 	}
 	if from < to && b.Ops[from].Kind == Do && b.Ops[to-1].Kind == Do {
-		if first, last := &b.scratch.calls[b.Ops[from].N], &b.scratch.calls[b.Ops[to-1].N]; !first.all && !e.isCached() {
+		if first, last := &b.scratch.calls[b.Ops[from].call()], &b.scratch.calls[b.Ops[to-1].call()]; !first.all && !e.isCached() {
 			e.prefetchPlaces(b.scratch.places[first.from:last.to])
 		}
 	}
@@ -295,7 +295,7 @@ func (e *Engine) applyAtomic(now Instant, b *Batch, from, to int) {
 func (e *Engine) expectationsHold(now Instant, b *Batch, from, to int) bool {
 	for i := from; i < to; i++ {
 		op := &b.Ops[i]
-		if op.Kind != Expect || e.shards[b.scratch.shards[i]].fingerprint(now, b.scratch.hashes[i], op.Key) == op.N {
+		if op.Kind != Expect || e.shards[b.scratch.shards[i]].fingerprint(now, b.scratch.hashes[i], op.Key) == op.Expected() {
 			continue
 		}
 		for j := from; j < to; j++ {
@@ -313,7 +313,7 @@ func (e *Engine) applyLocked(now Instant, b *Batch, from, to int) {
 		switch {
 		case op.Kind == Flush:
 			for j := range e.shards {
-				if op.N == 1 {
+				if op.IsFlushOf() {
 					e.shards[j].flush(op.DB)
 				} else {
 					e.shards[j].clear()
@@ -325,8 +325,8 @@ func (e *Engine) applyLocked(now Instant, b *Batch, from, to int) {
 		case op.Kind == Learn:
 			b.Decisions[i] = Decision{Changed: e.sources.apply(op, b.Level)}
 		case op.IsGroup():
-			e.takeGroup(now, b, i, i+int(op.Group))
-			i += int(op.Group) - 1
+			e.takeGroup(now, b, i, i+op.Members())
+			i += op.Members() - 1
 		default:
 			s := &e.shards[b.scratch.shards[i]]
 			s.apply(now, op, b.scratch.hashes[i], &b.Decisions[i])

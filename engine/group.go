@@ -35,7 +35,8 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 
 // inForce reports whether the documents that a Needs names are in force.
 func (e *Engine) inForce(needs *Op) bool {
-	return e.documents.of(Space(needs.DB)).version == uint64(needs.N)
+	space, version := needs.needed()
+	return e.documents.of(space).version == version
 }
 
 // answerNeeds answers op i, a Needs, as its group was answered: with a status.

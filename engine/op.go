@@ -49,31 +49,30 @@ const (
 	// and Allowed is 0. With the mode Fit it takes as many permits as fit. Allowed is then 1 if
 	// all fit; with the mode Partial it is their number.
 	Charge
-	// Forget drops a key. Allowed is 1 if there was one. If N is 1, it is an eviction, see
-	// Room.Victims, and counts in Stats.Evicted.
+	// Forget drops a key. Allowed is 1 if there was one. See Evict.
 	Forget
 	// Acquire takes or renews the lease of the holder ID under Params, with Period as its
 	// ttl. N = 0 is read-only, as for a Take.
 	Acquire
 	// Release returns the lease of the holder ID. Allowed is 1 if it held one.
 	Release
-	// Flush drops every key, or, if N is 1, every key of DB. It has no key of its own.
+	// Flush drops every key, or every key of a database. It has no key of its own. See FlushOf.
 	Flush
-	// Expect aborts its batch, which must be Atomic, unless the key's Fingerprint is N.
-	// Nothing of an aborted batch is applied.
+	// Expect aborts its batch, which must be Atomic, unless the key has a Fingerprint. Nothing of
+	// an aborted batch is applied. See ExpectOf.
 	Expect
 	// Watch returns the key's Fingerprint in Remaining, for an Expect: 0 if there is no
 	// live key. It writes nothing.
 	Watch
-	// Do carries out the call with index N of its batch. Apply sets its Key to the first key
-	// of the call, or to none.
+	// Do carries out a call of its batch, see Batch.AddCall and Batch.CallOf. Apply sets its Key
+	// to the first key of the call, or to nil.
 	Do
 	// Learn adds ID, of up to MaxSourceBytes, to the sources, unless it is there already.
-	// Without an ID it drops all sources, or, if N is 1, flushes them. It has no key.
+	// Without an ID it drops or flushes all sources. It has no key. See Batch.AddLearn.
 	Learn
-	// Needs is the first op of a group. Unless N is the DocumentsVersion of the Space with the
-	// number DB, all ops of the group are answered Stale, and nothing is changed. Otherwise
-	// Allowed is 1. It has no key, and the group another member.
+	// Needs is the first op of a group. Unless its version is the DocumentsVersion of its Space,
+	// all ops of the group are answered Stale, and nothing is changed. Otherwise Allowed is 1. It
+	// has no key, and the group another member. See NeedsOf.
 	Needs
 
 	kinds
@@ -172,10 +171,11 @@ type Op struct {
 	// logs do not contain it.
 	NoQuorum NoQuorum
 	Params   Params
-	// N is from 0 to MaxN; larger values behave as MaxN. For an Acquire it is 1 or 0.
+	// N is a number of permits from 0 to MaxN; larger values behave as MaxN. For an Acquire it is 1
+	// or 0. Other kinds have another number in its place, see the functions of op_fields.go.
 	N   int64
 	Key []byte
-	// ID is a holder, a source, an age (see SetAge) or a number of permits (see LookFor).
+	// ID is a holder. See SetAge, LookFor and Batch.AddLearn for kinds without a holder.
 	ID []byte
 }
 
@@ -204,3 +204,13 @@ func (op *Op) readOnly() bool {
 func (op *Op) isAdjusting() bool {
 	return (op.Kind == Refund || op.Kind == Charge) && op.Mode&(Fit|Partial) != 0
 }
+
+// A Space is a set of documents with names of their own.
+type Space uint8
+
+// The spaces. They stand in snapshots: append, never reorder.
+const (
+	Libraries Space = iota // of functions
+	Rules                  // and overrides
+	spaces
+)

@@ -93,7 +93,7 @@ func (r *Replay) Apply(now Instant, b *Batch) {
 		}
 		r.bytes += l.add(now, op, b.scratch.hashes[i], r.most/len(r.lists))
 		if op.Kind == Do {
-			r.bytes += l.addCall(&b.Calls[op.N])
+			r.bytes += l.addCall(b.CallOf(op))
 		}
 	}
 	if r.queued += len(b.Ops); r.bytes >= r.most {

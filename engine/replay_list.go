@@ -190,7 +190,7 @@ func (l *replayList) applyInOrder(e *Engine, s *shard, of replayed, from, end in
 func (l *replayList) call(e *Engine, s *shard, of replayed, op *Op) {
 	l.tx.begin(e, s.now, op)
 	l.tx.only, l.tx.level, l.tx.tight = s, of.level, of.tight
-	c := &l.calls[op.N]
+	c := &l.calls[op.call()]
 	c.Answer = l.answer
 	l.tx.run(c)
 	l.answer, c.Answer = c.Answer, nil

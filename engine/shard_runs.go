@@ -48,7 +48,7 @@ func (b *Batch) isLong(i int32) bool {
 	if op.Kind != Do {
 		return false
 	}
-	c := &b.Calls[op.N]
+	c := b.CallOf(op)
 	return c.Timed && !c.Light
 }
 

@@ -143,7 +143,7 @@ func (m *sources) apply(op *Op, level uint8) (changed bool) {
 	switch text := op.ID; {
 	case len(text) > 0:
 		return m.learn(text, level != 0 && level < flushLevel)
-	case op.N == 0:
+	case !op.flushes():
 		changed = len(m.list) > 0
 		m.list, m.index, m.bytes, m.learned = nil, nil, 0, 0
 		return changed

@@ -16,7 +16,7 @@ func (tx *Tx) Decide(b *Batch) {
 		b.scratch.shards[i], b.scratch.hashes[i] = tx.shardNumber(op.DB, op.Key)
 	}
 	for from := 0; from < len(b.Ops); {
-		to := from + max(1, int(b.Ops[from].Group))
+		to := from + b.Ops[from].Members()
 		tx.decide(b, from, to)
 		from = to
 	}

@@ -76,7 +76,7 @@ func (d *describer) op(b *engine.Batch, op *engine.Op) {
 	d.text.WriteByte(' ')
 	switch {
 	case op.Kind == engine.Do:
-		d.call(&b.Calls[op.N])
+		d.call(b.CallOf(op))
 	case op.Params != engine.Params{}:
 		fmt.Fprintf(&d.text, "%s of %s", strings.ToLower(op.Kind.String()), op.Params.Alg)
 	default:

@@ -139,7 +139,7 @@ func (e *Entry) Append(stamp engine.Instant, b *engine.Batch) {
 func (e *Entry) AppendChanged(stamp engine.Instant, b *engine.Batch) {
 	w := batchWriter{e: e, stamp: stamp, b: b}
 	for from := 0; from < len(b.Ops); {
-		to := from + max(1, int(b.Ops[from].Group))
+		to := from + b.Ops[from].Members()
 		if anyChanged(b.Decisions[from:to]) {
 			for i := from; i < to; i++ {
 				w.op(&b.Ops[i])
@@ -166,7 +166,7 @@ const newerCalls = 1<<13 + 18
 // left of the current group.
 func versionOf(b *engine.Batch, op *engine.Op, left *int) byte {
 	if op.IsGroup() {
-		*left = int(op.Group)
+		*left = op.Members()
 	}
 	member := *left > 0
 	if member {
@@ -177,9 +177,9 @@ func versionOf(b *engine.Batch, op *engine.Op, left *int) byte {
 		return entryVersion
 	case byte(op.Mode)&partBits != 0, op.Kind == engine.Needs, op.Group > engine.MaxGroup, op.Params.Alg == engine.Box, op.Kind == engine.Acquire && op.N == 0, member && !isPlainTake(op):
 		return entryGroups
-	case op.Kind == engine.Do && b.Calls[op.N].Command >= newerCalls:
+	case op.Kind == engine.Do && b.CallOf(op).Command >= newerCalls:
 		return entryGroups
-	case op.DB != 0 || op.Kind >= engine.Do || op.Kind == engine.Flush && op.N == 1:
+	case op.DB != 0 || op.Kind >= engine.Do || op.IsFlushOf():
 		return entryPlain
 	}
 	return entryLimits
@@ -210,7 +210,7 @@ func (w *batchWriter) op(op *engine.Op) {
 	}
 	w.e.data[0] = max(w.e.data[0], versionOf(w.b, op, &w.left))
 	if op.Kind == engine.Do {
-		w.e.call(op.DB, &w.b.Calls[op.N])
+		w.e.call(op.DB, w.b.CallOf(op))
 		return
 	}
 	w.e.op(op)

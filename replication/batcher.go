@@ -300,7 +300,7 @@ func termFingerprint(print int64, term uint64) int64 { return print ^ int64(term
 func convertExpects(b *engine.Batch, term uint64) {
 	for i := range b.Ops {
 		if op := &b.Ops[i]; op.Kind == engine.Expect {
-			op.N = termFingerprint(op.N, term)
+			*op = engine.ExpectOf(op.DB, op.Key, termFingerprint(op.Expected(), term))
 		}
 	}
 }

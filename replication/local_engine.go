@@ -83,10 +83,7 @@ func (l *localEngine) decide(m *fsm.FSM, b *engine.Batch, bound engine.Bound, ch
 func askedTogether(ops []engine.Op) iter.Seq[[]engine.Op] {
 	return func(yield func([]engine.Op) bool) {
 		for len(ops) > 0 {
-			n := 1
-			if ops[0].IsGroup() {
-				n = int(ops[0].Group)
-			}
+			n := ops[0].Members()
 			if !yield(ops[:n]) {
 				return
 			}

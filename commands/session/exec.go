@@ -59,7 +59,7 @@ func (s *Session) Exec() error {
 	batch := &s.gathered().batch
 	tx.running, batch.Atomic = true, true
 	for _, k := range tx.watched {
-		batch.Ops = append(batch.Ops, engine.Op{Kind: engine.Expect, DB: k.db, Key: k.key, N: k.fingerprint})
+		batch.Ops = append(batch.Ops, engine.ExpectOf(k.db, k.key, k.fingerprint))
 	}
 	tx.expects = len(tx.watched)
 	all, account := tx.words(), s.account

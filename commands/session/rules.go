@@ -178,7 +178,7 @@ func (h *Handler) latestRules(ctx context.Context, stale bool) (*live.State, err
 			return nil, err
 		}
 		b := &engine.Batch{Stale: stale, Ops: []engine.Op{
-			{Kind: engine.Needs, DB: uint8(engine.Rules), N: int64(current.Version), Group: 2},
+			engine.NeedsOf(engine.Rules, current.Version, 1),
 			{Key: []byte(rules.KeyPrefix), Params: engine.Params{Alg: engine.Fixed, Limit: 1, Period: engine.MinPeriod}}, // it takes nothing
 		}}
 		if err := h.executor.Await(ctx, caller, b); err != nil {

@@ -71,7 +71,7 @@ func (b *Builder[R]) add(g *Group[R], batch *engine.Batch, requests int, full bo
 // holds reports whether all Expects of a batch hold.
 func (b *Builder[R]) holds(stamp engine.Instant, batch *engine.Batch) bool {
 	for i := range batch.Ops {
-		if op := &batch.Ops[i]; op.Kind == engine.Expect && b.Fingerprint(stamp, op.DB, op.Key) != op.N {
+		if op := &batch.Ops[i]; op.Kind == engine.Expect && b.Fingerprint(stamp, op.DB, op.Key) != op.Expected() {
 			return false
 		}
 	}

@@ -242,7 +242,7 @@ func (r *answerReader) answer(b *engine.Batch, i int, first byte) {
 		r.fail("an answer to an op that is no call")
 		return
 	}
-	c, bytes := &b.Calls[op.N], r.bytes(maxAnswerBytes)
+	c, bytes := b.CallOf(op), r.bytes(maxAnswerBytes)
 	if r.err == nil && !answer.Valid(bytes) {
 		r.fail("an answer to call %d, of %d bytes, that is no value", op.N, len(bytes))
 		return

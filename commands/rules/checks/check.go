@@ -53,7 +53,7 @@ func (c *Check) Append(b *engine.Batch, s *live.State, now engine.Instant, q *Re
 	}
 	c.keep(s, q)
 	first, members := len(b.Ops), max(1, len(r.Limits)+len(r.Guards))
-	*next(b) = engine.Op{Kind: engine.Needs, DB: uint8(engine.Rules), N: int64(s.Version), Group: uint8(1 + members)}
+	*next(b) = engine.NeedsOf(engine.Rules, s.Version, members)
 	if r.Domain != nil {
 		b.Ops[first].NoQuorum = r.Domain.NoQuorum
 	}
