@@ -1,6 +1,17 @@
 // Package engine makes all decisions. It owns the operations, the algorithms, the state
 // of every key, the table that holds the keys, and the rule of time.
 //
+//	e := engine.New(engine.Options{})
+//	limit := engine.Params{Alg: engine.Token, Limit: 2, Count: 1, Period: int64(time.Second)}
+//	b := new(engine.Batch)
+//	for range 3 {
+//		b.Ops = append(b.Ops, engine.Op{Kind: engine.Take, Key: []byte("user:42"), Params: limit, N: 1})
+//	}
+//	e.Apply(1_750_000_000_000_000_000, b) // nanoseconds since the Unix epoch
+//	for _, d := range b.Decisions {
+//		fmt.Println(d.Allowed, d.Remaining, d.Wait.CeilMillis())
+//	}
+//
 // It has no clock, randomness, goroutine, log or I/O. Apply is a function of the state,
 // the given time and the batch: the same batches at the same times give the same
 // decisions.
