@@ -247,6 +247,29 @@ func TestDocsLinks(t *testing.T) {
 	}
 }
 
+// TestAlertsRunbooks requires the runbook of each alert to be a heading of a page, and each
+// symptom of the page to name its alerts.
+func TestAlertsRunbooks(t *testing.T) {
+	runbook := regexp.MustCompile(`(?m)^ +runbook: (\S+)#(\S+)$`)
+	symptoms := readPage(t, "docs/troubleshooting.md")
+	alerts := strings.Split(readPage(t, "deploy/alerts.yaml"), "- alert: ")[1:]
+	if len(alerts) < 20 {
+		t.Errorf("deploy/alerts.yaml has %d alerts, want 20 or more", len(alerts))
+	}
+	for _, text := range alerts {
+		name, rest, _ := strings.Cut(text, "\n")
+		at := runbook.FindStringSubmatch(rest)
+		switch {
+		case at == nil:
+			t.Errorf("%s has no runbook", name)
+		case !slices.Contains(anchors(readPage(t, at[1])), at[2]):
+			t.Errorf("%s: %s has no heading %s", name, at[1], at[2])
+		case strings.HasSuffix(at[1], "troubleshooting.md") && !strings.Contains(symptoms, name):
+			t.Errorf("%s does not name %s", at[1], name)
+		}
+	}
+}
+
 // TestInternalsNamesPackages requires docs/internals.md to name every folder of Go code at
 // the root.
 func TestInternalsNamesPackages(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 // released are the processors of .ci/release.
 var released = []string{"amd64", "arm64"}
 
-// A library is a module that a binary contains, or Go's standard library.
+// A library is a module that a binary contains, Go's standard library, or an embedded folder.
 type library struct {
 	Path, Version, Dir string
 }
@@ -66,7 +66,14 @@ func notice() (string, error) {
 	return b.String(), nil
 }
 
-// libraries returns the standard library and the modules in the released binaries, by their paths.
+// modulesAndFiles is a template of go list. It prints path, version and directory of the module of
+// a package, or the embedded files of a package of limitsrv.
+const modulesAndFiles = `{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{else}}
+{{range $.EmbedFiles}}{{$.Dir}}/{{.}}
+{{end}}{{end}}{{end}}`
+
+// libraries returns the standard library, and by their paths the modules in the released binaries
+// and the embedded folders that have a license.
 func libraries() ([]library, error) {
 	root, err := goCommand("amd64", "env", "GOROOT")
 	if err != nil {
@@ -74,14 +81,15 @@ func libraries() ([]library, error) {
 	}
 	found := map[string]library{}
 	for _, arch := range released {
-		listed, err := goCommand(arch, "list", "-deps", "-f", "{{with .Module}}{{.Path}} {{.Version}} {{.Dir}}{{end}}", "limitsrv/cmd/limitsrv")
+		listed, err := goCommand(arch, "list", "-deps", "-f", modulesAndFiles, "limitsrv/cmd/limitsrv")
 		if err != nil {
 			return nil, err
 		}
 		for line := range strings.Lines(string(listed)) {
-			fields := strings.SplitN(strings.TrimSpace(line), " ", 3)
-			if fields[0] != "limitsrv" {
+			if fields := strings.SplitN(strings.TrimSpace(line), " ", 3); len(fields) == 3 {
 				found[fields[0]] = library{fields[0], fields[1], fields[2]}
+			} else if dir, isLicense := strings.CutSuffix(fields[0], "/LICENSE"); isLicense {
+				found[dir] = library{filepath.Base(dir), "", dir}
 			}
 		}
 	}

@@ -1,5 +1,5 @@
 // Package page serves the dashboard: one document with its script, style and charting
-// library, embedded, without external resources.
+// library, embedded, without external resources. Beside it is the document about symptoms.
 //
 // It is static. The script gets all figures from the JSON API, at api/ relative to the
 // page, so the page itself needs no login and may be served below a prefix. It runs under
@@ -30,6 +30,8 @@ import (
 	"net/http"
 	"path"
 	"time"
+
+	"limitsrv/docs"
 )
 
 //go:embed files/*.html files/*.css files/*.js files/*.svg files/uplot/*.js files/uplot/*.css files/uplot/LICENSE
@@ -89,17 +91,21 @@ func load() map[string]asset {
 		if !ok {
 			return fmt.Errorf("%s has no content type", name)
 		}
-		sum := sha256.Sum256(content)
-		found := asset{content, contentType, `"` + hex.EncodeToString(sum[:16]) + `"`}
 		at := name[len("files"):]
 		if at == "/index.html" {
 			at = "/"
 		}
-		assets[at] = found
+		assets[at] = newAsset(content, contentType)
 		return nil
 	})
 	if err != nil {
 		panic(fmt.Sprintf("embedded files: %v", err))
 	}
+	assets["/troubleshooting.md"] = newAsset(docs.Troubleshooting, types[""])
 	return assets
+}
+
+func newAsset(content []byte, contentType string) asset {
+	sum := sha256.Sum256(content)
+	return asset{content, contentType, `"` + hex.EncodeToString(sum[:16]) + `"`}
 }
