@@ -21,6 +21,8 @@
 #              its seed
 # make portable runs the tests of results that are the same on all processors: on this one as
 #              amd64-v3, whose compiler fuses products, and under qemu as arm64 and s390x
+# make walk    clones the last commit, pastes the README's first blocks into a shell, and
+#              prints the seconds to the first denied request
 # make release makes archives for linux on amd64 and arm64 in dist/
 
 ARGS ?=
@@ -41,7 +43,7 @@ VULNDB ?= https://vuln.go.dev
 export RAPID_SEED ?= 1
 
 # The checks of make test, in order; the first that fails ends it.
-CHECKS = format vet staticcheck vulnerabilities unit deploy sim fuzz build smoke clients limiters
+CHECKS = format vet staticcheck vulnerabilities unit deploy sim fuzz build walk smoke clients limiters
 
 .PHONY: build run test quick bench profile compare portable release needs $(CHECKS)
 
@@ -146,6 +148,9 @@ fuzz:
 			find "testdata/fuzz/$$target" -newer "$$dir/test" -type f -print -exec cat {} \; 2>/dev/null; exit 1; \
 		done; cd "$(CURDIR)"; \
 	done
+
+walk:
+	@.ci/walk
 
 smoke:
 	go run ./tools/bench -quick

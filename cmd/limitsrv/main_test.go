@@ -198,7 +198,7 @@ func TestHelpHasExamplesAndOptions(t *testing.T) {
 		t.Errorf("exit %d, stderr %q, want 0 and nothing", code, log)
 	}
 	for _, want := range []string{
-		"redis-cli RL.TOKEN user:42 10 5", "--max-memory 1gb", // the examples
+		"limitsrv ping --wait 5s", "redis-cli RL.TOKEN user:42 10 1/m", "--max-memory 1gb", // the examples
 		"--listen", "$LIMITSRV_LISTEN", "127.0.0.1:6379", "--on-full", "refuse",
 		"RL.TOKEN key capacity rate", "RL.SLIDE key limit window", "--help-commands",
 	} {

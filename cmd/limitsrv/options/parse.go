@@ -22,10 +22,11 @@ import (
 const description = `A rate limiter server that speaks the Redis protocol. Limiters made for Redis, with
 their Lua scripts, run on it unchanged.
 
-Start it, and request a token of a bucket of 10 that refills at 5 per second:
+Start it, and request a token of a bucket of 10 that gets one back each minute:
 
   limitsrv --data ./limits &
-  redis-cli RL.TOKEN user:42 10 5
+  limitsrv ping --wait 5s
+  redis-cli RL.TOKEN user:42 10 1/m
 
 Serve a network, with 1 GB for keys:
 
