@@ -32,7 +32,7 @@ PROGRAMS = {
     "fastapi": [PYTHON, "app.py"],
     "django": [PYTHON, "app.py"],
     "net-http": ["../.build/net-http"],
-    "servlet": ["java", "@.build/arguments", "App"],
+    "servlet": ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "@.build/arguments", "App"],
     "axum": ["../.build/axum/debug/recipe"],
 }
 
@@ -415,27 +415,36 @@ def expect_more(some, count):
 def broken():
     """A server that is none: it closes, sends nonsense, an error, a wrong reply, or an answer byte by byte."""
     for fail, status in (("open", 200), ("closed", 503)):
-        for replies in (b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"-ERR broken\r\n" * 50, b"+OK\r\n" * 50, None):
-            with Broken(replies) as limiter, app(limiter, fail, SHORT) as url:
-                wait_for(lambda: get(url, "first"))
-                for i in range(3):
-                    answer = get_soon(url, f"broken-{i}")
+        with Broken() as limiter, app(limiter.address, fail, SHORT) as url:
+            wait_for(lambda: get(url, "first"))
+            for replies in (b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"-ERR broken\r\n" * 50, b"+OK\r\n" * 50, None):
+                limiter.turn(replies)
+
+                def fails():
+                    answer = get_soon(url, "broken")
                     expect((replies, answer[0], limits(answer[1])[:3]), (replies, status, [None] * 3))
+                    assert limiter.asked, replies
+
+                wait_for(fails)
 
 
 class Broken:
-    """A server that sends the same bytes to each request, or one byte of a long answer at a time."""
+    """A server that sends the same bytes to each request, or for None one byte of a long answer at a time."""
 
-    def __init__(self, replies):
-        self.replies = replies
+    def __init__(self):
+        self.turn(b"")
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
 
     def __enter__(self):
-        self.listener = socket.create_server(("127.0.0.1", 0))
         threading.Thread(target=self.accept, daemon=True).start()
-        return "127.0.0.1:%d" % self.listener.getsockname()[1]
+        return self
 
     def __exit__(self, *_):
         self.listener.close()
+
+    def turn(self, replies):
+        self.replies, self.asked = replies, False
 
     def accept(self):
         with contextlib.suppress(OSError):
@@ -445,12 +454,13 @@ class Broken:
     def serve(self, connection):
         with contextlib.suppress(OSError), connection:
             while connection.recv(65536):
-                if self.replies is None:
+                self.asked, replies = True, self.replies
+                if replies is None:
                     for byte in itertools.chain(b"$1000000\r\n", itertools.repeat(0)):
                         connection.sendall(bytes([byte]))
                         time.sleep(0.02)
-                connection.sendall(self.replies)
-                if not self.replies:
+                connection.sendall(replies)
+                if not replies:
                     return
 
 
@@ -459,6 +469,7 @@ UNIT = {
     "net-http": ("go", ["go", "test", "-count=1", "-vet=all", "."]),
     "express": ("node", ["npm", "test", "--silent"]),
     "fastapi": ("python", [PYTHON, "-W", "error", "-m", "unittest", "discover", "--quiet", "tests"]),
+    "servlet": ("java", ["mvn", "-q", "-B", "-o", "-Dstyle.color=never", "surefire:test"]),
 }
 
 
@@ -497,12 +508,28 @@ import uvicorn
 uvicorn.run(app, host="127.0.0.1", port=int(os.environ["PORT"]), log_level="warning")
 """
 
+JAVA = """import io.lettuce.core.RedisURI;
+import java.time.Duration;
+import limitsrv.*;
+
+class Readme {
+    public static void main(String[] args) throws Exception {
+%s
+        var tomcat = App.tomcat();
+        App.serve(tomcat.addContext("", null), "/", api, 200, "{}");
+        tomcat.start();
+        tomcat.getServer().await();
+    }
+}
+"""
+
 # The first block of code of a library's README: its language, the program around it, the
 # path of the program, the command that runs it, and the path of a request.
 READMES = {
     "net-http": ("go", GO, ".build/readme.go", [], "/api/"),
     "express": ("js", NODE, "express/.readme.mjs", ["node"], "/api/"),
     "fastapi": ("python", PYTHON_PROGRAM, ".build/readme.py", [PYTHON], "/"),
+    "servlet": ("java", JAVA, ".build/Readme.java", ["java", "@.build/arguments"], "/"),
 }
 
 
@@ -536,9 +563,6 @@ CASES = {
     "recovers": recovers,
 }
 
-# Frameworks whose middleware is a recipe to copy.
-RECIPES = {"axum", "servlet"}
-
 # Cases of the libraries in clients.
 OF_LIBRARIES = {
     "headers": headers,
@@ -560,4 +584,4 @@ MORE = {framework: {"unit": unit, "readme": readme} for framework in UNIT}
 MORE["express"]["concurrency"] = concurrency
 
 if __name__ == "__main__":
-    sys.exit(run(CASES | ({} if FRAMEWORK in RECIPES else OF_LIBRARIES) | MORE.get(FRAMEWORK, {})))
+    sys.exit(run(CASES | ({} if FRAMEWORK == "axum" else OF_LIBRARIES) | MORE.get(FRAMEWORK, {})))

@@ -36,12 +36,17 @@ export class Connection {
     if (this.#failures >= FAILURES_TO_PAUSE && now < this.#pausedTill) throw new Error('limitsrv: not asked, because its last answers failed')
     this.#pausedTill = now + PAUSE
     const client = this.#client ??= this.#connect()
+    let connected = false
+    const ask = opened => {
+      connected = true
+      return opened.sendCommand(parts)
+    }
     try {
-      const reply = await within(this.#timeout, client.then(connected => connected.sendCommand(parts)))
+      const reply = await within(this.#timeout, client.then(ask))
       this.#failures = 0
       return reply
     } catch (error) {
-      if (error instanceof ErrorReply) {
+      if (connected && error instanceof ErrorReply) {
         this.#failures = 0 // an answer in time
       } else {
         this.#failures++

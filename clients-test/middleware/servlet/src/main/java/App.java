@@ -1,57 +1,88 @@
+import io.lettuce.core.RedisURI;
+import jakarta.servlet.Filter;
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Duration;
+import limitsrv.Limit;
+import limitsrv.Limiter;
+import limitsrv.RateLimitFilter;
 import org.apache.catalina.Context;
 import org.apache.catalina.startup.Tomcat;
 import org.apache.tomcat.util.descriptor.web.FilterDef;
 import org.apache.tomcat.util.descriptor.web.FilterMap;
-import redis.clients.jedis.ConnectionPoolConfig;
-import redis.clients.jedis.DefaultJedisClientConfig;
-import redis.clients.jedis.HostAndPort;
-import redis.clients.jedis.RedisClient;
 
 /** The application that tests the filter. */
-final class App {
+public final class App {
     private App() {}
 
-    static final class Hello extends HttpServlet {
+    /** Answers JSON. With the status 201 it resets the response first. */
+    static final class Answer extends HttpServlet {
+        private final int status;
+        private final String json;
+
+        Answer(int status, String json) {
+            this.status = status;
+            this.json = json;
+        }
+
         @Override
         protected void doGet(HttpServletRequest request, HttpServletResponse response) throws IOException {
+            if (status == 201) {
+                response.reset();
+            }
+            response.setStatus(status);
             response.setContentType("application/json");
-            response.getWriter().write("{\"hello\": \"world\"}");
+            response.getWriter().write(json);
         }
     }
 
-    public static void main(String[] args) throws Exception {
-        int timeout = Integer.parseInt(System.getenv("TIMEOUT"));
-        ConnectionPoolConfig pool = new ConnectionPoolConfig();
-        pool.setMaxWait(Duration.ofMillis(timeout));
-        RedisClient redis = RedisClient.builder()
-                .hostAndPort(HostAndPort.from(System.getenv("LIMITSRV_ADDR")))
-                .clientConfig(DefaultJedisClientConfig.builder().timeoutMillis(timeout).build())
-                .poolConfig(pool)
-                .build();
+    private static Duration millis(String name) {
+        return Duration.ofMillis(Long.parseLong(System.getenv(name)));
+    }
 
+    private static Limit hourly(long requests) {
+        return Limit.of(requests, Duration.ofHours(1));
+    }
+
+    /** Adds a page with a limit of its own. */
+    public static void serve(Context context, String path, Filter limit, int status, String json) {
+        Tomcat.addServlet(context, "servlet " + path, new Answer(status, json));
+        context.addServletMappingDecoded(path, "servlet " + path);
+        FilterDef filter = new FilterDef();
+        filter.setFilterName("filter " + path);
+        filter.setFilter(limit);
+        context.addFilterDef(filter);
+        FilterMap only = new FilterMap();
+        only.setFilterName("filter " + path);
+        only.addServletName("servlet " + path);
+        context.addFilterMap(only);
+    }
+
+    /** Returns a server at PORT. */
+    public static Tomcat tomcat() throws IOException {
         Tomcat tomcat = new Tomcat();
-        tomcat.setBaseDir(Files.createTempDirectory("recipe").toString());
+        tomcat.setBaseDir(Files.createTempDirectory("middleware").toString());
         tomcat.setHostname("127.0.0.1");
         tomcat.setPort(Integer.parseInt(System.getenv("PORT")));
         tomcat.getConnector().setProperty("address", "127.0.0.1");
-        Context context = tomcat.addContext("", null);
-        Tomcat.addServlet(context, "hello", new Hello());
-        context.addServletMappingDecoded("/", "hello");
+        return tomcat;
+    }
 
-        FilterDef filter = new FilterDef();
-        filter.setFilterName("limit");
-        filter.setFilter(new RateLimitFilter(redis, 3, "3/h", "open".equals(System.getenv("FAIL"))));
-        context.addFilterDef(filter);
-        FilterMap everywhere = new FilterMap();
-        everywhere.setFilterName("limit");
-        everywhere.addURLPattern("/*");
-        context.addFilterMap(everywhere);
+    public static void main(String[] args) throws Exception {
+        Limiter limiter = new Limiter(RedisURI.create("redis://" + System.getenv("LIMITSRV_ADDR")), new Limiter.Options(
+                millis("TIMEOUT"), "closed".equals(System.getenv("FAIL")), millis("REMEMBER"), Limiter.Options::warn));
+
+        Tomcat tomcat = tomcat();
+        Context context = tomcat.addContext("", null);
+        String hello = "{\"hello\": \"world\"}";
+        serve(context, "/", RateLimitFilter.of(limiter, "home", hourly(100_000)).perKey(hourly(3)), 200, hello);
+        serve(context, "/second", RateLimitFilter.of(limiter, "second", hourly(100_000)).perKey(hourly(3)), 200, hello);
+        serve(context, "/strict", RateLimitFilter.of(limiter, "strict", hourly(3)).perKey(hourly(2)), 200, hello);
+        serve(context, "/own", RateLimitFilter.of(limiter, "own", hourly(100_000)), 201, "{\"own\": true}");
+        serve(context, "/ruled", RateLimitFilter.byRules(limiter, "middleware", null), 200, "{\"hello\": \"rules\"}");
         tomcat.start();
         tomcat.getServer().await();
     }
