@@ -15,7 +15,7 @@ var table = slices.Concat(limitTable, plainCommands(), newScriptHost(session.Con
 
 // limitTable lists the commands of a server with --limits-only.
 var limitTable = append(limitCommands(),
-	&rlReset, &rlTop, &rlStats,
+	&rlReset, &rlBlock, &rlBlocked, &rlTop, &rlStats,
 
 	// rules
 	&rlCheck, &rlSettle, &rlPolicy, &rlRules, &rlOverride,

@@ -20,7 +20,7 @@ type rulesOptions struct {
 	Lint  struct {
 		Files []string `arg:"" name:"file" help:"Files with rules, or directories with *.yaml and *.yml."`
 	} `cmd:"" help:"As check, and fails if there is a warning: of rules that never match, count or deny, of lists without effect, of files that are not read."`
-	Show  struct {
+	Show struct {
 		Files []string `arg:"" name:"file" help:"Files with rules, or directories with *.yaml and *.yml."`
 	} `cmd:"" help:"Prints the limits of files, with the names that clients see."`
 	Test struct {

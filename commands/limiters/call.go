@@ -29,6 +29,9 @@ func (x *Caller) Do(tx *engine.Tx, c *Command, words [][]byte, out []byte) []byt
 		return answer.AppendReply(out, x.reply.Buf)
 	}
 	tx.Decide(&x.batch)
+	if tx.Level() < 2 {
+		hideBlocks(x.batch.Decisions)
+	}
 	c.Reply(&x.reply, x.batch.Ops, x.batch.Decisions)
 	clear(x.batch.Ops)
 	x.batch.Reset()

@@ -94,9 +94,9 @@ func cellBound(name string, least, most int64, given []byte) error {
 	return cellError(fmt.Sprintf("%s must be from %d to %d, got %s", name, least, most, word.Excerpt(given)))
 }
 
-func replyCell(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
-	ds = ds[len(ds)-1:]
-	if !replyFailed(w, ds) {
+func replyCell(w *resp.Writer, ops []engine.Op, ds []engine.Decision) {
+	ops, ds = ops[len(ops)-1:], ds[len(ds)-1:]
+	if !replyFailed(w, ops, ds) {
 		replyLimited(w, &ds[0], cellSeconds(ds[0].Reset))
 	}
 }

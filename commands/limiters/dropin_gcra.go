@@ -124,8 +124,8 @@ func seconds(arg []byte) (float64, error) {
 	return period, nil
 }
 
-func replyGCRA(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
-	if !replyFailed(w, ds) {
+func replyGCRA(w *resp.Writer, ops []engine.Op, ds []engine.Decision) {
+	if !replyFailed(w, ops, ds) {
 		replyLimited(w, &ds[0], retrySeconds(ds[0].Reset))
 	}
 }

@@ -56,7 +56,7 @@ func opThrottle(b *engine.Batch, args [][]byte) error {
 var throttleArgs = [...]string{"max_burst", "count_per_period", "period", "quantity"}
 
 func replyThrottle(w *resp.Writer, ops []engine.Op, ds []engine.Decision) {
-	if replyFailed(w, ds) {
+	if replyFailed(w, ops, ds) {
 		return
 	}
 	d := &ds[0]

@@ -110,7 +110,7 @@ func anyOf(names []string) string {
 func inLimit(index int) string { return fmt.Sprintf(", in limit %d", index+1) }
 
 func replyAll(w *resp.Writer, ops []engine.Op, ds []engine.Decision) {
-	if replyFailed(w, ds) {
+	if replyFailed(w, ops, ds) {
 		return
 	}
 	correctGroup(ops, ds)

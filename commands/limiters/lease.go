@@ -57,7 +57,7 @@ func opRelease(b *engine.Batch, args [][]byte) error {
 }
 
 func replyRelease(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
-	if !replyFailed(w, ds) {
+	if !replyFailed(w, nil, ds) {
 		w.Int(ds[0].Allowed)
 	}
 }

@@ -136,11 +136,11 @@ func opPeek(b *engine.Batch, args [][]byte) error {
 var errNoMemory = resp.NewError("OOM", "command not allowed when used memory > 'max-memory' and it needs more")
 
 // replyFailed writes the error or the null for ops that were not decided, and reports
-// whether it did.
-func replyFailed(w *resp.Writer, ds []engine.Decision) bool {
+// whether it did. Requests for a blocked key are denied. ops is nil if they can't be.
+func replyFailed(w *resp.Writer, ops []engine.Op, ds []engine.Decision) bool {
 	err := Failed(ds)
 	switch {
-	case err == nil:
+	case err == nil || denyBlocked(ops, ds):
 		return false
 	case err == errMissing:
 		w.NullArray()
@@ -196,7 +196,7 @@ func wrongType(ds []engine.Decision) error {
 
 // replyDecision answers one op with the five integers of a decision.
 func replyDecision(w *resp.Writer, ops []engine.Op, ds []engine.Decision) {
-	if !replyFailed(w, ds) {
+	if !replyFailed(w, ops, ds) {
 		correct(&ops[0], &ds[0])
 		decision(w, &ds[0])
 	}
@@ -213,7 +213,7 @@ func decision(w *resp.Writer, d *engine.Decision) {
 }
 
 func replyPeek(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
-	if replyFailed(w, ds) {
+	if replyFailed(w, nil, ds) {
 		return
 	}
 	d := &ds[0]

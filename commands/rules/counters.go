@@ -7,14 +7,13 @@ import (
 	"limitsrv/engine"
 )
 
-// Counters finds the counters and penalty boxes of some attributes. A request may have further
-// attributes. Found are the counters of each rule that counts by some of the attributes and by no
-// further ones, with the limits of all its tiers, and the counters of the node of the tree at
-// exactly the attributes. It leaves out a rule with a condition that one of the attributes does not
-// meet. A rule that counts all requests together is found only by exactly the attributes of its
-// match. The Keys of r.Limits and r.Guards are the result, valid until r is used again; the verdicts
-// are undefined. An error means a mistake in q, or more than 1024 counters. Cost: O(rules of the
-// domain) for each descriptor.
+// Counters finds the counters and penalty boxes of some attributes; requests may have further
+// attributes. It finds the limits of each rule, in all its tiers, if all attributes by which the rule
+// counts are given, and of the node of the tree at exactly the attributes. It leaves out a rule with
+// a condition that one of the attributes does not meet. A rule that counts all requests together is
+// found only by exactly the attributes of its match. The Keys of r.Limits and r.Guards are the
+// result, valid until r is used again; the verdicts are undefined. An error means a mistake in q, or
+// more than 1024 counters. Cost: O(rules of the domain) for each descriptor.
 func (s *Set) Counters(q *Request, o *Overrides, now engine.Instant, r *Result) error {
 	if err := q.check(); err != nil {
 		return err
@@ -53,7 +52,7 @@ func (s *Set) Counters(q *Request, o *Overrides, now engine.Instant, r *Result) 
 	return nil
 }
 
-// meetCounters adds the limits of a rule, if the attributes name counters of the rule.
+// meetCounters adds the limits of a rule if entries have all attributes by which the rule counts.
 func (r *Result) meetCounters(rule *flatRule, entries []Entry, i int) {
 	for k := range rule.match {
 		m := &rule.match[k]

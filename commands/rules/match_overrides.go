@@ -1,5 +1,11 @@
 package rules
 
+import (
+	"net/netip"
+	"slices"
+	"strings"
+)
+
 // gateOverride returns the effect of the deepest override that allows or denies a
 // descriptor, DENY if several are as deep, or 0. A plain value goes before a range or a pattern.
 func (w *work) gateOverride(entries []Entry) (effect Effect) {
@@ -64,3 +70,99 @@ func (w *work) ruleOverride(rule *flatRule, name string, entries []Entry) *Overr
 	}
 	return w.overrides.get(w.probe, w.d, w.now)
 }
+
+// A wideValue is the value of an attribute of an override: plain text, a range of addresses, or a
+// pattern.
+type wideValue struct {
+	text    string // plain; "" for a range or a pattern
+	network netip.Prefix
+	pattern *pattern
+}
+
+// widen returns the values of an Allow or Deny, or nil if all are plain.
+func (v *Override) widen() (values []wideValue) {
+	if v.Effect == Replace || !slices.ContainsFunc(v.Path, func(a Attribute) bool { return isRange(a.Value) || isPattern(a.Value) }) {
+		return nil
+	}
+	for _, a := range v.Path {
+		w := wideValue{text: a.Value}
+		if network, ok := canonicalRange(a.Value); ok {
+			w = wideValue{network: network}
+		} else if isPattern(a.Value) {
+			p := makePattern(a.Value)
+			w = wideValue{pattern: &p}
+		}
+		values = append(values, w)
+	}
+	return values
+}
+
+func (w *wideValue) matches(value []byte) bool {
+	switch {
+	case w.pattern != nil:
+		return w.pattern.matches(value)
+	case w.network.IsValid():
+		a, ok := ParseAddress(value)
+		return ok && w.network.Contains(a)
+	}
+	return w.text == string(value)
+}
+
+// covers reports whether the attributes of a wide override match the first of some entries.
+func (v *Override) covers(entries []Entry) bool {
+	if len(v.wide) > len(entries) {
+		return false
+	}
+	for i := range v.wide {
+		if e := &entries[i]; v.Path[i].Key != string(e.Key) || !v.wide[i].matches(e.Value) {
+			return false
+		}
+	}
+	return true
+}
+
+// wideOverride returns the effect of the deepest wide override of a descriptor that is deeper than
+// depth, with the same precedence as gateOverride, or else effect.
+func (w *work) wideOverride(entries []Entry, effect Effect, depth int) Effect {
+	anywhere, wide := w.d != nil && len(w.d.flat.rules) > 0, false // wide: effect is of a wide override
+	for _, v := range w.counts.wide {
+		at := len(v.wide)
+		if v.expired(w.now) || at < depth || at == depth && (effect == Deny || !wide) {
+			continue
+		}
+		matches := v.covers(entries)
+		for i := 1; !matches && anywhere && at == 1 && i < len(entries); i++ {
+			matches = v.covers(entries[i:])
+		}
+		if matches {
+			effect, depth, wide = v.Effect, at, true
+		}
+	}
+	return effect
+}
+
+// changeWide returns the wide overrides of a domain with v in addition, or without it. They are in
+// the order of their ids.
+func changeWide(all []*Override, v *Override, by int32) []*Override {
+	all = slices.DeleteFunc(slices.Clone(all), func(o *Override) bool { return o.id == v.id })
+	if by > 0 {
+		all = append(all, v)
+		slices.SortFunc(all, func(a, b *Override) int { return strings.Compare(a.id, b.id) })
+	}
+	return all
+}
+
+// NumWide returns the number of overrides of a domain with ranges or patterns, without v itself.
+func (o *Overrides) NumWide(v *Override) (n int) {
+	if counts := o.domain([]byte(v.Domain)); counts != nil {
+		for _, other := range counts.wide {
+			if other.id != v.id {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// IsWide reports whether a value of the override is a range or a pattern.
+func (v *Override) IsWide() bool { return v.wide != nil }

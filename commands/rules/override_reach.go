@@ -114,7 +114,7 @@ func (r *flatRule) all() (all []*Limit) {
 	return all
 }
 
-// meant is the end of an error about an unknown name: the nearest known name, or else all of them.
+// meant is the end of an error about an unknown name: it has the nearest name, or else all names.
 func meant(name string, all []string) string {
 	if nearest := word.DidYouMean([]byte(name), all...); nearest != "" {
 		return nearest

@@ -47,7 +47,7 @@ func (c *compiler) warnListed(rule *flatRule, from *source.Rule) {
 	}
 }
 
-// warnAllowed warns of a list in allow whose values are all in deny too.
+// warnAllowed warns of a list in allow if all its values are in deny too.
 func (c *compiler) warnAllowed(doc *source.Document, name string) {
 	for i := range doc.Lists {
 		if l := &doc.Lists[i]; l.Name == name && len(l.Prefixes) == 0 && c.allListed(l.Key, l.Values, listDenies) {

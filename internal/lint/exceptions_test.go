@@ -11,7 +11,7 @@ type applyException struct {
 var applyExceptions = []applyException{
 	// Files that Apply does not use, in packages that it reaches.
 	{"commands/rules/attributes.go", ruleImport, "compiled rules: they decide before ops are proposed, and ops have the decision"},
-	{"commands/rules/counters.go:byTier", ruleMap, "limits of tiers, sorted by their places in the text"},
+	{"commands/rules/counters.go", ruleMap, "tiers of a rule, sorted; commands find counters before ops are proposed"},
 	{"commands/rules/diff.go", ruleImport, "the difference of two sets, for counts and reports"},
 	{"commands/rules/address.go", ruleAll, "addresses of requests, which compiled rules decide before ops are proposed"},
 	{"commands/rules/path_form.go", ruleImport, "paths of requests, which compiled rules decide before ops are proposed"},

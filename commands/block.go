@@ -1,0 +1,76 @@
+package commands
+
+import (
+	"bytes"
+	"time"
+
+	"limitsrv/commands/limiters"
+	"limitsrv/commands/resp"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/session"
+	"limitsrv/commands/word"
+	"limitsrv/engine"
+)
+
+var rlBlock = session.Command{
+	Name: "RL.BLOCK", Args: "key duration",
+	Summary: "Denies all requests for a key for the duration, rounded up to whole seconds and to at least 2, or until RL.RESET ends the block: the RL commands that take tokens or leases, RL.ALL, CL.THROTTLE, THROTTLE and GCRA reply [0, limit, 0, wait_ms, reset_ms] " +
+		"or as they deny. The state of the key is forgotten. Another RL.BLOCK replaces the block.",
+	Complexity: "O(1)", Since: "0.2.0", Group: limiterGroup,
+	Flags: session.Write | session.DenyOOM | session.Forgets | session.NoScript, Keys: session.Keys{First: 1, Last: 1, Step: 1},
+	Op: opBlock, Reply: limiters.ReplyBlock,
+}
+
+var rlBlocked = session.Command{
+	Name: "RL.BLOCKED", Args: "[count]",
+	Summary: "Returns [key, ms to the end, database] of each blocked key and closed penalty box, those that end last first, up to count of them, 100 by default. " +
+		"RL.RESET ends a block. At most the thousand that began last are listed.",
+	Complexity: "O(N), N being the blocks", Since: "0.2.0", Group: limiterGroup,
+	Flags: session.ReadOnly | session.AllKeys | session.NoScript, Fresh: session.Always, Run: runBlocked,
+}
+
+func opBlock(b *engine.Batch, args [][]byte) error {
+	key := args[1]
+	if err := limiters.ParseKey(key); err != nil {
+		return err
+	}
+	if bytes.HasPrefix(key, []byte(rules.KeyPrefix)) {
+		return resp.NewError("ERR", "key: none of rules, which begin with "+rules.KeyPrefix+", got "+word.Excerpt(key)+"; RL.OVERRIDE SET ... DENY blocks a customer")
+	}
+	nanos, err := limiters.ParseDuration("duration", args[2])
+	if err != nil {
+		return err
+	}
+	limiters.AppendBlock(b, key, nanos, []byte(rules.KeyPrefix))
+	return nil
+}
+
+func runBlocked(s *session.Session, w *resp.Writer, args [][]byte) {
+	count := int64(blockedPage)
+	if len(args) > 1 {
+		var err error
+		if count, err = wholeFrom("count", args[1], 1, maxBlocked); err != nil {
+			w.Error(err)
+			return
+		}
+	}
+	boxes := s.Handler().Engine().ClosedBoxes(s.Handler().Now())
+	boxes = boxes[:min(int64(len(boxes)), count)]
+	w.Array(len(boxes))
+	for i := range boxes {
+		left := boxes[i].Wait.CeilMillis()
+		if !bytes.HasPrefix(boxes[i].Key, []byte(rules.KeyPrefix)) {
+			left += limiters.BlockEnd / int64(time.Millisecond)
+		}
+		w.Array(3)
+		w.Bulk(boxes[i].Key)
+		w.Int(left)
+		w.Int(int64(boxes[i].DB))
+	}
+}
+
+// The default and the bound of the rows of RL.BLOCKED.
+const (
+	blockedPage = 100
+	maxBlocked  = 10_000
+)
