@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"limitsrv/commands/backend"
 	"limitsrv/commands/glob"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
@@ -169,7 +170,7 @@ var keys = session.Command{
 }
 
 // listAll adds the matching keys of a database, and stops when isLong is true.
-func (l *keyList) listAll(e session.State, now engine.Instant, db uint8, pattern *glob.Matcher) {
+func (l *keyList) listAll(e backend.State, now engine.Instant, db uint8, pattern *glob.Matcher) {
 	cursor := uint64(0)
 	for !l.isLong() {
 		cursor = e.Scan(now, db, cursor, maxScan, func(key []byte, _ engine.Alg) {

@@ -86,7 +86,7 @@
 // # Shape
 //
 // Session depends on types that do not refer to it: Hub and inbox, pause, hooks, SlowLog,
-// Stats, State. On the other side are the methods that only other packages call, such as
+// Stats. On the other side are the methods that only other packages call, such as
 // Info, Exec, Subscribe, Decide and those of observe.go; the core of Session does not use
 // them.
 package session

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"limitsrv/commands/auth"
+	"limitsrv/commands/backend"
 	"limitsrv/engine"
 	"limitsrv/internal/status"
 )
@@ -33,8 +34,8 @@ func (h *Handler) Hub() *Hub { return h.hub }
 // SlowLog returns the log of slow commands.
 func (h *Handler) SlowLog() *SlowLog { return h.slow }
 
-// Engine returns the current engine; see Config.Engine.
-func (h *Handler) Engine() State { return State{h.config.Engine()} }
+// Engine returns the keys of the current engine, see Config.Engine, for reads outside of batches.
+func (h *Handler) Engine() backend.State { return backend.LocalState{Engine: h.config.Engine()} }
 
 // Pause is CLIENT PAUSE: it holds back commands that write, or all, for a time; if there
 // is a pause already, the later end and the wider scope count.

@@ -58,8 +58,8 @@ var arrows = map[string][]string{
 		"golang.org/x/crypto",
 	},
 	"commands/backend": {
-		"limitsrv/commands/resp", "limitsrv/engine", "limitsrv/engine/slots", "limitsrv/internal/fatal",
-		"limitsrv/internal/status", "limitsrv/internal/turns",
+		"limitsrv/commands/resp", "limitsrv/engine", "limitsrv/engine/slots", "limitsrv/engine/topk",
+		"limitsrv/internal/fatal", "limitsrv/internal/status", "limitsrv/internal/turns",
 	},
 	"commands/calls": {
 		"limitsrv/commands/datatypes", "limitsrv/commands/rules/stored", "limitsrv/commands/scripts",
@@ -145,9 +145,9 @@ var arrows = map[string][]string{
 		"limitsrv/commands/rules/checks", "limitsrv/commands/rules/live", "limitsrv/commands/rules/source",
 		"limitsrv/commands/rules/stored", "limitsrv/commands/tracking", "limitsrv/commands/usage",
 		"limitsrv/commands/waiting", "limitsrv/commands/word", "limitsrv/engine", "limitsrv/engine/answer",
-		"limitsrv/engine/slots", "limitsrv/engine/topk", "limitsrv/internal/fatal",
-		"limitsrv/internal/histogram", "limitsrv/internal/invariants", "limitsrv/internal/loglimit",
-		"limitsrv/internal/pace", "limitsrv/internal/status", "limitsrv/internal/turns",
+		"limitsrv/engine/slots", "limitsrv/internal/fatal", "limitsrv/internal/histogram",
+		"limitsrv/internal/invariants", "limitsrv/internal/loglimit", "limitsrv/internal/pace",
+		"limitsrv/internal/status", "limitsrv/internal/turns",
 	},
 	"commands/spec":     {"limitsrv/engine"},
 	"commands/tracking": {"limitsrv/commands/resp", "limitsrv/engine"},

@@ -5,8 +5,6 @@ import (
 
 	"limitsrv/commands/backend"
 	"limitsrv/engine"
-	"limitsrv/engine/topk"
-	"limitsrv/internal/fatal"
 	"limitsrv/internal/invariants"
 	"limitsrv/internal/turns"
 )
@@ -84,61 +82,3 @@ func (h *Handler) Turns() (waiting int, added int64) { return h.executor.Turns.C
 
 // Executor returns the executor of all batches of this node's clients.
 func (h *Handler) Executor() *backend.Executor { return &h.executor }
-
-// A State reads the engine outside of batches. A panic in one of its methods ends the
-// process, as in Exec, because it may hold the lock of a shard.
-type State struct{ engine *engine.Engine }
-
-// KeysIn calls engine.Engine.KeysIn.
-func (s State) KeysIn() (keys, lasting [engine.Databases]int64) {
-	defer fatal.OnPanic()
-	return s.engine.KeysIn()
-}
-
-// Len returns the number of keys.
-func (s State) Len() int64 {
-	defer fatal.OnPanic()
-	return s.engine.Len()
-}
-
-// Stats calls engine.Engine.Stats.
-func (s State) Stats() engine.Stats {
-	defer fatal.OnPanic()
-	return s.engine.Stats()
-}
-
-// ShardStats calls engine.Engine.ShardStats.
-func (s State) ShardStats() []engine.ShardStat {
-	defer fatal.OnPanic()
-	return s.engine.ShardStats(nil)
-}
-
-// Scan calls engine.Engine.Scan. visit must not panic either.
-func (s State) Scan(now engine.Instant, db uint8, cursor uint64, count int, visit func(key []byte, alg engine.Alg)) uint64 {
-	defer fatal.OnPanic()
-	return s.engine.Scan(now, db, cursor, count, visit)
-}
-
-// KeyBytes calls engine.Engine.KeyBytes.
-func (s State) KeyBytes(now engine.Instant, db uint8, key []byte) int64 {
-	defer fatal.OnPanic()
-	return s.engine.KeyBytes(now, db, key)
-}
-
-// SourceStats calls engine.Engine.SourceStats.
-func (s State) SourceStats(most int) engine.SourceStats {
-	defer fatal.OnPanic()
-	return s.engine.SourceStats(most)
-}
-
-// Top calls engine.Engine.Top.
-func (s State) Top(now engine.Instant, what engine.TopKind, window topk.Window, count int) engine.TopResult {
-	defer fatal.OnPanic()
-	return s.engine.Top(now, what, window, count)
-}
-
-// ClosedBoxes calls engine.Engine.ClosedBoxes.
-func (s State) ClosedBoxes(now engine.Instant) []engine.ClosedBox {
-	defer fatal.OnPanic()
-	return s.engine.ClosedBoxes(now)
-}
