@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 
 	"limitsrv/engine"
 	"limitsrv/persist"
@@ -91,27 +92,58 @@ func decodeControl(data []byte) (c ControlEntry, err error) {
 	return c, err
 }
 
+// controlKinds are the kinds of a ControlEntry, each by the name of its field. apply changes the
+// cluster's state.
+var controlKinds = [...]struct {
+	name  string
+	is    func(*ControlEntry) bool
+	apply func(s *clusterState, index uint64, c *ControlEntry)
+}{
+	{
+		"Skipped", func(c *ControlEntry) bool { return c.Skipped },
+		func(s *clusterState, index uint64, _ *ControlEntry) {
+			all := append(s.Skipped, index)
+			s.Skipped = slices.Clone(all[max(0, len(all)-keptSkipped):])
+		},
+	},
+	{
+		"Member", func(c *ControlEntry) bool { return c.Member != nil },
+		func(s *clusterState, _ uint64, c *ControlEntry) { s.Members[c.Member.Node] = *c.Member },
+	},
+	{
+		"Gone", func(c *ControlEntry) bool { return c.Gone != "" },
+		func(s *clusterState, _ uint64, c *ControlEntry) { delete(s.Members, c.Gone) },
+	},
+	{
+		"Level", func(c *ControlEntry) bool { return c.Level > 0 },
+		func(s *clusterState, _ uint64, c *ControlEntry) { s.Level = max(s.Level, c.Level) },
+	},
+}
+
+// apply changes the state by an entry: by the first of its kinds, if it has several.
+func (s *clusterState) apply(index uint64, c *ControlEntry) {
+	for _, kind := range controlKinds {
+		if kind.is(c) {
+			kind.apply(s, index, c)
+			return
+		}
+	}
+}
+
 // applyControl applies an entry about the cluster.
 func (f *FSM) applyControl(index uint64, data []byte) error {
 	c, err := decodeControl(data)
 	if err != nil {
 		return err
 	}
-	if c.Skipped {
-		f.skip(index)
-		return nil
-	}
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch {
-	case c.Member != nil:
-		f.cluster.Members[c.Member.Node] = *c.Member
-	case c.Gone != "":
-		delete(f.cluster.Members, c.Gone)
-	case c.Level > 0:
-		f.cluster.Level = max(f.cluster.Level, c.Level)
+	f.cluster.apply(index, &c)
+	level := f.cluster.Level
+	f.mu.Unlock()
+	if c.Skipped {
+		f.skipped(index)
 	}
-	return checkLevel(f.cluster.Level, f.o.Level)
+	return checkLevel(level, f.o.Level)
 }
 
 // checkLevel returns a NewerError if the log uses a level above known.

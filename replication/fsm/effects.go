@@ -101,13 +101,9 @@ func (f *FSM) setEffects(x persist.Effects) {
 // skippedEffects are the effects of a skipped entry. Calls have the same effects only by chance.
 const skippedEffects = 0x5ca1ab1e0ddba11
 
-// skip records that the entry at index is skipped. Requires: applying is held.
-func (f *FSM) skip(index uint64) {
+// skipped counts the effects of a skipped entry, and reports it. Requires: applying is held.
+func (f *FSM) skipped(index uint64) {
 	f.effects.add(index, skippedEffects)
-	f.mu.Lock()
-	all := append(f.cluster.Skipped, index)
-	f.cluster.Skipped = slices.Clone(all[max(0, len(all)-keptSkipped):])
-	f.mu.Unlock()
 	if f.o.Skipped != nil {
 		f.o.Skipped(index)
 	}
