@@ -16,6 +16,7 @@ import (
 	"limitsrv/commands/calls"
 	"limitsrv/commands/rules"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 )
 
@@ -117,7 +118,7 @@ func TestRightsSeeEveryKey(t *testing.T) {
 		seeded[c.FullName] = true
 	}
 	for _, c := range r.Specs() {
-		if c.Op != nil && c.Flags&session.AllKeys == 0 && !seeded[c.FullName] {
+		if c.Op != nil && c.Flags&spec.AllKeys == 0 && !seeded[c.FullName] {
 			t.Errorf("there is no seed of %s", c.FullName)
 		}
 	}
@@ -191,17 +192,17 @@ func TestGroupsAreCategories(t *testing.T) {
 		for _, c := range newRegistry().Specs() {
 			cats := c.Categories()
 			everyone := slices.Contains(cats, session.Everyone)
-			adminOnly := c.Flags&session.Admin != 0 || c.Flags&session.Runs != 0 && c.Uses == nil || c.Flags&session.Forgets != 0 && c.Flags&session.AllKeys != 0
-			want := group == "admin" || everyone || !adminOnly && slices.Contains(cats, group) || c.Flags&session.NoAuth != 0
+			adminOnly := c.Flags&spec.Admin != 0 || c.Flags&spec.Runs != 0 && c.Uses == nil || c.Flags&spec.Forgets != 0 && c.Flags&spec.AllKeys != 0
+			want := group == "admin" || everyone || !adminOnly && slices.Contains(cats, group) || c.Flags&spec.NoAuth != 0
 			if why, _ := c.Deny(r, nil); (why == session.Granted) != want {
 				t.Errorf("%s for a user in %s: granted is %t, want %t", c.FullName, group, !want, want)
 			}
 			switch {
-			case everyone && c.Flags&(session.Write|session.ReadOnly|session.Admin|session.AllKeys|session.Forgets|session.Reaches|session.Runs|session.Plain) != 0:
+			case everyone && c.Flags&(spec.Write|spec.ReadOnly|spec.Admin|spec.AllKeys|spec.Forgets|spec.Reaches|spec.Runs|spec.Plain) != 0:
 				t.Errorf("%s is for everyone", c.FullName)
-			case c.Flags&session.Forgets != 0 && c.Flags&session.Write == 0:
+			case c.Flags&spec.Forgets != 0 && c.Flags&spec.Write == 0:
 				t.Errorf("%s forgets and does not write", c.FullName)
-			case (group == "decide" || group == "peek") && want && c.Flags&session.Plain != 0:
+			case (group == "decide" || group == "peek") && want && c.Flags&spec.Plain != 0:
 				t.Errorf("%s is for users of limits in %s", c.FullName, group)
 			}
 		}

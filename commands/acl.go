@@ -11,39 +11,40 @@ import (
 	"limitsrv/commands/auth/users"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 )
 
 var errInFile = resp.NewError("ERR", "users are configured in the --users file: edit it, then use ACL LOAD")
 
-var acl = session.Command{
+var acl = spec.Command{
 	Name: "ACL", Summary: "Commands about users.",
 	Complexity: "See its subcommands", Since: "6.0.0", Group: "server",
-	Sub: []session.Command{
+	Body: &spec.Container{Sub: []spec.Command{
 		long(aclSub("CAT", "[category]", "Lists the categories of commands, or the commands of one category. The groups of users are categories.", 0, runACLCat)),
-		aclSub("DELUSER", "username [username ...]", "Rejected: users are configured in a file.", session.Admin|session.Secret, refuseUsers),
+		aclSub("DELUSER", "username [username ...]", "Rejected: users are configured in a file.", spec.Admin|spec.Secret, refuseUsers),
 		aclDryRun(),
-		aclSub("GETUSER", "username", "Describes a user; nil if there is no such user.", session.Admin, runACLGetUser),
-		long(aclSub("LIST", "", "Lists the users and their rules, without passwords.", session.Admin, runACLList)),
-		aclSub("LOAD", "", "Reloads the users file. An invalid file is an error and changes nothing.", session.Admin|session.NoMulti, runACLLoad),
-		aclSub("SAVE", "", "Rejected: users are configured in a file.", session.Admin, refuseUsers),
-		aclSub("SETUSER", "username [rule ...]", "Rejected: users are configured in a file.", session.Admin|session.Secret, refuseUsers),
-		aclSub("USERS", "", "Lists the users.", session.Admin, runACLUsers),
+		aclSub("GETUSER", "username", "Describes a user; nil if there is no such user.", spec.Admin, runACLGetUser),
+		long(aclSub("LIST", "", "Lists the users and their rules, without passwords.", spec.Admin, runACLList)),
+		aclSub("LOAD", "", "Reloads the users file. An invalid file is an error and changes nothing.", spec.Admin|spec.NoMulti, runACLLoad),
+		aclSub("SAVE", "", "Rejected: users are configured in a file.", spec.Admin, refuseUsers),
+		aclSub("SETUSER", "username [rule ...]", "Rejected: users are configured in a file.", spec.Admin|spec.Secret, refuseUsers),
+		aclSub("USERS", "", "Lists the users.", spec.Admin, runACLUsers),
 		aclSub("WHOAMI", "", "Returns the user of the connection.", 0, func(s *session.Session, w *resp.Writer, _ [][]byte) { w.BulkString(s.Account().Name()) }),
-	},
+	}},
 }
 
 // aclSub makes a subcommand of ACL.
-func aclSub(name, args, summary string, flags session.Flags, run session.Run) session.Command {
-	return session.Command{
+func aclSub(name, args, summary string, flags spec.Flags, run session.Run) spec.Command {
+	return spec.Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the commands", Since: "6.0.0", Group: "server",
-		Flags: flags | session.NoScript | session.Loading | session.Stale, Run: run,
+		Flags: flags | spec.NoScript | spec.Loading | spec.Stale, Body: run,
 	}
 }
 
 // aclDryRun makes ACL DRYRUN, which must know the script of the line.
-func aclDryRun() session.Command {
-	c := aclSub("DRYRUN", "username command [arg ...]", "Checks whether a user may send a command line.", session.Admin|session.Secret, runACLDryRun)
+func aclDryRun() spec.Command {
+	c := aclSub("DRYRUN", "username command [arg ...]", "Checks whether a user may send a command line.", spec.Admin|spec.Secret, runACLDryRun)
 	c.Fresh = func(args [][]byte) bool { return len(args) > 3 && namesScript(args[3]) }
 	return c
 }

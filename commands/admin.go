@@ -8,6 +8,7 @@ import (
 	"limitsrv/commands/limiters"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 )
 
@@ -17,19 +18,19 @@ var (
 	errMayNotStop  = resp.NewError("ERR", "this server can not be shut down by a command")
 )
 
-var timeOf = session.Command{
+var timeOf = spec.Command{
 	Name: "TIME", Summary: "Returns the time of decisions: seconds since 1970 and microseconds.",
-	Complexity: "O(1)", Since: "2.6.0", Group: "server", Flags: session.Loading | session.Stale | session.Fast,
-	Run: func(s *session.Session, w *resp.Writer, _ [][]byte) {
+	Complexity: "O(1)", Since: "2.6.0", Group: "server", Flags: spec.Loading | spec.Stale | spec.Fast,
+	Body: session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) {
 		micros := int64(s.Handler().Now()) / int64(time.Microsecond)
 		w.BulkStrings([]string{strconv.FormatInt(micros/1e6, 10), strconv.FormatInt(micros%1e6, 10)})
-	},
+	}),
 }
 
-var shutdown = session.Command{
+var shutdown = spec.Command{
 	Name: "SHUTDOWN", Args: "[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]", Summary: "Stops the server. SAVE takes a snapshot first, NOSAVE takes none; the default is a snapshot that takes at most a second. No decision is lost without a snapshot.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: session.Admin | session.NoScript | session.Loading | session.Stale | session.NoMulti,
-	Run: runShutdown,
+	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: spec.Admin | spec.NoScript | spec.Loading | spec.Stale | spec.NoMulti,
+	Body: session.Run(runShutdown),
 }
 
 // runShutdown writes no reply if it succeeds: the connection closes. No snapshot is taken
@@ -73,16 +74,16 @@ func parting(h *session.Handler, save, noSave bool) backend.Parting {
 	return backend.SaveIfQuick
 }
 
-var debug = session.Command{
+var debug = spec.Command{
 	Name: "DEBUG", Summary: "Commands for tests.",
-	Complexity: "See its subcommands", Since: "1.0.0", Group: "server", Flags: session.Admin | session.NoScript | session.Loading | session.Stale,
-	Sub: []session.Command{
+	Complexity: "See its subcommands", Since: "1.0.0", Group: "server", Flags: spec.Admin | spec.NoScript | spec.Loading | spec.Stale,
+	Body: &spec.Container{Sub: []spec.Command{
 		{
 			Name: "ADVANCE-TIME", Args: "duration", Summary: "Moves the clock of a server started with --test-clock forward.",
-			Complexity: "O(1)", Since: "0.1.0", Group: "server", Flags: session.Admin | session.NoScript,
-			Run: runAdvanceTime,
+			Complexity: "O(1)", Since: "0.1.0", Group: "server", Flags: spec.Admin | spec.NoScript,
+			Body: session.Run(runAdvanceTime),
 		},
-	},
+	}},
 }
 
 func runAdvanceTime(s *session.Session, w *resp.Writer, args [][]byte) {

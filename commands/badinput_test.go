@@ -11,6 +11,7 @@ import (
 	"limitsrv/commands/calls"
 	"limitsrv/commands/rules/checks"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/usage"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
@@ -128,7 +129,7 @@ func rightLine(c *session.Spec) (args [][]byte, kinds []string) {
 func TestBadInput(t *testing.T) {
 	for _, c := range newRegistry().Specs() {
 		args, kinds := rightLine(c)
-		if silencing(args) || c.Sub != nil {
+		if silencing(args) || c.Subs != nil {
 			continue
 		}
 		if c.Op != nil && !isSub(c) && len(kinds) < len(args)-1 {
@@ -204,7 +205,7 @@ func codeOf(c *session.Spec) string {
 }
 
 func arityText(c *session.Spec) string {
-	if c.Flags&session.OwnArity != 0 {
+	if c.Flags&spec.OwnArity != 0 {
 		return "error: Store error: Usage: " + c.FullName + " <key>"
 	}
 	return "wrong number of arguments for '" + c.FullName + "' command"
@@ -307,8 +308,8 @@ func FuzzArguments(f *testing.F) {
 			return
 		}
 		b := &engine.Batch{Ops: make([]engine.Op, 1)}
-		if spec.Ask != nil {
-			if err := spec.Ask(new(session.Ask), new(checks.Request), args); err != nil && len(err.Error()) > 512 {
+		if spec.Asks != nil {
+			if err := spec.Asks.Parse(new(session.Ask), new(checks.Request), args); err != nil && len(err.Error()) > 512 {
 				t.Errorf("%s: error %v", excerptOf(args), err)
 			}
 			return

@@ -8,25 +8,26 @@ import (
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
 
-var rlBlock = session.Command{
+var rlBlock = spec.Command{
 	Name: "RL.BLOCK", Args: "key duration",
 	Summary: "Denies all requests for a key for the duration, rounded up to whole seconds and to at least 2, or until RL.RESET ends the block: the RL commands that take tokens or leases, RL.ALL, CL.THROTTLE, THROTTLE and GCRA reply [0, limit, 0, wait_ms, reset_ms] " +
 		"or as they deny. The state of the key is forgotten. Another RL.BLOCK replaces the block.",
-	Complexity: "O(1)", Since: "0.2.0", Group: limiterGroup,
-	Flags: session.Write | session.DenyOOM | session.Forgets | session.NoScript, Keys: session.Keys{First: 1, Last: 1, Step: 1},
-	Op: opBlock, Reply: limiters.ReplyBlock,
+	Complexity: "O(1)", Since: "0.2.0", Group: spec.LimiterGroup,
+	Flags: spec.Write | spec.DenyOOM | spec.Forgets | spec.NoScript, Keys: spec.OneKey,
+	Body: &spec.Ops{Parse: opBlock, Reply: limiters.ReplyBlock},
 }
 
-var rlBlocked = session.Command{
+var rlBlocked = spec.Command{
 	Name: "RL.BLOCKED", Args: "[count]",
 	Summary: "Returns [key, ms to the end, database] of each blocked key and closed penalty box, those that end last first, up to count of them, 100 by default. " +
 		"RL.RESET ends a block. At most the thousand that began last are listed.",
-	Complexity: "O(N), N being the blocks", Since: "0.2.0", Group: limiterGroup,
-	Flags: session.ReadOnly | session.AllKeys | session.NoScript, Fresh: session.Always, Run: runBlocked,
+	Complexity: "O(N), N being the blocks", Since: "0.2.0", Group: spec.LimiterGroup,
+	Flags: spec.ReadOnly | spec.AllKeys | spec.NoScript, Fresh: session.Always, Body: session.Run(runBlocked),
 }
 
 func opBlock(b *engine.Batch, args [][]byte) error {

@@ -9,26 +9,27 @@ import (
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/checks"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 )
 
-var rlCheck = session.Command{
+var rlCheck = spec.Command{
 	Name: "RL.CHECK", Args: "domain attribute value [attribute value ...] [AND attribute value [attribute value ...] ...] [HITS n] [ID id] [PEEK] [ROWS] [HEADERS]",
 	Summary: "Decides a request with these attributes by the rules of a domain, all limits or none. Returns [allowed, limit, remaining, wait_ms, " +
 		"reset_ms, name of the binding limit, reason], with ROWS also [[name, five integers, mode, descriptor], ...], where the mode is enforced, shadow, quota or penalty, and the first descriptor is 0; with HEADERS also [header, value, ...] for an answer over HTTP. The reason is ok, near, grace, limited, " +
 		"quota, blocked, denied, allowed, unlimited, none or unmatched; without a limit, limit and remaining are -1.",
 	Complexity: "O(attributes, rules that may match, and limits)", Since: "0.2.0", Group: rulesGroup,
-	Flags: session.Write | session.DenyOOM | session.Fast | session.Decides, Domain: 1,
-	Ask: askCheck, Told: tellCheck,
+	Flags: spec.Write | spec.DenyOOM | spec.Fast | spec.Decides, Domain: 1,
+	Body: &session.Asks{Parse: askCheck, Reply: tellCheck},
 }
 
-var rlSettle = session.Command{
+var rlSettle = spec.Command{
 	Name: "RL.SETTLE", Args: "domain attribute value [attribute value ...] BY n [ID id]",
 	Summary: "After a request: takes n tokens unconditionally, or with n below 0 returns them, for all limits that RL.CHECK would take them from; " +
 		"with ID also returns the holder's leases. Returns as RL.CHECK ROWS.",
 	Complexity: "O(attributes, rules that may match, and limits)", Since: "0.2.0", Group: rulesGroup,
-	Flags: session.Write | session.DenyOOM | session.Fast, Domain: 1,
-	Ask: askSettle, Told: tellCheck,
+	Flags: spec.Write | spec.DenyOOM | spec.Fast, Domain: 1,
+	Body: &session.Asks{Parse: askSettle, Reply: tellCheck},
 }
 
 const rulesGroup = "rules"

@@ -7,6 +7,7 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 )
 
@@ -21,10 +22,10 @@ var (
 // maxClientNameBytes bounds the values of CLIENT SETNAME and SETINFO.
 const maxClientNameBytes = 256
 
-var client = session.Command{
+var client = spec.Command{
 	Name: "CLIENT", Summary: "Commands about connections.",
 	Complexity: "See its subcommands", Since: "2.4.0", Group: "connection",
-	Sub: []session.Command{
+	Body: &spec.Container{Sub: []spec.Command{
 		clientSub("CACHING", "YES|NO", "Tracks the keys of the next command, or does not, see CLIENT TRACKING.", 0, runCaching),
 		clientSub("GETNAME", "", "Returns the name of the connection.", 0, runGetName),
 		clientSub("GETREDIR", "", "Returns the id of the connection to which messages about changed keys go, 0 for this one, -1 without tracking.", 0, runGetRedir),
@@ -33,29 +34,29 @@ var client = session.Command{
 			w.Verbatim(clientLine(s.Info(time.Now()), wordBytes(args)))
 		}),
 		clientSub("KILL", "<ip:port | <ID client-id | ADDR ip:port | LADDR ip:port | TYPE type | USER username | SKIPME YES|NO ...>>",
-			"Closes connections.", session.Admin, runKill),
-		long(clientSub("LIST", "[TYPE NORMAL|MASTER|REPLICA|PUBSUB] [ID client-id [client-id ...]]", "Describes all connections.", session.Admin, runClientList)),
-		clientSub("NO-EVICT", "ON|OFF", "Accepted: connections are not evicted.", session.Admin, runOnOff),
+			"Closes connections.", spec.Admin, runKill),
+		long(clientSub("LIST", "[TYPE NORMAL|MASTER|REPLICA|PUBSUB] [ID client-id [client-id ...]]", "Describes all connections.", spec.Admin, runClientList)),
+		clientSub("NO-EVICT", "ON|OFF", "Accepted: connections are not evicted.", spec.Admin, runOnOff),
 		clientSub("NO-TOUCH", "ON|OFF", "Accepted: reading does not touch keys.", 0, runOnOff),
-		clientSub("PAUSE", "timeout [WRITE|ALL]", "Suspends commands for timeout milliseconds: only those that write, or all.", session.Admin, runPause),
+		clientSub("PAUSE", "timeout [WRITE|ALL]", "Suspends commands for timeout milliseconds: only those that write, or all.", spec.Admin, runPause),
 		clientSub("REPLY", "ON|OFF|SKIP", "Switches replies to commands on or off.", 0, runClientReply),
 		clientSub("SETINFO", "<LIB-NAME libname | LIB-VER libver>", "Sets the name or version of the client library.", 0, runSetInfo),
 		clientSub("SETNAME", "connection-name", "Sets the name of the connection.", 0, runSetName),
 		tracking,
 		clientSub("TRACKINGINFO", "", "Returns how the connection tracks keys.", 0, runTrackingInfo),
-		clientSub("UNPAUSE", "", "Ends CLIENT PAUSE.", session.Admin|session.Unpaused, func(s *session.Session, w *resp.Writer, _ [][]byte) {
+		clientSub("UNPAUSE", "", "Ends CLIENT PAUSE.", spec.Admin|spec.Unpaused, func(s *session.Session, w *resp.Writer, _ [][]byte) {
 			s.Handler().Unpause()
 			w.OK()
 		}),
-		clientSub("UNBLOCK", "client-id [TIMEOUT|ERROR]", "Ends the BLPOP or BRPOP with which a connection waits, as after its timeout or with an error. Returns 1, or 0 if it does not wait.", session.Admin, runUnblock),
-	},
+		clientSub("UNBLOCK", "client-id [TIMEOUT|ERROR]", "Ends the BLPOP or BRPOP with which a connection waits, as after its timeout or with an error. Returns 1, or 0 if it does not wait.", spec.Admin, runUnblock),
+	}},
 }
 
 // clientSub makes a subcommand of CLIENT.
-func clientSub(name, args, summary string, flags session.Flags, run session.Run) session.Command {
-	return session.Command{
+func clientSub(name, args, summary string, flags spec.Flags, run session.Run) spec.Command {
+	return spec.Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(1)", Since: "7.2.0", Group: "connection",
-		Flags: flags | session.NoScript | session.Loading | session.Stale, Run: run,
+		Flags: flags | spec.NoScript | spec.Loading | spec.Stale, Body: run,
 	}
 }
 

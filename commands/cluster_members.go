@@ -6,6 +6,7 @@ import (
 	"limitsrv/commands/backend"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 	"limitsrv/internal/status"
 )
@@ -19,7 +20,7 @@ var (
 
 // membershipFlags are the flags of commands that change the members or the leader, and
 // reply when the change has ended.
-const membershipFlags = session.Admin | session.NoMulti
+const membershipFlags = spec.Admin | spec.NoMulti
 
 // change begins a Change and replies at its end.
 func change(s *session.Session, c backend.Change) {

@@ -6,6 +6,7 @@ import (
 	"limitsrv/commands/glob"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 )
 
@@ -15,20 +16,19 @@ var (
 	errBadLine       = resp.NewError("ERR", "Invalid number of arguments specified for command")
 )
 
-var command = session.Command{
+var command = spec.Command{
 	Name: "COMMAND", Summary: "Describes all commands.",
-	Complexity: "O(N), N being the commands", Since: "2.8.13", Group: "server", Flags: session.Loading | session.Stale, Long: 1,
-	Run: func(s *session.Session, w *resp.Writer, _ [][]byte) { describeAll(s, w) },
-	Sub: []session.Command{
+	Complexity: "O(N), N being the commands", Since: "2.8.13", Group: "server", Flags: spec.Loading | spec.Stale, Long: 1,
+	Body: &spec.Container{Sub: []spec.Command{
 		{
 			Name: "COUNT", Summary: "Returns the number of commands.",
-			Complexity: "O(1)", Since: "2.8.13", Group: "server", Flags: session.Loading | session.Stale,
-			Run: func(s *session.Session, w *resp.Writer, _ [][]byte) { w.Int(int64(len(s.Handler().Registry().All))) },
+			Complexity: "O(1)", Since: "2.8.13", Group: "server", Flags: spec.Loading | spec.Stale,
+			Body: session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) { w.Int(int64(len(s.Handler().Registry().All))) }),
 		},
 		{
 			Name: "INFO", Args: "[command-name ...]", Summary: "Describes the given commands, or all.",
-			Complexity: "O(N), N being the commands", Since: "2.8.13", Group: "server", Flags: session.Loading | session.Stale, Long: 2,
-			Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
+			Complexity: "O(N), N being the commands", Since: "2.8.13", Group: "server", Flags: spec.Loading | spec.Stale, Long: 2,
+			Body: session.Run(func(s *session.Session, w *resp.Writer, args [][]byte) {
 				if len(args) == 2 {
 					describeAll(s, w)
 					return
@@ -45,36 +45,36 @@ var command = session.Command{
 						return
 					}
 				}
-			},
+			}),
 		},
 		{
 			Name: "DOCS", Args: "[command-name ...]", Summary: "Documents the given commands, or all.",
-			Complexity: "O(N), N being the commands", Since: "7.0.0", Group: "server", Flags: session.Loading | session.Stale, Long: 2,
-			Run: runDocs,
+			Complexity: "O(N), N being the commands", Since: "7.0.0", Group: "server", Flags: spec.Loading | spec.Stale, Long: 2,
+			Body: session.Run(runDocs),
 		},
 		{
 			Name: "LIST", Args: "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]", Summary: "Lists the names of the commands.",
-			Complexity: "O(N), N being the commands", Since: "7.0.0", Group: "server", Flags: session.Loading | session.Stale, Long: 2,
-			Run: runList,
+			Complexity: "O(N), N being the commands", Since: "7.0.0", Group: "server", Flags: spec.Loading | spec.Stale, Long: 2,
+			Body: session.Run(runList),
 		},
 		{
 			Name: "GETKEYS", Args: "command [arg ...]", Summary: "Lists the keys of a command line.",
-			Complexity: "O(N), N being the words", Since: "2.8.13", Group: "server", Flags: session.Loading | session.Stale,
-			Run: func(s *session.Session, w *resp.Writer, args [][]byte) { getKeys(s, w, args[2:], (*resp.Writer).Bulk) },
+			Complexity: "O(N), N being the words", Since: "2.8.13", Group: "server", Flags: spec.Loading | spec.Stale,
+			Body: session.Run(func(s *session.Session, w *resp.Writer, args [][]byte) { getKeys(s, w, args[2:], (*resp.Writer).Bulk) }),
 		},
 		{
 			Name: "GETKEYSANDFLAGS", Args: "command [arg ...]", Summary: "Lists the keys of a command line with their access flags.",
-			Complexity: "O(N), N being the words", Since: "7.0.0", Group: "server", Flags: session.Loading | session.Stale,
-			Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
+			Complexity: "O(N), N being the words", Since: "7.0.0", Group: "server", Flags: spec.Loading | spec.Stale,
+			Body: session.Run(func(s *session.Session, w *resp.Writer, args [][]byte) {
 				c, _ := s.Handler().Registry().Lookup(args[2:], nil)
 				getKeys(s, w, args[2:], func(w *resp.Writer, key []byte) {
 					w.Array(2)
 					w.Bulk(key)
 					writeKeyFlags(w, c)
 				})
-			},
+			}),
 		},
-	},
+	}, Bare: session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) { describeAll(s, w) })},
 }
 
 func describeAll(s *session.Session, w *resp.Writer) {
@@ -118,7 +118,7 @@ func describe(w *resp.Writer, c *session.Spec) {
 
 // describeKeys writes the key specifications; there is at most one.
 func describeKeys(w *resp.Writer, c *session.Spec) {
-	if c.Keys == (session.Keys{}) {
+	if c.Keys == (spec.Keys{}) {
 		w.Set(0)
 		return
 	}
@@ -216,7 +216,7 @@ func getKeys(s *session.Session, w *resp.Writer, line [][]byte, write func(*resp
 	case c == nil:
 		w.Error(errNoSuchCommand)
 		return
-	case c.Keys == (session.Keys{}):
+	case c.Keys == (spec.Keys{}):
 		w.Error(errNoKeys)
 		return
 	case err != nil:

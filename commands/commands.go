@@ -3,18 +3,20 @@ package commands
 import (
 	"slices"
 
+	"limitsrv/commands/limiters"
 	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 )
 
 // table lists every command, in the order of help and the README. To add one, add a file
-// and a line here. The commands on limits follow from the table of package limiters, and those
-// on plain values from the table of package datatypes. Scripts run on no engine.
+// and a line here. The commands on limits are in the table of package limiters, and those
+// on plain values in the table of package datatypes. Scripts run on no engine.
 var table = slices.Concat(limitTable, plainCommands(), newScriptHost(session.Config{}).commands())
 
 // limitTable lists the commands of a server with --limits-only.
-var limitTable = append(limitCommands(),
+var limitTable = append(pointers(limiters.All()),
 	&rlReset, &rlBlock, &rlBlocked, &rlTop, &rlStats,
 
 	// rules
@@ -42,8 +44,8 @@ var limitTable = append(limitCommands(),
 )
 
 // Table returns every command, in the order of help and the README.
-func Table() []session.Command {
-	all := make([]session.Command, len(table))
+func Table() []spec.Command {
+	all := make([]spec.Command, len(table))
 	for i, c := range table {
 		all[i] = *c
 	}

@@ -13,6 +13,7 @@ import (
 	"limitsrv/commands/glob"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
@@ -99,10 +100,10 @@ func ownOptions(h *session.Handler) []session.Option {
 	}
 }
 
-var config = session.Command{
+var config = spec.Command{
 	Name: "CONFIG", Summary: "Commands about settings.",
 	Complexity: "See its subcommands", Since: "2.0.0", Group: "server",
-	Sub: []session.Command{
+	Body: &spec.Container{Sub: []spec.Command{
 		long(configSub("GET", "parameter [parameter ...]", "Returns the settings that match a pattern.", runConfigGet)),
 		configSub("RESETSTAT", "", "Resets the counters of INFO, except those of the limits.", func(s *session.Session, w *resp.Writer, _ [][]byte) {
 			s.Handler().Stats().Reset()
@@ -110,14 +111,14 @@ var config = session.Command{
 		}),
 		configRewrite,
 		secret(configSub("SET", "<parameter value ...>", "Changes settings while the server runs: all the given ones, or none.", runConfigSet)),
-	},
+	}},
 }
 
 // configRewrite is CONFIG REWRITE.
-var configRewrite = session.Command{
+var configRewrite = spec.Command{
 	Name: "REWRITE", Summary: "Writes the settings changed since the start into the configuration file and keeps its comments.",
 	Complexity: "O(N), N being the settings", Since: "2.8.0", Group: "server",
-	Flags: session.Admin | session.NoScript | session.Loading | session.Stale | session.NoMulti, Run: runConfigRewrite,
+	Flags: spec.Admin | spec.NoScript | spec.Loading | spec.Stale | spec.NoMulti, Body: session.Run(runConfigRewrite),
 }
 
 func runConfigRewrite(s *session.Session, w *resp.Writer, _ [][]byte) {
@@ -133,16 +134,16 @@ func runConfigRewrite(s *session.Session, w *resp.Writer, _ [][]byte) {
 }
 
 // configSub makes a subcommand of CONFIG.
-func configSub(name, args, summary string, run session.Run) session.Command {
-	return session.Command{
+func configSub(name, args, summary string, run session.Run) spec.Command {
+	return spec.Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the settings", Since: "2.0.0", Group: "server",
-		Flags: session.Admin | session.NoScript | session.Loading | session.Stale, Run: run,
+		Flags: spec.Admin | spec.NoScript | spec.Loading | spec.Stale, Body: run,
 	}
 }
 
 // secret returns c with the flag Secret.
-func secret(c session.Command) session.Command {
-	c.Flags |= session.Secret
+func secret(c spec.Command) spec.Command {
+	c.Flags |= spec.Secret
 	return c
 }
 

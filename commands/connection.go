@@ -7,6 +7,7 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 )
 
@@ -24,10 +25,10 @@ var (
 // always returns a Command.Surplus that always returns err.
 func always(err error) func(args [][]byte) error { return func([][]byte) error { return err } }
 
-var ping = session.Command{
+var ping = spec.Command{
 	Name: "PING", Args: "[message]", Summary: "Returns PONG, or the message.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: session.Fast | session.Listener,
-	Run: runPing,
+	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: spec.Fast | spec.Listener,
+	Body: session.Run(runPing),
 }
 
 // runPing answers in the form of a message to a RESP2 client with subscriptions, because
@@ -49,34 +50,34 @@ func runPing(s *session.Session, w *resp.Writer, args [][]byte) {
 	}
 }
 
-var echo = session.Command{
+var echo = spec.Command{
 	Name: "ECHO", Args: "message", Summary: "Returns the message.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: session.Fast | session.Loading | session.Stale,
-	Run: func(_ *session.Session, w *resp.Writer, args [][]byte) { w.Bulk(args[1]) },
+	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: spec.Fast | spec.Loading | spec.Stale,
+	Body: session.Run(func(_ *session.Session, w *resp.Writer, args [][]byte) { w.Bulk(args[1]) }),
 }
 
-var quit = session.Command{
+var quit = spec.Command{
 	Name: "QUIT", Summary: "Closes the connection.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: session.NoScript | session.Loading | session.Stale | session.Fast | session.NoAuth | session.Immediate | session.Listener | session.Unpaused,
-	Run: func(s *session.Session, w *resp.Writer, _ [][]byte) {
+	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: spec.NoScript | spec.Loading | spec.Stale | spec.Fast | spec.NoAuth | spec.Immediate | spec.Listener | spec.Unpaused,
+	Body: session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) {
 		w.OK()
 		s.CloseAfterReply()
-	},
+	}),
 }
 
-var reset = session.Command{
+var reset = spec.Command{
 	Name: "RESET", Summary: "Resets the connection: RESP2, no transaction, not logged in.",
-	Complexity: "O(1)", Since: "6.2.0", Group: "connection", Flags: session.NoScript | session.Loading | session.Stale | session.Fast | session.NoAuth | session.Immediate | session.Listener,
-	Run: func(s *session.Session, w *resp.Writer, _ [][]byte) {
+	Complexity: "O(1)", Since: "6.2.0", Group: "connection", Flags: spec.NoScript | spec.Loading | spec.Stale | spec.Fast | spec.NoAuth | spec.Immediate | spec.Listener,
+	Body: session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) {
 		s.Reset()
 		w.Simple("RESET")
-	},
+	}),
 }
 
-var selectDB = session.Command{
+var selectDB = spec.Command{
 	Name: "SELECT", Args: "index", Summary: fmt.Sprintf("Selects the database of the keys of the connection's commands, from 0 to %d. In cluster mode only 0.", engine.Databases-1),
-	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: session.Loading | session.Stale | session.Fast,
-	Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
+	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: spec.Loading | spec.Stale | spec.Fast,
+	Body: &session.Special{Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
 		db, err := parseDB(s, args[1])
 		if err != nil {
 			w.Error(err)
@@ -84,12 +85,11 @@ var selectDB = session.Command{
 		}
 		s.Select(db)
 		w.OK()
-	},
-	Ahead: func(s *session.Session, args [][]byte) {
+	}, Ahead: func(s *session.Session, args [][]byte) {
 		if db, err := parseDB(s, args[1]); err == nil {
 			s.Select(db)
 		}
-	},
+	}},
 }
 
 // parseDB parses the number of a database that the session may select.

@@ -7,6 +7,7 @@ import (
 	"limitsrv/commands/resp"
 	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
@@ -26,49 +27,49 @@ func errorOf(text string) *resp.Error {
 }
 
 // functionContainer returns the command FUNCTION.
-func (h *scriptHost) functionContainer() *session.Command {
-	return &session.Command{
+func (h *scriptHost) functionContainer() *spec.Command {
+	return &spec.Command{
 		Name: "FUNCTION", Summary: "Commands about libraries of functions.",
 		Complexity: "See its subcommands", Since: "7.0.0", Group: "scripting",
-		Sub: []session.Command{
+		Body: &spec.Container{Sub: []spec.Command{
 			{
 				Name: "LOAD", Args: "[REPLACE] function-code", Summary: "Stores a library of functions in Lua on all nodes, REPLACE: in place of the one of its name, and returns its name. An error if it does not load.",
 				Complexity: "O(N), N being the bytes of the library", Since: "7.0.0", Group: "scripting",
-				Flags: session.NoScript | session.Write | session.DenyOOM | session.Runs | session.Plain | session.OpenEnded, Op: h.opFunctionLoad,
+				Flags: spec.NoScript | spec.Write | spec.DenyOOM | spec.Runs | spec.Plain | spec.OpenEnded, Body: &spec.Ops{Parse: h.opFunctionLoad},
 			},
 			{
 				Name: "DELETE", Args: "library-name", Summary: "Deletes a library and its functions on all nodes.",
 				Complexity: "O(N), N being the libraries", Since: "7.0.0", Group: "scripting",
-				Flags: session.NoScript | session.Write | session.Runs | session.Plain,
-				Op: func(b *engine.Batch, args [][]byte) error {
+				Flags: spec.NoScript | spec.Write | spec.Runs | spec.Plain,
+				Body: &spec.Ops{Parse: func(b *engine.Batch, args [][]byte) error {
 					scripts.SetDelete(b.AddCall(0), args[2])
 					return nil
-				},
+				}},
 			},
 			{
 				Surplus: session.BadSubcommand, Name: "FLUSH", Args: "[ASYNC|SYNC]", Summary: "Deletes all libraries on all nodes.",
 				Complexity: "O(N), N being the libraries", Since: "7.0.0", Group: "scripting",
-				Flags: session.NoScript | session.Write | session.Runs | session.Plain, Op: opFunctionFlush,
+				Flags: spec.NoScript | spec.Write | spec.Runs | spec.Plain, Body: &spec.Ops{Parse: opFunctionFlush},
 			},
 			{
 				Name: "LIST", Args: "[LIBRARYNAME library-name-pattern] [WITHCODE]", Summary: "Lists libraries with their functions, in the order of their names.",
 				Complexity: "O(N), N being the functions", Since: "7.0.0", Group: "scripting",
-				Flags: session.NoScript | session.Plain | session.OpenEnded, Op: opFunctionList, Long: 2,
+				Flags: spec.NoScript | spec.Plain | spec.OpenEnded, Body: &spec.Ops{Parse: opFunctionList}, Long: 2,
 			},
 			{
 				Name: "STATS", Summary: "Returns the numbers of libraries and functions. No running function is ever shown.",
-				Complexity: "O(1)", Since: "7.0.0", Group: "scripting", Flags: session.NoScript | session.Plain,
-				Op: func(b *engine.Batch, _ [][]byte) error {
+				Complexity: "O(1)", Since: "7.0.0", Group: "scripting", Flags: spec.NoScript | spec.Plain,
+				Body: &spec.Ops{Parse: func(b *engine.Batch, _ [][]byte) error {
 					scripts.SetStats(b.AddCall(0))
 					return nil
-				},
+				}},
 			},
 			{
 				Name: "KILL", Summary: "Always NOTBUSY: a function that runs too long ends at its budget of steps.",
-				Complexity: "O(1)", Since: "7.0.0", Group: "scripting", Flags: session.NoScript | session.Runs,
-				Run: func(_ *session.Session, w *resp.Writer, _ [][]byte) { w.Error(errNotBusy) },
+				Complexity: "O(1)", Since: "7.0.0", Group: "scripting", Flags: spec.NoScript | spec.Runs,
+				Body: session.Run(func(_ *session.Session, w *resp.Writer, _ [][]byte) { w.Error(errNotBusy) }),
 			},
-		},
+		}},
 	}
 }
 
@@ -130,13 +131,13 @@ func (h *scriptHost) function(name []byte) *scripts.Function {
 
 // usesOfFunction returns the uses of the function that a line names. An unknown one is an
 // error, since it may become known until it runs.
-func (h *scriptHost) usesOfFunction(args [][]byte) (session.Uses, error) {
+func (h *scriptHost) usesOfFunction(args [][]byte) (spec.Uses, error) {
 	f := h.function(args[1])
 	if f == nil {
-		return session.Uses{}, errNoFunction
+		return spec.Uses{}, errNoFunction
 	}
 	names, constant := f.Names()
-	return session.Uses{Names: names, Constant: constant, Declared: f.Modes()&scripts.Declared != 0}, nil
+	return spec.Uses{Names: names, Constant: constant, Declared: f.Modes()&scripts.Declared != 0}, nil
 }
 
 // opFunction appends a run of a function. A node that does not lead may know an older one, so

@@ -12,17 +12,18 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
 
-var info = session.Command{
+var info = spec.Command{
 	Name: "INFO", Args: "[section ...]", Summary: "Describes the server, in sections.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: session.Loading | session.Stale,
+	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: spec.Loading | spec.Stale,
 	Fresh: func(args [][]byte) bool {
 		return slices.ContainsFunc(args[1:], func(a []byte) bool { return word.Is(a, "KEYSPACE") })
 	},
-	Run: func(s *session.Session, w *resp.Writer, args [][]byte) { w.Verbatim(infoText(s.Handler(), args[1:])) },
+	Body: session.Run(func(s *session.Session, w *resp.Writer, args [][]byte) { w.Verbatim(infoText(s.Handler(), args[1:])) }),
 }
 
 // A section of INFO writes its lines. An extra one is left out unless it is named.

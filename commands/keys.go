@@ -5,7 +5,7 @@ import (
 
 	"limitsrv/commands/limiters"
 	"limitsrv/commands/resp"
-	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
@@ -46,69 +46,62 @@ func replyFound(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 }
 
 // long sets Long: the answer of c may be long with any number of words.
-func long(c session.Command) session.Command {
+func long(c spec.Command) spec.Command {
 	c.Long = 1
 	return c
 }
 
-var (
-	manyKeys = session.Keys{First: 1, Last: -1, Step: 1}
-	oneKey   = session.Keys{First: 1, Last: 1, Step: 1}
-)
-
-var del = session.Command{
+var del = spec.Command{
 	Name: "DEL", Args: "key [key ...]", Summary: "Deletes keys and returns the number that existed.",
-	Complexity: "O(1) for each key", Since: "1.0.0", Group: "generic", Flags: session.Write | session.Forgets, Keys: manyKeys,
-	Op: eachKey(engine.Forget), Reply: replyCount,
+	Complexity: "O(1) for each key", Since: "1.0.0", Group: "generic", Flags: spec.Write | spec.Forgets, Keys: spec.ManyKeys,
+	Body: &spec.Ops{Parse: eachKey(engine.Forget), Reply: replyCount},
 }
 
-var rlReset = session.Command{
+var rlReset = spec.Command{
 	Name: "RL.RESET", Args: "key [key ...]",
 	Summary:    "Resets keys and returns the number that existed. Same as DEL.",
-	Complexity: "O(keys)", Since: "0.1.0", Group: limiterGroup,
-	Flags: session.Write | session.Forgets, Keys: manyKeys,
-	Op: eachKey(engine.Forget), Reply: replyCount,
+	Complexity: "O(keys)", Since: "0.1.0", Group: spec.LimiterGroup,
+	Flags: spec.Write | spec.Forgets, Keys: spec.ManyKeys,
+	Body: &spec.Ops{Parse: eachKey(engine.Forget), Reply: replyCount},
 }
 
-var unlink = session.Command{
+var unlink = spec.Command{
 	Name: "UNLINK", Args: "key [key ...]", Summary: "Deletes keys, as DEL does.",
-	Complexity: "O(1) for each key", Since: "4.0.0", Group: "generic", Flags: session.Write | session.Fast | session.Forgets, Keys: manyKeys,
-	Op: eachKey(engine.Forget), Reply: replyCount,
+	Complexity: "O(1) for each key", Since: "4.0.0", Group: "generic", Flags: spec.Write | spec.Fast | spec.Forgets, Keys: spec.ManyKeys,
+	Body: &spec.Ops{Parse: eachKey(engine.Forget), Reply: replyCount},
 }
 
-var exists = session.Command{
+var exists = spec.Command{
 	Name: "EXISTS", Args: "key [key ...]", Summary: "Returns the number of keys that exist.",
-	Complexity: "O(1) for each key", Since: "1.0.0", Group: "generic", Flags: session.ReadOnly | session.Fast, Keys: manyKeys,
-	Op: eachKey(engine.Peek), Reply: replyFound,
+	Complexity: "O(1) for each key", Since: "1.0.0", Group: "generic", Flags: spec.ReadOnly | spec.Fast, Keys: spec.ManyKeys,
+	Body: &spec.Ops{Parse: eachKey(engine.Peek), Reply: replyFound},
 }
 
-var touch = session.Command{
+var touch = spec.Command{
 	Name: "TOUCH", Args: "key [key ...]", Summary: "Returns the number of keys that exist; changes nothing.",
-	Complexity: "O(1) for each key", Since: "3.2.1", Group: "generic", Flags: session.ReadOnly | session.Fast, Keys: manyKeys,
-	Op: eachKey(engine.Peek), Reply: replyFound,
+	Complexity: "O(1) for each key", Since: "3.2.1", Group: "generic", Flags: spec.ReadOnly | spec.Fast, Keys: spec.ManyKeys,
+	Body: &spec.Ops{Parse: eachKey(engine.Peek), Reply: replyFound},
 }
 
-var typeOf = session.Command{
+var typeOf = spec.Command{
 	Name: "TYPE", Args: "key", Summary: "Returns string, hash, list, set or zset, the algorithm of a limit in lower case, or none.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: session.ReadOnly | session.Fast, Keys: oneKey,
-	Op: eachKey(engine.Peek),
-	Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
+	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: spec.ReadOnly | spec.Fast, Keys: spec.OneKey,
+	Body: &spec.Ops{Parse: eachKey(engine.Peek), Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 		if ds[0].Status != engine.OK {
 			w.Simple("none")
 			return
 		}
 		w.Simple(typeName(ds[0].Params.Alg))
-	},
+	}},
 }
 
 // typeName returns the name of an algorithm in TYPE and SCAN.
 func typeName(a engine.Alg) string { return strings.ToLower(a.String()) }
 
-var ttl = session.Command{
+var ttl = spec.Command{
 	Name: "TTL", Args: "key", Summary: "Returns the seconds until a key expires, for a limit until it is fully reset, rounded up; -1 if it does not expire, -2 if there is no such key.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: session.ReadOnly | session.Fast, Keys: oneKey,
-	Op: eachKey(engine.Peek),
-	Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
+	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: spec.ReadOnly | spec.Fast, Keys: spec.OneKey,
+	Body: &spec.Ops{Parse: eachKey(engine.Peek), Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 		millis := untilReset(ds[0])
 		switch {
 		case millis <= 0:
@@ -118,14 +111,13 @@ var ttl = session.Command{
 		default:
 			w.Int((millis-1)/1000 + 1)
 		}
-	},
+	}},
 }
 
-var pttl = session.Command{
+var pttl = spec.Command{
 	Name: "PTTL", Args: "key", Summary: "Returns the milliseconds until a key expires, for a limit until it is fully reset, rounded up; -1 if it does not expire, -2 if there is no such key.",
-	Complexity: "O(1)", Since: "2.6.0", Group: "generic", Flags: session.ReadOnly | session.Fast, Keys: oneKey,
-	Op:    eachKey(engine.Peek),
-	Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) { w.Int(untilReset(ds[0])) },
+	Complexity: "O(1)", Since: "2.6.0", Group: "generic", Flags: spec.ReadOnly | spec.Fast, Keys: spec.OneKey,
+	Body: &spec.Ops{Parse: eachKey(engine.Peek), Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) { w.Int(untilReset(ds[0])) }},
 }
 
 // untilReset is in milliseconds; -1 if the key does not expire, -2 if there is none. A plain
@@ -141,16 +133,16 @@ func untilReset(d engine.Decision) int64 {
 	return millis
 }
 
-var flushAll = session.Command{
+var flushAll = spec.Command{
 	Surplus: always(errSyntax), Name: "FLUSHALL", Args: "[ASYNC|SYNC]", Summary: "Deletes every key of all databases.",
-	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: session.Write | session.Forgets | session.AllKeys,
-	Op: flushOp(engine.FlushAll()), Reply: replyOK,
+	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: spec.Write | spec.Forgets | spec.AllKeys,
+	Body: &spec.Ops{Parse: flushOp(engine.FlushAll()), Reply: replyOK},
 }
 
-var flushDB = session.Command{
+var flushDB = spec.Command{
 	Surplus: always(errSyntax), Name: "FLUSHDB", Args: "[ASYNC|SYNC]", Summary: "Deletes every key of the selected database.",
-	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: session.Write | session.Forgets | session.AllKeys,
-	Op: flushOp(engine.FlushOf(0)), Reply: replyOK,
+	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: spec.Write | spec.Forgets | spec.AllKeys,
+	Body: &spec.Ops{Parse: flushOp(engine.FlushOf(0)), Reply: replyOK},
 }
 
 // flushOp makes the Op of a Flush.

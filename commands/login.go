@@ -6,6 +6,7 @@ import (
 	"limitsrv/commands/auth"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 )
 
@@ -16,11 +17,10 @@ var (
 	errHelloAuth = resp.NewError("NOAUTH", "HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
 )
 
-var authCommand = session.Command{
+var authCommand = spec.Command{
 	Surplus: always(errSyntax), Name: "AUTH", Args: "[username] password", Summary: "Logs the connection in.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: session.NoScript | session.Loading | session.Stale | session.Fast | session.NoAuth | session.Secret,
-	Login: authLine,
-	Run:   runAuth,
+	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: spec.NoScript | spec.Loading | spec.Stale | spec.Fast | spec.NoAuth | spec.Secret,
+	Body: &session.Special{Run: runAuth, Login: authLine},
 }
 
 // authLine returns the user and the password of an AUTH. ok is false if the default user has none.
@@ -40,14 +40,13 @@ func runAuth(s *session.Session, w *resp.Writer, args [][]byte) {
 	s.Login(name, password, (*resp.Writer).OK)
 }
 
-var hello = session.Command{
+var hello = spec.Command{
 	Name: "HELLO", Args: "[protover [AUTH username password] [SETNAME clientname]]", Summary: "Switches the protocol and optionally logs in.",
-	Complexity: "O(1)", Since: "6.0.0", Group: "connection", Flags: session.NoScript | session.Loading | session.Stale | session.Fast | session.NoAuth | session.Secret | session.AuthWord,
-	Login: func(_ *session.Session, args [][]byte) (name, password []byte, ok bool) {
+	Complexity: "O(1)", Since: "6.0.0", Group: "connection", Flags: spec.NoScript | spec.Loading | spec.Stale | spec.Fast | spec.NoAuth | spec.Secret | spec.AuthWord,
+	Body: &session.Special{Run: runHello, Login: func(_ *session.Session, args [][]byte) (name, password []byte, ok bool) {
 		g, err := parseHello(args)
 		return g.user, g.password, err == nil && g.user != nil
-	},
-	Run: runHello,
+	}},
 }
 
 // A greeting has the arguments of HELLO.

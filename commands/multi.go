@@ -4,49 +4,50 @@ import (
 	"limitsrv/commands/limiters"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 )
 
-var multi = session.Command{
+var multi = spec.Command{
 	Name: "MULTI", Summary: "Starts a transaction.",
 	Complexity: "O(1)", Since: "1.2.0", Group: "transactions",
-	Flags: session.NoScript | session.Loading | session.Stale | session.Fast | session.Immediate,
-	Run:   func(s *session.Session, w *resp.Writer, _ [][]byte) { replyDone(w, s.Multi()) },
+	Flags: spec.NoScript | spec.Loading | spec.Stale | spec.Fast | spec.Immediate,
+	Body:  session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) { replyDone(w, s.Multi()) }),
 }
 
-var exec = session.Command{
+var exec = spec.Command{
 	Name: "EXEC", Summary: "Executes the commands of a transaction atomically.",
 	Complexity: "Depends on the commands of the transaction", Since: "1.2.0", Group: "transactions",
-	Flags: session.NoScript | session.Loading | session.Stale | session.Immediate | session.Executes,
-	Run: func(s *session.Session, w *resp.Writer, _ [][]byte) {
+	Flags: spec.NoScript | spec.Loading | spec.Stale | spec.Immediate | spec.Executes,
+	Body: session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) {
 		if err := s.Exec(); err != nil {
 			w.Error(err)
 		}
-	},
+	}),
 }
 
-var discard = session.Command{
+var discard = spec.Command{
 	Name: "DISCARD", Summary: "Discards a transaction.",
 	Complexity: "O(N), N being the commands queued", Since: "2.0.0", Group: "transactions",
-	Flags: session.NoScript | session.Loading | session.Stale | session.Fast | session.Immediate,
-	Run:   func(s *session.Session, w *resp.Writer, _ [][]byte) { replyDone(w, s.Discard()) },
+	Flags: spec.NoScript | spec.Loading | spec.Stale | spec.Fast | spec.Immediate,
+	Body:  session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) { replyDone(w, s.Discard()) }),
 }
 
-var watch = session.Command{
+var watch = spec.Command{
 	Name: "WATCH", Args: "key [key ...]", Summary: "Makes the next transaction fail if one of the keys changes before it.",
 	Complexity: "O(1) for each key", Since: "2.2.0", Group: "transactions",
-	Flags: session.NoScript | session.Loading | session.Stale | session.Fast | session.Immediate,
-	Keys:  manyKeys,
-	Run:   runWatch,
+	Flags: spec.NoScript | spec.Loading | spec.Stale | spec.Fast | spec.Immediate,
+	Keys:  spec.ManyKeys,
+	Body:  session.Run(runWatch),
 }
 
-var unwatch = session.Command{
+var unwatch = spec.Command{
 	Name: "UNWATCH", Summary: "Clears the watched keys.",
 	Complexity: "O(1)", Since: "2.2.0", Group: "transactions",
-	Flags: session.NoScript | session.Loading | session.Stale | session.Fast,
-	Run: func(s *session.Session, w *resp.Writer, _ [][]byte) {
+	Flags: spec.NoScript | spec.Loading | spec.Stale | spec.Fast,
+	Body: session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) {
 		s.Unwatch()
 		w.OK()
-	},
+	}),
 }
 
 // replyDone answers OK, or err unless it is nil.

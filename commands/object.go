@@ -8,6 +8,7 @@ import (
 	"limitsrv/commands/limiters"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
@@ -17,67 +18,65 @@ var (
 	errFreq = resp.NewError("ERR", "An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.")
 )
 
-var object = session.Command{
+var object = spec.Command{
 	Name: "OBJECT", Summary: "Commands about the contents of a key.",
 	Complexity: "See its subcommands", Since: "2.2.3", Group: "generic",
-	Sub: []session.Command{
+	Body: &spec.Container{Sub: []spec.Command{
 		{
 			Name: "ENCODING", Args: "key", Summary: "Returns the form of the contents of a key, or the algorithm of a limit in lower case.",
-			Complexity: "O(1)", Since: "2.2.3", Group: "generic", Flags: session.ReadOnly, Keys: session.Keys{First: 2, Last: 2, Step: 1},
-			Op: func(b *engine.Batch, args [][]byte) error {
-				number, _ := datatypes.Find(args[0])
-				datatypes.Set(b.AddCall(0), number, args[1:])
+			Complexity: "O(1)", Since: "2.2.3", Group: "generic", Flags: spec.ReadOnly, Keys: spec.Keys{First: 2, Last: 2, Step: 1},
+			Body: &spec.Ops{Parse: func(b *engine.Batch, args [][]byte) error {
+				datatypes.Find(args[0]).SetCall(b.AddCall(0), args[1:])
 				return nil
-			},
+			}},
 		},
 		objectSub("FREQ", "Rejected: frequency is not tracked.", func(w *resp.Writer, _ engine.Alg) { w.Error(errFreq) }),
 		objectSub("IDLETIME", "Rejected: idle time is not tracked.", func(w *resp.Writer, _ engine.Alg) { w.Error(errIdle) }),
 		objectSub("REFCOUNT", "Returns 1 for a key that exists.", func(w *resp.Writer, _ engine.Alg) { w.Int(1) }),
-	},
+	}},
 }
 
 // objectSub makes a subcommand of OBJECT; all answer nil for a missing key.
-func objectSub(name, summary string, found func(*resp.Writer, engine.Alg)) session.Command {
-	return session.Command{
+func objectSub(name, summary string, found func(*resp.Writer, engine.Alg)) spec.Command {
+	return spec.Command{
 		Name: name, Args: "key", Summary: summary, Complexity: "O(1)", Since: "2.2.3", Group: "generic",
-		Flags: session.ReadOnly, Keys: session.Keys{First: 2, Last: 2, Step: 1},
-		Op: func(b *engine.Batch, args [][]byte) error { return peekEach(b, args[1:]) },
-		Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
+		Flags: spec.ReadOnly, Keys: spec.Keys{First: 2, Last: 2, Step: 1},
+		Body: &spec.Ops{Parse: func(b *engine.Batch, args [][]byte) error { return peekEach(b, args[1:]) }, Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 			if ds[0].Status != engine.OK {
 				w.Null()
 				return
 			}
 			found(w, ds[0].Params.Alg)
-		},
+		}},
 	}
 }
 
 var peekEach = eachKey(engine.Peek)
 
-var memory = session.Command{
+var memory = spec.Command{
 	Name: "MEMORY", Summary: "Commands about memory.",
 	Complexity: "See its subcommands", Since: "4.0.0", Group: "server",
-	Sub: []session.Command{
+	Body: &spec.Container{Sub: []spec.Command{
 		{
 			Name: "DOCTOR", Summary: "Describes the use of memory in words.",
 			Complexity: "O(1)", Since: "4.0.0", Group: "server",
-			Run: func(s *session.Session, w *resp.Writer, _ [][]byte) {
+			Body: session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) {
 				k := s.Handler().Engine().Stats()
 				w.Verbatim(fmt.Sprintf("%d keys take %d bytes; the process has obtained %d bytes from the system.\n", k.Keys, k.MemoryBytes, readMemory().resident))
-			},
+			}),
 		},
 		{
 			Name: "STATS", Summary: "Describes the use of memory in numbers.",
 			Complexity: "O(1)", Since: "4.0.0", Group: "server",
-			Run: runMemoryStats,
+			Body: session.Run(runMemoryStats),
 		},
 		{
 			Name: "USAGE", Args: "key [SAMPLES count]", Summary: "Returns the memory of a key in bytes; nil if there is no such key.",
-			Complexity: "O(1)", Since: "4.0.0", Group: "server", Flags: session.ReadOnly, Keys: session.Keys{First: 2, Last: 2, Step: 1},
+			Complexity: "O(1)", Since: "4.0.0", Group: "server", Flags: spec.ReadOnly, Keys: spec.Keys{First: 2, Last: 2, Step: 1},
 			Fresh: session.Always,
-			Run:   runMemoryUsage,
+			Body:  session.Run(runMemoryUsage),
 		},
-	},
+	}},
 }
 
 func runMemoryUsage(s *session.Session, w *resp.Writer, args [][]byte) {

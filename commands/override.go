@@ -10,27 +10,28 @@ import (
 	"limitsrv/commands/rules/live"
 	"limitsrv/commands/rules/stored"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 	"limitsrv/engine/answer"
 )
 
-var rlOverride = session.Command{
+var rlOverride = spec.Command{
 	Name: "RL.OVERRIDE", Summary: "Commands about overrides, exceptions from the rules for one customer.",
 	Complexity: "See its subcommands", Since: rulesSince, Group: rulesGroup,
-	Sub: []session.Command{
+	Body: &spec.Container{Sub: []spec.Command{
 		{
 			Name: "SET", Args: "domain [key value ...] <ALLOW | DENY | LIMIT limit> [RULE name] [EX seconds | PX milliseconds] [NOTE text] [TOUCHED]",
 			Summary: "Sets an override on all nodes. ALLOW and DENY hold for everything below the attributes, and without any for the whole domain; a value may be a range of addresses or a pattern with *. " +
 				"LIMIT, such as 100/minute, holds for exactly these, or for a rule with its per attributes. Without EX it is for ever. An override that no request can meet by the rules in use is an error. TOUCHED returns the number of limits that it changes, instead of OK.",
 			Complexity: "O(N), N being the overrides and the rules of the domain", Since: rulesSince, Group: rulesGroup,
-			Flags: session.Write | session.Rules | session.NoScript | session.NoMulti, Domain: 2, Fresh: session.Always, Run: runOverrideSet,
+			Flags: spec.Write | spec.Rules | spec.NoScript | spec.NoMulti, Domain: 2, Fresh: session.Always, Body: session.Run(runOverrideSet),
 		},
 		{
 			Name: "GET", Args: "domain [key value ...] [RULE name]",
 			Summary:    "Returns an override, or nil: [domain, [key, value, ...], ALLOW DENY or LIMIT, limit, rule, ms to live or -1, note, user, time of its setting in ms since 1970].",
-			Complexity: "O(1)", Since: rulesSince, Group: rulesGroup, Flags: session.ReadOnly | session.Rules | session.NoScript, Domain: 2,
-			Op: func(b *engine.Batch, args [][]byte) error {
+			Complexity: "O(1)", Since: rulesSince, Group: rulesGroup, Flags: spec.ReadOnly | spec.Rules | spec.NoScript, Domain: 2,
+			Body: &spec.Ops{Parse: func(b *engine.Batch, args [][]byte) error {
 				path, err := parseOverridePath(args)
 				if err != nil {
 					return err
@@ -40,20 +41,20 @@ var rlOverride = session.Command{
 					stored.SetGetOverride(b.AddCall(0), v)
 				}
 				return err
-			},
+			}},
 		},
 		{
 			Name: "DEL", Args: "domain [key value ...] [RULE name]", Summary: "Removes an override on all nodes. Returns 1 if there was one, otherwise 0.",
 			Complexity: "O(N), N being the overrides", Since: rulesSince, Group: rulesGroup,
-			Flags: session.Write | session.Rules | session.NoScript | session.NoMulti, Domain: 2, Fresh: session.Always, Run: runOverrideDel,
+			Flags: spec.Write | spec.Rules | spec.NoScript | spec.NoMulti, Domain: 2, Fresh: session.Always, Body: session.Run(runOverrideDel),
 		},
 		{
 			Name: "LIST", Args: "domain [CURSOR n] [COUNT n]",
 			Summary:    fmt.Sprintf("Returns [next cursor, rows] of the overrides of a domain, as GET does, %d unless COUNT says otherwise. The next cursor is 0 at the end.", overridesPage),
-			Complexity: "O(N), N being the returned rows", Since: rulesSince, Group: rulesGroup, Flags: session.ReadOnly | session.Rules | session.NoScript, Domain: 2,
-			Op: opOverrideList, Long: 3,
+			Complexity: "O(N), N being the returned rows", Since: rulesSince, Group: rulesGroup, Flags: spec.ReadOnly | spec.Rules | spec.NoScript, Domain: 2,
+			Body: &spec.Ops{Parse: opOverrideList}, Long: 3,
 		},
-	},
+	}},
 }
 
 // overridesPage is the default COUNT of RL.OVERRIDE LIST.

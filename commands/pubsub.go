@@ -6,6 +6,7 @@ import (
 	"limitsrv/commands/glob"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 )
 
@@ -49,43 +50,43 @@ func answerSubscription(w *resp.Writer, verb string) func(name []byte, count int
 }
 
 // listenCommand makes a command that answers once for each argument.
-func listenCommand(name, args, summary string, run session.Run) session.Command {
-	return session.Command{
+func listenCommand(name, args, summary string, run session.Run) spec.Command {
+	return spec.Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the names", Since: "2.0.0", Group: "pubsub",
-		Flags: session.PubSub | session.NoScript | session.Loading | session.Stale | session.Listener, Run: run,
+		Flags: spec.PubSub | spec.NoScript | spec.Loading | spec.Stale | spec.Listener, Body: run,
 	}
 }
 
 // subscribing makes a command require rights on its arguments, which are channels or patterns.
-func subscribing(c session.Command) session.Command {
-	c.Flags |= session.Reaches
-	c.Channels, c.Patterns = session.Keys{First: 1, Last: -1, Step: 1}, c.Name == "PSUBSCRIBE"
+func subscribing(c spec.Command) spec.Command {
+	c.Flags |= spec.Reaches
+	c.Channels, c.Patterns = spec.ManyKeys, c.Name == "PSUBSCRIBE"
 	return c
 }
 
-var publish = session.Command{
-	Channels: session.Keys{First: 1, Last: 1, Step: 1},
+var publish = spec.Command{
+	Channels: spec.OneKey,
 
 	Name: "PUBLISH", Args: "channel message", Summary: "Sends a message to all subscribers, on all nodes, and returns the number of deliveries on this node.",
-	Complexity: "O(N+M), N being the subscribers and M the patterns", Since: "2.0.0", Group: "pubsub", Flags: session.PubSub | session.Loading | session.Stale | session.Fast | session.Reaches,
-	Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
+	Complexity: "O(N+M), N being the subscribers and M the patterns", Since: "2.0.0", Group: "pubsub", Flags: spec.PubSub | spec.Loading | spec.Stale | spec.Fast | spec.Reaches,
+	Body: session.Run(func(s *session.Session, w *resp.Writer, args [][]byte) {
 		if len(args[1]) > engine.MaxChannelBytes {
 			w.Error(session.ErrChannel)
 			return
 		}
 		w.Int(s.Publish(args[1], args[2]))
-	},
+	}),
 }
 
-var pubSub = session.Command{
+var pubSub = spec.Command{
 	Name: "PUBSUB", Summary: "Commands about channels.",
 	Complexity: "See its subcommands", Since: "2.8.0", Group: "pubsub",
-	Sub: []session.Command{
-		surplus(long(pubSubSub("CHANNELS", "[pattern]", "Lists the channels with subscribers.", session.Reaches, runChannels))),
+	Body: &spec.Container{Sub: []spec.Command{
+		surplus(long(pubSubSub("CHANNELS", "[pattern]", "Lists the channels with subscribers.", spec.Reaches, runChannels))),
 		pubSubSub("NUMPAT", "", "Returns the number of patterns with subscribers.", 0, func(s *session.Session, w *resp.Writer, _ [][]byte) {
 			w.Int(int64(s.Handler().Hub().Sizes().Patterns))
 		}),
-		pubSubSub("NUMSUB", "[channel ...]", "Returns the number of subscribers of each channel.", session.Reaches, runNumSub),
+		pubSubSub("NUMSUB", "[channel ...]", "Returns the number of subscribers of each channel.", spec.Reaches, runNumSub),
 		surplus(pubSubSub("SHARDCHANNELS", "[pattern]", "Returns none: there are no shard channels.", 0, func(_ *session.Session, w *resp.Writer, _ [][]byte) { w.Array(0) })),
 		pubSubSub("SHARDNUMSUB", "[shardchannel ...]", "Returns 0 for each: there are no shard channels.", 0, func(_ *session.Session, w *resp.Writer, args [][]byte) {
 			w.Array(2 * (len(args) - 2))
@@ -94,20 +95,20 @@ var pubSub = session.Command{
 				w.Int(0)
 			}
 		}),
-	},
+	}},
 }
 
 // surplus makes a subcommand reject a line with too many words with Redis' error.
-func surplus(c session.Command) session.Command {
+func surplus(c spec.Command) spec.Command {
 	c.Surplus = session.BadSubcommand
 	return c
 }
 
 // pubSubSub makes a subcommand of PUBSUB.
-func pubSubSub(name, args, summary string, flags session.Flags, run session.Run) session.Command {
-	return session.Command{
+func pubSubSub(name, args, summary string, flags spec.Flags, run session.Run) spec.Command {
+	return spec.Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the channels", Since: "2.8.0", Group: "pubsub",
-		Flags: flags | session.PubSub | session.Loading | session.Stale, Run: run,
+		Flags: flags | spec.PubSub | spec.Loading | spec.Stale, Body: run,
 	}
 }
 

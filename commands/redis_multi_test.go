@@ -61,7 +61,7 @@ func TestTransactionsLikeRedis(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range h.Registry().Specs() {
-		if !slices.Contains([]string{"connection", "transactions", "pubsub"}, c.Group) || c.Sub != nil || strings.HasSuffix(c.FullName, "|help") {
+		if !slices.Contains([]string{"connection", "transactions", "pubsub"}, c.Group) || c.Subs != nil || strings.HasSuffix(c.FullName, "|help") {
 			continue
 		}
 		if len(inMulti[c.FullName]) == 0 {

@@ -333,7 +333,7 @@ func TestScriptHasAllCommands(t *testing.T) {
 		}
 	}
 	for _, c := range p.ours.Handler().Registry().Specs() {
-		if c.Sub != nil || strings.HasSuffix(c.FullName, "|help") {
+		if c.Subs != nil || strings.HasSuffix(c.FullName, "|help") {
 			continue
 		}
 		_, there := p.ask("COMMAND INFO "+c.FullName, "COMMAND INFO "+c.FullName)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 )
 
@@ -46,7 +47,7 @@ func TestRequestsAreCounted(t *testing.T) {
 	s := h.NewSession(session.Client{Wake: func() { woken <- struct{}{} }})
 	load(t, s, woken, requestRules)
 	for _, c := range Table() {
-		if _, tested := requestCases[strings.ToLower(c.Name)]; tested != (c.Flags&session.Decides != 0) {
+		if _, tested := requestCases[strings.ToLower(c.Name)]; tested != (c.Flags&spec.Decides != 0) {
 			t.Errorf("%s decides: %v, and has a case: %v", c.Name, !tested, tested)
 		}
 	}

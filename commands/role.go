@@ -7,13 +7,14 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/internal/status"
 )
 
-var role = session.Command{
+var role = spec.Command{
 	Name: "ROLE", Summary: "Returns the role: master with its replicas, or slave with its master.",
-	Complexity: "O(1)", Since: "2.8.12", Group: "server", Flags: session.NoScript | session.Loading | session.Stale | session.Fast,
-	Run: runRole,
+	Complexity: "O(1)", Since: "2.8.12", Group: "server", Flags: spec.NoScript | spec.Loading | spec.Stale | spec.Fast,
+	Body: session.Run(runRole),
 }
 
 func runRole(s *session.Session, w *resp.Writer, _ [][]byte) {
@@ -63,11 +64,11 @@ func roleOf(h *session.Handler) string {
 // maxWait bounds WAIT, so that a connection is not blocked for ever.
 const maxWait = time.Minute
 
-var wait = session.Command{
+var wait = spec.Command{
 	Name: "WAIT", Args: "numreplicas timeout",
 	Summary:    "Waits until numreplicas other nodes have every decision answered so far, or for timeout milliseconds, and returns their number. A timeout of 0 or more than a minute is a minute.",
-	Complexity: "O(1)", Since: "3.0.0", Group: "generic", Flags: session.NoScript,
-	Run: runWait,
+	Complexity: "O(1)", Since: "3.0.0", Group: "generic", Flags: spec.NoScript,
+	Body: session.Run(runWait),
 }
 
 // runWait does not wait in a transaction; it answers the current number.

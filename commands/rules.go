@@ -13,73 +13,74 @@ import (
 	"limitsrv/commands/rules/source"
 	"limitsrv/commands/rules/stored"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
 
 const rulesSince = "0.2.0"
 
-var rlRules = session.Command{
+var rlRules = spec.Command{
 	Name: "RL.RULES", Summary: "Commands about the rules.",
 	Complexity: "See its subcommands", Since: rulesSince, Group: rulesGroup,
-	Sub: []session.Command{
+	Body: &spec.Container{Sub: []spec.Command{
 		{
 			Name: "LOAD", Args: "[EXPECT version] [DRYRUN] [NOTE text] yaml [yaml ...]",
 			Summary: "Makes a text the rules of all nodes; its parts are joined. Returns [version, added, changed, removed, restarted limits]; " +
 				"a restarted one counts from 0. DRYRUN only compares. Mistakes in the text, and another version than EXPECT, are errors and change nothing.",
 			Complexity: "O(N), N being the bytes of the text", Since: rulesSince, Group: rulesGroup,
-			Flags: session.Write | session.Rules | session.AllKeys | session.NoScript | session.NoMulti | session.Secret, Run: runRulesLoad,
+			Flags: spec.Write | spec.Rules | spec.AllKeys | spec.NoScript | spec.NoMulti | spec.Secret, Body: session.Run(runRulesLoad),
 		},
 		{
 			Name: "VERSION", Summary: "Returns [version, SHA-256 of the text, time of the load in ms since 1970, number of rules, number of overrides].",
-			Complexity: "O(N), N being the overrides", Since: rulesSince, Group: rulesGroup, Flags: session.ReadOnly | session.NoScript,
-			Op: func(b *engine.Batch, _ [][]byte) error {
+			Complexity: "O(N), N being the overrides", Since: rulesSince, Group: rulesGroup, Flags: spec.ReadOnly | spec.NoScript,
+			Body: &spec.Ops{Parse: func(b *engine.Batch, _ [][]byte) error {
 				stored.SetVersion(b.AddCall(0))
 				return nil
-			},
+			}},
 		},
 		{
 			Name: "GET", Args: "[version]", Summary: "Returns the text of the rules, or of an earlier version if it is kept; nil without rules.",
 			Complexity: "O(N), N being the bytes of the text", Since: rulesSince, Group: rulesGroup,
-			Long: 2, Flags: session.ReadOnly | session.Rules | session.AllKeys | session.NoScript, Op: opRulesGet,
+			Long: 2, Flags: spec.ReadOnly | spec.Rules | spec.AllKeys | spec.NoScript, Body: &spec.Ops{Parse: opRulesGet},
 		},
 		{
 			Name: "HISTORY", Summary: "Returns [version, SHA-256, time of the load in ms since 1970, user, note] of the last loads, the newest first.",
 			Complexity: "O(N), N being the versions", Since: rulesSince, Group: rulesGroup,
-			Long: 2, Flags: session.ReadOnly | session.Rules | session.AllKeys | session.NoScript,
-			Op: func(b *engine.Batch, _ [][]byte) error {
+			Long: 2, Flags: spec.ReadOnly | spec.Rules | spec.AllKeys | spec.NoScript,
+			Body: &spec.Ops{Parse: func(b *engine.Batch, _ [][]byte) error {
 				stored.SetHistory(b.AddCall(0))
 				return nil
-			},
+			}},
 		},
 		{
 			Name: "LIST", Args: "[domain] [CURSOR n]",
 			Summary: fmt.Sprintf("Returns [next cursor, rows] of up to %d limits, of a domain or of all: [domain, name, limit, mode, then how many requests this node has seen "+
 				"allowed, limited, near, grace, shadow_limited, blocked, then its tier if it has one]. The next cursor is 0 at the end.", rulesPage),
-			Complexity: "O(N), N being the limits", Since: rulesSince, Group: rulesGroup, Flags: session.ReadOnly | session.AllKeys | session.NoScript | session.NoMulti,
-			Long: 2, Run: runRulesList,
+			Complexity: "O(N), N being the limits", Since: rulesSince, Group: rulesGroup, Flags: spec.ReadOnly | spec.AllKeys | spec.NoScript | spec.NoMulti,
+			Long: 2, Body: session.Run(runRulesList),
 		},
 		{
 			Name: "MATCH", Args: "domain attribute value [attribute value ...] [AND attribute value [attribute value ...] ...]",
 			Summary:    "Explains which rules, lists and overrides these attributes match, and why others don't: [descriptor, rule, 1 or 0, reason]. Counts nothing.",
-			Complexity: "O(N), N being the rules of the domain", Since: rulesSince, Group: rulesGroup, Flags: session.ReadOnly | session.NoScript | session.NoMulti, Domain: 2,
-			Run: runRulesMatch,
+			Complexity: "O(N), N being the rules of the domain", Since: rulesSince, Group: rulesGroup, Flags: spec.ReadOnly | spec.NoScript | spec.NoMulti, Domain: 2,
+			Body: session.Run(runRulesMatch),
 		},
 		{
 			Name: "RESET", Args: "domain attribute value [attribute value ...] [AND attribute value [attribute value ...] ...]",
 			Summary: "Resets the counters and opens the penalty boxes of these attributes on all nodes, whatever further attributes requests have: of each rule that counts by some of them and by no others, " +
 				"and of the descriptor at exactly these. Returns the number of counters and boxes that were reset.",
 			Complexity: "O(N), N being the rules of the domain", Since: rulesSince, Group: rulesGroup,
-			Flags: session.Write | session.Rules | session.NoScript | session.NoMulti, Domain: 2, Fresh: session.Always, Run: runRulesReset,
+			Flags: spec.Write | spec.Rules | spec.NoScript | spec.NoMulti, Domain: 2, Fresh: session.Always, Body: session.Run(runRulesReset),
 		},
-	},
+	}},
 }
 
-var rlPolicy = session.Command{
+var rlPolicy = spec.Command{
 	Name: "RL.POLICY", Args: "domain attribute value [attribute value ...] [AND attribute value [attribute value ...] ...]",
 	Summary:    "Returns the limits that apply to these attributes, without their counters: [name, quota, window in ms, unit, algorithm, mode] of each.",
-	Complexity: "O(attributes, and rules that may match)", Since: rulesSince, Group: rulesGroup, Flags: session.ReadOnly | session.NoScript | session.NoMulti, Domain: 1,
-	Run: runPolicy,
+	Complexity: "O(attributes, and rules that may match)", Since: rulesSince, Group: rulesGroup, Flags: spec.ReadOnly | spec.NoScript | spec.NoMulti, Domain: 1,
+	Body: session.Run(runPolicy),
 }
 
 // The words of RL.RULES.

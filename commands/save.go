@@ -5,6 +5,7 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 	"limitsrv/internal/status"
 )
@@ -15,10 +16,10 @@ func hasStore(h *session.Handler) bool { return h.StoreStatus().Fsync != "" }
 // maxBackupName bounds the length of a backup's name.
 const maxBackupName = 64
 
-var save = session.Command{
+var save = spec.Command{
 	Name: "SAVE", Summary: "Takes a snapshot and replies when it is on disk; other clients are served meanwhile.",
-	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: session.Admin | session.NoScript | session.NoMulti,
-	Run: func(s *session.Session, _ *resp.Writer, _ [][]byte) { runSave(s) },
+	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: spec.Admin | spec.NoScript | spec.NoMulti,
+	Body: session.Run(func(s *session.Session, _ *resp.Writer, _ [][]byte) { runSave(s) }),
 }
 
 func runSave(s *session.Session) {
@@ -27,10 +28,10 @@ func runSave(s *session.Session) {
 	}, (*resp.Writer).OK)
 }
 
-var bgSave = session.Command{
+var bgSave = spec.Command{
 	Name: "BGSAVE", Args: "[SCHEDULE]", Summary: "Begins a snapshot; INFO persistence shows its progress.",
-	Complexity: "O(1), and O(N) in the background, N being the keys", Since: "1.0.0", Group: "server", Flags: session.Admin | session.NoScript,
-	Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
+	Complexity: "O(1), and O(N) in the background, N being the keys", Since: "1.0.0", Group: "server", Flags: spec.Admin | spec.NoScript,
+	Body: session.Run(func(s *session.Session, w *resp.Writer, args [][]byte) {
 		if len(args) == 2 && !word.Is(args[1], "SCHEDULE") {
 			w.Error(errSyntax)
 			return
@@ -40,15 +41,15 @@ var bgSave = session.Command{
 			return
 		}
 		w.Simple("Background saving started")
-	},
+	}),
 }
 
-var lastSave = session.Command{
+var lastSave = spec.Command{
 	Name: "LASTSAVE", Summary: "Returns the time of the newest snapshot, or of the server's start if there is no snapshot, in seconds since 1970.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: session.Loading | session.Stale | session.Fast,
-	Run: func(s *session.Session, w *resp.Writer, _ [][]byte) {
+	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: spec.Loading | spec.Stale | spec.Fast,
+	Body: session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) {
 		w.Int(lastSaved(s.Handler(), s.Handler().StoreStatus()))
-	},
+	}),
 }
 
 // lastSaved is in seconds since 1970.
@@ -59,10 +60,10 @@ func lastSaved(h *session.Handler, st status.Store) int64 {
 	return st.Saved.At.Unix()
 }
 
-var rlBackup = session.Command{
+var rlBackup = spec.Command{
 	Name: "RL.BACKUP", Args: "backup-name", Summary: "Takes a snapshot into a directory of its own below the data directory, and returns its path.",
-	Complexity: "O(N), N being the keys", Since: "0.1.0", Group: "server", Flags: session.Admin | session.NoScript | session.NoMulti,
-	Run: runBackup,
+	Complexity: "O(N), N being the keys", Since: "0.1.0", Group: "server", Flags: spec.Admin | spec.NoScript | spec.NoMulti,
+	Body: session.Run(runBackup),
 }
 
 func runBackup(s *session.Session, w *resp.Writer, args [][]byte) {

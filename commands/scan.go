@@ -10,6 +10,7 @@ import (
 	"limitsrv/commands/glob"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
@@ -43,21 +44,21 @@ var (
 	errLongKeys   = resp.NewError("ERR", fmt.Sprintf("KEYS answers keys of at most %d bytes together: use SCAN", maxKeysBytes))
 )
 
-var dbSize = session.Command{
+var dbSize = spec.Command{
 	Name: "DBSIZE", Summary: "Returns the number of keys of the selected database.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: session.ReadOnly | session.Fast,
+	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: spec.ReadOnly | spec.Fast,
 	Fresh: session.Always,
-	Run: func(s *session.Session, w *resp.Writer, _ [][]byte) {
+	Body: session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) {
 		keys, _ := s.Handler().Engine().KeysIn()
 		w.Int(keys[s.DB()])
-	},
+	}),
 }
 
-var scan = session.Command{
+var scan = spec.Command{
 	Name: "SCAN", Args: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Summary: "Iterates over the keys of the selected database in steps; TYPE is an algorithm, or a type of value such as hash.",
-	Complexity: "O(1) for each key visited", Since: "2.8.0", Group: "generic", Flags: session.ReadOnly | session.AllKeys, Long: 2,
+	Complexity: "O(1) for each key visited", Since: "2.8.0", Group: "generic", Flags: spec.ReadOnly | spec.AllKeys, Long: 2,
 	Fresh: session.Always,
-	Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
+	Body: session.Run(func(s *session.Session, w *resp.Writer, args [][]byte) {
 		from, err := strconv.ParseUint(string(args[1]), 10, 64)
 		if err != nil {
 			w.Error(errCursor)
@@ -90,11 +91,11 @@ var scan = session.Command{
 		w.Array(2)
 		w.BulkString(strconv.FormatUint(from, 10))
 		found.reply(w)
-	},
+	}),
 }
 
-// fresh makes a command wait for the state that all nodes share, see session.Command.Fresh.
-func fresh(c session.Command) session.Command {
+// fresh makes a command wait for the state that all nodes share, see spec.Command.Fresh.
+func fresh(c spec.Command) spec.Command {
 	c.Fresh = session.Always
 	return c
 }
@@ -142,11 +143,11 @@ func parseScan(args [][]byte) (scanOptions, error) {
 	return o, nil
 }
 
-var keys = session.Command{
+var keys = spec.Command{
 	Name: "KEYS", Args: "pattern", Summary: fmt.Sprintf("Returns all keys that match a pattern, if they are at most %d.", maxKeys),
-	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "generic", Flags: session.ReadOnly | session.AllKeys, Long: 2,
+	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "generic", Flags: spec.ReadOnly | spec.AllKeys, Long: 2,
 	Fresh: session.Always,
-	Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
+	Body: session.Run(func(s *session.Session, w *resp.Writer, args [][]byte) {
 		if len(args[1]) > glob.MaxBytes {
 			w.Error(errPattern)
 			return
@@ -166,7 +167,7 @@ var keys = session.Command{
 			list()
 			found.replyAll(w)
 		}
-	},
+	}),
 }
 
 // listAll adds the matching keys of a database, and stops when isLong is true.
@@ -199,11 +200,11 @@ func (l *keyList) replyAll(w *resp.Writer) {
 // randomPages bounds the pages that RANDOMKEY visits to find a live key.
 const randomPages = 1000
 
-var randomKey = session.Command{
+var randomKey = spec.Command{
 	Name: "RANDOMKEY", Summary: "Returns a random key, or nil if there is no key.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: session.ReadOnly | session.AllKeys,
+	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: spec.ReadOnly | spec.AllKeys,
 	Fresh: session.Always,
-	Run: func(s *session.Session, w *resp.Writer, _ [][]byte) {
+	Body: session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) {
 		var found keyList
 		now := s.Handler().Now()
 		cursor := rand.Uint64()
@@ -215,7 +216,7 @@ var randomKey = session.Command{
 			}
 		}
 		w.Null()
-	},
+	}),
 }
 
 // A keyList holds copies of keys in one buffer.

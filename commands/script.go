@@ -9,6 +9,7 @@ import (
 	"limitsrv/commands/resp"
 	"limitsrv/commands/scripts"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
@@ -35,21 +36,21 @@ func newScriptHost(c session.Config) *scriptHost {
 }
 
 // commands returns the commands that run scripts.
-func (h *scriptHost) commands() []*session.Command {
+func (h *scriptHost) commands() []*spec.Command {
 	const args, hashArgs = "script numkeys [key ...] [arg ...]", "sha1 numkeys [key ...] [arg ...]"
-	writes := session.NoScript | session.Stale | session.Runs
-	reads := writes | session.ReadOnly
+	writes := spec.NoScript | spec.Stale | spec.Runs
+	reads := writes | spec.ReadOnly
 	type (
 		opFn   = func(b *engine.Batch, args [][]byte) error
-		usesFn = func(args [][]byte) (session.Uses, error)
+		usesFn = func(args [][]byte) (spec.Uses, error)
 	)
-	run := func(name, args, summary, since string, flags session.Flags, op opFn, uses usesFn) *session.Command {
-		return &session.Command{
+	run := func(name, args, summary, since string, flags spec.Flags, op opFn, uses usesFn) *spec.Command {
+		return &spec.Command{
 			Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the steps of the script", Since: since, Group: "scripting",
-			Flags: flags, Keys: session.Keys{Count: 2}, Op: op, Uses: uses, Long: 3,
+			Flags: flags, Keys: spec.Keys{Count: 2}, Body: &spec.Ops{Parse: op}, Uses: uses, Long: 3,
 		}
 	}
-	return []*session.Command{
+	return []*spec.Command{
 		run("EVAL", args, "Runs a Lua script between other commands, and returns its result. The first numkeys arguments are KEYS, all others ARGV. An error beyond --script-steps; writes so far stay.", "2.6.0", writes, h.opEval(0), h.usesOfText),
 		run("EVALSHA", hashArgs, "Runs a known script, named by the SHA-1 of its text. NOSCRIPT if it is unknown; a script stays known after a restart.", "2.6.0", writes, h.opEvalSHA(0), h.usesOfHash),
 		run("EVAL_RO", args, "Runs a Lua script, as EVAL does, whose writes are errors.", "7.0.0", reads, h.opEval(scripts.Only|scripts.Looks), h.usesOfText),
@@ -61,35 +62,35 @@ func (h *scriptHost) commands() []*session.Command {
 }
 
 // scriptContainer returns the command SCRIPT.
-func (h *scriptHost) scriptContainer() *session.Command {
-	return &session.Command{
+func (h *scriptHost) scriptContainer() *spec.Command {
+	return &spec.Command{
 		Name: "SCRIPT", Summary: "Commands about known scripts.",
 		Complexity: "See its subcommands", Since: "2.6.0", Group: "scripting",
-		Sub: []session.Command{
+		Body: &spec.Container{Sub: []spec.Command{
 			{
 				Name: "LOAD", Args: "script", Summary: "Stores a script on all nodes until SCRIPT FLUSH, and returns the SHA-1 of its text. An error if it does not compile.",
-				Complexity: "O(N), N being the bytes of the script", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Stale | session.Runs,
-				Op: h.opScriptLoad, Uses: func([][]byte) (session.Uses, error) { return session.Uses{Constant: true, Declared: true}, nil },
+				Complexity: "O(N), N being the bytes of the script", Since: "2.6.0", Group: "scripting", Flags: spec.NoScript | spec.Stale | spec.Runs,
+				Body: &spec.Ops{Parse: h.opScriptLoad}, Uses: func([][]byte) (spec.Uses, error) { return spec.Uses{Constant: true, Declared: true}, nil },
 			},
 			{
 				Name: "EXISTS", Args: "sha1 [sha1 ...]", Summary: "Returns 1 or 0 for each SHA-1: known or not.",
-				Complexity: "O(N), N being the digests", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Plain,
-				Op: func(b *engine.Batch, args [][]byte) error {
+				Complexity: "O(N), N being the digests", Since: "2.6.0", Group: "scripting", Flags: spec.NoScript | spec.Plain,
+				Body: &spec.Ops{Parse: func(b *engine.Batch, args [][]byte) error {
 					scripts.SetExists(b.AddCall(0), args[2:])
 					return nil
-				},
+				}},
 			},
 			{
 				Surplus: always(errFlushOption), Name: "FLUSH", Args: "[ASYNC|SYNC]", Summary: "Drops all scripts on all nodes; EVALSHA then gets NOSCRIPT.",
-				Complexity: "O(N), N being the scripts", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Runs,
-				Op: opScriptFlush, Reply: func(w *resp.Writer, _ []engine.Op, _ []engine.Decision) { w.OK() },
+				Complexity: "O(N), N being the scripts", Since: "2.6.0", Group: "scripting", Flags: spec.NoScript | spec.Runs,
+				Body: &spec.Ops{Parse: opScriptFlush, Reply: func(w *resp.Writer, _ []engine.Op, _ []engine.Decision) { w.OK() }},
 			},
 			{
 				Name: "KILL", Summary: "Always NOTBUSY: a script that runs too long ends at its budget of steps.",
-				Complexity: "O(1)", Since: "2.6.0", Group: "scripting", Flags: session.NoScript | session.Runs,
-				Run: func(_ *session.Session, w *resp.Writer, _ [][]byte) { w.Error(errNotBusy) },
+				Complexity: "O(1)", Since: "2.6.0", Group: "scripting", Flags: spec.NoScript | spec.Runs,
+				Body: session.Run(func(_ *session.Session, w *resp.Writer, _ [][]byte) { w.Error(errNotBusy) }),
 			},
-		},
+		}},
 	}
 }
 
@@ -131,7 +132,7 @@ func (h *scriptHost) compile(text []byte) (*scripts.Script, error) {
 }
 
 // usesOfText returns the uses of the script that is an argument of EVAL.
-func (h *scriptHost) usesOfText(args [][]byte) (session.Uses, error) {
+func (h *scriptHost) usesOfText(args [][]byte) (spec.Uses, error) {
 	if source := h.known(sha1.Sum(args[1])); source != nil {
 		return usesOf(h.compiled(source))
 	}
@@ -140,19 +141,19 @@ func (h *scriptHost) usesOfText(args [][]byte) (session.Uses, error) {
 
 // usesOfHash returns the uses of the script that EVALSHA names. An unknown one is an error,
 // since it may become known until it runs.
-func (h *scriptHost) usesOfHash(args [][]byte) (session.Uses, error) {
+func (h *scriptHost) usesOfHash(args [][]byte) (spec.Uses, error) {
 	if source := h.named(args[1]); source != nil {
 		return usesOf(h.compiled(source))
 	}
-	return session.Uses{}, errNoScript
+	return spec.Uses{}, errNoScript
 }
 
-func usesOf(s *scripts.Script, err error) (session.Uses, error) {
+func usesOf(s *scripts.Script, err error) (spec.Uses, error) {
 	if err != nil {
-		return session.Uses{}, err
+		return spec.Uses{}, err
 	}
 	names, constant := s.Names()
-	return session.Uses{Names: names, Constant: constant, Declared: s.Modes()&scripts.Declared != 0}, nil
+	return spec.Uses{Names: names, Constant: constant, Declared: s.Modes()&scripts.Declared != 0}, nil
 }
 
 // known returns a source that the engine has now.

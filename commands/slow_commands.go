@@ -6,15 +6,16 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/internal/histogram"
 )
 
 var errSlowCount = resp.NewError("ERR", "count should be greater than or equal to -1")
 
-var slowLog = session.Command{
+var slowLog = spec.Command{
 	Name: "SLOWLOG", Summary: "Commands about the log of slow commands.",
 	Complexity: "See its subcommands", Since: "2.2.12", Group: "server",
-	Sub: []session.Command{
+	Body: &spec.Container{Sub: []spec.Command{
 		long(slowLogSub("GET", "[count]", "Returns the newest entries: 10, or count, or all with -1.", runSlowLogGet)),
 		slowLogSub("LEN", "", "Returns the number of entries.", func(s *session.Session, w *resp.Writer, _ [][]byte) {
 			w.Int(int64(s.Handler().SlowLog().Len()))
@@ -23,14 +24,14 @@ var slowLog = session.Command{
 			s.Handler().SlowLog().Reset()
 			w.OK()
 		}),
-	},
+	}},
 }
 
 // slowLogSub makes a subcommand of SLOWLOG.
-func slowLogSub(name, args, summary string, run session.Run) session.Command {
-	return session.Command{
+func slowLogSub(name, args, summary string, run session.Run) spec.Command {
+	return spec.Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the entries", Since: "2.2.12", Group: "server",
-		Flags: session.Admin | session.Loading | session.Stale | session.AllKeys, Run: run,
+		Flags: spec.Admin | spec.Loading | spec.Stale | spec.AllKeys, Body: run,
 	}
 }
 
@@ -56,23 +57,23 @@ func runSlowLogGet(s *session.Session, w *resp.Writer, args [][]byte) {
 	}
 }
 
-var latency = session.Command{
+var latency = spec.Command{
 	Name: "LATENCY", Summary: "Commands about the latency of commands.",
 	Complexity: "See its subcommands", Since: "2.8.13", Group: "server",
-	Sub: []session.Command{
+	Body: &spec.Container{Sub: []spec.Command{
 		latencySub("DOCTOR", "", "Describes latency in words.", runLatencyDoctor),
 		latencySub("HISTOGRAM", "[command ...]", "Returns the durations of calls as cumulative counts by powers of two.", runLatencyHistogram),
 		long(latencySub("HISTORY", "event", "Returns the samples of an event: time and milliseconds.", runLatencyHistory)),
 		latencySub("LATEST", "", "Returns the events: time and milliseconds of the latest sample, and the maximum.", runLatencyLatest),
 		latencySub("RESET", "[event ...]", "Deletes the given events, or all, and returns their number.", runLatencyReset),
-	},
+	}},
 }
 
 // latencySub makes a subcommand of LATENCY.
-func latencySub(name, args, summary string, run session.Run) session.Command {
-	return session.Command{
+func latencySub(name, args, summary string, run session.Run) spec.Command {
+	return spec.Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the size of the reply", Since: "2.8.13", Group: "server",
-		Flags: session.Admin | session.NoScript | session.Loading | session.Stale, Run: run,
+		Flags: spec.Admin | spec.NoScript | spec.Loading | spec.Stale, Body: run,
 	}
 }
 

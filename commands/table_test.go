@@ -5,18 +5,19 @@ import (
 	"testing"
 
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/usage"
 )
 
 func TestTableIsComplete(t *testing.T) {
 	for _, c := range newRegistry().Specs() {
 		forms := 0
-		for _, has := range []bool{c.HasOps(), c.Run != nil && c.Sub == nil, c.Sub != nil} {
+		for _, has := range []bool{c.HasOps(), c.Run != nil && c.Subs == nil, c.Subs != nil} {
 			if has {
 				forms++
 			}
 		}
-		if forms != 1 || c.Op == nil && c.Reply != nil || (c.Ask == nil) != (c.Told == nil) {
+		if forms != 1 || c.Op == nil && c.Reply != nil {
 			t.Errorf("%s is not one of an op command, a run command, and a container", c.FullName)
 		}
 		if c.Name != strings.ToUpper(c.Name) || strings.ContainsAny(c.Name, " |") {
@@ -25,7 +26,7 @@ func TestTableIsComplete(t *testing.T) {
 		if !strings.HasSuffix(c.Summary, ".") || c.Complexity == "" || c.Since == "" || c.Group == "" {
 			t.Errorf("%s: summary %q, complexity %q, since %q, group %q", c.FullName, c.Summary, c.Complexity, c.Since, c.Group)
 		}
-		if c.Flags&session.Write != 0 && c.Flags&session.ReadOnly != 0 {
+		if c.Flags&spec.Write != 0 && c.Flags&spec.ReadOnly != 0 {
 			t.Errorf("%s: reads only, and writes", c.FullName)
 		}
 		first := c.Keys.First

@@ -4,6 +4,7 @@ import (
 	"limitsrv/commands/limiters"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 	"limitsrv/engine/topk"
@@ -15,14 +16,14 @@ const (
 	MaxTop     = 100
 )
 
-var rlTop = session.Command{
+var rlTop = spec.Command{
 	Name: "RL.TOP", Args: "[DENIED|HOT] [count] [MINUTE|HOUR]",
 	Summary: "Returns the keys with the most denied requests (DENIED), or with the most requests (HOT), in the last 60 to 70 seconds or, with HOUR, 60 to 65 minutes: " +
 		"[key, count, error] for each of count keys, 10 by default, at most 100, and of a key in another database than 0 its number as well. The true number is between count - error and count. " +
 		"In a cluster, each node reports the decisions it has applied.",
-	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
-	Flags: session.ReadOnly | session.Stale | session.AllKeys,
-	Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
+	Complexity: "O(1)", Since: "0.1.0", Group: spec.LimiterGroup,
+	Flags: spec.ReadOnly | spec.Stale | spec.AllKeys,
+	Body: session.Run(func(s *session.Session, w *resp.Writer, args [][]byte) {
 		what, window, count, err := parseTop(args[1:])
 		if err != nil {
 			w.Error(err)
@@ -43,7 +44,7 @@ var rlTop = session.Command{
 				w.Int(int64(row.Tag))
 			}
 		}
-	},
+	}),
 }
 
 // parseTop parses the arguments of RL.TOP; each may be left out.
@@ -74,15 +75,15 @@ func parseTop(args [][]byte) (what engine.TopKind, window topk.Window, count int
 	return what, window, count, nil
 }
 
-var rlStats = session.Command{
+var rlStats = spec.Command{
 	Name: "RL.STATS",
 	Summary: "Returns the decisions since the start as a map: decisions has the number of allowed and denied requests for each algorithm " +
 		"with at least one, where requests allowed only by SHADOW count as denied; shadow_denied is the number of these; " +
 		"refused_for_memory counts requests rejected for lack of memory; evicted counts live keys evicted for lack of memory; requests has the requests of clients to this node, each once for any number of limits, by outcome: " +
 		"allowed, denied, shadow_denied, error and no_quorum_allowed. In a cluster, each node reports the decisions it has applied.",
-	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
-	Flags: session.ReadOnly | session.Stale,
-	Run: func(s *session.Session, w *resp.Writer, _ [][]byte) {
+	Complexity: "O(1)", Since: "0.1.0", Group: spec.LimiterGroup,
+	Flags: spec.ReadOnly | spec.Stale,
+	Body: session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) {
 		t := s.Handler().Engine().Stats()
 		var decided []engine.Alg
 		for i := range t.Allowed {
@@ -108,7 +109,7 @@ var rlStats = session.Command{
 		for o, n := range requests {
 			writeStat(w, session.Outcome(o).String(), n)
 		}
-	},
+	}),
 }
 
 // writeStat writes a pair of a map.

@@ -8,13 +8,14 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
 
 // tracking is the command CLIENT TRACKING.
 var tracking = clientSub("TRACKING", "ON|OFF [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]",
-	"Tells the client which keys have changed: those that it has read, or with BCAST all with a prefix.", session.NoMulti, runTracking)
+	"Tells the client which keys have changed: those that it has read, or with BCAST all with a prefix.", spec.NoMulti, runTracking)
 
 var (
 	errTwoRedirects = resp.NewError("ERR", "A client can only redirect to a single other client")

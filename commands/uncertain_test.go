@@ -18,6 +18,7 @@ import (
 	"limitsrv/commands/rules/checks"
 	"limitsrv/commands/rules/source"
 	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 	"limitsrv/internal/status"
 )
@@ -218,7 +219,7 @@ func lateRun(t *testing.T, line []string, holds bool, event func(h *session.Hand
 // that is on its way when the server shuts down, ends with its answer. That may be UNCERTAIN.
 func TestChangesAreAnswered(t *testing.T) {
 	for _, c := range newRegistry().Specs() {
-		if c.Sub != nil || c.Flags&(session.Write|session.Admin|session.Runs) == 0 || c.Flags&session.ReadOnly != 0 || c.FullName == "shutdown" {
+		if c.Subs != nil || c.Flags&(spec.Write|spec.Admin|spec.Runs) == 0 || c.Flags&spec.ReadOnly != 0 || c.FullName == "shutdown" {
 			continue
 		}
 		line := lineOf(c)

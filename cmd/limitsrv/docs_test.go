@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"limitsrv/commands"
-	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 )
 
 const (
@@ -296,7 +296,7 @@ func TestPlainDataDoc(t *testing.T) {
 	var groups []string
 	names := map[string][]string{}
 	for _, c := range commands.Table() {
-		if c.Flags&session.Plain == 0 {
+		if c.Flags&spec.Plain == 0 {
 			continue
 		}
 		if names[c.Group] == nil {
@@ -342,7 +342,7 @@ func TestCommandsDoc(t *testing.T) {
 	var groups []string
 	table.WriteString("| command | summary | cost |\n|---|---|---|\n")
 	for _, c := range commands.Table() {
-		if c.Group == limiterGroup || strings.HasPrefix(c.Name, "RL.") {
+		if c.Group == spec.LimiterGroup || strings.HasPrefix(c.Name, "RL.") {
 			usage := strings.TrimSpace(c.Name + " " + c.Args)
 			fmt.Fprintf(&table, "| `%s` | %s | %s |\n", strings.ReplaceAll(usage, "|", "\\|"), c.Summary, c.Complexity)
 			continue

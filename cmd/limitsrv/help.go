@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"limitsrv/commands"
-	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
 )
 
 // printHelp prints the tools and the limiter commands: the end of --help.
@@ -19,7 +19,7 @@ func (c call) printHelp() {
 	}
 	fmt.Fprint(c.stdout, "\nCommands of the limiter; limitsrv --help-commands describes these and all others:\n\n")
 	for _, command := range commands.Table() {
-		if command.Group == limiterGroup {
+		if command.Group == spec.LimiterGroup {
 			fmt.Fprintf(c.stdout, "  %s\n", command.Usage())
 		}
 	}
@@ -44,7 +44,7 @@ func runHelp(c call) int {
 		return exitOK
 	}
 	all, name := commands.Table(), c.args[0]
-	i := slices.IndexFunc(all, func(command session.Command) bool { return strings.EqualFold(command.Name, name) })
+	i := slices.IndexFunc(all, func(command spec.Command) bool { return strings.EqualFold(command.Name, name) })
 	if i < 0 {
 		fmt.Fprintf(c.stderr, "limitsrv help: there is no tool or command %s; limitsrv --help and limitsrv --help-commands show them\n", name)
 		return exitUsage
@@ -52,9 +52,6 @@ func runHelp(c call) int {
 	describeCommand(c.stdout, all[i])
 	return exitOK
 }
-
-// limiterGroup is the group of the commands that decide.
-const limiterGroup = "limiter"
 
 // printCommands describes every command.
 func printCommands(w io.Writer) {
@@ -64,11 +61,13 @@ func printCommands(w io.Writer) {
 }
 
 // describeCommand describes a command, or its subcommands.
-func describeCommand(w io.Writer, c session.Command) {
-	if len(c.Sub) == 0 {
+func describeCommand(w io.Writer, c spec.Command) {
+	container, ok := c.Body.(*spec.Container)
+	if !ok {
 		describe(w, c.Usage(), c.Summary)
+		return
 	}
-	for _, sub := range c.Sub {
+	for _, sub := range container.Sub {
 		describe(w, c.Name+" "+sub.Usage(), sub.Summary)
 	}
 }

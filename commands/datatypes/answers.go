@@ -77,18 +77,3 @@ func appendString(tx *engine.Tx, e engine.Entry, out []byte) (answered []byte, o
 	}
 	return tx.Bytes(e, answer.AppendBulkHead(out, n)), true
 }
-
-// longAnswers are the commands with answers that may be longer than a few bytes for each word. The
-// number is the least number of words, including the name, of such a command line.
-var longAnswers = map[string]int{
-	"GET": 2, "SET": 4, "GETSET": 3, "GETDEL": 2, "GETEX": 2, "MGET": 2, "GETRANGE": 4, "SUBSTR": 4,
-	"HGET": 3, "HMGET": 3, "HGETALL": 2, "HKEYS": 2, "HVALS": 2, "HRANDFIELD": 2, "HSCAN": 3,
-	"ZRANGE": 4, "ZREVRANGE": 4, "ZRANGEBYSCORE": 4, "ZREVRANGEBYSCORE": 4, "ZRANGEBYLEX": 4, "ZREVRANGEBYLEX": 4,
-	"ZPOPMIN": 2, "ZPOPMAX": 2, "ZRANDMEMBER": 2, "ZSCAN": 3,
-	"LPOP": 2, "RPOP": 2, "LINDEX": 3, "LRANGE": 4, "LPOS": 3, "LMOVE": 5, "RPOPLPUSH": 3, "BLPOP": 3, "BRPOP": 3,
-	"SMEMBERS": 2, "SPOP": 2, "SRANDMEMBER": 2, "SSCAN": 3, "SINTER": 2, "SUNION": 2, "SDIFF": 2,
-}
-
-// Long returns the least number of words, including the name, with which the answer of the command
-// may be longer than a few bytes for each word; 0: the answer is always short.
-func (c *Command) Long() int { return longAnswers[c.Name] }

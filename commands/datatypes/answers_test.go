@@ -53,12 +53,12 @@ var brief = map[string]string{
 func answerTo(e *engine.Engine, level uint8, most int, line string) (reply []byte, allocated uint64) {
 	words := strings.Fields(line)
 	b := engine.Batch{Level: level, AnswerBytes: most, AnswerMost: most}
-	number, _ := Find([]byte(words[0]))
+	command := Find([]byte(words[0]))
 	args := make([][]byte, 0, len(words))
 	for _, w := range words[1:] {
 		args = append(args, []byte(w))
 	}
-	Set(b.AddCall(0), number, args)
+	command.SetCall(b.AddCall(0), args)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	e.Apply(someTime, &b)
@@ -129,8 +129,8 @@ func TestAnswersAreCharged(t *testing.T) {
 				t.Errorf("%s has no case: the longest answer that it may have, or a line that shows that it is brief", c.Name)
 			}
 		}
-		if isLong := c.Long() > 0; c.Name != "" && isLong != (brief[c.Name] == "") {
-			t.Errorf("%s has Long %d, and a line of its in the table of brief answers: %t", c.Name, c.Long(), !isLong)
+		if isLong := c.Long > 0; c.Name != "" && isLong != (brief[c.Name] == "") {
+			t.Errorf("%s has Long %d, and a line of its in the table of brief answers: %t", c.Name, c.Long, !isLong)
 		}
 	}
 	for _, line := range []string{"LPOP queue 1000000", "SPOP pool 1000000", "ZPOPMIN order 1000000"} { // as they were logged

@@ -66,12 +66,10 @@ func popFirst(tx *engine.Tx, args [][]byte, at end, out []byte) []byte {
 	return answer.AppendNilArray(out)
 }
 
-// Return makes a call that gives an element back to the end of the list off which the command
-// with a number took it. Requires: that is BLPOP or BRPOP.
-func Return(c *engine.Call, number uint16, key, element []byte) {
-	push := byName["LPUSH"]
-	if table[number].Name == "BRPOP" {
-		push = byName["RPUSH"]
+// returnTo returns the spec.Wait.Return of a list's end: a call with this number.
+func returnTo(number uint16) func(c *engine.Call, key, element []byte) {
+	return func(c *engine.Call, key, element []byte) {
+		c.Command, c.ReadOnly, c.Draws = number, false, false
+		c.Args = append(c.Args[:0], key, element)
 	}
-	Set(c, push, [][]byte{key, element})
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"limitsrv/commands/spec"
 )
 
 // collectionOptions draw the options of commands on collections.
@@ -50,7 +52,7 @@ func rangeWords(r lineSource) (words []string) {
 // sortedLine makes a command line of sorted sets, with options of ZADD in front of the
 // members, and bounds of the right kind. Ranges of members are only of keys in which all
 // scores are equal: others have no meaning.
-func (r lineSource) sortedLine(c *Command, line [][]byte) [][]byte {
+func (r lineSource) sortedLine(c *spec.Command, line [][]byte) [][]byte {
 	name := c.Name
 	if name == "ZADD" {
 		var options [][]byte
@@ -99,7 +101,7 @@ func scanWords(r lineSource) []string {
 }
 
 // optionsOf draws the options of a command: names of words, or words after a quote.
-func (r lineSource) optionsOf(c *Command) (words [][]byte) {
+func (r lineSource) optionsOf(c *spec.Command) (words [][]byte) {
 	for _, word := range collectionOptions[c.Name](r) {
 		if literal, is := strings.CutPrefix(word, "'"); is {
 			words = append(words, []byte(literal))

@@ -88,8 +88,8 @@ func TestKeyBytes(t *testing.T) {
 		for i := range keys {
 			for _, line := range tt.lines {
 				words := bytes.Fields(bytes.ReplaceAll([]byte(line), []byte("#"), fmt.Append(nil, i)))
-				number, _ := Find(words[0])
-				Set(b.AddCall(0), number, words[1:])
+				command := Find(words[0])
+				command.SetCall(b.AddCall(0), words[1:])
 			}
 			if len(b.Ops) > 1000 || i == keys-1 {
 				e.Apply(someTime, &b)

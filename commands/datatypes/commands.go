@@ -3,65 +3,50 @@ package datatypes
 import (
 	"fmt"
 
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 	"limitsrv/engine/answer"
 )
 
 // All returns the commands; the index of one is its number. Unused numbers have no Name. The
 // caller must not change it.
-func All() []Command { return table[:] }
+func All() []spec.Command { return table }
 
-// byName has the number of each command by its name.
-var byName = func() map[string]uint16 {
-	m := make(map[string]uint16, len(table))
+// calls are the bodies of the commands, by number.
+var calls = func() []*spec.Call {
+	all := make([]*spec.Call, len(table))
 	for i := range table {
-		if name := table[i].Name; name != "" {
-			m[name] = uint16(i)
-		}
+		all[i], _ = table[i].Body.(*spec.Call)
 	}
-	return m
+	return all
 }()
 
-// maxName is longer than any name.
-const maxName = 32
-
-// Find returns the number of the command with a name, in any case. No allocation.
-func Find(name []byte) (number uint16, ok bool) {
-	if len(name) >= maxName {
-		return 0, false
+// byName are the commands by name.
+var byName = func() spec.Index[*spec.Command] {
+	x := make(spec.Index[*spec.Command])
+	for i := range table {
+		x[table[i].Name] = &table[i]
 	}
-	var upper [maxName]byte
-	for i, c := range name {
-		if 'a' <= c && c <= 'z' {
-			c -= 'a' - 'A'
-		}
-		upper[i] = c
-	}
-	number, ok = byName[string(upper[:len(name)])]
-	return number, ok
-}
+	delete(x, "")
+	return x
+}()
 
-// Set makes a call a command with the words behind its name. Requires: the number of words
-// is valid.
-func Set(c *engine.Call, number uint16, args [][]byte) {
-	flags := table[number].Flags
-	c.Command, c.ReadOnly, c.Draws = number, flags&ReadOnly != 0, flags&Draws != 0
-	c.Args = append(c.Args[:0], args...)
-}
+// Find returns the command with a name, in any case, or nil. No allocation.
+func Find(name []byte) *spec.Command { return byName.Find(name, nil) }
 
 // Calls are the calls of the commands, see spec.Family.
 type Calls struct{}
 
 // Check sets ReadOnly and Draws.
 func (Calls) Check(c *engine.Call) error {
-	if int(c.Command) >= len(table) || table[c.Command].Name == "" {
+	if int(c.Command) >= len(table) || calls[c.Command] == nil {
 		return fmt.Errorf("unknown command %d", c.Command)
 	}
 	x := &table[c.Command]
-	if !x.Takes(1 + len(c.Args)) {
+	if !calls[c.Command].Takes(1 + len(c.Args)) {
 		return fmt.Errorf("%s with %d arguments", x.Name, len(c.Args))
 	}
-	c.ReadOnly, c.Draws = x.Flags&ReadOnly != 0, x.Flags&Draws != 0
+	c.ReadOnly, c.Draws = x.Flags&spec.ReadOnly != 0, x.Flags&spec.Draws != 0
 	return nil
 }
 
@@ -89,11 +74,13 @@ func (Calls) Do(tx *engine.Tx, c *engine.Call) {
 	if IsExhausted(tx, c) {
 		return
 	}
-	if n, ok := DoNumber(tx, c.Command, c.Args); ok {
-		c.Answer = answer.AppendInt(c.Answer, n)
-		return
+	if integer := calls[c.Command].Integer; integer != nil {
+		if n, ok := integer(tx, c.Args); ok {
+			c.Answer = answer.AppendInt(c.Answer, n)
+			return
+		}
 	}
-	c.Answer = Do(tx, c.Command, c.Args, c.Answer)
+	c.Answer = Do(tx, &table[c.Command], c.Args, c.Answer)
 }
 
 // exhausted is the answer to a call of a transaction after earlier calls have used up
@@ -110,10 +97,9 @@ func IsExhausted(tx *engine.Tx, c *engine.Call) bool {
 	return true
 }
 
-// Do carries out the command with a number and the words behind its name, and appends the
-// answer to out. Requires: the number of words is valid.
-func Do(tx *engine.Tx, number uint16, args [][]byte, out []byte) []byte {
-	x := &table[number]
+// Do carries out a command of this package with the words after its name, and appends the answer to
+// out. Requires: the number of words is valid.
+func Do(tx *engine.Tx, x *spec.Command, args [][]byte, out []byte) []byte {
 	first, end, step := x.Keys.Span(args)
 	for i := first; i < end; i += step {
 		if n := len(args[i]); n == 0 || n > engine.MaxKeyBytes {
@@ -121,22 +107,11 @@ func Do(tx *engine.Tx, number uint16, args [][]byte, out []byte) []byte {
 		}
 	}
 	before := len(out)
-	out = x.do(tx, args, out)
+	out = x.Body.(*spec.Call).Do(tx, args, out)
 	if n := len(out) - before; n >= bytesPerElement {
 		charge(tx, n/answeredPerElement)
 	}
 	return out
-}
-
-// DoNumber carries out a command in the usual cases of those on counters, and returns the Integer
-// that is the answer. ok is false, and nothing has happened, in all others: then use Do. Requires:
-// as Do.
-func DoNumber(tx *engine.Tx, number uint16, args [][]byte) (n int64, ok bool) {
-	x := &table[number]
-	if x.number == nil {
-		return 0, false
-	}
-	return x.number(tx, args)
 }
 
 // AppendWrongKey appends the answer to a key of a wrong length, n bytes.

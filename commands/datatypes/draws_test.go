@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"limitsrv/commands/spec"
 )
 
 // TestDraws reads the source of this package: a command has the flag Draws if, and only if, its
@@ -27,8 +29,8 @@ func TestDraws(t *testing.T) {
 						switch key, _ := kv.Key.(*ast.Ident); {
 						case key != nil && key.Name == "Name":
 							name = strings.Trim(kv.Value.(*ast.BasicLit).Value, `"`)
-						case key != nil && key.Name == "do":
-							do = kv.Value.(*ast.Ident).Name
+						case key != nil && key.Name == "Body":
+							do = doOf(kv.Value)
 						}
 					}
 				}
@@ -60,10 +62,22 @@ func TestDraws(t *testing.T) {
 		if commands[c.Name] == "" {
 			t.Errorf("%s: its function was not found", c.Name)
 		}
-		if got, want := c.Flags&Draws != 0, draws(commands[c.Name], map[string]bool{}); got != want {
+		if got, want := c.Flags&spec.Draws != 0, draws(commands[c.Name], map[string]bool{}); got != want {
 			t.Errorf("%s has the flag Draws: %t, want %t", c.Name, got, want)
 		}
 	}
+}
+
+// doOf returns the name of the function in a Body: &spec.Call{Do: NAME, ...}.
+func doOf(body ast.Expr) string {
+	if call, ok := body.(*ast.UnaryExpr); ok {
+		for _, e := range call.X.(*ast.CompositeLit).Elts {
+			if kv := e.(*ast.KeyValueExpr); kv.Key.(*ast.Ident).Name == "Do" {
+				return kv.Value.(*ast.Ident).Name
+			}
+		}
+	}
+	return ""
 }
 
 func sourceFiles(t *testing.T) (files []*ast.File) {

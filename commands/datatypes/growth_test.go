@@ -27,8 +27,8 @@ func TestGrowth(t *testing.T) {
 		var b engine.Batch
 		for line := range strings.SplitSeq(lines, "; ") {
 			words := bytes.Fields([]byte(line))
-			number, _ := Find(words[0])
-			Set(b.AddCall(3), number, words[1:])
+			command := Find(words[0])
+			command.SetCall(b.AddCall(3), words[1:])
 		}
 		b.Atomic, b.Notices = true, notices
 		e.Apply(someTime, &b)
@@ -69,15 +69,15 @@ func TestGrowth(t *testing.T) {
 func TestGrowthDoesNotAllocate(t *testing.T) {
 	e, n := engine.New(engine.Options{Commands: allCalls}), new(engine.Notices)
 	var b engine.Batch
-	push, _ := Find([]byte("RPUSH"))
-	pop, _ := Find([]byte("LPOP"))
+	push := Find([]byte("RPUSH"))
+	pop := Find([]byte("LPOP"))
 	args := [][]byte{[]byte("l"), []byte("element")}
 	step := func() {
 		b.Reset()
-		Set(b.AddCall(0), push, args)
-		Set(b.AddCall(0), push, args)
-		Set(b.AddCall(0), pop, args[:1])
-		Set(b.AddCall(0), pop, args[:1])
+		push.SetCall(b.AddCall(0), args)
+		push.SetCall(b.AddCall(0), args)
+		pop.SetCall(b.AddCall(0), args[:1])
+		pop.SetCall(b.AddCall(0), args[:1])
 		b.Notices = n
 		e.Apply(someTime, &b)
 		n.Send()

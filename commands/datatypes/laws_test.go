@@ -48,15 +48,15 @@ func TestLaws(t *testing.T) {
 					t.Fatalf("seed %d: %s %.60q answers invalid bytes % x", seed, table[c.Command].Name, c.Args, c.Answer)
 				}
 				one := engine.Batch{Tight: b.Tight}
-				Set(one.AddCall(0), c.Command, c.Args)
+				table[c.Command].SetCall(one.AddCall(0), c.Args)
 				single.Apply(now, &one)
 				if !bytes.Equal(one.Calls[0].Answer, c.Answer) {
 					t.Fatalf("seed %d: %s %.60q answers %q alone, %q in a batch", seed, table[c.Command].Name, c.Args, one.Calls[0].Answer, c.Answer)
 				}
 				if b.Decisions[i].Changed {
-					Set(changed.AddCall(0), c.Command, c.Args)
+					table[c.Command].SetCall(changed.AddCall(0), c.Args)
 				}
-				if table[c.Command].Flags&ReadOnly != 0 && b.Decisions[i].Changed {
+				if table[c.Command].Flags&spec.ReadOnly != 0 && b.Decisions[i].Changed {
 					t.Fatalf("seed %d: %s has changed something", seed, table[c.Command].Name)
 				}
 			}
@@ -79,9 +79,9 @@ func lines(r lineSource, n int) *engine.Batch {
 	b := new(engine.Batch)
 	for len(b.Ops) < n {
 		line := r.line()
-		number, _ := Find(line[0])
-		if table[number].Takes(len(line)) {
-			Set(b.AddCall(0), number, line[1:])
+		command := Find(line[0])
+		if command.Body.(*spec.Call).Takes(len(line)) {
+			command.SetCall(b.AddCall(0), line[1:])
 		}
 	}
 	return b
@@ -94,7 +94,7 @@ func lookFirst(t *testing.T, e *engine.Engine, now engine.Instant, b *engine.Bat
 		return nil
 	}
 	one := engine.Batch{}
-	Set(one.AddCall(0), b.Calls[0].Command, b.Calls[0].Args)
+	table[b.Calls[0].Command].SetCall(one.AddCall(0), b.Calls[0].Args)
 	before := e.Digest(now)
 	e.Look(now, &one)
 	if e.Digest(now) != before {
@@ -121,15 +121,15 @@ func TestTable(t *testing.T) {
 		if c.Name == "" {
 			continue
 		}
-		if number, ok := Find([]byte(c.Name)); !ok || int(number) != i || seen[c.Name] {
-			t.Errorf("%s: found as %d, %t, want %d", c.Name, number, ok, i)
+		if found := Find([]byte(c.Name)); found != c || seen[c.Name] {
+			t.Errorf("%s: found is %+v", c.Name, found)
 		}
 		seen[c.Name] = true
-		if (c.Flags&Write != 0) == (c.Flags&ReadOnly != 0) || c.Summary == "" || c.Complexity == "" || c.Since == "" || c.Group == "" || c.do == nil {
+		if (c.Flags&spec.Write != 0) == (c.Flags&spec.ReadOnly != 0) || c.Summary == "" || c.Complexity == "" || c.Since == "" || c.Group == "" || c.Body.(*spec.Call).Do == nil {
 			t.Errorf("%s lacks something: %+v", c.Name, c)
 		}
 	}
-	if _, ok := Find([]byte("nope")); ok {
+	if Find([]byte("nope")) != nil {
 		t.Error("an unknown command was found")
 	}
 	for _, c := range []engine.Call{{Command: uint16(len(table))}, {Command: uint16(len(table)) - 6}, {Command: 0}, {Command: 0, Args: make([][]byte, 2)}} {
@@ -159,8 +159,8 @@ func TestNoAllocations(t *testing.T) {
 		b.Reset()
 		for i := range 64 {
 			line := lines[i%len(lines)]
-			number, _ := Find(line[0])
-			Set(b.AddCall(0), number, line[1:])
+			command := Find(line[0])
+			command.SetCall(b.AddCall(0), line[1:])
 		}
 		now += 1e6
 		e.Apply(now, &b)
@@ -179,11 +179,11 @@ func BenchmarkCalls(b *testing.B) {
 		b.Run(line, func(b *testing.B) {
 			e := engine.New(engine.Options{Commands: allCalls})
 			words := bytes.Fields([]byte(line))
-			number, _ := Find(words[0])
+			command := Find(words[0])
 			var batch engine.Batch
 			b.ReportAllocs()
 			for i := range b.N {
-				Set(batch.AddCall(0), number, words[1:])
+				command.SetCall(batch.AddCall(0), words[1:])
 				if i%64 == 63 {
 					e.Apply(someTime+engine.Instant(i), &batch)
 					batch.Reset()

@@ -14,8 +14,8 @@ import (
 // carryOut carries out one line and returns its answer.
 func carryOut(e *engine.Engine, now engine.Instant, words ...[]byte) []byte {
 	var b engine.Batch
-	number, _ := Find(words[0])
-	Set(b.AddCall(0), number, words[1:])
+	command := Find(words[0])
+	command.SetCall(b.AddCall(0), words[1:])
 	e.Apply(now, &b)
 	return b.Calls[0].Answer
 }
@@ -64,7 +64,7 @@ func TestObservation(t *testing.T) {
 			a.Tight = r.IntN(4) == 0
 			b := engine.Batch{Tight: a.Tight}
 			for i := range a.Calls {
-				Set(b.AddCall(0), a.Calls[i].Command, a.Calls[i].Args)
+				table[a.Calls[i].Command].SetCall(b.AddCall(0), a.Calls[i].Args)
 			}
 			old.Apply(now, a)
 			fresh.Apply(now, &b)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 	"limitsrv/engine/answer"
 	"limitsrv/internal/testing/redistest"
@@ -98,15 +99,15 @@ func newOurs() *ours {
 }
 
 func (o *ours) do(line [][]byte) []byte {
-	number, ok := Find(line[0])
-	if !ok {
+	command := Find(line[0])
+	if command == nil {
 		return fmt.Appendf(nil, "-ERR unknown command '%s'\r\n", line[0])
 	}
-	if !table[number].Takes(len(line)) {
-		return []byte("-" + errArity(table[number].Name) + "\r\n")
+	if !command.Body.(*spec.Call).Takes(len(line)) {
+		return []byte("-" + errArity(command.Name) + "\r\n")
 	}
 	o.batch.Reset()
-	Set(o.batch.AddCall(0), number, line[1:])
+	command.SetCall(o.batch.AddCall(0), line[1:])
 	o.batch.Tight = o.tight
 	now := o.now
 	if now == 0 {
@@ -131,7 +132,7 @@ type lineSource struct {
 func pickOne[T any](r lineSource, from ...T) T { return from[r.IntN(len(from))] }
 
 // command draws a command.
-func (r lineSource) command() *Command {
+func (r lineSource) command() *spec.Command {
 	others := r.IntN(12) == 0
 	for {
 		c := &table[r.IntN(len(table))]
@@ -149,7 +150,8 @@ func (r lineSource) line() [][]byte {
 		line[0] = bytes.ToLower(line[0])
 	}
 	words := strings.Fields(strings.NewReplacer("[", " ", "]", " ", "...", " ").Replace(c.Args))
-	least := max(c.Arity, -c.Arity) - 1
+	least, most := c.Words()
+	least--
 	for _, word := range words[:least] {
 		line = append(line, r.word(word))
 	}
@@ -168,18 +170,18 @@ func (r lineSource) line() [][]byte {
 		for range r.IntN(4) {
 			line = append(line, r.increxOption()...)
 		}
-	case c.Flags&Blocking != 0:
+	case c.Flags&spec.Blocking != 0:
 		for range r.IntN(4) {
 			line = append(line, r.word("key"))
 		}
 		line[len(line)-1] = []byte(pickOne(r, "0", "0.001", "1.5", "0x1p3", "1e-4950", "x", "", "nan", "-1", "-0.0001"))
 	case collectionOptions[c.Name] != nil:
 		line = append(line, r.optionsOf(c)...)
-	case strings.Contains(c.Name, "EXPIRE") && c.Arity < 0:
+	case strings.Contains(c.Name, "EXPIRE") && most > least+1:
 		for range r.IntN(3) {
 			line = append(line, []byte(pickOne(r, "NX", "xx", "Gt", "LT", "lt", "NY", "a\r\nb\r\n", "NX\x00")))
 		}
-	case c.Arity < 0:
+	case most > least+1:
 		many := pickOne(r, 4, 4, 4, 4, 4, 10, 200)
 		for range r.IntN(many) {
 			for _, word := range words[least:] {
@@ -197,7 +199,7 @@ func (r lineSource) line() [][]byte {
 	if r.IntN(60) == 0 {
 		line = line[:1+r.IntN(len(line))]
 	}
-	if r.IntN(60) == 0 && !longer[c.Name] && c.Flags&Blocking == 0 {
+	if r.IntN(60) == 0 && !longer[c.Name] && c.Flags&spec.Blocking == 0 {
 		extra := "value"
 		if c.Keys.Last < 0 || len(line) <= c.Keys.Last {
 			extra = "key"

@@ -41,15 +41,15 @@ func runAt(t *testing.T, level uint8, lines []string) (answers [][]byte, effects
 	for _, line := range lines {
 		b := engine.Batch{Level: level}
 		words := strings.Fields(line)
-		number, ok := datatypes.Find([]byte(words[0]))
-		if !ok {
+		command := datatypes.Find([]byte(words[0]))
+		if command == nil {
 			t.Fatalf("%s is no command", words[0])
 		}
 		var args [][]byte
 		for _, word := range words[1:] {
 			args = append(args, []byte(word))
 		}
-		datatypes.Set(b.AddCall(0), number, args)
+		command.SetCall(b.AddCall(0), args)
 		now += 1_000_003
 		e.Apply(now, &b)
 		answers, effects = append(answers, slices.Clone(b.Calls[0].Answer)), effects+b.Effects
@@ -84,8 +84,8 @@ func TestCursorsTellNothing(t *testing.T) {
 		do := func(level uint8, format string, of ...any) []byte {
 			b := engine.Batch{Level: level}
 			words := bytes.Fields(fmt.Appendf(nil, format, of...))
-			number, _ := datatypes.Find(words[0])
-			datatypes.Set(b.AddCall(0), number, words[1:])
+			command := datatypes.Find(words[0])
+			command.SetCall(b.AddCall(0), words[1:])
 			e.Apply(0, &b)
 			return slices.Clone(b.Calls[0].Answer)
 		}

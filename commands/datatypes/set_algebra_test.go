@@ -131,8 +131,8 @@ func TestSetAlgebra(t *testing.T) {
 func (o *ours) atLevel(level uint8, line string) string {
 	o.batch.Reset()
 	all := words(line)
-	number, _ := Find(all[0])
-	Set(o.batch.AddCall(0), number, all[1:])
+	command := Find(all[0])
+	command.SetCall(o.batch.AddCall(0), all[1:])
 	o.batch.Level = level
 	o.e.Apply(o.now, &o.batch)
 	return string(answer.AppendTo(nil, o.batch.Calls[0].Answer, answer.RESP2))

@@ -150,8 +150,8 @@ func TestRefusals(t *testing.T) {
 	} {
 		o.batch.Reset()
 		line := bytes.Fields([]byte(tt.line))
-		number, _ := Find(line[0])
-		Set(o.batch.AddCall(0), number, line[1:])
+		command := Find(line[0])
+		command.SetCall(o.batch.AddCall(0), line[1:])
 		o.batch.Tight = true
 		o.e.Apply(someTime, &o.batch)
 		if got := strings.ReplaceAll(string(renderCall(o)), "\r\n", "|"); !strings.HasPrefix(got, tt.want) {

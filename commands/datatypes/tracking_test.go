@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 	"limitsrv/internal/testing/testwait"
 )
@@ -37,8 +38,8 @@ func TestChangesAreTold(t *testing.T) {
 		c := &b.Calls[0]
 		if n < len(first) {
 			words := bytes.Fields([]byte(first[n]))
-			number, _ := Find(words[0])
-			Set(c, number, words[1:])
+			command := Find(words[0])
+			command.SetCall(c, words[1:])
 		}
 		at, _ := allCalls.Keys(c, nil)
 		var keys [][]byte
@@ -70,7 +71,7 @@ func TestChangesAreTold(t *testing.T) {
 	}
 	var silent []string
 	for i := range table {
-		if c := &table[i]; c.Flags&Write != 0 && !changed[c.Name] {
+		if c := &table[i]; c.Flags&spec.Write != 0 && !changed[c.Name] {
 			silent = append(silent, c.Name)
 		}
 	}

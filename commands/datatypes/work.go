@@ -3,28 +3,19 @@ package datatypes
 import (
 	"fmt"
 
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 	"limitsrv/engine/answer"
 	"limitsrv/engine/values/numbers"
 )
 
-// workBit marks the number of a read-only call that estimates work: its answer is the work of the
-// command line on the present values, in visits to an element. No log contains such a call.
-const workBit = 1 << 12
-
-// SetWork makes c a call that estimates the work of a command line. args are the words after the
-// name. Requires: HasWork(number), and the number of words is valid.
-func SetWork(c *engine.Call, number uint16, args [][]byte) {
-	c.Command, c.ReadOnly = number|workBit, true
-	c.Args = append(c.Args[:0], args...)
+// HasWork reports whether the work of the call with a number grows with the values at its keys.
+func HasWork(number uint16) bool {
+	return int(number) < len(calls) && calls[number] != nil && calls[number].Work != nil
 }
 
-// HasWork reports whether the work of a command grows with the values at its keys.
-func HasWork(number uint16) bool { return int(number) < len(table) && works[number] != nil }
-
-// A workFunc returns the work of a command line, in visits to an element. Cost: O(log n) for each
-// key.
-type workFunc func(tx *engine.Tx, args [][]byte) int
+// A workFunc is a spec.Call.Work.
+type workFunc = func(tx *engine.Tx, args [][]byte) int
 
 const (
 	// workToAnswer is the work to visit an element and append it to the answer.
@@ -35,88 +26,10 @@ const (
 	workToMove = 8
 )
 
-// works are the workFuncs, by command number; nil: the work does not grow with the values.
-var works = func() (all [len(table)]workFunc) {
-	for name, f := range map[string]workFunc{
-		"HGETALL":          whole(2 * workToAnswer),
-		"HKEYS":            whole(workToAnswer),
-		"HVALS":            whole(workToAnswer),
-		"SMEMBERS":         whole(workToAnswer),
-		"LREM":             compared(2),
-		"LINSERT":          compared(2),
-		"LPOS":             compared(1),
-		"RENAME":           whole(workToMove),
-		"RENAMENX":         whole(workToMove),
-		"HRANDFIELD":       counted(workToAnswer + workToPick),
-		"SRANDMEMBER":      counted(workToAnswer + workToPick),
-		"ZRANDMEMBER":      counted(workToAnswer + workToPick),
-		"SPOP":             counted(workToAnswer + workToPick + workToProbe),
-		"ZPOPMIN":          counted(workToAnswer + workToRemove),
-		"ZPOPMAX":          counted(workToAnswer + workToRemove),
-		"LPOP":             counted(workToAnswer),
-		"RPOP":             counted(workToAnswer),
-		"HSCAN":            workOfScan,
-		"SSCAN":            workOfScan,
-		"ZSCAN":            workOfScan,
-		"LRANGE":           workOfListRange,
-		"LTRIM":            workOfTrim,
-		"LINDEX":           workOfIndex,
-		"LSET":             workOfIndex,
-		"LMOVE":            workOfListMove,
-		"RPOPLPUSH":        workOfListMove,
-		"ZRANGE":           ranged(rangeCommand{directions: true}, workToAnswer),
-		"ZREVRANGE":        ranged(rangeCommand{axis: byRank, direction: downwards}, workToAnswer),
-		"ZRANGEBYSCORE":    ranged(rangeCommand{axis: byScore}, workToAnswer),
-		"ZREVRANGEBYSCORE": ranged(rangeCommand{axis: byScore, direction: downwards}, workToAnswer),
-		"ZRANGEBYLEX":      ranged(rangeCommand{axis: byLex}, workToAnswer),
-		"ZREVRANGEBYLEX":   ranged(rangeCommand{axis: byLex, direction: downwards}, workToAnswer),
-		"ZREMRANGEBYRANK":  ranged(rangeCommand{axis: byRank}, workToRemove),
-		"ZREMRANGEBYSCORE": ranged(rangeCommand{axis: byScore}, workToRemove),
-		"ZREMRANGEBYLEX":   ranged(rangeCommand{axis: byLex}, workToRemove),
-		"ZRANGESTORE": func(tx *engine.Tx, args [][]byte) int {
-			return ranged(rangeCommand{directions: true, stores: true}, workToAnswer+workOfMember)(tx, args[1:])
-		},
-		"SINTER":      combined(intersection, 0),
-		"SUNION":      combined(union, 0),
-		"SDIFF":       combined(difference, 0),
-		"SINTERSTORE": combined(intersection, 1),
-		"SUNIONSTORE": combined(union, 1),
-		"SDIFFSTORE":  combined(difference, 1),
-		"SINTERCARD":  workOfCard,
-		"GETRANGE":    workOfPart,
-		"SUBSTR":      workOfPart,
-		"BITCOUNT":    whole(workToVisit),
-		"BITFIELD":    workOfFields,
-		"SETRANGE":    grown(1),
-		"SETBIT":      grown(8),
-	} {
-		number, ok := Find([]byte(name))
-		if !ok {
-			panic("datatypes: the work of " + name + ", which is no command")
-		}
-		all[number] = f
-	}
-	return all
-}()
-
-// replaces are the commands that may remove a string, shorten it, or move another value to a key.
-// The work of a later command on that key can't be estimated from the earlier value.
-var replaces = func() (all [len(table)]bool) {
-	for _, name := range []string{
-		"SET", "SETEX", "PSETEX", "GETSET", "GETDEL", "GETEX", "MSET", "INCREX", "DEL", "UNLINK", "RENAME", "RENAMENX",
-		"EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "ZRANGESTORE", "SINTERSTORE", "SUNIONSTORE", "SDIFFSTORE",
-	} {
-		number, ok := Find([]byte(name))
-		if !ok {
-			panic("datatypes: " + name + ", which is no command, replaces values")
-		}
-		all[number] = true
-	}
-	return all
-}()
-
-// Replaces reports whether a command may remove a string, shorten it, or move a value to a key.
-func Replaces(number uint16) bool { return replaces[number] }
+// workOfRangeStore is the work of ZRANGESTORE.
+func workOfRangeStore(tx *engine.Tx, args [][]byte) int {
+	return ranged(rangeCommand{directions: true, stores: true}, workToAnswer+workOfMember)(tx, args[1:])
+}
 
 // sizeAt returns the size of the value at a key: the number of its elements, or for a string its
 // length in units of bytesPerElement.
@@ -321,7 +234,7 @@ func workOfFields(tx *engine.Tx, args [][]byte) int {
 	return workToGrow(tx, args[0], most)
 }
 
-// Works are the calls that SetWork makes, see spec.Family.
+// Works are the calls that spec.Command.SetWork makes, see spec.Family.
 type Works struct{}
 
 // Check accepts no call: they are made for looks only.
@@ -329,17 +242,17 @@ func (Works) Check(c *engine.Call) error { return fmt.Errorf("unknown command %d
 
 // Keys appends the indexes of the keys of the command.
 func (Works) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
-	return appendKeys(dst, c.Command&^workBit, c.Args), false
+	return appendKeys(dst, c.Command&^spec.WorkBit, c.Args), false
 }
 
 // Describe returns the name of the command.
 func (Works) Describe(c *engine.Call) (name string, script []byte) {
-	return table[c.Command&^workBit].Name, nil
+	return table[c.Command&^spec.WorkBit].Name, nil
 }
 
 // Do answers the work.
 func (Works) Do(tx *engine.Tx, c *engine.Call) {
-	number := c.Command &^ workBit
+	number := c.Command &^ spec.WorkBit
 	first, end, step := table[number].Keys.Span(c.Args)
 	for i := first; i < end; i += step {
 		if k := len(c.Args[i]); k == 0 || k > engine.MaxKeyBytes {
@@ -347,5 +260,5 @@ func (Works) Do(tx *engine.Tx, c *engine.Call) {
 			return
 		}
 	}
-	c.Answer = answer.AppendInt(c.Answer, int64(works[number](tx, c.Args)))
+	c.Answer = answer.AppendInt(c.Answer, int64(calls[number].Work(tx, c.Args)))
 }

@@ -93,7 +93,7 @@ func TestWork(t *testing.T) {
 			t.Errorf("%s: estimated %v, a line in workLines %v", c.Name, !has, has)
 		}
 		if !has {
-			if c.Name != "" && c.Flags&Fast == 0 && !strings.HasPrefix(c.Complexity, "O(1)") && !strings.Contains(" "+strings.Join(boundedByLine, " ")+" ", " "+c.Name+" ") {
+			if c.Name != "" && c.Flags&spec.Fast == 0 && !strings.HasPrefix(c.Complexity, "O(1)") && !strings.Contains(" "+strings.Join(boundedByLine, " ")+" ", " "+c.Name+" ") {
 				t.Errorf("%s: %s, but no work is estimated", c.Name, c.Complexity)
 			}
 			continue
@@ -116,7 +116,7 @@ func TestWork(t *testing.T) {
 			}
 		}
 		var b engine.Batch
-		SetWork(b.AddCall(0), uint16(number), args)
+		c.SetWork(b.AddCall(0), args)
 		o.e.Look(someTime, &b)
 		work, _, ok := answer.TakeInt(b.Calls[0].Answer)
 		if !ok {
@@ -127,7 +127,7 @@ func TestWork(t *testing.T) {
 			t.Errorf("%s %s: work %d is estimated, %d is counted", c.Name, line, work, counted)
 		}
 		b.Reset()
-		SetWork(b.AddCall(0), uint16(number), append([][]byte{[]byte("none"), []byte("none")}, args[min(2, len(args)):]...)[:len(args)])
+		c.SetWork(b.AddCall(0), append([][]byte{[]byte("none"), []byte("none")}, args[min(2, len(args)):]...)[:len(args)])
 		o.e.Look(someTime, &b)
 		if work, _, _ := answer.TakeInt(b.Calls[0].Answer); work > 0 && c.Group != groupBitmap && c.Name != "SETRANGE" {
 			t.Errorf("%s: work %d for keys that are missing", c.Name, work)

@@ -4,32 +4,33 @@ import (
 	"fmt"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
 
 // The commands that give back and charge.
 
-var rlRefund = Command{
-	Name: "RL.REFUND", Args: "key n [AGE duration]", Before: 3,
+var rlRefund = spec.Command{
+	Name: "RL.REFUND", Args: "key n [AGE duration]",
 	Summary: "Returns n tokens, up to the limit: for work that was not done. AGE is the time since before they were taken: " +
 		"then only those of the window they were taken in are returned, and to a bucket only what it has not earned back since. " +
 		"Without it they must have been taken in the current window, and just now from a bucket. allowed is 0 if nothing could be returned. " +
 		"nil if there is no such key, because it is full already.",
-	Complexity: "O(1), for RL.LOG with AGE O(entries since)", Since: "0.1.0",
-	Flags: Write | Fast, Keys: oneKey,
-	Op: opRefund, Reply: replyDecision,
+	Complexity: "O(1), for RL.LOG with AGE O(entries since)", Since: "0.1.0", Group: spec.LimiterGroup,
+	Flags: spec.Write | spec.Fast, Keys: spec.OneKey,
+	Body: &spec.Ops{Parse: opRefund, Reply: replyDecision, Before: 3},
 }
 
-var rlCharge = Command{
-	Name: "RL.CHARGE", Args: "key n [alg p1 p2] [PARTIAL]", Before: 3,
+var rlCharge = spec.Command{
+	Name: "RL.CHARGE", Args: "key n [alg p1 p2] [PARTIAL]",
 	Summary: "Takes n tokens unconditionally, even into debt: for the actual cost of work after it is done. remaining " +
 		"is then 0 and wait_ms is the time until the debt is repaid. It takes as many as fit below a debt of one limit: allowed is 1 if that is all of n, " +
 		"else 0, with PARTIAL their number. alg p1 p2 are as in RL.ALL: the key is put under these parameters, and made if it is missing. " +
 		"Without them nil if there is no such key.",
-	Complexity: "O(1)", Since: "0.1.0",
-	Flags: Write | DenyOOM | Fast, Keys: oneKey,
-	Op: opCharge, Reply: replyDecision,
+	Complexity: "O(1)", Since: "0.1.0", Group: spec.LimiterGroup,
+	Flags: spec.Write | spec.DenyOOM | spec.Fast, Keys: spec.OneKey,
+	Body: &spec.Ops{Parse: opCharge, Reply: replyDecision, Before: 3},
 }
 
 // adjusting parses the key and n of a command that refunds or charges. At level 1 of calls, and in

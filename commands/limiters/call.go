@@ -2,6 +2,7 @@ package limiters
 
 import (
 	"limitsrv/commands/resp"
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 	"limitsrv/engine/answer"
 )
@@ -16,12 +17,12 @@ type Caller struct {
 	reply resp.Writer
 }
 
-// Do carries out a command line with a valid number of words, and appends its answer to out.
+// Do carries out a line of a command with a valid number of words, and appends its answer to out.
 // Requires: if tx is read-only, the command is ReadOnly.
-func (x *Caller) Do(tx *engine.Tx, c *Command, words [][]byte, out []byte) []byte {
+func (x *Caller) Do(tx *engine.Tx, c *spec.Ops, words [][]byte, out []byte) []byte {
 	x.reply.Buf = x.reply.Buf[:0]
 	x.batch.Level = tx.Level()
-	if err := c.Op(&x.batch, words); err != nil {
+	if err := c.Parse(&x.batch, words); err != nil {
 		x.reply.Error(err)
 		if tx.Level() >= 2 {
 			tx.AddWork(workOfError)

@@ -2,5 +2,5 @@
 // limiter commands of other systems. Package commands answers clients by them, package
 // scripts calls them from scripts.
 //
-//	words -> Command.Op -> engine.Op -> engine -> Decision -> Command.Reply
+//	words -> spec.Ops.Parse -> engine.Op -> engine -> Decision -> spec.Ops.Reply
 package limiters

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
@@ -17,18 +18,18 @@ const (
 		"A quantity of 0 takes none, one below 0 returns tokens."
 )
 
-var clThrottle = Command{
+var clThrottle = spec.Command{
 	Name: "CL.THROTTLE", Args: cellArgs, Summary: cellSummary + " Compatible with redis-cell.",
-	Complexity: "O(1)", Since: "0.1.0",
-	Flags: Write | DenyOOM | Fast | OwnArity | Decides, Keys: oneKey,
-	Op: opCell("cl.throttle"), Reply: replyCell,
+	Complexity: "O(1)", Since: "0.1.0", Group: spec.LimiterGroup,
+	Flags: spec.Write | spec.DenyOOM | spec.Fast | spec.OwnArity | spec.Decides, Keys: spec.OneKey,
+	Body: &spec.Ops{Parse: opCell("cl.throttle"), Reply: replyCell},
 }
 
-var rlThrottle = Command{
+var rlThrottle = spec.Command{
 	Name: "RL.THROTTLE", Args: cellArgs, Summary: cellSummary + " Same as CL.THROTTLE.",
-	Complexity: "O(1)", Since: "0.1.0",
-	Flags: Write | DenyOOM | Fast | OwnArity | Decides, Keys: oneKey,
-	Op: opCell("rl.throttle"), Reply: replyCell,
+	Complexity: "O(1)", Since: "0.1.0", Group: spec.LimiterGroup,
+	Flags: spec.Write | spec.DenyOOM | spec.Fast | spec.OwnArity | spec.Decides, Keys: spec.OneKey,
+	Body: &spec.Ops{Parse: opCell("rl.throttle"), Reply: replyCell},
 }
 
 // opCell appends one Take, always as the last of its ops. If quantity is below 0, a

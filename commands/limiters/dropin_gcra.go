@@ -5,19 +5,20 @@ import (
 	"strconv"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
 
 // GCRA of the milestone releases of Redis 8.8.
 
-var gcra = Command{
+var gcra = spec.Command{
 	Name: "GCRA", Args: "key max_burst tokens_per_period period [TOKENS count]",
 	Summary: "Takes count tokens from a bucket of max_burst + 1 that refills at tokens_per_period per period seconds. " +
 		"Returns [limited, max_burst + 1, remaining, retry_s or -1, reset_s]. Compatible with the milestone releases of Redis 8.8.",
-	Complexity: "O(1)", Since: "0.1.0",
-	Flags: Write | DenyOOM | Fast | Decides, Keys: oneKey,
-	Op: opGCRA, Reply: replyGCRA,
+	Complexity: "O(1)", Since: "0.1.0", Group: spec.LimiterGroup,
+	Flags: spec.Write | spec.DenyOOM | spec.Fast | spec.Decides, Keys: spec.OneKey,
+	Body: &spec.Ops{Parse: opGCRA, Reply: replyGCRA},
 }
 
 var (

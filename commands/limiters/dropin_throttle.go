@@ -6,18 +6,19 @@ import (
 	"strconv"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 )
 
 // THROTTLE of throttlecrab-server 0.4.40. Its max_burst is the full capacity.
 
-var throttle = Command{
+var throttle = spec.Command{
 	Name: "THROTTLE", Args: "key max_burst count period [quantity]",
 	Summary: "Takes quantity tokens from a bucket of max_burst that refills at count per period seconds; a quantity of 0 takes none. " +
 		"Returns [allowed, max_burst, remaining, reset_s, retry_s]; retry_s is -1 for a quantity above max_burst. Compatible with throttlecrab.",
-	Complexity: "O(1)", Since: "0.1.0",
-	Flags: Write | DenyOOM | Fast | Decides, Keys: oneKey,
-	Op: opThrottle, Reply: replyThrottle,
+	Complexity: "O(1)", Since: "0.1.0", Group: spec.LimiterGroup,
+	Flags: spec.Write | spec.DenyOOM | spec.Fast | spec.Decides, Keys: spec.OneKey,
+	Body: &spec.Ops{Parse: opThrottle, Reply: replyThrottle},
 }
 
 const checkFailed = "Rate limit check failed: "

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
@@ -12,14 +13,14 @@ import (
 // limitArgs is the number of arguments for each limit of RL.ALL.
 const limitArgs = 5
 
-var rlAll = Command{
+var rlAll = spec.Command{
 	Name: "RL.ALL", Args: "alg key p1 p2 n [alg key p1 p2 n ...]",
 	Summary: "Takes tokens from all of up to 64 limits, or from none, atomically: alg is " + anyOf(groupAlgs()) + ", and " +
 		"p1 p2 n are the arguments of its command. Returns [allowed, index of the binding limit, [five integers], ...]. The binding " +
 		"limit is the denying one with the longest wait, or, if all allow, the one with the least remaining.",
-	Complexity: "O(limits), and that of each", Since: "0.1.0",
-	Flags: Write | DenyOOM | Decides, Keys: Keys{First: 2, Last: -1, Step: limitArgs},
-	Op: opAll, Reply: replyAll,
+	Complexity: "O(limits), and that of each", Since: "0.1.0", Group: spec.LimiterGroup,
+	Flags: spec.Write | spec.DenyOOM | spec.Decides, Keys: spec.Keys{First: 2, Last: -1, Step: limitArgs},
+	Body: &spec.Ops{Parse: opAll, Reply: replyAll},
 }
 
 func opAll(b *engine.Batch, args [][]byte) error {

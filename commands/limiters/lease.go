@@ -2,24 +2,25 @@ package limiters
 
 import (
 	"limitsrv/commands/resp"
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 )
 
-var rlAcquire = Command{
+var rlAcquire = spec.Command{
 	Name: "RL.ACQUIRE", Args: "key limit ttl id [SHADOW]",
 	Summary: "Acquires one of limit leases for the holder id, or renews the holder's lease: limits " +
 		"concurrency. A lease that is not released expires after ttl. If denied, wait_ms is the time until the next lease expires. limit is at most 1000000.",
-	Complexity: "O(holders)", Since: "0.1.0",
-	Flags: Write | DenyOOM | Fast | Decides, Keys: oneKey,
-	Op: opAcquire, Reply: replyDecision,
+	Complexity: "O(holders)", Since: "0.1.0", Group: spec.LimiterGroup,
+	Flags: spec.Write | spec.DenyOOM | spec.Fast | spec.Decides, Keys: spec.OneKey,
+	Body: &spec.Ops{Parse: opAcquire, Reply: replyDecision},
 }
 
-var rlRelease = Command{
+var rlRelease = spec.Command{
 	Name: "RL.RELEASE", Args: "key id",
 	Summary:    "Releases the lease of the holder id. Returns 1, or 0 if it holds none.",
-	Complexity: "O(holders)", Since: "0.1.0",
-	Flags: Write | Fast, Keys: oneKey,
-	Op: opRelease, Reply: replyRelease,
+	Complexity: "O(holders)", Since: "0.1.0", Group: spec.LimiterGroup,
+	Flags: spec.Write | spec.Fast, Keys: spec.OneKey,
+	Body: &spec.Ops{Parse: opRelease, Reply: replyRelease},
 }
 
 func opAcquire(b *engine.Batch, args [][]byte) (err error) {

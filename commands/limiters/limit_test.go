@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 )
 
@@ -16,13 +17,13 @@ func words(line string) [][]byte {
 	return args
 }
 
-// opOf returns the Op of a line's command.
+// opOf returns the Parse of a line's command.
 func opOf(t testing.TB, line string) func(*engine.Batch, [][]byte) error {
 	t.Helper()
 	name, _, _ := strings.Cut(line, " ")
 	for _, c := range All() {
 		if c.Name == name {
-			return c.Op
+			return c.Body.(*spec.Ops).Parse
 		}
 	}
 	t.Fatalf("no command %s", name)

@@ -1,13 +1,17 @@
 package limiters
 
-import "slices"
+import (
+	"slices"
+
+	"limitsrv/commands/spec"
+)
 
 // table lists the commands, in the order of help. To add one, add a file and a line. Those
 // that take permits follow from the table of algorithms.
-var table = slices.Concat(takeCommands(), []Command{
+var table = slices.Concat(takeCommands(), []spec.Command{
 	rlAcquire, rlRelease, rlAll, rlPeek, rlRefund, rlCharge,
 	clThrottle, rlThrottle, throttle, gcra,
 })
 
 // All returns the commands. The caller must not change them.
-func All() []Command { return table }
+func All() []spec.Command { return table }

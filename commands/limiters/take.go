@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
@@ -14,27 +15,27 @@ import (
 
 // takeCommands returns the commands that take permits: one for each algorithm with
 // permits that are numbers.
-func takeCommands() (all []Command) {
+func takeCommands() (all []spec.Command) {
 	for alg := range engine.Algs() {
 		if u := alg.Usage(); alg.IsCounted() {
-			all = append(all, Command{
+			all = append(all, spec.Command{
 				Name: "RL." + alg.String(), Args: fmt.Sprintf("key %s %v [n] [PARTIAL] [SHADOW]", u.Limit, u.Period),
-				Summary: u.Summary, Complexity: u.Complexity, Since: u.Since,
-				Flags: Write | DenyOOM | Fast | Decides, Keys: oneKey,
-				Op: take(alg), Reply: replyDecision,
+				Summary: u.Summary, Complexity: u.Complexity, Since: u.Since, Group: spec.LimiterGroup,
+				Flags: spec.Write | spec.DenyOOM | spec.Fast | spec.Decides, Keys: spec.OneKey,
+				Body: &spec.Ops{Parse: take(alg), Reply: replyDecision},
 			})
 		}
 	}
 	return all
 }
 
-var rlPeek = Command{
+var rlPeek = spec.Command{
 	Name: "RL.PEEK", Args: "key",
 	Summary: "Returns the state of a key under the parameters of its last use, and changes nothing: " +
 		"[algorithm, limit, remaining, wait_ms for one token, reset_ms], or nil for a key that does not exist or is fully reset.",
-	Complexity: "O(1)", Since: "0.1.0",
-	Flags: ReadOnly | Fast, Keys: oneKey,
-	Op: opPeek, Reply: replyPeek,
+	Complexity: "O(1)", Since: "0.1.0", Group: spec.LimiterGroup,
+	Flags: spec.ReadOnly | spec.Fast, Keys: spec.OneKey,
+	Body: &spec.Ops{Parse: opPeek, Reply: replyPeek},
 }
 
 // take makes the Op of the decision commands: key, two parameters, n, options.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"limitsrv/commands/datatypes"
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 )
 
@@ -15,11 +16,11 @@ func (n *node) lines(level uint8, lines ...string) {
 	n.batch.Level = level
 	for _, line := range lines {
 		words := strings.Fields(line)
-		number, ok := datatypes.Find([]byte(words[0]))
-		if !ok {
+		command := datatypes.Find([]byte(words[0]))
+		if command == nil {
 			panic(line)
 		}
-		datatypes.Set(n.batch.AddCall(0), number, bytesOf(words[1:]))
+		command.SetCall(n.batch.AddCall(0), bytesOf(words[1:]))
 	}
 }
 
@@ -95,10 +96,10 @@ func TestReplaces(t *testing.T) {
 	cases := allCostCases()
 	for number := range datatypes.All() {
 		c := &datatypes.All()[number]
-		if c.Flags&datatypes.Write == 0 || c.Name == "" {
+		if c.Flags&spec.Write == 0 || c.Name == "" {
 			continue
 		}
-		if len(cases[c.Name]) == 0 && c.Flags&datatypes.NoScript == 0 {
+		if len(cases[c.Name]) == 0 && c.Flags&spec.NoScript == 0 {
 			t.Errorf("no case for %s", c.Name)
 		}
 		more := []string{c.Name + " k", c.Name + " k -1", c.Name + " k 1", c.Name + " k 1 1", c.Name + " k PXAT 1", c.Name + " k s s", c.Name + " k l 0 -1", c.Name + " k x"}
@@ -117,7 +118,7 @@ func TestReplaces(t *testing.T) {
 				n.do(last, 1)
 				left := n.run("return redis.pcall('STRLEN', KEYS[1])", "1", key)
 				var length int
-				if fmt.Sscanf(left, ":%d", &length); length < 201 && !datatypes.Replaces(uint16(number)) {
+				if fmt.Sscanf(left, ":%d", &length); length < 201 && c.Flags&spec.Replaces == 0 {
 					t.Errorf("%s: %s has %q left of a string of 201 bytes, and the command does not say that it replaces", last, key, left)
 				}
 			}

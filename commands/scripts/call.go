@@ -44,8 +44,8 @@ func (m *machine) redisCall(c *command, args []value.Value, raises bool) value.V
 	}
 	n := m.count(c)
 	n.Calls++
-	if c.plain {
-		if n, ok := datatypes.DoNumber(m.tx, c.number, m.words[1:]); ok {
+	if c.call != nil && c.call.Integer != nil {
+		if n, ok := c.call.Integer(m.tx, m.words[1:]); ok {
 			m.st.Charge(int(m.tx.TakeWork()))
 			return value.Number(float64(n))
 		}
@@ -140,18 +140,18 @@ const (
 
 // permit counts a command with m.words, and returns the error if it must not be carried out.
 func (m *machine) permit(c *command) (wrong string) {
-	switch {
-	case c == nil || c.isNewer(m.tx):
+	switch level := m.tx.Level(); {
+	case c == nil || c.isNewer(level):
 		return unknownCommand
-	case c.forbidden || c.blocks && m.tx.Level() < blockingLevel:
+	case c.isForbidden(level):
 		return "ERR This Redis command is not allowed from script"
-	case len(m.words) < c.least || len(m.words) > c.most, c.limit != nil && c.limit.Before > 0 && len(m.words) > c.limit.Before && m.tx.Level() < 2:
+	case len(m.words) < c.least || c.isTooLong(len(m.words), level):
 		return wrongArity
-	case m.looks && c.writes:
+	case m.looks && c.writes():
 		return "ERR Write commands are not allowed from read-only scripts."
 	}
 	m.st.Charge(stepsPerCommand + stepsPerWord*len(m.words) + m.wordBytes/wordBytesPerStep)
-	if m.declared && (c.own == nil || c.keys.Step > 0) && !m.mayTouch(c, m.words[1:]) {
+	if m.declared && (c.own == nil || c.Keys.Step > 0) && !m.mayTouch(c, m.words[1:]) {
 		return "ERR Script attempted to access a key that it has not declared"
 	}
 	return ""
@@ -162,16 +162,16 @@ func (m *machine) perform(c *command) {
 	m.answer = m.answer[:0]
 	switch {
 	case c.own != nil:
-		m.answer = c.own(m, m.answer)
+		m.answer = c.own.do(m, m.answer)
 		return
 	case c.limit != nil:
 		m.answer = m.limits.Do(m.tx, c.limit, m.words, m.answer)
 	default:
-		m.answer = datatypes.Do(m.tx, c.number, m.words[1:], m.answer)
+		m.answer = datatypes.Do(m.tx, c.Command, m.words[1:], m.answer)
 	}
 	work := int(m.tx.TakeWork())
 	m.st.Charge(work + len(m.answer)/bytesPerStep)
-	if c.writes && m.st.Heap.Prepaid {
+	if c.writes() && m.st.Heap.Prepaid {
 		m.add(m.wordBytes + work*addedPerWork)
 	}
 }
@@ -199,7 +199,7 @@ func checkCommand(st *lua.State, args []value.Value) value.Value {
 	if wrong := m.take(args); wrong != "" {
 		raise(st, wrong)
 	}
-	if c := findCommand(m.words[0]); c == nil || c.isNewer(m.tx) {
+	if c := findCommand(m.words[0]); c == nil || c.isNewer(m.tx.Level()) {
 		raise(st, "ERR Invalid command passed to redis.acl_check_cmd()")
 	}
 	return value.True

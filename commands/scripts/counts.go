@@ -23,7 +23,7 @@ func (m *machine) count(c *command) *engine.CommandCount {
 
 // reject counts a command that is not carried out. c is nil for an unknown one.
 func (m *machine) reject(c *command) {
-	if c != nil && !c.isNewer(m.tx) {
+	if c != nil && !c.isNewer(m.tx.Level()) {
 		m.count(c).Rejected++
 	}
 }

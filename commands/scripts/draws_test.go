@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"limitsrv/commands/datatypes"
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 )
 
@@ -41,14 +42,14 @@ func drawers(t *testing.T) map[string]func(*engine.Batch) {
 	}
 	for i := range datatypes.All() {
 		c := &datatypes.All()[i]
-		if c.Flags&datatypes.Draws == 0 {
+		if c.Flags&spec.Draws == 0 {
 			continue
 		}
 		key := drawn[c.Name]
 		if key == "" {
 			t.Errorf("%s draws, but has no collection in this test", c.Name)
 		}
-		all[c.Name] = func(b *engine.Batch) { datatypes.Set(b.AddCall(0), uint16(i), bytesOf([]string{key})) }
+		all[c.Name] = func(b *engine.Batch) { c.SetCall(b.AddCall(0), bytesOf([]string{key})) }
 		script("return redis.call('"+c.Name+"', KEYS[1])", "1", key)
 	}
 	return all

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"limitsrv/commands/glob"
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 	"limitsrv/engine/answer"
 	"limitsrv/engine/values/numbers"
@@ -124,7 +125,7 @@ func scanCommand(m *machine, out []byte) []byte {
 	}
 	for options := m.words[2:]; len(options) > 0; options = options[2:] {
 		wrong := ""
-		switch name := strings.ToUpper(string(options[0][:min(len(options[0]), maxName)])); {
+		switch name := strings.ToUpper(string(options[0][:min(len(options[0]), spec.MaxName)])); {
 		case len(options) == 1:
 			wrong = syntaxError
 		case name == "MATCH":

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 )
 
@@ -44,7 +45,7 @@ func TestAllKeys(t *testing.T) {
 // TestAllKeysAtLevel1: the commands are unknown at level 1.
 func TestAllKeysAtLevel1(t *testing.T) {
 	for name, c := range commands {
-		if !c.allKeys {
+		if c.Flags&spec.AllKeys == 0 {
 			continue
 		}
 		text := "return redis.call('" + name + "', '0')"
@@ -111,7 +112,7 @@ func TestBlockingCommands(t *testing.T) {
 	for name, c := range commands {
 		text := "return redis.pcall('" + name + "', 'k', '0').err"
 		switch got := newNode().runAt(1, text, "0"); {
-		case c.blocks && !strings.Contains(got, "not allowed from script"):
+		case c.Flags&spec.Blocking != 0 && !strings.Contains(got, "not allowed from script"):
 			t.Errorf("at level 1 %s answers %s", name, got)
 		case name == "WAIT" && !strings.Contains(got, "Unknown Redis command"):
 			t.Errorf("at level 1 %s answers %s", name, got)

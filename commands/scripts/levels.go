@@ -8,6 +8,10 @@ const newest uint8 = spec.Level
 
 const namesLevel = 2
 
+// chargedLevel is the level of calls from which scripts pay for all work and memory before it is
+// spent, and compute the same results on all processors.
+const chargedLevel = 2
+
 // blockingLevel is the level of calls from which scripts may call blocking commands.
 const blockingLevel = 2
 

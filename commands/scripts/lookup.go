@@ -8,72 +8,84 @@ import (
 
 	"limitsrv/commands/datatypes"
 	"limitsrv/commands/limiters"
-	"limitsrv/engine"
+	"limitsrv/commands/spec"
 )
 
-// A command is one that redis.call may find.
+// A command is the record of a command, for redis.call. The flag NoScript forbids it, but for
+// blocking commands: they do not wait in scripts.
 type command struct {
-	number  uint16 // of datatypes, unless it is forbidden, a limit or has a function of its own
-	counter uint16 // see Counter
-	least   int    // words, the name included
-	most    int
-	since   uint8 // the first level of calls that has the command
-	// allKeys is set if the command may read keys that it does not name, or selects a database.
-	allKeys bool
-	writes  bool
-	// publishes is set for PUBLISH. It counts as a write, as in Redis.
-	publishes bool
-	keys      datatypes.Keys
-	// forbidden commands exist, but scripts may not call them. blocks is set for blocking
-	// commands. They are forbidden at level 1 of calls; at later levels they do not wait.
-	forbidden, blocks bool
-	plain             bool                                // a command of datatypes
-	own               func(m *machine, out []byte) []byte // executes m.words
-	limit             *limiters.Command                   // nil: not a limit
+	*spec.Command
+	counter     uint16 // see Counter
+	least, most int    // words, the name included
+	// The body is one of these, except for a forbidden command.
+	call  *spec.Call
+	limit *spec.Ops
+	own   *own
 }
 
-// isNewer reports whether calls of tx's level do not have the command.
-func (c *command) isNewer(tx *engine.Tx) bool { return c.since != 0 && c.since > tx.Level() }
+// An own is the body of a command that is different in scripts, because it depends on more than keys.
+type own struct {
+	do    func(m *machine, out []byte) []byte // executes m.words
+	since uint8                               // the first level of calls that has the command
+}
+
+// Body implements spec.Body.
+func (*own) Body() {}
+
+// isNewer reports whether calls of a level do not have the command.
+func (c *command) isNewer(level uint8) bool { return c.own != nil && c.own.since > level }
+
+// isForbidden reports whether scripts may not call the command.
+func (c *command) isForbidden(level uint8) bool {
+	return c.Flags&spec.NoScript != 0 && (c.Flags&spec.Blocking == 0 || level < blockingLevel)
+}
+
+// isTooLong reports whether a line of words is too long for calls of a level.
+func (c *command) isTooLong(words int, level uint8) bool {
+	return words > c.most || c.limit != nil && c.limit.Before > 0 && words > c.limit.Before && level < chargedLevel
+}
+
+// writes reports whether the command may change the state, or publishes, as in Redis.
+func (c *command) writes() bool { return c.Flags&spec.Write != 0 }
+
+// ownCommands are the commands with a meaning of their own in scripts.
+var ownCommands = []spec.Command{
+	{Name: "TIME", Body: &own{do: timeNow}},
+	{Name: "ECHO", Args: "message", Body: &own{do: echo}},
+	{Name: "PING", Args: "[message]", Body: &own{do: ping}},
+	{Name: "KEYS", Args: "pattern", Flags: spec.AllKeys, Body: &own{onAllKeys(keysCommand), namesLevel}},
+	{Name: "SCAN", Args: "cursor [option ...]", Flags: spec.AllKeys, Body: &own{onAllKeys(scanCommand), namesLevel}},
+	{Name: "DBSIZE", Flags: spec.AllKeys, Body: &own{onAllKeys(dbSizeCommand), namesLevel}},
+	{Name: "RANDOMKEY", Flags: spec.AllKeys, Body: &own{onAllKeys(randomKeyCommand), namesLevel}},
+	{Name: "SELECT", Args: "index", Flags: spec.AllKeys, Body: &own{onAllKeys(selectCommand), namesLevel}},
+	{Name: "INFO", Args: "[section ...]", Flags: spec.AllKeys, Body: &own{onAllKeys(infoCommand), namesLevel}},
+	{Name: "MEMORY", Args: "subcommand [arg ...]", Keys: spec.Keys{First: 2, Last: 2, Step: 1}, Body: &own{memoryCommand, namesLevel}},
+	{Name: "WAIT", Args: "numreplicas timeout", Body: &own{wait, blockingLevel}},
+	{Name: "PUBLISH", Args: "channel message", Flags: spec.Write | spec.Reaches, Body: &own{do: publish}},
+}
+
+// forbidden are the names of further commands of Redis and of limitsrv, which scripts may not call.
+// Other names are unknown.
+const forbidden = `ASKING AUTH CLIENT CLUSTER CONFIG DEBUG DISCARD EVAL EVALSHA EVAL_RO EVALSHA_RO EXEC FAILOVER FCALL FCALL_RO
+	FUNCTION HELLO LATENCY MIGRATE MODULE MONITOR MULTI PSUBSCRIBE PSYNC PUNSUBSCRIBE QUIT REPLCONF REPLICAOF RESET RL.BACKUP RL.STATS RL.TOP SAVE BGSAVE SCRIPT
+	SHUTDOWN SLAVEOF SLOWLOG SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE SYNC UNSUBSCRIBE UNWATCH WATCH`
 
 // commands are the commands by name in capitals.
-var commands = func() map[string]*command {
-	all := make(map[string]*command)
-	for i := range datatypes.All() {
-		c := &datatypes.All()[i]
-		if c.Name == "" {
-			continue
-		}
-		x := &command{number: uint16(i), least: c.Arity, most: c.Arity, writes: c.Flags&datatypes.ReadOnly == 0, keys: c.Keys, plain: true, blocks: c.Flags&datatypes.Blocking != 0}
-		if c.Arity < 0 {
-			x.least, x.most = -c.Arity, math.MaxInt
-		}
-		all[c.Name] = x
-	}
-	for i := range limiters.All() {
-		c := &limiters.All()[i]
-		least, most := c.Words()
-		all[c.Name] = &command{
-			limit: c, least: least, most: most, writes: c.Flags&limiters.ReadOnly == 0, keys: datatypes.Keys{First: c.Keys.First, Last: c.Keys.Last, Step: c.Keys.Step},
+var commands = func() spec.Index[*command] {
+	all := make(spec.Index[*command])
+	add := func(table []spec.Command) {
+		for i := range table {
+			if c := &table[i]; c.Name != "" {
+				all[c.Name] = commandOf(c)
+			}
 		}
 	}
-	reset := *all["DEL"]
-	all["RL.RESET"] = &reset
-	all["TIME"] = &command{least: 1, most: 1, own: timeNow}
-	all["ECHO"] = &command{least: 2, most: 2, own: echo}
-	all["PING"] = &command{least: 1, most: 2, own: ping}
-	all["KEYS"] = &command{least: 2, most: 2, own: onAllKeys(keysCommand), since: namesLevel, allKeys: true}
-	all["SCAN"] = &command{least: 2, most: math.MaxInt, own: onAllKeys(scanCommand), since: namesLevel, allKeys: true}
-	all["DBSIZE"] = &command{least: 1, most: 1, own: onAllKeys(dbSizeCommand), since: namesLevel, allKeys: true}
-	all["RANDOMKEY"] = &command{least: 1, most: 1, own: onAllKeys(randomKeyCommand), since: namesLevel, allKeys: true}
-	all["SELECT"] = &command{least: 2, most: 2, own: onAllKeys(selectCommand), since: namesLevel, allKeys: true}
-	all["INFO"] = &command{least: 1, most: math.MaxInt, own: onAllKeys(infoCommand), since: namesLevel, allKeys: true}
-	all["MEMORY"] = &command{least: 2, most: math.MaxInt, own: memoryCommand, since: namesLevel, keys: datatypes.Keys{First: 2, Last: 2, Step: 1}}
-	all["WAIT"] = &command{least: 3, most: 3, own: wait, since: blockingLevel}
-	all["PUBLISH"] = &command{least: 3, most: 3, own: publish, writes: true, publishes: true}
-	for _, name := range strings.Fields(`ASKING AUTH CLIENT CLUSTER CONFIG DEBUG DISCARD EVAL EVALSHA EVAL_RO EVALSHA_RO EXEC FAILOVER FCALL FCALL_RO
-		FUNCTION HELLO LATENCY MIGRATE MODULE MONITOR MULTI PSUBSCRIBE PSYNC PUNSUBSCRIBE QUIT REPLCONF REPLICAOF RESET RL.BACKUP RL.STATS RL.TOP SAVE BGSAVE SCRIPT
-		SHUTDOWN SLAVEOF SLOWLOG SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE SYNC UNSUBSCRIBE UNWATCH WATCH`) {
-		all[name] = &command{forbidden: true}
+	add(datatypes.All())
+	add(limiters.All())
+	add(ownCommands)
+	all["RL.RESET"] = commandOf(datatypes.Find([]byte("DEL")))
+	for _, name := range strings.Fields(forbidden) {
+		all[name] = commandOf(&spec.Command{Name: name, Flags: spec.NoScript})
 	}
 	for i, name := range slices.Sorted(maps.Keys(all)) {
 		all[name].counter = uint16(i)
@@ -81,20 +93,17 @@ var commands = func() map[string]*command {
 	return all
 }()
 
-// maxName is longer than any name.
-const maxName = 32
+func commandOf(c *spec.Command) *command {
+	x := &command{Command: c}
+	x.least, x.most = c.Words()
+	if c.Flags&spec.OwnArity != 0 {
+		x.least, x.most = 0, math.MaxInt
+	}
+	x.call, _ = c.Body.(*spec.Call)
+	x.limit, _ = c.Body.(*spec.Ops)
+	x.own, _ = c.Body.(*own)
+	return x
+}
 
 // findCommand returns the command with a name, in any case, or nil. No allocation.
-func findCommand(name []byte) *command {
-	if len(name) >= maxName {
-		return nil
-	}
-	var upper [maxName]byte
-	for i, c := range name {
-		if 'a' <= c && c <= 'z' {
-			c -= 'a' - 'A'
-		}
-		upper[i] = c
-	}
-	return commands[string(upper[:len(name)])]
-}
+func findCommand(name []byte) *command { return commands.Find(name, nil) }

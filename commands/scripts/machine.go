@@ -90,7 +90,7 @@ func (m *machine) forget() {
 
 // mayTouch reports whether the keys of a command with some arguments are given ones.
 func (m *machine) mayTouch(c *command, args [][]byte) bool {
-	first, end, step := c.keys.Span(args)
+	first, end, step := c.Keys.Span(args)
 	for i := first; i < end; i += step {
 		if !m.isGiven(args[i]) {
 			return false

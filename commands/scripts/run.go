@@ -14,10 +14,6 @@ import (
 // on all.
 const maxMemory = 64 << 20
 
-// chargedLevel is the level of calls from which scripts pay for all work and memory before it is
-// spent, and compute the same results on all processors.
-const chargedLevel = 2
-
 // prepaid reports whether all work and memory of a call is charged before it is spent.
 func prepaid(tx *engine.Tx) bool { return tx.Level() >= chargedLevel }
 

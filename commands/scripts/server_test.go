@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 )
 
@@ -99,12 +100,12 @@ func TestSizesAgree(t *testing.T) {
 // TestNewCommandsAtLevel1: commands with a level are unknown below it.
 func TestNewCommandsAtLevel1(t *testing.T) {
 	for name, c := range commands {
-		if c.since == 0 {
+		if c.own == nil || c.own.since == 0 {
 			continue
 		}
 		text := fmt.Sprintf("return redis.call('%s'%s)", name, strings.Repeat(", '0'", c.least-1))
-		if got := newNode().runAt(c.since-1, text, "0"); !strings.HasPrefix(got, "-"+unknownCommand) {
-			t.Errorf("%s at level %d: %s", text, c.since-1, got)
+		if got := newNode().runAt(c.own.since-1, text, "0"); !strings.HasPrefix(got, "-"+unknownCommand) {
+			t.Errorf("%s at level %d: %s", text, c.own.since-1, got)
 		}
 	}
 }
@@ -114,7 +115,7 @@ func TestOtherDatabasesArePaid(t *testing.T) {
 	n := newNode()
 	n.run("for i = 1, 5000 do redis.call('SET', 'key' .. i, 1) end", "0")
 	for name, c := range commands {
-		if !c.allKeys || name == "SELECT" {
+		if c.Flags&spec.AllKeys == 0 || name == "SELECT" {
 			continue
 		}
 		text := fmt.Sprintf("redis.call('SELECT', 7) return redis.pcall('%s'%s)", name, strings.Repeat(", '0'", c.least-1))

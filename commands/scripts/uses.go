@@ -1,6 +1,9 @@
 package scripts
 
-import "limitsrv/commands/scripts/lua/syntax"
+import (
+	"limitsrv/commands/scripts/lua/syntax"
+	"limitsrv/commands/spec"
+)
 
 // uses is how a script calls commands, as far as its text says so: by redis.call and
 // redis.pcall with the constant name of a command.
@@ -134,24 +137,24 @@ func (x *examiner) call(args []syntax.Expr) {
 		return
 	}
 	c := findCommand([]byte(text.Value))
-	if c == nil || c.since > x.level {
+	if c == nil || c.isNewer(x.level) {
 		return
 	}
 	x.names = append(x.names, text.Value)
-	x.reads = x.reads && !c.writes
-	x.publishes = x.publishes || c.publishes
+	x.reads = x.reads && !c.writes()
+	x.publishes = x.publishes || c.Flags&spec.Reaches != 0
 	words, exact := len(args), true
 	switch args[words-1].(type) {
 	case *syntax.CallExpr, *syntax.Vararg:
 		words, exact = words-1, false
 	}
-	x.declared = x.declared && !c.allKeys && c.keys.Count == 0 // the number of keys is seldom a constant
-	last := c.keys.Last
+	x.declared = x.declared && c.Flags&spec.AllKeys == 0 && c.Keys.Count == 0 // the number of keys is seldom a constant
+	last := c.Keys.Last
 	if last < 0 {
 		last += words
 		x.declared = x.declared && exact
 	}
-	for i := c.keys.First; i > 0 && i <= last; i += c.keys.Step {
+	for i := c.Keys.First; i > 0 && i <= last; i += c.Keys.Step {
 		if i < words {
 			x.declared = x.declared && x.isKey(args[i])
 		} else if !exact {

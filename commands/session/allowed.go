@@ -5,15 +5,16 @@ import (
 	"strings"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/spec"
 )
 
 // mayRun returns an error if c is not allowed in the current state: before login, or in
 // RESP2 with subscriptions, because the client could not tell a reply from a message.
 func (s *Session) mayRun(c *Spec) error {
 	switch {
-	case s.account == nil && c.Flags&NoAuth == 0:
+	case s.account == nil && c.Flags&spec.NoAuth == 0:
 		return errNoAuth
-	case s.MustPush() && c.Flags&Listener == 0:
+	case s.MustPush() && c.Flags&spec.Listener == 0:
 		return resp.NewError("ERR", "Can't execute '"+c.FullName+"': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context")
 	}
 	return nil
@@ -27,8 +28,8 @@ var (
 // mayRunLoading returns an error if c, or a command that it executes, must not run while the state
 // is loading.
 func (s *Session) mayRunLoading(c *Spec) error {
-	if c.Flags&Loading == 0 ||
-		c.Flags&Executes != 0 && slices.ContainsFunc(s.tx.queue, func(q queued) bool { return q.spec.Flags&Loading == 0 }) {
+	if c.Flags&spec.Loading == 0 ||
+		c.Flags&spec.Executes != 0 && slices.ContainsFunc(s.tx.queue, func(q queued) bool { return q.spec.Flags&spec.Loading == 0 }) {
 		return errLoading
 	}
 	return nil
@@ -40,7 +41,7 @@ func (s *Session) reject(c *Spec, err error) {
 	if c != nil {
 		s.stats[c.ID].rejected.Add(1)
 		s.rejectRequest(c, err)
-		if c.Flags&Executes != 0 {
+		if c.Flags&spec.Executes != 0 {
 			err = s.rejectExec(err)
 		}
 	}
@@ -62,7 +63,7 @@ func (s *Session) rejectExec(err error) error {
 // rejectRequest counts a request that is not executed. A redirection is none: the client asks the
 // other node.
 func (s *Session) rejectRequest(c *Spec, err error) {
-	if c.Flags&Decides != 0 && resp.ErrorOf(err).Code != codeMoved {
+	if c.Flags&spec.Decides != 0 && resp.ErrorOf(err).Code != codeMoved {
 		s.stats[c.ID].countRequests(WasError, 1)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 )
 
@@ -28,11 +29,11 @@ const (
 )
 
 // kindOf returns the answerKind of a command line with this number of words.
-func (c *Command) kindOf(words int) answerKind {
+func (c *Spec) kindOf(words int) answerKind {
 	switch {
 	case c.Long == 0 || words < c.Long:
 		return always
-	case c.Flags&Runs != 0:
+	case c.Flags&spec.Runs != 0:
 		return running
 	case !c.Flags.MayWrite():
 		return reading
@@ -121,7 +122,7 @@ func (s *Session) mayBegin(c *Spec) bool {
 // queuedLong reports whether c executes a transaction that has a command with an answer that may be
 // long.
 func (s *Session) queuedLong(c *Spec) bool {
-	return c.Flags&Executes != 0 && slices.ContainsFunc(s.tx.queue, func(q queued) bool { return q.spec.Long > 0 })
+	return c.Flags&spec.Executes != 0 && slices.ContainsFunc(s.tx.queue, func(q queued) bool { return q.spec.Long > 0 })
 }
 
 // leave releases the reservation of a batch. Requires: its answers are in the output, or the
@@ -156,7 +157,7 @@ var (
 // isHeld reports whether an item of the completed batch has no answer because the answers of the
 // batch were too long. ops are the ops of that item.
 func (s *Session) isHeld(it *item, ops []engine.Op) bool {
-	return it.err == nil && it.spec.Reply == nil && it.spec.Told == nil && len(s.g.batch.Calls[ops[len(ops)-1].N].Answer) == 0
+	return it.err == nil && it.spec.Reply == nil && it.spec.Asks == nil && len(s.g.batch.Calls[ops[len(ops)-1].N].Answer) == 0
 }
 
 // answerHeld writes the error for an item without an answer that can not be executed again.

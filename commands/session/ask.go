@@ -41,7 +41,7 @@ func (s *Session) ask(c *Spec, args [][]byte) (number int32, err error) {
 	a := &g.asks[n]
 	a.Rows, a.Headers, a.retry = false, false, nil
 	a.check.Share(&g.memory)
-	if err = c.Ask(a, &g.request, args); err == nil {
+	if err = c.Asks.Parse(a, &g.request, args); err == nil {
 		err = s.h.appendCheck(&g.batch, &a.check, &g.request)
 	}
 	return int32(n + 1), err
@@ -49,7 +49,7 @@ func (s *Session) ask(c *Spec, args [][]byte) (number int32, err error) {
 
 // askedBy returns the request of an item, which it parses again. It is valid until the next one.
 func (g *pendingBatch) askedBy(it *item) *checks.Request {
-	it.spec.Ask(&g.asks[it.ask-1], &g.request, it.args) // without an error, as before
+	it.spec.Asks.Parse(&g.asks[it.ask-1], &g.request, it.args) // without an error, as before
 	return &g.request
 }
 
@@ -200,7 +200,7 @@ func (s *Session) answerAsk(it *item, ops []engine.Op, ds []engine.Decision) Out
 		s.w.Error(err)
 		return WasError
 	}
-	it.spec.Told(&s.w, a, answer, &s.g.headers)
+	it.spec.Asks.Reply(&s.w, a, answer, &s.g.headers)
 	if len(answer.Closed) > 0 {
 		s.h.audit.closed(s.g.askedBy(it), answer.Closed, s.account.Name(), s.client.Addr)
 	}

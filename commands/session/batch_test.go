@@ -10,26 +10,29 @@ import (
 
 	"limitsrv/commands/backend"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 )
 
 // testCommands are those of newTestSession.
-var testCommands = []*Command{
+var testCommands = []*spec.Command{
 	{
 		Name: "DEL", Args: "key",
-		Op: func(b *engine.Batch, args [][]byte) error {
-			b.Ops = append(b.Ops, engine.Op{Kind: engine.Forget, Key: args[1]})
-			return nil
+		Body: &spec.Ops{
+			Parse: func(b *engine.Batch, args [][]byte) error {
+				b.Ops = append(b.Ops, engine.Op{Kind: engine.Forget, Key: args[1]})
+				return nil
+			},
+			Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) { w.Int(ds[0].Allowed) },
 		},
-		Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) { w.Int(ds[0].Allowed) },
 	},
-	{Name: "MULTI", Flags: Immediate, Run: func(s *Session, _ *resp.Writer, _ [][]byte) { _ = s.Multi() }},
-	{Name: "EXEC", Flags: Immediate | Executes, Run: func(s *Session, _ *resp.Writer, _ [][]byte) { _ = s.Exec() }},
+	{Name: "MULTI", Flags: spec.Immediate, Body: Run(func(s *Session, _ *resp.Writer, _ [][]byte) { _ = s.Multi() })},
+	{Name: "EXEC", Flags: spec.Immediate | spec.Executes, Body: Run(func(s *Session, _ *resp.Writer, _ [][]byte) { _ = s.Exec() })},
 }
 
 // newTestSession returns a session of a server with testCommands and more. The server allows
 // every op.
-func newTestSession(more ...*Command) *Session {
+func newTestSession(more ...*spec.Command) *Session {
 	r := NewRegistry(append(more, testCommands...), func([]byte) string { return "" })
 	return NewHandler(Config{Exec: allow{}, Clock: backend.NewTestClock(0)}, r).NewSession(Client{Wake: func() {}})
 }
@@ -128,10 +131,10 @@ func TestMonitorsEnd(t *testing.T) {
 func TestTransactionIsBounded(t *testing.T) {
 	const each, all = 1 << 20, 100
 	runs := 0
-	s := newTestSession(&Command{Name: "BIG", Run: func(_ *Session, w *resp.Writer, _ [][]byte) {
+	s := newTestSession(&spec.Command{Name: "BIG", Body: Run(func(_ *Session, w *resp.Writer, _ [][]byte) {
 		runs++
 		w.BulkString(string(make([]byte, each)))
-	}})
+	})})
 	s.send("MULTI")
 	for range all {
 		s.Do([][]byte{[]byte("BIG")})
@@ -152,11 +155,11 @@ func TestTransactionIsBounded(t *testing.T) {
 func TestTransactionPauses(t *testing.T) {
 	const all = 3 * execFew
 	woken, runs := make(chan struct{}, all), 0
-	s := newTestSession(&Command{Name: "SLEEP", Run: func(_ *Session, w *resp.Writer, _ [][]byte) {
+	s := newTestSession(&spec.Command{Name: "SLEEP", Body: Run(func(_ *Session, w *resp.Writer, _ [][]byte) {
 		time.Sleep(time.Duration(execTurn))
 		runs++
 		w.Int(int64(runs))
-	}})
+	})})
 	s.client.Wake = func() { woken <- struct{}{} }
 	s.send("MULTI")
 	want := fmt.Sprintf("*%d\r\n", 2*all)

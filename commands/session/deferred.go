@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/waiting"
 	"limitsrv/internal/fatal"
 )
@@ -69,7 +70,7 @@ func (s *Session) finishDeferred() {
 // holdBack reports whether a command must wait for the end of CLIENT PAUSE; then the
 // session is in the state away.
 func (s *Session) holdBack(c *Spec) bool {
-	if c.Flags&Unpaused != 0 {
+	if c.Flags&spec.Unpaused != 0 {
 		return false
 	}
 	if !s.flush() {
@@ -174,13 +175,13 @@ func (h *Handler) Unblock(id int64, withError bool) bool {
 // Waiting returns the number of clients that wait for elements.
 func (h *Handler) Waiting() int64 { return h.waiting.Waiting() }
 
-// A freshness is the state of a Cluster.Fresh call for a run command, see Command.Fresh.
+// A freshness is the state of a Cluster.Fresh call for a run command, see spec.Command.Fresh.
 type freshness struct {
 	asked bool // Fresh was called; it is complete unless the session is away
 	err   error
 }
 
-// Always is a Command.Fresh for commands that always read state that all nodes share.
+// Always is a spec.Command.Fresh for commands that always read state that all nodes share.
 func Always([][]byte) bool { return true }
 
 // reads reports whether a run command requires a Cluster.Fresh call.

@@ -1,7 +1,7 @@
 // Package session owns the state of a connection, and the state that all connections share:
-// login, protocol, transaction, pushed messages, counters, the slow log. It defines the form
-// of a command, Command, and finds commands in a Registry; it has no command of its own
-// except HELP of containers. The table, the arguments and the replies are in package
+// login, protocol, transaction, pushed messages, counters, the slow log. It runs the bodies of
+// commands, and finds commands in a Registry; it has no command of its own except HELP of
+// containers. The table, the arguments and the replies are in package
 // commands, which imports it.
 //
 // It does no socket I/O: a Session takes parsed commands and appends bytes to a buffer. It
@@ -52,7 +52,7 @@
 //
 //   - It answers MOVED to a command with keys if Cluster.Where names another node for
 //     the slot, and does not execute it.
-//   - Before a command that reads state outside of batches, see Command.Fresh, it waits until
+//   - Before a command that reads state outside of batches, see spec.Command.Fresh, it waits until
 //     this node has every change that another node has answered.
 //   - After READONLY it marks batches as Stale. A replica may answer read-only commands
 //     of such a batch, including WATCH, so that later reads are at least as new as the

@@ -6,6 +6,7 @@ import (
 
 	"limitsrv/commands/auth"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 )
 
@@ -102,7 +103,7 @@ func (s *Session) Exec() error {
 // recheck returns an error if a queued command is not permitted any more, or not to the account as
 // which an earlier command of the transaction logs in, or if it has too many words.
 func (s *Session) recheck(account *auth.Account, c *Spec, args [][]byte) error {
-	if c.isSurplus(args) && c.Flags&OwnArity == 0 {
+	if c.isSurplus(args) && c.Flags&spec.OwnArity == 0 {
 		return c.wrongArity(args)
 	}
 	if account == nil || s.h.hooks.Load()&guarded == 0 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 )
 
@@ -16,7 +17,7 @@ func (h *Handler) removeMonitor(s *Session) {
 
 // feedMonitors sends a command to the monitors, if there are any.
 func (s *Session) feedMonitors(c *Spec, args [][]byte) {
-	if s.h.hooks.Load()&monitored == 0 || s.again || c.Flags&Admin != 0 {
+	if s.h.hooks.Load()&monitored == 0 || s.again || c.Flags&spec.Admin != 0 {
 		return
 	}
 	hub := s.h.hub

@@ -5,6 +5,7 @@ import (
 	"net"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/spec"
 	"limitsrv/engine/slots"
 )
 
@@ -15,7 +16,7 @@ const codeMoved = "MOVED"
 // redirected according to the commands of its transaction. Requires: the cluster is
 // Enabled.
 func (s *Session) elsewhere(c *Spec, args [][]byte) error {
-	ofExec := c.Flags&Executes != 0 && s.tx.keyed && !s.tx.dirty
+	ofExec := c.Flags&spec.Executes != 0 && s.tx.keyed && !s.tx.dirty
 	if !ofExec && !s.isForLeader(c, args) {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"limitsrv/commands/auth"
 	"limitsrv/commands/backend"
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 	"limitsrv/internal/status"
 )
@@ -86,7 +87,7 @@ func (h *Handler) CountScripts(number func(name string) (n int, counted bool)) {
 }
 
 // inScripts reports whether scripts may call a subcommand.
-func (c *Spec) inScripts() bool { return c.Flags&NoScript == 0 && c.Keys.Step > 0 }
+func (c *Spec) inScripts() bool { return c.Flags&spec.NoScript == 0 && c.Keys.Step > 0 }
 
 // Denied counts, since the start, failed logins including those denied without a check,
 // commands denied because a group is missing, and commands denied because of a key.
@@ -172,7 +173,7 @@ func (h *Handler) RequestCounts() (all []RequestCount) {
 		}
 	}
 	for _, c := range h.registry.Specs() {
-		if c.Flags&Decides != 0 {
+		if c.Flags&spec.Decides != 0 {
 			add(strings.ToLower(c.FullName), func(i int) *outcomeCounts { return h.stats.stripes[i][c.ID].requests.Load() })
 		}
 	}

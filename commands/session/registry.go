@@ -1,18 +1,19 @@
 package session
 
 import (
-	"strconv"
 	"strings"
 
 	"limitsrv/commands/auth/users"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/usage"
 	"limitsrv/commands/word"
 )
 
-// A Spec is a Command with the values derived from it.
+// A Spec is a command of a Registry, with the values derived from its record.
 type Spec struct {
-	*Command
+	*spec.Command
+	body
 	FullName  string // in lower case; of a Sub with its container's name: client|setname
 	ID        int    // index of its counters
 	Arguments []usage.Arg
@@ -20,7 +21,7 @@ type Spec struct {
 	Min, Max  int // bounds of the number of words, including the name
 	isSub     bool
 	isClient  bool         // CLIENT or a subcommand of it
-	needs     users.Groups // see Command.needs
+	needs     users.Groups // see needsOf
 	weight    int          // the least in a batch, see weigh
 	registry  *Registry
 }
@@ -31,50 +32,46 @@ type Registry struct {
 	// Descriptions and Docs are the replies to COMMAND and COMMAND DOCS about all of them.
 	Descriptions, Docs Constant
 
-	byName map[string]*Spec
+	byName spec.Index[*Spec]
 	total  int // number of specs including subs
 	advice func(name []byte) string
 }
 
-// maxNameBytes is the length of the longest name that Find looks up.
-const maxNameBytes = 64
-
 // NewRegistry makes the Registry of a table. It panics if a name is invalid or occurs
 // twice. advice returns a suffix for the error about an unknown command; empty: it has none
 // for that name.
-func NewRegistry(table []*Command, advice func(name []byte) string) *Registry {
-	r := &Registry{byName: make(map[string]*Spec), advice: advice}
+func NewRegistry(table []*spec.Command, advice func(name []byte) string) *Registry {
+	r := &Registry{byName: make(spec.Index[*Spec]), advice: advice}
 	for _, c := range table {
 		r.All = append(r.All, r.add(c, ""))
 	}
 	return r
 }
 
-func (r *Registry) add(c *Command, container string) *Spec {
-	s := &Spec{Command: c, FullName: container + strings.ToLower(c.Name), ID: r.total, Arguments: usage.Parse(c.Args), needs: c.needs(), weight: c.weigh(), registry: r}
+func (r *Registry) add(c *spec.Command, container string) *Spec {
+	s := &Spec{Command: c, body: bodyOf(c), FullName: container + strings.ToLower(c.Name), ID: r.total, Arguments: usage.Parse(c.Args), registry: r}
 	r.total++
+	s.needs, s.weight = s.needsOf(), s.weigh()
 	s.isClient = s.FullName == "client" || container == "client|"
-	s.Min, s.Max = usage.Counts(s.Arguments)
-	s.Min, s.Max = s.Min+1, s.Max+1
+	s.Min, s.Max = c.Words()
 	if container != "" {
 		s.Min, s.Max, s.isSub = s.Min+1, s.Max+1, true
 	}
-	if len(s.FullName) > maxNameBytes || r.byName[s.FullName] != nil {
+	name := strings.ToUpper(s.FullName)
+	if len(name) > spec.MaxName || r.byName[name] != nil {
 		panic("command table: bad name " + s.FullName)
 	}
-	r.byName[s.FullName] = s
-	if c.Flags&OpenEnded != 0 {
-		s.Max = usage.Unlimited
-	}
-	if c.Sub == nil {
+	r.byName[name] = s
+	subs, ok := c.Body.(*spec.Container)
+	if !ok {
 		return s
 	}
 	s.Max = usage.Unlimited
-	if c.Run == nil {
+	if s.Run == nil {
 		s.Min = 2
 	}
-	for i := range c.Sub {
-		s.Subs = append(s.Subs, r.add(&c.Sub[i], s.FullName+"|"))
+	for i := range subs.Sub {
+		s.Subs = append(s.Subs, r.add(&subs.Sub[i], s.FullName+"|"))
 	}
 	s.Subs = append(s.Subs, r.add(helpOf(s), s.FullName+"|"))
 	return s
@@ -107,7 +104,7 @@ func (r *Registry) Lookup(args [][]byte, guess *Spec) (*Spec, error) {
 		}
 		s = sub
 	}
-	if (len(args) < s.Min || len(args) > s.Max) && s.Flags&OwnArity == 0 {
+	if (len(args) < s.Min || len(args) > s.Max) && s.Flags&spec.OwnArity == 0 {
 		return s, s.wrongArity(args)
 	}
 	return s, nil
@@ -120,7 +117,7 @@ func (s *Spec) wrongArity(args [][]byte) error {
 		return s.Surplus(args)
 	}
 	text := "wrong number of arguments for '" + s.FullName + "' command"
-	if s.Group == "limiter" || strings.HasPrefix(s.FullName, "rl.") {
+	if s.Group == spec.LimiterGroup || strings.HasPrefix(s.FullName, "rl.") {
 		text += "; usage: " + s.line()
 	}
 	return resp.NewError("ERR", text)
@@ -128,19 +125,7 @@ func (s *Spec) wrongArity(args [][]byte) error {
 
 // Find looks a name up, in any case. A subcommand is given as sub, or within name as
 // container|sub. No allocation.
-func (r *Registry) Find(name, sub []byte) *Spec {
-	if len(name)+1+len(sub) > maxNameBytes {
-		return nil
-	}
-	var full [maxNameBytes]byte
-	n := copyLower(full[:], name)
-	if sub != nil {
-		full[n] = '|'
-		n++
-		n += copyLower(full[n:], sub)
-	}
-	return r.byName[string(full[:n])]
-}
+func (r *Registry) Find(name, sub []byte) *Spec { return r.byName.Find(name, sub) }
 
 // isNamed reports whether name is the spec's name, in any case: mostly in capitals.
 func (s *Spec) isNamed(name []byte) bool {
@@ -163,13 +148,6 @@ func lower(c byte) byte {
 		return c + 'a' - 'A'
 	}
 	return c
-}
-
-func copyLower(dst, src []byte) int {
-	for i, c := range src {
-		dst[i] = lower(c)
-	}
-	return len(src)
 }
 
 // Arity returns the arity of COMMAND: the number of words, or negative for a minimum.
@@ -201,32 +179,32 @@ func (s *Spec) line() string {
 }
 
 // helpOf makes the HELP of a container, which lists its subcommands in Redis' form.
-func helpOf(container *Spec) *Command {
-	return &Command{
+func helpOf(container *Spec) *spec.Command {
+	return &spec.Command{
 		Name: "HELP", Summary: "Lists the subcommands.",
-		Complexity: "O(1)", Since: "5.0.0", Group: "server", Flags: Loading | Stale,
-		Run: func(_ *Session, w *resp.Writer, _ [][]byte) {
+		Complexity: "O(1)", Since: "5.0.0", Group: "server", Flags: spec.Loading | spec.Stale,
+		Body: Run(func(_ *Session, w *resp.Writer, _ [][]byte) {
 			w.Array(1 + 2*len(container.Subs))
 			w.Simple(container.Name + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:")
 			for _, sub := range container.Subs {
 				w.Simple(sub.Usage())
 				w.Simple("    " + sub.Summary)
 			}
-		},
+		}),
 	}
 }
 
 // redacted returns a command line without its secrets: without the words after AUTH if
 // the flag AuthWord is set, otherwise, with the flag Secret, without any argument.
 func (s *Spec) redacted(args [][]byte) [][]byte {
-	if s.Flags&Secret == 0 {
+	if s.Flags&spec.Secret == 0 {
 		return args
 	}
 	shown := 1
 	switch {
 	case s.isSub:
 		shown = 2
-	case s.Flags&AuthWord != 0:
+	case s.Flags&spec.AuthWord != 0:
 		for shown < len(args) && !word.Is(args[shown-1], "AUTH") {
 			shown++
 		}
@@ -249,22 +227,4 @@ func (s *Spec) KeysOf(line [][]byte) (keys [][]byte) {
 
 // positions returns the positions of the keys of a line, within it. No keys: First is
 // above Last.
-func (s *Spec) positions(line [][]byte) Keys { return s.Keys.in(line) }
-
-// in returns k for one line: First and Last are indexes into line.
-func (k Keys) in(line [][]byte) Keys {
-	switch {
-	case k.Count > 0:
-		n := 0
-		if k.Count < len(line) {
-			n, _ = strconv.Atoi(string(line[k.Count]))
-		}
-		k = Keys{First: k.Count + 1, Last: k.Count + max(0, min(n, len(line))), Step: 1}
-	case k.Step == 0:
-		return Keys{First: 1, Step: 1}
-	case k.Last < 0:
-		k.Last += len(line)
-	}
-	k.Last = min(k.Last, len(line)-1)
-	return k
-}
+func (s *Spec) positions(line [][]byte) spec.Keys { return s.Keys.In(line) }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"limitsrv/commands/resp"
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 	"limitsrv/engine/answer"
 	"limitsrv/internal/invariants"
@@ -118,9 +119,9 @@ func (s *Session) answer(it *item, first int, calls *runLength) {
 		}
 		it.spec.Reply(&s.w, ops, ds)
 		switch {
-		case it.spec.Flags&Decides != 0:
+		case it.spec.Flags&spec.Decides != 0:
 			outcome = outcomeOf(ops, ds)
-		case it.spec.Flags&ReadOnly != 0:
+		case it.spec.Flags&spec.ReadOnly != 0:
 			calls.countHits(it.spec, ds)
 		}
 	}
@@ -180,7 +181,7 @@ func (r *runLength) flush() {
 	if r.failed > 0 {
 		r.counts[r.last.ID].failed.Add(r.failed)
 	}
-	if r.calls > 0 && r.last.Flags&Decides != 0 {
+	if r.calls > 0 && r.last.Flags&spec.Decides != 0 {
 		r.flushRequests()
 	}
 	r.calls, r.failed, r.requests = 0, 0, [Outcomes + 1]int64{}

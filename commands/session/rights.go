@@ -7,6 +7,7 @@ import (
 	"limitsrv/commands/auth/users"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules"
+	"limitsrv/commands/spec"
 )
 
 var (
@@ -27,14 +28,14 @@ const (
 // Deny returns the reason why the user may not run a command line, and the key or channel if that
 // is the reason. It does not allocate.
 func (c *Spec) Deny(r *auth.Rights, line [][]byte) (Denial, []byte) {
-	if r.All() || c.Flags&NoAuth != 0 {
+	if r.All() || c.Flags&spec.NoAuth != 0 {
 		return Granted, nil
 	}
 	if r.Revoked() || c.needs != 0 && !r.In(c.needs) {
 		return DeniedCommand, nil
 	}
 	if c.Channels.Step > 0 {
-		k := c.Channels.in(line)
+		k := c.Channels.In(line)
 		for i := k.First; i <= k.Last; i += k.Step {
 			if !r.MayUseChannel(line[i], c.Patterns) {
 				return DeniedChannel, line[i]
@@ -44,7 +45,7 @@ func (c *Spec) Deny(r *auth.Rights, line [][]byte) (Denial, []byte) {
 	if r.AnyKey() {
 		return Granted, nil
 	}
-	if c.Flags&AllKeys != 0 {
+	if c.Flags&spec.AllKeys != 0 {
 		return DeniedKey, []byte("*")
 	}
 	if c.Domain > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"limitsrv/commands/auth"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/waiting"
 	"limitsrv/engine"
 )
@@ -136,7 +137,7 @@ func (s *Session) Do(args [][]byte) bool {
 	switch {
 	case err != nil:
 		s.reject(c, err)
-	case s.tx.open && c.Flags&Immediate == 0:
+	case s.tx.open && c.Flags&spec.Immediate == 0:
 		s.queue(c, args)
 	case c.HasOps() && c.Wait == nil:
 		if s.g != nil && (s.g.tally.any() && s.splits(c, len(args)) || s.isUnsettled(c, args)) {
@@ -178,7 +179,7 @@ func (s *Session) show(change func(*clientInfo)) {
 
 // logSlow records a command that took nanos.
 func (s *Session) logSlow(c *Spec, args [][]byte, nanos int64) {
-	s.h.slow.record(c.Flags&Fast != 0, nanos, s.client.Addr, s.info.Name, c.redacted(args))
+	s.h.slow.record(c.Flags&spec.Fast != 0, nanos, s.client.Addr, s.info.Name, c.redacted(args))
 }
 
 // gather appends the ops of a command to the batch.
@@ -188,7 +189,7 @@ func (s *Session) gather(c *Spec, args [][]byte) {
 	batch := &s.gathered().batch
 	before, calls := len(batch.Ops), len(batch.Calls)
 	it := item{spec: c, args: args}
-	if c.Ask != nil {
+	if c.Asks != nil {
 		it.ask, it.err = s.ask(c, args)
 	} else if it.err = c.Op(batch, args); s.db != 0 {
 		for i := before; i < len(batch.Ops); i++ {
@@ -240,7 +241,7 @@ func (s *Session) run(c *Spec, args [][]byte) {
 
 // writes reports whether a command may change a key; EXEC does if a queued command may.
 func (s *Session) writes(c *Spec) bool {
-	if c.Flags&Executes == 0 {
+	if c.Flags&spec.Executes == 0 {
 		return c.Flags.MayWrite() && !s.tx.open
 	}
 	return slices.ContainsFunc(s.tx.queue, func(q queued) bool { return q.spec.Flags.MayWrite() })
@@ -257,7 +258,7 @@ func (s *Session) finish(c *Spec, args [][]byte, from int, failed int64) {
 	if took >= s.h.slow.least.Load() {
 		s.logSlow(c, args, took)
 	}
-	if c.Flags&(Listener|PubSub) == Listener|PubSub && s.w.Failed == failed {
+	if c.Flags&(spec.Listener|spec.PubSub) == spec.Listener|spec.PubSub && s.w.Failed == failed {
 		from = len(s.w.Buf) // CLIENT REPLY does not suppress the confirmation of a subscription
 	}
 	s.suppress(from)

@@ -6,6 +6,7 @@ import (
 
 	"limitsrv/commands/auth"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/spec"
 	"limitsrv/commands/tracking"
 	"limitsrv/engine"
 	"limitsrv/internal/fatal"
@@ -206,7 +207,7 @@ func (s *Session) isSettled() bool {
 func (s *Session) noteReads(c *Spec, args [][]byte) {
 	mode := &s.tracks.mode
 	wanted := s.again || !(mode.OptIn && !mode.Caching) && !(mode.OptOut && mode.Caching)
-	if mode.On && wanted && c.Flags&(ReadOnly|Runs) != 0 {
+	if mode.On && wanted && c.Flags&(spec.ReadOnly|spec.Runs) != 0 {
 		for _, key := range c.KeysOf(args) {
 			s.tracks.reads = append(s.tracks.reads, tracking.Read{DB: s.db, Key: key})
 		}

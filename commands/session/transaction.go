@@ -8,6 +8,7 @@ import (
 
 	"limitsrv/commands/auth"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/spec"
 	"limitsrv/engine/slots"
 )
 
@@ -28,7 +29,7 @@ type transaction struct {
 	dirty   bool  // a command was rejected: EXEC will discard
 	running bool  // EXEC has moved the queue into the session's batch
 	expects int   // number of Expect ops, for WATCH, at the head of that batch
-	reads   bool  // a command of the batch has Command.Fresh
+	reads   bool  // a command of the batch has spec.Command.Fresh
 	dearest int64 // the largest Batch.Work of a command
 
 	// keyed is set if a queued command must run on the node that owns the slot of its
@@ -74,7 +75,7 @@ var (
 // isSurplus reports whether a line has too many words for a command that takes different numbers of
 // words. Redis queues such a line in a transaction, because it only knows the least number.
 func (c *Spec) isSurplus(args [][]byte) bool {
-	return c != nil && c.Min < c.Max && len(args) > c.Max && c.Flags&Immediate == 0
+	return c != nil && c.Min < c.Max && len(args) > c.Max && c.Flags&spec.Immediate == 0
 }
 
 // queue stores a copy of a command for EXEC.
@@ -85,7 +86,7 @@ func (s *Session) queue(c *Spec, args [][]byte) {
 		cost += argCost + len(a)
 	}
 	switch {
-	case c.Flags&NoMulti != 0:
+	case c.Flags&spec.NoMulti != 0:
 		s.reject(c, errNoMulti)
 		return
 	case len(tx.queue) == maxQueued || cost > maxQueuedBytes:
@@ -151,7 +152,7 @@ func (tx *transaction) loginAt(at int) queuedLogin {
 // state away.
 func (s *Session) logsIn(c *Spec) bool {
 	tx := &s.tx
-	if c.Flags&Executes == 0 || !tx.logsIn || tx.dirty {
+	if c.Flags&spec.Executes == 0 || !tx.logsIn || tx.dirty {
 		return true
 	}
 	words := tx.words()

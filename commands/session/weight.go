@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 	"limitsrv/engine/answer"
 	"limitsrv/internal/fatal"
@@ -39,8 +40,8 @@ type work struct {
 type load struct{ weight int }
 
 // weigh returns the least weight of a command in a batch.
-func (c *Command) weigh() int {
-	if c.Flags&Plain == 0 {
+func (c *Spec) weigh() int {
+	if c.Flags&spec.Plain == 0 {
 		return 0
 	}
 	return 1
@@ -50,11 +51,11 @@ func (c *Command) weigh() int {
 // slow, so that it waits for a turn.
 func (s *Session) addWeight(c *Spec, args [][]byte) {
 	s.g.weight += c.weight
-	if c.Work == nil {
+	if !c.HasWork {
 		return
 	}
 	look := s.h.looks.Get().(*engine.Batch)
-	c.Work(look, s.db, args)
+	c.SetWork(look.AddCall(s.db), args[1:])
 	work := s.h.WorkOf(look)
 	look.Reset()
 	s.h.looks.Put(look)
@@ -79,7 +80,7 @@ const maxPairs = 1 << 12
 // isUnsettled reports whether the work of a command depends on earlier commands of the batch: one
 // of them may replace a value that the command uses.
 func (s *Session) isUnsettled(c *Spec, args [][]byte) bool {
-	if c.Work == nil {
+	if !c.HasWork {
 		return false
 	}
 	keys, pairs := c.positions(args), 0
@@ -88,14 +89,14 @@ func (s *Session) isUnsettled(c *Spec, args [][]byte) bool {
 		if it.err != nil || it.spec == nil || !it.spec.Flags.MayWrite() {
 			continue
 		}
-		if it.spec.Flags&(Replaces|Forgets|Runs) == 0 && len(it.args) < manyWords {
+		if it.spec.Flags&(spec.Replaces|spec.Forgets|spec.Runs) == 0 && len(it.args) < manyWords {
 			continue
 		}
-		if it.spec.Flags&(Runs|AllKeys) != 0 {
+		if it.spec.Flags&(spec.Runs|spec.AllKeys) != 0 {
 			return true
 		}
 		replaced := it.spec.positions(it.args)
-		if pairs += keys.count() * replaced.count(); pairs > maxPairs || meet(keys, args, replaced, it.args) {
+		if pairs += count(keys) * count(replaced); pairs > maxPairs || meet(keys, args, replaced, it.args) {
 			return true
 		}
 	}
@@ -103,11 +104,11 @@ func (s *Session) isUnsettled(c *Spec, args [][]byte) bool {
 }
 
 // count returns the number of keys. Requires: k is a result of Spec.positions.
-func (k Keys) count() int { return max(0, k.Last-k.First+k.Step) / k.Step }
+func count(k spec.Keys) int { return max(0, k.Last-k.First+k.Step) / k.Step }
 
 // meet reports whether two lines have a key in common. a are the positions in the line of, b in
 // others.
-func meet(a Keys, of [][]byte, b Keys, others [][]byte) bool {
+func meet(a spec.Keys, of [][]byte, b spec.Keys, others [][]byte) bool {
 	for i := a.First; i <= a.Last; i += a.Step {
 		for j := b.First; j <= b.Last; j += b.Step {
 			if bytes.Equal(of[i], others[j]) {
@@ -120,13 +121,13 @@ func meet(a Keys, of [][]byte, b Keys, others [][]byte) bool {
 
 // ReviewWork sets the estimated work of a batch from another node, and marks it slow from twice
 // maxWork on: a session fills batches up to maxWork before their last command. look holds the calls
-// of Command.Work.
+// of spec.Command.SetWork.
 func (h *Handler) ReviewWork(batch, look *engine.Batch) {
 	batch.Work = h.WorkOf(look)
 	batch.Slow = batch.Slow || batch.Work >= 2*maxWork
 }
 
-// WorkOf returns the total work that the calls of look estimate, see Command.Work.
+// WorkOf returns the total work that the calls of look estimate, see spec.Command.SetWork.
 func (h *Handler) WorkOf(look *engine.Batch) (work int64) {
 	if len(look.Calls) == 0 {
 		return 0
@@ -165,5 +166,5 @@ func (s *Session) Spent() int64 { return s.spent }
 // MayBeLong reports whether the work for a command grows with the values that it uses.
 func (s *Session) MayBeLong(args [][]byte) bool {
 	c := s.h.registry.Find(args[0], nil)
-	return c != nil && c.Work != nil
+	return c != nil && c.HasWork
 }

@@ -3,11 +3,12 @@ package session
 import (
 	"testing"
 
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 	"limitsrv/engine/answer"
 )
 
-// A worker is the commands of an engine whose calls answer their number of arguments.
+// A worker is the commands of an engine whose calls answer their number.
 type worker struct{ engine.Commands }
 
 func (worker) Level() uint8 { return 1 }
@@ -15,22 +16,26 @@ func (worker) Level() uint8 { return 1 }
 func (worker) Keys(_ *engine.Call, dst []int) ([]int, bool) { return dst, false }
 
 func (worker) Do(_ *engine.Tx, c *engine.Call) {
-	c.Answer = answer.AppendInt(c.Answer, int64(c.Command))
+	c.Answer = answer.AppendInt(c.Answer, int64(c.Command&^spec.WorkBit))
 }
 
 // A batch has few commands on plain values, and fewer of those with much work.
 func TestBatchWeight(t *testing.T) {
-	withWork := func(work uint16) *Command {
-		return &Command{Name: "LRANGE", Args: "key", Complexity: "O(N)", Flags: Plain | ReadOnly, Work: func(look *engine.Batch, db uint8, _ [][]byte) {
-			c := look.AddCall(db)
-			c.Command, c.ReadOnly = work, true
-		}}
+	withWork := func(work uint16) *spec.Command {
+		c := &spec.Command{Name: "LRANGE", Args: "key", Complexity: "O(N)", Flags: spec.Plain | spec.ReadOnly}
+		c.Body = &spec.Call{Work: func(*engine.Tx, [][]byte) int { panic("not called: see worker") }}
+		c.SetNumber(work)
+		return c
 	}
-	brief := &Command{Name: "GET", Args: "key", Complexity: "O(1)", Flags: Plain | ReadOnly | Fast}
-	limit := &Command{Name: "RL.TOKEN", Args: "key", Complexity: "O(N)", Flags: Write}
+	forget := &spec.Ops{Parse: func(b *engine.Batch, args [][]byte) error {
+		b.Ops = append(b.Ops, engine.Op{Kind: engine.Forget, Key: args[1]})
+		return nil
+	}}
+	brief := &spec.Command{Name: "GET", Args: "key", Complexity: "O(1)", Flags: spec.Plain | spec.ReadOnly | spec.Fast, Body: forget}
+	limit := &spec.Command{Name: "RL.TOKEN", Args: "key", Complexity: "O(N)", Flags: spec.Write, Body: forget}
 	for _, tt := range []struct {
 		name     string
-		command  *Command
+		command  *spec.Command
 		inFlight bool
 		want     int // commands until the batch is full; 0: it never is
 		slow     bool
@@ -44,14 +49,10 @@ func TestBatchWeight(t *testing.T) {
 		{"brief ones that another goroutine executes", brief, true, 1024, false},
 		{"on limits", limit, false, 0, false},
 	} {
-		tt.command.Op = func(b *engine.Batch, args [][]byte) error {
-			b.Ops = append(b.Ops, engine.Op{Kind: engine.Forget, Key: args[1]})
-			return nil
-		}
 		s := newTestSession()
 		e := engine.New(engine.Options{Commands: worker{}})
 		s.h.config.Engine = func() *engine.Engine { return e }
-		s.h.registry = NewRegistry([]*Command{tt.command}, func([]byte) string { return "" })
+		s.h.registry = NewRegistry([]*spec.Command{tt.command}, func([]byte) string { return "" })
 		s.inFlight = tt.inFlight
 		n, line := 0, [][]byte{[]byte(tt.command.Name), []byte("a")}
 		for n < 2000 && s.Pending() <= n {
@@ -64,7 +65,7 @@ func TestBatchWeight(t *testing.T) {
 		if s.g.batch.Slow != tt.slow {
 			t.Errorf("%s: the batch is slow: %v, want %v", tt.name, s.g.batch.Slow, tt.slow)
 		}
-		if got, want := s.MayBeLong(line), tt.command.Work != nil; got != want {
+		if got, want := s.MayBeLong(line), tt.command.Body != forget; got != want {
 			t.Errorf("%s: may be long: %v, want %v", tt.name, got, want)
 		}
 	}

@@ -32,7 +32,6 @@ var testArrows = []string{
 // testArrowsOf lists the further imports of the tests of a package.
 var testArrowsOf = map[string][]string{
 	"cmd/limitsrv/state":       {"limitsrv/commands"},
-	"commands/datatypes":       {"limitsrv/commands/spec"},
 	"commands/rules/live":      {"limitsrv/commands/spec"},
 	"internal/testing/simtest": {"limitsrv/persist"},
 	"server":                   {"limitsrv/commands"},

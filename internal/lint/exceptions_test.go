@@ -46,7 +46,6 @@ var applyExceptions = []applyException{
 	{"commands/scripts/library.go", ruleSync, "machines between runs; steps of runs are for schedules"},
 	{"commands/scripts/functions.go", ruleSync, "the functions of a version of the documents, computed from these"},
 	{"commands/scripts/keeper.go", ruleSync, "compiled forms, computed from texts"},
-	{"commands/datatypes/work.go", ruleMap, "fills an array: each element by itself"},
 	{"commands/scripts/lua/arena/arena.go", ruleImport, "the sizes of types"},
 	{"commands/scripts/lua/arena/arena.go", rulePointer, "the size of a type is a length of memory, which no script sees"},
 

@@ -34,10 +34,10 @@ func TestExpiredKeysLeave(t *testing.T) {
 	const keys = 20_000
 	e := engine.New(engine.Options{Commands: Commands})
 	now := engine.Instant(1e18)
-	set, _ := datatypes.Find([]byte("SET"))
+	set := datatypes.Find([]byte("SET"))
 	var b engine.Batch
 	for i := range keys {
-		datatypes.Set(b.AddCall(0), set, [][]byte{fmt.Append(nil, "key:", i), []byte("v"), []byte("PX"), []byte("50")})
+		set.SetCall(b.AddCall(0), [][]byte{fmt.Append(nil, "key:", i), []byte("v"), []byte("PX"), []byte("50")})
 	}
 	e.Apply(now, &b)
 	if e.Len() != keys {

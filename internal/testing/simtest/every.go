@@ -297,9 +297,10 @@ func callMakers() (all []maker) {
 func commandMaker(name string) maker {
 	return func(_ *Workload, r *Request, rng *rand.Rand) {
 		all := lines[name]
-		number, _ := datatypes.Find([]byte(name))
 		args := strings.Fields(all[rng.IntN(len(all))])
-		keys, _ := calls.Commands.Keys(&engine.Call{Command: number, Args: words(args)}, nil)
+		var c engine.Call
+		datatypes.Find([]byte(name)).SetCall(&c, words(args))
+		keys, _ := calls.Commands.Keys(&c, nil)
 		for _, k := range keys {
 			args[k] = everyPrefix + args[k]
 		}

@@ -31,11 +31,11 @@ func (r *Request) clone() Request {
 
 // do adds a command on plain values.
 func (r *Request) do(db uint8, name string, args ...string) {
-	number, ok := datatypes.Find([]byte(name))
-	if !ok {
+	command := datatypes.Find([]byte(name))
+	if command == nil {
 		panic("no command " + name)
 	}
-	r.call(db, func(c *engine.Call) { datatypes.Set(c, number, words(args)) })
+	r.call(db, func(c *engine.Call) { command.SetCall(c, words(args)) })
 }
 
 // call adds a call. set must set its command and arguments.

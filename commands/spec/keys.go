@@ -1,0 +1,62 @@
+package spec
+
+import (
+	"strconv"
+
+	"limitsrv/engine/values/numbers"
+)
+
+// Keys is the position of the keys: the first and last word and the step, as in COMMAND: the name is
+// word 0, and a Last of -1 is the last word, -2 the word before it. With a Count, that word is the
+// number of keys, and they follow it. All zero: no keys.
+type Keys struct{ First, Last, Step, Count int }
+
+// The usual positions of keys.
+var (
+	OneKey   = Keys{First: 1, Last: 1, Step: 1}
+	TwoKeys  = Keys{First: 1, Last: 2, Step: 1}
+	ManyKeys = Keys{First: 1, Last: -1, Step: 1}
+)
+
+// In returns k for one line, of which a user needs rights on the keys: First and Last are indexes
+// into line. No keys: First is above Last. A count beyond the line means the rest of the line.
+func (k Keys) In(line [][]byte) Keys {
+	switch {
+	case k.Count > 0:
+		n := 0
+		if k.Count < len(line) {
+			n, _ = strconv.Atoi(string(line[k.Count]))
+		}
+		k = Keys{First: k.Count + 1, Last: k.Count + max(0, min(n, len(line))), Step: 1}
+	case k.Step == 0:
+		return Keys{First: 1, Step: 1}
+	case k.Last < 0:
+		k.Last += len(line)
+	}
+	k.Last = min(k.Last, len(line)-1)
+	return k
+}
+
+// Span returns the indexes of the keys that a call may touch, in args, which do not contain the name:
+// from first, below end, in steps. A count that is not valid means no keys.
+func (k *Keys) Span(args [][]byte) (first, end, step int) {
+	if k.Last == 1 && len(args) > 0 { // the key of most commands, in a function short enough to be inlined
+		return 0, 1, 1
+	}
+	return k.span(args)
+}
+
+// span is Span for other keys than one in the first place.
+func (k *Keys) span(args [][]byte) (first, end, step int) {
+	switch {
+	case k.Count > 0:
+		n, ok := numbers.ParseInt(args[k.Count-1])
+		if !ok || n < 1 || n > int64(len(args)-k.Count) {
+			return 0, 0, 1
+		}
+		return k.Count, k.Count + int(n), 1
+	case k.Last < 0:
+		return k.First - 1, len(args) + k.Last + 1, k.Step
+	}
+	return k.First - 1, min(k.Last, len(args)), k.Step
+}
