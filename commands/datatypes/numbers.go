@@ -7,7 +7,7 @@ import (
 	"limitsrv/engine/values/numbers"
 )
 
-// The functions below are the usual cases of commands on counters, see Command.number: the key
+// The functions below are the usual cases of commands on counters, see spec.Call.Integer: the key
 // has an integer already, and there is no option and no error.
 
 func incrNumber(tx *engine.Tx, args [][]byte) (n int64, ok bool) { return addNumber(tx, args[0], 1) }

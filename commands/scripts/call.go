@@ -20,50 +20,53 @@ func machineOf(st *lua.State) *machine { return st.Embedder.(*machine) }
 func callFunction(name string, raises bool) *lua.Function {
 	bound := make(map[*command]*lua.Function, len(commands))
 	for _, c := range commands {
-		bound[c] = one(name, func(st *lua.State, args []value.Value) value.Value { return machineOf(st).redisCall(c, args, raises) })
+		bound[c] = one(name, redisCall(c, raises))
 	}
-	f := one(name, func(st *lua.State, args []value.Value) value.Value { return machineOf(st).redisCall(nil, args, raises) })
+	f := one(name, redisCall(nil, raises))
 	f.Bind = func(first *value.String) *lua.Function { return bound[findCommand(first.Bytes())] }
 	return f
 }
 
-// redisCall is redis.call or redis.pcall; c is nil if the command is not known yet.
-func (m *machine) redisCall(c *command, args []value.Value, raises bool) value.Value {
-	if m.loading {
-		m.st.Errorf(texts.MissingGlobal, "call")
-	}
-	if wrong := m.take(args); wrong != "" {
-		return m.wrong(errorTable(m.st, wrong), raises)
-	}
-	if c == nil {
-		c = findCommand(m.words[0])
-	}
-	if wrong := m.permit(c); wrong != "" {
-		m.reject(c)
-		return m.wrong(replyError(m.st, []byte(wrong)), raises)
-	}
-	n := m.count(c)
-	n.Calls++
-	if c.call != nil && c.call.Integer != nil {
-		if n, ok := c.call.Integer(m.tx, m.words[1:]); ok {
-			m.st.Charge(int(m.tx.TakeWork()))
+// redisCall returns redis.call or redis.pcall; known is nil if the command is looked up at each call.
+func redisCall(known *command, raises bool) func(st *lua.State, args []value.Value) value.Value {
+	return func(st *lua.State, args []value.Value) value.Value {
+		m, c := machineOf(st), known
+		if m.loading {
+			st.Errorf(texts.MissingGlobal, "call")
+		}
+		if wrong := m.take(args); wrong != "" {
+			return m.wrong(errorTable(st, wrong), raises)
+		}
+		if c == nil {
+			c = findCommand(m.words[0])
+		}
+		if wrong := m.permit(c); wrong != "" {
+			m.reject(c)
+			return m.wrong(replyError(st, []byte(wrong)), raises)
+		}
+		n := m.count(c)
+		n.Calls++
+		if c.call != nil && c.call.Integer != nil {
+			if n, ok := c.call.Integer(m.tx, m.words[1:]); ok {
+				st.Charge(int(m.tx.TakeWork()))
+				return value.Number(float64(n))
+			}
+		}
+		m.perform(c)
+		if n, _, ok := answer.TakeInt(m.answer); ok {
 			return value.Number(float64(n))
 		}
+		if b, _, ok := answer.TakeBulk(m.answer); ok {
+			return st.NewString(b)
+		}
+		v, rest, _ := answer.Next(m.answer)
+		if v.Kind == answer.Error {
+			n.Failed++
+			return m.wrong(replyError(st, v.Bytes), raises)
+		}
+		result, _ := m.value(&v, rest)
+		return result
 	}
-	m.perform(c)
-	if n, _, ok := answer.TakeInt(m.answer); ok {
-		return value.Number(float64(n))
-	}
-	if b, _, ok := answer.TakeBulk(m.answer); ok {
-		return m.st.NewString(b)
-	}
-	v, rest, _ := answer.Next(m.answer)
-	if v.Kind == answer.Error {
-		n.Failed++
-		return m.wrong(replyError(m.st, v.Bytes), raises)
-	}
-	result, _ := m.value(&v, rest)
-	return result
 }
 
 // wrong returns the table of an error, or raises it.

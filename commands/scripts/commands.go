@@ -69,9 +69,46 @@ func (Calls) Describe(c *engine.Call) (name string, script []byte) {
 
 // Do carries out a call.
 func (Calls) Do(tx *engine.Tx, c *engine.Call) {
+	modes, isRun := modesOf(c)
 	switch {
 	case datatypes.IsExhausted(tx, c):
-	case c.Command == exists:
+		return
+	case !isRun:
+		manage(tx, c)
+		return
+	case isFunctionRun(c):
+		runFunction(tx, c)
+		return
+	}
+	source, wrong := find(tx, c.Args[hashArg], modes)
+	if source == nil {
+		c.Answer = append(c.Answer, wrong...)
+		return
+	}
+	if hasNoSteps(tx, c) {
+		return
+	}
+	s := Compiled(source)
+	if s == nil {
+		tx.AddHeavy(StepsTo(source) - LightSteps)
+		s = Of(source)
+	}
+	switch {
+	case s.wrong != "":
+		c.Answer = answer.AppendError(c.Answer, s.wrong)
+	case modes&(Looks|Only) == Looks|Only && s.flagged && !s.noWrites:
+		c.Answer = answer.AppendError(c.Answer, "ERR Can not execute a script with write flag using *_ro command.")
+	default:
+		m := machineFor(tx)
+		m.tx, m.run, m.looks, m.declared = tx, c, modes&Looks != 0 || s.noWrites, modes&Declared != 0
+		m.do(s.chunk, source)
+	}
+}
+
+// manage carries out a call that is no run.
+func manage(tx *engine.Tx, c *engine.Call) {
+	switch c.Command {
+	case exists:
 		c.Answer = answer.AppendArray(c.Answer, len(c.Args))
 		for _, hash := range c.Args {
 			n := int64(0)
@@ -80,19 +117,15 @@ func (Calls) Do(tx *engine.Tx, c *engine.Call) {
 			}
 			c.Answer = answer.AppendInt(c.Answer, n)
 		}
-	case c.Command == name:
+	case name:
 		c.Answer = answer.AppendBulk(c.Answer, c.Args[0])
-	case c.Command == loadLibrary:
+	case loadLibrary:
 		loadLibraryOf(tx, c)
-	case c.Command == deleteLibrary || c.Command == flushLibrary:
+	case deleteLibrary, flushLibrary:
 		dropLibraries(tx, c)
-	case c.Command == listLibraries:
+	case listLibraries:
 		describeLibraries(tx, c)
-	case c.Command == countLibrary:
+	case countLibrary:
 		countLibraries(tx, c)
-	case isFunctionRun(c):
-		runFunction(tx, c)
-	default:
-		run(tx, c)
 	}
 }

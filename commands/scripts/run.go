@@ -25,39 +25,6 @@ var machines = sync.Pool{New: func() any {
 	return m
 }}
 
-// run carries out a run.
-func run(tx *engine.Tx, c *engine.Call) {
-	modes, _ := modesOf(c)
-	hash := c.Args[hashArg]
-	source := find(tx, hash, modes)
-	switch {
-	case source == nil && isEmpty(hash):
-		c.Answer = answer.AppendNil(c.Answer)
-		return
-	case source == nil:
-		c.Answer = answer.AppendError(c.Answer, "NOSCRIPT No matching script. Please use EVAL.")
-		return
-	}
-	if hasNoSteps(tx, c) {
-		return
-	}
-	s := Compiled(source)
-	if s == nil {
-		tx.AddHeavy(StepsTo(source) - LightSteps)
-		s = Of(source)
-	}
-	switch {
-	case s.wrong != "":
-		c.Answer = answer.AppendError(c.Answer, s.wrong)
-	case modes&(Looks|Only) == Looks|Only && s.flagged && !s.noWrites:
-		c.Answer = answer.AppendError(c.Answer, "ERR Can not execute a script with write flag using *_ro command.")
-	default:
-		m := machineFor(tx)
-		m.tx, m.run, m.looks, m.declared = tx, c, modes&Looks != 0 || s.noWrites, modes&Declared != 0
-		m.do(s.chunk, source)
-	}
-}
-
 // hasNoSteps answers a run with a budget of 0 steps, for which not even the script may be compiled.
 func hasNoSteps(tx *engine.Tx, c *engine.Call) bool {
 	if steps := c.Args[stepsArg]; len(steps) != 1 || steps[0] != 0 || !prepaid(tx) {
@@ -83,13 +50,25 @@ func (m *machine) Release() {
 	machines.Put(m)
 }
 
-// find returns the source of a hash, or nil.
-func find(tx *engine.Tx, hash []byte, modes Modes) *engine.Source {
-	source := tx.SourceNamed(hash)
+// The answers to a run without a source.
+var (
+	emptyAnswer = answer.AppendNil(nil)
+	noScript    = answer.AppendError(nil, "NOSCRIPT No matching script. Please use EVAL.")
+)
+
+// find returns the source of a hash, or nil and the answer.
+func find(tx *engine.Tx, hash []byte, modes Modes) (source *engine.Source, wrong []byte) {
+	source = tx.SourceNamed(hash)
 	if source == nil && modes&Known != 0 {
 		source = tx.AnySourceNamed(hash)
 	}
-	return source
+	switch {
+	case source != nil:
+		return source, nil
+	case isEmpty(hash):
+		return nil, emptyAnswer
+	}
+	return nil, noScript
 }
 
 // do runs a script, which has a source, or the wanted function of a library, answers and
@@ -108,10 +87,14 @@ func (m *machine) do(chunk *lua.Chunk, source *engine.Source) (steps int64) {
 		m.st.Seed(m.Seed())
 	}
 	left := int64(0)
-	if keys, argv, passed := m.arguments(); passed != lua.NoLimit {
+	if function, args, passed, err := m.prepare(chunk); passed != lua.NoLimit {
 		m.exceed(passed, limits)
 	} else {
-		left = m.evaluate(chunk, keys, argv, limits)
+		var results []value.Value
+		if err == nil {
+			results, err = m.st.RunFunction(function, args...)
+		}
+		left = m.conclude(results, err, limits)
 	}
 	steps = budget - max(0, left)
 	m.tx.AddHeavy(heavySteps(steps, left))
@@ -132,10 +115,8 @@ func heavySteps(steps, left int64) int64 {
 	return steps - LightSteps
 }
 
-// evaluate runs a script, or the wanted function of a library, with its arguments, and
-// answers. It returns the steps that are left.
-func (m *machine) evaluate(chunk *lua.Chunk, keys, argv value.List, limits lua.Limits) (left int64) {
-	results, err := m.start(chunk, keys, argv)
+// conclude answers the results or the error of a run. It returns the steps that are left.
+func (m *machine) conclude(results []value.Value, err error, limits lua.Limits) (left int64) {
 	left = m.st.StepsLeft()
 	m.st.Heap.Unbound()
 	if err != nil {
@@ -163,18 +144,23 @@ func (m *machine) exceed(limit lua.LimitKind, limits lua.Limits) {
 // errorPerStep is the number of bytes of a run's error message that count as a step.
 const errorPerStep = 16
 
-// start runs a script, or the wanted function of a library.
-func (m *machine) start(chunk *lua.Chunk, keys, argv value.List) (results []value.Value, err error) {
+// prepare returns the function of a script with its variables set, or the wanted function of a
+// library with its arguments, or the limit that the arguments of the run pass.
+func (m *machine) prepare(chunk *lua.Chunk) (function value.Value, args []value.Value, passed lua.LimitKind, err error) {
+	keys, argv, passed := m.arguments()
+	if passed != lua.NoLimit {
+		return value.Nil, nil, passed, nil
+	}
 	if m.wanted == "" {
 		m.st.SetList(m.keys, keys)
 		m.st.SetList(m.argv, argv)
-		return m.st.Run(chunk)
+		return m.st.Main(chunk), nil, lua.NoLimit, nil
 	}
 	if err := m.register(chunk); err != nil {
-		return nil, err
+		return value.Nil, nil, lua.NoLimit, err
 	}
 	m.pair = [2]value.Value{value.OfTable(m.st.Heap.TableOf(&keys)), value.OfTable(m.st.Heap.TableOf(&argv))}
-	return m.st.RunFunction(m.callback, m.pair[:]...)
+	return m.callback, m.pair[:], lua.NoLimit, nil
 }
 
 // emptyID is the ID of the empty script, which is known without being learned.

@@ -270,20 +270,27 @@ const stepsPerCatch = 50
 // protect calls a function and recovers from its failure.
 func (st *State) protect(fn value.Value, args []value.Value) (results []value.Value, failure *Failure) {
 	defer func() {
-		switch caught := recover().(type) {
-		case nil:
-		case *Failure:
-			results, failure = nil, caught
-		case value.OutOfMemory:
-			results, failure = nil, st.passed(MemoryLimit)
-		case value.OutOfSteps:
-			results, failure = nil, st.passed(StepLimit)
-		default:
-			panic(caught)
+		if failure = st.failureOf(recover()); failure != nil {
+			results = nil
 		}
 	}()
 	st.enterC(nowhere)
 	results = st.callAny(fn, args, nowhere)
 	st.goDepth--
 	return results, nil
+}
+
+// failureOf returns the failure of a panic, nil for none. It panics again with anything else.
+func (st *State) failureOf(caught any) *Failure {
+	switch caught := caught.(type) {
+	case nil:
+		return nil
+	case *Failure:
+		return caught
+	case value.OutOfMemory:
+		return st.passed(MemoryLimit)
+	case value.OutOfSteps:
+		return st.passed(StepLimit)
+	}
+	panic(caught)
 }

@@ -200,21 +200,30 @@ func (st *State) PrepayMemory(n int) {
 	}
 }
 
-// Run calls a chunk, with arguments for its ..., and returns its results, valid until the
-// next run. err is of type *Error.
-func (st *State) Run(chunk *Chunk, args ...value.Value) (results []value.Value, err error) {
+// Main returns the function that a chunk is, for RunFunction.
+func (st *State) Main(chunk *Chunk) value.Value {
 	main := st.closures.One()
 	main.proto = chunk.of(st.limits.Native)
-	return st.RunFunction(value.OfFunc(main), args...)
+	return value.OfFunc(main)
 }
 
-// RunFunction is as Run, for a function that a chunk has made since the Reset.
+// Run is RunFunction of a chunk, with arguments for its ....
+func (st *State) Run(chunk *Chunk, args ...value.Value) (results []value.Value, err error) {
+	return st.RunFunction(st.Main(chunk), args...)
+}
+
+// RunFunction calls the Main of a chunk, or a function that a chunk has made since the Reset, and
+// returns its results, valid until the next run. err is of type *Error.
 func (st *State) RunFunction(function value.Value, args ...value.Value) (results []value.Value, err error) {
 	st.enterGo()
-	results, failure := st.protect(function, args)
-	if failure != nil {
-		return nil, failure.publish(st)
-	}
+	defer func() {
+		if failure := st.failureOf(recover()); failure != nil {
+			results, err = nil, failure.publish(st)
+		}
+	}()
+	st.enterC(nowhere)
+	results = st.callAny(function, args, nowhere)
+	st.goDepth--
 	return results, nil
 }
 
