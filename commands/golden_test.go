@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/cockroachdb/datadriven"
 
@@ -115,6 +117,29 @@ func TestScripts(t *testing.T) {
 			s := &script{h: newTestHandler(""), sessions: map[string]*session.Session{}}
 			datadriven.RunTest(t, file, s.do)
 		})
+	}
+}
+
+// TestEachCommandHasAScript: a script of testdata sends each command.
+func TestEachCommandHasAScript(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for word := range strings.FieldsFuncSeq(string(text), func(r rune) bool { return r != '.' && r != '_' && !unicode.IsLetter(r) }) {
+			sent[strings.ToUpper(word)] = true
+		}
+	}
+	for _, c := range newRegistry().All {
+		if !sent[c.Name] {
+			t.Errorf("no script sends %s: write testdata/%s.txt", c.Name, strings.ToLower(c.Name))
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"limitsrv/commands/session"
 	"limitsrv/commands/spec"
+	"limitsrv/commands/spec/spectest"
 	"limitsrv/commands/usage"
 )
 
@@ -39,44 +40,9 @@ func TestTableIsComplete(t *testing.T) {
 	}
 }
 
-// goodWords are valid words for the arguments of that name.
-var goodWords = map[string]string{
-	"key": "k", "source": "k", "destination": "k", "src": "k", "dst": "k", "cursor": "0", "index": "0", "numreplicas": "0", "timeout": "0", "duration": "1", "client-id": "1",
-	"ip:port": "1.2.3.4:5", "command": "PING",
-	"backup-name": "daily-1", "numkeys": "0", "script": "return", "sha1": "0123456789012345678901234567890123456789",
-}
-
 // sampleLine returns a shortest valid line of a command.
 func sampleLine(c *session.Spec) []string {
-	line := strings.Split(c.FullName, "|")
-	var add func([]usage.Arg)
-	add = func(args []usage.Arg) {
-		for _, a := range args {
-			if a.Optional {
-				continue
-			}
-			if a.Token != "" {
-				line = append(line, a.Token)
-			}
-			switch a.Kind {
-			case usage.Word:
-				line = append(line, sampleOf(a.Name))
-			case usage.OneOf:
-				add(a.Args[:1])
-			case usage.Block:
-				add(a.Args)
-			}
-		}
-	}
-	add(c.Arguments)
-	return line
-}
-
-func sampleOf(name string) string {
-	if s := goodWords[name]; s != "" {
-		return s
-	}
-	return "word"
+	return append(strings.Split(c.FullName, "|"), spectest.Words(c.Command, "k")...)
 }
 
 // keyAt returns the index of the first argument that is a key; 0: no key.

@@ -25,7 +25,7 @@ const module = "limitsrv"
 // packages that its package imports indirectly.
 var testArrows = []string{
 	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "limitsrv/internal/testing/faultnet", "limitsrv/internal/testing/browser", "limitsrv/internal/testing/testwait", "limitsrv/internal/testing/freeport", "limitsrv/internal/testing/redistest",
-	"limitsrv/replication/offline", "limitsrv/internal/testing/simtest", "limitsrv/commands/rules/boundtest", "limitsrv/commands/rules/storedtest", "limitsrv/engine/enginetest",
+	"limitsrv/replication/offline", "limitsrv/internal/testing/simtest", "limitsrv/commands/rules/boundtest", "limitsrv/commands/rules/storedtest", "limitsrv/commands/spec/spectest", "limitsrv/engine/enginetest",
 	"github.com/chromedp/chromedp", "github.com/envoyproxy/go-control-plane/envoy", "google.golang.org/grpc", "google.golang.org/protobuf",
 }
 

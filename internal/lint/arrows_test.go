@@ -152,10 +152,11 @@ var arrows = map[string][]string{
 	"commands/spec": {
 		"limitsrv/commands/resp", "limitsrv/commands/usage", "limitsrv/engine", "limitsrv/engine/values/numbers",
 	},
-	"commands/tracking": {"limitsrv/commands/resp", "limitsrv/engine"},
-	"commands/usage":    {},
-	"commands/waiting":  {"limitsrv/engine", "limitsrv/engine/answer"},
-	"commands/word":     {},
+	"commands/spec/spectest": {"limitsrv/commands/spec", "limitsrv/commands/usage"},
+	"commands/tracking":      {"limitsrv/commands/resp", "limitsrv/engine"},
+	"commands/usage":         {},
+	"commands/waiting":       {"limitsrv/engine", "limitsrv/engine/answer"},
+	"commands/word":          {},
 	"engine": {
 		"limitsrv/engine/siphash", "limitsrv/engine/topk", "limitsrv/engine/values",
 		"limitsrv/engine/values/numbers", "limitsrv/internal/invariants",
@@ -189,8 +190,9 @@ var arrows = map[string][]string{
 	"internal/testing/simtest": {
 		"limitsrv/commands/calls", "limitsrv/commands/datatypes", "limitsrv/commands/rules",
 		"limitsrv/commands/rules/live", "limitsrv/commands/rules/source", "limitsrv/commands/rules/stored",
-		"limitsrv/commands/scripts", "limitsrv/engine", "limitsrv/engine/answer",
-		"github.com/anishathalye/porcupine", "github.com/cockroachdb/pebble/v2/vfs",
+		"limitsrv/commands/scripts", "limitsrv/commands/spec", "limitsrv/commands/spec/spectest",
+		"limitsrv/engine", "limitsrv/engine/answer", "github.com/anishathalye/porcupine",
+		"github.com/cockroachdb/pebble/v2/vfs",
 	},
 	"internal/testing/testwait": {},
 	"internal/yamlfile":         {"limitsrv/internal/pace", "go.yaml.in/yaml/v3"},

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +17,8 @@ import (
 	"limitsrv/commands/rules/source"
 	"limitsrv/commands/rules/stored"
 	"limitsrv/commands/scripts"
+	"limitsrv/commands/spec"
+	"limitsrv/commands/spec/spectest"
 	"limitsrv/engine"
 )
 
@@ -57,10 +60,25 @@ func (w *Workload) Everything(rng *rand.Rand) (all []func() Request) {
 	return all
 }
 
-// everyParams are the parameters that everyTake chooses from; each has two versions.
-var everyParams = []engine.Params{
+// everyParams are the parameters that everyTake chooses from; each has two versions. An algorithm that
+// the list does not name has a limit of 5.
+var everyParams = withAll([]engine.Params{
 	{Alg: engine.Token, Limit: 6, Count: 1, Period: int64(3 * time.Second)}, {Alg: engine.Leaky, Limit: 4, Count: 1, Period: int64(time.Second)},
 	{Alg: engine.Fixed, Limit: 8, Period: int64(20 * time.Second)}, {Alg: engine.Slide, Limit: 7, Period: int64(20 * time.Second)}, {Alg: engine.Log, Limit: 5, Period: int64(20 * time.Second)},
+})
+
+func withAll(params []engine.Params) []engine.Params {
+	for alg := range engine.Algs() {
+		if !alg.IsCounted() || slices.ContainsFunc(params, func(p engine.Params) bool { return p.Alg == alg }) {
+			continue
+		}
+		p := engine.Params{Alg: alg, Limit: 5, Period: int64(20 * time.Second)}
+		if alg.Usage().Period == engine.Rate {
+			p.Count = 1
+		}
+		params = append(params, p)
+	}
+	return params
 }
 
 var (
@@ -246,8 +264,8 @@ func (r *Request) runEvery(key string, s *script, modes scripts.Modes, rng *rand
 // callMakers returns a maker for each call. TestEverythingIsReplayed finds a call without a maker.
 func callMakers() (all []maker) {
 	for i := range datatypes.All() {
-		if name := datatypes.All()[i].Name; len(lines[name]) > 0 {
-			all = append(all, commandMaker(name))
+		if c := &datatypes.All()[i]; c.Name != "" {
+			all = append(all, commandMaker(c))
 		}
 	}
 	steps := scripts.Steps(scripts.DefaultSteps)
@@ -293,18 +311,22 @@ func callMakers() (all []maker) {
 	return append(all, func(_ *Workload, r *Request, rng *rand.Rand) { r.runEvery("s1", everyLook, scripts.Looks, rng) })
 }
 
-// commandMaker returns a maker of a command of datatypes, in one of two databases.
-func commandMaker(name string) maker {
+// commandMaker returns a maker of a command of datatypes, in one of two databases: with its lines, or
+// with a shortest line.
+func commandMaker(command *spec.Command) maker {
+	all := lines[command.Name]
+	if len(all) == 0 {
+		all = []string{strings.Join(spectest.Words(command, "s1"), " ")}
+	}
 	return func(_ *Workload, r *Request, rng *rand.Rand) {
-		all := lines[name]
 		args := strings.Fields(all[rng.IntN(len(all))])
 		var c engine.Call
-		datatypes.Find([]byte(name)).SetCall(&c, words(args))
+		command.SetCall(&c, words(args))
 		keys, _ := calls.Commands.Keys(&c, nil)
 		for _, k := range keys {
 			args[k] = everyPrefix + args[k]
 		}
-		r.do(uint8(rng.IntN(4)/3), name, args...)
+		r.do(uint8(rng.IntN(4)/3), command.Name, args...)
 	}
 }
 
