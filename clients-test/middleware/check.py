@@ -375,11 +375,18 @@ def stopped():
             process = start()
             settled(url, "stopped-first")
             process.send_signal(signal.SIGSTOP)
+            wait_for(lambda: expect_stopped(process.pid))
             for i in range(10):
                 answer = get_soon(url, f"stopped-{i}")
                 expect((answer[0], limits(answer[1])[:3]), (status, [None] * 3))
             process.send_signal(signal.SIGCONT)
             settled(url, "stopped-last")
+
+
+def expect_stopped(pid):
+    """Expects that all threads of a process are stopped, which takes a while after the signal."""
+    for status in pathlib.Path(f"/proc/{pid}/task").glob("*/stat"):
+        assert status.read_text().rpartition(")")[2].split()[0] == "T"
 
 
 def restarted():

@@ -55,7 +55,7 @@ class _Limiter:
             raise ValueError(f'limitsrv: fail is "open" or "closed", got {fail!r}')
         self.timeout, self.fails_open = timeout, fail == "open"
         self.denied = Memory(remember)
-        self._on_error = on_error or (lambda error: _log.warning("limitsrv failed: %r", error))
+        self._on_error = on_error or (lambda error: _log.warning("limitsrv failed: %s", error))
         self._options = {
             "host": host, "port": port, "socket_timeout": timeout, "socket_connect_timeout": timeout,
             "protocol": 2, **redis_options}
