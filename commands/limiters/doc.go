@@ -3,4 +3,7 @@
 // scripts calls them from scripts.
 //
 //	words -> spec.Ops.Parse -> engine.Op -> engine -> Decision -> spec.Ops.Reply
+//
+// A script gets the same reply: Caller parses it. So each command has one Reply, and a Writer has no
+// second form, for which each reply to a client would pay.
 package limiters

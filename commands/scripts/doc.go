@@ -20,6 +20,13 @@
 // so, see uses. If all keys are declared ones, only their shards are entered, otherwise all
 // of them. If all commands are reads, the call is ReadOnly.
 //
+// # Commands
+//
+// redis.call finds a command in its record in datatypes or limiters. TIME, SCAN and others need a
+// connection or a node for clients. They have a second record here, because all nodes must compute
+// the same. For this reason the names that scripts must not call are a list: the table for clients
+// depends on the options of a node.
+//
 // # Functions
 //
 // A run of a function first runs the code of its library outside of functions, which sees only
@@ -36,8 +43,8 @@
 //     that pcall does not catch. Effects so far stay.
 //   - Scripts survive a restart. Beyond engine.MaxSources or engine.MaxSourcesBytes those
 //     learned first are dropped.
-//   - A script calls the commands of datatypes, those of limiters, RL.RESET, TIME,
-//     PING, ECHO and PUBLISH, and no others.
+//   - A script calls the commands of datatypes, the commands of limiters, RL.RESET, and
+//     ownCommands.
 //   - PUBLISH answers 0. Each node sends the message to its subscribers when it applies the run;
 //     a run that publishes enters all shards, so that messages have the order of the runs.
 //   - redis.log and redis.set_repl check their arguments and do nothing else.
