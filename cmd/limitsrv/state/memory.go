@@ -31,7 +31,9 @@ func newInMemory(limits engine.Options, testClock bool, notices *engine.Notices)
 
 func (m *inMemory) Engine() *engine.Engine { return m.Local.Engine }
 
-func (m *inMemory) SetBound(maxMemory int64, evict bool) { m.Engine().SetBound(engine.Bound{MaxBytes: maxMemory, Evict: evict}) }
+func (m *inMemory) SetBound(maxMemory int64, evict bool) {
+	m.Engine().SetBound(engine.Bound{MaxBytes: maxMemory, Evict: evict})
+}
 
 func (m *inMemory) Sweep(pages int) int64 { return m.Engine().Sweep(m.Now(), pages) }
 
