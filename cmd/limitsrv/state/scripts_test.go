@@ -36,11 +36,12 @@ var faked = []string{"blocking.txt", "categories.txt", "cluster.txt", "members.t
 // onOneNode are the scripts with all connections to one node, because they test state
 // of a node.
 var onOneNode = map[string]string{
-	"client.txt":  "CLIENT LIST, KILL and ids are of a node's connections",
-	"monitor.txt": "MONITOR shows what a node's connections send",
-	"pause.txt":   "CLIENT PAUSE holds back a node's connections",
-	"pubsub.txt":  "messages go to a node's connections",
-	"scripts.txt": "the scripts of a node share a budget",
+	"client.txt":   "CLIENT LIST, KILL and ids are of a node's connections",
+	"monitor.txt":  "MONITOR shows what a node's connections send",
+	"pause.txt":    "CLIENT PAUSE holds back a node's connections",
+	"pubsub.txt":   "messages go to a node's connections",
+	"rl.stats.txt": "a node counts the requests of its own connections",
+	"scripts.txt":  "the scripts of a node share a budget",
 }
 
 // differing are the commands with replies on a node of a cluster that differ from those
