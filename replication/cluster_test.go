@@ -195,19 +195,17 @@ func TestClusterSurvivesLeaderLoss(t *testing.T) {
 // Requests to a follower with a full link to the leader wait, and are not answered as
 // without a leader.
 func TestOverloadKeepsQuorum(t *testing.T) {
+	const hold = 200 * time.Millisecond
 	stalls := &stallingNetwork{Network: tcp{}}
 	c := startCluster(t, 3, func(o *Options) {
 		o.NoQuorum, o.Network, o.ElectionTimeout = NoQuorumAllow, stalls, noElection()
+		o.maxHold = hold // otherwise up to 150 s
 	})
 	leader := c.leader()
 	follower := c.nodes[slices.IndexFunc(c.nodes, func(n *Node) bool { return n != leader })]
 	if _, err := take(follower, "k", 10, 1); err != nil {
 		t.Fatal(err)
 	}
-	const hold = 200 * time.Millisecond
-	follower.batcher.mu.Lock()
-	follower.batcher.maxHold = hold // that of noElection is up to 150 s
-	follower.batcher.mu.Unlock()
 	stalls.Lock()
 	peeks := &engine.Batch{Ops: make([]engine.Op, 1<<16)}
 	for i := range peeks.Ops {

@@ -1,8 +1,8 @@
 // Package replication replicates decisions: client batches go through the log of a Raft
 // group, and every node applies the log to its engine with the same result.
 //
-// It owns a cluster node: the contents and timing of log entries (batcher), the stamps of
-// entries (leaderClock), raft (raftStack), cluster membership (bootstrap, members, maintain),
+// It owns a cluster node: the contents of log entries (proposer), the stamps of entries
+// (leaderClock), raft (raftStack), cluster membership (bootstrap, members, maintain),
 // and the answers without a quorum (no_quorum). The packages below it have the rest:
 //
 //	fsm       the replicated state: applies entries, and goes between nodes as a snapshot
@@ -10,6 +10,7 @@
 //	lease     the leases of the leader, and the promises of the voters
 //	election  the agreement of the members that their leader is silent
 //	link      connections to other nodes
+//	batch     requests on their way into the log or to the leader, and without a leader
 //	forward   batches on their way to the leader
 //	broadcast sends messages of PUBLISH to the other nodes
 //	raftfix   workarounds for raft
@@ -20,9 +21,9 @@
 //
 // # The way of a batch
 //
-//	any node:  Exec -> batcher.waiting
-//	follower:  batcher -> forward.Client -> forward.Server on the leader -> Exec -> answers -> done
-//	leader:    batcher -> proposal (one entry, stamped) -> raft -> FSM.Apply -> done
+//	any node:  Exec -> batch.Batcher
+//	follower:  Batcher -> forward.Client -> forward.Server on the leader -> Exec -> answers -> done
+//	leader:    Batcher -> proposal (one entry, stamped) -> raft -> FSM.Apply -> done
 //	the others:                                            raft -> fsm.Apply
 //
 // One entry is in flight at a time, except that the FSM may still be applying the previous

@@ -5,20 +5,23 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/internal/turns"
+	"limitsrv/persist/commit"
+	"limitsrv/replication/batch"
 	"limitsrv/replication/forward"
 	"limitsrv/replication/fsm"
+	"limitsrv/replication/storage"
 )
 
 // Exec submits a batch. done is called once, from any goroutine, with the decisions in
 // place or an error that has a Code: UNCERTAIN if the batch may or may not have been
 // applied, any other if it was not. Exec does not block.
-func (n *Node) Exec(batch *engine.Batch, done func(error)) {
-	n.exec(waitingRequest{Request: forward.Request{Batch: batch, Done: done}})
+func (n *Node) Exec(b *engine.Batch, done func(error)) {
+	n.exec(batch.Request{Request: forward.Request{Batch: b, Done: done}})
 }
 
 // exec executes a batch. A look that this node can answer needs no entry; see Node.look. Any other
 // batch goes through the batcher.
-func (n *Node) exec(w waitingRequest) {
+func (n *Node) exec(w batch.Request) {
 	if w.Batch().Looks() && n.look(w) {
 		return
 	}
@@ -26,21 +29,21 @@ func (n *Node) exec(w waitingRequest) {
 }
 
 // submit passes a batch to the batcher, or rejects it with the error of permit.
-func (n *Node) submit(w waitingRequest) {
+func (n *Node) submit(w batch.Request) {
 	if err := n.permit(w.Batch()); err != nil {
 		w.Done(err)
 		return
 	}
-	n.batcher.add(w)
+	n.batcher.Add(w)
 }
 
 // permit returns an error if this node leads and its disk is nearly full, or if readable returns
 // one for the batch.
-func (n *Node) permit(batch *engine.Batch) error {
+func (n *Node) permit(b *engine.Batch) error {
 	if n.short.Load() && n.Leads() {
 		return errShort
 	}
-	return n.readable(fsm.LevelOf(batch))
+	return n.readable(fsm.LevelOf(b))
 }
 
 // readable returns an error if the log may not have an entry of this feature level: either some
@@ -69,9 +72,9 @@ func (n *Node) Older() bool {
 
 // Loggable returns an error if the log may not have the ops of a batch from index from on, see
 // readable. It returns nil for looks that this node answers itself, because they need no log.
-func (n *Node) Loggable(batch *engine.Batch, from int) error {
-	part := engine.Batch{Ops: batch.Ops[from:], Calls: batch.Calls}
-	if part.Looks() && (batch.Stale || n.Leads()) {
+func (n *Node) Loggable(b *engine.Batch, from int) error {
+	part := engine.Batch{Ops: b.Ops[from:], Calls: b.Calls}
+	if part.Looks() && (b.Stale || n.Leads()) {
 		return nil
 	}
 	return n.readable(fsm.LevelOf(&part))
@@ -80,7 +83,7 @@ func (n *Node) Loggable(batch *engine.Batch, from int) error {
 // HandleForwarded sets the function that reviews the batches with calls that other nodes forward to
 // this one, before they are executed. It may lower the budgets of a batch and mark it Slow. It
 // returns the function to call with the answer, in place of done.
-func (n *Node) HandleForwarded(review func(batch *engine.Batch, done func(error)) func(error)) {
+func (n *Node) HandleForwarded(review func(b *engine.Batch, done func(error)) func(error)) {
 	n.review.Store(&review)
 }
 
@@ -95,7 +98,7 @@ func (n *Node) execForwarded(all []forward.Request) {
 			n.queueForwarded(r)
 			continue
 		}
-		n.exec(waitingRequest{Request: r, remote: true})
+		n.exec(batch.Request{Request: r, Remote: true})
 	}
 	n.Commit()
 }
@@ -104,20 +107,20 @@ func (n *Node) execForwarded(all []forward.Request) {
 func (n *Node) queueForwarded(r forward.Request) {
 	bytes, _ := r.Batch.Sizes()
 	n.o.Turns.Add(turns.Turn{Bytes: bytes, Work: r.Batch.Work, Wait: turns.MaxWait, Done: r.Done, Do: func(done func(error)) {
-		n.exec(waitingRequest{Request: forward.Request{Batch: r.Batch, Done: done}, remote: true})
+		n.exec(batch.Request{Request: forward.Request{Batch: r.Batch, Done: done}, Remote: true})
 		n.Commit()
 	}})
 }
 
 // Commit tells the node that its caller has no more batches to submit for now.
 func (n *Node) Commit() {
-	n.batcher.kick()
+	n.batcher.Kick()
 	n.looks.kickIfAny()
 }
 
 // look answers a read-only batch, or queues it until it can be answered. It returns false, and does
 // neither, unless this node leads or a client of this node accepts a stale state.
-func (n *Node) look(w waitingRequest) bool {
+func (n *Node) look(w batch.Request) bool {
 	lead := n.leadership()
 	switch {
 	case lead.stack == nil:
@@ -129,7 +132,7 @@ func (n *Node) look(w waitingRequest) bool {
 			n.looks.add(waitingLook{w, lead.stack.grants.Now()})
 		}
 		return true
-	case w.remote || !w.Batch().Stale || lead.fsm.Diverged():
+	case w.Remote || !w.Batch().Stale || lead.fsm.Diverged():
 		return false
 	}
 	n.evaluate(lead, w.Batch(), lead.fsm.Now())
@@ -139,11 +142,11 @@ func (n *Node) look(w waitingRequest) bool {
 
 // lookUnderLease evaluates a read-only batch, and then reports whether this node still has a lease.
 // If not, the decisions must not be used. Requires: this node leads.
-func (n *Node) lookUnderLease(lead leadership, batch *engine.Batch) bool {
+func (n *Node) lookUnderLease(lead leadership, b *engine.Batch) bool {
 	if lead.fsm.Level() < fsm.PromisesLevel {
 		return false
 	}
-	n.evaluate(lead, batch, n.clock.now())
+	n.evaluate(lead, b, n.clock.now())
 	return n.underLease(lead)
 }
 
@@ -171,7 +174,7 @@ func (n *Node) answerLooks() {
 	for {
 		var again <-chan time.Time
 		if n.tryLooks() {
-			again = time.After(retryAfter)
+			again = time.After(batch.RetryAfter)
 		}
 		select {
 		case <-n.stopping.Done():
@@ -194,9 +197,9 @@ func (n *Node) tryLooks() bool {
 	lead := n.leadership()
 	if !lead.leading {
 		for _, w := range all {
-			n.submit(w.waitingRequest)
+			n.submit(w.Request)
 		}
-		n.batcher.kick()
+		n.batcher.Kick()
 		return false
 	}
 	rest := all[:0]
@@ -217,15 +220,49 @@ func (n *Node) tryLooks() bool {
 }
 
 // evaluate decides a read-only batch at time now, from the state that this node has applied.
-func (n *Node) evaluate(lead leadership, batch *engine.Batch, now engine.Instant) {
-	convertExpects(batch, lead.term)
-	batch.Level = callLevel(lead.fsm)
-	lead.fsm.Engine().Look(now, batch)
-	convertExpects(batch, lead.term) // XOR with the same value restores the ops
-	for i := range batch.Ops {
-		if batch.Ops[i].Kind == engine.Watch {
-			d := &batch.Decisions[i]
+func (n *Node) evaluate(lead leadership, b *engine.Batch, now engine.Instant) {
+	convertExpects(b, lead.term)
+	b.Level = callLevel(lead.fsm)
+	lead.fsm.Engine().Look(now, b)
+	convertExpects(b, lead.term) // XOR with the same value restores the ops
+	for i := range b.Ops {
+		if b.Ops[i].Kind == engine.Watch {
+			d := &b.Decisions[i]
 			d.Remaining = termFingerprint(d.Remaining, lead.term)
 		}
 	}
+}
+
+// A batchNode makes a Node a batch.Node.
+type batchNode struct{ *Node }
+
+// Role returns the current role.
+func (n batchNode) Role() batch.Role {
+	lead := n.leadership()
+	switch {
+	case lead.leading:
+		return batch.Role{Elected: true, Leader: termLog{n.proposer, lead}}
+	case lead.elected:
+		return batch.Role{Elected: true}
+	}
+	return batch.Role{Elsewhere: lead.leader}
+}
+
+// Forward sends requests to the leader; see forward.Client.Send.
+func (n batchNode) Forward(leader storage.Server, all []forward.Request) int {
+	return n.forwarder.Send(leader.Raft, leader.Node, all)
+}
+
+// WithoutQuorum answers a request that no leader can decide.
+func (n batchNode) WithoutQuorum(r forward.Request) { n.withoutQuorum(r) }
+
+// A termLog is the log of a node that leads, in one term.
+type termLog struct {
+	*proposer
+	lead leadership
+}
+
+// Propose puts a group of the first requests into the log.
+func (l termLog) Propose(all []batch.Request) (*commit.Group[batch.Request], error) {
+	return l.propose(l.lead.fsm, l.lead.term, all)
 }

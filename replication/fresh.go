@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/replication/batch"
 	"limitsrv/replication/forward"
 	"limitsrv/replication/fsm"
 	"limitsrv/replication/link"
@@ -59,7 +60,7 @@ func (n *Node) answerFresh() {
 // catchUp blocks until this node has applied every change that any node answered before the call.
 // It waits for a leader as long as a request does.
 func (n *Node) catchUp(leader *link.Caller) error {
-	ctx, cancel := context.WithTimeout(n.stopping, n.batcher.maxHold)
+	ctx, cancel := context.WithTimeout(n.stopping, n.o.maxHold)
 	defer cancel()
 	for pause := freshPause; ; pause = min(2*pause, maxFreshPause) {
 		if n.tryCatchUp(ctx, leader, pause) {
@@ -71,7 +72,7 @@ func (n *Node) catchUp(leader *link.Caller) error {
 				return errStopped
 			}
 			return n.noQuorumError()
-		case <-time.After(retryAfter):
+		case <-time.After(batch.RetryAfter):
 		}
 	}
 }

@@ -23,7 +23,7 @@ func (n *Node) watchLeadership(s *raftStack) {
 				n.counts.elected.Add(1)
 				n.becomeLeader(s)
 			}
-			n.batcher.kick()
+			n.batcher.Kick()
 			n.looks.kickIfAny()
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"limitsrv/replication/batch"
 )
 
 // A lookQueue holds the read-only batches that wait until a majority confirms that this node leads.
@@ -21,7 +23,7 @@ type lookQueue struct {
 // A waitingLook is a read-only batch that arrived at the time asked, on Options.lasting, or
 // earlier.
 type waitingLook struct {
-	waitingRequest
+	batch.Request
 	asked time.Duration
 }
 

@@ -17,9 +17,11 @@ import (
 	"limitsrv/internal/certs"
 	"limitsrv/internal/loglimit"
 	"limitsrv/persist"
+	"limitsrv/replication/batch"
 	"limitsrv/replication/broadcast"
 	"limitsrv/replication/election"
 	"limitsrv/replication/forward"
+	"limitsrv/replication/fsm"
 	"limitsrv/replication/link"
 	"limitsrv/replication/storage"
 )
@@ -37,7 +39,8 @@ type Node struct {
 	links        *link.Links
 	forwarder    *forward.Client
 	messages     *broadcast.Sender
-	batcher      *batcher
+	batcher      *batch.Batcher
+	proposer     *proposer
 	looks        *lookQueue
 	fresh        *freshQueue
 	stored       chan struct{} // entriesStored was called
@@ -110,7 +113,7 @@ func Open(o Options) (*Node, error) {
 	n.evict.Store(o.Evict)
 	n.stopping, n.stop = context.WithCancel(context.Background())
 	n.looks, n.fresh, n.stored = newLookQueue(), newFreshQueue(), make(chan struct{}, 1)
-	n.batcher = newBatcher(n, n.mono, holdHalfTimeouts*o.ElectionTimeout/2)
+	n.proposer, n.batcher = newProposer(n), batch.New(batch.Options{Node: batchNode{n}, Mono: n.mono, MaxHold: o.maxHold, Stopped: errStopped})
 	n.elections = n.newElections()
 	if err := n.startServices(); err != nil {
 		n.stop()
@@ -118,11 +121,6 @@ func Open(o Options) (*Node, error) {
 	}
 	return n, nil
 }
-
-// holdHalfTimeouts is the time for which requests wait for a leader, in half election
-// timeouts: an election takes up to two timeouts, plus the time to detect the loss and to
-// become leader.
-const holdHalfTimeouts = 5
 
 // firstCallOnly returns f wrapped to run on the first call only.
 func firstCallOnly(f func(error)) func(error) {
@@ -156,8 +154,8 @@ func (n *Node) startServices() (err error) {
 		return errors.Join(err, n.links.Close())
 	}
 	n.wait.Go(n.links.Serve)
-	n.wait.Go(func() { n.batcher.run(n.stopping) })
-	n.wait.Go(n.batcher.answerAll)
+	n.wait.Go(func() { n.batcher.Run(n.stopping) })
+	n.wait.Go(n.proposer.answerAll)
 	n.wait.Go(n.answerLooks)
 	n.wait.Go(n.answerFresh)
 	n.wait.Go(n.followChanges)
@@ -265,11 +263,6 @@ func (n *Node) Now() engine.Instant {
 // stamp returns the time of the next entry. Requires: this node leads.
 func (n *Node) stamp() engine.Instant { return n.clock.now() }
 
-// forward sends requests to the leader; see forward.Client.Send.
-func (n *Node) forward(leader storage.Server, all []forward.Request) int {
-	return n.forwarder.Send(leader.Raft, leader.Node, all)
-}
-
 // bound returns the memory bound.
 func (n *Node) bound() engine.Bound {
 	return engine.Bound{MaxBytes: n.maxMemory.Load(), Evict: n.evict.Load()}
@@ -292,14 +285,15 @@ func (n *Node) Sweep(pages int) (forgotten int64) {
 	return s.FSM.Engine().Sweep(s.FSM.Stamp(), pages)
 }
 
-// A leadership is a node's role in its cluster, with the raft that it has it by.
+// A leadership is a node's role in its cluster at one moment.
 type leadership struct {
-	role
-	stack *raftStack // nil: not a member
+	stack   *raftStack // nil: not a member
+	fsm     *fsm.FSM   // nil: not a member
+	term    uint64
+	elected bool           // raft elected this node, but it may not have applied all earlier entries yet
+	leading bool           // this node leads and decides
+	leader  storage.Server // empty: unknown
 }
-
-// role returns the current role.
-func (n *Node) role() role { return n.leadership().role }
 
 // leadership returns the current role.
 func (n *Node) leadership() (o leadership) {
@@ -367,7 +361,7 @@ func (n *Node) close() error {
 	err := n.stopRaft()
 	n.raftMu.Unlock()
 	err = errors.Join(err, n.links.Close())
-	close(n.batcher.applied) // the FSM has ended with raft
+	close(n.proposer.applied) // the FSM has ended with raft
 	n.wait.Wait()
 	return errors.Join(err, n.dir.Close())
 }

@@ -102,6 +102,8 @@ type Options struct {
 	// follows, at most twice that, unless a heartbeat carried it; 0: ElectionTimeout.
 	commitTimeout time.Duration
 	applied       func(index uint64, stamp engine.Instant, b *engine.Batch)
+	// maxHold is the time for which requests wait for a leader. 0: holdHalfTimeouts.
+	maxHold time.Duration
 	// lasting is the clock of leases, see lease.Clock. leaderLease is the time for which raft
 	// leads without a majority; 0: derived from ElectionTimeout.
 	lasting     func() time.Duration
@@ -195,6 +197,9 @@ func (o *Options) setDefaults() {
 	if o.commitTimeout == 0 {
 		o.commitTimeout = o.ElectionTimeout
 	}
+	if o.maxHold == 0 {
+		o.maxHold = holdHalfTimeouts * o.ElectionTimeout / 2
+	}
 	if o.lasting == nil {
 		o.lasting = lease.Clock
 	}
@@ -247,3 +252,8 @@ const (
 	// decisions since, and refuses the rest.
 	NoQuorumLocal NoQuorum = "local"
 )
+
+// holdHalfTimeouts is the time for which requests wait for a leader, in half election
+// timeouts: an election takes up to two timeouts, plus the time to detect the loss and to
+// become leader.
+const holdHalfTimeouts = 5

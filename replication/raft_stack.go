@@ -176,7 +176,7 @@ func (n *Node) newRaft(s *raftStack, m *storage.Membership) (err error) {
 			if leader.LeaderID != "" {
 				n.wait.Go(func() { n.forwarder.LeaderIs(string(leader.LeaderID)) })
 			}
-			n.batcher.kick()
+			n.batcher.Kick()
 		}
 		return false
 	})

@@ -106,15 +106,7 @@ type simProcess struct {
 }
 
 // leaderless returns the time since which the node knows no leader.
-func (p *simProcess) leaderless() time.Duration {
-	g := p.node.batcher
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.leaderlessSince == 0 {
-		return 0
-	}
-	return p.node.mono() - g.leaderlessSince
-}
+func (p *simProcess) leaderless() time.Duration { return p.node.batcher.Leaderless() }
 
 func newSimCluster(plan simPlan) *simCluster {
 	c := &simCluster{

@@ -74,8 +74,9 @@ func (n *Node) totals() status.Totals {
 	c := &n.counts
 	local := c.locally.Load()
 	sent, dropped := n.messages.Counts()
+	forwarded, uncertain := n.batcher.Counts()
 	return status.Totals{
-		Forwarded: n.batcher.counts.forwarded.Load(), Uncertain: n.batcher.counts.uncertain.Load(),
+		Forwarded: forwarded, Uncertain: uncertain,
 		NoQuorum: c.allowed.Load() + c.denied.Load() + local, Local: local, Refused: c.refused.Load(),
 		Elections: c.elected.Load(), LeaderChanges: c.leaders.Load(), Restarts: c.restarts.Load(), RefusedLinks: n.links.RefusedCount(),
 		MessagesSent: sent, MessagesDropped: dropped,

@@ -13,6 +13,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/internal/testing/testwait"
+	"limitsrv/replication/batch"
 	"limitsrv/replication/forward"
 	"limitsrv/replication/link"
 )
@@ -411,9 +412,8 @@ func TestRejectedProposalIsRetried(t *testing.T) {
 	c.decide(c.leader(), fixed("k", 1))
 	c.waitForAgreement()
 	follower := c.other(c.leader())
-	batch := &engine.Batch{Ops: []engine.Op{fixed("k", 1)}}
-	lead := role{fsm: follower.stack.Load().FSM}
-	f := newBatcher(follower, follower.mono, follower.batcher.maxHold).build(lead, []waitingRequest{{Request: forward.Request{Batch: batch, Done: func(error) {}}}})
+	b := &engine.Batch{Ops: []engine.Op{fixed("k", 1)}}
+	f := newProposer(follower).build(follower.stack.Load().FSM, 0, []batch.Request{{Request: forward.Request{Batch: b, Done: func(error) {}}}})
 	if err := follower.propose(f); !errors.Is(err, raft.ErrNotLeader) || !certainlyNotApplied(err) {
 		t.Errorf("a follower's proposal returns %v", err)
 	}
