@@ -17,6 +17,9 @@ func Passed(ops []Op, ds []Decision) bool {
 	return one || !anyOf
 }
 
+// Invariant: a group takes from all its keys or from none. Probes change only cells, and memory
+// is ensured before the first take. After that no member can fail.
+
 // takeGroup decides the group of the ops from..to-1, see Op.Group. Requires: their shards
 // are locked, so that no call changes documents.
 func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {

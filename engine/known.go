@@ -10,7 +10,8 @@ type knownKey struct {
 	hash  uint64
 	shard *shard
 	// seen is set if the place of the record, or none, was found, and looked if the record is
-	// known to live. moves is that of the Tx then.
+	// known to live. moves is the number of moves of the Tx then. Invariant: place is valid as long
+	// as the Tx has the same number of moves.
 	seen   bool
 	looked bool
 	moves  uint32

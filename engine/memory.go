@@ -2,6 +2,10 @@ package engine
 
 import "limitsrv/internal/invariants"
 
+// Invariant: purging a page before its nextExpiry frees nothing, and until noExpiryUntil no page has
+// an earlier nextExpiry. So a shard that is full of live keys rejects new keys without a search.
+// noteExpiry keeps the invariant when the expiry of a key changes. checkStates checks pages.
+
 const (
 	// sweepTries bounds the pages swept for memory before a key is rejected; the search
 	// ends early at a page that frees nothing.

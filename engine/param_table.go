@@ -6,6 +6,9 @@ type paramID uint32
 // paramTable gives each set of parameters in use a small number, so that keys need not
 // store them. It counts the keys of each set and forgets unused sets, except those of plain
 // values: few, and often used again.
+//
+// Invariant: keys of an entry is the number of records with its number, and index has the number of
+// each entry that is in use.
 type paramTable struct {
 	list  []paramEntry
 	free  []paramID
