@@ -16,7 +16,7 @@ import (
 var rlCheck = spec.Command{
 	Name: "RL.CHECK", Args: "domain attribute value [attribute value ...] [AND attribute value [attribute value ...] ...] [HITS n] [ID id] [PEEK] [ROWS] [HEADERS]",
 	Summary: "Decides a request with these attributes by the rules of a domain, all limits or none. Returns [allowed, limit, remaining, wait_ms, " +
-		"reset_ms, name of the binding limit, reason], with ROWS also [[name, five integers, mode, descriptor], ...], where the mode is enforced, shadow, quota or penalty, and the first descriptor is 0; with HEADERS also [header, value, ...] for an answer over HTTP. The reason is ok, near, grace, limited, " +
+		"reset_ms, name of the binding limit, reason]. With ROWS it also returns [[name, five integers, mode, descriptor], ...], where the mode is enforced, shadow, quota or penalty, and the first descriptor is 0; with HEADERS it also returns [header, value, ...] for an answer over HTTP. The reason is ok, near, grace, limited, " +
 		"quota, blocked, denied, allowed, unlimited, none or unmatched; without a limit, limit and remaining are -1.",
 	Complexity: "O(attributes, rules that may match, and limits)", Since: "0.2.0", Group: rulesGroup,
 	Flags: spec.Write | spec.DenyOOM | spec.Fast | spec.Decides, Domain: 1,
@@ -45,8 +45,8 @@ const (
 	wordBy   = "BY"
 )
 
-// checkWords and settleWords end the attributes of RL.CHECK and RL.SETTLE; wordAnd ends those of
-// a descriptor.
+// checkWords and settleWords end the attributes of RL.CHECK and RL.SETTLE; wordAnd ends the
+// attributes of a descriptor.
 var (
 	checkWords  = []string{wordHits, wordID, wordPeek, wordRows, wordHead}
 	settleWords = []string{wordBy, wordID}
@@ -103,7 +103,7 @@ func askSettle(a *session.Ask, q *checks.Request, args [][]byte) error {
 	return err
 }
 
-// startsWord has for each first byte of the words that end attributes the second ones, in small
+// startsWord has the second bytes, by first byte, of the words that end attributes, in small
 // letters: bit n is for the n-th letter.
 var startsWord = func() (table [256]uint32) {
 	for _, w := range slices.Concat([]string{wordAnd}, checkWords, settleWords) {

@@ -14,7 +14,7 @@ import (
 var rlRefund = spec.Command{
 	Name: "RL.REFUND", Args: "key n [AGE duration]",
 	Summary: "Returns n tokens, up to the limit: for work that was not done. AGE is the time since before they were taken: " +
-		"then only those of the window they were taken in are returned, and to a bucket only what it has not earned back since. " +
+		"then only tokens of the window they were taken in are returned, and to a bucket only tokens that it has not earned back since. " +
 		"Without it they must have been taken in the current window, and just now from a bucket. allowed is 0 if nothing could be returned. " +
 		"nil if there is no such key, because it is full already.",
 	Complexity: "O(1), for RL.LOG with AGE O(entries since)", Since: "0.1.0", Group: spec.LimiterGroup,

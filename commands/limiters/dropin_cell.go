@@ -15,7 +15,7 @@ const (
 	cellArgs    = "key max_burst count period [quantity]"
 	cellSummary = "Takes quantity tokens from a bucket of max_burst + 1 that refills at count per period seconds. " +
 		"Returns [limited, max_burst + 1, remaining, retry_s or -1, reset_s]. " +
-		"A quantity of 0 takes none, one below 0 returns tokens."
+		"A quantity of 0 takes no tokens, a quantity below 0 returns tokens."
 )
 
 var clThrottle = spec.Command{
@@ -32,8 +32,8 @@ var rlThrottle = spec.Command{
 	Body: &spec.Ops{Parse: opCell("rl.throttle"), Reply: replyCell},
 }
 
-// opCell appends one Take, always as the last of its ops. If quantity is below 0, a
-// Refund precedes it and the Take is of 0 tokens.
+// opCell appends a Take, always as the last of its ops. If quantity is below 0, a Refund
+// precedes it and the Take is of 0 tokens.
 func opCell(name string) func(*engine.Batch, [][]byte) error {
 	return func(b *engine.Batch, args [][]byte) error {
 		if len(args) != 5 && len(args) != 6 {

@@ -15,7 +15,7 @@ const limitArgs = 5
 
 var rlAll = spec.Command{
 	Name: "RL.ALL", Args: "alg key p1 p2 n [alg key p1 p2 n ...]",
-	Summary: "Takes tokens from all of up to 64 limits, or from none, atomically: alg is " + anyOf(groupAlgs()) + ", and " +
+	Summary: "Takes tokens from all of up to 64 limits, or from no limit, atomically: alg is " + anyOf(groupAlgs()) + ", and " +
 		"p1 p2 n are the arguments of its command. Returns [allowed, index of the binding limit, [five integers], ...]. The binding " +
 		"limit is the denying one with the longest wait, or, if all allow, the one with the least remaining.",
 	Complexity: "O(limits), and that of each", Since: "0.1.0", Group: spec.LimiterGroup,
@@ -46,7 +46,7 @@ func opAll(b *engine.Batch, args [][]byte) error {
 	return nil
 }
 
-// parseGrouped parses one limit: alg key p1 p2 n.
+// parseGrouped parses a limit: alg key p1 p2 n.
 func parseGrouped(limit [][]byte, level uint8) (engine.Op, error) {
 	op := engine.Op{Kind: engine.Take, Key: limit[1]}
 	if err := parseAlg(&op.Params, limit[0]); err != nil {
@@ -107,7 +107,7 @@ func anyOf(names []string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// inLimit is the suffix of an error about one limit of a group, counted from 1.
+// inLimit is the suffix of an error about a limit of a group, counted from 1.
 func inLimit(index int) string { return fmt.Sprintf(", in limit %d", index+1) }
 
 func replyAll(w *resp.Writer, ops []engine.Op, ds []engine.Decision) {
@@ -124,9 +124,9 @@ func replyAll(w *resp.Writer, ops []engine.Op, ds []engine.Decision) {
 	}
 }
 
-// binding returns the index of the limit that decides a group: of the denying limits the
-// one with the longest wait, if none denies the one with the least remaining; the first
-// of equal ones. allowed is 1 if no limit denies.
+// binding returns the index of the limit that decides a group: the denying limit with the
+// longest wait, or if no limit denies, the limit with the least remaining. Of equal limits
+// it is the first. allowed is 1 if no limit denies.
 func binding(ds []engine.Decision) (index int, allowed int64) {
 	allowed = 1
 	for i := range ds {

@@ -63,9 +63,9 @@ func byCommand(of func(session.CommandCount) int64) func(*view, func(float64, ..
 }
 
 var keyFamilies = []family{
-	{"requests_total", "Requests of clients to this node, each once for any number of limits, by command, grpc or http, and by outcome: allowed, denied, shadow_denied (allowed, and a limit in shadow would have denied it), error, or no_quorum_allowed (allowed without a decision by --no-quorum allow). Requests that only look are left out; of LEAKY with SHADOW all count as allowed.", counter, []string{"via", "outcome"}, nil, emitRequests},
+	{"requests_total", "Requests of clients to this node, each once for any number of limits. via is command, grpc or http. outcome is allowed, denied, shadow_denied (allowed, and a limit in shadow would have denied it), error, or no_quorum_allowed (allowed without a decision by --no-quorum allow). Requests that only look are left out; of LEAKY with SHADOW all count as allowed.", counter, []string{"via", "outcome"}, nil, emitRequests},
 	{"decisions_total", "Decisions about one limit each, by algorithm and outcome, allowed or denied; requests_total counts requests. In a cluster each node counts the decisions of all nodes that it has applied: use one node's value, not the sum.", counter, []string{"algorithm", "outcome"}, nil, emitDecisions},
-	{"charges_cut_total", "Charges that were recorded in part or not at all, because the debt would have exceeded one more limit.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.ChargesCut })},
+	{"charges_cut_total", "Charges that were recorded in part or not at all, because the debt would have exceeded another limit.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.ChargesCut })},
 	{"shadow_denied_total", "Denied decisions that were answered as allowed because of SHADOW.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.ShadowDenied })},
 	{"keys", "Keys by shard, including fully reset keys not yet removed.", gauge, []string{"shard"}, nil, byShard(func(s engine.ShardStat) int64 { return s.Keys })},
 	{"database_keys", "Keys by database, for those that have any, including expired keys not yet removed.", gauge, []string{"db"}, nil, byDatabase(func(v *view, db int) int64 { return v.dbKeys[db] })},
@@ -124,10 +124,10 @@ func emitTop(kind engine.TopKind) func(*view, func(float64, ...string)) {
 }
 
 var scriptFamilies = []family{
-	{"script_runs_total", "Runs of scripts and functions. In a cluster each node counts the runs of all nodes that it has applied, except for read-only ones, which one node runs.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.Runs })},
+	{"script_runs_total", "Runs of scripts and functions. In a cluster each node counts the runs of all nodes that it has applied, except for read-only runs, which only one node executes.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.Runs })},
 	{"script_failures_total", "Runs of scripts and functions that were answered with an error.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.Failed })},
-	{"script_steps_total", "Steps of all runs; --script-steps bounds those of one.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.Steps })},
-	{"script_turns_total", "Batches with scripts that are likely to end at their budgets, which one after the other wait for a turn while scripts are heavy.", counter, nil, nil, integer(func(v *view) int64 { return v.turnsAdded })},
+	{"script_steps_total", "Steps of all runs; --script-steps bounds the steps of a run.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.Steps })},
+	{"script_turns_total", "Batches with scripts that are likely to end at their budgets. They wait for a turn while scripts are heavy.", counter, nil, nil, integer(func(v *view) int64 { return v.turnsAdded })},
 	{"script_turns_waiting", "Batches that wait for a turn now.", gauge, nil, nil, integer(func(v *view) int { return v.turnsWaiting })},
 	{"script_longest_run_steps", "Steps of the longest run of a script, for the ten scripts with the longest runs, by SHA-1.", gauge, []string{"rank", "sha1"}, nil, func(v *view, value func(float64, ...string)) {
 		for i, c := range v.scripts.Costliest {
@@ -135,7 +135,7 @@ var scriptFamilies = []family{
 		}
 	}},
 	{"scripts", "Known scripts.", gauge, nil, nil, integer(func(v *view) int { return v.scripts.Known })},
-	{"script_bytes", "Bytes of the texts of all scripts, those of flushed ones included.", gauge, nil, nil, integer(func(v *view) int { return v.scripts.Bytes })},
+	{"script_bytes", "Bytes of the texts of all scripts, flushed scripts included.", gauge, nil, nil, integer(func(v *view) int { return v.scripts.Bytes })},
 	{"dropped_scripts_total", "Scripts dropped because there were too many.", counter, nil, nil, integer(func(v *view) int64 { return v.scripts.Dropped })},
 }
 
@@ -151,7 +151,7 @@ var storeFamilies = []family{
 	{"log_unsynced_decisions", "Decisions that a power loss would lose.", gauge, nil, hasLocalStore, integer(func(v *view) int64 { return v.store.Log.Unsynced })},
 	{"log_lag_seconds", "Age of the oldest decision not synced.", gauge, nil, hasLocalStore, float(func(v *view) float64 { return v.store.Log.Lag.Seconds() })},
 	{"log_delayed_syncs_total", "Syncs of the log that took more than a second.", counter, nil, hasLocalStore, integer(func(v *view) int64 { return v.store.Log.Delayed })},
-	{"snapshot_timestamp_seconds", "Time of the newest snapshot, since 1970; 0 if there is none.", gauge, nil, hasStore, float(func(v *view) float64 { return unix(v.store.Saved.At) })},
+	{"snapshot_timestamp_seconds", "Time of the newest snapshot, since 1970; 0 if there is no snapshot.", gauge, nil, hasStore, float(func(v *view) float64 { return unix(v.store.Saved.At) })},
 	{"snapshot_duration_seconds", "Duration of the last attempt at a snapshot.", gauge, nil, hasStore, float(func(v *view) float64 { return v.store.Saved.Took.Seconds() })},
 	{"snapshot_bytes", "Size of the newest snapshot.", gauge, nil, hasStore, integer(func(v *view) int64 { return v.store.Saved.Bytes })},
 	{"snapshot_failing", "1 if the last attempt at a snapshot failed, else 0.", gauge, nil, hasStore, boolean(func(v *view) bool { return v.store.Saved.Err != nil })},

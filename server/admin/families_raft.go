@@ -39,7 +39,7 @@ var raftFamilies = []family{
 			value(is, n.Raft)
 		}
 	}},
-	{"raft_member_lag_entries", "Entries that a member is behind, including those since the last contact, which may be a second ago; no value if unknown.", gauge, []string{"member"}, isClustered, func(v *view, value func(float64, ...string)) {
+	{"raft_member_lag_entries", "Entries that a member has not received, including entries since the last contact, which may be a second ago; no value if unknown.", gauge, []string{"member"}, isClustered, func(v *view, value func(float64, ...string)) {
 		for _, n := range v.nodes {
 			if behind := v.replication.Behind(n); behind >= 0 {
 				value(float64(behind), n.Raft)
@@ -64,6 +64,6 @@ var raftFamilies = []family{
 	{"raft_snapshot_index", "Last entry in the newest snapshot.", gauge, nil, isClustered, integer(func(v *view) uint64 { return v.replication.Snapshot.Index })},
 	{"raft_sync_p99_seconds", "99th percentile of the duration of a log sync; 0 if unknown.", gauge, nil, isClustered, float(func(v *view) float64 { return v.replication.FsyncP99.Seconds() })},
 	{"raft_clock_offset_seconds", "Cluster time minus this machine's time.", gauge, nil, isClustered, float(func(v *view) float64 { return v.replication.Clock.Offset.Seconds() })},
-	{"raft_clock_clamps_total", "Checks, one a second, at which cluster time differed from the nodes' clocks by more than a second.", counter, nil, isClustered, integer(func(v *view) int64 { return v.replication.Clock.Clamps })},
+	{"raft_clock_clamps_total", "Checks, once a second, that found cluster time different from the nodes' clocks by more than a second.", counter, nil, isClustered, integer(func(v *view) int64 { return v.replication.Clock.Clamps })},
 	{"raft_clock_clamped_seconds", "The nodes' clocks minus cluster time, if more than a second; else 0.", gauge, nil, isClustered, float(func(v *view) float64 { return v.replication.Clock.Clamped.Seconds() })},
 }

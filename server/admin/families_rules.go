@@ -9,7 +9,7 @@ import (
 // otherRules is the label of limits, values and domains without series of their own.
 const otherRules = "other"
 
-// ruleViews are the values about rules of one scrape.
+// ruleViews are the values about rules of a scrape.
 type ruleViews struct {
 	*live.State
 	failed int64 // loads
@@ -19,14 +19,14 @@ type ruleViews struct {
 }
 
 var ruleFamilies = []family{
-	{"rules_version", "Version of the rules in use on this node; 0: none were loaded.", gauge, nil, nil, integer(func(v *view) uint64 { return v.rules.Header.Version })},
-	{"rules_loaded_timestamp_seconds", "Time of the load of the rules in use, since 1970; 0: none were loaded.", gauge, nil, nil, float(func(v *view) float64 { return float64(v.rules.Header.Loaded) / 1e9 })},
+	{"rules_version", "Version of the rules in use on this node; 0: no rules were loaded.", gauge, nil, nil, integer(func(v *view) uint64 { return v.rules.Header.Version })},
+	{"rules_loaded_timestamp_seconds", "Time of the load of the rules in use, since 1970; 0: no rules were loaded.", gauge, nil, nil, float(func(v *view) float64 { return float64(v.rules.Header.Loaded) / 1e9 })},
 	{"rules_ok", "0 if the last reading of the files of --rules failed, if they differ from the rules in use, or if this version of limitsrv can't compile the rules, else 1.", gauge, nil, nil, boolean(func(v *view) bool { return v.rules.ok })},
 	{"rules_file_differs", "1 while the files of --rules have another text than the rules in use, for example an earlier one after a rollback, else 0.", gauge, nil, nil, boolean(func(v *view) bool { return v.rules.differs })},
 	{"rules_load_errors_total", "Loads of rules that failed on this node, by command or from a file.", counter, nil, nil, integer(func(v *view) int64 { return v.rules.failed })},
 	{"rules_shadow", "1 with --rules-shadow, so that rules deny nothing, else 0.", gauge, nil, nil, boolean(func(v *view) bool { return v.rules.Shadow })},
 	{"rules", "Rules in use, nodes of trees included.", gauge, nil, nil, integer(func(v *view) int { return v.rules.Set.NumRules() })},
-	{"overrides", "Overrides, including expired ones not yet removed.", gauge, nil, nil, integer(func(v *view) int { return v.rules.Overrides.Len() })},
+	{"overrides", "Overrides, including expired overrides not yet removed.", gauge, nil, nil, integer(func(v *view) int { return v.rules.Overrides.Len() })},
 	{"rule_decisions_total", "Requests that this node answered by rules, by limit, tier and result: allowed, limited, near, grace, shadow_limited or blocked. With value_to_metric or detailed_metric the rule has the values of the request; those beyond --rules-metric-series are the rule other of the domain. " +
 		"Limits that were never met are left out; those beyond --rules-metric-series are counted together, as the domain other.",
 		counter, []string{"domain", "rule", "limit", "tier", "result"}, nil, emitRules},
@@ -46,16 +46,16 @@ var ruleFamilies = []family{
 // ruleLabels name the series of a limit.
 type ruleLabels struct{ domain, rule, limit, tier string }
 
-// A ruleSeries remembers the limits that have series of their own, so that none loses it to
-// another one while the rules stay. Concurrency: any goroutine may use it.
+// A ruleSeries remembers the limits that have series of their own, so that no limit loses
+// its series to another limit while the rules stay. Concurrency: any goroutine may use it.
 type ruleSeries struct {
 	mu      sync.Mutex
 	version uint64 // of the rules
 	named   map[ruleLabels]bool
 }
 
-// names returns labels, or those of all others if more series than most would be named.
-// Requires: mu is held.
+// names returns labels, or the labels of all other limits if more series than most would be
+// named. Requires: mu is held.
 func (r *ruleSeries) names(l ruleLabels, most int) ruleLabels {
 	switch {
 	case r.named[l]:

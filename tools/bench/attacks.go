@@ -13,8 +13,8 @@ import (
 	"limitsrv/internal/respclient"
 )
 
-// An attackResult is the effect of unauthenticated clients of one kind on a server with
-// a password.
+// An attackResult is the effect of unauthenticated clients of a kind on a server with a
+// password.
 type attackResult struct {
 	disturbance
 	tries float64 // per second
@@ -34,7 +34,7 @@ var attackKinds = []struct {
 // stressPassword is the password of the attacked servers.
 const stressPassword = "correct horse battery staple"
 
-// attacks attacks servers with a password, with one kind of clients after the other.
+// attacks attacks servers with a password, with the same kind of clients after the other.
 func attacks(ctx context.Context, e *env) error {
 	ours, theirs, err := inTurn(e, func(p product) ([]attackResult, error) { return e.measureAttacks(ctx, p) })
 	if err != nil {
@@ -47,12 +47,12 @@ func attacks(ctx context.Context, e *env) error {
 // addAttacks adds a row for each kind of clients.
 func (e *env) addAttacks(ours, theirs []attackResult) {
 	for i, a := range attackKinds {
-		e.addStress(fmt.Sprintf("%d unauthenticated clients that %s: p99 of others over before", e.stress.hostile, a.kind),
+		e.addStress(fmt.Sprintf("%d unauthenticated clients that %s: p99 of other clients over before", e.stress.hostile, a.kind),
 			slowdownGoal.check(slowdown(ours[i].before, ours[i].during)), ours[i].text(), theirs[i].text())
 	}
 }
 
-// measureAttacks attacks one server.
+// measureAttacks attacks a single server.
 func (e *env) measureAttacks(ctx context.Context, p product) ([]attackResult, error) {
 	b := e.stress
 	s, err := e.startFilled(ctx, p, stressPassword)
@@ -83,7 +83,7 @@ func (a attackResult) text() string {
 // attackInterval is the minimum interval between two attempts of a client.
 const attackInterval = 20 * time.Millisecond
 
-// repeatAttack is one client, which repeats its attempts until ctx ends.
+// repeatAttack is a client, which repeats its attempts until ctx ends.
 func repeatAttack(ctx context.Context, s *side, try func(context.Context, net.Conn), tries *atomic.Int64) {
 	for ctx.Err() == nil {
 		next := time.Now().Add(attackInterval)
@@ -107,7 +107,7 @@ func staySilent(_ context.Context, conn net.Conn) {
 // garbage are prefixes that make a careless server allocate memory or wait.
 var garbage = []string{"*1000000000\r\n", "*3\r\n$1000000000\r\n", "*-1\r\n", "$9223372036854775807\r\n", "GET / HTTP/1.1\r\n", "\x16\x03\x01"}
 
-// sendGarbage sends one of them with random bytes, and reads the reply.
+// sendGarbage sends a prefix of garbage and random bytes, and reads the reply.
 func sendGarbage(ctx context.Context, conn net.Conn) {
 	junk := []byte(garbage[rand.IntN(len(garbage))])
 	for range 1000 {
@@ -133,7 +133,7 @@ func sendSlowly(ctx context.Context, conn net.Conn) {
 // guesses is the number of passwords tried per connection.
 const guesses = 20
 
-// guessPasswords tries passwords in one pipeline. Each is answered by one line.
+// guessPasswords tries passwords in a pipeline. Each is answered by one line.
 func guessPasswords(_ context.Context, conn net.Conn) {
 	var request []byte
 	for range guesses {

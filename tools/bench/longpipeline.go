@@ -10,7 +10,7 @@ import (
 	"limitsrv/internal/respclient"
 )
 
-// A longPipeline is the result of one pipeline of many commands.
+// A longPipeline is the result of a pipeline of many commands.
 type longPipeline struct {
 	disturbance
 	commands int
@@ -23,8 +23,8 @@ type longPipeline struct {
 // pipelineKey is the bucket of all commands of the pipeline.
 const pipelineKey = "pipeline"
 
-// longPipelines sends a pipeline whose replies are read meanwhile, and one whose replies
-// are read late.
+// longPipelines sends two pipelines: the replies to the first are read meanwhile, the
+// replies to the second late.
 func longPipelines(ctx context.Context, e *env) error {
 	for _, late := range []bool{false, true} {
 		p, err := e.measureLongPipeline(ctx, late)
@@ -43,15 +43,15 @@ func (e *env) addLongPipeline(p longPipeline) {
 	if p.late {
 		how = "sent whole before a reply is read"
 	}
-	text := fmt.Sprintf("%d in order in %s, %.1f MB more at the peak; others %s", p.answered, secondsText(p.took.Seconds()), float64(p.grown)/1e6, p.p99Text())
+	text := fmt.Sprintf("%d in order in %s, %.1f MB more at the peak; other clients %s", p.answered, secondsText(p.took.Seconds()), float64(p.grown)/1e6, p.p99Text())
 	if p.problem != nil {
 		text += "; " + p.problem.Error()
 	}
 	e.addStress(fmt.Sprintf("pipeline of %s commands, %s", countText(float64(p.commands)), how), check{"answered in order", p.answered == p.commands}, text, "")
 }
 
-// measureLongPipeline sends one pipeline. The remaining permits in each reply must be
-// one less than in the last.
+// measureLongPipeline sends a pipeline. The remaining permits in each reply must be 1 less
+// than in the last.
 func (e *env) measureLongPipeline(ctx context.Context, late bool) (p longPipeline, err error) {
 	b := e.stress
 	p.commands, p.late = b.commands, late

@@ -18,8 +18,8 @@ const (
 	// slowBlock is the number of requests per write: more replies than sockets take.
 	slowBlock = 64
 	// slowPause is the pause after each write. Without it the clients fill their sockets
-	// with requests for hundreds of milliseconds, in which the measured clients, in the
-	// same process, wait for a processor and not for the server.
+	// with requests for hundreds of milliseconds. Meanwhile the measured clients, in the
+	// same process, would wait for a processor and not for the server.
 	slowPause = 5 * time.Millisecond
 )
 
@@ -29,7 +29,7 @@ const wantSlowAtOnceP99 = 5 * time.Millisecond
 // A slowReaderResult is the effect of clients that request much and read nothing.
 type slowReaderResult struct {
 	disturbance
-	closedIn []time.Duration // times until one was closed
+	closedIn []time.Duration // times until a connection was closed
 }
 
 // slowReaders measures clients that do not read: staggered, and simultaneous.
@@ -51,7 +51,7 @@ func slowReaders(ctx context.Context, e *env) error {
 func (e *env) addSlowReaders(staggered, atOnce slowReaderResult) {
 	b := e.stress
 	text := func(r slowReaderResult) string {
-		return fmt.Sprintf("%d closed within %s (--write-timeout %s), %.0f KB each; others %s", len(r.closedIn),
+		return fmt.Sprintf("%d closed within %s (--write-timeout %s), %.0f KB each; other clients %s", len(r.closedIn),
 			secondsText(slices.Max(r.closedIn).Seconds()), secondsText(b.writeWait.Seconds()), float64(r.grown)/float64(b.hostile)/1024, r.p99Text())
 	}
 	e.addStress(fmt.Sprintf("%d clients that do not read their replies", b.hostile),
@@ -92,8 +92,8 @@ func (e *env) measureSlowReaders(ctx context.Context, apart time.Duration) (got 
 	return got, err
 }
 
-// askAndNotRead sends requests until the server closes the connection, in which case it
-// returns true, or ctx ends.
+// askAndNotRead sends requests until the server closes the connection or ctx ends. closed
+// reports that the server closed it.
 func askAndNotRead(ctx context.Context, s *side) (closed bool) {
 	conn, err := s.connect()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 const maxStressConnections = 20_000
 
 // stressLegend describes the rows of the stress tests.
-const stressLegend = `Under stress: others are well-behaved clients; their requests are sent at a fixed rate, independently of replies, and their
+const stressLegend = `Under stress: the other clients are well-behaved; their requests are sent at a fixed rate, independently of replies, and their
 latency counts from the due time. A flood is compared with decisions on existing keys at the same rate and with the same
 pipelines, round by round; the figures are medians of the rounds, µs are of server CPU.
 `
