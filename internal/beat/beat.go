@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Every calls f at each beat of period until ctx ends. A beat is a whole multiple of
-// period since the Unix epoch; one that is less than a quarter of the period away is
-// skipped. If f takes longer than a period, the next call follows at once. Requires:
-// period is more than 0.
+// Every calls f at each beat of period until ctx ends. A beat is a whole multiple of period
+// since the Unix epoch. A beat less than a quarter of the period away is skipped. If f
+// takes longer than a period, the next call follows at once. Requires: period is more than
+// 0.
 func Every(ctx context.Context, period time.Duration, f func()) {
 	EveryFunc(ctx, func() time.Duration { return period }, f)
 }

@@ -26,7 +26,7 @@ type Files struct {
 const ReadEvery = time.Second
 
 // A Source holds the TLS configuration built from files. While the files are invalid it
-// keeps the previous one. Concurrency: any goroutine may use it.
+// keeps the previous configuration. Concurrency: any goroutine may use it.
 type Source struct {
 	use   string
 	files Files

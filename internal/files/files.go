@@ -1,5 +1,5 @@
-// Package files reads the files that flags name, some of which are read again while the
-// server runs. A file that was replaced by anything else must not block the reader or
+// Package files reads the files that flags name. Some of these files are read again while
+// the server runs. A file that was replaced by anything else must not block the reader or
 // make it use more memory, or more time of a parser, than intended.
 //
 // It imports the standard library.

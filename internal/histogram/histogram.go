@@ -33,7 +33,7 @@ func bucketEnd(bucket int) time.Duration {
 	return time.Duration(bucket-shift<<bucketBits+1)<<shift - 1
 }
 
-// Add counts a duration n times. A negative one counts as 0. Cost: one atomic addition.
+// Add counts a duration n times. A negative duration counts as 0. Cost: an atomic addition.
 func (h *Histogram) Add(d time.Duration, n int64) { h.counts[bucketOf(d)].Add(n) }
 
 // Total returns the number of durations.
@@ -92,8 +92,8 @@ func (d *Distribution) Within(limit time.Duration) (n int64) {
 	return n
 }
 
-// Percentile returns the duration that perMille of a thousand do not exceed; 0 if there
-// are none.
+// Percentile returns the duration that perMille of a thousand do not exceed; 0 if there are
+// no durations.
 func (d *Distribution) Percentile(perMille int64) time.Duration {
 	need := (d.Total()*perMille + 999) / 1000
 	for i, n := range d {
@@ -107,8 +107,8 @@ func (d *Distribution) Percentile(perMille int64) time.Duration {
 // A Step is the number of durations of at most Micros microseconds.
 type Step struct{ Micros, Count int64 }
 
-// Steps returns cumulative counts at powers of two, without those equal to the one before,
-// up to the first one that contains all durations.
+// Steps returns cumulative counts at powers of two, up to the first count that contains all
+// durations. A count equal to the count before is left out.
 func (d *Distribution) Steps() (all []Step) {
 	var sum, last int64
 	limit := int64(1)

@@ -43,7 +43,7 @@ func distributionOf(durations ...time.Duration) *Distribution {
 	return &d
 }
 
-// Percentiles equal those of a sorted list, or exceed them by at most an eighth.
+// Percentiles equal the percentiles of a sorted list, or exceed them by at most an eighth.
 func TestPercentiles(t *testing.T) {
 	seed := testwait.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))

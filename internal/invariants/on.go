@@ -6,7 +6,7 @@ package invariants
 const Enabled = true
 
 // A Sample selects some of the events that it counts, for checks that cost much more than the
-// event. The zero value is ready to use. Concurrency: one goroutine at a time.
+// event. The zero value is ready to use. Concurrency: not safe for concurrent use.
 type Sample struct{ events uint32 }
 
 // samplePeriod is the distance of the selected events after the first samplePeriod of them.

@@ -90,7 +90,7 @@ func walkSources(do func(name string, source []byte) error, suffixes ...string) 
 	})
 }
 
-// complaints returns the violations in one file. name is relative to the root.
+// complaints returns the violations in a file. name is relative to the root.
 func complaints(files *token.FileSet, name string, source []byte) []string {
 	file, err := parser.ParseFile(files, name, source, parser.ParseComments)
 	if err != nil {

@@ -26,8 +26,8 @@ import (
 
 // Engine.Apply must do the same on each node and at each replay. So the packages that it
 // reaches may depend on nothing but state, stamp and batch, and compute the same on all
-// processors. Apply reaches the engine, and the implementation of its commands, from which all
-// other packages follow by their imports.
+// processors. Apply reaches the engine, and the implementation of its commands. All other
+// packages follow by their imports.
 var appliedRoots = []string{"engine", "commands/calls"}
 
 // A rule of the packages that Apply reaches.
@@ -60,7 +60,8 @@ var appliedTime = []string{
 }
 
 // appliedMath are the functions of package math that IEEE 754 defines exactly, or that only
-// look at bits: all processors, and Go's own code for the others, give the same result.
+// look at bits. Their result is the same on all processors, and in Go's own code where a
+// processor lacks the instruction.
 var appliedMath = []string{
 	"Abs", "Ceil", "Copysign", "Float32bits", "Float32frombits", "Float64bits", "Float64frombits", "Floor", "Frexp", "Inf", "IsInf", "IsNaN", "Ldexp",
 	"Mod", "Modf", "NaN", "RoundToEven", "Signbit", "Sqrt", "Trunc",
@@ -360,7 +361,8 @@ func (c *applyChecker) product(n ast.Node, typed ast.Expr) {
 	}
 }
 
-// is reports whether a type is basic, with one of some properties, or a type parameter for one.
+// is reports whether a type is basic and has one of the properties, or is a type parameter for
+// basic types with them.
 func is(t types.Type, properties types.BasicInfo) bool {
 	return slices.ContainsFunc(underlying(t), func(t types.Type) bool {
 		b, ok := t.(*types.Basic)

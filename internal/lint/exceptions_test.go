@@ -27,7 +27,7 @@ var applyExceptions = []applyException{
 	{"commands/resp/pool.go", ruleAll, "buffers of connections"},
 	{"commands/resp/writer.go", ruleImport, "writes answers to connections"},
 
-	// Shards are applied by several goroutines, and read by others: the locks of the engine.
+	// Several goroutines apply and read shards under the engine's locks.
 	{"engine/shard.go", ruleSync, "the lock of a shard, and the sums of memory; their effects are ops of the log"},
 	{"engine/engine.go", ruleSync, "cursors of Sweep and Victims, which change no decision, and settings"},
 	{"engine/documents.go", ruleSync, "readers outside of Apply see documents without a lock"},

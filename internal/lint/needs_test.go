@@ -18,8 +18,8 @@ import (
 var servicePackages = []string{"redis", "redis-server", "redis-sentinel", "prometheus", "prometheus-redis-exporter"}
 
 // bareMachine creates a directory of programs that replaces PATH for .ci/needs: the
-// programs that it uses, and stubs of apt-get and dpkg-deb that log their calls. The
-// stubs install two programs, one of which is a link to redis-check-rdb.
+// programs that it uses, and stubs of apt-get and dpkg-deb that log their calls. The stubs
+// install two programs; the second program is a link to redis-check-rdb.
 func bareMachine(t *testing.T) (programs, calls string) {
 	t.Helper()
 	programs, calls = t.TempDir(), filepath.Join(t.TempDir(), "calls")

@@ -19,7 +19,7 @@ import (
 	"limitsrv/internal/testing/testwait"
 )
 
-// smallPackage is the number of files up to which a package may be one circle.
+// smallPackage is the number of files up to which a package may be a circle.
 const smallPackage = 5
 
 // A listedPackage is a package as go list prints it.

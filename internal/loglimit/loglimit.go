@@ -22,8 +22,8 @@ type Limiter[K comparable] struct {
 type Policy uint8
 
 const (
-	// Forget clears the memory: the new key is logged, and all others may be logged again.
-	// It is for keys that only this process chooses.
+	// Forget clears the memory: the new key is logged, and all other keys may be logged
+	// again. It is for keys that only this process chooses.
 	Forget Policy = iota
 	// Suppress does not log the new key. It is for keys that clients choose, since they
 	// could otherwise cause any number of lines.
@@ -52,8 +52,8 @@ func (l *Limiter[K]) Allow(key K) bool {
 }
 
 // makeRoom removes the keys that were last logged an interval ago or earlier, and applies
-// the Policy if there are none. It reports whether there is room for another key. Requires:
-// mu is held.
+// the Policy if no key is that old. It reports whether there is room for another key.
+// Requires: mu is held.
 func (l *Limiter[K]) makeRoom(now time.Time) bool {
 	for key, last := range l.last {
 		if now.Sub(last) >= l.interval {

@@ -6,9 +6,9 @@ import (
 )
 
 // Background runs a long computation on a thread of low priority, and returns when it is
-// done. A panic of it is one of the caller.
+// done. A panic of it is a panic of the caller.
 //
-// The runtime gets one processor more for that time, see AddProcessors, and its garbage is
+// The runtime gets a processor more for that time, see AddProcessors, and its garbage is
 // collected later, see SetGrowth. Concurrency: any goroutine. Cost: a thread, twice the 50 us of
 // AddProcessors, and the garbage.
 func Background(compute func()) {

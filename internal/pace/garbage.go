@@ -16,8 +16,8 @@ var growth struct {
 }
 
 // SetGrowth sets the growth of the heap between two garbage collections, in percent of the
-// heap in use: the usual one, and a raised one from the begin of a Background until Collect.
-// Cost: the program is stopped for some 20 us.
+// heap in use: usual, and raised from the start of a Background until Collect. Cost: the
+// program is stopped for some 20 us.
 func SetGrowth(usual, raised int) {
 	growth.Lock()
 	defer growth.Unlock()
@@ -25,7 +25,7 @@ func SetGrowth(usual, raised int) {
 	setGrowth(growth.isRaised)
 }
 
-// setGrowth sets the usual growth or the raised one. The caller must hold growth.
+// setGrowth sets the usual growth or the raised growth. The caller must hold growth.
 func setGrowth(raise bool) {
 	if growth.isRaised = raise; raise {
 		debug.SetGCPercent(growth.raised)
@@ -52,9 +52,9 @@ func raiseGrowth() (done func()) {
 	}
 }
 
-// Collect collects the garbage that a Background has left and sets the usual growth, unless
-// none has run since the last time, or one runs. Concurrency: any goroutine of normal priority.
-// Cost: a collection, for which it blocks.
+// Collect collects the garbage that a Background has left and sets the usual growth, unless no
+// Background has run since the last Collect, or a Background still runs. Concurrency: any
+// goroutine of normal priority. Cost: a collection, for which it blocks.
 func Collect() {
 	if mayCollect() {
 		runtime.GC() // before, because beyond the usual growth each allocation would have to help

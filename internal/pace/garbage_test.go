@@ -36,7 +36,7 @@ func TestBackgroundWithoutGrowth(t *testing.T) {
 }
 
 // TestGarbageOfBackground: the growth is raised from a Background until Collect, which waits
-// for the last one.
+// for the last Background.
 func TestGarbageOfBackground(t *testing.T) {
 	restoreGrowth(t)
 	SetGrowth(50, 300)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestStepYields: others run when a slice has passed, and not before.
+// TestStepYields: other goroutines run when a slice has passed, and not before.
 func TestStepYields(t *testing.T) {
 	var p Pace
 	yields := func() bool {

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// niceness is the least nice value of a low-priority thread. If others want a whole
-// processor it still gets a tenth, because it may hold locks that they wait for.
+// niceness is the least nice value of a low-priority thread. If other threads want a whole
+// processor, it still gets a tenth, because it may hold locks that they wait for.
 const niceness = 10
 
 // LowerPriority locks the calling goroutine to its thread and lowers the priority of the

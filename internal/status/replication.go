@@ -35,7 +35,7 @@ type Replication struct {
 	FirstIndex, LastIndex     uint64
 	CommitIndex, AppliedIndex uint64
 	// LastContact is the time since the last message of the leader: 0 on the leader,
-	// negative if there was none.
+	// negative if there was no message.
 	LastContact time.Duration
 	// FeatureLevel is the feature level of the oldest node, which all nodes support.
 	FeatureLevel uint64
@@ -60,8 +60,8 @@ type Totals struct {
 	Forwarded           int64 // decisions forwarded to the leader
 	Uncertain           int64 // decisions with an unknown outcome
 	// NoQuorum counts decisions answered according to that option because there was no
-	// quorum, and Local those of them that were decided from this node's state. Refused
-	// counts batches answered with an error because there was no quorum.
+	// quorum, and Local the part that was decided from this node's state. Refused counts
+	// batches answered with an error because there was no quorum.
 	NoQuorum, Local, Refused int64
 	// Elections counts elections won by this node, LeaderChanges the changes of leader
 	// that it observed.
@@ -85,7 +85,7 @@ type Clock struct {
 	Clamped time.Duration
 }
 
-// ReplicatedSnapshot is the newest snapshot up to which the log can be truncated.
+// ReplicatedSnapshot is the newest snapshot; the log can be truncated up to it.
 type ReplicatedSnapshot struct {
 	Index     uint64    // of the last entry in it; 0: no snapshot
 	At        time.Time // creation time
@@ -93,17 +93,17 @@ type ReplicatedSnapshot struct {
 	Installed int64 // snapshots received from the leader, since the start
 }
 
-// A Node is one server of a cluster.
+// A Node is a server of a cluster.
 type Node struct {
 	ID   string // 40 hexadecimal digits
 	Host string // for clients; empty: the host that the client connected to
 	Port int
 	// Leader reports that the node has all slots, as far as this node knows; at most one
-	// does. The others are its replicas.
+	// does. The other nodes are its replicas.
 	Leader bool
 	Voter  bool   // counts for a majority
 	Online bool   // answered recently
-	Raft   string // address for other nodes, HOST:PORT; empty: none
+	Raft   string // address for other nodes, HOST:PORT; empty: no address
 	// Version is the version of its program, Index the highest index known to be in its
 	// log, LastContact the time since the last message from it: 0 for this node, negative
 	// if never. Only a leader knows all of them.

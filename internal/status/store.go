@@ -1,5 +1,5 @@
-// Package status has the status of a node in the form in which persist and replication
-// report it and commands and server/admin show it.
+// Package status has the status of a node. Packages persist and replication report it;
+// packages commands and server/admin show it.
 package status
 
 import "time"
@@ -57,16 +57,16 @@ func (l Load) Left(now time.Time) time.Duration {
 	return time.Duration(float64(now.Sub(l.Since)) * (1/share - 1))
 }
 
-// Snapshot describes the newest snapshot on disk, perhaps of an earlier process, and
-// the last attempt to make one.
+// Snapshot describes the newest snapshot on disk, perhaps of an earlier process, and the
+// last attempt to make a snapshot.
 type Snapshot struct {
 	At          time.Time // zero: no snapshot
 	Keys, Bytes int64
 	// Changes counts the changing decisions since.
 	Changes int64
-	// Took is the duration of the last attempt; 0: there was none.
+	// Took is the duration of the last attempt; 0: there was no attempt.
 	Took time.Duration
-	// Err is the error of the last attempt; nil: it succeeded, or there was none.
+	// Err is the error of the last attempt; nil: it succeeded, or there was no attempt.
 	Err error
 	// Count is the number of snapshots that succeeded.
 	Count int64
@@ -74,7 +74,7 @@ type Snapshot struct {
 
 // Save is the progress of a snapshot.
 type Save struct {
-	Since         time.Time // zero: none in progress
+	Since         time.Time // zero: no snapshot in progress
 	Keys, AllKeys int64
 	Bytes         int64
 }

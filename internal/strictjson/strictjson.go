@@ -13,9 +13,9 @@ import (
 	"sync"
 )
 
-// Decode decodes one value into a pointer. Only space may follow the value. A name must equal the
-// name of a field of the struct, in the same case. An unknown name is an error, and so is a name
-// that occurs twice in an object. Errors quote only names. Cost: about a third more than encoding/json.
+// Decode decodes a value into a pointer. Only space may follow the value. A name must equal the name of
+// a field of the struct, in the same case. An unknown name is an error, and so is a name that occurs
+// twice in an object. Errors quote only names. Cost: about a third more than encoding/json.
 func Decode(data []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()

@@ -21,7 +21,7 @@ const (
 	maxLongRest  = 400 * time.Millisecond
 	nanosPerWork = 40
 	// MaxWait bounds the wait of scripts and of other nodes' work. It is shorter than the time
-	// after which another node closes a link without answers.
+	// until another node closes a link without answers.
 	MaxWait = 500 * time.Millisecond
 	// MaxOwnWait bounds the wait of other work of this node's clients.
 	MaxOwnWait = 30 * time.Second
@@ -92,7 +92,8 @@ func New(spawn func(func())) *Turns {
 	return t
 }
 
-// Hurry ends the rest, and all later ones, for a process that ends. Any number of calls is allowed.
+// Hurry ends the rest, and all later rests, for a process that ends. Any number of calls is
+// allowed.
 func (t *Turns) Hurry() { t.once.Do(func() { close(t.hurry) }) }
 
 // Add queues work. It does not block.
@@ -123,7 +124,7 @@ func (t *Turns) Counts() (waiting int, added int64) {
 	return len(t.waiting), t.added
 }
 
-// serve does the work of turns until none waits.
+// serve does the work of turns until no turn waits.
 func (t *Turns) serve() {
 	for {
 		next, ok := t.next()
@@ -154,8 +155,8 @@ func restAfter(took time.Duration, work int64) time.Duration {
 	return rest
 }
 
-// next removes the turn that has waited longest. It returns false if none waits: serve must end
-// then.
+// next removes the turn that has waited longest. It returns false if no turn waits: serve must
+// end then.
 func (t *Turns) next() (first waiting, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

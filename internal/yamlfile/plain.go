@@ -10,9 +10,9 @@ const (
 	maxKeyBytes = 512
 )
 
-// The functions below read a node, from its first byte to the first byte of the line behind
-// the lines of the node if it is in block style, and otherwise to its last byte. nil, with
-// s.failed: it is not plain.
+// The functions below read a node, from its first byte to the first byte of the line after
+// the node if it is in block style, and otherwise to its last byte. nil, with s.failed: it
+// is not plain.
 
 func (s *Stream) fail() *yaml.Node {
 	s.failed = true
@@ -115,7 +115,7 @@ func (s *Stream) item(column, level int) *yaml.Node {
 }
 
 // lineIsEmpty reports whether nothing but a comment follows in the line, and goes to the next
-// one then.
+// line then.
 func (s *Stream) lineIsEmpty() bool {
 	if !s.atEnd() {
 		return false
@@ -150,7 +150,7 @@ func (s *Stream) endLine(n *yaml.Node, column int) *yaml.Node {
 	return n
 }
 
-// scalar reads a scalar in one line.
+// scalar reads a scalar in a line.
 func (s *Stream) scalar(flow bool) *yaml.Node {
 	n, ok := s.node(yaml.ScalarNode), false
 	switch s.peek(0) {

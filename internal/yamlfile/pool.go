@@ -6,7 +6,7 @@ import "go.yaml.in/yaml/v3"
 type pool struct {
 	nodes []*yaml.Node
 	used  int          // of nodes
-	parts []*yaml.Node // of nodes, one node after the other
+	parts []*yaml.Node // of nodes, in turn
 	open  []*yaml.Node // parts of nodes that are being read
 }
 

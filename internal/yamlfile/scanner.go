@@ -13,7 +13,7 @@ type scanner struct {
 	failed bool
 }
 
-// part begins a part of the text, at the begin of a line.
+// part starts a part of the text, at the start of a line.
 func (s *scanner) part(from, to, line int) {
 	s.at, s.begin, s.end, s.line = from, from, to, line
 }
@@ -26,7 +26,8 @@ func lineEnd(text string, from int) int {
 	return len(text)
 }
 
-// peek returns the byte so far behind the place, or a line end behind the part.
+// peek returns the byte ahead bytes after the current place, or a line end if that is after
+// the part.
 func (s *scanner) peek(ahead int) byte {
 	if i := s.at + ahead; i < s.end {
 		return s.text[i]
@@ -34,7 +35,7 @@ func (s *scanner) peek(ahead int) byte {
 	return '\n'
 }
 
-// next goes from the end of a line, or the begin of a part, to the first byte of the next line
+// next goes from the end of a line, or the start of a part, to the first byte of the next line
 // that is neither empty nor a comment.
 func (s *scanner) next() {
 	for ; s.at < s.end; s.at = lineEnd(s.text[:s.end], s.at) {
@@ -82,9 +83,9 @@ func isBlank(c byte) bool { return c == ' ' || c == '\n' }
 
 // The parts that bytes have in plain scalars.
 const (
-	noStart  = 1 << iota // it can not begin one
-	endsFlow             // it ends one in flow style
-	mayEnd               // it may end one: a colon, a space or a line end
+	noStart  = 1 << iota // a plain scalar cannot start with it
+	endsFlow             // it ends a plain scalar in flow style
+	mayEnd               // it may end a plain scalar: a colon, a space or a line end
 )
 
 var plainBytes = func() (table [256]byte) {
@@ -100,7 +101,7 @@ var plainBytes = func() (table [256]byte) {
 	return table
 }()
 
-// plain reads a plain scalar in one line.
+// plain reads a plain scalar in a line.
 func (s *scanner) plain(flow bool) (text string, ok bool) {
 	first := s.peek(0)
 	if plainBytes[first]&noStart != 0 && (first != '-' || plainBytes[s.peek(1)] != 0) {
@@ -133,7 +134,7 @@ func (s *scanner) plain(flow bool) (text string, ok bool) {
 	return s.text[from:s.at], true
 }
 
-// quoted reads a scalar in quotes in one line, without escapes.
+// quoted reads a scalar in quotes in a line, without escapes.
 func (s *scanner) quoted() (text string, ok bool) {
 	quote, from := s.text[s.at], s.at+1
 	for s.at++; s.at < s.end; s.at++ {

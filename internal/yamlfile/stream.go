@@ -12,14 +12,14 @@ import (
 )
 
 // A Stream reads a text in plain YAML, the form that most people and programs write: block
-// mappings and lists, flow mappings and lists, scalars in one line, plain or in quotes without
-// escapes, comments, and documents behind lines of ---. Anything else ends it, so that the
-// caller has to take Roots instead; an error in the text does as well.
+// mappings and lists, flow mappings and lists, scalars in a line, plain or in quotes without
+// escapes, comments, and documents that start with a line of ---. Anything else, and an error
+// in the text, ends the Stream: the caller must then take Roots.
 //
-// Its nodes have the Kind, Style, Tag, Value, Line and Content of those of Roots, and no
-// columns and comments. Strings in them are parts of one copy of the text. The items of long
-// lists are read when they are asked for, into the same memory again and again. Cost: about
-// a tenth of the cost of Roots. Concurrency: one goroutine may use a Stream.
+// Its nodes have the Kind, Style, Tag, Value, Line and Content of the nodes of Roots, and no
+// columns and comments. Strings in them are parts of a single copy of the text. The items of
+// long lists are read when they are asked for, into the same memory again and again. Cost:
+// about a tenth of the cost of Roots. Concurrency: one goroutine may use a Stream.
 type Stream struct {
 	scanner
 	pool  pool
@@ -74,12 +74,12 @@ func (s *Stream) OK() bool { return !s.failed && s.left == 0 }
 // documentMark is the line between documents.
 const documentMark = "---"
 
-// Roots yields the roots of the documents, as the function Roots does. Each is valid until the
-// next one. Requires: the Stream is new.
+// Roots yields the roots of the documents, as the function Roots does. Each root is valid
+// until the next. Requires: the Stream is new.
 func (s *Stream) Roots() iter.Seq[*yaml.Node] {
 	return func(yield func(*yaml.Node) bool) {
 		for from, line := 0, 1; from < len(s.text) && s.OK(); {
-			to, next := from, len(s.text) // the end of the document, and the begin of the next
+			to, next := from, len(s.text) // the end of the document, and the start of the next
 			for to < len(s.text) {
 				s.pace.Step()
 				end := lineEnd(s.text, to)
@@ -115,8 +115,8 @@ func (s *Stream) root() *yaml.Node {
 	return s.mapping(0, 1)
 }
 
-// Items returns the number of the items of a long list of the root, and yields them. Each is
-// valid until the next one. ok is false for other nodes.
+// Items returns the number of the items of a long list of the root, and yields them. Each
+// item is valid until the next. ok is false for other nodes.
 func (s *Stream) Items(list *yaml.Node) (n int, items iter.Seq[*yaml.Node], ok bool) {
 	at := slices.IndexFunc(s.lists, func(l longList) bool { return l.node == list })
 	if at < 0 {
@@ -139,7 +139,7 @@ func (s *Stream) Items(list *yaml.Node) (n int, items iter.Seq[*yaml.Node], ok b
 	}, true
 }
 
-// longList notes a list that is read later, and goes behind it.
+// longList notes a list that is read later, and skips it.
 func (s *Stream) longList() *yaml.Node {
 	l := longList{node: s.node(yaml.SequenceNode), from: s.begin, line: s.line, column: s.column}
 	for s.column > l.column || s.column == l.column && s.atDash() {

@@ -61,7 +61,7 @@ func streamed(text string) (docs []string, ok bool) {
 	return docs, s.OK()
 }
 
-// write writes a node, and those below it, each in one line.
+// write writes a node, and those below it, each in a line.
 func write(b *strings.Builder, n *yaml.Node, level int) {
 	fmt.Fprintf(b, "%*sline %d kind %d style %d %s %q %q\n", level, "", n.Line, n.Kind, n.Style, n.Tag, n.Value, n.Anchor)
 	if n.Kind == yaml.AliasNode {
@@ -128,8 +128,7 @@ func TestStreamLikeRoots(t *testing.T) {
 	}
 }
 
-// TestRandomStreamLikeRoots compares random texts: plain ones, of which some bytes are changed
-// then.
+// TestRandomStreamLikeRoots compares random texts: plain texts with some changed bytes.
 func TestRandomStreamLikeRoots(t *testing.T) {
 	seed := testwait.Seed(t)
 	t.Logf("seed %d", seed)

@@ -18,7 +18,7 @@ import (
 // A SyntaxError is an error in the form of a text.
 type SyntaxError struct {
 	Line int    // from 1; 1 if it is unknown
-	Text string // one line
+	Text string // a line
 }
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Text) }
@@ -26,7 +26,7 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line,
 // Unquoted returns Text without its quotations, which may be passwords.
 func (e *SyntaxError) Unquoted() string { return quoted.ReplaceAllString(e.Text, "$1") }
 
-// Roots yields the roots of the documents of a text, without empty ones. An error is a
+// Roots yields the roots of the documents of a text, without empty documents. An error is a
 // *SyntaxError and the last. No node has a nil Alias, Content of a mapping is keys and values in
 // turn, and names that are there twice are no error. Cost: about 250 bytes of memory and a
 // microsecond for each node; lists and mappings nested 10 000 levels deep are an error.
@@ -52,7 +52,7 @@ func Roots(text []byte) iter.Seq2[*yaml.Node, error] {
 }
 
 // decode reads the next document. A panic of the YAML reader on bytes from outside is an
-// error like others.
+// error like any other.
 func decode(d *yaml.Decoder, to *yaml.Node) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

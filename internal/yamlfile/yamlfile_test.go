@@ -32,7 +32,7 @@ func TestRoots(t *testing.T) {
 	}
 }
 
-// The line of an error is the line of the wrong part, or of its begin.
+// The line of an error is the line of the wrong part, or of its start.
 func TestSyntaxErrors(t *testing.T) {
 	for _, tt := range []struct {
 		name, text, unquoted string

@@ -27,7 +27,7 @@ import (
 
 const (
 	program = "chromium"
-	// actionTimeout bounds one action in a page, on a busy machine.
+	// actionTimeout bounds an action in a page, on a busy machine.
 	actionTimeout = 30 * time.Second
 	// lifetime bounds a whole test.
 	lifetime = 4 * time.Minute
@@ -157,7 +157,7 @@ func (tab *Tab) StaysAt(origin string) {
 	}
 }
 
-// Do runs actions one after the other.
+// Do runs actions in order.
 func (tab *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
 	tab.t.Helper()
 	ctx, stop := context.WithTimeout(tab.ctx, testwait.Scaled(actionTimeout))

@@ -1,11 +1,11 @@
 // Package faultnet is a TCP network between processes on this machine with fault
 // injection at run time: links are cut, in one or both directions, or delayed.
 //
-// Every node has a loopback address of its own, for example 127.77.0.1, and dials from
-// it: the network identifies the source of a connection by that address. A node is
-// reachable at an address on which the network listens and forwards to the address on
-// which the node listens. Loopback addresses other than 127.0.0.1 exist on Linux; other
-// systems have them only if they are configured.
+// Every node has a loopback address of its own, for example 127.77.0.1, and dials from it:
+// the network identifies the source of a connection by that address. The network listens at
+// an address for each node, and forwards to the address where the node listens. Loopback
+// addresses other than 127.0.0.1 exist on Linux; other systems have them only if they are
+// configured.
 package faultnet
 
 import (
@@ -43,9 +43,9 @@ func New(hosts ...string) *Network {
 }
 
 // Expose listens at an address of one of the hosts, host:port where port may be 0, and
-// forwards connections from hosts to target. It returns the address on which it listens.
-// A connection from any other address is closed, because its process does not dial from
-// its own host.
+// forwards connections from hosts to target. It returns the address of its listener. A
+// connection from any other address is closed, because its process does not dial from its
+// own host.
 func (n *Network) Expose(address, target string) (string, error) {
 	to, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -76,7 +76,7 @@ func (n *Network) Expose(address, target string) (string, error) {
 	return listener.Addr().String(), nil
 }
 
-// serve forwards one connection until both ends have closed it.
+// serve forwards a connection until both ends have closed it.
 func (n *Network) serve(dialer *net.TCPConn, to, target string) {
 	defer dialer.Close()
 	from, _, _ := net.SplitHostPort(dialer.RemoteAddr().String())
@@ -113,13 +113,12 @@ func (n *Network) serve(dialer *net.TCPConn, to, target string) {
 // dialWait bounds the time until a node accepts a connection.
 const dialWait = 2 * time.Second
 
-// Cut holds back all data from one host to another until Heal: bytes, the end of a
+// Cut holds back all data from a host to another until Heal: bytes, the end of a
 // connection, and new connections, no matter which of them opened the connection. As on a
 // network that loses packets, an established connection loses no data.
 func (n *Network) Cut(from, to string) { n.link(from, to).cut() }
 
-// Delay delays all data sent from one host to another from now on by d, until the next
-// Delay.
+// Delay delays all data sent from a host to another from now on by d, until the next Delay.
 func (n *Network) Delay(from, to string, d time.Duration) { n.link(from, to).setDelay(d) }
 
 // link returns the link of a direction. It panics if either is not a host of this
@@ -132,7 +131,7 @@ func (n *Network) link(from, to string) *link {
 	return l
 }
 
-// Isolate cuts all links between a host and all others, in both directions.
+// Isolate cuts all links between a host and the other hosts, in both directions.
 func (n *Network) Isolate(host string) {
 	for d, l := range n.links {
 		if (d.from == host) != (d.to == host) {

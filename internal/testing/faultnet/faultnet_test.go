@@ -16,8 +16,8 @@ import (
 
 const a, b = "127.77.1.1", "127.77.1.2"
 
-// soon is the limit for an event on an idle machine; still is the time for which tests
-// check that an event does not happen.
+// soon is the limit for an event on an idle machine; still is how long tests check that an
+// event does not happen.
 const (
 	soon  = 10 * time.Second
 	still = 50 * time.Millisecond

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A link is one direction between two hosts, shared by all their connections.
+// A link is a direction between two hosts, shared by all their connections.
 type link struct {
 	mu    sync.Mutex
 	up    chan struct{} // closed while the link is up
@@ -68,14 +68,14 @@ func (l *link) setDelay(delay time.Duration) {
 	l.delay = delay
 }
 
-// arrival returns the time at which data sent now arrives, if the link is up then.
+// arrival returns the arrival time of data sent now, if the link is up then.
 func (l *link) arrival() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return time.Now().Add(l.delay)
 }
 
-// A chunk is the result of one read.
+// A chunk is the result of a read.
 type chunk struct {
 	bytes   []byte
 	arrives time.Time
@@ -83,13 +83,13 @@ type chunk struct {
 
 const (
 	chunkBytes = 32 << 10
-	// maxInFlight is the number of chunks that one direction of a connection holds; then
-	// it stops reading, like a full TCP window.
+	// maxInFlight is the number of chunks that a direction of a connection holds; then it
+	// stops reading, like a full TCP window.
 	maxInFlight = 32
 )
 
 // forward forwards the data of src and its end over l until both are closed. back is the
-// opposite link, over which src learns that dst is closed.
+// opposite link: it reports to src that dst is closed.
 func (n *Network) forward(src, dst *net.TCPConn, l, back *link) {
 	var (
 		chunks    = make(chan chunk, maxInFlight)

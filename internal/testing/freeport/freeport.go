@@ -23,9 +23,8 @@ var given struct {
 	ports map[int]bool
 }
 
-// Address returns host:port, where nothing listens at the moment. The process is given
-// each port once. Errors: none of many random ports could be bound. Any goroutine may
-// call it.
+// Address returns host:port without a listener at the moment. The process is given each
+// port once. Errors: many random ports could not be bound. Any goroutine may call it.
 func Address(host string) (string, error) {
 	var err error
 	for range attempts {

@@ -18,7 +18,7 @@ import (
 const Patience = 10 * time.Second
 
 // Start starts a redis-server without persistence, with further options, until the test
-// ends, and returns the address at which it listens.
+// ends, and returns its address.
 func Start(t testing.TB, options ...string) (address string) {
 	t.Helper()
 	path := testwait.Program(t, "redis-server")

@@ -66,8 +66,8 @@ func (h *History) mustLog(c *Call, i int) bool {
 	return d.Status != engine.Aborted
 }
 
-// checkOrder finds ops applied before others that were answered before they were
-// requested.
+// checkOrder finds an op A that was applied before an op B, although B was answered before
+// A was requested.
 func (h *History) checkOrder() {
 	var answered []*Call
 	for _, c := range h.Calls {
@@ -76,7 +76,7 @@ func (h *History) checkOrder() {
 		}
 	}
 	slices.SortFunc(answered, func(a, b *Call) int { return cmp.Compare(a.Answered, b.Answered) })
-	newest, from := &Applied{Position: -1}, 0 // of calls answered before this one
+	newest, from := &Applied{Position: -1}, 0 // of calls answered before this call
 	for _, c := range h.Calls {               // in the order of called
 		for ; from < len(answered) && answered[from].Answered < c.Called; from++ {
 			for _, a := range answered[from].Applied {

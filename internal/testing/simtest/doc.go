@@ -3,6 +3,7 @@
 // their answers with the log and with each other. It imports engine and the packages with calls.
 // The simulations are TestSim of persist, for one node, and TestSim of replication, for clusters.
 //
-// All of it must be used in one bubble of testing/synctest. A goroutine of the bubble that
-// waits for a sync.Mutex stops virtual time, so none may be held while a disk hangs.
+// All of it must be used in the same bubble of testing/synctest. A goroutine of the bubble
+// that waits for a sync.Mutex stops virtual time, so no Mutex may be held while a disk
+// hangs.
 package simtest

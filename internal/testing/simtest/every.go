@@ -125,7 +125,7 @@ func (w *Workload) needs() engine.Op {
 	return engine.Op{Kind: engine.Needs, DB: uint8(engine.Rules), N: int64(w.Known.Documents)}
 }
 
-// pair adds the group of a request by rules with one limit.
+// pair adds the group of a request by rules with a limit.
 func (w *Workload) pair(r *Request, rng *rand.Rand) {
 	r.group(w.needs(), everyTake(rng))
 	r.group(w.needs(), everyAcquire(rng))
@@ -163,7 +163,8 @@ func (w *Workload) guarded(r *Request, rng *rand.Rand) {
 	r.group(guard, everyTake(rng), everyTake(rng))
 }
 
-// together adds a group as RL.ALL makes it, and a group in which one of two limits must pass.
+// together adds a group as RL.ALL makes it, and a group that passes if one of two limits
+// passes.
 func (w *Workload) together(r *Request, rng *rand.Rand) {
 	r.group(everyTake(rng), everyTake(rng), everyAcquire(rng))
 	one, other, shadow := everyTake(rng), everyTake(rng), everyTake(rng)
@@ -171,7 +172,7 @@ func (w *Workload) together(r *Request, rng *rand.Rand) {
 	r.group(one, other, shadow)
 }
 
-// single adds groups of one limit.
+// single adds groups of a limit.
 func (w *Workload) single(r *Request, rng *rand.Rand) {
 	for _, mode := range []engine.Mode{engine.AnyOf, engine.Shadow} {
 		take := everyTake(rng)
@@ -216,7 +217,7 @@ func op(kind engine.Kind, mode engine.Mode) maker {
 
 func (w *Workload) acquire(r *Request, rng *rand.Rand) { r.Ops = append(r.Ops, everyAcquire(rng)) }
 
-// release adds a Release of the lease that was acquired last, if there is one.
+// release adds a Release of the lease that was acquired last, if there is a lease.
 func (w *Workload) release(r *Request, rng *rand.Rand) {
 	r.Ops = append(r.Ops, engine.Op{Kind: engine.Release, Key: everyAcquire(rng).Key})
 }

@@ -61,8 +61,8 @@ func (x *everything) told(b *engine.Batch) {
 	}
 }
 
-// TestEverythingIsReplayed applies everything that Members has, as entries of a log, to an
-// engine at once, to a replay in parallel, and to one that begins with a snapshot. Entries are of
+// TestEverythingIsReplayed applies everything that Members has, as entries of a log, to an engine
+// at once, to a replay in parallel, and to a replay that starts with a snapshot. Entries are of
 // the level before, and from the middle on of the newest, as after an upgrade. The states must be
 // equal, and all members must occur before and after the upgrade. A new member without a maker
 // fails it by its name.
@@ -121,7 +121,7 @@ func holds(e *engine.Engine, now engine.Instant, b *engine.Batch) bool {
 	return all
 }
 
-// TestEverythingHasAllMembers counts the members of one round of Everything, for many seeds. A
+// TestEverythingHasAllMembers counts the members of a round of Everything, for many seeds. A
 // simulation asks for one round at its end, and fails if a member is missing.
 func TestEverythingHasAllMembers(t *testing.T) {
 	for seed := range uint64(200) {

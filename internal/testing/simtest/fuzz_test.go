@@ -45,8 +45,8 @@ func FuzzReplay(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, data []byte) { replayMutated(data) })
 }
 
-// TestMutatedEntries replays real entries of which bits are flipped, bytes are replaced and the
-// end is cut off, behind intact ones.
+// TestMutatedEntries replays intact entries, and then mutated entries: with flipped bits,
+// replaced bytes, or without their end.
 func TestMutatedEntries(t *testing.T) {
 	all, r := realEntries(), rand.New(rand.NewPCG(1, 1))
 	for range 300 {

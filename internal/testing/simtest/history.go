@@ -113,8 +113,8 @@ func (h *History) Failed() bool {
 // maxOps bounds the ops of a call.
 const maxOps = 64
 
-// Begin records a call about to be made, of a copy of a request in which each op has a tag
-// that identifies it in the log.
+// Begin records a call about to be made, with a copy of the request. In the copy each op
+// has a tag that identifies it in the log.
 func (h *History) Begin(node string, r Request) *Call {
 	h.Mu.Lock()
 	defer h.Mu.Unlock()
@@ -131,7 +131,7 @@ func (h *History) Begin(node string, r Request) *Call {
 	return c
 }
 
-// release makes a Release release a lease that a client holds, if there is one.
+// release makes a Release release a lease that a client holds, if there is a lease.
 func (h *History) release(op *engine.Op) {
 	held := h.holders[string(op.Key)]
 	if op.Kind != engine.Release || len(held) == 0 {
@@ -263,7 +263,7 @@ func (h *History) Apply(index uint64, stamp engine.Instant, b *engine.Batch) *en
 	return &h.batch
 }
 
-// Rewind removes the ops behind the first n, because their entries are lost, and returns
+// Rewind removes the ops after the first n, because their entries are lost, and returns
 // their calls. The caller must set Engine to the state before them. Requires: Mu is held.
 func (h *History) Rewind(n int) (calls []*Call) {
 	for i := range h.Ops[n:] {

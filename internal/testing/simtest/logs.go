@@ -32,12 +32,12 @@ type line struct {
 
 const linesKept = 150
 
-// Logger returns the logger of one node.
+// Logger returns the logger of a node.
 func (l *Logs) Logger(node string) *slog.Logger {
 	return slog.New(&handler{l, []slog.Attr{slog.String("on", node)}})
 }
 
-// A handler is the slog.Handler of one node.
+// A handler is the slog.Handler of a node.
 type handler struct {
 	logs  *Logs
 	attrs []slog.Attr

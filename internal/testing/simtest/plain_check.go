@@ -33,7 +33,7 @@ func (c *Call) nameOf(op *engine.Op) string {
 // keyOf returns the first key of a Do, which is no script.
 func (c *Call) keyOf(op *engine.Op) string { return string(c.Calls[op.N].Args[0]) }
 
-// told returns the number in an answer; ok is false if it has none.
+// told returns the number in an answer; ok is false if the answer has no number.
 func told(text string) (n int64, ok bool) {
 	v, _, _ := answer.Next([]byte(text))
 	switch v.Kind {
@@ -70,11 +70,11 @@ type place struct {
 // A number is a plain value that is only counted up.
 type number struct {
 	place
-	limit       int64 // that is never passed; math.MaxInt64: none
+	limit       int64 // that is never passed; math.MaxInt64: no limit
 	model       porcupine.Model
 	ok, unknown int64 // added
 	mayLack     bool
-	spans       map[int64]int64 // the call's sum before, by the one after
+	spans       map[int64]int64 // the call's sum before, by the sum after
 	calls       []porcupine.Operation
 }
 
@@ -104,8 +104,8 @@ func (k *number) add(c *Call, input any, n int64, told func() (output any, added
 	k.mayLack = k.mayLack || c.MayLack
 }
 
-// checkNumbers checks numbers from the clients' view, without the log: none is told twice,
-// which would admit more than a client's limit, and none is lost.
+// checkNumbers checks numbers from the clients' view, without the log: no number is told
+// twice, which would admit more than a client's limit, and no number is lost.
 func (h *History) checkNumbers() {
 	numbers := map[place]*number{}
 	for _, c := range h.Calls {
@@ -182,8 +182,8 @@ func (h *History) checkNumber(k *number, sum int64) {
 }
 
 // checkPlainWindows checks the numbers told in windows against the stamps: two windows of a
-// key do not overlap, and in one each number is told once. With ChangesOnly some may have
-// been told that are in no log.
+// key do not overlap, and each number is told once in a window. With ChangesOnly a number
+// may have been told that is in no log.
 func (h *History) checkPlainWindows() {
 	type window struct{ count, last int64 } // last: the last millisecond
 	windows := map[string]window{}

@@ -24,7 +24,7 @@ func newPlay() *play {
 	return &play{History: NewHistory(engine.New(o)), node: engine.New(o), now: 1_700_000_000_000_000_000}
 }
 
-// command returns a request of one command on database 0.
+// command returns a request of a command on database 0.
 func command(name string, args ...string) (r Request) {
 	r.do(0, name, args...)
 	return r
@@ -37,7 +37,7 @@ func windowOf() (r Request) {
 	return r
 }
 
-// runOf returns a request of one run of a script.
+// runOf returns a request of a run of a script.
 func runOf(run Run, keys ...string) (r Request) {
 	r.run(0, false, run, keys...)
 	return r
@@ -79,7 +79,7 @@ func TestPlainChecks(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		play func(p *play)
-		want string // in a fault; empty: none
+		want string // in a fault; empty: no fault
 	}{
 		{"no fault", func(p *play) {
 			for range 5 {

@@ -46,7 +46,7 @@ func (r *Request) call(db uint8, set func(c *engine.Call)) {
 	r.Calls = append(r.Calls, c)
 }
 
-// Commands are the commands of datatypes, scripts and rules, with one more argument: the tag of the
+// Commands are the commands of datatypes, scripts and rules, with another argument: the tag of the
 // call.
 var Commands engine.Commands = tagged{calls.Commands}
 

@@ -23,8 +23,8 @@ var admitModel = porcupine.Model{
 	},
 }
 
-// checkAdmitted checks the runs of admit from the clients' view, without the log: none is
-// admitted beyond the limit, or twice for the same permits, and none is lost.
+// checkAdmitted checks the runs of admit from the clients' view, without the log: no run is
+// admitted beyond the limit, or twice for the same permits, and no admitted run is lost.
 func (h *History) checkAdmitted() {
 	numbers := map[place]*number{}
 	for _, c := range h.Calls {
@@ -53,8 +53,8 @@ func (h *History) checkAdmitted() {
 	}
 }
 
-// checkSpaced checks the runs of admitInWindow by the times that they were told: of as many
-// as the limit and one more, the first and the last are a window apart.
+// checkSpaced checks the runs of admitInWindow by the times that they were told: in limit +
+// 1 successive runs, the first and the last are a window apart.
 func (h *History) checkSpaced() {
 	admitted := map[place][]int64{}
 	for i := range h.Ops {

@@ -6,11 +6,11 @@ import (
 	"limitsrv/engine"
 )
 
-// A Watched is a call that watched a key, and one to be applied only if the key had not
-// changed since.
+// A Watched is a call that watched a key, and a call that must be applied only if the key
+// has not changed since.
 type Watched struct{ Read, Use *Call }
 
-// Watch records one.
+// Watch records a Watched.
 func (h *History) Watch(w Watched) {
 	h.Mu.Lock()
 	defer h.Mu.Unlock()

@@ -55,7 +55,7 @@ type slot struct {
 	left  int
 }
 
-// next counts one more use of a slot, of another number if there are too many.
+// next counts another use of a slot. After too many uses the slot gets a new number.
 func (s *slot) next(w *Workload, rng *rand.Rand, prefix string) {
 	if s.left == 0 {
 		w.made++
@@ -92,7 +92,7 @@ func (w *Workload) NewKey() []byte {
 	return fmt.Appendf(nil, "limit:new:%d", w.made)
 }
 
-// Request returns the request of one call.
+// Request returns the request of a call.
 func (w *Workload) Request(rng *rand.Rand) (r Request) {
 	if rng.IntN(8) == 0 {
 		r.window(rng)
@@ -123,7 +123,7 @@ func limited(rng *rand.Rand) engine.Op {
 	which := rng.IntN(len(Limits))
 	p := Limits[which]
 	op := engine.Op{Key: fmt.Appendf(nil, "limit:%d:%d", which, rng.IntN(3)), N: 1 + rng.Int64N(3), Params: p}
-	if p.Alg == engine.Token || p == Window { // their checks support no others
+	if p.Alg == engine.Token || p == Window { // their checks support no other limits
 		return op
 	}
 	kind := rng.IntN(20)

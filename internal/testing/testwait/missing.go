@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// completeVariable is the environment variable under which Missing fails. make test sets it.
+// completeVariable is the environment variable that makes Missing fail. make test sets it.
 const completeVariable = "TEST_COMPLETE"
 
 // Missing skips a test that needs something that this machine lacks. With TEST_COMPLETE in the

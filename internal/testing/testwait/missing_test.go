@@ -20,7 +20,7 @@ func (s *skipper) Skipf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// TestProgram looks for a program that is missing, and for one that is installed.
+// TestProgram looks for a program that is missing, and for a program that is installed.
 func TestProgram(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "present"), nil, 0o755); err != nil {

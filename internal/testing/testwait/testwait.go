@@ -23,9 +23,9 @@ const (
 	unitTime   = 40 * time.Millisecond
 	// maxScale bounds the scale.
 	maxScale = 30
-	// measuredFor is the time for which a measurement is used.
+	// measuredFor is how long a measurement is used.
 	measuredFor = 5 * time.Second
-	// tries is the number of calls of which Within wants one to be fast.
+	// tries is the number of calls that Within makes; one of them must be fast.
 	tries = 5
 	// least and most bound the pause between two checks of a condition.
 	least, most = time.Millisecond, 20 * time.Millisecond
@@ -50,7 +50,7 @@ func Scale() float64 {
 	return last.scale
 }
 
-// scaleOf returns the scale of a machine on which a unit of work takes that long.
+// scaleOf returns the scale of a machine that takes that long for a unit of work.
 func scaleOf(took time.Duration) float64 {
 	return min(max(1, float64(took)/float64(unitTime)), maxScale)
 }
@@ -74,7 +74,7 @@ func unitOfWork() time.Duration {
 	return time.Since(begin)
 }
 
-// Scaled returns the limit for this machine that corresponds to limit on an idle one.
+// Scaled returns the limit for this machine that corresponds to limit on an idle machine.
 func Scaled(limit time.Duration) time.Duration {
 	return time.Duration(float64(limit) * Scale())
 }

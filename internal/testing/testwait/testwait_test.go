@@ -60,7 +60,7 @@ func (r *recorder) Fatalf(format string, args ...any) {
 }
 
 // waits runs Until in virtual time for an event that happens after some time. It returns
-// the text of the failure, if any, and the time at which Until returned.
+// the text of the failure, if any, and the time when Until returned.
 func waits(t *testing.T, limit, after time.Duration) (failed string, ended time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
