@@ -18,7 +18,7 @@ const (
 // did not fail.
 type backOff time.Duration
 
-// next returns the pause after one more failure. The first one is logged.
+// next returns the pause after another failure. The first failure is logged.
 func (b *backOff) next(e *env, addr net.Addr, err error) time.Duration {
 	if *b == 0 {
 		e.log.Error("accept failed, retrying", "addr", addr.String(), "error", err)

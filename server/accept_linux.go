@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// maxAcceptsPerTurn bounds the connections that a loop accepts from a listener at one
-// time: about a tenth of a millisecond of work. The poller reports the rest again.
+// maxAcceptsPerTurn bounds the connections that a loop accepts from a listener at once:
+// about a tenth of a millisecond of work. The poller reports the rest again.
 const maxAcceptsPerTurn = 8
 
 // A loopListener is a listener as one of several event loops uses it.
@@ -24,7 +24,7 @@ func (l *loop) listen(ln *loopListener) {
 	l.watch(ln)
 }
 
-// watch makes the poller report connections of ln. Of several loops it wakes up one.
+// watch makes the poller report connections of ln. It wakes up only one of several loops.
 func (l *loop) watch(ln *loopListener) {
 	const exclusive = 1 << 28 // EPOLLEXCLUSIVE
 	if ln.closed {
@@ -46,7 +46,7 @@ func (l *loop) unlisten() {
 
 // acceptReady accepts a few connections of each listener that the poller has reported, and
 // keeps those listeners that may have more. It runs after all other events, because a new
-// connection may have the descriptor of one that was closed meanwhile.
+// connection may have the descriptor of a connection that was closed meanwhile.
 func (l *loop) acceptReady() {
 	left := l.readyListeners[:0]
 	for _, fd := range l.readyListeners {

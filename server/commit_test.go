@@ -41,7 +41,7 @@ func startWithCommits(t *testing.T, cfg Config) (*rig, *commitCounter) {
 	return startWith(t, cfg, counter.echo), counter
 }
 
-// readBulk reads one reply of echo.
+// readBulk reads a reply of echo.
 func readBulk(r *bufio.Reader) (string, error) {
 	head, err := r.ReadString('\n')
 	if err != nil {
@@ -107,8 +107,8 @@ func TestCommitBeforeReplies(t *testing.T) {
 	})
 }
 
-// commandsOfProof is the number of complete commands, each answered before the next, after which
-// a connection counts as authenticated.
+// commandsOfProof is the number of complete commands, each answered before the next, that make a
+// connection count as authenticated.
 const commandsOfProof = 2
 
 // prove makes connections of clients that are served first.
@@ -155,7 +155,7 @@ func TestOneCommitPerWakeUp(t *testing.T) {
 	}
 }
 
-// A client with many batches in one read delays others by one of them at most.
+// A client with many batches in a read delays other clients by one batch at most.
 func TestLongPipelinesAreInterleaved(t *testing.T) {
 	const commands = 8 * batchOps
 	r, counter := startWithCommits(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
@@ -232,8 +232,8 @@ func TestShortBatchesBesideLightClients(t *testing.T) {
 	}
 }
 
-// New clients of a server that others keep busy have a share of its time: they wait for a few of
-// its wake-ups, however many they are.
+// New clients of a server that is busy with other clients have a share of its time: they wait
+// for a few of its wake-ups, however many they are.
 func TestNewClientsOfABusyServerAreServed(t *testing.T) {
 	const busy, wakeUps = 16, 16
 	r, counter := startWithCommits(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
@@ -276,7 +276,7 @@ func TestNewClientsOfABusyServerAreServed(t *testing.T) {
 	}
 }
 
-// Any number of unauthenticated clients delays an authenticated one by a few of them at
+// Any number of unauthenticated clients delays an authenticated client by a few of them at
 // most.
 func TestUnauthenticatedClientsAreServedLater(t *testing.T) {
 	r, counter := startWithCommits(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})

@@ -15,9 +15,9 @@ import (
 // takes the default named beside it. Required are NewSession and one of Listen, TLSListen
 // and UnixSocket.
 type Config struct {
-	Listen         string      // HOST:PORT; empty: none
-	TLSListen      string      // HOST:PORT for TLS; empty: none
-	UnixSocket     string      // path; empty: none
+	Listen         string      // HOST:PORT; empty: no listener
+	TLSListen      string      // HOST:PORT for TLS; empty: no listener
+	UnixSocket     string      // path; empty: no listener
 	UnixSocketPerm fs.FileMode // 0700
 	// TLS, required with TLSListen, is called for each connection there. Sessions can be
 	// resumed as long as it returns the same configuration. Concurrency: called by many
@@ -28,7 +28,7 @@ type Config struct {
 	Limits       Limits        // DefaultLimits
 	WriteTimeout time.Duration // DefaultWriteTimeout, for all replies of a batch
 	IdleTimeout  time.Duration // 0: idle clients are not closed
-	TCPKeepAlive time.Duration // 300 s; negative: none
+	TCPKeepAlive time.Duration // 300 s; negative: no keepalive
 
 	// Loops is the number of event loops: 0 for half the CPUs, because fewer loops find
 	// more requests at each wake-up; negative for a goroutine per connection, as on
@@ -36,7 +36,7 @@ type Config struct {
 	Loops int
 
 	NewSession func(session.Client) Session
-	// Room counts the output that clients have not read. nil: the Server creates one.
+	// Room counts the output that clients have not read. nil: the Server creates a Room.
 	Room *session.Room
 	// Commit, unless nil, is called after batches were executed, perhaps of many
 	// connections, and before any reply to them is written, so that an Exec can do

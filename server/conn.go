@@ -9,23 +9,24 @@ import (
 	"limitsrv/commands/resp"
 )
 
-// Bounds of a batch, so that one connection neither delays the others nor accumulates
-// replies.
+// Bounds of a batch, so that a single connection neither delays other connections nor
+// accumulates replies.
 const (
 	batchOps         = 1024
 	batchOutputBytes = 256 << 10
-	// shortOps replaces batchOps for connections that send bulk while others do not.
+	// shortOps replaces batchOps for connections that send bulk while other connections do
+	// not.
 	shortOps = 256
-	// turnTime bounds the execution of a connection's commands before others have their turn.
-	// The command, or the few on plain values, that are then under way are executed to their
-	// end.
+	// turnTime bounds the execution of a connection's commands before the next connection has
+	// its turn. The command under way, or the few commands on plain values, are executed to
+	// their end.
 	turnTime = 250 * time.Microsecond
 )
 
 // A connection is heavy after a turn that put out heavyBytes, left part of its pipeline unexecuted,
-// or is the second in a row that took turnTime, because a hundred such turns would delay all
-// others: until a lighter turn after heavyFor. Of the second turn the time of its processor
-// counts: the first may have waited for one.
+// or is the second in a row that took turnTime, because a hundred turns of this length would delay
+// all other connections. It stays heavy until a lighter turn after heavyFor. Of the second turn the
+// processor time counts, because the first turn may have waited for a processor.
 const (
 	heavyBytes = 32 << 10
 	heavyFor   = 10 * time.Second
@@ -35,7 +36,7 @@ const (
 type nextStep int
 
 const (
-	wantInput nextStep = iota // all complete commands are answered, or one waits for others
+	wantInput nextStep = iota // all complete commands are answered, or a command waits for other clients
 	wantWrite                 // more commands follow once the output is written
 	wantWake                  // a batch is in flight
 	wantTurn                  // the first command may be long: it has its turn among heavy connections
@@ -63,21 +64,22 @@ type conn struct {
 
 	gauges gauges
 
-	// heavyUntil is the time, by env.clock, from which a light turn ends that it is heavy; 0: it
-	// is not. Only its own goroutine uses it.
+	// heavyUntil is the earliest time, by env.clock, for a light turn to end the heavy state; 0:
+	// not heavy. Only its own goroutine uses it.
 	heavyUntil int64
 	took       int64 // nanoseconds of the last turn
 	known      bool  // it has sent a command
 	slow       bool  // it took turnTime
-	confirmed  bool  // so did the one before, and the processor's time of this one
-	// threadTime measures the turn after a slow one, see threadTime.
+	confirmed  bool  // so did the turn before, and this turn's processor time
+	// threadTime measures the turn after a slow turn, see threadTime.
 	threadTime func() int64
 
 	active  atomic.Int64 // time since which it is idle, by the server's coarse clock, see env.closeReason
-	blocked atomic.Int64 // time since which output waits to be written; 0: none waits
+	blocked atomic.Int64 // time since which output waits to be written; 0: no output waits
 }
 
-// weigh updates heavyUntil after a turn with that much output, after which next follows.
+// weigh updates heavyUntil after a turn with that much output. next is the step that
+// follows.
 func (c *conn) weigh(now int64, bytes int, next nextStep) {
 	switch {
 	case next == wantTurn:
@@ -197,7 +199,7 @@ func (c *conn) release(w *workspace) {
 // errAhead is the reason for closing a connection that isAhead.
 var errAhead = errors.New("too much input behind a command that waits")
 
-// isAhead reports whether the client has sent more behind a command that waits than may be
+// isAhead reports whether the client has sent more after a waiting command than may be
 // held. It is read from meanwhile, because that shows its end.
 func (c *conn) isAhead() bool { return c.session.Waits() && c.in.Held() > c.limits.QueryBytes }
 

@@ -12,7 +12,7 @@ type countedListener struct {
 }
 
 // Counted returns a listener of another protocol. Its connections count as clients of s
-// from Accept to Close. One beyond MaxClients is closed without a reply.
+// from Accept to Close. A connection beyond MaxClients is closed without a reply.
 func (s *Server) Counted(ln net.Listener) net.Listener { return &countedListener{ln, s} }
 
 // Accept waits for a connection that is within MaxClients.

@@ -36,7 +36,7 @@ func (c *throttledConn) acquire() {
 	}
 }
 
-// release returns the token, if the connection holds one.
+// release returns the token, if the connection holds a token.
 func (c *throttledConn) release() {
 	if c.held {
 		c.held = false

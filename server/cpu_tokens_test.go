@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A connection holds a token except while blocked, and none after detach.
+// A connection holds a token except while blocked, and holds no token after detach.
 func TestThrottledConn(t *testing.T) {
 	const atOnce = 1
 	tokens := newCPUTokens(atOnce)

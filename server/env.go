@@ -17,11 +17,11 @@ import (
 const maxClientsReply = "-ERR max number of clients reached\r\n"
 
 // An env is the part of a Server that its transports use: the settings, the coarse clock,
-// the counts, and the begin and end of sessions. Concurrency: any goroutine may use it.
+// the counts, and the start and end of sessions. Concurrency: any goroutine may use it.
 type env struct {
 	cfg         Config
 	log         *slog.Logger
-	traffic     [][]traffic // for each transport: one per loop, or some for all goroutines
+	traffic     [][]traffic // for each transport: one for each loop, or some for all goroutines
 	plainTLSLog sampledLog  // TLS handshakes on a plain port
 	httpLog     sampledLog  // HTTP requests
 
@@ -87,7 +87,7 @@ func (e *env) closeSession(c *conn) {
 }
 
 // advanceClock advances the clock by the time since the last sweep, and by two intervals at
-// most: the time for which the process or its machine was stopped is not the clients'.
+// most: while the process or its machine was stopped, clients could not act.
 func (e *env) advanceClock(passed, interval time.Duration) {
 	e.clock.Add(int64(min(passed, 2*interval)))
 }
@@ -149,9 +149,9 @@ func (e *env) newTraffic(n int) []traffic {
 	return counters
 }
 
-// recoverPanic is deferred around all calls of a session, so that a panic there ends one
-// connection and not the server. Panics of a batch or of the engine end the process
-// before they get here, see session.Handler.
+// recoverPanic is deferred around all calls of a session, so that a panic there ends a
+// connection and not the server. Panics of a batch or of the engine end the process before
+// they get here, see session.Handler.
 func (e *env) recoverPanic() {
 	if p := recover(); p != nil {
 		e.logPanic(p)

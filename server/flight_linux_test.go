@@ -22,7 +22,7 @@ func watchedConns(r *rig) int {
 }
 
 // A client with a batch in flight is watched until it sends more, or ends, so that a client
-// that waits for its replies costs no registrations, and one that does not wait does not
+// that waits for its replies costs no registrations. A client that does not wait does not
 // wake up the loop again and again. All its commands are answered in order.
 func TestWatchedWhileInFlight(t *testing.T) {
 	for _, tt := range []struct {

@@ -2,13 +2,13 @@ package server
 
 import "sync"
 
-// A gate admits few connections at a time to their turns, the others in the order in which they
-// came. New and known ones have turns of the same time together, so that a client that connects
-// does not wait for the long turns of all others. Concurrency: any goroutine.
+// A gate admits few connections at a time to their turns, in the order of their arrival. New
+// connections together have as much time as known connections, so that a client that connects
+// does not wait for the long turns of all known clients. Concurrency: any goroutine.
 type gate struct {
 	mu      sync.Mutex
 	free    int                // connections that may still enter
-	waiting [2][]chan struct{} // of known connections, and of new ones
+	waiting [2][]chan struct{} // of known connections, and of new connections
 	spent   [2]int64           // nanoseconds of their turns since connections of one list waited alone
 }
 

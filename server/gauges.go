@@ -49,7 +49,7 @@ func (c *conn) buffers() session.Buffers {
 	}
 }
 
-// descriptor returns the descriptor of a socket, or -1 if it has none.
+// descriptor returns the descriptor of a socket, or -1 if it has no descriptor.
 func descriptor(nc net.Conn) int {
 	fd := -1
 	if sc, ok := nc.(syscall.Conn); ok {

@@ -19,7 +19,7 @@ const counterShards = 8
 // ownOutput is the size of the output buffer that a connection keeps for good.
 const ownOutput = 16 << 10
 
-// Sizes of the input buffer, one record, and of the room for arguments that are lent to a
+// Sizes of the input buffer, a record, and of the room for arguments that are lent to a
 // connection over TLS.
 const (
 	tlsInputBytes = 16 << 10
@@ -38,7 +38,7 @@ type goroutines struct {
 	inputs   sync.Pool // of *resp.Pool
 	gate     gate
 	heavies  atomic.Int64 // connections that are heavy
-	worked   atomic.Int64 // nanoseconds of turns behind the gate since the last pause
+	worked   atomic.Int64 // nanoseconds of turns that the gate admitted since the last pause
 	draining atomic.Bool
 	stopped  chan struct{} // closed by stop
 	stopOnce sync.Once
@@ -54,7 +54,7 @@ type goConn struct {
 	conn
 	nc     net.Conn // the socket, or TLS over it
 	socket *socket
-	input  *resp.Pool    // its reader borrows from it; nil: from none; over TLS only
+	input  *resp.Pool    // its reader borrows from it; nil: it borrows nothing; over TLS only
 	woken  chan struct{} // capacity 1
 	// admitted is for the gate, which new and heavy connections pass.
 	admitted chan struct{}
@@ -219,7 +219,7 @@ func (g *goroutines) await(c *goConn) error {
 	for {
 		select {
 		case <-c.woken: // it may have been sent before reading was set
-			g.borrow(c) // for commands behind one that has waited
+			g.borrow(c) // for commands after a command that has waited
 			c.session.Resume()
 			return nil
 		default:
@@ -245,7 +245,7 @@ func (g *goroutines) await(c *goConn) error {
 	}
 }
 
-// borrow lends a connection over TLS its input buffer, if it has none.
+// borrow lends a connection over TLS an input buffer, if it has no buffer.
 func (g *goroutines) borrow(c *goConn) {
 	if c.nc != c.socket && c.input == nil {
 		c.input = g.inputs.Get().(*resp.Pool)
@@ -282,9 +282,9 @@ func (g *goroutines) receive(c *goConn) (int, error) {
 // errIdle is the reason for closing a connection that isIdle.
 var errIdle = errors.New(whyIdle)
 
-// sweep closes the connections that wait for their clients to take output for too long, and
-// interrupts those that have waited for bytes for too long. The others execute commands, or have
-// a batch in flight.
+// sweep closes the connections with clients that have taken no output for too long, and
+// interrupts the connections that have waited for bytes for too long. All other connections
+// execute commands, or have a batch in flight.
 func (g *goroutines) sweep() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

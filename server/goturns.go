@@ -2,7 +2,7 @@ package server
 
 import "time"
 
-// advance is a turn of the connection. Heavy and new ones pass a gate.
+// advance is a turn of the connection. Heavy and new connections pass a gate.
 func (g *goroutines) advance(c *goConn) nextStep {
 	next := wantTurn
 	switch {

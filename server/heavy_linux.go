@@ -22,11 +22,12 @@ func (l *loop) enqueue(c *loopConn) {
 }
 
 // timeSlice is the time that the heavy connections together have at each wake-up, plus the rest
-// of the turn that is then under way. The replies of others are written once turns have taken it.
+// of the turn that is then under way. The replies of other connections are written once turns
+// have taken it.
 const timeSlice = 500 * time.Microsecond
 
-// serveQueued serves the queued connections in order until timeSlice is over, and at
-// least one. All others have their replies before. While draining it serves all.
+// serveQueued serves the queued connections in order until timeSlice is over, and at least
+// one. All other connections have their replies before. While draining it serves all.
 func (l *loop) serveQueued() {
 	if len(l.runQueue) == 0 {
 		return

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Clients with slow batches delay another client by one or two batches, not by one of
+// Clients with slow batches delay another client by one or two batches, not by a batch of
 // each client, whether they send single commands or long pipelines. The test counts
 // batches, not time.
 func TestHeavyClientsShareAWakeUp(t *testing.T) {

@@ -97,7 +97,7 @@ func attack(nc net.Conn, in string, size int) {
 	nc.Close()
 }
 
-// A hundred thousand segments of a byte on one connection take linear time.
+// A hundred thousand segments of a byte on a single connection take linear time.
 func TestSlowDrip(t *testing.T) {
 	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops})

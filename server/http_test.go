@@ -72,7 +72,7 @@ func TestHTTPExecutesNothing(t *testing.T) {
 		if _, scanErr := fmt.Sscanf(string(reply[:n]), "$%d\r\n%d", new(int), &answered); err != nil || scanErr != nil {
 			t.Fatalf("COUNT answered %q, %v", reply[:n], err)
 		}
-		if want := sent*3/4 + 1; answered != want { // three of four had a command before it
+		if want := sent*3/4 + 1; answered != want { // three of four tests send a command before the HTTP
 			t.Errorf("%d commands were executed, want %d", answered, want)
 		}
 		until(t, "it is logged", func() bool { return strings.Contains(r.log.String(), "HTTP on a port for Redis clients") })
@@ -85,7 +85,7 @@ func trickleAll(nc net.Conn, in string, size int) {
 	halfClose(nc)
 }
 
-// replyTo returns the reply to one command of echo.
+// replyTo returns the reply to a command of echo.
 func replyTo(command string) string {
 	if command == "" {
 		return ""

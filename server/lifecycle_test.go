@@ -61,7 +61,7 @@ func TestSlowClient(t *testing.T) {
 	})
 }
 
-// One answer may be longer than OutputBytes. It was built within the bounds of answers.
+// An answer may be longer than OutputBytes. It was built within the bounds of answers.
 func TestOutputBound(t *testing.T) {
 	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops, Limits: Limits{OutputBytes: 1 << 20}})
@@ -73,8 +73,8 @@ func TestOutputBound(t *testing.T) {
 	})
 }
 
-// An idle client is closed, and one that was never silent for so long is not. On a busy
-// machine the latter may be silent for longer than it means to; then it tries again.
+// An idle client is closed, and an active client is not. On a busy machine the active
+// client may be silent for longer than it means to; then it tries again.
 func TestIdleClose(t *testing.T) {
 	forEachTransport(t, func(t *testing.T, loops int) {
 		timeout := testwait.Scaled(500 * time.Millisecond)
@@ -89,7 +89,7 @@ func TestIdleClose(t *testing.T) {
 					_, failed = io.ReadFull(busy, reply)
 				}
 				silence := time.Since(last)
-				if silence > timeout/3 { // a sweep counts from the one before the last command
+				if silence > timeout/3 { // a sweep counts from the sweep before the last command
 					return fmt.Errorf("the busy client was silent for %v", silence)
 				}
 				if failed != nil {
@@ -103,7 +103,7 @@ func TestIdleClose(t *testing.T) {
 	})
 }
 
-// The time for which the process was stopped is not the silence of its clients.
+// The time of a stopped process does not count as the silence of its clients.
 func TestStoppedTimeIsNotIdle(t *testing.T) {
 	const interval = 25 * time.Second
 	e := &env{room: new(session.Room)}

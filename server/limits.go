@@ -8,7 +8,7 @@ import (
 	"limitsrv/commands/session"
 )
 
-// Limits bound the input and output of one connection. A zero field means its default. A connection
+// Limits bound the input and output of a connection. A zero field means its default. A connection
 // that exceeds an input bound is closed. Before that it gets a protocol error, if the error can be
 // written.
 type Limits struct {

@@ -60,7 +60,7 @@ func Listen(address string) (net.Listener, error) {
 	return listenTCP(address, defaultKeepAlive)
 }
 
-// listenTCP binds the address. Port 0 takes a free one.
+// listenTCP binds the address. Port 0 takes a free port.
 func listenTCP(addr string, keepAlive time.Duration) (net.Listener, error) {
 	lc := net.ListenConfig{KeepAlive: keepAlive}
 	ln, err := lc.Listen(context.Background(), "tcp", addr)
@@ -71,8 +71,8 @@ func listenTCP(addr string, keepAlive time.Duration) (net.Listener, error) {
 }
 
 // listenUnix binds the path and sets the permissions of the socket, if the system allows
-// before a client can connect. A socket file without a listener is replaced; one in use
-// is an error.
+// before a client can connect. A socket file without a listener is replaced; a socket in
+// use is an error.
 func listenUnix(path string, perm fs.FileMode) (net.Listener, error) {
 	if err := removeStale(path); err != nil {
 		return nil, fmt.Errorf("listen on unix socket %s: %w", path, err)

@@ -22,7 +22,7 @@ func TestRequireProtection(t *testing.T) {
 	for _, tt := range []struct {
 		name, listen, password string
 		unprotected            bool
-		want                   string // part of the error; empty: none
+		want                   string // part of the error; empty: no error
 	}{
 		{"loopback", "127.0.0.1:6379", "", false, ""},
 		{"another loopback", "127.8.8.8:1", "", false, ""},

@@ -16,11 +16,11 @@ type listener struct {
 	fd    int
 	addr  net.Addr
 	local string // this end of all connections; "": it depends on the connection
-	path  string // the file of a unix socket; "": none
+	path  string // the file of a unix socket; "": another socket
 }
 
-// newListener takes the socket of ln, which must not be used again. The connections
-// inherit its options; a negative keepAlive means none.
+// newListener takes the socket of ln, which must not be used again. The connections inherit
+// its options; a negative keepAlive means no keepalive.
 func newListener(ln net.Listener, keepAlive time.Duration) (*listener, error) {
 	l := &listener{addr: ln.Addr()}
 	switch ln := ln.(type) {

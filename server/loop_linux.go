@@ -8,8 +8,8 @@ import (
 )
 
 // A loop serves connections on one goroutine: it waits until some are ready, reads and
-// executes one after the other, commits, and writes the replies of all. Only its own
-// goroutine uses its connections; other goroutines submit tasks.
+// executes them in turn, commits, and writes the replies of all. Only its own goroutine
+// uses its connections; other goroutines submit tasks.
 type loop struct {
 	env            *env
 	traffic        *traffic
@@ -21,10 +21,10 @@ type loop struct {
 	spareQueue     []*loopConn // memory for the next runQueue
 	listeners      []*loopListener
 	readyListeners []int     // descriptors of listeners with connections
-	lightWakeUps   int       // wake-ups left for which the loop assumes a light client, see lightWindow
+	lightWakeUps   int       // number of further wake-ups that assume a light client, see lightWindow
 	uncommitted    bool      // something was executed since the last commit
 	unflushedNanos int64     // time of the turns since the last flush
-	newWaitSince   time.Time // when the last wake-up left new clients to the next; zero: it left none
+	newWaitSince   time.Time // when the last wake-up left new clients to the next; zero: it left no new clients
 	draining       bool
 	stopped        bool
 	running        []task // tasks being run
@@ -110,8 +110,8 @@ func (l *loop) run() {
 }
 
 // serveReady serves the connections that are ready, and reports whether tasks wait. Heavy
-// connections are queued. New clients, of which there may be any number, are served after
-// all others have their replies.
+// connections are queued. Any number of new clients may be ready. They are served after all
+// other clients have their replies.
 func (l *loop) serveReady(ready []syscall.EpollEvent) (hasTasks bool) {
 	unauth := false
 	for _, e := range ready {
@@ -197,8 +197,9 @@ func (l *loop) register(c *loopConn) bool {
 	return true
 }
 
-// unwatch removes a connection from the poller. One with a batch in flight is removed when it
-// is reported, because a client that waits for its replies sends nothing meanwhile.
+// unwatch removes a connection from the poller. A connection with a batch in flight is
+// removed when it is reported, because a client that waits for its replies sends nothing
+// meanwhile.
 func (l *loop) unwatch(c *loopConn) {
 	c.watched = false
 	l.pollOf(c).remove(c.fd)
@@ -275,7 +276,7 @@ func (l *loop) sweep(*loopConn) {
 			continue
 		}
 		why, _ := l.env.closeReason(&c.conn)
-		if why == "" || why == whyIdle && c.queued { // a queued one has commands to execute
+		if why == "" || why == whyIdle && c.queued { // a queued connection has commands to execute
 			continue
 		}
 		c.overdue = true

@@ -77,7 +77,7 @@ func (t *loops) admit(by *loop, fd int, client, local string) {
 }
 
 // start passes a connection, which counts as a client, to the loop with the fewest. by is
-// the loop that has accepted it, which is preferred; nil: none.
+// the loop that has accepted it, which is preferred; nil: no loop has.
 func (t *loops) start(by *loop, c *loopConn, client, local string) {
 	l := by
 	for _, other := range t.all {

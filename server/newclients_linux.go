@@ -6,14 +6,15 @@ const (
 	// maxUnauthPerTurn bounds the unauthenticated connections served at one time: about a
 	// tenth of a millisecond of work, and at most timeSlice.
 	maxUnauthPerTurn = 8
-	// newShare is the divisor of the time of other clients in which new ones are served beyond
-	// that. Without it, new clients of a saturated server would wait until the others
-	// paused: 500 at once with pipelines of 64, for a second.
+	// newShare divides the time of other clients: beyond the few at a wake-up, new clients are
+	// served in that share of it. Without it, new clients of a saturated server would wait
+	// until the other clients paused: 500 at once with pipelines of 64, for a second.
 	newShare = 4
 )
 
 // serveNew serves a few unauthenticated connections, if any are ready, and accepts a few. If
-// the last wake-up left some, it continues for a share of the time that others have had since.
+// the last wake-up left new clients, it continues for a share of the time that other clients
+// have had since.
 func (l *loop) serveNew(unauth bool) {
 	began, share := time.Now(), time.Duration(0)
 	if !l.newWaitSince.IsZero() {
@@ -59,9 +60,9 @@ func (l *loop) serveUnauth() (left bool) {
 	return len(ready) == maxUnauthPerTurn
 }
 
-// promote moves a connection to those that are served first when it is authenticated and sends a
-// complete command for the second time. Many a client sends one only, and to move it costs two
-// system calls.
+// promote moves a connection to the connections that are served first, once it is authenticated
+// and sends its second complete command. Many clients send a single command, and the move costs
+// two system calls.
 func (l *loop) promote(c *loopConn) {
 	if c.closed || !c.session.Authenticated() || c.hasInput() {
 		return

@@ -22,8 +22,8 @@ func idleLoop(t *testing.T) *loop {
 	return l
 }
 
-// The share of new clients counts from the last wake-up that left some. One that reports none
-// has left none, unless the poller could not report all.
+// The share of new clients counts from the last wake-up that left new clients. A wake-up that
+// reports no new clients has left no new clients, unless the poller could not report all.
 func TestShareOfNewClientsEnds(t *testing.T) {
 	for events, want := range map[int]bool{0: false, 1: false, maxEvents - 1: false, maxEvents: true} {
 		l := idleLoop(t)

@@ -72,7 +72,8 @@ func TestPushUnderLoad(t *testing.T) {
 	})
 }
 
-// A listener that does not read is closed because of its output; others are not delayed.
+// A listener that does not read is closed because of its output; other clients are not
+// delayed.
 func TestPushToClientThatNeverReads(t *testing.T) {
 	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops, Limits: Limits{OutputBytes: 1 << 20}, WriteTimeout: time.Second})

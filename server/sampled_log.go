@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// logEvery is the shortest time between two lines of one sampledLog about one site.
+	// logEvery is the shortest time between two lines of the same sampledLog about a site.
 	logEvery = time.Second
-	// maxSites is the number of sites counted separately; all others share otherSites.
+	// maxSites is the number of sites counted separately; all other sites share otherSites.
 	maxSites   = 8
 	otherSites = "others"
 )
 
-// A sampledLog logs events that unauthenticated clients can cause at any rate. In
-// logEvery it writes one line for each of maxSites sites and one for all others, with the
-// number of events and the last of them. Concurrency: any goroutine may use it.
+// A sampledLog logs events that unauthenticated clients can cause at any rate. In logEvery
+// it writes a line for each of maxSites sites and a line for all other sites, with the
+// number of events and the last event. Concurrency: any goroutine may use it.
 type sampledLog struct {
 	text string
 
@@ -28,7 +28,7 @@ type sampledLog struct {
 	sites map[string]*siteLog // by auth.SiteOf
 }
 
-// A siteLog counts the events of one site.
+// A siteLog counts the events of a site.
 type siteLog struct {
 	n           int // since the last line
 	client, why string

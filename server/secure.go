@@ -17,11 +17,12 @@ import (
 const (
 	handshakeTime = 10 * time.Second // for the whole handshake
 	maxHandshakes = 512              // at once
-	// minHandshakeTime is the share of handshakeTime that each gets even if others wait.
+	// minHandshakeTime is the share of handshakeTime that each connection gets even if
+	// further connections wait.
 	minHandshakeTime = 500 * time.Millisecond
 )
 
-// Reasons for a failed handshake, if crypto/tls has none or a less clear one.
+// Reasons for a failed handshake, if crypto/tls has no reason or a less clear reason.
 const (
 	notTLS    = "the client does not speak TLS"
 	tooSlow   = "the client was too slow"
@@ -66,9 +67,9 @@ func newSecure(e *env, to carrier) *secure {
 	return t
 }
 
-// admitTLS starts the handshake of a connection, after which it counts as a client. A
-// connection beyond MaxClients is closed without a reply, because a reply would need a
-// handshake.
+// admitTLS starts the handshake of a connection. It counts as a client when the handshake
+// is done. A connection beyond MaxClients is closed without a reply, because a reply would
+// need a handshake.
 func (t *secure) admitTLS(nc net.Conn) error {
 	t.env.connections.Add(1)
 	if t.env.clients.Load() >= t.env.maxClients.Load() {
@@ -79,9 +80,9 @@ func (t *secure) admitTLS(nc net.Conn) error {
 }
 
 // shake starts the handshake once a slot is free. While all are taken it blocks, with
-// further connections in the system's queue, until one ends or the oldest has had
-// minHandshakeTime and is cut off. So silent clients delay others only briefly, and many
-// honest ones are served in order.
+// further connections in the system's queue, until a handshake ends or the oldest has had
+// minHandshakeTime and is cut off. So silent clients delay other clients only briefly, and
+// many honest clients are served in order.
 func (t *secure) shake(nc net.Conn) error {
 	h := &handshake{socket: &socket{Conn: nc}, began: time.Now()}
 	for {

@@ -33,8 +33,8 @@ func (r *rig) pendingHandshakes() int {
 	return len(r.secure.handshakes)
 }
 
-// Clients that stay silent in the handshake do not count as clients and delay others only
-// briefly, even if there are more than slots; their slots become free.
+// Clients that stay silent in the handshake do not count as clients and delay other clients
+// only briefly, even if there are more than slots; their slots become free.
 func TestSilentClientsBeforeHandshake(t *testing.T) {
 	r := start(t, Config{Loops: overTLS, MaxClients: 2})
 	var silent []net.Conn

@@ -10,9 +10,9 @@ import (
 // receive buffer holds.
 const maxDrainReads = 1024
 
-// serve handles a ready connection: it writes the backlog if there is one, and otherwise
-// reads once and executes. While draining it continues until a read leaves room in the
-// buffer, and closes.
+// serve handles a ready connection: it writes the backlog if there is a backlog, and
+// otherwise reads once and executes. While draining it continues until a read leaves room
+// in the buffer, and closes.
 func (l *loop) serve(c *loopConn) {
 	if c.queued { // runQueue serves it
 		return
@@ -127,8 +127,8 @@ func (l *loop) receive(c *loopConn) (n int, full bool, errno syscall.Errno) {
 }
 
 // advance executes a batch of the commands in the buffer. If that is all of them, the
-// replies are written at the end of the wake-up. Otherwise, and for a connection that
-// ends, they are written at once, and others are served before the next batch. While
+// replies are written at the end of the wake-up. Otherwise, and for a connection that ends,
+// they are written at once, and other connections are served before the next batch. While
 // draining it executes all batches. It returns true when all is executed, and false when
 // the connection has to wait or is closed.
 func (l *loop) advance(c *loopConn) bool {
@@ -180,12 +180,12 @@ func (l *loop) advance(c *loopConn) bool {
 	}
 }
 
-// lightWindow is the number of wake-ups for which the loop remembers a light client: one
+// lightWindow is the number of wake-ups until the loop forgets a light client: a client
 // with two successive reads that left room in the buffer.
 const lightWindow = 64
 
 // batchSize returns the number of ops that the connection executes at once: fewer if it
-// fills its buffer and others do not.
+// fills its buffer and other connections do not.
 func (l *loop) batchSize(c *loopConn) int {
 	if c.fullRead && l.lightWakeUps > 0 {
 		return shortOps
@@ -193,8 +193,8 @@ func (l *loop) batchSize(c *loopConn) int {
 	return batchOps
 }
 
-// releaseBuffers returns the buffers of a connection that has to wait, unless it retains
-// a command. Requires: none of the input is being executed.
+// releaseBuffers returns the buffers of a connection that has to wait, unless it retains a
+// command. Requires: no part of the input is being executed.
 func (l *loop) releaseBuffers(c *loopConn) {
 	if c.held == nil {
 		c.in.DiscardArgs()

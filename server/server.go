@@ -11,8 +11,8 @@ import (
 	"limitsrv/internal/beat"
 )
 
-// Bounds of the interval at which the sweep finds idle and blocked connections: a quarter
-// of the shortest timeout.
+// Bounds of the interval between sweeps for idle and blocked connections: a quarter of the
+// shortest timeout.
 const (
 	minSweep = 10 * time.Millisecond
 	maxSweep = time.Second
@@ -22,9 +22,9 @@ const (
 // methods.
 type Server struct {
 	env
-	addr, addrTLS net.Addr // nil: none
+	addr, addrTLS net.Addr // nil: no address
 	plain         carrier
-	secure        *secure // nil: none
+	secure        *secure // nil: no TLS
 
 	ticked      time.Time // the last tick
 	stopTicking func()
@@ -113,10 +113,10 @@ func (s *Server) give(ln net.Listener, err error, to transport, addr *net.Addr) 
 	return nil
 }
 
-// Addr returns the first address without TLS; nil: none.
+// Addr returns the first address without TLS; nil: no listener.
 func (s *Server) Addr() net.Addr { return s.addr }
 
-// TLSAddr returns the address for TLS; nil: none.
+// TLSAddr returns the address for TLS; nil: no listener.
 func (s *Server) TLSAddr() net.Addr { return s.addrTLS }
 
 // Serve accepts connections until Shutdown has ended. It must be called at most once.
@@ -139,7 +139,7 @@ func (s *Server) startAccepting() {
 	}
 }
 
-// transports returns the transports in use, in the order in which they drain.
+// transports returns the transports in use, in the order of their drains.
 func (s *Server) transports() []transport {
 	if s.secure == nil {
 		return []transport{s.plain}
@@ -205,7 +205,7 @@ func (s *Server) sweepInterval() time.Duration {
 	return min(max(time.Duration(shortest)/4, minSweep), maxSweep)
 }
 
-// SetMaxClients applies to new connections; existing ones stay.
+// SetMaxClients applies to new connections; existing connections stay.
 func (s *Server) SetMaxClients(n int) { s.maxClients.Store(int64(n)) }
 
 // SetIdleTimeout applies from the next sweep on, at most 1.25 s later; 0: idle clients

@@ -16,7 +16,7 @@ import (
 // testTimeout is the time that a test waits for an event on an idle machine.
 const testTimeout = 30 * time.Second
 
-// transports are the values of Config.Loops with which every test over sockets runs.
+// transports are the values of Config.Loops for every test over sockets.
 var transports = []struct {
 	name  string
 	loops int
@@ -79,7 +79,7 @@ func startWith(t *testing.T, cfg Config, echo *echoLog) *rig {
 	return r
 }
 
-// withListener adds an address to listen on to cfg, if it has none.
+// withListener adds an address to listen on to cfg, if cfg has no address.
 func withListener(t *testing.T, cfg Config) Config {
 	t.Helper()
 	switch {
@@ -185,7 +185,7 @@ func ownGoroutines() (own []string) {
 	return own
 }
 
-// TestMain fails if the tests leave goroutines or descriptors behind.
+// TestMain fails if the tests leave goroutines or descriptors.
 func TestMain(m *testing.M) {
 	const runtimeFiles = 5 // of the runtime's poller and of fuzzing
 	files := openFiles()

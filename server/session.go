@@ -1,8 +1,8 @@
 package server
 
 // A Session executes the commands of a connection: bytes in, bytes out. *session.Session
-// is one; its doc comments apply here too. Concurrency: one goroutine at a time, except
-// Listening.
+// implements it; its doc comments apply here too. Concurrency: one goroutine at a time,
+// except Listening.
 type Session interface {
 	// Do accepts a command. It returns false, without accepting it, while a batch is in
 	// flight.
@@ -11,13 +11,13 @@ type Session interface {
 	// The arguments of all commands since the last Flush that returned true must stay
 	// unchanged.
 	Flush() bool
-	// Resume appends the replies of a batch that has come back, and messages from others.
-	// It returns false, with no effect, while the batch is in flight.
+	// Resume appends the replies of a batch that has come back, and messages from other
+	// clients. It returns false, with no effect, while the batch is in flight.
 	Resume() bool
 	// Listening reports whether the client waits for messages, and so is not idle
 	// although it sends nothing. Concurrency: any goroutine.
 	Listening() bool
-	// Waits reports that a command waits for other clients, so that no further one is
+	// Waits reports that a command waits for other clients, so that no further command is
 	// accepted until Wake was called and Resume has appended its reply. No batch is in
 	// flight meanwhile, and no argument is used.
 	Waits() bool
@@ -27,8 +27,8 @@ type Session interface {
 	// Continue executes held commands, see Paused. Like Flush, it returns false if a batch is in
 	// flight.
 	Continue() bool
-	// Pending returns the number of ops accepted and not executed, or a greater one if they
-	// should be executed before more are accepted.
+	// Pending returns the number of ops accepted and not executed, or a greater number if
+	// they should be executed before more are accepted.
 	Pending() int
 	// Spent returns the time in nanoseconds for which Do and Flush have executed commands so
 	// far, except for batches in flight.

@@ -11,7 +11,7 @@ import (
 	"limitsrv/commands/session"
 )
 
-// A sweep wakes up only a loop on which a connection may be overdue.
+// A sweep wakes up only a loop with a connection that may be overdue.
 func TestSweepWakes(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -44,8 +44,8 @@ func TestSweepWakes(t *testing.T) {
 	}
 }
 
-// Overdue connections are not closed at once but queued, and one that has taken its
-// replies before its turn stays open.
+// Overdue connections are not closed at once but queued, and a connection that has taken
+// its replies before its turn stays open.
 func TestSweepQueues(t *testing.T) {
 	e := &env{room: new(session.Room), log: slog.New(slog.DiscardHandler)}
 	e.writeTimeout.Store(int64(time.Second))

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// threadTime returns the time in nanoseconds for which the calling thread has had a processor. It
-// costs a system call.
+// threadTime returns the processor time of the calling thread, in nanoseconds. It costs a system
+// call.
 func threadTime() int64 {
 	const threadClock = 3 // CLOCK_THREAD_CPUTIME_ID
 	var ts syscall.Timespec

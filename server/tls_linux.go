@@ -10,8 +10,8 @@ import (
 	"limitsrv/commands/resp"
 )
 
-// Bounds of a read of ciphertext. It leaves room in the input buffer for a record of which
-// TLS has received a part before.
+// Bounds of a read of ciphertext. It leaves room in the input buffer for a record that TLS
+// has received in part before.
 const (
 	maxCiphertext = lentBytes - maxRecord
 	minCiphertext = 4 << 10
@@ -20,8 +20,8 @@ const (
 
 // A tlsLayer is TLS between the socket of a loop's connection and its session. It is the
 // connection below crypto/tls, which so reads and writes memory and never blocks; the loop
-// makes the system calls. Between calls it holds part of a record at most. Concurrency: one
-// goroutine at a time.
+// makes the system calls. Between calls it holds part of a record at most. Concurrency: not
+// safe for concurrent use.
 type tlsLayer struct {
 	net.Conn // nil: crypto/tls calls no other method
 	tls      *tls.Conn
@@ -29,7 +29,7 @@ type tlsLayer struct {
 	sealed   []byte // records to be sent
 }
 
-// Read returns ciphertext, or an error after which crypto/tls can read again.
+// Read returns ciphertext, or an error that lets crypto/tls read again.
 func (t *tlsLayer) Read(p []byte) (int, error) {
 	if len(t.received) == 0 {
 		return 0, os.ErrDeadlineExceeded
@@ -66,7 +66,7 @@ func (t *tlsLayer) open(ciphertext []byte, in *resp.Reader) (n int, err error) {
 }
 
 // seal returns the records of the plaintext, in memory of buf, which may grow. It returns
-// none after a failure of TLS.
+// no records after a failure of TLS.
 func (t *tlsLayer) seal(plaintext, buf []byte) []byte {
 	t.sealed = buf[:0]
 	_, _ = t.tls.Write(plaintext) // it fails only after an alert, which ends the connection
@@ -89,7 +89,7 @@ func (t *tlsLayer) end(fd int) {
 }
 
 // receiveTLS is receive over TLS. The end of TLS, which is not the end of the socket's
-// input, is reported by the next call, for which the poller reports the socket at once.
+// input, is reported by the next call: the poller reports the socket at once for it.
 func (l *loop) receiveTLS(c *loopConn) (n int, full bool, errno syscall.Errno) {
 	if l.ciphertext == nil {
 		l.ciphertext = make([]byte, maxCiphertext)
@@ -125,7 +125,7 @@ func (l *loop) sealOutput(c *loopConn, out []byte) []byte {
 }
 
 // serveTLS begins to serve a connection over TLS after its handshake, which counts as a
-// client. The socket moves from the runtime's poller to that of a loop.
+// client. The socket moves from the runtime's poller to a loop's poller.
 func (t *loops) serveTLS(h *handshake) {
 	fd, err := duplicate(h.socket.Conn)
 	client, local := clientAddr(h.socket.RemoteAddr(), h.socket.LocalAddr()), h.socket.LocalAddr().String()

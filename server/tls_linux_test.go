@@ -37,8 +37,8 @@ func (c helloThenHold) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// A command that arrives with the end of the handshake, which crypto/tls so has read already,
-// is answered.
+// A command that arrives with the end of the handshake is answered, although crypto/tls has
+// read it during the handshake.
 func TestTLSCommandWithTheHandshake(t *testing.T) {
 	r := start(t, Config{Loops: overTLS})
 	conn := &holdingConn{Conn: r.dialPlain()}
@@ -64,7 +64,7 @@ type recorded struct {
 func (r recorded) Read(p []byte) (int, error) { return r.Reader.Read(p) }
 
 // pipedTLS returns the layer of a connection after its handshake, the client, and the
-// connection to which the client writes its records.
+// connection that gets the client's records.
 func pipedTLS(t *testing.T) (*tlsLayer, *tls.Conn, *holdingConn) {
 	here, there := net.Pipe()
 	t.Cleanup(func() { here.Close(); there.Close() })
@@ -164,7 +164,7 @@ func TestTLSEndBeforeTheSocket(t *testing.T) {
 	if err := nc.CloseWrite(); err != nil { // in the same segment
 		t.Fatal(err)
 	}
-	_ = nc.SetDeadline(testwait.Soon(testTimeout)) // CloseWrite has set one that has passed
+	_ = nc.SetDeadline(testwait.Soon(testTimeout)) // CloseWrite has set a deadline that has passed
 	if _, err := conn.Conn.Write(conn.held); err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,8 @@ package server
 
 import "net"
 
-// A transport accepts connections, and carries bytes between sockets and sessions. There
-// are three: event loops, a goroutine per connection, and TLS over one of these. Concurrency:
+// A transport accepts connections, and carries bytes between sockets and sessions. There are
+// three: event loops, a goroutine per connection, and TLS over either of these. Concurrency:
 // any goroutine may call its methods, listen, accept and unlisten one at a time.
 type transport interface {
 	// listen takes over a listener.

@@ -36,7 +36,7 @@ func costs(n, micros int) string {
 	return strings.Repeat(array("COST", strconv.Itoa(micros)), n)
 }
 
-// A turn ends after the command in which its time is over.
+// A turn ends after the command that uses up its time.
 func TestTurnEnds(t *testing.T) {
 	const micros = int(turnTime / time.Microsecond)
 	for _, tt := range []struct {
@@ -93,7 +93,8 @@ func TestSlowIsHeavy(t *testing.T) {
 	}
 }
 
-// If the first command of a connection may be long, others have their turns before it.
+// If the first command of a connection may be long, other connections have their turns
+// before it.
 func TestFirstTurnWaits(t *testing.T) {
 	c, log := newTestConn(costs(2, 1), false)
 	if next := c.advance(batchOps); next != wantTurn || log.answered.Load() != 0 {
@@ -190,8 +191,7 @@ func TestUnreadIsNotIdleInGoroutines(t *testing.T) {
 	}
 }
 
-// Heavy clients with goroutines have their turns one after the other, and others do not wait for
-// them.
+// Heavy clients with goroutines have a turn at a time, and other clients do not wait for them.
 func TestHeavyGoroutinesTakeTurns(t *testing.T) {
 	const heavy = 5
 	r := startWith(t, Config{Loops: -1}, &echoLog{barrier: make(chan struct{})})

@@ -19,8 +19,8 @@ func sendBigCommands(t *testing.T, nc net.Conn, n, bytes int) {
 	send(t, nc, strings.Repeat(array("COUNT")+array("BIG", fmt.Sprint(bytes)), n))
 }
 
-// readBigReplies reads them, after the given number of earlier replies, and checks that
-// none is missing.
+// readBigReplies reads them, after the given number of earlier replies, and checks that no
+// reply is missing.
 func readBigReplies(t *testing.T, in *bufio.Reader, after, n, bytes int) {
 	t.Helper()
 	for i := after + 1; i < after+2*n; i += 2 {
@@ -107,8 +107,8 @@ func TestNoUnsentOutputBeforeLogin(t *testing.T) {
 	}
 }
 
-// A client that leaves too many replies unread keeps its further commands, while others send
-// bytes of their own.
+// A client that leaves too many replies unread keeps its further commands, while other
+// clients send bytes of their own.
 func TestClientBeyondItsOutputKeepsItsCommands(t *testing.T) {
 	const commands, bytes = 11, 1 << 20 // the commands fit the reader's tail
 	r, counter := startWithCommits(t, Config{Loops: 1, WriteTimeout: time.Minute, Limits: Limits{OutputBytes: 2 * bytes}})

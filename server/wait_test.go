@@ -13,7 +13,7 @@ import (
 )
 
 // A command waits for another client. The replies before it are written at once, commands
-// behind it wait, and the connection is neither idle nor in the way of others.
+// after it wait, and the connection is neither idle nor in the way of other connections.
 func TestWait(t *testing.T) {
 	forEachTransport(t, func(t *testing.T, loops int) {
 		idle := testwait.Scaled(100 * time.Millisecond)
@@ -24,7 +24,7 @@ func TestWait(t *testing.T) {
 		send(t, waiting, "c\r\n"+array("OP", "last"))
 		r.SetIdleTimeout(idle)
 		expectEnd(t, r.dial(), "") // of a client that is idle
-		r.SetIdleTimeout(0)        // on a busy machine the others may be silent for long
+		r.SetIdleTimeout(0)        // on a busy machine the other clients may be silent for long
 		send(t, r.dial(), array("PUBLISH", "x"))
 		expect(t, waiting, bulk("done")+bulk("behind")+bulk("abc")+bulk("last"))
 		send(t, waiting, array("WAIT", "again"))
@@ -64,7 +64,7 @@ func TestLongCommandIsNotIdle(t *testing.T) {
 	})
 }
 
-// The time in which a client takes a large reply does not make it idle.
+// A client is not idle while it takes a large reply.
 func TestLongReplyIsNotIdle(t *testing.T) {
 	forEachTransport(t, func(t *testing.T, loops int) {
 		const big = 30_000_000 // more than sockets hold
@@ -102,8 +102,8 @@ func (r *rig) expectServed(nc net.Conn) {
 	}
 }
 
-// The session of a client that goes while it waits is closed, even if commands are behind
-// the one that waits.
+// The session of a client that goes while it waits is closed, even if commands follow the
+// waiting command.
 func TestWaitingClientGoes(t *testing.T) {
 	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops})
@@ -117,7 +117,7 @@ func TestWaitingClientGoes(t *testing.T) {
 	})
 }
 
-// A client that sends too much behind a command that waits is closed.
+// A client that sends too much after a waiting command is closed.
 func TestWaitingClientSendsOn(t *testing.T) {
 	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops, Limits: Limits{Limits: resp.Limits{QueryBytes: 64 << 10}}})
@@ -132,7 +132,7 @@ func TestWaitingClientSendsOn(t *testing.T) {
 	})
 }
 
-// A drain lets the waiting command end, and answers those behind it.
+// A drain lets the waiting command end, and answers the commands after it.
 func TestDrainWaits(t *testing.T) {
 	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops})

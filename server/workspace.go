@@ -6,9 +6,8 @@ import (
 	"limitsrv/commands/resp"
 )
 
-// A workspace is memory that a connection needs only while it has work. An event loop
-// lends its own to one connection after the other, so that an idle connection holds next
-// to nothing.
+// A workspace is memory that a connection needs only while it has work. An event loop lends
+// its own to each connection in turn, so that an idle connection holds next to nothing.
 type workspace struct {
 	in  *resp.Pool
 	out arena
@@ -26,11 +25,11 @@ func newWorkspace() *workspace {
 	return &workspace{in: resp.NewPool(lentBytes, lentArgs), out: arena{buf: make([]byte, 0, lentOutput)}}
 }
 
-// An arena holds the replies of a wake-up, one connection after the other, until they are
+// An arena holds the replies of a wake-up, of each connection in turn, until they are
 // written.
 type arena struct {
 	buf     []byte // len is the part in use
-	largest int    // largest output of one connection
+	largest int    // largest output of a single connection
 }
 
 // minRoom returns the least room that the next connection must find.

@@ -27,7 +27,7 @@ var (
 // An Access authenticates the requests of a listener. Concurrency: any goroutine may use
 // it.
 type Access struct {
-	// Pending limits the logins under way, each of which may wait.
+	// Pending limits the logins under way. Each login may wait.
 	Pending  *SiteLimiter
 	accounts *auth.Logins
 }

@@ -12,12 +12,13 @@ type SiteLimiter struct {
 	perSite map[string]int // by site
 }
 
-// NewSiteLimiter returns a semaphore with a bound for all, and one per site.
+// NewSiteLimiter returns a semaphore with a bound for all sites together, and a bound per
+// site.
 func NewSiteLimiter(maxTotal, maxPerSite int) *SiteLimiter {
 	return &SiteLimiter{maxTotal: maxTotal, maxPerSite: maxPerSite, perSite: map[string]int{}}
 }
 
-// Acquire takes a slot and returns true, if one is free.
+// Acquire takes a slot and returns true, if a slot is free.
 func (p *SiteLimiter) Acquire(site string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"limitsrv/server/access"
 )
 
-// Bounds of the logins under way at once: of all, and of one site. Logins with wrong
+// Bounds of the logins under way at once: of all, and of a site. Logins with wrong
 // passwords wait, so the second leaves some of the site's connections free.
 const (
 	maxPendingLogins        = 112
@@ -48,7 +48,7 @@ func (a *adminAccess) identify(r *http.Request) (identity, error) {
 }
 
 // requireGroup passes requests of users in a group to the handler, and replies with an
-// error to others.
+// error to other requests.
 func (a *adminAccess) requireGroup(group string, answer func(http.ResponseWriter, *http.Request, identity)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id, err := a.identify(r)

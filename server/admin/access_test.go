@@ -237,16 +237,17 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Beyond a bound a new connection displaces one of its own site, if that has reached its
-// bound or has as many as any other, or else one of the site that has most. Busy
-// connections stay if others are idle.
+// Beyond a bound a new connection displaces a connection of its own site, if the site has
+// reached its bound or has as many connections as any other. Otherwise it displaces a
+// connection of the site with the most. Busy connections stay if there are idle
+// connections.
 func TestConnectionsAreDisplaced(t *testing.T) {
 	b := newBoundedListener(nil, 4, 3, nil)
 	var all []*boundedConn
 	busy := func(i int) { all[i].markBusy() }
 	for i, tt := range []struct {
 		site string
-		cut  int // index of the displaced connection; -1: none
+		cut  int // index of the displaced connection; -1: no connection
 		then func()
 	}{
 		{"a", -1, nil}, {"b", -1, nil}, {"a", -1, nil}, {"a", -1, nil}, // the bound of all
@@ -254,7 +255,7 @@ func TestConnectionsAreDisplaced(t *testing.T) {
 		{"c", 3, nil},                                  // a has most, and 2 is busy
 		{"c", 4, func() { all[2].markIdle() }},         // a still has most
 		{"d", 5, func() { busy(1); busy(2); busy(7) }}, // c has most
-		{"c", 6, func() { busy(8) }},                   // all have one: its own
+		{"c", 6, func() { busy(8) }},                   // each site has one connection: its own goes
 		{"d", 7, nil},                                  // likewise, though it is busy
 	} {
 		c := &boundedConn{listener: b, site: tt.site}
@@ -277,8 +278,8 @@ func TestConnectionsAreDisplaced(t *testing.T) {
 	}
 }
 
-// Probes are answered, however many connections of their own address never send a
-// complete request, or are kept open after one.
+// Probes are answered, however many connections of their own address never send a complete
+// request, or are kept open after a request.
 func TestProbesBesideManyConnections(t *testing.T) {
 	for _, tt := range []struct{ name, sent string }{
 		{"silent connections", ""},
@@ -324,7 +325,7 @@ func TestLoginsAtOnceAreBounded(t *testing.T) {
 	}
 }
 
-// Fifty pending logins of a site leave room for others of it.
+// Fifty pending logins of a site leave room for further logins of it.
 func TestLoginsOfOneSite(t *testing.T) {
 	f := serve(t, "secret", nil)
 	for range 50 {

@@ -92,7 +92,7 @@ func (a *api) scrape(w http.ResponseWriter, r *http.Request, id identity) {
 // mayListKeys returns an error unless the user may list keys without naming them.
 func (a *api) mayListKeys(id identity) error { return a.cfg.Handler.May(id.account, "RL.TOP") }
 
-// statusByCode has the HTTP status of error codes; others are 503.
+// statusByCode has the HTTP status of error codes; other codes are 503.
 var statusByCode = map[string]int{
 	"NOPERM": http.StatusForbidden, "NOAUTH": http.StatusUnauthorized, "WRONGPASS": http.StatusUnauthorized, "WRONGTYPE": http.StatusConflict,
 	"LOADING": http.StatusServiceUnavailable, "CLUSTERDOWN": http.StatusServiceUnavailable, "OOM": http.StatusServiceUnavailable,

@@ -13,7 +13,7 @@ import (
 	"limitsrv/commands/auth"
 )
 
-// Bounds of the connections at once: of all, and of one site.
+// Bounds of the connections at once: of all, and of a single site.
 const (
 	maxConnections        = 128
 	maxConnectionsPerSite = 64
@@ -38,7 +38,7 @@ func newBoundedListener(l net.Listener, maxTotal, maxPerSite int, tlsConfig func
 	return &boundedListener{Listener: l, maxTotal: maxTotal, maxPerSite: maxPerSite, tlsConfig: tlsConfig, perSite: map[string]int{}}
 }
 
-// Accept waits for a connection and closes the one that it displaces.
+// Accept waits for a connection and closes the connection that it displaces.
 func (b *boundedListener) Accept() (net.Conn, error) {
 	conn, err := b.Listener.Accept()
 	if err != nil {
@@ -55,9 +55,9 @@ func (b *boundedListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// add adds a connection. Beyond a bound it returns the connection to close: one of the
-// same site if that has reached its bound or has as many as any other site, and otherwise
-// one of the site that has most.
+// add adds a connection. Beyond a bound it returns the connection to close: a connection of
+// the same site if that has reached its bound or has as many as any other site, and
+// otherwise a connection of the site that has most.
 func (b *boundedListener) add(c *boundedConn) (displaced *boundedConn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,8 +82,8 @@ func (b *boundedListener) add(c *boundedConn) (displaced *boundedConn) {
 }
 
 // leastUsed returns the index of the site's connection that has waited longest for a
-// complete request, or for the next one; if all are busy, of the first of them. Requires:
-// the site has a connection, and mu is held.
+// complete request, or for the next request. If all are busy, it is the first connection.
+// Requires: the site has a connection, and mu is held.
 func (b *boundedListener) leastUsed(site string) int {
 	first := -1
 	for i, c := range b.conns {

@@ -19,7 +19,7 @@ type Config struct {
 	// TLS returns the configuration for a new connection; nil: no TLS.
 	TLS     func() *tls.Config
 	Handler *session.Handler
-	// Traffic returns the counts of the client server; nil: none.
+	// Traffic returns the counts of the client server; nil: there is no client server.
 	Traffic func() server.Stats
 	Page    http.Handler // serves GET / and the page's files; nil: no page
 	Pprof   bool         // serve profiles

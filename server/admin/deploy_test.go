@@ -33,7 +33,7 @@ func readText(t *testing.T, file string) string {
 	return string(read)
 }
 
-// metricNames returns the names of all series, including those of histograms.
+// metricNames returns the names of all series, including the series of histograms.
 func metricNames(t *testing.T) (names []string) {
 	for _, found := range typeLine.FindAllStringSubmatch(allMetrics(t), -1) {
 		names = append(names, found[1])
@@ -63,7 +63,7 @@ func TestRulesAndDashboardUseExistingMetrics(t *testing.T) {
 	}
 }
 
-// Each alert has a test in which it fires.
+// Each alert has a test that makes it fire.
 func TestAlertsAreTested(t *testing.T) {
 	tests := readText(t, alertTests)
 	for _, found := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(readText(t, alertRules), -1) {

@@ -20,7 +20,7 @@
 //     keys, and it adds nothing to the cost of decisions.
 //   - No reply and no log line contains a password or a cookie. Profiles omit the command
 //     line.
-//   - A panic ends one request and is logged with its stack.
+//   - A panic ends a request and is logged with its stack.
 //
 // # Shape
 //

@@ -31,8 +31,8 @@ type sample struct {
 	connections     int64
 }
 
-// A reading holds the counters and the state at one time. The percentiles of its sample are not
-// set.
+// A reading holds the counters and the state at the same time. The percentiles of its sample
+// are not set.
 type reading struct {
 	sample
 	waits histogram.Distribution
@@ -58,7 +58,7 @@ func newSampler(cfg Config) func() reading {
 func difference(prev, cur reading) sample {
 	seconds := cur.at.Sub(prev.at).Seconds()
 	rate := func(from, to int64) int64 { return int64(float64(max(0, to-from))/seconds + 0.5) }
-	rateUp := func(from, to int64) int64 { return int64(math.Ceil(float64(max(0, to-from)) / seconds)) } // rounds up, so that one event is shown
+	rateUp := func(from, to int64) int64 { return int64(math.Ceil(float64(max(0, to-from)) / seconds)) } // rounds up, to show a single event
 	s := cur.sample
 	s.allowed, s.denied, s.shadow = rate(prev.allowed, cur.allowed), rate(prev.denied, cur.denied), rate(prev.shadow, cur.shadow)
 	s.evicted, s.rejected = rateUp(prev.evicted, cur.evicted), rateUp(prev.rejected, cur.rejected)
@@ -122,7 +122,7 @@ func (h *history) since(millis int64) (all []sample) {
 	return all
 }
 
-// columns is the reply to GET /api/history. Its slices are never nil, so that none
+// columns is the reply to GET /api/history. Its slices are never nil, so that no slice
 // becomes null.
 type columns struct {
 	Time        []int64          `json:"time_ms"`

@@ -58,7 +58,7 @@ func decodeBody(w http.ResponseWriter, r *http.Request, into any) bool {
 }
 
 // clientText returns the text of an error if it is meant for clients, and otherwise a
-// general one.
+// general text.
 func clientText(err error) string {
 	if clientErr := new(resp.Error); errors.As(err, &clientErr) {
 		return clientErr.Text

@@ -66,12 +66,12 @@ type keyState struct {
 	Algorithm string  `json:"algorithm"`
 	Limit     int64   `json:"limit"`
 	Rate      *rate   `json:"rate"`
-	Window    *int64  `json:"window_ns"` // of LEASE: time after which a silent holder's lease ends
+	Window    *int64  `json:"window_ns"` // of LEASE: time until a silent holder's lease ends
 	Calendar  *string `json:"calendar"`
 	Remaining int64   `json:"remaining"`
 	Wait      int64   `json:"wait_ms"` // -1: never
 	Reset     int64   `json:"reset_ms"`
-	// Level is that of a penalty box that is closed.
+	// Level is the level of a closed penalty box.
 	Level int64 `json:"level,omitempty"`
 }
 
@@ -156,7 +156,7 @@ func (a *api) reset(w http.ResponseWriter, r *http.Request, id identity) {
 	reply(w, map[string]int64{"forgotten": d.Allowed})
 }
 
-// decide executes a command about one key of a database with the rights of the user.
+// decide executes a command about a key of a database with the rights of the user.
 func (a *api) decide(r *http.Request, id identity, name string, db uint8, key []byte) (engine.Decision, error) {
 	ds, err := a.cfg.Handler.Decide(r.Context(), session.Call{
 		Account: id.account, From: id.from, DB: db, Args: [][]byte{[]byte(name), key},

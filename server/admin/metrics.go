@@ -18,15 +18,15 @@ import (
 // maxScrapes bounds the scrapes served at once.
 const maxScrapes = 4
 
-// A view holds the values of one scrape.
+// A view holds the values of a scrape.
 type view struct {
 	stats   engine.Stats
 	shards  []engine.ShardStat
 	scripts engine.SourceStats
-	// turnsWaiting and turnsAdded are those of session.Handler.Turns.
+	// turnsWaiting and turnsAdded are the numbers of session.Handler.Turns.
 	turnsWaiting int
 	turnsAdded   int64
-	// dbKeys are the keys of each database, and dbLasting those of them that never expire.
+	// dbKeys are the keys of each database, and dbLasting the keys that never expire.
 	dbKeys, dbLasting [engine.Databases]int64
 	traffic           server.Stats
 	commands          []session.CommandCount
@@ -77,7 +77,7 @@ func showsKeys(v *view) bool   { return v.keys }
 // raft_sync_p99_seconds covers their disk, and they exit if they can't write.
 func hasLocalStore(v *view) bool { return hasStore(v) && !isClustered(v) }
 
-// A family is one metric, with or without labels.
+// A family is a metric, with or without labels.
 type family struct {
 	name, help string
 	kind       prometheus.ValueType

@@ -48,7 +48,7 @@ func fullServer(t *testing.T) *fixture {
 	return f
 }
 
-// allMetrics returns the metrics of fullServer, and then those of a similar node of a
+// allMetrics returns the metrics of fullServer, and then the metrics of a similar node of a
 // cluster.
 func allMetrics(t *testing.T) string {
 	f := fullServer(t)

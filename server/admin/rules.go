@@ -23,7 +23,7 @@ const (
 
 // A rulesState is the reply to GET /api/rules. Lists that the user may not see are null.
 type rulesState struct {
-	Version   uint64        `json:"version"` // 0: none were loaded
+	Version   uint64        `json:"version"` // 0: no rules were loaded
 	SHA       string        `json:"sha"`
 	Loaded    int64         `json:"loaded_ms"`
 	User      string        `json:"user"`
@@ -39,7 +39,7 @@ type rulesState struct {
 	Penalties int64         `json:"penalties"`
 	Unmatched int64         `json:"unmatched"`
 	Rows      []ruleRow     `json:"rows"`      // of at most Limits, those that denied most first
-	Overrides []overrideRow `json:"overrides"` // at most OverrideCount, those that end first at the begin
+	Overrides []overrideRow `json:"overrides"` // at most OverrideCount, in the order of their ends
 	Boxes     []boxRow      `json:"boxes"`     // at most BoxCount, those that open last first
 
 	OverrideCount int `json:"override_count"`
@@ -135,8 +135,8 @@ func (r *ruleHours) rows(s *live.State) []ruleRow {
 	return rows
 }
 
-// overrideRows returns the overrides of those domains for which the user may list them, or nil
-// if there are some and the user may list none.
+// overrideRows returns the overrides of the domains that the user may list. It returns nil if
+// there are overrides, but the user may not list any.
 func (a *api) overrideRows(id identity, s *live.State) []overrideRow {
 	may := map[string]bool{}
 	rows := []overrideRow{}

@@ -112,8 +112,8 @@ func countOne(s *live.State, limit int, o live.Outcome) {
 	t.Flush(0)
 }
 
-// TestRuleSeries: limits that have series of their own keep them while the rules stay, and the
-// others are counted together.
+// TestRuleSeries: limits that have series of their own keep them while the rules stay, and all
+// other limits are counted together.
 func TestRuleSeries(t *testing.T) {
 	f := serve(t, "", nil)
 	f.load("domain: api\nrules: [{name: a, match: {on: a}, limits: 9/s}, {name: b, match: {on: b}, limits: 9/s}, {name: c, match: {on: c}, limits: 9/s}]")

@@ -15,15 +15,15 @@ import (
 const (
 	// maxFound is the greatest count of keys in a reply.
 	maxFound = 100
-	// maxSearched is the number of keys after which a search returns, found or not: some
-	// milliseconds of work. The client continues at the cursor.
+	// maxSearched is the number of keys that a search visits before it returns, found or
+	// not: some milliseconds of work. The client continues at the cursor.
 	maxSearched = 50_000
-	// maxSearches is the number of searches that run at once; others wait.
+	// maxSearches is the number of searches that run at once; further searches wait.
 	maxSearches = 1
 )
 
-// search serves GET /api/keys: keys that start with a prefix, in no order. It requires
-// the rights of SCAN. Cost: one page of keys is locked at a time.
+// search serves GET /api/keys: keys that start with a prefix, in no order. It requires the
+// rights of SCAN. Cost: a page of keys is locked at a time.
 func (a *api) search(w http.ResponseWriter, r *http.Request, id identity) {
 	if err := a.cfg.Handler.May(id.account, "SCAN", "0"); err != nil {
 		a.replyCommandError(w, err)
@@ -58,7 +58,7 @@ func (a *api) search(w http.ResponseWriter, r *http.Request, id identity) {
 	reply(w, find(a.cfg.Handler, prefix, cursor, count))
 }
 
-// found is the reply to a search. Cursor is the start of the next one, "0" at the end of
+// found is the reply to a search. Cursor is the start of the next search, "0" at the end of
 // the keys; it is text because it counts up to 2^48.
 type found struct {
 	Keys     []foundKey `json:"keys"`

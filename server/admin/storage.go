@@ -9,7 +9,7 @@ import (
 // storage is the state of the log and of the snapshots on disk.
 type storage struct {
 	Fsync    string `json:"fsync"`
-	Failed   string `json:"failed"` // error of the log; empty: none
+	Failed   string `json:"failed"` // error of the log; empty: no error
 	LogBytes int64  `json:"log_bytes"`
 	Segments int    `json:"log_segments"`
 	// Unsynced are decisions that a power loss would lose; null in a cluster, where that
@@ -22,7 +22,7 @@ type snapshot struct {
 	Time    int64  `json:"time_ms"` // 0: no snapshot
 	Bytes   int64  `json:"bytes"`
 	Took    int64  `json:"took_ms"`
-	Failed  string `json:"failed"` // error of the last attempt; empty: none
+	Failed  string `json:"failed"` // error of the last attempt; empty: no error
 	Writing bool   `json:"writing"`
 }
 

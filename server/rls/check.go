@@ -18,7 +18,7 @@ import (
 // An attributes is a JSON object of strings, in its order.
 type attributes []rules.Entry
 
-// UnmarshalJSON reads an object. It takes null for an empty one, as the other fields do.
+// UnmarshalJSON reads an object. It takes null for an empty object, as the other fields do.
 func (a *attributes) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" {
 		return nil
@@ -114,7 +114,7 @@ type verdict struct {
 	ResetMillis int64  `json:"reset_ms"`
 	Rule        string `json:"rule"`
 	Reason      string `json:"reason"`
-	// Descriptor is the index of the descriptor with the rule, from 0; nil without one.
+	// Descriptor is the index of the descriptor with the rule, from 0; nil without a rule.
 	Descriptor *int `json:"descriptor,omitempty"`
 }
 

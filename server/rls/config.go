@@ -29,8 +29,8 @@ type Decider interface {
 // Config holds the addresses and the sources of the answers. Required are Decider and
 // Logins.
 type Config struct {
-	GRPC string // HOST:PORT or unix:PATH; empty: none
-	HTTP string // HOST:PORT or unix:PATH; empty: none
+	GRPC string // HOST:PORT or unix:PATH; empty: no listener
+	HTTP string // HOST:PORT or unix:PATH; empty: no listener
 	// TLS returns the configuration for a new connection, except at unix sockets; nil: no
 	// TLS.
 	TLS     func() *tls.Config

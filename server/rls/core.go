@@ -53,7 +53,8 @@ func (s *core) isReady() bool {
 // tlsAt reports whether connections to an address use TLS.
 func (s *core) tlsAt(address string) bool { return s.cfg.TLS != nil && !server.IsUnix(address) }
 
-// tlsConfig returns a configuration that asks for another one for each connection.
+// tlsConfig returns a configuration that asks for another configuration for each
+// connection.
 func (s *core) tlsConfig() *tls.Config {
 	return &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.cfg.TLS(), nil }}
 }

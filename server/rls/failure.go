@@ -32,7 +32,7 @@ var failures = map[string]failure{
 	"OOM":         {code: codes.ResourceExhausted, status: http.StatusInsufficientStorage},
 }
 
-// failureOf returns the failure for an error of a Decider. One that is not meant for
+// failureOf returns the failure for an error of a Decider. An error that is not meant for
 // clients is logged.
 func failureOf(err error, log *slog.Logger) failure {
 	switch e := resp.ErrorOf(err); {

@@ -63,8 +63,8 @@ func deniedStatus(r *http.Request) (status int, ok bool) {
 }
 
 // attribute returns the value of an attribute, truncated to rules.MaxValueBytes. ok is false if the
-// request has no such header, or an empty one. Exception: an empty address, or an empty part of a
-// list, counts as present, so that its rules apply.
+// request does not have the header, or has an empty header. Exception: an empty address, or an
+// empty part of a list, counts as present, so that its rules apply.
 func attribute(h http.Header, d *rules.Domain, from *source.HeaderAttribute) (value string, ok bool) {
 	lines := h.Values(from.Header)
 	if len(lines) == 0 {

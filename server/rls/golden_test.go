@@ -19,15 +19,15 @@ import (
 // must agree with each other and with the file.
 //
 //	rules               loads rules on new servers
-//	ask [headers]       asks for each line: KEY VALUE pairs, AND between descriptors. Behind
-//	                    these may stand HITS n of the request, and behind each descriptor OWN n,
+//	ask [headers]       asks for each line: KEY VALUE pairs, AND between descriptors. After
+//	                    these may stand HITS n of the request, and after each descriptor OWN n,
 //	                    its own hits, OWN -n or NEGATIVE yes, hits that it gives back, and
-//	                    LIMIT n/UNIT or n/MxUNIT, a limit that comes with it; 3x at the begin
+//	                    LIMIT n/UNIT or n/MxUNIT, a limit that comes with it; 3x at the start
 //	                    of a line repeats it, DOMAIN: replaces the domain api
 //	ask envoy           asks only by gRPC and /json, which have limits that come with requests
 //	advance             moves the clocks
 //
-// An answer has the reply to RL.CHECK, its rows if there are several, and behind | the code and
+// An answer has the reply to RL.CHECK, its rows if there are several, and after | the code and
 // the statuses of Envoy's response: code, limit/unit, remaining, seconds until reset. With
 // headers they follow.
 func TestGolden(t *testing.T) {

@@ -28,8 +28,8 @@ const (
 	maxStreams     = 1000
 	maxHeaderBytes = 16 << 10
 	minPing        = 10 * time.Second // between pings of a client
-	// streamWorkers is the number of goroutines that serve calls one after the other, so
-	// that their stacks stay grown; more calls at once get one of their own.
+	// streamWorkers is the number of goroutines that serve many calls each, so that their
+	// stacks stay grown. Further calls at the same time get a goroutine of their own.
 	streamWorkers = 16
 )
 
@@ -60,7 +60,7 @@ func newGRPC(s *core, secure bool) *grpc.Server {
 	return g
 }
 
-// shouldRateLimit answers one call.
+// shouldRateLimit answers a call.
 func (s *core) shouldRateLimit(_ any, ctx context.Context, receive func(any) error, _ grpc.UnaryServerInterceptor) (answer any, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -289,7 +289,8 @@ func newTLS(t *testing.T) (*tls.Config, *x509.CertPool) {
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, pool
 }
 
-// TestTLS requires client certificates: a client with one is answered, one without is not.
+// TestTLS requires client certificates: a client with a certificate is answered, a client
+// without is not.
 func TestTLS(t *testing.T) {
 	config, pool := newTLS(t)
 	config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, pool

@@ -78,8 +78,8 @@ func TestNoHarm(t *testing.T) {
 }
 
 // TestReportedUsage: a proxy asks with 0 hits before a request, and reports its cost when the response
-// is through. A report is charged also above what is left, up to one more limit, and the question
-// after it is denied, over both faces.
+// is through. A report is charged also above what is left, up to another limit, and the question after
+// it is denied, over both faces.
 func TestReportedUsage(t *testing.T) {
 	s := startStack(t, harmRules, envoy.Options{})
 	defer s.stop()

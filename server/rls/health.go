@@ -14,7 +14,7 @@ import (
 // healthName is the name of the service in requests for its health, beside the empty name.
 const healthName = "ratelimit"
 
-// watchPeriod is the time in which a watcher learns of a change.
+// watchPeriod is the longest time until a watcher gets a change.
 const watchPeriod = time.Second
 
 // health answers grpc.health.v1, without a login: SERVING while requests can be answered.

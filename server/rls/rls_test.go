@@ -28,7 +28,7 @@ import (
 // testTimeout is the time that a test waits for an event on an idle machine.
 const testTimeout = 30 * time.Second
 
-// A decider answers as check says; nil: with an hour's limit of 3, of which 2 remain.
+// A decider answers by check; nil: with an hour's limit of 3, with 2 remaining.
 type decider struct {
 	failures [2]atomic.Int64 // by session.Protocol
 	check    atomic.Pointer[func(ctx context.Context, c session.Call, q *checks.Request) (*checks.Answer, error)]
@@ -66,7 +66,7 @@ var hourly = &rules.Limit{
 	Name: "path/fixed-1h", Rule: &rules.Rule{Name: "path"},
 }
 
-// answered returns the answer of one limit.
+// answered returns the answer of a limit.
 func answered(allowed bool) *checks.Answer {
 	row := checks.Row{Allowed: allowed, Limit: 3, Remaining: 2, ResetMillis: 1_799_001, Name: hourly.Name}
 	reason := checks.OK
@@ -87,7 +87,7 @@ type rig struct {
 }
 
 // start starts a server on free ports until the test ends. password is the default user's;
-// empty: none.
+// empty: no password.
 func start(t *testing.T, password string, change func(*Config)) *rig {
 	t.Helper()
 	f := &rig{t: t}
@@ -153,7 +153,7 @@ func basic(ctx context.Context, name, password string) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(name+":"+password)))
 }
 
-// asks returns a request of a domain with one entry.
+// asks returns a request of a domain with an entry.
 func asks(domain, key, value string) *service.RateLimitRequest {
 	return &service.RateLimitRequest{Domain: domain, Descriptors: []*common.RateLimitDescriptor{{
 		Entries: []*common.RateLimitDescriptor_Entry{{Key: key, Value: value}},

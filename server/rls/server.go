@@ -57,10 +57,10 @@ func (s *Server) listen(address string) (net.Listener, error) {
 	return &namedListener{ln}, nil
 }
 
-// GRPCAddr returns the address of the gRPC listener; nil: none.
+// GRPCAddr returns the address of the gRPC listener; nil: no listener.
 func (s *Server) GRPCAddr() net.Addr { return addrOf(s.grpcLn) }
 
-// HTTPAddr returns the address of the HTTP listener; nil: none.
+// HTTPAddr returns the address of the HTTP listener; nil: no listener.
 func (s *Server) HTTPAddr() net.Addr { return addrOf(s.httpLn) }
 
 func addrOf(ln net.Listener) net.Addr {

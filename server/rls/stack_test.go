@@ -36,8 +36,7 @@ import (
 	"limitsrv/server/rls/envoy"
 )
 
-// stackStart is the time at which a stack's clock stands at first: 45 144 ms before the end of
-// a minute.
+// stackStart is the first time of a stack's clock: 45 144 ms before the end of a minute.
 var stackStart = time.Date(2026, 11, 22, 2, 39, 14, 856_100_000, time.UTC)
 
 // A stack is a server with its rules, its listeners for clients and for requests by rules, and
@@ -354,7 +353,7 @@ func (r told) allowed() bool { return r[0] == 1 }
 // row returns the seven parts of every reply.
 func (r told) row() string { return fmt.Sprint([]any(r[:7])) }
 
-// rows returns the rows if there are several, or one that is more than the reply.
+// rows returns the rows if there are several, or if a row says more than the reply.
 func (r told) rows() string {
 	rows := r[7].([]any)
 	if len(rows) == 0 || len(rows) == 1 && rows[0].([]any)[6] == "enforced" {

@@ -23,8 +23,8 @@ descriptors:
   - {key: any, value: ~, rate_limit: {unit: hour, requests_per_unit: 9}}
 `
 
-// TestLikeTheirs has requests with the answers of envoyproxy/ratelimit, as its code at f2fb157
-// gives them, over gRPC and /json. The metadata is that of the limits, and hitsAddend if it is there.
+// TestLikeTheirs has requests with the answers of envoyproxy/ratelimit, as its code at f2fb157 gives
+// them, over gRPC and /json. The metadata is from the limits, and hitsAddend if it is there.
 func TestLikeTheirs(t *testing.T) {
 	for _, tt := range []struct {
 		shadow bool // of all rules
@@ -59,7 +59,7 @@ func TestLikeTheirs(t *testing.T) {
 		t.Run(fmt.Sprint(tt.line, tt.shadow), func(t *testing.T) {
 			s := startStackWith(t, theirRules, envoy.Options{Metadata: true, Headers: checks.PlainHeaders}, live.Options{Shadow: tt.shadow})
 			defer s.stop()
-			if strings.HasPrefix(tt.line, "AND") { // the request before took one
+			if strings.HasPrefix(tt.line, "AND") { // the request before took a token
 				s.askGRPC(t, parseAsked(t, "any gRPC"))
 				s.askGRPC(t, parseAsked(t, "any /json"))
 			}

@@ -222,7 +222,7 @@ func TestPageFollowsRights(t *testing.T) {
 	tab.Until("!document.getElementById('dashboard').hidden && document.getElementById('trouble').hidden")
 }
 
-// TestPageKeepsRowsWhileFocused checks that rows stay while one has the focus.
+// TestPageKeepsRowsWhileFocused checks that rows stay while a row has the focus.
 func TestPageKeepsRowsWhileFocused(t *testing.T) {
 	f := newFake(t)
 	tab := f.openPage(t)
@@ -376,7 +376,7 @@ func TestFormat(t *testing.T) {
 // only.
 func TestPageDrawsIsolatedPoints(t *testing.T) {
 	f := newFake(t)
-	f.hasSample = func(ms int64) bool { // a gap, a sample, a gap; otherwise one each second
+	f.hasSample = func(ms int64) bool { // a gap, a sample, a gap; otherwise a sample each second
 		ago := f.begin.Add(10*time.Minute).UnixMilli() - ms
 		return ago < 60_000 || ago > 120_000 || ago/1000 == 90
 	}

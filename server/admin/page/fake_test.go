@@ -37,11 +37,11 @@ type fake struct {
 	historyRequests []string // parameter since of each history request
 	begin           time.Time
 	hasSample       func(ms int64) bool // whether there is a sample; nil: always
-	now             object              // fields that replace those of replyNow
-	samples         object              // columns that replace those of sampleAt
+	now             object              // fields that replace fields of replyNow
+	samples         object              // columns that replace columns of sampleAt
 	keyBarrier      chan struct{}       // unless nil, replies about a key wait until it is closed
 	allKeys         []string            // all keys, for searches; a reply covers two
-	rules           object              // fields that replace those of replyRules
+	rules           object              // fields that replace fields of replyRules
 	matches         []string            // queries of requests for matches
 }
 

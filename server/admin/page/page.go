@@ -8,12 +8,11 @@
 //
 // # Shape of the script
 //
-// There is no build step: browsers get the files as they are. app.js is the entry point:
-// it handles the login, and polls once a second while the page is visible. api.js sends
-// the requests; history.js keeps the samples of an hour, charts.js draws them; tables.js
-// has the tables, lookup.js the state of one key and rules.js the rules. Below them, without a page: keys.js
-// encodes and decodes keys, format.js formats numbers and limits, dom.js creates
-// elements.
+// There is no build step: browsers get the files as they are. app.js is the entry point: it handles the
+// login, and polls once a second while the page is visible. api.js sends the requests; history.js keeps the
+// samples of an hour, charts.js draws them; tables.js has the tables, lookup.js the state of a key and
+// rules.js the rules. Below them, without a page: keys.js encodes and decodes keys, format.js formats
+// numbers and limits, dom.js creates elements.
 //
 // Keys are arbitrary bytes from clients. They become text nodes only, with an escape for
 // each character that is invisible or reorders the text beside it. A request names a key
@@ -37,8 +36,8 @@ import (
 //go:embed files/*.html files/*.css files/*.js files/*.svg files/uplot/*.js files/uplot/*.css files/uplot/LICENSE
 var files embed.FS
 
-// types are the content types by file extension. Those of the operating system may be
-// wrong, and a browser rejects a script of a wrong type.
+// types are the content types by file extension. The operating system's content types may
+// be wrong, and a browser rejects a script of a wrong type.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",

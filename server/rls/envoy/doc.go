@@ -5,6 +5,6 @@
 //	checks.Answer -> Writer.Append or Writer.AppendJSON -> bytes
 //
 // It has no generated code, and in the steady state protobuf costs no allocation. The
-// numbers of fields are those of rls.proto, ratelimit.proto and base.proto of
+// numbers of fields are from rls.proto, ratelimit.proto and base.proto of
 // envoyproxy/data-plane-api.
 package envoy

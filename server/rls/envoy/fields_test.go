@@ -14,9 +14,9 @@ import (
 	"limitsrv/commands/rules/checks"
 )
 
-// probes have for each field of a request the part of a request that sets it, in protobuf's text
-// form, and the same request with another value, or without it, which must be read otherwise. Values
-// of wrappers are those of their only field.
+// probes have two parts of a request for each field, in protobuf's text form. The first sets the
+// field; the second has another value, or no value, and must be read differently. The value of a
+// wrapper is the value of its only field.
 var probes = map[protoreflect.FullName][2]string{
 	"envoy.service.ratelimit.v3.RateLimitRequest.domain":                                               {`domain: "a"`, `domain: "b"`},
 	"envoy.service.ratelimit.v3.RateLimitRequest.descriptors":                                          {`descriptors: {}`, ``},
@@ -35,7 +35,7 @@ var probes = map[protoreflect.FullName][2]string{
 }
 
 // nameIn returns the name of a field of a message that is the value of another field. In messages of
-// google.protobuf, such as wrappers, it is that field's name with this one's.
+// google.protobuf (wrappers, for example) it is the outer field's name and this field's name.
 func nameIn(outer protoreflect.FullName, d protoreflect.FieldDescriptor) protoreflect.FullName {
 	if strings.HasPrefix(string(d.FullName()), "google.protobuf.") {
 		return outer.Append(d.Name())
@@ -43,8 +43,8 @@ func nameIn(outer protoreflect.FullName, d protoreflect.FieldDescriptor) protore
 	return d.FullName()
 }
 
-// eachField calls f for the fields of a message, and, if f reports true, for those of the messages
-// in them. A Struct has no fields here, because it may have any content.
+// eachField calls f for the fields of a message, and, if f reports true, for the fields of the
+// messages in them. A Struct has no fields here, because it may have any content.
 func eachField(m protoreflect.MessageDescriptor, outer protoreflect.FullName, f func(name protoreflect.FullName, d protoreflect.FieldDescriptor) bool) {
 	for i := range m.Fields().Len() {
 		d := m.Fields().Get(i)

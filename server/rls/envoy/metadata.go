@@ -141,7 +141,7 @@ func jsonValue(v any) any {
 	switch {
 	case !ok:
 		return text(fmt.Sprint(v))
-	case math.IsNaN(n) || math.IsInf(n, 0): // JSON has none of them
+	case math.IsNaN(n) || math.IsInf(n, 0): // JSON has no such numbers
 		return fmt.Sprint(n)
 	}
 	return n

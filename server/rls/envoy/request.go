@@ -51,14 +51,14 @@ func unitsOf(nanos int64) (number int, multiple uint32) {
 
 // A Reader reads requests. It is reused: the zero value is ready.
 //
-// Bounds: the numbers of descriptors and of their entries are those of package rules. The
-// lengths of names and values are checked where the request is matched.
+// Bounds: package rules bounds the numbers of descriptors and of their entries. The lengths
+// of names and values are checked where the request is matched.
 type Reader struct {
 	request     checks.Request
 	descriptors []rules.Descriptor
 	entries     []rules.Entry // of all descriptors
 	limits      []sentLimit
-	own         []int64 // -1: none
+	own         []int64 // -1: no hits of its own
 	negative    []bool
 }
 
@@ -110,8 +110,8 @@ func (r *Reader) reset() {
 	r.own, r.negative = r.own[:0], r.negative[:0]
 }
 
-// finish checks the limits and returns the request. hits is the hits_addend, of which 0
-// stands for 1.
+// finish checks the limits and returns the request. hits is the hits_addend; 0 stands for
+// 1.
 func (r *Reader) finish(hits uint32) (*checks.Request, error) {
 	for i := range r.limits {
 		l := &r.limits[i]
@@ -235,7 +235,8 @@ func (l *sentLimit) read(message []byte) error {
 	return nil
 }
 
-// readWrapper reads a UInt64Value or a UInt32Value. It calls set with the number, if there is one.
+// readWrapper reads a UInt64Value or a UInt32Value. It calls set with the number, if there is a
+// number.
 func readWrapper(message []byte, set func(uint64)) error {
 	for len(message) > 0 {
 		f, rest, err := nextField(message)

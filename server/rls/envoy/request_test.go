@@ -107,7 +107,7 @@ func compare(t interface {
 	}
 }
 
-// drawRequest draws a request, mostly one within the bounds.
+// drawRequest draws a request, mostly a within the bounds.
 func drawRequest(t *rapid.T) *service.RateLimitRequest {
 	in := &service.RateLimitRequest{
 		Domain: rapid.StringN(0, 4, -1).Draw(t, "domain"), HitsAddend: rapid.Uint32().Draw(t, "hits"),

@@ -47,7 +47,7 @@ func answer(overall bool, rows []checks.Row, limits ...*rules.Limit) *checks.Ans
 	return a
 }
 
-// met is a limit of a descriptor, behind a guard or -1.
+// met is a limit of a descriptor; guard is the index of its guard, or -1.
 func met(descriptor uint8, guard int8) checks.Met {
 	l := limit(5, nil)
 	return checks.Met{Limit: l, Named: l, Rule: l.Rule, Descriptor: descriptor, Guard: guard}

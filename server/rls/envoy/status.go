@@ -22,12 +22,12 @@ var codeNames = [...]string{codeOK: "OK", codeOverLimit: "OVER_LIMIT"}
 // A status is a DescriptorStatus.
 type status struct {
 	code      int
-	limit     *rules.Limit // current_limit; nil: none
+	limit     *rules.Limit // current_limit; nil: no limit
 	count     uint32       // its requests_per_unit
 	unit      int          // its unit; 0: UNKNOWN
-	units     uint32       // its unit_multiplier; 0: none
+	units     uint32       // its unit_multiplier; 0: no multiplier
 	remaining uint32
-	reset     int64 // duration_until_reset in seconds; 0: none
+	reset     int64 // duration_until_reset in seconds; 0: no duration
 }
 
 func codeOf(passed bool) int {
@@ -71,9 +71,9 @@ func statuses(dst []status, a *checks.Answer, now func() engine.Instant) []statu
 	return dst
 }
 
-// precedes reports whether a status shows the limit i rather than an earlier j: limits
-// that may deny go before shadow limits, of these the denying one with the longest wait,
-// then the one with the least remaining.
+// precedes reports whether a status shows the limit i rather than an earlier j: limits that
+// may deny go before shadow limits. Among these the denying limit with the longest wait
+// goes first, then the limit with the least remaining.
 func precedes(a *checks.Answer, i, j int) bool {
 	x, y := &a.Rows[i], &a.Rows[j]
 	shadowed := a.Met[j].IsShadow()
@@ -157,8 +157,8 @@ var spans = [...]span{
 	{"ms", int64(time.Millisecond)}, {"us", int64(time.Microsecond)}, {"ns", 1},
 }
 
-// appendName appends the name of current_limit: the one given in the rules, and for a
-// window that the protocol has no unit for, 100/15m, or the number of leases, 5 at once.
+// appendName appends the name of current_limit: the name given in the rules. For a window
+// without a unit in the protocol it is 100/15m, for leases their number, 5 at once.
 func (s *status) appendName(b []byte) []byte {
 	if s.unit > 0 {
 		return append(b, s.limit.Given...)
