@@ -13,7 +13,7 @@ import (
 // A client sends single commands that are not part of a load: loading scripts, counting
 // keys, flushing.
 //
-// Concurrency: one goroutine at a time.
+// Concurrency: not safe for concurrent use.
 type client struct {
 	conn   net.Conn
 	reader *bufio.Reader
@@ -29,8 +29,8 @@ func dial(address string) (*client, error) {
 
 func newClient(conn net.Conn) *client { return &client{conn: conn, reader: bufio.NewReader(conn)} }
 
-// askOnce sends one command over a connection of its own and waits for the reply for at
-// most wait.
+// askOnce sends a command over a connection of its own and waits for the reply for at most
+// wait.
 func askOnce(address string, wait time.Duration, args ...string) (any, error) {
 	c, err := dial(address)
 	if err != nil {
@@ -41,8 +41,8 @@ func askOnce(address string, wait time.Duration, args ...string) (any, error) {
 	return c.do(args...)
 }
 
-// do sends one command and returns its reply: a string, an int64, a slice of these, or
-// nil. An error reply is returned as an error.
+// do sends a command and returns its reply: a string, an int64, a slice of these, or nil.
+// An error reply is returned as an error.
 func (c *client) do(args ...string) (any, error) {
 	if _, err := c.conn.Write(respclient.AppendCommand(nil, args...)); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (c *client) do(args ...string) (any, error) {
 	return reply, nil
 }
 
-// read reads one reply. An error reply is returned as an error.
+// read reads a reply. An error reply is returned as an error.
 func (c *client) read() (any, error) {
 	reply, err := respclient.Read(c.reader)
 	if refused, ok := reply.(respclient.Error); ok {

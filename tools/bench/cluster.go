@@ -13,11 +13,11 @@ and the share of a core used by the load generator. All share the machine. Media
 is relative to the first column of figures, round by round.
 `
 
-// A deployment is one node, or a cluster of three.
+// A deployment is a node, or a cluster of three.
 type deployment struct {
 	name     string
 	leader   *side
-	follower *side // nil: none
+	follower *side // nil: no follower
 }
 
 // asked returns the leader, or the follower if node is that.
@@ -28,13 +28,13 @@ func (d deployment) asked(node string) *side {
 	return d.leader
 }
 
-// A clusterLoad is a load at one node of a deployment.
+// A clusterLoad is a load at a node of a deployment.
 type clusterLoad struct {
 	node string // leader or follower
 	load load
 }
 
-// clusterLoads are the loads of each deployment. arrivals is the rate of the last one.
+// clusterLoads are the loads of each deployment. arrivals is the rate of the last load.
 func clusterLoads(keys, arrivals int) []clusterLoad {
 	few := load{algorithm: lastingBucket, distribution: uniform, connections: 16, pipeline: 32, keys: keys}
 	single := usualLoad(lastingBucket, 1, keys)
@@ -50,8 +50,8 @@ func (c clusterLoad) String() string {
 	return fmt.Sprintf("%s, %d conn, pipeline %d", c.node, c.load.connections, c.load.pipeline)
 }
 
-// cluster measures one node in memory, and three nodes with each kind of acknowledgement.
-// All servers run throughout.
+// cluster measures a node in memory, and three nodes with each kind of acknowledgement. All
+// servers run throughout.
 func cluster(ctx context.Context, e *env) error {
 	single, err := e.start(ctx, limitsrv, "")
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *side) awaitLevel(ctx context.Context) error {
 	})
 }
 
-// clusterRow compares the samples of each deployment with those of the first one.
+// clusterRow compares the samples of each deployment with the samples of the first.
 func clusterRow(name string, runs [][]sample) row {
 	cells := row{name}
 	for i, rounds := range runs {
@@ -154,7 +154,7 @@ func clusterRow(name string, runs [][]sample) row {
 	return cells
 }
 
-// clusterText summarizes the rounds of one deployment.
+// clusterText summarizes the rounds of a deployment.
 func clusterText(rounds []sample) string {
 	if len(rounds) == 0 {
 		return "-"

@@ -23,8 +23,8 @@ type disk struct {
 // inMemory are the types of file systems that are not on a disk.
 var inMemory = []string{"tmpfs", "ramfs"}
 
-// openDisk creates a directory in root and measures its speed. If root is empty, it
-// uses the directory for temporary files if that is on a disk, else the current one.
+// openDisk creates a directory in root and measures its speed. If root is empty, it uses
+// the directory for temporary files if that is on a disk, else the current directory.
 func openDisk(root string) (disk, error) {
 	roots := []string{root}
 	if root == "" {
@@ -89,9 +89,9 @@ func probeDisk(dir string) (latency, error) {
 	return latencyOf(&seen), nil
 }
 
-// filesystemOf returns the type of the file system that holds an absolute path: the one
-// with the longest mount point that is a prefix of path, and the last of several at the
-// same mount point, which hides the others. mountinfo has the format of
+// filesystemOf returns the type of the file system that holds an absolute path: the file
+// system with the longest mount point that is a prefix of path. Of several at the same
+// mount point it is the last, which hides the rest. mountinfo has the format of
 // proc_pid_mountinfo(5).
 func filesystemOf(mountinfo, path string) string {
 	found, length := "a file system of unknown type", -1

@@ -21,7 +21,7 @@ type dropin struct {
 //go:embed scripts/dropin
 var dropinScripts embed.FS
 
-// Two keys of one request have numbers of their own, since redis-benchmark substitutes a
+// Two keys of a request have numbers of their own, since redis-benchmark substitutes a
 // random number for each place.
 const (
 	dropinKey   = keyPlace
@@ -104,7 +104,7 @@ func dropins(ctx context.Context, e *env) error {
 	return nil
 }
 
-// A dropinResult is a run of one command or script, and its samples.
+// A dropinResult is a run of a command or script, and its samples.
 type dropinResult struct {
 	dropin
 	pipeline, keys int

@@ -17,7 +17,7 @@ var modes = []mode{
 	{redisLua, "everysec"}, {redisLua, "always"},
 }
 
-// A comparison is a pair of modes for which the ratio is reported.
+// A comparison is a pair of modes; the report has their ratio.
 type comparison struct {
 	table      tableID
 	one, other mode
@@ -34,7 +34,7 @@ var comparisons = []comparison{
 	{memoryTable, mode{limitsrv, "always"}, mode{limitsrv, ""}, "in memory"},
 }
 
-// A durabilityResult is the runs of one load in every mode, round by round.
+// A durabilityResult is the runs of a load in every mode, round by round.
 type durabilityResult struct {
 	load   load
 	rounds map[mode][]sample

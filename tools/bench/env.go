@@ -14,7 +14,7 @@ import (
 // An env is the surroundings of an experiment: its options, the servers that it has
 // started, and the report.
 //
-// Concurrency: one goroutine at a time.
+// Concurrency: not safe for concurrent use.
 type env struct {
 	options
 	*report
@@ -166,7 +166,7 @@ func (e *env) alternate(ctx context.Context, lasting time.Duration, contenders .
 }
 
 // quiesce waits until no server is writing its state and all dirty pages are on disk, so
-// that no run pays for another one.
+// that no run pays for another run.
 func quiesce(ctx context.Context, contenders []contender) error {
 	for _, c := range contenders {
 		if c.side == nil {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// An experiment is one part of the benchmark. Its steps run one after the other, each on
-// newly started servers, and add rows to the report.
+// An experiment is a part of the benchmark. Its steps run in order, each on newly started
+// servers, and add rows to the report.
 type experiment struct {
 	name  string // for -only
 	about string // for the usage
@@ -36,7 +36,7 @@ var experiments = []experiment{
 	{profileName, "no figures: a processor profile of limitsrv for the compiler, see -profile; only if selected", []step{profiles}},
 }
 
-// failoverName is the one experiment that is not part of -quick, because its duration is
+// failoverName is the only experiment that is not part of -quick, because its duration is
 // fixed.
 const failoverName = "failover"
 
@@ -52,7 +52,7 @@ func experimentsWithout(some ...string) list[string] {
 	return slices.DeleteFunc(experimentNames(), func(name string) bool { return slices.Contains(some, name) })
 }
 
-// usageOfExperiments describes the experiments, one a line.
+// usageOfExperiments describes the experiments, each in a line.
 func usageOfExperiments() string {
 	var lines []string
 	for _, x := range experiments {

@@ -22,7 +22,7 @@ const (
 // faults are all faults, in the order of the table.
 var faults = []fault{killed, isolated}
 
-// A trioKind is one way to keep limits on three servers.
+// A trioKind is a way to keep limits on three servers.
 type trioKind struct {
 	name  string
 	start func(ctx context.Context, e *env, dir string) (*trio, error)
@@ -39,7 +39,7 @@ var trioKinds = []trioKind{
 	}},
 }
 
-// A failoverRun is the result of one fault.
+// A failoverRun is the result of a fault.
 type failoverRun struct {
 	// over is the number of permits granted beyond the capacities of their keys, after
 	// every key was emptied, and worst is the largest ratio of permits granted to
@@ -94,7 +94,7 @@ func failover(ctx context.Context, e *env) error {
 	return nil
 }
 
-// failoverRow formats the rounds of one fault of one trio.
+// failoverRow formats the rounds of a fault of a trio.
 func failoverRow(f fault, trio string, rounds []failoverRun) row {
 	span := func(of func(failoverRun) float64, unit string, text func(float64) string) string {
 		all := column(rounds, of)
@@ -110,7 +110,7 @@ func failoverRow(f fault, trio string, rounds []failoverRun) row {
 	}
 }
 
-// runFault runs a new trio through one fault.
+// runFault runs a new trio through a fault.
 func (e *env) runFault(ctx context.Context, k trioKind, f fault) (failoverRun, error) {
 	defer e.stop()
 	dir, err := os.MkdirTemp(e.dir, "failover-")

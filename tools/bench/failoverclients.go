@@ -11,8 +11,8 @@ import (
 	"limitsrv/internal/respclient"
 )
 
-// failoverClients are the clients of a trio. Each takes one permit after the other of
-// random keys, at a fixed rate, and changes to another server when its server fails.
+// failoverClients are the clients of a trio. Each takes permits in turn of random keys, at
+// a fixed rate, and changes to another server when its server fails.
 //
 // While the leader is isolated, half of the clients reach only the leader, and the
 // other half only the other servers.
@@ -23,14 +23,14 @@ type failoverClients struct {
 
 	granted []atomic.Int64 // permits of each key
 	state   atomic.Pointer[reachability]
-	// firstElsewhere is the time from the fault to the first reply, by a server other
-	// than the leader, to a decision that was sent after the fault; 0: none yet.
+	// firstElsewhere is the time from the fault to the first reply, by a server other than
+	// the leader, to a decision that was sent after the fault; 0: no reply yet.
 	firstElsewhere atomic.Int64
 }
 
 // A reachability lists the servers that each half of the clients reaches, since a time.
 type reachability struct {
-	since time.Time // of the fault; zero: none yet
+	since time.Time // of the fault; zero: no fault yet
 	minor []int     // reached by the clients on the leader's side
 	major []int     // reached by the other clients
 }
@@ -65,8 +65,7 @@ func (c *failoverClients) reaches(client int) []int {
 	return b.major
 }
 
-// clientLoops returns the clients as functions, each of which runs until its context
-// ends.
+// clientLoops returns the clients as functions. Each function runs until its context ends.
 func (c *failoverClients) clientLoops() []func(context.Context) error {
 	var all []func(context.Context) error
 	for i := range c.plan.clients {
@@ -78,8 +77,7 @@ func (c *failoverClients) clientLoops() []func(context.Context) error {
 // retryAfter is the pause of a client that found no server.
 const retryAfter = 10 * time.Millisecond
 
-// runClient runs one client. It returns no error, because failures are part of the
-// test.
+// runClient runs a client. It returns no error, because failures are part of the test.
 func (c *failoverClients) runClient(ctx context.Context, client int) error {
 	var (
 		keys  = rand.New(rand.NewPCG(1, uint64(client))) // the same in every run

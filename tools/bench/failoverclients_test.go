@@ -46,7 +46,7 @@ func startFakeLeader(t *testing.T, f *fakeLeader) *trio {
 	}
 }
 
-// serve answers one connection.
+// serve answers a connection.
 func (f *fakeLeader) serve(conn net.Conn) {
 	defer conn.Close()
 	for c := (&client{conn, bufio.NewReader(conn)}); ; {

@@ -10,14 +10,14 @@ import (
 )
 
 // A ratedLoad sends pipelines at a fixed rate, over its connections in turn. All of it runs
-// on one thread: a goroutine and a sleep for each connection take several times the processor
-// time, for which the server on the same machine has to wait.
+// on a single thread. A goroutine and a sleep for each connection would take several times
+// the processor time, and the server on the same machine would wait for it.
 //
 // Latencies count from the due time, not from the time of sending, so that requests delayed
 // by a stalled server count as waiting: a pipeline that is due while its connection waits for
 // replies is sent after them.
 //
-// Concurrency: one goroutine at a time.
+// Concurrency: not safe for concurrent use.
 type ratedLoad struct {
 	load    load
 	seen    *watcher
@@ -35,7 +35,7 @@ type ratedLoad struct {
 type ratedConn struct {
 	*loadConn
 	next    func() (int, bool) // nil after the last key
-	due     time.Time          // of the pipeline in flight, or else of the next one
+	due     time.Time          // of the pipeline in flight, or else of the next pipeline
 	sent    int                // requests in flight
 	replies replyCount         // to them
 	owed    int                // pipelines that are due, to be sent after these replies
@@ -76,7 +76,7 @@ func (r *ratedLoad) dueAt(turn int) time.Time {
 	return r.begin.Add(r.every*time.Duration(turn/n) + r.every*time.Duration(turn%n)/time.Duration(n))
 }
 
-// maxReceiveWait is the longest time after which run sees that its context has ended.
+// maxReceiveWait is the longest time until run sees that its context has ended.
 const maxReceiveWait = 10 * time.Millisecond
 
 // run sends pipelines and takes replies until ctx has ended, or no keys are left, and all

@@ -123,7 +123,8 @@ func (e *env) addFlood(policy string, f floodResult) {
 
 func p99Nanos(l latency) float64 { return float64(l.p99) }
 
-// floodText formats the latency of others under a load, and the rate and cost of the load.
+// floodText formats the latency of other clients under a load, and the rate and cost of the
+// load.
 func floodText(others []latency, cost []sample) string {
 	return fmt.Sprintf("%s at %s/s, %.2f µs each", millisText(time.Duration(median(others, p99Nanos))),
 		countText(median(cost, perSecond)), median(cost, cpuMicros))
@@ -136,8 +137,7 @@ const liveLimit = 1000
 func liveKey(i int) string { return fmt.Sprintf("live:%d", i) }
 func liveUse(i int) int    { return 1 + i%50 }
 
-// useKeys creates n limits, each of which is partly used. A permit is refilled after
-// two hours.
+// useKeys creates n limits that are partly used. A permit is refilled after two hours.
 func (s *side) useKeys(n int) error {
 	return s.askForKeys(n, func(c *client, i int) error {
 		reply, err := c.do("RL.TOKEN", liveKey(i), fmt.Sprint(liveLimit), fmt.Sprintf("%d/100d", liveLimit), fmt.Sprint(liveUse(i)))
@@ -160,7 +160,7 @@ func (s *side) countIntact(n int) (intact int, err error) {
 	return intact, err
 }
 
-// askForKeys calls ask for n keys with one connection, until it fails.
+// askForKeys calls ask for n keys with a single connection, until it fails.
 func (s *side) askForKeys(n int, ask func(c *client, i int) error) error {
 	c, err := dial(s.address)
 	if err != nil {

@@ -16,8 +16,8 @@ type load struct {
 	connections  int
 	pipeline     int // requests per write of a connection
 	keys         int
-	// rate is the number of requests per second over all connections, sent independently
-	// of replies; 0: each connection sends a pipeline when the last one is answered.
+	// rate is the number of requests per second over all connections, sent independently of
+	// replies; 0: each connection sends a pipeline when the last pipeline is answered.
 	rate float64
 	// refusable: requests may fail, because the server has a memory bound or its leader may
 	// change.
@@ -84,7 +84,7 @@ func runConns(ctx context.Context, conns []*loadConn, l load, keysOf sources, w 
 	return group.Wait()
 }
 
-// run sends a pipeline whenever the last one is answered.
+// run sends a pipeline whenever the last pipeline is answered.
 func (c *loadConn) run(ctx context.Context, l load, next func() (int, bool), w *watcher) error {
 	for ctx.Err() == nil {
 		n := c.request.fill(next)
@@ -112,7 +112,7 @@ func (c *loadConn) acceptable(l load, refused int) error {
 	return fmt.Errorf("%s: %d requests were refused", c.side.name, refused)
 }
 
-// A loadConn is a connection that sends pipelines of one command.
+// A loadConn is a connection that sends pipelines of a command.
 type loadConn struct {
 	side    *side
 	conn    net.Conn
@@ -121,7 +121,7 @@ type loadConn struct {
 	buf     []byte
 }
 
-// openConns opens n connections to s, one after the other.
+// openConns opens n connections to s, one at a time.
 func (s *side) openConns(ctx context.Context, a algorithm, pipeline, n int) (conns []*loadConn, err error) {
 	for range n {
 		conn, err := s.connect()

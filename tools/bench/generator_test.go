@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// answering returns a side that answers each request of 5 lines with one line.
+// answering returns a side that answers each request of 5 lines with a line.
 func answering(t *testing.T) *side {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -145,8 +145,8 @@ func TestOpenConnsNamesTheFailedConnection(t *testing.T) {
 	}
 }
 
-// stalling returns a server that answers each read of one request with a line, but
-// delays the one numbered stallAt. It calls done after the given number of requests.
+// stalling returns a server that answers each read of a request with a line, but delays the
+// answer to request number stallAt. It calls done after the given number of requests.
 func stalling(t *testing.T, stallAt int, stall time.Duration, requests int, done func()) *side {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -95,7 +95,7 @@ type measurement struct {
 	text  string
 }
 
-// recordFigure records a figure for the goal of that name, if there is one.
+// recordFigure records a figure for the goal of that name, if it exists.
 func (r *report) recordFigure(name string, value float64, text string) {
 	if r.measured == nil {
 		r.measured = map[string]measurement{}

@@ -13,7 +13,7 @@ type stage struct {
 	growthPerSec float64 // decisions per second during the growth to this stage
 }
 
-// A growthResult is the measurements of one side from empty to full.
+// A growthResult is the measurements of a side from empty to full.
 type growthResult struct {
 	stages []stage
 	// calm is the latency of a prober under a load on existing keys: the noise of the
@@ -31,7 +31,7 @@ const (
 	growthShare = 0.5
 )
 
-// growth measures both sides, one after the other.
+// growth measures both sides, one at a time.
 func growth(ctx context.Context, e *env) error {
 	ours, theirs, err := inTurn(e, func(p product) (growthResult, error) { return e.grow(ctx, p) })
 	if err == nil {

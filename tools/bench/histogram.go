@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// A histogram counts latencies in buckets of a width of at most 1/128 of their value,
-// from a nanosecond to 70 seconds; longer ones count as 70 seconds. The zero value is
+// A histogram counts latencies in buckets of a width of at most 1/128 of their value, from
+// a nanosecond to 70 seconds; longer latencies count as 70 seconds. The zero value is
 // empty.
 //
-// Concurrency: one goroutine at a time.
+// Concurrency: not safe for concurrent use.
 type histogram struct {
 	counts [(histogramBits - subBits + 1) << subBits]int64
 	total  int64

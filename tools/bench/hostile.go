@@ -44,7 +44,7 @@ var hostileForms = []hostileForm{
 	{name: fmt.Sprintf("%d in a pipeline", hostileRuns), runs: hostileRuns},
 }
 
-// hostiles has endless scripts sent to one node, and to the leader and a follower of three.
+// hostiles has endless scripts sent to a node, and to the leader and a follower of three.
 func hostiles(ctx context.Context, e *env) error {
 	single, err := e.startFilled(ctx, limitsrv, "")
 	if err != nil {
@@ -70,8 +70,8 @@ func hostiles(ctx context.Context, e *env) error {
 	return nil
 }
 
-// measureHostile measures each script in each form, after a row without any. The rows of the
-// first script are those of a node whose scripts are not known as heavy.
+// measureHostile measures each script in each form, after a row without scripts. The rows of
+// the first script are from a node that does not know its scripts as heavy yet.
 func (e *env) measureHostile(ctx context.Context, where string, s *side) error {
 	b := e.stress
 	b.othersRate, b.watch = hostileOthersRate, e.watch
@@ -118,7 +118,7 @@ func (e *env) addHostile(where, name, form string, others outcome, runs float64)
 	e.addStress(title, hostileGoal.check(float64(others.p99)/float64(time.Millisecond)), text, "")
 }
 
-// refusedText says how many requests failed; "" if there were none.
+// refusedText says how many requests failed; "" if no request failed.
 func (o outcome) refusedText() string {
 	if o.refused == 0 {
 		return ""

@@ -24,12 +24,12 @@ const (
 	hugePipeline = 64
 	// hugeFillWait bounds the time to fill one server.
 	hugeFillWait = 20 * time.Minute
-	// plainSet is the algorithm of Redis' fill: the command by which the script of lastingGCRA
-	// stores the state of a new key.
+	// plainSet is the algorithm of Redis' fill: the command that stores the state of a new key
+	// in the script of lastingGCRA.
 	plainSet algorithm = "SET"
 )
 
-// A hugeSpeedResult is the measurements of one side.
+// A hugeSpeedResult is the measurements of a side.
 type hugeSpeedResult struct {
 	filled  stage
 	samples []sample
@@ -62,8 +62,8 @@ func hugeFits(available, keys int64) (together bool, err error) {
 	return available >= both, nil
 }
 
-// hugeSpeed compares limitsrv with Redis over many keys that stay live, both in memory:
-// in alternating rounds, or one server after the other if both do not fit.
+// hugeSpeed compares limitsrv with Redis over many keys that stay live, both in memory: in
+// alternating rounds, or each server in turn if both do not fit.
 func hugeSpeed(ctx context.Context, e *env) error {
 	together, err := e.hugeTogether()
 	if err != nil {
@@ -120,7 +120,7 @@ func (e *env) measureHuge(ctx context.Context, l load, products ...product) ([]h
 	return all, nil
 }
 
-// fillHuge makes every key, as after one decision, and measures the memory. Redis stores the
+// fillHuge makes every key, as after a decision, and measures the memory. Redis stores the
 // states by plain SET, because its script would take a quarter of an hour for them.
 func (s *side) fillHuge(ctx context.Context, l load, p product) (stage, error) {
 	empty, err := s.residentBytes()
@@ -167,8 +167,8 @@ func (s *side) verifySecond(command []string) error {
 	return nil
 }
 
-// addHugeSpeed adds the rows of speed and memory. Fewer keys than those of the goal have no
-// verdict.
+// addHugeSpeed adds the rows of speed and memory. Rows with fewer keys than the goal have
+// no verdict.
 func (e *env) addHugeSpeed(l load, how string, ours, theirs hugeSpeedResult) {
 	keys := countText(float64(l.keys)) + " keys"
 	speed := speedup(ours.samples, theirs.samples)

@@ -23,8 +23,8 @@ var (
 type hugeTest struct{ snapshotTest }
 
 // hundredMillion fills a server with keys while it takes snapshots, lets it rest, takes
-// one more snapshot, and restarts it twice: from that, and after a kill with half as many
-// decisions as keys behind it.
+// another snapshot, and restarts it twice: from the snapshot alone, and after a kill with
+// half as many decisions as keys after the snapshot.
 func hundredMillion(ctx context.Context, e *env) error {
 	dir, err := e.state()
 	if err != nil {
@@ -58,8 +58,8 @@ func (t *hugeTest) fill(ctx context.Context, name string) error {
 	})
 }
 
-// rest waits for the end of a snapshot, a while in which the server returns garbage to the
-// system, and another one.
+// rest waits for the end of a snapshot, then a while for the server to return garbage to
+// the system, and for another snapshot.
 func (t *hugeTest) rest(ctx context.Context, name string) error {
 	if err := t.side.rest(ctx); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (t *hugeTest) observe(ctx context.Context, name string, g goal, work func()
 
 func (t *hugeTest) perKey(bytes int64) float64 { return float64(bytes) / float64(t.hugeKeys) }
 
-// addHuge adds a row. Fewer keys than those of the goals have no verdict.
+// addHuge adds a row. Rows with fewer keys than the goals have no verdict.
 func (t *hugeTest) addHuge(name string, g goal, value float64, result string, peak int64, waits string) {
 	c := g.check(value)
 	verdict := c.verdict()

@@ -8,7 +8,7 @@ import (
 // An idleCost is the memory of a server per idle connection, in bytes.
 type idleCost struct {
 	fresh float64 // of a connection that has sent nothing
-	used  float64 // of a connection after one decision
+	used  float64 // of a connection after a decision
 	heap  float64 // share of used on the heap, as reported by INFO
 }
 

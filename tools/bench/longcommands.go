@@ -16,14 +16,14 @@ const (
 	// longElements is the number of elements of the collections that long commands use. Each has
 	// 64 bytes: 8 MB in total.
 	longElements = 125_000
-	// longFill is the number of words by which one command adds elements to them. It divides the
+	// longFill is the number of words of a command that adds elements to them. It divides the
 	// words of all elements.
 	longFill = 1000
 	// longSets is the number of sets of the row with many sets; manySetMembers is the size of
 	// each.
 	longSets       = 200
 	manySetMembers = 5000
-	// worstLong bounds the latency of other clients while one client sends long commands.
+	// worstLong bounds the latency of other clients while a client sends long commands.
 	worstLong = 100 * time.Millisecond
 )
 
@@ -69,7 +69,7 @@ func longSetNames() string {
 	return b.String()
 }
 
-// measureLongCommands measures the latency of other clients while one client sends long commands
+// measureLongCommands measures the latency of other clients while a client sends long commands
 // without pause.
 func (e *env) measureLongCommands(ctx context.Context, where string, s *side) error {
 	if err := s.fillLong(); err != nil {

@@ -1,14 +1,14 @@
-// Command bench measures limitsrv beside Redis with the Lua scripts that it replaces,
-// on one machine in one run, and prints a table.
+// Command bench measures limitsrv beside Redis with the Lua scripts that it replaces, on
+// the same machine in the same run, and prints a table.
 //
 // The servers run on free loopback ports and are loaded alternately, A B A B, so that a
 // disturbance of the machine affects both. They keep state only in the experiments that
-// measure persistence, and then on a disk. The load generator is redis-benchmark
-// wherever it can produce the load, otherwise the one in generator.go, for example for
-// keys that are not uniform. Both sides get the same limits of the same keys from the
-// same generator.
+// measure persistence, and then on a disk. The load generator is redis-benchmark wherever
+// it can produce the load, otherwise the generator in generator.go, for example for keys
+// that are not uniform. Both sides get the same limits of the same keys from the same
+// generator.
 //
-// The table of all experiments is in experiments.go, with the one place that starts and
+// The table of all experiments is in experiments.go, with the only place that starts and
 // stops servers; report.go has the tables that they fill, and goals.go the figures that
 // limitsrv must reach.
 //

@@ -8,11 +8,11 @@ import (
 	"limitsrv/internal/respclient"
 )
 
-// A pipeline is the bytes of several equal commands, in which the keys' digits are
-// overwritten before each write.
+// A pipeline is the bytes of several equal commands. The keys' digits are overwritten
+// before each write.
 type pipeline struct {
 	bytes  []byte
-	length int // of one command
+	length int // of a command
 	digits int // offset of the key's digits in a command
 }
 

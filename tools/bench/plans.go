@@ -14,7 +14,7 @@ type failoverPlan struct {
 }
 
 // defaultFailover is the plan of figures. An isolated leader returns well after another
-// one is elected.
+// leader is elected.
 var defaultFailover = failoverPlan{16, 16, 50_000, 100, 2 * time.Second, 4 * time.Second, 4 * time.Second}
 
 // capacity is the capacity of each key. It is low enough that some keys are exhausted
@@ -31,10 +31,10 @@ type stressPlan struct {
 	othersRate  int           // decisions per second of the measured clients
 	watch       time.Duration // duration of each measurement
 	hostile     int           // connections of each kind of hostile client
-	commands    int           // of one pipeline
+	commands    int           // of a pipeline
 	live        int           // keys that a flood must not change
 	existing    int           // keys used by the other clients
-	floodKeys   int           // distinct keys of one flood
+	floodKeys   int           // distinct keys of a flood
 	floodRate   int           // requests per second of a flood
 	floodRounds int           // rounds of a flood
 	floodMemory int           // --max-memory in MB

@@ -25,8 +25,8 @@ func (s *side) probeDuring(ctx context.Context, l load, lasting time.Duration, k
 	return o, w.latency(), err
 }
 
-// alongside runs work while others run. When work ends it cancels their context, upon
-// which they must return nil, and waits for them. It returns the first error.
+// alongside runs work together with the functions in others. When work ends, it cancels
+// their context and waits for them; they must then return nil. It returns the first error.
 func alongside(ctx context.Context, work func() error, others ...func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -39,8 +39,8 @@ func alongside(ctx context.Context, work func() error, others ...func(context.Co
 	return cmp.Or(err, running.Wait())
 }
 
-// probe requests the keys of next, one request at a time on a connection of its own,
-// until ctx ends. w records each latency.
+// probe requests the keys of next, one request at a time on a connection of its own, until
+// ctx ends. w records each latency.
 func (s *side) probe(ctx context.Context, a algorithm, next func() (int, bool), w *watcher) error {
 	conns, err := s.openConns(ctx, a, 1, 1)
 	if err != nil {

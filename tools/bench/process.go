@@ -16,7 +16,7 @@ import (
 // A process is a server started, and later stopped, by this program.
 type process struct {
 	address string
-	admin   string // the address of its profiles; empty: none
+	admin   string // the address of its profiles; empty: no profiles
 	command *exec.Cmd
 	stderr  bytes.Buffer
 	exited  chan struct{} // closed once it has ended
@@ -26,7 +26,7 @@ type process struct {
 // startWait bounds the time until a server answers. It may have to read much from disk.
 const startWait = 5 * time.Minute
 
-// endWait bounds the time in which a server saves its state and exits.
+// endWait bounds the time until a server has saved its state and exited.
 const endWait = 2 * time.Minute
 
 // startProcess runs a server that listens at address and waits until it answers the

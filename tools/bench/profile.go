@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// profileName is the experiment that only -only selects: it measures nothing, but writes the
-// profile of limitsrv by which the compiler optimises it.
+// profileName is the experiment that only -only selects: it measures nothing, but writes
+// limitsrv's profile, which the compiler uses to optimise it.
 const profileName = "profile"
 
 // profiles collects a processor profile of limitsrv under each kind of load, on one node and on
@@ -176,7 +176,8 @@ func reduce(p *profile.Profile) {
 	p.Comments = nil
 }
 
-// processorTime returns the time of all samples. Its type is the last one of a processor profile.
+// processorTime returns the time of all samples. Its type is the last type of a processor
+// profile.
 func processorTime(p *profile.Profile) (total time.Duration) {
 	for _, s := range p.Sample {
 		total += time.Duration(s.Value[len(s.Value)-1])

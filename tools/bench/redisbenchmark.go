@@ -12,7 +12,7 @@ import (
 )
 
 // redisBenchmark runs redis-benchmark against s: n requests of l, with uniform keys. It
-// uses one thread, which generates 1.2 million requests a second; with several,
+// uses a single thread, which generates 1.2 million requests a second; with several,
 // redis-benchmark checks only every 250 ms whether it is done, and includes that time.
 func redisBenchmark(ctx context.Context, s *side, l load, n int) (outcome, error) {
 	host, port, err := net.SplitHostPort(s.address)

@@ -21,7 +21,7 @@ func isRefusal(line []byte) bool {
 // A replyCount counts the replies to a pipeline by their line ends, instead of parsing
 // them.
 //
-// Concurrency: one goroutine at a time.
+// Concurrency: not safe for concurrent use.
 type replyCount struct {
 	lines   int    // of a reply
 	left    int    // lines that are outstanding
@@ -32,7 +32,7 @@ type replyCount struct {
 
 var lineEnd = []byte("\n")
 
-// expect returns the count for n replies of lines lines each. A reply in refusals has one line.
+// expect returns the count for n replies of lines lines each. A reply in refusals has a line.
 func expect(n, lines int) replyCount { return replyCount{lines: lines, left: n * lines} }
 
 // add counts the next bytes received. Error replies for other reasons are returned as

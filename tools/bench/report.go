@@ -19,7 +19,7 @@ type report struct {
 	measured map[string]measurement // by name of the goal
 }
 
-// A row is one line of a table.
+// A row is a line of a table.
 type row []string
 
 // A tableID is one of the tables that experiments fill.
@@ -117,7 +117,7 @@ func (r *report) settingText() string {
 	return r.setting + "\nState is kept on " + r.disk.String() + "."
 }
 
-// writeTable prints rows, the first of which is the header.
+// writeTable prints rows. The first row is the header.
 func writeTable(w io.Writer, rows []row, markdown bool) error {
 	if markdown {
 		for i, cells := range rows {
@@ -140,7 +140,7 @@ func pairRow(name string, ours, theirs []sample) row {
 	return row{name, ratioText(speedup(ours, theirs)), ratioText(ratioOf(ours, theirs, cpuMicros)), sideText(ours), sideText(theirs)}
 }
 
-// sideText summarizes the rounds of one side.
+// sideText summarizes the rounds of a side.
 func sideText(rounds []sample) string {
 	rate := figureOf(column(rounds, perSecond))
 	return fmt.Sprintf("%s/s ±%.0f %%, %.2f µs, %s", countText(rate.median), rate.spread*100, median(rounds, cpuMicros), waitsText(rounds))

@@ -22,7 +22,7 @@ func emptyReport(o options) *env {
 	return &env{options: o, report: &report{setting: "a machine."}, say: func(string, ...any) {}}
 }
 
-// fullReport returns one that has the figures of each goal.
+// fullReport returns an env with a report that has the figures of each goal.
 func fullReport(o options) *env {
 	o.snapshotKeys, o.rate = 10_000_000, 20_000
 	e := emptyReport(o)
@@ -59,7 +59,7 @@ func fullReport(o options) *env {
 	return e
 }
 
-// dropinResults returns results in which limitsrv is twice as fast, at a tenth of the cost for
+// dropinResults returns results with limitsrv twice as fast, at a tenth of the cost for
 // scripts over few keys, and at the same cost otherwise.
 func dropinResults() []dropinResult {
 	all := defaults.dropinRuns()

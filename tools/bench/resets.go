@@ -9,14 +9,14 @@ import (
 // that each of its keys has reset when it is asked again: the usual case of a rate limiter.
 const resettingBucket algorithm = "resetting token"
 
-// resettingCommand has keys other than those of other buckets.
+// resettingCommand has keys of its own, which no other bucket uses.
 var resettingCommand = []string{"RL.TOKEN", "resets:" + keyPlace, "100", "10"}
 
 // resetGoal is the name of the goal of resets.
 const resetGoal = "server CPU per decision, keys that have reset over others, pipeline 64"
 
 // resets measures decisions on keys that have reset since their last request, beside those on
-// keys that have not, on one server.
+// keys that have not, on a server.
 func resets(ctx context.Context, e *env) error {
 	s, err := e.start(ctx, limitsrv, "")
 	if err != nil {

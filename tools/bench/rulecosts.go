@@ -59,7 +59,7 @@ func (c ruleCost) all() []string {
 // limitsByName is the algorithm of RL.ALL.
 const limitsByName algorithm = "all"
 
-// costOfRules measures requests by rules beside RL.ALL with the same limits, on one server.
+// costOfRules measures requests by rules beside RL.ALL with the same limits, on a server.
 func costOfRules(ctx context.Context, e *env) error {
 	s, err := e.start(ctx, limitsrv, "")
 	if err != nil {

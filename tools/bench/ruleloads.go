@@ -26,11 +26,12 @@ const (
 	rulePartBytes              = 32 << 10
 )
 
-// checkCommand asks by two rules: the first of ruleText, and the one for all requests.
+// checkCommand asks by two rules: the first of ruleText, and the rule for all requests.
 var checkCommand = []string{"RL.CHECK", "bench", "client", keyPlace, "path", "/p0"}
 
-// ruleText returns rules, each for a path, and one for all requests, with a limit that is
-// never reached. Two texts with an even and an odd number differ in the limit of each path.
+// ruleText returns rules, each for a path, and a rule for all requests, with a limit that
+// is never reached. Two texts with an even and an odd number differ in the limit of each
+// path.
 func ruleText(rules, number int) string {
 	var b strings.Builder
 	b.WriteString("domain: bench\nrules:\n  - {name: all, per: [], limits: [1000000000000/3650d fixed]}\n")
@@ -104,7 +105,7 @@ func (s *side) loadRules(rules int, command []string) error {
 }
 
 // askByRules returns the latency of checks during work, and its result. It is an error if the
-// server has not counted each one that was answered.
+// server has not counted each answered check.
 func (e *env) askByRules(ctx context.Context, s *side, work func(context.Context) (int, error)) (seen latency, n int, err error) {
 	before, err := s.counted()
 	if err != nil {

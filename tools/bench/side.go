@@ -16,8 +16,8 @@ import (
 // A side is one of the two servers compared, with its commands.
 type side struct {
 	*process
-	// nodes are the processes whose processor time counts: the one asked, and the others if
-	// it is a node of a cluster.
+	// nodes are the processes whose processor time counts: the process that is asked, and
+	// the other nodes if it is a node of a cluster.
 	nodes    []*process
 	name     string
 	password string // empty: no login
@@ -46,12 +46,12 @@ const (
 	// lastingBucket is a token bucket that refills only after hours. It is for the
 	// cost of persistence, which keys that expire during a run would blur.
 	lastingBucket algorithm = "lasting token"
-	// lastingGCRA is the same bucket, for which Redis stores one string.
+	// lastingGCRA is the same bucket, stored by Redis as a string.
 	lastingGCRA algorithm = "lasting GCRA"
 )
 
-// The limit of buckets that last, with the rate in limitsrv's form and as the time in which
-// one token comes back.
+// The limit of buckets that last, with the rate in limitsrv's form and as the time until a
+// token comes back.
 const (
 	lastingCapacity = 1000
 	lastingRate     = "1000/100d"
@@ -59,16 +59,16 @@ const (
 )
 
 const (
-	// keyPrefix and the 12 digits behind it make keys of 22 bytes.
+	// keyPrefix and the 12 digits after it make keys of 22 bytes.
 	keyPrefix = "rate:user:"
 	keyDigits = 12
 	// keyPlace is a key in the form that redis-benchmark substitutes.
 	keyPlace = keyPrefix + "__rand_int__"
 )
 
-// limitsrvCommands have limits wide enough that uniformly distributed requests are
-// always allowed, on either side, so that both do the same work. A bucket of 1000 a day
-// that has granted one permit is not full again for 86 seconds.
+// limitsrvCommands have limits wide enough that uniformly distributed requests are always
+// allowed, on either side, so that both do the same work. A bucket of 1000 a day that has
+// granted a permit is not full again for 86 seconds.
 var limitsrvCommands = map[algorithm][]string{
 	tokenBucket:   {"RL.TOKEN", keyPlace, "1000", "1000/d"},
 	slidingLog:    {"RL.LOG", keyPlace, "100", "10s"},
@@ -76,7 +76,8 @@ var limitsrvCommands = map[algorithm][]string{
 	lastingGCRA:   {"RL.TOKEN", keyPlace, fmt.Sprint(lastingCapacity), lastingRate},
 }
 
-// cellCommands are those of the module redis-cell, with the limit of limitsrvCommands.
+// cellCommands are the commands of the module redis-cell, with the limit of
+// limitsrvCommands.
 var cellCommands = map[algorithm][]string{
 	tokenBucket: {"CL.THROTTLE", keyPlace, "999", "1000", "86400"},
 }
@@ -104,7 +105,7 @@ var redisScripts = map[algorithm]struct {
 var errNoRedis = errors.New("redis-server and redis-benchmark are needed; on Debian: apt-get install redis-server redis-tools")
 
 // newSide returns the side of a running server, after loading the scripts of Redis.
-// password is the one of the server; empty: none.
+// password is the server's password; empty: no password.
 func newSide(p product, server *process, password string) (*side, error) {
 	s := &side{process: server, nodes: []*process{server}, name: string(p), password: password, commands: limitsrvCommands, allowed: 1}
 	switch p {
@@ -123,8 +124,8 @@ func newSide(p product, server *process, password string) (*side, error) {
 	return s, s.verify()
 }
 
-// verify requests one decision of each algorithm, so that error replies are not
-// mistaken for decisions, and counts the lines of the replies.
+// verify requests a decision of each algorithm, so that error replies are not mistaken for
+// decisions, and counts the lines of the replies.
 func (s *side) verify() error {
 	s.replyLines = map[algorithm]int{}
 	for a, command := range s.commands {
@@ -171,10 +172,10 @@ func (s *side) connect() (net.Conn, error) {
 	return conn, conn.SetDeadline(time.Time{})
 }
 
-// longWait bounds the time of one command.
+// longWait bounds the time of a command.
 const longWait = 5 * time.Minute
 
-// ask sends one command over a connection of its own.
+// ask sends a command over a connection of its own.
 func (s *side) ask(args ...string) (any, error) {
 	conn, err := s.connect()
 	if err != nil {
@@ -214,7 +215,7 @@ func (s *side) prepare(ctx context.Context, l load) error {
 	return err
 }
 
-// fill requests one decision for each key 0..keys-1 and checks that the keys exist.
+// fill requests a decision for each key 0..keys-1 and checks that the keys exist.
 func (s *side) fill(ctx context.Context, a algorithm, keys int) (outcome, error) {
 	return s.fillBy(ctx, load{algorithm: a, connections: fillConnections, pipeline: fillPipeline, keys: keys}, fillWait)
 }

@@ -13,7 +13,7 @@ type snapshotServer struct {
 	// snapshot is the name of its snapshot, a file or directory, in its directory.
 	snapshot string
 	// compact is the command that writes the state such that a restart has nothing to
-	// replay. Redis restarts from its log if it has one, so for Redis it rewrites the
+	// replay. Redis restarts from its log if it has a log, so for Redis it rewrites the
 	// log.
 	compact string
 }
@@ -23,7 +23,7 @@ var snapshotServers = map[product]snapshotServer{
 	redisLua: {mode{redisLua, "everysec"}, "dump.rdb", "BGREWRITEAOF"},
 }
 
-// A snapshotResult is the measurements of one side's snapshots and restarts.
+// A snapshotResult is the measurements of a side's snapshots and restarts.
 type snapshotResult struct {
 	keys           int64
 	before, during loadLatencies // relative to the snapshots
@@ -63,7 +63,7 @@ type snapshotTest struct {
 	got    snapshotResult
 }
 
-// snapshots measures both sides, one after the other.
+// snapshots measures both sides, one at a time.
 func snapshots(ctx context.Context, e *env) error {
 	ours, theirs, err := inTurn(e, func(p product) (snapshotResult, error) { return e.measureSnapshots(ctx, snapshotServers[p]) })
 	if err == nil {
@@ -135,7 +135,7 @@ func (t *snapshotTest) calm(ctx context.Context) (err error) {
 	return err
 }
 
-// save measures the load during snapshots, written one after the other.
+// save measures the load during successive snapshots.
 func (t *snapshotTest) save(ctx context.Context) (err error) {
 	t.got.during, err = t.observe(ctx, func() error {
 		for range t.rounds {

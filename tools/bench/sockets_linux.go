@@ -11,10 +11,10 @@ import (
 	"unsafe"
 )
 
-// sockets are the connections of a load, for one thread that waits for all of them at once by
+// sockets are the connections of a load, for a thread that waits for all of them at once by
 // epoll(7).
 //
-// Concurrency: one goroutine at a time.
+// Concurrency: not safe for concurrent use.
 type sockets struct {
 	conns  []*loadConn
 	fds    []int // of the same connections
@@ -23,7 +23,7 @@ type sockets struct {
 }
 
 const (
-	// maxEvents is the highest number of connections that one call of receive reads.
+	// maxEvents is the highest number of connections that a call of receive reads.
 	maxEvents = 128
 	// sysEpollPwait2 waits for a time in nanoseconds (Linux 5.11).
 	sysEpollPwait2 = 441

@@ -7,14 +7,14 @@ import "time"
 // sockets are the connections of a load, for one goroutine that waits for all of them at once:
 // a goroutine for each reads replies, whenever a pipeline has been sent.
 //
-// Concurrency: one goroutine at a time.
+// Concurrency: not safe for concurrent use.
 type sockets struct {
 	conns    []*loadConn
 	reading  []bool // the goroutine of a connection waits for bytes
 	arrivals chan arrival
 }
 
-// An arrival is the result of one read of a connection.
+// An arrival is the result of a read of a connection.
 type arrival struct {
 	conn, size int
 	err        error

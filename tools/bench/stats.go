@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A figure summarizes several rounds of one measurement.
+// A figure summarizes several rounds of a measurement.
 type figure struct {
 	median float64
 	// spread is half of the distance from the minimum to the maximum, as a share of the
@@ -43,7 +43,7 @@ func ratios(ours, theirs []float64) []float64 {
 	return all
 }
 
-// column returns one figure of every round.
+// column returns a figure of every round.
 func column[T any](rounds []T, of func(T) float64) []float64 {
 	var all []float64
 	for _, r := range rounds {
@@ -52,12 +52,12 @@ func column[T any](rounds []T, of func(T) float64) []float64 {
 	return all
 }
 
-// median is the median of one figure of all rounds.
+// median is the median of a figure of all rounds.
 func median[T any](rounds []T, of func(T) float64) float64 {
 	return figureOf(column(rounds, of)).median
 }
 
-// ratioOf is the ratio of one figure of ours to that of theirs, of each round.
+// ratioOf divides a figure of ours by the same figure of theirs, in each round.
 func ratioOf[T any](ours, theirs []T, of func(T) float64) figure {
 	return figureOf(ratios(column(ours, of), column(theirs, of)))
 }

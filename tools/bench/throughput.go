@@ -63,7 +63,7 @@ func (e *env) compareLoads(ctx context.Context, other product, loads []load, add
 	return nil
 }
 
-// addPair adds the samples of one load on both sides.
+// addPair adds the samples of a load on both sides.
 func (e *env) addPair(l load, ours, theirs []sample) {
 	e.add(mainTable, pairRow(l.String(), ours, theirs)...)
 	if l != targetLoad(l.algorithm, l.pipeline) {

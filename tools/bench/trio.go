@@ -16,7 +16,7 @@ import (
 type trio struct {
 	network   *faultnet.Network // nil: direct connections
 	servers   []*process
-	sentinels []*process // one per server, if a new leader is elected by these
+	sentinels []*process // one for each server, if sentinels elect the leader
 	take      []string   // requests permits, with placeholders for key, capacity and permits
 	peek      []string   // reads a bucket
 	// used returns the number of used permits of capacity from a reply to peek.
@@ -38,8 +38,7 @@ const clientWait = time.Second
 // hosts are the addresses of the servers of a trio.
 var hosts = []string{"127.77.2.1", "127.77.2.2", "127.77.2.3"}
 
-// hostDelay is the one-way delay between two hosts, as between the zones of a data
-// center.
+// hostDelay is the one-way delay between two hosts, as between the zones of a data center.
 const hostDelay = 500 * time.Microsecond
 
 // newTrioNetwork returns the network of hosts.
@@ -58,8 +57,8 @@ func newTrioNetwork() *faultnet.Network {
 // everyHost is the indexes of all hosts.
 var everyHost = []int{0, 1, 2}
 
-// expose makes the network listen for server i. It returns the address on which the
-// server must listen, and the address at which the others reach it.
+// expose makes the network listen for server i. It returns the address for the server's own
+// listener, and the address for the other servers to reach it.
 func (t *trio) expose(i int) (address, public string, err error) {
 	if address, err = freeport.Address(t.host(i)); err != nil || t.network == nil {
 		return address, address, err
@@ -80,7 +79,7 @@ func (t *trio) host(i int) string {
 // replication returns the section replication of INFO of server i.
 func (t *trio) replication(i int) (info, error) { return t.servers[i].info("replication", clientWait) }
 
-// leader returns the one server among some that reports itself as leader.
+// leader returns the only server among some that reports itself as leader.
 func (t *trio) leader(among []int) (int, error) {
 	found := -1
 	for _, i := range among {
@@ -101,7 +100,7 @@ func (t *trio) leader(among []int) (int, error) {
 	return found, nil
 }
 
-// checkReplication returns an error unless one server leads and the others follow it.
+// checkReplication returns an error unless a server leads and all other servers follow it.
 func (t *trio) checkReplication() error {
 	leader, err := t.leader(everyHost)
 	if err != nil {

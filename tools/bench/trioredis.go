@@ -115,8 +115,8 @@ func (t *trio) askSentinel(i int, advertised []string) (int, error) {
 	return 0, fmt.Errorf("the sentinel of %s names the unknown server %s", hosts[i], address)
 }
 
-// checkSentinels returns an error unless replication works and every sentinel has found
-// the others.
+// checkSentinels returns an error unless replication works and every sentinel has found the
+// other sentinels.
 func (t *trio) checkSentinels() error {
 	if err := t.checkReplication(); err != nil {
 		return err

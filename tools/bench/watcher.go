@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// An outcome is the result of a load. The latencies are those of clients; for pipelines,
+// An outcome is the result of a load. The latencies are measured by clients; for pipelines,
 // from the sending of the pipeline.
 type outcome struct {
 	decisions int64
@@ -14,7 +14,7 @@ type outcome struct {
 	latency
 }
 
-// A sample is one measured run.
+// A sample is a measured run.
 type sample struct {
 	outcome
 	cpu       []time.Duration // user and system, per decision, of each of the side's nodes

@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// zipfExponent is the skew of the YCSB benchmark: of a million keys the most frequent
-// one gets 7 % of all requests.
+// zipfExponent is the skew of the YCSB benchmark: of a million keys the most frequent key
+// gets 7 % of all requests.
 const zipfExponent = 0.99
 
 // zipfTrace draws length keys of 0..keys-1, key i with a weight of
