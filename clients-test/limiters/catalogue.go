@@ -16,7 +16,7 @@ type library struct {
 	needs               []string
 }
 
-// An absent library is one that is known to limit with Redis, but is not run.
+// An absent library is known to limit with Redis, but is not run.
 type absent struct{ name, language, reason string }
 
 // catalog is the content of libraries.txt.

@@ -176,7 +176,7 @@ func tail(text string) string {
 	return strings.Join(lines[max(0, len(lines)-12):], "\n")
 }
 
-// difference returns an error for the first line in which the transcripts differ.
+// difference returns an error for the first line that differs between the transcripts.
 func difference(redis, other []string) error {
 	for i := range max(len(redis), len(other)) {
 		a, b := "nothing", "nothing"

@@ -14,7 +14,8 @@ var (
 	listPrefix  = []string{"lpush", "rpush", "lpop", "rpop", "blpop", "brpop", "llen", "lrange", "lindex", "ltrim", "lrem", "lset", "lpushx", "rpushx"}
 )
 
-// featureOf returns the feature that a command belongs to, or "" for those of all servers.
+// featureOf returns the feature that a command belongs to, or "" for commands of all
+// servers.
 func featureOf(command string) string {
 	command, _, _ = strings.Cut(command, "|")
 	switch {

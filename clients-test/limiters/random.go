@@ -35,7 +35,7 @@ type scriptCall struct {
 	keys, args []string
 }
 
-// readScripts reads what a monitor has stored. A library without calls has none.
+// readScripts reads what a monitor has stored. A library without calls has no scripts.
 func readScripts(folder, library string) (s scripted, err error) {
 	s = scripted{name: library, texts: map[string]string{}}
 	data, err := os.ReadFile(filepath.Join(folder, library, "calls"))
@@ -218,7 +218,7 @@ func eighths(arg string) string {
 	return strconv.FormatFloat(x, 'f', -1, 64)
 }
 
-// other returns a word of another recorded call, or a new one.
+// other returns a word of another recorded call, or a new word.
 func (r *randomizer) other(of func(*scriptCall) []string) string {
 	if all := of(&r.of.calls[r.IntN(len(r.of.calls))]); len(all) > 0 {
 		return all[r.IntN(len(all))]
@@ -226,9 +226,10 @@ func (r *randomizer) other(of func(*scriptCall) []string) string {
 	return "other"
 }
 
-// change returns an argument in place of another: numbers are near by or at a bound. None is
-// so large that a script could count up to it for long, unless the recorded one is. None is
-// empty, which is no key here, or 0, of which a script may make -0: an integer since Redis 7.2.
+// change returns an argument in place of another: numbers are near by or at a bound. No number
+// is so large that a script could count up to it for long, unless the recorded number is. No
+// argument is empty, which is no key here. No argument is 0, because a script may turn it into
+// -0: an integer since Redis 7.2.
 func (r *randomizer) change(arg string) string {
 	x, err := strconv.ParseFloat(arg, 64)
 	if err != nil || r.IntN(6) == 0 {
@@ -260,10 +261,11 @@ func sameReplies(both [2]*respConn, passing bool, words ...string) error {
 	return nil
 }
 
-// shortExpiry is the time below which a key could expire between two calls, in milliseconds.
+// shortExpiry is a time in milliseconds. A key with less time left could expire between two
+// calls.
 const shortExpiry = 10_000
 
-// dropShort deletes those of some keys that expire soon on one of the servers.
+// dropShort deletes the keys that expire soon on one of the servers.
 func dropShort(both [2]*respConn, keys []string) error {
 	for _, key := range keys {
 		short := false

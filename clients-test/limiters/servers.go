@@ -89,7 +89,7 @@ func (s *server) kill() {
 	s.process.Wait()
 }
 
-// ask sends a command of one or more words, and returns its answer: a simple or bulk string.
+// ask sends a command, given as words, and returns its answer: a simple or bulk string.
 func (s *server) ask(words ...string) (string, error) {
 	conn, err := net.DialTimeout("tcp", s.address, startTimeout)
 	if err != nil {
@@ -135,8 +135,8 @@ func (s *server) processed() (int, error) {
 	return 0, errors.New("INFO has no total_commands_processed")
 }
 
-// commands returns the names of the commands that a redis-server has executed, those of
-// scripts included.
+// commands returns the names of the commands that a redis-server has executed, including
+// commands of scripts.
 func (s *server) commands() ([]string, error) {
 	text, err := s.ask("INFO", "commandstats")
 	if err != nil {

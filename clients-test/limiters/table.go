@@ -19,7 +19,7 @@ func table(results []result) string {
 	return b.String() + "\n"
 }
 
-// verdictLine is the verdict on one line.
+// verdictLine is the verdict on a line.
 func (r result) verdictLine() string {
 	if r.verdict == "" {
 		return "equal"

@@ -47,7 +47,7 @@ func (l Limit) quota() int64 {
 	return l.Requests
 }
 
-// arguments appends the arguments for one token of a key, in the form of RL.ALL.
+// arguments appends the arguments for a token of a key, in the form of RL.ALL.
 func (l Limit) arguments(to []any, key string) []any {
 	algorithm, per := l.Algorithm, fmt.Sprintf("%dms", l.Per.Milliseconds())
 	if l.isBucket() {
@@ -56,7 +56,7 @@ func (l Limit) arguments(to []any, key string) []any {
 	return append(to, algorithm, key, l.quota(), per, 1)
 }
 
-// A take is one token of a key.
+// A take is a token of a key.
 type take struct {
 	policy string // the policy's name in headers
 	key    string
@@ -73,7 +73,7 @@ type decision struct {
 	policies                      string // the header RateLimit-Policy
 }
 
-// takeAll takes one token of each key or none. A key that is known to be denied is not
+// takeAll takes a token of each key, or no token. A key that is known to be denied is not
 // asked for.
 func (l *Limiter) takeAll(ctx context.Context, takes []take) (decision, error) {
 	policies := make([]string, len(takes))
@@ -154,7 +154,7 @@ func (l *Limiter) checkRules(ctx context.Context, domain string, attributes []st
 	return d, nil
 }
 
-// parse reads the five integers at the begin of a reply.
+// parse reads the five integers at the start of a reply.
 func parse(reply any) (d decision, ok bool) {
 	list, _ := reply.([]any)
 	if len(list) < 5 {
@@ -170,7 +170,7 @@ func parse(reply any) (d decision, ok bool) {
 	return d, true
 }
 
-// name returns the quoted name at the begin of an item of the headers RateLimit and RateLimit-Policy.
+// name returns the quoted name at the start of an item of the headers RateLimit and RateLimit-Policy.
 func name(item string) string {
 	for _, parameter := range []string{";r=", ";q="} {
 		if at := strings.LastIndex(item, parameter); at >= 0 {

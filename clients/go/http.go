@@ -14,9 +14,9 @@ import (
 // maxIdentityBytes bounds the part of a key that a client chooses.
 const maxIdentityBytes = 128
 
-// A Config describes the limits of a middleware. A request takes one token from the limit
-// of its address and, if it has a key, from the limit of the key: all or none. So an API
-// key that nobody has checked yet does not avoid the limit of the address.
+// A Config describes the limits of a middleware. A request takes a token from the limit of
+// its address and, if it has a key, from the limit of the key: all or none. So an API key
+// that nobody has checked yet does not avoid the limit of the address.
 type Config struct {
 	// Name is a part of all keys: limits with different names share nothing. Required.
 	Name string
@@ -24,7 +24,7 @@ type Config struct {
 	// PerAddress is the limit of each address. Required.
 	PerAddress Limit
 
-	// PerKey is the limit of each key; none by default.
+	// PerKey is the limit of each key; by default keys have no limit.
 	PerKey *Limit
 
 	// Key returns the key of a request, such as the id of a customer, or "". By default it
@@ -78,7 +78,7 @@ func (l *Limiter) Middleware(c Config) (func(http.Handler) http.Handler, error) 
 
 // Rules returns a middleware that decides by the rules of a domain on the server.
 // attributes returns names and values in turn; by default they are path, method, ip, and
-// api_key, a digest of the header X-API-Key if there is one.
+// api_key, a digest of the header X-API-Key if the request has it.
 func (l *Limiter) Rules(domain string, attributes func(*http.Request) []string) func(http.Handler) http.Handler {
 	if attributes == nil {
 		attributes = describe

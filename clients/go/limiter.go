@@ -21,7 +21,7 @@ const (
 	defaultRemember = 10 * time.Second
 
 	// After failuresToPause failures without a success between them, requests are not sent
-	// for pause; then one request is sent to try again.
+	// for pause; then a request is sent to try again.
 	failuresToPause = 5
 	pause           = 250 * time.Millisecond
 
@@ -31,7 +31,7 @@ const (
 // ErrPaused is the error of requests that are not sent because the last requests failed.
 var ErrPaused = errors.New("limitsrv: not asked, because its last answers failed")
 
-// Options are those of a Limiter. The zero value of a field is its default.
+// Options are the options of a Limiter. The zero value of a field is its default.
 type Options struct {
 	Addr               string // HOST:PORT, by default 127.0.0.1:6379
 	Username, Password string
@@ -44,17 +44,18 @@ type Options struct {
 	// FailClosed answers 503 while limitsrv is unavailable, instead of letting requests pass.
 	FailClosed bool
 
-	// Remember is the longest time for which a denial is answered without asking again, at
-	// most until the denied request would pass: 10 s by default, none if it is below 0.
-	// A reset of a key by an operator takes effect after this time.
+	// Remember is the longest time that a denial is answered without asking again, at most
+	// until the denied request would pass: 10 s by default. Below 0 no denial is
+	// remembered. A reset of a key by an operator takes effect after this time.
 	Remember time.Duration
 
-	// OnError gets errors of limitsrv, at most one in 10 s. By default slog logs them.
+	// OnError gets errors of limitsrv, at most one error in 10 s. By default slog logs
+	// them.
 	OnError func(error)
 }
 
-// A Limiter asks one limitsrv server. It reconnects by itself. It is safe for concurrent
-// use, and an application needs one.
+// A Limiter asks a limitsrv server. It reconnects by itself. It is safe for concurrent use,
+// and an application needs only one Limiter.
 type Limiter struct {
 	options Options
 	client  *redis.Client
@@ -100,7 +101,7 @@ func (l *Limiter) Close() error { return l.client.Close() }
 
 // Do sends a command and returns its reply within the timeout of the Limiter.
 //
-// Errors: those of go-redis, and ErrPaused.
+// Errors: the errors of go-redis, and ErrPaused.
 func (l *Limiter) Do(ctx context.Context, arguments ...any) (any, error) {
 	if !l.mayAsk() {
 		return nil, ErrPaused

@@ -35,8 +35,8 @@ func main() {
 	})
 }
 
-// lead returns the address of the node that has all slots and those of the other nodes,
-// once the cluster reports that number of others.
+// lead returns the addresses of the node that has all slots and of the other nodes, once
+// the cluster reports that number of other nodes.
 func lead(others int) (leader string, replicas []string) {
 	s.Must(s.Retry(func() (any, error) {
 		all, err := rdb.ClusterSlots(ctx).Result()

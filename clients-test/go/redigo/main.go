@@ -30,7 +30,7 @@ func poolOf(addr string, options ...redis.DialOption) *redis.Pool {
 	return &redis.Pool{Dial: func() (redis.Conn, error) { return redis.Dial("tcp", addr, options...) }}
 }
 
-// connect checks no log, because this client has none.
+// connect checks no log, because this client has no log.
 func connect() {
 	conn := pool.Get()
 	defer conn.Close()

@@ -25,7 +25,7 @@ func main() {
 	s.Run([]s.Case{{Name: "cache", Run: cache}, {Name: "failover", Run: failover}})
 }
 
-// A client has a connection to one node.
+// A client has a connection to a node.
 type client struct{ rueidis.Client }
 
 func connect(node int) client {
@@ -55,7 +55,7 @@ func answer(result rueidis.RedisResult) (any, error) {
 	return value, err
 }
 
-// cache keeps values at each node while they are changed at the next one.
+// cache keeps values at each node while they are changed at the next node.
 func cache() {
 	for node := range nodes {
 		keeping, other := connect(node), connect((node+1)%len(nodes))

@@ -43,7 +43,7 @@ func Cache(get func(key string) (value any, kept bool, err error), other Do) {
 	}
 }
 
-// Follow waits until a client that keeps values reads one, for up to 10 s.
+// Follow waits until a client that keeps values reads the wanted value, for up to 10 s.
 func Follow(key string, want any, get func(key string) (any, bool, error)) {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		value, _, err := get(key)

@@ -3,8 +3,8 @@ package session
 // Do sends a command and returns its reply, nil for the protocol's null.
 type Do func(args ...any) (any, error)
 
-// With returns the cases of a client: connect, the common cases of single commands sent
-// by do, and others.
+// With returns the cases of a client: connect, the common cases of single commands sent by
+// do, and further cases.
 func With(connect Case, do Do, others ...Case) []Case {
 	cases := []Case{
 		connect,

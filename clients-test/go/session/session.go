@@ -29,7 +29,7 @@ type Case struct {
 	Run  func()
 }
 
-// Run runs the cases and exits, with 1 if one fails.
+// Run runs the cases and exits, with 1 if a case fails.
 func Run(cases []Case) {
 	status := 0
 	for _, c := range cases {
