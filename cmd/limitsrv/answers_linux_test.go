@@ -29,7 +29,7 @@ var greedy = []string{
 }
 
 // TestAnswersAreBounded: a hundred clients that ask for the longest answers and do not read them take
-// at most 256 MB besides the memory of keys, and others are served meanwhile.
+// at most 256 MB besides the memory of keys, and other clients are served meanwhile.
 func TestAnswersAreBounded(t *testing.T) {
 	testwait.Long(t)
 	const (

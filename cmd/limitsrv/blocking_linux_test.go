@@ -74,7 +74,8 @@ func (w *workers) take(c *wire, command string) {
 	w.wrong = append(w.wrong, fmt.Sprint(reply))
 }
 
-// delivered checks that each of the elements 0 to n-1 was delivered once, except for lost ones.
+// delivered checks that each of the elements 0 to n-1 was delivered once, except for lost
+// elements.
 func (w *workers) delivered(n, lost int) {
 	w.t.Helper()
 	w.mu.Lock()
@@ -117,8 +118,9 @@ func (w *workers) push(m *peer, element int) {
 
 func newWorkers(t *testing.T) *workers { return &workers{t: t, got: map[string]int{}} }
 
-// A thousand clients wait for a few lists. Half of them go, and then the others get each of
-// the elements that several clients push, once. Then clients go while elements are pushed.
+// A thousand clients wait for a few lists. Half of them go. Then the remaining clients get
+// each of the elements that several clients push, once. Then clients go while elements are
+// pushed.
 func TestWaitingClients(t *testing.T) {
 	for _, options := range []string{"", "--io-threads=-1", "--data DIR --fsync always", "--data DIR --fsync everysec --io-threads 2"} {
 		t.Run(options, func(t *testing.T) {
@@ -265,7 +267,7 @@ func TestWaitingClientsOfACluster(t *testing.T) {
 		w.wait(m.client, "BLPOP list", each)
 	}
 	blocked(each, others...)
-	for _, m := range others { // behind the first attempts, which the leader must not lose
+	for _, m := range others { // after the first attempts, which the leader must not lose
 		if _, err := m.ask("LPUSH other x"); err != nil {
 			t.Fatal(err)
 		}

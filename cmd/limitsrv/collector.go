@@ -44,11 +44,11 @@ const (
 	minGCPercent = 20
 	// smallHeap is the size in bytes that a smaller heap is taken to have.
 	smallHeap = 16 << 20
-	// followEvery is the interval at which the growth is set anew.
+	// followEvery is the interval between changes of the growth.
 	followEvery = time.Second
-	// quietIntervals is the number of intervals with at most quietBytes of allocations after
-	// which the server is at rest. Then garbage of releaseFrom is returned to the system, which
-	// otherwise waits for two minutes.
+	// The server is at rest after quietIntervals intervals with at most quietBytes of
+	// allocations. Then garbage of releaseFrom is returned to the system, which otherwise waits
+	// for two minutes.
 	quietIntervals = 3
 	quietBytes     = 1 << 20
 	releaseFrom    = 16 << 20
@@ -60,7 +60,7 @@ func newCollector(growth int64) *collector {
 }
 
 // bound sets the soft memory limit: the memory bound of keys, in bytes, plus a quarter of it
-// and 64 MB for the rest of the server. A bound of 0 is none.
+// and 64 MB for the rest of the server. A bound of 0 removes the limit.
 func (c *collector) bound(maxMemory int64) {
 	c.mu.Lock()
 	limit := c.limit
@@ -93,8 +93,8 @@ func (c *collector) follow(ctx context.Context) {
 	}
 }
 
-// A heap is the bytes allocated since the start, those of the objects in the heap, garbage
-// included, and those that the last collection found in use.
+// A heap has three counts of bytes: allocated since the start, of the objects in the heap
+// (with garbage), and in use at the last collection.
 type heap struct{ allocated, objects, live uint64 }
 
 // readHeap reads the runtime's metrics.
@@ -131,7 +131,7 @@ func (c *collector) adapt(live uint64) {
 }
 
 // compilePercent returns the growth in percent while rules are compiled, for a heap with so
-// many bytes in use. The runtime takes smaller heaps for one of 4 MB.
+// many bytes in use. The runtime takes smaller heaps for a heap of 4 MB.
 func compilePercent(live uint64) int {
 	return int((heapGrowth + compileGrowth) * 100 / max(live, 4<<20))
 }

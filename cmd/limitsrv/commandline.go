@@ -11,8 +11,8 @@ import (
 // errDone is the error of parseOptions if the command line asked for a text.
 var errDone = errors.New("done")
 
-// parseOptions parses the command line of the server, or prints the text for which it
-// asks. Its errors are errDone and those of options.Parse.
+// parseOptions parses the command line of the server, or prints the text that it asks for.
+// Its errors are errDone and the errors of options.Parse.
 func (c call) parseOptions() (*options.Configuration, error) {
 	o, err := options.Parse(c.args, c.stdout)
 	switch {
@@ -28,7 +28,7 @@ func (c call) parseOptions() (*options.Configuration, error) {
 	return nil, errDone
 }
 
-// complain writes the errors of parseOptions, one per line.
+// complain writes the errors of parseOptions, each in a line.
 func (c call) complain(err error) {
 	hint := " (limitsrv --help shows the options)"
 	if errors.As(err, new(options.Mistake)) {

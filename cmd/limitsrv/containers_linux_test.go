@@ -97,7 +97,7 @@ func podSettings(t *testing.T) (image, settings []string) {
 	return image, settings
 }
 
-// configured requires the server to accept settings, of which it must have all.
+// configured requires the server to have all settings, and to accept them.
 func configured(t *testing.T, where, image string, settings []string) {
 	t.Helper()
 	if want := "limitsrv:" + version; image != want {

@@ -62,15 +62,15 @@ type docSession struct {
 }
 
 // A docPaste is lines that a reader pastes at once. The terminal must show the output, if
-// there is one.
+// there is an output.
 type docPaste struct {
 	line        int
 	lines, want string
 	compared    bool
 }
 
-// add appends the commands of a block: a paste for each command with an output, and one for
-// the lines between two of them.
+// add appends the commands of a block: a paste for each command with an output, and a paste
+// for the lines between two of them.
 func (s *docSession) add(b block) {
 	lines := strings.Split(strings.TrimSuffix(b.text, "\n"), "\n")
 	for i := 0; i < len(lines); i++ {
@@ -103,7 +103,7 @@ func (s *docSession) outputs() (n int) {
 	return n
 }
 
-// ports are those of servers in blocks.
+// ports are the ports of servers in blocks.
 var ports = regexp.MustCompile(`\b(63|73|93)\d\d\b`)
 
 // wrapper is the limitsrv of a session. The clock of a server that begins with --listen, and has
@@ -166,7 +166,7 @@ func (s *docSession) run(t *testing.T) {
 // longTime are the milliseconds of a transcript that a person made at human speed.
 var longTime = regexp.MustCompile(`\b\d{5,7}\b`)
 
-// isShown reports whether a page that shows an output shows this one: "..." stands for
+// isShown reports whether the output shown on a page matches this output: "..." stands for
 // anything. If a person made the transcript, its long times are up to a fifth shorter.
 func isShown(shown, output string, transcript bool) bool {
 	parts := strings.Split(strings.TrimSpace(shown), "...")

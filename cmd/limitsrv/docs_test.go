@@ -54,7 +54,7 @@ type block struct {
 	newSession     bool // newSession stands before it
 }
 
-// newSession is the line of a page from which on nothing of the blocks before is left.
+// newSession is the line of a page that discards the effects of all earlier blocks.
 const newSession = "<!-- new session -->"
 
 // blocksOf returns the code blocks of a page.
@@ -106,7 +106,7 @@ func TestDocsBlocks(t *testing.T) {
 // starts matches a line that starts a server in the background.
 var starts = regexp.MustCompile(`^(\./)?limitsrv .*&( \w+=\$!)?$`)
 
-// TestDocsWaitForServers requires limitsrv ping --wait behind each start of a server, or of
+// TestDocsWaitForServers requires limitsrv ping --wait after each start of a server, or of
 // several: the next line may otherwise be too early.
 func TestDocsWaitForServers(t *testing.T) {
 	seen := 0
@@ -133,8 +133,8 @@ func TestDocsWaitForServers(t *testing.T) {
 	}
 }
 
-// TestReadmeIsShort counts the words of the README as wc does, and those of the sentences of its
-// first screen.
+// TestReadmeIsShort counts the words of the README as wc does, and the words of the sentences of
+// its first screen.
 func TestReadmeIsShort(t *testing.T) {
 	text := readPage(t, "README.md")
 	if words := len(strings.Fields(text)); words > maxReadmeWords {
@@ -207,8 +207,7 @@ var (
 	dropped = regexp.MustCompile("[^a-z0-9 _-]")
 )
 
-// anchors returns the names by which headings of a page are linked to, as GitHub makes
-// them.
+// anchors returns the link targets of a page's headings, as GitHub makes them.
 func anchors(page string) (all []string) {
 	for _, found := range heading.FindAllStringSubmatch(page, -1) {
 		all = append(all, strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(found[1]), ""), " ", "-"))

@@ -9,9 +9,9 @@ import (
 )
 
 // TestEndlessScriptsByFollower: endless scripts that write nothing, which the leader evaluates
-// for its followers, soon end at the budget that heavy scripts get, as by the leader, and others
-// are answered. EVALSHA is used because an EVAL may put the text into the log, and the run with
-// it.
+// for its followers, soon end at the budget that heavy scripts get, as by the leader, and other
+// clients are answered. EVALSHA is used because an EVAL may put the text into the log, and the
+// run with it.
 func TestEndlessScriptsByFollower(t *testing.T) {
 	c := startTrio(t, directories(t), "--script-steps", "30000")
 	c.awaitRecovery(t)

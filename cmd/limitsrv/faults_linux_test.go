@@ -29,7 +29,7 @@ type fault struct {
 	strike   func(t *testing.T, c *trio, victim int) (undo func())
 }
 
-// faults are all kinds. After each one every peer that has ended is restarted.
+// faults are all kinds. After each fault every peer that has ended is restarted.
 var faults = []fault{
 	{name: "the leader is killed", lasts: time.Second, leads: true, strike: killOne},
 	{name: "a follower is killed", lasts: time.Second, strike: killOne},
@@ -140,7 +140,7 @@ func (c *trio) delay(d time.Duration) {
 	}
 }
 
-// eachOther calls do with the hosts of all peers except one.
+// eachOther calls do with the hosts of all peers except the peer one.
 func (c *trio) eachOther(one int, do func(host string)) {
 	for i, m := range c.peers {
 		if i != one {
@@ -160,7 +160,7 @@ const faultTime = 10 * time.Second
 // the fault.
 const maxGap = 10 * time.Second
 
-// apply applies one fault and waits until the trio has recovered.
+// apply applies a fault and waits until the trio has recovered.
 func (c *trio) apply(t *testing.T, f fault, rng *rand.Rand, p *loadClients, all gaps) {
 	t.Helper()
 	victim := -1

@@ -18,8 +18,8 @@ const (
 	floodAddresses = 20
 	floodEach      = 5 // connections per address
 	floodDecisions = 3000
-	// loginBurst is the number of failed logins per address before further ones are
-	// limited to one per second.
+	// loginBurst is the number of failed logins per address before further failed logins
+	// are limited to one per second.
 	loginBurst = 10
 )
 

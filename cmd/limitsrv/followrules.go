@@ -18,7 +18,7 @@ import (
 const rulesInterval = time.Second
 
 // A rulesFollower loads the files of --rules whenever they change. A node that returns with
-// older files must not turn the others back, so a text that the state has already had is
+// older files must not turn other nodes back, so a text that the state has already had is
 // loaded only if it was put in place of the text in use, or with --rules-file-wins.
 type rulesFollower struct {
 	n *node
@@ -33,9 +33,9 @@ type rulesFollower struct {
 	tries atomic.Int64
 }
 
-// firstTries is the number of failures to load the first rules, one per rulesInterval, after which
-// the nodes of a cluster count as ready without them. The first tries may fail because the versions
-// of the nodes are not known yet.
+// After firstTries failures to load the first rules, one per rulesInterval, the nodes of a cluster
+// count as ready without them. The first tries may fail because the versions of the nodes are not
+// known yet.
 const firstTries = 10
 
 // newRulesFollower compiles the files of --rules.
@@ -142,7 +142,7 @@ func (r *rulesFollower) load(ctx context.Context) (inUse bool) {
 	return true
 }
 
-// warn logs a message about the text, unless it was the last one.
+// warn logs a message about the text, unless it was the last message.
 func (r *rulesFollower) warn(message string, args ...any) {
 	if this := message + string(r.text.SHA[:]); this != r.logged {
 		r.logged = this

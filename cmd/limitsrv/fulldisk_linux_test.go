@@ -124,8 +124,7 @@ const diskKey, diskLimit = "RL.FIXED k%d 1000000000 3650d", 1_000_000_000
 // diskKeys is the number of keys of the decisions.
 const diskKeys = 100
 
-// takeOne requests one decision per key, and returns the replies that did not allow
-// one.
+// takeOne requests a decision per key, and returns the replies without a permission.
 func (d *smallDisk) takeOne(t *testing.T) (refusals []any) {
 	t.Helper()
 	var commands [diskKeys]string
@@ -146,7 +145,7 @@ func (d *smallDisk) takeOne(t *testing.T) (refusals []any) {
 	return refusals
 }
 
-// take requests decisions, all of which must be allowed.
+// take requests decisions, and requires all of them to be allowed.
 func (d *smallDisk) take(t *testing.T, rounds int) {
 	t.Helper()
 	for range rounds {

@@ -14,12 +14,12 @@ import (
 
 const (
 	fullBound = 16 << 20
-	// fullSlack is the memory by which keys may pass the bound: a batch is weighed before it is
-	// applied, by its bytes, and may begin pages of other sizes in each shard.
+	// fullSlack is the memory that keys may use beyond the bound: a batch is weighed before it
+	// is applied, by its bytes, and may begin pages of other sizes in each shard.
 	fullSlack = 1 << 20
-	// fullResidentKB is a bound of resident memory. The program has 25 MB of its own, of which most
-	// are its code; garbage is a fifth of the heap before it is collected, and some of the memory
-	// that is freed stays with the process, as large as the heap was for a moment.
+	// fullResidentKB is a bound of resident memory. The program has 25 MB of its own, mostly its
+	// code; garbage is a fifth of the heap before it is collected, and some of the memory that is
+	// freed stays with the process, as large as the heap was for a moment.
 	fullResidentKB = (2*fullBound + 64<<20) >> 10
 	fullCommands   = 20_000 // of each kind: more bytes than the bound
 	fullPipeline   = 100

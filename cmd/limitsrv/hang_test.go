@@ -64,7 +64,7 @@ func launchOnHangingDisk(t *testing.T, begins func(hangingDisk), args ...string)
 
 func noHang(hangingDisk) {}
 
-// terminate sends SIGTERM until the server has ended. Each one after the first is a
+// terminate sends SIGTERM until the server has ended. Each SIGTERM after the first is a
 // second signal.
 func terminate(t *testing.T, r *running) {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 	"limitsrv/commands/auth/users"
 )
 
-// hashOptions are the options of the tool hash-password, which has none.
+// hashOptions are the options of the tool hash-password, which has no options.
 type hashOptions struct{}
 
 const hashDescription = `Reads a password from standard input, without echo on a terminal, and prints its

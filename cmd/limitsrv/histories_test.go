@@ -14,9 +14,9 @@ import (
 //
 // Concurrency: safe for concurrent use.
 type history interface {
-	// next returns a command, and the function that records its reply, which is nil if
-	// none arrived. It returns an error if the reply is malformed. sent and known are
-	// times of a logical clock.
+	// next returns a command, and the function that records its reply; a reply of nil did
+	// not arrive. It returns an error if the reply is malformed. sent and known are times
+	// of a logical clock.
 	next() (command string, note func(reply any, sent, known int64) error)
 	// isExhausted reports that further requests add no information.
 	isExhausted() bool
@@ -134,7 +134,7 @@ type leaseHistory struct {
 const (
 	leaseLimit      = 8
 	leaseSteps      = 400
-	maxLeaseDenials = 40 // number of denials after which its leases are considered lost
+	maxLeaseDenials = 40 // number of denials until its leases are considered lost
 )
 
 func (g *leaseHistory) next() (string, func(any, int64, int64) error) {

@@ -55,8 +55,8 @@ func buildProgram(t *testing.T) string {
 	return binary
 }
 
-// startProgram starts a built program with options until the end of the test. It returns the address
-// at which it listens, and its process.
+// startProgram starts a built program with options until the end of the test. It returns the
+// program's address and its process.
 func startProgram(t *testing.T, binary string, options ...string) (address string, pid int) {
 	t.Helper()
 	address = freeAddress(t)

@@ -47,7 +47,8 @@ func newWindowCounts() (all []*windowCount) {
 	return all
 }
 
-// commands returns those of one count, and notes them; the last one's reply is the count's.
+// commands returns the commands of a count, and notes them; the reply to the last command
+// is the count's reply.
 func (c *windowCount) commands(rng *rand.Rand) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

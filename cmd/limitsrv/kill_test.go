@@ -34,7 +34,7 @@ type counter struct {
 	// take is a command with %d for the number of permits, or for a unique number.
 	take  string
 	limit int64
-	unit  bool // each command takes one permit; %d is the number of the holder
+	unit  bool // each command takes a permit; %d is the number of the holder
 
 	sent, acked atomic.Int64 // permits
 }
@@ -253,7 +253,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// A killer starts and kills servers on one data directory.
+// A killer starts and kills servers on a data directory.
 type killer struct {
 	args []string
 	rng  *rand.Rand

@@ -88,7 +88,7 @@ func (l *permitLoad) stop() {
 	l.wait.Wait()
 }
 
-// Three nodes under load change from no secret to a secret, and to another one, without
+// Three nodes under load change from no secret to a secret, and to another secret, without
 // ever losing the majority.
 func TestClusterSecretRolls(t *testing.T) {
 	testwait.Long(t)
@@ -271,7 +271,7 @@ func startCorruptingProxy(t *testing.T, target string) *corruptingProxy {
 	return m
 }
 
-// carry forwards bytes; after the greeting it may change one.
+// carry forwards bytes; after the greeting it may change a byte.
 func (m *corruptingProxy) carry(from, to net.Conn) {
 	defer from.Close()
 	defer to.Close()

@@ -105,7 +105,7 @@ func (f tlsFiles) certify(t *testing.T, by *authority) {
 }
 
 // Nodes change from one authority to another without a restart: they trust both, then get
-// certificates of the new one, then trust only that.
+// certificates of the new authority, then trust only the new authority.
 func TestLinksOverTLS(t *testing.T) {
 	from, to := newAuthority(t), newAuthority(t)
 	var (
@@ -150,7 +150,7 @@ func TestLinksOverTLS(t *testing.T) {
 	each(func(f tlsFiles) { f.write(t, "ca", to.pem) })
 	changed(3)
 
-	third.Process.Kill() // the others reconnect, two of them without a restart
+	third.Process.Kill() // all nodes reconnect, two of them without a restart
 	<-third.ended
 	nodes[2], w = joined(t, args(2)...)
 	if got := fmt.Sprint(w.do(t, "RL.FIXED k 10 3650d 6")); !strings.HasPrefix(got, "[1 10 0 ") {

@@ -104,7 +104,7 @@ func limiterHistory(number int) history {
 	return c
 }
 
-// pick returns a random history in use. It replaces an exhausted one.
+// pick returns a random history in use. It replaces an exhausted history.
 func (p *loadClients) pick(rng *rand.Rand) history {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,7 +115,7 @@ func (p *loadClients) pick(rng *rand.Rand) history {
 	return p.open[i]
 }
 
-// run is one client of one server.
+// run is a client of one server.
 func (p *loadClients) run(ctx context.Context, address string, rng *rand.Rand) {
 	for ctx.Err() == nil {
 		w, err := wireWithin(address, takeWait)

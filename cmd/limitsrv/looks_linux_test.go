@@ -69,7 +69,7 @@ func (c *counterClients) ask(w *wire, n int64, peek bool) (simtest.Outcome, erro
 	return call.Outcome, err
 }
 
-// run is one client of a server. It ends with ctx, after its last call, or when it does not know
+// run is a client of a server. It ends with ctx, after its last call, or when it does not know
 // whether it has taken: many such takes would make the check of the history slow.
 func (c *counterClients) run(ctx context.Context, address string, calls int, rng *rand.Rand) {
 	for ctx.Err() == nil && calls > 0 {
@@ -159,8 +159,8 @@ func (c *trio) counterFault(t *testing.T, f fault, key string, rng *rand.Rand) {
 }
 
 // TestLooksDuringFaults applies faults to the leader of a cluster of processes. All answers about a
-// counter, takes and looks at all peers, must have an order in which a single server without
-// failures could have given them.
+// counter, takes and looks at all peers, must have an order that a single server without failures
+// could have produced.
 func TestLooksDuringFaults(t *testing.T) {
 	rng := rand.New(rand.NewPCG(testwait.Seed(t), 0))
 	c := startTrio(t, directories(t), "--fsync", "no")

@@ -1,6 +1,6 @@
 // Command limitsrv is the server: it parses the options, wires the packages together,
-// serves until a signal or SHUTDOWN, and shuts down gracefully. It is the only package
-// that imports all others.
+// serves until a signal or SHUTDOWN, and shuts down gracefully. It is the only package that
+// imports all other packages.
 package main
 
 import (

@@ -67,8 +67,8 @@ type running struct {
 	ended   chan struct{}
 }
 
-// portTries is the number of ports that serve tries. Another test may take a port
-// between the search for a free one and the start of the server.
+// portTries is the number of ports that serve tries. Another test may take a port between
+// the search for a free port and the start of the server.
 const portTries = 5
 
 // serve starts the server on a free port, with args, and waits until it listens.
@@ -374,7 +374,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	r := serve(t, "--drain", "1m")
 	connectSlowReader(t, r)
 	r.Process.Signal(syscall.SIGTERM)
-	r.log.Await(t, "shutting down") // two signals that wait are one
+	r.log.Await(t, "shutting down") // two waiting signals count once
 	time.Sleep(200 * time.Millisecond)
 	select {
 	case <-r.ended:

@@ -36,9 +36,9 @@ type node struct {
 	certs                  *certs.Source // for clients; nil without --tls-cert
 	drainTime              atomic.Int64  // --drain, in nanoseconds
 	collector              *collector
-	shutdown               chan backend.Parting // receives one value when SHUTDOWN is requested
-	stop                   chan stopCause       // receives one value when a graceful stop begins
-	fatal                  chan error           // receives one value when the state fails for good
+	shutdown               chan backend.Parting // receives a value when SHUTDOWN is requested
+	stop                   chan stopCause       // receives a value when a graceful stop begins
+	fatal                  chan error           // receives a value when the state fails for good
 }
 
 // newNode returns a node that has not read or opened anything yet. level is the level

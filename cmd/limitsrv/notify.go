@@ -15,7 +15,7 @@ import (
 	"limitsrv/internal/respclient"
 )
 
-// notify sends states to the service manager, if one listens.
+// notify sends states to the service manager, if a service manager listens.
 func (n *node) notify(states ...string) {
 	if _, err := daemon.SdNotify(false, strings.Join(states, "\n")); err != nil {
 		n.log.Warn("notifying the service manager failed", "error", err)

@@ -81,7 +81,7 @@ func TestPagePicture(t *testing.T) {
 	}
 }
 
-// A normalLoad generates the requests of a service's users, and of one that exceeds its
+// A normalLoad generates the requests of a service's users, and of a user that exceeds its
 // limit.
 type normalLoad struct {
 	*rand.Rand

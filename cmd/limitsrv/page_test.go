@@ -76,7 +76,7 @@ func TestPageShowsLoad(t *testing.T) {
 	tab.StaysAt(a.url)
 }
 
-// TestPageKeys looks up a key of each algorithm, and resets one.
+// TestPageKeys looks up a key of each algorithm, and resets a key.
 func TestPageKeys(t *testing.T) {
 	a := startAdminServer(t, nil)
 	w := wired(t, a.address)

@@ -12,8 +12,8 @@ import (
 	"limitsrv/internal/respclient"
 )
 
-// A permitHistory is the replies to takes of one permit each of a key that is never
-// refilled, or of two such keys together.
+// A permitHistory is the replies to takes of a permit each of a key that is never refilled,
+// or of two such keys together.
 type permitHistory struct {
 	key       string
 	pairedKey string // the other key, or ""
@@ -24,7 +24,7 @@ type permitHistory struct {
 	grants  []grant
 	doubts  []int64 // send times of takes with an unknown outcome
 	denials int
-	denied  int64 // receive time of the first denial; none: math.MaxInt64
+	denied  int64 // receive time of the first denial; math.MaxInt64: no denial
 }
 
 // A grant is an allowed take.
@@ -52,7 +52,7 @@ func (c *permitHistory) peeks() ([]string, int64) {
 	return commands, c.limit
 }
 
-// mergeReplies returns the reply to a take of two keys as one of the first key, if both
+// mergeReplies returns the reply to a take of two keys as a take of the first key, if both
 // have the same result.
 func mergeReplies(reply any) any {
 	list, _ := reply.([]any)
@@ -67,7 +67,7 @@ func mergeReplies(reply any) any {
 	return append([]any{list[0]}, first[1:]...)
 }
 
-// note records the reply to a take, which is nil if none arrived.
+// note records the reply to a take; a reply of nil did not arrive.
 func (c *permitHistory) note(reply any, sent, known int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,7 +148,8 @@ func (c *permitHistory) check(gone []int64) error {
 	return errors.Join(failures...)
 }
 
-// takenBefore returns the maximum number of permits used at a time.
+// takenBefore returns the maximum number of permits that may have been used before a time:
+// every take that was sent before it counts.
 func (c *permitHistory) takenBefore(time int64) (n int64) {
 	for _, g := range c.grants {
 		if g.sent < time {

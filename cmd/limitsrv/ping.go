@@ -55,7 +55,7 @@ func (o *pingOptions) Validate() error {
 	case o.Wait != nil && *o.Wait < 0:
 		return fmt.Errorf("--wait must be 0s or longer, is %v", *o.Wait)
 	case o.Address == "":
-		return nil // the options are those of the server
+		return nil // the options are the server's options
 	}
 	return o.remoteOptions.Validate()
 }
@@ -264,7 +264,7 @@ func (p *pinged) ping(timeout time.Duration) error {
 	reply, err := c.do("PING")
 	switch {
 	case err != nil && refused != "" && !errors.As(err, new(respclient.Error)):
-		// Above --max-clients the server sends one error and closes the connection.
+		// Above --max-clients the server sends an error and closes the connection.
 		return refused
 	case err == nil && reply != "PONG":
 		return respclient.Error(fmt.Sprint(reply))
@@ -272,8 +272,8 @@ func (p *pinged) ping(timeout time.Duration) error {
 	return err
 }
 
-// pingAddress returns the address at which this machine can reach the server, or no
-// network if no listener is suitable.
+// pingAddress returns an address that this machine can reach the server at, or no network
+// if no listener is suitable.
 func pingAddress(o *options.Options) (network, address string) {
 	switch {
 	case o.Listen != "":

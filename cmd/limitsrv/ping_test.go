@@ -16,10 +16,10 @@ import (
 )
 
 // A pingFake is a server that answers each INFO with the next of its texts, and then with the
-// last one.
+// last text.
 type pingFake struct {
 	net.Listener
-	asked chan struct{} // one value for each INFO
+	asked chan struct{} // a value for each INFO
 }
 
 func newPingFake(t *testing.T, infos ...string) *pingFake {
@@ -48,7 +48,7 @@ func newPingFake(t *testing.T, infos ...string) *pingFake {
 func bulk(text string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text) }
 
 func TestPingWaits(t *testing.T) {
-	const forever = "24h" // so that an end is not that of the time
+	const forever = "24h" // so that a run does not end by the time
 	loading := bulk("# Server\r\nready:0\r\nnot_ready:the state is being loaded\r\n")
 	ready := bulk("# Server\r\nready:1\r\nnot_ready:\r\n")
 	for _, tt := range []struct {
@@ -139,8 +139,8 @@ func pingReady(t *testing.T, address string) {
 }
 
 // TestReadyNodes: nodes that found a cluster answer all commands as soon as they are ready, and
-// when a node that lost its disk is ready, the next one can be stopped at once. It takes as long
-// as a cluster for that: some eight seconds.
+// when a node that lost its disk is ready, the next node can be stopped at once. It takes as
+// long as a cluster for that: some eight seconds.
 func TestReadyNodes(t *testing.T) {
 	testwait.Long(t)
 	rules := filepath.Join(t.TempDir(), "rules.yaml")

@@ -152,8 +152,8 @@ func TestPoisonousEntry(t *testing.T) {
 	}
 }
 
-// poisonOne makes a log with a poisonous entry between two others, and returns the number of
-// processes that it has ended.
+// poisonOne makes a log with a poisonous entry between two harmless entries, and returns the
+// number of processes that it has ended.
 func poisonOne(t *testing.T, how string, logged bool, args []string) (deaths int) {
 	t.Helper()
 	if logged {
@@ -176,7 +176,7 @@ func poisonOne(t *testing.T, how string, logged bool, args []string) (deaths int
 	return 0
 }
 
-// checkSkipped checks a directory from which a poisonous entry was skipped.
+// checkSkipped checks a directory whose poisonous entry was skipped.
 func checkSkipped(t *testing.T, how, dir string, args []string) {
 	t.Helper()
 	kept, err := filepath.Glob(filepath.Join(dir, "skipped-entry-*"))
@@ -223,7 +223,7 @@ func TestPoisonousCallBeforeTheLog(t *testing.T) {
 	lacks(t, r.logged(), "the last process ended", skipText)
 }
 
-// A poisonTrio is a cluster of three nodes, of which those with a way to end are poisonous.
+// A poisonTrio is a cluster of three nodes. The nodes with a way to end are poisonous.
 type poisonTrio struct {
 	dirs, raft []string
 	how        []string
@@ -366,8 +366,8 @@ func TestPoisonousEntryInACluster(t *testing.T) {
 	}
 }
 
-// One of three nodes has applied an entry of which the others die, and skip it. Then those that
-// differ from the leader take its state.
+// One of three nodes has applied an entry that kills the other nodes, which then skip it. Then
+// the nodes that differ from the leader take its state.
 func TestSkippedOnSomeNodes(t *testing.T) {
 	c := newPoisonTrio(t, "kill", "kill", "")
 	line := c.poisoned(t, 2)

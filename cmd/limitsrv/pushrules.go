@@ -17,7 +17,7 @@ var rulesPart = server.DefaultLimits.ArgBytes
 
 // A served is the rules of a server.
 type served struct {
-	version int64 // 0: none
+	version int64 // 0: no rules
 	text    string
 	set     *rules.Set
 }
@@ -50,7 +50,8 @@ func servedRules(c *client) (s served, err error) {
 	return s, nil
 }
 
-// comparedRules connects to a server and prints the changes from its rules to others.
+// comparedRules connects to a server and prints the changes from its rules to the rules in
+// to.
 func comparedRules(c call, o *remoteOptions, address string, to *stored.Prepared) (*client, served, error) {
 	conn, err := o.connect(address)
 	if err != nil {
@@ -97,7 +98,7 @@ func changeText(c rules.Change) string {
 	return line
 }
 
-// checkAgainst prints the changes from the rules of a server to those of files.
+// checkAgainst prints the changes from the rules of a server to the rules in files.
 func checkAgainst(c call, o *remoteOptions, address string, to *stored.Prepared) int {
 	conn, _, err := comparedRules(c, o, address, to)
 	if err != nil {
@@ -108,8 +109,8 @@ func checkAgainst(c call, o *remoteOptions, address string, to *stored.Prepared)
 	return exitOK
 }
 
-// pushRules makes the rules of files those of a server, if it still has the ones that they
-// were compared with.
+// pushRules loads the rules of files on a server, if the server still has the rules that
+// they were compared with.
 func pushRules(c call, o *pushOptions, p *stored.Prepared) int {
 	conn, from, err := comparedRules(c, &o.remoteOptions, o.To, p)
 	if err == nil {

@@ -28,7 +28,7 @@ func TestRedisOptions(t *testing.T) {
 	}
 }
 
-// The error about a port in use suggests another one.
+// The error about a port in use suggests another port.
 func TestPortTaken(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

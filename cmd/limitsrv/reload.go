@@ -9,7 +9,7 @@ import (
 
 // reload reloads the configuration file, the users, the rules, certificates and cluster secrets.
 //
-// Concurrency: one caller at a time.
+// Concurrency: not safe for concurrent use.
 func (n *node) reload() {
 	if n.users != nil {
 		_ = n.handler.ReloadUsers() // it logs its error

@@ -91,7 +91,7 @@ func (o *remoteOptions) dial(address string, timeout time.Duration) (net.Conn, e
 	return tls.DialWithDialer(dialer, network, address, config)
 }
 
-// A client sends single commands to a server. Concurrency: one goroutine at a time.
+// A client sends single commands to a server. Concurrency: not safe for concurrent use.
 type client struct {
 	net.Conn
 	in *bufio.Reader

@@ -38,7 +38,7 @@ func endBy(t *testing.T, r *running, w *wire, command string) {
 	}
 }
 
-// algorithms are keys of each algorithm, none of which is refilled for years.
+// algorithms are keys of each algorithm that are not refilled for years.
 var algorithms = []struct {
 	key    string
 	before []string // commands before the restart

@@ -11,11 +11,11 @@ import (
 	"limitsrv/internal/respclient"
 )
 
-// rulePermits is the limit of version 0 of the rules under test. Each version has one more,
-// so that an answer tells by which version it was decided.
+// rulePermits is the limit of version 0 of the rules under test. The limit of each version
+// is higher by 1, so that an answer shows the version that decided.
 const rulePermits = 20
 
-// ruleText returns the text of a version, in one line.
+// ruleText returns the text of a version, in a line.
 func ruleText(version int) string {
 	return fmt.Sprintf("{domain: fire, rules: [{name: calls, per: [client], limits: [%d/3650d fixed name all]}]}", rulePermits+version)
 }
@@ -29,15 +29,15 @@ func ruleSHA(version int) string {
 // Concurrency: any goroutine may call its methods.
 type ruleVersions struct {
 	mu    sync.Mutex
-	known []int64 // by version: the earliest time at which it was seen in force; 0: never
+	known []int64 // by version: the earliest time that it was seen in force; 0: never
 }
 
-// newRuleVersions returns versions 1 to most, of which none was seen.
+// newRuleVersions returns versions 1 to most, not seen yet.
 func newRuleVersions(most int) *ruleVersions { return &ruleVersions{known: make([]int64, most+1)} }
 
 func (v *ruleVersions) most() int { return len(v.known) - 1 }
 
-// saw records an answer at a time from which it follows that a version is in force.
+// saw records an answer at a time that proves a version to be in force.
 func (v *ruleVersions) saw(version int, known int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -46,7 +46,7 @@ func (v *ruleVersions) saw(version int, known int64) {
 	}
 }
 
-// least returns the oldest version by which a request may be decided that was sent at a time.
+// least returns the oldest version that may decide a request sent at a time.
 func (v *ruleVersions) least(sent int64) int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -65,7 +65,7 @@ type ruleHistory struct {
 	taken    *permitHistory // of the limit of the last version
 
 	mu    sync.Mutex
-	by    map[int64]int // the version by which each permit was granted
+	by    map[int64]int // the version that granted each permit
 	empty []denial
 }
 

@@ -141,7 +141,7 @@ func testRules(c call, set *rules.Set, cases string) int {
 	return exitOK
 }
 
-// showRules prints the limits of a set, one in a line below its domain.
+// showRules prints the limits of a set, each in a line below its domain.
 func showRules(c call, set *rules.Set) {
 	for _, d := range set.Domains() {
 		fmt.Fprintf(c.stdout, "%s%s\n", d.Name, domainSettings(d))

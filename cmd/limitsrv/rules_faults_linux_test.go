@@ -21,10 +21,10 @@ var loadCount = flag.Int("loads", 20, "number of loads of rules of TestFaultsWhi
 const loadsPerKill = 5
 
 // TestFaultsWhileRulesLoad loads rules into a cluster of processes while clients ask by
-// them at all peers and its leaders are killed. No answer may come from older rules than
-// those of an answered load or of an earlier answer, no permit may be given twice, and all
-// peers must end with the same history of loads. All peers have an old file of --rules,
-// which no leader may load.
+// them at all peers and its leaders are killed. No answer may come from older rules than an
+// answered load or an earlier answer, no permit may be given twice, and all peers must end
+// with the same history of loads. All peers have an old file of --rules, which no leader
+// may load.
 func TestFaultsWhileRulesLoad(t *testing.T) {
 	old := filepath.Join(t.TempDir(), "old.yaml")
 	if err := os.WriteFile(old, []byte(ruleText(1)), 0o600); err != nil {
@@ -87,7 +87,7 @@ type ruleLoader struct {
 	c        *trio
 	p        *loadClients
 	versions *ruleVersions
-	loaded   int // the last one
+	loaded   int // the last load
 }
 
 // loadAndKill loads some versions while the leader is killed, and waits until the trio has
@@ -143,8 +143,8 @@ func (l *ruleLoader) load(version int, rng *rand.Rand) error {
 	}
 }
 
-// checkRuleHistory returns an error unless a peer's own history is that of loads of versions
-// 1 to most, one after the other.
+// checkRuleHistory returns an error unless a peer's own history has the loads of versions 1
+// to most in order.
 func (m *peer) checkRuleHistory(most int) error {
 	replies, err := m.ask("READONLY", "RL.RULES HISTORY")
 	if err != nil {

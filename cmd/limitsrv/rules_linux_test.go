@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestEachNodeCompilesRules loads rules on one of three nodes: the others compile them without a
-// request by rules, and so does one that starts again.
+// TestEachNodeCompilesRules loads rules on one of three nodes: the other nodes compile them
+// without a request by rules, and so does a node that starts again.
 func TestEachNodeCompilesRules(t *testing.T) {
 	c := startTrio(t, directories(t))
 	c.awaitRecovery(t)

@@ -18,7 +18,7 @@ func TestConfigSetTakesEffect(t *testing.T) {
 	asks(t, conn, "CONFIG GET loglevel\r\n", "*2\r\n$8\r\nloglevel\r\n$5\r\ndebug\r\n")
 	asks(t, dial(t, "tcp", r.address), "", "-ERR max number of clients reached\r\n")
 
-	// one write, because the client may be closed as idle before a second one
+	// one write, because the client may be closed as idle before a second write
 	asks(t, conn, "CONFIG SET idle-timeout 200ms\r\nCONFIG GET timeout\r\n", "+OK\r\n*2\r\n$7\r\ntimeout\r\n$3\r\n0.2\r\n")
 	if n, err := conn.Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("read %d bytes, %v, want the end after 200ms and a sweep", n, err)

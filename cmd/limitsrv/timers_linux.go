@@ -6,11 +6,11 @@ import (
 	"syscall"
 )
 
-// timerSlack is the time, in nanoseconds, by which the kernel may delay the wake-up of a
-// sleeping thread of a node of a cluster. Go's monitor sleeps for 20 us at a time as long as
-// goroutines make system calls, which those of a node always do. With the 50 us of the kernel
-// it took a fifth of the processor time of a node; with 500 us three nodes take 20 to 24 %
-// less, and decide 12 to 17 % more. Other timers of a node are ten milliseconds and more.
+// timerSlack is the permitted delay, in nanoseconds, of the wake-up of a sleeping thread of a
+// node of a cluster. Go's monitor sleeps for 20 us at a time as long as goroutines make
+// system calls, and a node's goroutines always do. With the 50 us of the kernel it took a
+// fifth of the processor time of a node; with 500 us three nodes take 20 to 24 % less, and
+// decide 12 to 17 % more. Other timers of a node are ten milliseconds and more.
 const timerSlack = 500_000
 
 // slackSet is the environment variable that the second start sees, so that there is no third.

@@ -41,7 +41,7 @@ func (a *authority) clientConfig(t *testing.T) *tls.Config {
 }
 
 // clientConfigWithCert is a client configuration that trusts an authority and has a
-// certificate of another one.
+// certificate of another authority.
 func (a *authority) clientConfigWithCert(t *testing.T, by *authority, end time.Time) *tls.Config {
 	t.Helper()
 	config := a.clientConfig(t)
@@ -147,7 +147,8 @@ func TestTLSWithRedisCLI(t *testing.T) {
 }
 
 // Certificates change while clients are connected: these stay connected, and new clients
-// get the new one. Earlier sessions are not resumed after a change of the client CA.
+// get the new certificate. Earlier sessions are not resumed after a change of the client
+// CA.
 func TestTLSRotation(t *testing.T) {
 	from, to := newAuthority(t), newAuthority(t)
 	files, address := newTLSFiles(t, from), freeAddress(t)

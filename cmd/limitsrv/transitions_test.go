@@ -16,7 +16,7 @@ func fullState(t *testing.T, w *wire) []string {
 	return append(peekAll(t, w), fmt.Sprint(bill[:min(3, len(bill))]))
 }
 
-// wantFullState compares the state with an earlier one.
+// wantFullState compares the state with an earlier state.
 func wantFullState(t *testing.T, place string, w *wire, before []string) {
 	t.Helper()
 	if after := fullState(t, w); !reflect.DeepEqual(after, before) {

@@ -115,8 +115,8 @@ func (c *trio) addresses() (all []string) {
 	return all
 }
 
-// leader returns the index of the only peer that reports itself as leader, or -1
-// without exactly one.
+// leader returns the index of the only peer that reports itself as leader, or -1 if not
+// exactly one peer does.
 func (c *trio) leader() int {
 	found := -1
 	for i, m := range c.peers {

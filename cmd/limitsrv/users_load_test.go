@@ -24,9 +24,8 @@ var userCommands = []string{
 	"ACL LOAD", "CONFIG SET max-clients 1", "SHUTDOWN NOSAVE", "CLIENT|PAUSE 100000", "QUIT",
 }
 
-// While users are reloaded in all ways concurrently, and connections are killed, no
-// client has permissions that its user has in none of the files, and the server keeps
-// running.
+// While users are reloaded in all ways concurrently, and connections are killed, no client
+// has permissions that its user lacks in all files, and the server keeps running.
 func TestUsersReloadUnderLoad(t *testing.T) {
 	testwait.Long(t)
 	path := filepath.Join(t.TempDir(), "users.yaml")

@@ -1,5 +1,5 @@
-// Package completion writes the scripts with which shells complete a command line of
-// limitsrv.
+// Package completion writes the scripts that complete a command line of limitsrv in a
+// shell.
 package completion
 
 import (

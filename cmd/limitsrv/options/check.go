@@ -72,6 +72,6 @@ const minSnapshotLogBytes = 1 << 20
 const (
 	MostClients   = 1_000_000
 	mostIOThreads = 256
-	// mostScriptSteps takes a minute or so, in which the node decides nothing else.
+	// mostScriptSteps takes a minute or so, and the node decides nothing else meanwhile.
 	mostScriptSteps = 1_000_000_000
 )

@@ -75,7 +75,8 @@ const raftProtection = "--cluster-secret-file, --cluster-secret or --raft-tls-ce
 // hasSecret reports whether nodes authenticate each other by a secret.
 func (o *Options) hasSecret() bool { return o.ClusterSecret != "" || o.ClusterSecretFile != "" }
 
-// OpenSecrets reads the secrets of the cluster. It returns nil if none are configured.
+// OpenSecrets reads the secrets of the cluster. It returns nil if no secrets are
+// configured.
 func (o *Options) OpenSecrets(log *slog.Logger) (*link.Secrets, error) {
 	switch {
 	case o.ClusterSecretFile != "":
@@ -92,7 +93,7 @@ func (o *Options) raftOnLoopback() bool {
 	return server.RequireProtection("--raft", o.Raft, false, "") == nil && server.RequireProtection("--raft-bind", o.RaftBind, false, "") == nil
 }
 
-// LinkFiles returns the certificate files of nodes, or nil if none are configured.
+// LinkFiles returns the certificate files of nodes, or nil if no files are configured.
 func (o *Options) LinkFiles() *certs.Files {
 	if o.RaftTLSCert == "" {
 		return nil

@@ -60,7 +60,7 @@ func TestConfigPrecedence(t *testing.T) {
 }
 
 // A mistake in the environment is reported even if the file has a valid value, and a
-// mistake in the file even if the command line has one.
+// mistake in the file even if the command line has a valid value.
 func TestConfigReportsOverriddenMistakes(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "limitsrv.yaml")
 	if err := os.WriteFile(file, []byte("max-clients: 5\n"), 0o600); err != nil {

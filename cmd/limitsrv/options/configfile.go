@@ -48,8 +48,8 @@ func readConfig(name string, options []*kong.Flag) (entries map[string]entry, ex
 	return entries, info.Mode().Perm()&0o004 != 0, err
 }
 
-// parseConfig parses the text of a configuration file. Its error is one mistake, or
-// several joined in order of their lines. The entries are nil if none could be read.
+// parseConfig parses the text of a configuration file. Its error is a mistake, or several
+// mistakes joined in order of their lines. The entries are nil if no entry could be read.
 func parseConfig(name string, text []byte, options []*kong.Flag) (map[string]entry, error) {
 	if len(text) > MaxFileBytes {
 		return nil, fmt.Errorf("%s: a configuration file must have at most %d bytes", name, MaxFileBytes)
@@ -77,7 +77,7 @@ func parseConfig(name string, text []byte, options []*kong.Flag) (map[string]ent
 	return r.entries, nil
 }
 
-// A configReader parses one configuration file.
+// A configReader parses a configuration file.
 type configReader struct {
 	name     string
 	options  []*kong.Flag
@@ -106,7 +106,7 @@ func (r *configReader) document(root *yaml.Node) {
 // name may be a password.
 var nameForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,40}$`)
 
-// pair parses one option.
+// pair parses an option.
 func (r *configReader) pair(key, node *yaml.Node) {
 	if !yamlfile.IsText(key) || !nameForm.MatchString(key.Value) {
 		r.wrong(key.Line, "expected the name of an option, such as max-memory; limitsrv --help shows all of them")

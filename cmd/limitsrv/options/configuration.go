@@ -91,7 +91,7 @@ func (c *Configuration) Warnings() []string {
 
 // flag returns the option of that name.
 //
-// Requires: there is one.
+// Requires: the option exists.
 func (c *Configuration) flag(name string) *kong.Flag {
 	return c.flags[slices.IndexFunc(c.flags, func(f *kong.Flag) bool { return f.Name == name })]
 }
@@ -102,7 +102,7 @@ func (c *Configuration) flag(name string) *kong.Flag {
 func (c *Configuration) Value(name string) string { return valueText(c.flag(name)) }
 
 // Override returns the source of an option that takes precedence over the configuration
-// file: the command line or an environment variable. ok reports whether there is one.
+// file: the command line or an environment variable. ok reports whether there is a source.
 //
 // Requires: there is an option of that name.
 func (c *Configuration) Override(name string) (source string, ok bool) {
@@ -167,7 +167,7 @@ func (c *Configuration) Secrets() map[string]string {
 	return all
 }
 
-// mentions reports whether err mentions an option for which match returns true.
+// mentions reports whether err mentions an option that match accepts.
 func (c *Configuration) mentions(err error, match func(*kong.Flag) bool) bool {
 	if err == nil {
 		return false

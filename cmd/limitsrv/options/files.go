@@ -23,7 +23,8 @@ func (o *Options) LoadUsers() (*users.Table, error) {
 	return users.Load(o.Users)
 }
 
-// OpenTLS reads the certificates for clients. It returns nil if none are configured.
+// OpenTLS reads the certificates for clients. It returns nil if no certificates are
+// configured.
 func (o *Options) OpenTLS(log *slog.Logger) (*certs.Source, error) {
 	if o.TLSCert == "" {
 		return nil, nil

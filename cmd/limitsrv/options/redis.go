@@ -38,8 +38,8 @@ var redisOptions = []struct{ name, advice string }{
 	{"cluster-enabled", "--cluster-mode"},
 }
 
-// redisAdvice returns the equivalent of an option of redis-server, or "" if name is not
-// one.
+// redisAdvice returns the equivalent of an option of redis-server, or "" if redis-server
+// has no option of that name.
 func redisAdvice(name string) string {
 	i := slices.IndexFunc(redisOptions, func(o struct{ name, advice string }) bool { return o.name == name })
 	if i < 0 {

@@ -14,7 +14,7 @@ import (
 	"limitsrv/internal/files"
 )
 
-// ReadRules reads the files of --rules. It returns none without --rules.
+// ReadRules reads the files of --rules. It returns no files without --rules.
 func (o *Options) ReadRules() (all []source.File, err error) {
 	if o.Rules == "" {
 		return nil, nil

@@ -11,7 +11,7 @@ import (
 // (1024), and so on with m, mb, g and gb, in either case.
 type Size int64
 
-// units are the suffixes of a size. No suffix may end with a later one, because the
+// units are the suffixes of a size. No suffix may end with a later suffix, because the
 // first match is used.
 var units = []struct {
 	suffix string

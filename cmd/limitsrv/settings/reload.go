@@ -12,7 +12,7 @@ import (
 // Reload applies the current content of the configuration file, for options that can
 // change at run time. A file with an error changes nothing. The result is logged.
 //
-// Concurrency: one caller at a time.
+// Concurrency: not safe for concurrent use.
 func (s *Settings) Reload() {
 	if s.config.Config == "" {
 		s.log.Info("no --config to reload")
@@ -27,8 +27,8 @@ func (s *Settings) Reload() {
 	}
 }
 
-// adopt changes all options that differ, or none if one is rejected. It logs the
-// changed options and those that need a restart.
+// adopt changes all options that differ, or no option if any change is rejected. It logs
+// the changed options, and the options that need a restart.
 func (s *Settings) adopt(c *options.Configuration) error {
 	var (
 		now              = s.List()

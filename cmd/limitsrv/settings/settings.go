@@ -31,7 +31,7 @@ type Settings struct {
 	evict     bool
 }
 
-// New returns the options of c, none of which can be changed before Allow.
+// New returns the options of c. No option can be changed before Allow.
 func New(c *options.Configuration, log *slog.Logger) *Settings {
 	return &Settings{config: c, log: log, all: c.List(), maxMemory: c.MaxMemory, evict: c.OnFull == "evict"}
 }
@@ -45,7 +45,7 @@ func (s *Settings) List() []session.Option {
 
 // Changes are the functions that apply a changed option to the server.
 //
-// Concurrency: one is called at a time.
+// Concurrency: one function is called at a time.
 type Changes struct {
 	// ReserveClients makes room for that many connections. Its error rejects the change.
 	ReserveClients                   func(clients int) error

@@ -44,8 +44,8 @@ var onOneNode = map[string]string{
 	"scripts.txt":  "the scripts of a node share a budget",
 }
 
-// differing are the commands with replies on a node of a cluster that differ from those
-// of a single node.
+// differing are the commands with other replies on a node of a cluster than on a single
+// node.
 var differing = map[string]string{
 	"ASKING":    "is for nodes of a cluster only",
 	"BGSAVE":    "there is a snapshot to make",
@@ -62,8 +62,7 @@ var differing = map[string]string{
 	"WAIT":      "there are other nodes",
 }
 
-// localCommands are answered from the node's own state, which may be behind on a
-// follower.
+// localCommands are answered from the node's own state, which may be old on a follower.
 var localCommands = []string{"CLUSTER", "DBSIZE", "EVAL", "INFO", "KEYS", "MEMORY", "OBJECT", "RANDOMKEY", "RL.POLICY", "RL.RULES", "RL.STATS", "RL.TOP", "SCAN", "TIME"}
 
 const (
@@ -99,7 +98,7 @@ func (s *scriptTarget) reset(with session.Config) {
 	}
 }
 
-// conn returns the connection with a name. Each new one connects to the next node.
+// conn returns the connection with a name. Each new connection goes to the next node.
 func (s *scriptTarget) conn(name string) *scriptConn {
 	if a := s.actors[name]; a != nil {
 		return a
@@ -118,8 +117,8 @@ func (s *scriptTarget) conn(name string) *scriptConn {
 	return a
 }
 
-// send sends commands in a pipeline and returns the replies; without commands, the
-// replies to earlier ones.
+// send sends commands in a pipeline and returns the replies; without commands, the replies
+// to earlier commands.
 func (s *scriptTarget) send(t *testing.T, name string, all [][][]byte) string {
 	t.Helper()
 	a := s.conn(name)
@@ -168,7 +167,7 @@ func scriptConfig() session.Config {
 	}
 }
 
-// singleTarget returns the target of one node with the given engine seed.
+// singleTarget returns the target of a node with the given engine seed.
 func singleTarget(clock *backend.TestClock, seed persist.Seed) *scriptTarget {
 	c, e := scriptConfig(), engine.New(engine.Options{Seed: seed, Commands: Commands})
 	c.Notices = new(engine.Notices)
@@ -235,7 +234,7 @@ type comparison struct {
 	clock          *backend.TestClock
 }
 
-// Every command has the same effect on any of three nodes as on one.
+// Every command has the same effect on any of three nodes as on a single node.
 func TestScriptsOnThreeNodes(t *testing.T) {
 	testwait.Long(t)
 	files, err := filepath.Glob(scriptFiles)

@@ -31,7 +31,7 @@ type State interface {
 	Load(context.Context) error
 	// StepDown transfers leadership to another node before this process ends.
 	StepDown(context.Context)
-	// Close closes the state, after a snapshot if Parting asks for one.
+	// Close closes the state, after a snapshot if Parting asks for a snapshot.
 	Close(context.Context, backend.Parting) error
 }
 
@@ -40,8 +40,8 @@ type Config struct {
 	*options.Options
 	Version string // of the server
 	Log     *slog.Logger
-	// Fatal is called, from any goroutine, with the error after which a node of a cluster
-	// can't go on.
+	// Fatal is called, from any goroutine, with an error that a node of a cluster can't go
+	// on after.
 	Fatal func(error)
 	// Settling reports whether this node, if it leads a cluster, must still log something that
 	// requests need. nil: never.
@@ -61,7 +61,7 @@ type Opened struct {
 	Secrets      *link.Secrets // nil without a cluster secret
 }
 
-// singleServer returns the Cluster of a server that is no node of one.
+// singleServer returns the Cluster of a server that is not a node of a cluster.
 func singleServer(o *options.Options) backend.Cluster {
 	if o.ClusterMode == "emulated" {
 		return backend.NewEmulated()

@@ -66,7 +66,7 @@ func (s *storeState) Close(ctx context.Context, p backend.Parting) error {
 	return s.Store.Close(ctx, partings[p])
 }
 
-// partings maps the save modes of the commands to those of the store.
+// partings maps the save modes of the commands to the save modes of the store.
 var partings = [...]persist.Parting{
 	backend.SaveIfQuick: persist.SaveIfQuick, backend.SaveNever: persist.SaveNever, backend.SaveAlways: persist.SaveAlways,
 }
@@ -82,7 +82,7 @@ func (k storeAdapter) Backup(name string, done func(path string, err error)) err
 	return redisError(k.Store.Backup(name, done))
 }
 
-// redisError replaces err by Redis's error of the same meaning, if there is one.
+// redisError replaces err by Redis' error of the same meaning, if Redis has it.
 func redisError(err error) error {
 	if errors.Is(err, persist.ErrSaving) {
 		return backend.ErrSaving

@@ -29,9 +29,8 @@ const (
 	sweepSteps = 16
 )
 
-// StartSweeping removes expired keys in the background until stop is called; stop waits
-// for the current tick. A step that removed many keys is followed by another one at
-// once.
+// StartSweeping removes expired keys in the background until stop is called; stop waits for
+// the current tick. A step that removed many keys is followed by another step at once.
 func StartSweeping(s State) (stop func()) {
 	return beat.Start(func(ctx context.Context) {
 		keys := int64(0) // at the last beat
