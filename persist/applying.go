@@ -19,7 +19,7 @@ import (
 // mark is ignored. So no death is detected on systems other than Linux, where the boot is unknown.
 // On file systems in memory there is no mark.
 //
-// A nil Applying does nothing. Concurrency: one goroutine at a time.
+// A nil Applying does nothing. Concurrency: not safe for concurrent use.
 type Applying struct {
 	mark  *applyingMark
 	unmap func() error
@@ -48,7 +48,8 @@ const (
 // Deaths describes the processes that ended while they applied an entry of the log.
 type Deaths struct {
 	// First and Last bound the entry. They are equal if the entry is known. Each process ended
-	// while it applied entries in this range or in an overlapping one. Last 0: no process ended.
+	// while it applied entries in this range or in an overlapping range. Last 0: no process
+	// ended.
 	First uint64 `json:"first"`
 	Last  uint64 `json:"last"`
 	Count int    `json:"count"` // consecutive processes
@@ -113,7 +114,7 @@ func readApplying(fsys vfs.FS, name string) (m applyingMark, err error) {
 	return m, err
 }
 
-// and returns d after one more process that ended at mark m.
+// and returns d after another process that ended at mark m.
 func (d Deaths) and(m applyingMark) Deaths {
 	if m.first == 0 || m.first > m.last {
 		m.first = m.last

@@ -16,7 +16,7 @@ import (
 	"limitsrv/engine"
 )
 
-// A markReader is one command: it looks whether the mark covers the entry that calls it, the number in
+// A markReader is a command: it looks whether the mark covers the entry that calls it, the number in
 // its second argument, and panics if that is the poison. Its third argument is ballast.
 type markReader struct {
 	file     string
@@ -86,8 +86,8 @@ func TestMarkCoversReplay(t *testing.T) {
 	}
 }
 
-// An entry among others that are applied together ends each process. The next one applies them one
-// at a time, the one after it knows the entry, and the fourth refuses.
+// An entry ends each process. The first process applies it together with other entries, the second
+// applies them one at a time, the third knows the entry, and the fourth refuses.
 func TestSuspectsBecomeOne(t *testing.T) {
 	dir := t.TempDir()
 	m := markReader{file: filepath.Join(dir, applyingName), outside: new(atomic.Int64), poison: 42}
@@ -175,7 +175,8 @@ func TestSuspectsAreForgotten(t *testing.T) {
 	}
 }
 
-// In another boot of the machine the mark is of no process, and on a file system in memory there is none.
+// In another boot of the machine the mark is of no process, and on a file system in memory there is no
+// mark.
 func TestMarksWithoutMeaning(t *testing.T) {
 	dir := t.TempDir()
 	a := openMark(t, dir, new(strings.Builder))

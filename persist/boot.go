@@ -18,8 +18,8 @@ func BootID() string {
 }
 
 // BOOT holds the boot id of the system at the last opening of the log. If it differs from
-// the current one, the machine may have lost unsynced bytes since; if it is equal, it has
-// not. A copy on another machine has another boot id.
+// the current boot id, the machine may have lost unsynced bytes since; if it is equal, it
+// has not. A copy on another machine has another boot id.
 const (
 	bootName   = "BOOT"
 	bootWhat   = "run of the system"
@@ -43,7 +43,7 @@ func isSameBoot(fsys vfs.FS, dir, boot string) (bool, error) {
 }
 
 // writeBoot records the boot in which the log is open. Requires: the log was repaired and
-// synced before, because a torn end is later taken for one of this boot.
+// synced before, because a torn end is later taken for a torn end of this boot.
 func writeBoot(fsys vfs.FS, dir, boot string) error {
 	if err := WriteSealed(fsys, dir, bootName, bootWhat, bootFormat, bootMark{boot}); err != nil {
 		return fmt.Errorf("write the boot id: %w", err)

@@ -13,10 +13,11 @@ import (
 // CheckLog verifies the whole log in dir and reports its findings line by line. It writes
 // nothing.
 //
-// Returns: in drop, the end that OpenLog with the same sameBoot would cut off, nil for
-// none. The error is nil if OpenLog would open the log and Read would read it to its end;
-// otherwise it is the first damage, a *CorruptError or *NewerError, or an error of the
-// file system, which is fs.ErrNotExist if there is no log. Requires: the log is not open.
+// Returns: in drop, the end that OpenLog with the same sameBoot would cut off, nil if there
+// is no such end. The error is nil if OpenLog would open the log and Read would read it to
+// its end; otherwise it is the first damage, a *CorruptError or *NewerError, or an error of
+// the file system, which is fs.ErrNotExist if there is no log. Requires: the log is not
+// open.
 func CheckLog(fs vfs.FS, dir string, sameBoot bool, report func(line string)) (drop *Drop, err error) {
 	r, err := checkLog(fs, dir, sameBoot, discardEntries, report)
 	if err != nil {
@@ -124,7 +125,7 @@ type segmentCheck struct {
 	name   string            // of the file
 	end    segmentEnd
 	damage *CorruptError // nil if the segment can be opened and read
-	drop   *Drop         // the end that opening the log cuts off; nil: none
+	drop   *Drop         // the end that opening the log cuts off; nil: it cuts off nothing
 }
 
 // checkSegment verifies segment i, and passes each intact entry to verify. If verify returns a

@@ -23,7 +23,7 @@ type crasher struct {
 	policy Policy
 	mem    *vfs.MemFS
 	log    atomic.Pointer[Log] // nil until the first is open
-	acked  atomic.Uint64       // index up to which Append has returned
+	acked  atomic.Uint64       // index of the last entry that Append has returned for
 	mu     sync.Mutex          // guards the rest: raft-wal replaces segments concurrently
 	random *rand.Rand
 	points int
@@ -60,8 +60,8 @@ func (c *crasher) MaybeError(op errorfs.Op) error {
 func (c *crasher) String() string { return "crasher" }
 
 // reopen opens the files left by a crash of the process or of the machine, checks that at
-// least the entries up to least are there, appends others, and checks after another crash
-// that exactly those entries are there.
+// least the entries up to least are there, appends further entries, and checks after
+// another crash that exactly those entries are there.
 func (c *crasher) reopen(fs *vfs.MemFS, same bool, least uint64, when string) {
 	other := func(index uint64) []byte { return append([]byte("other "), payload(index)...) }
 	o := LogOptions{Policy: c.policy, SegmentBytes: minSegmentBytes, SameBoot: same}

@@ -15,7 +15,7 @@ var errCrashed = errors.New("the power has failed")
 // crashFS is a disk that loses power at a given change: from then on all operations fail,
 // and after holds the contents of the disk after the crash. Reads do not count.
 type crashFS struct {
-	vfs.FS      // a crashable one
+	vfs.FS      // a file system that can crash
 	left    int // changes before the crash
 	percent int // of the unsynced data that survives
 	random  *rand.Rand

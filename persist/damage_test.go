@@ -118,7 +118,7 @@ func outcome(t *testing.T, fs vfs.FS, what string) (last uint64, err error) {
 	return last, err
 }
 
-// outcomeAfter is outcome in the same boot or in another one; it also returns the dropped
+// outcomeAfter is outcome in the same boot or in another boot; it also returns the dropped
 // end.
 func outcomeAfter(t *testing.T, fs vfs.FS, what string, same bool) (last uint64, dropped *Drop, err error) {
 	t.Helper()
@@ -138,7 +138,7 @@ func outcomeAfter(t *testing.T, fs vfs.FS, what string, same bool) (last uint64,
 	return l.Last(), l.Dropped(), err
 }
 
-// known reports whether an error is one that reports damage.
+// known reports whether an error reports damage.
 func known(err error) bool {
 	var corrupt *CorruptError
 	var version *NewerError
@@ -153,8 +153,8 @@ var readOnly = errorfs.InjectorFunc(func(op errorfs.Op) error {
 	return nil
 })
 
-// damage damages one file and returns a description. traceless reports that entries
-// behind the first damage may have left no trace.
+// damage damages a file and returns a description. traceless reports that entries after the
+// first damage may have left no trace.
 func damage(r *rand.Rand, c contents, name string) (how string, traceless bool) {
 	b := c[name]
 	at := r.IntN(len(b))
@@ -179,14 +179,14 @@ func damage(r *rand.Rand, c contents, name string) (how string, traceless bool) 
 	return fmt.Sprintf("%s cut to %d bytes", name, at), true
 }
 
-// TestDamage damages every file in many ways. The log must be rejected, or be correct:
-// only entries at the end are missing, and only ones that a power failure may lose.
+// TestDamage damages every file in many ways. The log must be rejected, or be correct: only
+// entries at the end are missing, and only entries that a power failure may lose.
 func TestDamage(t *testing.T) {
 	const last = 57
 	for _, tt := range []struct {
 		policy Policy
 		synced uint64
-		least  uint64 // entries kept if later ones left a trace; otherwise the log is rejected
+		least  uint64 // entries kept if later entries left a trace; otherwise the log is rejected
 	}{
 		{Always, 0, last - 1},
 		{EverySecond, 54, 54},

@@ -9,8 +9,8 @@ import (
 	"limitsrv/engine"
 )
 
-// A Decoder reads entries. Its batch is reused, so it must be used with one engine only.
-// Concurrency: one goroutine at a time.
+// A Decoder reads entries. Its batch is reused, so it must be used with a single engine
+// only. Concurrency: not safe for concurrent use.
 type Decoder struct {
 	// MaxOps bounds the ops of a batch; 0: no bound.
 	MaxOps int
@@ -40,9 +40,9 @@ var (
 // until yield returns.
 //
 // data may be any bytes. All yielded values are within the bounds of the engine; at the
-// first one that is not, Decode returns an error that describes it, after yielding the
-// batches before. If this program does not know the version of the entry, or the level of
-// a batch, Decode returns a *NewerError.
+// first value that is not, Decode returns an error that describes it, after yielding the
+// batches before. If this program does not know the version of the entry, or the level of a
+// batch, Decode returns a *NewerError.
 //
 // Cost: time linear in the length of data; memory of at most 100 times that length, kept
 // for the next entry; no allocation in steady state.
@@ -74,7 +74,7 @@ func (d *Decoder) Decode(data []byte, yield func(stamp engine.Instant, b *engine
 	return nil
 }
 
-// statement reads the statement of an entry of a version, if it has one.
+// statement reads the statement of an entry of a version, if it has a statement.
 func (d *Decoder) statement(version byte) error {
 	if version == entryLimits || len(d.data) == 0 || d.data[0] != opEffects {
 		return nil

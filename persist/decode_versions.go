@@ -25,7 +25,7 @@ var flagsOf = [...]flags{
 }
 
 // group checks the part of an op in a group. left is the number of ops that are left of the
-// current one, without this op.
+// current group, without this op.
 func (d *Decoder) group(op *engine.Op, left *int) error {
 	switch {
 	case *left > 0 && op.Group != 0:

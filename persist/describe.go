@@ -17,7 +17,7 @@ const (
 	describedName   = 64 // bytes of the name of a function
 )
 
-// Describe describes an entry of the log in one line for an operator: its time, its ops, and the
+// Describe describes an entry of the log in a line for an operator: its time, its ops, and the
 // scripts that it runs. It shows no keys and no arguments, because these may be secret. source
 // returns the text of a script by its SHA-1 in hexadecimal, or "" if it is unknown; nil: all are
 // unknown. If an entry can't be read completely, the description ends with the reason.

@@ -9,14 +9,13 @@ import (
 // WatchEvery is the period of a DiskWatch that is not idle.
 const WatchEvery = 50 * time.Millisecond
 
-// idleAfter is the number of periods without a write after which a DiskWatch stops its
-// timer.
+// A DiskWatch stops its timer after idleAfter periods without a write.
 const idleAfter = 20
 
-// A DiskWatch measures the duration of writes to one disk in time during which this
-// process ran: it counts its own periods, each as two at most. So the time in which the
-// process was stopped, or got no processor, is not mistaken for a disk that hangs. All
-// logs on a disk share one DiskWatch. While nothing is written it sets no timer.
+// A DiskWatch measures the duration of writes to a disk. It only counts time while this
+// process ran: it counts its own periods, each as two at most. So a process that was
+// stopped, or got no processor, is not mistaken for a disk that hangs. All logs on a disk
+// share a DiskWatch. While nothing is written it sets no timer.
 type DiskWatch struct {
 	ran    atomic.Int64 // nanoseconds
 	writes activity     // signalled when a write begins
@@ -78,7 +77,7 @@ func (s *Stopwatch) Start() {
 // Stop ends the measurement.
 func (s *Stopwatch) Stop() { s.since.Store(0) }
 
-// Running returns the duration of the write so far, and whether one is under way.
+// Running returns the duration of the write so far, and whether a write is under way.
 func (s *Stopwatch) Running() (took time.Duration, running bool) {
 	since := s.since.Load()
 	if since == 0 {

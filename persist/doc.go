@@ -1,4 +1,4 @@
-// Package persist stores the state of one node on disk: a log of decisions, snapshots in
+// Package persist stores the state of a node on disk: a log of decisions, snapshots in
 // Pebble, and recovery from both. It owns the data directory and the order in which
 // decisions reach the disk.
 //
@@ -36,33 +36,33 @@
 //	LOCK        locked by the process that uses the directory
 //	BOOT        boot id of the system at the last opening of the log
 //	STOPPED     last entry of the log at the last clean shutdown
-//	log-000001  the log: segments of raft-wal, and META, which lists the valid ones
+//	log-000001  the log: segments of raft-wal, and META, which lists the valid segments
 //	snapshots   a Pebble store with the rows of snapshots, and a record for each
-//	            complete one
+//	            complete snapshot
 //	APPLYING    the entry that is being applied, mapped into memory
-//	DEATHS      the entry at which the last processes ended
+//	DEATHS      the entry that the last processes ended at
 //	skipped-entry-N  an entry that the log skips, for the operator
-//	backups     directories like this one, to be copied
+//	backups     directories like this directory, to be copied
 //	BACKUP      in a backup: origin of its state; removed when a server starts on it
 //
 // # Promises
 //
 //   - A decision that a Store has answered after Commit survives the end of the process
-//     and, under Always, the end of the machine. Under EverySecond a power failure loses
-//     at most the decisions since the last sync, one second ago.
+//     and, under Always, the end of the machine. Under EverySecond a power failure loses at
+//     most the decisions since the last sync, a second ago.
 //   - A replay makes the same decisions: log order is decision order, each batch has its
 //     stamp, evicted keys are Forgets in the log, and Full forbids new keys. The memory
 //     bound is not enforced while the state is loaded, because a granted permit stays
 //     granted.
 //   - Time after a restart is not before the last stamp.
 //   - All data is verified before use: each log entry, snapshot row and small file has a
-//     checksum, and the totals are checked as well. Damaged data is rejected with the
-//     name of its file, and nothing is changed. The one exception is the end of the log:
-//     a killed process leaves the first part of one write there, and a power failure any
-//     bytes in place of unsynced ones. That end is cut off and reported, unless later
-//     data proves that it had been on disk.
-//   - A snapshot is the state at one log index and is written while decisions continue.
-//     It is valid once it is complete and on disk; only then is the data that it replaces
+//     checksum, and the totals are checked as well. Damaged data is rejected with the name
+//     of its file, and nothing is changed. The only exception is the end of the log. A
+//     killed process leaves the first part of a write there, and a power failure any bytes
+//     in place of unsynced bytes. That end is cut off and reported, unless later data
+//     proves that it had been on disk.
+//   - A snapshot is the state at a log index and is written while decisions continue. It is
+//     valid once it is complete and on disk; only then is the data that it replaces
 //     removed.
 //   - No entry of the log keeps a node from starting. A process records the entry that it is
 //     applying, so the next process can tell at which entry it ended, and an operator can skip it.

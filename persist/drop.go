@@ -23,8 +23,8 @@ type Drop struct {
 	Bytes  int64
 	// Entries is a lower bound; Decisions counts those in entries that can still be read.
 	First, Entries, Decisions int64
-	// Unfinished reports that the end is the write during which a process was killed:
-	// none of it was answered.
+	// Unfinished reports that the end is a write that was cut off when the process was
+	// killed: no part of it was answered.
 	Unfinished bool
 }
 
@@ -49,14 +49,15 @@ func (d *Drop) Warn(log *slog.Logger) {
 	log.Warn(what, "file", d.File, "byte", d.Offset, "bytes", d.Bytes, "first_entry", d.First, "entries", d.Entries, "decisions", d.Decisions)
 }
 
-// planDrop returns the end of the last segment that must be cut off; nil: nothing must. It returns
+// planDrop returns the end of the last segment that must be cut off; nil: no end must. It returns
 // a *CorruptError if neither a killed process nor, in another boot, a power failure can leave such
 // an end:
 //
 //   - the head of the file is wrong;
 //   - an intact entry can't be applied;
 //   - a later entry shows that the first missing entry had been synced before it was written;
-//   - in the same boot, the end is not one unfinished write without an entry after the torn one.
+//   - in the same boot, the end is not one unfinished write without an entry after the torn
+//     entry.
 func planDrop(fs vfs.FS, name string, c *codec, end segmentEnd, sameBoot bool) (*Drop, error) {
 	if end.reason == "" {
 		return nil, nil
@@ -89,15 +90,15 @@ func planDrop(fs vfs.FS, name string, c *codec, end segmentEnd, sameBoot bool) (
 	return nil, damage
 }
 
-// trailingRecords summarises the whole entries found behind the valid end of a segment.
+// trailingRecords summarises the whole entries found after the valid end of a segment.
 type trailingRecords struct {
 	last          uint64 // highest index of a whole entry
 	index, synced uint64 // of the entry with the largest synced
 	decisions     int64
 }
 
-// findTrailing searches for whole entries behind the end, at every offset where frames
-// may begin.
+// findTrailing searches for whole entries after the end, at every offset where frames may
+// start.
 func findTrailing(file *readAhead, c *codec, end segmentEnd) (found trailingRecords, err error) {
 	decoder := Decoder{Commands: anyCommands{}}
 	at := max(end.offset, segmentHead)

@@ -7,12 +7,12 @@ import (
 	"limitsrv/engine"
 )
 
-// An Entry is the payload of one log entry, on a single node and in a cluster: batches of
-// ops, each with the time at which it was applied. Applying them in order to an engine in
-// the state before the first yields the state after the last.
+// An Entry is the payload of a log entry, on a single node and in a cluster: batches of
+// ops, each with its time. Applying them in order to an engine in the state before the
+// first yields the state after the last.
 //
 // The Append methods build it and rely on the bounds of the ops; a Decoder reads it. It
-// keeps its memory over Reset. Concurrency: one goroutine at a time.
+// keeps its memory over Reset. Concurrency: not safe for concurrent use.
 //
 // # Format
 //
@@ -39,12 +39,12 @@ import (
 //	if moreDB:          DB
 //	Command; Micros; number of Args; of each: its length, its bytes
 //
-// The parameters are none; new; or those of the last or the last but one distinct value
-// in this entry, so neither a pipeline of one limit nor a group of two repeats them. A
-// Take of one from a 22-byte key with known parameters has 24 bytes.
+// The parameters are absent, new, or equal to the last or the second last distinct value in
+// this entry, so neither a pipeline of a limit nor a group of two repeats them. A Take of 1
+// from a 22-byte key with known parameters has 24 bytes.
 //
-// Version 1 has no statements, Dos, Learns, databases, Flushes of one database, headTight or
-// headLevel.
+// Version 1 has no statements, Dos, Learns, databases, Flushes of a single database,
+// headTight or headLevel.
 //
 // Version 2 has no calls from newerCalls on, modes AnyOf and Guard, penalty boxes, Needs, or
 // Acquires of N = 0. Its groups have at most 64 members, all of them Takes without a mode; a Group
@@ -81,7 +81,7 @@ const (
 	paramsBits  = 3 << 4
 	paramsNone  = 0 << 4
 	paramsLast  = 1 << 4
-	paramsOther = 2 << 4 // last but one
+	paramsOther = 2 << 4 // second last
 	paramsNew   = 3 << 4
 
 	opOne  = 1 << 6 // N is 1
@@ -158,8 +158,8 @@ func VersionOf(b *engine.Batch) int {
 	return int(version)
 }
 
-// newerCalls is the first number of a call that programs of version 2 do not know: those of
-// functions and of rules. They would reject an entry with one as damaged.
+// newerCalls is the first number of a call that programs of version 2 do not know: the
+// calls of functions and of rules. They would reject an entry with such a call as damaged.
 const newerCalls = 1<<13 + 18
 
 // versionOf returns the lowest version that has an op of a batch. left is the number of ops that are
@@ -194,7 +194,7 @@ func adjusts(op *engine.Op) bool {
 // isPlainTake reports whether groups of any version may have a member.
 func isPlainTake(op *engine.Op) bool { return op.Kind == engine.Take && op.Mode == 0 }
 
-// A batchWriter adds ops of one batch, and the head before the first.
+// A batchWriter adds ops of a batch, and the head before the first.
 type batchWriter struct {
 	e      *Entry
 	stamp  engine.Instant
@@ -317,8 +317,8 @@ func hasKey(k engine.Kind) bool {
 	return k != engine.Flush && k != engine.Learn && k != engine.Needs
 }
 
-// recentParams holds the last two distinct parameters of an entry. An unset one is zero,
-// and no op refers to it.
+// recentParams holds the last two distinct parameters of an entry. Unset parameters are
+// zero, and no op refers to them.
 type recentParams struct{ last, other engine.Params }
 
 // code returns the code of p and makes p the last.

@@ -14,7 +14,7 @@ import (
 	"limitsrv/internal/testing/testwait"
 )
 
-// A step is a batch and the time at which it was applied.
+// A step is a batch and its time.
 type step struct {
 	Stamp  engine.Instant
 	Atomic bool
@@ -316,7 +316,8 @@ func TestVersionsOfCalls(t *testing.T) {
 	}
 }
 
-// TestOlderGroupOfOne: until version 2 a group of one was none, also with a mode.
+// TestOlderGroupOfOne: until version 2 a group of a single op was no group, also with a
+// mode.
 func TestOlderGroupOfOne(t *testing.T) {
 	steps := []step{{1, false, []engine.Op{{Kind: engine.Take, Mode: engine.Shadow, Params: token, N: 1, Key: []byte("k"), Group: 1}}}}
 	data := encode(steps)
@@ -406,7 +407,7 @@ func TestEntryAllocates(t *testing.T) {
 	}
 }
 
-// takesOf returns a batch of Takes with 22-byte keys, all of which changed state.
+// takesOf returns a batch of Takes with 22-byte keys. Each of them changed state.
 func takesOf(ops int) *engine.Batch {
 	b := &engine.Batch{}
 	for i := range ops {

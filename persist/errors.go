@@ -7,7 +7,7 @@ import (
 )
 
 // A CorruptError reports that data on disk differs from the data written: it was damaged,
-// truncated, or is not from limitsrv. None of it was used, and nothing was changed.
+// truncated, or is not from limitsrv. The data was not used, and nothing was changed.
 type CorruptError struct {
 	What   string // the damaged object, for example "snapshot 5"
 	File   string // empty if unknown

@@ -38,8 +38,8 @@ type uncertain struct{}
 func (uncertain) Error() string { return "the decision may or may not have been applied" }
 func (uncertain) Code() string  { return "UNCERTAIN" }
 
-// fail marks the disk as failed, if it is not already, and returns the failure. Nothing
-// is appended to the log until reopenLog has started a new one.
+// fail marks the disk as failed, if it is not already, and returns the failure. Nothing is
+// appended to the log until reopenLog has started a new log.
 func (s *Store) fail(err error) *Failure {
 	s.mu.Lock()
 	if s.failing {

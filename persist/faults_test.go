@@ -239,7 +239,7 @@ func TestDropBefore(t *testing.T) {
 			if l.First() > before && l.First() != first {
 				t.Errorf("seed %d: dropped before %d: the first is %d", seed, before, l.First())
 			}
-			// A concurrent change of segment may have created a later one.
+			// A concurrent change of segment may have created a later segment.
 			if l.First() < want || segments()[0] != l.First() {
 				t.Errorf("seed %d: dropped before %d: the first is %d, want %d, segments %d", seed, before, l.First(), want, segments())
 			}

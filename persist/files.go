@@ -13,8 +13,8 @@ import (
 )
 
 // files is the file layer below raft-wal: a types.VFS over any vfs.FS. It implements the
-// fsync policy: under Always a file's Sync is an fdatasync, under others it marks the
-// file dirty for files.sync.
+// fsync policy: under Always a file's Sync is an fdatasync, under other policies it marks
+// the file dirty for files.sync.
 //
 // A segment file exists on disk, with its space reserved, before META names it: prepare
 // creates it, and Create returns it. So a segment that is named and does not exist was

@@ -29,7 +29,7 @@ const (
 	identityFormat = 1
 )
 
-// A Seed is the secret from which all hash keys are derived. It must stay secret, because it lets a
+// A Seed is the secret that all hash keys are derived from. It must stay secret, because it lets a
 // client choose keys that collide.
 type Seed [16]byte
 
@@ -60,8 +60,8 @@ type Dir struct {
 	lock io.Closer
 }
 
-// OpenDir locks a data directory for this process until Close. A missing or empty one is
-// created, with a new identity. It returns a *InUseError if another process holds the
+// OpenDir locks a data directory for this process until Close. A missing or empty directory
+// is created, with a new identity. It returns a *InUseError if another process holds the
 // lock, a *NewerError if a newer limitsrv wrote the directory, a *CorruptError if the
 // identity is damaged, and an error if there are files but no identity.
 //
@@ -158,7 +158,7 @@ func (d *Dir) takeLock() error {
 	return nil
 }
 
-// loadIdentity reads the identity, or creates one for a directory without.
+// loadIdentity reads the identity, or creates an identity for a directory without.
 func (d *Dir) loadIdentity() error {
 	err := ReadSealed(d.FS, d.join(identityName), identityWhat, identityFormat, &d.Identity)
 	if !isMissing(err) {

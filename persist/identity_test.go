@@ -126,7 +126,7 @@ func TestOpenDirKeepsForeignFiles(t *testing.T) {
 	}
 }
 
-// lateFS is a disk on which another process creates a file just before the lock.
+// lateFS is a disk where another process creates a file just before the lock.
 type lateFS struct{ vfs.FS }
 
 func (l lateFS) Lock(name string) (io.Closer, error) {
@@ -142,7 +142,7 @@ func TestOpenDirChecksAgain(t *testing.T) {
 	}
 }
 
-// After a power failure at any point the next start is either the first one or has the
+// After a power failure at any point the next start is either the first start or has the
 // same identity.
 func TestOpenDirCrash(t *testing.T) {
 	seed := testwait.Seed(t)

@@ -25,8 +25,8 @@ func (d *Dir) RemoveLeftovers() error {
 // isTemporary reports whether name is the name of an incomplete file or directory.
 func isTemporary(name string) bool { return strings.HasSuffix(name, suffixTemporary) }
 
-// removeMatching removes each entry of a directory for which match returns true. It does nothing if
-// the directory does not exist.
+// removeMatching removes each entry of a directory that match accepts. It does nothing if the
+// directory does not exist.
 func removeMatching(fsys vfs.FS, dir string, match func(name string) bool) error {
 	names, err := fsys.List(dir)
 	if isMissing(err) {

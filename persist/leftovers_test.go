@@ -114,7 +114,7 @@ func checkSegments(t *testing.T, fsys vfs.FS, part string, at int) {
 			there++
 		}
 	}
-	if there > named+1 { // one is complete, and META could not be written
+	if there > named+1 { // a segment is complete, and META could not be written
 		t.Errorf("%s with a disk that is full at write %d: %d segments, and META names %d", part, at, there, named)
 	}
 }
@@ -221,7 +221,7 @@ func (d *smallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
 	return vfs.DiskUsage{AvailBytes: d.free}, nil
 }
 
-// A snapshot that would leave too little room is not begun, and the older one stays.
+// A snapshot that would leave too little room is not begun, and the older snapshot stays.
 func TestSnapshotsKeepRoom(t *testing.T) {
 	disk := &smallDisk{vfs.NewMem(), 1 << 40}
 	s, err := OpenSnapshots(disk, "/s", SnapshotOptions{Reserve: 1 << 20})
@@ -262,7 +262,7 @@ func TestSnapshotsKeepRoom(t *testing.T) {
 	}
 }
 
-// A segment for which the disk has too little room is smaller, and Short reports it.
+// A segment is smaller if the disk has too little room, and Short reports it.
 func TestSegmentOnNearlyFullDisk(t *testing.T) {
 	const most = 1 << 20 // bytes that can be reserved
 	room := errorfs.InjectorFunc(func(op errorfs.Op) error { return nil })
@@ -293,7 +293,7 @@ func TestSegmentOnNearlyFullDisk(t *testing.T) {
 	}
 }
 
-// reserving is a disk on which files can reserve so many bytes.
+// reserving is a disk with so many bytes for files to reserve.
 type reserving struct {
 	vfs.FS
 	most int64

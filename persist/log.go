@@ -20,8 +20,8 @@ import (
 // LogOptions configures a Log.
 type LogOptions struct {
 	Policy Policy
-	// SegmentBytes is the size of a segment file, all of which is reserved when the file
-	// is created: 4 KB to 1 GB; 0 means 64 MB.
+	// SegmentBytes is the size of a segment file. It is reserved when the file is created:
+	// 4 KB to 1 GB; 0 means 64 MB.
 	SegmentBytes int64
 	// First is the index of the first entry of a new log; 0 means 1. An existing log
 	// continues at its end.
@@ -59,9 +59,8 @@ func (o *LogOptions) check() error {
 	return nil
 }
 
-// A Log is a sequence of entries with consecutive indexes, in segment files of one
-// directory. It is built on raft-wal, with a file layer, META, codec and recovery of its
-// own.
+// A Log is a sequence of entries with consecutive indexes, in segment files of a directory.
+// It is built on raft-wal, with a file layer, META, codec and recovery of its own.
 //
 // After a write, sync or change of segment that failed, a Log is broken for good, because
 // the state of its files is unknown. Entries that can be read remain correct.
@@ -95,7 +94,7 @@ type Log struct {
 	stop, done chan struct{} // of the sync goroutine
 }
 
-// OpenLog opens the log in dir, or creates one. It recovers from a crash: an unfinished
+// OpenLog opens the log in dir, or creates a log. It recovers from a crash: an unfinished
 // write at the end is cut off, and reported by Dropped. If the end does not look like the
 // result of a killed process or, unless SameBoot, of a machine that went down under the
 // policy of that time, OpenLog returns a *CorruptError and changes nothing. Older entries
@@ -175,7 +174,7 @@ func (l *Log) openWAL() (w *wal.WAL, err error) {
 // block while Busy, or during another change. A larger entry is rejected; after any other
 // error the log is broken, and every later Append returns that error.
 //
-// Cost: one write(2), and copies of data.
+// Cost: a write(2), and copies of data.
 func (l *Log) Append(data []byte) (index uint64, err error) {
 	l.writeMu.Lock()
 	defer l.writeMu.Unlock()
@@ -195,8 +194,8 @@ func (l *Log) Append(data []byte) (index uint64, err error) {
 	return index, nil
 }
 
-// store writes entries that follow the last one, in one write and as one commit. Requires: writeMu
-// is held.
+// store writes entries that follow the last entry, in a write and as a single commit.
+// Requires: writeMu is held.
 func (l *Log) store(entries []*raft.Log) error {
 	if invariants.Enabled {
 		l.checkNext(entries)
@@ -229,7 +228,7 @@ func (l *Log) checkNext(entries []*raft.Log) {
 	}
 }
 
-// Dropped returns the end that was cut off when the log was opened, nil if none was.
+// Dropped returns the end that was cut off when the log was opened, nil if no end was.
 func (l *Log) Dropped() *Drop { return l.dropped }
 
 // Skipped returns the skipped entries.
@@ -238,7 +237,7 @@ func (l *Log) Skipped() SkippedEntries { return l.skipped }
 // Name returns the name of the directory.
 func (l *Log) Name() string { return l.fs.PathBase(l.dir) }
 
-// First returns the index of the first entry, or of the next one if there are no entries.
+// First returns the index of the first entry, or of the next entry if there are no entries.
 func (l *Log) First() uint64 { return l.first.Load() }
 
 // Last returns the index of the last entry, or First-1 if there are no entries.

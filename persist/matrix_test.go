@@ -35,7 +35,7 @@ var fileDamages = []struct {
 	{"zeros appended", func(data []byte) []byte { return append(data, make([]byte, 100)...) }},
 }
 
-// junk returns n bytes, none of them zero.
+// junk returns n bytes, without zeros.
 func junk(n int) []byte { return bytes.Repeat([]byte("limitsrv? "), n/10+1)[:n] }
 
 func flipAt(data []byte, at int) []byte {
@@ -50,7 +50,7 @@ func flipAt(data []byte, at int) []byte {
 var matrixDirs = []struct {
 	name string
 	end  func(t *testing.T, s *Store, dir string) (left string)
-	boot string // empty: the boot in which it was created
+	boot string // empty: the boot that created it
 }{
 	{"ended", func(t *testing.T, s *Store, dir string) string { end(t, s, false); return dir }, ""},
 	{"killed", killedCopy, ""},

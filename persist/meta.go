@@ -152,7 +152,7 @@ func readMeta(files vfs.FS, dir string) (*logState, error) {
 	return s, nil
 }
 
-// writeMeta replaces META. After an error either the old or the new one is there.
+// writeMeta replaces META. After an error either the old or the new META is there.
 func writeMeta(files vfs.FS, dir string, s *logState) error {
 	made := files.PathJoin(dir, metaNew)
 	if err := replaceFile(files, made, files.PathJoin(dir, metaName), s.encode()); err != nil {

@@ -14,25 +14,25 @@ import (
 //	logFirst:  exec -> waiting -> [build, append, fsync] -> [apply, answer]
 //	else:      exec -> [apply, answer] -> pending -> [append]
 //
-// Only exec and commit differ. The rest has one form, because a step that an order does
-// not need is empty there: without logFirst no request waits and no group is in flight,
-// and with it pending is empty except while a group is built.
+// Only exec and commit differ. The rest has a single form, because a step that an order
+// does not need is empty there: without logFirst no request waits and no group is in
+// flight, and with it pending is empty except while a group is built.
 //
 // With logFirst, requests wait while the previous group is synced; then a group is logged
-// as one entry with one stamp, applied and answered. Writing and applying have a goroutine
-// each, so the disk works on one group while the previous one is applied. When the disk
-// fails, the group that is being written is answered UNCERTAIN and never applied, and
-// waiting requests are rejected.
+// as a single entry with a single stamp, applied and answered. Writing and applying have a
+// goroutine each, so the disk works on a group while the previous group is applied. When
+// the disk fails, the group that is being written is answered UNCERTAIN and never applied,
+// and waiting requests are rejected.
 //
-// Otherwise the changes go into an entry in memory, and Commit appends it before any of
-// its decisions is answered. No decision waits for an fsync. Commit appends in its own
+// Otherwise the changes go into an entry in memory, and Commit appends it before any of its
+// decisions is answered. No decision waits for an fsync. Commit appends in its own
 // goroutine while the log is idle, as that is a copy into the page cache. During a sync or
 // a change of segment an append may block as long as the disk does. The writer goroutine
-// then appends, and callers of Commit stop waiting when the disk has failed or hangs;
-// their decisions are not logged. A sync is the first operation that meets a disk that
-// hangs, because there is one every second. (Having the writer goroutine append always
-// would be simpler, but a client with one request at a time then took 39 us instead of
-// 23, because the runtime wakes another thread for it.)
+// then appends, and callers of Commit stop waiting when the disk has failed or hangs; their
+// decisions are not logged. A sync is the first operation that meets a disk that hangs,
+// because there is a request every second. (Having the writer goroutine append always would
+// be simpler, but a client with a single request at a time then took 39 us instead of 23,
+// because the runtime wakes another thread for it.)
 type pipeline struct {
 	s        *Store
 	logFirst bool
@@ -71,7 +71,7 @@ type commitWaiter struct {
 // An appendedGroup is a group that was appended to the log.
 type appendedGroup struct {
 	*commit.Group[request]
-	index uint64 // of its entry, or of the previous entry if it has none
+	index uint64 // of its entry, or of the previous entry if it has no entry
 }
 
 // A tail is the next entry of the log.
@@ -83,7 +83,7 @@ type tail struct {
 const (
 	// maxGroups bounds the groups that wait to be applied.
 	maxGroups = 4
-	// maxGroupBytes is the size of an entry after which no further batch is added.
+	// No further batch is added to an entry of maxGroupBytes.
 	maxGroupBytes = 4 << 20
 	// maxCommitWaiters is the capacity of waiters; further callers of Commit block before
 	// it.

@@ -12,7 +12,7 @@ import (
 	"limitsrv/persist/commit"
 )
 
-// together executes batches as one group and returns their errors.
+// together executes batches as a single group and returns their errors.
 func together(s *Store, batches ...*engine.Batch) []error {
 	answers := make([]chan error, len(batches))
 	for i, b := range batches {
@@ -27,7 +27,7 @@ func together(s *Store, batches ...*engine.Batch) []error {
 	return errs
 }
 
-// taking returns a batch that takes one permit from each key.
+// taking returns a batch that takes a permit from each key.
 func taking(p engine.Params, keys ...string) *engine.Batch {
 	b := &engine.Batch{}
 	for _, key := range keys {
@@ -54,7 +54,7 @@ func TestBatchesAreReused(t *testing.T) {
 		}
 	}
 	check(1, together(s, a, b)...)
-	check(3, perform(s, a)) // 1 more, and that of the other batch
+	check(3, perform(s, a)) // 1 more, and the permit of the other batch
 	a.Ops = append(a.Ops, taking(counterOf, "c", "d", "e", "f", "g").Ops...)
 	check(4, together(s, a, b)...)
 	check(6, perform(s, a))
@@ -96,7 +96,7 @@ func TestEvictedInFlight(t *testing.T) {
 	o.Engine = engine.Options{Shards: 1, MaxMemory: 200 << 10, Evict: true}
 	s := start(t, o)
 	p := s.pipeline
-	// writeGroup writes a group of one batch without passing it on.
+	// writeGroup writes a group of a batch without passing it on.
 	writeGroup := func(b *engine.Batch) *commit.Group[request] {
 		s.Exec(b, func(error) {})
 		s.logMu.lock()

@@ -18,7 +18,7 @@ const (
 	Never
 )
 
-// policies holds the names of the policies, by Policy: those of Redis.
+// policies holds the names of the policies, by Policy. Redis has the same names.
 var policies = [...]string{EverySecond: "everysec", Always: "always", Never: "no"}
 
 // String returns the name of the policy: always, everysec or no.

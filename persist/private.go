@@ -21,9 +21,9 @@ func makePrivate(fsys vfs.FS, name string) error {
 	return os.Chmod(name, privateMode)
 }
 
-// makeAllPrivate sets the mode of all files below a directory that group or others may access to
-// privateMode. Earlier versions created them with the rights that the umask permitted. It continues
-// after an error, and returns all errors.
+// makeAllPrivate sets privateMode on each file below a directory that other users may access.
+// Earlier versions created them with the rights that the umask permitted. It continues after an
+// error, and returns all errors.
 func makeAllPrivate(fsys vfs.FS, dir string) error {
 	if fsys != vfs.Default {
 		return nil

@@ -11,8 +11,9 @@ import (
 	"limitsrv/engine"
 )
 
-// TestFilesArePrivate opens a new data directory and one whose files others may read and write: with
-// the seed in IDENTITY, and in the records of snapshots, one can aim keys.
+// TestFilesArePrivate opens a new data directory, and a directory with files that other users may
+// read and write: with the seed in IDENTITY, and in the records of snapshots, an attacker can aim
+// keys.
 func TestFilesArePrivate(t *testing.T) {
 	o, dir := testOptions(t, vfs.Default, Always), t.TempDir()
 	o.Dir = dir

@@ -27,7 +27,7 @@ type raftCrasher struct {
 
 	mu            sync.Mutex // guards the rest: raft-wal replaces segments concurrently
 	random        *rand.Rand
-	before, after *raftModel // the step under way, or the last one
+	before, after *raftModel // the step under way, or the last step
 	step          raftStep
 	points        int
 }
@@ -185,8 +185,8 @@ func raftCrashEverywhere(t *testing.T, policy Policy) (points int) {
 	return c.points
 }
 
-// TestRaftSynced replaces an entry that was on disk, behind a torn one: that the old
-// entry was synced must not count for the new one.
+// TestRaftSynced replaces an entry that was on disk, after a torn entry. The sync of the
+// old entry must not count for the new entry.
 func TestRaftSynced(t *testing.T) {
 	for _, tt := range []struct {
 		name     string

@@ -8,8 +8,8 @@ import (
 
 // A RaftLog is the LogStore and MonotonicLogStore that raft uses on a Log. Stored entries
 // are on disk according to the Policy. Deleted entries are gone from the disk when
-// DeleteRange returns, under any Policy, so that none reappears behind or among their
-// replacements.
+// DeleteRange returns, under any Policy, so that no deleted entry reappears after or among
+// their replacements.
 //
 // An error that breaks the Log is passed to its OnError; nothing is stored or deleted
 // from then on, and entries that can be read remain correct. A log that has lost its META
@@ -33,7 +33,7 @@ func (r *RaftLog) LastIndex() (uint64, error) { return r.log.wal.LastIndex() }
 
 // GetLog implements raft.LogStore. It returns raft.ErrLogNotFound if there is no such entry. It
 // verifies the entry, and returns the replacement of a skipped entry. The Data and Extensions of
-// into belong to the caller. Cost: one read of the file, or two if the segment is full.
+// into belong to the caller. Cost: a read of the file, or two if the segment is full.
 func (r *RaftLog) GetLog(index uint64, into *raft.Log) error {
 	l := r.log
 	l.readMu.RLock()
@@ -62,8 +62,8 @@ func (r *RaftLog) StoreLog(entry *raft.Log) error { return r.StoreLogs([]*raft.L
 // entry have at most 32 MB together. Other entries are rejected, and the log remains
 // usable. After any other error it is broken.
 //
-// Cost: copies of the data, one write(2), and under Always one fdatasync. The first entry
-// behind a gap costs a new segment.
+// Cost: copies of the data, a write(2), and under Always a fdatasync. The first entry after
+// a gap costs a new segment.
 func (r *RaftLog) StoreLogs(entries []*raft.Log) error {
 	l := r.log
 	l.writeMu.Lock()
@@ -98,9 +98,9 @@ func (l *Log) resetTo(first uint64) {
 	l.synced.Store(first - 1)
 }
 
-// DeleteRange implements raft.LogStore: it deletes the existing entries from index from
-// to index to. If there are entries both before and behind them it returns an error, and
-// the log remains usable. After any other error it is broken.
+// DeleteRange implements raft.LogStore: it deletes the existing entries from index from to
+// index to. If there are entries both before and after them it returns an error, and the
+// log remains usable. After any other error it is broken.
 //
 // Cost: all stored entries are synced, then META is written, and GetLog blocks meanwhile;
 // deleting the end starts a new segment.

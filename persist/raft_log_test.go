@@ -90,7 +90,7 @@ func (s raftStep) perform(r *RaftLog) error {
 }
 
 // drawRaftStep draws a step that raft may apply to a log with state w. Terms ascend, so
-// that no entry equals one that it replaces.
+// that no entry equals the entry that it replaces.
 func drawRaftStep(r *rand.Rand, w *raftModel, term uint64) (s raftStep) {
 	size := w.last + 1 - w.first
 	switch kind := r.IntN(20); {

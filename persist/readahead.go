@@ -8,8 +8,8 @@ import (
 // readAheadBytes is the size of a read of the file.
 const readAheadBytes = 1 << 20
 
-// A readAhead buffers a file: small reads in ascending order cost one read of the file
-// per readAheadBytes. Concurrency: one goroutine at a time.
+// A readAhead buffers a file: small reads in ascending order cost one read of the file per
+// readAheadBytes. Concurrency: not safe for concurrent use.
 type readAhead struct {
 	file  io.ReaderAt
 	size  int64 // of the file

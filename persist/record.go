@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A record is one entry of a log in a segment file, little-endian:
+// A record is an entry of a log in a segment file, little-endian:
 //
 //	 0 magic, 4 bytes: of this log alone
 //	 4 CRC32C of the codec's number and of all that follows, 4 bytes
@@ -31,9 +31,9 @@ import (
 //
 // Magic, CRC, length and version keep their places in later versions.
 //
-// The magic and the number of the codec, which seeds the CRC, are random and unique to
-// the log. So neither a client, which can put any bytes into a key, nor blocks of an
-// older log can pass for an entry of this one.
+// The magic and the number of the codec, which seeds the CRC, are random and unique to the
+// log. So neither a client, which can put any bytes into a key, nor blocks of an older log
+// can pass for an entry of this log.
 type record struct {
 	index  uint64
 	synced uint64
@@ -67,8 +67,7 @@ func newCodecID(random uint64) codecID {
 	return codecID(random<<16 | 1<<16 | recordVersion) // the magic is not 0
 }
 
-// codec is the wal.Codec of one log. Concurrency: one goroutine at a time may call
-// Encode.
+// codec is the wal.Codec of a log. Concurrency: one goroutine at a time may call Encode.
 type codec struct {
 	id     codecID
 	seed   uint32
@@ -83,7 +82,7 @@ func newCodec(id codecID, synced *atomic.Uint64) *codec {
 // ID implements wal.Codec.
 func (c *codec) ID() uint64 { return uint64(c.id) }
 
-// Encode implements wal.Codec: it writes the record in one Write.
+// Encode implements wal.Codec: it writes the record in a Write.
 func (c *codec) Encode(l *raft.Log, w io.Writer) error {
 	var flags byte
 	if l.Term != 0 || !l.AppendedAt.IsZero() || len(l.Extensions) > 0 {
@@ -113,8 +112,8 @@ func (c *codec) Encode(l *raft.Log, w io.Writer) error {
 	return err
 }
 
-// Decode implements wal.Codec. The caller must compare the index with the one it asked
-// for.
+// Decode implements wal.Codec. The caller must compare the index with the index that it
+// asked for.
 func (c *codec) Decode(b []byte, l *raft.Log) error {
 	var r record
 	if err := c.read(b, &r); err != nil {

@@ -105,7 +105,7 @@ func TestCodecInRaftWAL(t *testing.T) {
 			t.Errorf("entry %d: got %+v, %v", i, got, err)
 		}
 	}
-	if err := l.wal.DeleteRange(35, 40); err != nil { // entries that contradict those of a new leader
+	if err := l.wal.DeleteRange(35, 40); err != nil { // entries that contradict the entries of a new leader
 		t.Fatal(err)
 	}
 	if err := l.wal.StoreLog(&raft.Log{Index: 35, Term: 99}); err != nil {

@@ -49,7 +49,7 @@ func (l *Log) removeLeftovers(state *logState) error {
 }
 
 // repairTail leaves only whole entries, all on disk, and zeros in the tail, because
-// raft-wal would accept any frames behind a torn one once it has written up to them. If
+// raft-wal would accept any frames after a torn frame once it has written up to them. If
 // the tail is full it adds a new segment, because raft-wal would refuse to append. It
 // returns the index of the last entry.
 func (l *Log) repairTail(state *logState) (last uint64, _ *logState, err error) {
@@ -127,7 +127,7 @@ func endsEarly(name string, end segmentEnd, least uint64) *CorruptError {
 // zeroBytes is the size of a write by cutFile.
 const zeroBytes = 1 << 20
 
-// cutFile zeroes a segment file behind its valid end and syncs it.
+// cutFile zeroes a segment file after its valid end and syncs it.
 func cutFile(fs vfs.FS, name string, end segmentEnd) (err error) {
 	file, err := fs.OpenReadWrite(name, vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -139,8 +139,8 @@ func cutFile(fs vfs.FS, name string, end segmentEnd) (err error) {
 		}
 	}()
 	if end.reason != "" {
-		// Backwards: if interrupted, the rest of an unfinished write is still the start
-		// of one.
+		// Backwards: if interrupted, the rest of an unfinished write is still the start of
+		// a write.
 		zeros := make([]byte, min(zeroBytes, end.data-end.offset))
 		for to := end.data; to > end.offset; to -= int64(len(zeros)) {
 			zeros = zeros[:min(int64(len(zeros)), to-end.offset)]

@@ -22,7 +22,7 @@ type logRepair struct {
 	damage   *CorruptError // nil if there is nothing to repair
 	metaLost *CorruptError // nil if META is not damaged
 	cut      *logCut       // nil if the log is not cut off
-	drop     *Drop         // the end that opening the log cuts off; nil: none
+	drop     *Drop         // the end that opening the log cuts off; nil: it cuts off nothing
 	tail     segmentEnd    // end of the last segment, unless the log is cut off
 	last     uint64        // index of the last entry that is kept
 }
@@ -92,7 +92,7 @@ func (r *logRepair) perform(fs vfs.FS, dir string) error {
 	return nil
 }
 
-// A logCut cuts a log off in segment at, behind the valid part of the segment.
+// A logCut cuts a log off in segment at, after the valid part of the segment.
 type logCut struct {
 	segmentCheck
 	at int
@@ -144,7 +144,7 @@ func parseSegmentName(name string) (base, id uint64, ok bool) {
 	return base, id, err == nil && n == 2 && name == segment.FileName(types.SegmentInfo{BaseIndex: base, ID: id})
 }
 
-// rebuildMeta derives a state from the segment files, from the first one up to the first
+// rebuildMeta derives a state from the segment files, from the first file up to the first
 // gap.
 func rebuildMeta(fs vfs.FS, dir string) (*logState, error) {
 	names, err := fs.List(dir)
@@ -198,7 +198,7 @@ func (s *logState) chain(fs vfs.FS, dir string, found []types.SegmentInfo) error
 		if end.indexStart == 0 {
 			break
 		}
-		// It is full. If it is the last one it becomes the tail; OpenLog handles a full
+		// It is full. If it is the last segment it becomes the tail; OpenLog handles a full
 		// tail.
 		next = end.last + 1
 		s.tail().MaxIndex, s.tail().IndexStart = end.last, end.indexStart

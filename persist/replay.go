@@ -61,7 +61,7 @@ func (r *replay) entry(index uint64, data []byte) (err error) {
 	return nil
 }
 
-// suspect applies an entry at which the last process may have ended. No other entry is applied
+// suspect applies an entry that may have ended the last process. No other entry is applied
 // meanwhile.
 func (r *replay) suspect(data []byte) error {
 	r.Finish()

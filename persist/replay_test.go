@@ -11,7 +11,7 @@ import (
 )
 
 // TestReplayEntries replays entries of all kinds as a start does, and applies them one by
-// one. The digests must be equal, and so must be the states behind an entry that is damaged.
+// one. The digests must be equal, and so must be the states after a damaged entry.
 func TestReplayEntries(t *testing.T) {
 	for seed := range uint64(3) {
 		r := rand.New(rand.NewPCG(seed, 3))

@@ -6,7 +6,7 @@ import "time"
 const maxRetryDoublings = 5
 
 // A Retry computes the pauses between attempts: Every after the first failure, and twice as long
-// after each further failure, up to 32 times Every. Concurrency: one goroutine at a time.
+// after each further failure, up to 32 times Every. Concurrency: not safe for concurrent use.
 type Retry struct {
 	Every time.Duration
 	tries int

@@ -17,7 +17,7 @@ const smallFiles = 1 << 20
 func LogReserve(segmentBytes int64) int64 { return 2*segmentBytes + smallFiles }
 
 // FreeBytes returns the number of bytes that can be written to the disk of a directory. known is
-// false if the file system does not report it. Cost: one statfs(2), which may hang with the disk.
+// false if the file system does not report it. Cost: a statfs(2), which may hang with the disk.
 func FreeBytes(fsys vfs.FS, dir string) (free int64, known bool) {
 	usage, err := fsys.GetDiskUsage(dir)
 	return int64(min(usage.AvailBytes, 1<<62)), err == nil

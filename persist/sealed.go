@@ -56,8 +56,8 @@ func unseal(data []byte, what string, known int, contents any) (format int, err 
 	return format, json.Unmarshal(body, contents)
 }
 
-// WriteSealed creates or replaces a sealed file. After a crash the old or the new one is
-// there; if it returned nil, the new one. Requires: the directory exists.
+// WriteSealed creates or replaces a sealed file. After a crash the old or the new file is
+// there; if WriteSealed returned nil, the new file. Requires: the directory exists.
 func WriteSealed(fsys vfs.FS, dir, name, what string, format int, contents any) error {
 	data, err := seal(what, format, contents)
 	if err != nil {
@@ -105,7 +105,7 @@ func ReadSealed(fsys vfs.FS, name, what string, known int, contents any) error {
 	return nil
 }
 
-// readSmall reads a file, up to one byte beyond limit.
+// readSmall reads a file, up to a byte beyond limit.
 func readSmall(fsys vfs.FS, name string, limit int64) ([]byte, error) {
 	file, err := fsys.Open(name)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 //	        bytes each: the segment is full
 //	commit: kind 3, 3 zero bytes, CRC32C of all since the previous commit
 //
-// Bytes behind the last commit were never acknowledged.
+// Bytes after the last commit were never acknowledged.
 const (
 	segmentMagic = 0x58eb6b0d // followed by the version, which is 0, in 4 bytes
 	segmentHead  = 32
@@ -39,14 +39,14 @@ const (
 
 // A segmentEnd describes the end of the valid part of a segment file.
 type segmentEnd struct {
-	last       uint64 // index of the last committed entry; one before the first if there are no entries
+	last       uint64 // index of the last committed entry; the index before the first if there are no entries
 	lastWhole  uint64 // index of the last whole entry, committed or not
-	offset     int64  // behind the last commit
+	offset     int64  // after the last commit
 	indexStart uint64 // offset of the index's payload; 0 if the segment is not full
 	size       int64  // of the file
-	data       int64  // behind the last byte that is not zero, at least offset
+	data       int64  // after the last byte that is not zero, at least offset
 	// reason describes the first invalid bytes; empty: only zeros follow. unfinished: by the
-	// frames before them, the following bytes are the first part of one write, and zeros. junk:
+	// frames before them, the following bytes are the first part of a write, and zeros. junk:
 	// the head of the file is neither correct nor missing. refused: yield has rejected an intact
 	// entry.
 	reason                    string

@@ -8,13 +8,13 @@ import (
 	"github.com/hashicorp/raft-wal/types"
 )
 
-// A killed process leaves the first part of its last write, with zeros behind it: the
-// page cache holds a write up to the point that the call has reached, and all earlier
-// writes whole. raft-wal writes a batch with one call: the head of the file in the first
+// A killed process leaves the first part of its last write, with zeros after it: the page
+// cache holds a write up to the point that the call has reached, and all earlier writes
+// whole. raft-wal writes a batch with a single call: the head of the file in the first
 // batch, the entries, the index if the segment is full then, and a commit.
 
-// trailing classifies the bytes behind the valid part: only zeros, one unfinished write,
-// or other bytes.
+// trailing classifies the bytes after the valid part: only zeros, an unfinished write, or
+// other bytes.
 func (w *segmentReader) trailing(info types.SegmentInfo) (err error) {
 	if w.end.data, err = w.dataEnd(); err != nil {
 		return err
@@ -30,8 +30,8 @@ func (w *segmentReader) trailing(info types.SegmentInfo) (err error) {
 	return err
 }
 
-// dataEnd returns the offset behind the last byte that is not zero, at least the end of
-// the valid part.
+// dataEnd returns the offset after the last byte that is not zero, at least the end of the
+// valid part.
 func (w *segmentReader) dataEnd() (int64, error) {
 	for to := w.end.size; to > w.end.offset; {
 		from := max(w.end.offset, to-readAheadBytes)

@@ -43,7 +43,7 @@ func (n *simNode) client() {
 	}
 }
 
-// requests returns those of one wake-up of an event loop.
+// requests returns the requests of a wake-up of an event loop.
 func (n *simNode) requests() (all []simtest.Request) {
 	known := n.history.Known()
 	n.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	"limitsrv/internal/testing/simtest"
 )
 
-// A simHistory is a History of one node. It applies each entry before the node appends it,
+// A simHistory is a History of a node. It applies each entry before the node appends it,
 // and after a start compares the recovered state with its own at the last entry that is
 // left.
 type simHistory struct {
@@ -41,7 +41,7 @@ type simLog struct {
 	entries []simEntry
 }
 
-// end returns the index behind the last entry.
+// end returns the index after the last entry.
 func (l *simLog) end() uint64 { return l.first + uint64(len(l.entries)) }
 
 func (h *simHistory) newEngine() *engine.Engine {
@@ -109,7 +109,7 @@ func (h *simHistory) stateAt(index uint64) *engine.Engine {
 	return e
 }
 
-// rewind removes the entries behind an index, which are not in the log. Their calls may lack
+// rewind removes the entries after an index, which are not in the log. Their calls may lack
 // in it if the entry was appended at mayLose or later. Requires: Mu is held.
 func (h *simHistory) rewind(index uint64, mayLose time.Duration) {
 	keep := int(index + 1 - h.first)
@@ -194,8 +194,8 @@ func (h *simHistory) compareSnapshot(s *Store) {
 	h.base, h.first = loaded, index+1
 }
 
-// replaceLog continues with the log of a snapshot, which replaces a failed one, perhaps
-// through others that failed too. Under Always the state of the snapshot is that of the
+// replaceLog continues with the log of a snapshot. It replaces a failed log, perhaps after
+// other logs that failed too. Under Always the state of the snapshot is the state after the
 // entries of all these logs, each without its last entry if that could not be appended or
 // its outcome was unknown. Otherwise decisions were made that are in no log. Requires: Mu is
 // held.
@@ -238,8 +238,8 @@ func (h *simHistory) overtaken(logs []simLog) {
 	}
 }
 
-// becomes applies logs behind the entries, and reports whether that gives a state, with or
-// without the last entry of each log that another follows. Requires: Mu is held.
+// becomes applies logs after the entries, and reports whether the result is state. The last
+// entry of each log that another log follows may be left out. Requires: Mu is held.
 func (h *simHistory) becomes(state *engine.Engine, logs []simLog) bool {
 	last := min(h.last(), logs[0].first-1)
 	for without := range 1 << len(logs) {

@@ -21,8 +21,8 @@ type simPlan struct {
 	slow     time.Duration // maximum duration of an append
 }
 
-// A simNode is a machine with a node, its clients, and its current process. All runs in
-// one bubble of testing/synctest.
+// A simNode is a machine with a node, its clients, and its current process. All runs in the
+// same bubble of testing/synctest.
 type simNode struct {
 	plan    simPlan
 	history *simHistory
@@ -37,13 +37,13 @@ type simNode struct {
 	keys    simtest.Workload
 	busy    bool // clients call often
 	disk    *simtest.Disk
-	process *simProcess // nil: none
+	process *simProcess // nil: no process
 	// broken: the disk may have failed or hung, or decisions may be in no log; brokenAt is
 	// since when.
 	broken   bool
 	brokenAt time.Duration
 	mayLose  time.Duration // the last process may have lost entries since then
-	bound    int64         // of the memory; 0: none
+	bound    int64         // of the memory; 0: no bound
 	evict    bool
 }
 
@@ -119,7 +119,7 @@ func (c *simNow) Now() engine.Instant {
 	}
 }
 
-// start starts a process on a machine that has none. It may crash at once.
+// start starts a process on a machine without a process. It may crash at once.
 func (n *simNode) start() {
 	p := &simProcess{on: n, gone: make(chan struct{})}
 	n.mu.Lock()
@@ -188,7 +188,7 @@ func (p *simProcess) use() bool {
 	return true
 }
 
-// with calls do with the Store of the running process, and reports whether there is one.
+// with calls do with the Store of the running process, and reports whether a process runs.
 func (n *simNode) with(do func(*Store)) bool {
 	p := n.running()
 	if !p.use() {
@@ -211,9 +211,8 @@ func (p *simProcess) finish(crashed bool) bool {
 	return true
 }
 
-// crash ends a process at once: with 100, alone; with less, together with the machine,
-// after which that percentage of unsynced data is on disk. A write of the process may
-// call it.
+// crash ends a process at once: with 100, alone; with less, together with the machine: then
+// that percentage of unsynced data is on disk. A write of the process may call it.
 func (p *simProcess) crash(percent int) {
 	if !p.finish(true) {
 		return
@@ -231,12 +230,12 @@ func (p *simProcess) crash(percent int) {
 	n.wait.Go(func() {
 		p.uses.Wait()
 		if p.store != nil {
-			_ = p.store.Close(context.Background(), SaveNever) // the disk is another one
+			_ = p.store.Close(context.Background(), SaveNever) // it is another disk
 		}
 	})
 }
 
-// simLoses is the time for which a power failure loses decisions under EverySecond.
+// A power failure loses the decisions of up to simLoses under EverySecond.
 const simLoses = time.Second
 
 // mayLoseSince returns since when answered decisions may be lost in a crash now. Requires:

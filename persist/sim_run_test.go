@@ -15,14 +15,14 @@ import (
 var simFlags = simtest.NewFlags()
 
 // TestSim runs a Store through troubles of every kind, in virtual time, and compares the
-// clients' answers with its log. Each run has another fsync policy than the one before.
+// clients' answers with its log. Each run has another fsync policy than the run before.
 func TestSim(t *testing.T) {
 	testwait.Long(t)
 	simFlags.Run(t, simulate)
 }
 
-// simulate does one run. The seed determines the plan and the troubles, but not the order
-// in which goroutines run.
+// simulate does a run. The seed determines the plan and the troubles, but not the order of
+// the goroutines.
 func simulate(t *testing.T, seed uint64, length time.Duration) {
 	began := time.Now()
 	n, faults, output := new(simNode), []string(nil), ""
@@ -43,11 +43,11 @@ func simulate(t *testing.T, seed uint64, length time.Duration) {
 	t.Logf("%v\n%s\n%.0f times as fast as time; again: -run '^TestSim$' -sim-seed %d", &n.plan, n.summary(), speed, seed)
 }
 
-// simAbandoned are the log messages after which the store of the snapshots is abandoned,
-// with blocked goroutines of Pebble. See store.close.
+// simAbandoned are the log messages about an abandoned store of the snapshots, with blocked
+// goroutines of Pebble. See store.close.
 var simAbandoned = []string{"pebble reported a fatal error", "pebble panicked"}
 
-// forgive passes on a panic, except the one of synctest about blocked goroutines if the
+// forgive passes on a panic, except the panic of synctest about blocked goroutines if the
 // run abandoned a store.
 func (n *simNode) forgive(p any) {
 	abandoned := 0

@@ -133,8 +133,8 @@ func (n *simNode) save() {
 	})
 }
 
-// limitMemory makes the node refuse or evict keys. It evicts none while decisions are not
-// logged, because the history could not know which.
+// limitMemory makes the node refuse or evict keys. It evicts no keys while decisions are
+// not logged, because the history could not know the evicted keys.
 func (n *simNode) limitMemory() {
 	n.with(func(s *Store) {
 		evict := n.intN(2) == 0 && (n.plan.policy == Always || !n.isBroken())

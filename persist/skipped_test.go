@@ -14,7 +14,7 @@ import (
 	"limitsrv/engine"
 )
 
-// A skipped entry is read as another one in each way to read a log, and its neighbours as they are.
+// Each way to read a log reads a skipped entry as its replacement, and the neighbours as they are.
 func TestSkippedEntryIsReplaced(t *testing.T) {
 	dir := t.TempDir()
 	logDir := filepath.Join(dir, "log")

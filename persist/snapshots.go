@@ -30,7 +30,7 @@ type BlockSource interface {
 	Crowded() bool
 }
 
-// A BlockSink loads the blocks of a BlockSource: those of a shard in order, different
+// A BlockSink loads the blocks of a BlockSource: the blocks of a shard in order, different
 // shards at once. It must not keep the block. An engine.Engine is a BlockSink.
 type BlockSink interface {
 	Load(block []byte) error
@@ -57,11 +57,11 @@ type Info struct {
 	Keys       int64  `json:"keys"`
 	Rows       int64  `json:"rows"`  // one row is one block
 	Bytes      int64  `json:"bytes"` // of blocks, before compression
-	// Shards are those of the source; their rows and bytes add up to the totals above.
+	// Shards are the shards of the source; their rows and bytes add up to the totals above.
 	Shards []ShardInfo `json:"shards"`
 }
 
-// ShardInfo holds the expected contents of one shard of a snapshot.
+// ShardInfo holds the expected contents of a shard of a snapshot.
 type ShardInfo struct {
 	First uint64 `json:"first"` // hash of its first row
 	Rows  int64  `json:"rows"`
@@ -78,13 +78,13 @@ type SnapshotOptions struct {
 	Reserve int64
 }
 
-// Snapshots is the directory of snapshots of one node: rows in a Pebble store, and for
-// each complete generation of rows a record, which is a sealed file. Rows without a
-// record are ignored.
+// Snapshots is the directory of snapshots of a node: rows in a Pebble store, and for each
+// complete generation of rows a record, which is a sealed file. Rows without a record are
+// ignored.
 //
-// The store is open only during an operation, and read-only if the operation only reads.
-// So no goroutine is left behind, a failure of Pebble ends with the call that met it, and
-// reading changes no file.
+// The store is open only during an operation, and read-only if the operation only reads. So
+// no goroutine remains, a failure of Pebble ends with the call that met it, and reading
+// changes no file.
 //
 // Concurrency: any goroutine may call any method; those that use the store are
 // serialised.
@@ -138,8 +138,8 @@ func (s *Snapshots) Close() error {
 	return s.lock.Close()
 }
 
-// Latest returns the newest complete snapshot, if there is one. It returns an error if
-// the record of the newest cannot be read, even if there is an older snapshot: see All.
+// Latest returns the newest complete snapshot, if there is a snapshot. It returns an error
+// if the record of the newest cannot be read, even if there is an older snapshot: see All.
 func (s *Snapshots) Latest() (Info, bool, error) {
 	generations, err := s.generations()
 	if err != nil || len(generations) == 0 {
@@ -149,9 +149,9 @@ func (s *Snapshots) Latest() (Info, bool, error) {
 	return info, err == nil, err
 }
 
-// All returns the complete snapshots with readable records, the newest first, and an
-// error for unreadable records. There is more than one snapshot only after a crash or
-// failure between completing one and removing its predecessor.
+// All returns the complete snapshots with readable records, the newest first, and an error
+// for unreadable records. There is more than one snapshot only after a crash or failure
+// between completing a snapshot and removing its predecessor.
 func (s *Snapshots) All() ([]Info, error) {
 	generations, err := s.generations()
 	if err != nil {

@@ -10,12 +10,11 @@ import (
 )
 
 // Checkpoint copies all snapshots to the directory dest, which OpenSnapshots and
-// CheckSnapshots can open. Within one file system tables are hard links, and it takes
-// milliseconds. After an error the caller must delete dest. Requires: dest does not
-// exist.
+// CheckSnapshots can open. Within a file system tables are hard links, and it takes
+// milliseconds. After an error the caller must delete dest. Requires: dest does not exist.
 //
-// It copies files itself, because none of them changes while the store is closed, and
-// Pebble would have to open the store for writing.
+// It copies files itself, because no file changes while the store is closed, and Pebble
+// would have to open the store for writing.
 func (s *Snapshots) Checkpoint(dest string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

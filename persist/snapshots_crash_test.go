@@ -13,7 +13,7 @@ import (
 )
 
 // diskWith returns a disk after writing snapshots of some states, each replacing the
-// previous one, and a power failure right after the last.
+// previous snapshot, and a power failure right after the last.
 func diskWith(t *testing.T, dir string, states ...*fakeState) *vfs.MemFS {
 	t.Helper()
 	disk := vfs.NewCrashableMem()
@@ -24,9 +24,9 @@ func diskWith(t *testing.T, dir string, states ...*fakeState) *vfs.MemFS {
 	return disk.CrashClone(vfs.CrashCloneCfg{})
 }
 
-// afterCrash determines of which state the disk holds a complete snapshot, and checks
-// that the disk can be used from then on. The index of a state is the log index of its
-// snapshot; nil means no snapshot.
+// afterCrash finds the state with a complete snapshot on the disk, and checks that the disk
+// can be used from then on. The index of a state is the log index of its snapshot; nil
+// means no snapshot.
 func afterCrash(disk vfs.FS, states ...*fakeState) (which int, err error) {
 	s, err := OpenSnapshots(disk, "/snapshots", SnapshotOptions{})
 	if err != nil {

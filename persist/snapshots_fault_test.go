@@ -15,10 +15,10 @@ import (
 	"limitsrv/internal/testing/testwait"
 )
 
-// A fault fails an operation on files, and optionally all later ones.
+// A fault fails an operation on files, and optionally all later operations.
 type fault struct {
 	at   int64 // number of the first operation that fails
-	lone bool  // fail only that one
+	lone bool  // fail only that operation
 	only []errorfs.OpKind
 	err  error
 	seen atomic.Int64

@@ -36,7 +36,8 @@ func (s *Snapshots) Load(ctx context.Context, info Info, to BlockSink, workers i
 
 // CheckSnapshots verifies all snapshots in a directory that no process has open, for example a
 // backup. It writes nothing. It returns the intact snapshots, the newest first, and an error for
-// the others. A snapshot is not intact if check returns an error for one of its blocks.
+// the damaged snapshots. A snapshot is not intact if check returns an error for one of its
+// blocks.
 func CheckSnapshots(ctx context.Context, fsys vfs.FS, dir string, o SnapshotOptions, workers int, check func(block []byte) error) ([]Info, error) {
 	s := newSnapshots(fsys, dir, o)
 	all, err := s.All()
@@ -56,7 +57,7 @@ type blockCheck func(block []byte) error
 
 func (c blockCheck) Load(block []byte) error { return c(block) }
 
-// A snapshotReader reads the rows of one generation.
+// A snapshotReader reads the rows of a generation.
 type snapshotReader struct {
 	store    *store
 	info     Info
@@ -142,7 +143,7 @@ func (r *snapshotReader) readShard(ctx context.Context, shard int) (err error) {
 	return nil
 }
 
-// load passes a block to the sink. A panic of the sink, unlike one of Pebble, ends the
+// load passes a block to the sink. A panic of the sink, unlike a panic of Pebble, ends the
 // process, because the engine may hold locks.
 func (r *snapshotReader) load(block []byte) error {
 	defer fatal.OnPanic()

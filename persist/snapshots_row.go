@@ -13,7 +13,7 @@ import (
 	"limitsrv/internal/fatal"
 )
 
-// A row holds one block: a checksum (CRC-32C, RowSumBytes, little-endian) of the row's key
+// A row holds a block: a checksum (CRC-32C, RowSumBytes, little-endian) of the row's key
 // and the block, and the block. Snapshots consist of rows, in the store and in the stream
 // between the nodes of a cluster. In the store a row has a key, the generation and the hash
 // of the first key of the block, 8 bytes each, big-endian; in the stream its key is empty.
@@ -22,7 +22,7 @@ const (
 	RowSumBytes = 4
 )
 
-// SealRow sets the checksum of a row, for which row begins with RowSumBytes.
+// SealRow sets the checksum of a row in its first RowSumBytes bytes.
 func SealRow(key, row []byte) (sum uint32) {
 	sum = crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, row[RowSumBytes:])
 	binary.LittleEndian.PutUint32(row, sum)
@@ -59,8 +59,8 @@ func ReadRows(from BlockSource, shard int, hurry *atomic.Bool, put func(first ui
 	}
 }
 
-// nextBlock returns the next block of a shard. A panic of the source, unlike one of Pebble,
-// ends the process, because the engine may hold locks.
+// nextBlock returns the next block of a shard. A panic of the source, unlike a panic of
+// Pebble, ends the process, because the engine may hold locks.
 func nextBlock(from BlockSource, shard int, room []byte) (block []byte, first uint64, ok bool) {
 	defer fatal.OnPanic()
 	return from.Next(shard, room)

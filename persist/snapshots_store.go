@@ -31,7 +31,7 @@ const (
 	failureGrace = 5 * time.Second
 )
 
-// A store is the Pebble store during one operation. All calls of Pebble go through do,
+// A store is the Pebble store during a single operation. All calls of Pebble go through do,
 // because Pebble may end the process, panic, or end a goroutine that holds locks when it
 // meets an error. Then the store has failed: it rejects all calls, and its files are
 // closed.
@@ -47,7 +47,7 @@ type store struct {
 	mu      sync.Mutex
 	failure error         // the error that made it fail
 	failed  chan struct{} // closed when it has failed
-	damaged string        // the first file in which Pebble found damage
+	damaged string        // the first file that Pebble found damaged
 }
 
 // withStore opens the store, calls do, and closes the store. Requires: s.mu is held.
@@ -115,9 +115,10 @@ func (s *store) options(writing bool) *pebble.Options {
 	return o
 }
 
-// tableOptions returns the options for tables to be ingested. The compression was chosen
-// by measurement, per key: MinLZ reduces 43 bytes to 24, in 90 ns to write and 26 ns to
-// read; Snappy to 23, 106 and 32 ns; zstd to 17, 180 and 48 ns; none takes 55 and 12 ns.
+// tableOptions returns the options for tables to be ingested. The compression was chosen by
+// measurement, per key: MinLZ reduces 43 bytes to 24, in 90 ns to write and 26 ns to read;
+// Snappy to 23, 106 and 32 ns; zstd to 17, 180 and 48 ns; no compression takes 55 and 12
+// ns.
 func (s *store) tableOptions() sstable.WriterOptions {
 	return sstable.WriterOptions{
 		TableFormat: s.db.TableFormat(),
@@ -126,7 +127,7 @@ func (s *store) tableOptions() sstable.WriterOptions {
 	}
 }
 
-// close closes the store. A failed one is abandoned, because Pebble can no longer close
+// close closes the store. A failed store is abandoned, because Pebble can no longer close
 // it: about 100 KB and three blocked goroutines are leaked.
 func (s *store) close() error {
 	defer s.fs.abandon()
@@ -274,8 +275,8 @@ func (l storeLogger) Errorf(format string, args ...any) {
 	l.log.Warn("pebble: " + fmt.Sprintf(format, args...))
 }
 
-// Fatalf must not return, because the code of Pebble behind it relies on that. So it
-// fails the store and ends the goroutine.
+// Fatalf must not return, because Pebble's code after the call relies on that. So it fails
+// the store and ends the goroutine.
 func (l storeLogger) Fatalf(format string, args ...any) {
 	err := &storeError{fmt.Sprintf(format, args...), args}
 	l.log.Error("pebble reported a fatal error", "error", err)
@@ -283,7 +284,7 @@ func (l storeLogger) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// A storeError is the reason for which Pebble would have ended the process.
+// A storeError is a fault that would have made Pebble end the process.
 type storeError struct {
 	text  string
 	about []any

@@ -32,7 +32,7 @@ func mustWrite(t *testing.T, s *Snapshots, state *fakeState, index uint64) Info 
 	return info
 }
 
-// holds returns an error unless the newest snapshot is that of a state.
+// holds returns an error unless the newest snapshot is a snapshot of state.
 func holds(s *Snapshots, state *fakeState, index uint64) error {
 	info, ok, err := s.Latest()
 	if err != nil || !ok {

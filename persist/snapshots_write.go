@@ -19,22 +19,22 @@ import (
 	"limitsrv/internal/pace"
 )
 
-// roomEvery is the number of bytes of a table after which the free room is checked again.
+// The free room is checked again after each roomEvery bytes of a table.
 const roomEvery = 1 << 20
 
-// syncEvery is the number of bytes of a table after which the disk is asked to start
-// writing them, so that the sync at the end is short and delays other syncs little.
+// After each syncEvery bytes of a table the disk is asked to start writing them, so that
+// the sync at the end is short and delays other syncs little.
 const syncEvery = 1 << 20
 
-// Write writes a new snapshot of a source and removes older ones. It reads the source to
-// its end but does not close it. It uses at most half of the processors, for half of the
+// Write writes a new snapshot of a source and removes older snapshots. It reads the source
+// to its end but does not close it. It uses at most half of the processors, for half of the
 // time, unless Hurry is set or the source is Crowded. progress may be nil.
 //
-// After an error or a crash the older snapshot is unchanged. The new one may exist as
-// well, but only if it is complete and on disk. So the logs that continue from either
-// must be kept until Write returns nil or Latest shows which one is the newest. Remains
-// of an incomplete snapshot are removed at once, or, if the process ends or the store fails,
-// by OpenSnapshots and the next Write.
+// After an error or a crash the older snapshot is unchanged. The new snapshot may exist as
+// well, but only if it is complete and on disk. So the logs that continue from either must
+// be kept until Write returns nil or Latest returns the newest. Remains of an incomplete
+// snapshot are removed at once, or, if the process ends or the store fails, by OpenSnapshots
+// and the next Write.
 func (s *Snapshots) Write(ctx context.Context, from BlockSource, meta Meta, progress Progress) (Info, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *Snapshots) write(ctx context.Context, store *store, from BlockSource, m
 	if err := s.writeRecord(w.info); err != nil {
 		return Info{}, errors.Join(err, s.removeUnrecorded(ctx, store, w.info.Generation))
 	}
-	// From here on the snapshot is complete, even if older ones cannot be removed.
+	// From here on the snapshot is complete, even if older snapshots cannot be removed.
 	if err := s.removeOlder(ctx, store, older, newest); err != nil {
 		s.log.Warn("could not remove older snapshots, the next snapshot retries", "error", err)
 	}
@@ -161,7 +161,7 @@ func (s *Snapshots) removeOlder(ctx context.Context, store *store, records []uin
 	return store.removeRows(ctx, 0, newest)
 }
 
-// A snapshotWriter writes the tables of one generation.
+// A snapshotWriter writes the tables of a generation.
 type snapshotWriter struct {
 	fs       vfs.FS
 	reserve  int64 // bytes that must stay free
@@ -275,8 +275,8 @@ func (w *snapshotWriter) keyShares(shard int) func(first uint64) float64 {
 	}
 }
 
-// inParallel calls do for 0 to n-1 in order, with at most atOnce calls at a time. After
-// an error it starts no more calls, cancels the others, waits for them, and returns the
+// inParallel calls do for 0 to n-1 in order, with at most atOnce calls at a time. After an
+// error it starts no more calls, cancels the running calls, waits for them, and returns the
 // error.
 func inParallel(ctx context.Context, n, atOnce int, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -57,7 +57,7 @@ func ReadState(ctx context.Context, fsys vfs.FS, dir string, commands engine.Com
 	return s, err
 }
 
-// replay applies the log behind a snapshot and returns the index of the last entry.
+// replay applies the log after a snapshot and returns the index of the last entry.
 func (v *verifier) replay(ctx context.Context, after Info, to *engine.Engine) (last uint64, err error) {
 	last = after.LogIndex
 	name, there, err := v.logAfter(after)

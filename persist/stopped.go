@@ -28,7 +28,7 @@ func writeStopped(fsys vfs.FS, dir string, end logEnd) error {
 	return nil
 }
 
-// readStopped returns the index up to which the log must have entries: 0 if unknown.
+// readStopped returns the index of the last entry that the log must have: 0 if unknown.
 func readStopped(fsys vfs.FS, dir, log string) (last uint64, err error) {
 	var end logEnd
 	err = ReadSealed(fsys, fsys.PathJoin(dir, stoppedName), stoppedWhat, stoppedFormat, &end)

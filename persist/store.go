@@ -24,7 +24,7 @@ type Options struct {
 	// Engine configures the engine. Its Seed is ignored: the directory has its own. Its
 	// MaxMemory and Evict are the arguments of SetBound.
 	Engine engine.Options
-	// Notices, unless nil, get and send the messages of the calls; a replay has none.
+	// Notices, unless nil, get and send the messages of the calls; a replay has no Notices.
 	Notices *engine.Notices
 	Clock   Clock
 	Logger  *slog.Logger
@@ -35,8 +35,8 @@ type Options struct {
 	// snapshot replaces them; 0 means the log's default, or a quarter of SnapshotLogBytes
 	// if that is less.
 	SegmentBytes int64
-	// HangAfter is the duration of a write after which the disk counts as failed; 0 means
-	// a second.
+	// HangAfter is the duration of a write that makes the disk count as failed; 0 means a
+	// second.
 	HangAfter time.Duration
 	// RetryEvery is the pause before the first retry on a failed disk; it doubles with
 	// each failure, up to a factor of 32. 0 means a second.
@@ -73,7 +73,7 @@ func (o *Options) setDefaults() {
 // may call Now.
 type Clock interface{ Now() engine.Instant }
 
-// A Store is the engine of one node with a log and snapshots: its decisions survive the
+// A Store is the engine of a node with a log and snapshots: its decisions survive the
 // process. It implements backend.Exec.
 //
 // Concurrency: all methods may be called at any time, except Recover, which must return
@@ -114,7 +114,7 @@ type Store struct {
 
 	stopping context.Context
 	stop     context.CancelFunc
-	// saving is cancelled before stopping: it bounds all snapshots except the one of
+	// saving is cancelled before stopping: it bounds all snapshots except the snapshot of
 	// Close.
 	saving       context.Context
 	cancelSaving context.CancelFunc

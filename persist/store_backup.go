@@ -23,9 +23,9 @@ var backupName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$`)
 // ErrBackupName describes valid names of backups.
 var ErrBackupName = errors.New("a backup's name is 1 to 64 letters, digits, '_' or '-', and begins with a letter or digit")
 
-// Backup writes the current state as a new data directory, backups/name below this one,
-// on a copy of which another node can start. done is called once, from another goroutine,
-// with its path. Otherwise it is like Save.
+// Backup writes the current state as a new data directory, backups/name below this
+// directory. Another node can start on a copy of it. done is called once, from another
+// goroutine, with its path. Otherwise it is like Save.
 func (s *Store) Backup(name string, done func(path string, err error)) error {
 	path, err := BackupPath(s.o.FS, s.o.Dir, name)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"limitsrv/engine"
 )
 
-// If the clock is behind the last decision before the restart, keys neither regain nor
-// lose permits: time stands still until the clock has caught up.
+// If the clock shows a time before the last decision before the restart, keys neither
+// regain nor lose permits: time stands still until the clock has caught up.
 func TestClockWentBack(t *testing.T) {
 	keys := []engine.Op{
 		{Kind: engine.Take, Key: []byte("token"), N: 5, Params: engine.Params{Alg: engine.Token, Limit: 5, Count: 1, Period: int64(time.Second) / 5}},

@@ -15,9 +15,9 @@ const (
 	// SaveIfQuick takes a small snapshot, and cancels it if it takes longer than a
 	// second.
 	SaveIfQuick Parting = iota
-	// SaveNever takes none.
+	// SaveNever takes no snapshot.
 	SaveNever
-	// SaveAlways takes one, regardless of its duration.
+	// SaveAlways takes a snapshot, regardless of its duration.
 	SaveAlways
 )
 

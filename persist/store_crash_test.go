@@ -75,7 +75,7 @@ func crashing(t *testing.T, policy Policy, unsynced int, rng *rand.Rand) {
 }
 
 // A clonedFS can be cloned while files are linked. Pebble v2.1.7 otherwise deadlocks: its
-// Link takes a lock twice, for which CrashClone waits in between.
+// Link takes a lock twice, and CrashClone waits for the lock in between.
 type clonedFS struct {
 	*vfs.MemFS
 	mu sync.Mutex

@@ -202,7 +202,7 @@ func newDamageCase(t *testing.T, policy Policy, rng *rand.Rand, make func(*testi
 	return w
 }
 
-// A damageKind damages one file.
+// A damageKind damages a file.
 type damageKind struct {
 	name string
 	do   func(rng *rand.Rand, data []byte) []byte // nil: the file is removed
@@ -351,8 +351,8 @@ func (w *damageCase) checkDamage(rng *rand.Rand, name string, how damageKind, bo
 	return nil
 }
 
-// names reports whether a text names a file. For files by which Pebble finds its tables,
-// and for files removed without a trace, the directory suffices.
+// names reports whether a text names a file. For files that list Pebble's tables, and for
+// files removed without a trace, the directory suffices.
 func names(text, file string, gone bool) bool {
 	dir, base := path.Split(file)
 	if path.Base(dir) == storeName && !strings.HasSuffix(file, ".sst") {

@@ -66,8 +66,8 @@ type traffic struct {
 	rng *rand.Rand
 }
 
-// minute is the traffic of one minute: users of the last minutes, each with a few limits.
-// It waits if it is ahead of the snapshots.
+// minute is the traffic of a minute: users of the last minutes, each with a few limits. It
+// waits if it is ahead of the snapshots.
 func (d *traffic) minute(n int) {
 	bucket := engine.Params{Alg: engine.Token, Limit: 100, Count: 1, Period: int64(time.Second)}
 	window := engine.Params{Alg: engine.Slide, Limit: 50, Period: int64(time.Minute)}

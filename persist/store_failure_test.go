@@ -88,7 +88,7 @@ func eventually(t *testing.T, event string, happens func() bool) {
 	testwait.Until(t, patience, event, happens)
 }
 
-// A diskFault is a way in which a disk fails.
+// A diskFault is a way for a disk to fail.
 type diskFault struct {
 	name string
 	hang bool
@@ -162,7 +162,7 @@ func takeSome(t *testing.T, s *Store, counts *counterKeys, rng *rand.Rand, n int
 	}
 }
 
-// wantCode checks the error of a rejected batch or, unless certain, of one with an
+// wantCode checks the error of a rejected batch or, unless certain, of a batch with an
 // unknown outcome.
 func wantCode(t *testing.T, err error, certain bool) {
 	t.Helper()

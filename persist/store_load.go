@@ -38,7 +38,7 @@ func (l *Loading) status() status.Load {
 // loadingEvery is the period of recovery's progress messages.
 const loadingEvery = 2 * time.Second
 
-// Recover loads the newest snapshot and the log behind it into the engine. The Store must
+// Recover loads the newest snapshot and the log after it into the engine. The Store must
 // not decide before Recover has returned nil. Errors name the file, the damage and the
 // remedy; the disk is unchanged then. If ctx ends, Recover returns its error.
 func (s *Store) Recover(ctx context.Context) error {
@@ -91,8 +91,8 @@ func (s *Store) load(ctx context.Context) error {
 	return nil
 }
 
-// loadSnapshot loads the newest intact snapshot. It returns the zero Info if there is
-// none.
+// loadSnapshot loads the newest intact snapshot. It returns the zero Info if there is no
+// intact snapshot.
 func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
 	all, err := s.snapshots.All()
 	if err != nil {
@@ -136,8 +136,8 @@ func addHint(err error, dir string) error {
 	return fmt.Errorf("%w (for details: limitsrv check %s; to repair: limitsrv check --repair %s)", err, dir, dir)
 }
 
-// findLog opens the log that continues from a snapshot, or from an empty state. It
-// creates the log of a new directory and of one restored from a backup.
+// findLog opens the log that continues from a snapshot, or from an empty state. It creates
+// the log of a new directory and of a directory restored from a backup.
 func (s *Store) findLog(info Info) (*Log, error) {
 	names, err := s.logNames()
 	if err != nil {

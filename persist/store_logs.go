@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/raft-wal/segment"
 )
 
-// The logs of a data directory are numbered, each in its own directory. There is one,
+// The logs of a data directory are numbered, each in its own directory. There is one log,
 // except while a failed log is being replaced.
 const logPrefix = "log-"
 
@@ -66,7 +66,7 @@ func (s *Store) remove(name string) {
 	}
 }
 
-// removeOtherLogs removes all logs except one.
+// removeOtherLogs removes all logs except the log of that name.
 func (s *Store) removeOtherLogs(name string) {
 	names, err := s.logNames()
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Store) removeOtherLogs(name string) {
 	}
 }
 
-// fullSegmentBytes returns the size of the full segments of the log behind a snapshot, as far
+// fullSegmentBytes returns the size of the full segments of the log after a snapshot, as far
 // as it can be read; it is for estimates.
 func (s *Store) fullSegmentBytes(info Info) (bytes int64) {
 	dir := s.dir.join(info.LogDir)

@@ -2,8 +2,8 @@ package persist
 
 import "time"
 
-// slowAfter is the age of unsynced entries after which a slow disk is logged: a second
-// until the next sync, and one for the sync.
+// slowAfter is the age of unsynced entries of a slow disk, which is logged: a second until
+// the next sync, and a second for the sync.
 const slowAfter = 2 * time.Second
 
 // append appends to the log. Requires: logMu is held.

@@ -73,8 +73,8 @@ func TestFullAtSync(t *testing.T) {
 	}
 }
 
-// TestOldSnapshotOfAnotherLog: if the newest snapshot is damaged, the previous one must
-// not be used if it belongs to a log that failed, because that log lacks all later
+// TestOldSnapshotOfAnotherLog: if the newest snapshot is damaged, the previous snapshot
+// must not be used if it belongs to a log that failed, because that log lacks all later
 // decisions.
 func TestOldSnapshotOfAnotherLog(t *testing.T) {
 	var (
@@ -95,7 +95,7 @@ func TestOldSnapshotOfAnotherLog(t *testing.T) {
 	disk.heal()
 	eventually(t, "the log is reopened", func() bool { return s.Status().Failed == nil })
 	end(t, s, false)
-	// As left by a crash between writing the new record and removing the old one.
+	// As left by a crash between writing the new record and removing the old record.
 	if err := vfs.Copy(fs, kept, record); err != nil {
 		t.Fatal(err)
 	}

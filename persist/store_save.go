@@ -13,7 +13,7 @@ import (
 // ErrSaving reports that a snapshot is already being taken.
 var ErrSaving = errors.New("a snapshot is being taken already")
 
-// A saver holds the state of snapshots, of which one is taken at a time.
+// A saver holds the state of snapshots. One snapshot is taken at a time.
 type saver struct {
 	turn Turn
 
@@ -32,9 +32,9 @@ type saver struct {
 	done, all, bytes atomic.Int64 // keys and bytes of the snapshot that is being taken
 }
 
-// Save starts a snapshot of the current state. done is called once, from another
-// goroutine, when it is on disk or has failed. ErrSaving, or a *Failure of the disk,
-// means that none was started and done is never called.
+// Save starts a snapshot of the current state. done is called once, from another goroutine,
+// when it is on disk or has failed. ErrSaving, or a *Failure of the disk, means that no
+// snapshot was started and done is never called.
 func (s *Store) Save(done func(Info, error)) error {
 	return s.begin(func(Info) error { return nil }, done)
 }
@@ -185,7 +185,7 @@ func (v *saver) setLatest(info Info, logBytes int64, snapshots *Snapshots) {
 	v.changes = v.frozen
 }
 
-// latest returns the newest complete snapshot, if there is one.
+// latest returns the newest complete snapshot, if there is a snapshot.
 func (v *saver) latest() (Info, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

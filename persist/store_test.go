@@ -107,7 +107,7 @@ func (c *counterKeys) copy() map[string]int64 {
 	return m
 }
 
-// take takes permits from random keys in one batch and records the acknowledged ones.
+// take takes permits from random keys in a batch and records the acknowledged permits.
 func (c *counterKeys) take(s *Store, rng *rand.Rand, keys int) error {
 	var b engine.Batch
 	for range 1 + rng.IntN(8) {
@@ -275,8 +275,8 @@ func randomOps(rng *rand.Rand) []engine.Op {
 	return ops
 }
 
-// TestWatchedTransaction executes transactions with Expects, in groups and alone: those
-// that hold are applied and survive, the others are not applied.
+// TestWatchedTransaction executes transactions with Expects, in groups and alone: if its
+// Expects hold, a transaction is applied and survives; otherwise it is not applied.
 func TestWatchedTransaction(t *testing.T) {
 	for _, policy := range allPolicies {
 		t.Run(policy.String(), func(t *testing.T) {

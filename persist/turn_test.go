@@ -7,7 +7,7 @@ import (
 )
 
 // TestSavingIsSeenAtOnce: a snapshot is under way from the return of Save on, also before the
-// state is frozen, so that who waits for its end does not miss its begin.
+// state is frozen. So code that waits for its end does not miss its start.
 func TestSavingIsSeenAtOnce(t *testing.T) {
 	s := start(t, testOptions(t, vfs.NewMem(), EverySecond))
 	defer end(t, s, false)

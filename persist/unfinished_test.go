@@ -12,7 +12,7 @@ import (
 	"limitsrv/internal/testing/testwait"
 )
 
-// writtenTail returns the files after the first writes and after the last one, and the
+// writtenTail returns the files after the first writes and after the last write, and the
 // name of the tail.
 func writtenTail(t *testing.T, segmentBytes int64, first, last []*raft.Log) (before, after contents, name string) {
 	t.Helper()
@@ -163,9 +163,9 @@ func TestJunkHead(t *testing.T) {
 	}
 }
 
-// TestLongerEntry changes both lengths of the second of five entries to one that exceeds
-// the file, like that of a torn entry: in the same boot that is damage, because entries
-// are behind it.
+// TestLongerEntry changes both lengths of the second of five entries to a length that
+// exceeds the file, like the length of a torn entry. In the same boot that is damage,
+// because entries follow it.
 func TestLongerEntry(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

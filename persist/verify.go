@@ -48,7 +48,7 @@ func Check(fsys vfs.FS, dir string, commands engine.Commands, report func(line s
 }
 
 // verifyAll reports on all parts of the directory. It returns the newest snapshot, zero if there
-// are no snapshots, and whether a start drops the end of the log behind it. Its error is
+// are no snapshots, and whether a start drops the end of the log after it. Its error is
 // ErrDamaged.
 func (v *verifier) verifyAll() (newest Info, drops bool, err error) {
 	damaged := v.identity() != nil
@@ -103,7 +103,8 @@ func (v *verifier) identity() error {
 	return nil
 }
 
-// snapshots returns the intact snapshots, the newest first, and whether there are others.
+// snapshots returns the intact snapshots, the newest first, and whether there are damaged
+// snapshots.
 func (v *verifier) snapshots() (good []Info, bad bool) {
 	fsys, dir := v.dir.FS, v.dir.join(snapshotsDir)
 	if _, err := fsys.Stat(dir); isMissing(err) {
@@ -123,8 +124,8 @@ func (v *verifier) snapshots() (good []Info, bad bool) {
 	return good, err != nil
 }
 
-// log verifies the log behind a snapshot, or behind an empty state. drops: a start drops
-// the end of the log, of which some decisions may have been answered.
+// log verifies the log after a snapshot, or after an empty state. drops: a start drops the
+// end of the log, and some of its decisions may have been answered.
 func (v *verifier) log(after Info) (drops bool, err error) {
 	name, there, err := v.logAfter(after)
 	switch {
@@ -251,7 +252,7 @@ func (r *repairer) repair() error {
 	return r.repairLog(newest)
 }
 
-// setSnapshotsAside drops the records of damaged snapshots if there is an intact one.
+// setSnapshotsAside drops the records of damaged snapshots if there is an intact snapshot.
 // Otherwise it sets all snapshots aside, together with the logs that continue from them,
 // unless the log is complete from its first entry.
 func (r *repairer) setSnapshotsAside(good []Info) error {
@@ -281,7 +282,7 @@ func (r *repairer) logIsWhole() bool {
 	return err == nil && plan.damage == nil && plan.first() == 1
 }
 
-// setAside moves files and directories for which match returns true to r.aside.
+// setAside moves the files and directories that match accepts to r.aside.
 func (r *repairer) setAside(match func(name string) bool) error {
 	fsys := r.dir.FS
 	names, err := fsys.List(r.dir.Path)
@@ -304,8 +305,8 @@ func (r *repairer) setAside(match func(name string) bool) error {
 	return errors.Join(syncDir(fsys, r.aside), syncDir(fsys, r.dir.Path))
 }
 
-// newIdentity replaces a damaged identity. It takes the seed of the snapshot, if there is
-// one; entries of the log do not depend on the seed.
+// newIdentity replaces a damaged identity. It takes the seed of the snapshot, if there is a
+// snapshot; entries of the log do not depend on the seed.
 func (r *repairer) newIdentity(of Info) error {
 	if !r.ask("Write a new identity? The state does not depend on it.") {
 		return errRefused
@@ -369,7 +370,7 @@ func (r *repairer) setLogAside(why error) error {
 	return markBackup(r.dir.FS, r.dir.Path, r.dir.ID)
 }
 
-// dropDamaged drops all snapshots except the intact ones.
+// dropDamaged drops all damaged snapshots.
 func dropDamaged(fsys vfs.FS, dir string, good []Info) error {
 	s, err := OpenSnapshots(fsys, dir, SnapshotOptions{})
 	if err != nil {

@@ -14,8 +14,8 @@ type Builder[R Request] struct {
 	Encode func(stamp engine.Instant, b *engine.Batch) (entryBytes int)
 	// Fingerprint returns the value for comparison with an Expect of the key.
 	Fingerprint func(stamp engine.Instant, db uint8, key []byte) int64
-	// MaxBytes is the length of an entry at which the next is begun. A single batch may
-	// be longer.
+	// MaxBytes is the length of an entry that starts the next entry. A single batch may be
+	// longer.
 	MaxBytes int
 	// Level is the level of meaning of the calls; it may change between two Builds.
 	Level uint8
@@ -25,8 +25,8 @@ type Builder[R Request] struct {
 }
 
 // Build makes a group of as many of the first requests as fit, at least one. Requires: if
-// the first one has Expects, all earlier groups are applied. A request with Expects is a
-// group of its own, which is not Logged if they do not hold.
+// the first request has Expects, all earlier groups are applied. A request with Expects is
+// a group of its own, which is not Logged if they do not hold.
 //
 // The owner may change requests when Build has returned.
 func (b *Builder[R]) Build(stamp engine.Instant, requests []R, room engine.Room) *Group[R] {
@@ -92,7 +92,7 @@ func decideAll(b *engine.Batch, status engine.Status) {
 }
 
 const (
-	// joinedOps is the number of ops at which a joined batch is complete.
+	// joinedOps is the number of ops that completes a joined batch.
 	joinedOps = 2048
 	// joinedAnswers bounds the answers of a joined batch in bytes. Sessions with long answers
 	// reserve room; this bound is for many sessions that unexpectedly get long answers at once.
@@ -101,7 +101,7 @@ const (
 	maxSpare = 4
 )
 
-// joinable returns the number of requests at the start that form one part: one request, or several
+// joinable returns the number of requests at the start that form a part: a request, or several
 // that are not Atomic and have no Origin.
 func joinable[R Request](requests []R) (n int) {
 	for ops := 0; n < len(requests) && !requests[n].Batch().Atomic && requests[n].Batch().Origin == 0 && ops < joinedOps; n++ {

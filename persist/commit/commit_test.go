@@ -79,7 +79,7 @@ func (p *pipeline) applyAll() {
 	p.pending = nil
 }
 
-// commit commits batches of one op each, in groups.
+// commit commits batches of a single op each, in groups.
 func (p *pipeline) commit(ops ...engine.Op) (decisions []engine.Decision) {
 	var requests []*testRequest
 	for _, op := range ops {
@@ -134,8 +134,8 @@ func (p *pipeline) random(r *rand.Rand) *testRequest {
 	return &testRequest{batch: b, alone: &engine.Batch{Ops: slices.Clone(b.Ops), Atomic: b.Atomic}}
 }
 
-// TestCommitAlone compares the decisions of requests in groups with those of each request
-// applied alone, in order, by an engine that checks the Expects itself.
+// TestCommitAlone compares the decisions of requests in groups with the decisions of each
+// request applied alone, in order, by an engine that checks the Expects itself.
 func TestCommitAlone(t *testing.T) {
 	aborted, held, joined := 0, 0, 0
 	for seed := range uint64(40) {

@@ -7,8 +7,8 @@ import (
 	"limitsrv/engine"
 )
 
-// A Request is a batch that waits for its decisions. It must not be used by others until
-// Answer is called.
+// A Request is a batch that waits for its decisions. No other code may use it until Answer
+// is called.
 type Request interface {
 	Batch() *engine.Batch
 	// Answer is called once: with nil when the decisions are in the batch, else with the
@@ -16,7 +16,7 @@ type Request interface {
 	Answer(error)
 }
 
-// A Group is a list of requests that are logged as one entry with one stamp.
+// A Group is a list of requests that are logged as a single entry with one stamp.
 type Group[R Request] struct {
 	Stamp    engine.Instant
 	requests []R
@@ -47,8 +47,8 @@ func (g *Group[R]) Len() int { return len(g.requests) }
 // Requests returns the requests, in order.
 func (g *Group[R]) Requests() []R { return g.requests }
 
-// Logged reports whether the group has an entry. It has none if an Expect does not hold:
-// then the decisions are in the batch, and the request can be answered at once.
+// Logged reports whether the group has an entry. It has no entry if an Expect does not
+// hold: then the decisions are in the batch, and the request can be answered at once.
 func (g *Group[R]) Logged() bool { return len(g.parts) > 0 }
 
 // Batches yields the batches of the entry, which must be applied in this order at Stamp.
@@ -110,7 +110,7 @@ func distribute[R Request](all *engine.Batch, requests []R) {
 	}
 }
 
-// Expects reports whether a batch has an Expect. Only an Atomic one may.
+// Expects reports whether a batch has an Expect. Only an Atomic batch may.
 func Expects(b *engine.Batch) bool { return b.Atomic && slices.ContainsFunc(b.Ops, isExpect) }
 
 func isExpect(op engine.Op) bool { return op.Kind == engine.Expect }
