@@ -13,8 +13,8 @@ import (
 var errNoState = link.NewError("LOADING", "nothing of the cluster's state has reached this node yet")
 
 // Backup writes a backup of this node's state between two log entries, below its data
-// directory: see persist.WriteBackup. done is called once, from another goroutine, with
-// its path. An error means that none was started: persist.ErrSaving while a snapshot or
+// directory: see persist.WriteBackup. done is called once, from another goroutine, with its
+// path. An error means that no backup was started: persist.ErrSaving while a snapshot or
 // another backup is under way. Decisions continue meanwhile.
 //
 // A follower may lack the leader's latest answered entries. The backup records the index

@@ -62,8 +62,8 @@ func (c *testCluster) backup(n *Node, name string) persist.State {
 	return state
 }
 
-// at returns the digest after an entry. One about the cluster changes no key: then it is that
-// of the batch before.
+// at returns the digest after an entry. An entry about the cluster changes no key: then the
+// digest is the digest of the batch before.
 func (d *digestLog) at(index uint64) (digest uint64, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -73,8 +73,8 @@ func (d *digestLog) at(index uint64) (digest uint64, ok bool) {
 	return digest, ok
 }
 
-// A backup made during decisions and snapshots has the state after the entry that it
-// names, and nothing of a later one.
+// A backup made during decisions and snapshots has the state after the entry that it names,
+// and nothing of a later entry.
 func TestBackupHasOneEntrysState(t *testing.T) {
 	t.Parallel()
 	var seen []*digestLog

@@ -11,12 +11,12 @@ import (
 	"limitsrv/replication/storage"
 )
 
-// joinRetryInterval is the interval at which a node that is not a member asks others.
+// joinRetryInterval is the interval between the questions of a node that is not a member.
 const joinRetryInterval = 300 * time.Millisecond
 
 // joinOrBootstrap is the goroutine of a node that is not a member yet: it bootstraps a
-// cluster with its peers, or joins their cluster or the one of Options.Join. A node that
-// may have lost the end of its log joins under a new id.
+// cluster with its peers, or joins their cluster or the cluster of Options.Join. A node
+// that may have lost the end of its log joins under a new id.
 func (n *Node) joinOrBootstrap() {
 	for !n.isMember() {
 		why := n.tryJoinOrBootstrap()
@@ -35,8 +35,8 @@ func (n *Node) joinOrBootstrap() {
 	}
 }
 
-// tryJoinOrBootstrap makes one attempt. It returns the reason for which this node is still
-// not a member.
+// tryJoinOrBootstrap makes an attempt. It returns the reason that this node is still not a
+// member.
 func (n *Node) tryJoinOrBootstrap() error {
 	n.raftMu.Lock()
 	defer n.raftMu.Unlock()
@@ -94,8 +94,8 @@ func (n *Node) ask(address, name string, request, reply any) error {
 	return n.links.Call(ctx, address, name, request, reply)
 }
 
-// bootstrap starts the bootstrap of a cluster with the nodes that have answered. None of
-// them may be in a cluster.
+// bootstrap starts the bootstrap of a cluster with the nodes that have answered. No node
+// may be in a cluster already.
 func (n *Node) bootstrap(hellos []helloReply) error {
 	peers := slices.Sorted(slices.Values(n.o.Peers))
 	founding := []storage.Server{n.self()}
@@ -156,7 +156,7 @@ func (n *Node) acceptBootstrap(r bootstrapRequest) error {
 	if err := n.startRaft(); err != nil {
 		return err
 	}
-	// raftMu is held, so the stack is still the one that startRaft made.
+	// raftMu is held, so the stack is still the stack that startRaft made.
 	n.stack.Load().FSM.SetFounded()
 	return nil
 }

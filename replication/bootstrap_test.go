@@ -26,7 +26,7 @@ func refused(t *testing.T, o Options, want string) {
 }
 
 // A node that may lack acknowledged entries gets a new id when the system went down before
-// it was closed; a closed one keeps its id.
+// it was closed; a closed link keeps its id.
 func TestLostTailChangesNodeID(t *testing.T) {
 	t.Parallel()
 	var boots atomic.Int64
@@ -93,7 +93,7 @@ func TestBootstrapRequiresEqualPeers(t *testing.T) {
 	}
 }
 
-// A founder that was killed before it told all others continues the bootstrap.
+// A founder that was killed before it told all other nodes continues the bootstrap.
 func TestBootstrapContinuesAfterCrash(t *testing.T) {
 	t.Parallel()
 	for _, count := range []int{0, 1, 2} {

@@ -15,9 +15,9 @@ import (
 	"limitsrv/replication/storage"
 )
 
-// Calls between nodes, besides raft's requests and forwarded batches. Each is one
-// exchange. A node answers hello, found and join also to nodes that are in no cluster, so
-// a cluster secret or mutual TLS must keep unauthenticated nodes away.
+// Calls between nodes, besides raft's requests and forwarded batches. Each is a single
+// exchange. A node answers hello, found and join also to nodes that are in no cluster, so a
+// cluster secret or mutual TLS must keep unauthenticated nodes away.
 const (
 	callHello     = "hello"    // returns the callee's identity and its view of the cluster
 	callBootstrap = "found"    // become a founding member

@@ -44,7 +44,7 @@ func (counters) Do(tx *engine.Tx, c *engine.Call) {
 	}
 }
 
-// count adds one to keys of a database and returns the answer.
+// count adds 1 to keys of a database and returns the answer.
 func count(n *Node, db uint8, keys ...string) (string, error) {
 	b := new(engine.Batch)
 	c := b.AddCall(db)

@@ -2,7 +2,7 @@ package replication
 
 import "time"
 
-// trailPause is the time for which an entry may be stored and not applied before a node with clients
+// trailPause is the time that an entry may be stored and not applied, before a node with clients
 // that track keys asks its leader. Each further pause is twice as long, up to maxTrailPause.
 const (
 	trailPause    = 2 * time.Millisecond

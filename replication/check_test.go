@@ -36,7 +36,8 @@ func filesOf(t *testing.T, dir, pattern string) []string {
 	return found
 }
 
-// stoppedNode returns a stopped cluster of one node with a snapshot and a log behind it.
+// stoppedNode returns a stopped cluster of a single node with a snapshot and a log after
+// it.
 func stoppedNode(t *testing.T) (c *testCluster, ended *Node) {
 	c = startCluster(t, 1, nil)
 	n := c.leader()

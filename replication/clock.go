@@ -29,8 +29,8 @@ type leaderClock struct {
 	slew  time.Duration // still to be gained, or lost, from since on
 }
 
-// clockWarnDistance is the distance to the followed clocks above which a warning is
-// logged.
+// clockWarnDistance is the longest distance to the followed clocks that is not logged with
+// a warning.
 const clockWarnDistance = time.Second
 
 func newLeaderClock(mono func() time.Duration) *leaderClock {
@@ -44,7 +44,7 @@ func (c *leaderClock) start(last engine.Instant) {
 	c.at, c.since, c.slew = last, c.mono(), 0
 }
 
-// step moves the clock forward to target, if it is behind, and returns the distance.
+// step moves the clock forward to target, if target is later, and returns the distance.
 // target may be any value.
 func (c *leaderClock) step(target engine.Instant) time.Duration {
 	c.mu.Lock()
@@ -84,9 +84,9 @@ func (c *leaderClock) follow(target engine.Instant) (off time.Duration) {
 // freeRun makes the clock run at normal speed from here on.
 func (c *leaderClock) freeRun() { c.follow(c.now()) }
 
-// clockOffset returns the difference between the lower median of all voters' clocks and
-// the first of the given clocks. differences are relative to that one and include its own
-// 0. Clocks that are not given count as behind: if a minority is wrong, the result is no
+// clockOffset returns the difference between the lower median of all voters' clocks and the
+// first of the given clocks. differences are relative to that first clock and include its
+// own 0. Clocks that are not given count as slow: if a minority is wrong, the result is no
 // later than a correct clock. Requires: the clocks of a majority.
 func clockOffset(differences []time.Duration, voters int) time.Duration {
 	sorted := slices.Sorted(slices.Values(differences))

@@ -93,8 +93,8 @@ func TestStopHonorsContext(t *testing.T) {
 	leader.wait.Wait()
 }
 
-// A blockingStore blocks writers of a snapshot: begun is closed when one writes, and it
-// continues after released.
+// A blockingStore blocks writers of a snapshot: begun is closed when a writer starts, and
+// the writer continues after released.
 type blockingStore struct {
 	raft.SnapshotStore
 	begun, released chan struct{}

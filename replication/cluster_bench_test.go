@@ -11,8 +11,8 @@ import (
 )
 
 // BenchmarkCluster decides on three nodes of this process: connections submit one batch at
-// a time, for keys out of a million, to the leader or another node. It reports the time
-// per decision.
+// a time, for keys out of a million, to the leader or another node. It reports the time per
+// decision.
 func BenchmarkCluster(b *testing.B) {
 	for _, at := range []string{"leader", "follower"} {
 		for _, load := range []struct{ connections, batch int }{{16, 32}, {50, 1}} {
@@ -48,7 +48,7 @@ func BenchmarkCluster(b *testing.B) {
 	}
 }
 
-// other returns a node that is not the given one.
+// other returns a node that is not the given node.
 func (c *testCluster) other(than *Node) *Node {
 	for _, n := range c.nodes {
 		if n != than {

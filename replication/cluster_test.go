@@ -101,8 +101,8 @@ func (c *testCluster) close(n *Node) {
 // patience bounds the wait for an event on an idle machine.
 const patience = 30 * time.Second
 
-// noElection returns an election timeout for tests in which no leader is lost: a node that
-// does not run for a while on a busy machine does not count as failed.
+// noElection returns an election timeout for tests that lose no leader: a node that does
+// not run for a while on a busy machine does not count as failed.
 func noElection() time.Duration { return testwait.Scaled(2 * time.Second) }
 
 // keepLeader is noElection as an option.

@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	// stragglerWait is the time for which a new leader waits for more clocks than a
-	// majority.
+	// stragglerWait bounds a new leader's wait for more clocks than a majority.
 	stragglerWait = 10 * time.Millisecond
 	// clockPollInterval is the interval of polls until a majority has answered.
 	clockPollInterval = 20 * time.Millisecond
@@ -22,9 +21,9 @@ type clockAnswers struct {
 	differences []time.Duration // of their clocks to wall
 	uncertainty time.Duration   // the largest uncertainty of an answer
 	voters      int             // number of voters
-	// stored is the earliest time, by mono, at which a node that has been running since
-	// the last decision had stored it: the decision was made before that. witnessed: such
-	// a node answered.
+	// stored is the earliest time, by mono, that a node had stored the last decision, of
+	// the nodes that have been running since: the decision was made before that. witnessed:
+	// such a node answered.
 	stored    time.Duration
 	witnessed bool
 }
@@ -136,14 +135,15 @@ func (n *Node) pollMembers(ctx context.Context, s *raftStack, wall func() engine
 	return w
 }
 
-// A clockAnswer is the answer of one voter.
+// A clockAnswer is the answer of a voter.
 type clockAnswer struct {
 	difference, uncertainty time.Duration
-	index                   uint64        // of the last entry that it stored since its start; 0: none
+	index                   uint64        // of the last entry that it stored since its start; 0: no entry
 	stored                  time.Duration // by mono: when it was stored, or later
 }
 
-// add adds a voter's answer, nil if it gave none. last is the index of the last decision.
+// add adds a voter's answer, nil if it gave no answer. last is the index of the last
+// decision.
 func (w *clockAnswers) add(answer *clockAnswer, last uint64) {
 	if answer == nil {
 		return
@@ -161,8 +161,8 @@ func (w *clockAnswers) noteStored(index uint64, stored time.Duration, last uint6
 }
 
 // pollMember asks a member for its status and the difference of its clock to wall, read at
-// the middle of the call. A difference of at most half the call's duration counts as none,
-// so that clocks that agree do not move the time.
+// the middle of the call. A difference of at most half the call's duration counts as 0, so
+// that clocks that agree do not move the time.
 func (n *Node) pollMember(ctx context.Context, wall func() engine.Instant, server raft.Server) *clockAnswer {
 	began, read := n.o.Monotonic(), wall()
 	var p peerStatus

@@ -27,7 +27,7 @@
 //	the others:                                            raft -> fsm.Apply
 //
 // One entry is in flight at a time, except that the FSM may still be applying the previous
-// one. Batches that arrive meanwhile go into the next entry: pure group commit. With 16
+// entry. Batches that arrive meanwhile go into the next entry: pure group commit. With 16
 // connections of 32 requests each an entry holds some hundreds of decisions. More entries
 // in flight only increased the latency of each.
 //
@@ -41,8 +41,8 @@
 //     be.
 //   - A look, a read-only batch that accepts no stale state, has no entry. It shows all decisions
 //     that were answered before Exec got the look. The leader evaluates the look under a lease
-//     (see package lease), or after a majority has answered a heartbeat that was sent after
-//     the look arrived. One round of heartbeats serves all waiting looks.
+//     (see package lease), or after a majority has answered a heartbeat that was sent after the
+//     look arrived. A round of heartbeats serves all waiting looks.
 //   - All FSMs that have applied the same entries make the same decisions from then on, at
 //     any later stamp. Stamps never decrease, also across leaders.
 //   - A node that may have lost entries it acknowledged is no longer a member: it joins

@@ -81,7 +81,7 @@ func (n *Node) Loggable(b *engine.Batch, from int) error {
 }
 
 // HandleForwarded sets the function that reviews the batches with calls that other nodes forward to
-// this one, before they are executed. It may lower the budgets of a batch and mark it Slow. It
+// this node, before they are executed. It may lower the budgets of a batch and mark it Slow. It
 // returns the function to call with the answer, in place of done.
 func (n *Node) HandleForwarded(review func(b *engine.Batch, done func(error)) func(error)) {
 	n.review.Store(&review)

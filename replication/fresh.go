@@ -23,8 +23,8 @@ const (
 // Engine has every change that any node answered before the call of Fresh, and Now is no earlier
 // than these answers. Exception: with a leader of an earlier version the error is nil at once. An
 // error has a Code: there was no leader for as long as a request waits for it. Cost: a reading of a
-// clock on a leader with a lease. Otherwise one call of the leader, or one round of heartbeats, for
-// all waiting callers.
+// clock on a leader with a lease. Otherwise a call of the leader, or a round of heartbeats, for all
+// waiting callers.
 func (n *Node) Fresh(done func(error)) {
 	if lead := n.leadership(); lead.leading && n.underLease(lead) {
 		done(nil)

@@ -30,7 +30,7 @@ func (c slowConn) Write(data []byte) (int, error) {
 	return c.Conn.Write(data)
 }
 
-// A node joins a cluster in which changes take longer than a call.
+// A node joins a cluster whose changes take longer than a call.
 func TestJoinWithLatency(t *testing.T) {
 	far := slowNetwork{delay: minCallTimeout / 2}
 	c := startCluster(t, 2, func(o *Options) { o.Network = far })
@@ -44,8 +44,8 @@ func TestJoinWithLatency(t *testing.T) {
 	}
 }
 
-// The directory of a node, or a copy of it, is started at an address where the others do
-// not reach it: two nodes with one id could elect two leaders.
+// The directory of a node, or a copy of it, is started at an address where the other nodes
+// do not reach it: two nodes with the same id could elect two leaders.
 func TestOtherAddress(t *testing.T) {
 	c := startCluster(t, 1, nil)
 	o := c.leader().o

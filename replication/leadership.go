@@ -83,7 +83,8 @@ func (n *Node) newElections() *election.Watch {
 	})
 }
 
-// promised returns the time for which this node must not elect another leader; 0: it may.
+// promised returns the remaining time that this node must not elect another leader; 0: it
+// may.
 func (s *raftStack) promised() time.Duration { return s.promise.Left(0, s.raft.CurrentTerm()) }
 
 // elect makes raft start an election without a pre-vote: it sends itself the request of a

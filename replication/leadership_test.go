@@ -48,8 +48,8 @@ func TestSimFailover(t *testing.T) {
 	}
 }
 
-// Two followers lose the leader one after the other: the preferred candidate is not
-// delayed by its first, failed attempt.
+// Two followers lose the leader at different times: the preferred candidate is not delayed
+// by its first, failed attempt.
 func TestSimFailoverStaggered(t *testing.T) {
 	const most = 1650 * time.Millisecond
 	simCase(t, func(t *testing.T, c *simCluster) {
@@ -142,8 +142,8 @@ func TestSimElectionsSplit(t *testing.T) {
 }
 
 // electAfterSplit isolates a follower, which then misses some calls, and the leader; lets
-// the two others fail to elect a leader; and measures how long they take to elect one once
-// they hear the follower.
+// the remaining two nodes fail to elect a leader; and measures how long they take to elect
+// a leader once they hear the follower.
 func (c *simCluster) electAfterSplit(t *testing.T) {
 	leader := c.leader()
 	c.withFollower(c.cutOff)

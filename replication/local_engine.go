@@ -114,8 +114,8 @@ func (l *localEngine) importKey(now engine.Instant, db uint8, key []byte) {
 	}
 }
 
-// localRetention is the time after the last local decision at which they are discarded,
-// once there is a leader.
+// localRetention is the time from the last local decision until they are discarded, once
+// there is a leader.
 const localRetention = 10 * time.Second
 
 // expire discards local decisions if there has been a leader for long enough.

@@ -44,8 +44,8 @@ func TestLocalDecisionsAreBounded(t *testing.T) {
 	}
 }
 
-// A node without a quorum gets groups of which only some members take tokens: it decides requests by
-// rules, of other groups those in which all ops take tokens, and each as a group.
+// A node without a quorum gets groups with only some members that take tokens. It decides requests
+// by rules, and other groups only if all their ops take tokens, each as a group.
 func TestLocalDecisionsOnGroups(t *testing.T) {
 	take := engine.Op{Kind: engine.Take, N: 1, Key: []byte("k"), Params: engine.Params{Alg: engine.Fixed, Limit: 1, Period: engine.MaxPeriod}}
 	penalty := engine.Penalty{After: 1, Within: 1e9, Block: 1e9, Max: 1e9, Forgive: 1e9, Growth: 100}

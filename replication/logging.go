@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// logInterval is the time for which the same event is not logged again.
+	// logInterval is the time until the same event is logged again.
 	logInterval = 30 * time.Second
 	// maxLoggedEvents bounds the remembered events.
 	maxLoggedEvents = 1024
@@ -22,7 +22,7 @@ func newLogLimiter() *loglimit.Limiter[string] {
 	return loglimit.New[string](logInterval, maxLoggedEvents, loglimit.Forget)
 }
 
-// newRaftLogger returns a logger for raft that logs to another one, and the same warning
+// newRaftLogger returns a logger for raft that logs to another logger, and the same warning
 // at most once per logInterval.
 func newRaftLogger(to *slog.Logger) hclog.Logger {
 	return raftfix.NewLogger(to, newLogLimiter().Allow)

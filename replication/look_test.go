@@ -21,7 +21,7 @@ func execOn(t *testing.T, n *Node, b *engine.Batch) []engine.Decision {
 }
 
 // A watched fingerprint holds until the key changes, at each node and for each kind of
-// batch: one that may change keys, a read-only one, and a stale read.
+// batch: a batch that may change keys, a read-only batch, and a stale read.
 func TestExpect(t *testing.T) {
 	testwait.Long(t)
 	c := startCluster(t, 3, keepLeader) // another leader is another term

@@ -10,7 +10,8 @@ import (
 )
 
 // A lookQueue holds the read-only batches that wait until a majority confirms that this node leads.
-// One round of heartbeats serves all batches that wait when it begins. Concurrency: any goroutine.
+// A single round of heartbeats serves all batches that wait when it begins. Concurrency: any
+// goroutine.
 type lookQueue struct {
 	any    atomic.Bool // waiting is not empty
 	kicked chan struct{}

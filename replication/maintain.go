@@ -20,13 +20,13 @@ const (
 	// leastVoters is the number of healthy voters that must remain when a dead voter is
 	// removed automatically.
 	leastVoters = 3
-	// stuckChecks is the number of checks, one per maintainInterval, without progress
-	// behind the leader after which a member is stuck: longer than the 10 s for which raft
-	// v1.7.3 sends nothing to a node that was unreachable. Checks are counted, because
-	// time passes while a machine is halted.
+	// A member is stuck after stuckChecks checks, one per maintainInterval, without
+	// progress towards the leader's log. That is longer than raft v1.7.3's pause of 10 s
+	// for a node that was unreachable. Checks are counted, because time passes while a
+	// machine is halted.
 	stuckChecks = 30
-	// stuckRefusals is the number of snapshots with nothing new after which a member
-	// without other progress is stuck.
+	// A member without other progress is stuck after stuckRefusals snapshots with nothing
+	// new.
 	stuckRefusals = 3
 	// openWarnInterval is the interval of the warning that links without a secret are
 	// accepted.
@@ -91,7 +91,7 @@ func (n *Node) keepLevel(s *raftStack) {
 }
 
 // maintainLinks closes links made with former secrets, and warns while links without a
-// secret are accepted beside links with one.
+// secret are accepted beside links with a secret.
 func (n *Node) maintainLinks() {
 	n.links.CloseStale(time.Now())
 	n.forwarder.Renew()
@@ -323,8 +323,8 @@ func (n *Node) checkRemoved(s *raftStack) {
 	}
 }
 
-// findMembers asks all known nodes for the leader of this cluster, and returns the
-// leader's list of members; none: no leader was found. It also updates noMajority.
+// findMembers asks all known nodes for the leader of this cluster, and returns the leader's
+// list of members; an empty list: no leader was found. It also updates noMajority.
 func (n *Node) findMembers(s *raftStack) []storage.Server {
 	self := n.self()
 	asked, answered := []string{self.Raft}, []string{self.Node}
@@ -368,8 +368,8 @@ func isMajority(r *raft.Raft, nodes []string) bool {
 	return among > voters/2
 }
 
-// watchDisk is the goroutine that ends a node with a hanging disk. Time in which the
-// process did not run does not count.
+// watchDisk is the goroutine that ends a node with a hanging disk. Time without a running
+// process does not count.
 func (n *Node) watchDisk() {
 	n.disk.Run(n.stopping, func() bool {
 		s := n.stack.Load()

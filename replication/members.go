@@ -159,7 +159,7 @@ func changeError(err error) error {
 }
 
 // remaining returns the time until the context's deadline; 0, raft's value for no timeout,
-// if there is none.
+// if there is no deadline.
 func remaining(ctx context.Context) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -169,7 +169,7 @@ func remaining(ctx context.Context) time.Duration {
 }
 
 // admit makes a node a member, without a vote until it has caught up. Requires: this node
-// leads. Another node at the same address is removed, because the new one replaced it.
+// leads. Another node at the same address is removed, because the new node replaced it.
 func (n *Node) admit(ctx context.Context, m fsm.Member) (joinReply, error) {
 	s, err := n.leaderStack()
 	if err != nil {
@@ -205,9 +205,9 @@ func (s *raftStack) admissible(m fsm.Member) error {
 	return link.CheckAddress("--raft", m.Raft)
 }
 
-// transfer transfers leadership to a node, or, if node is "", to the one with the most
-// entries. After a failed transfer raft v1.7.3 rejects all requests (issue 696), so raft
-// is restarted then. transfer returns when ctx ends, also while raft waits for its disk.
+// transfer transfers leadership to a node, or, if node is "", to the node with the most
+// entries. After a failed transfer raft v1.7.3 rejects all requests (issue 696), so raft is
+// restarted then. transfer returns when ctx ends, also while raft waits for its disk.
 func (n *Node) transfer(ctx context.Context, s *raftStack, node string) error {
 	if !n.hasSuccessor(s, node) {
 		return errors.New("there is no other voter that could lead")

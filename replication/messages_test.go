@@ -47,8 +47,8 @@ func (c *testCluster) awaitMembers() {
 	})
 }
 
-// startSilentCluster starts three nodes in which there is no heartbeat in the time of a test, and returns
-// the node that leads.
+// startSilentCluster starts three nodes without a heartbeat in the time of a test, and returns the node
+// that leads.
 func startSilentCluster(t *testing.T, change func(*Options)) (c *testCluster, first *Node) {
 	c = startCluster(t, 3, func(o *Options) {
 		o.Notices, o.ElectionTimeout = new(engine.Notices), time.Hour
@@ -67,8 +67,8 @@ func startSilentCluster(t *testing.T, change func(*Options)) (c *testCluster, fi
 	return c, first
 }
 
-// TestMessagesOfCalls publishes by calls, from the first possible one of a new cluster on. Each node
-// has the messages without a heartbeat.
+// TestMessagesOfCalls publishes by calls, from the first possible moment of a new cluster on. Each
+// node has the messages without a heartbeat.
 func TestMessagesOfCalls(t *testing.T) {
 	h := &heard{all: map[string][]string{}}
 	c, first := startSilentCluster(t, func(o *Options) {

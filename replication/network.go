@@ -24,8 +24,8 @@ func (t tcp) Dial(ctx context.Context, address string) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", address)
 }
 
-// systemNetwork dials from the host address at which the node listens, so that other nodes
-// can identify it by that address.
+// systemNetwork dials from the node's own host address, so that other nodes can identify it
+// by that address.
 func systemNetwork(bind string) Network {
 	host, _, err := net.SplitHostPort(bind)
 	if ip := net.ParseIP(host); err == nil && ip != nil && !ip.IsUnspecified() {

@@ -13,7 +13,7 @@ var policies = [...]NoQuorum{
 	engine.NoQuorumError: NoQuorumError, engine.NoQuorumAllow: NoQuorumAllow, engine.NoQuorumDeny: NoQuorumDeny, engine.NoQuorumLocal: NoQuorumLocal,
 }
 
-// policyOf returns the policy for one group or single op: the policy of the domain for a request by
+// policyOf returns the policy for a group or single op: the policy of the domain for a request by
 // rules, and otherwise the policy of the node.
 func (n *Node) policyOf(ops []engine.Op) NoQuorum {
 	if own := ops[0].NoQuorum; ops[0].Kind == engine.Needs && own != engine.NoQuorumDefault {
@@ -22,7 +22,7 @@ func (n *Node) policyOf(ops []engine.Op) NoQuorum {
 	return n.o.NoQuorum
 }
 
-// isDecided reports whether policy decides one group or single op: any request by rules, and
+// isDecided reports whether policy decides a group or single op: any request by rules, and
 // otherwise only ops that take tokens or leases.
 func isDecided(ops []engine.Op, policy NoQuorum) bool {
 	switch {
@@ -81,7 +81,7 @@ func (n *Node) withoutQuorum(r forward.Request) {
 	r.Done(nil)
 }
 
-// decide sets the decisions on one group or single op; by decides each op that takes tokens. A
+// decide sets the decisions on a group or single op; by decides each op that takes tokens. A
 // Needs is allowed, and so is a Guard: penalty boxes count as open.
 func decide(ops []engine.Op, ds []engine.Decision, by func(op *engine.Op, d *engine.Decision)) {
 	rules := ops[0].Kind == engine.Needs
@@ -95,8 +95,8 @@ func decide(ops []engine.Op, ds []engine.Decision, by func(op *engine.Op, d *eng
 	}
 }
 
-// noQuorumError returns the reason for which requests are not decided. It is errNoQuorum
-// only if this node has asked all others since it lost the leader.
+// noQuorumError returns the reason that requests are not decided. It is errNoQuorum only if
+// this node has asked all other nodes since it lost the leader.
 func (n *Node) noQuorumError() *link.Error {
 	if why := n.leaderError(); why != nil {
 		return why
@@ -104,7 +104,7 @@ func (n *Node) noQuorumError() *link.Error {
 	return errLeaderSilent
 }
 
-// leaderError returns the reason for which no leader is known, or nil.
+// leaderError returns the reason that no leader is known, or nil.
 func (n *Node) leaderError() *link.Error {
 	lead := n.leadership()
 	switch {

@@ -8,8 +8,8 @@ import (
 	"limitsrv/engine"
 )
 
-// byRules returns a request by rules: a penalty box, a limit, a shadow limit and one that only
-// looks.
+// byRules returns a request by rules: a penalty box, a limit, a shadow limit and a limit that
+// only looks.
 func byRules(policy engine.NoQuorum) []engine.Op {
 	penalty := engine.Penalty{After: 99, Within: 1e9, Block: 1e9, Max: 1e9, Forgive: 1e9, Growth: 100}
 	shadow, look := fixed("shadow", 4), fixed("look", 0)
@@ -22,7 +22,7 @@ func byRules(policy engine.NoQuorum) []engine.Op {
 }
 
 // TestNoQuorumOfDomains asks a node without a majority by rules of domains with each setting, in
-// one batch, under each policy of the node.
+// a batch, under each policy of the node.
 func TestNoQuorumOfDomains(t *testing.T) {
 	t.Parallel()
 	names := map[NoQuorum]string{NoQuorumError: "down", NoQuorumAllow: "allowed", NoQuorumDeny: "denied", NoQuorumLocal: "local"}

@@ -26,7 +26,7 @@ import (
 	"limitsrv/replication/storage"
 )
 
-// A Node is one member of a cluster. It implements Exec. Concurrency: all methods may be
+// A Node is a member of a cluster. It implements Exec. Concurrency: all methods may be
 // called from many goroutines, except Close, which must be the last call.
 type Node struct {
 	o     Options
@@ -56,11 +56,11 @@ type Node struct {
 	openLoggedAt time.Time // last warning about links without a secret; maintain goroutine only
 	elections    *election.Watch
 
-	review    atomic.Pointer[func(*engine.Batch, func(error)) func(error)] // see HandleForwarded; nil: none yet
+	review    atomic.Pointer[func(*engine.Batch, func(error)) func(error)] // see HandleForwarded; nil: not set yet
 	published atomic.Pointer[func(channel, message []byte)]                // see HandlePublished; nil: not set yet
 
 	stack       atomic.Pointer[raftStack] // nil: this node is not a member yet
-	leadingTerm atomic.Uint64             // the term in which this node decides; 0: it does not
+	leadingTerm atomic.Uint64             // the term that this node decides in; 0: it does not
 	// noMajority: no leader is known, and fewer than a majority of the voters answered.
 	noMajority   atomic.Bool
 	short        atomic.Bool // the disk is nearly full: while this node leads it logs no decisions
@@ -323,7 +323,7 @@ func (n *Node) isForsaken(r *raft.Raft) bool {
 }
 
 // StepDown transfers leadership if this node leads, so that another node decides before
-// this one stops. It must precede Close, and is final. It returns when ctx ends at the
+// this node stops. It must precede Close, and is final. It returns when ctx ends at the
 // latest.
 func (n *Node) StepDown(ctx context.Context) {
 	n.steppingDown.Store(true)
@@ -336,8 +336,8 @@ func (n *Node) StepDown(ctx context.Context) {
 
 // Close stops the node cleanly. Requires: no more calls of Exec. If ctx ends first, for
 // example because the disk hangs, Close returns an error and the process must exit:
-// goroutines are left behind, the directory is still locked, and the next start recovers
-// as after a crash.
+// goroutines remain, the directory is still locked, and the next start recovers as after a
+// crash.
 func (n *Node) Close(ctx context.Context) error {
 	if !n.steppingDown.Load() {
 		n.StepDown(ctx)
@@ -357,7 +357,7 @@ func (n *Node) Close(ctx context.Context) error {
 func (n *Node) close() error {
 	n.forwarder.Close()
 	n.messages.Close()
-	n.raftMu.Lock() // a start of raft under way completes first, and none follows
+	n.raftMu.Lock() // a start of raft under way completes first, and no start follows
 	err := n.stopRaft()
 	n.raftMu.Unlock()
 	err = errors.Join(err, n.links.Close())

@@ -8,7 +8,8 @@ import (
 	"limitsrv/replication/fsm"
 )
 
-// fits is a batch with an op that only the newest log entries have, after one of any version.
+// fits is a batch with an op that only the newest log entries have, after an op of any
+// version.
 func fits() *engine.Batch {
 	return &engine.Batch{Ops: []engine.Op{
 		{Params: engine.Params{Alg: engine.Fixed, Limit: 9, Period: 60e9}, N: 1, Key: []byte("k")},
@@ -16,8 +17,8 @@ func fits() *engine.Batch {
 	}}
 }
 
-// TestOlderUntilAllKnow: all nodes ask for older forms until the last member knows the newer ones,
-// and refuse only the ops of newer forms.
+// TestOlderUntilAllKnow: all nodes ask for older forms until the last member knows the newer
+// forms, and refuse only the ops of newer forms.
 func TestOlderUntilAllKnow(t *testing.T) {
 	t.Parallel()
 	older := ""
@@ -60,7 +61,7 @@ func TestOlderUntilAllKnow(t *testing.T) {
 }
 
 // TestLevelIsKnownAtOnce: a node that starts again knows the level of the log before it has a
-// leader, and a new member when it is one.
+// leader, and a new member knows it when it becomes a member.
 func TestLevelIsKnownAtOnce(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 1, nil)

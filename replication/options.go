@@ -23,16 +23,17 @@ import (
 type Options struct {
 	// Dir is the data directory. It is created if it is missing.
 	Dir string
-	// Raft is the address, HOST:PORT, at which other nodes reach this one. Bind is the
+	// Raft is the address, HOST:PORT, for other nodes to reach this node. Bind is the
 	// listen address; empty: the same as Raft.
 	Raft, Bind string
 	// Peers are the addresses of the founding nodes, including Raft; the list must be the
-	// same on each. A node that has a state, or finds that the others have one, does not
-	// bootstrap.
+	// same on each. A node that has a state, or finds that other nodes have a state, does
+	// not bootstrap.
 	Peers []string
 	// Join are addresses of members of the cluster that this node joins.
 	Join []string
-	// Client is the address at which clients reach this node, as published to the others.
+	// Client is the address for clients to reach this node, as published to the other
+	// nodes.
 	Client string
 	// Version is the program's version, for display.
 	Version string
@@ -49,25 +50,25 @@ type Options struct {
 	// at the bound; otherwise new keys are refused. The leader's values apply.
 	MaxMemory int64
 	Evict     bool
-	// Commands carries out calls; nil: there are none.
+	// Commands carries out calls; nil: there are no calls.
 	Commands engine.Commands
-	// Notices, unless nil, are those of the calls, for the clients of this node: of entries
-	// that the cluster commits after this node has caught up with it.
+	// Notices, unless nil, are the notices of the calls, for the clients of this node: of
+	// entries that the cluster commits after this node has caught up with it.
 	Notices *engine.Notices
-	// ElectionTimeout is the longest pause after which a leader keeps leading, and the
-	// time for which an operation waits for a leader; 0 means a second. See package
-	// election for the silence that followers accept.
+	// ElectionTimeout is the longest pause that a leader survives as leader, and the
+	// longest wait of an operation for a leader; 0 means a second. See package election for
+	// the silence that followers accept.
 	ElectionTimeout time.Duration
-	// SnapshotLogBytes is the growth of the log after which a snapshot is taken; 0 means
+	// SnapshotLogBytes is the growth of the log between two snapshots; 0 means
 	// persist.DefaultSnapshotLogBytes.
 	SnapshotLogBytes int64
-	// DeadAfter is the silence after which the leader removes a member, if that is safe;
-	// 0: never.
+	// DeadAfter is the silence of a member that makes the leader remove it, if that is
+	// safe; 0: never.
 	DeadAfter time.Duration
 	// TLS are the files for links between nodes; all three are required. nil: links are
 	// without TLS.
 	TLS *certs.Files
-	// Secrets are the cluster secrets; nil: any node that reaches this one is accepted,
+	// Secrets are the cluster secrets; nil: any node that reaches this node is accepted,
 	// unless TLS prevents it.
 	Secrets *link.Secrets
 
@@ -96,9 +97,9 @@ type Options struct {
 	stores func(dir string) (raft.StableStore, raft.SnapshotStore, error)
 	boot   func() string
 	level  int // the newest feature level of the log known to the node
-	// leastTrailing is the least number of entries kept behind a snapshot; 0: minTrailing.
+	// leastTrailing is the least number of entries kept before a snapshot; 0: minTrailing.
 	leastTrailing int64
-	// commitTimeout is the delay after which raft sends a commit to a follower if no entry
+	// commitTimeout is the delay of a commit that raft sends to a follower if no entry
 	// follows, at most twice that, unless a heartbeat carried it; 0: ElectionTimeout.
 	commitTimeout time.Duration
 	applied       func(index uint64, stamp engine.Instant, b *engine.Batch)
@@ -113,7 +114,7 @@ type Options struct {
 	undecided func(b *engine.Batch)
 }
 
-// minTrailing is the least number of entries kept behind a snapshot.
+// minTrailing is the least number of entries kept before a snapshot.
 const minTrailing = 1024
 
 // defaultElectionTimeout lets a machine that gets no processor for a second keep its

@@ -302,8 +302,8 @@ func (g *switchedNetwork) set(shut bool) {
 	}
 }
 
-// A partitioned leader answers requests in its log UNCERTAIN, and others CLUSTERDOWN: the
-// latter were not applied.
+// A partitioned leader answers requests in its log UNCERTAIN. It answers all other requests
+// CLUSTERDOWN, because they were not applied.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	gates := map[string]*switchedNetwork{}
@@ -433,7 +433,7 @@ func TestRejectedProposalIsRetried(t *testing.T) {
 	}
 }
 
-// isDown reports whether an error is the one without a quorum.
+// isDown reports whether an error says that there is no quorum.
 func isDown(err error) bool {
 	var coded *link.Error
 	return errors.As(err, &coded) && coded.Code() == errNoQuorum.Code()

@@ -20,8 +20,8 @@ type peerStatus struct {
 	Leader       string         `json:"leader"` // id of its leader
 	// Level is the highest feature level that its log may use; 0: it does not tell.
 	Level int `json:"level,omitempty"`
-	// Stored is the last entry with decisions that it stored since its start, 0 if none,
-	// and Idle the time since.
+	// Stored is the last entry with decisions that it stored since its start, 0 if it
+	// stored no decisions, and Idle the time since.
 	Stored uint64        `json:"stored,omitempty"`
 	Idle   time.Duration `json:"idle,omitempty"`
 	// Silent: it wants a new leader. LastTerm is the term of its last entry.
@@ -35,7 +35,7 @@ type peerStatus struct {
 	Peers []peerSummary `json:"peers,omitempty"`
 }
 
-// A peerSummary is one node's report of another.
+// A peerSummary is a node's report of another.
 type peerSummary struct {
 	Node      string        `json:"node"`
 	LastIndex uint64        `json:"last"`
@@ -169,8 +169,8 @@ func (k *peerTable) all() map[string]peerReport {
 	return maps.Clone(k.reports)
 }
 
-// summariesReach reports whether the leader heard from all others recently and they have
-// an entry.
+// summariesReach reports whether the leader heard from all other members recently and they
+// have an entry.
 func summariesReach(words []peerSummary, last uint64) bool {
 	for _, w := range words {
 		if w.LastIndex < last || w.Seen > maintainInterval {

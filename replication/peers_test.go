@@ -7,7 +7,7 @@ import (
 	"limitsrv/replication/storage"
 )
 
-// The silence of members, one of which joined a cluster that is a day old.
+// The silence of members. A member joined a cluster that is a day old.
 func TestSilentFor(t *testing.T) {
 	var k peerTable
 	old, other, young := storage.Server{Node: "old", Raft: "h:1"}, storage.Server{Node: "other", Raft: "h:2"}, storage.Server{Node: "young", Raft: "h:3"}

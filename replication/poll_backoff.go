@@ -9,7 +9,7 @@ const maintainInterval = time.Second
 // a call wakes both nodes some ten times.
 const maxIdleTicks = 5
 
-// A pollBackoff reduces status calls: while the last one found all members caught up, and
+// A pollBackoff reduces status calls: while the last call found all members caught up, and
 // the log has not grown since, the next is due only after maxIdleTicks.
 type pollBackoff struct {
 	term, last uint64
@@ -31,8 +31,8 @@ func (c *pollBackoff) due(term, last uint64) bool {
 // record stores the result of the call.
 func (c *pollBackoff) record(idle bool) { c.idle = idle }
 
-// onlineFor returns the time after a member's last report for which it counts as online. A
-// leader gets a report with each heartbeat, other nodes get the leader's summaries.
+// onlineFor returns how long after its last report a member counts as online. A leader gets
+// a report with each heartbeat, other nodes get the leader's summaries.
 func onlineFor(leading bool) time.Duration {
 	if leading {
 		return 3 * maintainInterval

@@ -26,7 +26,7 @@ func TestPollBackoff(t *testing.T) {
 	}
 }
 
-// Nodes of an idle cluster rarely call each other, still count as online, and a failed one
+// Nodes of an idle cluster rarely call each other, still count as online, and a failed node
 // soon does not.
 func TestSimIdlePolling(t *testing.T) {
 	simCase(t, func(t *testing.T, c *simCluster) {

@@ -20,7 +20,7 @@ import (
 	"limitsrv/replication/storage"
 )
 
-// A raftStack is raft of one member with its files and its transport.
+// A raftStack is raft of a member with its files and its transport.
 type raftStack struct {
 	*storage.Files
 	raft       *raft.Raft
@@ -61,7 +61,7 @@ type received struct {
 	writes int64
 }
 
-// maxAppend is the number of entries read at once for a follower, each of which may be a
+// maxAppend is the number of entries read at once for a follower. Each entry may be a
 // transaction of 16 MB.
 const maxAppend = 16
 
@@ -310,8 +310,8 @@ func (n *Node) awaitRoom(why error) {
 }
 
 // propose puts a proposal into the log and waits until the FSM begins to apply it, or it
-// may never be applied. It returns raft's error. The next proposal may follow while the
-// FSM still applies this one.
+// may never be applied. It returns raft's error. The next proposal may follow while the FSM
+// still applies this proposal.
 func (n *Node) propose(f *proposal) error {
 	s := n.stack.Load()
 	if s == nil {

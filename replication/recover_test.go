@@ -21,7 +21,7 @@ import (
 	"limitsrv/replication/storage"
 )
 
-// takeAll takes one token of a key of each algorithm.
+// takeAll takes a token of a key of each algorithm.
 func (c *testCluster) takeAll(n *Node, suffix string) {
 	c.t.Helper()
 	for name, p := range everyAlgorithm {
@@ -165,7 +165,7 @@ func TestRecoverInterrupted(t *testing.T) {
 	}
 }
 
-// interrupt fails each write of a Recover, and all later ones.
+// interrupt fails each write of a Recover, and all later writes.
 func (c *testCluster) interrupt(dir, address string, before offline.Remnant, kind offline.RemnantKind) {
 	t := c.t
 	t.Helper()

@@ -36,7 +36,7 @@ func (n *Node) isMember() bool {
 	return s != nil && !s.FSM.Diverged()
 }
 
-// fullTrailing is the number of entries kept behind a snapshot that replaces the log.
+// fullTrailing is the number of entries kept before a snapshot that replaces the log.
 const fullTrailing = 1
 
 // saveBeyond takes a snapshot that has an entry, and drops the log before it, unless that

@@ -9,8 +9,8 @@ import (
 	"limitsrv/engine"
 )
 
-// faulty are counters that add a wrong number, or answer one, while wrong is set. That is
-// no part of the state.
+// faulty are counters that add a wrong number, or answer a wrong number, while wrong is
+// set. That is no part of the state.
 type faulty struct {
 	counters
 	answers bool
@@ -30,12 +30,12 @@ func (f faulty) Do(tx *engine.Tx, c *engine.Call) {
 	}
 }
 
-// TestDivergedNodesRejoin: one node carries out a call in another way than the others. The
+// TestDivergedNodesRejoin: one node applies a call in another way than the other nodes. The
 // followers that differ from the leader notice, and get its state under new ids.
 func TestDivergedNodesRejoin(t *testing.T) {
 	for _, tt := range []struct {
 		name          string
-		leads, answer bool // the faulty one leads; it gives a wrong answer, and writes nothing wrong
+		leads, answer bool // the faulty node leads; it gives a wrong answer, and writes nothing wrong
 		rejoin        int
 	}{
 		{"a follower writes something else", false, false, 1},

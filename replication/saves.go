@@ -10,11 +10,12 @@ import (
 	"limitsrv/replication/storage"
 )
 
-// maxTrailing is the most entries kept behind a snapshot.
+// maxTrailing is the most entries kept before a snapshot.
 const maxTrailing = 1 << 20
 
 // Save takes a snapshot of this node's state, so that its log can be truncated. done is
-// called once, from another goroutine. It returns persist.ErrSaving if one is under way.
+// called once, from another goroutine. It returns persist.ErrSaving if a snapshot is under
+// way.
 func (n *Node) Save(done func(error)) error {
 	s := n.stack.Load()
 	if s == nil {
@@ -31,7 +32,7 @@ func (n *Node) Save(done func(error)) error {
 	return nil
 }
 
-// save takes a snapshot, and keeps so many entries behind it. Requires: saving is taken.
+// save takes a snapshot, and keeps so many entries before it. Requires: saving is taken.
 func (n *Node) save(s *raftStack, trailing uint64) error {
 	began := time.Now()
 	n.setTrailing(s, trailing)
@@ -91,7 +92,7 @@ func (n *Node) trailing(s *raftStack) uint64 {
 	return uint64(min(max(n.o.SnapshotLogBytes/2/size, n.o.leastTrailing), maxTrailing))
 }
 
-// setTrailing sets the number of entries kept behind the next snapshot.
+// setTrailing sets the number of entries kept before the next snapshot.
 func (n *Node) setTrailing(s *raftStack, entries uint64) {
 	config := s.raft.ReloadableConfig()
 	config.TrailingLogs = entries
@@ -143,7 +144,7 @@ func (n *Node) checkRoom(s *raftStack) {
 	})
 }
 
-// A savedSnapshot is the last attempt to take one.
+// A savedSnapshot is the last attempt to take a snapshot.
 type savedSnapshot struct {
 	At    time.Time
 	Took  time.Duration

@@ -21,7 +21,7 @@ var simCasePlan = simPlan{
 	seed: 1, election: defaultElectionTimeout, logBytes: 64 << 10, idleGap: time.Second, busyGap: time.Second,
 }
 
-// simCase runs one case on a cluster of three, without other troubles.
+// simCase runs a case on a cluster of three, without other troubles.
 func simCase(t *testing.T, do func(t *testing.T, c *simCluster)) { simCaseOf(t, simCasePlan, do) }
 
 func simCaseOf(t *testing.T, plan simPlan, do func(t *testing.T, c *simCluster)) {
@@ -183,7 +183,7 @@ func TestSimRemovedCandidate(t *testing.T) {
 	})
 }
 
-// Silent members: one is removed if the cluster is safe without it.
+// A silent member is removed if the cluster is safe without it.
 func TestSimRemovesDead(t *testing.T) {
 	plan := simCasePlan
 	plan.dead = 20 * time.Second
@@ -217,7 +217,7 @@ func TestSimRemovesDead(t *testing.T) {
 	})
 }
 
-// A leader has a clock far ahead, and its calls to the others fail: the cluster's time
+// A leader has a clock far ahead, and its calls to the other nodes fail: the cluster's time
 // gains no more than it may.
 func TestSimClockAlone(t *testing.T) {
 	simCase(t, func(t *testing.T, c *simCluster) {
@@ -248,8 +248,8 @@ func TestSimClockSet(t *testing.T) {
 	})
 }
 
-// A joining node has a disk that hangs at some moment: it keeps answering others, and is a
-// member after its disk was replaced.
+// A joining node has a disk that hangs at some moment: it keeps answering other nodes, and
+// is a member after its disk was replaced.
 func TestSimJoinHangs(t *testing.T) {
 	for after := time.Duration(0); after < 30*time.Millisecond; after += time.Millisecond {
 		simCase(t, func(t *testing.T, c *simCluster) {
@@ -312,8 +312,8 @@ func TestSimElectedBeforeReady(t *testing.T) {
 	})
 }
 
-// An elected node loses the others before they have told it their clocks, for a time in
-// which it keeps the leadership: the cluster's time continues from the last stamp.
+// An elected node loses the other nodes before they have told it their clocks. Meanwhile it
+// keeps the leadership: the cluster's time continues from the last stamp.
 func TestSimElectedWithoutClocks(t *testing.T) {
 	simCase(t, func(t *testing.T, c *simCluster) {
 		for round := range 40 {

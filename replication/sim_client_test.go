@@ -13,7 +13,7 @@ const simClients = 4
 // simPatience bounds a client's wait for an answer; no node may take longer.
 const simPatience = 20 * time.Second
 
-// request returns the request of one call.
+// request returns the request of a call.
 func (c *simCluster) request() simtest.Request {
 	known := c.history.Known()
 	c.mu.Lock()
@@ -44,7 +44,7 @@ func (c *simCluster) client() {
 	}
 }
 
-// call makes one call of a client, or two around a watched key.
+// call makes a call of a client, or two around a watched key.
 func (p *simProcess) call() {
 	c := p.on.cluster
 	if c.intN(8) == 0 {
@@ -81,7 +81,7 @@ func (c *simCluster) leaveCall() {
 	c.inCalls--
 }
 
-// pauseClients stops new calls, and returns when none is pending.
+// pauseClients stops new calls, and returns when no call is pending.
 func (c *simCluster) pauseClients() {
 	for {
 		c.mu.Lock()
@@ -101,7 +101,7 @@ func (c *simCluster) setClients(busy, quiet bool) {
 	c.busy, c.quiet = busy, quiet
 }
 
-// ask makes one call of a client, and records it in the history.
+// ask makes a call of a client, and records it in the history.
 func (p *simProcess) ask(r simtest.Request) *simtest.Call {
 	c := p.on.cluster
 	h := c.history

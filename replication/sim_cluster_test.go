@@ -25,8 +25,8 @@ type simPlan struct {
 	logBytes int64 // Options.SnapshotLogBytes
 	noQuorum NoQuorum
 	dead     time.Duration // Options.DeadAfter
-	// leaderLease is Options.leaderLease: with a long one, a leader that is cut off takes itself
-	// for the leader while another one decides, as after a pause of its process.
+	// leaderLease is Options.leaderLease: with a long lease, a leader that is cut off takes
+	// itself for the leader while another node decides, as after a pause of its process.
 	leaderLease time.Duration
 	// drift is the deviation of the speeds of the clocks of leases from 1.
 	drift float64
@@ -39,8 +39,8 @@ type simPlan struct {
 // simFounders is the number of founding nodes.
 const simFounders = 3
 
-// A simCluster is a cluster of nodes in one process, with its machines and clients. All
-// runs in one bubble of testing/synctest.
+// A simCluster is a cluster of nodes in a single process, with its machines and clients.
+// All runs in a single bubble of testing/synctest.
 type simCluster struct {
 	plan    simPlan
 	net     *simNet
@@ -51,17 +51,17 @@ type simCluster struct {
 	wait    sync.WaitGroup
 
 	// Until all is repaired: changing: the members change, so the majority is unknown;
-	// losing: one node's state is lost, so no other may be lost.
+	// losing: a node's state is lost, so no other may be lost.
 	changing, losing bool
 
 	mu      sync.Mutex
 	rng     *rand.Rand
-	nodes   []*simNode // including removed ones
+	nodes   []*simNode // including removed nodes
 	keys    simtest.Workload
 	busy    bool  // clients call often
 	quiet   bool  // clients make no calls
 	inCalls int   // clients with a pending call
-	bound   int64 // of the memory of keys; 0: none
+	bound   int64 // of the memory of keys; 0: no bound
 	evict   bool
 }
 
@@ -79,7 +79,7 @@ type simNode struct {
 
 	mu      sync.Mutex
 	disk    *simDisk
-	process *simProcess // nil: none
+	process *simProcess // nil: no process
 	broken  bool        // its disk may fail or hang, and the process end
 	removed bool        // it is no longer, or never was, a member
 	had     simProgress
@@ -188,7 +188,8 @@ func (n *simNode) isBroken() bool {
 
 func (n *simNode) address() string { return n.name + ":7000" }
 
-// lasting is the clock of leases: half of the nodes have a slow one, the others a fast one.
+// lasting is the clock of leases: half of the nodes have a slow clock, the other half a
+// fast clock.
 func (n *simNode) lasting() time.Duration {
 	drift := n.cluster.plan.drift
 	if n.name[len(n.name)-1]%2 == 0 {
@@ -198,14 +199,14 @@ func (n *simNode) lasting() time.Duration {
 	return passed + time.Duration(drift*float64(passed))
 }
 
-// running returns the process, nil if there is none.
+// running returns the process, nil if there is no process.
 func (n *simNode) running() *simProcess {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.process
 }
 
-// start starts a process on a machine that has none.
+// start starts a process on a machine without a process.
 func (n *simNode) start() {
 	c := n.cluster
 	n.mu.Lock()
@@ -279,8 +280,8 @@ func (p *simProcess) fatal(err error) {
 	n.cluster.wait.Go(func() { p.crash(100) })
 }
 
-// crash ends a process at once: with 100, alone; with less, together with the machine,
-// after which that percentage of unsynced data is on disk.
+// crash ends a process at once: with 100, alone; with less, together with the machine: then
+// that percentage of unsynced data is on disk.
 func (p *simProcess) crash(percent int) {
 	n := p.on
 	p.mu.Lock()
@@ -315,7 +316,7 @@ func (p *simProcess) progress() (had simProgress) {
 	return had
 }
 
-// simCloseWithin bounds the time in which a Node must close.
+// simCloseWithin bounds the time until a Node has closed.
 const simCloseWithin = time.Minute
 
 // end closes the Node of a process, and returns when nothing of it is left.

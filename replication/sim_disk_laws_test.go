@@ -36,7 +36,7 @@ func (d *simDisk) write(name, text string, sync bool) error {
 	return err
 }
 
-// raft returns the stores of one directory.
+// raft returns the stores of a directory.
 func (d *simDisk) raft() simStores {
 	d.open("/raft")
 	return d.stores["/raft"]

@@ -14,7 +14,7 @@ import (
 	"limitsrv/internal/testing/simtest"
 )
 
-// A simDisk is a disk on which raft's stores are simulated as a unit.
+// A simDisk is a disk that simulates raft's stores as a unit.
 type simDisk struct {
 	*simtest.Disk
 	mu     sync.Mutex
@@ -105,8 +105,8 @@ func (s *simStable) GetUint64(key []byte) (value uint64, err error) {
 	return value, err
 }
 
-// simSnapshots is a raft.SnapshotStore that keeps the last two. Incomplete ones are gone
-// after a crash.
+// simSnapshots is a raft.SnapshotStore that keeps the last two snapshots. Incomplete
+// snapshots are gone after a crash.
 type simSnapshots struct {
 	fault    *simtest.Fault
 	mu       sync.Mutex

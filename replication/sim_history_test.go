@@ -55,11 +55,11 @@ func (h *simHistory) check() []string {
 	return h.Faults
 }
 
-// A simEntry is the batches that one entry of the log made the nodes apply.
+// A simEntry is the batches that an entry of the log made the nodes apply.
 type simEntry struct{ parts []uint64 } // their sums
 
-// A simReplay is one process's position in the log. It may restart at an earlier entry,
-// with the state at that entry.
+// A simReplay is a process's position in the log. It may restart at an earlier entry, with
+// the state at that entry.
 type simReplay struct {
 	history *simHistory
 	node    string

@@ -65,7 +65,7 @@ func simLeaderFails(t *testing.T, name string, rounds int, fail func(*simCluster
 	return sum
 }
 
-// closeOff breaks all connections of a node, which then accepts no new ones.
+// closeOff breaks all connections of a node, which then accepts no new connections.
 func (c *simCluster) closeOff(n *simNode) {
 	c.net.setListening(n.address(), false)
 	for _, other := range c.all() {
@@ -73,8 +73,9 @@ func (c *simCluster) closeOff(n *simNode) {
 	}
 }
 
-// lookDuring has clients look at a counter at the leader, and others count it up at the other
-// nodes, before and after the leader fails. It returns the number of looks that were answered.
+// lookDuring has clients look at a counter at the leader, and other clients count it up at the
+// other nodes, before and after the leader fails. It returns the number of looks that were
+// answered.
 func (c *simCluster) lookDuring(key string, leader *simNode, fail func()) (answered int) {
 	ask := func(n *simNode, permits int64) bool {
 		p := n.running()

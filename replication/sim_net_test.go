@@ -39,7 +39,7 @@ func newSimNet(seed uint64, base time.Duration) *simNet {
 	return n
 }
 
-// A simLink is one direction between two hosts.
+// A simLink is a direction between two hosts.
 type simLink struct {
 	net      *simNet
 	from, to string
@@ -69,7 +69,7 @@ func (l *simLink) delay() time.Duration {
 	return l.net.base + l.extra + time.Duration(l.net.rng.Int64N(int64(l.net.base)/2+1))
 }
 
-// setCut cuts or repairs one direction.
+// setCut cuts or repairs a direction.
 func (n *simNet) setCut(from, to string, cut bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -91,7 +91,7 @@ func (n *simNet) setCut(from, to string, cut bool) {
 	n.changed.Broadcast()
 }
 
-// setExtra makes one direction slower.
+// setExtra makes a direction slower.
 func (n *simNet) setExtra(from, to string, extra time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -132,7 +132,7 @@ func (n *simNet) close() {
 	}
 }
 
-// touches reports whether a host is at one end.
+// touches reports whether a host is at an end.
 func (c *simPair) touches(host string) bool {
 	return c.there.link.from == host || c.there.link.to == host
 }

@@ -38,8 +38,8 @@ func (f *simFSM) Apply(l *raft.Log) any {
 func (f *simFSM) Snapshot() (raft.FSMSnapshot, error) { return nil, raft.ErrNothingNewToSnapshot }
 func (f *simFSM) Restore(io.ReadCloser) error         { return fmt.Errorf("there are no snapshots") }
 
-// catchUp is the time in which a node of a repaired network has all entries: raft waits
-// for up to 10.24 s before it calls an unreachable node again.
+// catchUp is the longest time until a node of a repaired network has all entries: raft
+// waits for up to 10.24 s before it calls an unreachable node again.
 const catchUp = 30 * time.Second
 
 // Plain raft groups of three run through random cuts of single directions: all

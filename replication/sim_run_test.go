@@ -30,7 +30,7 @@ func TestSim(t *testing.T) {
 }
 
 // simulate does one run. The seed determines the plan and the troubles, but not the order
-// in which goroutines run.
+// of the goroutines.
 func simulate(t *testing.T, seed uint64, length time.Duration) {
 	began := time.Now()
 	var c *simCluster
@@ -169,8 +169,8 @@ func (c *simCluster) round() {
 }
 
 // healthy returns the processes of a majority that reach each other and have working disks.
-// It returns nil if there are too few, or if one does not listen while another node is not
-// well.
+// It returns nil if there are too few, or if a process does not listen while another node
+// is not well.
 func (c *simCluster) healthy() (healthy []*simProcess) {
 	members := c.members()
 	if c.changing {
@@ -211,14 +211,14 @@ const (
 	// simDecides is the maximum time, in election timeouts, from the loss of the leader to
 	// the next decision: two campaigns of raft, each within twice raft's timeout, because
 	// the log of the first candidate may lack entries; and one timeout for the clocks of
-	// the other nodes, one of which may not answer. A leader that hears nothing, while
-	// others hear it, leads no longer than election's silentShare.
+	// the other nodes, because one of them may not answer. A leader that hears nothing,
+	// while other nodes hear it, leads no longer than election's silentShare.
 	simDecides = 2*2*election.RaftShare + 1
 	// simDiskHang is added to that if the leader must first detect that its disk hangs.
 	simDiskHang = storage.LeaderHang + 2*persist.WatchEvery
 )
 
-// probe calls processes of a majority until one has an answer.
+// probe calls processes of a majority until a process has an answer.
 func (c *simCluster) probe(trouble string, healthy []*simProcess) {
 	from := time.Now()
 	limit := time.Duration(simDecides*float64(c.plan.election)) + simDiskHang
@@ -262,7 +262,7 @@ func (c *simCluster) converge(after string) {
 	}
 }
 
-// whyNotConverged returns the reason for which the members have not applied the same entries.
+// whyNotConverged returns the reason that the members have not applied the same entries.
 func (c *simCluster) whyNotConverged() string {
 	leader := c.leader()
 	if leader == nil {
@@ -314,7 +314,7 @@ func (c *simCluster) at(address string) *simNode {
 
 func (p *simProcess) leads() bool { return p.leadership().leading }
 
-// leadership returns the node's role, or none when the process has ended.
+// leadership returns the node's role, or the zero value when the process has ended.
 func (p *simProcess) leadership() (o leadership) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()

@@ -12,10 +12,10 @@ import (
 // streamBytes is the number of bytes that a stream buffers for its reader.
 const streamBytes = 256 << 10
 
-// A simStream is one direction of a simulated connection: bytes with the time at which
-// they arrive, if all earlier ones have. All waits use a sync.Cond and a timer, so that a
-// bubble of testing/synctest detects that it is idle. The mutex of the network guards all
-// fields.
+// A simStream is a direction of a simulated connection: bytes with the time of their
+// arrival, if all earlier bytes have arrived. All waits use a sync.Cond and a timer, so
+// that a bubble of testing/synctest detects that it is idle. The mutex of the network
+// guards all fields.
 type simStream struct {
 	link    *simLink
 	change  sync.Cond
@@ -23,7 +23,7 @@ type simStream struct {
 	writer  *time.Timer
 	parts   []simPart
 	bytes   int
-	readBy  time.Time // deadlines; zero: none
+	readBy  time.Time // deadlines; zero: no deadline
 	writeBy time.Time
 	shut    error // the reader's error, even if there are bytes
 	broken  error // the writer's error
@@ -197,7 +197,7 @@ func (s *simStream) end() {
 // A simPair is the two directions of a connection, the dialing side's first.
 type simPair struct{ there, back *simStream }
 
-// A simConn is one end of a simulated connection.
+// A simConn is an end of a simulated connection.
 type simConn struct {
 	*simPair
 	net           *simNet
@@ -225,7 +225,7 @@ func (c *simConn) Write(p []byte) (int, error) {
 	return n, c.wrap("write", err)
 }
 
-// wrap converts errors to those of the net package.
+// wrap converts errors to errors of the net package.
 func (c *simConn) wrap(op string, err error) error {
 	if err == nil || err == io.EOF {
 		return err

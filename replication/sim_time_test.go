@@ -40,7 +40,7 @@ func (h *simHistory) checkPace() {
 		if len(ops) == 0 {
 			continue
 		}
-		// ahead is the least by which the stamp of an earlier op may be ahead of the time.
+		// ahead is the least lead that the stamp of an earlier op may have over the time.
 		first := ops[0].Stamp
 		stamp := func(a *simtest.Applied) time.Duration { return time.Duration(a.Stamp - first) }
 		scaled := func(d time.Duration) time.Duration { return time.Duration(simPace * float64(d)) }
@@ -59,8 +59,8 @@ func (h *simHistory) checkPace() {
 	}
 }
 
-// checkWindows finds intervals of real time, shorter than the window of such a limit by
-// more than a thousandth, in which more than the limit was given.
+// checkWindows finds intervals of real time, shorter than the window of a limit by more
+// than a thousandth, that gave more than the limit.
 func (h *simHistory) checkWindows() {
 	for _, ops := range h.spans() {
 		given := map[string][]*simtest.Applied{}
@@ -146,7 +146,7 @@ func TestSimTimeClaims(t *testing.T) {
 		name    string
 		stamp   time.Duration // of the second decision, a second after the first
 		byClock bool          // time continued from clocks alone between them
-		n       int64         // of the second; the first gives one
+		n       int64         // of the second; the first gives one permit
 		want    int           // faults
 	}{
 		{"a thousandth too fast", second + second/1000, false, 1, 0},

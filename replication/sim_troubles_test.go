@@ -61,7 +61,7 @@ func (c *simCluster) pick() simTrouble {
 	return simtest.Pick(simTroubles, func(t simTrouble) int { return t.odds }, c.intN)
 }
 
-// leader returns the leading node, nil if there is none.
+// leader returns the leading node, nil if no node leads.
 func (c *simCluster) leader() *simNode {
 	for _, n := range c.all() {
 		if p := n.running(); p != nil && p.leads() {
@@ -165,7 +165,7 @@ func (c *simCluster) crash(n *simNode) {
 	}
 }
 
-// mayLose reports whether one node's state may be lost now, and records that it will be.
+// mayLose reports whether a node's state may be lost now, and records that it will be.
 func (c *simCluster) mayLose() bool {
 	if c.losing || c.healthy() == nil || len(c.running()) < len(c.members()) {
 		return false
@@ -186,7 +186,7 @@ func (c *simCluster) crashAll() bool {
 	return true
 }
 
-// stepClock sets the clock of one node, while the clocks of a majority stay right.
+// stepClock sets the clock of a node, while the clocks of a majority stay right.
 func (c *simCluster) stepClock() bool {
 	for _, n := range c.all() {
 		n.clock.Set(0, 1)
@@ -219,7 +219,7 @@ func (c *simCluster) saveSome() bool {
 	})
 }
 
-// outlastLog stops a node while so much is decided that others may have dropped the
+// outlastLog stops a node until so much is decided that other nodes may have dropped the
 // entries it lacks.
 func (c *simCluster) outlastLog() bool {
 	if !c.withFollower(c.crash) {

@@ -9,7 +9,7 @@ import (
 )
 
 // The machine crashes before, between and after raft's writes of a vote, and the disk fails
-// at each: afterwards the vote is completely the old or the new one.
+// at each: afterwards the vote is completely the old or the new vote.
 func TestVotes(t *testing.T) {
 	for writes := range 3 { // number of successful writes
 		for _, fails := range []bool{false, true} {

@@ -18,7 +18,7 @@ func (p *simProcess) transact() {
 		return
 	}
 	time.Sleep(c.between(0, 200*time.Millisecond))
-	if c.intN(2) == 0 { // else others may have changed it
+	if c.intN(2) == 0 { // else other clients may have changed it
 		p.ask(simtest.Request{Ops: []engine.Op{take}})
 	}
 	expect := engine.Op{Kind: engine.Expect, Key: take.Key, N: saw.Decisions[0].Remaining}
@@ -26,8 +26,8 @@ func (p *simProcess) transact() {
 	c.history.Watch(simtest.Watched{Read: saw, Use: then})
 }
 
-// checkNoQuorum checks a node's answer without a majority, given the time since which it
-// knows no leader.
+// checkNoQuorum checks a node's answer without a majority, given how long it has been
+// without a leader.
 func (c *simCluster) checkNoQuorum(call *simtest.Call, b *engine.Batch, leaderless time.Duration) {
 	hold := holdHalfTimeouts * c.plan.election / 2
 	if waited := time.Since(c.history.Start) - call.Called; waited < hold && leaderless < hold {
@@ -67,13 +67,13 @@ const (
 	simClockEvery = 2 * time.Second
 	// simClockRight is the error that a right clock may have.
 	simClockRight = time.Second
-	// simClockAhead is the maximum by which it may be ahead of the time: the clocks of a
-	// majority may have been ahead when it began.
+	// simClockAhead is the maximum lead of the cluster's time over the real time: the
+	// clocks of a majority may have been ahead when it began.
 	simClockAhead = 2 * simClockRight
 )
 
-// mostClocksRight reports whether the clocks of a majority of the members, also of recent
-// ones, are right.
+// mostClocksRight reports whether the clocks of a majority of the members, recent members
+// included, are right.
 func (c *simCluster) mostClocksRight() bool {
 	right, members := 0, c.members()
 	for _, n := range members {

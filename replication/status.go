@@ -83,8 +83,8 @@ func (n *Node) totals() status.Totals {
 	}
 }
 
-// lastContact returns the time since the last message of the leader: 0 on the leader, -1
-// if there was none.
+// lastContact returns the time since the last message of the leader: 0 on the leader, -1 if
+// there was no message.
 //
 // Requires: raft runs.
 func (o leadership) lastContact() time.Duration {
@@ -101,9 +101,8 @@ func (o leadership) lastContact() time.Duration {
 // servers returns the members of raft's latest configuration.
 func (s *raftStack) servers() []raft.Server { return s.raft.GetConfiguration().Configuration().Servers }
 
-// Nodes returns the members of the cluster, this node first if it is one. Before the
-// cluster is bootstrapped it returns this node only, with local as its address for
-// clients.
+// Nodes returns the members of the cluster, this node first if it is a member. Before the
+// cluster is bootstrapped it returns this node only, with local as its address for clients.
 func (n *Node) Nodes(local string) (all []status.Node) {
 	lead, self := n.leadership(), n.identity().Node
 	if s := lead.stack; s != nil {
@@ -257,7 +256,7 @@ func (n *Node) testReady(s *raftStack) readyTest {
 
 // passes reports whether the leader's status p shows that this node is ready. The leader must have
 // nothing left to log that requests need. All members that the leader hears from must have the
-// entry by which this node votes, because without that entry they would not elect it.
+// entry that makes this node a voter, because without that entry they would not elect it.
 func (r readyTest) passes(p peerStatus) bool {
 	return r.published && r.votes && !p.Settling && !slices.ContainsFunc(p.Peers, func(w peerSummary) bool {
 		return w.LastIndex < r.configuration && w.Seen < onlineFor(true)

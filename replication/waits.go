@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// waitPollInterval is the interval at which other nodes are polled while Wait calls are
+// waitPollInterval is the interval between polls of other nodes while Wait calls are
 // pending.
 const waitPollInterval = 20 * time.Millisecond
 

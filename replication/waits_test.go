@@ -34,7 +34,7 @@ func TestWait(t *testing.T) {
 			t.Errorf("it waits %s: %d have it, want %d or more", tt.name, n, tt.least)
 		}
 	}
-	// The leader also writes entries by itself, which the others may not have yet.
+	// The leader also writes entries by itself, which the other nodes may not have yet.
 	eventually(t, "the last known number is 2", func() bool {
 		known := -1
 		leader.Wait(context.Background(), 0, 0, func(n int) { known = n })

@@ -70,7 +70,8 @@ func newSender(t *testing.T, r *receivers, nodes ...string) *Sender {
 
 const patience = 30 * time.Second
 
-// All nodes get all messages in their order, also over a second link. A node that left gets none.
+// All nodes get all messages in their order, also over a second link. A node that left gets no
+// messages.
 func TestOrder(t *testing.T) {
 	var r receivers
 	s := newSender(t, &r, "a", "b")

@@ -27,7 +27,7 @@ const (
 type Options struct {
 	// Dial connects to the node with this id at this address.
 	Dial func(ctx context.Context, address, node string) (net.Conn, error)
-	// Timeout bounds one write of queued messages. After it the link is closed.
+	// Timeout bounds a write of queued messages. After it the link is closed.
 	Timeout time.Duration
 }
 
@@ -44,7 +44,7 @@ type Sender struct {
 	peers map[Peer]*queue
 }
 
-// A Peer is another node: its id, and the address at which it accepts links.
+// A Peer is another node: its id, and the address of its listener for links.
 type Peer struct{ Node, Address string }
 
 // New returns a Sender without peers. The caller must close it.
@@ -113,7 +113,7 @@ func (s *Sender) HasPeers() bool {
 	return len(s.peers) > 0
 }
 
-// A queue holds the messages that wait for one node.
+// A queue holds the messages that wait for a single node.
 type queue struct {
 	sender *Sender
 	to     Peer
@@ -200,7 +200,7 @@ func (q *queue) run() {
 	}
 }
 
-// connect makes a link, unless there is one that works. It returns false if the dial fails.
+// connect makes a link, unless there is a working link. It returns false if the dial fails.
 func (q *queue) connect() bool {
 	if q.conn != nil {
 		select {
@@ -239,7 +239,7 @@ func (q *queue) write(frames []byte, count int64) {
 	q.sender.sent.Add(count)
 }
 
-// hangUp closes the link, if there is one.
+// hangUp closes the link, if there is a link.
 func (q *queue) hangUp() {
 	if q.conn != nil {
 		q.conn.Close()

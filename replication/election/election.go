@@ -14,30 +14,29 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Raft v1.7.3 detects a silent leader after one to three heartbeat timeouts. After a
-// failed election, which is certain for one of two followers if the other still hears the
-// leader, it waits for one to two more. Fast failover would need a short timeout, and then
-// a machine that gets no processor for a moment would lose its leader. So followers agree
-// here that there is no leader, and then one of them starts an election at once; raft's
-// own timeouts are longer. Safety depends on raft alone.
+// Raft v1.7.3 detects a silent leader after one to three heartbeat timeouts. An election of
+// one of two followers fails if the other still hears the leader. After a failed election
+// raft waits for another one to two timeouts. Fast failover would need a short timeout, and
+// then a machine that gets no processor for a moment would lose its leader. So followers
+// agree here that there is no leader, and then one of them starts an election at once;
+// raft's own timeouts are longer. Safety depends on raft alone.
 const (
-	// silentShare is the leader silence after which a follower wants an election, in
-	// election timeouts: one in which the leader is stopped, and at most 0.34 since its
-	// last heartbeat.
+	// silentShare is the leader silence that makes a follower want an election, in election
+	// timeouts: 1 with a stopped leader, and at most 0.34 since its last heartbeat.
 	silentShare = 1.4
-	// leaseShare is the time for which a leader without a majority keeps leading, in election
-	// timeouts. It is less than silentShare, so that clients soon get an answer of the new leader.
-	// Looks do not depend on it: they use package lease.
+	// leaseShare is the time that a leader without a majority keeps leading, in election timeouts.
+	// It is less than silentShare, so that clients soon get an answer of the new leader. Looks do
+	// not depend on it: they use package lease.
 	leaseShare = 1.3
 	// RaftShare is raft's own timeout, in election timeouts. Heartbeats follow after a
 	// tenth to a fifth of it. It exceeds the worst case of an agreed election, about 1.65,
 	// because two simultaneous candidates split the votes.
 	RaftShare = 1.7
-	// leaderlessShare is the time for which a node without a leader waits to hear from
-	// one.
+	// leaderlessShare is the time that a node without a leader waits for a leader's
+	// message.
 	leaderlessShare = 0.5
-	// lateShare is the delay of this process's timers that is accepted; after a longer one
-	// it waits for excuseShare, to read the messages that arrived meanwhile.
+	// lateShare is the delay of this process's timers that is accepted; after a longer
+	// delay it waits for excuseShare, to read the messages that arrived meanwhile.
 	lateShare, excuseShare = 0.1, 0.3
 	// endedShare is the silence required of a leader after its process has ended.
 	endedShare = 0.1
@@ -46,11 +45,10 @@ const (
 	// split the votes at each attempt (Ongaro and Ousterhout, In Search of an
 	// Understandable Consensus Algorithm, 2014, 5.2).
 	retryShare, splitShare = 0.05, 0.5
-	// deferTries is the number of attempts at which a node leaves the election to one with
-	// more of the log.
+	// deferTries is the number of attempts that a node leaves to a node with more of the
+	// log.
 	deferTries = 3
-	// stragglerWait is the time for which a candidate waits for more voters than a
-	// majority.
+	// stragglerWait bounds a candidate's wait for more voters than a majority.
 	stragglerWait = 10 * time.Millisecond
 )
 
@@ -58,7 +56,7 @@ const (
 type Options struct {
 	Timeout   time.Duration        // the election timeout
 	Monotonic func() time.Duration // for timeouts
-	// Member returns this node's part in a cluster; nil: it has none.
+	// Member returns this node's part in a cluster; nil: it has no part.
 	Member func() *Member
 	// Ask asks the node at an address for its view.
 	Ask func(ctx context.Context, address string) (View, error)
@@ -73,7 +71,8 @@ type Member struct {
 	Raft   *raft.Raft
 	Begun  time.Time // when raft was started
 	TermOf func(index uint64) uint64
-	// Promised returns the time for which the node must not elect a new leader; 0: it may.
+	// Promised returns the remaining time that the node must not elect a new leader; 0: it
+	// may.
 	Promised func() time.Duration
 	// Elect makes raft start an election without a pre-vote.
 	Elect func()
@@ -89,7 +88,7 @@ type View struct {
 }
 
 // RaftTimeouts returns the timeout that raft itself gets for heartbeats and elections, and
-// the time for which a leader without a majority keeps leading.
+// the time that a leader without a majority keeps leading.
 func RaftTimeouts(timeout time.Duration) (follower, lease time.Duration) {
 	return share(timeout, RaftShare), share(timeout, leaseShare)
 }
@@ -241,9 +240,9 @@ func (a *candidacy) betterThan(b *candidacy) bool {
 }
 
 // campaign starts an election of this node if a majority of the voters, including this
-// one, wants a new leader. If defers is set, it starts none and returns true if one of
-// those voters is the better candidate. After the first voter that has a leader, the
-// remaining ones, including the silent leader, have retryShare to answer.
+// node, wants a new leader. If defers is set and one of those voters is the better
+// candidate, it starts no election and returns true. After the first voter that has a
+// leader, the remaining voters, including the silent leader, have retryShare to answer.
 func (w *Watch) campaign(ctx context.Context, m *Member, defers bool) (deferred bool) {
 	ctx, cancel := context.WithTimeout(ctx, w.shareOf(excuseShare))
 	defer cancel()

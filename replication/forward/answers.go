@@ -37,7 +37,7 @@ const (
 //	decisionAnswer, with or without decisionChanged
 //	length, as an unsigned varint, and bytes of the call's answer, which are answer.Valid
 //
-// and a span is Millis, as a signed varint, and Nanos, as an unsigned one.
+// and a span is Millis, as a signed varint, and Nanos, as an unsigned varint.
 const (
 	decisionStatus  = 7
 	decisionAnswer  = decisionStatus // in place of a status
@@ -235,7 +235,7 @@ func (r *answerReader) decisions(b *engine.Batch) {
 	}
 }
 
-// answer reads the decision on op i of a batch, a Do, behind its first byte.
+// answer reads the decision on op i of a batch, a Do, after its first byte.
 func (r *answerReader) answer(b *engine.Batch, i int, first byte) {
 	op := &b.Ops[i]
 	if op.Kind != engine.Do {

@@ -37,8 +37,8 @@ func TestForwardAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkForward forwards batches of several clients over one link, each one at a time,
-// to a leader that answers at once. ops/s counts ops.
+// BenchmarkForward forwards batches of several clients over a single link, each one at a
+// time, to a leader that answers at once. ops/s counts ops.
 func BenchmarkForward(b *testing.B) {
 	for _, tt := range []struct{ clients, ops int }{{1, 1}, {64, 1}, {512, 1}, {64, 100}} {
 		b.Run(fmt.Sprintf("clients=%d/ops=%d", tt.clients, tt.ops), func(b *testing.B) {

@@ -8,19 +8,19 @@ import (
 	"limitsrv/replication/link"
 )
 
-// redialAfter is the time after a failed dial or a lost link during which nothing is
-// forwarded to that node.
+// redialAfter is the time after a failed dial or a lost link when nothing is forwarded to
+// that node.
 const redialAfter = 50 * time.Millisecond
 
-// A Client sends requests to the leader over one link, which is dialed at the first
-// request. Concurrency: any goroutine.
+// A Client sends requests to the leader over a link, which is dialed at the first request.
+// Concurrency: any goroutine.
 type Client struct {
 	o    Options
 	wait sync.WaitGroup
 
 	mu      sync.Mutex
 	closed  bool
-	current *leaderLink              // nil: none
+	current *leaderLink              // nil: no link
 	all     map[*leaderLink]struct{} // current and links to earlier leaders
 	lost    target                   // the target of the last link that was lost, and the time
 	lostAt  time.Time
@@ -47,7 +47,7 @@ func New(o Options) *Client {
 // Send sends requests to the leader, the node at address, in order, and returns the number
 // accepted: fewer than all beyond a bound of their ops, where the rest must wait for room.
 // It does not block. The Done of each accepted request is called once, from any goroutine,
-// this one included:
+// the caller's included:
 //
 //   - with nil, and the Decisions of the batch in place;
 //   - with ErrNotAccepted: it was certainly not applied;
@@ -71,7 +71,7 @@ func (f *Client) Send(address, node string, requests []Request) (taken int) {
 	return len(requests)
 }
 
-// link returns the link to a leader and dials one if there is none; nil before redialAfter
+// link returns the link to a leader and dials if there is no link; nil before redialAfter
 // has passed.
 func (f *Client) link(to target) *leaderLink {
 	f.mu.Lock()
@@ -95,7 +95,7 @@ func (f *Client) link(to target) *leaderLink {
 	return k
 }
 
-// Renew retires the link if it was made with a secret that is not the current one.
+// Renew retires the link if it was made with a secret that is not the current secret.
 func (f *Client) Renew() {
 	first := f.o.Links.Secret()
 	f.retireIf(func(k *leaderLink) bool { return k.secret != first }, false)

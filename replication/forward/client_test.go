@@ -24,7 +24,7 @@ import (
 
 var tokens = engine.Params{Alg: engine.Token, Limit: 1000, Count: 1, Period: 1e9}
 
-// takes returns a batch of n takes of one token, each of a different key.
+// takes returns a batch of n takes of a token, each of a different key.
 func takes(prefix string, n int) *engine.Batch {
 	b := &engine.Batch{Ops: make([]engine.Op, n)}
 	for i := range b.Ops {
@@ -88,7 +88,7 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// mixedBatch returns two equal batches of ops of most kinds for one client's keys.
+// mixedBatch returns two equal batches of ops of most kinds for a client's keys.
 func mixedBatch(r *rand.Rand, client int) (one, two *engine.Batch) {
 	one = new(engine.Batch)
 	for range 1 + r.IntN(50) {

@@ -214,8 +214,8 @@ func (l lateListener) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// The leader reads nothing: requests beyond the bound are refused at once, unwritten ones
-// later, and written ones are uncertain.
+// The leader reads nothing: requests beyond the bound are refused at once, unwritten
+// requests later, and written requests are uncertain.
 func TestForwardBacklog(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		const greeted = time.Nanosecond // after the first requests
@@ -275,8 +275,8 @@ func TestForwardLeaderChange(t *testing.T) {
 	})
 }
 
-// A link with another secret replaces one with unanswered requests: the leader may still
-// answer those as late as any.
+// A link with another secret replaces a link with unanswered requests: the leader may still
+// answer these requests as late as any other.
 func TestForwardRenewal(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		secrets, err := link.OneSecret("the secret of another time")
@@ -381,7 +381,7 @@ func TestForwardTogether(t *testing.T) {
 }
 
 // Links break at any byte: requests answered as not accepted were not executed, decided
-// ones were executed once, and all are answered once.
+// requests were executed once, and all are answered once.
 func TestForwardBrokenLinks(t *testing.T) {
 	seed := testwait.Seed(t)
 	t.Logf("seed %d", seed)

@@ -20,8 +20,8 @@ import (
 // machine is so slow.
 const testTimeout = 10 * time.Minute
 
-// testLinks are links with the address at which they accept, and the number of open links
-// with forwarded batches.
+// testLinks are links with the address of their listener, and the number of open links with
+// forwarded batches.
 type testLinks struct {
 	*link.Links
 	address string

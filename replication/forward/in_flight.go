@@ -6,7 +6,7 @@ type inFlightRequests struct {
 	first, next uint64    // all in flight are from first to next-1
 }
 
-// len returns the span of numbers in flight; 0: none.
+// len returns the span of numbers in flight; 0: no request.
 func (q *inFlightRequests) len() int { return int(q.next - q.first) }
 
 func (q *inFlightRequests) at(seq uint64) *Request { return &q.ring[seq&uint64(len(q.ring)-1)] }

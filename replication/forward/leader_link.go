@@ -12,8 +12,8 @@ import (
 	"limitsrv/replication/link"
 )
 
-// A leaderLink is a link to one leader and its unanswered requests: waiting, being
-// written, or in flight.
+// A leaderLink is a link to a leader and its unanswered requests: waiting, being written,
+// or in flight.
 type leaderLink struct {
 	forwarder *Client
 	to        target
@@ -31,7 +31,7 @@ type leaderLink struct {
 	waiting  []Request
 	inFlight inFlightRequests
 	ops      int       // of all unanswered requests
-	deadline time.Time // of conn, for the next answer; zero: none is expected
+	deadline time.Time // of conn, for the next answer; zero: no answer is expected
 }
 
 // deposedShare divides the timeout for the answers of an earlier leader: if it
@@ -108,7 +108,7 @@ func (k *leaderLink) serve(conn net.Conn) error {
 	return err
 }
 
-// stop ends the link. Unwritten requests are refused, and written ones are uncertain.
+// stop ends the link. Unwritten requests are refused, and written requests are uncertain.
 func (k *leaderLink) stop() {
 	k.mu.Lock()
 	k.closing = true
@@ -211,7 +211,7 @@ func (k *leaderLink) answer(frame []byte) error {
 	return err
 }
 
-// complete answers a request, and ends a retired link after its last one.
+// complete answers a request, and ends a retired link after its last request.
 func (k *leaderLink) complete(r Request, failed error) {
 	k.mu.Lock()
 	k.ops -= len(r.Batch.Ops)

@@ -46,7 +46,8 @@ const (
 	maxAnswerBytes = 32 << 20
 )
 
-// tooLargeError is the answer to a request that fits no frame; nil for one without ops.
+// tooLargeError is the answer to a request that fits no frame; nil for a request without
+// ops.
 func tooLargeError(ops, size int) error {
 	if ops == 0 {
 		return nil

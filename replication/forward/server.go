@@ -16,8 +16,8 @@ import (
 
 // Bounds of one link on the leader's side.
 const (
-	// maxHeldBytes bounds the bytes read and not yet answered on the wire, beyond which
-	// reading pauses; one frame may exceed it.
+	// maxHeldBytes bounds the bytes read and not yet answered on the wire. Beyond it
+	// reading pauses; a frame may exceed it.
 	maxHeldBytes = 16 << 20
 	// heldPerOp is the memory counted per op besides key and id: it includes the decision.
 	heldPerOp = 200
@@ -39,7 +39,7 @@ type Server struct {
 	Do func([]Request)
 	// Timeout bounds the other node's reading of an answer.
 	Timeout time.Duration
-	// Commands checks calls; nil: there are none.
+	// Commands checks calls; nil: there are no calls.
 	Commands engine.Commands
 }
 
@@ -99,7 +99,7 @@ func (s *servedLink) stop() {
 	signal(s.roomFreed)
 }
 
-// read reads and executes frames until one is invalid or the link is over.
+// read reads and executes frames until a frame is invalid or the link is over.
 func (s *servedLink) read() error {
 	frames := link.NewFrameReader(bufio.NewReaderSize(s.conn, bufferBytes), requestHead+maxRequestBytes)
 	for {

@@ -55,8 +55,8 @@ func (w *writer) take() ([]Request, bool) {
 	return requests, true
 }
 
-// write writes one frame, of about bufferBytes bytes or one request, and returns the
-// number of requests handled; false: the link is over.
+// write writes a frame, of about bufferBytes bytes or a request, and returns the number of
+// requests handled; false: the link is over.
 func (w *writer) write(requests []Request) (n int, ok bool) {
 	w.entry.Reset()
 	size := 0

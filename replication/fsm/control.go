@@ -56,8 +56,8 @@ func (c ControlEntry) Encode() ([]byte, error) {
 // SkippedEntry returns the data of the entry that replaces a skipped entry.
 func SkippedEntry() ([]byte, error) { return ControlEntry{Skipped: true}.Encode() }
 
-// KnownLevel is the newest feature level of the log that this program supports. A node
-// that supports less must not take part once the log uses a higher one.
+// KnownLevel is the newest feature level of the log that this program supports. A node that
+// supports less must not take part once the log uses a higher level.
 //
 //	1: the first
 //	2: version 2 of entries and of blocks: plain values, databases, sources
@@ -66,8 +66,8 @@ func SkippedEntry() ([]byte, error) { return ControlEntry{Skipped: true}.Encode(
 //	   Refunds and Charges with modes, groups that settle
 const KnownLevel = 4
 
-// PromisesLevel is the feature level from which on members keep the promises of package lease, and
-// answer as leaders which entry they applied last.
+// PromisesLevel is the lowest feature level whose members keep the promises of package lease, and
+// as leaders report the last entry that they applied.
 const PromisesLevel = 4
 
 // CallLevel returns the newest level of call semantics, see engine.Batch.Level, that the log may
@@ -161,7 +161,7 @@ func (f *FSM) Members() map[string]Member {
 	return maps.Clone(f.cluster.Members)
 }
 
-// Member returns the published data of a node; zero: none.
+// Member returns the published data of a node; zero: the node has published nothing.
 func (f *FSM) Member(node string) Member {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -175,7 +175,7 @@ func (f *FSM) Level() int {
 	return f.cluster.Level
 }
 
-// strictJSON decodes one JSON value into to. Unknown fields and trailing bytes are errors.
+// strictJSON decodes a JSON value into to. Unknown fields and trailing bytes are errors.
 func strictJSON(data []byte, to any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()

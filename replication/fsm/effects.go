@@ -10,13 +10,13 @@ import (
 
 // effects are the effects of the calls that an FSM has applied: after each of the last
 // entries with calls. The leader states the newest it knows in its next entry, and all
-// nodes compare them with theirs: so a node on which a call did something else than on the
-// leader learns that at the second entry after it.
+// nodes compare them with theirs: so if a call did something else on a node than on the
+// leader, the node finds that at the second entry after the call.
 type effects struct {
 	now    persist.Effects // with the entry that is being applied
 	recent [recentEffects]persist.Effects
 	next   int
-	agreed uint64 // the last entry up to which they were the leader's
+	agreed uint64 // the last entry with the leader's effects
 }
 
 // recentEffects is greater than the number of entries with calls between an entry and its
@@ -34,8 +34,8 @@ func (x *effects) end() {
 
 // A DivergedError says that this node's state differs from the leader's.
 type DivergedError struct {
-	Agreed uint64 // the last entry up to which both are known to agree
-	Index  uint64 // an entry up to which they do not
+	Agreed uint64 // the last entry with effects that are known to agree
+	Index  uint64 // an entry with effects that do not agree
 }
 
 func (e *DivergedError) Error() string {
@@ -94,9 +94,9 @@ func (f *FSM) setEffects(x persist.Effects) {
 
 // Skipped entries: an operator skips an entry that no node can apply, on each node while no node
 // runs. From then on the log of that node has a ControlEntry in its place, also for other nodes. A
-// node on which the operator did not skip the entry may have applied it, and then its state
-// differs. Two checks find that: the effects of a skipped entry are skippedEffects, and the leader
-// reports its skipped entries.
+// node without the skip may have applied the entry, and then its state differs. Two checks find
+// that: the effects of a skipped entry are skippedEffects, and the leader reports its skipped
+// entries.
 
 // skippedEffects are the effects of a skipped entry. Calls have the same effects only by chance.
 const skippedEffects = 0x5ca1ab1e0ddba11
@@ -125,7 +125,7 @@ func (f *FSM) Skips() Skips {
 }
 
 // Compare compares the skipped entries of the leader with those of this state. If an entry is
-// skipped in only one of the two states, this state has diverged.
+// skipped in only one of the states, this state has diverged.
 func (f *FSM) Compare(leader Skips) {
 	own := f.Skips()
 	for _, pair := range [][2]Skips{{own, leader}, {leader, own}} {

@@ -12,7 +12,7 @@ import (
 	"limitsrv/persist"
 )
 
-// writer is one command: it stores its second argument at its first.
+// writer is a single command: it stores its second argument at its first.
 type writer struct{ wrong func(key []byte) bool }
 
 func (writer) Level() uint8 { return 1 }
@@ -42,7 +42,8 @@ type statedLog struct {
 	index  uint64
 }
 
-// next returns the next entry, applied by the leader. Without a key it is one of a limit.
+// next returns the next entry, applied by the leader. Without a key it is a decision on a
+// limit.
 func (s *statedLog) next(key string) *raft.Log {
 	b := &engine.Batch{Level: 1}
 	if key == "" {
@@ -73,7 +74,7 @@ func newWriterFSM(wrong string, diverged func(*DivergedError)) *FSM {
 }
 
 // TestFSMFindsDivergence: a follower that writes another value notices it when the leader
-// states its effects, with the entry or the one after it.
+// states its effects, with the entry or the entry after it.
 func TestFSMFindsDivergence(t *testing.T) {
 	for lag := 1; lag <= 2; lag++ {
 		log := statedLog{leader: newWriterFSM("", nil), lag: make([]persist.Effects, lag)}

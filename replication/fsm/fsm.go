@@ -20,7 +20,7 @@ import (
 type Options struct {
 	Cluster   link.ClusterID
 	Seed      persist.Seed
-	Commands  engine.Commands      // carries out calls; nil: there are none
+	Commands  engine.Commands      // carries out calls; nil: there are no calls
 	Monotonic func() time.Duration // a clock that is never set
 	Level     int                  // the newest feature level of the log that it can apply; 0 means KnownLevel
 	// Applied is called after each batch; nil: nothing is. For tests.
@@ -71,7 +71,7 @@ type FSM struct {
 	snapshotBytes       atomic.Int64
 	stopping            atomic.Bool // snapshots being written are abandoned
 	diverged            atomic.Bool
-	current             atomic.Uint64 // the first entry with messages that are sent; 0: none yet
+	current             atomic.Uint64 // the first entry with messages that are sent; 0: no entry yet
 	founded             atomic.Bool   // the messages of all entries are sent
 
 	mu      sync.Mutex
@@ -82,7 +82,7 @@ type FSM struct {
 // Counts are totals since the start.
 type Counts struct {
 	Entries, Bytes, Ops int64 // that were applied; Bytes are of the entries
-	Installed           int64 // snapshots restored, including the one at the start
+	Installed           int64 // snapshots restored, including the snapshot at the start
 }
 
 // New returns an FSM without keys and members.
@@ -146,7 +146,7 @@ func (f *FSM) Stopping() bool { return f.stopping.Load() }
 
 // SetCurrent tells that with the entry at an index this node has caught up with the cluster.
 // The messages of entries up to there are dropped: they were published before its clients
-// could subscribe. Those of later entries are sent. Only the first call has an effect.
+// could subscribe. Messages of later entries are sent. Only the first call has an effect.
 func (f *FSM) SetCurrent(index uint64) {
 	if f.current.CompareAndSwap(0, index+1) {
 		f.o.Notices.Replaced()
@@ -160,7 +160,7 @@ func (f *FSM) SetFounded() { f.founded.Store(true) }
 // IsCurrent reports whether SetCurrent was called.
 func (f *FSM) IsCurrent() bool { return f.current.Load() > 0 }
 
-// Propose makes a proposal the one in flight. It must precede the append of its entry.
+// Propose records the proposal in flight. It must precede the append of its entry.
 func (f *FSM) Propose(p *Proposal) { f.proposal.Store(p) }
 
 // Apply applies an entry. It panics if it can not read the entry, because a newer node
@@ -180,8 +180,8 @@ func (f *FSM) Apply(l *raft.Log) any {
 	return nil
 }
 
-// ApplyEntry applies an entry and completes this node's proposal, if the entry is one. An
-// error means that it can not be read.
+// ApplyEntry applies an entry and completes this node's proposal, if the entry is its
+// proposal. An error means that it can not be read.
 func (f *FSM) ApplyEntry(l *raft.Log) error {
 	answered, err := f.apply(l)
 	if err != nil {
@@ -297,10 +297,10 @@ func CheckEntry(d *persist.Decoder, l *raft.Log) (err error) {
 	return nil
 }
 
-// An awaited is an entry for which a goroutine waits in Await.
+// An awaited is an entry that a goroutine waits for in Await.
 type awaited struct {
 	index   uint64
-	reached chan struct{} // closed when this entry or a later one was applied
+	reached chan struct{} // closed when this entry or a later entry was applied
 }
 
 // A noted is a time of the leader, and the reading of the monotonic clock when it was noted.
@@ -310,7 +310,7 @@ type noted struct {
 }
 
 // Await blocks until the entry at index or a later entry was applied, and returns true. It returns
-// false if ctx ends first. Concurrency: one goroutine at a time.
+// false if ctx ends first. Concurrency: not safe for concurrent use.
 func (f *FSM) Await(ctx context.Context, index uint64) bool {
 	w := &awaited{index, make(chan struct{})}
 	f.awaited.Store(w)

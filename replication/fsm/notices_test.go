@@ -17,7 +17,7 @@ type crier struct{ writer }
 
 func (crier) Do(tx *engine.Tx, c *engine.Call) { tx.Publish([]byte("key"), c.Args[0]) }
 
-// Messages are sent of entries behind the one with which the node has caught up, whether
+// Messages are sent of entries after the entry that completed the node's catch-up, whether
 // the node proposed them or not.
 func TestMessagesOfLaterEntries(t *testing.T) {
 	var sent []string

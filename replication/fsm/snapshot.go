@@ -22,8 +22,9 @@ import (
 
 // A snapshot is a stream of sections, each the length of its contents, 4 bytes,
 // little-endian, and a row as of persist.SealRow without a key. The contents of the first
-// are a snapshotHead in JSON, and of all others a block of Engine.Freeze. The last section
-// is only a head: the length 0 and the checksum of the row before. Nothing follows.
+// section are a snapshotHead in JSON, and of all further sections a block of Engine.Freeze.
+// The last section is only a head: the length 0 and the checksum of the row before. Nothing
+// follows.
 type snapshotHead struct {
 	Format  int            `json:"format"`
 	Cluster link.ClusterID `json:"cluster"`
@@ -33,7 +34,7 @@ type snapshotHead struct {
 	Stamp   engine.Instant `json:"stamp"`
 	Told    int64          `json:"told,omitempty"` // engine.Snapshot.Told
 	Keys    int64          `json:"keys"`
-	// Effects are those of the calls up to Index.
+	// Effects are the effects of the calls up to Index.
 	Effects persist.Effects `json:"effects,omitzero"`
 	clusterState
 }
@@ -90,7 +91,7 @@ func (f *FSM) Freeze() (*engine.Snapshot, persist.Origin) {
 }
 
 // SnapshotSizes returns the bytes of the log that were applied since the last snapshot, and
-// the bytes of the last one that was written.
+// the bytes of the last written snapshot.
 func (f *FSM) SnapshotSizes() (since, last int64) {
 	return f.sinceSnapshot.Load(), f.snapshotBytes.Load()
 }

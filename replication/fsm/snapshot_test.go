@@ -296,8 +296,8 @@ func TestRestoreIsAtomic(t *testing.T) {
 	}
 }
 
-// FuzzRestore reads any bytes as a snapshot, and as a head and a block of one with right
-// checksums.
+// FuzzRestore reads any bytes as a snapshot, and as a head and a block of a snapshot with
+// right checksums.
 func FuzzRestore(f *testing.F) {
 	s, from := newLogGenerator(1), newTestFSM()
 	for range 60 {

@@ -10,8 +10,8 @@ import (
 // machine is suspended.
 const clockBoottime = 7
 
-// Clock returns the time since the start of the machine, including the time for which it was
-// suspended. A virtual machine may not count the time for which its host halts it. Cost: a system
+// Clock returns the time since the start of the machine, including the time while it was
+// suspended. A virtual machine may not count the time while its host halts it. Cost: a system
 // call.
 func Clock() time.Duration {
 	var at syscall.Timespec

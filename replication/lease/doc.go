@@ -14,7 +14,7 @@
 //
 // A promise ends with its time, and also if the leader hands its leadership over: the leader drops
 // its lease for the rest of its term, and its successor sends that term to the voters. A node that
-// starts has lost its earlier promises, and therefore begins with a new one.
+// starts has lost its earlier promises, and therefore starts with a new promise.
 package lease
 
 import "time"
@@ -24,8 +24,8 @@ const (
 	// heartbeat to each follower after at most 0.34.
 	leaseShare = 0.3
 	// promiseShare is the length of a promise in election timeouts. It is longer than leaseShare
-	// by a third, which allows one clock to be slow by 14 % while another is fast by 14 %. It is
-	// shorter than the silence after which a follower wants an election.
+	// by a third, which allows a clock to be slow by 14 % while another is fast by 14 %. It is
+	// shorter than the silence that makes a follower want an election.
 	promiseShare = 0.4
 )
 

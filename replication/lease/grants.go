@@ -28,7 +28,7 @@ type Grants struct {
 	mu    sync.Mutex
 	term  uint64
 	acked map[string]time.Duration // by node: when its newest acknowledged request was sent
-	// confirmed is the latest time at which a majority is known to have followed the leader of
+	// confirmed is the latest time that a majority is known to have followed the leader of
 	// term.
 	confirmed time.Duration
 	dropped   uint64 // the newest term with a dropped lease

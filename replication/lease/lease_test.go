@@ -7,7 +7,7 @@ import (
 
 const second = time.Second
 
-// A leader has a lease for a majority of each configuration, from the time at which requests were
+// A leader has a lease for a majority of each configuration, from the time when requests were
 // sent, and only in its own term.
 func TestGrants(t *testing.T) {
 	type ack struct {
@@ -20,7 +20,7 @@ func TestGrants(t *testing.T) {
 		self   bool
 		others []string
 		acks   []ack
-		want   time.Duration // the latest time for which term 5 is confirmed; negative: none
+		want   time.Duration // the latest time that term 5 is confirmed for; negative: no time
 	}{
 		{"no answer", true, []string{"b", "c"}, nil, -1},
 		{"one of two", true, []string{"b", "c"}, []ack{{"b", 5, 3 * second}}, 3 * second},
@@ -77,7 +77,7 @@ func TestGrants(t *testing.T) {
 }
 
 // A node that starts has promised, for its term at that time; and a promise is over when its
-// leader, or a later one, has handed over.
+// leader, or a later leader, has handed over.
 func TestPromise(t *testing.T) {
 	now := 100 * second
 	p := NewPromise(func() time.Duration { return now }, 4*second)

@@ -29,9 +29,9 @@ func (p *Promise) Renew(term uint64) {
 	p.term, p.from = term, p.clock()
 }
 
-// Left returns the time for which the promise still holds; 0: it is over. released is the term of a
-// leader that has handed its leadership over, or 0. It ends a promise to the leader of that or an
-// earlier term. current is the term of the node.
+// Left returns the remaining time of the promise; 0: it is over. released is the term of a leader
+// that has handed its leadership over, or 0. It ends a promise to the leader of that or an earlier
+// term. current is the term of the node.
 func (p *Promise) Left(released, current uint64) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

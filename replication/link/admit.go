@@ -53,7 +53,7 @@ func (l *Links) acceptTLS(conn *trackedConn) (net.Conn, error) {
 }
 
 // greeted reads and checks the greeting of a connection, after a challenge if the other
-// node begins with a hello. It returns the connection on which to answer.
+// node starts with a hello. It returns the connection for the answer.
 func (l *Links) greeted(conn *trackedConn, over net.Conn) (net.Conn, greeting, error) {
 	kind, body, err := readMessage(over)
 	if err != nil {
@@ -110,7 +110,7 @@ func checkName(conn net.Conn, raft string) *refusal {
 }
 
 // handshakeFailed logs a failed TLS handshake. A node that connected without TLS gets the
-// answer without TLS; TLS answers others itself.
+// answer without TLS; TLS answers all other failures itself.
 func (l *Links) handshakeFailed(conn *trackedConn, err error) {
 	var noTLS tls.RecordHeaderError
 	switch {
@@ -195,12 +195,12 @@ func (l *Links) dialTLS(ctx context.Context, conn *trackedConn, address string) 
 	return securedConn{client, conn}, nil
 }
 
-// Secret returns the secret with which links are dialed from now on.
+// Secret returns the secret for links that are dialed from now on.
 func (l *Links) Secret() Secret { return l.o.Secrets.current()[0] }
 
 // The authentication of links, as returned by Links.Authentication.
 const (
-	AuthOpen         = "open" // none: any node that reaches this one is accepted
+	AuthOpen         = "open" // no authentication: any node that reaches this node is accepted
 	AuthSecret       = "secret"
 	AuthSecretOrOpen = "secret-or-open" // during the introduction or removal of a secret
 	AuthTLS          = "tls"

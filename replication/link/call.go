@@ -30,7 +30,7 @@ type callReply struct {
 }
 
 // Call calls the node at an address and stores its reply in *reply, unless reply is nil. It dials
-// for each call. An error of the other node keeps its text, and its Code if it has one. After
+// for each call. An error of the other node keeps its text, and its Code if it has a Code. After
 // ErrUnanswered the call may or may not have been executed. After any other error it was not
 // executed, or it was and returned that error. The timeout of the links bounds the greeting; after
 // it only ctx bounds the call.

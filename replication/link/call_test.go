@@ -78,7 +78,7 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// A Caller keeps its link, and makes another one if the link breaks or leads elsewhere.
+// A Caller keeps its link, and makes another link if the link breaks or leads elsewhere.
 func TestCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := linktest.NewNetwork()

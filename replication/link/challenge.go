@@ -21,12 +21,12 @@ import (
 // 	accepting:  proof, and sealed its answer
 //
 // A proof is HMAC-SHA256 by the secret over a label of the side, the version, and both
-// nonces and keys; so neither the other side's proof nor one of another link can be
+// nonces and keys; so neither the other side's proof nor a proof of another link can be
 // reused. The session's keys are derived by HKDF from the secret, the result of the key
 // exchange and the same nonces and keys: without the secret they can not be computed, and
 // an eavesdropper with the secret can not compute them either. Ids, addresses and the
-// cluster are in the greeting and the answer, so neither side reveals them before the
-// other one has proved the secret.
+// cluster are in the greeting and the answer, so neither side reveals them before the other
+// side has proved the secret.
 
 const (
 	nonceBytes = 32
@@ -39,7 +39,7 @@ const (
 	labelKeys      = "limitsrv link 2, keys"
 )
 
-// A share is one side's part of a challenge, with its private key.
+// A share is a side's part of a challenge, with its private key.
 type share struct {
 	body    []byte // nonce and public key
 	private *ecdh.PrivateKey
@@ -55,7 +55,7 @@ func newShare() (share, error) {
 	return share{append(body, private.PublicKey().Bytes()...), private}, nil
 }
 
-// sessionKeys are one side's keys of a link.
+// sessionKeys are a side's keys of a link.
 type sessionKeys struct{ send, receive cipher.AEAD }
 
 // swapped returns the other side's keys.

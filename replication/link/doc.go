@@ -1,5 +1,5 @@
-// Package link connects the nodes of a cluster over one port for each node. There are links for
-// raft, for forwarded batches, for messages and for calls.
+// Package link connects the nodes of a cluster over a single port for each node. There are
+// links for raft, for forwarded batches, for messages and for calls.
 //
 // It owns the greeting of a link, which names its kind and both nodes, the admission and
 // refusal of nodes, the cluster secrets, TLS, the bounds on connections, and frames. It
@@ -12,8 +12,8 @@
 //   - With a cluster secret, both sides of a link prove the secret before either reveals
 //     anything, and all later bytes are encrypted and authenticated: see sealDialed and
 //     sealedConn. With TLS, each side presents a certificate for the host of its address.
-//   - A link, except for a call, is between nodes of one cluster, and with the dialed node
-//     if its id was given.
-//   - Connections that have not greeted are bounded. Beyond the bound the oldest one of the
-//     host with the most is closed, so they displace no link.
+//   - A link, except for a call, is between nodes of the same cluster, and with the dialed
+//     node if its id was given.
+//   - Connections that have not greeted are bounded. Beyond the bound the oldest connection
+//     of the host with the most is closed, so they displace no link.
 package link

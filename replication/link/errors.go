@@ -17,7 +17,7 @@ func (e *Error) Error() string { return e.text }
 // Code returns the code word that precedes the text in an answer to a client.
 func (e *Error) Code() string { return e.code }
 
-// ErrorParts returns the code, "" if there is none, and the text under which an error is
+// ErrorParts returns the code of an error ("" without a code) and its text, as they are
 // sent to another node.
 func ErrorParts(err error) (code, text string) {
 	var coded interface {

@@ -9,8 +9,8 @@ import (
 
 // A FrameReader reads frames: the length of the rest in 4 bytes, then the rest.
 //
-// Frames that fit the buffer of r are read in place; a longer one allocates memory as its
-// bytes arrive, at most a few times the bytes received.
+// Frames that fit the buffer of r are read in place; a longer message allocates memory as
+// its bytes arrive, at most a few times the bytes received.
 type FrameReader struct {
 	r    *bufio.Reader
 	most int // maximum bytes of a frame

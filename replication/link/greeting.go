@@ -22,7 +22,7 @@ type greeting struct {
 	kind     linkKind
 	Identity        // of the dialing node
 	expected string // the id of the dialed node; empty: unknown
-	raft     string // the address at which other nodes reach the dialing node
+	raft     string // the address for other nodes to reach the dialing node
 }
 
 // A messageKind is the kind of a message in the greeting of a link.
@@ -71,7 +71,7 @@ func appendMessage(data []byte, kind messageKind, body []byte) []byte {
 	return append(data, body...)
 }
 
-// readMessage reads one message and no byte after it. Bytes that are no message of this
+// readMessage reads a message and no byte after it. Bytes that are no message of this
 // version are a *refusal; all other errors are the reader's.
 func readMessage(r io.Reader) (messageKind, []byte, error) {
 	var head [messageHead]byte
@@ -170,7 +170,7 @@ const notYet = "one of the two nodes is not of a cluster yet"
 // bootstrapped and has not been told yet.
 func IsNotYet(failed error) bool { return strings.Contains(failed.Error(), notYet) }
 
-// check returns the reason for which a node refuses a link, or nil.
+// check returns the reason to refuse a link, or nil.
 func (g *greeting) check(own Identity) *refusal {
 	none := ClusterID{}
 	either := g.Cluster == none || own.Cluster == none

@@ -127,7 +127,7 @@ func TestGreetingGarbled(t *testing.T) {
 	}
 }
 
-// Both sides report that only one uses TLS.
+// Both sides report that only one side uses TLS.
 func TestGreetingTLSMismatch(t *testing.T) {
 	ca := linktest.NewCA(t)
 	for _, tt := range []struct {
@@ -173,7 +173,7 @@ func TestGreetingSilence(t *testing.T) {
 	})
 }
 
-// A dialed node answers as a node other than the expected one.
+// A dialed node answers as a node other than the expected node.
 func TestGreetingImpostor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := linktest.NewNetwork()

@@ -34,13 +34,13 @@ type Identity struct {
 // A Peer is the node at the other end of a link.
 type Peer struct {
 	Identity
-	Address string // at which other nodes reach it
+	Address string // for other nodes to reach it
 }
 
 // nodeBytes is the length of a node id in bytes.
 const nodeBytes = 20
 
-// appendNode appends a node id; an empty one is all zeros.
+// appendNode appends a node id; an empty id is all zeros.
 func appendNode(data []byte, node string) ([]byte, error) {
 	var id [nodeBytes]byte
 	if node == "" {

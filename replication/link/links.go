@@ -21,9 +21,9 @@ import (
 type Options struct {
 	Listener net.Listener
 	Dial     func(ctx context.Context, address string) (net.Conn, error)
-	Address  string       // at which other nodes reach this one
+	Address  string       // for other nodes to reach this node
 	TLS      *certs.Files // nil: without TLS
-	Secrets  *Secrets     // nil: none
+	Secrets  *Secrets     // nil: no secrets
 	// Identity returns this node's current identity.
 	Identity func() Identity
 	// Call answers a call. Its context ends when the caller hangs up.
@@ -51,7 +51,7 @@ const (
 	maxAccepted = 512
 	// maxAcceptPause bounds the pause after Accept fails.
 	maxAcceptPause = time.Second
-	// secretGrace is the time for which a link may continue when its secret is no longer
+	// secretGrace is the time that a link may continue after its secret is no longer
 	// accepted.
 	secretGrace = 5 * time.Second
 )
@@ -295,14 +295,14 @@ type trackedConn struct {
 	net.Conn
 	links    *Links
 	accepted bool
-	// greeted: secret is set. stale is the time since which that secret is not accepted;
-	// zero: it is. The mutex of links guards them.
+	// greeted: secret is set. stale is the time when that secret was last accepted; zero:
+	// it is accepted. The mutex of links guards them.
 	greeted bool
 	secret  Secret
 	stale   time.Time
 }
 
-// recordSecret records the secret with which a link is made.
+// recordSecret records the secret of a link.
 func (l *Links) recordSecret(conn *trackedConn, s Secret) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 )
 
 // RaftStream returns the stream layer for raft's transport. nodeAt returns the id of the node
-// expected at an address, "" if unknown. At most one may be open at a time; closing it
+// expected at an address, "" if unknown. At most one stream may be open at a time; closing it
 // leaves the links open.
 func (l *Links) RaftStream(nodeAt func(address string) string) raft.StreamLayer {
 	return &raftStream{links: l, nodeAt: nodeAt, closed: make(chan struct{})}
@@ -50,7 +50,7 @@ func (s *raftStream) Close() error {
 	return nil
 }
 
-// Addr returns the listen address, which may not be one that other nodes can dial.
+// Addr returns the listen address, which other nodes may not be able to dial.
 func (s *raftStream) Addr() net.Addr { return s.links.o.Listener.Addr() }
 
 func (s *raftStream) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {

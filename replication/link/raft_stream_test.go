@@ -73,7 +73,7 @@ func TestRaftStreamLifetime(t *testing.T) {
 		if _, err := dial().Read(make([]byte, 1)); err != io.EOF || time.Since(start) != timeout {
 			t.Errorf("a link that is not accepted: %v after %v, want EOF after %v", err, time.Since(start), timeout)
 		}
-		for range 2 { // a stream, and the one after it
+		for range 2 { // a stream, and the stream after it
 			accepting := listening.RaftStream(nil)
 			here := dial()
 			there, err := accepting.Accept()

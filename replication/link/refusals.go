@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// refusalEvery is the interval at which a refusal of one host for one reason is
-	// logged.
+	// refusalEvery is the interval between log lines about refusals of a host for the same
+	// reason.
 	refusalEvery = time.Minute
 	// maxRefusals bounds the remembered refusals.
 	maxRefusals = 1024
 )
 
-// A refusalKey names the refusals that are logged as one.
+// A refusalKey names the refusals that are logged together.
 type refusalKey struct {
 	host   string
 	reason refusalReason

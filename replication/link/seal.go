@@ -22,7 +22,7 @@ type sealedConn struct {
 	writing  sync.Mutex
 	seal     sealer
 	out      []byte // to be written before the next record; memory for later records
-	writeErr error  // of a write, after which the other side can open nothing
+	writeErr error  // of a write; after it the other side can open nothing
 
 	open    sealer
 	in      *bufio.Reader
@@ -45,7 +45,7 @@ const (
 // errTampered is the error of a record that fails to open.
 var errTampered = errors.New("a record of the link failed authentication: it was changed, repeated or moved in transit")
 
-// A sealer is one direction: its key, and the nonce of the next record.
+// A sealer is a direction of a link: its key, and the nonce of the next record.
 type sealer struct {
 	aead  cipher.AEAD
 	nonce [12]byte

@@ -57,7 +57,8 @@ func recordsOf(wire []byte) (all [][]byte) {
 	return all
 }
 
-// Records are changed in transit: all bytes before the change are read, and none after it.
+// Records are changed in transit: all bytes before the change are read, and no bytes after
+// it.
 func TestSealTampered(t *testing.T) {
 	const before = 2
 	flipped := func(r []byte, at int) []byte {

@@ -30,8 +30,8 @@ const (
 	// maxSecrets bounds the secrets of a file.
 	maxSecrets      = 8
 	maxSecretsBytes = 16 << 10
-	// secretsReloadInterval is the interval at which the file is read again when secrets
-	// are used.
+	// secretsReloadInterval is the least interval between two reads of the file, when
+	// secrets are used.
 	secretsReloadInterval = time.Second
 )
 
@@ -55,8 +55,9 @@ func OneSecret(text string) (*Secrets, error) {
 	return &Secrets{list: []Secret{s}}, err
 }
 
-// OpenSecrets reads a file of secrets, one per line; empty lines and lines that begin with
-// # are ignored. It is read again when it changes. unprotected permits the line NoSecret.
+// OpenSecrets reads a file of secrets, each in a line; empty lines and lines that start
+// with # are ignored. It is read again when it changes. unprotected permits the line
+// NoSecret.
 func OpenSecrets(file string, unprotected bool, log *slog.Logger) (*Secrets, error) {
 	s := &Secrets{file: file, unprotected: unprotected, log: log}
 	if _, err := s.load(); err != nil {
@@ -74,7 +75,8 @@ func (s *Secrets) Reload() error {
 	return s.reload()
 }
 
-// current returns the current secrets, at least one. The caller must not change them.
+// current returns the current secrets, at least one secret. The caller must not change
+// them.
 func (s *Secrets) current() []Secret {
 	if s == nil {
 		return []Secret{{}}

@@ -303,7 +303,7 @@ func echo(_ context.Context, _ Peer, _ string, body json.RawMessage) (any, error
 	return body, nil
 }
 
-// A cluster goes from no secret to one, and on to another, without losing links.
+// A cluster goes from no secret to a secret, and on to another, without losing links.
 func TestSecretRotation(t *testing.T) {
 	files := [2]string{testSecrets(t, NoSecret).file, testSecrets(t, NoSecret).file}
 	synctest.Test(t, func(t *testing.T) {
@@ -336,7 +336,7 @@ func TestSecretRotation(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, step := range [][]string{{"none", "a"}, {"a", "none"}, {"a"}, {"a", "b"}, {"b", "a"}, {"b"}} {
-			for i := range nodes { // one after the other
+			for i := range nodes { // one at a time
 				writeSecrets(t, files[i], step...)
 				time.Sleep(secretsReloadInterval)
 				both(fmt.Sprintf("node %d has %v", i+1, step))

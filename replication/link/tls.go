@@ -9,9 +9,9 @@ import (
 	"limitsrv/internal/certs"
 )
 
-// certificates are for links over TLS. Each side presents one, which must be signed by the
-// other side's CA, for servers and clients, and be valid for the host of its node's --raft
-// address.
+// certificates are for links over TLS. Each side presents a certificate, which must be
+// signed by the other side's CA, for servers and clients, and be valid for the host of its
+// node's --raft address.
 type certificates struct{ *certs.Source }
 
 func newCertificates(files certs.Files, log *slog.Logger) (*certificates, error) {

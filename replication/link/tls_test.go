@@ -88,14 +88,14 @@ func TestTLSNeedsCertificate(t *testing.T) {
 	trust.AddCert(ca.Cert)
 	for _, version := range []uint16{tls.VersionTLS13, tls.VersionTLS12} {
 		conn, err := tls.Dial("tcp", listening.address(), &tls.Config{RootCAs: trust, MaxVersion: version})
-		if err == nil { // the other side requests a certificate after this one has finished
+		if err == nil { // the other side requests a certificate after this side has finished
 			_, err = io.ReadAll(conn)
 		}
 		want := map[uint16]string{tls.VersionTLS13: "certificate required", tls.VersionTLS12: "protocol version"}[version]
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("dial with %s is %v, want %q", tls.VersionName(version), err, want)
 		}
-		if version == tls.VersionTLS13 { // before another one: of two for one reason the first is logged
+		if version == tls.VersionTLS13 { // before another refusal: of two for the same reason the first is logged
 			log.Await(t, "client didn't provide a certificate")
 		}
 	}

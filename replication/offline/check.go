@@ -29,11 +29,11 @@ type checker struct {
 	drops    bool // a start would drop the end of the log
 }
 
-// Check verifies the data directory of a node of a cluster: the membership, all snapshots,
-// the votes, that each log entry can be read and applied, and that the log continues from
-// the newest snapshot. Requires: no process uses it. It changes nothing, and reports its
-// findings line by line. commands checks calls in the log. It returns persist.ErrDamaged if a node would not start on all of
-// the data, and persist.ErrDrops if one would start without the end of the log.
+// Check verifies the data directory of a node of a cluster: the membership, all snapshots, the votes, that
+// each log entry can be read and applied, and that the log continues from the newest snapshot. Requires: no
+// process uses it. It changes nothing, and reports its findings line by line. commands checks calls in the
+// log. It returns persist.ErrDamaged if a node would not start on all of the data, and persist.ErrDrops if a
+// node would start without the end of the log.
 func Check(dir string, commands engine.Commands, say func(line string)) (err error) {
 	o := Options{Dir: dir, Commands: commands}
 	o.setDefaults()
@@ -90,7 +90,7 @@ func (c *checker) votes() {
 	c.report(fmt.Sprintf("%s: good, term %d", storage.VotesName, term))
 }
 
-// snapshots checks all snapshots, and returns the last index of the newest good one.
+// snapshots checks all snapshots, and returns the last index of the newest good snapshot.
 func (c *checker) snapshots() (newest uint64) {
 	store, err := storage.AllSnapshots(c.path)
 	if err != nil {
@@ -147,7 +147,7 @@ func (c *checker) snapshot(store raft.SnapshotStore, id string) (keys int64, err
 	return f.Engine().Len(), nil
 }
 
-// log checks the log behind a snapshot with the given last index.
+// log checks the log after a snapshot with the given last index.
 func (c *checker) log(snapshot uint64) {
 	path := filepath.Join(c.path, storage.LogName)
 	drop, err := persist.CheckLog(c.dir.FS, path, c.member.SameBoot(c.boot), func(line string) { c.report("log: " + line) })

@@ -16,15 +16,15 @@ import (
 	"limitsrv/replication/storage"
 )
 
-// A Remnant describes a node's data on disk, or a backup. Of two nodes of one cluster the
-// one with the higher Term is further ahead, and within one Term the one with the higher
-// LastIndex.
+// A Remnant describes a node's data on disk, or a backup. Of two nodes of a cluster the
+// node with the higher Term is further ahead; if the Terms are equal, the node with the
+// higher LastIndex.
 type Remnant struct {
 	Kind          RemnantKind
 	Cluster, Node string         // ids; Cluster is empty for a single server
 	Servers       []string       // addresses of the members, as stored by a member
 	Term          uint64         // of the last entry; 0: unknown
-	LastIndex     uint64         // of the last entry; 0: it has none
+	LastIndex     uint64         // of the last entry; 0: it has no entry
 	Stamp         engine.Instant // the time of the state; 0: no decision was ever made
 	Taken         time.Time      // of a backup
 	Keys          int64
@@ -41,7 +41,7 @@ const (
 	OfMember RemnantKind = iota
 	// OfSingle is the data directory of a single server.
 	OfSingle
-	// OfBackup is a backup of either, on which no server has started.
+	// OfBackup is a backup of either. No server has started on it.
 	OfBackup
 )
 
@@ -65,7 +65,7 @@ func Inspect(o Options) (Remnant, error) {
 // of a new cluster at the address o.Raft, or, if that is empty, for a single server. See
 // Inspect for o.Dir. Counts and time are kept; entries that other members acknowledged and
 // that are not in a member's directory are lost. Ids are new, so that no message of an old
-// cluster reaches the new one.
+// cluster reaches the new cluster.
 //
 // The directory is created under another name, to with the suffix draftSuffix, which is
 // deleted first, and renamed when it is complete. If Recover is interrupted or fails, to
@@ -99,7 +99,7 @@ type remnantState struct {
 	engine *engine.Engine
 	seed   persist.Seed
 	level  int    // feature level of the cluster's log
-	voted  uint64 // the last term in which a member voted or followed
+	voted  uint64 // the last term that a member voted or followed in
 }
 
 // readState reads all data in o.Dir.
@@ -161,7 +161,7 @@ func readMember(o Options) (r remnantState, err error) {
 	return remnantState{Remnant: found, engine: files.FSM.Engine(), seed: m.Seed, level: files.FSM.Level(), voted: voted}, nil
 }
 
-// readAll applies all data of a member to its FSM: the newest snapshot and the log behind
+// readAll applies all data of a member to its FSM: the newest snapshot and the log after
 // it, committed or not.
 func readAll(m *storage.Membership, from *storage.Files, boot string) (Remnant, error) {
 	r := Remnant{Cluster: m.Cluster.String(), Node: m.Node, LostTail: m.LostTail(boot)}

@@ -6,8 +6,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// confirmingPeers are the nodes to which a heartbeat of Confirm or Tell is in flight. The value
-// tells whether another heartbeat must follow. The zero value is empty. Concurrency: any goroutine.
+// confirmingPeers are the nodes with a heartbeat of Confirm or Tell in flight. The value tells
+// whether another heartbeat must follow. The zero value is empty. Concurrency: any goroutine.
 type confirmingPeers struct {
 	mu  sync.Mutex
 	all map[raft.ServerID]bool

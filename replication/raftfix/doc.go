@@ -20,11 +20,11 @@
 //   - VoteStore: a vote is stored in two writes; after a crash in between, a node may vote
 //     twice in a term (issue 661).
 //   - TimedVoteStore: raft panics if a write of the term or the vote fails.
-//   - SnapshotStore and LogStore: a follower with entries of a former leader behind a
-//     snapshot rejects all further entries, and is sent the same snapshot forever
-//     (issue 697).
+//   - SnapshotStore and LogStore: a follower with entries of a former leader after a
+//     snapshot rejects all further entries, and is sent the same snapshot forever (issue
+//     697).
 //   - LogStore: raft's cache of entries has no bound in bytes.
-//   - NewLogger: messages on which an operator can not act are logged as information.
+//   - NewLogger: messages that an operator can not act on are logged as information.
 //
 // The stores also time their writes, because raft continues heartbeats while its disk
 // hangs (issue 503). The remaining workarounds need the whole node, and are in package

@@ -22,8 +22,8 @@ type LogStore struct {
 	oldest uint64 // of recent
 	next   uint64 // the index after the last of recent
 
-	// stored is the last entry of decisions that was stored since the start, 0 if none,
-	// and storedAt a time, by Monotonic, just before it was stored.
+	// stored is the last entry of decisions that was stored since the start, 0 if no entry
+	// was, and storedAt a time, by Monotonic, just before it was stored.
 	stored   uint64
 	storedAt time.Duration
 	bytes    int
@@ -93,16 +93,16 @@ func (l *LogStore) StoreLogs(entries []*raft.Log) error {
 	return nil
 }
 
-// LastStored returns the last entry of decisions that was stored since the start, 0 if
-// none, and a time shortly before that, by Monotonic.
+// LastStored returns the last entry of decisions that was stored since the start, 0 if no
+// entry was, and a time shortly before that, by Monotonic.
 func (l *LogStore) LastStored() (index uint64, at time.Duration) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.stored, l.storedAt
 }
 
-// addRecent caches an entry and drops the oldest ones beyond maxRecentBytes. Requires: mu
-// is held.
+// addRecent caches an entry and drops the oldest entries beyond maxRecentBytes. Requires:
+// mu is held.
 func (l *LogStore) addRecent(e *raft.Log) {
 	if e.Index != l.next {
 		l.clearRecent()

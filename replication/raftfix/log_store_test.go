@@ -36,7 +36,7 @@ func (c *countingLogs) StoreLogs(entries []*raft.Log) error {
 	return c.InmemStore.StoreLogs(entries)
 }
 
-// entriesOf returns entries of the given size, from one index to another.
+// entriesOf returns entries of the given size, from an index to another.
 func entriesOf(from, to uint64, size int) (all []*raft.Log) {
 	for i := from; i <= to; i++ {
 		all = append(all, &raft.Log{Index: i, Data: slices.Repeat([]byte{byte(i)}, size)})
@@ -90,12 +90,12 @@ func TestRecentLogsStayInMemory(t *testing.T) {
 	}
 	read(35, 35, 10, 0)
 	read(34, 34, size, 1)
-	if err := l.StoreLogs(entriesOf(50, 50, 10)); err != nil { // behind a snapshot
+	if err := l.StoreLogs(entriesOf(50, 50, 10)); err != nil { // after a snapshot
 		t.Fatal(err)
 	}
 	read(50, 50, 10, 0)
 	read(36, 36, 10, 1)
-	if err := l.StoreLogs(entriesOf(51, 51, 2*maxRecentBytes)); err != nil { // one larger than the whole cache
+	if err := l.StoreLogs(entriesOf(51, 51, 2*maxRecentBytes)); err != nil { // an entry larger than the whole cache
 		t.Fatal(err)
 	}
 	read(51, 51, 2*maxRecentBytes, 0)

@@ -18,9 +18,9 @@ type logger struct {
 	first func(message string) bool
 }
 
-// NewLogger returns a logger for raft that logs to another one. Operators can not act on
-// raft's information messages, so each level is lowered by one. A warning is logged only
-// if first returns true for its message.
+// NewLogger returns a logger for raft that logs to another logger. Operators can not act on
+// raft's information messages, so each message gets the next lower level. A warning is
+// logged only if first returns true for its message.
 func NewLogger(to *slog.Logger, first func(message string) bool) hclog.Logger {
 	return &logger{to: to, first: first}
 }

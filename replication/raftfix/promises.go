@@ -148,9 +148,9 @@ func (t *Transport) Voters() (self bool, others []string) {
 	return self, others
 }
 
-// Confirm sends a heartbeat, as the leader of term, to each other voter to which no heartbeat of
-// Confirm or Tell is in flight. Grants record the answers. It replaces raft's VerifyLeader, which
-// in v1.7.3 also counts answers to earlier requests: a leader that was paused could confirm itself
+// Confirm sends a heartbeat, as the leader of term, to each other voter without a heartbeat of
+// Confirm or Tell in flight. Grants record the answers. It replaces raft's VerifyLeader, which in
+// v1.7.3 also counts answers to earlier requests: a leader that was paused could confirm itself
 // with them.
 func (t *Transport) Confirm(term uint64) {
 	r := t.raft.Load()
@@ -201,7 +201,7 @@ func (t *Transport) tellLate(id raft.ServerID, target raft.ServerAddress, reques
 }
 
 // beat sends a heartbeat to another member, as the leader of term. If a heartbeat to it is in
-// flight, beat sends nothing; with again, another heartbeat follows that one.
+// flight, beat sends nothing; with again, another heartbeat follows it.
 func (t *Transport) beat(s raft.Server, term uint64, again bool) {
 	if string(s.ID) == t.o.Node || !t.confirming.begin(s.ID, again) {
 		return

@@ -10,14 +10,14 @@ import (
 )
 
 // A SnapshotStore is raft's SnapshotStore, and times its writes and rejects snapshots from the
-// leader that contain nothing new. One snapshot is written at a time, except that the
-// leader may send one while the node takes its own: then the later write is timed.
+// leader that contain nothing new. One snapshot is written at a time, except that the leader
+// may send a snapshot while the node takes its own: then the later write is timed.
 type SnapshotStore struct {
 	raft.SnapshotStore
 	writing *persist.Stopwatch
 	writes  atomic.Int64              // done so far
 	refused atomic.Int64              // snapshots with nothing new so far
-	newest  atomic.Pointer[raft.Log]  // index and term of the newest snapshot's last entry; nil: there is none
+	newest  atomic.Pointer[raft.Log]  // index and term of the newest snapshot's last entry; nil: there is no snapshot
 	raft    atomic.Pointer[raft.Raft] // nil until it runs: snapshots from a leader are rejected before
 }
 
@@ -61,7 +61,7 @@ func (s *SnapshotStore) checkNew(index uint64) error {
 	return nil
 }
 
-// A timedSink is the sink of one snapshot.
+// A timedSink is the sink of a single snapshot.
 type timedSink struct {
 	raft.SnapshotSink
 	store *SnapshotStore
@@ -94,7 +94,7 @@ func (s *timedSink) Close() error {
 	return err
 }
 
-// MarkOwn marks a snapshot that this node takes itself, unlike one from the leader.
+// MarkOwn marks a snapshot that this node takes itself, unlike a snapshot from the leader.
 // Requires: nothing has been written to sink.
 func MarkOwn(sink raft.SnapshotSink) {
 	if s, ok := sink.(*timedSink); ok {
@@ -111,7 +111,7 @@ func (s *SnapshotStore) Newest() (index, term uint64) {
 	return 0, 0
 }
 
-// SetNewest records a complete snapshot, unless it is older than the newest one.
+// SetNewest records a complete snapshot, unless it is older than the newest snapshot.
 func (s *SnapshotStore) SetNewest(index, term uint64) {
 	if last := s.newest.Load(); last == nil || last.Index < index {
 		s.newest.Store(&raft.Log{Index: index, Term: term, Type: snapshotEnd})
@@ -123,9 +123,9 @@ func (s *SnapshotStore) SetNewest(index, term uint64) {
 const snapshotEnd raft.LogType = 0xff
 
 // lastEntry synthesizes the log entry at the newest snapshot's last index for a follower;
-// nil: none. If entries of a former leader follow a snapshot from the leader, raft v1.7.3
-// looks up the term of the entry before them, does not find it, rejects all requests, and
-// is sent the same snapshot forever.
+// nil: no entry. If entries of a former leader follow a snapshot from the leader, raft
+// v1.7.3 looks up the term of the entry before them, does not find it, rejects all
+// requests, and is sent the same snapshot forever.
 //
 // Source: hashicorp/raft, issue 697.
 func (s *SnapshotStore) lastEntry(index uint64) *raft.Log {

@@ -11,15 +11,15 @@ import (
 	"limitsrv/persist"
 )
 
-// A node that does not lead returns an entry for the last index of its newest snapshot,
-// and none for others.
+// A node that does not lead returns an entry for the last index of its newest snapshot, and
+// no entry for other indexes.
 func TestLogEndsInSnapshot(t *testing.T) {
 	for _, leads := range []bool{false, true} {
 		snapshots := NewSnapshotStore(raft.NewInmemSnapshotStore(), persist.NewDiskWatch().Stopwatch())
 		snapshots.SetRaft(startRaft(t, leads))
 		l := NewLogStore(raft.NewInmemStore(), LogStoreOptions{Snapshots: snapshots})
 		snapshots.SetNewest(1<<40, 7)
-		snapshots.SetNewest(1<<39, 6) // an older one
+		snapshots.SetNewest(1<<39, 6) // an older snapshot
 		if index, term := snapshots.Newest(); index != 1<<40 || term != 7 {
 			t.Errorf("the newest snapshot ends with entry %d of term %d", index, term)
 		}
@@ -44,7 +44,8 @@ func TestLogEndsInSnapshot(t *testing.T) {
 	}
 }
 
-// startRaft starts a raft of one member, which leads, or of none, which follows.
+// startRaft starts a raft of a single member, which leads, or without members, which
+// follows.
 func startRaft(t *testing.T, leads bool) *raft.Raft {
 	t.Helper()
 	c, store := raft.DefaultConfig(), raft.NewInmemStore()

@@ -19,16 +19,16 @@ import (
 //
 //   - Raft handles heartbeats outside its main goroutine, and may then take part in two
 //     terms at once. Here they are handled like any other request.
-//   - Raft accepts every snapshot from the leader of its term, including one that the
-//     network delayed and that lacks entries acknowledged since: it then drops its log,
+//   - Raft accepts every snapshot from the leader of its term, including a snapshot that
+//     the network delayed and that lacks entries acknowledged since: it then drops its log,
 //     and either panics because entries are missing or has lost them. Here SnapshotStore
-//     rejects such a snapshot, which leaves raft's state unchanged. The leader is told
-//     that the snapshot was installed, and continues with the next entries, for which the
+//     rejects such a snapshot, which leaves raft's state unchanged. The leader is told that
+//     the snapshot was installed, and continues with the next entries; for them the
 //     follower reports its own last index.
 //   - Requests to a removed node are sent to its address, where another node may listen
 //     already. Here they are not sent.
 //   - After each failed request to a node raft backs off, up to 10 s. A node that recovers
-//     is left out for as long as it was unreachable, and if another one fails meanwhile
+//     is left out for as long as it was unreachable, and if another node fails meanwhile
 //     there is no majority. Here entries wait for an answer to a heartbeat instead, which
 //     is sent at least every half election timeout.
 //   - Raft bounds the number of entries per request, but not their bytes: 64 transactions
@@ -67,7 +67,7 @@ type Transport struct {
 type TransportOptions struct {
 	Stream  raft.StreamLayer
 	Node    string        // id of this node
-	Address string        // at which other nodes reach this one
+	Address string        // for other nodes to reach this node
 	Timeout time.Duration // bounds the wait for an answer, and for each MB of a snapshot
 	Logger  hclog.Logger
 	// NodeAt returns the id of the node at an address, "" if it is unknown.
@@ -87,7 +87,8 @@ const (
 	maxPool = 3 // idle connections to each other node
 	// maxAppendBytes bounds the bytes sent at once, if they are more than one entry.
 	maxAppendBytes = 1 << 20
-	// transferScale is the number of snapshot bytes that must arrive within one timeout.
+	// transferScale is the number of snapshot bytes that must arrive within a single
+	// timeout.
 	transferScale = 1 << 20
 )
 
@@ -112,7 +113,7 @@ func (t *Transport) Close() error {
 // SetRaft sets the raft that uses the transport, when it has started.
 func (t *Transport) SetRaft(r *raft.Raft) { t.raft.Store(r) }
 
-// LocalAddr returns the address at which other nodes reach this one.
+// LocalAddr returns the address for other nodes to reach this node.
 func (t *Transport) LocalAddr() raft.ServerAddress { return raft.ServerAddress(t.o.Address) }
 
 // SetHeartbeatHandler does nothing, so that heartbeats take the common path.
@@ -157,8 +158,7 @@ func (t *Transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, r
 	return err
 }
 
-// memberStartWait bounds the time for which a node that the leader admitted may start
-// raft.
+// memberStartWait bounds the time until a node that the leader admitted has started raft.
 const memberStartWait = 3 * time.Second
 
 // append sends a request, and retries while the other node is about to start raft.
@@ -176,7 +176,7 @@ func (t *Transport) append(id raft.ServerID, target raft.ServerAddress, request 
 	}
 }
 
-// upTo returns the first entries, at least one, with at most about most bytes.
+// upTo returns the first entries, at least one entry, with about most bytes at most.
 func upTo(entries []*raft.Log, most int) []*raft.Log {
 	for i, e := range entries {
 		if most -= entryCost(e); most < 0 && i > 0 {

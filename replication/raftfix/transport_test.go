@@ -11,8 +11,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Requests go from one transport to another on a node that has applied entry 10 and has no
-// room for earlier ones.
+// Requests go from a transport to another on a node that has applied entry 10 and has no
+// room for earlier entries.
 func TestTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newPipeNet(t)
@@ -116,7 +116,7 @@ func TestTransport(t *testing.T) {
 	})
 }
 
-// A node catches up on entries with too many bytes for one request.
+// A node catches up on entries with too many bytes for a request.
 func TestAppendsAreBounded(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

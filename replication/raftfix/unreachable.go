@@ -40,7 +40,7 @@ func (a *unreachablePeers) markReachable(id raft.ServerID) {
 	}
 }
 
-// reachablePoll is the interval at which waitReachable calls wanted.
+// reachablePoll is the interval between waitReachable's calls of wanted.
 const reachablePoll = 50 * time.Millisecond
 
 // waitReachable blocks until an unreachable node answers, or wanted returns false.

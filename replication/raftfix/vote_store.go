@@ -18,8 +18,8 @@ var (
 	keyVote        = []byte("Vote")
 )
 
-// A VoteStore is a StableStore that keeps the term and the candidate of the last vote in
-// one record. Raft writes them one after the other, and a crash in between would leave the
+// A VoteStore is a StableStore that keeps the term and the candidate of the last vote in a
+// single record. Raft writes them separately, and a crash in between would leave the
 // candidate of an earlier vote with the new term: the node would then vote for that
 // candidate again without comparing logs.
 //

@@ -26,7 +26,7 @@ type Options struct {
 	// Stores opens the votes and the snapshots of a node; see OpenStores.
 	Stores           func(dir string) (raft.StableStore, raft.SnapshotStore, error)
 	Policy           persist.Policy
-	SnapshotLogBytes int64  // growth of the log after which a snapshot is taken
+	SnapshotLogBytes int64  // growth of the log between two snapshots
 	Boot             string // id of the current boot of the system
 	// FSM has all options of the FSM but those in the membership.
 	FSM       fsm.Options
@@ -38,8 +38,8 @@ type Options struct {
 	Logger    *slog.Logger
 }
 
-// Files are the log, the votes and the snapshots of a member on disk, and its FSM, to which
-// nothing of them is applied yet. Concurrency: any goroutine, except Close.
+// Files are the log, the votes and the snapshots of a member on disk, and its FSM, before
+// any of them is applied to it. Concurrency: any goroutine, except Close.
 type Files struct {
 	FSM        *fsm.FSM
 	Log        *persist.Log
@@ -71,7 +71,7 @@ const (
 
 const (
 	retained     = 2 // snapshots
-	segmentShare = 4 // part of SnapshotLogBytes that one segment of the log has
+	segmentShare = 4 // part of SnapshotLogBytes that a segment of the log has
 )
 
 // Path returns the directory with the files of a member.

@@ -19,15 +19,15 @@ const (
 	MemberName   = persist.MemberName
 	memberKind   = "member of a cluster"
 	memberFormat = 1
-	// nodesDir is the directory with one of raft's files for each id of the node.
+	// nodesDir is the directory with a directory of raft's files for each id of the node.
 	nodesDir = persist.MemberDir
 )
 
 // A Membership is the persistent identity of a node. Its file exists before the node takes
 // part in anything.
 type Membership struct {
-	// Node is the node's id, 40 random hexadecimal digits. A node that lost its state
-	// takes a new id, because the old one may have voted and acknowledged entries.
+	// Node is the node's id, 40 random hexadecimal digits. A node that lost its state takes
+	// a new id, because the old id may have voted and acknowledged entries.
 	Node string `json:"node"`
 	// Cluster is zero until the node was bootstrapped or has joined; Seed keys the hashes
 	// of all nodes from then on.
@@ -35,24 +35,24 @@ type Membership struct {
 	Seed    persist.Seed   `json:"seed"`
 	// Founding are the founding nodes, on the node that bootstraps the cluster.
 	Founding []Server `json:"founding,omitempty"`
-	// Synced: the log is synced before it is acknowledged. Otherwise Clean says that it
-	// was closed completely, with Last as its last entry, and Boot is the boot id under
-	// which it was opened: after another boot its end may be lost.
+	// Synced: the log is synced before it is acknowledged. Otherwise Clean says that it was
+	// closed completely, with Last as its last entry, and Boot is the boot id at its
+	// opening: after another boot its end may be lost.
 	Synced bool   `json:"synced"`
 	Clean  bool   `json:"clean"`
 	Last   uint64 `json:"last,omitempty"`
 	Boot   string `json:"boot"`
-	// Diverged is an entry from which on the state differs from the cluster's, so that the
-	// node must get it anew; 0: none.
+	// Diverged is the first entry with a state that differs from the cluster's, so that the
+	// node must get it anew; 0: no entry.
 	Diverged uint64 `json:"diverged,omitempty"`
-	// Raft is the address at which other nodes reach the node; empty: it was in no cluster
+	// Raft is the address for other nodes to reach the node; empty: it was in no cluster
 	// yet.
 	Raft string `json:"raft,omitempty"`
 	// Level is the highest feature level that the log of the cluster is known to have; 0: unknown.
 	Level int `json:"level,omitempty"`
 }
 
-// A Server is a node's id and the address at which other nodes reach it.
+// A Server is a node's id, and the address for other nodes to reach it.
 type Server struct {
 	Node string `json:"node"`
 	Raft string `json:"raft"`
@@ -90,8 +90,8 @@ func InCluster(dir string) (bool, error) {
 	return !m.Cluster.IsZero(), err
 }
 
-// ReadMembership reads the membership of a data directory, and writes a new one if the
-// directory is empty.
+// ReadMembership reads the membership of a data directory, and writes a new membership if
+// the directory is empty.
 func ReadMembership(d *persist.Dir) (m Membership, err error) {
 	name := d.FS.PathJoin(d.Path, MemberName)
 	err = persist.ReadSealed(d.FS, name, memberKind, memberFormat, &m)

@@ -35,13 +35,13 @@ func RemoveLeftovers(d *persist.Dir) error {
 // maxLowRoom bounds LowRoom, in bytes.
 const maxLowRoom = 4 << 20
 
-// LowRoom returns the number of free bytes below which a leader should log no more decisions, so
-// that the remaining room is left to raft's own entries.
+// LowRoom returns the least number of free bytes for a leader to log decisions, so that the
+// remaining room is left to raft's own entries.
 func (f *Files) LowRoom() int64 { return min(f.segmentBytes/8, maxLowRoom) }
 
 // IsShort reports whether the log is about to run out of room: the disk has fewer free bytes than
 // LowRoom, or the newest segment did not get its full size and there is no room for another
-// segment. free is the number of free bytes. Cost: one statfs(2), which may hang with the disk.
+// segment. free is the number of free bytes. Cost: a statfs(2), which may hang with the disk.
 func (f *Files) IsShort() (free int64, short bool) {
 	free, known := persist.FreeBytes(f.disk, f.dir)
 	if !known {

@@ -44,7 +44,7 @@ const (
 	stateFile = "state.bin"
 	// maxMetaFile bounds a metaFile, which lists the members of the cluster, in bytes.
 	maxMetaFile = 16 << 20
-	// roomEvery is the number of written bytes after which the room is checked again.
+	// The room is checked again after each roomEvery written bytes.
 	roomEvery = 4 << 20
 	// snapshotBuffer is the size in bytes of the read and write buffers.
 	snapshotBuffer = 256 << 10
@@ -206,7 +206,7 @@ type snapshotReader struct {
 // Close implements io.Closer.
 func (r *snapshotReader) Close() error { return r.file.Close() }
 
-// reap removes all snapshots except the newest keep ones.
+// reap removes all snapshots except the newest keep snapshots.
 func (s *snapshotStore) reap(keep int) error {
 	all, err := s.all()
 	for _, old := range all[min(len(all), keep):] {
@@ -215,7 +215,8 @@ func (s *snapshotStore) reap(keep int) error {
 	return err
 }
 
-// A snapshotSink is a snapshot that is being written. Concurrency: one goroutine at a time.
+// A snapshotSink is a snapshot that is being written. Concurrency: not safe for concurrent
+// use.
 type snapshotSink struct {
 	store     *snapshotStore
 	dir       string

@@ -64,7 +64,7 @@ func texts(t *testing.T, s raft.SnapshotStore) (all []string) {
 	return all
 }
 
-// Snapshots are those of raft's FileSnapshotStore, which earlier versions used.
+// Snapshots have the format of raft's FileSnapshotStore, which earlier versions used.
 func TestSnapshotsAsRaft(t *testing.T) {
 	dir := t.TempDir()
 	theirs, err := raft.NewFileSnapshotStoreWithLogger(dir, retained, hclog.NewNullLogger())
@@ -83,7 +83,7 @@ func TestSnapshotsAsRaft(t *testing.T) {
 	}
 }
 
-// failAt fails all writes from one on, and counts the open files.
+// failAt fails all writes from the write at on, and counts the open files.
 type failAt struct {
 	writes, at int
 	err        error
@@ -105,7 +105,8 @@ func (f *failAt) MaybeError(op errorfs.Op) error {
 	return nil
 }
 
-// A snapshot that fails at any write, or is canceled, leaves nothing, and the one before.
+// A snapshot that fails at any write, or is canceled, leaves nothing but the snapshot
+// before.
 func TestFailedSnapshotLeavesNothing(t *testing.T) {
 	for _, failure := range []error{syscall.ENOSPC, syscall.EIO} {
 		for at := 0; ; at++ {
@@ -137,7 +138,7 @@ func TestFailedSnapshotLeavesNothing(t *testing.T) {
 	checkNames(t, mem, "/s", "a cancel")
 }
 
-// checkNames checks that a directory of snapshots has complete ones only.
+// checkNames checks that a directory of snapshots has complete snapshots only.
 func checkNames(t *testing.T, fsys vfs.FS, dir, after string) {
 	t.Helper()
 	names, err := fsys.List(dir)

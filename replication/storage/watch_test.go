@@ -9,8 +9,8 @@ import (
 	"limitsrv/persist"
 )
 
-// The disk is slow under a write of each kind, in a process that runs, and in one that is
-// stopped for as long.
+// The disk is slow under a write of each kind, in a process that runs, and in a process
+// that is stopped for as long.
 func TestHangingDisk(t *testing.T) {
 	for _, leads := range []bool{false, true} {
 		for which, most := range []time.Duration{

@@ -61,7 +61,7 @@ func (ca *CA) Issue(t testing.TB, name string) *certs.Files {
 	return files
 }
 
-// IssueTo replaces the files by those of a node of that name at an address.
+// IssueTo replaces the files by the files of a node of that name at an address.
 func (ca *CA) IssueTo(t testing.TB, files *certs.Files, name string, address net.IP) {
 	t.Helper()
 	key := newKey(t)

@@ -17,7 +17,7 @@ type Network struct {
 // NewNetwork returns a network without listeners.
 func NewNetwork() *Network { return &Network{listeners: make(map[string]*listener)} }
 
-// Listen returns a listener at an address, in place of an earlier one.
+// Listen returns a listener at an address, in place of an earlier listener.
 func (n *Network) Listen(address string) net.Listener {
 	l := &listener{address: addr(address), conns: make(chan net.Conn), closed: make(chan struct{})}
 	n.mu.Lock()
