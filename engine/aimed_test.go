@@ -12,9 +12,9 @@ import (
 // aimedSeed is the Seed of the engines that aimedKeys are for.
 var aimedSeed = [16]byte{5}
 
-// aimedKeys returns groups of eight long keys, the hashes of each of which share many bits in an
-// engine with aimedSeed: five of them do not fit into one page. Only a test, which knows the seed,
-// can choose them.
+// aimedKeys returns groups of eight long keys. In an engine with aimedSeed the hashes of a group
+// share many bits: five keys of a group do not fit into a single page. Only a test, which knows
+// the seed, can choose them.
 var aimedKeys = sync.OnceValue(func() (groups [][][]byte) {
 	const (
 		candidates = 1 << 17

@@ -20,7 +20,7 @@ const (
 	limits // number of algorithms of limits
 )
 
-// The rows of plain values, behind numbers for more algorithms of limits. All are below
+// The rows of plain values, after numbers for more algorithms of limits. All are below
 // dbFlag.
 const (
 	Int Alg = 32 + iota
@@ -37,8 +37,8 @@ const (
 	firstPlain = Int
 )
 
-// algorithms is the table of algorithms and rows. Its index is the Alg: append only. A new one is a
-// file with its methods, a number above, and a record here.
+// algorithms is the table of algorithms and rows. Its index is the Alg: append only. A new
+// algorithm is a file with its methods, a number above, and a record here.
 var algorithms = [algs]algorithm{
 	Token: {
 		name: "TOKEN", words: 2, methods: counted(bucket{}), changed: counted(pastBucket{}),
@@ -103,7 +103,7 @@ var algorithms = [algs]algorithm{
 // An algorithm is the record of an algorithm: all that depends on its number.
 type algorithm struct {
 	methods
-	changed methods // of a key with a past; zero if no key has one
+	changed methods // of a key with a past; zero if no key has a past
 	tail    tail    // nil if the words hold all of the state
 	copied  copied  // the tail if a Snapshot must copy it before a change; nil: values do
 	growth  growing // of the tail; nil if ops do not let it grow
@@ -118,8 +118,8 @@ type algorithm struct {
 	usage Usage
 }
 
-// methods are the arithmetic of an algorithm: one value, as a meter and either as a
-// limiter or as a lessor, or as none of these.
+// methods are the arithmetic of an algorithm: a value that is a meter, and also a limiter,
+// a lessor, or neither.
 type methods struct {
 	meter   meter
 	limiter limiter // nil if permits are no numbers
@@ -131,7 +131,7 @@ func counted(l limiter) methods { return methods{meter: l, limiter: l} }
 func leased(l lessor) methods { return methods{meter: l, lessor: l} }
 
 // String returns the name of the algorithm in commands and replies: TOKEN, LEAKY, ... Of a
-// plain value it is the type in Redis: several rows share one.
+// plain value it is the type in Redis: several rows share a type.
 func (a Alg) String() string { return algorithms[a].name }
 
 // AlgByName returns the algorithm with a name, in either case.
@@ -152,8 +152,8 @@ func AlgByName(name []byte) (Alg, bool) {
 type meter interface {
 	// used returns the permits in use at now, rounded up, at most maxUsed.
 	used(c *cell, now Instant) int64
-	// until returns the time from now until at most target permits are in use if none are
-	// taken, rounded up to a nanosecond. Requires: target >= 0.
+	// until returns the time from now until at most target permits are in use if no permits
+	// are taken, rounded up to a nanosecond. Requires: target >= 0.
 	until(c *cell, now Instant, target int64) Span
 	// migrate puts the key under the parameters p of the same algorithm. Permits in use
 	// stay in use, in the state or in the cell's past, also above a lower limit.
@@ -184,9 +184,9 @@ type lessor interface {
 	meter
 	// holds reports whether the holder has a lease at now.
 	holds(c *cell, now Instant, id holderID) bool
-	// acquire gives the holder a lease until end, or moves the end of the one it has.
+	// acquire gives the holder a lease until end, or moves the end of the lease it has.
 	acquire(c *cell, now Instant, id holderID, end Instant)
-	// release removes the holder's lease and reports whether it had one at now.
+	// release removes the holder's lease and reports whether it had a lease at now.
 	release(c *cell, now Instant, id holderID) bool
 }
 
@@ -222,7 +222,7 @@ type copied interface {
 
 // growing tells how much a tail grows by an op.
 type growing interface {
-	// growth returns the bytes of memory that one more lease, or taking n at now, may add,
+	// growth returns the bytes of memory that another lease, or taking n at now, may add,
 	// and maxGrowth the most that it may be.
 	growth(c *cell, now Instant, n int64) int
 	maxGrowth() int

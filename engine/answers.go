@@ -8,8 +8,8 @@ const MaxAnswerBytes = 20 << 20
 const (
 	// unboundedAnswer is the AnswerRoom, in bytes, at level 1.
 	unboundedAnswer = 1 << 40
-	// shortAnswer is the length in bytes up to which the answer of a call that writes is never
-	// dropped. The effects of such a call can not be undone.
+	// shortAnswer is a length in bytes. An answer of a call that writes is never dropped if it
+	// is not longer. The effects of such a call can not be undone.
 	shortAnswer = 4 << 10
 )
 

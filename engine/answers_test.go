@@ -7,8 +7,8 @@ import (
 	"limitsrv/engine"
 )
 
-// TestAnswerBytes: a batch with a bound on its answers has the effects of one without, and beyond
-// the bound no answers of calls that only read, unless effects need them.
+// TestAnswerBytes: a batch with a bound on its answers has the effects of a batch without, and
+// beyond the bound no answers of calls that only read, unless effects need them.
 func TestAnswerBytes(t *testing.T) {
 	now := instant("2025-06-15T12:34:56Z")
 	fill := func(b *engine.Batch, write bool) {

@@ -2,9 +2,9 @@ package engine
 
 import "math/bits"
 
-// A Batch is a list of ops to apply in order at one time, with their answers. It is
-// reused: Reset keeps its memory, and in steady state a batch costs no allocation. A
-// batch must be used with one Engine only.
+// A Batch is a list of ops to apply in order at the same time, with their answers. It is
+// reused: Reset keeps its memory, and in steady state a batch costs no allocation. A batch
+// must be used with the same Engine only.
 type Batch struct {
 	Ops []Op
 	// Calls are the command lines that the ops of kind Do carry out, each of one op.
@@ -14,7 +14,7 @@ type Batch struct {
 	// Stale permits the executor to answer a read-only batch from a stale state. Apply
 	// ignores it.
 	Stale bool
-	// Full requests that no key is created: a Take or Acquire that would create one is
+	// Full requests that no key is created: a Take or Acquire that would create a key is
 	// answered NoMemory, and so is its group. Unlike the memory bound it depends only on
 	// the state, the time and the batch.
 	Full bool
@@ -114,7 +114,7 @@ func allReadOnly(ops []Op) bool {
 type scratch struct {
 	shards  []uint16 // of the key of each op, or severalShards
 	hashes  []uint64 // of the key, without the bits of the shard's number
-	apart   bool     // some op is not applied within one shard
+	apart   bool     // some op is not applied within the same shard
 	order   []int32
 	next    []int32    // for each shard, and for the second ops of pairs, the index in order of the next op
 	keys    []int      // of a call
@@ -123,7 +123,7 @@ type scratch struct {
 	group   int
 	calls   []callKeys
 	runs    [prefetchOps]shardRun // of lockRuns
-	// entered are the shards of the ops that are being applied as one moment.
+	// entered are the shards of the ops that are being applied at a single moment.
 	entered shardSet
 }
 

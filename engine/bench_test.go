@@ -14,7 +14,7 @@ import (
 // benchParams are the parameters of a bucket that stays full during a test.
 var benchParams = Params{Alg: Token, Limit: 1000, Count: 1, Period: 1e12}
 
-// fill takes one permit of each of n 22-byte keys and returns the keys.
+// fill takes a permit of each of n 22-byte keys and returns the keys.
 func fill(e *Engine, p Params, n int) [][]byte {
 	keys := make([][]byte, n)
 	b := &Batch{}

@@ -15,8 +15,8 @@ const MaxValueBytes = 16 << 20
 // string returns a cursor on the string of a BLOB.
 func (c *cell) string() values.String { return c.values.String(c.head()) }
 
-// embedded is the length up to which a changed string differs from one that was set as a
-// whole: by its Encoding.
+// embedded is a length. Up to it a changed string has another Encoding than a string that
+// was set as a whole.
 const embedded = 44
 
 func (blob) write(dst []byte, c *cell, _ Instant) []byte {

@@ -25,7 +25,7 @@ import (
 // dbFlag is added, and the database, 1 byte, follows. A tail is the number of the last
 // change, and
 //
-//	of LOG: number of entries; of each: instant, as nanoseconds since the previous one; permits
+//	of LOG: number of entries; of each: instant, as nanoseconds since the previous entry; permits
 //	of LEASE: number of holders; of each: id, 16 bytes; end, as nanoseconds since the snapshot
 //	of BLOB: expiry, 0 for none; twice the number of bytes, plus 1 if a string of up to 44
 //	bytes was changed in part; the bytes

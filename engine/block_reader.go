@@ -96,7 +96,7 @@ func (r *blockReader) read(block []byte, key siphash.Key) error {
 // textMark is the first byte of sourceMark and of documentMark.
 const textMark = 0
 
-// readText reads a source or a document, if rest begins with one.
+// readText reads a source or a document, if rest starts with a text.
 func (r *blockReader) readText(rest []byte) (behind []byte, is bool, err error) {
 	if source, is := bytes.CutPrefix(rest, []byte(sourceMark)); is {
 		if behind, err = r.readSource(source); err != nil {

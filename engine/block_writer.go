@@ -99,8 +99,8 @@ func appendStub(stubs []byte, k *paramKey, db uint8, record []byte) []byte {
 	return append(stubs, make([]byte, len(state{})*wordBytes-words)...)
 }
 
-// cutStub takes the first stub off: a record without its tail, and the cell of which the
-// tail must be written; the caller must set the cell's chunks and leases.
+// cutStub takes the first stub off: a record without its tail, and its cell, to write the
+// tail from; the caller must set the cell's chunks and leases.
 func cutStub(stubs []byte) (record []byte, c cell, rest []byte) {
 	n := 2 + int(binary.LittleEndian.Uint16(stubs))
 	record, rest = stubs[2:n], stubs[n:]

@@ -5,13 +5,13 @@ package engine
 // return at the rate.
 //
 // Source: generic cell rate algorithm, virtual scheduling form, ITU-T I.371 annex A, with
-// exact fractions. Time is counted in drops: a nanosecond is Count drops and a permit
-// costs Period drops, so that a rate of Count permits per Period nanoseconds needs no
-// division. The state is one number, the theoretical arrival time: the drop at which the
-// bucket is full.
+// exact fractions. Time is counted in drops: a nanosecond is Count drops and a permit costs
+// Period drops, so that a rate of Count permits per Period nanoseconds needs no division.
+// The state is a single number, the theoretical arrival time: the first drop with a full
+// bucket.
 //
-// A change of rate or capacity keeps that time, and keeps the permits in use no lower
-// than at the rates at which they were taken: see pastBucket.
+// A change of rate or capacity keeps that time, and keeps the permits in use no lower than
+// at the rates that they were taken with: see pastBucket.
 type bucket struct{}
 
 // owedDrops returns the drops from now until the bucket of the cell is full, with unit
@@ -79,6 +79,6 @@ func (b bucket) giveBack(c *cell, now, since Instant, n int64) bool {
 	return !back.isZero()
 }
 
-// migrate keeps the time at which the bucket is full, and the fastest rate at which
-// permits were taken.
+// migrate keeps the time when the bucket is full, and the fastest rate that permits were
+// taken with.
 func (bucket) migrate(c *cell, now Instant, p Params) { pastBucket{}.migrate(c, now, p) }

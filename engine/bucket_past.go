@@ -6,20 +6,20 @@ import (
 )
 
 // pastBucket is a bucket with a past: its rate has changed. It continues to count time in
-// drops of the earlier rate, so that no change of the rate rounds anything: the time at
-// which the bucket is full is the same fraction of a nanosecond as before. The unit, the
-// number of drops in a nanosecond, becomes a multiple of the new Count if the numbers
-// fit. If they do not, because the two Counts have few common factors and many digits, or
-// because the bucket is full only in many years, a take or a refund may round the time:
-// see refine. All other results, including used and until, are exact.
+// drops of the earlier rate, so that no change of the rate rounds anything: the time when
+// the bucket is full is the same fraction of a nanosecond as before. The unit, the number
+// of drops in a nanosecond, becomes a multiple of the new Count if the numbers fit. If they
+// do not, because the two Counts have few common factors and many digits, or because the
+// bucket is full only in many years, a take or a refund may round the time: see refine. All
+// other results, including used and until, are exact.
 //
-// Keeping only the time would grant extra permits: a burst at a fast rate is a short
-// time, and a short time is few permits at a slow rate. The permits in use are therefore
-// counted at the faster of two rates: the one in force, and the fastest at which permits
-// were taken since the bucket was full. So no more is ever granted than by a bucket with
-// the highest of the capacities and the fastest of the rates: that bucket never has fewer
-// permits left, because a take uses at least as many permits here, and at most as many
-// are earned back here.
+// Keeping only the time would grant extra permits: a burst at a fast rate is a short time,
+// and a short time is few permits at a slow rate. The permits in use are therefore counted
+// at the faster of two rates: the current rate, and the fastest rate of permits taken since
+// the bucket was full. So no more is ever granted than by a bucket with the highest of the
+// capacities and the fastest of the rates: that bucket never has fewer permits left,
+// because a take uses at least as many permits here, and at most as many are earned back
+// here.
 type pastBucket struct{}
 
 const (
@@ -102,7 +102,7 @@ func (pastBucket) currentRate(c *cell) rate {
 	return rate{uint64(c.params.Count), uint64(c.params.Period)}
 }
 
-// takenRate returns the fastest rate at which permits were taken.
+// takenRate returns the fastest rate that permits were taken with.
 func (b pastBucket) takenRate(c *cell) rate {
 	if c.past.debt == 0 {
 		return b.currentRate(c)
@@ -110,7 +110,7 @@ func (b pastBucket) takenRate(c *cell) rate {
 	return rate{uint64(c.past.debt), uint64(c.past.until)}
 }
 
-// setTakenRate sets the fastest rate at which permits were taken.
+// setTakenRate sets the fastest rate that permits were taken with.
 func (b pastBucket) setTakenRate(c *cell, r rate) {
 	if r == b.currentRate(c) {
 		r = rate{}
@@ -118,8 +118,8 @@ func (b pastBucket) setTakenRate(c *cell, r rate) {
 	c.past.debt, c.past.until = int64(r.count), Instant(r.period)
 }
 
-// countingRate returns the rate at which permits in use are counted: the faster of the
-// current rate and the fastest at which permits were taken.
+// countingRate returns the rate for counting permits in use: the faster of the current rate
+// and takenRate.
 func (b pastBucket) countingRate(c *cell) rate {
 	r, taken := b.currentRate(c), b.takenRate(c)
 	if r.slower(taken) {
@@ -219,21 +219,21 @@ const maxUnitExponent = 61
 
 // refine converts the state of a bucket with a past to a fine unit, before a time that is
 // not a whole number of drops is added, for n permits, or subtracted. The conversion and
-// the sum or difference each round the time at which the bucket is full up, by less than
-// a drop. Nothing else rounds the state of a bucket.
+// the sum or difference each round the time when the bucket is full up, by less than a
+// drop. Nothing else rounds the state of a bucket.
 //
-// A drop is at most max(2^-61, T / 2^124) ns, with T the time at which the bucket with
-// the n permits is full, in ns after the epoch, rounded up by at most 2. Proof: the unit
-// stays if it is 2^k or finer, and otherwise becomes 2^k, with k the greatest up to 61
-// for which T < 2^(125-k). If k < 61, then T >= 2^(124-k), so 2^-k <= T / 2^124.
+// A drop is at most max(2^-61, T / 2^124) ns, with T the time when the bucket with the n
+// permits is full, in ns after the epoch, rounded up by at most 2. Proof: the unit stays if
+// it is 2^k or finer, and otherwise becomes 2^k, with k the greatest up to 61 that
+// satisfies T < 2^(125-k). If k < 61, then T >= 2^(124-k), so 2^-k <= T / 2^124.
 //
 // So after m takes and refunds since the bucket was full, it is full later than without
 // rounding by less than m * max(2^-60, T / 2^123) ns, T the greatest, and never earlier.
-// That is less than a nanosecond for m up to 2^60 while T is before the year 2262, and
-// for m up to 2^21 at any T, since no T exceeds 2^102. Every answer is the exact one for
-// a bucket that is full so much later: no more permits, and waits that are later by no
-// more than that, before they are rounded up to a nanosecond. A take in that time, when
-// the bucket would be full without rounding, finds it in use: its fastest rate stays.
+// That is less than a nanosecond for m up to 2^60 while T is before the year 2262, and for
+// m up to 2^21 at any T, since no T exceeds 2^102. Every answer is the exact answer for a
+// bucket that is full so much later: no more permits, and waits that are later by no more
+// than that, before they are rounded up to a nanosecond. A take in that time, when the
+// bucket would be full without rounding, finds it in use: its fastest rate stays.
 func (b pastBucket) refine(c *cell, n int64) {
 	unit := b.unit(c)
 	due := wide{c.state[0], c.state[1]}
@@ -250,8 +250,8 @@ func (b pastBucket) refine(c *cell, n int64) {
 	b.setUnit(c, fine)
 }
 
-// migrate keeps the time at which the bucket is full, and the fastest rate at which
-// permits were taken.
+// migrate keeps the time when the bucket is full, and the fastest rate that permits were
+// taken with.
 func (b pastBucket) migrate(c *cell, now Instant, p Params) {
 	if b.owed(c, now).isZero() {
 		c.params, c.past, c.state = p, past{}, state{}

@@ -1,7 +1,7 @@
 package engine
 
-// A Call is one command line on plain values, of an op of kind Do. It is applied as one
-// moment: no other caller sees a state within it.
+// A Call is one command line on plain values, of an op of kind Do. It is applied at a
+// single moment: no other caller sees a state within it.
 type Call struct {
 	Command uint16 // a number of Options.Commands
 	// ReadOnly is set if the call can change nothing, so that Look accepts it. It follows
@@ -48,8 +48,8 @@ type Describer interface {
 	Describe(c *Call) (name string, script []byte)
 }
 
-// severalShards is the shard number of an op that is not applied within one shard: a call
-// that may touch keys of several.
+// severalShards is the shard number of an op that is not applied within the same shard: a
+// call that may touch keys of several.
 const severalShards = 1<<16 - 1
 
 // locateCall sets the shard and the hash of op i, a Do, and its Key to the first key of the
@@ -148,7 +148,7 @@ func (b *Batch) AddCall(db uint8) *Call {
 	return b.newCall()
 }
 
-// newCall appends a call with memory of an earlier one.
+// newCall appends a call with the memory of an earlier call.
 func (b *Batch) newCall() *Call {
 	n := len(b.Calls)
 	if n < cap(b.Calls) {
@@ -219,7 +219,7 @@ func (b *Batch) CopyCalls(other *Batch, keep func(arg []byte) []byte) {
 	}
 }
 
-// maxKeptAnswer is the capacity up to which the memory of an answer is kept for the next
+// maxKeptAnswer is the largest capacity of an answer whose memory is kept for the next
 // batch.
 const maxKeptAnswer = 16 << 10
 

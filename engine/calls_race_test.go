@@ -11,8 +11,9 @@ import (
 	"limitsrv/engine"
 )
 
-// TestRaceCalls moves numbers between keys of several shards, concurrently, while others
-// read, sweep, learn and take snapshots: the sum stays the same for each of them.
+// TestRaceCalls moves numbers between keys of several shards, concurrently, while other
+// goroutines read, sweep, learn and take snapshots: the sum stays the same for each of
+// them.
 func TestRaceCalls(t *testing.T) {
 	const keys, start = 20, 1000
 	e := engine.New(engine.Options{Shards: 8, Commands: toy{}})

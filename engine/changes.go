@@ -14,7 +14,8 @@ type Change struct {
 	Origin int64 // Batch.Origin; 0: unknown
 }
 
-// maxChanges bounds the waiting changes. One more turns them into a single change of all keys.
+// maxChanges bounds the waiting changes. A further change turns them into a single change of
+// all keys.
 const maxChanges = 1 << 16
 
 // changedKeys are the changes that wait for the clients of this node that cache values.
@@ -33,8 +34,8 @@ type changedKeys struct {
 func (n *Notices) HandleChanges(handle func([]Change)) { n.changed.handle.Store(&handle) }
 
 // Track adds to the number of clients that cache values. While it is 0, no keys are noted, and an
-// Apply and a call each cost one more load. After it returns, any change that a later look does not
-// see is noted.
+// Apply and a call each cost a further load. After it returns, any change that a later look does
+// not see is noted.
 func (n *Notices) Track(clients int64) {
 	if n != nil {
 		n.changed.trackers.Add(clients)

@@ -12,15 +12,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A mix is some parameters of one algorithm, used on one key in any order, and the most
-// generous combination: the highest limit with the fastest rate or the shortest window.
+// A mix is some parameters of one algorithm, used on the same key in any order, and the
+// most generous combination: the highest limit with the fastest rate or the shortest
+// window.
 type mix struct {
 	sets []engine.Params
 	most engine.Params
 }
 
-// drawMix draws parameters. Every window is a multiple of the shortest, so that its
-// windows are the most generous for the others too.
+// drawMix draws parameters. Every window is a multiple of the shortest, so that its windows
+// are the most generous for the other parameters too.
 func drawMix(t *rapid.T, a engine.Alg) mix {
 	var m mix
 	calendars := a == engine.Fixed && rapid.Bool().Draw(t, "calendar")
@@ -46,7 +47,7 @@ func drawMix(t *rapid.T, a engine.Alg) mix {
 			m.most.Count, m.most.Period = p.Count, p.Period
 		}
 	}
-	if m.most.Count == 0 { // possibly none of them, but no less generous
+	if m.most.Count == 0 { // possibly not one of them, but no less generous
 		m.most.Calendar, m.most.Period = engine.NoCalendar, base
 		if calendars {
 			m.most.Calendar, m.most.Period = engine.Day, 0
@@ -71,11 +72,11 @@ func drawPause(t *rapid.T, p engine.Params, last engine.Decision) int64 {
 	return rapid.SampledFrom(pauses).Draw(t, "then")
 }
 
-// TestChangedParametersGrantNothingExtra requests one key under many parameters: in any
-// time no more is granted than the most generous parameters alone could earn, and with
-// one permit at a time, never more up to any moment than they alone do grant. Read-only
-// ops, denials and groups that name the key twice are among the requests. A failure
-// prints the command that repeats it.
+// TestChangedParametersGrantNothingExtra requests a key under many parameters: in any time
+// no more is granted than the most generous parameters alone could earn, and with one
+// permit at a time, never more up to any moment than they alone do grant. Read-only ops,
+// denials and groups that name the key twice are among the requests. A failure prints the
+// command that repeats it.
 //
 //	go test ./engine -run=ChangedParameters -rapid.checks=100000
 func TestChangedParametersGrantNothingExtra(t *testing.T) {
@@ -142,7 +143,7 @@ func checkMix(t *rapid.T, a engine.Alg) {
 	}
 }
 
-// drawRequest draws a request under one set of parameters, or a group of two under two.
+// drawRequest draws a request under a set of parameters, or a group of two under two.
 func drawRequest(t *rapid.T, m mix, i int, single bool) []engine.Op {
 	p := rapid.SampledFrom(m.sets).Draw(t, "params")
 	op := engine.Op{Kind: engine.Take, Key: []byte("key"), Params: p, N: 1}
@@ -169,8 +170,8 @@ func drawRequest(t *rapid.T, m mix, i int, single bool) []engine.Op {
 	return []engine.Op{op}
 }
 
-// TestShorterWindowForgetsNothing uses up a long window, requests under a shorter one,
-// and requests under the long one again after the shorter has ended.
+// TestShorterWindowForgetsNothing uses up a long window, requests under a shorter window,
+// and requests under the long window again after the shorter has ended.
 func TestShorterWindowForgetsNothing(t *testing.T) {
 	start := instant("2025-06-15T12:00:05Z")
 	for _, a := range []engine.Alg{engine.Fixed, engine.Slide, engine.Log} {
@@ -190,8 +191,8 @@ func TestShorterWindowForgetsNothing(t *testing.T) {
 }
 
 // TestAfterALowerRate proves that the state of a bucket does not tell how many permits are left after
-// a change to a lower rate: three sequences of requests lead to one state. The most generous
-// parameters have 98 permits left after one of them, and none after the others.
+// a change to a lower rate: three sequences of requests lead to the same state. After one sequence
+// the most generous parameters have 98 permits left, after the other two no permits.
 func TestAfterALowerRate(t *testing.T) {
 	type request struct{ limit, count, period, n int64 }
 	const fast, slow = second / 100, 36 * second // per permit

@@ -42,7 +42,7 @@ func (c *chart) note(at, y int64, text string) {
 	fmt.Fprintf(&c.body, `<text x="%s" y="%d" dx="6">%s</text>`+"\n", chartX(at), y, text)
 }
 
-// windows marks the begin of each window.
+// windows marks the start of each window.
 func (c *chart) windows(each, top, bottom int64) {
 	for at := int64(0); at <= chartSpan; at += each {
 		c.line("window", at, top-6, at, bottom+6)

@@ -40,7 +40,7 @@ func chartTraffic() (at []int64) {
 	return at
 }
 
-// A chartedLimit is one limit under chartTraffic.
+// A chartedLimit is a limit under chartTraffic.
 type chartedLimit struct {
 	file, command string
 	params        engine.Params
@@ -90,7 +90,7 @@ func TestCharts(t *testing.T) {
 	}
 }
 
-// chartDecide applies one op at a time since chartBegin.
+// chartDecide applies an op at a time since chartBegin.
 func chartDecide(e *engine.Engine, at int64, op engine.Op) engine.Decision {
 	b := engine.Batch{Ops: []engine.Op{op}}
 	e.Apply(chartBegin+engine.Instant(at), &b)
@@ -157,8 +157,8 @@ func chartLimited(t *testing.T, l chartedLimit) string {
 	return c.end(y)
 }
 
-// mostWithin returns how many of the ascending times are within one span, at most. A
-// span includes its begin and not its end.
+// mostWithin returns how many of the ascending times are within a span, at most. A span
+// includes its start and not its end.
 func mostWithin(at []int64, span int64) (most int) {
 	for i := range at {
 		end, _ := slices.BinarySearch(at, at[i]+span)

@@ -38,7 +38,7 @@ const (
 
 type chunkClass struct {
 	pages [][]uint64
-	free  chunkRef // first free block; its first word is the next one
+	free  chunkRef // first free block; its first word is the next free block
 	fresh uint32   // blocks of the last page that were never used
 	used  uint32
 }

@@ -10,14 +10,14 @@ import (
 type ClosedBox struct {
 	Key []byte
 	DB  uint8
-	// Level is the number of blocks that are not forgiven, this one included.
+	// Level is the number of blocks that are not forgiven, this block included.
 	Level int64
 	Wait  Span // until it opens
 }
 
-// ClosedBoxes returns the closed boxes, those that open last first: of each shard at most
-// so many as it notes, the ones that closed last. Cost: each shard is locked once, for a
-// lookup of each box.
+// ClosedBoxes returns the closed boxes, the box that opens last first. Each shard notes a
+// bounded number of boxes, and drops the boxes that closed first. Cost: each shard is
+// locked once, for a lookup of each box.
 func (e *Engine) ClosedBoxes(now Instant) (all []ClosedBox) {
 	for i := range e.shards {
 		s := &e.shards[i]

@@ -5,7 +5,7 @@ import "sync/atomic"
 // MaxCounted bounds the commands that CountCommand counts.
 const MaxCounted = 320
 
-// A CommandCount counts the calls of one command by scripts. Informational, as Stats.
+// A CommandCount counts the calls of a command by scripts. Informational, as Stats.
 type CommandCount struct {
 	Calls    int64 // executed, with or without an error
 	Failed   int64 // of Calls: answered with an error

@@ -119,7 +119,7 @@ func (c *cell) waitFor(now Instant, n, bound int64) Span {
 	return c.meter().until(c, now, bound-n)
 }
 
-// hold returns the time for which permits taken now must be held before use.
+// hold returns how long permits taken now must be held before use.
 func (c *cell) hold(now Instant) Span {
 	if !c.alg().holds {
 		return Span{}
@@ -210,8 +210,8 @@ func (s *shard) applyMode(op *Op, n int64, d *Decision) {
 }
 
 // ensureMemory makes memory available for taking n permits of the cell's key. It returns
-// the key's place, which may have moved, and whether there is enough memory; there is
-// none for a new key in a batch that is Full. The cell is unchanged.
+// the key's place, which may have moved, and whether there is enough memory; there is never
+// enough for a new key in a batch that is Full. The cell is unchanged.
 func (s *shard) ensureMemory(now Instant, key []byte, h uint64, pl place, n int64) (place, bool) {
 	c, a := &s.cell, s.cell.alg()
 	record, grow := 0, 0
@@ -241,7 +241,7 @@ func (s *shard) ensureMemory(now Instant, key []byte, h uint64, pl place, n int6
 }
 
 // upsert writes the cell to its record, creating it if missing. The record of an expired
-// key is used again: a new one would cost as much as the decision. The key expires at
+// key is used again: a new record would cost as much as the decision. The key expires at
 // expiry.
 func (s *shard) upsert(pl place, h uint64, key []byte, expiry Instant) {
 	switch {

@@ -5,12 +5,12 @@ const (
 	OK Status = iota
 	// Missing means that the key does not exist.
 	Missing
-	// WrongType means that the key belongs to another algorithm: the one in the
+	// WrongType means that the key belongs to another algorithm: the algorithm in the
 	// Decision's Params, until Reset from now. In a group all ops have this status, and
 	// those without Params have a key of no other algorithm.
 	WrongType
-	// NoMemory means that the key would need memory beyond the bound, or would be a new
-	// one in a batch that is Full.
+	// NoMemory means that the key would need memory beyond the bound, or would be a new key
+	// in a batch that is Full.
 	NoMemory
 	// Aborted means that an Expect of the batch failed.
 	Aborted
@@ -24,7 +24,7 @@ const (
 // A Status tells if an Op was applied, and if not, the reason.
 type Status uint8
 
-// A Decision answers one Op.
+// A Decision answers an Op.
 type Decision struct {
 	Status Status
 	// Changed is set if the op may have changed the state or the parameters of a key, so
@@ -42,9 +42,8 @@ type Decision struct {
 	Allowed int64
 	// Remaining is the number of whole permits left after this decision.
 	Remaining int64
-	// Wait is the time until the same request would pass if there were no others, or
-	// Never. It is 0 if the request passed, except under LEAKY: there it is the time to
-	// hold it.
+	// Wait is the time until the same request would pass without other requests, or Never.
+	// It is 0 if the request passed, except under LEAKY: there it is the time to hold it.
 	Wait Span
 	// Reset is the time until the key is fully reset.
 	Reset Span

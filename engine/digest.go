@@ -2,11 +2,11 @@ package engine
 
 import "encoding/binary"
 
-// Digest returns a hash over all keys that are live at now, or at the latest time that
-// any shard has seen: the key, its parameters and its state, including the LOG entries
-// and LEASE holders that count. Two engines of one Seed have the same Digest if the same
+// Digest returns a hash over all keys that are live at now, or at the latest time that any
+// shard has seen: the key, its parameters and its state, including the LOG entries and
+// LEASE holders that count. Two engines with the same Seed have the same Digest if the same
 // batches led to both, by Apply, Replay or Load, and they would make the same decisions
-// from then on. Shards, expired keys, and the change numbers behind Fingerprint do not
+// from then on. Shards, expired keys, and the change numbers that Fingerprint uses do not
 // affect it.
 //
 // It describes one moment only if nothing is applied concurrently. Cost: linear, about
@@ -42,10 +42,10 @@ func (s *shard) appendContent(dst []byte, now Instant, pl place) []byte {
 	return append(dst, s.keyAt(pl)...)
 }
 
-// Export appends a block with one key to dst, as it is at now, or at the latest time that
-// its shard has seen. ok is false if there is no such live key. The block is for Load;
-// see there for its use under another Seed. It changes nothing. Cost: for LOG and LEASE
-// linear in the entries or holders.
+// Export appends a block with a key to dst, as it is at now, or at the latest time that its
+// shard has seen. ok is false if there is no such live key. The block is for Load; see
+// there for its use under another Seed. It changes nothing. Cost: for LOG and LEASE linear
+// in the entries or holders.
 func (e *Engine) Export(now Instant, db uint8, key, dst []byte) (block []byte, ok bool) {
 	e.withLiveKey(now, db, key, func(s *shard, at Instant, pl place) {
 		c, p := &s.cell, s.slab.open(pl.page)

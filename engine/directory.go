@@ -16,7 +16,7 @@ type directory struct {
 	dirDepth uint8
 	nodes    [][2]pageNumber
 	// freeNode is the entry of the first free node; each free node has the entry of the next. 0:
-	// none.
+	// no page is free.
 	freeNode pageNumber
 }
 
@@ -123,8 +123,7 @@ func (d *directory) mayDouble(pages int) bool {
 	return 2*len(d.dir) <= max(minDir, dirPerPage*pages)
 }
 
-// dividing returns the memory, in bytes, by which the directory grows if a page of this depth is
-// split.
+// dividing returns the growth of the directory, in bytes, if a page of this depth is split.
 func (d *directory) dividing(depth uint8, pages int) int {
 	switch {
 	case depth < d.dirDepth:

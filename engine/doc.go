@@ -23,7 +23,7 @@
 // The files form layers. A file uses its own layer and the layers before it.
 //
 //   - Ops and their answers: op, op_fields, decision, span, params.
-//   - Algorithms, on one key in a cell: algorithms, a file for each, past, plain, contents.
+//   - Algorithms, on a key in a cell: algorithms, a file for each, past, plain, contents.
 //   - Texts: sources, documents, text_blocks.
 //   - The table of a shard: shard, page, slab, directory, memory, decide, freeze.
 //   - Batches on shards: engine, batch, group, call, tx.
@@ -32,7 +32,7 @@
 // # Promises
 //
 //   - Time never runs backwards for a key. A shard keeps the latest time it has seen and
-//     never decides at an earlier one. No algorithm handles a clock.
+//     never decides at an earlier time. No algorithm handles a clock.
 //   - A fully reset key equals a key never seen, under any later parameters. Forgetting
 //     it therefore changes no decision, needs no log entry, and may happen at any time,
 //     in steps of any size.
@@ -41,17 +41,16 @@
 //   - Only Apply, Sweep, SweepExpired, MakeRoom, Load, Clear and SetTime change state and time. All
 //     changes of Apply follow from the ops marked Changed: applying only these at the same
 //     times gives the same state. Sweeps and read-only calls need not be repeated.
-//   - Freeze is a view of all keys at one moment, read while decisions continue. Load
+//   - Freeze is a view of all keys at a single moment, read while decisions continue. Load
 //     restores the same state from it, in an engine with any number of shards. Load takes
 //     arbitrary bytes and accepts only a state that could have occurred.
 //   - Stats and Top are informational: they affect no decision and are in no Snapshot.
-//   - A denial consumes nothing, but a refused group strikes the boxes of its guards. New parameters of a denied op stay in force, because its
-//     waiting time was computed under them.
-//   - Changed parameters grant nothing extra: no sequence of calls is granted more than
-//     one key would grant under the highest of the limits and the fastest of the rates or
-//     the shortest of the windows. Permits used stay used, also above a lower limit,
-//     until the later of the ends of two windows. The time at which a bucket is full is
-//     kept exactly.
+//   - A denial consumes nothing, but a refused group strikes the boxes of its guards. New parameters
+//     of a denied op stay in force, because its waiting time was computed under them.
+//   - Changed parameters grant nothing extra: no sequence of calls is granted more than one
+//     key would grant under the highest of the limits and the fastest of the rates or the
+//     shortest of the windows. Permits used stay used, also above a lower limit, until the
+//     later of the ends of two windows. The time when a bucket is full is kept exactly.
 //
 // # Memory
 //

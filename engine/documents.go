@@ -42,7 +42,7 @@ type Document struct {
 }
 
 // documents are the documents of an engine. A call that changes them has entered all shards,
-// so each other call sees them unchanged from its begin to its end.
+// so each other call sees them unchanged from its start to its end.
 type documents struct {
 	mu   sync.Mutex // held while a set is replaced
 	sets [spaces]atomic.Pointer[documentSet]
@@ -107,13 +107,13 @@ func (set *documentSet) get(name string) *Document {
 	return nil
 }
 
-// search returns the index in list of a name, or at which it would be.
+// search returns the index in list of a name, or the index to insert it at.
 func (set *documentSet) search(name string) (at int, found bool) {
 	return slices.BinarySearchFunc(set.list, name, func(d *Document, name string) int { return cmp.Compare(d.Name, name) })
 }
 
-// with returns a copy of the set, of the same version, in which a document takes the place of
-// the one of its name.
+// with returns a copy of the set, of the same version, with a document in place of the
+// document of its name.
 func (set *documentSet) with(d *Document) (*documentSet, error) {
 	at, found := set.search(d.Name)
 	c := &documentSet{bytes: set.bytes + d.bytes(), version: set.version}
@@ -140,7 +140,7 @@ func (set *documentSet) with(d *Document) (*documentSet, error) {
 var errDocument = errors.New("a document is there twice")
 
 // restore adds documents of a snapshot, unless they are there already, of the same version:
-// all or, on an error, none.
+// all or, on an error, no document.
 func (m *documents) restore(read []blockDocument) error {
 	if len(read) == 0 {
 		return nil

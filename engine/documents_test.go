@@ -14,14 +14,14 @@ import (
 // The commands of librarian, by number, with their arguments.
 const (
 	shelve     = toyMove + 1 + iota // name text: sets a document, or answers the error
-	shelveBoth                      // name name text: sets two documents to one text
+	shelveBoth                      // name name text: sets two documents to the same text
 	withdraw                        // name: drops a document
 	clearOut                        // drops all documents
 	inventory                       // key: all documents, without naming all keys
 	shelveHere                      // name text: sets a document without naming all keys
 )
 
-// librarian has commands on documents besides those of toy.
+// librarian has commands on documents besides the commands of toy.
 type librarian struct{ toy }
 
 func (librarian) Check(c *engine.Call) error { return nil }

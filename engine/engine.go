@@ -21,7 +21,7 @@ type Options struct {
 	// MaxMemory and Evict are the Bound of SetBound.
 	MaxMemory int64
 	Evict     bool
-	// Commands carries out the ops of kind Do; nil: there may be none.
+	// Commands carries out the ops of kind Do; nil: no op may be a Do.
 	Commands Commands
 	// Effects makes Apply compute Batch.Effects.
 	Effects bool
@@ -41,7 +41,7 @@ type Engine struct {
 	memory        memory
 	bound         atomic.Pointer[Bound] // of SetBound
 	sweepShard    atomic.Uint32         // next shard of Sweep
-	victimCursor  atomic.Uint64         // hash at which Victims continues
+	victimCursor  atomic.Uint64         // hash for Victims to continue at
 	statsDisabled atomic.Bool           // Stats reports no totals
 	commandCounts commandCounts
 	commands      Commands
@@ -53,7 +53,7 @@ type Engine struct {
 	draws         moments      // of calls that Draws, see Call.Micros
 	heavy         atomic.Int64 // steps, see AddHeavy
 
-	snapshot atomic.Pointer[Snapshot] // the open one, or nil
+	snapshot atomic.Pointer[Snapshot] // the open snapshot, or nil
 }
 
 // New returns an empty engine. It panics on Options out of range.
@@ -101,7 +101,7 @@ func (e *Engine) Now() (now Instant) {
 	return now
 }
 
-// SetTime advances all shards to now: none decides at an earlier time afterwards.
+// SetTime advances all shards to now: no shard decides at an earlier time afterwards.
 func (e *Engine) SetTime(now Instant) {
 	for i := range e.shards {
 		s := &e.shards[i]
@@ -177,8 +177,8 @@ func (e *Engine) applyParts(now Instant, b *Batch) {
 	}
 }
 
-// isWithinShard reports whether op i, which is no member of a group behind its first op, is
-// applied within one shard.
+// isWithinShard reports whether op i, which is no member of a group after its first op, is
+// applied within the same shard.
 func (b *Batch) isWithinShard(i int) bool {
 	op := &b.Ops[i]
 	return op.Kind != Flush && op.Kind != Learn && (!op.IsGroup() || b.isPair(i)) && b.scratch.shards[i] != severalShards
@@ -263,8 +263,8 @@ func (e *Engine) applyByShard(now Instant, b *Batch, from, to int) {
 	}
 }
 
-// applyAtomic applies ops as one moment: before the first it locks all their shards, in
-// the order of their numbers.
+// applyAtomic applies ops at a single moment: before the first it locks all their shards,
+// in the order of their numbers.
 func (e *Engine) applyAtomic(now Instant, b *Batch, from, to int) {
 	set := &b.scratch.entered
 	set.reset()
@@ -290,8 +290,8 @@ func (e *Engine) applyAtomic(now Instant, b *Batch, from, to int) {
 	}
 }
 
-// expectationsHold checks the Expects among the ops. If one fails, all ops are answered
-// Aborted.
+// expectationsHold checks the Expects among the ops. If an Expect fails, all ops are
+// answered Aborted.
 func (e *Engine) expectationsHold(now Instant, b *Batch, from, to int) bool {
 	for i := from; i < to; i++ {
 		op := &b.Ops[i]

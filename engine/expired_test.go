@@ -65,7 +65,7 @@ func TestExpiredRecordsStay(t *testing.T) {
 		s   = &e.shards[0]
 		b   = &Batch{}
 		now = Instant(1e18)
-		ask = func(prefix string, p Params) { // for all keys in a second, of which each resets in a tenth
+		ask = func(prefix string, p Params) { // for all keys in a second; each key resets in a tenth
 			for i := range keys {
 				now += 1e6
 				b.Reset()

@@ -11,9 +11,9 @@ import (
 // the shard's lock.
 type frozen struct {
 	of       *images       // of the Snapshot
-	table    *table        // of the shard, or the one it had before a Flush
+	table    *table        // of the shard, or its table before a Flush
 	values   *values.Store // of table at the Freeze
-	at       uint64        // the hash at which the reader continues
+	at       uint64        // the hash for the reader to continue at
 	dirDepth uint8         // at the Freeze
 	version  byte          // of its blocks
 	part     int           // parts read so far at that hash: texts, the page, its stubs
@@ -45,7 +45,7 @@ const (
 	imageIndexBits = 9
 	lengthBytes    = 4
 	storeBytes     = 64 << 10
-	// blockBytes is the length from which a block is returned.
+	// blockBytes is the least length of a block that is returned before the end.
 	blockBytes = 8 << 10
 	// maxYields bounds the yields of a reader before it locks.
 	maxYields = 64
@@ -83,7 +83,7 @@ func (s *shard) read(f *frozen, dst []byte) ([]byte, bool) {
 }
 
 // readPage appends the records without tails of the page that started at f.at at the Freeze, if
-// there was one. It stores the stubs of the page's other records in f.
+// there was a page. It stores the stubs of the page's other records in f.
 func (s *shard) readPage(f *frozen, dst []byte) []byte {
 	if p := f.table.pageOf(f.at); p.epoch != s.epoch {
 		p.epoch = s.epoch

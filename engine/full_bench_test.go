@@ -8,8 +8,7 @@ import (
 // fullMemory is the bound of BenchmarkFull.
 const fullMemory = 64 << 20
 
-// BenchmarkFull requests new keys while the memory is full of live ones, in batches of
-// 64.
+// BenchmarkFull requests new keys while the memory is full of live keys, in batches of 64.
 //
 //	go test ./engine -run=- -bench=Full
 func BenchmarkFull(b *testing.B) {

@@ -124,7 +124,7 @@ func TestVictims(t *testing.T) {
 			t.Errorf("%v: %d victims of %d keys, want a third; digest %x before, %x after", a, len(all), live, digest, e.Digest(at))
 		}
 		var late, dropped int
-		tailed := isListed(a) // their memory is freed only when none is in use
+		tailed := isListed(a) // their memory is freed only when no entry is in use
 		for e.MemoryBytes()-empty > filled*3/4 && !(tailed && dropped > int(live)/4) {
 			victims := e.Victims(at, filled/50)
 			if len(victims) == 0 {

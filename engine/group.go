@@ -105,9 +105,9 @@ func (e *Engine) finishGroup(now Instant, b *Batch, from, to int, pass bool) Sta
 	return OK
 }
 
-// probeGroup finds and probes all members except guards, or previews those of a group that
-// only looks, and reports whether the group passes. If a key has the wrong algorithm, it
-// answers the group, and right is false.
+// probeGroup finds and probes all members except guards, or previews the members of a group
+// that only looks, and reports whether the group passes. If a key has the wrong algorithm,
+// it answers the group, and right is false.
 func (e *Engine) probeGroup(now Instant, b *Batch, from, to int, looking bool) (pass, right bool) {
 	for i := from; i < to; i++ {
 		op, s, d := &b.Ops[i], &e.shards[b.scratch.shards[i]], &b.Decisions[i]
@@ -223,9 +223,10 @@ func (e *Engine) failGroup(b *Batch, from, to int, status Status) {
 	}
 }
 
-// probe decides whether op i of a group would pass after the ops from..i-1 on the same
-// key, which findMember has found, and answers with the key's state if none of them takes; or
-// briefly, if it passes, and no other op or parameters matter. It changes only the cell.
+// probe decides whether op i of a group would pass after the ops from..i-1 on the same key,
+// which findMember has found, and answers with the key's state if these ops take nothing. If
+// the op passes, and no other op or parameters matter, the answer is brief. It changes only
+// the cell.
 func (s *shard) probe(now Instant, b *Batch, from, i int, d *Decision) {
 	op, c, m := &b.Ops[i], &s.cell, b.member(i)
 	if (m.same || m.missing()) && !m.again && (op.N == 0 || m.used+op.N <= op.Params.Limit) {
@@ -260,10 +261,10 @@ func (s *shard) probe(now Instant, b *Batch, from, i int, d *Decision) {
 	s.chunks.changes = changes
 }
 
-// simulate puts the cell, the key of op i, under the parameters of each of the ops
-// from..i on this key in turn. With take, it also takes the permits of those of them that
-// take if the group passes, except op i: from the cell for a bucket, because permits cost time at the rate in force; for
-// other algorithms it returns their number.
+// simulate puts the cell, the key of op i, under the parameters of each of the ops from..i on this key in
+// turn. With take, it also takes the permits of the ops among them that take if the group passes, except op
+// i. For a bucket it takes them from the cell, because permits cost time at the rate in force; for other
+// algorithms it returns their number.
 func (b *Batch) simulate(now Instant, from, i int, c *cell, take bool) (taken int64) {
 	for j := from; j <= i; j++ {
 		op := &b.Ops[j]

@@ -78,7 +78,7 @@ func (d *groupTest) fail(format string, args ...any) {
 	d.t.Fatalf("seed %d at %d: %s", d.seed, d.now, fmt.Sprintf(format, args...))
 }
 
-// apply applies some groups as one batch.
+// apply applies some groups as a single batch.
 func (d *groupTest) apply() {
 	var b engine.Batch
 	for range 1 + d.r.IntN(3) {
@@ -107,8 +107,8 @@ func (d *groupTest) apply() {
 	}
 }
 
-// compare compares the decisions on a group with those of the model. One without memory
-// changes nothing.
+// compare compares the decisions on a group with the decisions of the model. A group
+// without memory changes nothing.
 func (d *groupTest) compare(ops []engine.Op, got []engine.Decision) {
 	if got[0].Status == engine.NoMemory {
 		d.seen.refusals++
@@ -158,7 +158,7 @@ func (d *groupTest) read() {
 	}
 }
 
-// TestGroups applies random groups with recurring keys, and repeated ones within a group, to
+// TestGroups applies random groups with recurring keys, and repeated keys within a group, to
 // full engines, while keys expire and snapshots are read, and compares each decision with the
 // model, and the state with a replica. A failure names the seed.
 func TestGroups(t *testing.T) {

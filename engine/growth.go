@@ -24,14 +24,14 @@ type grownLists struct {
 	handle atomic.Pointer[func([]Growth)]
 }
 
-// HandleGrowth sets the function that gets the lists that have grown, in the order in which
-// they did; none means any list, because the state was replaced. It is called within Send,
+// HandleGrowth sets the function that gets the lists that have grown, in the order of their
+// growth. No list means any list, because the state was replaced. It is called within Send,
 // with no lock of an engine or of n held, and may call Send. Concurrency: several goroutines
 // may call it at once.
 func (n *Notices) HandleGrowth(handle func([]Growth)) { n.grown.handle.Store(&handle) }
 
 // Watch adds to the number of clients that wait for elements of any list. While it is 0,
-// lists are not noted, and a call that lengthens one costs a load more.
+// lists are not noted, and a call that lengthens a list costs a load more.
 func (n *Notices) Watch(clients int64) {
 	if n != nil {
 		n.grown.watchers.Add(clients)

@@ -1,7 +1,8 @@
 package engine
 
-// passGuards finds the boxes of the guards of a group, and reports whether all are open. If one
-// is not, it answers the group; so it does if a box has the wrong algorithm, and right is false.
+// passGuards finds the boxes of the guards of a group, and reports whether all are open. If a
+// box is closed, it answers the group. If a box has the wrong algorithm, it also answers the
+// group, and right is false.
 func (e *Engine) passGuards(now Instant, b *Batch, from, to int) (open, right bool) {
 	open = true
 	for i := from; i < to; i++ {

@@ -59,8 +59,7 @@ func TestPenalty(t *testing.T) {
 	}
 }
 
-// TestPenaltyCheck checks the bounds of penalties, and that parameters are the same behind
-// Params.
+// TestPenaltyCheck checks the bounds of penalties, and that Params preserves them.
 func TestPenaltyCheck(t *testing.T) {
 	for _, p := range penalties {
 		q := p.Params()

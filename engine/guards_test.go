@@ -38,7 +38,7 @@ type guardTest struct {
 	met    int // groups that met a closed box
 }
 
-// op draws a member of a group, or, outside of one, an op.
+// op draws a member of a group, or, outside of a group, an op.
 func (d *guardTest) op() engine.Op {
 	keys := []engine.Params{
 		{Alg: engine.Token, Limit: 3, Count: 1, Period: 10 * second}, {Alg: engine.Slide, Limit: 2, Period: 60 * second},
@@ -94,7 +94,7 @@ func (d *guardTest) batch() (ops []engine.Op) {
 	return ops
 }
 
-// step moves the clock, often to a moment at which something ends.
+// step moves the clock, often to the end of a block or window.
 func (d *guardTest) step() {
 	switch n := d.r.IntN(8); {
 	case n == 0:
@@ -182,7 +182,7 @@ func (d *guardTest) checkClosed(now engine.Instant) {
 	}
 }
 
-// restart replaces the engine by one that loads its snapshot.
+// restart replaces the engine by an engine that loads its snapshot.
 func (d *guardTest) restart() {
 	now := engine.Instant(d.now)
 	next := engine.New(engine.Options{Shards: []int{1, 4, 16}[d.r.IntN(3)], Seed: [16]byte{7}})

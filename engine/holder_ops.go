@@ -6,8 +6,8 @@ func (s *shard) hashHolder(id []byte) holderID {
 	return holderID{keys[0].Sum(id), keys[1].Sum(id)}
 }
 
-// acquire takes a lease for a holder, or renews the one it has, which a lower limit does
-// not revoke.
+// acquire takes a lease for a holder, or renews the holder's lease, which a lower limit
+// does not revoke.
 func (s *shard) acquire(now Instant, op *Op, h uint64, d *Decision) {
 	pl, used, changed, ok := s.lookupWith(now, op, h)
 	if !ok {

@@ -14,7 +14,7 @@ type images struct {
 	spareBuffers [][]byte // buffers for images that no shard uses
 }
 
-// memory returns a buffer for images, the first of which has so many bytes.
+// memory returns a buffer for images. The first image has so many bytes.
 func (n *images) memory(image int) []byte {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -2,7 +2,8 @@ package engine
 
 import "limitsrv/internal/invariants"
 
-// invariantSamples select the changes of a shard after which its invariants are checked.
+// invariantSamples select the changes of a shard that are followed by a check of its
+// invariants.
 type invariantSamples struct{ ops, records, pages invariants.Sample }
 
 // checkRecords checks the layout of a page after a record was added or removed: the slots are

@@ -50,7 +50,7 @@ func (e *Engine) totals() (t Stats) {
 	return t
 }
 
-// A ShardStat is the part of one shard in Stats.
+// A ShardStat is the part of a shard in Stats.
 type ShardStat struct {
 	Keys        int64
 	MemoryBytes int64
@@ -68,10 +68,10 @@ func (e *Engine) ShardStats(dst []ShardStat) []ShardStat {
 	return dst
 }
 
-// MemoryBytes returns Stats.MemoryBytes. Cost: one atomic load.
+// MemoryBytes returns Stats.MemoryBytes. Cost: the same atomic load.
 func (e *Engine) MemoryBytes() int64 { return e.memory.used.Load() }
 
-// Len returns the number of keys, including expired ones not yet forgotten.
+// Len returns the number of keys, including expired keys not yet forgotten.
 func (e *Engine) Len() int64 { return e.Stats().Keys }
 
 // Sweep forgets the expired keys of some pages, of about 60 keys each, and frees unused
@@ -156,7 +156,7 @@ func (e *Engine) withLiveKey(now Instant, db uint8, key []byte, visit func(s *sh
 }
 
 // KeyBytes returns the memory of a live key with its share of the table, 0 if there is no
-// such key. Cost: for a LOG key one step per chunk of up to 255 entries.
+// such key. Cost: for a LOG key a step per chunk of up to 255 entries.
 func (e *Engine) KeyBytes(now Instant, db uint8, key []byte) (bytes int64) {
 	e.withLiveKey(now, db, key, func(s *shard, _ Instant, pl place) { bytes = s.keyBytes(pl) })
 	return bytes
@@ -180,8 +180,9 @@ func (e *Engine) Fingerprint(now Instant, db uint8, key []byte) (fingerprint int
 	return fingerprint
 }
 
-// KeysIn returns the number of keys of each database, including expired ones not yet
-// forgotten, and among them of those that never expire. Cost: each shard is locked once.
+// KeysIn returns the number of keys of each database, including expired keys not yet
+// forgotten, and the number of keys among them that never expire. Cost: each shard is
+// locked once.
 func (e *Engine) KeysIn() (keys, lasting [Databases]int64) {
 	for i := range e.shards {
 		s := &e.shards[i]

@@ -1,7 +1,7 @@
 package engine
 
-// maxKnown is the number of keys of a call of which a Tx keeps the places. Scripts
-// name the same few keys again and again.
+// maxKnown is the number of a call's keys whose places a Tx keeps. Scripts name the same
+// few keys again and again.
 const maxKnown = 4
 
 // A knownKey is a key that a call names.
@@ -40,7 +40,7 @@ func (tx *Tx) knows(c *Call, places []keyPlace) {
 	}
 }
 
-// release drops the references to the bytes of others, and the worker.
+// release drops the references to the bytes of other owners, and the worker.
 func (tx *Tx) release() {
 	if tx.Worker != nil {
 		tx.Worker.Release()

@@ -95,7 +95,7 @@ func see(tx *engine.Tx, key []byte) string {
 	return fmt.Sprint(e.Alg(), tx.Expiry(e), string(tx.Bytes(e, nil)))
 }
 
-// TestFindAgain compares keys that a Tx knows with others.
+// TestFindAgain compares keys that a Tx knows with keys that it does not know.
 func TestFindAgain(t *testing.T) {
 	seed := testwait.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))

@@ -2,8 +2,8 @@ package engine_test
 
 import "limitsrv/engine"
 
-// lawGiveBack compares a key, on which some takes are given back by their age, with a key on which
-// these were never taken: it must at no time have more permits left.
+// lawGiveBack compares two keys. The first gives back some takes by their age; the second never
+// took them. The first must at no time have more permits left.
 func lawGiveBack(s *subject) {
 	if !s.permits() {
 		return

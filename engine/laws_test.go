@@ -143,7 +143,7 @@ func (s *subject) peek() engine.Decision { return s.do(engine.Op{Kind: engine.Pe
 
 func (s *subject) print() int64 { return s.e.Fingerprint(s.now, 0, s.key) }
 
-// fill requests permits until none is left.
+// fill requests permits until no permit is left.
 func (s *subject) fill() {
 	left := s.p.Limit
 	if d := s.peek(); d.Status == engine.OK {
@@ -202,7 +202,7 @@ func (s *subject) sameFromNow(o *subject) {
 	}
 }
 
-// apply applies ops in one batch.
+// apply applies ops in a batch.
 func apply(e *engine.Engine, now engine.Instant, ops ...engine.Op) []engine.Decision {
 	b := engine.Batch{Ops: ops}
 	e.Apply(now, &b)
@@ -340,9 +340,9 @@ func lawReset(s *subject) {
 	s.sameFromNow(fresh)
 }
 
-// lawChange requests permits at one instant under many parameters. Permits in use stay in
-// use. For a bucket, the time at which it is full stays the same, and its permits count
-// at the faster of the rate in force and the fastest at which permits were taken.
+// lawChange requests permits at an instant under many parameters. Permits in use stay in
+// use. For a bucket, the time when it is full stays the same. Its permits count at the
+// faster of the rate in force and the fastest rate that permits were taken with.
 func lawChange(s *subject) {
 	s.ask(1)
 	d := s.peek()

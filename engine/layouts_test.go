@@ -9,8 +9,8 @@ import (
 )
 
 // layoutCalls applies calls of all kinds at a level to an engine with a number of shards, each as a
-// batch of its own. It returns the answers, some of which are random numbers, as one hash, and the sum
-// of the effects.
+// batch of its own. It returns a hash of the answers, which include random numbers, and the sum of the
+// effects.
 func layoutCalls(shards int, level uint8) (answers, effects uint64) {
 	e := engine.New(engine.Options{Shards: shards, Seed: [16]byte{1, 2, 3}, Commands: toy{}, Effects: true})
 	now, sum := instant("2025-06-15T12:34:56.789Z"), fnv.New64a()
@@ -34,8 +34,8 @@ func layoutCalls(shards int, level uint8) (answers, effects uint64) {
 	return sum.Sum64(), effects
 }
 
-// TestLayouts compares answers, random numbers and effects with those of an engine with 16 shards:
-// nodes with other numbers of shards must agree with it.
+// TestLayouts compares answers, random numbers and effects with an engine with 16 shards: nodes
+// with other numbers of shards must agree with it.
 func TestLayouts(t *testing.T) {
 	for _, want := range []struct {
 		level            uint8

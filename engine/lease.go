@@ -5,16 +5,16 @@ import "encoding/binary"
 // lease is the concurrency limit: a permit is a holder's lease, in use until the holder
 // returns it or its time ends.
 //
-// State: the roots of two treaps over the same holders, by id and by end, and the number
-// of the last change among those of all leases of the shard. Cost: every operation is
-// O(log holders), except that a change also removes up to maxEnded holders with a time
-// that has ended.
+// State: the roots of two treaps over the same holders, by id and by end, and the number of
+// the last change, counted over all leases of the shard. Cost: every operation is O(log
+// holders), except that a change also removes up to maxEnded holders with a time that has
+// ended.
 type lease struct{}
 
 const maxEnded = 16
 
-// A holderID is the caller's id as two hashes under secret keys: 128 bits, so that two
-// ids of one key do not collide.
+// A holderID is the caller's id as two hashes under secret keys: 128 bits, so that two ids
+// of the same key do not collide.
 type holderID struct{ a, b uint64 }
 
 func (x holderID) less(y holderID) bool {

@@ -7,8 +7,9 @@ import (
 )
 
 // leases is the memory of the holders of a shard. It consists of nodes; each node is in two treaps
-// of its key, one ordered by id and one by end. The random priority is a keyed hash of the id. So
-// the shape of a treap depends only on its nodes, and nobody can make it deep without the seed.
+// of its key, the first ordered by id and the second by end. The random priority is a keyed hash
+// of the id. So the shape of a treap depends only on its nodes, and nobody can make it deep
+// without the seed.
 //
 // Source: R. Seidel and C. Aragon, "Randomized search trees", 1996.
 type leases struct {
@@ -53,7 +54,7 @@ func (m *leases) node(r nodeRef) *leaseNode {
 	return &m.pages[n/leasePageNodes][n%leasePageNodes]
 }
 
-// growth returns the bytes that one more holder adds.
+// growth returns the bytes that another holder adds.
 func (m *leases) growth() int {
 	if m.free == 0 && m.fresh == 0 {
 		return leasePageBytes
@@ -149,7 +150,7 @@ func (m *leases) endedBy(root nodeRef, now Instant) (count int64) {
 	return count
 }
 
-// end returns the end of the node that ends after i others.
+// end returns the end of the node that ends after i other nodes.
 func (m *leases) end(root nodeRef, i int64) Instant {
 	for r := root; ; {
 		n := m.node(r)
@@ -265,7 +266,7 @@ func (m *leases) cut(o order, root, r nodeRef) nodeRef {
 	return root
 }
 
-// join returns one treap of two, the first of which is before the second.
+// join returns a treap of two treaps. All of a is before b.
 func (m *leases) join(o order, a, b nodeRef) nodeRef {
 	if a == 0 || b == 0 {
 		return a | b

@@ -7,7 +7,8 @@ import (
 )
 
 // TestHoldersDoNotChain adds holders with ids in ascending order in both halves: an attacker with
-// the keys of the ids can choose such ids. The treaps must be no deeper than those of random ids.
+// the keys of the ids can choose such ids. The treaps must be no deeper than treaps of random
+// ids.
 func TestHoldersDoNotChain(t *testing.T) {
 	const (
 		holders = 20_000

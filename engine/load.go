@@ -23,10 +23,10 @@ var blockReaders = sync.Pool{New: func() any { return &blockReader{checked: valu
 // with the same Seed.
 //
 // The whole block is checked, for any bytes, and is added completely or not at all. The
-// exception is a key that the engine already has: then Load returns an error, and some
-// keys may have been added. Concurrency: blocks may be loaded concurrently and in any
-// order; it is fastest if each goroutine loads consecutive blocks. Cost: about 100 ns a
-// key in pages that have none.
+// exception is a key that the engine already has: then Load returns an error, and some keys
+// may have been added. Concurrency: blocks may be loaded concurrently and in any order; it
+// is fastest if each goroutine loads consecutive blocks. Cost: about 100 ns a key in empty
+// pages.
 func (e *Engine) Load(block []byte) error {
 	r := blockReaders.Get().(*blockReader)
 	defer blockReaders.Put(r)
@@ -67,7 +67,7 @@ func CheckBlock(block []byte) error {
 }
 
 // loadRecords adds records of this shard, sorted by their hashes: most to pages of their own, in
-// one go, and then the others.
+// one go, and then the rest.
 func (s *shard) loadRecords(r *blockReader, records []blockRecord) error {
 	s.lock(r.now)
 	defer s.unlock()
@@ -110,7 +110,7 @@ func (s *shard) loadCell(r *blockReader, x *blockRecord, h uint64) (expiry Insta
 }
 
 const (
-	// pageFrom is the number of consecutive records from which a page is made for them.
+	// pageFrom is the least number of consecutive records that get a page of their own.
 	pageFrom = 16
 	// loadDepth bounds the depth of these pages: 2^24 pages of 60 keys.
 	loadDepth = 24
@@ -118,8 +118,8 @@ const (
 
 // loadPages makes pages of the right size for consecutive records, if their pages are empty. That
 // avoids most splits and growth, and the search for a place. It appends the other records to left.
-// needs are the bytes needed for the records before each one, and for all of them, and any number
-// more.
+// needs are the bytes needed for the records before each record, and for all of them, and any
+// number more.
 func (s *shard) loadPages(r *blockReader, records []blockRecord, needs []int) {
 	n := len(records)
 	first := records[0].hash << s.bits
@@ -182,8 +182,8 @@ func (s *shard) loadPage(r *blockReader, p page, records []blockRecord) {
 	s.moves += uint32(len(records))
 }
 
-// alike returns the number of the first records that have the same parameters, those of a limit
-// without a tail, and in a page the same bytes behind the head as in the block.
+// alike returns the number of the first records that are alike. They have the same parameters,
+// of a limit without a tail, and the same bytes after the head in a page as in the block.
 func (r *blockReader) alike(records []blockRecord) (n int) {
 	params := records[0].params
 	a := r.params[params].params.alg()
@@ -200,8 +200,8 @@ func (r *blockReader) alike(records []blockRecord) (n int) {
 	return n
 }
 
-// loadAlike is loadPage for records that are alike and go behind those of their page. It copies
-// their bytes, and returns the first expiry.
+// loadAlike is loadPage for records that are alike and follow the records of their page. It
+// copies their bytes, and returns the first expiry.
 func (s *shard) loadAlike(r *blockReader, p page, records []blockRecord) (soonest Instant) {
 	var (
 		c, k    = &s.cell, &r.params[records[0].params]

@@ -138,7 +138,7 @@ func TestLoadPages(t *testing.T) {
 	}
 }
 
-// TestLoadLongLengths loads a block in which some lengths of keys have two bytes where one is
+// TestLoadLongLengths loads a block with some lengths of keys in two bytes where one byte is
 // enough: it must have the same effect as the block without them, also after pages were split.
 func TestLoadLongLengths(t *testing.T) {
 	from, b := New(Options{Shards: 1}), Batch{}

@@ -24,7 +24,7 @@ func blockOf(t testing.TB, e *engine.Engine) []byte {
 	return block
 }
 
-// mixed returns an engine of one shard with some keys of all algorithms.
+// mixed returns an engine of a single shard with some keys of all algorithms.
 func mixed(seed uint64, batches int) (*engine.Engine, *tracer) {
 	e, tr := engine.New(engine.Options{Shards: 1, Seed: [16]byte{5}}), newTracer(seed)
 	tr.keys = tr.keys[:60]
@@ -34,9 +34,8 @@ func mixed(seed uint64, batches int) (*engine.Engine, *tracer) {
 	return e, tr
 }
 
-// FuzzLoad loads arbitrary bytes. A rejected block adds no keys, unless it has a
-// duplicate key; after a loaded one the engine works, and its next snapshot can be
-// loaded.
+// FuzzLoad loads arbitrary bytes. A rejected block adds no keys, unless it has a duplicate
+// key; after a loaded block the engine works, and its next snapshot can be loaded.
 func FuzzLoad(f *testing.F) {
 	for seed := range uint64(6) {
 		e, _ := mixed(seed, 4+20*int(seed))

@@ -4,16 +4,16 @@ package engine
 // a permit granted at t is in use until t + window.
 //
 // State: the first and last chunk of entries; the numbers of permits ever granted and of
-// those expired, modulo 2^32; and the number of the last change among those of all logs
-// of the shard. Under a longer window every unexpired entry counts longer, and none needs
-// a change. Under a shorter one all entries expire, and the past of the key holds their
+// expired permits, modulo 2^32; and the number of the last change, counted over all logs of
+// the shard. Under a longer window every unexpired entry counts longer, and no entry needs
+// a change. Under a shorter window all entries expire, and the past of the key holds their
 // permits.
 //
 // The entries are in a doubly linked list of chunks, oldest first. A chunk is a word of
 // links, a word with the number of entries, and the entries, each an instant and the
 // running total of permits including it. Cost: take is O(1), except for releasing expired
-// chunks; used and until take one step per chunk of up to 255 entries that they pass, and
-// a binary search in the last.
+// chunks; used and until take a step per chunk of up to 255 entries that they pass, and a
+// binary search in the last.
 type slidingLog struct{}
 
 const (
@@ -145,7 +145,7 @@ func (l *logState) untilEmpty(c *cell, now Instant) Span {
 	return spanOf(int64(at + Instant(c.params.Period) - now))
 }
 
-// timeOf returns the time at which the running total reached total. Requires: it did.
+// timeOf returns the time when the running total reached total. Requires: it did.
 func (l *logState) timeOf(c *cell, total uint32) Instant {
 	if total == l.granted { // needed by every decision
 		at, _ := lastEntry(c.chunks.words(l.last))

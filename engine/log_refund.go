@@ -1,8 +1,8 @@
 package engine
 
 // giveBack removes the oldest permits granted at since or later. Removing the newest would return
-// too much, because these count longest. If since is before the window, it removes none: the
-// permits granted then no longer count.
+// too much, because these count longest. If since is before the window, it removes no permits:
+// the permits granted then no longer count.
 //
 // Cost: O(1) if it removes the oldest permits in use, otherwise O(entries at since or later).
 func (g slidingLog) giveBack(c *cell, now, since Instant, n int64) bool {

@@ -4,11 +4,11 @@ import "slices"
 
 // A member is the key of an op of a group while the group is decided. It is found once.
 type member struct {
-	place        // of its record, live or expired; the zero place without one
+	place        // of its record, live or expired; the zero place without a record
 	moves uint32 // of the shard when the place was found
 	used  int64  // permits in use then, under the parameters of the record
 	same  bool   // the record is live, with the parameters of the op
-	again bool   // the hash is that of an earlier op of the group, and so perhaps the key
+	again bool   // an earlier op of the group has the same hash, and so perhaps the same key
 	// brief is set if the decision has only Allowed, which is 1: see fillMember.
 	brief bool
 }
@@ -21,8 +21,8 @@ func (b *Batch) beginGroup(from, to int) {
 // member returns the member of op i. Requires: its key was found.
 func (b *Batch) member(i int) *member { return &b.scratch.members[i-b.scratch.group] }
 
-// findMember finds the key of op i of a group, and loads a live one into the cell. It changes
-// only the cell.
+// findMember finds the key of op i of a group, and loads a live record into the cell. It
+// changes only the cell.
 func (s *shard) findMember(now Instant, b *Batch, i int) *member {
 	op, h, m := &b.Ops[i], b.scratch.hashes[i], b.member(i)
 	*m = member{moves: s.moves}

@@ -10,15 +10,14 @@ const (
 	// sweepTries bounds the pages swept for memory before a key is rejected; the search
 	// ends early at a page that frees nothing.
 	sweepTries = 8
-	// maxSkipped bounds the pages that one search skips because nothing on them has
-	// expired.
+	// maxSkipped bounds the pages that a search skips because nothing on them has expired.
 	maxSkipped = 4
 )
 
 // makeRoom makes memory available for a record under a hash, if record > 0, and for grow
-// bytes of chunks or nodes. It reports whether there is enough. It forgets expired keys
-// of the page before it lets the page grow and, at the backstop, of a few other pages. It
-// overwrites the cell. Cost: O(1) pages; none if nothing has expired.
+// bytes of chunks or nodes. It reports whether there is enough. It forgets expired keys of
+// the page before it lets the page grow and, at the backstop, of a few other pages. It
+// overwrites the cell. Cost: O(1) pages; no page if nothing has expired.
 func (s *shard) makeRoom(h uint64, record, grow int, now Instant) bool {
 	if p := s.pageOf(h); record > 0 && !p.fits(record) {
 		more := s.packFull(p, record, now, s.reuse.idleSince(now))
@@ -37,8 +36,8 @@ func (s *shard) makeRoom(h uint64, record, grow int, now Instant) bool {
 	return false
 }
 
-// packFull purges a page that is too full for a record, and returns the memory by which it must
-// still grow for it. See purge for idle.
+// packFull purges a page that is too full for a record, and returns the memory that the page
+// must still grow by. See purge for idle.
 func (s *shard) packFull(p page, record int, now, idle Instant) (grow int) {
 	if p.nextExpiry <= now {
 		s.purge(p, now, idle)
@@ -73,8 +72,8 @@ func (s *shard) sweepFor(grow int, now Instant) bool {
 // nothingExpires reports that sweeping any page at now frees nothing.
 func (s *shard) nothingExpires(now Instant) bool { return now < s.noExpiryUntil }
 
-// seekExpired moves the sweep to the next page from which purging may free memory, and
-// reports whether it found one among maxSkipped pages.
+// seekExpired moves the sweep to the next page with memory that purging may free, and
+// reports whether it found such a page among maxSkipped pages.
 func (s *shard) seekExpired(now Instant) bool {
 	for range maxSkipped {
 		if s.nothingExpires(now) {
@@ -89,7 +88,7 @@ func (s *shard) seekExpired(now Instant) bool {
 	return false
 }
 
-// advanceSweep moves the sweep past a page from which no more can be freed at present.
+// advanceSweep moves the sweep past a page with nothing more to free at present.
 func (s *shard) advanceSweep(p page) {
 	if s.fruitlessPages == 0 {
 		s.soonestExpiry = latest
@@ -116,7 +115,7 @@ func (s *shard) isSplit(p page, need int) bool {
 	return need > pageSizes[splitSize] && p.slots() > 1 && p.depth < maxPrefix-s.bits
 }
 
-// growth returns the memory, in bytes, that one more record in p needs, including growth of the
+// growth returns the memory, in bytes, that another record in p needs, including growth of the
 // directory.
 func (s *shard) growth(p page, record int) int {
 	need := p.live() + slotBytes + record
@@ -187,7 +186,7 @@ func (s *shard) shrink(p page) page {
 // oversized reports whether a page needs no more than three quarters of its buffer.
 func (p page) oversized() bool { return pageSizes[classFor(p.live())] <= len(p.buf)*3/4 }
 
-// merge joins the page of the sweep with the sibling from which it was split, if together they fill
+// merge joins the page of the sweep with the sibling that it was split from, if together they fill
 // at most half a page. It does not merge pages below the directory that a Snapshot reads.
 func (s *shard) merge(p page) {
 	if p.depth == 0 || s.frozen != nil && p.depth > s.frozen.dirDepth {

@@ -27,7 +27,7 @@ func (c *fullShard) apply(op Op) Decision {
 	return b.Decisions[0]
 }
 
-// take takes one permit of a new key.
+// take takes a permit of a new key.
 func (c *fullShard) take(p Params) Decision {
 	c.number++
 	return c.apply(Op{Kind: Take, Params: p, N: 1, Key: fmt.Appendf(nil, "new:%d", c.number)})
@@ -68,7 +68,7 @@ func TestFullOfLiveKeys(t *testing.T) {
 }
 
 // TestExpiryIsNoted applies all kinds of ops to keys of all algorithms, under few
-// parameters and many, and checks every key continuously: none expires before its page's
+// parameters and many, and checks every key continuously: no key expires before its page's
 // next expiry, and no page before the shard's.
 func TestExpiryIsNoted(t *testing.T) {
 	testwait.Sequential(t)

@@ -85,7 +85,7 @@ func (t *model) boxOf(op *engine.Op) *boxModel {
 	return &b
 }
 
-// closed answers a group if one of its boxes is closed; nil: none is.
+// closed answers a group if one of its boxes is closed; nil: no box is.
 func (t *model) closed(ops []engine.Op) []engine.Decision {
 	ds, closed := make([]engine.Decision, len(ops)), false
 	for i := range ops {

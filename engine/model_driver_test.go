@@ -109,7 +109,7 @@ type modelTest struct {
 	name    string
 	s       *source
 	e       *engine.Engine
-	single  *engine.Engine // applies the same ops, one batch for each op or group
+	single  *engine.Engine // applies the same ops, a batch for each op or group
 	model   *model
 	replay  *replica
 	now     int64 // of the clock; model.now is the latest time seen
@@ -118,7 +118,7 @@ type modelTest struct {
 	homes   []engine.Alg
 	params  map[engine.Alg][]engine.Params
 	rounds  map[engine.Alg]bool // result of roundsTime
-	marks   []int64             // times at which something ends
+	marks   []int64             // ends of windows, waits and blocks
 	trace   []string
 	batch   engine.Batch
 	rounded int // number of times that a bucket's time was rounded
@@ -391,7 +391,7 @@ func (d *modelTest) compareReplay(key []byte) {
 	}
 }
 
-// compare compares a decision, and records it and the times at which its waits end.
+// compare compares a decision, and records it and the ends of its waits.
 func (d *modelTest) compare(op *engine.Op, got, want engine.Decision) {
 	d.trace = append(d.trace, fmt.Sprintf("%d (%d) %s -> %+v", d.now, d.model.now, opString(op), want))
 	got.Changed = false

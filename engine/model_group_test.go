@@ -65,7 +65,7 @@ func (t *model) group(ops []engine.Op) []engine.Decision {
 }
 
 // wrongType reports whether a guard, or another member, is on a key of another algorithm. A
-// missing key has that of the earlier members on it.
+// missing key has the algorithm of the earlier members on it.
 func (t *model) wrongType(ops []engine.Op, guards bool) bool {
 	for i, op := range ops {
 		if (op.Mode == engine.Guard) != guards {
@@ -120,9 +120,9 @@ func passes(ops []engine.Op, ds []engine.Decision) bool {
 	return count[0][0] == 0 && count[engine.Guard][0] == 0 && (count[engine.AnyOf] == [2]int{} || count[engine.AnyOf][1] > 0)
 }
 
-// passesAfter reports whether op would pass after others on its key, and its wait, which
-// is hold if it would. The others take their permits when op passes; for a bucket that is
-// the same as taking them now.
+// passesAfter reports whether op would pass after the ops in others on its key, and its
+// wait, which is hold if it would. These ops take their permits when op passes; for a
+// bucket that is the same as taking them now.
 func (t *model) passesAfter(others []engine.Op, op *engine.Op, hold engine.Span) (allowed int64, wait engine.Span) {
 	if op.Kind == engine.Acquire {
 		return t.placeAfter(others, op)
@@ -175,7 +175,7 @@ func (t *model) deniedMember(op *engine.Op) engine.Decision {
 	return engine.Decision{Params: op.Params, Remaining: k.free(t.now), Reset: k.reset(t.now)}
 }
 
-// holdOf returns the time for which op is held if it passes.
+// holdOf returns how long op is held if it passes.
 func (t *model) holdOf(op *engine.Op) engine.Span { return t.under(op).hold(t.now) }
 
 // under returns the key of an op with its parameters: a copy, if there is no such key or

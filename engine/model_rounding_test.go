@@ -13,8 +13,8 @@ import (
 )
 
 // roundsTime reports whether buckets of these parameters may be full a fraction of a ns
-// later than without rounding, because the rates have no common unit in which the numbers
-// fit.
+// later than without rounding, because the rates have no common unit that keeps the numbers
+// small enough.
 func roundsTime(ps []engine.Params) bool {
 	unit, slowest, most := big.NewInt(1), new(big.Rat), int64(0)
 	for _, p := range ps {
@@ -34,9 +34,9 @@ func roundsTime(ps []engine.Params) bool {
 }
 
 // applyModel applies an op or a group to the model, and returns the decisions that the
-// engine must make. Buckets of the engine may round the time at which they are full,
-// within the bound documented at refine; the model then takes over the rounded time, so
-// that each decision must be the exact one for the state.
+// engine must make. Buckets of the engine may round the time when they are full, within the
+// bound documented at refine. The model then takes over the rounded time, so that each
+// decision must be exact for the state.
 func (d *modelTest) applyModel(ops []engine.Op) []engine.Decision {
 	now := engine.Instant(d.model.now)
 	before := map[string]*big.Rat{}
@@ -70,9 +70,9 @@ func (d *modelTest) applyModel(ops []engine.Op) []engine.Decision {
 	return want
 }
 
-// roundModel sets the time at which a key of the model is full to the engine's. That must
-// be no earlier, and later only if at most so many ops have moved it, and within the
-// bound. It reports whether the model changed.
+// roundModel sets the time when a key of the model is full to the engine's. That must be no
+// earlier, and later only if at most so many ops have moved it, and within the bound. It
+// reports whether the model changed.
 func (d *modelTest) roundModel(key string, k *modelKey, before *big.Rat, ops int) bool {
 	now := whole(d.model.now)
 	b := k.permits.(*bucketModel)
@@ -112,8 +112,8 @@ func pow2(n int) *big.Rat {
 	return new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), uint(-n)))
 }
 
-// engineFull returns the time at which a bucket of an engine is full, read from its
-// exported state; 0 if there is no such key.
+// engineFull returns the time when a bucket of an engine is full, read from its exported
+// state; 0 if there is no such key.
 func engineFull(e *engine.Engine, now int64, key string) *big.Rat {
 	block, ok := e.Export(engine.Instant(now), 0, []byte(key), nil)
 	if !ok {

@@ -10,11 +10,11 @@ import (
 	"limitsrv/engine"
 )
 
-// bucketModel is TOKEN and LEAKY: the time at which the bucket is full, in ns, and the
-// fastest rate, in permits per ns, at which permits were taken since it was full.
+// bucketModel is TOKEN and LEAKY: the time when the bucket is full, in ns, and the fastest
+// rate of permits taken since it was full, in permits per ns.
 type bucketModel struct{ full, fastest *big.Rat }
 
-// owed returns the ns after t at which the bucket is full.
+// owed returns the ns from t until the bucket is full.
 func (b *bucketModel) owed(t int64) *big.Rat {
 	left := new(big.Rat).Sub(b.full, whole(t))
 	if left.Sign() < 0 {
@@ -23,8 +23,7 @@ func (b *bucketModel) owed(t int64) *big.Rat {
 	return left
 }
 
-// rate returns the rate at which permits are counted, so that no fewer than were taken
-// are used.
+// rate returns the rate for counting permits, so that no fewer are used than were taken.
 func (b *bucketModel) rate(p engine.Params, t int64) *big.Rat {
 	rate := big.NewRat(p.Count, p.Period)
 	if b.owed(t).Sign() > 0 && b.fastest.Cmp(rate) > 0 {
@@ -58,7 +57,7 @@ func (b *bucketModel) refund(p engine.Params, t, n int64) {
 	b.move(t, new(big.Rat).Quo(whole(-n), b.rate(p, t)))
 }
 
-// move delays the time at which the bucket is full by some ns.
+// move delays the time when the bucket is full by some ns.
 func (b *bucketModel) move(t int64, ns *big.Rat) {
 	b.full = ns.Add(ns, b.owed(t))
 	b.full.Add(b.full, whole(t))
@@ -69,7 +68,7 @@ func (b *bucketModel) change(_, _ engine.Params, _ int64) {}
 
 func (b *bucketModel) clone() modelState { return &bucketModel{new(big.Rat).Set(b.full), b.fastest} }
 
-// heldModel is permits that were used in a longer window than the one in force: all of
+// heldModel is permits that were used in a longer window than the current window: all of
 // them count until the latest of the ends.
 type heldModel struct{ n, end int64 }
 
@@ -92,8 +91,8 @@ func (h *heldModel) refund(t, n int64) {
 	*h = heldModel{max(0, h.at(t)-n), h.end}
 }
 
-// firstAt returns the ns after t at which the used permits are first at most most: the
-// first of some instants, in any order, at which this holds.
+// firstAt returns the ns from t until the used permits are at most most: the first of some
+// instants, in any order, that satisfies this.
 func firstAt(t, most int64, used func(int64) int64, instants ...int64) *big.Int {
 	slices.Sort(instants)
 	for _, at := range append([]int64{t}, instants...) {
@@ -195,7 +194,8 @@ func (f *fixedModel) change(old, p engine.Params, t int64) {
 
 func (f *fixedModel) clone() modelState { c := *f; return &c }
 
-// slideModel is SLIDE: the counts of the window that contains at and of the previous one.
+// slideModel is SLIDE: the counts of the window that contains at and of the previous
+// window.
 type slideModel struct {
 	at, prev, cur int64
 	held          heldModel
@@ -219,8 +219,8 @@ func overlapped(p engine.Params, t, prev int64) int64 {
 	return x.Div(x, big.NewInt(p.Period)).Int64()
 }
 
-// largestPrev returns the largest count up to prev of which at most most still overlaps
-// at t.
+// largestPrev returns the largest count up to prev that has at most most permits in the
+// overlap at t.
 func largestPrev(p engine.Params, t, prev, most int64) int64 {
 	return int64(sort.Search(int(prev), func(i int) bool { return overlapped(p, t, int64(i)+1) > most }))
 }
@@ -235,8 +235,8 @@ func (s *slideModel) usedAt(p engine.Params, t int64) int64 { return s.counted(p
 
 func (s *slideModel) used(p engine.Params, t int64) *big.Rat { return whole(s.usedAt(p, t)) }
 
-// wait searches all nanoseconds of two windows, after which only the permits held are
-// left, and until these end: the permits used only fall.
+// wait searches all nanoseconds of two windows; then only the permits held are left, and it
+// searches until these end. The permits used only fall.
 func (s *slideModel) wait(p engine.Params, t, n, bound int64) *big.Int {
 	most := max(2*p.Period, s.held.end-t)
 	ns := sort.Search(int(most), func(ns int) bool { return s.usedAt(p, t+int64(ns))+n <= bound })

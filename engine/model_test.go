@@ -31,8 +31,7 @@ type modelKey struct {
 type modelState interface {
 	// used returns the permits that count against the limit at t, exactly.
 	used(p engine.Params, t int64) *big.Rat
-	// wait returns the ns after t at which used + n <= bound first holds without other
-	// requests.
+	// wait returns the ns from t until used + n <= bound holds without other requests.
 	wait(p engine.Params, t, n, bound int64) *big.Int
 	take(p engine.Params, t, n int64)
 	refund(p engine.Params, t, n int64)
@@ -214,7 +213,7 @@ func (t *model) take(op *engine.Op) engine.Decision {
 	return d
 }
 
-// look returns the state of a key, for one permit or one new holder.
+// look returns the state of a key, for a permit or a new holder.
 func (t *model) look(k *modelKey) engine.Decision {
 	d := engine.Decision{Params: k.p}
 	switch k.p.Alg {
@@ -292,7 +291,7 @@ func (t *model) lookUnder(op *engine.Op) engine.Decision {
 	return d
 }
 
-// sinceOf returns the time from which on a Refund returns permits, or -1.
+// sinceOf returns the earliest time of permits that a Refund returns, or -1.
 func sinceOf(op *engine.Op, t int64) int64 {
 	if len(op.ID) == 0 {
 		return -1
@@ -333,7 +332,7 @@ func (k *modelKey) wait(t, n, bound int64) engine.Span {
 // reset returns the time until no permits are used.
 func (k *modelKey) reset(t int64) engine.Span { return span(k.permits.wait(k.p, t, 0, 0)) }
 
-// hold returns the time for which LEAKY holds a request behind the queue.
+// hold returns how long LEAKY holds a request after the queue.
 func (k *modelKey) hold(t int64) engine.Span {
 	if k.p.Alg != engine.Leaky {
 		return engine.Span{}

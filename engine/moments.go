@@ -2,7 +2,7 @@ package engine
 
 import "sync/atomic"
 
-// moments are the microseconds since the Unix epoch that calls were told. Calls of one
+// moments are the microseconds since the Unix epoch that calls were told. Calls of the same
 // batch, or of two at the same time, would otherwise see one time, but scripts take it for
 // the name of an event: as a member of a sorted set it counts once.
 type moments struct{ last atomic.Int64 }
@@ -35,11 +35,12 @@ func (e *Engine) SetMoments(now Instant, b *Batch) {
 	}
 }
 
-// momentsLevel is the level of meaning from which read-only scripts have Micros of their own, and
-// calls that draw random numbers have seeds of their own.
+// momentsLevel is the first level of meaning that gives read-only scripts Micros of their own,
+// and calls that draw random numbers seeds of their own.
 const momentsLevel = 2
 
-// give sets the Micros of the n calls of a batch at now for which gets returns true.
+// give sets the Micros of the calls that gets accepts, n of them, in a batch that is
+// applied at now.
 func (m *moments) give(now Instant, b *Batch, n int64, gets func(c *Call) bool) {
 	at := int64(now) / 1000
 	first := m.take(at, n) - at
@@ -64,7 +65,7 @@ func (m *moments) take(at, n int64) (first int64) {
 }
 
 // SetTold notes the last time that a call was told, from Snapshot.Told: calls are told later
-// ones from then on. Without it a clock that was set back would tell the same times again
+// times from then on. Without it a clock that was set back would tell the same times again
 // after a start from a snapshot. Concurrency: as for Apply.
 func (e *Engine) SetTold(micros int64) { e.moments.told(micros) }
 

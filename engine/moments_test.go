@@ -81,8 +81,8 @@ func TestMomentsAfterSnapshot(t *testing.T) {
 	}
 }
 
-// TestMomentsOfKinds sets the moments of a batch with a call of each kind, twice: those that get one
-// get another the second time.
+// TestMomentsOfKinds sets the moments of a batch with a call of each kind, twice: calls that get a
+// number get another number the second time.
 func TestMomentsOfKinds(t *testing.T) {
 	for _, tt := range []struct {
 		call engine.Call

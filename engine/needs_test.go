@@ -60,8 +60,8 @@ func applyOne(e *engine.Engine, now engine.Instant, key string) int64 {
 	return apply(e, now, engine.Op{Kind: engine.Peek, Key: []byte(key)})[0].Remaining
 }
 
-// TestRaceNeeds decides groups while documents change: none passes by a version older than
-// one that was answered before the group was applied.
+// TestRaceNeeds decides groups while documents change: no group passes by an older version
+// than a version that was answered before the group was applied.
 func TestRaceNeeds(t *testing.T) {
 	e := newLibrary(8)
 	var answered atomic.Uint64

@@ -10,7 +10,7 @@ import (
 	"limitsrv/internal/testing/testwait"
 )
 
-// A node applies the same batches as others, and does other work in between.
+// A node applies the same batches as other nodes, and does other work in between.
 type node struct {
 	name string
 	e    *engine.Engine
@@ -72,7 +72,7 @@ func (tr *tracer) readOnly(r *rand.Rand) engine.Batch {
 	return b
 }
 
-// TestNodes applies the same batches to some engines, some of which do other work in
+// TestNodes applies the same batches to some engines. Some of them do other work in
 // between: they make the same decisions, and have the same Digest.
 func TestNodes(t *testing.T) {
 	testwait.Sequential(t)
@@ -223,7 +223,7 @@ func TestDigestOfTails(t *testing.T) {
 	}
 }
 
-// TestLook compares the answers of Look with those of Apply, and the state before and
+// TestLook compares the answers of Look with the answers of Apply, and the state before and
 // after.
 func TestLook(t *testing.T) {
 	for seed := range uint64(20 / testwait.Slowdown()) {

@@ -29,7 +29,7 @@ type Notices struct {
 	applied atomic.Pointer[func()]
 }
 
-// messages are channels and texts, one behind the other in bytes.
+// messages are channels and texts, stored in turn in bytes.
 type messages struct {
 	bytes []byte
 	ends  []int // in bytes: of a channel, of its text, and so on
@@ -44,7 +44,7 @@ func (l *messages) each(yield func(channel, message []byte)) {
 	}
 }
 
-// maxKeptMessages is the memory of messages, in bytes, that is kept for the next ones.
+// maxKeptMessages is the memory of messages, in bytes, that is kept for the next messages.
 const maxKeptMessages = 64 << 10
 
 // Handle sets the function that gets the messages in their order, one at a time. It must
@@ -53,9 +53,9 @@ const maxKeptMessages = 64 << 10
 func (n *Notices) Handle(deliver func(channel, message []byte)) { n.deliver.Store(&deliver) }
 
 // HandleApplied sets the function that each Send calls first: after each Apply, and when
-// another engine with a later state has taken the place of the one before. It is called at
-// once as well, for the Applies before. It must not block. Concurrency: any number of
-// goroutines may call the function at once.
+// another engine with a later state has replaced the engine. It is called at once as well,
+// for the Applies before. It must not block. Concurrency: any number of goroutines may call
+// the function at once.
 func (n *Notices) HandleApplied(look func()) {
 	n.applied.Store(&look)
 	look()

@@ -40,12 +40,12 @@ const (
 	// have their algorithm; the other Params are ignored.
 	//
 	// With the mode Fit it returns only permits of the current window, and of a LOG the oldest.
-	// With an age, see SetAge, it returns only permits of the window in which they were taken, and
+	// With an age, see SetAge, it returns only permits of the window that they were taken in, and
 	// of a bucket only the part that it can't have earned back. Allowed is 0 if no permit could be
 	// returned.
 	Refund
 	// Charge takes N permits unconditionally. With Params it creates a missing key, as a Take
-	// does. The key may go into debt by at most one more limit; otherwise the Charge takes nothing
+	// does. The key may go into debt by at most another limit; otherwise the Charge takes nothing
 	// and Allowed is 0. With the mode Fit it takes as many permits as fit. Allowed is then 1 if
 	// all fit; with the mode Partial it is their number.
 	Charge
@@ -54,7 +54,7 @@ const (
 	// Acquire takes or renews the lease of the holder ID under Params, with Period as its
 	// ttl. N = 0 is read-only, as for a Take.
 	Acquire
-	// Release returns the lease of the holder ID. Allowed is 1 if it held one.
+	// Release returns the lease of the holder ID. Allowed is 1 if it held a lease.
 	Release
 	// Flush drops every key, or every key of a database. It has no key of its own. See FlushOf.
 	Flush
@@ -114,8 +114,8 @@ const (
 	//
 	// If the box of any Guard is closed, the group is refused before any other member is
 	// looked at: the decisions on these are zero, without Params. Otherwise, if the group is
-	// refused by a guarded member without a mode, the box gets one strike, unless N is 0. If
-	// a strike needs memory that there is not, the group changes nothing at all. New
+	// refused by a guarded member without a mode, the box gets a strike, unless N is 0. If a
+	// strike needs memory that there is not, the group changes nothing at all. New
 	// parameters of a box are in force at once, and are stored with the next strike.
 	//
 	// In the decision Allowed is 1 if the box was open. The other fields describe it after
@@ -144,7 +144,7 @@ const (
 	NoQuorumLocal
 )
 
-// An Op is one request to read or change a key. Commands are parsed into Ops, log entries
+// An Op is a request to read or change a key. Commands are parsed into Ops, log entries
 // hold Ops, and a decision depends on nothing but the Op, the time and the state.
 type Op struct {
 	Kind Kind
@@ -163,7 +163,7 @@ type Op struct {
 	// whether this limit alone would pass. See Passed and Guard.
 	//
 	// Members that settle are Charges and Refunds with the mode Fit or Partial, Releases and
-	// Peeks. Each is applied as it would be without the group, all at one moment.
+	// Peeks. Each is applied as it would be without the group, all at the same moment.
 	Group uint8
 	// DB is the database of the key, below Databases.
 	DB uint8

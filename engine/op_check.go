@@ -58,7 +58,8 @@ func (op *Op) CheckMember() error {
 	return nil
 }
 
-// CheckGroup returns an error if the ops, each of which is valid, do not form a valid group.
+// CheckGroup returns an error if the ops do not form a valid group. Requires: each op is
+// valid.
 func CheckGroup(ops []Op) error {
 	if ops[0].Kind == Needs {
 		ops = ops[1:]

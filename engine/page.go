@@ -2,15 +2,15 @@ package engine
 
 import "encoding/binary"
 
-// A page holds the records of the keys with hashes that start with the same bits, in one
-// buffer that the garbage collector does not scan:
+// A page holds the records of the keys with hashes that start with the same bits, in a
+// single buffer that the garbage collector does not scan:
 //
 //	slot slot slot ...  free  ... record record record
 //
 // A slot is four bytes: the 16 bits of the hash after those that all keys of the page
-// share, then the offset of the record. Slots are sorted, so that a page, and the pages
-// in order, are sorted by hash, and a key is found by interpolation: about one cache line
-// of slots and one of record.
+// share, then the offset of the record. Slots are sorted, so that a page, and the pages in
+// order, are sorted by hash, and a key is found by interpolation: about one cache line of
+// slots and one cache line of the record.
 //
 // A record is the number of the parameters with the database in its upper 4 bits (4
 // bytes), the words of the state, the length of the key (1 byte, or 2 from 128 on), and
@@ -24,7 +24,7 @@ type page struct {
 }
 
 type pageHead struct {
-	low    uint32 // offset at which the records start
+	low    uint32 // offset of the first record
 	epoch  uint32 // of the shard when the page was last preserved, or created
 	number pageNumber
 	chunk  uint32 // index of the slab's chunk, within the class, that has the buffer
@@ -32,9 +32,8 @@ type pageHead struct {
 	count  uint16 // number of records
 	dead   uint16 // bytes of removed records
 	depth  uint8  // number of bits that the hashes share
-	class  uint8  // of the buffer, 0 if it has none
-	// nextExpiry is a lower bound on the first time at which purging this page can free
-	// memory.
+	class  uint8  // of the buffer, 0 without a buffer
+	// nextExpiry is a lower bound on the first time that purging this page can free memory.
 	nextExpiry Instant
 }
 
@@ -77,7 +76,7 @@ func classFor(n int) int {
 // tag returns the 16 bits of a hash after the first depth bits.
 func tag(h uint64, depth uint8) uint16 { return uint16(h << depth >> 48) }
 
-// slots returns the number of slots, one for each record.
+// slots returns the number of slots: each record has a slot.
 func (p *pageHead) slots() int { return int(p.count) }
 
 func (p page) slot(i int) uint32 { return binary.LittleEndian.Uint32(p.buf[i*slotBytes:]) }
@@ -172,7 +171,7 @@ func recordBytes(words, key int) int {
 	return n
 }
 
-// fits reports whether a record can be added without moving others.
+// fits reports whether a record can be added without moving other records.
 func (p page) fits(record int) bool {
 	return (p.slots()+1)*slotBytes+record <= int(p.low)
 }

@@ -1,8 +1,8 @@
 package engine
 
-// A pair is a group of a Needs and one member without a mode. It is decided as the member alone
-// would be, so that it needs one shard, which a batch enters once for all its ops. In a batch
-// that is Atomic there are none.
+// A pair is a group of a Needs and a single member without a mode. It is decided as the member
+// alone would be, so that it needs a single shard, which a batch enters once for all its ops.
+// In a batch that is Atomic there are no pairs.
 
 // isPair reports whether a pair begins with op i.
 func (b *Batch) isPair(i int) bool {

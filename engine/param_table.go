@@ -36,7 +36,7 @@ func (t *paramTable) get(id paramID) *Params { return &t.list[id].params }
 // bytes returns the memory of the table.
 func (t *paramTable) bytes() int64 { return int64(len(t.list)) * paramEntryBytes }
 
-// retain returns the number of the cell's parameters and past, and counts one more key.
+// retain returns the number of the cell's parameters and past, and counts another key.
 func (t *paramTable) retain(c *cell) paramID {
 	if int(t.last) < len(t.list) && t.list[t.last].keys > 0 && t.matches(t.last, c) {
 		t.list[t.last].keys++

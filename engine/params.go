@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Params are the parameters of a limit. Those of a plain value have only Alg. They are comparable, and equal if they mean the
-// same: rates are in lowest terms.
+// Params are the parameters of a limit. The Params of a plain value have only Alg. They are comparable, and
+// equal if they mean the same: rates are in lowest terms.
 type Params struct {
 	Alg Alg
 	// Calendar, for FIXED only, replaces Period by a span of the UTC calendar.

@@ -1,18 +1,17 @@
 package engine
 
 // A past is the part of a key's state that only changed parameters and debts leave. It is
-// stored with the parameters, because few keys have one and many of these have the same.
+// stored with the parameters, because few keys have a past and many of these have the same.
 // The zero value is no past.
 //
-// For the limiters that carried wraps it is n permits that count until an Instant: those used in a
-// longer window than the one in force. When permits are added to them, all count until
-// the latest of the ends. debt, for FIXED only, is the number of permits in the state
-// that were charged beyond the limit.
+// For the limiters that carried wraps it is n permits that count until an Instant: permits used in
+// a longer window than the current window. When permits are added to them, all count until the
+// latest of the ends. debt, for FIXED only, is the number of permits in the state that were
+// charged beyond the limit.
 //
-// For pastBucket n is the unit in which the state counts time, in parts of a
-// nanosecond, unless that is the Count of the parameters. debt is the Count and until the
-// Period of the fastest rate at which permits were taken, unless that is the rate of the
-// parameters.
+// For pastBucket n is the unit in which the state counts time, in parts of a nanosecond,
+// unless that is the Count of the parameters. debt is the Count and until the Period of the
+// fastest rate that permits were taken with, unless that is the rate of the parameters.
 type past struct {
 	until Instant
 	n     int64

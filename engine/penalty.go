@@ -10,14 +10,14 @@ import (
 //
 // A strike counts for Within, from the first strike on. The last of After strikes closes the
 // box: for Block at level 0, and for Growth/100 times as long at each level above, rounded
-// down at each level, but at most for Max. The level then rises by one, and the strikes are
-// 0 again. It falls by one for each Forgive after the last block has ended.
+// down at each level, but at most for Max. The level then rises by 1, and the strikes are 0
+// again. It falls by 1 for each Forgive after the last block has ended.
 type Penalty struct {
 	After  int64 // strikes, 1 to MaxListed
 	Within int64
 	Block  int64 // at most Max
 	Max    int64
-	// Forgive is the time without a block after which the level falls.
+	// Forgive is the time without a block until the level falls.
 	Forgive int64
 	// Growth is in hundredths, 100 to 1000.
 	Growth int64
@@ -31,7 +31,7 @@ const (
 	extendFlag = 1 << 15
 	// secondsBits is the place of the first of two lengths in a word.
 	secondsBits = 32
-	// maxLevel is the level at which a box stops to rise.
+	// maxLevel is the highest level of a box.
 	maxLevel = 1<<16 - 1
 	second   = 1_000_000_000
 )
@@ -170,7 +170,7 @@ func (box) until(c *cell, now Instant, target int64) Span {
 	return spanOf(int64(at - now))
 }
 
-// newAt returns the time at which the level is 0, at most latest.
+// newAt returns the time when the level is 0, at most latest.
 func (b *boxState) newAt(p *Penalty) Instant {
 	hi, forgiven := bits.Mul64(uint64(b.level), uint64(p.Forgive))
 	if hi > 0 || forgiven > uint64(latest-b.end) {
@@ -229,7 +229,7 @@ func (c *cell) fillBox(now Instant, d *Decision) {
 	d.Allowed, d.Remaining = 1, max(1, p.After-int64(b.strikes))
 }
 
-// BoxLevel returns the level of a box, from the decision of a guard at which it is closed or
+// BoxLevel returns the level of a box, from the decision of a guard whose box is closed or
 // closes.
 func (d *Decision) BoxLevel() int64 {
 	p := d.Params.Penalty()

@@ -7,14 +7,14 @@ import (
 	"limitsrv/engine/values/numbers"
 )
 
-// plain is the meter of the rows of plain values, which have no parameters: a key has one
+// plain is the meter of the rows of plain values, which have no parameters: a key has a
 // permit in use until its value expires. So expiry, sweeps and snapshots of plain values
-// are those of limits.
+// work as for limits.
 //
-// State: the first word is the expiry in milliseconds since the Unix epoch, 0 for none. The
-// row of a string follows from the string: a number that Redis would store as one is an
-// INT, with the number in the second word; a string of up to 7, 15 or 23 bytes is a TEXT,
-// see textState; any other a BLOB.
+// State: the first word is the expiry in milliseconds since the Unix epoch, 0 for no
+// expiry. The row of a string follows from the string: a number that Redis would store as a
+// number is an INT, with the number in the second word; a string of up to 7, 15 or 23 bytes
+// is a TEXT, see textState; any other a BLOB.
 //
 // As in Redis a value lives in the millisecond of its expiry.
 type plain struct{}

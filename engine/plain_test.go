@@ -27,8 +27,8 @@ func withPlain(seed uint64, keys int) *engine.Engine {
 	return e
 }
 
-// TestBlockVersions checks the bytes of blocks: documents are in version 3, plain
-// values, databases and sources in version 2, others in version 1.
+// TestBlockVersions checks the bytes of blocks: documents are in version 3, plain values,
+// databases and sources in version 2, all else in version 1.
 func TestBlockVersions(t *testing.T) {
 	head := func(version string) string { return version + " 000064a7 b3b6e00d " } // 1e18
 	take := engine.Op{Kind: engine.Take, Params: engine.Params{Alg: engine.Fixed, Limit: 3, Period: 1000 * second}, N: 1, Key: []byte("k")}
@@ -115,8 +115,8 @@ func TestLoadChecksPlain(t *testing.T) {
 	}
 }
 
-// TestDatabasesOfLimits counts with one name in all databases, and compares the engine with
-// one that has replayed the ops, and one that has loaded a snapshot.
+// TestDatabasesOfLimits counts with the same name in all databases, and compares the engine
+// with an engine that has replayed the ops, and an engine that has loaded a snapshot.
 func TestDatabasesOfLimits(t *testing.T) {
 	p := engine.Params{Alg: engine.Log, Limit: 100, Period: 1000 * second}
 	e, other := engine.New(engine.Options{}), engine.New(engine.Options{Shards: 2})

@@ -3,7 +3,8 @@ package engine
 const (
 	// prefetchBytes is about the length of a record: it may end on the next cache line.
 	prefetchBytes = 40
-	// cachedBytes is the memory of keys up to which the processor's caches hold all of it.
+	// cachedBytes is the largest memory of keys that the processor's caches hold as a
+	// whole.
 	cachedBytes = 256 << 10
 )
 
@@ -15,11 +16,11 @@ func (s *shard) prefetch(hashes []uint64, order []int32) {
 	prefetch([]shardRun{{s: s, ops: len(order)}}, hashes, order)
 }
 
-// prefetch reads the memory that the ops on some hashes will use, which are those of the runs,
-// at most prefetchOps: all their pages, and the counters of their keys, then a slot of each, then
-// the right slots, then all their records, then the ends of their chunks. The reads of each step
-// are independent, and no branch waits for them, so that the processor waits for memory once per
-// step and not once per op. It decides nothing, and overwrites the cells of the shards.
+// prefetch reads the memory that the ops of the runs will use, at most prefetchOps: all their
+// pages, and the counters of their keys, then a slot of each, then the right slots, then all
+// their records, then the ends of their chunks. The reads of each step are independent, and no
+// branch waits for them, so that the processor waits for memory once per step and not once per
+// op. It decides nothing, and overwrites the cells of the shards.
 func prefetch(runs []shardRun, hashes []uint64, order []int32) {
 	if len(order) == 1 {
 		return

@@ -7,8 +7,8 @@ import (
 )
 
 // TestSoughtSlots seeks hashes on pages that grow, shrink and split, with slots noted for the same
-// hash, for others, and before the last changes: the result is that of a search. The first entries
-// of the dir are those of the pages.
+// hash, for other hashes, and before the last changes: the result is the result of a search. The
+// first entries of the dir are the entries of the pages.
 func TestSoughtSlots(t *testing.T) {
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 5))

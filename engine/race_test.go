@@ -14,8 +14,8 @@ import (
 
 const racers = 64
 
-// race runs racers goroutines that share an engine and a clock, which advances a
-// nanosecond at each reading, while others sweep, scan and read.
+// race runs racers goroutines that share an engine and a clock, which advances a nanosecond
+// at each reading, while other goroutines sweep, scan and read.
 func race(e *engine.Engine, run func(g int, r *rand.Rand, now func() engine.Instant)) {
 	var clock atomic.Int64
 	clock.Store(int64(instant("2025-06-15T12:34:56Z")))
@@ -52,7 +52,7 @@ func race(e *engine.Engine, run func(g int, r *rand.Rand, now func() engine.Inst
 	readers.Wait()
 }
 
-// counter returns parameters under which practically no permit is earned back.
+// counter returns parameters that earn back practically no permit.
 func counter(a engine.Alg, limit int64) engine.Params {
 	p := engine.Params{Alg: a, Limit: limit, Period: engine.MaxPeriod}
 	if a == engine.Token || a == engine.Leaky {
@@ -61,7 +61,7 @@ func counter(a engine.Alg, limit int64) engine.Params {
 	return p
 }
 
-// one returns an op for one permit, or for a lease of the holder id.
+// one returns an op for a permit, or for a lease of the holder id.
 func one(p engine.Params, key []byte, id string) engine.Op {
 	if p.Alg == engine.Lease {
 		return engine.Op{Kind: engine.Acquire, Key: key, Params: p, N: 1, ID: []byte(id)}
@@ -69,8 +69,8 @@ func one(p engine.Params, key []byte, id string) engine.Op {
 	return engine.Op{Kind: engine.Take, Key: key, Params: p, N: 1}
 }
 
-// TestRaceLimits requests more than the limit of one key and of many, concurrently:
-// exactly the limit is granted.
+// TestRaceLimits requests more than the limit of a key and of many, concurrently: exactly
+// the limit is granted.
 func TestRaceLimits(t *testing.T) {
 	for _, a := range algs() {
 		for _, keys := range []int{1, 61} {
@@ -187,8 +187,8 @@ func TestRaceGroups(t *testing.T) {
 	}
 }
 
-// TestRaceSnapshot reads snapshots while four goroutines take pairs of permits, one of
-// each key, all or none: a snapshot has equal numbers taken of both.
+// TestRaceSnapshot reads snapshots while four goroutines take pairs of permits, a permit of
+// each key, both or none: a snapshot has equal numbers taken of both.
 func TestRaceSnapshot(t *testing.T) {
 	const pairs = 2000
 	p := counter(engine.Token, engine.MaxLimit)

@@ -56,9 +56,9 @@ func (s *shard) previewTake(now Instant, op *Op, pl place, found int64, d *Decis
 	s.cell.fill(now, used, d)
 }
 
-// lookWait returns the Wait of a Take or Acquire with N = 0 when used permits are in use. It is the
-// time for which permits are held or, if the permits that the op looks for are not left, the time
-// until they are.
+// lookWait returns the Wait of a Take or Acquire with N = 0 when used permits are in use. It is how
+// long permits are held or, if the permits that the op looks for are not left, the time until they
+// are.
 func (s *shard) lookWait(now Instant, op *Op, used int64) Span {
 	c, n := &s.cell, op.looksFor()
 	if n == 0 || used+n <= op.Params.Limit || op.Kind == Acquire && c.alg().lessor.holds(c, now, s.hashHolder(op.ID)) {
@@ -76,8 +76,8 @@ func (s *shard) previewCharge(now Instant, op *Op, pl place, found int64, d *Dec
 	}
 }
 
-// previewOne fills d with the key's state and the answer that a Take of one permit would
-// get, or a guard of a box.
+// previewOne fills d with the key's state and the answer that a Take of a permit would get,
+// or a guard of a box.
 func (c *cell) previewOne(now Instant, used int64, d *Decision) {
 	if c.params.Alg == Box {
 		c.fillBox(now, d)

@@ -1,17 +1,17 @@
 package engine
 
-// A Replay applies the batches of a log again, each at the time of its decision, and
-// reaches the same state as an Apply of each. Because no caller waits for the answers, it
-// queues ops by shard until there are many for each: then most can be applied page by page, their
-// memory accesses overlap, and shards can be processed in parallel, and, with Ahead, while further
-// batches are decoded. Each of two queues takes a sixteenth of the memory that the engine has when
-// the Replay is made, 8 to 32 MB, and the last batch in it.
-// Concurrency: only one goroutine may use it, and none may use the Engine meanwhile.
+// A Replay applies the batches of a log again, each at the time of its decision, and reaches the
+// same state as an Apply of each. Because no caller waits for the answers, it queues ops by shard
+// until there are many for each: then most can be applied page by page, their memory accesses
+// overlap, and shards can be processed in parallel, and, with Ahead, while further batches are
+// decoded. Each of two queues takes a sixteenth of the memory that the engine has when the Replay
+// is made, 8 to 32 MB, and the last batch in it. Concurrency: only one goroutine may use it, and
+// no goroutine may use the Engine meanwhile.
 type Replay struct {
 	e        *Engine
 	parallel func(n int, each func(shard int))
 	start    func(work func()) (wait func()) // of Ahead
-	wait     func()                          // for the ops of applied; nil: there are none
+	wait     func()                          // for the ops of applied; nil: there are no ops
 	lists    []replayList                    // by shard: the queue
 	applied  []replayList                    // by shard: the queue before, which is being applied
 	sorting  []replaySorting                 // by shard
@@ -28,7 +28,7 @@ const (
 	queuedShare    = 16
 	minQueuedBytes = 8 << 20
 	maxQueuedBytes = 32 << 20
-	// fewQueued is the number of ops up to which parallel work gains nothing.
+	// fewQueued is a number of ops. Up to it parallel work gains nothing.
 	fewQueued = 128
 )
 

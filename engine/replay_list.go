@@ -20,9 +20,9 @@ type replayList struct {
 const (
 	// formBytes is the memory of a form.
 	formBytes = 112
-	// recentForms is the number of forms that are compared with that of a new op.
+	// recentForms is the number of forms that are compared with the form of a new op.
 	recentForms = 4
-	// sortFrom is the number of ops from which sorting them by page is worth its cost.
+	// sortFrom is the least number of ops that are worth sorting by page.
 	sortFrom = 512
 )
 
@@ -58,7 +58,7 @@ func (l *replayList) add(now Instant, op *Op, h uint64, share int) (bytes int) {
 }
 
 // grow makes space for a row and more: soon for as many as a list has when the queue is full.
-// Memory that is not written to costs nothing, but that left behind is garbage.
+// Memory that is not written to costs nothing, but the old memory is garbage.
 func (l *replayList) grow(row, share int) {
 	more := sortFrom * row
 	if l.ops > 0 {
@@ -67,7 +67,7 @@ func (l *replayList) grow(row, share int) {
 	l.rows = slices.Grow(l.rows, more)
 }
 
-// formOf returns the index of the form of an op, and the bytes by which it lets forms grow.
+// formOf returns the index of the form of an op, and the growth of forms in bytes.
 func (l *replayList) formOf(op *Op) (form uint32, bytes int) {
 	if op.Kind != Do && len(op.ID) == 0 {
 		for i := len(l.forms) - 1; i >= 0 && i >= len(l.forms)-recentForms; i-- {
@@ -118,7 +118,7 @@ func (l *replayList) op(at uint32) *Op {
 }
 
 // apply applies the list to its shard and empties it. Long runs of ops that keep to their pages
-// are applied page by page, all others in order.
+// are applied page by page, all other ops in order.
 func (l *replayList) apply(e *Engine, s *shard, sorting *replaySorting, of replayed) {
 	l.rows.delay(s.now)
 	s.full = of.full

@@ -158,7 +158,7 @@ func TestReplayRows(t *testing.T) {
 	}
 }
 
-// TestQueuedBytes compares the memory of a queue with that of engines of some sizes.
+// TestQueuedBytes compares the memory of a queue with the memory of engines of some sizes.
 func TestQueuedBytes(t *testing.T) {
 	for _, tt := range []struct {
 		memory int64

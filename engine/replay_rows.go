@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// replayRows are ops one behind the other, so that an op is read from one or two cache lines in
+// replayRows are ops in consecutive memory, so that an op is read from one or two cache lines in
 // any order. A row is, little-endian: the hash of the key (8 bytes), the stamp (8), the index of
-// the form (4), how the op was decided (1), the length of the key (4), and the key; that of a call
-// may be longer than MaxKeyBytes. A place among rows is an offset in bytes. All rows together are
-// shorter than 4 GB.
+// the form (4), how the op was decided (1), the length of the key (4), and the key; the key of a
+// call may be longer than MaxKeyBytes. A place among rows is an offset in bytes. All rows together
+// are shorter than 4 GB.
 type replayRows []byte
 
 const (
@@ -35,7 +35,7 @@ func (r replayRows) add(h uint64, stamp Instant, form uint32, key []byte) replay
 	return append(r, key...)
 }
 
-// after returns the offset behind a row.
+// after returns the offset after a row.
 func (r replayRows) after(at int) int {
 	return at + rowHeadBytes + int(binary.LittleEndian.Uint32(r[at+rowKeyLength:]))
 }
@@ -73,8 +73,9 @@ type replaySorting struct {
 }
 
 // sort returns the offsets of the rows from a place to another, sorted by the pages that their
-// keys have now, all of one page in their order. It is a counting sort by the first bits of the
-// hashes on a page: a page that is split later has the hashes of one that was.
+// keys have now, all rows of a page in their order. It is a counting sort by the first bits of
+// the hashes on a page. If a page is split later, its parts have the hashes of the page that
+// was sorted.
 func (o *replaySorting) sort(s *shard, rows replayRows, from, to rowPlace) []uint32 {
 	n := to.index - from.index
 	width := min(uint8(bits.Len(uint(n))), s.dirDepth)
@@ -100,8 +101,8 @@ func (o *replaySorting) sort(s *shard, rows replayRows, from, to rowPlace) []uin
 }
 
 // firstEntries returns, for each value of the first width bits of a hash, the first value with the
-// same page. It uses the memory of firsts. Requires: width is at most that of the dir. It reads
-// the dir in order, and no heads of pages, which are spread over memory.
+// same page. It uses the memory of firsts. Requires: width is at most the width of the dir. It
+// reads the dir in order, and no heads of pages, which are spread over memory.
 func (t *table) firstEntries(firsts []uint32, width uint8) []uint32 {
 	n := 1 << width
 	firsts = slices.Grow(firsts[:0], n)[:n]

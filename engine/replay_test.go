@@ -219,7 +219,8 @@ func inBackground(work func()) (wait func()) {
 }
 
 // TestReplay replays traces of all kinds, with shards in any order, in parallel, and while
-// further batches are queued, and compares the engine with one that applied each batch.
+// further batches are queued, and compares the engine with an engine that applied each
+// batch.
 func TestReplay(t *testing.T) {
 	for seed := range uint64(30 / testwait.Slowdown()) {
 		tr := newTracer(seed)
@@ -253,7 +254,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// BenchmarkReplay measures one permit of a replay over a million keys, in batches of 16.
+// BenchmarkReplay measures a permit of a replay over a million keys, in batches of 16.
 func BenchmarkReplay(b *testing.B) {
 	const keys = 1_000_000
 	names := make([][]byte, keys)
@@ -287,9 +288,9 @@ func BenchmarkReplay(b *testing.B) {
 	}
 }
 
-// TestReplayAhead replays full queues while the next ones are filled, with batches of all
-// kinds and clocks that go back in between. The digest must be that of a Replay which does
-// one thing at a time, and of an Apply of each batch.
+// TestReplayAhead replays full queues while the next queues are filled, with batches of all
+// kinds and clocks that go back in between. The digest must equal the digest of a Replay
+// that does one thing at a time, and of an Apply of each batch.
 func TestReplayAhead(t *testing.T) {
 	for seed := range uint64(4 / testwait.Slowdown()) {
 		tr := newTracer(seed)

@@ -1,10 +1,10 @@
 package engine
 
 const (
-	// reuseTime is the time for which the record of a limit that has reset is left to its next
-	// take, while that pays and memory is not short, in nanoseconds.
+	// reuseTime is how long the record of a limit that has reset is left to its next take,
+	// while that pays and memory is not short, in nanoseconds.
 	reuseTime Instant = 10e9
-	// reuseTrial is the time after which it is tried anew whether that pays, in nanoseconds.
+	// reuseTrial is the time between two trials whether that pays, in nanoseconds.
 	reuseTrial = 16 * reuseTime
 )
 
@@ -19,8 +19,8 @@ type reuse struct {
 	judged       Instant // when it is judged next
 }
 
-// idleSince returns the instant at which a record must have been expired to be removed at now, if
-// its key may be asked again soon.
+// idleSince returns the latest expiry of a record to be removed at now, if its key may be asked
+// again soon.
 func (r *reuse) idleSince(now Instant) Instant {
 	if now >= r.judged {
 		r.off = !r.off && r.used < r.wasted

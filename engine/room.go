@@ -39,7 +39,7 @@ const (
 	minRoom = 64 << 10
 )
 
-// Backstop returns the bound of an op for SetBackstop on a single node, 0 for none. A member of a
+// Backstop returns the bound of an op for SetBackstop on a single node; 0: no bound. A member of a
 // cluster must not have a backstop, because the memory of a tail differs between nodes with equal
 // states. The log contains ops that were refused at the backstop, so that a replay decides no less
 // strictly.
@@ -166,7 +166,7 @@ func (e *Engine) Victims(now Instant, bytes int64) (evictions []Op) {
 	return evictions
 }
 
-// SweepExpired is Sweep, but skips pages of which no key has expired.
+// SweepExpired is Sweep, but skips pages without expired keys.
 func (e *Engine) SweepExpired(now Instant, pages int) (forgotten int64) {
 	for range pages {
 		s := &e.shards[int(e.sweepShard.Add(1))%len(e.shards)]
@@ -181,16 +181,16 @@ func (e *Engine) SweepExpired(now Instant, pages int) (forgotten int64) {
 	return forgotten
 }
 
-// hasVictims reports whether there are keys that do not last: if there are none, a search of all
-// pages for them would hold up each batch. Cost: each shard is locked once.
+// hasVictims reports whether there are keys that do not last: without them, a search of all
+// pages would hold up each batch. Cost: each shard is locked once.
 func (e *Engine) hasVictims() bool {
 	keys, lasting := e.KeysIn()
 	return keys != lasting
 }
 
 const (
-	// maxNeeded is the share of a bound that is kept for one batch at most, as a divisor: a
-	// larger batch passes the bound by the rest, so that it does not evict all others.
+	// maxNeeded is the largest share of a bound that is kept for a batch, as a divisor. A
+	// larger batch passes the bound by the rest, so that it does not evict all other keys.
 	maxNeeded = 8
 	// bytesPerCall is an estimate of the memory of a new key besides its name and value.
 	bytesPerCall = 64

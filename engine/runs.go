@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// CountRun counts a run with its steps, also as one of a source unless that is nil. No call
-// depends on these counts.
+// CountRun counts a run with its steps, also as a run of a source unless that is nil. No
+// call depends on these counts.
 func (tx *Tx) CountRun(source *Source, steps int64, failed bool) {
 	s := tx.only
 	if s == nil {
@@ -27,21 +27,21 @@ func (tx *Tx) CountRun(source *Source, steps int64, failed bool) {
 	KeepMost(&source.most, steps)
 }
 
-// KeepMost raises a number to another one if that is greater.
+// KeepMost raises a number to n if n is greater.
 func KeepMost(most *atomic.Int64, n int64) {
 	for old := most.Load(); n > old && !most.CompareAndSwap(old, n); {
 		old = most.Load()
 	}
 }
 
-// Longest returns the steps of the longest run of the source that was counted, 0 for none.
-// Informational, as Stats.
+// Longest returns the steps of the longest run of the source that was counted, 0 if it has
+// not run. Informational, as Stats.
 func (s *Source) Longest() int64 { return s.most.Load() }
 
 // SourceStats describe the sources of an engine.
 type SourceStats struct {
 	Known   int   // not flushed
-	Bytes   int   // of the texts of all sources, flushed ones included
+	Bytes   int   // of the texts of all sources, flushed sources included
 	Dropped int64 // beyond MaxSources or MaxSourcesBytes, since New
 	// Costliest are the sources with the longest runs, longest first.
 	Costliest []SourceCost

@@ -33,10 +33,11 @@ func newSecrets(seed [16]byte) secrets {
 	}
 }
 
-// secretsLevel is the level of meaning from which the cursors of collections are permuted, and
-// random numbers and the sums of effects have keys of their own.
+// secretsLevel is the first level of meaning that permutes the cursors of collections, and
+// gives random numbers and the sums of effects keys of their own.
 const secretsLevel = 2
 
 // cursorShift removes the bits of a hash that are zero at the start of a page. Pages that start
-// elsewhere exist only for keys aimed at one place. A scan does not end before such a page.
+// elsewhere exist only for keys aimed at the same place. A scan does not end before such a
+// page.
 const cursorShift = 16

@@ -19,7 +19,7 @@ type shard struct {
 	now     Instant      // the latest time seen
 	table
 	sweepCursor    uint64 // where the sweep continues: a hash without the bits of the shard's number
-	fruitlessPages int    // number of consecutive pages in which the sweep freed nothing
+	fruitlessPages int    // number of consecutive pages without memory for the sweep to free
 	// soonestExpiry is the earliest nextExpiry of those pages. noExpiryUntil is the same
 	// for all pages, set when a round of the sweep freed nothing.
 	soonestExpiry, noExpiryUntil Instant
@@ -33,7 +33,7 @@ type shard struct {
 	memory                       *memory
 	reportedBytes                int64 // of this shard, as counted in memory
 	stats                        Stats
-	moves                        uint32  // number of changes after which a place may be that of another record
+	moves                        uint32  // number of changes that may have given a place to another record
 	full                         bool    // the batch being applied may create no key
 	boundless                    bool    // the op being applied ignores the backstop
 	countsLater                  bool    // the caller of apply calls countKey

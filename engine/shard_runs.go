@@ -1,18 +1,19 @@
 package engine
 
-// A shardRun is a number of consecutive ops on one shard, which is locked, at a time.
+// A shardRun is a number of consecutive ops on a shard, which is locked, at the same time.
 type shardRun struct {
 	s   *shard
 	at  Instant
 	ops int
 }
 
-// lockRuns locks the shard of the first ops of order, which is sorted by shard, and those of
-// the next ops as long as they are at most prefetchOps, so that their memory accesses overlap.
-// It waits for the first shard only, with none locked, and stops at another one that is locked:
-// so there is no deadlock, and a shard is not kept from others by a wait for the next. Ops of
-// which one is long have their shard alone, so that others wait for it there only. It returns
-// the runs of ops, valid until its next call for b, and the number of ops.
+// lockRuns locks the shard of the first ops of order, which is sorted by shard, and the shards
+// of the next ops as long as the ops are at most prefetchOps, so that their memory accesses
+// overlap. It waits for the first shard only, with no shard locked, and stops at the next shard
+// that is locked. So there is no deadlock, and no goroutine keeps a shard locked while it waits
+// for the next. If an op is long, its shard is locked alone, so that other goroutines wait for
+// it there only. It returns the runs of ops, valid until its next call for b, and the number of
+// ops.
 func (e *Engine) lockRuns(now Instant, b *Batch, order []int32) (runs []shardRun, n int) {
 	runs = b.scratch.runs[:0]
 	for n < len(order) {

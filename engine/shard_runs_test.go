@@ -10,7 +10,7 @@ import (
 	"limitsrv/internal/testing/testwait"
 )
 
-// takes returns a batch of n takes of one permit from random keys, of which there are as many.
+// takes returns a batch of n takes of a permit from n random keys.
 func takes(r *rand.Rand, n int) *Batch {
 	b := &Batch{}
 	for range n {
@@ -21,7 +21,7 @@ func takes(r *rand.Rand, n int) *Batch {
 }
 
 // TestRunsDecideAlike compares the decisions of engines with several shards, which they enter
-// together, with and without a prefetch, with those of an engine with one shard.
+// together, with and without a prefetch, with the decisions of an engine with a single shard.
 func TestRunsDecideAlike(t *testing.T) {
 	seed := testwait.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))

@@ -3,15 +3,15 @@ package engine
 // slab is the memory of the pages of a shard. The lists of its chunks are its only
 // pointers, so that the garbage collector has almost no work for a table of any size.
 //
-// The buffers of a size form an array of cells, in chunks that all sizes can use. No
-// array has holes: a buffer is known only to its page and can be moved, so the last one
-// moves to the cell that becomes free. Memory is therefore wasted only in the last chunk
-// of each size, however the pages grow and shrink, and Go's allocator sees chunks of one
-// size. The exception is the first chunk of a size, which starts small and doubles,
-// because a small table would otherwise consist mostly of empty chunks. While it is small
-// it is kept without cells in use, so that a page that grows and shrinks allocates nothing.
+// The buffers of a size form an array of cells, in chunks that all sizes can use. No array
+// has holes: a buffer is known only to its page and can be moved, so the last buffer moves
+// to the cell that becomes free. Memory is therefore wasted only in the last chunk of each
+// size, however the pages grow and shrink, and Go's allocator sees chunks of one size. The
+// exception is the first chunk of a size, which starts small and doubles, because a small
+// table would otherwise consist mostly of empty chunks. While it is small it is kept
+// without cells in use, so that a page that grows and shrinks allocates nothing.
 //
-// Heads are never moved nor released; those of dropped pages are reused.
+// Heads are never moved nor released; heads of dropped pages are reused.
 //
 // Cost: one copy of a buffer to free a cell; one copy of the first chunk to allocate a
 // cell, while that chunk doubles.
@@ -43,7 +43,7 @@ const (
 )
 
 // page returns the page of a number. It is valid until any page is resized or dropped,
-// because that moves buffers of others too.
+// because that moves buffers of other pages too.
 func (b *slab) page(n pageNumber) page { return b.open(b.head(n)) }
 
 // head returns the head of the page of a number.
@@ -55,7 +55,7 @@ func (b *slab) pages() int { return int(b.fresh) - len(b.free) }
 // open returns the page of a head. Heads are never moved.
 func (b *slab) open(p *pageHead) page { return page{p, b.buffer(p)} }
 
-// buffer returns the buffer of a page, nil if it has none.
+// buffer returns the buffer of a page, nil if it has no buffer.
 func (b *slab) buffer(p *pageHead) []byte {
 	if p.class == 0 {
 		return nil
@@ -103,7 +103,7 @@ func (b *slab) resize(p page, class int) page {
 	return b.page(p.number)
 }
 
-// allocBuffer allocates a buffer of a class for a page without one.
+// allocBuffer allocates a buffer of a class for a page without a buffer.
 func (b *slab) allocBuffer(p *pageHead, class int) {
 	p.class = uint8(class)
 	if class == 0 {
@@ -128,7 +128,7 @@ func (c *slabClass) cells(size int) int {
 	return last*(slabChunkBytes/size) + len(c.chunks[last])/size
 }
 
-// grow adds cells to a class of a size, all cells of which are in use.
+// grow adds cells to a class of a size. Requires: all cells of the class are in use.
 func (b *slab) grow(c *slabClass, size int) {
 	switch {
 	case len(c.chunks) == 0:
@@ -156,7 +156,7 @@ func (b *slab) chunk(bytes int) []byte {
 	return chunk
 }
 
-// freeBuffer frees the buffer of a page, if it has one.
+// freeBuffer frees the buffer of a page, if it has a buffer.
 func (b *slab) freeBuffer(p *pageHead) {
 	if p.class == 0 {
 		return

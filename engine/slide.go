@@ -1,8 +1,8 @@
 package engine
 
 // slide is the sliding window counter: the count of the current window, plus the count of
-// the previous one multiplied by the share of it that a window ending now still overlaps,
-// rounded down.
+// the previous window multiplied by the share of it that a window ending now still
+// overlaps, rounded down.
 //
 // Source: "How we built rate limiting capable of scaling to millions of domains",
 // Cloudflare, 2017, in integers.
@@ -30,8 +30,8 @@ func (slide) share(before int64, left Instant, window int64) int64 {
 	return int64(q.lo)
 }
 
-// maxLeft returns the most nanoseconds left of a window at which the share of before is
-// at most target; 0 if the share exceeds target even at the last nanosecond.
+// maxLeft returns the most nanoseconds left of a window that keep the share of before at
+// most target; 0 if the share exceeds target even at the last nanosecond.
 func (s slide) maxLeft(before, target, window int64) Instant {
 	if before == 0 {
 		return Instant(window)
@@ -39,9 +39,9 @@ func (s slide) maxLeft(before, target, window int64) Instant {
 	return Instant(s.maxWithin(target, window, before, window))
 }
 
-// maxWithin returns the greatest x up to bound for which floor(x * factor / window) is at
-// most target: floor(((target+1) * window - 1) / factor), because a value rounded down is
-// at most target as long as the exact value is below target+1.
+// maxWithin returns the greatest x up to bound with floor(x * factor / window) at most
+// target: floor(((target+1) * window - 1) / factor), because a value rounded down is at
+// most target as long as the exact value is below target+1.
 func (slide) maxWithin(target, window, factor, bound int64) int64 {
 	below := mul(uint64(target+1), uint64(window)).subSaturating(wide{0, 1})
 	q, _ := below.div(uint64(factor))
@@ -125,8 +125,9 @@ func (s slide) valid(c *cell, now Instant) bool {
 		count >= 0 && before >= 0 && count <= maxHeld && before <= maxHeld
 }
 
-// migrate counts the permits used in p's current window. If they would count less there,
-// or not as long, as in their own windows, they are held until they have left both.
+// migrate counts the permits used in p's current window. If they would count less there
+// than in their own windows, or not as long, they are held until they have left both
+// windows.
 func (s slide) migrate(c *cell, now Instant, p Params) {
 	if p.Period == c.params.Period {
 		c.params = p

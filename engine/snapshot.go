@@ -3,11 +3,11 @@ package engine
 import "runtime/debug"
 
 const (
-	// crowdedShare is the share of the memory of keys, as a divisor, beyond which images are
-	// so many that the reader should hurry.
+	// The reader should hurry if images take more than the memory of keys divided by
+	// crowdedShare.
 	crowdedShare = 16
 	// crowdedFrom is the least number of bytes of images that are many: each shard has a
-	// buffer for its first one.
+	// buffer for its first image.
 	crowdedFrom = 1 << 20
 )
 
@@ -17,8 +17,8 @@ func (n *Snapshot) Crowded() bool {
 	return n.bytes.Load() > max(crowdedFrom, n.engine.memory.used.Load()/crowdedShare)
 }
 
-// collectFrom is the number of bytes of images from which Close returns them to the system:
-// the next collection by itself comes when the heap has grown by half, and keeps them.
+// Close returns the memory of images to the system from collectFrom bytes on: the next
+// collection by itself comes when the heap has grown by half, and keeps them.
 const collectFrom = 16 << 20
 
 // Close ends the reading at any point, and releases its memory. It may be called at any
@@ -43,8 +43,8 @@ func (n *Snapshot) Close() {
 	}
 }
 
-// Freeze begins a Snapshot of all shards at one moment, between two Applies. It panics if
-// the previous Snapshot has not been closed. Cost: each shard is locked once.
+// Freeze begins a Snapshot of all shards at the same moment, between two Applies. It panics if the
+// previous Snapshot has not been closed. Cost: each shard is locked once.
 func (e *Engine) Freeze() *Snapshot {
 	n := &Snapshot{engine: e, frozen: make([]frozen, len(e.shards))}
 	if !e.snapshot.CompareAndSwap(nil, n) {
@@ -88,10 +88,10 @@ func (n *Snapshot) Shards() int { return len(n.frozen) }
 func (n *Snapshot) Now() Instant { return n.now }
 
 // Told returns the last time that a call was told, in microseconds since the Unix epoch, or a
-// later one, for Engine.SetTold.
+// later time, for Engine.SetTold.
 func (n *Snapshot) Told() int64 { return n.told }
 
-// Keys returns the number of keys in all shards, including expired ones.
+// Keys returns the number of keys in all shards, including expired keys.
 func (n *Snapshot) Keys() int64 { return n.keys }
 
 // Next appends the next block of a shard to dst, in the format that Load reads. ok is
@@ -99,10 +99,10 @@ func (n *Snapshot) Keys() int64 { return n.keys }
 // the number of the shard, as a hash does: blocks are in the order of the hashes of their
 // keys, except for the keys of a page that is in two blocks.
 //
-// A block has 8 to 16 KB. The last of a shard may be shorter, and a block that ends with
-// a key of LOG or LEASE is longer by all of the key's entries or holders. Cost: the shard
-// is locked for one page of about 60 keys at a time, for a microsecond, and for one key
-// with entries or holders, about 10 ns for each of them.
+// A block has 8 to 16 KB. The last of a shard may be shorter, and a block that ends with a
+// key of LOG or LEASE is longer by all of the key's entries or holders. Cost: the shard is
+// locked for a page of about 60 keys at a time, for a microsecond, and for one key with
+// entries or holders, about 10 ns for each of them.
 func (n *Snapshot) Next(shard int, dst []byte) (block []byte, first uint64, ok bool) {
 	var (
 		e     = n.engine
@@ -136,10 +136,10 @@ func (n *Snapshot) Next(shard int, dst []byte) (block []byte, first uint64, ok b
 }
 
 // A Snapshot is the state of an engine at the moment of a Freeze. It can be read once,
-// while the engine continues. A page of the table that is about to change is first
-// written into an image, unless it has been read; the reader takes unchanged pages from
-// the table and the others from their images. Entries of logs and holders are copied at
-// the first change to those of their key, contents of plain values page by page.
+// while the engine continues. A page of the table that is about to change is first written
+// into an image, unless it has been read; the reader takes unchanged pages from the table
+// and changed pages from their images. The entries of a log, and the holders of a lease,
+// are copied at the first change of any of them; contents of plain values page by page.
 //
 // Concurrency: each shard is read by one goroutine; different shards may be read in
 // parallel. Cost: the images need as much memory as the records of the pages that change

@@ -85,7 +85,7 @@ func (tr *tracer) op() engine.Op {
 	return op
 }
 
-// next returns a batch, a little later than the previous one.
+// next returns a batch, a little later than the previous batch.
 func (tr *tracer) next() *engine.Batch {
 	if tr.r.IntN(40) == 0 {
 		tr.ebb = !tr.ebb
@@ -136,7 +136,7 @@ func read(t *testing.T, n *engine.Snapshot) *reading {
 	return &reading{t: t, n: n, last: make([]uint64, n.Shards()), done: make([]bool, n.Shards()), buffer: []byte("in front")}
 }
 
-// next reads a block of a shard and reports whether there was one.
+// next reads a block of a shard and reports whether there was a block.
 func (r *reading) next(shard int) bool {
 	block, first, ok := r.n.Next(shard, r.buffer)
 	if !ok {
@@ -206,7 +206,7 @@ func (r *reading) load(rnd *rand.Rand, shards int) *engine.Engine {
 	return e
 }
 
-// sameAnswers compares two engines of the same seed by all answers about keys at one
+// sameAnswers compares two engines of the same seed by all answers about keys at the same
 // time, and by their answers from then on.
 func sameAnswers(t *testing.T, name string, tr *tracer, now engine.Instant, got, want *engine.Engine) {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 )
 
 // Bounds of the sources of an engine. Above MaxSources or MaxSourcesBytes the sources learned first
-// are dropped. From level 2 on, flushed sources are dropped before the others.
+// are dropped. From level 2 on, flushed sources are dropped first.
 const (
 	MaxSourceBytes  = 1 << 20
 	MaxSources      = 10_000
@@ -38,7 +38,7 @@ type Source struct {
 
 	name    sourceName
 	most    atomic.Int64 // steps of the longest run
-	order   uint64       // number of the sources learned so far, this one included
+	order   uint64       // number of the sources learned so far, this source included
 	flushed bool
 }
 
@@ -130,8 +130,8 @@ func (m *sources) texts(dst []blockText) []blockText {
 	return dst
 }
 
-// flushLevel is the level of batches from which flushed sources are dropped first. A Learn of a
-// text is always logged with the level of a call of its batch.
+// flushLevel is the first level of batches that drops flushed sources first. A Learn of a text
+// is always logged with the level of a call of its batch.
 const flushLevel = 2
 
 // apply applies a Learn of a batch with this level; 0: the newest. It reports whether it changed
@@ -196,7 +196,7 @@ func (m *sources) set(at int, s *Source, flushed bool) (changed bool) {
 	return true
 }
 
-// search returns the index in list of an order, or at which it would be.
+// search returns the index in list of an order, or the index to insert it at.
 func (m *sources) search(order uint64) (at int, found bool) {
 	return slices.BinarySearchFunc(m.list, order, func(x *Source, order uint64) int { return cmp.Compare(x.order, order) })
 }

@@ -74,7 +74,7 @@ func TestFlushedSources(t *testing.T) {
 	}
 }
 
-// TestSourceNamed finds a source by its name, also while others come and go.
+// TestSourceNamed finds a source by its name, also while other sources come and go.
 func TestSourceNamed(t *testing.T) {
 	e := engine.New(engine.Options{})
 	flush := func() {
@@ -176,7 +176,7 @@ func TestSnapshotOfSources(t *testing.T) {
 	}
 }
 
-// TestLearnAndDo learns a source and reads a key in one moment.
+// TestLearnAndDo learns a source and reads a key at the same moment.
 func TestLearnAndDo(t *testing.T) {
 	e := engine.New(engine.Options{Commands: toy{}})
 	for _, atomic := range []bool{false, true} {
@@ -191,8 +191,8 @@ func TestLearnAndDo(t *testing.T) {
 	}
 }
 
-// TestFlushedSourcesGivePlaces fills all places, flushes, and learns a source again, and then others
-// up to the bound of sources: all of them are known. At level 1 a source keeps its rank.
+// TestFlushedSourcesGivePlaces fills all places, flushes, and learns a source again, and then other
+// sources up to the bound of sources: all of them are known. At level 1 a source keeps its rank.
 func TestFlushedSourcesGivePlaces(t *testing.T) {
 	learnAt := func(e *engine.Engine, level uint8, text string) {
 		b := engine.Batch{Level: level, Ops: []engine.Op{{Kind: engine.Learn, ID: []byte(text)}}}

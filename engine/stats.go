@@ -3,7 +3,7 @@ package engine
 // Stats are totals since New, or since SetCounting, except for Keys, MemoryBytes and
 // ImageBytes, which are current values.
 type Stats struct {
-	Keys        int64 // including expired ones not yet forgotten
+	Keys        int64 // including expired keys not yet forgotten
 	MemoryBytes int64 // of the keys and all their data
 	ImageBytes  int64 // of an open Snapshot, additional
 	// Allowed and Denied count decisions by Alg. Read-only ops do not count.
@@ -44,8 +44,8 @@ const (
 )
 
 const (
-	// trackedKeys is the capacity in keys of the counters of all shards, and
-	// minTrackedKeys the minimum for one, which has room for the longest key.
+	// trackedKeys is the capacity in keys of the counters of all shards, and minTrackedKeys
+	// the minimum for a shard, which has room for the longest key.
 	trackedKeys    = 4096
 	minTrackedKeys = 16
 )

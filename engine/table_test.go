@@ -192,8 +192,8 @@ func bounded(t *testing.T, e *engine.Engine) {
 	}
 }
 
-// TestMemoryReject fills the memory: new keys are rejected, live ones keep their state
-// and are served, expired ones make space.
+// TestMemoryReject fills the memory: new keys are rejected, live keys keep their state and
+// are served, expired keys make space.
 func TestMemoryReject(t *testing.T) {
 	for _, shards := range []int{1, 16} {
 		e := engine.New(engine.Options{Shards: shards, MaxMemory: memory})

@@ -37,7 +37,7 @@ func (d *Document) appendTo(dst []byte) []byte {
 
 var errImpossibleDocument = errors.New("a document that can not be")
 
-// readDocument reads a document behind its mark.
+// readDocument reads a document after its mark.
 func (r *blockReader) readDocument(data []byte) (rest []byte, err error) {
 	head, data, ok := takeBytes(data, 1)
 	if !ok {
@@ -96,7 +96,7 @@ func (s *Source) appendTo(dst []byte) []byte {
 	return append(dst, s.Text...)
 }
 
-// readSource reads a source behind its mark.
+// readSource reads a source after its mark.
 func (r *blockReader) readSource(data []byte) (rest []byte, err error) {
 	order, data, ok := takeNumber(data, maxChange)
 	if !ok {

@@ -27,9 +27,9 @@ func (tx *Tx) DocumentsVersion(space Space) uint64 { return tx.e.DocumentsVersio
 // DocumentsBytes returns the number of bytes of the documents of a space.
 func (tx *Tx) DocumentsBytes(space Space) int { return tx.e.documents.of(space).bytes }
 
-// SetDocument sets the document of a name, in place of an earlier one. It returns an error, and
-// changes nothing, if that would exceed a bound. Requires: the call may touch any key, see
-// Commands.Keys. Cost: linear in the text, and in the documents of the space, about a
+// SetDocument sets the document of a name, in place of an earlier document. It returns an
+// error, and changes nothing, if that would exceed a bound. Requires: the call may touch any
+// key, see Commands.Keys. Cost: linear in the text, and in the documents of the space, about a
 // nanosecond each.
 func (tx *Tx) SetDocument(space Space, name, text string) error {
 	tx.entersAll()
@@ -51,8 +51,8 @@ func (tx *Tx) SetDocument(space Space, name, text string) error {
 	return nil
 }
 
-// DropDocument drops a document, and reports whether there was one. Requires and costs: as
-// for SetDocument.
+// DropDocument drops a document, and reports whether it existed. Requires and costs: as for
+// SetDocument.
 func (tx *Tx) DropDocument(space Space, name string) bool {
 	if tx.Document(space, name) == nil {
 		return false
@@ -69,8 +69,8 @@ func (tx *Tx) DropDocuments(space Space) {
 	}
 }
 
-// DropDocumentsFunc drops the documents of a space for which drop returns true, as one change.
-// Requires: there is one. Requires and costs: as for SetDocument.
+// DropDocumentsFunc drops the documents of a space that drop accepts, as a single change.
+// Requires: drop accepts a document. Requires and costs: as for SetDocument.
 func (tx *Tx) DropDocumentsFunc(space Space, drop func(*Document) bool) {
 	tx.entersAll()
 	tx.writes()
@@ -113,7 +113,7 @@ func (e *Engine) Source(id SourceID) *Source { return e.sources.get(id) }
 // nil. Cost: a comparison if it was found lately, otherwise as Source.
 func (e *Engine) SourceNamed(name []byte) *Source { return known(e.sources.named(name)) }
 
-// SourceNamed is as that of the engine.
+// SourceNamed is the engine's SourceNamed.
 func (tx *Tx) SourceNamed(name []byte) *Source { return tx.e.SourceNamed(name) }
 
 // AnySourceNamed returns a source, flushed or not, or nil.

@@ -70,7 +70,7 @@ func TestTopTime(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
 		asked        Instant // when Top is asked
-		applied      Instant // when another op was applied before that; 0: none
+		applied      Instant // when another op was applied before that; 0: no other op
 		minute, hour bool    // whether it is listed
 	}{
 		{"at once", at, 0, true, true},

@@ -18,7 +18,7 @@ const (
 	traceLength = 900 * second
 )
 
-// A request is one request of a trace, in ns from its start.
+// A request is a request of a trace, in ns from its start.
 type request struct {
 	at  int64
 	key int
@@ -61,8 +61,8 @@ func byTime(all []request) []request {
 	return all
 }
 
-// TestTraces counts the decisions of the sliding and of the fixed counter that
-// differ from those of the exact log, each running on a state of its own.
+// TestTraces counts the decisions of the sliding and of the fixed counter that differ from
+// the decisions of the exact log, each running on a state of its own.
 func TestTraces(t *testing.T) {
 	testwait.Sequential(t)
 	for _, tt := range []struct {

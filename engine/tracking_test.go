@@ -46,7 +46,8 @@ func (t *tracker) apply(e *engine.Engine, origin int64, ops ...engine.Op) string
 	return strings.Join(t.changes, " ")
 }
 
-// TestChangesOfKinds applies an op of each kind that changes its key, and one that changes none.
+// TestChangesOfKinds applies an op of each kind that changes its key, and an op that changes no
+// key.
 func TestChangesOfKinds(t *testing.T) {
 	token := engine.Params{Alg: engine.Token, Limit: 2, Count: 1, Period: hour}
 	lease := engine.Params{Alg: engine.Lease, Limit: 2, Period: hour}
@@ -115,7 +116,8 @@ func TestChangesOfKinds(t *testing.T) {
 	}
 }
 
-// TestChangesOfGroups: all keys of a group that passes are told, and none of one that is denied.
+// TestChangesOfGroups: all keys of a group that passes are told, and no key of a group that is
+// denied.
 func TestChangesOfGroups(t *testing.T) {
 	op := func(key string, limit int64) engine.Op {
 		return engine.Op{Kind: engine.Take, Key: []byte(key), N: 1, Params: engine.Params{Alg: engine.Token, Limit: limit, Count: 1, Period: hour}}
@@ -169,8 +171,8 @@ func TestChangesWhenEvicted(t *testing.T) {
 	}
 }
 
-// TestChangesAreBounded: too many changes become one of all keys, those without clients are not
-// noted, and another state changes all keys.
+// TestChangesAreBounded: too many changes become a change of all keys, those without clients
+// are not noted, and another state changes all keys.
 func TestChangesAreBounded(t *testing.T) {
 	e, tr := engine.New(engine.Options{}), newTracker()
 	var ops []engine.Op

@@ -21,7 +21,7 @@ type Tx struct {
 type txCall struct {
 	e       *Engine
 	key     []byte    // of the op
-	only    *shard    // the entered shard if it is only one
+	only    *shard    // the entered shard if only one is entered
 	entered *shardSet // the entered shards otherwise
 	notices *Notices
 	// The cell of the shard holds has the record at place, if there were no moves since.
@@ -57,7 +57,7 @@ type txState struct {
 }
 
 // An Entry is a key in a Tx, there or not. It is valid until the Tx ends, but an entry that
-// was not there stays so: after a Put use the one that it returns.
+// was not there stays so: after a Put use the entry that Put returns.
 type Entry struct {
 	place
 	shard *shard
@@ -96,7 +96,7 @@ func (tx *Tx) run(c *Call) (changed bool) {
 // Now returns the time of the batch.
 func (tx *Tx) Now() Instant { return tx.now }
 
-// AddHeavy counts steps of a call beyond those of a light one, if n is positive.
+// AddHeavy counts steps of a call beyond the steps of a light call, if n is positive.
 func (tx *Tx) AddHeavy(n int64) { tx.e.AddHeavy(n) }
 
 // AddWork counts work of a command beyond its words and its answer, n elements visited, so that
@@ -142,8 +142,8 @@ func (tx *Tx) Level() uint8 {
 func (tx *Tx) Tight() bool { return tx.tight }
 
 // Random returns the random generator of the call. Its seed follows from the time of the batch, the
-// call's first key and Call.Micros. At level 1 Micros is not used, so calls of one batch draw the
-// same numbers.
+// call's first key and Call.Micros. At level 1 Micros is not used, so calls of the same batch draw
+// the same numbers.
 func (tx *Tx) Random() *Random {
 	if !tx.seeded {
 		key, own := tx.e.secrets.random, uint64(tx.micros)*ownSeed
@@ -159,9 +159,9 @@ func (tx *Tx) Random() *Random {
 // seed.
 const ownSeed = 0xd1b54a32d192ed03
 
-// Find returns the entry of a key of the call's database, and whether there is a live one,
-// of any algorithm or type. Requires: the shard of the key was entered, as it is for the
-// keys that Commands.Keys named. The Entry refers to key.
+// Find returns the entry of a key of the call's database, and whether the key is live, of
+// any algorithm or type. Requires: the shard of the key was entered, as it is for the keys
+// that Commands.Keys named. The Entry refers to key.
 func (tx *Tx) Find(key []byte) (e Entry, found bool) {
 	e.key = key
 	k := tx.knownKey(key)
@@ -201,7 +201,7 @@ func (tx *Tx) hold(e *Entry) {
 	tx.holds, tx.holdsAt, tx.holdsFrom = e.shard, e.place, tx.moves
 }
 
-// forget makes an expired entry one that is not there.
+// forget removes e, an expired entry, unless tx only looks.
 func (tx *Tx) forget(e *Entry) {
 	if !tx.looking {
 		e.shard.remove(e.place)
@@ -247,8 +247,8 @@ func (tx *Tx) load(e *Entry) *cell {
 // was there.
 func (e Entry) Alg() Alg { return e.alg }
 
-// Expiry returns the expiry of a plain value in milliseconds since the Unix epoch, 0 for
-// none.
+// Expiry returns the expiry of a plain value in milliseconds since the Unix epoch, 0 for no
+// expiry.
 func (tx *Tx) Expiry(e Entry) int64 { return int64(tx.load(&e).state[0]) }
 
 // Reset returns the time until a limit is fully reset, or a plain value expires, or Never.
@@ -298,8 +298,8 @@ func (tx *Tx) changes(key []byte) {
 	}
 }
 
-// effectsBits are the bits of a shard's number in hashes for the sums of effects: those of 16 shards,
-// because logs contain such sums. So nodes with other numbers of shards agree with them.
+// effectsBits are the bits of a shard's number in hashes for the sums of effects: the bits for 16
+// shards, because logs contain such sums. So nodes with other numbers of shards agree with them.
 const effectsBits = 4
 
 // effectsHash returns the hash of a key for the sums of effects. hash is the hash of the key in the

@@ -2,9 +2,9 @@ package engine
 
 import "limitsrv/engine/values"
 
-// A cursor of an entry is one on an empty value if the entry is not there. It requires that
-// the entry has the row of the cursor otherwise. After changes the caller must pass the
-// cursor's Head to Keep, before it makes another cursor of that entry.
+// A cursor of an entry that is not there is on an empty value. It requires that the entry
+// has the row of the cursor otherwise. After changes the caller must pass the cursor's Head
+// to Keep, before it makes another cursor of that entry.
 
 // Hash returns a cursor of an entry.
 func (tx *Tx) Hash(e Entry) values.Hash { return e.shard.values.Hash(tx.head(&e)) }
@@ -25,8 +25,8 @@ func (tx *Tx) head(e *Entry) values.Head {
 	return tx.load(e).head()
 }
 
-// Keep stores the Head of a cursor that has changed, and returns the entry. One that was not
-// there gets the row and never expires; one without elements is dropped.
+// Keep stores the Head of a cursor that has changed, and returns the entry. An entry that
+// was not there gets the row and never expires. An entry without elements is dropped.
 func (tx *Tx) Keep(e Entry, row Alg, h values.Head) Entry {
 	tx.changes(e.key)
 	s := e.shard

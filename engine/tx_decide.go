@@ -24,7 +24,7 @@ func (tx *Tx) Decide(b *Batch) {
 
 // decide applies op from, or the group that ends before to.
 func (tx *Tx) decide(b *Batch, from, to int) {
-	full := tx.e.shards[b.scratch.shards[from]].full // as that of all shards of the call
+	full := tx.e.shards[b.scratch.shards[from]].full // as full is in all shards of the call
 	b.Full = full || tx.tight
 	for i := from; i < to; i++ {
 		s := &tx.e.shards[b.scratch.shards[i]]

@@ -14,7 +14,8 @@ type Number struct {
 	at    int // offset of the record
 }
 
-// Number returns the live INT of a key, or nil if there is none: Find tells why. Requires: as Find.
+// Number returns the live INT of a key, or nil if there is no INT: Find tells why. Requires: as
+// Find.
 func (tx *Tx) Number(key []byte) *Number {
 	n, k := &tx.number, tx.knownKey(key)
 	slot := 0

@@ -129,7 +129,7 @@ func call(b *engine.Batch, db uint8, command uint16, args ...string) {
 	}
 }
 
-// do applies one call and returns its answer.
+// do applies a call and returns its answer.
 func do(e *engine.Engine, now engine.Instant, command uint16, args ...string) string {
 	var b engine.Batch
 	call(&b, 0, command, args...)
@@ -205,7 +205,7 @@ func (m toyModel) do(now engine.Instant, db uint8, command uint16, args []string
 	return ""
 }
 
-// someText draws a string of a length at which rows begin and end, or a number.
+// someText draws a number, or a string with the first or last length of a row.
 func someText(r *rand.Rand) string {
 	if r.IntN(3) == 0 {
 		return strconv.FormatInt([]int64{0, 1, -1, math.MaxInt64, math.MinInt64, r.Int64N(1000)}[r.IntN(6)], 10)
@@ -213,9 +213,9 @@ func someText(r *rand.Rand) string {
 	return strings.Repeat(string('a'+rune(r.IntN(26))), []int{0, 1, 7, 8, 15, 16, 23, 24, 25, r.IntN(100), r.IntN(5000)}[r.IntN(11)])
 }
 
-// TestCalls applies calls in three databases to an engine, to one that replays only those
-// which changed something, and to a model; now and then the engine is frozen, and read
-// while the calls go on, and compared with one that loaded the snapshot.
+// TestCalls applies calls in three databases to an engine, to an engine that replays only
+// the calls that changed something, and to a model. Now and then the engine is frozen, and
+// read while the calls go on, and compared with an engine that loaded the snapshot.
 func TestCalls(t *testing.T) {
 	for seed := range uint64(12 / testwait.Slowdown()) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -436,7 +436,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// TestFlushDatabase drops the keys of one database.
+// TestFlushDatabase drops the keys of a database.
 func TestFlushDatabase(t *testing.T) {
 	for _, others := range []int{0, 500} {
 		e := engine.New(engine.Options{Shards: 2, Commands: toy{}})
@@ -459,8 +459,8 @@ func TestFlushDatabase(t *testing.T) {
 	}
 }
 
-// TestMakeRoom fills an engine with strings: those with an expiry are evicted, if that is
-// wanted, the others never.
+// TestMakeRoom fills an engine with strings: strings with an expiry are evicted, if that is
+// wanted, strings without an expiry never.
 func TestMakeRoom(t *testing.T) {
 	for _, tt := range []struct {
 		name          string

@@ -3,8 +3,8 @@ package engine
 import "limitsrv/engine/values"
 
 // Fits reports whether Put would store a value: always, unless the batch is Tight. Then the
-// key must exist, and the value must need no more memory than the present one. That follows
-// from the values alone.
+// key must exist, and the value must need no more memory than the present value. That
+// follows from the values alone.
 func (tx *Tx) Fits(e Entry, value []byte) bool {
 	if !tx.tight {
 		return true
@@ -33,10 +33,10 @@ func (c *cell) plainBytes() int {
 	return plainBytes(c.params.Alg, c.plainLen())
 }
 
-// Put stores a string, and an expiry in milliseconds since the Unix epoch, 0 for none, in
-// place of the entry's state, and returns the entry. ok is false, and nothing is changed,
-// unless the value Fits. Requires: value is at most MaxValueBytes long; the expiry is not
-// past.
+// Put stores a string, and an expiry in milliseconds since the Unix epoch, 0 for no expiry,
+// in place of the entry's state, and returns the entry. ok is false, and nothing is
+// changed, unless the value Fits. Requires: value is at most MaxValueBytes long; the expiry
+// is not past.
 func (tx *Tx) Put(e Entry, value []byte, expiry int64) (put Entry, ok bool) {
 	if !tx.Fits(e, value) {
 		return e, false
@@ -109,8 +109,8 @@ func (tx *Tx) replaceBlob(e Entry, value []byte, expiry uint64) {
 	tx.save(&e, true)
 }
 
-// grownPerElement is the number of bytes by which Write makes a string longer for the work of an
-// element. It is low because no words pay for them.
+// grownPerElement is the number of bytes that Write adds to a string for the work of an element.
+// It is low because no words pay for them.
 const grownPerElement = 16
 
 // Write overwrites the bytes of a string from an offset on, after zeros if it is shorter, and
@@ -152,7 +152,7 @@ func (tx *Tx) writeBlob(e Entry, at int, b []byte) bool {
 	return true
 }
 
-// save writes the cell to the entry's record, or to a new one. Requires: if it has a
+// save writes the cell to the entry's record, or to a new record. Requires: if it has a
 // record, that has the words of the cell's row, and is not counted as lasting.
 func (tx *Tx) save(e *Entry, inPlace bool) {
 	s := e.shard
@@ -189,7 +189,7 @@ func (s *shard) preserveCellTail(h uint64) {
 	}
 }
 
-// Expire sets the expiry of a plain value, 0 for none. Requires: it is not past.
+// Expire sets the expiry of a plain value, 0 for no expiry. Requires: it is not past.
 func (tx *Tx) Expire(e Entry, at int64) {
 	tx.changes(e.key)
 	c := tx.load(&e)

@@ -9,9 +9,9 @@ type Usage struct {
 	MaxLimit int64
 	// Period is the second parameter.
 	Period PeriodKind
-	// Summary, Complexity and Since are those of the command that takes permits. They are
-	// empty if permits are no numbers: leases have commands of their own, and penalty boxes
-	// have none.
+	// Summary, Complexity and Since describe the command that takes permits. They are empty
+	// if permits are no numbers: leases have commands of their own, and penalty boxes have
+	// no commands.
 	Summary, Complexity, Since string
 }
 
@@ -25,9 +25,9 @@ const (
 	Window
 	// CalendarWindow is a window of Period, or of a Calendar.
 	CalendarWindow
-	// TTL is a Period after which a lease ends unless it is renewed.
+	// TTL is the Period of a lease: it then ends unless it is renewed.
 	TTL
-	// Times are those of a Penalty.
+	// Times are the times of a Penalty.
 	Times
 )
 

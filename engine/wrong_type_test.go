@@ -75,7 +75,7 @@ func TestWrongType(t *testing.T) {
 	}
 }
 
-// TestWrongTypeInOneGroup checks a group in which two limits name one key with two
+// TestWrongTypeInOneGroup checks a group with two limits that name the same key with two
 // algorithms: the second is answered with the first.
 func TestWrongTypeInOneGroup(t *testing.T) {
 	e := engine.New(engine.Options{})

@@ -2,7 +2,7 @@
 // connection renders it for its protocol or a script takes it as values. It imports
 // values/numbers.
 //
-// An answer is one value. A value is a byte, its Kind, and its content:
+// An answer is a value. A value is a byte, its Kind, and its content:
 //
 //	Nil, False, True                nothing
 //	Integer                         signed varint
@@ -18,8 +18,8 @@
 // A NilArray is the Nil of an array, which RESP2 distinguishes. Pairs are an array of arrays of
 // two in RESP3, and of their values in turn in RESP2.
 //
-// The bytes of an Error begin with its code word; those of a Verbatim with its format, 3
-// bytes, and a colon.
+// The bytes of an Error start with its code word; the bytes of a Verbatim with its format,
+// 3 bytes, and a colon.
 //
 // The form is sent between nodes: kinds keep their numbers.
 package answer
@@ -75,7 +75,7 @@ func AppendBool(dst []byte, b bool) []byte {
 
 // AppendInt appends an Integer.
 func AppendInt(dst []byte, n int64) []byte {
-	if uint64(n) < 0x40 { // one byte
+	if uint64(n) < 0x40 { // a byte
 		return append(dst, byte(Integer), byte(n<<1))
 	}
 	return binary.AppendVarint(append(dst, byte(Integer)), n)
@@ -129,13 +129,13 @@ func AppendPairs(dst []byte, n int) []byte { return appendCount(dst, Pairs, n) }
 func AppendPair(dst []byte) []byte { return append(dst, byte(Pair)) }
 
 func appendCount(dst []byte, k Kind, n int) []byte {
-	if uint(n) < 0x80 { // one byte
+	if uint(n) < 0x80 { // a byte
 		return append(dst, byte(k), byte(n))
 	}
 	return binary.AppendUvarint(append(dst, byte(k)), uint64(n))
 }
 
-// A Value is one value of an answer. Of an Array, Map or Set it is the start.
+// A Value is a value of an answer. Of an Array, Map or Set it is the start.
 type Value struct {
 	Kind   Kind
 	Int    int64   // of an Integer
@@ -147,7 +147,8 @@ type Value struct {
 // IsError reports whether an answer is an Error.
 func IsError(answer []byte) bool { return len(answer) > 0 && Kind(answer[0]) == Error }
 
-// TakeInt takes an Integer off an answer, if it begins with one: the most usual value.
+// TakeInt takes an Integer off an answer, if it starts with an Integer: the most usual
+// value.
 func TakeInt(data []byte) (n int64, rest []byte, ok bool) {
 	if len(data) == 0 || Kind(data[0]) != Integer {
 		return 0, data, false
@@ -162,7 +163,7 @@ func TakeInt(data []byte) (n int64, rest []byte, ok bool) {
 	return n, data[1+size:], true
 }
 
-// TakeBulk takes a Bulk off an answer, if it begins with one of less than 128 bytes.
+// TakeBulk takes a Bulk off an answer, if it starts with a text of less than 128 bytes.
 func TakeBulk(data []byte) (b, rest []byte, ok bool) {
 	if len(data) < 2 || Kind(data[0]) != Bulk || data[1] >= 0x80 || int(data[1]) > len(data)-2 {
 		return nil, data, false
@@ -171,8 +172,8 @@ func TakeBulk(data []byte) (b, rest []byte, ok bool) {
 	return data[2:end:end], data[end:], true
 }
 
-// Next takes the first value off an answer. ok is false if data does not begin with one.
-// It does not check the values within.
+// Next takes the first value off an answer. ok is false if data does not start with a
+// value. It does not check the values within.
 func Next(data []byte) (v Value, rest []byte, ok bool) {
 	if len(data) == 0 || data[0] >= byte(kinds) {
 		return v, nil, false
@@ -227,7 +228,7 @@ func Next(data []byte) (v Value, rest []byte, ok bool) {
 // MaxDepth bounds the values around a value.
 const MaxDepth = 32
 
-// Valid reports whether data is one whole answer. Cost: linear; no allocation.
+// Valid reports whether data is a single whole answer. Cost: linear; no allocation.
 func Valid(data []byte) bool {
 	rest, ok := skip(data, 0)
 	return ok && len(rest) == 0

@@ -77,7 +77,7 @@ func FuzzValid(f *testing.F) {
 	})
 }
 
-// TestShortValues compares integers and lengths of one byte, and those beside them, with the
+// TestShortValues compares integers and lengths of a byte, and those beside them, with the
 // general form.
 func TestShortValues(t *testing.T) {
 	for n := -200; n <= 200; n++ {

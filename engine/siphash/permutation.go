@@ -27,7 +27,7 @@ func (p Permutation) Map(x uint64) uint64 { return p.apart(p.encrypt, x) }
 // Invert returns the number that Map maps to y.
 func (p Permutation) Invert(y uint64) uint64 { return p.apart(p.decrypt, y) }
 
-// apart applies one direction of the network to x, but maps 0 to 0. The number that the network
+// apart applies a direction of the network to x, but maps 0 to 0. The number that the network
 // maps to 0 gets the image of 0.
 func (p Permutation) apart(direction func(uint64) uint64, x uint64) uint64 {
 	if x &= 1<<(2*p.half) - 1; x == 0 {

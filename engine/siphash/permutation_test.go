@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestPermutation maps all numbers of few bits, and random ones of more.
+// TestPermutation maps all numbers of few bits, and random numbers of more bits.
 func TestPermutation(t *testing.T) {
 	for _, n := range []uint{2, 4, 16} {
 		p, seen := NewPermutation(KeyFor([16]byte{1}, "test"), n), map[uint64]bool{}

@@ -1,5 +1,5 @@
-// Package siphash has the hash of keys, holders and members: a keyed one, so that colliding
-// ones can not be constructed.
+// Package siphash has the hash of keys, holders and members. It is keyed, so that colliding
+// keys can not be constructed.
 package siphash
 
 import (
@@ -42,7 +42,7 @@ func (k Key) Sum(b []byte) uint64 {
 	v0, v1 := k.k0^0x736f6d6570736575, k.k1^0x646f72616e646f6d
 	v2, v3 := k.k0^0x6c7967656e657261, k.k1^0x7465646279746573
 	last := uint64(len(b)) << 56
-	if len(b) >= 8 { // the bytes behind the last whole word are the upper ones of the last eight
+	if len(b) >= 8 { // the bytes after the last whole word are the upper bytes of the last eight
 		last |= binary.LittleEndian.Uint64(b[len(b)-8:]) >> (64 - 8*(len(b)%8))
 		for len(b) >= 8 {
 			m := binary.LittleEndian.Uint64(b)

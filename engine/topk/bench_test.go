@@ -37,7 +37,7 @@ func BenchmarkCount(b *testing.B) {
 	}
 }
 
-// BenchmarkRotate ends an interval in which a full number of new keys was counted.
+// BenchmarkRotate ends an interval with a full number of new keys.
 func BenchmarkRotate(b *testing.B) {
 	var (
 		p   = New(256, longestKey)

@@ -2,22 +2,21 @@ package topk
 
 import "slices"
 
-// A Counter counts keys in bounded memory. It tracks some keys, each with a
-// count that is too high by at most a known error; every other key was seen at most
-// minCount times. A count costs one cell of the filter for most untracked keys, and one
-// probe of a table more for all others.
+// A Counter counts keys in bounded memory. It tracks some keys, each with a count that is
+// too high by at most a known error; every other key was seen at most minCount times. A
+// count costs a cell of the filter for most untracked keys, and another probe of a table
+// for all other keys.
 //
 // For any keys in any order, minCount is at most total divided by 3/4 of the capacity in
 // keys: see prune. Keys are identified by their hashes, which must be under a secret key.
-// Concurrency: one goroutine at a time.
+// Concurrency: not safe for concurrent use.
 //
-// Source: the counters are those of A. Metwally et al., "Efficient computation of
-// frequent and top-k elements in data streams", ICDT 2005. Dropping many at once, instead
-// of the lowest one each time, which would need an order maintained at every count, is
-// from D. Anderson et al., "A high-performance algorithm for identifying frequent items
-// in data streams", IMC 2017. The filter, which excludes rarely seen keys, is from N.
-// Homem and J. P. Carvalho, "Finding top-k elements in data streams", Information
-// Sciences 180, 2010.
+// Source: the counters are from A. Metwally et al., "Efficient computation of frequent and
+// top-k elements in data streams", ICDT 2005. Dropping many at once, instead of the lowest
+// each time, which would need an order maintained at every count, is from D. Anderson et
+// al., "A high-performance algorithm for identifying frequent items in data streams", IMC
+// 2017. The filter, which excludes rarely seen keys, is from N. Homem and J. P. Carvalho,
+// "Finding top-k elements in data streams", Information Sciences 180, 2010.
 type Counter struct {
 	total int64 // sum of all counts
 	// A cell of filter is an upper bound on the count of each untracked key with a hash
@@ -52,7 +51,7 @@ const (
 	filterShift = 16
 	// filterCells is the number of filter cells for each key of the capacity.
 	filterCells = 16
-	// trackedBit is a bit above all values to which a cell counts.
+	// trackedBit is a bit above all counts of a cell.
 	trackedBit = 1 << 15
 )
 
@@ -110,7 +109,7 @@ func (t *Counter) countPassed(h uint64, tag uint8, key []byte, scratch *Scratch)
 	t.track(h, tag, key, scratch)
 }
 
-// seek returns the slot of a hash, or the free slot in which to store it.
+// seek returns the slot of a hash, or a free slot to store it in.
 func (t *Counter) seek(h uint64) int {
 	slots := t.slots
 	for i := int(h >> (t.shift & 63)); ; i++ {

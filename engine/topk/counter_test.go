@@ -17,7 +17,7 @@ import (
 // longestKey is the length of the longest keys counted.
 const longestKey = 1024
 
-// hash returns the 64 bits by which a key is identified.
+// hash returns the 64 bits that identify a key.
 func hash(key []byte) uint64 {
 	h := fnv.New64a()
 	h.Write(key)

@@ -1,6 +1,6 @@
 // Package topk finds the keys that are counted most in the last minute and the last hour,
-// in bounded memory: Windows count the keys of one shard by time, and a Query adds up
-// those of several.
+// in bounded memory: Windows count the keys of one shard by time, and a Query adds up the
+// counts of several shards.
 //
 // Counts are estimates with known errors: a key was counted at most Count and at least
 // Count - Error times. With a capacity of k keys, and n counts in the span, every key

@@ -5,11 +5,11 @@ import "slices"
 // A list is the counts of some keys, in rows sorted by hash; every other key was seen
 // at most minCount times. total is the sum of all counts.
 //
-// Lists of disjoint times can be merged, and cut. As with a Counter, minCount is at
-// most total/n, where n is the lower of three quarters of the counters' capacity and the
-// smallest number of rows to which a list was cut, plus one. Proof: surplus (defined at
-// prune) is additive under merge; cut lowers it by at least (rows kept + 1) times the
-// increase of minCount.
+// Lists of disjoint times can be merged, and cut. As with a Counter, minCount is at most
+// total/n, where n is the lower of three quarters of the counters' capacity and the
+// smallest number of rows that a list was cut to, plus 1. Proof: surplus (defined at prune)
+// is additive under merge; cut lowers it by at least (rows kept + 1) times the increase of
+// minCount.
 //
 // Source: P. Agarwal et al., "Mergeable summaries", PODS 2012.
 type list struct {
@@ -27,7 +27,7 @@ type listRow struct {
 	tag          uint8
 }
 
-// avgKeyBytes is the average key length up to which the full number of keys fits.
+// avgKeyBytes is the largest average key length that lets the full number of keys fit.
 const avgKeyBytes = 64
 
 // Scratch is working memory for Windows; its content is not kept between calls.

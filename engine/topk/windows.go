@@ -30,7 +30,7 @@ const (
 //
 // counter counts the current interval. When an interval ends, its counts are kept for a
 // minute, and are added to the current block of five minutes, which is kept for an hour
-// after its end. Concurrency: one goroutine at a time.
+// after its end. Concurrency: not safe for concurrent use.
 type Windows struct {
 	end        int64 // of the current interval
 	counter    Counter
@@ -68,7 +68,7 @@ func (p *Windows) Current(now int64, scratch *Scratch) *Counter {
 // Last returns the counter of the last call of Current, to Prefetch.
 func (p *Windows) Last() *Counter { return &p.counter }
 
-// rotate ends the current interval and begins the one of now.
+// rotate closes the current interval and opens the interval that contains now.
 func (p *Windows) rotate(now int64, scratch *Scratch) {
 	if p.end == 0 {
 		p.counter = newCounter(p.keys)

@@ -13,7 +13,7 @@ import (
 	"limitsrv/internal/testing/testwait"
 )
 
-// A sighting is one count of a model.
+// A sighting is a count of a model.
 type sighting struct {
 	at  int64
 	key string

@@ -61,8 +61,8 @@ func BenchmarkHash(b *testing.B) {
 	}
 }
 
-// BenchmarkWindow does the changes of a sliding window: the oldest member goes, a new one
-// comes, and the others are counted.
+// BenchmarkWindow does the changes of a sliding window: the oldest member goes, a new
+// member comes, and all members are counted.
 func BenchmarkWindow(b *testing.B) {
 	for _, n := range benchSizes {
 		s := New(testSeed)

@@ -35,8 +35,8 @@ func setChunkSpan(b []byte, start, end, count int) {
 	binary.LittleEndian.PutUint16(b[12:], uint16(count))
 }
 
-// newChunk returns a chunk without entries, the first of which will be at an offset, in
-// the ring after r, or in one of its own if r is 0.
+// newChunk returns a chunk without entries, in the ring after r, or in a ring of its own if
+// r is 0. Its first entry will be at an offset.
 func (s *Store) newChunk(after blobRef, start int) blobRef {
 	r := s.alloc(chunkBytes)
 	setChunkSpan(s.edit(r), start, start, 0)
@@ -86,8 +86,8 @@ func (s *Store) releaseEntries(b []byte) {
 	}
 }
 
-// seekChunk returns the chunk of the entry after i others, or of the end, of a list of
-// count entries, with its number in the chunk, and the number of entries there.
+// seekChunk returns the chunk of entry i, or of the end, of a list of count entries, with
+// its number in the chunk, and the number of entries there.
 func (s *Store) seekChunk(first blobRef, i, count int) (r blobRef, in, n int) {
 	r = first
 	if i > count/2 {
@@ -126,7 +126,7 @@ func (l *List) unpack() {
 	s.release(old.blob())
 }
 
-// insertChunked adds an entry after i others.
+// insertChunked adds an entry as entry i.
 func (l *List) insertChunked(i int, entry []byte) { l.insertAt(l.seek(i), entry) }
 
 // insertAt adds an entry at a spot.
@@ -174,13 +174,13 @@ func moveEntries(b []byte, to int) int {
 	return to
 }
 
-// hasRoom reports whether another chunk next to one has room for n bytes.
+// hasRoom reports whether the chunk before or after r has room for n bytes.
 func (s *Store) hasRoom(r blobRef, n int) bool {
 	start, end, _ := chunkSpan(s.view(r))
 	return end-start+n <= maxMerged
 }
 
-// insertBefore adds an entry before those of a chunk without room.
+// insertBefore adds an entry before the entries of a chunk without room.
 func (l *List) insertBefore(r blobRef, entry []byte) {
 	s := l.store
 	prev := chunkPrev(s.view(r))
@@ -194,7 +194,7 @@ func (l *List) insertBefore(r blobRef, entry []byte) {
 	l.insertAt(spot{prev, end}, entry)
 }
 
-// insertAfter adds an entry after those of a chunk without room.
+// insertAfter adds an entry after the entries of a chunk without room.
 func (l *List) insertAfter(r blobRef, entry []byte) {
 	s := l.store
 	next := chunkNext(s.view(r))

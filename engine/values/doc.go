@@ -8,15 +8,15 @@
 //	memory        pages of slots, without a Go pointer for each object; copies on write
 //	texts         byte strings of any length, in pieces of 32 KB
 //	elements      the stored form of a field, member or entry; integers are short
-//	packed, ints  small collections: one sequence of elements in one blob
+//	packed, ints  small collections: a single sequence of elements in one blob
 //	tree, walk    large hashes, sets and sorted sets: B+ trees with counts, by hash and
 //	              by score
 //	chunks        large lists: a ring of chunks of 4 KB
 //	strings, hashes, sets, sortedsets, ranges, lists    the cursors
 //	snapshot, parse                                     the form of contents in snapshots
 //
-// A collection is packed up to the sizes at which Redis packs it, and large from then on
-// until it is empty, so that Ref.Encoding gives the name that OBJECT ENCODING has.
+// A collection is packed up to the sizes that Redis packs, and large from then on until it
+// is empty, so that Ref.Encoding gives the name that OBJECT ENCODING has.
 //
 // # Promises
 //
@@ -31,7 +31,7 @@
 //     leaves of mostly below 2 KB. The exceptions name their cost.
 //   - No operation on small values allocates Go memory once the Store has grown.
 //   - Pages are released when they are empty. Bytes is exact, and 0 without contents.
-//   - A frozen Store shows the contents of one moment, while the origin changes, in
+//   - A frozen Store shows the contents of a single moment, while the origin changes, in
 //     parallel and without a lock.
 //   - Parse takes arbitrary bytes and accepts only contents that Append could have written.
 package values

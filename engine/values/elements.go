@@ -16,11 +16,11 @@ import (
 //	0 to 127      a text of so many bytes
 //	128 to 191    a text of (tag-128)<<8 + the next byte
 //	193 to 200    an integer in tag-192 bytes, low byte first
-//	208           a longer text, or one beyond maxLeafText in a tree: its blob and
+//	208           a longer text, or a text beyond maxLeafText in a tree: its blob and
 //	              length, 4 bytes each
 //
 // A text that is an integer is stored as an integer if that is shorter, so that equal
-// elements have equal bytes, except those of tag 208.
+// elements have equal bytes, except elements of tag 208.
 const (
 	tagText      = 128
 	tagInt       = 192
@@ -185,7 +185,8 @@ func (e Element) Len() int {
 	return len(e.text)
 }
 
-// Int returns the integer that the element is the text of, if it is one.
+// Int returns the integer that the element is the text of. ok is false if it is another
+// text.
 func (e Element) Int() (n int64, ok bool) {
 	switch e.form {
 	case integer:
@@ -213,7 +214,7 @@ func (e Element) Append(dst []byte) []byte {
 	return append(dst, e.text...)
 }
 
-// Equal reports whether the bytes are those of b.
+// Equal reports whether the element has the bytes of b.
 func (e Element) Equal(b []byte) bool {
 	switch e.form {
 	case integer:

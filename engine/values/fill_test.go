@@ -45,8 +45,8 @@ func expectEmpty(t *testing.T, stores ...*Store) {
 	}
 }
 
-// TestFill: sets and sorted sets that are filled at once are those of changes one by one, and can be
-// changed, and freed, like those.
+// TestFill: sets and sorted sets that are filled at once equal sets that are changed one by one, and
+// can be changed, and freed, like them.
 func TestFill(t *testing.T) {
 	r := testRandom(t)
 	for _, n := range []int{MinFilled, MinFilled + 1, filledCount * filledCount, filledCount*filledCount + 1, 3000, 5000} {

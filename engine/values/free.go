@@ -23,7 +23,7 @@ func (s *Store) changedBy(n int) uint64 {
 }
 
 // Free frees the contents of a value. Cost: at once for a few hundred elements, or a text;
-// the others are freed by later changes, some each, and by Collect.
+// further elements are freed by later changes, some each, and by Collect.
 func (s *Store) Free(h Head) {
 	r := h.Ref
 	if r.blob() == 0 {

@@ -3,8 +3,9 @@ package values
 // A Hash is a cursor on a hash. Its functions that change the hash change Head, which the
 // owner must then keep. Arguments must not be memory of the Store.
 //
-// Fields are in the order of insertion up to 128 fields, all of them and their values of
-// up to 64 bytes, and in the order of their hashes once that was exceeded.
+// Fields are in the order of insertion while the hash has at most 128 fields, and no field
+// or value has more than 64 bytes. Once that was exceeded, fields are in the order of their
+// hashes.
 type Hash struct {
 	store *Store
 	Head
@@ -99,8 +100,8 @@ func (h *Hash) setInTree(field, value []byte) (added bool) {
 	return added
 }
 
-// Reserve stores the hash for so many more fields. From 129 on, it is stored as a large
-// one.
+// Reserve stores the hash for so many more fields. From 129 fields on, it is stored as a
+// large hash.
 func (h *Hash) Reserve(fields int) {
 	if fields > maxPacked && (h.Ref == 0 || h.Ref.form() == hashPacked) {
 		h.unpack()
@@ -162,8 +163,7 @@ func (h *Hash) Delete(field []byte) bool {
 	return true
 }
 
-// At returns the field after i others. Requires: it exists. Cost: O(Count) if packed, at
-// most 128 steps.
+// At returns field i. Requires: it exists. Cost: O(Count) if packed, at most 128 steps.
 func (h *Hash) At(i int) (field, value Element) {
 	s := h.store
 	if h.Ref.form() == hashTree {

@@ -103,7 +103,8 @@ func TestHashEncodings(t *testing.T) {
 	}
 }
 
-// TestHashScan expects of scans that add and delete fields that all others are visited.
+// TestHashScan makes scans that add and delete fields, and expects them to visit all other
+// fields.
 func TestHashScan(t *testing.T) {
 	r := testRandom(t)
 	s := New(testSeed)

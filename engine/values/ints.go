@@ -7,7 +7,7 @@ import "math"
 
 const intsHead = 1
 
-// intWidth returns the number of bytes in which a set stores n.
+// intWidth returns the number of bytes that a set stores n in.
 func intWidth(n int64) int {
 	switch {
 	case n >= math.MinInt16 && n <= math.MaxInt16:
@@ -18,7 +18,7 @@ func intWidth(n int64) int {
 	return 8
 }
 
-// intAt returns the integer after i others.
+// intAt returns integer i.
 func intAt(b []byte, i int) int64 {
 	width := int(b[0])
 	return readInt(b, intsHead+i*width, width)

@@ -9,7 +9,7 @@ import (
 )
 
 // TestLawOfObservation makes the same changes to values in Stores with other contents and
-// histories, one of which is restored from snapshots and frozen meanwhile, and expects
+// histories. One Store is restored from snapshots and frozen meanwhile. The test expects
 // the same elements, orders and snapshots.
 func TestLawOfObservation(t *testing.T) {
 	r := testRandom(t)

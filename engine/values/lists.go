@@ -17,9 +17,9 @@ type List struct {
 // List returns a cursor on the list of h, which may be empty.
 func (s *Store) List(h Head) List { return List{s, h} }
 
-// A packed list is its size as Redis counts it, in 2 bytes, and its entries. An entry is
-// an element and the length of that: one byte up to maxBack, else two, low byte first,
-// and backMark.
+// A packed list is its size as Redis counts it, in 2 bytes, and its entries. An entry is an
+// element and the length of that: a byte up to maxBack, else two, low byte first, and
+// backMark.
 const (
 	listHead     = 2
 	maxBack      = 253
@@ -95,9 +95,9 @@ func redisBytes(e Element) int {
 	return n + 3
 }
 
-// Reserve must be called before entries with so many bytes, all together, are added at
-// once or put in place of others: the list becomes chunks if with them it would be larger
-// than 8 KB as Redis counts it.
+// Reserve must be called before entries with so many bytes, all together, are added at once
+// or replace other entries: the list becomes chunks if with them it would be larger than 8
+// KB as Redis counts it.
 func (l *List) Reserve(bytes int) {
 	if l.Ref.form() != listChunks && l.redisSize()+bytes > maxPackedList {
 		l.unpack()
@@ -117,7 +117,7 @@ func (l *List) addRedisSize(n int) {
 	binary.LittleEndian.PutUint16(b, uint16(int(binary.LittleEndian.Uint16(b))+n))
 }
 
-// A spot is the offset of an entry, or of the end of one, in a packed list or a chunk.
+// A spot is the offset of the start or the end of an entry, in a packed list or a chunk.
 type spot struct {
 	blob blobRef
 	at   int
@@ -133,7 +133,7 @@ func (l *List) span(r blobRef) (b []byte, start, end int) {
 	return b, start, end
 }
 
-// seek returns the spot of the entry after i others, or of the end.
+// seek returns the spot of entry i, or of the end.
 func (l *List) seek(i int) spot {
 	r := l.Ref.blob()
 	n := l.Count
@@ -155,15 +155,15 @@ func (l *List) seek(i int) spot {
 	return spot{r, at}
 }
 
-// At returns the entry after i others. Requires: it exists. Cost: a step for each chunk of
-// 4 KB, and for each entry in its chunk, from the nearer end.
+// At returns entry i. Requires: it exists. Cost: a step for each chunk of 4 KB, and for
+// each entry in its chunk, from the nearer end.
 func (l *List) At(i int) Element {
 	p := l.seek(i)
 	return l.store.element(l.store.view(p.blob)[p.at:])
 }
 
-// Insert adds an entry after i others. Requires: i <= Count. Cost: as At, and for a packed
-// list one copy of the bytes after the entry.
+// Insert adds an entry as entry i. Requires: i <= Count. Cost: as At, and for a packed list
+// one copy of the bytes after the entry.
 func (l *List) Insert(i int, b []byte) {
 	s := l.store
 	l.Change = s.changed()
@@ -194,7 +194,7 @@ func (l *List) insert(i int, entry []byte) {
 	l.addRedisSize(size)
 }
 
-// Delete removes the entry after i others. Requires: it exists. Cost: as Insert.
+// Delete removes entry i. Requires: it exists. Cost: as Insert.
 func (l *List) Delete(i int) {
 	s := l.store
 	l.Change = s.changed()
@@ -217,7 +217,7 @@ func (l *List) Delete(i int) {
 	l.Count--
 }
 
-// Set replaces the entry after i others. Requires: it exists. Cost: as Insert.
+// Set replaces entry i. Requires: it exists. Cost: as Insert.
 func (l *List) Set(i int, b []byte) {
 	s := l.store
 	l.Change = s.changed()
@@ -270,7 +270,7 @@ func (l *List) cutPacked(from, to int) {
 	l.Ref = s.splice(l.Ref, from, to-from, nil)
 }
 
-// RemoveEqual removes n entries that are equal to b, the first ones; the last ones if n is
+// RemoveEqual removes the first n entries that are equal to b; the last -n if n is
 // negative; all if n is 0. It returns their number. Cost: O(Count).
 func (l *List) RemoveEqual(b []byte, n int) (removed int) {
 	if l.Count == 0 {
@@ -313,7 +313,7 @@ func (l *List) RemoveEqual(b []byte, n int) (removed int) {
 // cutting is the removal of entries that are equal to a text.
 type cutting struct {
 	equal []byte
-	skip  int // equal entries to keep before the others
+	skip  int // equal entries to keep before the removed entries
 	left  int // entries to remove
 	size  int // of those removed, as Redis counts it
 	count int // of those removed
@@ -327,7 +327,7 @@ type ListWalk struct {
 	reverse bool
 }
 
-// Walk visits all entries from one on, forwards.
+// Walk visits all entries from entry i on, forwards.
 func (l *List) Walk(i int) ListWalk {
 	w := ListWalk{list: *l, left: l.Count - i}
 	if w.left > 0 {
@@ -336,7 +336,7 @@ func (l *List) Walk(i int) ListWalk {
 	return w
 }
 
-// WalkBack visits all entries from one on, backwards.
+// WalkBack visits all entries from entry i on, backwards.
 func (l *List) WalkBack(i int) ListWalk {
 	w := ListWalk{list: *l, left: i + 1, reverse: true}
 	if w.left > 0 {

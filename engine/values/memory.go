@@ -4,16 +4,16 @@ import (
 	"slices"
 )
 
-// memory holds byte strings of any content, called blobs. A blob is in a slot of a page
-// of slots of one size, or, beyond maxSlot, has a page of its own. The garbage collector
-// scans only the heads of the pages, in chunks, and none of the blobs.
+// memory holds byte strings of any content, called blobs. A blob is in a slot of a page of
+// slots of one size, or, beyond maxSlot, has a page of its own. The garbage collector scans
+// only the heads of the pages, in chunks, and no blobs.
 //
 // A freeze shares all pages and heads with a frozen memory. A page, or a chunk of heads,
 // is copied before its first change after the freeze, so that the frozen memory never
 // changes and needs no lock.
 //
-// Cost: alloc and release are O(1). A first change to a page after a freeze copies the
-// page and the chunk of its head: 10 KB for pages of slots, at most 34 KB for others.
+// Cost: alloc and release are O(1). A first change to a page after a freeze copies the page
+// and the chunk of its head: 10 KB for pages of slots, at most 34 KB for other pages.
 type memory struct {
 	dir     []*headChunk
 	fresh   pageNumber // the first number that was never used
@@ -25,7 +25,7 @@ type memory struct {
 	used    int64 // of the slots in use
 
 	epoch  uint32 // number of freezes so far
-	shared uint32 // pages with an older epoch are shared with a frozen memory; 0: none
+	shared uint32 // pages with an older epoch are shared with a frozen memory; 0: no pages
 	copied int64  // bytes that only the frozen memory uses
 }
 
@@ -65,8 +65,8 @@ const (
 	aloneClass     = uint8(len(slotSizes))
 )
 
-// slotSizes are the sizes of slots by class. From 136 on they are the largest multiples
-// of slotStep of which a number fits into a page.
+// slotSizes are the sizes of slots by class. From 136 on each is the largest multiple of
+// slotStep that fits a number of times into a page.
 var slotSizes = [...]uint32{
 	16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128,
 	136, 144, 152, 160, 168, 176, 184, 192, 208, 224, 240, 256, 288, 320, 352, 384, 448, 512, 584, 680, 744,
@@ -198,7 +198,7 @@ func (m *memory) release(r blobRef) {
 	m.dropPage(number, h)
 }
 
-// addPage adds a page with one buffer.
+// addPage adds a page with a buffer.
 func (m *memory) addPage(buf []byte, class uint8, size uint32) pageNumber {
 	number := m.unused
 	if number != 0 {

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestMove makes the same changes to a value in one Store and to one that moves between others,
-// which are frozen at times, and expects the same elements. A frozen Store shows what it showed
-// before the value moved, and no memory is left at the end.
+// TestMove makes the same changes to a value in a Store and to a value that moves between other
+// Stores, which are frozen at times, and expects the same elements. A frozen Store shows what
+// it showed before the value moved, and no memory is left at the end.
 func TestMove(t *testing.T) {
 	r := testRandom(t)
 	for k := range kinds {
@@ -98,7 +98,7 @@ func TestMoveEachForm(t *testing.T) {
 	}
 }
 
-// TestMoveOfLongTexts moves texts beyond a page of slots with their pages, and those of members
+// TestMoveOfLongTexts moves texts beyond a page of slots with their pages, and texts of members
 // of sorted sets once for both trees.
 func TestMoveOfLongTexts(t *testing.T) {
 	s, other := New(testSeed), New(testSeed)

@@ -1,13 +1,13 @@
 package values
 
-// A small value is packed: its elements lie in one blob one after the other, in the order
-// of insertion, or in a sorted set by score and member.
+// A small value is packed: its elements lie in a single blob, in the order of insertion, or
+// in a sorted set by score and member.
 
 // packed returns the bytes of a packed sequence, for reading only.
 func (s *Store) packed(r Ref) []byte { return s.view(r.blob())[:r.length()] }
 
-// splice replaces del bytes at an offset of a packed sequence by others. A sequence
-// without bytes has no blob.
+// splice replaces del bytes at an offset of a packed sequence by ins. A sequence without
+// bytes has no blob.
 func (s *Store) splice(r Ref, at, del int, ins []byte) Ref {
 	n := r.length()
 	to := n - del + len(ins)
@@ -25,7 +25,7 @@ func (s *Store) splice(r Ref, at, del int, ins []byte) Ref {
 	return makeRef(r.form(), to, blob)
 }
 
-// spliceBlob replaces del of the n bytes of a blob at an offset by others, and returns the
+// spliceBlob replaces del of the n bytes of a blob at an offset by ins, and returns the
 // blob, which may be another. Something must be left. ins must not be memory of the blob.
 func (m *memory) spliceBlob(r blobRef, n, at, del int, ins []byte) blobRef {
 	to := n - del + len(ins)
@@ -52,8 +52,8 @@ func (s *Store) encode(b []byte) []byte {
 	return s.scratch
 }
 
-// findElement returns the offset of an element in a sequence of them, step of which
-// belong together, the first being compared; -1 if it is not there.
+// findElement returns the offset of an element in a sequence of groups of step elements, of
+// which it compares the first element; -1 if it is not there.
 func findElement(b, element []byte, step int) int {
 	for at := 0; at < len(b); {
 		end := elementEnd(b, at)

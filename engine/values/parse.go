@@ -29,8 +29,8 @@ type parser struct {
 	bytes []byte // the rest
 	count int    // of bytes or elements in the part
 	more  bool
-	// The last element: its stored form, without one if it is a text of its own, and its
-	// text, valid until the next.
+	// The last element: its stored form (empty if it is a text of its own), and its text,
+	// valid until the next.
 	stored, text []byte
 }
 

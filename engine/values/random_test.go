@@ -29,7 +29,8 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// smallest is a Source that gives the numbers that Pick must reject, and then others.
+// smallest is a Source that gives the numbers that Pick must reject, and then numbers that
+// it accepts.
 type smallest struct{ left int }
 
 func (s *smallest) Uint64() uint64 {

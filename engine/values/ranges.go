@@ -139,8 +139,8 @@ func (w *SortedWalk) Next() (member Element, score float64, ok bool) {
 	return w.store.element(w.bytes[middle:]), score, true
 }
 
-// At returns the member after i others, and its score. Requires: it exists. Cost:
-// O(Count) if packed, at most 128 steps.
+// At returns member i, and its score. Requires: it exists. Cost: O(Count) if packed, at
+// most 128 steps.
 func (z *SortedSet) At(i int) (member Element, score float64) {
 	s := z.store
 	if z.Ref.form() == sortedTree {

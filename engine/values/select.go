@@ -13,7 +13,7 @@ const lookedPerFind = 4
 // IsOrdered reports whether a walk visits the members in the order of their hashes.
 func (t *Set) IsOrdered() bool { return t.Ref.form() == setTree }
 
-// Select removes the elements from all for which Contains is not want. With ordered, they are
+// Select removes each element from all unless Contains returns want. With ordered, they are
 // consecutive members of a set that IsOrdered. Requires: the Stores of all sets have the same seed.
 // Cost: Looks(all, ordered) look-ups.
 func (t *Set) Select(all []HashedElement, ordered, want bool) []HashedElement {

@@ -75,7 +75,7 @@ func (t *Set) Add(member []byte) (added bool) {
 	return added
 }
 
-// addPacked adds a member to a packed set, which may become a large one.
+// addPacked adds a member to a packed set, which may become a large set.
 func (t *Set) addPacked(member []byte) bool {
 	s := t.store
 	if isShort(member) {
@@ -106,8 +106,8 @@ func (t *Set) addToTree(member []byte) bool {
 	return true
 }
 
-// Reserve stores the set for so many more members, one of which is first. A set with too
-// many members for its form is stored as a large one.
+// Reserve stores the set for so many more members; first is one of them. A set with too
+// many members for its form is stored as a large set.
 func (t *Set) Reserve(members int, first []byte) {
 	limit := maxPacked
 	if _, ok := numbers.ParseInt(first); t.Ref.form() == setInts || t.Ref == 0 && ok {
@@ -206,8 +206,7 @@ func (t *Set) RemoveRanks(ranks []int) {
 	t.Change = s.changedBy(len(ranks))
 }
 
-// At returns the member after i others. Requires: it exists. Cost: O(Count) if packed, at
-// most 128 steps.
+// At returns member i. Requires: it exists. Cost: O(Count) if packed, at most 128 steps.
 func (t *Set) At(i int) Element {
 	s := t.store
 	switch t.Ref.form() {

@@ -11,9 +11,10 @@ import (
 //	the number of its bytes or elements               4 bytes
 //	the bytes of a string, or the elements
 //
-// An element has its stored form, as in a list, except that the bytes of one with tagLong
-// follow its length, in 4 bytes. A field is followed by its value, a member of a sorted
-// set comes after its score. The order is that of Walk, in large sorted sets that of Scan.
+// An element has its stored form, as in a list, except that with tagLong the bytes follow
+// their length, in 4 bytes. A field is followed by its value, a member of a sorted set
+// comes after its score. The order is the order of Walk, in large sorted sets the order of
+// Scan.
 
 const (
 	moreParts    = 128
@@ -27,10 +28,10 @@ const MaxCount = 1 << 24
 // ErrDamaged is returned by Parse for bytes that Append can not have written.
 var ErrDamaged = errors.New("the contents of a value are damaged")
 
-// Append appends the part of the contents of h that begins at from, which is 0 at the
-// start, and returns the from of the next part, 0 if there is none. h must not be empty.
-// A part has little more than size bytes, except that a packed value is one part of up
-// to 32 KB, and an element beyond 1 KB is in one part.
+// Append appends the part of the contents of h that starts at from, which is 0 for the
+// first part. It returns the from of the next part, 0 if there is no next part. h must not
+// be empty. A part has little more than size bytes, except that a packed value is a part of
+// up to 32 KB, and an element beyond 1 KB is in a part.
 func (s *Store) Append(dst []byte, h Head, from uint64, size int) (out []byte, next uint64) {
 	var (
 		f     = h.Ref.form()
@@ -92,8 +93,8 @@ func (s *Store) appendPacked(dst []byte, h Head) []byte {
 	return append(dst, b...)
 }
 
-// appendChunks appends the entries of chunks up to a length of dst, beginning with a
-// chunk, or with the first one.
+// appendChunks appends the entries of chunks up to a length of dst, starting with a chunk,
+// or with the first chunk.
 func (s *Store) appendChunks(dst []byte, h Head, from uint64, end int) (out []byte, count int, next uint64) {
 	first := h.Ref.blob()
 	r := first

@@ -2,7 +2,7 @@ package values
 
 import "slices"
 
-// digitBits is the number of key bits by which a pass of sortByHash distributes.
+// digitBits is the number of key bits that a pass of sortByHash distributes by.
 const digitBits = 11
 
 // sortByHash sorts by compare, which compares hashes first. The result may be in other memory. Two

@@ -23,7 +23,7 @@ const (
 	OnlyOld                          // XX
 	OnlyGreater                      // GT
 	OnlyLess                         // LT
-	Increment                        // INCR: the score is added to that of the member
+	Increment                        // INCR: the score is added to the member's score
 )
 
 // An Added is the effect of an Add.
@@ -158,9 +158,9 @@ func (z *SortedSet) cutPacked(p place) {
 	}
 }
 
-// Reserve stores the set for so many more members, the longest of which has so many
-// bytes. It becomes a large one if there are more than 128, or if it is empty and the
-// longest has more than 64 bytes.
+// Reserve stores the set for so many more members; the longest member has longest bytes. It
+// becomes a large set if there are more than 128, or if it is empty and the longest has
+// more than 64 bytes.
 func (z *SortedSet) Reserve(members, longest int) {
 	isEmpty := z.Ref == 0
 	if members > maxPacked && z.Ref.form() != sortedTree || longest > maxPackedText && isEmpty {

@@ -78,7 +78,7 @@ func (z *SortedSet) moveInTrees(member []byte, old, score float64) {
 // during it.
 const maxRemoved = 1 << 16
 
-// fewRemoved is the largest number of members for which removal one by one costs less.
+// fewRemoved is the largest number of members that are cheaper to remove one by one.
 const fewRemoved = 8
 
 // removeRangeFromTrees removes n members, starting at index from. Requires: other members remain.

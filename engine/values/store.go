@@ -59,7 +59,7 @@ type form uint8
 const (
 	noForm        form = iota
 	stringWhole        // a text that was set as a whole
-	stringChanged      // a text of which a part was changed
+	stringChanged      // a text that was changed in part
 	hashPacked
 	hashTree
 	listPacked
@@ -116,8 +116,8 @@ func (r Ref) length() int { return int(r >> blobBits & (1<<lengthBits - 1)) }
 
 func (r Ref) blob() blobRef { return blobRef(r) }
 
-// Limits up to which a value is stored packed, and shown as such. They are those of Redis
-// 7.2 without configuration.
+// Limits of a value that is stored packed, and shown as packed. They are the limits of
+// Redis 7.2 without configuration.
 const (
 	maxPacked     = 128     // fields, members
 	maxPackedText = 64      // bytes of each
@@ -184,5 +184,5 @@ func (s *Store) Freeze() *Store {
 // afterwards.
 func (s *Store) Thaw() { s.thaw() }
 
-// SawChange makes later changes greater than one that was read from a snapshot.
+// SawChange makes later changes greater than change, which was read from a snapshot.
 func (s *Store) SawChange(change uint64) { s.changes = max(s.changes, change) }

@@ -76,7 +76,7 @@ func text(e Element) string {
 	return string(b)
 }
 
-// randomText returns one of n texts: integers, short ones, and some at the limits.
+// randomText returns one of n texts: integers, short texts, and texts at the limits.
 func randomText(r *rand.Rand, n int) []byte {
 	i := r.IntN(n)
 	switch {
@@ -94,7 +94,7 @@ func randomText(r *rand.Rand, n int) []byte {
 	return fmt.Appendf(nil, "text:%d", i)
 }
 
-// A driven value is one that a model test changes.
+// A driven value is a value that a model test changes.
 type driven struct {
 	*testing.T
 	r     *rand.Rand

@@ -38,7 +38,7 @@ func (t *String) Write(at int, b []byte) {
 	t.Ref = makeRef(stringChanged, to, blob)
 }
 
-// Append appends the bytes from one offset up to another.
+// Append appends the bytes from an offset up to another.
 func (t *String) Append(dst []byte, from, to int) []byte {
 	dst = Grow(dst, to-from)
 	for from < to {

@@ -2,13 +2,13 @@ package values
 
 import "encoding/binary"
 
-// A text is a byte string of any length up to MaxText. Up to maxBlob it is one blob. A
-// longer one is in pieces of maxBlob, each a blob, and its own blob is the list of their
-// references, so that no change copies or moves more than one piece and the list. The
-// empty text is no blob.
+// A text is a byte string of any length up to MaxText. Up to maxBlob it is a single blob. A
+// longer text is in pieces of maxBlob, each a blob, and its own blob is the list of their
+// references. So no change copies or moves more than a piece and the list. The empty text
+// is no blob.
 
-// MaxText bounds the length of a text, because its list of pieces is one blob. The owner
-// must not exceed it.
+// MaxText bounds the length of a text, because its list of pieces is a single blob. The
+// owner must not exceed it.
 const MaxText = maxBlob/pieceRefBytes*maxBlob - 1
 
 const pieceRefBytes = 4

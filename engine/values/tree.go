@@ -22,8 +22,8 @@ import (
 // Leaves and nodes have no room: their blobs are as large as they are. All leaves are at
 // the same depth. Neighbours are merged when both together have become small.
 //
-// Cost: every operation changes or reads one leaf of up to 9 KB, mostly below 2 KB, and
-// one node of up to 0.5 KB for each level; a million entries have 3 to 5 levels of nodes.
+// Cost: every operation changes or reads a leaf of up to 9 KB, mostly below 2 KB, and a
+// node of up to 0.5 KB for each level; a million entries have 3 to 5 levels of nodes.
 type tree struct {
 	store  *Store
 	order  order
@@ -50,7 +50,7 @@ const (
 	leafHead     = 2
 	nodeHead     = 2
 	branchBytes  = 16
-	maxLeafText  = maxShortText // longer ones are texts of their own
+	maxLeafText  = maxShortText // longer texts are texts of their own
 	minusZeroKey = 1<<63 - 1
 	plusZeroKey  = 1 << 63
 )
@@ -171,8 +171,9 @@ func appendBranch(dst []byte, b branch) []byte {
 
 func setBranch(x []byte, i int, b branch) { appendBranch(x[:nodeHead+i*branchBytes], b) }
 
-// child returns the branch of a node, at a level from 1 on, below which the first entry
-// not before a target is, or would be inserted: the last with a first entry before it.
+// child returns a branch of a node, at a level from 1 on: the branch with the first entry
+// that is not before a target, or the branch to insert that entry into. It is the last
+// branch with a first entry before the target.
 func (t *tree) child(x []byte, level int, g *target) int {
 	lo, hi := 0, branches(x)
 	for lo < hi {
@@ -247,8 +248,7 @@ func (t *tree) rank(g *target) (n int) {
 	return n + in
 }
 
-// at returns the entries of a leaf and the offset of the entry after i others. Requires:
-// it exists.
+// at returns the entries of a leaf and the offset of entry i. Requires: it exists.
 func (t *tree) at(i int) (b []byte, at int) {
 	r := t.root
 	for level := t.height; level > 0; level-- {

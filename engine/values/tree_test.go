@@ -37,7 +37,7 @@ func (t *tree) check(fail func(format string, args ...any), r blobRef, level int
 	return first, count
 }
 
-// TestTree uses trees with few or many different keys, so that neighbours have equal ones.
+// TestTree uses trees with few or many different keys, so that neighbours have equal keys.
 func TestTree(t *testing.T) {
 	r := testRandom(t)
 	type node struct {

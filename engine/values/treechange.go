@@ -18,7 +18,7 @@ func (t *tree) add(count int, g *target, entry []byte) {
 }
 
 // addBelow inserts an entry below a branch at a level, and returns the branch. If it was
-// split, other is the second one.
+// split, other is the second branch.
 func (t *tree) addBelow(b branch, level int, g *target, entry []byte) (self, other branch) {
 	s := t.store
 	if level == 0 {
@@ -169,7 +169,7 @@ func (t *tree) extent(b branch, level int) int {
 	return branches(t.store.view(b.blob))
 }
 
-// merge returns one leaf or node of two.
+// merge returns a leaf or node of two.
 func (t *tree) merge(a, b blobRef, level int) blobRef {
 	s := t.store
 	if level == 0 {
@@ -220,7 +220,8 @@ func (t *tree) setBelow(r blobRef, level int, g *target, value []byte) blobRef {
 	return r
 }
 
-// releaseLeaf frees a leaf and its elements. Those of a sorted set belong to its index.
+// releaseLeaf frees a leaf and its elements. The elements of a sorted set belong to its
+// index.
 func (t *tree) releaseLeaf(r blobRef) {
 	b := t.entries(r)
 	for at := 0; at < len(b) && t.order != scoreOrder; at = t.order.entryEnd(b, at) {
@@ -242,8 +243,8 @@ func (s *Store) newLeaf(entries []byte) blobRef {
 	return r
 }
 
-// spliceLeaf replaces del bytes at an offset of the entries of a leaf by others, and
-// returns its blob.
+// spliceLeaf replaces del bytes at an offset of the entries of a leaf by ins, and returns
+// its blob.
 func (s *Store) spliceLeaf(r blobRef, at, del int, ins []byte) blobRef {
 	n := leafHead + int(binary.LittleEndian.Uint16(s.view(r)))
 	r = s.spliceBlob(r, n, leafHead+at, del, ins)
@@ -260,8 +261,7 @@ func (s *Store) newNode(all []byte) blobRef {
 	return r
 }
 
-// spliceNode replaces del branches of a node from the i-th on by others, and returns its
-// blob.
+// spliceNode replaces del branches of a node from the i-th on by ins, and returns its blob.
 func (s *Store) spliceNode(r blobRef, i, del int, ins ...branch) blobRef {
 	var buf [branchBytes]byte
 	all := buf[:0]

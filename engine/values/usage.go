@@ -1,9 +1,9 @@
 package values
 
-// sampled is the number of leaves or chunks of which Usage knows the memory.
+// sampled is the number of leaves or chunks that Usage measures.
 const sampled = 16
 
-// Usage returns the memory of a value: all of a small one; of a large one, an estimate
+// Usage returns the memory of a value: all of a small value; of a large value, an estimate
 // from some of its elements.
 func (s *Store) Usage(h Head) (bytes int64) {
 	r := h.Ref

@@ -18,7 +18,7 @@ type step struct {
 	branch int
 }
 
-// walk returns a walk from the entry after i others on. Requires: it exists.
+// walk returns a walk from entry i on. Requires: it exists.
 func (t *tree) walk(i int, reverse bool) treeWalk {
 	w := treeWalk{tree: *t, reverse: reverse}
 	r := t.root
@@ -88,7 +88,7 @@ func (w *treeWalk) entry() []byte {
 	return w.leaf[at:]
 }
 
-// turn enters the leaf after the last one, or with -1 that before it, if there is one.
+// turn enters the next leaf, or with -1 the previous leaf, if there is a leaf.
 func (w *treeWalk) turn(by int) bool {
 	s := w.tree.store
 	level := 0
@@ -142,8 +142,8 @@ func (c *scan) entry() []byte {
 	return b
 }
 
-// cursor returns the cursor at which the next scan starts, 0 if there is nothing left.
-// Requires: entry returned nil.
+// cursor returns the cursor for the next scan, 0 if there is nothing left. Requires: entry
+// returned nil.
 func (c *scan) cursor() uint64 {
 	if !c.ahead {
 		return 0

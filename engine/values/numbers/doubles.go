@@ -73,7 +73,7 @@ func ParseScoreBound(b []byte) (x float64, exclusive, ok bool) {
 }
 
 // AppendDouble appends a double as it is in replies: whole numbers in all digits up to
-// 2^62, others with few digits that identify them, "inf", "-inf", "nan" and "-0".
+// 2^62, other numbers with few digits that identify them, "inf", "-inf", "nan" and "-0".
 func AppendDouble(dst []byte, x float64) []byte {
 	const maxWhole = 1 << 62
 	switch {
@@ -96,8 +96,8 @@ func AppendDouble(dst []byte, x float64) []byte {
 	return appendDigits(dst, digits, last)
 }
 
-// appendDigits appends a number with digits, the last of which has an exponent of 10. The
-// limits between the forms are those of Redis.
+// appendDigits appends a number with digits; last is the exponent of 10 of the last digit.
+// The limits between the forms are the limits of Redis.
 func appendDigits(dst, digits []byte, last int) []byte {
 	var (
 		n        = len(digits)

@@ -7,9 +7,9 @@ import (
 )
 
 // An Extended is a number in the extended precision of x86 processors, mantissa times
-// 2^exponent with 64 bits of mantissa, in which Redis computes INCRBYFLOAT and
-// HINCRBYFLOAT. The zero value is 0. Arithmetic is rounded to the nearest, ties to even,
-// on any processor.
+// 2^exponent with 64 bits of mantissa. Redis computes INCRBYFLOAT and HINCRBYFLOAT with it.
+// The zero value is 0. Arithmetic is rounded to the nearest, ties to even, on any
+// processor.
 type Extended struct {
 	mantissa uint64 // the first bit is set, except in 0
 	exponent int

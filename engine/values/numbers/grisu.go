@@ -10,7 +10,7 @@ const maxDigits = 18
 
 // appendShortest appends the digits of a positive double, and returns them with the
 // exponent of 10 of the last. They identify the double, and are the fewest that do, except
-// for about one double in a thousand. Redis writes the same digits, also for that one.
+// for about one double in a thousand. Redis writes the same digits, also for that double.
 //
 // Source: F. Loitsch, "Printing floating-point numbers quickly and accurately with
 // integers", 2010, algorithm Grisu2.

@@ -43,7 +43,7 @@ func ParseInt(b []byte) (n int64, ok bool) {
 	return int64(u), u <= math.MaxInt64
 }
 
-// eightDigits reads eight digits, of which the first is the lowest byte of text.
+// eightDigits reads eight digits. The first digit is the lowest byte of text.
 //
 // Source: D. Lemire, "Quickly parsing eight digits", 2018: pairs of digits, then of the numbers so
 // made, are joined by one multiplication each.

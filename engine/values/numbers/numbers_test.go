@@ -102,7 +102,7 @@ func TestAppendDouble(t *testing.T) {
 		{math.Inf(1), "inf"}, {math.Inf(-1), "-inf"}, {math.NaN(), "nan"}, {1e15, "1000000000000000"}, {1e18, "1000000000000000000"}, {1 << 62, "4611686018427387904"},
 		{1e20, "1e+20"}, {1e19, "1e+19"}, {12345678901234567890, "12345678901234567000"}, {1.5e300, "1.5e+300"}, {1e-5, "0.00001"}, {1e-7, "1e-7"}, {1.5e-7, "1.5e-7"}, {1e-300, "1e-300"},
 		{5e-324, "5e-324"}, {math.MaxFloat64, "1.7976931348623157e+308"}, {1699999999.123, "1699999999.123"}, {.000012345, "1.2345e-5"}, {1.2345e-9, "1.2345e-9"},
-		// Not the shortest forms, but those of Redis.
+		// Not the shortest forms, but the forms of Redis.
 		{6605.650000000001, "6605.6500000000005"}, {0.3023235379490746, "0.30232353794907463"}, {-6.66811358445053e+273, "-6.6681135844505305e+273"}, {250257400067564.88, "250257400067564.87"},
 	} {
 		if got := string(AppendDouble(nil, tt.x)); got != tt.want {
@@ -268,7 +268,7 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// TestParseIntDigits compares numbers of all lengths with strconv's, and with one byte changed
+// TestParseIntDigits compares numbers of all lengths with strconv's, and with a byte changed
 // to any other.
 func TestParseIntDigits(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

@@ -23,7 +23,7 @@ type scanned struct {
 }
 
 // maxExponent bounds exponents: no text of MaxExtendedBytes reaches a finite number other
-// than 0 with a larger one.
+// than 0 with a larger exponent.
 const maxExponent = 1 << 20
 
 // scan reads the number at the start of b.
@@ -101,7 +101,8 @@ func mantissa(b []byte, isDigit func(byte) bool) int {
 	return digits + points
 }
 
-// payload returns the length of the parenthesis after "nan", 0 if there is no whole one.
+// payload returns the length of the parenthesis after "nan", 0 if there is no whole
+// parenthesis.
 func payload(b []byte) int {
 	if len(b) == 0 || b[0] != '(' {
 		return 0
