@@ -24,8 +24,9 @@ func (n *node) lines(level uint8, lines ...string) {
 	}
 }
 
-// TestAtomicWork: from level 2 on the calls of an atomic batch that begin beyond MaxAtomicWork change
-// nothing, the same calls whether others only read between them. Other batches have no bound.
+// TestAtomicWork: from level 2 on the calls of an atomic batch that start beyond MaxAtomicWork change
+// nothing. They are the same calls, also if other calls only read between them. Other batches have no
+// bound.
 func TestAtomicWork(t *testing.T) {
 	grow := []string{"SETRANGE a 16777215 x", "DEL a"} // work of 1 << 20
 	const fit = engine.MaxAtomicWork >> 20
@@ -33,7 +34,7 @@ func TestAtomicWork(t *testing.T) {
 		name   string
 		level  uint8
 		atomic bool
-		read   string // between the others
+		read   string // between the calls that write
 		want   int    // strings that grow
 	}{
 		{"atomic", 2, true, "", fit},
@@ -90,7 +91,8 @@ func TestAtomicLooks(t *testing.T) {
 	}
 }
 
-// TestReplaces: a command after which a string is shorter, gone, or another value, Replaces.
+// TestReplaces: a command Replaces if it makes a string shorter, removes it, or sets another
+// value.
 func TestReplaces(t *testing.T) {
 	const long = "SETRANGE k 200 x"
 	cases := allCostCases()

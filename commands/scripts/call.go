@@ -104,7 +104,7 @@ func (m *machine) take(args []value.Value) (wrong string) {
 	return ""
 }
 
-// maxWhole is the largest number that appendNumber writes as a whole one.
+// maxWhole is the largest number that appendNumber writes as a whole number.
 const maxWhole = 1 << 52
 
 // appendNumber appends a number as an argument of a command.
@@ -184,7 +184,7 @@ const (
 	// of the engine is checked only between the calls of a log, so that nodes agree. With the
 	// default budget of steps a run ends earlier.
 	maxAdded = 256 << 20
-	// addedPerWork is the number of bytes that one unit of a command's work may add.
+	// addedPerWork is the number of bytes that a unit of a command's work may add.
 	addedPerWork = 16
 )
 

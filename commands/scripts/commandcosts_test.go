@@ -21,10 +21,10 @@ const (
 	// costMany is the number of words for MANY, and of pairs for PAIRS.
 	costMany    = 2000
 	costElement = 64 // or 512, of the largest
-	// mostPerStep bounds the time of a step of a command, in those of a plain loop: the law is 4, and
-	// machines with other programs need a margin.
+	// mostPerStep bounds the time of a step of a command, as a multiple of a step of a plain loop:
+	// the law is 4, and machines with other programs need a margin.
 	mostPerStep = 4 * 2
-	// costRounds bounds the measurements of a command, of which the shortest counts.
+	// costRounds bounds the measurements of a command. The shortest counts.
 	costRounds = 4
 	// costTries is the number of times that a command may be measured beside a plain loop.
 	costTries = 3
@@ -299,9 +299,9 @@ func (n *costNode) plainLoop() float64 {
 	return float64(best) / float64(steps)
 }
 
-// TestCommandCosts is the law that a budget of steps is one of time: no command takes more time
-// for a step than a plain loop does, times mostPerStep, whatever its arguments and the values it
-// meets.
+// TestCommandCosts is the law that a budget of steps is a budget of time: no command takes more
+// time for a step than a plain loop does, times mostPerStep, whatever its arguments and the
+// values it meets.
 func TestCommandCosts(t *testing.T) {
 	testwait.Sequential(t)
 	cases := allCostCases()

@@ -206,7 +206,7 @@ func (p program) measured(b *testing.B, end string, budget int64) (cpu time.Dura
 }
 
 // BenchmarkCosts prints the time of a step in LightSteps of each program. All should need about
-// the same, so that a budget of steps is one of time.
+// the same, so that a budget of steps is a budget of time.
 func BenchmarkCosts(b *testing.B) {
 	for _, p := range programs {
 		b.Run(p.name, func(b *testing.B) {

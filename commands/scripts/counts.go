@@ -2,7 +2,7 @@ package scripts
 
 import "limitsrv/engine"
 
-// Counter returns the number under which the calls of a command by scripts are counted, see
+// Counter returns the number of the counter for a command's calls by scripts, see
 // engine.Tx.CountCommand. name is in capitals.
 func Counter(name string) (number int, ok bool) {
 	c := commands[name]
@@ -21,14 +21,14 @@ func (m *machine) count(c *command) *engine.CommandCount {
 	return n
 }
 
-// reject counts a command that is not carried out. c is nil for an unknown one.
+// reject counts a rejected command. c is nil for an unknown command.
 func (m *machine) reject(c *command) {
 	if c != nil && !c.isNewer(m.tx.Level()) {
 		m.count(c).Rejected++
 	}
 }
 
-// addCounts adds the counts to those of the engine, which all processors share: once for a batch.
+// addCounts adds the counts to the engine's counts, which all processors share: once for a batch.
 func (m *machine) addCounts() {
 	for _, number := range m.counted {
 		m.tx.CountCommand(int(number), m.counts[number])

@@ -1,5 +1,5 @@
-// Package scripts has EVAL and its kin: the calls that run scripts in Lua. Scripts call the commands
-// of datatypes and limiters.
+// Package scripts has EVAL and similar commands: the calls that run scripts in Lua. Scripts call the
+// commands of datatypes and limiters.
 //
 //	SCRIPT LOAD, EVAL -> engine.Learn: the text becomes a source of the engine
 //	EVAL, EVALSHA     -> engine.Do: a Run with the hash, the keys and the arguments
@@ -11,14 +11,14 @@
 // the time of the entry. So a script sees nothing but its arguments, the keys, that time,
 // and a generator that is seeded by it. The budget of steps travels with the call.
 //
-// The texts of errors and the conversions are those of Redis 7.2. See package lua for the
+// The texts of errors and the conversions are as in Redis 7.2. See package lua for the
 // language.
 //
 // # Keys and reads
 //
 // A Script knows which commands it calls and which keys they name, as far as its text says
-// so, see uses. If all keys are declared ones, only their shards are entered, otherwise all
-// of them. If all commands are reads, the call is ReadOnly.
+// so, see uses. If all keys are declared, only their shards are entered, otherwise all of
+// them. If all commands are reads, the call is ReadOnly.
 //
 // # Commands
 //
@@ -31,11 +31,11 @@
 //
 // A run of a function first runs the code of its library outside of functions, which sees only
 // redis.register_function, redis.log and constants, and then the callback of that name. So the
-// variables of a library keep nothing from run to run. Names, flags and descriptions are those of
-// a run when the document was compiled.
+// variables of a library keep nothing from run to run. Names, flags and descriptions come from a
+// run when the document was compiled.
 //
-// A caller tells which shards a run needs by the function that it knows. If another one has taken
-// its place since, and needs more, the run is answered TRYAGAIN.
+// A caller tells which shards a run needs by the function that it knows. If another function has
+// replaced it since, and needs more, the run is answered TRYAGAIN.
 //
 // # Where it differs from Redis
 //

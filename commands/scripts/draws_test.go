@@ -74,9 +74,9 @@ func newDrawn(t *testing.T, all map[string]func(*engine.Batch)) *node {
 	return n
 }
 
-// TestDrawsDiffer carries out each call that draws 50 times in a batch: no two runs of scripts
-// draw the same, and half of the calls draw another element than all others. A Replay, a Look and a transaction
-// do the same. At level 1 calls of a batch draw the same.
+// TestDrawsDiffer applies each call that draws 50 times in a batch: no two runs of scripts draw the same, and
+// half of the calls draw another element than all other calls. A Replay, a Look and a transaction do the
+// same. At level 1 calls of a batch draw the same.
 func TestDrawsDiffer(t *testing.T) {
 	const calls = 50
 	all := drawers(t)

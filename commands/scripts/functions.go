@@ -13,16 +13,16 @@ import (
 
 // functions are the functions of all libraries by name.
 type functions struct {
-	documents []*engine.Document   // of which they are
+	documents []*engine.Document   // with these functions
 	libraries []*Library           // of these, without chunks
 	byName    map[string]*Function // in lower case: they are the same in any case
 }
 
-// lastFunctions are those that were looked for last: most processes have one engine.
+// lastFunctions are those that were looked for last: most processes have a single engine.
 var lastFunctions atomic.Pointer[functions]
 
 // functionsOf returns the functions of documents. Cost: a load, unless the documents have
-// changed: then linear in the libraries, of which only the new ones are compiled.
+// changed: then linear in the libraries. Only new libraries are compiled.
 func functionsOf(documents []*engine.Document) *functions {
 	last := lastFunctions.Load()
 	if last == nil {
@@ -114,7 +114,7 @@ func loadLibraryOf(tx *engine.Tx, c *engine.Call) {
 	c.Answer = answer.AppendBulk(c.Answer, []byte(l.name))
 }
 
-// mayLoad returns Redis' error if a library cannot be beside the others.
+// mayLoad returns Redis' error if a library cannot be beside the other libraries.
 func mayLoad(tx *engine.Tx, l *Library, replace bool) (wrong string) {
 	if tx.Tight() {
 		return datatypes.ErrFull

@@ -173,7 +173,7 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// someLibraries are libraries, of which two have a function of one name.
+// someLibraries are libraries. Two of them have a function of the same name.
 var someLibraries = []string{
 	limiterLibrary,
 	"#!lua name=draws\nredis.register_function('draw', function(keys) return {math.random(1000), redis.call('TIME'), tostring({}), redis.call('SET', keys[1], math.random(9))} end)",

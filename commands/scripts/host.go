@@ -36,7 +36,7 @@ var host = sync.OnceValue(func() *hostEnv {
 
 // libraryHost returns the environment of functions, which is made once.
 var libraryHost = sync.OnceValue(func() *hostEnv {
-	h := newHost(none("register_function", registerFunction)) // for functions that run outside of others
+	h := newHost(none("register_function", registerFunction)) // for functions that run outside of other functions
 	h.outer = lua.NewEnv(texts)
 	t := h.outer.NewTable()
 	h.outer.Register(t, none("register_function", registerFunction), none("log", checkLog))
@@ -48,7 +48,7 @@ var libraryHost = sync.OnceValue(func() *hostEnv {
 	return h
 })
 
-// texts are those of errors of scripts and functions.
+// texts are the texts of errors of scripts and functions.
 var texts = lua.Texts{
 	MissingGlobal: "Script attempted to access nonexistent global variable '%s'",
 	ReadOnly:      "Attempt to modify a readonly table",
@@ -127,7 +127,7 @@ func none(name string, f func(*lua.State, []value.Value)) *lua.Function {
 	}}
 }
 
-// onlyString returns the argument of a function that takes one string, or an error table.
+// onlyString returns the argument of a function that takes a string, or an error table.
 func onlyString(st *lua.State, args []value.Value) (s *value.String, wrong value.Value) {
 	if len(args) == 1 {
 		if s, ok := args[0].String(); ok {
@@ -183,7 +183,7 @@ func checkLog(st *lua.State, args []value.Value) {
 	}
 }
 
-// isNumber reports whether a value is a number, or a string that looks like one.
+// isNumber reports whether a value is a number, or a string that looks like a number.
 func isNumber(st *lua.State, v value.Value) bool {
 	_, ok := st.LookNumber(v)
 	return ok

@@ -21,9 +21,10 @@ func hostileFiles(t *testing.T) []string {
 	return files
 }
 
-// TestHostileScriptsEnd: each endless script ends at its budget of steps, light or full, or before
-// at the bound of memory or of nested calls; it counts no more steps than that, and as heavy those
-// beyond the light ones, or all that end at a low budget. Another call in between, and in the same batch, is answered.
+// TestHostileScriptsEnd: each endless script ends at its budget of steps, light or full, or before at the
+// bound of memory or of nested calls; it counts no more steps than that, and as heavy the steps beyond the
+// light steps, or all steps of a run that ends at a low budget. Another call in between, and in the same
+// batch, is answered.
 func TestHostileScriptsEnd(t *testing.T) {
 	for _, file := range hostileFiles(t) {
 		text, err := os.ReadFile(file)

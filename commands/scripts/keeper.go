@@ -105,7 +105,8 @@ func (k *keeper) keep(one kept) {
 	k.list = k.list[:n]
 }
 
-// keepFresh keeps a script until takeFresh removes it, or until maxFresh others have been compiled.
+// keepFresh keeps a script until takeFresh removes it, or until maxFresh other scripts have been
+// compiled.
 func (k *keeper) keepFresh(id engine.SourceID, s *Script) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

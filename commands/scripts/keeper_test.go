@@ -8,8 +8,8 @@ import (
 	"limitsrv/engine"
 )
 
-// TestKeepsCompiled: a source takes over the script that a command has compiled; scripts in turn,
-// of which all fit into the memory for compiled ones, are compiled once; those that do not fit take
+// TestKeepsCompiled: a source takes over the script that a command has compiled; scripts in turn
+// that all fit into the memory for compiled scripts are compiled once; scripts that do not fit take
 // steps again.
 func TestKeepsCompiled(t *testing.T) {
 	texts, n := make([]string, 20), newNode()

@@ -9,8 +9,8 @@ import (
 	"limitsrv/engine"
 )
 
-// TestAllKeys calls the commands on all keys in engines with different tables, and in one with expired
-// keys that were not forgotten: the answers are the same.
+// TestAllKeys calls the commands on all keys in engines with different tables, and in an engine with
+// expired keys that were not forgotten: the answers are the same.
 func TestAllKeys(t *testing.T) {
 	scriptsWant := []struct{ text, want string }{
 		{"return redis.call('KEYS', '*')", "*3|$1|a|$2|b1|$2|b2|"},

@@ -36,7 +36,7 @@ func TestRunsLaw(t *testing.T) {
 	}
 }
 
-// TestKeysLaw is the law for commands with keys among many given ones, in the worst order.
+// TestKeysLaw is the law for commands with keys among many given keys, in the worst order.
 func TestKeysLaw(t *testing.T) {
 	testwait.Sequential(t)
 	lawTest(t)

@@ -27,7 +27,7 @@ const lawRatio = 4 * 2
 var lawSizes = []int{64, 64 << 10, 8 << 20}
 
 // lawSource is the length of the longest text that is compiled: the memory of a run is not enough for
-// one that is much longer.
+// a text that is much longer.
 const lawSource = 300_000
 
 // lawLoop is the body of the plain loop: a call that does nothing.
@@ -168,7 +168,8 @@ func checkLaw(t *testing.T, x lawCase, n int) {
 	})
 }
 
-// lawRatioOf returns the time of a step of a body, as a multiple of that of the plain loop.
+// lawRatioOf returns the time of a step of a body, as a multiple of a step of the plain
+// loop.
 func (m *machine) lawRatioOf(body, plain value.Value) (ratio float64, err error) {
 	const most, enough = 1000, 20_000 // turns, and steps of a measure
 	nanos, steps := math.Inf(1), int64(0)

@@ -7,18 +7,18 @@ import (
 	"limitsrv/engine/values/numbers"
 )
 
-// The numbers of calls beyond those of datatypes. They stand in logs. The number of a run
-// is firstRun plus Modes.
+// The numbers of calls beyond the numbers of datatypes. They stand in logs. The number of a
+// run is firstRun plus Modes.
 const (
 	firstRun = 1 << 13
 	exists   = firstRun + 1<<4 // Args are hashes: answers an array of 1 and 0
 	name     = exists + 1      // the only argument is a hash: answers it
 
-	loadLibrary   = name + 1        // Args are the text, and perhaps one more: REPLACE
+	loadLibrary   = name + 1        // Args are the text, and perhaps REPLACE
 	deleteLibrary = name + 2        // the name
-	flushLibrary  = name + 3        // none: deletes all
-	listLibraries = name + 4        // a pattern, empty for all, and perhaps one more: WITHCODE
-	countLibrary  = name + 5        // none: STATS
+	flushLibrary  = name + 3        // no Args: deletes all
+	listLibraries = name + 4        // a pattern, empty for all, and perhaps WITHCODE
+	countLibrary  = name + 5        // no Args: STATS
 	firstFunction = firstRun + 1<<5 // plus Modes: runs of functions; a name in place of the hash
 )
 
@@ -29,8 +29,8 @@ var callNames = [...]string{
 }
 
 // CallName returns the name of a call of this package, for messages, or "" if the number is not in
-// use. All runs of scripts have one name, and all read-only runs another name. The same holds for
-// functions.
+// use. All runs of scripts have a single name, and all read-only runs another name. The same holds
+// for functions.
 func CallName(number uint16) string {
 	c := engine.Call{Command: number}
 	m, run := modesOf(&c)
@@ -107,14 +107,15 @@ func StepsOf(c *engine.Call) int64 {
 	return int64(min(asked, maxSteps))
 }
 
-// quick is the number of steps up to which a run takes microseconds.
+// quick is the largest number of steps of a run of microseconds.
 const quick = 1000
 
-// SetLongest tells how many steps the longest run of the script or function has taken, 0 for none
-// yet: runs of quick ones share the locks of their shards. Requires: the call is, or will be, a run.
+// SetLongest tells how many steps the longest run of the script or function has taken, 0 if it has
+// not run: runs of quick scripts share the locks of their shards. Requires: the call is, or will be,
+// a run.
 func SetLongest(c *engine.Call, steps int64) { c.Light = steps > 0 && steps <= quick }
 
-// SetSteps replaces the budget of a run, by one in the form of Steps.
+// SetSteps replaces the budget of a run, by a budget in the form of Steps.
 func SetSteps(c *engine.Call, steps []byte) { c.Args[stepsArg] = steps }
 
 // SetFunctionRun makes a call a run of a function. args are the number of keys, the keys and

@@ -2,8 +2,8 @@ package scripts
 
 import "limitsrv/commands/spec"
 
-// newest is the newest level of meaning. namesLevel is the level from which scripts have Valkey's
-// name of the API table, commands on all keys, SELECT, INFO and MEMORY USAGE.
+// newest is the newest level of meaning. namesLevel is the first level that gives scripts
+// Valkey's name of the API table, commands on all keys, SELECT, INFO and MEMORY USAGE.
 const newest uint8 = spec.Level
 
 const namesLevel = 2

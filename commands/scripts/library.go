@@ -35,7 +35,7 @@ type Function struct {
 	longest     atomic.Int64 // steps of a run
 }
 
-// Modes returns the modes with which a function runs by FCALL.
+// Modes returns the modes of a function that runs by FCALL.
 func (f *Function) Modes() Modes { return f.uses.modes(f.noWrites()) }
 
 // modesAt returns the Modes for calls of this level.
@@ -49,7 +49,7 @@ func (f *Function) modesAt(level uint8) Modes {
 // Names is Script.Names for the library of the function.
 func (f *Function) Names() (names []string, constant bool) { return f.uses.names, f.uses.constant }
 
-// Longest returns the steps of the longest run of the function so far, 0 for none.
+// Longest returns the steps of the longest run of the function so far, 0 if it has not run.
 func (f *Function) Longest() int64 { return f.longest.Load() }
 
 func (f *Function) noWrites() bool { return slices.Contains(f.flags, noWritesFlag) }
@@ -65,7 +65,7 @@ const (
 const functionChunk = "@user_function"
 
 // loadSteps is the budget of the code of a library outside of its functions. Being the same for
-// all calls, it makes a library valid on all nodes or none.
+// all calls, it makes a library valid on all nodes or on no node.
 const loadSteps = 100_000
 
 // CompileLibrary compiles the text of a library, and runs its code outside of functions, which

@@ -65,8 +65,8 @@ func (m *machine) arguments() (keys, argv value.List, passed lua.LimitKind) {
 	return keys, argv, lua.StepLimit
 }
 
-// maxKeptAnswer and maxKeptWords are the capacities of an answer and of words up to which a
-// machine keeps them for the next run.
+// maxKeptAnswer and maxKeptWords are the largest capacities of an answer and of words that
+// a machine keeps for the next run.
 const (
 	maxKeptAnswer = 64 << 10
 	maxKeptWords  = 64
@@ -88,7 +88,7 @@ func (m *machine) forget() {
 	}
 }
 
-// mayTouch reports whether the keys of a command with some arguments are given ones.
+// mayTouch reports whether the keys of a command with some arguments are given keys.
 func (m *machine) mayTouch(c *command, args [][]byte) bool {
 	first, end, step := c.Keys.Span(args)
 	for i := first; i < end; i += step {
@@ -103,8 +103,8 @@ func (m *machine) mayTouch(c *command, args [][]byte) bool {
 const givenPerStep = 8
 
 // isGiven reports whether key is one of the given keys, by comparing addresses: only an equal key
-// of the same run has the same address. Cost: linear in the given keys. It takes one or two
-// comparisons if a script uses its keys in order, or the same key again.
+// of the same run has the same address. Cost: linear in the given keys. It takes a comparison or
+// two if a script uses its keys in order, or the same key again.
 func (m *machine) isGiven(key []byte) bool {
 	n := len(m.given)
 	for hops := range n {

@@ -7,7 +7,7 @@ import (
 	"limitsrv/commands/scripts/lua/value"
 )
 
-// TestForgetWords checks that a machine keeps room for few words only, and none of them.
+// TestForgetWords checks that a machine keeps room for few words only, and no words.
 func TestForgetWords(t *testing.T) {
 	words := func(n int) (args []value.Value) {
 		for range n {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestSameWithoutFMA runs TestSameOnAllProcessors in a process that takes the processor for one
-// without fused operations.
+// TestSameWithoutFMA runs TestSameOnAllProcessors in a process that uses no fused operations of
+// the processor.
 func TestSameWithoutFMA(t *testing.T) {
 	command := exec.Command(os.Args[0], "-test.run", "^TestSameOnAllProcessors$", "-test.v")
 	command.Env = append(os.Environ(), "GODEBUG=cpu.fma=off")

@@ -39,8 +39,8 @@ func (m *machine) reply(v value.Value, left int64) int64 {
 	return m.left - int64(len(out)/bytesPerStep)
 }
 
-// appendValue appends a value inside of depth others. Beyond maxAnswer, or the steps, it appends
-// little.
+// appendValue appends a value inside of depth other values. Beyond maxAnswer, or the steps, it
+// appends little.
 func (m *machine) appendValue(out []byte, v value.Value, depth int) []byte {
 	if m.left--; m.left < 0 || m.long(out) {
 		return out
@@ -149,7 +149,7 @@ const (
 	bulkPerStep   = 64
 )
 
-// appendNamed appends the reply that one of the fields of a table names, if there is one.
+// appendNamed appends the reply that a field of a table names, if there is such a field.
 func (m *machine) appendNamed(out []byte, t *value.Table, depth int) (appended []byte, named bool) {
 	if s, ok := t.Get(errKey).String(); ok {
 		m.prepayText(s)
@@ -215,7 +215,7 @@ func (m *machine) failWith(e *lua.Error) {
 	m.fail(text, source, line)
 }
 
-// errorOf returns the text of an error, and the line of the script; 0: none.
+// errorOf returns the text of an error, and the line of the script; 0: no line.
 func (m *machine) errorOf(e *lua.Error) (text, source string, line int) {
 	m.st.Heap.Unbound()
 	text = "ERR " + e.Error()
@@ -252,7 +252,7 @@ func positionOf(t *value.Table) (source string, line int) {
 	return source, line
 }
 
-// fail answers an error at a line of the script; 0: at none.
+// fail answers an error at a line of the script; 0: at no line.
 func (m *machine) fail(text, source string, line int) {
 	text = oneLine([]byte(text))
 	if line != 0 {

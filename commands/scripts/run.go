@@ -44,7 +44,7 @@ func machineFor(tx *engine.Tx) *machine {
 	return m
 }
 
-// Release makes the machine one that runs no script, after the scripts of a batch.
+// Release frees the machine after the scripts of a batch.
 func (m *machine) Release() {
 	m.forget()
 	machines.Put(m)
@@ -105,9 +105,9 @@ func (m *machine) do(chunk *lua.Chunk, source *engine.Source) (steps int64) {
 // Seed returns the seed of the script's random numbers, from the generator of its call.
 func (m *machine) Seed() int32 { return int32(m.tx.Random().Uint64()) }
 
-// heavySteps returns the heavy ones of the steps of a run: those beyond LightSteps. If none is left
-// of a low budget, all are heavy, because the run could have taken any number: a node on which
-// endless scripts end at low budgets does not regain high ones meanwhile.
+// heavySteps returns the number of heavy steps of a run: steps beyond LightSteps. If no step is
+// left of a low budget, all are heavy, because the run could have taken any number. So a node with
+// endless scripts that end at low budgets does not regain high budgets meanwhile.
 func heavySteps(steps, left int64) int64 {
 	if left <= 0 && steps <= LightSteps {
 		return steps
@@ -166,7 +166,7 @@ func (m *machine) prepare(chunk *lua.Chunk) (function value.Value, args []value.
 // emptyID is the ID of the empty script, which is known without being learned.
 var emptyID = engine.SourceID(sha1.Sum(nil))
 
-// LightSteps is the number of steps up to which a run is light: half a millisecond or less.
+// LightSteps is the largest number of steps of a light run: half a millisecond or less.
 const LightSteps = 10_000
 
 // isEmpty reports whether a hash names the empty script.

@@ -64,13 +64,13 @@ func compile(text []byte) *Script {
 	return s
 }
 
-// Modes returns the modes with which a script runs by EVAL.
+// Modes returns the modes of a script that runs by EVAL.
 func (s *Script) Modes() Modes {
 	return s.uses.modes(s.noWrites)
 }
 
 // Names returns the names of the commands that a script calls, in any case and more than once
-// each. constant is false if it may call others too.
+// each. constant is false if it may call other commands too.
 func (s *Script) Names() (names []string, constant bool) { return s.uses.names, s.uses.constant }
 
 // parseShebang parses the first line of a script, such as #!lua flags=no-writes.

@@ -20,7 +20,7 @@ func spaced(text []byte) []byte {
 	return text
 }
 
-// oneLine returns the text of an error up to a zero byte, on one line.
+// oneLine returns the text of an error up to a zero byte, on a line.
 func oneLine(text []byte) string { return string(spaced(bytes.Trim(cString(text), "\r\n"))) }
 
 // suffix is the end of an error of a script or function: its hash or name, and the line.
@@ -29,7 +29,7 @@ func suffix(name, source string, line int) string {
 }
 
 // codeFirst returns an error of a script with a code word in front: its first word, unless it
-// is the only one.
+// is the only word.
 func codeFirst(text []byte) string {
 	text = bytes.TrimPrefix(text, []byte("-"))
 	code, rest, several := bytes.Cut(text, []byte(" "))

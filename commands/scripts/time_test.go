@@ -7,8 +7,8 @@ import (
 	"limitsrv/engine/answer"
 )
 
-// TestTimesDiffer runs a sliding log many times in one batch, and in more batches at the
-// same time: each run is told a time of its own, so it counts.
+// TestTimesDiffer runs a sliding log many times in the same batch, and in more batches at
+// the same time: each run is told a time of its own, so it counts.
 func TestTimesDiffer(t *testing.T) {
 	const text = `
 local time = redis.call('TIME')

@@ -9,13 +9,13 @@ import (
 // redis.pcall with the constant name of a command.
 type uses struct {
 	// declared is set if each key of a command is an element of KEYS, or a local variable
-	// that only ever is one, and nothing else uses KEYS as a whole.
+	// that only ever is an element of KEYS, and nothing else uses KEYS as a whole.
 	declared bool
 	// reads is set if no command writes.
 	reads bool
 	// publishes is set if a command is PUBLISH.
 	publishes bool
-	// constant is set if names are those of all commands, in any case.
+	// constant is set if names has all commands, in any case.
 	constant bool
 	names    []string
 }

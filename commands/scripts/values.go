@@ -28,7 +28,7 @@ var (
 
 func fixed(name string) value.Value { return value.OfString(value.NewString(name)) }
 
-// value makes a value of Lua of an answer's value v, and returns the rest behind it.
+// value makes a value of Lua of an answer's value v, and returns the rest after it.
 func (m *machine) value(v *answer.Value, rest []byte) (result value.Value, after []byte) {
 	st := m.st
 	resp3 := m.protocol == answer.RESP3
@@ -95,7 +95,7 @@ func (m *machine) next(data []byte) (result value.Value, rest []byte) {
 	return m.value(&v, rest)
 }
 
-// table makes a table with one field.
+// table makes a table with a field.
 func (m *machine) table(key, v value.Value) value.Value {
 	t := m.st.Heap.NewTable(0, 1)
 	t.Set(m.st.Heap, key, v)

@@ -27,7 +27,7 @@ func (st *State) Table(args []value.Value, i int) *value.Table {
 	return nil
 }
 
-// Number returns an argument that must be a number, or a string that looks like one.
+// Number returns an argument that must be a number, or a string that looks like a number.
 func (st *State) Number(args []value.Value, i int) float64 {
 	if i < len(args) {
 		if x, ok := st.ToNumber(args[i]); ok {
@@ -64,7 +64,7 @@ func (st *State) LookNumber(v value.Value) (float64, bool) {
 	return v.ToNumber()
 }
 
-// longString is the length of strings from which comparing one takes more time than a step.
+// longString is a length. Comparing a string of that length takes more time than a step.
 const longString = 256
 
 // Int returns a number as a 64-bit integer, as C casts it.

@@ -2,7 +2,7 @@ package lua
 
 import "limitsrv/commands/scripts/lua/value"
 
-// enter begins a frame on top of the others.
+// enter starts a frame on top of the stack of frames.
 func (st *State) enter() *frame {
 	if st.depth == len(st.frames) {
 		st.frames = append(st.frames, &frame{st: st})
@@ -55,7 +55,7 @@ func (f *frame) enterBoxes(p *proto) {
 	}
 }
 
-// leave ends the frame f, which is the top one.
+// leave ends the frame f. Requires: f is the top frame.
 func (st *State) leave(f *frame) {
 	p := f.closure.proto
 	if p.boxes {
@@ -208,7 +208,7 @@ func (st *State) Call(fn value.Value, args []value.Value) []value.Value {
 	return results
 }
 
-// Call1 calls a function of one argument from Go, and returns its first result.
+// Call1 calls a function of an argument from Go, and returns its first result.
 func (st *State) Call1(fn, a value.Value) value.Value {
 	args := [1]value.Value{a}
 	return first(st.Call(fn, args[:]))
@@ -234,7 +234,7 @@ func (st *State) callHandler(handler value.Value, at *site, args ...value.Value)
 	return result
 }
 
-// A mark is a point of the stacks to which a caught error returns.
+// A mark is a point of the stacks that a caught error returns to.
 type mark struct{ top, boxTop, depth, goDepth, nesting int }
 
 func (st *State) mark() mark { return mark{st.top, st.boxTop, st.depth, st.goDepth, st.nesting} }

@@ -85,7 +85,7 @@ func (k *call) one() expr {
 	}
 }
 
-// fixedOne calls a known function of Go that has one result. The end of the three forms is
+// fixedOne calls a known function of Go that has a result. The end of the three forms is
 // not a function, because Go would not inline it.
 func (k *call) fixedOne() expr {
 	one, args, at := k.fixed.One, k.args.exprs, k.at
@@ -137,7 +137,7 @@ func (k *call) fixedOne() expr {
 	}
 }
 
-// fixedUnary calls a known function of Go with one argument.
+// fixedUnary calls a known function of Go with an argument.
 func fixedUnary(g *Function, arg expr, at *site) expr {
 	unary, one := g.Unary, g.One
 	return func(f *frame) value.Value {

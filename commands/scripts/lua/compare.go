@@ -5,7 +5,7 @@ import (
 	"limitsrv/commands/scripts/lua/value"
 )
 
-// cond compiles an expression of which only the truth counts.
+// cond compiles an expression whose truth alone counts.
 func (c *compiler) cond(e syntax.Expr) cond {
 	switch e := e.(type) {
 	case *syntax.Number, *syntax.String: // no constant of the function

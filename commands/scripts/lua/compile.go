@@ -130,13 +130,13 @@ func chunkName(full []byte) string {
 	return `[string "` + line + `..."]`
 }
 
-// A compiler makes closures of the tree of one function.
+// A compiler makes closures of the tree of a function.
 type compiler struct {
 	env    *Env
 	within *Env // of the functions directly inside
 	below  *Env // of all functions inside of these
 	source string
-	zero   *float64 // the first constant zero: Lua keeps one, of whichever sign
+	zero   *float64 // the first constant zero: Lua keeps a single zero, of whichever sign
 	nodes  int      // compiled so far
 	total  int      // nodes, including the functions inside
 	sites  map[site]*site
@@ -264,7 +264,7 @@ func (c *compiler) site(e syntax.Expr, line int) *site {
 	return c.shared(site{line, kind, name})
 }
 
-// shared returns a site that equals at; equal sites of a function share one.
+// shared returns a site that equals at; equal sites of a function share a site.
 func (c *compiler) shared(at site) *site {
 	if known := c.sites[at]; known != nil {
 		return known
@@ -276,11 +276,11 @@ func (c *compiler) shared(at site) *site {
 	return &at
 }
 
-// nodesPerStep is the number of nodes of the tree that count as one more step.
+// nodesPerStep is the number of nodes of the tree that count as an extra step.
 const nodesPerStep = 8
 
 // cost returns the steps of a statement or condition, from the number of nodes compiled
-// before it: one, and more for a large one.
+// before it: one step, and more for a large statement.
 func (c *compiler) cost(before int) int64 { return 1 + int64((c.nodes-before)/nodesPerStep) }
 
 // block compiles statements.

@@ -4,12 +4,12 @@
 //	source -> syntax.Parse -> tree -> Compile -> Chunk -> State.Run -> values
 //
 // An Env is the global variables: the tables and functions of library, cjson, cstruct and
-// bitops, and those of the embedder. It is frozen before the first script is compiled, so
-// names such as string.format are resolved when a script is compiled, and the embedder can
-// resolve constant first arguments of its functions then (Function.Bind). A Chunk belongs
-// to an Env; it does not change, and any number of States run it. A State belongs to one
-// goroutine at a time. A run is Reset, Set for each variable, Run; its values are valid
-// until the next Reset.
+// bitops, and the embedder's tables and functions. It is frozen before the first script is
+// compiled, so names such as string.format are resolved when a script is compiled, and the
+// embedder can resolve constant first arguments of its functions then (Function.Bind). A
+// Chunk belongs to an Env; it does not change, and any number of States run it. A State
+// belongs to one goroutine at a time. A run is Reset, Set for each variable, Run; its
+// values are valid until the next Reset.
 //
 // Each node of the tree becomes a closure that takes the frame of its function: an expr
 // returns a value, a cond a bool, a statement a signal. Locals have slots of the frame;

@@ -19,7 +19,7 @@ type Texts struct {
 }
 
 // An Env is the global variables of scripts. It is set up once and then frozen: scripts
-// can change none of it, and any number of states may use it.
+// cannot change it, and any number of states may use it.
 type Env struct {
 	texts      Texts
 	globals    *value.Table
@@ -65,8 +65,8 @@ func missingGlobal(st *State, args []value.Value) value.Value {
 	return value.Nil
 }
 
-// firstSerial is the number of the first table of an environment: those of runs begin
-// at 1.
+// firstSerial is the number of the first table of an environment: tables of runs start at
+// 1.
 const firstSerial = 1 << 31
 
 func (env *Env) nextSerial() uint32 {
@@ -199,8 +199,8 @@ func (env *Env) LimitText(limit LimitKind, limits Limits) string {
 	return text
 }
 
-// globalTable returns the table of all global variables with those of the run. It is made
-// once a run.
+// globalTable returns the table of all global variables, including the variables of the
+// run. It is made once a run.
 func (st *State) globalTable() *value.Table {
 	if st.globals != nil {
 		return st.globals

@@ -8,7 +8,7 @@ import (
 )
 
 // A Failure is an error while it passes through the calls. Its value is valid until the
-// next one.
+// next Failure.
 type Failure struct {
 	// Value is the argument of the function error, or a message.
 	Value value.Value
@@ -26,7 +26,7 @@ type Error struct {
 	// Limit is the limit that was passed.
 	Limit LimitKind
 	// Source is the name that the chunk was given, and Line the line of the function of Lua
-	// that failed or called a failing one. Line is 0 outside of functions of Lua.
+	// that failed or called a failing function. Line is 0 outside of functions of Lua.
 	Source string
 	Line   int
 	text   string
@@ -86,8 +86,8 @@ func (st *State) Raise(v value.Value) {
 	panic(&st.failure)
 }
 
-// Errorf raises an error with a message behind chunk and line of the caller in Lua. It
-// does not return.
+// Errorf raises an error with a message after chunk and line of the caller in Lua. It does
+// not return.
 func (st *State) Errorf(format string, args ...any) {
 	st.Raise(st.NewText(st.Where(1) + fmt.Sprintf(format, args...)))
 }

@@ -9,18 +9,18 @@ type Loop uint8
 const (
 	NoLoop    Loop = iota
 	LoopNext       // next
-	LoopArray      // the one that ipairs returns
+	LoopArray      // the function that ipairs returns
 )
 
-// A Function is a function of Go that scripts can call: exactly one of One and Many. args
-// is valid during the call, and results of Many until the next call; both must not be
-// retained. Errors are raised by State.Raise and its kin.
+// A Function is a function of Go that scripts can call. Exactly one of the fields One and
+// Many is set. args is valid during the call, and results of Many until the next call; both
+// must not be retained. Errors are raised by State.Raise and its kin.
 type Function struct {
 	Name string
-	// One returns one result.
+	// One returns a single result.
 	One func(st *State, args []value.Value) value.Value
-	// Unary, if not nil, is One for a single argument, of which no list is made. ok is false,
-	// and nothing has happened, if One must be called.
+	// Unary, if not nil, is One for a single argument, without a list of arguments. ok is
+	// false, and nothing has happened, if One must be called.
 	Unary func(st *State, arg value.Value) (v value.Value, ok bool)
 	// Many returns any number of results.
 	Many func(st *State, args []value.Value) []value.Value
@@ -28,7 +28,7 @@ type Function struct {
 	// argument, perhaps more than once. It returns a function that is called instead, with
 	// all arguments, or nil.
 	Bind func(first *value.String) *Function
-	// Loop says that the function is an iterator of which loops need no calls.
+	// Loop says that the function is an iterator that loops need not call.
 	Loop Loop
 
 	serial uint32

@@ -28,7 +28,7 @@ type generator struct {
 
 func pick[T any](g *generator, list []T) T { return list[g.IntN(len(list))] }
 
-// program returns segments that are run one after the other, each protected.
+// program returns segments that are run in order, each protected.
 func (g *generator) program() []string {
 	segments := make([]string, 1+g.IntN(6))
 	for i := range segments {
@@ -130,7 +130,7 @@ func (g *generator) closure() string {
 	})
 }
 
-// order is a statement that shows in which order operands are evaluated.
+// order is a statement that shows the order of evaluation of operands.
 func (g *generator) order() string {
 	return "local log = {} local function f(x, v) log[#log + 1] = x return v end local t = {} " + pick(g, []string{
 		"t[f(1, 'a')], t[f(2, 'b')] = f(3, 1), f(4, 2)", "t = {f(1), [f(2, 'k')] = f(3), f(4), x = f(5)}", "t = f(1, 2) + f(2, 3) * f(3, 4)", "t = f(1, 'a') .. f(2, 'b') .. f(3, 'c')",
@@ -288,7 +288,7 @@ func (g *generator) source() string {
 	return b.String()
 }
 
-// mutation returns a program of which some words are missing, repeated or replaced.
+// mutation returns a program with some missing, repeated or replaced words.
 func (g *generator) mutation() string {
 	tokens := strings.Split(strings.Join(g.program(), "\n"), " ")
 	for range 1 + g.IntN(3) {

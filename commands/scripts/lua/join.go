@@ -29,8 +29,8 @@ func (st *State) join(values []value.Value) (value.Value, bool) {
 	return v, true
 }
 
-// inBuffer is the length up to which strings are joined in a buffer first, and longestNumber
-// that of the text of a number.
+// Strings up to a length of inBuffer are joined in a buffer first. longestNumber is the
+// length of the longest text of a number.
 const (
 	inBuffer      = 4 << 10
 	longestNumber = 32

@@ -81,7 +81,7 @@ return {n, limit - used - 1}`,
 	},
 }
 
-// A bench is an environment in which redis.call answers from a list.
+// A bench is an environment whose redis.call answers from a list.
 type bench struct {
 	env        *lua.Env
 	st         *lua.State

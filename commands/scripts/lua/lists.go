@@ -5,7 +5,7 @@ import (
 	"limitsrv/commands/scripts/lua/value"
 )
 
-// A list is a sequence of expressions, of which the last may have any number of values.
+// A list is a sequence of expressions. The last expression may have any number of values.
 type list struct {
 	exprs []expr
 	last  multi // or nil
@@ -25,7 +25,7 @@ func (c *compiler) list(exprs []syntax.Expr) list {
 }
 
 // isMulti reports whether an expression may have any number of values. A call of a known
-// function of Go with one result has not.
+// function of Go with a result has not.
 func (c *compiler) isMulti(e syntax.Expr) bool {
 	switch e := e.(type) {
 	case *syntax.CallExpr:
@@ -37,7 +37,8 @@ func (c *compiler) isMulti(e syntax.Expr) bool {
 	return false
 }
 
-// multi compiles an expression of any number of values. It returns nil for others.
+// multi compiles an expression of any number of values. It returns nil for other
+// expressions.
 func (c *compiler) multi(e syntax.Expr) multi {
 	if !c.isMulti(e) {
 		return nil
@@ -65,7 +66,7 @@ func (l list) all(f *frame) []value.Value {
 	return st.extend(values, more)
 }
 
-// exactly pushes n values: missing ones are nil.
+// exactly pushes n values: missing values are nil.
 func (l list) exactly(f *frame, n int) []value.Value {
 	st := f.st
 	values := st.push(max(n, len(l.exprs)))

@@ -64,7 +64,7 @@ func tableOf(st *lua.State, texts [][]byte) value.Value {
 }
 
 // TestStackGrowsAtAnyCall passes as many values as make the stack of a new state grow, in each
-// way in which values are passed on, and compares the results with those of a large stack.
+// way of passing values on, and compares the results with the results of a large stack.
 func TestStackGrowsAtAnyCall(t *testing.T) {
 	env, _, _ := newEnv()
 	large := lua.NewState(env)
@@ -106,7 +106,8 @@ func TestStackGrowsAtAnyCall(t *testing.T) {
 	}
 }
 
-// setLists sets two variables to lists of the first n texts and of the others, within the limits.
+// setLists sets two variables to lists of the first n texts and of the remaining texts, within
+// the limits.
 func setLists(st *lua.State, keys, argv int, texts [][]byte, n int) {
 	a, b, ok := st.Heap.NewLists(texts, n)
 	if !ok {

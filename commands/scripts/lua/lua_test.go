@@ -31,8 +31,8 @@ func run(t *testing.T, script string, limits lua.Limits) ([]value.Value, *lua.St
 	return results, st, err
 }
 
-// endless are scripts without an end, or with one that is too far, by the limit that ends
-// them.
+// endless are scripts without an end, or with an end that is too far, by the limit that
+// ends them.
 var endless = []struct {
 	limit  lua.LimitKind
 	script string

@@ -6,7 +6,7 @@ import (
 	"limitsrv/commands/scripts/lua/value"
 )
 
-// An event is an operation for which a metatable may have a function.
+// An event is an operation that a metatable may have a function for.
 type event uint8
 
 const (

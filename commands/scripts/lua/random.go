@@ -1,6 +1,7 @@
 package lua
 
-// The generator of Redis: the linear congruential one of 48 bits that C calls lrand48.
+// The generator of Redis: the linear congruential generator of 48 bits that C calls
+// lrand48.
 const (
 	multiplier = 0x5DEECE66D
 	increment  = 0xB

@@ -130,8 +130,8 @@ func (o *ours) eval(script string) string {
 	return addresses.ReplaceAllString(show(results[0]), "$1")
 }
 
-// limited is the result of a script that passes a limit, of which Redis has none, and of
-// others that Redis cannot run.
+// limited is the result of a script that passes a limit, because Redis has no limits, and
+// of other scripts that Redis cannot run.
 const limited = "limit"
 
 // showError writes an error as Redis' handler does.

@@ -16,8 +16,8 @@ func (st *State) reserve(n int) {
 	}
 }
 
-// grow makes a larger stack. Slots in use stay where they are: their owners hold slices
-// of the old one.
+// grow makes a larger stack. Slots in use stay where they are: their owners hold slices of
+// the old stack.
 func (st *State) grow(end int) {
 	size := 2 * len(st.stack)
 	for size < end {
@@ -70,7 +70,7 @@ func (st *State) newClosure(p *proto, upvalues int) *closure {
 // valuesPerStep is the number of values that are copied in a step.
 const valuesPerStep = 16
 
-// extend pushes more values behind those that were pushed last.
+// extend pushes more values after the values that were pushed last.
 func (st *State) extend(values, more []value.Value) []value.Value {
 	n := len(values)
 	st.Charge(len(more) / valuesPerStep)

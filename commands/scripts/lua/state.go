@@ -5,12 +5,12 @@ import (
 	"limitsrv/commands/scripts/lua/value"
 )
 
-// Limits bound a run. A script that passes one ends with an Error with its Limit;
-// pcall does not catch it. All of them are counted in the same way on all machines.
+// Limits bound a run. A script that passes a limit ends with an Error with its Limit; pcall
+// does not catch it. All of them are counted in the same way on all machines.
 type Limits struct {
 	Steps  int64 // statements by their size, turns of loops, calls, and work of functions
 	Memory int64 // bytes of all objects ever made
-	String int   // bytes of one string; 0: no limit besides Memory
+	String int   // bytes of a single string; 0: no limit besides Memory
 	Calls  int   // nested calls; 0: Lua's own limit, which raises an error
 	// Prepaid charges all work and memory of functions before it is spent. Otherwise some work is
 	// free, as in the first version: replays of its logs must get the same results.
@@ -57,8 +57,8 @@ const (
 	smallStack  = 1 << 10
 )
 
-// A State runs chunks, one at a time. Its memory is reused by each run. Concurrency: one
-// goroutine at a time.
+// A State runs chunks, one at a time. Its memory is reused by each run. Concurrency: not
+// safe for concurrent use.
 type State struct {
 	// Heap holds the values of the run.
 	Heap *value.Heap
@@ -100,8 +100,8 @@ func NewState(env *Env) *State {
 	return st
 }
 
-// Reset ends a run and its values, and begins the next one. All variables are nil and the
-// random sequence is the one of seed 0.
+// Reset ends a run and its values, and starts the next run. All variables are nil and the
+// random sequence is the sequence of seed 0.
 func (st *State) Reset(limits Limits) {
 	if st.heap.Used() > keptMemory || len(st.frames) > keptObjects {
 		st.drop()
@@ -235,7 +235,7 @@ func (st *State) NewFunction(g *Function) value.Value {
 }
 
 // Buffer returns an empty buffer, to be given back by Release with its contents. A buffer
-// that is taken while another is in use is a new one.
+// that is taken while another is in use is a new buffer.
 func (st *State) Buffer() []byte {
 	b := st.scratch
 	st.scratch = nil

@@ -298,8 +298,8 @@ func (c *compiler) genericFor(s *syntax.GenericFor) statement {
 	}
 }
 
-// declareAll gives new variables their values, of which some may be missing. The values
-// may be in memory that the next call uses.
+// declareAll gives new variables their values. Some values may be missing. The values may
+// be in memory that the next call uses.
 func (f *frame) declareAll(declarations []func(*frame, value.Value), values []value.Value) {
 	for i, d := range declarations {
 		if i < len(values) {

@@ -9,7 +9,7 @@ import (
 const batch = 50
 
 // roundSize rounds up the size of a table as the instruction of Lua that makes it does:
-// sizes above 15 keep three bits behind the first.
+// sizes above 15 keep three bits after the first.
 func roundSize(n int) int {
 	exponent := 0
 	for n >= 16 {

@@ -17,7 +17,7 @@ func (a *Arena[T]) largest() int {
 
 // An Arena hands out parts of blocks. After Reset it hands out the same memory again, so
 // that a repeated sequence of calls allocates nothing. The zero value is ready to use.
-// Concurrency: one goroutine at a time.
+// Concurrency: not safe for concurrent use.
 type Arena[T any] struct {
 	blocks [][]T
 	block  int // index of the block in use
@@ -32,7 +32,7 @@ func (a *Arena[T]) Take(n int) []T {
 	return part
 }
 
-// Raw is Take for a caller that sets all values: they may be those of earlier use.
+// Raw is Take for a caller that sets all values: they may be left from earlier use.
 func (a *Arena[T]) Raw(n int) []T {
 	if a.block < len(a.blocks) {
 		if block, end := a.blocks[a.block], a.used+n; end <= len(block) {

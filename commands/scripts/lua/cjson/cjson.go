@@ -76,7 +76,7 @@ var fields = []struct {
 }
 
 // maxStack is the number of values that a function of C may have on its stack: it bounds
-// the depth besides the settings. An array takes one place a level, an object two.
+// the depth besides the settings. An array takes a place a level, an object two.
 const maxStack = 8000 - 4
 
 // functions returns the functions of a library, with settings by a call of settingsOf.

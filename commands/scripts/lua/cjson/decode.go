@@ -127,8 +127,8 @@ func (d *decoder) word(text string, t token, v value.Value) bool {
 	return true
 }
 
-// isInvalidNumber reports whether a number begins here that JSON does not have: an
-// infinity, nan, a hexadecimal one, or one with a plus or a leading zero.
+// isInvalidNumber reports whether a number starts here that JSON does not have: an
+// infinity, nan, a hexadecimal number, or a number with a plus or a leading zero.
 func (d *decoder) isInvalidNumber() bool {
 	at := d.at
 	switch d.byteAt(at) {
@@ -223,7 +223,7 @@ func (d *decoder) escape(buffer []byte) ([]byte, token) {
 	return utf8.AppendRune(buffer, point), ""
 }
 
-// hex reads four hexadecimal digits. It returns -1 if there are none.
+// hex reads four hexadecimal digits. It returns -1 if there are no four digits.
 func (d *decoder) hex(at int) rune {
 	var n rune
 	for i := range 4 {

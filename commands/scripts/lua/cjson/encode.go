@@ -180,8 +180,8 @@ const hexDigits = "0123456789abcdef"
 // escapes are the letters of characters with short escape sequences.
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', '\b': 'b', '\t': 't', '\n': 'n', '\f': 'f', '\r': 'r'}
 
-// bytesPerCheck is the number of bytes of a text after which the encoder checks that the run has
-// steps and memory left.
+// After each bytesPerCheck bytes of a text the encoder checks that the run has steps and memory
+// left.
 const bytesPerCheck = 1 << 10
 
 func (e *encoder) text(s []byte) {

@@ -75,7 +75,7 @@ func (f *format) next(offset int) (option byte, size, padding int) {
 // digitsPerStep is the number of digits that are read in a step.
 const digitsPerStep = 8
 
-// number reads a number behind an option.
+// number reads a number after an option.
 func (f *format) number(missing int) int {
 	if f.at >= len(f.text) || !isDigit(f.text[f.at]) {
 		return missing
@@ -202,7 +202,7 @@ func unpack(st *lua.State, args []value.Value) []value.Value {
 			st.ArgError(1, "data string too short")
 		}
 	}
-	results := st.Room(min(len(f.text), maxStack) + 1)[:0] // an option has one at most
+	results := st.Room(min(len(f.text), maxStack) + 1)[:0] // an option has a result at most
 	for f.at < len(f.text) {
 		option, size, padding := f.next(at)
 		at += padding

@@ -5,12 +5,12 @@ import (
 	"math/rand/v2"
 )
 
-// A tested function has one argument or two.
+// A tested function has an argument or two.
 type tested struct {
 	name string
 	one  func(x float64) float64
 	two  func(x, y float64) float64
-	// ranges are the bounds of random arguments, beside those of any exponent.
+	// ranges are the bounds of random arguments, beside arguments of any exponent.
 	ranges []float64
 }
 
@@ -38,7 +38,7 @@ func (f *tested) call(x, y float64) float64 {
 	return f.two(x, y)
 }
 
-// specials are arguments at which functions change their course.
+// specials are arguments where functions change their course.
 var specials = []float64{
 	0, 5e-324, 0x1p-1022, 0x1p-60, 0x1p-54, 0x1p-28, 0x1.fffffffffffffp-29, 0x1p-7, 0.25, 1.0 / 3, 0.5, math.Pi / 4, 0x1.921fb54442d19p-1, 0x1.fffffffffffffp-1,
 	1, 0x1.0000000000001p0, math.Sqrt2, 1.5, math.Pi / 2, 2, 3, math.Pi, 10, 22, 0x1.6000000000001p4, 100, 1000, 0x1p31, 0x1p53 - 1, 0x1p53, 0x1p60, 1e15, 1e22,

@@ -11,8 +11,8 @@ var (
 	halfTurn = pair{0x1.921fb54442d18p1, math.Pi - 0x1.921fb54442d18p1}
 )
 
-// tiny is the bound of |x| below which odd functions return x: the next term of their series is
-// less than a tenth of a unit in the last place.
+// Odd functions return x if |x| is below tiny: the next term of their series is less than a
+// tenth of a unit in the last place.
 const tiny = 0x1p-28
 
 // Sin returns the sine of x, in radians.

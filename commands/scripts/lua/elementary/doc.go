@@ -2,8 +2,9 @@
 // all processors. Scripts compute with it, and each node of a cluster must get the same result.
 //
 // The functions of package math differ between processors: some have assembly, and compilers
-// for most processors fuse a product and a sum into one operation, which rounds once. Here each
-// product is converted to float64, so that no compiler fuses it, and nothing is in assembly.
+// for most processors fuse a product and a sum into a single operation, which rounds once. Here
+// each product is converted to float64, so that no compiler fuses it, and nothing is in
+// assembly.
 //
 // Results are within 0.52 units in the last place of the exact value, or 1 unit if the result is
 // subnormal. Nearly all are rounded correctly. Infinities, zeros and NaN give the

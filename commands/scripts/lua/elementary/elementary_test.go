@@ -83,7 +83,7 @@ func distance(x float64, exact *big.Float) float64 {
 	return math.Abs(units)
 }
 
-// TestSpecial compares results with those of annex F of C99.
+// TestSpecial compares results with the results in annex F of C99.
 func TestSpecial(t *testing.T) {
 	inf, nan, zero := math.Inf(1), math.NaN(), math.Copysign(0, -1)
 	covered := map[string]bool{}

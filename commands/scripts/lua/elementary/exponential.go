@@ -59,7 +59,7 @@ func scaled(e pair, n int) float64 {
 	return float64(times2((s.high+(s.low+e.low))-big, n+1000) * 0x1p-1000)
 }
 
-// small is the bound of |x| below which the series of the hyperbolic functions are used.
+// The series of the hyperbolic functions are used if |x| is below small.
 const small = 0.25
 
 // hyperbolic returns sinh x and cosh x. Requires: 0 <= x <= 22.

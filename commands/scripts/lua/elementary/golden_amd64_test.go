@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestGoldenWithoutFMA runs TestGolden in a process that takes the processor for one without
-// fused operations.
+// TestGoldenWithoutFMA runs TestGolden in a process that uses no fused operations of the
+// processor.
 func TestGoldenWithoutFMA(t *testing.T) {
 	command := exec.Command(os.Args[0], "-test.run", "^TestGolden$", "-test.v")
 	command.Env = append(os.Environ(), "GODEBUG=cpu.fma=off")

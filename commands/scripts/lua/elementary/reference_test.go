@@ -5,8 +5,8 @@ import (
 	"math/big"
 )
 
-// precision is the number of digits with which references are computed. It covers the quotient
-// of the largest double and pi/2.
+// precision is the number of digits of references. It covers the quotient of the largest
+// double and pi/2.
 const precision = 1400
 
 func number(x float64) *big.Float { return new(big.Float).SetPrec(precision).SetFloat64(x) }
@@ -138,7 +138,7 @@ func referenceHyperbolic(x *big.Float) (sinh, cosh *big.Float) {
 	return sinh.Quo(sinh, number(2)), cosh.Quo(cosh, number(2))
 }
 
-// otherSide returns the cosine of the angle of which x is the sine.
+// otherSide returns the cosine of the angle whose sine is x.
 func otherSide(x *big.Float) *big.Float {
 	y := empty().Mul(x, x)
 	return y.Sqrt(y.Sub(number(1), y))

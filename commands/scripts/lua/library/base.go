@@ -139,7 +139,7 @@ func stepArray(st *lua.State, args []value.Value) []value.Value {
 	return st.Results(value.Number(float64(i)), v)
 }
 
-// numberOf is toNumber with one argument.
+// numberOf is toNumber with an argument.
 func numberOf(st *lua.State, v value.Value) (value.Value, bool) {
 	if x, ok := st.ToNumber(v); ok {
 		return value.Number(x), true

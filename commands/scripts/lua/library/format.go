@@ -8,8 +8,8 @@ import (
 	"limitsrv/commands/scripts/lua/value"
 )
 
-// maxPlain is the length from which %s without precision takes a string as it is, with
-// its bytes 0.
+// maxPlain is a length. From it on, %s without precision takes a string as it is, with its
+// bytes 0.
 const maxPlain = 100
 
 func format(st *lua.State, args []value.Value) value.Value {
@@ -51,7 +51,7 @@ func stepOf(spec number.Spec) int {
 // flags are the flags of a conversion; there may be so many.
 const flags = "-+ #0"
 
-// parseSpec parses a conversion behind its %. It returns the index of its verb.
+// parseSpec parses a conversion after its %. It returns the index of its verb.
 func parseSpec(st *lua.State, text []byte, i int) (number.Spec, int) {
 	spec := number.Spec{Precision: -1}
 	at := func(i int) byte {

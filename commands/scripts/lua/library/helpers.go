@@ -13,7 +13,7 @@ func table(env *lua.Env, name string, functions ...*lua.Function) *value.Table {
 	return t
 }
 
-// one makes a function of one result, and many one of any number.
+// one makes a function of a result, and many a function of any number of results.
 func one(name string, f func(*lua.State, []value.Value) value.Value) *lua.Function {
 	return &lua.Function{Name: name, One: f}
 }

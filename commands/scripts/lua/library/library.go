@@ -1,6 +1,7 @@
 // Package library has the functions of Lua 5.1 that Redis offers to scripts: the global
-// ones and those of string, table, math and coroutine. print, dofile, loadfile, require,
-// setfenv, getfenv, newproxy, io, os, package and debug are missing, as in Redis.
+// functions, and the functions of string, table, math and coroutine. print, dofile,
+// loadfile, require, setfenv, getfenv, newproxy, io, os, package and debug are missing, as
+// in Redis.
 package library
 
 import (

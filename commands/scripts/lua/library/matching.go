@@ -93,7 +93,7 @@ func (m *matching) capture(i, start, end int) value.Value {
 	return value.OfString(m.st.Heap.Adopt(m.text[from:to:to]))
 }
 
-// captures returns all captures, or the match if there are none.
+// captures returns all captures, or the match if there are no captures.
 func (m *matching) captures(start, end int) []value.Value {
 	results := m.st.Room(m.Captures())
 	for i := range results {

@@ -9,7 +9,7 @@ import (
 	"limitsrv/commands/scripts/lua/value"
 )
 
-// unaries are the functions of one number. invalid is the result outside of the domain. native is
+// unaries are the functions of a number. invalid is the result outside of the domain. native is
 // the function for Native runs; nil: f.
 var unaries = []struct {
 	name      string

@@ -124,12 +124,12 @@ func sub(st *lua.State, args []value.Value) value.Value {
 	return value.OfString(st.Heap.Adopt(text[from-1 : to : to]))
 }
 
-// shortNeedle is the longest wanted text, in bytes, for which the cost of a search depends only on
-// the length of the searched text.
+// shortNeedle is the longest wanted text, in bytes, with a search cost that depends only on the
+// length of the searched text.
 const shortNeedle = 32
 
 // index returns the index of the first instance of wanted in text, or -1. For a long wanted text it
-// charges the comparisons, because there may be one for each byte of text.
+// charges the comparisons, because there may be a comparison for each byte of text.
 func index(st *lua.State, text, wanted []byte) int {
 	if len(wanted) <= shortNeedle {
 		return bytes.Index(text, wanted)

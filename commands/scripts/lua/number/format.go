@@ -66,8 +66,8 @@ func AppendGeneral(dst []byte, x float64, digits int) []byte {
 	return trimZeros(appendPlain(dst, plain, exponent), len(dst))
 }
 
-// appendPlain appends digits of which the first has an exponent, without an exponent.
-// Requires: exponent < len(digits).
+// appendPlain appends digits in a form without an exponent. exponent is the exponent of the
+// first digit. Requires: exponent < len(digits).
 func appendPlain(dst, digits []byte, exponent int) []byte {
 	if exponent >= 0 {
 		dst = append(dst, digits[:exponent+1]...)
@@ -83,7 +83,7 @@ func appendPlain(dst, digits []byte, exponent int) []byte {
 	return append(dst, digits...)
 }
 
-// trimZeros removes trailing zeros of a fraction that begins behind start, and its point.
+// trimZeros removes trailing zeros of a fraction that starts after start, and its point.
 func trimZeros(dst []byte, start int) []byte {
 	if bytes.IndexByte(dst[start:], '.') < 0 {
 		return dst

@@ -6,8 +6,8 @@ import "math"
 // version used package math, and replays of its logs must get the same results.
 func NativePow(a, b float64) float64 { return signedPow(a, b, math.Pow(a, b)) }
 
-// NativeLog is math.Log, but scales subnormal numbers, for which math.Log is wrong on amd64 (Go
-// 1.26).
+// NativeLog is math.Log, but scales subnormal numbers, because math.Log is wrong for them on
+// amd64 (Go 1.26).
 func NativeLog(x float64) float64 {
 	if isSubnormal(x) {
 		return math.Log(x*scale) - scaleBits*math.Ln2

@@ -73,7 +73,7 @@ func parseUnsigned(text []byte) (x float64, n int) {
 	return x, n
 }
 
-// parseHex reads a hexadecimal number, of which the digits end at n.
+// parseHex reads a hexadecimal number. Its digits end at n.
 func parseHex(text []byte, n int) (float64, int) {
 	full := text[:n]
 	if exponent := scanExponent(text[n:], 'p'); exponent > 0 {
@@ -127,7 +127,7 @@ func scanDigits(text []byte, isDigit func(byte) bool) int {
 	return n
 }
 
-// scanExponent returns the length of an exponent behind the letter mark, or 0.
+// scanExponent returns the length of an exponent after the letter mark, or 0.
 func scanExponent(text []byte, mark byte) int {
 	if len(text) < 2 || text[0]|0x20 != mark {
 		return 0
@@ -146,8 +146,8 @@ func scanExponent(text []byte, mark byte) int {
 	return n
 }
 
-// ParseBase reads an integer of a base from 2 to 36 as C's strtoul does: with blanks
-// around it, a sign, and 0x in base 16. A negative one is taken modulo 2^64, and one
+// ParseBase reads an integer of a base from 2 to 36 as C's strtoul does: with blanks around
+// it, a sign, and 0x in base 16. A negative integer is taken modulo 2^64, and an integer
 // beyond 64 bits is 2^64-1. A byte 0 ends text. It returns false if text is anything else.
 func ParseBase(text []byte, base int) (float64, bool) {
 	text = trimBlanks(cut(text))

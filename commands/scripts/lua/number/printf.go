@@ -10,7 +10,7 @@ import (
 type Spec struct {
 	Minus, Plus, Space, Sharp, Zero bool
 	Width                           int
-	Precision                       int // below 0: none
+	Precision                       int // below 0: no precision
 	Verb                            byte
 }
 
@@ -135,7 +135,7 @@ func appendGeneralWide(dst []byte, x float64, digits int) []byte {
 	return dst
 }
 
-// insertPoint inserts a point behind the digits from start on.
+// insertPoint inserts a point into dst, which has digits from start on.
 func insertPoint(dst []byte, start int) []byte {
 	end := start
 	for end < len(dst) && isDigit(dst[end]) {

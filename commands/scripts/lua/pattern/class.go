@@ -1,6 +1,6 @@
 package pattern
 
-// classEnd returns the index behind the single-character class at p.
+// classEnd returns the index after the single-character class at p.
 func (m *Matcher) classEnd(p int) int {
 	c := m.pattern[p]
 	p++
@@ -45,7 +45,7 @@ func (m *Matcher) single(s, p, class int) bool {
 	return m.pattern[p] == c
 }
 
-// inSet reports whether c is in the set from the bracket at p to the one at last.
+// inSet reports whether c is in the set from the bracket at p to the bracket at last.
 func (m *Matcher) inSet(c byte, p, last int) bool {
 	m.Left -= int64((last - p) / 16)
 	found := true
@@ -72,7 +72,7 @@ func (m *Matcher) inSet(c byte, p, last int) bool {
 	return !found
 }
 
-// inClass reports whether c is in the class of a letter behind %. Other bytes stand for
+// inClass reports whether c is in the class of a letter after %. Other bytes stand for
 // themselves.
 func inClass(c, letter byte) bool {
 	var in bool

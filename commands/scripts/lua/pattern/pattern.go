@@ -65,7 +65,7 @@ func (m *Matcher) At(s, p int) int {
 }
 
 // Captures returns the number of captures of the last match: the match itself counts if
-// there are no others.
+// there are no captures.
 func (m *Matcher) Captures() int { return max(1, m.level) }
 
 // Capture returns the capture of an index, from 0, of the match from start to end. If

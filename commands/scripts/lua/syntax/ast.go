@@ -7,7 +7,7 @@ type Function struct {
 	Params     []*Local
 	Vararg     bool
 	Arg        *Local // the variable "arg" of a vararg function, or nil for the main chunk
-	UsesVararg bool   // else Arg is a table of the arguments behind Params, with n
+	UsesVararg bool   // else Arg is a table of the arguments after Params, with n
 	Upvalues   []Upvalue
 	Captures   bool // some of its locals are captured
 	Slots      int  // of its locals
@@ -25,7 +25,7 @@ type Local struct {
 }
 
 // An Upvalue is a captured variable of an enclosing function: Local if it belongs to the
-// nearest one, else the upvalue Index of that.
+// nearest enclosing function, else the upvalue Index of that function.
 type Upvalue struct {
 	Name  string
 	Local *Local
@@ -69,7 +69,7 @@ type (
 		Body *Block
 		Cond Expr
 	}
-	// If has as many Blocks as Conds, or one more.
+	// If has as many Blocks as Conds, or an additional Block.
 	If struct {
 		Conds  []Expr
 		Blocks []*Block
@@ -141,7 +141,7 @@ type (
 		Object, Key Expr
 		Line        int
 	}
-	// CallExpr calls Callee, or the method Method of it. Line is the one of the arguments'
+	// CallExpr calls Callee, or the method Method of it. Line is the line of the arguments'
 	// first token.
 	CallExpr struct {
 		Callee Expr
@@ -171,7 +171,7 @@ type (
 		Operand Expr
 		Line    int
 	}
-	// Paren cuts several values to one.
+	// Paren cuts several values to the first.
 	Paren struct{ Inner Expr }
 	// TableExpr makes a table. Fields without a key are list elements.
 	TableExpr struct {

@@ -6,8 +6,8 @@ import (
 	"limitsrv/commands/scripts/lua/number"
 )
 
-// operators are the priorities to the left and right of binary operators; a smaller one
-// to the right makes an operator right associative.
+// operators are the priorities to the left and right of binary operators; a smaller
+// priority to the right makes an operator right associative.
 var operators = [...]struct{ left, right int }{
 	Add: {6, 6}, Sub: {6, 6}, Mul: {7, 7}, Div: {7, 7}, Mod: {7, 7}, Pow: {10, 9}, OpConcat: {5, 4},
 	Equal: {3, 3}, NotEqual: {3, 3}, Less: {3, 3}, LessEqual: {3, 3}, Greater: {3, 3}, GreaterEqual: {3, 3}, And: {2, 2}, Or: {1, 1},
@@ -132,7 +132,7 @@ func truthOf(e Expr) (truth, ok bool) {
 	return false, false
 }
 
-// single cuts the values of an expression to one.
+// single cuts the values of an expression to the first.
 func single(e Expr) Expr {
 	switch e.(type) {
 	case *CallExpr, *Vararg:
@@ -229,7 +229,7 @@ func (p *parser) parseSimple() Expr {
 }
 
 // parsePrimary parses a variable or an expression in parentheses, with the indices and
-// calls behind it.
+// calls after it.
 func (p *parser) parsePrimary() Expr {
 	e := p.parsePrefix()
 	for {

@@ -89,7 +89,7 @@ type Error struct {
 	Message string
 }
 
-// Error returns the message behind chunk and line.
+// Error returns the message after chunk and line.
 func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.Chunk, e.Line, e.Message) }
 
 // A lexer splits the source into tokens.
@@ -144,13 +144,13 @@ func (l *lexer) next() {
 	l.current = l.scan()
 }
 
-// peek returns the kind of the token behind the current one.
+// peek returns the kind of the token after the current token.
 func (l *lexer) peek() kind {
 	l.ahead, l.hasAhead = l.scan(), true
 	return l.ahead.kind
 }
 
-// end is the byte behind the source, as far as peekByte shows.
+// end is the byte after the source, as far as peekByte shows.
 const end = -1
 
 func (l *lexer) peekByte(distance int) int {
@@ -188,7 +188,7 @@ func (l *lexer) scan() token {
 	}
 }
 
-// newLine skips a line end of one byte, or of two different ones.
+// newLine skips a line end of one byte, or of two different bytes.
 func (l *lexer) newLine() {
 	first := l.source[l.at]
 	l.at++

@@ -50,7 +50,7 @@ func (l *lexer) scanString(quote byte) token {
 // escapes are the letters of escape sequences and their bytes.
 var escapes = map[int]byte{'a': '\a', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v'}
 
-// scanEscape reads an escape sequence behind the backslash.
+// scanEscape reads an escape sequence after the backslash.
 func (l *lexer) scanEscape() {
 	c := l.peekByte(0)
 	switch {
@@ -94,8 +94,8 @@ func (l *lexer) scanBracket() token {
 	panic("unreachable")
 }
 
-// longBracket counts the equal signs behind a bracket, and reports whether another
-// bracket follows. If so it fills the buffer with them and skips them.
+// longBracket counts the equal signs after a bracket, and reports whether another bracket
+// follows. If so it fills the buffer with them and skips them.
 func (l *lexer) longBracket(bracket int) (level int, ok bool) {
 	for l.peekByte(1+level) == '=' {
 		level++
@@ -112,7 +112,7 @@ func (l *lexer) longBracket(bracket int) (level int, ok bool) {
 	return level, ok
 }
 
-// scanLong reads a long string or comment behind its opening bracket.
+// scanLong reads a long string or comment after its opening bracket.
 func (l *lexer) scanLong(level int, unfinished string) string {
 	if c := l.peekByte(0); c == '\n' || c == '\r' {
 		l.newLine()
@@ -128,7 +128,7 @@ func (l *lexer) scanLong(level int, unfinished string) string {
 				text := string(l.buffer[start:before])
 				return text
 			} else if ok {
-				l.at-- // the second bracket may begin the closing one
+				l.at-- // the second bracket may start the closing bracket
 				l.buffer = l.buffer[:len(l.buffer)-1]
 			} else {
 				l.at += 1 + closing
@@ -143,7 +143,7 @@ func (l *lexer) scanLong(level int, unfinished string) string {
 	}
 }
 
-// skipComment skips a comment behind its two dashes.
+// skipComment skips a comment after its two dashes.
 func (l *lexer) skipComment() {
 	if l.peekByte(0) == '[' {
 		l.buffer = l.buffer[:0]

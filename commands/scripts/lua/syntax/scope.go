@@ -77,7 +77,7 @@ type binding struct {
 }
 
 // resolve returns the variable with this name. Cost: one map lookup. The first use in a function
-// costs one more for each function between it and the declaration.
+// costs another lookup for each function between it and the declaration.
 func (p *parser) resolve(name string) Expr {
 	same := p.visible[name]
 	if len(same) == 0 {

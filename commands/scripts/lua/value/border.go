@@ -32,7 +32,7 @@ func (t *Table) countElements() int {
 // searchBorder finds a border at or above low. Requires: element low is not nil, or low is 0.
 func (t *Table) searchBorder(low int) int {
 	high := low + 1
-	// Two steps: one for this loop, one for the search below.
+	// Two steps: for this loop, and for the search below.
 	for t.prepay(2); t.GetInt(high).ref != nil; t.prepay(2) {
 		low = high
 		high *= 2

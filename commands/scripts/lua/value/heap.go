@@ -39,7 +39,7 @@ const (
 )
 
 // A Heap holds the strings and tables of a run. All that was ever made in the run counts,
-// since nothing is released before its end. Concurrency: one goroutine at a time.
+// since nothing is released before its end. Concurrency: not safe for concurrent use.
 type Heap struct {
 	// Steps is the number of steps that the run may still take. Memory and long searches in
 	// tables take some.
@@ -56,10 +56,10 @@ type Heap struct {
 	tables  arena.Arena[Table]
 	slots   arena.Arena[Value]
 	nodes   arena.Arena[node]
-	short   [256]*String // strings of one byte
+	short   [256]*String // strings of a byte
 }
 
-// Reset ends a run: its values must not be used again. The next one may take limit bytes
+// Reset ends a run: its values must not be used again. The next run may take limit bytes
 // and a number of steps.
 func (h *Heap) Reset(limit, steps int64) {
 	h.limit, h.left, h.Steps, h.serial = limit, limit, steps, 0
@@ -76,8 +76,8 @@ func (h *Heap) Left() int64 { return h.left }
 // Used returns the number of bytes that were taken.
 func (h *Heap) Used() int64 { return h.limit - h.left }
 
-// Unbound lifts the limits for the rest of the run, in which the caller does work of a bound
-// of its own.
+// Unbound lifts the limits for the rest of the run. The caller does work with a bound of its
+// own meanwhile.
 func (h *Heap) Unbound() {
 	used := h.Used()
 	h.limit, h.left, h.Steps = math.MaxInt64, math.MaxInt64-used, math.MaxInt64
@@ -120,7 +120,7 @@ func (h *Heap) NextSerial() uint32 {
 	return h.serial
 }
 
-// Room returns n bytes for the contents of a string, all of which the caller must set.
+// Room returns n bytes for the contents of a string. The caller must set all of them.
 func (h *Heap) Room(n int) []byte {
 	h.Charge(n)
 	return h.bytes.Raw(n)
@@ -151,7 +151,7 @@ func (h *Heap) CopyString(text string) *String {
 	return h.Adopt(room)
 }
 
-// char returns the string of one byte. It is made once.
+// char returns the string of a byte. It is made once.
 func (h *Heap) char(c byte) *String {
 	if h.short[c] == nil {
 		h.short[c] = NewString(string([]byte{c}))

@@ -1,6 +1,6 @@
 package value
 
-// Next returns the entry behind a cursor, and the cursor for the next one. The cursor of
+// Next returns the entry after a cursor, and the cursor for the next entry. The cursor of
 // the first entry is 0. At the end the key is nil. Cost: linear in the distance of the
 // cursors.
 func (t *Table) Next(cursor int) (key, value Value, next int) {
@@ -17,11 +17,11 @@ func (t *Table) Next(cursor int) (key, value Value, next int) {
 	return Nil, Nil, t.Size()
 }
 
-// Size returns the number of entries for which t has room.
+// Size returns the number of entries that t has room for.
 func (t *Table) Size() int { return len(t.array) + len(t.nodes) }
 
-// Cursor returns the cursor behind a key: 0 for nil. It returns false if t never had the
-// key. guess may be the cursor at which the key was found before; it saves a search.
+// Cursor returns the cursor after a key: 0 for nil. It returns false if t never had the
+// key. guess may be the cursor where the key was found before; it saves a search.
 func (t *Table) Cursor(key Value, guess int) (int, bool) {
 	if key.ref == nil {
 		return 0, true

@@ -7,9 +7,9 @@ type List struct {
 	serial  uint32
 }
 
-// NewLists makes lists of the first n of some texts, and of the others. The texts must not
-// change until the end of the run. ok is false beyond a limit: then Left is negative if it is
-// that of memory.
+// NewLists makes lists of the first n texts, and of the remaining texts. The texts must not
+// change until the end of the run. ok is false beyond a limit: then Left is negative if the
+// limit is the limit of memory.
 func (h *Heap) NewLists(texts [][]byte, n int) (first, others List, ok bool) {
 	if !h.charge(listSize(n)) || !h.charge(listSize(len(texts)-n)) {
 		return first, others, false

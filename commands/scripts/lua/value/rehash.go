@@ -39,8 +39,8 @@ func (t *Table) setNodes(h *Heap, n int) {
 // size.
 const sizePerStep = 8
 
-// rehash chooses new sizes so that there is room for one more key: the array part is the
-// largest power of two of which more than half is in use.
+// rehash chooses new sizes so that there is room for another key: the array part is the
+// largest power of two with more than half in use.
 func (t *Table) rehash(h *Heap, extra Value) {
 	t.prepay(t.Size() / sizePerStep)
 	var counts [maxBits + 1]int // keys from 2^(i-1)+1 to 2^i

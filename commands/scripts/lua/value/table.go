@@ -8,16 +8,16 @@ const (
 	maxArray = 1 << maxBits
 )
 
-// A node is an entry of the node part. A removed entry keeps its key and has the value
-// nil. next is the distance to the next node with the same main position, 0 for none.
+// A node is an entry of the node part. A removed entry keeps its key and has the value nil.
+// next is the distance to the next node with the same main position, 0 for no next node.
 type node struct {
 	key, value Value
 	next       int32
 }
 
-// A Table is a table of Lua. It has an array part for the keys from 1, and a node part,
-// a hash table of chained scatter with Brent's variation: a node that is not in its main
-// position (the one that its hash names) gives way to one that would be.
+// A Table is a table of Lua. It has an array part for the keys from 1, and a node part, a
+// hash table of chained scatter with Brent's variation: a node that is not in its main
+// position (the position that its hash names) gives way to a node that would be.
 //
 // Source: the sizes, positions and moments of rehashing are those of Lua 5.1, because
 // the order of next and the length of a table with holes depend on them.
@@ -57,7 +57,7 @@ func (t *Table) SetAbsent(bit uint32) {
 	}
 }
 
-// IsList reports whether t has no keys besides those of its array part.
+// IsList reports whether t has no keys besides the keys of its array part.
 func (t *Table) IsList() bool { return len(t.nodes) == 0 }
 
 // Elements returns the elements of a list up to the first nil, valid until t changes.
@@ -230,7 +230,7 @@ func (t *Table) insert(h *Heap, key Value) *Value {
 	return &n.value
 }
 
-// move moves the node at one place, of the chain that begins at main, to a free one.
+// move moves the node at a place, in the chain that starts at main, to a free place.
 func (t *Table) move(main, at, free int) {
 	before, hops := main, 0
 	for ; before+int(t.nodes[before].next) != at; hops++ {

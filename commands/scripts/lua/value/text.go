@@ -17,8 +17,8 @@ func NewString(text string) *String {
 	return s
 }
 
-// Bytes returns the bytes, which must not be changed. Those of a string made in a run are
-// valid until its end.
+// Bytes returns the bytes, which must not be changed. The bytes of a string made in a run
+// are valid until the end of the run.
 func (s *String) Bytes() []byte { return s.bytes }
 
 // Len returns the number of bytes.
@@ -32,8 +32,8 @@ func (s *String) Equal(other *String) bool {
 // Less reports whether s is before other, by bytes.
 func (s *String) Less(other *String) bool { return bytes.Compare(s.bytes, other.bytes) < 0 }
 
-// Hash returns the hash of Lua 5.1, on which the order of tables depends. It takes all
-// bytes, as in Redis; Lua itself skips some of long strings. Cost: linear, once.
+// Hash returns the hash of Lua 5.1, which sets the order of tables. It takes all bytes, as
+// in Redis; Lua itself skips some of long strings. Cost: linear, once.
 func (s *String) Hash() uint32 {
 	if s.hashed {
 		return s.hash

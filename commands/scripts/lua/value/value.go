@@ -23,7 +23,7 @@ var (
 	True = Value{booleanTag{}, 1}
 	// False is false.
 	False = Value{booleanTag{}, 0}
-	// Null is the light userdata with the address 0, by which cjson represents null.
+	// Null is the light userdata with the address 0, which cjson uses for null.
 	Null = Value{ref: nullTag{}}
 )
 
@@ -56,13 +56,13 @@ func OfFunc(f Func) Value { return Value{ref: f} }
 // IsNil reports whether v is nil.
 func (v Value) IsNil() bool { return v.ref == nil }
 
-// IsNumber reports whether v is a number, not a string that looks like one.
+// IsNumber reports whether v is a number, not a string that looks like a number.
 func (v Value) IsNumber() bool {
 	_, ok := v.ref.(numberTag)
 	return ok
 }
 
-// Float returns the number of a value of which IsNumber is true.
+// Float returns the number of a value. Requires: IsNumber.
 func (v Value) Float() float64 { return v.n }
 
 // Truth reports whether v counts as true: all but nil and false do.
@@ -73,13 +73,13 @@ func (v Value) Truth() bool {
 	return v.ref != nil
 }
 
-// String returns the string if v is one; a number is not.
+// String returns v as a string. ok is false if v is no string; a number is no string.
 func (v Value) String() (*String, bool) {
 	s, ok := v.ref.(*String)
 	return s, ok
 }
 
-// Table returns the table if v is one.
+// Table returns v as a table. ok is false if v is no table.
 func (v Value) Table() (*Table, bool) {
 	t, ok := v.ref.(*Table)
 	return t, ok
@@ -108,7 +108,7 @@ func (v Value) Kind() Kind {
 	return FunctionKind
 }
 
-// ToNumber converts v to a number if it is one, or a string that looks like one.
+// ToNumber converts v to a number if it is a number, or a string that looks like a number.
 func (v Value) ToNumber() (float64, bool) {
 	switch ref := v.ref.(type) {
 	case numberTag:
