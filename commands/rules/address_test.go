@@ -91,7 +91,7 @@ rules:
   - {name: r, per: [a], limits: 1/m}
 `
 
-// A use is a way in which a rule set compares the value of an attribute as an address.
+// A use is a rule set's way to compare the value of an attribute as an address.
 type use struct {
 	name, text string
 	key        string

@@ -17,7 +17,7 @@ const maxCompared = 4
 type attribute struct {
 	key string
 	// bucket is the index in flat.buckets of the rules that are found by the key with any
-	// value, and ranges the index in lists.ranges; -1: none.
+	// value, and ranges the index in lists.ranges; -1: no index.
 	bucket, ranges int32
 	// listed is set if lists have values of the key, found if rules are found by values.
 	listed, found bool
@@ -75,7 +75,7 @@ func (a *attributes) find(key []byte) int32 {
 
 func (a *attribute) isHashed() bool { return a.listed || a.found }
 
-// bitOf returns the bit of a number in part.present, or 0 without one.
+// bitOf returns the bit of a number in part.present, or 0 without a number.
 func bitOf(number int32) uint64 { return 1 << uint32(number) }
 
 // An attributeSet is a descriptor with the givens of its entries.
@@ -86,7 +86,7 @@ type attributeSet struct {
 }
 
 // appendPlace appends the index of the first entry with a key by its number; ok is false without
-// one.
+// an entry.
 func (s *attributeSet) appendPlace(places []uint8, number int32) (all []uint8, ok bool) {
 	for i := range s.givens {
 		if s.givens[i].number == number {

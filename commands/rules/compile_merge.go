@@ -8,10 +8,10 @@ import (
 	"limitsrv/commands/rules/source"
 )
 
-// merged returns the documents, one for each domain. If a document has merge_domains, the
-// descriptors and rules of documents of one domain are joined, in the order of the text, as
-// envoyproxy/ratelimit joins descriptors under MERGE_DOMAIN_CONFIG. The settings of a domain
-// stand in its first document.
+// merged returns the documents, a document for each domain. If a document has merge_domains,
+// the descriptors and rules of documents of the same domain are joined, in the order of the
+// text, as envoyproxy/ratelimit joins descriptors under MERGE_DOMAIN_CONFIG. The settings of
+// a domain stand in its first document.
 func (c *compiler) merged(docs []source.Document) (all []source.Document) {
 	merging := slices.ContainsFunc(docs, func(d source.Document) bool { return d.MergeDomains })
 	first := make(map[string]int, len(docs)) // index in all

@@ -128,8 +128,8 @@ type choice struct {
 	values []string // nil: by any value
 }
 
-// appendChoices appends the attributes that a rule may be found by: those with plain values, or
-// without any, the others that it needs.
+// appendChoices appends the attributes that a rule may be found by: attributes with plain
+// values, or if there are no plain values, the other attributes that it needs.
 func (r *flatRule) appendChoices(all []choice) []choice {
 	before := len(all)
 	for i := range r.match {
@@ -173,7 +173,7 @@ func (c *compiler) index(all []source.Rule) {
 	var (
 		places  table    // (0, key, value or any) -> index in shared
 		shared  []int32  // rules that could be found at a place
-		used    []int32  // places of the choices of all rules, one after the other
+		used    []int32  // places of the choices of all rules, in turn
 		choices []choice // of a rule
 	)
 	places.reserve(len(f.rules))
@@ -227,8 +227,8 @@ func (c *compiler) index(all []source.Rule) {
 	}
 }
 
-// bucket returns the index in buckets of a key with a value, or with any: that of the next one if
-// there is none yet.
+// bucket returns the index in buckets of a key with a value, or with any: the index of the next
+// bucket if there is no such bucket yet.
 func (c *compiler) bucket(key, value string, any bool) int32 {
 	f, a := &c.d.flat, &c.d.attributes
 	named, next := &a.all[a.number(key)], int32(len(f.buckets))
@@ -243,7 +243,7 @@ func (c *compiler) bucket(key, value string, any bool) int32 {
 	return named.bucket
 }
 
-// crowded records that a rule is one of too many that a request has to try.
+// crowded records that a rule is among too many that a request has to try.
 func (c *compiler) crowded(rule *Rule, all []source.Rule) {
 	i := slices.IndexFunc(all, func(r source.Rule) bool { return r.Name == rule.Name })
 	c.mistake(all[i].At, fmt.Sprintf("at most %d rules may be tried for one attribute of a request, this is one more; give rules values without * in match that few others have", maxCandidates))

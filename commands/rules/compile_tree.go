@@ -163,8 +163,8 @@ func (c *compiler) nodeLimits(n *node, from *source.Descriptor, b bits) {
 	}
 }
 
-// sameBefore returns the end of the key of a limit of a node that others of its algorithm go
-// before; it is empty without others.
+// sameBefore returns the end of the key of a limit of a node if other limits of its
+// algorithm go before it; it is empty otherwise.
 func sameBefore(alg engine.Alg, before []*Limit) string {
 	same := 1
 	for _, l := range before {

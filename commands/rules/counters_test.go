@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestCounters: the counters and boxes of some attributes are those of every request with them that
-// a rule counts by no other attribute.
+// TestCounters: the counters and boxes of some attributes are the counters and boxes of every
+// request with them, if a rule counts by no other attribute.
 func TestCounters(t *testing.T) {
 	set := load(t, `domain: api
 rules:

@@ -26,20 +26,20 @@ type Change struct {
 	// full.
 	Restarted bool
 	Domain    string
-	Name      string // of the new limit; of the old one if it was removed
-	old, new  *Limit // nil: none
+	Name      string // of the new limit; of the old limit if it was removed
+	old, new  *Limit // nil: no limit
 }
 
-// Old returns the old limit and its mode as text, "" without one.
+// Old returns the old limit and its mode as text, "" without an old limit.
 func (c *Change) Old() string { return c.old.describe() }
 
-// New returns the new limit and its mode as text, "" without one.
+// New returns the new limit and its mode as text, "" without a new limit.
 func (c *Change) New() string { return c.new.describe() }
 
 // A Diff is the difference of two sets.
 type Diff struct {
-	// Changes are in the order of the new set, the removed limits behind them in the order
-	// of the old set.
+	// Changes are in the order of the new set, the removed limits follow in the order of
+	// the old set.
 	Changes                            []Change
 	Added, Changed, Removed, Restarted int
 	// From has for each limit of the new set the Index of the same limit in the old set, or
@@ -57,10 +57,10 @@ func (l *Limit) group() limitGroup {
 	return limitGroup{l.Rule.Domain.Name, l.Rule.Name, l.Tier, l.Rule.Tree}
 }
 
-// Compare returns the changes from one set to another; from may be nil. Limits are the same
-// if their domain, their rule's name or path, their tier and their own name are the same. Of
-// those that only one set has, the first of both in a rule and tier are the same, and so on.
-// Cost: O(limits); least where rules are in the same order in both sets, from the begin or to
+// Compare returns the changes from a set to another; from may be nil. Limits are the same if
+// their domain, their rule's name or path, their tier and their own name are the same. Of the
+// limits that only one set has, the first of both in a rule and tier are the same, and so on.
+// Cost: O(limits); least where rules are in the same order in both sets, from the start or to
 // the end.
 func Compare(from, to *Set) Diff {
 	if from == nil {
@@ -94,7 +94,7 @@ var empty = new(Set)
 // A comparison finds the same limits in two sets.
 type comparison struct {
 	d    Diff
-	kept []bool // by the Index of an old limit: it has a new one
+	kept []bool // by the Index of an old limit: it has a new limit
 	pace pace.Pace
 }
 
@@ -131,7 +131,8 @@ func (c *comparison) pairAll(old, all []*Limit) {
 	}
 }
 
-// firstGroup returns the number of limits at the begin of a list that are of one group.
+// firstGroup returns the number of limits at the start of a list that are of the same
+// group.
 func firstGroup(all []*Limit) int {
 	group := all[0].group()
 	for i, l := range all {
@@ -154,7 +155,7 @@ func lastGroup(all []*Limit) int {
 	return 0
 }
 
-// pair notes the old limit of each new one of a group.
+// pair notes the old limit of each new limit of a group.
 func (c *comparison) pair(old, all []*Limit) {
 	c.pace.Step()
 	take := func(l *Limit, is func(*Limit) bool) {
@@ -173,7 +174,7 @@ func (c *comparison) pair(old, all []*Limit) {
 	}
 }
 
-// add adds the change from one limit to another; one of them may be nil.
+// add adds the change from a limit to another; one of them may be nil.
 func (d *Diff) add(was, is *Limit) {
 	if was != nil && is != nil && was.Name == is.Name && was.readsAs(is) && sameRule(was.Rule, is.Rule) {
 		return

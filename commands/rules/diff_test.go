@@ -11,7 +11,7 @@ import (
 )
 
 // TestRandomCompare compares random sets with a comparison that looks at all old limits for
-// each new one.
+// each new limit.
 func TestRandomCompare(t *testing.T) {
 	seed := testwait.Seed(t)
 	t.Logf("seed %d", seed)
@@ -56,7 +56,7 @@ func TestRandomCompare(t *testing.T) {
 	}
 }
 
-// randomRules are rules with names, of which each has some limits, in tiers or not.
+// randomRules are rules with names, each with some limits, in tiers or not.
 func randomRules(r *rand.Rand, names []string) string {
 	var b strings.Builder
 	b.WriteString("domain: api\nrules:\n")
@@ -75,7 +75,7 @@ func randomRules(r *rand.Rand, names []string) string {
 	return b.String()
 }
 
-// sameLimits returns Diff.From, and the old limits that have a new one.
+// sameLimits returns Diff.From, and the old limits that have a new limit.
 func sameLimits(from, to *Set) (same []int, kept []bool) {
 	same, kept = make([]int, len(to.limits)), make([]bool, len(from.limits))
 	for i := range same {

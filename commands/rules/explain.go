@@ -17,11 +17,10 @@ type Explanation struct {
 // maxExplanations bounds the answer of Result.Explain.
 const maxExplanations = 1000
 
-// Explain returns for each descriptor the lists, overrides, nodes and rules that match it,
-// and the rules that don't with the reason: the first 1000, in the order in which Match
-// looks at them. It allocates, and costs O(rules) for each descriptor, until there are so many.
-// Requires: q was the request of the last Match of r, which was not released
-// since.
+// Explain returns for each descriptor the lists, overrides, nodes and rules that match it, and
+// the rules that don't with the reason: the first 1000, in the order of Match. It allocates,
+// and costs O(rules) for each descriptor, until there are so many. Requires: q was the request
+// of the last Match of r, which was not released since.
 func (r *Result) Explain(q *Request) []Explanation {
 	e := explainer{r: r}
 	q = r.canonical(q)
@@ -118,7 +117,7 @@ func (e *explainer) tree(q *Request, i int) {
 	}
 }
 
-// dropped returns a remark for a limit that another one replaces.
+// dropped returns a remark for a limit that another limit replaces.
 func (e *explainer) dropped(l *Limit) string {
 	if l.unlimited || slices.ContainsFunc(e.r.Limits, func(m Met) bool { return m.set == l || m.Override != nil && m.Rule == l.Rule }) {
 		return ""

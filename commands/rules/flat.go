@@ -8,7 +8,7 @@ import (
 )
 
 // flat finds rules by attributes in any order. Each rule is a candidate for requests with
-// one of its values of one attribute, the one that the fewest rules share; or with an
+// one of its values of one attribute: the attribute that the fewest rules share; or with an
 // attribute of any value; or for all requests.
 type flat struct {
 	rules   []flatRule
@@ -25,7 +25,8 @@ type flatRule struct {
 	bits   []source.Bits // lengths of the counted ranges, by index in per; nil: no ranges
 	sorted []int         // indexes into per, sorted by name
 	tier   string
-	// perNumbers are the numbers of per, tierNumber is the number of tier, or unnamed without one.
+	// perNumbers are the numbers of per, tierNumber is the number of tier, or unnamed without a
+	// tier.
 	perNumbers []int32
 	tierNumber int32
 	needed     uint64   // the bits of all these, as in part.present
@@ -57,7 +58,7 @@ func (m *condition) matches(value []byte) bool {
 	return false
 }
 
-// defaultTier is the tier of values without one of their own.
+// defaultTier is the tier of values without a tier of their own.
 const defaultTier = "default"
 
 // resolve appends the indexes of the entries that the rule needs: of match, of per, and of tier. ok
@@ -85,8 +86,8 @@ func (r *flatRule) resolve(s *attributeSet, places []uint8) (all []uint8, ok boo
 	return all, true
 }
 
-// limitsFor returns the limits of the rule for entries of which resolve has returned the places; ok
-// is false if it does not match.
+// limitsFor returns the limits of the rule for entries; ok is false if the rule does not match.
+// Requires: places is the result of resolve for entries.
 func (r *flatRule) limitsFor(entries []Entry, places []uint8) (limits []*Limit, ok bool) {
 	for i := range r.match {
 		if !r.match[i].matches(entries[places[i]].Value) {

@@ -56,7 +56,7 @@ func (d *Domain) addDefaultAddresses() {
 	}
 }
 
-// lengthBit returns the bit of a length in Domain.formLengths. All lengths from 63 on share one
+// lengthBit returns the bit of a length in Domain.formLengths. All lengths from 63 on share a
 // bit.
 func lengthBit(n int) uint64 { return 1 << min(n, 63) }
 
@@ -124,7 +124,7 @@ func (n *canon) of(d *Domain, q *Request) *Request {
 	return to
 }
 
-// along is of for the entries of one descriptor. places are the entries with forms.
+// along is of for the entries of a descriptor. places are the entries with forms.
 func (n *canon) along(entries []Entry, places []formPlace) []Entry {
 	n.reset()
 	all := entries

@@ -9,9 +9,9 @@ import (
 	"limitsrv/commands/rules/source"
 )
 
-// Any text is compiled, or rejected with mistakes of one line each that begin with the
-// file. A set that compiles has valid parameters, matches any request, and does not differ
-// from itself.
+// Any text is compiled, or rejected with mistakes of a line each that begin with the file.
+// A set that compiles has valid parameters, matches any request, and does not differ from
+// itself.
 func FuzzLoad(f *testing.F) {
 	text, err := os.ReadFile("testdata/api.yaml")
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 //	match [domain=D]  for each line, attributes as KEY VALUE, AND between descriptors: the
 //	                  verdict, limits and boxes. "advance 1s" on a line moves the clock
 //	override          for each line, SET|DEL|LIST and the arguments of RL.OVERRIDE
-//	explain           as match: the rules that match, and the reasons of others
+//	explain           as match: the rules that match, and the reasons of the rest
 //	reject            the mistakes of several texts, "---- ----" between them
-//	diff              the changes from the rules to those in the input
+//	diff              the changes from the rules to the rules in the input
 //	show              all limits
 func TestGolden(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {

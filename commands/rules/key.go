@@ -41,8 +41,8 @@ func appendValue(dst, value []byte) []byte {
 	return appendEscaped(dst, value)
 }
 
-// isPlain reports that appendEscaped leaves a value as it is; it may be false for others too. It
-// tests eight bytes at a time.
+// isPlain reports that appendEscaped leaves a value as it is; it may also be false for a value
+// that stays as it is. It tests eight bytes at a time.
 func isPlain(value []byte) bool {
 	last := len(value) - 8
 	if last < 0 {

@@ -2,7 +2,7 @@ package rules
 
 import "limitsrv/commands/rules/source"
 
-// maxLabelBytes bounds a Met.Label. A longer one is left out.
+// maxLabelBytes bounds a Met.Label. A longer label is left out.
 const maxLabelBytes = 512
 
 // A labelPart is a level of the path of a node, as it stands in the labels of metrics.

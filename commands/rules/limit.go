@@ -27,7 +27,7 @@ type Limit struct {
 	// Params are the parameters for the engine, valid and in lowest terms. Their Limit
 	// includes Grace. For a limit of 0 it is 1: see None.
 	Params engine.Params
-	// Quota is the limit as clients are told it, without Grace: the capacity of TOKEN and
+	// Quota is the limit that clients are told, without Grace: the capacity of TOKEN and
 	// LEAKY, otherwise Count; 0 if None.
 	Quota int64
 	// Count is the number of requests in a Window, or of leases.
@@ -38,7 +38,7 @@ type Limit struct {
 	Window int64
 	// Grace is the number of requests that pass beyond Quota, with the reason grace.
 	Grace int64
-	// NearAbove is the use above which a request that passed has the reason near: the whole
+	// NearAbove is a use. A request that passed above it has the reason near: the whole
 	// part of Quota * warn_at / 100.
 	NearAbove int64
 	Mode      Mode
@@ -54,7 +54,7 @@ type Limit struct {
 	Rule  *Rule
 	// Tier is the value of the tier of the rule; "" without tiers.
 	Tier string
-	// Given is the name in the text, for current_limit.name; "" without one.
+	// Given is the name in the text, for current_limit.name; "" without a name.
 	Given string
 	// DetailedMetric and ValueMetric are the words detailed_metric and value_to_metric of a
 	// tree; bit i of ValueMetric is for level i. With one of them a Met has a Label.
@@ -63,14 +63,14 @@ type Limit struct {
 
 	unlimited bool
 	warnAt    int64    // percent
-	names     [2]int32 // numbers in the domain of names that replaces lists; -1: none
+	names     [2]int32 // numbers in the domain of names that replaces lists; -1: no list
 	replaces  []int32  // such numbers
 	suffix    string   // of the counter's key: #ALG or #ALG:NAME
 	labels    []labelPart
 	at        source.At
 }
 
-// HasLeases reports whether the limit is one of leases: its op is an Acquire with the
+// HasLeases reports whether the limit counts leases: its op is an Acquire with the
 // request's ID instead of a Take.
 func (l *Limit) HasLeases() bool { return !l.Params.Alg.IsCounted() }
 

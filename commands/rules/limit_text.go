@@ -57,7 +57,7 @@ var calendars = [...]struct {
 	engine.Year:  {"year", int64(365 * 24 * time.Hour)},
 }
 
-// label returns the name of a limit; of one without a name, its algorithm and window.
+// label returns the name of a limit; or if it has no name, its algorithm and window.
 func label(l *source.Limit) string {
 	switch {
 	case l.Name != "":

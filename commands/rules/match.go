@@ -22,14 +22,14 @@ type work struct {
 	now       engine.Instant   // as domain and overrides, undefined without these
 	canon     canon            // of the last request
 	keys      []byte           // of all Matches since the last Release
-	givens    []given          // of the entries of all descriptors; none without d
-	parts     []part           // of givens, of the descriptors; none without d
+	givens    []given          // of the entries of all descriptors; empty without d
+	parts     []part           // of givens, of the descriptors; empty without d
 	places    []uint8          // of a rule that is tried
 	ways      []way
-	way       *way // found last; nil: none
+	way       *way // found last; nil: no way
 	turns     []turn
 	made      uint32   // the number of the last way
-	last      *turn    // of the last Match, if its limits may be those of the next; else nil
+	last      *turn    // of the last Match, if the next Match may have the same limits; else nil
 	path      []int32  // nodes that a descriptor leads to
 	found     []int32  // candidate rules of a descriptor
 	moved     []int    // new indexes of limits, while names are replaced; -1: dropped
@@ -325,8 +325,8 @@ func (w *work) makeRareKey(m *Met, suffix string) {
 	m.Key = w.keys[start:len(w.keys):len(w.keys)]
 }
 
-// suffix returns the suffix of the key of a limit, or "" if it must be made: of one that came with
-// the request, and of an override that has another algorithm than the limit of the rule.
+// suffix returns the suffix of the key of a limit, or "" if it must be made: for a limit that came
+// with the request, and for an override that has another algorithm than the limit of the rule.
 func (m *Met) suffix() string {
 	switch {
 	case m.Override == nil || m.set == nil || m.Rule.Tree:
@@ -365,7 +365,7 @@ func (r *Result) guard(m *Met) {
 
 func (w *work) bytes(s span) []byte { return w.keys[s.start:s.end] }
 
-// sentSuffix is the begin of the suffix of the keys of limits that come with requests and have a
+// sentSuffix is the start of the suffix of the keys of limits that come with requests and have a
 // counter of their own. Their window follows.
 var sentSuffix = "#" + engine.Fixed.String() + ":request-"
 

@@ -58,8 +58,8 @@ func (w *work) candidates(s *attributeSet) {
 	w.found = found
 }
 
-// meetRule adds the limits of a rule if it matches descriptor i, of which resolve has returned the
-// places, and reports whether it does.
+// meetRule reports whether rule matches descriptor i, and if so adds its limits. Requires: places
+// is the result of resolve for that descriptor.
 func (r *Result) meetRule(rule *flatRule, places []uint8, entries []Entry, i int) (matches bool) {
 	limits, ok := rule.limitsFor(entries, places)
 	if ok {
@@ -103,7 +103,8 @@ func (r *Result) meetLimits(rule *flatRule, limits []*Limit, places []uint8, ent
 	}
 }
 
-// ruleBase appends the key of a rule's counters, without a suffix. places begins with those of per.
+// ruleBase appends the key of a rule's counters, without a suffix. places starts with the places of
+// per.
 func (w *work) ruleBase(rule *flatRule, places []uint8, entries []Entry) (base span) {
 	base.start = len(w.keys)
 	keys := append(w.keys, rule.stem...)

@@ -117,7 +117,7 @@ func TestMatchAllocates(t *testing.T) {
 	}
 }
 
-// TestKeysStay requires that keys stay valid until Release, also those of earlier Matches.
+// TestKeysStay requires that keys stay valid until Release, also keys of earlier Matches.
 func TestKeysStay(t *testing.T) {
 	set := load(t, "domain: api\nrules: [{name: r, per: [a], limits: 5/m, penalty: {after: 1, within: 1s, block: 1s}}]")
 	var (
@@ -140,7 +140,7 @@ func TestKeysStay(t *testing.T) {
 }
 
 // TestLongKeys requires that keys stay within the bound of the engine, and that two long
-// ones differ.
+// keys differ.
 func TestLongKeys(t *testing.T) {
 	set := load(t, "domain: api\nrules: [{name: r, per: [a, b], limits: [5/m, 6/h], penalty: {after: 1, within: 1s, block: 1s}}]")
 	seen := map[string]string{}
@@ -231,7 +231,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// BenchmarkCompare compares 100 000 rules of which one has changed.
+// BenchmarkCompare compares 100 000 rules with a changed rule.
 func BenchmarkCompare(b *testing.B) {
 	text := manyRules(100_000)
 	from, to := load(b, text), load(b, strings.Replace(text, "5/m", "6/m", 1))
@@ -272,8 +272,8 @@ func TestCandidatesOnce(t *testing.T) {
 	}
 }
 
-// TestNames requires that the names of limits, which people, overrides and metrics use, are
-// those of their rule or path only.
+// TestNames requires that the names of limits, which people, overrides and metrics use,
+// depend on their rule or path only.
 func TestNames(t *testing.T) {
 	set := load(t, `domain: other
 rules: [{name: first, limits: 5/m}]

@@ -53,8 +53,8 @@ func (r *Result) meetTree(q *Request, i int) (matched bool) {
 }
 
 // suffixOf returns the suffix of the key of the node's limit with fixed windows of a length, or ""
-// without one. A limit that comes with a request counts there, so that a path has one counter
-// for each unit, as in envoyproxy/ratelimit. n may be nil.
+// without such a limit. A limit that comes with a request counts there, so that a path has a
+// counter for each unit, as in envoyproxy/ratelimit. n may be nil.
 func (n *node) suffixOf(period int64) string {
 	if n == nil {
 		return ""
@@ -67,7 +67,8 @@ func (n *node) suffixOf(period int64) string {
 	return ""
 }
 
-// addOverride adds the limit of an override in place of those of a node, which may be nil.
+// addOverride adds the limit of an override in place of the limits of a node, which may be
+// nil.
 func (r *Result) addOverride(v *Override, n *node, entries []Entry, descriptor int, base span) {
 	if v.limit.unlimited {
 		r.Descriptors[descriptor] = Unlimited
@@ -91,9 +92,9 @@ func (w *work) label(m *Met, parts []labelPart, entries []Entry) {
 	}
 }
 
-// walk returns the node that attributes lead to: at each level the one with the key and the
-// value, else the first wildcard in the order of the file, else the one with the key alone.
-// It is 0 if no node matches. The nodes on the way are in w.path.
+// walk returns the node that attributes lead to: at each level the node with the key and
+// the value, else the first wildcard in the order of the file, else the node with the key
+// alone. It is 0 if no node matches. The nodes on the way are in w.path.
 func (w *work) walk(s *attributeSet) (at int32) {
 	w.path = w.path[:0]
 	for j := range s.entries {

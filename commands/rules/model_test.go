@@ -241,7 +241,8 @@ func (m *modelSet) tree(i int, path []Attribute, sent int, now engine.Instant) (
 	return found, true, false
 }
 
-// modelUnit returns the window of a limit that comes with a request. Those of nodes have an hour.
+// modelUnit returns the window of a limit that comes with a request. Limits of nodes have an
+// hour.
 func modelUnit(sent int) string { return []string{"1h", "1d"}[sent%2] }
 
 func b2i(b bool) int {
@@ -401,7 +402,7 @@ func TestModel(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	verdicts, followed := map[Verdict]int{}, 0
-	var r Result // of all sets, so that it knows ways of others
+	var r Result // of all sets, so that it knows ways of other sets
 	for round := range 120 {
 		m := randomSet(random)
 		text := m.text()

@@ -15,7 +15,7 @@ const (
 	Allow Effect = iota + 1
 	// Deny denies everything below the path.
 	Deny
-	// Replace replaces the limits of exactly the path, or those of a rule.
+	// Replace replaces the limits of exactly the path, or the limits of a rule.
 	Replace
 )
 
@@ -25,14 +25,13 @@ type Effect uint8
 // String returns the word of a command: ALLOW, DENY or LIMIT.
 func (e Effect) String() string { return [...]string{"", "ALLOW", "DENY", "LIMIT"}[e] }
 
-// An Override changes the limits of one path: of one customer, one address. It is
-// immutable.
+// An Override changes the limits of a path: of a customer, an address. It is immutable.
 type Override struct {
 	Domain string
-	// Path are attributes in the order of a descriptor; none is the whole domain. With a
-	// Rule they are its per attributes, in any order. In a domain with rules, a path of one
-	// attribute holds for every descriptor with the attribute. A value of an Allow or a Deny may be a
-	// range of addresses, or a pattern with *.
+	// Path are attributes in the order of a descriptor; an empty Path is the whole domain. With a
+	// Rule they are its per attributes, in any order. In a domain with rules, a path of one attribute
+	// holds for every descriptor with the attribute. A value of an Allow or a Deny may be a range of
+	// addresses, or a pattern with *.
 	Path   []Attribute
 	Effect Effect
 	// Rule is the name of the rule, or RULE/LIMIT for one of its limits; only with Replace.
@@ -40,7 +39,7 @@ type Override struct {
 	Rule string
 	// Limit is the text of the limit of a Replace: 100/minute.
 	Limit string
-	// Until is the instant from which it has no effect; 0 for never.
+	// Until is the instant when it ends; 0: it never ends.
 	Until engine.Instant
 	// Note is for people, up to MaxNoteBytes.
 	Note string

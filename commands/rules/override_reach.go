@@ -12,7 +12,7 @@ import (
 // the domain is compared with all of them.
 const MaxWideOverrides = 256
 
-// Reach returns the number of limits that an override changes: for Allow and Deny, those of the
+// Reach returns the number of limits that an override changes: for Allow and Deny, the limits of the
 // domain. It returns an error if no request that the rules know can meet the override; the error has
 // the nearest name. Requires: v is as Spell returns it. Cost: O(rules and nodes of the domain).
 func (s *Set) Reach(v *Override) (limits int, err error) {
@@ -106,7 +106,7 @@ func (d *Domain) reachRule(v *Override) (limits int, err error) {
 	return limits, nil
 }
 
-// all returns the limits of a rule, those of all tiers.
+// all returns the limits of a rule, in all tiers.
 func (r *flatRule) all() (all []*Limit) {
 	for _, limits := range r.byTier() {
 		all = append(all, limits...)

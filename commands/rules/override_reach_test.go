@@ -21,8 +21,8 @@ descriptors:
 rules: [{name: flat, per: [user], limits: 1/m}]
 `
 
-// TestReach: an override that no request can meet is an error with the nearest name. The others
-// tell the number of their limits.
+// TestReach: an override that no request can meet is an error with the nearest name. Other
+// overrides tell the number of their limits.
 func TestReach(t *testing.T) {
 	set := load(t, reachRules)
 	for _, tt := range []struct {
@@ -84,7 +84,7 @@ func TestReach(t *testing.T) {
 }
 
 // TestWideOverrides: ranges and patterns match the values that they cover. The longest path holds,
-// a plain value before others of its length, and of these DENY.
+// a plain value before other paths of its length, and of these DENY.
 func TestWideOverrides(t *testing.T) {
 	set := load(t, reachRules)
 	var all *Overrides

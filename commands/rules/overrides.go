@@ -20,14 +20,14 @@ const (
 // overrideBuckets is the number of parts of Overrides. A change copies one of them.
 const overrideBuckets = 1024
 
-// Overrides is an immutable table of overrides; nil is an empty one. Every change makes a
-// new table, which shares most parts with the old one, so that Matches read it without a
+// Overrides is an immutable table of overrides; nil is an empty table. Every change makes a
+// new table, which shares most parts with the old table, so that Matches read it without a
 // lock.
 type Overrides struct {
 	buckets [overrideBuckets]*overrideBucket // nil: empty
 	count   int
-	// aliases are the overrides that have an address in a spelling other than the canonical one.
-	// The key is the id with canonical addresses.
+	// aliases are the overrides that have an address in a spelling other than the canonical
+	// spelling. The key is the id with canonical addresses.
 	aliases map[string][]*Override
 }
 
@@ -74,7 +74,7 @@ func bucketOf[T []byte | string](id T) uint64 {
 	return maphash.String(seed, string(id)) % overrideBuckets
 }
 
-// Len is the number of overrides, expired ones included.
+// Len is the number of overrides, expired overrides included.
 func (o *Overrides) Len() int {
 	if o == nil {
 		return 0
@@ -82,13 +82,13 @@ func (o *Overrides) Len() int {
 	return o.count
 }
 
-// With returns a table with v in addition, in place of one of the same domain, path and
-// rule. Requires: v is from NewOverride. Cost: a few microseconds per 100 000 overrides; o
-// stays as it is.
+// With returns a table with v in addition, in place of an override of the same domain, path
+// and rule. Requires: v is from NewOverride. Cost: a few microseconds per 100 000
+// overrides; o stays as it is.
 func (o *Overrides) With(v *Override) *Overrides { return o.change([]*Override{v}, nil) }
 
 // Without returns a table without the override of v's domain, path and rule, or o itself if
-// it has none. Requires: v is from NewOverride.
+// it has no such override. Requires: v is from NewOverride.
 func (o *Overrides) Without(v *Override) *Overrides {
 	if was := o.Get(v); was != nil {
 		return o.change(nil, []*Override{was})
@@ -111,8 +111,8 @@ func (o *Overrides) Get(v *Override) *Override {
 	return nil
 }
 
-// Expire returns a table without those that have no effect at now, or o itself if there are
-// none. Cost: O(len).
+// Expire returns a table without the overrides that have ended at now, or o itself if no
+// override has. Cost: O(len).
 func (o *Overrides) Expire(now engine.Instant) *Overrides {
 	var past []*Override
 	for _, v := range o.all("") {
@@ -158,7 +158,8 @@ func (o *Overrides) all(domain string) (all []*Override) {
 	return all
 }
 
-// change returns a table with some overrides and without others, which it has.
+// change returns a table with the overrides in add and without the overrides in remove.
+// Requires: o has the overrides in remove.
 func (o *Overrides) change(add, remove []*Override) *Overrides {
 	next := new(Overrides)
 	if o != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// BenchmarkWaitsBesideLoad measures the processor time for which another goroutine waits on one
-// processor while rules are compiled and compared.
+// BenchmarkWaitsBesideLoad measures how much processor time another goroutine waits for, on one
+// processor, while rules are compiled and compared.
 func BenchmarkWaitsBesideLoad(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	text := manyRules(10_000)

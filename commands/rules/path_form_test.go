@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestPaths: each form makes some spellings of a path one, in match, in a list and in counters.
+// TestPaths: each form makes some spellings of a path equal, in match, in a list and in
+// counters.
 func TestPaths(t *testing.T) {
 	same := map[string][]string{
 		"plain":                    {"//login", "/a/../login", "/%6Cogin", "/login?a=b", "/./login", "/login#x", "https://h/login"},
@@ -58,7 +59,7 @@ func TestPaths(t *testing.T) {
 		if strings.ContainsAny(form, "[,") || form == "all" {
 			continue
 		}
-		for _, path := range all { // one word alone makes no others one
+		for _, path := range all { // a word alone makes no other spellings equal
 			member := path == "/login"
 			for _, p := range paths {
 				member = member || p == path

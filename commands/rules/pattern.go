@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// A pattern is a value in which * stands for any bytes, also none, split at each *.
+// A pattern is a value, split at each *. A * stands for any number of any bytes.
 type pattern struct {
-	parts []string // the literal parts: one more than there are *
+	parts []string // the literal parts: their number is the number of * plus 1
 	fixed int      // their bytes
 }
 
@@ -21,7 +21,7 @@ func makePattern(text string) pattern {
 	return p
 }
 
-// matches reports whether a value is one of the pattern. Each part takes its first place,
+// matches reports whether a value matches the pattern. Each part takes its first place,
 // which leaves most to the next. Cost: O(bytes) for each part.
 func (p *pattern) matches(value []byte) bool {
 	first, last := p.parts[0], p.parts[len(p.parts)-1]

@@ -17,7 +17,7 @@ func (r *Result) replaces(l *Limit) {
 	}
 }
 
-// keep drops the limits of which kept is false.
+// keep drops the limits that kept rejects.
 func (r *Result) keep(kept func(*Met) bool) {
 	w := r.work
 	limits, shared := r.Limits[:0], r.Shared[:0]
@@ -38,7 +38,7 @@ func (r *Result) keep(kept func(*Met) bool) {
 	r.Limits, r.Shared = limits, shared
 }
 
-// dropReplaced drops the limits with a name that another one replaces.
+// dropReplaced drops the limits with a name that another limit replaces.
 func (r *Result) dropReplaced() {
 	w := r.work
 	r.keep(func(m *Met) bool {

@@ -26,7 +26,7 @@ type Request struct {
 // matches no node of the tree.
 type Descriptor struct {
 	Entries []Entry
-	// Limit is the limit that comes with the descriptor; nil without one.
+	// Limit is the limit that comes with the descriptor; nil without a limit.
 	Limit *RequestLimit
 }
 

@@ -36,11 +36,12 @@ func (v Verdict) Passes() bool { return v != Denied && v != Unmatched }
 // zero value is ready.
 type Result struct {
 	Verdict Verdict
-	// Domain is nil if the set has none of that name.
+	// Domain is nil if the set has no domain of that name.
 	Domain *Domain
 	// Matched is set if any rule or node matched, with a limit or without.
 	Matched bool
-	// Repeated is set if the Result is that of the last Match, except for the keys of Limits.
+	// Repeated is set if the Result equals the result of the last Match, except for the keys
+	// of Limits.
 	Repeated bool
 	// Limits are the limits of the group, in the order of the descriptors, for each first
 	// the tree and then the rules in the order of the file. Only a Verdict of Limited has
@@ -57,10 +58,10 @@ type Result struct {
 	// BadAddresses is the number of attributes that must be addresses, but can't be parsed.
 	BadAddresses int
 
-	work *work // nil: none yet
+	work *work // nil: no work yet
 }
 
-// A Shared is a descriptor that meets a limit of an earlier one.
+// A Shared is a descriptor that meets a limit of an earlier descriptor.
 type Shared struct {
 	Limit, Descriptor int // the index in Limits, and of the descriptor
 }
@@ -69,13 +70,13 @@ type Shared struct {
 type Met struct {
 	// Key is the key of the counter. It stays valid until Result.Release.
 	Key []byte
-	// Limit is the limit of the set, or of an override or a request; of which the fields
-	// Rule, Mode, Index and Name do not hold here.
+	// Limit is the limit of the set, or of an override or a request; its fields Rule, Mode,
+	// Index and Name do not hold here.
 	Limit *Limit
 	// Rule is the rule or node; of a limit that comes with the request, or of an override of
 	// a path without a limit, it has the name "request" or "override".
 	Rule *Rule
-	// Mode is the mode of the limit in the set: Enforced without one.
+	// Mode is the mode of the limit in the set: Enforced without a limit.
 	Mode Mode
 	// Index is the Index of the limit in the set, or -1.
 	Index int
@@ -106,7 +107,8 @@ func (m *Met) OwnMode() Mode {
 	return Enforced
 }
 
-// Named returns the limit that has the name: not the one of an override that takes its place.
+// Named returns the limit that has the name: not the limit of an override that takes its
+// place.
 func (m *Met) Named() *Limit {
 	if m.Override != nil && m.set != nil && (m.Override.Rule == m.set.Name || m.Rule.Tree) {
 		return m.set
@@ -115,7 +117,7 @@ func (m *Met) Named() *Limit {
 }
 
 // SetOp makes op the op for n requests under the limit, without a mode and outside of a group. id
-// is the holder of a lease; a request takes one lease, or no lease if n is 0. Its Key is m.Key.
+// is the holder of a lease; a request takes a lease, or no lease if n is 0. Its Key is m.Key.
 //
 // For a None limit it is a Take that is always denied and changes nothing. The Limit and the
 // Remaining of its Decision are then 1; clients must get 0 and 0.
@@ -138,11 +140,12 @@ type Guard struct {
 	// Descriptor is the index of the first descriptor that met the rule with this box.
 	Descriptor int
 
-	base span // as that of a Met
+	base span // as base of a Met
 }
 
-// Attributes returns the attributes of the request that a box is for, for people: those of
-// the rule's per, or in the tree all of the descriptor. It allocates.
+// Attributes returns the attributes of the request that a box is for, for people: the
+// attributes of the rule's per, or in the tree all attributes of the descriptor. It
+// allocates.
 func (g *Guard) Attributes(q *Request) (all []Attribute) {
 	entries := q.Descriptors[g.Descriptor].Entries
 	d := g.Rule.Domain
@@ -167,8 +170,8 @@ type span struct{ start, end int }
 // o may be nil. An error is a mistake of the request, with its allowed and given values;
 // the Result is then undefined.
 //
-// Concurrency: a Set and Overrides serve any number of Matches at once, a Result one.
-// Cost: O(entries + candidate rules), without allocation once the Result has grown.
+// Concurrency: a Set and Overrides serve any number of Matches at once, a Result a single
+// Match. Cost: O(entries + candidate rules), without allocation once the Result has grown.
 func (s *Set) Match(q *Request, o *Overrides, now engine.Instant, r *Result) error {
 	return s.match(q, o, now, r)
 }

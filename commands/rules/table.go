@@ -33,7 +33,8 @@ func mix(node int32, key, value uint64) uint64 {
 	return h ^ h>>32
 }
 
-// get returns the number for a key and a value with their hashes; ok is false without one.
+// get returns the number for a key and a value with their hashes; ok is false without a
+// number.
 func (t *table) get(node int32, key, value []byte, keyHash, valueHash uint64) (to int32, ok bool) {
 	if t.slots == nil {
 		return 0, false

@@ -11,7 +11,7 @@ func (t *tree) isEmpty() bool { return len(t.nodes) <= 1 }
 
 // A node is a node of the tree.
 type node struct {
-	limits    []*Limit   // several limits of rate_limits, or one, which may be unlimited
+	limits    []*Limit   // several limits of rate_limits, or one limit, which may be unlimited
 	wildcards []wildcard // of the level below, in the order of the file
 	rule      *Rule      // nil without a limit
 	shared    *shared    // nil without share_threshold
@@ -30,7 +30,7 @@ type wildcard struct {
 	node       int32
 }
 
-// matches reports whether an attribute is one of the wildcard.
+// matches reports whether an attribute matches the wildcard.
 func (w *wildcard) matches(e *Entry) bool {
 	if w.literalKey != "" {
 		if w.literalKey != string(e.Key) {

@@ -5,11 +5,11 @@ import "encoding/binary"
 // A turn is the part of a way that depends on values: the rules that a descriptor matches, with
 // their places in it.
 type turn struct {
-	way  uint32 // its number; 0: none
+	way  uint32 // its number; 0: no way
 	uses uint8  // see isWorn
 	// constant is set if all descriptors with the turn meet the same limits: see Result.Repeated.
 	constant bool
-	values   []byte // those that decide, each behind its length in two bytes
+	values   []byte // the values that decide, each after its length in two bytes
 	steps    []step
 	places   []uint8 // of all steps
 }
@@ -72,7 +72,7 @@ func (w *work) turnOf(y *way, entries []Entry) *turn {
 	return nil
 }
 
-// leads reports whether the values of a descriptor with the way are those of a turn of the way.
+// leads reports whether a descriptor with the way has the values of a turn of the way.
 func (y *way) leads(t *turn, entries []Entry) bool {
 	rest := t.values
 	for _, at := range y.deciding {

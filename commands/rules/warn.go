@@ -8,7 +8,7 @@ import (
 	"limitsrv/commands/rules/source"
 )
 
-// commandWords are the words of RL.CHECK and its kin behind the attributes.
+// commandWords are the words of RL.CHECK and similar commands after the attributes.
 var commandWords = []string{"AND", "HITS", "ID", "PEEK", "ROWS", "HEADERS", "BY"}
 
 // maxComparisons bounds the comparisons of patterns for warnings, because their number is
@@ -58,7 +58,7 @@ func covers(wide, narrow string) bool {
 	return p.matches([]byte(narrow))
 }
 
-// warnKey warns of a key that a command takes for one of its words.
+// warnKey warns of a key that a command takes for a word of its own.
 func (c *compiler) warnKey(at source.At, key string) {
 	if slices.ContainsFunc(commandWords, func(word string) bool { return strings.EqualFold(word, key) }) {
 		c.warn(at, fmt.Sprintf("%q is a word of RL.CHECK, so that only gRPC and HTTP can ask for this attribute", key))

@@ -7,22 +7,22 @@ import (
 
 // A way is the way of a descriptor through a domain without lists and without a tree, if it has
 // certain keys in a certain order. Clients mostly send the same attributes in the same order, so
-// that one comparison for each key replaces the search for its number. The values that matter then
+// that a comparison for each key replaces the search for its number. The values that matter then
 // lead to a turn.
 //
 // It is learned from a descriptor that was matched without it, and holds no part of the domain,
 // which other rules may replace.
 type way struct {
-	domain uint64 // Domain.id; 0: none
+	domain uint64 // Domain.id; 0: no domain
 	number uint32 // of no other way of the work
 	uses   uint8  // see isWorn
-	keys   []byte // of the entries, one behind the other
+	keys   []byte // of the entries, in turn
 	ends   []int32
 	// deciding are the indexes of the entries with values that decide which rules match, or which
 	// limits of them.
 	deciding []uint8
 	forms    []formPlace // the entries with a form
-	only     turn        // if none decide
+	only     turn        // if no values decide
 }
 
 const (
@@ -31,8 +31,8 @@ const (
 	ways = 128
 	// maxWayKeys bounds the bytes of the keys of a way.
 	maxWayKeys = 512
-	// maxUses is the number of misses after a use that do not displace a way or a turn: where
-	// more of them are in use than there is room for, few requests pay for learning.
+	// A way or a turn that was used stays for the next maxUses misses of its slot. So if more
+	// ways are in use than there is room for, few requests pay for learning a way.
 	maxUses = 3
 )
 

@@ -10,7 +10,7 @@ import (
 	"limitsrv/internal/testing/testwait"
 )
 
-// wayRules are rules that are all tried; those of some domains meet the same limits again.
+// wayRules are rules that are all tried; rules of some domains meet the same limits again.
 const wayRules = `
 domain: plain
 rules: [{name: a, per: [k, l], limits: [1/s, 2/m]}, {name: b, per: [k], limits: [3/h]}, {name: c, limits: [4/d]}]
@@ -34,8 +34,8 @@ domain: unlimited
 rules: [{name: a, per: [k], limits: unlimited}, {name: b, per: [l], limits: [3/h]}]
 `
 
-// TestRepeated matches requests with a Result that is used again, which may repeat the last one,
-// and with a new one.
+// TestRepeated matches requests with a Result that is used again, which may repeat the last
+// result, and with a new Result.
 func TestRepeated(t *testing.T) {
 	seed := testwait.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))

@@ -12,8 +12,8 @@ import (
 // A Bound is a bound of a text of rules.
 type Bound struct {
 	Name      string
-	Good, Bad string // a text at the bound, and one beyond it
-	// Line is the line of the mistake in Bad, and Mistake the begin of its text, with the allowed
+	Good, Bad string // a text at the bound, and a text beyond it
+	// Line is the line of the mistake in Bad, and Mistake the start of its text, with the allowed
 	// and the given value.
 	Line    int
 	Mistake string

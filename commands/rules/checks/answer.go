@@ -73,28 +73,28 @@ func (m *Met) IsShadow() bool { return m.Mode == rules.Shadow && !m.Overruled }
 type Closing struct {
 	*rules.Guard
 	Level  int64 // of the box now, from 1
-	Millis int64 // for which it is closed
+	Millis int64 // until it opens
 }
 
 // An Answer is the decision about a request. It is reused: the zero value is ready.
 type Answer struct {
-	// Row is the state of the binding limit: of the denying ones the one with the longest wait, if
-	// all pass the one with the least remaining; the first of equal ones.
+	// Row is the state of the binding limit: the denying limit with the longest wait, or if all
+	// pass, the limit with the least remaining. Of equal limits it is the first.
 	Row
 	Reason Reason
 	// Binding is the index in Rows of the binding limit, or -1.
 	Binding int
 	// Descriptor is the index of the descriptor with the binding limit, or with the box that
-	// blocks; -1 without one. If several have it, it is the first.
+	// blocks; -1 without such a descriptor. If several have it, it is the first.
 	Descriptor int
-	// Rows are the limits of the request in the order of Met. Nothing of a request that is
-	// blocked is looked at, so that it has none.
+	// Rows are the limits of the request in the order of Met. No limit of a blocked request
+	// is looked at, so it has no rows.
 	Rows []Row
 	// Boxes are the closed penalty boxes of a request that is blocked.
 	Boxes []Box
 	// Met are the limits that the request meets, Shared the further descriptors that meet one
-	// of them, and Descriptors the verdict on each descriptor. All are those of the Check,
-	// valid until its next use.
+	// of them, and Descriptors the verdict on each descriptor. The Check owns all of them;
+	// they are valid until its next use.
 	Met         []Met
 	Shared      []rules.Shared
 	Descriptors []rules.Verdict

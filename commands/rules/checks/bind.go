@@ -71,7 +71,7 @@ func passes(rows []Row, met []Met) (passed bool, reason Reason) {
 	return one || !quotas, Quota
 }
 
-// binds reports whether row r binds rather than an earlier one.
+// binds reports whether row r binds rather than an earlier row.
 func binds(r, earlier *Row, passed bool) bool {
 	if passed {
 		return r.Remaining < earlier.Remaining

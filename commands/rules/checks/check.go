@@ -7,17 +7,18 @@ import (
 	"limitsrv/engine"
 )
 
-// A Check is the decision about one request on its way: from its limits to their ops, and
-// from the decisions on these to an answer. It is reused: the zero value is ready. It is small,
-// because there is one for each request of a pipeline; a Memory has the parts that vary in length.
-// Concurrency: one goroutine at a time.
+// A Check is the decision about a request on its way: from its limits to their ops, and from the
+// decisions on these to an answer. It is reused: the zero value is ready. It is small, because
+// each request of a pipeline has a Check; a Memory has the parts that vary in length. Concurrency:
+// not safe for concurrent use.
 type Check struct {
-	memory *Memory     // of the last Share, or its own; nil: none yet
+	memory *Memory     // of the last Share, or its own; nil: no memory yet
 	state  *live.State // of the last Append, until Release
 	hits   int64       // Request.Hits
 	// first is the index in Memory.met of the first of limits.
 	first int32
-	// extra is the number in Memory.extras, from 1 on, of the parts that few requests have; 0: none.
+	// extra is the number in Memory.extras, from 1 on, of the parts that few requests have; 0: no
+	// extras.
 	extra   int32
 	limits  uint8
 	verdict rules.Verdict
@@ -26,7 +27,7 @@ type Check struct {
 }
 
 // Share lets the next requests use memory that other Checks of the same goroutine use too. An
-// answer is then valid until the next one of any of these.
+// answer is then valid until the next call of any of these.
 func (c *Check) Share(m *Memory) { c.memory = m }
 
 // Append appends the ops of a request, by rules at now, the instant that overrides expire
@@ -153,8 +154,8 @@ func (c *Check) appendGuarded(b *engine.Batch, q *Request) (unheld *rules.Met) {
 // modes are the modes of the ops of limits.
 var modes = [...]engine.Mode{rules.Enforced: 0, rules.Shadow: engine.Shadow, rules.Quota: engine.AnyOf}
 
-// appendSettling appends an op for each limit of a request that settles; all are applied at one
-// moment. A limit of 0 counts nothing, so its op only looks.
+// appendSettling appends an op for each limit of a request that settles; all are applied at the
+// same moment. A limit of 0 counts nothing, so its op only looks.
 func appendSettling(b *engine.Batch, limits []rules.Met, q *Request) {
 	for i := range limits {
 		l := limits[i].Limit

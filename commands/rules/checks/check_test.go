@@ -138,8 +138,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestRequests asks in other ways than for one token: for several, for none, to look, to
-// settle, for leases. A step names all that differs from one token.
+// TestRequests asks in other ways than for one token: for several tokens, for no tokens, to
+// look, to settle, for leases. A step names all differences from a request for one token.
 func TestRequests(t *testing.T) {
 	x := newBench(t, apiRules)
 	const search, jobs = "api user u1 path /search/a", "api user u1 path /jobs"

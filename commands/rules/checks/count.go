@@ -58,8 +58,8 @@ func (c *Check) countUnmatched() {
 	}
 }
 
-// outcome returns the outcome of a request at limit i. A limit that passed has none if the request
-// was denied, nor has one of an open box if the request is blocked.
+// outcome returns the outcome of a request at limit i. A limit that passed has no outcome if the
+// request was denied. A limit with an open box has no outcome if the request is blocked.
 func (a *Answer) outcome(i int, m *Met) (o live.Outcome, counts bool) {
 	switch {
 	case a.Reason == Blocked:

@@ -9,7 +9,7 @@ import (
 	"limitsrv/commands/rules/live"
 )
 
-// TestCount: each request adds one outcome to each limit that it meets, if it is not only
+// TestCount: each request adds an outcome to each limit that it meets, if it is not only
 // looking.
 func TestCount(t *testing.T) {
 	x := newBench(t, `

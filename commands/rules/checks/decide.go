@@ -47,11 +47,11 @@ func (c *Check) Answer(ops []engine.Op, ds []engine.Decision) (*Answer, error) {
 	return a, nil
 }
 
-// limited are the descriptors of a request with one, which meets limits.
+// limited are the descriptors of a request with a descriptor, which meets limits.
 var limited = []rules.Verdict{rules.Limited}
 
-// blocked answers a request that a closed penalty box denies, and reports whether one does:
-// of several, the one that opens last.
+// blocked answers a request that a closed penalty box denies, and reports whether a box is
+// closed. Of several closed boxes, the box that opens last decides.
 func (a *Answer) blocked(guards []rules.Guard, ops []engine.Op, ds []engine.Decision) bool {
 	for guard, i := range eachGuard(ops) {
 		if ds[i].Allowed == 1 {
@@ -95,7 +95,7 @@ func eachGuard(ops []engine.Op) iter.Seq2[int, int] {
 }
 
 // failed returns the error for a client if a decision was not made. A shadow limit without
-// memory for its key, and a key that has nothing to settle, are none.
+// memory for its key, and a key that has nothing to settle, are no errors.
 func (c *Check) failed(ops []engine.Op, ds []engine.Decision) error {
 	for i := range ds {
 		switch status := ds[i].Status; {
@@ -137,7 +137,7 @@ func (c *Check) setRow(r *Row, m *Met, d *engine.Decision) {
 		} else if c.peek && c.hitsOf(m) > 0 {
 			r.Allowed, r.WaitMillis = false, -1
 		}
-	case d.Params == engine.Params{}: // no such key, or no memory for one
+	case d.Params == engine.Params{}: // no such key, or no memory for a key
 		r.Allowed, r.Remaining = true, l.Quota
 	case c.settles && l.HasLeases():
 		r.Allowed, r.WaitMillis = true, 0

@@ -1,5 +1,5 @@
-// Package checks decides requests by rules: it turns the limits that a request meets into
-// one group of the engine, and the decisions on the group into an answer.
+// Package checks decides requests by rules: it turns the limits that a request meets into a
+// group of the engine, and the decisions on the group into an answer.
 //
 //	Request -> Check.Append -> ops of a batch -> Check.Answer -> Answer
 //

@@ -40,12 +40,13 @@ type Headers struct {
 	bytes []byte
 }
 
-// Set makes the headers of an answer: those of the set, and Retry-After if the answer
-// denies and a later request may pass. All times are seconds, rounded up. An answer
-// without a limit has none of the set, and only one with a binding limit has the draft's.
+// Set makes the headers of an answer: the headers of the set, and Retry-After if the answer
+// denies and a later request may pass. All times are seconds, rounded up. An answer without
+// a limit has no headers of the set, and only an answer with a binding limit has the
+// draft's headers.
 //
 // RateLimit-Policy has all limits that may deny, up to 4 KiB, and RateLimit the binding
-// one. A name there is cut to 256 bytes, and bytes that a structured field can not have
+// limit. A name there is cut to 256 bytes, and bytes that a structured field can not have
 // are question marks.
 //
 // Cost: no allocation once the Headers have grown.
@@ -88,7 +89,8 @@ func (h *Headers) add(name string, from int) {
 	h.List = append(h.List, Header{name, h.bytes[from:len(h.bytes):len(h.bytes)]})
 }
 
-// policies adds RateLimit-Policy. The binding limit is in it, however many others are.
+// policies adds RateLimit-Policy. The binding limit is in it, however many other limits
+// are.
 func (h *Headers) policies(a *Answer) {
 	from := len(h.bytes)
 	for i := range a.Met {

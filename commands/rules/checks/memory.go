@@ -9,13 +9,13 @@ import (
 type Memory struct {
 	result rules.Result // of the last Append
 	met    []Met        // of all Appends since the last Release
-	last   Check        // as keep made it, since the last Release; zero: none
-	// extras are those of all Appends since the last Release, extrasUsed long; the others have
+	last   Check        // as keep made it, since the last Release; zero: no Check
+	// extras are those of all Appends since the last Release, extrasUsed long; the rest is
 	// memory for more.
 	extras     []extra
 	extrasUsed int
 	answer     Answer
-	stripe     int // of the counters of limits; 0: none yet
+	stripe     int // of the counters of limits; 0: no counters yet
 	tally      live.Tally
 }
 
@@ -34,7 +34,7 @@ func (m *Memory) Release() {
 }
 
 // Count adds the answers since its last call to the counters of limits. It must be called before
-// others can see these answers, because they may read the counters then.
+// other goroutines can see these answers, because they may read the counters then.
 func (m *Memory) Count() { m.tally.Flush(m.stripe) }
 
 // An extra has the parts of a Check that few requests need: of a request without limits, with
@@ -45,7 +45,7 @@ type extra struct {
 	guards      []rules.Guard
 	shared      []rules.Shared
 	descriptors []rules.Verdict
-	labels      [][]byte // of the limits; none if no limit has one
+	labels      [][]byte // of the limits; empty if no limit has a label
 	own         []int64  // Request.Own
 }
 

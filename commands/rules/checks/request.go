@@ -13,8 +13,8 @@ type Request struct {
 	rules.Request
 	// Hits is the number of tokens for each descriptor, 0 to engine.MaxN. 0 looks only.
 	Hits int64
-	// Own are the tokens for descriptors that have their own number, by index, -1 for those
-	// that take Hits; nil if none has.
+	// Own are the tokens for descriptors that have their own number, by index, -1 for
+	// descriptors that take Hits; nil if no descriptor has a number.
 	Own []int64
 	// Negative is set, by index, for descriptors that give their tokens back instead of taking
 	// them. nil: no descriptor does. Requires: neither Peek nor Settle is set.
@@ -83,14 +83,14 @@ func (q *Request) settles(descriptor int) int64 {
 	return 0
 }
 
-// Reset makes q an empty request of one token for a domain. It keeps memory.
+// Reset makes q an empty request of a token for a domain. It keeps memory.
 func (q *Request) Reset(domain []byte) {
 	q.Domain, q.Descriptors = domain, q.Descriptors[:0]
 	q.Hits, q.Own, q.ID, q.Settle, q.Peek, q.report = 1, q.Own[:0], nil, 0, false, false
 	q.Negative, q.HitsGiven = nil, false
 }
 
-// AddDescriptor appends an empty descriptor, reusing the memory of an earlier one.
+// AddDescriptor appends an empty descriptor, reusing the memory of an earlier descriptor.
 func (q *Request) AddDescriptor() *rules.Descriptor {
 	n := len(q.Descriptors)
 	if n == cap(q.Descriptors) {

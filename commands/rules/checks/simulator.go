@@ -9,7 +9,7 @@ import (
 )
 
 // A Simulator decides requests by rules on an engine of its own, without a server, for tests
-// of rules. Concurrency: one goroutine at a time.
+// of rules. Concurrency: not safe for concurrent use.
 type Simulator struct {
 	// Now is the instant of the next request. It must not go back.
 	Now    engine.Instant
@@ -24,7 +24,7 @@ func NewSimulator(set *rules.Set, now engine.Instant) *Simulator {
 	return &Simulator{Now: now, engine: engine.New(engine.Options{Shards: 1}), state: live.NewState(set, live.Options{})}
 }
 
-// Ask decides a request. The error is that of Check.Append or Check.Answer; nothing was
+// Ask decides a request. The error is from Check.Append or Check.Answer; nothing was
 // counted. The answer is valid until the next request.
 func (s *Simulator) Ask(q *Request) (*Answer, error) {
 	s.check.Release()

@@ -31,8 +31,9 @@ func soften(r *rules.Result, s *live.State, q *Request) {
 	r.Forget()
 }
 
-// checkShared returns an error if descriptors share a counter, and some give tokens back while
-// others take them. The counter is applied once, for the first of these descriptors.
+// checkShared returns an error if descriptors share a counter, and some of them give tokens
+// back while some take tokens. The counter is applied once, for the first of these
+// descriptors.
 func checkShared(r *rules.Result, q *Request) error {
 	for _, s := range r.Shared {
 		if first := r.Limits[s.Limit].Descriptor; q.givesBack(first) != q.givesBack(s.Descriptor) {

@@ -37,7 +37,7 @@ func TestLooks(t *testing.T) {
 }
 
 // TestReports: a denied request with tokens of its own descriptors reports usage, which is charged
-// up to one more limit. Each limit records as many tokens as fit. The reason is not near after a
+// up to another limit. Each limit records as many tokens as fit. The reason is not near after a
 // settlement returns tokens to a full limit.
 func TestReports(t *testing.T) {
 	x := newBench(t, "domain: d\nrules: [{name: r, per: [u], limits: [10/hour fixed, 100/day fixed]}]\n")

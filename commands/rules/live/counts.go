@@ -32,7 +32,7 @@ const single Outcome = 0
 // same.
 const countStripes = 8
 
-// A line has the counters of one stripe, and a cache line for itself.
+// A line has the counters of a stripe, and a cache line for itself.
 type line struct {
 	n [Outcomes]atomic.Int64
 	_ [64 - 8*int(Outcomes)]byte
@@ -42,8 +42,8 @@ type line struct {
 // made when it is first written to.
 type counter struct {
 	lines [countStripes]atomic.Pointer[line]
-	// series are those of the labels of a limit, newest first. Their counts are not in the
-	// lines.
+	// series are the series of the labels of a limit, newest first. Their counts are not in
+	// the lines.
 	series atomic.Pointer[series]
 }
 
@@ -119,7 +119,7 @@ func (c *counts) fill() {
 	}
 }
 
-// next returns the counters of another Set, which differs from the own one by d.
+// next returns the counters of another Set, which differs from the own Set by d.
 func (c *counts) next(set *rules.Set, d *rules.Diff) *counts {
 	n := emptyCounts(set, c.labels.most)
 	n.totals = c.totals
@@ -149,12 +149,12 @@ func (s *State) counter(limit int, label []byte) *counter {
 	return c
 }
 
-// tallied is the number of limits that a Tally gathers: neighbours, as those of a rule are, go
-// into different places.
+// tallied is the number of limits that a Tally gathers: neighbours, for example the limits of
+// a rule, go into different places.
 const tallied = 4
 
-// A Tally gathers requests for a few limits, so that those of a pipeline are counted at once. The
-// zero value is ready. Concurrency: one goroutine.
+// A Tally gathers requests for a few limits, so that the requests of a pipeline are counted at
+// once. The zero value is ready. Concurrency: one goroutine.
 type Tally struct {
 	places [tallied]tally
 	used   bool
@@ -162,7 +162,7 @@ type Tally struct {
 
 // A tally is a number of requests with the same outcome at the same limit and label.
 type tally struct {
-	counter *counter // nil: none
+	counter *counter // nil: no limit
 	outcome Outcome
 	n       int64
 }
@@ -199,8 +199,8 @@ func (t *tally) flush(stripe int) {
 	}
 }
 
-// CountUnmatched counts a request that no rule matched, in a domain or, if d is nil, in none.
-// Concurrency: any number of goroutines may call it. Allocations are those of Tally.Count.
+// CountUnmatched counts a request that no rule matched, in a domain or, if d is nil, without
+// a domain. Concurrency: any number of goroutines may call it. Allocations: as Tally.Count.
 func (s *State) CountUnmatched(stripe int, d *rules.Domain) {
 	c := &s.counts.totals.unknown
 	if d != nil {
@@ -209,7 +209,7 @@ func (s *State) CountUnmatched(stripe int, d *rules.Domain) {
 	c.add(stripe, single, 1)
 }
 
-// CountPenalty counts a penalty box that closed. Concurrency and allocations are those of
+// CountPenalty counts a penalty box that closed. Concurrency and allocations: as
 // CountUnmatched.
 func (s *State) CountPenalty(stripe int) { s.counts.totals.penalties.add(stripe, single, 1) }
 
@@ -230,9 +230,9 @@ func (s *State) Counts(limit int) (sums [Outcomes]int64) {
 	return sums
 }
 
-// Series calls each with the counters of the limit with an Index for each label, and with those
-// of requests without one, as the label "". A label may be there more than once. All are parts
-// of Counts.
+// Series calls each with the counters of the limit with an Index for each label, and with the
+// counters of requests without a label, as the label "". A label may be there more than once.
+// All are parts of Counts.
 func (s *State) Series(limit int, each func(label string, counts [Outcomes]int64)) {
 	c := s.counts.each[limit]
 	each("", c.sums())

@@ -58,7 +58,7 @@ func (s *State) limited(limit int) map[string]int64 {
 }
 
 // TestLabels: up to three labels have counters of their own, which loads keep. A load that
-// removes a limit makes room for the labels of others.
+// removes a limit makes room for the labels of other limits.
 func TestLabels(t *testing.T) {
 	e := storedtest.NewEngine(1)
 	k := newKeeper(e)

@@ -24,7 +24,7 @@ type Keeper struct {
 	mu        sync.Mutex
 	compiling bool // a goroutine does
 	waiting   []waiter
-	offers    []offer // the last ones
+	offers    []offer // the last offers
 }
 
 // A waiter waits for the rules of a version of the documents.
@@ -33,8 +33,8 @@ type waiter struct {
 	done    func()
 }
 
-// An offer is a text that was compiled for its load, and unless nil the counters with which
-// its limits go on when the rules with the counters from are in use.
+// An offer is a text that was compiled for its load, and unless nil the counters that its
+// limits continue with when the rules with the counters from are in use.
 type offer struct {
 	*stored.Prepared
 	counts, from *counts
@@ -51,9 +51,9 @@ func New(of func() *engine.Engine, log *slog.Logger, o Options) *Keeper {
 	return k
 }
 
-// Current returns the rules to decide by, never nil. If those of the engine are newer, they
-// are being compiled: decisions by the returned ones are refused by the engine, and Await
-// tells when they can be made. Cost: some loads.
+// Current returns the rules to decide by, never nil. If the rules of the engine are newer,
+// they are being compiled. The engine then refuses decisions by the returned rules, and
+// Await tells when decisions can be made. Cost: some loads.
 func (k *Keeper) Current() *State {
 	s := k.current.Load()
 	if k.engine().DocumentsVersion(engine.Rules) != s.Version {
@@ -65,7 +65,7 @@ func (k *Keeper) Current() *State {
 }
 
 // Await calls done once, from any goroutine or before it returns, when Current returns the
-// rules that the engine had at the call of Await, or newer ones.
+// rules that the engine had at the call of Await, or newer rules.
 func (k *Keeper) Await(done func()) {
 	version := k.engine().DocumentsVersion(engine.Rules)
 	k.mu.Lock()
@@ -78,8 +78,8 @@ func (k *Keeper) Await(done func()) {
 	done()
 }
 
-// compile starts a goroutine that compiles until the State is the engine's, unless there is
-// one. The caller must hold mu.
+// compile starts a goroutine that compiles until the State is the engine's, unless a
+// goroutine runs already. The caller must hold mu.
 func (k *Keeper) compile() {
 	if !k.compiling {
 		k.compiling = true
@@ -100,7 +100,8 @@ func (k *Keeper) follow() {
 	}
 }
 
-// finish releases those that wait for a State, and reports whether there is a newer one.
+// finish releases the callers that wait for a State, and reports whether there is a newer
+// State.
 func (k *Keeper) finish(s *State) (more bool) {
 	k.mu.Lock()
 	more = k.engine().DocumentsVersion(engine.Rules) != s.Version
@@ -131,8 +132,8 @@ func documentsOf(e *engine.Engine) (uint64, stored.Documents) {
 	}
 }
 
-// Offer keeps a compiled text for the load of it, by which the requests of this node wait only
-// for a change of pointers. The next ones replace it.
+// Offer keeps a compiled text for its load, so that the requests of this node wait only for a
+// change of pointers. The next Offers replace it.
 func (k *Keeper) Offer(p *stored.Prepared) { k.offer(offer{Prepared: p}) }
 
 // OfferNext is Offer of a text that is to replace the rules of a State. d is their difference.
@@ -153,7 +154,7 @@ func (k *Keeper) offer(o offer) {
 var errText = errors.New("a part of the text is missing")
 
 // compiled returns the compiled form of the rules that a Header describes, and unless nil the
-// counters with which they follow on a State.
+// counters that they continue with after a State.
 func (k *Keeper) compiled(ds stored.Documents, h *stored.Header, s *State) (*rules.Set, *counts, error) {
 	if o, ok := k.takeOffer(h); ok {
 		if o.from != s.counts {

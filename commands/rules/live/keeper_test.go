@@ -165,8 +165,8 @@ func TestOfferKeepsCounters(t *testing.T) {
 	}
 }
 
-// BenchmarkSwitch measures the time for which requests of the loading node wait for a load,
-// with 100 000 limits.
+// BenchmarkSwitch measures how long requests of the loading node wait for a load, with 100
+// 000 limits.
 func BenchmarkSwitch(b *testing.B) {
 	e := storedtest.NewEngine(4)
 	k := newKeeper(e)
@@ -191,7 +191,7 @@ func BenchmarkSwitch(b *testing.B) {
 }
 
 // TestNewerRules: rules of a later version of the program stop the decisions, and never leave
-// older ones in use.
+// older rules in use.
 func TestNewerRules(t *testing.T) {
 	good := prepare(t, storedtest.File("5/minute"))
 	sha := string(good.SHA[:])
@@ -272,8 +272,8 @@ func forge(e *engine.Engine, name, text string) {
 	e.Apply(start, &b)
 }
 
-// TestRaceKeeper loads rules and sets overrides while others match, each by rules of one
-// version as a whole.
+// TestRaceKeeper loads rules and sets overrides while other goroutines match, each by rules
+// of the same version as a whole.
 func TestRaceKeeper(t *testing.T) {
 	e := storedtest.NewEngine(4)
 	k := newKeeper(e)
@@ -302,7 +302,7 @@ func TestRaceKeeper(t *testing.T) {
 			}
 		})
 	}
-	var mu sync.Mutex // one node has one writer of its log
+	var mu sync.Mutex // a single node has a single writer of its log
 	version := uint64(1)
 	for g := range 3 {
 		writers.Go(func() {

@@ -11,7 +11,7 @@ const DefaultSeries = 1000
 // MaxSeries bounds Options.Series.
 const MaxSeries = 100_000
 
-// A series has the counters of one label of a limit.
+// A series has the counters of a label of a limit.
 type series struct {
 	of      *counter // of the limit
 	label   string
@@ -40,8 +40,8 @@ func newLabelTable(most int) *labelTable {
 	return &labelTable{slots: make([]atomic.Pointer[series], size), most: most}
 }
 
-// get returns the series of a label of a limit, which it makes if there is room for one more,
-// or nil.
+// get returns the series of a label of a limit, which it makes if there is room for another
+// series, or nil.
 func (t *labelTable) get(of *counter, label []byte) *series {
 	var fresh *series
 	for i := maphash.Bytes(labelSeed, label); ; i++ {
@@ -70,7 +70,7 @@ func (t *labelTable) get(of *counter, label []byte) *series {
 	}
 }
 
-// link adds a series to those of its limit.
+// link adds a series to the series of its limit.
 func (x *series) link() {
 	for {
 		x.next = x.of.series.Load()

@@ -14,8 +14,8 @@ import (
 	"limitsrv/internal/pace"
 )
 
-// Prepare compiles files as one text. The error is an *resp.Error with the first mistake and
-// its place, FILE:LINE, or line LINE of a file without a name. Cost: about half a second
+// Prepare compiles files as a single text. The error is an *resp.Error with the first mistake
+// and its place, FILE:LINE, or line LINE of a file without a name. Cost: about half a second
 // for source.MaxRules rules in plain YAML, at low priority because nobody waits for rules yet.
 func Prepare(files []source.File) (*stored.Prepared, error) {
 	text, err := join(files)
@@ -67,10 +67,10 @@ func Proposal(files []source.File, set *rules.Set) (*stored.Prepared, error) {
 	return &stored.Prepared{Text: text, SHA: sumOf(text), Set: set}, nil
 }
 
-// byteOrderMark may stand at the begin of a file, but not within a text.
+// byteOrderMark may stand at the start of a file, but not within a text.
 var byteOrderMark = []byte("\ufeff")
 
-// join returns files as one text.
+// join returns files as a single text.
 func join(files []source.File) (text []byte, err error) {
 	for i := range files {
 		part := files[i].Text

@@ -9,14 +9,14 @@ import (
 // A State is the compiled form of the rules and overrides of an engine. It is immutable,
 // except for its counters.
 type State struct {
-	// Set is never nil; without rules it is an empty one.
+	// Set is never nil; without rules it is an empty Set.
 	Set       *rules.Set
 	Overrides *rules.Overrides
 	// Version is the version of the engine's documents, for the guard of a group.
 	Version uint64
 	// Shadow is set if all limits are shadow limits, and nothing is denied: --rules-shadow.
 	Shadow bool
-	// Header describes the rules; its Version is 0 if there are none.
+	// Header describes the rules; its Version is 0 if there are no rules.
 	Header stored.Header
 	// Err, unless nil, is the *resp.Error with which to answer every request: this program can
 	// not compile the rules. Set is then empty.
@@ -83,7 +83,7 @@ func (s *State) next(version uint64, documents stored.Documents, set func(h *sto
 	return n
 }
 
-// Mode returns the mode in which a limit with a mode of its own decides.
+// Mode returns the effective mode of a limit with a mode of its own.
 func (s *State) Mode(own rules.Mode) rules.Mode {
 	if s.Shadow {
 		return rules.Shadow

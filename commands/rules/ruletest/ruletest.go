@@ -15,7 +15,7 @@ import (
 	"limitsrv/engine"
 )
 
-// A Result has the differences between the answers to scenarios and the expected ones.
+// A Result has the differences between the answers to scenarios and the expected answers.
 type Result struct {
 	Requests int
 	Values   int // compared
@@ -52,7 +52,7 @@ type runner struct {
 	request   checks.Request
 	result    *Result
 	// Of the request before in the step: its error, or else the fields for each expectation; at
-	// first the expected ones.
+	// first the expected fields.
 	failure string
 	seen    []string
 }

@@ -66,8 +66,8 @@ func FuzzRun(f *testing.F) {
 	})
 }
 
-// TestRunReportsEachChange expects one value of ten answers: each change of the answers
-// is one difference, and equal answers in a row are one.
+// TestRunReportsEachChange expects the same value of ten answers: each change of the
+// answers is a difference, and equal answers in a row are a single difference.
 func TestRunReportsEachChange(t *testing.T) {
 	set, err := rules.Load([]source.File{{Name: "rules.yaml", Text: []byte("domain: api\nrules: [{name: a, match: {k: a}, limits: 3/day}]")}})
 	if err != nil {

@@ -13,7 +13,7 @@ const (
 type Slices[T any] struct{ free []T }
 
 // Make returns a slice of zero values with a length and a capacity of n. It never shares
-// elements with others. Cost: an allocation for every length elements.
+// elements with other slices. Cost: an allocation for every length elements.
 func (s *Slices[T]) Make(n int) []T {
 	if n > len(s.free) {
 		s.free = make([]T, max(n, length))

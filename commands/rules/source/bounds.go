@@ -14,7 +14,7 @@ const (
 	MaxDepth = 16
 	// MaxLimits bounds the limits of a rule, of each of its tiers, or of a node.
 	MaxLimits = 16
-	// MaxWildcards bounds the values with * below one node, and MaxValues the values of one
+	// MaxWildcards bounds the values with * below a node, and MaxValues the values of an
 	// attribute in match.
 	MaxWildcards = 256
 	MaxValues    = 256
@@ -29,7 +29,7 @@ const (
 	MaxValueBytes = 1024
 	// MaxWords bounds the words of a mapping.
 	MaxWords = 1000
-	// MaxNesting bounds the nesting of the YAML, MaxMetadata the parts of one metadata.
+	// MaxNesting bounds the nesting of the YAML, MaxMetadata the parts of a metadata.
 	MaxNesting  = 64
 	MaxMetadata = 1000
 	// MaxExpansion bounds the parts that the text stands for with its aliases expanded, as a

@@ -6,13 +6,13 @@ import "time"
 type Scenario struct {
 	At
 	Start time.Time // in the years 2000 to 2199
-	Steps []Step    // at least one
+	Steps []Step    // never empty
 }
 
 // A Step is a request, once or several times at the same instant, or the setting of an override.
 type Step struct {
 	At
-	Since time.Duration // from Start, not less than that of the step before
+	Since time.Duration // from Start, not less than Since of the step before
 	// Override, unless nil, is set or dropped instead of a request.
 	Override *CaseOverride
 	Domain   string
@@ -37,7 +37,7 @@ type CaseOverride struct {
 	TTL    time.Duration
 }
 
-// EffectWords are the effects of overrides in cases; drop removes one.
+// EffectWords are the effects of overrides in cases; drop removes an override.
 var EffectWords = []string{"allow", "deny", "limit", "drop"}
 
 // An Attribute is a key of a descriptor with its value.
@@ -46,7 +46,7 @@ type Attribute struct{ Key, Value string }
 // An Expectation has the expected values of a field of the answers.
 type Expectation struct {
 	Field Field
-	// Values has one value for all requests of the step, or one for each.
+	// Values has a value for all requests of the step, or a value for each.
 	Values []Expected
 }
 

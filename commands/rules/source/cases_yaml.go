@@ -24,7 +24,7 @@ var (
 const minStartYear, maxStartYear = 2000, 2199
 
 // ParseCases reads the documents of a file of test cases. The error is a Mistakes. Its bounds
-// and its cost are those of Parse.
+// and its cost are as for Parse.
 func ParseCases(f File) (all []Scenario, err error) {
 	if err := checkSize([]File{f}); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (r *reader) steps(n *yaml.Node) (all []Step) {
 	return all
 }
 
-// step reads a step, and since is the time of the one before.
+// step reads a step, and since is the time of the step before.
 func (r *reader) step(n *yaml.Node, since time.Duration) Step {
 	s := Step{At: r.at(n), Since: since, Hits: 1, Times: 1}
 	fields, mark, ok := r.words(n, "a step")
@@ -132,7 +132,7 @@ func (r *reader) step(n *yaml.Node, since time.Duration) Step {
 	return s
 }
 
-// finish reads the words of a step that depend on others, which stand from mark on.
+// finish reads the words of a step that depend on other words, which stand from mark on.
 func (r *reader) finish(n *yaml.Node, mark int, s *Step) {
 	if r.cases += s.Times; r.cases > MaxCases {
 		r.mistake(n, fmt.Sprintf("the steps of a file may ask %d times together, with this step it is %d", MaxCases, r.cases))

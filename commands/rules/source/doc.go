@@ -13,6 +13,7 @@
 //
 //   - No text costs more than a fixed multiple of its size in time and memory: sizes,
 //     nesting and the expansion of aliases are bounded before or while it is read.
-//   - Every rule file that envoyproxy/ratelimit loads is read with the same meaning, except
-//     for one with a word twice in a mapping, and for further documents, which it ignores.
+//   - Every rule file that envoyproxy/ratelimit loads is read with the same meaning.
+//     Exceptions are a file with a word twice in a mapping, and further documents, which it
+//     ignores.
 package source

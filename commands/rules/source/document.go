@@ -30,7 +30,7 @@ type Mistake struct {
 
 func (m Mistake) Error() string { return m.At.String() + ": " + m.Text }
 
-// Mistakes are the errors of a text, in its order, at least one and at most MaxMistakes.
+// Mistakes are the errors of a text, in its order: 1 to MaxMistakes of them.
 type Mistakes []Mistake
 
 func (m Mistakes) Error() string {
@@ -91,7 +91,7 @@ type Descriptor struct {
 	Penalty        *Penalty
 }
 
-// A Limit is one limit, or the word unlimited.
+// A Limit is a limit, or the word unlimited.
 type Limit struct {
 	At
 	Unlimited bool
@@ -101,8 +101,8 @@ type Limit struct {
 	// nanoseconds; 0 if Calendar is set.
 	Window   int64
 	Calendar engine.Calendar
-	Burst    int64 // the capacity of TOKEN and LEAKY; Count if the text has none
-	// Name is "" if the text has none.
+	Burst    int64 // the capacity of TOKEN and LEAKY; Count if the text has no capacity
+	// Name is "" if the text has no name.
 	Name     string
 	Grace    int64
 	WarnAt   int64 // percent, 1 to 100
@@ -131,11 +131,11 @@ type Rule struct {
 type Match struct {
 	At
 	Key    string
-	Values []string // at least one; * stands for any bytes
+	Values []string // never empty; * stands for any bytes
 }
 
-// A Tier has the limits for one value of the tier's attribute; default stands for all
-// others.
+// A Tier has the limits for a value of the tier's attribute; default stands for all other
+// values.
 type Tier struct {
 	At
 	Name   string
@@ -185,7 +185,7 @@ type Penalty struct {
 type HeaderAttribute struct {
 	At
 	Key, Header string
-	// Index selects a part of a list with commas, from its end: -1 is the last one. 0 takes
-	// the whole value.
+	// Index selects a part of a list with commas, from its end: -1 is the last part. 0
+	// takes the whole value.
 	Index int
 }

@@ -10,8 +10,8 @@ import (
 	"limitsrv/internal/yamlfile"
 )
 
-// Parse reads the documents of files, in their order. The error is a Mistakes. Cost: about
-// 100 ns for each part of a text in plain YAML; of another one, or one with a mistake, 250 bytes
+// Parse reads the documents of files, in their order. The error is a Mistakes. Cost: about 100
+// ns for each part of a text in plain YAML; of another text, or a text with a mistake, 250 bytes
 // of memory and a microsecond, most of it the YAML reader's.
 func Parse(files []File) (docs []Document, err error) {
 	if err := checkSize(files); err != nil {
@@ -87,7 +87,7 @@ func checkSize(files []File) error {
 	return nil
 }
 
-// noDocument is the begin of the mistake of a file without a document.
+// noDocument is the start of the mistake of a file without a document.
 const noDocument = "a file must have at least one document, with "
 
 // file calls read for the root of each document of a file, at least one unless needs is empty. needs
@@ -117,5 +117,5 @@ func (r *reader) begin(parts int) {
 	r.visits, r.stopped, r.warnings, r.own, r.parts = 0, false, nil, nil, parts
 }
 
-// partBytes are the bytes of which at least one stands between two parts of a text.
+// partBytes are bytes. At least one of them stands between two parts of a text.
 const partBytes = "\n,:[{-?"

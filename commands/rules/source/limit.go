@@ -112,7 +112,7 @@ func (d *draft) check(l *Limit) error {
 	return nil
 }
 
-// ParseLimit reads a limit in one line, such as 5/minute slide. The error names the allowed
+// ParseLimit reads a limit in a line, such as 5/minute slide. The error names the allowed
 // and the given value.
 func ParseLimit(text string) (l Limit, err error) {
 	words := strings.Fields(text)
@@ -176,7 +176,8 @@ func parseCount(name, text string) (int64, error) {
 	return n, nil
 }
 
-// options reads the pairs of words behind a limit, each at most once, and returns the rest.
+// options parses the NAME VALUE pairs that follow a limit and returns the remaining words.
+// Each name may occur once.
 func (d *draft) options(words []string) (rest []string, err error) {
 	seen := map[string]bool{}
 	for ; len(words) >= 2 && !seen[words[0]]; words = words[2:] {

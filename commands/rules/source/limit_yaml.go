@@ -97,7 +97,8 @@ func (r *reader) limitMapping(n *yaml.Node) (l Limit, ok bool) {
 	return l, true
 }
 
-// limitWord reads a word that all mappings of a limit have, and reports whether it is one.
+// limitWord reads a word that all mappings of a limit have, and reports whether f is such a
+// word.
 func (r *reader) limitWord(d *draft, f field) bool {
 	switch f.word {
 	case "algorithm":

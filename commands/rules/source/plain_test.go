@@ -13,7 +13,7 @@ import (
 	"limitsrv/internal/testing/testwait"
 )
 
-// inAnyYAML makes a text one that is not plain YAML: it is the mark of the end of a document,
+// inAnyYAML makes a text that is not plain YAML: it is the mark of the end of a document,
 // without a meaning at the end of the text.
 const inAnyYAML = "\n...\n"
 

@@ -16,7 +16,7 @@ import (
 // newReader makes a reader.
 func newReader() reader { return reader{limitLines: map[string]Limit{}} }
 
-// A reader reads the YAML of one file after the other.
+// A reader reads the YAML of each file in turn.
 type reader struct {
 	name          string
 	mistakes      Mistakes
@@ -104,7 +104,7 @@ func got(n *yaml.Node) string {
 	return word.Excerpt([]byte(n.Value))
 }
 
-// follow returns the node, or the one that an alias stands for, and counts the visit. nil:
+// follow returns the node, or the node that an alias stands for, and counts the visit. nil:
 // the document has too many, and reading stops.
 func (r *reader) follow(n *yaml.Node) *yaml.Node {
 	if r.stopped {
@@ -121,7 +121,7 @@ func (r *reader) follow(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// items returns the items of a list, none for null. name is its name in mistakes.
+// items returns the items of a list, no items for null. name is its name in mistakes.
 func (r *reader) items(n *yaml.Node, name string) []*yaml.Node {
 	switch {
 	case n.Kind == yaml.SequenceNode:
@@ -132,8 +132,8 @@ func (r *reader) items(n *yaml.Node, name string) []*yaml.Node {
 	return nil
 }
 
-// each returns the number of the items of a list, and yields them, none for null. name is its
-// name in mistakes. An item of a long list is valid until the next one.
+// each returns the number of the items of a list, and yields them, no items for null. name is
+// its name in mistakes. An item of a long list is valid until the next item.
 func (r *reader) each(n *yaml.Node, name string) (number int, items iter.Seq[*yaml.Node]) {
 	if r.stream != nil {
 		if number, items, ok := r.stream.Items(n); ok {
@@ -144,7 +144,7 @@ func (r *reader) each(n *yaml.Node, name string) (number int, items iter.Seq[*ya
 	return len(all), slices.Values(all)
 }
 
-// words returns the words of a mapping with their values, merged ones included, each once.
+// words returns the words of a mapping with their values, merged words included, each once.
 // They are valid until release(mark).
 func (r *reader) words(n *yaml.Node, name string) (fields []field, mark int, ok bool) {
 	mark = len(r.fields)
@@ -159,7 +159,7 @@ func (r *reader) words(n *yaml.Node, name string) (fields []field, mark int, ok 
 func (r *reader) release(mark int) { r.fields = r.fields[:mark] }
 
 // addWords appends the words of a mapping to r.fields. Words that are there from mark on,
-// before the mapping itself, go before merged ones.
+// before the mapping itself, go before merged words.
 func (r *reader) addWords(n *yaml.Node, mark, depth int) bool {
 	if depth > MaxNesting {
 		r.mistake(n, fmt.Sprintf("<< may be nested %d levels deep, got more", MaxNesting))
@@ -202,7 +202,7 @@ func (r *reader) addWords(n *yaml.Node, mark, depth int) bool {
 	return r.addMerged(n, mark, depth) && ok
 }
 
-// addMerged appends the words of the mappings behind <<.
+// addMerged appends the words of the mappings after <<.
 func (r *reader) addMerged(n *yaml.Node, mark, depth int) bool {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if !isMerge(n.Content[i]) {

@@ -118,7 +118,7 @@ func (r *reader) match(n *yaml.Node) (all []Match) {
 	return all
 }
 
-// ruleLimits reads the limits of a rule: a list, or with a tier one for each tier.
+// ruleLimits reads the limits of a rule: a list, or with a tier a list for each tier.
 func (r *reader) ruleLimits(rule *Rule, at, n *yaml.Node) {
 	switch {
 	case n == nil:
@@ -132,12 +132,12 @@ func (r *reader) ruleLimits(rule *Rule, at, n *yaml.Node) {
 	}
 }
 
-// isLimit reports whether a mapping is a limit and not one of tiers.
+// isLimit reports whether a mapping is a limit and not a mapping of tiers.
 func (r *reader) isLimit(n *yaml.Node) bool {
 	return slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return slices.Contains(limitWords, c.Value) })
 }
 
-// limits reads one or several limits; unlimited stands alone.
+// limits reads a limit or several limits; unlimited stands alone.
 func (r *reader) limits(n *yaml.Node) (all []Limit) {
 	items := []*yaml.Node{n}
 	if n.Kind == yaml.SequenceNode {

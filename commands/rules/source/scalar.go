@@ -61,7 +61,7 @@ func (r *reader) value(n *yaml.Node, name string) (string, bool) {
 	return text, ok
 }
 
-// labels reads one or several names, each once.
+// labels reads a name or several names, each once.
 func (r *reader) labels(n *yaml.Node, name string) (names []Name) {
 	for _, item := range r.oneOrMore(n, name) {
 		if item = r.follow(item); item == nil {

@@ -10,8 +10,8 @@ import (
 
 // A LoadAnswer is the answer to a load.
 type LoadAnswer struct {
-	// Loaded is set if the text is in use now. Otherwise nothing has changed: Version is that
-	// of the rules in use, and Unchanged is set if they have the same text.
+	// Loaded is set if the text is in use now. Otherwise nothing has changed: Version is the
+	// version of the rules in use, and Unchanged is set if they have the same text.
 	Loaded, Unchanged bool
 	Version           uint64
 	Documents         uint64 // version of the documents then

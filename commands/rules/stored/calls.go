@@ -17,7 +17,7 @@ const (
 	callSet                                   // name, time to live in ms, 0 for ever; override
 	callDrop                                  // name
 	callVersion                               // -
-	callText                                  // version, 0 for the one in use
+	callText                                  // version, 0 for the version in use
 	callHistory                               // -
 	callGet                                   // name
 	callList                                  // domain, cursor, count
@@ -120,7 +120,7 @@ func SetOverride(c *engine.Call, v *rules.Override, ttlMillis int64, user string
 }
 
 // SetDropOverride makes a call the removal of the override with v's domain, path and rule. It
-// answers 1 if there was one, otherwise 0.
+// answers 1 if there was an override, otherwise 0.
 func SetDropOverride(c *engine.Call, v *rules.Override) {
 	set(c, callDrop, []byte(overrideName(v)))
 }
@@ -129,7 +129,8 @@ func SetDropOverride(c *engine.Call, v *rules.Override) {
 // milliseconds since 1970, the numbers of rules and of overrides.
 func SetVersion(c *engine.Call) { set(c, callVersion) }
 
-// SetText makes a call that answers the text of a version, 0 for the one in use, or an error.
+// SetText makes a call that answers the text of a version, 0 for the version in use, or an
+// error.
 func SetText(c *engine.Call, version uint64) { set(c, callText, numberArg(version)) }
 
 // SetHistory makes a call that answers a row for each version that is known, the newest

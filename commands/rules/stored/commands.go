@@ -85,8 +85,8 @@ func appendLoaded(dst []byte, outcome int64, version uint64, tx *engine.Tx) []by
 	return answer.AppendInt(answer.AppendInt(dst, int64(version)), int64(tx.DocumentsVersion(engine.Rules)))
 }
 
-// mustSet sets a document that is within the bounds of the space, because those of this
-// package are lower together.
+// mustSet sets a document that is within the bounds of the space, because the bounds of
+// this package are lower together.
 func mustSet(tx *engine.Tx, name, text string) {
 	if err := tx.SetDocument(engine.Rules, name, text); err != nil {
 		panic("stored: " + err.Error())
@@ -157,8 +157,8 @@ func doSet(tx *engine.Tx, args [][]byte, dst []byte) []byte {
 	return append(dst, answer.OK...)
 }
 
-// makeRoom drops the overrides that have expired if there is no room for one with a name and
-// so many bytes. Then it returns an error if still none is there.
+// makeRoom drops the overrides that have expired if there is no room for an override with a
+// name and so many bytes. It returns an error if there is still no room then.
 func makeRoom(tx *engine.Tx, name string, more int) (wrong string) {
 	n, bytes := room(tx, name, more)
 	if n > MaxOverrides || bytes > MaxOverridesBytes {
@@ -178,8 +178,8 @@ func makeRoom(tx *engine.Tx, name string, more int) (wrong string) {
 	return ""
 }
 
-// room returns the number of overrides, and of their bytes, with one of a name and so many
-// bytes in addition. Cost: linear in the other documents, which are some hundreds.
+// room returns the number of overrides, and of their bytes, with an override of a name and
+// so many bytes in addition. Cost: linear in the other documents, which are some hundreds.
 func room(tx *engine.Tx, name string, more int) (n, bytes int) {
 	all := tx.Documents(engine.Rules)
 	n, bytes = len(withPrefix(all, overridePrefix))+1, tx.DocumentsBytes(engine.Rules)+len(name)+more

@@ -62,7 +62,7 @@ func TestLoads(t *testing.T) {
 	}
 }
 
-// TestPastIsBounded loads more versions than are kept, and larger ones.
+// TestPastIsBounded loads more versions than are kept, and larger versions.
 func TestPastIsBounded(t *testing.T) {
 	e := storedtest.NewEngine(1)
 	const loads = stored.MaxPast + 9
@@ -184,7 +184,7 @@ func TestOverridesAreBounded(t *testing.T) {
 	}
 }
 
-// TestListOverrides walks through pages, of which each override is in exactly one.
+// TestListOverrides walks through pages. Each override is in exactly one page.
 func TestListOverrides(t *testing.T) {
 	e := storedtest.NewEngine(2)
 	want := map[string]bool{}
@@ -262,7 +262,7 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// randomCall makes a call a random one.
+// randomCall sets a call to a random call.
 func randomCall(t *testing.T, r *rand.Rand, c *engine.Call) {
 	v := storedtest.Deny(t, fmt.Sprint(r.IntN(6)))
 	switch r.IntN(9) {

@@ -19,10 +19,11 @@ import (
 const (
 	// MaxBytes bounds a text.
 	MaxBytes = source.MaxBytes
-	// MaxPast bounds the versions before the one in use, MaxPastBytes the texts of them.
+	// MaxPast bounds the versions before the version in use, MaxPastBytes the texts of
+	// them.
 	MaxPast      = 32
 	MaxPastBytes = 16 << 20
-	// MaxForgotten bounds the versions before those, of which only a part of the SHA-256 is
+	// MaxForgotten bounds the versions before those, of these only a part of the SHA-256 is
 	// kept.
 	MaxForgotten = 4096
 	// MaxOverrides bounds the overrides, MaxOverridesBytes their documents.
@@ -67,7 +68,7 @@ type Header struct {
 	User, Note string
 }
 
-// ShortSHA returns the begin of the SHA-256, for people.
+// ShortSHA returns the start of the SHA-256, for people.
 func (h *Header) ShortSHA() string { return hex.EncodeToString(h.SHA[:6]) }
 
 // headerFormat is the version of the form of a Header, and of the texts.
@@ -80,7 +81,7 @@ var (
 )
 
 // appendTo appends the form of a Header in a document: the format, 1 byte; Version, Loaded, Bytes,
-// Parts and Rules as unsigned varints; SHA; User and Note, each behind its length.
+// Parts and Rules as unsigned varints; SHA; User and Note, each after its length.
 func (h *Header) appendTo(dst []byte) []byte {
 	dst = append(dst, headerFormat)
 	for _, n := range []uint64{h.Version, uint64(h.Loaded), uint64(h.Bytes), uint64(h.Parts), uint64(h.Rules)} {
@@ -147,7 +148,7 @@ type finder interface {
 	Document(space engine.Space, name string) *engine.Document
 }
 
-// header returns the Header of the rules in use, zero if there are none.
+// header returns the Header of the rules in use, zero if there are no rules.
 func header(ds finder) (Header, error) {
 	if d := ds.Document(engine.Rules, headerName); d != nil {
 		return readHeader(d.Text)
@@ -181,8 +182,8 @@ func search(ds []*engine.Document, name string) int {
 	return sort.Search(len(ds), func(i int) bool { return ds[i].Name >= name })
 }
 
-// Documents are the documents of the space engine.Rules at one moment, in the order of their
-// names.
+// Documents are the documents of the space engine.Rules at the same moment, in the order of
+// their names.
 type Documents []*engine.Document
 
 // Document returns the document with a name, or nil.
@@ -193,7 +194,7 @@ func (ds Documents) Document(_ engine.Space, name string) *engine.Document {
 	return nil
 }
 
-// Header returns the Header of the rules in use, zero if there are none.
+// Header returns the Header of the rules in use, zero if there are no rules.
 func (ds Documents) Header() (Header, error) { return header(ds) }
 
 // Text returns the text of the version that a Header describes, or false if not all of it is kept.

@@ -8,7 +8,7 @@ import (
 	"limitsrv/engine/answer"
 )
 
-// cursorDigits is the number of hexadecimal digits of a cursor: the begin of an override's ID
+// cursorDigits is the number of hexadecimal digits of a cursor: the start of an override's ID
 // in its name. So a cursor is less than 2^52, which every client can hold.
 const cursorDigits = 13
 
@@ -51,7 +51,8 @@ func appendRow(dst []byte, d *engine.Document, now engine.Instant) []byte {
 }
 
 // doList answers the next cursor and the rows of at least count overrides of a domain in the
-// order of their names, if there are so many. Those with the same cursor are on one page.
+// order of their names, if there are so many. Those with the same cursor are on the same
+// page.
 func doList(tx *engine.Tx, args [][]byte, dst []byte) []byte {
 	var (
 		all   = withPrefix(tx.Documents(engine.Rules), domainPrefix(string(args[0])))

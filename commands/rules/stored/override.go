@@ -26,7 +26,7 @@ type OverrideRow struct {
 // domainBytes are the bytes of a hash of the domain in the name of an override's document.
 const domainBytes = 8
 
-// domainPrefix returns the begin of the names of all overrides of a domain.
+// domainPrefix returns the start of the names of all overrides of a domain.
 func domainPrefix(domain string) string {
 	h := sha256.Sum256([]byte(domain))
 	return overridePrefix + hex.EncodeToString(h[:domainBytes]) + "/"
@@ -57,7 +57,7 @@ func isOverrideName(name string) bool {
 // overrideFormat is the version of the form of an override.
 const overrideFormat = 1
 
-// untilBytes is the length of Until at the begin of an override's document.
+// untilBytes is the length of Until at the start of an override's document.
 const untilBytes = 8
 
 // appendOverride appends the form of an override without Until: the format and the effect, a byte
@@ -118,8 +118,8 @@ func hasExpired(d *engine.Document, now engine.Instant) bool {
 	return end != 0 && end <= now
 }
 
-// ListOverrides yields the overrides that have not expired, those that end first at the begin,
-// those for ever at the end. Cost: O(n log n), and the reading of each row.
+// ListOverrides yields the overrides that have not expired, in the order of their ends.
+// Overrides without an end come last. Cost: O(n log n), and the reading of each row.
 func (ds Documents) ListOverrides(now engine.Instant) iter.Seq[OverrideRow] {
 	all := slices.Clone(withPrefix(ds, overridePrefix))
 	slices.SortFunc(all, func(a, b *engine.Document) int {

@@ -15,7 +15,7 @@ import (
 	"limitsrv/engine/answer"
 )
 
-// Start is a moment at which tests begin.
+// Start is the first moment of tests.
 const Start engine.Instant = 1_800_000_000_000_000_000
 
 // File returns a text with one rule, login, of one limit.
@@ -53,7 +53,7 @@ func NewEngine(shards int) *engine.Engine {
 	return engine.New(engine.Options{Shards: shards, Seed: [16]byte{7}, Commands: calls.Commands})
 }
 
-// Do applies one call and returns its answer in RESP2, in one line.
+// Do applies a call and returns its answer in RESP2, in a line.
 func Do(t testing.TB, e *engine.Engine, now engine.Instant, fill func(c *engine.Call)) string {
 	t.Helper()
 	var b engine.Batch
