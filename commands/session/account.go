@@ -10,7 +10,7 @@ import (
 var ErrNoUsersFile = resp.NewError("ERR", "the server was started without --users: the default user is the only one, and its password is an option")
 
 // ReloadUsers reads the users file again. Users that were removed, disabled or given
-// another hash are disconnected; all others have their new rights at once. An invalid
+// another hash are disconnected; all other users have their new rights at once. An invalid
 // file changes nothing; its error is logged as well as returned. Any number of goroutines
 // may call it.
 func (h *Handler) ReloadUsers() error {
@@ -134,7 +134,7 @@ func (s *Session) LogOverride(event string, v *rules.Override, more ...any) {
 }
 
 // NewSessionAs makes a session that is logged in from the start. If the account is nil or
-// revoked the session is like one of NewSession.
+// revoked the session is like a session of NewSession.
 func (h *Handler) NewSessionAs(c Client, a *auth.Account) *Session {
 	s := h.NewSession(c)
 	if a != nil {
@@ -143,7 +143,7 @@ func (h *Handler) NewSessionAs(c Client, a *auth.Account) *Session {
 	return s
 }
 
-// Account returns the user of the session; nil: none before login.
+// Account returns the user of the session; nil: no account before login.
 func (s *Session) Account() *auth.Account { return s.account }
 
 // Monitor begins MONITOR, if it is not on.

@@ -18,8 +18,8 @@ import (
 //   - a command that removes values or runs a script, with an answer that may be long, begins a new
 //     batch if the batch has another command of those kinds.
 const (
-	// longAnswers is the size in bytes from which the answers of a batch are long. It also bounds
-	// the answers of a batch that begins without a reservation while the Room is full.
+	// longAnswers is the least size of long answers of a batch, in bytes. It also bounds the
+	// answers of a batch that begins without a reservation while the Room is full.
 	longAnswers = 64 << 10
 	// batchAnswers bounds the answers of a batch in bytes.
 	batchAnswers = 32 << 20

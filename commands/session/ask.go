@@ -47,7 +47,8 @@ func (s *Session) ask(c *Spec, args [][]byte) (number int32, err error) {
 	return int32(n + 1), err
 }
 
-// askedBy returns the request of an item, which it parses again. It is valid until the next one.
+// askedBy returns the request of an item, which it parses again. It is valid until the next
+// call.
 func (g *pendingBatch) askedBy(it *item) *checks.Request {
 	it.spec.Asks.Parse(&g.asks[it.ask-1], &g.request, it.args) // without an error, as before
 	return &g.request
@@ -70,7 +71,7 @@ func (h *Handler) appendCheck(b *engine.Batch, c *checks.Check, q *checks.Reques
 }
 
 // decided returns the ops and the decisions of an item, which are in the session's batch
-// from index first on, or in that of a retry.
+// from index first on, or in the batch of a retry.
 func (g *pendingBatch) decided(it *item, first int) ([]engine.Op, []engine.Decision) {
 	b, n := &g.batch, int(it.ops)
 	if it.ask > 0 {
@@ -156,7 +157,7 @@ func (s *Session) decideAgain() bool {
 
 // awaitRules calls done, from any goroutine, when the attempt with a number may be made again
 // by newer rules. The first time that is when the rules of this node's engine are compiled;
-// then the engine itself is behind the leader's, and it waits for a time: all attempts
+// then the engine itself is older than the leader's, and it waits for a time: all attempts
 // together for about a second.
 func (h *Handler) awaitRules(attempt int, done func()) {
 	if attempt == 0 {
@@ -174,8 +175,8 @@ func (h *Handler) waitForRules(ctx context.Context, c *backend.Caller, attempt i
 	return c.Wait(ctx)
 }
 
-// askAgain makes a batch of the outdated requests. The decisions on all others stay, so that
-// a request in a transaction is then decided behind it.
+// askAgain makes a batch of the outdated requests. The decisions on all other requests stay,
+// so that an outdated request of a transaction is decided after the rest of the transaction.
 func (s *Session) askAgain() *engine.Batch {
 	b := &engine.Batch{Older: s.h.config.Cluster.Older()}
 	for it := range s.g.outdated {

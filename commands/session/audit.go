@@ -15,7 +15,7 @@ import (
 	"limitsrv/internal/loglimit"
 )
 
-// auditLines bounds the lines about events of one kind in auditInterval.
+// auditLines bounds the lines about events of a kind in auditInterval.
 const (
 	auditLines    = 100
 	auditInterval = 10 * time.Second
@@ -24,10 +24,10 @@ const (
 // hashDigits is the number of digits of the hash of a value in the log.
 const hashDigits = 8
 
-// An audit writes one log line for each change of rules or overrides, each box that closes, and
-// each address that can't be parsed. It writes at most auditLines lines of each kind in
-// auditInterval; the next line then reports the number of lines left out as unlogged. Concurrency:
-// any number of goroutines may use it.
+// An audit writes a log line for each change of rules or overrides, each box that closes, and each
+// address that can't be parsed. It writes at most auditLines lines of each kind in auditInterval;
+// the next line then reports the number of lines left out as unlogged. Concurrency: any number of
+// goroutines may use it.
 type audit struct {
 	log    *slog.Logger
 	clock  backend.Clock
@@ -79,7 +79,7 @@ func HashOfValue(value string) string {
 }
 
 // path returns attributes in the form KEY=VALUE/KEY=VALUE. Unless values are logged, each is
-// the begin of its SHA-256, behind #.
+// the start of its SHA-256, after #.
 func (a *audit) path(all []rules.Attribute) string {
 	var b strings.Builder
 	for i, one := range all {
@@ -102,7 +102,7 @@ func (a *audit) override(event string, v *rules.Override, user, addr string, mor
 }
 
 // closed logs the penalty boxes that a request of a user from an address closed just now. Cost:
-// none if there are none.
+// nothing if there are no closed boxes.
 func (a *audit) closed(q *checks.Request, closed []checks.Closing, user, addr string) {
 	for i := range closed {
 		c := &closed[i]

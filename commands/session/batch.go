@@ -8,42 +8,43 @@ import (
 	"limitsrv/internal/invariants"
 )
 
-// A pendingBatch has commands and their ops, until they are answered. A
-// session holds one only meanwhile, so that an idle session keeps no memory for its
-// deepest pipeline.
+// A pendingBatch has commands and their ops, until they are answered. A session holds a
+// pendingBatch only meanwhile, so that an idle session keeps no memory for its deepest
+// pipeline.
 type pendingBatch struct {
 	batch engine.Batch
 	items []item // the commands; the batch's ops belong to them in order
 	asks  []Ask  // of the items that ask by rules
 	load
 	tally tally
-	// request is the one that was parsed last: others are parsed again if they are needed.
+	// request is the request that was parsed last: other requests are parsed again if they
+	// are needed.
 	request checks.Request
 	memory  checks.Memory  // of the checks
 	headers checks.Headers // working memory
 	// attempts is the number of attempts to decide them again, and awaited is set while the
-	// rules for the next one are awaited.
+	// rules for the next attempt are awaited.
 	attempts int
 	awaited  bool
 	// retried is the batch of the last retry; nil: no request was decided again.
 	retried *engine.Batch
 }
 
-// An item is a gathered command. It is answered by its Reply with the decisions on its
-// ops, or with err. An item without spec is a rejected command if err is set, else a
-// queued one.
+// An item is a gathered command. It is answered by its Reply with the decisions on its ops,
+// or with err. An item without spec is a rejected command if err is set, else a queued
+// command.
 type item struct {
 	spec *Spec
 	err  error
 	ops  int32
-	ask  int32 // number of its Ask, from 1 on; 0: none
+	ask  int32 // number of its Ask, from 1 on; 0: no Ask
 	args [][]byte
 }
 
-// maxKept is the largest capacity, in items and in ops, with which a pendingBatch is reused.
+// maxKept is the largest capacity, in items and in ops, of a pendingBatch that is reused.
 const maxKept = 4096
 
-// maxKeptAnswers is the largest memory of answers, in bytes, with which a pendingBatch is
+// maxKeptAnswers is the largest memory of answers, in bytes, of a pendingBatch that is
 // reused.
 const maxKeptAnswers = 1 << 20
 
@@ -76,7 +77,8 @@ func (p *batchPool) put(g *pendingBatch) {
 	}
 }
 
-// gathered returns the session's pending batch, taking an empty one from the pool if needed.
+// gathered returns the session's pending batch, taking an empty batch from the pool if
+// needed.
 func (s *Session) gathered() *pendingBatch {
 	if s.g == nil {
 		s.g = s.h.batches.take()
@@ -85,7 +87,7 @@ func (s *Session) gathered() *pendingBatch {
 	return s.g
 }
 
-// takeBack removes the ops and calls of one command, from the given indexes to the end, if other
+// takeBack removes the ops and calls of a command, from the given indexes to the end, if other
 // nodes could not read them. It then returns the error of that command; without it the whole batch
 // would fail.
 func (s *Session) takeBack(b *engine.Batch, ops, calls int) error {

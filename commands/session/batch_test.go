@@ -70,7 +70,7 @@ func (s *Session) send(lines ...string) {
 	s.Out = nil
 }
 
-// An idle session holds no memory for commands, and the pool keeps none of an
+// An idle session holds no memory for commands, and the pool keeps no memory of an
 // exceptionally deep pipeline.
 func TestMemoryIsGivenBack(t *testing.T) {
 	s := newTestSession()
@@ -102,7 +102,7 @@ func TestAnswersAreReleased(t *testing.T) {
 func TestArgumentsAreReleased(t *testing.T) {
 	s := newTestSession()
 	s.send("MULTI", "DEL", "DEL", "EXEC", "DEL")
-	g := s.gathered() // may be a reused one
+	g := s.gathered() // may be a reused batch
 	if cap(g.items) < 2 {
 		t.Fatalf("room for %d commands, want that of the transaction", cap(g.items))
 	}
@@ -113,7 +113,7 @@ func TestArgumentsAreReleased(t *testing.T) {
 	}
 }
 
-// Commands check for monitors only while there is one.
+// Commands check for monitors only while there is a monitor.
 func TestMonitorsEnd(t *testing.T) {
 	s := newTestSession()
 	s.Monitor()

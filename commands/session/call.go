@@ -12,7 +12,7 @@ import (
 // A Call is a command that does not come from a connection, but from a listener of
 // another protocol.
 type Call struct {
-	Account *auth.Account // nil: none
+	Account *auth.Account // nil: no account
 	From    string        // address in the form of CLIENT LIST
 	DB      uint8         // of the keys
 	Via     Protocol      // of a request for Check
@@ -59,8 +59,8 @@ func (h *Handler) Decide(ctx context.Context, c Call) ([]engine.Decision, error)
 	return ds, err
 }
 
-// May returns the error that a client of that account would get for a command line
-// because of the command's name, arity or permissions; nil: none.
+// May returns the error that a client of that account would get for a command line because
+// of the command's name, arity or permissions; nil: no error.
 func (h *Handler) May(a *auth.Account, args ...string) error {
 	words := make([][]byte, len(args))
 	for i, arg := range args {

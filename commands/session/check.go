@@ -11,7 +11,7 @@ import (
 	"limitsrv/engine"
 )
 
-// A single is one request by rules on its way, for Check.
+// A single is a request by rules on its way, for Check.
 type single struct {
 	check checks.Check
 	batch engine.Batch
@@ -20,7 +20,7 @@ type single struct {
 	caller  *backend.Caller // waits for a batch or for the rules
 }
 
-// singles are unused ones.
+// singles are unused singles.
 var singles = sync.Pool{New: func() any { return &single{caller: backend.NewCaller()} }}
 
 // Check decides a request by rules, as RL.CHECK does, for a listener of another protocol.
@@ -153,7 +153,7 @@ func (h *Handler) report(ctx context.Context, x *single, q *checks.Request) erro
 	return nil
 }
 
-// release makes x an unused one.
+// release returns x to singles.
 func (x *single) release() {
 	x.batch.Reset()
 	x.returns.Reset()

@@ -24,7 +24,7 @@ type Client struct {
 type Buffers struct {
 	FD         int   // file descriptor of its socket; -1: unknown
 	Query      int64 // received and not yet executed
-	QueryRoom  int64 // free capacity behind Query
+	QueryRoom  int64 // free capacity after Query
 	Reply      int64 // capacity of the connection's own reply buffer
 	ReplyPeak  int64 // maximum size of pending replies since the connection began
 	Writing    int64 // pending replies in the reply buffer

@@ -19,15 +19,16 @@ type Config struct {
 	// another engine.
 	Engine func() *engine.Engine
 	Clock  backend.Clock
-	// Notices are those that Exec sends, for the subscribers of this handler, and to compile
-	// rules. nil: there are none, and rules are compiled when a request needs them.
+	// Notices are the notices that Exec sends, for the subscribers of this handler, and to
+	// compile rules. nil: there are no notices, and rules are compiled when a request needs
+	// them.
 	Notices *engine.Notices
-	// Rules are those of the engine. nil: a new Keeper of Engine.
+	// Rules are the rules of the engine. nil: a new Keeper of Engine.
 	Rules     *live.Keeper
 	TestClock *backend.TestClock // nil unless --test-clock: DEBUG ADVANCE-TIME moves it
 	Cluster   backend.Cluster    // nil: NoCluster
 	Store     backend.Store      // nil: NoStore
-	Password  string             // of the default user; empty: it needs none if there is no users file
+	Password  string             // of the default user; empty: it needs no password if there is no users file
 	Version   string
 	// LimitsOnly leaves out the commands on plain values.
 	LimitsOnly bool
@@ -38,11 +39,11 @@ type Config struct {
 	Users     *users.Table
 	LoadUsers func() (*users.Table, error)
 	Log       *slog.Logger // nil: slog.Default()
-	// LogValues logs the values of attributes as they are, and not the begin of their hashes.
+	// LogValues logs the values of attributes as they are, and not the start of their hashes.
 	LogValues bool
 	// Options returns the server's options, for CONFIG GET and INFO. Sizes are plain
-	// numbers of bytes, durations of seconds; the password is not among them. Called at
-	// any time from any session; nil: there are none.
+	// numbers of bytes, durations of seconds; the password is not among them. Called at any
+	// time from any session; nil: there are no options.
 	Options func() []Option
 	// Rewrite writes the settings changed since the start into the configuration file,
 	// for CONFIG REWRITE. It must not block: it calls done once, from any goroutine. nil:
@@ -56,7 +57,7 @@ type Config struct {
 	// rejected.
 	Shutdown func(backend.Parting)
 
-	// Turns are those of the node. nil: the handler has its own.
+	// Turns are the turns of the node. nil: the handler has its own.
 	Turns *turns.Turns
 
 	// Spawn runs a function in another goroutine: logins, ACL LOAD, slow batches, and sessions
@@ -65,7 +66,7 @@ type Config struct {
 	After func(time.Duration, func()) // nil: time.AfterFunc
 }
 
-// An Option is one option of the server: its name and its value as text.
+// An Option is an option of the server: its name and its value as text.
 type Option struct {
 	Name, Value string
 	// Set, unless nil, parses a new value for CONFIG SET and returns a function that

@@ -6,9 +6,9 @@ import (
 	"limitsrv/commands/resp"
 )
 
-// A Constant is a reply that depends on nothing but the protocol: it is rendered once for each,
-// because a large one takes a hundred times as long as its copy. Its zero value is not rendered.
-// Concurrency: any goroutine may use it.
+// A Constant is a reply that depends on nothing but the protocol: it is rendered once for each
+// protocol, because rendering a large reply takes a hundred times as long as copying it. Its
+// zero value is not rendered. Concurrency: any goroutine may use it.
 type Constant struct {
 	once    [2]sync.Once // for RESP2 and RESP3
 	replies [2][]byte

@@ -83,7 +83,7 @@ func (s *Session) holdBack(c *Spec) bool {
 	return s.h.pause.holds(s.writes(c), park, s.done)
 }
 
-// maxWaitKeys bounds the keys for which a client waits.
+// maxWaitKeys bounds the keys that a client waits for.
 const maxWaitKeys = 1024
 
 var (
@@ -115,7 +115,8 @@ func (s *Session) wait(c *Spec, args [][]byte) {
 	s.finishWait()
 }
 
-// finishWait writes the reply of the command that waits, if there is one and it has a reply.
+// finishWait writes the reply of the command that waits, if a command waits and it has a
+// reply.
 func (s *Session) finishWait() {
 	w := s.waiter.Load()
 	if w == nil {
@@ -149,12 +150,12 @@ func (s *Session) writeReply(c *Spec, args [][]byte, write func()) {
 	s.began = 0
 }
 
-// Waits reports whether a command waits until others have added elements, so that no further
-// command is accepted. It ends in Resume. Any goroutine may call it.
+// Waits reports whether a command waits until other clients have added elements, so that no
+// further command is accepted. It ends in Resume. Any goroutine may call it.
 func (s *Session) Waits() bool { return s.waiter.Load() != nil }
 
-// Unblock is CLIENT UNBLOCK: it ends the command with which a session waits, with nil or with
-// an error, and reports whether one was waiting. Any goroutine may call it.
+// Unblock is CLIENT UNBLOCK: it ends the waiting command of a session, with nil or with an
+// error, and reports whether a command was waiting. Any goroutine may call it.
 func (h *Handler) Unblock(id int64, withError bool) bool {
 	h.mu.Lock()
 	s := h.sessions[id]

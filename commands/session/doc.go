@@ -13,8 +13,8 @@
 // Session.Do looks the name up in the table, checks the number of words against the
 // command's usage, and appends the command's ops to the session's batch. Session.Flush
 // passes the batch to the Executor, then each command writes its reply from the decisions on
-// its ops. A pipeline is therefore one batch: one clock reading, one lock of each shard,
-// one write. A command that needs more than decisions is a run command; the batch is
+// its ops. A pipeline is therefore a single batch: one clock reading, one lock of each
+// shard, one write. A command that needs more than decisions is a run command; the batch is
 // flushed before it runs.
 //
 // The Executor may complete a batch before it returns, as with backend.Local, or later from another
@@ -23,12 +23,12 @@
 // # Pushed messages
 //
 // Messages of other sessions and MONITOR lines go into the session's bounded inbox. The
-// first one wakes the transport, and Resume writes the inbox between replies. A session
+// first message wakes the transport, and Resume writes the inbox between replies. A session
 // that waits for SAVE or another deferred command, or that CLIENT PAUSE holds back, is in
-// the state away, as if a batch were in flight. There is therefore one way to wake a
+// the state away, as if a batch were in flight. There is therefore a single way to wake a
 // connection, and no goroutine per connection for it. Commands load one word,
-// Handler.hooks, which is 0 unless a session monitors, a pause is on, the state is
-// loading, a users file is in use, or clients treat the server as a Redis Cluster.
+// Handler.hooks, which is 0 unless a session monitors, a pause is on, the state is loading,
+// a users file is in use, or clients treat the server as a Redis Cluster.
 //
 // # Users
 //
@@ -63,19 +63,19 @@
 //
 // # Time
 //
-// Each batch and each run command is timed. Cost: two clock readings for a batch, one for
-// a run command that directly follows another one. The time of a batch is divided evenly
-// among its commands.
+// Each batch and each run command is timed. Cost: two clock readings for a batch, a single
+// reading for a run command that directly follows another. The time of a batch is divided
+// evenly among its commands.
 //
 // # Promises
 //
 //   - One reply for each command, in order, well-formed for any input. Exceptions: CLIENT
-//     REPLY OFF and SKIP, SHUTDOWN, commands after QUIT, and (UN)SUBSCRIBE, which sends
-//     one reply for each name.
+//     REPLY OFF and SKIP, SHUTDOWN, commands after QUIT, and (UN)SUBSCRIBE, which sends a
+//     reply for each name.
 //   - No allocation for an op command after the first batches of a session.
 //   - A secret sent by a client appears in no reply to others, log, slow log or MONITOR.
 //   - While the state is loading, commands that need it are rejected with LOADING.
-//   - EXEC applies the ops of a transaction as one atomic batch. Its run commands run
+//   - EXEC applies the ops of a transaction as a single atomic batch. Its run commands run
 //     after the batch, in their place among the replies: DBSIZE in a transaction returns
 //     the number of keys after the whole transaction.
 //   - Queues, inboxes, subscriptions and the slow log are bounded.

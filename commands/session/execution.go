@@ -42,7 +42,7 @@ func (s *Session) arrived(err error) {
 	}
 }
 
-// checkState checks that the state of the batch is one in which an event may happen.
+// checkState checks that the state of the batch allows an event.
 func (s *Session) checkState(event string, in ...int32) {
 	if state := s.state.Load(); !slices.Contains(in, state) {
 		invariants.Violated("%s in the state %d, want one of %d", event, state, slices.Clone(in))
@@ -64,7 +64,7 @@ func (h *Handler) CountGranted(batch *engine.Batch, done func(error)) func(error
 }
 
 // Granted returns the sum of Batch.Granted of the batches with runs of scripts that are being
-// executed, those of other nodes included. Cost: an atomic read.
+// executed, batches of other nodes included. Cost: an atomic read.
 func (h *Handler) Granted() int64 { return h.granted.Load() }
 
 // TakeTurn calls work in another goroutine when its turn among the slow batches has come, and then
@@ -76,8 +76,8 @@ func (h *Handler) TakeTurn(work func(), done func(error)) {
 	}})
 }
 
-// Turns returns the number of slow batches that wait for their turn, and that of all slow batches
-// so far, except for those that were refused at once.
+// Turns returns the number of slow batches that wait for their turn, and the number of all slow
+// batches so far, except batches that were refused at once.
 func (h *Handler) Turns() (waiting int, added int64) { return h.executor.Turns.Counts() }
 
 // Executor returns the executor of all batches of this node's clients.

@@ -35,7 +35,7 @@ type Handler struct {
 	waiting  *waiting.Lines
 	tracking *tracking.Table
 	expiring atomic.Bool // see awaitExpiries
-	hooks    hooks       // mostly none
+	hooks    hooks       // mostly empty
 
 	// serving is cancelled by Drain, through drain.
 	serving context.Context

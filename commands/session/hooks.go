@@ -3,7 +3,7 @@ package session
 import "sync/atomic"
 
 // hooks are the checks that apply to every command while they are set, as bits, so that a
-// command checks all of them with one load.
+// command checks all of them with a load.
 type hooks struct{ atomic.Int32 }
 
 const (

@@ -82,7 +82,7 @@ func (h *Hub) names() map[*inbox][2][]string {
 }
 
 // publish sends a message to all subscribers of its channel and returns the number of
-// deliveries. deliver sends to one inbox.
+// deliveries. deliver sends to an inbox.
 func (h *Hub) publish(channel, message []byte, deliver func(*inbox, resp.Message)) (receivers int64) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()

@@ -65,7 +65,7 @@ func (in *inbox) moveTo(out []byte) []byte {
 	return out
 }
 
-// close drops the messages and all later ones.
+// close drops the messages and all later messages.
 func (in *inbox) close() {
 	in.mu.Lock()
 	defer in.mu.Unlock()

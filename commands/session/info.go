@@ -12,7 +12,7 @@ type Info struct {
 	ID              int64
 	Addr, LocalAddr string
 	User            string
-	Command         string // the last one; empty: none yet
+	Command         string // the last command; empty: no command yet
 	Proto3          bool
 	Age, Idle       time.Duration
 	// Channels and Patterns count subscriptions; Monitor reports MONITOR.
@@ -20,8 +20,8 @@ type Info struct {
 	Monitor            bool
 	Tracking           Tracking
 	Waits              bool // see Session.Waits
-	// Queued is the number of queued commands of the open transaction, -1 if none is
-	// open; QueuedBytes is their memory.
+	// Queued is the number of queued commands of the open transaction, -1 if no transaction
+	// is open; QueuedBytes is their memory.
 	Queued, QueuedBytes int64
 	Buffers             Buffers
 }

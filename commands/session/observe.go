@@ -42,14 +42,13 @@ func (h *Handler) Engine() backend.State { return backend.LocalState{Engine: h.c
 // is a pause already, the later end and the wider scope count.
 func (h *Handler) Pause(d time.Duration, all bool) { h.pause.begin(d, all) }
 
-// Unpause ends CLIENT PAUSE if there is one.
+// Unpause ends CLIENT PAUSE if there is a pause.
 func (h *Handler) Unpause() { h.pause.end() }
 
 // RunID returns 40 hexadecimal digits, new at each start.
 func (h *Handler) RunID() string { return h.runID }
 
-// A CommandCount holds the calls of one command since the start, or since CONFIG
-// RESETSTAT.
+// A CommandCount holds the calls of a command since the start, or since CONFIG RESETSTAT.
 type CommandCount struct {
 	Name     string
 	Calls    int64 // executed, with or without an error
@@ -114,8 +113,7 @@ func (h *Handler) StoreStatus() status.Store { return h.config.Store.Status() }
 // Replication returns the replication state of the Cluster.
 func (h *Handler) Replication() status.Replication { return h.config.Cluster.Replication() }
 
-// Nodes returns the nodes of the Cluster, this one first; none if there are no other
-// nodes.
+// Nodes returns the nodes of the Cluster, this node first; nil if there are no other nodes.
 func (h *Handler) Nodes() []status.Node {
 	if h.Replication().Role == "" {
 		return nil
@@ -123,7 +121,7 @@ func (h *Handler) Nodes() []status.Node {
 	return h.config.Cluster.Nodes(h.Option("listen"))
 }
 
-// Options returns the server's options, or none.
+// Options returns the server's options, or nil.
 func (h *Handler) Options() []Option {
 	if h.config.Options == nil {
 		return nil
@@ -141,7 +139,7 @@ func (h *Handler) Option(name string) string {
 	return ""
 }
 
-// Started returns the time at which the Handler was made.
+// Started returns the time when the Handler was made.
 func (h *Handler) Started() time.Time { return h.start }
 
 // Version returns the version of the server.

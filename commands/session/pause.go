@@ -18,7 +18,7 @@ type pause struct {
 	parked []func(error)
 }
 
-// begin begins a pause or extends the current one: the later end and the wider scope
+// begin starts a pause or extends the current pause: the later end and the wider scope
 // count.
 func (p *pause) begin(d time.Duration, all bool) {
 	p.mu.Lock()
@@ -40,10 +40,11 @@ func (p *pause) begin(d time.Duration, all bool) {
 // continues.
 func (p *pause) expire() { p.endIf(func() bool { return !time.Now().Before(p.until) }) }
 
-// end ends the pause if there is one.
+// end ends the pause if there is a pause.
 func (p *pause) end() { p.endIf(func() bool { return true }) }
 
-// endIf ends the pause if there is one and due, called with the lock held, returns true.
+// endIf ends the pause if there is a pause and due, called with the lock held, returns
+// true.
 func (p *pause) endIf(due func() bool) {
 	p.mu.Lock()
 	if p.timer == nil || !due() {

@@ -6,8 +6,8 @@ import (
 	"limitsrv/internal/status"
 )
 
-// A Condition is one condition of being ready. Trouble and Degraded are empty if the condition
-// holds. Otherwise one of them is the reason, a phrase on one line: Degraded if decisions go on.
+// A Condition is a condition of being ready. Trouble and Degraded are empty if the condition
+// holds. Otherwise one of them is the reason, a phrase on a line: Degraded if decisions go on.
 type Condition struct{ Name, Trouble, Degraded string }
 
 // conditions must all hold before clients send requests to this server, and before an operator

@@ -28,7 +28,7 @@ type Spec struct {
 
 // A Registry finds the specs of a table. It is read-only once made, except for its Constants.
 type Registry struct {
-	All []*Spec // one for each line of the table, in its order
+	All []*Spec // a Spec for each line of the table, in its order
 	// Descriptions and Docs are the replies to COMMAND and COMMAND DOCS about all of them.
 	Descriptions, Docs Constant
 

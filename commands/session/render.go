@@ -87,7 +87,7 @@ func (s *Session) chargeBatchTime() int64 {
 	return each
 }
 
-// answer writes the one reply of an item with ops from index first on.
+// answer writes the reply of an item with ops from index first on.
 func (s *Session) answer(it *item, first int, calls *runLength) {
 	if it.spec == nil {
 		if it.err == nil {
@@ -149,7 +149,7 @@ func anyIs(ds []engine.Decision, status engine.Status) bool {
 	return false
 }
 
-// A runLength updates the counters once for consecutive calls of one command, because
+// A runLength updates the counters once for consecutive calls of a command, because
 // pipelines mostly consist of such.
 type runLength struct {
 	counts []commandCounts
@@ -209,7 +209,7 @@ func (r *runLength) countHits(c *Spec, ds []engine.Decision) {
 }
 
 // countValues counts the values of an answer, or of its array, as keys that a reading
-// command found, and nil as missing ones.
+// command found, and nil as missing keys.
 func (r *runLength) countValues(c *Spec, reply []byte) {
 	var hits, misses int64
 	v, rest, _ := answer.Next(reply)
@@ -242,9 +242,9 @@ type rendering struct {
 }
 
 const (
-	// execTurn is the time in nanoseconds for which the run commands of a transaction run before
-	// other clients get a turn. A transaction of at most execFew commands is never interrupted.
-	// Each byte of the reply written so far adds a nanosecond, because a turn copies the reply.
+	// execTurn is how long, in nanoseconds, the run commands of a transaction run before other
+	// clients get a turn. A transaction of at most execFew commands is never interrupted. Each
+	// byte of the reply written so far adds a nanosecond, because a turn copies the reply.
 	execTurn = int64(time.Millisecond)
 	execFew  = 16
 )
@@ -341,7 +341,7 @@ func (s *Session) mute(from int) {
 	}
 }
 
-// suppress truncates the reply of a command at its begin, from, if CLIENT REPLY suppresses
+// suppress truncates the reply of a command at its start, from, if CLIENT REPLY suppresses
 // it.
 func (s *Session) suppress(from int) {
 	switch s.replies {
@@ -355,7 +355,8 @@ func (s *Session) suppress(from int) {
 	}
 }
 
-// start sets began, except if the batch or command directly follows a timed one.
+// start sets began, except if the batch or command directly follows a timed batch or
+// command.
 func (s *Session) start() {
 	if s.began == 0 {
 		s.began = s.h.sinceStart()

@@ -10,7 +10,7 @@ import (
 // that begins below the bound may exceed it by its own answers.
 const RoomBytes = 64 << 20
 
-// CrowdedBytes bounds, in bytes, the unread messages of one subscriber or monitor while the Room is
+// CrowdedBytes bounds, in bytes, the unread messages of a subscriber or monitor while the Room is
 // full.
 const CrowdedBytes = 256 << 10
 

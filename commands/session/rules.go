@@ -37,7 +37,7 @@ type RulesLoaded struct {
 	Added, Changed, Removed, Restarted int    // limits, as in rules.Diff
 }
 
-// loadWait bounds the time in which this node's own rules are to follow a load or the leader.
+// loadWait bounds the time until this node's own rules have followed a load or the leader.
 const loadWait = 10 * time.Second
 
 var errRulesBehind = resp.NewError("LOADING", fmt.Sprintf("this node did not get the rules of the leader within %v; nothing was loaded", loadWait))
@@ -116,7 +116,7 @@ func (h *Handler) proposeRules(ctx context.Context, base uint64, p *stored.Prepa
 	return stored.ReadLoad(b.Calls[0].Answer)
 }
 
-// rulesVersion returns the version of the rules, in a cluster that of the leader.
+// rulesVersion returns the version of the rules, in a cluster the leader's version.
 func (h *Handler) rulesVersion(ctx context.Context) (uint64, error) {
 	var b engine.Batch
 	stored.SetVersion(b.AddCall(0))
@@ -135,7 +135,7 @@ func (h *Handler) apply(ctx context.Context, b *engine.Batch) error {
 	return err
 }
 
-// rulesFrom returns this node's rules when they are those of a version or later ones. It
+// rulesFrom returns this node's rules when they have version least or a later version. It
 // blocks.
 func (h *Handler) rulesFrom(ctx context.Context, least uint64) (*live.State, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, loadWait, errRulesBehind)
@@ -163,7 +163,7 @@ func (h *Handler) rulesFrom(ctx context.Context, least uint64) (*live.State, err
 }
 
 // CurrentRules returns the rules of this node when they have been compiled. It blocks. Errors
-// are those of ctx, of the State, and LOADING after some seconds.
+// come from ctx and from the State, and there is LOADING after some seconds.
 func (h *Handler) CurrentRules(ctx context.Context) (*live.State, error) {
 	return h.rulesFrom(ctx, 0)
 }
@@ -226,7 +226,7 @@ func (s *Session) Perform(b *engine.Batch, reply func(w *resp.Writer)) {
 // ruleLoads is the state of the loads of a node.
 type ruleLoads struct {
 	failed atomic.Int64
-	file   atomic.Pointer[string] // the error of the rules' file; nil: none
+	file   atomic.Pointer[string] // the error of the rules' file; nil: no error
 	// differs is set while the files of --rules have another text than the rules in use.
 	differs atomic.Bool
 }
@@ -238,7 +238,7 @@ func (h *Handler) LoadsRules() bool {
 }
 
 // RulesFailed returns the number of loads that failed, and the error of the last reading of the
-// files of --rules, "" if there is none.
+// files of --rules, "" if there is no error.
 func (h *Handler) RulesFailed() (loads int64, file string) {
 	if text := h.rules.file.Load(); text != nil {
 		file = *text
@@ -252,14 +252,15 @@ func (h *Handler) RulesFileDiffers() bool { return h.rules.differs.Load() }
 // SetRulesFileDiffers sets RulesFileDiffers.
 func (h *Handler) SetRulesFileDiffers(differs bool) { h.rules.differs.Store(differs) }
 
-// RulesOK reports whether the rules in use can be compiled, and are those of --rules, if it is given.
+// RulesOK reports whether the rules in use can be compiled, and are the rules of --rules, if it is
+// given.
 func (h *Handler) RulesOK() bool {
 	_, wrong := h.RulesFailed()
 	return wrong == "" && !h.RulesFileDiffers() && h.config.Rules.Current().Err == nil
 }
 
 // SetRulesFile sets the error of the last reading of the files of --rules, and counts it as a
-// load that failed; nil for none.
+// load that failed; nil for no error.
 func (h *Handler) SetRulesFile(err error) {
 	if err == nil {
 		h.rules.file.Store(nil)

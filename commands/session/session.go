@@ -13,9 +13,9 @@ import (
 	"limitsrv/engine"
 )
 
-// A Session is the state of one connection: commands in, reply bytes out. Ops of
-// consecutive commands are gathered into one batch, which Flush executes; a run command
-// flushes first, so that order holds.
+// A Session is the state of a connection: commands in, reply bytes out. Ops of consecutive
+// commands are gathered into a single batch, which Flush executes; a run command flushes
+// first, so that order holds.
 //
 // Concurrency: one goroutine at a time may use a Session, except for methods that say
 // otherwise.
@@ -31,12 +31,12 @@ type Session struct {
 	w  resp.Writer   // owns Out between begin and end
 	g  *pendingBatch // nil if no command is gathered
 	tx transaction
-	// deferred is the pending reply of a run command; nil: none is pending.
+	// deferred is the pending reply of a run command; nil: no reply is pending.
 	deferred *deferredReply
-	// waiter is the command that waits, see wait; nil: none does. Only the session's own
-	// goroutine sets it.
+	// waiter is the command that waits, see wait; nil: no command waits. Only the session's
+	// own goroutine sets it.
 	waiter atomic.Pointer[waiting.Client]
-	// recent is the previous command; nil: none yet.
+	// recent is the previous command; nil: no command yet.
 	recent  *Spec
 	replies Replies
 	db      uint8 // of the keys of its commands; info.DB shows it to other sessions
@@ -68,12 +68,12 @@ type Session struct {
 	// the handler's start. Any goroutine may read it.
 	active atomic.Int64
 	last   atomic.Pointer[Spec] // the command at that time
-	// queued is 1 plus the number of queued commands of the open transaction, or 0 if
-	// none is open; queuedBytes is the memory of these commands. Any goroutine may read
-	// them.
+	// queued is 1 plus the number of queued commands of the open transaction, or 0 if no
+	// transaction is open; queuedBytes is the memory of these commands. Any goroutine may
+	// read them.
 	queued, queuedBytes atomic.Int64
 	// began is the start of the current batch or run command, in nanoseconds since the
-	// handler's start; 0: none is timed.
+	// handler's start; 0: no batch or command is timed.
 	began int64
 	work
 
@@ -93,7 +93,7 @@ const (
 )
 
 // Do accepts a command; args[0] is its name. Ops of op commands are gathered, so that a
-// pipeline is one batch; their replies are in Out after Flush only.
+// pipeline is a single batch; their replies are in Out after Flush only.
 //
 // Requires: the bytes of args stay unchanged until Flush returns true or, after false,
 // until Resume returns true.

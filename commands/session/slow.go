@@ -24,7 +24,7 @@ const (
 // A SlowLog holds the commands of SLOWLOG and the events of LATENCY. Any number of
 // goroutines may use it.
 type SlowLog struct {
-	least atomic.Int64 // threshold in nanoseconds below which nothing is recorded
+	least atomic.Int64 // threshold in nanoseconds; nothing below it is recorded
 
 	mu      sync.Mutex
 	bounds  SlowBounds
@@ -48,10 +48,10 @@ type SlowEntry struct {
 	Addr, Name string // of the client
 }
 
-// A LatencyEvent holds the samples of LATENCY for one kind of command.
+// A LatencyEvent holds the samples of LATENCY for a kind of command.
 type LatencyEvent struct {
 	Name    string
-	Samples []LatencySample // oldest first; at most one a second
+	Samples []LatencySample // oldest first; at most one sample a second
 	Max     int64           // milliseconds
 }
 
@@ -155,7 +155,7 @@ func (w *SlowLog) trim() {
 }
 
 // record records a command, fast by its flag or not, that took nanos, if that reaches a
-// threshold. args are its words without secrets; addr and name are those of its client.
+// threshold. args are its words without secrets; addr and name are its client's.
 func (w *SlowLog) record(fast bool, nanos int64, addr, name string, args [][]byte) {
 	now := time.Now().Unix()
 	w.mu.Lock()

@@ -11,7 +11,7 @@ import (
 )
 
 // stripes is the number of copies of the counters, on separate cache lines, so that
-// sessions on several cores seldom share one.
+// sessions on several cores seldom share a line.
 const stripes = 8
 
 // Stats are the counters of INFO. Concurrency: any number of goroutines may use them.
@@ -27,11 +27,11 @@ type Stats struct {
 	scripted    scripted
 	others      [stripes][protocols]outcomeCounts // requests of other protocols
 	next        atomic.Uint32                     // the stripe of the next of them
-	// networkBase is the Network at the last Reset; nil: there was none.
+	// networkBase is the Network at the last Reset; nil: there was no Reset.
 	networkBase atomic.Pointer[Network]
 }
 
-// commandCounts are the counters of one command.
+// commandCounts are the counters of a command.
 type commandCounts struct {
 	rejected atomic.Int64 // not executed: arity, login
 	failed   atomic.Int64 // executed and answered with an error
@@ -84,7 +84,8 @@ func newStats(commands int, network func() Network) *Stats {
 
 func (s *Stats) stripe(session int64) []commandCounts { return s.stripes[session%stripes] }
 
-// Totals are the counters of one or of all commands, since the start or the last Reset.
+// Totals are the counters of a command or of all commands, since the start or the last
+// Reset.
 type Totals struct {
 	Calls    int64 // executed, with or without an error
 	Rejected int64 // not executed: arity, login, loading
@@ -156,7 +157,7 @@ func (s *Stats) Network() Network {
 // Rates are per second.
 type Rates struct{ Commands, InputBytes, OutputBytes int64 }
 
-// Rates returns the rates at which calls and the bytes of n grew between the last calls
+// Rates returns the rates of growth of calls and of the bytes of n between the last calls
 // of Rates.
 func (s *Stats) Rates(calls int64, n Network) Rates {
 	now := time.Now()

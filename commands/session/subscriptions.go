@@ -20,8 +20,8 @@ var ErrChannel = resp.NewError("ERR", fmt.Sprintf("names of channels and pattern
 
 var errSubscriptions = resp.NewError("ERR", fmt.Sprintf("too many subscriptions: at most %d channels and patterns", MaxSubscriptions))
 
-// Subscribe subscribes to all names or, with an error, to none. It calls answer for each,
-// with the number of subscriptions so far, before any message of them is delivered.
+// Subscribe subscribes to all names or, with an error, to no name. It calls answer for
+// each, with the number of subscriptions so far, before any message of them is delivered.
 func (s *Session) Subscribe(k Kind, names [][]byte, answer func(name []byte, count int)) error {
 	for _, name := range names {
 		if len(name) > engine.MaxChannelBytes {
@@ -55,7 +55,7 @@ func (s *Session) Subscribe(k Kind, names [][]byte, answer func(name []byte, cou
 }
 
 // Unsubscribe removes subscriptions, all of the kind if no name is given. It calls answer
-// for each, or once with nil if there was none.
+// for each, or once with nil if there was no subscription.
 func (s *Session) Unsubscribe(k Kind, names [][]byte, answer func(name []byte, count int)) {
 	mine := s.subscribed[k]
 	if len(names) == 0 {
@@ -82,7 +82,7 @@ func (s *Session) Unsubscribe(k Kind, names [][]byte, answer func(name []byte, c
 
 // Publish sends a message to all subscribers of its channel, on all nodes, and returns the number of
 // deliveries on this node. The session receives its own copy before the reply, except in a
-// transaction, because its replies must stay one array, and under CLIENT REPLY OFF or SKIP.
+// transaction, because its replies must stay a single array, and under CLIENT REPLY OFF or SKIP.
 func (s *Session) Publish(channel, message []byte) (receivers int64) {
 	s.h.config.Cluster.Publish(channel, message)
 	return s.h.hub.publish(channel, message, func(to *inbox, m resp.Message) {

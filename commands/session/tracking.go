@@ -124,8 +124,8 @@ func (s *Session) endCaching() {
 	}
 }
 
-// trackReads notes the keys that a gathered command reads. Cost without tracking: one load, also
-// for trackRun and trackBatch.
+// trackReads notes the keys that a gathered command reads. Cost without tracking: a single load,
+// also for trackRun and trackBatch.
 func (s *Session) trackReads(c *Spec, args [][]byte) {
 	if s.tracks != nil {
 		s.noteReads(c, args)

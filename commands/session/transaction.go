@@ -42,7 +42,7 @@ type transaction struct {
 	logsIn      bool
 	checked     struct{ commands, words int }
 	logins      []queuedLogin
-	cancelLogin func() // of the last login; nil: none was begun
+	cancelLogin func() // of the last login; nil: no login was begun
 
 	rendering
 
@@ -61,7 +61,7 @@ type watched struct {
 	fingerprint int64
 }
 
-// A queued command has args arguments, which follow those of the previous one.
+// A queued command has args arguments, which follow the arguments of the previous command.
 type queued struct {
 	spec *Spec
 	args int
@@ -138,7 +138,7 @@ type queuedLogin struct {
 }
 
 // loginAt returns the result of the login of a queued command. It is an error if EXEC took the
-// command for one that does not log in.
+// command for a command that does not log in.
 func (tx *transaction) loginAt(at int) queuedLogin {
 	i, found := slices.BinarySearchFunc(tx.logins, at, func(l queuedLogin, at int) int { return cmp.Compare(l.at, at) })
 	if found {
@@ -147,9 +147,9 @@ func (tx *transaction) loginAt(at int) queuedLogin {
 	return queuedLogin{err: errNoMulti}
 }
 
-// logsIn reports whether c may begin as far as logins go: EXEC begins after the passwords of the
-// queued commands have been checked, one after the other. If it returns false, the session is in the
-// state away.
+// logsIn reports whether c may start as far as logins go: EXEC starts after the passwords of the
+// queued commands have been checked, one at a time. If it returns false, the session is in the state
+// away.
 func (s *Session) logsIn(c *Spec) bool {
 	tx := &s.tx
 	if c.Flags&spec.Executes == 0 || !tx.logsIn || tx.dirty {

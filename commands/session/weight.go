@@ -15,17 +15,18 @@ import (
 // values.
 const (
 	batchWeight = 64
-	// workPerWeight is the work that weighs as much as one command on a small value. A full batch
+	// workPerWeight is the work that weighs as much as a command on a small value. A full batch
 	// takes about 0.2 ms.
 	workPerWeight = 128
-	// maxWork is the work at which a batch is full. A command or a transaction with at least this
-	// work waits for a turn, see turns. It takes about 1 ms.
+	// maxWork is the work of a full batch. A command or a transaction with at least this work
+	// waits for a turn, see turns. It takes about 1 ms.
 	maxWork = 1 << 15
 	// timedWeight is the least weight of a batch to be timed to its end, because its replies may
 	// be large.
 	timedWeight = 16
 	// inFlightShare multiplies batchWeight for batches that another goroutine executes, because
-	// each of those waits for the log or for other nodes, and the caller serves others meanwhile.
+	// each of them waits for the log or for other nodes, and the caller serves other sessions
+	// meanwhile.
 	inFlightShare = 16
 )
 
@@ -70,8 +71,8 @@ func (s *Session) addWeight(c *Spec, args [][]byte) {
 	}
 }
 
-// manyWords is the least number of words with which a command may store many elements. The work of
-// a later command on the same key is then unknown until the first is executed.
+// manyWords is the least number of words of a command that may store many elements. The work of a
+// later command on the same key is then unknown until the first is executed.
 const manyWords = 64
 
 // maxPairs bounds the pairs of keys that isUnsettled compares for one command.
@@ -159,8 +160,8 @@ func (s *Session) spend(began int64, l load) {
 	s.spent += until - began
 }
 
-// Spent returns the time in nanoseconds since the session began for which callers of Do and Flush
-// have executed commands. Batches in flight are not included.
+// Spent returns how long callers of Do and Flush have executed commands since the session began,
+// in nanoseconds. Batches in flight are not included.
 func (s *Session) Spent() int64 { return s.spent }
 
 // MayBeLong reports whether the work for a command grows with the values that it uses.
