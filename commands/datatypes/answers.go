@@ -55,7 +55,7 @@ func (l *limit) tooLong(out []byte, more int) []byte {
 // shortString is a length in bytes that fits into any answer.
 const shortString = 1 << 10
 
-// appendOne answers one element, or an error if it is too long.
+// appendOne answers an element, or an error if it is too long.
 func appendOne(tx *engine.Tx, out []byte, e values.Element) []byte {
 	if n := e.Len(); n >= shortString {
 		most := limitFor(tx, out, 1, 0)

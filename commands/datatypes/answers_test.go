@@ -32,7 +32,7 @@ var taken = map[string][2]string{
 	"SPOP": {"pool 1000000", "SCARD pool"}, "ZPOPMIN": {"order 1000000", "ZCARD order"}, "ZPOPMAX": {"order 350", "ZCARD order"},
 }
 
-// single are commands that change data and answer one string or element at most.
+// single are commands that change data and answer a string or element at most.
 var single = []string{"SET", "GETSET", "GETDEL", "GETEX", "LMOVE", "RPOPLPUSH", "BLPOP", "BRPOP"}
 
 // brief has a line of each command that answers a few bytes for each word.
@@ -51,7 +51,7 @@ var brief = map[string]string{
 	"SETBIT": "text 9 1", "GETBIT": "text 9", "BITCOUNT": "text", "BITFIELD": "text GET i64 0 GET i64 64", "BITFIELD_RO": "text GET i64 0",
 }
 
-// answerTo applies one line, and returns its answer and the bytes that were allocated.
+// answerTo applies a line, and returns its answer and the bytes that were allocated.
 func answerTo(e *engine.Engine, level uint8, most int, line string) (reply []byte, allocated uint64) {
 	words := strings.Fields(line)
 	b := engine.Batch{Level: level, AnswerBytes: most, AnswerMost: most}

@@ -119,7 +119,7 @@ func parseFieldType(arg []byte) (signed bool, width int, ok bool) {
 func (op *fieldOp) end() int64 { return (op.at+int64(op.width)-1)/8 + 1 }
 
 // parseFields checks all subcommands, and returns the length of a string that has the fields
-// to write, 0 if there are none.
+// to write, 0 if there are no such fields.
 func parseFields(args [][]byte) (length int64, wrong string) {
 	o := wrap
 	for {
@@ -195,7 +195,7 @@ func doFields(s *fieldString, length int, args [][]byte, out []byte) []byte {
 	return out
 }
 
-// do carries out one subcommand. ok is false if it fails for its overflow.
+// do carries out a subcommand. ok is false if it fails for its overflow.
 func (s *fieldString) do(op *fieldOp) (value int64, ok bool) {
 	old := op.extend(s.read(op.at, op.width))
 	var next int64
@@ -251,7 +251,8 @@ func (op *fieldOp) fit(value, n int64) (sum int64, over bool) {
 // value is such a number, or n is 0.
 //
 // As in Redis the number given to SET for an unsigned field is taken without its sign, and
-// the differences wrap around: so a number far below those of a signed field counts as above.
+// the differences wrap around: so a number far below the numbers of a signed field counts as
+// above.
 func (op *fieldOp) exceeds(value, n, least, most int64) (above, below bool) {
 	if !op.signed {
 		return value < 0 || value > most || n > 0 && n > most-value, n < 0 && n < -value

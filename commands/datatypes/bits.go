@@ -118,7 +118,7 @@ func bitCount(tx *engine.Tx, args [][]byte, out []byte) []byte {
 // countPiece is the number of bytes that countBits copies at a time.
 const countPiece = 4 << 10
 
-// countBits counts the bits that are set from one offset up to another.
+// countBits counts the bits that are set from an offset up to another.
 func countBits(tx *engine.Tx, e engine.Entry, from, to int64) (n int64) {
 	first, end := from/8, (to+7)/8
 	for at := first; at < end; at += countPiece {

@@ -186,7 +186,7 @@ func (r *redis) doAs(line [][]byte, got []byte) []byte {
 	return r.do(line)
 }
 
-// atOnce returns the reply to a line in a transaction, in which it does not wait.
+// atOnce returns the reply to a line in a transaction, where it does not wait.
 func (r *redis) atOnce(line [][]byte) []byte {
 	r.do([][]byte{[]byte("MULTI")})
 	if queued := r.do(line); queued[0] == '-' {

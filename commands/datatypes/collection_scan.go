@@ -22,7 +22,7 @@ const (
 
 var errPattern = fmt.Sprintf("ERR a pattern is at most %d bytes long", glob.MaxBytes)
 
-// scanOptions are those of HSCAN, SSCAN and ZSCAN.
+// scanOptions are the options of HSCAN, SSCAN and ZSCAN.
 type scanOptions struct {
 	cursor uint64
 	match  *glob.Matcher // nil: any element

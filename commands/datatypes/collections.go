@@ -20,8 +20,9 @@ func findRow(tx *engine.Tx, key []byte, row engine.Alg) (e engine.Entry, ok bool
 	return e, !there || e.Alg() == row
 }
 
-// checkSizes returns an error if a collection of count elements can not have further ones,
-// or if one of the arguments, which are among them or replace others, is too long.
+// checkSizes returns an error if a collection of count elements can not have further
+// elements, or if an argument is too long. The arguments include the further elements, and
+// elements that replace others.
 func checkSizes(count, further int, args [][]byte) (wrong string) {
 	for _, arg := range args {
 		if len(arg) > engine.MaxValueBytes {

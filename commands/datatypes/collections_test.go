@@ -43,7 +43,7 @@ func TestFrozenCollections(t *testing.T) {
 	}
 }
 
-// TestDamagedCollections: a block with one byte changed is refused, or loaded and digested.
+// TestDamagedCollections: a block with a byte changed is refused, or loaded and digested.
 func TestDamagedCollections(t *testing.T) {
 	r := lineSource{rand.New(rand.NewPCG(1, 9)), false, ""}
 	for seed := range 40 {

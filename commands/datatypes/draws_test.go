@@ -98,7 +98,7 @@ func sourceFiles(t *testing.T) (files []*ast.File) {
 	return files
 }
 
-// namesIn returns the names that a function uses, except those of other packages.
+// namesIn returns the names that a function uses, except names of other packages.
 func namesIn(f *ast.FuncDecl) (names []string) {
 	ast.Inspect(f.Body, func(n ast.Node) bool {
 		switch n := n.(type) {

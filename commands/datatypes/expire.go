@@ -25,7 +25,7 @@ func pExpireAt(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	return expireIn(tx, args, atMillis, "pexpireat", out)
 }
 
-// expireIn carries out a command that sets an expiry in a form. One that is not in the
+// expireIn executes a command that sets an expiry in a form. An expiry that is not in the
 // future deletes the key.
 func expireIn(tx *engine.Tx, args [][]byte, form expiryForm, name string, out []byte) []byte {
 	o, wrong := parseExpire(args[2:])
@@ -91,7 +91,7 @@ func parseExpire(args [][]byte) (o expireOptions, wrong string) {
 	return o, ""
 }
 
-// permit reports whether an expiry may replace the present one, 0 for none.
+// permit reports whether an expiry may replace the present expiry, 0 for no expiry.
 func (o *expireOptions) permit(at, present int64) bool {
 	switch {
 	case o.none && present != 0, o.some && present == 0:

@@ -4,8 +4,8 @@ import "limitsrv/engine"
 
 // A fieldString is the string of a BITFIELD, for reading or, after open, for writing. A
 // string in a record is changed in memory of the call and stored as a whole by close: then
-// all of it fits into full memory or nothing is changed. A longer one is changed in place,
-// where nothing can fail once it has its length.
+// all of it fits into full memory or nothing is changed. A longer string is changed in
+// place, where nothing can fail once it has its length.
 type fieldString struct {
 	tx      *engine.Tx
 	e       engine.Entry

@@ -10,7 +10,7 @@ import (
 	"limitsrv/engine/values/numbers"
 )
 
-// The parts of an INCREX, each of which may stand once.
+// The parts of an INCREX. Each part may stand once.
 type increxOptions struct {
 	by, lower, upper         []byte // arguments; nil: not given
 	float, saturate, persist bool

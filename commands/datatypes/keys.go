@@ -66,7 +66,7 @@ func object(tx *engine.Tx, args [][]byte, out []byte) []byte {
 
 const errNoKey = "ERR no such key"
 
-// pageOfText is the number of bytes of a long element that move together, as one page.
+// pageOfText is the number of bytes of a long element that move together, as a page.
 const pageOfText = 4 << 10
 
 // chargeTexts charges the long elements of a value with at most few elements. Values with more

@@ -14,7 +14,7 @@ import (
 	"limitsrv/internal/testing/testwait"
 )
 
-// someTime is a time at which the absolute expiries of a lineSource lie on both sides.
+// someTime is a time between the absolute expiries of a lineSource.
 const someTime = engine.Instant(1_750_000_000_123_456_789)
 
 // allCalls are the calls of this package.

@@ -85,7 +85,7 @@ func pushOne(l *values.List, at end, entry []byte) {
 	}
 }
 
-// place returns the place of the entry at an end. Requires: the list has one.
+// place returns the place of the entry at an end. Requires: the list has an entry.
 func (at end) place(l *values.List) int {
 	if at == head {
 		return 0

@@ -19,7 +19,7 @@ func findList(tx *engine.Tx, key []byte) (l values.List, e engine.Entry, ok bool
 }
 
 // seekPerElement is the number of elements that a seek in a list passes in the time of a visit
-// to one.
+// to an element.
 const seekPerElement = 64
 
 // index returns the place of an index that counts from the end if it is negative. ok is
@@ -90,7 +90,7 @@ func lRange(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	return most.done(out)
 }
 
-// posOptions are those of LPOS.
+// posOptions are the options of LPOS.
 type posOptions struct {
 	rank   int64 // of the first match that counts, from the end if it is negative
 	many   bool  // with COUNT

@@ -11,7 +11,7 @@ import (
 	"limitsrv/internal/testing/testwait"
 )
 
-// carryOut carries out one line and returns its answer.
+// carryOut carries out a line and returns its answer.
 func carryOut(e *engine.Engine, now engine.Instant, words ...[]byte) []byte {
 	var b engine.Batch
 	command := Find(words[0])
@@ -29,8 +29,8 @@ func bulk(t *testing.T, data []byte) []byte {
 	return v.Bytes
 }
 
-// TestObservation compares an engine after a long history with one that was given the same
-// values at once, with another number of shards: all answers must be equal, because
+// TestObservation compares an engine after a long history with an engine that was given the
+// same values at once, with another number of shards: all answers must be equal, because
 // nodes of a cluster have different histories, too.
 func TestObservation(t *testing.T) {
 	for seed := range uint64(20 / testwait.Slowdown()) {

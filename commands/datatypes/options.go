@@ -7,7 +7,7 @@ import (
 	"limitsrv/engine/values/numbers"
 )
 
-// An expiryForm is the form in which a command names an expiry.
+// An expiryForm is a command's form of an expiry.
 type expiryForm uint8
 
 const (
@@ -20,7 +20,7 @@ const (
 
 func (f expiryForm) absolute() bool { return f == atSeconds || f == atMillis }
 
-// options are those of SET and GETEX.
+// options are the options of SET and GETEX.
 type options struct {
 	notThere, there    bool // NX, XX
 	get, keep, persist bool
@@ -39,8 +39,8 @@ const (
 // expiryWords are the options with a time, by form.
 var expiryWords = [...]string{afterSeconds: "EX", afterMillis: "PX", atSeconds: "EXAT", atMillis: "PXAT"}
 
-// parseOptions parses the options of a command. wrong is set if one is unknown, lacks its
-// argument or excludes another.
+// parseOptions parses the options of a command. wrong is set if an option is unknown, lacks
+// its argument or excludes another option.
 func parseOptions(args [][]byte, of optionSet) (o options, wrong bool) {
 	for i := 0; i < len(args); i++ {
 		switch word := args[i]; {

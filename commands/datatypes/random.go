@@ -17,14 +17,14 @@ const workToPick = 8
 
 const errCountRange = "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807"
 
-// randomOptions are those of HRANDFIELD, SRANDMEMBER and ZRANDMEMBER.
+// randomOptions are the options of HRANDFIELD, SRANDMEMBER and ZRANDMEMBER.
 type randomOptions struct {
 	counted bool
 	count   int64 // if it is negative, elements may be repeated
 	pairs   bool  // with the option with
 }
 
-// parseRandom parses the count and the option with, if the command has one.
+// parseRandom parses the count, and the option with if the command has it.
 func parseRandom(args [][]byte, with string) (o randomOptions, wrong string) {
 	if len(args) == 0 {
 		return o, ""

@@ -75,7 +75,7 @@ func getRange(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	return tx.Range(e, int(from), int(to), answer.AppendBulkHead(out, n))
 }
 
-// rangeOf returns the part of a string of n bytes or bits from one up to before another, for
+// rangeOf returns the part of a string of n bytes or bits from an up to before another, for
 // the first and last of a command, which count from the end if they are negative. ok is
 // false if it is empty.
 func rangeOf(first, last, n int64) (from, to int64, ok bool) {

@@ -48,7 +48,7 @@ func (r *reply) String() string {
 	return b.String()
 }
 
-// sorted returns the values within, each with the n-1 behind it, in order.
+// sorted returns the values within, in groups of n, in order.
 func (r *reply) sorted(n int) []string {
 	var each []string
 	for part := range slices.Chunk(r.all, n) {
@@ -80,7 +80,7 @@ var random = map[string]bool{"HRANDFIELD": true, "SRANDMEMBER": true, "ZRANDMEMB
 var scans = map[string]int{"HSCAN": 2, "SSCAN": 1, "ZSCAN": 2}
 
 // sameReply reports whether two replies are equal, for commands in passing up to the time
-// that has passed between them, for others up to the order, choice or pace.
+// that has passed between them, for other commands up to the order, choice or pace.
 func sameReply(line [][]byte, got, want []byte) bool {
 	if bytes.Equal(got, want) {
 		return true

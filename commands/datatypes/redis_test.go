@@ -251,7 +251,7 @@ func (r lineSource) word(name string) []byte {
 		return word
 	}
 	if r.IntN(40) == 0 {
-		expiry := name == "seconds" || name == "milliseconds" // a short one would end between the servers
+		expiry := name == "seconds" || name == "milliseconds" // a short expiry would end between the servers
 		name = pickOne(r, "value", "increment")
 		if expiry || r.IntN(2) == 0 {
 			return []byte(pickOne(r, "abc", "1 ", " 1", "+1", "01", "-0", "9223372036854775808", "0x10", "1e2", "1.5", "z\x00z"))
@@ -294,8 +294,8 @@ func samePassing(got, want []byte) bool {
 	return err == nil && err2 == nil && g > 0 && w > 0 && g-w < maxPassed && w-g < maxPassed
 }
 
-// TestLikeRedis compares the answers to random command lines with those of redis-server,
-// and now and then all values.
+// TestLikeRedis compares the answers to random command lines with the answers of
+// redis-server, and now and then all values.
 func TestLikeRedis(t *testing.T) {
 	for _, family := range families {
 		t.Run("family "+family, func(t *testing.T) {
@@ -307,14 +307,14 @@ func TestLikeRedis(t *testing.T) {
 }
 
 // differenceEncoding reports whether two replies are encodings of sets that SDIFFSTORE may have
-// made: Redis stores the first set there and removes the others from it, so that numbers
-// which are left are in the form of the first set.
+// made: Redis stores the first set there and removes the other sets from it, so that the
+// remaining numbers have the form of the first set.
 func differenceEncoding(trace [][][]byte, got, want []byte) bool {
 	return string(got) == "$6\r\nintset\r\n" && string(want) == "$9\r\nhashtable\r\n" &&
 		slices.ContainsFunc(trace, func(line [][]byte) bool { return strings.EqualFold(string(line[0]), "SDIFFSTORE") })
 }
 
-// linesOf returns the lines of all with a key of line, in which keys are "k" and a digit.
+// linesOf returns the lines of all with a key of line. Keys are "k" and a digit.
 func linesOf(line [][]byte, all [][][]byte) (some [][][]byte) {
 	for _, one := range all {
 		if slices.ContainsFunc(one, func(word []byte) bool {

@@ -57,9 +57,9 @@ func runAt(t *testing.T, level uint8, lines []string) (answers [][]byte, effects
 	return answers, effects, e.Digest(now)
 }
 
-// TestLevelOneKeepsSecrets compares the answers, effects and state of calls at level 1 with those of
-// the version that wrote such logs: their orders, cursors and random picks are from another key than
-// those of level 2.
+// TestLevelOneKeepsSecrets compares the answers, effects and state of calls at level 1 with the
+// answers, effects and state of the version that wrote logs of level 1. Their orders, cursors and
+// random picks use another key than level 2.
 func TestLevelOneKeepsSecrets(t *testing.T) {
 	answers, effects, digest := runAt(t, 1, secretLines())
 	sum := fnv.New64a()
@@ -74,7 +74,7 @@ func TestLevelOneKeepsSecrets(t *testing.T) {
 
 // TestCursorsTellNothing scans large collections from cursor to cursor at level 2, while they grow
 // and shrink. Each member that stays is returned. The scan is in the order of the hashes, so no
-// cursor may follow from the one before, nor be the hash that level 1 shows.
+// cursor may follow from the cursor before, nor be the hash that level 1 shows.
 func TestCursorsTellNothing(t *testing.T) {
 	const stay = 600
 	for _, kind := range []struct{ add, remove, scan string }{

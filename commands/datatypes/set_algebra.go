@@ -126,8 +126,8 @@ const (
 	// the time of a visit to an element.
 	copiedPerElement = 16
 	// maxProbes bounds the members that a command on sets visits, including look-ups in other
-	// sets. A member that is stored counts twice, and bytesPerProbe bytes of a member count as one
-	// more. The command then takes some 100 ms.
+	// sets. A member that is stored counts twice, and bytesPerProbe bytes of a member count as
+	// another member. The command then takes some 100 ms.
 	maxProbes     = 1 << 20
 	bytesPerProbe = 64
 )
@@ -150,8 +150,8 @@ func (g *gathering) isFull(tx *engine.Tx) bool {
 	return int64(n) == g.limit || len(tx.Scratch) > g.most-n*valueBytes
 }
 
-// probe counts n visits or look-ups, and charges their work and that of so many bytes. It returns
-// false if they are too many. Calls of level 1 pay otherwise, and have no bound.
+// probe counts n visits or look-ups, and charges their work and the work of so many bytes. It
+// returns false if they are too many. Calls of level 1 pay otherwise, and have no bound.
 func (g *gathering) probe(tx *engine.Tx, n, bytes int) bool {
 	if tx.Level() < 2 {
 		return true
@@ -164,7 +164,7 @@ func (g *gathering) probe(tx *engine.Tx, n, bytes int) bool {
 // gather appends the members of the combination to Scratch, encoded as answers, and returns their
 // number. wrong is an error if a key has a value of another type, or if maxProbes is exceeded.
 //
-// For an intersection or a difference these are the members of one set that all other sets contain
+// For an intersection or a difference these are the members of a set that all other sets contain
 // or do not contain. For a union they are the members of all sets, each once.
 func (g *gathering) gather(tx *engine.Tx, keys [][]byte) (n int, wrong string) {
 	var few [8]values.Set
@@ -208,8 +208,8 @@ func (g *gathering) append(tx *engine.Tx, m *values.HashedElement) {
 // before the next members are.
 const selectedAtOnce = 1 << 10
 
-// selectFrom gathers the members of the first set that all others contain, or for a difference do
-// not contain. ok is false if maxProbes is exceeded.
+// selectFrom gathers the members of the first set that all other sets contain, or for a
+// difference do not contain. ok is false if maxProbes is exceeded.
 func (g *gathering) selectFrom(tx *engine.Tx, first values.Set, others []values.Set) (ok bool) {
 	ordered := first.IsOrdered()
 	all := make([]values.HashedElement, min(first.Count, selectedAtOnce))
@@ -289,9 +289,9 @@ func (g *gathering) unite(tx *engine.Tx, sets []values.Set) (ok bool) {
 	return true
 }
 
-// A memberTable is a hash table of the members that a gathering has found. A slot holds the index
-// of the member plus 1, below bits of its hash. Slots are in the order of hashes, in which most sets
-// are walked.
+// A memberTable is a hash table of the members that a gathering has found. A slot holds the index of
+// the member plus 1, below bits of its hash. Slots are in the order of hashes: most sets are walked
+// in this order.
 type memberTable struct {
 	slots []uint64
 	shift int

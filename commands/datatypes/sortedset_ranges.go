@@ -7,7 +7,8 @@ import (
 	"limitsrv/engine/values/numbers"
 )
 
-// A memberRange is n members of a sorted set, the first of which has so many before it.
+// A memberRange is n members of a sorted set. from is the number of members before the
+// first.
 type memberRange struct {
 	from, n   int
 	direction direction
@@ -63,7 +64,7 @@ func (r *memberRange) append(
 	return out, true
 }
 
-// walk visits the members of a range, which is not empty, and those behind it.
+// walk visits the members from the start of a range on. Requires: the range is not empty.
 func (r *memberRange) walk(z *values.SortedSet) values.SortedWalk {
 	if r.direction == downwards {
 		return z.WalkDown(r.from + r.n - 1)
@@ -71,8 +72,8 @@ func (r *memberRange) walk(z *values.SortedSet) values.SortedWalk {
 	return z.Walk(r.from)
 }
 
-// limit leaves count members after skipped others, in the range's direction; all of them if
-// count is negative, and none if skipped is.
+// limit skips some members in the range's direction and leaves count members: all if count
+// is negative, and no member if skipped is negative.
 func (r *memberRange) limit(skipped, count int64) {
 	n := int64(r.n)
 	if skipped < 0 || skipped > n {
@@ -89,7 +90,7 @@ func (r *memberRange) limit(skipped, count int64) {
 	r.n = int(count)
 }
 
-// An axis is the order in which a range is given.
+// An axis is the order that a range refers to.
 type axis uint8
 
 const (
@@ -114,7 +115,7 @@ type rangeSpec struct {
 	least, most                numbers.LexBound
 }
 
-// parse parses the bounds, the lower one first.
+// parse parses the bounds, the lower bound first.
 func (s *rangeSpec) parse(tx *engine.Tx, low, high []byte) (wrong string) {
 	var ok, ok2 bool
 	switch s.axis {
@@ -159,8 +160,8 @@ func (s *rangeSpec) in(z *values.SortedSet, d direction) (r memberRange) {
 	return r
 }
 
-// slice returns the range from one index to another, both of which count from the end if they
-// are negative, in a sequence of count elements.
+// slice returns the range from an index to another, in a sequence of count elements. A
+// negative index counts from the end.
 func slice(start, end int64, count int) (from, n int) {
 	size := int64(count)
 	if start < 0 {

@@ -81,8 +81,8 @@ func TestExpirySteps(t *testing.T) {
 	})
 }
 
-// TestLimitsAmongValues: limits are keys, of which only their own commands and those of any
-// type can make use.
+// TestLimitsAmongValues: limits are keys that only their own commands, and commands for any
+// type, can use.
 func TestLimitsAmongValues(t *testing.T) {
 	o := newOurs()
 	take := func(key string) {

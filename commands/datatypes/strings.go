@@ -265,8 +265,8 @@ func mSetNX(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	return answer.AppendInt(out, 1)
 }
 
-// putPairs stores values that fit. In a Tight batch a key that stands twice may grow by the
-// second value no further than the first one did.
+// putPairs stores values that fit. In a Tight batch a key that stands twice may not grow
+// further by the second value than by the first.
 func putPairs(tx *engine.Tx, args [][]byte) {
 	for i := 0; i < len(args); i += 2 {
 		e, _ := tx.Find(args[i])

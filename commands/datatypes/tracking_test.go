@@ -30,7 +30,7 @@ func TestChangesAreTold(t *testing.T) {
 		}
 	})
 	notices.Track(1)
-	first := []string{"ZADD z 0 a 0 b 0 c", "ZREM z a", "ZREMRANGEBYLEX z - +", "SADD s a", "SMOVE s u a"} // rare ones
+	first := []string{"ZADD z 0 a 0 b 0 c", "ZREM z a", "ZREMRANGEBYLEX z - +", "SADD s a", "SMOVE s u a"} // rare changes
 	for n := range 60_000 / testwait.Slowdown() {
 		r.family = families[n/50%len(families)]
 		now += engine.Instant(r.Int64N(50e6))

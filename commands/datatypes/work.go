@@ -57,7 +57,8 @@ func sizeOf(tx *engine.Tx, e engine.Entry) int {
 	return 0
 }
 
-// whole is the work of a command that visits all elements of a value. each is the work for one.
+// whole is the work of a command that visits all elements of a value. each is the work for an
+// element.
 func whole(each int) workFunc {
 	return func(tx *engine.Tx, args [][]byte) int { return each * sizeAt(tx, args[0]) }
 }
@@ -134,7 +135,7 @@ func workOfListMove(tx *engine.Tx, args [][]byte) int {
 	return 2 * max(l.At(0).Len(), l.At(l.Count-1).Len()) / copiedPerElement
 }
 
-// ranged is the work of a command on a range of a sorted set. each is the work for one member.
+// ranged is the work of a command on a range of a sorted set. each is the work for a member.
 func ranged(c rangeCommand, each int) workFunc {
 	return func(tx *engine.Tx, args [][]byte) int {
 		o, wrong := c.parse(tx, args[1:])

@@ -11,11 +11,11 @@ import (
 	"limitsrv/engine/answer"
 )
 
-// boundedByLine are the commands with work that their words, or one answer, bound.
+// boundedByLine are the commands with work that their words, or an answer, bound.
 var boundedByLine = strings.Fields("MSET MSETNX DEL TOUCH LPUSH RPUSH BLPOP BRPOP PSETEX SETEX")
 
 // workLines are command lines on collections of n elements, or a string of as many parts. Each
-// command with work has one.
+// command with work has a line.
 var workLines = map[string]string{
 	"HGETALL":          "h",
 	"HKEYS":            "h",

@@ -145,8 +145,8 @@ func zRangeStore(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	return answer.AppendInt(out, int64(r.n))
 }
 
-// maxCopied bounds the members that ZRANGESTORE copies. bytesPerPart bytes of a member count as one
-// more. The command then takes some 100 ms.
+// maxCopied bounds the members that ZRANGESTORE copies. bytesPerPart bytes of a member count as
+// another member. The command then takes some 100 ms.
 const (
 	maxCopied    = 1 << 18
 	bytesPerPart = 128
