@@ -71,7 +71,7 @@ func allocateNothing(t *testing.T, s *session.Session, line string) {
 	}
 }
 
-// seeds are accepted lines, one or more of every op command.
+// seeds are accepted lines of every op command.
 var seeds = []string{
 	"RL.TOKEN a 10 1", "RL.LEAKY a 10 1 2 PARTIAL", "RL.FIXED a 10 day 1", "RL.SLIDE a 10 60 1 SHADOW", "RL.LOG a 10 60", "RL.ACQUIRE a 10 60 id",
 	"RL.RELEASE a id", "RL.ALL TOKEN a 1 1 1 LOG b 1 60 1 TOKEN c 1 1 1", "RL.PEEK a", "RL.REFUND a 1", "RL.CHARGE a 1", "RL.RESET a b c", "RL.BLOCK a 60", "CL.THROTTLE a 1 1 60 1",
@@ -96,7 +96,7 @@ var seeds = []string{
 	"SETBIT a 1 1", "GETBIT a 1", "BITCOUNT a", "BITFIELD a GET u8 0", "BITFIELD_RO a GET u8 0",
 }
 
-// rightsOn returns the rights of a user in all groups with one key pattern.
+// rightsOn returns the rights of a user in all groups with a key pattern.
 func rightsOn(t interface{ Fatal(...any) }, pattern string) *auth.Rights {
 	file := fmt.Sprintf("users:\n  - {name: u, hash: %q, groups: [admin], keys: [%q]}\n", quickHash("pw"), pattern)
 	table, err := users.Parse("f", []byte(file))
@@ -176,7 +176,7 @@ func keysOf(b *engine.Batch) (keys [][]byte) {
 	return keys
 }
 
-// rightsIn returns the rights of a user in one group on all keys and channels.
+// rightsIn returns the rights of a user in a group on all keys and channels.
 func rightsIn(t *testing.T, group string) *auth.Rights {
 	file := fmt.Sprintf("users:\n  - {name: u, hash: %q, groups: [%s], keys: [\"*\"], channels: [\"*\"]}\n", quickHash("pw"), group)
 	table, err := users.Parse("f", []byte(file))
@@ -213,7 +213,7 @@ func TestGroupsAreCategories(t *testing.T) {
 }
 
 // A reload closes the sessions of users that were removed or have another password, and
-// monitors without the rights for it; all others stay.
+// monitors without the rights for it; all other sessions stay.
 func TestReloadClosesSessions(t *testing.T) {
 	const (
 		shop = "  - name: shop\n    hash: \"#pw\"\n    groups: [decide]\n    keys: [\"*\"]\n"

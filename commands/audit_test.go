@@ -41,7 +41,7 @@ func TestAudit(t *testing.T) {
 		do("RL.CHECK", "api", "ip", "203.0.113.7")
 		do("RL.OVERRIDE", "SET", "api", "ip", "203.0.113.7", "DENY", "EX", "60")
 		do("RL.OVERRIDE", "DEL", "api", "ip", "203.0.113.7")
-		do("RL.OVERRIDE", "DEL", "api", "ip", "203.0.113.7") // there is none
+		do("RL.OVERRIDE", "DEL", "api", "ip", "203.0.113.7") // there is no override
 		value := "#fec52565"
 		if values {
 			value = "203.0.113.7"
@@ -60,8 +60,8 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestAuditIsBounded closes more boxes at once than have lines: the others are told by number
-// in the next line, which a flood does not suppress for lines of other kinds.
+// TestAuditIsBounded closes more boxes at once than have lines: the next line tells the
+// number of omitted boxes, which a flood does not suppress for lines of other kinds.
 func TestAuditIsBounded(t *testing.T) {
 	var log testwait.Log
 	h := newTestHandlerWith(session.Config{Log: log.Logger()})
@@ -93,7 +93,8 @@ func TestAuditIsBounded(t *testing.T) {
 	}
 }
 
-// TestAuditBadAddresses: addresses that can't be parsed are counted and logged, their values as others.
+// TestAuditBadAddresses: addresses that can't be parsed are counted and logged, with values in the same
+// form as other values.
 func TestAuditBadAddresses(t *testing.T) {
 	for _, values := range []bool{false, true} {
 		var log testwait.Log

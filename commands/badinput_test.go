@@ -66,9 +66,9 @@ var samples = []sample{
 	{"SINTERCARD 1 plain", "index key"},
 }
 
-// unnamed are the kinds with errors that do not contain the kind's name, because they are
-// those of Redis and of other systems byte for byte, with the text that they must contain
-// instead.
+// unnamed are the kinds with errors that do not contain the kind's name, because they equal
+// the errors of Redis and of other systems byte for byte, with the text that they must
+// contain instead.
 var unnamed = map[string]string{
 	"option": "syntax error", "number": "n must be", "hits": "HITS must be", "integer": "", "quantity": "", "float": "",
 	"cursor": "", "index": "", "numreplicas": "", "timeout": "", "timeout of a wait": "timeout", "ip:port": "", "backup-name": "name must be",
@@ -244,7 +244,7 @@ func stateOf(h *session.Handler) string {
 	return text
 }
 
-// surplus sends one word more than the command accepts.
+// surplus sends a word more than the command accepts.
 func (b *badInput) surplus(c *session.Spec, args [][]byte) {
 	b.Helper()
 	if c.Name == "RL.ALL" {
@@ -265,8 +265,8 @@ func (b *badInput) surplus(c *session.Spec, args [][]byte) {
 	b.refuse(line, codeOf(c), text)
 }
 
-// refuse sends a line and expects an error with the code, if one is given, and the text,
-// on one line of bounded length, and no change of state.
+// refuse sends a line and expects an error with the code, if code is not empty, and the
+// text, on one line of bounded length, and no change of state.
 func (b *badInput) refuse(line [][]byte, code, text string) {
 	b.Helper()
 	shown := excerptOf(line)

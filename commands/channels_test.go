@@ -8,7 +8,7 @@ import (
 )
 
 // A reload closes the sessions with a subscription that their users may not have any more, and no
-// others.
+// other sessions.
 func TestReloadClosesSubscribers(t *testing.T) {
 	const ear = "  - name: ear\n    hash: \"#pw\"\n    groups: [pubsub]\n    keys: [\"*\"]\n    channels: [\"news:*\", \"x\"]\n"
 	for _, tt := range []struct {

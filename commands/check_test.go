@@ -15,7 +15,8 @@ import (
 	"limitsrv/internal/testing/testwait"
 )
 
-// checkRules are rules of one and two limits, and of two more with a penalty box.
+// checkRules are rules with a single limit, with two limits, and with two limits and a
+// penalty box.
 const checkRules = `domain: api
 rules:
   - {name: user, per: [user], limits: [1000000/minute, 100000000/day]}
@@ -57,9 +58,9 @@ func TestNoAllocationForChecks(t *testing.T) {
 	}
 }
 
-// TestChecksDuringLoads loads rules again and again, of which each has another limit for the
-// day, while sessions ask. A check that begins after the answer to a load tells its limit, or
-// that of a later load, and no check is lost.
+// TestChecksDuringLoads loads rules again and again, each with another limit for the day,
+// while sessions ask. A check that starts after the answer to a load tells the limit of that
+// load or of a later load, and no check is lost.
 func TestChecksDuringLoads(t *testing.T) {
 	const loads, askers = 40, 4
 	text := func(n int) string {
@@ -67,7 +68,7 @@ func TestChecksDuringLoads(t *testing.T) {
 	}
 	eng := engine.New(engine.Options{Commands: calls.Commands})
 	clock := backend.NewTestClock(testStart)
-	handler := func() *session.Handler { // with a Keeper of its own, as another node has one
+	handler := func() *session.Handler { // with a Keeper of its own, as on another node
 		return NewHandler(session.Config{
 			Engine: func() *engine.Engine { return eng }, Exec: &backend.Local{Engine: eng, Clock: clock}, Clock: clock, Log: slog.New(slog.DiscardHandler),
 		})
@@ -184,8 +185,8 @@ func TestRulesAreCompiledBeforeARequest(t *testing.T) {
 	later.Await(t, `msg="rules in use" version=1`)
 }
 
-// BenchmarkCheck compares pipelines of 64 RL.CHECKs that meet one limit, or two, with those of
-// RL.ALL on the same limits.
+// BenchmarkCheck compares pipelines of 64 RL.CHECKs that meet one limit, or two, with
+// pipelines of RL.ALL on the same limits.
 //
 //	go test ./commands -run=- -bench=Check
 func BenchmarkCheck(b *testing.B) {

@@ -190,7 +190,7 @@ func runClientList(s *session.Session, w *resp.Writer, args [][]byte) {
 }
 
 // ofType returns the filter for a client type: pubsub for sessions with subscriptions,
-// normal for all others.
+// normal for all other sessions.
 func ofType(kind []byte) (func(session.Info) bool, error) {
 	subscribed := func(i session.Info) bool { return i.Channels+i.Patterns > 0 }
 	switch {

@@ -94,7 +94,7 @@ func nodesOf(s *session.Session) []status.Node {
 	return s.Handler().Config().Cluster.Nodes(s.LocalAddr())
 }
 
-// leaderOf returns the leader; ok is false if none is known.
+// leaderOf returns the leader; ok is false if no leader is known.
 func leaderOf(nodes []status.Node) (leader status.Node, ok bool) {
 	i := slices.IndexFunc(nodes, func(n status.Node) bool { return n.Leader })
 	if i < 0 {
@@ -195,9 +195,9 @@ func runClusterNodes(s *session.Session, w *resp.Writer, nodes []status.Node, _ 
 	w.Verbatim(strings.Join(nodeLines(s.Handler(), nodes), "\n") + "\n")
 }
 
-// runClusterSlots answers one range with the leader and its online replicas. If no leader
-// is known it returns an error: then a client keeps its slot map or asks another node,
-// while after an empty reply no known client asks again soon.
+// runClusterSlots answers a range with the leader and its online replicas. If no leader is
+// known it returns an error: then a client keeps its slot map or asks another node, while
+// after an empty reply no known client asks again soon.
 func runClusterSlots(_ *session.Session, w *resp.Writer, nodes []status.Node, _ [][]byte) {
 	nodes = withClientAddress(nodes)
 	leader, ok := leaderOf(nodes)
@@ -220,7 +220,7 @@ func runClusterSlots(_ *session.Session, w *resp.Writer, nodes []status.Node, _ 
 	}
 }
 
-// runClusterShards answers one shard, without slots if no leader is known.
+// runClusterShards answers a shard, without slots if no leader is known.
 func runClusterShards(_ *session.Session, w *resp.Writer, nodes []status.Node, _ [][]byte) {
 	nodes = withClientAddress(nodes)
 	w.Array(1)
@@ -256,8 +256,8 @@ func runClusterShards(_ *session.Session, w *resp.Writer, nodes []status.Node, _
 	}
 }
 
-// runClusterLinks answers one link to each online node. Its creation time is not known,
-// and it has no buffer of its own.
+// runClusterLinks answers a link to each online node. Its creation time is not known, and
+// it has no buffer of its own.
 func runClusterLinks(_ *session.Session, w *resp.Writer, nodes []status.Node, _ [][]byte) {
 	linked := slices.DeleteFunc(slices.Clone(nodes[1:]), func(n status.Node) bool { return !n.Online })
 	w.Array(len(linked))

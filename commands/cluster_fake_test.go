@@ -44,7 +44,7 @@ type wantedReplicas struct {
 	timeout  time.Duration
 }
 
-// newFakeCluster returns a cluster in which a has the role.
+// newFakeCluster returns a cluster. Its node a has the role.
 func newFakeCluster(role status.Role) *fakeCluster {
 	c := &fakeCluster{givenUp: make(chan func(int), 9), r: status.Replication{
 		Role: role, ClusterID: fakeNodeID("9"), HasQuorum: true,

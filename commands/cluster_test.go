@@ -10,7 +10,7 @@ import (
 	"limitsrv/internal/status"
 )
 
-// The address is the one that the client connected to.
+// The address is the address that the client connected to.
 func TestEmulatedAddress(t *testing.T) {
 	for _, tt := range []struct {
 		local, host string

@@ -116,7 +116,7 @@ func describe(w *resp.Writer, c *session.Spec) {
 	}
 }
 
-// describeKeys writes the key specifications; there is at most one.
+// describeKeys writes the key specifications; there is at most one specification.
 func describeKeys(w *resp.Writer, c *session.Spec) {
 	if c.Keys == (spec.Keys{}) {
 		w.Set(0)
@@ -209,7 +209,7 @@ func runList(s *session.Session, w *resp.Writer, args [][]byte) {
 	w.BulkStrings(names)
 }
 
-// getKeys writes each key of a line with write, or an error if the line has none.
+// getKeys writes each key of a line with write, or an error if the line has no keys.
 func getKeys(s *session.Session, w *resp.Writer, line [][]byte, write func(*resp.Writer, []byte)) {
 	c, err := s.Handler().Registry().Lookup(line, nil)
 	switch {

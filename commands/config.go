@@ -189,7 +189,7 @@ func runConfigGet(s *session.Session, w *resp.Writer, args [][]byte) {
 	}
 }
 
-// runConfigSet changes all the given settings, or none.
+// runConfigSet changes all the given settings, or no setting.
 func runConfigSet(s *session.Session, w *resp.Writer, args [][]byte) {
 	args = args[2:]
 	if len(args)%2 != 0 {

@@ -51,7 +51,7 @@ func isTooLong(w *resp.Writer, from int) bool {
 	return true
 }
 
-// explain writes the map of one command.
+// explain writes the map of a command.
 func explain(w *resp.Writer, c *session.Spec) {
 	pairs := 4
 	if len(c.Arguments) > 0 {
@@ -86,7 +86,7 @@ func writeArguments(w *resp.Writer, args []usage.Arg) {
 	}
 }
 
-// writeArgument writes the map of one argument.
+// writeArgument writes the map of an argument.
 func writeArgument(w *resp.Writer, a usage.Arg) {
 	kind := docType(a)
 	pairs := 2
@@ -130,7 +130,7 @@ func writeArgumentFlags(w *resp.Writer, a usage.Arg) {
 	}
 }
 
-// docTypes are the types of words by name; all others are strings.
+// docTypes are the types of words by name; all other words are strings.
 var docTypes = map[string]string{
 	"key": "key", "source": "key", "destination": "key", "src": "key", "dst": "key", "pattern": "pattern",
 	"n": "integer", "capacity": "integer", "limit": "integer", "count": "integer", "cursor": "integer", "index": "integer",

@@ -59,8 +59,8 @@ func newLateSession(t *testing.T) (*session.Session, *lateCluster, *int) {
 	return s, c, reads
 }
 
-// TestReadersAreFresh walks all run commands of the table: one that reads the state outside of a
-// batch asks for the state of all nodes first, or is in ofThisNode.
+// TestReadersAreFresh walks all run commands of the table: a command that reads the state
+// outside of a batch asks for the state of all nodes first, or is in ofThisNode.
 func TestReadersAreFresh(t *testing.T) {
 	for _, spec := range newRegistry().Specs() {
 		if spec.Run == nil || spec.Name == "SHUTDOWN" {

@@ -140,8 +140,8 @@ func (h *scriptHost) usesOfFunction(args [][]byte) (spec.Uses, error) {
 	return spec.Uses{Names: names, Constant: constant, Declared: f.Modes()&scripts.Declared != 0}, nil
 }
 
-// opFunction appends a run of a function. A node that does not lead may know an older one, so
-// its runs enter all shards.
+// opFunction appends a run of a function. A node that does not lead may know an older
+// function, so its runs enter all shards.
 func (h *scriptHost) opFunction(modes scripts.Modes) func(*engine.Batch, [][]byte) error {
 	return func(b *engine.Batch, args [][]byte) error {
 		f := h.function(args[1])

@@ -9,7 +9,7 @@ import (
 )
 
 // TestShardsOfFunctions: a run enters the shards of its keys only if the function that the node
-// knows cannot be an older one.
+// knows cannot be old.
 func TestShardsOfFunctions(t *testing.T) {
 	e := engine.New(engine.Options{Commands: calls.Commands})
 	load := words("FUNCTION LOAD")

@@ -15,7 +15,7 @@ import (
 const hidden = "hidden-key"
 
 // FuzzLimitedUser sends any lines as a user in the groups decide and peek with the keys
-// that begin with a. No other key is used, and none is shown.
+// that start with a. No other key is used or shown.
 func FuzzLimitedUser(f *testing.F) {
 	all := table
 	table, err := users.Parse("f", []byte(strings.ReplaceAll("users:\n  - {name: u, hash: \"HASH\", groups: [decide, peek], keys: [\"a*\"]}\n"+

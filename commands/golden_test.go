@@ -75,8 +75,8 @@ var testCluster = backend.Emulated{ID: strings.Repeat("0123456789", 4)}
 type script struct {
 	h        *session.Handler
 	sessions map[string]*session.Session
-	store    *fakeStore   // nil unless started with one
-	cluster  *fakeCluster // nil unless started with one
+	store    *fakeStore   // nil unless started with a store
+	cluster  *fakeCluster // nil unless started with a cluster
 	file     string       // contents of the users file
 }
 

@@ -26,7 +26,7 @@ var info = spec.Command{
 	Body: session.Run(func(s *session.Session, w *resp.Writer, args [][]byte) { w.Verbatim(infoText(s.Handler(), args[1:])) }),
 }
 
-// A section of INFO writes its lines. An extra one is left out unless it is named.
+// A section of INFO writes its lines. An extra section is left out unless it is named.
 type section struct {
 	name  string
 	extra bool
@@ -52,7 +52,7 @@ var sections = []section{
 	{"Keyspace", false, infoKeyspace},
 }
 
-// infoText returns the text of the named sections; with no name, of the default ones.
+// infoText returns the text of the named sections; with no name, of the default sections.
 func infoText(h *session.Handler, asked [][]byte) string {
 	var text lines
 	for _, sec := range sections {
@@ -255,7 +255,7 @@ func infoLimits(h *session.Handler, l *lines) {
 	l.add("refused_for_memory", s.Refused)
 }
 
-// infoCostliest is the number of scripts of which infoScripts shows the longest run.
+// infoCostliest is the number of scripts in infoScripts, with their longest runs.
 const infoCostliest = 5
 
 // infoScripts writes our own section: runs of scripts, and the scripts with the longest runs.

@@ -98,7 +98,7 @@ func okUnless(err error) string {
 	return "ok"
 }
 
-// text returns an error on one line, or nothing.
+// text returns an error on a line, or nothing.
 func text(err error) string {
 	if err == nil {
 		return ""

@@ -6,7 +6,7 @@ import (
 	"limitsrv/commands/session"
 )
 
-// infoRules writes the rules in use on this node. rules_ok is that of
+// infoRules writes the rules in use on this node. rules_ok is the result of
 // session.Handler.RulesOK.
 func infoRules(h *session.Handler, l *lines) {
 	s := h.Config().Rules.Current()

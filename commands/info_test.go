@@ -127,7 +127,7 @@ func TestHuman(t *testing.T) {
 	}
 }
 
-// Installing a snapshot replaces the engine: reads use the new one.
+// Installing a snapshot replaces the engine: reads use the new engine.
 func TestReadsUseCurrentEngine(t *testing.T) {
 	h := newTestHandler("")
 	s := h.NewSession(session.Client{})

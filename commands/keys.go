@@ -120,8 +120,8 @@ var pttl = spec.Command{
 	Body: &spec.Ops{Parse: eachKey(engine.Peek), Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) { w.Int(untilReset(ds[0])) }},
 }
 
-// untilReset is in milliseconds; -1 if the key does not expire, -2 if there is none. A plain
-// value lives in the millisecond of its expiry, which does not count.
+// untilReset is in milliseconds; -1 if the key does not expire, -2 if there is no key. A
+// plain value lives in the millisecond of its expiry, which does not count.
 func untilReset(d engine.Decision) int64 {
 	if d.Status != engine.OK {
 		return -2

@@ -20,7 +20,7 @@ type filter struct {
 }
 
 func runKill(s *session.Session, w *resp.Writer, args [][]byte) {
-	if len(args) == 3 { // the old form, which closes one connection, including the caller's
+	if len(args) == 3 { // the old form, which closes a connection, including the caller's
 		if kill(s, filter{addr: string(args[2])}) == 0 {
 			w.Error(errNoClient)
 			return

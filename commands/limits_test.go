@@ -12,7 +12,7 @@ import (
 	"limitsrv/engine"
 )
 
-// TestLongRun takes all tokens that a rate of many digits earns in 3 000 s: none is
+// TestLongRun takes all tokens that a rate of many digits earns in 3 000 s: no token is
 // missing.
 func TestLongRun(t *testing.T) {
 	h := newTestHandler("")
@@ -55,8 +55,8 @@ func limitLine(r *rand.Rand) []string {
 	return strings.Fields(line.name + " " + key() + " " + line.args)
 }
 
-// asScript returns a script that calls a line, and the arguments with which it does: with
-// declared keys, or with words that it does not know.
+// asScript returns a script that calls a line, and the arguments for it: with declared
+// keys, or with words that it does not know.
 func asScript(line []string, declared bool) (text string, args []string) {
 	if !declared {
 		return "return(redis.pcall(unpack(ARGV)))", append([]string{"0"}, line...)

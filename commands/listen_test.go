@@ -162,8 +162,8 @@ func TestPauseHoldsBackAndReleases(t *testing.T) {
 	}
 }
 
-// A transaction that writes is held back at EXEC, and the commands before a held one are
-// executed.
+// A transaction that writes is held back at EXEC, and the commands before a held command
+// are executed.
 func TestPauseOfTransactionAndPipeline(t *testing.T) {
 	h := newTestHandler("")
 	woken := make(chan struct{}, 1)

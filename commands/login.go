@@ -23,7 +23,8 @@ var authCommand = spec.Command{
 	Body: &session.Special{Run: runAuth, Login: authLine},
 }
 
-// authLine returns the user and the password of an AUTH. ok is false if the default user has none.
+// authLine returns the user and the password of an AUTH. ok is false if the default user has no
+// password.
 func authLine(s *session.Session, args [][]byte) (name, password []byte, ok bool) {
 	if len(args) == 2 {
 		return []byte(auth.DefaultUser), args[1], s.Handler().Logins().Needed()

@@ -33,7 +33,7 @@ var missing = []struct{ advice, names string }{
 }
 
 // advice is the suffix of the error for an unknown command that is one of Redis': its
-// replacement; empty: it is none of them.
+// replacement; empty: Redis does not have it either.
 func advice(name []byte) string {
 	upper := strings.ToUpper(word.CString(name))
 	for _, m := range missing {

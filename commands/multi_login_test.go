@@ -9,7 +9,7 @@ import (
 	"limitsrv/commands/session"
 )
 
-// TestLoginsOfExec: EXEC waits for the checks of its passwords, one after the other, and the session
+// TestLoginsOfExec: EXEC waits for the checks of its passwords, one at a time, and the session
 // accepts nothing meanwhile. After a change of a watched key nobody is logged in.
 func TestLoginsOfExec(t *testing.T) {
 	file := withHashes(t, ourUsers)

@@ -88,7 +88,7 @@ func parsePath(args [][]byte, words ...string) (v rules.Override, rest [][]byte,
 // An overrideLine is a line of RL.OVERRIDE SET.
 type overrideLine struct {
 	rules.Override
-	ttl     int64 // in milliseconds; 0: none
+	ttl     int64 // in milliseconds; 0: no end
 	touched bool
 }
 
@@ -171,8 +171,8 @@ func parseOverridePath(args [][]byte) (rules.Override, error) {
 }
 
 // spelled returns the override that DEL or GET addresses. If there has an override with the
-// client's spelling, it is that one, because an earlier version may have stored other spellings.
-// Otherwise the path is spelled as the rules of set require.
+// client's spelling, it is that override, because an earlier version may have stored other
+// spellings. Otherwise the path is spelled as the rules of set require.
 func spelled(set *rules.Set, there *rules.Overrides, v rules.Override) (*rules.Override, error) {
 	o, err := rules.NewOverride(v)
 	if err == nil && there.Get(o) == nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // A message goes to the subscribers of this node and, from everywhere but a script, to the other
-// nodes; one of another node goes to the subscribers of this node only.
+// nodes; a message of another node goes to the subscribers of this node only.
 func TestPublishReachesOtherNodes(t *testing.T) {
 	c := newFakeCluster(status.Follower)
 	h := newTestHandlerWith(session.Config{Cluster: c})

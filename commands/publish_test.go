@@ -54,7 +54,7 @@ func TestScriptMessagesLikeRedis(t *testing.T) {
 				t.Fatalf("seed %d: %s is answered %q, by Redis %q", seed, line, got, want)
 			}
 		}
-		got, want := listener.ask("PING", "PING") // Redis answers behind the messages, and we before them
+		got, want := listener.ask("PING", "PING") // Redis answers after the messages, and we before them
 		messages += len(got) - 1
 		first, rest := got[0], got[1:]
 		if first != want[len(want)-1] || fmt.Sprint(rest) != fmt.Sprint(want[:len(want)-1]) {
@@ -66,8 +66,8 @@ func TestScriptMessagesLikeRedis(t *testing.T) {
 	}
 }
 
-// TestScriptMessagesInOrder: messages come in the order in which concurrent scripts are
-// applied, and before the answers of their scripts.
+// TestScriptMessagesInOrder: messages come in the order of the applied scripts, which run
+// at once, and before the answers of their scripts.
 func TestScriptMessagesInOrder(t *testing.T) {
 	h := newTestHandler("")
 	listener := newListener(h, 0)

@@ -34,8 +34,8 @@ func runUnsubscribe(k session.Kind, verb string) session.Run {
 	}
 }
 
-// answerSubscription returns a function that writes one answer; name is nil if there was
-// no subscription.
+// answerSubscription returns a function that writes an answer; name is nil if there was no
+// subscription.
 func answerSubscription(w *resp.Writer, verb string) func(name []byte, count int) {
 	return func(name []byte, count int) {
 		w.Push(3)

@@ -47,7 +47,8 @@ func TestBlockingLikeRedis(t *testing.T) {
 			t.Fatalf("client %d gets %q, of Redis %q", i, got, want)
 		}
 	}
-	// settle compares the replies of the clients that have waited, and the number of others.
+	// settle compares the replies of the clients that have waited, and the number of waiting
+	// clients.
 	settle := func() {
 		for i, p := range all {
 			if p.waits() {

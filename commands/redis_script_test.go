@@ -437,7 +437,7 @@ var different = map[string]string{
 	"BGSAVE":                           "there is no store",
 }
 
-// clusterScript is sent to a Redis cluster of one node, and to an emulated one.
+// clusterScript is sent to a Redis cluster of a single node, and to an emulated cluster.
 const clusterScript = `
 ~ HELLO
 CLUSTER INFO

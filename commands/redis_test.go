@@ -95,7 +95,7 @@ func (p *pair) ask(ours, redis string) (got, want []string) {
 	return got, want
 }
 
-// read reads one reply of Redis.
+// read reads a reply of Redis.
 func (p *pair) read(line string) string {
 	p.t.Helper()
 	_ = p.nc.SetReadDeadline(testwait.Soon(redistest.Patience))
@@ -194,7 +194,7 @@ func TestLikeRedis(t *testing.T) {
 	}
 }
 
-// TestClusterLikeRedis does the same with clusters of one node.
+// TestClusterLikeRedis does the same with clusters of a single node.
 func TestClusterLikeRedis(t *testing.T) {
 	r, _ := startRedisNode(t)
 	h := newTestHandlerWith(session.Config{Cluster: testCluster, Options: func() []session.Option { return []session.Option{{Name: "cluster-mode", Value: "emulated"}} }})
@@ -244,8 +244,8 @@ func (p *pair) compare(protocol, line string) {
 	}
 }
 
-// leastToSecond is less than the time after which any TTL in the scripts is one second less,
-// rounded as Redis does.
+// leastToSecond is a short time. No TTL in the scripts is a second less after it, rounded as
+// Redis does.
 const leastToSecond = 90 * time.Millisecond
 
 // tellsTTL matches lines with times to live in their replies.

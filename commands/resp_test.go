@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// readReply parses one well-formed reply and formats it for people: statuses and errors
-// with their sign, strings quoted, arrays in [ ], maps in { }, sets in ~[ ], pushes in >[
-// ], nulls as nil; (nil array) is RESP2's *-1 and _ RESP3's null.
+// readReply parses a well-formed reply and formats it for people: statuses and errors with
+// their sign, strings quoted, arrays in [ ], maps in { }, sets in ~[ ], pushes in >[ ],
+// nulls as nil; (nil array) is RESP2's *-1 and _ RESP3's null.
 func readReply(b []byte) (shown string, rest []byte, err error) {
 	end := bytes.Index(b, []byte("\r\n"))
 	if end < 1 {

@@ -285,8 +285,8 @@ func runRulesReset(s *session.Session, w *resp.Writer, args [][]byte) {
 	})
 }
 
-// withAttributes lets a command reply by the rules of this node to the attributes of a line,
-// in which the domain is the second word. reply writes nothing if it returns an error.
+// withAttributes lets a command reply by the rules of this node to the attributes of a line.
+// The domain is the second word of the line. reply writes nothing if it returns an error.
 func withAttributes(s *session.Session, w *resp.Writer, line [][]byte, reply func(w *resp.Writer, st *live.State, q *checks.Request) error) {
 	var q checks.Request
 	if _, err := attributes(&q, line, nil); err != nil {

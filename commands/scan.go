@@ -23,13 +23,13 @@ const (
 	// scanPages is the number of pages of the table that a SCAN may read even if its
 	// COUNT is less: it finds all keys of a small database.
 	scanPages = 100
-	// maxScanWork bounds the pattern matching of one SCAN with any COUNT. The unit is a step of
+	// maxScanWork bounds the pattern matching of a SCAN with any COUNT. The unit is a step of
 	// glob.Pattern.Work; this many steps take about 2 ms.
 	maxScanWork = 1 << 20
 	// maxKeys and maxKeysBytes bound the keys in a reply of KEYS, in number and in bytes.
 	maxKeys      = 100_000
 	maxKeysBytes = engine.MaxAnswerBytes - maxKeys*len("$1024\r\n\r\n")
-	// fewKeys is the largest number of keys in the server with which KEYS runs at once: the search
+	// fewKeys is the largest number of keys in the server for KEYS to run at once: the search
 	// takes less than 1 ms. With more keys KEYS waits for a turn. A transaction can not wait, so
 	// there KEYS fails with more than mostKeysInExec keys.
 	fewKeys        = 10_000
@@ -219,7 +219,7 @@ var randomKey = spec.Command{
 	}),
 }
 
-// A keyList holds copies of keys in one buffer.
+// A keyList holds copies of keys in the same buffer.
 type keyList struct {
 	bytes []byte
 	ends  []int

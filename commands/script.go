@@ -176,9 +176,9 @@ func (h *scriptHost) addRun(b *engine.Batch, longest int64) (c *engine.Call, bud
 	return c, h.budget.next(b, heavy, longest)
 }
 
-// review lowers the budgets of the runs in a batch of another node to those of this node, because
-// the other engine does not count the steps of read-only runs, and sets Slow. Requires: the engine
-// is set.
+// review lowers the budgets of the runs in a batch of another node to the budgets of this node,
+// because the other engine does not count the steps of read-only runs, and sets Slow. Requires:
+// the engine is set.
 func (h *scriptHost) review(b *engine.Batch) {
 	heavy := h.engine().HeavySteps()
 	for i := range b.Calls {
@@ -214,8 +214,8 @@ func (h *scriptHost) reviewCompile(name []byte, function bool) bool {
 	return h.mayCompile(steps) == nil
 }
 
-// longest returns the steps of the longest run of a script, by its hash, or a function; 0 for one
-// without a run.
+// longest returns the steps of the longest run of a script, by its hash, or a function; 0 without
+// a run.
 func (h *scriptHost) longest(name []byte, function bool) int64 {
 	if function {
 		if f := h.function(name); f != nil {

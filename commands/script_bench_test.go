@@ -10,8 +10,8 @@ import (
 	"limitsrv/commands/session"
 )
 
-// corpusArgs are the keys and arguments with which BenchmarkEVALSHA runs the scripts of
-// tools/bench, "#" being a number of a key.
+// corpusArgs are the keys and arguments of BenchmarkEVALSHA for the scripts of tools/bench,
+// "#" being a number of a key.
 var corpusArgs = map[string]string{
 	"bucket_hash":     "1 bucket:# 1000000 0.001 1700000000000",
 	"bucket_strings":  "2 tokens:# at:# 1 1000000 1700000000",

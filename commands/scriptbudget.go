@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// budgetRegained is the time in which a node regains one full budget for heavy steps.
+	// budgetRegained is the time until a node regains a full budget for heavy steps.
 	budgetRegained = time.Minute
 	// budgetsOwed bounds the heavy steps that are regained before scripts get full budgets
 	// again, in full budgets.
 	budgetsOwed = 3
 	// batchRuns is the number of runs in a batch that get the steps of a ladder: all further
-	// ones, which only a transaction has, get overSteps; while scripts are heavy, none.
+	// runs, which only a transaction has, get overSteps; while scripts are heavy, no steps.
 	batchRuns = 64
 	overSteps = 1000
 	// leastSteps is the end of the ladder while scripts are heavy.
@@ -26,9 +26,9 @@ const (
 	// together, in full budgets. Because no run is known to be long before it has run, the budgets
 	// of many at once must not add up.
 	budgetsInFlight = 4
-	// usualShare is the part of the full budget, one over it, that a run gets beside others in
-	// flight, and usualRuns times the longest run of its script is another bound: it gets the
-	// greater of the two, as far as budgetsInFlight allows.
+	// A run beside other runs in flight gets at least the full budget divided by usualShare,
+	// and usualRuns times the longest run of its script is another bound: it gets the greater
+	// of the two, as far as budgetsInFlight allows.
 	usualShare = 64
 	usualRuns  = 16
 )
@@ -41,8 +41,8 @@ type rung struct {
 
 func newRung(steps int64) rung { return rung{steps, scripts.Steps(steps)} }
 
-// A ladder has the budgets of the runs of a batch: each gets half of the one before, but not
-// less than the last. So all of them together are bounded.
+// A ladder has the budgets of the runs of a batch: each gets half of the budget before, but
+// not less than the last. So all of them together are bounded.
 type ladder struct {
 	rungs []rung
 	over  rung // beyond batchRuns
@@ -65,7 +65,8 @@ func (l *ladder) at(n int) rung {
 	return l.rungs[min(n, len(l.rungs)-1)]
 }
 
-// within returns the greatest budget of the ladder that is at most steps, or the least one.
+// within returns the greatest budget of the ladder that is at most steps, or the least
+// budget.
 func (l *ladder) within(steps int64) rung {
 	for _, r := range l.rungs {
 		if r.steps <= steps {
@@ -75,17 +76,17 @@ func (l *ladder) within(steps int64) rung {
 	return l.rungs[len(l.rungs)-1]
 }
 
-// A scriptBudget gives runs of scripts their budgets: from the full one on, unless the scripts
-// of this node have taken too many heavy steps lately; then from scripts.LightSteps on, so that
-// others need not wait for long. Runs beside others in flight get less, see budgetsInFlight.
-// Concurrency: any goroutine. Cost: two atomic reads while scripts are light.
+// A scriptBudget gives runs of scripts their budgets: from the full budget on, unless the
+// scripts of this node have taken too many heavy steps lately; then from scripts.LightSteps on,
+// so that other clients need not wait for long. Runs beside other runs in flight get less, see
+// budgetsInFlight. Concurrency: any goroutine. Cost: two atomic reads while scripts are light.
 type scriptBudget struct {
 	full, light ladder
 	steps       int64 // of full
 	clock       backend.Clock
 	inFlight    func() int64 // the sum of Batch.Granted of all batches that are being executed
 
-	calm atomic.Int64 // the heavy steps when none were owed; -1: unknown
+	calm atomic.Int64 // the heavy steps when no steps were owed; -1: unknown
 
 	mu   sync.Mutex
 	at   engine.Instant // of left; 0: never
@@ -105,8 +106,8 @@ func newScriptBudget(steps int64, clock backend.Clock) *scriptBudget {
 
 // next adds a run to a batch and returns its budget, in the form of scripts.Steps, which the
 // caller must not change. heavy is the result of Engine.HeavySteps, and longest the number of
-// steps of the longest run of the script, 0 before the first. The batch is closed if another
-// such run could get too little in it. It is slow if scripts are heavy and this one is new, or has
+// steps of the longest run of the script, 0 before the first. The batch is closed if another such
+// run could get too little in it. It is slow if scripts are heavy and this run is new, or has
 // already taken as many steps as it gets.
 func (b *scriptBudget) next(batch *engine.Batch, heavy, longest int64) []byte {
 	l := b.ladder(heavy)
@@ -139,8 +140,8 @@ func (b *scriptBudget) beyondLight(r rung) int64 { return max(0, r.steps-b.light
 func mayEndAt(steps, longest int64) bool { return longest == 0 || longest >= steps }
 
 // review is next for a run in a batch of another node, which has asked for a budget in steps. It
-// returns the budget to set, or nil if the run keeps the one it has. While scripts are heavy, a
-// script with short runs gets twice the steps of the longest at least, because the batch cannot be
+// returns the budget to set, or nil if the run keeps its budget. While scripts are heavy, a script
+// with short runs gets twice the steps of the longest at least, because the batch cannot be
 // divided.
 func (b *scriptBudget) review(batch *engine.Batch, heavy, longest, asked int64) []byte {
 	l, own := b.ladder(heavy), rung{steps: asked}
@@ -164,7 +165,7 @@ func (b *scriptBudget) review(batch *engine.Batch, heavy, longest, asked int64) 
 }
 
 // mayCompile charges the steps of compiling a text to this node. It returns false, and charges
-// nothing, if the steps exceed the light budget of one run while scripts are heavy.
+// nothing, if the steps exceed the light budget of a run while scripts are heavy.
 func (b *scriptBudget) mayCompile(e *engine.Engine, steps int64) (ok bool) {
 	if steps <= b.light.rungs[0].steps {
 		return true

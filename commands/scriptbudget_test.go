@@ -52,7 +52,7 @@ func TestScriptBudget(t *testing.T) {
 	}
 }
 
-// TestScriptBudgetSmall: a full budget below the light one holds.
+// TestScriptBudgetSmall: a full budget below the light budget holds.
 func TestScriptBudgetSmall(t *testing.T) {
 	b := newScriptBudget(100, backend.NewTestClock(testStart))
 	b.next(new(engine.Batch), 0, 0)
@@ -133,7 +133,7 @@ func TestSlowBatches(t *testing.T) {
 }
 
 // TestEndlessScripts: endless scripts end at the full budget at first, and then sooner; short
-// ones are not affected.
+// scripts are not affected.
 func TestEndlessScripts(t *testing.T) {
 	s := newTestHandlerWith(session.Config{ScriptSteps: 200_000}).NewSession(session.Client{})
 	run := func(text string) string {
@@ -155,9 +155,9 @@ func TestEndlessScripts(t *testing.T) {
 	}
 }
 
-// TestScriptBudgetBesideOthers: while runs are in flight, others get sixteen times the longest run
-// of their script, or a sixty-fourth of the full budget, and all together a bounded number of
-// steps beyond light ones.
+// TestScriptBudgetBesideOthers: while runs are in flight, further runs get sixteen times the
+// longest run of their script, or a sixty-fourth of the full budget, and all together a bounded
+// number of steps beyond light steps.
 func TestScriptBudgetBesideOthers(t *testing.T) {
 	const steps, light = 64 << 20, int64(scripts.LightSteps)
 	const usual = steps / usualShare

@@ -18,7 +18,7 @@ import (
 // with a reset of 1500 ms, an Expect of 7 holds unless its key is "changed", a Watch
 // returns 7, and the key "down" has no quorum. It records the ops.
 type fakeExec struct {
-	batches []string      // keys of each batch; atomic ones end in "!", stale ones in "?"
+	batches []string      // keys of each batch; atomic batches end in "!", stale batches in "?"
 	err     error         // passed to done instead
 	held    chan struct{} // unless nil, done is called from another goroutine after a receive from it
 	// onCommit, unless nil, is called by Commit.
@@ -87,7 +87,7 @@ func newTestSession(e backend.Exec, password string, wake func()) *session.Sessi
 	return h.NewSession(session.Client{Addr: "127.0.0.1:9", LocalAddr: "127.0.0.1:6379", Wake: wake})
 }
 
-// words splits a command line into arguments; "" is an empty one.
+// words splits a command line into arguments; "" is an empty argument.
 func words(line string) [][]byte {
 	var args [][]byte
 	for _, w := range strings.Fields(line) {
@@ -96,7 +96,7 @@ func words(line string) [][]byte {
 	return args
 }
 
-// ask sends lines as one pipeline and returns the replies.
+// ask sends lines as a single pipeline and returns the replies.
 func ask(s *session.Session, lines ...string) string {
 	for _, l := range lines {
 		if !s.Do(words(l)) {

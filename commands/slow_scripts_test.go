@@ -12,9 +12,9 @@ import (
 	"limitsrv/internal/status"
 )
 
-// A heavyNode is a handler with heavy scripts: an endless one has taken its budget twice. endless,
-// short and middling are the hashes of known scripts; middling takes more than leastSteps and less
-// than scripts.LightSteps.
+// A heavyNode is a handler with heavy scripts: an endless script has taken its budget twice.
+// endless, short and middling are the hashes of known scripts; middling takes more than leastSteps
+// and less than scripts.LightSteps.
 type heavyNode struct {
 	handler                  *session.Handler
 	turns                    []func() // goroutines that serve slow batches
@@ -95,8 +95,8 @@ func TestLeaderHasTheTurns(t *testing.T) {
 	}
 }
 
-// TestForwardedScripts: the runs in batches of other nodes get no more than those of this node's
-// clients while scripts are heavy, and slow batches wait for their turn.
+// TestForwardedScripts: the runs in batches of other nodes get no more than the runs of this
+// node's clients while scripts are heavy, and slow batches wait for their turn.
 func TestForwardedScripts(t *testing.T) {
 	c := newFakeCluster(status.Leader)
 	n, calm := newHeavyNode(t, c), newFakeCluster(status.Leader)

@@ -12,12 +12,12 @@ import (
 	"limitsrv/internal/testing/testwait"
 )
 
-// newTrackingHandler makes a handler in which no time passes.
+// newTrackingHandler makes a handler without passing time.
 func newTrackingHandler() *session.Handler {
 	return newTestHandlerWith(session.Config{After: func(time.Duration, func()) {}})
 }
 
-// A trackedPair is a pair of which both sides have an id.
+// A trackedPair is a pair. Both its sides have an id.
 type trackedPair struct {
 	*pair
 	ours, theirs string
@@ -30,7 +30,7 @@ func (r *realRedis) trackedPair(h *session.Handler) trackedPair {
 	return p
 }
 
-// compare sends a line, in which $1, $2 and so on are the ids of pairs, and compares the replies, with
+// compare sends a line, where $1, $2 and so on are the ids of pairs, and compares the replies, with
 // messages in any order before or after them.
 func compare(t *testing.T, event string, all []trackedPair, p trackedPair, line string) (messages int) {
 	t.Helper()
@@ -310,7 +310,7 @@ type cachingClient struct {
 	cache map[string]string
 }
 
-// get gets keys that are not kept in one pipeline, and takes the replies and messages in their order.
+// get gets keys that are not kept in a pipeline, and takes the replies and messages in their order.
 func (c *cachingClient) get(t *testing.T, keys ...string) {
 	var asked []string
 	for _, key := range keys {
@@ -344,8 +344,8 @@ func (c *cachingClient) get(t *testing.T, keys ...string) {
 	}
 }
 
-// TestNoStaleValue has clients that keep values while others change them, in all modes. When nobody changes
-// them any more, all that they keep is true.
+// TestNoStaleValue has clients that keep values while other clients change them, in all modes. When nobody
+// changes them any more, all that they keep is true.
 func TestNoStaleValue(t *testing.T) {
 	seed := testwait.Seed(t)
 	for round := range 20 / testwait.Slowdown() {

@@ -195,7 +195,7 @@ func (c *lateClient) reply() string {
 	return text
 }
 
-// lateRun runs a line after those of prepared: while its work is held, event happens.
+// lateRun runs a line after the lines of prepared: while its work is held, event happens.
 func lateRun(t *testing.T, line []string, holds bool, event func(h *session.Handler, e *lateExec)) (reply string, waits bool) {
 	synctest.Test(t, func(*testing.T) {
 		h, e := newLateHandler()
@@ -359,7 +359,7 @@ func TestPipelineWithOldRules(t *testing.T) {
 	}
 }
 
-// TestReturnsAreAnswered: a request takes tokens of one descriptor and gives tokens of another back,
+// TestReturnsAreAnswered: a request takes tokens of a descriptor and gives tokens of another back,
 // and the second step fails.
 func TestReturnsAreAnswered(t *testing.T) {
 	for _, tt := range []struct {

@@ -24,7 +24,7 @@ type Account struct {
 	rights atomic.Pointer[Rights]
 
 	mu       sync.Mutex
-	verified []mac // of name and verified password; at most one for each hash
+	verified []mac // of name and verified password; at most one mac for each hash
 }
 
 // Rights are the permissions of a user. Immutable.
@@ -35,7 +35,7 @@ type Rights struct {
 	anyKey  bool // one of keys is *
 	keys    [][]byte
 	matches []*glob.Pattern // compiled keys
-	// anyChannel is set if one of channels is *.
+	// anyChannel is set if channels has *.
 	anyChannel bool
 	channels   [][]byte
 	// channelMatches are the compiled channels.
@@ -99,8 +99,8 @@ func (a *Account) Name() string {
 // Rights returns the current rights. Requires: a is not nil. Cost: an atomic load.
 func (a *Account) Rights() *Rights { return a.rights.Load() }
 
-// May reports whether a user is currently in a group. A user in admin is in all others too. A user that was removed, or has another password now, is in
-// none.
+// May reports whether a user is currently in a group. A user in admin is in all other groups too. A user that
+// was removed, or has another password now, is in no group.
 func (a *Account) May(group string) bool {
 	return a != nil && a.rights.Load().In(users.GroupOf(group))
 }

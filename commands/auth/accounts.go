@@ -6,16 +6,16 @@ import (
 	"limitsrv/commands/auth/users"
 )
 
-// accounts are all accounts of one version of the users file. Immutable, except for the
-// rights of the accounts.
+// accounts are all accounts of a single version of the users file. Immutable, except for
+// the rights of the accounts.
 type accounts struct {
 	byName map[string]*Account
 	users  *users.Table // nil: no users file
 	// open: the default user needs no password. Otherwise password is the SHA-256 of its
-	// password, or nil if it has none.
+	// password, or nil if it has no password.
 	open     bool
 	password *[sha256.Size]byte
-	// initial is the account of a connection before login; nil: none.
+	// initial is the account of a connection before login; nil: no account.
 	initial *Account
 }
 
@@ -49,7 +49,7 @@ func accountOf(u *users.User) *Account {
 }
 
 // next returns the accounts for a new users file. Accounts that may stay have their new
-// rights from now on; all others are revoked.
+// rights from now on; all other accounts are revoked.
 func (r *accounts) next(t *users.Table) *accounts {
 	n := *r
 	n.users, n.byName = t, map[string]*Account{}
@@ -74,7 +74,8 @@ func (r *accounts) next(t *users.Table) *accounts {
 	return &n
 }
 
-// passwordless returns the account of a name that needs no password; nil: it needs one.
+// passwordless returns the account of a name that needs no password; nil: it needs a
+// password.
 func (r *accounts) passwordless(name string) *Account {
 	if r.open && name == DefaultUser {
 		return r.initial
@@ -90,7 +91,7 @@ func (r *accounts) nameOf(name string) string {
 	return name
 }
 
-// dummyUser returns a user of the file, always the same one for m.
+// dummyUser returns a user of the file, always the same user for m.
 func (r *accounts) dummyUser(m mac) *users.User {
 	n := int(m[0])<<16 | int(m[1])<<8 | int(m[2])
 	return r.users.Users[n%len(r.users.Users)]

@@ -1,7 +1,6 @@
 package auth
 
-// An attempt is one combination of address, name and password, for all waiters that sent
-// it.
+// An attempt is a combination of address, name and password, for all waiters that sent it.
 type attempt struct {
 	host, name string
 	password   []byte
@@ -17,5 +16,5 @@ type attempt struct {
 	err        error      // result of an early check, to be sent in its turn; nil: not checked yet
 }
 
-// A waiter is one pending login.
+// A waiter is a pending login.
 type waiter struct{ done func(*Account, error) }

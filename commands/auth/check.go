@@ -81,8 +81,8 @@ func (l *Logins) work() {
 }
 
 // verify checks a password against the hashes of its user. For an unknown name it checks
-// against those of a dummy user, always the same one for a name, so that the time does
-// not reveal that the name is unknown.
+// against the hashes of a dummy user, always the same user for a name, so that the time
+// does not reveal that the name is unknown.
 func (l *Logins) verify(at *attempt) {
 	r := l.current.Load()
 	a := r.byName[at.name]

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// failureLogInterval is the least time between two log lines about one address.
+	// failureLogInterval is the least time between two log lines about an address.
 	failureLogInterval = time.Minute
 	// maxFailureHosts bounds the addresses that are logged separately.
 	maxFailureHosts = 256
@@ -32,9 +32,9 @@ func newFailures(log *slog.Logger) *failures {
 	return &failures{log: log, repeats: map[string]int64{}, after: func(d time.Duration, f func()) { time.AfterFunc(d, f) }}
 }
 
-// record logs the first failed login of an address, and counts further ones within
-// failureLogInterval for a line at its end, which is a warning if they are many. user
-// must be empty unless there is such a user: people type passwords into the name field.
+// record logs the first failed login of an address, and counts further failures within
+// failureLogInterval for a line at its end, which is a warning if they are many. user must
+// be empty unless there is such a user: people type passwords into the name field.
 func (f *failures) record(host, user string) {
 	f.total.Add(1)
 	f.mu.Lock()

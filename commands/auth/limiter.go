@@ -7,16 +7,16 @@ import (
 	"limitsrv/engine"
 )
 
-// Token bucket of an address: capacity and refill interval. A token pays for one checked
-// password, or for the delayed answer to one that was checked early and was wrong.
+// Token bucket of an address: capacity and refill interval. A token pays for a checked
+// password, or for the delayed answer to a password that was checked early and was wrong.
 const (
 	loginBurst  = 10
 	loginPeriod = time.Second
 )
 
-// Least number of tokens that must be there for one to be taken: by an attempt in line; by
-// a new attempt with a name guessed at before from the address; and, with any other name,
-// by a client that may have returned, and by a new one.
+// Least number of tokens that must be there before a token is taken: by an attempt in line;
+// by a new attempt with a name guessed at before from the address; and, with any other
+// name, by a client that may have returned, and by a new client.
 const (
 	turnLeast     int64 = 7
 	guessedLeast  int64 = 5
@@ -25,10 +25,10 @@ const (
 )
 
 const (
-	// markLasts is the time for which a name counts as guessed at.
+	// markLasts is how long a name counts as guessed at.
 	markLasts = 10 * time.Minute
 	// maxLeft bounds the recorded cancelled attempts of an address, because these clients
-	// may return, and leftPeriod is the interval in which one record expires.
+	// may return, and leftPeriod is the time until a record expires.
 	maxLeft    = 128
 	leftPeriod = time.Second / 4
 	// limiterMemory bounds the memory for addresses, and for pairs, in bytes each.
@@ -89,8 +89,8 @@ func (l *loginLimiter) recordAbandoned(host string) {
 	l.apply(l.addresses, engine.Op{Kind: engine.Take, Params: leftParams, N: 1, Key: addressKey('l', host)})
 }
 
-// takeReturned counts a new client of an address as one that cancelled shortly before, if
-// one is recorded, and reports whether it did.
+// takeReturned takes the record of a client of an address that cancelled shortly before,
+// and reports whether there was a record. The new client counts as that client.
 func (l *loginLimiter) takeReturned(host string) bool {
 	return l.apply(l.addresses, engine.Op{Kind: engine.Refund, N: 1, Key: addressKey('l', host)}).Status == engine.OK
 }

@@ -8,13 +8,13 @@ const maxLine = 256
 // loginLines are the lines that are not empty, by address. Logins.mu guards them.
 type loginLines map[string]*loginLine
 
-// A loginLine is the queue of one address. It serves one attempt a second: to be checked,
-// or to receive the result of an early check. Names take turns, so that one name under
-// attack delays no other. A turn needs all the tokens reserved for new attempts to be
-// there; therefore a client that guesses, and waits for each answer, guesses at the rate
-// at which these are refilled.
+// A loginLine is the queue of an address. It serves an attempt a second: to be checked, or
+// to receive the result of an early check. Names take turns, so that a name under attack
+// delays no other name. A turn needs all the tokens reserved for new attempts to be there;
+// therefore a client that guesses, and waits for each answer, guesses at the refill rate of
+// these tokens.
 type loginLine struct {
-	queues []*nameQueue // none is empty; the first has the next turn
+	queues []*nameQueue // no queue is empty; the first has the next turn
 	size   int
 	timed  bool // a call of serveDue is scheduled
 }

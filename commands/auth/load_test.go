@@ -17,14 +17,14 @@ import (
 	"limitsrv/internal/testing/testwait"
 )
 
-// A loginLoad is a number of clients of one address that guess passwords, and a client of
+// A loginLoad is a number of clients of an address that guess passwords, and a client of
 // the same address that logs in now and then with a right password not used before.
 type loginLoad struct {
 	name     string
 	password string                   // of the default user; empty: there are users
 	victim   func(i int) string       // name of login i
-	guessed  func(next, i int) string // name of guess i, while login next is the next one
-	patience time.Duration            // after which a guessing client cancels and reconnects
+	guessed  func(next, i int) string // name of guess i, while login next is the next login
+	patience time.Duration            // time until a guessing client cancels and reconnects
 }
 
 const (
@@ -54,7 +54,7 @@ func oneGuessed(int, int) string  { return theOne(0) }
 func manyGuessed(_, i int) string { return fmt.Sprint("other", i*7%loadUsers) }
 
 // A right password is accepted while other clients of its address guess, and no more
-// guesses are checked than a burst of tokens and one token a second.
+// guesses are checked than a burst of tokens and a token a second.
 func TestRightLoginsUnderLoad(t *testing.T) {
 	testwait.Long(t)
 	for _, s := range loginLoads {

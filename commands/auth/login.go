@@ -15,8 +15,8 @@ import (
 
 // Bounds of logins.
 const (
-	// maxHashWorkers bounds the goroutines that hash passwords, as does half the number
-	// of processors minus one, if that is at least one. Each may use up to 256 MB.
+	// maxHashWorkers bounds the goroutines that hash passwords, as does half the number of
+	// processors minus one, if that is at least 1. Each may use up to 256 MB.
 	maxHashWorkers = 2
 	// maxHashQueue bounds the attempts that wait for a worker.
 	maxHashQueue = 512
@@ -45,15 +45,15 @@ var (
 //
 //   - A name and a password that were verified before from the same address are accepted
 //     at once, under any load from other clients.
-//   - Any other attempt takes a token of its address, which a right password returns.
-//     Some tokens are reserved for new attempts, and some of these for names without a
+//   - Any other attempt takes a token of its address, which a right password returns. Some
+//     tokens are reserved for new attempts, and some of these tokens for names without a
 //     failed attempt from the address, so that a right password is accepted at once while
 //     other attempts wait: see loginLine.
 //   - A wrong password is answered in its turn, even if it was checked before its turn.
 //   - A password cached as wrong takes no token.
 //   - Concurrent attempts with the same name and password are checked once, so that many
-//     clients that reconnect at once cost one hash.
-//   - An unknown name is checked against a hash, like a known one.
+//     clients that reconnect at once cost a single hash.
+//   - An unknown name is checked against a hash, like a known name.
 //   - At most maxHashWorkers hashes are computed at once, never on the caller's
 //     goroutine.
 //

@@ -116,7 +116,7 @@ func TestLoginIsRemembered(t *testing.T) {
 	g.wants(t, "after its hash", second, "shop")
 }
 
-// Number of guesses with one name that are checked, and that are answered, within the first
+// Number of guesses with a name that are checked, and that are answered, within the first
 // second.
 const (
 	guessesAtOnce = int(loginBurst - guessedLeast + 1)
@@ -184,9 +184,9 @@ func TestLoginsAreSlowed(t *testing.T) {
 	}
 }
 
-// A wrong password that was checked before its turn is answered in its turn, and only
-// such an answer is delayed, so that a client that waits for its answer leaves tokens for
-// others.
+// A wrong password that was checked before its turn is answered in its turn, and only such
+// an answer is delayed, so that a client that waits for its answer leaves tokens for other
+// clients.
 func TestGuessesAreAnsweredInTurn(t *testing.T) {
 	g := newLoginHarness(t, "", twoUsers)
 	var all []func() string
@@ -239,7 +239,7 @@ func TestWrongPasswordsAreCached(t *testing.T) {
 	}
 }
 
-// A cancelled attempt is not checked, and its client is not a new one when it returns.
+// A cancelled attempt is not checked, and its client is not a new client when it returns.
 func TestCancelLogin(t *testing.T) {
 	g := newLoginHarness(t, "", twoUsers)
 	var leave []func()
@@ -267,7 +267,7 @@ func TestCancelLogin(t *testing.T) {
 	g.hash()
 }
 
-// Names take turns, for any number of guesses at one name.
+// Names take turns, for any number of guesses at a name.
 func TestNamesTakeTurns(t *testing.T) {
 	g := newLoginHarness(t, "", twoUsers)
 	for i := range guessesAtOnce + 50 {
@@ -282,7 +282,7 @@ func TestNamesTakeTurns(t *testing.T) {
 	g.wants(t, "a right password after five wrong ones of its name", right, "eye")
 }
 
-// The password of the default user needs no hash, but tokens like all others.
+// The password of the default user needs no hash, but tokens like all other passwords.
 func TestPasswordIsSlowedToo(t *testing.T) {
 	g := newLoginHarness(t, "secret", twoUsers)
 	for i := range 3 * loginBurst {
@@ -301,7 +301,7 @@ func TestPasswordIsSlowedToo(t *testing.T) {
 	}
 }
 
-// An unknown name is hashed as a known one is, always against the same user.
+// An unknown name is hashed as a known name is, always against the same user.
 func TestUnknownNameCostsTheSame(t *testing.T) {
 	g := newLoginHarness(t, "", twoUsers)
 	var checked []string
@@ -358,7 +358,7 @@ func TestEndAnswersLogins(t *testing.T) {
 	}
 }
 
-// Logins that need no hash are answered for any number of attempts that wait for one.
+// Logins that need no hash are answered, however many attempts wait for a hash.
 func TestAttemptsAreBounded(t *testing.T) {
 	g := newLoginHarness(t, "", twoUsers)
 	right := g.try("10.1.0.1:1", "shop", "pw")

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// SiteOf returns the part of an address, HOST:PORT or HOST, by which unauthenticated
-// clients are distinguished: the host, for IPv6 its /64 prefix, which one site has to
-// itself.
+// SiteOf returns the part of an address, HOST:PORT or HOST, that distinguishes
+// unauthenticated clients: the host, for IPv6 its /64 prefix, which a site has to itself.
 func SiteOf(from string) string {
 	if at, err := netip.ParseAddrPort(from); err == nil {
 		from = at.Addr().String()

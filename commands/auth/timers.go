@@ -43,7 +43,7 @@ func (t *timers) schedule(d time.Duration, then func()) {
 	})
 }
 
-// end runs all calls, and later ones without a delay.
+// end runs all calls, and later calls without a delay.
 func (t *timers) end() {
 	t.mu.Lock()
 	t.ended = true

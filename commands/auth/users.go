@@ -9,9 +9,9 @@ import (
 func (l *Logins) HasFile() bool { return l.config.Users != nil }
 
 // Reload reads the users file again and returns the number of its users. Users that were
-// removed, disabled or given another hash are revoked; all others have their new rights at
-// once. An invalid file changes nothing; its error is logged as well as returned. Requires:
-// HasFile.
+// removed, disabled or given another hash are revoked; all other users have their new
+// rights at once. An invalid file changes nothing; its error is logged as well as returned.
+// Requires: HasFile.
 func (l *Logins) Reload() (int, error) {
 	l.reloading.Lock()
 	defer l.reloading.Unlock()
@@ -28,7 +28,7 @@ func (l *Logins) Reload() (int, error) {
 // Needed reports whether a connection must log in.
 func (l *Logins) Needed() bool { return l.Initial() == nil }
 
-// Initial returns the account of a connection before login; nil: none.
+// Initial returns the account of a connection before login; nil: no account.
 func (l *Logins) Initial() *Account { return l.current.Load().initial }
 
 // Find returns the account of a name; nil: no such user.

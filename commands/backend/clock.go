@@ -13,7 +13,7 @@ import (
 type Clock interface{ Now() engine.Instant }
 
 const (
-	// segment is the time for which SystemClock keeps one speed.
+	// segment is the time that SystemClock keeps the same speed for.
 	segment = int64(time.Second)
 	// maxSlew bounds its correction towards the wall clock in a segment.
 	maxSlew = segment / engine.MaxSlew
@@ -60,8 +60,8 @@ func newSystemClock(floor engine.Instant, wall func() engine.Instant, mono func(
 // Now returns the time.
 //
 // Concurrency: any number of goroutines may call it; a call that starts after another
-// returned gets no earlier time. Cost: one reading of the monotonic clock and, once a
-// second, one of the wall clock and a small allocation.
+// returned gets no earlier time. Cost: a reading of the monotonic clock and, once a second,
+// one of the wall clock and a small allocation.
 func (c *SystemClock) Now() engine.Instant {
 	for {
 		l := c.line.Load()
@@ -76,7 +76,7 @@ func (c *SystemClock) Now() engine.Instant {
 	}
 }
 
-// NotBefore moves the clock to floor if it is behind, and continues at normal speed. Any
+// NotBefore moves the clock to floor if floor is later, and continues at normal speed. Any
 // number of goroutines may call it.
 func (c *SystemClock) NotBefore(floor engine.Instant) {
 	for {

@@ -20,12 +20,12 @@ type Cluster interface {
 	// Enabled reports whether clients must treat the server as a Redis cluster. It may be
 	// false although there are other nodes. It never changes.
 	Enabled() bool
-	// Nodes returns all nodes, this one first, whether or not it is a member yet; none:
-	// there is no cluster, and no Replication. local is the address that the client
-	// connected to, HOST:PORT.
+	// Nodes returns all nodes, this node first, whether or not it is a member yet. It
+	// returns nil if there is no cluster, and no Replication. local is the address that the
+	// client connected to, HOST:PORT.
 	Nodes(local string) []status.Node
 	// Where reports whether this node executes commands with keys of a slot. If not, it returns
-	// the address, HOST:PORT, to which clients must send them. It is called for each such command
+	// the address, HOST:PORT, that clients must send them to. It is called for each such command
 	// if Enabled is true. Cost: a few loads and short locks.
 	Where(slots.Slot) (address string, here bool)
 	// Leads reports whether this node decides: its engine then has every change that any node
@@ -49,7 +49,7 @@ type Cluster interface {
 	Digest() (index, digest uint64)
 	// Change begins a change of the members or of the leader. It calls done once at the
 	// end, from any goroutine. If Change returns an error, the change was not begun and
-	// done is not called. Errors are reported to the client as those of a Store are.
+	// done is not called. Errors are reported to the client as the errors of a Store are.
 	Change(c Change, done func(error)) error
 	// HandleForwarded sets the function that reviews the batches with calls that other nodes
 	// forward, before this node executes them. It may lower the budgets of a batch and mark it
@@ -90,12 +90,12 @@ type NoCluster struct{ singleNode }
 // Enabled returns false.
 func (NoCluster) Enabled() bool { return false }
 
-// Nodes returns none.
+// Nodes returns nil.
 func (NoCluster) Nodes(string) []status.Node { return nil }
 
-// Emulated is a cluster of one node that has all slots: it makes cluster clients work
-// with a stand-alone server. No key is ever on another node, so a command may name keys
-// of several slots.
+// Emulated is a cluster of a single node that has all slots: it makes cluster clients work
+// with a stand-alone server. No key is ever on another node, so a command may name keys of
+// several slots.
 type Emulated struct {
 	singleNode
 	ID string // of the node
@@ -148,10 +148,10 @@ func (singleNode) Publish(_, _ []byte) {}
 // HandlePublished does nothing.
 func (singleNode) HandlePublished(func(channel, message []byte)) {}
 
-// Replication returns none.
+// Replication returns the zero value.
 func (singleNode) Replication() status.Replication { return status.Replication{} }
 
-// Digest returns none.
+// Digest returns zeros.
 func (singleNode) Digest() (index, digest uint64) { return 0, 0 }
 
 // Change is rejected.

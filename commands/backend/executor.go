@@ -40,7 +40,8 @@ func (x *Executor) Gather(batch *engine.Batch, done func(error)) {
 	x.Exec.Exec(batch, done)
 }
 
-// Commit returns when the decisions of gathered batches may be sent, and makes the others begin.
+// Commit returns when the decisions of gathered batches may be sent, and starts the other
+// batches.
 func (x *Executor) Commit() {
 	defer fatal.OnPanic()
 	x.Exec.Commit()

@@ -7,15 +7,15 @@ import (
 
 // A Store persists the state: SAVE, BGSAVE, RL.BACKUP, LASTSAVE and INFO use it.
 //
-// Concurrency: any number of goroutines may call its methods; none blocks on a disk.
+// Concurrency: any number of goroutines may call its methods; no method blocks on a disk.
 //
-// Errors: an *resp.Error, or one with a Code, is reported to the client unchanged. Any other
-// error of Save and Backup is reported as ERR with its text, because only an
+// Errors: an *resp.Error, or an error with a Code, is reported to the client unchanged. Any
+// other error of Save and Backup is reported as ERR with its text, because only an
 // administrator sees it.
 type Store interface {
 	// Save begins a snapshot. It calls done once, from any goroutine and perhaps before
 	// Save returns, when the snapshot is on disk or has failed. If Save returns an error,
-	// no snapshot was begun and done is not called: ErrSaving if one is in progress.
+	// no snapshot was begun and done is not called: ErrSaving if a snapshot is in progress.
 	Save(done func(error)) error
 	// Backup is a Save into a directory of its own of that name, and passes its path to
 	// done. Requires: backupName accepts the name.
@@ -24,7 +24,7 @@ type Store interface {
 	Status() status.Store
 }
 
-// ErrSaving is the error of a Store for a snapshot while one is in progress.
+// ErrSaving is the error of a Store for a snapshot while another is in progress.
 var ErrSaving = resp.NewError("ERR", "Background save already in progress")
 
 // NoStore is the Store of a server that keeps its state in memory.

@@ -16,13 +16,13 @@ const MaxBytes = 1024
 type Pattern struct {
 	elements []element
 	classes  []class
-	segments []segment // the parts between stars; at least one
+	segments []segment // the parts between stars; never empty
 	least    int       // minimum length of a matching text, in bytes
 	all      bool      // the pattern is *
 	fold     Fold
 }
 
-// An element matches one byte.
+// An element matches a byte.
 type element struct {
 	form  form
 	c     byte   // the literal byte; in lower case with AnyCase

@@ -72,7 +72,7 @@ func model(pattern, s []byte, f Fold) bool {
 	return ok && (model(rest, s[1:], f) || len(s) == 1 && strings.Trim(string(rest), "*") == "")
 }
 
-// modelOne matches a byte with the first element of a pattern, and returns the others.
+// modelOne matches a byte with the first element of a pattern, and returns the rest.
 func modelOne(pattern []byte, c byte, f Fold) (rest []byte, ok bool) {
 	same := func(a, b byte) bool { return a == b || f == AnyCase && strings.EqualFold(string(a), string(b)) }
 	switch {

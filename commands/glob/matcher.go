@@ -2,8 +2,8 @@ package glob
 
 import "bytes"
 
-// A Matcher matches many texts with one pattern. It keeps the tables that it needs for long texts.
-// Concurrency: one goroutine.
+// A Matcher matches many texts with the same pattern. It keeps the tables that it needs for long
+// texts. Concurrency: one goroutine.
 type Matcher struct {
 	*Pattern
 	masks [][]uint64 // one table for each segment, see searchLong
@@ -49,7 +49,7 @@ func (s *segment) words() int { return (s.len() + 63) / 64 }
 // used.
 const maxTries = 4 << 10
 
-// search returns the first offset in s at which segment i matches, or -1.
+// search returns the first offset in s where segment i matches, or -1.
 func (m *Matcher) search(i int, s []byte) int {
 	g := &m.segments[i]
 	switch n := g.len(); {

@@ -11,7 +11,7 @@ import (
 const workOfError = 96
 
 // A Caller carries out commands within calls of the engine, such as scripts. Its zero value
-// is ready. Concurrency: one goroutine at a time.
+// is ready. Concurrency: not safe for concurrent use.
 type Caller struct {
 	batch engine.Batch
 	reply resp.Writer

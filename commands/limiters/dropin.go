@@ -6,12 +6,12 @@ import (
 	"limitsrv/engine"
 )
 
-// The limiter commands of other systems are token buckets here. A bucket earns one token
-// per emission interval, computed as in the original. Replies and errors are the
-// original's, except where the original overflows, crashes, allows too much, or returns a
-// wait after which the request is denied again.
+// The limiter commands of other systems are token buckets here. A bucket earns a token per
+// emission interval, computed as in the original. Replies and errors are the original's,
+// except where the original overflows, crashes, allows too much, or returns a wait that
+// does not prevent the next denial.
 
-// bucketOp is a Take of n from a bucket of limit tokens that earns one per interval ns.
+// bucketOp is a Take of n from a bucket of limit tokens that earns a token per interval ns.
 func bucketOp(key []byte, limit, interval, n int64) engine.Op {
 	return engine.Op{
 		Kind: engine.Take, Key: key, N: n,

@@ -14,7 +14,7 @@ import (
 // This file parses an argument into a value of the engine. An error names the argument, the allowed
 // values and the given value. It allocates for errors only.
 //
-// A whole number has Redis' form: 0, or digits that do not begin with 0; no plus, no space, no
+// A whole number has Redis' form: 0, or digits that do not start with 0; no plus, no space, no
 // "-0". A decimal number may add a point and at least one digit, and an exponent of one or two
 // digits, as in a client's 5.787e-05. A decimal number has at most 18 significant digits and at
 // most 18 decimals. Rounding never grants more: a duration is rounded up to whole nanoseconds, a
@@ -89,7 +89,7 @@ func ParseWhole(arg []byte) (int64, bool) {
 // dropped.
 type decimal struct {
 	digits   uint64 // below 10^18
-	decimals int    // 0 to 18; the last one is not 0
+	decimals int    // 0 to 18; the last digit is not 0
 	cut      bool
 }
 
@@ -127,8 +127,8 @@ func scanDecimal(arg []byte) (d decimal, rest []byte, ok bool) {
 	return d.scanExponent(arg[i:])
 }
 
-// scanExponent multiplies d by the power of ten at the start of arg, if there is one. It returns
-// the rest of arg. ok is false if the product has more than 18 digits before the point.
+// scanExponent multiplies d by the power of ten at the start of arg, if there is a power. It
+// returns the rest of arg. ok is false if the product has more than 18 digits before the point.
 func (d decimal) scanExponent(arg []byte) (product decimal, rest []byte, ok bool) {
 	if len(arg) == 0 || arg[0]|0x20 != 'e' {
 		return d, arg, true
@@ -313,7 +313,7 @@ func parseRate(arg []byte) (count, period int64, err error) {
 	return count, period, nil
 }
 
-// perDuration returns count tokens per duration; a unit without a number is one of it.
+// perDuration returns count tokens per duration; a unit without a number is 1 of it.
 func perDuration(count int64, arg []byte) (int64, int64, bool) {
 	period := int64(unit(arg))
 	if period == 0 {
@@ -332,8 +332,8 @@ func perDuration(count int64, arg []byte) (int64, int64, bool) {
 // rateDecimals is the number of decimals of a rate per second that are held exactly.
 const rateDecimals = 9
 
-// perSecond returns d tokens per second. A rate with more than rateDecimals is rounded
-// down to the greater of two rates: the one truncated to rateDecimals, and that from
+// perSecond returns d tokens per second. A rate with more than rateDecimals is rounded down
+// to the greater of two rates: the rate truncated to rateDecimals, and the rate from
 // wholePerPeriod.
 func perSecond(d decimal) (int64, int64, bool) {
 	whole := d.digits / pow10[d.decimals]
@@ -365,10 +365,10 @@ func faster(count, period, otherCount, otherPeriod int64) bool {
 	return high > otherHigh || high == otherHigh && low > otherLow
 }
 
-// wholePerPeriod returns d tokens per second, rounded down to a whole number of tokens
-// per period. The tokens are `above`, the next whole number above d; the period is the
-// time, at least one second, in which d earns them, rounded up to a nanosecond. A rate
-// below one a second is one token per period.
+// wholePerPeriod returns d tokens per second, rounded down to a whole number of tokens per
+// period. The tokens are `above`, the next whole number above d; the period is the time, at
+// least a second, that d needs to earn them, rounded up to a nanosecond. A rate below 1 a
+// second is a token per period.
 func wholePerPeriod(d decimal, above uint64) (int64, int64, bool) {
 	high, low := bits.Mul64(above*1e9, pow10[d.decimals])
 	if high >= d.digits {

@@ -77,7 +77,7 @@ func modelDuration(arg string) (int64, bool) {
 	return nanos, nanos >= engine.MinPeriod && nanos <= engine.MaxPeriod
 }
 
-// modelRate returns the rate held for arg, and the exact one, in tokens per ns.
+// modelRate returns the rate held for arg, and the exact rate, in tokens per ns.
 func modelRate(arg string) (held, asked *big.Rat, ok bool) {
 	if number, per, found := strings.Cut(arg, "/"); found {
 		exact, _, _, ok := modelNumber(number)

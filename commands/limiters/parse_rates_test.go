@@ -10,9 +10,9 @@ import (
 	"limitsrv/engine"
 )
 
-// TestRatesOfNineDecimals parses rates of up to nine decimals over the whole range, from
-// one in ten years to a billion a second: each is held exactly, or rejected if it is out
-// of range.
+// TestRatesOfNineDecimals parses rates of up to nine decimals over the whole range, from 1
+// in ten years to a billion a second: each is held exactly, or rejected if it is out of
+// range.
 func TestRatesOfNineDecimals(t *testing.T) {
 	slowest := new(big.Rat).SetFrac64(1e9, engine.MaxPeriod)
 	rapid.Check(t, func(t *rapid.T) {

@@ -13,7 +13,7 @@ import (
 
 // The commands that take permits, and RL.PEEK.
 
-// takeCommands returns the commands that take permits: one for each algorithm with
+// takeCommands returns the commands that take permits: a command for each algorithm with
 // permits that are numbers.
 func takeCommands() (all []spec.Command) {
 	for alg := range engine.Algs() {
@@ -173,7 +173,7 @@ func Failed(ds []engine.Decision) error {
 	return nil
 }
 
-// wrongType is the error for ops of which one is on a key of another algorithm.
+// wrongType is the error for ops with a key of another algorithm.
 func wrongType(ds []engine.Decision) error {
 	text := "Operation against a key holding the wrong kind of value"
 	for i := range ds {
@@ -195,7 +195,7 @@ func wrongType(ds []engine.Decision) error {
 	return resp.NewError("WRONGTYPE", text)
 }
 
-// replyDecision answers one op with the five integers of a decision.
+// replyDecision answers an op with the five integers of a decision.
 func replyDecision(w *resp.Writer, ops []engine.Op, ds []engine.Decision) {
 	if !replyFailed(w, ops, ds) {
 		correct(&ops[0], &ds[0])

@@ -7,7 +7,7 @@ import (
 	"limitsrv/engine/answer"
 )
 
-// longAnswer is the number of bytes from which on an answer gets room before it is written.
+// longAnswer is a number of bytes. A longer answer gets room before it is written.
 const longAnswer = 64 << 10
 
 // Answer writes an answer in neutral form. Requires: it is answer.Valid. No allocation,

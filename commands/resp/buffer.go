@@ -2,7 +2,7 @@ package resp
 
 import "slices"
 
-// Borrow lends the reader an input buffer of p, unless it has one, and room for
+// Borrow lends the reader an input buffer of p, unless it has a buffer, and room for
 // arguments.
 func (r *Reader) Borrow(p *Pool) {
 	if r.buf == nil {
@@ -146,5 +146,5 @@ func (r *Reader) HasInput() bool { return r.pos < len(r.buf) }
 // Held returns the number of bytes received and not yet executed.
 func (r *Reader) Held() int { return len(r.buf) + len(r.tail) }
 
-// Room returns the number of free bytes behind the held ones.
+// Room returns the number of free bytes after the held bytes.
 func (r *Reader) Room() int { return cap(r.buf) - len(r.buf) + cap(r.tail) - len(r.tail) }

@@ -23,8 +23,8 @@ func (e *Error) Error() string {
 
 var errInternal = &Error{"ERR", "internal error"}
 
-// A coded error comes from a package that does not import this one, for example persist. Its
-// Code is used as the Code, its text as the Text.
+// A coded error comes from a package that does not import this package, for example persist.
+// Its Code is used as the Code, its text as the Text.
 type coded interface {
 	error
 	Code() string

@@ -7,10 +7,10 @@ import "bytes"
 var httpMethods = [...]string{"GET", "PUT", "HEAD", "PATCH", "TRACE", "DELETE", "OPTIONS", "CONNECT"}
 
 // isHTTP reports whether an inline command is a line of HTTP: its first word is POST or
-// begins with Host:, as in Redis (securityWarningCommand); or it has three words or more
-// and the last begins with HTTP/, with any method, because fetch sends any token as one;
-// or it is a method followed by a path or a URL. Letter case does not matter. The line is
-// as received, before quotes are undone.
+// starts with Host:, as in Redis (securityWarningCommand); or it has three words or more
+// and the last starts with HTTP/, with any method, because fetch sends any token as a
+// method; or it is a method followed by a path or a URL. Letter case does not matter. The
+// line is as received, before quotes are undone.
 func isHTTP(line []byte) bool {
 	first, rest := cutWord(line)
 	if isHTTPWord(first) || hasPrefixFold(first, "Host:") {

@@ -4,8 +4,8 @@ package resp
 // span of each within the line to words. Quotes and escapes are undone in place. It
 // returns false if a quote is not closed or is followed by something other than a blank.
 //
-// The rules are those of Redis' sdssplitargs: "..." accepts \n \r \t \b \a \xHH, and any
-// other escaped byte is itself; '...' accepts \' only; a quote may open inside a word.
+// The rules are the rules of Redis' sdssplitargs: "..." accepts \n \r \t \b \a \xHH, and
+// any other escaped byte is itself; '...' accepts \' only; a quote may open inside a word.
 // More kinds of blanks are skipped between words than end a word.
 func splitWords(line []byte, words []span, maxWords int) (found []span, ok bool) {
 	words = words[:0]
@@ -25,9 +25,8 @@ func splitWords(line []byte, words []span, maxWords int) (found []span, ok bool)
 	return words, true
 }
 
-// splitWord unquotes the word that begins at i. It returns the word's span and the
-// position at which the line continues. The unquoted word is never longer than the quoted
-// one.
+// splitWord unquotes the word that begins at i. It returns the word's span and the position
+// where the line continues. The unquoted word is never longer than the quoted word.
 func splitWord(line []byte, i int) (w span, next int, ok bool) {
 	out := i
 	w.from = int32(i)

@@ -1,6 +1,6 @@
 package resp
 
-// Limits bound the commands of one connection. A command that exceeds one is a protocol
+// Limits bound the commands of a connection. A command that exceeds a limit is a protocol
 // error.
 type Limits struct {
 	Args        int // arguments of a command, its name included

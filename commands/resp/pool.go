@@ -2,8 +2,8 @@ package resp
 
 import "unsafe"
 
-// A Pool lends input buffers and room for arguments to one reader after the other, so that
-// an idle connection holds next to nothing. Concurrency: one goroutine at a time.
+// A Pool lends input buffers and room for arguments to each reader in turn, so that an idle
+// connection holds next to nothing. Concurrency: not safe for concurrent use.
 type Pool struct {
 	in   chunkPool[byte]
 	args chunkPool[[]byte]
@@ -28,9 +28,9 @@ func (p *Pool) Discard() {
 	p.args.discard()
 }
 
-// A chunkPool lends the free end of a chunk of memory to one borrower at a time. A
-// borrower with a batch in flight retains its part, and the next one gets the rest of
-// the chunk.
+// A chunkPool lends the free end of a chunk of memory to one borrower at a time. A borrower
+// with a batch in flight retains its part, and the next borrower gets the rest of the
+// chunk.
 type chunkPool[T any] struct {
 	size, maxSize int // of a chunk: now, and at most when borrowers need more
 	chunk         *chunk[T]
@@ -67,8 +67,8 @@ func (l *chunkPool[T]) newChunk() *chunk[T] {
 	return &chunk[T]{all: all, free: all}
 }
 
-// outgrown reports whether the borrower has reallocated its memory. The pool then drops
-// the chunk, and makes the next one large enough for such a borrower.
+// outgrown reports whether the borrower has reallocated its memory. The pool then drops the
+// chunk, and makes the next chunk large enough for such a borrower.
 func (l *chunkPool[T]) outgrown(mem []T) bool {
 	if unsafe.SliceData(mem) == unsafe.SliceData(l.chunk.free) {
 		return false

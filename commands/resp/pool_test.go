@@ -15,8 +15,8 @@ type retainedPart struct {
 	from      *chunk[byte]
 }
 
-// Retained memory keeps its content while others borrow and release, and only as many
-// chunks are allocated as needed.
+// Retained memory keeps its content while other borrowers borrow and release, and only as
+// many chunks are allocated as needed.
 func TestChunkPool(t *testing.T) {
 	seed := testwait.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Replies to bytes that are not a command: Redis 7.0's texts (networking.c), and our own
-// if Redis has none.
+// Replies to bytes that are not a command: Redis 7.0's texts (networking.c), and our own if
+// Redis has no text.
 const (
 	badArgCount     = "Protocol error: invalid multibulk length"
 	badArgLength    = "Protocol error: invalid bulk length"
@@ -37,8 +37,8 @@ const tlsRecordPrefix = "\x16\x03"
 const (
 	firstTailBytes = 128     // the first tail of a reader that waits without a borrowed buffer
 	tailBytes      = 512     // kept for good: the first bytes of a command cut off by a read
-	ownBytes       = 4 << 10 // the first buffer of a reader that borrows none, kept for good
-	ownArgs        = 512     // kept for good by a reader that borrows none
+	ownBytes       = 4 << 10 // the first buffer of a reader that borrows no buffer, kept for good
+	ownArgs        = 512     // kept for good by a reader that borrows no arguments
 	keptSpans      = 64      // kept for good
 )
 
@@ -58,17 +58,17 @@ type span struct{ from, to int32 }
 // reader that borrows its memory is between Borrow and Release meanwhile, and needs no
 // Compact. The results of Next are valid until DiscardArgs.
 //
-// Concurrency: one goroutine at a time.
+// Concurrency: not safe for concurrent use.
 type Reader struct {
 	buf     []byte
 	start   int      // start of the command being read
 	pos     int      // all bytes before it are parsed
-	scan    int      // if behind pos: no line end is between pos and here
+	scan    int      // if greater than pos: no line end is between pos and here
 	missing int      // arguments of the command still to come
 	length  int      // length of the argument being read; -1: not read yet
 	spans   []span   // arguments of the command so far
 	args    [][]byte // arguments of all commands since the last DiscardArgs
-	problem string   // protocol error after which no command is found
+	problem string   // protocol error; no command is found after it
 
 	lent bool   // buf belongs to a Pool
 	tail []byte // the rest of a lent buffer, at most tailBytes
@@ -77,7 +77,7 @@ type Reader struct {
 	retainedArgs *chunk[[]byte]
 }
 
-// Next returns the next complete command of the buffer, nil if none is complete, or a
+// Next returns the next complete command of the buffer, nil if no command is complete, or a
 // protocol error. After an error it returns that error for good. lim must be the same for
 // all calls. No allocation in steady state.
 func (r *Reader) Next(lim *Limits, unauthenticated bool) (args [][]byte, problem string) {
@@ -140,7 +140,7 @@ func (r *Reader) whole(lim *Limits, unauthenticated bool) [][]byte {
 	return all[first:len(all):len(all)]
 }
 
-// named returns the arguments of a command. It fails, and returns none, if the name is a word
+// named returns the arguments of a command. It fails, and returns nil, if the name is a word
 // of HTTP.
 func (r *Reader) named(args [][]byte) [][]byte {
 	if isHTTPWord(args[0]) {
@@ -221,9 +221,8 @@ func (r *Reader) number(lim *Limits, tooLong string) (n int, ok, complete bool) 
 	return n, ok, true
 }
 
-// shortNumber reads a number of one or two digits, the usual case, and returns the size
-// of the line after the mark; 0 for any other line. It saves half the time of a usual
-// command.
+// shortNumber reads a number of one or two digits, the usual case, and returns the size of
+// the line after the mark; 0 for any other line. It saves half the time of a usual command.
 func shortNumber(s []byte) (n, size int) {
 	if len(s) < 4 {
 		return 0, 0
@@ -238,7 +237,7 @@ func shortNumber(s []byte) (n, size int) {
 	return 0, 0
 }
 
-// inline returns the words of the line at pos and advances past it. It returns none if
+// inline returns the words of the line at pos and advances past it. It returns no words if
 // the line is empty, invalid, or incomplete; pos moves except in the last case.
 func (r *Reader) inline(lim *Limits) [][]byte {
 	if bytes.HasPrefix(r.buf[r.pos:], []byte(tlsRecordPrefix)) {
@@ -291,7 +290,7 @@ func (r *Reader) take() [][]byte {
 	return r.named(r.args[first:len(r.args):len(r.args)])
 }
 
-// Problem returns the protocol error after which no command is found, or "".
+// Problem returns the protocol error, or "". No command is found after it.
 func (r *Reader) Problem() string { return r.problem }
 
 // fail stops the reader for good.

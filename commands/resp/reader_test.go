@@ -12,7 +12,7 @@ import (
 	"limitsrv/internal/testing/testwait"
 )
 
-// A bufferMode is one of the ways in which a transport manages a reader's memory.
+// A bufferMode is a transport's way to manage a reader's memory.
 type bufferMode struct {
 	name   string
 	before func(*Reader)

@@ -11,7 +11,7 @@ import (
 // A Writer appends RESP2 or RESP3 to a buffer. Its zero value writes RESP2. A head (Array,
 // Map, Set, Push) must be followed by the number of replies that it announced.
 //
-// Concurrency: one goroutine at a time.
+// Concurrency: not safe for concurrent use.
 type Writer struct {
 	Buf    []byte
 	Proto3 bool // RESP3

@@ -6,8 +6,8 @@ import (
 	"limitsrv/engine"
 )
 
-// A Family has the calls of a range of numbers. Its methods are as those of [engine.Commands] and
-// [engine.Describer].
+// A Family has the calls of a range of numbers. Its methods are as the methods of
+// [engine.Commands] and [engine.Describer].
 type Family interface {
 	// Check sets ReadOnly, Timed and Draws of a call from outside, or returns an error.
 	Check(c *engine.Call) error
@@ -16,7 +16,7 @@ type Family interface {
 	Describe(c *engine.Call) (name string, script []byte)
 }
 
-// FamilyBits is the number of low bits in which the numbers of a family differ.
+// FamilyBits is the number of low bits that differ between the numbers of a family.
 const FamilyBits = 12
 
 // Calls are the families by the high bits of their numbers; nil: the numbers are not in use. Logs

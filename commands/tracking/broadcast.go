@@ -9,7 +9,7 @@ import (
 // severalOrigins is the origin of a key that more than one client has changed.
 const severalOrigins = -1
 
-// broadcast sends each client with prefixes the keys that have changed: one message for each client
+// broadcast sends each client with prefixes the keys that have changed: a message for each client
 // and prefix.
 func (t *Table) broadcast(changes []engine.Change) {
 	for prefix, clients := range t.prefixes {

@@ -16,7 +16,7 @@
 //     later is decided after that change.
 //   - The caller of Register delivers messages after the answer of the read. So a client drops a
 //     value that was outdated on arrival.
-//   - An unnecessary message is harmless. In doubt the table sends one: if it has no space for a
-//     key, if the node gets another state, or if the leader is lost.
+//   - An unnecessary message is harmless. In doubt the table sends a message: if it has no space
+//     for a key, if the node gets another state, or if the leader is lost.
 //   - Memory is bounded, see Table.SetMax and maxBytes.
 package tracking

@@ -77,7 +77,7 @@ func (t *Table) noteExpiries(u *unknown, now engine.Instant, ds []engine.Decisio
 	return some
 }
 
-// An expiry is the time at which the key of an entry expires. The entry may be removed earlier.
+// An expiry is the time when the key of an entry expires. The entry may be removed earlier.
 type expiry struct {
 	at    engine.Instant
 	entry *entry
@@ -86,8 +86,8 @@ type expiry struct {
 // A dueList is a heap of expiries; the earliest is first.
 type dueList []expiry
 
-// leastDue is the length from which a full list drops the expiries of removed entries before it
-// grows.
+// leastDue is the least length of a full list that drops the expiries of removed entries before
+// it grows.
 const leastDue = 1024
 
 // add adds an expiry. A full list first drops the expiries of removed entries, and then grows only

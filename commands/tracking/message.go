@@ -2,7 +2,7 @@ package tracking
 
 import "limitsrv/commands/resp"
 
-// Channel is the channel on which RESP2 clients receive redirected messages, as in Redis.
+// Channel is the channel that RESP2 clients receive redirected messages on, as in Redis.
 const Channel = "__redis__:invalidate"
 
 // invalidate returns the message that keys have changed.

@@ -52,7 +52,7 @@ type entry struct {
 	key    string
 	first  *Client // the first reader; nil: no reader
 	more   map[*Client]struct{}
-	looked uint16 // a bit for each database in which the expiry is known
+	looked uint16 // a bit for each database with a known expiry
 	// broadcast is set if clients with prefixes must get the expiry. expires is set if an expiry
 	// is known.
 	broadcast, expires bool
@@ -244,7 +244,7 @@ func (t *Table) changed(changes []engine.Change) (fresh *unknown) {
 	return fresh
 }
 
-// invalidateAll removes all keys and sends all clients that track one message.
+// invalidateAll removes all keys and sends all clients that track the same message.
 func (t *Table) invalidateAll() {
 	t.clear()
 	m := invalidateAll()

@@ -57,7 +57,8 @@ func newReader(id int64) *reader {
 	return r
 }
 
-// take returns the keys of the messages, joined by + within one, and forgets the messages.
+// take returns the keys of the messages, joined by + within a message, and forgets the
+// messages.
 func (r *reader) take() string {
 	var all []string
 	for _, m := range r.got {
@@ -211,8 +212,8 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// TestSecondReaderLooks: a reader that comes while another one looks for the expiry looks itself, because
-// the key may have expired when the first one looks.
+// TestSecondReaderLooks: a reader that comes while another reader looks for the expiry looks itself,
+// because the key may have expired when the first reader looks.
 func TestSecondReaderLooks(t *testing.T) {
 	w, a, b := newWorld(), newReader(1), newReader(2)
 	w.On(a.Client, Mode{}, nil)

@@ -10,8 +10,8 @@ import (
 // Unlimited is the maximum of a command that takes any number of arguments.
 const Unlimited = 1 << 30
 
-// An Arg is one argument of a command, in the terms of COMMAND DOCS: a word, a token
-// without a word, a choice (OneOf) or a sequence (Block) of args.
+// An Arg is an argument of a command, in the terms of COMMAND DOCS: a word, a token without
+// a word, a choice (OneOf) or a sequence (Block) of args.
 type Arg struct {
 	Kind     Kind
 	Name     string // of a word or token, in lower case
@@ -109,8 +109,8 @@ func wordArg(w string) Arg {
 	return Arg{Kind: Word, Name: w}
 }
 
-// joinTokens merges a token with the args that follow it: with all of them if the
-// sequence begins with the token, otherwise with the next one.
+// joinTokens merges a token with the args that follow it: with all of them if the sequence
+// begins with the token, otherwise with the next arg.
 func joinTokens(args []Arg) []Arg {
 	if len(args) > 2 && args[0].Kind == PureToken && !args[1].Optional {
 		rest := sequence(joinTokens(args[1:]))
@@ -142,7 +142,7 @@ func appendOptional(args, inner []Arg, again bool) []Arg {
 	return append(args, a)
 }
 
-// one makes one arg of a sequence.
+// one makes a single arg of a sequence.
 func one(args []Arg) Arg {
 	if len(args) == 1 {
 		return args[0]

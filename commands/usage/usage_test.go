@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// show formats args on one line: (a b) a block, a/b a choice, ? optional, + repeated.
+// show formats args on a line: (a b) a block, a/b a choice, ? optional, + repeated.
 func show(args []Arg) string {
 	var all []string
 	for _, a := range args {

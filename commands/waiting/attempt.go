@@ -12,10 +12,10 @@ import (
 // An attempt is a batch of calls that take elements for clients, or give some back.
 type attempt struct {
 	batch engine.Batch
-	tries []try // one for each call
+	tries []try // a try for each call
 }
 
-// A try is one call of an attempt.
+// A try is a call of an attempt.
 type try struct {
 	w *Client // nil: the call gives an element back
 	// line is the line of the key; nil: the call is for all keys of w.
@@ -106,10 +106,10 @@ func (ls *Lines) settleTry(next, a *attempt, i int, err error) (over *Client) {
 	return over
 }
 
-// deliver ends a waiter with an element that a call has taken: the one that made it. If that
-// is gone, or has tried all its keys while others wait for this one for longer, then the
-// first in line ends, and it goes on. Without any the element goes back to its list. Requires:
-// mu is held.
+// deliver ends a waiter with an element that a call has taken: the waiter that made the call.
+// If that waiter is gone, or has tried all its keys while other waiters have waited for this
+// key for longer, then the first in line ends, and the caller's waiter goes on. Without a
+// waiter the element goes back to its list. Requires: mu is held.
 func (ls *Lines) deliver(next *attempt, t *try, key, element, reply []byte) (over *Client) {
 	over = t.w
 	if t.w.gone || t.line == nil {

@@ -23,8 +23,8 @@ type Config struct {
 	Log   *slog.Logger
 }
 
-// Lines are the clients of this node that wait, in a line for each key, in the order in which
-// they came. Concurrency: any goroutine may call its methods. No lock is held while a batch is
+// Lines are the clients of this node that wait, in a line for each key, in the order of their
+// arrival. Concurrency: any goroutine may call its methods. No lock is held while a batch is
 // executed or a client is woken.
 type Lines struct {
 	c     Config
@@ -44,14 +44,15 @@ type line struct {
 	grown   uint64    // number of the last growth of its list
 }
 
-// A Command takes an element off the list of the first key that has one.
+// A Command takes an element off the list of the first key that has an element.
 type Command struct {
-	// Timeout reads the timeout of a line of words, 0 for none, or returns an *resp.Error.
+	// Timeout reads the timeout of a line of words, 0 for no timeout, or returns an
+	// *resp.Error.
 	Timeout func(words [][]byte) (time.Duration, error)
-	// Take appends one call for a line of words, its name, keys and a timeout: the answer is a
+	// Take appends a call for a line of words, its name, keys and a timeout: the answer is a
 	// key and an element, or the nil of an array.
 	Take func(b *engine.Batch, words [][]byte) error
-	// Return appends one call that gives an element back to the list of a key.
+	// Return appends a call that gives an element back to the list of a key.
 	Return func(b *engine.Batch, key, element []byte)
 }
 
@@ -60,7 +61,7 @@ type Client struct {
 	Command *Command
 	DB      uint8
 	Words   [][]byte // the line of words; they must stay unchanged
-	Keys    [][]byte // those of Words
+	Keys    [][]byte // the keys of Words
 	Wake    func()   // is called from any goroutine when it is over; it must not block
 
 	timer  *time.Timer
@@ -81,7 +82,7 @@ type Client struct {
 type place struct {
 	line  *line
 	at    *list.Element
-	tried uint64 // growths of the list up to this one are tried
+	tried uint64 // growths of the list up to this growth are tried
 }
 
 // An end of the wait without an element: with an error, or with nil.
@@ -93,13 +94,13 @@ func New(c Config) *Lines { return &Lines{c: c} }
 // Waiting returns the number of clients that wait.
 func (ls *Lines) Waiting() int64 { return ls.count.Load() }
 
-// retryAfter is the time after which a line is tried again if a call for it was not decided.
+// retryAfter is the time until a line is tried again if a call for it was not decided.
 const retryAfter = 100 * time.Millisecond
 
 // slack is added to timeouts. Redis ends a wait at its next tick, up to 100 ms late, and a
 // client that measures in whole milliseconds takes an end exactly at the timeout for an
 // element. Without slack 4 of 6 runs of self-limiters 0.4 allowed too many requests, with it
-// none of 8.
+// 0 of 8.
 const slack = 10 * time.Millisecond
 
 // Join makes w wait for its keys, up to a timeout, 0 for ever, and begins its first attempt.
@@ -223,9 +224,9 @@ func (ls *Lines) EndAll() {
 	}
 }
 
-// Grew begins attempts for lists that have grown, see engine.Notices.HandleGrowth: for one list
-// after the other, so that a client which found the first one empty again is the first for
-// the next.
+// Grew begins attempts for lists that have grown, see engine.Notices.HandleGrowth: for the
+// lists in order, so that a client that found the first list empty again is the first for the
+// next.
 func (ls *Lines) Grew(lists []engine.Growth) {
 	if lists == nil {
 		lists = ls.all()
@@ -253,8 +254,8 @@ func (ls *Lines) all() (lists []engine.Growth) {
 	return lists
 }
 
-// serve adds to a the attempts of the first n clients of a line that have none in flight.
-// Requires: mu is held.
+// serve adds to a the attempts of the first n clients of a line without an attempt in
+// flight. Requires: mu is held.
 func (ls *Lines) serve(a *attempt, l *line, n int) {
 	ls.growths++
 	l.grown = ls.growths
@@ -268,7 +269,8 @@ func (ls *Lines) serve(a *attempt, l *line, n int) {
 }
 
 // try adds to a an attempt of w, if it is due: for all its keys, or for the first of its
-// lists that have grown since the last attempt. Requires: mu is held, and none is in flight.
+// lists that have grown since the last attempt. Requires: mu is held, and no attempt of w is
+// in flight.
 func (ls *Lines) try(a *attempt, w *Client) {
 	var next *place
 	for i := range w.places {
@@ -297,7 +299,7 @@ func (ls *Lines) tryAt(a *attempt, w *Client, p *place) {
 }
 
 // longest returns the client that is the first in a line of those that may take an element of
-// w's command: w itself, and others without an attempt in flight. It may return nil.
+// w's command: w itself, and clients without an attempt in flight. It may return nil.
 func (l *line) longest(w *Client) *Client {
 	for at := l.clients.Front(); at != nil; at = at.Next() {
 		if x := at.Value.(*Client); x == w || !x.attempting && x.Command == w.Command {

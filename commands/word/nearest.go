@@ -2,14 +2,14 @@ package word
 
 import "strings"
 
-// maxWordBytes bounds the mistyped words; longer ones have no suggestion.
+// maxWordBytes bounds the mistyped words; longer words have no suggestion.
 const maxWordBytes = 64
 
 // maxTypo is the largest edit distance between a mistyped word and a suggestion.
 const maxTypo = 3
 
-// Nearest returns the choice that a mistyped word most probably means, in any case;
-// empty: none is near enough.
+// Nearest returns the choice that a mistyped word most probably means, in any case; empty:
+// no choice is near enough.
 func Nearest(word string, choices []string) string {
 	if len(word) > maxWordBytes {
 		return ""

@@ -1,4 +1,4 @@
-// Package word compares the words of command lines, suggests the nearest one for a
+// Package word compares the words of command lines, suggests the nearest word for a
 // mistyped word, and quotes them in errors and in MONITOR. It imports nothing of ours.
 package word
 

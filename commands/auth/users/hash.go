@@ -13,8 +13,8 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// Bounds of a hash. They limit the cost of one check, so that a file can not take the
-// server down. memory is in KB; work is memory times passes.
+// Bounds of a hash. They limit the cost of a check, so that a file can not take the server
+// down. memory is in KB; work is memory times passes.
 const (
 	maxMemory  = 256 << 10
 	maxPasses  = 16

@@ -139,7 +139,7 @@ func (s *source) users(n *yaml.Node) (*Table, error) {
 	return t, nil
 }
 
-// user parses one user and checks that all required fields are there.
+// user parses a user and checks that all required fields are there.
 func (s *source) user(n *yaml.Node) (*User, error) {
 	values, err := s.mapping(n)
 	if err != nil {
@@ -175,7 +175,7 @@ func (s *source) user(n *yaml.Node) (*User, error) {
 	return u, nil
 }
 
-// field parses one field of a user.
+// field parses a field of a user.
 func (s *source) field(u *User, name string, line int, value *yaml.Node) (err error) {
 	switch name {
 	case "name":

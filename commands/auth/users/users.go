@@ -20,8 +20,8 @@ const (
 // Every is all groups.
 const Every Groups = 1<<len(GroupNames) - 1
 
-// GroupNames are the names of groups, by bit: those of limits, and the categories of Redis
-// with commands on values.
+// GroupNames are the names of groups, by bit: the groups for limits, and the categories of
+// Redis with commands on values.
 var GroupNames = [...]string{
 	"decide", "peek", "admin", "rules",
 	"read", "write", "keyspace", "string", "bitmap", "hash", "list", "set", "sortedset", "scripting", "pubsub",
@@ -35,15 +35,15 @@ func GroupOf(name string) Groups {
 	return 0
 }
 
-// A User is one user of the file. Immutable.
+// A User is a user of the file. Immutable.
 type User struct {
 	Name   string
 	Groups Groups
-	Keys   []string // patterns, at least one
+	Keys   []string // patterns, never empty
 	// Channels are patterns; nil if the users file sets no channels.
 	Channels []string
 	Enabled  bool
-	hashes   []hash // at least one
+	hashes   []hash // never empty
 	line     int
 }
 
@@ -64,7 +64,7 @@ func sameHash(a, b hash) bool { return a.text == b.text }
 // Hashes returns the number of passwords that the user may have.
 func (u *User) Hashes() int { return len(u.hashes) }
 
-// A Table holds the users of a file, at least one. Immutable.
+// A Table holds the users of a file, at least one user. Immutable.
 type Table struct {
 	Users  []*User // in the order of the file
 	named  map[string]*User

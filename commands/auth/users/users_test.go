@@ -194,7 +194,7 @@ func write(t *testing.T, path, text string) {
 }
 
 // Watch reports a file that is written in place, renamed over, replaced behind a symbolic
-// link, or removed; not one that is only touched.
+// link, or removed; not a file that is only touched.
 func TestWatch(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "users.yaml")

@@ -9,11 +9,11 @@ import (
 	"limitsrv/internal/files"
 )
 
-// Watch calls changed whenever the contents of the file at path differ from those with
-// which t was loaded, or from those at the last call of changed, until ctx ends. It reads
-// the file at each interval, so that it notices a file that was written in place, renamed
-// over, or replaced through a symbolic link. A read error counts as different contents,
-// so that it is reported once.
+// Watch calls changed whenever the contents of the file at path differ from the contents
+// that t was loaded from, or from the contents at the last call of changed, until ctx ends.
+// It reads the file at each interval, so that it notices a file that was written in place,
+// renamed over, or replaced through a symbolic link. A read error counts as different
+// contents, so that it is reported once.
 func Watch(ctx context.Context, path string, t *Table, interval time.Duration, changed func()) {
 	last := t.digest
 	beat.Every(ctx, interval, func() {
