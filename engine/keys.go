@@ -1,6 +1,6 @@
 package engine
 
-// SetCounting turns the totals of Stats on, starting at 0, or off: they then stay 0, for
+// SetCounting turns the totals of [Stats] on, starting at 0, or off: they then stay 0, for
 // example while a log is replayed. Cost: each shard is locked once.
 func (e *Engine) SetCounting(on bool) {
 	e.statsDisabled.Store(true)

@@ -17,10 +17,10 @@ import (
 // blockReaders is a pool of block readers for Load.
 var blockReaders = sync.Pool{New: func() any { return &blockReader{checked: values.New([16]byte{})} }}
 
-// Load adds all keys of a block of a Snapshot, and advances their shards to its time. It
+// Load adds all keys of a block of a [Snapshot], and advances their shards to its time. It
 // ignores the memory bound. The block may be of an engine with other Shards, and with
-// another Seed, except for its holders: they are found by their ids only in an engine
-// with the same Seed.
+// another Seed, except for its holders: they are found by their ids only in an engine with
+// the same Seed.
 //
 // The whole block is checked, for any bytes, and is added completely or not at all. The
 // exception is a key that the engine already has: then Load returns an error, and some keys

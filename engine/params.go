@@ -73,9 +73,9 @@ func (p *Params) Reduce() {
 	}
 }
 
-// Append appends the encoding of parameters: Alg and Calendar, a byte each; Limit, Count and
-// Period, as unsigned varints; and for PENALTY Growth. It is part of the formats of logs,
-// snapshots and links.
+// Append appends the encoding of parameters: Alg and Calendar, a byte each; Limit, Count
+// and Period, as unsigned varints; and for PENALTY Growth. It is part of the formats of
+// logs, snapshots and links.
 func (p *Params) Append(dst []byte) []byte {
 	dst = append(dst, byte(p.Alg), byte(p.Calendar))
 	dst = binary.AppendUvarint(dst, uint64(p.Limit))

@@ -6,7 +6,7 @@ package engine
 // overlap, and shards can be processed in parallel, and, with Ahead, while further batches are
 // decoded. Each of two queues takes a sixteenth of the memory that the engine has when the Replay
 // is made, 8 to 32 MB, and the last batch in it. Concurrency: only one goroutine may use it, and
-// no goroutine may use the Engine meanwhile.
+// no goroutine may use the [Engine] meanwhile.
 type Replay struct {
 	e        *Engine
 	parallel func(n int, each func(shard int))

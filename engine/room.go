@@ -16,7 +16,7 @@ type Bound struct {
 	Evict    bool  // whether keys are evicted at the bound; otherwise new keys are refused
 }
 
-// A Room is the effect of a Bound on the next batches.
+// A Room is the effect of a [Bound] on the next batches.
 type Room struct {
 	Full    bool // the batches must be Full and Tight
 	Victims []Op // evictions to apply before the batches

@@ -43,8 +43,8 @@ func (n *Snapshot) Close() {
 	}
 }
 
-// Freeze begins a Snapshot of all shards at the same moment, between two Applies. It panics if the
-// previous Snapshot has not been closed. Cost: each shard is locked once.
+// Freeze begins a [Snapshot] of all shards at the same moment, between two Applies. It panics if
+// the previous Snapshot has not been closed. Cost: each shard is locked once.
 func (e *Engine) Freeze() *Snapshot {
 	n := &Snapshot{engine: e, frozen: make([]frozen, len(e.shards))}
 	if !e.snapshot.CompareAndSwap(nil, n) {

@@ -11,7 +11,7 @@ type TopResult struct {
 
 // Top returns the count keys with the highest counts until now, or until the latest time that any shard has
 // seen. The Tag of a row is the database of the key. It covers decisions of this Engine since New, including
-// decisions of a Replay; counts are in no Snapshot and affect no decision.
+// decisions of a [Replay]; counts are in no [Snapshot] and affect no decision.
 //
 // Memory is bounded, so counts are estimates with known errors. With the default 16
 // shards, and n decisions (or denials) on the keys of a shard in the span, every key of

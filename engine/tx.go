@@ -56,8 +56,8 @@ type txState struct {
 	origin    int64
 }
 
-// An Entry is a key in a Tx, there or not. It is valid until the Tx ends, but an entry that
-// was not there stays so: after a Put use the entry that Put returns.
+// An Entry is a key in a [Tx], there or not. It is valid until the Tx ends, but an entry
+// that was not there stays so: after a Put use the entry that Put returns.
 type Entry struct {
 	place
 	shard *shard

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// WatchEvery is the period of a DiskWatch that is not idle.
+// WatchEvery is the period of a [DiskWatch] that is not idle.
 const WatchEvery = 50 * time.Millisecond
 
 // A DiskWatch stops its timer after idleAfter periods without a write.

@@ -30,8 +30,8 @@ type BlockSource interface {
 	Crowded() bool
 }
 
-// A BlockSink loads the blocks of a BlockSource: the blocks of a shard in order, different
-// shards at once. It must not keep the block. An engine.Engine is a BlockSink.
+// A BlockSink loads the blocks of a [BlockSource]: the blocks of a shard in order,
+// different shards at once. It must not keep the block. An engine.Engine is a BlockSink.
 type BlockSink interface {
 	Load(block []byte) error
 }

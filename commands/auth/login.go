@@ -79,7 +79,7 @@ type Logins struct {
 	working  int
 }
 
-// New makes the Logins of a server.
+// New makes the [Logins] of a server.
 func New(c Config) *Logins {
 	if c.Log == nil {
 		c.Log = slog.Default()

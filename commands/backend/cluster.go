@@ -84,7 +84,7 @@ const (
 	Transfer                   // transfers leadership to the node
 )
 
-// NoCluster is the Cluster of a stand-alone server.
+// NoCluster is the [Cluster] of a stand-alone server.
 type NoCluster struct{ singleNode }
 
 // Enabled returns false.
@@ -101,7 +101,7 @@ type Emulated struct {
 	ID string // of the node
 }
 
-// NewEmulated makes an Emulated with an id of its own.
+// NewEmulated makes an [Emulated] with an id of its own.
 func NewEmulated() Emulated { return Emulated{ID: NewID()} }
 
 // Enabled returns true.

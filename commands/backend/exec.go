@@ -2,7 +2,7 @@ package backend
 
 import "limitsrv/engine"
 
-// An Exec is the state of a node: it decides batches of ops. Only an Executor calls it.
+// An Exec is the state of a node: it decides batches of ops. Only an [Executor] calls it.
 //
 // Exec executes one batch, in order. It must call done exactly once, with every decision
 // in place or with the error of the whole batch: before Exec returns on one node, later
@@ -18,7 +18,7 @@ type Exec interface {
 	Commit()
 }
 
-// Local is the Exec of a single node that keeps its state in memory. It applies a batch
+// Local is the [Exec] of a single node that keeps its state in memory. It applies a batch
 // on the caller's goroutine at one clock reading.
 type Local struct {
 	Engine  *engine.Engine

@@ -9,7 +9,7 @@ import (
 )
 
 // An Executor executes the batches of the clients of a node. All commands use it, and nothing else
-// calls the Exec of the node's state.
+// calls the [Exec] of the node's state.
 //
 // Do and Await are complete: the batch begins, and needs no further call. An event loop, which
 // executes the batches of many connections, calls Gather for each batch, and Commit before it
@@ -29,8 +29,8 @@ type Executor struct {
 }
 
 // Gather executes a batch of an event loop, and calls done once, before it returns or later from
-// any goroutine. Until then the Exec owns the batch and the bytes that it points to. Requires: the
-// goroutine calls Commit before it waits or sends a decision.
+// any goroutine. Until then the [Exec] owns the batch and the bytes that it points to. Requires:
+// the goroutine calls Commit before it waits or sends a decision.
 func (x *Executor) Gather(batch *engine.Batch, done func(error)) {
 	if batch.Slow && (batch.Stale || x.Leads()) {
 		x.queue(batch, done)
@@ -54,7 +54,7 @@ func (x *Executor) Do(batch *engine.Batch, done func(error)) {
 }
 
 // Await executes a batch and returns its error. If ctx ends first, it returns the cause of the end,
-// and the Exec still owns the batch; c.Wait then waits again.
+// and the [Exec] still owns the batch; c.Wait then waits again.
 func (x *Executor) Await(ctx context.Context, c *Caller, batch *engine.Batch) error {
 	x.Do(batch, c.Answer)
 	return c.Wait(ctx)

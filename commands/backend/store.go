@@ -24,10 +24,10 @@ type Store interface {
 	Status() status.Store
 }
 
-// ErrSaving is the error of a Store for a snapshot while another is in progress.
+// ErrSaving is the error of a [Store] for a snapshot while another is in progress.
 var ErrSaving = resp.NewError("ERR", "Background save already in progress")
 
-// NoStore is the Store of a server that keeps its state in memory.
+// NoStore is the [Store] of a server that keeps its state in memory.
 type NoStore struct{}
 
 // ErrNoStore answers commands that need a Store.

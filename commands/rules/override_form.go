@@ -11,7 +11,7 @@ import (
 
 // Spell returns an override with its values in the canonical forms of its domain, and addresses as
 // the ranges that its rule counts. It returns an error for a range that its rule can't count. Cost
-// with a Rule: O(rules of the domain).
+// with a [Rule]: O(rules of the domain).
 func (s *Set) Spell(v Override) (Override, error) {
 	d := s.Domain(v.Domain)
 	rule := d.ruleOf(v.Rule)

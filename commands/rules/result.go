@@ -170,7 +170,7 @@ type span struct{ start, end int }
 // o may be nil. An error is a mistake of the request, with its allowed and given values;
 // the Result is then undefined.
 //
-// Concurrency: a Set and Overrides serve any number of Matches at once, a Result a single
+// Concurrency: a Set and [Overrides] serve any number of Matches at once, a Result a single
 // Match. Cost: O(entries + candidate rules), without allocation once the Result has grown.
 func (s *Set) Match(q *Request, o *Overrides, now engine.Instant, r *Result) error {
 	return s.match(q, o, now, r)

@@ -51,7 +51,7 @@ type Handler struct {
 	lastID   int64
 }
 
-// NewHandler makes a Handler of the commands of a Registry. Requires: Config.Exec, Engine
+// NewHandler makes a [Handler] of the commands of a Registry. Requires: Config.Exec, Engine
 // and Clock are set.
 func NewHandler(c Config, r *Registry) *Handler {
 	if c.Cluster == nil {

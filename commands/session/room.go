@@ -10,8 +10,8 @@ import (
 // that begins below the bound may exceed it by its own answers.
 const RoomBytes = 64 << 20
 
-// CrowdedBytes bounds, in bytes, the unread messages of a subscriber or monitor while the Room is
-// full.
+// CrowdedBytes bounds, in bytes, the unread messages of a subscriber or monitor while the [Room]
+// is full.
 const CrowdedBytes = 256 << 10
 
 // A Room counts the bytes of answers. Its zero value is empty. Concurrency: any goroutine may use

@@ -6,7 +6,7 @@ import (
 	"limitsrv/commands/resp"
 )
 
-// A Client is a connection that may track keys. The mutex of its Table guards it.
+// A Client is a connection that may track keys. The mutex of its [Table] guards it.
 type Client struct {
 	id       int64
 	send     func(resp.Message)

@@ -36,7 +36,7 @@ type Table struct {
 	due      dueList
 }
 
-// Options are the functions of the node that a Table calls.
+// Options are the functions of the node that a [Table] calls.
 type Options struct {
 	// Track adds to the number of clients that track, see engine.Notices.
 	Track func(clients int64)

@@ -12,7 +12,7 @@ import (
 	"limitsrv/engine"
 )
 
-// A Config has the parts that Lines use.
+// A Config has the parts that [Lines] use.
 type Config struct {
 	// Do executes a batch and calls done once, from any goroutine. Gather does so for an event
 	// loop, see backend.Executor. Neither blocks.

@@ -30,7 +30,7 @@ type listRow struct {
 // avgKeyBytes is the largest average key length that lets the full number of keys fit.
 const avgKeyBytes = 64
 
-// Scratch is working memory for Windows; its content is not kept between calls.
+// Scratch is working memory for [Windows]; its content is not kept between calls.
 type Scratch struct {
 	tracked, merged list
 	counts          []int64

@@ -34,8 +34,8 @@ type Query struct {
 	result Result
 }
 
-// NewQuery returns a Query for so many rows, over the window that ends at now. from is the
-// start of the window.
+// NewQuery returns a [Query] for so many rows, over the window that ends at now. from is
+// the start of the window.
 func NewQuery(window Window, now int64, rows int) (q *Query, from int64) {
 	length, intervals := int64(intervalNanos), int64(minuteIntervals)
 	if window == Hour {
@@ -54,7 +54,7 @@ func (q *Query) Read(p *Windows, scratch *Scratch) {
 	})
 }
 
-// Merge adds the counts of the last Read to the result. It does not use the Windows, so
+// Merge adds the counts of the last Read to the result. It does not use the [Windows], so
 // that their lock need not be held.
 func (q *Query) Merge() {
 	t, l := &q.result, &q.all

@@ -10,7 +10,7 @@ import (
 // Parse adds a part, written by Append, to the contents of h, which has the parts before
 // it, or is empty for the first. It returns the bytes after the part, and whether further
 // parts follow. Any bytes may be given. Change is not in the parts, and stays that in h.
-// After an error h is freed, and the Head returned is empty.
+// After an error h is freed, and the [Head] returned is empty.
 //
 // Cost: the memory used is at most proportional to the bytes of the parts.
 func (s *Store) Parse(h Head, part []byte) (head Head, rest []byte, more bool, err error) {

@@ -17,7 +17,7 @@ type Limiter[K comparable] struct {
 	last map[K]time.Time // time of the last line
 }
 
-// A Policy applies to a new key if a Limiter remembers as many keys as it may, all of
+// A Policy applies to a new key if a [Limiter] remembers as many keys as it may, all of
 // them logged within the interval.
 type Policy uint8
 

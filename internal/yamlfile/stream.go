@@ -36,8 +36,8 @@ type longList struct {
 	column, items  int
 }
 
-// NewStream makes a Stream of a text. The lists of the words long of the root mappings are
-// read by Items, if they are in block style.
+// NewStream makes a [Stream] of a text. The lists of the words long of the root mappings
+// are read by Items, if they are in block style.
 func NewStream(text []byte, long ...string) *Stream {
 	s := &Stream{long: long}
 	if s.failed = !s.isPlainText(text); !s.failed {

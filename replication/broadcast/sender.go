@@ -47,7 +47,7 @@ type Sender struct {
 // A Peer is another node: its id, and the address of its listener for links.
 type Peer struct{ Node, Address string }
 
-// New returns a Sender without peers. The caller must close it.
+// New returns a [Sender] without peers. The caller must close it.
 func New(o Options) *Sender {
 	s := &Sender{o: o, peers: make(map[Peer]*queue)}
 	s.stopped, s.stop = context.WithCancel(context.Background())

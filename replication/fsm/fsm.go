@@ -85,7 +85,7 @@ type Counts struct {
 	Installed           int64 // snapshots restored, including the snapshot at the start
 }
 
-// New returns an FSM without keys and members.
+// New returns an [FSM] without keys and members.
 func New(o Options) *FSM {
 	if o.Level == 0 {
 		o.Level = KnownLevel

@@ -29,20 +29,20 @@ type Group interface {
 }
 
 // NewProposal returns a proposal of a group with its stamp and its entry, which must not
-// change. done is called by the FSM's goroutine when the group is applied and counted; it
+// change. done is called by the [FSM]'s goroutine when the group is applied and counted; it
 // may reuse the group.
 func NewProposal(stamp engine.Instant, group Group, entry []byte, done func()) *Proposal {
 	return &Proposal{stamp: stamp, group: group, data: entry, applying: make(chan struct{}), applied: make(chan struct{}), done: done}
 }
 
-// Entry returns the bytes to put into the log: this memory, because the FSM recognizes the
-// proposal by it.
+// Entry returns the bytes to put into the log: this memory, because the [FSM] recognizes
+// the proposal by it.
 func (p *Proposal) Entry() []byte { return p.data }
 
-// Applying is closed when the FSM begins to apply the proposal.
+// Applying is closed when the [FSM] begins to apply the proposal.
 func (p *Proposal) Applying() <-chan struct{} { return p.applying }
 
-// Applied is closed when the FSM has applied the proposal.
+// Applied is closed when the [FSM] has applied the proposal.
 func (p *Proposal) Applied() <-chan struct{} { return p.applied }
 
 // owns reports whether data is the memory of this proposal's entry. Equal bytes elsewhere

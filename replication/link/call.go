@@ -48,7 +48,7 @@ type Caller struct {
 	replies *FrameReader
 }
 
-// NewCaller returns a Caller, which the caller must close.
+// NewCaller returns a [Caller], which the caller must close.
 func (l *Links) NewCaller() *Caller { return &Caller{links: l} }
 
 // Call is Links.Call over the kept link, if it leads to that address. If the kept link breaks, Call

@@ -43,7 +43,7 @@ type LogStoreOptions struct {
 	Stored func(took time.Duration)
 }
 
-// NewLogStore returns a LogStore that keeps its entries in store.
+// NewLogStore returns a [LogStore] that keeps its entries in store.
 func NewLogStore(store raft.LogStore, o LogStoreOptions) *LogStore {
 	return &LogStore{LogStore: store, o: o, recent: make(map[uint64]*raft.Log)}
 }
@@ -52,6 +52,7 @@ func NewLogStore(store raft.LogStore, o LogStoreOptions) *LogStore {
 // snapshot replaces it.
 func (l *LogStore) IsMonotonic() bool { return true }
 
+// GetLog implements [raft.LogStore].
 func (l *LogStore) GetLog(index uint64, to *raft.Log) error {
 	l.mu.RLock()
 	entry := l.recent[index]
@@ -70,8 +71,10 @@ func (l *LogStore) GetLog(index uint64, to *raft.Log) error {
 	return err
 }
 
+// StoreLog implements [raft.LogStore].
 func (l *LogStore) StoreLog(entry *raft.Log) error { return l.StoreLogs([]*raft.Log{entry}) }
 
+// StoreLogs implements [raft.LogStore].
 func (l *LogStore) StoreLogs(entries []*raft.Log) error {
 	began := l.o.Monotonic()
 	l.o.Writing.Start()
@@ -127,6 +130,7 @@ func (l *LogStore) clearRecent() {
 	l.oldest, l.next, l.bytes = 0, 0, 0
 }
 
+// DeleteRange implements [raft.LogStore].
 func (l *LogStore) DeleteRange(from, to uint64) error {
 	l.mu.Lock()
 	l.clearRecent()

@@ -21,8 +21,8 @@ type SnapshotStore struct {
 	raft    atomic.Pointer[raft.Raft] // nil until it runs: snapshots from a leader are rejected before
 }
 
-// NewSnapshotStore returns a SnapshotStore that keeps its snapshots in store. writing times
-// its writes.
+// NewSnapshotStore returns a [SnapshotStore] that keeps its snapshots in store. writing
+// times its writes.
 func NewSnapshotStore(store raft.SnapshotStore, writing *persist.Stopwatch) *SnapshotStore {
 	return &SnapshotStore{SnapshotStore: store, writing: writing}
 }
@@ -39,6 +39,7 @@ func (s *SnapshotStore) timed(write func() error) error {
 	return write()
 }
 
+// Create implements [raft.SnapshotStore].
 func (s *SnapshotStore) Create(version raft.SnapshotVersion, index, term uint64, servers raft.Configuration, at uint64, t raft.Transport) (sink raft.SnapshotSink, err error) {
 	err = s.timed(func() error {
 		sink, err = s.SnapshotStore.Create(version, index, term, servers, at, t)

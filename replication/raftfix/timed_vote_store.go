@@ -8,7 +8,7 @@ import (
 	"limitsrv/persist"
 )
 
-// A TimedVoteStore is a VoteStore that times its writes. Raft v1.7.3 panics if a write
+// A TimedVoteStore is a [VoteStore] that times its writes. Raft v1.7.3 panics if a write
 // fails. Here failed is called, which must end the process, and raft's goroutine ends,
 // because nothing that it does is valid from then on.
 type TimedVoteStore struct {
@@ -38,10 +38,12 @@ func (v *TimedVoteStore) timed(write func() error) error {
 	return nil
 }
 
+// Set implements [raft.StableStore].
 func (v *TimedVoteStore) Set(key, value []byte) error {
 	return v.timed(func() error { return v.VoteStore.Set(key, value) })
 }
 
+// SetUint64 implements [raft.StableStore].
 func (v *TimedVoteStore) SetUint64(key []byte, n uint64) error {
 	return v.timed(func() error { return v.VoteStore.SetUint64(key, n) })
 }

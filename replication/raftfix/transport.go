@@ -129,6 +129,7 @@ func (t *Transport) check(id raft.ServerID, target raft.ServerAddress) error {
 	return nil
 }
 
+// AppendEntries implements [raft.Transport].
 func (t *Transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, request *raft.AppendEntriesRequest, response *raft.AppendEntriesResponse) error {
 	if err := t.check(id, target); err != nil {
 		return err
@@ -186,6 +187,7 @@ func upTo(entries []*raft.Log, most int) []*raft.Log {
 	return entries
 }
 
+// InstallSnapshot implements [raft.Transport].
 func (t *Transport) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, request *raft.InstallSnapshotRequest, response *raft.InstallSnapshotResponse, data io.Reader) error {
 	if err := t.check(id, target); err != nil {
 		return err

@@ -29,7 +29,7 @@ type VoteStore struct {
 	term []byte // of a vote; its candidate is not set yet
 }
 
-// NewVoteStore returns a VoteStore that keeps its records in store.
+// NewVoteStore returns a [VoteStore] that keeps its records in store.
 func NewVoteStore(store raft.StableStore) *VoteStore { return &VoteStore{StableStore: store} }
 
 // Term returns the node's current term. If it is not set, it returns the error of the
@@ -43,6 +43,7 @@ func (v *VoteStore) SetTerm(term uint64) error { return v.SetUint64(keyCurrentTe
 // error of the store.
 func (v *VoteStore) Candidate() ([]byte, error) { return v.Get(keyVoteCand) }
 
+// SetUint64 implements [raft.StableStore].
 func (v *VoteStore) SetUint64(key []byte, n uint64) error {
 	if !bytes.Equal(key, keyVoteTerm) {
 		return v.StableStore.SetUint64(key, n)
@@ -51,6 +52,7 @@ func (v *VoteStore) SetUint64(key []byte, n uint64) error {
 	return nil
 }
 
+// Set implements [raft.StableStore].
 func (v *VoteStore) Set(key, value []byte) error {
 	if !bytes.Equal(key, keyVoteCand) {
 		return v.StableStore.Set(key, value)
@@ -61,6 +63,7 @@ func (v *VoteStore) Set(key, value []byte) error {
 	return v.StableStore.Set(keyVote, append(v.term, value...))
 }
 
+// Get implements [raft.StableStore].
 func (v *VoteStore) Get(key []byte) ([]byte, error) {
 	if !bytes.Equal(key, keyVoteCand) {
 		return v.StableStore.Get(key)
@@ -72,6 +75,7 @@ func (v *VoteStore) Get(key []byte) ([]byte, error) {
 	return vote[8:], nil
 }
 
+// GetUint64 implements [raft.StableStore].
 func (v *VoteStore) GetUint64(key []byte) (uint64, error) {
 	if !bytes.Equal(key, keyVoteTerm) {
 		return v.StableStore.GetUint64(key)

@@ -9,8 +9,8 @@ import (
 
 // A Check is the decision about a request on its way: from its limits to their ops, and from the
 // decisions on these to an answer. It is reused: the zero value is ready. It is small, because
-// each request of a pipeline has a Check; a Memory has the parts that vary in length. Concurrency:
-// not safe for concurrent use.
+// each request of a pipeline has a Check; a [Memory] has the parts that vary in length.
+// Concurrency: not safe for concurrent use.
 type Check struct {
 	memory *Memory     // of the last Share, or its own; nil: no memory yet
 	state  *live.State // of the last Append, until Release

@@ -43,7 +43,7 @@ type offer struct {
 // maxOffers bounds the texts that are kept compiled for their loads.
 const maxOffers = 2
 
-// New makes a Keeper of the rules of an engine. The function may return another engine
+// New makes a [Keeper] of the rules of an engine. The function may return another engine
 // after some time, with a later state of the same history.
 func New(of func() *engine.Engine, log *slog.Logger, o Options) *Keeper {
 	k := &Keeper{engine: of, log: log}

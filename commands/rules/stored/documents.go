@@ -197,7 +197,8 @@ func (ds Documents) Document(_ engine.Space, name string) *engine.Document {
 // Header returns the Header of the rules in use, zero if there are no rules.
 func (ds Documents) Header() (Header, error) { return header(ds) }
 
-// Text returns the text of the version that a Header describes, or false if not all of it is kept.
+// Text returns the text of the version that a [Header] describes, or false if not all of it is
+// kept.
 func (ds Documents) Text(h *Header) (string, bool) { return textOf(ds, h) }
 
 // Knows reports whether the rules have, or had, a text with a SHA-256.

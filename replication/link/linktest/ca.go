@@ -24,7 +24,7 @@ type CA struct {
 	key  *ecdsa.PrivateKey
 }
 
-// NewCA returns a CA with a new key.
+// NewCA returns a [CA] with a new key.
 func NewCA(t testing.TB) *CA {
 	t.Helper()
 	ca := &CA{key: newKey(t)}

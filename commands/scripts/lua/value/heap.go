@@ -83,8 +83,8 @@ func (h *Heap) Unbound() {
 	h.limit, h.left, h.Steps = math.MaxInt64, math.MaxInt64-used, math.MaxInt64
 }
 
-// Charge counts n bytes, and the steps for them. It panics with OutOfMemory or OutOfSteps
-// beyond a limit.
+// Charge counts n bytes, and the steps for them. It panics with [OutOfMemory] or
+// [OutOfSteps] beyond a limit.
 func (h *Heap) Charge(n int) {
 	if !h.charge(n) {
 		h.end()
