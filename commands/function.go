@@ -129,8 +129,8 @@ func (h *scriptHost) function(name []byte) *scripts.Function {
 	return scripts.FindFunction(h.engine().Documents(engine.Libraries), name)
 }
 
-// usesOfFunction returns the uses of the function that a line names. An unknown one is an
-// error, since it may become known until it runs.
+// usesOfFunction returns the uses of the function that a line names. An unknown function is
+// an error, since it may become known until it runs.
 func (h *scriptHost) usesOfFunction(args [][]byte) (spec.Uses, error) {
 	f := h.function(args[1])
 	if f == nil {

@@ -139,8 +139,8 @@ func (h *scriptHost) usesOfText(args [][]byte) (spec.Uses, error) {
 	return usesOf(h.compile(args[1]))
 }
 
-// usesOfHash returns the uses of the script that EVALSHA names. An unknown one is an error,
-// since it may become known until it runs.
+// usesOfHash returns the uses of the script that EVALSHA names. An unknown script is an
+// error, since it may become known until it runs.
 func (h *scriptHost) usesOfHash(args [][]byte) (spec.Uses, error) {
 	if source := h.named(args[1]); source != nil {
 		return usesOf(h.compiled(source))

@@ -5,7 +5,7 @@ import "limitsrv/internal/invariants"
 // An op loads its key into the cell of the shard, changes the cell, and stores it in the record.
 // Invariant: outside of an op each record is complete, and the contents of the cell have no meaning.
 
-// apply applies one op without a group, at now, to a key of this shard.
+// apply applies an op without a group, at now, to a key of this shard.
 func (s *shard) apply(now Instant, op *Op, h uint64, d *Decision) {
 	*d = Decision{}
 	if op.readOnly() {

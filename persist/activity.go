@@ -15,8 +15,8 @@ func (s signal) send() {
 	}
 }
 
-// activity tells a periodic goroutine whether there is work, so that it sets no timer
-// when idle. Concurrency: any goroutine may call mark; one calls seen and wait.
+// activity tells a periodic goroutine whether there is work, so that it sets no timer when
+// idle. Concurrency: any goroutine may call mark; a calls seen and wait.
 type activity struct {
 	marked  atomic.Bool // since the last call of seen
 	waiting atomic.Bool

@@ -103,7 +103,7 @@ type Store struct {
 	diskWatch    *DiskWatch
 	appending    *Stopwatch   // measures appends to the log
 	slowLogged   bool         // a slow sync has been logged; used by checkDisk alone
-	unsynced     atomic.Int64 // since when the log has unsynced entries, as Unix nanoseconds; 0: none
+	unsynced     atomic.Int64 // since when the log has unsynced entries, as Unix nanoseconds; 0: there are no such entries
 	maintainWake signal       // wakes maintain
 	saver        saver
 	loading      Loading

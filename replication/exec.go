@@ -38,7 +38,7 @@ func (n *Node) submit(w batch.Request) {
 }
 
 // permit returns an error if this node leads and its disk is nearly full, or if readable returns
-// one for the batch.
+// an error for the batch.
 func (n *Node) permit(b *engine.Batch) error {
 	if n.short.Load() && n.Leads() {
 		return errShort

@@ -105,7 +105,7 @@ type Options struct {
 	applied       func(index uint64, stamp engine.Instant, b *engine.Batch)
 	// maxHold is the time for which requests wait for a leader. 0: holdHalfTimeouts.
 	maxHold time.Duration
-	// lasting is the clock of leases, see lease.Clock. leaderLease is the time for which raft
+	// lasting is the clock of leases, see lease.Clock. leaderLease is the time that raft
 	// leads without a majority; 0: derived from ElectionTimeout.
 	lasting     func() time.Duration
 	leaderLease time.Duration
@@ -254,7 +254,7 @@ const (
 	NoQuorumLocal NoQuorum = "local"
 )
 
-// holdHalfTimeouts is the time for which requests wait for a leader, in half election
-// timeouts: an election takes up to two timeouts, plus the time to detect the loss and to
-// become leader.
+// holdHalfTimeouts is the longest wait of requests for a leader, in half election timeouts:
+// an election takes up to two timeouts, plus the time to detect the loss and to become
+// leader.
 const holdHalfTimeouts = 5

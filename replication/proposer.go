@@ -39,7 +39,7 @@ type proposing interface {
 	propose(*proposal) error
 }
 
-// A proposal is a group of requests that goes through the log as one entry. Either the FSM
+// A proposal is a group of requests that goes through the log as a single entry. Either the FSM
 // claims it or propose abandons it; that side answers the requests.
 type proposal struct {
 	*commit.Group[batch.Request]
@@ -49,7 +49,7 @@ type proposal struct {
 const (
 	// maxUnanswered bounds the proposals that were applied and not answered yet.
 	maxUnanswered = 4
-	// maxEntryBytes is the length of an entry at which another is begun. A single batch
+	// An entry of maxEntryBytes is complete, and the next entry is started. A single batch
 	// may be longer.
 	maxEntryBytes = 64 << 10
 )
@@ -137,9 +137,9 @@ func callLevel(f *fsm.FSM) uint8 {
 	return 0
 }
 
-// termFingerprint converts a fingerprint of the engine to the one shown to clients, and
-// back. Fingerprints of LOG and LEASE keys differ between nodes, so one that was read
-// under one leader must not match under the next.
+// termFingerprint converts a fingerprint of the engine to the fingerprint shown to clients,
+// and back. Fingerprints of LOG and LEASE keys differ between nodes, so a fingerprint that
+// was read under a leader must not match under the next leader.
 func termFingerprint(print int64, term uint64) int64 { return print ^ int64(term*0x9e3779b97f4a7c15) }
 
 // convertExpects converts the fingerprints in a batch's Expects between the clients' form

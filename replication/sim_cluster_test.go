@@ -105,7 +105,7 @@ type simProcess struct {
 	undecided sync.Map // batches answered without a majority, with the time without a leader
 }
 
-// leaderless returns the time since which the node knows no leader.
+// leaderless returns the time that the node has been without a leader.
 func (p *simProcess) leaderless() time.Duration { return p.node.batcher.Leaderless() }
 
 func newSimCluster(plan simPlan) *simCluster {

@@ -50,8 +50,8 @@ func rangeWords(r lineSource) (words []string) {
 }
 
 // sortedLine makes a command line of sorted sets, with options of ZADD in front of the
-// members, and bounds of the right kind. Ranges of members are only of keys in which all
-// scores are equal: others have no meaning.
+// members, and bounds of the right kind. Ranges of members are only of keys with equal
+// scores: ranges of other keys have no meaning.
 func (r lineSource) sortedLine(c *spec.Command, line [][]byte) [][]byte {
 	name := c.Name
 	if name == "ZADD" {

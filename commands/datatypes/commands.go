@@ -8,8 +8,8 @@ import (
 	"limitsrv/engine/answer"
 )
 
-// All returns the commands; the index of one is its number. Unused numbers have no Name. The
-// caller must not change it.
+// All returns the commands; the index of a command is its number. Unused numbers have no
+// Name. The caller must not change it.
 func All() []spec.Command { return table }
 
 // calls are the bodies of the commands, by number.

@@ -6,8 +6,8 @@ import (
 	"limitsrv/commands/spec"
 )
 
-// table lists the commands, in the order of help. To add one, add a file and a line. Those
-// that take permits follow from the table of algorithms.
+// table lists the commands, in the order of help. To add a command, add a file and a line.
+// The commands that take permits follow from the table of algorithms.
 var table = slices.Concat(takeCommands(), []spec.Command{
 	rlAcquire, rlRelease, rlAll, rlPeek, rlRefund, rlCharge,
 	clThrottle, rlThrottle, throttle, gcra,

@@ -8,11 +8,11 @@ const newest uint8 = spec.Level
 
 const namesLevel = 2
 
-// chargedLevel is the level of calls from which scripts pay for all work and memory before it is
-// spent, and compute the same results on all processors.
+// chargedLevel is the first level of calls that charges scripts for all work and memory before
+// it is spent, and that computes the same results on all processors.
 const chargedLevel = 2
 
-// blockingLevel is the level of calls from which scripts may call blocking commands.
+// blockingLevel is the first level of calls that lets scripts call blocking commands.
 const blockingLevel = 2
 
 // Names of the API table of scripts: redisTable is the name in Redis. valkeyTable is the name in

@@ -25,7 +25,7 @@ var machines = sync.Pool{New: func() any {
 	return m
 }}
 
-// hasNoSteps answers a run with a budget of 0 steps, for which not even the script may be compiled.
+// hasNoSteps answers a run with a budget of 0 steps. Not even the script may be compiled for it.
 func hasNoSteps(tx *engine.Tx, c *engine.Call) bool {
 	if steps := c.Args[stepsArg]; len(steps) != 1 || steps[0] != 0 || !prepaid(tx) {
 		return false

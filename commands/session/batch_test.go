@@ -14,7 +14,7 @@ import (
 	"limitsrv/engine"
 )
 
-// testCommands are those of newTestSession.
+// testCommands are the commands of newTestSession.
 var testCommands = []*spec.Command{
 	{
 		Name: "DEL", Args: "key",

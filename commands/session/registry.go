@@ -38,8 +38,8 @@ type Registry struct {
 }
 
 // NewRegistry makes the Registry of a table. It panics if a name is invalid or occurs
-// twice. advice returns a suffix for the error about an unknown command; empty: it has none
-// for that name.
+// twice. advice returns a suffix for the error about an unknown command; empty: it has no
+// suffix for that name.
 func NewRegistry(table []*spec.Command, advice func(name []byte) string) *Registry {
 	r := &Registry{byName: make(spec.Index[*Spec]), advice: advice}
 	for _, c := range table {

@@ -107,8 +107,8 @@ func (s *Session) isUnsettled(c *Spec, args [][]byte) bool {
 // count returns the number of keys. Requires: k is a result of Spec.positions.
 func count(k spec.Keys) int { return max(0, k.Last-k.First+k.Step) / k.Step }
 
-// meet reports whether two lines have a key in common. a are the positions in the line of, b in
-// others.
+// meet reports whether the line of has a key in common with a line in others. a are the
+// positions of keys in of, b in others.
 func meet(a spec.Keys, of [][]byte, b spec.Keys, others [][]byte) bool {
 	for i := a.First; i <= a.Last; i += a.Step {
 		for j := b.First; j <= b.Last; j += b.Step {

@@ -21,8 +21,8 @@ type Command struct {
 	Group      string
 	Flags      Flags
 	Keys       Keys
-	// Domain is the index of the argument that names a domain of rules, 0 for none. A user
-	// needs a key pattern that matches rules.KeyPrefix and the domain.
+	// Domain is the index of the argument that names a domain of rules, 0 if it names no
+	// domain. A user needs a key pattern that matches rules.KeyPrefix and the domain.
 	Domain int
 
 	// Channels is the position of the words that are channels, or channel patterns if Patterns is
@@ -87,7 +87,7 @@ func (*Container) Body() {}
 // Uses is how a script calls commands, as far as its text says so.
 type Uses struct {
 	Names    []string // of the commands that it calls
-	Constant bool     // it calls no others
+	Constant bool     // it calls no other commands
 	Declared bool     // their keys are keys of the line
 }
 

@@ -1,6 +1,6 @@
 package spec
 
-// Flags are the flags of COMMAND INFO, followed by internal ones.
+// Flags are the flags of COMMAND INFO, followed by internal flags.
 type Flags uint32
 
 const (

@@ -46,7 +46,7 @@ func (k *Keys) Span(args [][]byte) (first, end, step int) {
 	return k.span(args)
 }
 
-// span is Span for other keys than one in the first place.
+// span is Span for other keys than a single key in the first place.
 func (k *Keys) span(args [][]byte) (first, end, step int) {
 	switch {
 	case k.Count > 0:

@@ -147,7 +147,7 @@ func (b *Batcher) Run(ctx context.Context) {
 	}
 }
 
-// close refuses the waiting requests and all later ones.
+// close refuses the waiting requests and all later requests.
 func (b *Batcher) close() {
 	b.mu.Lock()
 	b.closed = true

@@ -81,7 +81,7 @@ func (p *process) waitReady(ctx context.Context, command string) error {
 	return fmt.Errorf("does not answer after %v: %w", startWait, err)
 }
 
-// killAll kills a child and the processes that it has forked, for example the one that
+// killAll kills a child and the processes that it has forked, for example the process that
 // writes a snapshot of Redis and would outlive it.
 func killAll(child *os.Process) error { return syscall.Kill(-child.Pid, syscall.SIGKILL) }
 

@@ -71,8 +71,8 @@ func (e *env) profileOne(ctx context.Context) (all []*profile.Profile, err error
 	return e.profileLoads(ctx, s, loads)
 }
 
-// profiledCommands returns the commands of loads, by algorithm: also plain ones, scripts, and
-// requests by rules, which are loaded.
+// profiledCommands returns the commands of loads, by algorithm: also plain commands, scripts,
+// and requests by rules. The rules are loaded.
 func (e *env) profiledCommands(s *side) (map[algorithm][]string, error) {
 	commands := map[algorithm][]string{byRules: checkCommand}
 	for _, a := range e.algorithms {
