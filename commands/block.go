@@ -15,8 +15,8 @@ import (
 
 var rlBlock = spec.Command{
 	Name: "RL.BLOCK", Args: "key duration",
-	Summary: "Denies all requests for a key for the duration, rounded up to whole seconds and to at least 2, or until RL.RESET ends the block: the RL commands that take tokens or leases, RL.ALL, CL.THROTTLE, THROTTLE and GCRA reply [0, limit, 0, wait_ms, reset_ms] " +
-		"or as they deny. The state of the key is forgotten. Another RL.BLOCK replaces the block.",
+	Summary: "Denies all requests for a key for the duration, or until RL.RESET ends the block. The duration is rounded up to whole seconds, and to at least 2 s. The RL commands that take tokens or leases, and RL.ALL, reply [0, limit, 0, wait_ms, reset_ms]; " +
+		"CL.THROTTLE, THROTTLE and GCRA reply as for a denial. The state of the key is forgotten. Another RL.BLOCK replaces the block.",
 	Complexity: "O(1)", Since: "0.2.0", Group: spec.LimiterGroup,
 	Flags: spec.Write | spec.DenyOOM | spec.Forgets | spec.NoScript, Keys: spec.OneKey,
 	Body: &spec.Ops{Parse: opBlock, Reply: limiters.ReplyBlock},

@@ -51,8 +51,8 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkGroup encodes and applies fifty batches of 16 ops over a million keys, as one
-// group and one by one.
+// BenchmarkGroup encodes and applies fifty batches of 16 ops over a million keys, as a group and
+// separately.
 func BenchmarkGroup(b *testing.B) {
 	for _, together := range []bool{false, true} {
 		b.Run(fmt.Sprintf("together=%v", together), func(b *testing.B) {

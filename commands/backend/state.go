@@ -6,8 +6,8 @@ import (
 	"limitsrv/internal/fatal"
 )
 
-// A State reads the keys outside of batches. The methods are those of engine.Engine, which has
-// their contracts.
+// A State reads the keys outside of batches. [engine.Engine] has these methods, and their
+// contracts.
 //
 // Concurrency: any number of goroutines may call its methods.
 type State interface {

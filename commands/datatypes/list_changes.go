@@ -39,7 +39,7 @@ func pushOnto(tx *engine.Tx, key []byte, entries [][]byte, at end, out []byte) [
 	return push(tx, key, entries, at, out)
 }
 
-// push adds entries at an end, one by one, and answers the length.
+// push adds each entry at an end, and answers the length.
 func push(tx *engine.Tx, key []byte, entries [][]byte, at end, out []byte) []byte {
 	l, e, ok := findList(tx, key)
 	if !ok {

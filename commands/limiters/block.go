@@ -46,7 +46,7 @@ func ReplyBlock(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 	}
 }
 
-// isBlock reports whether parameters are those of a block.
+// isBlock reports whether a box with these parameters is a block.
 func isBlock(p *engine.Params) bool {
 	return p.Alg == engine.Box && *p == blockParams(p.Penalty().Block+BlockEnd)
 }
@@ -83,7 +83,7 @@ func denyBlocked(ops []engine.Op, ds []engine.Decision) bool {
 	return true
 }
 
-// hideBlocks makes decisions on blocked keys those of any other algorithm.
+// hideBlocks makes decisions on blocked keys equal to decisions on any other penalty box.
 func hideBlocks(ds []engine.Decision) {
 	for i := range ds {
 		if isBlock(&ds[i].Params) {

@@ -136,7 +136,7 @@ func addressUses(value string) []use {
 	}
 }
 
-// manyMatches is more rules than are tried one by one; the first is for a value.
+// manyMatches is more rules than are tried in turn; the first is for a value.
 func manyMatches(key, value string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "  - {name: r, match: {%s: '[%s]'}, per: [%s], limits: 1/m}\n", key, value, key)

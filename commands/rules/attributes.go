@@ -9,7 +9,7 @@ type attributes struct {
 	all   []attribute
 }
 
-// maxCompared bounds the attributes that are compared with a key one by one. If there are more, the
+// maxCompared bounds the attributes that are compared with a key in turn. If there are more, the
 // key is looked up in the table: its hash costs as much as four comparisons.
 const maxCompared = 4
 

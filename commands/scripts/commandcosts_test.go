@@ -185,7 +185,8 @@ var costLimits = map[string]string{
 	"CL.THROTTLE": "10 10 60", "THROTTLE": "10 10 60", "RL.THROTTLE": "10 10 1", "GCRA": "10 10 1000",
 }
 
-// allCostCases returns costCases with those of commands on limits. Other commands have a shortest line.
+// allCostCases returns costCases and the cases of commands on limits. Other commands have a
+// shortest line.
 func allCostCases() map[string][]string {
 	all := maps.Clone(costCases)
 	for name, words := range costLimits {

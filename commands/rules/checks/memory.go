@@ -10,8 +10,8 @@ type Memory struct {
 	result rules.Result // of the last Append
 	met    []Met        // of all Appends since the last Release
 	last   Check        // as keep made it, since the last Release; zero: no Check
-	// extras are those of all Appends since the last Release, extrasUsed long; the rest is
-	// memory for more.
+	// extras belong to all Appends since the last Release, extrasUsed long; the rest is memory for
+	// more.
 	extras     []extra
 	extrasUsed int
 	answer     Answer
