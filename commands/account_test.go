@@ -49,7 +49,8 @@ func TestNoAllocationForALimitedUser(t *testing.T) {
 	}
 	s := loggedIn(t, h, "shop", session.Client{})
 	for _, line := range []string{
-		"RL.TOKEN user:1 10 1", "RL.PEEK user:1", "EXISTS web:1 user:1 user:2", "RL.ALL TOKEN user:1 10 1 1 SLIDE web:3 10 1m 1", "PING",
+		"RL.TOKEN user:1 10 1", "RL.PEEK user:1", "EXISTS web:1 user:1 user:2",
+		"RL.ALL TOKEN user:1 10 1 1 SLIDE web:3 10 1m 1", "PING",
 	} {
 		allocateNothing(t, s, line)
 	}
@@ -73,25 +74,38 @@ func allocateNothing(t *testing.T, s *session.Session, line string) {
 
 // seeds are accepted lines of every op command.
 var seeds = []string{
-	"RL.TOKEN a 10 1", "RL.LEAKY a 10 1 2 PARTIAL", "RL.FIXED a 10 day 1", "RL.SLIDE a 10 60 1 SHADOW", "RL.LOG a 10 60", "RL.ACQUIRE a 10 60 id",
-	"RL.RELEASE a id", "RL.ALL TOKEN a 1 1 1 LOG b 1 60 1 TOKEN c 1 1 1", "RL.PEEK a", "RL.REFUND a 1", "RL.CHARGE a 1", "RL.RESET a b c", "RL.BLOCK a 60", "CL.THROTTLE a 1 1 60 1",
-	"RL.THROTTLE a 1 1 60 -1", "THROTTLE a 1 1 60 1", "GCRA a 1 1 60 TOKENS 2", "DEL a b", "UNLINK a b", "EXISTS a b", "TOUCH a", "TYPE a", "TTL a", "PTTL a",
+	"RL.TOKEN a 10 1", "RL.LEAKY a 10 1 2 PARTIAL", "RL.FIXED a 10 day 1", "RL.SLIDE a 10 60 1 SHADOW", "RL.LOG a 10 60",
+	"RL.ACQUIRE a 10 60 id",
+	"RL.RELEASE a id", "RL.ALL TOKEN a 1 1 1 LOG b 1 60 1 TOKEN c 1 1 1", "RL.PEEK a", "RL.REFUND a 1", "RL.CHARGE a 1",
+	"RL.RESET a b c", "RL.BLOCK a 60", "CL.THROTTLE a 1 1 60 1",
+	"RL.THROTTLE a 1 1 60 -1", "THROTTLE a 1 1 60 1", "GCRA a 1 1 60 TOKENS 2", "DEL a b", "UNLINK a b", "EXISTS a b",
+	"TOUCH a", "TYPE a", "TTL a", "PTTL a",
 	"OBJECT ENCODING a", "OBJECT FREQ a", "OBJECT IDLETIME a", "OBJECT REFCOUNT a",
-	"GET a", "SET a 1 EX 60", "SETEX a 60 1", "PSETEX a 60 1", "SETNX a 1", "GETSET a 1", "GETDEL a", "GETEX a EX 60", "MGET a b", "MSET a 1 b 2", "MSETNX a 1 b 2",
-	"INCR a", "DECR a", "INCRBY a 1", "DECRBY a 1", "INCRBYFLOAT a 1", "APPEND a 1", "STRLEN a", "SETRANGE a 1 d", "GETRANGE a 0 1", "SUBSTR a 0 1", "INCREX a BYINT 1",
-	"RENAME a b", "RENAMENX a b", "EXPIRE a 60", "PEXPIRE a 60", "EXPIREAT a 60", "PEXPIREAT a 60", "EXPIRETIME a", "PEXPIRETIME a", "PERSIST a",
-	"HSET a f 1", "HMSET a f 1", "HSETNX a f 1", "HGET a f", "HMGET a f", "HGETALL a", "HDEL a f", "HINCRBY a f 1", "HINCRBYFLOAT a f 1", "HKEYS a", "HVALS a", "HLEN a",
+	"GET a", "SET a 1 EX 60", "SETEX a 60 1", "PSETEX a 60 1", "SETNX a 1", "GETSET a 1", "GETDEL a", "GETEX a EX 60",
+	"MGET a b", "MSET a 1 b 2", "MSETNX a 1 b 2",
+	"INCR a", "DECR a", "INCRBY a 1", "DECRBY a 1", "INCRBYFLOAT a 1", "APPEND a 1", "STRLEN a", "SETRANGE a 1 d",
+	"GETRANGE a 0 1", "SUBSTR a 0 1", "INCREX a BYINT 1",
+	"RENAME a b", "RENAMENX a b", "EXPIRE a 60", "PEXPIRE a 60", "EXPIREAT a 60", "PEXPIREAT a 60", "EXPIRETIME a",
+	"PEXPIRETIME a", "PERSIST a",
+	"HSET a f 1", "HMSET a f 1", "HSETNX a f 1", "HGET a f", "HMGET a f", "HGETALL a", "HDEL a f", "HINCRBY a f 1",
+	"HINCRBYFLOAT a f 1", "HKEYS a", "HVALS a", "HLEN a",
 	"HSTRLEN a f", "HEXISTS a f", "HRANDFIELD a", "HSCAN a 0",
-	"ZADD a 1 m", "ZINCRBY a 1 m", "ZREM a m", "ZCARD a", "ZCOUNT a 0 1", "ZLEXCOUNT a - +", "ZSCORE a m", "ZMSCORE a m", "ZRANK a m", "ZREVRANK a m", "ZRANGE a 0 1",
-	"ZREVRANGE a 0 1", "ZRANGEBYSCORE a 0 1", "ZREVRANGEBYSCORE a 1 0", "ZRANGEBYLEX a - +", "ZREVRANGEBYLEX a + -", "ZREMRANGEBYRANK a 0 1", "ZREMRANGEBYSCORE a 0 1",
+	"ZADD a 1 m", "ZINCRBY a 1 m", "ZREM a m", "ZCARD a", "ZCOUNT a 0 1", "ZLEXCOUNT a - +", "ZSCORE a m", "ZMSCORE a m",
+	"ZRANK a m", "ZREVRANK a m", "ZRANGE a 0 1",
+	"ZREVRANGE a 0 1", "ZRANGEBYSCORE a 0 1", "ZREVRANGEBYSCORE a 1 0", "ZRANGEBYLEX a - +", "ZREVRANGEBYLEX a + -",
+	"ZREMRANGEBYRANK a 0 1", "ZREMRANGEBYSCORE a 0 1",
 	"ZREMRANGEBYLEX a - +", "ZPOPMIN a", "ZPOPMAX a", "ZRANDMEMBER a", "ZRANGESTORE a b 0 1", "ZSCAN a 0",
-	"LPUSH a v", "RPUSH a v", "LPUSHX a v", "RPUSHX a v", "LPOP a", "RPOP a", "LINDEX a 0", "LLEN a", "LTRIM a 0 1", "LRANGE a 0 1", "LSET a 0 v", "LREM a 0 v",
+	"LPUSH a v", "RPUSH a v", "LPUSHX a v", "RPUSHX a v", "LPOP a", "RPOP a", "LINDEX a 0", "LLEN a", "LTRIM a 0 1",
+	"LRANGE a 0 1", "LSET a 0 v", "LREM a 0 v",
 	"LINSERT a BEFORE v w", "LPOS a v", "LMOVE a b LEFT RIGHT", "RPOPLPUSH a b", "BLPOP a b 0", "BRPOP a b 0",
-	"SADD a m", "SREM a m", "SMEMBERS a", "SISMEMBER a m", "SMISMEMBER a m", "SCARD a", "SPOP a", "SRANDMEMBER a", "SMOVE a b m", "SSCAN a 0", "SINTER a b", "SUNION a b",
+	"SADD a m", "SREM a m", "SMEMBERS a", "SISMEMBER a m", "SMISMEMBER a m", "SCARD a", "SPOP a", "SRANDMEMBER a",
+	"SMOVE a b m", "SSCAN a 0", "SINTER a b", "SUNION a b",
 	"SDIFF a b", "SINTERSTORE a b c", "SUNIONSTORE a b c", "SDIFFSTORE a b c", "SINTERCARD 2 a b",
-	"EVAL x=1 2 a b c", "EVAL_RO x=1 1 a b", "EVALSHA 0123456789012345678901234567890123456789 1 a", "EVALSHA_RO 0123456789012345678901234567890123456789 1 a b",
+	"EVAL x=1 2 a b c", "EVAL_RO x=1 1 a b", "EVALSHA 0123456789012345678901234567890123456789 1 a",
+	"EVALSHA_RO 0123456789012345678901234567890123456789 1 a b",
 	"SCRIPT LOAD x=1", "SCRIPT EXISTS a", "SCRIPT FLUSH",
-	"FCALL f 2 a b c", "FCALL_RO f 1 a b", "FUNCTION LOAD x", "FUNCTION DELETE x", "FUNCTION FLUSH", "FUNCTION LIST", "FUNCTION STATS",
+	"FCALL f 2 a b c", "FCALL_RO f 1 a b", "FUNCTION LOAD x", "FUNCTION DELETE x", "FUNCTION FLUSH", "FUNCTION LIST",
+	"FUNCTION STATS",
 	"RL.RULES VERSION", "RL.OVERRIDE GET a b c", "RL.OVERRIDE LIST a",
 	"SETBIT a 1 1", "GETBIT a 1", "BITCOUNT a", "BITFIELD a GET u8 0", "BITFIELD_RO a GET u8 0",
 }
@@ -125,7 +139,8 @@ func TestRightsSeeEveryKey(t *testing.T) {
 			t.Fatalf("%s is not accepted", line)
 		}
 	}
-	word := rapid.SampledFrom([]string{"a", "b", "c", "d", "1", "2", "60", "day", "-1", "0", "TOKEN", "LOG", "PARTIAL", "SHADOW", "TOKENS", "id"})
+	word := rapid.SampledFrom([]string{"a", "b", "c", "d", "1", "2", "60", "day", "-1", "0", "TOKEN", "LOG", "PARTIAL",
+		"SHADOW", "TOKENS", "id"})
 	rapid.Check(t, func(t *rapid.T) {
 		line := words(rapid.SampledFrom(all).Draw(t, "line"))
 		for range rapid.IntRange(0, 6).Draw(t, "changes") {
@@ -178,7 +193,8 @@ func keysOf(b *engine.Batch) (keys [][]byte) {
 
 // rightsIn returns the rights of a user in a group on all keys and channels.
 func rightsIn(t *testing.T, group string) *auth.Rights {
-	file := fmt.Sprintf("users:\n  - {name: u, hash: %q, groups: [%s], keys: [\"*\"], channels: [\"*\"]}\n", quickHash("pw"), group)
+	file := fmt.Sprintf("users:\n  - {name: u, hash: %q, groups: [%s], keys: [\"*\"], channels: [\"*\"]}\n",
+		quickHash("pw"), group)
 	table, err := users.Parse("f", []byte(file))
 	if err != nil {
 		t.Fatal(err)
@@ -195,13 +211,15 @@ func TestGroupsAreCategories(t *testing.T) {
 		for _, c := range newRegistry().Specs() {
 			cats := c.Categories()
 			everyone := slices.Contains(cats, session.Everyone)
-			adminOnly := c.Flags&spec.Admin != 0 || c.Flags&spec.Runs != 0 && c.Uses == nil || c.Flags&spec.Forgets != 0 && c.Flags&spec.AllKeys != 0
+			adminOnly := c.Flags&spec.Admin != 0 || c.Flags&spec.Runs != 0 && c.Uses == nil || c.Flags&spec.Forgets != 0 &&
+				c.Flags&spec.AllKeys != 0
 			want := group == "admin" || everyone || !adminOnly && slices.Contains(cats, group) || c.Flags&spec.NoAuth != 0
 			if why, _ := c.Deny(r, nil); (why == session.Granted) != want {
 				t.Errorf("%s for a user in %s: granted is %t, want %t", c.FullName, group, !want, want)
 			}
 			switch {
-			case everyone && c.Flags&(spec.Write|spec.ReadOnly|spec.Admin|spec.AllKeys|spec.Forgets|spec.Reaches|spec.Runs|spec.Plain) != 0:
+			case everyone && c.Flags&(spec.Write|spec.ReadOnly|spec.Admin|spec.AllKeys|spec.Forgets|spec.Reaches|spec.Runs|
+				spec.Plain) != 0:
 				t.Errorf("%s is for everyone", c.FullName)
 			case c.Flags&spec.Forgets != 0 && c.Flags&spec.Write == 0:
 				t.Errorf("%s forgets and does not write", c.FullName)
@@ -336,9 +354,12 @@ func TestSecretsStaySecret(t *testing.T) {
 	var lines []string
 	for _, before := range []string{"", "MULTI", "CLIENT REPLY OFF"} {
 		for _, l := range []string{
-			"AUTH %s", "AUTH shop %s", "auth %s %s", "AUTH %s x", "AUTH a b %s", "HELLO 3 AUTH shop %s", "HELLO 2 AUTH %s %s", "HELLO 3 SETNAME x AUTH shop %s",
-			"HELLO 3 AUTH shop %s FOO", "HELLO 3 AUTH %s", "HELLO 9 AUTH shop %s", "ACL SETUSER x on >%s", "ACL DELUSER %s", "acl setuser %s",
-			"ACL DRYRUN shop AUTH %s", "CONFIG SET password %s", "CONFIG SET max-clients %s", "CONFIG SET %s x", "ACL %s", "AUTH", "CLIENT %s", "NOPE %s",
+			"AUTH %s", "AUTH shop %s", "auth %s %s", "AUTH %s x", "AUTH a b %s", "HELLO 3 AUTH shop %s", "HELLO 2 AUTH %s %s",
+			"HELLO 3 SETNAME x AUTH shop %s",
+			"HELLO 3 AUTH shop %s FOO", "HELLO 3 AUTH %s", "HELLO 9 AUTH shop %s", "ACL SETUSER x on >%s", "ACL DELUSER %s",
+			"acl setuser %s",
+			"ACL DRYRUN shop AUTH %s", "CONFIG SET password %s", "CONFIG SET max-clients %s", "CONFIG SET %s x", "ACL %s",
+			"AUTH", "CLIENT %s", "NOPE %s",
 		} {
 			lines = append(lines, before+"\n"+strings.ReplaceAll(l, "%s", secret))
 		}
@@ -357,7 +378,8 @@ func TestSecretsStaySecret(t *testing.T) {
 		}
 	}
 	for _, line := range []string{
-		"SLOWLOG GET -1", "INFO everything", "CONFIG GET *", "CLIENT LIST", "ACL LIST", "ACL GETUSER shop", "ACL USERS", "LATENCY HISTOGRAM", "COMMAND DOCS",
+		"SLOWLOG GET -1", "INFO everything", "CONFIG GET *", "CLIENT LIST", "ACL LIST", "ACL GETUSER shop", "ACL USERS",
+		"LATENCY HISTOGRAM", "COMMAND DOCS",
 	} {
 		if got := ask(root, line); strings.Contains(got, secret) || strings.Contains(got, "argon2id$") {
 			t.Errorf("%s shows a secret: %s", line, around(got, secret))
@@ -373,7 +395,8 @@ func TestSecretsStaySecret(t *testing.T) {
 	if err := h.ReloadUsers(); err == nil || strings.Contains(err.Error(), secret) {
 		t.Errorf("the error of an invalid file is %v", err)
 	}
-	if text := log.String(); strings.Contains(text, secret) || !strings.Contains(text, "login failed") || strings.Contains(text, "argon2id$") {
+	if text := log.String(); strings.Contains(text, secret) || !strings.Contains(text, "login failed") ||
+		strings.Contains(text, "argon2id$") {
 		t.Errorf("the log says %s", text)
 	}
 }
@@ -393,14 +416,16 @@ func TestDenied(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := h.NewSession(session.Client{Addr: "10.0.0.1:1", Wake: func() {}})
-	for _, line := range []string{"AUTH shop wrong", "AUTH x y", "AUTH shop pw", "DEL web:1", "SAVE", "MONITOR", "RL.TOKEN x 1 1", "INFO stats"} {
+	for _, line := range []string{"AUTH shop wrong", "AUTH x y", "AUTH shop pw", "DEL web:1", "SAVE", "MONITOR",
+		"RL.TOKEN x 1 1", "INFO stats"} {
 		s.Do(words(line))
 		s.Flush()
 	}
 	if got, want := h.Denied(), (session.Denied{Logins: 2, Commands: 3, Keys: 1}); got != want {
 		t.Errorf("Denied() = %+v, want %+v", got, want)
 	}
-	if text := string(s.Out); !strings.Contains(text, "acl_access_denied_auth:2\r\nacl_access_denied_cmd:3\r\nacl_access_denied_key:1\r\n") {
+	if text := string(s.Out); !strings.Contains(text,
+		"acl_access_denied_auth:2\r\nacl_access_denied_cmd:3\r\nacl_access_denied_key:1\r\n") {
 		t.Errorf("INFO says %s", text)
 	}
 }
@@ -433,7 +458,8 @@ func TestLoginsRace(t *testing.T) {
 		wg.Go(func() {
 			for j := range 50 {
 				woken := make(chan struct{}, 100)
-				s := h.NewSession(session.Client{Addr: fmt.Sprintf("10.0.%d.%d:1", i, j), Close: func() {}, Wake: func() { woken <- struct{}{} }})
+				s := h.NewSession(session.Client{Addr: fmt.Sprintf("10.0.%d.%d:1", i, j), Close: func() {},
+					Wake: func() { woken <- struct{}{} }})
 				line := [][]byte{[]byte("AUTH"), []byte("shop"), []byte("pw")}
 				s.Do(line)
 				for !s.Resume() {

@@ -21,16 +21,21 @@ var acl = spec.Command{
 	Name: "ACL", Summary: "Commands about users.",
 	Complexity: "See its subcommands", Since: "6.0.0", Group: "server",
 	Body: &spec.Container{Sub: []spec.Command{
-		long(aclSub("CAT", "[category]", "Lists the categories of commands, or the commands of one category. The groups of users are categories.", 0, runACLCat)),
-		aclSub("DELUSER", "username [username ...]", "Rejected: users are configured in a file.", spec.Admin|spec.Secret, refuseUsers),
+		long(aclSub("CAT", "[category]", "Lists the categories of commands, or the commands of one category. The groups of "+
+			"users are categories.", 0, runACLCat)),
+		aclSub("DELUSER", "username [username ...]", "Rejected: users are configured in a file.", spec.Admin|spec.Secret,
+			refuseUsers),
 		aclDryRun(),
 		aclSub("GETUSER", "username", "Describes a user; nil if there is no such user.", spec.Admin, runACLGetUser),
 		long(aclSub("LIST", "", "Lists the users and their rules, without passwords.", spec.Admin, runACLList)),
-		aclSub("LOAD", "", "Reloads the users file. An invalid file is an error and changes nothing.", spec.Admin|spec.NoMulti, runACLLoad),
+		aclSub("LOAD", "", "Reloads the users file. An invalid file is an error and changes nothing.",
+			spec.Admin|spec.NoMulti, runACLLoad),
 		aclSub("SAVE", "", "Rejected: users are configured in a file.", spec.Admin, refuseUsers),
-		aclSub("SETUSER", "username [rule ...]", "Rejected: users are configured in a file.", spec.Admin|spec.Secret, refuseUsers),
+		aclSub("SETUSER", "username [rule ...]", "Rejected: users are configured in a file.", spec.Admin|spec.Secret,
+			refuseUsers),
 		aclSub("USERS", "", "Lists the users.", spec.Admin, runACLUsers),
-		aclSub("WHOAMI", "", "Returns the user of the connection.", 0, func(s *session.Session, w *resp.Writer, _ [][]byte) { w.BulkString(s.Account().Name()) }),
+		aclSub("WHOAMI", "", "Returns the user of the connection.", 0,
+			func(s *session.Session, w *resp.Writer, _ [][]byte) { w.BulkString(s.Account().Name()) }),
 	}},
 }
 
@@ -44,7 +49,8 @@ func aclSub(name, args, summary string, flags spec.Flags, run session.Run) spec.
 
 // aclDryRun makes ACL DRYRUN, which must know the script of the line.
 func aclDryRun() spec.Command {
-	c := aclSub("DRYRUN", "username command [arg ...]", "Checks whether a user may send a command line.", spec.Admin|spec.Secret, runACLDryRun)
+	c := aclSub("DRYRUN", "username command [arg ...]", "Checks whether a user may send a command line.",
+		spec.Admin|spec.Secret, runACLDryRun)
 	c.Fresh = func(args [][]byte) bool { return len(args) > 3 && namesScript(args[3]) }
 	return c
 }
@@ -119,7 +125,8 @@ func runACLUsers(s *session.Session, w *resp.Writer, _ [][]byte) {
 func runACLList(s *session.Session, w *resp.Writer, _ [][]byte) {
 	var all []string
 	for _, u := range s.Handler().Logins().List() {
-		all = append(all, fmt.Sprintf("user %s %s %s %s %s", u.Name, strings.Join(aclFlags(u), " "), aclPatterns(u.Rights), cmp.Or(aclChannels(u.Rights), "resetchannels"), aclRules(u.Rights)))
+		all = append(all, fmt.Sprintf("user %s %s %s %s %s", u.Name, strings.Join(aclFlags(u), " "), aclPatterns(u.Rights),
+			cmp.Or(aclChannels(u.Rights), "resetchannels"), aclRules(u.Rights)))
 	}
 	w.BulkStrings(all)
 }

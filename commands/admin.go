@@ -28,9 +28,12 @@ var timeOf = spec.Command{
 }
 
 var shutdown = spec.Command{
-	Name: "SHUTDOWN", Args: "[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]", Summary: "Stops the server. SAVE takes a snapshot first, NOSAVE takes none; the default is a snapshot that takes at most a second. No decision is lost without a snapshot.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: spec.Admin | spec.NoScript | spec.Loading | spec.Stale | spec.NoMulti,
-	Body: session.Run(runShutdown),
+	Name: "SHUTDOWN", Args: "[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]", Summary: "Stops the server. SAVE takes a snapshot " +
+		"first, NOSAVE takes none; the default is a snapshot that takes at most a second. No decision is lost without a " +
+		"snapshot.",
+	Complexity: "O(1)", Since: "1.0.0", Group: "server",
+	Flags: spec.Admin | spec.NoScript | spec.Loading | spec.Stale | spec.NoMulti,
+	Body:  session.Run(runShutdown),
 }
 
 // runShutdown writes no reply if it succeeds: the connection closes. No snapshot is taken
@@ -76,7 +79,8 @@ func parting(h *session.Handler, save, noSave bool) backend.Parting {
 
 var debug = spec.Command{
 	Name: "DEBUG", Summary: "Commands for tests.",
-	Complexity: "See its subcommands", Since: "1.0.0", Group: "server", Flags: spec.Admin | spec.NoScript | spec.Loading | spec.Stale,
+	Complexity: "See its subcommands", Since: "1.0.0", Group: "server",
+	Flags: spec.Admin | spec.NoScript | spec.Loading | spec.Stale,
 	Body: &spec.Container{Sub: []spec.Command{
 		{
 			Name: "ADVANCE-TIME", Args: "duration", Summary: "Moves the clock of a server started with --test-clock forward.",

@@ -48,7 +48,8 @@ func TestAudit(t *testing.T) {
 		}
 		path := fmt.Sprintf(`domain=api rule=login path="ip=%s"`, value)
 		for _, want := range []string{
-			`msg="rules changed" version=1 from=0 added=1 changed=0 removed=0 restarted=0 sha=`, ` user=default addr=192.0.2.1:4 source=command`,
+			`msg="rules changed" version=1 from=0 added=1 changed=0 removed=0 restarted=0 sha=`,
+			` user=default addr=192.0.2.1:4 source=command`,
 			`msg="penalty box closed" ` + path + ` level=1 for=1m0s until=`,
 			fmt.Sprintf(`msg="override set" domain=api path="ip=%s" rule="" user=default addr=192.0.2.1:4 effect=DENY limit="" ttl=1m0s`, value),
 			fmt.Sprintf(`msg="override removed" domain=api path="ip=%s" rule="" user=default addr=192.0.2.1:4`, value),
@@ -85,7 +86,8 @@ func TestAuditIsBounded(t *testing.T) {
 		do("RL.CHECK", "api", "ip", fmt.Sprint(i))
 	}
 	do("RL.OVERRIDE", "SET", "api", "ALLOW")
-	if boxes, overrides := strings.Count(log.String(), "penalty box closed"), strings.Count(log.String(), "override set"); boxes != 100 || overrides != 1 {
+	if boxes, overrides := strings.Count(log.String(), "penalty box closed"),
+		strings.Count(log.String(), "override set"); boxes != 100 || overrides != 1 {
 		t.Errorf("%d lines about boxes and %d about overrides, want 100 and 1", boxes, overrides)
 	}
 	if n := h.Config().Rules.Current().Penalties(); n != 150 {
@@ -109,7 +111,8 @@ func TestAuditBadAddresses(t *testing.T) {
 			s.Do(line)
 			s.Flush()
 		}
-		do("RL.RULES", "LOAD", "domain: api\nlists: {l: {key: ip, cidr: [192.0.2.0/24]}}\ndeny: [l]\nrules: [{name: r, per: [ip], limits: 5/m}]")
+		do("RL.RULES", "LOAD",
+			"domain: api\nlists: {l: {key: ip, cidr: [192.0.2.0/24]}}\ndeny: [l]\nrules: [{name: r, per: [ip], limits: 5/m}]")
 		log.Await(t, "rules changed")
 		for range 150 {
 			do("RL.CHECK", "api", "user", "u", "ip", "unknown")

@@ -71,7 +71,8 @@ var samples = []sample{
 // contain instead.
 var unnamed = map[string]string{
 	"option": "syntax error", "number": "n must be", "hits": "HITS must be", "integer": "", "quantity": "", "float": "",
-	"cursor": "", "index": "", "numreplicas": "", "timeout": "", "timeout of a wait": "timeout", "ip:port": "", "backup-name": "name must be",
+	"cursor": "", "index": "", "numreplicas": "", "timeout": "", "timeout of a wait": "timeout", "ip:port": "",
+	"backup-name": "name must be",
 }
 
 var (
@@ -354,7 +355,8 @@ func wrongOp(op *engine.Op) string {
 		return "Limit"
 	case op.Kind == engine.Acquire && (len(op.ID) == 0 || len(op.ID) > engine.MaxIDBytes):
 		return "ID"
-	case hasRate && (p.Count < 1 || p.Count > engine.MaxRateCount || p.Count > p.Period || p.Period > engine.MaxRatePeriod):
+	case hasRate && (p.Count < 1 || p.Count > engine.MaxRateCount || p.Count > p.Period ||
+		p.Period > engine.MaxRatePeriod):
 		return "rate"
 	case p.Calendar != engine.NoCalendar:
 		return map[bool]string{true: "Calendar"}[p.Alg != engine.Fixed || p.Period != 0]

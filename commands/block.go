@@ -15,8 +15,11 @@ import (
 
 var rlBlock = spec.Command{
 	Name: "RL.BLOCK", Args: "key duration",
-	Summary: "Denies all requests for a key for the duration, or until RL.RESET ends the block. The duration is rounded up to whole seconds, and to at least 2 s. The RL commands that take tokens or leases, and RL.ALL, reply [0, limit, 0, wait_ms, reset_ms]; " +
-		"CL.THROTTLE, THROTTLE and GCRA reply as for a denial. The state of the key is forgotten. Another RL.BLOCK replaces the block.",
+	Summary: "Denies all requests for a key for the duration, or until RL.RESET ends the block. The duration is rounded " +
+		"up to whole seconds, and to at least 2 s. The RL commands that take tokens or leases, and RL.ALL, reply [0, " +
+		"limit, 0, wait_ms, reset_ms]; " +
+		"CL.THROTTLE, THROTTLE and GCRA reply as for a denial. The state of the key is forgotten. Another RL.BLOCK " +
+		"replaces the block.",
 	Complexity: "O(1)", Since: "0.2.0", Group: spec.LimiterGroup,
 	Flags: spec.Write | spec.DenyOOM | spec.Forgets | spec.NoScript, Keys: spec.OneKey,
 	Body: &spec.Ops{Parse: opBlock, Reply: limiters.ReplyBlock},
@@ -24,7 +27,8 @@ var rlBlock = spec.Command{
 
 var rlBlocked = spec.Command{
 	Name: "RL.BLOCKED", Args: "[count]",
-	Summary: "Returns [key, ms to the end, database] of each blocked key and closed penalty box, those that end last first, up to count of them, 100 by default. " +
+	Summary: "Returns [key, ms to the end, database] of each blocked key and closed penalty box, those that end last " +
+		"first, up to count of them, 100 by default. " +
 		"RL.RESET ends a block. At most the thousand that began last are listed.",
 	Complexity: "O(N), N being the blocks", Since: "0.2.0", Group: spec.LimiterGroup,
 	Flags: spec.ReadOnly | spec.AllKeys | spec.NoScript, Fresh: session.Always, Body: session.Run(runBlocked),
@@ -36,7 +40,8 @@ func opBlock(b *engine.Batch, args [][]byte) error {
 		return err
 	}
 	if bytes.HasPrefix(key, []byte(rules.KeyPrefix)) {
-		return resp.NewError("ERR", "key: none of rules, which begin with "+rules.KeyPrefix+", got "+word.Excerpt(key)+"; RL.OVERRIDE SET ... DENY blocks a customer")
+		return resp.NewError("ERR", "key: none of rules, which begin with "+rules.KeyPrefix+", got "+word.Excerpt(key)+
+			"; RL.OVERRIDE SET ... DENY blocks a customer")
 	}
 	nanos, err := limiters.ParseDuration("duration", args[2])
 	if err != nil {

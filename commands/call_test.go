@@ -55,7 +55,8 @@ func TestDecideIsACommand(t *testing.T) {
 }
 
 func TestDecideAsLimitedUser(t *testing.T) {
-	table, err := users.Parse("f", []byte(withHashes(t, "users:\n- {name: looks, hash: '#pw', groups: [peek], keys: ['api:*']}\n- {name: root, hash: '#pw', groups: [admin], keys: ['*']}\n")))
+	table, err := users.Parse("f", []byte(withHashes(t, "users:\n- {name: looks, hash: '#pw', groups: [peek], keys: "+
+		"['api:*']}\n- {name: root, hash: '#pw', groups: [admin], keys: ['*']}\n")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,8 @@ func TestDecideAsLimitedUser(t *testing.T) {
 			t.Errorf("%s as %s: %s, want %s", tt.line, tt.user, got, tt.want)
 		}
 		err := h.May(as(tt.user), strings.Fields(tt.line)...)
-		if rejected := strings.HasPrefix(tt.want, "NO"); rejected != (err != nil) || rejected && !strings.HasPrefix(err.Error(), tt.want) {
+		if rejected := strings.HasPrefix(tt.want, "NO"); rejected != (err != nil) || rejected &&
+			!strings.HasPrefix(err.Error(), tt.want) {
 			t.Errorf("%s may %s: %v, want %s", tt.user, tt.line, err, tt.want)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 // A reload closes the sessions with a subscription that their users may not have any more, and no
 // other sessions.
 func TestReloadClosesSubscribers(t *testing.T) {
-	const ear = "  - name: ear\n    hash: \"#pw\"\n    groups: [pubsub]\n    keys: [\"*\"]\n    channels: [\"news:*\", \"x\"]\n"
+	const ear = "  - name: ear\n    hash: \"#pw\"\n    groups: [pubsub]\n    keys: [\"*\"]\n    channels: [\"news:*\", " +
+		"\"x\"]\n"
 	for _, tt := range []struct {
 		name, line, old, new string
 		want                 bool

@@ -14,9 +14,13 @@ import (
 )
 
 var rlCheck = spec.Command{
-	Name: "RL.CHECK", Args: "domain attribute value [attribute value ...] [AND attribute value [attribute value ...] ...] [HITS n] [ID id] [PEEK] [ROWS] [HEADERS]",
-	Summary: "Decides a request with these attributes by the rules of a domain, all limits or none. Returns [allowed, limit, remaining, wait_ms, " +
-		"reset_ms, name of the binding limit, reason]. With ROWS it also returns [[name, five integers, mode, descriptor], ...], where the mode is enforced, shadow, quota or penalty, and the first descriptor is 0; with HEADERS it also returns [header, value, ...] for an answer over HTTP. The reason is ok, near, grace, limited, " +
+	Name: "RL.CHECK", Args: "domain attribute value [attribute value ...] [AND attribute value [attribute value ...] " +
+		"...] [HITS n] [ID id] [PEEK] [ROWS] [HEADERS]",
+	Summary: "Decides a request with these attributes by the rules of a domain, all limits or none. Returns [allowed, " +
+		"limit, remaining, wait_ms, " +
+		"reset_ms, name of the binding limit, reason]. With ROWS it also returns [[name, five integers, mode, descriptor], " +
+		"...], where the mode is enforced, shadow, quota or penalty, and the first descriptor is 0; with HEADERS it also " +
+		"returns [header, value, ...] for an answer over HTTP. The reason is ok, near, grace, limited, " +
 		"quota, blocked, denied, allowed, unlimited, none or unmatched; without a limit, limit and remaining are -1.",
 	Complexity: "O(attributes, rules that may match, and limits)", Since: "0.2.0", Group: rulesGroup,
 	Flags: spec.Write | spec.DenyOOM | spec.Fast | spec.Decides, Domain: 1,
@@ -25,7 +29,8 @@ var rlCheck = spec.Command{
 
 var rlSettle = spec.Command{
 	Name: "RL.SETTLE", Args: "domain attribute value [attribute value ...] BY n [ID id]",
-	Summary: "After a request: takes n tokens unconditionally, or with n below 0 returns them, for all limits that RL.CHECK would take them from; " +
+	Summary: "After a request: takes n tokens unconditionally, or with n below 0 returns them, for all limits that " +
+		"RL.CHECK would take them from; " +
 		"with ID also returns the holder's leases. Returns as RL.CHECK ROWS.",
 	Complexity: "O(attributes, rules that may match, and limits)", Since: "0.2.0", Group: rulesGroup,
 	Flags: spec.Write | spec.DenyOOM | spec.Fast, Domain: 1,

@@ -52,7 +52,8 @@ func TestNoAllocationForChecks(t *testing.T) {
 	_, s := checker(t)
 	for _, line := range []string{
 		"RL.CHECK api user u1", "RL.CHECK api path /login ip 203.0.113.7 ROWS", "RL.CHECK api tenant t1 plan free HITS 2",
-		"RL.CHECK api tenant t1 plan pro", "RL.CHECK api user u1 AND tenant t1 plan free PEEK", "RL.SETTLE api user u1 BY 1", "RL.CHECK web a b",
+		"RL.CHECK api tenant t1 plan pro", "RL.CHECK api user u1 AND tenant t1 plan free PEEK", "RL.SETTLE api user u1 BY 1",
+		"RL.CHECK web a b",
 	} {
 		allocateNothing(t, s, line)
 	}
@@ -70,7 +71,8 @@ func TestChecksDuringLoads(t *testing.T) {
 	clock := backend.NewTestClock(testStart)
 	handler := func() *session.Handler { // with a Keeper of its own, as on another node
 		return NewHandler(session.Config{
-			Engine: func() *engine.Engine { return eng }, Exec: &backend.Local{Engine: eng, Clock: clock}, Clock: clock, Log: slog.New(slog.DiscardHandler),
+			Engine: func() *engine.Engine { return eng }, Exec: &backend.Local{Engine: eng, Clock: clock}, Clock: clock,
+			Log: slog.New(slog.DiscardHandler),
 		})
 	}
 	h := handler()
@@ -135,7 +137,8 @@ func TestAsksAgain(t *testing.T) {
 	start := func() (*session.Session, chan struct{}) {
 		woken := make(chan struct{}, 1)
 		return NewHandler(session.Config{
-			Engine: func() *engine.Engine { return eng }, Exec: &backend.Local{Engine: eng, Clock: clock}, Clock: clock, Log: slog.New(slog.DiscardHandler),
+			Engine: func() *engine.Engine { return eng }, Exec: &backend.Local{Engine: eng, Clock: clock}, Clock: clock,
+			Log: slog.New(slog.DiscardHandler),
 		}).NewSession(session.Client{Wake: func() { woken <- struct{}{} }}), woken
 	}
 	loader, loaderWoken := start()
@@ -151,7 +154,8 @@ func TestAsksAgain(t *testing.T) {
 	}
 	s.Do(words("RL.CHECK api user u1 HITS 4"))
 	flush()
-	for _, line := range []string{"RL.CHECK api user u1", "RL.CHECK api user u2 ROWS", "RL.CHECK api user u1 HITS 2", "RL.CHECK api user u2 PEEK"} {
+	for _, line := range []string{"RL.CHECK api user u1", "RL.CHECK api user u2 ROWS", "RL.CHECK api user u1 HITS 2",
+		"RL.CHECK api user u2 PEEK"} {
 		s.Do(words(line))
 	}
 	load(t, loader, loaderWoken, "domain: api\nrules: [{name: user, per: [user], limits: [9/day]}]\n")
@@ -170,7 +174,8 @@ func TestRulesAreCompiledBeforeARequest(t *testing.T) {
 	eng := engine.New(engine.Options{Commands: calls.Commands})
 	clock, notices := backend.NewTestClock(testStart), new(engine.Notices)
 	config := session.Config{
-		Engine: func() *engine.Engine { return eng }, Exec: &backend.Local{Engine: eng, Clock: clock, Notices: notices}, Clock: clock, Log: slog.New(slog.DiscardHandler),
+		Engine: func() *engine.Engine { return eng }, Exec: &backend.Local{Engine: eng, Clock: clock, Notices: notices},
+		Clock: clock, Log: slog.New(slog.DiscardHandler),
 	}
 	loading := NewHandler(config)
 	config.Notices, config.Log = notices, log.Logger()
@@ -190,7 +195,8 @@ func TestRulesAreCompiledBeforeARequest(t *testing.T) {
 //
 //	go test ./commands -run=- -bench=Check
 func BenchmarkCheck(b *testing.B) {
-	const slide, day = "SLIDE rule:api|%[1]s|u1#SLIDE:slide-1m 1000000 1m 1", " FIXED rule:api|%[1]s|u1#FIXED:fixed-day 100000000 day 1"
+	const slide, day = "SLIDE rule:api|%[1]s|u1#SLIDE:slide-1m 1000000 1m 1",
+		" FIXED rule:api|%[1]s|u1#FIXED:fixed-day 100000000 day 1"
 	for _, rule := range []struct{ name, limits string }{{"key", slide}, {"user", slide + day}} {
 		for name, line := range map[string]string{
 			"check": "RL.CHECK api " + rule.name + " u1", "all": "RL.ALL " + fmt.Sprintf(rule.limits, rule.name),

@@ -26,29 +26,38 @@ var client = spec.Command{
 	Name: "CLIENT", Summary: "Commands about connections.",
 	Complexity: "See its subcommands", Since: "2.4.0", Group: "connection",
 	Body: &spec.Container{Sub: []spec.Command{
-		clientSub("CACHING", "YES|NO", "Tracks the keys of the next command, or does not, see CLIENT TRACKING.", 0, runCaching),
+		clientSub("CACHING", "YES|NO", "Tracks the keys of the next command, or does not, see CLIENT TRACKING.", 0,
+			runCaching),
 		clientSub("GETNAME", "", "Returns the name of the connection.", 0, runGetName),
-		clientSub("GETREDIR", "", "Returns the id of the connection to which messages about changed keys go, 0 for this one, -1 without tracking.", 0, runGetRedir),
-		clientSub("ID", "", "Returns the id of the connection.", 0, func(s *session.Session, w *resp.Writer, _ [][]byte) { w.Int(s.ID()) }),
+		clientSub("GETREDIR", "", "Returns the id of the connection to which messages about changed keys go, 0 for this "+
+			"one, -1 without tracking.", 0, runGetRedir),
+		clientSub("ID", "", "Returns the id of the connection.", 0,
+			func(s *session.Session, w *resp.Writer, _ [][]byte) { w.Int(s.ID()) }),
 		clientSub("INFO", "", "Describes the connection.", 0, func(s *session.Session, w *resp.Writer, args [][]byte) {
 			w.Verbatim(clientLine(s.Info(time.Now()), wordBytes(args)))
 		}),
-		clientSub("KILL", "<ip:port | <ID client-id | ADDR ip:port | LADDR ip:port | TYPE type | USER username | SKIPME YES|NO ...>>",
+		clientSub("KILL",
+			"<ip:port | <ID client-id | ADDR ip:port | LADDR ip:port | TYPE type | USER username | SKIPME YES|NO ...>>",
 			"Closes connections.", spec.Admin, runKill),
-		long(clientSub("LIST", "[TYPE NORMAL|MASTER|REPLICA|PUBSUB] [ID client-id [client-id ...]]", "Describes all connections.", spec.Admin, runClientList)),
+		long(clientSub("LIST", "[TYPE NORMAL|MASTER|REPLICA|PUBSUB] [ID client-id [client-id ...]]",
+			"Describes all connections.", spec.Admin, runClientList)),
 		clientSub("NO-EVICT", "ON|OFF", "Accepted: connections are not evicted.", spec.Admin, runOnOff),
 		clientSub("NO-TOUCH", "ON|OFF", "Accepted: reading does not touch keys.", 0, runOnOff),
-		clientSub("PAUSE", "timeout [WRITE|ALL]", "Suspends commands for timeout milliseconds: only those that write, or all.", spec.Admin, runPause),
+		clientSub("PAUSE", "timeout [WRITE|ALL]",
+			"Suspends commands for timeout milliseconds: only those that write, or all.", spec.Admin, runPause),
 		clientSub("REPLY", "ON|OFF|SKIP", "Switches replies to commands on or off.", 0, runClientReply),
-		clientSub("SETINFO", "<LIB-NAME libname | LIB-VER libver>", "Sets the name or version of the client library.", 0, runSetInfo),
+		clientSub("SETINFO", "<LIB-NAME libname | LIB-VER libver>", "Sets the name or version of the client library.", 0,
+			runSetInfo),
 		clientSub("SETNAME", "connection-name", "Sets the name of the connection.", 0, runSetName),
 		tracking,
 		clientSub("TRACKINGINFO", "", "Returns how the connection tracks keys.", 0, runTrackingInfo),
-		clientSub("UNPAUSE", "", "Ends CLIENT PAUSE.", spec.Admin|spec.Unpaused, func(s *session.Session, w *resp.Writer, _ [][]byte) {
-			s.Handler().Unpause()
-			w.OK()
-		}),
-		clientSub("UNBLOCK", "client-id [TIMEOUT|ERROR]", "Ends the BLPOP or BRPOP with which a connection waits, as after its timeout or with an error. Returns 1, or 0 if it does not wait.", spec.Admin, runUnblock),
+		clientSub("UNPAUSE", "", "Ends CLIENT PAUSE.", spec.Admin|spec.Unpaused,
+			func(s *session.Session, w *resp.Writer, _ [][]byte) {
+				s.Handler().Unpause()
+				w.OK()
+			}),
+		clientSub("UNBLOCK", "client-id [TIMEOUT|ERROR]", "Ends the BLPOP or BRPOP with which a connection waits, as after "+
+			"its timeout or with an error. Returns 1, or 0 if it does not wait.", spec.Admin, runUnblock),
 	}},
 }
 
@@ -93,7 +102,8 @@ func runSetName(s *session.Session, w *resp.Writer, args [][]byte) {
 
 func runSetInfo(s *session.Session, w *resp.Writer, args [][]byte) {
 	if err := checkName(args[3]); err != nil {
-		w.Error(resp.NewError("ERR", strings.ToLower(word.CString(args[2]))+" cannot contain spaces, newlines or special characters."))
+		w.Error(resp.NewError("ERR",
+			strings.ToLower(word.CString(args[2]))+" cannot contain spaces, newlines or special characters."))
 		return
 	}
 	switch {

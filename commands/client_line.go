@@ -31,10 +31,12 @@ func clientLine(c session.Info, words int64) string {
 	all := sessionBytes + b.Query + b.QueryRoom + reply + b.ChunkBytes + c.QueuedBytes + words
 	var l strings.Builder
 	fmt.Fprintf(&l, "id=%d addr=%s laddr=%s fd=%d name=%s age=%d idle=%d flags=%s db=%d sub=%d psub=%d ssub=0 multi=%d",
-		c.ID, c.Addr, c.LocalAddr, b.FD, c.Name, int64(c.Age.Seconds()), int64(min(c.Idle, c.Age).Seconds()), clientFlags(c), c.DB, c.Channels, c.Patterns, c.Queued)
+		c.ID, c.Addr, c.LocalAddr, b.FD, c.Name, int64(c.Age.Seconds()), int64(min(c.Idle, c.Age).Seconds()), clientFlags(c),
+		c.DB, c.Channels, c.Patterns, c.Queued)
 	fmt.Fprintf(&l, " qbuf=%d qbuf-free=%d argv-mem=%d multi-mem=%d rbs=%d rbp=%d obl=%d oll=%d omem=%d tot-mem=%d",
 		b.Query, b.QueryRoom, words, c.QueuedBytes, reply, b.ReplyPeak, b.Writing, b.Chunks, b.ChunkBytes, all)
-	fmt.Fprintf(&l, " events=%s cmd=%s user=%s redir=%d resp=%d lib-name=%s lib-ver=%s\n", events, command, c.User, redirectOf(c.Tracking), proto, c.LibName, c.LibVer)
+	fmt.Fprintf(&l, " events=%s cmd=%s user=%s redir=%d resp=%d lib-name=%s lib-ver=%s\n", events, command, c.User,
+		redirectOf(c.Tracking), proto, c.LibName, c.LibVer)
 	return l.String()
 }
 

@@ -40,7 +40,8 @@ func TestClientKill(t *testing.T) {
 			}
 		}
 		if got := ask(first, tt.line); got != tt.want || !slices.Equal(dead, tt.dead) || first.Closing() != tt.self {
-			t.Errorf("%s: %s, closed %v, itself %v; want %s, %v, %v", tt.line, got, dead, first.Closing(), tt.want, tt.dead, tt.self)
+			t.Errorf("%s: %s, closed %v, itself %v; want %s, %v, %v", tt.line, got, dead, first.Closing(), tt.want, tt.dead,
+				tt.self)
 		}
 	}
 }

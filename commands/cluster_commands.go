@@ -30,19 +30,27 @@ var cluster = spec.Command{
 	Name: "CLUSTER", Summary: "Commands about the cluster; rejected without a cluster.",
 	Complexity: "See its subcommands", Since: "3.0.0", Group: "cluster",
 	Body: &spec.Container{Sub: []spec.Command{
-		fresh(clusterSub("COUNTKEYSINSLOT", "slot", "Counts the keys of a slot; visits all keys.", spec.AllKeys, runCountKeysInSlot)),
-		clusterSub("DIGEST", "", "Returns the index of the last applied entry and a hash of the state, for tests: equal on all nodes with the same index. Visits all keys.", spec.Admin, runDigest),
-		clusterSub("FAILOVER", "[FORCE|TAKEOVER|node-id]", "Transfers leadership to the given node; without one, to this node if it is a replica, or from this node to any other.", membershipFlags, runFailover),
-		clusterSub("FORGET", "node-id", "Removes a node, given by its id or its --raft address, from the cluster.", membershipFlags, runForget),
-		fresh(clusterSub("GETKEYSINSLOT", "slot count", "Lists keys of a slot; visits all keys.", spec.AllKeys, runGetKeysInSlot)),
+		fresh(clusterSub("COUNTKEYSINSLOT", "slot", "Counts the keys of a slot; visits all keys.", spec.AllKeys,
+			runCountKeysInSlot)),
+		clusterSub("DIGEST", "", "Returns the index of the last applied entry and a hash of the state, for tests: equal on "+
+			"all nodes with the same index. Visits all keys.", spec.Admin, runDigest),
+		clusterSub("FAILOVER", "[FORCE|TAKEOVER|node-id]", "Transfers leadership to the given node; without one, to this "+
+			"node if it is a replica, or from this node to any other.", membershipFlags, runFailover),
+		clusterSub("FORGET", "node-id", "Removes a node, given by its id or its --raft address, from the cluster.",
+			membershipFlags, runForget),
+		fresh(clusterSub("GETKEYSINSLOT", "slot count", "Lists keys of a slot; visits all keys.", spec.AllKeys,
+			runGetKeysInSlot)),
 		clusterSub("INFO", "", "Describes the state of the cluster.", 0, runClusterInfo),
-		clusterSub("KEYSLOT", "key-name", "Returns the slot of a key.", 0, func(_ *session.Session, w *resp.Writer, _ []status.Node, args [][]byte) {
-			w.Int(int64(slots.Of(args[2])))
-		}),
+		clusterSub("KEYSLOT", "key-name", "Returns the slot of a key.", 0,
+			func(_ *session.Session, w *resp.Writer, _ []status.Node, args [][]byte) {
+				w.Int(int64(slots.Of(args[2])))
+			}),
 		clusterSub("LEAVE", "", "Removes this node from the cluster.", membershipFlags, runLeave),
 		clusterSub("LINKS", "", "Describes the links to other nodes.", 0, runClusterLinks),
-		clusterSub("MEET", "ip port [cluster-bus-port]", "Rejected: a node joins when it is started.", spec.Admin, func(_ *session.Session, w *resp.Writer, _ []status.Node, _ [][]byte) { w.Error(errMeet) }),
-		clusterSub("MYID", "", "Returns the id of this node.", 0, func(_ *session.Session, w *resp.Writer, nodes []status.Node, _ [][]byte) { w.BulkString(nodes[0].ID) }),
+		clusterSub("MEET", "ip port [cluster-bus-port]", "Rejected: a node joins when it is started.", spec.Admin,
+			func(_ *session.Session, w *resp.Writer, _ []status.Node, _ [][]byte) { w.Error(errMeet) }),
+		clusterSub("MYID", "", "Returns the id of this node.", 0,
+			func(_ *session.Session, w *resp.Writer, nodes []status.Node, _ [][]byte) { w.BulkString(nodes[0].ID) }),
 		clusterSub("NODES", "", "Describes the nodes, one line each.", 0, runClusterNodes),
 		clusterSub("REPLICAS", "node-id", "Describes the replicas of the leader.", spec.Admin, runClusterReplicas),
 		clusterSub("SHARDS", "", "Describes the nodes and their slots.", 0, runClusterShards),
@@ -52,9 +60,11 @@ var cluster = spec.Command{
 }
 
 // clusterSub makes a subcommand of CLUSTER, which is rejected without a cluster.
-func clusterSub(name, args, summary string, flags spec.Flags, run func(*session.Session, *resp.Writer, []status.Node, [][]byte)) spec.Command {
+func clusterSub(name, args, summary string, flags spec.Flags,
+	run func(*session.Session, *resp.Writer, []status.Node, [][]byte)) spec.Command {
 	return spec.Command{
-		Name: name, Args: args, Summary: summary, Complexity: "O(1)", Since: "3.0.0", Group: "cluster", Flags: flags | spec.Stale,
+		Name: name, Args: args, Summary: summary, Complexity: "O(1)", Since: "3.0.0", Group: "cluster",
+		Flags: flags | spec.Stale,
 		Body: session.Run(func(s *session.Session, w *resp.Writer, args [][]byte) {
 			nodes := nodesOf(s)
 			if nodes == nil {
@@ -68,9 +78,11 @@ func clusterSub(name, args, summary string, flags spec.Flags, run func(*session.
 
 var (
 	asking   = inCluster("ASKING", "Accepted in a cluster: slots do not migrate.", 0, func(*session.Session) {})
-	readOnly = inCluster("READONLY", "Lets a replica, which may lag, answer read-only commands of this connection.", spec.Loading|spec.Stale,
+	readOnly = inCluster("READONLY", "Lets a replica, which may lag, answer read-only commands of this connection.",
+		spec.Loading|spec.Stale,
 		func(s *session.Session) { s.SetStale(true) })
-	readWrite = inCluster("READWRITE", "Undoes READONLY.", spec.Loading|spec.Stale, func(s *session.Session) { s.SetStale(false) })
+	readWrite = inCluster("READWRITE", "Undoes READONLY.", spec.Loading|spec.Stale,
+		func(s *session.Session) { s.SetStale(false) })
 )
 
 // inCluster makes a command that cluster clients send and that is rejected without a
@@ -186,7 +198,8 @@ func nodeLines(h *session.Handler, nodes []status.Node) []string {
 		if i > 0 && n.LastContact >= 0 {
 			heard = (now - n.LastContact).Milliseconds()
 		}
-		all = append(all, fmt.Sprintf("%s %s:%d@%s %s %s 0 %d %d %s%s", n.ID, n.Host, n.Port, busPort(n), flags, master, heard, term, link, has))
+		all = append(all, fmt.Sprintf("%s %s:%d@%s %s %s 0 %d %d %s%s", n.ID, n.Host, n.Port, busPort(n), flags, master,
+			heard, term, link, has))
 	}
 	return all
 }

@@ -49,8 +49,10 @@ func newFakeCluster(role status.Role) *fakeCluster {
 	c := &fakeCluster{givenUp: make(chan func(int), 9), r: status.Replication{
 		Role: role, ClusterID: fakeNodeID("9"), HasQuorum: true,
 		Term: 7, FirstIndex: 11, LastIndex: 110, CommitIndex: 109, AppliedIndex: 108,
-		LastContact: 2500 * time.Millisecond, FeatureLevel: 1, Ack: "disk", Fsync: "always", NoQuorum: "error", Links: "secret", FsyncP99: 1500 * time.Microsecond,
-		Totals:   status.Totals{Entries: 1, EntryBytes: 2, Decisions: 3, Forwarded: 4, Uncertain: 5, NoQuorum: 6, Local: 7, Elections: 8, LeaderChanges: 9, Refused: 16, Restarts: 17, RefusedLinks: 18, MessagesSent: 19, MessagesDropped: 20},
+		LastContact: 2500 * time.Millisecond, FeatureLevel: 1, Ack: "disk", Fsync: "always", NoQuorum: "error",
+		Links: "secret", FsyncP99: 1500 * time.Microsecond,
+		Totals: status.Totals{Entries: 1, EntryBytes: 2, Decisions: 3, Forwarded: 4, Uncertain: 5, NoQuorum: 6, Local: 7,
+			Elections: 8, LeaderChanges: 9, Refused: 16, Restarts: 17, RefusedLinks: 18, MessagesSent: 19, MessagesDropped: 20},
 		Clock:    status.Clock{Offset: -10 * time.Millisecond, Clamps: 11, Clamped: 12 * time.Second},
 		Snapshot: status.ReplicatedSnapshot{Index: 13, Bytes: 14, Installed: 15},
 	}}
@@ -94,7 +96,8 @@ func (c *fakeCluster) Digest() (index, digest uint64) { return c.r.AppliedIndex,
 func (c *fakeCluster) Nodes(string) []status.Node {
 	nodes := []status.Node{
 		{ID: fakeNodeID("a"), Port: 7001, Voter: true, Online: true, Raft: "10.0.0.1:8001", Version: "1.0", Index: 110},
-		{ID: fakeNodeID("b"), Port: 7002, Voter: true, Online: true, Raft: "10.0.0.2:8002", Version: "1.0", Index: 100, LastContact: 1500 * time.Millisecond},
+		{ID: fakeNodeID("b"), Port: 7002, Voter: true, Online: true, Raft: "10.0.0.2:8002", Version: "1.0", Index: 100,
+			LastContact: 1500 * time.Millisecond},
 		{ID: fakeNodeID("c"), Port: 7003, Raft: "10.0.0.3:8003", Version: "0.9", LastContact: -1},
 	}
 	for i := range nodes {

@@ -12,7 +12,8 @@ import (
 )
 
 var (
-	errMeet       = resp.NewError("ERR", "CLUSTER MEET is not supported: start the node with --join and the --raft address of a member")
+	errMeet = resp.NewError("ERR",
+		"CLUSTER MEET is not supported: start the node with --join and the --raft address of a member")
 	errForgetSelf = resp.NewError("ERR", "I tried hard but I can't forget myself... use CLUSTER LEAVE to remove this node")
 	errLeads      = resp.NewError("ERR", "the node is the leader already")
 	errTakeover   = resp.NewError("ERR", "TAKEOVER is not supported: a leader needs the votes of a majority")
@@ -31,7 +32,8 @@ func change(s *session.Session, c backend.Change) {
 
 // changeNode begins a Change of a node, named by its id or by its Raft address.
 func changeNode(s *session.Session, w *resp.Writer, kind backend.ChangeKind, nodes []status.Node, name []byte) {
-	i := slices.IndexFunc(nodes, func(n status.Node) bool { return n.ID == string(name) || n.Raft != "" && n.Raft == string(name) })
+	i := slices.IndexFunc(nodes,
+		func(n status.Node) bool { return n.ID == string(name) || n.Raft != "" && n.Raft == string(name) })
 	switch {
 	case i < 0:
 		w.Error(unknownNode(name))

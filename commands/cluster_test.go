@@ -110,7 +110,11 @@ func TestClusterUnknownAddresses(t *testing.T) {
 
 func TestClusterEnabledByRedisName(t *testing.T) {
 	for mode, want := range map[string]string{"off": "no", "emulated": "yes", "on": "yes"} {
-		h := newTestHandlerWith(session.Config{Options: func() []session.Option { return []session.Option{{Name: "cluster-mode", Value: mode}} }})
+		h :=
+			newTestHandlerWith(session.Config{Options: func() []session.Option {
+				return []session.Option{{Name: "cluster-mode",
+					Value: mode}}
+			}})
 		if got := setting(h, "cluster-enabled"); got != want {
 			t.Errorf("cluster-mode %s: cluster-enabled is %s, want %s", mode, got, want)
 		}

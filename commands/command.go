@@ -23,11 +23,15 @@ var command = spec.Command{
 		{
 			Name: "COUNT", Summary: "Returns the number of commands.",
 			Complexity: "O(1)", Since: "2.8.13", Group: "server", Flags: spec.Loading | spec.Stale,
-			Body: session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) { w.Int(int64(len(s.Handler().Registry().All))) }),
+			Body: session.Run(func(s *session.Session, w *resp.Writer,
+				_ [][]byte) {
+				w.Int(int64(len(s.Handler().Registry().All)))
+			}),
 		},
 		{
 			Name: "INFO", Args: "[command-name ...]", Summary: "Describes the given commands, or all.",
-			Complexity: "O(N), N being the commands", Since: "2.8.13", Group: "server", Flags: spec.Loading | spec.Stale, Long: 2,
+			Complexity: "O(N), N being the commands", Since: "2.8.13", Group: "server", Flags: spec.Loading | spec.Stale,
+			Long: 2,
 			Body: session.Run(func(s *session.Session, w *resp.Writer, args [][]byte) {
 				if len(args) == 2 {
 					describeAll(s, w)
@@ -53,17 +57,22 @@ var command = spec.Command{
 			Body: session.Run(runDocs),
 		},
 		{
-			Name: "LIST", Args: "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]", Summary: "Lists the names of the commands.",
+			Name: "LIST", Args: "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]",
+			Summary:    "Lists the names of the commands.",
 			Complexity: "O(N), N being the commands", Since: "7.0.0", Group: "server", Flags: spec.Loading | spec.Stale, Long: 2,
 			Body: session.Run(runList),
 		},
 		{
 			Name: "GETKEYS", Args: "command [arg ...]", Summary: "Lists the keys of a command line.",
 			Complexity: "O(N), N being the words", Since: "2.8.13", Group: "server", Flags: spec.Loading | spec.Stale,
-			Body: session.Run(func(s *session.Session, w *resp.Writer, args [][]byte) { getKeys(s, w, args[2:], (*resp.Writer).Bulk) }),
+			Body: session.Run(func(s *session.Session, w *resp.Writer,
+				args [][]byte) {
+				getKeys(s, w, args[2:], (*resp.Writer).Bulk)
+			}),
 		},
 		{
-			Name: "GETKEYSANDFLAGS", Args: "command [arg ...]", Summary: "Lists the keys of a command line with their access flags.",
+			Name: "GETKEYSANDFLAGS", Args: "command [arg ...]",
+			Summary:    "Lists the keys of a command line with their access flags.",
 			Complexity: "O(N), N being the words", Since: "7.0.0", Group: "server", Flags: spec.Loading | spec.Stale,
 			Body: session.Run(func(s *session.Session, w *resp.Writer, args [][]byte) {
 				c, _ := s.Handler().Registry().Lookup(args[2:], nil)

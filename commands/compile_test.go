@@ -32,7 +32,8 @@ func TestCompilingIsHeavy(t *testing.T) {
 		},
 	} {
 		e := engine.New(engine.Options{Commands: calls.Commands})
-		h := &scriptHost{engine: func() *engine.Engine { return e }, budget: newScriptBudget(scripts.DefaultSteps, backend.NewTestClock(testStart))}
+		h := &scriptHost{engine: func() *engine.Engine { return e },
+			budget: newScriptBudget(scripts.DefaultSteps, backend.NewTestClock(testStart))}
 		refused := 0
 		for i := range 2 * scripts.DefaultSteps / int(scripts.CompileSteps(len(long))) {
 			var b engine.Batch
@@ -40,7 +41,8 @@ func TestCompilingIsHeavy(t *testing.T) {
 				refused++
 			}
 		}
-		if heavy, most := e.HeavySteps(), int64(scripts.DefaultSteps)+scripts.CompileSteps(len(long)); refused == 0 || heavy > most {
+		if heavy, most := e.HeavySteps(),
+			int64(scripts.DefaultSteps)+scripts.CompileSteps(len(long)); refused == 0 || heavy > most {
 			t.Errorf("%s: %d texts are refused, and %d steps are heavy, want at most %d", name, refused, heavy, most)
 		}
 		if err := h.mayCompile(scripts.LightSteps); err != nil {

@@ -27,13 +27,15 @@ type alias struct {
 
 var aliases = []alias{
 	{name: "appendfsync", option: "fsync", value: "no"},
-	{name: "cluster-enabled", option: "cluster-mode", value: "no", words: map[string]string{"off": "no", "emulated": "yes", "on": "yes"}},
+	{name: "cluster-enabled", option: "cluster-mode", value: "no",
+		words: map[string]string{"off": "no", "emulated": "yes", "on": "yes"}},
 	{name: "databases", value: strconv.Itoa(engine.Databases)},
 	{name: "latency-tracking", value: "yes"},
 	{name: "loglevel", option: "log-level", value: "notice", words: logLevels},
 	{name: "maxclients", option: "max-clients", value: "0"},
 	{name: "maxmemory", option: "max-memory", value: "0"},
-	{name: "maxmemory-policy", option: "on-full", value: "noeviction", words: map[string]string{"refuse": "noeviction", "evict": "volatile-ttl"}},
+	{name: "maxmemory-policy", option: "on-full", value: "noeviction",
+		words: map[string]string{"refuse": "noeviction", "evict": "volatile-ttl"}},
 	{name: "replica-read-only", value: "yes"},
 	{name: "save"},
 	{name: "slave-read-only", value: "yes"},
@@ -94,9 +96,12 @@ func ownOptions(h *session.Handler) []session.Option {
 	return []session.Option{
 		{Name: "appendonly", Value: appendOnly},
 		trackedKeys(h),
-		number("slowlog-log-slower-than", bounds.Slower, -1, longest/1000, func(b *session.SlowBounds, n int64) { b.Slower = n }),
-		number("slowlog-max-len", int64(bounds.Most), 0, session.MaxSlowLog, func(b *session.SlowBounds, n int64) { b.Most = int(n) }),
-		number("latency-monitor-threshold", bounds.Monitor, 0, longest/1_000_000, func(b *session.SlowBounds, n int64) { b.Monitor = n }),
+		number("slowlog-log-slower-than", bounds.Slower, -1, longest/1000,
+			func(b *session.SlowBounds, n int64) { b.Slower = n }),
+		number("slowlog-max-len", int64(bounds.Most), 0, session.MaxSlowLog,
+			func(b *session.SlowBounds, n int64) { b.Most = int(n) }),
+		number("latency-monitor-threshold", bounds.Monitor, 0, longest/1_000_000,
+			func(b *session.SlowBounds, n int64) { b.Monitor = n }),
 	}
 }
 
@@ -105,18 +110,21 @@ var config = spec.Command{
 	Complexity: "See its subcommands", Since: "2.0.0", Group: "server",
 	Body: &spec.Container{Sub: []spec.Command{
 		long(configSub("GET", "parameter [parameter ...]", "Returns the settings that match a pattern.", runConfigGet)),
-		configSub("RESETSTAT", "", "Resets the counters of INFO, except those of the limits.", func(s *session.Session, w *resp.Writer, _ [][]byte) {
-			s.Handler().Stats().Reset()
-			w.OK()
-		}),
+		configSub("RESETSTAT", "", "Resets the counters of INFO, except those of the limits.",
+			func(s *session.Session, w *resp.Writer, _ [][]byte) {
+				s.Handler().Stats().Reset()
+				w.OK()
+			}),
 		configRewrite,
-		secret(configSub("SET", "<parameter value ...>", "Changes settings while the server runs: all the given ones, or none.", runConfigSet)),
+		secret(configSub("SET", "<parameter value ...>",
+			"Changes settings while the server runs: all the given ones, or none.", runConfigSet)),
 	}},
 }
 
 // configRewrite is CONFIG REWRITE.
 var configRewrite = spec.Command{
-	Name: "REWRITE", Summary: "Writes the settings changed since the start into the configuration file and keeps its comments.",
+	Name:       "REWRITE",
+	Summary:    "Writes the settings changed since the start into the configuration file and keeps its comments.",
 	Complexity: "O(N), N being the settings", Since: "2.8.0", Group: "server",
 	Flags: spec.Admin | spec.NoScript | spec.Loading | spec.Stale | spec.NoMulti, Body: session.Run(runConfigRewrite),
 }
@@ -232,6 +240,7 @@ func runConfigSet(s *session.Session, w *resp.Writer, args [][]byte) {
 	for _, change := range changes {
 		change()
 	}
-	s.Handler().Config().Log.Info("settings changed", "options", strings.Join(applied, " "), "user", s.User(), "from", s.Addr())
+	s.Handler().Config().Log.Info("settings changed", "options", strings.Join(applied, " "), "user", s.User(), "from",
+		s.Addr())
 	w.OK()
 }

@@ -17,9 +17,10 @@ const redisVersion = "7.4.0"
 
 var (
 	errDBRange  = resp.NewError("ERR", "DB index is out of range")
-	errNotInt32 = resp.NewError("ERR", fmt.Sprintf("value is out of range, value must between %d and %d", math.MinInt32, math.MaxInt32))
-	errNotInt   = resp.NewError("ERR", "value is not an integer or out of range")
-	errSyntax   = resp.NewError("ERR", "syntax error")
+	errNotInt32 = resp.NewError("ERR",
+		fmt.Sprintf("value is out of range, value must between %d and %d", math.MinInt32, math.MaxInt32))
+	errNotInt = resp.NewError("ERR", "value is not an integer or out of range")
+	errSyntax = resp.NewError("ERR", "syntax error")
 )
 
 // always returns a Command.Surplus that always returns err.
@@ -58,7 +59,8 @@ var echo = spec.Command{
 
 var quit = spec.Command{
 	Name: "QUIT", Summary: "Closes the connection.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: spec.NoScript | spec.Loading | spec.Stale | spec.Fast | spec.NoAuth | spec.Immediate | spec.Listener | spec.Unpaused,
+	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: spec.NoScript | spec.Loading | spec.Stale | spec.Fast |
+		spec.NoAuth | spec.Immediate | spec.Listener | spec.Unpaused,
 	Body: session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) {
 		w.OK()
 		s.CloseAfterReply()
@@ -67,7 +69,8 @@ var quit = spec.Command{
 
 var reset = spec.Command{
 	Name: "RESET", Summary: "Resets the connection: RESP2, no transaction, not logged in.",
-	Complexity: "O(1)", Since: "6.2.0", Group: "connection", Flags: spec.NoScript | spec.Loading | spec.Stale | spec.Fast | spec.NoAuth | spec.Immediate | spec.Listener,
+	Complexity: "O(1)", Since: "6.2.0", Group: "connection",
+	Flags: spec.NoScript | spec.Loading | spec.Stale | spec.Fast | spec.NoAuth | spec.Immediate | spec.Listener,
 	Body: session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) {
 		s.Reset()
 		w.Simple("RESET")
@@ -75,7 +78,8 @@ var reset = spec.Command{
 }
 
 var selectDB = spec.Command{
-	Name: "SELECT", Args: "index", Summary: fmt.Sprintf("Selects the database of the keys of the connection's commands, from 0 to %d. In cluster mode only 0.", engine.Databases-1),
+	Name: "SELECT", Args: "index", Summary: fmt.Sprintf("Selects the database of the keys of the connection's commands, "+
+		"from 0 to %d. In cluster mode only 0.", engine.Databases-1),
 	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: spec.Loading | spec.Stale | spec.Fast,
 	Body: &session.Special{Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
 		db, err := parseDB(s, args[1])

@@ -47,7 +47,8 @@ func isTooLong(w *resp.Writer, from int) bool {
 		return false
 	}
 	w.Buf = w.Buf[:from]
-	w.Error(resp.NewError("ERR", fmt.Sprintf("the answer has %d bytes or more, at most %d are allowed: ask for less at a time", n, engine.MaxAnswerBytes)))
+	w.Error(resp.NewError("ERR", fmt.Sprintf("the answer has %d bytes or more, at most %d are allowed: ask for less at "+
+		"a time", n, engine.MaxAnswerBytes)))
 	return true
 }
 
@@ -134,8 +135,9 @@ func writeArgumentFlags(w *resp.Writer, a usage.Arg) {
 var docTypes = map[string]string{
 	"key": "key", "source": "key", "destination": "key", "src": "key", "dst": "key", "pattern": "pattern",
 	"n": "integer", "capacity": "integer", "limit": "integer", "count": "integer", "cursor": "integer", "index": "integer",
-	"max_burst": "integer", "quantity": "integer", "tokens_per_period": "integer", "seconds": "integer", "milliseconds": "integer",
-	"protover": "integer", "client-id": "integer", "numreplicas": "integer", "timeout": "integer",
+	"max_burst": "integer", "quantity": "integer", "tokens_per_period": "integer", "seconds": "integer",
+	"milliseconds": "integer",
+	"protover":     "integer", "client-id": "integer", "numreplicas": "integer", "timeout": "integer",
 }
 
 // docType returns the type in the words of COMMAND DOCS.

@@ -28,13 +28,16 @@ func TestGCRA(t *testing.T) {
 			{at, "GCRA k 1 1 1", "0,2,0,-1,2"},
 			{2*at + 100*time.Millisecond, "GCRA k 1 1 1", "0,2,0,-1,2"},
 		},
-		"no burst":                 {{0, "GCRA k 0 1 1", "0,1,0,-1,1"}, {0, "GCRA k 0 1 1", "1,1,0,1,1"}},
-		"a fraction of a second":   {{0, "GCRA k 10 5 0.5", "0,11,10,-1,1"}},
-		"an exponent":              {{0, "GCRA k 10 1 6e1", "0,11,10,-1,60"}},
-		"below a millisecond":      {{0, "GCRA k 1 10000 1", "0,2,1,-1,1"}, {0, "EXISTS k", ":1"}},
-		"rounds to microseconds":   {{0, "GCRA k 0 6 1", "0,1,0,-1,1"}, {0, "PTTL k", ":167"}, {166666999, "PTTL k", ":1"}, {166667000, "PTTL k", ":-2"}},
-		"at least a microsecond":   {{0, "GCRA k 999 9223372036854775807 1 TOKENS 1000", "0,1000,0,-1,1"}, {0, "PTTL k", ":1"}},
-		"another kind of key":      {{0, "RL.LOG k 1 1", "1,1,0,0,1000"}, {0, "GCRA k 1 1 1", "-WRONGTYPE Operation against a key holding the wrong kind of value: it is in use by LOG, and expires in 1000 ms"}},
+		"no burst":               {{0, "GCRA k 0 1 1", "0,1,0,-1,1"}, {0, "GCRA k 0 1 1", "1,1,0,1,1"}},
+		"a fraction of a second": {{0, "GCRA k 10 5 0.5", "0,11,10,-1,1"}},
+		"an exponent":            {{0, "GCRA k 10 1 6e1", "0,11,10,-1,60"}},
+		"below a millisecond":    {{0, "GCRA k 1 10000 1", "0,2,1,-1,1"}, {0, "EXISTS k", ":1"}},
+		"rounds to microseconds": {{0, "GCRA k 0 6 1", "0,1,0,-1,1"}, {0, "PTTL k", ":167"}, {166666999, "PTTL k", ":1"},
+			{166667000, "PTTL k", ":-2"}},
+		"at least a microsecond": {{0, "GCRA k 999 9223372036854775807 1 TOKENS 1000", "0,1000,0,-1,1"},
+			{0, "PTTL k", ":1"}},
+		"another kind of key": {{0, "RL.LOG k 1 1", "1,1,0,0,1000"}, {0, "GCRA k 1 1 1",
+			"-WRONGTYPE Operation against a key holding the wrong kind of value: it is in use by LOG, and expires in 1000 ms"}},
 		"a key is a token bucket":  {{0, "GCRA k 1 1 1", "0,2,1,-1,1"}, {0, "RL.TOKEN k 2 1", "1,2,0,0,2000"}},
 		"a period of almost never": {{0, "GCRA k 0 1 315360000", "0,1,0,-1,315360000"}},
 	} {
@@ -45,9 +48,12 @@ func TestGCRA(t *testing.T) {
 func TestGCRAErrors(t *testing.T) {
 	const over = "GCRA limiting uses microsecond accuracy. Combination of period, tokens_per_period and "
 	for _, tt := range []struct{ line, want string }{
-		{"GCRA", "wrong number of arguments for 'gcra' command; usage: GCRA key max_burst tokens_per_period period [TOKENS count]"},
-		{"GCRA k 10 5", "wrong number of arguments for 'gcra' command; usage: GCRA key max_burst tokens_per_period period [TOKENS count]"},
-		{"GCRA k 10 5 10 TOKENS 1 x", "wrong number of arguments for 'gcra' command; usage: GCRA key max_burst tokens_per_period period [TOKENS count]"},
+		{"GCRA",
+			"wrong number of arguments for 'gcra' command; usage: GCRA key max_burst tokens_per_period period [TOKENS count]"},
+		{"GCRA k 10 5",
+			"wrong number of arguments for 'gcra' command; usage: GCRA key max_burst tokens_per_period period [TOKENS count]"},
+		{"GCRA k 10 5 10 TOKENS 1 x",
+			"wrong number of arguments for 'gcra' command; usage: GCRA key max_burst tokens_per_period period [TOKENS count]"},
 		{"GCRA k -1 5 10", "value is out of range, must be positive"},
 		{"GCRA k x 5 10", "value is out of range, must be positive"},
 		{"GCRA k 010 5 10", "value is out of range, must be positive"},
@@ -134,10 +140,12 @@ func TestThrottle(t *testing.T) {
 			{0, "THROTTLE k 5 1 1 6", "0,5,5,3,-1"},
 			{0, "THROTTLE k 5 1 1 4611686018427387903", "0,5,5,3,-1"},
 		},
-		"a quantity of 0":                  {{0, "THROTTLE k 10 1 1 0", "1,10,10,8,0"}, {0, "EXISTS k", ":0"}},
-		"one token":                        {{0, "THROTTLE k 1 1 60", "1,1,0,60,0"}, {0, "THROTTLE k 1 1 60", "0,1,0,60,60"}},
-		"beyond the range of the original": {{0, "THROTTLE k 1000000000000 1 315360000 1000000000000", "1,1000000000000,0,9223372036854776,0"}},
-		"another kind of key":              {{0, "RL.LOG k 1 1", "1,1,0,0,1000"}, {0, "THROTTLE k 1 1 1", "-WRONGTYPE Operation against a key holding the wrong kind of value: it is in use by LOG, and expires in 1000 ms"}},
+		"a quantity of 0": {{0, "THROTTLE k 10 1 1 0", "1,10,10,8,0"}, {0, "EXISTS k", ":0"}},
+		"one token":       {{0, "THROTTLE k 1 1 60", "1,1,0,60,0"}, {0, "THROTTLE k 1 1 60", "0,1,0,60,60"}},
+		"beyond the range of the original": {{0, "THROTTLE k 1000000000000 1 315360000 1000000000000",
+			"1,1000000000000,0,9223372036854776,0"}},
+		"another kind of key": {{0, "RL.LOG k 1 1", "1,1,0,0,1000"}, {0, "THROTTLE k 1 1 1",
+			"-WRONGTYPE Operation against a key holding the wrong kind of value: it is in use by LOG, and expires in 1000 ms"}},
 	} {
 		t.Run(name, func(t *testing.T) { walk(t, steps) })
 	}
@@ -146,8 +154,10 @@ func TestThrottle(t *testing.T) {
 func TestThrottleErrors(t *testing.T) {
 	const failed = "Rate limit check failed: "
 	for _, tt := range []struct{ line, want string }{
-		{"THROTTLE k", "wrong number of arguments for 'throttle' command; usage: THROTTLE key max_burst count period [quantity]"},
-		{"THROTTLE k 1 1 1 1 1", "wrong number of arguments for 'throttle' command; usage: THROTTLE key max_burst count period [quantity]"},
+		{"THROTTLE k",
+			"wrong number of arguments for 'throttle' command; usage: THROTTLE key max_burst count period [quantity]"},
+		{"THROTTLE k 1 1 1 1 1",
+			"wrong number of arguments for 'throttle' command; usage: THROTTLE key max_burst count period [quantity]"},
 		{"THROTTLE k x 1 1", "invalid max_burst"},
 		{"THROTTLE k 1 x 1", "invalid count_per_period"},
 		{"THROTTLE k 1 1 x", "invalid period"},
@@ -156,8 +166,10 @@ func TestThrottleErrors(t *testing.T) {
 		{"THROTTLE k 0 1 1", failed + "invalid rate limit parameters"},
 		{"THROTTLE k 1 0 1", failed + "invalid rate limit parameters"},
 		{"THROTTLE k 1 1 -1", failed + "invalid rate limit parameters"},
-		{"THROTTLE k 4294967296 1 9223372036854775807", failed + "invalid rate limit parameters, period / count must be 1 nanosecond to 10 years"},
-		{"THROTTLE k 1 1000000001 1", failed + "invalid rate limit parameters, period / count must be 1 nanosecond to 10 years"},
+		{"THROTTLE k 4294967296 1 9223372036854775807",
+			failed + "invalid rate limit parameters, period / count must be 1 nanosecond to 10 years"},
+		{"THROTTLE k 1 1000000001 1",
+			failed + "invalid rate limit parameters, period / count must be 1 nanosecond to 10 years"},
 		{"THROTTLE k 1000000000001 1 1", failed + "invalid rate limit parameters, max_burst must be at most 1000000000000"},
 		{`THROTTLE "" 1 1 1`, "key must be 1 to 1024 bytes long, got ''"},
 	} {

@@ -161,7 +161,8 @@ func TestCellErrors(t *testing.T) {
 		{"CL.THROTTLE k 1 1 1 1e3", "Couldn't parse as integer: 1e3"},
 		{"CL.THROTTLE k 9223372036854775808 1 1", "Couldn't parse as integer: 9223372036854775808"},
 		{"CL.THROTTLE k 1 \xff\x00 1", `Couldn't parse as integer: \xff\x00`},
-		{"CL.THROTTLE k 1 1 " + strings.Repeat("9", 40), "Couldn't parse as integer: '" + strings.Repeat("9", 32) + "...' (40 bytes)"},
+		{"CL.THROTTLE k 1 1 " + strings.Repeat("9", 40),
+			"Couldn't parse as integer: '" + strings.Repeat("9", 32) + "...' (40 bytes)"},
 		{"CL.THROTTLE k 1 0 1", "Zero rates are not supported"},
 		{"CL.THROTTLE k 1 1 0", "Zero rates are not supported"},
 		{"CL.THROTTLE k 1 1000000001 1", "Zero rates are not supported"},
@@ -182,11 +183,13 @@ func TestCellErrors(t *testing.T) {
 		}
 	}
 	walk(t, []step{{0, "CL.THROTTLE k 0 1 315360000", "0,1,0,-1,315360000"}, {0, "RL.LOG l 1 1", "1,1,0,0,1000"},
-		{0, "CL.THROTTLE l 1 1 1", "-WRONGTYPE Operation against a key holding the wrong kind of value: it is in use by LOG, and expires in 1000 ms"}})
+		{0, "CL.THROTTLE l 1 1 1",
+			"-WRONGTYPE Operation against a key holding the wrong kind of value: it is in use by LOG, and expires in 1000 ms"}})
 }
 
 func TestCellUsage(t *testing.T) {
 	for _, line := range []string{"CL.THROTTLE", "CL.THROTTLE k 1 1", "CL.THROTTLE k 1 1 1 1 1"} {
-		rejected(t, line, "-Cell error: Store error: Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]")
+		rejected(t, line,
+			"-Cell error: Store error: Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]")
 	}
 }

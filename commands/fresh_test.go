@@ -48,7 +48,8 @@ func newLateSession(t *testing.T) (*session.Session, *lateCluster, *int) {
 	clock := backend.NewTestClock(testStart)
 	local := &backend.Local{Clock: clock, Engine: engine.New(engine.Options{Commands: calls.Commands})}
 	h := NewHandler(session.Config{
-		Exec: local, Clock: clock, TestClock: clock, Cluster: c, Log: slog.New(slog.DiscardHandler), Spawn: func(f func()) { f() },
+		Exec: local, Clock: clock, TestClock: clock, Cluster: c, Log: slog.New(slog.DiscardHandler),
+		Spawn: func(f func()) { f() },
 		Engine: func() *engine.Engine {
 			*reads++
 			return local.Engine
@@ -98,7 +99,8 @@ func TestFreshAnswers(t *testing.T) {
 		{"after READONLY", nil, []string{"READONLY"}, "+OK\r\n:1\r\n"},
 		{"in a transaction", nil, []string{"MULTI", "SET b 1", "DBSIZE"}, "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n+OK\r\n:2\r\n"},
 		{"in a transaction that only reads", nil, []string{"MULTI", "DBSIZE"}, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n"},
-		{"in a transaction without a leader", errors.New("x"), []string{"MULTI", "SET b 1", "DBSIZE"}, "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n+OK\r\n-ERR"},
+		{"in a transaction without a leader", errors.New("x"), []string{"MULTI", "SET b 1", "DBSIZE"},
+			"+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n+OK\r\n-ERR"},
 		{"after a discarded transaction", nil, []string{"MULTI", "DBSIZE", "DISCARD"}, "+OK\r\n+QUEUED\r\n+OK\r\n:1\r\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -145,7 +147,8 @@ func TestFreshAnswers(t *testing.T) {
 
 // A line of INFO asks for the state of all nodes if it names the keyspace.
 func TestFreshInfo(t *testing.T) {
-	for line, want := range map[string]bool{"INFO": false, "INFO all": false, "INFO server": false, "INFO keyspace": true, "INFO server KeySpace": true} {
+	for line, want := range map[string]bool{"INFO": false, "INFO all": false, "INFO server": false, "INFO keyspace": true,
+		"INFO server KeySpace": true} {
 		s, c, _ := newLateSession(t)
 		s.Do(words(line))
 		if got := len(c.asked) > 0; got != want {

@@ -33,9 +33,11 @@ func (h *scriptHost) functionContainer() *spec.Command {
 		Complexity: "See its subcommands", Since: "7.0.0", Group: "scripting",
 		Body: &spec.Container{Sub: []spec.Command{
 			{
-				Name: "LOAD", Args: "[REPLACE] function-code", Summary: "Stores a library of functions in Lua on all nodes, REPLACE: in place of the one of its name, and returns its name. An error if it does not load.",
+				Name: "LOAD", Args: "[REPLACE] function-code", Summary: "Stores a library of functions in Lua on all nodes, " +
+					"REPLACE: in place of the one of its name, and returns its name. An error if it does not load.",
 				Complexity: "O(N), N being the bytes of the library", Since: "7.0.0", Group: "scripting",
-				Flags: spec.NoScript | spec.Write | spec.DenyOOM | spec.Runs | spec.Plain | spec.OpenEnded, Body: &spec.Ops{Parse: h.opFunctionLoad},
+				Flags: spec.NoScript | spec.Write | spec.DenyOOM | spec.Runs | spec.Plain | spec.OpenEnded,
+				Body:  &spec.Ops{Parse: h.opFunctionLoad},
 			},
 			{
 				Name: "DELETE", Args: "library-name", Summary: "Deletes a library and its functions on all nodes.",
@@ -52,7 +54,8 @@ func (h *scriptHost) functionContainer() *spec.Command {
 				Flags: spec.NoScript | spec.Write | spec.Runs | spec.Plain, Body: &spec.Ops{Parse: opFunctionFlush},
 			},
 			{
-				Name: "LIST", Args: "[LIBRARYNAME library-name-pattern] [WITHCODE]", Summary: "Lists libraries with their functions, in the order of their names.",
+				Name: "LIST", Args: "[LIBRARYNAME library-name-pattern] [WITHCODE]",
+				Summary:    "Lists libraries with their functions, in the order of their names.",
 				Complexity: "O(N), N being the functions", Since: "7.0.0", Group: "scripting",
 				Flags: spec.NoScript | spec.Plain | spec.OpenEnded, Body: &spec.Ops{Parse: opFunctionList}, Long: 2,
 			},

@@ -13,7 +13,8 @@ import (
 func TestShardsOfFunctions(t *testing.T) {
 	e := engine.New(engine.Options{Commands: calls.Commands})
 	load := words("FUNCTION LOAD")
-	load = append(load, []byte("#!lua name=l\nredis.register_function('f', function(keys) return redis.call('INCR', keys[1]) end)"))
+	load = append(load,
+		[]byte("#!lua name=l\nredis.register_function('f', function(keys) return redis.call('INCR', keys[1]) end)"))
 	line := words("FCALL f 1 k")
 	for _, tt := range []struct {
 		name          string
@@ -27,7 +28,8 @@ func TestShardsOfFunctions(t *testing.T) {
 		{"behind a library", true, true, load, true},
 		{"behind another run", true, true, line, false},
 	} {
-		h := &scriptHost{engine: func() *engine.Engine { return e }, leads: func() bool { return tt.leads }, budget: newScriptBudget(1000, backend.NewTestClock(testStart))}
+		h := &scriptHost{engine: func() *engine.Engine { return e }, leads: func() bool { return tt.leads },
+			budget: newScriptBudget(1000, backend.NewTestClock(testStart))}
 		var b engine.Batch
 		if tt.loaded {
 			if err := h.opFunctionLoad(&b, load); err != nil {

@@ -132,7 +132,8 @@ func TestEachCommandHasAScript(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for word := range strings.FieldsFuncSeq(string(text), func(r rune) bool { return r != '.' && r != '_' && !unicode.IsLetter(r) }) {
+		for word := range strings.FieldsFuncSeq(string(text),
+			func(r rune) bool { return r != '.' && r != '_' && !unicode.IsLetter(r) }) {
 			sent[strings.ToUpper(word)] = true
 		}
 	}
@@ -186,7 +187,8 @@ func (s *script) do(t *testing.T, d *datadriven.TestData) string {
 		return fmt.Sprintf("%+v\n", s.cluster.waits[len(s.cluster.waits)-1])
 	case "store":
 		s.store = &fakeStore{}
-		s.h, s.sessions = newTestHandlerWith(session.Config{Store: s.store, Shutdown: s.store.shutDown}), map[string]*session.Session{}
+		s.h, s.sessions = newTestHandlerWith(session.Config{Store: s.store, Shutdown: s.store.shutDown}),
+			map[string]*session.Session{}
 		return "ok\n"
 	case "saved":
 		return s.saved(d)

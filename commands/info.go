@@ -23,7 +23,10 @@ var info = spec.Command{
 	Fresh: func(args [][]byte) bool {
 		return slices.ContainsFunc(args[1:], func(a []byte) bool { return word.Is(a, "KEYSPACE") })
 	},
-	Body: session.Run(func(s *session.Session, w *resp.Writer, args [][]byte) { w.Verbatim(infoText(s.Handler(), args[1:])) }),
+	Body: session.Run(func(s *session.Session, w *resp.Writer,
+		args [][]byte) {
+		w.Verbatim(infoText(s.Handler(), args[1:]))
+	}),
 }
 
 // A section of INFO writes its lines. An extra section is left out unless it is named.
@@ -225,7 +228,8 @@ func infoLatency(h *session.Handler, l *lines) {
 			continue
 		}
 		micros := func(perMille int64) float64 { return float64(d.Percentile(perMille)) / 1000 }
-		l.add("latency_percentiles_usec_"+c.FullName, fmt.Sprintf("p50=%.3f,p99=%.3f,p99.9=%.3f", micros(500), micros(990), micros(999)))
+		l.add("latency_percentiles_usec_"+c.FullName,
+			fmt.Sprintf("p50=%.3f,p99=%.3f,p99.9=%.3f", micros(500), micros(990), micros(999)))
 	}
 }
 

@@ -36,7 +36,8 @@ func infoReplication(h *session.Handler, l *lines) {
 	}
 	l.add("connected_slaves", len(have))
 	for i, n := range have {
-		l.add("slave"+strconv.Itoa(i), fmt.Sprintf("ip=%s,port=%d,state=online,offset=%d,lag=%d", n.Host, n.Port, n.Index, inSeconds(n.LastContact)))
+		l.add("slave"+strconv.Itoa(i),
+			fmt.Sprintf("ip=%s,port=%d,state=online,offset=%d,lag=%d", n.Host, n.Port, n.Index, inSeconds(n.LastContact)))
 	}
 	l.add("master_failover_state", "no-failover")
 	id, kept := r.ClusterID, uint64(0)
@@ -134,8 +135,10 @@ func infoRaft(h *session.Handler, l *lines) {
 	l.add("raft_links", r.Links)
 	infoRaftTotals(l, r)
 	for i, n := range nodes[1:] {
-		l.add("raft_peer"+strconv.Itoa(i), fmt.Sprintf("id=%s,address=%s,raft=%s,voter=%d,online=%d,index=%d,lag=%d,last_contact_ms=%d,version=%s",
-			n.ID, address(n), n.Raft, oneIf(n.Voter), oneIf(n.Online), n.Index, r.Behind(n), inMillis(n.LastContact), n.Version))
+		l.add("raft_peer"+strconv.Itoa(i),
+			fmt.Sprintf("id=%s,address=%s,raft=%s,voter=%d,online=%d,index=%d,lag=%d,last_contact_ms=%d,version=%s",
+				n.ID, address(n), n.Raft, oneIf(n.Voter), oneIf(n.Online), n.Index, r.Behind(n), inMillis(n.LastContact),
+				n.Version))
 	}
 }
 

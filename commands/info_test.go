@@ -36,10 +36,13 @@ func TestInfoFields(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"redis_version": redisVersion, "limitsrv_version": "0.0.0-test", "redis_mode": "standalone", "tcp_port": "6379",
-		"ready": "1", "not_ready": "", "loading": "0", "role": "master", "connected_slaves": "0", "blocked_clients": "0", "cluster_enabled": "0",
-		"connected_clients": "1", "total_connections_received": "2", "maxclients": "10000", "maxmemory": "67108864", "maxmemory_policy": "noeviction",
-		"total_commands_processed": "9", "expired_keys": "0", "evicted_keys": "0", "keyspace_hits": "2", "keyspace_misses": "1",
-		"errorstat_ERR": "count=2", "errorstat_WRONGTYPE": "count=1", "total_error_replies": "3",
+		"ready": "1", "not_ready": "", "loading": "0", "role": "master", "connected_slaves": "0", "blocked_clients": "0",
+		"cluster_enabled":   "0",
+		"connected_clients": "1", "total_connections_received": "2", "maxclients": "10000", "maxmemory": "67108864",
+		"maxmemory_policy":         "noeviction",
+		"total_commands_processed": "9", "expired_keys": "0", "evicted_keys": "0", "keyspace_hits": "2",
+		"keyspace_misses": "1",
+		"errorstat_ERR":   "count=2", "errorstat_WRONGTYPE": "count=1", "total_error_replies": "3",
 		"db0": "keys=2,expires=2,avg_ttl=0", "limits_keys": "2",
 		"allowed_token": "1", "denied_token": "2", "allowed_slide": "1", "denied_slide": "0", "shadow_denied": "1",
 	} {
@@ -47,7 +50,8 @@ func TestInfoFields(t *testing.T) {
 			t.Errorf("%s:%s, want %s", name, got[name], want)
 		}
 	}
-	for _, name := range []string{"used_memory", "used_memory_rss", "run_id", "process_id", "used_cpu_user", "used_memory_human", "instantaneous_ops_per_sec"} {
+	for _, name := range []string{"used_memory", "used_memory_rss", "run_id", "process_id", "used_cpu_user",
+		"used_memory_human", "instantaneous_ops_per_sec"} {
 		if got[name] == "" {
 			t.Errorf("%s is missing", name)
 		}
@@ -68,7 +72,8 @@ func TestInfoFields(t *testing.T) {
 		}
 	}
 	ask(s, "CONFIG RESETSTAT")
-	if got := fields(infoText(h, nil)); got["total_error_replies"] != "0" || got["total_commands_processed"] != "1" || got["allowed_token"] != "1" {
+	if got := fields(infoText(h, nil)); got["total_error_replies"] != "0" || got["total_commands_processed"] != "1" ||
+		got["allowed_token"] != "1" {
 		t.Errorf("after CONFIG RESETSTAT: %v", got)
 	}
 }
@@ -77,8 +82,10 @@ func TestInfoSections(t *testing.T) {
 	h := newTestHandler("")
 	for _, tt := range []struct{ asked, want string }{
 		{"", "Server Clients Memory Persistence Stats Replication Raft CPU Errorstats Cluster Limits Rules Scripts Keyspace"},
-		{"default", "Server Clients Memory Persistence Stats Replication Raft CPU Errorstats Cluster Limits Rules Scripts Keyspace"},
-		{"all", "Server Clients Memory Persistence Stats Replication Raft CPU Commandstats Latencystats Errorstats Cluster Limits Rules Scripts Keyspace"},
+		{"default",
+			"Server Clients Memory Persistence Stats Replication Raft CPU Errorstats Cluster Limits Rules Scripts Keyspace"},
+		{"all", "Server Clients Memory Persistence Stats Replication Raft CPU Commandstats Latencystats Errorstats Cluster " +
+			"Limits Rules Scripts Keyspace"},
 		{"server REPLICATION", "Server Replication"},
 		{"commandstats", "Commandstats"},
 		{"nope", ""},
@@ -97,7 +104,8 @@ func TestInfoSections(t *testing.T) {
 
 // TestTiming times a batch of 2 ms: each command has its share.
 func TestTiming(t *testing.T) {
-	h := NewHandler(session.Config{Exec: slowExec(2 * time.Millisecond), Clock: backend.NewTestClock(testStart), Version: "0"})
+	h := NewHandler(session.Config{Exec: slowExec(2 * time.Millisecond), Clock: backend.NewTestClock(testStart),
+		Version: "0"})
 	s := h.NewSession(session.Client{})
 	for range 10 {
 		ask(s, "DEL a", "DEL b")
@@ -120,7 +128,8 @@ func (e slowExec) Exec(b *engine.Batch, done func(error)) {
 }
 
 func TestHuman(t *testing.T) {
-	for bytes, want := range map[int64]string{0: "0B", 1023: "1023B", 1024: "1.00K", 1905160: "1.82M", 25276510208: "23.54G"} {
+	for bytes, want := range map[int64]string{0: "0B", 1023: "1023B", 1024: "1.00K", 1905160: "1.82M",
+		25276510208: "23.54G"} {
 		if got := human(bytes); got != want {
 			t.Errorf("human(%d) = %s, want %s", bytes, got, want)
 		}

@@ -53,7 +53,8 @@ func long(c spec.Command) spec.Command {
 
 var del = spec.Command{
 	Name: "DEL", Args: "key [key ...]", Summary: "Deletes keys and returns the number that existed.",
-	Complexity: "O(1) for each key", Since: "1.0.0", Group: "generic", Flags: spec.Write | spec.Forgets, Keys: spec.ManyKeys,
+	Complexity: "O(1) for each key", Since: "1.0.0", Group: "generic", Flags: spec.Write | spec.Forgets,
+	Keys: spec.ManyKeys,
 	Body: &spec.Ops{Parse: eachKey(engine.Forget), Reply: replyCount},
 }
 
@@ -67,24 +68,28 @@ var rlReset = spec.Command{
 
 var unlink = spec.Command{
 	Name: "UNLINK", Args: "key [key ...]", Summary: "Deletes keys, as DEL does.",
-	Complexity: "O(1) for each key", Since: "4.0.0", Group: "generic", Flags: spec.Write | spec.Fast | spec.Forgets, Keys: spec.ManyKeys,
+	Complexity: "O(1) for each key", Since: "4.0.0", Group: "generic", Flags: spec.Write | spec.Fast | spec.Forgets,
+	Keys: spec.ManyKeys,
 	Body: &spec.Ops{Parse: eachKey(engine.Forget), Reply: replyCount},
 }
 
 var exists = spec.Command{
 	Name: "EXISTS", Args: "key [key ...]", Summary: "Returns the number of keys that exist.",
-	Complexity: "O(1) for each key", Since: "1.0.0", Group: "generic", Flags: spec.ReadOnly | spec.Fast, Keys: spec.ManyKeys,
+	Complexity: "O(1) for each key", Since: "1.0.0", Group: "generic", Flags: spec.ReadOnly | spec.Fast,
+	Keys: spec.ManyKeys,
 	Body: &spec.Ops{Parse: eachKey(engine.Peek), Reply: replyFound},
 }
 
 var touch = spec.Command{
 	Name: "TOUCH", Args: "key [key ...]", Summary: "Returns the number of keys that exist; changes nothing.",
-	Complexity: "O(1) for each key", Since: "3.2.1", Group: "generic", Flags: spec.ReadOnly | spec.Fast, Keys: spec.ManyKeys,
+	Complexity: "O(1) for each key", Since: "3.2.1", Group: "generic", Flags: spec.ReadOnly | spec.Fast,
+	Keys: spec.ManyKeys,
 	Body: &spec.Ops{Parse: eachKey(engine.Peek), Reply: replyFound},
 }
 
 var typeOf = spec.Command{
-	Name: "TYPE", Args: "key", Summary: "Returns string, hash, list, set or zset, the algorithm of a limit in lower case, or none.",
+	Name: "TYPE", Args: "key",
+	Summary:    "Returns string, hash, list, set or zset, the algorithm of a limit in lower case, or none.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: spec.ReadOnly | spec.Fast, Keys: spec.OneKey,
 	Body: &spec.Ops{Parse: eachKey(engine.Peek), Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 		if ds[0].Status != engine.OK {
@@ -99,7 +104,8 @@ var typeOf = spec.Command{
 func typeName(a engine.Alg) string { return strings.ToLower(a.String()) }
 
 var ttl = spec.Command{
-	Name: "TTL", Args: "key", Summary: "Returns the seconds until a key expires, for a limit until it is fully reset, rounded up; -1 if it does not expire, -2 if there is no such key.",
+	Name: "TTL", Args: "key", Summary: "Returns the seconds until a key expires, for a limit until it is fully reset, " +
+		"rounded up; -1 if it does not expire, -2 if there is no such key.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: spec.ReadOnly | spec.Fast, Keys: spec.OneKey,
 	Body: &spec.Ops{Parse: eachKey(engine.Peek), Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 		millis := untilReset(ds[0])
@@ -115,9 +121,11 @@ var ttl = spec.Command{
 }
 
 var pttl = spec.Command{
-	Name: "PTTL", Args: "key", Summary: "Returns the milliseconds until a key expires, for a limit until it is fully reset, rounded up; -1 if it does not expire, -2 if there is no such key.",
+	Name: "PTTL", Args: "key", Summary: "Returns the milliseconds until a key expires, for a limit until it is fully " +
+		"reset, rounded up; -1 if it does not expire, -2 if there is no such key.",
 	Complexity: "O(1)", Since: "2.6.0", Group: "generic", Flags: spec.ReadOnly | spec.Fast, Keys: spec.OneKey,
-	Body: &spec.Ops{Parse: eachKey(engine.Peek), Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) { w.Int(untilReset(ds[0])) }},
+	Body: &spec.Ops{Parse: eachKey(engine.Peek),
+		Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) { w.Int(untilReset(ds[0])) }},
 }
 
 // untilReset is in milliseconds; -1 if the key does not expire, -2 if there is no key. A
@@ -140,7 +148,8 @@ var flushAll = spec.Command{
 }
 
 var flushDB = spec.Command{
-	Surplus: always(errSyntax), Name: "FLUSHDB", Args: "[ASYNC|SYNC]", Summary: "Deletes every key of the selected database.",
+	Surplus: always(errSyntax), Name: "FLUSHDB", Args: "[ASYNC|SYNC]",
+	Summary:    "Deletes every key of the selected database.",
 	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: spec.Write | spec.Forgets | spec.AllKeys,
 	Body: &spec.Ops{Parse: flushOp(engine.FlushOf(0)), Reply: replyOK},
 }

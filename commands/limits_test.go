@@ -34,7 +34,8 @@ func limitLine(r *rand.Rand) []string {
 	if r.IntN(3) == 0 {
 		line := []string{"RL.ALL"}
 		for range 1 + r.IntN(3) {
-			limit := []string{"TOKEN %s 5 1 %d", "LEAKY %s 5 1 %d", "FIXED %s 5 10 %d", "SLIDE %s 5 10 %d", "LOG %s 5 10 %d", "LEASE %s 5 10 %d", "TOKEN %s x 1 %d"}[r.IntN(7)]
+			limit := []string{"TOKEN %s 5 1 %d", "LEAKY %s 5 1 %d", "FIXED %s 5 10 %d", "SLIDE %s 5 10 %d", "LOG %s 5 10 %d",
+				"LEASE %s 5 10 %d", "TOKEN %s x 1 %d"}[r.IntN(7)]
 			line = append(line, strings.Fields(fmt.Sprintf(limit, key(), r.IntN(4)))...)
 		}
 		if len(line) > 6 && r.IntN(20) == 0 {
@@ -43,10 +44,14 @@ func limitLine(r *rand.Rand) []string {
 		return line
 	}
 	lines := []struct{ name, args string }{
-		{"RL.TOKEN", "5 1 %d"}, {"RL.TOKEN", "5 2/s %d PARTIAL"}, {"RL.TOKEN", "5 1 1 SHADOW"}, {"RL.LEAKY", "5 1 %d"}, {"RL.FIXED", "5 10 %d"},
-		{"RL.SLIDE", "5 10 %d"}, {"RL.LOG", "5 10 %d"}, {"RL.PEEK", ""}, {"RL.REFUND", "%d"}, {"RL.CHARGE", "%d"}, {"RL.ACQUIRE", "2 10 holder%d"},
-		{"RL.RELEASE", "holder%d"}, {"CL.THROTTLE", "3 1 2 %d"}, {"RL.THROTTLE", "3 1 2 -%d"}, {"THROTTLE", "3 1 2 %d"}, {"GCRA", "3 1 2 TOKENS %d"},
-		{"RL.RESET", ""}, {"SET", "text"}, {"RL.TOKEN", "x 1"}, {"RL.TOKEN", "5 1 %d x"}, {"CL.THROTTLE", "5"}, {"GCRA", "3 1 0"},
+		{"RL.TOKEN", "5 1 %d"}, {"RL.TOKEN", "5 2/s %d PARTIAL"}, {"RL.TOKEN", "5 1 1 SHADOW"}, {"RL.LEAKY", "5 1 %d"},
+		{"RL.FIXED", "5 10 %d"},
+		{"RL.SLIDE", "5 10 %d"}, {"RL.LOG", "5 10 %d"}, {"RL.PEEK", ""}, {"RL.REFUND", "%d"}, {"RL.CHARGE", "%d"},
+		{"RL.ACQUIRE", "2 10 holder%d"},
+		{"RL.RELEASE", "holder%d"}, {"CL.THROTTLE", "3 1 2 %d"}, {"RL.THROTTLE", "3 1 2 -%d"}, {"THROTTLE", "3 1 2 %d"},
+		{"GCRA", "3 1 2 TOKENS %d"},
+		{"RL.RESET", ""}, {"SET", "text"}, {"RL.TOKEN", "x 1"}, {"RL.TOKEN", "5 1 %d x"}, {"CL.THROTTLE", "5"},
+		{"GCRA", "3 1 0"},
 	}
 	line := lines[r.IntN(len(lines))]
 	if strings.Contains(line.args, "%d") {
@@ -99,7 +104,8 @@ func TestLimitsFromScripts(t *testing.T) {
 				t.Fatalf("seed %d, step %d: %s answers %q, want %q", seed, step, script, got, want)
 			}
 		}
-		if got, want := scripted.Config().Engine().Digest(scripted.Now()), direct.Config().Engine().Digest(direct.Now()); got != want {
+		if got, want := scripted.Config().Engine().Digest(scripted.Now()),
+			direct.Config().Engine().Digest(direct.Now()); got != want {
 			t.Errorf("seed %d: digest %x, want %x", seed, got, want)
 		}
 	}

@@ -88,12 +88,14 @@ func TestClosedListenersAreForgotten(t *testing.T) {
 func TestSubscriptionsAreBounded(t *testing.T) {
 	s := newTestHandler("").NewSession(session.Client{})
 	long := strings.Repeat("x", engine.MaxChannelBytes+1)
-	for _, line := range []string{"SUBSCRIBE " + long, "PSUBSCRIBE " + long, "PUBLISH " + long + " x", "PUBSUB CHANNELS " + long} {
+	for _, line := range []string{"SUBSCRIBE " + long, "PSUBSCRIBE " + long, "PUBLISH " + long + " x",
+		"PUBSUB CHANNELS " + long} {
 		if got := ask(s, line); !strings.HasPrefix(got, "-ERR names of channels") {
 			t.Errorf("a long name, %.16s: %s", line, got)
 		}
 	}
-	if got := ask(s, "SUBSCRIBE"+strings.Repeat(" x", session.MaxSubscriptions+1)); !strings.HasPrefix(got, "-ERR too many subscriptions") {
+	if got := ask(s, "SUBSCRIBE"+strings.Repeat(" x", session.MaxSubscriptions+1)); !strings.HasPrefix(got,
+		"-ERR too many subscriptions") {
 		t.Errorf("many names: %.100s", got)
 	}
 	if s.Listening() {
@@ -110,7 +112,8 @@ func TestPushesConcurrent(t *testing.T) {
 			s := h.NewSession(session.Client{Close: func() {}, Wake: func() {}})
 			defer s.Close()
 			for range 50 {
-				ask(s, "HELLO 3", "SUBSCRIBE a b", "PSUBSCRIBE *", "MONITOR", "PUBLISH a x", "RL.TOKEN k 5 1", "CLIENT LIST", "PUBSUB NUMSUB a", "INFO")
+				ask(s, "HELLO 3", "SUBSCRIBE a b", "PSUBSCRIBE *", "MONITOR", "PUBLISH a x", "RL.TOKEN k 5 1", "CLIENT LIST",
+					"PUBSUB NUMSUB a", "INFO")
 				s.Resume()
 				ask(s, "UNSUBSCRIBE", "HELLO 2", "PUNSUBSCRIBE", "RESET")
 			}

@@ -11,16 +11,20 @@ import (
 )
 
 var (
-	errNoPass    = resp.NewError("ERR", "AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
+	errNoPass = resp.NewError("ERR", "AUTH <password> called without any password configured for the default user. "+
+		"Are you sure your configuration is correct?")
 	errNoProto   = resp.NewError("NOPROTO", "unsupported protocol version")
 	errProtoInt  = resp.NewError("ERR", "Protocol version is not an integer or out of range")
-	errHelloAuth = resp.NewError("NOAUTH", "HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
+	errHelloAuth = resp.NewError("NOAUTH", "HELLO must be called with the client already authenticated, otherwise the "+
+		"HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol "+
+		"version at the same time")
 )
 
 var authCommand = spec.Command{
 	Surplus: always(errSyntax), Name: "AUTH", Args: "[username] password", Summary: "Logs the connection in.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: spec.NoScript | spec.Loading | spec.Stale | spec.Fast | spec.NoAuth | spec.Secret,
-	Body: &session.Special{Run: runAuth, Login: authLine},
+	Complexity: "O(1)", Since: "1.0.0", Group: "connection",
+	Flags: spec.NoScript | spec.Loading | spec.Stale | spec.Fast | spec.NoAuth | spec.Secret,
+	Body:  &session.Special{Run: runAuth, Login: authLine},
 }
 
 // authLine returns the user and the password of an AUTH. ok is false if the default user has no
@@ -42,8 +46,10 @@ func runAuth(s *session.Session, w *resp.Writer, args [][]byte) {
 }
 
 var hello = spec.Command{
-	Name: "HELLO", Args: "[protover [AUTH username password] [SETNAME clientname]]", Summary: "Switches the protocol and optionally logs in.",
-	Complexity: "O(1)", Since: "6.0.0", Group: "connection", Flags: spec.NoScript | spec.Loading | spec.Stale | spec.Fast | spec.NoAuth | spec.Secret | spec.AuthWord,
+	Name: "HELLO", Args: "[protover [AUTH username password] [SETNAME clientname]]",
+	Summary:    "Switches the protocol and optionally logs in.",
+	Complexity: "O(1)", Since: "6.0.0", Group: "connection",
+	Flags: spec.NoScript | spec.Loading | spec.Stale | spec.Fast | spec.NoAuth | spec.Secret | spec.AuthWord,
 	Body: &session.Special{Run: runHello, Login: func(_ *session.Session, args [][]byte) (name, password []byte, ok bool) {
 		g, err := parseHello(args)
 		return g.user, g.password, err == nil && g.user != nil

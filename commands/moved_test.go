@@ -14,7 +14,8 @@ func newMovedSession(f *fakeExec) (*session.Session, *fakeCluster) {
 	c.enabled, c.moved = true, "[fd00::1]:7002"
 	h := newTestHandlerWith(session.Config{Cluster: c})
 	h.Executor().Exec = f
-	return h.NewSession(session.Client{Addr: "127.0.0.1:9", LocalAddr: "127.0.0.1:6379", Close: func() {}, Wake: func() {}}), c
+	return h.NewSession(session.Client{Addr: "127.0.0.1:9", LocalAddr: "127.0.0.1:6379", Close: func() {},
+		Wake: func() {}}), c
 }
 
 func TestMoved(t *testing.T) {
@@ -24,15 +25,22 @@ func TestMoved(t *testing.T) {
 		lines               []string
 	}{
 		{"redirects commands with keys", strings.Repeat(moved, 5), "",
-			[]string{"DEL foo k", "RL.TOKEN foo 10 1", "RL.ALL TOKEN foo 1 1 1 TOKEN k 1 1 1", "EXISTS foo", "MEMORY USAGE foo"}},
+			[]string{"DEL foo k", "RL.TOKEN foo 10 1", "RL.ALL TOKEN foo 1 1 1 TOKEN k 1 1 1", "EXISTS foo",
+				"MEMORY USAGE foo"}},
 		{"executes the rest", "+PONG|+OK|+OK|", "", []string{"PING", "FLUSHALL", "UNWATCH"}},
-		{"rejects invalid lines itself", "-ERR wrong number of arguments for 'del' command|-Cell error: Store error: Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]|", "", []string{"DEL", "CL.THROTTLE"}},
-		{"executes reads under READONLY", "+OK|:1|+OK|" + moved, "k?", []string{"READONLY", "EXISTS k", "READWRITE", "EXISTS foo"}},
+		{"rejects invalid lines itself", "-ERR wrong number of arguments for 'del' command|-Cell error: Store error: " +
+			"Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]|", "",
+			[]string{"DEL", "CL.THROTTLE"}},
+		{"executes reads under READONLY", "+OK|:1|+OK|" + moved, "k?",
+			[]string{"READONLY", "EXISTS k", "READWRITE", "EXISTS foo"}},
 		{"does not decide under READONLY", "+OK|" + moved + "+OK|", "", []string{"READONLY", "DEL foo", "READWRITE"}},
-		{"watches under READONLY only", moved + "+OK|+OK|+OK|+OK|", "k?", []string{"WATCH foo", "READONLY", "WATCH k", "UNWATCH", "READWRITE"}},
-		{"makes a transaction dirty", "+OK|" + moved + "+QUEUED|-EXECABORT Transaction discarded because of previous errors.|", "",
+		{"watches under READONLY only", moved + "+OK|+OK|+OK|+OK|", "k?",
+			[]string{"WATCH foo", "READONLY", "WATCH k", "UNWATCH", "READWRITE"}},
+		{"makes a transaction dirty",
+			"+OK|" + moved + "+QUEUED|-EXECABORT Transaction discarded because of previous errors.|", "",
 			[]string{"MULTI", "DEL foo", "PING", "EXEC"}},
-		{"queues reads under READONLY", "+OK|+OK|+QUEUED|*1|:1|+OK|", "k!?", []string{"READONLY", "MULTI", "EXISTS k", "EXEC", "READWRITE"}},
+		{"queues reads under READONLY", "+OK|+OK|+QUEUED|*1|:1|+OK|", "k!?",
+			[]string{"READONLY", "MULTI", "EXISTS k", "EXEC", "READWRITE"}},
 		{"forgets READONLY with RESET", "+OK|+RESET|" + moved, "", []string{"READONLY", "RESET", "EXISTS foo"}},
 	} {
 		f := &fakeExec{}
@@ -63,7 +71,8 @@ func TestExecMoved(t *testing.T) {
 	c.moved = ""
 	ask(s, "MULTI", "PING", "RL.TOKEN foo 1 1", "DEL k")
 	c.moved = "10.0.0.2:7002"
-	if got, want := ask(s, "EXEC", "EXEC", "MULTI", "PING", "EXEC"), "-MOVED 12182 10.0.0.2:7002|-ERR EXEC without MULTI|+OK|+QUEUED|*1|+PONG|"; got != want {
+	if got, want := ask(s, "EXEC", "EXEC", "MULTI", "PING", "EXEC"),
+		"-MOVED 12182 10.0.0.2:7002|-ERR EXEC without MULTI|+OK|+QUEUED|*1|+PONG|"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if len(deleteEmpty(f.batches)) > 0 {

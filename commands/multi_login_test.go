@@ -19,10 +19,13 @@ func TestLoginsOfExec(t *testing.T) {
 		want                        string
 	}{
 		{"one login", "", "AUTH boss pw", "ACL WHOAMI", false, "*1|+OK|$4|boss|"},
-		{"two logins", "", "AUTH boss pw|PING|AUTH app pw|ACL WHOAMI", "ACL WHOAMI", false, "*4|+OK|+PONG|+OK|$3|app|$3|app|"},
-		{"a wrong password", "", "AUTH boss wrong|ACL WHOAMI|EXISTS k", "ACL WHOAMI", false, "*3|-WRONGPASS invalid username-password pair or user is disabled.|$4|shop|:0|$4|shop|"},
+		{"two logins", "", "AUTH boss pw|PING|AUTH app pw|ACL WHOAMI", "ACL WHOAMI", false,
+			"*4|+OK|+PONG|+OK|$3|app|$3|app|"},
+		{"a wrong password", "", "AUTH boss wrong|ACL WHOAMI|EXISTS k", "ACL WHOAMI", false,
+			"*3|-WRONGPASS invalid username-password pair or user is disabled.|$4|shop|:0|$4|shop|"},
 		{"a key that changed", "WATCH k", "AUTH boss pw", "ACL WHOAMI", true, "*-1|$4|shop|"},
-		{"a transaction that is discarded", "", "AUTH boss pw|NOPE", "ACL WHOAMI", false, "-EXECABORT Transaction discarded because of previous errors.|$4|shop|"},
+		{"a transaction that is discarded", "", "AUTH boss pw|NOPE", "ACL WHOAMI", false,
+			"-EXECABORT Transaction discarded because of previous errors.|$4|shop|"},
 	} {
 		var checks []func()
 		table, err := users.Parse("f", []byte(file))
@@ -30,7 +33,8 @@ func TestLoginsOfExec(t *testing.T) {
 			t.Fatal(err)
 		}
 		// A refusal answers after a delay, which is a check here.
-		h := newTestHandlerWith(session.Config{Users: table, Spawn: func(f func()) { checks = append(checks, f) }, After: func(_ time.Duration, f func()) { checks = append(checks, f) }})
+		h := newTestHandlerWith(session.Config{Users: table, Spawn: func(f func()) { checks = append(checks, f) },
+			After: func(_ time.Duration, f func()) { checks = append(checks, f) }})
 		s := loggedInBy(t, h, &checks, "shop", "pw")
 		do := func(lines string) {
 			for line := range strings.SplitSeq(lines, "|") {
@@ -69,7 +73,8 @@ func TestCloseDuringLogins(t *testing.T) {
 		t.Fatal(err)
 	}
 	var checks []func()
-	h := newTestHandlerWith(session.Config{Users: table, Spawn: func(f func()) { checks = append(checks, f) }, After: func(_ time.Duration, f func()) { checks = append(checks, f) }})
+	h := newTestHandlerWith(session.Config{Users: table, Spawn: func(f func()) { checks = append(checks, f) },
+		After: func(_ time.Duration, f func()) { checks = append(checks, f) }})
 	s := loggedInBy(t, h, &checks, "app", "pw")
 	for _, line := range []string{"MULTI", "AUTH boss pw", "SET app:1 v", "EXEC"} {
 		if s.Do(words(line)) == (line == "EXEC") {

@@ -37,7 +37,8 @@ func TestQueueIsBounded(t *testing.T) {
 			t.Errorf("%s: then %.60q", tt.name, got)
 		}
 		s.Out = nil
-		if got := ask(s, "EXEC", "EXEC"); !strings.HasPrefix(got, "-EXECABORT") || !strings.HasSuffix(got, "-ERR EXEC without MULTI|") {
+		if got := ask(s, "EXEC", "EXEC"); !strings.HasPrefix(got, "-EXECABORT") ||
+			!strings.HasSuffix(got, "-ERR EXEC without MULTI|") {
 			t.Errorf("%s: EXEC answers %s", tt.name, got)
 		}
 	}
@@ -46,7 +47,8 @@ func TestQueueIsBounded(t *testing.T) {
 func TestWatchIsBounded(t *testing.T) {
 	s := newTestHandler("").NewSession(session.Client{})
 	full := "WATCH" + strings.Repeat(" k", 1024)
-	if got, want := ask(s, full, "WATCH k", "UNWATCH", full), "+OK|-ERR too many watched keys: at most 1024|+OK|+OK|"; got != want {
+	if got, want := ask(s, full, "WATCH k", "UNWATCH", full),
+		"+OK|-ERR too many watched keys: at most 1024|+OK|+OK|"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -60,7 +62,8 @@ func TestExecIsOneAtomicBatch(t *testing.T) {
 	s.Flush()
 	copy(line, "??? bb") // the transport reuses its memory
 	s.Out = nil
-	if got, want := ask(s, "PING", "DEL", "DEL c d"), "+QUEUED|-ERR wrong number of arguments for 'del' command|+QUEUED|"; got != want {
+	if got, want := ask(s, "PING", "DEL", "DEL c d"),
+		"+QUEUED|-ERR wrong number of arguments for 'del' command|+QUEUED|"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if got := ask(s, "EXEC"); !strings.HasPrefix(got, "-EXECABORT") {
@@ -83,7 +86,8 @@ func TestExecIsOneAtomicBatch(t *testing.T) {
 func TestExecAborted(t *testing.T) {
 	f := &fakeExec{}
 	s := newTestSession(f, "", nil)
-	if got, want := ask(s, "WATCH same changed", "MULTI", "DEL a", "PING", "EXEC", "MULTI", "DEL a", "EXEC"), "+OK|+OK|+QUEUED|+QUEUED|*-1|+OK|+QUEUED|*1|:1|"; got != want {
+	if got, want := ask(s, "WATCH same changed", "MULTI", "DEL a", "PING", "EXEC", "MULTI", "DEL a", "EXEC"),
+		"+OK|+OK|+QUEUED|+QUEUED|*-1|+OK|+QUEUED|*1|:1|"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if got, want := strings.Join(f.batches, ","), "same changed,same changed a!,a!"; got != want {
@@ -165,7 +169,8 @@ func TestRepliesInTransaction(t *testing.T) {
 		{"MULTI|CLIENT REPLY SKIP|SET k v|EXEC|PING|PING", "+OK|+QUEUED|+QUEUED|*2|+OK|+PONG|"},
 		{"CLIENT REPLY OFF|MULTI|SET k v|CLIENT REPLY ON|SET k w|EXEC|PING", "+OK|+OK|+PONG|"},
 		{"CLIENT REPLY OFF|SET k v|PING|CLIENT REPLY ON", "+OK|"},
-		{"CLIENT REPLY OFF|SUBSCRIBE c|SUBSCRIBE|UNSUBSCRIBE c|CLIENT REPLY ON", "*3|$9|subscribe|$1|c|:1|*3|$11|unsubscribe|$1|c|:0|+OK|"},
+		{"CLIENT REPLY OFF|SUBSCRIBE c|SUBSCRIBE|UNSUBSCRIBE c|CLIENT REPLY ON",
+			"*3|$9|subscribe|$1|c|:1|*3|$11|unsubscribe|$1|c|:0|+OK|"},
 	} {
 		s := newTestHandler("").NewSession(session.Client{Wake: func() {}})
 		if got := ask(s, strings.Split(tt.lines, "|")...); got != tt.want {

@@ -15,7 +15,8 @@ import (
 
 var (
 	errIdle = resp.NewError("ERR", "idle time is not tracked")
-	errFreq = resp.NewError("ERR", "An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.")
+	errFreq = resp.NewError("ERR", "An LFU maxmemory policy is not selected, access frequency not tracked. Please note "+
+		"that when switching between policies at runtime LRU and LFU data will take some time to adjust.")
 )
 
 var object = spec.Command{
@@ -23,8 +24,10 @@ var object = spec.Command{
 	Complexity: "See its subcommands", Since: "2.2.3", Group: "generic",
 	Body: &spec.Container{Sub: []spec.Command{
 		{
-			Name: "ENCODING", Args: "key", Summary: "Returns the form of the contents of a key, or the algorithm of a limit in lower case.",
-			Complexity: "O(1)", Since: "2.2.3", Group: "generic", Flags: spec.ReadOnly, Keys: spec.Keys{First: 2, Last: 2, Step: 1},
+			Name: "ENCODING", Args: "key",
+			Summary:    "Returns the form of the contents of a key, or the algorithm of a limit in lower case.",
+			Complexity: "O(1)", Since: "2.2.3", Group: "generic", Flags: spec.ReadOnly,
+			Keys: spec.Keys{First: 2, Last: 2, Step: 1},
 			Body: &spec.Ops{Parse: func(b *engine.Batch, args [][]byte) error {
 				datatypes.Find(args[0]).SetCall(b.AddCall(0), args[1:])
 				return nil
@@ -41,13 +44,14 @@ func objectSub(name, summary string, found func(*resp.Writer, engine.Alg)) spec.
 	return spec.Command{
 		Name: name, Args: "key", Summary: summary, Complexity: "O(1)", Since: "2.2.3", Group: "generic",
 		Flags: spec.ReadOnly, Keys: spec.Keys{First: 2, Last: 2, Step: 1},
-		Body: &spec.Ops{Parse: func(b *engine.Batch, args [][]byte) error { return peekEach(b, args[1:]) }, Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
-			if ds[0].Status != engine.OK {
-				w.Null()
-				return
-			}
-			found(w, ds[0].Params.Alg)
-		}},
+		Body: &spec.Ops{Parse: func(b *engine.Batch, args [][]byte) error { return peekEach(b, args[1:]) },
+			Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
+				if ds[0].Status != engine.OK {
+					w.Null()
+					return
+				}
+				found(w, ds[0].Params.Alg)
+			}},
 	}
 }
 
@@ -62,7 +66,8 @@ var memory = spec.Command{
 			Complexity: "O(1)", Since: "4.0.0", Group: "server",
 			Body: session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) {
 				k := s.Handler().Engine().Stats()
-				w.Verbatim(fmt.Sprintf("%d keys take %d bytes; the process has obtained %d bytes from the system.\n", k.Keys, k.MemoryBytes, readMemory().resident))
+				w.Verbatim(fmt.Sprintf("%d keys take %d bytes; the process has obtained %d bytes from the system.\n", k.Keys,
+					k.MemoryBytes, readMemory().resident))
 			}),
 		},
 		{
@@ -71,8 +76,10 @@ var memory = spec.Command{
 			Body: session.Run(runMemoryStats),
 		},
 		{
-			Name: "USAGE", Args: "key [SAMPLES count]", Summary: "Returns the memory of a key in bytes; nil if there is no such key.",
-			Complexity: "O(1)", Since: "4.0.0", Group: "server", Flags: spec.ReadOnly, Keys: spec.Keys{First: 2, Last: 2, Step: 1},
+			Name: "USAGE", Args: "key [SAMPLES count]",
+			Summary:    "Returns the memory of a key in bytes; nil if there is no such key.",
+			Complexity: "O(1)", Since: "4.0.0", Group: "server", Flags: spec.ReadOnly,
+			Keys:  spec.Keys{First: 2, Last: 2, Step: 1},
 			Fresh: session.Always,
 			Body:  session.Run(runMemoryUsage),
 		},

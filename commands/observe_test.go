@@ -21,7 +21,8 @@ func TestWaitsAreOfOps(t *testing.T) {
 		t.Errorf("with a transaction %d ops waited, want 9", all.Total())
 	}
 	if all.Within(time.Hour) != 9 || all.Within(0) != 0 || all.Percentile(1000) <= 0 || all.Sum() <= 0 {
-		t.Errorf("within an hour %d of them, at once %d, at most %v, in all %v", all.Within(time.Hour), all.Within(0), all.Percentile(1000), all.Sum())
+		t.Errorf("within an hour %d of them, at once %d, at most %v, in all %v", all.Within(time.Hour), all.Within(0),
+			all.Percentile(1000), all.Sum())
 	}
 	ask(s, "CONFIG RESETSTAT")
 	if all = h.Stats().Waits().Since(before); all.Total() != 9 {

@@ -43,7 +43,8 @@ func (x mixedExec) Exec(b *engine.Batch, done func(error)) {
 // isNewForm reports whether the log has some op only from version 4 of its entries on.
 func isNewForm(ops []engine.Op) bool {
 	return slices.ContainsFunc(ops, func(op engine.Op) bool {
-		return (op.Kind == engine.Refund || op.Kind == engine.Charge) && op.Mode != 0 || op.Kind == engine.Needs && isSettling(ops)
+		return (op.Kind == engine.Refund || op.Kind == engine.Charge) && op.Mode != 0 || op.Kind == engine.Needs &&
+			isSettling(ops)
 	})
 }
 
@@ -72,7 +73,8 @@ func newMixed(t *testing.T) (h *session.Handler, s *session.Session, cluster *fa
 	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, Commands: calls.Commands})
 	clock, notices := backend.NewTestClock(testStart), new(engine.Notices)
 	h = NewHandler(session.Config{
-		Engine: func() *engine.Engine { return eng }, Clock: clock, TestClock: clock, Notices: notices, Cluster: cluster, Log: slog.New(slog.DiscardHandler),
+		Engine: func() *engine.Engine { return eng }, Clock: clock, TestClock: clock, Notices: notices, Cluster: cluster,
+		Log:  slog.New(slog.DiscardHandler),
 		Exec: mixedExec{&backend.Local{Engine: eng, Clock: clock, Notices: notices}, cluster}, Version: "0",
 	})
 	woken := make(chan struct{}, 1)
@@ -124,11 +126,13 @@ func TestOlderForms(t *testing.T) {
 		{"RL.FIXED f 0 1m", "*5|:0|:0|:0|:-1|:10000|", ""},
 		{"RL.ALL FIXED f 100 1m 1 FIXED n 0 1m 1", "*4|:0|:1|*5|:1|:100|:30|:0|:10000|*5|:0|:0|:0|:-1|:0|", ""},
 		{"RL.SETTLE api user u BY 4", "*8|:1|:10|:6|:0|:55001|$13|user/slide-1m|$2|ok|", ""},
-		{"RL.SETTLE api user u BY 30", "*8|:0|:10|:10|:-1|:0|$13|user/slide-1m|$7|limited|", "*8|:0|:10|:0|:37001|:67001|$13|user/slide-1m|$7|limited|"},
+		{"RL.SETTLE api user u BY 30", "*8|:0|:10|:10|:-1|:0|$13|user/slide-1m|$7|limited|",
+			"*8|:0|:10|:0|:37001|:67001|$13|user/slide-1m|$7|limited|"},
 		{"RL.SETTLE api user u BY -4", "*8|:1|:10|:10|:0|:0|$13|user/slide-1m|$2|ok|", ""},
 		{"RL.SETTLE api job j ID a BY 1", "*8|:1|:2|:2|:0|:0|$13|jobs/lease-1m|$2|ok|", ""},
 		{"RL.SETTLE api closed c BY 1", "*8|:1|:0|:0|:0|:0|$15|closed/slide-1m|$2|ok|", ""},
-		{"RL.SETTLE api user u AND closed c AND job j ID a BY 2", "*8|:1|:0|:0|:0|:0|$15|closed/slide-1m|$2|ok|*4|*8|$13|user/slide-1m|:1|:10|:8|", ""},
+		{"RL.SETTLE api user u AND closed c AND job j ID a BY 2",
+			"*8|:1|:0|:0|:0|:0|$15|closed/slide-1m|$2|ok|*4|*8|$13|user/slide-1m|:1|:10|:8|", ""},
 	} {
 		for _, older := range []bool{true, false} {
 			_, s, cluster := newMixed(t)

@@ -21,16 +21,23 @@ var rlOverride = spec.Command{
 	Complexity: "See its subcommands", Since: rulesSince, Group: rulesGroup,
 	Body: &spec.Container{Sub: []spec.Command{
 		{
-			Name: "SET", Args: "domain [key value ...] <ALLOW | DENY | LIMIT limit> [RULE name] [EX seconds | PX milliseconds] [NOTE text] [TOUCHED]",
-			Summary: "Sets an override on all nodes. ALLOW and DENY hold for everything below the attributes, and without any for the whole domain; a value may be a range of addresses or a pattern with *. " +
-				"LIMIT, such as 100/minute, holds for exactly these, or for a rule with its per attributes. Without EX it is for ever. An override that no request can meet by the rules in use is an error. TOUCHED returns the number of limits that it changes, instead of OK.",
+			Name: "SET", Args: "domain [key value ...] <ALLOW | DENY | LIMIT limit> [RULE name] [EX seconds | PX " +
+				"milliseconds] [NOTE text] [TOUCHED]",
+			Summary: "Sets an override on all nodes. ALLOW and DENY hold for everything below the attributes, and without any " +
+				"for the whole domain; a value may be a range of addresses or a pattern with *. " +
+				"LIMIT, such as 100/minute, holds for exactly these, or for a rule with its per attributes. Without EX it is for " +
+				"ever. An override that no request can meet by the rules in use is an error. TOUCHED returns the number of " +
+				"limits that it changes, instead of OK.",
 			Complexity: "O(N), N being the overrides and the rules of the domain", Since: rulesSince, Group: rulesGroup,
-			Flags: spec.Write | spec.Rules | spec.NoScript | spec.NoMulti, Domain: 2, Fresh: session.Always, Body: session.Run(runOverrideSet),
+			Flags: spec.Write | spec.Rules | spec.NoScript | spec.NoMulti, Domain: 2, Fresh: session.Always,
+			Body: session.Run(runOverrideSet),
 		},
 		{
 			Name: "GET", Args: "domain [key value ...] [RULE name]",
-			Summary:    "Returns an override, or nil: [domain, [key, value, ...], ALLOW DENY or LIMIT, limit, rule, ms to live or -1, note, user, time of its setting in ms since 1970].",
-			Complexity: "O(1)", Since: rulesSince, Group: rulesGroup, Flags: spec.ReadOnly | spec.Rules | spec.NoScript, Domain: 2,
+			Summary: "Returns an override, or nil: [domain, [key, value, ...], ALLOW DENY or LIMIT, limit, rule, ms to " +
+				"live or -1, note, user, time of its setting in ms since 1970].",
+			Complexity: "O(1)", Since: rulesSince, Group: rulesGroup, Flags: spec.ReadOnly | spec.Rules | spec.NoScript,
+			Domain: 2,
 			Body: &spec.Ops{Parse: func(b *engine.Batch, args [][]byte) error {
 				path, err := parseOverridePath(args)
 				if err != nil {
@@ -44,14 +51,18 @@ var rlOverride = spec.Command{
 			}},
 		},
 		{
-			Name: "DEL", Args: "domain [key value ...] [RULE name]", Summary: "Removes an override on all nodes. Returns 1 if there was one, otherwise 0.",
+			Name: "DEL", Args: "domain [key value ...] [RULE name]",
+			Summary:    "Removes an override on all nodes. Returns 1 if there was one, otherwise 0.",
 			Complexity: "O(N), N being the overrides", Since: rulesSince, Group: rulesGroup,
-			Flags: spec.Write | spec.Rules | spec.NoScript | spec.NoMulti, Domain: 2, Fresh: session.Always, Body: session.Run(runOverrideDel),
+			Flags: spec.Write | spec.Rules | spec.NoScript | spec.NoMulti, Domain: 2, Fresh: session.Always,
+			Body: session.Run(runOverrideDel),
 		},
 		{
 			Name: "LIST", Args: "domain [CURSOR n] [COUNT n]",
-			Summary:    fmt.Sprintf("Returns [next cursor, rows] of the overrides of a domain, as GET does, %d unless COUNT says otherwise. The next cursor is 0 at the end.", overridesPage),
-			Complexity: "O(N), N being the returned rows", Since: rulesSince, Group: rulesGroup, Flags: spec.ReadOnly | spec.Rules | spec.NoScript, Domain: 2,
+			Summary: fmt.Sprintf("Returns [next cursor, rows] of the overrides of a domain, as GET does, %d unless COUNT "+
+				"says otherwise. The next cursor is 0 at the end.", overridesPage),
+			Complexity: "O(N), N being the returned rows", Since: rulesSince, Group: rulesGroup,
+			Flags: spec.ReadOnly | spec.Rules | spec.NoScript, Domain: 2,
 			Body: &spec.Ops{Parse: opOverrideList}, Long: 3,
 		},
 	}},
@@ -95,7 +106,8 @@ type overrideLine struct {
 // parseOverride parses RL.OVERRIDE SET.
 func parseOverride(args [][]byte) (v overrideLine, err error) {
 	var rest [][]byte
-	if v.Override, rest, err = parsePath(args, rules.Allow.String(), rules.Deny.String(), rules.Replace.String()); err != nil {
+	if v.Override, rest, err = parsePath(args, rules.Allow.String(), rules.Deny.String(),
+		rules.Replace.String()); err != nil {
 		return v, err
 	}
 	if len(rest) == 0 {
@@ -143,7 +155,8 @@ func makeOverride(st *live.State, v rules.Override) (o *rules.Override, limits i
 		limits, err = st.Set.Reach(o)
 	}
 	if err == nil && o.IsWide() && st.Overrides.NumWide(o) >= rules.MaxWideOverrides {
-		err = fmt.Errorf("overrides with ranges or patterns: at most %d in a domain, and so many are there; a list of the rules takes more", rules.MaxWideOverrides)
+		err = fmt.Errorf("overrides with ranges or patterns: at most %d in a domain, and so many are there; a list of the "+
+			"rules takes more", rules.MaxWideOverrides)
 	}
 	return o, limits, resp.Expose(err)
 }
@@ -199,7 +212,8 @@ func runOverrideSet(s *session.Session, w *resp.Writer, args [][]byte) {
 	s.Perform(&b, func(w *resp.Writer) {
 		first, _, _ := answer.Next(b.Calls[0].Answer)
 		if first.Kind != answer.Error {
-			s.LogOverride("override set", v, "effect", v.Effect.String(), "limit", v.Limit, "ttl", time.Duration(line.ttl)*time.Millisecond, "limits", limits)
+			s.LogOverride("override set", v, "effect", v.Effect.String(), "limit", v.Limit, "ttl",
+				time.Duration(line.ttl)*time.Millisecond, "limits", limits)
 		}
 		if first.Kind != answer.Error && line.touched {
 			w.Int(int64(limits))

@@ -47,7 +47,8 @@ func TestScriptMessagesLikeRedis(t *testing.T) {
 		if r.IntN(4) > 0 {
 			lines = append(lines, somePublishing(r))
 		} else {
-			lines = append(lines, "MULTI", somePublishing(r), "INCR a1", somePublishing(r), []string{"EXEC", "DISCARD"}[r.IntN(2)])
+			lines = append(lines, "MULTI", somePublishing(r), "INCR a1", somePublishing(r),
+				[]string{"EXEC", "DISCARD"}[r.IntN(2)])
 		}
 		for _, line := range lines {
 			if got, want := sender.ask(line, line); fmt.Sprint(got) != fmt.Sprint(want) {
@@ -79,7 +80,8 @@ func TestScriptMessagesInOrder(t *testing.T) {
 		wait.Go(func() {
 			s := h.NewSession(session.Client{})
 			for range each {
-				s.Do([][]byte{[]byte("EVAL"), []byte("return redis.call('PUBLISH', 'c', redis.call('INCR', KEYS[1]))"), []byte("1"), []byte("n")})
+				s.Do([][]byte{[]byte("EVAL"), []byte("return redis.call('PUBLISH', 'c', redis.call('INCR', KEYS[1]))"), []byte("1"),
+					[]byte("n")})
 				s.Flush()
 			}
 		})

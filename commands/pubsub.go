@@ -11,10 +11,14 @@ import (
 )
 
 var (
-	subscribe    = subscribing(listenCommand("SUBSCRIBE", "channel [channel ...]", "Subscribes to channels; one reply for each.", runSubscribe(session.ToChannels, "subscribe")))
-	unsubscribe  = listenCommand("UNSUBSCRIBE", "[channel ...]", "Unsubscribes from the given channels, or from all.", runUnsubscribe(session.ToChannels, "unsubscribe"))
-	pSubscribe   = subscribing(listenCommand("PSUBSCRIBE", "pattern [pattern ...]", "Subscribes to the channels that match patterns; one reply for each.", runSubscribe(session.ToPatterns, "psubscribe")))
-	pUnsubscribe = listenCommand("PUNSUBSCRIBE", "[pattern ...]", "Unsubscribes from the given patterns, or from all.", runUnsubscribe(session.ToPatterns, "punsubscribe"))
+	subscribe = subscribing(listenCommand("SUBSCRIBE", "channel [channel ...]",
+		"Subscribes to channels; one reply for each.", runSubscribe(session.ToChannels, "subscribe")))
+	unsubscribe = listenCommand("UNSUBSCRIBE", "[channel ...]", "Unsubscribes from the given channels, or from all.",
+		runUnsubscribe(session.ToChannels, "unsubscribe"))
+	pSubscribe = subscribing(listenCommand("PSUBSCRIBE", "pattern [pattern ...]", "Subscribes to the channels that "+
+		"match patterns; one reply for each.", runSubscribe(session.ToPatterns, "psubscribe")))
+	pUnsubscribe = listenCommand("PUNSUBSCRIBE", "[pattern ...]", "Unsubscribes from the given patterns, or from all.",
+		runUnsubscribe(session.ToPatterns, "punsubscribe"))
 )
 
 // runSubscribe makes the Run that subscribes to names of a kind; verb is the first word of
@@ -67,8 +71,10 @@ func subscribing(c spec.Command) spec.Command {
 var publish = spec.Command{
 	Channels: spec.OneKey,
 
-	Name: "PUBLISH", Args: "channel message", Summary: "Sends a message to all subscribers, on all nodes, and returns the number of deliveries on this node.",
-	Complexity: "O(N+M), N being the subscribers and M the patterns", Since: "2.0.0", Group: "pubsub", Flags: spec.PubSub | spec.Loading | spec.Stale | spec.Fast | spec.Reaches,
+	Name: "PUBLISH", Args: "channel message",
+	Summary:    "Sends a message to all subscribers, on all nodes, and returns the number of deliveries on this node.",
+	Complexity: "O(N+M), N being the subscribers and M the patterns", Since: "2.0.0", Group: "pubsub",
+	Flags: spec.PubSub | spec.Loading | spec.Stale | spec.Fast | spec.Reaches,
 	Body: session.Run(func(s *session.Session, w *resp.Writer, args [][]byte) {
 		if len(args[1]) > engine.MaxChannelBytes {
 			w.Error(session.ErrChannel)
@@ -83,18 +89,21 @@ var pubSub = spec.Command{
 	Complexity: "See its subcommands", Since: "2.8.0", Group: "pubsub",
 	Body: &spec.Container{Sub: []spec.Command{
 		surplus(long(pubSubSub("CHANNELS", "[pattern]", "Lists the channels with subscribers.", spec.Reaches, runChannels))),
-		pubSubSub("NUMPAT", "", "Returns the number of patterns with subscribers.", 0, func(s *session.Session, w *resp.Writer, _ [][]byte) {
-			w.Int(int64(s.Handler().Hub().Sizes().Patterns))
-		}),
+		pubSubSub("NUMPAT", "", "Returns the number of patterns with subscribers.", 0,
+			func(s *session.Session, w *resp.Writer, _ [][]byte) {
+				w.Int(int64(s.Handler().Hub().Sizes().Patterns))
+			}),
 		pubSubSub("NUMSUB", "[channel ...]", "Returns the number of subscribers of each channel.", spec.Reaches, runNumSub),
-		surplus(pubSubSub("SHARDCHANNELS", "[pattern]", "Returns none: there are no shard channels.", 0, func(_ *session.Session, w *resp.Writer, _ [][]byte) { w.Array(0) })),
-		pubSubSub("SHARDNUMSUB", "[shardchannel ...]", "Returns 0 for each: there are no shard channels.", 0, func(_ *session.Session, w *resp.Writer, args [][]byte) {
-			w.Array(2 * (len(args) - 2))
-			for _, name := range args[2:] {
-				w.Bulk(name)
-				w.Int(0)
-			}
-		}),
+		surplus(pubSubSub("SHARDCHANNELS", "[pattern]", "Returns none: there are no shard channels.", 0,
+			func(_ *session.Session, w *resp.Writer, _ [][]byte) { w.Array(0) })),
+		pubSubSub("SHARDNUMSUB", "[shardchannel ...]", "Returns 0 for each: there are no shard channels.", 0,
+			func(_ *session.Session, w *resp.Writer, args [][]byte) {
+				w.Array(2 * (len(args) - 2))
+				for _, name := range args[2:] {
+					w.Bulk(name)
+					w.Int(0)
+				}
+			}),
 	}},
 }
 

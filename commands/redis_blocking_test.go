@@ -13,8 +13,10 @@ import (
 
 // blockingLines are lines of a random client; k is a key and v a new value.
 var blockingLines = []string{
-	"LPUSH k v", "RPUSH k v", "LPUSH k v v v", "RPUSH k v v", "RPUSHX k v", "LPOP k", "RPOP k 2", "LLEN k", "LRANGE k 0 -1", "DEL k", "SET k v", "EXISTS k",
-	"LMOVE k k LEFT RIGHT", "RPOPLPUSH k k", "RENAME k k", "RENAMENX k k", "LTRIM k 1 -1", "LINSERT k BEFORE v v", "SELECT 1", "SELECT 0",
+	"LPUSH k v", "RPUSH k v", "LPUSH k v v v", "RPUSH k v v", "RPUSHX k v", "LPOP k", "RPOP k 2", "LLEN k",
+	"LRANGE k 0 -1", "DEL k", "SET k v", "EXISTS k",
+	"LMOVE k k LEFT RIGHT", "RPOPLPUSH k k", "RENAME k k", "RENAMENX k k", "LTRIM k 1 -1", "LINSERT k BEFORE v v",
+	"SELECT 1", "SELECT 0",
 	`EVAL "redis.call('RPUSH', KEYS[1], ARGV[1]) redis.call('LPUSH', KEYS[2], ARGV[1], ARGV[2]) return redis.call('LLEN', KEYS[1])" 2 k k v v`,
 	"BLPOP k 0", "BLPOP k k 0", "BRPOP k 0", "BRPOP k k k 0", "BLPOP k x", "BRPOP k -1", "BLPOP k k 0", "BRPOP k 0",
 }

@@ -86,7 +86,8 @@ func TestReplicasLikeRedis(t *testing.T) {
 	for _, c := range []*fakeCluster{leads, follows} {
 		c.enabled, c.pair = true, true
 	}
-	m, r := master.pair(newTestHandlerWith(session.Config{Cluster: leads})), replica.pair(newTestHandlerWith(session.Config{Cluster: follows}))
+	m, r := master.pair(newTestHandlerWith(session.Config{Cluster: leads})),
+		replica.pair(newTestHandlerWith(session.Config{Cluster: follows}))
 	m.ask("PING", "CLUSTER ADDSLOTSRANGE 0 16383")
 	_, id := m.ask("PING", "CLUSTER MYID")
 	host, port, _ := net.SplitHostPort(master.address)

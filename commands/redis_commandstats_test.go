@@ -53,7 +53,8 @@ func TestCountsLikeRedis(t *testing.T) {
 			line := run + ` "` + text + `" 1 k`
 			p.ask(line, line)
 			ours, redis := p.ask("INFO commandstats", "INFO commandstats")
-			if got, want := statsOf(ours[0]), statsOf(redis[0]); !slices.Equal(got, want) || len(got) == 0 && !strings.Contains(text, "NOPE") {
+			if got, want := statsOf(ours[0]),
+				statsOf(redis[0]); !slices.Equal(got, want) || len(got) == 0 && !strings.Contains(text, "NOPE") {
 				t.Errorf("%s %s\n got %q\nRedis %q", run, text, got, want)
 			}
 		}
@@ -67,7 +68,8 @@ func TestEachCommandOfScriptsIsCounted(t *testing.T) {
 	s := h.NewSession(session.Client{})
 	found := 0
 	for _, c := range h.Registry().All {
-		if _, counted := scripts.Counter(c.Name); !counted || c.Name == "EVAL" || c.Name == "CONFIG" { // which the test sends itself
+		// which the test sends itself
+		if _, counted := scripts.Counter(c.Name); !counted || c.Name == "EVAL" || c.Name == "CONFIG" {
 			continue
 		}
 		found++

@@ -13,10 +13,14 @@ import (
 // between MULTI and EXEC. A ; separates the lines of a transaction. With "~" before the lines the
 // contents of the reply to EXEC may differ.
 var inMulti = map[string][]string{
-	"auth":  {"AUTH boss pw;ACL WHOAMI", "AUTH boss wrong;ACL WHOAMI", "AUTH shop pw;DEL k;EXISTS k", "AUTH shop pw;AUTH boss pw;DEL k", "AUTH a b c", "AUTH"},
-	"hello": {"~ HELLO", "~ HELLO 2 AUTH boss pw;ACL WHOAMI", "~ HELLO 3 AUTH boss pw SETNAME me;CLIENT GETNAME", "HELLO 2 AUTH boss wrong SETNAME me;CLIENT GETNAME", "HELLO 2 AUTH boss", "HELLO 4", "HELLO x AUTH boss pw;ACL WHOAMI"},
+	"auth": {"AUTH boss pw;ACL WHOAMI", "AUTH boss wrong;ACL WHOAMI", "AUTH shop pw;DEL k;EXISTS k",
+		"AUTH shop pw;AUTH boss pw;DEL k", "AUTH a b c", "AUTH"},
+	"hello": {"~ HELLO", "~ HELLO 2 AUTH boss pw;ACL WHOAMI", "~ HELLO 3 AUTH boss pw SETNAME me;CLIENT GETNAME",
+		"HELLO 2 AUTH boss wrong SETNAME me;CLIENT GETNAME", "HELLO 2 AUTH boss", "HELLO 4",
+		"HELLO x AUTH boss pw;ACL WHOAMI"},
 	"reset": {"RESET;AUTH boss pw", "RESET x"}, "quit": {"QUIT"},
-	"ping": {"PING", "PING a", "PING a b"}, "echo": {"ECHO a", "ECHO"}, "select": {"SELECT 1;DBSIZE", "SELECT 99", "SELECT x", "SELECT 3000000000", "SELECT"},
+	"ping": {"PING", "PING a", "PING a b"}, "echo": {"ECHO a", "ECHO"},
+	"select":              {"SELECT 1;DBSIZE", "SELECT 99", "SELECT x", "SELECT 3000000000", "SELECT"},
 	"client|caching":      {"CLIENT CACHING YES"},
 	"client|getname":      {"CLIENT GETNAME"},
 	"client|getredir":     {"CLIENT GETREDIR"},
@@ -34,11 +38,15 @@ var inMulti = map[string][]string{
 	"client|trackinginfo": {"CLIENT TRACKINGINFO"},
 	"client|unblock":      {"CLIENT UNBLOCK 99999", "CLIENT UNBLOCK x"},
 	"client|unpause":      {"CLIENT UNPAUSE"},
-	"multi":               {"MULTI", "MULTI x"}, "exec": {"EXEC x"}, "discard": {"DISCARD", "DISCARD x"}, "watch": {"WATCH k", "WATCH"}, "unwatch": {"UNWATCH"},
-	"subscribe": {"SUBSCRIBE c", "SUBSCRIBE"}, "psubscribe": {"PSUBSCRIBE c*"}, "unsubscribe": {"UNSUBSCRIBE", "UNSUBSCRIBE c"}, "punsubscribe": {"PUNSUBSCRIBE"},
-	"publish": {"PUBLISH c m", "PUBLISH c"}, "pubsub|channels": {"PUBSUB CHANNELS", "PUBSUB CHANNELS a b"}, "pubsub|numpat": {"PUBSUB NUMPAT"}, "pubsub|numsub": {"PUBSUB NUMSUB a"},
+	"multi":               {"MULTI", "MULTI x"}, "exec": {"EXEC x"}, "discard": {"DISCARD", "DISCARD x"},
+	"watch": {"WATCH k", "WATCH"}, "unwatch": {"UNWATCH"},
+	"subscribe": {"SUBSCRIBE c", "SUBSCRIBE"}, "psubscribe": {"PSUBSCRIBE c*"},
+	"unsubscribe": {"UNSUBSCRIBE", "UNSUBSCRIBE c"}, "punsubscribe": {"PUNSUBSCRIBE"},
+	"publish": {"PUBLISH c m", "PUBLISH c"}, "pubsub|channels": {"PUBSUB CHANNELS", "PUBSUB CHANNELS a b"},
+	"pubsub|numpat": {"PUBSUB NUMPAT"}, "pubsub|numsub": {"PUBSUB NUMSUB a"},
 	"pubsub|shardchannels": {"PUBSUB SHARDCHANNELS"}, "pubsub|shardnumsub": {"PUBSUB SHARDNUMSUB a"},
-	"monitor": {"MONITOR", "MONITOR x"}, "wait": {"WAIT 0 0", "WAIT x 0"}, "flushall": {"FLUSHALL a b", "FLUSHALL a"}, "flushdb": {"FLUSHDB a b"},
+	"monitor": {"MONITOR", "MONITOR x"}, "wait": {"WAIT 0 0", "WAIT x 0"}, "flushall": {"FLUSHALL a b", "FLUSHALL a"},
+	"flushdb": {"FLUSHDB a b"},
 }
 
 // otherwiseInMulti are the commands that transactions answer in another way than Redis.
@@ -61,7 +69,8 @@ func TestTransactionsLikeRedis(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range h.Registry().Specs() {
-		if !slices.Contains([]string{"connection", "transactions", "pubsub"}, c.Group) || c.Subs != nil || strings.HasSuffix(c.FullName, "|help") {
+		if !slices.Contains([]string{"connection", "transactions", "pubsub"}, c.Group) || c.Subs != nil ||
+			strings.HasSuffix(c.FullName, "|help") {
 			continue
 		}
 		if len(inMulti[c.FullName]) == 0 {
@@ -74,12 +83,14 @@ func TestTransactionsLikeRedis(t *testing.T) {
 			p := r.pair(h)
 			p.ask("AUTH default", "PING")
 			same := true
-			for line := range strings.SplitSeq("SELECT 3;FLUSHDB;MULTI;"+lines+";ECHO after;EXEC;PING;ACL WHOAMI;CLIENT GETNAME", ";") {
+			for line := range strings.SplitSeq("SELECT 3;FLUSHDB;MULTI;"+lines+";ECHO after;EXEC;PING;ACL WHOAMI;CLIENT GETNAME",
+				";") {
 				if p.ours.Closing() {
 					break
 				}
 				got, want := p.ask(line, line)
-				if equal := strings.Join(got, " ") == strings.Join(want, " "); equal || loose && line == "EXEC" && shape(got[0]) == shape(want[0]) {
+				if equal := strings.Join(got, " ") == strings.Join(want, " "); equal || loose && line == "EXEC" &&
+					shape(got[0]) == shape(want[0]) {
 					continue
 				}
 				same = false

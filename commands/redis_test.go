@@ -60,7 +60,8 @@ func (r *realRedis) pair(h *session.Handler) *pair {
 	}
 	r.t.Cleanup(func() { nc.Close() })
 	local := nc.LocalAddr().String()
-	s := h.NewSession(session.Client{Addr: local, LocalAddr: r.address, Since: time.Now(), Close: func() {}, Wake: func() {}})
+	s := h.NewSession(session.Client{Addr: local, LocalAddr: r.address, Since: time.Now(), Close: func() {},
+		Wake: func() {}})
 	return &pair{t: r.t, ours: s, nc: nc, made: time.Now()}
 }
 
@@ -158,7 +159,8 @@ func redisOptions() []session.Option {
 		}
 		return func() {}, nil
 	}
-	return []session.Option{{Name: "max-clients", Value: "10000", Set: accept}, {Name: "idle-timeout", Value: "0", Set: accept}}
+	return []session.Option{{Name: "max-clients", Value: "10000", Set: accept},
+		{Name: "idle-timeout", Value: "0", Set: accept}}
 }
 
 // protocols are greetings.
@@ -197,7 +199,8 @@ func TestLikeRedis(t *testing.T) {
 // TestClusterLikeRedis does the same with clusters of a single node.
 func TestClusterLikeRedis(t *testing.T) {
 	r, _ := startRedisNode(t)
-	h := newTestHandlerWith(session.Config{Cluster: testCluster, Options: func() []session.Option { return []session.Option{{Name: "cluster-mode", Value: "emulated"}} }})
+	h := newTestHandlerWith(session.Config{Cluster: testCluster,
+		Options: func() []session.Option { return []session.Option{{Name: "cluster-mode", Value: "emulated"}} }})
 	first := r.pair(h)
 	first.ask("PING", "CLUSTER ADDSLOTSRANGE 0 16383")
 	first.waitFor("CLUSTER INFO", "cluster_state:ok")
@@ -280,7 +283,8 @@ var describedAs = regexp.MustCompile(`^\[\["[^"]+" (-?\d+) \[([^]]*)\] (\d+ -?\d
 
 // notOurFlags are flags of Redis without a meaning here, and our flag for commands that
 // MULTI rejects.
-var notOurFlags = map[string]bool{"+allow_busy": true, "+skip_slowlog": true, "+skip_monitor": true, "+movablekeys": true, "+no_multi": true, "+blocking": true, "+sentinel": true,
+var notOurFlags = map[string]bool{"+allow_busy": true, "+skip_slowlog": true, "+skip_monitor": true,
+	"+movablekeys": true, "+no_multi": true, "+blocking": true, "+sentinel": true,
 	"+no_async_loading": true, "+no_mandatory_keys": true}
 
 // otherwiseDescribed are the commands with another description than Redis', and the

@@ -24,19 +24,26 @@ var requestCases = map[string]struct {
 	lines string
 	want  [session.Outcomes]int64
 }{
-	"rl.token":    {"RL.TOKEN a 1 1/h|RL.TOKEN a 1 1/h|RL.TOKEN a 1 1/h SHADOW|RL.TOKEN a 1 x|RL.TOKEN a|RL.TOKEN a 1 1/h 0|RL.TOKEN a 0 1/h|RL.TOKEN p 2 1/h 5 PARTIAL", [...]int64{2, 2, 1, 2, 0}},
-	"rl.leaky":    {"RL.LEAKY a 1 1/h|RL.LEAKY a 1 1/h|RL.LEAKY b 9 1/h|RL.LEAKY b 9 1/h SHADOW", [...]int64{3, 1, 0, 0, 0}},
-	"rl.fixed":    {"RL.FIXED a 1 1h|RL.FIXED a 1 1h|RL.FIXED a 1 1h SHADOW", [...]int64{1, 1, 1, 0, 0}},
-	"rl.slide":    {"RL.SLIDE a 1 1h|RL.SLIDE a 1 1h|RL.SLIDE a 1 1h SHADOW", [...]int64{1, 1, 1, 0, 0}},
-	"rl.log":      {"RL.LOG a 1 1h|RL.LOG a 1 1h|RL.LOG a 1 1h SHADOW", [...]int64{1, 1, 1, 0, 0}},
-	"rl.acquire":  {"RL.ACQUIRE a 1 1h x|RL.ACQUIRE a 1 1h y|RL.ACQUIRE a 1 1h y SHADOW|RL.ACQUIRE b 0 1h y", [...]int64{1, 2, 1, 0, 0}},
-	"rl.all":      {"RL.ALL TOKEN a 1 1/h 1 FIXED b 9 1h 1 FIXED c 9 1h 1|RL.ALL TOKEN a 1 1/h 1 FIXED b 9 1h 1 FIXED c 9 1h 1|RL.ALL TOKEN a 1 1/h 0 FIXED b 9 1h 0|RL.ALL FIXED d 0 1h 1 FIXED b 9 1h 1", [...]int64{1, 2, 0, 0, 0}},
-	"cl.throttle": {"CL.THROTTLE a 0 1 60|CL.THROTTLE a 0 1 60|CL.THROTTLE a 0 1 60 0|CL.THROTTLE a 0 1 60 -1|CL.THROTTLE a x", [...]int64{1, 1, 0, 1, 0}},
+	"rl.token": {"RL.TOKEN a 1 1/h|RL.TOKEN a 1 1/h|RL.TOKEN a 1 1/h SHADOW|RL.TOKEN a 1 x|RL.TOKEN a|RL.TOKEN a 1 " +
+		"1/h 0|RL.TOKEN a 0 1/h|RL.TOKEN p 2 1/h 5 PARTIAL", [...]int64{2, 2, 1, 2, 0}},
+	"rl.leaky": {"RL.LEAKY a 1 1/h|RL.LEAKY a 1 1/h|RL.LEAKY b 9 1/h|RL.LEAKY b 9 1/h SHADOW",
+		[...]int64{3, 1, 0, 0, 0}},
+	"rl.fixed": {"RL.FIXED a 1 1h|RL.FIXED a 1 1h|RL.FIXED a 1 1h SHADOW", [...]int64{1, 1, 1, 0, 0}},
+	"rl.slide": {"RL.SLIDE a 1 1h|RL.SLIDE a 1 1h|RL.SLIDE a 1 1h SHADOW", [...]int64{1, 1, 1, 0, 0}},
+	"rl.log":   {"RL.LOG a 1 1h|RL.LOG a 1 1h|RL.LOG a 1 1h SHADOW", [...]int64{1, 1, 1, 0, 0}},
+	"rl.acquire": {"RL.ACQUIRE a 1 1h x|RL.ACQUIRE a 1 1h y|RL.ACQUIRE a 1 1h y SHADOW|RL.ACQUIRE b 0 1h y",
+		[...]int64{1, 2, 1, 0, 0}},
+	"rl.all": {"RL.ALL TOKEN a 1 1/h 1 FIXED b 9 1h 1 FIXED c 9 1h 1|RL.ALL TOKEN a 1 1/h 1 FIXED b 9 1h 1 FIXED c " +
+		"9 1h 1|RL.ALL TOKEN a 1 1/h 0 FIXED b 9 1h 0|RL.ALL FIXED d 0 1h 1 FIXED b 9 1h 1", [...]int64{1, 2, 0, 0, 0}},
+	"cl.throttle": {"CL.THROTTLE a 0 1 60|CL.THROTTLE a 0 1 60|CL.THROTTLE a 0 1 60 0|CL.THROTTLE a 0 1 60 " +
+		"-1|CL.THROTTLE a x", [...]int64{1, 1, 0, 1, 0}},
 	"rl.throttle": {"RL.THROTTLE a 0 1 60|RL.THROTTLE a 0 1 60", [...]int64{1, 1, 0, 0, 0}},
 	"throttle":    {"THROTTLE a 1 1 60|THROTTLE a 1 1 60", [...]int64{1, 1, 0, 0, 0}},
 	"gcra":        {"GCRA a 0 1 60|GCRA a 0 1 60", [...]int64{1, 1, 0, 0, 0}},
-	"rl.check": {"RL.CHECK api on three|RL.CHECK api on three|RL.CHECK api on three|RL.CHECK api on three PEEK|RL.CHECK api on three HITS 0|RL.CHECK api on dark|" +
-		"RL.CHECK api on dark|RL.CHECK api ip bad|RL.CHECK api ip good|RL.CHECK api on|RL.SETTLE api on three BY 1", [...]int64{3, 3, 1, 1, 0}},
+	"rl.check": {"RL.CHECK api on three|RL.CHECK api on three|RL.CHECK api on three|RL.CHECK api on three PEEK|RL.CHECK " +
+		"api on three HITS 0|RL.CHECK api on dark|" +
+		"RL.CHECK api on dark|RL.CHECK api ip bad|RL.CHECK api ip good|RL.CHECK api on|RL.SETTLE api on three BY 1",
+		[...]int64{3, 3, 1, 1, 0}},
 }
 
 // TestRequestsAreCounted: each request has one outcome, for any number of limits. All commands that
@@ -57,16 +64,19 @@ func TestRequestsAreCounted(t *testing.T) {
 	}
 	for _, c := range h.RequestCounts() {
 		if want := requestCases[c.Via].want; c.N != want {
-			t.Errorf("%s: %v requests were allowed, denied, denied in shadow, failed, or allowed without a quorum; want %v", c.Via, c.N, want)
+			t.Errorf("%s: %v requests were allowed, denied, denied in shadow, failed, or allowed without a quorum; want %v",
+				c.Via, c.N, want)
 		}
 	}
 	if n := len(h.RequestCounts()); n != len(requestCases) {
 		t.Errorf("%d commands are counted, want %d", n, len(requestCases))
 	}
 	before := h.Requests()
-	ask(s, "CONFIG RESETSTAT", "MULTI", "RL.TOKEN m 1 1/h", "RL.TOKEN m 1 1/h", "EXEC", "EVAL return(redis.call('RL.TOKEN','m',1,1)) 0")
+	ask(s, "CONFIG RESETSTAT", "MULTI", "RL.TOKEN m 1 1/h", "RL.TOKEN m 1 1/h", "EXEC",
+		"EVAL return(redis.call('RL.TOKEN','m',1,1)) 0")
 	after := h.Requests()
-	if after[session.WasAllowed] != before[session.WasAllowed]+1 || after[session.WasDenied] != before[session.WasDenied]+1 {
+	if after[session.WasAllowed] != before[session.WasAllowed]+1 || after[session.WasDenied] != before[session.WasDenied]+
+		1 {
 		t.Errorf("after a transaction with one request of each the outcomes are %v, before they were %v", after, before)
 	}
 }
@@ -84,7 +94,8 @@ func TestRequestsWithoutQuorum(t *testing.T) {
 		}
 		done(nil)
 	})
-	lines := []string{"RL.TOKEN a 1 1", "RL.ALL TOKEN a 1 1 1 FIXED b 1 1h 1", "RL.ACQUIRE a 1 1h x", "RL.CHECK api on three", "CL.THROTTLE a 1 1 1"}
+	lines := []string{"RL.TOKEN a 1 1", "RL.ALL TOKEN a 1 1 1 FIXED b 1 1h 1", "RL.ACQUIRE a 1 1h x",
+		"RL.CHECK api on three", "CL.THROTTLE a 1 1 1"}
 	ask(s, lines...)
 	allowed = 0
 	ask(s, lines[:3]...)

@@ -66,7 +66,8 @@ const maxWait = time.Minute
 
 var wait = spec.Command{
 	Name: "WAIT", Args: "numreplicas timeout",
-	Summary:    "Waits until numreplicas other nodes have every decision answered so far, or for timeout milliseconds, and returns their number. A timeout of 0 or more than a minute is a minute.",
+	Summary: "Waits until numreplicas other nodes have every decision answered so far, or for timeout milliseconds, " +
+		"and returns their number. A timeout of 0 or more than a minute is a minute.",
 	Complexity: "O(1)", Since: "3.0.0", Group: "generic", Flags: spec.NoScript,
 	Body: session.Run(runWait),
 }

@@ -26,26 +26,33 @@ var rlRules = spec.Command{
 	Body: &spec.Container{Sub: []spec.Command{
 		{
 			Name: "LOAD", Args: "[EXPECT version] [DRYRUN] [NOTE text] yaml [yaml ...]",
-			Summary: "Makes a text the rules of all nodes; its parts are joined. Returns [version, added, changed, removed, restarted limits]; " +
-				"a restarted one counts from 0. DRYRUN only compares. Mistakes in the text, and another version than EXPECT, are errors and change nothing.",
+			Summary: "Makes a text the rules of all nodes; its parts are joined. Returns [version, added, changed, removed, " +
+				"restarted limits]; " +
+				"a restarted one counts from 0. DRYRUN only compares. Mistakes in the text, and another version than EXPECT, are " +
+				"errors and change nothing.",
 			Complexity: "O(N), N being the bytes of the text", Since: rulesSince, Group: rulesGroup,
-			Flags: spec.Write | spec.Rules | spec.AllKeys | spec.NoScript | spec.NoMulti | spec.Secret, Body: session.Run(runRulesLoad),
+			Flags: spec.Write | spec.Rules | spec.AllKeys | spec.NoScript | spec.NoMulti | spec.Secret,
+			Body:  session.Run(runRulesLoad),
 		},
 		{
-			Name: "VERSION", Summary: "Returns [version, SHA-256 of the text, time of the load in ms since 1970, number of rules, number of overrides].",
-			Complexity: "O(N), N being the overrides", Since: rulesSince, Group: rulesGroup, Flags: spec.ReadOnly | spec.NoScript,
+			Name: "VERSION", Summary: "Returns [version, SHA-256 of the text, time of the load in ms since 1970, number of " +
+				"rules, number of overrides].",
+			Complexity: "O(N), N being the overrides", Since: rulesSince, Group: rulesGroup,
+			Flags: spec.ReadOnly | spec.NoScript,
 			Body: &spec.Ops{Parse: func(b *engine.Batch, _ [][]byte) error {
 				stored.SetVersion(b.AddCall(0))
 				return nil
 			}},
 		},
 		{
-			Name: "GET", Args: "[version]", Summary: "Returns the text of the rules, or of an earlier version if it is kept; nil without rules.",
+			Name: "GET", Args: "[version]",
+			Summary:    "Returns the text of the rules, or of an earlier version if it is kept; nil without rules.",
 			Complexity: "O(N), N being the bytes of the text", Since: rulesSince, Group: rulesGroup,
 			Long: 2, Flags: spec.ReadOnly | spec.Rules | spec.AllKeys | spec.NoScript, Body: &spec.Ops{Parse: opRulesGet},
 		},
 		{
-			Name: "HISTORY", Summary: "Returns [version, SHA-256, time of the load in ms since 1970, user, note] of the last loads, the newest first.",
+			Name: "HISTORY", Summary: "Returns [version, SHA-256, time of the load in ms since 1970, user, note] of the last " +
+				"loads, the newest first.",
 			Complexity: "O(N), N being the versions", Since: rulesSince, Group: rulesGroup,
 			Long: 2, Flags: spec.ReadOnly | spec.Rules | spec.AllKeys | spec.NoScript,
 			Body: &spec.Ops{Parse: func(b *engine.Batch, _ [][]byte) error {
@@ -55,31 +62,41 @@ var rlRules = spec.Command{
 		},
 		{
 			Name: "LIST", Args: "[domain] [CURSOR n]",
-			Summary: fmt.Sprintf("Returns [next cursor, rows] of up to %d limits, of a domain or of all: [domain, name, limit, mode, then how many requests this node has seen "+
-				"allowed, limited, near, grace, shadow_limited, blocked, then its tier if it has one]. The next cursor is 0 at the end.", rulesPage),
-			Complexity: "O(N), N being the limits", Since: rulesSince, Group: rulesGroup, Flags: spec.ReadOnly | spec.AllKeys | spec.NoScript | spec.NoMulti,
-			Long: 2, Body: session.Run(runRulesList),
+			Summary: fmt.Sprintf("Returns [next cursor, rows] of up to %d limits, of a domain or of all: [domain, name, "+
+				"limit, mode, then how many requests this node has seen "+
+				"allowed, limited, near, grace, shadow_limited, blocked, then its tier if it has one]. The next cursor is 0 at "+
+				"the end.", rulesPage),
+			Complexity: "O(N), N being the limits", Since: rulesSince, Group: rulesGroup,
+			Flags: spec.ReadOnly | spec.AllKeys | spec.NoScript | spec.NoMulti,
+			Long:  2, Body: session.Run(runRulesList),
 		},
 		{
 			Name: "MATCH", Args: "domain attribute value [attribute value ...] [AND attribute value [attribute value ...] ...]",
-			Summary:    "Explains which rules, lists and overrides these attributes match, and why others don't: [descriptor, rule, 1 or 0, reason]. Counts nothing.",
-			Complexity: "O(N), N being the rules of the domain", Since: rulesSince, Group: rulesGroup, Flags: spec.ReadOnly | spec.NoScript | spec.NoMulti, Domain: 2,
+			Summary: "Explains which rules, lists and overrides these attributes match, and why others don't: [descriptor, " +
+				"rule, 1 or 0, reason]. Counts nothing.",
+			Complexity: "O(N), N being the rules of the domain", Since: rulesSince, Group: rulesGroup,
+			Flags: spec.ReadOnly | spec.NoScript | spec.NoMulti, Domain: 2,
 			Body: session.Run(runRulesMatch),
 		},
 		{
 			Name: "RESET", Args: "domain attribute value [attribute value ...] [AND attribute value [attribute value ...] ...]",
-			Summary: "Resets the counters and opens the penalty boxes of these attributes on all nodes, whatever further attributes requests have: of each rule that counts by some of them and by no others, " +
+			Summary: "Resets the counters and opens the penalty boxes of these attributes on all nodes, whatever further " +
+				"attributes requests have: of each rule that counts by some of them and by no others, " +
 				"and of the descriptor at exactly these. Returns the number of counters and boxes that were reset.",
 			Complexity: "O(N), N being the rules of the domain", Since: rulesSince, Group: rulesGroup,
-			Flags: spec.Write | spec.Rules | spec.NoScript | spec.NoMulti, Domain: 2, Fresh: session.Always, Body: session.Run(runRulesReset),
+			Flags: spec.Write | spec.Rules | spec.NoScript | spec.NoMulti, Domain: 2, Fresh: session.Always,
+			Body: session.Run(runRulesReset),
 		},
 	}},
 }
 
 var rlPolicy = spec.Command{
-	Name: "RL.POLICY", Args: "domain attribute value [attribute value ...] [AND attribute value [attribute value ...] ...]",
-	Summary:    "Returns the limits that apply to these attributes, without their counters: [name, quota, window in ms, unit, algorithm, mode] of each.",
-	Complexity: "O(attributes, and rules that may match)", Since: rulesSince, Group: rulesGroup, Flags: spec.ReadOnly | spec.NoScript | spec.NoMulti, Domain: 1,
+	Name: "RL.POLICY",
+	Args: "domain attribute value [attribute value ...] [AND attribute value [attribute value ...] ...]",
+	Summary: "Returns the limits that apply to these attributes, without their counters: [name, quota, window in ms, " +
+		"unit, algorithm, mode] of each.",
+	Complexity: "O(attributes, and rules that may match)", Since: rulesSince, Group: rulesGroup,
+	Flags: spec.ReadOnly | spec.NoScript | spec.NoMulti, Domain: 1,
 	Body: session.Run(runPolicy),
 }
 
@@ -129,7 +146,8 @@ func withText(l session.RulesLoad, parts [][]byte) session.RulesLoad {
 func wholeFrom(name string, arg []byte, least, most int64) (int64, error) {
 	n, ok := limiters.ParseWhole(arg)
 	if !ok || n < least || n > most {
-		return 0, resp.NewError("ERR", fmt.Sprintf("%s must be a whole number from %d to %d, got %s", name, least, most, word.Excerpt(arg)))
+		return 0, resp.NewError("ERR",
+			fmt.Sprintf("%s must be a whole number from %d to %d, got %s", name, least, most, word.Excerpt(arg)))
 	}
 	return n, nil
 }
@@ -287,7 +305,8 @@ func runRulesReset(s *session.Session, w *resp.Writer, args [][]byte) {
 
 // withAttributes lets a command reply by the rules of this node to the attributes of a line.
 // The domain is the second word of the line. reply writes nothing if it returns an error.
-func withAttributes(s *session.Session, w *resp.Writer, line [][]byte, reply func(w *resp.Writer, st *live.State, q *checks.Request) error) {
+func withAttributes(s *session.Session, w *resp.Writer, line [][]byte,
+	reply func(w *resp.Writer, st *live.State, q *checks.Request) error) {
 	var q checks.Request
 	if _, err := attributes(&q, line, nil); err != nil {
 		w.Error(err)

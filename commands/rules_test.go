@@ -18,7 +18,8 @@ func TestConcurrentLoads(t *testing.T) {
 	h := newTestHandler("")
 	load := func(expect int64, limit int) (session.RulesLoaded, error) {
 		text := fmt.Sprintf("domain: api\nrules:\n  - {name: login, limits: [%d/minute]}\n", limit)
-		return h.LoadRules(context.Background(), session.RulesLoad{Files: []source.File{{Text: []byte(text)}}, Expect: expect})
+		return h.LoadRules(context.Background(),
+			session.RulesLoad{Files: []source.File{{Text: []byte(text)}}, Expect: expect})
 	}
 	if r, err := load(0, 1); err != nil || r != (session.RulesLoaded{Version: 1, Added: 1}) {
 		t.Fatalf("the first load: %+v, %v", r, err)
@@ -48,7 +49,8 @@ func TestConcurrentLoads(t *testing.T) {
 	if s := h.Config().Rules.Current(); len(seen) != 1+loaders*loads || s.Header.Version != uint64(len(seen)) {
 		t.Errorf("%d versions, and version %d is in use", len(seen), s.Header.Version)
 	}
-	if _, err := load(3, 999); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("rules are at version %d, not 3", len(seen))) {
+	if _, err := load(3, 999); err == nil ||
+		!strings.Contains(err.Error(), fmt.Sprintf("rules are at version %d, not 3", len(seen))) {
 		t.Errorf("another version than the expected: %v", err)
 	}
 	if failed, _ := h.RulesFailed(); failed != 1 {

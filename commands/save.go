@@ -18,8 +18,9 @@ const maxBackupName = 64
 
 var save = spec.Command{
 	Name: "SAVE", Summary: "Takes a snapshot and replies when it is on disk; other clients are served meanwhile.",
-	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: spec.Admin | spec.NoScript | spec.NoMulti,
-	Body: session.Run(func(s *session.Session, _ *resp.Writer, _ [][]byte) { runSave(s) }),
+	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server",
+	Flags: spec.Admin | spec.NoScript | spec.NoMulti,
+	Body:  session.Run(func(s *session.Session, _ *resp.Writer, _ [][]byte) { runSave(s) }),
 }
 
 func runSave(s *session.Session) {
@@ -30,7 +31,8 @@ func runSave(s *session.Session) {
 
 var bgSave = spec.Command{
 	Name: "BGSAVE", Args: "[SCHEDULE]", Summary: "Begins a snapshot; INFO persistence shows its progress.",
-	Complexity: "O(1), and O(N) in the background, N being the keys", Since: "1.0.0", Group: "server", Flags: spec.Admin | spec.NoScript,
+	Complexity: "O(1), and O(N) in the background, N being the keys", Since: "1.0.0", Group: "server",
+	Flags: spec.Admin | spec.NoScript,
 	Body: session.Run(func(s *session.Session, w *resp.Writer, args [][]byte) {
 		if len(args) == 2 && !word.Is(args[1], "SCHEDULE") {
 			w.Error(errSyntax)
@@ -45,7 +47,8 @@ var bgSave = spec.Command{
 }
 
 var lastSave = spec.Command{
-	Name: "LASTSAVE", Summary: "Returns the time of the newest snapshot, or of the server's start if there is no snapshot, in seconds since 1970.",
+	Name: "LASTSAVE", Summary: "Returns the time of the newest snapshot, or of the server's start if there is no " +
+		"snapshot, in seconds since 1970.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: spec.Loading | spec.Stale | spec.Fast,
 	Body: session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) {
 		w.Int(lastSaved(s.Handler(), s.Handler().StoreStatus()))
@@ -61,15 +64,18 @@ func lastSaved(h *session.Handler, st status.Store) int64 {
 }
 
 var rlBackup = spec.Command{
-	Name: "RL.BACKUP", Args: "backup-name", Summary: "Takes a snapshot into a directory of its own below the data directory, and returns its path.",
-	Complexity: "O(N), N being the keys", Since: "0.1.0", Group: "server", Flags: spec.Admin | spec.NoScript | spec.NoMulti,
-	Body: session.Run(runBackup),
+	Name: "RL.BACKUP", Args: "backup-name",
+	Summary:    "Takes a snapshot into a directory of its own below the data directory, and returns its path.",
+	Complexity: "O(N), N being the keys", Since: "0.1.0", Group: "server",
+	Flags: spec.Admin | spec.NoScript | spec.NoMulti,
+	Body:  session.Run(runBackup),
 }
 
 func runBackup(s *session.Session, w *resp.Writer, args [][]byte) {
 	name := args[1]
 	if !backupName(name) {
-		w.Error(resp.NewError("ERR", fmt.Sprintf("name must be 1 to %d of a-z, 0-9, - and _, got %s", maxBackupName, word.Excerpt(name))))
+		w.Error(resp.NewError("ERR",
+			fmt.Sprintf("name must be 1 to %d of a-z, 0-9, - and _, got %s", maxBackupName, word.Excerpt(name))))
 		return
 	}
 	var path string

@@ -40,8 +40,10 @@ var (
 	errCursor     = resp.NewError("ERR", "invalid cursor")
 	errPattern    = resp.NewError("ERR", fmt.Sprintf("a pattern is at most %d bytes long", glob.MaxBytes))
 	errManyKeys   = resp.NewError("ERR", fmt.Sprintf("KEYS answers at most %d keys: use SCAN", maxKeys))
-	errKeysInExec = resp.NewError("ERR", fmt.Sprintf("KEYS in a transaction needs a server with at most %d keys: use SCAN", mostKeysInExec))
-	errLongKeys   = resp.NewError("ERR", fmt.Sprintf("KEYS answers keys of at most %d bytes together: use SCAN", maxKeysBytes))
+	errKeysInExec = resp.NewError("ERR",
+		fmt.Sprintf("KEYS in a transaction needs a server with at most %d keys: use SCAN", mostKeysInExec))
+	errLongKeys = resp.NewError("ERR",
+		fmt.Sprintf("KEYS answers keys of at most %d bytes together: use SCAN", maxKeysBytes))
 )
 
 var dbSize = spec.Command{
@@ -55,8 +57,10 @@ var dbSize = spec.Command{
 }
 
 var scan = spec.Command{
-	Name: "SCAN", Args: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Summary: "Iterates over the keys of the selected database in steps; TYPE is an algorithm, or a type of value such as hash.",
-	Complexity: "O(1) for each key visited", Since: "2.8.0", Group: "generic", Flags: spec.ReadOnly | spec.AllKeys, Long: 2,
+	Name: "SCAN", Args: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Summary: "Iterates over the keys of the " +
+		"selected database in steps; TYPE is an algorithm, or a type of value such as hash.",
+	Complexity: "O(1) for each key visited", Since: "2.8.0", Group: "generic", Flags: spec.ReadOnly | spec.AllKeys,
+	Long:  2,
 	Fresh: session.Always,
 	Body: session.Run(func(s *session.Session, w *resp.Writer, args [][]byte) {
 		from, err := strconv.ParseUint(string(args[1]), 10, 64)
@@ -144,7 +148,8 @@ func parseScan(args [][]byte) (scanOptions, error) {
 }
 
 var keys = spec.Command{
-	Name: "KEYS", Args: "pattern", Summary: fmt.Sprintf("Returns all keys that match a pattern, if they are at most %d.", maxKeys),
+	Name: "KEYS", Args: "pattern",
+	Summary:    fmt.Sprintf("Returns all keys that match a pattern, if they are at most %d.", maxKeys),
 	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "generic", Flags: spec.ReadOnly | spec.AllKeys, Long: 2,
 	Fresh: session.Always,
 	Body: session.Run(func(s *session.Session, w *resp.Writer, args [][]byte) {

@@ -20,7 +20,8 @@ func TestScanIsBounded(t *testing.T) {
 			s.Out = s.Out[:0]
 		}
 	}
-	if got, want := ask(s, "DBSIZE", "KEYS *"), fmt.Sprintf("-ERR KEYS answers at most %d keys: use SCAN|", maxKeys); !strings.HasSuffix(got, want) {
+	if got, want := ask(s, "DBSIZE", "KEYS *"),
+		fmt.Sprintf("-ERR KEYS answers at most %d keys: use SCAN|", maxKeys); !strings.HasSuffix(got, want) {
 		t.Errorf("KEYS * = %.100s, want %s", got, want)
 	}
 	if got := ask(s, "KEYS key:*77777"); got != "*1|$9|key:77777|" {
@@ -29,7 +30,8 @@ func TestScanIsBounded(t *testing.T) {
 	if _, turns := h.Turns(); turns != 2 {
 		t.Errorf("two KEYS of a large server have waited for %d turns", turns)
 	}
-	if got, want := ask(s, "MULTI", "KEYS none", "EXEC"), "*1|-ERR KEYS in a transaction needs"; !strings.Contains(got, want) {
+	if got, want := ask(s, "MULTI", "KEYS none", "EXEC"),
+		"*1|-ERR KEYS in a transaction needs"; !strings.Contains(got, want) {
 		t.Errorf("KEYS in a transaction = %s, want %s", got, want)
 	}
 	seen := make(map[string]bool)

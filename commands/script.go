@@ -46,17 +46,26 @@ func (h *scriptHost) commands() []*spec.Command {
 	)
 	run := func(name, args, summary, since string, flags spec.Flags, op opFn, uses usesFn) *spec.Command {
 		return &spec.Command{
-			Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the steps of the script", Since: since, Group: "scripting",
+			Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the steps of the script", Since: since,
+			Group: "scripting",
 			Flags: flags, Keys: spec.Keys{Count: 2}, Body: &spec.Ops{Parse: op}, Uses: uses, Long: 3,
 		}
 	}
 	return []*spec.Command{
-		run("EVAL", args, "Runs a Lua script between other commands, and returns its result. The first numkeys arguments are KEYS, all others ARGV. An error beyond --script-steps; writes so far stay.", "2.6.0", writes, h.opEval(0), h.usesOfText),
-		run("EVALSHA", hashArgs, "Runs a known script, named by the SHA-1 of its text. NOSCRIPT if it is unknown; a script stays known after a restart.", "2.6.0", writes, h.opEvalSHA(0), h.usesOfHash),
-		run("EVAL_RO", args, "Runs a Lua script, as EVAL does, whose writes are errors.", "7.0.0", reads, h.opEval(scripts.Only|scripts.Looks), h.usesOfText),
-		run("EVALSHA_RO", hashArgs, "Runs a known script, as EVALSHA does, whose writes are errors.", "7.0.0", reads, h.opEvalSHA(scripts.Only|scripts.Looks), h.usesOfHash),
-		run("FCALL", "function numkeys [key ...] [arg ...]", "Runs a function of a library of FUNCTION LOAD. It gets the first numkeys arguments as its keys, all others as its args. An error beyond --script-steps; writes so far stay.", "7.0.0", writes, h.opFunction(0), h.usesOfFunction),
-		run("FCALL_RO", "function numkeys [key ...] [arg ...]", "Runs a function that has the flag no-writes, as FCALL does.", "7.0.0", reads, h.opFunction(scripts.Only|scripts.Looks), h.usesOfFunction),
+		run("EVAL", args, "Runs a Lua script between other commands, and returns its result. The first numkeys arguments "+
+			"are KEYS, all others ARGV. An error beyond --script-steps; writes so far stay.", "2.6.0", writes, h.opEval(0),
+			h.usesOfText),
+		run("EVALSHA", hashArgs, "Runs a known script, named by the SHA-1 of its text. NOSCRIPT if it is unknown; a script "+
+			"stays known after a restart.", "2.6.0", writes, h.opEvalSHA(0), h.usesOfHash),
+		run("EVAL_RO", args, "Runs a Lua script, as EVAL does, whose writes are errors.", "7.0.0", reads,
+			h.opEval(scripts.Only|scripts.Looks), h.usesOfText),
+		run("EVALSHA_RO", hashArgs, "Runs a known script, as EVALSHA does, whose writes are errors.", "7.0.0", reads,
+			h.opEvalSHA(scripts.Only|scripts.Looks), h.usesOfHash),
+		run("FCALL", "function numkeys [key ...] [arg ...]", "Runs a function of a library of FUNCTION LOAD. It gets the "+
+			"first numkeys arguments as its keys, all others as its args. An error beyond --script-steps; writes so far stay.",
+			"7.0.0", writes, h.opFunction(0), h.usesOfFunction),
+		run("FCALL_RO", "function numkeys [key ...] [arg ...]", "Runs a function that has the flag no-writes, as FCALL does.",
+			"7.0.0", reads, h.opFunction(scripts.Only|scripts.Looks), h.usesOfFunction),
 		h.scriptContainer(), h.functionContainer(),
 	}
 }
@@ -68,9 +77,12 @@ func (h *scriptHost) scriptContainer() *spec.Command {
 		Complexity: "See its subcommands", Since: "2.6.0", Group: "scripting",
 		Body: &spec.Container{Sub: []spec.Command{
 			{
-				Name: "LOAD", Args: "script", Summary: "Stores a script on all nodes until SCRIPT FLUSH, and returns the SHA-1 of its text. An error if it does not compile.",
-				Complexity: "O(N), N being the bytes of the script", Since: "2.6.0", Group: "scripting", Flags: spec.NoScript | spec.Stale | spec.Runs,
-				Body: &spec.Ops{Parse: h.opScriptLoad}, Uses: func([][]byte) (spec.Uses, error) { return spec.Uses{Constant: true, Declared: true}, nil },
+				Name: "LOAD", Args: "script", Summary: "Stores a script on all nodes until SCRIPT FLUSH, and returns the SHA-1 " +
+					"of its text. An error if it does not compile.",
+				Complexity: "O(N), N being the bytes of the script", Since: "2.6.0", Group: "scripting",
+				Flags: spec.NoScript | spec.Stale | spec.Runs,
+				Body:  &spec.Ops{Parse: h.opScriptLoad},
+				Uses:  func([][]byte) (spec.Uses, error) { return spec.Uses{Constant: true, Declared: true}, nil },
 			},
 			{
 				Name: "EXISTS", Args: "sha1 [sha1 ...]", Summary: "Returns 1 or 0 for each SHA-1: known or not.",
@@ -81,7 +93,8 @@ func (h *scriptHost) scriptContainer() *spec.Command {
 				}},
 			},
 			{
-				Surplus: always(errFlushOption), Name: "FLUSH", Args: "[ASYNC|SYNC]", Summary: "Drops all scripts on all nodes; EVALSHA then gets NOSCRIPT.",
+				Surplus: always(errFlushOption), Name: "FLUSH", Args: "[ASYNC|SYNC]",
+				Summary:    "Drops all scripts on all nodes; EVALSHA then gets NOSCRIPT.",
 				Complexity: "O(N), N being the scripts", Since: "2.6.0", Group: "scripting", Flags: spec.NoScript | spec.Runs,
 				Body: &spec.Ops{Parse: opScriptFlush, Reply: func(w *resp.Writer, _ []engine.Op, _ []engine.Decision) { w.OK() }},
 			},
@@ -105,7 +118,8 @@ func (h *scriptHost) mayCompile(steps int64) error {
 	if steps == 0 || h.engine == nil || h.budget.mayCompile(h.engine(), steps) {
 		return nil
 	}
-	return resp.NewError("ERR", fmt.Sprintf("the script takes %d steps to compile, and it may take %d while scripts are heavy (--script-steps)", steps, h.budget.light.rungs[0].steps))
+	return resp.NewError("ERR", fmt.Sprintf("the script takes %d steps to compile, and it may take %d while scripts are "+
+		"heavy (--script-steps)", steps, h.budget.light.rungs[0].steps))
 }
 
 // compiled returns the compiled form of source, compiling it if necessary.

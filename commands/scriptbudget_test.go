@@ -175,7 +175,8 @@ func TestScriptBudgetBesideOthers(t *testing.T) {
 		{"a longer script", steps, usual / 2, 0, 0, usual / 2 * usualRuns},
 		{"a long script", steps, steps / 2, 0, 0, steps},
 		{"a long script and little left", budgetsInFlight*steps - 2*usual, steps / 2, 0, 0, 2 * usual},
-		{"a long script and little left beside its own batch", budgetsInFlight*steps - 4*usual, steps / 2, 1, 2 * usual, 2 * usual},
+		{"a long script and little left beside its own batch", budgetsInFlight*steps - 4*usual, steps / 2, 1, 2 * usual,
+			2 * usual},
 		{"nothing left", budgetsInFlight * steps, steps / 2, 0, 0, light},
 		{"less than nothing left", 2 * budgetsInFlight * steps, steps / 2, 0, 0, light},
 		{"a light budget", steps, 100, batchRuns - 1, 0, light},
@@ -198,7 +199,8 @@ func TestScriptBudgetBesideOthers(t *testing.T) {
 			reviewed, _ = varint.Uvarint(form)
 		}
 		if reviewed != got || forwarded.Granted != batch.Granted {
-			t.Errorf("%s: by way of another node it gets %d steps, and %d count as granted, want %d and %d", tt.name, reviewed, forwarded.Granted, got, batch.Granted)
+			t.Errorf("%s: by way of another node it gets %d steps, and %d count as granted, want %d and %d", tt.name, reviewed,
+				forwarded.Granted, got, batch.Granted)
 		}
 	}
 }

@@ -30,16 +30,19 @@ func TestInfoScripts(t *testing.T) {
 		}
 	}
 	first, second := got["longest_script_1"], got["longest_script_2"]
-	if !strings.HasPrefix(first, "sha1=7ed86ab45c48c1b9bbd6fa2dae2f901b6388d54e,steps=") || got["longest_script_4"] != "" || second == "" {
+	if !strings.HasPrefix(first, "sha1=7ed86ab45c48c1b9bbd6fa2dae2f901b6388d54e,steps=") ||
+		got["longest_script_4"] != "" || second == "" {
 		t.Errorf("the longest scripts are %q and %q", first, second)
 	}
 	if steps := got["script_steps"]; len(steps) < 4 {
 		t.Errorf("%s steps, want those of 1000 calls at least", steps)
 	}
-	s.Do([][]byte{[]byte("FUNCTION"), []byte("LOAD"), []byte("#!lua name=l\nredis.register_function('f', function() return redis.error_reply('no') end)")})
+	s.Do([][]byte{[]byte("FUNCTION"), []byte("LOAD"),
+		[]byte("#!lua name=l\nredis.register_function('f', function() return redis.error_reply('no') end)")})
 	ask(s, "FCALL f 0")
 	if got := fields(infoText(h, words("scripts"))); got["script_runs"] != "5" || got["script_failures"] != "2" {
-		t.Errorf("after a function: script_runs:%s, script_failures:%s, want 5 and 2", got["script_runs"], got["script_failures"])
+		t.Errorf("after a function: script_runs:%s, script_failures:%s, want 5 and 2", got["script_runs"],
+			got["script_failures"])
 	}
 	ask(s, "SCRIPT FLUSH")
 	if got := fields(infoText(h, words("memory"))); got["number_of_cached_scripts"] != "0" {

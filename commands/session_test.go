@@ -83,7 +83,8 @@ func (f *fakeExec) answer(b *engine.Batch, done func(error)) {
 
 func newTestSession(e backend.Exec, password string, wake func()) *session.Session {
 	eng := engine.New(engine.Options{Shards: 1, Commands: calls.Commands})
-	h := NewHandler(session.Config{Exec: e, Engine: func() *engine.Engine { return eng }, Clock: backend.NewTestClock(testStart), Password: password, Version: "0"})
+	h := NewHandler(session.Config{Exec: e, Engine: func() *engine.Engine { return eng },
+		Clock: backend.NewTestClock(testStart), Password: password, Version: "0"})
 	return h.NewSession(session.Client{Addr: "127.0.0.1:9", LocalAddr: "127.0.0.1:6379", Wake: wake})
 }
 
@@ -123,7 +124,8 @@ func TestPipelineIsOneBatch(t *testing.T) {
 		{"answers errors in their place", []string{"DEL a", "DEL", "DEL b", "EXISTS \"\"", "NOPE x", "PTTL k"},
 			":1|-ERR wrong number of arguments for 'del' command|:1|-ERR key must be 1 to 1024 bytes long, got ''|" +
 				"-ERR unknown command 'NOPE', with args beginning with: 'x' |:1500|", "a b k"},
-		{"executes nothing for errors alone", []string{"DEL", "DEL"}, strings.Repeat("-ERR wrong number of arguments for 'del' command|", 2), ""},
+		{"executes nothing for errors alone", []string{"DEL", "DEL"},
+			strings.Repeat("-ERR wrong number of arguments for 'del' command|", 2), ""},
 		{"answers commands before QUIT and none after", []string{"DEL a", "QUIT", "DEL b"}, ":1|+OK|", "a"},
 	} {
 		f.batches = nil
@@ -216,10 +218,12 @@ func TestCloseWakesNobody(t *testing.T) {
 }
 
 func TestBatchFails(t *testing.T) {
-	f := &fakeExec{err: fmt.Errorf("commit: %w", resp.NewError("UNCERTAIN", "the decision may or may not have been applied"))}
+	f := &fakeExec{err: fmt.Errorf("commit: %w",
+		resp.NewError("UNCERTAIN", "the decision may or may not have been applied"))}
 	s := newTestSession(f, "", nil)
 	const uncertain = "-UNCERTAIN the decision may or may not have been applied|"
-	if got, want := ask(s, "DEL a", "DEL", "DEL b"), uncertain+"-ERR wrong number of arguments for 'del' command|"+uncertain; got != want {
+	if got, want := ask(s, "DEL a", "DEL", "DEL b"),
+		uncertain+"-ERR wrong number of arguments for 'del' command|"+uncertain; got != want {
 		t.Errorf("replies %s, want %s", got, want)
 	}
 	if got, want := ask(s, "MULTI", "DEL a", "PING", "EXEC"), "+OK|+QUEUED|+QUEUED|"+uncertain; got != want {
@@ -245,8 +249,10 @@ func (allow) Exec(b *engine.Batch, done func(error)) {
 
 func TestNoAllocationPerCommand(t *testing.T) {
 	for _, line := range []string{
-		"DeL user:1", "rl.token user:1 10 1", "RL.FIXED user:2 10 day 2 PARTIAL", "RL.SLIDE user:3 10 1m", "RL.LEAKY user:4 10 100/60 SHADOW",
-		"RL.PEEK user:1", "TTL user:1", "RL.ALL TOKEN user:1 10 1 1 SLIDE user:3 10 1m 1", "CL.THROTTLE user:5 15 30 60 1", "PING",
+		"DeL user:1", "rl.token user:1 10 1", "RL.FIXED user:2 10 day 2 PARTIAL", "RL.SLIDE user:3 10 1m",
+		"RL.LEAKY user:4 10 100/60 SHADOW",
+		"RL.PEEK user:1", "TTL user:1", "RL.ALL TOKEN user:1 10 1 1 SLIDE user:3 10 1m 1", "CL.THROTTLE user:5 15 30 60 1",
+		"PING",
 		"SET v 5", "SET w abcdefghijklmnopqrstuvwxyz EX 10", "GET v", "GET w", "INCR v", "EXPIRE v 100", "MGET v w none",
 	} {
 		for name, s := range map[string]*session.Session{
@@ -299,7 +305,8 @@ func TestSessionsTogether(t *testing.T) {
 			s := h.NewSession(session.Client{Addr: fmt.Sprint(i), Close: func() {}, Wake: func() {}})
 			defer s.Close()
 			for range 20 {
-				got := ask(s, "HELLO 3 SETNAME me", "RL.TOKEN k 5 1", "CLIENT LIST", "CLIENT KILL ADDR 1", "SELECT 3", "INFO all", "NOPE",
+				got := ask(s, "HELLO 3 SETNAME me", "RL.TOKEN k 5 1", "CLIENT LIST", "CLIENT KILL ADDR 1", "SELECT 3", "INFO all",
+					"NOPE",
 					"DEBUG ADVANCE-TIME 1s", "WATCH k", "MULTI", "RL.TOKEN k 5 1", "EXEC", "CONFIG RESETSTAT", "SCAN 0", "HELLO 2")
 				if !strings.HasSuffix(got, "modules|*0|") {
 					t.Errorf("the last reply is not HELLO's: %s", got)

@@ -62,9 +62,11 @@ var latency = spec.Command{
 	Complexity: "See its subcommands", Since: "2.8.13", Group: "server",
 	Body: &spec.Container{Sub: []spec.Command{
 		latencySub("DOCTOR", "", "Describes latency in words.", runLatencyDoctor),
-		latencySub("HISTOGRAM", "[command ...]", "Returns the durations of calls as cumulative counts by powers of two.", runLatencyHistogram),
+		latencySub("HISTOGRAM", "[command ...]", "Returns the durations of calls as cumulative counts by powers of two.",
+			runLatencyHistogram),
 		long(latencySub("HISTORY", "event", "Returns the samples of an event: time and milliseconds.", runLatencyHistory)),
-		latencySub("LATEST", "", "Returns the events: time and milliseconds of the latest sample, and the maximum.", runLatencyLatest),
+		latencySub("LATEST", "", "Returns the events: time and milliseconds of the latest sample, and the maximum.",
+			runLatencyLatest),
 		latencySub("RESET", "[event ...]", "Deletes the given events, or all, and returns their number.", runLatencyReset),
 	}},
 }
@@ -72,7 +74,8 @@ var latency = spec.Command{
 // latencySub makes a subcommand of LATENCY.
 func latencySub(name, args, summary string, run session.Run) spec.Command {
 	return spec.Command{
-		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the size of the reply", Since: "2.8.13", Group: "server",
+		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the size of the reply", Since: "2.8.13",
+		Group: "server",
 		Flags: spec.Admin | spec.NoScript | spec.Loading | spec.Stale, Body: run,
 	}
 }
@@ -80,7 +83,8 @@ func latencySub(name, args, summary string, run session.Run) spec.Command {
 func runLatencyDoctor(s *session.Session, w *resp.Writer, _ [][]byte) {
 	least, events := s.Handler().SlowLog().Bounds().Monitor, s.Handler().SlowLog().Events()
 	if least == 0 {
-		w.Verbatim("Event recording is off: use CONFIG SET latency-monitor-threshold <milliseconds>. LATENCY HISTOGRAM and SLOWLOG are on.\n")
+		w.Verbatim("Event recording is off: use CONFIG SET latency-monitor-threshold <milliseconds>. LATENCY HISTOGRAM and " +
+			"SLOWLOG are on.\n")
 		return
 	}
 	text := fmt.Sprintf("%d kinds of events took at least %d ms.\n", len(events), least)

@@ -26,7 +26,8 @@ const endlessScript = "while true do redis.call('INCR', KEYS[1]) end"
 func newHeavyNode(t *testing.T, cluster backend.Cluster) *heavyNode {
 	t.Helper()
 	n := new(heavyNode)
-	n.handler = newTestHandlerWith(session.Config{ScriptSteps: 200_000, Cluster: cluster, Spawn: func(f func()) { n.turns = append(n.turns, f) }})
+	n.handler = newTestHandlerWith(session.Config{ScriptSteps: 200_000, Cluster: cluster,
+		Spawn: func(f func()) { n.turns = append(n.turns, f) }})
 	s := n.handler.NewSession(session.Client{})
 	load := func(text string) string {
 		s.Do([][]byte{[]byte("SCRIPT"), []byte("LOAD"), []byte(text)})
@@ -57,8 +58,10 @@ func TestSlowScriptsWaitForTheirTurn(t *testing.T) {
 		waits      bool
 	}{
 		{"an endless script", "script takes more than 10000 steps", []string{"EVALSHA " + n.endless + " 1 turns"}, true},
-		{"in MULTI", "script takes more than 5000 steps", []string{"MULTI", "EVALSHA " + n.short + " 0", "EVALSHA " + n.endless + " 1 turns", "EXEC"}, true},
-		{"in a pipeline", "|:1|-ERR script takes more than 10000 steps", []string{"SET other 1", "DEL other", "EVALSHA " + n.endless + " 1 turns"}, true},
+		{"in MULTI", "script takes more than 5000 steps",
+			[]string{"MULTI", "EVALSHA " + n.short + " 0", "EVALSHA " + n.endless + " 1 turns", "EXEC"}, true},
+		{"in a pipeline", "|:1|-ERR script takes more than 10000 steps",
+			[]string{"SET other 1", "DEL other", "EVALSHA " + n.endless + " 1 turns"}, true},
 		{"a new script", ":1|", []string{"EVAL return(1) 0"}, true},
 		{"which is known then", ":1|", []string{"EVAL return(1) 0"}, false},
 		{"a short script", ":7|", []string{"EVALSHA " + n.short + " 0"}, false},
@@ -111,7 +114,8 @@ func TestForwardedScripts(t *testing.T) {
 	}{
 		{"of a calm node", []string{n.endless, n.endless}, calm, []int64{full, full}, false},
 		{"an endless script", []string{n.endless}, c, []int64{scripts.LightSteps}, true},
-		{"many", []string{n.endless, n.endless, n.endless, n.endless, n.endless, n.endless, n.endless}, c, []int64{10000, 5000, 2500, 1250, 625, 500, 500}, true},
+		{"many", []string{n.endless, n.endless, n.endless, n.endless, n.endless, n.endless, n.endless}, c,
+			[]int64{10000, 5000, 2500, 1250, 625, 500, 500}, true},
 		{"a new script", []string{fakeNodeID("7")}, c, []int64{scripts.LightSteps}, true},
 		{"a short script", []string{n.short}, c, []int64{scripts.LightSteps}, false},
 		{"both", []string{n.short, n.endless}, c, []int64{scripts.LightSteps, 5000}, true},

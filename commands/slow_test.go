@@ -12,7 +12,8 @@ import (
 
 // slowSession is a session with ops that take 20 ms.
 func slowSession() *session.Session {
-	h := NewHandler(session.Config{Exec: slowExec(20 * time.Millisecond), Clock: backend.NewTestClock(testStart), Version: "0"})
+	h := NewHandler(session.Config{Exec: slowExec(20 * time.Millisecond), Clock: backend.NewTestClock(testStart),
+		Version: "0"})
 	return h.NewSession(session.Client{Addr: "127.0.0.1:9"})
 }
 
@@ -29,7 +30,8 @@ func TestSlowLog(t *testing.T) {
 		t.Errorf("SLOWLOG GET 1: %s", got)
 	}
 	got = ask(s, "SLOWLOG GET")
-	for _, want := range []string{"*2|*6|:1|", "*6|:0|", "|*32|$3|DEL|$1|a|$146|" + strings.Repeat("b", 128) + "... (2 more bytes)|", "$23|... (12 more arguments)|"} {
+	for _, want := range []string{"*2|*6|:1|", "*6|:0|",
+		"|*32|$3|DEL|$1|a|$146|" + strings.Repeat("b", 128) + "... (2 more bytes)|", "$23|... (12 more arguments)|"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("SLOWLOG GET has no %s\n%s", want, got)
 		}
@@ -66,7 +68,8 @@ func TestLatencyEvents(t *testing.T) {
 	const millis = `:([2-9]\d|\d{3,})\|` // 20 or more
 	const sample = `:\d{10}\|` + millis
 	for line, want := range map[string]string{
-		"LATENCY LATEST":               `^\*2\|\*4\|\$7\|command\|` + sample + millis + `\*4\|\$12\|fast-command\|` + sample + millis + `$`,
+		"LATENCY LATEST": `^\*2\|\*4\|\$7\|command\|` + sample + millis + `\*4\|\$12\|fast-command\|` + sample +
+			millis + `$`,
 		"LATENCY HISTORY command":      `^\*1\|\*2\|` + sample + `$`,
 		"LATENCY HISTORY nope":         `^\*0\|$`,
 		"LATENCY DOCTOR":               `2 kinds of events took at least 10 ms`,

@@ -77,7 +77,8 @@ func TestDeferredReplies(t *testing.T) {
 				store = &promptStore{err: tt.err}
 			}
 			woken := make(chan struct{}, 9)
-			s := newTestHandlerWith(session.Config{Store: store}).NewSession(session.Client{Wake: func() { woken <- struct{}{} }})
+			s :=
+				newTestHandlerWith(session.Config{Store: store}).NewSession(session.Client{Wake: func() { woken <- struct{}{} }})
 			s.Do(words("DEL a"))
 			if !s.Do(words(tt.line)) {
 				t.Fatalf("%s: Do(%s) = false", tt.name, tt.line)
@@ -140,7 +141,8 @@ func TestDeferredReplyIsCounted(t *testing.T) {
 	if len(s.Out) > 0 {
 		t.Errorf("%q is answered after CLIENT REPLY SKIP", s.Out)
 	}
-	if got := s.Handler().Stats().Command(s.Handler().Registry().Find([]byte("save"), nil).ID); got.Calls != 2 || got.Failed != 1 || got.Rejected != 0 {
+	if got := s.Handler().Stats().Command(s.Handler().Registry().Find([]byte("save"), nil).ID); got.Calls != 2 ||
+		got.Failed != 1 || got.Rejected != 0 {
 		t.Errorf("SAVE counts %+v, want 2 calls, 1 failed", got)
 	}
 	if got := ask(s, "SLOWLOG GET 3"); strings.Count(got, "SAVE") != 2 {
@@ -151,7 +153,8 @@ func TestDeferredReplyIsCounted(t *testing.T) {
 // A client that closes while it waits is not woken.
 func TestCloseWhileSaving(t *testing.T) {
 	store := &fakeStore{}
-	s := newTestHandlerWith(session.Config{Store: store}).NewSession(session.Client{Wake: func() { t.Error("Wake after Close") }})
+	client := session.Client{Wake: func() { t.Error("Wake after Close") }}
+	s := newTestHandlerWith(session.Config{Store: store}).NewSession(client)
 	s.Do(words("SAVE"))
 	s.Close()
 	store.end(nil)
@@ -190,22 +193,33 @@ func TestInfoPersistence(t *testing.T) {
 		loading  bool
 		want     string
 	}{
-		{"has no store", nil, false, "loading:0 rdb_bgsave_in_progress:0 rdb_last_bgsave_status:ok rdb_last_bgsave_time_sec:-1 rdb_current_bgsave_time_sec:-1 aof_enabled:0 persist_mode:memory"},
+		{"has no store", nil, false, "loading:0 rdb_bgsave_in_progress:0 rdb_last_bgsave_status:ok " +
+			"rdb_last_bgsave_time_sec:-1 rdb_current_bgsave_time_sec:-1 aof_enabled:0 persist_mode:memory"},
 		{"healthy", &status.Store{
-			Fsync: "always", Saved: status.Snapshot{At: ago(time.Minute), Keys: 7, Bytes: 700, Changes: 3, Took: 1500 * time.Millisecond, Count: 2},
+			Fsync: "always", Saved: status.Snapshot{At: ago(time.Minute), Keys: 7, Bytes: 700, Changes: 3,
+				Took: 1500 * time.Millisecond, Count: 2},
 			Log: status.Log{Bytes: 1000, BaseBytes: 400, Segments: 2, Unsynced: 5, Lag: 250 * time.Millisecond, Delayed: 1},
-		}, false, "rdb_changes_since_last_save:3 rdb_last_bgsave_time_sec:1 rdb_saves:2 aof_enabled:1 aof_last_write_status:ok aof_current_size:1000 aof_base_size:400 " +
-			"aof_pending_bio_fsync:0 aof_delayed_fsync:1 persist_mode:always persist_snapshot_age_seconds>=60 persist_snapshot_bytes:700 persist_snapshot_keys:7 " +
-			"persist_snapshot_seconds:1.500 persist_log_segments:2 persist_unsynced_decisions:5 persist_unsynced_seconds:0.250 persist_error: persist_error_seconds:-1"},
+		}, false, "rdb_changes_since_last_save:3 rdb_last_bgsave_time_sec:1 rdb_saves:2 aof_enabled:1 " +
+			"aof_last_write_status:ok aof_current_size:1000 aof_base_size:400 " +
+			"aof_pending_bio_fsync:0 aof_delayed_fsync:1 persist_mode:always persist_snapshot_age_seconds>=60 " +
+			"persist_snapshot_bytes:700 persist_snapshot_keys:7 " +
+			"persist_snapshot_seconds:1.500 persist_log_segments:2 persist_unsynced_decisions:5 " +
+			"persist_unsynced_seconds:0.250 persist_error: persist_error_seconds:-1"},
 		{"saves", &status.Store{Saving: status.Save{Since: ago(3 * time.Second), Keys: 5, AllKeys: 9, Bytes: 333}}, false,
-			"current_save_keys_processed:5 current_save_keys_total:9 rdb_bgsave_in_progress:1 rdb_current_bgsave_time_sec>=3 persist_snapshot_written_bytes:333"},
+			"current_save_keys_processed:5 current_save_keys_total:9 rdb_bgsave_in_progress:1 rdb_current_bgsave_time_sec>=3 " +
+				"persist_snapshot_written_bytes:333"},
 		{"has failed", &status.Store{
-			Saved: status.Snapshot{Err: errors.New("no\r\nspace")}, Failed: errors.New("disk on fire"), FailedSince: ago(2 * time.Second), Log: status.Log{Syncing: true},
-		}, false, "rdb_last_bgsave_status:err aof_last_write_status:err aof_pending_bio_fsync:1 persist_snapshot_error:no_space persist_error:disk_on_fire persist_error_seconds>=2"},
+			Saved: status.Snapshot{Err: errors.New("no\r\nspace")}, Failed: errors.New("disk on fire"),
+			FailedSince: ago(2 * time.Second), Log: status.Log{Syncing: true},
+		}, false, "rdb_last_bgsave_status:err aof_last_write_status:err aof_pending_bio_fsync:1 " +
+			"persist_snapshot_error:no_space persist_error:disk_on_fire persist_error_seconds>=2"},
 		{"loads", &status.Store{
-			Loading: status.Load{Since: ago(3 * time.Second), Keys: 50, AllKeys: 100, SnapshotBytes: 1000, AllLogBytes: 2000, Entries: 7, AllEntries: 40},
-		}, true, "loading:1 loading_total_bytes:3000 loading_loaded_bytes:750 loading_loaded_perc:25.00 loading_eta_seconds>=9 rdb_last_load_keys_loaded:50"},
-		{"loads nothing", &status.Store{Loading: status.Load{Since: time.Now()}}, true, "loading_total_bytes:0 loading_loaded_perc:0.00 loading_eta_seconds:1"},
+			Loading: status.Load{Since: ago(3 * time.Second), Keys: 50, AllKeys: 100, SnapshotBytes: 1000, AllLogBytes: 2000,
+				Entries: 7, AllEntries: 40},
+		}, true, "loading:1 loading_total_bytes:3000 loading_loaded_bytes:750 loading_loaded_perc:25.00 " +
+			"loading_eta_seconds>=9 rdb_last_load_keys_loaded:50"},
+		{"loads nothing", &status.Store{Loading: status.Load{Since: time.Now()}}, true,
+			"loading_total_bytes:0 loading_loaded_perc:0.00 loading_eta_seconds:1"},
 	} {
 		var c session.Config
 		if tt.standing != nil {
@@ -232,7 +246,8 @@ func TestInfoPersistence(t *testing.T) {
 
 // Every field of Redis' INFO persistence is there, except those without a meaning here.
 func TestInfoPersistenceLikeRedis(t *testing.T) {
-	meaningless := map[string]string{"current_cow_": "nothing is forked", "current_fork_perc": "nothing is forked", "rdb_last_cow_size": "nothing is forked",
+	meaningless := map[string]string{"current_cow_": "nothing is forked", "current_fork_perc": "nothing is forked",
+		"rdb_last_cow_size": "nothing is forked",
 		"aof_last_cow_size": "nothing is forked", "module_fork_": "there are no modules"}
 	h := newTestHandlerWith(session.Config{Store: &fakeStore{}})
 	p := startRedis(t, "--appendonly", "yes").pair(h)
@@ -281,12 +296,16 @@ func TestLoading(t *testing.T) {
 		want  string
 	}{
 		{"rejects EXEC of commands queued before", []string{"EXEC", "EXEC"},
-			"-EXECABORT Transaction discarded because of: LOADING limitsrv is loading the dataset in memory|-ERR EXEC without MULTI|"},
-		{"rejects commands that need keys, and PING as Redis does", []string{"DEL a", "DBSIZE", "PING", "SAVE"}, strings.Repeat(rejected, 4)},
+			"-EXECABORT Transaction discarded because of: LOADING limitsrv is loading the dataset in memory|-ERR EXEC without " +
+				"MULTI|"},
+		{"rejects commands that need keys, and PING as Redis does", []string{"DEL a", "DBSIZE", "PING", "SAVE"},
+			strings.Repeat(rejected, 4)},
 		{"answers other commands", []string{"ECHO a", "SELECT 0"}, "$1|a|+OK|"},
-		{"aborts a transaction with a rejected command", []string{"MULTI", "DEL a", "EXEC"}, "+OK|" + rejected + "-EXECABORT Transaction discarded because of previous errors.|"},
+		{"aborts a transaction with a rejected command", []string{"MULTI", "DEL a", "EXEC"},
+			"+OK|" + rejected + "-EXECABORT Transaction discarded because of previous errors.|"},
 		{"allows a transaction of other commands", []string{"MULTI", "ECHO a", "EXEC"}, "+OK|+QUEUED|*1|$1|a|"},
-		{"reports an invalid argument first", []string{"DEL", "NOPE"}, "-ERR wrong number of arguments for 'del' command|-ERR unknown command 'NOPE', with args beginning with: |"},
+		{"reports an invalid argument first", []string{"DEL", "NOPE"},
+			"-ERR wrong number of arguments for 'del' command|-ERR unknown command 'NOPE', with args beginning with: |"},
 	} {
 		if got := ask(s, tt.lines...); got != tt.want {
 			t.Errorf("it %s\n got %s\nwant %s", tt.name, got, tt.want)

@@ -18,8 +18,10 @@ const (
 
 var rlTop = spec.Command{
 	Name: "RL.TOP", Args: "[DENIED|HOT] [count] [MINUTE|HOUR]",
-	Summary: "Returns the keys with the most denied requests (DENIED), or with the most requests (HOT), in the last 60 to 70 seconds or, with HOUR, 60 to 65 minutes. " +
-		"The reply has [key, count, error] for each of count keys, 10 by default, at most 100. A key in another database than 0 has the number of its database as well. The true number is between count - error and count. " +
+	Summary: "Returns the keys with the most denied requests (DENIED), or with the most requests (HOT), in the last 60 " +
+		"to 70 seconds or, with HOUR, 60 to 65 minutes. " +
+		"The reply has [key, count, error] for each of count keys, 10 by default, at most 100. A key in another database " +
+		"than 0 has the number of its database as well. The true number is between count - error and count. " +
 		"In a cluster, each node reports the decisions it has applied.",
 	Complexity: "O(1)", Since: "0.1.0", Group: spec.LimiterGroup,
 	Flags: spec.ReadOnly | spec.Stale | spec.AllKeys,
@@ -70,17 +72,22 @@ func parseTop(args [][]byte) (what engine.TopKind, window topk.Window, count int
 		args = args[1:]
 	}
 	if len(args) > 0 {
-		return what, window, 0, resp.NewError("ERR", "syntax error, the arguments are DENIED or HOT, then count, then MINUTE or HOUR, each optional, got "+word.Excerpt(args[0]))
+		return what, window, 0, resp.NewError("ERR", "syntax error, the arguments are DENIED or HOT, then count, then "+
+			"MINUTE or HOUR, each optional, got "+word.Excerpt(args[0]))
 	}
 	return what, window, count, nil
 }
 
 var rlStats = spec.Command{
 	Name: "RL.STATS",
-	Summary: "Returns the decisions since the start as a map. decisions has the number of allowed and denied requests for each algorithm " +
-		"with requests, where requests allowed only by SHADOW count as denied. shadow_denied is the number of these requests, " +
-		"refused_for_memory counts requests rejected for lack of memory, evicted counts live keys evicted for lack of memory. requests has the requests of clients to this node, each once for any number of limits, by outcome: " +
-		"allowed, denied, shadow_denied, error and no_quorum_allowed. In a cluster, each node reports the decisions it has applied.",
+	Summary: "Returns the decisions since the start as a map. decisions has the number of allowed and denied requests " +
+		"for each algorithm " +
+		"with requests, where requests allowed only by SHADOW count as denied. shadow_denied is the number of these " +
+		"requests, " +
+		"refused_for_memory counts requests rejected for lack of memory, evicted counts live keys evicted for lack of " +
+		"memory. requests has the requests of clients to this node, each once for any number of limits, by outcome: " +
+		"allowed, denied, shadow_denied, error and no_quorum_allowed. In a cluster, each node reports the decisions it has " +
+		"applied.",
 	Complexity: "O(1)", Since: "0.1.0", Group: spec.LimiterGroup,
 	Flags: spec.ReadOnly | spec.Stale,
 	Body: session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) {

@@ -14,21 +14,27 @@ import (
 )
 
 // tracking is the command CLIENT TRACKING.
-var tracking = clientSub("TRACKING", "ON|OFF [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]",
-	"Tells the client which keys have changed: those that it has read, or with BCAST all with a prefix.", spec.NoMulti, runTracking)
+var tracking = clientSub("TRACKING",
+	"ON|OFF [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]",
+	"Tells the client which keys have changed: those that it has read, or with BCAST all with a prefix.", spec.NoMulti,
+	runTracking)
 
 var (
 	errTwoRedirects = resp.NewError("ERR", "A client can only redirect to a single other client")
 	errNoRedirect   = resp.NewError("ERR", "The client ID you want redirect to does not exist")
 	errPrefixMode   = resp.NewError("ERR", "PREFIX option requires BCAST mode to be enabled")
-	errSwitchBcast  = resp.NewError("ERR", "You can't switch BCAST mode on/off before disabling tracking for this client, and then re-enabling it with a different mode.")
-	errBcastOpt     = resp.NewError("ERR", "OPTIN and OPTOUT are not compatible with BCAST")
-	errBothOpts     = resp.NewError("ERR", "You can't specify both OPTIN mode and OPTOUT mode")
-	errSwitchOpt    = resp.NewError("ERR", "You can't switch OPTIN/OPTOUT mode before disabling tracking for this client, and then re-enabling it with a different mode.")
-	errManyPrefixes = resp.NewError("ERR", fmt.Sprintf("too many prefixes: at most %d of at most %d bytes", maxPrefixes, engine.MaxKeyBytes))
-	errCaching      = resp.NewError("ERR", "CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled")
-	errCachingYes   = resp.NewError("ERR", "CLIENT CACHING YES is only valid when tracking is enabled in OPTIN mode.")
-	errCachingNo    = resp.NewError("ERR", "CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode.")
+	errSwitchBcast  = resp.NewError("ERR", "You can't switch BCAST mode on/off before disabling tracking for this "+
+		"client, and then re-enabling it with a different mode.")
+	errBcastOpt  = resp.NewError("ERR", "OPTIN and OPTOUT are not compatible with BCAST")
+	errBothOpts  = resp.NewError("ERR", "You can't specify both OPTIN mode and OPTOUT mode")
+	errSwitchOpt = resp.NewError("ERR", "You can't switch OPTIN/OPTOUT mode before disabling tracking for this "+
+		"client, and then re-enabling it with a different mode.")
+	errManyPrefixes = resp.NewError("ERR",
+		fmt.Sprintf("too many prefixes: at most %d of at most %d bytes", maxPrefixes, engine.MaxKeyBytes))
+	errCaching = resp.NewError("ERR",
+		"CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled")
+	errCachingYes = resp.NewError("ERR", "CLIENT CACHING YES is only valid when tracking is enabled in OPTIN mode.")
+	errCachingNo  = resp.NewError("ERR", "CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode.")
 )
 
 // maxPrefixes bounds the prefixes of a connection, because each changed key is compared with all of
@@ -118,12 +124,14 @@ func checkPrefixes(old, added []string) error {
 		}
 		for _, q := range old {
 			if overlap(p, q) {
-				return resp.NewError("ERR", fmt.Sprintf("Prefix '%s' overlaps with an existing prefix '%s'. %s", word.CString([]byte(p)), word.CString([]byte(q)), apart))
+				return resp.NewError("ERR", fmt.Sprintf("Prefix '%s' overlaps with an existing prefix '%s'. %s",
+					word.CString([]byte(p)), word.CString([]byte(q)), apart))
 			}
 		}
 		for _, q := range added[i+1:] {
 			if overlap(p, q) {
-				return resp.NewError("ERR", fmt.Sprintf("Prefix '%s' overlaps with another provided prefix '%s'. %s", word.CString([]byte(p)), word.CString([]byte(q)), apart))
+				return resp.NewError("ERR", fmt.Sprintf("Prefix '%s' overlaps with another provided prefix '%s'. %s",
+					word.CString([]byte(p)), word.CString([]byte(q)), apart))
 			}
 		}
 	}
@@ -193,11 +201,12 @@ func runTrackingInfo(s *session.Session, w *resp.Writer, _ [][]byte) {
 
 // trackedKeys is the option for the maximum number of tracked keys.
 func trackedKeys(h *session.Handler) session.Option {
-	return session.Option{Name: "tracking-table-max-keys", Value: strconv.Itoa(h.Tracked().Max()), Set: func(text string) (func(), error) {
-		n, err := strconv.ParseUint(text, 10, 32)
-		if err != nil {
-			return nil, errors.New("argument must be a number of keys, 0 to 4294967295; 0: only their memory is bounded")
-		}
-		return func() { h.Tracked().SetMax(int(n)) }, nil
-	}}
+	return session.Option{Name: "tracking-table-max-keys", Value: strconv.Itoa(h.Tracked().Max()),
+		Set: func(text string) (func(), error) {
+			n, err := strconv.ParseUint(text, 10, 32)
+			if err != nil {
+				return nil, errors.New("argument must be a number of keys, 0 to 4294967295; 0: only their memory is bounded")
+			}
+			return func() { h.Tracked().SetMax(int(n)) }, nil
+		}}
 }

@@ -241,11 +241,13 @@ func TestTrackingRandomlyLikeRedis(t *testing.T) {
 	lines := func() []string {
 		switch r.IntN(12) {
 		case 0:
-			return []string{"CLIENT TRACKING OFF", "CLIENT TRACKING ON " + one("", "OPTIN", "OPTOUT", "BCAST", "BCAST PREFIX a", "BCAST PREFIX aa PREFIX b", "BCAST PREFIX b PREFIX c") + one("", " NOLOOP")}
+			return []string{"CLIENT TRACKING OFF", "CLIENT TRACKING ON " + one("", "OPTIN", "OPTOUT", "BCAST", "BCAST PREFIX a",
+				"BCAST PREFIX aa PREFIX b", "BCAST PREFIX b PREFIX c") + one("", " NOLOOP")}
 		case 1:
 			return []string{"CLIENT CACHING " + one("YES", "NO"), "GET " + key()}
 		case 2:
-			return []string{"CLIENT CACHING " + one("YES", "NO"), "MULTI", "GET " + key(), "MGET a b", "SET " + key() + " 1", one("EXEC", "DISCARD")}
+			return []string{"CLIENT CACHING " + one("YES", "NO"), "MULTI", "GET " + key(), "MGET a b", "SET " + key() + " 1",
+				one("EXEC", "DISCARD")}
 		case 3, 4, 5:
 			return []string{one("GET ", "TYPE ", "STRLEN ") + key()}
 		case 6:
@@ -289,7 +291,8 @@ func TestTrackedKeysExpire(t *testing.T) {
 		ask(other, "SET k v PX 500", "SET l v PX 500", "SELECT 1", "SET k v", "SELECT 0")
 		ask(l.Session, "SELECT 1", "GET k", "SELECT 0", "GET k")
 		l.received()
-		for _, tt := range []struct{ advance, want string }{{"499ms", ""}, {"2ms", ">2|$10|invalidate|*1|$1|k|"}, {"1s", ""}} {
+		for _, tt := range []struct{ advance, want string }{{"499ms", ""}, {"2ms", ">2|$10|invalidate|*1|$1|k|"},
+			{"1s", ""}} {
 			ask(other, "DEBUG ADVANCE-TIME "+tt.advance)
 			if len(looks) > 0 {
 				look := looks[0]
@@ -367,7 +370,8 @@ func TestNoStaleValue(t *testing.T) {
 			for n := range 3000 {
 				key := fmt.Sprintf("k%d", r.IntN(5))
 				ask(w, []string{
-					fmt.Sprintf("SET %s %d", key, n), "DEL " + key, "INCR " + key, "RL.TOKEN " + key + " 5 5/s", "RENAME " + key + " k0",
+					fmt.Sprintf("SET %s %d", key, n), "DEL " + key, "INCR " + key, "RL.TOKEN " + key + " 5 5/s",
+					"RENAME " + key + " k0",
 					fmt.Sprintf("EVAL \"redis.call('SET', KEYS[1], ARGV[1])\" 1 %s %d", key, n), "MSET k1 1 k2 2 k3 " + fmt.Sprint(n),
 				}[r.IntN(7)])
 			}
@@ -420,7 +424,8 @@ func TestTrackingShown(t *testing.T) {
 	ask(l.Session, "HELLO 3", fmt.Sprint("CLIENT TRACKING ON REDIRECT ", gone.ID()))
 	has(l.Session, "CLIENT INFO", " flags=t ", fmt.Sprintf(" redir=%d ", gone.ID()))
 	ask(l.Session, "MGET a b")
-	has(other, "INFO", "|tracking_clients:1|", "|tracking_total_keys:2|", "|tracking_total_items:2|", "|tracking_total_prefixes:0|")
+	has(other, "INFO", "|tracking_clients:1|", "|tracking_total_keys:2|", "|tracking_total_items:2|",
+		"|tracking_total_prefixes:0|")
 	gone.Close()
 	ask(other, "SET a 1")
 	if got, want := l.received(), fmt.Sprintf(">2|$21|tracking-redir-broken|:%d|", gone.ID()); got != want {

@@ -105,8 +105,9 @@ const (
 
 // changes are lines of commands, if the sample of a command changes nothing. prepared makes the keys.
 var changes = map[string][]string{
-	"rl.rules|load": {"RL.RULES", "LOAD", strings.Replace(rulesText, "5", "6", 1)}, "function|load": {"FUNCTION", "LOAD", strings.NewReplacer("=a", "=b", "'f'", "'g'").Replace(libraryText)},
-	"eval": {"EVAL", "return redis.call('set', KEYS[1], 1)", "1", "new"},
+	"rl.rules|load": {"RL.RULES", "LOAD", strings.Replace(rulesText, "5", "6", 1)},
+	"function|load": {"FUNCTION", "LOAD", strings.NewReplacer("=a", "=b", "'f'", "'g'").Replace(libraryText)},
+	"eval":          {"EVAL", "return redis.call('set', KEYS[1], 1)", "1", "new"},
 }
 
 // shortChanges are more lines: their words have no spaces.
@@ -136,8 +137,10 @@ func lineOf(c *session.Spec) []string {
 
 // prepared are the lines before each change.
 var prepared = [][]string{
-	{"RL.RULES", "LOAD", rulesText}, {"RL.OVERRIDE", "SET", "d", "u", "1", "ALLOW"}, {"FUNCTION", "LOAD", libraryText}, {"RL.TOKEN", "t", "10", "1/m", "2"},
-	{"RL.ACQUIRE", "lease", "2", "1m", "me"}, {"RPUSH", "list", "element"}, {"ZADD", "sorted", "1", "member"}, {"SCRIPT", "LOAD", "return"},
+	{"RL.RULES", "LOAD", rulesText}, {"RL.OVERRIDE", "SET", "d", "u", "1", "ALLOW"}, {"FUNCTION", "LOAD", libraryText},
+	{"RL.TOKEN", "t", "10", "1/m", "2"},
+	{"RL.ACQUIRE", "lease", "2", "1m", "me"}, {"RPUSH", "list", "element"}, {"ZADD", "sorted", "1", "member"},
+	{"SCRIPT", "LOAD", "return"},
 }
 
 // newLateHandler returns a server that executes batches when a test says so.
@@ -146,7 +149,8 @@ func newLateHandler() (*session.Handler, *lateExec) {
 	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, MaxMemory: 64 << 20, Commands: calls.Commands})
 	e := &lateExec{Local: backend.Local{Engine: eng, Clock: clock, Notices: notices}}
 	return NewHandler(session.Config{
-		Engine: func() *engine.Engine { return eng }, Notices: notices, Clock: clock, TestClock: clock, Exec: e, Version: "0", Log: slog.New(slog.DiscardHandler),
+		Engine: func() *engine.Engine { return eng }, Notices: notices, Clock: clock, TestClock: clock, Exec: e, Version: "0",
+		Log:     slog.New(slog.DiscardHandler),
 		Cluster: heldCluster{newFakeCluster(status.Leader), e}, Store: &lateStore{e: e},
 		Rewrite: func(done func(error)) { e.hold(done) },
 	}), e
@@ -196,7 +200,8 @@ func (c *lateClient) reply() string {
 }
 
 // lateRun runs a line after the lines of prepared: while its work is held, event happens.
-func lateRun(t *testing.T, line []string, holds bool, event func(h *session.Handler, e *lateExec)) (reply string, waits bool) {
+func lateRun(t *testing.T, line []string, holds bool,
+	event func(h *session.Handler, e *lateExec)) (reply string, waits bool) {
 	synctest.Test(t, func(*testing.T) {
 		h, e := newLateHandler()
 		c := newLateClient(h)
@@ -219,7 +224,8 @@ func lateRun(t *testing.T, line []string, holds bool, event func(h *session.Hand
 // that is on its way when the server shuts down, ends with its answer. That may be UNCERTAIN.
 func TestChangesAreAnswered(t *testing.T) {
 	for _, c := range newRegistry().Specs() {
-		if c.Subs != nil || c.Flags&(spec.Write|spec.Admin|spec.Runs) == 0 || c.Flags&spec.ReadOnly != 0 || c.FullName == "shutdown" {
+		if c.Subs != nil || c.Flags&(spec.Write|spec.Admin|spec.Runs) == 0 || c.Flags&spec.ReadOnly != 0 ||
+			c.FullName == "shutdown" {
 			continue
 		}
 		line := lineOf(c)
@@ -239,7 +245,8 @@ func TestChangesAreAnswered(t *testing.T) {
 		if reply != want {
 			t.Errorf("%q while the server shuts down: %q, otherwise %q", line, reply, want)
 		}
-		if reply, _ = lateRun(t, line, true, func(h *session.Handler, e *lateExec) { e.release(errLost{}) }); !strings.HasPrefix(reply, "-UNCERTAIN ") {
+		if reply, _ = lateRun(t, line, true,
+			func(h *session.Handler, e *lateExec) { e.release(errLost{}) }); !strings.HasPrefix(reply, "-UNCERTAIN ") {
 			t.Errorf("%q with an unknown outcome: %q", line, reply)
 		}
 	}
@@ -330,7 +337,8 @@ func TestPipelineWithOldRules(t *testing.T) {
 		want          string
 	}{
 		{nil, nil, "+OK|-UNCERTAIN it may or may not have been applied|:1|"},
-		{[]string{"MULTI"}, []string{"EXEC"}, "+OK|+QUEUED|+QUEUED|+QUEUED|*3|+OK|-UNCERTAIN it may or may not have been applied|:1|"},
+		{[]string{"MULTI"}, []string{"EXEC"},
+			"+OK|+QUEUED|+QUEUED|+QUEUED|*3|+OK|-UNCERTAIN it may or may not have been applied|:1|"},
 	} {
 		h := newTestHandler("")
 		local, batches, loading := h.Executor().Exec, 0, false
@@ -345,7 +353,8 @@ func TestPipelineWithOldRules(t *testing.T) {
 				return
 			default:
 				loading = true
-				_, err := h.LoadRules(context.Background(), session.RulesLoad{Files: []source.File{{Text: []byte(rulesText)}}, Expect: -1})
+				_, err := h.LoadRules(context.Background(),
+					session.RulesLoad{Files: []source.File{{Text: []byte(rulesText)}}, Expect: -1})
 				if loading = false; err != nil {
 					t.Error(err)
 				}
@@ -353,7 +362,8 @@ func TestPipelineWithOldRules(t *testing.T) {
 			local.Exec(b, done)
 		})
 		s := h.NewSession(session.Client{Addr: "127.0.0.1:9", Wake: func() {}})
-		if got := ask(s, slices.Concat(tt.before, []string{"SET k v", "RL.CHECK d u 1", "INCR n"}, tt.after)...); got != tt.want {
+		if got := ask(s, slices.Concat(tt.before, []string{"SET k v", "RL.CHECK d u 1", "INCR n"},
+			tt.after)...); got != tt.want {
 			t.Errorf("%v: %s, want %s", tt.before, got, tt.want)
 		}
 	}
@@ -370,7 +380,8 @@ func TestReturnsAreAnswered(t *testing.T) {
 		{[]bool{true, true}, "CLUSTERDOWN"}, // the request has taken nothing
 	} {
 		h := newTestHandler("")
-		if _, err := h.LoadRules(context.Background(), session.RulesLoad{Files: []source.File{{Text: []byte(rulesText)}}, Expect: -1}); err != nil {
+		if _, err := h.LoadRules(context.Background(),
+			session.RulesLoad{Files: []source.File{{Text: []byte(rulesText)}}, Expect: -1}); err != nil {
 			t.Fatal(err)
 		}
 		local, batches := h.Executor().Exec, 0
@@ -387,7 +398,8 @@ func TestReturnsAreAnswered(t *testing.T) {
 			q.Descriptors = append(q.Descriptors, rules.Descriptor{Entries: []rules.Entry{{Key: []byte("u"), Value: []byte(u)}}})
 		}
 		q.Negative = tt.negative
-		err := h.Check(context.Background(), session.Call{Account: h.Logins().Initial()}, &q, func(*checks.Answer) { t.Error("it is answered") })
+		err := h.Check(context.Background(), session.Call{Account: h.Logins().Initial()}, &q,
+			func(*checks.Answer) { t.Error("it is answered") })
 		if e := resp.ErrorOf(err); e == nil || e.Code != tt.want {
 			t.Errorf("%v after %d batches: %v, want %s", tt.negative, batches, err, tt.want)
 		}

@@ -72,7 +72,8 @@ func TestDearTransaction(t *testing.T) {
 	for range 40 {
 		lines = append(lines, "BITCOUNT big")
 	}
-	if got := ask(s, append(lines, "EXEC", "GET a", "EXEC")...); !strings.HasSuffix(got, "at most 8388608, not counting the command with most of them|$-1|-ERR EXEC without MULTI|") {
+	if got := ask(s, append(lines, "EXEC", "GET a", "EXEC")...); !strings.HasSuffix(got,
+		"at most 8388608, not counting the command with most of them|$-1|-ERR EXEC without MULTI|") {
 		t.Errorf("the answers are %.3000s", got)
 	}
 	if got := ask(s, "MULTI", "SET a 1", "BITCOUNT big", "EXEC"); !strings.HasSuffix(got, "*2|+OK|:4|") {

@@ -41,5 +41,6 @@ func newTestHandlerOf(password string, file func() string) (*session.Handler, er
 	if err != nil {
 		return nil, err
 	}
-	return newTestHandlerWith(session.Config{Password: password, Users: t, LoadUsers: load, Log: slog.New(slog.DiscardHandler)}), nil
+	return newTestHandlerWith(session.Config{Password: password, Users: t, LoadUsers: load,
+		Log: slog.New(slog.DiscardHandler)}), nil
 }

@@ -60,7 +60,8 @@ var algorithms = [algs]algorithm{
 		name: "FIXED", words: 2, methods: counted(fixed{}), changed: counted(carried{limiter: fixed{}, debts: true}),
 		usage: Usage{
 			Limit: "limit", MaxLimit: MaxLimit, Period: CalendarWindow, Complexity: "O(1)", Since: "0.1.0",
-			Summary: "Counts n tokens against limit in windows aligned to the Unix epoch in UTC; window may also be minute, hour, day, week " +
+			Summary: "Counts n tokens against limit in windows aligned to the Unix epoch in UTC; window may also be minute, " +
+				"hour, day, week " +
 				"(from Monday), month or year. Easy to explain and made for quotas, but allows up to twice the limit around " +
 				"the boundary of two windows.",
 		},
@@ -69,12 +70,15 @@ var algorithms = [algs]algorithm{
 		name: "SLIDE", words: 3, methods: counted(slide{}), changed: counted(carried{limiter: slide{}}),
 		usage: Usage{
 			Limit: "limit", MaxLimit: MaxLimit, Period: Window, Complexity: "O(1)", Since: "0.1.0",
-			Summary: "Counts n tokens against limit in the current window plus the part of the previous one that a window ending " +
-				"now covers. No burst at the boundary, two counters; assumes that the requests of the previous window were evenly spread.",
+			Summary: "Counts n tokens against limit in the current window plus the part of the previous one that a window " +
+				"ending " +
+				"now covers. No burst at the boundary, two counters; assumes that the requests of the previous window were " +
+				"evenly spread.",
 		},
 	},
 	Log: {
-		name: "LOG", words: 3, methods: counted(slidingLog{}), changed: counted(carried{limiter: slidingLog{}}), tail: slidingLog{}, copied: slidingLog{}, growth: slidingLog{}, chunked: true,
+		name: "LOG", words: 3, methods: counted(slidingLog{}), changed: counted(carried{limiter: slidingLog{}}),
+		tail: slidingLog{}, copied: slidingLog{}, growth: slidingLog{}, chunked: true,
 		usage: Usage{
 			Limit: "limit", MaxLimit: MaxListed, Period: Window, Complexity: "O(min(limit, admitted))", Since: "0.1.0",
 			Summary: "Takes n tokens if no window of that length, at any start, would contain more than limit. Exact; " +

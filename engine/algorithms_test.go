@@ -11,7 +11,8 @@ func TestEachAlgorithmHasItsMethods(t *testing.T) {
 			continue
 		}
 		limit := !Alg(i).IsPlain() && Alg(i) != Box
-		if a.meter == nil || limit != ((a.limiter == nil) != (a.lessor == nil)) || (a.limiter == nil) != (a.changed.limiter == nil) {
+		if a.meter == nil || limit != ((a.limiter == nil) != (a.lessor == nil)) ||
+			(a.limiter == nil) != (a.changed.limiter == nil) {
 			t.Errorf("%s: methods %T, with a past %T", a.name, a.methods, a.changed)
 		}
 		if limit && ((a.tail == nil) != (a.copied == nil) || (a.tail == nil) != (a.growth == nil)) {

@@ -67,7 +67,8 @@ func TestAnswerBytes(t *testing.T) {
 		}
 		if write {
 			for i := range 7 {
-				if a, b := do(engines[0], now, toyGet, "n"+strconv.Itoa(i)), do(engines[1], now, toyGet, "n"+strconv.Itoa(i)); a != b {
+				if a, b := do(engines[0], now, toyGet, "n"+strconv.Itoa(i)),
+					do(engines[1], now, toyGet, "n"+strconv.Itoa(i)); a != b {
 					t.Errorf("key %d: %s with a bound, %s without", i, a, b)
 				}
 			}

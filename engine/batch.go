@@ -80,7 +80,8 @@ func (b *Batch) Reset() {
 	b.learns = b.learns[:0]
 	b.resetCalls()
 	b.tx.release()
-	b.Atomic, b.Stale, b.Full, b.Tight, b.Level, b.Older, b.Notices, b.Origin = false, false, false, false, 0, false, nil, 0
+	b.Atomic, b.Stale, b.Full, b.Tight, b.Level, b.Older, b.Notices, b.Origin = false, false, false, false, 0, false, nil,
+		0
 	b.AnswerBytes, b.AnswerMost, b.Held = 0, 0, false
 	b.Runs, b.Work, b.Granted, b.Closed, b.Slow = 0, 0, 0, false, false
 }

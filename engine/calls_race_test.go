@@ -47,7 +47,8 @@ func TestRaceCalls(t *testing.T) {
 				case 0:
 					call(&b, 0, toyGet, key(r))
 				case 1:
-					b.Ops = append(b.Ops, engine.Op{Kind: engine.Take, Params: counter(engine.Fixed, 100), N: 1, Key: []byte("limit " + key(r))})
+					b.Ops = append(b.Ops, engine.Op{Kind: engine.Take, Params: counter(engine.Fixed, 100), N: 1,
+						Key: []byte("limit " + key(r))})
 				default:
 					call(&b, 0, toyMove, key(r), key(r))
 				}

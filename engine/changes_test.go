@@ -245,7 +245,8 @@ func TestOldRateFindsOldState(t *testing.T) {
 	apply(changed, start, op)
 	op.Params = slow
 	now := start + 2*engine.Instant(second)
-	if got, want := apply(changed, now, op)[0], apply(same, now, op)[0]; got.Remaining != want.Remaining || got.Wait != want.Wait || got.Allowed != 0 {
+	if got, want := apply(changed, now, op)[0],
+		apply(same, now, op)[0]; got.Remaining != want.Remaining || got.Wait != want.Wait || got.Allowed != 0 {
 		t.Errorf("after a faster rate %+v, without it %+v", got, want)
 	}
 	a, _ := changed.Export(now, 0, op.Key, nil)

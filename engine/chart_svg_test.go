@@ -73,7 +73,8 @@ func (c *chart) ticks(class string, y, height int64, at []int64) {
 }
 
 func (c *chart) bar(class string, from, to, y, height int64) {
-	fmt.Fprintf(&c.body, `<path class="%s" d="M%s %dH%sv%dH%sz"/>`+"\n", class, chartX(from), y, chartX(to), height, chartX(from))
+	fmt.Fprintf(&c.body, `<path class="%s" d="M%s %dH%sv%dH%sz"/>`+"\n", class, chartX(from), y, chartX(to), height,
+		chartX(from))
 }
 
 const chartStyle = `text{font:11px sans-serif;fill:#57606a}.title{font:600 13px monospace;fill:#1f2328}
@@ -94,5 +95,6 @@ func (c *chart) end(y int64) string {
 <text class="title" x="16" y="24">%s</text>
 <text x="%d" y="24" text-anchor="end">%s</text>
 %s</svg>
-`, chartWidth, height, chartWidth, height, c.command, c.result, chartStyle, chartWidth-1, height-1, c.command, chartWidth-16, c.result, c.body.String())
+`, chartWidth, height, chartWidth, height, c.command, c.result, chartStyle, chartWidth-1, height-1, c.command,
+		chartWidth-16, c.result, c.body.String())
 }

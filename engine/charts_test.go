@@ -128,7 +128,8 @@ func chartLimited(t *testing.T, l chartedLimit) string {
 		top, bottom = 50, 150
 		rowHeight   = 14
 	)
-	c := newChart(l.command, fmt.Sprintf("%d of %d allowed, at most %d within 10 s", len(allowed), len(allowed)+len(denied), mostWithin(allowed, 10*second)))
+	c := newChart(l.command, fmt.Sprintf("%d of %d allowed, at most %d within 10 s", len(allowed),
+		len(allowed)+len(denied), mostWithin(allowed, 10*second)))
 	if l.params.Alg == engine.Fixed || l.params.Alg == engine.Slide {
 		c.windows(10*second, top, bottom)
 	}
@@ -185,7 +186,8 @@ func chartLeases(t *testing.T) string {
 	params := engine.Params{Alg: engine.Lease, Limit: 3, Period: ttl * second}
 	jobs := []chartedJob{
 		{"a", 2, 9, false}, {"b", 4, 8, true}, {"c", 6, 20, false}, {"d", 7, 12, false},
-		{"e", 10, 18, false}, {"f", 15, 24, false}, {"g", 19, 26, false}, {"h", 28, 52, false}, {"i", 30, 36, true}, {"j", 44, 50, false},
+		{"e", 10, 18, false}, {"f", 15, 24, false}, {"g", 19, 26, false}, {"h", 28, 52, false}, {"i", 30, 36, true},
+		{"j", 44, 50, false},
 	}
 	type event struct {
 		at, job int64
@@ -209,7 +211,8 @@ func chartLeases(t *testing.T) string {
 		if rejected[v.job] {
 			continue
 		}
-		d := chartDecide(e, v.at*second, engine.Op{Kind: v.kind, Params: params, N: 1, Key: []byte("key"), ID: []byte(jobs[v.job].id)})
+		d := chartDecide(e, v.at*second,
+			engine.Op{Kind: v.kind, Params: params, N: 1, Key: []byte("key"), ID: []byte(jobs[v.job].id)})
 		switch {
 		case d.Status != engine.OK:
 			t.Fatalf("job %s: status %v", jobs[v.job].id, d.Status)

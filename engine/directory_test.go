@@ -102,7 +102,8 @@ func TestScanCursorsTellNothing(t *testing.T) {
 	}
 	n := len(cursors)
 	if n < 300 || rising < n/3 || rising > 2*n/3 || ones < 23*n || ones > 25*n {
-		t.Errorf("of %d cursors %d are greater than the one before and %d bits are set, want about %d and %d", n, rising, ones, n/2, 24*n)
+		t.Errorf("of %d cursors %d are greater than the one before and %d bits are set, want about %d and %d", n, rising,
+			ones, n/2, 24*n)
 	}
 }
 
@@ -156,7 +157,8 @@ func TestAimedKeysInSnapshot(t *testing.T) {
 		}
 		n.Close()
 		if got := len(scanAll(t, into, now, 1)); got != want || into.Digest(now) != digest {
-			t.Errorf("seed %d: %d keys with digest %x are in the snapshot, want %d with %x", seed, got, into.Digest(now), want, digest)
+			t.Errorf("seed %d: %d keys with digest %x are in the snapshot, want %d with %x", seed, got, into.Digest(now), want,
+				digest)
 		}
 	}
 }

@@ -114,7 +114,8 @@ func TestDocuments(t *testing.T) {
 			e = reloaded(t, e, shards) // at the instant of the last call, not of the inventory
 		}
 		apply(e, 1e18+200, engine.Op{Kind: engine.Flush})
-		if d := e.Document(engine.Libraries, "b"); d == nil || d.Text != "text" || len(e.Documents(engine.Libraries)) != 1 || e.DocumentsVersion(engine.Libraries) != 9 {
+		if d := e.Document(engine.Libraries, "b"); d == nil || d.Text != "text" || len(e.Documents(engine.Libraries)) != 1 ||
+			e.DocumentsVersion(engine.Libraries) != 9 {
 			t.Errorf("%d shards: after a flush the document is %+v", shards, d)
 		}
 		if e.Document(engine.Libraries, "a") != nil {
@@ -192,11 +193,13 @@ func TestDocumentsNeedAllShards(t *testing.T) {
 // TestEffectsOfDocuments compares the checksums of calls that differ in a text only.
 func TestEffectsOfDocuments(t *testing.T) {
 	sums := map[uint64]string{}
-	for _, line := range [][]string{{"shelve", "a", "text"}, {"shelve", "a", "Text"}, {"shelve", "b", "text"}, {"withdraw", "a"}, {"clear"}, {"inventory", "a"}} {
+	for _, line := range [][]string{{"shelve", "a", "text"}, {"shelve", "a", "Text"}, {"shelve", "b", "text"},
+		{"withdraw", "a"}, {"clear"}, {"inventory", "a"}} {
 		e := engine.New(engine.Options{Commands: librarian{}, Effects: true})
 		do(e, 1e18, shelveBoth, "a", "z", "text")
 		var b engine.Batch
-		call(&b, 0, map[string]uint16{"shelve": shelve, "withdraw": withdraw, "clear": clearOut, "inventory": inventory}[line[0]], line[1:]...)
+		call(&b, 0, map[string]uint16{"shelve": shelve, "withdraw": withdraw, "clear": clearOut,
+			"inventory": inventory}[line[0]], line[1:]...)
 		e.Apply(1e18, &b)
 		if same, known := sums[b.Effects]; known {
 			t.Errorf("%q has the effects of %q", line, same)
@@ -264,7 +267,8 @@ func TestSnapshotOfDocuments(t *testing.T) {
 			}
 		}
 		if got := loaded.Digest(0); got != digest || loaded.DocumentsVersion(engine.Libraries) != 300 {
-			t.Errorf("with %d keys: digest %x and version %d, want %x and 300", keys, got, loaded.DocumentsVersion(engine.Libraries), digest)
+			t.Errorf("with %d keys: digest %x and version %d, want %x and 300", keys, got,
+				loaded.DocumentsVersion(engine.Libraries), digest)
 		}
 	}
 	const head, time = "\x03", "\x05\x00\x00\x00\x00\x00\x00\x00"
@@ -310,7 +314,8 @@ func TestRaceDocuments(t *testing.T) {
 				}
 				d.Compiled.CompareAndSwap(nil, d.Text)
 			}
-			if d := e.Document(engine.Libraries, "left1"); d != nil && d.Compiled.Load() != nil && d.Compiled.Load() != d.Text || version < last {
+			if d := e.Document(engine.Libraries, "left1"); d != nil && d.Compiled.Load() != nil &&
+				d.Compiled.Load() != d.Text || version < last {
 				t.Errorf("document %+v, version %d after %d", d, version, last)
 			}
 			last = version

@@ -160,7 +160,8 @@ func (e *Engine) applyParts(now Instant, b *Batch) {
 		op, to := &b.Ops[from], from+1
 		switch {
 		case op.Kind == Flush || op.Kind == Learn || b.scratch.shards[from] == severalShards:
-			for op.Kind == Do && to-from < maxTogether && to < len(b.Ops) && b.Ops[to].Kind == Do && b.scratch.shards[to] == severalShards {
+			for op.Kind == Do && to-from < maxTogether && to < len(b.Ops) && b.Ops[to].Kind == Do &&
+				b.scratch.shards[to] == severalShards {
 				to++
 			}
 			e.applyAtomic(now, b, from, to)
@@ -275,7 +276,8 @@ func (e *Engine) applyAtomic(now Instant, b *Batch, from, to int) {
 		now = e.shards[i].lockForBatch(b, now)
 	}
 	if from < to && b.Ops[from].Kind == Do && b.Ops[to-1].Kind == Do {
-		if first, last := &b.scratch.calls[b.Ops[from].call()], &b.scratch.calls[b.Ops[to-1].call()]; !first.all && !e.isCached() {
+		if first, last := &b.scratch.calls[b.Ops[from].call()],
+			&b.scratch.calls[b.Ops[to-1].call()]; !first.all && !e.isCached() {
 			e.prefetchPlaces(b.scratch.places[first.from:last.to])
 		}
 	}

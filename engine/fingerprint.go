@@ -18,7 +18,8 @@ func (s *shard) cellFingerprint() int64 {
 	}
 	var b [(6 + len(words)) * wordBytes]byte
 	for i, w := range [...]uint64{
-		uint64(p.Growth)<<16 | uint64(p.Alg)<<8 | uint64(p.Calendar), uint64(p.Limit), uint64(p.Count), uint64(p.Period), uint64(c.past.until), uint64(c.past.n),
+		uint64(p.Growth)<<16 | uint64(p.Alg)<<8 | uint64(p.Calendar), uint64(p.Limit), uint64(p.Count), uint64(p.Period),
+		uint64(c.past.until), uint64(c.past.n),
 	} {
 		binary.LittleEndian.PutUint64(b[i*wordBytes:], w)
 	}

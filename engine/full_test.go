@@ -121,7 +121,8 @@ func TestVictims(t *testing.T) {
 		digest := e.Digest(at)
 		all := e.Victims(at, 1<<40)
 		if len(all) < int(live)/4 || len(all) > int(live)/2 || e.Digest(at) != digest {
-			t.Errorf("%v: %d victims of %d keys, want a third; digest %x before, %x after", a, len(all), live, digest, e.Digest(at))
+			t.Errorf("%v: %d victims of %d keys, want a third; digest %x before, %x after", a, len(all), live, digest,
+				e.Digest(at))
 		}
 		var late, dropped int
 		tailed := isListed(a) // their memory is freed only when no entry is in use
@@ -199,7 +200,8 @@ func TestExport(t *testing.T) {
 			exported++
 		}
 		if exported == 0 || into.Len() != int64(exported) || into.Digest(tr.now) != e.Digest(tr.now) {
-			t.Errorf("seed %d: of %d exported keys %d were loaded, with the digest %x, want %x", seed, exported, into.Len(), into.Digest(tr.now), e.Digest(tr.now))
+			t.Errorf("seed %d: of %d exported keys %d were loaded, with the digest %x, want %x", seed, exported, into.Len(),
+				into.Digest(tr.now), e.Digest(tr.now))
 		}
 		if e.Now() != now || e.Digest(0) != digest {
 			t.Errorf("seed %d: export changed something", seed)

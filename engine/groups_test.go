@@ -190,7 +190,8 @@ func TestGroups(t *testing.T) {
 		total.add(d.seen)
 	}
 	t.Logf("%+v", total)
-	if least := min(total.evictions, total.refusals, total.passed, total.denied, total.stale, total.snapshots, total.repeats); least == 0 {
+	if least := min(total.evictions, total.refusals, total.passed, total.denied, total.stale, total.snapshots,
+		total.repeats); least == 0 {
 		t.Errorf("some case never occurred: %+v", total)
 	}
 }

@@ -13,8 +13,10 @@ import (
 func login() []engine.Op {
 	ops := []engine.Op{
 		{Kind: engine.Take, Mode: engine.Guard, Key: []byte("login#penalty"), Params: penalties[0].Params(), N: 1},
-		{Kind: engine.Take, Key: []byte("login#slide"), Params: engine.Params{Alg: engine.Slide, Limit: 5, Period: 60 * second}, N: 1},
-		{Kind: engine.Take, Key: []byte("login#day"), Params: engine.Params{Alg: engine.Fixed, Limit: 20, Calendar: engine.Day}, N: 1},
+		{Kind: engine.Take, Key: []byte("login#slide"),
+			Params: engine.Params{Alg: engine.Slide, Limit: 5, Period: 60 * second}, N: 1},
+		{Kind: engine.Take, Key: []byte("login#day"),
+			Params: engine.Params{Alg: engine.Fixed, Limit: 20, Calendar: engine.Day}, N: 1},
 	}
 	ops[0].Group = uint8(len(ops))
 	return ops
@@ -30,7 +32,8 @@ func TestPenalty(t *testing.T) {
 			ds[1].Allowed, ds[1].Remaining, ds[1].Wait.CeilMillis(), ds[1].Reset.CeilMillis(), " ", ds[2].Remaining)
 	}
 	for i, want := range []string{
-		"1 3 0 0 1 4 0 45144 19", "1 3 0 0 1 3 0 75144 18", "1 3 0 0 1 2 0 85144 17", "1 3 0 0 1 1 0 90144 16", "1 3 0 0 1 0 0 93144 15",
+		"1 3 0 0 1 4 0 45144 19", "1 3 0 0 1 3 0 75144 18", "1 3 0 0 1 2 0 85144 17", "1 3 0 0 1 1 0 90144 16",
+		"1 3 0 0 1 0 0 93144 15",
 		"1 2 0 600000 0 0 45144 93144 15", "1 1 0 600000 0 0 45144 93144 15",
 		"1 0 60000 86460000 0 0 45144 93144 15", // the third strike closes it
 		"0 0 60000 86460000 0 0 0 0 0",
@@ -68,10 +71,14 @@ func TestPenaltyCheck(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(p *engine.Penalty){
-		"no strikes": func(p *engine.Penalty) { p.After = 0 }, "too many strikes": func(p *engine.Penalty) { p.After = engine.MaxListed + 1 },
-		"within nothing": func(p *engine.Penalty) { p.Within = 0 }, "a part of a second": func(p *engine.Penalty) { p.Block++ },
-		"too long": func(p *engine.Penalty) { p.Forgive = engine.MaxPeriod + second }, "a block over max": func(p *engine.Penalty) { p.Max = 59 * second },
-		"shrinking": func(p *engine.Penalty) { p.Growth = 99 }, "growing too much": func(p *engine.Penalty) { p.Growth = 1001 },
+		"no strikes":         func(p *engine.Penalty) { p.After = 0 },
+		"too many strikes":   func(p *engine.Penalty) { p.After = engine.MaxListed + 1 },
+		"within nothing":     func(p *engine.Penalty) { p.Within = 0 },
+		"a part of a second": func(p *engine.Penalty) { p.Block++ },
+		"too long":           func(p *engine.Penalty) { p.Forgive = engine.MaxPeriod + second },
+		"a block over max":   func(p *engine.Penalty) { p.Max = 59 * second },
+		"shrinking":          func(p *engine.Penalty) { p.Growth = 99 },
+		"growing too much":   func(p *engine.Penalty) { p.Growth = 1001 },
 	} {
 		p := penalties[0]
 		change(&p)
@@ -98,12 +105,14 @@ func TestFullGuards(t *testing.T) {
 		e.Apply(at, &b)
 		return b.Decisions
 	}
-	if ds := full(ops...); ds[0].Status != engine.OK || ds[0].Remaining != 3 || ds[1].Allowed != 0 || e.Len() != 0 || e.Stats().Refused != 1 {
+	if ds := full(ops...); ds[0].Status != engine.OK || ds[0].Remaining != 3 || ds[1].Allowed != 0 || e.Len() != 0 ||
+		e.Stats().Refused != 1 {
 		t.Errorf("a refused group with a new box: %+v, %d keys", ds, e.Len())
 	}
 	apply(e, at, engine.Op{Kind: engine.Take, Key: ops[2].Key, Params: ops[2].Params, N: 1})
 	group := []engine.Op{ops[2], shadow}
-	if ds := full(group...); !engine.Passed(group, ds) || ds[0].Remaining != 18 || ds[1].Status != engine.NoMemory || e.Len() != 1 {
+	if ds := full(group...); !engine.Passed(group, ds) || ds[0].Remaining != 18 || ds[1].Status != engine.NoMemory ||
+		e.Len() != 1 {
 		t.Errorf("a group with a shadow of a new key: %+v, %d keys", ds, e.Len())
 	}
 }
@@ -131,7 +140,8 @@ func TestRaceGuards(t *testing.T) {
 			ops := []engine.Op{
 				{Kind: engine.Take, Mode: engine.Guard, Key: []byte("box"), Params: p.Params(), N: 1},
 				{Kind: engine.Take, Key: fmt.Append(nil, "key ", r.IntN(9)), Params: counter(engine.Token, 5), N: 6},
-				{Kind: engine.Take, Mode: engine.Shadow, Key: fmt.Append(nil, "shadow ", r.IntN(9)), Params: counter(engine.Fixed, 5), N: 1},
+				{Kind: engine.Take, Mode: engine.Shadow, Key: fmt.Append(nil, "shadow ", r.IntN(9)),
+					Params: counter(engine.Fixed, 5), N: 1},
 			}
 			ops[0].Group = uint8(len(ops))
 			switch ds := apply(e, now(), ops...); {

@@ -17,7 +17,8 @@ import (
 var penalties = []engine.Penalty{
 	{After: 3, Within: 600 * second, Block: 60 * second, Growth: 200, Max: day, Forgive: day},
 	{After: 1, Within: second, Block: second, Growth: 100, Max: second, Forgive: second},
-	{After: 2, Within: 60 * second, Block: 7 * second, Growth: 133, Max: 3600 * second, Forgive: 30 * second, Extend: true},
+	{After: 2, Within: 60 * second, Block: 7 * second, Growth: 133, Max: 3600 * second, Forgive: 30 * second,
+		Extend: true},
 	{After: 5, Within: day, Block: 3 * second, Growth: 1000, Max: engine.MaxPeriod, Forgive: engine.MaxPeriod},
 	{After: 2, Within: 10 * second, Block: second, Growth: 101, Max: 2 * second, Forgive: 3 * second},
 }
@@ -46,7 +47,8 @@ func (d *guardTest) op() engine.Op {
 		{Alg: engine.Lease, Limit: 2, Period: 20 * second},
 	}
 	i := d.r.IntN(len(keys))
-	op := engine.Op{Kind: engine.Take, Params: keys[i], N: []int64{1, 1, 1, 0, 2, 5}[d.r.IntN(6)], Key: fmt.Append(nil, "limit ", i)}
+	op := engine.Op{Kind: engine.Take, Params: keys[i], N: []int64{1, 1, 1, 0, 2, 5}[d.r.IntN(6)],
+		Key: fmt.Append(nil, "limit ", i)}
 	if op.Params.Alg == engine.Lease {
 		op.Kind, op.N, op.ID = engine.Acquire, min(op.N, 1), []byte{'a' + byte(d.r.IntN(5))}
 	}
@@ -60,7 +62,8 @@ func (d *guardTest) guard() engine.Op {
 	if d.r.IntN(8) == 0 {
 		p = penalties[d.r.IntN(len(penalties))]
 	}
-	return engine.Op{Kind: engine.Take, Mode: engine.Guard, Params: p.Params(), N: int64(min(1, d.r.IntN(8))), Key: fmt.Append(nil, "box ", box)}
+	return engine.Op{Kind: engine.Take, Mode: engine.Guard, Params: p.Params(), N: int64(min(1, d.r.IntN(8))),
+		Key: fmt.Append(nil, "box ", box)}
 }
 
 // batch draws a group, or a few ops on boxes.
@@ -70,7 +73,8 @@ func (d *guardTest) batch() (ops []engine.Op) {
 		p := engine.Params{Alg: engine.Fixed, Limit: 3, Period: second}
 		return []engine.Op{[]engine.Op{
 			{Kind: engine.Peek, Key: key}, {Kind: engine.Forget, Key: key}, {Kind: engine.Refund, N: 1, Key: key},
-			{Kind: engine.Charge, N: 1, Key: key}, {Kind: engine.Take, N: 1, Key: key, Params: p}, {Kind: engine.Release, Key: key, ID: key},
+			{Kind: engine.Charge, N: 1, Key: key}, {Kind: engine.Take, N: 1, Key: key, Params: p},
+			{Kind: engine.Release, Key: key, ID: key},
 		}[d.r.IntN(6)]}
 	}
 	for range 1 + d.r.IntN(3) {

@@ -12,7 +12,8 @@ type invariantSamples struct{ ops, records, pages invariants.Sample }
 func (s *shard) checkRecords(p page) {
 	used := int(p.dead)
 	if int(p.low) < p.slots()*slotBytes || int(p.low) > len(p.buf) {
-		invariants.Violated("page %d of %d bytes has %d slots, and its records start at %d", p.number, len(p.buf), p.slots(), p.low)
+		invariants.Violated("page %d of %d bytes has %d slots, and its records start at %d", p.number, len(p.buf), p.slots(),
+			p.low)
 	}
 	for i := range p.slots() {
 		at, n, key := s.record(p, i)
@@ -74,7 +75,8 @@ func (s *shard) checkStates(now Instant, p page) {
 		c := s.load(p, i)
 		m := c.meter()
 		if c.alg().tail == nil && !m.valid(c, now) {
-			invariants.Violated("at %d a %v has a state out of range: %v, with %+v and %+v", now, c.params.Alg, c.state, c.params, c.past)
+			invariants.Violated("at %d a %v has a state out of range: %v, with %+v and %+v", now, c.params.Alg, c.state,
+				c.params, c.past)
 		}
 		if expiry := now.after(m.until(c, now, 0)); p.nextExpiry > now && p.nextExpiry > expiry {
 			invariants.Violated("a %v expires at %d, its page %d only at %d", c.params.Alg, expiry, p.number, p.nextExpiry)

@@ -26,7 +26,8 @@ func TestShardStats(t *testing.T) {
 		}
 		all := e.Stats()
 		if sum != (engine.ShardStat{Keys: all.Keys, MemoryBytes: all.MemoryBytes}) || len(shards) != 8 || withKeys != used {
-			t.Errorf("%s: %d shards, %d with keys, have %+v, want 8, %d and the sums of %+v", when, len(shards), withKeys, sum, used, all)
+			t.Errorf("%s: %d shards, %d with keys, have %+v, want 8, %d and the sums of %+v", when, len(shards), withKeys, sum,
+				used, all)
 		}
 	}
 	check("empty", 0)

@@ -47,7 +47,8 @@ func (churn) Do(tx *engine.Tx, c *engine.Call) {
 		case kind == 2:
 			tx.PutInt(e, r.Int64(), tx.Now().Millis()+int64(r.IntN(3)))
 		case kind == 3:
-			tx.Decide(&engine.Batch{Ops: []engine.Op{{Kind: engine.Take, Params: counter(engine.Fixed, 100), N: 1, Key: c.Args[r.IntN(len(c.Args))]}}})
+			tx.Decide(&engine.Batch{Ops: []engine.Op{{Kind: engine.Take, Params: counter(engine.Fixed, 100), N: 1,
+				Key: c.Args[r.IntN(len(c.Args))]}}})
 		default:
 			tx.Put(e, bytes.Repeat([]byte("x"), r.IntN(60)), 0)
 		}
@@ -157,7 +158,8 @@ func TestSetNumber(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		var engines [2]*engine.Engine
 		for i := range engines {
-			engines[i] = engine.New(engine.Options{Shards: 4, Seed: [16]byte{7}, Effects: true, Commands: numberChurn{entries: i == 1}})
+			engines[i] = engine.New(engine.Options{Shards: 4, Seed: [16]byte{7}, Effects: true,
+				Commands: numberChurn{entries: i == 1}})
 		}
 		now := instant("2025-06-15T12:34:56Z")
 		for step := range 300 {
@@ -179,11 +181,13 @@ func TestSetNumber(t *testing.T) {
 			a, b := &batches[0], &batches[1]
 			for i := range a.Calls {
 				if string(a.Calls[i].Answer) != string(b.Calls[i].Answer) || a.Effects != b.Effects {
-					t.Fatalf("seed %d, step %d: %s with effects %x, as an entry %s with %x", seed, step, a.Calls[i].Answer, a.Effects, b.Calls[i].Answer, b.Effects)
+					t.Fatalf("seed %d, step %d: %s with effects %x, as an entry %s with %x", seed, step, a.Calls[i].Answer, a.Effects,
+						b.Calls[i].Answer, b.Effects)
 				}
 			}
 			keys, lasting := engines[0].KeysIn()
-			if wantKeys, want := engines[1].KeysIn(); keys != wantKeys || lasting != want || engines[0].MemoryBytes() != engines[1].MemoryBytes() {
+			if wantKeys, want := engines[1].KeysIn(); keys != wantKeys || lasting != want ||
+				engines[0].MemoryBytes() != engines[1].MemoryBytes() {
 				t.Fatalf("seed %d, step %d: keys %v, lasting %v, as entries %v, %v", seed, step, keys, lasting, wantKeys, want)
 			}
 		}

@@ -38,7 +38,8 @@ func lawGiveBack(s *subject) {
 			s.do(back)
 			extras = append(extras[:i], extras[i+1:]...)
 		}
-		s.expect(s.remaining() <= other.remaining(), "%d left, but %d of a key without the takes that were given back", s.remaining(), other.remaining())
+		s.expect(s.remaining() <= other.remaining(), "%d left, but %d of a key without the takes that were given back",
+			s.remaining(), other.remaining())
 	}
 }
 
@@ -66,7 +67,8 @@ func lawGiveBackNow(s *subject) {
 		}
 		s.pass()
 		other.now = s.now
-		s.expect(s.remaining() <= other.remaining(), "%d left, but %d of a key without the take", s.remaining(), other.remaining())
+		s.expect(s.remaining() <= other.remaining(), "%d left, but %d of a key without the take", s.remaining(),
+			other.remaining())
 		if n := s.some(s.p.Limit); s.ask(n).Allowed == 1 {
 			other.ask(n)
 		}

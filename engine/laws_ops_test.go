@@ -16,7 +16,8 @@ func lawLook(s *subject) {
 		for range 5 {
 			look := engine.Op{Kind: engine.Take, Params: s.params(s.alg), Mode: engine.Mode(s.r.IntN(4))}
 			d := s.do(look)
-			s.expect(d.Allowed == yes(look.Mode&engine.Partial == 0) && d.Params == look.Params, "a read-only take under %+v: %+v", look.Params, d)
+			s.expect(d.Allowed == yes(look.Mode&engine.Partial == 0) && d.Params == look.Params,
+				"a read-only take under %+v: %+v", look.Params, d)
 			s.expect(s.print() == print && s.peek() == full, "a read-only take under %+v changed the key", look.Params)
 		}
 		keys, key := s.e.Len(), s.key
@@ -179,15 +180,18 @@ func lawFingerprint(s *subject) {
 	s.roundTrips()
 
 	expect := engine.Op{Kind: engine.Expect, N: s.print() + 1, Key: s.key}
-	other := engine.Op{Kind: engine.Take, Params: drawParams(&source{[]byte{1, 1, 1, 1, 1, 1}}, engine.Token), N: 1, Key: []byte("other")}
+	other := engine.Op{Kind: engine.Take, Params: drawParams(&source{[]byte{1, 1, 1, 1, 1, 1}}, engine.Token), N: 1,
+		Key: []byte("other")}
 	batch := engine.Batch{Ops: []engine.Op{expect, other}, Atomic: true}
 	s.e.Apply(s.now, &batch)
-	s.expect(batch.Decisions[0].Status == engine.Aborted && s.e.Fingerprint(s.now, 0, other.Key) == 0, "expected another fingerprint: %+v", batch.Decisions)
+	s.expect(batch.Decisions[0].Status == engine.Aborted && s.e.Fingerprint(s.now, 0, other.Key) == 0,
+		"expected another fingerprint: %+v", batch.Decisions)
 	batch.Reset()
 	batch.Ops, batch.Atomic = append(batch.Ops, expect, other), true
 	batch.Ops[0].N--
 	s.e.Apply(s.now, &batch)
-	s.expect(batch.Decisions[0].Status == engine.OK && batch.Decisions[1].Allowed == 1, "expected the current fingerprint: %+v", batch.Decisions)
+	s.expect(batch.Decisions[0].Status == engine.OK && batch.Decisions[1].Allowed == 1,
+		"expected the current fingerprint: %+v", batch.Decisions)
 }
 
 // roundTrips changes the key in several steps so that most of it, but not all, is as
@@ -201,7 +205,8 @@ func (s *subject) roundTrips() {
 	s.p.Limit = limit
 	s.ask(limit + 1)
 	after := s.peek()
-	s.expect((s.print() == print) == (after == before), "a lower limit and back\n from %+v\nto   %+v\nfingerprints %d, %d", before, after, print, s.print())
+	s.expect((s.print() == print) == (after == before), "a lower limit and back\n from %+v\nto   %+v\nfingerprints %d, %d",
+		before, after, print, s.print())
 
 	s.do(engine.Op{Kind: engine.Forget})
 	s.ask(1)
@@ -210,6 +215,7 @@ func (s *subject) roundTrips() {
 	s.now++
 	s.ask(1)
 	if isListed(s.alg) {
-		s.expect(s.print() != print, "the key was forgotten and created a nanosecond later, but fingerprint is %d again", print)
+		s.expect(s.print() != print, "the key was forgotten and created a nanosecond later, but fingerprint is %d again",
+			print)
 	}
 }

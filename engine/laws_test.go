@@ -286,7 +286,8 @@ func lawWait(s *subject) {
 	s.expect(early.Allowed == 0, "%d a millisecond before its wait of %v: %+v", n, d.Wait, early)
 	s.now = start + engine.Instant(nanos(d.Wait)-1)
 	early = s.ask(n)
-	s.expect(early.Allowed == 0 && early.Wait == engine.Span{Nanos: 1}, "%d a nanosecond before its wait of %v: %+v", n, d.Wait, early)
+	s.expect(early.Allowed == 0 && early.Wait == engine.Span{Nanos: 1}, "%d a nanosecond before its wait of %v: %+v", n,
+		d.Wait, early)
 	s.now++
 	late := s.ask(n)
 	s.expect(late.Allowed == 1, "%d after its wait of %v: %+v", n, d.Wait, late)
@@ -308,10 +309,12 @@ func lawDebt(s *subject) {
 	}
 	s.now += engine.Instant(nanos(d.Wait) - 1)
 	early := s.do(engine.Op{Kind: engine.Charge, N: limit})
-	s.expect(early.Allowed == 0 && early.Wait == engine.Span{Nanos: 1}, "one limit more, a nanosecond before a debt of %d is repaid in %v: %+v", n, d.Wait, early)
+	s.expect(early.Allowed == 0 && early.Wait == engine.Span{Nanos: 1},
+		"one limit more, a nanosecond before a debt of %d is repaid in %v: %+v", n, d.Wait, early)
 	s.now++
 	late := s.do(engine.Op{Kind: engine.Charge, N: limit})
-	s.expect(late.Allowed == 1 || late.Status == engine.Missing, "one limit more when a debt of %d is repaid: %+v", n, late)
+	s.expect(late.Allowed == 1 || late.Status == engine.Missing, "one limit more when a debt of %d is repaid: %+v", n,
+		late)
 }
 
 func lawReset(s *subject) {

@@ -46,7 +46,8 @@ func TestLayouts(t *testing.T) {
 	} {
 		for _, shards := range []int{16, 1, 4, 64, 1024} {
 			if answers, effects := layoutCalls(shards, want.level); answers != want.answers || effects != want.effects {
-				t.Errorf("level %d, %d shards: answers %#x, effects %#x, want %#x, %#x", want.level, shards, answers, effects, want.answers, want.effects)
+				t.Errorf("level %d, %d shards: answers %#x, effects %#x, want %#x, %#x", want.level, shards, answers, effects,
+					want.answers, want.effects)
 			}
 		}
 	}

@@ -96,7 +96,8 @@ func TestLoadPages(t *testing.T) {
 		present := []int{r.IntN(200), 30_000 / testwait.Slowdown()}[seed/2%2]
 		for i := range present {
 			b.Reset()
-			b.Ops = append(b.Ops, Op{Kind: Take, Params: Params{Alg: Fixed, Limit: 7, Period: 1e13}, N: 1, Key: fmt.Append(nil, "present ", i)})
+			b.Ops = append(b.Ops, Op{Kind: Take, Params: Params{Alg: Fixed, Limit: 7, Period: 1e13}, N: 1,
+				Key: fmt.Append(nil, "present ", i)})
 			got.Apply(1e18, &b)
 			want.Apply(1e18, &b)
 		}
@@ -125,7 +126,8 @@ func TestLoadPages(t *testing.T) {
 			t.Errorf("seed %d: pages made at once take %d bytes, grown ones %d", seed, g, w)
 		}
 		twice := blocks[r.IntN(len(blocks))]
-		for name, block := range map[string][]byte{"twice": twice, "with its records twice": append(bytes.Clone(twice), twice[blockHeadBytes:]...)} {
+		for name, block := range map[string][]byte{"twice": twice,
+			"with its records twice": append(bytes.Clone(twice), twice[blockHeadBytes:]...)} {
 			to := New(o)
 			err := to.Load(block)
 			if name == "twice" && err == nil {
@@ -143,7 +145,8 @@ func TestLoadPages(t *testing.T) {
 func TestLoadLongLengths(t *testing.T) {
 	from, b := New(Options{Shards: 1}), Batch{}
 	for i := range 40 {
-		b.Ops = append(b.Ops, Op{Kind: Take, Params: Params{Alg: Token, Limit: 9, Count: 1, Period: 1e12}, N: 1, Key: fmt.Append(nil, "key ", i)})
+		b.Ops = append(b.Ops, Op{Kind: Take, Params: Params{Alg: Token, Limit: 9, Count: 1, Period: 1e12}, N: 1,
+			Key: fmt.Append(nil, "key ", i)})
 	}
 	from.Apply(1e18, &b)
 	n := from.Freeze()

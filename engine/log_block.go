@@ -55,7 +55,8 @@ func (g slidingLog) read(data []byte, now Instant, c *cell) (rest []byte, ok boo
 			return nil, false
 		}
 		at += Instant(after)
-		if permits, data, ok = takeNumber(data, left); !ok || permits == 0 || i > 0 && after == 0 || now-at >= Instant(c.params.Period) {
+		if permits, data, ok = takeNumber(data, left); !ok || permits == 0 || i > 0 &&
+			after == 0 || now-at >= Instant(c.params.Period) {
 			return nil, false
 		}
 		left -= permits

@@ -116,7 +116,8 @@ func (s *shard) probePlace(now Instant, b *Batch, from, i int, d *Decision) {
 func (s *shard) newHolders(now Instant, b *Batch, from, i int) (n int64) {
 	c := &s.cell
 	for j := from; j < i; j++ {
-		if b.takesIn(j) && b.sameKey(i, j) && !c.alg().lessor.holds(c, now, s.hashHolder(b.Ops[j].ID)) && !b.acquires(from, j, j) {
+		if b.takesIn(j) && b.sameKey(i, j) && !c.alg().lessor.holds(c, now, s.hashHolder(b.Ops[j].ID)) &&
+			!b.acquires(from, j, j) {
 			n++
 		}
 	}

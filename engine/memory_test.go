@@ -107,7 +107,8 @@ func TestExpiryIsNoted(t *testing.T) {
 			if random.IntN(3) == 0 {
 				kind = Release
 			}
-			c.apply(Op{Kind: kind, Key: fmt.Appendf(nil, "lease:%d", some(50)), Params: lease, N: 1, ID: fmt.Appendf(nil, "%d", some(3))})
+			c.apply(Op{Kind: kind, Key: fmt.Appendf(nil, "lease:%d", some(50)), Params: lease, N: 1,
+				ID: fmt.Appendf(nil, "%d", some(3))})
 		default:
 			c.apply(Op{Kind: Take, Key: key, Params: p, N: some(3)})
 		}
@@ -122,7 +123,8 @@ func TestExpiryIsNoted(t *testing.T) {
 		}
 	}
 	if refused := c.e.Stats().Refused; nothing == 0 || refused == 0 {
-		t.Errorf("seed %d: %d keys were rejected, and nothingExpires held after %d steps, want both above 0", seed, refused, nothing)
+		t.Errorf("seed %d: %d keys were rejected, and nothingExpires held after %d steps, want both above 0", seed, refused,
+			nothing)
 	}
 }
 

@@ -49,11 +49,14 @@ var (
 		{1, engine.MaxRatePeriod}, {999_999_999_989, engine.MaxRatePeriod},
 	}
 	windows = []int64{
-		second, 60 * second, engine.MinPeriod, engine.MinPeriod + 1, 7_919, hour, day, 7 * day, 999_999_999_989, engine.MaxPeriod,
+		second, 60 * second, engine.MinPeriod, engine.MinPeriod + 1, 7_919, hour, day, 7 * day, 999_999_999_989,
+		engine.MaxPeriod,
 	}
 	starts = []string{
-		"1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000001Z", "2024-02-28T23:59:59.999999999Z", "2023-12-31T23:59:59.999999999Z",
-		"2025-06-15T12:34:56.789Z", "2100-02-28T23:59:59Z", "2000-02-29T12:00:00Z", "2027-01-31T00:00:00Z", "2199-12-31T23:00:00Z",
+		"1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000001Z", "2024-02-28T23:59:59.999999999Z",
+		"2023-12-31T23:59:59.999999999Z",
+		"2025-06-15T12:34:56.789Z", "2100-02-28T23:59:59Z", "2000-02-29T12:00:00Z", "2027-01-31T00:00:00Z",
+		"2199-12-31T23:00:00Z",
 	}
 )
 
@@ -125,7 +128,8 @@ type modelTest struct {
 }
 
 func newModelTest(t *testing.T, name string, data []byte) *modelTest {
-	d := &modelTest{t: t, name: name, s: &source{data}, model: newModel(), params: map[engine.Alg][]engine.Params{}, rounds: map[engine.Alg]bool{}}
+	d := &modelTest{t: t, name: name, s: &source{data}, model: newModel(), params: map[engine.Alg][]engine.Params{},
+		rounds: map[engine.Alg]bool{}}
 	d.shards = pick(d.s, []int{1, 64, 4})
 	d.e = engine.New(engine.Options{Shards: d.shards, Seed: [16]byte{1, 2, 3}})
 	d.single = engine.New(engine.Options{Shards: 1})
@@ -201,7 +205,8 @@ func (d *modelTest) touch() {
 	for i := range 24 * d.shards {
 		key := fmt.Appendf(nil, "touch%d", i)
 		p := engine.Params{Alg: engine.Fixed, Limit: 1, Period: second}
-		b.Ops = append(b.Ops, engine.Op{Kind: engine.Take, Key: key, N: 1, Params: p}, engine.Op{Kind: engine.Forget, Key: key})
+		b.Ops = append(b.Ops, engine.Op{Kind: engine.Take, Key: key, N: 1, Params: p},
+			engine.Op{Kind: engine.Forget, Key: key})
 	}
 	d.e.Apply(engine.Instant(max(d.now, d.model.now)), &b)
 	d.model.now = max(d.now, d.model.now)
@@ -486,7 +491,8 @@ func (d *modelTest) fail(format string, args ...any) {
 }
 
 func opString(op *engine.Op) string {
-	return fmt.Sprintf("%s len(key)=%d %q n=%d mode=%d group=%d %+v", op.Kind, len(op.Key), op.ID, op.N, op.Mode, op.Group, op.Params)
+	return fmt.Sprintf("%s len(key)=%d %q n=%d mode=%d group=%d %+v", op.Kind, len(op.Key), op.ID, op.N, op.Mode, op.Group,
+		op.Params)
 }
 
 // nanos converts a span that fits into an int64.

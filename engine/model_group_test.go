@@ -117,7 +117,8 @@ func passes(ops []engine.Op, ds []engine.Decision) bool {
 		n[ds[i].Allowed]++
 		count[ops[i].Mode] = n
 	}
-	return count[0][0] == 0 && count[engine.Guard][0] == 0 && (count[engine.AnyOf] == [2]int{} || count[engine.AnyOf][1] > 0)
+	return count[0][0] == 0 && count[engine.Guard][0] == 0 &&
+		(count[engine.AnyOf] == [2]int{} || count[engine.AnyOf][1] > 0)
 }
 
 // passesAfter reports whether op would pass after the ops in others on its key, and its

@@ -100,7 +100,8 @@ func (d *modelTest) roundModel(key string, k *modelKey, before *big.Rat, ops int
 		bound.Mul(bound, whole(int64(ops)))
 	}
 	if late.Sign() < 0 || late.Cmp(bound) >= 0 {
-		d.fail("bucket of %.9q is full %s ns too late, bound %s ns, want %s", key, late.FloatString(30), bound.FloatString(30), exact.FloatString(30))
+		d.fail("bucket of %.9q is full %s ns too late, bound %s ns, want %s", key, late.FloatString(30),
+			bound.FloatString(30), exact.FloatString(30))
 	}
 	d.rounded++
 	b.full = got
@@ -178,7 +179,8 @@ func (d *modelTest) drawFew(r *rand.Rand) []engine.Op {
 	for i := range ops {
 		key := r.IntN(2)
 		a := d.homes[key]
-		ops[i] = engine.Op{Kind: engine.Take, Key: d.keys[key], N: 1 + r.Int64N(3), Params: d.params[a][r.IntN(len(d.params[a]))]}
+		ops[i] = engine.Op{Kind: engine.Take, Key: d.keys[key], N: 1 + r.Int64N(3),
+			Params: d.params[a][r.IntN(len(d.params[a]))]}
 	}
 	if len(ops) > 1 {
 		ops[0].Group = uint8(len(ops))

@@ -104,7 +104,8 @@ func TestNodes(t *testing.T) {
 				}
 				for j, got := range n.b.Decisions {
 					if got != want[j] {
-						t.Fatalf("seed %d, step %d: a node that %s answers %s\n got %+v\nwant %+v", seed, step, n.name, opString(&b.Ops[j]), got, want[j])
+						t.Fatalf("seed %d, step %d: a node that %s answers %s\n got %+v\nwant %+v", seed, step, n.name,
+							opString(&b.Ops[j]), got, want[j])
 					}
 				}
 				if n.own != nil {
@@ -159,7 +160,8 @@ func TestDigestDiffers(t *testing.T) {
 				continue // a renewal may change nothing
 			}
 			if differs != (before != after) {
-				t.Fatalf("seed %d: %s, answer %+v, changes the key: %t; digest %x before, %x after", seed, opString(&op), d, differs, before, after)
+				t.Fatalf("seed %d: %s, answer %+v, changes the key: %t; digest %x before, %x after", seed, opString(&op), d,
+					differs, before, after)
 			}
 			if differs {
 				changed++
@@ -207,7 +209,8 @@ func TestDigestOfTails(t *testing.T) {
 		same  bool
 	}{
 		{"the same", []step{{0, take(1)}, {5, take(2)}, {6, acquire("a")}, {7, acquire("b")}}, true},
-		{"the same with more changes", []step{{0, take(1)}, {5, take(1)}, {5, take(1)}, {6, acquire("a")}, {6, acquire("a")}, {7, acquire("b")}}, true},
+		{"the same with more changes",
+			[]step{{0, take(1)}, {5, take(1)}, {5, take(1)}, {6, acquire("a")}, {6, acquire("a")}, {7, acquire("b")}}, true},
 		{"another instant", []step{{0, take(1)}, {6, take(2)}, {6, acquire("a")}, {7, acquire("b")}}, false},
 		{"another number", []step{{0, take(2)}, {5, take(1)}, {6, acquire("a")}, {7, acquire("b")}}, false},
 		{"another entry", []step{{0, take(1)}, {5, take(1)}, {6, take(1)}, {6, acquire("a")}, {7, acquire("b")}}, false},
@@ -254,7 +257,8 @@ func TestLook(t *testing.T) {
 			}
 		}
 		if e.Now() != now || e.Stats() != stats || e.Digest(at) != digest {
-			t.Fatalf("seed %d: Look changed something: time %d, was %d; stats %+v, were %+v", seed, e.Now(), now, e.Stats(), stats)
+			t.Fatalf("seed %d: Look changed something: time %d, was %d; stats %+v, were %+v", seed, e.Now(), now, e.Stats(),
+				stats)
 		}
 		step()
 		for _, key := range tr.keys {
@@ -268,7 +272,8 @@ func TestLook(t *testing.T) {
 		}
 	}
 	changes := engine.Op{Kind: engine.Take, Key: []byte("k"), Params: counter(engine.Token, 1), N: 1}
-	for _, kind := range []engine.Kind{engine.Take, engine.Refund, engine.Charge, engine.Forget, engine.Acquire, engine.Release, engine.Flush} {
+	for _, kind := range []engine.Kind{engine.Take, engine.Refund, engine.Charge, engine.Forget, engine.Acquire,
+		engine.Release, engine.Flush} {
 		op := changes
 		op.Kind = kind
 		if b := (&engine.Batch{Ops: []engine.Op{op}}); b.Looks() {

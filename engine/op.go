@@ -80,8 +80,9 @@ const (
 
 // kindNames are the names of the kinds, for error messages.
 var kindNames = [kinds]string{
-	Take: "Take", Peek: "Peek", Refund: "Refund", Charge: "Charge", Forget: "Forget", Acquire: "Acquire", Release: "Release",
-	Flush: "Flush", Expect: "Expect", Watch: "Watch", Do: "Do", Learn: "Learn", Needs: "Needs",
+	Take: "Take", Peek: "Peek", Refund: "Refund", Charge: "Charge", Forget: "Forget", Acquire: "Acquire",
+	Release: "Release",
+	Flush:   "Flush", Expect: "Expect", Watch: "Watch", Do: "Do", Learn: "Learn", Needs: "Needs",
 }
 
 // String returns the name of the kind, or "" for an unknown kind.

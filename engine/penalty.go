@@ -44,7 +44,8 @@ func (p *Penalty) Check() error {
 	}{{"within", p.Within}, {"block", p.Block}, {"max", p.Max}, {"forgive", p.Forgive}}
 	for _, t := range times {
 		if t.ns < second || t.ns > MaxPeriod || t.ns%second != 0 {
-			return fmt.Errorf("%s of a penalty is %d ns, whole seconds from %d to %d ns are allowed", t.name, t.ns, second, int64(MaxPeriod))
+			return fmt.Errorf("%s of a penalty is %d ns, whole seconds from %d to %d ns are allowed", t.name, t.ns, second,
+				int64(MaxPeriod))
 		}
 	}
 	switch {
@@ -64,7 +65,8 @@ func (p *Penalty) Check() error {
 // first in the upper half.
 func (p *Penalty) Params() Params {
 	pair := func(a, b int64) int64 { return a/second<<secondsBits | b/second }
-	q := Params{Alg: Box, Growth: uint16(p.Growth), Limit: p.After, Count: pair(p.Max, p.Forgive), Period: pair(p.Within, p.Block)}
+	q := Params{Alg: Box, Growth: uint16(p.Growth), Limit: p.After, Count: pair(p.Max, p.Forgive),
+		Period: pair(p.Within, p.Block)}
 	if p.Extend {
 		q.Growth |= extendFlag
 	}

@@ -31,7 +31,8 @@ func withPlain(seed uint64, keys int) *engine.Engine {
 // databases and sources in version 2, all else in version 1.
 func TestBlockVersions(t *testing.T) {
 	head := func(version string) string { return version + " 000064a7 b3b6e00d " } // 1e18
-	take := engine.Op{Kind: engine.Take, Params: engine.Params{Alg: engine.Fixed, Limit: 3, Period: 1000 * second}, N: 1, Key: []byte("k")}
+	take := engine.Op{Kind: engine.Take, Params: engine.Params{Alg: engine.Fixed, Limit: 3, Period: 1000 * second}, N: 1,
+		Key: []byte("k")}
 	other := take
 	other.DB = 15
 	set := func(db uint8, text, expiry string) func(b *engine.Batch) {
@@ -47,15 +48,21 @@ func TestBlockVersions(t *testing.T) {
 	}{
 		{"a limit", ops(take), head("01") + "00 0200 03 00 80a094a58d1d 0010097c9cb7e00d 0100000000000000 016b"},
 		{"a number", set(0, "-2", "0"), head("02") + "00 2000000000 0000000000000000 feffffffffffffff 016b"},
-		{"a number with an expiry in a database", set(3, "5", "1000000000001"), head("02") + "00 6000000000 03 0110a5d4e8000000 0500000000000000 016b"},
+		{"a number with an expiry in a database", set(3, "5", "1000000000001"),
+			head("02") + "00 6000000000 03 0110a5d4e8000000 0500000000000000 016b"},
 		{"a short text", set(0, "abc", "0"), head("02") + "00 2100000000 0000000000000000 6162630000000003 016b"},
-		{"a text of 8 bytes", set(0, "abcdefgh", "0"), head("02") + "00 2200000000 0000000000000000 6162636465666768 0000000000000008 016b"},
-		{"a text of 16 bytes", set(0, "abcdefghabcdefgh", "0"), head("02") + "00 2300000000 0000000000000000 6162636465666768 6162636465666768 0000000000000010 016b"},
+		{"a text of 8 bytes", set(0, "abcdefgh", "0"),
+			head("02") + "00 2200000000 0000000000000000 6162636465666768 0000000000000008 016b"},
+		{"a text of 16 bytes", set(0, "abcdefghabcdefgh", "0"),
+			head("02") + "00 2300000000 0000000000000000 6162636465666768 6162636465666768 0000000000000010 016b"},
 		{"a text with a past expiry", set(0, "a", "300"), ""},
-		{"a long text that lasts", set(0, strings.Repeat("a", 24), "1000000000001"), head("02") + "00 2400000000 016b 01 81a094a58d1d 30" + strings.Repeat("61", 24)},
-		{"a limit in a database", ops(other), head("02") + "00 4200 03 00 80a094a58d1d 0f 0010097c9cb7e00d 0100000000000000 016b"},
+		{"a long text that lasts", set(0, strings.Repeat("a", 24), "1000000000001"),
+			head("02") + "00 2400000000 016b 01 81a094a58d1d 30" + strings.Repeat("61", 24)},
+		{"a limit in a database", ops(other),
+			head("02") + "00 4200 03 00 80a094a58d1d 0f 0010097c9cb7e00d 0100000000000000 016b"},
 		{"a source", ops(engine.Op{Kind: engine.Learn, ID: []byte("s")}), "02 0000000000000000 003f 02 01 73"},
-		{"a document", func(b *engine.Batch) { call(b, 0, shelve, "n", "text") }, head("03") + "003e 00 01 00 00 00 003e 00 01 808090bbbad6adf00d 01 6e 04 74657874"},
+		{"a document", func(b *engine.Batch) { call(b, 0, shelve, "n", "text") },
+			head("03") + "003e 00 01 00 00 00 003e 00 01 808090bbbad6adf00d 01 6e 04 74657874"},
 	} {
 		e := engine.New(engine.Options{Shards: 1, Commands: librarian{}})
 		var b engine.Batch

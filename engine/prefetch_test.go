@@ -42,7 +42,8 @@ func TestSoughtSlots(t *testing.T) {
 			for i, got := range firsts {
 				h := uint64(i) << (64 - s.dirDepth) * uint64(len(s.dir)/len(firsts))
 				depth := s.headOf(h).depth
-				if want := h >> (64 - depth) << (64 - depth) >> (64 - s.dirDepth) / uint64(len(s.dir)/len(firsts)); uint64(got) != want {
+				if want :=
+					h >> (64 - depth) << (64 - depth) >> (64 - s.dirDepth) / uint64(len(s.dir)/len(firsts)); uint64(got) != want {
 					t.Fatalf("seed %d: entry %d of %d has the page of %d, want %d", seed, i, len(firsts), got, want)
 				}
 			}

@@ -24,7 +24,8 @@ func race(e *engine.Engine, run func(g int, r *rand.Rand, now func() engine.Inst
 	done := make(chan struct{})
 	for range 2 {
 		readers.Go(func() {
-			look := engine.Batch{Ops: []engine.Op{{Kind: engine.Peek, Key: []byte("key 0")}, {Kind: engine.Watch, Key: []byte("key 1")}}}
+			look := engine.Batch{Ops: []engine.Op{{Kind: engine.Peek, Key: []byte("key 0")},
+				{Kind: engine.Watch, Key: []byte("key 1")}}}
 			for cursor := uint64(0); ; {
 				select {
 				case <-done:
@@ -166,7 +167,8 @@ func TestRaceGroups(t *testing.T) {
 					taken[i].Add(asked[i])
 				}
 			}
-			look := engine.Batch{Atomic: true, Ops: []engine.Op{{Kind: engine.Peek, Key: []byte("key 0")}, {Kind: engine.Peek, Key: []byte("key 1")}}}
+			look := engine.Batch{Atomic: true,
+				Ops: []engine.Op{{Kind: engine.Peek, Key: []byte("key 0")}, {Kind: engine.Peek, Key: []byte("key 1")}}}
 			e.Apply(now(), &look)
 			if look.Decisions[0].Remaining != look.Decisions[1].Remaining {
 				differ.Add(1)

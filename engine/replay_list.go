@@ -97,7 +97,8 @@ func (l *replayList) addCall(c *Call) (bytes int) {
 	}
 	l.forms[len(l.forms)-1].N = int64(len(l.calls))
 	l.calls = append(l.calls, Call{
-		Command: c.Command, ReadOnly: c.ReadOnly, Timed: c.Timed, Draws: c.Draws, Micros: c.Micros, Args: l.args[from:len(l.args):len(l.args)],
+		Command: c.Command, ReadOnly: c.ReadOnly, Timed: c.Timed, Draws: c.Draws, Micros: c.Micros,
+		Args: l.args[from:len(l.args):len(l.args)],
 	})
 	return bytes + formBytes
 }

@@ -119,13 +119,15 @@ func TestReplayByPage(t *testing.T) {
 
 func comparePages(t *testing.T, seed uint64, got, want *Engine) {
 	t.Helper()
-	if g, w := got.Stats(), want.Stats(); g.Forgotten != w.Forgotten || g.Denied != w.Denied || g.Allowed != w.Allowed || w.Forgotten == 0 {
+	if g, w := got.Stats(), want.Stats(); g.Forgotten != w.Forgotten || g.Denied != w.Denied || g.Allowed != w.Allowed ||
+		w.Forgotten == 0 {
 		t.Errorf("seed %d: stats\n got %+v\nwant %+v", seed, g, w)
 	}
 	for i := range want.shards {
 		a, b := &got.shards[i], &want.shards[i]
 		if a.now != b.now || a.chunks.changes != b.chunks.changes {
-			t.Errorf("seed %d: shard %d is at %d after %d changes, want %d and %d", seed, i, a.now, a.chunks.changes, b.now, b.chunks.changes)
+			t.Errorf("seed %d: shard %d is at %d after %d changes, want %d and %d", seed, i, a.now, a.chunks.changes, b.now,
+				b.chunks.changes)
 		}
 		g, w := tablePages(a), tablePages(b)
 		for j := range max(len(g), len(w)) {
@@ -147,9 +149,11 @@ func TestReplayRows(t *testing.T) {
 	at := 0
 	for i, n := range lengths {
 		row := uint32(at)
-		if h, now, form, key := rows.hash(row), rows.stamp(row), rows.form(row), rows.key(row); h != uint64(i)<<60 || now != Instant(i) || form != uint32(i) ||
+		if h, now, form, key := rows.hash(row), rows.stamp(row), rows.form(row),
+			rows.key(row); h != uint64(i)<<60 || now != Instant(i) || form != uint32(i) ||
 			!bytes.Equal(key, bytes.Repeat([]byte{byte(i)}, n)) {
-			t.Errorf("row %d: hash %#x, stamp %d, form %d, key of %d bytes; want those of %d and %d bytes", i, h, now, form, len(key), i, n)
+			t.Errorf("row %d: hash %#x, stamp %d, form %d, key of %d bytes; want those of %d and %d bytes", i, h, now, form,
+				len(key), i, n)
 		}
 		at = rows.after(at)
 	}
@@ -192,7 +196,8 @@ func TestReplayBounded(t *testing.T) {
 			used += len(l.rows) + len(l.forms)*formBytes
 		}
 		if used > replay.most || used != replay.bytes {
-			t.Fatalf("after op %d the queue has %d bytes, counted as %d; at most %d are allowed", i, used, replay.bytes, replay.most)
+			t.Fatalf("after op %d the queue has %d bytes, counted as %d; at most %d are allowed", i, used, replay.bytes,
+				replay.most)
 		}
 	}
 	replay.Finish()

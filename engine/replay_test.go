@@ -134,8 +134,10 @@ func TestChanged(t *testing.T) {
 		{"a forget", []engine.Op{{Kind: engine.Forget, Key: key}}, 0, true},
 		{"a forget of a missing key", []engine.Op{{Kind: engine.Forget, Key: fresh}}, 0, false},
 		{"a forget of an expired key", []engine.Op{{Kind: engine.Forget, Key: key}}, after, false},
-		{"a renewal", []engine.Op{{Kind: engine.Acquire, Params: lease, N: 1, Key: []byte("lease"), ID: []byte("a")}}, 0, true},
-		{"an acquire above the limit", []engine.Op{{Kind: engine.Acquire, Params: lease, N: 1, Key: []byte("lease"), ID: []byte("b")}}, 0, false},
+		{"a renewal", []engine.Op{{Kind: engine.Acquire, Params: lease, N: 1, Key: []byte("lease"), ID: []byte("a")}}, 0,
+			true},
+		{"an acquire above the limit",
+			[]engine.Op{{Kind: engine.Acquire, Params: lease, N: 1, Key: []byte("lease"), ID: []byte("b")}}, 0, false},
 		{"a release", []engine.Op{{Kind: engine.Release, Key: []byte("lease"), ID: []byte("a")}}, 0, true},
 		{"a release by another holder", []engine.Op{{Kind: engine.Release, Key: []byte("lease"), ID: []byte("b")}}, 0, false},
 		{"a flush", []engine.Op{{Kind: engine.Flush}}, 0, true},
@@ -147,7 +149,8 @@ func TestChanged(t *testing.T) {
 		{"an aborted batch", []engine.Op{{Kind: engine.Expect, Key: key}, take(key, p, 1)}, 0, false},
 	} {
 		e := engine.New(engine.Options{})
-		apply(e, at, take(key, p, 2), engine.Op{Kind: engine.Acquire, Params: lease, N: 1, Key: []byte("lease"), ID: []byte("a")})
+		apply(e, at, take(key, p, 2),
+			engine.Op{Kind: engine.Acquire, Params: lease, N: 1, Key: []byte("lease"), ID: []byte("a")})
 		b := engine.Batch{Ops: tt.ops, Atomic: true}
 		e.Apply(at+tt.at, &b)
 		for i, d := range b.Decisions {
@@ -188,7 +191,8 @@ func TestSetBound(t *testing.T) {
 	at, n := instant("2025-06-15T12:34:56Z"), 0
 	add := func() engine.Status {
 		n++
-		return apply(e, at, engine.Op{Kind: engine.Take, Params: counter(engine.Token, 3), N: 1, Key: fmt.Append(nil, "key ", n)})[0].Status
+		return apply(e, at, engine.Op{Kind: engine.Take, Params: counter(engine.Token, 3), N: 1,
+			Key: fmt.Append(nil, "key ", n)})[0].Status
 	}
 	until := func(status engine.Status) {
 		for range 1000 {

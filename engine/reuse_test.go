@@ -21,7 +21,8 @@ func TestReuse(t *testing.T) {
 		ask  = func(key string) {
 			now += second / perSecond
 			b.Reset()
-			b.Ops = append(b.Ops, Op{Kind: Take, Params: Params{Alg: Token, Limit: 10, Count: 10, Period: 1e9}, N: 1, Key: []byte(key)})
+			b.Ops = append(b.Ops, Op{Kind: Take, Params: Params{Alg: Token, Limit: 10, Count: 10, Period: 1e9}, N: 1,
+				Key: []byte(key)})
 			e.Apply(now, b)
 		}
 		once = func(lasting Instant) {

@@ -26,7 +26,8 @@ func TestRunsDecideAlike(t *testing.T) {
 	seed := testwait.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	single := New(Options{Shards: 1})
-	several := []*Engine{New(Options{Shards: 2}), New(Options{Shards: 16}), New(Options{Shards: 64}), New(Options{Shards: 1}), New(Options{Shards: 16})}
+	several := []*Engine{New(Options{Shards: 2}), New(Options{Shards: 16}), New(Options{Shards: 64}),
+		New(Options{Shards: 1}), New(Options{Shards: 16})}
 	for _, e := range several[:3] {
 		e.memory.used.Add(cachedBytes)
 	}
@@ -38,7 +39,8 @@ func TestRunsDecideAlike(t *testing.T) {
 			other := &Batch{Ops: b.Ops}
 			e.Apply(now, other)
 			if !slices.Equal(other.Decisions, want) {
-				t.Fatalf("seed %d, step %d: with %d shards the answers to %d ops differ from those with one shard", seed, step, len(e.shards), len(b.Ops))
+				t.Fatalf("seed %d, step %d: with %d shards the answers to %d ops differ from those with one shard", seed, step,
+					len(e.shards), len(b.Ops))
 			}
 		}
 	}
@@ -135,7 +137,8 @@ func TestCallsTogether(t *testing.T) {
 		add(8, 9)
 	}
 	e.Apply(1e18, b)
-	for i, want := range slices.Concat(slices.Repeat([]int{8}, maxTogether), []int{4, 4}, slices.Repeat([]int{2}, behind)) {
+	for i, want := range slices.Concat(slices.Repeat([]int{8}, maxTogether), []int{4, 4},
+		slices.Repeat([]int{2}, behind)) {
 		got := 0
 		for range entered[i].each {
 			got++

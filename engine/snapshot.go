@@ -58,7 +58,8 @@ func (e *Engine) Freeze() *Snapshot {
 	for i := range e.shards {
 		s := &e.shards[i]
 		s.epoch++
-		n.frozen[i] = frozen{of: &n.images, table: &s.table, dirDepth: s.dirDepth, version: s.version(), values: s.values.Freeze()}
+		n.frozen[i] = frozen{of: &n.images, table: &s.table, dirDepth: s.dirDepth, version: s.version(),
+			values: s.values.Freeze()}
 		for a := range algorithms {
 			if t := algorithms[a].copied; t != nil {
 				n.frozen[i].changes[a] = t.changes(&s.cell)

@@ -133,7 +133,8 @@ type reading struct {
 }
 
 func read(t *testing.T, n *engine.Snapshot) *reading {
-	return &reading{t: t, n: n, last: make([]uint64, n.Shards()), done: make([]bool, n.Shards()), buffer: []byte("in front")}
+	return &reading{t: t, n: n, last: make([]uint64, n.Shards()), done: make([]bool, n.Shards()),
+		buffer: []byte("in front")}
 }
 
 // next reads a block of a shard and reports whether there was a block.
@@ -308,7 +309,8 @@ func TestSnapshot(t *testing.T) {
 		n.Close()
 		for _, shards := range []int{o.Shards, []int{1, 8, 64}[tr.r.IntN(3)]} {
 			tr := newTracer(seed) // restarted for each
-			sameAnswers(t, fmt.Sprintf("seed %d, %d shards into %d", seed, o.Shards, shards), tr, n.Now(), r.load(tr.r, shards), judge)
+			sameAnswers(t, fmt.Sprintf("seed %d, %d shards into %d", seed, o.Shards, shards), tr, n.Now(), r.load(tr.r, shards),
+				judge)
 			judge = r.load(tr.r, shards)
 		}
 	}
@@ -345,7 +347,8 @@ func TestSnapshotEdges(t *testing.T) {
 			return engine.Op{Kind: engine.Take, Key: fmt.Append(nil, i%60), Params: counter(engine.Log, 20_000), N: 1}
 		}, 16 << 10},
 		{"many holders", 30_000, func(i int) engine.Op {
-			return engine.Op{Kind: engine.Acquire, Key: fmt.Append(nil, i%3), Params: counter(engine.Lease, 20_000), N: 1, ID: fmt.Append(nil, i)}
+			return engine.Op{Kind: engine.Acquire, Key: fmt.Append(nil, i%3), Params: counter(engine.Lease, 20_000), N: 1,
+				ID: fmt.Append(nil, i)}
 		}, 1 << 20},
 	} {
 		e := engine.New(engine.Options{Shards: 2, Seed: [16]byte{5}})
@@ -456,7 +459,8 @@ func TestSnapshotSize(t *testing.T) {
 	const keys = 20_000
 	e := engine.New(engine.Options{})
 	for i := range keys {
-		apply(e, 1e18, engine.Op{Kind: engine.Take, Key: fmt.Appendf(nil, "key:%018d", i), Params: counter(engine.Token, 5), N: 1})
+		apply(e, 1e18, engine.Op{Kind: engine.Take, Key: fmt.Appendf(nil, "key:%018d", i), Params: counter(engine.Token, 5),
+			N: 1})
 	}
 	n := e.Freeze()
 	defer n.Close()

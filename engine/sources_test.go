@@ -115,14 +115,16 @@ func TestSourcesAreBounded(t *testing.T) {
 	for i := range 40 {
 		learn(e, fmt.Sprintf("%03d", i)+big)
 	}
-	if n, bytes := e.Sources(); n != 16 || bytes != engine.MaxSourcesBytes || e.Source(sha1.Sum([]byte("024"+big))) == nil {
+	if n, bytes := e.Sources(); n != 16 || bytes != engine.MaxSourcesBytes ||
+		e.Source(sha1.Sum([]byte("024"+big))) == nil {
 		t.Errorf("%d sources of %d bytes, want the last 16", n, bytes)
 	}
 	learn(e, "")
 	for i := range engine.MaxSources + 5 {
 		learn(e, fmt.Sprint("script ", i))
 	}
-	if n, _ := e.Sources(); n != engine.MaxSources || e.Source(sha1.Sum([]byte("script 4"))) != nil || e.Source(sha1.Sum([]byte("script 5"))) == nil {
+	if n, _ := e.Sources(); n != engine.MaxSources || e.Source(sha1.Sum([]byte("script 4"))) != nil ||
+		e.Source(sha1.Sum([]byte("script 5"))) == nil {
 		t.Errorf("%d sources, want %d, those learned last", n, engine.MaxSources)
 	}
 }

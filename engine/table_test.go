@@ -210,7 +210,8 @@ func TestMemoryReject(t *testing.T) {
 		live := func(keys []string) {
 			t.Helper()
 			for _, key := range keys {
-				if d := apply(e, now, engine.Op{Kind: engine.Peek, Key: []byte(key)})[0]; d.Status != engine.OK || d.Remaining != 9 {
+				if d := apply(e, now, engine.Op{Kind: engine.Peek, Key: []byte(key)})[0]; d.Status != engine.OK ||
+					d.Remaining != 9 {
 					t.Fatalf("%d shards: %q was lost: %+v", shards, key, d)
 				}
 			}

@@ -34,7 +34,8 @@ func TestTopCounts(t *testing.T) {
 		{"a denial under shadow", [][]Op{{take("a", 3, Shadow)}}, "a=1", "a=1"},
 		{"a part", [][]Op{{take("a", 3, Partial)}, {take("a", 3, Partial)}}, "a=2", "a=1"},
 		{"not a read-only op", [][]Op{{take("a", 0, 0), {Kind: Peek, Key: []byte("a")}}}, "", ""},
-		{"not a charge or refund", [][]Op{{{Kind: Charge, Key: []byte("a"), N: 1}, {Kind: Refund, Key: []byte("a"), N: 1}}}, "", ""},
+		{"not a charge or refund", [][]Op{{{Kind: Charge, Key: []byte("a"), N: 1}, {Kind: Refund, Key: []byte("a"), N: 1}}},
+			"", ""},
 		{"not another algorithm's key", [][]Op{{lease}, {take("a", 1, 0)}}, "a=1", ""},
 		{"leases", [][]Op{{lease, lease, other}}, "a=3", "a=1"},
 		{"each of a group", [][]Op{group(take("a", 1, 0), take("b", 1, 0))}, "a=1 b=1", ""},
@@ -42,7 +43,8 @@ func TestTopCounts(t *testing.T) {
 		{"not a read-only op in a group", [][]Op{group(take("a", 1, 0), take("b", 0, 0))}, "a=1", ""},
 		{"a flushed key", [][]Op{{take("a", 3, 0)}, {{Kind: Flush}}}, "a=1", "a=1"},
 		{"a forgotten key", [][]Op{{take("a", 1, 0)}, {{Kind: Forget, Key: []byte("a")}}}, "a=1", ""},
-		{"the most first, then by key", [][]Op{{take("b", 1, 0), take("c", 1, 0), take("a", 1, 0), take("c", 1, 0)}}, "c=2 a=1 b=1", ""},
+		{"the most first, then by key", [][]Op{{take("b", 1, 0), take("c", 1, 0), take("a", 1, 0), take("c", 1, 0)}},
+			"c=2 a=1 b=1", ""},
 	} {
 		e := New(Options{})
 		for _, ops := range tt.batches {
@@ -103,9 +105,11 @@ func TestTopTime(t *testing.T) {
 		}
 		for window, want := range map[topk.Window]bool{topk.Minute: tt.minute, topk.Hour: tt.hour} {
 			got := e.Top(tt.asked, TopHot, window, 10)
-			listed := slices.ContainsFunc(got.Rows, func(r topk.Row) bool { return string(r.Key) == "a" && r.Count == 1 && r.Error == 0 })
+			listed := slices.ContainsFunc(got.Rows,
+				func(r topk.Row) bool { return string(r.Key) == "a" && r.Count == 1 && r.Error == 0 })
 			if listed != want {
-				t.Errorf("%s: window %d: from %d to %d Top is %+v, want the key listed: %v", tt.name, window, got.From, got.To, got.Rows, want)
+				t.Errorf("%s: window %d: from %d to %d Top is %+v, want the key listed: %v", tt.name, window, got.From, got.To,
+					got.Rows, want)
 			}
 		}
 	}

@@ -77,17 +77,21 @@ func TestTraces(t *testing.T) {
 			c := compareTrace(tt.trace(rand.New(rand.NewPCG(1, 2))))
 			t.Logf("%d requests, LOG denies %.2f %%", c.requests, 100*c.share(c.denied))
 			for _, a := range []engine.Alg{engine.Slide, engine.Fixed} {
-				t.Logf("%v: %.3f %% differ (only here allowed %.3f %%, only here denied %.3f %%), allowed %+.3f %% of the requests in total",
-					a, 100*c.wrong(a), 100*c.share(c.extraAllowed[a]), 100*c.share(c.extraDenied[a]), 100*c.share(c.extraAllowed[a]-c.extraDenied[a]))
+				t.Logf("%v: %.3f %% differ (only here allowed %.3f %%, only here denied %.3f %%), allowed %+.3f %% of the "+
+					"requests in total",
+					a, 100*c.wrong(a), 100*c.share(c.extraAllowed[a]), 100*c.share(c.extraDenied[a]),
+					100*c.share(c.extraAllowed[a]-c.extraDenied[a]))
 			}
 			if denied := c.share(c.denied); denied < 0.01 || denied > 0.5 {
 				t.Errorf("LOG denies %.3f of the requests, want 0.01 to 0.5", denied)
 			}
 			slide, fixed := c.wrong(engine.Slide), c.wrong(engine.Fixed)
 			if slide == 0 || slide > tt.most || slide > 0.95*fixed {
-				t.Errorf("SLIDE differs in %.4f of its decisions, FIXED in %.4f; want at most %.2f, and less than FIXED", slide, fixed, tt.most)
+				t.Errorf("SLIDE differs in %.4f of its decisions, FIXED in %.4f; want at most %.2f, and less than FIXED", slide,
+					fixed, tt.most)
 			}
-			if more := c.share(c.extraAllowed[engine.Slide] - c.extraDenied[engine.Slide]); more < 0 || more > 0.3*c.share(c.denied) {
+			if more := c.share(c.extraAllowed[engine.Slide] - c.extraDenied[engine.Slide]); more < 0 ||
+				more > 0.3*c.share(c.denied) {
 				t.Errorf("SLIDE grants %.4f of the requests more, LOG denies %.4f", more, c.share(c.denied))
 			}
 		})

@@ -120,7 +120,8 @@ func TestChangesOfKinds(t *testing.T) {
 // denied.
 func TestChangesOfGroups(t *testing.T) {
 	op := func(key string, limit int64) engine.Op {
-		return engine.Op{Kind: engine.Take, Key: []byte(key), N: 1, Params: engine.Params{Alg: engine.Token, Limit: limit, Count: 1, Period: hour}}
+		return engine.Op{Kind: engine.Take, Key: []byte(key), N: 1,
+			Params: engine.Params{Alg: engine.Token, Limit: limit, Count: 1, Period: hour}}
 	}
 	e, tr := engine.New(engine.Options{}), newTracker()
 	for _, want := range []string{"0:a/1 0:b/1", ""} {
@@ -139,10 +140,12 @@ func TestChangesWhenEvicted(t *testing.T) {
 		e, tr := engine.New(engine.Options{Shards: 1, MaxMemory: 64 << 10, Evict: true, Commands: toy{}}), newTracker()
 		told := map[string]int{}
 		for i := range 4000 {
-			op := engine.Op{Kind: engine.Take, Key: fmt.Appendf(nil, "key-%d", i), N: 1, Params: engine.Params{Alg: engine.Token, Limit: 2, Count: 1, Period: hour}}
+			op := engine.Op{Kind: engine.Take, Key: fmt.Appendf(nil, "key-%d", i), N: 1,
+				Params: engine.Params{Alg: engine.Token, Limit: 2, Count: 1, Period: hour}}
 			b := engine.Batch{Notices: &tr.Notices}
 			if plain {
-				*b.AddCall(0) = engine.Call{Command: toySet, Args: [][]byte{op.Key, []byte("value"), fmt.Append(nil, trackedAt.Millis()+int64(1000+i))}}
+				*b.AddCall(0) = engine.Call{Command: toySet,
+					Args: [][]byte{op.Key, []byte("value"), fmt.Append(nil, trackedAt.Millis()+int64(1000+i))}}
 			} else {
 				b.Ops = append(b.Ops, op)
 			}
@@ -177,7 +180,8 @@ func TestChangesAreBounded(t *testing.T) {
 	e, tr := engine.New(engine.Options{}), newTracker()
 	var ops []engine.Op
 	for i := range 70_000 {
-		ops = append(ops, engine.Op{Kind: engine.Take, Key: fmt.Append(nil, i), N: 1, Params: engine.Params{Alg: engine.Token, Limit: 2, Count: 1, Period: hour}})
+		ops = append(ops, engine.Op{Kind: engine.Take, Key: fmt.Append(nil, i), N: 1,
+			Params: engine.Params{Alg: engine.Token, Limit: 2, Count: 1, Period: hour}})
 	}
 	if got := tr.apply(e, 0, ops...); got != "*" {
 		t.Errorf("%d changes are told, want one of all keys", len(tr.changes))

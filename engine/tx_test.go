@@ -111,7 +111,8 @@ func (toy) Do(tx *engine.Tx, c *engine.Call) {
 			tx.PutInt(to, more+1, 0)
 		}
 	case toyTake:
-		b := engine.Batch{Ops: []engine.Op{{Params: engine.Params{Alg: engine.Slide, Limit: 3, Period: second}, N: 1, Key: c.Args[0]}}}
+		b := engine.Batch{Ops: []engine.Op{{Params: engine.Params{Alg: engine.Slide, Limit: 3, Period: second}, N: 1,
+			Key: c.Args[0]}}}
 		tx.Decide(&b)
 		d := b.Decisions[0]
 		c.Answer = fmt.Append(c.Answer, d.Status, d.Allowed, d.Remaining)
@@ -210,7 +211,8 @@ func someText(r *rand.Rand) string {
 	if r.IntN(3) == 0 {
 		return strconv.FormatInt([]int64{0, 1, -1, math.MaxInt64, math.MinInt64, r.Int64N(1000)}[r.IntN(6)], 10)
 	}
-	return strings.Repeat(string('a'+rune(r.IntN(26))), []int{0, 1, 7, 8, 15, 16, 23, 24, 25, r.IntN(100), r.IntN(5000)}[r.IntN(11)])
+	return strings.Repeat(string('a'+rune(r.IntN(26))),
+		[]int{0, 1, 7, 8, 15, 16, 23, 24, 25, r.IntN(100), r.IntN(5000)}[r.IntN(11)])
 }
 
 // TestCalls applies calls in three databases to an engine, to an engine that replays only
@@ -331,19 +333,22 @@ func TestCallsAndLimits(t *testing.T) {
 	}
 	do(e, now, toySet, "value", "x", "0")
 	for name, op := range map[string]engine.Op{
-		"take":    {Kind: engine.Take, Params: p, N: 1},
-		"look":    {Kind: engine.Take, Params: p},
-		"refund":  {Kind: engine.Refund, N: 1},
-		"charge":  {Kind: engine.Charge, N: 1},
-		"acquire": {Kind: engine.Acquire, Params: engine.Params{Alg: engine.Lease, Limit: 1, Period: second}, N: 1, ID: []byte("a")},
+		"take":   {Kind: engine.Take, Params: p, N: 1},
+		"look":   {Kind: engine.Take, Params: p},
+		"refund": {Kind: engine.Refund, N: 1},
+		"charge": {Kind: engine.Charge, N: 1},
+		"acquire": {Kind: engine.Acquire, Params: engine.Params{Alg: engine.Lease, Limit: 1, Period: second}, N: 1,
+			ID: []byte("a")},
 		"release": {Kind: engine.Release, ID: []byte("a")},
 	} {
 		op.Key = []byte("value")
-		if d := apply(e, now, op)[0]; d.Status != engine.WrongType || !d.Params.Alg.IsPlain() || d.Reset != engine.Never || d.Changed {
+		if d := apply(e, now, op)[0]; d.Status != engine.WrongType || !d.Params.Alg.IsPlain() || d.Reset != engine.Never ||
+			d.Changed {
 			t.Errorf("%s of a string: %+v, want WrongType", name, d)
 		}
 	}
-	if d := apply(e, now, engine.Op{Kind: engine.Peek, Key: []byte("value")})[0]; d.Status != engine.OK || d.Reset != engine.Never {
+	if d := apply(e, now, engine.Op{Kind: engine.Peek, Key: []byte("value")})[0]; d.Status != engine.OK ||
+		d.Reset != engine.Never {
 		t.Errorf("a peek at a string: %+v", d)
 	}
 	do(e, now, toyRename, "limit", "value")
@@ -445,12 +450,14 @@ func TestFlushDatabase(t *testing.T) {
 			call(&b, 3, toySet, fmt.Sprint("key ", i), someText(rand.New(rand.NewPCG(1, uint64(i)))), "0")
 		}
 		for i := range others {
-			b.Ops = append(b.Ops, engine.Op{Kind: engine.Take, Params: counter(engine.Token, 3), N: 1, Key: fmt.Append(nil, "key ", i)})
+			b.Ops = append(b.Ops, engine.Op{Kind: engine.Take, Params: counter(engine.Token, 3), N: 1,
+				Key: fmt.Append(nil, "key ", i)})
 		}
 		e.Apply(1e18, &b)
 		apply(e, 1e18, engine.Op{Kind: engine.Flush, DB: 3, N: 1})
 		keys, lasting := e.KeysIn()
-		if keys != [engine.Databases]int64{int64(others)} || lasting != [engine.Databases]int64{} || e.Len() != int64(others) {
+		if keys != [engine.Databases]int64{int64(others)} || lasting != [engine.Databases]int64{} ||
+			e.Len() != int64(others) {
 			t.Errorf("beside %d keys of another database: %v keys, %v without expiry", others, keys, lasting)
 		}
 		if got := len(scanAll(t, e, 1e18, 10)); got != others {

@@ -81,7 +81,8 @@ func TestCalendar(t *testing.T) {
 		{"a year ends in December", engine.Year, "2025-12-31T23:59:59.999999999Z", "2026-01-01T00:00:00Z"},
 	} {
 		e := engine.New(engine.Options{})
-		ask := engine.Op{Kind: engine.Take, Key: []byte("key"), N: 1, Params: engine.Params{Alg: engine.Fixed, Limit: 1, Calendar: tt.calendar}}
+		ask := engine.Op{Kind: engine.Take, Key: []byte("key"), N: 1,
+			Params: engine.Params{Alg: engine.Fixed, Limit: 1, Calendar: tt.calendar}}
 		at, end := instant(tt.at), instant(tt.end)
 		first := apply(e, at, ask)[0]
 		if first.Allowed != 1 || nanos(first.Reset) != int64(end-at) {

@@ -84,7 +84,8 @@ func TestWrongTypeInOneGroup(t *testing.T) {
 		{Kind: engine.Take, Params: keyParams[2], N: 1, Key: []byte("k")},
 	}}
 	e.Apply(1, &b)
-	if d := b.Decisions; d[0] != (engine.Decision{Status: engine.WrongType}) || d[1] != (engine.Decision{Status: engine.WrongType, Params: keyParams[0]}) {
+	if d := b.Decisions; d[0] != (engine.Decision{Status: engine.WrongType}) ||
+		d[1] != (engine.Decision{Status: engine.WrongType, Params: keyParams[0]}) {
 		t.Errorf("the answers are %+v", d)
 	}
 }

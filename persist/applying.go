@@ -147,7 +147,8 @@ func (a *Applying) mapFile(name string) error {
 	}
 	if err == nil {
 		var b []byte
-		if b, err = syscall.Mmap(int(file.Fd()), 0, applyingBytes, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED); err == nil {
+		if b, err = syscall.Mmap(int(file.Fd()), 0, applyingBytes, syscall.PROT_READ|syscall.PROT_WRITE,
+			syscall.MAP_SHARED); err == nil {
 			a.mark, a.unmap = (*applyingMark)(unsafe.Pointer(unsafe.SliceData(b))), func() error { return syscall.Munmap(b) }
 		}
 	}
@@ -199,7 +200,8 @@ func (a *Applying) Again(index uint64, describe func() string) {
 	a.suspect.What = describe()
 	a.write(a.suspect)
 	a.log.Warn("the last process ended while it applied this entry of the log; it is applied again",
-		"entry", index, "what", a.suspect.What, "processes_ended", a.suspect.Count, "most", maxDeaths, "to_skip_it", a.skipCommand(index))
+		"entry", index, "what", a.suspect.What, "processes_ended", a.suspect.Count, "most", maxDeaths, "to_skip_it",
+		a.skipCommand(index))
 }
 
 // Survived records that the suspect has been applied.
@@ -219,12 +221,14 @@ func (a *Applying) Check(after, last uint64, skipped SkippedEntries) error {
 	switch {
 	case d.Last == 0:
 	case d.First > last:
-		a.log.Warn("the last process ended while it applied an entry that is not in the log, so that it is gone", "entry", d.First, "log_ends_with", last)
+		a.log.Warn("the last process ended while it applied an entry that is not in the log, so that it is gone", "entry",
+			d.First, "log_ends_with", last)
 		a.forget()
 	case d.Last <= after || d.exact() && skipped.have(d.Last):
 		a.forget()
 	case !d.exact():
-		a.log.Warn("the last process ended while it applied one of several entries of the log; they are applied again one at a time",
+		a.log.Warn("the last process ended while it applied one of several entries of the log; they are applied again one "+
+			"at a time",
 			"first", d.First, "last", d.Last, "processes_ended", d.Count)
 	case d.Count >= maxDeaths:
 		return &PoisonError{Deaths: d, Remedy: a.skipCommand(d.Last), Record: a.fs.PathJoin(a.dir, deathsName)}
@@ -285,6 +289,8 @@ type PoisonError struct {
 }
 
 func (e *PoisonError) Error() string {
-	return fmt.Sprintf("entry %d of the log ended the last %d processes that applied it (%s), so it is not applied again. To go on without it: %s (in a cluster on each node, while all nodes are stopped). To have it applied once more, for example with more memory: remove %s",
+	return fmt.Sprintf("entry %d of the log ended the last %d processes that applied it (%s), so it is not applied "+
+		"again. To go on without it: %s (in a cluster on each node, while all nodes are stopped). To have it applied once "+
+		"more, for example with more memory: remove %s",
 		e.Last, e.Count, e.What, e.Remedy, e.Record)
 }

@@ -78,7 +78,8 @@ func TestMarkCoversReplay(t *testing.T) {
 		}
 		replay.finish()
 		if n := m.outside.Load(); n > 0 || !narrowed {
-			t.Errorf("every key %v: %d entries were applied outside of the mark; the mark became narrower: %v", everyKey, n, narrowed)
+			t.Errorf("every key %v: %d entries were applied outside of the mark; the mark became narrower: %v", everyKey, n,
+				narrowed)
 		}
 		if left, err := readApplying(vfs.Default, m.file); err != nil || left != (applyingMark{}) {
 			t.Errorf("the mark after the replay is %+v, %v", left, err)
@@ -118,14 +119,16 @@ func TestSuspectsBecomeOne(t *testing.T) {
 		}
 		d, err := readDeaths(vfs.Default, dir)
 		mark, err2 := readApplying(vfs.Default, m.file)
-		if d = d.and(mark); err != nil || err2 != nil || d.First != want.First || d.Last != want.Last || d.Count != want.Count || (d.What != "") != (want.What != "") {
+		if d = d.and(mark); err != nil || err2 != nil || d.First != want.First || d.Last != want.Last ||
+			d.Count != want.Count || (d.What != "") != (want.What != "") {
 			t.Errorf("start %d: deaths %+v, %v, %v, want %+v", i, d, err, err2, want)
 		}
 	}
 	for range 2 {
 		err := start(42)
 		var poison *PoisonError
-		if !errors.As(err, &poison) || !strings.Contains(err.Error(), "limitsrv recover "+dir+" --skip-entry 42 ") || !strings.Contains(err.Error(), "command 0 with 1 keys") {
+		if !errors.As(err, &poison) || !strings.Contains(err.Error(), "limitsrv recover "+dir+" --skip-entry 42 ") ||
+			!strings.Contains(err.Error(), "command 0 with 1 keys") {
 			t.Errorf("it starts: %v", err)
 		}
 	}

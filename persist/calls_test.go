@@ -96,7 +96,8 @@ func TestCallEntries(t *testing.T) {
 		want string
 	}{
 		{"a call", func(b *engine.Batch) { write(b, 0, scribeGet, "k") }, "02 4f02 03 0a 01 ac02 01 016b"},
-		{"a call in a database", func(b *engine.Batch) { write(b, 9, scribeAppend, "k", "") }, "02 4f02 03 8a 10 09 00 00 02 016b 00"},
+		{"a call in a database", func(b *engine.Batch) { write(b, 9, scribeAppend, "k", "") },
+			"02 4f02 03 8a 10 09 00 00 02 016b 00"},
 		{"a tight and full batch of two calls", func(b *engine.Batch) {
 			write(b, 0, scribeGet, "k")
 			write(b, 0, scribeSwap, "a", "b")
@@ -111,7 +112,8 @@ func TestCallEntries(t *testing.T) {
 			b.Ops = append(b.Ops, get)
 			b.Ops[0].DB = 15
 		}, "02 0f02 81 10 0f 00 016b"},
-		{"a source", func(b *engine.Batch) { b.Ops = []engine.Op{{Kind: engine.Learn, ID: []byte("s")}} }, "02 0f02 8b 08 00 0173"},
+		{"a source", func(b *engine.Batch) { b.Ops = []engine.Op{{Kind: engine.Learn, ID: []byte("s")}} },
+			"02 0f02 8b 08 00 0173"},
 		{"no sources", func(b *engine.Batch) { b.Ops = []engine.Op{{Kind: engine.Learn}} }, "02 0f02 0b 00"},
 		{"a flush", func(b *engine.Batch) { b.Ops = []engine.Op{{Kind: engine.Flush}} }, "01 0f02 07 00"},
 		{"a flush of a database", func(b *engine.Batch) { b.Ops = []engine.Op{{Kind: engine.Flush, N: 1}} }, "02 0f02 47"},
@@ -144,7 +146,8 @@ func TestCallEntries(t *testing.T) {
 
 // sameBatch compares the parts of batches that an entry has.
 func sameBatch(got, want *engine.Batch) bool {
-	if len(got.Calls) != len(want.Calls) || !reflect.DeepEqual(got.Ops, want.Ops) || got.Atomic != want.Atomic || got.Full != want.Full {
+	if len(got.Calls) != len(want.Calls) || !reflect.DeepEqual(got.Ops, want.Ops) || got.Atomic != want.Atomic ||
+		got.Full != want.Full {
 		return false
 	}
 	if len(want.Calls) > 0 && (got.Level != want.Level || got.Tight != want.Tight) {
@@ -205,7 +208,8 @@ func TestDecodeRejectsCalls(t *testing.T) {
 // FuzzDecodeCalls checks that any bytes are rejected, or encode to bytes that decode to the
 // same, and can be applied.
 func FuzzDecodeCalls(f *testing.F) {
-	for _, text := range []string{"024f02030a0101016b", "024f02038a10090002016b00", "02ff02030a0101016b0a020201610162", "020f028110" + "0f00016b", "020f0247", "024f02030a030002016e0474657874"} {
+	for _, text := range []string{"024f02030a0101016b", "024f02038a10090002016b00", "02ff02030a0101016b0a020201610162",
+		"020f028110" + "0f00016b", "020f0247", "024f02030a030002016e0474657874"} {
 		data, _ := hex.DecodeString(text)
 		f.Add(data)
 	}
@@ -252,7 +256,8 @@ func TestStoreKeepsCalls(t *testing.T) {
 			for writer := range 6 {
 				want[writer] += 20 / testwait.Slowdown()
 			}
-			if err := perform(s, &engine.Batch{Ops: []engine.Op{{Kind: engine.Learn, ID: fmt.Append(nil, "source ", round)}}}); err != nil {
+			if err := perform(s, &engine.Batch{Ops: []engine.Op{{Kind: engine.Learn,
+				ID: fmt.Append(nil, "source ", round)}}}); err != nil {
 				t.Fatal(err)
 			}
 			var titled engine.Batch
@@ -269,7 +274,8 @@ func TestStoreKeepsCalls(t *testing.T) {
 			if n, _ := s.Engine().Sources(); n != round+1 {
 				t.Fatalf("policy %v: %d sources after a restart, want %d", policy, n, round+1)
 			}
-			if d := s.Engine().Document(engine.Libraries, fmt.Sprint("name ", round%3)); d == nil || d.Text != fmt.Sprint("text ", round) || d.Version != uint64(round+1) {
+			if d := s.Engine().Document(engine.Libraries, fmt.Sprint("name ", round%3)); d == nil ||
+				d.Text != fmt.Sprint("text ", round) || d.Version != uint64(round+1) {
 				t.Fatalf("policy %v: document %+v after a restart, want that of change %d", policy, d, round+1)
 			}
 		}

@@ -61,7 +61,8 @@ func ReadLog(fs vfs.FS, dir string, yield func(entry *raft.Log) error) error {
 // checkLog is CheckLog, and passes each intact entry to verify as a reader of the log gets it: a
 // skipped entry is replaced. If verify returns a *refusal, the entry is damaged. Without damage it
 // returns an empty repair, which holds the extent of the log.
-func checkLog(fs vfs.FS, dir string, sameBoot bool, verify func(r *record) error, report func(line string)) (*logRepair, error) {
+func checkLog(fs vfs.FS, dir string, sameBoot bool, verify func(r *record) error,
+	report func(line string)) (*logRepair, error) {
 	state, err := readMeta(fs, dir)
 	if err != nil {
 		return nil, missingMeta(fs, dir, err)
@@ -130,7 +131,8 @@ type segmentCheck struct {
 
 // checkSegment verifies segment i, and passes each intact entry to verify. If verify returns a
 // *refusal, the entry is damaged. err is an error of the file system or a *NewerError.
-func checkSegment(fs vfs.FS, dir string, state *logState, i int, sameBoot bool, verify func(r *record) error) (*segmentCheck, error) {
+func checkSegment(fs vfs.FS, dir string, state *logState, i int, sameBoot bool,
+	verify func(r *record) error) (*segmentCheck, error) {
 	f := &segmentCheck{info: state.Segments[i]}
 	f.name = fs.PathJoin(dir, segment.FileName(f.info))
 	c := newCodec(state.codec, nil)
@@ -149,7 +151,8 @@ func checkSegment(fs vfs.FS, dir string, state *logState, i int, sameBoot bool, 
 	case err != nil:
 		return nil, err
 	case isTail && f.end.last+1 < f.info.MinIndex:
-		f.damage = &CorruptError{File: f.name, Offset: f.end.offset, Reason: fmt.Sprintf("entry %d is missing", f.info.MinIndex)}
+		f.damage = &CorruptError{File: f.name, Offset: f.end.offset,
+			Reason: fmt.Sprintf("entry %d is missing", f.info.MinIndex)}
 	case isTail:
 		f.drop, err = planDrop(fs, f.name, c, f.end, sameBoot)
 		if err != nil && !errors.As(err, &f.damage) {

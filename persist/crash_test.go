@@ -51,7 +51,8 @@ func (c *crasher) MaybeError(op errorfs.Op) error {
 		if percent == 100 {
 			least = acked // the process ended, the machine did not
 		}
-		c.reopen(copied, percent == 100, least, fmt.Sprintf("seed %d, %v, %d %% kept, before %v of %s", c.seed, c.policy, percent, op.Kind, op.Path))
+		c.reopen(copied, percent == 100, least,
+			fmt.Sprintf("seed %d, %v, %d %% kept, before %v of %s", c.seed, c.policy, percent, op.Kind, op.Path))
 	}
 	return nil
 }
@@ -205,7 +206,8 @@ func TestOpenSyncs(t *testing.T) {
 		t.Errorf("%d entries after a power failure before any sync, %v; want 0", got, err)
 	}
 	again := openLog(t, mem, "/log", LogOptions{Policy: Never})
-	if got, err := outcome(t, mem.CrashClone(vfs.CrashCloneCfg{}), "opened"); err != nil || got != 5 || again.Synced() != 5 {
+	if got, err := outcome(t, mem.CrashClone(vfs.CrashCloneCfg{}), "opened"); err != nil || got != 5 ||
+		again.Synced() != 5 {
 		t.Errorf("%d entries after a power failure with the log open, %v; want 5", got, err)
 	}
 	mustAppend(t, again, payload(6))

@@ -240,7 +240,8 @@ func checkRepair(t *testing.T, fs *vfs.MemFS, what string) {
 	before := readDir(t, fs, "/log")
 	asked := ""
 	err := repairLog(errorfs.Wrap(fs, readOnly), "/log", func(story string) bool { asked = story; return false })
-	if asked == "" && err != nil && (strings.Contains(err.Error(), "version") || strings.Contains(err.Error(), "no segment has a head")) {
+	if asked == "" && err != nil &&
+		(strings.Contains(err.Error(), "version") || strings.Contains(err.Error(), "no segment has a head")) {
 		return
 	}
 	if asked == "" || !known(err) || !reflect.DeepEqual(readDir(t, fs, "/log"), before) {

@@ -18,10 +18,13 @@ type flags struct {
 }
 
 var flagsOf = [...]flags{
-	entryLimits:  {headAtomic | headFull, modeBits | moreGroup | moreID, engine.Watch, false, false},
-	entryPlain:   {headAtomic | headFull | headLevel | headTight, modeBits | moreGroup | moreID | moreDB, engine.Learn, false, false},
-	entryGroups:  {headAtomic | headFull | headLevel | headTight, modeBits | partBits | moreGroup | moreID | moreDB, engine.Needs, true, false},
-	entryVersion: {headAtomic | headFull | headLevel | headTight, modeBits | partBits | moreGroup | moreID | moreDB, engine.Needs, true, true},
+	entryLimits: {headAtomic | headFull, modeBits | moreGroup | moreID, engine.Watch, false, false},
+	entryPlain: {headAtomic | headFull | headLevel | headTight, modeBits | moreGroup | moreID | moreDB, engine.Learn,
+		false, false},
+	entryGroups: {headAtomic | headFull | headLevel | headTight, modeBits | partBits | moreGroup | moreID | moreDB,
+		engine.Needs, true, false},
+	entryVersion: {headAtomic | headFull | headLevel | headTight, modeBits | partBits | moreGroup | moreID | moreDB,
+		engine.Needs, true, true},
 }
 
 // group checks the part of an op in a group. left is the number of ops that are left of the

@@ -31,9 +31,11 @@ type Drop struct {
 // String describes the loss for people.
 func (d *Drop) String() string {
 	if d.Unfinished {
-		return fmt.Sprintf("%s ends at byte %d with %d bytes of a write that was unfinished when the process was killed: none of it was answered", d.File, d.Offset, d.Bytes)
+		return fmt.Sprintf("%s ends at byte %d with %d bytes of a write that was unfinished when the process was killed: "+
+			"none of it was answered", d.File, d.Offset, d.Bytes)
 	}
-	return fmt.Sprintf("%s is torn at byte %d because the machine went down before it was synced: %d bytes, at least %d entries from %d on, with %d readable decisions",
+	return fmt.Sprintf("%s is torn at byte %d because the machine went down before it was synced: %d bytes, at least %d "+
+		"entries from %d on, with %d readable decisions",
 		d.File, d.Offset, d.Bytes, d.Entries, d.First, d.Decisions)
 }
 
@@ -46,7 +48,8 @@ func (d *Drop) Warn(log *slog.Logger) {
 	if d.Unfinished {
 		what = "unfinished write cut off the log: the process was killed during it, none of it was answered"
 	}
-	log.Warn(what, "file", d.File, "byte", d.Offset, "bytes", d.Bytes, "first_entry", d.First, "entries", d.Entries, "decisions", d.Decisions)
+	log.Warn(what, "file", d.File, "byte", d.Offset, "bytes", d.Bytes, "first_entry", d.First, "entries", d.Entries,
+		"decisions", d.Decisions)
 }
 
 // planDrop returns the end of the last segment that must be cut off; nil: no end must. It returns
@@ -83,7 +86,8 @@ func planDrop(fs vfs.FS, name string, c *codec, end segmentEnd, sameBoot bool) (
 		d.Unfinished = true
 		return d, nil
 	case sameBoot:
-		damage.Reason += fmt.Sprintf(", and the machine has not gone down since: %d bytes, at least %d entries with %d readable decisions", d.Bytes, d.Entries, d.Decisions)
+		damage.Reason += fmt.Sprintf(", and the machine has not gone down since: %d bytes, at least %d entries with %d "+
+			"readable decisions", d.Bytes, d.Entries, d.Decisions)
 	default:
 		return d, nil
 	}

@@ -32,7 +32,8 @@ func TestStatements(t *testing.T) {
 	if err := d.Decode(e.Bytes(), none); err != nil {
 		t.Errorf("without Stated: %v", err)
 	}
-	for _, text := range []string{"020e", "020eac02", "020eac0208070605040302", "010e0508070605040302010f0200016b", "020f0200016b0e050807060504030201"} {
+	for _, text := range []string{"020e", "020eac02", "020eac0208070605040302", "010e0508070605040302010f0200016b",
+		"020f0200016b0e050807060504030201"} {
 		data, _ := hex.DecodeString(text)
 		if d.Decode(data, none) == nil {
 			t.Errorf("%s is decoded", text)

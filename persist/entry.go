@@ -175,7 +175,8 @@ func versionOf(b *engine.Batch, op *engine.Op, left *int) byte {
 	switch {
 	case adjusts(op), member && (op.Kind == engine.Release || op.Kind == engine.Peek):
 		return entryVersion
-	case byte(op.Mode)&partBits != 0, op.Kind == engine.Needs, op.Group > engine.MaxGroup, op.Params.Alg == engine.Box, op.Kind == engine.Acquire && op.N == 0, member && !isPlainTake(op):
+	case byte(op.Mode)&partBits != 0, op.Kind == engine.Needs, op.Group > engine.MaxGroup, op.Params.Alg == engine.Box,
+		op.Kind == engine.Acquire && op.N == 0, member && !isPlainTake(op):
 		return entryGroups
 	case op.Kind == engine.Do && b.CallOf(op).Command >= newerCalls:
 		return entryGroups

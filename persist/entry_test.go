@@ -38,7 +38,8 @@ func decode(data []byte) (steps []step, err error) {
 	return steps, err
 }
 
-var penalty = engine.Penalty{After: 3, Within: 600e9, Block: 60e9, Growth: 250, Max: 86400e9, Forgive: 86400e9, Extend: true}
+var penalty = engine.Penalty{After: 3, Within: 600e9, Block: 60e9, Growth: 250, Max: 86400e9, Forgive: 86400e9,
+	Extend: true}
 
 var (
 	token  = engine.Params{Alg: engine.Token, Limit: 10, Count: 1, Period: 200e6}
@@ -83,7 +84,8 @@ var entryCases = []struct {
 		{Kind: engine.Needs, Group: 2, N: 1000},
 		{Kind: engine.Take, Params: token, N: 1, Key: []byte("a")},
 	}}}, 19},
-	{"a box by its algorithm", []step{{5, false, []engine.Op{{Kind: engine.Refund, Params: boxed, N: 1, Key: []byte("x")}}}}, 25},
+	{"a box by its algorithm",
+		[]step{{5, false, []engine.Op{{Kind: engine.Refund, Params: boxed, N: 1, Key: []byte("x")}}}}, 25},
 	{"every kind", []step{{math.MaxInt64, true, []engine.Op{
 		{Kind: engine.Expect, N: math.MinInt64, Key: []byte("w")},
 		{Kind: engine.Expect, N: -1, Key: []byte("w")},
@@ -170,8 +172,10 @@ func TestAppendChanged(t *testing.T) {
 		{"nothing", nil, "", ""},
 		{"no change in two", []engine.Op{take("a", 0), take("b", 0)}, "..", ""},
 		{"one change in three", []engine.Op{take("a", 0), take("b", 0), take("c", 1)}, ".x.", "b"},
-		{"a group with a change in its last op", []engine.Op{take("a", 0), take("b", 3), take("c", 0), take("d", 0), take("e", 0)}, "...x.", "bcd"},
-		{"an unchanged group", []engine.Op{take("a", 0), take("b", 3), take("c", 0), take("d", 0), take("e", 0)}, "x...x", "ae"},
+		{"a group with a change in its last op",
+			[]engine.Op{take("a", 0), take("b", 3), take("c", 0), take("d", 0), take("e", 0)}, "...x.", "bcd"},
+		{"an unchanged group", []engine.Op{take("a", 0), take("b", 3), take("c", 0), take("d", 0), take("e", 0)}, "x...x",
+			"ae"},
 	} {
 		b := &engine.Batch{Ops: tt.ops, Atomic: true}
 		for _, c := range tt.changed {
@@ -249,30 +253,45 @@ func TestDecodeRejects(t *testing.T) {
 		{"a rate above one a nanosecond", params(engine.Params{Limit: 1, Count: 2, Period: 1}), "out of range"},
 		{"a rate not in lowest terms", params(engine.Params{Limit: 1, Count: 2, Period: 4}), "out of range"},
 		{"a rate too slow", params(engine.Params{Limit: 1, Count: 1, Period: engine.MaxRatePeriod + 1}), "out of range"},
-		{"a bucket with a calendar", params(engine.Params{Limit: 1, Count: 1, Period: 1, Calendar: engine.Day}), "out of range"},
-		{"a window too short", params(engine.Params{Alg: engine.Slide, Limit: 1, Period: engine.MinPeriod - 1}), "out of range"},
-		{"a window too long", params(engine.Params{Alg: engine.Slide, Limit: 1, Period: engine.MaxPeriod + 1}), "out of range"},
+		{"a bucket with a calendar", params(engine.Params{Limit: 1, Count: 1, Period: 1, Calendar: engine.Day}),
+			"out of range"},
+		{"a window too short", params(engine.Params{Alg: engine.Slide, Limit: 1, Period: engine.MinPeriod - 1}),
+			"out of range"},
+		{"a window too long", params(engine.Params{Alg: engine.Slide, Limit: 1, Period: engine.MaxPeriod + 1}),
+			"out of range"},
 		{"a window with a count", params(engine.Params{Alg: engine.Slide, Limit: 1, Count: 1, Period: 1e9}), "out of range"},
-		{"a calendar for another algorithm", params(engine.Params{Alg: engine.Slide, Limit: 1, Calendar: engine.Day}), "out of range"},
-		{"an unknown calendar", params(engine.Params{Alg: engine.Fixed, Limit: 1, Calendar: engine.Year + 1}), "out of range"},
-		{"a calendar and a period", params(engine.Params{Alg: engine.Fixed, Limit: 1, Calendar: engine.Day, Period: 1e9}), "out of range"},
-		{"a need without a group", with(func(op *engine.Op) { *op = engine.Op{Kind: engine.Needs, N: 1} }), "outside of a group"},
-		{"a need of an unknown space", with(func(op *engine.Op) { *op = engine.Op{Kind: engine.Needs, N: 1, DB: 15, Group: 2} }), "lacks"},
+		{"a calendar for another algorithm", params(engine.Params{Alg: engine.Slide, Limit: 1, Calendar: engine.Day}),
+			"out of range"},
+		{"an unknown calendar", params(engine.Params{Alg: engine.Fixed, Limit: 1, Calendar: engine.Year + 1}),
+			"out of range"},
+		{"a calendar and a period", params(engine.Params{Alg: engine.Fixed, Limit: 1, Calendar: engine.Day, Period: 1e9}),
+			"out of range"},
+		{"a need without a group", with(func(op *engine.Op) { *op = engine.Op{Kind: engine.Needs, N: 1} }),
+			"outside of a group"},
+		{"a need of an unknown space",
+			with(func(op *engine.Op) { *op = engine.Op{Kind: engine.Needs, N: 1, DB: 15, Group: 2} }), "lacks"},
 		{"a need within a group", needed, "kind 12 and mode 0x0 in a group"},
 		{"a box without a guard", params(boxed), "lacks"},
 		{"a guard of a limit", with(func(op *engine.Op) { op.Mode = engine.Guard }), "lacks"},
 		{"a guard of two", with(func(op *engine.Op) { op.Mode, op.Params, op.N = engine.Guard, boxed, 2 }), "lacks"},
-		{"a guard without a group", with(func(op *engine.Op) { op.Mode, op.Params = engine.Guard, boxed }), "outside of a group"},
-		{"a box without growth", params(engine.Params{Alg: engine.Box, Limit: 1, Count: boxed.Count, Period: boxed.Period}), "out of range"},
-		{"a box with a calendar", params(engine.Params{Alg: engine.Box, Calendar: 1, Growth: 100, Limit: 1, Count: boxed.Count, Period: boxed.Period}), "out of range"},
+		{"a guard without a group", with(func(op *engine.Op) { op.Mode, op.Params = engine.Guard, boxed }),
+			"outside of a group"},
+		{"a box without growth", params(engine.Params{Alg: engine.Box, Limit: 1, Count: boxed.Count, Period: boxed.Period}),
+			"out of range"},
+		{"a box with a calendar", params(engine.Params{Alg: engine.Box, Calendar: 1, Growth: 100, Limit: 1,
+			Count: boxed.Count, Period: boxed.Period}), "out of range"},
 		{"n negative", with(func(op *engine.Op) { op.N = -1 }), "n is -1"},
 		{"n too high", with(func(op *engine.Op) { op.N = engine.MaxN + 1 }), "allowed"},
 		{"no key", with(func(op *engine.Op) { op.Key = nil }), "key of 0 bytes"},
 		{"a long key", with(func(op *engine.Op) { op.Key = make([]byte, engine.MaxKeyBytes+1) }), "key of 1025 bytes"},
 		{"a long id", with(func(op *engine.Op) { op.ID = make([]byte, engine.MaxIDBytes+1) }), "id of 1025 bytes"},
 		{"an acquire without id", with(func(op *engine.Op) { op.Kind, op.Params = engine.Acquire, places }), "lacks"},
-		{"an acquire of two", with(func(op *engine.Op) { op.Kind, op.Params, op.N, op.ID = engine.Acquire, places, 2, op.Key }), "lacks"},
-		{"an acquire with a bucket's parameters", with(func(op *engine.Op) { op.Kind, op.ID = engine.Acquire, op.Key }), "lacks"},
+		{"an acquire of two", with(func(op *engine.Op) {
+			op.Kind, op.Params, op.N, op.ID = engine.Acquire, places, 2,
+				op.Key
+		}), "lacks"},
+		{"an acquire with a bucket's parameters", with(func(op *engine.Op) { op.Kind, op.ID = engine.Acquire, op.Key }),
+			"lacks"},
 		{"a release without id", with(func(op *engine.Op) { op.Kind, op.Params = engine.Release, engine.Params{} }), "lacks"},
 		{"an expect in a batch that is not atomic", with(func(op *engine.Op) { op.Kind = engine.Expect }), "not atomic"},
 		{"time before the epoch", []step{{-1, false, []engine.Op{{Kind: engine.Flush}}}}, "out of range"},
@@ -302,7 +321,8 @@ func TestDecodeRejects(t *testing.T) {
 // TestVersionsOfCalls: entries with calls that older programs do not know have another version,
 // so that a cluster refuses them while there are such.
 func TestVersionsOfCalls(t *testing.T) {
-	for command, want := range map[uint16]int{0: entryPlain, newerCalls - 1: entryPlain, newerCalls: entryGroups, 3 << 12: entryGroups} {
+	for command, want := range map[uint16]int{0: entryPlain, newerCalls - 1: entryPlain, newerCalls: entryGroups,
+		3 << 12: entryGroups} {
 		var (
 			b engine.Batch
 			e Entry
@@ -319,7 +339,8 @@ func TestVersionsOfCalls(t *testing.T) {
 // TestOlderGroupOfOne: until version 2 a group of a single op was no group, also with a
 // mode.
 func TestOlderGroupOfOne(t *testing.T) {
-	steps := []step{{1, false, []engine.Op{{Kind: engine.Take, Mode: engine.Shadow, Params: token, N: 1, Key: []byte("k"), Group: 1}}}}
+	steps := []step{{1, false,
+		[]engine.Op{{Kind: engine.Take, Mode: engine.Shadow, Params: token, N: 1, Key: []byte("k"), Group: 1}}}}
 	data := encode(steps)
 	data[0] = entryLimits
 	got, err := decode(data)
@@ -493,7 +514,8 @@ func TestVersionsOfAdjusting(t *testing.T) {
 			op.Mode = mode
 			fits := encode([]step{{5, false, []engine.Op{op}}})
 			if plain[0] != entryLimits || fits[0] != entryVersion {
-				t.Errorf("%v: version %d, with mode %#x %d, want %d and %d", kind, plain[0], mode, fits[0], entryLimits, entryVersion)
+				t.Errorf("%v: version %d, with mode %#x %d, want %d and %d", kind, plain[0], mode, fits[0], entryLimits,
+					entryVersion)
 			}
 			for _, version := range []byte{entryLimits, entryPlain, entryGroups, entryVersion} {
 				fits[0] = version
@@ -507,7 +529,8 @@ func TestVersionsOfAdjusting(t *testing.T) {
 			}
 		}
 	}
-	settling := []engine.Op{{Kind: engine.Needs, Group: 3}, {Kind: engine.Charge, Mode: engine.Fit, N: 1, Key: []byte("k")}, {Kind: engine.Peek, Key: []byte("l")}}
+	settling := []engine.Op{{Kind: engine.Needs, Group: 3},
+		{Kind: engine.Charge, Mode: engine.Fit, N: 1, Key: []byte("k")}, {Kind: engine.Peek, Key: []byte("l")}}
 	data := encode([]step{{5, false, settling}})
 	if got, err := decode(data); data[0] != entryVersion || err != nil || len(got[0].Ops) != 3 {
 		t.Errorf("a group that settles: version %d, %+v, error %v", data[0], got, err)

@@ -50,7 +50,8 @@ func (e *NewerError) Error() string {
 	if e.File != "" {
 		text += " (" + e.File + ")"
 	}
-	return fmt.Sprintf("%s has format %d, and this limitsrv supports formats up to %d: run the newer version that wrote it", text, e.Format, e.Known)
+	return fmt.Sprintf("%s has format %d, and this limitsrv supports formats up to %d: run the newer version that wrote "+
+		"it", text, e.Format, e.Known)
 }
 
 // oneLine wraps an error and removes line breaks and repeated lines from its text: Pebble

@@ -18,7 +18,8 @@ func (c clock) Now() engine.Instant { return engine.Instant(c) }
 
 // A decision survives the end of the process.
 func Example() {
-	o := persist.Options{Dir: "limits", FS: vfs.NewMem(), Policy: persist.EverySecond, Clock: clock(1_750_000_000_000_000_000)}
+	o := persist.Options{Dir: "limits", FS: vfs.NewMem(), Policy: persist.EverySecond,
+		Clock: clock(1_750_000_000_000_000_000)}
 	limit := engine.Params{Alg: engine.Token, Limit: 2, Count: 1, Period: int64(time.Hour)}
 	for range 2 {
 		s, err := persist.Open(o)

@@ -241,7 +241,8 @@ func TestDropBefore(t *testing.T) {
 			}
 			// A concurrent change of segment may have created a later segment.
 			if l.First() < want || segments()[0] != l.First() {
-				t.Errorf("seed %d: dropped before %d: the first is %d, want %d, segments %d", seed, before, l.First(), want, segments())
+				t.Errorf("seed %d: dropped before %d: the first is %d, want %d, segments %d", seed, before, l.First(), want,
+					segments())
 			}
 			if l.First() > first && l.Bytes() >= bytes {
 				t.Errorf("seed %d: dropped %d to %d: %d bytes as before", seed, first, l.First()-1, bytes)

@@ -105,7 +105,8 @@ func IsMember(fsys vfs.FS, dir string) (bool, error) {
 func (d *Dir) refuseMember() error {
 	is, err := IsMember(d.FS, d.Path)
 	if is && err == nil {
-		err = fmt.Errorf("data directory %s belongs to a node of a cluster: start with --raft, or use another directory (limitsrv recover %s --to NEW --single creates one)", d.Path, d.Path)
+		err = fmt.Errorf("data directory %s belongs to a node of a cluster: start with --raft, or use another directory "+
+			"(limitsrv recover %s --to NEW --single creates one)", d.Path, d.Path)
 	}
 	return err
 }

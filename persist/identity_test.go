@@ -137,7 +137,8 @@ func (l lateFS) Lock(name string) (io.Closer, error) {
 }
 
 func TestOpenDirChecksAgain(t *testing.T) {
-	if _, err := OpenDir(lateFS{vfs.NewMem()}, "/data"); err == nil || !strings.Contains(err.Error(), "not created by limitsrv") {
+	if _, err := OpenDir(lateFS{vfs.NewMem()}, "/data"); err == nil ||
+		!strings.Contains(err.Error(), "not created by limitsrv") {
 		t.Errorf("OpenDir() = %v", err)
 	}
 }

@@ -64,7 +64,8 @@ func TestFullDiskLeavesNothing(t *testing.T) {
 			return err
 		}},
 		{"a backup", func(fsys vfs.FS) error {
-			return WriteBackup(context.Background(), fsys, "/data/backups/b", "/data/backups/b.tmp", newState(1, 300, 0).source(), Seed{}, origin, 0)
+			return WriteBackup(context.Background(), fsys, "/data/backups/b", "/data/backups/b.tmp",
+				newState(1, 300, 0).source(), Seed{}, origin, 0)
 		}},
 		{"a sealed file", func(fsys vfs.FS) error { return writeMark(fsys, "/data", origin) }},
 		{"a log", func(fsys vfs.FS) error {
@@ -190,8 +191,10 @@ func TestStartRemovesLeftovers(t *testing.T) {
 	if err := start().Close(context.Background(), SaveNever); err != nil {
 		t.Fatal(err)
 	}
-	left := []string{"/data/BOOT.tmp", "/data/STOPPED.tmp", "/data/backups/b.tmp/IDENTITY", "/data/snapshots/staging/0001.sst",
-		"/data/snapshots/00000001.tmp", "/data/log-000001/META.new", "/data/log-000001/00000000000000000009-0000000000000077.wal"}
+	left := []string{"/data/BOOT.tmp", "/data/STOPPED.tmp", "/data/backups/b.tmp/IDENTITY",
+		"/data/snapshots/staging/0001.sst",
+		"/data/snapshots/00000001.tmp", "/data/log-000001/META.new",
+		"/data/log-000001/00000000000000000009-0000000000000077.wal"}
 	for _, name := range left {
 		if err := MakeDir(disk, disk.PathDir(name)); err != nil {
 			t.Fatal(err)

@@ -33,7 +33,8 @@ func (e *InUseError) Error() string {
 	if e.Pid > 0 {
 		holder = fmt.Sprintf("process %d", e.Pid)
 	}
-	return fmt.Sprintf("data directory %s is in use by %s: stop the limitsrv that uses it, or use another directory", e.Dir, holder)
+	return fmt.Sprintf("data directory %s is in use by %s: stop the limitsrv that uses it, or use another directory",
+		e.Dir, holder)
 }
 
 func (e *InUseError) Unwrap() error { return e.Err }

@@ -83,12 +83,13 @@ type Log struct {
 	entries []*raft.Log // holds entry only
 
 	first, last, synced atomic.Uint64
-	writeMu             sync.Mutex   // held to append, delete or close: raft-wal closed during another call blocks for ever
-	truncateMu          sync.Mutex   // held while last and synced may decrease, and during a Sync
-	readMu              sync.RWMutex // read-locked by GetLog, locked by DeleteRange
-	syncs               atomic.Int32 // syncs and deletions under way
-	rotating            atomic.Bool  // a full segment is being replaced
-	err                 atomic.Pointer[error]
+	// held to append, delete or close: raft-wal closed during another call blocks for ever
+	writeMu    sync.Mutex
+	truncateMu sync.Mutex   // held while last and synced may decrease, and during a Sync
+	readMu     sync.RWMutex // read-locked by GetLog, locked by DeleteRange
+	syncs      atomic.Int32 // syncs and deletions under way
+	rotating   atomic.Bool  // a full segment is being replaced
+	err        atomic.Pointer[error]
 
 	closed     atomic.Bool
 	stop, done chan struct{} // of the sync goroutine
@@ -103,7 +104,8 @@ func OpenLog(fs vfs.FS, dir string, o LogOptions) (*Log, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("open log %s: %w", dir, err)
 	}
-	l := &Log{fs: fs, dir: dir, options: o, files: newFiles(fs, o.Policy), stop: make(chan struct{}), done: make(chan struct{})}
+	l := &Log{fs: fs, dir: dir, options: o, files: newFiles(fs, o.Policy), stop: make(chan struct{}),
+		done: make(chan struct{})}
 	l.entries = []*raft.Log{&l.entry}
 	if err := l.open(); err != nil {
 		return nil, fmt.Errorf("open log %s: %w", dir, err)
@@ -132,7 +134,8 @@ func (l *Log) open() (err error) {
 	if err != nil {
 		return err
 	}
-	l.meta = &meta{files: l.files, dir: l.dir, prepare: l.options.SegmentBytes, onError: func(err error) { l.fail(err) }, state: state}
+	l.meta = &meta{files: l.files, dir: l.dir, prepare: l.options.SegmentBytes, onError: func(err error) { l.fail(err) },
+		state: state}
 	if l.wal, err = l.openWAL(); err != nil {
 		return err
 	}

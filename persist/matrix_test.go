@@ -107,7 +107,8 @@ func TestEachFile(t *testing.T) {
 					m.checkDamage(name, w.name, w.do)
 				}
 			}
-			t.Logf("%d files: %d opened right, %d without their end and reported it, %d rejected and repaired", len(files), m.right, m.dropped, m.repaired)
+			t.Logf("%d files: %d opened right, %d without their end and reported it, %d rejected and repaired", len(files),
+				m.right, m.dropped, m.repaired)
 		})
 	}
 }
@@ -177,7 +178,8 @@ func (m *damageMatrix) checkDamage(name, how string, do func([]byte) []byte) {
 	case err == nil && isShortTail(name, how):
 		m.dropped++ // as if the process had been killed earlier
 	case err == nil:
-		t.Errorf("%s, %s: it opens with %d batches of %d, log\n%s\ncheck: %v\n%s", name, how, kept, len(m.history), &log, checked, &said)
+		t.Errorf("%s, %s: it opens with %d batches of %d, log\n%s\ncheck: %v\n%s", name, how, kept, len(m.history), &log,
+			checked, &said)
 	case !errors.Is(checked, ErrDamaged):
 		t.Errorf("%s, %s: it is rejected with %v, check returns %v\n%s", name, how, err, checked, &said)
 	case !strings.Contains(err.Error(), "check --repair") && !strings.Contains(err.Error(), "use an"):
@@ -208,7 +210,8 @@ func isShortTail(name, how string) bool {
 func (m *damageMatrix) checkRepair(o Options, name, how string, rejected error) {
 	t := m.t
 	var asked strings.Builder
-	err := Repair(nil, o.Dir, o.Engine.Commands, func(string) {}, func(question string) bool { asked.WriteString(question + "\n"); return true })
+	err := Repair(nil, o.Dir, o.Engine.Commands, func(string) {},
+		func(question string) bool { asked.WriteString(question + "\n"); return true })
 	if err == nil {
 		err = Check(nil, o.Dir, o.Engine.Commands, func(string) {})
 	}

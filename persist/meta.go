@@ -64,7 +64,8 @@ func (s *logState) encode() []byte {
 	for i := range s.Segments {
 		g := &s.Segments[i]
 		for _, v := range [...]uint64{
-			g.ID, g.BaseIndex, g.MinIndex, g.MaxIndex, g.IndexStart, unixNano(g.CreateTime), unixNano(g.SealTime), uint64(g.SizeLimit),
+			g.ID, g.BaseIndex, g.MinIndex, g.MaxIndex, g.IndexStart, unixNano(g.CreateTime), unixNano(g.SealTime),
+			uint64(g.SizeLimit),
 		} {
 			b = order.AppendUint64(b, v)
 		}

@@ -77,7 +77,8 @@ func TestDeniedForMemoryStaysDenied(t *testing.T) {
 			if rejected := s.Engine().Stats().Refused; rejected < 1000 {
 				t.Fatalf("%d keys were denied", rejected)
 			}
-			perform(s, &engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: []byte(want[0])}}}) // removes the last denied key as well
+			// removes the last denied key as well
+			perform(s, &engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: []byte(want[0])}}})
 			end(t, s, false)
 			s = start(t, o)
 			defer end(t, s, false)

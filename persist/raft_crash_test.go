@@ -46,7 +46,8 @@ func (c *raftCrasher) MaybeError(op errorfs.Op) error {
 	}
 	for _, percent := range []int{0, 1 + c.random.IntN(99), 100} {
 		copied := c.mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: c.random})
-		when := fmt.Sprintf("seed %d, %v, %d %% kept, %v, before %v of %s", c.seed, c.policy, percent, c.step, op.Kind, op.Path)
+		when := fmt.Sprintf("seed %d, %v, %d %% kept, %v, before %v of %s", c.seed, c.policy, percent, c.step, op.Kind,
+			op.Path)
 		whole := percent == 100 || c.policy == Always // no acknowledged entry is lost
 		if err := c.reopen(copied, percent == 100, durable, whole); err != nil {
 			c.t.Errorf("%s: %v", when, err)

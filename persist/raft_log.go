@@ -116,7 +116,8 @@ func (r *RaftLog) DeleteRange(from, to uint64) error {
 	case from > to || to < first || from > last:
 		return nil
 	case from > first && to < last:
-		return fmt.Errorf("delete entries %d to %d of the log, which has %d to %d: only entries at its start or end can be deleted", from, to, first, last)
+		return fmt.Errorf("delete entries %d to %d of the log, which has %d to %d: only entries at its start or end can be "+
+			"deleted", from, to, first, last)
 	}
 	if err := l.Sync(); err != nil { // raft-wal would sync while readers block
 		return err

@@ -137,7 +137,8 @@ func readRaft(r *RaftLog) (*raftModel, error) {
 		w.first, w.last = r.log.First(), r.log.Last()
 	}
 	if w.first != r.log.First() || w.last != r.log.Last() || r.log.Synced() > w.last {
-		return nil, fmt.Errorf("it holds %d to %d, but its log %d to %d, synced to %d", first, last, r.log.First(), r.log.Last(), r.log.Synced())
+		return nil, fmt.Errorf("it holds %d to %d, but its log %d to %d, synced to %d", first, last, r.log.First(),
+			r.log.Last(), r.log.Synced())
 	}
 	for i := first; i <= last && i > 0; i++ {
 		var e raft.Log
@@ -283,7 +284,8 @@ func TestRaftLogDamage(t *testing.T) {
 	mem := vfs.NewMem()
 	l := openLog(t, mem, "/log", LogOptions{SegmentBytes: 64 << 10})
 	for i := range uint64(5) {
-		if err := l.Raft().StoreLog(&raft.Log{Index: i + 1, Term: 1, Data: []byte{0xd5, byte(i), 0xd5, byte(i)}}); err != nil {
+		if err := l.Raft().StoreLog(&raft.Log{Index: i + 1, Term: 1,
+			Data: []byte{0xd5, byte(i), 0xd5, byte(i)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -305,7 +307,8 @@ func TestRaftLogDamage(t *testing.T) {
 			}
 			into := raft.Log{Index: 99}
 			found++
-			if err := l.Raft().GetLog(uint64(b[at+1])+1, &into); err == nil || errors.Is(err, raft.ErrLogNotFound) || into.Index != 99 {
+			if err := l.Raft().GetLog(uint64(b[at+1])+1, &into); err == nil || errors.Is(err, raft.ErrLogNotFound) ||
+				into.Index != 99 {
 				t.Errorf("entry %d is damaged: got %+v, %v", b[at+1]+1, into, err)
 			}
 		}
@@ -395,7 +398,8 @@ func TestRaftLogFaults(t *testing.T) {
 		mem := vfs.NewCrashableMem()
 		f := &failAt{at: at, err: syscall.ENOSPC}
 		reported, seed := make(chan error, 1), uint64(at)
-		l, err := OpenLog(errorfs.Wrap(mem, f), "/log", LogOptions{Policy: Always, SegmentBytes: minSegmentBytes, OnError: func(err error) { reported <- err }})
+		l, err := OpenLog(errorfs.Wrap(mem, f), "/log",
+			LogOptions{Policy: Always, SegmentBytes: minSegmentBytes, OnError: func(err error) { reported <- err }})
 		if err != nil {
 			continue
 		}

@@ -36,7 +36,8 @@ func TestCodec(t *testing.T) {
 	}{
 		{"an entry of one node", raft.Log{Index: 7, Data: []byte("data")}, 36},
 		{"an empty entry", raft.Log{Index: 1}, 32},
-		{"an entry of a cluster", raft.Log{Index: 1 << 63, Term: 9, Type: raft.LogConfiguration, Data: []byte("d"), Extensions: []byte("ext"), AppendedAt: at}, 56},
+		{"an entry of a cluster", raft.Log{Index: 1 << 63, Term: 9, Type: raft.LogConfiguration, Data: []byte("d"),
+			Extensions: []byte("ext"), AppendedAt: at}, 56},
 		{"a term alone", raft.Log{Index: 2, Term: 1, Type: raft.LogNoop}, 52},
 		{"extensions alone", raft.Log{Index: 2, Extensions: []byte("e")}, 53},
 	} {
@@ -91,7 +92,8 @@ func TestCodecInRaftWAL(t *testing.T) {
 	fs := vfs.NewMem()
 	l := openLog(t, fs, "/log", LogOptions{Policy: Always})
 	for i := uint64(1); i <= 40; i++ {
-		e := &raft.Log{Index: i, Term: i / 3, Type: raft.LogCommand, Data: payload(i), Extensions: []byte("x"), AppendedAt: time.Unix(int64(i), 1)}
+		e := &raft.Log{Index: i, Term: i / 3, Type: raft.LogCommand, Data: payload(i), Extensions: []byte("x"),
+			AppendedAt: time.Unix(int64(i), 1)}
 		if err := l.wal.StoreLogs([]*raft.Log{e}); err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +103,8 @@ func TestCodecInRaftWAL(t *testing.T) {
 	for i := uint64(1); i <= 40; i++ {
 		var got raft.Log
 		err := l.wal.GetLog(i, &got)
-		if err != nil || got.Index != i || got.Term != i/3 || !bytes.Equal(got.Data, payload(i)) || !got.AppendedAt.Equal(time.Unix(int64(i), 1)) {
+		if err != nil || got.Index != i || got.Term != i/3 || !bytes.Equal(got.Data, payload(i)) ||
+			!got.AppendedAt.Equal(time.Unix(int64(i), 1)) {
 			t.Errorf("entry %d: got %+v, %v", i, got, err)
 		}
 	}
@@ -168,7 +171,8 @@ func TestLaterVersions(t *testing.T) {
 
 func TestMetaCheck(t *testing.T) {
 	at := time.Unix(1, 2)
-	full := types.SegmentInfo{ID: 4, BaseIndex: 10, MinIndex: 12, MaxIndex: 20, IndexStart: 99, CreateTime: at, SealTime: at, SizeLimit: 1}
+	full := types.SegmentInfo{ID: 4, BaseIndex: 10, MinIndex: 12, MaxIndex: 20, IndexStart: 99, CreateTime: at,
+		SealTime: at, SizeLimit: 1}
 	tail := types.SegmentInfo{ID: 5, BaseIndex: 21, MinIndex: 21, CreateTime: at, SizeLimit: 1}
 	for _, tt := range []struct {
 		name   string

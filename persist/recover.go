@@ -65,7 +65,8 @@ func (l *Log) repairTail(state *logState) (last uint64, _ *logState, err error) 
 		return 0, nil, err
 	}
 	if end.last+1 < tail.MinIndex {
-		return 0, nil, &CorruptError{File: name, Offset: end.offset, Reason: fmt.Sprintf("entry %d is missing", tail.MinIndex)}
+		return 0, nil, &CorruptError{File: name, Offset: end.offset,
+			Reason: fmt.Sprintf("entry %d is missing", tail.MinIndex)}
 	}
 	if l.dropped, err = planDrop(l.fs, name, l.codec, end, l.options.SameBoot); err != nil {
 		return 0, nil, err

@@ -65,7 +65,8 @@ func (r *logRepair) first() uint64 { return r.state.Segments[0].MinIndex }
 func (r *logRepair) describe() string {
 	var loss []string
 	if r.metaLost != nil {
-		loss = append(loss, fmt.Sprintf("%s is damaged: %s. It is rebuilt from the segments.", r.metaLost.File, r.metaLost.Reason))
+		loss = append(loss, fmt.Sprintf("%s is damaged: %s. It is rebuilt from the segments.", r.metaLost.File,
+			r.metaLost.Reason))
 	}
 	if r.cut != nil {
 		loss = append(loss, r.cut.describe(r.state))

@@ -37,7 +37,8 @@ type NoRoomError struct {
 }
 
 func (e *NoRoomError) Error() string {
-	room := fmt.Sprintf("the disk of %s has %d MB free, and %d MB must stay for the log", e.Dir, e.Free>>20, megabytes(e.Reserve))
+	room := fmt.Sprintf("the disk of %s has %d MB free, and %d MB must stay for the log", e.Dir, e.Free>>20,
+		megabytes(e.Reserve))
 	if e.Need > 0 {
 		room += fmt.Sprintf(" beside about %d MB for the snapshot", megabytes(e.Need))
 	}

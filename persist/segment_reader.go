@@ -84,7 +84,8 @@ func (r *refusal) Unwrap() error { return r.err }
 //
 // err is an error of the file system or of yield, or a *NewerError; damage is described
 // by end.reason.
-func readSegment(files vfs.FS, dir string, info types.SegmentInfo, c *codec, yield func(r *record) error) (end segmentEnd, err error) {
+func readSegment(files vfs.FS, dir string, info types.SegmentInfo, c *codec,
+	yield func(r *record) error) (end segmentEnd, err error) {
 	name := files.PathJoin(dir, segment.FileName(info))
 	file, err := files.Open(name, vfs.SequentialReadsOption)
 	if isMissing(err) {

@@ -56,7 +56,8 @@ func (w *segmentReader) isUnfinished(info types.SegmentInfo) (bool, error) {
 		return false, err
 	}
 	torn := tornFrame{b, left}
-	order, uncommitted := binary.LittleEndian, w.next > max(w.end.offset, segmentHead) // there are uncommitted entries before it
+	// there are uncommitted entries before it
+	order, uncommitted := binary.LittleEndian, w.next > max(w.end.offset, segmentHead)
 	if left <= 0 {
 		return uncommitted || w.end.offset == 0, nil
 	}
@@ -75,7 +76,8 @@ func (w *segmentReader) isUnfinished(info types.SegmentInfo) (bool, error) {
 		return false, nil
 	}
 	indexBytes := uint32(4 * (w.index - info.BaseIndex))
-	if index := order.AppendUint32([]byte{frameIndex, 0, 0, 0}, indexBytes); uncommitted && torn.begins(index, frameHead+(int64(indexBytes)+7)&^7) {
+	if index := order.AppendUint32([]byte{frameIndex, 0, 0, 0}, indexBytes); uncommitted &&
+		torn.begins(index, frameHead+(int64(indexBytes)+7)&^7) {
 		return true, nil
 	}
 	return torn.beginsEntry(w.codec, w.index, w.end.size-w.next), nil
@@ -129,7 +131,8 @@ func (t tornFrame) beginsEntry(c *codec, index uint64, end int64) bool {
 	}
 	order, length := binary.LittleEndian, binary.LittleEndian.Uint32(t.b[4:])
 	padded := (int64(length) + 7) &^ 7
-	return length >= recordHeader && length <= maxFrameBytes && (t.left < frameHead+int64(length) || end < frameHead+padded) &&
+	return length >= recordHeader && length <= maxFrameBytes &&
+		(t.left < frameHead+int64(length) || end < frameHead+padded) &&
 		t.has(frameHead, order.AppendUint32(nil, c.id.magic())) &&
 		t.has(frameHead+8, order.AppendUint32(nil, length)) &&
 		t.has(frameHead+12, []byte{recordVersion}) &&

@@ -207,7 +207,8 @@ func (h *simHistory) replaceLog(info Info, state *engine.Engine) {
 		failed, log = failed[:n-1], failed[n-1]
 	}
 	if log.first > begin || log.end() < begin {
-		h.Fault("%s has the entries from %d to before %d, and its snapshot ends at %d", log.name, log.first, log.end(), begin-1)
+		h.Fault("%s has the entries from %d to before %d, and its snapshot ends at %d", log.name, log.first, log.end(),
+			begin-1)
 		return
 	}
 	covered, rest := log.entries[:begin-log.first], log.entries[begin-log.first:]

@@ -62,8 +62,10 @@ type simProcess struct {
 
 func newSimNode(plan simPlan) *simNode {
 	return &simNode{
-		plan: plan, logs: simtest.Logs{Verbose: *simFlags.Verbose, Counted: simAbandoned}, clock: simtest.NewClock(0), ending: make(chan struct{}), stats: map[string]int{},
-		history: &simHistory{History: simtest.NewHistory(nil), policy: plan.policy}, rng: rand.New(rand.NewPCG(plan.seed, 1)), disk: simtest.NewDisk(),
+		plan: plan, logs: simtest.Logs{Verbose: *simFlags.Verbose, Counted: simAbandoned}, clock: simtest.NewClock(0),
+		ending: make(chan struct{}), stats: map[string]int{},
+		history: &simHistory{History: simtest.NewHistory(nil), policy: plan.policy}, rng: rand.New(rand.NewPCG(plan.seed, 1)),
+		disk: simtest.NewDisk(),
 	}
 }
 

@@ -140,5 +140,6 @@ func (n *simNode) summary() string {
 	for _, k := range n.stats {
 		all += k
 	}
-	return fmt.Sprintf("%s; %d entries lost; %d troubles: %v; %s", n.history.Summary(), n.history.lost, all, n.stats, n.logs.Counts())
+	return fmt.Sprintf("%s; %d entries lost; %d troubles: %v; %s", n.history.Summary(), n.history.lost, all, n.stats,
+		n.logs.Counts())
 }

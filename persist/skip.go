@@ -40,7 +40,8 @@ func (s *Skip) Find() (f Found, err error) {
 		return f, err
 	}
 	if s.Index <= s.After {
-		return f, fmt.Errorf("entry %d can't be skipped: the snapshot up to entry %d in %s has its effects", s.Index, s.After, s.Dir)
+		return f, fmt.Errorf("entry %d can't be skipped: the snapshot up to entry %d in %s has its effects", s.Index, s.After,
+			s.Dir)
 	}
 	first, last := uint64(0), s.After
 	err = ReadLog(s.FS, s.Log, func(e *raft.Log) error {

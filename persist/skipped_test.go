@@ -45,9 +45,11 @@ func TestSkippedEntryIsReplaced(t *testing.T) {
 			t.Errorf("%s keeps %+v, %v", kept, keep, err)
 		}
 	}
-	for index, want := range map[uint64]string{1: "the snapshot up to entry 1", 2: "is skipped already", 6: "ends with entry 5"} {
+	for index, want := range map[uint64]string{1: "the snapshot up to entry 1", 2: "is skipped already",
+		6: "ends with entry 5"} {
 		s := Skip{FS: vfs.Default, Dir: dir, Log: logDir, State: dir, After: 1, Index: index}
-		if _, err := s.Find(); err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, ErrNothingToSkip) == (index == 1) {
+		if _, err := s.Find(); err == nil || !strings.Contains(err.Error(), want) ||
+			errors.Is(err, ErrNothingToSkip) == (index == 1) {
 			t.Errorf("entry %d: %v, want %q", index, err, want)
 		}
 	}
@@ -82,7 +84,8 @@ func TestSkippedEntryIsReplaced(t *testing.T) {
 // A description has no key and no argument.
 func TestDescribe(t *testing.T) {
 	b := &engine.Batch{Level: 1, Ops: []engine.Op{
-		{Kind: engine.Take, N: 1, Key: []byte("secret"), Params: engine.Params{Alg: engine.Token, Limit: 5, Count: 1, Period: 1e10}},
+		{Kind: engine.Take, N: 1, Key: []byte("secret"),
+			Params: engine.Params{Alg: engine.Token, Limit: 5, Count: 1, Period: 1e10}},
 		{Kind: engine.Flush},
 	}}
 	for range 10 {
@@ -91,7 +94,9 @@ func TestDescribe(t *testing.T) {
 	var e Entry
 	e.Append(1e18, b)
 	got := Describe(e.Bytes(), scribe{}, nil)
-	if want := "2001-09-09T01:46:40Z: take of TOKEN, flush, command 0 with 1 keys, 2 words of 12 bytes,"; !strings.HasPrefix(got, want) ||
+	if want :=
+		"2001-09-09T01:46:40Z: take of TOKEN, flush, command 0 with 1 keys, 2 words of 12 bytes,"; !strings.HasPrefix(got,
+		want) ||
 		!strings.Contains(got, "and 4 more") || strings.Contains(got, "secret") {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -106,7 +111,8 @@ func TestSkippedUnreadableEntry(t *testing.T) {
 	o := testOptions(t, vfs.NewMem(), Always)
 	s := start(t, o)
 	take := func(key string) *engine.Batch {
-		return &engine.Batch{Ops: []engine.Op{{Kind: engine.Take, N: 1, Key: []byte(key), Params: engine.Params{Alg: engine.Fixed, Limit: 5, Period: 1e12}}}}
+		return &engine.Batch{Ops: []engine.Op{{Kind: engine.Take, N: 1, Key: []byte(key),
+			Params: engine.Params{Alg: engine.Fixed, Limit: 5, Period: 1e12}}}}
 	}
 	for _, key := range []string{"before", "after"} {
 		if err := perform(s, take(key)); err != nil {
@@ -124,14 +130,16 @@ func TestSkippedUnreadableEntry(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = errors.Join(s.Recover(t.Context()), s.Close(t.Context(), SaveNever))
-	if want := fmt.Sprintf("limitsrv recover %s --skip-entry 2)", o.Dir); err == nil || !strings.Contains(err.Error(), want) {
+	if want := fmt.Sprintf("limitsrv recover %s --skip-entry 2)", o.Dir); err == nil ||
+		!strings.Contains(err.Error(), want) {
 		t.Fatalf("it starts: %v, want %s", err, want)
 	}
 	check := func() error { return Check(o.FS, o.Dir, o.Engine.Commands, func(string) {}) }
 	if err := check(); err == nil {
 		t.Error("the check accepts an entry that can't be read")
 	}
-	kept, err := SkipEntry(o.FS, o.Dir, 2, func(f *Found) bool { return bytes.Equal(f.Entry.Data, []byte{entryVersion, 0}) })
+	kept, err := SkipEntry(o.FS, o.Dir, 2,
+		func(f *Found) bool { return bytes.Equal(f.Entry.Data, []byte{entryVersion, 0}) })
 	if err != nil || kept == "" {
 		t.Fatalf("%q keeps it, %v", kept, err)
 	}

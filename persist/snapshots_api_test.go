@@ -71,7 +71,8 @@ func TestSnapshotsShardsOutOfOrder(t *testing.T) {
 	a := newState(1, 2000, 1)
 	a.shards[0], a.shards[1] = a.shards[1], a.shards[0]
 	s := openTest(t, vfs.NewMem(), "/snapshots")
-	if _, err := s.Write(context.Background(), a.source(), Meta{}, nil); err == nil || !strings.Contains(err.Error(), "out of order") {
+	if _, err := s.Write(context.Background(), a.source(), Meta{}, nil); err == nil ||
+		!strings.Contains(err.Error(), "out of order") {
 		t.Errorf("Write() = %v", err)
 	}
 	if all, err := s.All(); len(all) != 0 || err != nil {
@@ -106,7 +107,8 @@ func TestSnapshotsProgress(t *testing.T) {
 			if done < lastKeys || bytes < lastBytes || all != state.keys || done > all {
 				t.Errorf("%s: %d of %d keys, %d bytes after %d and %d", what, done, all, bytes, lastKeys, lastBytes)
 			}
-			if want := float64(bytes) / float64(state.bytes()); float64(done) < (want-0.05)*float64(all) || float64(done) > (want+0.05)*float64(all) {
+			if want := float64(bytes) / float64(state.bytes()); float64(done) < (want-0.05)*float64(all) ||
+				float64(done) > (want+0.05)*float64(all) {
 				t.Errorf("%s: %d of %d keys after %.2f of the bytes", what, done, all, want)
 			}
 			lastKeys, lastBytes = done, bytes
@@ -230,7 +232,8 @@ func TestSnapshotsCheckpoint(t *testing.T) {
 		if err := errors.Join(holds(backup, b, 3), holds(s, b, 2)); err != nil {
 			t.Errorf("%s: after writes to both: %v", name, err)
 		}
-		if _, err := OpenSnapshots(fsys, dir+"/snapshots", SnapshotOptions{}); err == nil || !strings.Contains(err.Error(), dir+"/snapshots") {
+		if _, err := OpenSnapshots(fsys, dir+"/snapshots", SnapshotOptions{}); err == nil ||
+			!strings.Contains(err.Error(), dir+"/snapshots") {
 			t.Errorf("%s: OpenSnapshots() of a directory in use = %v", name, err)
 		}
 	}
@@ -248,14 +251,18 @@ func TestSnapshotsRowsChanged(t *testing.T) {
 			value[9] ^= 1
 			return db.Set(key, value, pebble.NoSync)
 		}, "the checksum of a row"},
-		{"a row has the key of another", func(db *pebble.DB, _, value, next []byte) error { return db.Set(next, value, pebble.NoSync) }, "the checksum of a row"},
+		{"a row has the key of another", func(db *pebble.DB, _, value,
+			next []byte) error {
+			return db.Set(next, value, pebble.NoSync)
+		}, "the checksum of a row"},
 		{"an additional row", func(db *pebble.DB, key, value, _ []byte) error {
 			key = append(bytes.Clone(key[:rowKeyBytes-1]), key[rowKeyBytes-1]+1)
 			value = bytes.Clone(value)
 			SealRow(key, value)
 			return db.Set(key, value, pebble.NoSync)
 		}, "rows"},
-		{"a row is empty", func(db *pebble.DB, key, _, _ []byte) error { return db.Set(key, nil, pebble.NoSync) }, "a row of 0 bytes"},
+		{"a row is empty", func(db *pebble.DB, key, _, _ []byte) error { return db.Set(key, nil, pebble.NoSync) },
+			"a row of 0 bytes"},
 		{"a key is longer", func(db *pebble.DB, key, value, _ []byte) error {
 			return db.Set(append(bytes.Clone(key), 0), value, pebble.NoSync)
 		}, "a key of 17"},
@@ -284,7 +291,8 @@ func TestSnapshotsRowsChanged(t *testing.T) {
 		}
 		var corrupt *CorruptError
 		err = s.Load(context.Background(), info, &fakeSink{}, 2, nil)
-		if !errors.As(err, &corrupt) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(corrupt.File, "/snapshots/store") {
+		if !errors.As(err, &corrupt) || !strings.Contains(err.Error(), tt.want) ||
+			!strings.Contains(corrupt.File, "/snapshots/store") {
 			t.Errorf("%s: Load() = %v, want %q", tt.name, err, tt.want)
 		}
 	}

@@ -120,7 +120,8 @@ func TestFakeState(t *testing.T) {
 	s := newState(1, 2000, 2)
 	var all []byte
 	for shard, blocks := range s.shards {
-		if !slices.IsSortedFunc(blocks, func(a, b fakeBlock) int { return bytes.Compare(hashBytes(a.first), hashBytes(b.first)) }) {
+		if !slices.IsSortedFunc(blocks,
+			func(a, b fakeBlock) int { return bytes.Compare(hashBytes(a.first), hashBytes(b.first)) }) {
 			t.Errorf("shard %d is not in order", shard)
 		}
 		for _, block := range blocks {

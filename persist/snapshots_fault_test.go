@@ -62,7 +62,8 @@ func TestSnapshotsFaults(t *testing.T) {
 		{"one operation fails", true, nil, syscall.EIO},
 		{"all fail from one on", false, nil, syscall.EIO},
 		{"the disk is full from one on", false, roomOps, syscall.ENOSPC},
-		{"a sync fails", true, []errorfs.OpKind{errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo}, syscall.EIO},
+		{"a sync fails", true, []errorfs.OpKind{errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo},
+			syscall.EIO},
 	} {
 		failures := 0
 		for n := int64(0); ; n++ {

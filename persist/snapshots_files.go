@@ -82,7 +82,8 @@ func (t *trackedFS) Open(name string, options ...vfs.OpenOption) (vfs.File, erro
 	return t.track(func() (vfs.File, error) { return t.FS.Open(name, options...) })
 }
 
-func (t *trackedFS) OpenReadWrite(name string, category vfs.DiskWriteCategory, options ...vfs.OpenOption) (vfs.File, error) {
+func (t *trackedFS) OpenReadWrite(name string, category vfs.DiskWriteCategory,
+	options ...vfs.OpenOption) (vfs.File, error) {
 	return t.track(func() (vfs.File, error) { return t.FS.OpenReadWrite(name, category, options...) })
 }
 

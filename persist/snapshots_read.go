@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -38,7 +39,8 @@ func (s *Snapshots) Load(ctx context.Context, info Info, to BlockSink, workers i
 // backup. It writes nothing. It returns the intact snapshots, the newest first, and an error for
 // the damaged snapshots. A snapshot is not intact if check returns an error for one of its
 // blocks.
-func CheckSnapshots(ctx context.Context, fsys vfs.FS, dir string, o SnapshotOptions, workers int, check func(block []byte) error) ([]Info, error) {
+func CheckSnapshots(ctx context.Context, fsys vfs.FS, dir string, o SnapshotOptions, workers int,
+	check func(block []byte) error) ([]Info, error) {
 	s := newSnapshots(fsys, dir, o)
 	all, err := s.All()
 	var good []Info
@@ -159,4 +161,27 @@ func (r *snapshotReader) corrupt(key []byte, err error) error {
 		}
 	}
 	return e
+}
+
+// dropDamaged drops all damaged snapshots.
+func dropDamaged(fsys vfs.FS, dir string, good []Info) error {
+	s, err := OpenSnapshots(fsys, dir, SnapshotOptions{})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	all, err := s.generations()
+	if err != nil {
+		return err
+	}
+	for _, generation := range all {
+		isGood := slices.ContainsFunc(good, func(info Info) bool { return info.Generation == generation })
+		if isGood {
+			continue
+		}
+		if err := s.Drop(context.Background(), generation); err != nil {
+			return err
+		}
+	}
+	return nil
 }

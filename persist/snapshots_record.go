@@ -83,7 +83,8 @@ func (i *Info) check(generation uint64) error {
 		rows, bytes = rows+shard.Rows, bytes+shard.Bytes
 	}
 	if rows != i.Rows || bytes != i.Bytes || i.Keys < 0 {
-		return fmt.Errorf("shards have %d rows and %d bytes, totals are %d and %d, %d keys", rows, bytes, i.Rows, i.Bytes, i.Keys)
+		return fmt.Errorf("shards have %d rows and %d bytes, totals are %d and %d, %d keys", rows, bytes, i.Rows, i.Bytes,
+			i.Keys)
 	}
 	return nil
 }

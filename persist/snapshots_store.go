@@ -212,7 +212,8 @@ func (s *store) wrap(what string, err error) error {
 		corrupt *CorruptError
 	)
 	switch {
-	case err == nil || errors.As(err, &corrupt) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+	case err == nil || errors.As(err, &corrupt) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.As(err, &errno) && !isMissing(err):
 		return err

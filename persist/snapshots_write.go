@@ -52,7 +52,8 @@ func (s *Snapshots) Write(ctx context.Context, from BlockSource, meta Meta, prog
 	return info, nil
 }
 
-func (s *Snapshots) write(ctx context.Context, store *store, from BlockSource, meta Meta, progress Progress) (Info, error) {
+func (s *Snapshots) write(ctx context.Context, store *store, from BlockSource, meta Meta,
+	progress Progress) (Info, error) {
 	older, err := s.generations()
 	if err != nil {
 		return Info{}, err

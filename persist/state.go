@@ -35,7 +35,8 @@ func ReadState(ctx context.Context, fsys vfs.FS, dir string, commands engine.Com
 	defer func() { err = errors.Join(err, v.dir.Close()) }()
 	info, drops, err := v.verifyAll()
 	if err != nil {
-		return s, fmt.Errorf("%w in %s (for details: limitsrv check %s; to repair: limitsrv check --repair %s)", err, dir, dir, dir)
+		return s, fmt.Errorf("%w in %s (for details: limitsrv check %s; to repair: limitsrv check --repair %s)", err, dir,
+			dir, dir)
 	}
 	if s.Origin, err = readMark(v.dir.FS, dir); err == nil {
 		s.Backup = true
@@ -46,7 +47,8 @@ func ReadState(ctx context.Context, fsys vfs.FS, dir string, commands engine.Com
 	s.Engine = engine.New(engine.Options{Seed: s.Seed, Commands: commands})
 	s.Engine.SetCounting(false)
 	if info.Generation > 0 {
-		if err := newSnapshots(v.dir.FS, v.dir.join(snapshotsDir), SnapshotOptions{}).Load(ctx, info, s.Engine, runtime.GOMAXPROCS(0), nil); err != nil {
+		if err := newSnapshots(v.dir.FS, v.dir.join(snapshotsDir), SnapshotOptions{}).Load(ctx, info, s.Engine,
+			runtime.GOMAXPROCS(0), nil); err != nil {
 			return s, err
 		}
 		s.Engine.SetTime(info.Now)

@@ -51,7 +51,8 @@ func TestReadState(t *testing.T) {
 	}
 	for round, save := range []bool{false, true, false} {
 		s := start(t, o)
-		if _, err := ReadState(context.Background(), o.FS, testDir, nil); err == nil || !strings.Contains(err.Error(), "in use") {
+		if _, err := ReadState(context.Background(), o.FS, testDir, nil); err == nil ||
+			!strings.Contains(err.Error(), "in use") {
 			t.Errorf("round %d: a directory that a server uses is read: %v", round, err)
 		}
 		takeSome(t, s, counts, rng, 50)
@@ -68,10 +69,12 @@ func TestReadState(t *testing.T) {
 		wantState(t, o.FS, backup, State{Backup: true, Origin: Origin{ID: s.dir.ID, Index: index}}, digest)
 		takeSome(t, s, counts, rng, 50)
 		end(t, s, save)
-		wantState(t, o.FS, testDir, State{Origin: Origin{ID: s.dir.ID, Index: s.log.Load().Last()}}, s.engine.Digest(s.engine.Now()))
+		wantState(t, o.FS, testDir, State{Origin: Origin{ID: s.dir.ID, Index: s.log.Load().Last()}},
+			s.engine.Digest(s.engine.Now()))
 	}
 	damageTable(t, o.FS, o.FS.PathJoin(testDir, snapshotsDir, storeName))
-	if _, err := ReadState(context.Background(), o.FS, testDir, nil); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "limitsrv check "+testDir) {
+	if _, err := ReadState(context.Background(), o.FS, testDir, nil); !errors.Is(err, ErrDamaged) ||
+		!strings.Contains(err.Error(), "limitsrv check "+testDir) {
 		t.Errorf("a damaged directory is read: %v", err)
 	}
 }
@@ -84,7 +87,8 @@ func wantState(t *testing.T, fsys vfs.FS, dir string, want State, digest uint64)
 	if err != nil {
 		t.Fatalf("%s: %v", dir, err)
 	}
-	if d := got.Engine.Digest(got.Now); got.Backup != want.Backup || got.ID != want.ID || got.Index != want.Index || d != digest || got.Taken.IsZero() && want.Backup {
+	if d := got.Engine.Digest(got.Now); got.Backup != want.Backup || got.ID != want.ID || got.Index != want.Index ||
+		d != digest || got.Taken.IsZero() && want.Backup {
 		t.Errorf("%s has %+v with %x, want %+v with %x", dir, got, d, want, digest)
 	}
 	after := filesBelow(t, fsys, dir)
@@ -126,7 +130,8 @@ func TestWriteBackup(t *testing.T) {
 	view.Close()
 	end(t, s, false)
 	state, err := ReadState(context.Background(), o.FS, path, nil)
-	if err != nil || !state.Backup || state.Cluster != of.Cluster || state.Term != of.Term || state.Index != of.Index || state.Now != of.Now || state.Seed != s.dir.Seed {
+	if err != nil || !state.Backup || state.Cluster != of.Cluster || state.Term != of.Term || state.Index != of.Index ||
+		state.Now != of.Now || state.Seed != s.dir.Seed {
 		t.Fatalf("the state is %+v, %v, want %+v", state, err, of)
 	}
 	o.Dir = path
@@ -143,7 +148,8 @@ func TestWriteBackup(t *testing.T) {
 	s = start(t, o)
 	checkCounts(t, s, counts.copy(), true)
 	end(t, s, false)
-	if state, err := ReadState(context.Background(), o.FS, path, nil); err != nil || state.Backup || state.Index <= of.Index {
+	if state, err := ReadState(context.Background(), o.FS, path, nil); err != nil || state.Backup ||
+		state.Index <= of.Index {
 		t.Errorf("after a start the state is %+v, %v", state, err)
 	}
 }
@@ -170,7 +176,8 @@ func TestReadStateOfATornLog(t *testing.T) {
 		checked := Check(crashed, testDir, nil, func(string) {})
 		state, err := ReadState(context.Background(), crashed, testDir, nil)
 		if err != nil || state.Drops != errors.Is(checked, ErrDrops) || state.Index < kept {
-			t.Fatalf("read up to entry %d, %v, drops: %v; %d were synced, check returns %v", state.Index, err, state.Drops, kept, checked)
+			t.Fatalf("read up to entry %d, %v, drops: %v; %d were synced, check returns %v", state.Index, err, state.Drops, kept,
+				checked)
 		}
 		dropped = dropped || state.Drops
 	}

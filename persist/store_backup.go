@@ -21,7 +21,8 @@ const (
 var backupName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$`)
 
 // ErrBackupName describes valid names of backups.
-var ErrBackupName = errors.New("a backup's name is 1 to 64 letters, digits, '_' or '-', and begins with a letter or digit")
+var ErrBackupName = errors.New("a backup's name is 1 to 64 letters, digits, '_' or '-', and begins with a letter or " +
+	"digit")
 
 // Backup writes the current state as a new data directory, backups/name below this
 // directory. Another node can start on a copy of it. done is called once, from another
@@ -82,13 +83,15 @@ func BackupPath(fsys vfs.FS, dir, name string) (string, error) {
 // path. It writes to draft, which it removes first, and renames draft to path once everything is on
 // disk. It leaves reserve bytes of the disk free. After an error it removes draft. Requires: path
 // does not exist or is an empty directory.
-func WriteBackup(ctx context.Context, fsys vfs.FS, path, draft string, from BlockSource, seed Seed, of Origin, reserve int64) error {
+func WriteBackup(ctx context.Context, fsys vfs.FS, path, draft string, from BlockSource, seed Seed, of Origin,
+	reserve int64) error {
 	return writeBackup(fsys, path, draft, seed, of, func(dir string) error {
 		s, err := OpenSnapshots(fsys, dir, SnapshotOptions{Reserve: reserve})
 		if err != nil {
 			return err
 		}
-		_, err = s.Write(ctx, from, Meta{LogDir: logName(1), LogIndex: of.Index, Now: of.Now, Seed: seed, Taken: of.Taken}, nil)
+		_, err = s.Write(ctx, from, Meta{LogDir: logName(1), LogIndex: of.Index, Now: of.Now, Seed: seed, Taken: of.Taken},
+			nil)
 		return errors.Join(err, s.Close())
 	})
 }

@@ -17,7 +17,8 @@ func BenchmarkCommit(b *testing.B) {
 	for _, ops := range []int{1, 16, 64} {
 		batch := &engine.Batch{}
 		for i := range ops {
-			batch.Ops = append(batch.Ops, engine.Op{Kind: engine.Take, Params: counterOf, N: 1, Key: fmt.Appendf(nil, "benchmark:key:%08d", i)})
+			batch.Ops = append(batch.Ops,
+				engine.Op{Kind: engine.Take, Params: counterOf, N: 1, Key: fmt.Appendf(nil, "benchmark:key:%08d", i)})
 		}
 		answer := make(chan error, 1)
 		done := func(err error) { answer <- err }

@@ -14,9 +14,12 @@ import (
 // regain nor lose permits: time stands still until the clock has caught up.
 func TestClockWentBack(t *testing.T) {
 	keys := []engine.Op{
-		{Kind: engine.Take, Key: []byte("token"), N: 5, Params: engine.Params{Alg: engine.Token, Limit: 5, Count: 1, Period: int64(time.Second) / 5}},
-		{Kind: engine.Take, Key: []byte("log"), N: 5, Params: engine.Params{Alg: engine.Log, Limit: 5, Period: int64(time.Second)}},
-		{Kind: engine.Acquire, Key: []byte("places"), N: 1, ID: []byte("a"), Params: engine.Params{Alg: engine.Lease, Limit: 1, Period: int64(time.Second)}},
+		{Kind: engine.Take, Key: []byte("token"), N: 5,
+			Params: engine.Params{Alg: engine.Token, Limit: 5, Count: 1, Period: int64(time.Second) / 5}},
+		{Kind: engine.Take, Key: []byte("log"), N: 5,
+			Params: engine.Params{Alg: engine.Log, Limit: 5, Period: int64(time.Second)}},
+		{Kind: engine.Acquire, Key: []byte("places"), N: 1, ID: []byte("a"),
+			Params: engine.Params{Alg: engine.Lease, Limit: 1, Period: int64(time.Second)}},
 	}
 	// again asks for the same, for another holder.
 	again := func(s *Store) (allowed string) {
@@ -61,7 +64,8 @@ func TestClockWentBack(t *testing.T) {
 					clock.add(step.by)
 					s := start(t, o)
 					if got := again(s); got != step.want {
-						t.Errorf("%v after the restart %s is allowed, want %s", time.Duration(clock.Now()-1_700_000_000*engine.Instant(time.Second)), got, step.want)
+						t.Errorf("%v after the restart %s is allowed, want %s",
+							time.Duration(clock.Now()-1_700_000_000*engine.Instant(time.Second)), got, step.want)
 					}
 					end(t, s, save)
 				}

@@ -68,7 +68,8 @@ func randomCount(rng *rand.Rand) engine.Op {
 		{Alg: engine.Lease, Limit: 10, Period: engine.MaxPeriod},
 	}
 	p := params[rng.IntN(len(params))]
-	op := engine.Op{Kind: engine.Take, Params: p, N: 1 + rng.Int64N(3), Key: fmt.Appendf(nil, "%v:%d", p.Alg, rng.IntN(400))}
+	op := engine.Op{Kind: engine.Take, Params: p, N: 1 + rng.Int64N(3),
+		Key: fmt.Appendf(nil, "%v:%d", p.Alg, rng.IntN(400))}
 	if p.Alg == engine.Lease {
 		op.Kind, op.N, op.ID = engine.Acquire, 1, fmt.Appendf(nil, "id%d", rng.IntN(1000))
 	}
@@ -107,7 +108,8 @@ func (h history) kept(s *Store) (int, error) {
 	model.Apply(s.o.Clock.Now(), want)
 	for i := range want.Ops {
 		if got.Decisions[i] != want.Decisions[i] {
-			return 0, fmt.Errorf("after %d batches of %d: %s is %+v, want %+v", n, len(h), want.Ops[i].Key, got.Decisions[i], want.Decisions[i])
+			return 0, fmt.Errorf("after %d batches of %d: %s is %+v, want %+v", n, len(h), want.Ops[i].Key, got.Decisions[i],
+				want.Decisions[i])
 		}
 	}
 	return n, nil
@@ -189,7 +191,8 @@ func (w *damageCase) run(t *testing.T, rng *rand.Rand, batches int, save bool) {
 	end(t, s, save)
 }
 
-func newDamageCase(t *testing.T, policy Policy, rng *rand.Rand, make func(*testing.T, *damageCase, *rand.Rand)) *damageCase {
+func newDamageCase(t *testing.T, policy Policy, rng *rand.Rand,
+	make func(*testing.T, *damageCase, *rand.Rand)) *damageCase {
 	w := &damageCase{disk: vfs.NewCrashableMem()}
 	w.o = testOptions(t, w.disk, policy)
 	w.o.SegmentBytes = 8 << 10
@@ -283,7 +286,8 @@ func TestStoreDamage(t *testing.T) {
 					t.Errorf("seed %d: %s: %s, booted %v: %v", seed, name, wound.name, booted, err)
 				}
 			}
-			t.Logf("%d files, %d bytes: %d opened right, %d opened without the unsynced end, %d rejected; of these %d repaired, %d with a loss",
+			t.Logf("%d files, %d bytes: %d opened right, %d opened without the unsynced end, %d rejected; of these %d "+
+				"repaired, %d with a loss",
 				len(files), total(sizes), a.right, a.cut, a.rejected, a.repaired, a.lostByFix)
 		})
 	}
@@ -331,9 +335,12 @@ func (w *damageCase) checkDamage(rng *rand.Rand, name string, how damageKind, bo
 	case errors.As(err, &wrong):
 		return err
 	case err == nil && kept < w.least:
-		return fmt.Errorf("it opens with %d batches of %d, at least %d are on disk; check returns %v\n%s", kept, len(w.history), w.least, checked, &said)
-	case err == nil && kept < len(w.history) && how.isFlip && !w.booted && !(booted && errors.Is(checked, ErrDrops) && strings.Contains(logged.String(), "WARN msg=\"torn end of the log")):
-		return fmt.Errorf("it opens with %d batches of %d; check returns %v\n%s\nand the log:\n%s", kept, len(w.history), checked, &said, &logged)
+		return fmt.Errorf("it opens with %d batches of %d, at least %d are on disk; check returns %v\n%s", kept,
+			len(w.history), w.least, checked, &said)
+	case err == nil && kept < len(w.history) && how.isFlip && !w.booted &&
+		!(booted && errors.Is(checked, ErrDrops) && strings.Contains(logged.String(), "WARN msg=\"torn end of the log")):
+		return fmt.Errorf("it opens with %d batches of %d; check returns %v\n%s\nand the log:\n%s", kept, len(w.history),
+			checked, &said, &logged)
 	case err == nil && kept < len(w.history):
 		a.cut++
 	case err == nil:
@@ -417,12 +424,14 @@ func (w *damageCase) checkRepair(o Options, a *outcomes) error {
 		return err
 	}
 	var asked []string
-	err = Repair(o.FS, testDir, o.Engine.Commands, func(string) {}, func(question string) bool { asked = append(asked, question); return false })
+	err = Repair(o.FS, testDir, o.Engine.Commands, func(string) {},
+		func(question string) bool { asked = append(asked, question); return false })
 	if after, _ := digest(o.FS, testDir); err == nil || len(asked) != 1 || after != before {
 		return fmt.Errorf("repair without consent: %w, after %q, or it changed a file", err, asked)
 	}
 	asked = nil
-	err = Repair(o.FS, testDir, o.Engine.Commands, func(string) {}, func(question string) bool { asked = append(asked, question); return true })
+	err = Repair(o.FS, testDir, o.Engine.Commands, func(string) {},
+		func(question string) bool { asked = append(asked, question); return true })
 	if err != nil {
 		return fmt.Errorf("repair: %w, after %q", err, asked)
 	}
@@ -468,7 +477,8 @@ func countKept(o Options, h history) (kept int, err error) {
 		return 0, &wrongState{fmt.Errorf("it opened, but is rejected after a restart: %w", err)}
 	}
 	if got, err := more.kept(s); err != nil || got != len(more) {
-		return 0, errors.Join(&wrongState{fmt.Errorf("after the next start %d batches of %d: %w", got, len(more), err)}, s.Close(context.Background(), SaveNever))
+		return 0, errors.Join(&wrongState{fmt.Errorf("after the next start %d batches of %d: %w", got, len(more), err)},
+			s.Close(context.Background(), SaveNever))
 	}
 	return kept, s.Close(context.Background(), SaveNever)
 }

@@ -110,8 +110,10 @@ var faults = []diskFault{
 	{name: "is full", err: syscall.ENOSPC, certain: true},
 	{name: "fails to write", err: syscall.EIO},
 	{name: "fails to sync", err: syscall.EIO, only: []errorfs.OpKind{errorfs.OpFileSync, errorfs.OpFileSyncData}},
-	{name: "is full during a sync", err: syscall.ENOSPC, only: []errorfs.OpKind{errorfs.OpFileSync, errorfs.OpFileSyncData}},
-	{name: "creates no files", err: syscall.ENOSPC, only: []errorfs.OpKind{errorfs.OpCreate, errorfs.OpFilePreallocate}, certain: true},
+	{name: "is full during a sync", err: syscall.ENOSPC,
+		only: []errorfs.OpKind{errorfs.OpFileSync, errorfs.OpFileSyncData}},
+	{name: "creates no files", err: syscall.ENOSPC, only: []errorfs.OpKind{errorfs.OpCreate, errorfs.OpFilePreallocate},
+		certain: true},
 	{name: "hangs", hang: true},
 }
 

@@ -27,7 +27,8 @@ type Loading struct {
 func (l *Loading) status() status.Load {
 	st := status.Load{
 		Keys: l.Keys.Load(), AllKeys: l.AllKeys.Load(), SnapshotBytes: l.SnapshotBytes.Load(),
-		LogBytes: l.LogBytes.Load(), AllLogBytes: l.AllLogBytes.Load(), Entries: l.Entries.Load(), AllEntries: l.AllEntries.Load(),
+		LogBytes: l.LogBytes.Load(), AllLogBytes: l.AllLogBytes.Load(), Entries: l.Entries.Load(),
+		AllEntries: l.AllEntries.Load(),
 	}
 	if at := l.Begun.Load(); at != 0 {
 		st.Since = time.Unix(0, at)
@@ -56,7 +57,8 @@ func (s *Store) Recover(ctx context.Context) error {
 	s.engine.SetCounting(true)
 	s.mu.Unlock()
 	s.o.Logger.Info("state loaded", "keys", s.engine.Len(), "snapshot_keys", s.loading.Keys.Load(),
-		"log_entries", s.loading.Entries.Load(), "log_bytes", s.loading.LogBytes.Load(), "took", time.Since(began).Round(time.Millisecond))
+		"log_entries", s.loading.Entries.Load(), "log_bytes", s.loading.LogBytes.Load(), "took",
+		time.Since(began).Round(time.Millisecond))
 	s.wait.Go(func() { s.diskWatch.Run(s.stopping, s.checkDisk) })
 	s.wait.Go(s.maintain)
 	return nil
@@ -64,7 +66,8 @@ func (s *Store) Recover(ctx context.Context) error {
 
 func (s *Store) load(ctx context.Context) error {
 	var err error
-	s.snapshots, err = OpenSnapshots(s.o.FS, s.dir.join(snapshotsDir), SnapshotOptions{Logger: s.o.Logger, Reserve: LogReserve(s.o.SegmentBytes)})
+	s.snapshots, err = OpenSnapshots(s.o.FS, s.dir.join(snapshotsDir),
+		SnapshotOptions{Logger: s.o.Logger, Reserve: LogReserve(s.o.SegmentBytes)})
 	if err != nil {
 		return err
 	}
@@ -102,9 +105,11 @@ func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
 		s.loading.AllKeys.Store(info.Keys)
 		s.loading.SnapshotBytes.Store(info.Bytes)
 		s.loading.AllLogBytes.Store(s.fullSegmentBytes(info))
-		err = s.snapshots.Load(ctx, info, s.engine, runtime.GOMAXPROCS(0), func(keys, _, _ int64) { s.loading.Keys.Store(keys) })
+		err = s.snapshots.Load(ctx, info, s.engine, runtime.GOMAXPROCS(0),
+			func(keys, _, _ int64) { s.loading.Keys.Store(keys) })
 		if got := s.engine.Len(); err == nil && got != info.Keys {
-			err = &CorruptError{What: fmt.Sprintf("snapshot %d", info.Generation), File: s.dir.join(snapshotsDir), Reason: fmt.Sprintf("it has %d keys instead of %d", got, info.Keys)}
+			err = &CorruptError{What: fmt.Sprintf("snapshot %d", info.Generation), File: s.dir.join(snapshotsDir),
+				Reason: fmt.Sprintf("it has %d keys instead of %d", got, info.Keys)}
 		}
 		if err == nil {
 			s.engine.SetTime(info.Meta.Now)
@@ -182,7 +187,8 @@ func (s *Store) findLog(info Info) (*Log, error) {
 	}
 	// The next start then treats the end of the log as after a power failure.
 	if IsFull(err) {
-		s.o.Logger.Warn("the disk is full: it can't be recorded that this boot uses the directory; the server starts", "dir", s.o.Dir, "error", err)
+		s.o.Logger.Warn("the disk is full: it can't be recorded that this boot uses the directory; the server starts", "dir",
+			s.o.Dir, "error", err)
 		err = nil
 	}
 	if err = errors.Join(err, endBackup(s.o.FS, s.o.Dir)); err != nil {
@@ -209,7 +215,8 @@ func (s *Store) openApplying(log *Log, after uint64) (err error) {
 	}
 	for _, e := range log.Skipped() {
 		if e.Index > after {
-			s.o.Logger.Warn("entry of the log skipped: its decisions are lost", "entry", e.Index, "kept_in", s.dir.join(keptName(e.Index)))
+			s.o.Logger.Warn("entry of the log skipped: its decisions are lost", "entry", e.Index, "kept_in",
+				s.dir.join(keptName(e.Index)))
 		}
 	}
 	return s.applying.Check(after, log.Last(), log.Skipped())
@@ -222,7 +229,8 @@ func checkLogStart(log string, first uint64, snapshots string, index uint64) err
 	case first <= index+1:
 		return nil
 	case index == 0:
-		return fmt.Errorf("%s begins with entry %d, but the snapshot with earlier entries is missing in %s", log, first, snapshots)
+		return fmt.Errorf("%s begins with entry %d, but the snapshot with earlier entries is missing in %s", log, first,
+			snapshots)
 	}
 	return fmt.Errorf("%s begins with entry %d, but the snapshot in %s ends at %d", log, first, snapshots, index)
 }

@@ -50,6 +50,7 @@ func (s *Store) checkSync(log *Log) {
 	if s.o.Policy == EverySecond && waits > slowAfter && !s.slowLogged {
 		s.slowLogged = true
 		s.delayed.Add(1)
-		s.o.Logger.Warn("slow disk: syncing the log takes longer than a second", "unsynced_for", waits.Round(time.Millisecond))
+		s.o.Logger.Warn("slow disk: syncing the log takes longer than a second", "unsynced_for",
+			waits.Round(time.Millisecond))
 	}
 }

@@ -92,6 +92,7 @@ func (s *Store) clearFailure() {
 	}
 	s.mu.Unlock()
 	if !again {
-		s.o.Logger.Info("disk works again, all decisions are on it", "failed_for", time.Since(f.Since).Round(time.Millisecond))
+		s.o.Logger.Info("disk works again, all decisions are on it", "failed_for",
+			time.Since(f.Since).Round(time.Millisecond))
 	}
 }

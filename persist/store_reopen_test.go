@@ -85,7 +85,8 @@ func TestOldSnapshotOfAnotherLog(t *testing.T) {
 		kept   = fs.PathJoin(testDir, "kept")
 	)
 	s := start(t, o)
-	if _, err := s.saveAndWait(context.Background()); err != nil { // of an empty state, so that the snapshot is its record alone
+	// of an empty state, so that the snapshot is its record alone
+	if _, err := s.saveAndWait(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if err := vfs.Copy(fs, record, kept); err != nil {

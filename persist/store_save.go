@@ -111,7 +111,8 @@ func (s *Store) freezeEngine() *engine.Snapshot {
 }
 
 func (s *Store) metaOf(view *engine.Snapshot, log *Log) Meta {
-	return Meta{LogDir: log.Name(), LogIndex: log.Last(), Now: view.Now(), Told: view.Told(), Seed: s.dir.Seed, Taken: time.Now()}
+	return Meta{LogDir: log.Name(), LogIndex: log.Last(), Now: view.Now(), Told: view.Told(), Seed: s.dir.Seed,
+		Taken: time.Now()}
 }
 
 // write writes a frozen state as a snapshot and deletes the entries of the log before it.
@@ -147,10 +148,12 @@ func (s *Store) write(ctx context.Context, view *engine.Snapshot, meta Meta) (In
 		s.o.Logger.Debug("snapshot failed again", "error", err)
 		return info, err
 	case err != nil:
-		s.o.Logger.Error("snapshot failed; the previous snapshot and the log are kept, the log grows, and snapshots are tried again", "error", err)
+		s.o.Logger.Error("snapshot failed; the previous snapshot and the log are kept, the log grows, and snapshots are "+
+			"tried again", "error", err)
 		return info, err
 	}
-	s.o.Logger.Info("snapshot taken", "keys", info.Keys, "bytes", info.Bytes, "took", took.Round(time.Millisecond), "log_index", meta.LogIndex)
+	s.o.Logger.Info("snapshot taken", "keys", info.Keys, "bytes", info.Bytes, "took", took.Round(time.Millisecond),
+		"log_index", meta.LogIndex)
 	return info, nil
 }
 

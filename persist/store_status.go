@@ -25,7 +25,8 @@ func (s *Store) Status() status.Store {
 	}
 	v.mu.Lock()
 	st.Saved = status.Snapshot{
-		Keys: v.last.Keys, Bytes: v.diskBytes, Changes: s.changes.Load() - v.changes, Took: v.duration, Err: v.lastErr, Count: v.saves,
+		Keys: v.last.Keys, Bytes: v.diskBytes, Changes: s.changes.Load() - v.changes, Took: v.duration, Err: v.lastErr,
+		Count: v.saves,
 	}
 	if v.last.Generation > 0 {
 		st.Saved.At = v.last.Meta.Taken

@@ -58,7 +58,8 @@ func stress(t *testing.T, policy Policy, evict bool, seed uint64) {
 		every(func() {
 			b.Reset()
 			for range 1 + rng.IntN(20) {
-				b.Ops = append(b.Ops, engine.Op{Kind: engine.Take, Params: counterOf, N: int64(rng.IntN(3)), Key: fmt.Appendf(nil, "key:%d", rng.IntN(12_000))})
+				b.Ops = append(b.Ops, engine.Op{Kind: engine.Take, Params: counterOf, N: int64(rng.IntN(3)),
+					Key: fmt.Appendf(nil, "key:%d", rng.IntN(12_000))})
 			}
 			_ = perform(s, &b) // may be rejected
 		})

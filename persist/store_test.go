@@ -213,7 +213,8 @@ func TestReplayDecidesTheSame(t *testing.T) {
 				model.Apply(clock.Now(), &c)
 				for i := range b.Ops {
 					if b.Decisions[i] != c.Decisions[i] {
-						t.Fatalf("seed %d step %d: the decision of %+v is %+v, want %+v", seed, step, b.Ops[i], b.Decisions[i], c.Decisions[i])
+						t.Fatalf("seed %d step %d: the decision of %+v is %+v, want %+v", seed, step, b.Ops[i], b.Decisions[i],
+							c.Decisions[i])
 					}
 				}
 				clock.add(time.Duration(rng.Int64N(int64(300 * time.Millisecond))))
@@ -334,7 +335,8 @@ func TestEvictedStaysEvicted(t *testing.T) {
 			s := start(t, o)
 			bucket := engine.Params{Alg: engine.Token, Limit: 10, Count: 1, Period: 3600 * int64(time.Second)}
 			for i := range 20_000 {
-				b := &engine.Batch{Ops: []engine.Op{{Kind: engine.Take, Key: fmt.Appendf(nil, "key:%d", i), Params: bucket, N: 1 + int64(i)%9}}}
+				b := &engine.Batch{Ops: []engine.Op{{Kind: engine.Take, Key: fmt.Appendf(nil, "key:%d", i), Params: bucket,
+					N: 1 + int64(i)%9}}}
 				if err := perform(s, b); err != nil {
 					t.Fatal(err)
 				}
@@ -343,7 +345,8 @@ func TestEvictedStaysEvicted(t *testing.T) {
 			if len(want) > 15_000 {
 				t.Fatalf("no key of %d was evicted", len(want))
 			}
-			perform(s, &engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: []byte(want[0])}}}) // writes the last evictions as well
+			// writes the last evictions as well
+			perform(s, &engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: []byte(want[0])}}})
 			end(t, s, false)
 			s = start(t, o)
 			defer end(t, s, false)
@@ -357,7 +360,8 @@ func TestEvictedStaysEvicted(t *testing.T) {
 // keysOf returns the keys of a Store, in order.
 func keysOf(s *Store) (keys []string) {
 	for cursor := uint64(0); ; {
-		cursor = s.Engine().Scan(s.o.Clock.Now(), 0, cursor, 1000, func(key []byte, _ engine.Alg) { keys = append(keys, string(key)) })
+		cursor = s.Engine().Scan(s.o.Clock.Now(), 0, cursor, 1000,
+			func(key []byte, _ engine.Alg) { keys = append(keys, string(key)) })
 		if cursor == 0 {
 			slices.Sort(keys)
 			return keys

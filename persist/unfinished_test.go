@@ -30,7 +30,8 @@ func writtenTail(t *testing.T, segmentBytes int64, first, last []*raft.Log) (bef
 		t.Fatal(err)
 	}
 	after = readDir(t, fs, "/log")
-	return contents{metaName: before[metaName], name: before[name]}, contents{metaName: before[metaName], name: after[name]}, name
+	return contents{metaName: before[metaName], name: before[name]},
+		contents{metaName: before[metaName], name: after[name]}, name
 }
 
 func raftEntries(first, last uint64, size int) (all []*raft.Log) {
@@ -67,7 +68,8 @@ func TestUnfinishedWrite(t *testing.T) {
 				what := fmt.Sprintf("%s, at byte %d of %d, then %d zeros", tt.name, cut, end, zeros)
 				after[name] = append(bytes.Clone(whole[:cut]), make([]byte, zeros)...)
 				for _, same := range []bool{sameBoot, anotherBoot} {
-					checkUnfinished(t, after, what, same, uint64(len(tt.first)), bytes.ContainsFunc(whole[from:cut], func(r rune) bool { return r != 0 }))
+					checkUnfinished(t, after, what, same, uint64(len(tt.first)),
+						bytes.ContainsFunc(whole[from:cut], func(r rune) bool { return r != 0 }))
 				}
 			}
 		}
@@ -130,7 +132,8 @@ func TestOneBit(t *testing.T) {
 					t.Fatal(err)
 				}
 				if l.Last() != last {
-					t.Errorf("%s: bit %d of byte %d of %d flipped: %d entries of %d, dropped %v", tt.name, bit, at, len(whole), l.Last(), last, l.Dropped())
+					t.Errorf("%s: bit %d of byte %d of %d flipped: %d entries of %d, dropped %v", tt.name, bit, at, len(whole),
+						l.Last(), last, l.Dropped())
 				}
 				closeLog(t, l)
 			}

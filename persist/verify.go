@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -111,7 +110,8 @@ func (v *verifier) snapshots() (good []Info, bad bool) {
 		v.report("snapshots: none")
 		return nil, false
 	}
-	good, err := CheckSnapshots(context.Background(), fsys, dir, SnapshotOptions{}, runtime.GOMAXPROCS(0), engine.CheckBlock)
+	good, err := CheckSnapshots(context.Background(), fsys, dir, SnapshotOptions{}, runtime.GOMAXPROCS(0),
+		engine.CheckBlock)
 	for _, info := range good {
 		v.report(fmt.Sprintf("snapshot %d: good, %d keys, %d bytes, of %s, up to entry %d of %s",
 			info.Generation, info.Keys, info.Bytes, info.Taken.UTC().Format(time.RFC3339), info.LogIndex, info.LogDir))
@@ -136,7 +136,8 @@ func (v *verifier) log(after Info) (drops bool, err error) {
 		v.report("log: none")
 		return false, nil
 	}
-	found, err := checkLog(v.dir.FS, v.dir.join(name), v.sameBoot, v.replayable(after), func(line string) { v.report(name + ": " + line) })
+	found, err := checkLog(v.dir.FS, v.dir.join(name), v.sameBoot, v.replayable(after),
+		func(line string) { v.report(name + ": " + line) })
 	if isMissing(err) {
 		v.report(name + ": empty")
 		return false, nil
@@ -186,7 +187,8 @@ func (v *verifier) missingEntries(r *logRepair, name string, after Info, stopped
 	case r.last < after.LogIndex:
 		return fmt.Errorf("%s ends in %s with entry %d, but the snapshot ends at %d", path, tail, r.last, after.LogIndex)
 	case r.last < stopped:
-		return fmt.Errorf("%s is damaged in %s: it ends with entry %d, but entry %d was on disk when the server stopped. Lost: entries %d to %d",
+		return fmt.Errorf("%s is damaged in %s: it ends with entry %d, but entry %d was on disk when the server stopped. "+
+			"Lost: entries %d to %d",
 			path, tail, r.last, stopped, r.last+1, stopped)
 	}
 	return nil
@@ -214,7 +216,8 @@ func (v *verifier) logAfter(after Info) (name string, there bool, err error) {
 // Repair makes a data directory that no server uses usable by a server. Before it drops data it
 // calls ask with a description of the loss; if ask returns false, Repair returns an error.
 // Unreadable data is moved to a directory damaged-TIME below dir. commands is as for Check.
-func Repair(fsys vfs.FS, dir string, commands engine.Commands, report func(line string), ask func(question string) bool) error {
+func Repair(fsys vfs.FS, dir string, commands engine.Commands, report func(line string),
+	ask func(question string) bool) error {
 	v, err := newVerifier(fsys, dir, commands, report)
 	if err != nil {
 		return err
@@ -266,9 +269,13 @@ func (r *repairer) setSnapshotsAside(good []Info) error {
 		if !r.ask("No snapshot can be read. Set them aside, with the log? All keys are then fully reset.") {
 			return errRefused
 		}
-		return r.setAside(func(name string) bool { return name == snapshotsDir || logNumber(name) > 0 || name == stoppedName })
+		return r.setAside(func(name string) bool {
+			return name == snapshotsDir || logNumber(name) > 0 ||
+				name == stoppedName
+		})
 	}
-	question := fmt.Sprintf("Go back to snapshot %d of %s, and the log after it, and drop the damaged snapshots?", good[0].Generation, good[0].Taken.UTC().Format(time.RFC3339))
+	question := fmt.Sprintf("Go back to snapshot %d of %s, and the log after it, and drop the damaged snapshots?",
+		good[0].Generation, good[0].Taken.UTC().Format(time.RFC3339))
 	if !r.ask(question) {
 		return errRefused
 	}
@@ -368,27 +375,4 @@ func (r *repairer) setLogAside(why error) error {
 		return err
 	}
 	return markBackup(r.dir.FS, r.dir.Path, r.dir.ID)
-}
-
-// dropDamaged drops all damaged snapshots.
-func dropDamaged(fsys vfs.FS, dir string, good []Info) error {
-	s, err := OpenSnapshots(fsys, dir, SnapshotOptions{})
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	all, err := s.generations()
-	if err != nil {
-		return err
-	}
-	for _, generation := range all {
-		isGood := slices.ContainsFunc(good, func(info Info) bool { return info.Generation == generation })
-		if isGood {
-			continue
-		}
-		if err := s.Drop(context.Background(), generation); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -48,7 +48,8 @@ func (n *Node) backup(s *raftStack, path string) error {
 	view, of := s.FSM.Freeze()
 	defer view.Close()
 	of.ID, of.Taken = n.identity().Node, began.UTC()
-	if err := persist.WriteBackup(n.stopping, n.dir.FS, path, path+storage.Unfinished, view, s.FSM.Seed(), of, storage.Reserve(n.o.SnapshotLogBytes)); err != nil {
+	if err := persist.WriteBackup(n.stopping, n.dir.FS, path, path+storage.Unfinished, view, s.FSM.Seed(), of,
+		storage.Reserve(n.o.SnapshotLogBytes)); err != nil {
 		err = fmt.Errorf("back up to %s: %w", path, err)
 		if n.stopping.Err() != nil {
 			n.log.Info("backup canceled because the server is stopping", "path", path)
@@ -57,6 +58,7 @@ func (n *Node) backup(s *raftStack, path string) error {
 		n.log.Error("backup failed", "error", err)
 		return err
 	}
-	n.log.Info("backup made", "path", path, "index", of.Index, "term", of.Term, "keys", view.Keys(), "took", time.Since(began).Round(time.Millisecond))
+	n.log.Info("backup made", "path", path, "index", of.Index, "term", of.Term, "keys", view.Keys(), "took",
+		time.Since(began).Round(time.Millisecond))
 	return nil
 }

@@ -120,7 +120,8 @@ func TestBackupHasOneEntrysState(t *testing.T) {
 			if got := state.Engine.Digest(state.Now); !ok || got != want {
 				t.Errorf("node %d: the backup is of entry %d and has %x, want %x (%v)", i, state.Index, got, want, ok)
 			}
-			if !state.Backup || state.Cluster != n.identity().Cluster.String() || state.ID != n.identity().Node || state.Term == 0 || state.Now == 0 || state.Taken.IsZero() {
+			if !state.Backup || state.Cluster != n.identity().Cluster.String() || state.ID != n.identity().Node ||
+				state.Term == 0 || state.Now == 0 || state.Taken.IsZero() {
 				t.Errorf("node %d: its origin is %+v", i, state.Origin)
 			}
 			if n == leader && state.Index <= last {

@@ -66,7 +66,8 @@ func (n *Node) tryJoinOrBootstrap() error {
 	}
 	switch {
 	case !m.Cluster.IsZero():
-		return errors.Join(errors.New("this node's log may lack its last entries, and no other node has a leader: start the others, or see limitsrv recover --help"), failed)
+		return errors.Join(errors.New("this node's log may lack its last entries, and no other node has a leader: start "+
+			"the others, or see limitsrv recover --help"), failed)
 	case len(n.o.Peers) == 0:
 		return errors.Join(errors.New("no node of --join is in a cluster"), failed)
 	case failed != nil:
@@ -102,9 +103,11 @@ func (n *Node) bootstrap(hellos []helloReply) error {
 	for _, h := range hellos {
 		switch {
 		case !h.Cluster.IsZero():
-			return fmt.Errorf("node %s at %s is already in cluster %v, and none of its nodes has a leader", h.Node, h.Raft, h.Cluster)
+			return fmt.Errorf("node %s at %s is already in cluster %v, and none of its nodes has a leader", h.Node, h.Raft,
+				h.Cluster)
 		case !slices.Equal(h.Peers, peers):
-			return fmt.Errorf("%s was started with --peers %v, and this node with %v: they must be the same", h.Raft, h.Peers, peers)
+			return fmt.Errorf("%s was started with --peers %v, and this node with %v: they must be the same", h.Raft, h.Peers,
+				peers)
 		}
 		founding = append(founding, h.Server)
 	}

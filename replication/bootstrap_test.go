@@ -85,7 +85,8 @@ func TestBootstrapRequiresEqualPeers(t *testing.T) {
 	third := c.options(t.TempDir(), addresses[2])
 	third.Peers = addresses
 	c.nodes = append(c.nodes, c.open(third))
-	eventually(t, "the mismatch is logged", func() bool { return strings.Contains(c.logs.String(), "they must be the same") })
+	eventually(t, "the mismatch is logged",
+		func() bool { return strings.Contains(c.logs.String(), "they must be the same") })
 	for _, n := range c.nodes {
 		if id := n.identity(); !id.Cluster.IsZero() {
 			t.Errorf("%s bootstrapped %v", n.o.Raft, id.Cluster)
@@ -107,7 +108,8 @@ func TestBootstrapContinuesAfterCrash(t *testing.T) {
 			dirs = append(dirs, n.o.Dir)
 			c.close(n)
 		}
-		m := storage.Membership{Node: founding[0].Node, Cluster: storage.NewClusterID(), Seed: persist.Seed{1}, Founding: founding, Clean: true}
+		m := storage.Membership{Node: founding[0].Node, Cluster: storage.NewClusterID(), Seed: persist.Seed{1},
+			Founding: founding, Clean: true}
 		for i, dir := range dirs {
 			o := c.options(strings.TrimSuffix(dir, " before"), founding[i].Raft)
 			o.Peers = c.peers

@@ -117,7 +117,8 @@ func TestClusterCarriesOutCalls(t *testing.T) {
 func TestCallsWaitForTheLevel(t *testing.T) {
 	c := startCluster(t, 1, func(o *Options) { o.Commands, o.level = counters{}, 1 })
 	n := c.leader()
-	if _, err := count(n, 0, "k"); err == nil || !strings.Contains(err.Error(), "this version of limitsrv or a later one") {
+	if _, err := count(n, 0, "k"); err == nil ||
+		!strings.Contains(err.Error(), "this version of limitsrv or a later one") {
 		t.Errorf("a call at level 1: %v", err)
 	}
 	if d, err := take(n, "k", 10, 1); err != nil || d.Remaining != 9 {

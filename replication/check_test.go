@@ -54,13 +54,15 @@ func TestCheck(t *testing.T) {
 	dir := n.o.Dir
 	for range 2 { // Check changes nothing
 		output, damaged := checkOutput(t, dir)
-		for _, want := range []string{"MEMBER: good, node " + n.identity().Node, "votes.db: good, term ", ": good, 6 keys, ", "log: good, each entry up to"} {
+		for _, want := range []string{"MEMBER: good, node " + n.identity().Node, "votes.db: good, term ", ": good, 6 keys, ",
+			"log: good, each entry up to"} {
 			if damaged || !strings.Contains(output, want) {
 				t.Fatalf("no %q in:\n%s", want, output)
 			}
 		}
 	}
-	if err := persist.Check(nil, dir, nil, func(string) {}); err == nil || errors.Is(err, persist.ErrDamaged) || !strings.Contains(err.Error(), "node of a cluster") {
+	if err := persist.Check(nil, dir, nil, func(string) {}); err == nil || errors.Is(err, persist.ErrDamaged) ||
+		!strings.Contains(err.Error(), "node of a cluster") {
 		t.Errorf("persist.Check says %v", err)
 	}
 
@@ -132,7 +134,8 @@ func TestCheckFindsGap(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if output, damaged := checkOutput(t, n.o.Dir); !damaged || !strings.Contains(output, "no good snapshot goes beyond entry 0") {
+	if output, damaged := checkOutput(t, n.o.Dir); !damaged ||
+		!strings.Contains(output, "no good snapshot goes beyond entry 0") {
 		t.Errorf("damaged %v:\n%s", damaged, output)
 	}
 }
@@ -194,7 +197,8 @@ func TestCheckReadsEachEntry(t *testing.T) {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if output, damaged := checkOutput(t, n.o.Dir); !damaged || !strings.Contains(output, fmt.Sprintf("entry %d: ", last+1)) {
+	if output, damaged := checkOutput(t, n.o.Dir); !damaged ||
+		!strings.Contains(output, fmt.Sprintf("entry %d: ", last+1)) {
 		t.Errorf("damaged %v:\n%s", damaged, output)
 	}
 	if _, err := offline.Inspect(offlineOptions(n.o)); err == nil || !strings.Contains(err.Error(), "can't be applied") {

@@ -100,7 +100,8 @@ type blockingStore struct {
 	begun, released chan struct{}
 }
 
-func (h blockingStore) Create(v raft.SnapshotVersion, index, term uint64, c raft.Configuration, ci uint64, t raft.Transport) (raft.SnapshotSink, error) {
+func (h blockingStore) Create(v raft.SnapshotVersion, index, term uint64, c raft.Configuration, ci uint64,
+	t raft.Transport) (raft.SnapshotSink, error) {
 	close(h.begun)
 	<-h.released
 	return h.SnapshotStore.Create(v, index, term, c, ci, t)

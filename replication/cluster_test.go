@@ -230,7 +230,8 @@ func TestOverloadKeepsQuorum(t *testing.T) {
 	}
 	stalls.Unlock()
 	if err := <-answered; err != nil || d.Remaining != 8 || follower.counts.allowed.Load() != 0 {
-		t.Errorf("when there is room: %+v, %v, %d allowed without a quorum, want 8 left and none", d, err, follower.counts.allowed.Load())
+		t.Errorf("when there is room: %+v, %v, %d allowed without a quorum, want 8 left and none", d, err,
+			follower.counts.allowed.Load())
 	}
 }
 

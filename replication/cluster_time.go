@@ -76,7 +76,8 @@ func (n *Node) catchUpClock(s *raftStack) time.Duration {
 // Tests match these texts.
 const (
 	textTimeByStamp  = "no majority of the nodes has reported its clock: the cluster's time continues from the last stamp"
-	textTimeByClocks = "no node has been running since the last decision: the cluster's time continues from the clocks of a majority"
+	textTimeByClocks = "no node has been running since the last decision: the cluster's time continues from the clocks " +
+		"of a majority"
 )
 
 // syncClock polls all other members, and adjusts the leader's clock to theirs.
@@ -166,11 +167,13 @@ func (w *clockAnswers) noteStored(index uint64, stored time.Duration, last uint6
 func (n *Node) pollMember(ctx context.Context, wall func() engine.Instant, server raft.Server) *clockAnswer {
 	began, read := n.o.Monotonic(), wall()
 	var p peerStatus
-	if err := n.links.Call(ctx, string(server.Address), callStatus, struct{}{}, &p); err != nil || p.Node != string(server.ID) {
+	if err := n.links.Call(ctx, string(server.Address), callStatus, struct{}{}, &p); err != nil ||
+		p.Node != string(server.ID) {
 		return nil
 	}
 	half := (n.o.Monotonic() - began) / 2
-	w := clockAnswer{difference: time.Duration(p.Wall-read) - half, uncertainty: half, index: p.Stored, stored: n.mono() - p.Idle}
+	w := clockAnswer{difference: time.Duration(p.Wall-read) - half, uncertainty: half, index: p.Stored,
+		stored: n.mono() - p.Idle}
 	if w.difference.Abs() <= half {
 		w.difference = 0
 	}

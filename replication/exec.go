@@ -106,10 +106,11 @@ func (n *Node) execForwarded(all []forward.Request) {
 // queueForwarded has a batch of another node wait for its turn.
 func (n *Node) queueForwarded(r forward.Request) {
 	bytes, _ := r.Batch.Sizes()
-	n.o.Turns.Add(turns.Turn{Bytes: bytes, Work: r.Batch.Work, Wait: turns.MaxWait, Done: r.Done, Do: func(done func(error)) {
-		n.exec(batch.Request{Request: forward.Request{Batch: r.Batch, Done: done}, Remote: true})
-		n.Commit()
-	}})
+	n.o.Turns.Add(turns.Turn{Bytes: bytes, Work: r.Batch.Work, Wait: turns.MaxWait, Done: r.Done,
+		Do: func(done func(error)) {
+			n.exec(batch.Request{Request: forward.Request{Batch: r.Batch, Done: done}, Remote: true})
+			n.Commit()
+		}})
 }
 
 // Commit tells the node that its caller has no more batches to submit for now.

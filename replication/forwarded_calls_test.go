@@ -45,7 +45,8 @@ func TestForwardedCallsAreReviewed(t *testing.T) {
 		t.Errorf("a decision by way of the follower: %v", err)
 	}
 	if len(reviewed) != 1 || len(served) != 1 || len(answered) > 0 {
-		t.Errorf("%d batches are reviewed, %d goroutines serve turns, %d calls are answered, want 1, 1 and 0", len(reviewed), len(served), len(answered))
+		t.Errorf("%d batches are reviewed, %d goroutines serve turns, %d calls are answered, want 1, 1 and 0", len(reviewed),
+			len(served), len(answered))
 	}
 	(<-served)()
 	if got := <-answered; got != "2" {

@@ -73,12 +73,14 @@ func (n *Node) newElections() *election.Watch {
 			if s == nil {
 				return nil
 			}
-			return &election.Member{Node: n.identity().Node, Raft: s.raft, Begun: s.begun, TermOf: s.TermOf, Promised: s.promised, Elect: func() { n.elect(s) }}
+			return &election.Member{Node: n.identity().Node, Raft: s.raft, Begun: s.begun, TermOf: s.TermOf,
+				Promised: s.promised, Elect: func() { n.elect(s) }}
 		},
 		Ask: func(ctx context.Context, address string) (election.View, error) {
 			var p peerStatus
 			err := n.links.Call(ctx, address, callStatus, struct{}{}, &p)
-			return election.View{Node: p.Node, Leader: p.Leader, Silent: p.Silent, LastIndex: p.LastIndex, LastTerm: p.LastTerm}, err
+			return election.View{Node: p.Node, Leader: p.Leader, Silent: p.Silent, LastIndex: p.LastIndex, LastTerm: p.LastTerm},
+				err
 		},
 	})
 }
@@ -91,8 +93,10 @@ func (s *raftStack) promised() time.Duration { return s.promise.Left(0, s.raft.C
 // leader that transfers leadership.
 func (n *Node) elect(s *raftStack) {
 	id, address := raft.ServerID(n.identity().Node), raft.ServerAddress(n.o.Raft)
-	request := raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(id), Addr: []byte(address)}}
-	if err := s.transport.TimeoutNow(id, address, &request, new(raft.TimeoutNowResponse)); err != nil && n.logOnce.Allow("elect") {
+	request := raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(id),
+		Addr: []byte(address)}}
+	if err := s.transport.TimeoutNow(id, address, &request, new(raft.TimeoutNowResponse)); err != nil &&
+		n.logOnce.Allow("elect") {
 		n.log.Warn("can't start an election now; raft starts one later", "error", err)
 	}
 }

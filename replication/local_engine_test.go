@@ -47,7 +47,8 @@ func TestLocalDecisionsAreBounded(t *testing.T) {
 // A node without a quorum gets groups with only some members that take tokens. It decides requests
 // by rules, and other groups only if all their ops take tokens, each as a group.
 func TestLocalDecisionsOnGroups(t *testing.T) {
-	take := engine.Op{Kind: engine.Take, N: 1, Key: []byte("k"), Params: engine.Params{Alg: engine.Fixed, Limit: 1, Period: engine.MaxPeriod}}
+	take := engine.Op{Kind: engine.Take, N: 1, Key: []byte("k"),
+		Params: engine.Params{Alg: engine.Fixed, Limit: 1, Period: engine.MaxPeriod}}
 	penalty := engine.Penalty{After: 1, Within: 1e9, Block: 1e9, Max: 1e9, Forgive: 1e9, Growth: 100}
 	look, guard, needs := take, take, engine.Op{Kind: engine.Needs}
 	look.N, guard.Mode, guard.Params, guard.Key = 0, engine.Guard, penalty.Params(), []byte("box")
@@ -72,7 +73,8 @@ func TestLocalDecisionsOnGroups(t *testing.T) {
 		tt.ops[0].Group = uint8(len(tt.ops))
 		b := &engine.Batch{Ops: append(tt.ops, other)}
 		b.Decisions = slices.Repeat([]engine.Decision{{Status: engine.Down}}, len(b.Ops))
-		l.decide(fsm.New(fsm.Options{Monotonic: func() time.Duration { return 0 }}), b, engine.Bound{}, func(ops []engine.Op) bool { return isDecided(ops, NoQuorumLocal) })
+		l.decide(fsm.New(fsm.Options{Monotonic: func() time.Duration { return 0 }}), b, engine.Bound{},
+			func(ops []engine.Op) bool { return isDecided(ops, NoQuorumLocal) })
 		for i, d := range b.Decisions[:len(tt.ops)] {
 			if (d.Status == engine.OK) != tt.decided {
 				t.Errorf("%s: op %d has the status %d", name, i, d.Status)

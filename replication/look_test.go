@@ -31,13 +31,15 @@ func TestExpect(t *testing.T) {
 		nodes[1] = c.nodes[1]
 	}
 	key := []byte("k")
-	change := engine.Op{Kind: engine.Take, N: 1, Key: key, Params: engine.Params{Alg: engine.Fixed, Limit: 1000, Period: engine.MaxPeriod}}
+	change := engine.Op{Kind: engine.Take, N: 1, Key: key,
+		Params: engine.Params{Alg: engine.Fixed, Limit: 1000, Period: engine.MaxPeriod}}
 	for _, watching := range nodes {
 		for _, expecting := range nodes {
 			for i := range 8 {
 				watchesStale, expectsStale, changes := i&1 > 0, i&2 > 0, i&4 > 0
 				c.waitForAgreement()
-				seen := execOn(t, watching, &engine.Batch{Stale: watchesStale, Ops: []engine.Op{{Kind: engine.Watch, Key: key}}})[0].Remaining
+				seen := execOn(t, watching,
+					&engine.Batch{Stale: watchesStale, Ops: []engine.Op{{Kind: engine.Watch, Key: key}}})[0].Remaining
 				then := change
 				if !changes {
 					then = engine.Op{Kind: engine.Peek, Key: key}
@@ -46,7 +48,8 @@ func TestExpect(t *testing.T) {
 					ops := []engine.Op{{Kind: engine.Expect, Key: key, N: seen}, then}
 					ds := execOn(t, expecting, &engine.Batch{Atomic: true, Stale: expectsStale, Ops: ops})
 					if holds := ds[1].Status != engine.Aborted; holds != want {
-						t.Errorf("watched stale %v, expected stale %v, changes %v: it holds %v, want %v", watchesStale, expectsStale, changes, holds, want)
+						t.Errorf("watched stale %v, expected stale %v, changes %v: it holds %v, want %v", watchesStale, expectsStale,
+							changes, holds, want)
 					}
 					if ops[0].N != seen {
 						t.Errorf("the batch expects %x afterwards, want %x", ops[0].N, seen)

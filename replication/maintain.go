@@ -101,7 +101,8 @@ func (n *Node) maintainLinks() {
 	}
 	if now := time.Now(); n.openLoggedAt.IsZero() || now.Sub(n.openLoggedAt) >= openWarnInterval {
 		n.openLoggedAt = now
-		n.log.Warn("links without a cluster secret are accepted, so any node that reaches this one is accepted; remove the line from the file when all nodes have a secret",
+		n.log.Warn("links without a cluster secret are accepted, so any node that reaches this one is accepted; remove the "+
+			"line from the file when all nodes have a secret",
 			"line", link.NoSecret)
 	}
 }
@@ -159,7 +160,8 @@ func (n *Node) promote(ctx context.Context, s *raftStack, caughtUpSince map[stri
 			continue
 		}
 		if err := s.raft.AddVoter(server.ID, server.Address, 0, remaining(ctx)).Error(); err != nil {
-			n.log.Warn("can't give a vote to a member that has caught up", "node", id, "raft", string(server.Address), "error", err)
+			n.log.Warn("can't give a vote to a member that has caught up", "node", id, "raft", string(server.Address), "error",
+				err)
 			return
 		}
 		n.log.Info("a member has caught up and has a vote now", "node", id, "raft", string(server.Address))
@@ -262,14 +264,16 @@ func (n *Node) maintainMember(s *raftStack, backoff *pollBackoff) {
 	if caughtUp {
 		s.FSM.SetCurrent(s.catchUp)
 	}
-	backoff.record(caughtUp && s.settled.Load() && p.LastIndex == s.raft.LastIndex() && summariesReach(p.Peers, p.LastIndex))
+	backoff.record(caughtUp && s.settled.Load() && p.LastIndex == s.raft.LastIndex() &&
+		summariesReach(p.Peers, p.LastIndex))
 	if s.Storing() {
 		return // the disk is slow; watchDisk handles that
 	}
 	got := received{last: s.raft.LastIndex()}
 	var refused int64
 	if got.writes, refused = s.Snapshots.Counts(); s.isStuck(got, refused, p.LastIndex) {
-		n.restartRaft(fmt.Sprintf("entry %d has been the last for %v, and the leader is at %d", got.last, stuckChecks*maintainInterval, p.LastIndex))
+		n.restartRaft(fmt.Sprintf("entry %d has been the last for %v, and the leader is at %d", got.last,
+			stuckChecks*maintainInterval, p.LastIndex))
 	}
 }
 
@@ -318,8 +322,10 @@ func (n *Node) checkRemoved(s *raftStack) {
 		return // the leader removes it when it joins again
 	}
 	servers := n.findMembers(s)
-	if self := n.identity().Node; len(servers) > 0 && !slices.ContainsFunc(servers, func(x storage.Server) bool { return x.Node == self }) {
-		n.fatal(fmt.Errorf("this node, %s, was removed from the cluster; to be a member again it needs an empty data directory and --join", self))
+	if self := n.identity().Node; len(servers) > 0 &&
+		!slices.ContainsFunc(servers, func(x storage.Server) bool { return x.Node == self }) {
+		n.fatal(fmt.Errorf("this node, %s, was removed from the cluster; to be a member again it needs an empty data "+
+			"directory and --join", self))
 	}
 }
 

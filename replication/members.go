@@ -38,7 +38,8 @@ const (
 const changeTimeout = 5 * time.Second
 
 // errChangeLost is the error of a change with an unknown outcome.
-var errChangeLost = link.NewError("UNCERTAIN", "the change of the cluster may or may not have been made: CLUSTER NODES shows it")
+var errChangeLost = link.NewError("UNCERTAIN",
+	"the change of the cluster may or may not have been made: CLUSTER NODES shows it")
 
 // Change submits a change to the leader. It calls done exactly once, from another goroutine. The
 // error is nil if the change was made. It has the code UNCERTAIN if the change may have been made.
@@ -137,7 +138,8 @@ func (n *Node) remove(ctx context.Context, s *raftStack, node, why string) error
 	if err := await(ctx, s.raft.RemoveServer(server.ID, 0, remaining(ctx))); err != nil {
 		return fmt.Errorf("remove node %s: %w", node, changeError(err))
 	}
-	n.log.Warn("a node was removed from the cluster", "node", string(server.ID), "raft", string(server.Address), "reason", why)
+	n.log.Warn("a node was removed from the cluster", "node", string(server.ID), "raft", string(server.Address), "reason",
+		why)
 	n.refreshServers(s.raft)
 	n.peers.prune()
 	if err := s.proposeControl(ctx, fsm.ControlEntry{Gone: string(server.ID)}); err != nil {
@@ -152,7 +154,8 @@ func changeError(err error) error {
 	switch {
 	case errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress):
 		return errNotLeader
-	case errors.Is(err, errUnfinished) || errors.Is(err, raft.ErrLeadershipLost) || errors.Is(err, raft.ErrRaftShutdown) || errors.Is(err, raft.ErrAbortedByRestore):
+	case errors.Is(err, errUnfinished) || errors.Is(err, raft.ErrLeadershipLost) || errors.Is(err, raft.ErrRaftShutdown) ||
+		errors.Is(err, raft.ErrAbortedByRestore):
 		return errChangeLost
 	}
 	return err
@@ -179,13 +182,15 @@ func (n *Node) admit(ctx context.Context, m fsm.Member) (joinReply, error) {
 		return joinReply{}, err
 	}
 	servers := s.raft.GetConfiguration().Configuration().Servers
-	at := slices.IndexFunc(servers, func(x raft.Server) bool { return string(x.Address) == m.Raft && string(x.ID) != m.Node })
+	at := slices.IndexFunc(servers,
+		func(x raft.Server) bool { return string(x.Address) == m.Raft && string(x.ID) != m.Node })
 	if at >= 0 {
 		if err := n.remove(ctx, s, string(servers[at].ID), "node "+m.Node+" is at its address now"); err != nil {
 			return joinReply{}, err
 		}
 	}
-	if err := s.raft.AddNonvoter(raft.ServerID(m.Node), raft.ServerAddress(m.Raft), 0, remaining(ctx)).Error(); err != nil {
+	if err := s.raft.AddNonvoter(raft.ServerID(m.Node), raft.ServerAddress(m.Raft), 0,
+		remaining(ctx)).Error(); err != nil {
 		return joinReply{}, fmt.Errorf("add node %s: %w", m.Node, err)
 	}
 	n.refreshServers(s.raft)
@@ -200,7 +205,8 @@ func (n *Node) admit(ctx context.Context, m fsm.Member) (joinReply, error) {
 // admissible returns an error for a node that could not apply the log.
 func (s *raftStack) admissible(m fsm.Member) error {
 	if level := s.FSM.Level(); m.Level < level {
-		return fmt.Errorf("the cluster uses features up to level %d, and limitsrv %s supports them up to %d: run a newer one", level, m.Version, m.Level)
+		return fmt.Errorf("the cluster uses features up to level %d, and limitsrv %s supports them up to %d: run a newer one",
+			level, m.Version, m.Level)
 	}
 	return link.CheckAddress("--raft", m.Raft)
 }
@@ -257,6 +263,7 @@ func await(ctx context.Context, f raft.Future) error {
 // hasSuccessor reports whether another voter exists, and is node if that is given.
 func (n *Node) hasSuccessor(s *raftStack, node string) bool {
 	return slices.ContainsFunc(s.raft.GetConfiguration().Configuration().Servers, func(x raft.Server) bool {
-		return x.Suffrage == raft.Voter && string(x.ID) != n.identity().Node && (node == "" || string(x.ID) == node || string(x.Address) == node)
+		return x.Suffrage == raft.Voter && string(x.ID) != n.identity().Node &&
+			(node == "" || string(x.ID) == node || string(x.Address) == node)
 	})
 }

@@ -104,7 +104,8 @@ func TestMemberIsForgotten(t *testing.T) {
 	leader := c.leader()
 	dead := c.other(leader)
 	c.close(dead)
-	if err := c.changed(c.other(leader), Change{Forget, "nobody"}); err == nil || !strings.Contains(err.Error(), "unknown node nobody") {
+	if err := c.changed(c.other(leader), Change{Forget, "nobody"}); err == nil ||
+		!strings.Contains(err.Error(), "unknown node nobody") {
 		t.Errorf("to forget an unknown node: %v", err)
 	}
 	if err := c.changed(c.other(leader), Change{Forget, dead.o.Raft}); err != nil {
@@ -117,7 +118,8 @@ func TestMemberIsForgotten(t *testing.T) {
 	if err := c.changed(leader, Change{Forget, alive.identity().Node}); err != nil {
 		t.Fatalf("to forget a living node: %v", err)
 	}
-	if err := receive(t, "the node that was removed ends", failed[alive.o.Raft]); !strings.Contains(err.Error(), "was removed from the cluster") {
+	if err := receive(t, "the node that was removed ends", failed[alive.o.Raft]); !strings.Contains(err.Error(),
+		"was removed from the cluster") {
 		t.Errorf("it ends with: %v", err)
 	}
 	c.close(alive)
@@ -183,7 +185,8 @@ func TestChangeWithoutAnswer(t *testing.T) {
 func TestChangeErrors(t *testing.T) {
 	other := errors.New("other")
 	for err, want := range map[error]error{
-		raft.ErrNotLeader: errNotLeader, raft.ErrLeadershipTransferInProgress: errNotLeader, raft.ErrEnqueueTimeout: raft.ErrEnqueueTimeout,
+		raft.ErrNotLeader: errNotLeader, raft.ErrLeadershipTransferInProgress: errNotLeader,
+		raft.ErrEnqueueTimeout: raft.ErrEnqueueTimeout,
 		raft.ErrLeadershipLost: errChangeLost, raft.ErrRaftShutdown: errChangeLost, raft.ErrAbortedByRestore: errChangeLost,
 		fmt.Errorf("%w: 5 s", errUnfinished): errChangeLost, other: other,
 	} {

@@ -10,7 +10,8 @@ import (
 
 // policies are the node's policies for the NoQuorum values of a Needs op.
 var policies = [...]NoQuorum{
-	engine.NoQuorumError: NoQuorumError, engine.NoQuorumAllow: NoQuorumAllow, engine.NoQuorumDeny: NoQuorumDeny, engine.NoQuorumLocal: NoQuorumLocal,
+	engine.NoQuorumError: NoQuorumError, engine.NoQuorumAllow: NoQuorumAllow, engine.NoQuorumDeny: NoQuorumDeny,
+	engine.NoQuorumLocal: NoQuorumLocal,
 }
 
 // policyOf returns the policy for a group or single op: the policy of the domain for a request by
@@ -128,7 +129,8 @@ func allowed(op *engine.Op, d *engine.Decision) {
 
 // denied decides as a key without tokens and with unknown state: retry in a second.
 func denied(op *engine.Op, d *engine.Decision) {
-	*d = engine.Decision{NoQuorum: true, Params: op.Params, Wait: engine.Span{Millis: deniedRetryMillis}, Reset: engine.Span{Millis: deniedRetryMillis}}
+	*d = engine.Decision{NoQuorum: true, Params: op.Params, Wait: engine.Span{Millis: deniedRetryMillis},
+		Reset: engine.Span{Millis: deniedRetryMillis}}
 }
 
 // deniedRetryMillis is in milliseconds.

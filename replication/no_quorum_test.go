@@ -25,7 +25,8 @@ func byRules(policy engine.NoQuorum) []engine.Op {
 // a batch, under each policy of the node.
 func TestNoQuorumOfDomains(t *testing.T) {
 	t.Parallel()
-	names := map[NoQuorum]string{NoQuorumError: "down", NoQuorumAllow: "allowed", NoQuorumDeny: "denied", NoQuorumLocal: "local"}
+	names := map[NoQuorum]string{NoQuorumError: "down", NoQuorumAllow: "allowed", NoQuorumDeny: "denied",
+		NoQuorumLocal: "local"}
 	for _, policy := range []NoQuorum{NoQuorumError, NoQuorumAllow, NoQuorumDeny, NoQuorumLocal} {
 		t.Run(string(policy), func(t *testing.T) {
 			t.Parallel()

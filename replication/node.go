@@ -84,9 +84,10 @@ type nodeCounts struct {
 	refused                  atomic.Int64 // batches answered CLUSTERDOWN
 	elected, leaders         atomic.Int64 // elections won by this node, and changes of leader observed
 	clamps                   atomic.Int64 // clock measurements beyond clockWarnDistance
-	clamped, offset          atomic.Int64 // distance at the last such measurement, and offset of this node's clock; nanoseconds
-	restarts                 atomic.Int64 // of raft, because it was stuck
-	diverged                 atomic.Int64 // times that the state turned out to differ from the leader's
+	// distance at the last such measurement, and offset of this node's clock; nanoseconds
+	clamped, offset atomic.Int64
+	restarts        atomic.Int64 // of raft, because it was stuck
+	diverged        atomic.Int64 // times that the state turned out to differ from the leader's
 }
 
 // Open locks the data directory, listens, and starts the node: it resumes its membership,
@@ -106,14 +107,16 @@ func Open(o Options) (*Node, error) {
 	dir.Protect(o.Logger)
 	n := &Node{
 		o: o, log: o.Logger, dir: dir, wall: o.Wall, mono: monotonicClock(),
-		fatal: firstCallOnly(o.Fatal), logOnce: newLogLimiter(), clock: newLeaderClock(o.Monotonic), disk: persist.NewDiskWatch(),
+		fatal: firstCallOnly(o.Fatal), logOnce: newLogLimiter(), clock: newLeaderClock(o.Monotonic),
+		disk:   persist.NewDiskWatch(),
 		raftMu: newLongMutex(), membershipMu: newLongMutex(),
 	}
 	n.maxMemory.Store(o.MaxMemory)
 	n.evict.Store(o.Evict)
 	n.stopping, n.stop = context.WithCancel(context.Background())
 	n.looks, n.fresh, n.stored = newLookQueue(), newFreshQueue(), make(chan struct{}, 1)
-	n.proposer, n.batcher = newProposer(n), batch.New(batch.Options{Node: batchNode{n}, Mono: n.mono, MaxHold: o.maxHold, Stopped: errStopped})
+	n.proposer, n.batcher = newProposer(n),
+		batch.New(batch.Options{Node: batchNode{n}, Mono: n.mono, MaxHold: o.maxHold, Stopped: errStopped})
 	n.elections = n.newElections()
 	if err := n.startServices(); err != nil {
 		n.stop()
@@ -139,14 +142,17 @@ func (n *Node) startServices() (err error) {
 	}
 	server := forward.Server{Do: n.execForwarded, Timeout: n.callTimeout(), Commands: n.o.Commands}
 	n.links, err = link.New(link.Options{
-		Listener: listener, Dial: n.o.Network.Dial, Address: n.o.Raft, TLS: n.o.TLS, Secrets: n.o.Secrets, Identity: n.identity,
-		Call: n.answerCall, Forwarded: server.Serve, Messages: n.receiveMessages, Lost: n.elections.LinkLost, Log: n.log, Timeout: n.callTimeout(),
+		Listener: listener, Dial: n.o.Network.Dial, Address: n.o.Raft, TLS: n.o.TLS, Secrets: n.o.Secrets,
+		Identity: n.identity,
+		Call:     n.answerCall, Forwarded: server.Serve, Messages: n.receiveMessages, Lost: n.elections.LinkLost, Log: n.log,
+		Timeout: n.callTimeout(),
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	n.forwarder = forward.New(forward.Options{
-		Links: n.links, Log: n.log, Timeout: n.callTimeout(), AnswerTimeout: max(n.rpcTimeout(), storage.LeaderHang+n.callTimeout()),
+		Links: n.links, Log: n.log, Timeout: n.callTimeout(),
+		AnswerTimeout: max(n.rpcTimeout(), storage.LeaderHang+n.callTimeout()),
 	})
 	n.messages = broadcast.New(broadcast.Options{Dial: n.dialMessages, Timeout: n.callTimeout()})
 	if err := n.resume(); err != nil {
@@ -173,15 +179,18 @@ func (n *Node) resume() error {
 	case m.Cluster.IsZero() || len(m.Founding) > 0:
 		return nil
 	case m.Diverged > 0:
-		n.log.Warn("this node's state differs from its cluster's; it joins the cluster again under a new id when it finds a leader",
+		n.log.Warn("this node's state differs from its cluster's; it joins the cluster again under a new id when it finds "+
+			"a leader",
 			"cluster", m.Cluster.String(), "node", m.Node)
 		return nil
 	case m.LostTail(n.o.boot()):
-		n.log.Warn("the system crashed with an unsynced log; this node joins the cluster again under a new id when it finds a leader",
+		n.log.Warn("the system crashed with an unsynced log; this node joins the cluster again under a new id when it "+
+			"finds a leader",
 			"cluster", m.Cluster.String(), "node", m.Node)
 		return nil
 	case m.Raft != "" && m.Raft != n.o.Raft:
-		return fmt.Errorf("data directory %s belongs to the node at %s, and --raft is %s: give that address, or an empty directory and --join",
+		return fmt.Errorf("data directory %s belongs to the node at %s, and --raft is %s: give that address, or an empty "+
+			"directory and --join",
 			n.o.Dir, m.Raft, n.o.Raft)
 	}
 	err := n.startRaft()

@@ -52,9 +52,11 @@ func TestNoQuorum(t *testing.T) {
 		want   []engine.Decision // of two Takes of 4, with 6 of 10 left; nil: refused
 	}{
 		{"error", NoQuorumError, nil},
-		{"allow", NoQuorumAllow, []engine.Decision{{Params: params, Allowed: 1, Remaining: 6}, {Params: params, Allowed: 1, Remaining: 6}}},
+		{"allow", NoQuorumAllow,
+			[]engine.Decision{{Params: params, Allowed: 1, Remaining: 6}, {Params: params, Allowed: 1, Remaining: 6}}},
 		{"deny", NoQuorumDeny, []engine.Decision{{Params: params}, {Params: params}}},
-		{"local", NoQuorumLocal, []engine.Decision{{Params: params, Allowed: 1, Remaining: 2}, {Params: params, Remaining: 2}}},
+		{"local", NoQuorumLocal,
+			[]engine.Decision{{Params: params, Allowed: 1, Remaining: 2}, {Params: params, Remaining: 2}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -72,7 +74,8 @@ func TestNoQuorum(t *testing.T) {
 					t.Fatal(err)
 				}
 				got, down := b.Decisions[0], b.Decisions[1]
-				if want := tt.want[i]; got.Allowed != want.Allowed || got.Remaining != want.Remaining || got.Params != want.Params || got.Status != engine.OK {
+				if want := tt.want[i]; got.Allowed != want.Allowed || got.Remaining != want.Remaining ||
+					got.Params != want.Params || got.Status != engine.OK {
 					t.Errorf("Take %d is answered %+v, want %+v", i, got, want)
 				}
 				if down.Status != engine.Down {
@@ -180,7 +183,8 @@ func TestFullRefusesOnAllNodesAlike(t *testing.T) {
 	c := startCluster(t, 3, func(o *Options) { o.MaxMemory, o.ElectionTimeout = testBound, noElection() })
 	made := c.fill(func(ds []engine.Decision) bool { return ds[0].Status == engine.NoMemory })
 	for _, n := range c.nodes {
-		if d := c.decide(n, fixed("one more", 1), fixed(fmt.Sprintf("%030d", 0), 1)); d[0].Status != engine.NoMemory || d[1].Allowed != 1 {
+		if d := c.decide(n, fixed("one more", 1), fixed(fmt.Sprintf("%030d", 0), 1)); d[0].Status != engine.NoMemory ||
+			d[1].Allowed != 1 {
 			t.Errorf("a new key is answered %+v, and one that is there %+v", d[0], d[1])
 		}
 	}
@@ -413,7 +417,8 @@ func TestRejectedProposalIsRetried(t *testing.T) {
 	c.waitForAgreement()
 	follower := c.other(c.leader())
 	b := &engine.Batch{Ops: []engine.Op{fixed("k", 1)}}
-	f := newProposer(follower).build(follower.stack.Load().FSM, 0, []batch.Request{{Request: forward.Request{Batch: b, Done: func(error) {}}}})
+	f := newProposer(follower).build(follower.stack.Load().FSM, 0,
+		[]batch.Request{{Request: forward.Request{Batch: b, Done: func(error) {}}}})
 	if err := follower.propose(f); !errors.Is(err, raft.ErrNotLeader) || !certainlyNotApplied(err) {
 		t.Errorf("a follower's proposal returns %v", err)
 	}

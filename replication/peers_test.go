@@ -10,7 +10,8 @@ import (
 // The silence of members. A member joined a cluster that is a day old.
 func TestSilentFor(t *testing.T) {
 	var k peerTable
-	old, other, young := storage.Server{Node: "old", Raft: "h:1"}, storage.Server{Node: "other", Raft: "h:2"}, storage.Server{Node: "young", Raft: "h:3"}
+	old, other, young := storage.Server{Node: "old", Raft: "h:1"}, storage.Server{Node: "other", Raft: "h:2"},
+		storage.Server{Node: "young", Raft: "h:3"}
 	k.setServers([]storage.Server{old, other}, time.Hour)
 	k.record(peerReport{peerStatus: peerStatus{Node: "other"}, At: 2 * time.Hour})
 	k.setServers([]storage.Server{old, other, young}, 25*time.Hour)
@@ -36,7 +37,8 @@ func TestPauseIsExcused(t *testing.T) {
 	k.setServers([]storage.Server{{Node: "heard", Raft: "h:1"}, {Node: "never", Raft: "h:2"}}, time.Hour)
 	k.record(peerReport{peerStatus: peerStatus{Node: "heard"}, At: time.Hour})
 	now := time.Hour
-	for _, passed := range []time.Duration{maintainInterval, 2 * maintainInterval, 24*time.Hour + 2*maintainInterval, maintainInterval} {
+	for _, passed := range []time.Duration{maintainInterval, 2 * maintainInterval, 24*time.Hour + 2*maintainInterval,
+		maintainInterval} {
 		now += passed
 		k.excusePause(passed)
 	}

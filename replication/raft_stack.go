@@ -111,7 +111,8 @@ func (n *Node) openStack(m *storage.Membership) (*raftStack, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &raftStack{Files: files, retry: persist.Retry{Every: time.Second}, notify: make(chan bool, 64), stopped: make(chan struct{})}
+	s := &raftStack{Files: files, retry: persist.Retry{Every: time.Second}, notify: make(chan bool, 64),
+		stopped: make(chan struct{})}
 	s.level.Store(int64(m.Level))
 	return s, nil
 }
@@ -143,7 +144,8 @@ func (n *Node) newRaft(s *raftStack, m *storage.Membership) (err error) {
 		Voters: func() (bool, []string) { return s.transport.Voters() },
 	})
 	s.transport = raftfix.NewTransport(raftfix.TransportOptions{
-		Stream: n.links.RaftStream(n.peers.nodeAt), Node: m.Node, Address: n.o.Raft, Timeout: n.rpcTimeout(), Logger: config.Logger,
+		Stream: n.links.RaftStream(n.peers.nodeAt), Node: m.Node, Address: n.o.Raft, Timeout: n.rpcTimeout(),
+		Logger:  config.Logger,
 		Promise: s.promise, Grants: s.grants,
 		NodeAt:   n.peers.nodeAt,
 		Answered: func(node string) { n.peers.recordAnswer(node, n.mono()) },
@@ -286,7 +288,8 @@ func (n *Node) diskFailed(err error) {
 // awaitRoom starts raft once the full disk has room. It returns when raft has started or the node
 // stops. Requires: raftMu is held, and raft does not run.
 func (n *Node) awaitRoom(why error) {
-	n.log.Error("the disk is full: this node takes no part in its cluster until there is room; remove files that are not limitsrv's, or enlarge the disk",
+	n.log.Error("the disk is full: this node takes no part in its cluster until there is room; remove files that are "+
+		"not limitsrv's, or enlarge the disk",
 		"dir", n.o.Dir, "needed_mb", storage.SegmentBytes(n.o.SnapshotLogBytes)>>20, "error", why)
 	began, retry := time.Now(), persist.Retry{Every: roomRetryEvery}
 	for {
@@ -298,7 +301,8 @@ func (n *Node) awaitRoom(why error) {
 		err := n.startRaft()
 		switch {
 		case err == nil:
-			n.log.Info("the disk has room again: this node takes part in its cluster", "after", time.Since(began).Round(time.Second))
+			n.log.Info("the disk has room again: this node takes part in its cluster", "after",
+				time.Since(began).Round(time.Second))
 			return
 		case n.stopping.Err() != nil:
 			return

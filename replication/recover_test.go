@@ -99,8 +99,10 @@ func TestRecover(t *testing.T) {
 	}
 	o := c.options(all[0].o.Dir, freeAddresses(t, 1)[0])
 	found, err := offline.Inspect(offlineOptions(o))
-	if err != nil || found.Keys != int64(2*len(everyAlgorithm)) || found.Cluster != was.Cluster.String() || found.Node != was.Node ||
-		len(found.Servers) != 3 || found.LastIndex < 3 || found.Term == 0 || found.LostTail || found.Age(time.Now()) > time.Hour {
+	if err != nil || found.Keys != int64(2*len(everyAlgorithm)) || found.Cluster != was.Cluster.String() ||
+		found.Node != was.Node ||
+		len(found.Servers) != 3 || found.LastIndex < 3 || found.Term == 0 || found.LostTail ||
+		found.Age(time.Now()) > time.Hour {
 		t.Fatalf("it has %+v, %v", found, err)
 	}
 	to := filepath.Join(t.TempDir(), "new")
@@ -108,7 +110,8 @@ func TestRecover(t *testing.T) {
 	if err != nil || again.LastIndex != found.LastIndex {
 		t.Fatalf("recovered %+v, %v", again, err)
 	}
-	if same, err := offline.Inspect(offlineOptions(o)); err != nil || same.Node != found.Node || same.LastIndex != found.LastIndex {
+	if same, err := offline.Inspect(offlineOptions(o)); err != nil || same.Node != found.Node ||
+		same.LastIndex != found.LastIndex {
 		t.Errorf("the old directory has %+v, %v, want %+v", same, err, found)
 	}
 	o.Dir = to
@@ -194,10 +197,12 @@ func (c *testCluster) interrupt(dir, address string, before offline.Remnant, kin
 		}
 		_, err := offline.Recover(offlineOptions(o), to)
 		made, errMade := offline.Inspect(offlineOptions(c.options(to, address)))
-		if errMade == nil && (made.Keys != before.Keys || made.Stamp != before.Stamp || made.LastIndex != before.LastIndex || made.Kind != kind) {
+		if errMade == nil && (made.Keys != before.Keys || made.Stamp != before.Stamp || made.LastIndex != before.LastIndex ||
+			made.Kind != kind) {
 			t.Fatalf("after %d writes and %v there is %+v, want %+v", writes, err, made, before)
 		}
-		if finished = err == nil; finished && (errMade != nil || made.Cluster == before.Cluster && kind == offline.OfMember || made.Node == before.Node && kind == offline.OfMember) {
+		if finished = err == nil; finished && (errMade != nil || made.Cluster == before.Cluster &&
+			kind == offline.OfMember || made.Node == before.Node && kind == offline.OfMember) {
 			t.Fatalf("it made %+v, %v, of %+v", made, errMade, before)
 		}
 		if !finished {
@@ -208,7 +213,8 @@ func (c *testCluster) interrupt(dir, address string, before offline.Remnant, kin
 		} else if _, err := os.Stat(to); err == nil {
 			t.Fatalf("after %d writes there is half of a directory: %v", writes, errMade)
 		}
-		if now, err := offline.Inspect(offlineOptions(c.options(dir, address))); err != nil || !reflect.DeepEqual(now, before) {
+		if now, err := offline.Inspect(offlineOptions(c.options(dir, address))); err != nil ||
+			!reflect.DeepEqual(now, before) {
 			t.Fatalf("after %d writes the old directory has %+v, %v, and had %+v", writes, now, err, before)
 		}
 	}
@@ -223,7 +229,8 @@ type breakingSnapshots struct {
 	fault func() error
 }
 
-func (b breakingSnapshots) Create(version raft.SnapshotVersion, index, term uint64, servers raft.Configuration, serversIndex uint64, transport raft.Transport) (raft.SnapshotSink, error) {
+func (b breakingSnapshots) Create(version raft.SnapshotVersion, index, term uint64, servers raft.Configuration,
+	serversIndex uint64, transport raft.Transport) (raft.SnapshotSink, error) {
 	if err := b.fault(); err != nil {
 		return nil, err
 	}
@@ -271,7 +278,8 @@ func TestRecoverRejects(t *testing.T) {
 	alone := c.options(t.TempDir(), addresses[0])
 	alone.Peers = addresses // the other never starts
 	c.close(c.open(alone))
-	if _, err := offline.Recover(offlineOptions(alone), filepath.Join(t.TempDir(), "to")); err == nil || !strings.Contains(err.Error(), "not in a cluster yet") {
+	if _, err := offline.Recover(offlineOptions(alone), filepath.Join(t.TempDir(), "to")); err == nil ||
+		!strings.Contains(err.Error(), "not in a cluster yet") {
 		t.Errorf("a node of no cluster yet is recovered: %v", err)
 	}
 }

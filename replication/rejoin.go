@@ -11,7 +11,8 @@ func (n *Node) diverged(why *fsm.DivergedError) { n.wait.Go(func() { n.rejoin(wh
 
 // warnSkipped is called by the FSM.
 func (n *Node) warnSkipped(index uint64) {
-	n.log.Warn("entry of the log skipped: its decisions are lost; the data directories in which it was skipped keep it in a file", "entry", index)
+	n.log.Warn("entry of the log skipped: its decisions are lost; the data directories in which it was skipped keep it "+
+		"in a file", "entry", index)
 }
 
 // rejoin makes this node, whose state differs from the leader's, a member without a state
@@ -21,7 +22,8 @@ func (n *Node) warnSkipped(index uint64) {
 // Until the leader has admitted it, the node applies no entry and can't lead, but its raft
 // goes on: its log and its votes are right, and a majority may need them.
 func (n *Node) rejoin(why *fsm.DivergedError) {
-	n.log.Error("this node decides no more; it joins the cluster again under a new id and gets the leader's state", "reason", why)
+	n.log.Error("this node decides no more; it joins the cluster again under a new id and gets the leader's state",
+		"reason", why)
 	n.counts.diverged.Add(1)
 	if err := n.setMember(func(m *storage.Membership) { m.Diverged = why.Index }); err != nil {
 		n.fatal(err)

@@ -29,7 +29,8 @@ func newBoundedDisk() *boundedDisk {
 	d.free.Store(1 << 40)
 	d.FS = errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		switch op.Kind {
-		case errorfs.OpRemove, errorfs.OpRemoveAll, errorfs.OpFileClose, errorfs.OpLock, errorfs.OpMkdirAll: // of a directory that exists
+		// of a directory that exists
+		case errorfs.OpRemove, errorfs.OpRemoveAll, errorfs.OpFileClose, errorfs.OpLock, errorfs.OpMkdirAll:
 			return nil
 		}
 		if d.full.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {

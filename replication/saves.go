@@ -53,10 +53,12 @@ func (n *Node) save(s *raftStack, trailing uint64) error {
 		n.log.Debug("snapshot failed again", "error", err)
 		return err
 	case err != nil:
-		n.log.Error("snapshot failed; the previous snapshot and the log remain, the log grows, and snapshots are tried again", "error", err)
+		n.log.Error("snapshot failed; the previous snapshot and the log remain, the log grows, and snapshots are tried again",
+			"error", err)
 		return err
 	}
-	n.log.Info("snapshot taken", "index", s.raft.AppliedIndex(), "keys", s.FSM.Engine().Len(), "took", time.Since(began).Round(time.Millisecond))
+	n.log.Info("snapshot taken", "index", s.raft.AppliedIndex(), "keys", s.FSM.Engine().Len(), "took",
+		time.Since(began).Round(time.Millisecond))
 	return nil
 }
 
@@ -136,7 +138,8 @@ func (n *Node) checkRoom(s *raftStack) {
 		switch {
 		case n.short.Swap(short) == short:
 		case short:
-			n.log.Error("the disk is nearly full: while this node leads, it answers reads and decides nothing; remove files that are not limitsrv's, or enlarge the disk",
+			n.log.Error("the disk is nearly full: while this node leads, it answers reads and decides nothing; remove files "+
+				"that are not limitsrv's, or enlarge the disk",
 				"dir", n.o.Dir, "free_mb", free>>20, "needed_mb", (storage.SegmentBytes(n.o.SnapshotLogBytes)+s.LowRoom())>>20)
 		default:
 			n.log.Info("the disk has room again", "dir", n.o.Dir, "free_mb", free>>20)

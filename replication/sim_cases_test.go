@@ -89,7 +89,8 @@ func TestSimOldSnapshot(t *testing.T) {
 				after, _ := follower.Entries.FirstIndex()
 				kept, err := follower.Snapshots.List()
 				if after != first || follower.raft.AppliedIndex() < index || len(kept) > 0 || err != nil {
-					t.Errorf("of entry %d: the follower's first entry was %d and is %d, its last applied entry was %d and is %d, and it keeps %d snapshots, %v",
+					t.Errorf("of entry %d: the follower's first entry was %d and is %d, its last applied entry was %d and is %d, "+
+						"and it keeps %d snapshots, %v",
 						last, first, after, index, follower.raft.AppliedIndex(), len(kept), err)
 				}
 			}
@@ -101,13 +102,16 @@ func TestSimOldSnapshot(t *testing.T) {
 }
 
 // sendSnapshot sends a snapshot up to an entry as the leader would.
-func sendSnapshot(leader *raftStack, follower *Node, last uint64, meta *raft.SnapshotMeta, data io.Reader) (r raft.InstallSnapshotResponse, err error) {
+func sendSnapshot(leader *raftStack, follower *Node, last uint64, meta *raft.SnapshotMeta,
+	data io.Reader) (r raft.InstallSnapshotResponse, err error) {
 	self, id := leader.raft.LeaderWithID()
-	err = leader.transport.InstallSnapshot(raft.ServerID(follower.identity().Node), raft.ServerAddress(follower.o.Raft), &raft.InstallSnapshotRequest{
-		RPCHeader:       raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(id), Addr: []byte(self)},
-		SnapshotVersion: meta.Version, Term: leader.raft.CurrentTerm(), LastLogIndex: last, LastLogTerm: meta.Term, Size: meta.Size,
-		Configuration: raft.EncodeConfiguration(meta.Configuration), ConfigurationIndex: meta.ConfigurationIndex,
-	}, &r, data)
+	err = leader.transport.InstallSnapshot(raft.ServerID(follower.identity().Node), raft.ServerAddress(follower.o.Raft),
+		&raft.InstallSnapshotRequest{
+			RPCHeader:       raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(id), Addr: []byte(self)},
+			SnapshotVersion: meta.Version, Term: leader.raft.CurrentTerm(), LastLogIndex: last, LastLogTerm: meta.Term,
+			Size:          meta.Size,
+			Configuration: raft.EncodeConfiguration(meta.Configuration), ConfigurationIndex: meta.ConfigurationIndex,
+		}, &r, data)
 	return r, err
 }
 

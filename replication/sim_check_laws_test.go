@@ -35,7 +35,8 @@ func simCounterTake(key string, n int64) engine.Op {
 }
 
 func simBucketTake(key string, n int64) engine.Op {
-	return engine.Op{Key: []byte(key), N: n, Params: engine.Params{Alg: engine.Token, Limit: 3, Count: 1, Period: int64(time.Second)}}
+	return engine.Op{Key: []byte(key), N: n,
+		Params: engine.Params{Alg: engine.Token, Limit: 3, Count: 1, Period: int64(time.Second)}}
 }
 
 // apply applies ops as an entry on nodes, and returns the last node's decisions.
@@ -144,7 +145,8 @@ func TestSimHistory(t *testing.T) {
 			p.apply(2, simStamp(), []engine.Op{{Kind: engine.Forget, Key: []byte("k")}}, 0, 1)
 		}, "no call requested"},
 
-		{"answered and lost", func(p *simPlay) { p.answer(p.request(simCounterTake("k", 1)), simtest.Answered, yes) }, "is not in the log"},
+		{"answered and lost", func(p *simPlay) { p.answer(p.request(simCounterTake("k", 1)), simtest.Answered, yes) },
+			"is not in the log"},
 		{"another answer", func(p *simPlay) {
 			c := p.request(simCounterTake("k", 2))
 			p.apply(1, simStamp(), c.Ops, 0)
@@ -206,7 +208,8 @@ func TestSimHistory(t *testing.T) {
 			p.answer(c, simtest.Unknown, nil)
 			p.apply(2, simStamp()-engine.Instant(time.Second), c.Ops, 0, 1)
 		}, "the entry before it at"},
-		{"an op without a call", func(p *simPlay) { p.apply(1, simStamp(), []engine.Op{simCounterTake("k", 1)}, 0, 1) }, "no call requested"},
+		{"an op without a call", func(p *simPlay) { p.apply(1, simStamp(), []engine.Op{simCounterTake("k", 1)}, 0, 1) },
+			"no call requested"},
 		{"one by one and not at once", func(p *simPlay) {
 			p.call(simCounterTake("k", 1), simCounterTake("j", 1), simCounterTake("i", 1))
 		}, "was to be applied at once"},
@@ -240,7 +243,8 @@ func TestSimHistory(t *testing.T) {
 // verify.
 func TestSimClaims(t *testing.T) {
 	answer := func(p *simPlay, allowed, remaining int64) {
-		p.answer(p.request(simCounterTake("k", 1)), simtest.Answered, []engine.Decision{{Allowed: allowed, Remaining: remaining}})
+		p.answer(p.request(simCounterTake("k", 1)), simtest.Answered,
+			[]engine.Decision{{Allowed: allowed, Remaining: remaining}})
 	}
 	for _, tt := range []struct {
 		name string
@@ -263,7 +267,8 @@ func TestSimClaims(t *testing.T) {
 		{"a bucket that gives too soon", func(p *simPlay) {
 			c := p.request(simBucketTake("b", 2), simBucketTake("b", 2))
 			for i := range c.Ops {
-				p.Ops = append(p.Ops, simtest.Applied{Op: &c.Ops[i], Stamp: engine.Instant(i) * 999e6, Decision: engine.Decision{Allowed: 1}})
+				p.Ops = append(p.Ops, simtest.Applied{Op: &c.Ops[i], Stamp: engine.Instant(i) * 999e6,
+					Decision: engine.Decision{Allowed: 1}})
 			}
 		}, "b gave 0.001 more than it had"},
 	} {

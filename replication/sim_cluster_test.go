@@ -126,7 +126,8 @@ func newSimCluster(plan simPlan) *simCluster {
 }
 
 // simCounted are the messages, or their ends, that are counted.
-var simCounted = []string{"Installed remote snapshot", "restarting raft from disk", "a node joins the cluster", textTimeByStamp, textTimeByClocks}
+var simCounted = []string{"Installed remote snapshot", "restarting raft from disk", "a node joins the cluster",
+	textTimeByStamp, textTimeByClocks}
 
 // fault records a fault.
 func (c *simCluster) fault(format string, args ...any) {

@@ -74,7 +74,8 @@ func (r *simReplay) applied(index uint64, stamp engine.Instant, b *engine.Batch)
 	h.Mu.Lock()
 	defer h.Mu.Unlock()
 	if r.level > 0 && fsm.LevelOf(b) > r.level {
-		h.Fault("%s supports level %d of the log, and applied in entry %d: %s", r.node, r.level, index, simtest.Text(b.Ops, b.Calls))
+		h.Fault("%s supports level %d of the log, and applied in entry %d: %s", r.node, r.level, index,
+			simtest.Text(b.Ops, b.Calls))
 	}
 	if index != r.index {
 		if e := h.entries[r.index]; e != nil && r.parts != len(e.parts) {
@@ -87,10 +88,12 @@ func (r *simReplay) applied(index uint64, stamp engine.Instant, b *engine.Batch)
 	switch {
 	case e != nil && r.parts < len(e.parts):
 		if sum != e.parts[r.parts] {
-			h.Fault("%s applied another batch %d of entry %d, at %d: %v", r.node, r.parts, index, stamp, simtest.Text(b.Ops, b.Calls))
+			h.Fault("%s applied another batch %d of entry %d, at %d: %v", r.node, r.parts, index, stamp,
+				simtest.Text(b.Ops, b.Calls))
 		}
 	case index < h.last:
-		h.Fault("%s applied batch %d of entry %d, which no other node did: %v", r.node, r.parts, index, simtest.Text(b.Ops, b.Calls))
+		h.Fault("%s applied batch %d of entry %d, which no other node did: %v", r.node, r.parts, index,
+			simtest.Text(b.Ops, b.Calls))
 	default:
 		if e == nil {
 			e = &simEntry{}
@@ -157,7 +160,8 @@ func (h *simHistory) apply(node string, index uint64, stamp engine.Instant, b *e
 	}
 	for i := range b.Calls {
 		if got, want := b.Calls[i].Answer, own.Calls[i].Answer; !bytes.Equal(got, want) {
-			h.Fault("entry %d, %s: call %d of %s answered\n got %q\nwant %q", index, node, i, simtest.Text(b.Ops, b.Calls), got, want)
+			h.Fault("entry %d, %s: call %d of %s answered\n got %q\nwant %q", index, node, i, simtest.Text(b.Ops, b.Calls), got,
+				want)
 		}
 	}
 }

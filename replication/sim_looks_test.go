@@ -48,7 +48,8 @@ func TestSimLooks(t *testing.T) {
 
 // simLeaderFails has the leader fail in each of some rounds, in a cluster whose clocks of leases run
 // at different speeds. during makes requests and calls fail. It returns the sum of its results.
-func simLeaderFails(t *testing.T, name string, rounds int, fail func(*simCluster, *simNode), during func(c *simCluster, round int, leader *simNode, fail func()) int) (sum int) {
+func simLeaderFails(t *testing.T, name string, rounds int, fail func(*simCluster, *simNode),
+	during func(c *simCluster, round int, leader *simNode, fail func()) int) (sum int) {
 	plan := simCasePlan
 	plan.drift = simDrift
 	plan.leaderLease, _ = election.RaftTimeouts(plan.election)

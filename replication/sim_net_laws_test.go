@@ -157,7 +157,8 @@ func TestSimNetEnds(t *testing.T) {
 		read, write, dial error // of b; nil: waits for its deadline
 	}{
 		{"Close", func(_ *simNet, near net.Conn, _ *simHost) { near.Close() }, io.EOF, syscall.EPIPE, syscall.ECONNREFUSED},
-		{"Close behind a cut", func(n *simNet, near net.Conn, _ *simHost) { n.setCut("a", "b", true); near.Close() }, nil, nil, nil},
+		{"Close behind a cut", func(n *simNet, near net.Conn, _ *simHost) { n.setCut("a", "b", true); near.Close() }, nil,
+			nil, nil},
 		{"a repaired cut before Close", func(n *simNet, near net.Conn, _ *simHost) {
 			n.setCut("a", "b", true)
 			near.Close()
@@ -168,9 +169,11 @@ func TestSimNetEnds(t *testing.T) {
 			near.Close()
 			n.setCut("b", "a", false)
 		}, io.EOF, syscall.EPIPE, syscall.ECONNREFUSED},
-		{"reset", func(n *simNet, _ net.Conn, _ *simHost) { n.reset("b", "a") }, syscall.ECONNRESET, syscall.ECONNRESET, syscall.ECONNREFUSED},
+		{"reset", func(n *simNet, _ net.Conn, _ *simHost) { n.reset("b", "a") }, syscall.ECONNRESET, syscall.ECONNRESET,
+			syscall.ECONNREFUSED},
 		{"reset of others", func(n *simNet, _ net.Conn, _ *simHost) { n.reset("c", "a") }, nil, nil, syscall.ECONNREFUSED},
-		{"end of the process", func(_ *simNet, _ net.Conn, a *simHost) { a.crash(true) }, syscall.ECONNRESET, syscall.ECONNRESET, syscall.ECONNREFUSED},
+		{"end of the process", func(_ *simNet, _ net.Conn, a *simHost) { a.crash(true) }, syscall.ECONNRESET,
+			syscall.ECONNRESET, syscall.ECONNREFUSED},
 		{"end of the power", func(_ *simNet, _ net.Conn, a *simHost) { a.crash(false) }, nil, nil, nil},
 		{"a restart", func(n *simNet, _ net.Conn, a *simHost) {
 			a.crash(false)

@@ -67,7 +67,8 @@ func TestSimRaft(t *testing.T) {
 			transport := raft.NewNetworkTransport(simStreams{l, host}, 3, time.Second, io.Discard)
 			c := raft.DefaultConfig()
 			c.LocalID, c.LogOutput = raft.ServerID(name), io.Discard
-			c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = 300*time.Millisecond, 300*time.Millisecond, 200*time.Millisecond
+			c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = 300*time.Millisecond, 300*time.Millisecond,
+				200*time.Millisecond
 			fsm, store := &simFSM{}, raft.NewInmemStore()
 			r, err := raft.NewRaft(c, fsm, store, store, raft.NewInmemSnapshotStore(), transport)
 			if err != nil {

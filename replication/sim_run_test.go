@@ -76,7 +76,8 @@ func planOf(seed uint64, length time.Duration) simPlan {
 const simDrift = 0.1
 
 func (p *simPlan) String() string {
-	return fmt.Sprintf("%v, elections after %v, leaders without a majority for %v, clocks of leases %v off, commits sent after %v, ack %v, fsync %v, snapshots after %d bytes, without a quorum %v, upgraded from level %v",
+	return fmt.Sprintf("%v, elections after %v, leaders without a majority for %v, clocks of leases %v off, commits "+
+		"sent after %v, ack %v, fsync %v, snapshots after %d bytes, without a quorum %v, upgraded from level %v",
 		p.length, p.election, p.leaderLease, p.drift, p.commit, p.ack, p.fsync, p.logBytes, p.noQuorum, p.upgrade)
 }
 
@@ -300,7 +301,8 @@ func (c *simCluster) whyNotConverged() string {
 		case o.leader != at.leader:
 			return fmt.Sprintf("%s has leader %q, %s is", n.name, o.leader.Raft, leader.name)
 		case o.stack.raft.AppliedIndex() != last:
-			return fmt.Sprintf("%s has applied entry %d, %s leads and has %d", n.name, o.stack.raft.AppliedIndex(), leader.name, last)
+			return fmt.Sprintf("%s has applied entry %d, %s leads and has %d", n.name, o.stack.raft.AppliedIndex(), leader.name,
+				last)
 		}
 	}
 	return ""

@@ -160,7 +160,8 @@ func TestSimTimeClaims(t *testing.T) {
 		for i, n := range []int64{1, tt.n} {
 			at := time.Duration(i) * second
 			op := &engine.Op{Key: []byte("k"), N: n, Params: simtest.Window}
-			h.Ops = append(h.Ops, simtest.Applied{Op: op, Stamp: engine.Instant(int64(i) * int64(tt.stamp)), Called: at, Done: at, Decision: engine.Decision{Allowed: 1}})
+			h.Ops = append(h.Ops, simtest.Applied{Op: op, Stamp: engine.Instant(int64(i) * int64(tt.stamp)), Called: at,
+				Done: at, Decision: engine.Decision{Allowed: 1}})
 		}
 		if tt.byClock {
 			h.byClock = []time.Duration{second / 2}

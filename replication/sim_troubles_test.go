@@ -19,10 +19,14 @@ type simTrouble struct {
 var simTroubles = []simTrouble{
 	{"the leader is cut off", 4, func(c *simCluster) bool { return c.withLeader(c.cutOff) }},
 	{"a follower is cut off", 2, func(c *simCluster) bool { return c.withFollower(c.cutOff) }},
-	{"the leader's messages are lost", 3, func(c *simCluster) bool { return c.withLeader(func(n *simNode) { c.cutOneWay(n, true) }) }},
-	{"messages to the leader are lost", 3, func(c *simCluster) bool { return c.withLeader(func(n *simNode) { c.cutOneWay(n, false) }) }},
-	{"a follower's messages are lost", 2, func(c *simCluster) bool { return c.withFollower(func(n *simNode) { c.cutOneWay(n, true) }) }},
-	{"messages to a follower are lost", 2, func(c *simCluster) bool { return c.withFollower(func(n *simNode) { c.cutOneWay(n, false) }) }},
+	{"the leader's messages are lost", 3,
+		func(c *simCluster) bool { return c.withLeader(func(n *simNode) { c.cutOneWay(n, true) }) }},
+	{"messages to the leader are lost", 3,
+		func(c *simCluster) bool { return c.withLeader(func(n *simNode) { c.cutOneWay(n, false) }) }},
+	{"a follower's messages are lost", 2,
+		func(c *simCluster) bool { return c.withFollower(func(n *simNode) { c.cutOneWay(n, true) }) }},
+	{"messages to a follower are lost", 2,
+		func(c *simCluster) bool { return c.withFollower(func(n *simNode) { c.cutOneWay(n, false) }) }},
 	{"random directions are cut", 4, (*simCluster).cutSome},
 	{"all are by themselves", 1, (*simCluster).cutAll},
 	{"connections break", 3, (*simCluster).resetSome},
@@ -43,8 +47,14 @@ var simTroubles = []simTrouble{
 	}},
 	{"a clock jumps", 3, (*simCluster).stepClock},
 	{"a disk fails", 2, func(c *simCluster) bool { return c.withAny(func(n *simNode) { c.failDisk(n, syscall.EIO) }) }},
-	{"the leader's disk fails", 2, func(c *simCluster) bool { return c.withLeader(func(n *simNode) { c.failDisk(n, syscall.EIO) }) }},
-	{"a disk is full", 1, func(c *simCluster) bool { return c.withAny(func(n *simNode) { c.failDisk(n, syscall.ENOSPC) }) }},
+	{"the leader's disk fails", 2,
+		func(c *simCluster) bool { return c.withLeader(func(n *simNode) { c.failDisk(n, syscall.EIO) }) }},
+	{"a disk is full", 1, func(c *simCluster) bool {
+		return c.withAny(func(n *simNode) {
+			c.failDisk(n,
+				syscall.ENOSPC)
+		})
+	}},
 	{"a disk hangs", 2, func(c *simCluster) bool { return c.withAny(c.hangDisk) }},
 	{"the leader's disk hangs", 2, func(c *simCluster) bool { return c.withLeader(c.hangDisk) }},
 	{"a snapshot is taken", 3, (*simCluster).saveSome},

@@ -40,7 +40,8 @@ func TestVotes(t *testing.T) {
 			candidate, err2 := v.Candidate()
 			old := term == 1 && string(candidate) == "a"
 			if isNew := term == 2 && string(candidate) == "b"; err != nil || err2 != nil || !old && !isNew {
-				t.Errorf("after %d writes, disk fails %v: the vote is for %q in term %d, %v, %v", writes, fails, candidate, term, err, err2)
+				t.Errorf("after %d writes, disk fails %v: the vote is for %q in term %d, %v, %v", writes, fails, candidate, term,
+					err, err2)
 			} else if writes == 2 && !isNew || writes == 0 && !old {
 				t.Errorf("after %d writes, disk fails %v: the vote is of term %d", writes, fails, term)
 			}

@@ -27,7 +27,8 @@ func (n *Node) Status() status.Store {
 	st.Saving.Since = s.saving.Since()
 	s.saveMu.Lock()
 	defer s.saveMu.Unlock()
-	st.Saved.At, st.Saved.Took, st.Saved.Err, st.Saved.Count = s.lastSave.At, s.lastSave.Took, s.lastSave.Err, s.lastSave.Count
+	st.Saved.At, st.Saved.Took, st.Saved.Err, st.Saved.Count = s.lastSave.At, s.lastSave.Took, s.lastSave.Err,
+		s.lastSave.Count
 	st.Saved.Bytes = s.Newest().Size
 	return st
 }
@@ -40,7 +41,8 @@ func (n *Node) Replication() status.Replication {
 		Ack: string(n.o.Ack), Fsync: n.o.policy().String(), NoQuorum: string(n.o.NoQuorum), Links: n.links.Authentication(),
 		Totals: n.totals(),
 		Clock: status.Clock{
-			Offset: -time.Duration(n.counts.offset.Load()), Clamps: n.counts.clamps.Load(), Clamped: time.Duration(n.counts.clamped.Load()),
+			Offset: -time.Duration(n.counts.offset.Load()), Clamps: n.counts.clamps.Load(),
+			Clamped: time.Duration(n.counts.clamped.Load()),
 		},
 	}
 	if why := n.leaderError(); why != nil {
@@ -50,7 +52,8 @@ func (n *Node) Replication() status.Replication {
 	if s == nil {
 		return r
 	}
-	r.Term, r.HasQuorum, r.LastContact = lead.term, lead.leading || !lead.elected && lead.leader.Node != "", lead.lastContact()
+	r.Term, r.HasQuorum, r.LastContact = lead.term, lead.leading || !lead.elected && lead.leader.Node != "",
+		lead.lastContact()
 	if r.HasQuorum {
 		r.Pending = n.pending(lead)
 	}
@@ -65,7 +68,8 @@ func (n *Node) Replication() status.Replication {
 	s.saveMu.Lock()
 	defer s.saveMu.Unlock()
 	newest := s.Newest()
-	r.Snapshot = status.ReplicatedSnapshot{Index: newest.Index, At: s.lastSave.At, Bytes: newest.Size, Installed: applied.Installed}
+	r.Snapshot = status.ReplicatedSnapshot{Index: newest.Index, At: s.lastSave.At, Bytes: newest.Size,
+		Installed: applied.Installed}
 	return r
 }
 
@@ -78,7 +82,8 @@ func (n *Node) totals() status.Totals {
 	return status.Totals{
 		Forwarded: forwarded, Uncertain: uncertain,
 		NoQuorum: c.allowed.Load() + c.denied.Load() + local, Local: local, Refused: c.refused.Load(),
-		Elections: c.elected.Load(), LeaderChanges: c.leaders.Load(), Restarts: c.restarts.Load(), RefusedLinks: n.links.RefusedCount(),
+		Elections: c.elected.Load(), LeaderChanges: c.leaders.Load(), Restarts: c.restarts.Load(),
+		RefusedLinks: n.links.RefusedCount(),
 		MessagesSent: sent, MessagesDropped: dropped,
 	}
 }
@@ -226,7 +231,8 @@ func (n *Node) isSettling(s *raftStack) bool {
 
 // isRising reports whether the feature level of the log is about to rise above level, or the log
 // lacks the leader's data own. The level rises once all online members have published their data.
-func isRising(level int, own fsm.Member, servers []storage.Server, members map[string]fsm.Member, online func(node string) bool) bool {
+func isRising(level int, own fsm.Member, servers []storage.Server, members map[string]fsm.Member,
+	online func(node string) bool) bool {
 	newest := own.Level
 	for _, server := range servers {
 		m, published := members[server.Node]

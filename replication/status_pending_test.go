@@ -47,7 +47,8 @@ func TestIsRising(t *testing.T) {
 		{"a silent member never published anything, an online one not yet", 1, absent, absent, "b", own, false},
 		{"a member that has published nothing can't keep the level", 2, absent, 2, "", own, false},
 		{"a silent member with the newest level", 1, 4, 4, "b", own, true},
-		{"the leader has published the data of an older version", 4, 4, 4, "", fsm.Member{Node: "a", Version: "1", Level: 4}, true},
+		{"the leader has published the data of an older version", 4, 4, 4, "", fsm.Member{Node: "a", Version: "1", Level: 4},
+			true},
 	} {
 		members := map[string]fsm.Member{"a": tt.own}
 		for node, level := range map[string]int{"b": tt.b, "c": tt.c} {
@@ -55,7 +56,8 @@ func TestIsRising(t *testing.T) {
 				members[node] = fsm.Member{Node: node, Level: level}
 			}
 		}
-		if got := isRising(tt.log, own, servers, members, func(node string) bool { return node != tt.silent }); got != tt.rises {
+		if got := isRising(tt.log, own, servers, members,
+			func(node string) bool { return node != tt.silent }); got != tt.rises {
 			t.Errorf("%s: rising is %v, want %v", tt.name, got, tt.rises)
 		}
 	}
@@ -75,7 +77,8 @@ func TestReadyTestPasses(t *testing.T) {
 		{"it has no vote", readyTest{published: true, configuration: 7}, peerStatus{}, false},
 		{"the level is to be raised", well, peerStatus{Settling: true}, false},
 		{"another member does not know of its vote", well, peerStatus{Peers: []peerSummary{{"b", 6, 0}, {"c", 9, 0}}}, false},
-		{"a dead member does not know of its vote", well, peerStatus{Peers: []peerSummary{{"b", 6, time.Hour}, {"c", 9, 0}}}, true},
+		{"a dead member does not know of its vote", well, peerStatus{Peers: []peerSummary{{"b", 6, time.Hour}, {"c", 9, 0}}},
+			true},
 	} {
 		if got := tt.test.passes(tt.leader); got != tt.passes {
 			t.Errorf("%s: passes is %v, want %v", tt.name, got, tt.passes)

@@ -42,7 +42,8 @@ func TestNodesTellOfChanges(t *testing.T) {
 		})
 	}
 	eventually(t, "all nodes are current", func() bool {
-		return !slices.ContainsFunc(c.nodes, func(n *Node) bool { s := n.stack.Load(); return s == nil || !s.FSM.IsCurrent() })
+		return !slices.ContainsFunc(c.nodes,
+			func(n *Node) bool { s := n.stack.Load(); return s == nil || !s.FSM.IsCurrent() })
 	})
 	follower := c.other(c.leader())
 	everywhere("a change", "lease", func() { c.takeAll(follower, "") })

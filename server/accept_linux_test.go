@@ -31,7 +31,8 @@ func TestLoopsShowAddressesOfConnections(t *testing.T) {
 		r.echo.mu.Lock()
 		for e := range r.echo.live {
 			if e.client.Addr != nc.LocalAddr().String() || e.client.LocalAddr != nc.RemoteAddr().String() {
-				t.Errorf("listening on %s: client %q at %q, want %q at %q", tt.listen, e.client.Addr, e.client.LocalAddr, nc.LocalAddr(), nc.RemoteAddr())
+				t.Errorf("listening on %s: client %q at %q, want %q at %q", tt.listen, e.client.Addr, e.client.LocalAddr,
+					nc.LocalAddr(), nc.RemoteAddr())
 			}
 		}
 		r.echo.mu.Unlock()
@@ -68,10 +69,12 @@ func TestConnectionsInheritOptions(t *testing.T) {
 			alive, idle = 0, 7200 // the system's
 		}
 		for name, o := range map[string][3]int{
-			"TCP_NODELAY": {syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1}, "SO_KEEPALIVE": {syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, alive},
+			"TCP_NODELAY":  {syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1},
+			"SO_KEEPALIVE": {syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, alive},
 			"TCP_KEEPIDLE": {syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE, idle},
 		} {
-			if got, err := syscall.GetsockoptInt(fd, o[0], o[1]); err != nil || got != o[2] && (keepAlive >= 0 || name != "TCP_KEEPIDLE") {
+			if got, err := syscall.GetsockoptInt(fd, o[0], o[1]); err != nil || got != o[2] &&
+				(keepAlive >= 0 || name != "TCP_KEEPIDLE") {
 				t.Errorf("keep-alive %v: %s is %d, %v, want %d", keepAlive, name, got, err, o[2])
 			}
 		}

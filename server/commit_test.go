@@ -101,7 +101,8 @@ func TestCommitBeforeReplies(t *testing.T) {
 		clients.Wait()
 		nc := r.dial()
 		send(t, nc, array("COUNT")+array("QUIT", "x"))
-		if reply, err := readBulk(bufio.NewReader(nc)); err != nil || strconv.FormatInt(counter.committed.Load()-1, 10) != reply {
+		if reply, err := readBulk(bufio.NewReader(nc)); err != nil ||
+			strconv.FormatInt(counter.committed.Load()-1, 10) != reply {
 			t.Errorf("before the end: %s, %v, and %d are committed", reply, err, counter.committed.Load())
 		}
 	})
@@ -169,7 +170,8 @@ func TestLongPipelinesAreInterleaved(t *testing.T) {
 	before := 2*commandsOfProof + 1
 	reply, err := readBulk(bufio.NewReader(light))
 	if n, _ := strconv.Atoi(reply); err != nil || n > before+batchOps+1 {
-		t.Errorf("the only command of a client was the %q. to be answered, %v; want it within one batch of %d of another's %d", reply, err, batchOps, commands)
+		t.Errorf("the only command of a client was the %q. to be answered, %v; want it within one batch of %d of another's "+
+			"%d", reply, err, batchOps, commands)
 	}
 	in := bufio.NewReader(heavy)
 	for i := range commands {
@@ -220,7 +222,8 @@ func TestShortBatchesBesideLightClients(t *testing.T) {
 		counter.echo.barrier <- struct{}{}
 		reply, err := readBulk(bufio.NewReader(light))
 		if n, _ := strconv.Atoi(reply); err != nil || n > before+1+shortOps+1 {
-			t.Errorf("turn %d: the only command of a client was the %q. to be answered after %d, %v; want it within %d of another's", turn, reply, before, err, shortOps)
+			t.Errorf("turn %d: the only command of a client was the %q. to be answered after %d, %v; want it within %d of "+
+				"another's", turn, reply, before, err, shortOps)
 		}
 		in := bufio.NewReader(heavy)
 		for range strings.Count(commands, "\n") {
@@ -272,7 +275,8 @@ func TestNewClientsOfABusyServerAreServed(t *testing.T) {
 	ended.Store(true)
 	running.Wait()
 	if most := wakeUps*busy + len(fresh); last-before > most {
-		t.Errorf("%d more commands were executed until the first ones of %d new clients beside %d busy ones were, want %d at most", last-before, len(fresh), busy, most)
+		t.Errorf("%d more commands were executed until the first ones of %d new clients beside %d busy ones were, want %d "+
+			"at most", last-before, len(fresh), busy, most)
 	}
 }
 
@@ -300,7 +304,8 @@ func TestUnauthenticatedClientsAreServedLater(t *testing.T) {
 		counter.echo.barrier <- struct{}{}
 		reply, err := readBulk(bufio.NewReader(client))
 		if n, _ := strconv.Atoi(reply); err != nil || n > answered+2 {
-			t.Errorf("the command of the authenticated client was the %q. to be answered, %v; want it before those of unauthenticated clients, within %d", reply, err, answered+2)
+			t.Errorf("the command of the authenticated client was the %q. to be answered, %v; want it before those of "+
+				"unauthenticated clients, within %d", reply, err, answered+2)
 		}
 		for _, nc := range unauthenticated {
 			if _, err := readBulk(bufio.NewReader(nc)); err != nil {

@@ -139,7 +139,8 @@ func (c *conn) execute(most int, until int64) (next nextStep, problem string) {
 		return wantWake, ""
 	}
 	next = wantWrite
-	for n := 0; n < most && !s.Closing() && !s.Waits() && !s.Paused() && len(*out)-waits < batchOutputBytes && s.Spent() < until; n++ {
+	for n := 0; n < most && !s.Closing() && !s.Waits() && !s.Paused() && len(*out)-waits < batchOutputBytes &&
+		s.Spent() < until; n++ {
 		if s.Pending() >= most {
 			if !s.Flush() {
 				return wantWake, ""

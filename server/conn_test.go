@@ -45,14 +45,20 @@ func TestConn(t *testing.T) {
 	}{
 		{"a command", array("OP", "a"), bulk("a"), wantInput},
 		{"a pipeline longer than a batch", ops, strings.Repeat(bulk("x"), 5000), wantInput},
-		{"output longer than a batch", big + big + big + array("OP", "b"), bigReply + bigReply + bigReply + bulk("b"), wantInput},
+		{"output longer than a batch", big + big + big + array("OP", "b"), bigReply + bigReply + bigReply + bulk("b"),
+			wantInput},
 		{"half a command", array("OP", "a") + "*2\r\n$2\r\nOP\r\n$5\r\nab", bulk("a"), wantInput},
-		{"a batch in flight", array("OP", "a") + array("SLOW", "b") + array("OP", "c"), bulk("a") + bulk("b") + bulk("c"), wantInput},
-		{"a command held while a batch is in flight", array("SLOW", "a") + array("NOW", "b") + array("OP", "c"), bulk("a") + bulk("b") + bulk("c"), wantInput},
+		{"a batch in flight", array("OP", "a") + array("SLOW", "b") + array("OP", "c"), bulk("a") + bulk("b") + bulk("c"),
+			wantInput},
+		{"a command held while a batch is in flight", array("SLOW", "a") + array("NOW", "b") + array("OP", "c"),
+			bulk("a") + bulk("b") + bulk("c"), wantInput},
 		{"nothing after QUIT", array("OP", "a") + array("QUIT", "b") + array("OP", "c"), bulk("a") + bulk("b"), wantClose},
-		{"an error after the replies to earlier commands", array("SLOW", "a") + array("OP", "b") + "*x\r\n", bulk("a") + bulk("b") + "-ERR Protocol error: invalid multibulk length\r\n", wantClose},
-		{"the limits before AUTH", array("AUTH", "x") + array("OP", strings.Repeat("y", 20000)), bulk("x") + bulk(strings.Repeat("y", 20000)), wantInput},
-		{"the limits without AUTH", array("OP", strings.Repeat("y", 20000)), "-ERR Protocol error: unauthenticated bulk length\r\n", wantClose},
+		{"an error after the replies to earlier commands", array("SLOW", "a") + array("OP", "b") + "*x\r\n",
+			bulk("a") + bulk("b") + "-ERR Protocol error: invalid multibulk length\r\n", wantClose},
+		{"the limits before AUTH", array("AUTH", "x") + array("OP", strings.Repeat("y", 20000)),
+			bulk("x") + bulk(strings.Repeat("y", 20000)), wantInput},
+		{"the limits without AUTH", array("OP", strings.Repeat("y", 20000)),
+			"-ERR Protocol error: unauthenticated bulk length\r\n", wantClose},
 	} {
 		for _, n := range []int{1 << 20, 1, 7, 1000} {
 			log := new(echoLog)
@@ -60,7 +66,8 @@ func TestConn(t *testing.T) {
 			c := &conn{session: log.session(session.Client{Wake: func() {}}), limits: &DefaultLimits}
 			got, last := drive(c, newWorkspace(), tt.in, n)
 			if got != tt.want || last != tt.last {
-				t.Errorf("%s, %d bytes at a time:\n got %.100q (%d), turn %d\nwant %.100q (%d), turn %d", tt.name, n, got, len(got), last, tt.want, len(tt.want), tt.last)
+				t.Errorf("%s, %d bytes at a time:\n got %.100q (%d), turn %d\nwant %.100q (%d), turn %d", tt.name, n, got, len(got),
+					last, tt.want, len(tt.want), tt.last)
 			}
 		}
 	}

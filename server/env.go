@@ -136,7 +136,8 @@ func (e *env) admitConn(nc net.Conn) bool {
 	if e.admitClient() {
 		return true
 	}
-	_ = nc.SetWriteDeadline(time.Now().Add(time.Second)) // the send buffer of a new socket is empty, so this does not block
+	// the send buffer of a new socket is empty, so this does not block
+	_ = nc.SetWriteDeadline(time.Now().Add(time.Second))
 	_, _ = nc.Write([]byte(maxClientsReply))
 	nc.Close()
 	return false

@@ -55,7 +55,8 @@ func TestPanicChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock, state := backend.NewTestClock(1), engine.New(engine.Options{Shards: 1})
-	config := session.Config{Clock: clock, Engine: func() *engine.Engine { return state }, Exec: &backend.Local{Engine: state, Clock: clock}}
+	config := session.Config{Clock: clock, Engine: func() *engine.Engine { return state },
+		Exec: &backend.Local{Engine: state, Clock: clock}}
 	listen := Config{Loops: loops}
 	command := array("RL.TOKEN", "a", "1", "1")
 	switch where {

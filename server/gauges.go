@@ -44,8 +44,9 @@ func (g *gauges) recordOutput(bytes int) {
 func (c *conn) buffers() session.Buffers {
 	g := &c.gauges
 	return session.Buffers{
-		FD: g.fd, Query: int64(g.query.Load()), QueryRoom: int64(g.queryRoom.Load()), Reply: int64(g.reply.Load()), ReplyPeak: int64(g.replyPeak.Load()),
-		Writing: int64(g.writing.Load()), Chunks: int64(g.chunks.Load()), ChunkBytes: g.chunkBytes.Load(),
+		FD: g.fd, Query: int64(g.query.Load()), QueryRoom: int64(g.queryRoom.Load()), Reply: int64(g.reply.Load()),
+		ReplyPeak: int64(g.replyPeak.Load()),
+		Writing:   int64(g.writing.Load()), Chunks: int64(g.chunks.Load()), ChunkBytes: g.chunkBytes.Load(),
 	}
 }
 

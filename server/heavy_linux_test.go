@@ -41,7 +41,8 @@ func TestHeavyClientsShareAWakeUp(t *testing.T) {
 			}
 			slices.Sort(between)
 			if got := between[rounds/2]; got > heavy/4 {
-				t.Errorf("%d batches of %d heavy clients while another waits, want at most %d; in all %v", got, heavy, heavy/4, between)
+				t.Errorf("%d batches of %d heavy clients while another waits, want at most %d; in all %v", got, heavy, heavy/4,
+					between)
 			}
 		})
 	}

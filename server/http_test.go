@@ -136,7 +136,8 @@ func TestNotHTTP(t *testing.T) {
 	r := start(t, Config{Loops: 1})
 	nc := r.dial()
 	for _, in := range []string{
-		"OP HTTP/1.1\r\n", "OP POST\r\n", "OP Host:\r\n", "OP GET /\r\n", "GETS /x\r\n", "GET x\r\n", "POSTS x\r\n", "HOST x\r\n",
+		"OP HTTP/1.1\r\n", "OP POST\r\n", "OP Host:\r\n", "OP GET /\r\n", "GETS /x\r\n", "GET x\r\n", "POSTS x\r\n",
+		"HOST x\r\n",
 		array("GET", "/x", "HTTP/1.1"), array("OP", "POST / HTTP/1.1\r\nHost: x\r\n"),
 	} {
 		send(t, nc, in+array("OP", "sentinel"))

@@ -182,13 +182,14 @@ func TestPanicInNewSession(t *testing.T) {
 	forEachTransport(t, func(t *testing.T, loops int) {
 		panics := true
 		echo := new(echoLog)
-		s, err := New(withListener(t, Config{Loops: loops, Logger: start(t, Config{}).cfg.Logger, NewSession: func(c session.Client) Session {
-			if panics {
-				panics = false
-				panic("no session")
-			}
-			return echo.session(c)
-		}}))
+		s, err := New(withListener(t,
+			Config{Loops: loops, Logger: start(t, Config{}).cfg.Logger, NewSession: func(c session.Client) Session {
+				if panics {
+					panics = false
+					panic("no session")
+				}
+				return echo.session(c)
+			}}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,8 @@ func TestRequireProtection(t *testing.T) {
 		{"IPv6 loopback", "[::1]:6379", "", false, ""},
 		{"localhost", "localhost:6379", "", false, ""},
 		{"no address", "", "", false, ""},
-		{"all addresses", "0.0.0.0:6379", "", false, `--listen "0.0.0.0:6379" can be reached from other machines: pay a guard`},
+		{"all addresses", "0.0.0.0:6379", "", false,
+			`--listen "0.0.0.0:6379" can be reached from other machines: pay a guard`},
 		{"no host is all addresses", ":6379", "", false, "pay a guard"},
 		{"all IPv6 addresses", "[::]:6379", "", false, "pay a guard"},
 		{"another machine's network", "192.0.2.1:6379", "", false, "pay a guard"},
@@ -39,7 +40,8 @@ func TestRequireProtection(t *testing.T) {
 	} {
 		err := RequireProtection("--listen", tt.listen, tt.password != "" || tt.unprotected, "pay a guard")
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: RequireProtection of %q, password %q, unprotected %v = %v, want %q in it", tt.name, tt.listen, tt.password, tt.unprotected, err, tt.want)
+			t.Errorf("%s: RequireProtection of %q, password %q, unprotected %v = %v, want %q in it", tt.name, tt.listen,
+				tt.password, tt.unprotected, err, tt.want)
 		}
 	}
 }
@@ -58,7 +60,8 @@ func TestInvalidConfig(t *testing.T) {
 		want string
 	}{
 		{Config{}, "nothing to listen on"},
-		{Config{Listen: "127.0.0.1:0", Limits: Limits{Limits: resp.Limits{Args: -1}}}, "limit of arguments per command: must be 1 to 2147483647, is -1"},
+		{Config{Listen: "127.0.0.1:0", Limits: Limits{Limits: resp.Limits{Args: -1}}},
+			"limit of arguments per command: must be 1 to 2147483647, is -1"},
 		{Config{Listen: "127.0.0.1:99999"}, "127.0.0.1:99999"},
 		{Config{TLSListen: "127.0.0.1:0"}, "requires a certificate"},
 		{Config{TLSListen: "127.0.0.1:99999", TLS: fixedTLS(t)}, "127.0.0.1:99999"},

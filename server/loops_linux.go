@@ -86,7 +86,8 @@ func (t *loops) start(by *loop, c *loopConn, client, local string) {
 		}
 	}
 	c.gauges.fd = c.fd
-	err := t.env.initConn(&c.conn, client, local, l.traffic, func() { l.submit(task{c, (*loop).resume}) }, func() { l.submit(task{c, (*loop).kill}) })
+	err := t.env.initConn(&c.conn, client, local, l.traffic, func() { l.submit(task{c, (*loop).resume}) },
+		func() { l.submit(task{c, (*loop).kill}) })
 	if err != nil {
 		_ = syscall.Close(c.fd)
 		t.env.clients.Add(-1)

@@ -33,7 +33,8 @@ func (p epoll) remove(fd int) {
 
 // poll returns the ready descriptors, at most len(into), without notifying the scheduler.
 func (p epoll) poll(into []syscall.EpollEvent) (int, syscall.Errno) {
-	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(p), uintptr(unsafe.Pointer(&into[0])), uintptr(len(into)), 0, 0, 0)
+	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(p), uintptr(unsafe.Pointer(&into[0])),
+		uintptr(len(into)), 0, 0, 0)
 	return int(n), errno
 }
 
@@ -92,7 +93,8 @@ func (p *poller) wait(block bool) (ready []syscall.EpollEvent, blocked bool) {
 		blocked = true
 		const forever = ^uintptr(0)
 		var r uintptr
-		r, _, errno = syscall.Syscall6(syscall.SYS_EPOLL_PWAIT, uintptr(p.main), uintptr(unsafe.Pointer(&p.events)), maxEvents, forever, 0, 0)
+		r, _, errno = syscall.Syscall6(syscall.SYS_EPOLL_PWAIT, uintptr(p.main), uintptr(unsafe.Pointer(&p.events)),
+			maxEvents, forever, 0, 0)
 		n = int(r)
 	}
 	if errno != 0 {

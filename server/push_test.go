@@ -65,7 +65,8 @@ func TestPushUnderLoad(t *testing.T) {
 		text := string(got)
 		for i := range tellers {
 			// each name is a letter that no reply contains
-			if n := strings.Count(strings.NewReplacer(bulk("op"), "", bulk("slow"), "").Replace(text), string(rune('a'+i))); n != words {
+			if n := strings.Count(strings.NewReplacer(bulk("op"), "", bulk("slow"), "").Replace(text),
+				string(rune('a'+i))); n != words {
 				t.Errorf("%d words of %c, want %d", n, 'a'+i, words)
 			}
 		}

@@ -60,8 +60,9 @@ type handshake struct {
 // newSecure makes a transport that drains before to does.
 func newSecure(e *env, to carrier) *secure {
 	t := &secure{
-		to: to, finished: make(chan struct{}), failures: sampledLog{text: "TLS handshakes failed"}, slotFree: make(chan struct{}, 1),
-		cpu: newCPUTokens(max(1, runtime.GOMAXPROCS(0)/2)),
+		to: to, finished: make(chan struct{}), failures: sampledLog{text: "TLS handshakes failed"},
+		slotFree: make(chan struct{}, 1),
+		cpu:      newCPUTokens(max(1, runtime.GOMAXPROCS(0)/2)),
 	}
 	t.acceptor = acceptor{env: e, admit: t.admitTLS}
 	return t

@@ -119,7 +119,8 @@ func TestSampledLog(t *testing.T) {
 		}
 		c.flush(logger)
 	}
-	if got := log.String(); strings.Count(got, "it happened") != 1 || !strings.Contains(got, "times=100 client=someone why=reason") {
+	if got := log.String(); strings.Count(got, "it happened") != 1 ||
+		!strings.Contains(got, "times=100 client=someone why=reason") {
 		t.Errorf("logged %q, want the first hundred", got)
 	}
 	pass := func() {
@@ -139,7 +140,8 @@ func TestSampledLog(t *testing.T) {
 	}
 	c.flush(logger)
 	if got := strings.Count(log.String(), "it happened") - before; got != maxSites {
-		t.Errorf("logged %d lines about many sites, want %d: one for each of %d, and one for the rest", got, maxSites, maxSites-1)
+		t.Errorf("logged %d lines about many sites, want %d: one for each of %d, and one for the rest", got, maxSites,
+			maxSites-1)
 	}
 	pass()
 	pass()
@@ -181,7 +183,8 @@ func TestIdleTLSHoldsLittle(t *testing.T) {
 	server, client := net.Pipe()
 	defer client.Close()
 	g := newGoroutines(&env{room: new(session.Room)})
-	c := &goConn{conn: conn{session: new(echoLog).session(session.Client{}), limits: &DefaultLimits}, socket: &socket{Conn: server}}
+	c := &goConn{conn: conn{session: new(echoLog).session(session.Client{}), limits: &DefaultLimits},
+		socket: &socket{Conn: server}}
 	c.nc = struct{ net.Conn }{c.socket} // differs from the socket, as TLS does
 	large := array("OP", strings.Repeat("x", 1000))
 	in := strings.Repeat(large, 200) + "*2\r\n$2\r\nOP\r\n" + "$1\r\nx\r\n"

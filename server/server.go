@@ -52,7 +52,8 @@ func New(cfg Config) (*Server, error) {
 		env: env{
 			threadTime: threadTime,
 			cfg:        cfg, log: cfg.Logger, room: cfg.Room, closing: make(chan struct{}),
-			plainTLSLog: sampledLog{text: "TLS handshakes on the plain port"}, httpLog: sampledLog{text: "HTTP on a port for Redis clients"},
+			plainTLSLog: sampledLog{text: "TLS handshakes on the plain port"},
+			httpLog:     sampledLog{text: "HTTP on a port for Redis clients"},
 		},
 		ticked: time.Now(), closed: make(chan struct{}),
 	}

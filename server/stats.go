@@ -15,7 +15,8 @@ type Stats struct {
 
 // Stats returns the counts. Cost: a few loads for each loop.
 func (s *Server) Stats() Stats {
-	st := Stats{Clients: s.clients.Load(), Connections: s.connections.Load(), Rejected: s.rejected.Load(), RejectedHTTP: s.rejectedHTTP.Load()}
+	st := Stats{Clients: s.clients.Load(), Connections: s.connections.Load(), Rejected: s.rejected.Load(),
+		RejectedHTTP: s.rejectedHTTP.Load()}
 	if s.secure != nil {
 		st.FailedHandshakes = s.secure.failed.Load()
 	}

@@ -62,7 +62,8 @@ func TestSweepQueues(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer syscall.Close(ends[1])
-		c := &loopConn{conn: conn{session: sessions.session(session.Client{}), limits: new(Limits), traffic: l.traffic}, fd: ends[0]}
+		c := &loopConn{conn: conn{session: sessions.session(session.Client{}), limits: new(Limits), traffic: l.traffic},
+			fd: ends[0]}
 		c.blocked.Store(1)
 		l.conns = append(l.conns, c)
 	}

@@ -116,7 +116,8 @@ func TestTLSLayerOpensAnyPieces(t *testing.T) {
 			t.Fatalf("open: %v (seed %d)", err, seed)
 		}
 		if sum += n; in.Held() != sum || layer.received != nil || layer.sealed != nil {
-			t.Fatalf("%d bytes opened, %d in the reader, %d and %d kept (seed %d)", sum, in.Held(), len(layer.received), len(layer.sealed), seed)
+			t.Fatalf("%d bytes opened, %d in the reader, %d and %d kept (seed %d)", sum, in.Held(), len(layer.received),
+				len(layer.sealed), seed)
 		}
 	}
 	if sum != len(want) {

@@ -71,7 +71,8 @@ func TestUnsentOutputIsBounded(t *testing.T) {
 	other := r.dial()
 	send(t, other, array("OP", "x"))
 	expect(t, other, bulk("x"))
-	if n, answered := r.room.Used(), counter.echo.answered.Load(); n > session.RoomBytes+2*bytes || answered >= 2*commands {
+	if n, answered := r.room.Used(),
+		counter.echo.answered.Load(); n > session.RoomBytes+2*bytes || answered >= 2*commands {
 		t.Errorf("%d bytes wait after %d of %d commands, want at most %d", n, answered, 2*commands, session.RoomBytes)
 	}
 	in := bufio.NewReader(nc)

@@ -73,7 +73,8 @@ func TestBatchesInFlightAllocateNothing(t *testing.T) {
 	w := newWorkspace()
 	conns := make([]*conn, 300)
 	for i := range conns {
-		conns[i] = &conn{session: &inFlightSession{echo: new(echoLog).session(session.Client{}).(*echo)}, limits: &DefaultLimits}
+		conns[i] = &conn{session: &inFlightSession{echo: new(echoLog).session(session.Client{}).(*echo)},
+			limits: &DefaultLimits}
 	}
 	round := func() {
 		for _, c := range conns {

@@ -8,7 +8,8 @@ import (
 )
 
 // features are the parts of Redis that a library may need, itself or in its scripts.
-var features = []string{"strings", "lua", "hashes", "sorted-sets", "lists", "sets", "pubsub", "cjson", "struct", "cmsgpack"}
+var features = []string{"strings", "lua", "hashes", "sorted-sets", "lists", "sets", "pubsub", "cjson", "struct",
+	"cmsgpack"}
 
 // A library is a row of libraries.txt: a package, used in one way.
 type library struct {

@@ -140,7 +140,8 @@ func (j judge) play(ctx context.Context, l library, program, folder string) (p p
 		return played{err: err}
 	}
 	if after-before < fewestCommands {
-		return played{err: fmt.Errorf("the server got %d commands, want at least %d: the library limits without it", after-before, fewestCommands)}
+		return played{err: fmt.Errorf("the server got %d commands, want at least %d: the library limits without it",
+			after-before, fewestCommands)}
 	}
 	if isRedis {
 		p.commands, p.err = s.commands()

@@ -29,7 +29,8 @@ const catalogue = "libraries.txt"
 
 func main() {
 	only := flag.String("only", "", "comma-separated languages or libraries to run (default all)")
-	against := flag.String("against", "", "server program compared with redis-server: a limitsrv, or redis-server itself (default: a fresh build of limitsrv)")
+	against := flag.String("against", "",
+		"server program compared with redis-server: a limitsrv, or redis-server itself (default: a fresh build of limitsrv)")
 	times := flag.Int("times", 1, "runs of each library")
 	atOnce := flag.Int("at-once", 6, "libraries that run concurrently")
 	scripts := flag.String("scripts", "", "directory for the Lua scripts that the libraries send")
@@ -82,16 +83,19 @@ func run(ctx context.Context, o options) error {
 	if err := install(ctx, chosen); err != nil {
 		return err
 	}
-	judge := judge{against: o.against, all: filepath.Base(o.against) == "redis-server", supported: c.supported, scripts: o.scripts, folder: scratch}
+	judge := judge{against: o.against, all: filepath.Base(o.against) == "redis-server", supported: c.supported,
+		scripts: o.scripts, folder: scratch}
 	results := runAll(ctx, chosen, judge, o)
 	fmt.Print(table(results))
 	failed := countFailed(results)
-	fmt.Printf("%d passed, %d failed, %d skipped\n%d s\n", len(results)-failed-countSkipped(results), failed, countSkipped(results), int(time.Since(began).Seconds()))
+	fmt.Printf("%d passed, %d failed, %d skipped\n%d s\n", len(results)-failed-countSkipped(results), failed,
+		countSkipped(results), int(time.Since(began).Seconds()))
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	compared, err := compareRandomly(ctx, chosen, o.against, o.scripts, scratch, o.seed)
-	fmt.Printf("random calls of the scripts of %d libraries, -seed %d\n%d s\n", compared, o.seed, int(time.Since(began).Seconds()))
+	fmt.Printf("random calls of the scripts of %d libraries, -seed %d\n%d s\n", compared, o.seed,
+		int(time.Since(began).Seconds()))
 	switch {
 	case failed > 0:
 		return errors.Join(err, fmt.Errorf("%d libraries failed", failed))

@@ -11,7 +11,8 @@ var derived = []string{"lua", "hashes", "sorted-sets", "lists", "sets", "pubsub"
 
 var (
 	setCommands = []string{"sadd", "srem", "smembers", "sismember", "smismember", "scard", "spop", "srandmember", "sscan"}
-	listPrefix  = []string{"lpush", "rpush", "lpop", "rpop", "blpop", "brpop", "llen", "lrange", "lindex", "ltrim", "lrem", "lset", "lpushx", "rpushx"}
+	listPrefix  = []string{"lpush", "rpush", "lpop", "rpop", "blpop", "brpop", "llen", "lrange", "lindex", "ltrim", "lrem",
+		"lset", "lpushx", "rpushx"}
 )
 
 // featureOf returns the feature that a command belongs to, or "" for commands of all

@@ -72,7 +72,8 @@ var errEndless = errors.New("redis-server did not end the call")
 
 // compareRandomly sends random calls of the libraries' scripts to redis-server and to another
 // server, and returns the number of libraries with scripts, and the differences.
-func compareRandomly(ctx context.Context, libraries []library, program, scripts, folder string, seed uint64) (compared int, err error) {
+func compareRandomly(ctx context.Context, libraries []library, program, scripts, folder string,
+	seed uint64) (compared int, err error) {
 	var pair [2]*server
 	defer func() {
 		for _, s := range pair {
@@ -184,7 +185,8 @@ func (r *randomizer) call() (words []string, passing bool) {
 	if r.IntN(3) > 0 {
 		r.now = r.now.Add(time.Duration(r.ExpFloat64() * float64(300*time.Millisecond)))
 	}
-	script := timeCall.ReplaceAllString(r.of.texts[recorded.hash], fmt.Sprintf("({'%d','%d'})", r.now.Unix(), r.now.Nanosecond()/1000))
+	script := timeCall.ReplaceAllString(r.of.texts[recorded.hash],
+		fmt.Sprintf("({'%d','%d'})", r.now.Unix(), r.now.Nanosecond()/1000))
 	words = []string{"EVAL", script, strconv.Itoa(len(recorded.keys))}
 	for _, key := range recorded.keys {
 		if r.IntN(8) == 0 {
@@ -233,7 +235,8 @@ func (r *randomizer) other(of func(*scriptCall) []string) string {
 func (r *randomizer) change(arg string) string {
 	x, err := strconv.ParseFloat(arg, 64)
 	if err != nil || r.IntN(6) == 0 {
-		words := []string{"x", "1.5", "-1", "nan", "inf", "1e3", "0x10", " 7 ", r.other(func(c *scriptCall) []string { return c.args })}
+		words := []string{"x", "1.5", "-1", "nan", "inf", "1e3", "0x10", " 7 ",
+			r.other(func(c *scriptCall) []string { return c.args })}
 		return words[r.IntN(len(words))]
 	}
 	others := []float64{x + 1, x - 1, 2 * x, x / 2, -x, 1, x + 1000*r.Float64(), float64(r.IntN(100))}

@@ -53,7 +53,8 @@ func startAt(ctx context.Context, program, folder string) (*server, error) {
 		host, port, _ := net.SplitHostPort(address)
 		args = []string{"--bind", host, "--port", port, "--save", "", "--dir", folder}
 	}
-	s := &server{address: address, process: exec.Command(program, args...), log: filepath.Join(folder, filepath.Base(program)+".log")}
+	s := &server{address: address, process: exec.Command(program, args...),
+		log: filepath.Join(folder, filepath.Base(program)+".log")}
 	log, err := os.Create(s.log)
 	if err != nil {
 		return nil, err
@@ -64,7 +65,8 @@ func startAt(ctx context.Context, program, folder string) (*server, error) {
 	if err := s.process.Start(); err != nil {
 		return nil, err
 	}
-	for end := time.Now().Add(startTimeout); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(startTimeout); time.Now().Before(end) &&
+		ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
 		if answer, err := s.ask("PING"); err == nil && answer == "PONG" {
 			return s, nil
 		}

@@ -13,7 +13,8 @@ func table(results []result) string {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\nlibrary\tversion\tlanguage\tneeds\tseconds\tresult")
 	for _, r := range results {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.1f\t%s\n", r.name, r.version, r.language, strings.Join(r.needs, " "), r.seconds, r.verdictLine())
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.1f\t%s\n", r.name, r.version, r.language, strings.Join(r.needs, " "), r.seconds,
+			r.verdictLine())
 	}
 	w.Flush()
 	return b.String() + "\n"
@@ -33,7 +34,8 @@ func markdown(results []result, absent []absent) string {
 	var b strings.Builder
 	b.WriteString("| library | version | language | needs | result |\n| --- | --- | --- | --- | --- |\n")
 	for _, r := range results {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.name, minor(r.version), r.language, strings.Join(r.needs, ", "), r.verdictLine())
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.name, minor(r.version), r.language, strings.Join(r.needs, ", "),
+			r.verdictLine())
 	}
 	for _, a := range absent {
 		fmt.Fprintf(&b, "| %s | | %s | | %s |\n", a.name, a.language, a.reason)

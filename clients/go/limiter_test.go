@@ -44,7 +44,8 @@ func TestMemoryEnds(t *testing.T) {
 			got = fmt.Sprintf("wait %d, reset %d", d.wait, d.reset)
 		}
 		if got != tt.want {
-			t.Errorf("a wait of %d ms, remembered for at most %v, after %v: got %s, want %s", tt.wait, tt.longest, tt.after, got, tt.want)
+			t.Errorf("a wait of %d ms, remembered for at most %v, after %v: got %s, want %s", tt.wait, tt.longest, tt.after, got,
+				tt.want)
 		}
 	}
 }
@@ -95,7 +96,8 @@ func TestSeveralLimits(t *testing.T) {
 	if got := h.Get("X-RateLimit-Limit"); got != "10" {
 		t.Errorf("X-RateLimit-Limit is %s, want 10: the limit with the least remaining", got)
 	}
-	if got := fmt.Sprint(h.Values("RateLimit"), h.Values("RateLimit-Policy")); got != `["a";r=3;t=0 "b";r=9;t=0] ["a";q=10 "b";q=20]` {
+	if got := fmt.Sprint(h.Values("RateLimit"),
+		h.Values("RateLimit-Policy")); got != `["a";r=3;t=0 "b";r=9;t=0] ["a";q=10 "b";q=20]` {
 		t.Errorf("the headers of both limits are %s", got)
 	}
 }

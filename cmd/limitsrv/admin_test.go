@@ -102,7 +102,8 @@ func TestAdminListener(t *testing.T) {
 	})
 	a.wants(t, "", "/livez", "", 200, "ok")
 	a.Process.Signal(syscall.SIGTERM) // while the client is still connected
-	if code := a.exit(t); code != exitOK || strings.Contains(a.logged(), "hunter2") || strings.Contains(a.logged(), "WARN") {
+	if code := a.exit(t); code != exitOK || strings.Contains(a.logged(), "hunter2") ||
+		strings.Contains(a.logged(), "WARN") {
 		t.Errorf("exit %d, want 0 and no warning\n%s", code, a.logged())
 	}
 }
@@ -144,7 +145,8 @@ func TestAdminOfAFollower(t *testing.T) {
 	rafts := []string{freeAddress(t), freeAddress(t)}
 	var nodes []*adminServer
 	for _, raft := range rafts {
-		nodes = append(nodes, startAdminServer(t, nil, "--data", t.TempDir(), "--raft", raft, "--peers", strings.Join(rafts, ","), "--cluster-mode", "on"))
+		nodes = append(nodes, startAdminServer(t, nil, "--data", t.TempDir(), "--raft", raft, "--peers",
+			strings.Join(rafts, ","), "--cluster-mode", "on"))
 	}
 	var leader, follower *adminServer
 	until(t, "one leads and one follows", func() bool {
@@ -248,7 +250,8 @@ func TestAdminRightsOfUsers(t *testing.T) {
 	write(root)
 	until(t, "a removed user is logged out", func() bool { return asks() == 401 })
 	write(looks)
-	until(t, "the user is restored", func() bool { status, _ := a.asks(t, "looks:pw", "/api/now", ""); return status == 200 })
+	until(t, "the user is restored",
+		func() bool { status, _ := a.asks(t, "looks:pw", "/api/now", ""); return status == 200 })
 	if status := asks(); status != 401 {
 		t.Errorf("status with the old cookie = %d, want 401", status)
 	}
@@ -261,9 +264,11 @@ func TestAdminOverTLS(t *testing.T) {
 	a := startAdminServer(t, ca.clientConfig(t), args...)
 	a.wants(t, "", "/api/now", "", 200, `"ready":true`)
 	files.certify(t, ca) // the next connection gets the new certificate
-	mutual := startAdminServer(t, ca.clientConfigWithCert(t, ca, time.Now().Add(time.Hour)), append(args, "--tls-client-ca", files.name("ca"))...)
+	mutual := startAdminServer(t, ca.clientConfigWithCert(t, ca, time.Now().Add(time.Hour)),
+		append(args, "--tls-client-ca", files.name("ca"))...)
 	mutual.wants(t, "", "/api/now", "", 200, `"ready":true`)
-	for name, config := range map[string]*tls.Config{"none": ca.clientConfig(t), "one of others": ca.clientConfigWithCert(t, other, time.Now().Add(time.Hour))} {
+	for name, config := range map[string]*tls.Config{"none": ca.clientConfig(t),
+		"one of others": ca.clientConfigWithCert(t, other, time.Now().Add(time.Hour))} {
 		client := &http.Client{Transport: &http.Transport{TLSClientConfig: config}, Timeout: testwait.Scaled(wait)}
 		if answer, err := client.Get(mutual.url + "/livez"); err == nil {
 			answer.Body.Close()
@@ -280,7 +285,8 @@ func TestAdminOptions(t *testing.T) {
 	}{
 		{"no port", []string{"--admin", "127.0.0.1"}, "--admin must be HOST:PORT"},
 		{"open to the network", []string{"--admin", "0.0.0.0:0"}, "can be reached from other machines"},
-		{"open to the network with --unprotected", []string{"--admin", ":0", "--unprotected"}, "can be reached from other machines"},
+		{"open to the network with --unprotected", []string{"--admin", ":0", "--unprotected"},
+			"can be reached from other machines"},
 		{"TLS without a certificate", []string{"--admin", "127.0.0.1:0", "--admin-tls"}, "--admin-tls needs --tls-cert"},
 		{"profiles without a listener", []string{"--admin-pprof"}, "give it --admin HOST:PORT"},
 		{"key metrics without a listener", []string{"--admin-key-metrics"}, "give it --admin HOST:PORT"},
@@ -292,7 +298,8 @@ func TestAdminOptions(t *testing.T) {
 	}
 	taken := startAdminServer(t, nil)
 	_, log, code := runs(t, limitsrv(nil, "--listen", freeAddress(t), "--admin", strings.TrimPrefix(taken.url, "http://")))
-	if code != exitFailure || !strings.Contains(log, "admin listener: ") || !strings.Contains(log, "address already in use") {
+	if code != exitFailure || !strings.Contains(log, "admin listener: ") ||
+		!strings.Contains(log, "address already in use") {
 		t.Errorf("a port in use: exit %d, %q, want 1 and the reason", code, log)
 	}
 }

@@ -39,7 +39,8 @@ func TestAnswersAreBounded(t *testing.T) {
 	)
 	binary := buildProgram(t)
 	for _, options := range [][]string{nil, {"--data", t.TempDir(), "--fsync", "always"}} {
-		address, pid := startProgram(t, binary, append([]string{"--max-memory", "64mb", "--write-timeout", "1m"}, options...)...)
+		address, pid := startProgram(t, binary,
+			append([]string{"--max-memory", "64mb", "--write-timeout", "1m"}, options...)...)
 		fillForAnswers(t, address)
 		var conns []net.Conn
 		for i := range clients {
@@ -48,7 +49,8 @@ func TestAnswersAreBounded(t *testing.T) {
 			go io.WriteString(conn, greedy[i%len(greedy)])
 		}
 		for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-			asks(t, dial(t, "tcp", address), "GET small\r\nRL.TOKEN r 1000000 1000000/1s\r\nPUBLISH none "+strings.Repeat("x", 60_000)+"\r\n", "$1\r\nx\r\n")
+			asks(t, dial(t, "tcp", address),
+				"GET small\r\nRL.TOKEN r 1000000 1000000/1s\r\nPUBLISH none "+strings.Repeat("x", 60_000)+"\r\n", "$1\r\nx\r\n")
 		}
 		if kb := peakKB(t, pid); kb > most {
 			t.Errorf("%v: the server has held %d kB, want at most %d", options, kb, most)

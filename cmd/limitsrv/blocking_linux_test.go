@@ -122,14 +122,16 @@ func newWorkers(t *testing.T) *workers { return &workers{t: t, got: map[string]i
 // each of the elements that several clients push, once. Then clients go while elements are
 // pushed.
 func TestWaitingClients(t *testing.T) {
-	for _, options := range []string{"", "--io-threads=-1", "--data DIR --fsync always", "--data DIR --fsync everysec --io-threads 2"} {
+	for _, options := range []string{"", "--io-threads=-1", "--data DIR --fsync always",
+		"--data DIR --fsync everysec --io-threads 2"} {
 		t.Run(options, func(t *testing.T) {
 			r := serve(t, strings.Fields(strings.ReplaceAll(options, "DIR", t.TempDir()))...)
 			w, control := newWorkers(t), wired(t, r.address)
 			control.loaded(t)
 			blocked := func(n int) {
 				t.Helper()
-				until(t, fmt.Sprint(n, " clients wait"), func() bool { return control.info(t, "blocked_clients") == strconv.Itoa(n) })
+				until(t, fmt.Sprint(n, " clients wait"),
+					func() bool { return control.info(t, "blocked_clients") == strconv.Itoa(n) })
 			}
 			for i := range 10 {
 				w.wait(r.address, fmt.Sprintf("%s a%d b%d", []string{"BLPOP", "BRPOP"}[i%2], i%5, i%3), 100)
@@ -142,7 +144,8 @@ func TestWaitingClients(t *testing.T) {
 			push := func(from, to int) {
 				random := rand.New(rand.NewPCG(uint64(from), 1))
 				for c := wired(t, r.address); from < to; from++ {
-					c.do(t, fmt.Sprintf("%s %s %d", []string{"LPUSH", "RPUSH"}[random.IntN(2)], []string{"a0", "a1", "a2", "a3", "a4"}[from%5], from))
+					c.do(t, fmt.Sprintf("%s %s %d", []string{"LPUSH", "RPUSH"}[random.IntN(2)],
+						[]string{"a0", "a1", "a2", "a3", "a4"}[from%5], from))
 				}
 			}
 			push(0, 400)

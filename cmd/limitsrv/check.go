@@ -35,7 +35,8 @@ func runCheck(c call) int {
 	switch {
 	case err != nil:
 	case member && o.Repair:
-		err = errors.New("a node of a cluster can't be repaired, because its state would differ from that on the other nodes: " + storage.Anew)
+		err = errors.New("a node of a cluster can't be repaired, because its state would differ from that on the other " +
+			"nodes: " + storage.Anew)
 	case member:
 		err = offline.Check(o.Dir, state.Commands, say)
 	case o.Repair:

@@ -9,7 +9,8 @@ import (
 )
 
 // clientFields are the fields of CLIENT LIST in Redis 7.2, in order.
-var clientFields = strings.Fields("id addr laddr fd name age idle flags db sub psub ssub multi qbuf qbuf-free argv-mem multi-mem rbs rbp obl oll omem tot-mem events cmd user redir resp lib-name lib-ver")
+var clientFields = strings.Fields("id addr laddr fd name age idle flags db sub psub ssub multi qbuf qbuf-free " +
+	"argv-mem multi-mem rbs rbp obl oll omem tot-mem events cmd user redir resp lib-name lib-ver")
 
 // clientLine returns the fields of the connection with a name in CLIENT LIST.
 func clientLine(t *testing.T, w *wire, name string) map[string]string {
@@ -52,14 +53,17 @@ func TestClientListReportsBuffers(t *testing.T) {
 				return c
 			}
 			named("quiet")
-			until(t, "the reply is written and the connection is idle", func() bool { return clientLine(t, w, "quiet")["events"] == "r" })
-			if is := clientLine(t, w, "quiet"); is["multi"] != "-1" || is["qbuf"] != "0" || is["omem"] != "0" || is["obl"] != "0" || is["events"] != "r" || is["rbp"] != "5" || is["fd"] == "-1" {
+			until(t, "the reply is written and the connection is idle",
+				func() bool { return clientLine(t, w, "quiet")["events"] == "r" })
+			if is := clientLine(t, w, "quiet"); is["multi"] != "-1" || is["qbuf"] != "0" || is["omem"] != "0" ||
+				is["obl"] != "0" || is["events"] != "r" || is["rbp"] != "5" || is["fd"] == "-1" {
 				t.Errorf("an idle connection is reported as %v", is)
 			}
 			const begun = "*2\r\n$4\r\nECHO\r\n$10\r\nabc"
 			half := named("half")
 			_, _ = io.WriteString(half, begun)
-			until(t, "the bytes of half a command are received", func() bool { return numberOf(t, clientLine(t, w, "half")["qbuf"]) == len(begun) })
+			until(t, "the bytes of half a command are received",
+				func() bool { return numberOf(t, clientLine(t, w, "half")["qbuf"]) == len(begun) })
 
 			open := named("open")
 			for _, line := range []string{"MULTI", "RL.TOKEN k 10 1", "PING"} {

@@ -99,7 +99,8 @@ type heap struct{ allocated, objects, live uint64 }
 
 // readHeap reads the runtime's metrics.
 func readHeap() heap {
-	all := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}
+	all := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(all)
 	return heap{all[0].Value.Uint64(), all[1].Value.Uint64(), all[2].Value.Uint64()}
 }

@@ -13,14 +13,17 @@ func TestGCPercent(t *testing.T) {
 		live              uint64
 		want              int
 	}{
-		{heapGrowth, 0, 0, 100}, {heapGrowth, 0, mb, 100}, {heapGrowth, 0, 16 * mb, 100}, {heapGrowth, 0, 32 * mb, 50}, {heapGrowth, 0, 80 * mb, 20}, {heapGrowth, 0, 10240 * mb, 20},
+		{heapGrowth, 0, 0, 100}, {heapGrowth, 0, mb, 100}, {heapGrowth, 0, 16 * mb, 100}, {heapGrowth, 0, 32 * mb, 50},
+		{heapGrowth, 0, 80 * mb, 20}, {heapGrowth, 0, 10240 * mb, 20},
 		{clusterGrowth, 0, 0, 400}, {clusterGrowth, 0, 64 * mb, 100}, {clusterGrowth, 0, 400 * mb, 20},
-		{clusterGrowth, 1024 * mb, 64 * mb, 100}, {clusterGrowth, 100 * mb, 64 * mb, 56}, {clusterGrowth, 70 * mb, 64 * mb, 20}, {clusterGrowth, 50 * mb, 64 * mb, 20}, {clusterGrowth, mb, 0, 20},
+		{clusterGrowth, 1024 * mb, 64 * mb, 100}, {clusterGrowth, 100 * mb, 64 * mb, 56},
+		{clusterGrowth, 70 * mb, 64 * mb, 20}, {clusterGrowth, 50 * mb, 64 * mb, 20}, {clusterGrowth, mb, 0, 20},
 	} {
 		c := newCollector(tt.growth)
 		c.maxMemory = tt.maxMemory
 		if got := c.gcPercent(tt.live); got != tt.want {
-			t.Errorf("a growth of %d MB within %d MB, %d in use: %d %%, want %d", tt.growth/mb, tt.maxMemory/mb, tt.live/mb, got, tt.want)
+			t.Errorf("a growth of %d MB within %d MB, %d in use: %d %%, want %d", tt.growth/mb, tt.maxMemory/mb, tt.live/mb, got,
+				tt.want)
 		}
 	}
 }
@@ -47,7 +50,8 @@ func TestCollectorSetsTheRuntime(t *testing.T) {
 	for _, tt := range []struct {
 		bound, limit int64
 		least        bool
-	}{{0, limit, false}, {100 << 20, 189 << 20, false}, {20 << 20, 89 << 20, false}, {8 << 20, 74 << 20, true}, {math.MaxInt64, limit, false}} {
+	}{{0, limit, false}, {100 << 20, 189 << 20, false}, {20 << 20, 89 << 20, false}, {8 << 20, 74 << 20, true},
+		{math.MaxInt64, limit, false}} {
 		c.bound(tt.bound)
 		if got := debug.SetMemoryLimit(-1); got != tt.limit {
 			t.Errorf("memory limit with a bound of %d = %d, want %d", tt.bound, got, tt.limit)

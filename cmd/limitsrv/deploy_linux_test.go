@@ -119,12 +119,14 @@ func TestStaticBinaryInEmptyRoot(t *testing.T) {
 		close(server.ended)
 	}()
 	defer server.Process.Kill()
-	until(t, "the state is loaded", func() bool { return strings.Contains(server.logged(), "state loaded") || server.isOver() })
+	until(t, "the state is loaded",
+		func() bool { return strings.Contains(server.logged(), "state loaded") || server.isOver() })
 	until(t, "the probe succeeds", func() bool {
 		_, _, code := runs(t, inside(r.probe, password))
 		return code == exitOK || server.isOver()
 	})
-	asks(t, dial(t, "tcp", "127.0.0.1:"+port), "AUTH hunter2\r\nRL.TOKEN k 1 1/h\r\n", "+OK\r\n*5\r\n:1\r\n:1\r\n:0\r\n:0\r\n:3600000\r\n")
+	asks(t, dial(t, "tcp", "127.0.0.1:"+port), "AUTH hunter2\r\nRL.TOKEN k 1 1/h\r\n",
+		"+OK\r\n*5\r\n:1\r\n:1\r\n:0\r\n:0\r\n:3600000\r\n")
 	server.Process.Signal(syscall.SIGTERM)
 	if code := server.exit(t); code != exitOK {
 		t.Errorf("exit %d, want 0\n%s", code, server.logged())
@@ -155,21 +157,24 @@ func TestServiceUnit(t *testing.T) {
 	if _, log, code := runs(t, limitsrv(nil, args...)); code != exitOK {
 		t.Errorf("%q: exit %d, %q", args, code, log)
 	}
-	for _, want := range []string{"Type=notify", "ExecReload=/bin/kill -HUP $MAINPID", "Restart=always", "RestartPreventExitStatus=" + strconv.Itoa(exitUsage) + " " + strconv.Itoa(exitPoison)} {
+	for _, want := range []string{"Type=notify", "ExecReload=/bin/kill -HUP $MAINPID", "Restart=always",
+		"RestartPreventExitStatus=" + strconv.Itoa(exitUsage) + " " + strconv.Itoa(exitPoison)} {
 		if !strings.Contains(string(text), "\n"+want+"\n") {
 			t.Errorf("the unit has no line %s", want)
 		}
 	}
 	analyze := testwait.Program(t, "systemd-analyze")
 	name := filepath.Join(t.TempDir(), "limitsrv.service")
-	if err := os.WriteFile(name, []byte(strings.ReplaceAll(string(text), "/usr/bin/limitsrv", os.Args[0])), 0o644); err != nil {
+	if err := os.WriteFile(name, []byte(strings.ReplaceAll(string(text), "/usr/bin/limitsrv", os.Args[0])),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	const mostExposed = "20" // exposure of at most 100, as rated by systemd
 	if out, err := exec.Command(analyze, "verify", name).CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
 	}
-	if out, err := exec.Command(analyze, "security", "--offline=yes", "--threshold="+mostExposed, name).CombinedOutput(); err != nil {
+	if out, err := exec.Command(analyze, "security", "--offline=yes", "--threshold="+mostExposed,
+		name).CombinedOutput(); err != nil {
 		t.Errorf("systemd-analyze security: %v\n%s", err, out)
 	}
 }

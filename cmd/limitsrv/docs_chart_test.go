@@ -30,7 +30,8 @@ func TestMeasuredChart(t *testing.T) {
 		}
 	}
 	if got, err := os.ReadFile(measuredChart); err != nil || string(got) != want {
-		t.Errorf("%s does not show the figures of docs/measured.md (%v): go test ./cmd/limitsrv -run %s -rewrite", measuredChart, err, t.Name())
+		t.Errorf("%s does not show the figures of docs/measured.md (%v): go test ./cmd/limitsrv -run %s -rewrite",
+			measuredChart, err, t.Name())
 	}
 }
 

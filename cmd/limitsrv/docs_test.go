@@ -95,9 +95,11 @@ func TestDocsBlocks(t *testing.T) {
 			switch {
 			case b.language == "sh" || b.language == "console" || slices.Contains(shown, b.language):
 			case b.language != "shell":
-				t.Errorf("%s:%d: the language of the block is %q, want sh or console, which are run, shell, or one of %q", name, b.line, b.language, shown)
+				t.Errorf("%s:%d: the language of the block is %q, want sh or console, which are run, shell, or one of %q", name,
+					b.line, b.language, shown)
 			case !needed.MatchString(b.text):
-				t.Errorf("%s:%d: a block of the language shell is not run: only those with docker, kubectl or go build may be", name, b.line)
+				t.Errorf("%s:%d: a block of the language shell is not run: only those with docker, kubectl or go build may be",
+					name, b.line)
 			}
 		}
 	}

@@ -239,7 +239,8 @@ func ownDisks(t *testing.T, dir string) (all []*disk) {
 	for i := range peerCount {
 		d := &disk{dir: filepath.Join(dir, fmt.Sprint(i)), bounded: true}
 		image := d.dir + ".ext4"
-		if err := errors.Join(os.Mkdir(d.dir, 0o700), os.WriteFile(image, nil, 0o600), os.Truncate(image, ownDiskBytes)); err != nil {
+		if err := errors.Join(os.Mkdir(d.dir, 0o700), os.WriteFile(image, nil, 0o600),
+			os.Truncate(image, ownDiskBytes)); err != nil {
 			t.Fatal(err)
 		}
 		made := exec.Command("mkfs.ext4", "-q", "-O", "^has_journal", image).Run()

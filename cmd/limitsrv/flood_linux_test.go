@@ -110,7 +110,8 @@ func loginFlood(t *testing.T, threads string) {
 		}
 	}
 	elapsed := time.Since(began)
-	t.Logf("%d decisions in %v, while %d guesses were checked and %d refused", floodDecisions, elapsed, wrong.Load(), other.Load())
+	t.Logf("%d decisions in %v, while %d guesses were checked and %d refused", floodDecisions, elapsed, wrong.Load(),
+		other.Load())
 	if most := int64(floodAddresses * (loginBurst + elapsed.Seconds() + 1)); wrong.Load() > most {
 		t.Errorf("%d guesses were checked, want at most %d", wrong.Load(), most)
 	}

@@ -41,7 +41,8 @@ const firstTries = 10
 // newRulesFollower compiles the files of --rules.
 func newRulesFollower(n *node) (*rulesFollower, error) {
 	if _, leftOut, _ := options.RuleFiles(n.Rules); len(leftOut) > 0 {
-		n.log.Warn("the directory of --rules has files that are not read, because their names end in neither .yaml nor .yml", "files", leftOut)
+		n.log.Warn("the directory of --rules has files that are not read, because their names end in neither .yaml nor .yml",
+			"files", leftOut)
 	}
 	all, err := n.ReadRules()
 	r := &rulesFollower{n: n, read: digestOf(all, err)}
@@ -129,7 +130,8 @@ func (r *rulesFollower) load(ctx context.Context) (inUse bool) {
 	case !h.LoadsRules():
 		return inUse
 	case !r.n.RulesFileWins && current.Documents.Knows(sha) && (r.equal == nil || *r.equal == sha):
-		r.warn("the files of --rules have an earlier version of the rules, which stay as they are; RL.RULES LOAD loads any, and with --rules-file-wins the files win", "version", current.Header.Version)
+		r.warn("the files of --rules have an earlier version of the rules, which stay as they are; RL.RULES LOAD loads "+
+			"any, and with --rules-file-wins the files win", "version", current.Header.Version)
 		return inUse
 	}
 	l := session.RulesLoad{Text: r.text, Expect: int64(current.Header.Version), Note: r.n.Rules, Source: "file"}

@@ -36,12 +36,14 @@ func TestFollowRules(t *testing.T) {
 		n     = &node{
 			Configuration: &options.Configuration{Options: &options.Options{Rules: path}}, log: log.Logger(),
 			handler: commands.NewHandler(session.Config{
-				Engine: func() *engine.Engine { return e }, Exec: &backend.Local{Engine: e, Clock: clock}, Clock: clock, Log: slog.New(slog.DiscardHandler),
+				Engine: func() *engine.Engine { return e }, Exec: &backend.Local{Engine: e, Clock: clock}, Clock: clock,
+				Log: slog.New(slog.DiscardHandler),
 			}),
 		}
 		f       = &rulesFollower{n: n}
 		command = func(limit int) {
-			if _, err := n.handler.LoadRules(context.Background(), session.RulesLoad{Files: []source.File{{Text: []byte(rulesText(limit))}}, Expect: -1}); err != nil {
+			if _, err := n.handler.LoadRules(context.Background(),
+				session.RulesLoad{Files: []source.File{{Text: []byte(rulesText(limit))}}, Expect: -1}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -83,11 +85,14 @@ func TestFollowRules(t *testing.T) {
 		f.check(context.Background())
 		again, wrong := n.handler.RulesFailed()
 		s := n.handler.Config().Rules.Current()
-		if differs, ok := n.handler.RulesFileDiffers(), n.handler.RulesOK(); differs != tt.differs || ok != (!tt.differs && tt.wrong == "") {
+		if differs, ok := n.handler.RulesFileDiffers(),
+			n.handler.RulesOK(); differs != tt.differs || ok != (!tt.differs && tt.wrong == "") {
 			t.Errorf("%s: the file differs: %v, the rules are ok: %v", tt.name, differs, ok)
 		}
-		if s.Header.Version != tt.version || s.Set.Limit(0).Quota != tt.limit || again != failed || (wrong == "") != (tt.wrong == "") || !strings.Contains(wrong, tt.wrong) {
-			t.Errorf("%s: version %d, limit %d, error %q, %d errors and then %d", tt.name, s.Header.Version, s.Set.Limit(0).Quota, wrong, failed, again)
+		if s.Header.Version != tt.version || s.Set.Limit(0).Quota != tt.limit || again != failed ||
+			(wrong == "") != (tt.wrong == "") || !strings.Contains(wrong, tt.wrong) {
+			t.Errorf("%s: version %d, limit %d, error %q, %d errors and then %d", tt.name, s.Header.Version,
+				s.Set.Limit(0).Quota, wrong, failed, again)
 		}
 	}
 	for text, times := range map[string]int{"have a mistake": 1, "have an earlier version": 3} {
@@ -151,17 +156,20 @@ func TestFirstRulesAreAwaited(t *testing.T) {
 			t.Errorf("%s: the rules are awaited: %v, want %v", tt.name, got, tt.awaited)
 		}
 	}
-	if f, err := newRulesFollower(&node{Configuration: &options.Configuration{Options: &options.Options{}}}); err != nil || f.areAwaited() {
+	if f, err := newRulesFollower(&node{Configuration: &options.Configuration{Options: &options.Options{}}}); err != nil ||
+		f.areAwaited() {
 		t.Errorf("without --rules they are awaited: %v, %v", f.areAwaited(), err)
 	}
 }
 
 func TestReadRuleFiles(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := options.ReadRuleFiles(dir); err == nil || !strings.Contains(err.Error(), "at least one file *.yaml or *.yml, got none") {
+	if _, err := options.ReadRuleFiles(dir); err == nil ||
+		!strings.Contains(err.Error(), "at least one file *.yaml or *.yml, got none") {
 		t.Errorf("an empty directory: %v", err)
 	}
-	for name, text := range map[string]string{"b.yml": "domain: b\n", "a.YAML": "domain: a", "c.txt": "no rules", ".d.txt": "hidden"} {
+	for name, text := range map[string]string{"b.yml": "domain: b\n", "a.YAML": "domain: a", "c.txt": "no rules",
+		".d.txt": "hidden"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,8 @@ func TestFullDisk(t *testing.T) {
 	}
 	var shm syscall.Statfs_t
 	if errShm := syscall.Statfs("/dev/shm", &shm); errShm != nil || int64(shm.Blocks)*shm.Bsize > maxShmBytes {
-		t.Fatalf("no small disk: a tmpfs can't be mounted (%v), which requires CAP_SYS_ADMIN or user namespaces, and /dev/shm is larger than %d MB (%v)",
+		t.Fatalf("no small disk: a tmpfs can't be mounted (%v), which requires CAP_SYS_ADMIN or user namespaces, and "+
+			"/dev/shm is larger than %d MB (%v)",
 			errors.Join(failures...), maxShmBytes>>20, errShm)
 	}
 	dir, err := os.MkdirTemp("/dev/shm", "limitsrv-test-")
@@ -65,7 +66,8 @@ func TestFullDisk(t *testing.T) {
 // inNamespaces runs a test in a process with its own namespaces, a setting in its
 // environment, and further flags. The servers that it starts always end with it.
 func inNamespaces(t *testing.T, namespaces uintptr, setting string, flags ...string) (out string, err error) {
-	command := exec.Command(os.Args[0], append([]string{"-test.run=^" + t.Name() + "$", "-test.v", "-test.timeout=5m"}, flags...)...)
+	command := exec.Command(os.Args[0],
+		append([]string{"-test.run=^" + t.Name() + "$", "-test.v", "-test.timeout=5m"}, flags...)...)
 	command.Env = append(os.Environ(), setting)
 	command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
 	if namespaces&syscall.CLONE_NEWUSER != 0 {
@@ -276,7 +278,8 @@ func (d *smallDisk) killedWhileFull(t *testing.T) {
 	d.r.Process.Signal(syscall.SIGKILL)
 	<-d.r.ended
 	r := launch(t, append([]string{"--data", d.data}, d.args...)...)
-	until(t, "the state is loaded or the server ends", func() bool { return r.isOver() || strings.Contains(r.logged(), "state loaded") })
+	until(t, "the state is loaded or the server ends",
+		func() bool { return r.isOver() || strings.Contains(r.logged(), "state loaded") })
 	if r.isOver() && (r.ProcessState.ExitCode() != exitFailure || !strings.Contains(r.logged(), "no space left")) {
 		t.Errorf("a start on a full disk ended with %v\n%s", r.ProcessState, r.logged())
 	}

@@ -55,7 +55,8 @@ func TestFullMemory(t *testing.T) {
 
 func floodMemory(t *testing.T, binary, policy string) {
 	address := freeAddress(t)
-	server := exec.Command(binary, "--listen", address, "--max-memory", strconv.Itoa(fullBound), "--on-full", policy, "--log-level", "error")
+	server := exec.Command(binary, "--listen", address, "--max-memory", strconv.Itoa(fullBound), "--on-full", policy,
+		"--log-level", "error")
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}

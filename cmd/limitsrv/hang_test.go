@@ -185,7 +185,8 @@ func TestStopLimits(t *testing.T) {
 		{time.Minute, 58 * time.Second, time.Minute},
 	} {
 		l := newStopLimits(begun, tt.drain)
-		if l.clients.Sub(begun) != tt.clients || l.end.Sub(begun) != tt.end || l.transfer.After(l.clients) || l.save.Before(l.clients) || !l.save.Before(l.end) {
+		if l.clients.Sub(begun) != tt.clients || l.end.Sub(begun) != tt.end || l.transfer.After(l.clients) ||
+			l.save.Before(l.clients) || !l.save.Before(l.end) {
 			t.Errorf("--drain %v: %+v, want clients until %v and the end at %v", tt.drain, l, tt.clients, tt.end)
 		}
 	}

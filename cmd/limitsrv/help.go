@@ -46,7 +46,8 @@ func runHelp(c call) int {
 	all, name := commands.Table(), c.args[0]
 	i := slices.IndexFunc(all, func(command spec.Command) bool { return strings.EqualFold(command.Name, name) })
 	if i < 0 {
-		fmt.Fprintf(c.stderr, "limitsrv help: there is no tool or command %s; limitsrv --help and limitsrv --help-commands show them\n", name)
+		fmt.Fprintf(c.stderr,
+			"limitsrv help: there is no tool or command %s; limitsrv --help and limitsrv --help-commands show them\n", name)
 		return exitUsage
 	}
 	describeCommand(c.stdout, all[i])

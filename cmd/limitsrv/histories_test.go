@@ -115,7 +115,8 @@ func (l *chargeHistory) check(used []int64) error {
 	least := l.charged.certain - l.refunds.certain - l.refunds.doubtful
 	most := l.charged.certain + l.charged.doubtful - l.refunds.certain
 	if used[0] < least || used[0] > most {
-		return fmt.Errorf("%s: %d permits are used, want %d to %d: charged %+v, refunded %+v", l.key, used[0], least, most, l.charged, l.refunds)
+		return fmt.Errorf("%s: %d permits are used, want %d to %d: charged %+v, refunded %+v", l.key, used[0], least, most,
+			l.charged, l.refunds)
 	}
 	return nil
 }
@@ -144,10 +145,12 @@ func (g *leaseHistory) next() (string, func(any, int64, int64) error) {
 	if last := len(g.holders) - 1; last >= 0 && g.sent%2 == 0 {
 		holder := g.holders[last]
 		g.holders = g.holders[:last]
-		return fmt.Sprintf("RL.RELEASE %s %s", g.key, holder), func(reply any, _, _ int64) error { return g.released(holder, reply) }
+		return fmt.Sprintf("RL.RELEASE %s %s", g.key, holder),
+			func(reply any, _, _ int64) error { return g.released(holder, reply) }
 	}
 	holder := fmt.Sprint("id", holders.Add(1))
-	return fmt.Sprintf("RL.ACQUIRE %s %d 3650d %s", g.key, leaseLimit, holder), func(reply any, _, _ int64) error { return g.acquired(holder, reply) }
+	return fmt.Sprintf("RL.ACQUIRE %s %d 3650d %s", g.key, leaseLimit, holder),
+		func(reply any, _, _ int64) error { return g.acquired(holder, reply) }
 }
 
 // released records the reply to a release of a lease.
@@ -254,7 +257,8 @@ func TestChargeHistory(t *testing.T) {
 		{"a rejected charge that is applied", append(first[:4:4], step{"RL.CHARGE", down}), 3, "want 2 to 2"},
 		{"a malformed reply", []step{{"RL.TOKEN", "OK"}}, 0, "= OK"},
 	} {
-		if got := replaySteps(t, &chargeHistory{key: "k"}, tt.steps, tt.used); got == "" != (tt.want == "") || !strings.Contains(got, tt.want) {
+		if got := replaySteps(t, &chargeHistory{key: "k"}, tt.steps, tt.used); got == "" != (tt.want == "") ||
+			!strings.Contains(got, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -278,10 +282,12 @@ func TestLeaseHistory(t *testing.T) {
 		{"a lease lost before its release", []step{acquire(in), release(int64(0))}, 0, "= 0"},
 		{"uncertain acquires", []step{acquire(nil), acquire(in), acquire(no)}, 2, ""},
 		{"an uncertain release", []step{acquire(in), release(nil)}, 1, ""},
-		{"a rejected release", []step{acquire(in), release(respclient.Error("CLUSTERDOWN so"))}, 0, "0 leases are used, with 1"},
+		{"a rejected release", []step{acquire(in), release(respclient.Error("CLUSTERDOWN so"))}, 0,
+			"0 leases are used, with 1"},
 		{"an unexpected error", []step{acquire(respclient.Error("ERR so"))}, 0, "= ERR so"},
 	} {
-		if got := replaySteps(t, &leaseHistory{key: "k"}, tt.steps, tt.used); got == "" != (tt.want == "") || !strings.Contains(got, tt.want) {
+		if got := replaySteps(t, &leaseHistory{key: "k"}, tt.steps, tt.used); got == "" != (tt.want == "") ||
+			!strings.Contains(got, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}

@@ -14,8 +14,10 @@ import (
 // of the test, and refuse with the number and the sign turned. The second does not declare its
 // key.
 const (
-	declaredLimiter = "local n = tonumber(redis.call('GET', KEYS[1]) or 0) if n >= tonumber(ARGV[1]) then return -n end n = redis.call('INCR', KEYS[1]) redis.call('EXPIRE', KEYS[1], 1000000, 'NX') return n"
-	anyKeyLimiter   = "local key = ARGV[2] local n = tonumber(redis.call('GET', key) or 0) if n >= tonumber(ARGV[1]) then return -n end n = redis.call('INCR', key) redis.call('EXPIRE', key, 1000000, 'NX') return n"
+	declaredLimiter = "local n = tonumber(redis.call('GET', KEYS[1]) or 0) if n >= tonumber(ARGV[1]) then return -n end " +
+		"n = redis.call('INCR', KEYS[1]) redis.call('EXPIRE', KEYS[1], 1000000, 'NX') return n"
+	anyKeyLimiter = "local key = ARGV[2] local n = tonumber(redis.call('GET', key) or 0) if n >= tonumber(ARGV[1]) then " +
+		"return -n end n = redis.call('INCR', key) redis.call('EXPIRE', key, 1000000, 'NX') return n"
 )
 
 // A windowCount is a number that clients count up with INCR, in a transaction with an EXPIRE

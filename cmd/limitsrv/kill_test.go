@@ -52,7 +52,8 @@ func newCounters() (all []*counter) {
 			&counter{key: name("log"), take: "RL.LOG " + name("log") + " 9000 3650d %d", limit: 9000},
 			&counter{key: name("places"), take: "RL.ACQUIRE " + name("places") + " 9000 3650d id%d", limit: 9000, unit: true},
 			&counter{key: name("one"), pairedKey: name("other"), limit: much,
-				take: "RL.ALL FIXED " + name("one") + " 1000000000 3650d %d TOKEN small 1 1 0 FIXED " + name("other") + " 1000000000 3650d 7"},
+				take: "RL.ALL FIXED " + name("one") + " 1000000000 3650d %d TOKEN small 1 1 0 FIXED " + name("other") +
+					" 1000000000 3650d 7"},
 		)
 	}
 	return all
@@ -193,7 +194,8 @@ func audit(w *wire, all []*counter) error {
 			case err != nil:
 				failures = append(failures, fmt.Errorf("%s: %w", key, err))
 			case got < c.acked.Load() || got > c.sent.Load():
-				failures = append(failures, fmt.Errorf("%s has %d permits used, with %d acknowledged and %d sent", key, got, c.acked.Load(), c.sent.Load()))
+				failures = append(failures,
+					fmt.Errorf("%s has %d permits used, with %d acknowledged and %d sent", key, got, c.acked.Load(), c.sent.Load()))
 			}
 			// The paired key must have the same count.
 			c.acked.Store(got)

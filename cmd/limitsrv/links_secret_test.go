@@ -100,7 +100,8 @@ func TestClusterSecretRolls(t *testing.T) {
 	nodes := make([]*running, 3)
 	start := func(i int, more ...string) {
 		t.Helper()
-		nodes[i] = launchAt(t, clients[i], append([]string{"--data", dirs[i], "--raft", raft[i], "--peers", strings.Join(raft, ","), "--election-timeout", "4s"}, more...)...)
+		nodes[i] = launchAt(t, clients[i], append([]string{"--data", dirs[i], "--raft", raft[i], "--peers",
+			strings.Join(raft, ","), "--election-timeout", "4s"}, more...)...)
 	}
 	follows := func(i int) {
 		t.Helper()
@@ -111,7 +112,8 @@ func TestClusterSecretRolls(t *testing.T) {
 			}
 			defer w.Close()
 			replies, err := w.all("RL.FIXED ready 1000000000 3650d", "CLUSTER NODES")
-			return err == nil && strings.HasPrefix(fmt.Sprint(replies[0]), "[1 ") && strings.Count(fmt.Sprint(replies[1]), "\n") == 3
+			return err == nil && strings.HasPrefix(fmt.Sprint(replies[0]), "[1 ") &&
+				strings.Count(fmt.Sprint(replies[1]), "\n") == 3
 		})
 	}
 	for i := range nodes {
@@ -135,15 +137,18 @@ func TestClusterSecretRolls(t *testing.T) {
 	if by := w.info(t, "raft_links"); by != "secret-or-open" {
 		t.Errorf("links are %q, want secret-or-open", by)
 	}
-	until(t, "it is warned of", func() bool { return strings.Contains(nodes[0].logged(), "links without a cluster secret are accepted") })
+	until(t, "it is warned of",
+		func() bool { return strings.Contains(nodes[0].logged(), "links without a cluster secret are accepted") })
 	term, uncertain := w.info(t, "raft_term"), l.uncertain.Load()
-	for step, lines := range [][]string{{testSecret, "none"}, {testSecret}, {testSecret, secondSecret}, {secondSecret, testSecret}, {secondSecret}} {
+	for step, lines := range [][]string{{testSecret, "none"}, {testSecret}, {testSecret, secondSecret},
+		{secondSecret, testSecret}, {secondSecret}} {
 		for i, r := range nodes {
 			rewriteConfig(t, files[i], strings.Join(lines, "\n"))
 			if step%2 == 0 { // otherwise the change is detected
 				r.hangUp(t, "cluster secrets have changed", step+1)
 			}
-			until(t, "the file is reloaded", func() bool { return strings.Count(r.logged(), "cluster secrets have changed") > step })
+			until(t, "the file is reloaded",
+				func() bool { return strings.Count(r.logged(), "cluster secrets have changed") > step })
 			l.awaitDecisions(t)
 		}
 	}
@@ -204,7 +209,8 @@ func TestClusterSecretRejectsUnknownHosts(t *testing.T) {
 	for kind := range byte(4) { // greetings with valid ids, but without a secret
 		body := slices.Concat([]byte{kind}, cluster, make([]byte, 19), []byte{1}, id, []byte("127.0.0.1:9"))
 		answer := replyOf(t, raft, append([]byte{'L', 'I', 'M', 'I', 'T', 'S', 'R', 'V', 2, 1, 0, byte(len(body))}, body...))
-		if strings.Contains(answer, string(cluster)) || strings.Contains(answer, string(id)) || !strings.Contains(answer, "requires proof") {
+		if strings.Contains(answer, string(cluster)) || strings.Contains(answer, string(id)) ||
+			!strings.Contains(answer, "requires proof") {
 			t.Errorf("reply to a greeting of kind %d = %q", kind, answer)
 		}
 	}
@@ -336,7 +342,8 @@ func TestClusterSecretDetectsCorruption(t *testing.T) {
 
 // A node with the same secret in its environment can join, and the secret is never shown.
 func TestClusterSecretInEnvironment(t *testing.T) {
-	out, log, code := runs(t, limitsrv([]string{"LIMITSRV_CLUSTER_SECRET=" + testSecret}, "config", "show", "--raft", "127.0.0.1:1", "--data", "d", "--join", "127.0.0.1:2"))
+	out, log, code := runs(t, limitsrv([]string{"LIMITSRV_CLUSTER_SECRET=" + testSecret}, "config", "show", "--raft",
+		"127.0.0.1:1", "--data", "d", "--join", "127.0.0.1:2"))
 	if code != exitOK || strings.Contains(out+log, "horse") || !strings.Contains(out, "LIMITSRV_CLUSTER_SECRET") {
 		t.Errorf("exit %d, %s%s", code, out, log)
 	}

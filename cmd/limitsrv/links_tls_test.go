@@ -44,7 +44,8 @@ func newAuthority(t *testing.T) *authority {
 
 // sign creates a key and its certificate, signed by the authority, or self-signed if
 // the authority has no key yet.
-func (a *authority) sign(t *testing.T, template *x509.Certificate, signer *ecdsa.PrivateKey) (key *ecdsa.PrivateKey, der []byte) {
+func (a *authority) sign(t *testing.T, template *x509.Certificate,
+	signer *ecdsa.PrivateKey) (key *ecdsa.PrivateKey, der []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -77,7 +78,8 @@ func (a *authority) pairUntil(t *testing.T, end time.Time) (certificate, key []b
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})
 }
 
 // tlsFiles is the directory of a node's TLS files.
@@ -169,8 +171,10 @@ func TestLinksOverTLS(t *testing.T) {
 		}
 	}
 	// A certificate of the right authority for a host other than the --raft address.
-	r := serve(t, append(files[0].args(), "--data", t.TempDir(), "--raft", freeAddressOf(t, "127.0.0.2"), "--join", raft[0])...)
-	until(t, "the reason of the rejection is logged", func() bool { return strings.Contains(r.logged(), "not for the host of its --raft 127.0.0.2") })
+	r := serve(t, append(files[0].args(), "--data", t.TempDir(), "--raft", freeAddressOf(t, "127.0.0.2"), "--join",
+		raft[0])...)
+	until(t, "the reason of the rejection is logged",
+		func() bool { return strings.Contains(r.logged(), "not for the host of its --raft 127.0.0.2") })
 	if nodes := strings.Count(fmt.Sprint(w.do(t, "CLUSTER NODES")), "\n"); nodes != 3 {
 		t.Errorf("with a certificate for another host there are %d nodes", nodes)
 	}

@@ -19,14 +19,16 @@ var errStopRequested = errors.New("stop requested")
 // retries, for up to --lock-wait: a killed process frees its memory first, which may
 // take seconds, and a supervisor starts its successor at once.
 func (n *node) awaitState() (opened state.Opened, err error) {
-	config := state.Config{Options: n.Options, Version: version, Log: n.log, Fatal: n.fail, Settling: n.ruleFiles.areAwaited}
+	config := state.Config{Options: n.Options, Version: version, Log: n.log, Fatal: n.fail,
+		Settling: n.ruleFiles.areAwaited}
 	opened, err = state.Open(config)
 	var held *persist.InUseError
 	if !errors.As(err, &held) || n.LockWait == 0 {
 		return opened, err
 	}
 	began, late := time.Now(), time.After(n.LockWait)
-	n.log.Warn("the data directory is held by another process: waiting", "data", n.Data, "pid", held.Pid, "lock_wait", n.LockWait)
+	n.log.Warn("the data directory is held by another process: waiting", "data", n.Data, "pid", held.Pid, "lock_wait",
+		n.LockWait)
 	ticker := time.NewTicker(lockPollInterval)
 	defer ticker.Stop()
 	for errors.As(err, &held) {

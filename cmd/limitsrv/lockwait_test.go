@@ -35,7 +35,8 @@ func TestLockWait(t *testing.T) {
 			waits := func() *running {
 				r := launchAt(t, freeAddress(t), append([]string{"--lock-wait", "5m"}, args...)...)
 				until(t, "the wait is logged", func() bool {
-					return strings.Contains(r.logged(), "held by another process") && strings.Contains(r.logged(), fmt.Sprintf("pid=%d", first.Process.Pid))
+					return strings.Contains(r.logged(), "held by another process") &&
+						strings.Contains(r.logged(), fmt.Sprintf("pid=%d", first.Process.Pid))
 				})
 				return r
 			}
@@ -46,7 +47,8 @@ func TestLockWait(t *testing.T) {
 				t.Errorf("SIGTERM during the wait: exit %d\n%s", code, asked.logged())
 			}
 			for _, wait := range []string{"0", "120ms"} {
-				_, log, code := runs(t, limitsrv(nil, append([]string{"--lock-wait", wait, "--listen", freeAddress(t)}, args...)...))
+				_, log, code := runs(t, limitsrv(nil,
+					append([]string{"--lock-wait", wait, "--listen", freeAddress(t)}, args...)...))
 				if code != exitFailure || !strings.Contains(log, holds) || !strings.Contains(log, "stop the limitsrv") {
 					t.Errorf("--lock-wait %s: exit %d, want %d and %q in\n%s", wait, code, exitFailure, holds, log)
 				}

@@ -60,7 +60,8 @@ func (e *loggingExec) check(b *engine.Batch) {
 // unchanged in the log.
 func FuzzLogged(f *testing.F) {
 	for _, c := range commands.Table() {
-		for _, words := range []string{"", " a", " a b", " k 10 1 1", " k 1000000000000 1000000000 1", " k 10 day 2 PARTIAL SHADOW", " k 5 30 60 9223372036854775807", " k 10 1m me"} {
+		for _, words := range []string{"", " a", " a b", " k 10 1 1", " k 1000000000000 1000000000 1",
+			" k 10 day 2 PARTIAL SHADOW", " k 5 30 60 9223372036854775807", " k 10 1m me"} {
 			f.Add([]byte(c.Name + words))
 		}
 	}
@@ -69,7 +70,8 @@ func FuzzLogged(f *testing.F) {
 		"RL.TOKEN a 5 0.000000001\nRL.LEAKY a 5 999999999.999999999 3",
 		"CL.THROTTLE k 9223372036854775806 9223372036854775807 1 9223372036854775807\nCL.THROTTLE k 0 1 9223372036854775807",
 		"THROTTLE k 999999999999 1000000000000 1\nGCRA k 999999999999 1 9223372036854775807 TOKENS 5\nGCRA k 1 3 7",
-		"RL.ALL TOKEN a 5 3/7s 1 LEAKY a 5 2 1 FIXED b 5 year 0 SLIDE c 5 1us 9 LOG d 1000000 10s 3\nRL.CHARGE a 2000000000001\nRL.REFUND a 0",
+		"RL.ALL TOKEN a 5 3/7s 1 LEAKY a 5 2 1 FIXED b 5 year 0 SLIDE c 5 1us 9 LOG d 1000000 10s 3\nRL.CHARGE a " +
+			"2000000000001\nRL.REFUND a 0",
 		"WATCH a b\nMULTI\nRL.TOKEN a 1 1\nFLUSHALL\nRL.RELEASE l me\nDEL a b c\nEXEC\nRL.RESET a b",
 		"RL.ACQUIRE l 1000000 3650d x\nRL.ACQUIRE l 1 1us y SHADOW",
 	} {
@@ -77,8 +79,10 @@ func FuzzLogged(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
 		clock := backend.NewTestClock(1_000_000_000)
-		e := &loggingExec{t: t, decoder: persist.Decoder{Commands: state.Commands}, inner: backend.Local{Engine: engine.New(engine.Options{Commands: state.Commands}), Clock: clock}}
-		h := commands.NewHandler(session.Config{Exec: e, Engine: func() *engine.Engine { return e.inner.Engine }, Clock: clock, TestClock: clock})
+		e := &loggingExec{t: t, decoder: persist.Decoder{Commands: state.Commands},
+			inner: backend.Local{Engine: engine.New(engine.Options{Commands: state.Commands}), Clock: clock}}
+		h := commands.NewHandler(session.Config{Exec: e, Engine: func() *engine.Engine { return e.inner.Engine },
+			Clock: clock, TestClock: clock})
 		s := h.NewSession(session.Client{Close: func() {}, Wake: func() {}})
 		defer s.Close()
 		for line := range strings.Lines(string(input)) {

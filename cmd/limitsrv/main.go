@@ -31,15 +31,23 @@ func main() {
 // tools returns all tools.
 func tools() []tool {
 	return []tool{
-		{"check", "[--repair [--yes]] DIR", "verify a data directory that no server uses; --repair makes it usable again, and asks before data is lost", runCheck},
-		{"completion", "bash|zsh|fish", "print the completion script of a shell; --help shows where to install it", runCompletion},
-		{"config", "check|show [FILE]", "check a configuration file as the server would read it, or show all options with their sources", runConfig},
+		{"check", "[--repair [--yes]] DIR", "verify a data directory that no server uses; --repair makes it usable again, " +
+			"and asks before data is lost", runCheck},
+		{"completion", "bash|zsh|fish", "print the completion script of a shell; --help shows where to install it",
+			runCompletion},
+		{"config", "check|show [FILE]",
+			"check a configuration file as the server would read it, or show all options with their sources", runConfig},
 		{"help", "[TOOL|COMMAND]", "show this text, or the usage of a tool or of a command for clients", runHelp},
 		{"hash-password", "", "read a password from standard input and print its hash for the file of --users", runHash},
 		{"hash-value", "VALUE...", "print the hash that the log has instead of the value of an attribute", runHashValue},
-		{"ping", "[--wait DURATION] [HOST:PORT | options]", "ask a server whether it answers, or wait until it is ready: the one at an address, or the one started with these options on this machine; exits with 0 if so", runPing},
-		{"recover", "DIR [--to NEW --raft HOST:PORT|--single] [--skip-entry INDEX] [--yes]", "convert a data directory or a backup to a data directory of a new cluster or a single server; make a directory start without an entry of its log that ends the process; otherwise describe it", runRecover},
-		{"rules", "check|lint|show FILE|DIR... | test FILE|DIR CASES | push FILE|DIR... --to HOST:PORT", "check files of rules as the server would read them, show their limits, test their answers, or load them into a server", runRules},
+		{"ping", "[--wait DURATION] [HOST:PORT | options]", "ask a server whether it answers, or wait until it is ready: " +
+			"the one at an address, or the one started with these options on this machine; exits with 0 if so", runPing},
+		{"recover", "DIR [--to NEW --raft HOST:PORT|--single] [--skip-entry INDEX] [--yes]", "convert a data directory or " +
+			"a backup to a data directory of a new cluster or a single server; make a directory start without an entry of its " +
+			"log that ends the process; otherwise describe it", runRecover},
+		{"rules", "check|lint|show FILE|DIR... | test FILE|DIR CASES | push FILE|DIR... --to HOST:PORT",
+			"check files of rules as the server would read them, show their limits, test their answers, or load them into a " +
+				"server", runRules},
 		{"version", "", "show the version", runVersion},
 	}
 }

@@ -249,7 +249,8 @@ func TestWrongOptionsAreOneLineAndExit2(t *testing.T) {
 		{"an argument", nil, []string{"surplus"}, "surplus"},
 		{"no such policy", nil, []string{"--on-full", "drop"}, "refuse"},
 		{"no such mode", nil, []string{"--cluster-mode", "on"}, "emulated"},
-		{"no such level", nil, []string{"--log-level", "loud"}, `--log-level: must be one of: debug, info, warn, error, got "loud"`},
+		{"no such level", nil, []string{"--log-level", "loud"},
+			`--log-level: must be one of: debug, info, warn, error, got "loud"`},
 		{"no such format", nil, []string{"--log-format", "xml"}, "text"},
 		{"a malformed size", nil, []string{"--max-memory", "much"}, `such as 1000, 64kb, 256mb or 2gb, got "much"`},
 		{"a malformed duration", nil, []string{"--drain", "soon"}, "--drain"},
@@ -262,12 +263,18 @@ func TestWrongOptionsAreOneLineAndExit2(t *testing.T) {
 		{"open to the network by IPv6", nil, []string{"--listen", "[::]:0"}, "--unprotected"},
 		{"open to the network by default", nil, []string{"--listen", ":0"}, "--unprotected"},
 		{"a node without a cluster", nil, []string{"--raft", "127.0.0.1:1", "--data", "/nowhere/d"}, "--raft needs --peers"},
-		{"a node open to the network", nil, []string{"--raft", "10.0.0.1:1", "--data", "d", "--join", "10.0.0.2:1"}, "give --cluster-secret-file, --cluster-secret or --raft-tls"},
-		{"a node that listens to the network", nil, []string{"--raft", "127.0.0.1:1", "--raft-bind", ":1", "--data", "d", "--join", "10.0.0.2:1"}, "--unprotected"},
-		{"a password and open links", nil, []string{"--raft", "127.0.0.1:1", "--data", "d", "--join", "127.0.0.1:2", "--password", "x"}, "--cluster-secret-file, --cluster-secret or --raft-tls-cert"},
-		{"users and open links", nil, []string{"--raft", "127.0.0.1:1", "--data", "d", "--join", "127.0.0.1:2", "--users", "f"}, "--cluster-secret-file, --cluster-secret or --raft-tls-cert"},
-		{"a password and links that are open on purpose", nil, []string{"--raft", "127.0.0.1:1", "--data", "d", "--join", "127.0.0.1:2", "--password", "x", "--unprotected"}, "--cluster-secret-file, --cluster-secret or --raft-tls-cert"},
-		{"a short secret", []string{"LIMITSRV_CLUSTER_SECRET=hunter2"}, []string{"--raft", "127.0.0.1:1", "--data", "d", "--join", "10.0.0.2:1"}, "at least 16 bytes"},
+		{"a node open to the network", nil, []string{"--raft", "10.0.0.1:1", "--data", "d", "--join", "10.0.0.2:1"},
+			"give --cluster-secret-file, --cluster-secret or --raft-tls"},
+		{"a node that listens to the network", nil,
+			[]string{"--raft", "127.0.0.1:1", "--raft-bind", ":1", "--data", "d", "--join", "10.0.0.2:1"}, "--unprotected"},
+		{"a password and open links", nil, []string{"--raft", "127.0.0.1:1", "--data", "d", "--join", "127.0.0.1:2",
+			"--password", "x"}, "--cluster-secret-file, --cluster-secret or --raft-tls-cert"},
+		{"users and open links", nil, []string{"--raft", "127.0.0.1:1", "--data", "d", "--join", "127.0.0.1:2", "--users",
+			"f"}, "--cluster-secret-file, --cluster-secret or --raft-tls-cert"},
+		{"a password and links that are open on purpose", nil, []string{"--raft", "127.0.0.1:1", "--data", "d", "--join",
+			"127.0.0.1:2", "--password", "x", "--unprotected"}, "--cluster-secret-file, --cluster-secret or --raft-tls-cert"},
+		{"a short secret", []string{"LIMITSRV_CLUSTER_SECRET=hunter2"},
+			[]string{"--raft", "127.0.0.1:1", "--data", "d", "--join", "10.0.0.2:1"}, "at least 16 bytes"},
 		{"a size of zero", nil, []string{"--max-args", "0"}, "--max-args must be 1 to"},
 		{"a wrong setting", []string{"LIMITSRV_MAX_CLIENTS=many"}, nil, "many"},
 		{"a wrong setting of two words", []string{"LIMITSRV_LISTEN=0.0.0.0:0"}, nil, "--unprotected"},
@@ -310,7 +317,8 @@ func TestEnvironmentIsTheCommandLine(t *testing.T) {
 	defer command.Wait()
 	defer command.Process.Kill()
 	line, err := bufio.NewReader(log).ReadString('\n')
-	if err != nil || !strings.HasPrefix(line, "{") || !strings.Contains(line, address) || strings.Contains(line, "secret") {
+	if err != nil || !strings.HasPrefix(line, "{") || !strings.Contains(line, address) ||
+		strings.Contains(line, "secret") {
 		t.Errorf("the first line of the log is %q, %v, want JSON with the address, without the password", line, err)
 	}
 	conn := dial(t, "tcp", address)

@@ -24,7 +24,8 @@ func (n *node) notify(states ...string) {
 
 // notifyReady reports to the service manager that clients are served.
 func (n *node) notifyReady() {
-	where := slices.DeleteFunc([]string{addressText(n.server.Addr()), addressText(n.server.TLSAddr())}, func(a string) bool { return a == "" })
+	where := slices.DeleteFunc([]string{addressText(n.server.Addr()), addressText(n.server.TLSAddr())},
+		func(a string) bool { return a == "" })
 	n.notify(daemon.SdNotifyReady, "STATUS=serving at "+strings.Join(where, ", "))
 }
 
@@ -65,8 +66,12 @@ func (n *node) checkSelf(timeout time.Duration) error {
 	case overTLS:
 		address = n.server.TLSAddr().String()
 	}
-	own := func() (tls.Certificate, error) { return n.certs.Config().Certificates[0], nil } // as loaded: the files may have changed since
-	server := pinged{dial: func(timeout time.Duration) (net.Conn, error) { return dialSelf(network, address, own, timeout) }}
+	// as loaded: the files may have changed since
+	own := func() (tls.Certificate, error) { return n.certs.Config().Certificates[0], nil }
+	server := pinged{dial: func(timeout time.Duration) (net.Conn,
+		error) {
+		return dialSelf(network, address, own, timeout)
+	}}
 	err := server.ping(timeout)
 	if errors.As(err, new(respclient.Error)) {
 		return nil

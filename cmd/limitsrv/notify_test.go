@@ -88,7 +88,8 @@ func TestServiceManagerNotifications(t *testing.T) {
 func TestWatchdogOverTLS(t *testing.T) {
 	m, setting := newManager(t)
 	files := newTLSFiles(t, newAuthority(t))
-	r := &running{Cmd: limitsrv([]string{setting, "WATCHDOG_USEC=1000000"}, append(files.tlsArgs(freeAddress(t)), "--listen", "")...)}
+	r := &running{Cmd: limitsrv([]string{setting, "WATCHDOG_USEC=1000000"},
+		append(files.tlsArgs(freeAddress(t)), "--listen", "")...)}
 	r.Stderr = &r.log
 	if err := r.Start(); err != nil {
 		t.Fatal(err)

@@ -60,7 +60,8 @@ func (n *node) readFiles() (err error) {
 // config returns the configuration of the commands.
 func (n *node) config() session.Config {
 	c := session.Config{
-		Exec: n.state, Engine: n.state.Engine, Clock: n.state, Notices: n.state.Notices, Turns: n.state.Turns, TestClock: n.state.TestClock, Store: n.state.Store, Cluster: n.state.Cluster,
+		Exec: n.state, Engine: n.state.Engine, Clock: n.state, Notices: n.state.Notices, Turns: n.state.Turns,
+		TestClock: n.state.TestClock, Store: n.state.Store, Cluster: n.state.Cluster,
 		Password: n.Password, LimitsOnly: n.LimitsOnly, ScriptSteps: n.ScriptSteps, Users: n.users, LoadUsers: n.LoadUsers,
 		Options: n.settings.List, Shutdown: n.askShutdown, Rules: n.rules,
 		Version: version, Log: n.log, LogValues: n.LogValues, Network: n.network,
@@ -75,7 +76,8 @@ func (n *node) config() session.Config {
 // every caller of INFO has.
 func (n *node) network() session.Network {
 	s := n.server.Stats()
-	return session.Network{Rejected: s.Rejected, RejectedHTTP: s.RejectedHTTP, InputBytes: s.InputBytes, OutputBytes: s.OutputBytes}
+	return session.Network{Rejected: s.Rejected, RejectedHTTP: s.RejectedHTTP, InputBytes: s.InputBytes,
+		OutputBytes: s.OutputBytes}
 }
 
 // allowChanges makes the options settable that take effect at run time.
@@ -135,7 +137,8 @@ func withNextPort(o *options.Options, err error) error {
 		if splitErr != nil || numberErr != nil || !strings.Contains(err.Error(), "listen on "+l.address+":") {
 			continue
 		}
-		return fmt.Errorf("%w: use another port, %s %s, or stop the server that uses it, perhaps Redis", err, l.option, net.JoinHostPort(host, strconv.Itoa(number+1)))
+		return fmt.Errorf("%w: use another port, %s %s, or stop the server that uses it, perhaps Redis", err, l.option,
+			net.JoinHostPort(host, strconv.Itoa(number+1)))
 	}
 	return err
 }

@@ -16,7 +16,8 @@ import (
 	"limitsrv/internal/testing/browser"
 )
 
-var pagePicture = flag.String("page-picture", "", "a file, such as ../../docs/page.png, into which TestPagePicture writes a picture of the page")
+var pagePicture = flag.String("page-picture", "",
+	"a file, such as ../../docs/page.png, into which TestPagePicture writes a picture of the page")
 
 const (
 	// pictured is the duration of the load before the picture: the period that the page shows.

@@ -84,9 +84,11 @@ func TestPageKeys(t *testing.T) {
 	tab.Screen(1280, 900, "dark")
 	tab.Visit(a.url)
 	for _, tt := range []struct{ command, key, limit, use string }{
-		{"RL.TOKEN token 10 0.001 4", "token", "Token bucket: 10 tokens, refilled at 1 per 1,000 seconds", "6 of 10 remaining"},
+		{"RL.TOKEN token 10 0.001 4", "token", "Token bucket: 10 tokens, refilled at 1 per 1,000 seconds",
+			"6 of 10 remaining"},
 		{"RL.LEAKY leaky 10 0.001 10", "leaky", "Leaky bucket: a queue of 10, drained at", "0 of 10 remaining"},
-		{"RL.FIXED fixed 1000 year 1", "fixed", "Fixed window: 1,000 tokens in each calendar year (UTC)", "999 of 1,000 remaining"},
+		{"RL.FIXED fixed 1000 year 1", "fixed", "Fixed window: 1,000 tokens in each calendar year (UTC)",
+			"999 of 1,000 remaining"},
 		{"RL.SLIDE slide 100 7d 1", "slide", "Sliding window: about 100 tokens in any 7 days", "99 of 100 remaining"},
 		{"RL.LOG log 5 1h 5", "log", "Sliding log: never more than 5 tokens in any 1 hour", "0 of 5 remaining"},
 		{"RL.ACQUIRE lease 2 30m me", "lease", "Concurrency: 2 at a time, each for at most 30 minutes", "1 of 2 remaining"},
@@ -123,7 +125,8 @@ func TestPageHostileKeys(t *testing.T) {
 	a := startAdminServer(t, nil)
 	w := wired(t, a.address)
 	for _, key := range []string{
-		`<img src=x onerror='document.title=1'>`, `<script>document.title=1</script>`, `\xe2\x80\xaegnp.exe`, `\xff\xfe\x00`, strings.Repeat("w", 900),
+		`<img src=x onerror='document.title=1'>`, `<script>document.title=1</script>`, `\xe2\x80\xaegnp.exe`, `\xff\xfe\x00`,
+		strings.Repeat("w", 900),
 	} {
 		for range 3 {
 			w.do(t, fmt.Sprintf(`RL.LOG "%s" 1 1h`, key))
@@ -133,7 +136,8 @@ func TestPageHostileKeys(t *testing.T) {
 	tab.Screen(360, 740, "dark")
 	tab.Visit(a.url)
 	for _, table := range []string{"#denied", "#hot"} {
-		for _, want := range []string{"<img src=x onerror='document.title=1'>", "<script>", `\u{202e}gnp.exe`, `\xff\xfe\u{0}`, "wwww"} {
+		for _, want := range []string{"<img src=x onerror='document.title=1'>", "<script>", `\u{202e}gnp.exe`,
+			`\xff\xfe\u{0}`, "wwww"} {
 			tab.UntilText(table, want)
 		}
 	}
@@ -157,7 +161,8 @@ func withUsers(t *testing.T) (file string) {
 	t.Helper()
 	text := "users:\n"
 	for name, group := range map[string]string{"root": "admin", "guest": "peek"} {
-		text += fmt.Sprintf("  - name: %s\n    hash: %s\n    groups: [%s]\n    keys: [\"*\"]\n", name, hashOf(t, name+"'s secret"), group)
+		text += fmt.Sprintf("  - name: %s\n    hash: %s\n    groups: [%s]\n    keys: [\"*\"]\n", name,
+			hashOf(t, name+"'s secret"), group)
 	}
 	file = filepath.Join(t.TempDir(), "users.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -171,7 +176,9 @@ func TestPageLogins(t *testing.T) {
 	w := wired(t, a.address)
 	w.do(t, `AUTH root "root's secret"`)
 	w.do(t, "RL.LOG precious 5 1h 5")
-	for _, path := range []string{"/api/now", "/api/history", "/api/top?by=hot&window=hour&count=9", "/api/key?raw=cHJlY2lvdXM", "/api/keys?prefix=&cursor=0&count=1", "/api/rules", "/api/match?domain=YQ&a=YQ.YQ", "/metrics"} {
+	for _, path := range []string{"/api/now", "/api/history", "/api/top?by=hot&window=hour&count=9",
+		"/api/key?raw=cHJlY2lvdXM", "/api/keys?prefix=&cursor=0&count=1", "/api/rules", "/api/match?domain=YQ&a=YQ.YQ",
+		"/metrics"} {
 		a.wants(t, "", path, "", http.StatusUnauthorized, "")
 	}
 	w.do(t, `RL.RULES LOAD "domain: api\nrules:\n  - {name: one, per: [ip], limits: 100/year}\n"`)
@@ -215,7 +222,8 @@ func TestPageLogins(t *testing.T) {
 	}
 	tab.Click("#logout")
 	tab.UntilText("#login", "You are logged out.")
-	if status := browser.Value[int](tab, `fetch("api/now").then((answer) => answer.status)`); status != http.StatusUnauthorized {
+	if status := browser.Value[int](tab,
+		`fetch("api/now").then((answer) => answer.status)`); status != http.StatusUnauthorized {
 		t.Errorf("after a logout: %d", status)
 	}
 	if text := tab.Text("main"); strings.Contains(text, "precious") || tab.Sees("#dashboard") {

@@ -78,7 +78,8 @@ func runPing(c call) int {
 	if code, ok := asked.parse("ping", pingDescription, &o); !ok {
 		return code
 	}
-	server := pinged{o.Address, func(timeout time.Duration) (net.Conn, error) { return o.dial(o.Address, timeout) }, o.User, o.Password}
+	server := pinged{o.Address, func(timeout time.Duration) (net.Conn, error) { return o.dial(o.Address, timeout) },
+		o.User, o.Password}
 	if o.Address == "" {
 		c.args = rest
 		own, code := c.ownServer()
@@ -189,7 +190,8 @@ func (p *pinged) awaitReady(wait time.Duration) (line string, err error) {
 }
 
 // errNoReadiness is the error for a server that does not report whether it is ready.
-var errNoReadiness = errors.New("INFO has no line ready: this is no limitsrv, or an older version; without --wait ping asks whether it answers")
+var errNoReadiness = errors.New("INFO has no line ready: this is no limitsrv, or an older version; without --wait " +
+	"ping asks whether it answers")
 
 // isLasting reports whether an error of ready remains until the command line, its files, or the
 // users of the server change.
@@ -197,7 +199,8 @@ func isLasting(err error) bool {
 	refused := respclient.Error("")
 	errors.As(err, &refused)
 	code, _, _ := strings.Cut(string(refused), " ")
-	return errors.Is(err, errNoReadiness) || errors.As(err, new(*fs.PathError)) || errors.As(err, new(*tls.CertificateVerificationError)) ||
+	return errors.Is(err, errNoReadiness) || errors.As(err, new(*fs.PathError)) ||
+		errors.As(err, new(*tls.CertificateVerificationError)) ||
 		slices.Contains([]string{"NOAUTH", "WRONGPASS", "NOPERM"}, code)
 }
 

@@ -59,19 +59,24 @@ func TestPingWaits(t *testing.T) {
 		asked int    // the least number of questions
 	}{
 		{"a server that is ready", forever, []string{ready}, "ready\n", 1},
-		{"a server that is degraded", forever, []string{bulk("# Server\r\nready:1\r\nnot_ready:\r\ndegraded:disk full\r\n")}, "ready, degraded: disk full\n", 1},
+		{"a server that is degraded", forever, []string{bulk("# Server\r\nready:1\r\nnot_ready:\r\ndegraded:disk full\r\n")},
+			"ready, degraded: disk full\n", 1},
 		{"a server that is asked once", "0s", []string{ready}, "ready\n", 1},
-		{"a server that becomes ready", forever, []string{loading, "-ERR max number of clients reached\r\n", loading, "", ready}, "ready\n", 5},
+		{"a server that becomes ready", forever,
+			[]string{loading, "-ERR max number of clients reached\r\n", loading, "", ready}, "ready\n", 5},
 		{"a server that does not become ready", "120ms", []string{loading}, "is not ready: the state is being loaded\n", 2},
-		{"a server that is not ready when it is asked once", "0s", []string{loading}, "is not ready: the state is being loaded\n", 1},
+		{"a server that is not ready when it is asked once", "0s", []string{loading},
+			"is not ready: the state is being loaded\n", 1},
 		{"a server that wants a login", forever, []string{"-NOAUTH Authentication required.\r\n"}, "NOAUTH", 1},
-		{"a server that refuses the login", forever, []string{"-WRONGPASS invalid username-password pair\r\n"}, "WRONGPASS", 1},
+		{"a server that refuses the login", forever, []string{"-WRONGPASS invalid username-password pair\r\n"}, "WRONGPASS",
+			1},
 		{"a server that refuses the user", forever, []string{"-NOPERM this user has no permissions\r\n"}, "NOPERM", 1},
 		{"another server", forever, []string{bulk("# Server\r\nredis_version:7.2.4\r\n")}, "no line ready", 1},
 	} {
 		f := newPingFake(t, tt.infos...)
 		out, log, code := runs(t, limitsrv(nil, "ping", "--wait", tt.wait, f.Addr().String()))
-		if code == exitOK != strings.HasPrefix(tt.says, "ready") || !strings.Contains(out+log, tt.says) || strings.Count(out+log, "\n") != 1 {
+		if code == exitOK != strings.HasPrefix(tt.says, "ready") || !strings.Contains(out+log, tt.says) ||
+			strings.Count(out+log, "\n") != 1 {
 			t.Errorf("%s: exit %d, %q, %q, want %q", tt.name, code, out, log, tt.says)
 		}
 		if len(f.asked) < tt.asked {
@@ -133,7 +138,8 @@ func TestPingForms(t *testing.T) {
 // pingReady waits until a server is ready.
 func pingReady(t *testing.T, address string) {
 	t.Helper()
-	if out, log, code := runs(t, limitsrv(nil, "ping", "--wait", testwait.Scaled(wait).String(), address)); code != exitOK || out != "ready\n" {
+	if out, log, code := runs(t,
+		limitsrv(nil, "ping", "--wait", testwait.Scaled(wait).String(), address)); code != exitOK || out != "ready\n" {
 		t.Fatalf("%s: exit %d, %q, %q", address, code, out, log)
 	}
 }
@@ -156,7 +162,8 @@ func TestReadyNodes(t *testing.T) {
 	for i, n := range nodes {
 		pingReady(t, n.address)
 		w := wired(t, n.address)
-		for _, command := range []string{fmt.Sprintf("SET key:%d value", i), "EVAL return{1} 0", "RL.ALL TOKEN a 10 1 1 FIXED b 10 1h 1"} {
+		for _, command := range []string{fmt.Sprintf("SET key:%d value", i), "EVAL return{1} 0",
+			"RL.ALL TOKEN a 10 1 1 FIXED b 10 1h 1"} {
 			reply, err := w.whenLed(command)
 			if _, failed := reply.(respclient.Error); failed || err != nil {
 				t.Errorf("node %d is ready, and answers %s with %v, %v", i, command, reply, err)
@@ -173,7 +180,8 @@ func TestReadyNodes(t *testing.T) {
 	}
 	nodes[lost].Process.Kill()
 	<-nodes[lost].ended
-	nodes[lost] = launchAt(t, nodes[lost].address, "--data", t.TempDir(), "--raft", rafts[lost], "--join", strings.Join(rafts, ","),
+	nodes[lost] = launchAt(t, nodes[lost].address, "--data", t.TempDir(), "--raft", rafts[lost], "--join",
+		strings.Join(rafts, ","),
 		"--election-timeout", testwait.Scaled(time.Second).String())
 	pingReady(t, nodes[lost].address)
 	w := wired(t, nodes[lost].address)

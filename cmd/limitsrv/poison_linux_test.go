@@ -188,7 +188,8 @@ func checkSkipped(t *testing.T, how, dir string, args []string) {
 		until(t, "it listens", func() bool { return strings.Contains(r.logged(), "listening") })
 		w := wired(t, r.address)
 		w.loaded(t)
-		if strings.Count(r.logged(), skipText) != map[bool]int{true: 1, false: 0}[want] || strings.Contains(r.logged(), againText) {
+		if strings.Count(r.logged(), skipText) != map[bool]int{true: 1, false: 0}[want] ||
+			strings.Contains(r.logged(), againText) {
 			t.Errorf("start %d: wants a warning: %v\n%s", round, want, r.logged())
 		}
 		if got := fmt.Sprint(w.do(t, "GET before"), w.do(t, "KEYS poi*")); got != "1[]" {
@@ -250,9 +251,13 @@ func (c *poisonTrio) start(t *testing.T, i int) {
 	if c.how[i] != "" {
 		settings = append(settings, poison+"="+c.how[i])
 	}
-	c.nodes[i] = launchWith(t, settings, freeAddress(t), "--data", c.dirs[i], "--raft", c.raft[i], "--peers", strings.Join(c.raft, ","),
+	c.nodes[i] = launchWith(t, settings, freeAddress(t), "--data", c.dirs[i], "--raft", c.raft[i], "--peers",
+		strings.Join(c.raft, ","),
 		"--election-timeout", testwait.Scaled(electionTimeout).String())
-	until(t, "it listens", func() bool { return strings.Contains(c.nodes[i].logged(), "listening") || c.nodes[i].isOver() })
+	until(t, "it listens", func() bool {
+		return strings.Contains(c.nodes[i].logged(), "listening") ||
+			c.nodes[i].isOver()
+	})
 }
 
 // poisoned writes a value and then an entry that ends the poisonous nodes, until so many of them
@@ -351,7 +356,8 @@ func TestPoisonousEntryInACluster(t *testing.T) {
 						t.Errorf("not one warning in\n%s", r.logged())
 					}
 				}
-				if got := fmt.Sprint(wired(t, c.nodes[1].address).do(t, "KEYS *")); strings.Contains(got, poisonArg) || !strings.Contains(got, "before") {
+				if got := fmt.Sprint(wired(t, c.nodes[1].address).do(t, "KEYS *")); strings.Contains(got, poisonArg) ||
+					!strings.Contains(got, "before") {
 					t.Errorf("the keys are %s", got)
 				}
 				c.stop()
@@ -359,7 +365,8 @@ func TestPoisonousEntryInACluster(t *testing.T) {
 			for i := range c.nodes {
 				c.start(t, i)
 			}
-			joins := launchWith(t, []string{poison + "=" + how}, freeAddress(t), "--data", t.TempDir(), "--raft", freeAddress(t), "--join", c.raft[0])
+			joins := launchWith(t, []string{poison + "=" + how}, freeAddress(t), "--data", t.TempDir(), "--raft", freeAddress(t),
+				"--join", c.raft[0])
 			c.nodes = append(c.nodes, joins)
 			c.agree(t)
 		})

@@ -21,7 +21,8 @@ func TestPushMessages(t *testing.T) {
 		asks(t, other, "RL.TOKEN k 10 1\r\n", "*5\r\n:1\r\n:10\r\n:9\r\n:0\r\n:1000\r\n")
 		line := make([]byte, 256)
 		n, err := monitor.Read(line)
-		if want := " [0 " + other.LocalAddr().String() + "] \"RL.TOKEN\" \"k\" \"10\" \"1\"\r\n"; !strings.HasSuffix(string(line[:n]), want) {
+		if want := " [0 " + other.LocalAddr().String() +
+			"] \"RL.TOKEN\" \"k\" \"10\" \"1\"\r\n"; !strings.HasSuffix(string(line[:n]), want) {
 			t.Errorf("--io-threads %s: the monitor read %q, %v, want ...%q", threads, line[:n], err, want)
 		}
 

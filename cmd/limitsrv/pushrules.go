@@ -66,7 +66,8 @@ func comparedRules(c call, o *remoteOptions, address string, to *stored.Prepared
 	for _, change := range d.Changes {
 		fmt.Fprintln(c.stdout, changeText(change))
 	}
-	counts := fmt.Sprintf("%s added, %d changed, %d removed, %d restarted", plural(d.Added, "limit"), d.Changed, d.Removed, d.Restarted)
+	counts := fmt.Sprintf("%s added, %d changed, %d removed, %d restarted", plural(d.Added, "limit"), d.Changed, d.Removed,
+		d.Restarted)
 	switch {
 	case from.version == 0:
 		counts += "; it has no rules"

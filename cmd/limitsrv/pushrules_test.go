@@ -30,24 +30,33 @@ func TestPushRules(t *testing.T) {
 		out, log    string
 	}{
 		{"the first rules", "[{name: login, per: [ip], limits: 5/minute}]", []string{"push", "--to"}, 0,
-			okOne + "added   api login/slide-1m: 5/1m slide\nagainst ADDRESS, version 0: 1 limit added, 0 changed, 0 removed, 0 restarted; it has no rules\nloaded: version 1\n", ""},
+			okOne + "added   api login/slide-1m: 5/1m slide\nagainst ADDRESS, version 0: 1 limit added, 0 changed, 0 removed, " +
+				"0 restarted; it has no rules\nloaded: version 1\n", ""},
 		{"the same", "[{name: login, per: [ip], limits: 5/minute}]", []string{"push", "--to"}, 0,
 			okOne + "against ADDRESS, version 1: the same text\nunchanged: version 1\n", ""},
 		{"another number is only shown", "[{name: login, per: [ip], limits: 6/minute}]", []string{"check", "--against"}, 0,
-			okOne + "changed api login/slide-1m: 6/1m slide, was 5/1m slide\nagainst ADDRESS, version 1: 0 limits added, 1 changed, 0 removed, 0 restarted\n", ""},
-		{"another algorithm, and a rule", "[{name: login, per: [ip], limits: 6/minute token}, {name: posts, limits: 9/s, shadow: true}]", []string{"push", "--note", "two words", "--to"}, 0,
-			okTwo + "changed api login/token-1m: 6/1m token, was 5/1m slide; counters start full\nadded   api posts/slide-1s: 9/1s slide shadow\n" +
+			okOne + "changed api login/slide-1m: 6/1m slide, was 5/1m slide\nagainst ADDRESS, version 1: 0 limits added, 1 " +
+				"changed, 0 removed, 0 restarted\n", ""},
+		{"another algorithm, and a rule", "[{name: login, per: [ip], limits: 6/minute token}, {name: posts, limits: 9/s, " +
+			"shadow: true}]", []string{"push", "--note", "two words", "--to"}, 0,
+			okTwo + "changed api login/token-1m: 6/1m token, was 5/1m slide; counters start full\nadded   api posts/slide-1s: " +
+				"9/1s slide shadow\n" +
 				"against ADDRESS, version 1: 1 limit added, 1 changed, 0 removed, 1 restarted\nloaded: version 2\n", ""},
-		{"one removed, the other for some requests", "[{name: login, match: {path: /login}, per: [ip], limits: 6/minute token}]", []string{"push", "--to"}, 0,
-			okOne + "changed api login/token-1m: 6/1m token, for other requests or with another penalty\nremoved api posts/slide-1s: 9/1s slide shadow\n" +
+		{"one removed, the other for some requests",
+			"[{name: login, match: {path: /login}, per: [ip], limits: 6/minute token}]", []string{"push", "--to"}, 0,
+			okOne + "changed api login/token-1m: 6/1m token, for other requests or with another penalty\nremoved api " +
+				"posts/slide-1s: 9/1s slide shadow\n" +
 				"against ADDRESS, version 2: 0 limits added, 1 changed, 1 removed, 0 restarted\nloaded: version 3\n", ""},
-		{"a comment", "[{name: login, match: {path: /login}, per: [ip], limits: 6/minute token}] # a", []string{"push", "--to"}, 0,
+		{"a comment", "[{name: login, match: {path: /login}, per: [ip], limits: 6/minute token}] # a",
+			[]string{"push", "--to"}, 0,
 			okOne + "against ADDRESS, version 3: other text, the same limits\nloaded: version 4\n", ""},
-		{"a mistake", "[{name: login, limits: 5 a minute}]", []string{"push", "--to"}, 1, "", "api.yaml:2: a limit must be COUNT/WINDOW"},
+		{"a mistake", "[{name: login, limits: 5 a minute}]", []string{"push", "--to"}, 1, "",
+			"api.yaml:2: a limit must be COUNT/WINDOW"},
 	} {
 		file := rulesFile(t, "domain: api\nrules: "+step.rules+"\n")
 		out, log, code := runs(t, limitsrv(nil, append(append([]string{"rules"}, step.args...), to, file)...))
-		if want := strings.ReplaceAll(step.out, "ADDRESS", to); code != step.code || out != want || !strings.Contains(log, step.log) {
+		if want := strings.ReplaceAll(step.out, "ADDRESS", to); code != step.code || out != want ||
+			!strings.Contains(log, step.log) {
 			t.Errorf("%s: exit %d\n%s%s\nwant %d\n%s%s", step.name, code, out, log, step.code, want, step.log)
 		}
 	}
@@ -67,7 +76,8 @@ func TestPushRulesOnlyOver(t *testing.T) {
 	if version, err := loadOver(conn, 0, "", []byte("domain: api\n")); version != 1 || err != nil {
 		t.Fatalf("the first load: version %d, %v", version, err)
 	}
-	if version, err := loadOver(conn, 0, "", []byte("domain: other\n")); err == nil || !strings.Contains(err.Error(), "rules are at version 1, not 0") {
+	if version, err := loadOver(conn, 0, "", []byte("domain: other\n")); err == nil ||
+		!strings.Contains(err.Error(), "rules are at version 1, not 0") {
 		t.Errorf("a load over an older version: version %d, %v", version, err)
 	}
 	text := "domain: api\n" + strings.Repeat("# a comment\n", 3*rulesPart/12)
@@ -100,13 +110,15 @@ func TestPushRulesConnections(t *testing.T) {
 	ca, other := newAuthority(t), newAuthority(t)
 	files, secure := newTLSFiles(t, ca), freeAddress(t)
 	socket := filepath.Join(t.TempDir(), "socket")
-	r := serve(t, append(files.tlsArgs(secure), "--users", users, "--unixsocket", socket, "--tls-client-ca", files.name("ca"))...)
+	r := serve(t, append(files.tlsArgs(secure), "--users", users, "--unixsocket", socket, "--tls-client-ca",
+		files.name("ca"))...)
 	client := newTLSFiles(t, ca)
 	wrong := filepath.Join(t.TempDir(), "ca")
 	if err := os.WriteFile(wrong, other.pem, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	overTLS := []string{"--to", secure, "--user", "editor", "--tls", "--tls-cert", client.name("cert"), "--tls-key", client.name("key"), "--tls-ca"}
+	overTLS := []string{"--to", secure, "--user", "editor", "--tls", "--tls-cert", client.name("cert"), "--tls-key",
+		client.name("key"), "--tls-ca"}
 	file := rulesFile(t, "domain: api\nrules: [{name: a, limits: 5/minute}]\n")
 	for _, tt := range []struct {
 		name     string
@@ -122,12 +134,14 @@ func TestPushRulesConnections(t *testing.T) {
 		{"over a unix socket", []string{"--to", "unix:" + socket, "--user", "editor"}, "pw", 0, "unchanged: version 1"},
 		{"over TLS", append(overTLS, files.name("ca")), "pw", 0, "unchanged: version 1"},
 		{"over TLS, of another authority", append(overTLS, wrong), "pw", 1, "certificate signed by unknown authority"},
-		{"over TLS, without a certificate of the client", []string{"--to", secure, "--tls", "--tls-ca", files.name("ca"), "--user", "editor"}, "pw", 1, "certificate required"},
+		{"over TLS, without a certificate of the client", []string{"--to", secure, "--tls", "--tls-ca", files.name("ca"),
+			"--user", "editor"}, "pw", 1, "certificate required"},
 		{"no server", []string{"--to", freeAddress(t)}, "", 1, "connection refused"},
 		{"no address", nil, "", 2, "missing flags: --to=HOST:PORT"},
 		{"a user without a password", []string{"--to", r.address, "--user", "editor"}, "", 2, "--user needs a password"},
 		{"a CA without TLS", []string{"--to", r.address, "--tls-ca", wrong}, "", 2, "need --tls"},
-		{"a certificate without its key", []string{"--to", r.address, "--tls", "--tls-cert", wrong}, "", 2, "must be given together"},
+		{"a certificate without its key", []string{"--to", r.address, "--tls", "--tls-cert", wrong}, "", 2,
+			"must be given together"},
 	} {
 		var settings []string
 		if tt.password != "" {

@@ -107,13 +107,15 @@ func (o *recoverOptions) check() error {
 	chosen := o.Raft != "" || o.Single
 	switch {
 	case o.SkipEntry > 0 && (chosen || o.To != ""):
-		return errors.New("--skip-entry changes DIR itself: give it without --to, --raft and --single (see limitsrv recover --help)")
+		return errors.New("--skip-entry changes DIR itself: give it without --to, --raft and --single (see limitsrv " +
+			"recover --help)")
 	case o.SkipEntry > 0:
 		return nil
 	case o.To == "" && (chosen || o.Yes):
 		return errors.New("--to NEW is missing: the data directory to create (see limitsrv recover --help)")
 	case o.To != "" && !chosen:
-		return errors.New("give --raft HOST:PORT for the first node of a new cluster, or --single for a single server (see limitsrv recover --help)")
+		return errors.New("give --raft HOST:PORT for the first node of a new cluster, or --single for a single server (see " +
+			"limitsrv recover --help)")
 	}
 	return nil
 }
@@ -131,14 +133,16 @@ func (o *recoverOptions) next() string {
 	if o.Single {
 		return fmt.Sprintf("Done. Start it with --data %s.", o.To)
 	}
-	return fmt.Sprintf("Done. Start it with --raft %s --data %s, and all other nodes, on empty directories, with --join %s.", o.Raft, o.To, o.Raft)
+	return fmt.Sprintf("Done. Start it with --raft %s --data %s, and all other nodes, on empty directories, with --join "+
+		"%s.", o.Raft, o.To, o.Raft)
 }
 
 // remnantText describes the content of a directory for people.
 func remnantText(r offline.Remnant, now time.Time) string {
 	last := "none"
 	if r.Stamp > 0 {
-		last = fmt.Sprintf("%s, %v ago", time.Unix(0, int64(r.Stamp)).UTC().Format(time.RFC3339), r.Age(now).Round(time.Second))
+		last = fmt.Sprintf("%s, %v ago", time.Unix(0, int64(r.Stamp)).UTC().Format(time.RFC3339),
+			r.Age(now).Round(time.Second))
 	}
 	cluster, clustered := r.Cluster, r.Cluster != ""
 	if !clustered {
@@ -154,7 +158,8 @@ func remnantText(r offline.Remnant, now time.Time) string {
 	if clustered {
 		lines = append(lines, [2]string{"term", fmt.Sprint(r.Term)})
 	}
-	lines = append(lines, [][2]string{{"last entry", fmt.Sprint(r.LastIndex)}, {"time", last}, {"keys", fmt.Sprint(r.Keys)}}...)
+	lines = append(lines, [][2]string{{"last entry", fmt.Sprint(r.LastIndex)}, {"time", last},
+		{"keys", fmt.Sprint(r.Keys)}}...)
 	if r.Kind != offline.OfBackup {
 		lines = append(lines, [2]string{"log", tailText(r)})
 	}

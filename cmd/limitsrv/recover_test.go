@@ -72,7 +72,8 @@ func TestRecover(t *testing.T) {
 	runsTool(t, "", exitFailure, []string{"recover", t.TempDir(), "--to", next, "--raft", again}, "is empty")
 	runsTool(t, "", exitFailure, []string{"recover", next, "--to", next + "2", "--single"}, "no such file")
 	runsTool(t, "", exitFailure, []string{"recover", dir, "--to", lost, "--single", "--yes"}, "is not empty")
-	runsTool(t, "", exitOK, []string{"recover", dir}, "a node of a cluster", "members:", first, second, "term:", "last entry:", "time:", "ago", "keys:          2")
+	runsTool(t, "", exitOK, []string{"recover", dir}, "a node of a cluster", "members:", first, second, "term:",
+		"last entry:", "time:", "ago", "keys:          2")
 	runsTool(t, "n\n", exitOK, recovers, "members:", "[y/N]", "Nothing was created")
 	if _, err := os.Stat(next); !os.IsNotExist(err) {
 		t.Errorf("%s exists without confirmation: %v", next, err)

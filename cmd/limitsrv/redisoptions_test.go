@@ -19,7 +19,8 @@ func TestRedisOptions(t *testing.T) {
 		{[]string{"--requirepass=x"}, "use --password"},
 		{[]string{"--dir", "/tmp"}, "use --data DIR"},
 		{[]string{"--maxmemory", "1gb"}, "use --max-memory"},
-		{[]string{"redis.conf"}, "unexpected argument redis.conf; give a configuration file, which is YAML, as --config FILE"},
+		{[]string{"redis.conf"},
+			"unexpected argument redis.conf; give a configuration file, which is YAML, as --config FILE"},
 	} {
 		_, log, code := runs(t, limitsrv(nil, tt.args...))
 		if code != exitUsage || strings.Count(log, "\n") != 1 || !strings.Contains(log, tt.want) {
@@ -37,7 +38,8 @@ func TestPortTaken(t *testing.T) {
 	defer taken.Close()
 	next := net.JoinHostPort("127.0.0.1", strconv.Itoa(taken.Addr().(*net.TCPAddr).Port+1))
 	_, log, code := runs(t, limitsrv(nil, "--listen", taken.Addr().String()))
-	if want := "address already in use: use another port, --listen " + next + ", or stop the server that uses it"; code != exitFailure || !strings.Contains(log, want) {
+	if want := "address already in use: use another port, --listen " + next +
+		", or stop the server that uses it"; code != exitFailure || !strings.Contains(log, want) {
 		t.Errorf("exit %d, %q, want 1 and %q in it", code, log, want)
 	}
 }
@@ -61,7 +63,8 @@ func TestHelpAndVersion(t *testing.T) {
 			t.Errorf("%v: exit %d, %.200q, %q, want 0 and %q", tt.args, code, out, log, tt.want)
 		}
 	}
-	if _, log, code := runs(t, limitsrv(nil, "help", "nonsense")); code != exitUsage || !strings.Contains(log, "nonsense") {
+	if _, log, code := runs(t, limitsrv(nil, "help", "nonsense")); code != exitUsage ||
+		!strings.Contains(log, "nonsense") {
 		t.Errorf("exit %d, %q, want 2 and the word", code, log)
 	}
 }

@@ -25,13 +25,15 @@ func rewriteConfig(t *testing.T, file, text string) {
 func (r *running) hangUp(t *testing.T, text string, lines int) {
 	t.Helper()
 	r.Process.Signal(syscall.SIGHUP)
-	until(t, fmt.Sprintf("%d lines of the log have %q", lines, text), func() bool { return strings.Count(r.logged(), text) >= lines })
+	until(t, fmt.Sprintf("%d lines of the log have %q", lines, text),
+		func() bool { return strings.Count(r.logged(), text) >= lines })
 }
 
 // wantConfig compares the value of CONFIG GET.
 func wantConfig(t *testing.T, conn net.Conn, name, value string) {
 	t.Helper()
-	asks(t, conn, "CONFIG GET "+name+"\r\n", fmt.Sprintf("*2\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", len(name), name, len(value), value))
+	asks(t, conn, "CONFIG GET "+name+"\r\n",
+		fmt.Sprintf("*2\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", len(name), name, len(value), value))
 }
 
 func TestHangupReloadsOptions(t *testing.T) {
@@ -46,10 +48,12 @@ func TestHangupReloadsOptions(t *testing.T) {
 	// Options of the command line keep their values. Options that are not in the file get
 	// their defaults, even after CONFIG SET. The log names options that need a restart.
 	asks(t, conn, "CONFIG SET drain 3\r\n", "+OK\r\n")
-	rewriteConfig(t, file, "max-clients: 60\nwrite-timeout: 1s\nmax-memory: 1gb\nmax-args: 98\nlog-level: debug\npassword: hunter3\n")
+	rewriteConfig(t, file,
+		"max-clients: 60\nwrite-timeout: 1s\nmax-memory: 1gb\nmax-args: 98\nlog-level: debug\npassword: hunter3\n")
 	r.hangUp(t, "options reloaded", 1)
 	for name, value := range map[string]string{
-		"max-clients": "60", "write-timeout": "7", "idle-timeout": "0", "max-memory": "1073741824", "drain": "10", "log-level": "DEBUG", "max-args": "99",
+		"max-clients": "60", "write-timeout": "7", "idle-timeout": "0", "max-memory": "1073741824", "drain": "10",
+		"log-level": "DEBUG", "max-args": "99",
 	} {
 		wantConfig(t, conn, name, value)
 	}
@@ -115,14 +119,16 @@ func TestPing(t *testing.T) {
 		{"without a server", nil, []string{"--listen", freeAddressOf(t, host)}, exitFailure},
 		{"with wrong options", nil, []string{"--listen", "nowhere"}, exitUsage},
 	} {
-		if out, log, code := runs(t, limitsrv(tt.settings, append([]string{"ping"}, tt.args...)...)); code != tt.code || (code == exitOK) != (out == "serving\n") {
+		if out, log, code := runs(t, limitsrv(tt.settings, append([]string{"ping"}, tt.args...)...)); code != tt.code ||
+			(code == exitOK) != (out == "serving\n") {
 			t.Errorf("%s: exit %d, %q, %q, want %d", tt.name, code, out, log, tt.code)
 		}
 	}
 	for range 2 {
 		asks(t, dial(t, "tcp", r.address), "AUTH hunter2\r\n", "+OK\r\n")
 	}
-	if _, log, code := runs(t, limitsrv(nil, "ping", "--listen", r.address)); code != exitFailure || !strings.Contains(log, "max number of clients") {
+	if _, log, code := runs(t, limitsrv(nil, "ping", "--listen", r.address)); code != exitFailure ||
+		!strings.Contains(log, "max number of clients") {
 		t.Errorf("a server at --max-clients: exit %d, %q, want 1 and its error", code, log)
 	}
 }

@@ -52,7 +52,8 @@ func TestKillKeepsRequestsByRules(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	r, w := serveData(t, dir, "--fsync", "always")
-	w.do(t, `RL.RULES LOAD "domain: d\nrules:\n  - {name: one, per: [u], limits: 100/year}\n  - {name: two, match: {p: a}, per: [u], limits: [50/year, 40/day]}\n"`)
+	w.do(t,
+		`RL.RULES LOAD "domain: d\nrules:\n  - {name: one, per: [u], limits: 100/year}\n  - {name: two, match: {p: a}, per: [u], limits: [50/year, 40/day]}\n"`)
 	left := func(of string, want ...string) {
 		t.Helper()
 		if got := fmt.Sprint(w.do(t, "RL.CHECK d "+of)); !strings.HasPrefix(got, "["+strings.Join(want, " ")) {

@@ -56,12 +56,14 @@ var algorithms = []struct {
 	{"log", []string{"RL.LOG log 10 3650d 2", "RL.LOG log 10 3650d"},
 		[]string{"RL.LOG log 10 3650d 8", "RL.LOG log 10 3650d 7"}, []string{"[0 10 7]", "[1 10 0]"}},
 	{"places", []string{"RL.ACQUIRE places 3 30d a", "RL.ACQUIRE places 3 30d b", "RL.RELEASE places a"},
-		[]string{"RL.ACQUIRE places 3 30d b", "RL.ACQUIRE places 3 30d c", "RL.ACQUIRE places 3 30d d", "RL.ACQUIRE places 3 30d e"},
+		[]string{"RL.ACQUIRE places 3 30d b", "RL.ACQUIRE places 3 30d c", "RL.ACQUIRE places 3 30d d",
+			"RL.ACQUIRE places 3 30d e"},
 		[]string{"[1 3 2]", "[1 3 1]", "[1 3 0]", "[0 3 0]"}},
 	{"debt", []string{"RL.TOKEN debt 10 1/3650d 10", "RL.CHARGE debt 5"},
 		[]string{"RL.TOKEN debt 10 1/3650d", "RL.REFUND debt 7", "RL.TOKEN debt 10 1/3650d 3", "RL.TOKEN debt 10 1/3650d 2"},
 		[]string{"[0 10 0]", "[1 10 2]", "[0 10 2]", "[1 10 0]"}},
-	{"one", []string{"RL.ALL TOKEN one 10 1/3650d 4 LOG other 5 3650d 2", "RL.ALL TOKEN one 10 1/3650d 4 LOG other 5 3650d 4"},
+	{"one", []string{"RL.ALL TOKEN one 10 1/3650d 4 LOG other 5 3650d 2",
+		"RL.ALL TOKEN one 10 1/3650d 4 LOG other 5 3650d 4"},
 		[]string{"RL.TOKEN one 10 1/3650d", "RL.LOG other 5 3650d"}, []string{"[1 10 5]", "[1 5 2]"}},
 	{"forgotten", []string{"RL.TOKEN forgotten 10 1/3650d 10", "RL.RESET forgotten"},
 		[]string{"RL.TOKEN forgotten 10 1/3650d 2"}, []string{"[1 10 8]"}},
@@ -206,7 +208,8 @@ func TestDataDirectoryErrors(t *testing.T) {
 	body := "limitsrv data directory, format 99\n{}\n"
 	body += fmt.Sprintf("crc32c %08x\n", crc32.Checksum([]byte(body), crc32.MakeTable(crc32.Castagnoli)))
 	foreign := t.TempDir()
-	for path, text := range map[string]string{filepath.Join(newer, "IDENTITY"): body, filepath.Join(foreign, "photo.jpg"): "x"} {
+	for path, text := range map[string]string{filepath.Join(newer, "IDENTITY"): body,
+		filepath.Join(foreign, "photo.jpg"): "x"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -226,8 +229,10 @@ func TestDataDirectoryErrors(t *testing.T) {
 		{"it has foreign files", []string{"--data", foreign}, exitFailure, []string{"photo.jpg", "use an empty one"}},
 		{"it is a file", []string{"--data", file}, exitFailure, []string{file}},
 		{"with a test clock", []string{"--data", t.TempDir(), "--test-clock"}, exitUsage, []string{"--test-clock", "--data"}},
-		{"an unknown policy", []string{"--data", t.TempDir(), "--fsync", "sometimes"}, exitUsage, []string{"--fsync", "sometimes", "everysec"}},
-		{"the log is too short", []string{"--data", t.TempDir(), "--snapshot-log-bytes", "1kb"}, exitUsage, []string{"--snapshot-log-bytes"}},
+		{"an unknown policy", []string{"--data", t.TempDir(), "--fsync", "sometimes"}, exitUsage,
+			[]string{"--fsync", "sometimes", "everysec"}},
+		{"the log is too short", []string{"--data", t.TempDir(), "--snapshot-log-bytes", "1kb"}, exitUsage,
+			[]string{"--snapshot-log-bytes"}},
 	} {
 		out, log, code := runs(t, limitsrv(nil, append(tt.args, "--listen", freeAddress(t))...))
 		if code != tt.code || out != "" || strings.Count(log, "\n") != 1 {
@@ -373,8 +378,10 @@ func TestInfoOfTheStore(t *testing.T) {
 		}
 	}
 	fields("at first", map[string]string{
-		"loading": "0", "aof_enabled": "1", "persist_mode": "everysec", "aof_last_write_status": "ok", "rdb_last_bgsave_status": "ok",
-		"rdb_bgsave_in_progress": "0", "rdb_saves": "0", "rdb_changes_since_last_save": "0", "persist_error": "", "persist_snapshot_keys": "0",
+		"loading": "0", "aof_enabled": "1", "persist_mode": "everysec", "aof_last_write_status": "ok",
+		"rdb_last_bgsave_status": "ok",
+		"rdb_bgsave_in_progress": "0", "rdb_saves": "0", "rdb_changes_since_last_save": "0", "persist_error": "",
+		"persist_snapshot_keys": "0",
 	})
 	for i := range 100 {
 		w.do(t, fmt.Sprintf("RL.FIXED k%d 5 3650d", i))
@@ -387,13 +394,15 @@ func TestInfoOfTheStore(t *testing.T) {
 		t.Errorf("reply to SAVE = %v", got)
 	}
 	fields("after SAVE", map[string]string{
-		"rdb_changes_since_last_save": "0", "rdb_saves": "1", "persist_snapshot_keys": "100", "persist_snapshot_error": "", "rdb_bgsave_in_progress": "0",
+		"rdb_changes_since_last_save": "0", "rdb_saves": "1", "persist_snapshot_keys": "100", "persist_snapshot_error": "",
+		"rdb_bgsave_in_progress": "0",
 	})
 	until(t, "all is synced", func() bool { return w.info(t, "persist_unsynced_decisions") == "0" })
 	endBy(t, r, w, "SHUTDOWN")
 	_, w = serveData(t, dir)
 	fields("after a restart", map[string]string{
-		"rdb_saves": "0", "rdb_last_load_keys_loaded": "100", "persist_snapshot_keys": "100", "rdb_changes_since_last_save": "0",
+		"rdb_saves": "0", "rdb_last_load_keys_loaded": "100", "persist_snapshot_keys": "100",
+		"rdb_changes_since_last_save": "0",
 	})
 }
 

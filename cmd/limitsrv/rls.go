@@ -43,7 +43,8 @@ type decider struct {
 func (d decider) Domain(name string) *rules.Domain { return d.rules.Current().Set.Domain(name) }
 
 // rlsHeaders are the headers of --rls-headers; off means no headers.
-var rlsHeaders = map[string]checks.HeaderSet{"x": checks.XHeaders, "ratelimit": checks.PlainHeaders, "draft": checks.DraftHeaders}
+var rlsHeaders = map[string]checks.HeaderSet{"x": checks.XHeaders, "ratelimit": checks.PlainHeaders,
+	"draft": checks.DraftHeaders}
 
 // serveRLS serves requests by rules until stop is called; it answers those in progress
 // until ctx ends.

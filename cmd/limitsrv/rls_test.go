@@ -28,18 +28,21 @@ func TestRulesListeners(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	health, err := grpc_health_v1.NewHealthClient(conn).Check(context.Background(), &grpc_health_v1.HealthCheckRequest{Service: "ratelimit"})
+	health, err := grpc_health_v1.NewHealthClient(conn).Check(context.Background(),
+		&grpc_health_v1.HealthCheckRequest{Service: "ratelimit"})
 	if err != nil || health.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
 		t.Errorf("the health is %v, %v", health, err)
 	}
 	out, err := service.NewRateLimitServiceClient(conn).ShouldRateLimit(context.Background(), &service.RateLimitRequest{
-		Domain: "unheard", Descriptors: []*common.RateLimitDescriptor{{Entries: []*common.RateLimitDescriptor_Entry{{Key: "k", Value: "v"}}}},
+		Domain: "unheard", Descriptors: []*common.RateLimitDescriptor{{Entries: []*common.RateLimitDescriptor_Entry{{Key: "k",
+			Value: "v"}}}},
 	})
 	if err != nil || out.GetOverallCode() != service.RateLimitResponse_OK || len(out.GetStatuses()) != 1 {
 		t.Errorf("the response is %v, %v", out, err)
 	}
 	at := "http://" + rulesAddresses.FindStringSubmatch(a.logged())[2]
-	answer, err := http.Post(at+"/v1/check", "application/json", strings.NewReader(`{"domain":"unheard","attributes":{"k":"v"}}`))
+	answer, err := http.Post(at+"/v1/check", "application/json",
+		strings.NewReader(`{"domain":"unheard","attributes":{"k":"v"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +65,8 @@ func TestRulesListenersOptions(t *testing.T) {
 	}{
 		{"no port", []string{"--rls", "127.0.0.1"}, "--rls must be HOST:PORT or unix:PATH"},
 		{"open to the network", []string{"--rls", "0.0.0.0:0"}, "can be reached from other machines"},
-		{"HTTP open to the network with --unprotected", []string{"--rls-http", ":0", "--unprotected"}, "can be reached from other machines"},
+		{"HTTP open to the network with --unprotected", []string{"--rls-http", ":0", "--unprotected"},
+			"can be reached from other machines"},
 		{"TLS without a certificate", []string{"--rls", "127.0.0.1:0", "--rls-tls"}, "--rls-tls needs --tls-cert"},
 		{"TLS without a listener", []string{"--rls-tls"}, "give --rls or --rls-http"},
 		{"headers without a listener", []string{"--rls-headers", "x"}, "give --rls or --rls-http"},

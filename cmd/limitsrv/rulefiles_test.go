@@ -49,11 +49,13 @@ func TestRuleBounds(t *testing.T) {
 		if out, code := check(b.Good); code != exitOK {
 			t.Errorf("%s: at the bound rules check says %s", b.Name, out)
 		}
-		if out, code := check(b.Bad); code != exitFailure || !strings.HasPrefix(out, fmt.Sprintf("%s:%d: %s", file, b.Line, b.Mistake)) {
+		if out, code := check(b.Bad); code != exitFailure ||
+			!strings.HasPrefix(out, fmt.Sprintf("%s:%d: %s", file, b.Line, b.Mistake)) {
 			t.Errorf("%s: rules check returns %d and says %.300s", b.Name, code, out)
 		}
 		got := w.send(t, "RL.RULES", "LOAD", b.Bad)
-		if text, _ := got.(respclient.Error); !strings.HasPrefix(string(text), fmt.Sprintf("ERR rules: line %d: %s", b.Line, b.Mistake)) {
+		if text, _ := got.(respclient.Error); !strings.HasPrefix(string(text),
+			fmt.Sprintf("ERR rules: line %d: %s", b.Line, b.Mistake)) {
 			t.Errorf("%s: RL.RULES LOAD replies %.300v", b.Name, got)
 		}
 	}
@@ -65,7 +67,8 @@ func TestRuleBounds(t *testing.T) {
 // TestRequestBounds asks beyond the bounds of a request.
 func TestRequestBounds(t *testing.T) {
 	w := wired(t, serve(t).address)
-	rules := "domain: api\nrules:\n" + boundtest.Repeat(5, "  - {name: r%d, per: [k], limits: ["+boundtest.Repeat(16, "9/s name n%d", ", ")+"]}", "\n")
+	rules := "domain: api\nrules:\n" +
+		boundtest.Repeat(5, "  - {name: r%d, per: [k], limits: ["+boundtest.Repeat(16, "9/s name n%d", ", ")+"]}", "\n")
 	if got, failed := w.send(t, "RL.RULES", "LOAD", rules).(respclient.Error); failed {
 		t.Fatal(got)
 	}
@@ -86,7 +89,8 @@ func TestRequestBounds(t *testing.T) {
 		{"a key without a value", "api", []string{"k"}, "wrong number of arguments"},
 	} {
 		got := w.send(t, append([]string{"RL.CHECK", tt.domain}, tt.args...)...)
-		if text, _ := got.(respclient.Error); !strings.HasPrefix(string(text), "ERR ") || !strings.Contains(string(text), tt.want) {
+		if text, _ := got.(respclient.Error); !strings.HasPrefix(string(text), "ERR ") ||
+			!strings.Contains(string(text), tt.want) {
 			t.Errorf("%s: RL.CHECK replies %.300v, want %s", tt.name, got, tt.want)
 		}
 	}
@@ -104,7 +108,8 @@ func TestRuleFileMistakes(t *testing.T) {
 	const bad = "domain: api\nrules:\n  - {name: login, limits: [5 a minute]}\n"
 	mistake := file + ":3: "
 	write(bad)
-	if _, stderr, code := runs(t, limitsrv(nil, "--listen", "127.0.0.1:0", "--rules", file)); code == 0 || !strings.Contains(stderr, mistake) {
+	if _, stderr, code := runs(t, limitsrv(nil, "--listen", "127.0.0.1:0", "--rules", file)); code == 0 ||
+		!strings.Contains(stderr, mistake) {
 		t.Errorf("with a mistake at the start the exit code is %d, and it says %s", code, stderr)
 	}
 	write(rulesText(5))
@@ -116,11 +121,13 @@ func TestRuleFileMistakes(t *testing.T) {
 	if got := w.do(t, "RL.CHECK api ip 1").([]any); got[1] != int64(5) {
 		t.Errorf("with a mistake in the file RL.CHECK replies %v", got)
 	}
-	if got := w.info(t, "rules_file_error"); !strings.Contains(got, mistake) || w.info(t, "rules_version") != "1" || w.info(t, "rules_load_errors") != "1" {
+	if got := w.info(t, "rules_file_error"); !strings.Contains(got, mistake) || w.info(t, "rules_version") != "1" ||
+		w.info(t, "rules_load_errors") != "1" {
 		t.Errorf("INFO has the error %q of version %s", got, w.info(t, "rules_version"))
 	}
 	_, metrics := a.asks(t, "", "/metrics", "")
-	for _, want := range []string{"\nlimitsrv_rules_ok 0\n", "\nlimitsrv_rules_load_errors_total 1\n", "\nlimitsrv_rules_version 1\n"} {
+	for _, want := range []string{"\nlimitsrv_rules_ok 0\n", "\nlimitsrv_rules_load_errors_total 1\n",
+		"\nlimitsrv_rules_version 1\n"} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("the metrics lack %q", want)
 		}
@@ -130,7 +137,8 @@ func TestRuleFileMistakes(t *testing.T) {
 	tab.UntilText("#ready", "! Rules not loaded")
 	tab.UntilText("#trouble", "The files of --rules have a mistake. Version 1 of the rules stays in use: rules: "+mistake)
 	write(rulesText(6))
-	until(t, "the next rules are in use", func() bool { return w.info(t, "rules_version") == "2" && w.info(t, "rules_ok") == "1" })
+	until(t, "the next rules are in use",
+		func() bool { return w.info(t, "rules_version") == "2" && w.info(t, "rules_ok") == "1" })
 	tab.UntilText("#ready", "✓ Ready")
 	tab.UntilText("#rules-limits", "6/1m slide")
 	a.log.Await(t, "have a mistake")

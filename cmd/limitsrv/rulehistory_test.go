@@ -17,7 +17,8 @@ const rulePermits = 20
 
 // ruleText returns the text of a version, in a line.
 func ruleText(version int) string {
-	return fmt.Sprintf("{domain: fire, rules: [{name: calls, per: [client], limits: [%d/3650d fixed name all]}]}", rulePermits+version)
+	return fmt.Sprintf("{domain: fire, rules: [{name: calls, per: [client], limits: [%d/3650d fixed name all]}]}",
+		rulePermits+version)
 }
 
 // ruleSHA returns the SHA-256 of the text of a version, as RL.RULES HISTORY has it.
@@ -73,7 +74,8 @@ type ruleHistory struct {
 type denial struct{ limit, known int64 }
 
 func newRuleHistory(v *ruleVersions, client string) *ruleHistory {
-	return &ruleHistory{versions: v, client: client, taken: newPermitHistory(client, "", int64(rulePermits+v.most())), by: map[int64]int{}}
+	return &ruleHistory{versions: v, client: client, taken: newPermitHistory(client, "", int64(rulePermits+v.most())),
+		by: map[int64]int{}}
 }
 
 func (h *ruleHistory) next() (string, func(any, int64, int64) error) {
@@ -128,7 +130,8 @@ func (h *ruleHistory) check(gone []int64) error {
 	for permit := range h.taken.limit + 1 {
 		if by, ok := h.by[permit]; ok {
 			if by < version {
-				failures = append(failures, fmt.Errorf("%s: permit %d was granted by version %d, an earlier one by version %d", h.client, permit, by, version))
+				failures = append(failures,
+					fmt.Errorf("%s: permit %d was granted by version %d, an earlier one by version %d", h.client, permit, by, version))
 			}
 			version = by
 		}
@@ -158,12 +161,15 @@ func TestRuleHistory(t *testing.T) {
 	}{
 		{"one version after the other", []check{{2, 3, answer(1, 1, 1)}, {4, 5, answer(1, 2, 2)}}, 2, ""},
 		{"both at the same time", []check{{2, 5, answer(1, 2, 2)}, {3, 6, answer(1, 1, 1)}}, 2, ""},
-		{"older rules after newer ones", []check{{2, 3, answer(1, 2, 1)}, {4, 5, answer(1, 1, 2)}}, 2, "by version 1, after version 2"},
+		{"older rules after newer ones", []check{{2, 3, answer(1, 2, 1)}, {4, 5, answer(1, 1, 2)}}, 2,
+			"by version 1, after version 2"},
 		{"older rules after a load", []check{{12, 13, answer(1, 2, 1)}}, 1, "by version 2, after version 3"},
-		{"older rules behind newer ones", []check{{2, 9, answer(1, 2, 1)}, {3, 8, answer(1, 1, 2)}}, 2, "permit 2 was granted by version 1"},
+		{"older rules behind newer ones", []check{{2, 9, answer(1, 2, 1)}, {3, 8, answer(1, 1, 2)}}, 2,
+			"permit 2 was granted by version 1"},
 		{"a permit twice", []check{{2, 9, answer(1, 1, 1)}, {3, 8, answer(1, 1, 1)}}, 2, "two grants"},
 		{"a lost permit", []check{{2, 3, answer(1, 1, 1)}}, 0, "0 permits are used"},
-		{"a denial with permits left", []check{{2, 3, answer(0, 1, rulePermits+1)}}, 0, "denied with at most 0 permits of 21"},
+		{"a denial with permits left", []check{{2, 3, answer(0, 1, rulePermits+1)}}, 0,
+			"denied with at most 0 permits of 21"},
 		{"an uncertain check", []check{{2, 3, nil}, {4, 5, answer(1, 1, 2)}}, 2, ""},
 		{"an error", []check{{2, 3, respclient.Error("ERR so")}}, 0, "= ERR so"},
 		{"rules that nobody loaded", []check{{2, 3, answer(1, 4, 1)}}, 1, "reply to a check"},

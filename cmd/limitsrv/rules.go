@@ -91,7 +91,8 @@ func runRules(c call) int {
 		fmt.Fprintf(c.stdout, "failed: %s\n", plural(n, "warning"))
 		return exitFailure
 	}
-	fmt.Fprintf(c.stdout, "ok: %s, %s, %s\n", plural(len(set.Domains()), "domain"), plural(set.NumRules(), "rule"), plural(set.NumLimits(), "limit"))
+	fmt.Fprintf(c.stdout, "ok: %s, %s, %s\n", plural(len(set.Domains()), "domain"), plural(set.NumRules(), "rule"),
+		plural(set.NumLimits(), "limit"))
 	if o.Check.Against == "" && o.Push.To == "" {
 		return exitOK
 	}

@@ -61,7 +61,8 @@ func TestFaultsWhileRulesLoad(t *testing.T) {
 	for _, h := range p.all {
 		granted, denied = granted+len(h.(*ruleHistory).by), denied+len(h.(*ruleHistory).empty)
 	}
-	t.Logf("%d loads; %d permits of %d clients, %d denials; the longest time without a decision was %v", l.loaded, granted, len(p.all), denied, p.longestGap())
+	t.Logf("%d loads; %d permits of %d clients, %d denials; the longest time without a decision was %v", l.loaded, granted,
+		len(p.all), denied, p.longestGap())
 	if granted == 0 || denied == 0 {
 		t.Error("no permits were granted, or none denied")
 	}
@@ -163,7 +164,8 @@ func (m *peer) checkRuleHistory(most int) error {
 		want = append(want, fmt.Sprint([]any{version, ruleSHA(version)}))
 	}
 	if !slices.Equal(got, want) {
-		return fmt.Errorf("the history of rules of %s is\n%s\nwant\n%s", m.host, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		return fmt.Errorf("the history of rules of %s is\n%s\nwant\n%s", m.host, strings.Join(got, "\n"),
+			strings.Join(want, "\n"))
 	}
 	return nil
 }

@@ -73,7 +73,8 @@ func (n *node) serve(hangups <-chan os.Signal) error {
 // logStart logs the version, the main options and the bound addresses.
 func (n *node) logStart() {
 	n.log.Info("listening", "version", version, "data", n.Data, "fsync", n.state.Fsync(),
-		"addr", addressText(n.server.Addr()), "tls_addr", addressText(n.server.TLSAddr()), "unixsocket", n.Unixsocket, "max_clients", n.MaxClients,
+		"addr", addressText(n.server.Addr()), "tls_addr", addressText(n.server.TLSAddr()), "unixsocket", n.Unixsocket,
+		"max_clients", n.MaxClients,
 		"max_memory", n.MaxMemory.String(), "on_full", n.OnFull, "test_clock", n.TestClock)
 	if n.users != nil {
 		n.log.Info("users loaded", "users", len(n.users.Users), "file", n.Users)

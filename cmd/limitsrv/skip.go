@@ -11,10 +11,12 @@ import (
 
 // skipEntry is limitsrv recover --skip-entry.
 func skipEntry(c call, o *recoverOptions) int {
-	kept, err := offline.SkipEntry(offline.Options{Dir: o.Dir, Commands: state.Commands}, o.SkipEntry, func(f *persist.Found) bool {
-		fmt.Fprintf(c.stdout, "entry:  %d\nwhat:   %s\ndeaths: %s\n\n", o.SkipEntry, f.What, deathsText(f.Count))
-		return o.Yes || c.ask(fmt.Sprintf("All decisions of the entry will be lost, and %s changed. In a cluster each node must be treated alike. Continue?", o.Dir))
-	})
+	kept, err := offline.SkipEntry(offline.Options{Dir: o.Dir, Commands: state.Commands}, o.SkipEntry,
+		func(f *persist.Found) bool {
+			fmt.Fprintf(c.stdout, "entry:  %d\nwhat:   %s\ndeaths: %s\n\n", o.SkipEntry, f.What, deathsText(f.Count))
+			return o.Yes || c.ask(fmt.Sprintf("All decisions of the entry will be lost, and %s changed. In a cluster each "+
+				"node must be treated alike. Continue?", o.Dir))
+		})
 	switch {
 	case errors.Is(err, persist.ErrNothingToSkip):
 		fmt.Fprintf(c.stdout, "Nothing was changed: %v.\n", err)

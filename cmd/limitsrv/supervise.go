@@ -15,7 +15,8 @@ import (
 var (
 	// errSecondSignal and errLate are the errors of a stop that was cut short.
 	errSecondSignal = errors.New("a second signal: ended at once, without answering the commands in progress")
-	errLate         = errors.New("the stop took longer than --drain: ended without closing the files; the next start reads the log")
+	errLate         = errors.New("the stop took longer than --drain: ended without closing the files; the next start " +
+		"reads the log")
 )
 
 // supervise returns the error of serve. On a fatal error, a second signal, or a stop

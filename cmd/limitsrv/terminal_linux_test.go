@@ -54,7 +54,8 @@ func newTerminal(t *testing.T) (master, slave *os.File) {
 	t.Cleanup(func() { master.Close() })
 	var number, locked uint32
 	for request, argument := range map[uintptr]*uint32{syscall.TIOCGPTN: &number, syscall.TIOCSPTLCK: &locked} {
-		if _, _, err := syscall.Syscall(syscall.SYS_IOCTL, master.Fd(), request, uintptr(unsafe.Pointer(argument))); err != 0 {
+		if _, _, err := syscall.Syscall(syscall.SYS_IOCTL, master.Fd(), request,
+			uintptr(unsafe.Pointer(argument))); err != 0 {
 			t.Fatal(err)
 		}
 	}

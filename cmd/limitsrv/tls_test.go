@@ -94,9 +94,11 @@ func TestPingOverTLS(t *testing.T) {
 		{"with its certificate", files.tlsArgs(address), exitOK},
 		{"with its password", append(files.tlsArgs(address), "--password", "hunter2"), exitOK},
 		{"a server with another certificate", other.tlsArgs(address), exitFailure},
-		{"a server that requires client certificates", append(files.tlsArgs(address), "--tls-client-ca", files.name("ca")), exitUsage},
+		{"a server that requires client certificates", append(files.tlsArgs(address), "--tls-client-ca", files.name("ca")),
+			exitUsage},
 	} {
-		if out, log, code := runs(t, limitsrv(nil, append([]string{"ping", "--listen", ""}, tt.args...)...)); code != tt.code {
+		if out, log, code := runs(t,
+			limitsrv(nil, append([]string{"ping", "--listen", ""}, tt.args...)...)); code != tt.code {
 			t.Errorf("%s: exit %d, %q, %q, want %d", tt.name, code, out, log, tt.code)
 		}
 	}
@@ -275,7 +277,8 @@ func TestWrongTLSOptions(t *testing.T) {
 		{"no certificate", []string{"--tls-listen", "127.0.0.1:0"}, exitUsage, "--tls-listen needs --tls-cert and --tls-key"},
 		{"no key", []string{"--tls-cert", files.name("cert")}, exitUsage, "--tls-cert and --tls-key go together"},
 		{"a CA alone", []string{"--tls-client-ca", files.name("ca")}, exitUsage, "--tls-client-ca needs"},
-		{"open to the network", files.tlsArgs("0.0.0.0:0"), exitUsage, `--tls-listen "0.0.0.0:0" can be reached from other machines: give --password, --users or --tls-client-ca`},
+		{"open to the network", files.tlsArgs("0.0.0.0:0"), exitUsage,
+			`--tls-listen "0.0.0.0:0" can be reached from other machines: give --password, --users or --tls-client-ca`},
 		{"no listener", []string{"--listen", ""}, exitUsage, "--tls-listen"},
 		{"missing files", missing.tlsArgs("127.0.0.1:0"), exitFailure, missing.name("cert")},
 	} {

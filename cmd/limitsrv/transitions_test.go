@@ -43,7 +43,8 @@ func TestStateMovesBetweenModes(t *testing.T) {
 	runsTool(t, "", exitOK, []string{"recover", at("single")}, "a server by itself", "keys:", "ago")
 
 	a, b, c := freeAddress(t), freeAddress(t), freeAddress(t)
-	runsTool(t, "n\n", exitOK, []string{"recover", at("single"), "--to", at("n1"), "--raft", a}, "first node of a new cluster", "old directory again", "[y/N]", "Nothing was created")
+	runsTool(t, "n\n", exitOK, []string{"recover", at("single"), "--to", at("n1"), "--raft", a},
+		"first node of a new cluster", "old directory again", "[y/N]", "Nothing was created")
 	runsTool(t, "", exitOK, []string{"recover", at("single"), "--to", at("n1"), "--raft", a, "--yes"}, "Done", "--join "+a)
 	if now := contents(t, at("single")); !reflect.DeepEqual(now, original) {
 		t.Error("the source directory of the cluster has changed")
@@ -79,7 +80,8 @@ func TestStateMovesBetweenModes(t *testing.T) {
 		checkDecisions(t, member)
 	}
 	third.end(t)
-	runsTool(t, "", exitOK, []string{"recover", at("n3"), "--to", at("back"), "--single", "--yes"}, "Done. Start it with --data "+at("back"))
+	runsTool(t, "", exitOK, []string{"recover", at("n3"), "--to", at("back"), "--single", "--yes"},
+		"Done. Start it with --data "+at("back"))
 	r, w = serveData(t, at("back"))
 	wantFullState(t, "one server again", w, before)
 	checkDecisions(t, w)

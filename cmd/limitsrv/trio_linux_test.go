@@ -62,7 +62,8 @@ func startTrio(t *testing.T, disks []*disk, options ...string) *trio {
 			c.fourth = m
 		}
 		m.args = append([]string{
-			"--data", m.data(), "--snapshot-log-bytes", "1mb", "--election-timeout", testwait.Scaled(electionTimeout).Round(time.Millisecond).String(),
+			"--data", m.data(), "--snapshot-log-bytes", "1mb", "--election-timeout",
+			testwait.Scaled(electionTimeout).Round(time.Millisecond).String(),
 			"--raft", outside, "--raft-bind", inside, "--cluster-secret", testSecret,
 		}, options...)
 	}
@@ -179,7 +180,8 @@ func (c *trio) revive(t *testing.T) {
 		if !m.isOver() {
 			continue
 		}
-		if m.ProcessState.Exited() && (m.ProcessState.ExitCode() != exitFailure || !strings.Contains(m.logged(), "the node failed")) {
+		if m.ProcessState.Exited() &&
+			(m.ProcessState.ExitCode() != exitFailure || !strings.Contains(m.logged(), "the node failed")) {
 			t.Errorf("%s has ended by itself with %v\n%s", m.host, m.ProcessState, m.tail())
 		}
 		m.start(t)

@@ -18,9 +18,12 @@ import (
 // logins with right and wrong passwords, by users that are added and removed, and
 // commands that check permissions late.
 var userCommands = []string{
-	"AUTH shop pw", "AUTH shop pw", "AUTH shop no", "AUTH guest pw", "HELLO 3 AUTH shop pw", "HELLO 2 AUTH nobody pw", "RESET",
-	"RL.TOKEN api:1 10 1", "RL.TOKEN web:1 10 1", "RL.ALL TOKEN api:1 10 1 1 TOKEN web:1 10 1 1", "RL.ACQUIRE web:2 1 1d me",
-	"MULTI", "EXEC", "DISCARD", "WATCH api:1", "WATCH web:1", "AUTH guest pw", "MONITOR", "SUBSCRIBE a", "PUBLISH a x", "CLIENT REPLY OFF", "CLIENT KILL TYPE normal",
+	"AUTH shop pw", "AUTH shop pw", "AUTH shop no", "AUTH guest pw", "HELLO 3 AUTH shop pw", "HELLO 2 AUTH nobody pw",
+	"RESET",
+	"RL.TOKEN api:1 10 1", "RL.TOKEN web:1 10 1", "RL.ALL TOKEN api:1 10 1 1 TOKEN web:1 10 1 1",
+	"RL.ACQUIRE web:2 1 1d me",
+	"MULTI", "EXEC", "DISCARD", "WATCH api:1", "WATCH web:1", "AUTH guest pw", "MONITOR", "SUBSCRIBE a", "PUBLISH a x",
+	"CLIENT REPLY OFF", "CLIENT KILL TYPE normal",
 	"ACL LOAD", "CONFIG SET max-clients 1", "SHUTDOWN NOSAVE", "CLIENT|PAUSE 100000", "QUIT",
 }
 

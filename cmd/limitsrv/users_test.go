@@ -71,7 +71,8 @@ func TestUsers(t *testing.T) {
 	until(t, "a changed file is loaded", func() bool { return may("web:1") })
 
 	put(t, path, usersOf("hunter2", "api:*"))
-	until(t, "a wrong file is reported", func() bool { return strings.Contains(r.logged(), "users.yaml:3: a hash must be") })
+	until(t, "a wrong file is reported",
+		func() bool { return strings.Contains(r.logged(), "users.yaml:3: a hash must be") })
 	if got := textOf(boss.do(t, "ACL LOAD")); !strings.HasPrefix(got, "ERR ") || !strings.Contains(got, "users.yaml:3:") {
 		t.Errorf("ACL LOAD of a wrong file = %q", got)
 	}
@@ -126,11 +127,13 @@ func TestUsersAreProtection(t *testing.T) {
 	}{
 		{"a wrong file", usersOf("hunter2", "*"), nil, "users.yaml:3: a hash must be"},
 		{"no file", "", []string{"--users", path + "x"}, "no such file"},
-		{"the default user and a password", strings.Replace(usersOf(hash, "*"), "shop", "default", 1), []string{"--password", "x"}, "users.yaml:2: the user default"},
+		{"the default user and a password", strings.Replace(usersOf(hash, "*"), "shop", "default", 1),
+			[]string{"--password", "x"}, "users.yaml:2: the user default"},
 	} {
 		put(t, path, tt.file)
 		_, stderr, code := runs(t, limitsrv(nil, append([]string{"--listen", "0.0.0.0:0", "--users", path}, tt.args...)...))
-		if code != exitFailure || !strings.Contains(stderr, tt.want) || strings.Count(stderr, "\n") != 1 || strings.Contains(stderr, "hunter2") {
+		if code != exitFailure || !strings.Contains(stderr, tt.want) || strings.Count(stderr, "\n") != 1 ||
+			strings.Contains(stderr, "hunter2") {
 			t.Errorf("%s: %q, exit %d, want %q and %d", tt.name, stderr, code, tt.want, exitFailure)
 		}
 	}
@@ -145,7 +148,8 @@ func TestHashPasswordRejects(t *testing.T) {
 	for _, password := range []string{"", strings.Repeat("x", 2000)} {
 		tool := limitsrv(nil, "hash-password")
 		tool.Stdin = strings.NewReader(password + "\n")
-		if stdout, stderr, code := runs(t, tool); code != exitFailure || stdout != "" || !strings.Contains(stderr, "1 to 1024 bytes") {
+		if stdout, stderr, code := runs(t, tool); code != exitFailure || stdout != "" ||
+			!strings.Contains(stderr, "1 to 1024 bytes") {
 			t.Errorf("a password of %d bytes: %q, %q, %d", len(password), stdout, stderr, code)
 		}
 	}

@@ -29,7 +29,8 @@ type failures struct {
 }
 
 func newFailures(log *slog.Logger) *failures {
-	return &failures{log: log, repeats: map[string]int64{}, after: func(d time.Duration, f func()) { time.AfterFunc(d, f) }}
+	return &failures{log: log, repeats: map[string]int64{},
+		after: func(d time.Duration, f func()) { time.AfterFunc(d, f) }}
 }
 
 // record logs the first failed login of an address, and counts further failures within
@@ -61,7 +62,8 @@ func (f *failures) logRepeated(host string) {
 		if n >= loginBurst {
 			level = slog.LevelWarn
 		}
-		f.log.Log(context.Background(), level, "repeated login failures", "from", host, "count", n, "within", failureLogInterval)
+		f.log.Log(context.Background(), level, "repeated login failures", "from", host, "count", n, "within",
+			failureLogInterval)
 		f.after(failureLogInterval, func() { f.logRepeated(host) })
 		return
 	}

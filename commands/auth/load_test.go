@@ -149,7 +149,8 @@ func (s *loginLoad) run(t *testing.T) {
 	}
 	slices.Sort(took)
 	p99 := took[len(took)*99/100-1]
-	t.Logf("right logins take %v at the median, %v at p99, %v at most; %d guesses checked and %d answered in %v", took[len(took)/2], p99, took[len(took)-1], checked.Load(), told.Load(), time.Since(began))
+	t.Logf("right logins take %v at the median, %v at p99, %v at most; %d guesses checked and %d answered in %v",
+		took[len(took)/2], p99, took[len(took)-1], checked.Load(), told.Load(), time.Since(began))
 	if p99 > 250*time.Millisecond {
 		t.Errorf("right logins take %v at p99, want 250ms or less", p99)
 	}

@@ -36,8 +36,9 @@ var (
 	// ErrWrongPass answers an unknown name, a wrong password and a disabled user alike.
 	ErrWrongPass = resp.NewError("WRONGPASS", "invalid username-password pair or user is disabled.")
 
-	errTooManyLogins = resp.NewError("ERR", "too many failed logins, from your address or in total: try again in a few seconds")
-	errEnding        = resp.NewError("ERR", "the server is shutting down")
+	errTooManyLogins = resp.NewError("ERR",
+		"too many failed logins, from your address or in total: try again in a few seconds")
+	errEnding = resp.NewError("ERR", "the server is shutting down")
 )
 
 // Logins hold the accounts of all users, and check names and passwords against slow
@@ -161,7 +162,8 @@ func (l *Logins) attempt(host, name string, password []byte, w *waiter) (at *att
 	case len(l.pending) >= maxPending:
 		return nil, false, errTooManyLogins
 	}
-	at = &attempt{host: host, name: name, clientKey: clientKey, credentialKey: credentialKey, pair: pair, waiters: []*waiter{w}}
+	at = &attempt{host: host, name: name, clientKey: clientKey, credentialKey: credentialKey, pair: pair,
+		waiters: []*waiter{w}}
 	if admitted = l.admit(at); !admitted && !l.lines.push(at) {
 		return nil, false, errTooManyLogins
 	}

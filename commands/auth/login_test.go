@@ -106,7 +106,8 @@ func TestLoginIsRemembered(t *testing.T) {
 		g.try("10.0.0.1:2", "shop", fmt.Sprint("wrong", i))
 	}
 	if got := len(g.queue); got != guessesAtOnce {
-		t.Errorf("%d attempts of an address are checked after a right one, want %d, because that takes no token", got, guessesAtOnce)
+		t.Errorf("%d attempts of an address are checked after a right one, want %d, because that takes no token", got,
+			guessesAtOnce)
 	}
 	g.wants(t, "from its address in a flood", g.try("10.0.0.1:3", "shop", "pw"), "shop")
 	g.wants(t, "from another address", g.try("10.0.0.3:3", "shop", "pw"), "shop")
@@ -176,7 +177,8 @@ func TestLoginsAreSlowed(t *testing.T) {
 	if n := g.fails.total.Load(); n != int64(len(all)) {
 		t.Errorf("%d failures counted, want %d", n, len(all))
 	}
-	if text := g.log.String(); strings.Count(text, "login failed") != 1 || !strings.Contains(text, "from=10.0.0.1") || strings.Contains(text, "wrong") {
+	if text := g.log.String(); strings.Count(text, "login failed") != 1 || !strings.Contains(text, "from=10.0.0.1") ||
+		strings.Contains(text, "wrong") {
 		t.Errorf("the log says\n%s", text)
 	}
 	if len(g.lines)+len(g.pending)+len(g.checking) > 0 {
@@ -244,7 +246,8 @@ func TestCancelLogin(t *testing.T) {
 	g := newLoginHarness(t, "", twoUsers)
 	var leave []func()
 	for i := range 20 {
-		leave = append(leave, g.Begin("10.0.0.1:1", "shop", fmt.Append(nil, "wrong", i), func(*Account, error) { t.Error("it is answered") }))
+		leave = append(leave, g.Begin("10.0.0.1:1", "shop", fmt.Append(nil, "wrong", i),
+			func(*Account, error) { t.Error("it is answered") }))
 	}
 	for _, cancel := range leave {
 		cancel()
@@ -387,8 +390,10 @@ func TestAttemptsAreBounded(t *testing.T) {
 
 func TestHostOf(t *testing.T) {
 	for from, want := range map[string]string{
-		"10.0.0.1:5000": "10.0.0.1", "10.0.0.1": "10.0.0.1", "[::1]:80": "::1", "[2001:db8:1:2:3:4:5:6]:7": "2001:db8:1:2::/64",
-		"2001:db8:1:2::9": "2001:db8:1:2::/64", "[::ffff:10.0.0.1]:5": "10.0.0.1", "/run/limitsrv.sock:0": "/run/limitsrv.sock", "": "",
+		"10.0.0.1:5000": "10.0.0.1", "10.0.0.1": "10.0.0.1", "[::1]:80": "::1",
+		"[2001:db8:1:2:3:4:5:6]:7": "2001:db8:1:2::/64",
+		"2001:db8:1:2::9":          "2001:db8:1:2::/64", "[::ffff:10.0.0.1]:5": "10.0.0.1",
+		"/run/limitsrv.sock:0": "/run/limitsrv.sock", "": "",
 		"[fe80::1%eth0]:6": "fe80::/64",
 	} {
 		if got := SiteOf(from); got != want {

@@ -46,7 +46,8 @@ func TestSystemClock(t *testing.T) {
 		{"continues", time.Second, 0, 999 * time.Millisecond, -hour + 2*time.Millisecond},
 		{"is not stepped forward if the wall clock returns", time.Second, hour, 999 * time.Millisecond, 3 * time.Millisecond},
 		{"catches up by a thousandth", time.Second, 0, 1001 * time.Millisecond, 2 * time.Millisecond},
-		{"catches up half way in half a second", 500 * time.Millisecond, 0, 500*time.Millisecond + 500*time.Microsecond, 1500 * time.Microsecond},
+		{"catches up half way in half a second", 500 * time.Millisecond, 0, 500*time.Millisecond + 500*time.Microsecond,
+			1500 * time.Microsecond},
 		{"finishes that", 500 * time.Millisecond, 0, 500*time.Millisecond + 500*time.Microsecond, time.Millisecond},
 		{"catches up the rest", time.Second, 0, 1001 * time.Millisecond, 0},
 		{"is right", time.Second, 0, time.Second, 0},
@@ -55,7 +56,8 @@ func TestSystemClock(t *testing.T) {
 		{"heals", time.Second, 0, 999 * time.Millisecond, 0},
 		{"does not count sleep, in which only the wall clock goes", 0, 8 * hour, 0, 8 * hour},
 		{"continues at normal speed after sleep", time.Second, 0, time.Second, 8 * hour},
-		{"gains only a thousandth of a second over a long pause", 24 * hour, 0, 24*hour + time.Millisecond, 8*hour - time.Millisecond},
+		{"gains only a thousandth of a second over a long pause", 24 * hour, 0, 24*hour + time.Millisecond,
+			8*hour - time.Millisecond},
 	} {
 		h.pass(tt.pass, tt.step)
 		now := c.Now()
@@ -101,10 +103,13 @@ func TestSystemClockNotBefore(t *testing.T) {
 		{"moves to the floor", time.Hour, 0, time.Hour, time.Hour},
 		{"continues at normal speed", -1, 500 * time.Millisecond, 500 * time.Millisecond, time.Hour},
 		{"moves in the middle of a second", 3 * time.Millisecond, 0, 3 * time.Millisecond, time.Hour + 3*time.Millisecond},
-		{"continues to the end of the second", 0, 500 * time.Millisecond, 500 * time.Millisecond, time.Hour + 3*time.Millisecond},
+		{"continues to the end of the second", 0, 500 * time.Millisecond, 500 * time.Millisecond,
+			time.Hour + 3*time.Millisecond},
 		{"then slews by a thousandth", 0, time.Second, 999 * time.Millisecond, time.Hour + 2*time.Millisecond},
-		{"moves while it slews", time.Millisecond, 500 * time.Millisecond, 500*time.Millisecond + 500*time.Microsecond, time.Hour + 2500*time.Microsecond},
-		{"moves after a long pause", 0, 10 * time.Second, 10*time.Second - 500*time.Microsecond, time.Hour + 2*time.Millisecond},
+		{"moves while it slews", time.Millisecond, 500 * time.Millisecond, 500*time.Millisecond + 500*time.Microsecond,
+			time.Hour + 2500*time.Microsecond},
+		{"moves after a long pause", 0, 10 * time.Second, 10*time.Second - 500*time.Microsecond,
+			time.Hour + 2*time.Millisecond},
 	} {
 		c.NotBefore(last + engine.Instant(tt.floor))
 		h.pass(tt.pass, 0)

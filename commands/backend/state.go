@@ -52,7 +52,8 @@ func (s LocalState) ShardStats() []engine.ShardStat {
 }
 
 // Scan calls engine.Engine.Scan.
-func (s LocalState) Scan(now engine.Instant, db uint8, cursor uint64, count int, visit func(key []byte, alg engine.Alg)) uint64 {
+func (s LocalState) Scan(now engine.Instant, db uint8, cursor uint64, count int,
+	visit func(key []byte, alg engine.Alg)) uint64 {
 	defer fatal.OnPanic()
 	return s.Engine.Scan(now, db, cursor, count, visit)
 }

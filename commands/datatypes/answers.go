@@ -48,8 +48,9 @@ func (l *limit) tooLong(out []byte, more int) []byte {
 	charge(l.tx, (len(out)-l.from)/copiedPerElement)
 	need := len(out) - l.from + l.fixed + more
 	l.tx.RefuseAnswer()
-	return fail(out[:l.from], fmt.Sprintf("ERR the answer has %d bytes or more, at most %d are allowed: ask for less at a time",
-		need, l.tx.AnswerRoom()))
+	return fail(out[:l.from],
+		fmt.Sprintf("ERR the answer has %d bytes or more, at most %d are allowed: ask for less at a time",
+			need, l.tx.AnswerRoom()))
 }
 
 // shortString is a length in bytes that fits into any answer.

@@ -36,11 +36,13 @@ func (r lineSource) bitWords(line [][]byte) [][]byte {
 }
 
 func (r lineSource) bitOffset() string {
-	return pickOne(r, "0", "1", "7", "8", "63", "100", "191", "192", "1000", "7000", "40000", "-1", "4294967296", "34359738368", "x", "#1", "01", "")
+	return pickOne(r, "0", "1", "7", "8", "63", "100", "191", "192", "1000", "7000", "40000", "-1", "4294967296",
+		"34359738368", "x", "#1", "01", "")
 }
 
 func (r lineSource) rangeEnd() string {
-	return pickOne(r, "0", "1", "2", "5", "7", "8", "9", "20", "30", "4095", "4096", "5000", "-1", "-2", "-9", "-30", "-100", "9223372036854775807", "-9223372036854775808", "x")
+	return pickOne(r, "0", "1", "2", "5", "7", "8", "9", "20", "30", "4095", "4096", "5000", "-1", "-2", "-9", "-30",
+		"-100", "9223372036854775807", "-9223372036854775808", "x")
 }
 
 // field draws a subcommand of BITFIELD.
@@ -53,19 +55,23 @@ func (r lineSource) field(get bool) (words [][]byte) {
 	if !get && r.IntN(3) == 0 {
 		add(pickOne(r, "OVERFLOW", "overflow"), pickOne(r, "WRAP", "SAT", "SAT", "FAIL", "fail", "FAIL\x00", "bad"))
 	}
-	kind := pickOne(r, "i8", "u8", "i16", "u16", "i5", "u3", "i64", "u63", "i63", "i1", "u1", "u32", "i33", "u64", "i65", "u0", "x8", "i", "u+8", "u8\x00z")
+	kind := pickOne(r, "i8", "u8", "i16", "u16", "i5", "u3", "i64", "u63", "i63", "i1", "u1", "u32", "i33", "u64", "i65",
+		"u0", "x8", "i", "u+8", "u8\x00z")
 	if r.IntN(3) > 0 {
 		kind = pickOne(r, "i8", "u8", "i16", "u16", "i5", "u3", "i64", "u63", "i63", "i1", "u1", "u32", "i33")
 	}
-	offset := pickOne(r, "0", "1", "3", "7", "8", "60", "100", "185", "#0", "#1", "#2", "#10", "1000", "40000", "5000", "#5", "63", "62", "16", "2")
+	offset := pickOne(r, "0", "1", "3", "7", "8", "60", "100", "185", "#0", "#1", "#2", "#10", "1000", "40000", "5000",
+		"#5", "63", "62", "16", "2")
 	if r.IntN(30) == 0 {
 		offset = pickOne(r, "-1", "#-1", "x", "#", "4294967296", "#9223372036854775807", "")
 	}
 	if get || r.IntN(3) == 0 {
 		add(pickOne(r, "GET", "get"), kind, offset)
 	} else {
-		add(pickOne(r, "SET", "INCRBY", "incrby"), kind, offset, pickOne(r, "0", "1", "-1", "5", "100", "-100", "255", "256", "127", "128", "-128", "-129", "65535", "4294967296",
-			"9223372036854775807", "-9223372036854775808", "-9223372036854775807", "-9223372036854775700", "9223372036854775700", "1000", "x", "1.5"))
+		add(pickOne(r, "SET", "INCRBY", "incrby"), kind, offset,
+			pickOne(r, "0", "1", "-1", "5", "100", "-100", "255", "256", "127", "128", "-128", "-129", "65535", "4294967296",
+				"9223372036854775807", "-9223372036854775808", "-9223372036854775807", "-9223372036854775700",
+				"9223372036854775700", "1000", "x", "1.5"))
 	}
 	if r.IntN(40) == 0 {
 		words = words[:len(words)-1]
@@ -94,7 +100,8 @@ func TestBitSteps(t *testing.T) {
 	o.e.Apply(someTime, &engine.Batch{Ops: []engine.Op{{
 		Kind: engine.Take, Params: engine.Params{Alg: engine.Log, Limit: 10, Period: 90e9}, N: 3, Key: []byte("l"),
 	}}})
-	for _, line := range []string{"SETBIT l 1 1", "GETBIT l 1", "BITCOUNT l", "BITFIELD l GET u8 0", "BITFIELD l SET u8 0 1", "BITFIELD_RO l GET u8 0"} {
+	for _, line := range []string{"SETBIT l 1 1", "GETBIT l 1", "BITCOUNT l", "BITFIELD l GET u8 0",
+		"BITFIELD l SET u8 0 1", "BITFIELD_RO l GET u8 0"} {
 		o.steps(t, someTime, []step{{0, line, "-" + errWrongType + "|"}})
 	}
 }
@@ -104,7 +111,8 @@ func TestBitSteps(t *testing.T) {
 func TestBitsWhenTight(t *testing.T) {
 	o := newOurs()
 	long := strings.Repeat("x", 100)
-	o.steps(t, someTime, []step{{0, "SET long " + long, "+OK|"}, {0, "SET text abc", "+OK|"}, {0, "SET number 12345678901234567", "+OK|"}})
+	o.steps(t, someTime, []step{{0, "SET long " + long, "+OK|"}, {0, "SET text abc", "+OK|"},
+		{0, "SET number 12345678901234567", "+OK|"}})
 	o.tight = true
 	o.steps(t, someTime, []step{
 		{0, "SETBIT new 1 1", "-" + errFull + "|"},

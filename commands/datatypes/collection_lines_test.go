@@ -12,12 +12,15 @@ import (
 // collectionOptions draw the options of commands on collections.
 var collectionOptions = map[string]func(r lineSource) []string{
 	"HRANDFIELD": func(r lineSource) []string {
-		return pickOne(r, []string{}, []string{"count"}, []string{"count", "'WITHVALUES"}, []string{"count", "'bad"}, []string{"count", "'WITHVALUES", "'bad"})
+		return pickOne(r, []string{}, []string{"count"}, []string{"count", "'WITHVALUES"}, []string{"count", "'bad"},
+			[]string{"count", "'WITHVALUES", "'bad"})
 	},
-	"ZPOPMIN": countWords, "ZPOPMAX": countWords, "LPOP": countWords, "RPOP": countWords, "SPOP": countWords, "SRANDMEMBER": countWords,
+	"ZPOPMIN": countWords, "ZPOPMAX": countWords, "LPOP": countWords, "RPOP": countWords, "SPOP": countWords,
+	"SRANDMEMBER": countWords,
 	"LPOS": func(r lineSource) (words []string) {
 		for range r.IntN(4) {
-			words = append(words, pickOne(r, []string{"'RANK", "rank"}, []string{"'COUNT", "count"}, []string{"'maxlen", "count"}, []string{"'bad"}, []string{"'bad", "count"})...)
+			words = append(words, pickOne(r, []string{"'RANK", "rank"}, []string{"'COUNT", "count"},
+				[]string{"'maxlen", "count"}, []string{"'bad"}, []string{"'bad", "count"})...)
 		}
 		return words
 	},
@@ -35,7 +38,8 @@ var collectionOptions = map[string]func(r lineSource) []string{
 	},
 	"SINTERCARD": func(r lineSource) []string {
 		words := pickOne(r, []string{}, []string{"key"}, []string{"key"}, []string{"key", "key"})
-		return append(words, pickOne(r, []string{}, []string{"'LIMIT", "count"}, []string{"'limit", "count"}, []string{"'LIMIT"}, []string{"'bad", "count"})...)
+		return append(words, pickOne(r, []string{}, []string{"'LIMIT", "count"}, []string{"'limit", "count"},
+			[]string{"'LIMIT"}, []string{"'bad", "count"})...)
 	},
 	"ZRANGE": rangeWords, "ZREVRANGE": rangeWords, "ZRANGEBYSCORE": rangeWords, "ZREVRANGEBYSCORE": rangeWords,
 	"ZRANGEBYLEX": rangeWords, "ZREVRANGEBYLEX": rangeWords, "ZRANGESTORE": rangeWords,
@@ -44,7 +48,8 @@ var collectionOptions = map[string]func(r lineSource) []string{
 // rangeWords draws options of ranges.
 func rangeWords(r lineSource) (words []string) {
 	for range r.IntN(3) {
-		words = append(words, pickOne(r, []string{"'WITHSCORES"}, []string{"'LIMIT", "offset", "offset"}, []string{"'limit", "offset", "offset"}, []string{"'REV"}, []string{"'rev"}, []string{"'bad"})...)
+		words = append(words, pickOne(r, []string{"'WITHSCORES"}, []string{"'LIMIT", "offset", "offset"},
+			[]string{"'limit", "offset", "offset"}, []string{"'REV"}, []string{"'rev"}, []string{"'bad"})...)
 	}
 	return words
 }
@@ -95,7 +100,8 @@ func countWords(r lineSource) []string {
 func scanWords(r lineSource) []string {
 	var words []string
 	for range r.IntN(3) {
-		words = append(words, pickOne(r, []string{"'MATCH", "pattern"}, []string{"'COUNT", "count"}, []string{"'count", "count"}, []string{"'bad"})...)
+		words = append(words, pickOne(r, []string{"'MATCH", "pattern"}, []string{"'COUNT", "count"},
+			[]string{"'count", "count"}, []string{"'bad"})...)
 	}
 	return words
 }
@@ -141,13 +147,16 @@ func (r lineSource) collectionWord(name string) []byte {
 	case "index":
 		return r.word("start")
 	case "count":
-		return []byte(pickOne(r, "1", "2", "3", "5", "100", "0", "-1", "-2", "-10", "x", "1.5", "9223372036854775807", "-9223372036854775807", "-9223372036854775808", "5000000000000000000"))
+		return []byte(pickOne(r, "1", "2", "3", "5", "100", "0", "-1", "-2", "-10", "x", "1.5", "9223372036854775807",
+			"-9223372036854775807", "-9223372036854775808", "5000000000000000000"))
 	case "numkeys":
 		return []byte(pickOne(r, "1", "2", "2", "2", "3", "0", "-1", "4", "x", "9223372036854775807"))
 	case "score":
-		return []byte(pickOne(r, "0", "1", "2", "3", "-1", "1.5", "-0.25", "1e3", "17", "1099511627776", "inf", "-inf", "+inf", "nan", "x", "0x10", " 1"))
+		return []byte(pickOne(r, "0", "1", "2", "3", "-1", "1.5", "-0.25", "1e3", "17", "1099511627776", "inf", "-inf",
+			"+inf", "nan", "x", "0x10", " 1"))
 	case "score-bound":
-		return []byte(pickOne(r, "0", "1", "2", "(1", "(0", "-inf", "+inf", "(inf", "1.5", "17", "x", "(", "-1", "1000", "nan"))
+		return []byte(pickOne(r, "0", "1", "2", "(1", "(0", "-inf", "+inf", "(inf", "1.5", "17", "x", "(", "-1", "1000",
+			"nan"))
 	case "lex-bound":
 		return []byte(pickOne(r, "-", "+", "[m1", "(m1", "[m5", "(m3", "[", "(", "m", "[\x00", "[zz", "", "--"))
 	case "rank": // the least integer is out of range since 7.2
@@ -180,7 +189,8 @@ func (r *redis) doAs(line [][]byte, got []byte) []byte {
 		}
 	case name == "BLPOP" || name == "BRPOP":
 		return r.atOnce(line)
-	case random[name] && len(line) > 2 && (string(line[2]) == "-9223372036854775807" || string(line[2]) == "-5000000000000000000"):
+	case random[name] && len(line) > 2 &&
+		(string(line[2]) == "-9223372036854775807" || string(line[2]) == "-5000000000000000000"):
 		return got // the judge would never answer
 	}
 	return r.do(line)

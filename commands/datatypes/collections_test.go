@@ -80,7 +80,8 @@ func TestKeyBytes(t *testing.T) {
 	}{
 		{"a counter with an expiry", []string{"INCR user:#:counter", "PEXPIRE user:#:counter 100000000"}, 64},
 		{"a hash of two fields", []string{"HSET user:#:bucket tokens 17 ts 1750000000123"}, 110},
-		{"a sorted set of ten", []string{"ZADD user:#:window 1750000000123 req:a1 1750000000124 req:a2 1750000000125 req:a3 1750000000126 req:a4 1750000000127 req:a5 " +
+		{"a sorted set of ten", []string{"ZADD user:#:window 1750000000123 req:a1 1750000000124 req:a2 1750000000125 " +
+			"req:a3 1750000000126 req:a4 1750000000127 req:a5 " +
 			"1750000000128 req:a6 1750000000129 req:a7 1750000000130 req:a8 1750000000131 req:a9 1750000000132 req:a0"}, 300},
 	} {
 		e := engine.New(engine.Options{Commands: allCalls})

@@ -85,7 +85,8 @@ func (Calls) Do(tx *engine.Tx, c *engine.Call) {
 
 // exhausted is the answer to a call of a transaction after earlier calls have used up
 // engine.MaxAtomicWork.
-var exhausted = fmt.Sprintf("ERR the commands of a transaction visit at most %d elements: this command was not executed", engine.MaxAtomicWork)
+var exhausted = fmt.Sprintf("ERR the commands of a transaction visit at most %d elements: this command was not "+
+	"executed", engine.MaxAtomicWork)
 
 // IsExhausted reports whether earlier calls of a transaction have used up its work. Then it answers
 // c with an error.

@@ -88,7 +88,8 @@ const (
 )
 
 // parseEach parses the increment and the bounds of an INCREX. ending ends the text of an error.
-func parseEach[N any](o *increxOptions, one, least, most N, parse func([]byte) (N, bool), ending string) (by, lower, upper N, wrong string) {
+func parseEach[N any](o *increxOptions, one, least, most N, parse func([]byte) (N, bool),
+	ending string) (by, lower, upper N, wrong string) {
 	if by, wrong = parsePart("ERR Increment", o.by, one, parse, ending); wrong != "" {
 		return by, lower, upper, wrong
 	}
@@ -100,7 +101,8 @@ func parseEach[N any](o *increxOptions, one, least, most N, parse func([]byte) (
 }
 
 // parsePart parses an argument, or returns preset if it is not given.
-func parsePart[N any](name string, arg []byte, preset N, parse func([]byte) (N, bool), ending string) (n N, wrong string) {
+func parsePart[N any](name string, arg []byte, preset N, parse func([]byte) (N, bool),
+	ending string) (n N, wrong string) {
 	if arg == nil {
 		return preset, ""
 	}
@@ -112,7 +114,8 @@ func parsePart[N any](name string, arg []byte, preset N, parse func([]byte) (N, 
 }
 
 func increxInt(tx *engine.Tx, key []byte, o *increxOptions, out []byte) []byte {
-	by, lower, upper, wrong := parseEach(o, 1, math.MinInt64, math.MaxInt64, numbers.ParseInt, " is not an integer or out of range")
+	by, lower, upper, wrong := parseEach(o, 1, math.MinInt64, math.MaxInt64, numbers.ParseInt,
+		" is not an integer or out of range")
 	if wrong == "" && lower > upper {
 		wrong = errBounds
 	}
@@ -162,7 +165,8 @@ var one, _ = numbers.ParseExtended([]byte("1"))
 
 func increxFloat(tx *engine.Tx, key []byte, o *increxOptions, out []byte) []byte {
 	parse := func(b []byte) (numbers.Extended, bool) { return parseFloat(tx, b) }
-	by, lower, upper, wrong := parseEach(o, one, numbers.MaxExtended.Neg(), numbers.MaxExtended, parse, " is not a valid float")
+	by, lower, upper, wrong := parseEach(o, one, numbers.MaxExtended.Neg(), numbers.MaxExtended, parse,
+		" is not a valid float")
 	switch {
 	case wrong == "" && !by.Finite():
 		wrong = "ERR BYFLOAT increment cannot be Infinity"
@@ -221,7 +225,8 @@ func appendFloat(tx *engine.Tx, out []byte, x numbers.Extended) []byte {
 
 // find returns the expiry that the command asks for, and the entry of the key. An error found
 // before goes first.
-func (o *increxOptions) find(tx *engine.Tx, key []byte, wrong string) (at int64, e engine.Entry, has found, bad string) {
+func (o *increxOptions) find(tx *engine.Tx, key []byte,
+	wrong string) (at int64, e engine.Entry, has found, bad string) {
 	if wrong == "" {
 		at, wrong = o.expiry.when(tx.Now(), "increx")
 	}

@@ -58,8 +58,10 @@ func TestIncrex(t *testing.T) {
 		{0, "INCREX", "-ERR wrong number of arguments for 'increx' command|"},
 	})
 	for _, options := range []string{
-		"BYINT", "BYINT 1 BYINT 2", "BYINT 1 BYFLOAT 2", "LBOUND", "UBOUND 1 UBOUND 2", "SATURATE SATURATE", "EX 10 EX 10", "EX 10 PX 10",
-		"PERSIST EX 10", "EX 10 PERSIST", "PERSIST ENX", "ENX PERSIST", "ENX ENX EX 10", "PERSIST PERSIST", "NX XX", "NX NX", "EX", "SAT",
+		"BYINT", "BYINT 1 BYINT 2", "BYINT 1 BYFLOAT 2", "LBOUND", "UBOUND 1 UBOUND 2", "SATURATE SATURATE", "EX 10 EX 10",
+		"EX 10 PX 10",
+		"PERSIST EX 10", "EX 10 PERSIST", "PERSIST ENX", "ENX PERSIST", "ENX ENX EX 10", "PERSIST PERSIST", "NX XX", "NX NX",
+		"EX", "SAT",
 	} {
 		newOurs().steps(t, someTime, []step{{0, "INCREX k " + options, "-" + errSyntax + "|"}})
 	}

@@ -51,7 +51,8 @@ func TestLaws(t *testing.T) {
 				table[c.Command].SetCall(one.AddCall(0), c.Args)
 				single.Apply(now, &one)
 				if !bytes.Equal(one.Calls[0].Answer, c.Answer) {
-					t.Fatalf("seed %d: %s %.60q answers %q alone, %q in a batch", seed, table[c.Command].Name, c.Args, one.Calls[0].Answer, c.Answer)
+					t.Fatalf("seed %d: %s %.60q answers %q alone, %q in a batch", seed, table[c.Command].Name, c.Args,
+						one.Calls[0].Answer, c.Answer)
 				}
 				if b.Decisions[i].Changed {
 					table[c.Command].SetCall(changed.AddCall(0), c.Args)
@@ -61,7 +62,8 @@ func TestLaws(t *testing.T) {
 				}
 			}
 			if looked != nil && !bytes.Equal(looked, b.Calls[0].Answer) {
-				t.Fatalf("seed %d: %s %.60q answers %q to a look, %q when applied", seed, table[b.Calls[0].Command].Name, b.Calls[0].Args, looked, b.Calls[0].Answer)
+				t.Fatalf("seed %d: %s %.60q answers %q to a look, %q when applied", seed, table[b.Calls[0].Command].Name,
+					b.Calls[0].Args, looked, b.Calls[0].Answer)
 			}
 			if len(changed.Ops) > 0 {
 				replay.Apply(now, &changed)
@@ -125,14 +127,16 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s: found is %+v", c.Name, found)
 		}
 		seen[c.Name] = true
-		if (c.Flags&spec.Write != 0) == (c.Flags&spec.ReadOnly != 0) || c.Summary == "" || c.Complexity == "" || c.Since == "" || c.Group == "" || c.Body.(*spec.Call).Do == nil {
+		if (c.Flags&spec.Write != 0) == (c.Flags&spec.ReadOnly != 0) || c.Summary == "" || c.Complexity == "" ||
+			c.Since == "" || c.Group == "" || c.Body.(*spec.Call).Do == nil {
 			t.Errorf("%s lacks something: %+v", c.Name, c)
 		}
 	}
 	if Find([]byte("nope")) != nil {
 		t.Error("an unknown command was found")
 	}
-	for _, c := range []engine.Call{{Command: uint16(len(table))}, {Command: uint16(len(table)) - 6}, {Command: 0}, {Command: 0, Args: make([][]byte, 2)}} {
+	for _, c := range []engine.Call{{Command: uint16(len(table))}, {Command: uint16(len(table)) - 6}, {Command: 0},
+		{Command: 0, Args: make([][]byte, 2)}} {
 		if allCalls.Check(&c) == nil {
 			t.Errorf("command %d with %d arguments passes", c.Command, len(c.Args))
 		}
@@ -146,13 +150,17 @@ func TestNoAllocations(t *testing.T) {
 	now := someTime
 	var b engine.Batch
 	var lines [][][]byte
-	for _, line := range []string{"INCR n", "PEXPIRE n 100000", "PTTL n", "SET t some-text EX 100", "GET t", "MGET n t", "STRLEN t", "GETEX t PERSIST",
-		"SET b " + strings.Repeat("x", 200), "APPEND b y", "INCRBYFLOAT f 0.1", "SETRANGE t 3 abc", "GETRANGE b 50 70", "GETSET n 7", "MSET n 5 o 6",
+	for _, line := range []string{"INCR n", "PEXPIRE n 100000", "PTTL n", "SET t some-text EX 100", "GET t", "MGET n t",
+		"STRLEN t", "GETEX t PERSIST",
+		"SET b " + strings.Repeat("x", 200), "APPEND b y", "INCRBYFLOAT f 0.1", "SETRANGE t 3 abc", "GETRANGE b 50 70",
+		"GETSET n 7", "MSET n 5 o 6",
 		"INCREX w UBOUND 1000000000 EX 60 ENX",
 		"HSET h f 17 g some-text", "HGET h f", "HINCRBY h n 1", "HMGET h f g", "HDEL h g", "HLEN h", "HGETALL h",
-		"ZADD z 5 a 6 b", "ZCARD z", "ZREMRANGEBYSCORE z -inf 5", "ZRANGE z 0 -1 WITHSCORES", "ZSCORE z b", "ZRANK z b", "ZINCRBY z 1 b",
+		"ZADD z 5 a 6 b", "ZCARD z", "ZREMRANGEBYSCORE z -inf 5", "ZRANGE z 0 -1 WITHSCORES", "ZSCORE z b", "ZRANK z b",
+		"ZINCRBY z 1 b",
 
-		"SETBIT t 7 1", "GETBIT b 500", "BITCOUNT b", "BITFIELD b SET u8 0 5 OVERFLOW SAT INCRBY i16 100 7 GET u4 2", "BITFIELD t INCRBY u5 100 3"} {
+		"SETBIT t 7 1", "GETBIT b 500", "BITCOUNT b", "BITFIELD b SET u8 0 5 OVERFLOW SAT INCRBY i16 100 7 GET u4 2",
+		"BITFIELD t INCRBY u5 100 3"} {
 		lines = append(lines, bytes.Fields([]byte(line)))
 	}
 	apply := func() {
@@ -175,7 +183,8 @@ func TestNoAllocations(t *testing.T) {
 
 // BenchmarkCalls measures a call in batches of 64.
 func BenchmarkCalls(b *testing.B) {
-	for _, line := range []string{"INCR k", "GET k", "PTTL k", "PEXPIRE k 100000", "SET t some-text", "SET t some-text EX 100", "MGET k t", "DEL t"} {
+	for _, line := range []string{"INCR k", "GET k", "PTTL k", "PEXPIRE k 100000", "SET t some-text",
+		"SET t some-text EX 100", "MGET k t", "DEL t"} {
 		b.Run(line, func(b *testing.B) {
 			e := engine.New(engine.Options{Commands: allCalls})
 			words := bytes.Fields([]byte(line))

@@ -113,7 +113,8 @@ func parsePos(args [][]byte) (o posOptions, wrong string) {
 			case n == math.MinInt64:
 				return o, errCountRange
 			case n == 0:
-				return o, "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to start from the end of the list"
+				return o, "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to " +
+					"start from the end of the list"
 			}
 			o.rank = n
 		case isWord(word, "COUNT"):

@@ -64,7 +64,8 @@ func (r *reply) sorted(n int) []string {
 
 // unordered are the commands with replies in any order, and the number of values that belong
 // together.
-var unordered = map[string]int{"HGETALL": 2, "HKEYS": 1, "HVALS": 1, "SMEMBERS": 1, "SINTER": 1, "SUNION": 1, "SDIFF": 1}
+var unordered = map[string]int{"HGETALL": 2, "HKEYS": 1, "HVALS": 1, "SMEMBERS": 1, "SINTER": 1, "SUNION": 1,
+	"SDIFF": 1}
 
 // encodings are the pairs of different replies to OBJECT ENCODING, the judge's first: before
 // 7.2 there were no packed lists and sets; short strings and numbers do not show how they were
@@ -94,7 +95,8 @@ func sameReply(line [][]byte, got, want []byte) bool {
 	switch {
 	case name == "BITCOUNT": // checks its arguments first since 7.2
 		return g.head[0] == '-' && (string(want) == ":0\r\n" || strings.HasPrefix(string(want), "-WRONGTYPE"))
-	case name == "SINTERCARD" && strings.HasPrefix(string(got), "-ERR key must be 1 to "): // its count may make any word a key
+	// its count may make any word a key
+	case name == "SINTERCARD" && strings.HasPrefix(string(got), "-ERR key must be 1 to "):
 		return slices.ContainsFunc(line[2:], func(key []byte) bool { return len(key) == 0 || len(key) > engine.MaxKeyBytes })
 	case name == "OBJECT":
 		return encodings[w.text+" "+g.text]

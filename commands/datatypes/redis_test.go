@@ -259,17 +259,21 @@ func (r lineSource) word(name string) []byte {
 	}
 	switch name {
 	case "seconds":
-		return []byte(pickOne(r, "100", "10000", "1000000", "0", "-1", "9223372036854775807", "9223372036854775", "-9223372036854775808"))
+		return []byte(pickOne(r, "100", "10000", "1000000", "0", "-1", "9223372036854775807", "9223372036854775",
+			"-9223372036854775808"))
 	case "milliseconds":
-		return []byte(pickOne(r, "100000", "10000000", "1000000000", "0", "-1", "9223372036854775807", "-9223372036854775808"))
+		return []byte(pickOne(r, "100000", "10000000", "1000000000", "0", "-1", "9223372036854775807",
+			"-9223372036854775808"))
 	case "unix-time-seconds":
 		return []byte(pickOne(r, "1", "5000000000", "6000000000", "0", "-1", "9223372036854775807", "9223372036854775"))
 	case "unix-time-milliseconds":
 		return []byte(pickOne(r, "1", "5000000000000", "6000000000500", "6000000000499", "0", "-1", "9223372036854775807"))
 	case "offset", "start", "end":
-		return []byte(pickOne(r, "0", "1", "5", "-1", "-3", "-100", "22", "30", "600000000", "9223372036854775807", "-9223372036854775808"))
+		return []byte(pickOne(r, "0", "1", "5", "-1", "-3", "-100", "22", "30", "600000000", "9223372036854775807",
+			"-9223372036854775808"))
 	case "increment", "decrement":
-		return []byte(pickOne(r, "1", "-1", "0", "10", "9223372036854775807", "-9223372036854775808", "1.5", "-0.1", "3.0e3", "1e18", "0.3", "inf", "nan", "1e400", "1e5000", "0x1p3", ".5", "5.", "1e-20", "x"))
+		return []byte(pickOne(r, "1", "-1", "0", "10", "9223372036854775807", "-9223372036854775808", "1.5", "-0.1", "3.0e3",
+			"1e18", "0.3", "inf", "nan", "1e400", "1e5000", "0x1p3", ".5", "5.", "1e-20", "x"))
 	}
 	switch r.IntN(8) {
 	case 0:
@@ -318,7 +322,8 @@ func differenceEncoding(trace [][][]byte, got, want []byte) bool {
 func linesOf(line [][]byte, all [][][]byte) (some [][][]byte) {
 	for _, one := range all {
 		if slices.ContainsFunc(one, func(word []byte) bool {
-			return len(word) == 2 && word[0] == 'k' && slices.ContainsFunc(line, func(w []byte) bool { return bytes.Equal(w, word) })
+			return len(word) == 2 && word[0] == 'k' &&
+				slices.ContainsFunc(line, func(w []byte) bool { return bytes.Equal(w, word) })
 		}) {
 			some = append(some, one)
 		}

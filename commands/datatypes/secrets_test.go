@@ -27,8 +27,10 @@ func secretLines() (lines []string) {
 	return []string{
 		"SADD set" + members.String(), "HSET hash" + pairs.String(), "ZADD sorted" + scores.String(),
 		"SMEMBERS set", "HGETALL hash", "SSCAN set 0 COUNT 7", "HSCAN hash 0 COUNT 7", "ZSCAN sorted 0 COUNT 7",
-		"SSCAN set 9223372036854775808", "SRANDMEMBER set 5", "SRANDMEMBER set -20", "HRANDFIELD hash 3", "ZRANDMEMBER sorted 3",
-		"SPOP set 10", "INCR counter", "INCRBY counter 5", "SET text value", "DEL text hash", "RENAME sorted other", "LPUSH list a b c",
+		"SSCAN set 9223372036854775808", "SRANDMEMBER set 5", "SRANDMEMBER set -20", "HRANDFIELD hash 3",
+		"ZRANDMEMBER sorted 3",
+		"SPOP set 10", "INCR counter", "INCRBY counter 5", "SET text value", "DEL text hash", "RENAME sorted other",
+		"LPUSH list a b c",
 	}
 }
 
@@ -68,7 +70,8 @@ func TestLevelOneKeepsSecrets(t *testing.T) {
 	}
 	const wantAnswers, wantEffects, wantDigest = 0x9dfa74965c77c3a4, 0xbb31ed14c9eba895, 0x353bd7748e786428
 	if sum.Sum64() != wantAnswers || effects != wantEffects || digest != wantDigest {
-		t.Errorf("answers %#x, effects %#x, digest %#x; want %#x, %#x, %#x", sum.Sum64(), effects, digest, uint64(wantAnswers), uint64(wantEffects), uint64(wantDigest))
+		t.Errorf("answers %#x, effects %#x, digest %#x; want %#x, %#x, %#x", sum.Sum64(), effects, digest,
+			uint64(wantAnswers), uint64(wantEffects), uint64(wantDigest))
 	}
 }
 
@@ -78,7 +81,8 @@ func TestLevelOneKeepsSecrets(t *testing.T) {
 func TestCursorsTellNothing(t *testing.T) {
 	const stay = 600
 	for _, kind := range []struct{ add, remove, scan string }{
-		{"SADD k x%d", "SREM k x%d", "SSCAN k %d COUNT 3"}, {"HSET k x%d v", "HDEL k x%d", "HSCAN k %d COUNT 3"}, {"ZADD k 1 x%d", "ZREM k x%d", "ZSCAN k %d COUNT 3"},
+		{"SADD k x%d", "SREM k x%d", "SSCAN k %d COUNT 3"}, {"HSET k x%d v", "HDEL k x%d", "HSCAN k %d COUNT 3"},
+		{"ZADD k 1 x%d", "ZREM k x%d", "ZSCAN k %d COUNT 3"},
 	} {
 		e := engine.New(engine.Options{Seed: [16]byte{1, 2, 3}, Commands: &spec.Calls{datatypes.Calls{}}})
 		do := func(level uint8, format string, of ...any) []byte {

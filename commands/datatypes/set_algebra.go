@@ -133,7 +133,8 @@ const (
 )
 
 var errProbes = fmt.Sprintf("ERR a command on sets visits at most %d members, each look-up in another set included; "+
-	"a member that is stored, and %d bytes of a member, count as one more: use fewer or smaller sets", maxProbes, bytesPerProbe)
+	"a member that is stored, and %d bytes of a member, count as one more: use fewer or smaller sets", maxProbes,
+	bytesPerProbe)
 
 // A gathering collects the members of a combination.
 type gathering struct {

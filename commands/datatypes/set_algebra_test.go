@@ -48,7 +48,8 @@ func (m setModel) combine(by operation, keys []string, limit int) (all []string,
 					in++
 				}
 			}
-			if by == intersection && in < len(keys) || by == difference && slices.ContainsFunc(keys[1:], func(k string) bool { return has[k][member] }) || gathered[member] {
+			if by == intersection && in < len(keys) || by == difference &&
+				slices.ContainsFunc(keys[1:], func(k string) bool { return has[k][member] }) || gathered[member] {
 				continue
 			}
 			gathered[member] = true
@@ -117,7 +118,8 @@ func TestSetAlgebra(t *testing.T) {
 				}
 			default:
 				if answered := strings.Split(got, "\r\n"); !slices.Equal(bulks(answered), want) {
-					t.Fatalf("level %d: %s answers %d members, want %d, or in another order", level, line, len(bulks(answered)), len(want))
+					t.Fatalf("level %d: %s answers %d members, want %d, or in another order", level, line, len(bulks(answered)),
+						len(want))
 				}
 			}
 			if level == 1 && took != int64(work) {

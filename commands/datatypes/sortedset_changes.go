@@ -19,7 +19,8 @@ var addFlags = [...]struct {
 	word string
 	flag values.AddFlags
 }{
-	{"NX", values.OnlyNew}, {"XX", values.OnlyOld}, {"GT", values.OnlyGreater}, {"LT", values.OnlyLess}, {"INCR", values.Increment},
+	{"NX", values.OnlyNew}, {"XX", values.OnlyOld}, {"GT", values.OnlyGreater}, {"LT", values.OnlyLess},
+	{"INCR", values.Increment},
 }
 
 // parseAdd parses the options of ZADD, up to the first other word.
@@ -43,7 +44,8 @@ next:
 		wrong = errSyntax
 	case has(values.OnlyNew | values.OnlyOld):
 		wrong = "ERR XX and NX options at the same time are not compatible"
-	case has(values.OnlyGreater | values.OnlyNew), has(values.OnlyLess | values.OnlyNew), has(values.OnlyGreater | values.OnlyLess):
+	case has(values.OnlyGreater | values.OnlyNew), has(values.OnlyLess | values.OnlyNew),
+		has(values.OnlyGreater | values.OnlyLess):
 		wrong = "ERR GT, LT, and/or NX options at the same time are not compatible"
 	case has(values.Increment) && len(args) > 2:
 		wrong = "ERR INCR option supports a single increment-element pair"

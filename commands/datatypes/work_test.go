@@ -85,7 +85,8 @@ func words(line string) [][]byte { return bytes.Fields([]byte(line)) }
 // estimate is at least a quarter of the counted work. A line that fails is estimated at no work.
 func TestWork(t *testing.T) {
 	const n = 3000
-	sizes := map[string]string{"n": fmt.Sprint(n), "bytes": fmt.Sprint(n * bytesPerElement), "bits": fmt.Sprint(n * bytesPerElement * 8)}
+	sizes := map[string]string{"n": fmt.Sprint(n), "bytes": fmt.Sprint(n * bytesPerElement),
+		"bits": fmt.Sprint(n * bytesPerElement * 8)}
 	for number := range All() {
 		c := &All()[number]
 		line, has := workLines[c.Name]
@@ -93,7 +94,8 @@ func TestWork(t *testing.T) {
 			t.Errorf("%s: estimated %v, a line in workLines %v", c.Name, !has, has)
 		}
 		if !has {
-			if c.Name != "" && c.Flags&spec.Fast == 0 && !strings.HasPrefix(c.Complexity, "O(1)") && !strings.Contains(" "+strings.Join(boundedByLine, " ")+" ", " "+c.Name+" ") {
+			if c.Name != "" && c.Flags&spec.Fast == 0 && !strings.HasPrefix(c.Complexity, "O(1)") &&
+				!strings.Contains(" "+strings.Join(boundedByLine, " ")+" ", " "+c.Name+" ") {
 				t.Errorf("%s: %s, but no work is estimated", c.Name, c.Complexity)
 			}
 			continue

@@ -152,7 +152,8 @@ const (
 	bytesPerPart = 128
 )
 
-var errCopied = fmt.Sprintf("ERR ZRANGESTORE stores at most %d members, and %d bytes of a member count as one more: store the range in parts",
+var errCopied = fmt.Sprintf("ERR ZRANGESTORE stores at most %d members, and %d bytes of a member count as one more: "+
+	"store the range in parts",
 	maxCopied, bytesPerPart)
 
 // parts returns the number of times that members of a range have bytesPerPart bytes.

@@ -13,9 +13,12 @@ import (
 
 var rlRefund = spec.Command{
 	Name: "RL.REFUND", Args: "key n [AGE duration]",
-	Summary: "Returns n tokens, up to the limit: for work that was not done. AGE is the time since before they were taken: " +
-		"then only tokens of the window they were taken in are returned, and to a bucket only tokens that it has not earned back since. " +
-		"Without it they must have been taken in the current window, and just now from a bucket. allowed is 0 if nothing could be returned. " +
+	Summary: "Returns n tokens, up to the limit: for work that was not done. AGE is the time since before they were " +
+		"taken: " +
+		"then only tokens of the window they were taken in are returned, and to a bucket only tokens that it has not " +
+		"earned back since. " +
+		"Without it they must have been taken in the current window, and just now from a bucket. allowed is 0 if nothing " +
+		"could be returned. " +
 		"nil if there is no such key, because it is full already.",
 	Complexity: "O(1), for RL.LOG with AGE O(entries since)", Since: "0.1.0", Group: spec.LimiterGroup,
 	Flags: spec.Write | spec.Fast, Keys: spec.OneKey,
@@ -25,8 +28,10 @@ var rlRefund = spec.Command{
 var rlCharge = spec.Command{
 	Name: "RL.CHARGE", Args: "key n [alg p1 p2] [PARTIAL]",
 	Summary: "Takes n tokens unconditionally, even into debt: for the actual cost of work after it is done. remaining " +
-		"is then 0 and wait_ms is the time until the debt is repaid. It takes as many as fit below a debt of one limit: allowed is 1 if that is all of n, " +
-		"else 0, with PARTIAL their number. alg p1 p2 are as in RL.ALL: the key is put under these parameters, and made if it is missing. " +
+		"is then 0 and wait_ms is the time until the debt is repaid. It takes as many as fit below a debt of one limit: " +
+		"allowed is 1 if that is all of n, " +
+		"else 0, with PARTIAL their number. alg p1 p2 are as in RL.ALL: the key is put under these parameters, and made if " +
+		"it is missing. " +
 		"Without them nil if there is no such key.",
 	Complexity: "O(1)", Since: "0.1.0", Group: spec.LimiterGroup,
 	Flags: spec.Write | spec.DenyOOM | spec.Fast, Keys: spec.OneKey,
@@ -87,7 +92,8 @@ func opCharge(b *engine.Batch, args [][]byte) error {
 	}
 	if len(options) > 0 {
 		if len(options) > 1 || !word.Is(options[0], "PARTIAL") {
-			text := fmt.Sprintf("syntax error, after n only alg p1 p2, then PARTIAL are allowed, got %s", word.Excerpt(options[0]))
+			text := fmt.Sprintf("syntax error, after n only alg p1 p2, then PARTIAL are allowed, got %s",
+				word.Excerpt(options[0]))
 			return resp.NewError("ERR", text+word.DidYouMean(options[0], "PARTIAL"))
 		}
 		op.Mode = engine.Partial

@@ -19,7 +19,8 @@ const minBlock = BlockEnd + int64(time.Second)
 
 // blockParams returns the parameters of the box of a block.
 func blockParams(nanos int64) engine.Params {
-	p := engine.Penalty{After: 1, Within: int64(time.Second), Block: nanos - BlockEnd, Max: nanos - BlockEnd, Forgive: BlockEnd, Growth: 100}
+	p := engine.Penalty{After: 1, Within: int64(time.Second), Block: nanos - BlockEnd, Max: nanos - BlockEnd,
+		Forgive: BlockEnd, Growth: 100}
 	return p.Params()
 }
 
@@ -31,7 +32,8 @@ func AppendBlock(b *engine.Batch, key []byte, nanos int64, other []byte) {
 	b.Ops = append(b.Ops,
 		engine.Op{Kind: engine.Forget, Key: key},
 		engine.Op{Kind: engine.Take, Mode: engine.Guard, Key: key, Params: blockParams(nanos), N: 1, Group: 2},
-		engine.Op{Kind: engine.Take, Key: other, Params: engine.Params{Alg: engine.Fixed, Limit: 1, Period: engine.MinPeriod}, N: 2},
+		engine.Op{Kind: engine.Take, Key: other, Params: engine.Params{Alg: engine.Fixed, Limit: 1, Period: engine.MinPeriod},
+			N: 2},
 	)
 }
 

@@ -81,7 +81,8 @@ func cellInterval(args [][]byte, maxBurst, count, period int64) (int64, error) {
 	case interval == 0:
 		return 0, errZeroRate
 	case interval > engine.MaxPeriod:
-		return 0, cellError("period / count must be at most 10 years, got " + word.Excerpt(args[4]) + " / " + word.Excerpt(args[3]))
+		return 0, cellError("period / count must be at most 10 years, got " + word.Excerpt(args[4]) + " / " +
+			word.Excerpt(args[3]))
 	}
 	return interval, nil
 }

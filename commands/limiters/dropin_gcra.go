@@ -15,7 +15,8 @@ import (
 var gcra = spec.Command{
 	Name: "GCRA", Args: "key max_burst tokens_per_period period [TOKENS count]",
 	Summary: "Takes count tokens from a bucket of max_burst + 1 that refills at tokens_per_period per period seconds. " +
-		"Returns [limited, max_burst + 1, remaining, retry_s or -1, reset_s]. Compatible with the milestone releases of Redis 8.8.",
+		"Returns [limited, max_burst + 1, remaining, retry_s or -1, reset_s]. Compatible with the milestone releases of " +
+		"Redis 8.8.",
 	Complexity: "O(1)", Since: "0.1.0", Group: spec.LimiterGroup,
 	Flags: spec.Write | spec.DenyOOM | spec.Fast | spec.Decides, Keys: spec.OneKey,
 	Body: &spec.Ops{Parse: opGCRA, Reply: replyGCRA},
@@ -29,8 +30,10 @@ var (
 	errNotFloat    = resp.NewError("ERR", "value is not a valid float")
 	errPeriod      = resp.NewError("ERR", "period must be > 0 and < 1e12")
 	errNoTokens    = resp.NewError("ERR", "Missing TOKENS value")
-	errTokensOver  = resp.NewError("ERR", "GCRA limiting uses microsecond accuracy. Combination of period, tokens_per_period and TOKENS would cause an overflow")
-	errBurstOver   = resp.NewError("ERR", "GCRA limiting uses microsecond accuracy. Combination of period, tokens_per_period and max_burst would cause an overflow")
+	errTokensOver  = resp.NewError("ERR", "GCRA limiting uses microsecond accuracy. Combination of period, "+
+		"tokens_per_period and TOKENS would cause an overflow")
+	errBurstOver = resp.NewError("ERR", "GCRA limiting uses microsecond accuracy. Combination of period, "+
+		"tokens_per_period and max_burst would cause an overflow")
 )
 
 func opGCRA(b *engine.Batch, args [][]byte) error {

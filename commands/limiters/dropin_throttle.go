@@ -14,8 +14,10 @@ import (
 
 var throttle = spec.Command{
 	Name: "THROTTLE", Args: "key max_burst count period [quantity]",
-	Summary: "Takes quantity tokens from a bucket of max_burst that refills at count per period seconds; a quantity of 0 takes no tokens. " +
-		"Returns [allowed, max_burst, remaining, reset_s, retry_s]; retry_s is -1 for a quantity above max_burst. Compatible with throttlecrab.",
+	Summary: "Takes quantity tokens from a bucket of max_burst that refills at count per period seconds; a quantity of " +
+		"0 takes no tokens. " +
+		"Returns [allowed, max_burst, remaining, reset_s, retry_s]; retry_s is -1 for a quantity above max_burst. " +
+		"Compatible with throttlecrab.",
 	Complexity: "O(1)", Since: "0.1.0", Group: spec.LimiterGroup,
 	Flags: spec.Write | spec.DenyOOM | spec.Fast | spec.Decides, Keys: spec.OneKey,
 	Body: &spec.Ops{Parse: opThrottle, Reply: replyThrottle},

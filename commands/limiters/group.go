@@ -15,8 +15,10 @@ const limitArgs = 5
 
 var rlAll = spec.Command{
 	Name: "RL.ALL", Args: "alg key p1 p2 n [alg key p1 p2 n ...]",
-	Summary: "Takes tokens from all of up to 64 limits, or from no limit, atomically: alg is " + anyOf(groupAlgs()) + ", and " +
-		"p1 p2 n are the arguments of its command. Returns [allowed, index of the binding limit, [five integers], ...]. The binding " +
+	Summary: "Takes tokens from all of up to 64 limits, or from no limit, atomically: alg is " + anyOf(groupAlgs()) +
+		", and " +
+		"p1 p2 n are the arguments of its command. Returns [allowed, index of the binding limit, [five integers], ...]. " +
+		"The binding " +
 		"limit is the denying one with the longest wait, or, if all allow, the one with the least remaining.",
 	Complexity: "O(limits), and that of each", Since: "0.1.0", Group: spec.LimiterGroup,
 	Flags: spec.Write | spec.DenyOOM | spec.Decides, Keys: spec.Keys{First: 2, Last: -1, Step: limitArgs},

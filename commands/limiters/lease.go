@@ -9,7 +9,8 @@ import (
 var rlAcquire = spec.Command{
 	Name: "RL.ACQUIRE", Args: "key limit ttl id [SHADOW]",
 	Summary: "Acquires one of limit leases for the holder id, or renews the holder's lease: limits " +
-		"concurrency. A lease that is not released expires after ttl. If denied, wait_ms is the time until the next lease expires. limit is at most 1000000.",
+		"concurrency. A lease that is not released expires after ttl. If denied, wait_ms is the time until the next lease " +
+		"expires. limit is at most 1000000.",
 	Complexity: "O(holders)", Since: "0.1.0", Group: spec.LimiterGroup,
 	Flags: spec.Write | spec.DenyOOM | spec.Fast | spec.Decides, Keys: spec.OneKey,
 	Body: &spec.Ops{Parse: opAcquire, Reply: replyDecision},

@@ -33,7 +33,8 @@ func opOf(t testing.TB, line string) func(*engine.Batch, [][]byte) error {
 func BenchmarkParse(b *testing.B) {
 	for _, line := range []string{
 		"RL.TOKEN key 100 10/s", "RL.TOKEN key 100 100/m", "RL.TOKEN key 100 7/3d 2", "RL.TOKEN key 100 33.333333333333336",
-		"RL.ALL TOKEN a 100 10/s 1 FIXED b 100 day 1", "RL.FIXED key 100 day", "RL.SLIDE key 100 60", "RL.ACQUIRE key 10 30s holder", "CL.THROTTLE key 15 30 60 1",
+		"RL.ALL TOKEN a 100 10/s 1 FIXED b 100 day 1", "RL.FIXED key 100 day", "RL.SLIDE key 100 60",
+		"RL.ACQUIRE key 10 30s holder", "CL.THROTTLE key 15 30 60 1",
 		"GCRA key 15 30 60 TOKENS 2",
 	} {
 		b.Run(line, func(b *testing.B) {

@@ -62,7 +62,8 @@ func ParseSigned(name string, arg []byte) (n int64, err error) {
 	n, ok := ParseWhole(digits)
 	switch {
 	case !ok || n == 0:
-		return 0, badArgument(name, fmt.Sprintf("a whole number other than 0, at least -%d and at most %d", int64(math.MaxInt64), int64(math.MaxInt64)), arg)
+		return 0, badArgument(name, fmt.Sprintf("a whole number other than 0, at least -%d and at most %d",
+			int64(math.MaxInt64), int64(math.MaxInt64)), arg)
 	case negative:
 		return -min(n, engine.MaxN), nil
 	}
@@ -221,7 +222,8 @@ func ParseDuration(name string, arg []byte) (int64, error) {
 }
 
 // duration parses a length of time into nanoseconds, rounded up. Of the digits after the 18th it only
-// uses that they are not all 0. The text is a number of seconds, or a number followed by a unit. ok is false outside of the engine's bounds.
+// uses that they are not all 0. The text is a number of seconds, or a number followed by a unit. ok is false
+// outside of the engine's bounds.
 func duration(arg []byte) (nanos int64, ok bool) {
 	d, rest, ok := scanDecimal(arg)
 	if !ok {

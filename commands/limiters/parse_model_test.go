@@ -159,8 +159,10 @@ func checkRate(t interface{ Errorf(string, ...any) }, arg string) {
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"", "0", "1", "-0", "007", "9223372036854775807", "9223372036854775808", "0.25", "1.5h", "500ms", "100/60", "100/1m",
-		"5000/d", "33.333333333333336", "1e-05", "5.787e-05", "1.5E+3s", "9e99", "1e-99", "3e5/1e2", "0.33333333333333331", "hour", "0.000000000000000001", "999999999.999999999999999999", "10/0.0000015",
-		"1000000000", "1000000000.0", "3650d", "521.1234567890123456w", "521.12345670123390223456w", "month", "WEEK", "\xff\x00\r\n", "1000000000000/us",
+		"5000/d", "33.333333333333336", "1e-05", "5.787e-05", "1.5E+3s", "9e99", "1e-99", "3e5/1e2", "0.33333333333333331",
+		"hour", "0.000000000000000001", "999999999.999999999999999999", "10/0.0000015",
+		"1000000000", "1000000000.0", "3650d", "521.1234567890123456w", "521.12345670123390223456w", "month", "WEEK",
+		"\xff\x00\r\n", "1000000000000/us",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -183,7 +185,8 @@ func FuzzParse(f *testing.F) {
 		if (err == nil) != (ok || isSpan) || (calendar != engine.NoCalendar) != isSpan || ok && nanos != want {
 			t.Errorf("ParseWindow(%q) = %d, %d, %v", arg, calendar, nanos, err)
 		}
-		if e := word.Excerpt(arg); len(e) > 32*4+len("'...' (9223372036854775807 bytes)'") || strings.ContainsAny(e, "\r\n\x00") {
+		if e := word.Excerpt(arg); len(e) > 32*4+
+			len("'...' (9223372036854775807 bytes)'") || strings.ContainsAny(e, "\r\n\x00") {
 			t.Errorf("excerpt(%q) = %q", arg, e)
 		}
 	})
@@ -191,7 +194,8 @@ func FuzzParse(f *testing.F) {
 
 func TestRatesOfAnyDigits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		whole := rapid.Uint64Range(0, rapid.SampledFrom([]uint64{0, 9, 1000, 1e9, math.MaxUint64}).Draw(t, "most")).Draw(t, "whole")
+		whole := rapid.Uint64Range(0, rapid.SampledFrom([]uint64{0, 9, 1000, 1e9, math.MaxUint64}).Draw(t, "most")).Draw(t,
+			"whole")
 		fraction := rapid.StringMatching(`(\.0{0,9}[0-9]{1,20})?`).Draw(t, "fraction")
 		checkRate(t, fmt.Sprint(whole)+fraction)
 	})
@@ -215,7 +219,8 @@ func TestRoundTrips(t *testing.T) {
 		count := rapid.Int64Range(1, min(engine.MaxLimit, micros*us)).Draw(t, "count")
 		arg := fmt.Sprintf("%d/%dus", count, micros)
 		got, period, err := parseRate([]byte(arg))
-		if want := big.NewRat(count, micros*us); err != nil || big.NewRat(got, period).Cmp(want) != 0 || want.Num().Int64() != got {
+		if want := big.NewRat(count, micros*us); err != nil || big.NewRat(got, period).Cmp(want) != 0 ||
+			want.Num().Int64() != got {
 			t.Errorf("parseRate(%s) = %d per %d, %v", arg, got, period, err)
 		}
 		nanos := rapid.Int64Range(engine.MinPeriod, engine.MaxPeriod).Draw(t, "ns")

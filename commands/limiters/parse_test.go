@@ -71,7 +71,8 @@ func TestParseLimit(t *testing.T) {
 			t.Errorf("parseLimit(%.40q, most %d) = %d, want %d", tt.arg, tt.most, got, tt.want)
 		}
 		if tt.want == 0 {
-			wantError(t, "parseLimit("+word.Excerpt([]byte(tt.arg))+")", err, "ERR", "capacity must be a whole number from 1 to ", word.Excerpt([]byte(tt.arg)))
+			wantError(t, "parseLimit("+word.Excerpt([]byte(tt.arg))+")", err, "ERR",
+				"capacity must be a whole number from 1 to ", word.Excerpt([]byte(tt.arg)))
 		} else if err != nil {
 			t.Errorf("parseLimit(%q): %v", tt.arg, err)
 		}
@@ -99,7 +100,8 @@ func TestParseN(t *testing.T) {
 	} {
 		got, err := ParseN("n", []byte(tt.arg))
 		if tt.want < 0 {
-			wantError(t, "ParseN("+tt.arg+")", err, "ERR", "n must be a whole number from 0 to 9223372036854775807, got '"+tt.arg+"'")
+			wantError(t, "ParseN("+tt.arg+")", err, "ERR",
+				"n must be a whole number from 0 to 9223372036854775807, got '"+tt.arg+"'")
 		} else if err != nil || got != tt.want {
 			t.Errorf("ParseN(%q) = %d, %v, want %d", tt.arg, got, err, tt.want)
 		}
@@ -231,10 +233,12 @@ func TestParseWindow(t *testing.T) {
 	} {
 		calendar, period, err := ParseWindow([]byte(tt.arg))
 		if calendar != tt.calendar || period != tt.period || (err == nil) != tt.ok {
-			t.Errorf("ParseWindow(%q) = %d, %d, %v, want %d, %d, ok %v", tt.arg, calendar, period, err, tt.calendar, tt.period, tt.ok)
+			t.Errorf("ParseWindow(%q) = %d, %d, %v, want %d, %d, ok %v", tt.arg, calendar, period, err, tt.calendar, tt.period,
+				tt.ok)
 		}
 		if !tt.ok {
-			wantError(t, "ParseWindow", err, "ERR", "window must be second, minute, hour, day, week, month, year, or a duration of ")
+			wantError(t, "ParseWindow", err, "ERR",
+				"window must be second, minute, hour, day, week, month, year, or a duration of ")
 		}
 	}
 }
@@ -367,9 +371,11 @@ func TestErrorTexts(t *testing.T) {
 		{errorOf(nil, ParseID(make([]byte, 1025))),
 			`ERR id must be 1 to 1024 bytes long, got '` + strings.Repeat(`\x00`, 32) + `...' (1025 bytes)`},
 		{badRate.Error(),
-			"ERR rate must be tokens per second, such as 10 or 0.5, or a whole count/duration, such as 100/60, 100/minute or 5000/d, from 1 in 10 years to 1000000000 per second, got 'fast'"},
+			"ERR rate must be tokens per second, such as 10 or 0.5, or a whole count/duration, such as 100/60, 100/minute or " +
+				"5000/d, from 1 in 10 years to 1000000000 per second, got 'fast'"},
 		{badWindow.Error(),
-			"ERR window must be second, minute, hour, day, week, month, year, or a duration of 1us to 10 years, such as 60 (seconds), 0.25, 500ms, 1m or 7d, got 'fortnight'"},
+			"ERR window must be second, minute, hour, day, week, month, year, or a duration of 1us to 10 years, such as 60 " +
+				"(seconds), 0.25, 500ms, 1m or 7d, got 'fortnight'"},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("\n got %s\nwant %s", tt.got, tt.want)
@@ -403,8 +409,10 @@ func TestParsingDoesNotAllocate(t *testing.T) {
 	for _, line := range []string{
 		"RL.TOKEN key 100 10/s", "RL.TOKEN key 100 33.333333333333336 3 SHADOW PARTIAL", "RL.LEAKY key 100 0.5",
 		"RL.FIXED key 10 month", "RL.SLIDE key 10 1.5h", "RL.LOG key 10 60", "RL.ACQUIRE key 10 30s id SHADOW",
-		"RL.ALL TOKEN a 10 1/m 1 log b 10 1m 1 FIXED c 10 day 1", "RL.RELEASE key id", "RL.PEEK key", "RL.REFUND key 1", "RL.CHARGE key 1",
-		"CL.THROTTLE key 15 30 60 1", "RL.THROTTLE key 15 30 60 -1", "THROTTLE key 10 100 60 1", "GCRA key 15 30 60.5 TOKENS 2",
+		"RL.ALL TOKEN a 10 1/m 1 log b 10 1m 1 FIXED c 10 day 1", "RL.RELEASE key id", "RL.PEEK key", "RL.REFUND key 1",
+		"RL.CHARGE key 1",
+		"CL.THROTTLE key 15 30 60 1", "RL.THROTTLE key 15 30 60 -1", "THROTTLE key 10 100 60 1",
+		"GCRA key 15 30 60.5 TOKENS 2",
 	} {
 		args := words(line)
 		op := opOf(t, line)

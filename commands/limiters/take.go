@@ -32,7 +32,8 @@ func takeCommands() (all []spec.Command) {
 var rlPeek = spec.Command{
 	Name: "RL.PEEK", Args: "key",
 	Summary: "Returns the state of a key under the parameters of its last use, and changes nothing: " +
-		"[algorithm, limit, remaining, wait_ms for one token, reset_ms], or nil for a key that does not exist or is fully reset.",
+		"[algorithm, limit, remaining, wait_ms for one token, reset_ms], or nil for a key that does not exist or is fully " +
+		"reset.",
 	Complexity: "O(1)", Since: "0.1.0", Group: spec.LimiterGroup,
 	Flags: spec.ReadOnly | spec.Fast, Keys: spec.OneKey,
 	Body: &spec.Ops{Parse: opPeek, Reply: replyPeek},

@@ -19,7 +19,8 @@ const (
 // NewPool makes a pool of chunks of inBytes bytes and, at first, of that number of
 // arguments.
 func NewPool(inBytes, args int) *Pool {
-	return &Pool{in: chunkPool[byte]{size: inBytes, maxSize: inBytes}, args: chunkPool[[]byte]{size: args, maxSize: keptArgs}}
+	return &Pool{in: chunkPool[byte]{size: inBytes, maxSize: inBytes},
+		args: chunkPool[[]byte]{size: args, maxSize: keptArgs}}
 }
 
 // Discard drops the lent memory, because its reader will not return it.

@@ -50,7 +50,8 @@ func TestChunkPool(t *testing.T) {
 		}
 	}
 	if l.size != l.maxSize || len(l.freeChunks) > maxFreeChunks {
-		t.Errorf("seed %d: chunks of %d, %d to spare, want %d after larger requests, and at most %d", seed, l.size, len(l.freeChunks), l.maxSize, maxFreeChunks)
+		t.Errorf("seed %d: chunks of %d, %d to spare, want %d after larger requests, and at most %d", seed, l.size,
+			len(l.freeChunks), l.maxSize, maxFreeChunks)
 	}
 }
 
@@ -84,7 +85,8 @@ func TestIdleReaderHoldsLittle(t *testing.T) {
 	p := NewPool(64<<10, 4<<10)
 	m := bufferMode{"", func(r *Reader) { r.Borrow(p) }, func(r *Reader) { r.Release(p) }}
 	r := new(Reader)
-	feed(r, m, []byte(strings.Repeat(array("OP", strings.Repeat("x", 1000)), 200)+"*2\r\n$2\r\nOP\r\n"), func() int { return 3000 }, &DefaultLimits, false)
+	feed(r, m, []byte(strings.Repeat(array("OP", strings.Repeat("x", 1000)), 200)+"*2\r\n$2\r\nOP\r\n"),
+		func() int { return 3000 }, &DefaultLimits, false)
 	feed(r, m, []byte("$1\r\nx\r\n"), singleBytes, &DefaultLimits, false)
 	if held := cap(r.buf) + cap(r.tail) + 8*cap(r.spans) + 24*cap(r.args); held > 1<<10 {
 		t.Errorf("it holds %d bytes besides its struct, want at most 1024", held)

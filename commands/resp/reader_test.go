@@ -30,7 +30,8 @@ func bufferModes() []bufferMode {
 
 // feed passes in to r in segments of the sizes that cut returns, limited by the room, and
 // returns copies of all commands.
-func feed(r *Reader, m bufferMode, in []byte, cut func() int, lim *Limits, unauthenticated bool) (commands [][]string, problem string) {
+func feed(r *Reader, m bufferMode, in []byte, cut func() int, lim *Limits,
+	unauthenticated bool) (commands [][]string, problem string) {
 	for len(in) > 0 {
 		m.before(r)
 		n := copy(r.Space(), in[:min(len(in), cut())])
@@ -135,7 +136,8 @@ func TestReaderBeforeLogin(t *testing.T) {
 		{"eleven arguments", "*11\r\n", nil, unauthArgCount},
 		{"an argument of 16 KB", "*1\r\n$16384\r\n", nil, ""},
 		{"an argument of a byte more", "*1\r\n$16385\r\n", nil, unauthArgLength},
-		{"an inline command of eleven words", "a b c d e f g h i j k\n", [][]string{words("a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k")}, ""},
+		{"an inline command of eleven words", "a b c d e f g h i j k\n",
+			[][]string{words("a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k")}, ""},
 		{"a count beyond every limit", "*16385\r\n", nil, badArgCount},
 	} {
 		check(t, tt.name, tt.in, &DefaultLimits, true, tt.want, tt.problem)
@@ -157,7 +159,8 @@ func check(t *testing.T, name, in string, lim *Limits, unauthenticated bool, wan
 		for _, c := range []struct {
 			name string
 			cut  func() int
-		}{{"whole", wholeInput}, {"byte by byte", singleBytes}, {"in pieces", randomSizes(1, 11)}, {"in large pieces", randomSizes(2, 9000)}} {
+		}{{"whole", wholeInput}, {"byte by byte", singleBytes}, {"in pieces", randomSizes(1, 11)},
+			{"in large pieces", randomSizes(2, 9000)}} {
 			got, gotProblem := feed(new(Reader), m, []byte(in), c.cut, lim, unauthenticated)
 			same(m.name+", "+c.name, got, gotProblem)
 		}
@@ -176,7 +179,8 @@ var smallLimits = Limits{Args: 12, ArgBytes: 40, QueryBytes: 150, InlineBytes: 3
 
 // randomStream returns commands of all kinds, mostly well-formed.
 func randomStream(rnd *rand.Rand) string {
-	odd := words("*", "$", "\r\n", "\n", "\r", " ", `"`, `'`, `\`, `\x41`, "*-1\r\n", "*0\r\n", "*3\r\n", "$-1\r\n", "$5\r\n", "1", "9", "\x00", "\xff")
+	odd := words("*", "$", "\r\n", "\n", "\r", " ", `"`, `'`, `\`, `\x41`, "*-1\r\n", "*0\r\n", "*3\r\n", "$-1\r\n",
+		"$5\r\n", "1", "9", "\x00", "\xff")
 	var b strings.Builder
 	for range rnd.IntN(12) {
 		switch rnd.IntN(8) {
@@ -287,7 +291,8 @@ func TestReaderMemory(t *testing.T) {
 }
 
 func TestReaderAllocatesNothing(t *testing.T) {
-	in := []byte(strings.Repeat(array("RL.TOKEN", "user:1234567890", "100", "10/1s"), 100) + "PING \"a b\"\r\n*2\r\n$4\r\nEC")
+	in := []byte(strings.Repeat(array("RL.TOKEN", "user:1234567890", "100", "10/1s"), 100) +
+		"PING \"a b\"\r\n*2\r\n$4\r\nEC")
 	rest := []byte("HO\r\n$1\r\nx\r\n")
 	for _, m := range bufferModes() {
 		r := new(Reader)

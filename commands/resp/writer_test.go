@@ -30,9 +30,12 @@ func TestWriter(t *testing.T) {
 		{"Double less than that", func(w *Writer) { w.Double(math.Inf(-1)) }, "$4\r\n-Inf\r\n", ",-inf\r\n"},
 		{"Double of no value", func(w *Writer) { w.Double(math.NaN()) }, "$3\r\nNaN\r\n", ",nan\r\n"},
 		{"Verbatim", func(w *Writer) { w.Verbatim("a\r\n") }, "$3\r\na\r\n\r\n", "=7\r\ntxt:a\r\n\r\n"},
-		{"Error", func(w *Writer) { w.Error(&Error{"WRONGTYPE", "of\r\nkey"}) }, "-WRONGTYPE of  key\r\n", "-WRONGTYPE of  key\r\n"},
-		{"Error wrapped", func(w *Writer) { w.Error(fmt.Errorf("get: %w", NewError("ERR", "syntax error"))) }, "-ERR syntax error\r\n", "-ERR syntax error\r\n"},
-		{"Error of ours", func(w *Writer) { w.Error(errors.New("secret")) }, "-ERR internal error\r\n", "-ERR internal error\r\n"},
+		{"Error", func(w *Writer) { w.Error(&Error{"WRONGTYPE", "of\r\nkey"}) }, "-WRONGTYPE of  key\r\n",
+			"-WRONGTYPE of  key\r\n"},
+		{"Error wrapped", func(w *Writer) { w.Error(fmt.Errorf("get: %w", NewError("ERR", "syntax error"))) },
+			"-ERR syntax error\r\n", "-ERR syntax error\r\n"},
+		{"Error of ours", func(w *Writer) { w.Error(errors.New("secret")) }, "-ERR internal error\r\n",
+			"-ERR internal error\r\n"},
 	} {
 		for _, w := range []*Writer{{}, {Proto3: true}} {
 			want := tt.resp2

@@ -77,7 +77,8 @@ func withoutPort(text []byte) (address []byte, ok bool) {
 		address, port = text[:at], text[at:]
 	}
 	for i, c := range port {
-		isPort := c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '.' || c == '_' || c == '-' // RFC 7239, section 6
+		// RFC 7239, section 6
+		isPort := c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '.' || c == '_' || c == '-'
 		if isPort != (i > 0) || i == 0 && c != ':' {
 			return nil, false
 		}
@@ -171,12 +172,15 @@ func isDefaultAddress(key []byte) bool {
 	return false
 }
 
-var defaultAddresses = []string{"ip", "client_ip", "remote_ip", "source_ip", "ip_address", "remote_address", "remote_addr", "client_address"}
+var defaultAddresses = []string{"ip", "client_ip", "remote_ip", "source_ip", "ip_address", "remote_address",
+	"remote_addr", "client_address"}
 
 // addressHeaders are the headers that proxies use for addresses, in lower case.
 var addressHeaders = map[string]bool{
-	"x-forwarded-for": true, "x-original-forwarded-for": true, "forwarded": true, "x-real-ip": true, "x-client-ip": true, "x-cluster-client-ip": true,
-	"true-client-ip": true, "cf-connecting-ip": true, "cf-connecting-ipv6": true, "fastly-client-ip": true, "fly-client-ip": true,
+	"x-forwarded-for": true, "x-original-forwarded-for": true, "forwarded": true, "x-real-ip": true, "x-client-ip": true,
+	"x-cluster-client-ip": true,
+	"true-client-ip":      true, "cf-connecting-ip": true, "cf-connecting-ipv6": true, "fastly-client-ip": true,
+	"fly-client-ip":            true,
 	"x-envoy-external-address": true, "x-azure-clientip": true, "x-azure-socketip": true, "x-appengine-user-ip": true,
 }
 

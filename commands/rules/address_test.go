@@ -14,21 +14,27 @@ import (
 // spellings are addresses in their canonical form with other spellings of them.
 var spellings = map[string][]string{
 	"192.0.2.7": {
-		" 192.0.2.7", "192.0.2.7\t", "192.0.2.7:80", "192.0.2.7:", "192.0.2.7:_obscure", "[192.0.2.7]", "[192.0.2.7]:80", `"192.0.2.7:80"`,
-		"::ffff:192.0.2.7", "::FFFF:192.0.2.7", "::ffff:c000:207", "0:0:0:0:0:ffff:192.0.2.7", "[::ffff:192.0.2.7]", "[::ffff:192.0.2.7]:443",
+		" 192.0.2.7", "192.0.2.7\t", "192.0.2.7:80", "192.0.2.7:", "192.0.2.7:_obscure", "[192.0.2.7]", "[192.0.2.7]:80",
+		`"192.0.2.7:80"`,
+		"::ffff:192.0.2.7", "::FFFF:192.0.2.7", "::ffff:c000:207", "0:0:0:0:0:ffff:192.0.2.7", "[::ffff:192.0.2.7]",
+		"[::ffff:192.0.2.7]:443",
 		"192.000.002.007", "192.0.2.07:80", "::ffff:192.0.02.7", "::ffff:192.0.2.7%eth0",
 	},
 	"2001:db8::a": {
-		"2001:DB8::A", "2001:db8:0:0:0:0:0:a", "2001:0db8:0000:0000:0000:0000:0000:000a", "[2001:db8::a]", "[2001:db8::a]:5123", ` "[2001:db8::a]:5123" `,
+		"2001:DB8::A", "2001:db8:0:0:0:0:0:a", "2001:0db8:0000:0000:0000:0000:0000:000a", "[2001:db8::a]",
+		"[2001:db8::a]:5123", ` "[2001:db8::a]:5123" `,
 		"2001:db8::a%eth0", "[2001:db8::a%25eth0]:80", "2001:db8::0.0.0.10",
 	},
 }
 
 // noAddresses are texts that are no addresses.
 var noAddresses = []string{
-	"", " ", "unknown", "_hidden", "192.0.2", "192.0.2.7.1", "192.0.2.256", "192.0.2.0007", "192.0.2.7/24", "192.0.2.7:80:90", "192.0.2.7 80", "192.0.2.7:8 0",
-	"[2001:db8::a", "[2001:db8::a]80", "2001:db8::a]:80", "[]", "[]:80", "2001:db8::g", "2001:db8::a%", "192.0.2.7%eth0", "%eth0", "3221225991", "0xC0000207",
-	".0.2.7", "192..2.7", "192.0.2.", "::ffff:192.0.2", `"192.0.2.7`, ":80", "2001:db8:::a", "::192.0.2.7.1", "1:2:3:4:5:6:7:192.0.2.7", strings.Repeat("1", 200),
+	"", " ", "unknown", "_hidden", "192.0.2", "192.0.2.7.1", "192.0.2.256", "192.0.2.0007", "192.0.2.7/24",
+	"192.0.2.7:80:90", "192.0.2.7 80", "192.0.2.7:8 0",
+	"[2001:db8::a", "[2001:db8::a]80", "2001:db8::a]:80", "[]", "[]:80", "2001:db8::g", "2001:db8::a%", "192.0.2.7%eth0",
+	"%eth0", "3221225991", "0xC0000207",
+	".0.2.7", "192..2.7", "192.0.2.", "::ffff:192.0.2", `"192.0.2.7`, ":80", "2001:db8:::a", "::192.0.2.7.1",
+	"1:2:3:4:5:6:7:192.0.2.7", strings.Repeat("1", 200),
 }
 
 func TestParseAddress(t *testing.T) {
@@ -59,7 +65,8 @@ func FuzzAddress(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		a, ok := ParseAddress([]byte(text))
-		if b, err := netip.ParseAddr(text); err == nil && len(text) <= maxAddressBytes && !strings.ContainsAny(text, " \t") && (!ok || a != b.Unmap().WithZone("")) {
+		if b, err := netip.ParseAddr(text); err == nil && len(text) <= maxAddressBytes && !strings.ContainsAny(text, " \t") &&
+			(!ok || a != b.Unmap().WithZone("")) {
 			t.Fatalf("%q is %v, %v, and for netip %v", text, a, ok, b)
 		}
 		if isPlain4([]byte(text)) && (!ok || a.String() != text) {
@@ -103,26 +110,39 @@ func addressUses(value string) []use {
 	entry := func(k, v string) Entry { return Entry{[]byte(k), []byte(v)} }
 	head := "domain: api\n"
 	return []use{
-		{name: "a list that denies ranges", key: "x", text: head + "lists: {l: {key: x, cidr: ['" + value + "']}}\ndeny: [l]\n"},
-		{name: "a list that allows ranges", key: "x", text: head + "lists: {l: {key: x, cidr: ['" + value + "']}}\nallow: [l]\nrules: [{name: r, per: [x], limits: 1/m}]\n"},
-		{name: "a list that denies values", key: "ip", text: head + "lists: {l: {key: ip, values: ['" + value + ":80', '[" + value + "]:80']}}\ndeny: [l]\n"},
-		{name: "a list that allows values", key: "ip", text: head + "lists: {l: {key: ip, values: ['[" + value + "]']}}\nallow: [l]\n"},
-		{name: "a value of match", key: "ip", text: head + "rules: [{name: r, match: {ip: '[" + value + "]'}, limits: 1/m}]\n"},
-		{name: "a pattern of match", key: "ip", text: head + "rules: [{name: r, match: {ip: '" + strings.ToUpper(value[:5]) + "*'}, limits: 1/m}]\n"},
-		{name: "per", key: "ip", text: head + "rules: [{name: r, per: [ip], limits: 1/m, penalty: {after: 3, within: 10m, block: 1m}}]\n"},
-		{name: "per with others", key: "ip", more: []Entry{entry("user", "u")}, text: head + "rules: [{name: r, match: {user: u}, per: [user, ip], limits: 1/m}]\n"},
+		{name: "a list that denies ranges", key: "x",
+			text: head + "lists: {l: {key: x, cidr: ['" + value + "']}}\ndeny: [l]\n"},
+		{name: "a list that allows ranges", key: "x", text: head + "lists: {l: {key: x, cidr: ['" + value +
+			"']}}\nallow: [l]\nrules: [{name: r, per: [x], limits: 1/m}]\n"},
+		{name: "a list that denies values", key: "ip",
+			text: head + "lists: {l: {key: ip, values: ['" + value + ":80', '[" + value + "]:80']}}\ndeny: [l]\n"},
+		{name: "a list that allows values", key: "ip",
+			text: head + "lists: {l: {key: ip, values: ['[" + value + "]']}}\nallow: [l]\n"},
+		{name: "a value of match", key: "ip",
+			text: head + "rules: [{name: r, match: {ip: '[" + value + "]'}, limits: 1/m}]\n"},
+		{name: "a pattern of match", key: "ip",
+			text: head + "rules: [{name: r, match: {ip: '" + strings.ToUpper(value[:5]) + "*'}, limits: 1/m}]\n"},
+		{name: "per", key: "ip",
+			text: head + "rules: [{name: r, per: [ip], limits: 1/m, penalty: {after: 3, within: 10m, block: 1m}}]\n"},
+		{name: "per with others", key: "ip", more: []Entry{entry("user", "u")},
+			text: head + "rules: [{name: r, match: {user: u}, per: [user, ip], limits: 1/m}]\n"},
 		{name: "per of ranges", key: "addr", text: head + "rules: [{name: r, per: [addr/24/64], limits: 1/m}]\n"},
 		{name: "many rules", key: "ip", text: head + "rules:\n" + manyMatches("ip", value)},
-		{name: "a key of the word addresses", key: "peer", text: head + "addresses: [peer]\nrules: [{name: r, per: [peer], limits: 1/m}]\n"},
-		{name: "a key of a header", key: "peer", text: head + "http: {peer: 'X-Forwarded-For[-1]'}\nrules: [{name: r, per: [peer], limits: 1/m}]\n"},
-		{name: "the tree", key: "remote_address", text: head + "descriptors: [{key: remote_address, rate_limit: {unit: hour, requests_per_unit: 3}}]\n"},
-		{name: "a value of the tree", key: "remote_address", text: head + "descriptors: [{key: remote_address, value: '[" + value + "]', detailed_metric: true, rate_limit: {unit: hour, requests_per_unit: 3}}]\n"},
+		{name: "a key of the word addresses", key: "peer",
+			text: head + "addresses: [peer]\nrules: [{name: r, per: [peer], limits: 1/m}]\n"},
+		{name: "a key of a header", key: "peer",
+			text: head + "http: {peer: 'X-Forwarded-For[-1]'}\nrules: [{name: r, per: [peer], limits: 1/m}]\n"},
+		{name: "the tree", key: "remote_address",
+			text: head + "descriptors: [{key: remote_address, rate_limit: {unit: hour, requests_per_unit: 3}}]\n"},
+		{name: "a value of the tree", key: "remote_address", text: head + "descriptors: [{key: remote_address, value: '[" +
+			value + "]', detailed_metric: true, rate_limit: {unit: hour, requests_per_unit: 3}}]\n"},
 		{
 			name: "an override that denies", key: "ip", text: head + "rules: [{name: r, per: [ip], limits: 1/m}]\n",
 			overrides: []Override{{Path: []Attribute{{"ip", "[" + value + "]:80"}}, Effect: Deny}},
 		},
 		{
-			name: "an override of a path", key: "ip", text: head + "descriptors: [{key: ip, rate_limit: {unit: hour, requests_per_unit: 3}}]\n",
+			name: "an override of a path", key: "ip",
+			text:      head + "descriptors: [{key: ip, rate_limit: {unit: hour, requests_per_unit: 3}}]\n",
 			overrides: []Override{{Path: []Attribute{{"ip", "[" + value + "]"}}, Effect: Replace, Limit: "7/m"}},
 		},
 		{
@@ -217,7 +237,8 @@ func addressAnswer(t *testing.T, set *Set, o *Overrides, u use, value string, r 
 func TestExplainAddress(t *testing.T) {
 	set := load(t, addressRules)
 	var r Result
-	for value, want := range map[string]string{"[192.0.2.7]:80": "a 192.0.2.7 is in a list", "unknown": "a unknown is no address, and deny has a list of addresses"} {
+	for value, want := range map[string]string{"[192.0.2.7]:80": "a 192.0.2.7 is in a list",
+		"unknown": "a unknown is no address, and deny has a list of addresses"} {
 		q := &Request{Domain: []byte("api"), Descriptors: []Descriptor{{Entries: []Entry{{[]byte("a"), []byte(value)}}}}}
 		if err := set.Match(q, nil, 0, &r); err != nil {
 			t.Fatal(err)
@@ -256,7 +277,8 @@ func TestBadAddress(t *testing.T) {
 				if r.Verdict != tt.want || r.BadAddresses != 1 || !slices.Equal(bad, []Attribute{{"ip", value}}) {
 					t.Fatalf("%q is %v with %d bad addresses %v, want %v\n%s", value, r.Verdict, r.BadAddresses, bad, tt.want, tt.text)
 				}
-				if key := "rule:api|r|" + modelEscape(value) + "#SLIDE:slide-1m"; r.Verdict == Limited && string(r.Limits[0].Key) != key {
+				if key := "rule:api|r|" + modelEscape(value) + "#SLIDE:slide-1m"; r.Verdict == Limited &&
+					string(r.Limits[0].Key) != key {
 					t.Errorf("the key of %q is %s, want %s", value, r.Limits[0].Key, key)
 				}
 			}
@@ -278,8 +300,10 @@ func TestRanges(t *testing.T) {
 		{"ip/64", "unknown", "unknown"},
 		{"ip", "2001:db8::a", "2001:db8::a"},
 	} {
-		set := load(t, "domain: api\nrules: [{name: r, per: ["+tt.per+"], limits: 1/m, penalty: {after: 3, within: 10m, block: 1m}}]\n")
-		v, err := set.Spell(Override{Domain: "api", Path: []Attribute{{"ip", tt.value}}, Effect: Replace, Limit: "9/m", Rule: "r/slide-1m"})
+		set := load(t, "domain: api\nrules: [{name: r, per: ["+tt.per+
+			"], limits: 1/m, penalty: {after: 3, within: 10m, block: 1m}}]\n")
+		v, err := set.Spell(Override{Domain: "api", Path: []Attribute{{"ip", tt.value}}, Effect: Replace, Limit: "9/m",
+			Rule: "r/slide-1m"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -294,7 +318,8 @@ func TestRanges(t *testing.T) {
 				t.Fatal(err)
 			}
 			key, attributes := string(r.Limits[0].Key), r.Guards[0].Attributes(q)
-			if key != "rule:api|r|"+tt.want+"#SLIDE:slide-1m" || len(attributes) != 1 || attributes[0] != (Attribute{"ip", tt.want}) {
+			if key != "rule:api|r|"+tt.want+
+				"#SLIDE:slide-1m" || len(attributes) != 1 || attributes[0] != (Attribute{"ip", tt.want}) {
 				t.Errorf("%s of %s is %s, %v, want %s", tt.per, tt.value, key, attributes, tt.want)
 			}
 			if o != nil && r.Limits[0].Override == nil {
@@ -324,15 +349,18 @@ func TestUselessAddress(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"192.0.2.7:80", " 192.0.2.7", "192.0.2.7/24", "::ffff:192.0.2.7/120", "::ffff:192.0.2.0/129", "192.0.2.0/24:80", "fe80::1%eth0", "[::1]", "192.0.2.007", "unknown", "",
+		"192.0.2.7:80", " 192.0.2.7", "192.0.2.7/24", "::ffff:192.0.2.7/120", "::ffff:192.0.2.0/129", "192.0.2.0/24:80",
+		"fe80::1%eth0", "[::1]", "192.0.2.007", "unknown", "",
 	} {
-		_, err := Load([]source.File{{Name: "f", Text: []byte("domain: api\nlists: {l: {key: ip, cidr: ['" + text + "']}}\ndeny: [l]\n")}})
+		_, err := Load([]source.File{{Name: "f",
+			Text: []byte("domain: api\nlists: {l: {key: ip, cidr: ['" + text + "']}}\ndeny: [l]\n")}})
 		if err == nil {
 			t.Errorf("cidr %q is loaded", text)
 		}
 	}
 	for _, per := range []string{"ip/0", "ip/129", "ip/33/64", "ip/0/64", "ip/24/0"} {
-		_, err := Load([]source.File{{Name: "f", Text: []byte("domain: api\nrules: [{name: r, per: [" + per + "], limits: 1/m}]\n")}})
+		_, err := Load([]source.File{{Name: "f",
+			Text: []byte("domain: api\nrules: [{name: r, per: [" + per + "], limits: 1/m}]\n")}})
 		if err == nil || !strings.Contains(err.Error(), "per must be") {
 			t.Errorf("per %q is loaded with %v", per, err)
 		}
@@ -351,13 +379,15 @@ func TestUselessAddress(t *testing.T) {
 
 // TestNotAddresses: attributes that are not named as addresses are compared byte by byte.
 func TestNotAddresses(t *testing.T) {
-	set := load(t, "domain: api\naddresses: []\nlists: {l: {key: ip, values: ['192.0.2.7:80']}}\ndeny: [l]\nrules: [{name: r, per: [ip], limits: 1/m}]\n")
+	set := load(t, "domain: api\naddresses: []\nlists: {l: {key: ip, values: ['192.0.2.7:80']}}\ndeny: [l]\nrules: "+
+		"[{name: r, per: [ip], limits: 1/m}]\n")
 	made, err := NewOverride(Override{Domain: "api", Path: []Attribute{{"ip", "192.0.2.8:80"}}, Effect: Deny})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var r Result
-	for value, want := range map[string]Verdict{"192.0.2.7:80": Denied, "192.0.2.7": Limited, "192.0.2.8:80": Denied, "192.0.2.8": Limited} {
+	for value, want := range map[string]Verdict{"192.0.2.7:80": Denied, "192.0.2.7": Limited, "192.0.2.8:80": Denied,
+		"192.0.2.8": Limited} {
 		q := &Request{Domain: []byte("api"), Descriptors: []Descriptor{{Entries: []Entry{{[]byte("ip"), []byte(value)}}}}}
 		if err := set.Match(q, new(Overrides).With(made), 0, &r); err != nil || r.Verdict != want {
 			t.Errorf("%s is %v, %v, want %v", value, r.Verdict, err, want)
@@ -367,7 +397,8 @@ func TestNotAddresses(t *testing.T) {
 
 func TestAddressAllocations(t *testing.T) {
 	set := load(t, addressRules)
-	q := &Request{Domain: []byte("api"), Descriptors: []Descriptor{{Entries: []Entry{{[]byte("a"), []byte("[::ffff:192.0.2.9]:80")}}}}}
+	q := &Request{Domain: []byte("api"),
+		Descriptors: []Descriptor{{Entries: []Entry{{[]byte("a"), []byte("[::ffff:192.0.2.9]:80")}}}}}
 	var r Result
 	if n := testing.AllocsPerRun(100, func() {
 		if err := set.Match(q, nil, 0, &r); err != nil || r.Verdict != Limited {

@@ -18,7 +18,8 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%s: at the bound: %v", b.Name, err)
 		}
 		want := fmt.Sprintf("f:%d: %s", b.Line, b.Mistake)
-		if _, err := rules.Load([]source.File{{Name: "f", Text: []byte(b.Bad)}}); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := rules.Load([]source.File{{Name: "f", Text: []byte(b.Bad)}}); err == nil ||
+			!strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: beyond the bound:\n got %v\nwant %s", b.Name, err, want)
 		}
 	}
@@ -31,10 +32,14 @@ func TestGreatBounds(t *testing.T) {
 	}
 	for _, tt := range []struct{ name, text, mistake string }{
 		{"entries of lists", list(source.MaxListed), ""},
-		{"too many entries of lists", list(source.MaxListed + 1), "f:5: all lists may have 100000 entries together, with this one they have 100001"},
-		{"too many rules", "domain: d\ndescriptors: [" + boundtest.Repeat(source.MaxRules+1, "{key: k%d}", ",") + "]", "f:2: all domains may have 100000 descriptors and rules together, this is one more"},
-		{"too long a text", strings.Repeat("#", source.MaxBytes+1), "f:1: the text of all files may have 16777216 bytes, with this file it has 16777217"},
-		{"too many parts", strings.Repeat("a:\n", source.MaxParts/2+1), "f:1: the text of all files may have 2500000 line ends and characters of ,:[{-?, with this file it has 2500002"},
+		{"too many entries of lists", list(source.MaxListed + 1),
+			"f:5: all lists may have 100000 entries together, with this one they have 100001"},
+		{"too many rules", "domain: d\ndescriptors: [" + boundtest.Repeat(source.MaxRules+1, "{key: k%d}", ",") + "]",
+			"f:2: all domains may have 100000 descriptors and rules together, this is one more"},
+		{"too long a text", strings.Repeat("#", source.MaxBytes+1),
+			"f:1: the text of all files may have 16777216 bytes, with this file it has 16777217"},
+		{"too many parts", strings.Repeat("a:\n", source.MaxParts/2+1),
+			"f:1: the text of all files may have 2500000 line ends and characters of ,:[{-?, with this file it has 2500002"},
 	} {
 		_, err := rules.Load([]source.File{{Name: "f", Text: []byte(tt.text)}})
 		if tt.mistake == "" && err != nil || tt.mistake != "" && (err == nil || err.Error() != tt.mistake) {

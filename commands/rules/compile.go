@@ -86,7 +86,8 @@ func (c *compiler) warn(at source.At, text string) {
 // domain compiles a document.
 func (c *compiler) domain(doc *source.Document) {
 	d := &Domain{
-		Name: doc.Domain, Index: len(c.set.order), NoQuorum: noQuorumOf(doc.NoQuorum), DenyUnmatched: doc.DenyUnmatched, RequestLimits: !doc.IgnoreRequestLimits, HTTP: doc.HTTP,
+		Name: doc.Domain, Index: len(c.set.order), NoQuorum: noQuorumOf(doc.NoQuorum), DenyUnmatched: doc.DenyUnmatched,
+		RequestLimits: !doc.IgnoreRequestLimits, HTTP: doc.HTTP,
 		stem: KeyPrefix + string(appendEscaped(nil, doc.Domain)), id: lastDomain.Add(1),
 	}
 	d.request = Rule{Domain: d, Name: "request", Tree: true, Sent: true}

@@ -42,7 +42,8 @@ func (c *compiler) list(l *source.List, effect int32) {
 	isAddress := c.d.IsAddress(l.Key)
 	for _, v := range l.Values {
 		if isAddress && isRange(v) {
-			c.useless(l.At, fmt.Sprintf("values of list %q must be addresses, because %s is an address; got %q, and ranges stand in cidr", l.Name, l.Key, v))
+			c.useless(l.At, fmt.Sprintf("values of list %q must be addresses, because %s is an address; got %q, and ranges "+
+				"stand in cidr", l.Name, l.Key, v))
 		}
 		named.listed = true
 		t.table.setFlags(0, l.Key, c.d.canonical(l.Key, v), effect)

@@ -25,7 +25,8 @@ func (c *compiler) merged(docs []source.Document) (all []source.Document) {
 			first[doc.Domain] = len(all)
 			all = append(all, *doc)
 		case !merging:
-			c.mistake(doc.At, fmt.Sprintf("each domain may have one document, %q already has %v; merge_domains: true in any document joins them", doc.Domain, all[at].At))
+			c.mistake(doc.At, fmt.Sprintf("each domain may have one document, %q already has %v; merge_domains: true in any "+
+				"document joins them", doc.Domain, all[at].At))
 		default:
 			c.join(&all[at], doc)
 		}
@@ -36,7 +37,8 @@ func (c *compiler) merged(docs []source.Document) (all []source.Document) {
 // join adds a further document of a domain to its first.
 func (c *compiler) join(to, doc *source.Document) {
 	for _, word := range doc.Settings {
-		c.mistake(word.At, fmt.Sprintf("the settings of a domain must stand in its first document, %v, got %s in another", to.At, word.Text))
+		c.mistake(word.At, fmt.Sprintf("the settings of a domain must stand in its first document, %v, got %s in another",
+			to.At, word.Text))
 	}
 	to.Descriptors = slices.Concat(to.Descriptors, doc.Descriptors)
 	to.Rules = slices.Concat(to.Rules, doc.Rules)
@@ -47,7 +49,8 @@ func (c *compiler) join(to, doc *source.Document) {
 			continue
 		}
 		if wildcards++; wildcards == source.MaxWildcards+1 {
-			c.mistake(d.At, fmt.Sprintf("a level of descriptors may have %d values with *, this is one more", source.MaxWildcards))
+			c.mistake(d.At, fmt.Sprintf("a level of descriptors may have %d values with *, this is one more",
+				source.MaxWildcards))
 		}
 	}
 }

@@ -20,7 +20,8 @@ func (c *compiler) flat(all []source.Rule) {
 		c.pace.Step()
 		from := &all[i]
 		if at, twice := first[from.Name]; twice {
-			c.mistake(from.At, fmt.Sprintf("the name of a rule must be unique in its domain, %q is already in %v", from.Name, all[at].At))
+			c.mistake(from.At, fmt.Sprintf("the name of a rule must be unique in its domain, %q is already in %v", from.Name,
+				all[at].At))
 			continue
 		}
 		first[from.Name] = i
@@ -35,7 +36,8 @@ func (c *compiler) flat(all []source.Rule) {
 func (c *compiler) rule(from *source.Rule, rule *Rule) flatRule {
 	*rule = Rule{Domain: c.d, index: len(c.d.flat.rules), Name: from.Name, Penalty: from.Penalty, Metadata: from.Metadata}
 	c.stem = appendEscaped(append(append(c.stem[:0], c.d.stem...), '|'), from.Name)
-	r := flatRule{rule: rule, per: from.Per, bits: from.PerBits, sorted: sortedOrder(from.Per), tier: from.Tier, tierNumber: unnamed, stem: c.memory.texts.Make(c.stem)}
+	r := flatRule{rule: rule, per: from.Per, bits: from.PerBits, sorted: sortedOrder(from.Per), tier: from.Tier,
+		tierNumber: unnamed, stem: c.memory.texts.Make(c.stem)}
 	r.perNumbers = c.memory.numbers.Make(len(from.Per))[:0]
 	for _, key := range from.Per {
 		n := c.d.attributes.number(key)
@@ -90,7 +92,8 @@ func (c *compiler) conditionOf(from *source.Match, number int32) condition {
 			to.patterns = append(to.patterns, makePattern(foldedPattern(v, f)))
 			continue
 		case f == addressForm && isRange(v):
-			c.useless(from.At, fmt.Sprintf("match of %s must be addresses, got %q; ranges stand in the cidr of a list", from.Key, v))
+			c.useless(from.At, fmt.Sprintf("match of %s must be addresses, got %q; ranges stand in the cidr of a list", from.Key,
+				v))
 		}
 		to.literals = append(to.literals, c.d.canonical(from.Key, v))
 	}
@@ -114,7 +117,8 @@ func (c *compiler) ruleLimits(from *source.Rule, rule *Rule, all []source.Limit,
 		l.Name = c.memory.texts.Make(c.stem)
 		l.names = [2]int32{c.number(rule.Name), c.number(l.Name)}
 		if j := slices.IndexFunc(limits, func(o *Limit) bool { return o.Label == l.Label }); j >= 0 {
-			c.mistake(l.at, fmt.Sprintf("%v and %v, in line %d, are both named %s: add name NAME to one of them", l, limits[j], limits[j].at.Line, l.Label))
+			c.mistake(l.at, fmt.Sprintf("%v and %v, in line %d, are both named %s: add name NAME to one of them", l, limits[j],
+				limits[j].at.Line, l.Label))
 		}
 		limits = append(limits, l)
 		c.addLimit(l)
@@ -246,5 +250,6 @@ func (c *compiler) bucket(key, value string, any bool) int32 {
 // crowded records that a rule is among too many that a request has to try.
 func (c *compiler) crowded(rule *Rule, all []source.Rule) {
 	i := slices.IndexFunc(all, func(r source.Rule) bool { return r.Name == rule.Name })
-	c.mistake(all[i].At, fmt.Sprintf("at most %d rules may be tried for one attribute of a request, this is one more; give rules values without * in match that few others have", maxCandidates))
+	c.mistake(all[i].At, fmt.Sprintf("at most %d rules may be tried for one attribute of a request, this is one more; "+
+		"give rules values without * in match that few others have", maxCandidates))
 }

@@ -56,7 +56,8 @@ func (c *compiler) level(parent int32, all []source.Descriptor, level int, above
 		index := int32(len(t.nodes))
 		value := c.nodeValue(from)
 		if was, ok := t.table.add(parent, from.Key, value, value == "", index); !ok {
-			c.mistake(from.At, fmt.Sprintf("each key and value may be once at a level, %s is already in %s", describe(from.Key, from.Value), c.placeOf(all, was, parent, from.File)))
+			c.mistake(from.At, fmt.Sprintf("each key and value may be once at a level, %s is already in %s",
+				describe(from.Key, from.Value), c.placeOf(all, was, parent, from.File)))
 			continue
 		}
 		t.nodes = append(t.nodes, node{leaf: true})
@@ -105,7 +106,8 @@ func (c *compiler) nodeValue(from *source.Descriptor) string {
 	case isPattern(from.Value):
 		return foldedPattern(from.Value, f)
 	case f == addressForm && isRange(from.Value):
-		c.useless(from.At, fmt.Sprintf("value of %s must be an address, got %q; ranges stand in the cidr of a list", from.Key, from.Value))
+		c.useless(from.At, fmt.Sprintf("value of %s must be an address, got %q; ranges stand in the cidr of a list", from.Key,
+			from.Value))
 	}
 	return c.d.canonical(from.Key, from.Value)
 }
@@ -137,7 +139,8 @@ func (c *compiler) wildcard(parent, index int32, from *source.Descriptor) {
 
 // nodeLimits compiles the limits of a node. c.path is its path.
 func (c *compiler) nodeLimits(n *node, from *source.Descriptor, b bits) {
-	n.rule = &Rule{Domain: c.d, Name: string(c.path), Tree: true, Penalty: from.Penalty, Metadata: from.Metadata, shares: b.share}
+	n.rule = &Rule{Domain: c.d, Name: string(c.path), Tree: true, Penalty: from.Penalty, Metadata: from.Metadata,
+		shares: b.share}
 	fresh := c.memory.limits.Make(len(from.Limits))
 	n.limits = c.memory.lists.Make(len(fresh))[:0]
 	for i := range from.Limits {

@@ -206,7 +206,8 @@ func (d *Diff) add(was, is *Limit) {
 // readsAs reports whether two limits have the same description.
 func (l *Limit) readsAs(o *Limit) bool {
 	return l.unlimited == o.unlimited && l.None == o.None && l.Mode == o.Mode && (l.unlimited || l.None ||
-		l.Params.Alg == o.Params.Alg && l.Params.Calendar == o.Params.Calendar && l.Count == o.Count && l.Window == o.Window &&
+		l.Params.Alg == o.Params.Alg && l.Params.Calendar == o.Params.Calendar && l.Count == o.Count &&
+			l.Window == o.Window &&
 			l.Quota == o.Quota && l.Grace == o.Grace && l.warnAt == o.warnAt && l.Given == o.Given)
 }
 

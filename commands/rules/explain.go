@@ -119,7 +119,8 @@ func (e *explainer) tree(q *Request, i int) {
 
 // dropped returns a remark for a limit that another limit replaces.
 func (e *explainer) dropped(l *Limit) string {
-	if l.unlimited || slices.ContainsFunc(e.r.Limits, func(m Met) bool { return m.set == l || m.Override != nil && m.Rule == l.Rule }) {
+	if l.unlimited || slices.ContainsFunc(e.r.Limits,
+		func(m Met) bool { return m.set == l || m.Override != nil && m.Rule == l.Rule }) {
 		return ""
 	}
 	return "replaced by another limit or met already: "

@@ -18,9 +18,12 @@ func FuzzLoad(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(string(text), "ip", "192.0.2.1")
-	f.Add("domain: d\ndescriptors:\n  - {key: a, value: x*y, share_threshold: on, rate_limit: {unit: hour, requests_per_unit: 010}}\n", "a", "xy")
-	f.Add("domain: d\nx: &a {key: a, rate_limit: {unlimited: true}}\ndescriptors: [{<<: *a, descriptors: [*a]}]\n---\ndomain: e\n", "a", "")
-	f.Add("domain: d\nrules: [{name: r, per: [a], limits: [5 at once ttl 1s, 10/s token burst 20 grace 3 warn_at 50]}]\n", "a", "\x00")
+	f.Add("domain: d\ndescriptors:\n  - {key: a, value: x*y, share_threshold: on, rate_limit: {unit: hour, "+
+		"requests_per_unit: 010}}\n", "a", "xy")
+	f.Add("domain: d\nx: &a {key: a, rate_limit: {unlimited: true}}\ndescriptors: [{<<: *a, descriptors: "+
+		"[*a]}]\n---\ndomain: e\n", "a", "")
+	f.Add("domain: d\nrules: [{name: r, per: [a], limits: [5 at once ttl 1s, 10/s token burst 20 grace 3 warn_at 50]}]\n",
+		"a", "\x00")
 	f.Add("a: &a [*a]", "a", "a")
 	f.Fuzz(func(t *testing.T, text, key, value string) {
 		if len(text) > 1<<14 || len(key) == 0 || len(key) > MaxKeyBytes || len(value) > MaxValueBytes {
@@ -51,7 +54,8 @@ func FuzzLoad(f *testing.F) {
 		}
 		var r Result
 		for _, d := range set.Domains() {
-			q := &Request{Domain: []byte(d.Name), Descriptors: []Descriptor{{Entries: []Entry{{[]byte(key), []byte(value)}, {[]byte(value + "a"), []byte(key)}}}}}
+			q := &Request{Domain: []byte(d.Name),
+				Descriptors: []Descriptor{{Entries: []Entry{{[]byte(key), []byte(value)}, {[]byte(value + "a"), []byte(key)}}}}}
 			if len(value) >= MaxKeyBytes {
 				q.Descriptors[0].Entries = q.Descriptors[0].Entries[:1]
 			}

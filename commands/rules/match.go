@@ -360,7 +360,8 @@ func (r *Result) guard(m *Met) {
 	start := len(w.keys)
 	w.keys = append(w.keys, w.bytes(m.base)...)
 	w.keys = shorten(append(w.keys, penaltySuffix...), start)
-	r.Guards = append(r.Guards, Guard{Rule: m.Rule, Descriptor: m.Descriptor, Key: w.keys[start:len(w.keys):len(w.keys)], base: m.base})
+	r.Guards = append(r.Guards,
+		Guard{Rule: m.Rule, Descriptor: m.Descriptor, Key: w.keys[start:len(w.keys):len(w.keys)], base: m.base})
 }
 
 func (w *work) bytes(s span) []byte { return w.keys[s.start:s.end] }
@@ -378,7 +379,8 @@ func (w *work) sentLimit(from *RequestLimit) *Limit {
 	w.sentUsed++
 	*l = Limit{
 		Params: engine.Params{Alg: engine.Fixed, Limit: max(1, int64(from.Count)), Period: from.Period},
-		Quota:  int64(from.Count), Count: int64(from.Count), Window: from.Period, NearAbove: int64(from.Count) * source.DefaultWarnAt / 100, None: from.Count == 0,
+		Quota:  int64(from.Count), Count: int64(from.Count), Window: from.Period,
+		NearAbove: int64(from.Count) * source.DefaultWarnAt / 100, None: from.Count == 0,
 		warnAt: source.DefaultWarnAt, Index: -1, Name: "request", Label: "request", names: [2]int32{-1, -1},
 	}
 	return l

@@ -81,7 +81,8 @@ type wideValue struct {
 
 // widen returns the values of an Allow or Deny, or nil if all are plain.
 func (v *Override) widen() (values []wideValue) {
-	if v.Effect == Replace || !slices.ContainsFunc(v.Path, func(a Attribute) bool { return isRange(a.Value) || isPattern(a.Value) }) {
+	if v.Effect == Replace ||
+		!slices.ContainsFunc(v.Path, func(a Attribute) bool { return isRange(a.Value) || isPattern(a.Value) }) {
 		return nil
 	}
 	for _, a := range v.Path {

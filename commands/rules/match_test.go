@@ -64,7 +64,8 @@ rules:
 `)
 	var overrides *Overrides
 	for _, v := range []Override{
-		{Path: []Attribute{{"ip", "203.0.113.9"}}, Effect: Deny}, {Path: []Attribute{{"file", "img/b.png"}}, Effect: Replace, Limit: "5/s"},
+		{Path: []Attribute{{"ip", "203.0.113.9"}}, Effect: Deny},
+		{Path: []Attribute{{"file", "img/b.png"}}, Effect: Replace, Limit: "5/s"},
 		{Path: []Attribute{{"ip", "203.0.113.7"}}, Effect: Replace, Limit: "9/s", Rule: "login"},
 	} {
 		v.Domain = "api"
@@ -83,13 +84,16 @@ rules:
 		met       int
 	}{
 		{fmt.Sprintf("nodes=%d", n), load(t, manyNodes(n)), nil, parseRequest("api", "tenant t500 path /p0"), 1},
-		{fmt.Sprintf("rules=%d", n/5), load(t, manyRules(n/5)), nil, parseRequest("api", "ip 203.0.113.7 path /p300 method POST"), 2},
+		{fmt.Sprintf("rules=%d", n/5), load(t, manyRules(n/5)), nil,
+			parseRequest("api", "ip 203.0.113.7 path /p300 method POST"), 2},
 		{"wildcard", full, nil, parseRequest("api", "file img/a.png"), 1},
 		{"rule", full, nil, parseRequest("api", "ip 203.0.113.7 path /login method POST"), 2},
 		{"override", full, overrides, parseRequest("api", "ip 203.0.113.7 path /login method POST"), 1},
-		{"descriptors=3", full, overrides, parseRequest("api", "file img/a.png AND tenant t user u plan p path /search/x AND ip ::1 path /login method PUT"), 4},
+		{"descriptors=3", full, overrides, parseRequest("api",
+			"file img/a.png AND tenant t user u plan p path /search/x AND ip ::1 path /login method PUT"), 4},
 		{"sent", full, overrides, sent, 1},
-		{"label", load(t, "domain: api\ndescriptors: [{key: k, detailed_metric: true, rate_limit: {unit: hour}}]"), nil, parseRequest("api", "k v"), 1},
+		{"label", load(t, "domain: api\ndescriptors: [{key: k, detailed_metric: true, rate_limit: {unit: hour}}]"), nil,
+			parseRequest("api", "k v"), 1},
 		{"denied", full, overrides, parseRequest("api", "ip 203.0.113.9"), 0},
 		{"allowed", full, overrides, parseRequest("api", "ip 192.0.2.77"), 0},
 		{"unknown domain", full, overrides, parseRequest("other", "ip 192.0.2.77"), 0},
@@ -142,7 +146,8 @@ func TestKeysStay(t *testing.T) {
 // TestLongKeys requires that keys stay within the bound of the engine, and that two long
 // keys differ.
 func TestLongKeys(t *testing.T) {
-	set := load(t, "domain: api\nrules: [{name: r, per: [a, b], limits: [5/m, 6/h], penalty: {after: 1, within: 1s, block: 1s}}]")
+	set := load(t,
+		"domain: api\nrules: [{name: r, per: [a, b], limits: [5/m, 6/h], penalty: {after: 1, within: 1s, block: 1s}}]")
 	seen := map[string]string{}
 	for n := range 1025 {
 		for _, end := range []string{"x", "y"} {
@@ -181,9 +186,12 @@ func TestBadRequests(t *testing.T) {
 		{"no domain", set, parseRequest("", "a b"), "domain must be 1 to 256 bytes long, got ''"},
 		{"a long domain", set, parseRequest(long, "a b"), "domain must be 1 to 256 bytes long, got 'xxx"},
 		{"no descriptor", set, &Request{Domain: []byte("api")}, "a request must have 1 to 64 descriptors, got 0"},
-		{"65 descriptors", set, parseRequest("api", "a b"+strings.Repeat(" AND a b", 64)), "a request must have 1 to 64 descriptors, got 65"},
-		{"33 attributes", set, parseRequest("api", strings.Repeat("a b ", 33)), "a descriptor may have 32 attributes, got 33"},
-		{"an empty key", set, &Request{Domain: []byte("api"), Descriptors: []Descriptor{{Entries: make([]Entry, 1)}}}, "key must be 1 to 256 bytes long, got ''"},
+		{"65 descriptors", set, parseRequest("api", "a b"+strings.Repeat(" AND a b", 64)),
+			"a request must have 1 to 64 descriptors, got 65"},
+		{"33 attributes", set, parseRequest("api", strings.Repeat("a b ", 33)),
+			"a descriptor may have 32 attributes, got 33"},
+		{"an empty key", set, &Request{Domain: []byte("api"), Descriptors: []Descriptor{{Entries: make([]Entry, 1)}}},
+			"key must be 1 to 256 bytes long, got ''"},
 		{"a long key", set, parseRequest("api", long+" b"), "key must be 1 to 256 bytes long, got 'xxx"},
 		{"a long value", set, parseRequest("api", "b "+long), "value of 'b' must be at most 1024 bytes long, got 'xxx"},
 		{"65 limits", crowd, parseRequest("api", "a b"), "more than 64 limits apply: 65"},
@@ -220,7 +228,8 @@ func BenchmarkMatch(b *testing.B) {
 }
 
 func BenchmarkLoad(b *testing.B) {
-	for _, tt := range []struct{ name, text string }{{"nodes=100000", manyNodes(100_000)}, {"rules=100000", manyRules(100_000)}} {
+	for _, tt := range []struct{ name, text string }{{"nodes=100000", manyNodes(100_000)},
+		{"rules=100000", manyRules(100_000)}} {
 		b.Run(tt.name, func(b *testing.B) {
 			b.SetBytes(int64(len(tt.text)))
 			b.ReportAllocs()
@@ -285,7 +294,8 @@ descriptors: [{key: a, value: b, descriptors: [{key: c, rate_limit: {unit: hour,
 	for _, l := range set.limits {
 		got = append(got, l.Name)
 	}
-	if want := []string{"first/slide-1m", "a=b/c", "d", "first/slide-1m", "second/slide-1m", "second/fixed-day"}; !slices.Equal(got, want) {
+	if want := []string{"first/slide-1m", "a=b/c", "d", "first/slide-1m", "second/slide-1m",
+		"second/fixed-day"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -60,7 +60,8 @@ func (n *node) suffixOf(period int64) string {
 		return ""
 	}
 	for _, l := range n.limits {
-		if l.Params.Alg == engine.Fixed && l.Params.Calendar == engine.NoCalendar && l.Params.Period == period && !l.unlimited {
+		if l.Params.Alg == engine.Fixed && l.Params.Calendar == engine.NoCalendar && l.Params.Period == period &&
+			!l.unlimited {
 			return l.suffix
 		}
 	}
@@ -75,7 +76,8 @@ func (r *Result) addOverride(v *Override, n *node, entries []Entry, descriptor i
 		return
 	}
 	m := r.next()
-	m.Limit, m.Rule, m.Mode, m.Index, m.Descriptor, m.base, m.Override, m.set = v.limit, v.limit.Rule, Enforced, -1, descriptor, base, v, nil
+	m.Limit, m.Rule, m.Mode, m.Index, m.Descriptor, m.base, m.Override, m.set = v.limit, v.limit.Rule, Enforced, -1,
+		descriptor, base, v, nil
 	if n != nil && n.rule != nil {
 		l := n.limits[0]
 		m.Rule, m.Mode, m.Index, m.set = n.rule, l.Mode, l.Index, l

@@ -24,7 +24,8 @@ func pick[T any](random *rand.Rand, from []T) T { return from[random.IntN(len(fr
 func one(random *rand.Rand, in int) bool { return random.IntN(in) == 0 }
 
 func randomSet(random *rand.Rand) *modelSet {
-	m := &modelSet{deny: map[Attribute]bool{}, allow: map[Attribute]bool{}, denyUnmatched: one(random, 2), ignoreRequestLimits: one(random, 4), denyRange: one(random, 8)}
+	m := &modelSet{deny: map[Attribute]bool{}, allow: map[Attribute]bool{}, denyUnmatched: one(random, 2),
+		ignoreRequestLimits: one(random, 4), denyRange: one(random, 8)}
 	if one(random, 3) {
 		return &modelSet{direct: true, denyUnmatched: m.denyUnmatched, rules: modelRules(random, 2*maxTried)}
 	}
@@ -135,7 +136,8 @@ func randomRule(random *rand.Rand, name string) *modelRule {
 
 func randomOverrides(t *testing.T, random *rand.Rand, m *modelSet) (all []*Override, o *Overrides) {
 	for range random.IntN(8) {
-		v := Override{Domain: "d", Effect: pick(random, []Effect{Allow, Deny, Replace, Replace, Replace}), Until: engine.Instant(random.IntN(4))}
+		v := Override{Domain: "d", Effect: pick(random, []Effect{Allow, Deny, Replace, Replace, Replace}),
+			Until: engine.Instant(random.IntN(4))}
 		for range random.IntN(3) {
 			v.Path = append(v.Path, Attribute{pick(random, modelKeys), pick(random, modelValues)})
 		}
@@ -231,7 +233,8 @@ func writeNodes(b *strings.Builder, all []*modelNode, indent string) {
 	for _, n := range all {
 		fmt.Fprintf(b, "%s- key: %q\n", indent, n.key)
 		in := indent + "  "
-		fmt.Fprintf(b, "%svalue: %q\n%sshadow_mode: %v\n%squota_mode: %v\n%sshare_threshold: %v\n", in, n.value, in, n.shadow, in, n.quota, in, n.share)
+		fmt.Fprintf(b, "%svalue: %q\n%sshadow_mode: %v\n%squota_mode: %v\n%sshare_threshold: %v\n", in, n.value, in, n.shadow,
+			in, n.quota, in, n.share)
 		names := fmt.Sprintf("name: %q, replaces: [", n.name)
 		for _, r := range n.replaces {
 			names += fmt.Sprintf("{name: %q}", r)

@@ -187,7 +187,8 @@ func modelLimit(v *Override) (alg string, quota int64) {
 }
 
 // tree returns the counters of the tree for a descriptor.
-func (m *modelSet) tree(i int, path []Attribute, sent int, now engine.Instant) (found []modelMet, matched, unlimited bool) {
+func (m *modelSet) tree(i int, path []Attribute, sent int,
+	now engine.Instant) (found []modelMet, matched, unlimited bool) {
 	way := m.way(path)
 	if m.ignoreRequestLimits {
 		sent = -1
@@ -275,7 +276,8 @@ func (n *modelNode) describe(met *modelMet, base string, sent int) {
 }
 
 // flat returns the counters of a rule for a descriptor.
-func (r *modelRule) flat(m *modelSet, i int, path []Attribute, now engine.Instant) (found []modelMet, matched, unlimited bool) {
+func (r *modelRule) flat(m *modelSet, i int, path []Attribute,
+	now engine.Instant) (found []modelMet, matched, unlimited bool) {
 	for key, values := range r.match {
 		value, ok := first(path, key)
 		if !ok || !slices.ContainsFunc(values, func(p string) bool { return glob(p, value) }) {
@@ -316,7 +318,8 @@ func (r *modelRule) flat(m *modelSet, i int, path []Attribute, now engine.Instan
 		if v == nil {
 			v = m.override(r.name+"/"+label, own, now)
 		}
-		met := modelMet{key: base + "#SLIDE:" + label, quota: int64(n), mode: modeOf(r.shadow, r.quota), descriptor: i, once: true,
+		met := modelMet{key: base + "#SLIDE:" + label, quota: int64(n), mode: modeOf(r.shadow, r.quota), descriptor: i,
+			once:  true,
 			names: []string{r.name, r.name + "/" + label}, replaces: r.replaces}
 		if r.penalize && met.mode == Enforced {
 			met.guard = base + "#penalty"
@@ -338,7 +341,8 @@ func (r *modelRule) flat(m *modelSet, i int, path []Attribute, now engine.Instan
 }
 
 // matchModel is Match.
-func (m *modelSet) matchModel(paths [][]Attribute, sent []int, now engine.Instant) (verdict Verdict, each []Verdict, met []modelMet) {
+func (m *modelSet) matchModel(paths [][]Attribute, sent []int,
+	now engine.Instant) (verdict Verdict, each []Verdict, met []modelMet) {
 	for _, path := range paths {
 		each = append(each, m.gate(path, now))
 	}
@@ -424,7 +428,8 @@ func TestModel(t *testing.T) {
 			verdicts[verdict]++
 			want, got := describeModel(verdict, each, met), describeResult(&r)
 			if want != got {
-				t.Fatalf("seed %d, round %d, %v sent %v at %d\n got %s\nwant %s\n%s%s", seed, round, paths, sent, now, got, want, text, listOverrides(m.overrides))
+				t.Fatalf("seed %d, round %d, %v sent %v at %d\n got %s\nwant %s\n%s%s", seed, round, paths, sent, now, got, want,
+					text, listOverrides(m.overrides))
 			}
 			for n := 0; r.work.isDirect(q) && n < 2*maxUses+4; n++ { // its way is learned if it is asked again and again
 				if err := set.Match(q, overrides, now, &r); err != nil {

@@ -88,7 +88,8 @@ func (v *Override) check() error {
 			return fmt.Errorf("key of an attribute: 1 to %d bytes, got %s", MaxKeyBytes, word.Excerpt([]byte(a.Key)))
 		}
 		if len(a.Value) > MaxValueBytes {
-			return fmt.Errorf("value of %s: at most %d bytes, got %s", word.Excerpt([]byte(a.Key)), MaxValueBytes, word.Excerpt([]byte(a.Value)))
+			return fmt.Errorf("value of %s: at most %d bytes, got %s", word.Excerpt([]byte(a.Key)), MaxValueBytes,
+				word.Excerpt([]byte(a.Value)))
 		}
 	}
 	switch {

@@ -32,7 +32,8 @@ func (s *Set) Spell(v Override) (Override, error) {
 		switch {
 		case isRange && rule != nil:
 			if p, ok := groupOf([]byte(text.Addr().String()), bits); !ok || p != text {
-				return v, fmt.Errorf("value of %s: an address, or a range of the length by which the rule counts, got %s", a.Key, word.Excerpt([]byte(a.Value)))
+				return v, fmt.Errorf("value of %s: an address, or a range of the length by which the rule counts, got %s", a.Key,
+					word.Excerpt([]byte(a.Value)))
 			}
 		}
 		if isRange {

@@ -49,10 +49,12 @@ func (s *Set) unknownDomain(name string) error {
 // reaches returns an error if an attribute of an override can't match.
 func (d *Domain) reaches(v *Override, a Attribute) error {
 	if !d.names(a.Key) {
-		return fmt.Errorf("attribute: one that the rules of %s name, got %s%s", d.Name, word.Excerpt([]byte(a.Key)), meant(a.Key, d.keys()))
+		return fmt.Errorf("attribute: one that the rules of %s name, got %s%s", d.Name, word.Excerpt([]byte(a.Key)),
+			meant(a.Key, d.keys()))
 	}
 	if v.Effect == Replace && (isPattern(a.Value) || v.Rule == "" && isRange(a.Value)) {
-		return fmt.Errorf("value of %s: LIMIT takes a value, and neither a pattern nor a range, got %s", a.Key, word.Excerpt([]byte(a.Value)))
+		return fmt.Errorf("value of %s: LIMIT takes a value, and neither a pattern nor a range, got %s", a.Key,
+			word.Excerpt([]byte(a.Value)))
 	}
 	return nil
 }
@@ -61,7 +63,8 @@ func (d *Domain) reaches(v *Override, a Attribute) error {
 func (d *Domain) reachPath(v *Override) (limits int, err error) {
 	for _, a := range v.Path {
 		if !d.tree.names(a.Key) {
-			return 0, fmt.Errorf("LIMIT needs RULE name, because %s is an attribute of rules and of no descriptors; the rules of %s are %s", word.Excerpt([]byte(a.Key)), d.Name, some(d.ruleNames()))
+			return 0, fmt.Errorf("LIMIT needs RULE name, because %s is an attribute of rules and of no descriptors; the rules "+
+				"of %s are %s", word.Excerpt([]byte(a.Key)), d.Name, some(d.ruleNames()))
 		}
 	}
 	w := work{d: d}
@@ -80,7 +83,8 @@ func (d *Domain) reachPath(v *Override) (limits int, err error) {
 func (d *Domain) reachRule(v *Override) (limits int, err error) {
 	rule := d.ruleOf(v.Rule)
 	if rule == nil {
-		return 0, fmt.Errorf("RULE: a rule of %s, or RULE/LIMIT, got %s%s", d.Name, word.Excerpt([]byte(v.Rule)), meant(v.Rule, d.ruleNames()))
+		return 0, fmt.Errorf("RULE: a rule of %s, or RULE/LIMIT, got %s%s", d.Name, word.Excerpt([]byte(v.Rule)),
+			meant(v.Rule, d.ruleNames()))
 	}
 	names := []string{}
 	for _, l := range rule.all() {
@@ -92,7 +96,8 @@ func (d *Domain) reachRule(v *Override) (limits int, err error) {
 		}
 	}
 	if limits == 0 {
-		return 0, fmt.Errorf("RULE: a limit of rule %s, got %s%s", rule.rule.Name, word.Excerpt([]byte(v.Rule)), meant(v.Rule, names))
+		return 0, fmt.Errorf("RULE: a limit of rule %s, got %s%s", rule.rule.Name, word.Excerpt([]byte(v.Rule)),
+			meant(v.Rule, names))
 	}
 	given := make([]string, 0, len(v.Path))
 	for _, a := range v.Path {
@@ -101,7 +106,8 @@ func (d *Domain) reachRule(v *Override) (limits int, err error) {
 	counts := slices.Clone(rule.per)
 	slices.Sort(given)
 	if slices.Sort(counts); !slices.Equal(given, counts) {
-		return 0, fmt.Errorf("attributes with RULE: those by which rule %s counts, %s, got %s", rule.rule.Name, some(counts), some(given))
+		return 0, fmt.Errorf("attributes with RULE: those by which rule %s counts, %s, got %s", rule.rule.Name, some(counts),
+			some(given))
 	}
 	return limits, nil
 }

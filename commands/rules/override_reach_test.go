@@ -44,12 +44,15 @@ func TestReach(t *testing.T) {
 		{"tree x-1 a1 LIMIT", "1"},
 		{"tree x-1 a1 DENY", "3"},
 		{"apii ip 10.0.0.1 DENY", "domain: one of the rules, got 'apii'; did you mean api?"},
-		{"api ipp 10.0.0.1 DENY", "attribute: one that the rules of api name, got 'ipp'; there are agent, country, ip, path, plan, tenant, user"},
+		{"api ipp 10.0.0.1 DENY",
+			"attribute: one that the rules of api name, got 'ipp'; there are agent, country, ip, path, plan, tenant, user"},
 		{"api tenants t DENY", "did you mean tenant?"},
 		{"tree y-1 a1 DENY", "attribute: one that the rules of tree name"},
 		{"api ip 10.0.0.1 LIMIT logn", "RULE: a rule of api, or RULE/LIMIT, got 'logn'; did you mean login?"},
-		{"api ip 10.0.0.1 LIMIT login/slide-2m", "RULE: a limit of rule login, got 'login/slide-2m'; did you mean login/slide-1m?"},
-		{"api ip 10.0.0.1 LIMIT", "LIMIT needs RULE name, because 'ip' is an attribute of rules and of no descriptors; the rules of api are login, tenant"},
+		{"api ip 10.0.0.1 LIMIT login/slide-2m",
+			"RULE: a limit of rule login, got 'login/slide-2m'; did you mean login/slide-1m?"},
+		{"api ip 10.0.0.1 LIMIT", "LIMIT needs RULE name, because 'ip' is an attribute of rules and of no descriptors; the " +
+			"rules of api are login, tenant"},
 		{"tree user u LIMIT", "LIMIT needs RULE name"},
 		{"api path /login LIMIT login", "attributes with RULE: those by which rule login counts, ip, got path"},
 		{"api ip 1.2.3.4 path /login LIMIT login", "got ip, path"},
@@ -124,9 +127,12 @@ func TestWideOverrides(t *testing.T) {
 		return r.Verdict
 	}
 	for line, want := range map[string]Verdict{
-		"api ip 10.9.9.9": Denied, "api ip ::ffff:10.9.9.9": Denied, "api ip 11.0.0.1": None, "api ip 10.0.0.7": Allowed, "api ip 10.0.0.8": Denied,
-		"api ip 2001:DB8:0::1": Denied, "api user u path /admin/a": Denied, "api user u path /admin": None, "api user u ip 10.9.9.9": Denied, "api ip none": None,
-		"tree tenant t1": Allowed, "tree tenant t1 path /y": Allowed, "tree tenant t1 path /x1": Denied, "tree path /x1": None,
+		"api ip 10.9.9.9": Denied, "api ip ::ffff:10.9.9.9": Denied, "api ip 11.0.0.1": None, "api ip 10.0.0.7": Allowed,
+		"api ip 10.0.0.8":      Denied,
+		"api ip 2001:DB8:0::1": Denied, "api user u path /admin/a": Denied, "api user u path /admin": None,
+		"api user u ip 10.9.9.9": Denied, "api ip none": None,
+		"tree tenant t1": Allowed, "tree tenant t1 path /y": Allowed, "tree tenant t1 path /x1": Denied,
+		"tree path /x1": None,
 	} {
 		if got := verdict(line); got != want {
 			t.Errorf("%s is %v, want %v", line, got, want)
@@ -144,7 +150,8 @@ func TestWideOverrides(t *testing.T) {
 	}
 }
 
-var wideRequest = Request{Domain: []byte("api"), Descriptors: []Descriptor{{Entries: []Entry{{[]byte("ip"), []byte("10.9.9.9")}}}}}
+var wideRequest = Request{Domain: []byte("api"),
+	Descriptors: []Descriptor{{Entries: []Entry{{[]byte("ip"), []byte("10.9.9.9")}}}}}
 
 func verdictOf(set *Set, all *Overrides, r *Result) {
 	_ = set.Match(&wideRequest, all, 0, r)

@@ -9,7 +9,8 @@ import (
 // counters.
 func TestPaths(t *testing.T) {
 	same := map[string][]string{
-		"plain":                    {"//login", "/a/../login", "/%6Cogin", "/login?a=b", "/./login", "/login#x", "https://h/login"},
+		"plain": {"//login", "/a/../login", "/%6Cogin", "/login?a=b", "/./login", "/login#x",
+			"https://h/login"},
 		"slash":                    {"/login/", "/login//"},
 		"params":                   {"/login;v=1", "/login;v=1;w"},
 		"case":                     {"/LOGIN", "/Login"},
@@ -30,7 +31,8 @@ func TestPaths(t *testing.T) {
 	for form, paths := range same {
 		set := load(t, "domain: api\npaths: {path: "+form+"}\nlists: {l: {key: path, values: [/login]}}\ndeny: [l]\n"+
 			"rules: [{name: r, match: {path: [/login, /api/*]}, per: [path], limits: 1/m}]\n---\n"+
-			"domain: direct\npaths: {path: "+form+"}\nrules: [{name: r, match: {path: [/login, /Other/, /Pre*]}, per: [path], limits: 1/m}]\n")
+			"domain: direct\npaths: {path: "+form+
+			"}\nrules: [{name: r, match: {path: [/login, /Other/, /Pre*]}, per: [path], limits: 1/m}]\n")
 		matches := func(domain, path string) (denied, met bool, key string) {
 			var r Result
 			q := &Request{Domain: []byte(domain), Descriptors: []Descriptor{{Entries: []Entry{{[]byte("path"), []byte(path)}}}}}

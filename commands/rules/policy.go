@@ -19,7 +19,8 @@ type Policy struct {
 
 // Policy returns the limit without a counter's state; Quota is -1 without a limit.
 func (l *Limit) Policy() Policy {
-	p := Policy{Quota: l.Count, WindowMillis: (l.Window + int64(time.Millisecond) - 1) / int64(time.Millisecond), Unit: "requests", Algorithm: strings.ToLower(l.Params.Alg.String())}
+	p := Policy{Quota: l.Count, WindowMillis: (l.Window + int64(time.Millisecond) - 1) / int64(time.Millisecond),
+		Unit: "requests", Algorithm: strings.ToLower(l.Params.Alg.String())}
 	switch {
 	case l.unlimited:
 		return Policy{Quota: -1, Unit: p.Unit, Algorithm: "unlimited"}

@@ -61,7 +61,8 @@ func (q *Request) check() error {
 				return fmt.Errorf("key must be 1 to %d bytes long, got %s", MaxKeyBytes, word.Excerpt(e.Key))
 			}
 			if len(e.Value) > MaxValueBytes {
-				return fmt.Errorf("value of %s must be at most %d bytes long, got %s", word.Excerpt(e.Key), MaxValueBytes, word.Excerpt(e.Value))
+				return fmt.Errorf("value of %s must be at most %d bytes long, got %s", word.Excerpt(e.Key), MaxValueBytes,
+					word.Excerpt(e.Value))
 			}
 		}
 	}

@@ -103,7 +103,8 @@ func (w *work) learnTurn(y *way, s *attributeSet) {
 	t.way, t.values, t.steps, t.places, t.constant = 0, t.values[:0], t.steps[:0], t.places[:0], true
 	for _, at := range y.deciding {
 		value := s.entries[at].Value
-		if t.values = append(binary.LittleEndian.AppendUint16(t.values, uint16(len(value))), value...); len(t.values) > maxTurnValues {
+		if t.values = append(binary.LittleEndian.AppendUint16(t.values, uint16(len(value))),
+			value...); len(t.values) > maxTurnValues {
 			return
 		}
 	}

@@ -33,7 +33,8 @@ func (c *compiler) warnLevel(all []source.Descriptor) {
 				return
 			}
 			if covers(before.Key, d.Key) && (before.Value == "" || d.Value != "" && covers(before.Value, d.Value)) {
-				c.warn(d.At, fmt.Sprintf("no request reaches %s, because %s in line %d goes before it and matches as much", describe(d.Key, d.Value), describe(before.Key, before.Value), before.Line))
+				c.warn(d.At, fmt.Sprintf("no request reaches %s, because %s in line %d goes before it and matches as much",
+					describe(d.Key, d.Value), describe(before.Key, before.Value), before.Line))
 				break
 			}
 		}
@@ -46,7 +47,8 @@ func (c *compiler) warnLevel(all []source.Descriptor) {
 		if j := slices.IndexFunc(patterns, func(p *source.Descriptor) bool {
 			return p != d && covers(p.Key, d.Key) && strings.Trim(p.Value, "*") == "" && p.Value != ""
 		}); j >= 0 {
-			c.warn(d.At, fmt.Sprintf("no request reaches %q without a value, because %q in line %d matches every value", d.Key, patterns[j].Value, patterns[j].Line))
+			c.warn(d.At, fmt.Sprintf("no request reaches %q without a value, because %q in line %d matches every value", d.Key,
+				patterns[j].Value, patterns[j].Line))
 		}
 	}
 }
@@ -91,7 +93,8 @@ func (c *compiler) warnRule(from *source.Rule) {
 	}
 	c.warnKey(from.At, from.Tier)
 	if !slices.ContainsFunc(from.Tiers, func(t source.Tier) bool { return t.Name == defaultTier }) {
-		c.warn(from.At, fmt.Sprintf("rule %q has no tier default, so that requests with any other %s meet none of its limits", from.Name, from.Tier))
+		c.warn(from.At, fmt.Sprintf("rule %q has no tier default, so that requests with any other %s meet none of its limits",
+			from.Name, from.Tier))
 	}
 }
 

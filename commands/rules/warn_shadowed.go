@@ -25,11 +25,13 @@ func (c *compiler) warnShadowed(doc *source.Document) {
 				continue
 			}
 			if names(a.Replaces, b.Name) {
-				c.warn(b.At, fmt.Sprintf("rule %q never counts, because rule %q in line %d replaces it and matches whenever it does", b.Name, a.Name, a.Line))
+				c.warn(b.At, fmt.Sprintf("rule %q never counts, because rule %q in line %d replaces it and matches whenever it "+
+					"does", b.Name, a.Name, a.Line))
 				break
 			}
 			if isLooser(a, b) && (i < j || !isLooser(b, a) || !matchesAll(b, a)) {
-				c.warn(b.At, fmt.Sprintf("rule %q never denies, because rule %q in line %d matches whenever it does, counts by the same attributes, and allows no more", b.Name, a.Name, a.Line))
+				c.warn(b.At, fmt.Sprintf("rule %q never denies, because rule %q in line %d matches whenever it does, counts by "+
+					"the same attributes, and allows no more", b.Name, a.Name, a.Line))
 				break
 			}
 		}
@@ -41,7 +43,8 @@ func (c *compiler) warnListed(rule *flatRule, from *source.Rule) {
 	for i := range rule.match {
 		m := &rule.match[i]
 		if len(m.patterns) == 0 && c.allListed(m.key, m.literals, listDenies|listAllows) {
-			c.warn(from.At, fmt.Sprintf("rule %q never counts, because lists in deny or allow have all its values of %s", rule.rule.Name, m.key))
+			c.warn(from.At, fmt.Sprintf("rule %q never counts, because lists in deny or allow have all its values of %s",
+				rule.rule.Name, m.key))
 			return
 		}
 	}
@@ -51,7 +54,8 @@ func (c *compiler) warnListed(rule *flatRule, from *source.Rule) {
 func (c *compiler) warnAllowed(doc *source.Document, name string) {
 	for i := range doc.Lists {
 		if l := &doc.Lists[i]; l.Name == name && len(l.Prefixes) == 0 && c.allListed(l.Key, l.Values, listDenies) {
-			c.warn(l.At, fmt.Sprintf("list %q has no effect in allow, because lists in deny have all its values, and deny goes first", l.Name))
+			c.warn(l.At, fmt.Sprintf("list %q has no effect in allow, because lists in deny have all its values, and deny "+
+				"goes first", l.Name))
 		}
 	}
 }
@@ -100,14 +104,16 @@ func matchesAll(a, b *source.Rule) bool {
 // isLooser reports whether each limit of b has a limit of a with the same algorithm and window that
 // allows no more, so that b, which matches with a, never denies what a does not.
 func isLooser(a, b *source.Rule) bool {
-	if b.Tier != "" || b.Penalty != nil || a.Shadow || a.Quota || b.Shadow || b.Quota || len(a.Replaces)+len(b.Replaces) > 0 ||
+	if b.Tier != "" || b.Penalty != nil || a.Shadow || a.Quota || b.Shadow || b.Quota || len(a.Replaces)+
+		len(b.Replaces) > 0 ||
 		!slices.Equal(a.Per, b.Per) || !slices.Equal(a.PerBits, b.PerBits) {
 		return false
 	}
 	for i := range b.Limits {
 		loose := &b.Limits[i]
 		if loose.Unlimited || !slices.ContainsFunc(a.Limits, func(l source.Limit) bool {
-			return !l.Unlimited && l.Alg == loose.Alg && l.Window == loose.Window && l.Calendar == loose.Calendar && l.Count <= loose.Count && l.Burst <= loose.Burst && l.Grace <= loose.Grace
+			return !l.Unlimited && l.Alg == loose.Alg && l.Window == loose.Window && l.Calendar == loose.Calendar &&
+				l.Count <= loose.Count && l.Burst <= loose.Burst && l.Grace <= loose.Grace
 		}) {
 			return false
 		}

@@ -172,5 +172,6 @@ func (r *Result) repeat(t *turn, entries []Entry) {
 // isConstant reports whether limits are met by all descriptors that the rule matches, whatever
 // other rules do, and without a penalty box.
 func (r *flatRule) isConstant(limits []*Limit) bool {
-	return r.rule.Penalty == nil && !slices.ContainsFunc(limits, func(l *Limit) bool { return l.unlimited || len(l.replaces) > 0 })
+	return r.rule.Penalty == nil &&
+		!slices.ContainsFunc(limits, func(l *Limit) bool { return l.unlimited || len(l.replaces) > 0 })
 }

@@ -66,7 +66,8 @@ func TestRepeated(t *testing.T) {
 			domain = set.Domains()[random.IntN(len(set.Domains()))].Name
 		}
 		q := Request{Domain: []byte(domain), Descriptors: make([]Descriptor, 1)}
-		for _, key := range [][]string{{"k"}, {"l"}, {"k", "l"}, {"k", "l"}, {"k", "l"}, {"l", "k"}, {"k", "l", "m"}}[random.IntN(7)] {
+		for _, key := range [][]string{{"k"}, {"l"}, {"k", "l"}, {"k", "l"}, {"k", "l"}, {"l", "k"},
+			{"k", "l", "m"}}[random.IntN(7)] {
 			value := []string{"x", "y", "z", "y|1", "", "long value"}[random.IntN(6)]
 			switch random.IntN(200) {
 			case 0:
@@ -88,7 +89,8 @@ func TestRepeated(t *testing.T) {
 			continue
 		}
 		if got, want := show(&again), show(&fresh); got != want {
-			t.Fatalf("seed %d: %s %s, repeated: %v\n got %s\nwant %s", seed, domain, q.Descriptors[0].Entries, again.Repeated, got, want)
+			t.Fatalf("seed %d: %s %s, repeated: %v\n got %s\nwant %s", seed, domain, q.Descriptors[0].Entries, again.Repeated,
+				got, want)
 		}
 		if again.Repeated {
 			repeated[domain]++

@@ -86,7 +86,8 @@ func TestAtomicLooks(t *testing.T) {
 	n.lines(2, lines...)
 	n.batch.Atomic = true
 	n.e.Look(n.now, &n.batch)
-	if first, last := respOf(&n.batch.Calls[0]), respOf(&n.batch.Calls[len(lines)-1]); first != ":4|" || !strings.HasPrefix(last, "-ERR the commands") {
+	if first, last := respOf(&n.batch.Calls[0]),
+		respOf(&n.batch.Calls[len(lines)-1]); first != ":4|" || !strings.HasPrefix(last, "-ERR the commands") {
 		t.Errorf("the first of %d answers is %q, the last %q", len(lines), first, last)
 	}
 }
@@ -101,7 +102,8 @@ func TestReplaces(t *testing.T) {
 		if c.Flags&spec.Write == 0 || c.Name == "" {
 			continue
 		}
-		more := []string{c.Name + " k", c.Name + " k -1", c.Name + " k 1", c.Name + " k 1 1", c.Name + " k PXAT 1", c.Name + " k s s", c.Name + " k l 0 -1", c.Name + " k x"}
+		more := []string{c.Name + " k", c.Name + " k -1", c.Name + " k 1", c.Name + " k 1 1", c.Name + " k PXAT 1",
+			c.Name + " k s s", c.Name + " k l 0 -1", c.Name + " k x"}
 		for _, line := range append(more, cases[c.Name]...) {
 			last := line[strings.LastIndexByte(line, ';')+1:]
 			for _, key := range []string{"k", "k1", "k2", "k3"} {
@@ -118,7 +120,8 @@ func TestReplaces(t *testing.T) {
 				left := n.run("return redis.pcall('STRLEN', KEYS[1])", "1", key)
 				var length int
 				if fmt.Sscanf(left, ":%d", &length); length < 201 && c.Flags&spec.Replaces == 0 {
-					t.Errorf("%s: %s has %q left of a string of 201 bytes, and the command does not say that it replaces", last, key, left)
+					t.Errorf("%s: %s has %q left of a string of 201 bytes, and the command does not say that it replaces", last, key,
+						left)
 				}
 			}
 		}

@@ -7,8 +7,9 @@ import "limitsrv/commands/scripts/lua/syntax"
 // redis.register_function.
 func keyTables(main *syntax.Function) map[*syntax.Local]bool {
 	x := &callbacks{
-		named: make(map[*syntax.Local]*syntax.Function), uses: make(map[*syntax.Local]int), registered: make(map[*syntax.Local]int),
-		tables: make(map[*syntax.Local]bool),
+		named: make(map[*syntax.Local]*syntax.Function), uses: make(map[*syntax.Local]int),
+		registered: make(map[*syntax.Local]int),
+		tables:     make(map[*syntax.Local]bool),
 	}
 	w := walker{statement: x.statement, expr: x.expr}
 	w.block(main.Body)

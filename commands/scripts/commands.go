@@ -21,7 +21,8 @@ func (Calls) Check(c *engine.Call) error {
 		c.Command == listLibraries && (len(c.Args) == 1 || len(c.Args) == 2), c.Command == countLibrary && len(c.Args) == 0:
 		c.ReadOnly = true
 		return nil
-	case c.Command == loadLibrary && (len(c.Args) == 1 || len(c.Args) == 2), c.Command == deleteLibrary && len(c.Args) == 1,
+	case c.Command == loadLibrary && (len(c.Args) == 1 || len(c.Args) == 2),
+		c.Command == deleteLibrary && len(c.Args) == 1,
 		c.Command == flushLibrary && len(c.Args) == 0:
 		return nil
 	case !run || len(c.Args) < firstKeyArg:

@@ -160,8 +160,9 @@ func describeLibraries(tx *engine.Tx, c *engine.Call) {
 		}
 		if size > tx.AnswerRoom() {
 			tx.RefuseAnswer()
-			c.Answer = answer.AppendError(out[:0], fmt.Sprintf("ERR the answer has %d bytes or more, at most %d are allowed: ask for fewer libraries at a time",
-				size, tx.AnswerRoom()))
+			c.Answer = answer.AppendError(out[:0],
+				fmt.Sprintf("ERR the answer has %d bytes or more, at most %d are allowed: ask for fewer libraries at a time",
+					size, tx.AnswerRoom()))
 			return
 		}
 		fields := 3

@@ -77,26 +77,42 @@ func TestModesOfFunctions(t *testing.T) {
 		name, body string
 		want       Modes
 	}{
-		{"a callback in place", "redis.register_function('f', function(keys) return redis.call('INCR', keys[1]) end)", Declared},
-		{"a field in place", "redis.register_function{callback = function(k) return redis.call('GET', k[1]) end, function_name = 'f'}", Declared | Looks},
-		{"a local function", "local function f(keys) return redis.call('INCR', keys[1]) end redis.register_function('f', f)", Declared},
-		{"a local variable", "local f = function(keys) return redis.call('INCR', keys[1]) end redis.register_function('f', f)", Declared},
-		{"a key in a variable", "redis.register_function('f', function(keys) local k = keys[1] return redis.call('INCR', k) end)", Declared},
-		{"the number of keys", "redis.register_function('f', function(keys) if #keys > 1 then return redis.call('INCR', keys[1]) end end)", Declared},
-		{"two names of one", "local function f(keys) return redis.call('INCR', keys[1]) end redis.register_function('f', f) redis.register_function('g', f)", Declared},
-		{"a message", "redis.register_function('f', function(keys) return redis.call('PUBLISH', 'c', keys[1]) end)", Declared | Ordered},
+		{"a callback in place", "redis.register_function('f', function(keys) return redis.call('INCR', keys[1]) end)",
+			Declared},
+		{"a field in place", "redis.register_function{callback = function(k) return redis.call('GET', k[1]) end, " +
+			"function_name = 'f'}", Declared | Looks},
+		{"a local function", "local function f(keys) return redis.call('INCR', keys[1]) end redis.register_function('f', f)",
+			Declared},
+		{"a local variable",
+			"local f = function(keys) return redis.call('INCR', keys[1]) end redis.register_function('f', f)", Declared},
+		{"a key in a variable",
+			"redis.register_function('f', function(keys) local k = keys[1] return redis.call('INCR', k) end)", Declared},
+		{"the number of keys", "redis.register_function('f', function(keys) if #keys > 1 then return redis.call('INCR', " +
+			"keys[1]) end end)", Declared},
+		{"two names of one", "local function f(keys) return redis.call('INCR', keys[1]) end redis.register_function('f', " +
+			"f) redis.register_function('g', f)", Declared},
+		{"a message", "redis.register_function('f', function(keys) return redis.call('PUBLISH', 'c', keys[1]) end)",
+			Declared | Ordered},
 		{"a constant key", "redis.register_function('f', function(keys) return redis.call('INCR', 'k') end)", 0},
 		{"an argument", "redis.register_function('f', function(keys, args) return redis.call('INCR', args[1]) end)", 0},
 		{"other keys", "redis.register_function('f', function(keys) keys = {'k'} return redis.call('INCR', keys[1]) end)", 0},
-		{"a changed key", "redis.register_function('f', function(keys) keys[1] = 'k' return redis.call('INCR', keys[1]) end)", 0},
-		{"keys that go on", "redis.register_function('f', function(keys) table.insert(keys, 1, 'k') return redis.call('INCR', keys[1]) end)", 0},
-		{"a function of both kinds", "local function f(keys) return redis.call('INCR', keys[1]) end redis.register_function('f', f) redis.register_function('g', function() return f({'k'}) end)", 0},
-		{"a function with another name", "local function f(keys) return redis.call('INCR', keys[1]) end local g = f redis.register_function('f', f) redis.register_function('g', function() return g({'k'}) end)", 0},
-		{"a helper", "local function h(k) return redis.call('INCR', k[1]) end redis.register_function('f', function(keys) return h({'k'}) end)", 0},
-		{"captured keys", "redis.register_function('f', function(keys) local function g() keys = {'k'} end g() return redis.call('INCR', keys[1]) end)", 0},
-		{"another assignment", "local function f(keys) return redis.call('INCR', keys[1]) end f = function() return redis.call('INCR', 'k') end redis.register_function('f', f)", 0},
+		{"a changed key", "redis.register_function('f', function(keys) keys[1] = 'k' return redis.call('INCR', keys[1]) end)",
+			0},
+		{"keys that go on",
+			"redis.register_function('f', function(keys) table.insert(keys, 1, 'k') return redis.call('INCR', keys[1]) end)", 0},
+		{"a function of both kinds", "local function f(keys) return redis.call('INCR', keys[1]) end " +
+			"redis.register_function('f', f) redis.register_function('g', function() return f({'k'}) end)", 0},
+		{"a function with another name", "local function f(keys) return redis.call('INCR', keys[1]) end local g = f " +
+			"redis.register_function('f', f) redis.register_function('g', function() return g({'k'}) end)", 0},
+		{"a helper", "local function h(k) return redis.call('INCR', k[1]) end redis.register_function('f', function(keys) " +
+			"return h({'k'}) end)", 0},
+		{"captured keys", "redis.register_function('f', function(keys) local function g() keys = {'k'} end g() return " +
+			"redis.call('INCR', keys[1]) end)", 0},
+		{"another assignment", "local function f(keys) return redis.call('INCR', keys[1]) end f = function() return " +
+			"redis.call('INCR', 'k') end redis.register_function('f', f)", 0},
 		{"any command", "redis.register_function('f', function(keys, args) return redis.call(args[1], keys[1]) end)", 0},
-		{"the variable of a script", "redis.register_function('f', function() return redis.call('GET', KEYS[1]) end)", Declared | Looks},
+		{"the variable of a script", "redis.register_function('f', function() return redis.call('GET', KEYS[1]) end)",
+			Declared | Looks},
 	} {
 		n := newNode()
 		if got := n.load("#!lua name=l\n" + tt.body); got != "$1|l|" {
@@ -121,7 +137,8 @@ func TestReplacedFunctions(t *testing.T) {
 		}
 	}
 	n.load("#!lua name=p\nredis.register_function('p', function(keys) return redis.call('PUBLISH', 'c', keys[1]) end)")
-	for modes, want := range map[Modes]string{0: ":0|", Declared: "-TRYAGAIN ", Declared | Ordered: ":0|", Declared | Looks: "-TRYAGAIN "} {
+	for modes, want := range map[Modes]string{0: ":0|", Declared: "-TRYAGAIN ", Declared | Ordered: ":0|",
+		Declared | Looks: "-TRYAGAIN "} {
 		if got := n.fcallAs(modes, "p", "1", "k"); !strings.HasPrefix(got, want) {
 			t.Errorf("a message with modes %b: %s, want %s", modes, got, want)
 		}
@@ -140,7 +157,8 @@ func TestManyLibraries(t *testing.T) {
 	compiled.setMost(t, 1<<20)
 	n := newNode()
 	for i := range 30 {
-		text := fmt.Sprintf("#!lua name=l%d\nlocal s = '%s' redis.register_function('f%d', function() return %d end)", i, strings.Repeat("x", compiled.most/20), i, i)
+		text := fmt.Sprintf("#!lua name=l%d\nlocal s = '%s' redis.register_function('f%d', function() return %d end)", i,
+			strings.Repeat("x", compiled.most/20), i, i)
 		if got := n.load(text); !strings.HasPrefix(got, "$") {
 			t.Fatal(got)
 		}
@@ -164,7 +182,8 @@ func TestManyLibraries(t *testing.T) {
 func TestLongNames(t *testing.T) {
 	n := newNode()
 	long := strings.Repeat("n", 300)
-	if got := n.load("#!lua name=" + long + "\nredis.register_function('f', function() end)"); !strings.Contains(got, "at most 256 bytes") {
+	if got := n.load("#!lua name=" + long + "\nredis.register_function('f', function() end)"); !strings.Contains(got,
+		"at most 256 bytes") {
 		t.Errorf("a library with a name of 300 bytes: %s", got)
 	}
 	n.load("#!lua name=l\nredis.register_function('" + long + "', function() return 7 end)")
@@ -176,11 +195,14 @@ func TestLongNames(t *testing.T) {
 // someLibraries are libraries. Two of them have a function of the same name.
 var someLibraries = []string{
 	limiterLibrary,
-	"#!lua name=draws\nredis.register_function('draw', function(keys) return {math.random(1000), redis.call('TIME'), tostring({}), redis.call('SET', keys[1], math.random(9))} end)",
-	"#!lua name=draws\nlocal n = 0 redis.register_function('draw', function(keys, args) n = n + 1 return redis.call('INCRBY', 'key 3', args[1] + n) end)",
+	"#!lua name=draws\nredis.register_function('draw', function(keys) return {math.random(1000), redis.call('TIME'), " +
+		"tostring({}), redis.call('SET', keys[1], math.random(9))} end)",
+	"#!lua name=draws\nlocal n = 0 redis.register_function('draw', function(keys, args) n = n + 1 return " +
+		"redis.call('INCRBY', 'key 3', args[1] + n) end)",
 	"#!lua name=other\nredis.register_function('WINDOW', function() end)",
 	"#!lua name=wrong\nerror('x')",
-	"#!lua name=limits\nredis.register_function('take', function(keys) return redis.call('RL.SLIDE', keys[1] .. 'l', 3, 1) end)",
+	"#!lua name=limits\nredis.register_function('take', function(keys) return redis.call('RL.SLIDE', keys[1] .. 'l', 3, " +
+		"1) end)",
 }
 
 // someLibraryCall adds a call on libraries or functions to a batch.

@@ -82,7 +82,8 @@ func (h *hostEnv) openRedis(more []*lua.Function) {
 	h.env.Register(t,
 		callFunction("call", true), callFunction("pcall", false),
 		one("error_reply", errorReply), one("status_reply", statusReply), one("sha1hex", sha1Hex),
-		none("log", checkLog), none("setresp", setProtocol), none("set_repl", checkReplication), one("acl_check_cmd", checkCommand),
+		none("log", checkLog), none("setresp", setProtocol), none("set_repl", checkReplication),
+		one("acl_check_cmd", checkCommand),
 	)
 	h.env.Register(t, more...)
 	setConstants(h.env, t, "LOG_", "REPL_", "REDIS_")
@@ -103,8 +104,10 @@ func setConstants(env *lua.Env, t *value.Table, prefixes ...string) {
 		name string
 		v    value.Value
 	}{
-		{"LOG_DEBUG", value.Number(0)}, {"LOG_VERBOSE", value.Number(1)}, {"LOG_NOTICE", value.Number(2)}, {"LOG_WARNING", value.Number(3)},
-		{"REPL_NONE", value.Number(0)}, {"REPL_AOF", value.Number(1)}, {"REPL_SLAVE", value.Number(2)}, {"REPL_REPLICA", value.Number(2)},
+		{"LOG_DEBUG", value.Number(0)}, {"LOG_VERBOSE", value.Number(1)}, {"LOG_NOTICE", value.Number(2)},
+		{"LOG_WARNING", value.Number(3)},
+		{"REPL_NONE", value.Number(0)}, {"REPL_AOF", value.Number(1)}, {"REPL_SLAVE", value.Number(2)},
+		{"REPL_REPLICA", value.Number(2)},
 		{"REPL_ALL", value.Number(3)}, {"REDIS_VERSION_NUM", value.Number(redisVersionNumber)}, {"REDIS_VERSION", text},
 	} {
 		if slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(constant.name, prefix) }) {

@@ -48,7 +48,8 @@ func TestHostileScriptsEnd(t *testing.T) {
 					got := respOf(&c)
 					if strings.HasPrefix(got, fmt.Sprintf("-ERR script takes more than %d steps (--script-steps)", budget)) {
 						ended++
-					} else if !strings.HasPrefix(got, "-ERR script takes more than 67108864 bytes") && !strings.HasPrefix(got, "-ERR user_script:1: stack overflow") {
+					} else if !strings.HasPrefix(got, "-ERR script takes more than 67108864 bytes") &&
+						!strings.HasPrefix(got, "-ERR user_script:1: stack overflow") {
 						t.Errorf("%s: run %d answers %.120s", name, i, got)
 					}
 				}
@@ -82,13 +83,15 @@ func TestErrorAtTheLimit(t *testing.T) {
 			"return {1, {2, {3, ('x'):rep(500)}}}",
 		} {
 			got := n.runAs(0, budget, text, "1", "key", "an argument")
-			if !strings.HasPrefix(got, fmt.Sprintf("-ERR script takes more than %d steps", budget)) && !strings.HasPrefix(got, "-55") && got[0] != '*' {
+			if !strings.HasPrefix(got, fmt.Sprintf("-ERR script takes more than %d steps", budget)) &&
+				!strings.HasPrefix(got, "-55") && got[0] != '*' {
 				t.Errorf("%s, %d steps: %s", text, budget, got)
 			}
 		}
 	}
 	const fill = "local s = ('x'):rep(1000) while gcinfo() < 65534 do s = ('x'):rep(900) end "
-	if got := n.runAs(0, 10*DefaultSteps, fill+"local n = 0 while gcinfo() < 65535 do n = n + 1 local t = {} end error({err = 1.5})", "0"); !strings.HasPrefix(got, "-1.5") {
+	if got := n.runAs(0, 10*DefaultSteps, fill+"local n = 0 while gcinfo() < 65535 do n = n + 1 local t = {} end "+
+		"error({err = 1.5})", "0"); !strings.HasPrefix(got, "-1.5") {
 		t.Errorf("an error beside the bound of memory answers %s", got)
 	}
 }

@@ -14,7 +14,8 @@ import (
 func TestKeepsCompiled(t *testing.T) {
 	texts, n := make([]string, 20), newNode()
 	for i := range texts {
-		texts[i] = fmt.Sprintf("if ARGV[1] == 'x' then local a = %d ", i) + strings.Repeat("a = a + 1 ", 500) + fmt.Sprintf("end return %d", i)
+		texts[i] = fmt.Sprintf("if ARGV[1] == 'x' then local a = %d ", i) + strings.Repeat("a = a + 1 ", 500) +
+			fmt.Sprintf("end return %d", i)
 		if _, wrong := Compile([]byte(texts[i])); wrong != "" {
 			t.Fatal(wrong)
 		}

@@ -77,7 +77,8 @@ func (m *machine) answerKeys(s *keySearch, out []byte) []byte {
 	from := len(out)
 	m.all(s, true)
 	if s.n > maxKeys {
-		return answer.AppendError(out[:from], fmt.Sprintf("ERR a script gets at most %d keys at a time, %d match: use a longer pattern", maxKeys, s.n))
+		return answer.AppendError(out[:from],
+			fmt.Sprintf("ERR a script gets at most %d keys at a time, %d match: use a longer pattern", maxKeys, s.n))
 	}
 	m.st.PrepayMemory(s.bytes + s.n*keyBytes)
 	m.st.Charge(s.n) // to sort the keys

@@ -24,7 +24,8 @@ func TestAllKeys(t *testing.T) {
 		{"return redis.call('DBSIZE')", ":3|"},
 		{"local key = redis.call('RANDOMKEY') return redis.call('EXISTS', key)", ":1|"},
 		{"redis.call('SET', 'new', 1) redis.call('DEL', 'a') return redis.call('KEYS', '*')", "*3|$2|b1|$2|b2|$3|new|"},
-		{"redis.call('GET', 'a') redis.call('DBSIZE') redis.call('APPEND', 'a', 'x') return redis.call('GET', 'a')", "$2|1x|"},
+		{"redis.call('GET', 'a') redis.call('DBSIZE') redis.call('APPEND', 'a', 'x') return redis.call('GET', 'a')",
+			"$2|1x|"},
 		{"local n = 0 for _, key in ipairs(redis.call('KEYS', 'b*')) do n = n + redis.call('DEL', key) end return n", ":2|"},
 	}
 	for _, shards := range []int{1, 4, 64} {
@@ -87,7 +88,8 @@ func TestAllKeysArePaid(t *testing.T) {
 func TestRandomKeys(t *testing.T) {
 	n := newNode()
 	n.run("for i = 1, 5 do redis.call('SET', 'key' .. i, 1) end", "0")
-	got := n.run("local seen, n = {}, 0 for i = 1, 200 do local k = redis.call('RANDOMKEY') if not seen[k] then seen[k] = true n = n + 1 end end return n", "0")
+	got := n.run("local seen, n = {}, 0 for i = 1, 200 do local k = redis.call('RANDOMKEY') if not seen[k] then seen[k] "+
+		"= true n = n + 1 end end return n", "0")
 	if got != ":5|" {
 		t.Errorf("%s of 5 keys are drawn", got)
 	}
@@ -96,10 +98,12 @@ func TestRandomKeys(t *testing.T) {
 // TestBlockingCommands: commands that block wait for nothing in a script, and were not there at level 1.
 func TestBlockingCommands(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"redis.call('RPUSH', 'l', 'a', 'b') return {redis.call('BLPOP', 'none', 'l', 0), redis.call('BRPOP', 'l', '0.5')}", "*2|*2|$1|l|$1|a|*2|$1|l|$1|b|"},
+		{"redis.call('RPUSH', 'l', 'a', 'b') return {redis.call('BLPOP', 'none', 'l', 0), redis.call('BRPOP', 'l', '0.5')}",
+			"*2|*2|$1|l|$1|a|*2|$1|l|$1|b|"},
 		{"return redis.call('BLPOP', 'none', 0)", "$-1|"},
 		{"return redis.pcall('BRPOP', 'none', -1).err", "$23|ERR timeout is negative|"},
-		{"redis.call('SET', 's', 1) return redis.pcall('BLPOP', 's', 0).err", "$65|WRONGTYPE Operation against a key holding the wrong kind of value|"},
+		{"redis.call('SET', 's', 1) return redis.pcall('BLPOP', 's', 0).err",
+			"$65|WRONGTYPE Operation against a key holding the wrong kind of value|"},
 		{"return redis.call('WAIT', 1, 0)", ":0|"},
 		{"return redis.pcall('WAIT', 'x', 0).err", "$43|ERR value is not an integer or out of range|"},
 		{"return redis.pcall('WAIT', 1, -1).err", "$23|ERR timeout is negative|"},

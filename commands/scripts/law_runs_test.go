@@ -14,12 +14,15 @@ import (
 // lawRuns are scripts with dear answers.
 var lawRuns = []string{
 	"local t = {} for i = 1, 20000 do t[i] = i end return t",
-	"local t = {map = {}} for i = 1, 20000 do t.map[i + 0.5] = 1 end for i = 1, 20000 do t.map[i + 0.5] = nil end local all = {} for i = 1, 2000 do all[i] = t end return all",
-	"local t = {set = {}} for i = 1, 20000 do t.set[i + 0.5] = 1 end for i = 1, 20000 do t.set[i + 0.5] = nil end local all = {} for i = 1, 2000 do all[i] = t end return all",
+	"local t = {map = {}} for i = 1, 20000 do t.map[i + 0.5] = 1 end for i = 1, 20000 do t.map[i + 0.5] = nil end local " +
+		"all = {} for i = 1, 2000 do all[i] = t end return all",
+	"local t = {set = {}} for i = 1, 20000 do t.set[i + 0.5] = 1 end for i = 1, 20000 do t.set[i + 0.5] = nil end local " +
+		"all = {} for i = 1, 2000 do all[i] = t end return all",
 	"local t = {err = ('\\n'):rep(1e6)} local all = {} for i = 1, 200 do all[i] = t end return all",
 	"local t = {ok = ('\\n'):rep(1e5)} local all = {} for i = 1, 200 do all[i] = t end return all",
 	"local t = {big_number = ('1'):rep(1e5)} local all = {} for i = 1, 200 do all[i] = t end return all",
-	"local t = {verbatim_string = {string = 'x', format = ('x'):rep(1e6)}} local all = {} for i = 1, 20000 do all[i] = t end return all",
+	"local t = {verbatim_string = {string = 'x', format = ('x'):rep(1e6)}} local all = {} for i = 1, 20000 do all[i] = " +
+		"t end return all",
 	"local t = {x = 1} local all = {} for i = 1, 20000 do all[i] = t end return all",
 	"local s = ('x'):rep(1e5) local all = {} for i = 1, 150 do all[i] = s end return all",
 	"local t = {} for i = 1, 200 do t = {t, t} end return t",
@@ -68,7 +71,8 @@ func TestLoadLaw(t *testing.T) {
 		"redis.register_function{function_name = 'f' .. i, callback = function() end, flags = flags}",
 		"redis.log(redis.LOG_DEBUG, long) redis.log(('1'):rep(1), long)",
 	} {
-		text := "#!lua name=l\nlocal long, flags, i = ('x'):rep(100000), {}, 0 for j = 1, 2000 do flags[j] = 'no-writes' end while true do i = i + 1 " + body + " end"
+		text := "#!lua name=l\nlocal long, flags, i = ('x'):rep(100000), {}, 0 for j = 1, 2000 do flags[j] = 'no-writes' " +
+			"end while true do i = i + 1 " + body + " end"
 		checkRun(t, body, func() (took time.Duration, steps int64) {
 			before := threadTime()
 			if _, wrong := CompileLibrary([]byte(text), true, false); wrong == "" {
@@ -117,9 +121,11 @@ func TestNamesOfChunks(t *testing.T) {
 	for _, name := range []string{"big", "'@' .. big", "'=' .. big"} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		got := newNode().runAs(0, DefaultSteps, "local big = ('x'):rep(8e6) local name = "+name+" local t = {} for i = 1, 2000 do t[i] = loadstring('', name) end return #t", "0")
+		got := newNode().runAs(0, DefaultSteps, "local big = ('x'):rep(8e6) local name = "+name+
+			" local t = {} for i = 1, 2000 do t[i] = loadstring('', name) end return #t", "0")
 		runtime.ReadMemStats(&after)
-		if took := after.TotalAlloc - before.TotalAlloc; took > 2*maxMemory || !strings.HasPrefix(got, "-ERR script takes more than ") && got != ":2000|" {
+		if took := after.TotalAlloc - before.TotalAlloc; took > 2*maxMemory ||
+			!strings.HasPrefix(got, "-ERR script takes more than ") && got != ":2000|" {
 			t.Errorf("name %s: %d MB are taken, want at most %d; %s", name, took>>20, 2*maxMemory>>20, got)
 		}
 	}
@@ -127,13 +133,16 @@ func TestNamesOfChunks(t *testing.T) {
 
 // TestAddedBytes: a run of any budget adds bounded bytes to the state.
 func TestAddedBytes(t *testing.T) {
-	for _, body := range []string{"redis.call('SETRANGE', 'k', 15e6, 'x') redis.call('DEL', 'k')", "redis.call('SET', 'k' .. i % 5, big)"} {
+	for _, body := range []string{"redis.call('SETRANGE', 'k', 15e6, 'x') redis.call('DEL', 'k')",
+		"redis.call('SET', 'k' .. i % 5, big)"} {
 		n := newNode()
 		text := "local big = ('x'):rep(5e6) for i = 1, 1000 do " + body + " end"
-		if got := n.runAs(0, 1<<40, text, "0"); !strings.HasPrefix(got, "-ERR script takes more than 67108864 bytes of memory") {
+		if got := n.runAs(0, 1<<40, text, "0"); !strings.HasPrefix(got,
+			"-ERR script takes more than 67108864 bytes of memory") {
 			t.Errorf("%s: %s", body, got)
 		}
-		if steps := n.e.Stats().RunStats.Steps; steps < maxAdded/addedPerWork/2 || steps > 2*(maxAdded+maxMemory)/addedPerWork {
+		if steps := n.e.Stats().RunStats.Steps; steps < maxAdded/addedPerWork/2 ||
+			steps > 2*(maxAdded+maxMemory)/addedPerWork {
 			t.Errorf("%s: %d steps are taken", body, steps)
 		}
 	}

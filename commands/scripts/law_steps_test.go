@@ -44,17 +44,19 @@ func (x lawCommands) Do(tx *engine.Tx, c *engine.Call) { x.do(tx, c) }
 // lawText returns a script that returns two functions of the number of turns: of a body, and of the
 // plain loop. n is the length of arguments.
 func lawText(before, body string, n int) string {
-	return fmt.Sprintf("local n, m, big, plain = %d, %d, ('x'):rep(%d), function(x) return x end %s return function(turns) for i = 1, turns do %s end end, function(turns) for i = 1, turns do %s end end",
+	return fmt.Sprintf("local n, m, big, plain = %d, %d, ('x'):rep(%d), function(x) return x end %s return "+
+		"function(turns) for i = 1, turns do %s end end, function(turns) for i = 1, turns do %s end end",
 		n, min(n, lawSource), n, before, body, lawLoop)
 }
 
 // inMachine calls a function with a machine in a run.
 func inMachine(f func(m *machine)) {
-	e := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, Commands: lawCommands{Calls: allCalls, do: func(tx *engine.Tx, c *engine.Call) {
-		m := machineFor(tx)
-		m.tx, m.run = tx, c
-		f(m)
-	}}})
+	e := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1},
+		Commands: lawCommands{Calls: allCalls, do: func(tx *engine.Tx, c *engine.Call) {
+			m := machineFor(tx)
+			m.tx, m.run = tx, c
+			f(m)
+		}}})
 	var b engine.Batch
 	SetRun(b.AddCall(0), 0, Steps(1), hashOf(""), bytesOf([]string{"0"}))
 	e.Apply(start, &b)
@@ -92,7 +94,8 @@ func (m *machine) perStep(function value.Value, turns int) (nanos float64, steps
 func threadTime() time.Duration {
 	const threadClock = 3 // CLOCK_THREAD_CPUTIME_ID
 	var at syscall.Timespec
-	if _, _, failed := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, threadClock, uintptr(unsafe.Pointer(&at)), 0); failed != 0 {
+	if _, _, failed := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, threadClock, uintptr(unsafe.Pointer(&at)),
+		0); failed != 0 {
 		panic(failed)
 	}
 	return time.Duration(at.Nano())
@@ -163,7 +166,8 @@ func checkLaw(t *testing.T, x lawCase, n int) {
 		}
 		ratio, err := m.lawRatioOf(body, plain)
 		if err != nil || ratio > lawRatio {
-			t.Errorf("%d bytes: %s: a step takes %.1f times that of a plain loop, want at most %d (%v)", n, x.body, ratio, lawRatio, err)
+			t.Errorf("%d bytes: %s: a step takes %.1f times that of a plain loop, want at most %d (%v)", n, x.body, ratio,
+				lawRatio, err)
 		}
 	})
 }

@@ -22,7 +22,8 @@ var observers = []string{
 	"redis.call('SET', KEYS[1], 'half') error('way')",
 	"local n = 0 while true do n = n + 1 redis.pcall('INCR', KEYS[1]) end",
 	"return {redis.call('TIME'), math.random(), tostring({}), tostring(redis)}",
-	"if redis.call('EXISTS', KEYS[2]) == 1 then return redis.call('RENAME', KEYS[2], KEYS[1]) end return redis.call('PEXPIRE', KEYS[1], 50)",
+	"if redis.call('EXISTS', KEYS[2]) == 1 then return redis.call('RENAME', KEYS[2], KEYS[1]) end return " +
+		"redis.call('PEXPIRE', KEYS[1], 50)",
 	"return redis.pcall('RL.TOKEN', KEYS[1], 5, 1, ARGV[1])",
 	"return redis.pcall('RL.LOG', KEYS[1] .. ':log', 3, 1)",
 	"return {redis.pcall('RL.ACQUIRE', KEYS[1], 2, 1, ARGV[3]), redis.pcall('CL.THROTTLE', KEYS[2], 3, 1, 1, -1)}",

@@ -24,8 +24,10 @@ const (
 
 // callNames are the names of the calls that are not runs; the first is for the number exists.
 var callNames = [...]string{
-	0: "SCRIPT EXISTS", name - exists: "SCRIPT LOAD", loadLibrary - exists: "FUNCTION LOAD", deleteLibrary - exists: "FUNCTION DELETE",
-	flushLibrary - exists: "FUNCTION FLUSH", listLibraries - exists: "FUNCTION LIST", countLibrary - exists: "FUNCTION STATS",
+	0: "SCRIPT EXISTS", name - exists: "SCRIPT LOAD", loadLibrary - exists: "FUNCTION LOAD",
+	deleteLibrary - exists: "FUNCTION DELETE",
+	flushLibrary - exists:  "FUNCTION FLUSH", listLibraries - exists: "FUNCTION LIST",
+	countLibrary - exists: "FUNCTION STATS",
 }
 
 // CallName returns the name of a call of this package, for messages, or "" if the number is not in

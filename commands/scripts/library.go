@@ -100,7 +100,8 @@ func CompileLibrary(text []byte, prepaid, native bool) (l *Library, wrong string
 	for i := range m.registered {
 		r := &m.registered[i]
 		l.functions = append(l.functions, &Function{
-			Name: r.name, description: r.description, described: r.described, flags: r.flags, uses: l.uses, first: l.first, owner: name,
+			Name: r.name, description: r.description, described: r.described, flags: r.flags, uses: l.uses, first: l.first,
+			owner: name,
 		})
 	}
 	slices.SortFunc(l.functions, func(a, b *Function) int { return cmp.Compare(a.Name, b.Name) })

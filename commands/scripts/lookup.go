@@ -59,7 +59,8 @@ var ownCommands = []spec.Command{
 	{Name: "RANDOMKEY", Flags: spec.AllKeys, Body: &own{onAllKeys(randomKeyCommand), namesLevel}},
 	{Name: "SELECT", Args: "index", Flags: spec.AllKeys, Body: &own{onAllKeys(selectCommand), namesLevel}},
 	{Name: "INFO", Args: "[section ...]", Flags: spec.AllKeys, Body: &own{onAllKeys(infoCommand), namesLevel}},
-	{Name: "MEMORY", Args: "subcommand [arg ...]", Keys: spec.Keys{First: 2, Last: 2, Step: 1}, Body: &own{memoryCommand, namesLevel}},
+	{Name: "MEMORY", Args: "subcommand [arg ...]", Keys: spec.Keys{First: 2, Last: 2, Step: 1},
+		Body: &own{memoryCommand, namesLevel}},
 	{Name: "WAIT", Args: "numreplicas timeout", Body: &own{wait, blockingLevel}},
 	{Name: "PUBLISH", Args: "channel message", Flags: spec.Write | spec.Reaches, Body: &own{do: publish}},
 }

@@ -25,7 +25,8 @@ func TestBothNames(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"return rawequal(server, redis) and _G.server == redis", ":1|"},
 		{"for name, v in pairs(redis) do if server[name] ~= v then return name end end return 'all'", "$3|all|"},
-		{"local n = 0 for name in pairs(server) do n = n + 1 if redis[name] == nil then return name end end return n > 10", ":1|"},
+		{"local n = 0 for name in pairs(server) do n = n + 1 if redis[name] == nil then return name end end return n > 10",
+			":1|"},
 		{"return server.call('INCR', KEYS[1])", ":2|"},
 		{"return server.call('INCR', redis.call('GET', KEYS[1]) and KEYS[1])", ":2|"},
 		{"return server.pcall('INCR', KEYS[1], 'x').err", "$"},
@@ -45,7 +46,8 @@ func TestBothNames(t *testing.T) {
 		if got := n.runAt(2, tt.text, "1", "key"); !strings.Contains(got, tt.want) {
 			t.Errorf("%s answers %s, want %s", tt.text, got, tt.want)
 		}
-		if got := n.runAt(1, tt.text, "1", "key"); !strings.Contains(got, missing) && !strings.HasPrefix(tt.text, "return rawequal") && tt.text != "server = 1" {
+		if got := n.runAt(1, tt.text, "1", "key"); !strings.Contains(got, missing) &&
+			!strings.HasPrefix(tt.text, "return rawequal") && tt.text != "server = 1" {
 			t.Errorf("at level 1 %s answers %s, want an error", tt.text, got)
 		}
 	}
@@ -58,11 +60,13 @@ func TestBothNames(t *testing.T) {
 func TestModesOfBothNames(t *testing.T) {
 	for _, text := range []string{
 		"return redis.call('GET', KEYS[1])", "return redis.call('SET', KEYS[1], 1)", "return redis.call('SET', 'any', 1)",
-		"return redis.pcall('PUBLISH', 'c', 1)", "local call = redis.call return 1", "return redis", "return redis.sha1hex('')", "return redis[KEYS[1]]",
+		"return redis.pcall('PUBLISH', 'c', 1)", "local call = redis.call return 1", "return redis",
+		"return redis.sha1hex('')", "return redis[KEYS[1]]",
 	} {
 		one, _ := Compile([]byte(text))
 		other, _ := Compile([]byte(strings.ReplaceAll(text, "redis", "server")))
-		if one.Modes() != other.Modes() || one.uses.constant != other.uses.constant || len(one.uses.names) != len(other.uses.names) {
+		if one.Modes() != other.Modes() || one.uses.constant != other.uses.constant ||
+			len(one.uses.names) != len(other.uses.names) {
 			t.Errorf("%s has modes %b, with the other name %b", text, one.Modes(), other.Modes())
 		}
 	}

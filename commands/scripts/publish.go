@@ -17,7 +17,8 @@ func publish(m *machine, out []byte) []byte {
 	channel, message := m.words[1], m.words[2]
 	size := len(channel) + len(message)
 	if len(channel) > engine.MaxChannelBytes {
-		return answer.AppendError(out, fmt.Sprintf("ERR a channel has a name of at most %d bytes, got %d", engine.MaxChannelBytes, len(channel)))
+		return answer.AppendError(out,
+			fmt.Sprintf("ERR a channel has a name of at most %d bytes, got %d", engine.MaxChannelBytes, len(channel)))
 	}
 	if m.published+size > maxPublished {
 		return answer.AppendError(out, fmt.Sprintf("ERR a script publishes at most %d bytes", maxPublished))

@@ -14,7 +14,8 @@ var functionFlags = []string{"allow-cross-slot-keys", "allow-oom", "allow-stale"
 const noWritesFlag = "no-writes"
 
 // wrongName is Redis' error for the name of a library or function.
-const wrongName = "Library names can only contain letters, numbers, or underscores(_) and must be at least one character long"
+const wrongName = "Library names can only contain letters, numbers, or underscores(_) and must be at least one " +
+	"character long"
 
 // validName reports whether a library or a function may have a name.
 func validName(name string) bool {
@@ -110,7 +111,8 @@ func registrationOf(st *lua.State, args []value.Value) (r registration, wrong st
 		if t, ok := args[0].Table(); ok {
 			return namedRegistration(st, t)
 		}
-		return r, "calling redis.register_function with a single argument is only applicable to Lua table (representing named arguments)."
+		return r, "calling redis.register_function with a single argument is only applicable to Lua table (representing " +
+			"named arguments)."
 	case 2:
 		name, ok := st.ToString(args[0])
 		if !ok {

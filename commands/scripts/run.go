@@ -146,7 +146,8 @@ const errorPerStep = 16
 
 // prepare returns the function of a script with its variables set, or the wanted function of a
 // library with its arguments, or the limit that the arguments of the run pass.
-func (m *machine) prepare(chunk *lua.Chunk) (function value.Value, args []value.Value, passed lua.LimitKind, err error) {
+func (m *machine) prepare(chunk *lua.Chunk) (function value.Value, args []value.Value, passed lua.LimitKind,
+	err error) {
 	keys, argv, passed := m.arguments()
 	if passed != lua.NoLimit {
 		return value.Nil, nil, passed, nil

@@ -184,11 +184,13 @@ func TestModes(t *testing.T) {
 func TestUndeclared(t *testing.T) {
 	n := newNode()
 	for _, text := range []string{"return redis.call('GET', ARGV[1])", "return redis.call('GET', KEYS[1] .. '')"} {
-		if got := n.runAs(Declared, DefaultSteps, text, "1", "a", "a"); !strings.HasPrefix(got, "-ERR Script attempted to access a key that it has not declared script: ") {
+		if got := n.runAs(Declared, DefaultSteps, text, "1", "a", "a"); !strings.HasPrefix(got,
+			"-ERR Script attempted to access a key that it has not declared script: ") {
 			t.Errorf("%s answers %s", text, got)
 		}
 	}
-	if got := n.runAs(Declared|Looks, DefaultSteps, "return redis.call('SET', KEYS[1], 'x')", "1", "a"); !strings.HasPrefix(got, "-ERR Write commands are not allowed from read-only scripts.") {
+	if got := n.runAs(Declared|Looks, DefaultSteps, "return redis.call('SET', KEYS[1], 'x')", "1",
+		"a"); !strings.HasPrefix(got, "-ERR Write commands are not allowed from read-only scripts.") {
 		t.Errorf("a write in a read-only run answers %s", got)
 	}
 }
@@ -221,7 +223,8 @@ func TestHostile(t *testing.T) {
 	for range cap(many) - 1 {
 		many = append(many, "")
 	}
-	if got := n.run("return #ARGV", many...); !strings.HasPrefix(got, "-ERR script takes more than 67108864 bytes of memory") {
+	if got := n.run("return #ARGV", many...); !strings.HasPrefix(got,
+		"-ERR script takes more than 67108864 bytes of memory") {
 		t.Errorf("too many arguments answer %s", got)
 	}
 }

@@ -24,7 +24,8 @@ func selectCommand(m *machine, out []byte) []byte {
 	case !ok:
 		return answer.AppendError(out, notInt)
 	case n != int64(int32(n)):
-		return answer.AppendError(out, fmt.Sprintf("ERR value is out of range, value must between %d and %d", math.MinInt32, math.MaxInt32))
+		return answer.AppendError(out,
+			fmt.Sprintf("ERR value is out of range, value must between %d and %d", math.MinInt32, math.MaxInt32))
 	case n < 0 || n >= engine.Databases:
 		return answer.AppendError(out, "ERR DB index is out of range")
 	default:
@@ -65,7 +66,8 @@ func infoCommand(m *machine, out []byte) []byte {
 // isAsked reports whether the arguments of INFO ask for a section.
 func isAsked(section string, args [][]byte) bool {
 	return len(args) == 0 || slices.ContainsFunc(args, func(arg []byte) bool {
-		return slices.ContainsFunc([]string{section, "default", "all", "everything"}, func(name string) bool { return strings.EqualFold(name, string(arg)) })
+		return slices.ContainsFunc([]string{section, "default", "all", "everything"},
+			func(name string) bool { return strings.EqualFold(name, string(arg)) })
 	})
 }
 

@@ -38,7 +38,8 @@ func (u *uses) modes(noWrites bool) (m Modes) {
 // that hold the tables of keys of a library's functions.
 func usesOf(main *syntax.Function, tables map[*syntax.Local]bool, level uint8) uses {
 	x := &examiner{
-		uses: uses{declared: true, reads: true, constant: true}, keys: make(map[*syntax.Local]bool), tables: tables, level: level,
+		uses: uses{declared: true, reads: true, constant: true}, keys: make(map[*syntax.Local]bool), tables: tables,
+		level: level,
 	}
 	w := walker{expr: func(syntax.Expr) bool { return true }, statement: x.findKeys}
 	w.block(main.Body)

@@ -7,7 +7,8 @@ import (
 )
 
 // ErrNoUsersFile answers commands that need a users file.
-var ErrNoUsersFile = resp.NewError("ERR", "the server was started without --users: the default user is the only one, and its password is an option")
+var ErrNoUsersFile = resp.NewError("ERR",
+	"the server was started without --users: the default user is the only one, and its password is an option")
 
 // ReloadUsers reads the users file again. Users that were removed, disabled or given
 // another hash are disconnected; all other users have their new rights at once. An invalid
@@ -124,7 +125,8 @@ func (s *Session) LogReset(q *rules.Request, n int64) {
 		for _, e := range q.Descriptors[i].Entries {
 			path = append(path, rules.Attribute{Key: string(e.Key), Value: string(e.Value)})
 		}
-		s.h.audit.write(auditOverrides, "limits reset", "domain", string(q.Domain), "path", s.h.audit.path(path), "counters", n, "user", s.User(), "addr", s.Addr())
+		s.h.audit.write(auditOverrides, "limits reset", "domain", string(q.Domain), "path", s.h.audit.path(path), "counters",
+			n, "user", s.User(), "addr", s.Addr())
 	}
 }
 

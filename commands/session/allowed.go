@@ -15,7 +15,8 @@ func (s *Session) mayRun(c *Spec) error {
 	case s.account == nil && c.Flags&spec.NoAuth == 0:
 		return errNoAuth
 	case s.MustPush() && c.Flags&spec.Listener == 0:
-		return resp.NewError("ERR", "Can't execute '"+c.FullName+"': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context")
+		return resp.NewError("ERR", "Can't execute '"+c.FullName+
+			"': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context")
 	}
 	return nil
 }
@@ -29,7 +30,8 @@ var (
 // is loading.
 func (s *Session) mayRunLoading(c *Spec) error {
 	if c.Flags&spec.Loading == 0 ||
-		c.Flags&spec.Executes != 0 && slices.ContainsFunc(s.tx.queue, func(q queued) bool { return q.spec.Flags&spec.Loading == 0 }) {
+		c.Flags&spec.Executes != 0 &&
+			slices.ContainsFunc(s.tx.queue, func(q queued) bool { return q.spec.Flags&spec.Loading == 0 }) {
 		return errLoading
 	}
 	return nil

@@ -148,16 +148,19 @@ func (s *Session) remember(g *pendingBatch, bytes int) {
 var (
 	errClosed  = resp.NewError("ERR", "the connection is closed")
 	errNotRead = resp.NewError("ERR", fmt.Sprintf(
-		"the answers of a pipeline, or of a transaction, with commands that change data have at most %d bytes together: this command was not executed; send fewer at a time", batchAnswers))
+		"the answers of a pipeline, or of a transaction, with commands that change data have at most %d bytes together: "+
+			"this command was not executed; send fewer at a time", batchAnswers))
 	errLost = resp.NewError("ERR", fmt.Sprintf(
-		"the answers of a pipeline, or of a transaction, have at most %d bytes together, and at most %d while clients leave many unread: this command was executed, and its answer is lost",
+		"the answers of a pipeline, or of a transaction, have at most %d bytes together, and at most %d while clients "+
+			"leave many unread: this command was executed, and its answer is lost",
 		batchAnswers, longAnswers))
 )
 
 // isHeld reports whether an item of the completed batch has no answer because the answers of the
 // batch were too long. ops are the ops of that item.
 func (s *Session) isHeld(it *item, ops []engine.Op) bool {
-	return it.err == nil && it.spec.Reply == nil && it.spec.Asks == nil && len(s.g.batch.Calls[ops[len(ops)-1].N].Answer) == 0
+	return it.err == nil && it.spec.Reply == nil && it.spec.Asks == nil &&
+		len(s.g.batch.Calls[ops[len(ops)-1].N].Answer) == 0
 }
 
 // answerHeld writes the error for an item without an answer that can not be executed again.

@@ -14,7 +14,8 @@ import (
 const maxAsks = 16
 
 // errRulesChange answers a request after maxAsks attempts.
-var errRulesChange = resp.NewError("TRYAGAIN", "the rules changed again and again while the request was decided; nothing was counted")
+var errRulesChange = resp.NewError("TRYAGAIN",
+	"the rules changed again and again while the request was decided; nothing was counted")
 
 // An Ask is a command that asks by rules, until it is answered. It is small, because a pipeline may
 // have many.

@@ -27,7 +27,8 @@ var testCommands = []*spec.Command{
 		},
 	},
 	{Name: "MULTI", Flags: spec.Immediate, Body: Run(func(s *Session, _ *resp.Writer, _ [][]byte) { _ = s.Multi() })},
-	{Name: "EXEC", Flags: spec.Immediate | spec.Executes, Body: Run(func(s *Session, _ *resp.Writer, _ [][]byte) { _ = s.Exec() })},
+	{Name: "EXEC", Flags: spec.Immediate | spec.Executes,
+		Body: Run(func(s *Session, _ *resp.Writer, _ [][]byte) { _ = s.Exec() })},
 }
 
 // newTestSession returns a session of a server with testCommands and more. The server allows

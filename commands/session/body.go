@@ -68,9 +68,10 @@ func bodyOf(c *spec.Command) (b body) {
 		}
 		b.HasWork = x.Work != nil
 		if x.Wait != nil {
-			b.Wait = &waiting.Command{Timeout: timeoutOf(x.Wait), Take: b.Op, Return: func(b *engine.Batch, key, element []byte) {
-				x.Wait.Return(b.AddCall(0), key, element)
-			}}
+			b.Wait = &waiting.Command{Timeout: timeoutOf(x.Wait), Take: b.Op,
+				Return: func(b *engine.Batch, key, element []byte) {
+					x.Wait.Return(b.AddCall(0), key, element)
+				}}
 		}
 	case *Asks:
 		b.Asks = x

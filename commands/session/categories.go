@@ -20,7 +20,8 @@ func (c *Spec) Categories() (all []string) {
 		{"read", c.Flags&spec.ReadOnly != 0 && c.Flags&spec.Rules == 0 && c.Group != "scripting"},
 		{Everyone, c.needsNoGroup()},
 		{"admin", c.Flags&(spec.Admin|spec.Forgets) != 0 || c.Flags&spec.Runs != 0 && c.Uses == nil},
-		{"peek", limits && c.Flags&(spec.ReadOnly|spec.AllKeys) != 0 && c.Flags&(spec.Admin|spec.Forgets|spec.Reaches|spec.Runs|spec.Rules) == 0},
+		{"peek", limits && c.Flags&(spec.ReadOnly|spec.AllKeys) != 0 &&
+			c.Flags&(spec.Admin|spec.Forgets|spec.Reaches|spec.Runs|spec.Rules) == 0},
 		{"decide", limits && c.Flags&spec.Write != 0 && c.Flags&(spec.Forgets|spec.Rules) == 0},
 		{"rules", c.Flags&spec.Rules != 0 || c.Group == "rules" && c.Flags&spec.ReadOnly != 0},
 		{"dangerous", c.dangerous()},
@@ -44,7 +45,8 @@ func (c *Spec) Categories() (all []string) {
 
 // otherwiseNamed are the groups of commands that are not categories of the same name.
 var otherwiseNamed = map[string]bool{
-	"generic": true, "connection": true, "transactions": true, "server": true, "cluster": true, "scripting": true, "pubsub": true, "sorted-set": true, "rules": true,
+	"generic": true, "connection": true, "transactions": true, "server": true, "cluster": true, "scripting": true,
+	"pubsub": true, "sorted-set": true, "rules": true,
 }
 
 // needsNoGroup reports whether any user may send a command. That holds for commands that

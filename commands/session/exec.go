@@ -18,7 +18,8 @@ var (
 	errExecNoMulti = resp.NewError("ERR", "EXEC without MULTI")
 	errDiscard     = resp.NewError("ERR", "DISCARD without MULTI")
 	errExecAbort   = resp.NewError("EXECABORT", "Transaction discarded because of previous errors.")
-	errExecDear    = resp.NewError("EXECABORT", fmt.Sprintf("Transaction discarded because its commands visit too many elements: at most %d, not counting the command with most of them", engine.MaxAtomicWork))
+	errExecDear    = resp.NewError("EXECABORT", fmt.Sprintf("Transaction discarded because its commands visit too many "+
+		"elements: at most %d, not counting the command with most of them", engine.MaxAtomicWork))
 	errWatchInside = resp.NewError("ERR", "WATCH inside MULTI is not allowed")
 	errWatchMany   = resp.NewError("ERR", fmt.Sprintf("too many watched keys: at most %d", maxWatched))
 )
@@ -116,7 +117,8 @@ func (s *Session) recheck(account *auth.Account, c *Spec, args [][]byte) error {
 	case DeniedKey:
 		return resp.NewError("NOPERM", queuedBefore+"no permission to touch the specified keys")
 	case DeniedChannel:
-		return resp.NewError("NOPERM", queuedBefore+"no permission to access one of the channels used as arguments to the command")
+		return resp.NewError("NOPERM",
+			queuedBefore+"no permission to access one of the channels used as arguments to the command")
 	}
 	return c.DenyScript(account.Rights(), args)
 }

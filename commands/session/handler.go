@@ -107,7 +107,8 @@ func NewHandler(c Config, r *Registry) *Handler {
 	}
 	c.Cluster.HandlePublished(h.hub.deliver)
 	h.pause.hooks = &h.hooks
-	h.logins = auth.New(auth.Config{Password: c.Password, Users: c.Users, Load: c.LoadUsers, Log: c.Log, Spawn: c.Spawn, After: c.After})
+	h.logins = auth.New(auth.Config{Password: c.Password, Users: c.Users, Load: c.LoadUsers, Log: c.Log, Spawn: c.Spawn,
+		After: c.After})
 	h.hooks.set(guarded, c.Users != nil)
 	h.hooks.set(clustered, c.Cluster.Enabled())
 	return h

@@ -37,8 +37,9 @@ func (s *Session) Info(now time.Time) Info {
 	s.mu.Unlock()
 	i := Info{
 		Labels: c.Labels, ID: s.id, Addr: s.client.Addr, LocalAddr: s.client.LocalAddr, User: user,
-		Proto3: s.inbox.proto3.Load(), Channels: c.channels, Patterns: c.patterns, Monitor: c.monitor, Tracking: c.tracking, Waits: s.Waits(),
-		Age: now.Sub(s.client.Since), Idle: now.Sub(s.h.start) - time.Duration(s.active.Load()),
+		Proto3: s.inbox.proto3.Load(), Channels: c.channels, Patterns: c.patterns, Monitor: c.monitor, Tracking: c.tracking,
+		Waits: s.Waits(),
+		Age:   now.Sub(s.client.Since), Idle: now.Sub(s.h.start) - time.Duration(s.active.Load()),
 		Queued: s.queued.Load() - 1, QueuedBytes: s.queuedBytes.Load(), Buffers: Buffers{FD: -1},
 	}
 	if last := s.last.Load(); last != nil {

@@ -49,7 +49,8 @@ func NewRegistry(table []*spec.Command, advice func(name []byte) string) *Regist
 }
 
 func (r *Registry) add(c *spec.Command, container string) *Spec {
-	s := &Spec{Command: c, body: bodyOf(c), FullName: container + strings.ToLower(c.Name), ID: r.total, Arguments: usage.Parse(c.Args), registry: r}
+	s := &Spec{Command: c, body: bodyOf(c), FullName: container + strings.ToLower(c.Name), ID: r.total,
+		Arguments: usage.Parse(c.Args), registry: r}
 	r.total++
 	s.needs, s.weight = s.needsOf(), s.weigh()
 	s.isClient = s.FullName == "client" || container == "client|"

@@ -63,10 +63,12 @@ func (c *Spec) Deny(r *auth.Rights, line [][]byte) (Denial, []byte) {
 }
 
 var (
-	errNotConstant   = resp.NewError("NOPERM", "this user may only run scripts that name their commands by constants, as in redis.call('GET', KEYS[1])")
+	errNotConstant = resp.NewError("NOPERM",
+		"this user may only run scripts that name their commands by constants, as in redis.call('GET', KEYS[1])")
 	errScriptChannel = resp.NewError("NOPERM", "this user may only run scripts that publish if one of its channels is *")
 
-	errNotDeclared = resp.NewError("NOPERM", "this user may only run scripts whose keys are all elements of KEYS, as in redis.call('GET', KEYS[1])")
+	errNotDeclared = resp.NewError("NOPERM",
+		"this user may only run scripts whose keys are all elements of KEYS, as in redis.call('GET', KEYS[1])")
 )
 
 // DenyScript returns an error if a user may not everything that the script of a line does.
@@ -87,7 +89,8 @@ func (c *Spec) DenyScript(r *auth.Rights, line [][]byte) error {
 	for _, name := range u.Names {
 		used := c.registry.Find([]byte(name), nil)
 		if denied := used.deniedTo(r); denied != nil {
-			return resp.NewError("NOPERM", "this user has no permissions to run the '"+denied.FullName+"' command, which the script calls")
+			return resp.NewError("NOPERM",
+				"this user has no permissions to run the '"+denied.FullName+"' command, which the script calls")
 		}
 		// The script chooses the channel at run time.
 		if used != nil && used.Channels.Step > 0 && !r.AnyChannel() {

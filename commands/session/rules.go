@@ -40,7 +40,8 @@ type RulesLoaded struct {
 // loadWait bounds the time until this node's own rules have followed a load or the leader.
 const loadWait = 10 * time.Second
 
-var errRulesBehind = resp.NewError("LOADING", fmt.Sprintf("this node did not get the rules of the leader within %v; nothing was loaded", loadWait))
+var errRulesBehind = resp.NewError("LOADING",
+	fmt.Sprintf("this node did not get the rules of the leader within %v; nothing was loaded", loadWait))
 
 // LoadRules compiles a text and makes it the rules of all nodes. If the nodes have this text
 // already, nothing changes. Before it returns, it waits up to loadWait until Current of this node
@@ -96,7 +97,8 @@ func (h *Handler) LoadRules(ctx context.Context, l RulesLoad) (r RulesLoaded, er
 			return RulesLoaded{Version: a.Version}, nil
 		case a.Loaded:
 			r.Version = a.Version
-			h.audit.write(auditRules, "rules changed", "version", r.Version, "from", base, "added", r.Added, "changed", r.Changed, "removed", r.Removed, "restarted", r.Restarted,
+			h.audit.write(auditRules, "rules changed", "version", r.Version, "from", base, "added", r.Added, "changed",
+				r.Changed, "removed", r.Removed, "restarted", r.Restarted,
 				"sha", fmt.Sprintf("%x", p.SHA[:6]), "user", l.User, "addr", l.Addr, "source", l.Source)
 			_, _ = h.rulesFrom(ctx, a.Version) // it is loaded in any case
 			return r, nil
@@ -107,7 +109,8 @@ func (h *Handler) LoadRules(ctx context.Context, l RulesLoad) (r RulesLoaded, er
 }
 
 // proposeRules has the nodes apply a load in place of version base.
-func (h *Handler) proposeRules(ctx context.Context, base uint64, p *stored.Prepared, l *RulesLoad) (stored.LoadAnswer, error) {
+func (h *Handler) proposeRules(ctx context.Context, base uint64, p *stored.Prepared,
+	l *RulesLoad) (stored.LoadAnswer, error) {
 	var b engine.Batch
 	stored.SetLoad(b.AddCall(0), base, p, l.User, l.Note)
 	if err := h.apply(ctx, &b); err != nil {
@@ -179,7 +182,8 @@ func (h *Handler) latestRules(ctx context.Context, stale bool) (*live.State, err
 		}
 		b := &engine.Batch{Stale: stale, Ops: []engine.Op{
 			engine.NeedsOf(engine.Rules, current.Version, 1),
-			{Key: []byte(rules.KeyPrefix), Params: engine.Params{Alg: engine.Fixed, Limit: 1, Period: engine.MinPeriod}}, // it takes nothing
+			// it takes nothing
+			{Key: []byte(rules.KeyPrefix), Params: engine.Params{Alg: engine.Fixed, Limit: 1, Period: engine.MinPeriod}},
 		}}
 		if err := h.executor.Await(ctx, caller, b); err != nil {
 			return nil, err

@@ -59,7 +59,8 @@ type LatencyEvent struct {
 type LatencySample struct{ At, Millis int64 }
 
 func newSlowLog() *SlowLog {
-	w := &SlowLog{bounds: SlowBounds{Slower: defaultSlower.Microseconds(), Most: defaultSlowLog}, events: map[string]*LatencyEvent{}}
+	w := &SlowLog{bounds: SlowBounds{Slower: defaultSlower.Microseconds(), Most: defaultSlowLog},
+		events: map[string]*LatencyEvent{}}
 	w.updateThreshold()
 	return w
 }

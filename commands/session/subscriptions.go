@@ -16,9 +16,11 @@ import (
 const MaxSubscriptions = 256
 
 // ErrChannel answers a name of a channel or pattern that is too long.
-var ErrChannel = resp.NewError("ERR", fmt.Sprintf("names of channels and patterns are at most %d bytes long", engine.MaxChannelBytes))
+var ErrChannel = resp.NewError("ERR",
+	fmt.Sprintf("names of channels and patterns are at most %d bytes long", engine.MaxChannelBytes))
 
-var errSubscriptions = resp.NewError("ERR", fmt.Sprintf("too many subscriptions: at most %d channels and patterns", MaxSubscriptions))
+var errSubscriptions = resp.NewError("ERR",
+	fmt.Sprintf("too many subscriptions: at most %d channels and patterns", MaxSubscriptions))
 
 // Subscribe subscribes to all names or, with an error, to no name. It calls answer for
 // each, with the number of subscriptions so far, before any message of them is delivered.

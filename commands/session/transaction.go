@@ -69,7 +69,8 @@ type queued struct {
 
 var (
 	errNoMulti   = resp.NewError("ERR", "Command not allowed inside a transaction")
-	errQueueFull = resp.NewError("ERR", fmt.Sprintf("transaction is too large: at most %d commands and %d bytes may be queued", maxQueued, maxQueuedBytes))
+	errQueueFull = resp.NewError("ERR",
+		fmt.Sprintf("transaction is too large: at most %d commands and %d bytes may be queued", maxQueued, maxQueuedBytes))
 )
 
 // isSurplus reports whether a line has too many words for a command that takes different numbers of
@@ -104,7 +105,8 @@ func (s *Session) queue(c *Spec, args [][]byte) {
 	tx.logsIn = tx.logsIn || c.Login != nil
 	tx.cost = cost
 	s.queued.Store(int64(len(tx.queue)) + 1)
-	s.queuedBytes.Store(int64(cap(tx.bytes)) + int64(cap(tx.ends))*int64(unsafe.Sizeof(int32(0))) + int64(cap(tx.queue))*int64(unsafe.Sizeof(queued{})))
+	s.queuedBytes.Store(int64(cap(tx.bytes)) + int64(cap(tx.ends))*int64(unsafe.Sizeof(int32(0))) +
+		int64(cap(tx.queue))*int64(unsafe.Sizeof(queued{})))
 	s.add(item{}) // +QUEUED
 }
 

@@ -21,15 +21,18 @@ func unknownCommand(args [][]byte, advice string, names []string) *resp.Error {
 	if advice == "" {
 		advice = word.DidYouMean(args[0], names...)
 	}
-	return resp.NewError("ERR", fmt.Sprintf("unknown command '%.128s', with args beginning with: %s", word.CString(args[0]), shown.String())+advice)
+	return resp.NewError("ERR",
+		fmt.Sprintf("unknown command '%.128s', with args beginning with: %s", word.CString(args[0]), shown.String())+advice)
 }
 
 // BadSubcommand returns Redis' error for a subcommand with too many words.
 func BadSubcommand(args [][]byte) error {
-	return resp.NewError("ERR", fmt.Sprintf("unknown subcommand or wrong number of arguments for '%.128s'. Try %s HELP.", word.CString(args[1]), strings.ToUpper(word.CString(args[0]))))
+	return resp.NewError("ERR", fmt.Sprintf("unknown subcommand or wrong number of arguments for '%.128s'. Try %s HELP.",
+		word.CString(args[1]), strings.ToUpper(word.CString(args[0]))))
 }
 
 // unknownSub is Redis' text for an unknown subcommand, and the nearest of names.
 func unknownSub(name []byte, container string, names []string) *resp.Error {
-	return resp.NewError("ERR", fmt.Sprintf("unknown subcommand '%.128s'. Try %s HELP.", word.CString(name), container)+word.DidYouMean(name, names...))
+	return resp.NewError("ERR", fmt.Sprintf("unknown subcommand '%.128s'. Try %s HELP.", word.CString(name), container)+
+		word.DidYouMean(name, names...))
 }

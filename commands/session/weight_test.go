@@ -31,7 +31,8 @@ func TestBatchWeight(t *testing.T) {
 		b.Ops = append(b.Ops, engine.Op{Kind: engine.Forget, Key: args[1]})
 		return nil
 	}}
-	brief := &spec.Command{Name: "GET", Args: "key", Complexity: "O(1)", Flags: spec.Plain | spec.ReadOnly | spec.Fast, Body: forget}
+	brief := &spec.Command{Name: "GET", Args: "key", Complexity: "O(1)", Flags: spec.Plain | spec.ReadOnly | spec.Fast,
+		Body: forget}
 	limit := &spec.Command{Name: "RL.TOKEN", Args: "key", Complexity: "O(N)", Flags: spec.Write, Body: forget}
 	for _, tt := range []struct {
 		name     string

@@ -40,7 +40,8 @@ func (f Flags) MayWrite() bool { return f&Write != 0 || f&(Runs|ReadOnly) == Run
 
 // flagNames are the words of COMMAND INFO, by bit.
 var flagNames = [...]string{
-	"write", "readonly", "denyoom", "fast", "admin", "no_auth", "loading", "stale", "noscript", "blocking", "pubsub", "no_multi",
+	"write", "readonly", "denyoom", "fast", "admin", "no_auth", "loading", "stale", "noscript", "blocking", "pubsub",
+	"no_multi",
 }
 
 // Words returns the flags in the words of COMMAND INFO.

@@ -296,8 +296,11 @@ func TestMessages(t *testing.T) {
 		got        resp.Message
 		two, three string
 	}{
-		{invalidate([]string{"a", "bc"}), "*3\r\n$7\r\nmessage\r\n$20\r\n__redis__:invalidate\r\n*2\r\n$1\r\na\r\n$2\r\nbc\r\n", ">2\r\n$10\r\ninvalidate\r\n*2\r\n$1\r\na\r\n$2\r\nbc\r\n"},
-		{invalidateAll(), "*3\r\n$7\r\nmessage\r\n$20\r\n__redis__:invalidate\r\n$-1\r\n", ">2\r\n$10\r\ninvalidate\r\n_\r\n"},
+		{invalidate([]string{"a", "bc"}),
+			"*3\r\n$7\r\nmessage\r\n$20\r\n__redis__:invalidate\r\n*2\r\n$1\r\na\r\n$2\r\nbc\r\n",
+			">2\r\n$10\r\ninvalidate\r\n*2\r\n$1\r\na\r\n$2\r\nbc\r\n"},
+		{invalidateAll(), "*3\r\n$7\r\nmessage\r\n$20\r\n__redis__:invalidate\r\n$-1\r\n",
+			">2\r\n$10\r\ninvalidate\r\n_\r\n"},
 		{RedirectBroken(7), "", ">2\r\n$21\r\ntracking-redir-broken\r\n:7\r\n"},
 	} {
 		if string(tt.got.Two) != tt.two || string(tt.got.Three) != tt.three {

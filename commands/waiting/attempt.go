@@ -138,7 +138,8 @@ func (ls *Lines) settleReturn(a *attempt, i int, err error) {
 		again.tries = []try{{}}
 		time.AfterFunc(retryAfter, func() { ls.run(again) })
 	case err != nil || answer.IsError(c.Answer):
-		ls.c.Log.Warn("an element that a client took and did not wait for is lost", "db", db, "key", string(c.Args[0]), "error", err, "answer", string(c.Answer))
+		ls.c.Log.Warn("an element that a client took and did not wait for is lost", "db", db, "key", string(c.Args[0]),
+			"error", err, "answer", string(c.Answer))
 	}
 }
 

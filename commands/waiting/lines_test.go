@@ -256,7 +256,8 @@ func TestUndecidedIsTriedAgain(t *testing.T) {
 	ls := New(Config{
 		Do: run, Gather: run, Watch: func(int64) {}, Down: errDown, Log: slog.New(slog.DiscardHandler),
 	})
-	ls.Join(&Client{Command: pop, Wake: func() {}, Words: [][]byte{nil, []byte("k"), []byte("0")}, Keys: [][]byte{[]byte("k")}}, 0)
+	ls.Join(&Client{Command: pop, Wake: func() {}, Words: [][]byte{nil, []byte("k"), []byte("0")},
+		Keys: [][]byte{[]byte("k")}}, 0)
 	(<-ran)(nil)
 	ls.Grew(nil)
 	(<-ran)(errDown)

@@ -46,10 +46,13 @@ func projectComplaints(p *types.Project, nodes int) (all []string) {
 	}
 	published := map[string]string{}
 	for name, s := range p.Services {
-		want(s.StopGracePeriod != nil && time.Duration(*s.StopGracePeriod) > drainSeconds*time.Second, "%s: the grace period is too short", name)
-		want(hasRoom(int64(s.MemLimit), setting(s, "LIMITSRV_MAX_MEMORY")), "%s: a memory limit of %d is too little", name, s.MemLimit)
+		want(s.StopGracePeriod != nil && time.Duration(*s.StopGracePeriod) > drainSeconds*time.Second,
+			"%s: the grace period is too short", name)
+		want(hasRoom(int64(s.MemLimit), setting(s, "LIMITSRV_MAX_MEMORY")), "%s: a memory limit of %d is too little", name,
+			s.MemLimit)
 		want(len(s.Volumes) == 1 && s.Volumes[0].Target == "/data", "%s: one volume at /data is wanted", name)
-		want(s.HealthCheck != nil && strings.Join(s.HealthCheck.Test, " ") == "CMD /limitsrv ping --wait 5s", "%s: the health check must wait until the node is ready", name)
+		want(s.HealthCheck != nil && strings.Join(s.HealthCheck.Test, " ") == "CMD /limitsrv ping --wait 5s",
+			"%s: the health check must wait until the node is ready", name)
 		want(setting(s, "LIMITSRV_PASSWORD") != "", "%s: there is no password", name)
 		for _, port := range s.Ports {
 			want(port.HostIP == "127.0.0.1", "%s: port %s is published beyond this machine", name, port.Published)
@@ -59,7 +62,8 @@ func projectComplaints(p *types.Project, nodes int) (all []string) {
 		if nodes > 1 {
 			want(setting(s, "LIMITSRV_RAFT") == name+":7379", "%s: LIMITSRV_RAFT is %s", name, setting(s, "LIMITSRV_RAFT"))
 			want(strings.Contains(setting(s, "LIMITSRV_PEERS"), name+":7379"), "%s is not in LIMITSRV_PEERS", name)
-			want(len(strings.Split(setting(s, "LIMITSRV_PEERS"), ",")) == nodes, "%s: LIMITSRV_PEERS is %s", name, setting(s, "LIMITSRV_PEERS"))
+			want(len(strings.Split(setting(s, "LIMITSRV_PEERS"), ",")) == nodes, "%s: LIMITSRV_PEERS is %s", name,
+				setting(s, "LIMITSRV_PEERS"))
 		}
 	}
 	return all
@@ -98,7 +102,8 @@ func TestComposeComplains(t *testing.T) {
 		{"a short grace period", "stop_grace_period: 15s", "stop_grace_period: 10s", "grace period is too short"},
 		{"a health check that does not wait", "ping, --wait, 5s]", "ping]", "until the node is ready"},
 		{"little memory", "mem_limit: 1g", "mem_limit: 512m", "too little"},
-		{"the address of another node", `LIMITSRV_RAFT: "node2:7379"`, `LIMITSRV_RAFT: "node1:7379"`, "LIMITSRV_RAFT is node1"},
+		{"the address of another node", `LIMITSRV_RAFT: "node2:7379"`, `LIMITSRV_RAFT: "node1:7379"`,
+			"LIMITSRV_RAFT is node1"},
 		{"a peer too few", ",node3:7379", "", "LIMITSRV_PEERS"},
 		{"a port for everyone", `"127.0.0.1:6383:6379"`, `"6383:6379"`, "beyond this machine"},
 		{"a port published twice", `"127.0.0.1:6383:6379"`, `"127.0.0.1:6382:6379"`, "publish port 6382"},

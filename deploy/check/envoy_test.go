@@ -70,9 +70,11 @@ func TestEnvoy(t *testing.T) {
 func TestEnvoyComplains(t *testing.T) {
 	checkBreakages(t, proxiesPage, envoyComplaints, []breakage{
 		{"a word that Envoy lacks", "failure_mode_deny: false", "fail_open: false", `unknown field "fail_open"`},
-		{"a type that Envoy lacks", "filters.http.ratelimit.v3.RateLimit", "filters.http.ratelimit.v3.Limit", "unable to resolve"},
+		{"a type that Envoy lacks", "filters.http.ratelimit.v3.RateLimit", "filters.http.ratelimit.v3.Limit",
+			"unable to resolve"},
 		{"no domain", " domain: api\n", " domain: \"\"\n", "Domain: value length must be at least 1"},
-		{"a port beyond 65535", "port_value: 9381", "port_value: 93810", "PortValue: value must be less than or equal to 65535"},
+		{"a port beyond 65535", "port_value: 9381", "port_value: 93810",
+			"PortValue: value must be less than or equal to 65535"},
 		{"no configuration", "static_resources:", "static:", "0 configurations"},
 	})
 }

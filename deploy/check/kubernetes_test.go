@@ -94,8 +94,10 @@ func (c *cluster) complaints() (all []string) {
 		labels = spec.Template.Labels
 		nodes  = c.services[spec.ServiceName]
 	)
-	want(reflect.DeepEqual(spec.Selector.MatchLabels, labels), "the set selects %v, its pods are %v", spec.Selector.MatchLabels, labels)
-	want(reflect.DeepEqual(c.budget.Spec.Selector.MatchLabels, labels), "the budget selects %v", c.budget.Spec.Selector.MatchLabels)
+	want(reflect.DeepEqual(spec.Selector.MatchLabels, labels), "the set selects %v, its pods are %v",
+		spec.Selector.MatchLabels, labels)
+	want(reflect.DeepEqual(c.budget.Spec.Selector.MatchLabels, labels), "the budget selects %v",
+		c.budget.Spec.Selector.MatchLabels)
 	for name, s := range c.services {
 		want(reflect.DeepEqual(s.Spec.Selector, labels), "service %s selects %v", name, s.Spec.Selector)
 		for _, p := range s.Spec.Ports {
@@ -105,18 +107,23 @@ func (c *cluster) complaints() (all []string) {
 	want(nodes != nil && nodes.Spec.ClusterIP == core.ClusterIPNone && nodes.Spec.PublishNotReadyAddresses,
 		"serviceName %q wants a headless service that publishes nodes before they are ready", spec.ServiceName)
 	want(*spec.Replicas == 3, "%d replicas, want 3", *spec.Replicas)
-	want(spec.PodManagementPolicy == apps.ParallelPodManagement, "nodes found a cluster together: podManagementPolicy must be Parallel")
+	want(spec.PodManagementPolicy == apps.ParallelPodManagement,
+		"nodes found a cluster together: podManagementPolicy must be Parallel")
 	var peers []string
 	for i := range int(*spec.Replicas) {
 		peers = append(peers, fmt.Sprintf("%s-%d.%s:7379", c.set.Name, i, spec.ServiceName))
 	}
-	want(c.setting("LIMITSRV_PEERS") == strings.Join(peers, ","), "LIMITSRV_PEERS is %s, want %v", c.setting("LIMITSRV_PEERS"), peers)
+	want(c.setting("LIMITSRV_PEERS") == strings.Join(peers, ","), "LIMITSRV_PEERS is %s, want %v",
+		c.setting("LIMITSRV_PEERS"), peers)
 	want(c.setting("LIMITSRV_RAFT") == peers[0], "LIMITSRV_RAFT of the first pod is %s", c.setting("LIMITSRV_RAFT"))
 	want(pod.EnableServiceLinks != nil && !*pod.EnableServiceLinks, "variables of services must not be there")
-	want(*pod.TerminationGracePeriodSeconds > drainSeconds, "a grace period of %d s is too short", *pod.TerminationGracePeriodSeconds)
+	want(*pod.TerminationGracePeriodSeconds > drainSeconds, "a grace period of %d s is too short",
+		*pod.TerminationGracePeriodSeconds)
 	memory := c.container().Resources.Limits.Memory()
-	want(hasRoom(memory.Value(), c.setting("LIMITSRV_MAX_MEMORY")), "a memory limit of %v is too little beside %s", memory, c.setting("LIMITSRV_MAX_MEMORY"))
-	for name, probe := range map[string]*core.Probe{"startup": c.container().StartupProbe, "liveness": c.container().LivenessProbe, "readiness": c.container().ReadinessProbe} {
+	want(hasRoom(memory.Value(), c.setting("LIMITSRV_MAX_MEMORY")), "a memory limit of %v is too little beside %s", memory,
+		c.setting("LIMITSRV_MAX_MEMORY"))
+	for name, probe := range map[string]*core.Probe{"startup": c.container().StartupProbe,
+		"liveness": c.container().LivenessProbe, "readiness": c.container().ReadinessProbe} {
 		ok := probe != nil && probe.HTTPGet != nil && c.hasPort(probe.HTTPGet.Port.StrVal)
 		want(ok, "there is no %s probe at a port of the container", name)
 		path := "/livez"
@@ -127,7 +134,8 @@ func (c *cluster) complaints() (all []string) {
 	}
 	mounts := c.container().VolumeMounts
 	want(len(mounts) == 1 && len(spec.VolumeClaimTemplates) == 1 && mounts[0].Name == spec.VolumeClaimTemplates[0].Name &&
-		mounts[0].MountPath == c.setting("LIMITSRV_DATA"), "the claimed volume must be mounted at %s", c.setting("LIMITSRV_DATA"))
+		mounts[0].MountPath == c.setting("LIMITSRV_DATA"), "the claimed volume must be mounted at %s",
+		c.setting("LIMITSRV_DATA"))
 	return all
 }
 
@@ -174,7 +182,8 @@ func TestKubernetesComplains(t *testing.T) {
 		{"a wrong type", "  replicas: 3", "  replicas: three", "cannot unmarshal"},
 		{"no quantity", "memory: 2Gi}\n          #", "memory: much}\n          #", "quantit"},
 		{"an unknown kind", "kind: StatefulSet", "kind: StatefullSet", "kind apps/v1"},
-		{"another label of pods", "      labels: {app.kubernetes.io/name: limitsrv}", "      labels: {app: limitsrv}", "the set selects"},
+		{"another label of pods", "      labels: {app.kubernetes.io/name: limitsrv}", "      labels: {app: limitsrv}",
+			"the set selects"},
 		{"a service with an address", "clusterIP: None", "clusterIP: 10.0.0.1", "headless"},
 		{"nodes that wait for each other", "podManagementPolicy: Parallel", "podManagementPolicy: OrderedReady", "Parallel"},
 		{"a peer too few", ",limitsrv-2.limitsrv-nodes:7379", "", "LIMITSRV_PEERS"},

@@ -57,7 +57,8 @@ var OK = AppendStatus(nil, "OK")
 
 // Unanswered is the answer, between nodes, of a call if that answer did not fit into its batch. A
 // node of an earlier version passes it on to its client.
-var Unanswered = AppendError(nil, "TRYAGAIN the answers of the commands before it were too long; send fewer commands at a time")
+var Unanswered = AppendError(nil,
+	"TRYAGAIN the answers of the commands before it were too long; send fewer commands at a time")
 
 // AppendNil appends a Nil.
 func AppendNil(dst []byte) []byte { return append(dst, byte(Nil)) }

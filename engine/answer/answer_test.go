@@ -31,7 +31,8 @@ func TestRender(t *testing.T) {
 		{"a map", AppendInt(AppendNil(AppendMap(nil, 1)), 5), "*2|$-1|:5|", "%1|_|:5|"},
 		{"a set", AppendInt(AppendNil(AppendSet(nil, 2)), 5), "*2|$-1|:5|", "~2|_|:5|"},
 		{"no array", AppendNilArray(nil), "*-1|", "_|"},
-		{"pairs", AppendInt(AppendNil(AppendPair(AppendInt(AppendInt(AppendPair(AppendPairs(nil, 2)), 1), 2))), 3), "*4|:1|:2|$-1|:3|", "*2|*2|:1|:2|*2|_|:3|"},
+		{"pairs", AppendInt(AppendNil(AppendPair(AppendInt(AppendInt(AppendPair(AppendPairs(nil, 2)), 1), 2))), 3),
+			"*4|:1|:2|$-1|:3|", "*2|*2|:1|:2|*2|_|:3|"},
 		{"a nested array", AppendArray(AppendArray(nil, 1), 0), "*1|*0|", "*1|*0|"},
 	} {
 		if !Valid(tt.answer) {

@@ -38,7 +38,8 @@ func TestPermutation(t *testing.T) {
 
 // TestKeyFor compares with HKDF of openssl:
 //
-//	openssl kdf -keylen 16 -kdfopt digest:SHA256 -kdfopt hexkey:000102030405060708090a0b0c0d0e0f -kdfopt "info:limitsrv table of keys" HKDF
+//	openssl kdf -keylen 16 -kdfopt digest:SHA256 -kdfopt hexkey:000102030405060708090a0b0c0d0e0f \
+//	  -kdfopt "info:limitsrv table of keys" HKDF
 func TestKeyFor(t *testing.T) {
 	var seed [16]byte
 	for i := range seed {

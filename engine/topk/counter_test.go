@@ -30,7 +30,8 @@ func checkBounds(t interface{ Fatalf(string, ...any) }, rows []Row, others int64
 	listed := make(map[string]bool)
 	for _, r := range rows {
 		if got := exact[string(r.Key)]; got > r.Count || got < r.Count-r.Error || r.Error < 0 || listed[string(r.Key)] {
-			t.Fatalf("%.9q... was counted %d times, listed as %d with an error of %d; twice: %v", r.Key, got, r.Count, r.Error, listed[string(r.Key)])
+			t.Fatalf("%.9q... was counted %d times, listed as %d with an error of %d; twice: %v", r.Key, got, r.Count, r.Error,
+				listed[string(r.Key)])
 		}
 		listed[string(r.Key)] = true
 	}
@@ -108,8 +109,10 @@ func TestCounterBounds(t *testing.T) {
 		if least := int64(tracked - (tracked-1)/4); counter.minCount*least > int64(n) {
 			t.Fatalf("minCount is %d after %d counts, want at most one in %d", counter.minCount, n, least)
 		}
-		if counter.total != int64(n) || counter.tracked > keys || cap(counter.bytes) != memory || !slices.IsSortedFunc(counts.rows, byHash) {
-			t.Fatalf("total %d, want %d; %d keys tracked; %d bytes, were %d; %v", counter.total, n, counter.tracked, cap(counter.bytes), memory, counts.rows)
+		if counter.total != int64(n) || counter.tracked > keys || cap(counter.bytes) != memory ||
+			!slices.IsSortedFunc(counts.rows, byHash) {
+			t.Fatalf("total %d, want %d; %d keys tracked; %d bytes, were %d; %v", counter.total, n, counter.tracked,
+				cap(counter.bytes), memory, counts.rows)
 		}
 	})
 }
@@ -136,7 +139,8 @@ func TestCounterBeyondFilter(t *testing.T) {
 	counter.listTo(&counts)
 	checkBounds(t, rowsOf(&counts), counter.minCount, exact)
 	if counter.minCount <= trackedBit || counter.minCount*(keys*3/4) > counter.total {
-		t.Errorf("minCount is %d after %d counts, want it above %d and at most one in %d", counter.minCount, counter.total, trackedBit, keys*3/4)
+		t.Errorf("minCount is %d after %d counts, want it above %d and at most one in %d", counter.minCount, counter.total,
+			trackedBit, keys*3/4)
 	}
 }
 
@@ -175,8 +179,10 @@ func TestListCut(t *testing.T) {
 			}
 			dropped = append(dropped, from.rows[i].count)
 		}
-		if len(kept) != len(cut.rows) || len(kept) > rows || len(cut.bytes) > max(rows*avgKeyBytes, longestKey) || cut.total != from.total {
-			t.Fatalf("%d rows became %d, of which %d existed, with %d bytes", len(from.rows), len(cut.rows), len(kept), len(cut.bytes))
+		if len(kept) != len(cut.rows) || len(kept) > rows || len(cut.bytes) > max(rows*avgKeyBytes, longestKey) ||
+			cut.total != from.total {
+			t.Fatalf("%d rows became %d, of which %d existed, with %d bytes", len(from.rows), len(cut.rows), len(kept),
+				len(cut.bytes))
 		}
 		if len(dropped) == 0 {
 			return

@@ -69,10 +69,11 @@ func TestWindowsBounds(t *testing.T) {
 	testwait.Sequential(t)
 	rapid.Check(t, func(t *rapid.T) {
 		var (
-			keys  = rapid.SampledFrom([]int{16, 32}).Draw(t, "room")
-			s     = newShards(2, keys)
-			m     model
-			now   = rapid.SampledFrom([]int64{0, 1e18, 1e18 + intervalNanos - 1, 1e18 + 7*blockIntervals*intervalNanos}).Draw(t, "start")
+			keys = rapid.SampledFrom([]int{16, 32}).Draw(t, "room")
+			s    = newShards(2, keys)
+			m    model
+			now  = rapid.SampledFrom([]int64{0, 1e18, 1e18 + intervalNanos - 1, 1e18 + 7*blockIntervals*intervalNanos}).Draw(t,
+				"start")
 			short = true
 		)
 		for range rapid.IntRange(1, 20).Draw(t, "stretches") {
@@ -86,7 +87,8 @@ func TestWindowsBounds(t *testing.T) {
 			if rapid.Bool().Draw(t, "ask") {
 				checkTop(t, s, m, now, keys, short)
 			}
-			now += rapid.SampledFrom([]int64{0, 1e6, 4e9, 9.999e9, intervalNanos, 33e9, 70e9, 290e9, 300e9, 3600e9, 3901e9, 1e17}).Draw(t, "step")
+			now += rapid.SampledFrom([]int64{0, 1e6, 4e9, 9.999e9, intervalNanos, 33e9, 70e9, 290e9, 300e9, 3600e9, 3901e9,
+				1e17}).Draw(t, "step")
 		}
 	})
 }
@@ -130,7 +132,8 @@ func checkTop(t *rapid.T, s *shards, m model, now int64, keys int, short bool) {
 func TestWindowsMemory(t *testing.T) {
 	testwait.Sequential(t)
 	for _, tt := range []struct{ shards, keys, keyBytes, most int }{
-		{16, 256, 22, 3_900_000}, {16, 256, 64, 5_500_000}, {16, 256, longestKey, 5_500_000}, {1, 4096, 64, 5_500_000}, {256, 16, 64, 7_000_000},
+		{16, 256, 22, 3_900_000}, {16, 256, 64, 5_500_000}, {16, 256, longestKey, 5_500_000}, {1, 4096, 64, 5_500_000},
+		{256, 16, 64, 7_000_000},
 	} {
 		var all []*shards // each with the scratch of an engine's shard
 		for range tt.shards {
@@ -168,7 +171,8 @@ func (s *Scratch) memory() int { return s.tracked.memory() + s.merged.memory() +
 
 func (p *Windows) memory() int {
 	t := &p.counter
-	bytes := int(unsafe.Sizeof(*p)) + cap(t.slots)*int(unsafe.Sizeof(slot{})) + cap(t.keys)*int(unsafe.Sizeof(trackedKey{})) +
+	bytes := int(unsafe.Sizeof(*p)) + cap(t.slots)*int(unsafe.Sizeof(slot{})) +
+		cap(t.keys)*int(unsafe.Sizeof(trackedKey{})) +
 		cap(t.bytes) + 2*cap(t.filter) + p.block.memory()
 	for i := range p.minute {
 		bytes += p.minute[i].memory()

@@ -26,7 +26,8 @@ func setChunkPrev(b []byte, r blobRef) { binary.LittleEndian.PutUint32(b, uint32
 func setChunkNext(b []byte, r blobRef) { binary.LittleEndian.PutUint32(b[4:], uint32(r)) }
 
 func chunkSpan(b []byte) (start, end, count int) {
-	return int(binary.LittleEndian.Uint16(b[8:])), int(binary.LittleEndian.Uint16(b[10:])), int(binary.LittleEndian.Uint16(b[12:]))
+	return int(binary.LittleEndian.Uint16(b[8:])), int(binary.LittleEndian.Uint16(b[10:])),
+		int(binary.LittleEndian.Uint16(b[12:]))
 }
 
 func setChunkSpan(b []byte, start, end, count int) {

@@ -23,7 +23,8 @@ func expectSame(t *testing.T, s *Store, got Head, other *Store, want Head, check
 	t.Helper()
 	k := got.Ref.Kind()
 	if k != want.Ref.Kind() || got.Ref.form() != want.Ref.form() || got.Count != want.Count || got.Change != want.Change {
-		t.Fatalf("form %d, %d elements, change %d; want %d, %d, %d", got.Ref.form(), got.Count, got.Change, want.Ref.form(), want.Count, want.Change)
+		t.Fatalf("form %d, %d elements, change %d; want %d, %d, %d", got.Ref.form(), got.Count, got.Change, want.Ref.form(),
+			want.Count, want.Change)
 	}
 	a, _ := s.Append(nil, got, 0, 1<<40)
 	b, _ := other.Append(nil, want, 0, 1<<40)

@@ -224,7 +224,8 @@ func (l *List) Set(i int, b []byte) {
 	entry := s.encodeListEntry(b)
 	p := l.seek(i)
 	old := s.view(p.blob)[p.at:]
-	if end := entryEnd(old, 0); end == len(entry) && old[0] != tagLong && entry[0] != tagLong && l.Ref.form() == listChunks {
+	if end := entryEnd(old, 0); end == len(entry) && old[0] != tagLong && entry[0] != tagLong &&
+		l.Ref.form() == listChunks {
 		copy(s.edit(p.blob)[p.at:], entry)
 		return
 	}

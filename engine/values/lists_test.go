@@ -131,7 +131,8 @@ func TestListEnds(t *testing.T) {
 		name     string
 		in, out  int // 1: at the end
 		minBytes int64
-	}{{"in at the end", 1, 0, 0}, {"in at the start", 0, 1, 0}, {"a stack at the end", 1, 1, 0}, {"a stack at the start", 0, 0, 0}} {
+	}{{"in at the end", 1, 0, 0}, {"in at the start", 0, 1, 0}, {"a stack at the end", 1, 1, 0},
+		{"a stack at the start", 0, 0, 0}} {
 		s := New(testSeed)
 		l := s.List(Head{})
 		entry := bytes.Repeat([]byte("e"), 20)

@@ -97,7 +97,8 @@ func firstNotBefore(tree *tree, entry []byte, all []HashedElement) int {
 		end *= 2
 	}
 	from := end / 2
-	return from + sort.Search(min(end, len(all))-from, func(i int) bool { return compareTo(tree, entry, &all[from+i]) <= 0 })
+	return from + sort.Search(min(end, len(all))-from,
+		func(i int) bool { return compareTo(tree, entry, &all[from+i]) <= 0 })
 }
 
 // compareTo compares an entry with an element.

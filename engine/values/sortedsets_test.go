@@ -73,8 +73,10 @@ func (m *sortedModel) add(member string, score float64, flags AddFlags) (Added, 
 }
 
 func TestSortedSetModel(t *testing.T) {
-	scores := []float64{0, 1, -1, 1.5, 1699999999123, 1699999999.123, 1e300, -1e-300, math.Inf(1), math.Inf(-1), 1 << 53, 1<<53 - 1, -(1 << 53)}
-	allFlags := []AddFlags{0, 0, 0, OnlyNew, OnlyOld, OnlyGreater, OnlyLess, Increment, Increment | OnlyGreater, OnlyOld | OnlyLess, Increment | OnlyNew}
+	scores := []float64{0, 1, -1, 1.5, 1699999999123, 1699999999.123, 1e300, -1e-300, math.Inf(1), math.Inf(-1), 1 << 53,
+		1<<53 - 1, -(1 << 53)}
+	allFlags := []AddFlags{0, 0, 0, OnlyNew, OnlyOld, OnlyGreater, OnlyLess, Increment, Increment | OnlyGreater,
+		OnlyOld | OnlyLess, Increment | OnlyNew}
 	drive(t, sortedKind, 3000, func(d *driven, texts int) (func(), func() []string) {
 		m := &sortedModel{}
 		return func() {
@@ -119,7 +121,8 @@ func TestSortedSetModel(t *testing.T) {
 					checkDown(d, &z, m)
 				}
 				d.head = z.Head
-				if got := d.head.Ref.Encoding() == "skiplist"; got != m.large || d.head.Count != len(m.all) || (d.head.Ref == 0) != (len(m.all) == 0) {
+				if got := d.head.Ref.Encoding() == "skiplist"; got != m.large || d.head.Count != len(m.all) ||
+					(d.head.Ref == 0) != (len(m.all) == 0) {
 					d.Fatalf("large is %v with %d members, want %v with %d", got, d.head.Count, m.large, len(m.all))
 				}
 			}, func() (all []string) {
@@ -186,7 +189,8 @@ func TestSortedSetMembers(t *testing.T) {
 		for i := range n {
 			odd, even := fmt.Appendf(nil, "%04d", 2*i+1), fmt.Appendf(nil, "%04d", 2*i)
 			if z.Before(odd) != i+1 || z.Through(odd) != i+1 || z.Before(even) != i || z.Through(even) != i+1 {
-				t.Fatalf("of %d: Before, Through = %d, %d, %d, %d at %d", n, z.Before(odd), z.Through(odd), z.Before(even), z.Through(even), i)
+				t.Fatalf("of %d: Before, Through = %d, %d, %d, %d at %d", n, z.Before(odd), z.Through(odd), z.Before(even),
+					z.Through(even), i)
 			}
 		}
 	}

@@ -121,7 +121,8 @@ func (d *driven) check(got, want []string) {
 	if !slices.Equal(got, want) {
 		for i := range max(len(got), len(want)) {
 			if i >= len(got) || i >= len(want) || got[i] != want[i] {
-				d.Fatalf("element %d of %d, want %d: got %.80q, want %.80q", i, len(got), len(want), got[min(i, len(got)-1):min(i+3, len(got))], want[min(i, len(want)):min(i+3, len(want))])
+				d.Fatalf("element %d of %d, want %d: got %.80q, want %.80q", i, len(got), len(want),
+					got[min(i, len(got)-1):min(i+3, len(got))], want[min(i, len(want)):min(i+3, len(want))])
 			}
 		}
 	}

@@ -159,7 +159,8 @@ func branches(x []byte) int { return int(binary.LittleEndian.Uint16(x)) }
 func branchAt(x []byte, i int) branch {
 	x = x[nodeHead+i*branchBytes:]
 	return branch{
-		key: binary.LittleEndian.Uint64(x), blob: blobRef(binary.LittleEndian.Uint32(x[8:])), count: int(binary.LittleEndian.Uint32(x[12:])),
+		key: binary.LittleEndian.Uint64(x), blob: blobRef(binary.LittleEndian.Uint32(x[8:])),
+		count: int(binary.LittleEndian.Uint32(x[12:])),
 	}
 }
 

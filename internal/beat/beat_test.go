@@ -66,7 +66,8 @@ func TestPeriodChanges(t *testing.T) {
 		})
 		time.Sleep(22500 * time.Millisecond)
 		stop()
-		if want := []time.Duration{8 * time.Second, 16 * time.Second, 20 * time.Second, 22 * time.Second}; !slices.Equal(at, want) {
+		if want := []time.Duration{8 * time.Second, 16 * time.Second, 20 * time.Second, 22 * time.Second}; !slices.Equal(at,
+			want) {
 			t.Errorf("calls after %v, want %v", at, want)
 		}
 	})

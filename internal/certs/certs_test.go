@@ -28,7 +28,8 @@ func write(t *testing.T, files Files) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Unix(1<<33, 0), IsCA: true, BasicConstraintsValid: true}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Unix(1<<33, 0), IsCA: true,
+		BasicConstraintsValid: true}
 	certificate, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +52,8 @@ func write(t *testing.T, files Files) {
 // written returns such files.
 func written(t *testing.T) Files {
 	dir := t.TempDir()
-	files := Files{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"), CA: filepath.Join(dir, "ca.pem")}
+	files := Files{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"),
+		CA: filepath.Join(dir, "ca.pem")}
 	write(t, files)
 	return files
 }
@@ -62,7 +64,8 @@ func TestOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := s.Config(); c.ClientAuth != tls.RequireAndVerifyClientCert || c.ClientCAs == nil || c.MinVersion != tls.VersionTLS12 || len(c.Certificates) != 1 {
+	if c := s.Config(); c.ClientAuth != tls.RequireAndVerifyClientCert || c.ClientCAs == nil ||
+		c.MinVersion != tls.VersionTLS12 || len(c.Certificates) != 1 {
 		t.Errorf("with a CA: %+v, want TLS 1.2 and a certificate of the client", c)
 	}
 	files.CA = ""
@@ -106,7 +109,8 @@ func TestInvalidFiles(t *testing.T) {
 		}
 		const times = 3
 		for range times {
-			if err := s.Reload(); err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "TLS for tests") {
+			if err := s.Reload(); err == nil || !strings.Contains(err.Error(), name) ||
+				!strings.Contains(err.Error(), "TLS for tests") {
 				t.Errorf("%s: Reload() = %v, want an error that names %s", tt.name, err, name)
 			}
 		}
@@ -141,14 +145,16 @@ func TestReload(t *testing.T) {
 		}
 		time.Sleep(ReadEvery)
 		second := s.Config()
-		if second == first || second.Certificates[0].Leaf.Equal(first.Certificates[0].Leaf) || second.ClientCAs.Equal(first.ClientCAs) {
+		if second == first || second.Certificates[0].Leaf.Equal(first.Certificates[0].Leaf) ||
+			second.ClientCAs.Equal(first.ClientCAs) {
 			t.Error("the new files are not in use after ReadEvery")
 		}
 		write(t, files)
 		if err := s.Reload(); err != nil || s.Config() == second {
 			t.Errorf("Reload() = %v, want the new files in use at once", err)
 		}
-		if got := log.String(); strings.Count(got, "certificates for tests have changed") != 2 || !strings.Contains(got, "expires=") {
+		if got := log.String(); strings.Count(got, "certificates for tests have changed") != 2 ||
+			!strings.Contains(got, "expires=") {
 			t.Errorf("logged %q, want two changes", got)
 		}
 		if err := os.Remove(files.Key); err != nil {
@@ -181,7 +187,8 @@ func TestSuites(t *testing.T) {
 	}
 	accepted := 0
 	for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
-		if suite.SupportedVersions[0] > tls.VersionTLS12 || !strings.Contains(suite.Name, "ECDSA") && strings.Contains(suite.Name, "ECDHE") {
+		if suite.SupportedVersions[0] > tls.VersionTLS12 || !strings.Contains(suite.Name, "ECDSA") &&
+			strings.Contains(suite.Name, "ECDHE") {
 			continue // the certificate is of ECDSA
 		}
 		near, far := net.Pipe()
@@ -190,10 +197,12 @@ func TestSuites(t *testing.T) {
 			_ = server.Handshake()
 			server.Close()
 		}()
-		client := tls.Client(near, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{suite.ID}})
+		client := tls.Client(near,
+			&tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{suite.ID}})
 		err := client.Handshake()
 		near.Close()
-		want := strings.Contains(suite.Name, "ECDHE") && (strings.Contains(suite.Name, "GCM") || strings.Contains(suite.Name, "POLY1305"))
+		want := strings.Contains(suite.Name, "ECDHE") &&
+			(strings.Contains(suite.Name, "GCM") || strings.Contains(suite.Name, "POLY1305"))
 		if got := err == nil; got != want {
 			t.Errorf("%s is accepted: %t, want %t", suite.Name, got, want)
 		}

@@ -34,7 +34,8 @@ func Read(name string, most int64) ([]byte, fs.FileInfo, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err == nil && int64(len(data)) > most {
-		err = &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("it may have at most %d bytes, got %d", most, max(info.Size(), int64(len(data))))}
+		err = &fs.PathError{Op: "read", Path: name,
+			Err: fmt.Errorf("it may have at most %d bytes, got %d", most, max(info.Size(), int64(len(data))))}
 	}
 	return data, info, err
 }

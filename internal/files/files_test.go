@@ -50,7 +50,8 @@ func TestRead(t *testing.T) {
 				switch {
 				case tt.err == "" && (r.err != nil || r.data != tt.want):
 					t.Errorf("Read = %q, %v; want %q", r.data, r.err, tt.want)
-				case tt.err != "" && (r.err == nil || !strings.Contains(r.err.Error(), tt.err) || !strings.Contains(r.err.Error(), tt.path)):
+				case tt.err != "" && (r.err == nil || !strings.Contains(r.err.Error(), tt.err) ||
+					!strings.Contains(r.err.Error(), tt.path)):
 					t.Errorf("Read = %q, %v; want an error with %q that names the file", r.data, r.err, tt.err)
 				}
 			case <-time.After(testwait.Scaled(30 * time.Second)):

@@ -68,8 +68,10 @@ func TestPercentileAtBoundaries(t *testing.T) {
 		least, most time.Duration
 	}{
 		{"without durations", nil, 0, 0},
-		{"one of a hundred is longer", append(slices.Repeat([]time.Duration{time.Millisecond}, 99), time.Minute), time.Millisecond, 2 * time.Millisecond},
-		{"two of 101 are longer", append(slices.Repeat([]time.Duration{time.Millisecond}, 99), time.Minute, time.Minute), time.Minute, 2 * time.Minute},
+		{"one of a hundred is longer", append(slices.Repeat([]time.Duration{time.Millisecond}, 99), time.Minute),
+			time.Millisecond, 2 * time.Millisecond},
+		{"two of 101 are longer", append(slices.Repeat([]time.Duration{time.Millisecond}, 99), time.Minute, time.Minute),
+			time.Minute, 2 * time.Minute},
 		{"beyond the last bucket", []time.Duration{1 << 62}, time.Minute, time.Hour},
 	} {
 		if got := distributionOf(tt.durations...).Percentile(990); got < tt.least || got > tt.most {
@@ -98,7 +100,8 @@ func TestSumAndWithin(t *testing.T) {
 		t.Errorf("the sum is %v, want %v", d.Sum(), want)
 	}
 	for limit, want := range map[time.Duration]int64{
-		9: 0, 10: 100, 90 * time.Microsecond: 100, 115 * time.Microsecond: 200, 4 * time.Millisecond: 300, 900 * time.Millisecond: 300, time.Hour: 400,
+		9: 0, 10: 100, 90 * time.Microsecond: 100, 115 * time.Microsecond: 200, 4 * time.Millisecond: 300,
+		900 * time.Millisecond: 300, time.Hour: 400,
 	} {
 		if got := d.Within(limit); got != want {
 			t.Errorf("%d took at most %v, want %d", got, limit, want)

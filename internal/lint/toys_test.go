@@ -78,7 +78,7 @@ func TestToys(t *testing.T) {
 	}
 	edit("engine/algorithms.go", place{"\tlimits // number", "\tToy\n"}, place{"\tLease: {\n", read("internal/lint/testdata/toy/engine/record.txt")})
 	edit("engine/model_test.go", place{"\tcase engine.Log:\n", "\tcase engine.Toy:\n\t\treturn &logModel{}\n"})
-	edit(toyCommand[1], place{"})\n\n// The groups of COMMAND DOCS.\n", read("internal/lint/testdata/toy/commands/datatypes/line.txt")})
+	edit(toyCommand[1], place{"}...))\n", read("internal/lint/testdata/toy/commands/datatypes/line.txt")})
 	list, err := json.Marshal(map[string]any{"Replace": replaced})
 	if err != nil {
 		t.Fatal(err)

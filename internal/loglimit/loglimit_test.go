@@ -23,13 +23,16 @@ func TestLimiter(t *testing.T) {
 		}},
 		{"logs each key", Suppress, []step{{0, "a", true}, {0, "b", true}, {0, "b", false}}},
 		{"suppresses a new key while it is full", Suppress, []step{
-			{0, "a", true}, {1, "b", true}, {interval - 2, "c", false}, {1, "c", true}, {0, "d", false}, {0, "b", false}, {1, "d", true},
+			{0, "a", true}, {1, "b", true}, {interval - 2, "c", false}, {1, "c", true}, {0, "d", false}, {0, "b", false},
+			{1, "d", true},
 		}},
-		{"renews a key while it is full", Suppress, []step{{0, "a", true}, {0, "b", true}, {interval, "a", true}, {0, "c", true}, {0, "b", false}}},
+		{"renews a key while it is full", Suppress,
+			[]step{{0, "a", true}, {0, "b", true}, {interval, "a", true}, {0, "c", true}, {0, "b", false}}},
 		{"forgets all keys for a new one", Forget, []step{
 			{0, "a", true}, {0, "b", true}, {0, "c", true}, {0, "c", false}, {0, "a", true}, {0, "b", true},
 		}},
-		{"forgets expired keys first", Forget, []step{{0, "a", true}, {1, "b", true}, {interval - 1, "c", true}, {0, "b", false}}},
+		{"forgets expired keys first", Forget,
+			[]step{{0, "a", true}, {1, "b", true}, {interval - 1, "c", true}, {0, "b", false}}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := New[string](interval, 2, tt.whenFull)

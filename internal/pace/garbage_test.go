@@ -31,7 +31,8 @@ func TestBackgroundWithoutGrowth(t *testing.T) {
 	Collect()
 	after, collections := garbageState()
 	if inside != 100 || after != 100 || collections != before {
-		t.Errorf("GOGC %d in a Background and %d after it, %d collections; want 100, 100, 0", inside, after, collections-before)
+		t.Errorf("GOGC %d in a Background and %d after it, %d collections; want 100, 100, 0", inside, after,
+			collections-before)
 	}
 }
 
@@ -44,7 +45,8 @@ func TestGarbageOfBackground(t *testing.T) {
 		_, before := garbageState()
 		do()
 		if percent, after := garbageState(); percent != wantPercent || after-before != wantCollections {
-			t.Errorf("%s: GOGC %d after %d collections, want %d after %d", when, percent, after-before, wantPercent, wantCollections)
+			t.Errorf("%s: GOGC %d after %d collections, want %d after %d", when, percent, after-before, wantPercent,
+				wantCollections)
 		}
 	}
 	check("Collect before any", 50, 0, Collect)

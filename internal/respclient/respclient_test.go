@@ -25,7 +25,8 @@ func TestRead(t *testing.T) {
 			t.Errorf("Read of %q = %#v, %v, want %#v", tt.reply, got, err, tt.want)
 		}
 	}
-	for _, reply := range []string{"", "\r\n", "!\r\n", ":x\r\n", "$5\r\nab", "*2\r\n:1\r\n", "$67108865\r\n", "*1048577\r\n", "$-2\r\n"} {
+	for _, reply := range []string{"", "\r\n", "!\r\n", ":x\r\n", "$5\r\nab", "*2\r\n:1\r\n", "$67108865\r\n",
+		"*1048577\r\n", "$-2\r\n"} {
 		if got, err := Read(bufio.NewReader(strings.NewReader(reply))); err == nil {
 			t.Errorf("Read of %q = %#v, want an error", reply, got)
 		}

@@ -38,7 +38,8 @@ type busyError struct{}
 func (busyError) Code() string { return "BUSY" }
 
 func (busyError) Error() string {
-	return fmt.Sprintf("Scripts and commands that run long take turns, and too many wait: the turn of this one is not within %v, or more than %d MB wait. Nothing was executed; try again later",
+	return fmt.Sprintf("Scripts and commands that run long take turns, and too many wait: the turn of this one is not "+
+		"within %v, or more than %d MB wait. Nothing was executed; try again later",
 		MaxWait, maxBytes>>20)
 }
 

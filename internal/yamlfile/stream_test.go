@@ -94,10 +94,12 @@ var plainTexts = []string{
 	"rules:\n  - a\n\n  # c\n  - b: c\n    d:\n    - e\n    - f\n    g: [h,\n     i]\nx: y\n",
 	"rules: []\ndescriptors: {}\n",
 	"rules:\n  - {name: r1, match: {path: /p1, method: [GET, POST]}, per: [ip], limits: [5/m, 50/day]} # c\n",
-	"descriptors:\n  - key: tenant\n    value: t0\n    rate_limit:\n      unit: hour\n      requests_per_unit: 010\n    descriptors:\n      - {key: path}\n      - key: path\n",
+	"descriptors:\n  - key: tenant\n    value: t0\n    rate_limit:\n      unit: hour\n      requests_per_unit: 010\n    " +
+		"descriptors:\n      - {key: path}\n      - key: path\n",
 	"a: {\n  b: c,\n  d: [\ne,\n  f ],\n  g: {}}\n",
 	"a:\n  [b, c]\nd:\n  {e: f}\n",
-	"a: 1\nb: 0x1F\nc: 1_000\nd: yes\ne: ~\nf: null\ng: 1.5\nh: .5\ni: 2001-01-01\nj: -7\nk: .inf\nl: +1\nm: true\nn: NULL\no: 1:20\np: off\nq: 2001-01-01 10:00:00\nr: 10/s token burst 20\ns: .nan\n",
+	"a: 1\nb: 0x1F\nc: 1_000\nd: yes\ne: ~\nf: null\ng: 1.5\nh: .5\ni: 2001-01-01\nj: -7\nk: .inf\nl: +1\nm: true\nn: " +
+		"NULL\no: 1:20\np: off\nq: 2001-01-01 10:00:00\nr: 10/s token burst 20\ns: .nan\n",
 	"a: 'b: #c'\n\"d e\": \"f, [g]\"\n'': \"\"\ni: a#b\nj: a:b\nk: http://x/y?z=[1]{2}\nl: X-Forwarded-For[-1]\n",
 	"a: [2001:db8::/32, a:b, 'x', \"y\", -1, .5, 5 at once ttl 1s]\n",
 	"a: ä\nb: 'ö ü'\nc: 漢字 😀\n",
@@ -107,11 +109,16 @@ var plainTexts = []string{
 
 // otherTexts are texts that a Stream leaves to Roots: some are valid.
 var otherTexts = []string{
-	"a: &x b\nc: *x\n", "<<: {a: b}\n", "a: !!str b\n", "a: |\n  b\n", "a: >-\n  b\n", "? a\n: b\n", "%YAML 1.1\n---\na: b\n", "a: b\n...\n", "--- a\n",
-	"[a, b]\n", "- a\n", "a\n", "  a: b\n", "a: b\n c: d\n", "a: b\n  c\n", "a: 'b\n  c'\n", "a: \"\\n\"\n", "a: 'b''c'\n", "a: b: c\n", "a:\tb\n", "a: b\r\n", "\ufeffa: b\n",
-	"a: [b\n", "a: [b: c]\n", "a: [b,]\n", "a: {b}\n", "a: {b: }\n", "a: [b] c\n", "a: [b]: c\n", "a: [b # c\n]\n", "a: [b,#c\n]\n", "a: [b\nc]\n", "a : b\n", "a: - b\n", "- - a\n",
-	"rules:\n  - - a\n", "rules:\n  - a\n b: c\n", "rules:\n  - a\n   - b\n", "rules:\n  - a\n  b: c\n", "rules:\n  - {a: b,\nc: d}\ne: f\n", "rules:\n  - 'a\nb'\nc: d\n", "rules:\n  - a: |\n  - b\nc: d\n",
-	"rules:\n  - [a,\n  b]\n", "a: [b,\n... c]\n", "a:\n  - b\n  c: d\n", "a: @b\n", "a: `b\n", "a: \x00\n", "a: \xff\n", "a: b\u2028c\n", "a: b\u0085c\n",
+	"a: &x b\nc: *x\n", "<<: {a: b}\n", "a: !!str b\n", "a: |\n  b\n", "a: >-\n  b\n", "? a\n: b\n",
+	"%YAML 1.1\n---\na: b\n", "a: b\n...\n", "--- a\n",
+	"[a, b]\n", "- a\n", "a\n", "  a: b\n", "a: b\n c: d\n", "a: b\n  c\n", "a: 'b\n  c'\n", "a: \"\\n\"\n", "a: 'b''c'\n",
+	"a: b: c\n", "a:\tb\n", "a: b\r\n", "\ufeffa: b\n",
+	"a: [b\n", "a: [b: c]\n", "a: [b,]\n", "a: {b}\n", "a: {b: }\n", "a: [b] c\n", "a: [b]: c\n", "a: [b # c\n]\n",
+	"a: [b,#c\n]\n", "a: [b\nc]\n", "a : b\n", "a: - b\n", "- - a\n",
+	"rules:\n  - - a\n", "rules:\n  - a\n b: c\n", "rules:\n  - a\n   - b\n", "rules:\n  - a\n  b: c\n",
+	"rules:\n  - {a: b,\nc: d}\ne: f\n", "rules:\n  - 'a\nb'\nc: d\n", "rules:\n  - a: |\n  - b\nc: d\n",
+	"rules:\n  - [a,\n  b]\n", "a: [b,\n... c]\n", "a:\n  - b\n  c: d\n", "a: @b\n", "a: `b\n", "a: \x00\n", "a: \xff\n",
+	"a: b\u2028c\n", "a: b\u0085c\n",
 	strings.Repeat("k", maxKeyBytes+1) + ": a\n", "a: " + strings.Repeat("[", 70) + strings.Repeat("]", 70) + "\n",
 }
 
@@ -143,7 +150,8 @@ func TestRandomStreamLikeRoots(t *testing.T) {
 		for range 3 {
 			at := w.r.IntN(len(text) + 1)
 			cut := min(len(text), at+w.r.IntN(3))
-			text = text[:at] + w.pick("", " ", "  ", "\n", "\n ", "-", "- ", ":", ": ", "#", " #", ",", "[", "]", "{", "}", "'", "\"", "*", "&a ", "|", "\t", "---\n", "\n---\n", "...", "? ", "a", "0", "<<", "!", "%", "\\") + text[cut:]
+			text = text[:at] + w.pick("", " ", "  ", "\n", "\n ", "-", "- ", ":", ": ", "#", " #", ",", "[", "]", "{", "}", "'",
+				"\"", "*", "&a ", "|", "\t", "---\n", "\n---\n", "...", "? ", "a", "0", "<<", "!", "%", "\\") + text[cut:]
 			sameDocuments(t, text)
 		}
 		if t.Failed() {
@@ -175,7 +183,8 @@ func (w *writer) text() string {
 }
 
 func (w *writer) scalar() string {
-	return w.pick("a", "b c", "/x/y", "5/m", "10", "010", "1_0", "yes", "null", "~", "1.5", "'q #: '", "\"p, [\"", "''", "a#b", "c:d", "::1", "x*y", "2001-01-01", "-1", ".5", "on", "é", "10/s token burst 20")
+	return w.pick("a", "b c", "/x/y", "5/m", "10", "010", "1_0", "yes", "null", "~", "1.5", "'q #: '", "\"p, [\"", "''",
+		"a#b", "c:d", "::1", "x*y", "2001-01-01", "-1", ".5", "on", "é", "10/s token burst 20")
 }
 
 func (w *writer) flow(depth int) string {

@@ -42,7 +42,8 @@ func TestFullRefusesNewKeys(t *testing.T) {
 	if got := p.e.Len(); int64(granted) != got || granted == 40_000 {
 		t.Errorf("%d of 40000 keys were granted, and %d exist", granted, got)
 	}
-	if d := p.commit(take("one more", 1), take(fmt.Sprintf("a:%020d", 0), 1)); d[0].Status != engine.NoMemory || d[1].Remaining != 18 {
+	if d := p.commit(take("one more", 1), take(fmt.Sprintf("a:%020d", 0), 1)); d[0].Status != engine.NoMemory ||
+		d[1].Remaining != 18 {
 		t.Errorf("a new key is answered %+v, an existing one %+v", d[0], d[1])
 	}
 	p.checkReplay()

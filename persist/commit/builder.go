@@ -48,7 +48,8 @@ func (b *Builder[R]) Build(stamp engine.Instant, requests []R, room engine.Room)
 		size = b.add(g, &engine.Batch{Ops: room.Victims}, 0, false)
 	}
 	n := 0
-	for limit := size + min(b.MaxBytes, room.Bytes); n < len(requests) && (n == 0 || size < limit && !Expects(requests[n].Batch())); {
+	for limit := size + min(b.MaxBytes, room.Bytes); n < len(requests) &&
+		(n == 0 || size < limit && !Expects(requests[n].Batch())); {
 		batch, joined := requests[n].Batch(), joinable(requests[n:])
 		if joined > 1 {
 			batch = b.join(requests[n : n+joined])
@@ -80,7 +81,8 @@ func (b *Builder[R]) holds(stamp engine.Instant, batch *engine.Batch) bool {
 
 // withoutExpects returns a copy of a batch without its Expects. It shares the calls.
 func withoutExpects(b *engine.Batch) *engine.Batch {
-	return &engine.Batch{Ops: slices.DeleteFunc(slices.Clone(b.Ops), isExpect), Calls: b.Calls, Atomic: true, AnswerBytes: b.AnswerBytes, Origin: b.Origin}
+	return &engine.Batch{Ops: slices.DeleteFunc(slices.Clone(b.Ops), isExpect), Calls: b.Calls, Atomic: true,
+		AnswerBytes: b.AnswerBytes, Origin: b.Origin}
 }
 
 // decideAll sets the decisions of a batch to a status.
@@ -104,7 +106,8 @@ const (
 // joinable returns the number of requests at the start that form a part: a request, or several
 // that are not Atomic and have no Origin.
 func joinable[R Request](requests []R) (n int) {
-	for ops := 0; n < len(requests) && !requests[n].Batch().Atomic && requests[n].Batch().Origin == 0 && ops < joinedOps; n++ {
+	for ops := 0; n < len(requests) && !requests[n].Batch().Atomic && requests[n].Batch().Origin == 0 &&
+		ops < joinedOps; n++ {
 		ops += len(requests[n].Batch().Ops)
 	}
 	return max(n, 1)

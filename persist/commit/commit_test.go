@@ -44,7 +44,8 @@ func newPipeline(t *testing.T) *pipeline {
 	p.builder.MaxBytes = 100 * opBytes
 	p.builder.Fingerprint = p.e.Fingerprint
 	p.builder.Encode = func(stamp engine.Instant, b *engine.Batch) int {
-		p.stamps, p.log = append(p.stamps, stamp), append(p.log, &engine.Batch{Ops: slices.Clone(b.Ops), Atomic: b.Atomic, Full: b.Full})
+		p.stamps, p.log = append(p.stamps, stamp),
+			append(p.log, &engine.Batch{Ops: slices.Clone(b.Ops), Atomic: b.Atomic, Full: b.Full})
 		p.size += opBytes * len(b.Ops)
 		return p.size
 	}
@@ -109,7 +110,8 @@ func (p *pipeline) checkReplay() {
 }
 
 func take(key string, n int64) engine.Op {
-	return engine.Op{Kind: engine.Take, Key: []byte(key), N: n, Params: engine.Params{Alg: engine.Fixed, Limit: 20, Period: 60 * second}}
+	return engine.Op{Kind: engine.Take, Key: []byte(key), N: n,
+		Params: engine.Params{Alg: engine.Fixed, Limit: 20, Period: 60 * second}}
 }
 
 // random returns a request of a few ops; some are transactions, of these some watch a key.
@@ -165,7 +167,8 @@ func TestCommitAlone(t *testing.T) {
 		for i, one := range order {
 			model.Apply(stamps[i], one.alone)
 			if one.answers != 1 || one.err != nil || !slices.Equal(one.batch.Decisions, one.alone.Decisions) {
-				t.Fatalf("seed %d: request %d: %d answers, %v\n got %+v\nwant %+v", seed, i, one.answers, one.err, one.batch.Decisions, one.alone.Decisions)
+				t.Fatalf("seed %d: request %d: %d answers, %v\n got %+v\nwant %+v", seed, i, one.answers, one.err,
+					one.batch.Decisions, one.alone.Decisions)
 			}
 			switch {
 			case !Expects(one.batch):
@@ -186,8 +189,10 @@ func TestCommitAlone(t *testing.T) {
 func TestBuildLimits(t *testing.T) {
 	plain := func(ops int) *engine.Batch { return &engine.Batch{Ops: slices.Repeat([]engine.Op{take("k", 1)}, ops)} }
 	atomic := func(ops int) *engine.Batch { return &engine.Batch{Ops: plain(ops).Ops, Atomic: true} }
-	watched := &engine.Batch{Ops: append([]engine.Op{{Kind: engine.Expect, Key: []byte("other")}}, take("k", 1)), Atomic: true}
-	changed := &engine.Batch{Ops: append([]engine.Op{{Kind: engine.Expect, Key: []byte("k"), N: 7}}, take("k", 1)), Atomic: true}
+	watched := &engine.Batch{Ops: append([]engine.Op{{Kind: engine.Expect, Key: []byte("other")}}, take("k", 1)),
+		Atomic: true}
+	changed := &engine.Batch{Ops: append([]engine.Op{{Kind: engine.Expect, Key: []byte("k"), N: 7}}, take("k", 1)),
+		Atomic: true}
 	watches := &engine.Batch{Ops: watched.Ops[:1], Atomic: true}
 	for _, tt := range []struct {
 		name    string
@@ -198,16 +203,21 @@ func TestBuildLimits(t *testing.T) {
 	}{
 		{"one", []*engine.Batch{plain(1)}, engine.Room{Bytes: 1e6}, 1, []int{1}},
 		{"several are joined", []*engine.Batch{plain(1), plain(2), plain(3)}, engine.Room{Bytes: 1e6}, 3, []int{6}},
-		{"a transaction stays separate", []*engine.Batch{plain(1), plain(1), atomic(2), atomic(3), plain(1)}, engine.Room{Bytes: 1e6}, 5, []int{2, 2, 3, 1}},
-		{"a full entry ends the group", []*engine.Batch{atomic(99), atomic(1), atomic(1)}, engine.Room{Bytes: 1e6}, 2, []int{99, 1}},
+		{"a transaction stays separate", []*engine.Batch{plain(1), plain(1), atomic(2), atomic(3), plain(1)},
+			engine.Room{Bytes: 1e6}, 5, []int{2, 2, 3, 1}},
+		{"a full entry ends the group", []*engine.Batch{atomic(99), atomic(1), atomic(1)}, engine.Room{Bytes: 1e6}, 2,
+			[]int{99, 1}},
 		{"a batch longer than an entry", []*engine.Batch{atomic(500), plain(1)}, engine.Room{Bytes: 1e6}, 1, []int{500}},
-		{"little room ends the group", []*engine.Batch{atomic(1), atomic(1), atomic(1)}, engine.Room{Bytes: 2 * opBytes}, 2, []int{1, 1}},
-		{"a joined batch is complete", []*engine.Batch{plain(2000), plain(48), plain(1)}, engine.Room{Bytes: 1e6}, 2, []int{2048}},
+		{"little room ends the group", []*engine.Batch{atomic(1), atomic(1), atomic(1)}, engine.Room{Bytes: 2 * opBytes}, 2,
+			[]int{1, 1}},
+		{"a joined batch is complete", []*engine.Batch{plain(2000), plain(48), plain(1)}, engine.Room{Bytes: 1e6}, 2,
+			[]int{2048}},
 		{"a true Expect is not logged", []*engine.Batch{watched, plain(1)}, engine.Room{Bytes: 1e6}, 1, []int{1}},
 		{"a true Expect alone", []*engine.Batch{watches, plain(1)}, engine.Room{Bytes: 1e6}, 1, nil},
 		{"a false Expect", []*engine.Batch{changed, plain(1)}, engine.Room{Bytes: 1e6}, 1, nil},
 		{"an Expect ends the group", []*engine.Batch{plain(1), plain(1), watched}, engine.Room{Bytes: 1e6}, 2, []int{2}},
-		{"victims come first", []*engine.Batch{plain(1)}, engine.Room{Bytes: 1, Victims: []engine.Op{take("v", 1), take("w", 1)}}, 1, []int{2, 1}},
+		{"victims come first", []*engine.Batch{plain(1)},
+			engine.Room{Bytes: 1, Victims: []engine.Op{take("v", 1), take("w", 1)}}, 1, []int{2, 1}},
 	} {
 		p := newPipeline(t)
 		var requests []*testRequest

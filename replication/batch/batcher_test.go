@@ -128,7 +128,8 @@ func TestLeading(t *testing.T) {
 		}
 		b.steps()
 		if len(b.node.groups) != tt.groups || b.waiting.Len() != tt.waiting {
-			t.Errorf("%s: %d groups, %d wait, want %d and %d", tt.name, len(b.node.groups), b.waiting.Len(), tt.groups, tt.waiting)
+			t.Errorf("%s: %d groups, %d wait, want %d and %d", tt.name, len(b.node.groups), b.waiting.Len(), tt.groups,
+				tt.waiting)
 		}
 		b.want(t, tt.name, tt.answer, tt.answer, tt.answer)
 		if _, uncertain := b.Counts(); uncertain > 0 != (tt.answer != nil) {
@@ -163,7 +164,8 @@ func TestFollowing(t *testing.T) {
 	b.node.sent[3].Done(nil)
 	b.want(t, "answered", forward.ErrNotAccepted, errOther, persist.ErrUncertain, nil)
 	if forwarded, uncertain := b.Counts(); forwarded != 1 || uncertain != 1 || len(b.answers[4]) != 1 {
-		t.Errorf("%d forwarded and %d uncertain, want 1 and 1; the accepted one has %d answers", forwarded, uncertain, len(b.answers[4]))
+		t.Errorf("%d forwarded and %d uncertain, want 1 and 1; the accepted one has %d answers", forwarded, uncertain,
+			len(b.answers[4]))
 	}
 	b.node.sent, b.node.accepts = nil, 0
 	for range 3 {
@@ -186,7 +188,8 @@ func TestHolding(t *testing.T) {
 		b.add(3, true, false)
 		b.steps()
 		if refused := len(b.answers[3]) == 1; refused != (name == "leaderless") || len(b.answers[0]) > 0 {
-			t.Errorf("%s: another node's request is refused at once: %v; this node's is answered %v", name, refused, b.answers[0])
+			t.Errorf("%s: another node's request is refused at once: %v; this node's is answered %v", name, refused,
+				b.answers[0])
 		}
 		b.node.clock += maxHold / 2
 		b.steps()

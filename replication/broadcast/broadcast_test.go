@@ -152,7 +152,8 @@ func testDrops(t *testing.T) {
 
 // A frame that is not whole ends the link.
 func TestGarbled(t *testing.T) {
-	for _, frame := range []string{"\x00\x00\x00\x00", "\x00\x00\x00\x01a", "\x00\x00\x00\x03\x00\x02a", "\xff\xff\xff\xff"} {
+	for _, frame := range []string{"\x00\x00\x00\x00", "\x00\x00\x00\x01a", "\x00\x00\x00\x03\x00\x02a",
+		"\xff\xff\xff\xff"} {
 		here, there := net.Pipe()
 		go func() {
 			here.Write([]byte(frame))

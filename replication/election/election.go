@@ -303,5 +303,6 @@ func (w *Watch) campaign(ctx context.Context, m *Member, defers bool) (deferred 
 func (w *Watch) askCandidacy(ctx context.Context, server raft.Server) candidacy {
 	p, err := w.o.Ask(ctx, string(server.Address))
 	answered := err == nil && p.Node == string(server.ID)
-	return candidacy{silent: answered && p.Silent, hears: answered && !p.Silent, node: p.Node, term: p.LastTerm, last: p.LastIndex}
+	return candidacy{silent: answered && p.Silent, hears: answered && !p.Silent, node: p.Node, term: p.LastTerm,
+		last: p.LastIndex}
 }

@@ -65,7 +65,8 @@ func appendBatchAnswer(data []byte, seq uint64, b *engine.Batch, failed error) [
 	case failed == nil:
 		decided := len(data)
 		if data = appendDecisions(append(data, answerDecisions), b); len(data)-start > maxAnswerBytes {
-			text := fmt.Sprintf("the answers have %d bytes or more, %d can be forwarded at most; the request was applied", len(data)-start, maxAnswerBytes)
+			text := fmt.Sprintf("the answers have %d bytes or more, %d can be forwarded at most; the request was applied",
+				len(data)-start, maxAnswerBytes)
 			data = appendText(appendText(append(data[:decided], answerError), "ERR"), text)
 		}
 	case errors.Is(failed, ErrNotAccepted):

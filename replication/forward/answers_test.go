@@ -33,14 +33,16 @@ func randomBatch(r *rand.Rand) *engine.Batch {
 		return []int64{0, 1, -1, 17, engine.MaxN, math.MaxInt64, math.MinInt64, r.Int64()}[r.IntN(8)]
 	}
 	span := func() engine.Span {
-		return []engine.Span{{}, engine.Never, {Millis: math.MaxInt64, Nanos: maxNanos}, {Millis: r.Int64N(1e6), Nanos: r.Int64N(1e6)}}[r.IntN(4)]
+		return []engine.Span{{}, engine.Never, {Millis: math.MaxInt64, Nanos: maxNanos},
+			{Millis: r.Int64N(1e6), Nanos: r.Int64N(1e6)}}[r.IntN(4)]
 	}
 	params := func() engine.Params { return testParams[r.IntN(len(testParams))] }
 	for range r.IntN(20) {
 		if r.IntN(4) == 0 {
 			c := b.AddCall(0)
 			c.Answer = randomAnswer(r, c.Answer, 3)
-			b.Decisions = append(b.Decisions, engine.Decision{Status: engine.Status(r.IntN(2)) * engine.Aborted, Changed: r.IntN(2) == 0})
+			b.Decisions = append(b.Decisions,
+				engine.Decision{Status: engine.Status(r.IntN(2)) * engine.Aborted, Changed: r.IntN(2) == 0})
 			continue
 		}
 		b.Ops = append(b.Ops, engine.Op{Params: params()})
@@ -121,8 +123,9 @@ func TestAnswersRoundTrip(t *testing.T) {
 func TestAnswersSize(t *testing.T) {
 	params := testParams[1]
 	b := engine.Batch{
-		Ops:       []engine.Op{{Params: params}, {}, {}},
-		Decisions: []engine.Decision{{Changed: true, Params: params, Allowed: 1, Remaining: 9, Reset: engine.Span{Millis: 1000}}, {Params: params}, {Params: params}},
+		Ops: []engine.Op{{Params: params}, {}, {}},
+		Decisions: []engine.Decision{{Changed: true, Params: params, Allowed: 1, Remaining: 9,
+			Reset: engine.Span{Millis: 1000}}, {Params: params}, {Params: params}},
 	}
 	sizes := make([]int, 3)
 	for i := range sizes {
@@ -142,7 +145,8 @@ func TestAnswersOfErrors(t *testing.T) {
 		text   string
 	}{
 		{"not accepted", fmt.Errorf("not the leader: %w", ErrNotAccepted), ErrNotAccepted, "", ErrNotAccepted.Error()},
-		{"uncertain", fmt.Errorf("stepped down: %w", persist.ErrUncertain), persist.ErrUncertain, "UNCERTAIN", "the decision may or may not have been applied"},
+		{"uncertain", fmt.Errorf("stepped down: %w", persist.ErrUncertain), persist.ErrUncertain, "UNCERTAIN",
+			"the decision may or may not have been applied"},
 		{"coded", fmt.Errorf("wrapped: %w", link.NewError("MISCONF", "disk")), nil, "MISCONF", "disk"},
 		{"another", errors.New("a text"), nil, "", "a text"},
 		{"long", errors.New(strings.Repeat("x", 2*maxText)), nil, "", strings.Repeat("x", maxText)},
@@ -273,7 +277,8 @@ func FuzzAnswers(f *testing.F) {
 			answers[1] = again.Calls[0].Answer
 		}
 		if err != nil || !reflect.DeepEqual(again.Decisions, b.Decisions) || !bytes.Equal(answers[0], answers[1]) {
-			t.Errorf("%x is %+v, %x, and written and read again %+v, %x, %v", data, b.Decisions, answers[0], again.Decisions, answers[1], err)
+			t.Errorf("%x is %+v, %x, and written and read again %+v, %x, %v", data, b.Decisions, answers[0], again.Decisions,
+				answers[1], err)
 		}
 		if !bytes.Equal(rest[:1], frame[link.FrameHead+1:link.FrameHead+2]) {
 			t.Errorf("%x is written as %x", data, frame)

@@ -49,7 +49,8 @@ func BenchmarkForward(b *testing.B) {
 			for client := range tt.clients {
 				wait.Go(func() {
 					answered := make(chan error, 1)
-					requests := []Request{{takes(fmt.Sprint("a key of the client ", client), tt.ops), func(err error) { answered <- err }}}
+					requests := []Request{{takes(fmt.Sprint("a key of the client ", client), tt.ops),
+						func(err error) { answered <- err }}}
 					for n := client; n < b.N; n += tt.clients {
 						send(requests)
 						if err := <-answered; err != nil {

@@ -300,7 +300,8 @@ func FuzzForward(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		synctest.Test(t, func(t *testing.T) {
 			network := linktest.NewNetwork()
-			leader := serveLinks(t, "1", link.Options{Listener: network.Listen("one:1"), Dial: network.Dial}, Server{Do: each(newTestLeader().exec)})
+			leader := serveLinks(t, "1", link.Options{Listener: network.Listen("one:1"), Dial: network.Dial},
+				Server{Do: each(newTestLeader().exec)})
 			dialing := serveLinks(t, "2", link.Options{Listener: network.Listen("two:2"), Dial: network.Dial}, Server{})
 			for _, head := range [][]byte{nil, binary.BigEndian.AppendUint32(nil, uint32(len(data)))} {
 				conn, err := dialing.DialForward(t.Context(), "one:1", "")

@@ -283,7 +283,8 @@ func TestForwardRenewal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		former := serveLinks(b.t, "3", link.Options{Listener: b.network.Listen("three:3"), Dial: b.network.Dial, Secrets: secrets}, Server{})
+		former := serveLinks(b.t, "3",
+			link.Options{Listener: b.network.Listen("three:3"), Dial: b.network.Dial, Secrets: secrets}, Server{})
 		leader := b.leader("one:1", "1")
 		first := b.send("one:1", "1", 1)
 		synctest.Wait()

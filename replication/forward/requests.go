@@ -52,8 +52,9 @@ func tooLargeError(ops, size int) error {
 	if ops == 0 {
 		return nil
 	}
-	return link.NewError("ERR", fmt.Sprintf("the request has %d operations and up to %d bytes, %d and %d can be forwarded at most",
-		ops, size, maxOps, maxRequestBytes))
+	return link.NewError("ERR",
+		fmt.Sprintf("the request has %d operations and up to %d bytes, %d and %d can be forwarded at most",
+			ops, size, maxOps, maxRequestBytes))
 }
 
 // sizeBound returns an upper bound on the size of a batch in an entry.

@@ -34,6 +34,7 @@ func TestControlKinds(t *testing.T) {
 		}
 	}
 	if len(named) != len(controlKinds) || len(controlKinds) != reflect.TypeFor[ControlEntry]().NumField() {
-		t.Errorf("%d kinds with %d names for %d fields", len(controlKinds), len(named), reflect.TypeFor[ControlEntry]().NumField())
+		t.Errorf("%d kinds with %d names for %d fields", len(controlKinds), len(named),
+			reflect.TypeFor[ControlEntry]().NumField())
 	}
 }

@@ -17,7 +17,8 @@ func TestDigestOfIndex(t *testing.T) {
 	apply := func(f *FSM, index uint64) {
 		var entry persist.Entry
 		key := fmt.Appendf(nil, "k%d", index%50)
-		entry.Append(engine.Instant(index), &engine.Batch{Ops: []engine.Op{{Kind: engine.Take, N: 1, Key: key, Params: everyAlgorithm["fixed"]}}})
+		entry.Append(engine.Instant(index),
+			&engine.Batch{Ops: []engine.Op{{Kind: engine.Take, N: 1, Key: key, Params: everyAlgorithm["fixed"]}}})
 		f.Apply(&raft.Log{Index: index, Data: entry.Bytes()})
 	}
 	want := make([]uint64, entries+1)

@@ -39,7 +39,8 @@ type DivergedError struct {
 }
 
 func (e *DivergedError) Error() string {
-	return fmt.Sprintf("the effects of the commands up to entry %d of the log are not those that the leader had (up to entry %d they were): this node's state is wrong, or the leader's", e.Index, e.Agreed)
+	return fmt.Sprintf("the effects of the commands up to entry %d of the log are not those that the leader had (up to "+
+		"entry %d they were): this node's state is wrong, or the leader's", e.Index, e.Agreed)
 }
 
 // check compares a statement of the leader. An entry that is no longer known is not

@@ -115,7 +115,8 @@ func TestFSMFindsDivergence(t *testing.T) {
 		if got, want := restored.Effects(), log.leader.Effects(); got != want {
 			t.Errorf("lag %d: effects %+v after a snapshot, want %+v", lag, got, want)
 		}
-		if err := restore(wrong, snapshotOf(t, right)); err != nil || wrong.Diverged() || wrong.Effects() != log.leader.Effects() {
+		if err := restore(wrong, snapshotOf(t, right)); err != nil || wrong.Diverged() ||
+			wrong.Effects() != log.leader.Effects() {
 			t.Errorf("lag %d: after the leader's snapshot: %v, diverged %v", lag, err, wrong.Diverged())
 		}
 	}

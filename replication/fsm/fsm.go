@@ -90,7 +90,8 @@ func New(o Options) *FSM {
 	if o.Level == 0 {
 		o.Level = KnownLevel
 	}
-	f := &FSM{o: o, decoder: persist.Decoder{Commands: o.Commands}, cluster: clusterState{Members: make(map[string]Member), Level: 1}}
+	f := &FSM{o: o, decoder: persist.Decoder{Commands: o.Commands},
+		cluster: clusterState{Members: make(map[string]Member), Level: 1}}
 	f.decoder.Stated = f.effects.check
 	f.engine.Store(f.NewEngine())
 	return f

@@ -32,7 +32,8 @@ type Group interface {
 // change. done is called by the [FSM]'s goroutine when the group is applied and counted; it
 // may reuse the group.
 func NewProposal(stamp engine.Instant, group Group, entry []byte, done func()) *Proposal {
-	return &Proposal{stamp: stamp, group: group, data: entry, applying: make(chan struct{}), applied: make(chan struct{}), done: done}
+	return &Proposal{stamp: stamp, group: group, data: entry, applying: make(chan struct{}), applied: make(chan struct{}),
+		done: done}
 }
 
 // Entry returns the bytes to put into the log: this memory, because the [FSM] recognizes

@@ -74,8 +74,10 @@ func TestSkippedEntries(t *testing.T) {
 					t.Errorf("%s: follower %d: %v, by its effects: %v", name, i, found[i], byEffects)
 				}
 			}
-			if want := map[bool][]uint64{true: {5}, false: nil}[leads]; !slices.Equal(leader.Entries, want) || !slices.Equal(restored.Skips().Entries, want) {
-				t.Errorf("%s: skipped are %v and, after a snapshot, %v, want %v", name, leader.Entries, restored.Skips().Entries, want)
+			if want := map[bool][]uint64{true: {5}, false: nil}[leads]; !slices.Equal(leader.Entries, want) ||
+				!slices.Equal(restored.Skips().Entries, want) {
+				t.Errorf("%s: skipped are %v and, after a snapshot, %v, want %v", name, leader.Entries, restored.Skips().Entries,
+					want)
 			}
 		}
 	}

@@ -26,7 +26,8 @@ import (
 )
 
 func newTestFSM() *FSM {
-	return New(Options{Cluster: link.ClusterID{1, 2, 3}, Seed: persist.Seed{4, 5, 6}, Monotonic: func() time.Duration { return 0 }})
+	return New(Options{Cluster: link.ClusterID{1, 2, 3}, Seed: persist.Seed{4, 5, 6},
+		Monotonic: func() time.Duration { return 0 }})
 }
 
 var everyAlgorithm = map[string]engine.Params{
@@ -137,7 +138,8 @@ type fsmState struct {
 
 func stateOf(f *FSM) fsmState {
 	e := f.Engine()
-	return fsmState{Digest: e.Digest(e.Now()), Keys: e.Len(), Index: f.Index(), Stamp: f.stamp.Load(), Members: f.Members(), Level: f.Level()}
+	return fsmState{Digest: e.Digest(e.Now()), Keys: e.Len(), Index: f.Index(), Stamp: f.stamp.Load(),
+		Members: f.Members(), Level: f.Level()}
 }
 
 func TestSnapshotRoundTrip(t *testing.T) {
@@ -177,7 +179,8 @@ func TestSnapshotRoundTrip(t *testing.T) {
 		t.Fatalf("restored\n got %+v\nwant %+v", got, want)
 	}
 	if f.snapshotBytes.Load() != int64(written.Len()) || f.sinceSnapshot.Load() == 0 {
-		t.Errorf("a snapshot of %d bytes is counted as %d, with %d bytes of log behind it", written.Len(), f.snapshotBytes.Load(), f.sinceSnapshot.Load())
+		t.Errorf("a snapshot of %d bytes is counted as %d, with %d bytes of log behind it", written.Len(),
+			f.snapshotBytes.Load(), f.sinceSnapshot.Load())
 	}
 	for _, l := range later {
 		other.Apply(l)
@@ -341,7 +344,8 @@ func TestSnapshotBytes(t *testing.T) {
 		want = binary.LittleEndian.AppendUint32(want, crc32.Checksum(contents, crc32.MakeTable(crc32.Castagnoli)))
 		want = append(want, contents...)
 	}
-	section(fmt.Appendf(nil, `{"format":1,"cluster":"01020300000000000000000000000000","seed":"04050600000000000000000000000000","index":1,"stamp":%d,"keys":%d,"members":{},"level":1}`,
+	section(fmt.Appendf(nil,
+		`{"format":1,"cluster":"01020300000000000000000000000000","seed":"04050600000000000000000000000000","index":1,"stamp":%d,"keys":%d,"members":{},"level":1}`,
 		f.Stamp(), f.Engine().Len()))
 	var sum [4]byte
 	for shard := range view.Shards() {

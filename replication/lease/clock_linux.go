@@ -15,7 +15,8 @@ const clockBoottime = 7
 // call.
 func Clock() time.Duration {
 	var at syscall.Timespec
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clockBoottime, uintptr(unsafe.Pointer(&at)), 0); errno != 0 {
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clockBoottime, uintptr(unsafe.Pointer(&at)),
+		0); errno != 0 {
 		panic("clock_gettime of CLOCK_BOOTTIME: " + errno.Error()) // Linux has it since 2.6.39
 	}
 	return time.Duration(at.Nano())

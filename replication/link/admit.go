@@ -76,7 +76,8 @@ func (l *Links) greeted(conn *trackedConn, over net.Conn) (net.Conn, greeting, e
 	case kind != messageGreeting:
 		return over, greeting{}, &refusal{reasonGarbled, fmt.Sprintf("a link can't begin with a message of kind %d", kind)}
 	case !slices.Contains(secrets, Secret{}):
-		return over, greeting{}, &refusal{reasonNoSecret, "this node requires proof of its cluster secret, and the other one sent none"}
+		return over, greeting{},
+			&refusal{reasonNoSecret, "this node requires proof of its cluster secret, and the other one sent none"}
 	}
 	l.recordSecret(conn, used)
 	g, err := parseGreeting(body)
@@ -104,7 +105,8 @@ func checkName(conn net.Conn, raft string) *refusal {
 		err = secured.ConnectionState().PeerCertificates[0].VerifyHostname(host)
 	}
 	if err != nil {
-		return &refusal{reasonTLS, fmt.Sprintf("the certificate of the other node is not for the host of its --raft %s: %v", raft, err)}
+		return &refusal{reasonTLS,
+			fmt.Sprintf("the certificate of the other node is not for the host of its --raft %s: %v", raft, err)}
 	}
 	return nil
 }
@@ -152,7 +154,8 @@ func (l *Links) greet(ctx context.Context, conn *trackedConn, address string, g 
 }
 
 // exchange is greet without the bounds of its context.
-func (l *Links) exchange(ctx context.Context, conn *trackedConn, address string, data []byte, expected string) (net.Conn, error) {
+func (l *Links) exchange(ctx context.Context, conn *trackedConn, address string, data []byte,
+	expected string) (net.Conn, error) {
 	link, err := l.dialTLS(ctx, conn, address)
 	if err != nil {
 		return nil, err

@@ -49,7 +49,8 @@ func TestCall(t *testing.T) {
 		t.Error("a reply without a destination", err)
 	}
 	var coded interface{ Code() string }
-	if err := call("coded", 1, nil); !errors.As(err, &coded) || coded.Code() != "NOLEADER" || err.Error() != "there is no leader" {
+	if err := call("coded", 1, nil); !errors.As(err, &coded) || coded.Code() != "NOLEADER" ||
+		err.Error() != "there is no leader" {
 		t.Errorf("an error with a code is %v", err)
 	}
 	for _, tt := range []struct {
@@ -64,12 +65,14 @@ func TestCall(t *testing.T) {
 		{"echo", strings.Repeat("x", maxCallBytes), "at most 1048576"},
 		{"echo", make(chan int), "unsupported type"},
 	} {
-		if err := call(tt.name, tt.request, nil); err == nil || !strings.Contains(err.Error(), tt.want) || errors.As(err, &coded) {
+		if err := call(tt.name, tt.request, nil); err == nil || !strings.Contains(err.Error(), tt.want) ||
+			errors.As(err, &coded) {
 			t.Errorf("call %s is %v, want %q and no code", tt.name, err, tt.want)
 		}
 	}
 	number := 0
-	if err := call("echo", "a", &number); err == nil || !strings.Contains(err.Error(), "reply to echo of node at "+answering.address()) {
+	if err := call("echo", "a", &number); err == nil ||
+		!strings.Contains(err.Error(), "reply to echo of node at "+answering.address()) {
 		t.Errorf("a reply of another type is %v", err)
 	}
 	calling.Close()
@@ -171,7 +174,8 @@ func TestCallCanceled(t *testing.T) {
 						return nil, ctx.Err()
 					},
 				})
-				calling := serveNode(t, Identity{clusterA, testNode("2")}, Options{Listener: network.Listen("two:2"), Dial: network.Dial})
+				calling := serveNode(t, Identity{clusterA, testNode("2")},
+					Options{Listener: network.Listen("two:2"), Dial: network.Dial})
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				ended := make(chan error, 1)
@@ -204,8 +208,10 @@ func FuzzCall(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		synctest.Test(t, func(t *testing.T) {
 			network := linktest.NewNetwork()
-			answering := serveNode(t, Identity{clusterA, testNode("1")}, Options{Listener: network.Listen("one:1"), Dial: network.Dial})
-			calling := serveNode(t, Identity{clusterA, testNode("2")}, Options{Listener: network.Listen("two:2"), Dial: network.Dial})
+			answering := serveNode(t, Identity{clusterA, testNode("1")},
+				Options{Listener: network.Listen("one:1"), Dial: network.Dial})
+			calling := serveNode(t, Identity{clusterA, testNode("2")},
+				Options{Listener: network.Listen("two:2"), Dial: network.Dial})
 			conn, err := calling.dial(t.Context(), linkCall, "one:1", "")
 			if err != nil {
 				t.Fatal(err)

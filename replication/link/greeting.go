@@ -79,20 +79,24 @@ func readMessage(r io.Reader) (messageKind, []byte, error) {
 		return 0, nil, err
 	}
 	rest := head[len(messageMagic):]
-	magic, version, kind, n := string(head[:len(messageMagic)]), rest[0], int(rest[1]), int(binary.BigEndian.Uint16(rest[2:]))
+	magic, version, kind, n := string(head[:len(messageMagic)]), rest[0], int(rest[1]),
+		int(binary.BigEndian.Uint16(rest[2:]))
 	switch {
 	case head[0] == tlsHandshake:
 		return 0, nil, &refusal{reasonTLS, "this node's links do not use TLS, and the other one's do"}
 	case magic != messageMagic:
-		return 0, nil, &refusal{reasonGarbled, fmt.Sprintf("this is a port for links between nodes, and %q does not begin one", magic)}
+		return 0, nil, &refusal{reasonGarbled,
+			fmt.Sprintf("this is a port for links between nodes, and %q does not begin one", magic)}
 	case version != messageVersion:
-		return 0, nil, &refusal{reasonVersion, fmt.Sprintf("links of version %d, this node has version %d", version, messageVersion)}
+		return 0, nil, &refusal{reasonVersion,
+			fmt.Sprintf("links of version %d, this node has version %d", version, messageVersion)}
 	case kind == 0 || kind >= len(messageSizes):
 		return 0, nil, &refusal{reasonGarbled, fmt.Sprintf("there is no message of kind %d in a greeting", kind)}
 	}
 	size := messageSizes[kind]
 	if n < size.least || n > size.most {
-		return 0, nil, &refusal{reasonGarbled, fmt.Sprintf("a message of kind %d with %d bytes, %d to %d are allowed", kind, n, size.least, size.most)}
+		return 0, nil, &refusal{reasonGarbled,
+			fmt.Sprintf("a message of kind %d with %d bytes, %d to %d are allowed", kind, n, size.least, size.most)}
 	}
 	body := make([]byte, n)
 	_, err := io.ReadFull(r, body)
@@ -180,7 +184,8 @@ func (g *greeting) check(own Identity) *refusal {
 	case g.expected != "" && g.expected != own.Node:
 		return &refusal{reasonNode, fmt.Sprintf("this is node %s, not %s", own.Node, g.expected)}
 	case !either && g.Cluster != own.Cluster:
-		return &refusal{reasonOtherCluster, fmt.Sprintf("the other node is in cluster %v, and this node is in %v", g.Cluster, own.Cluster)}
+		return &refusal{reasonOtherCluster,
+			fmt.Sprintf("the other node is in cluster %v, and this node is in %v", g.Cluster, own.Cluster)}
 	case either && g.kind != linkCall:
 		return &refusal{reasonNotYet, notYet}
 	}

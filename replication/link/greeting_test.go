@@ -79,8 +79,10 @@ func TestGreetingRefused(t *testing.T) {
 		want     string
 	}{
 		{"a wiped node", Identity{clusterA, testNode("2")}, linkRaft, testNode("3"), "this is node " + testNode("1")},
-		{"another cluster's node", Identity{clusterB, testNode("2")}, linkForward, "", `refused: "the other node is in cluster`},
-		{"a call from another cluster", Identity{clusterB, testNode("2")}, linkCall, "", `refused: "the other node is in cluster`},
+		{"another cluster's node", Identity{clusterB, testNode("2")}, linkForward, "",
+			`refused: "the other node is in cluster`},
+		{"a call from another cluster", Identity{clusterB, testNode("2")}, linkCall, "",
+			`refused: "the other node is in cluster`},
 		{"one without an id", Identity{clusterA, ""}, linkCall, "", "no node id"},
 		{"itself", Identity{clusterA, testNode("1")}, linkCall, "", "both sides are node"},
 		{"one with half an id", Identity{clusterA, "1234"}, linkCall, "", "not 4"},
@@ -108,8 +110,10 @@ func TestGreetingGarbled(t *testing.T) {
 		{"an unknown message", messageMagic + "\x02\x07\x00\x39" + strings.Repeat("x", 57), "no message of kind 7"},
 		{"an unknown link", messageMagic + "\x02\x01\x00\x39\x07" + strings.Repeat("x", 56), "no link of kind 7"},
 		{"a node without an address", messageMagic + "\x02\x01\x00\x39\x01" + strings.Repeat("x", 56), "HOST:PORT"},
-		{"an answer first", messageMagic + "\x02\x02\x00\x24" + strings.Repeat("x", 36), "can't begin with a message of kind 2"},
-		{"a challenge of a node without a secret", messageMagic + "\x02\x04\x00\x40" + strings.Repeat("x", 64), "this one has none"},
+		{"an answer first", messageMagic + "\x02\x02\x00\x24" + strings.Repeat("x", 36),
+			"can't begin with a message of kind 2"},
+		{"a challenge of a node without a secret", messageMagic + "\x02\x04\x00\x40" + strings.Repeat("x", 64),
+			"this one has none"},
 		{"TLS", "\x16\x03\x01" + strings.Repeat("x", 300), "do not use TLS"},
 	} {
 		conn, err := net.Dial("tcp", listening.address())
@@ -152,7 +156,8 @@ func TestGreetingSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := linktest.NewNetwork()
 		const timeout = 3 * time.Second
-		serveNode(t, Identity{clusterA, testNode("1")}, Options{Listener: network.Listen("one:1"), Dial: network.Dial, Timeout: timeout})
+		serveNode(t, Identity{clusterA, testNode("1")},
+			Options{Listener: network.Listen("one:1"), Dial: network.Dial, Timeout: timeout})
 		start := time.Now()
 		conn, err := network.Dial(t.Context(), "one:1")
 		if err != nil {
@@ -165,7 +170,8 @@ func TestGreetingSilence(t *testing.T) {
 
 		silent := network.Listen("two:2")
 		go silent.Accept()
-		dialing := serveNode(t, Identity{clusterA, testNode("2")}, Options{Listener: network.Listen("three:3"), Dial: network.Dial, Timeout: timeout})
+		dialing := serveNode(t, Identity{clusterA, testNode("2")},
+			Options{Listener: network.Listen("three:3"), Dial: network.Dial, Timeout: timeout})
 		start = time.Now()
 		if _, err = dialing.dial(t.Context(), linkRaft, "two:2", ""); err == nil || time.Since(start) != timeout {
 			t.Errorf("dial of a silent node is %v after %v, want an error after %v", err, time.Since(start), timeout)
@@ -184,8 +190,10 @@ func TestGreetingImpostor(t *testing.T) {
 			answer, _ := appendAnswer(nil, Identity{clusterA, testNode("3")})
 			conn.Write(answer)
 		}()
-		dialing := serveNode(t, Identity{clusterA, testNode("2")}, Options{Listener: network.Listen("two:2"), Dial: network.Dial})
-		if _, err := dialing.dial(t.Context(), linkRaft, "one:1", testNode("1")); err == nil || !strings.Contains(err.Error(), "it is node "+testNode("3")) {
+		dialing := serveNode(t, Identity{clusterA, testNode("2")},
+			Options{Listener: network.Listen("two:2"), Dial: network.Dial})
+		if _, err := dialing.dial(t.Context(), linkRaft, "one:1", testNode("1")); err == nil ||
+			!strings.Contains(err.Error(), "it is node "+testNode("3")) {
 			t.Errorf("dial is %v", err)
 		}
 	})
@@ -277,7 +285,8 @@ func FuzzGreeting(f *testing.F) {
 	hello := appendMessage(nil, messageHello, own.body)
 	f.Add(hello)
 	f.Add(appendMessage(hello, messageProof, make([]byte, proofBytes)))
-	f.Add(appendMessage(append(appendMessage(hello, messageProof, make([]byte, proofBytes)), "\x00\x20"...), messageGreeting, make([]byte, 64)))
+	f.Add(appendMessage(append(appendMessage(hello, messageProof, make([]byte, proofBytes)), "\x00\x20"...),
+		messageGreeting, make([]byte, 64)))
 	secrets, _ := OneSecret("0123456789abcdef")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if g, err := readGreeting(bytes.NewReader(data)); err == nil {
@@ -299,7 +308,8 @@ func FuzzGreeting(f *testing.F) {
 func greetedWith(t *testing.T, data []byte, secrets *Secrets) {
 	own := Identity{clusterA, testNode("1")}
 	network := linktest.NewNetwork()
-	l := serveNode(t, own, Options{Listener: network.Listen("one:1"), Dial: network.Dial, Secrets: secrets, Timeout: time.Second})
+	l := serveNode(t, own, Options{Listener: network.Listen("one:1"), Dial: network.Dial, Secrets: secrets,
+		Timeout: time.Second})
 	conn, err := network.Dial(t.Context(), "one:1")
 	if err != nil {
 		t.Fatal(err)

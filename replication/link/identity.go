@@ -47,7 +47,8 @@ func appendNode(data []byte, node string) ([]byte, error) {
 		return append(data, id[:]...), nil
 	}
 	if len(node) != hex.EncodedLen(nodeBytes) {
-		return nil, fmt.Errorf("the id of a node has %d hexadecimal digits, not %d: %q", hex.EncodedLen(nodeBytes), len(node), node)
+		return nil, fmt.Errorf("the id of a node has %d hexadecimal digits, not %d: %q", hex.EncodedLen(nodeBytes), len(node),
+			node)
 	}
 	if _, err := hex.Decode(id[:], []byte(node)); err != nil {
 		return nil, fmt.Errorf("the id of a node is %q: %w", node, err)

@@ -40,7 +40,8 @@ func TestRaftStream(t *testing.T) {
 			}()
 			var answer raft.AppendEntriesResponse
 			to := raft.ServerAddress(nodes[1].address())
-			if err := transports[0].AppendEntries("b", to, &raft.AppendEntriesRequest{Term: 7}, &answer); err != nil || answer.Term != 8 {
+			if err := transports[0].AppendEntries("b", to, &raft.AppendEntriesRequest{Term: 7}, &answer); err != nil ||
+				answer.Term != 8 {
 				t.Errorf("the answer is %+v, %v", answer, err)
 			}
 			transports[0].CloseStreams()
@@ -58,8 +59,10 @@ func TestRaftStreamLifetime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := linktest.NewNetwork()
 		const timeout = time.Second
-		listening := serveNode(t, Identity{clusterA, testNode("1")}, Options{Listener: network.Listen("one:1"), Dial: network.Dial, Timeout: timeout})
-		dialing := serveNode(t, Identity{clusterA, testNode("2")}, Options{Listener: network.Listen("two:2"), Dial: network.Dial})
+		listening := serveNode(t, Identity{clusterA, testNode("1")},
+			Options{Listener: network.Listen("one:1"), Dial: network.Dial, Timeout: timeout})
+		dialing := serveNode(t, Identity{clusterA, testNode("2")},
+			Options{Listener: network.Listen("two:2"), Dial: network.Dial})
 		stream := dialing.RaftStream(func(string) string { return "" })
 		dial := func() net.Conn {
 			conn, err := stream.Dial("one:1", time.Minute)

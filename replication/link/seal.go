@@ -140,7 +140,8 @@ func (c *sealedConn) next() error {
 	if err != nil {
 		return c.endError(err)
 	}
-	c.left, err = c.open.aead.Open(record[recordHead:recordHead], c.open.nonce[:], record[recordHead:], record[:recordHead])
+	c.left, err = c.open.aead.Open(record[recordHead:recordHead], c.open.nonce[:], record[recordHead:],
+		record[:recordHead])
 	if err != nil {
 		return c.breakOff()
 	}

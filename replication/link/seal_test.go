@@ -75,8 +75,10 @@ func TestSealTampered(t *testing.T) {
 		{"the length is changed", func(r, _ [][]byte) [][]byte { r[before] = flipped(r[before], 1); return r }},
 		{"a record is left out", func(r, _ [][]byte) [][]byte { return slices.Delete(r, before, before+1) }},
 		{"a record is repeated", func(r, _ [][]byte) [][]byte { return slices.Insert(r, before, r[before-1]) }},
-		{"two records change places", func(r, _ [][]byte) [][]byte { r[before], r[before+1] = r[before+1], r[before]; return r }},
-		{"a record of the other direction comes", func(r, o [][]byte) [][]byte { return slices.Insert(r, before, o[before]) }},
+		{"two records change places",
+			func(r, _ [][]byte) [][]byte { r[before], r[before+1] = r[before+1], r[before]; return r }},
+		{"a record of the other direction comes",
+			func(r, o [][]byte) [][]byte { return slices.Insert(r, before, o[before]) }},
 		{"foreign bytes arrive", func(r, _ [][]byte) [][]byte {
 			return slices.Insert(r, before, append([]byte{0, 20}, make([]byte, 20)...))
 		}},

@@ -97,7 +97,8 @@ func (s *Secrets) reload() error {
 	changed, err := s.load()
 	switch {
 	case err == nil && changed:
-		s.log.Info("the cluster secrets have changed", "file", s.file, "secrets", len(s.list), "none_accepted", slices.Contains(s.list, Secret{}))
+		s.log.Info("the cluster secrets have changed", "file", s.file, "secrets", len(s.list), "none_accepted",
+			slices.Contains(s.list, Secret{}))
 	case err != nil && err.Error() != s.failure:
 		s.failure = err.Error()
 		s.log.Error("the cluster secrets can't be read, and the previous ones stay in use", "error", err)
@@ -145,7 +146,8 @@ func parseSecrets(text string, unprotected bool) (list []Secret, err error) {
 				return nil, fmt.Errorf("line %d: %w", number, err)
 			}
 		} else if !unprotected {
-			return nil, fmt.Errorf("line %d: %s accepts any node that reaches this one: give --unprotected if that is intended", number, NoSecret)
+			return nil, fmt.Errorf("line %d: %s accepts any node that reaches this one: give --unprotected if that is intended",
+				number, NoSecret)
 		}
 		if len(list) == maxSecrets {
 			return nil, fmt.Errorf("line %d: it may have at most %d secrets", number, maxSecrets)
@@ -161,7 +163,8 @@ func parseSecrets(text string, unprotected bool) (list []Secret, err error) {
 // parseSecret derives the key of a secret.
 func parseSecret(text string) (s Secret, err error) {
 	if len(text) < minSecretBytes {
-		return s, fmt.Errorf("a cluster secret has at least %d bytes, not %d; make one with: openssl rand -hex 32", minSecretBytes, len(text))
+		return s, fmt.Errorf("a cluster secret has at least %d bytes, not %d; make one with: openssl rand -hex 32",
+			minSecretBytes, len(text))
 	}
 	key, err := hkdf.Key(sha256.New, []byte(text), nil, "limitsrv cluster secret", len(s.key))
 	copy(s.key[:], key)

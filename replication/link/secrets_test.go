@@ -64,7 +64,8 @@ func TestSecretFile(t *testing.T) {
 		{"refuses too many", strings.Repeat(a+"\n", maxSecrets+1), false, 0, "line 9: it may have at most 8"},
 	} {
 		list, err := parseSecrets(tt.text, tt.unprotected)
-		if err == nil != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter")) {
+		if err == nil != (tt.want == "") || err != nil &&
+			(!strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter")) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
 		if len(list) != tt.secrets {
@@ -86,14 +87,16 @@ func TestSecretLinks(t *testing.T) {
 		{"the same secret", []string{"a"}, []string{"a"}, nil, "", ""},
 		{"the second of them", []string{"b", "a"}, []string{"a"}, nil, "", ""},
 		{"one more", []string{"a"}, []string{"a", "b"}, nil, "", ""},
-		{"not yet on the other node", []string{"a"}, []string{"b", "a"}, nil, "is not among this one's", "is not among this one's"},
+		{"not yet on the other node", []string{"a"}, []string{"b", "a"}, nil, "is not among this one's",
+			"is not among this one's"},
 		{"another secret", []string{"a"}, []string{"b"}, nil, "is not among this one's", "is not among this one's"},
 		{"none to a secret", []string{"a"}, nil, nil, "requires proof", "sent none"},
 		{"none to a secret that is not needed yet", []string{"a", "none"}, nil, nil, "", ""},
 		{"a secret that is not needed yet to none", nil, []string{"none", "a"}, nil, "", ""},
 		{"a secret to none", nil, []string{"a", "none"}, nil, "this one has none", "this one has none"},
 		{"the same secret over TLS", []string{"a"}, []string{"a"}, ca.Issue(t, "node"), "", ""},
-		{"another secret over TLS", []string{"a"}, []string{"b"}, ca.Issue(t, "node"), "is not among this one's", "is not among this one's"},
+		{"another secret over TLS", []string{"a"}, []string{"b"}, ca.Issue(t, "node"), "is not among this one's",
+			"is not among this one's"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var log testwait.Log
@@ -103,8 +106,9 @@ func TestSecretLinks(t *testing.T) {
 				}
 				return testSecrets(t, digits...)
 			}
-			listening := tcpNode(t, Identity{clusterA, testNode("1")}, Options{Secrets: open(tt.listening), TLS: tt.tls, Log: log.Logger(),
-				Call: echo})
+			listening := tcpNode(t, Identity{clusterA, testNode("1")},
+				Options{Secrets: open(tt.listening), TLS: tt.tls, Log: log.Logger(),
+					Call: echo})
 			dialing := tcpNode(t, Identity{clusterA, testNode("2")}, Options{Secrets: open(tt.dialing), TLS: tt.tls})
 			var reply string
 			err := dialing.Call(t.Context(), listening.address(), "echo", strings.Repeat("x", 100_000), &reply)
@@ -164,7 +168,8 @@ func revealsNothing(t *testing.T, receiver string, wire []byte) {
 	t.Helper()
 	answer, _ := appendAnswer(nil, Identity{clusterA, testNode("1")})
 	answer = answer[messageHead:]
-	for _, private := range [][]byte{answer[:len(ClusterID{})], answer[len(ClusterID{}):], bytes.Repeat([]byte{0x22}, nodeBytes), []byte("127.0.0.1")} {
+	for _, private := range [][]byte{answer[:len(ClusterID{})], answer[len(ClusterID{}):],
+		bytes.Repeat([]byte{0x22}, nodeBytes), []byte("127.0.0.1")} {
 		if bytes.Contains(wire, private) {
 			t.Errorf("%s receives %x: %x", receiver, private, wire)
 		}
@@ -211,8 +216,10 @@ func TestSecretRevealsNothing(t *testing.T) {
 		io.Copy(io.Discard, tap)
 		received <- tap.read.Bytes()
 	}()
-	dialing := serveNode(t, Identity{clusterA, testNode("1")}, Options{Secrets: a, Listener: network.Listen("127.0.0.1:1"), Dial: network.Dial})
-	if _, err := dialing.dial(t.Context(), linkCall, "two:2", ""); err == nil || !strings.Contains(err.Error(), "did not prove") {
+	dialing := serveNode(t, Identity{clusterA, testNode("1")},
+		Options{Secrets: a, Listener: network.Listen("127.0.0.1:1"), Dial: network.Dial})
+	if _, err := dialing.dial(t.Context(), linkCall, "two:2", ""); err == nil ||
+		!strings.Contains(err.Error(), "did not prove") {
 		t.Errorf("dial of an impostor is %v", err)
 	}
 	revealsNothing(t, "an impostor", <-received)

@@ -62,7 +62,8 @@ func TestTLS(t *testing.T) {
 func TestTLSNameOfDialer(t *testing.T) {
 	ca := linktest.NewCA(t)
 	var log testwait.Log
-	listening := tcpNode(t, Identity{clusterA, testNode("1")}, Options{TLS: ca.Issue(t, "a"), Log: log.Logger(), Call: echo})
+	listening := tcpNode(t, Identity{clusterA, testNode("1")},
+		Options{TLS: ca.Issue(t, "a"), Log: log.Logger(), Call: echo})
 	for _, tt := range []struct{ raft, want string }{
 		{"127.0.0.1:7379", ""},
 		{"b:7379", ""},
@@ -72,7 +73,8 @@ func TestTLSNameOfDialer(t *testing.T) {
 	} {
 		dialing := tcpNode(t, Identity{Node: testNode("2")}, Options{TLS: ca.Issue(t, "b"), Address: tt.raft})
 		err := dialing.Call(t.Context(), listening.address(), "echo", 1, nil)
-		if err == nil != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), testNode("1"))) {
+		if err == nil != (tt.want == "") || err != nil &&
+			(!strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), testNode("1"))) {
 			t.Errorf("a node at %s with a certificate for b and 127.0.0.1: %v, want %q", tt.raft, err, tt.want)
 		}
 	}
@@ -163,8 +165,10 @@ func TestTLSClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := linktest.NewNetwork()
 		const address = "127.0.0.1:1"
-		serveNode(t, Identity{clusterA, testNode("1")}, Options{TLS: files, Listener: network.Listen(address), Dial: network.Dial})
-		dialing := serveNode(t, Identity{clusterA, testNode("2")}, Options{TLS: files, Listener: network.Listen("127.0.0.1:2"), Dial: network.Dial})
+		serveNode(t, Identity{clusterA, testNode("1")},
+			Options{TLS: files, Listener: network.Listen(address), Dial: network.Dial})
+		dialing := serveNode(t, Identity{clusterA, testNode("2")},
+			Options{TLS: files, Listener: network.Listen("127.0.0.1:2"), Dial: network.Dial})
 		conn, err := dialing.dial(t.Context(), linkRaft, address, "")
 		if err != nil {
 			t.Fatal(err)
@@ -189,13 +193,15 @@ func TestTLSFilesMissing(t *testing.T) {
 		if err := os.WriteFile(name, []byte("nothing"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := newCertificates(*files, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := newCertificates(*files, slog.New(slog.DiscardHandler)); err == nil ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("with %s spoilt: %v, want an error that names it", name, err)
 		}
 		if err := os.Remove(name); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := newCertificates(*files, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := newCertificates(*files, slog.New(slog.DiscardHandler)); err == nil ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("without %s: %v, want an error that names it", name, err)
 		}
 	}

@@ -58,9 +58,11 @@ func Check(dir string, commands engine.Commands, say func(line string)) (err err
 		say(fmt.Sprintf("%s: good, node %s, of no cluster yet", storage.MemberName, m.Node))
 		return nil
 	case m.Diverged > 0:
-		say(fmt.Sprintf("%s: good, node %s of cluster %v; its state differs from the cluster's, so the node will join anew", storage.MemberName, m.Node, m.Cluster))
+		say(fmt.Sprintf("%s: good, node %s of cluster %v; its state differs from the cluster's, so the node will join anew",
+			storage.MemberName, m.Node, m.Cluster))
 	case m.LostTail(c.boot):
-		say(fmt.Sprintf("%s: good, node %s of cluster %v; the system went down with a log that was not synced, so the node will join anew", storage.MemberName, m.Node, m.Cluster))
+		say(fmt.Sprintf("%s: good, node %s of cluster %v; the system went down with a log that was not synced, so the node "+
+			"will join anew", storage.MemberName, m.Node, m.Cluster))
 	default:
 		say(fmt.Sprintf("%s: good, node %s of cluster %v", storage.MemberName, m.Node, m.Cluster))
 	}
@@ -150,7 +152,8 @@ func (c *checker) snapshot(store raft.SnapshotStore, id string) (keys int64, err
 // log checks the log after a snapshot with the given last index.
 func (c *checker) log(snapshot uint64) {
 	path := filepath.Join(c.path, storage.LogName)
-	drop, err := persist.CheckLog(c.dir.FS, path, c.member.SameBoot(c.boot), func(line string) { c.report("log: " + line) })
+	drop, err := persist.CheckLog(c.dir.FS, path, c.member.SameBoot(c.boot),
+		func(line string) { c.report("log: " + line) })
 	c.drops = drop != nil && !drop.Unfinished
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -173,11 +176,13 @@ func (c *checker) log(snapshot uint64) {
 	case err != nil:
 		c.damage("log", err)
 	case first > snapshot+1:
-		c.damage("log", fmt.Errorf("it begins with entry %d, and no good snapshot goes beyond entry %d: the entries between are missing", first, snapshot))
+		c.damage("log", fmt.Errorf("it begins with entry %d, and no good snapshot goes beyond entry %d: the entries "+
+			"between are missing", first, snapshot))
 	case first > 0 && last < snapshot:
 		c.damage("log", fmt.Errorf("it ends with entry %d, and a snapshot goes to entry %d", last, snapshot))
 	case max(last, snapshot) < c.member.MinLastIndex():
-		c.damage("log", fmt.Errorf("it ends with entry %d, and ended with entry %d when the node was stopped", last, c.member.Last))
+		c.damage("log", fmt.Errorf("it ends with entry %d, and ended with entry %d when the node was stopped", last,
+			c.member.Last))
 	default:
 		c.report(fmt.Sprintf("log: good, each entry up to %d can be applied", max(last, snapshot)))
 	}

@@ -158,7 +158,8 @@ func readMember(o Options) (r remnantState, err error) {
 	if err != nil {
 		return r, fmt.Errorf("read the votes: %w", err)
 	}
-	return remnantState{Remnant: found, engine: files.FSM.Engine(), seed: m.Seed, level: files.FSM.Level(), voted: voted}, nil
+	return remnantState{Remnant: found, engine: files.FSM.Engine(), seed: m.Seed, level: files.FSM.Level(), voted: voted},
+		nil
 }
 
 // readAll applies all data of a member to its FSM: the newest snapshot and the log after
@@ -215,7 +216,8 @@ func restoreNewest(files *storage.Files) (raft.SnapshotMeta, error) {
 func (r *remnantState) writeSingle(fsys vfs.FS, to string) error {
 	view := r.engine.Freeze()
 	defer view.Close()
-	of := persist.Origin{ID: r.Node, Taken: time.Now().UTC(), Cluster: r.Cluster, Index: r.LastIndex, Term: r.Term, Now: r.Stamp}
+	of := persist.Origin{ID: r.Node, Taken: time.Now().UTC(), Cluster: r.Cluster, Index: r.LastIndex, Term: r.Term,
+		Now: r.Stamp}
 	return persist.WriteBackup(context.Background(), fsys, to, to+draftSuffix, view, r.seed, of, 0)
 }
 
@@ -234,7 +236,8 @@ func (r *remnantState) writeMember(o Options, to string) (err error) {
 			err = errors.Join(fmt.Errorf("make data directory %s: %w", to, err), o.FS.RemoveAll(draft))
 		}
 	}()
-	m := storage.Membership{Node: storage.NewNodeID(), Cluster: storage.NewClusterID(), Seed: r.seed, Clean: true, Raft: o.Raft}
+	m := storage.Membership{Node: storage.NewNodeID(), Cluster: storage.NewClusterID(), Seed: r.seed, Clean: true,
+		Raft: o.Raft}
 	if err := r.writeFiles(&m, o.storage(dir)); err != nil {
 		return err
 	}
@@ -258,7 +261,8 @@ func (r *remnantState) writeFiles(m *storage.Membership, o storage.Options) (err
 		return err
 	}
 	only := storage.ConfigurationOf([]storage.Server{{Node: m.Node, Raft: m.Raft}})
-	sink, err := to.Snapshots.Create(raft.SnapshotVersionMax, index, term, only, 1, &noTransport{address: raft.ServerAddress(m.Raft)})
+	sink, err := to.Snapshots.Create(raft.SnapshotVersionMax, index, term, only, 1,
+		&noTransport{address: raft.ServerAddress(m.Raft)})
 	if err != nil {
 		return err
 	}

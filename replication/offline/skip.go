@@ -56,18 +56,21 @@ func describe(o *Options, data []byte) string {
 }
 
 // skipMember is SkipEntry for a member of a cluster. path is the directory of its files.
-func skipMember(dir *persist.Dir, path string, index uint64, confirm func(*persist.Found) bool) (kept string, err error) {
+func skipMember(dir *persist.Dir, path string, index uint64,
+	confirm func(*persist.Found) bool) (kept string, err error) {
 	after, err := newestIndex(path)
 	if err != nil {
 		return "", fmt.Errorf("read the snapshots in %s: %w", path, err)
 	}
-	s := persist.Skip{FS: dir.FS, Dir: dir.Path, Log: dir.FS.PathJoin(path, storage.LogName), State: path, After: after, Index: index}
+	s := persist.Skip{FS: dir.FS, Dir: dir.Path, Log: dir.FS.PathJoin(path, storage.LogName), State: path, After: after,
+		Index: index}
 	found, err := s.Find()
 	if err != nil {
 		return "", err
 	}
 	if found.Entry.Type != raft.LogCommand {
-		return "", fmt.Errorf("entry %d can't be skipped: it is %v of the library of raft, and has no decisions", index, found.Entry.Type)
+		return "", fmt.Errorf("entry %d can't be skipped: it is %v of the library of raft, and has no decisions", index,
+			found.Entry.Type)
 	}
 	instead, err := fsm.SkippedEntry()
 	if err != nil || !confirm(&found) {

@@ -34,7 +34,8 @@ func (t *ackedEntries) record(id raft.ServerID, request *raft.AppendEntriesReque
 // withCommit returns the heartbeat with the commit index added, up to the last entry that
 // the node accepted from the leader of the same term. Beyond that its log may have other
 // entries, which raft v1.7.3 would take for committed.
-func (t *ackedEntries) withCommit(id raft.ServerID, heartbeat *raft.AppendEntriesRequest, committed uint64) *raft.AppendEntriesRequest {
+func (t *ackedEntries) withCommit(id raft.ServerID, heartbeat *raft.AppendEntriesRequest,
+	committed uint64) *raft.AppendEntriesRequest {
 	t.mu.Lock()
 	end, ok := t.entries[id]
 	t.mu.Unlock()

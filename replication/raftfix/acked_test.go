@@ -19,13 +19,15 @@ func TestHeartbeatWithCommit(t *testing.T) {
 		want      raft.AppendEntriesRequest
 	}{
 		{"a node that took nothing", "empty", 7, 5, raft.AppendEntriesRequest{}},
-		{"its last accepted entry", "has", 7, 8, raft.AppendEntriesRequest{PrevLogEntry: 9, PrevLogTerm: 6, LeaderCommitIndex: 8}},
+		{"its last accepted entry", "has", 7, 8,
+			raft.AppendEntriesRequest{PrevLogEntry: 9, PrevLogTerm: 6, LeaderCommitIndex: 8}},
 		{"more than it took", "has", 7, 12, raft.AppendEntriesRequest{PrevLogEntry: 9, PrevLogTerm: 6, LeaderCommitIndex: 9}},
 		{"an entry accepted in an earlier term", "has", 8, 8, raft.AppendEntriesRequest{}},
 	} {
 		heartbeat := raft.AppendEntriesRequest{Term: tt.term}
 		got := all.withCommit(tt.id, &heartbeat, tt.committed)
-		if got.PrevLogEntry != tt.want.PrevLogEntry || got.PrevLogTerm != tt.want.PrevLogTerm || got.LeaderCommitIndex != tt.want.LeaderCommitIndex ||
+		if got.PrevLogEntry != tt.want.PrevLogEntry || got.PrevLogTerm != tt.want.PrevLogTerm ||
+			got.LeaderCommitIndex != tt.want.LeaderCommitIndex ||
 			got.Term != tt.term || !isHeartbeat(&heartbeat) {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
 		}

@@ -57,8 +57,10 @@ func TestRecentLogsStayInMemory(t *testing.T) {
 		t.Helper()
 		below.reads = 0
 		var entry raft.Log
-		if err := l.GetLog(index, &entry); err != nil || entry.Index != index || len(entry.Data) != size || entry.Data[0] != want || below.reads != reads {
-			t.Errorf("entry %d is %d with %d bytes of %d, %v, after %d reads", index, entry.Index, len(entry.Data), entry.Data[0], err, below.reads)
+		if err := l.GetLog(index, &entry); err != nil || entry.Index != index || len(entry.Data) != size ||
+			entry.Data[0] != want || below.reads != reads {
+			t.Errorf("entry %d is %d with %d bytes of %d, %v, after %d reads", index, entry.Index, len(entry.Data),
+				entry.Data[0], err, below.reads)
 		}
 	}
 	const size = 1 << 20

@@ -83,7 +83,8 @@ func (t *Transport) refusesToLead(r *raft.TimeoutNowRequest, current uint64) boo
 
 // TimeoutNow makes a node start an election. If it is another node, this node hands its leadership
 // over, and has no lease for the rest of its term.
-func (t *Transport) TimeoutNow(id raft.ServerID, target raft.ServerAddress, request *raft.TimeoutNowRequest, response *raft.TimeoutNowResponse) error {
+func (t *Transport) TimeoutNow(id raft.ServerID, target raft.ServerAddress, request *raft.TimeoutNowRequest,
+	response *raft.TimeoutNowResponse) error {
 	if string(id) != t.o.Node {
 		term := t.currentTerm()
 		t.o.Grants.Drop(term)
@@ -209,8 +210,9 @@ func (t *Transport) beat(s raft.Server, term uint64, again bool) {
 	go func() {
 		for again := true; again; again = t.confirming.end(s.ID) {
 			request := raft.AppendEntriesRequest{
-				RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(t.o.Node), Addr: []byte(t.o.Address)},
-				Term:      term,
+				RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(t.o.Node),
+					Addr: []byte(t.o.Address)},
+				Term: term,
 			}
 			// If it fails, raft's own heartbeats fail too, and raft logs it.
 			t.AppendEntries(s.ID, s.Address, &request, new(raft.AppendEntriesResponse))

@@ -53,7 +53,8 @@ func TestPromiseRefuses(t *testing.T) {
 		}
 		preVote := func(uint64) bool {
 			var answer raft.RequestPreVoteResponse
-			if err := asks.RequestPreVote("b1", "b:1", &raft.RequestPreVoteRequest{RPCHeader: header, Term: 6}, &answer); err != nil {
+			if err := asks.RequestPreVote("b1", "b:1", &raft.RequestPreVoteRequest{RPCHeader: header, Term: 6},
+				&answer); err != nil {
 				t.Fatal(err)
 			}
 			return answer.Granted
@@ -72,12 +73,14 @@ func TestPromiseRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		all := map[string]func(released uint64) bool{"a vote": vote, "a pre-vote": preVote, "to lead": lead, "an election of its own": elect}
+		all := map[string]func(released uint64) bool{"a vote": vote, "a pre-vote": preVote, "to lead": lead,
+			"an election of its own": elect}
 		check := func(when string, released uint64, want map[string]bool) {
 			t.Helper()
 			for name, ask := range all {
 				if got := ask(released); got != want[name] {
-					t.Errorf("%s, after a leader of term %d handed over: %s is granted: %v, want %v", when, released, name, got, want[name])
+					t.Errorf("%s, after a leader of term %d handed over: %s is granted: %v, want %v", when, released, name, got,
+						want[name])
 				}
 			}
 		}

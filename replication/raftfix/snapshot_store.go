@@ -40,7 +40,8 @@ func (s *SnapshotStore) timed(write func() error) error {
 }
 
 // Create implements [raft.SnapshotStore].
-func (s *SnapshotStore) Create(version raft.SnapshotVersion, index, term uint64, servers raft.Configuration, at uint64, t raft.Transport) (sink raft.SnapshotSink, err error) {
+func (s *SnapshotStore) Create(version raft.SnapshotVersion, index, term uint64, servers raft.Configuration, at uint64,
+	t raft.Transport) (sink raft.SnapshotSink, err error) {
 	err = s.timed(func() error {
 		sink, err = s.SnapshotStore.Create(version, index, term, servers, at, t)
 		return err

@@ -50,7 +50,8 @@ func startRaft(t *testing.T, leads bool) *raft.Raft {
 	t.Helper()
 	c, store := raft.DefaultConfig(), raft.NewInmemStore()
 	c.LocalID, c.LogOutput = "a", io.Discard
-	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = 50*time.Millisecond, 50*time.Millisecond, 50*time.Millisecond
+	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = 50*time.Millisecond, 50*time.Millisecond,
+		50*time.Millisecond
 	address, transport := raft.NewInmemTransport("")
 	r, err := raft.NewRaft(c, &raft.MockFSM{}, store, store, raft.NewInmemSnapshotStore(), transport)
 	if err != nil {

@@ -130,7 +130,8 @@ func (t *Transport) check(id raft.ServerID, target raft.ServerAddress) error {
 }
 
 // AppendEntries implements [raft.Transport].
-func (t *Transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, request *raft.AppendEntriesRequest, response *raft.AppendEntriesResponse) error {
+func (t *Transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, request *raft.AppendEntriesRequest,
+	response *raft.AppendEntriesResponse) error {
 	if err := t.check(id, target); err != nil {
 		return err
 	}
@@ -163,7 +164,8 @@ func (t *Transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, r
 const memberStartWait = 3 * time.Second
 
 // append sends a request, and retries while the other node is about to start raft.
-func (t *Transport) append(id raft.ServerID, target raft.ServerAddress, request *raft.AppendEntriesRequest, response *raft.AppendEntriesResponse) error {
+func (t *Transport) append(id raft.ServerID, target raft.ServerAddress, request *raft.AppendEntriesRequest,
+	response *raft.AppendEntriesResponse) error {
 	for began := time.Now(); ; time.Sleep(memberStartWait / 100) {
 		sent := t.o.Grants.Now()
 		err := t.NetworkTransport.AppendEntries(id, target, request, response)
@@ -171,7 +173,8 @@ func (t *Transport) append(id raft.ServerID, target raft.ServerAddress, request 
 		if err == nil && response.Term == request.Term {
 			t.o.Grants.Acked(string(id), request.Term, sent)
 		}
-		if err == nil || !t.o.Starting(err) || time.Since(began) > memberStartWait || !t.leadsMember(id, target, request.Term) {
+		if err == nil || !t.o.Starting(err) || time.Since(began) > memberStartWait ||
+			!t.leadsMember(id, target, request.Term) {
 			return err
 		}
 	}
@@ -188,7 +191,8 @@ func upTo(entries []*raft.Log, most int) []*raft.Log {
 }
 
 // InstallSnapshot implements [raft.Transport].
-func (t *Transport) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, request *raft.InstallSnapshotRequest, response *raft.InstallSnapshotResponse, data io.Reader) error {
+func (t *Transport) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, request *raft.InstallSnapshotRequest,
+	response *raft.InstallSnapshotResponse, data io.Reader) error {
 	if err := t.check(id, target); err != nil {
 		return err
 	}

@@ -101,13 +101,15 @@ func TestTransport(t *testing.T) {
 			before := asked.Load()
 			success, err := tt.send()
 			if reached := asked.Load() > before; reached != tt.reaches || success == tt.refused || (err != nil) != tt.refused {
-				t.Errorf("%s: reached raft %v, success %v, %v; want %v, %v", tt.name, reached, success, err, tt.reaches, !tt.refused)
+				t.Errorf("%s: reached raft %v, success %v, %v; want %v, %v", tt.name, reached, success, err, tt.reaches,
+					!tt.refused)
 			}
 		}
 		n.nodes["b:1"] = "b1"
 		long := *heartbeat
 		long.Entries = []*raft.Log{{Data: make([]byte, maxAppendBytes)}, {Data: make([]byte, 1)}}
-		if err := ends[0].AppendEntries("b1", "b:1", &long, new(raft.AppendEntriesResponse)); err != nil || len(long.Entries) != 1 {
+		if err := ends[0].AppendEntries("b1", "b:1", &long, new(raft.AppendEntriesResponse)); err != nil ||
+			len(long.Entries) != 1 {
 			t.Errorf("two entries of more than %d bytes: %d were sent, %v, want 1", maxAppendBytes, len(long.Entries), err)
 		}
 		if beats.Load() > 0 {

@@ -51,7 +51,8 @@ func TestTransportGivesUp(t *testing.T) {
 	from := n.transport(t, "a")
 	n.setDown(true)
 	send := func() error {
-		return from.AppendEntries("b", "b", &raft.AppendEntriesRequest{Term: 1, PrevLogEntry: 1}, new(raft.AppendEntriesResponse))
+		return from.AppendEntries("b", "b", &raft.AppendEntriesRequest{Term: 1, PrevLogEntry: 1},
+			new(raft.AppendEntriesResponse))
 	}
 	if send() == nil {
 		t.Fatal("no node accepted entries")

@@ -99,7 +99,8 @@ func ReadMembership(d *persist.Dir) (m Membership, err error) {
 		return m, err
 	}
 	if is, err := persist.IsMember(d.FS, d.Path); is || err != nil { // the membership file is missing
-		return m, errors.Join(&persist.CorruptError{What: memberKind, File: name, Reason: "it is missing, and " + nodesDir + " has a node's state"}, err)
+		return m, errors.Join(&persist.CorruptError{What: memberKind, File: name,
+			Reason: "it is missing, and " + nodesDir + " has a node's state"}, err)
 	}
 	if err := refuseSingle(d); err != nil {
 		return m, err
@@ -125,7 +126,8 @@ func refuseSingle(d *persist.Dir) error {
 	}
 	for _, name := range names {
 		if persist.IsStateOfOne(name) {
-			return fmt.Errorf("data directory %s has the state of a server without --raft (%s): give an empty directory (limitsrv recover %s --to NEW --raft HOST:PORT makes one with that state)", d.Path, name, d.Path)
+			return fmt.Errorf("data directory %s has the state of a server without --raft (%s): give an empty directory "+
+				"(limitsrv recover %s --to NEW --raft HOST:PORT makes one with that state)", d.Path, name, d.Path)
 		}
 	}
 	return nil

@@ -26,7 +26,8 @@ func ReadVotes(dir string) (term uint64, err error) {
 			err = fmt.Errorf("it can't be read: %v", p)
 		}
 	}()
-	store, err := raftboltdb.New(raftboltdb.Options{Path: filepath.Join(dir, VotesName), BoltOptions: &bbolt.Options{ReadOnly: true, Timeout: time.Second}})
+	store, err := raftboltdb.New(raftboltdb.Options{Path: filepath.Join(dir, VotesName),
+		BoltOptions: &bbolt.Options{ReadOnly: true, Timeout: time.Second}})
 	if err != nil {
 		return 0, err
 	}
@@ -43,5 +44,6 @@ func ReadVotes(dir string) (term uint64, err error) {
 
 // AllSnapshots opens the snapshots of the member with files in dir, to read them.
 func AllSnapshots(dir string) (raft.SnapshotStore, error) {
-	return newSnapshotStore(vfs.Default, filepath.Join(dir, SnapshotsName), retained+1, func() error { return nil }, hclog.NewNullLogger())
+	return newSnapshotStore(vfs.Default, filepath.Join(dir, SnapshotsName), retained+1, func() error { return nil },
+		hclog.NewNullLogger())
 }

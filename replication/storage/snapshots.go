@@ -81,7 +81,8 @@ func removeUnfinished(fsys vfs.FS, dir string) error {
 }
 
 // Create implements raft.SnapshotStore.
-func (s *snapshotStore) Create(version raft.SnapshotVersion, index, term uint64, servers raft.Configuration, at uint64, _ raft.Transport) (raft.SnapshotSink, error) {
+func (s *snapshotStore) Create(version raft.SnapshotVersion, index, term uint64, servers raft.Configuration, at uint64,
+	_ raft.Transport) (raft.SnapshotSink, error) {
 	if version != raft.SnapshotVersionMax {
 		return nil, fmt.Errorf("a snapshot of version %d, only %d is known", version, raft.SnapshotVersionMax)
 	}
@@ -91,7 +92,8 @@ func (s *snapshotStore) Create(version raft.SnapshotVersion, index, term uint64,
 	id := fmt.Sprintf("%d-%d-%d", term, index, s.nextNumber())
 	k := &snapshotSink{
 		store: s, dir: s.fs.PathJoin(s.dir, id+Unfinished), sum: crc64.New(crcTable),
-		meta: raft.SnapshotMeta{Version: version, ID: id, Index: index, Term: term, Configuration: servers, ConfigurationIndex: at},
+		meta: raft.SnapshotMeta{Version: version, ID: id, Index: index, Term: term, Configuration: servers,
+			ConfigurationIndex: at},
 	}
 	err := s.fs.MkdirAll(k.dir, 0o700)
 	if err == nil {

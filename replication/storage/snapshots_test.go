@@ -17,7 +17,8 @@ import (
 	"limitsrv/persist"
 )
 
-var members = raft.Configuration{Servers: []raft.Server{{ID: "a", Address: "a:1"}, {ID: "b", Address: "b:1", Suffrage: raft.Nonvoter}}}
+var members = raft.Configuration{Servers: []raft.Server{{ID: "a", Address: "a:1"},
+	{ID: "b", Address: "b:1", Suffrage: raft.Nonvoter}}}
 
 func noBound() error { return nil }
 
@@ -59,7 +60,8 @@ func texts(t *testing.T, s raft.SnapshotStore) (all []string) {
 		if err := errors.Join(err, from.Close()); err != nil || meta.Size != int64(len(text)) {
 			t.Fatalf("a snapshot of %d bytes has %d, %v", meta.Size, len(text), err)
 		}
-		all = append(all, fmt.Sprintf("%d/%d %s of %v at %d", meta.Term, meta.Index, text, meta.Configuration.Servers, meta.ConfigurationIndex))
+		all = append(all, fmt.Sprintf("%d/%d %s of %v at %d", meta.Term, meta.Index, text, meta.Configuration.Servers,
+			meta.ConfigurationIndex))
 	}
 	return all
 }
@@ -193,10 +195,13 @@ func TestRemoveLeftovers(t *testing.T) {
 	if err := (Membership{Node: NewNodeID()}).Write(dir); err != nil {
 		t.Fatal(err)
 	}
-	kept := []string{"/data/MEMBER", "/data/IDENTITY", "/data/notes.tmp", "/data/backups/monday/IDENTITY", "/data/raft/n1/snapshots/1-2-3/meta.json"}
-	left := []string{"/data/MEMBER.tmp", "/data/IDENTITY.tmp", "/data/backups/tuesday.tmp/IDENTITY", "/data/raft/n1/snapshots/1-3-4.tmp/state.bin", "/data/raft/n2/snapshots/1-1-1.tmp/meta.json"}
+	kept := []string{"/data/MEMBER", "/data/IDENTITY", "/data/notes.tmp", "/data/backups/monday/IDENTITY",
+		"/data/raft/n1/snapshots/1-2-3/meta.json"}
+	left := []string{"/data/MEMBER.tmp", "/data/IDENTITY.tmp", "/data/backups/tuesday.tmp/IDENTITY",
+		"/data/raft/n1/snapshots/1-3-4.tmp/state.bin", "/data/raft/n2/snapshots/1-1-1.tmp/meta.json"}
 	for _, name := range append(kept[2:], left...) {
-		if err := errors.Join(disk.MkdirAll(disk.PathDir(name), 0o700), persist.WriteSynced(disk, name, []byte("x"))); err != nil {
+		if err := errors.Join(disk.MkdirAll(disk.PathDir(name), 0o700),
+			persist.WriteSynced(disk, name, []byte("x"))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -49,7 +49,8 @@ func (a *adminAccess) identify(r *http.Request) (identity, error) {
 
 // requireGroup passes requests of users in a group to the handler, and replies with an
 // error to other requests.
-func (a *adminAccess) requireGroup(group string, answer func(http.ResponseWriter, *http.Request, identity)) http.Handler {
+func (a *adminAccess) requireGroup(group string,
+	answer func(http.ResponseWriter, *http.Request, identity)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id, err := a.identify(r)
 		switch {

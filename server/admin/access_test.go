@@ -24,7 +24,8 @@ import (
 
 // Paths that require the group peek, and paths that require admin.
 var (
-	readPaths  = []string{"/metrics", "/api/now", "/api/history", "/api/key?raw=YQ", "/api/rules", "/api/match?domain=YQ&a=YQ.YQ"}
+	readPaths = []string{"/metrics", "/api/now", "/api/history", "/api/key?raw=YQ", "/api/rules",
+		"/api/match?domain=YQ&a=YQ.YQ"}
 	adminPaths = []string{"/debug/pprof/", "/debug/pprof/goroutine", "/debug/pprof/profile?seconds=1"}
 )
 
@@ -51,8 +52,10 @@ func TestLoginRequired(t *testing.T) {
 		for name, as := range refused {
 			answer, text := f.request(path, "", as)
 			asked := answer.Header.Get("WWW-Authenticate") != ""
-			if answer.StatusCode != 401 || asked != tool || !strings.HasPrefix(text, `{"error":"`) || strings.Contains(text, "secret") {
-				t.Errorf("%s with %s: status %d %s, WWW-Authenticate: %v; want 401, %v", path, name, answer.StatusCode, text, asked, tool)
+			if answer.StatusCode != 401 || asked != tool || !strings.HasPrefix(text, `{"error":"`) ||
+				strings.Contains(text, "secret") {
+				t.Errorf("%s with %s: status %d %s, WWW-Authenticate: %v; want 401, %v", path, name, answer.StatusCode, text, asked,
+					tool)
 			}
 		}
 		if answer, text := f.request(path, "", basic("default", "secret")); answer.StatusCode != 200 {
@@ -68,24 +71,28 @@ func TestLoginRequired(t *testing.T) {
 func TestCookie(t *testing.T) {
 	f := serve(t, "secret", nil)
 	f.execute("RL.FIXED a 10 day")
-	f.expect("/api/login", `{"user":"default","password":"no"}`, 401, `{"error":"invalid username-password pair or user is disabled."}`)
+	f.expect("/api/login", `{"user":"default","password":"no"}`, 401,
+		`{"error":"invalid username-password pair or user is disabled."}`)
 	answer, _ := f.request("/api/login", `{"user":"default","password":"secret"}`)
 	cookies := answer.Cookies()
 	if answer.StatusCode != 204 || len(cookies) != 1 {
 		t.Fatalf("a login returns %d with cookies %v", answer.StatusCode, cookies)
 	}
 	c := cookies[0]
-	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Secure || c.Path != "/" || c.Domain != "" || c.MaxAge != 12*3600 || len(c.Value) != 43 {
+	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Secure || c.Path != "/" || c.Domain != "" ||
+		c.MaxAge != 12*3600 || len(c.Value) != 43 {
 		t.Errorf("the cookie is %v", c)
 	}
-	f.expect("/api/session", "", 200, `{"login_needed":true,"user":"default","may":{"peek":true,"admin":true},"version":"1.2.3"}`, cookie(c))
+	f.expect("/api/session", "", 200,
+		`{"login_needed":true,"user":"default","may":{"peek":true,"admin":true},"version":"1.2.3"}`, cookie(c))
 	f.expect("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":1}`, cookie(c))
 	other, _ := f.request("/api/login", `{"user":"default","password":"secret"}`)
 	if other.Cookies()[0].Value == c.Value {
 		t.Error("two logins have the same cookie")
 	}
 	answer, _ = f.request("/api/logout", `{}`, cookie(c))
-	if gone := answer.Cookies(); answer.StatusCode != 204 || len(gone) != 1 || gone[0].Value != "" || gone[0].MaxAge != -1 {
+	if gone := answer.Cookies(); answer.StatusCode != 204 || len(gone) != 1 || gone[0].Value != "" ||
+		gone[0].MaxAge != -1 {
 		t.Errorf("a logout returns %d with %v", answer.StatusCode, gone)
 	}
 	f.expect("/api/reset", `{"raw":"YQ"}`, 401, `{"error":"log in first"}`, cookie(c))
@@ -136,9 +143,11 @@ func TestLoginsExpire(t *testing.T) {
 func TestOtherOriginsAreRejected(t *testing.T) {
 	f := serve(t, "", withPprof)
 	f.execute("RL.FIXED a 10 day")
-	for _, host := range []string{"evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example:9379"} {
+	for _, host := range []string{"evil.example", "evil.example:80", "localhost.evil.example",
+		"127.0.0.1.evil.example:9379"} {
 		for _, path := range append(append([]string{"/api/session"}, readPaths...), adminPaths...) {
-			f.expect(path, "", 403, `{"error":"no login is required here, so the host must be an address or localhost"}`, header("Host", host))
+			f.expect(path, "", 403, `{"error":"no login is required here, so the host must be an address or localhost"}`,
+				header("Host", host))
 		}
 	}
 	for _, host := range []string{"localhost", "LOCALHOST:9379", "127.0.0.1", "[::1]:9379", "[::1]", "10.1.2.3:9379"} {
@@ -154,7 +163,8 @@ func TestOtherOriginsAreRejected(t *testing.T) {
 	f.expect("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":1}`, header("Origin", "http://"+f.Addr().String()))
 	f.expect("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":0}`, header("Sec-Fetch-Site", "same-origin"))
 	protected := serve(t, "secret", nil)
-	if answer, _ := protected.request("/api/now", "", header("Host", "limits.example"), basic("default", "secret")); answer.StatusCode != 200 {
+	if answer, _ := protected.request("/api/now", "", header("Host", "limits.example"),
+		basic("default", "secret")); answer.StatusCode != 200 {
 		t.Errorf("with a login and its own name as host: status %d, want 200", answer.StatusCode)
 	}
 }
@@ -164,7 +174,8 @@ func TestSecurityHeaders(t *testing.T) {
 	for _, path := range []string{"/", "/api/now", "/api/nothing", "/metrics", "/livez"} {
 		answer, _ := f.request(path, "")
 		for name, want := range map[string]string{
-			"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
+			"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff",
+			"Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
 		} {
 			if got := answer.Header.Get(name); !strings.HasPrefix(got, want) {
 				t.Errorf("%s: %s is %q, want %q", path, name, got, want)
@@ -210,7 +221,8 @@ func TestBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	long.Header.Set("X-Long", strings.Repeat("x", 2*maxHeaderBytes))
-	if answer, err := http.DefaultTransport.RoundTrip(long); err == nil { // otherwise the connection was cut off while sending
+	// otherwise the connection was cut off while sending
+	if answer, err := http.DefaultTransport.RoundTrip(long); err == nil {
 		answer.Body.Close()
 		if answer.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
 			t.Errorf("long headers return %d, want 431", answer.StatusCode)
@@ -284,7 +296,8 @@ func TestProbesBesideManyConnections(t *testing.T) {
 	for _, tt := range []struct{ name, sent string }{
 		{"silent connections", ""},
 		{"incomplete headers", "GET /livez HTTP/1.1\r\nHost: x\r\nX-Slow: "},
-		{"incomplete bodies", "POST /api/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"},
+		{"incomplete bodies",
+			"POST /api/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"},
 		{"kept-alive connections", "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"},
 	} {
 		f := serve(t, "secret", nil)
@@ -341,7 +354,8 @@ func TestTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	about := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	about := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
 	der, err := x509.CreateCertificate(rand.Reader, about, about, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
@@ -359,7 +373,8 @@ func TestTLS(t *testing.T) {
 	pool.AddCert(cert)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
 	defer transport.CloseIdleConnections()
-	answer, err := (&http.Client{Transport: transport}).Post("https://"+f.Addr().String()+"/api/login", "application/json", strings.NewReader(`{"user":"default","password":"secret"}`))
+	answer, err := (&http.Client{Transport: transport}).Post("https://"+f.Addr().String()+"/api/login", "application/json",
+		strings.NewReader(`{"user":"default","password":"secret"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

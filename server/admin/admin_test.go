@@ -60,8 +60,10 @@ func (f *fakeCluster) Nodes(string) []status.Node { return f.nodes }
 func (f *fakeCluster) ofThree() {
 	f.r = status.Replication{Role: status.Leader, HasQuorum: true, Term: 7, LastIndex: 110, LastContact: 0}
 	f.nodes = []status.Node{
-		{ID: "a", Host: "10.0.0.1", Port: 7001, Raft: "10.0.0.1:8001", Leader: true, Voter: true, Online: true, Index: 110, Version: "1"},
-		{ID: "b", Host: "10.0.0.2", Port: 7002, Raft: "10.0.0.2:8002", Voter: true, Online: true, Index: 100, LastContact: 1500 * time.Millisecond, Version: "1"},
+		{ID: "a", Host: "10.0.0.1", Port: 7001, Raft: "10.0.0.1:8001", Leader: true, Voter: true, Online: true, Index: 110,
+			Version: "1"},
+		{ID: "b", Host: "10.0.0.2", Port: 7002, Raft: "10.0.0.2:8002", Voter: true, Online: true, Index: 100,
+			LastContact: 1500 * time.Millisecond, Version: "1"},
 		{ID: "c", Raft: "10.0.0.3:8003", LastContact: -1},
 	}
 }
@@ -70,13 +72,15 @@ func (f *fakeCluster) ofThree() {
 // test ends.
 func serve(t *testing.T, password string, change func(*Config)) *fixture {
 	t.Helper()
-	f := &fixture{t: t, clock: backend.NewTestClock(testStart), store: &fakeStore{}, cluster: &fakeCluster{}, log: new(testwait.Log)}
+	f := &fixture{t: t, clock: backend.NewTestClock(testStart), store: &fakeStore{}, cluster: &fakeCluster{},
+		log: new(testwait.Log)}
 	e := engine.New(engine.Options{Commands: calls.Commands})
 	f.handler = commands.NewHandler(session.Config{
 		Exec: &backend.Local{Engine: e, Clock: f.clock}, Engine: func() *engine.Engine { return e }, Clock: f.clock,
 		Store: f.store, Cluster: f.cluster, Password: password, Version: "1.2.3",
 		Options: func() []session.Option {
-			return []session.Option{{Name: "max-memory", Value: "1000000"}, {Name: "max-clients", Value: "50"}, {Name: "on-full", Value: "refuse"}}
+			return []session.Option{{Name: "max-memory", Value: "1000000"}, {Name: "max-clients", Value: "50"},
+				{Name: "on-full", Value: "refuse"}}
 		},
 	})
 	cfg := Config{
@@ -218,10 +222,12 @@ func TestHealth(t *testing.T) {
 	f.expect("/readyz", "", 503, "not ready: the state is being loaded; decisions can't be written to disk: disk full")
 	f.handler.SetLoading(false)
 	for fsync, want := range map[string]int{"always": 503, "everysec": 200, "no": 200} {
-		body := map[int]string{503: "not ready: ", 200: "ready, degraded: "}[want] + "decisions can't be written to disk: disk full"
+		body := map[int]string{503: "not ready: ", 200: "ready, degraded: "}[want] +
+			"decisions can't be written to disk: disk full"
 		f.store.status.Fsync = fsync
 		f.expect("/readyz", "", want, body)
-		f.expect("/readyz?verbose", "", want, body+"\nloaded: ok\nserving: ok\nquorum: ok\nmember: ok\nlog: decisions can't be written to disk: disk full")
+		f.expect("/readyz?verbose", "", want,
+			body+"\nloaded: ok\nserving: ok\nquorum: ok\nmember: ok\nlog: decisions can't be written to disk: disk full")
 	}
 	f.store.status = status.Store{}
 	f.cluster.ofThree()
@@ -229,10 +235,12 @@ func TestHealth(t *testing.T) {
 	f.cluster.r.HasQuorum = false
 	f.expect("/readyz", "", 503, "not ready: the cluster has no leader that decides")
 	f.cluster.r.Trouble = "no majority of the cluster can be reached"
-	f.expect("/readyz?verbose", "", 503, "not ready: no majority of the cluster can be reached\nloaded: ok\nserving: ok\nquorum: no majority of the cluster can be reached\nmember: ok\nlog: ok")
+	f.expect("/readyz?verbose", "", 503, "not ready: no majority of the cluster can be reached\nloaded: ok\nserving: "+
+		"ok\nquorum: no majority of the cluster can be reached\nmember: ok\nlog: ok")
 	f.cluster.r.HasQuorum, f.cluster.r.Trouble = true, ""
 	f.cluster.r.Pending = "this node has no vote yet"
-	f.expect("/readyz?verbose", "", 503, "not ready: this node has no vote yet\nloaded: ok\nserving: ok\nquorum: ok\nmember: this node has no vote yet\nlog: ok")
+	f.expect("/readyz?verbose", "", 503, "not ready: this node has no vote yet\nloaded: ok\nserving: ok\nquorum: "+
+		"ok\nmember: this node has no vote yet\nlog: ok")
 	f.cluster.r.Pending = ""
 	f.handler.Drain()
 	f.expect("/readyz", "", 503, "not ready: the server is shutting down")

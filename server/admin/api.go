@@ -26,7 +26,8 @@ type api struct {
 func newAPI(cfg Config, at net.Addr) api {
 	return api{
 		adminAccess: newAccess(cfg.Handler.Logins(), at, cfg.TLS != nil), cfg: cfg, log: cfg.Logger,
-		searching: make(chan struct{}, maxSearches), history: newHistory(newSampler(cfg)), ruleHours: newRuleHours(), metrics: newMetrics(cfg),
+		searching: make(chan struct{}, maxSearches), history: newHistory(newSampler(cfg)), ruleHours: newRuleHours(),
+		metrics: newMetrics(cfg),
 	}
 }
 
@@ -94,8 +95,10 @@ func (a *api) mayListKeys(id identity) error { return a.cfg.Handler.May(id.accou
 
 // statusByCode has the HTTP status of error codes; other codes are 503.
 var statusByCode = map[string]int{
-	"NOPERM": http.StatusForbidden, "NOAUTH": http.StatusUnauthorized, "WRONGPASS": http.StatusUnauthorized, "WRONGTYPE": http.StatusConflict,
-	"LOADING": http.StatusServiceUnavailable, "CLUSTERDOWN": http.StatusServiceUnavailable, "OOM": http.StatusServiceUnavailable,
+	"NOPERM": http.StatusForbidden, "NOAUTH": http.StatusUnauthorized, "WRONGPASS": http.StatusUnauthorized,
+	"WRONGTYPE": http.StatusConflict,
+	"LOADING":   http.StatusServiceUnavailable, "CLUSTERDOWN": http.StatusServiceUnavailable,
+	"OOM": http.StatusServiceUnavailable,
 	"ERR": http.StatusBadRequest,
 }
 

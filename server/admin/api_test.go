@@ -10,10 +10,14 @@ import (
 
 func TestSession(t *testing.T) {
 	open := serve(t, "", nil)
-	open.expect("/api/session", "", 200, `{"login_needed":false,"user":"","may":{"peek":true,"admin":true},"version":"1.2.3"}`)
+	open.expect("/api/session", "", 200,
+		`{"login_needed":false,"user":"","may":{"peek":true,"admin":true},"version":"1.2.3"}`)
 	f := serve(t, "secret", nil)
-	f.expect("/api/session", "", 200, `{"login_needed":true,"user":"","may":{"peek":false,"admin":false},"version":"1.2.3"}`)
-	f.expect("/api/session", "", 200, `{"login_needed":true,"user":"default","may":{"peek":true,"admin":true},"version":"1.2.3"}`, basic("default", "secret"))
+	f.expect("/api/session", "", 200,
+		`{"login_needed":true,"user":"","may":{"peek":false,"admin":false},"version":"1.2.3"}`)
+	f.expect("/api/session", "", 200,
+		`{"login_needed":true,"user":"default","may":{"peek":true,"admin":true},"version":"1.2.3"}`,
+		basic("default", "secret"))
 }
 
 func TestNow(t *testing.T) {
@@ -25,7 +29,8 @@ func TestNow(t *testing.T) {
 		t.Errorf("decisions are %v", is.Decisions)
 	case is.Shadow != 1 || is.Keys != 2 || is.Memory <= 0 || is.MaxMemory != 1_000_000 || is.OnFull != "refuse":
 		t.Errorf("keys are %+v", is)
-	case is.Connections != 3 || is.MaxClients != 50 || is.Version != "1.2.3" || !is.Ready || is.NotReady != "" || is.Cluster != nil:
+	case is.Connections != 3 || is.MaxClients != 50 || is.Version != "1.2.3" || !is.Ready || is.NotReady != "" ||
+		is.Cluster != nil:
 		t.Errorf("the server is %+v", is)
 	case time.Since(time.UnixMilli(is.Time)).Abs() > time.Minute:
 		t.Errorf("time is %d", is.Time)
@@ -51,7 +56,8 @@ func TestNowInCluster(t *testing.T) {
 
 func TestKey(t *testing.T) {
 	f := serve(t, "", nil)
-	f.execute("RL.TOKEN token 10 100/1m 4", "RL.LEAKY leaky 1 0.5", "RL.FIXED fixed 10 60s", "RL.FIXED day 10 day", "RL.SLIDE slide 10 60s",
+	f.execute("RL.TOKEN token 10 100/1m 4", "RL.LEAKY leaky 1 0.5", "RL.FIXED fixed 10 60s", "RL.FIXED day 10 day",
+		"RL.SLIDE slide 10 60s",
 		"RL.LOG log 10 60s", "RL.ACQUIRE lease 3 30s me")
 	for name, want := range map[string]string{
 		"token": `"algorithm":"TOKEN","limit":10,"rate":{"count":1,"period_ns":600000000},"window_ns":null,"calendar":null,"remaining":6,"wait_ms":0,"reset_ms":2400`,
@@ -90,19 +96,24 @@ func TestReset(t *testing.T) {
 	f.execute("RL.FIXED a 10 day", "RL.FIXED b 10 day")
 	f.expect("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":1}`)
 	f.expect("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":0}`)
-	f.expect("/api/key?raw=Yg", "", 200, `{"found":true,"key":"b","raw":"Yg","algorithm":"FIXED","limit":10,"rate":null,"window_ns":null,"calendar":"day","remaining":9,"wait_ms":0,"reset_ms":6400000}`)
+	f.expect("/api/key?raw=Yg", "", 200,
+		`{"found":true,"key":"b","raw":"Yg","algorithm":"FIXED","limit":10,"rate":null,"window_ns":null,"calendar":"day","remaining":9,"wait_ms":0,"reset_ms":6400000}`)
 	f.expect("/api/reset", `{"raw":""}`, 400, `{"error":"key must be 1 to 1024 bytes long, got ''"}`)
 	f.expect("/api/reset", `{"key":"a"}`, 400, `{"error":"the body is not the expected JSON object"}`)
-	f.expect("/api/reset", `{"raw":"YQ"}`, 415, `{"error":"the body must be application/json"}`, header("Content-Type", "text/plain"))
-	f.expect("/api/reset", `{"raw":"`+strings.Repeat("a", maxBodyBytes)+`"}`, 413, `{"error":"the body must be at most 8192 bytes, got more"}`)
+	f.expect("/api/reset", `{"raw":"YQ"}`, 415, `{"error":"the body must be application/json"}`,
+		header("Content-Type", "text/plain"))
+	f.expect("/api/reset", `{"raw":"`+strings.Repeat("a", maxBodyBytes)+`"}`, 413,
+		`{"error":"the body must be at most 8192 bytes, got more"}`)
 }
 
 // Keys of all databases are listed, read and reset.
 func TestDatabases(t *testing.T) {
 	f := serve(t, "", nil)
 	f.execute("RL.FIXED a 10 day", "SELECT 3", "RL.FIXED a 5 day", "RL.FIXED a 5 day")
-	f.expect("/api/top?by=hot&window=minute&count=5", "", 200, `{"window_s":60,"keys":[{"key":"a","raw":"YQ","db":3,"count":2,"error":0},{"key":"a","raw":"YQ","db":0,"count":1,"error":0}]}`)
-	f.expect("/api/key?raw=YQ&db=3", "", 200, `{"found":true,"key":"a","raw":"YQ","algorithm":"FIXED","limit":5,"rate":null,"window_ns":null,"calendar":"day","remaining":3,"wait_ms":0,"reset_ms":6400000}`)
+	f.expect("/api/top?by=hot&window=minute&count=5", "", 200,
+		`{"window_s":60,"keys":[{"key":"a","raw":"YQ","db":3,"count":2,"error":0},{"key":"a","raw":"YQ","db":0,"count":1,"error":0}]}`)
+	f.expect("/api/key?raw=YQ&db=3", "", 200,
+		`{"found":true,"key":"a","raw":"YQ","algorithm":"FIXED","limit":5,"rate":null,"window_ns":null,"calendar":"day","remaining":3,"wait_ms":0,"reset_ms":6400000}`)
 	f.expect("/api/key?raw=YQ&db=16", "", 400, `{"error":"db must be 0 to 15, got \"16\""}`)
 	f.expect("/api/key?raw=YQ&db=x", "", 400, `{"error":"db must be 0 to 15, got \"x\""}`)
 	f.expect("/api/reset", `{"raw":"YQ","db":16}`, 400, `{"error":"db must be 0 to 15, got 16"}`)
@@ -113,9 +124,12 @@ func TestDatabases(t *testing.T) {
 
 func TestTop(t *testing.T) {
 	f := serve(t, "", nil)
-	f.execute("RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.FIXED b 1 day", "RL.FIXED b 1 day", "RL.FIXED c 1 day")
-	f.expect("/api/top?by=denied&window=minute&count=5", "", 200, `{"window_s":60,"keys":[{"key":"a","raw":"YQ","db":0,"count":2,"error":0},{"key":"b","raw":"Yg","db":0,"count":1,"error":0}]}`)
-	f.expect("/api/top?by=hot&window=hour&count=1", "", 200, `{"window_s":3800,"keys":[{"key":"a","raw":"YQ","db":0,"count":3,"error":0}]}`)
+	f.execute("RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.FIXED b 1 day", "RL.FIXED b 1 day",
+		"RL.FIXED c 1 day")
+	f.expect("/api/top?by=denied&window=minute&count=5", "", 200,
+		`{"window_s":60,"keys":[{"key":"a","raw":"YQ","db":0,"count":2,"error":0},{"key":"b","raw":"Yg","db":0,"count":1,"error":0}]}`)
+	f.expect("/api/top?by=hot&window=hour&count=1", "", 200,
+		`{"window_s":3800,"keys":[{"key":"a","raw":"YQ","db":0,"count":3,"error":0}]}`)
 }
 
 func TestTopRejectsInvalidParameters(t *testing.T) {

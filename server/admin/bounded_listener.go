@@ -35,7 +35,8 @@ type boundedListener struct {
 }
 
 func newBoundedListener(l net.Listener, maxTotal, maxPerSite int, tlsConfig func() *tls.Config) *boundedListener {
-	return &boundedListener{Listener: l, maxTotal: maxTotal, maxPerSite: maxPerSite, tlsConfig: tlsConfig, perSite: map[string]int{}}
+	return &boundedListener{Listener: l, maxTotal: maxTotal, maxPerSite: maxPerSite, tlsConfig: tlsConfig,
+		perSite: map[string]int{}}
 }
 
 // Accept waits for a connection and closes the connection that it displaces.

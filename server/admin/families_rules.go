@@ -19,18 +19,31 @@ type ruleViews struct {
 }
 
 var ruleFamilies = []family{
-	{"rules_version", "Version of the rules in use on this node; 0: no rules were loaded.", gauge, nil, nil, integer(func(v *view) uint64 { return v.rules.Header.Version })},
-	{"rules_loaded_timestamp_seconds", "Time of the load of the rules in use, since 1970; 0: no rules were loaded.", gauge, nil, nil, float(func(v *view) float64 { return float64(v.rules.Header.Loaded) / 1e9 })},
-	{"rules_ok", "0 if the last reading of the files of --rules failed, if they differ from the rules in use, or if this version of limitsrv can't compile the rules, else 1.", gauge, nil, nil, boolean(func(v *view) bool { return v.rules.ok })},
-	{"rules_file_differs", "1 while the files of --rules have another text than the rules in use, for example an earlier one after a rollback, else 0.", gauge, nil, nil, boolean(func(v *view) bool { return v.rules.differs })},
-	{"rules_load_errors_total", "Loads of rules that failed on this node, by command or from a file.", counter, nil, nil, integer(func(v *view) int64 { return v.rules.failed })},
-	{"rules_shadow", "1 with --rules-shadow, so that rules deny nothing, else 0.", gauge, nil, nil, boolean(func(v *view) bool { return v.rules.Shadow })},
-	{"rules", "Rules in use, nodes of trees included.", gauge, nil, nil, integer(func(v *view) int { return v.rules.Set.NumRules() })},
-	{"overrides", "Overrides, including expired overrides not yet removed.", gauge, nil, nil, integer(func(v *view) int { return v.rules.Overrides.Len() })},
-	{"rule_decisions_total", "Requests that this node answered by rules, by limit, tier and result: allowed, limited, near, grace, shadow_limited or blocked. With value_to_metric or detailed_metric the rule has the values of the request; those beyond --rules-metric-series are the rule other of the domain. " +
-		"Limits that were never met are left out; those beyond --rules-metric-series are counted together, as the domain other.",
+	{"rules_version", "Version of the rules in use on this node; 0: no rules were loaded.", gauge, nil, nil,
+		integer(func(v *view) uint64 { return v.rules.Header.Version })},
+	{"rules_loaded_timestamp_seconds", "Time of the load of the rules in use, since 1970; 0: no rules were loaded.", gauge,
+		nil, nil, float(func(v *view) float64 { return float64(v.rules.Header.Loaded) / 1e9 })},
+	{"rules_ok", "0 if the last reading of the files of --rules failed, if they differ from the rules in use, or if " +
+		"this version of limitsrv can't compile the rules, else 1.", gauge, nil, nil,
+		boolean(func(v *view) bool { return v.rules.ok })},
+	{"rules_file_differs", "1 while the files of --rules have another text than the rules in use, for example an " +
+		"earlier one after a rollback, else 0.", gauge, nil, nil, boolean(func(v *view) bool { return v.rules.differs })},
+	{"rules_load_errors_total", "Loads of rules that failed on this node, by command or from a file.", counter, nil, nil,
+		integer(func(v *view) int64 { return v.rules.failed })},
+	{"rules_shadow", "1 with --rules-shadow, so that rules deny nothing, else 0.", gauge, nil, nil,
+		boolean(func(v *view) bool { return v.rules.Shadow })},
+	{"rules", "Rules in use, nodes of trees included.", gauge, nil, nil,
+		integer(func(v *view) int { return v.rules.Set.NumRules() })},
+	{"overrides", "Overrides, including expired overrides not yet removed.", gauge, nil, nil,
+		integer(func(v *view) int { return v.rules.Overrides.Len() })},
+	{"rule_decisions_total", "Requests that this node answered by rules, by limit, tier and result: allowed, limited, " +
+		"near, grace, shadow_limited or blocked. With value_to_metric or detailed_metric the rule has the values of the " +
+		"request; those beyond --rules-metric-series are the rule other of the domain. " +
+		"Limits that were never met are left out; those beyond --rules-metric-series are counted together, as the domain " +
+		"other.",
 		counter, []string{"domain", "rule", "limit", "tier", "result"}, nil, emitRules},
-	{"rule_unmatched_total", "Requests to this node that no rule matched, by domain; those for domains without rules are the domain other.", counter, []string{"domain"}, nil, func(v *view, value func(float64, ...string)) {
+	{"rule_unmatched_total", "Requests to this node that no rule matched, by domain; those for domains without rules " +
+		"are the domain other.", counter, []string{"domain"}, nil, func(v *view, value func(float64, ...string)) {
 		sums := map[string]int64{otherRules: v.rules.Unmatched(nil)}
 		for _, d := range v.rules.Set.Domains() {
 			sums[printed(d.Name)] += v.rules.Unmatched(d)
@@ -39,8 +52,10 @@ var ruleFamilies = []family{
 			value(float64(n), domain)
 		}
 	}},
-	{"penalties_total", "Penalty boxes that requests to this node closed.", counter, nil, nil, integer(func(v *view) int64 { return v.rules.Penalties() })},
-	{"rule_bad_addresses_total", "Attributes of requests to this node that must be addresses by the rules and can't be parsed.", counter, nil, nil, integer(func(v *view) int64 { return v.rules.BadAddresses() })},
+	{"penalties_total", "Penalty boxes that requests to this node closed.", counter, nil, nil,
+		integer(func(v *view) int64 { return v.rules.Penalties() })},
+	{"rule_bad_addresses_total", "Attributes of requests to this node that must be addresses by the rules and can't be " +
+		"parsed.", counter, nil, nil, integer(func(v *view) int64 { return v.rules.BadAddresses() })},
 }
 
 // ruleLabels name the series of a limit.

@@ -58,9 +58,11 @@ func newSampler(cfg Config) func() reading {
 func difference(prev, cur reading) sample {
 	seconds := cur.at.Sub(prev.at).Seconds()
 	rate := func(from, to int64) int64 { return int64(float64(max(0, to-from))/seconds + 0.5) }
-	rateUp := func(from, to int64) int64 { return int64(math.Ceil(float64(max(0, to-from)) / seconds)) } // rounds up, to show a single event
+	// rounds up, to show a single event
+	rateUp := func(from, to int64) int64 { return int64(math.Ceil(float64(max(0, to-from)) / seconds)) }
 	s := cur.sample
-	s.allowed, s.denied, s.shadow = rate(prev.allowed, cur.allowed), rate(prev.denied, cur.denied), rate(prev.shadow, cur.shadow)
+	s.allowed, s.denied, s.shadow = rate(prev.allowed, cur.allowed), rate(prev.denied, cur.denied),
+		rate(prev.shadow, cur.shadow)
 	s.evicted, s.rejected = rateUp(prev.evicted, cur.evicted), rateUp(prev.rejected, cur.rejected)
 	s.p50, s.p99 = -1, -1
 	if waits := cur.waits.Since(prev.waits); waits.Total() > 0 {

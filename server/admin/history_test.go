@@ -79,11 +79,13 @@ func TestSamplesAtWholeSeconds(t *testing.T) {
 
 func TestGetHistory(t *testing.T) {
 	f := serve(t, "", nil)
-	f.expect("/api/history?since=9999999999999", "", 200, `{"time_ms":[],"allowed":[],"denied":[],"shadow_denied":[],"evicted":[],"refused_for_memory":[],"p50_us":[],"p99_us":[],"keys":[],"memory_bytes":[],"connections":[]}`)
+	f.expect("/api/history?since=9999999999999", "", 200,
+		`{"time_ms":[],"allowed":[],"denied":[],"shadow_denied":[],"evicted":[],"refused_for_memory":[],"p50_us":[],"p99_us":[],"keys":[],"memory_bytes":[],"connections":[]}`)
 	f.expect("/api/history?since=x", "", 400, `{"error":"since must be milliseconds since 1970, got \"x\""}`)
 	f.history.mu.Lock() // no other sample is added in between
 	f.history.ring = []sample{
-		{at: time.UnixMilli(5), allowed: 1, denied: 2, shadow: 1, evicted: 8, rejected: 9, p50: 3, p99: 4, keys: 5, memory: 6, connections: 7},
+		{at: time.UnixMilli(5), allowed: 1, denied: 2, shadow: 1, evicted: 8, rejected: 9, p50: 3, p99: 4, keys: 5, memory: 6,
+			connections: 7},
 		{at: time.UnixMilli(6), p50: -1, p99: -1},
 	}
 	f.history.mu.Unlock()

@@ -48,7 +48,8 @@ func decodeBody(w http.ResponseWriter, r *http.Request, into any) bool {
 	if err != nil {
 		tooLong := new(http.MaxBytesError)
 		if errors.As(err, &tooLong) {
-			replyError(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body must be at most %d bytes, got more", tooLong.Limit))
+			replyError(w, http.StatusRequestEntityTooLarge,
+				fmt.Sprintf("the body must be at most %d bytes, got more", tooLong.Limit))
 			return false
 		}
 		replyError(w, http.StatusBadRequest, "the body is not the expected JSON object") // err may quote a password

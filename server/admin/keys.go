@@ -34,7 +34,8 @@ func (a *api) top(w http.ResponseWriter, r *http.Request, id identity) {
 	}
 	count, err := strconv.Atoi(query.Get("count"))
 	if err != nil || count < 1 || count > commands.MaxTop {
-		replyError(w, http.StatusBadRequest, fmt.Sprintf("count must be 1 to %d, got ", commands.MaxTop)+strconv.Quote(query.Get("count")))
+		replyError(w, http.StatusBadRequest,
+			fmt.Sprintf("count must be 1 to %d, got ", commands.MaxTop)+strconv.Quote(query.Get("count")))
 		return
 	}
 	if err := a.mayListKeys(id); err != nil {

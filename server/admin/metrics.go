@@ -56,9 +56,11 @@ func newView(cfg Config, series *ruleSeries) *view {
 	return &view{
 		turnsWaiting: waiting, turnsAdded: added,
 		rules: ruleViews{h.Config().Rules.Current(), failed, h.RulesOK(), h.RulesFileDiffers(), series},
-		stats: e.Stats(), shards: e.ShardStats(), scripts: e.SourceStats(metricScripts), dbKeys: dbKeys, dbLasting: dbLasting, traffic: cfg.Traffic(),
-		commands: h.CommandCounts(), requests: h.RequestCounts(), errors: h.Stats().Errors(), failedLogins: h.Logins().Failed(),
-		store: h.StoreStatus(), loading: h.IsLoading(), ready: h.NotReady() == "", degraded: h.Degraded() != "",
+		stats: e.Stats(), shards: e.ShardStats(), scripts: e.SourceStats(metricScripts), dbKeys: dbKeys, dbLasting: dbLasting,
+		traffic:  cfg.Traffic(),
+		commands: h.CommandCounts(), requests: h.RequestCounts(), errors: h.Stats().Errors(),
+		failedLogins: h.Logins().Failed(),
+		store:        h.StoreStatus(), loading: h.IsLoading(), ready: h.NotReady() == "", degraded: h.Degraded() != "",
 		replication: h.Replication(), nodes: h.Nodes(),
 		setting: func(name string) int64 { return intSetting(h, name) }, version: h.Version(), expires: cfg.Expires,
 		keys: cfg.KeyMetrics,
@@ -118,7 +120,8 @@ const namespace = "limitsrv"
 // The only histogram.
 const (
 	durationName = namespace + "_decision_duration_seconds"
-	durationHelp = "Time from the submission of an operation on a key to its decision; all operations of a batch count with the batch's time. The sum is exact to a sixteenth."
+	durationHelp = "Time from the submission of an operation on a key to its decision; all operations of a batch count " +
+		"with the batch's time. The sum is exact to a sixteenth."
 )
 
 // A collector reads all families at each scrape.
@@ -177,6 +180,7 @@ var durationBuckets = []time.Duration{
 // newMetrics returns the handler of scrapes.
 func newMetrics(cfg Config) http.Handler {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(newCollector(cfg), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(newCollector(cfg), collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes})
 }

@@ -34,17 +34,20 @@ func fullServer(t *testing.T) *fixture {
 	f.store.status = status.Store{
 		Fsync: "everysec", Failed: errors.New("disk full"),
 		Loading: status.Load{Keys: 1, AllKeys: 2, LogBytes: 3, AllLogBytes: 4},
-		Saved:   status.Snapshot{At: time.UnixMilli(1500), Bytes: 5, Took: 250 * time.Millisecond, Err: errors.New("disk full"), Count: 6},
-		Saving:  status.Save{Since: time.Now()},
-		Log:     status.Log{Bytes: 7, Segments: 8, Unsynced: 9, Lag: 1500 * time.Millisecond, Delayed: 10},
+		Saved: status.Snapshot{At: time.UnixMilli(1500), Bytes: 5, Took: 250 * time.Millisecond,
+			Err: errors.New("disk full"), Count: 6},
+		Saving: status.Save{Since: time.Now()},
+		Log:    status.Log{Bytes: 7, Segments: 8, Unsynced: 9, Lag: 1500 * time.Millisecond, Delayed: 10},
 	}
 	text := "domain: api\nrules:\n  - {name: login, per: [ip], limits: [5/minute]}\n"
-	if _, err := f.handler.LoadRules(context.Background(), session.RulesLoad{Files: []source.File{{Text: []byte(text)}}, Expect: -1}); err != nil {
+	if _, err := f.handler.LoadRules(context.Background(),
+		session.RulesLoad{Files: []source.File{{Text: []byte(text)}}, Expect: -1}); err != nil {
 		t.Fatal(err)
 	}
 	f.execute("RL.CHECK api ip 1")
 	f.wantErrors = 2
-	f.execute("RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.TOKEN a 1 1 SHADOW", "RL.FIXED b\xff 10 day", "RL.TOKEN a", "XADD x", "EVAL return(1) 0")
+	f.execute("RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.TOKEN a 1 1 SHADOW", "RL.FIXED b\xff 10 day", "RL.TOKEN a", "XADD x",
+		"EVAL return(1) 0")
 	return f
 }
 
@@ -55,7 +58,8 @@ func allMetrics(t *testing.T) string {
 	_, alone := f.request("/metrics", "")
 	f.cluster.ofThree()
 	_, member := f.request("/metrics", "")
-	for _, not := range []string{"limitsrv_log_failing", "limitsrv_log_unsynced", "limitsrv_log_lag", "limitsrv_log_delayed", "limitsrv_loading_"} {
+	for _, not := range []string{"limitsrv_log_failing", "limitsrv_log_unsynced", "limitsrv_log_lag",
+		"limitsrv_log_delayed", "limitsrv_loading_"} {
 		if strings.Contains(member, not) {
 			t.Errorf("a node of a cluster has %s", not)
 		}
@@ -148,7 +152,8 @@ func TestScriptMetrics(t *testing.T) {
 	f := serve(t, "", nil)
 	f.wantErrors = 2
 	const short = "return(redis.call('SET',KEYS[1],1))"
-	f.execute("SELECT 3", "EVAL "+short+" 1 a", "EVAL "+short+" 1 b", "EVAL_RO "+short+" 1 c", "SET d 1 EX 100", "SELECT 0",
+	f.execute("SELECT 3", "EVAL "+short+" 1 a", "EVAL "+short+" 1 b", "EVAL_RO "+short+" 1 c", "SET d 1 EX 100",
+		"SELECT 0",
 		"EVAL repeat(redis.call)('GET','x')until(true) 0", "EVAL error('no') 0")
 	_, text := f.request("/metrics", "")
 	for _, want := range []string{
@@ -226,7 +231,8 @@ func benchmarkScrape(b *testing.B, keys int) {
 	batch := &engine.Batch{}
 	for i := range keys {
 		batch.Reset()
-		batch.Ops = append(batch.Ops, engine.Op{Kind: engine.Take, N: 1, Key: fmt.Appendf(nil, "key:%d", i), Params: engine.Params{Alg: engine.Fixed, Limit: 10, Calendar: engine.Day}})
+		batch.Ops = append(batch.Ops, engine.Op{Kind: engine.Take, N: 1, Key: fmt.Appendf(nil, "key:%d", i),
+			Params: engine.Params{Alg: engine.Fixed, Limit: 10, Calendar: engine.Day}})
 		e.Apply(testStart, batch)
 	}
 	metrics := newMetrics(Config{Handler: h, Traffic: func() server.Stats { return server.Stats{} }, KeyMetrics: true})

@@ -52,7 +52,8 @@ func newRequests(h *session.Handler) []requestRow {
 	rows := []requestRow{}
 	for _, c := range h.RequestCounts() {
 		allowed := c.N[session.WasAllowed] + c.N[session.WasShadowDenied] + c.N[session.WasNoQuorumAllowed]
-		rows = append(rows, requestRow{c.Via, c.N[session.WasError], ruleCount{allowed, c.N[session.WasDenied], c.N[session.WasShadowDenied]}})
+		rows = append(rows, requestRow{c.Via, c.N[session.WasError],
+			ruleCount{allowed, c.N[session.WasDenied], c.N[session.WasShadowDenied]}})
 	}
 	return rows
 }

@@ -44,13 +44,17 @@ func (a *api) handler() http.Handler {
 // handleProfiles adds the profiles of net/http/pprof, except the command line, which may
 // contain the password.
 func (a *api) handleProfiles(mux *http.ServeMux) {
-	mux.Handle("GET /debug/pprof/", a.requireGroup(admin, func(w http.ResponseWriter, r *http.Request, _ identity) { pprof.Index(w, r) }))
-	mux.Handle("GET /debug/pprof/profile", a.requireGroup(admin, func(w http.ResponseWriter, r *http.Request, _ identity) { pprof.Profile(w, r) }))
-	mux.Handle("GET /debug/pprof/trace", a.requireGroup(admin, func(w http.ResponseWriter, r *http.Request, _ identity) { pprof.Trace(w, r) }))
+	mux.Handle("GET /debug/pprof/",
+		a.requireGroup(admin, func(w http.ResponseWriter, r *http.Request, _ identity) { pprof.Index(w, r) }))
+	mux.Handle("GET /debug/pprof/profile",
+		a.requireGroup(admin, func(w http.ResponseWriter, r *http.Request, _ identity) { pprof.Profile(w, r) }))
+	mux.Handle("GET /debug/pprof/trace",
+		a.requireGroup(admin, func(w http.ResponseWriter, r *http.Request, _ identity) { pprof.Trace(w, r) }))
 }
 
 // contentSecurityPolicy allows resources of this server only.
-const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src " +
+	"'self' data:; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 // maxBodyBytes bounds the body of a request.
@@ -80,7 +84,8 @@ func withSecurityHeaders(next http.Handler) http.Handler {
 // for names. Probes are exempt because their replies hold nothing secret.
 func (a *api) requireOwnHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if a.cfg.TLS == nil && !a.accounts.Needed() && !access.IsOwnHost(r.Host) && r.URL.Path != "/livez" && r.URL.Path != "/readyz" {
+		if a.cfg.TLS == nil && !a.accounts.Needed() && !access.IsOwnHost(r.Host) && r.URL.Path != "/livez" &&
+			r.URL.Path != "/readyz" {
 			replyError(w, http.StatusForbidden, "no login is required here, so the host must be an address or localhost")
 			return
 		}

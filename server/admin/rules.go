@@ -93,7 +93,8 @@ func (a *api) rules(w http.ResponseWriter, r *http.Request, id identity) {
 	state := rulesState{
 		Version: s.Header.Version, Loaded: s.Header.Loaded.Millis(), User: s.Header.User, Note: s.Header.Note,
 		Domains: len(s.Set.Domains()), Rules: s.Set.NumRules(), Limits: s.Set.NumLimits(),
-		Shadow: s.Shadow, Unusable: s.Err != nil, FileError: fileError, Differs: h.RulesFileDiffers(), Failed: failed, Penalties: s.Penalties(), Unmatched: s.AllUnmatched(),
+		Shadow: s.Shadow, Unusable: s.Err != nil, FileError: fileError, Differs: h.RulesFileDiffers(), Failed: failed,
+		Penalties: s.Penalties(), Unmatched: s.AllUnmatched(),
 		Rows: a.ruleHours.rows(s), OverrideCount: s.Overrides.Len(),
 	}
 	if s.Header.Version > 0 {
@@ -125,12 +126,14 @@ func (r *ruleHours) rows(s *live.State) []ruleRow {
 	}
 	r.mu.Unlock()
 	slices.SortStableFunc(all, func(a, b row) int {
-		return cmp.Or(cmp.Compare(b.count.Denied+b.count.Shadow, a.count.Denied+a.count.Shadow), cmp.Compare(b.count.Allowed, a.count.Allowed))
+		return cmp.Or(cmp.Compare(b.count.Denied+b.count.Shadow, a.count.Denied+a.count.Shadow),
+			cmp.Compare(b.count.Allowed, a.count.Allowed))
 	})
 	rows := make([]ruleRow, min(len(all), maxRuleRows))
 	for i := range rows {
 		l := all[i].limit
-		rows[i] = ruleRow{printed(l.Rule.Domain.Name), printed(l.Name), printed(l.Tier), l.String(), s.Mode(l.Mode).String(), all[i].count}
+		rows[i] = ruleRow{printed(l.Rule.Domain.Name), printed(l.Name), printed(l.Tier), l.String(), s.Mode(l.Mode).String(),
+			all[i].count}
 	}
 	return rows
 }
@@ -152,7 +155,8 @@ func (a *api) overrideRows(id identity, s *live.State) []overrideRow {
 		case !allowed:
 			continue
 		}
-		row := overrideRow{printed(v.Domain), []rawAttribute{}, v.Effect.String(), v.Limit, printed(v.Rule), -1, printed(v.Note), v.User}
+		row := overrideRow{printed(v.Domain), []rawAttribute{}, v.Effect.String(), v.Limit, printed(v.Rule), -1,
+			printed(v.Note), v.User}
 		for _, at := range v.Path {
 			row.Path = append(row.Path, rawAttribute{encodeKey([]byte(at.Key)), encodeKey([]byte(at.Value))})
 		}
@@ -236,7 +240,8 @@ func matchRequest(r *http.Request) (*rules.Request, error) {
 		d.Entries = append(d.Entries, e)
 	}
 	if len(d.Entries) == 0 {
-		return nil, resp.NewError("ERR", fmt.Sprintf("a must be there 1 to %d times, once for each attribute, got none", rules.MaxEntries))
+		return nil, resp.NewError("ERR",
+			fmt.Sprintf("a must be there 1 to %d times, once for each attribute, got none", rules.MaxEntries))
 	}
 	return &rules.Request{Domain: domain, Descriptors: []rules.Descriptor{d}}, nil
 }
@@ -247,7 +252,8 @@ func findMatches(s *live.State, now engine.Instant, q *rules.Request) (m matched
 	if err = s.Set.Match(q, s.Overrides, now, &r); err != nil {
 		return m, resp.NewError("ERR", err.Error())
 	}
-	m = matched{Verdict: r.Verdict.String(), Limits: make([]matchedLimit, len(r.Limits)), Boxes: []string{}, Explained: []explained{}}
+	m = matched{Verdict: r.Verdict.String(), Limits: make([]matchedLimit, len(r.Limits)), Boxes: []string{},
+		Explained: []explained{}}
 	for i := range r.Limits {
 		l := &r.Limits[i]
 		m.Limits[i] = matchedLimit{printed(l.Name()), l.Limit.String(), s.Mode(l.Mode).String(), encodeKey(l.Key)}

@@ -25,7 +25,8 @@ descriptors:
 // load loads rules.
 func (f *fixture) load(text string) {
 	f.t.Helper()
-	_, err := f.handler.LoadRules(context.Background(), session.RulesLoad{Files: []source.File{{Text: []byte(text)}}, Expect: -1, User: "alice", Note: "ticket 7"})
+	_, err := f.handler.LoadRules(context.Background(),
+		session.RulesLoad{Files: []source.File{{Text: []byte(text)}}, Expect: -1, User: "alice", Note: "ticket 7"})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -33,7 +34,8 @@ func (f *fixture) load(text string) {
 
 func TestRules(t *testing.T) {
 	f := serve(t, "", nil)
-	if is := getJSON[rulesState](f, "/api/rules"); is.Version != 0 || is.SHA != "" || is.Rows == nil || is.Overrides == nil || is.Boxes == nil {
+	if is := getJSON[rulesState](f, "/api/rules"); is.Version != 0 || is.SHA != "" || is.Rows == nil ||
+		is.Overrides == nil || is.Boxes == nil {
 		t.Errorf("without rules: %+v", is)
 	}
 	f.load(ruleText)
@@ -41,7 +43,8 @@ func TestRules(t *testing.T) {
 		f.execute("RL.CHECK api ip 1 path /login")
 	}
 	f.execute("RL.CHECK api path /dark", "RL.CHECK api path /dark", "RL.CHECK api x y", "RL.CHECK other x y",
-		"RL.OVERRIDE SET api ip 7 ALLOW", "RL.OVERRIDE SET api ip 8 DENY EX 60 NOTE abuse", "RL.OVERRIDE SET api ip 9 LIMIT 5/s RULE login PX 9")
+		"RL.OVERRIDE SET api ip 7 ALLOW", "RL.OVERRIDE SET api ip 8 DENY EX 60 NOTE abuse",
+		"RL.OVERRIDE SET api ip 9 LIMIT 5/s RULE login PX 9")
 	f.clock.Advance(5e9)
 	there := make(chan struct{})
 	f.handler.Config().Rules.Await(func() { close(there) })
@@ -61,18 +64,25 @@ func TestRules(t *testing.T) {
 		}
 	}
 	switch {
-	case is.Version != 1 || len(is.SHA) != 64 || is.Loaded != testStart.Millis() || is.User != "alice" || is.Note != "ticket 7" || is.Domains != 1 || is.Rules != 5 || is.Limits != 4:
+	case is.Version != 1 || len(is.SHA) != 64 || is.Loaded != testStart.Millis() || is.User != "alice" ||
+		is.Note != "ticket 7" || is.Domains != 1 || is.Rules != 5 || is.Limits != 4:
 		t.Errorf("the rules are %+v", is)
-	case is.FileError != "r.yaml:3: no" || is.Failed != 1 || is.Shadow || is.Unusable || is.Penalties != 1 || is.Unmatched != 2:
+	case is.FileError != "r.yaml:3: no" || is.Failed != 1 || is.Shadow || is.Unusable || is.Penalties != 1 ||
+		is.Unmatched != 2:
 		t.Errorf("their state is %+v", is)
-	case len(is.Overrides) != 2 || is.Overrides[0].Effect != "DENY" || is.Overrides[0].Left != 55_000 || is.Overrides[0].Note != "abuse" || is.Overrides[1].Left != -1 ||
-		is.Overrides[0].User != "default" || len(is.Overrides[0].Path) != 1 || is.Overrides[0].Path[0] != rawAttribute{encodeKey([]byte("ip")), encodeKey([]byte("8"))}:
+	case len(is.Overrides) != 2 || is.Overrides[0].Effect != "DENY" || is.Overrides[0].Left != 55_000 ||
+		is.Overrides[0].Note != "abuse" || is.Overrides[1].Left != -1 ||
+		is.Overrides[0].User != "default" || len(is.Overrides[0].Path) != 1 ||
+		is.Overrides[0].Path[0] != rawAttribute{encodeKey([]byte("ip")), encodeKey([]byte("8"))}:
 		t.Errorf("the overrides are %+v", is.Overrides)
-	case len(is.Boxes) != 1 || is.BoxCount != 1 || is.Boxes[0] != boxRow{encodeKey([]byte("rule:api|login|1#penalty")), 0, 1, 3_595_000}:
+	case len(is.Boxes) != 1 || is.BoxCount != 1 ||
+		is.Boxes[0] != boxRow{encodeKey([]byte("rule:api|login|1#penalty")), 0, 1, 3_595_000}:
 		t.Errorf("the closed boxes are %+v", is.Boxes)
 	}
 	raw := is.Boxes[0].Raw
-	f.expect("/api/key?raw="+raw, "", 200, `{"found":true,"key":"rule:api|login|1#penalty","raw":"`+raw+`","algorithm":"PENALTY","limit":1,"rate":null,"window_ns":null,"calendar":null,"remaining":0,"wait_ms":3595000,"reset_ms":89995000,"level":1}`)
+	f.expect("/api/key?raw="+raw, "", 200,
+		`{"found":true,"key":"rule:api|login|1#penalty","raw":"`+raw+
+			`","algorithm":"PENALTY","limit":1,"rate":null,"window_ns":null,"calendar":null,"remaining":0,"wait_ms":3595000,"reset_ms":89995000,"level":1}`)
 	f.expect("/api/reset", `{"raw":"`+raw+`"}`, 200, `{"forgotten":1}`)
 	if is = getJSON[rulesState](f, "/api/rules"); len(is.Boxes) != 0 {
 		t.Errorf("after a reset the closed boxes are %+v", is.Boxes)
@@ -91,15 +101,20 @@ func matchPath(domain string, attributes ...string) string {
 func TestMatch(t *testing.T) {
 	f := serve(t, "", nil)
 	f.load(ruleText)
-	f.expect(matchPath("api", "ip", "\xff", "path", "/login"), "", 200, `{"verdict":"ok","limits":[{"name":"login/slide-1m","limit":"2/1m slide","mode":"enforced","raw":"`+
-		encodeKey([]byte("rule:api|login|\xff#SLIDE:slide-1m"))+`"}],"boxes":["`+encodeKey([]byte("rule:api|login|\xff#penalty"))+`"],"explained":[`+
-		`{"rule":"tree","matches":false,"reason":"no descriptor has ip \\xff"},{"rule":"login/slide-1m","matches":true,"reason":"2/1m slide"},`+
-		`{"rule":"dark","matches":false,"reason":"match: path is /login"},{"rule":"idle","matches":false,"reason":"match: path is /login"}]}`)
-	f.expect(matchPath("none", "a", "b"), "", 200, `{"verdict":"none","limits":[],"boxes":[],"explained":[{"rule":"domain","matches":false,"reason":"there are no rules for domain \"none\""}]}`)
+	f.expect(matchPath("api", "ip", "\xff", "path", "/login"), "", 200,
+		`{"verdict":"ok","limits":[{"name":"login/slide-1m","limit":"2/1m slide","mode":"enforced","raw":"`+
+			encodeKey([]byte("rule:api|login|\xff#SLIDE:slide-1m"))+`"}],"boxes":["`+
+			encodeKey([]byte("rule:api|login|\xff#penalty"))+`"],"explained":[`+
+			`{"rule":"tree","matches":false,"reason":"no descriptor has ip \\xff"},{"rule":"login/slide-1m","matches":true,"reason":"2/1m slide"},`+
+			`{"rule":"dark","matches":false,"reason":"match: path is /login"},{"rule":"idle","matches":false,"reason":"match: path is /login"}]}`)
+	f.expect(matchPath("none", "a", "b"), "", 200,
+		`{"verdict":"none","limits":[],"boxes":[],"explained":[{"rule":"domain","matches":false,"reason":"there are no rules for domain \"none\""}]}`)
 	f.expect(matchPath("", "a", "b"), "", 400, `{"error":"domain must be 1 to 256 bytes long, got ''"}`)
 	f.expect(matchPath("api"), "", 400, `{"error":"a must be there 1 to 32 times, once for each attribute, got none"}`)
-	f.expect(matchPath("api", strings.Split(strings.Repeat("k v ", 33), " ")[:66]...), "", 400, `{"error":"a descriptor may have 32 attributes, got 33"}`)
-	f.expect("/api/match?domain=*", "", 400, `{"error":"raw must be the bytes of a key in the URL-safe alphabet of base64"}`)
+	f.expect(matchPath("api", strings.Split(strings.Repeat("k v ", 33), " ")[:66]...), "", 400,
+		`{"error":"a descriptor may have 32 attributes, got 33"}`)
+	f.expect("/api/match?domain=*", "", 400,
+		`{"error":"raw must be the bytes of a key in the URL-safe alphabet of base64"}`)
 	if n := f.handler.Engine().Len(); n != 0 {
 		t.Errorf("%d keys after matches", n)
 	}
@@ -116,7 +131,8 @@ func countOne(s *live.State, limit int, o live.Outcome) {
 // other limits are counted together.
 func TestRuleSeries(t *testing.T) {
 	f := serve(t, "", nil)
-	f.load("domain: api\nrules: [{name: a, match: {on: a}, limits: 9/s}, {name: b, match: {on: b}, limits: 9/s}, {name: c, match: {on: c}, limits: 9/s}]")
+	f.load("domain: api\nrules: [{name: a, match: {on: a}, limits: 9/s}, {name: b, match: {on: b}, limits: 9/s}, {name: " +
+		"c, match: {on: c}, limits: 9/s}]")
 	s := f.handler.Config().Rules.Current()
 	small := live.NewState(s.Set, live.Options{Series: 2})
 	count := func(limit int) { countOne(small, limit, live.Allowed) }

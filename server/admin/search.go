@@ -32,7 +32,8 @@ func (a *api) search(w http.ResponseWriter, r *http.Request, id identity) {
 	query := r.URL.Query()
 	prefix, err := decodeKey(query.Get("prefix"))
 	if err == nil && len(prefix) > engine.MaxKeyBytes {
-		err = resp.NewError("ERR", fmt.Sprintf("prefix must be at most %d bytes long, got %d", engine.MaxKeyBytes, len(prefix)))
+		err = resp.NewError("ERR",
+			fmt.Sprintf("prefix must be at most %d bytes long, got %d", engine.MaxKeyBytes, len(prefix)))
 	}
 	if err != nil {
 		a.replyCommandError(w, err)
@@ -40,12 +41,14 @@ func (a *api) search(w http.ResponseWriter, r *http.Request, id identity) {
 	}
 	cursor, err := strconv.ParseUint(query.Get("cursor"), 10, 48)
 	if err != nil {
-		replyError(w, http.StatusBadRequest, "cursor must be 0 or the cursor of the last reply, got "+strconv.Quote(query.Get("cursor")))
+		replyError(w, http.StatusBadRequest,
+			"cursor must be 0 or the cursor of the last reply, got "+strconv.Quote(query.Get("cursor")))
 		return
 	}
 	count, err := strconv.Atoi(query.Get("count"))
 	if err != nil || count < 1 || count > maxFound {
-		replyError(w, http.StatusBadRequest, fmt.Sprintf("count must be 1 to %d, got ", maxFound)+strconv.Quote(query.Get("count")))
+		replyError(w, http.StatusBadRequest,
+			fmt.Sprintf("count must be 1 to %d, got ", maxFound)+strconv.Quote(query.Get("count")))
 		return
 	}
 	select {

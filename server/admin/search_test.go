@@ -67,7 +67,8 @@ func TestSearchIsBounded(t *testing.T) {
 	if first.Searched < maxSearched || first.Searched > maxSearched+1000 || first.Cursor == "0" {
 		t.Fatalf("the first reply covers %d keys and continues at %s, want %d", first.Searched, first.Cursor, maxSearched)
 	}
-	if second := getJSON[found](f, keysOf("none", first.Cursor, 1)); second.Cursor != "0" || len(first.Keys)+len(second.Keys) > 0 {
+	if second := getJSON[found](f, keysOf("none", first.Cursor, 1)); second.Cursor != "0" || len(first.Keys)+
+		len(second.Keys) > 0 {
 		t.Errorf("the second reply is %+v", second)
 	}
 }
@@ -99,10 +100,13 @@ func TestSearchesWait(t *testing.T) {
 
 func TestSearchRejectsInvalidParameters(t *testing.T) {
 	f := serve(t, "", nil)
-	f.expect("/api/keys?prefix=***&cursor=0&count=1", "", 400, `{"error":"raw must be the bytes of a key in the URL-safe alphabet of base64"}`)
-	f.expect(keysOf(strings.Repeat("x", 1025), "0", 1), "", 400, `{"error":"prefix must be at most 1024 bytes long, got 1025"}`)
+	f.expect("/api/keys?prefix=***&cursor=0&count=1", "", 400,
+		`{"error":"raw must be the bytes of a key in the URL-safe alphabet of base64"}`)
+	f.expect(keysOf(strings.Repeat("x", 1025), "0", 1), "", 400,
+		`{"error":"prefix must be at most 1024 bytes long, got 1025"}`)
 	f.expect(keysOf("", "x", 1), "", 400, `{"error":"cursor must be 0 or the cursor of the last reply, got \"x\""}`)
-	f.expect(keysOf("", "281474976710656", 1), "", 400, `{"error":"cursor must be 0 or the cursor of the last reply, got \"281474976710656\""}`)
+	f.expect(keysOf("", "281474976710656", 1), "", 400,
+		`{"error":"cursor must be 0 or the cursor of the last reply, got \"281474976710656\""}`)
 	f.expect(keysOf("", "0", 101), "", 400, `{"error":"count must be 1 to 100, got \"101\""}`)
 	f.expect(keysOf("", "0", 0), "", 400, `{"error":"count must be 1 to 100, got \"0\""}`)
 }

@@ -34,7 +34,8 @@ func newStorage(h *session.Handler) *storage {
 	}
 	s := &storage{
 		Fsync: status.Fsync, LogBytes: status.Log.Bytes, Segments: status.Log.Segments,
-		Snapshot: snapshot{Bytes: status.Saved.Bytes, Took: status.Saved.Took.Milliseconds(), Writing: !status.Saving.Since.IsZero()},
+		Snapshot: snapshot{Bytes: status.Saved.Bytes, Took: status.Saved.Took.Milliseconds(),
+			Writing: !status.Saving.Since.IsZero()},
 	}
 	if !status.Saved.At.IsZero() {
 		s.Snapshot.Time = status.Saved.At.UnixMilli()

@@ -167,7 +167,8 @@ func (o *written) set(a *checks.Answer) {
 
 // reply decides a request and replies with the answer. denied is the status of a denial;
 // withVerdict: an answer that allows has a body too.
-func (s *core) reply(w http.ResponseWriter, r *http.Request, account *auth.Account, q *checks.Request, denied int, withVerdict bool) {
+func (s *core) reply(w http.ResponseWriter, r *http.Request, account *auth.Account, q *checks.Request, denied int,
+	withVerdict bool) {
 	var o written
 	if err := s.ask(r.Context(), account, r.RemoteAddr, q, &o); err != nil {
 		replyFailure(w, failureOf(err, s.log))

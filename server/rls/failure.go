@@ -37,7 +37,8 @@ var failures = map[string]failure{
 func failureOf(err error, log *slog.Logger) failure {
 	switch e := resp.ErrorOf(err); {
 	case errors.Is(err, context.DeadlineExceeded):
-		return failure{codes.DeadlineExceeded, http.StatusServiceUnavailable, "the time of the request is over: it may have been decided"}
+		return failure{codes.DeadlineExceeded, http.StatusServiceUnavailable,
+			"the time of the request is over: it may have been decided"}
 	case errors.Is(err, context.Canceled):
 		return failure{codes.Canceled, http.StatusServiceUnavailable, "the request was cancelled: it may have been decided"}
 	case e != nil:

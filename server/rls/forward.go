@@ -44,7 +44,8 @@ func (s *core) forward(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if len(entries) == 0 {
-		s.refuse(w, failure{status: http.StatusBadRequest, text: "the request has none of the headers that the word http of the domain names"})
+		s.refuse(w, failure{status: http.StatusBadRequest,
+			text: "the request has none of the headers that the word http of the domain names"})
 		return
 	}
 	q.Descriptors = []rules.Descriptor{{Entries: entries}}

@@ -36,7 +36,8 @@ func FuzzReadQuestion(f *testing.F) {
 	} {
 		f.Add([]byte(body))
 	}
-	set, err := rules.Load([]source.File{{Text: []byte("domain: api\ndescriptors: [{key: ip, rate_limit: {unit: hour, requests_per_unit: 1}}]\nrules: [{name: r, per: [user], limits: 1/s}]\n")}})
+	set, err := rules.Load([]source.File{{Text: []byte("domain: api\ndescriptors: [{key: ip, rate_limit: {unit: hour, " +
+		"requests_per_unit: 1}}]\nrules: [{name: r, per: [user], limits: 1/s}]\n")}})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -61,7 +61,8 @@ func newGRPC(s *core, secure bool) *grpc.Server {
 }
 
 // shouldRateLimit answers a call.
-func (s *core) shouldRateLimit(_ any, ctx context.Context, receive func(any) error, _ grpc.UnaryServerInterceptor) (answer any, err error) {
+func (s *core) shouldRateLimit(_ any, ctx context.Context, receive func(any) error,
+	_ grpc.UnaryServerInterceptor) (answer any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("request by rules panicked", "panic", p, "stack", string(debug.Stack()))

@@ -45,7 +45,8 @@ func TestShouldRateLimit(t *testing.T) {
 	f := start(t, "", nil)
 	client := f.envoy()
 	f.decider.set(func(_ context.Context, c session.Call, q *checks.Request) (*checks.Answer, error) {
-		if string(q.Domain) != "api" || string(q.Descriptors[0].Entries[0].Value) != "/cart" || q.Hits != 2 || !strings.HasPrefix(c.From, "127.0.0.1:") || c.Account.Name() != "default" {
+		if string(q.Domain) != "api" || string(q.Descriptors[0].Entries[0].Value) != "/cart" || q.Hits != 2 ||
+			!strings.HasPrefix(c.From, "127.0.0.1:") || c.Account.Name() != "default" {
 			return nil, fmt.Errorf("request %q of %s at %s", q.Domain, c.Account.Name(), c.From)
 		}
 		return answered(false), nil
@@ -58,7 +59,8 @@ func TestShouldRateLimit(t *testing.T) {
 			t.Fatalf("%v\n%s", err, f.log.String())
 		}
 		one := out.GetStatuses()[0]
-		if out.GetOverallCode() != service.RateLimitResponse_OVER_LIMIT || one.GetCurrentLimit().GetRequestsPerUnit() != 3 || one.GetDurationUntilReset().GetSeconds() != 1800 {
+		if out.GetOverallCode() != service.RateLimitResponse_OVER_LIMIT || one.GetCurrentLimit().GetRequestsPerUnit() != 3 ||
+			one.GetDurationUntilReset().GetSeconds() != 1800 {
 			t.Errorf("the response is %v", out)
 		}
 	}
@@ -275,7 +277,8 @@ func newTLS(t *testing.T) (*tls.Config, *x509.CertPool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	about := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
+	about := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
 	der, err := x509.CreateCertificate(rand.Reader, about, about, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)

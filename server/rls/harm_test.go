@@ -40,7 +40,8 @@ func TestNoHarm(t *testing.T) {
 		code       codes.Code // INVALID_ARGUMENT is 400 of /json
 		want       string
 	}{
-		{"1: a limit without a unit ends the process", "k V LIMIT 5/UNKNOWN", codes.InvalidArgument, "unit must be 1 to 7, got 0"},
+		{"1: a limit without a unit ends the process", "k V LIMIT 5/UNKNOWN", codes.InvalidArgument,
+			"unit must be 1 to 7, got 0"},
 		{"1: a limit of an unknown unit", "k V LIMIT 5/99", codes.InvalidArgument, "unit must be 1 to 7, got 99"},
 		{"2: the rule of a_b limits (a, b)", "a b", codes.OK, "OK: OK 5/HOUR 4 1246s"},
 		{"2: two paths share a counter", "x 1 y 2", codes.OK, "OK: OK 1/HOUR 0 1246s"},
@@ -88,7 +89,8 @@ func TestReportedUsage(t *testing.T) {
 			{"k V OWN 0", "OK: OK 9/HOUR 9"}, {"k V OWN 6", "OK: OK 9/HOUR 3"}, {"k V OWN 0", "OK: OK 9/HOUR 3"},
 			{"k V OWN 6", "OVER_LIMIT: OVER_LIMIT 9/HOUR 3"}, {"k V OWN 0", "OVER_LIMIT: OVER_LIMIT 9/HOUR 0"},
 			{"k V OWN 100", "OVER_LIMIT: OVER_LIMIT 9/HOUR 0"}, {"k V", "OVER_LIMIT: OVER_LIMIT 9/HOUR 0"},
-			{"k hits-V HITS 6", "OK: OK 9/HOUR 3"}, {"k hits-V HITS 6", "OVER_LIMIT: OVER_LIMIT 9/HOUR 3"}, {"k hits-V HITS 3", "OK: OK 9/HOUR 0"},
+			{"k hits-V HITS 6", "OK: OK 9/HOUR 3"}, {"k hits-V HITS 6", "OVER_LIMIT: OVER_LIMIT 9/HOUR 3"},
+			{"k hits-V HITS 3", "OK: OK 9/HOUR 0"},
 		} {
 			out, _, _ := s.send(t, face, parseAsked(t, strings.ReplaceAll(tt.line, "V", "usage"+face)).envoy)
 			if got := describeStatuses(out); !strings.HasPrefix(got, tt.want) {
@@ -100,7 +102,8 @@ func TestReportedUsage(t *testing.T) {
 
 // send sends a request over an interface. It returns the response, or the code and the text of
 // its error.
-func (s *stack) send(t *testing.T, face string, in *service.RateLimitRequest) (*service.RateLimitResponse, codes.Code, string) {
+func (s *stack) send(t *testing.T, face string,
+	in *service.RateLimitRequest) (*service.RateLimitResponse, codes.Code, string) {
 	t.Helper()
 	if face == "gRPC" {
 		out, err := s.envoy.ShouldRateLimit(within(t), in)
@@ -139,7 +142,8 @@ func (s *stack) wantMetadata(t *testing.T) {
 			if err := protojson.Unmarshal([]byte(`{"dynamicMetadata":`+tt.want+`}`), want); err != nil {
 				t.Fatal(err)
 			}
-			if got := out.GetDynamicMetadata().GetFields()["metadata"].GetStructValue(); !proto.Equal(got, want.GetDynamicMetadata()) {
+			if got := out.GetDynamicMetadata().GetFields()["metadata"].GetStructValue(); !proto.Equal(got,
+				want.GetDynamicMetadata()) {
 				t.Errorf("%s over %s has the metadata %v, want %s", tt.line, face, got, tt.want)
 			}
 		}
@@ -151,7 +155,8 @@ func TestNoHarmByFiles(t *testing.T) {
 	load := func(text string) (*rules.Set, error) {
 		return rules.Load([]source.File{{Name: "f", Text: []byte(text)}})
 	}
-	if _, err := load("domain: api\ndescriptors:\n  - {key: k, rate_limit: {unit: hour, unit: day}}\n"); err == nil || !strings.Contains(err.Error(), "f:3: 'unit' is here twice") {
+	if _, err := load("domain: api\ndescriptors:\n  - {key: k, rate_limit: {unit: hour, unit: day}}\n"); err == nil ||
+		!strings.Contains(err.Error(), "f:3: 'unit' is here twice") {
 		t.Errorf("a word twice: %v", err)
 	}
 	set, err := load("domain: api\n---\ndomain: web\n")

@@ -24,7 +24,8 @@ type health struct {
 }
 
 // Check answers with the current health of a service.
-func (h *health) Check(_ context.Context, q *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
+func (h *health) Check(_ context.Context,
+	q *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
 	now := h.status(q.GetService())
 	if now == grpc_health_v1.HealthCheckResponse_SERVICE_UNKNOWN {
 		return nil, status.Error(codes.NotFound, `service: "" or `+healthName)

@@ -21,7 +21,8 @@ import (
 // do sends a request and returns the answer with its body.
 func (f *rig) do(r *http.Request, config *tls.Config) (*http.Response, string) {
 	f.t.Helper()
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}, Timeout: testwait.Scaled(testTimeout)}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true},
+		Timeout: testwait.Scaled(testTimeout)}
 	answer, err := client.Do(r)
 	if err != nil {
 		f.t.Fatal(err)
@@ -35,7 +36,8 @@ func (f *rig) do(r *http.Request, config *tls.Config) (*http.Response, string) {
 }
 
 // post sends a POST.
-func (f *rig) post(scheme string, config *tls.Config, path, body string, change ...func(*http.Request)) (*http.Response, string) {
+func (f *rig) post(scheme string, config *tls.Config, path, body string,
+	change ...func(*http.Request)) (*http.Response, string) {
 	f.t.Helper()
 	r, err := http.NewRequest("POST", scheme+"://"+f.HTTPAddr().String()+path, strings.NewReader(body))
 	if err != nil {
@@ -68,16 +70,21 @@ func TestCheckRequests(t *testing.T) {
 		status     int
 		want       string
 	}{
-		{"attributes stay in order", `{"domain":"api","attributes":{"z":"1","a":"2","Z":"3"}}`, 400, "ERR api hits 1 id  peek false | z=1 a=2 Z=3"},
-		{"no attribute is there twice", `{"domain":"api","attributes":{"z":"1","a":"2","z":"3"}}`, 400, `ERR the body: the name \"z\" twice in one object`},
-		{"no word is there twice", `{"domain":"api","domain":"other"}`, 400, `ERR the body: the name \"domain\" twice in one object`},
+		{"attributes stay in order", `{"domain":"api","attributes":{"z":"1","a":"2","Z":"3"}}`, 400,
+			"ERR api hits 1 id  peek false | z=1 a=2 Z=3"},
+		{"no attribute is there twice", `{"domain":"api","attributes":{"z":"1","a":"2","z":"3"}}`, 400,
+			`ERR the body: the name \"z\" twice in one object`},
+		{"no word is there twice", `{"domain":"api","domain":"other"}`, 400,
+			`ERR the body: the name \"domain\" twice in one object`},
 		{"words have their case", `{"domain":"api","Domain":"other"}`, 400, `ERR the body: unknown field \"Domain\"`},
-		{"descriptors follow", `{"domain":"api","attributes":{"z":"1"},"descriptors":[[["a","b"],["c","d"]],[["e",""]]],"hits":0,"id":"x","peek":true}`, 400,
+		{"descriptors follow",
+			`{"domain":"api","attributes":{"z":"1"},"descriptors":[[["a","b"],["c","d"]],[["e",""]]],"hits":0,"id":"x","peek":true}`, 400,
 			"ERR api hits 0 id x peek true | z=1 | a=b c=d | e="},
 		{"hits have a bound", `{"domain":"api","hits":-1}`, 400, "ERR hits: 0 to 2000000000001, got -1"},
 		{"unknown words are refused", `{"domain":"api","key":"a"}`, 400, `ERR the body: unknown field \"key\"`},
 		{"attributes are strings", `{"domain":"api","attributes":{"n":1}}`, 400, "attributes: an object of strings"},
-		{"a body has a bound", `{"domain":"` + strings.Repeat("a", 64<<10) + `"}`, 413, "the body must be at most 65536 bytes, got more"},
+		{"a body has a bound", `{"domain":"` + strings.Repeat("a", 64<<10) + `"}`, 413,
+			"the body must be at most 65536 bytes, got more"},
 		{"no JSON", `domain`, 400, "ERR the body: "},
 	} {
 		answer, body := f.post("http", nil, "/v1/check", tt.body)
@@ -102,18 +109,22 @@ func TestCheckAnswers(t *testing.T) {
 	}{
 		{"it allows", answered(true), 200, "application/json",
 			`{"allowed":true,"limit":3,"remaining":2,"wait_ms":0,"reset_ms":1799001,"rule":"path/fixed-1h","reason":"ok","descriptor":0}`,
-			map[string]string{"X-RateLimit-Limit": "3", "X-RateLimit-Remaining": "2", "X-RateLimit-Reset": "1800", "Retry-After": "",
+			map[string]string{"X-RateLimit-Limit": "3", "X-RateLimit-Remaining": "2", "X-RateLimit-Reset": "1800",
+				"Retry-After":      "",
 				"RateLimit-Policy": `"path/fixed-1h";q=3;w=3600`, "RateLimit": `"path/fixed-1h";r=2;t=1800`}},
 		{"it denies", answered(false), 429, "application/problem+json",
 			`{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"A limit is exceeded","status":429,"violated-policies":["path/fixed-1h"],` +
 				`"allowed":false,"limit":3,"remaining":0,"wait_ms":1500,"reset_ms":1799001,"rule":"path/fixed-1h","reason":"limited","descriptor":0}`,
 			map[string]string{"Retry-After": "2", "RateLimit": `"path/fixed-1h";r=0;t=2`}},
-		{"a box is closed", &checks.Answer{Row: box, Reason: checks.Blocked, Binding: -1, Descriptor: 1, Boxes: []checks.Box{{Row: box, Descriptor: 1}}}, 429, "application/problem+json",
+		{"a box is closed", &checks.Answer{Row: box, Reason: checks.Blocked, Binding: -1, Descriptor: 1,
+			Boxes: []checks.Box{{Row: box, Descriptor: 1}}}, 429, "application/problem+json",
 			`{"type":"https://iana.org/assignments/http-problem-types#abnormal-usage-detected","title":"Too many requests were denied, so all are for a while","status":429,"violated-policies":["login"],` +
 				`"allowed":false,"limit":0,"remaining":0,"wait_ms":60000,"reset_ms":86460000,"rule":"login","reason":"blocked","descriptor":1}`,
 			map[string]string{"Retry-After": "60", "RateLimit": ""}},
-		{"no limit applies", &checks.Answer{Row: checks.Row{Allowed: true, Limit: -1, Remaining: -1}, Reason: checks.None, Binding: -1, Descriptor: -1}, 200, "application/json",
-			`{"allowed":true,"limit":-1,"remaining":-1,"wait_ms":0,"reset_ms":0,"rule":"","reason":"none"}`, map[string]string{"X-RateLimit-Limit": ""}},
+		{"no limit applies", &checks.Answer{Row: checks.Row{Allowed: true, Limit: -1, Remaining: -1}, Reason: checks.None,
+			Binding: -1, Descriptor: -1}, 200, "application/json",
+			`{"allowed":true,"limit":-1,"remaining":-1,"wait_ms":0,"reset_ms":0,"rule":"","reason":"none"}`,
+			map[string]string{"X-RateLimit-Limit": ""}},
 	} {
 		want = tt.answer
 		answer, body := f.post("http", nil, "/v1/check", `{"domain":"api","attributes":{"ip":"a"}}`)
@@ -130,12 +141,14 @@ func TestCheckAnswers(t *testing.T) {
 
 func TestHTTPStatuses(t *testing.T) {
 	f := start(t, "", nil)
-	for code, status := range map[string]int{"ERR": 400, "NOPERM": 403, "LOADING": 503, "CLUSTERDOWN": 503, "UNCERTAIN": 500, "OOM": 507} {
+	for code, status := range map[string]int{"ERR": 400, "NOPERM": 403, "LOADING": 503, "CLUSTERDOWN": 503,
+		"UNCERTAIN": 500, "OOM": 507} {
 		f.decider.set(func(context.Context, session.Call, *checks.Request) (*checks.Answer, error) {
 			return nil, resp.NewError(code, "why")
 		})
 		for _, path := range []string{"/v1/check", "/json", "/v1/forward/api"} {
-			answer, body := f.post("http", nil, path, `{"domain":"api"}`, func(r *http.Request) { r.Header.Set("X-Api-Key", "k") })
+			answer, body := f.post("http", nil, path, `{"domain":"api"}`,
+				func(r *http.Request) { r.Header.Set("X-Api-Key", "k") })
 			if answer.StatusCode != status || body != `{"error":"`+code+` why"}` {
 				t.Errorf("%s answers %s as %d %s, want %d", path, code, answer.StatusCode, body, status)
 			}
@@ -147,17 +160,20 @@ func TestJSON(t *testing.T) {
 	f := start(t, "", nil)
 	body := `{"domain":"api","descriptors":[{"entries":[{"key":"path","value":"/cart"}]}]}`
 	answer, text := f.post("http", nil, "/json", body)
-	want := `{"overallCode":"OK","statuses":[{"code":"OK","currentLimit":{"requestsPerUnit":3,"unit":"HOUR"},"limitRemaining":2,"durationUntilReset":"1800s"}]}`
+	want :=
+		`{"overallCode":"OK","statuses":[{"code":"OK","currentLimit":{"requestsPerUnit":3,"unit":"HOUR"},"limitRemaining":2,"durationUntilReset":"1800s"}]}`
 	if answer.StatusCode != 200 || text != want {
 		t.Errorf("/json returns %d %s, want %s", answer.StatusCode, text, want)
 	}
 	f.decider.set(func(context.Context, session.Call, *checks.Request) (*checks.Answer, error) {
 		return answered(false), nil
 	})
-	if answer, text := f.post("http", nil, "/json", body); answer.StatusCode != 429 || !strings.Contains(text, `"overallCode":"OVER_LIMIT"`) {
+	if answer, text := f.post("http", nil, "/json", body); answer.StatusCode != 429 ||
+		!strings.Contains(text, `"overallCode":"OVER_LIMIT"`) {
 		t.Errorf("a denial is %d %s", answer.StatusCode, text)
 	}
-	if answer, text := f.post("http", nil, "/json", `{"domain":"api","descriptors":[{"limit":{"requestsPerUnit":5}}]}`); answer.StatusCode != 400 {
+	if answer, text := f.post("http", nil, "/json",
+		`{"domain":"api","descriptors":[{"limit":{"requestsPerUnit":5}}]}`); answer.StatusCode != 400 {
 		t.Errorf("a limit without a unit is %d %s", answer.StatusCode, text)
 	}
 }
@@ -174,7 +190,8 @@ func TestHTTPLogin(t *testing.T) {
 	}
 	for _, path := range []string{"/v1/check", "/json", "/v1/forward/api"} {
 		body := `{"domain":"api"}`
-		if answer, _ := f.post("http", nil, path, body, as("")); answer.StatusCode != 401 || answer.Header.Get("WWW-Authenticate") == "" {
+		if answer, _ := f.post("http", nil, path, body, as("")); answer.StatusCode != 401 ||
+			answer.Header.Get("WWW-Authenticate") == "" {
 			t.Errorf("%s without a login returns %s", path, answer.Status)
 		}
 		if answer, text := f.post("http", nil, path, body, as("secret")); answer.StatusCode != 200 {
@@ -190,10 +207,12 @@ func TestHTTPLogin(t *testing.T) {
 func TestPages(t *testing.T) {
 	f := start(t, "", nil)
 	for _, path := range []string{"/v1/check", "/json"} {
-		if answer, text := f.post("http", nil, path, `{"domain":"api"}`, func(r *http.Request) { r.Header.Set("Origin", "https://example.com") }); answer.StatusCode != 403 {
+		if answer, text := f.post("http", nil, path, `{"domain":"api"}`,
+			func(r *http.Request) { r.Header.Set("Origin", "https://example.com") }); answer.StatusCode != 403 {
 			t.Errorf("%s of another origin returns %s %s", path, answer.Status, text)
 		}
-		if answer, text := f.post("http", nil, path, `{"domain":"api"}`, func(r *http.Request) { r.Host = "example.com" }); answer.StatusCode != 403 {
+		if answer, text := f.post("http", nil, path, `{"domain":"api"}`,
+			func(r *http.Request) { r.Host = "example.com" }); answer.StatusCode != 403 {
 			t.Errorf("%s at a name returns %s %s", path, answer.Status, text)
 		}
 	}
@@ -227,9 +246,11 @@ func TestForward(t *testing.T) {
 		status     int
 		want       string
 	}{
-		{"attributes of headers", "/v1/forward/api", []string{"X-Forwarded-For", "192.0.2.1, 198.51.100.7", "X-Forwarded-Uri", "/a/b?c=d", "X-Api-Key", "k"}, 400,
+		{"attributes of headers", "/v1/forward/api",
+			[]string{"X-Forwarded-For", "192.0.2.1, 198.51.100.7", "X-Forwarded-Uri", "/a/b?c=d", "X-Api-Key", "k"}, 400,
 			"ERR api hits 1 id  peek false | ip=198.51.100.7 path=/a/b api_key=k"},
-		{"the last of several headers", "/v1/forward/api", []string{"X-Forwarded-For", "192.0.2.1", "X-Forwarded-For", "198.51.100.7"}, 400, "| ip=198.51.100.7\""},
+		{"the last of several headers", "/v1/forward/api",
+			[]string{"X-Forwarded-For", "192.0.2.1", "X-Forwarded-For", "198.51.100.7"}, 400, "| ip=198.51.100.7\""},
 		{"none of the headers", "/v1/forward/api", nil, 400, "none of the headers"},
 		{"another domain", "/v1/forward/other", []string{"X-Api-Key", "k"}, 404, "no domain"},
 		{"a domain without the word", "/v1/forward/silent", []string{"X-Api-Key", "k"}, 404, "no domain"},
@@ -248,11 +269,13 @@ func TestForward(t *testing.T) {
 			for _, method := range []string{"GET", "HEAD", "DELETE"} {
 				want := statusOf(allowed, denied)
 				answer, body := send(method, path, "X-Api-Key", "k")
-				if answer.StatusCode != want || answer.Header.Get("X-RateLimit-Limit") != "3" || (answer.Header.Get("Retry-After") == "2") == allowed {
+				if answer.StatusCode != want || answer.Header.Get("X-RateLimit-Limit") != "3" ||
+					(answer.Header.Get("Retry-After") == "2") == allowed {
 					t.Errorf("%s %s: %d %v, want %d", method, path, answer.StatusCode, answer.Header, want)
 				}
 				var p problem
-				if !allowed && method != "HEAD" && (json.Unmarshal([]byte(body), &p) != nil || p.Status != want) || (allowed || method == "HEAD") && body != "" {
+				if !allowed && method != "HEAD" &&
+					(json.Unmarshal([]byte(body), &p) != nil || p.Status != want) || (allowed || method == "HEAD") && body != "" {
 					t.Errorf("%s %s: the body is %q", method, path, body)
 				}
 			}
@@ -298,7 +321,8 @@ func TestAttribute(t *testing.T) {
 // TestAttributeIsThere: a header that says nothing leaves an attribute out, but not an address and not a
 // part of a list: their rules hold for an empty value.
 func TestAttributeIsThere(t *testing.T) {
-	set, err := rules.Load([]source.File{{Text: []byte("{domain: api, http: {ip: X-Real-IP, key: X-Api-Key, peer: 'X-Peer[-1]'}}")}})
+	set, err := rules.Load([]source.File{{Text: []byte("{domain: api, http: {ip: X-Real-IP, key: X-Api-Key, peer: " +
+		"'X-Peer[-1]'}}")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +359,8 @@ func TestForwardedFor(t *testing.T) {
 		{[]string{`for=unknown`}, -1, "unknown"},
 		{[]string{`proto=http`}, -1, "proto=http"},
 	} {
-		set, err := rules.Load([]source.File{{Text: []byte(fmt.Sprintf("{domain: api, http: {ip: 'Forwarded[%d]'}}", tt.index))}})
+		set, err := rules.Load([]source.File{{Text: []byte(fmt.Sprintf("{domain: api, http: {ip: 'Forwarded[%d]'}}",
+			tt.index))}})
 		if err != nil {
 			t.Fatal(err)
 		}

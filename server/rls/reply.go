@@ -29,7 +29,8 @@ func (s *core) readBody(w http.ResponseWriter, r *http.Request, dst []byte) (bod
 	body, err := appendAll(dst[:0], limited)
 	switch tooLong := new(http.MaxBytesError); {
 	case errors.As(err, &tooLong):
-		s.refuse(w, failure{status: http.StatusRequestEntityTooLarge, text: fmt.Sprintf("the body must be at most %d bytes, got more", tooLong.Limit)})
+		s.refuse(w, failure{status: http.StatusRequestEntityTooLarge,
+			text: fmt.Sprintf("the body must be at most %d bytes, got more", tooLong.Limit)})
 		return nil, false
 	case err != nil:
 		s.refuse(w, failure{status: http.StatusBadRequest, text: "the body could not be read"})

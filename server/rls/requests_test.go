@@ -11,7 +11,8 @@ import (
 // TestRequestsAreCounted: a request has one outcome for all of its limits, on both listeners, also
 // if it is refused before it is decided.
 func TestRequestsAreCounted(t *testing.T) {
-	s := startStack(t, "domain: api\nrules: [{name: three, per: [ip], limits: [1/minute, 50/hour, 100/day]}]\n", envoy.Options{})
+	s := startStack(t, "domain: api\nrules: [{name: three, per: [ip], limits: [1/minute, 50/hour, 100/day]}]\n",
+		envoy.Options{})
 	defer s.stop()
 	for range 3 {
 		s.askGRPC(t, parseAsked(t, "ip 1"))

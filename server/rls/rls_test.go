@@ -55,7 +55,8 @@ func (d *decider) Check(ctx context.Context, c session.Call, q *checks.Request, 
 func (d *decider) Domain(name string) *rules.Domain {
 	return map[string]*rules.Domain{
 		"api": {Name: "api", HTTP: []source.HeaderAttribute{
-			{Key: "ip", Header: "X-Forwarded-For", Index: -1}, {Key: "path", Header: "X-Forwarded-Uri"}, {Key: "api_key", Header: "X-Api-Key"},
+			{Key: "ip", Header: "X-Forwarded-For", Index: -1}, {Key: "path", Header: "X-Forwarded-Uri"},
+			{Key: "api_key", Header: "X-Api-Key"},
 		}},
 		"silent": {Name: "silent"},
 	}[name]
@@ -74,7 +75,8 @@ func answered(allowed bool) *checks.Answer {
 		row.Remaining, row.WaitMillis, reason = 0, 1_500, checks.Limited
 	}
 	return &checks.Answer{
-		Row: row, Reason: reason, Rows: []checks.Row{row}, Met: []checks.Met{{Limit: hourly, Named: hourly, Rule: hourly.Rule, Guard: -1}}, Descriptors: []rules.Verdict{rules.Limited},
+		Row: row, Reason: reason, Rows: []checks.Row{row}, Met: []checks.Met{{Limit: hourly, Named: hourly, Rule: hourly.Rule,
+			Guard: -1}}, Descriptors: []rules.Verdict{rules.Limited},
 	}
 }
 
@@ -93,7 +95,8 @@ func start(t *testing.T, password string, change func(*Config)) *rig {
 	f := &rig{t: t}
 	cfg := Config{
 		GRPC: "127.0.0.1:0", HTTP: "127.0.0.1:0", Decider: &f.decider, Logger: f.log.Logger(),
-		Logins: auth.New(auth.Config{Password: password, Log: f.log.Logger()}), Options: envoy.Options{Now: func() engine.Instant { return 1 }},
+		Logins:  auth.New(auth.Config{Password: password, Log: f.log.Logger()}),
+		Options: envoy.Options{Now: func() engine.Instant { return 1 }},
 	}
 	if change != nil {
 		change(&cfg)
@@ -150,7 +153,8 @@ func within(t *testing.T) context.Context {
 
 // basic adds a name and a password to a call.
 func basic(ctx context.Context, name, password string) context.Context {
-	return metadata.AppendToOutgoingContext(ctx, "authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(name+":"+password)))
+	return metadata.AppendToOutgoingContext(ctx, "authorization",
+		"Basic "+base64.StdEncoding.EncodeToString([]byte(name+":"+password)))
 }
 
 // asks returns a request of a domain with an entry.

@@ -71,31 +71,38 @@ func startStack(t *testing.T, text string, o envoy.Options) *stack {
 func startStackWith(t *testing.T, text string, o envoy.Options, ro live.Options) *stack {
 	t.Helper()
 	e := engine.New(engine.Options{Shards: 4, Commands: calls.Commands})
-	s := &stack{clock: backend.NewTestClock(engine.Instant(stackStart.UnixNano())), http: &http.Client{Timeout: testwait.Scaled(testTimeout)}}
+	s := &stack{clock: backend.NewTestClock(engine.Instant(stackStart.UnixNano())),
+		http: &http.Client{Timeout: testwait.Scaled(testTimeout)}}
 	s.handler = commands.NewHandler(session.Config{
-		Engine: func() *engine.Engine { return e }, Exec: &backend.Local{Engine: e, Clock: s.clock}, Clock: s.clock, TestClock: s.clock,
-		Log: slog.New(slog.DiscardHandler), Rules: live.New(func() *engine.Engine { return e }, slog.New(slog.DiscardHandler), ro),
+		Engine: func() *engine.Engine { return e }, Exec: &backend.Local{Engine: e, Clock: s.clock}, Clock: s.clock,
+		TestClock: s.clock,
+		Log:       slog.New(slog.DiscardHandler),
+		Rules:     live.New(func() *engine.Engine { return e }, slog.New(slog.DiscardHandler), ro),
 	})
-	if _, err := s.handler.LoadRules(context.Background(), session.RulesLoad{Files: []source.File{{Name: "rules.yaml", Text: []byte(text)}}, Expect: -1}); err != nil {
+	if _, err := s.handler.LoadRules(context.Background(),
+		session.RulesLoad{Files: []source.File{{Name: "rules.yaml", Text: []byte(text)}}, Expect: -1}); err != nil {
 		t.Fatal(err)
 	}
 	o.Now = s.clock.Now
 	var err error
 	if s.server, err = server.New(server.Config{
-		Listen: "127.0.0.1:0", NewSession: func(c session.Client) server.Session { return s.handler.NewSession(c) }, Commit: s.handler.Executor().Commit,
+		Listen: "127.0.0.1:0", NewSession: func(c session.Client) server.Session { return s.handler.NewSession(c) },
+		Commit: s.handler.Executor().Commit,
 		Logger: slog.New(slog.DiscardHandler),
 	}); err != nil {
 		t.Fatal(err)
 	}
 	go s.server.Serve()
 	if s.rls, err = New(Config{
-		GRPC: "127.0.0.1:0", HTTP: "127.0.0.1:0", Decider: stackDecider{s.handler}, Logins: s.handler.Logins(), Logger: slog.New(slog.DiscardHandler),
+		GRPC: "127.0.0.1:0", HTTP: "127.0.0.1:0", Decider: stackDecider{s.handler}, Logins: s.handler.Logins(),
+		Logger:  slog.New(slog.DiscardHandler),
 		Options: o,
 	}); err != nil {
 		t.Fatal(err)
 	}
 	go s.rls.Serve()
-	if s.grpc, err = grpc.NewClient(s.rls.GRPCAddr().String(), grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
+	if s.grpc, err = grpc.NewClient(s.rls.GRPCAddr().String(),
+		grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
 		t.Fatal(err)
 	}
 	s.envoy = service.NewRateLimitServiceClient(s.grpc)
@@ -164,7 +171,8 @@ func parseAsked(t *testing.T, line string) *asked {
 			if !multiplied {
 				name = unit
 			}
-			d.Limit = &common.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: uint32(number(t, count)), Unit: unitNamed(t, name)}
+			d.Limit = &common.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: uint32(number(t, count)),
+				Unit: unitNamed(t, name)}
 			if multiplied {
 				d.Limit.UnitMultiplier = wrapperspb.UInt32(uint32(number(t, multiplier)))
 			}
@@ -214,7 +222,8 @@ func (s *stack) askGRPC(t *testing.T, q *asked) *service.RateLimitResponse {
 // post sends a body, and returns the answer with its body.
 func (s *stack) post(t *testing.T, path string, body []byte) (*http.Response, []byte) {
 	t.Helper()
-	answer, err := s.http.Post("http://"+s.rls.HTTPAddr().String()+path, "application/json", strings.NewReader(string(body)))
+	answer, err := s.http.Post("http://"+s.rls.HTTPAddr().String()+path, "application/json",
+		strings.NewReader(string(body)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,13 +283,15 @@ func (s *stack) askCheck(t *testing.T, q *asked) (row, headers string) {
 		descriptor = strconv.Itoa(*v.Descriptor)
 	}
 	var all []string
-	for _, name := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit-Policy", "RateLimit", "Retry-After"} {
+	for _, name := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit-Policy",
+		"RateLimit", "Retry-After"} {
 		if value := answer.Header.Get(name); value != "" {
 			all = append(all, name+": "+value)
 		}
 	}
 	allowed := map[bool]int{true: 1}[v.Allowed]
-	return fmt.Sprint([]any{allowed, v.Limit, v.Remaining, v.WaitMillis, v.ResetMillis, v.Rule, v.Reason}, " ", descriptor), joined(all)
+	return fmt.Sprint([]any{allowed, v.Limit, v.Remaining, v.WaitMillis, v.ResetMillis, v.Rule, v.Reason}, " ",
+		descriptor), joined(all)
 }
 
 // A told is a reply to RL.CHECK ROWS HEADERS.

@@ -33,7 +33,8 @@ func TestLikeTheirs(t *testing.T) {
 	}{
 		{false, "a V AND b V", []string{
 			`OK: OK 1/HOUR 0 1246s, OK 2/HOUR 1 1246s map[both:map[x:1 y:2] pool:a] RateLimit-Limit: 1 | RateLimit-Remaining: 0 | RateLimit-Reset: 1246`,
-			`OK: OVER_LIMIT 1/HOUR 0 1246s, OK 2/HOUR 0 1246s map[both:map[x:2 y:2] pool:b] RateLimit-Limit: 2 | RateLimit-Remaining: 0 | RateLimit-Reset: 1246`, // there the headers of a
+			// there the headers of a
+			`OK: OVER_LIMIT 1/HOUR 0 1246s, OK 2/HOUR 0 1246s map[both:map[x:2 y:2] pool:b] RateLimit-Limit: 2 | RateLimit-Remaining: 0 | RateLimit-Reset: 1246`,
 			`OVER_LIMIT: OVER_LIMIT 1/HOUR 0 1246s, OVER_LIMIT 2/HOUR 0 1246s <nil> RateLimit-Limit: 1 | RateLimit-Remaining: 0 | RateLimit-Reset: 1246 | Retry-After: 1246`,
 		}},
 		{false, "dark V", []string{
@@ -44,8 +45,10 @@ func TestLikeTheirs(t *testing.T) {
 			`OK: OK 1/HOUR 0 1246s map[pool:hard] hits 1 RateLimit-Limit: 1 | RateLimit-Remaining: 0 | RateLimit-Reset: 1246`,
 			`OVER_LIMIT: OVER_LIMIT 1/HOUR 0 1246s <nil> hits 1 RateLimit-Limit: 1 | RateLimit-Remaining: 0 | RateLimit-Reset: 1246 | Retry-After: 1246`,
 		}},
-		{false, "any V", []string{`OK: OK 9/HOUR 8 1246s <nil> RateLimit-Limit: 9 | RateLimit-Remaining: 8 | RateLimit-Reset: 1246`}},
-		{false, "AND any V", []string{`OK: OK 0, OK 9/HOUR 7 1246s <nil> RateLimit-Limit: 9 | RateLimit-Remaining: 7 | RateLimit-Reset: 1246`}},
+		{false, "any V",
+			[]string{`OK: OK 9/HOUR 8 1246s <nil> RateLimit-Limit: 9 | RateLimit-Remaining: 8 | RateLimit-Reset: 1246`}},
+		{false, "AND any V",
+			[]string{`OK: OK 0, OK 9/HOUR 7 1246s <nil> RateLimit-Limit: 9 | RateLimit-Remaining: 7 | RateLimit-Reset: 1246`}},
 		{true, "hard V AND dark V", []string{
 			`OK: OK 1/HOUR 0 1246s, OK 1/HOUR 0 1246s map[pool:hard] no headers`,
 			`OK: OVER_LIMIT 1/HOUR 0 1246s, OK 1/HOUR 0 1246s map[pool:dark] no headers`,
@@ -57,7 +60,8 @@ func TestLikeTheirs(t *testing.T) {
 		}},
 	} {
 		t.Run(fmt.Sprint(tt.line, tt.shadow), func(t *testing.T) {
-			s := startStackWith(t, theirRules, envoy.Options{Metadata: true, Headers: checks.PlainHeaders}, live.Options{Shadow: tt.shadow})
+			s := startStackWith(t, theirRules, envoy.Options{Metadata: true, Headers: checks.PlainHeaders},
+				live.Options{Shadow: tt.shadow})
 			defer s.stop()
 			if strings.HasPrefix(tt.line, "AND") { // the request before took a token
 				s.askGRPC(t, parseAsked(t, "any gRPC"))

@@ -47,7 +47,8 @@ func attacks(ctx context.Context, e *env) error {
 // addAttacks adds a row for each kind of clients.
 func (e *env) addAttacks(ours, theirs []attackResult) {
 	for i, a := range attackKinds {
-		e.addStress(fmt.Sprintf("%d unauthenticated clients that %s: p99 of other clients over before", e.stress.hostile, a.kind),
+		e.addStress(fmt.Sprintf("%d unauthenticated clients that %s: p99 of other clients over before", e.stress.hostile,
+			a.kind),
 			slowdownGoal.check(slowdown(ours[i].before, ours[i].during)), ours[i].text(), theirs[i].text())
 	}
 }
@@ -105,7 +106,8 @@ func staySilent(_ context.Context, conn net.Conn) {
 }
 
 // garbage are prefixes that make a careless server allocate memory or wait.
-var garbage = []string{"*1000000000\r\n", "*3\r\n$1000000000\r\n", "*-1\r\n", "$9223372036854775807\r\n", "GET / HTTP/1.1\r\n", "\x16\x03\x01"}
+var garbage = []string{"*1000000000\r\n", "*3\r\n$1000000000\r\n", "*-1\r\n", "$9223372036854775807\r\n",
+	"GET / HTTP/1.1\r\n", "\x16\x03\x01"}
 
 // sendGarbage sends a prefix of garbage and random bytes, and reads the reply.
 func sendGarbage(ctx context.Context, conn net.Conn) {

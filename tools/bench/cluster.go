@@ -38,7 +38,8 @@ type clusterLoad struct {
 func clusterLoads(keys, arrivals int) []clusterLoad {
 	few := load{algorithm: lastingBucket, distribution: uniform, connections: 16, pipeline: 32, keys: keys}
 	single := usualLoad(lastingBucket, 1, keys)
-	steady := load{algorithm: lastingBucket, distribution: uniform, connections: 64, pipeline: 8, keys: keys, rate: float64(arrivals)}
+	steady := load{algorithm: lastingBucket, distribution: uniform, connections: 64, pipeline: 8, keys: keys,
+		rate: float64(arrivals)}
 	return []clusterLoad{{"leader", few}, {"leader", single}, {"follower", few}, {"follower", single}, {"leader", steady}}
 }
 

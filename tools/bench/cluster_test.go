@@ -16,9 +16,11 @@ func TestClusterRow(t *testing.T) {
 		runs [][]sample
 		want string
 	}{
-		{0, [][]sample{{one}, {three}}, "leader, 16 conn, pipeline 32|1 M/s ±0 %, 1.00 / 2.00 / 3.00 ms, 1.00 µs, load 0.50|" +
-			"400 k/s ±0 %, 1.00 / 2.00 / 3.00 ms, 1.00 + 2.00 + 3.00 µs, load 0.20|0.40x ±0 %"},
-		{2, [][]sample{nil, {three}}, "follower, 16 conn, pipeline 32|-|400 k/s ±0 %, 1.00 / 2.00 / 3.00 ms, 1.00 + 2.00 + 3.00 µs, load 0.20|-"},
+		{0, [][]sample{{one}, {three}},
+			"leader, 16 conn, pipeline 32|1 M/s ±0 %, 1.00 / 2.00 / 3.00 ms, 1.00 µs, load 0.50|" +
+				"400 k/s ±0 %, 1.00 / 2.00 / 3.00 ms, 1.00 + 2.00 + 3.00 µs, load 0.20|0.40x ±0 %"},
+		{2, [][]sample{nil, {three}},
+			"follower, 16 conn, pipeline 32|-|400 k/s ±0 %, 1.00 / 2.00 / 3.00 ms, 1.00 + 2.00 + 3.00 µs, load 0.20|-"},
 		{4, [][]sample{nil, nil}, "leader, fixed rate, 64 conn, 100 k/s|-|-|-"},
 	} {
 		c := clusterLoads(1, 100_000)[tt.load]

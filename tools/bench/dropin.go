@@ -43,7 +43,8 @@ var corpus = []dropin{
 	{"checked_window", []string{dropinKey}, []string{"1000000", "3600"}, true},
 	{"sliding_counter", []string{dropinKey, dropinOther}, []string{"1000000", "3600000", "1700000001000"}, true},
 	{"penalty", []string{dropinKey, dropinOther}, []string{"1000000", "3600", "60"}, true},
-	{"windows", []string{dropinKey, dropinOther, "rate:third:__rand_int__"}, []string{"1000000", "60", "1000000", "3600", "1000000", "86400"}, true},
+	{"windows", []string{dropinKey, dropinOther, "rate:third:__rand_int__"},
+		[]string{"1000000", "60", "1000000", "3600", "1000000", "86400"}, true},
 	{"derived_key", []string{dropinKey}, []string{"1000000", "3600"}, true},
 	{"bucket_strings", []string{dropinKey, dropinOther}, []string{"1", "1000000", "1700000000"}, false},
 	{"gcra", []string{dropinKey}, []string{"1000000", "0.5"}, false},
@@ -132,7 +133,8 @@ func (o options) dropinRuns() (all []dropinResult) {
 
 // String names the run in the table.
 func (r dropinResult) String() string {
-	return fmt.Sprintf("%s, pipeline %d, %s keys", strings.ReplaceAll(r.name, "_", " "), r.pipeline, countText(float64(r.keys)))
+	return fmt.Sprintf("%s, pipeline %d, %s keys", strings.ReplaceAll(r.name, "_", " "), r.pipeline,
+		countText(float64(r.keys)))
 }
 
 // measure empties both sides, makes the keys and measures the run.

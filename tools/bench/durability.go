@@ -99,7 +99,8 @@ func (e *env) addDurability(all []durabilityResult) {
 			one, other := d.rounds[c.one], d.rounds[c.other]
 			e.add(c.table, pairRow("fsync "+c.one.fsync+", "+d.load.String(), one, other)...)
 			if d.load.keys == goalKeys {
-				e.recordRatio(fmt.Sprintf("fsync %s over %s, pipeline %d", c.one.fsync, c.against, d.load.pipeline), speedup(one, other))
+				e.recordRatio(fmt.Sprintf("fsync %s over %s, pipeline %d", c.one.fsync, c.against, d.load.pipeline),
+					speedup(one, other))
 			}
 		}
 	}

@@ -78,7 +78,8 @@ func (e *env) start(ctx context.Context, p product, password string, extra ...st
 	args := []string{e.binary, "--listen", address}
 	if p != limitsrv {
 		login, logOption, level = "--requirepass", "--loglevel", "warning"
-		args = []string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--dir", e.dir, "--save", "", "--appendonly", "no"}
+		args = []string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--dir", e.dir, "--save", "", "--appendonly",
+			"no"}
 	}
 	if p == redisCell {
 		args = append(args, "--loadmodule", e.redisCell)

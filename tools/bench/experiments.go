@@ -25,7 +25,8 @@ var experiments = []experiment{
 	{"durability", "speed by fsync", []step{durability}},
 	{"snapshot", "pauses, disk, restarts", []step{snapshots}},
 	{"rules", "checks by rules, also while rules are loaded", []step{costOfRules, ruleLoads}},
-	{hugeName, "memory, pauses and restarts of one large server, and its speed beside Redis; needs 22 GB, or 16 GB for one server after the other; only if selected",
+	{hugeName, "memory, pauses and restarts of one large server, and its speed beside Redis; needs 22 GB, or 16 GB for " +
+		"one server after the other; only if selected",
 		[]step{hugeMemory, hundredMillion, hugeSpeed}},
 	{"cluster", "speed of three nodes", []step{cluster}},
 	{failoverName, "of three servers, beside Redis with Sentinel", []step{failover}},
@@ -33,7 +34,8 @@ var experiments = []experiment{
 		idleConnections, manyConnections, slowReaders, longPipelines, keyFloods, attacks,
 	}},
 	{"hostile", "endless scripts beside other clients", []step{hostiles}},
-	{profileName, "no figures: a processor profile of limitsrv for the compiler, see -profile; only if selected", []step{profiles}},
+	{profileName, "no figures: a processor profile of limitsrv for the compiler, see -profile; only if selected",
+		[]step{profiles}},
 }
 
 // failoverName is the only experiment that is not part of -quick, because its duration is

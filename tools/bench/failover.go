@@ -33,7 +33,10 @@ var trioKinds = []trioKind{
 	{"limitsrv", func(ctx context.Context, e *env, dir string) (*trio, error) {
 		return e.startLimitsrvTrio(ctx, dir, newTrioNetwork())
 	}},
-	{"Redis + Sentinel", func(ctx context.Context, e *env, dir string) (*trio, error) { return e.startRedisTrio(ctx, dir) }},
+	{"Redis + Sentinel", func(ctx context.Context, e *env, dir string) (*trio,
+		error) {
+		return e.startRedisTrio(ctx, dir)
+	}},
 	{"the same, min-replicas-to-write 1", func(ctx context.Context, e *env, dir string) (*trio, error) {
 		return e.startRedisTrio(ctx, dir, "--min-replicas-to-write", "1", "--min-replicas-max-lag", "1")
 	}},
@@ -86,7 +89,8 @@ func failover(ctx context.Context, e *env) error {
 	}
 	d := e.failover
 	e.add(failoverTable,
-		fmt.Sprintf("leader (%d keys of %s permits, %s/s asked)", d.keys, countText(float64(d.capacity())), countText(float64(d.rate))),
+		fmt.Sprintf("leader (%d keys of %s permits, %s/s asked)", d.keys, countText(float64(d.capacity())),
+			countText(float64(d.rate))),
 		"servers", "granted beyond capacity", "worst key", "grants forgotten", "without decisions")
 	for _, r := range all {
 		e.add(failoverTable, failoverRow(r.fault, r.kind.name, r.rounds)...)

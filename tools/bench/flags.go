@@ -79,11 +79,15 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	flags.IntVar(&o.hugeKeys, "huge-keys", o.hugeKeys, "number of keys of the experiment "+hugeName)
 	flags.IntVar(&o.rate, "rate", o.rate, "decisions per second while snapshots are written")
 	flags.IntVar(&o.arrivals, "arrivals", o.arrivals, "decisions per second for the latency of three nodes")
-	flags.IntVar(&o.stress.connections, "siege-conns", o.stress.connections, "number of connections of the experiment siege")
+	flags.IntVar(&o.stress.connections, "siege-conns", o.stress.connections,
+		"number of connections of the experiment siege")
 	flags.IntVar(&o.stress.floodKeys, "flood-keys", o.stress.floodKeys, "distinct keys of each flood")
-	flags.DurationVar(&o.watch, "watch", o.watch, "duration of that load before a snapshot, of the load before a kill, and of the clients beside each hostile script")
-	flags.StringVar(&o.redisCell, "redis-cell", "", "the built `module` of redis-cell, to measure it as well in throughput")
-	flags.StringVar(&o.profile, "profile", "", "the `file` to which the experiment "+profileName+" writes, such as cmd/limitsrv/default.pgo")
+	flags.DurationVar(&o.watch, "watch", o.watch,
+		"duration of that load before a snapshot, of the load before a kill, and of the clients beside each hostile script")
+	flags.StringVar(&o.redisCell, "redis-cell", "",
+		"the built `module` of redis-cell, to measure it as well in throughput")
+	flags.StringVar(&o.profile, "profile", "",
+		"the `file` to which the experiment "+profileName+" writes, such as cmd/limitsrv/default.pgo")
 	flags.StringVar(&o.data, "data", "", "a `directory` on the disk for state (default that for temporary files)")
 	flags.DurationVar(&o.timeout, "timeout", o.timeout, "time limit of the whole run")
 	flags.BoolVar(&o.quick, "quick", o.quick, "run everything within a minute; the figures mean nothing")
@@ -108,8 +112,10 @@ func (o options) check() error {
 		return fmt.Errorf("-distributions may name %v, got %v", defaults.distributions, o.distributions)
 	case !slices.IsSorted(o.sizes):
 		return fmt.Errorf("-sizes must be ascending, got %v", o.sizes)
-	case min(o.rounds, o.keys, o.snapshotKeys, o.hugeKeys, o.rate, o.arrivals) < 1 || min(o.duration, o.watch, o.timeout) <= 0:
-		return errors.New("-rounds, -keys, -snapshot-keys, -huge-keys, -rate, -arrivals, -duration, -watch and -timeout must be above 0")
+	case min(o.rounds, o.keys, o.snapshotKeys, o.hugeKeys, o.rate, o.arrivals) < 1 ||
+		min(o.duration, o.watch, o.timeout) <= 0:
+		return errors.New("-rounds, -keys, -snapshot-keys, -huge-keys, -rate, -arrivals, -duration, -watch and -timeout " +
+			"must be above 0")
 	}
 	if n := o.stress.connections; n < 1 || n > maxStressConnections {
 		return fmt.Errorf("-siege-conns must be 1 to %d, got %d", maxStressConnections, n)

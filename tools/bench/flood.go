@@ -64,7 +64,8 @@ func (f *floodResult) round(ctx context.Context, s *side, b stressPlan, number i
 	if err != nil {
 		return err
 	}
-	l := load{algorithm: lastingBucket, connections: floodConnections, pipeline: 64, rate: float64(b.floodRate), refusable: true}
+	l := load{algorithm: lastingBucket, connections: floodConnections, pipeline: 64, rate: float64(b.floodRate),
+		refusable: true}
 	// others returns the latency of existing keys under l, and its own rate and cost.
 	others := func(lasting time.Duration, keysOf sources) (_ latency, got sample, err error) {
 		seen, err := b.watchOthers(ctx, s, func() (err error) {
@@ -86,10 +87,11 @@ func (f *floodResult) round(ctx context.Context, s *side, b stressPlan, number i
 	err = alongside(ctx, func() (err error) {
 		flooded, floodCost, err = others(fillWait, sequential(from, from+share, floodConnections))
 		return err
-	}, func(ctx context.Context) error { return samplePeak(ctx, s.residentBytes, &f.resident) }, func(ctx context.Context) error {
-		limits := func() (int64, error) { return s.figure("limits", "limits_memory_bytes") }
-		return samplePeak(ctx, limits, &f.limits)
-	})
+	}, func(ctx context.Context) error { return samplePeak(ctx, s.residentBytes, &f.resident) },
+		func(ctx context.Context) error {
+			limits := func() (int64, error) { return s.figure("limits", "limits_memory_bytes") }
+			return samplePeak(ctx, limits, &f.limits)
+		})
 	f.calm, f.loaded, f.flooded = append(f.calm, calm.latency), append(f.loaded, loaded), append(f.flooded, flooded)
 	f.load, f.flood = append(f.load, loadCost), append(f.flood, floodCost)
 	return err
@@ -108,10 +110,12 @@ func (e *env) addFlood(policy string, f floodResult) {
 	over := func(without []latency) figure { return ratioOf(f.flooded, without, p99Nanos) }
 	name := fmt.Sprintf("%s new keys, --max-memory %d MB, %s: ", countText(float64(asked)), b.floodMemory, policy)
 	e.addStress(name+"p99 of existing keys over that under the same load", slowdownGoal.check(over(f.loaded).median),
-		fmt.Sprintf("%s: %s; loaded %s; calm %s, %.2fx", ratioText(over(f.loaded)), floodText(f.flooded, f.flood), floodText(f.loaded, f.load),
+		fmt.Sprintf("%s: %s; loaded %s; calm %s, %.2fx", ratioText(over(f.loaded)), floodText(f.flooded, f.flood),
+			floodText(f.loaded, f.load),
 			millisText(time.Duration(median(f.calm, p99Nanos))), over(f.calm).median), "")
 	times := float64(f.resident) / float64(bound)
-	e.addStress(name+"limits_memory_bytes / resident bytes at most", check{fmt.Sprintf("the bound / %gx of it", wantResident), f.limits <= bound && times <= wantResident},
+	e.addStress(name+"limits_memory_bytes / resident bytes at most",
+		check{fmt.Sprintf("the bound / %gx of it", wantResident), f.limits <= bound && times <= wantResident},
 		fmt.Sprintf("%.1f MB / %.1f MB, %.2fx the bound", float64(f.limits)/(1<<20), float64(f.resident)/(1<<20), times), "")
 	live := check{}
 	if policy == "refuse" {
@@ -140,7 +144,8 @@ func liveUse(i int) int    { return 1 + i%50 }
 // useKeys creates n limits that are partly used. A permit is refilled after two hours.
 func (s *side) useKeys(n int) error {
 	return s.askForKeys(n, func(c *client, i int) error {
-		reply, err := c.do("RL.TOKEN", liveKey(i), fmt.Sprint(liveLimit), fmt.Sprintf("%d/100d", liveLimit), fmt.Sprint(liveUse(i)))
+		reply, err := c.do("RL.TOKEN", liveKey(i), fmt.Sprint(liveLimit), fmt.Sprintf("%d/100d", liveLimit),
+			fmt.Sprint(liveUse(i)))
 		if err == nil && !allowed(reply) {
 			err = fmt.Errorf("%s: the first request was answered %v", liveKey(i), reply)
 		}

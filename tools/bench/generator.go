@@ -134,7 +134,8 @@ func (s *side) openConns(ctx context.Context, a algorithm, pipeline, n int) (con
 			return nil, fmt.Errorf("connection %d of %d: %w", len(conns)+1, n, err)
 		}
 		conns = append(conns, &loadConn{
-			side: s, conn: conn, request: newPipeline(s.commands[a], pipeline), lines: s.replyLines[a], buf: make([]byte, min(64, pipeline)<<10),
+			side: s, conn: conn, request: newPipeline(s.commands[a], pipeline), lines: s.replyLines[a],
+			buf: make([]byte, min(64, pipeline)<<10),
 		})
 	}
 	return conns, nil

@@ -99,7 +99,8 @@ func TestOwedPipelinesFollowTheReplies(t *testing.T) {
 	for answered := range 4 {
 		c := &r.conns[0]
 		if sent, owed := min(1, 3-answered), max(0, 2-answered); c.sent != sent || r.inFlight != sent || c.owed != owed {
-			t.Errorf("after %d replies: %d requests in flight on %d connections, %d owed, want %d and %d", answered, c.sent, r.inFlight, c.owed, sent, owed)
+			t.Errorf("after %d replies: %d requests in flight on %d connections, %d owed, want %d and %d", answered, c.sent,
+				r.inFlight, c.owed, sent, owed)
 		}
 		if due := begin.Add(time.Duration(answered) * time.Second); !c.due.Equal(due) {
 			t.Errorf("after %d replies: due %v later than the first one, want %d s", answered, c.due.Sub(begin), answered)
@@ -131,7 +132,8 @@ func TestFixedRateNamesTheServerThatCloses(t *testing.T) {
 	s := answering(t)
 	s.name, s.address = "closing", listener.Addr().String()
 	l := load{algorithm: tokenBucket, connections: 2, pipeline: 1, keys: 100, rate: 1000}
-	if _, err = s.generate(t.Context(), l, time.Minute, scattered(l.keys)); err == nil || !strings.HasPrefix(err.Error(), "closing: ") {
+	if _, err = s.generate(t.Context(), l, time.Minute, scattered(l.keys)); err == nil ||
+		!strings.HasPrefix(err.Error(), "closing: ") {
 		t.Errorf("generate with a server that closes connections = %v, want an error that names it", err)
 	}
 }
@@ -236,7 +238,8 @@ func TestReadReplies(t *testing.T) {
 			}()
 			refused, err := readReplies(here, make([]byte, 100), tt.n, tt.lines)
 			here.Close()
-			if tt.want == "" && (err != nil || refused != tt.refused) || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			if tt.want == "" && (err != nil || refused != tt.refused) || tt.want != "" &&
+				(err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("%s, in pieces of %d: readReplies = %d, %v, want %d, %q", tt.name, size, refused, err, tt.refused, tt.want)
 			}
 		}

@@ -97,11 +97,13 @@ func (e *env) addGrowth(ours, theirs growthResult) {
 	for i := range n {
 		a, b := ours.stages[i], theirs.stages[i]
 		name := fmt.Sprintf("resident bytes per key, %s token buckets", countText(float64(a.keys)))
-		e.add(mainTable, name, quotientText(a.growthPerSec, b.growthPerSec), quotientText(a.bytesPerKey, b.bytesPerKey), a.text(), b.text())
+		e.add(mainTable, name, quotientText(a.growthPerSec, b.growthPerSec), quotientText(a.bytesPerKey, b.bytesPerKey),
+			a.text(), b.text())
 		e.recordFigure(name, a.bytesPerKey, fmt.Sprintf("%.1f", a.bytesPerKey))
 	}
 	if n > 1 {
-		span := fmt.Sprintf("growing from %s to %s keys", countText(float64(ours.stages[0].keys)), countText(float64(ours.stages[n-1].keys)))
+		span := fmt.Sprintf("growing from %s to %s keys", countText(float64(ours.stages[0].keys)),
+			countText(float64(ours.stages[n-1].keys)))
 		e.add(mainTable, "worst pause, "+span, "",
 			quotientText(float64(ours.pause.worst), float64(theirs.pause.worst)), ours.pauseText(), theirs.pauseText())
 		e.recordFigure("worst pause while "+span, ours.pause.worst.Seconds()*1e3, millisText(ours.pause.worst))

@@ -114,7 +114,8 @@ func (e *env) addHostile(where, name, form string, others outcome, runs float64)
 	if form != "" {
 		title += ", " + form
 	}
-	text := fmt.Sprintf("others' p50 / p99 %s / %s; %s runs/s%s", millisText(others.p50), millisText(others.p99), countText(runs), others.refusedText())
+	text := fmt.Sprintf("others' p50 / p99 %s / %s; %s runs/s%s", millisText(others.p50), millisText(others.p99),
+		countText(runs), others.refusedText())
 	e.addStress(title, hostileGoal.check(float64(others.p99)/float64(time.Millisecond)), text, "")
 }
 
@@ -127,7 +128,8 @@ func (o outcome) refusedText() string {
 }
 
 // repeat has clients send a script for a time, each anew when it is answered.
-func (f hostileForm) repeat(ctx context.Context, s *side, text string, lasting time.Duration, runs *atomic.Int64) error {
+func (f hostileForm) repeat(ctx context.Context, s *side, text string, lasting time.Duration,
+	runs *atomic.Int64) error {
 	sha, err := s.ask("SCRIPT", "LOAD", text)
 	if err != nil {
 		return err
@@ -143,7 +145,8 @@ func (f hostileForm) repeat(ctx context.Context, s *side, text string, lasting t
 
 // sendHostile makes clients send request for the duration lasting. Each client sends it again after
 // its answer. lines is the number of lines of the replies.
-func sendHostile(ctx context.Context, s *side, clients int, request []byte, lines, each int, lasting time.Duration, runs *atomic.Int64) error {
+func sendHostile(ctx context.Context, s *side, clients int, request []byte, lines, each int, lasting time.Duration,
+	runs *atomic.Int64) error {
 	var failure atomic.Value
 	runClients(ctx, clients, lasting, func(ctx context.Context, _ int) {
 		c, err := dial(s.address)

@@ -56,8 +56,9 @@ func hugeFits(available, keys int64) (together bool, err error) {
 	alone := hugeSpareBytes + keys*hugeTheirBytes
 	both := alone + keys*hugeOurBytes
 	if available < alone {
-		return false, fmt.Errorf("%s keys need %s of free memory, or %s for both servers at a time, and %s are available; see -huge-keys",
-			countText(float64(keys)), bytesText(alone), bytesText(both), bytesText(available))
+		return false,
+			fmt.Errorf("%s keys need %s of free memory, or %s for both servers at a time, and %s are available; see -huge-keys",
+				countText(float64(keys)), bytesText(alone), bytesText(both), bytesText(available))
 	}
 	return available >= both, nil
 }
@@ -133,7 +134,8 @@ func (s *side) fillHuge(ctx context.Context, l load, p product) (stage, error) {
 		l.algorithm = plainSet
 		s.commands = maps.Clone(s.commands)
 		full := time.Now().Add(lastingInterval)
-		s.commands[plainSet] = []string{"SET", keyPlace, fmt.Sprint(full.UnixMicro()), "PX", fmt.Sprint(lastingInterval.Milliseconds())}
+		s.commands[plainSet] = []string{"SET", keyPlace, fmt.Sprint(full.UnixMicro()), "PX",
+			fmt.Sprint(lastingInterval.Milliseconds())}
 		s.replyLines[plainSet] = 1
 	}
 	o, err := s.fillBy(ctx, l, hugeFillWait)
@@ -177,8 +179,10 @@ func (e *env) addHugeSpeed(l load, how string, ours, theirs hugeSpeedResult) {
 	if l.keys < hugeGoalKeys {
 		verdict = ""
 	}
-	e.add(hugePairTable, append(pairRow(fmt.Sprintf("%s, %s, %s", l, keys, how), ours.samples, theirs.samples), c.asked, verdict)...)
+	e.add(hugePairTable, append(pairRow(fmt.Sprintf("%s, %s, %s", l, keys, how), ours.samples, theirs.samples), c.asked,
+		verdict)...)
 	a, b := ours.filled, theirs.filled
-	e.add(hugePairTable, "resident bytes per key, "+keys, quotientText(a.growthPerSec, b.growthPerSec), quotientText(a.bytesPerKey, b.bytesPerKey),
+	e.add(hugePairTable, "resident bytes per key, "+keys, quotientText(a.growthPerSec, b.growthPerSec),
+		quotientText(a.bytesPerKey, b.bytesPerKey),
 		a.text()+" by the load's command", b.text()+" by SET", "", "")
 }

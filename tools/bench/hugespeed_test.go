@@ -38,7 +38,8 @@ func TestHugeSpeedVerdicts(t *testing.T) {
 	} {
 		e := emptyReport(options{})
 		l := usualLoad(lastingGCRA, hugePipeline, tt.keys)
-		e.addHugeSpeed(l, "in alternating rounds", hugeSpeedResult{filled, rounds(tt.rate)}, hugeSpeedResult{filled, rounds(100e3)})
+		e.addHugeSpeed(l, "in alternating rounds", hugeSpeedResult{filled, rounds(tt.rate)},
+			hugeSpeedResult{filled, rounds(100e3)})
 		speed := e.tables[hugePairTable][0]
 		if got := speed[len(speed)-2:]; !slices.Equal(got, row{"at least 8x", tt.verdict}) {
 			t.Errorf("%s: row %q, want the verdict %q", tt.name, speed, tt.verdict)

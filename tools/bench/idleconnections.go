@@ -35,7 +35,8 @@ func idleConnections(ctx context.Context, e *env) error {
 
 // addIdle adds the row on idle connections.
 func (e *env) addIdle(ours, theirs idleCost) {
-	e.addStress("resident bytes of each of "+countText(float64(e.stress.connections))+" idle connections: new / after a decision",
+	e.addStress("resident bytes of each of "+countText(float64(e.stress.connections))+
+		" idle connections: new / after a decision",
 		idleGoal.check(max(ours.fresh, ours.used)/1024), ours.text(), theirs.text())
 }
 

@@ -12,8 +12,8 @@ func TestInfoOfPersistence(t *testing.T) {
 		{"no persistence", "", false, "", 0},
 		{
 			"at rest",
-			"# Persistence\r\nloading:0\r\nrdb_bgsave_in_progress:0\r\nrdb_last_bgsave_status:ok\r\naof_rewrite_in_progress:0\r\n" +
-				"rdb_last_cow_size:4096\r\n",
+			"# Persistence\r\nloading:0\r\nrdb_bgsave_in_progress:0\r\nrdb_last_bgsave_status:ok\r\n" +
+				"aof_rewrite_in_progress:0\r\nrdb_last_cow_size:4096\r\n",
 			false, "", 4096,
 		},
 		{"a snapshot", "rdb_bgsave_in_progress:1\r\n", true, "", 0},

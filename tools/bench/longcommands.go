@@ -97,7 +97,8 @@ func (e *env) measureLongCommands(ctx context.Context, where string, s *side) er
 		if n := len(long.commands); n > 1 {
 			title += fmt.Sprintf(" and %d more", n-1)
 		}
-		text := fmt.Sprintf("others' p50 / p99 / max %s / %s / %s; %s commands/s%s", millisText(seen.p50), millisText(seen.p99), millisText(seen.worst),
+		text := fmt.Sprintf("others' p50 / p99 / max %s / %s / %s; %s commands/s%s", millisText(seen.p50),
+			millisText(seen.p99), millisText(seen.worst),
 			countText(float64(runs.Load())/e.watch.Seconds()), seen.refusedText())
 		e.addStress(title, hostileGoal.check(float64(seen.p99)/float64(time.Millisecond)), text, "")
 		e.addStress(title+": max", check{"below " + millisText(worstLong), seen.worst < worstLong}, text, "")

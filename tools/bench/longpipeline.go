@@ -43,11 +43,13 @@ func (e *env) addLongPipeline(p longPipeline) {
 	if p.late {
 		how = "sent whole before a reply is read"
 	}
-	text := fmt.Sprintf("%d in order in %s, %.1f MB more at the peak; other clients %s", p.answered, secondsText(p.took.Seconds()), float64(p.grown)/1e6, p.p99Text())
+	text := fmt.Sprintf("%d in order in %s, %.1f MB more at the peak; other clients %s", p.answered,
+		secondsText(p.took.Seconds()), float64(p.grown)/1e6, p.p99Text())
 	if p.problem != nil {
 		text += "; " + p.problem.Error()
 	}
-	e.addStress(fmt.Sprintf("pipeline of %s commands, %s", countText(float64(p.commands)), how), check{"answered in order", p.answered == p.commands}, text, "")
+	e.addStress(fmt.Sprintf("pipeline of %s commands, %s", countText(float64(p.commands)), how),
+		check{"answered in order", p.answered == p.commands}, text, "")
 }
 
 // measureLongPipeline sends a pipeline. The remaining permits in each reply must be 1 less

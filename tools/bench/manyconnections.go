@@ -52,7 +52,8 @@ func manyConnections(ctx context.Context, e *env) error {
 
 // latencyText formats the latency with many connections, and in brackets that with few.
 func latencyText(few, many []sample) string {
-	return fmt.Sprintf("%.2f / %.2f ms (%.2f / %.2f ms)", median(many, p50Millis), median(many, p99Millis), median(few, p50Millis), median(few, p99Millis))
+	return fmt.Sprintf("%.2f / %.2f ms (%.2f / %.2f ms)", median(many, p50Millis), median(many, p99Millis),
+		median(few, p50Millis), median(few, p99Millis))
 }
 
 // scalingText formats the speed ratio and the speeds.

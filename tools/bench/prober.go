@@ -16,7 +16,8 @@ const (
 )
 
 // probeDuring loads s, and probes it with one request at a time, for a bucket of its own.
-func (s *side) probeDuring(ctx context.Context, l load, lasting time.Duration, keysOf sources) (o outcome, seen latency, err error) {
+func (s *side) probeDuring(ctx context.Context, l load, lasting time.Duration,
+	keysOf sources) (o outcome, seen latency, err error) {
 	var w watcher
 	w.open()
 	key := func() (int, bool) { return proberKey, true }

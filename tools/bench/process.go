@@ -216,7 +216,8 @@ func haveFiles(n int) error {
 		return fmt.Errorf("limit of open files: %w", err)
 	}
 	if limit.Cur < uint64(n) {
-		return fmt.Errorf("%d open files are needed, and this machine allows %d; see ulimit -n, or reduce -siege-conns", n, limit.Cur)
+		return fmt.Errorf("%d open files are needed, and this machine allows %d; see ulimit -n, or reduce -siege-conns", n,
+			limit.Cur)
 	}
 	return nil
 }

@@ -146,7 +146,8 @@ func (e *env) profileLoads(ctx context.Context, s *side, loads []load) (all []*p
 // profile returns the processor profile of the next seconds. Requires: the process was launched
 // while env.profiling.
 func (p *process) profile(ctx context.Context, seconds int) (*profile.Profile, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", p.admin, seconds), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", p.admin, seconds), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -45,13 +45,15 @@ var tables = [tableCount]struct {
 	header row
 	legend string
 }{
-	mainTable:     {row{"load", "speed", "cost", string(limitsrv), string(redisLua)}, mainLegend},
-	cellTable:     {row{"load", "speed", "cost", string(limitsrv), string(redisCell)}, ""},
-	dropinTable:   {row{"unchanged", "speed", "cost", string(limitsrv), string(redisLua)}, dropinLegend},
-	ruleTable:     {row{"by rules", "speed", "cost", "RL.CHECK", "RL.ALL"}, ruleLegend},
-	memoryTable:   {row{"load", "speed", "cost", "limitsrv --data", "limitsrv in memory"}, ""},
-	hugeTable:     {row{"many keys", "result", "bytes a key", "prober p50 / p99 / p99.9", "wanted", "verdict"}, hugeLegend},
-	hugePairTable: {row{"many keys", "speed", "cost", string(limitsrv), string(redisLua), "wanted", "verdict"}, hugePairLegend},
+	mainTable:   {row{"load", "speed", "cost", string(limitsrv), string(redisLua)}, mainLegend},
+	cellTable:   {row{"load", "speed", "cost", string(limitsrv), string(redisCell)}, ""},
+	dropinTable: {row{"unchanged", "speed", "cost", string(limitsrv), string(redisLua)}, dropinLegend},
+	ruleTable:   {row{"by rules", "speed", "cost", "RL.CHECK", "RL.ALL"}, ruleLegend},
+	memoryTable: {row{"load", "speed", "cost", "limitsrv --data", "limitsrv in memory"}, ""},
+	hugeTable: {row{"many keys", "result", "bytes a key", "prober p50 / p99 / p99.9", "wanted", "verdict"},
+		hugeLegend},
+	hugePairTable: {row{"many keys", "speed", "cost", string(limitsrv), string(redisLua), "wanted", "verdict"},
+		hugePairLegend},
 	clusterTable:  {nil, clusterLegend},
 	failoverTable: {nil, failoverLegend},
 	stressTable:   {row{"under stress", "wanted", string(limitsrv), string(redisLua), "verdict"}, stressLegend},
@@ -137,18 +139,21 @@ func writeTable(w io.Writer, rows []row, markdown bool) error {
 
 // pairRow compares the samples of two sides.
 func pairRow(name string, ours, theirs []sample) row {
-	return row{name, ratioText(speedup(ours, theirs)), ratioText(ratioOf(ours, theirs, cpuMicros)), sideText(ours), sideText(theirs)}
+	return row{name, ratioText(speedup(ours, theirs)), ratioText(ratioOf(ours, theirs, cpuMicros)), sideText(ours),
+		sideText(theirs)}
 }
 
 // sideText summarizes the rounds of a side.
 func sideText(rounds []sample) string {
 	rate := figureOf(column(rounds, perSecond))
-	return fmt.Sprintf("%s/s ±%.0f %%, %.2f µs, %s", countText(rate.median), rate.spread*100, median(rounds, cpuMicros), waitsText(rounds))
+	return fmt.Sprintf("%s/s ±%.0f %%, %.2f µs, %s", countText(rate.median), rate.spread*100, median(rounds, cpuMicros),
+		waitsText(rounds))
 }
 
 // waitsText formats the medians of the quantiles.
 func waitsText(rounds []sample) string {
-	return fmt.Sprintf("%.2f / %.2f / %.2f ms", median(rounds, p50Millis), median(rounds, p99Millis), median(rounds, p999Millis))
+	return fmt.Sprintf("%.2f / %.2f / %.2f ms", median(rounds, p50Millis), median(rounds, p99Millis),
+		median(rounds, p999Millis))
 }
 
 // ratioText formats a ratio as "6.10x ±3 %", or "-" if it was not measured.

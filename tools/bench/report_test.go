@@ -50,11 +50,15 @@ func fullReport(o options) *env {
 			pause:  latency{p999: time.Millisecond, worst: 40 * time.Millisecond},
 		})
 	e.addDurability([]durabilityResult{
-		{usualLoad(lastingBucket, 1, 1_000_000), map[mode][]sample{{limitsrv, ""}: rounds(100e3), {limitsrv, "everysec"}: rounds(95e3)}},
-		{usualLoad(lastingBucket, 16, 1_000_000), map[mode][]sample{{limitsrv, "always"}: rounds(400e3), {redisLua, "always"}: rounds(100e3)}},
-		{usualLoad(lastingBucket, 64, 1_000_000), map[mode][]sample{{limitsrv, ""}: rounds(1e6), {limitsrv, "everysec"}: rounds(790e3)}},
+		{usualLoad(lastingBucket, 1, 1_000_000),
+			map[mode][]sample{{limitsrv, ""}: rounds(100e3), {limitsrv, "everysec"}: rounds(95e3)}},
+		{usualLoad(lastingBucket, 16, 1_000_000),
+			map[mode][]sample{{limitsrv, "always"}: rounds(400e3), {redisLua, "always"}: rounds(100e3)}},
+		{usualLoad(lastingBucket, 64, 1_000_000),
+			map[mode][]sample{{limitsrv, ""}: rounds(1e6), {limitsrv, "everysec"}: rounds(790e3)}},
 	})
-	e.disk = &disk{filesystem: "ext4", flushes: latency{p50: time.Millisecond, p99: 2 * time.Millisecond, worst: 3 * time.Millisecond}}
+	e.disk = &disk{filesystem: "ext4",
+		flushes: latency{p50: time.Millisecond, p99: 2 * time.Millisecond, worst: 3 * time.Millisecond}}
 	e.addSnapshots(ourSnapshotResult, theirSnapshotResult)
 	return e
 }
@@ -105,19 +109,23 @@ func TestReportPutsRatiosFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"| token, uniform, 50 conn, pipeline 1 | 1.00x ±10 % | 1.00x ±0 % | 100 k/s ±10 %, 1.00 µs, 1.00 / 2.00 / 3.00 ms |",
+		"| token, uniform, 50 conn, pipeline 1 | 1.00x ±10 % | 1.00x ±0 % | 100 k/s ±10 %, 1.00 µs, 1.00 / 2.00 / 3.00 " +
+			"ms |",
 		"| token, uniform, 50 conn, pipeline 64 | 14.00x ±0 % | 1.00x ±0 % | 1.4 M/s ±0 %,",
 		"| fixed window, pipeline 64, 500 keys | 2.00x ±0 % | 0.10x ±0 % | 200 k/s ±0 %,",
-		"| resident bytes per key, 3 M token buckets | 5.00x ±0 % | 0.34x ±0 % | 62.0, filled at 500 k/s | 180.0, filled at 100 k/s |",
+		"| resident bytes per key, 3 M token buckets | 5.00x ±0 % | 0.34x ±0 % | 62.0, filled at 500 k/s | 180.0, filled " +
+			"at 100 k/s |",
 		"| worst pause, growing from 1 M to 10 M keys |  | 0.10x ±0 % | 4.00 ms, p99.9 1.00 ms",
 		"State is kept on ext4, where a 4 KiB append and its fdatasync take 1.00 / 2.00 / 3.00 ms (p50 / p99 / worst).",
 		"| fsync always, lasting token, uniform, 50 conn, pipeline 16 | 4.00x ±0 % | 1.00x ±0 % | 400 k/s ±0 %,",
 		"| load | speed | cost | limitsrv --data | limitsrv in memory |",
 		"| fsync everysec, lasting token, uniform, 50 conn, pipeline 1 | 0.95x ±0 % | 1.00x ±0 % | 95 k/s ±0 %,",
 		"| snapshot of 10 M keys at 20 k decisions/s |  | 0.25x ±0 % | 3 s | 12 s |",
-		"| that load during the snapshot: p50 / p99 / p99.9 / worst |  | 0.25x ±0 % | 2.00 / 2.00 / 4.00 / 6.00 ms | 1.00 / 8.00",
+		"| that load during the snapshot: p50 / p99 / p99.9 / worst |  | 0.25x ±0 % | 2.00 / 2.00 / 4.00 / 6.00 ms | 1.00 " +
+			"/ 8.00",
 		"| a prober before the snapshot: p50 / p99 / p99.9 / worst |  | 0.50x ±0 % | 1.00 / 1.00",
-		"| bytes on disk per key after the snapshot |  | 0.50x ±0 % | 81.0, of which the snapshot 0.0 | 162.0, of which the snapshot 40.0 |",
+		"| bytes on disk per key after the snapshot |  | 0.50x ±0 % | 81.0, of which the snapshot 0.0 | 162.0, of which " +
+			"the snapshot 40.0 |",
 		"| memory at its peak, 10 M keys |  | 0.33x ±0 % | 700 MB (before the snapshot 600 MB; restarted 650 MB) | " +
 			"2000 MB (before the snapshot 2000 MB, its fork 100 MB more; restarted 0 MB) |",
 		"| restart with 10 M keys |  | 0.25x ±0 % | 4 s, ended in 1 s | 16 s,",

@@ -30,7 +30,8 @@ func resets(ctx context.Context, e *env) error {
 	}
 	resetting := others
 	resetting.algorithm = resettingBucket
-	if _, err := redisBenchmark(ctx, s, resetting, 2*resetting.keys); err != nil { // else the first rounds would measure new keys
+	// else the first rounds would measure new keys
+	if _, err := redisBenchmark(ctx, s, resetting, 2*resetting.keys); err != nil {
 		return err
 	}
 	runs, err := e.alternate(ctx, e.duration, contender{s, resetting}, contender{s, others})

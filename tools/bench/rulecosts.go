@@ -101,5 +101,6 @@ func (s *side) offerLimits(c ruleCost) error {
 // addRuleCost adds a row, and its figure of a goal.
 func (e *env) addRuleCost(c ruleCost, pipeline int, check, all []sample) {
 	e.add(ruleTable, pairRow(fmt.Sprintf("%s, pipeline %d", c.name, pipeline), check, all)...)
-	e.recordRatio(fmt.Sprintf("server CPU of RL.CHECK over RL.ALL, %s, pipeline %d", c.name, pipeline), ratioOf(check, all, cpuMicros))
+	e.recordRatio(fmt.Sprintf("server CPU of RL.CHECK over RL.ALL, %s, pipeline %d", c.name, pipeline),
+		ratioOf(check, all, cpuMicros))
 }

@@ -71,7 +71,8 @@ func ruleLoads(ctx context.Context, e *env) error {
 			return err
 		}
 		worst := func(l latency) string { return millisTexts(l.p50, l.p99, l.p999, l.worst) }
-		e.addStress(fmt.Sprintf("%d loads of %s rules beside %s checks/s: p50 / p99 / p99.9 / worst", loads, countText(float64(rules)), countText(e.ruleRate())),
+		e.addStress(fmt.Sprintf("%d loads of %s rules beside %s checks/s: p50 / p99 / p99.9 / worst", loads,
+			countText(float64(rules)), countText(e.ruleRate())),
 			check{"none lost", true}, fmt.Sprintf("%s; without loads %s", worst(during), worst(calm)), "")
 	}
 	return nil
@@ -106,7 +107,8 @@ func (s *side) loadRules(rules int, command []string) error {
 
 // askByRules returns the latency of checks during work, and its result. It is an error if the
 // server has not counted each answered check.
-func (e *env) askByRules(ctx context.Context, s *side, work func(context.Context) (int, error)) (seen latency, n int, err error) {
+func (e *env) askByRules(ctx context.Context, s *side,
+	work func(context.Context) (int, error)) (seen latency, n int, err error) {
 	before, err := s.counted()
 	if err != nil {
 		return seen, 0, err
@@ -116,7 +118,8 @@ func (e *env) askByRules(ctx context.Context, s *side, work func(context.Context
 		l = load{algorithm: byRules, connections: ruleConnections, pipeline: rulePipeline, keys: ruleKeys, rate: e.ruleRate()}
 	)
 	w.open()
-	err = alongside(ctx, func() (err error) { n, err = work(ctx); return err }, func(ctx context.Context) error { return s.runLoad(ctx, l, &w) })
+	err = alongside(ctx, func() (err error) { n, err = work(ctx); return err },
+		func(ctx context.Context) error { return s.runLoad(ctx, l, &w) })
 	if err != nil {
 		return seen, n, err
 	}

@@ -102,12 +102,14 @@ var redisScripts = map[algorithm]struct {
 }
 
 // errNoRedis names the packages of the missing programs.
-var errNoRedis = errors.New("redis-server and redis-benchmark are needed; on Debian: apt-get install redis-server redis-tools")
+var errNoRedis = errors.New("redis-server and redis-benchmark are needed; on Debian: apt-get install redis-server " +
+	"redis-tools")
 
 // newSide returns the side of a running server, after loading the scripts of Redis.
 // password is the server's password; empty: no password.
 func newSide(p product, server *process, password string) (*side, error) {
-	s := &side{process: server, nodes: []*process{server}, name: string(p), password: password, commands: limitsrvCommands, allowed: 1}
+	s := &side{process: server, nodes: []*process{server}, name: string(p), password: password, commands: limitsrvCommands,
+		allowed: 1}
 	switch p {
 	case redisCell:
 		s.commands, s.allowed = cellCommands, 0

@@ -52,11 +52,13 @@ func (e *env) addSlowReaders(staggered, atOnce slowReaderResult) {
 	b := e.stress
 	text := func(r slowReaderResult) string {
 		return fmt.Sprintf("%d closed within %s (--write-timeout %s), %.0f KB each; other clients %s", len(r.closedIn),
-			secondsText(slices.Max(r.closedIn).Seconds()), secondsText(b.writeWait.Seconds()), float64(r.grown)/float64(b.hostile)/1024, r.p99Text())
+			secondsText(slices.Max(r.closedIn).Seconds()), secondsText(b.writeWait.Seconds()),
+			float64(r.grown)/float64(b.hostile)/1024, r.p99Text())
 	}
 	e.addStress(fmt.Sprintf("%d clients that do not read their replies", b.hostile),
 		check{"closed", slices.Max(staggered.closedIn) < 2*b.writeWait+time.Second}, text(staggered), "")
-	e.addStress(fmt.Sprintf("%d clients that request %s simultaneously and do not read: p99 of others", b.hostile, strings.Join(slowRequest, " ")),
+	e.addStress(fmt.Sprintf("%d clients that request %s simultaneously and do not read: p99 of others", b.hostile,
+		strings.Join(slowRequest, " ")),
 		check{"below " + millisText(wantSlowAtOnceP99), atOnce.during.p99 < wantSlowAtOnceP99}, text(atOnce), "")
 }
 

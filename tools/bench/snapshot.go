@@ -65,7 +65,8 @@ type snapshotTest struct {
 
 // snapshots measures both sides, one at a time.
 func snapshots(ctx context.Context, e *env) error {
-	ours, theirs, err := inTurn(e, func(p product) (snapshotResult, error) { return e.measureSnapshots(ctx, snapshotServers[p]) })
+	ours, theirs, err := inTurn(e,
+		func(p product) (snapshotResult, error) { return e.measureSnapshots(ctx, snapshotServers[p]) })
 	if err == nil {
 		e.addSnapshots(ours, theirs)
 	}
@@ -216,7 +217,8 @@ func (t *snapshotTest) observe(ctx context.Context, work func() error) (loadLate
 	var (
 		steady, prober watcher
 		l              = load{
-			algorithm: lastingBucket, connections: snapshotConnections, pipeline: snapshotPipeline, keys: t.snapshotKeys, rate: float64(t.rate),
+			algorithm: lastingBucket, connections: snapshotConnections, pipeline: snapshotPipeline, keys: t.snapshotKeys,
+			rate: float64(t.rate),
 		}
 		keys = scattered(l.keys)(l.connections)
 	)

@@ -35,7 +35,8 @@ func (e *env) addSnapshots(ours, theirs snapshotResult) {
 		return fmt.Sprintf("%s, ended in %s", secondsText(p.cleanSeconds()), secondsText(p.clean.end.Seconds()))
 	})
 	line(restarted+" after kill -9 under load", snapshotResult.killedSeconds, func(p snapshotResult) string {
-		return fmt.Sprintf("%s, killed %s decisions after a snapshot", secondsText(p.killedSeconds()), countText(float64(p.killed.behind)))
+		return fmt.Sprintf("%s, killed %s decisions after a snapshot", secondsText(p.killedSeconds()),
+			countText(float64(p.killed.behind)))
 	})
 	if ours.keys < snapshotGoalKeys {
 		return

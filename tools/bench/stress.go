@@ -77,7 +77,8 @@ func (b stressPlan) disturb(ctx context.Context, s *side, work func() error) (d 
 
 // p99Text formats the slowdown of other clients.
 func (d disturbance) p99Text() string {
-	return fmt.Sprintf("%.2fx: p99 %s, before %s", slowdown(d.before, d.during), millisText(d.during.p99), millisText(d.before.p99))
+	return fmt.Sprintf("%.2fx: p99 %s, before %s", slowdown(d.before, d.during), millisText(d.during.p99),
+		millisText(d.before.p99))
 }
 
 // peakEvery is the sampling interval of memory.

@@ -33,7 +33,8 @@ func allGoalsMet() *stressResults {
 
 // verdicts returns the last cells of the rows that have a goal.
 func (r *stressResults) verdicts(quick bool) (all []string) {
-	e := emptyReport(options{quick: quick, stress: stressPlan{hostile: 1, writeWait: time.Second, live: 7, floodMemory: 100}})
+	e := emptyReport(options{quick: quick,
+		stress: stressPlan{hostile: 1, writeWait: time.Second, live: 7, floodMemory: 100}})
 	e.addIdle(r.idle, idleCost{})
 	e.addSlowReaders(r.slow, r.atOnce)
 	e.addLongPipeline(r.long)

@@ -32,7 +32,8 @@ func besideRedisCell(ctx context.Context, e *env) error {
 }
 
 // compareLoads measures limitsrv and another product under each load.
-func (e *env) compareLoads(ctx context.Context, other product, loads []load, add func(l load, ours, theirs []sample)) error {
+func (e *env) compareLoads(ctx context.Context, other product, loads []load,
+	add func(l load, ours, theirs []sample)) error {
 	var (
 		sides  []*side
 		filled algorithm

@@ -16,7 +16,8 @@ const electionTimeout = "300ms"
 // startLimitsrvTrio starts three nodes of limitsrv, each with its state in a directory of
 // its own in dir. They reach each other through network, or directly if that is nil.
 // extra are options of each node.
-func (e *env) startLimitsrvTrio(ctx context.Context, dir string, network *faultnet.Network, extra ...string) (*trio, error) {
+func (e *env) startLimitsrvTrio(ctx context.Context, dir string, network *faultnet.Network,
+	extra ...string) (*trio, error) {
 	t := &trio{
 		network: network,
 		take:    []string{"RL.TOKEN", keyPlace, capacityPlace, "1/3650d", permitsPlace},

@@ -14,7 +14,8 @@ func TestNotice(t *testing.T) {
 	if got, err := os.ReadFile("../../NOTICE"); err != nil || string(got) != want {
 		t.Errorf("NOTICE has not the licenses of the libraries in the binary (%v): go run ./tools/notice >NOTICE", err)
 	}
-	for _, library := range []string{"the standard library of Go\n", "github.com/hashicorp/raft v", "uplot\n", "google.golang.org/grpc v"} {
+	for _, library := range []string{"the standard library of Go\n", "github.com/hashicorp/raft v", "uplot\n",
+		"google.golang.org/grpc v"} {
 		if !strings.Contains(want, "\n"+library) {
 			t.Errorf("the licenses lack %q", library)
 		}

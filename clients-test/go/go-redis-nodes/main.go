@@ -63,7 +63,8 @@ func slots() {
 		s.Fail(all, want)
 	}
 	shards := s.Must(rdb.ClusterShards(ctx).Result())
-	if len(shards) != 1 || len(shards[0].Nodes) != 3 || !slices.Equal(shards[0].Slots, []redis.SlotRange{{Start: 0, End: 16383}}) {
+	if len(shards) != 1 || len(shards[0].Nodes) != 3 ||
+		!slices.Equal(shards[0].Slots, []redis.SlotRange{{Start: 0, End: 16383}}) {
 		s.Fail(shards, "a shard of three nodes")
 	}
 	for _, n := range shards[0].Nodes {

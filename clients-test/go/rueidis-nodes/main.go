@@ -29,7 +29,8 @@ func main() {
 type client struct{ rueidis.Client }
 
 func connect(node int) client {
-	return client{s.Must(rueidis.NewClient(rueidis.ClientOption{InitAddress: nodes[node : node+1], ForceSingleClient: true}))}
+	return client{s.Must(rueidis.NewClient(rueidis.ClientOption{InitAddress: nodes[node : node+1],
+		ForceSingleClient: true}))}
 }
 
 // kept reads a key by way of the cache.

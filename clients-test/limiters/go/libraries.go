@@ -67,7 +67,8 @@ func throttledGCRA(addr string) factory {
 		if err != nil {
 			return nil, err
 		}
-		l, err := throttled.NewGCRARateLimiterCtx(store, throttled.RateQuota{MaxRate: throttled.PerDuration(n, period), MaxBurst: n - 1})
+		l, err := throttled.NewGCRARateLimiterCtx(store,
+			throttled.RateQuota{MaxRate: throttled.PerDuration(n, period), MaxBurst: n - 1})
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +108,8 @@ func fiberApp(addr string, algorithm fiberlimiter.LimiterHandler) factory {
 		}
 		app := fiber.New(fiber.Config{DisableStartupMessage: true})
 		app.Use(fiberlimiter.New(fiberlimiter.Config{
-			Max: n, Expiration: period, LimiterMiddleware: algorithm, Storage: fiberredis.New(fiberredis.Config{Host: host, Port: number}),
+			Max: n, Expiration: period, LimiterMiddleware: algorithm,
+			Storage:      fiberredis.New(fiberredis.Config{Host: host, Port: number}),
 			KeyGenerator: func(c *fiber.Ctx) string { return prefix(n) + c.Get("X-Key") },
 		}))
 		app.Get("/", func(c *fiber.Ctx) error { return c.SendString("ok") })

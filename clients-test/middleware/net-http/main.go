@@ -23,7 +23,8 @@ func main() {
 	http.Handle("/", must(limiter, limitsrv.Config{Name: "home", PerAddress: many, PerKey: &three})(hello))
 	http.Handle("/second", must(limiter, limitsrv.Config{Name: "second", PerAddress: many, PerKey: &three})(hello))
 	http.Handle("/strict", must(limiter, limitsrv.Config{Name: "strict", PerAddress: three, PerKey: &two})(hello))
-	http.Handle("/own", must(limiter, limitsrv.Config{Name: "own", PerAddress: many})(reply(http.StatusCreated, `{"own": true}`)))
+	http.Handle("/own", must(limiter,
+		limitsrv.Config{Name: "own", PerAddress: many})(reply(http.StatusCreated, `{"own": true}`)))
 	http.Handle("/ruled", limiter.Rules("middleware", nil)(ruled))
 	for _, name := range []string{"", "home", "a b"} {
 		if _, err := limiter.Middleware(limitsrv.Config{Name: name, PerAddress: many}); err == nil {

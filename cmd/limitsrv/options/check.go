@@ -14,10 +14,12 @@ import (
 func (o *Options) check() []error {
 	all := o.checkCluster()
 	if o.Listen == "" && o.Unixsocket == "" && o.TLSListen == "" {
-		all = append(all, errors.New("--listen is empty and there is no --unixsocket or --tls-listen: no client could connect"))
+		all = append(all,
+			errors.New("--listen is empty and there is no --unixsocket or --tls-listen: no client could connect"))
 	}
 	if o.TestClock && o.Data != "" {
-		all = append(all, errors.New("--test-clock and --data exclude each other: stored state must not have timestamps of a test clock"))
+		all = append(all,
+			errors.New("--test-clock and --data exclude each other: stored state must not have timestamps of a test clock"))
 	}
 	all = append(all, o.checkTLS()...)
 	all = append(all, o.checkRanges()...)

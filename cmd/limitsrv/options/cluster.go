@@ -25,13 +25,16 @@ func (o *Options) checkCluster() (all []error) {
 	}{
 		{o.Data == "", "--raft needs --data DIR: decisions that this node acknowledged must survive a restart"},
 		{o.ClusterMode == "emulated", "--cluster-mode emulated is for a single server; with --raft it is on or off"},
-		{len(o.Peers) > 0 && len(o.Join) > 0, "--peers bootstraps a new cluster and --join joins an existing one: give one of them"},
+		{len(o.Peers) > 0 && len(o.Join) > 0,
+			"--peers bootstraps a new cluster and --join joins an existing one: give one of them"},
 		{tls != 0 && tls != 3, "--raft-tls-cert, --raft-tls-key and --raft-tls-ca go together"},
 		{o.isProtected() && !o.hasSecret() && tls == 0,
-			"--raft with --password or --users needs " + raftProtection + " as well, on any address: otherwise a process that reaches the port for nodes joins, reads all keys and leads"},
+			"--raft with --password or --users needs " + raftProtection +
+				" as well, on any address: otherwise a process that reaches the port for nodes joins, reads all keys and leads"},
 		{o.ClusterSecret != "" && o.ClusterSecretFile != "", "--cluster-secret and --cluster-secret-file exclude each other"},
 		{o.Data != "" && len(o.Peers) == 0 && len(o.Join) == 0 && isNewMember(o.Data),
-			"--raft needs --peers, the --raft of all initial nodes, or --join, the --raft of members of a cluster: --data " + o.Data + " belongs to no cluster yet"},
+			"--raft needs --peers, the --raft of all initial nodes, or --join, the --raft of members of a cluster: --data " +
+				o.Data + " belongs to no cluster yet"},
 	} {
 		if c.wrong {
 			all = append(all, errors.New(c.text))
@@ -48,18 +51,22 @@ func (o *Options) checkCluster() (all []error) {
 
 // checkSingle checks that a single server has no options of a cluster.
 func (o *Options) checkSingle() (all []error) {
-	if len(o.Peers) > 0 || len(o.Join) > 0 || o.RaftBind != "" || o.Advertise != "" || len(o.raftTLSFiles()) > 0 || o.hasSecret() {
-		all = append(all, errors.New("--peers, --join, --raft-bind, --advertise, --cluster-secret, --cluster-secret-file and --raft-tls-* are for a node of a cluster: give it --raft HOST:PORT"))
+	if len(o.Peers) > 0 || len(o.Join) > 0 || o.RaftBind != "" || o.Advertise != "" || len(o.raftTLSFiles()) > 0 ||
+		o.hasSecret() {
+		all = append(all, errors.New("--peers, --join, --raft-bind, --advertise, --cluster-secret, --cluster-secret-file "+
+			"and --raft-tls-* are for a node of a cluster: give it --raft HOST:PORT"))
 	}
 	if o.ClusterMode == "on" {
-		all = append(all, errors.New("--cluster-mode on is for a node of a cluster (--raft); a single server has --cluster-mode emulated"))
+		all = append(all,
+			errors.New("--cluster-mode on is for a node of a cluster (--raft); a single server has --cluster-mode emulated"))
 	}
 	return all
 }
 
 // raftTLSFiles returns the files of --raft-tls-* that are set.
 func (o *Options) raftTLSFiles() []string {
-	return slices.DeleteFunc([]string{o.RaftTLSCert, o.RaftTLSKey, o.RaftTLSCA}, func(name string) bool { return name == "" })
+	return slices.DeleteFunc([]string{o.RaftTLSCert, o.RaftTLSKey, o.RaftTLSCA},
+		func(name string) bool { return name == "" })
 }
 
 // isNewMember reports whether the data directory belongs to no cluster yet. It returns
@@ -80,7 +87,8 @@ func (o *Options) hasSecret() bool { return o.ClusterSecret != "" || o.ClusterSe
 func (o *Options) OpenSecrets(log *slog.Logger) (*link.Secrets, error) {
 	switch {
 	case o.ClusterSecretFile != "":
-		return link.OpenSecrets(o.ClusterSecretFile, o.Unprotected || o.RaftTLSCert != "" || o.raftOnLoopback() && !o.isProtected(), log)
+		return link.OpenSecrets(o.ClusterSecretFile,
+			o.Unprotected || o.RaftTLSCert != "" || o.raftOnLoopback() && !o.isProtected(), log)
 	case o.ClusterSecret != "":
 		return link.OneSecret(o.ClusterSecret)
 	}
@@ -90,7 +98,8 @@ func (o *Options) OpenSecrets(log *slog.Logger) (*link.Secrets, error) {
 // raftOnLoopback reports whether only processes of this machine can reach the port for
 // nodes.
 func (o *Options) raftOnLoopback() bool {
-	return server.RequireProtection("--raft", o.Raft, false, "") == nil && server.RequireProtection("--raft-bind", o.RaftBind, false, "") == nil
+	return server.RequireProtection("--raft", o.Raft, false, "") == nil &&
+		server.RequireProtection("--raft-bind", o.RaftBind, false, "") == nil
 }
 
 // LinkFiles returns the certificate files of nodes, or nil if no files are configured.

@@ -29,7 +29,8 @@ func configFlags(t testing.TB) []*kong.Flag {
 // The precedence is command line, environment, file, default.
 func TestConfigPrecedence(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "limitsrv.yaml")
-	const text = "max-args: 1\nmax-clients: 1\nmax-memory: 1\npeers: [\"a,b\", c]\nraft: 127.0.0.1:1\ndata: d\nunprotected: true\n"
+	const text = "max-args: 1\nmax-clients: 1\nmax-memory: 1\npeers: [\"a,b\", c]\nraft: 127.0.0.1:1\ndata: " +
+		"d\nunprotected: true\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,8 @@ func TestConfigReportsOverriddenMistakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("LIMITSRV_MAX_CLIENTS", "many")
-	if _, err := Parse([]string{"--config", file}, io.Discard); err == nil || !strings.Contains(err.Error(), "LIMITSRV_MAX_CLIENTS") {
+	if _, err := Parse([]string{"--config", file}, io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "LIMITSRV_MAX_CLIENTS") {
 		t.Errorf("a wrong setting gives %v, want an error with its name", err)
 	}
 	os.Unsetenv("LIMITSRV_MAX_CLIENTS")
@@ -99,7 +101,8 @@ func TestConfigFileMustBeRegular(t *testing.T) {
 
 func TestConfigRejectsDeepNesting(t *testing.T) {
 	for _, text := range []string{"\npeers: " + strings.Repeat("[", 60_000), "\n" + strings.Repeat("- ", 30_000)} {
-		if _, err := parseConfig("f", []byte(text), configFlags(t)); err == nil || err.Error() != "f:2: not YAML: exceeded max depth of 10000" {
+		if _, err := parseConfig("f", []byte(text), configFlags(t)); err == nil ||
+			err.Error() != "f:2: not YAML: exceeded max depth of 10000" {
 			t.Errorf("%.20q... gives %v", text, err)
 		}
 	}
@@ -108,7 +111,8 @@ func TestConfigRejectsDeepNesting(t *testing.T) {
 // --help and --version work without a readable file.
 func TestHelpIgnoresConfigFile(t *testing.T) {
 	t.Setenv("LIMITSRV_CONFIG", "/nowhere/limitsrv.yaml")
-	for arg, want := range map[string]error{"--help": ErrHelp, "--version": ErrVersion, "--help-commands": ErrHelpCommands} {
+	for arg, want := range map[string]error{"--help": ErrHelp, "--version": ErrVersion,
+		"--help-commands": ErrHelpCommands} {
 		var help bytes.Buffer
 		if _, err := Parse([]string{arg}, &help); err != want || (help.Len() > 0) != (want == ErrHelp) {
 			t.Errorf("%s: %v and %d bytes of help, want %v", arg, err, help.Len(), want)
@@ -122,7 +126,8 @@ func FuzzConfig(f *testing.F) {
 	const secret = "Xyzzy0815"
 	for _, seed := range [][2]string{
 		{"", ""}, {"max-memory: 1gb\n", "peers: [a, b]\n"}, {"listen: \"", "\"\n"}, {"? [", "]: x"}, {"{a: b,", "}"},
-		{"drain: |\n", ""}, {"drain: >\n", ""}, {"- x", "..."}, {"max-clients: '", "'"}, {"%TAG", "---"}, {"a: &b\n", "c: *b"}, {"[[[[", "]]"},
+		{"drain: |\n", ""}, {"drain: >\n", ""}, {"- x", "..."}, {"max-clients: '", "'"}, {"%TAG", "---"},
+		{"a: &b\n", "c: *b"}, {"[[[[", "]]"},
 		{"max-args: !!int\n", ""}, {"listen: x\n ", ""}, {"? ", ": y"},
 	} {
 		f.Add(seed[0], seed[1])

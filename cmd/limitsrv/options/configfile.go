@@ -183,5 +183,6 @@ func optionValue(flag *kong.Flag, node *yaml.Node) (value, problem string) {
 
 // scalar returns a string or a number as written in the file.
 func scalar(node *yaml.Node) (text string, ok bool) {
-	return node.Value, yamlfile.IsText(node) || node.Kind == yaml.ScalarNode && (node.Tag == "!!int" || node.Tag == "!!float")
+	return node.Value, yamlfile.IsText(node) || node.Kind == yaml.ScalarNode &&
+		(node.Tag == "!!int" || node.Tag == "!!float")
 }

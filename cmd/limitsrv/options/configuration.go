@@ -83,7 +83,8 @@ func (c *Configuration) Warnings() []string {
 	}
 	for _, f := range c.flags {
 		if e, ok := c.entries[f.Name]; ok && isSecret(f) && e.value != "" {
-			return []string{fmt.Sprintf("%s:%d: all users of this machine can read the %s; chmod o-r %s", c.Config, e.line, f.Name, c.Config)}
+			return []string{fmt.Sprintf("%s:%d: all users of this machine can read the %s; chmod o-r %s", c.Config, e.line,
+				f.Name, c.Config)}
 		}
 	}
 	return nil

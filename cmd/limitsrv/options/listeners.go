@@ -27,7 +27,8 @@ func (o *Options) checkTLS() (all []error) {
 func (o *Options) checkAdmin() (all []error) {
 	if o.Admin == "" {
 		if o.AdminTLS || o.AdminPprof || o.AdminKeyMetrics {
-			all = append(all, errors.New("--admin-tls, --admin-pprof and --admin-key-metrics are for the admin listener: give it --admin HOST:PORT"))
+			all = append(all, errors.New("--admin-tls, --admin-pprof and --admin-key-metrics are for the admin listener: give "+
+				"it --admin HOST:PORT"))
 		}
 		return all
 	}
@@ -45,7 +46,8 @@ func (o *Options) checkAdmin() (all []error) {
 // checkRLS checks the options of the listeners for rules.
 func (o *Options) checkRLS() (all []error) {
 	if o.RLS == "" && o.RLSHTTP == "" && (o.RLSTLS || o.RLSMetadata || o.RLSHeaders != "off") {
-		all = append(all, errors.New("--rls-tls, --rls-headers and --rls-metadata are for the listeners for rules: give --rls or --rls-http"))
+		all = append(all,
+			errors.New("--rls-tls, --rls-headers and --rls-metadata are for the listeners for rules: give --rls or --rls-http"))
 	}
 	if o.RLSTLS && o.TLSCert == "" {
 		all = append(all, errors.New("--rls-tls needs --tls-cert and --tls-key"))
@@ -72,7 +74,8 @@ func (o *Options) requireProtection() []error {
 	nodes := o.hasSecret() || o.RaftTLSCert != "" || o.Unprotected
 	return []error{
 		server.RequireProtection("--listen", o.Listen, clients, remedy("--password or --users")),
-		server.RequireProtection("--tls-listen", o.TLSListen, clients || o.TLSClientCA != "", remedy("--password, --users or --tls-client-ca")),
+		server.RequireProtection("--tls-listen", o.TLSListen, clients || o.TLSClientCA != "",
+			remedy("--password, --users or --tls-client-ca")),
 		server.RequireProtection("--raft", o.Raft, nodes, remedy(raftProtection)),
 		server.RequireProtection("--raft-bind", o.RaftBind, nodes, remedy(raftProtection)),
 	}

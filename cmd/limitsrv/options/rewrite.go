@@ -46,7 +46,8 @@ func putOptions(text string, set map[string]string, c *Configuration) (string, e
 	}
 	got, err := parseConfig(c.Config, []byte(text), c.fileFlags())
 	if err != nil || !maps.EqualFunc(got, want, func(e entry, value string) bool { return e.value == value }) {
-		return "", fmt.Errorf("%s has options in a form that can't be rewritten; use lines such as max-memory: 256mb", c.Config)
+		return "", fmt.Errorf("%s has options in a form that can't be rewritten; use lines such as max-memory: 256mb",
+			c.Config)
 	}
 	return text, nil
 }

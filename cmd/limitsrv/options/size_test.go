@@ -34,7 +34,8 @@ func TestSizeParses(t *testing.T) {
 }
 
 func TestSizeRejects(t *testing.T) {
-	for _, text := range []string{"", "kb", "-1", "+1", "1.5gb", "1tb", "1 mb", "mb1", "9223372036854775808", "9223372036854775807kb"} {
+	for _, text := range []string{"", "kb", "-1", "+1", "1.5gb", "1tb", "1 mb", "mb1", "9223372036854775808",
+		"9223372036854775807kb"} {
 		var got Size
 		if err := got.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q is accepted as %d", text, got)

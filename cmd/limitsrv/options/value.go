@@ -37,7 +37,8 @@ func accepts(flag *kong.Flag, value string) bool {
 		return false
 	}
 	scan := kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: value})
-	return flag.Mapper.Decode(&kong.DecodeContext{Value: flag.Value, Scan: scan}, reflect.New(flag.Target.Type()).Elem()) == nil
+	return flag.Mapper.Decode(&kong.DecodeContext{Value: flag.Value, Scan: scan},
+		reflect.New(flag.Target.Type()).Elem()) == nil
 }
 
 // Choices returns all values that flag accepts, or nil if they are not a fixed set.

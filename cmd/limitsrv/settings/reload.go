@@ -62,6 +62,7 @@ func (s *Settings) adopt(c *options.Configuration) error {
 	for _, w := range c.Warnings() {
 		s.log.Warn(w)
 	}
-	s.log.Info("options reloaded", "file", c.Config, "changed", strings.Join(changed, " "), "need_restart", strings.Join(restart, " "))
+	s.log.Info("options reloaded", "file", c.Config, "changed", strings.Join(changed, " "), "need_restart",
+		strings.Join(restart, " "))
 	return nil
 }

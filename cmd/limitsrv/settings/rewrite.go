@@ -63,7 +63,8 @@ func (s *Settings) rewrite() error {
 	if err := replaceFile(name, rewritten); err != nil {
 		return err
 	}
-	s.log.Info("configuration file rewritten", "file", c.Config, "options", strings.Join(slices.Sorted(maps.Keys(set)), " "))
+	s.log.Info("configuration file rewritten", "file", c.Config, "options",
+		strings.Join(slices.Sorted(maps.Keys(set)), " "))
 	return nil
 }
 

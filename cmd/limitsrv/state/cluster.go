@@ -40,7 +40,8 @@ func openCluster(c Config, notices *engine.Notices) (Opened, error) {
 		return Opened{}, err
 	}
 	a := clusterAdapter{open, o.ClusterMode}
-	return Opened{State: clusterState{open, r.Ack}, Notices: notices, Turns: r.Turns, Store: a, Cluster: a, Certificates: open.Certificates(), Secrets: secrets}, nil
+	return Opened{State: clusterState{open, r.Ack}, Notices: notices, Turns: r.Turns, Store: a, Cluster: a,
+		Certificates: open.Certificates(), Secrets: secrets}, nil
 }
 
 func (m clusterState) Fsync() string {

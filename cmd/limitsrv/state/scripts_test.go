@@ -31,7 +31,8 @@ import (
 const scriptFiles = "../../../commands/testdata/*.txt"
 
 // faked are the scripts that need a fake, or a server: the clients of blocking.txt wait.
-var faked = []string{"blocking.txt", "categories.txt", "cluster.txt", "members.txt", "replicated.txt", "save.txt", "users.txt"}
+var faked = []string{"blocking.txt", "categories.txt", "cluster.txt", "members.txt", "replicated.txt", "save.txt",
+	"users.txt"}
 
 // onOneNode are the scripts with all connections to one node, because they test state
 // of a node.
@@ -63,7 +64,8 @@ var differing = map[string]string{
 }
 
 // localCommands are answered from the node's own state, which may be old on a follower.
-var localCommands = []string{"CLUSTER", "DBSIZE", "EVAL", "INFO", "KEYS", "MEMORY", "OBJECT", "RANDOMKEY", "RL.POLICY", "RL.RULES", "RL.STATS", "RL.TOP", "SCAN", "TIME"}
+var localCommands = []string{"CLUSTER", "DBSIZE", "EVAL", "INFO", "KEYS", "MEMORY", "OBJECT", "RANDOMKEY", "RL.POLICY",
+	"RL.RULES", "RL.STATS", "RL.TOP", "SCAN", "TIME"}
 
 const (
 	// wait is the time limit of a wait on an idle machine.
@@ -207,7 +209,8 @@ func clusterTarget(t *testing.T, clock *backend.TestClock) (*scriptTarget, []*re
 		notices := new(engine.Notices)
 		n, err := replication.Open(replication.Options{
 			Dir: filepath.Join(dir, address), Raft: address, Peers: peers, Client: address, Version: version,
-			Commands: Commands, Notices: notices, Ack: replication.AckMemory, Fsync: persist.Never, ElectionTimeout: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
+			Commands: Commands, Notices: notices, Ack: replication.AckMemory, Fsync: persist.Never,
+			ElectionTimeout: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
 			Wall: clock.Now, Monotonic: func() time.Duration { return time.Duration(clock.Now() - start) },
 			Fatal: func(err error) { t.Errorf("%s can't go on: %v", address, err) },
 		})
@@ -283,7 +286,8 @@ func (p *comparison) awaitMessages(t *testing.T) {
 	}
 	for _, name := range names {
 		testwait.Until(t, wait, "the node of the "+name+" connection delivers messages", func() bool {
-			p.cluster.send(t, "sender", [][][]byte{{[]byte("EVAL"), []byte("return redis.call('PUBLISH', 'ready', 'yes')"), []byte("0")}})
+			p.cluster.send(t, "sender",
+				[][][]byte{{[]byte("EVAL"), []byte("return redis.call('PUBLISH', 'ready', 'yes')"), []byte("0")}})
 			return p.cluster.send(t, name, nil) != ""
 		})
 	}

@@ -34,7 +34,8 @@ func openStore(c Config, limits engine.Options, notices *engine.Notices) (Opened
 	}
 	tuneThreads()
 	return Opened{
-		State: &storeState{store, clock, c.Fsync}, Notices: notices, Store: storeAdapter{store}, Cluster: singleServer(c.Options),
+		State: &storeState{store, clock, c.Fsync}, Notices: notices, Store: storeAdapter{store},
+		Cluster: singleServer(c.Options),
 	}, nil
 }
 

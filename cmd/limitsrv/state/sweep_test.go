@@ -16,8 +16,10 @@ func TestSweepEvery(t *testing.T) {
 		keys         int64
 		want, within time.Duration
 	}{
-		{0, idleTick, idleTick}, {1, shortRound, time.Second}, {3000, shortRound, time.Second}, {30_000, 125 * time.Millisecond, time.Second},
-		{100_000, time.Second / 13, time.Second}, {1_000_000, 10 * time.Second / 130, 10 * time.Second}, {10_000_000, 46 * time.Millisecond, sweepRound}, {1 << 40, sweepTick, sweepRound},
+		{0, idleTick, idleTick}, {1, shortRound, time.Second}, {3000, shortRound, time.Second},
+		{30_000, 125 * time.Millisecond, time.Second},
+		{100_000, time.Second / 13, time.Second}, {1_000_000, 10 * time.Second / 130, 10 * time.Second},
+		{10_000_000, 46 * time.Millisecond, sweepRound}, {1 << 40, sweepTick, sweepRound},
 	} {
 		got := sweepInterval(tt.keys)
 		if got < tt.want*9/10 || got > tt.want*11/10 {

@@ -18,7 +18,8 @@ func FuzzParse(f *testing.F) {
 		const marker = "hunter2hunter2"
 		table, err := Parse("f", []byte(text), "default")
 		if err != nil {
-			if told := err.Error(); !strings.HasPrefix(told, "f:") || strings.ContainsAny(told, "\r\n") || strings.Contains(told, marker) {
+			if told := err.Error(); !strings.HasPrefix(told, "f:") || strings.ContainsAny(told, "\r\n") ||
+				strings.Contains(told, marker) {
 				t.Fatalf("error %q", told)
 			}
 			return
@@ -47,7 +48,8 @@ func FuzzHash(f *testing.F) {
 			}
 			return
 		}
-		if a := h.argon; a != nil && (a.memory > maxMemory || a.passes > maxPasses || a.memory*a.passes > maxWork || a.threads > maxThreads) {
+		if a := h.argon; a != nil &&
+			(a.memory > maxMemory || a.passes > maxPasses || a.memory*a.passes > maxWork || a.threads > maxThreads) {
 			t.Fatalf("%q costs %+v", text, a)
 		}
 		if a := h.argon; a != nil && a.memory*a.passes <= 64 || a == nil && text[4:6] == "04" {

@@ -43,8 +43,10 @@ const (
 const MaxPasswordBytes = 1024
 
 var (
-	errForm   = errors.New("a hash must be $argon2id$v=19$m=KB,t=PASSES,p=THREADS$SALT$HASH or bcrypt's $2a$, $2b$ or $2y$; limitsrv hash-password makes one; in brackets it needs quotes")
-	errArgon2 = fmt.Errorf("an argon2id hash must have m of 8 for each thread to %d KB, t of 1 to %d, m times t of at most %d, p of 1 to %d, a salt of %d to %d bytes and a hash of %d to %d bytes",
+	errForm = errors.New("a hash must be $argon2id$v=19$m=KB,t=PASSES,p=THREADS$SALT$HASH or bcrypt's $2a$, $2b$ or " +
+		"$2y$; limitsrv hash-password makes one; in brackets it needs quotes")
+	errArgon2 = fmt.Errorf("an argon2id hash must have m of 8 for each thread to %d KB, t of 1 to %d, m times t of at "+
+		"most %d, p of 1 to %d, a salt of %d to %d bytes and a hash of %d to %d bytes",
 		maxMemory, maxPasses, maxWork, maxThreads, minSalt, maxSalt, minSum, maxSum)
 	errBcrypt = fmt.Errorf("a bcrypt hash must have a cost of %d to %d", bcrypt.MinCost, maxBcryptCost)
 )
@@ -118,7 +120,8 @@ func parseArgon(params, salt, sum string) (*argon, error) {
 	switch {
 	case saltErr != nil || sumErr != nil:
 		return nil, errForm
-	case threads < 1 || threads > maxThreads, memory < 8*threads || memory > maxMemory, passes < 1 || passes > maxPasses, memory*passes > maxWork,
+	case threads < 1 || threads > maxThreads, memory < 8*threads || memory > maxMemory, passes < 1 || passes > maxPasses,
+		memory*passes > maxWork,
 		len(saltBytes) < minSalt || len(saltBytes) > maxSalt, len(sumBytes) < minSum || len(sumBytes) > maxSum:
 		return nil, errArgon2
 	}

@@ -116,7 +116,8 @@ func (s *source) texts(what string, n *yaml.Node, most, mostBytes int) (all []st
 	for _, e := range nodes {
 		t := text(e)
 		if len(t) < 1 || len(t) > mostBytes {
-			return nil, nil, s.errorAt(e.Line, "an element of %s must be text of 1 to %d bytes; a number, true or false needs quotes", what, mostBytes)
+			return nil, nil, s.errorAt(e.Line,
+				"an element of %s must be text of 1 to %d bytes; a number, true or false needs quotes", what, mostBytes)
 		}
 		all, lines = append(all, t), append(lines, e.Line)
 	}
@@ -162,7 +163,8 @@ func (s *source) user(n *yaml.Node) (*User, error) {
 		{len(u.hashes) == 0, "a hash, or hashes"},
 		{u.Groups == 0, "groups: decide, peek, admin, rules, pubsub, or categories of commands on values"},
 		{len(u.Keys) == 0, `keys: patterns, such as "api:*", or "*" for all`},
-		{u.Groups&(GroupOf("pubsub")|Admin) == GroupOf("pubsub") && len(u.Channels) == 0, `channels for the group pubsub: patterns, such as "news:*", or "*" for all`},
+		{u.Groups&(GroupOf("pubsub")|Admin) == GroupOf("pubsub") && len(u.Channels) == 0,
+			`channels for the group pubsub: patterns, such as "news:*", or "*" for all`},
 	} {
 		if missing.is {
 			return nil, s.errorAt(u.line, "a user must have %s", missing.what)
@@ -205,8 +207,10 @@ func (s *source) field(u *User, name string, line int, value *yaml.Node) (err er
 
 // checkName rejects names that would break a line of CLIENT LIST or of a log.
 func (s *source) checkName(name string, line int) error {
-	if len(name) < 1 || len(name) > maxNameBytes || strings.ContainsFunc(name, func(c rune) bool { return c < '!' || c > '~' }) {
-		return s.errorAt(line, "name must be text of 1 to %d letters, digits and signs of ASCII, without spaces; a number, true or false needs quotes", maxNameBytes)
+	if len(name) < 1 || len(name) > maxNameBytes ||
+		strings.ContainsFunc(name, func(c rune) bool { return c < '!' || c > '~' }) {
+		return s.errorAt(line, "name must be text of 1 to %d letters, digits and signs of ASCII, without spaces; a number, "+
+			"true or false needs quotes", maxNameBytes)
 	}
 	for _, r := range s.reserved {
 		if name == r {

@@ -77,7 +77,8 @@ func TestErrors(t *testing.T) {
 		{"an invalid hash", strings.Replace(user, bcryptOfSecret, "hunter2", 1), "f:3: a hash must be"},
 		{"a hash that is no text", strings.Replace(user, bcryptOfSecret, "5", 1), "f:3: a hash must be"},
 		{"hash and hashes", user + "    hashes: [hunter2]\n", "f:6: hash and hashes exclude"},
-		{"too many hashes", strings.Replace(user, "hash: "+bcryptOfSecret, "hashes: [a, b, c, d, e]", 1), "f:3: hashes must have 1 to 4"},
+		{"too many hashes", strings.Replace(user, "hash: "+bcryptOfSecret, "hashes: [a, b, c, d, e]", 1),
+			"f:3: hashes must have 1 to 4"},
 		{"no groups", strings.Replace(user, "    groups: [peek]\n", "", 1), "f:2: a user must have groups"},
 		{"an unknown group", strings.Replace(user, "[peek]", "[peek,\n      hunter2]", 1), "f:5: unknown group"},
 		{"a group twice", strings.Replace(user, "[peek]", "[peek, peek]", 1), "f:4: duplicate group"},
@@ -86,7 +87,8 @@ func TestErrors(t *testing.T) {
 		{"enabled that is text", user + "    enabled: hunter2\n", "f:6: enabled must be true or false"},
 		{"many brackets", "users: " + strings.Repeat("[", 500_000), "f:1: invalid YAML: exceeded max depth"},
 		{"many dashes", "users:\n" + strings.Repeat("- ", 100_000), "f:2: invalid YAML: exceeded max depth"},
-		{"many dashes below each other", "users:\n" + strings.Repeat("-\n", 500_000), "f:2: users must have 1 to 4096 elements, got 500000"},
+		{"many dashes below each other", "users:\n" + strings.Repeat("-\n", 500_000),
+			"f:2: users must have 1 to 4096 elements, got 500000"},
 		{"an alias of nothing", "users: *hunter2\n", "f:1: invalid YAML: unknown anchor referenced"},
 	} {
 		_, err := Parse("f", []byte(tt.file), "default")

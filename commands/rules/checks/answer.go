@@ -32,7 +32,8 @@ const (
 
 // String returns the word of a reason in replies.
 func (r Reason) String() string {
-	return [...]string{"ok", "near", "grace", "limited", "quota", "blocked", "denied", "allowed", "unlimited", "none", "unmatched"}[r]
+	return [...]string{"ok", "near", "grace", "limited", "quota", "blocked", "denied", "allowed", "unlimited", "none",
+		"unmatched"}[r]
 }
 
 // A Row is the state of a limit after the decision, or the whole answer.

@@ -19,8 +19,10 @@ func TestBindOnly(t *testing.T) {
 		quota := random.Int64N(20)
 		limit := rules.Limit{Quota: quota, Grace: random.Int64N(3), NearAbove: quota * 8 / 10}
 		remaining := random.Int64N(limit.Quota + limit.Grace + 1)
-		row := Row{Allowed: random.IntN(2) == 0, Limit: quota, Remaining: remaining, WaitMillis: random.Int64N(4) - 1, ResetMillis: random.Int64N(9), Name: "r/l"}
-		met := Met{Limit: &limit, Mode: []rules.Mode{rules.Enforced, rules.Quota}[random.IntN(2)], Descriptor: uint8(random.IntN(3)), Guard: -1, op: 1}
+		row := Row{Allowed: random.IntN(2) == 0, Limit: quota, Remaining: remaining, WaitMillis: random.Int64N(4) - 1,
+			ResetMillis: random.Int64N(9), Name: "r/l"}
+		met := Met{Limit: &limit, Mode: []rules.Mode{rules.Enforced, rules.Quota}[random.IntN(2)],
+			Descriptor: uint8(random.IntN(3)), Guard: -1, op: 1}
 		ds := []engine.Decision{{}, {Params: engine.Params{Limit: 20}, Remaining: remaining}}
 		answer := func(bind func(*Answer)) Answer {
 			a := Answer{Binding: -1, Descriptor: -1, Rows: []Row{row}, Met: []Met{met}}

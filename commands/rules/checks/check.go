@@ -101,7 +101,8 @@ func next(b *engine.Batch) *engine.Op {
 }
 
 // look is a member for a group without limits, which only needs the rules.
-var look = engine.Op{Kind: engine.Take, Key: []byte(rules.KeyPrefix), Params: engine.Params{Alg: engine.Fixed, Limit: 1, Period: engine.MinPeriod}}
+var look = engine.Op{Kind: engine.Take, Key: []byte(rules.KeyPrefix),
+	Params: engine.Params{Alg: engine.Fixed, Limit: 1, Period: engine.MinPeriod}}
 
 // appendLimit appends the op of a limit. ok is false if it needs the ID that the request lacks.
 func appendLimit(b *engine.Batch, m *rules.Met, q *Request) (ok bool) {
@@ -159,7 +160,8 @@ var modes = [...]engine.Mode{rules.Enforced: 0, rules.Shadow: engine.Shadow, rul
 func appendSettling(b *engine.Batch, limits []rules.Met, q *Request) {
 	for i := range limits {
 		l := limits[i].Limit
-		op := engine.Op{Kind: engine.Charge, Mode: adjusting(b), Params: l.Params, N: q.settles(limits[i].Descriptor), Key: limits[i].Key}
+		op := engine.Op{Kind: engine.Charge, Mode: adjusting(b), Params: l.Params, N: q.settles(limits[i].Descriptor),
+			Key: limits[i].Key}
 		switch {
 		case l.HasLeases() && len(q.ID) == 0:
 			op = engine.Op{Kind: engine.Peek, Key: limits[i].Key}

@@ -59,7 +59,8 @@ func (a *Answer) text() string {
 	if a.Allowed {
 		allowed = 1
 	}
-	return fmt.Sprintf("%d %d %d %d %d %s %v", allowed, a.Limit, a.Remaining, a.WaitMillis, a.ResetMillis, a.Name, a.Reason)
+	return fmt.Sprintf("%d %d %d %d %d %s %v", allowed, a.Limit, a.Remaining, a.WaitMillis, a.ResetMillis, a.Name,
+		a.Reason)
 }
 
 const apiRules = `

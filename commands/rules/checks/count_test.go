@@ -20,7 +20,8 @@ rules:
   - {name: box, match: {on: box}, limits: [1/minute], penalty: {after: 1, within: 1m, block: 1m, max: 1h, forgive: 1d}}
   - {name: each, per: [per], limits: [1/minute], penalty: {after: 1, within: 1m, block: 1m}}
 `)
-	for _, line := range []string{"d on a", "d on a", "d on a", "d on a", "d on dark", "d on dark", "d on dark", "d on box", "d on box", "d on box", "d on none", "d per a AND per b", "d per b AND per b", "d per c AND per b"} {
+	for _, line := range []string{"d on a", "d on a", "d on a", "d on a", "d on dark", "d on dark", "d on dark",
+		"d on box", "d on box", "d on box", "d on none", "d per a AND per b", "d per b AND per b", "d per c AND per b"} {
 		x.ask(request(line))
 	}
 	peek, settle := request("d on a"), request("d on a")
@@ -32,12 +33,14 @@ rules:
 		{live.Allowed: 3},
 		{live.Allowed: 1, live.ShadowLimited: 2},
 		{live.Near: 1, live.Limited: 1, live.Blocked: 1},
-		{live.Near: 1, live.Allowed: 1, live.Limited: 1, live.Blocked: 1}, // a and b pass; b is limited; then b is blocked, and c not
+		// a and b pass; b is limited; then b is blocked, and c not
+		{live.Near: 1, live.Allowed: 1, live.Limited: 1, live.Blocked: 1},
 	} {
 		counts := x.state.Counts(i)
 		for o := range counts {
 			if counts[o] != want[live.Outcome(o)] {
-				t.Errorf("%s: %d requests were %v, want %d", x.state.Set.Limit(i).Name, counts[o], live.Outcome(o), want[live.Outcome(o)])
+				t.Errorf("%s: %d requests were %v, want %d", x.state.Set.Limit(i).Name, counts[o], live.Outcome(o),
+					want[live.Outcome(o)])
 			}
 		}
 	}
@@ -57,7 +60,8 @@ rules: [{name: a, match: {on: a}, limits: [2/m]}, {name: free, match: {on: free}
 ---
 domain: e
 `)
-	for _, line := range []string{"d on a", "d on b", "d on free", "d open x", "d ip bad", "d ip good", "d on b AND on c", "e on a", "f on a", "g on a", "g on b"} {
+	for _, line := range []string{"d on a", "d on b", "d on free", "d open x", "d ip bad", "d ip good", "d on b AND on c",
+		"e on a", "f on a", "g on a", "g on b"} {
 		x.ask(request(line))
 	}
 	peek, settle := request("d on b"), request("d on b")
@@ -65,7 +69,8 @@ domain: e
 	x.ask(peek)
 	x.ask(settle)
 	set := x.state.Set
-	if d, e, others := x.state.Unmatched(set.Domain("d")), x.state.Unmatched(set.Domain("e")), x.state.Unmatched(nil); d != 2 || e != 1 || others != 3 {
+	if d, e, others := x.state.Unmatched(set.Domain("d")), x.state.Unmatched(set.Domain("e")),
+		x.state.Unmatched(nil); d != 2 || e != 1 || others != 3 {
 		t.Errorf("%d unmatched requests in d, %d in e, %d in others, want 2, 1 and 3", d, e, others)
 	}
 }
@@ -79,14 +84,17 @@ rules:
   - {name: box, match: {on: box}, per: [ip, user], limits: [1/minute], penalty: {after: 2, within: 1m, block: 1s, growth: 2}}
 `)
 	var got []string
-	for _, line := range []string{"on box user u ip 1", "on box user u ip 1", "on box user u ip 1", "on box user u ip 1", "k v", "k v", "k v"} {
+	for _, line := range []string{"on box user u ip 1", "on box user u ip 1", "on box user u ip 1", "on box user u ip 1",
+		"k v", "k v", "k v"} {
 		q := request("d " + line)
 		a := x.ask(q)
 		for _, c := range a.Closed {
-			got = append(got, fmt.Sprintf("%s: %v by %s of %v, level %d, %d ms", line, a.Reason, c.Rule.Name, c.Attributes(&q.Request), c.Level, c.Millis))
+			got = append(got, fmt.Sprintf("%s: %v by %s of %v, level %d, %d ms", line, a.Reason, c.Rule.Name,
+				c.Attributes(&q.Request), c.Level, c.Millis))
 		}
 	}
-	want := []string{"on box user u ip 1: limited by box of [{ip 1} {user u}], level 1, 1000 ms", "k v: limited by k of [{k v}], level 1, 1000 ms"}
+	want := []string{"on box user u ip 1: limited by box of [{ip 1} {user u}], level 1, 1000 ms",
+		"k v: limited by k of [{k v}], level 1, 1000 ms"}
 	if !slices.Equal(got, want) || x.state.Penalties() != 2 {
 		t.Errorf("%d boxes closed: %q, want %q", x.state.Penalties(), got, want)
 	}
@@ -106,11 +114,13 @@ rules: [{name: a, match: {on: a}, limits: [1/m, 5/h], penalty: {after: 1, within
 		line   string
 		reason Reason
 	}{{"d on a", None}, {"d on a", None}, {"d on a", None}, {"d on b", Unmatched}, {"d ip bad", Denied}} {
-		if a := x.ask(request(tt.line)); !a.Allowed || a.Reason != tt.reason || a.Limit != -1 || a.Remaining != -1 || a.WaitMillis != 0 {
+		if a := x.ask(request(tt.line)); !a.Allowed || a.Reason != tt.reason || a.Limit != -1 || a.Remaining != -1 ||
+			a.WaitMillis != 0 {
 			t.Errorf("%s: %+v, want it allowed, %v", tt.line, a.Row, tt.reason)
 		}
 	}
-	if minute, hour, boxes := x.state.Counts(0), x.state.Counts(1), x.state.Penalties(); minute[live.Allowed] != 1 || minute[live.ShadowLimited] != 2 || hour[live.Allowed] != 3 || boxes != 0 {
+	if minute, hour, boxes := x.state.Counts(0), x.state.Counts(1), x.state.Penalties(); minute[live.Allowed] != 1 ||
+		minute[live.ShadowLimited] != 2 || hour[live.Allowed] != 3 || boxes != 0 {
 		t.Errorf("counted %v and %v, %d boxes closed", minute, hour, boxes)
 	}
 }

@@ -59,7 +59,8 @@ func (a *Answer) blocked(guards []rules.Guard, ops []engine.Op, ds []engine.Deci
 		}
 		first := slices.IndexFunc(a.Met, func(m Met) bool { return int(m.Guard) == guard })
 		box := Box{
-			Row:   Row{WaitMillis: ds[i].Wait.CeilMillis(), ResetMillis: ds[i].Reset.CeilMillis(), Name: guards[guard].Rule.Name},
+			Row: Row{WaitMillis: ds[i].Wait.CeilMillis(), ResetMillis: ds[i].Reset.CeilMillis(),
+				Name: guards[guard].Rule.Name},
 			Guard: guard, Descriptor: int(a.Met[first].Descriptor),
 		}
 		if a.Boxes = append(a.Boxes, box); len(a.Boxes) == 1 || box.WaitMillis > a.WaitMillis {
@@ -99,7 +100,8 @@ func eachGuard(ops []engine.Op) iter.Seq2[int, int] {
 func (c *Check) failed(ops []engine.Op, ds []engine.Decision) error {
 	for i := range ds {
 		switch status := ds[i].Status; {
-		case status == engine.OK || status == engine.Missing && c.settles || status == engine.NoMemory && ops[i].Mode == engine.Shadow:
+		case status == engine.OK || status == engine.Missing && c.settles || status == engine.NoMemory &&
+			ops[i].Mode == engine.Shadow:
 			continue
 		case status == engine.WrongType && ds[i].Params == engine.Params{}: // another op's key has it
 			continue
@@ -112,7 +114,8 @@ func (c *Check) failed(ops []engine.Op, ds []engine.Decision) error {
 // settle answers a request that meets no limit.
 func (a *Answer) settle(v rules.Verdict, shadow bool) {
 	a.Reason = [...]Reason{
-		rules.Denied: Denied, rules.Allowed: Allowed, rules.Unlimited: Unlimited, rules.None: None, rules.Unmatched: Unmatched,
+		rules.Denied: Denied, rules.Allowed: Allowed, rules.Unlimited: Unlimited, rules.None: None,
+		rules.Unmatched: Unmatched,
 	}[v]
 	if shadow || v.Passes() {
 		a.Row = unbound

@@ -75,7 +75,8 @@ func (c *Check) keep(s *live.State, q *Request) {
 	m := c.memory
 	r := &m.result
 	c.state, c.hits, c.peek, c.settles = s, q.Hits, q.Peek, q.settling()
-	if last := &m.last; r.Repeated && last.state == s && last.settles == c.settles && len(q.Own) == 0 && q.Negative == nil {
+	if last := &m.last; r.Repeated && last.state == s && last.settles == c.settles && len(q.Own) == 0 &&
+		q.Negative == nil {
 		c.verdict, c.first, c.limits, c.extra = last.verdict, last.first, last.limits, 0
 		return
 	}
@@ -93,7 +94,8 @@ func (c *Check) keep(s *live.State, q *Request) {
 		})
 		labelled = labelled || len(from.Label) > 0
 	}
-	if labelled || r.Verdict != rules.Limited || len(r.Descriptors) > 1 || len(r.Guards) > 0 || len(q.Own) > 0 || q.Negative != nil {
+	if labelled || r.Verdict != rules.Limited || len(r.Descriptors) > 1 || len(r.Guards) > 0 || len(q.Own) > 0 ||
+		q.Negative != nil {
 		c.keepExtra(q, labelled)
 	}
 	m.last = *c

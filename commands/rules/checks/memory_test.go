@@ -43,7 +43,8 @@ descriptors: [{key: user, value_to_metric: true, rate_limit: {unit: minute, requ
 	}
 	ask := func() *Request {
 		q := request([]string{
-			"plain user %d", "plain user %d", "plain user %d", "plain user %d", "plain job %d", "api user %d", "api user %d path /login", "api path /free", "api other %d",
+			"plain user %d", "plain user %d", "plain user %d", "plain user %d", "plain job %d", "api user %d",
+			"api user %d path /login", "api path /free", "api other %d",
 			"tree user %d", "tree user %d AND user 9", "api user %d AND user %d", "none user %d",
 		}[random.IntN(13)])
 		for i := range q.Descriptors {

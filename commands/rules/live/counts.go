@@ -98,7 +98,8 @@ func newCounts(set *rules.Set, labels int) *counts {
 
 // emptyCounts returns counts without counters of limits and domains.
 func emptyCounts(set *rules.Set, labels int) *counts {
-	return &counts{set: set, each: make([]*counter, set.NumLimits()), domains: make([]*counter, len(set.Domains())), labels: newLabelTable(labels), totals: new(totals)}
+	return &counts{set: set, each: make([]*counter, set.NumLimits()), domains: make([]*counter, len(set.Domains())),
+		labels: newLabelTable(labels), totals: new(totals)}
 }
 
 // fill makes the counters that are missing.

@@ -30,7 +30,8 @@ func TestCounts(t *testing.T) {
 		old.CountUnmatched(stripe, nil)
 		old.CountPenalty(stripe)
 	}
-	storedtest.Load(t, e, start, 1, "domain: new\n---\ndomain: api\nrules:\n  - {name: new, limits: [1/s]}\n  - {name: b, limits: [3/s]}\n", "", "")
+	storedtest.Load(t, e, start, 1,
+		"domain: new\n---\ndomain: api\nrules:\n  - {name: new, limits: [1/s]}\n  - {name: b, limits: [3/s]}\n", "", "")
 	s := await(t, k)
 	old.count(5, 1, nil, Near)
 	old.CountUnmatched(5, old.Set.Domain("api"))
@@ -62,7 +63,8 @@ func (s *State) limited(limit int) map[string]int64 {
 func TestLabels(t *testing.T) {
 	e := storedtest.NewEngine(1)
 	k := newKeeper(e)
-	storedtest.Load(t, e, start, 0, "domain: api\nrules:\n  - {name: a, limits: [1/s]}\n  - {name: b, limits: [2/s]}\n", "", "")
+	storedtest.Load(t, e, start, 0, "domain: api\nrules:\n  - {name: a, limits: [1/s]}\n  - {name: b, limits: [2/s]}\n",
+		"", "")
 	s := await(t, k)
 	for _, label := range []string{"x", "y", "x", "", "z", "x"} {
 		s.count(1, 0, []byte(label), Limited)

@@ -93,7 +93,8 @@ func (k *Keeper) follow() {
 		version, documents := documentsOf(k.engine())
 		old := k.current.Load()
 		began := time.Now()
-		s := old.next(version, documents, func(h *stored.Header) (*rules.Set, *counts, error) { return k.compiled(documents, h, old) })
+		s := old.next(version, documents,
+			func(h *stored.Header) (*rules.Set, *counts, error) { return k.compiled(documents, h, old) })
 		k.current.Store(s)
 		k.report(old, s, time.Since(began))
 		more = k.finish(s)
@@ -187,8 +188,10 @@ func (k *Keeper) takeOffer(h *stored.Header) (o offer, ok bool) {
 func (k *Keeper) report(old, s *State, took time.Duration) {
 	switch {
 	case s.Err != nil && old.Err == nil:
-		k.log.Error("the rules can't be compiled by this version of limitsrv: requests by rules are answered LOADING", "version", s.Header.Version)
+		k.log.Error("the rules can't be compiled by this version of limitsrv: requests by rules are answered LOADING",
+			"version", s.Header.Version)
 	case s.Err == nil && s.Header.Version != old.Header.Version:
-		k.log.Info("rules in use", "version", s.Header.Version, "sha", s.Header.ShortSHA(), "domains", len(s.Set.Domains()), "rules", s.Set.NumRules(), "limits", s.Set.NumLimits(), "compiled_in", took)
+		k.log.Info("rules in use", "version", s.Header.Version, "sha", s.Header.ShortSHA(), "domains", len(s.Set.Domains()),
+			"rules", s.Set.NumRules(), "limits", s.Set.NumLimits(), "compiled_in", took)
 	}
 }

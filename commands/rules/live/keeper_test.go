@@ -52,7 +52,8 @@ func await(t testing.TB, k *Keeper) *State {
 func verdict(t testing.TB, s *State, ip string) (rules.Verdict, string) {
 	t.Helper()
 	var r rules.Result
-	q := rules.Request{Domain: []byte("api"), Descriptors: []rules.Descriptor{{Entries: []rules.Entry{{Key: []byte("ip"), Value: []byte(ip)}}}}}
+	q := rules.Request{Domain: []byte("api"),
+		Descriptors: []rules.Descriptor{{Entries: []rules.Entry{{Key: []byte("ip"), Value: []byte(ip)}}}}}
 	if err := s.Set.Match(&q, s.Overrides, start, &r); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,8 @@ func TestKeeper(t *testing.T) {
 		t.Helper()
 		s := await(t, k)
 		got, _ := verdict(t, s, "1.1.1.1")
-		if s.Err != nil || s.Version != e.DocumentsVersion(engine.Rules) || got != v || quota > 0 && s.Set.Limit(0).Quota != quota {
+		if s.Err != nil || s.Version != e.DocumentsVersion(engine.Rules) || got != v || quota > 0 &&
+			s.Set.Limit(0).Quota != quota {
 			t.Errorf("%s: %v by version %d of %d, error %v", name, got, s.Version, e.DocumentsVersion(engine.Rules), s.Err)
 		}
 	}
@@ -84,7 +86,8 @@ func TestKeeper(t *testing.T) {
 	before := k.Current()
 	set("2.2.2.2")
 	if after := await(t, k); after.Set != before.Set || before.Overrides.Len() != 1 || after.Overrides.Len() != 2 {
-		t.Errorf("an override: other rules %v, %d overrides after %d", after.Set != before.Set, after.Overrides.Len(), before.Overrides.Len())
+		t.Errorf("an override: other rules %v, %d overrides after %d", after.Set != before.Set, after.Overrides.Len(),
+			before.Overrides.Len())
 	}
 	storedtest.Load(t, e, start, 1, storedtest.File("6/minute"), "", "")
 	wants("other rules", rules.Denied, 6)
@@ -313,7 +316,8 @@ func TestRaceKeeper(t *testing.T) {
 					storedtest.Load(t, e, start, version, storedtest.File(fmt.Sprint(version+1, "/minute")), "", "")
 					version++
 				} else {
-					storedtest.Do(t, e, start, func(c *engine.Call) { stored.SetOverride(c, storedtest.Deny(t, fmt.Sprint(r.IntN(20))), 0, "") })
+					storedtest.Do(t, e, start,
+						func(c *engine.Call) { stored.SetOverride(c, storedtest.Deny(t, fmt.Sprint(r.IntN(20))), 0, "") })
 				}
 				want := e.DocumentsVersion(engine.Rules)
 				mu.Unlock()
@@ -327,7 +331,8 @@ func TestRaceKeeper(t *testing.T) {
 	close(stop)
 	readers.Wait()
 	s := await(t, k)
-	if rows := slices.Collect(s.Documents.ListOverrides(start)); s.Header.Version != version || s.Overrides.Len() != len(rows) {
+	if rows := slices.Collect(s.Documents.ListOverrides(start)); s.Header.Version != version ||
+		s.Overrides.Len() != len(rows) {
 		t.Errorf("version %d with %d overrides, want %d", s.Header.Version, s.Overrides.Len(), version)
 	}
 }

@@ -80,7 +80,8 @@ func join(files []source.File) (text []byte, err error) {
 		text = append(text, part...)
 	}
 	if len(text) > stored.MaxBytes {
-		return nil, resp.NewError("ERR", fmt.Sprintf("rules: at most %d bytes of text are allowed, got %d", stored.MaxBytes, len(text)))
+		return nil, resp.NewError("ERR",
+			fmt.Sprintf("rules: at most %d bytes of text are allowed, got %d", stored.MaxBytes, len(text)))
 	}
 	return text, nil
 }

@@ -12,9 +12,12 @@ import (
 func TestPrepareAsCheck(t *testing.T) {
 	good := "domain: api\nrules: [{name: r, per: [ip], limits: 5/minute}]\n"
 	for _, texts := range [][]string{
-		{good}, {""}, {"# none\n"}, {good, ""}, {"", good}, {"# none", good}, {"", "# none\n"}, {"---\n", good}, {good, "---\n"},
-		{good, "domain: web\n...\n"}, {"domain: web\n...\n", good}, {good, good}, {good, "domain: [\n"}, {"domain: web\nrules: [\n", "]\n"}, {"%YAML 1.1\n---\ndomain: web\n", good},
-		{good, "%YAML 1.1\n---\ndomain: web\n"}, {good, "\ufeffdomain: web\n"}, {"\ufeff", good}, {"domain: web", good}, {"domain: web\nlists: {l: &x {key: a, values: [b]}}\ndeny: [l]\n", "domain: z\nlists: {l: *x}\ndeny: [l]\n"},
+		{good}, {""}, {"# none\n"}, {good, ""}, {"", good}, {"# none", good}, {"", "# none\n"}, {"---\n", good},
+		{good, "---\n"},
+		{good, "domain: web\n...\n"}, {"domain: web\n...\n", good}, {good, good}, {good, "domain: [\n"},
+		{"domain: web\nrules: [\n", "]\n"}, {"%YAML 1.1\n---\ndomain: web\n", good},
+		{good, "%YAML 1.1\n---\ndomain: web\n"}, {good, "\ufeffdomain: web\n"}, {"\ufeff", good}, {"domain: web", good},
+		{"domain: web\nlists: {l: &x {key: a, values: [b]}}\ndeny: [l]\n", "domain: z\nlists: {l: *x}\ndeny: [l]\n"},
 	} {
 		var files []source.File
 		for i, text := range texts {

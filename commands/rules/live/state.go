@@ -52,9 +52,11 @@ var empty = new(rules.Set)
 // next of s.
 //
 // Cost: a call of set if the rules changed, and microseconds for each override that changed.
-func (s *State) next(version uint64, documents stored.Documents, set func(h *stored.Header) (*rules.Set, *counts, error)) *State {
+func (s *State) next(version uint64, documents stored.Documents,
+	set func(h *stored.Header) (*rules.Set, *counts, error)) *State {
 	n := &State{
-		Version: version, Shadow: s.Shadow, Documents: documents, Set: s.Set, Header: s.Header, counts: s.counts, Overrides: s.Overrides,
+		Version: version, Shadow: s.Shadow, Documents: documents, Set: s.Set, Header: s.Header, counts: s.counts,
+		Overrides: s.Overrides,
 	}
 	var carried *counts
 	h, err := documents.Header()

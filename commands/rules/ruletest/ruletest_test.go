@@ -17,10 +17,15 @@ rules:
 // FuzzRun reads and runs any text of cases. A mistake or a difference must have a line of
 // the text.
 func FuzzRun(f *testing.F) {
-	f.Add("start: 2026-11-22T02:39:14.856Z\nsteps:\n- {at: 0s, ask: {domain: api, ip: 203.0.113.7, path: /login}, times: 2, expect: {allowed: [1, 0], rule: login/slide-1m}}")
-	f.Add("start: 2000-01-01T00:00:00Z\nsteps: [{ask: [{domain: api, path: [/login, /jobs]}, {ip: a}], id: a, hits: 2, peek: true, expect: {limit: 1}}]\n---\nstart: 1")
-	f.Add("start: 2199-12-31T00:00:00Z\nsteps: [{at: 3650d, domain: api, ask: {<<: &a {path: /jobs}, domain: *a}, by: -1}]")
-	f.Add("start: 2100-01-01T00:00:00Z\nsteps: [{override: {domain: api, path: {ip: a}, effect: deny, ttl: 5s}}, {override: {domain: api, limit: 1/s, rule: x}, expect: {error: a}}, {ask: {domain: api, path: /jobs}, expect: {error: id}}]")
+	f.Add("start: 2026-11-22T02:39:14.856Z\nsteps:\n- {at: 0s, ask: {domain: api, ip: 203.0.113.7, path: /login}, " +
+		"times: 2, expect: {allowed: [1, 0], rule: login/slide-1m}}")
+	f.Add("start: 2000-01-01T00:00:00Z\nsteps: [{ask: [{domain: api, path: [/login, /jobs]}, {ip: a}], id: a, hits: 2, " +
+		"peek: true, expect: {limit: 1}}]\n---\nstart: 1")
+	f.Add("start: 2199-12-31T00:00:00Z\nsteps: [{at: 3650d, domain: api, ask: {<<: &a {path: /jobs}, domain: *a}, by: " +
+		"-1}]")
+	f.Add("start: 2100-01-01T00:00:00Z\nsteps: [{override: {domain: api, path: {ip: a}, effect: deny, ttl: 5s}}, " +
+		"{override: {domain: api, limit: 1/s, rule: x}, expect: {error: a}}, {ask: {domain: api, path: /jobs}, expect: " +
+		"{error: id}}]")
 	set, err := rules.Load([]source.File{{Name: "rules.yaml", Text: []byte(limits)}})
 	if err != nil {
 		f.Fatal(err)
@@ -56,7 +61,8 @@ func FuzzRun(f *testing.F) {
 		}
 		r := Run(set, scenarios)
 		if r.Requests != requests || r.Different < len(r.Differences) || r.Different > r.Values+requests+overrides {
-			t.Errorf("%d requests, want %d; %d differences, %d of them reported, of %d values", r.Requests, requests, r.Different, len(r.Differences), r.Values)
+			t.Errorf("%d requests, want %d; %d differences, %d of them reported, of %d values", r.Requests, requests,
+				r.Different, len(r.Differences), r.Values)
 		}
 		for _, d := range r.Differences {
 			if d.Line < 1 || d.Line > lines {
@@ -69,7 +75,8 @@ func FuzzRun(f *testing.F) {
 // TestRunReportsEachChange expects the same value of ten answers: each change of the
 // answers is a difference, and equal answers in a row are a single difference.
 func TestRunReportsEachChange(t *testing.T) {
-	set, err := rules.Load([]source.File{{Name: "rules.yaml", Text: []byte("domain: api\nrules: [{name: a, match: {k: a}, limits: 3/day}]")}})
+	set, err := rules.Load([]source.File{{Name: "rules.yaml",
+		Text: []byte("domain: api\nrules: [{name: a, match: {k: a}, limits: 3/day}]")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +145,8 @@ c:7: expect has either error or fields of an answer, which an override does not 
 c:8: expect has either error or fields of an answer, which an override does not have, got error
 `},
 	} {
-		scenarios, err := source.ParseCases(source.File{Name: "c", Text: []byte("start: 2026-11-22T00:00:00Z\nsteps:" + tt.steps)})
+		scenarios, err := source.ParseCases(source.File{Name: "c",
+			Text: []byte("start: 2026-11-22T00:00:00Z\nsteps:" + tt.steps)})
 		got := ""
 		if err != nil {
 			got = err.Error() + "\n"

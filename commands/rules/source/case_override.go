@@ -43,7 +43,8 @@ func (r *reader) caseOverride(n *yaml.Node) *CaseOverride {
 	}
 	switch {
 	case v.Domain == "" || v.Effect == "":
-		r.mistake(n, "override must have domain, and effect or limit, as in {domain: api, path: {ip: 203.0.113.7}, effect: deny}")
+		r.mistake(n,
+			"override must have domain, and effect or limit, as in {domain: api, path: {ip: 203.0.113.7}, effect: deny}")
 	case (v.Effect == "limit") != (v.Limit != ""):
 		r.mistake(n, "override must have a limit exactly for the effect limit, got effect "+v.Effect)
 	}

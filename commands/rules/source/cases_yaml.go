@@ -67,7 +67,8 @@ func (r *reader) scenario(n *yaml.Node) (s Scenario) {
 func (r *reader) start(n *yaml.Node) time.Time {
 	at, err := time.Parse(time.RFC3339Nano, n.Value)
 	if year := at.UTC().Year(); n.Kind != yaml.ScalarNode || err != nil || year < minStartYear || year > maxStartYear {
-		r.bad(n, "start", fmt.Sprintf("a time of the years %d to %d such as 2026-11-22T02:39:14.856Z", minStartYear, maxStartYear))
+		r.bad(n, "start", fmt.Sprintf("a time of the years %d to %d such as 2026-11-22T02:39:14.856Z", minStartYear,
+			maxStartYear))
 	}
 	return at
 }
@@ -171,7 +172,8 @@ func (r *reader) since(n *yaml.Node, before time.Duration) time.Duration {
 	}
 	nanos, err := limiters.ParseDuration("at", []byte(n.Value))
 	if n.Kind != yaml.ScalarNode || err != nil || time.Duration(nanos) < before {
-		r.bad(n, "at", fmt.Sprintf("a duration since start, 0s or 1us to 10 years, not less than the %v of the step before", before))
+		r.bad(n, "at", fmt.Sprintf("a duration since start, 0s or 1us to 10 years, not less than the %v of the step before",
+			before))
 		return before
 	}
 	return time.Duration(nanos)
@@ -243,7 +245,8 @@ func (r *reader) expect(n *yaml.Node, s *Step) (all []Expectation) {
 		values := []*yaml.Node{f.value}
 		if f.value.Kind == yaml.SequenceNode {
 			if values = f.value.Content; len(values) != s.Times {
-				r.mistake(f.value, fmt.Sprintf("%s must be one value or a list of %d, as the step has times: %d, got %d", f.word, s.Times, s.Times, len(values)))
+				r.mistake(f.value, fmt.Sprintf("%s must be one value or a list of %d, as the step has times: %d, got %d", f.word,
+					s.Times, s.Times, len(values)))
 				continue
 			}
 		}

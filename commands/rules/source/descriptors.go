@@ -13,10 +13,12 @@ import (
 
 var (
 	descriptorWords = []string{
-		"key", "value", "rate_limit", "descriptors", "shadow_mode", "quota_mode", "detailed_metric", "value_to_metric", "share_threshold", "metadata",
+		"key", "value", "rate_limit", "descriptors", "shadow_mode", "quota_mode", "detailed_metric", "value_to_metric",
+		"share_threshold", "metadata",
 		"rate_limits", "penalty",
 	}
-	rateLimitWords = []string{"unit", "requests_per_unit", "unlimited", "name", "replaces", "algorithm", "burst", "grace", "warn_at"}
+	rateLimitWords = []string{"unit", "requests_per_unit", "unlimited", "name", "replaces", "algorithm", "burst", "grace",
+		"warn_at"}
 )
 
 // units are the windows of the tree. They are aligned to the epoch.
@@ -275,7 +277,8 @@ func (r *reader) replaced(n *yaml.Node) (names []Name) {
 		switch {
 		case !ok:
 		case name.Text == "" || len(name.Text) > MaxNameBytes:
-			r.mistake(item, fmt.Sprintf("an entry of replaces must have a name of 1 to %d bytes, got %q", MaxNameBytes, name.Text))
+			r.mistake(item, fmt.Sprintf("an entry of replaces must have a name of 1 to %d bytes, got %q", MaxNameBytes,
+				name.Text))
 		case len(names) == MaxWords:
 			r.mistake(item, fmt.Sprintf("replaces may have %d entries, got more", MaxWords))
 			return names

@@ -10,7 +10,8 @@ import (
 )
 
 // The words of a document.
-var documentWords = []string{"domain", "descriptors", "rules", "lists", "deny", "allow", "unmatched", "no_quorum", "request_limits", "http", "addresses", "paths", "merge_domains"}
+var documentWords = []string{"domain", "descriptors", "rules", "lists", "deny", "allow", "unmatched", "no_quorum",
+	"request_limits", "http", "addresses", "paths", "merge_domains"}
 
 // longLists are the words of a document with the lists that may be long.
 var longLists = []string{"descriptors", "rules"}

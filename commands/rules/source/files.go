@@ -75,13 +75,15 @@ func checkSize(files []File) error {
 	size, parts := 0, 0
 	for _, f := range files {
 		if size += len(f.Text); size > MaxBytes {
-			return Mistakes{{At{f.Name, 1}, fmt.Sprintf("the text of all files may have %d bytes, with this file it has %d", MaxBytes, size)}}
+			return Mistakes{{At{f.Name, 1},
+				fmt.Sprintf("the text of all files may have %d bytes, with this file it has %d", MaxBytes, size)}}
 		}
 		for _, c := range []byte(partBytes) {
 			parts += bytes.Count(f.Text, []byte{c})
 		}
 		if parts > MaxParts {
-			return Mistakes{{At{f.Name, 1}, fmt.Sprintf("the text of all files may have %d line ends and characters of %s, with this file it has %d", MaxParts, partBytes[1:], parts)}}
+			return Mistakes{{At{f.Name, 1}, fmt.Sprintf("the text of all files may have %d line ends and characters of %s, "+
+				"with this file it has %d", MaxParts, partBytes[1:], parts)}}
 		}
 	}
 	return nil

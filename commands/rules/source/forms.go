@@ -22,7 +22,8 @@ func (r *reader) per(n *yaml.Node, rule *Rule) {
 	for i := range names {
 		key, bits, ok := perBits(names[i].Text)
 		if !ok {
-			r.bad(n, "per", "the key of an attribute, or of an address with the bits of an IPv6 range, 1 to 128, perhaps behind those of an IPv4 range, 1 to 32: ip/64 or ip/24/64")
+			r.bad(n, "per", "the key of an attribute, or of an address with the bits of an IPv6 range, 1 to 128, perhaps "+
+				"behind those of an IPv4 range, 1 to 32: ip/64 or ip/24/64")
 		}
 		if rule.Per[i] = key; bits != (Bits{}) {
 			if rule.PerBits == nil {
@@ -93,7 +94,8 @@ func (r *reader) paths(n *yaml.Node) (all []PathKey) {
 			}
 		}
 		if p.Form == 0 {
-			r.mistake(f.value, fmt.Sprintf("a form of paths must be %s, got none", anyOf(append([]string{allPaths}, pathWords...))))
+			r.mistake(f.value, fmt.Sprintf("a form of paths must be %s, got none",
+				anyOf(append([]string{allPaths}, pathWords...))))
 		}
 		all = append(all, p)
 	}

@@ -30,7 +30,8 @@ func (r *reader) http(n *yaml.Node) (all []HeaderAttribute) {
 		if indexed {
 			i, err := strconv.Atoi(strings.TrimSuffix(index, "]"))
 			if a.Index = i; err != nil || !strings.HasSuffix(index, "]") || i > -1 || i < -MaxAttributes {
-				r.bad(f.value, "a header of http", fmt.Sprintf("the name of a header, for a part of a list with [-1], the last, to [-%d] behind", MaxAttributes))
+				r.bad(f.value, "a header of http",
+					fmt.Sprintf("the name of a header, for a part of a list with [-1], the last, to [-%d] behind", MaxAttributes))
 				continue
 			}
 		}

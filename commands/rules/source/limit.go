@@ -14,7 +14,8 @@ import (
 const DefaultWarnAt = 80
 
 // limitForm is the form of a limit in a line.
-const limitForm = "COUNT/WINDOW [fixed|slide|token|leaky|log] [burst N] [name N] [grace N] [warn_at PERCENT], N at once ttl DURATION, unlimited or none"
+const limitForm = "COUNT/WINDOW [fixed|slide|token|leaky|log] [burst N] [name N] [grace N] [warn_at PERCENT], N at " +
+	"once ttl DURATION, unlimited or none"
 
 // A draft is a limit as it is read.
 type draft struct {
@@ -64,7 +65,8 @@ func (d *draft) setWindow(text string) error {
 	}
 	var err error
 	if d.window, err = limiters.ParseDuration("window", arg); err != nil {
-		return fmt.Errorf("a window must be s, m, h, second, minute, hour, day, week, month, year, or a duration of 1us to 10 years such as 15m, got %s", word.Excerpt([]byte(text)))
+		return fmt.Errorf("a window must be s, m, h, second, minute, hour, day, week, month, year, or a duration of 1us to "+
+			"10 years such as 15m, got %s", word.Excerpt([]byte(text)))
 	}
 	return nil
 }
@@ -84,7 +86,8 @@ func (d *draft) check(l *Limit) error {
 	if d.calendar != engine.NoCalendar && d.alg != engine.Fixed {
 		days := calendarDays[d.calendar]
 		if days == 0 {
-			return fmt.Errorf("%s needs a window with a length, such as 30d, got a month or year of the calendar, which is for fixed", name)
+			return fmt.Errorf("%s needs a window with a length, such as 30d, got a month or year of the calendar, which is "+
+				"for fixed", name)
 		}
 		d.window, d.calendar = days*24*3600*1e9, engine.NoCalendar
 	}
@@ -105,7 +108,8 @@ func (d *draft) check(l *Limit) error {
 	if rated && d.count > d.window {
 		return fmt.Errorf("a rate may be one per nanosecond at most, got %d per %d ns", d.count, d.window)
 	}
-	l.Count, l.Alg, l.Window, l.Calendar, l.Burst, l.Name, l.Grace, l.WarnAt = d.count, d.alg, d.window, d.calendar, d.burst, d.name, d.grace, d.warnAt
+	l.Count, l.Alg, l.Window, l.Calendar, l.Burst, l.Name, l.Grace, l.WarnAt = d.count, d.alg, d.window, d.calendar,
+		d.burst, d.name, d.grace, d.warnAt
 	if d.count == 0 && d.grace > 0 {
 		return errors.New("grace needs a limit above 0, got 0")
 	}
@@ -143,7 +147,8 @@ func ParseLimit(text string) (l Limit, err error) {
 		words, err = d.options(words)
 	}
 	if err == nil && len(words) > 0 {
-		err = fmt.Errorf("a limit must be %s, got %s before %s", limitForm, word.Excerpt([]byte(text)), word.Excerpt([]byte(words[0])))
+		err = fmt.Errorf("a limit must be %s, got %s before %s", limitForm, word.Excerpt([]byte(text)),
+			word.Excerpt([]byte(words[0])))
 	}
 	if err != nil {
 		return l, err
@@ -171,7 +176,8 @@ func (d *draft) leases(count, ttl string) (err error) {
 func parseCount(name, text string) (int64, error) {
 	n, ok := limiters.ParseWhole([]byte(text))
 	if !ok || n > engine.MaxLimit {
-		return 0, fmt.Errorf("%s must be a whole number from 0 to %d, got %s", name, int64(engine.MaxLimit), word.Excerpt([]byte(text)))
+		return 0, fmt.Errorf("%s must be a whole number from 0 to %d, got %s", name, int64(engine.MaxLimit),
+			word.Excerpt([]byte(text)))
 	}
 	return n, nil
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // limitWords are the words of a limit that is a mapping.
-var limitWords = []string{"count", "window", "algorithm", "burst", "name", "grace", "warn_at", "at_once", "ttl", "unlimited", "none"}
+var limitWords = []string{"count", "window", "algorithm", "burst", "name", "grace", "warn_at", "at_once", "ttl",
+	"unlimited", "none"}
 
 // limit reads a limit: a line or a mapping.
 func (r *reader) limit(n *yaml.Node) (l Limit, ok bool) {
@@ -87,7 +88,8 @@ func (r *reader) limitMapping(n *yaml.Node) (l Limit, ok bool) {
 		d.alg, d.algGiven = engine.Lease, true
 	case none && !counted && !windowed && !leases && !ttl && !l.Unlimited:
 	case !counted || !windowed || leases || ttl || none || l.Unlimited:
-		r.mistake(n, "a limit must have count and window, at_once and ttl, unlimited: true alone, or none: true, got another mix of words")
+		r.mistake(n, "a limit must have count and window, at_once and ttl, unlimited: true alone, or none: true, got "+
+			"another mix of words")
 		return l, false
 	}
 	if err := d.check(&l); err != nil {

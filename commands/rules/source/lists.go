@@ -68,7 +68,8 @@ func (r *reader) list(l *List, n *yaml.Node) bool {
 func (r *reader) listed(n *yaml.Node, name string) []*yaml.Node {
 	items := r.items(n, name)
 	if r.listedEntries += len(items); r.listedEntries > MaxListed {
-		r.mistake(n, fmt.Sprintf("all lists may have %d entries together, with this one they have %d", MaxListed, r.listedEntries))
+		r.mistake(n, fmt.Sprintf("all lists may have %d entries together, with this one they have %d", MaxListed,
+			r.listedEntries))
 		return nil
 	}
 	followed := make([]*yaml.Node, 0, len(items))

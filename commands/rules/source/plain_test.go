@@ -48,7 +48,8 @@ func TestPlainLikeWhole(t *testing.T) {
 		sameParsed(t, b.Bad)
 	}
 	for _, text := range []string{
-		"domain: a\nrules:\n  - {name: r, limits: 1/s}\n---\ndomain: b\ndescriptors:\n- key: k\n  unit: day\n  rate_limits:\n  - unit: hour\n---\n",
+		"domain: a\nrules:\n  - {name: r, limits: 1/s}\n---\ndomain: b\ndescriptors:\n- key: k\n  unit: day\n  " +
+			"rate_limits:\n  - unit: hour\n---\n",
 		"domain: a\nrules:\n  - {name: r, limits: 1/s}\nrules:\n  - {name: r, limits: 1/s}\n",
 		"domain: a\nruels:\n  - {name: r, limits: 1/s}\n",
 		"domain: a\nvalue:\n  - {key: a}\n",
@@ -75,15 +76,21 @@ func TestRandomPlainLikeWhole(t *testing.T) {
 		indent := pick("", "  ", "    ")
 		b.WriteString(pick("rules:\n", "# c\nrules: # d\n\n"))
 		for i := range 1 + r.IntN(5) {
-			limits := pick("5/m", "[5/m, 50/day]", "[10/s token burst 20, 3 at once ttl 1s]", "{count: 010, window: 1h}", "none", "'5/m slide name x'", "unlimited", "5/moon", "[]")
+			limits := pick("5/m", "[5/m, 50/day]", "[10/s token burst 20, 3 at once ttl 1s]", "{count: 010, window: 1h}", "none",
+				"'5/m slide name x'", "unlimited", "5/moon", "[]")
 			if r.IntN(2) == 0 {
-				fmt.Fprintf(&b, "%s- {name: r%d, match: {path: /p%d, method: [GET, 'POST']}, per: [ip], limits: %s}%s\n", indent, i, i, limits, pick("", " # c"))
+				fmt.Fprintf(&b, "%s- {name: r%d, match: {path: /p%d, method: [GET, 'POST']}, per: [ip], limits: %s}%s\n", indent, i,
+					i, limits, pick("", " # c"))
 				continue
 			}
-			fmt.Fprintf(&b, "%s- name: r%d\n%s  match:\n%s    path: %s\n", indent, i, indent, indent, pick("/a*", "'*'", "10", "yes", "1.5", "~", "\"\""))
-			fmt.Fprintf(&b, "%s  per:\n%s  - ip\n%s  limits: %s\n%s", indent, indent, indent, limits, pick("", indent+"  shadow: on\n", indent+"  metadata: {a: [1, 0x1F, {b: ~}], c: yes}\n", indent+"  penalty: {after: 3, within: 1m, block: 1m}\n"))
+			fmt.Fprintf(&b, "%s- name: r%d\n%s  match:\n%s    path: %s\n", indent, i, indent, indent,
+				pick("/a*", "'*'", "10", "yes", "1.5", "~", "\"\""))
+			fmt.Fprintf(&b, "%s  per:\n%s  - ip\n%s  limits: %s\n%s", indent, indent, indent, limits,
+				pick("", indent+"  shadow: on\n", indent+"  metadata: {a: [1, 0x1F, {b: ~}], c: yes}\n",
+					indent+"  penalty: {after: 3, within: 1m, block: 1m}\n"))
 		}
-		b.WriteString(pick("", "descriptors:\n  - key: k\n    value: 010\n    rate_limit: {unit: hour, requests_per_unit: 0x1F}\n    descriptors:\n    - {key: l, shadow_mode: on}\n", "unmatched: deny\n", "---\ndomain: z\n"))
+		b.WriteString(pick("", "descriptors:\n  - key: k\n    value: 010\n    rate_limit: {unit: hour, requests_per_unit: "+
+			"0x1F}\n    descriptors:\n    - {key: l, shadow_mode: on}\n", "unmatched: deny\n", "---\ndomain: z\n"))
 		if sameParsed(t, b.String()) {
 			valid++
 		}

@@ -114,7 +114,8 @@ func (r *reader) follow(n *yaml.Node) *yaml.Node {
 		n = n.Alias
 	}
 	if r.visits++; r.visits > MaxExpansion*r.parts {
-		r.mistake(n, fmt.Sprintf("aliases may expand the text to %d times its %d parts, they expand it further", MaxExpansion, r.parts))
+		r.mistake(n, fmt.Sprintf("aliases may expand the text to %d times its %d parts, they expand it further", MaxExpansion,
+			r.parts))
 		r.stopped = true
 		return nil
 	}
@@ -195,7 +196,8 @@ func (r *reader) addWords(n *yaml.Node, mark, depth int) bool {
 			if key.Value == "domain" {
 				hint = "; a line --- begins the document of another domain"
 			}
-			r.mistake(key, fmt.Sprintf("%s is here twice, it is already in line %d%s", word.Excerpt([]byte(key.Value)), r.fields[at].key.Line, hint))
+			r.mistake(key, fmt.Sprintf("%s is here twice, it is already in line %d%s", word.Excerpt([]byte(key.Value)),
+				r.fields[at].key.Line, hint))
 			ok = false
 		}
 	}

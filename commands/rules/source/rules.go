@@ -190,8 +190,10 @@ func (r *reader) tiers(n *yaml.Node) (all []Tier) {
 		all = append(all, t)
 	}
 	for _, t := range all {
-		if i := slices.IndexFunc(all, func(o Tier) bool { return o.Name == t.Same && t.Same != "" }); i >= 0 && all[i].Same != "" {
-			r.mistakeAt(t.Line, fmt.Sprintf("a tier may only name a tier with limits, got %q, which names %q", t.Same, all[i].Same))
+		if i := slices.IndexFunc(all, func(o Tier) bool { return o.Name == t.Same && t.Same != "" }); i >= 0 &&
+			all[i].Same != "" {
+			r.mistakeAt(t.Line, fmt.Sprintf("a tier may only name a tier with limits, got %q, which names %q", t.Same,
+				all[i].Same))
 		}
 	}
 	return all
@@ -199,5 +201,6 @@ func (r *reader) tiers(n *yaml.Node) (all []Tier) {
 
 // looksLikeLimit reports whether text is a limit and not the name of a tier.
 func looksLikeLimit(text string) bool {
-	return text == "unlimited" || text == "none" || strings.Contains(text, "/") || strings.HasPrefix(text, "none ") || strings.Contains(text, " at once ")
+	return text == "unlimited" || text == "none" || strings.Contains(text, "/") || strings.HasPrefix(text, "none ") ||
+		strings.Contains(text, " at once ")
 }

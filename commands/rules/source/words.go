@@ -22,7 +22,8 @@ func (r *reader) oneMore(n *yaml.Node) bool {
 
 // treeWords are the words of envoyproxy/ratelimit. There, each is known at every level.
 var treeWords = []string{
-	"domain", "descriptors", "key", "value", "rate_limit", "shadow_mode", "quota_mode", "detailed_metric", "value_to_metric", "share_threshold",
+	"domain", "descriptors", "key", "value", "rate_limit", "shadow_mode", "quota_mode", "detailed_metric",
+	"value_to_metric", "share_threshold",
 	"metadata", "unit", "requests_per_unit", "unlimited", "name", "replaces",
 }
 
@@ -52,7 +53,8 @@ func (r *reader) unknown(f field, where string, allowed []string) {
 		r.ignored(f.value)
 		return
 	}
-	r.mistake(f.key, fmt.Sprintf("the words of %s are %s, got %s%s", where, anyOf(allowed), word.Excerpt([]byte(f.word)), word.DidYouMean([]byte(f.word), allowed...)))
+	r.mistake(f.key, fmt.Sprintf("the words of %s are %s, got %s%s", where, anyOf(allowed), word.Excerpt([]byte(f.word)),
+		word.DidYouMean([]byte(f.word), allowed...)))
 }
 
 // ignored checks the value of a word that is ignored: envoyproxy/ratelimit still rejects

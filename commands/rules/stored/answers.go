@@ -27,7 +27,8 @@ func ReadLoad(neutral []byte) (a LoadAnswer, err error) {
 		return a, err
 	}
 	return LoadAnswer{
-		Loaded: values[0] == loaded, Unchanged: values[0] == unchanged, Version: uint64(values[1]), Documents: uint64(values[2]),
+		Loaded: values[0] == loaded, Unchanged: values[0] == unchanged, Version: uint64(values[1]),
+		Documents: uint64(values[2]),
 	}, nil
 }
 

@@ -46,7 +46,8 @@ var kinds = [callsEnd - firstCall]kind{
 	callText - firstCall:    {"RL.RULES GET", 1, 1, func(args [][]byte) bool { return isNumber(args[0]) }, doText},
 	callHistory - firstCall: {"RL.RULES HISTORY", 0, 0, isAny, doHistory},
 	callGet - firstCall:     {"RL.OVERRIDE GET", 1, 1, namesOverride, doGet},
-	callList - firstCall:    {"RL.OVERRIDE LIST", 3, 3, func(args [][]byte) bool { return isNumber(args[1]) && isNumber(args[2]) }, doList},
+	callList - firstCall: {"RL.OVERRIDE LIST", 3, 3,
+		func(args [][]byte) bool { return isNumber(args[1]) && isNumber(args[2]) }, doList},
 }
 
 // CallName returns the name of a call of this package, for messages, or "" if the number is not in

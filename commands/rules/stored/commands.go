@@ -57,13 +57,15 @@ func doLoad(tx *engine.Tx, args [][]byte, dst []byte) []byte {
 		return answer.AppendError(dst, "ERR the rules in use: "+err.Error())
 	}
 	parts := args[loadArgs:]
-	next := Header{Version: old.Version + 1, Loaded: tx.Now(), SHA: [32]byte(args[2]), Parts: len(parts), Rules: int(number(args[1])), User: string(args[3]), Note: string(args[4])}
+	next := Header{Version: old.Version + 1, Loaded: tx.Now(), SHA: [32]byte(args[2]), Parts: len(parts),
+		Rules: int(number(args[1])), User: string(args[3]), Note: string(args[4])}
 	for _, part := range parts {
 		next.Bytes += len(part)
 	}
 	switch {
 	case next.Bytes > MaxBytes:
-		return answer.AppendError(dst, fmt.Sprintf("ERR rules: at most %d bytes of text are allowed, got %d", MaxBytes, next.Bytes))
+		return answer.AppendError(dst,
+			fmt.Sprintf("ERR rules: at most %d bytes of text are allowed, got %d", MaxBytes, next.Bytes))
 	case number(args[0]) != old.Version:
 		return appendLoaded(dst, outdated, old.Version, tx)
 	case old.Version > 0 && next.SHA == old.SHA:
@@ -250,7 +252,8 @@ func doText(tx *engine.Tx, args [][]byte, dst []byte) []byte {
 			return answer.AppendBulk(dst, []byte(text))
 		}
 	}
-	return answer.AppendError(dst, fmt.Sprintf("ERR there is no text of version %d: RL.RULES HISTORY lists the versions, and texts of the newest are kept", wanted))
+	return answer.AppendError(dst, fmt.Sprintf("ERR there is no text of version %d: RL.RULES HISTORY lists the "+
+		"versions, and texts of the newest are kept", wanted))
 }
 
 func doHistory(tx *engine.Tx, _ [][]byte, dst []byte) []byte {

@@ -49,15 +49,18 @@ func TestLoads(t *testing.T) {
 		{"the text in use", storedtest.Do(t, e, start, func(c *engine.Call) { stored.SetText(c, 0) }), bulk(b)},
 		{"the same by its version", storedtest.Do(t, e, start, func(c *engine.Call) { stored.SetText(c, 2) }), bulk(b)},
 		{"the text before", storedtest.Do(t, e, start, func(c *engine.Call) { stored.SetText(c, 1) }), bulk(a)},
-		{"a version to come", storedtest.Do(t, e, start, func(c *engine.Call) { stored.SetText(c, 3) }), "-ERR there is no text of version 3: RL.RULES HISTORY lists the versions, and texts of the newest are kept"},
-		{"the history", storedtest.Do(t, e, start, stored.SetHistory), "*2|" + row(2, b, "bob", "") + "|" + row(1, a, "alice", "first")},
+		{"a version to come", storedtest.Do(t, e, start, func(c *engine.Call) { stored.SetText(c, 3) }),
+			"-ERR there is no text of version 3: RL.RULES HISTORY lists the versions, and texts of the newest are kept"},
+		{"the history", storedtest.Do(t, e, start, stored.SetHistory),
+			"*2|" + row(2, b, "bob", "") + "|" + row(1, a, "alice", "first")},
 		{"the first text again is a change", storedtest.Load(t, e, start, 2, a, "", ""), "*3|:0|:3|:8"},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, tt.got, tt.want)
 		}
 	}
-	if got, want := storedtest.Do(t, storedtest.Reloaded(t, e, 2), start, stored.SetHistory), storedtest.Do(t, e, start, stored.SetHistory); got != want {
+	if got, want := storedtest.Do(t, storedtest.Reloaded(t, e, 2), start, stored.SetHistory),
+		storedtest.Do(t, e, start, stored.SetHistory); got != want {
 		t.Errorf("history from a snapshot: %q, want %q", got, want)
 	}
 }
@@ -67,17 +70,20 @@ func TestPastIsBounded(t *testing.T) {
 	e := storedtest.NewEngine(1)
 	const loads = stored.MaxPast + 9
 	for i := range uint64(loads) {
-		if got, want := storedtest.Load(t, e, start, i, storedtest.File(fmt.Sprint(i+1, "/minute")), "", ""), fmt.Sprintf("*3|:0|:%d|", i+1); !strings.HasPrefix(got, want) {
+		if got, want := storedtest.Load(t, e, start, i, storedtest.File(fmt.Sprint(i+1, "/minute")), "", ""),
+			fmt.Sprintf("*3|:0|:%d|", i+1); !strings.HasPrefix(got, want) {
 			t.Fatalf("load %d: %q", i, got)
 		}
 	}
-	if got := storedtest.Do(t, e, start, stored.SetHistory); !strings.HasPrefix(got, fmt.Sprintf("*%d|*5|:%d|", stored.MaxPast+1, loads)) {
+	if got := storedtest.Do(t, e, start, stored.SetHistory); !strings.HasPrefix(got,
+		fmt.Sprintf("*%d|*5|:%d|", stored.MaxPast+1, loads)) {
 		t.Errorf("history %q", got)
 	}
 	text := func(version uint64) string {
 		return storedtest.Do(t, e, start, func(c *engine.Call) { stored.SetText(c, version) })
 	}
-	if got, want := text(loads-stored.MaxPast), bulk(storedtest.File(fmt.Sprint(loads-stored.MaxPast, "/minute"))); got != want {
+	if got, want := text(loads-stored.MaxPast),
+		bulk(storedtest.File(fmt.Sprint(loads-stored.MaxPast, "/minute"))); got != want {
 		t.Errorf("the oldest text is %q, want %q", got, want)
 	}
 	if got := text(loads - stored.MaxPast - 1); !strings.HasPrefix(got, "-ERR there is no text of version") {
@@ -98,7 +104,8 @@ func TestPastIsBounded(t *testing.T) {
 			t.Errorf("the text of %d versions before is kept: %v, want %v", back, !kept, kept)
 		}
 	}
-	if got := storedtest.Do(t, e, start, stored.SetHistory); !strings.HasPrefix(got, fmt.Sprintf("*%d|", stored.MaxPast+1)) {
+	if got := storedtest.Do(t, e, start, stored.SetHistory); !strings.HasPrefix(got,
+		fmt.Sprintf("*%d|", stored.MaxPast+1)) {
 		t.Errorf("history %.99q", got)
 	}
 	storedtest.Reloaded(t, e, 4)
@@ -106,8 +113,10 @@ func TestPastIsBounded(t *testing.T) {
 
 func TestOverrides(t *testing.T) {
 	e := storedtest.NewEngine(4)
-	vip := storedtest.Override(t, rules.Override{Domain: "api", Path: []rules.Attribute{{Key: "tenant", Value: "a\x00b"}, {Key: "ip", Value: "::1"}}, Effect: rules.Replace, Rule: "login", Limit: "7/minute", Note: "asked"})
-	sameVIP := storedtest.Override(t, rules.Override{Domain: "api", Path: []rules.Attribute{{Key: "ip", Value: "::1"}, {Key: "tenant", Value: "a\x00b"}}, Effect: rules.Replace, Rule: "login", Limit: "9/minute"})
+	vip := storedtest.Override(t, rules.Override{Domain: "api", Path: []rules.Attribute{{Key: "tenant", Value: "a\x00b"},
+		{Key: "ip", Value: "::1"}}, Effect: rules.Replace, Rule: "login", Limit: "7/minute", Note: "asked"})
+	sameVIP := storedtest.Override(t, rules.Override{Domain: "api", Path: []rules.Attribute{{Key: "ip", Value: "::1"},
+		{Key: "tenant", Value: "a\x00b"}}, Effect: rules.Replace, Rule: "login", Limit: "9/minute"})
 	all := storedtest.Override(t, rules.Override{Domain: "web", Effect: rules.Allow})
 	set := func(v *rules.Override, ttl int64) func(*engine.Call) {
 		return func(c *engine.Call) { stored.SetOverride(c, v, ttl, "alice") }
@@ -128,17 +137,23 @@ func TestOverrides(t *testing.T) {
 		{"no override", 0, get(vip), "*-1"},
 		{"nothing to drop", 0, drop(vip), ":0"},
 		{"one of a rule", 0, set(vip, 1500), "+OK"},
-		{"its row", 500 * time.Millisecond, get(vip), fmt.Sprintf("*9|$3|api|*4|$6|tenant|$3|a\x00b|$2|ip|$3|::1|$5|LIMIT|$8|7/minute|$5|login|:1000|$5|asked|$5|alice|:%d", ms)},
-		{"its row, by a path in another order", time.Second, get(sameVIP), fmt.Sprintf("*9|$3|api|*4|$6|tenant|$3|a\x00b|$2|ip|$3|::1|$5|LIMIT|$8|7/minute|$5|login|:500|$5|asked|$5|alice|:%d", ms)},
+		{"its row", 500 * time.Millisecond, get(vip),
+			fmt.Sprintf("*9|$3|api|*4|$6|tenant|$3|a\x00b|$2|ip|$3|::1|$5|LIMIT|$8|7/minute|$5|login|:1000|"+
+				"$5|asked|$5|alice|:%d", ms)},
+		{"its row, by a path in another order", time.Second, get(sameVIP),
+			fmt.Sprintf("*9|$3|api|*4|$6|tenant|$3|a\x00b|$2|ip|$3|::1|$5|LIMIT|$8|7/minute|$5|login|:500|$5|asked|$5|alice|:%d",
+				ms)},
 		{"one of a domain", time.Second, set(all, 0), "+OK"},
 		{"a live one counts", 1499 * time.Millisecond, stored.SetVersion, "*5|:0|$0||:0|:0|:2"},
 		{"the last moment", 1500*time.Millisecond - 1, drop(sameVIP), ":1"},
 		{"set again", 2 * time.Second, set(vip, 1), "+OK"},
 		{"an expired one is not found", 2001 * time.Millisecond, get(vip), "*-1"},
 		{"an expired one counts not", 2001 * time.Millisecond, stored.SetVersion, "*5|:0|$0||:0|:0|:1"},
-		{"an expired one is not listed", 2001 * time.Millisecond, func(c *engine.Call) { stored.SetListOverrides(c, []byte("api"), 0, 9) }, "*2|:0|*0"},
+		{"an expired one is not listed", 2001 * time.Millisecond,
+			func(c *engine.Call) { stored.SetListOverrides(c, []byte("api"), 0, 9) }, "*2|:0|*0"},
 		{"an expired one can not be dropped", 2001 * time.Millisecond, drop(vip), ":0"},
-		{"for ever", 400 * 24 * time.Hour, get(all), fmt.Sprintf("*9|$3|web|*0|$5|ALLOW|$0||$0||:-1|$0||$5|alice|:%d", ms+1000)},
+		{"for ever", 400 * 24 * time.Hour, get(all),
+			fmt.Sprintf("*9|$3|web|*0|$5|ALLOW|$0||$0||:-1|$0||$5|alice|:%d", ms+1000)},
 	} {
 		if got := storedtest.Do(t, e, start+engine.Instant(tt.at), tt.call); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
@@ -149,14 +164,16 @@ func TestOverrides(t *testing.T) {
 func TestOverridesAreBounded(t *testing.T) {
 	e := storedtest.NewEngine(2)
 	set := func(now engine.Instant, i int, ttl int64) string {
-		return storedtest.Do(t, e, now, func(c *engine.Call) { stored.SetOverride(c, storedtest.Deny(t, fmt.Sprint(i)), ttl, "") })
+		return storedtest.Do(t, e, now,
+			func(c *engine.Call) { stored.SetOverride(c, storedtest.Deny(t, fmt.Sprint(i)), ttl, "") })
 	}
 	for i := range stored.MaxOverrides {
 		if got := set(start, i, int64(i/5_000*1000)); got != "+OK" { // one half ends after a second
 			t.Fatalf("override %d: %q", i, got)
 		}
 	}
-	if got := set(start, -1, 0); got != fmt.Sprintf("-ERR at most %d overrides are allowed, and so many are there", stored.MaxOverrides) {
+	if got := set(start, -1, 0); got != fmt.Sprintf("-ERR at most %d overrides are allowed, and so many are there",
+		stored.MaxOverrides) {
 		t.Errorf("one more: %q", got)
 	}
 	if got := set(start, 3, 0); got != "+OK" {
@@ -177,7 +194,8 @@ func TestOverridesAreBounded(t *testing.T) {
 		for i := range rules.MaxEntries {
 			v.Path = append(v.Path, rules.Attribute{Key: fmt.Sprint(i), Value: fmt.Sprint(n) + long[len(fmt.Sprint(n)):]})
 		}
-		got = storedtest.Do(t, e, start+engine.Instant(time.Second), func(c *engine.Call) { stored.SetOverride(c, storedtest.Override(t, v), 0, "") })
+		got = storedtest.Do(t, e, start+engine.Instant(time.Second),
+			func(c *engine.Call) { stored.SetOverride(c, storedtest.Override(t, v), 0, "") })
 	}
 	if !strings.HasPrefix(got, "-ERR at most 16777216 bytes of overrides are allowed, got 16") || n < 400 {
 		t.Errorf("long ones: %q after %d", got, n)
@@ -247,7 +265,8 @@ func TestLaws(t *testing.T) {
 				loaded.Apply(now, &third)
 				for i := range third.Calls {
 					if !bytes.Equal(third.Calls[i].Answer, b.Calls[i].Answer) {
-						t.Fatalf("call %d answers %q from a snapshot, want %q", b.Calls[i].Command, third.Calls[i].Answer, b.Calls[i].Answer)
+						t.Fatalf("call %d answers %q from a snapshot, want %q", b.Calls[i].Command, third.Calls[i].Answer,
+							b.Calls[i].Answer)
 					}
 				}
 			}
@@ -281,6 +300,7 @@ func randomCall(t *testing.T, r *rand.Rand, c *engine.Call) {
 	case 6, 7:
 		stored.SetOverride(c, v, r.Int64N(9000), "user")
 	default:
-		stored.SetLoad(c, r.Uint64N(20), storedtest.Prepare(t, storedtest.File(fmt.Sprint(1+r.IntN(9), "/minute"))), "user", "")
+		stored.SetLoad(c, r.Uint64N(20), storedtest.Prepare(t, storedtest.File(fmt.Sprint(1+r.IntN(9), "/minute"))), "user",
+			"")
 	}
 }

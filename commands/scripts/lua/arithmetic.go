@@ -12,7 +12,8 @@ func isArithmetic(op syntax.Op) bool { return op <= syntax.Pow }
 
 // arithmeticEvents are the metamethods of the operators.
 var arithmeticEvents = [...]event{
-	syntax.Add: eventAdd, syntax.Sub: eventSub, syntax.Mul: eventMul, syntax.Div: eventDiv, syntax.Mod: eventMod, syntax.Pow: eventPow,
+	syntax.Add: eventAdd, syntax.Sub: eventSub, syntax.Mul: eventMul, syntax.Div: eventDiv, syntax.Mod: eventMod,
+	syntax.Pow: eventPow,
 }
 
 // compute applies an operator. Products are converted, so that no compiler fuses them

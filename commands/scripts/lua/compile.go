@@ -148,7 +148,8 @@ type compiler struct {
 
 // function compiles a function with a compiler of its own.
 func (c *compiler) function(fn *syntax.Function) *proto {
-	inner := &compiler{env: c.within, within: c.below, below: c.below, source: c.source, depth: c.depth, most: c.depth, native: c.native}
+	inner := &compiler{env: c.within, within: c.below, below: c.below, source: c.source, depth: c.depth, most: c.depth,
+		native: c.native}
 	p := &proto{source: c.source, chunk: fn.Chunk, params: len(fn.Params), slots: fn.Slots, vararg: fn.Vararg, arg: -1}
 	for _, param := range fn.Params {
 		if param.Captured {

@@ -35,7 +35,8 @@ func TestSameAsRedis(t *testing.T) {
 }
 
 var (
-	programs  = flag.Int("redis-programs", 3000, "number of generated programs to compare with redis-server; sources and scripts on data are twice as many")
+	programs = flag.Int("redis-programs", 3000,
+		"number of generated programs to compare with redis-server; sources and scripts on data are twice as many")
 	firstSeed = flag.Uint64("redis-seed", 0, "seed of the first of them; the others have the seeds behind it")
 )
 
@@ -75,7 +76,8 @@ func TestGeneratedSameAsRedis(t *testing.T) {
 			}
 		}
 		script := join(segments)
-		t.Errorf("seed %d:\n%s\n got %.1000s\nwant %.1000s", seed, strings.TrimPrefix(script, prelude), ours.eval(script), redis.eval(script))
+		t.Errorf("seed %d:\n%s\n got %.1000s\nwant %.1000s", seed, strings.TrimPrefix(script, prelude), ours.eval(script),
+			redis.eval(script))
 		if failures++; failures == 8 {
 			t.FailNow()
 		}

@@ -187,7 +187,8 @@ func freeze(t *value.Table) {
 // LimitText returns the message of a passed limit.
 func (env *Env) LimitText(limit LimitKind, limits Limits) string {
 	text := env.texts.Limits[limit]
-	bound := [...]int64{StepLimit: limits.Steps, MemoryLimit: limits.Memory, StringLimit: int64(limits.String), CallLimit: int64(limits.Calls)}[limit]
+	bound := [...]int64{StepLimit: limits.Steps, MemoryLimit: limits.Memory, StringLimit: int64(limits.String),
+		CallLimit: int64(limits.Calls)}[limit]
 	for i := 0; i+1 < len(text); i++ {
 		if text[i] == '%' {
 			return fmt.Sprintf(text, bound)

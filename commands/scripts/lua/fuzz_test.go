@@ -87,7 +87,8 @@ pcall(function() for a, b in s:gmatch(p) do end end) pcall(string.format, p, s, 
 }
 
 func FuzzJSON(f *testing.F) {
-	for _, text := range []string{"1", `{"a":[1,2,{"b":null}],"c":"\u00e9\ud83d\ude00"}`, `[1,`, `"\x"`, "nan", "-", "[[[[]]]]"} {
+	for _, text := range []string{"1", `{"a":[1,2,{"b":null}],"c":"\u00e9\ud83d\ude00"}`, `[1,`, `"\x"`, "nan", "-",
+		"[[[[]]]]"} {
 		f.Add([]byte(text))
 	}
 	fuzz := newFuzzed()
@@ -102,7 +103,8 @@ return cjson.encode(cjson.decode(text)) == text or text`)
 		if len(text) > maxFuzz {
 			return
 		}
-		if results := fuzz.run(t, chunk, text); len(results) > 0 && results[0].Kind() == value.StringKind && !hasObject(text) {
+		if results := fuzz.run(t, chunk, text); len(results) > 0 && results[0].Kind() == value.StringKind &&
+			!hasObject(text) {
 			t.Errorf("%q: %s is not stable", text, show(results[0]))
 		}
 	})

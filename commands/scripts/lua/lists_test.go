@@ -15,16 +15,23 @@ func TestListsAreTables(t *testing.T) {
 	texts := [][]byte{[]byte("one"), []byte("2"), []byte("three")}
 	for _, script := range []string{
 		"return KEYS[1]", "return KEYS[3] .. KEYS[2]", "return tostring(KEYS[0]) .. tostring(KEYS[4]) .. tostring(KEYS[-1])",
-		"return #KEYS", "local s = '' for i = 1, #KEYS do s = s .. KEYS[i] .. #KEYS end return s", "local s = '' for i = -1, 5 do s = s .. tostring(KEYS[i]) end return s",
-		"local i = '1' return KEYS[i]", "local i = 1.5 return KEYS[i]", "local i = 2^40 return KEYS[i]", "local i = 0/0 return KEYS[i]", "local i return KEYS[i]", "local i = 1 return ARGV[i]",
-		"local i = 1 KEYS[2] = 'x' return KEYS[i] .. KEYS[i + 1] .. #KEYS", "local function f() KEYS[1] = 'x' return 1 end return KEYS[f()]", "return KEYS[error('e')]",
+		"return #KEYS", "local s = '' for i = 1, #KEYS do s = s .. KEYS[i] .. #KEYS end return s",
+		"local s = '' for i = -1, 5 do s = s .. tostring(KEYS[i]) end return s",
+		"local i = '1' return KEYS[i]", "local i = 1.5 return KEYS[i]", "local i = 2^40 return KEYS[i]",
+		"local i = 0/0 return KEYS[i]", "local i return KEYS[i]", "local i = 1 return ARGV[i]",
+		"local i = 1 KEYS[2] = 'x' return KEYS[i] .. KEYS[i + 1] .. #KEYS",
+		"local function f() KEYS[1] = 'x' return 1 end return KEYS[f()]", "return KEYS[error('e')]",
 		"return KEYS[2] + 1", "return KEYS['1']", "return KEYS.n", "return KEYS[1.5]",
 		"return #KEYS[3]", "return KEYS[1]:upper()", "return KEYS[4].x", "return #ARGV", "return ARGV[1]",
-		"KEYS[1] = 'x' return KEYS[1] .. KEYS[2]", "KEYS[4] = 'x' return #KEYS .. KEYS[4]", "KEYS[2] = nil return tostring(KEYS[2])",
-		"local k = KEYS k[1] = 'x' return KEYS[1]", "table.insert(KEYS, 'x') return KEYS[4]", "return _G.KEYS[2]", "_G.KEYS[2] = 'x' return KEYS[2]",
+		"KEYS[1] = 'x' return KEYS[1] .. KEYS[2]", "KEYS[4] = 'x' return #KEYS .. KEYS[4]",
+		"KEYS[2] = nil return tostring(KEYS[2])",
+		"local k = KEYS k[1] = 'x' return KEYS[1]", "table.insert(KEYS, 'x') return KEYS[4]", "return _G.KEYS[2]",
+		"_G.KEYS[2] = 'x' return KEYS[2]",
 		"local s = KEYS[1] for i, k in ipairs(KEYS) do s = s .. i .. k end return s", "return select('#', unpack(KEYS))",
-		"return tostring(KEYS) .. tostring(ARGV) .. tostring({})", "return tostring({}) .. tostring(ARGV) .. tostring(KEYS)", "return KEYS == KEYS",
-		"local function f() return KEYS[1] end return f() .. f()", "return tostring(setmetatable(KEYS, {__index = function() return 'm' end})[4]) .. KEYS[4]",
+		"return tostring(KEYS) .. tostring(ARGV) .. tostring({})", "return tostring({}) .. tostring(ARGV) .. tostring(KEYS)",
+		"return KEYS == KEYS",
+		"local function f() return KEYS[1] end return f() .. f()",
+		"return tostring(setmetatable(KEYS, {__index = function() return 'm' end})[4]) .. KEYS[4]",
 	} {
 		chunk, err := lua.Compile(env, []byte(script), "@user_script")
 		if err != nil {
@@ -70,8 +77,10 @@ func TestStackGrowsAtAnyCall(t *testing.T) {
 	large := lua.NewState(env)
 	for _, form := range []string{
 		"return join('a', 'b', unpack(t))", "return o:join('a', unpack(t))", "return join('a', inner('b', unpack(t)))",
-		"local all = {'a', 'b', unpack(t)} return join(unpack(all))", "local x, y = 'a', unpack(t) return join(x, y, unpack(t))",
-		"return join('a', select(2, 'b', unpack(t)))", "return called('a', unpack(t))", "return join('a', pcall(inner, 'b', unpack(t)))",
+		"local all = {'a', 'b', unpack(t)} return join(unpack(all))",
+		"local x, y = 'a', unpack(t) return join(x, y, unpack(t))",
+		"return join('a', select(2, 'b', unpack(t)))", "return called('a', unpack(t))",
+		"return join('a', pcall(inner, 'b', unpack(t)))",
 		"return join('a', deep(20, unpack(t)))", "local s = 'a' for _, v in ipairs({unpack(t)}) do s = s .. v end return s",
 		"return join('a', string.byte(table.concat(t), 1, -1))", "return tostring(math.max(1, 2, unpack(t)))",
 	} {

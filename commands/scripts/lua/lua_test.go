@@ -54,20 +54,26 @@ var endless = []struct {
 	{lua.StepLimit, "local s = ('1'):rep(1e6) while true do local x = s + 1 end"},
 	{lua.StepLimit, "local s = ('1'):rep(1e6) while true do tonumber(s) end"},
 	{lua.StepLimit, "local a, b = ('x'):rep(1e6), ('x'):rep(1e6 - 1) .. 'x' while true do local x = a == b end"},
-	{lua.StepLimit, "local a, b = ('x'):rep(1e6), ('x'):rep(1e6 - 1) .. 'x' local t = {[a] = 1} while true do local x = t[b] end"},
+	{lua.StepLimit,
+		"local a, b = ('x'):rep(1e6), ('x'):rep(1e6 - 1) .. 'x' local t = {[a] = 1} while true do local x = t[b] end"},
 	{lua.StepLimit, "local a, b = ('x'):rep(1e6), ('x'):rep(1e6 - 1) .. 'x' while true do local x = a < b end"},
-	{lua.StepLimit, "local t = {} for i = 1, 1e5 do t[i] = i end for i = 1, 1e5 do t[i] = nil end while true do next(t) end"},
-	{lua.StepLimit, "local t = {} for i = 1, 1e5 do t[i] = i end for i = 1, 1e5 do t[i] = nil end while true do table.maxn(t) end"},
+	{lua.StepLimit,
+		"local t = {} for i = 1, 1e5 do t[i] = i end for i = 1, 1e5 do t[i] = nil end while true do next(t) end"},
+	{lua.StepLimit,
+		"local t = {} for i = 1, 1e5 do t[i] = i end for i = 1, 1e5 do t[i] = nil end while true do table.maxn(t) end"},
 	{lua.StepLimit, "local t = {} for i = 1, 7000 do t[i] = i end local function f(...) return f(...) end f(unpack(t))"},
 	{lua.StepLimit, "local s = '[' .. ('a'):rep(10000) .. ']' while true do ('b'):rep(1000):find(s) end"},
 	{lua.StepLimit, "local s = ('x'):rep(1e6) while true do s:find('y', 1, true) end"},
 	{lua.StepLimit, "local s = ('['):rep(1e6) while true do pcall(cjson.decode, s) end"},
-	{lua.StepLimit, "local t, k = {} for i = 1, 2500 do k = struct.unpack('<d', struct.pack('<II', i, 0x41000000 - i)) t[k] = i end while true do local x = t[k] end"},
+	{lua.StepLimit, "local t, k = {} for i = 1, 2500 do k = struct.unpack('<d', struct.pack('<II', i, 0x41000000 - i)) " +
+		"t[k] = i end while true do local x = t[k] end"},
 	{lua.StepLimit, "local a = 1 while true do local x = a" + strings.Repeat(" + a", 20_000) + " end"},
 	{lua.StepLimit, "local a = 1 while a" + strings.Repeat(" + a", 20_000) + " do end"},
-	{lua.StepLimit, "local a = 1 while true do local x = {a" + strings.Repeat(", a", 20_000) + "} x = nil break end while true do end"},
+	{lua.StepLimit, "local a = 1 while true do local x = {a" + strings.Repeat(", a", 20_000) +
+		"} x = nil break end while true do end"},
 	{lua.MemoryLimit, "local s = 'x' while true do s = s .. s end"},
-	{lua.MemoryLimit, "local s = ('x'):rep(1e6) return s .. s .. s .. s .. s .. s .. s .. s .. s .. s .. s .. s .. s .. s .. s .. s .. s"},
+	{lua.MemoryLimit,
+		"local s = ('x'):rep(1e6) return s .. s .. s .. s .. s .. s .. s .. s .. s .. s .. s .. s .. s .. s .. s .. s .. s"},
 	{lua.StringLimit, "return ('x'):rep(1e9)"},
 	{lua.StringLimit, "pcall(string.rep, 'x', 1e9)"},
 	{lua.MemoryLimit, "local t = {} for i = 1, 1e9 do t[i] = i end"},
@@ -78,7 +84,8 @@ var endless = []struct {
 	{lua.MemoryLimit, "local t = {} for i = 1, 1e4 do t[i] = ('y'):rep(1000) end return table.concat(t, ('z'):rep(1e4))"},
 	{lua.StepLimit, "load(function() return 'local x = 1 ' end)"},
 	{lua.MemoryLimit, "local s = ('x = 1 '):rep(1e4) while true do loadstring(s) end"},
-	{lua.MemoryLimit, "local t = {} for i = 1, 65535 do t['k' .. i] = 1 end for i = 1, 1e6 do t['n' .. i] = 1 t['n' .. i] = nil end"},
+	{lua.MemoryLimit,
+		"local t = {} for i = 1, 65535 do t['k' .. i] = 1 end for i = 1, 1e6 do t['n' .. i] = 1 t['n' .. i] = nil end"},
 	{lua.StringLimit, "return cjson.encode({('\\1'):rep(1e6), ('\\1'):rep(1e6), ('\\1'):rep(1e6)})"},
 	{lua.StepLimit, "local function f(...) return f(1, ...) end f()"},
 	{lua.StringLimit, "return ('x'):rep(4194305)"},
@@ -105,7 +112,8 @@ func TestDeepScriptsEnd(t *testing.T) {
 		"local a = 1 return a" + strings.Repeat(" + a", 100_000),
 		"local a = 1 return a" + strings.Repeat(" == a", 50_000),
 		"local function f() return f end return f" + strings.Repeat("()", 50_000),
-		"local function f(n) return " + strings.Repeat("(1 + ", 90) + "f(n + 1)" + strings.Repeat(")", 90) + " end return f(1)",
+		"local function f(n) return " + strings.Repeat("(1 + ", 90) + "f(n + 1)" + strings.Repeat(")", 90) +
+			" end return f(1)",
 		"local t = {} for i = 1, 1e5 do t = {t} end return #t",
 		"return " + strings.Repeat("-", 150) + "1",
 		strings.Repeat("a = 1 ", 10_000),
@@ -145,9 +153,11 @@ func TestStepsAreTheSameOnEachRun(t *testing.T) {
 		"local t = {} for i = 1, 50 do t['k' .. i] = i end for k, v in pairs(t) do t[k] = nil end return #t",
 		"local t = {} for i = 1, 50 do t[i] = math.random(100) end table.sort(t) return table.concat(t, ',')",
 		"return (('hello world'):gsub('o', function(s) return s:upper() end))",
-		"local t = {} for i = 1, 20 do t[{}] = function() end end local n = 0 for k in pairs(t) do n = n + 1 end return tostring(next(t)) .. n",
+		"local t = {} for i = 1, 20 do t[{}] = function() end end local n = 0 for k in pairs(t) do n = n + 1 end return " +
+			"tostring(next(t)) .. n",
 		"return cjson.encode(cjson.decode('[1,{\"a\":[]}]'))",
-		"local function f(n) local m = n local g = function() return m end if n == 0 then return 0 end return 1 + f(n - 1) end return f(2000)",
+		"local function f(n) local m = n local g = function() return m end if n == 0 then return 0 end return 1 + f(n - 1) " +
+			"end return f(2000)",
 		"local function f(...) return select('#', ...) end local t = {} for i = 1, 3000 do t[i] = i end return f(unpack(t))",
 	} {
 		first, st, err := run(t, script, generous)
@@ -168,7 +178,8 @@ func TestStepsAreTheSameOnEachRun(t *testing.T) {
 				continue
 			}
 			if got := show(results[0]); got != want || again.StepsLeft() != steps || again.Heap.Used() != used {
-				t.Errorf("%s\n got %s, %d steps left, %d bytes\nwant %s, %d, %d", script, got, again.StepsLeft(), again.Heap.Used(), want, steps, used)
+				t.Errorf("%s\n got %s, %d steps left, %d bytes\nwant %s, %d, %d", script, got, again.StepsLeft(), again.Heap.Used(),
+					want, steps, used)
 			}
 		}
 	}
@@ -184,7 +195,8 @@ func TestErrorsNameSourceAndLine(t *testing.T) {
 		{"\nlocal function f()\nerror('oh', 2)\nend\nf()", "user_script:5: oh", "@user_script", 3},
 		{"error({})", "(error object is a table value)", "@user_script", 1},
 		{"\nstring.rep()", "user_script:2: bad argument #1 to 'rep' (string expected, got no value)", "@user_script", 2},
-		{"\nlocal t = setmetatable({}, {__index = function(t, k)\nreturn k.x.y end})\nreturn t.z", "user_script:3: attempt to index field 'x' (a nil value)", "@user_script", 3},
+		{"\nlocal t = setmetatable({}, {__index = function(t, k)\nreturn k.x.y end})\nreturn t.z",
+			"user_script:3: attempt to index field 'x' (a nil value)", "@user_script", 3},
 		{"local f = loadstring('\\n\\nerror(1)', '=part') f()", "part:3: 1", "=part", 3},
 		{"return 1 +\n{}", "user_script:2: attempt to perform arithmetic on a table value", "@user_script", 2},
 		{"local a = {}\na.b\n.c\n.d = 1", "user_script:3: attempt to index field 'b' (a nil value)", "@user_script", 3},
@@ -192,7 +204,8 @@ func TestErrorsNameSourceAndLine(t *testing.T) {
 		_, _, err := run(t, tt.script, generous)
 		var e *lua.Error
 		if !errors.As(err, &e) || e.Error() != tt.text || e.Source != tt.source || e.Line != tt.line {
-			t.Errorf("%q: %v, source %q, line %d\nwant %s, %q, %d", tt.script, err, e.Source, e.Line, tt.text, tt.source, tt.line)
+			t.Errorf("%q: %v, source %q, line %d\nwant %s, %q, %d", tt.script, err, e.Source, e.Line, tt.text, tt.source,
+				tt.line)
 		}
 	}
 }
@@ -207,7 +220,8 @@ func TestSyntaxErrors(t *testing.T) {
 }
 
 func TestLimitTexts(t *testing.T) {
-	env := lua.NewEnv(lua.Texts{Limits: [...]string{lua.StepLimit: "used up its budget of %d steps", lua.MemoryLimit: "too large", lua.CallLimit: ""}})
+	env := lua.NewEnv(lua.Texts{Limits: [...]string{lua.StepLimit: "used up its budget of %d steps",
+		lua.MemoryLimit: "too large", lua.CallLimit: ""}})
 	library.Open(env, library.Options{})
 	st := lua.NewState(env)
 	for script, want := range map[string]string{
@@ -287,7 +301,8 @@ func newEnvWithGo() (*lua.Env, int, int) {
 			}
 			return value.Number(total)
 		}},
-		&lua.Function{Name: "pair", Many: func(st *lua.State, args []value.Value) []value.Value { return st.Results(args[0], args[0]) }},
+		&lua.Function{Name: "pair",
+			Many: func(st *lua.State, args []value.Value) []value.Value { return st.Results(args[0], args[0]) }},
 		&lua.Function{Name: "fail", One: func(st *lua.State, args []value.Value) value.Value {
 			st.Raise(args[0])
 			return value.Nil
@@ -371,7 +386,8 @@ func TestStatesShareChunks(t *testing.T) {
 }
 
 func TestCoroutinesAreRefused(t *testing.T) {
-	for _, script := range []string{"coroutine.wrap(function() end)", "coroutine.create(function() end)", "coroutine.yield()"} {
+	for _, script := range []string{"coroutine.wrap(function() end)", "coroutine.create(function() end)",
+		"coroutine.yield()"} {
 		_, _, err := run(t, script, generous)
 		if want := "user_script:1: coroutines are not supported"; err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", script, err, want)

@@ -29,7 +29,8 @@ const (
 // eventNames are the keys of the functions in metatables.
 var eventNames = func() []*value.String {
 	names := []string{
-		"__index", "__newindex", "__call", "__add", "__sub", "__mul", "__div", "__mod", "__pow", "__concat", "__unm", "__eq", "__lt", "__le",
+		"__index", "__newindex", "__call", "__add", "__sub", "__mul", "__div", "__mod", "__pow", "__concat", "__unm", "__eq",
+		"__lt", "__le",
 	}
 	keys := make([]*value.String, len(names))
 	for i, name := range names {

@@ -91,7 +91,8 @@ func (r *realRedis) read() (string, error) {
 
 // newEnv returns an environment as Redis has it, without its commands.
 func newEnv() (env *lua.Env, keys, argv int) {
-	env = lua.NewEnv(lua.Texts{MissingGlobal: "Script attempted to access nonexistent global variable '%s'", ReadOnly: "Attempt to modify a readonly table"})
+	env = lua.NewEnv(lua.Texts{MissingGlobal: "Script attempted to access nonexistent global variable '%s'",
+		ReadOnly: "Attempt to modify a readonly table"})
 	library.Open(env, library.Options{ErrorField: "err"})
 	bitops.Open(env)
 	cjson.Open(env)

@@ -311,7 +311,8 @@ func (f *frame) declareAll(declarations []func(*frame, value.Value), values []va
 }
 
 // eachEntry is the loop over next, without a call for each entry.
-func (f *frame) eachEntry(t *value.Table, control value.Value, declarations []func(*frame, value.Value), body statement, at *site) signal {
+func (f *frame) eachEntry(t *value.Table, control value.Value, declarations []func(*frame, value.Value), body statement,
+	at *site) signal {
 	cursor := 0
 	for {
 		f.step(2)
@@ -343,7 +344,8 @@ func (f *frame) eachEntry(t *value.Table, control value.Value, declarations []fu
 }
 
 // eachElement is the loop of ipairs, without a call for each element.
-func (f *frame) eachElement(t *value.Table, before float64, declarations []func(*frame, value.Value), body statement) signal {
+func (f *frame) eachElement(t *value.Table, before float64, declarations []func(*frame, value.Value),
+	body statement) signal {
 	for i := int(number.ToInt32(before)) + 1; ; i++ {
 		f.step(2)
 		v := t.GetInt(i)

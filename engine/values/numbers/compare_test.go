@@ -3,7 +3,8 @@ package numbers
 import "testing"
 
 func TestExtendedCompare(t *testing.T) {
-	ascending := []string{"-inf", "-1e4932", "-2", "-1.5", "-1e-30", "0", "1e-4950", "1e-30", "1.5", "2", "18446744073709551615", "18446744073709551616", "1e4932", "max", "inf"}
+	ascending := []string{"-inf", "-1e4932", "-2", "-1.5", "-1e-30", "0", "1e-4950", "1e-30", "1.5", "2",
+		"18446744073709551615", "18446744073709551616", "1e4932", "max", "inf"}
 	parse := func(text string) Extended {
 		if text == "max" {
 			return MaxExtended

@@ -40,13 +40,19 @@ func TestParseDouble(t *testing.T) {
 		want float64
 		ok   bool
 	}{
-		{"0", 0, true}, {"-0", math.Copysign(0, -1), true}, {"1", 1, true}, {"+1", 1, true}, {"01", 1, true}, {".5", .5, true}, {"5.", 5, true},
-		{"1e3", 1000, true}, {"1E+3", 1000, true}, {"-1e-3", -.001, true}, {"0x10", 16, true}, {"0X1p4", 16, true}, {"0x.8p1", 1, true}, {"-0x1.8", -1.5, true},
+		{"0", 0, true}, {"-0", math.Copysign(0, -1), true}, {"1", 1, true}, {"+1", 1, true}, {"01", 1, true},
+		{".5", .5, true}, {"5.", 5, true},
+		{"1e3", 1000, true}, {"1E+3", 1000, true}, {"-1e-3", -.001, true}, {"0x10", 16, true}, {"0X1p4", 16, true},
+		{"0x.8p1", 1, true}, {"-0x1.8", -1.5, true},
 		{"inf", inf, true}, {"-INF", -inf, true}, {"+Infinity", inf, true}, {"0e999", 0, true}, {"5e-324", 5e-324, true},
-		{"9007199254740993", 9007199254740992, true}, {"0.1", .1, true}, {"123456789012345678901234567890", 123456789012345678901234567890, true},
-		{"", 0, false}, {" 1", 0, false}, {"1 ", 0, false}, {"nan", 0, false}, {"NaN(1)", 0, false}, {"1e999", 0, false}, {"-1e999", 0, false}, {"1e-999", 0, false},
-		{"1e", 0, false}, {"1e+", 0, false}, {"0x", 0, false}, {"0x.", 0, false}, {".", 0, false}, {"-", 0, false}, {"1_0", 0, false}, {"0x1_0", 0, false},
-		{"infi", 0, false}, {"1\x00", 0, false}, {"1.2.3", 0, false}, {"--1", 0, false}, {"1p2", 0, false}, {"in\x66", inf, true}, {"\x09n", 0, false},
+		{"9007199254740993", 9007199254740992, true}, {"0.1", .1, true},
+		{"123456789012345678901234567890", 123456789012345678901234567890, true},
+		{"", 0, false}, {" 1", 0, false}, {"1 ", 0, false}, {"nan", 0, false}, {"NaN(1)", 0, false}, {"1e999", 0, false},
+		{"-1e999", 0, false}, {"1e-999", 0, false},
+		{"1e", 0, false}, {"1e+", 0, false}, {"0x", 0, false}, {"0x.", 0, false}, {".", 0, false}, {"-", 0, false},
+		{"1_0", 0, false}, {"0x1_0", 0, false},
+		{"infi", 0, false}, {"1\x00", 0, false}, {"1.2.3", 0, false}, {"--1", 0, false}, {"1p2", 0, false},
+		{"in\x66", inf, true}, {"\x09n", 0, false},
 	} {
 		got, ok := ParseDouble([]byte(tt.text))
 		if ok != tt.ok || ok && math.Float64bits(got) != math.Float64bits(tt.want) {
@@ -63,13 +69,17 @@ func TestParseScoreBound(t *testing.T) {
 		exclusive bool
 		ok        bool
 	}{
-		{"1", 1, false, true}, {"(1", 1, true, true}, {"-inf", -inf, false, true}, {"(+inf", inf, true, true}, {"( 2.5", 2.5, true, true},
-		{" 3", 3, false, true}, {"1e999", inf, false, true}, {"1e-999", 0, false, true}, {"", 0, false, true}, {"(", 0, true, true}, {"4\x00x", 4, false, true},
-		{"nan", 0, false, false}, {"((1", 0, true, false}, {"1x", 0, false, false}, {"[1", 0, false, false}, {" ", 0, false, false}, {"x", 0, false, false},
+		{"1", 1, false, true}, {"(1", 1, true, true}, {"-inf", -inf, false, true}, {"(+inf", inf, true, true},
+		{"( 2.5", 2.5, true, true},
+		{" 3", 3, false, true}, {"1e999", inf, false, true}, {"1e-999", 0, false, true}, {"", 0, false, true},
+		{"(", 0, true, true}, {"4\x00x", 4, false, true},
+		{"nan", 0, false, false}, {"((1", 0, true, false}, {"1x", 0, false, false}, {"[1", 0, false, false},
+		{" ", 0, false, false}, {"x", 0, false, false},
 	} {
 		got, exclusive, ok := ParseScoreBound([]byte(tt.text))
 		if ok != tt.ok || exclusive != tt.exclusive || ok && got != tt.want {
-			t.Errorf("ParseScoreBound(%q) = %v, %v, %v, want %v, %v, %v", tt.text, got, exclusive, ok, tt.want, tt.exclusive, tt.ok)
+			t.Errorf("ParseScoreBound(%q) = %v, %v, %v, want %v, %v, %v", tt.text, got, exclusive, ok, tt.want, tt.exclusive,
+				tt.ok)
 		}
 	}
 }
@@ -79,7 +89,8 @@ func TestParseLexBound(t *testing.T) {
 		text, want string
 		ok         bool
 	}{
-		{"-", "-1", true}, {"+", "1", true}, {"[a", "0 a false", true}, {"(a", "0 a true", true}, {"[", "0  false", true}, {"(", "0  true", true},
+		{"-", "-1", true}, {"+", "1", true}, {"[a", "0 a false", true}, {"(a", "0 a true", true}, {"[", "0  false", true},
+		{"(", "0  true", true},
 		{"", "", false}, {"a", "", false}, {"-a", "", false}, {"+inf", "", false},
 	} {
 		b, ok := ParseLexBound([]byte(tt.text))
@@ -98,12 +109,17 @@ func TestAppendDouble(t *testing.T) {
 		x    float64
 		want string
 	}{
-		{0, "0"}, {math.Copysign(0, -1), "-0"}, {1, "1"}, {-5, "-5"}, {.1, "0.1"}, {0.30000000000000004, "0.30000000000000004"}, {1.5, "1.5"}, {-1234.5678, "-1234.5678"},
-		{math.Inf(1), "inf"}, {math.Inf(-1), "-inf"}, {math.NaN(), "nan"}, {1e15, "1000000000000000"}, {1e18, "1000000000000000000"}, {1 << 62, "4611686018427387904"},
-		{1e20, "1e+20"}, {1e19, "1e+19"}, {12345678901234567890, "12345678901234567000"}, {1.5e300, "1.5e+300"}, {1e-5, "0.00001"}, {1e-7, "1e-7"}, {1.5e-7, "1.5e-7"}, {1e-300, "1e-300"},
-		{5e-324, "5e-324"}, {math.MaxFloat64, "1.7976931348623157e+308"}, {1699999999.123, "1699999999.123"}, {.000012345, "1.2345e-5"}, {1.2345e-9, "1.2345e-9"},
+		{0, "0"}, {math.Copysign(0, -1), "-0"}, {1, "1"}, {-5, "-5"}, {.1, "0.1"},
+		{0.30000000000000004, "0.30000000000000004"}, {1.5, "1.5"}, {-1234.5678, "-1234.5678"},
+		{math.Inf(1), "inf"}, {math.Inf(-1), "-inf"}, {math.NaN(), "nan"}, {1e15, "1000000000000000"},
+		{1e18, "1000000000000000000"}, {1 << 62, "4611686018427387904"},
+		{1e20, "1e+20"}, {1e19, "1e+19"}, {12345678901234567890, "12345678901234567000"}, {1.5e300, "1.5e+300"},
+		{1e-5, "0.00001"}, {1e-7, "1e-7"}, {1.5e-7, "1.5e-7"}, {1e-300, "1e-300"},
+		{5e-324, "5e-324"}, {math.MaxFloat64, "1.7976931348623157e+308"}, {1699999999.123, "1699999999.123"},
+		{.000012345, "1.2345e-5"}, {1.2345e-9, "1.2345e-9"},
 		// Not the shortest forms, but the forms of Redis.
-		{6605.650000000001, "6605.6500000000005"}, {0.3023235379490746, "0.30232353794907463"}, {-6.66811358445053e+273, "-6.6681135844505305e+273"}, {250257400067564.88, "250257400067564.87"},
+		{6605.650000000001, "6605.6500000000005"}, {0.3023235379490746, "0.30232353794907463"},
+		{-6.66811358445053e+273, "-6.6681135844505305e+273"}, {250257400067564.88, "250257400067564.87"},
 	} {
 		if got := string(AppendDouble(nil, tt.x)); got != tt.want {
 			t.Errorf("AppendDouble(%v) = %s, want %s", tt.x, got, tt.want)
@@ -145,10 +161,14 @@ func TestAppendDoubleReadsBack(t *testing.T) {
 
 func TestExtendedSums(t *testing.T) {
 	for _, tt := range []struct{ x, y, want string }{
-		{"0.1", "0.2", "0.3"}, {"10.50", "0.1", "10.6"}, {"5.0e3", "2.0e2", "5200"}, {"3", "1.1", "4.1"}, {"-1", "1", "0"}, {"0", "-0", "0"}, {"-0", "-0", "0"},
-		{"1e18", "0.5", "1000000000000000000.5"}, {"1e30", "1", "1000000000000000000024696061952"}, {"0.000000000000000001", "0", "0"}, {"-0.000000000000000001", "0", "0"},
-		{"0.00000000000000001", "0", "0.00000000000000001"}, {"9223372036854775807", "1", "9223372036854775808"}, {"18446744073709551615", "1", "18446744073709551616"},
-		{"0x1p-3", "1", "1.125"}, {"1e-4000", "2", "2"}, {"0.99999999999999999999999999999", "0", "1"}, {"-0.1", "0.1", "0"}, {"0.3", "-0.1", "0.2"},
+		{"0.1", "0.2", "0.3"}, {"10.50", "0.1", "10.6"}, {"5.0e3", "2.0e2", "5200"}, {"3", "1.1", "4.1"}, {"-1", "1", "0"},
+		{"0", "-0", "0"}, {"-0", "-0", "0"},
+		{"1e18", "0.5", "1000000000000000000.5"}, {"1e30", "1", "1000000000000000000024696061952"},
+		{"0.000000000000000001", "0", "0"}, {"-0.000000000000000001", "0", "0"},
+		{"0.00000000000000001", "0", "0.00000000000000001"}, {"9223372036854775807", "1", "9223372036854775808"},
+		{"18446744073709551615", "1", "18446744073709551616"},
+		{"0x1p-3", "1", "1.125"}, {"1e-4000", "2", "2"}, {"0.99999999999999999999999999999", "0", "1"}, {"-0.1", "0.1", "0"},
+		{"0.3", "-0.1", "0.2"},
 	} {
 		x, ok := ParseExtended([]byte(tt.x))
 		y, ok2 := ParseExtended([]byte(tt.y))
@@ -159,7 +179,8 @@ func TestExtendedSums(t *testing.T) {
 			t.Errorf("%s + %s = %s, want %s", tt.x, tt.y, got, tt.want)
 		}
 	}
-	for _, text := range []string{"", " 1", "1 ", "nan", "1e5000", "-1e5000", "1e-5000", "1e999999999999", "0xap-999999", "x", "0x", "1..2", strings.Repeat("1", MaxExtendedBytes), strings.Repeat("9", 4934)} {
+	for _, text := range []string{"", " 1", "1 ", "nan", "1e5000", "-1e5000", "1e-5000", "1e999999999999", "0xap-999999",
+		"x", "0x", "1..2", strings.Repeat("1", MaxExtendedBytes), strings.Repeat("9", 4934)} {
 		if x, ok := ParseExtended([]byte(text)); ok {
 			t.Errorf("ParseExtended(%.30q) = %v, want an error", text, x)
 		}
@@ -168,7 +189,8 @@ func TestExtendedSums(t *testing.T) {
 	minus, _ := ParseExtended([]byte("-inf"))
 	one, _ := ParseExtended([]byte("1"))
 	most, _ := ParseExtended([]byte("1.18e4932"))
-	if inf.Finite() || !one.Finite() || inf.Add(one).Finite() || one.Add(minus).Finite() || inf.Add(minus).Finite() || most.Add(most).Finite() {
+	if inf.Finite() || !one.Finite() || inf.Add(one).Finite() || one.Add(minus).Finite() || inf.Add(minus).Finite() ||
+		most.Add(most).Finite() {
 		t.Error("Finite reports an infinity or no number as finite, or the reverse")
 	}
 }
@@ -229,7 +251,8 @@ func TestExtendedAgainstBig(t *testing.T) {
 }
 
 func FuzzNumbers(f *testing.F) {
-	for _, seed := range []string{"", "1", "-0x1.fp-3", "1e999999999999999999", "infinity", "nan(12_a)", "(1", "[a", "0.000001e-5000", "123456789012345678901234567890e-20"} {
+	for _, seed := range []string{"", "1", "-0x1.fp-3", "1e999999999999999999", "infinity", "nan(12_a)", "(1", "[a",
+		"0.000001e-5000", "123456789012345678901234567890e-20"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -194,7 +194,8 @@ func (tab *Tab) Until(expression string) {
 		}
 		if time.Now().After(deadline) {
 			complaints := tab.Complaints()
-			tab.t.Fatalf("not within %v: %s\n%.3000s\n%q", actionTimeout, expression, tab.Text("body"), complaints[:min(len(complaints), 10)])
+			tab.t.Fatalf("not within %v: %s\n%.3000s\n%q", actionTimeout, expression, tab.Text("body"),
+				complaints[:min(len(complaints), 10)])
 		}
 	}
 }
@@ -208,7 +209,8 @@ func (tab *Tab) Text(selector string) string {
 // UntilText blocks until the text of an element contains text.
 func (tab *Tab) UntilText(selector, text string) {
 	tab.t.Helper()
-	tab.Until(fmt.Sprintf("document.querySelector(%s)?.innerText.includes(%s)", strconv.Quote(selector), strconv.Quote(text)))
+	tab.Until(fmt.Sprintf("document.querySelector(%s)?.innerText.includes(%s)", strconv.Quote(selector),
+		strconv.Quote(text)))
 }
 
 // Sees reports whether an element exists and is not hidden.
@@ -240,7 +242,8 @@ func (tab *Tab) Fill(selector, text string) {
 // Focused returns the id, or else the label, name or text, of the focused element.
 func (tab *Tab) Focused() string {
 	tab.t.Helper()
-	return Value[string](tab, "document.activeElement.id || document.activeElement.getAttribute('aria-label') || document.activeElement.name || document.activeElement.innerText || document.activeElement.tagName")
+	return Value[string](tab, "document.activeElement.id || document.activeElement.getAttribute('aria-label') || "+
+		"document.activeElement.name || document.activeElement.innerText || document.activeElement.tagName")
 }
 
 // Screen sets the size of the viewport, in CSS pixels, and the preferred color scheme:

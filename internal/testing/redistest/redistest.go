@@ -33,7 +33,8 @@ func Start(t testing.TB, options ...string) (address string) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	command := exec.Command(path, append([]string{"--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", dir}, options...)...)
+	command := exec.Command(path,
+		append([]string{"--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", dir}, options...)...)
 	command.Stdout, command.Stderr = log, log
 	if err := command.Start(); err != nil {
 		t.Fatal(err)

@@ -38,7 +38,8 @@ func (h *History) checkCall(c *Call) {
 			h.Fault("call %d to %s was answered at %v, and is not in the log: %s %+v",
 				c.Number, c.Node, c.Answered, Text(c.Ops[i:i+1], c.Calls), c.Decisions[i])
 		case c.Outcome == Answered && a != nil && a.Decision != c.Decisions[i]:
-			h.Fault("call %d to %s was answered\n%+v, decided in entry %d was\n%+v", c.Number, c.Node, c.Decisions[i], a.Index, a.Decision)
+			h.Fault("call %d to %s was answered\n%+v, decided in entry %d was\n%+v", c.Number, c.Node, c.Decisions[i], a.Index,
+				a.Decision)
 		case c.Outcome == Answered && a != nil && a.Answer != c.Answers[i]:
 			h.Fault("call %d to %s was answered %q, entry %d answers %q: %s",
 				c.Number, c.Node, c.Answers[i], a.Index, a.Answer, Text(c.Ops[i:i+1], c.Calls))
@@ -58,7 +59,8 @@ func (h *History) mustLog(c *Call, i int) bool {
 		return false
 	case op.Kind == engine.Peek || op.Kind == engine.Watch || op.Kind == engine.Expect || op.Kind == engine.Needs:
 		return false
-	case op.N == 0 && op.Kind != engine.Do && op.Kind != engine.Forget && op.Kind != engine.Release && op.Kind != engine.Flush:
+	case op.N == 0 && op.Kind != engine.Do && op.Kind != engine.Forget && op.Kind != engine.Release &&
+		op.Kind != engine.Flush:
 		return false
 	case h.ChangesOnly:
 		return d.Changed
@@ -103,7 +105,8 @@ func (h *History) CheckEarned() {
 	buckets := map[string]*bucket{}
 	for _, a := range h.Ops {
 		p := a.Op.Params
-		if a.Op.Kind != engine.Take || p.Alg != engine.Token || a.Decision.Status != engine.OK || h.Evicted[string(a.Op.Key)] || bytes.HasPrefix(a.Op.Key, []byte(everyPrefix)) {
+		if a.Op.Kind != engine.Take || p.Alg != engine.Token || a.Decision.Status != engine.OK ||
+			h.Evicted[string(a.Op.Key)] || bytes.HasPrefix(a.Op.Key, []byte(everyPrefix)) {
 			continue
 		}
 		full := big.NewRat(p.Limit, 1)
@@ -159,17 +162,19 @@ func (h *History) CheckCounters() {
 	for _, c := range h.Calls {
 		for i := range c.Ops {
 			op := &c.Ops[i]
-			if op.Kind != engine.Take || op.Params.Alg != engine.Fixed || op.Params.Period != Forever || h.Evicted[string(op.Key)] {
+			if op.Kind != engine.Take || op.Params.Alg != engine.Fixed || op.Params.Period != Forever ||
+				h.Evicted[string(op.Key)] {
 				continue
 			}
 			at := place{op.DB, string(op.Key)}
 			if counters[at] == nil {
 				counters[at] = newNumber(at, counterModel, op.Params.Limit)
 			}
-			counters[at].add(c, take{n: op.N, limit: op.Params.Limit, look: op.N == 0}, op.N, func() (output any, added int64, ok bool) {
-				d := &c.Decisions[i] // not OK: no memory, or an Expect did not hold
-				return d, d.Allowed * op.N, d.Status == engine.OK
-			})
+			counters[at].add(c, take{n: op.N, limit: op.Params.Limit, look: op.N == 0}, op.N,
+				func() (output any, added int64, ok bool) {
+					d := &c.Decisions[i] // not OK: no memory, or an Expect did not hold
+					return d, d.Allowed * op.N, d.Status == engine.OK
+				})
 		}
 	}
 	for _, k := range counters {
@@ -197,6 +202,7 @@ func (h *History) Summary() string {
 		commands += len(c.Calls) - len(c.Runs)
 		runs += len(c.Runs)
 	}
-	return fmt.Sprintf("%d calls with %d commands on plain values and %d scripts, %d answered, %d refused, %d unknown, %d alone; %s; %d keys evicted", len(h.Calls), commands, runs,
+	return fmt.Sprintf("%d calls with %d commands on plain values and %d scripts, %d answered, %d refused, %d unknown, "+
+		"%d alone; %s; %d keys evicted", len(h.Calls), commands, runs,
 		counts[Answered], counts[Refused], counts[Unknown], counts[NoQuorum], h.watchedSummary(), len(h.Evicted))
 }

@@ -37,7 +37,8 @@ func (d *Disk) Boot() string { return fmt.Sprint("boot ", d.boots) }
 func (d *Disk) Crashed(percent int, rng *rand.Rand) *Disk {
 	d.files.mu.Lock()
 	defer d.files.mu.Unlock()
-	files := d.files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(rng.Uint64(), 7))})
+	files := d.files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent,
+		RNG: rand.New(rand.NewPCG(rng.Uint64(), 7))})
 	boots := d.boots
 	if percent < 100 {
 		boots++

@@ -31,10 +31,14 @@ type maker func(w *Workload, r *Request, rng *rand.Rand)
 
 // makers cover all of Members. They are drawn in turn, so that a workload soon covers all.
 var makers = append([]maker{
-	(*Workload).eachAlgorithm, (*Workload).pair, (*Workload).stalePair, (*Workload).lookAtPair, (*Workload).needed, (*Workload).guarded, (*Workload).together, (*Workload).single, (*Workload).looking,
-	op(engine.Take, engine.Partial), op(engine.Take, engine.Shadow), op(engine.Take, engine.Partial|engine.Shadow), op(engine.Take, 0),
-	op(engine.Refund, engine.Fit), op(engine.Charge, engine.Fit), op(engine.Charge, engine.Partial), (*Workload).refund, (*Workload).settling,
-	op(engine.Peek, 0), op(engine.Refund, 0), op(engine.Charge, 0), op(engine.Forget, 0), (*Workload).acquire, (*Workload).acquire, (*Workload).release,
+	(*Workload).eachAlgorithm, (*Workload).pair, (*Workload).stalePair, (*Workload).lookAtPair, (*Workload).needed,
+	(*Workload).guarded, (*Workload).together, (*Workload).single, (*Workload).looking,
+	op(engine.Take, engine.Partial), op(engine.Take, engine.Shadow), op(engine.Take, engine.Partial|engine.Shadow),
+	op(engine.Take, 0),
+	op(engine.Refund, engine.Fit), op(engine.Charge, engine.Fit), op(engine.Charge, engine.Partial), (*Workload).refund,
+	(*Workload).settling,
+	op(engine.Peek, 0), op(engine.Refund, 0), op(engine.Charge, 0), op(engine.Forget, 0), (*Workload).acquire,
+	(*Workload).acquire, (*Workload).release,
 	(*Workload).learn, (*Workload).forgetSources, (*Workload).flushDatabase,
 }, callMakers()...)
 
@@ -63,8 +67,10 @@ func (w *Workload) Everything(rng *rand.Rand) (all []func() Request) {
 // everyParams are the parameters that everyTake chooses from; each has two versions. An algorithm that
 // the list does not name has a limit of 5.
 var everyParams = withAll([]engine.Params{
-	{Alg: engine.Token, Limit: 6, Count: 1, Period: int64(3 * time.Second)}, {Alg: engine.Leaky, Limit: 4, Count: 1, Period: int64(time.Second)},
-	{Alg: engine.Fixed, Limit: 8, Period: int64(20 * time.Second)}, {Alg: engine.Slide, Limit: 7, Period: int64(20 * time.Second)}, {Alg: engine.Log, Limit: 5, Period: int64(20 * time.Second)},
+	{Alg: engine.Token, Limit: 6, Count: 1, Period: int64(3 * time.Second)},
+	{Alg: engine.Leaky, Limit: 4, Count: 1, Period: int64(time.Second)},
+	{Alg: engine.Fixed, Limit: 8, Period: int64(20 * time.Second)}, {Alg: engine.Slide, Limit: 7,
+		Period: int64(20 * time.Second)}, {Alg: engine.Log, Limit: 5, Period: int64(20 * time.Second)},
 })
 
 func withAll(params []engine.Params) []engine.Params {
@@ -84,7 +90,8 @@ func withAll(params []engine.Params) []engine.Params {
 var (
 	everyLease = engine.Params{Alg: engine.Lease, Limit: 3, Period: int64(20 * time.Second)}
 	everyBox   = func() engine.Params {
-		p := engine.Penalty{After: 2, Within: int64(30 * time.Second), Block: int64(5 * time.Second), Max: int64(time.Minute), Forgive: int64(time.Minute), Growth: 200}
+		p := engine.Penalty{After: 2, Within: int64(30 * time.Second), Block: int64(5 * time.Second), Max: int64(time.Minute),
+			Forgive: int64(time.Minute), Growth: 200}
 		if err := p.Check(); err != nil {
 			panic(err)
 		}
@@ -100,11 +107,13 @@ func takeBy(p engine.Params, rng *rand.Rand) engine.Op {
 	if rng.IntN(5) == 0 {
 		p.Limit++ // use changed parameters of the key
 	}
-	return engine.Op{Key: fmt.Appendf(nil, "%s%v:%d", everyPrefix, p.Alg, rng.IntN(3)), DB: uint8(rng.IntN(6) / 5), N: 1 + rng.Int64N(3), Params: p}
+	return engine.Op{Key: fmt.Appendf(nil, "%s%v:%d", everyPrefix, p.Alg, rng.IntN(3)), DB: uint8(rng.IntN(6) / 5),
+		N: 1 + rng.Int64N(3), Params: p}
 }
 
 func everyAcquire(rng *rand.Rand) engine.Op {
-	return engine.Op{Kind: engine.Acquire, Key: fmt.Appendf(nil, "%slease:%d", everyPrefix, rng.IntN(2)), N: 1, Params: everyLease}
+	return engine.Op{Kind: engine.Acquire, Key: fmt.Appendf(nil, "%slease:%d", everyPrefix, rng.IntN(2)), N: 1,
+		Params: everyLease}
 }
 
 // group adds ops as a group.
@@ -156,7 +165,8 @@ func (w *Workload) needed(r *Request, rng *rand.Rand) {
 
 // guarded adds groups with a penalty. Most requests get a strike.
 func (w *Workload) guarded(r *Request, rng *rand.Rand) {
-	guard := engine.Op{Key: fmt.Appendf(nil, "%sbox:%d", everyPrefix, rng.IntN(2)), N: 1, Mode: engine.Guard, Params: everyBox}
+	guard := engine.Op{Key: fmt.Appendf(nil, "%sbox:%d", everyPrefix, rng.IntN(2)), N: 1, Mode: engine.Guard,
+		Params: everyBox}
 	take := everyTake(rng)
 	take.N += 4
 	r.group(w.needs(), guard, take)
@@ -201,7 +211,8 @@ func (w *Workload) settling(r *Request, rng *rand.Rand) {
 	charge, back := everyTake(rng), everyTake(rng)
 	charge.Kind, charge.Mode = engine.Charge, engine.Fit
 	back.Kind, back.Mode = engine.Refund, engine.Fit
-	r.group(w.needs(), charge, back, engine.Op{Kind: engine.Peek, Key: everyTake(rng).Key}, engine.Op{Kind: engine.Release, Key: everyAcquire(rng).Key, ID: []byte("holder 0")})
+	r.group(w.needs(), charge, back, engine.Op{Kind: engine.Peek, Key: everyTake(rng).Key},
+		engine.Op{Kind: engine.Release, Key: everyAcquire(rng).Key, ID: []byte("holder 0")})
 }
 
 // op returns a maker of single ops with this kind and mode.
@@ -341,7 +352,8 @@ func words(args []string) (all [][]byte) {
 // everyRules are texts of rules.
 var everyRules = func() (all []*stored.Prepared) {
 	for _, limits := range []string{"5/minute", "[5/minute, 20/day]", "7/hour"} {
-		p, err := live.Prepare([]source.File{{Name: "every.yaml", Text: []byte("domain: every\nrules:\n  - {name: calls, per: [user], limits: " + limits + "}\n")}})
+		p, err := live.Prepare([]source.File{{Name: "every.yaml",
+			Text: []byte("domain: every\nrules:\n  - {name: calls, per: [user], limits: " + limits + "}\n")}})
 		if err != nil {
 			panic(err)
 		}

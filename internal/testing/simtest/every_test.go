@@ -37,7 +37,8 @@ func (x *everything) next(level uint8) *engine.Batch {
 	x.left = x.left[1:]
 	if x.rng.IntN(20) == 0 { // a transaction
 		fingerprint := x.e.Fingerprint(x.now, 0, []byte("every:s1"))
-		r.Ops = append(r.Ops, engine.Op{Kind: engine.Watch, Key: []byte("every:s1")}, engine.Op{Kind: engine.Expect, Key: []byte("every:s1"), N: fingerprint})
+		r.Ops = append(r.Ops, engine.Op{Kind: engine.Watch, Key: []byte("every:s1")},
+			engine.Op{Kind: engine.Expect, Key: []byte("every:s1"), N: fingerprint})
 		r.Atomic = true
 	}
 	for i := range r.Ops {
@@ -86,7 +87,8 @@ func TestEverythingIsReplayed(t *testing.T) {
 				var entry persist.Entry
 				entry.Append(x.now, b)
 				apply := func(d *persist.Decoder, to func(engine.Instant, *engine.Batch)) {
-					if err := d.Decode(entry.Bytes(), func(at engine.Instant, b *engine.Batch) error { to(at, b); return nil }); err != nil {
+					if err := d.Decode(entry.Bytes(),
+						func(at engine.Instant, b *engine.Batch) error { to(at, b); return nil }); err != nil {
 						t.Fatalf("seed %d: %v: %s", seed, err, Text(b.Ops, b.Calls))
 					}
 				}

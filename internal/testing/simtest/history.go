@@ -41,7 +41,8 @@ const mostFaults = 10
 
 // NewHistory returns an empty History that applies the log to an engine.
 func NewHistory(e *engine.Engine) History {
-	return History{Start: time.Now(), Engine: e, Evicted: map[string]bool{}, Asked: Coverage{}, holders: map[string][][]byte{}, releases: map[string][]byte{}}
+	return History{Start: time.Now(), Engine: e, Evicted: map[string]bool{}, Asked: Coverage{},
+		holders: map[string][][]byte{}, releases: map[string][]byte{}}
 }
 
 // An Outcome is a client's knowledge of its call.
@@ -99,7 +100,8 @@ type Applied struct {
 // Fault records a fault. Requires: Mu is held.
 func (h *History) Fault(format string, args ...any) {
 	if len(h.Faults) < mostFaults {
-		h.Faults = append(h.Faults, fmt.Sprintf("%v: ", time.Since(h.Start).Round(time.Millisecond))+fmt.Sprintf(format, args...))
+		h.Faults = append(h.Faults,
+			fmt.Sprintf("%v: ", time.Since(h.Start).Round(time.Millisecond))+fmt.Sprintf(format, args...))
 	}
 }
 

@@ -47,7 +47,8 @@ func Members() (all []string) {
 }
 
 // groupMembers are the forms of groups.
-var groupMembers = []string{pairOf(engine.Take), pairOf(engine.Acquire), "a group of one", "a group of limits", "a group that needs documents", "a group that only looks", settles}
+var groupMembers = []string{pairOf(engine.Take), pairOf(engine.Acquire), "a group of one", "a group of limits",
+	"a group that needs documents", "a group that only looks", settles}
 
 const settles = "a group that settles"
 
@@ -57,9 +58,11 @@ var forms = []struct {
 	is   func(op *engine.Op) bool
 }{
 	{"a Refund of what fits", func(op *engine.Op) bool { return op.Kind == engine.Refund && op.Mode == engine.Fit }},
-	{"a Refund with an age", func(op *engine.Op) bool { return op.Kind == engine.Refund && op.Mode == engine.Fit && len(op.ID) > 0 }},
+	{"a Refund with an age",
+		func(op *engine.Op) bool { return op.Kind == engine.Refund && op.Mode == engine.Fit && len(op.ID) > 0 }},
 	{"a Charge of what fits", func(op *engine.Op) bool { return op.Kind == engine.Charge && op.Mode == engine.Fit }},
-	{"a Charge that tells the part", func(op *engine.Op) bool { return op.Kind == engine.Charge && op.Mode == engine.Partial }},
+	{"a Charge that tells the part",
+		func(op *engine.Op) bool { return op.Kind == engine.Charge && op.Mode == engine.Partial }},
 	{"a Charge under parameters", func(op *engine.Op) bool { return op.Kind == engine.Charge && op.Params.Limit > 0 }},
 	{"a Take that looks for permits", func(op *engine.Op) bool { _, looks := op.Looked(); return looks }},
 }

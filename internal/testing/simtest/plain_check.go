@@ -189,7 +189,8 @@ func (h *History) checkPlainWindows() {
 	windows := map[string]window{}
 	for i := range h.Ops {
 		a := &h.Ops[i]
-		if a.Op.Kind != engine.Do || a.of.nameOf(a.Op) != "INCR" || !strings.HasPrefix(a.of.keyOf(a.Op), windowPrefix) || h.Evicted[a.of.keyOf(a.Op)] {
+		if a.Op.Kind != engine.Do || a.of.nameOf(a.Op) != "INCR" || !strings.HasPrefix(a.of.keyOf(a.Op), windowPrefix) ||
+			h.Evicted[a.of.keyOf(a.Op)] {
 			continue
 		}
 		n, ok := told(a.Answer)

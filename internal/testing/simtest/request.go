@@ -54,7 +54,8 @@ type tagged struct{ engine.Commands }
 
 // untagged returns a call without its tag.
 func untagged(c *engine.Call) *engine.Call {
-	return &engine.Call{Command: c.Command, Timed: c.Timed, Draws: c.Draws, Micros: c.Micros, Args: c.Args[:len(c.Args)-1], Answer: c.Answer}
+	return &engine.Call{Command: c.Command, Timed: c.Timed, Draws: c.Draws, Micros: c.Micros, Args: c.Args[:len(c.Args)-1],
+		Answer: c.Answer}
 }
 
 func (t tagged) Check(c *engine.Call) error {

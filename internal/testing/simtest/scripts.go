@@ -102,7 +102,8 @@ func (r *Request) run(db uint8, known bool, run Run, keys ...string) {
 		r.Runs = map[int]Run{}
 	}
 	r.Runs[len(r.Ops)] = run
-	args := slices.Concat([]string{fmt.Sprint(len(keys))}, keys, []string{fmt.Sprint(run.n), fmt.Sprint(run.limit), run.key})
+	args := slices.Concat([]string{fmt.Sprint(len(keys))}, keys,
+		[]string{fmt.Sprint(run.n), fmt.Sprint(run.limit), run.key})
 	r.call(db, func(c *engine.Call) {
 		scripts.SetRun(c, modes, scripts.Steps(scripts.DefaultSteps), run.of.hash, words(args))
 	})

@@ -34,7 +34,8 @@ func (h *History) checkWatched() {
 		}
 		for _, c := range byKey[key] {
 			for i, a := range c.Applied {
-				if a != nil && string(c.Ops[i].Key) == key && c.Called > w.Read.Answered && a.Position < then.Position && a.Decision.Allowed > 0 && a.Op.N > 0 {
+				if a != nil && string(c.Ops[i].Key) == key && c.Called > w.Read.Answered && a.Position < then.Position &&
+					a.Decision.Allowed > 0 && a.Op.N > 0 {
 					h.Fault("call %d required that %s was as read by call %d, and call %d came between",
 						w.Use.Number, key, w.Read.Number, c.Number)
 				}

@@ -110,7 +110,8 @@ func Retry(t testing.TB, limit time.Duration, check func() error) {
 		if now := time.Now(); now.After(deadline) {
 			scale := Scale()
 			if deadline = begin.Add(time.Duration(scale * float64(limit))); now.After(deadline) {
-				t.Fatalf("not within %v (%v, %.1f times as long for a busy machine): %v", now.Sub(begin).Round(time.Millisecond), limit, scale, err)
+				t.Fatalf("not within %v (%v, %.1f times as long for a busy machine): %v", now.Sub(begin).Round(time.Millisecond),
+					limit, scale, err)
 			}
 		}
 		time.Sleep(pause)

@@ -56,7 +56,8 @@ func newKey(t testing.TB) *ecdsa.PrivateKey {
 func (ca *CA) Issue(t testing.TB, name string) *certs.Files {
 	t.Helper()
 	dir := t.TempDir()
-	files := &certs.Files{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"), CA: filepath.Join(dir, "ca.pem")}
+	files := &certs.Files{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"),
+		CA: filepath.Join(dir, "ca.pem")}
 	ca.IssueTo(t, files, name, net.IPv4(127, 0, 0, 1))
 	return files
 }

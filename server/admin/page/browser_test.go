@@ -32,9 +32,11 @@ func TestPageShowsAll(t *testing.T) {
 	for _, tt := range []struct{ where, want string }{
 		{"#ready", "Ready"}, {"#uptime", "up 1 h 2 min"}, {"#version", "1.0.0"},
 		{"#denied", "ip:203.0.113.7"}, {"#denied", "48,211"}, {"#denied", "−12"}, {"#hot", "tenant:42"},
-		{"#algorithms", "12 of those denied were answered as allowed"}, {"#charts", "of 256 MB (83 %), when full: evict"}, {"#charts", "of 10,000"},
+		{"#algorithms", "12 of those denied were answered as allowed"}, {"#charts", "of 256 MB (83 %), when full: evict"},
+		{"#charts", "of 10,000"},
 		{"#algorithms", "8,123,456"}, {"#algorithms", "1.5 %"}, {"#algorithms", "< 0.1 %"},
-		{"#cluster-state", "2 of 3 members online, 10.0.3.1:6379 leads in term 7; this one is a follower"}, {"#members", "at most 48,211 entries"}, {"#members", "b2b2b2b2"}, {"#members", "1 min 14 s ago"},
+		{"#cluster-state", "2 of 3 members online, 10.0.3.1:6379 leads in term 7; this one is a follower"},
+		{"#members", "at most 48,211 entries"}, {"#members", "b2b2b2b2"}, {"#members", "1 min 14 s ago"},
 	} {
 		tab.UntilText(tt.where, tt.want)
 	}
@@ -44,7 +46,8 @@ func TestPageShowsAll(t *testing.T) {
 	for _, width := range []int64{1280, 1024} {
 		tab.Screen(width, 900, "light")
 		tab.Until("document.getElementById('members').scrollWidth <= document.getElementById('members').clientWidth")
-		broken := browser.Value[[]string](tab, `[...document.querySelectorAll("#members td:is(:nth-child(2), :nth-child(3), :last-child)")]
+		broken := browser.Value[[]string](tab,
+			`[...document.querySelectorAll("#members td:is(:nth-child(2), :nth-child(3), :last-child)")]
 			.filter((cell) => { const range = document.createRange(); range.selectNodeContents(cell); return range.getBoundingClientRect().height > 30; })
 			.map((cell) => cell.textContent)`)
 		if len(broken) > 0 {
@@ -141,7 +144,8 @@ func TestPageByKeyboard(t *testing.T) {
 		tab.Type(kb.Tab)
 		at = tab.Focused()
 		order = append(order, at)
-		tab.Until("[document.activeElement, document.activeElement.nextElementSibling].some((e) => e && getComputedStyle(e).outlineStyle === 'solid')")
+		tab.Until("[document.activeElement, document.activeElement.nextElementSibling].some((e) => e && " +
+			"getComputedStyle(e).outlineStyle === 'solid')")
 		if at == "Latency, over time" {
 			tab.Type(kb.ArrowLeft + kb.ArrowLeft)
 			told := browser.Value[string](tab, "document.activeElement.getAttribute('aria-valuetext')")
@@ -159,8 +163,10 @@ func TestPageByKeyboard(t *testing.T) {
 		}
 	}
 	got := strings.Join(order, "\n")
-	want := regexpOf("span", "Requests per second, over time", "Latency, over time", "Keys, over time", "Memory, over time",
-		"Connections, over time", "window", "ip:203.0.113.7", "user:8812:login", "lookup-key", "lookup-submit", "search-submit")
+	want := regexpOf("span", "Requests per second, over time", "Latency, over time", "Keys, over time",
+		"Memory, over time",
+		"Connections, over time", "window", "ip:203.0.113.7", "user:8812:login", "lookup-key", "lookup-submit",
+		"search-submit")
 	if !want.MatchString(got) {
 		t.Errorf("the tab order is\n%s", got)
 	}
@@ -230,7 +236,8 @@ func TestPageKeepsRowsWhileFocused(t *testing.T) {
 	tab.Until("(document.querySelector('#denied button').focus(), true)")
 	f.set(func() { f.top = []object{row("another", 5, 0)} })
 	tab.UntilText("#hot", "another")
-	if text := tab.Text("#denied"); !strings.Contains(text, "ip:203.0.113.7") || !strings.Contains(text, "paused while you choose") {
+	if text := tab.Text("#denied"); !strings.Contains(text, "ip:203.0.113.7") ||
+		!strings.Contains(text, "paused while you choose") {
 		t.Errorf("the rows changed while focused: %s", text)
 	}
 	tab.Until("(document.activeElement.blur(), true)")
@@ -243,13 +250,16 @@ func TestPageTellsDatabases(t *testing.T) {
 	there := row("user:42", 7, 0)
 	there["db"] = 3
 	f.top = []object{row("user:42", 9, 0), there}
-	f.keys[keyIn("3", encodeKey("user:42"))] = object{"key": "user:42", "raw": encodeKey("user:42"), "algorithm": "FIXED", "limit": 77, "rate": nil, "window_ns": 60_000_000_000, "calendar": nil, "remaining": 0, "wait_ms": 5000, "reset_ms": 60000}
+	f.keys[keyIn("3", encodeKey("user:42"))] = object{"key": "user:42", "raw": encodeKey("user:42"), "algorithm": "FIXED",
+		"limit": 77, "rate": nil, "window_ns": 60_000_000_000, "calendar": nil, "remaining": 0, "wait_ms": 5000,
+		"reset_ms": 60000}
 	tab := f.openPage(t)
 	tab.UntilText("#denied", "user:42db3")
 	tab.Until("(document.querySelector('#denied tr:nth-child(2) button').click(), true)")
 	tab.UntilText("#found-key", "user:42db3")
 	tab.UntilText("#found-use", "0 of 77 remaining")
-	tab.Until("(document.querySelector('#reset-open').click(), document.querySelector('dialog[open] button.danger').click(), true)")
+	tab.Until("(document.querySelector('#reset-open').click(), document.querySelector('dialog[open] " +
+		"button.danger').click(), true)")
 	testwait.Until(t, 30*time.Second, "the key is reset", func() (done bool) {
 		f.set(func() { done = len(f.resets) == 1 && f.resets[0] == keyIn("3", encodeKey("user:42")) })
 		return done
@@ -260,8 +270,10 @@ func TestPageTellsDatabases(t *testing.T) {
 
 // hostile are keys that would do harm if they were not treated as text.
 var hostile = []string{
-	`<img src=x onerror="document.title='owned'">`, "<script>document.title='owned'</script>", "admin\u202egnp.exe", "a\x00b\nc\x1b[31m",
-	"\xff\xfe", "&lt;b&gt;", `back\slash \x41`, "  ends  ", "zero\u200bwidth", strings.Repeat("long", 250), "\u0645\u0631\u062d\u0628\u0627", "{{7*7}}${7*7}",
+	`<img src=x onerror="document.title='owned'">`, "<script>document.title='owned'</script>", "admin\u202egnp.exe",
+	"a\x00b\nc\x1b[31m",
+	"\xff\xfe", "&lt;b&gt;", `back\slash \x41`, "  ends  ", "zero\u200bwidth", strings.Repeat("long", 250),
+	"\u0645\u0631\u062d\u0628\u0627", "{{7*7}}${7*7}",
 }
 
 func TestPageHostileKeys(t *testing.T) {
@@ -269,13 +281,16 @@ func TestPageHostileKeys(t *testing.T) {
 	f.top = nil
 	for i, key := range hostile {
 		f.top = append(f.top, row(key, 1000-i, 0))
-		f.keys[encodeKey(key)] = object{"key": key, "raw": encodeKey(key), "algorithm": "LOG", "limit": 5, "rate": nil, "window_ns": 60_000_000_000, "calendar": nil, "remaining": 0, "wait_ms": 5000, "reset_ms": 60000}
+		f.keys[encodeKey(key)] = object{"key": key, "raw": encodeKey(key), "algorithm": "LOG", "limit": 5, "rate": nil,
+			"window_ns": 60_000_000_000, "calendar": nil, "remaining": 0, "wait_ms": 5000, "reset_ms": 60000}
 	}
-	f.keys[encodeKey("weird")] = object{"key": "x", "raw": encodeKey("weird"), "algorithm": "<b>NEW</b>", "limit": 5, "remaining": 0, "wait_ms": -1, "reset_ms": 1}
+	f.keys[encodeKey("weird")] = object{"key": "x", "raw": encodeKey("weird"), "algorithm": "<b>NEW</b>", "limit": 5,
+		"remaining": 0, "wait_ms": -1, "reset_ms": 1}
 	tab := f.openPage(t)
 	tab.UntilText("#denied", "<img src=x")
 	for i, want := range []string{
-		hostile[0], hostile[1], `admin\u{202e}gnp.exe`, `a\u{0}b\u{a}c\u{1b}[31m`, `\xff\xfe`, "&lt;b&gt;", `back\\slash \\x41`, `\u{20}\u{20}ends\u{20}\u{20}`, `zero\u{200b}width`,
+		hostile[0], hostile[1], `admin\u{202e}gnp.exe`, `a\u{0}b\u{a}c\u{1b}[31m`, `\xff\xfe`, "&lt;b&gt;",
+		`back\\slash \\x41`, `\u{20}\u{20}ends\u{20}\u{20}`, `zero\u{200b}width`,
 	} {
 		button := fmt.Sprintf("document.querySelectorAll('#denied button')[%d]", i)
 		if got := browser.Value[string](tab, button+".textContent"); got != want {
@@ -313,7 +328,8 @@ func TestPageHostileKeys(t *testing.T) {
 func TestKeysRoundTrip(t *testing.T) {
 	seed := testwait.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
-	pieces := append([]string{`\`, `\x`, `\x4`, `\u{`, `\u{41}`, `\u{ffffffff}`, "{", "}", " ", "é", "\U0001f600", "\ud7ff", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xc0\x80", "\xe2\x80", "\ufeff", "\u00a0", "\u2028"}, hostile...)
+	pieces := append([]string{`\`, `\x`, `\x4`, `\u{`, `\u{41}`, `\u{ffffffff}`, "{", "}", " ", "é", "\U0001f600",
+		"\ud7ff", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xc0\x80", "\xe2\x80", "\ufeff", "\u00a0", "\u2028"}, hostile...)
 	keys := append([]string{""}, pieces...)
 	for range 3000 {
 		var key []byte
@@ -334,7 +350,8 @@ func TestKeysRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wrong := browser.Value[[]string](newFake(t).openPage(t), fmt.Sprintf(`import("/keys.js").then(({ show, bytesOf, rawOf, parse }) =>
+	wrong := browser.Value[[]string](newFake(t).openPage(t),
+		fmt.Sprintf(`import("/keys.js").then(({ show, bytesOf, rawOf, parse }) =>
 		%s.filter((raw) => {
 			const text = show(bytesOf(raw));
 			return rawOf(parse(text)) !== raw || /[\p{C}\p{Zl}\p{Zp}]/u.test(text) || text !== text.trim();
@@ -353,16 +370,23 @@ func TestFormat(t *testing.T) {
 		{"rate({ count: 1, period_ns: 86400e9 })", "1 per day"},
 		{"rate({ count: 3, period_ns: 7e9 })", "3 per 7 seconds"},
 		{"rate({ count: 1000000, period_ns: 1 })", "1,000,000,000,000,000 per second"},
-		{"length(60e9)", "1 minute"}, {"length(90e9)", "90 seconds"}, {"length(15e8)", "1.5 seconds"}, {"length(5e6)", "5 ms"}, {"length(7 * 86400e9)", "7 days"},
-		{"left(0)", "0.0 s"}, {"left(1)", "0.1 s"}, {"left(12340)", "12.4 s"}, {"left(200000)", "3 min 20 s"}, {"left(86400000 * 2 + 1)", "2 d"},
+		{"length(60e9)", "1 minute"}, {"length(90e9)", "90 seconds"}, {"length(15e8)", "1.5 seconds"},
+		{"length(5e6)", "5 ms"}, {"length(7 * 86400e9)", "7 days"},
+		{"left(0)", "0.0 s"}, {"left(1)", "0.1 s"}, {"left(12340)", "12.4 s"}, {"left(200000)", "3 min 20 s"},
+		{"left(86400000 * 2 + 1)", "2 d"},
 		{"span(3725)", "1 h 2 min"}, {"span(0)", "0 s"}, {"span(86400)", "1 d"}, {"span(90061)", "1 d 1 h"},
-		{"bytes(0)", "0 B"}, {"bytes(1536)", "1.5 KB"}, {"bytes(256 * 2 ** 20)", "256 MB"}, {"bytes(2 ** 30)", "1 GB"}, {"bytes(3 * 2 ** 40)", "3 TB"},
-		{"percent(0, 0)", "0 %"}, {"percent(1, 100000)", "< 0.1 %"}, {"percent(99999, 100000)", "> 99.9 %"}, {"percent(1, 1)", "100 %"}, {"percent(15, 1000)", "1.5 %"},
+		{"bytes(0)", "0 B"}, {"bytes(1536)", "1.5 KB"}, {"bytes(256 * 2 ** 20)", "256 MB"}, {"bytes(2 ** 30)", "1 GB"},
+		{"bytes(3 * 2 ** 40)", "3 TB"},
+		{"percent(0, 0)", "0 %"}, {"percent(1, 100000)", "< 0.1 %"}, {"percent(99999, 100000)", "> 99.9 %"},
+		{"percent(1, 1)", "100 %"}, {"percent(15, 1000)", "1.5 %"},
 		{"micros(85)", "85 µs"}, {"micros(1234)", "1.23 ms"}, {"micros(2e6)", "2 s"},
-		{"limit({ algorithm: 'TOKEN', limit: 10, rate: { count: 5, period_ns: 1e9 } })", "10 tokens, refilled at 5 per second"},
-		{"limit({ algorithm: 'LEAKY', limit: 10, rate: { count: 5, period_ns: 1e9 } })", "a queue of 10, drained at 5 per second"},
+		{"limit({ algorithm: 'TOKEN', limit: 10, rate: { count: 5, period_ns: 1e9 } })",
+			"10 tokens, refilled at 5 per second"},
+		{"limit({ algorithm: 'LEAKY', limit: 10, rate: { count: 5, period_ns: 1e9 } })",
+			"a queue of 10, drained at 5 per second"},
 		{"limit({ algorithm: 'FIXED', limit: 1, window_ns: 60e9, calendar: null })", "1 token in each window of 1 minute"},
-		{"limit({ algorithm: 'FIXED', limit: 1000, window_ns: null, calendar: 'day' })", "1,000 tokens in each calendar day (UTC)"},
+		{"limit({ algorithm: 'FIXED', limit: 1000, window_ns: null, calendar: 'day' })",
+			"1,000 tokens in each calendar day (UTC)"},
 		{"limit({ algorithm: 'SLIDE', limit: 100, window_ns: 60e9 })", "about 100 tokens in any 1 minute"},
 		{"limit({ algorithm: 'LEASE', limit: 2, window_ns: 30e9 })", "2 at a time, each for at most 30 seconds"},
 	} {

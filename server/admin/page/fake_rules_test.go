@@ -7,13 +7,15 @@ import (
 
 // limit returns a limit of the API's reply about rules.
 func limit(name, text, mode string, allowed, denied, shadow int) object {
-	return object{"domain": "api", "name": name, "tier": "", "limit": text, "mode": mode, "allowed": allowed, "denied": denied, "shadow_denied": shadow}
+	return object{"domain": "api", "name": name, "tier": "", "limit": text, "mode": mode, "allowed": allowed,
+		"denied": denied, "shadow_denied": shadow}
 }
 
 // override returns a denial of an address in the API's reply about rules.
 func override(ip string, left int, note string) object {
 	return object{
-		"domain": "api", "path": []object{{"key": encodeKey("ip"), "value": encodeKey(ip)}}, "effect": "DENY", "limit": "", "rule": "", "left_ms": left, "note": note, "user": "alice",
+		"domain": "api", "path": []object{{"key": encodeKey("ip"), "value": encodeKey(ip)}}, "effect": "DENY", "limit": "",
+		"rule": "", "left_ms": left, "note": note, "user": "alice",
 	}
 }
 
@@ -21,11 +23,14 @@ func (f *fake) replyRules(w http.ResponseWriter, _ *http.Request) {
 	pro := limit("tenant/token-1s", "100/1s token burst 200", "enforced", 912_004, 77, 0)
 	pro["tier"] = "pro"
 	is := object{
-		"version": 12, "sha": "ab12cd34ef56", "loaded_ms": 1_795_000_000_000, "user": "alice", "note": "ticket 7", "domains": 2, "rules": 40, "limits": 63,
-		"shadow": false, "unusable": false, "file_error": "", "file_differs": false, "load_errors": 0, "penalties": 31, "unmatched": 1204,
+		"version": 12, "sha": "ab12cd34ef56", "loaded_ms": 1_795_000_000_000, "user": "alice", "note": "ticket 7",
+		"domains": 2, "rules": 40, "limits": 63,
+		"shadow": false, "unusable": false, "file_error": "", "file_differs": false, "load_errors": 0, "penalties": 31,
+		"unmatched": 1204,
 		"rows": []object{
 			limit("login/slide-1m", "5/1m slide", "enforced", 48_211, 3120, 0), pro,
-			limit("search/search-minute", "100/1m log grace 10", "shadow", 20_411, 0, 512), limit("tenant=acme/path", "3/1h fixed", "enforced", 0, 0, 0),
+			limit("search/search-minute", "100/1m log grace 10", "shadow", 20_411, 0, 512),
+			limit("tenant=acme/path", "3/1h fixed", "enforced", 0, 0, 0),
 		},
 		"overrides": []object{override("203.0.113.7", 3_480_000, "abuse, ticket 9"), override("198.51.100.0", -1, "")},
 		"boxes": []object{
@@ -48,9 +53,11 @@ func (f *fake) replyMatch(w http.ResponseWriter, r *http.Request) {
 	}
 	replyJSON(w, 200, object{
 		"verdict": "ok", "boxes": []string{encodeKey("rule:api|login|203.0.113.7#penalty")},
-		"limits": []object{{"name": "login/slide-1m", "limit": "5/1m slide", "mode": "enforced", "raw": encodeKey("user:42")}},
+		"limits": []object{{"name": "login/slide-1m", "limit": "5/1m slide", "mode": "enforced",
+			"raw": encodeKey("user:42")}},
 		"explained": []object{
-			{"rule": "login/slide-1m", "matches": true, "reason": "5/1m slide"}, {"rule": "tenant", "matches": false, "reason": "per: the request has no tenant"},
+			{"rule": "login/slide-1m", "matches": true, "reason": "5/1m slide"},
+			{"rule": "tenant", "matches": false, "reason": "per: the request has no tenant"},
 		},
 	})
 }

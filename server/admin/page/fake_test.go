@@ -15,7 +15,8 @@ import (
 )
 
 // policy is the content security policy that the page must work with.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'"
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+	"form-action 'self'"
 
 type object = map[string]any
 
@@ -50,11 +51,13 @@ func newFake(t *testing.T) *fake {
 	f := &fake{
 		may: object{"peek": true, "admin": true}, begin: time.Now().Add(-10 * time.Minute),
 		top: []object{
-			row("ip:203.0.113.7", 48211, 0), row("user:8812:login", 9120, 12), row("api:acme-corp:export", 3302, 12), row("tenant:42", 981, 40),
+			row("ip:203.0.113.7", 48211, 0), row("user:8812:login", 9120, 12), row("api:acme-corp:export", 3302, 12),
+			row("tenant:42", 981, 40),
 			row("ip:2001:db8::8a2e:370:7334", 377, 40), row("user:17", 64, 40),
 		},
 		keys: map[string]object{encodeKey("user:42"): {
-			"key": "user:42", "raw": encodeKey("user:42"), "algorithm": "TOKEN", "limit": 10, "rate": object{"count": 5, "period_ns": 1_000_000_000},
+			"key": "user:42", "raw": encodeKey("user:42"), "algorithm": "TOKEN", "limit": 10,
+			"rate":      object{"count": 5, "period_ns": 1_000_000_000},
 			"window_ns": nil, "calendar": nil, "remaining": 3, "wait_ms": 0, "reset_ms": 1400,
 		}},
 	}
@@ -159,7 +162,8 @@ func (f *fake) requireLogin(answers http.HandlerFunc) http.HandlerFunc {
 
 func (f *fake) replyNow(w http.ResponseWriter, _ *http.Request) {
 	is := object{
-		"time_ms": time.Now().UnixMilli(), "version": "1.0.0", "uptime_s": 3725, "ready": f.notReady == "", "not_ready": f.notReady,
+		"time_ms": time.Now().UnixMilli(), "version": "1.0.0", "uptime_s": 3725, "ready": f.notReady == "",
+		"not_ready": f.notReady,
 		"decisions": object{
 			"TOKEN": object{"allowed": 8123456, "denied": 121007}, "LOG": object{"allowed": 40211, "denied": 7},
 			"FIXED": object{"allowed": 911, "denied": 0}, "LEASE": object{"allowed": 0, "denied": 0},
@@ -214,9 +218,11 @@ func (f *fake) replyKeys(w http.ResponseWriter, r *http.Request) {
 
 // storageWith returns the state of a log synced each second, with some fields replaced.
 func storageWith(fields, ofSnapshot object) object {
-	snapshot := object{"time_ms": time.Now().Add(-3 * time.Minute).UnixMilli(), "bytes": 81 << 20, "took_ms": 1200, "failed": "", "writing": false}
+	snapshot := object{"time_ms": time.Now().Add(-3 * time.Minute).UnixMilli(), "bytes": 81 << 20, "took_ms": 1200,
+		"failed": "", "writing": false}
 	maps.Copy(snapshot, ofSnapshot)
-	all := object{"fsync": "everysec", "failed": "", "log_bytes": 12 << 20, "log_segments": 3, "unsynced": 214, "snapshot": snapshot}
+	all := object{"fsync": "everysec", "failed": "", "log_bytes": 12 << 20, "log_segments": 3, "unsynced": 214,
+		"snapshot": snapshot}
 	maps.Copy(all, fields)
 	return all
 }
@@ -228,10 +234,12 @@ func sampleAt(ms int64) map[string]any {
 	noise := math.Mod(math.Abs(math.Sin(float64(ms/1000)*12.9898)*43758.5453), 1)
 	attack := math.Exp(-math.Pow(math.Mod(s, 5)-2.5, 2) / .12)
 	sample := map[string]any{
-		"time_ms": ms, "allowed": math.Round(4200 + 900*math.Sin(s/2) + 300*noise), "denied": math.Round(90*noise + 3100*attack),
+		"time_ms": ms, "allowed": math.Round(4200 + 900*math.Sin(s/2) + 300*noise),
+		"denied":        math.Round(90*noise + 3100*attack),
 		"shadow_denied": 0, "evicted": 0, "refused_for_memory": 0,
 		"p50_us": math.Round(70 + 15*noise), "p99_us": math.Round(260 + 500*noise*noise + 900*attack),
-		"keys": math.Round(1.2e6 + 4e4*math.Sin(s/3)), "memory_bytes": math.Round(212e6 + 5e6*math.Sin(s/3)), "connections": math.Round(200 + 14*noise + 60*attack),
+		"keys": math.Round(1.2e6 + 4e4*math.Sin(s/3)), "memory_bytes": math.Round(212e6 + 5e6*math.Sin(s/3)),
+		"connections": math.Round(200 + 14*noise + 60*attack),
 	}
 	if ms/1000%97 == 0 {
 		sample["allowed"], sample["denied"], sample["p50_us"], sample["p99_us"] = 0, 0, nil, nil
@@ -264,11 +272,13 @@ func replyJSON(w http.ResponseWriter, status int, value any) {
 func threeMembers() object {
 	member := func(host, id string, leader, online, self bool, lag, contact int) object {
 		return object{
-			"id": strings.Repeat(id, 20), "client": "10.0.3." + host + ":6379", "raft": "10.0.3." + host + ":7379", "leader": leader, "voter": true,
+			"id": strings.Repeat(id, 20), "client": "10.0.3." + host + ":6379", "raft": "10.0.3." + host + ":7379",
+			"leader": leader, "voter": true,
 			"online": online, "self": self, "lag": lag, "last_contact_ms": contact, "version": "1.0.0",
 		}
 	}
 	return object{"role": "follower", "term": 7, "has_quorum": true, "members": []object{
-		member("2", "b2", false, true, true, 3, -1), member("1", "a1", true, true, false, 0, 12), member("3", "c3", false, false, false, 48211, 73_400),
+		member("2", "b2", false, true, true, 3, -1), member("1", "a1", true, true, false, 0, 12),
+		member("3", "c3", false, false, false, 48211, 73_400),
 	}}
 }

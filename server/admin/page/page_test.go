@@ -43,7 +43,8 @@ func TestHandler(t *testing.T) {
 	} {
 		got := ask(tt.method, tt.at, "")
 		if got.StatusCode != tt.status || got.Header.Get("Content-Type") != tt.contentType {
-			t.Errorf("%s: %s %s = %d %q, want %d %q", tt.name, tt.method, tt.at, got.StatusCode, got.Header.Get("Content-Type"), tt.status, tt.contentType)
+			t.Errorf("%s: %s %s = %d %q, want %d %q", tt.name, tt.method, tt.at, got.StatusCode, got.Header.Get("Content-Type"),
+				tt.status, tt.contentType)
 		}
 		if tt.status != 200 {
 			continue
@@ -136,8 +137,10 @@ func TestContrast(t *testing.T) {
 		}
 		schemes++
 		for _, pair := range [][2]string{
-			{"text", "page"}, {"text", "panel"}, {"text", "bar"}, {"text", "bar-hot"}, {"muted", "page"}, {"muted", "panel"}, {"muted", "bar"}, {"muted", "bar-hot"},
-			{"panel", "text"}, {"panel", "allowed"}, {"good", "panel"}, {"bad", "panel"}, {"good", "good-back"}, {"bad", "bad-back"}, {"warn", "warn-back"}, {"warn", "panel"},
+			{"text", "page"}, {"text", "panel"}, {"text", "bar"}, {"text", "bar-hot"}, {"muted", "page"}, {"muted", "panel"},
+			{"muted", "bar"}, {"muted", "bar-hot"},
+			{"panel", "text"}, {"panel", "allowed"}, {"good", "panel"}, {"bad", "panel"}, {"good", "good-back"},
+			{"bad", "bad-back"}, {"warn", "warn-back"}, {"warn", "panel"},
 		} {
 			if got := contrast(t, colors[pair[0]], colors[pair[1]]); got < minTextContrast {
 				t.Errorf("scheme %d: %s on %s has a contrast of %.2f, want %v", schemes, pair[0], pair[1], got, minTextContrast)

@@ -16,10 +16,13 @@ func TestPageShowsRules(t *testing.T) {
 	f := newFake(t)
 	tab := f.openPage(t)
 	for _, tt := range []struct{ where, want string }{
-		{"#rules-state", "Version 12, loaded "}, {"#rules-state", "by alice, note: ticket 7. 2 domains, 40 rules, 63 limits. 1,204 requests since start that no rule matched."},
-		{"#rules-limits", "login/slide-1m"}, {"#rules-limits", "48,211"}, {"#rules-limits", "3,120"}, {"#rules-limits", "pro"}, {"#rules-limits", "shadow"}, {"#rules-limits", "512"},
+		{"#rules-state", "Version 12, loaded "}, {"#rules-state",
+			"by alice, note: ticket 7. 2 domains, 40 rules, 63 limits. 1,204 requests since start that no rule matched."},
+		{"#rules-limits", "login/slide-1m"}, {"#rules-limits", "48,211"}, {"#rules-limits", "3,120"},
+		{"#rules-limits", "pro"}, {"#rules-limits", "shadow"}, {"#rules-limits", "512"},
 		{"#rules-limits", "59 limits with fewer requests not shown."},
-		{"#overrides", "api ip=203.0.113.7"}, {"#overrides", "DENY"}, {"#overrides", "58 min left"}, {"#overrides", "alice: abuse, ticket 9"}, {"#overrides", "for ever"},
+		{"#overrides", "api ip=203.0.113.7"}, {"#overrides", "DENY"}, {"#overrides", "58 min left"},
+		{"#overrides", "alice: abuse, ticket 9"}, {"#overrides", "for ever"},
 		{"#boxes", "rule:api|login|203.0.113.7#penalty"}, {"#boxes", "1 min 58 s"}, {"#boxes", "since start: 31."},
 	} {
 		tab.UntilText(tt.where, tt.want)
@@ -29,7 +32,8 @@ func TestPageShowsRules(t *testing.T) {
 		tab.Shot(*shots + "/rules.png")
 	}
 	f.set(func() {
-		f.rules = object{"version": 0, "rows": []object{}, "limits": 0, "overrides": nil, "override_count": 3, "boxes": []object{}, "box_count": 0}
+		f.rules = object{"version": 0, "rows": []object{}, "limits": 0, "overrides": nil, "override_count": 3,
+			"boxes": []object{}, "box_count": 0}
 	})
 	tab.UntilText("#rules-state", "No rules were loaded.")
 	tab.UntilText("#rules-limits", "No limits.")
@@ -49,9 +53,12 @@ func TestPageShowsRuleProblems(t *testing.T) {
 		kind, title string
 		text        string
 	}{
-		{object{"file_error": "rules: /etc/api.yaml:3: limits must have 1 to 16 entries, got 17"}, "warn", "! Rules not loaded",
-			"The files of --rules have a mistake. Version 12 of the rules stays in use: rules: /etc/api.yaml:3: limits must have 1 to 16 entries, got 17"},
-		{object{"file_differs": true}, "warn", "! Rules differ", "The files of --rules have another text than version 12 of the rules, which is in use."},
+		{object{"file_error": "rules: /etc/api.yaml:3: limits must have 1 to 16 entries, got 17"}, "warn",
+			"! Rules not loaded",
+			"The files of --rules have a mistake. Version 12 of the rules stays in use: rules: /etc/api.yaml:3: limits must " +
+				"have 1 to 16 entries, got 17"},
+		{object{"file_differs": true}, "warn", "! Rules differ",
+			"The files of --rules have another text than version 12 of the rules, which is in use."},
 		{object{"shadow": true}, "warn", "! Rules in shadow", "Rules deny nothing, because of --rules-shadow."},
 		{object{"unusable": true}, "bad", "✕ Rules unusable", "The rules need a newer version of limitsrv"},
 	} {
@@ -76,7 +83,8 @@ func TestPageMatches(t *testing.T) {
 	tab.UntilText("#match-result", "5/1m slide")
 	tab.UntilText("#match-result", "Penalty box: rule:api|login|203.0.113.7#penalty")
 	tab.UntilText("#match-result", "✕ tenant: per: the request has no tenant")
-	want := fmt.Sprintf("domain=%s&a=%s.%s&a=%s.%s&a=%s.", encodeKey("api"), encodeKey("ip"), encodeKey("203.0.113.7"), encodeKey("path"), encodeKey("/a=b\x00"), encodeKey("flag"))
+	want := fmt.Sprintf("domain=%s&a=%s.%s&a=%s.%s&a=%s.", encodeKey("api"), encodeKey("ip"), encodeKey("203.0.113.7"),
+		encodeKey("path"), encodeKey("/a=b\x00"), encodeKey("flag"))
 	f.set(func() {
 		if len(f.matches) != 1 || f.matches[0] != want {
 			t.Errorf("asked for %q, want %q", f.matches, want)
@@ -99,7 +107,8 @@ func TestPageMatches(t *testing.T) {
 func TestPageHoldsBoxes(t *testing.T) {
 	const box = "rule:api|login|203.0.113.7#penalty"
 	f := newFake(t)
-	f.keys[encodeKey(box)] = object{"key": box, "raw": encodeKey(box), "algorithm": "PENALTY", "limit": 3, "rate": nil, "window_ns": nil, "calendar": nil,
+	f.keys[encodeKey(box)] = object{"key": box, "raw": encodeKey(box), "algorithm": "PENALTY", "limit": 3, "rate": nil,
+		"window_ns": nil, "calendar": nil,
 		"remaining": 0, "wait_ms": 60_000, "reset_ms": 86_460_000, "level": 2}
 	tab := f.openPage(t)
 	tab.UntilText("#boxes", box)
@@ -132,16 +141,19 @@ func TestPageHostileRules(t *testing.T) {
 		key["rule"], key["user"], key["domain"] = text, text, text
 		row := limit(text, text, "shadow", 1, 2, 3)
 		row["domain"], row["tier"] = text, text
-		rows, overrides, boxes = append(rows, row), append(overrides, key), append(boxes, object{"raw": encodeKey(text), "db": 0, "level": 1, "left_ms": 5000})
+		rows, overrides, boxes = append(rows, row), append(overrides, key),
+			append(boxes, object{"raw": encodeKey(text), "db": 0, "level": 1, "left_ms": 5000})
 	}
-	f.rules = object{"rows": rows, "overrides": overrides, "boxes": boxes, "user": hostile[0], "note": hostile[2], "file_error": hostile[1]}
+	f.rules = object{"rows": rows, "overrides": overrides, "boxes": boxes, "user": hostile[0], "note": hostile[2],
+		"file_error": hostile[1]}
 	tab := f.openPage(t)
 	tab.UntilText("#rules-limits", hostile[0])
 	tab.UntilText("#overrides", `ip=admin\u{202e}gnp.exe`)
 	tab.UntilText("#boxes", `a\u{0}b\u{a}c\u{1b}[31m`)
 	tab.UntilText("#rules-state", `note: admin\u{202e}gnp.exe`)
 	tab.UntilText("#trouble", "<script>document.title")
-	if n := browser.Value[int](tab, "document.querySelectorAll('main img, main script, main b, #trouble script').length"); n != 0 {
+	if n := browser.Value[int](tab,
+		"document.querySelectorAll('main img, main script, main b, #trouble script').length"); n != 0 {
 		t.Errorf("%d elements were created from names", n)
 	}
 	if title := browser.Value[string](tab, "document.title"); strings.Contains(title, "owned") {

@@ -31,21 +31,32 @@ func TestPageShowsProblems(t *testing.T) {
 		kind, title  string
 		where, words string
 	}{
-		{"no majority", object{"ready": false, "not_ready": "x"}, nil, lonely(true, false, false), "bad", "✕ No majority", "#trouble",
+		{"no majority", object{"ready": false, "not_ready": "x"}, nil, lonely(true, false, false), "bad", "✕ No majority",
+			"#trouble",
 			"No majority: This member reaches 1 of 3 voters, itself included, and 2 are needed."},
-		{"an election", object{"ready": false, "not_ready": "x"}, nil, lonely(true, true, false), "bad", "✕ No leader", "#trouble",
+		{"an election", object{"ready": false, "not_ready": "x"}, nil, lonely(true, true, false), "bad", "✕ No leader",
+			"#trouble",
 			"No leader: 2 of 3 voters are online, enough to elect one."},
-		{"a disk failure", object{"ready": false, "not_ready": "x", "storage": storageWith(object{"failed": "no space left on device"}, nil)}, nil, nil, "bad",
+		{"a disk failure", object{"ready": false, "not_ready": "x",
+			"storage": storageWith(object{"failed": "no space left on device"}, nil)}, nil, nil, "bad",
 			"✕ Disk failure", "#storage", "failing"},
-		{"a start", object{"ready": false, "not_ready": "the state is being loaded"}, nil, nil, "warn", "! Not ready", "#trouble", "Not ready: the state is being loaded"},
-		{"a failed snapshot", object{"storage": storageWith(nil, object{"failed": "no space left on device"})}, nil, nil, "warn", "! Snapshot failed", "#trouble",
+		{"a start", object{"ready": false, "not_ready": "the state is being loaded"}, nil, nil, "warn", "! Not ready",
+			"#trouble", "Not ready: the state is being loaded"},
+		{"a failed snapshot", object{"storage": storageWith(nil, object{"failed": "no space left on device"})}, nil, nil,
+			"warn", "! Snapshot failed", "#trouble",
 			"the log grows until one succeeds: no space left on device"},
-		{"rejections", object{"on_full": "refuse"}, object{"refused_for_memory": 2}, nil, "warn", "! Memory full", "#trouble", "decisions in the last minute got OOM instead of an answer"},
-		{"rejections at the chart", nil, object{"refused_for_memory": 2}, nil, "warn", "! Memory full", "#charts .note.warn:not(:empty)", "2 rejected for memory per second"},
-		{"evictions", nil, object{"evicted": 3}, nil, "warn", "! Memory full", "#trouble", "keys with used tokens evicted in the last minute"},
-		{"evictions beside the disk", nil, object{"evicted": 3}, nil, "warn", "! Memory full", "#storage", "evicted in the last minute"},
-		{"memory at its bound", full, nil, nil, "warn", "! Memory full", "#trouble", "Memory is full (256 MB): the next new key evicts others."},
-		{"memory near its bound", object{"memory_bytes": 240 << 20}, nil, nil, "good", "✓ Ready", "#charts .note.warn:not(:empty)", "of 256 MB (94 %)"},
+		{"rejections", object{"on_full": "refuse"}, object{"refused_for_memory": 2}, nil, "warn", "! Memory full", "#trouble",
+			"decisions in the last minute got OOM instead of an answer"},
+		{"rejections at the chart", nil, object{"refused_for_memory": 2}, nil, "warn", "! Memory full",
+			"#charts .note.warn:not(:empty)", "2 rejected for memory per second"},
+		{"evictions", nil, object{"evicted": 3}, nil, "warn", "! Memory full", "#trouble",
+			"keys with used tokens evicted in the last minute"},
+		{"evictions beside the disk", nil, object{"evicted": 3}, nil, "warn", "! Memory full", "#storage",
+			"evicted in the last minute"},
+		{"memory at its bound", full, nil, nil, "warn", "! Memory full", "#trouble",
+			"Memory is full (256 MB): the next new key evicts others."},
+		{"memory near its bound", object{"memory_bytes": 240 << 20}, nil, nil, "good", "✓ Ready",
+			"#charts .note.warn:not(:empty)", "of 256 MB (94 %)"},
 	} {
 		f.set(func() { f.now, f.samples, f.cluster = tt.now, tt.samples, tt.cluster })
 		tab.Visit(f.URL)
@@ -84,13 +95,15 @@ func TestPageSeparatesTotalsFromRates(t *testing.T) {
 func TestPageShowsStorage(t *testing.T) {
 	f := newFake(t)
 	tab := f.openPage(t)
-	for _, want := range []string{"214 decisions not synced", "Log: 12 MB in 3 files, --fsync everysec.", "3 min", "81 MB, written in 1.2 s.", "When memory is full: evict."} {
+	for _, want := range []string{"214 decisions not synced", "Log: 12 MB in 3 files, --fsync everysec.", "3 min",
+		"81 MB, written in 1.2 s.", "When memory is full: evict."} {
 		tab.UntilText("#storage", want)
 	}
 	f.set(func() {
 		f.now = object{"storage": storageWith(object{"unsynced": nil}, object{"writing": true}), "max_memory_bytes": 0}
 	})
-	for _, want := range []string{"kept, and replicated", "being written", "Newest: 81 MB, 3 min", "Memory has no bound."} {
+	for _, want := range []string{"kept, and replicated", "being written", "Newest: 81 MB, 3 min",
+		"Memory has no bound."} {
 		tab.UntilText("#storage", want)
 	}
 	f.set(func() { f.now = object{"storage": nil} })
@@ -118,7 +131,8 @@ func TestPageOfEmptyServer(t *testing.T) {
 func TestPageIsConsistent(t *testing.T) {
 	f := newFake(t)
 	key := f.keys[encodeKey("user:42")]
-	key["remaining"], key["wait_ms"], key["reset_ms"] = 0, 700, 1500 // the same in each reply, so that the times run out repeatedly
+	// the same in each reply, so that the times run out repeatedly
+	key["remaining"], key["wait_ms"], key["reset_ms"] = 0, 700, 1500
 	tab := f.openPage(t)
 	tab.Until(`(globalThis.contradictions = [], globalThis.moments = 0, new MutationObserver(() => {
 		const [use, wait] = ["found-use", "found-wait"].map((id) => document.getElementById(id)?.textContent ?? "");

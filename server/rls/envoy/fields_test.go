@@ -18,9 +18,12 @@ import (
 // field; the second has another value, or no value, and must be read differently. The value of a
 // wrapper is the value of its only field.
 var probes = map[protoreflect.FullName][2]string{
-	"envoy.service.ratelimit.v3.RateLimitRequest.domain":                                               {`domain: "a"`, `domain: "b"`},
-	"envoy.service.ratelimit.v3.RateLimitRequest.descriptors":                                          {`descriptors: {}`, ``},
-	"envoy.service.ratelimit.v3.RateLimitRequest.hits_addend":                                          {`hits_addend: 7`, ``},
+	"envoy.service.ratelimit.v3.RateLimitRequest.domain": {`domain: "a"`,
+		`domain: "b"`},
+	"envoy.service.ratelimit.v3.RateLimitRequest.descriptors": {`descriptors: {}`,
+		``},
+	"envoy.service.ratelimit.v3.RateLimitRequest.hits_addend": {`hits_addend: 7`,
+		``},
 	"envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.entries":                                 {`descriptors: {entries: {}}`, `descriptors: {}`},
 	"envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.Entry.key":                               {`descriptors: {entries: {key: "k"}}`, `descriptors: {entries: {}}`},
 	"envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.Entry.value":                             {`descriptors: {entries: {value: "v"}}`, `descriptors: {entries: {}}`},
@@ -45,7 +48,8 @@ func nameIn(outer protoreflect.FullName, d protoreflect.FieldDescriptor) protore
 
 // eachField calls f for the fields of a message, and, if f reports true, for the fields of the
 // messages in them. A Struct has no fields here, because it may have any content.
-func eachField(m protoreflect.MessageDescriptor, outer protoreflect.FullName, f func(name protoreflect.FullName, d protoreflect.FieldDescriptor) bool) {
+func eachField(m protoreflect.MessageDescriptor, outer protoreflect.FullName,
+	f func(name protoreflect.FullName, d protoreflect.FieldDescriptor) bool) {
 	for i := range m.Fields().Len() {
 		d := m.Fields().Get(i)
 		name := nameIn(outer, d)
@@ -87,34 +91,39 @@ func both(t *testing.T, text string) (read [3]string) {
 // go-control-plane may have it.
 func TestFieldsOfRequests(t *testing.T) {
 	left := len(probes)
-	eachField(new(service.RateLimitRequest).ProtoReflect().Descriptor(), "", func(name protoreflect.FullName, d protoreflect.FieldDescriptor) bool {
-		probe, known := probes[name]
-		if !known {
-			t.Errorf("%s, number %d, has no case: a Reader must read it", name, d.Number())
-			return true
-		}
-		left--
-		with, without := both(t, probe[0]), both(t, probe[1])
-		for i, form := range []string{"protobuf", "JSON with original names", "JSON"} {
-			if with[i] == without[i] {
-				t.Errorf("%s, number %d, is skipped in %s: %s is read as %s, as is %s", name, d.Number(), form, probe[0], with[i], probe[1])
+	eachField(new(service.RateLimitRequest).ProtoReflect().Descriptor(), "",
+		func(name protoreflect.FullName, d protoreflect.FieldDescriptor) bool {
+			probe, known := probes[name]
+			if !known {
+				t.Errorf("%s, number %d, has no case: a Reader must read it", name, d.Number())
+				return true
 			}
-		}
-		return true
-	})
+			left--
+			with, without := both(t, probe[0]), both(t, probe[1])
+			for i, form := range []string{"protobuf", "JSON with original names", "JSON"} {
+				if with[i] == without[i] {
+					t.Errorf("%s, number %d, is skipped in %s: %s is read as %s, as is %s", name, d.Number(), form, probe[0], with[i],
+						probe[1])
+				}
+			}
+			return true
+		})
 	if left != 0 {
 		t.Errorf("%d cases are for fields that requests do not have", left)
 	}
 }
 
+// response is the start of the names of the fields of responses.
+const response = "envoy.service.ratelimit.v3.RateLimitResponse."
+
 // unsent are the fields of responses that a Writer never sets, and the reasons.
 var unsent = map[protoreflect.FullName]string{
-	"envoy.service.ratelimit.v3.RateLimitResponse.request_headers_to_add":                      "headers tell the client about its limits, not the upstream",
-	"envoy.service.ratelimit.v3.RateLimitResponse.raw_body":                                    "the body of a denial is the proxy's",
-	"envoy.service.ratelimit.v3.RateLimitResponse.quota":                                       "Envoy does not implement it",
-	"envoy.service.ratelimit.v3.RateLimitResponse.DescriptorStatus.quota":                      "Envoy does not implement it",
-	"envoy.service.ratelimit.v3.RateLimitResponse.DescriptorStatus.duration_until_reset.nanos": "times are whole seconds",
-	"envoy.config.core.v3.HeaderValue.raw_value":                                               "headers are text",
+	response + "request_headers_to_add":                      "headers tell the client about its limits, not the upstream",
+	response + "raw_body":                                    "the body of a denial is the proxy's",
+	response + "quota":                                       "Envoy does not implement it",
+	response + "DescriptorStatus.quota":                      "Envoy does not implement it",
+	response + "DescriptorStatus.duration_until_reset.nanos": "times are whole seconds",
+	"envoy.config.core.v3.HeaderValue.raw_value":             "headers are text",
 }
 
 // noteFields adds the names of the fields that are set in a message and in the messages in it.
@@ -149,18 +158,19 @@ func TestFieldsOfResponses(t *testing.T) {
 		noteFields(set, out.ProtoReflect(), "")
 	}
 	left := len(unsent)
-	eachField(new(service.RateLimitResponse).ProtoReflect().Descriptor(), "", func(name protoreflect.FullName, d protoreflect.FieldDescriptor) bool {
-		reason, never := unsent[name]
-		switch {
-		case never && set[name]:
-			t.Errorf("%s is set, though %s", name, reason)
-		case never:
-			left--
-		case !set[name]:
-			t.Errorf("%s, number %d, is in no response, and unsent has no reason", name, d.Number())
-		}
-		return !never
-	})
+	eachField(new(service.RateLimitResponse).ProtoReflect().Descriptor(), "",
+		func(name protoreflect.FullName, d protoreflect.FieldDescriptor) bool {
+			reason, never := unsent[name]
+			switch {
+			case never && set[name]:
+				t.Errorf("%s is set, though %s", name, reason)
+			case never:
+				left--
+			case !set[name]:
+				t.Errorf("%s, number %d, is in no response, and unsent has no reason", name, d.Number())
+			}
+			return !never
+		})
 	if left != 0 {
 		t.Errorf("%d reasons are for fields that responses do not have, or that are set", left)
 	}
@@ -168,7 +178,8 @@ func TestFieldsOfResponses(t *testing.T) {
 
 // TestUnits fails for a unit of Envoy's that the codec does not know.
 func TestUnits(t *testing.T) {
-	for _, d := range []protoreflect.EnumDescriptor{typev3.RateLimitUnit(0).Descriptor(), service.RateLimitResponse_RateLimit_Unit(0).Descriptor()} {
+	for _, d := range []protoreflect.EnumDescriptor{typev3.RateLimitUnit(0).Descriptor(),
+		service.RateLimitResponse_RateLimit_Unit(0).Descriptor()} {
 		for i := range d.Values().Len() {
 			v := d.Values().Get(i)
 			if n := int(v.Number()); n >= len(units) || units[n].name != string(v.Name()) {
@@ -178,7 +189,8 @@ func TestUnits(t *testing.T) {
 	}
 	codes := service.RateLimitResponse_Code(0).Descriptor().Values()
 	for i := range codes.Len() {
-		if v := codes.Get(i); v.Number() > 0 && (int(v.Number()) >= len(codeNames) || codeNames[v.Number()] != string(v.Name())) {
+		if v := codes.Get(i); v.Number() > 0 &&
+			(int(v.Number()) >= len(codeNames) || codeNames[v.Number()] != string(v.Name())) {
 			t.Errorf("the code %s, number %d, is unknown", v.Name(), v.Number())
 		}
 	}

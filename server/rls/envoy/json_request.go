@@ -18,9 +18,10 @@ import (
 // Names of the fields of a request. In the JSON form of protobuf a field has two names.
 var (
 	requestFields    = [][]string{{"domain"}, {"descriptors"}, {"hitsAddend", "hits_addend"}}
-	descriptorFields = [][]string{{"entries"}, {"limit"}, {"hitsAddend", "hits_addend"}, {"isNegativeHits", "is_negative_hits"}}
-	entryFields      = [][]string{{"key"}, {"value"}}
-	limitFields      = [][]string{{"requestsPerUnit", "requests_per_unit"}, {"unit"}, {"unitMultiplier", "unit_multiplier"}}
+	descriptorFields = [][]string{{"entries"}, {"limit"}, {"hitsAddend", "hits_addend"},
+		{"isNegativeHits", "is_negative_hits"}}
+	entryFields = [][]string{{"key"}, {"value"}}
+	limitFields = [][]string{{"requestsPerUnit", "requests_per_unit"}, {"unit"}, {"unitMultiplier", "unit_multiplier"}}
 )
 
 // A jsonReader reads the parts of a request in the JSON form of protobuf. In that form null means

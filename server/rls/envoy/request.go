@@ -123,7 +123,8 @@ func (r *Reader) finish(hits uint32) (*checks.Request, error) {
 		}
 		l.Period = units[l.unit].nanos
 		if most := engine.MaxPeriod / l.Period; l.units == 0 || l.units > most {
-			return nil, invalid("limit of descriptor %d: unit_multiplier of %s must be 1 to %d, got %d", i+1, units[l.unit].name, most, l.units)
+			return nil, invalid("limit of descriptor %d: unit_multiplier of %s must be 1 to %d, got %d", i+1, units[l.unit].name,
+				most, l.units)
 		}
 		if l.units > 1 {
 			l.Period *= l.units

@@ -115,11 +115,13 @@ func drawRequest(t *rapid.T) *service.RateLimitRequest {
 	for range rapid.SampledFrom([]int{0, 1, 2, 3, rules.MaxDescriptors, rules.MaxDescriptors + 1}).Draw(t, "descriptors") {
 		d := new(common.RateLimitDescriptor)
 		for range rapid.SampledFrom([]int{0, 1, 2, rules.MaxEntries, rules.MaxEntries + 1}).Draw(t, "entries") {
-			d.Entries = append(d.Entries, &common.RateLimitDescriptor_Entry{Key: rapid.StringN(0, 3, -1).Draw(t, "key"), Value: rapid.StringN(0, 3, -1).Draw(t, "value")})
+			d.Entries = append(d.Entries, &common.RateLimitDescriptor_Entry{Key: rapid.StringN(0, 3, -1).Draw(t, "key"),
+				Value: rapid.StringN(0, 3, -1).Draw(t, "value")})
 		}
 		if rapid.Bool().Draw(t, "has limit") {
 			d.Limit = &common.RateLimitDescriptor_RateLimitOverride{
-				RequestsPerUnit: rapid.Uint32().Draw(t, "count"), Unit: typev3.RateLimitUnit(rapid.Int32Range(-1, 9).Draw(t, "unit")),
+				RequestsPerUnit: rapid.Uint32().Draw(t, "count"),
+				Unit:            typev3.RateLimitUnit(rapid.Int32Range(-1, 9).Draw(t, "unit")),
 			}
 			if rapid.Bool().Draw(t, "has multiplier") {
 				most := rapid.SampledFrom([]uint32{10, 1000, math.MaxUint32}).Draw(t, "most")
@@ -143,18 +145,25 @@ var golden = []struct {
 	{"it has one entry", "0a0161" + "12080a060a016b120176", `"a" hits 1 [ "k"="v" ]`},
 	{"a limit without a unit is refused", "0a0161" + "120c0a060a016b120176" + "12020805", ""},
 	{"a limit of an unknown unit is refused", "0a0161" + "120e0a060a016b120176" + "120408051009", ""},
-	{"a limit of a week", "0a0161" + "120e0a060a016b120176" + "120408051007", `"a" hits 1 [ "k"="v" limit 5/604800000000000 ]`},
-	{"hits of 2^64-1 never pass", "0a0161" + "12150a060a016b120176" + "1a0b08ffffffffffffffffff01", `"a" hits 1 [ "k"="v" own 2000000000001 ]`},
+	{"a limit of a week", "0a0161" + "120e0a060a016b120176" + "120408051007",
+		`"a" hits 1 [ "k"="v" limit 5/604800000000000 ]`},
+	{"hits of 2^64-1 never pass", "0a0161" + "12150a060a016b120176" + "1a0b08ffffffffffffffffff01",
+		`"a" hits 1 [ "k"="v" own 2000000000001 ]`},
 	{"hits of 0 look", "0a0161" + "120c0a060a016b120176" + "1a020800", `"a" hits 1 [ "k"="v" own 0 ]`},
 	{"an empty wrapper of hits is 0", "0a0161" + "120a0a060a016b120176" + "1a00", `"a" hits 1 [ "k"="v" own 0 ]`},
-	{"hits of the request are 32 bits", "0a0161" + "12080a060a016b120176" + "18ffffffffffffffffff01", `"a" hits 4294967295 [ "k"="v" ]`},
+	{"hits of the request are 32 bits", "0a0161" + "12080a060a016b120176" + "18ffffffffffffffffff01",
+		`"a" hits 4294967295 [ "k"="v" ]`},
 	{"hits are given back", "0a0161" + "120e0a060a016b120176" + "1a0208052001", `"a" hits 1 [ "k"="v" own 5 back ]`},
-	{"hits of the request are given back", "0a0161" + "120a0a060a016b120176" + "2002" + "1803", `"a" hits 3 [ "k"="v" back ]`},
-	{"a limit of 30 seconds", "0a0161" + "12120a060a016b120176" + "1208080510011a02081e", `"a" hits 1 [ "k"="v" limit 5/30000000000 ]`},
-	{"parts of a multiplier are merged", "0a0161" + "12140a060a016b120176" + "120a080510011a02081e1a00", `"a" hits 1 [ "k"="v" limit 5/30000000000 ]`},
+	{"hits of the request are given back", "0a0161" + "120a0a060a016b120176" + "2002" + "1803",
+		`"a" hits 3 [ "k"="v" back ]`},
+	{"a limit of 30 seconds", "0a0161" + "12120a060a016b120176" + "1208080510011a02081e",
+		`"a" hits 1 [ "k"="v" limit 5/30000000000 ]`},
+	{"parts of a multiplier are merged", "0a0161" + "12140a060a016b120176" + "120a080510011a02081e1a00",
+		`"a" hits 1 [ "k"="v" limit 5/30000000000 ]`},
 	{"a multiplier of 0 is refused", "0a0161" + "12120a060a016b120176" + "1208080510011a020800", ""},
 	{"a multiplier without a value is 0", "0a0161" + "12100a060a016b120176" + "1206080510011a00", ""},
-	{"ten years are the most", "0a0161" + "12120a060a016b120176" + "1208080510061a02080a", `"a" hits 1 [ "k"="v" limit 5/315360000000000000 ]`},
+	{"ten years are the most", "0a0161" + "12120a060a016b120176" + "1208080510061a02080a",
+		`"a" hits 1 [ "k"="v" limit 5/315360000000000000 ]`},
 	{"eleven years are refused", "0a0161" + "12120a060a016b120176" + "1208080510061a02080b", ""},
 	{"a multiplier of 2^32-1 is refused", "0a0161" + "12160a060a016b120176" + "120c080510061a0608ffffffff0f", ""},
 	{"unknown fields are skipped", "0a0161" + "7a0178" + "12080a060a016b120176", `"a" hits 1 [ "k"="v" ]`},
@@ -222,9 +231,11 @@ func TestReadJSON(t *testing.T) {
 		{"both names and numbers in strings",
 			`{"domain":"a","hits_addend":"2","descriptors":[{"entries":[{"key":"k"}],"hitsAddend":"3","limit":{"requests_per_unit":5.0,"unit":"HOUR"}}]}`,
 			`"a" hits 2 [ "k"="" limit 5/3600000000000 own 3 ]`},
-		{"hits given back", `{"descriptors":[{"isNegativeHits":true,"hitsAddend":2},{"is_negative_hits":true},{"isNegativeHits":null}]}`,
+		{"hits given back",
+			`{"descriptors":[{"isNegativeHits":true,"hitsAddend":2},{"is_negative_hits":true},{"isNegativeHits":null}]}`,
 			`"" hits 1 [ own 2 back ] [ back ] [ ]`},
-		{"several units", `{"descriptors":[{"limit":{"unit":1,"unitMultiplier":"30"}},{"limit":{"unit":"HOUR","unit_multiplier":2.0}},{"limit":{"unit":"DAY","unitMultiplier":null}}]}`,
+		{"several units",
+			`{"descriptors":[{"limit":{"unit":1,"unitMultiplier":"30"}},{"limit":{"unit":"HOUR","unit_multiplier":2.0}},{"limit":{"unit":"DAY","unitMultiplier":null}}]}`,
 			`"" hits 1 [ limit 0/30000000000 ] [ limit 0/7200000000000 ] [ limit 0/86400000000000 ]`},
 		{"a multiplier of 0", `{"descriptors":[{"limit":{"unit":"HOUR","unitMultiplier":0}}]}`, ""},
 		{"a multiplier of 2^32", `{"descriptors":[{"limit":{"unit":"SECOND","unitMultiplier":4294967296}}]}`, ""},
@@ -234,7 +245,8 @@ func TestReadJSON(t *testing.T) {
 		{"a field twice", `{"domain":"a","domain":"b"}`, ""},
 		{"a field by both names", `{"hitsAddend":1,"hits_addend":1}`, ""},
 		{"a field of a descriptor twice", `{"descriptors":[{"isNegativeHits":true,"is_negative_hits":false}]}`, ""},
-		{"a field of a limit by both names", `{"descriptors":[{"limit":{"unit":1,"unitMultiplier":2,"unit_multiplier":2}}]}`, ""},
+		{"a field of a limit by both names", `{"descriptors":[{"limit":{"unit":1,"unitMultiplier":2,"unit_multiplier":2}}]}`,
+			""},
 		{"a field of an entry twice", `{"descriptors":[{"entries":[{"key":"a","key":"b"}]}]}`, ""},
 		{"a field in another case", `{"Domain":"a"}`, ""},
 		{"a unit in another case", `{"descriptors":[{"limit":{"unit":"hour"}}]}`, ""},
@@ -249,7 +261,8 @@ func TestReadJSON(t *testing.T) {
 		{"no end", `{"domain":"a"`, ""},
 		{"no UTF-8", "{\"domain\":\"\xff\"}", ""},
 		{"null is the default", `{"domain":null,"descriptors":null,"hitsAddend":null}`, `"" hits 1`},
-		{"a unit by number", `{"domain":"a","descriptors":[{"limit":{"requestsPerUnit":1e1,"unit":2}}]}`, `"a" hits 1 [ limit 10/60000000000 ]`},
+		{"a unit by number", `{"domain":"a","descriptors":[{"limit":{"requestsPerUnit":1e1,"unit":2}}]}`,
+			`"a" hits 1 [ limit 10/60000000000 ]`},
 		{"an unknown field", `{"domain":"a","tenant":"b"}`, ""},
 		{"an unknown unit", `{"descriptors":[{"limit":{"unit":"FORTNIGHT"}}]}`, ""},
 		{"a limit without a unit", `{"descriptors":[{"limit":{"requestsPerUnit":5}}]}`, ""},

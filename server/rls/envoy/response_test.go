@@ -17,8 +17,9 @@ import (
 // limit returns a limit of n an hour.
 func limit(n int64, change func(*rules.Limit)) *rules.Limit {
 	l := &rules.Limit{
-		Params: engine.Params{Alg: engine.Fixed, Limit: max(1, n), Period: int64(time.Hour)}, Quota: n, Window: int64(time.Hour),
-		None: n == 0, Name: "a/fixed-1h", Rule: &rules.Rule{Name: "a"},
+		Params: engine.Params{Alg: engine.Fixed, Limit: max(1, n), Period: int64(time.Hour)}, Quota: n,
+		Window: int64(time.Hour),
+		None:   n == 0, Name: "a/fixed-1h", Rule: &rules.Rule{Name: "a"},
 	}
 	if change != nil {
 		change(l)
@@ -72,42 +73,53 @@ var responses = []struct {
 		 statuses: {code: OK current_limit: {requests_per_unit: 3 unit: HOUR} limit_remaining: 3 duration_until_reset: {seconds: 1800}}`},
 	{"a limit of 0, to the end of its window", answer(false, []checks.Row{{WaitMillis: -1}}, limit(0, nil)), Options{},
 		`overall_code: OVER_LIMIT  statuses: {code: OVER_LIMIT current_limit: {unit: HOUR} duration_until_reset: {seconds: 3600}}`},
-	{"a shadow limit never denies", answer(true, []checks.Row{denied(1, 1, 5000)}, limit(1, func(l *rules.Limit) { l.Mode = rules.Shadow })), Options{},
+	{"a shadow limit never denies",
+		answer(true, []checks.Row{denied(1, 1, 5000)}, limit(1, func(l *rules.Limit) { l.Mode = rules.Shadow })), Options{},
 		`overall_code: OK  statuses: {code: OK current_limit: {requests_per_unit: 1 unit: HOUR} duration_until_reset: {seconds: 1800}}`},
 	{"a quota limit tells while another passes", answer(true, []checks.Row{denied(1, 0, 5000), passed(2, 0)},
-		limit(1, func(l *rules.Limit) { l.Mode = rules.Quota }), limit(2, func(l *rules.Limit) { l.Mode = rules.Quota })), Options{},
+		limit(1, func(l *rules.Limit) { l.Mode = rules.Quota }), limit(2, func(l *rules.Limit) { l.Mode = rules.Quota })),
+		Options{},
 		`overall_code: OK  statuses: {code: OVER_LIMIT current_limit: {requests_per_unit: 1 unit: HOUR} duration_until_reset: {seconds: 1800}}
 		 statuses: {code: OK current_limit: {requests_per_unit: 2 unit: HOUR} duration_until_reset: {seconds: 1800}}`},
 	{"a name, and a window without a unit", answer(true, []checks.Row{passed(100, 99), passed(1<<40, 1<<40)},
-		limit(100, func(l *rules.Limit) { l.Given = "per_user" }), limit(1<<40, func(l *rules.Limit) { l.Window = int64(15 * time.Minute) })), Options{},
+		limit(100, func(l *rules.Limit) { l.Given = "per_user" }),
+		limit(1<<40, func(l *rules.Limit) { l.Window = int64(15 * time.Minute) })), Options{},
 		`overall_code: OK  statuses: {code: OK current_limit: {requests_per_unit: 100 unit: HOUR name: "per_user"} limit_remaining: 99 duration_until_reset: {seconds: 1800}}
 		 statuses: {code: OK current_limit: {requests_per_unit: 4294967295 name: "1099511627776/15m"} limit_remaining: 4294967295 duration_until_reset: {seconds: 1800}}`},
 	{"limits that were sent, of several units", answer(true, []checks.Row{passed(3, 2), passed(3, 2)},
-		limit(3, func(l *rules.Limit) { l.Window, l.Rule.Sent = int64(30*time.Second), true }), limit(3, func(l *rules.Limit) { l.Window, l.Rule.Sent = int64(90*time.Minute), true })), Options{},
+		limit(3, func(l *rules.Limit) { l.Window, l.Rule.Sent = int64(30*time.Second), true }),
+		limit(3, func(l *rules.Limit) { l.Window, l.Rule.Sent = int64(90*time.Minute), true })), Options{},
 		`overall_code: OK  statuses: {code: OK current_limit: {requests_per_unit: 3 unit: SECOND unit_multiplier: {value: 30}} limit_remaining: 2 duration_until_reset: {seconds: 1800}}
 		 statuses: {code: OK current_limit: {requests_per_unit: 3 unit: MINUTE unit_multiplier: {value: 90}} limit_remaining: 2 duration_until_reset: {seconds: 1800}}`},
-	{"a limit that all rules' shadow overrules, beside a shadow limit", &checks.Answer{Row: checks.Row{Allowed: true, Limit: -1, Remaining: -1}, Binding: -1, Rows: []checks.Row{denied(3, 0, 5), denied(4, 1, 5)},
-		Met:         []checks.Met{{Limit: limit(3, nil), Rule: &rules.Rule{}, Mode: rules.Shadow, Overruled: true, Guard: -1}, {Limit: limit(4, nil), Rule: &rules.Rule{}, Mode: rules.Shadow, Descriptor: 1, Guard: -1}},
+	{"a limit that all rules' shadow overrules, beside a shadow limit", &checks.Answer{Row: checks.Row{Allowed: true,
+		Limit: -1, Remaining: -1}, Binding: -1, Rows: []checks.Row{denied(3, 0, 5), denied(4, 1, 5)},
+		Met: []checks.Met{{Limit: limit(3, nil), Rule: &rules.Rule{}, Mode: rules.Shadow, Overruled: true, Guard: -1},
+			{Limit: limit(4, nil), Rule: &rules.Rule{}, Mode: rules.Shadow, Descriptor: 1, Guard: -1}},
 		Descriptors: make([]rules.Verdict, 2)}, Options{},
 		`overall_code: OK  statuses: {code: OVER_LIMIT current_limit: {requests_per_unit: 3 unit: HOUR} duration_until_reset: {seconds: 1800}}
 		 statuses: {code: OK current_limit: {requests_per_unit: 4 unit: HOUR} duration_until_reset: {seconds: 1800}}`},
-	{"leases", answer(true, []checks.Row{passed(5, 4)}, limit(5, func(l *rules.Limit) { l.Params.Alg = engine.Lease })), Options{},
+	{"leases", answer(true, []checks.Row{passed(5, 4)}, limit(5, func(l *rules.Limit) { l.Params.Alg = engine.Lease })),
+		Options{},
 		`overall_code: OK  statuses: {code: OK current_limit: {requests_per_unit: 5 name: "5 at once"} limit_remaining: 4 duration_until_reset: {seconds: 1800}}`},
 	{"verdicts without limits", &checks.Answer{Row: checks.Row{WaitMillis: -1}, Reason: checks.Denied, Binding: -1,
 		Descriptors: []rules.Verdict{rules.Unlimited, rules.Allowed, rules.None, rules.Denied, rules.Limited}}, Options{},
 		`overall_code: OVER_LIMIT  statuses: {code: OK limit_remaining: 4294967295} statuses: {code: OK} statuses: {code: OK} statuses: {code: OVER_LIMIT} statuses: {code: OK}`},
-	{"no rule where one must match", &checks.Answer{Row: checks.Row{WaitMillis: -1}, Reason: checks.Unmatched, Binding: -1, Descriptors: []rules.Verdict{rules.None}}, Options{},
+	{"no rule where one must match", &checks.Answer{Row: checks.Row{WaitMillis: -1}, Reason: checks.Unmatched, Binding: -1,
+		Descriptors: []rules.Verdict{rules.None}}, Options{},
 		`overall_code: OVER_LIMIT  statuses: {code: OVER_LIMIT}`},
 	{"closed boxes, each until it opens", &checks.Answer{Reason: checks.Blocked, Binding: -1,
-		Boxes:       []checks.Box{{Row: checks.Row{WaitMillis: 59_001, Name: "a"}, Guard: 0}, {Row: checks.Row{WaitMillis: 90_000, Name: "a"}, Guard: 2}},
+		Boxes: []checks.Box{{Row: checks.Row{WaitMillis: 59_001, Name: "a"}, Guard: 0},
+			{Row: checks.Row{WaitMillis: 90_000, Name: "a"}, Guard: 2}},
 		Met:         []checks.Met{met(1, 0), met(0, -1), met(2, 1), met(3, 2), met(4, 0), met(4, 2)},
 		Shared:      []rules.Shared{{Limit: 0, Descriptor: 5}, {Limit: 2, Descriptor: 6}},
 		Descriptors: make([]rules.Verdict, 7)}, Options{},
 		`overall_code: OVER_LIMIT  statuses: {code: OK} statuses: {code: OVER_LIMIT duration_until_reset: {seconds: 60}} statuses: {code: OK}
 		 statuses: {code: OVER_LIMIT duration_until_reset: {seconds: 90}} statuses: {code: OVER_LIMIT duration_until_reset: {seconds: 90}}
 		 statuses: {code: OVER_LIMIT duration_until_reset: {seconds: 60}} statuses: {code: OK}`},
-	{"descriptors that share a limit", &checks.Answer{Row: denied(3, 0, 5000), Reason: checks.Limited, Rows: []checks.Row{denied(3, 0, 5000), passed(4, 4)},
-		Met: []checks.Met{met(0, -1), met(2, -1)}, Shared: []rules.Shared{{Limit: 0, Descriptor: 1}, {Limit: 0, Descriptor: 2}}, Descriptors: make([]rules.Verdict, 3)}, Options{},
+	{"descriptors that share a limit",
+		&checks.Answer{Row: denied(3, 0, 5000), Reason: checks.Limited, Rows: []checks.Row{denied(3, 0, 5000), passed(4, 4)},
+			Met: []checks.Met{met(0, -1), met(2, -1)}, Shared: []rules.Shared{{Limit: 0, Descriptor: 1},
+				{Limit: 0, Descriptor: 2}}, Descriptors: make([]rules.Verdict, 3)}, Options{},
 		`overall_code: OVER_LIMIT  statuses: {code: OVER_LIMIT current_limit: {requests_per_unit: 3 unit: HOUR} duration_until_reset: {seconds: 1800}}
 		 statuses: {code: OVER_LIMIT current_limit: {requests_per_unit: 3 unit: HOUR} duration_until_reset: {seconds: 1800}}
 		 statuses: {code: OVER_LIMIT current_limit: {requests_per_unit: 3 unit: HOUR} duration_until_reset: {seconds: 1800}}`},
@@ -141,7 +153,8 @@ var responses = []struct {
 // asked is the request of all answers.
 var asked = &checks.Request{
 	Request: rules.Request{Domain: []byte("api"), Descriptors: []rules.Descriptor{{
-		Entries: []rules.Entry{{Key: []byte("k"), Value: []byte("v\xff")}}, Limit: &rules.RequestLimit{Count: 5, Period: int64(time.Hour)},
+		Entries: []rules.Entry{{Key: []byte("k"), Value: []byte("v\xff")}},
+		Limit:   &rules.RequestLimit{Count: 5, Period: int64(time.Hour)},
 	}}},
 	Hits: 2, HitsGiven: true, Own: []int64{0},
 }
@@ -192,8 +205,10 @@ func TestBindingOfDescriptor(t *testing.T) {
 		want   int64 // limit of the row
 	}{
 		{"the least remaining", []checks.Row{passed(10, 5), passed(11, 4), passed(12, 4)}, []bool{false, false, false}, 11},
-		{"the longest wait", []checks.Row{denied(10, 0, 5), passed(11, 0), denied(12, 0, 6)}, []bool{false, false, false}, 12},
-		{"one that never passes", []checks.Row{denied(10, 0, 5), denied(11, 0, -1), denied(12, 0, 6)}, []bool{false, false, false}, 11},
+		{"the longest wait", []checks.Row{denied(10, 0, 5), passed(11, 0), denied(12, 0, 6)}, []bool{false, false, false},
+			12},
+		{"one that never passes", []checks.Row{denied(10, 0, 5), denied(11, 0, -1), denied(12, 0, 6)},
+			[]bool{false, false, false}, 11},
 		{"none of shadow beside another", []checks.Row{denied(10, 0, 5), passed(11, 9)}, []bool{true, false}, 11},
 	} {
 		a := &checks.Answer{Rows: tt.rows, Descriptors: []rules.Verdict{rules.Limited}}

@@ -13,7 +13,8 @@ import (
 func Open(env *lua.Env) {
 	t := env.NewTable()
 	one := func(name string, f func(x uint32) uint32) *lua.Function {
-		return &lua.Function{Name: name, One: func(st *lua.State, args []value.Value) value.Value { return result(f(word(st, args, 0))) }}
+		return &lua.Function{Name: name,
+			One: func(st *lua.State, args []value.Value) value.Value { return result(f(word(st, args, 0))) }}
 	}
 	fold := func(name string, f func(x, y uint32) uint32) *lua.Function {
 		return &lua.Function{Name: name, One: func(st *lua.State, args []value.Value) value.Value {
@@ -31,10 +32,12 @@ func Open(env *lua.Env) {
 		}}
 	}
 	env.Register(t,
-		one("tobit", func(x uint32) uint32 { return x }), one("bnot", func(x uint32) uint32 { return ^x }), one("bswap", bits.ReverseBytes32),
+		one("tobit", func(x uint32) uint32 { return x }), one("bnot", func(x uint32) uint32 { return ^x }),
+		one("bswap", bits.ReverseBytes32),
 		fold("band", func(x, y uint32) uint32 { return x & y }), fold("bor", func(x, y uint32) uint32 { return x | y }),
 		fold("bxor", func(x, y uint32) uint32 { return x ^ y }),
-		shift("lshift", func(x uint32, n int) uint32 { return x << n }), shift("rshift", func(x uint32, n int) uint32 { return x >> n }),
+		shift("lshift", func(x uint32, n int) uint32 { return x << n }),
+		shift("rshift", func(x uint32, n int) uint32 { return x >> n }),
 		shift("arshift", func(x uint32, n int) uint32 { return uint32(int32(x) >> n) }),
 		shift("rol", bits.RotateLeft32), shift("ror", func(x uint32, n int) uint32 { return bits.RotateLeft32(x, -n) }),
 		&lua.Function{Name: "tohex", One: toHex},

@@ -32,7 +32,8 @@ type config struct {
 }
 
 var defaults = config{
-	sparseRatio: 2, sparseSafe: 10, encodeDepth: 1000, decodeDepth: 1000, precision: 14, keepBuffer: true, decodeInvalid: true,
+	sparseRatio: 2, sparseSafe: 10, encodeDepth: 1000, decodeDepth: 1000, precision: 14, keepBuffer: true,
+	decodeInvalid: true,
 }
 
 // A shared is the settings of a state's run.
@@ -82,11 +83,13 @@ const maxStack = 8000 - 4
 // functions returns the functions of a library, with settings by a call of settingsOf.
 func functions(settingsOf func(*lua.State) *config) []*lua.Function {
 	one := func(name string, f func(*lua.State, *config, []value.Value) value.Value) *lua.Function {
-		return &lua.Function{Name: name, One: func(st *lua.State, args []value.Value) value.Value { return f(st, settingsOf(st), args) }}
+		return &lua.Function{Name: name,
+			One: func(st *lua.State, args []value.Value) value.Value { return f(st, settingsOf(st), args) }}
 	}
 	return []*lua.Function{
 		one("encode", encode), one("decode", decode), one("new", newCopy),
-		{Name: "encode_sparse_array", Many: func(st *lua.State, args []value.Value) []value.Value { return sparseArray(st, settingsOf(st), args) }},
+		{Name: "encode_sparse_array",
+			Many: func(st *lua.State, args []value.Value) []value.Value { return sparseArray(st, settingsOf(st), args) }},
 		one("encode_max_depth", func(st *lua.State, c *config, args []value.Value) value.Value {
 			return integer(st, args, &c.encodeDepth, 1, math.MaxInt32)
 		}),
@@ -194,5 +197,6 @@ func sparseArray(st *lua.State, c *config, args []value.Value) []value.Value {
 	flag(st, args, 0, &c.sparseConvert)
 	setInteger(st, args, 1, &c.sparseRatio, 0, math.MaxInt32)
 	setInteger(st, args, 2, &c.sparseSafe, 0, math.MaxInt32)
-	return st.Results(value.Bool(c.sparseConvert), value.Number(float64(c.sparseRatio)), value.Number(float64(c.sparseSafe)))
+	return st.Results(value.Bool(c.sparseConvert), value.Number(float64(c.sparseRatio)),
+		value.Number(float64(c.sparseSafe)))
 }

@@ -86,7 +86,8 @@ func (d *decoder) byteAt(i int) byte {
 
 // next reads a token.
 func (d *decoder) next() {
-	for d.at < len(d.text) && (d.text[d.at] == ' ' || d.text[d.at] >= '\t' && d.text[d.at] <= '\n' || d.text[d.at] == '\r') {
+	for d.at < len(d.text) &&
+		(d.text[d.at] == ' ' || d.text[d.at] >= '\t' && d.text[d.at] <= '\n' || d.text[d.at] == '\r') {
 		d.at++
 	}
 	d.start = d.at
@@ -107,7 +108,8 @@ func (d *decoder) next() {
 			return
 		}
 		d.nextNumber()
-	case d.word("true", booleanWord, value.True), d.word("false", booleanWord, value.False), d.word("null", nullWord, value.Null):
+	case d.word("true", booleanWord, value.True), d.word("false", booleanWord, value.False),
+		d.word("null", nullWord, value.Null):
 	case bytes.IndexByte([]byte("+iInN"), c) >= 0 && d.config.decodeInvalid && d.isInvalidNumber():
 		d.nextNumber()
 	default:
@@ -115,7 +117,8 @@ func (d *decoder) next() {
 	}
 }
 
-var simpleTokens = map[byte]token{'{': objectBegin, '}': objectEnd, '[': arrayBegin, ']': arrayEnd, ':': colon, ',': comma, 0: textEnd}
+var simpleTokens = map[byte]token{'{': objectBegin, '}': objectEnd, '[': arrayBegin, ']': arrayEnd, ':': colon,
+	',': comma, 0: textEnd}
 
 // word reads a fixed word.
 func (d *decoder) word(text string, t token, v value.Value) bool {

@@ -16,7 +16,8 @@ import (
 // Open adds the global table struct.
 func Open(env *lua.Env) {
 	t := env.NewTable()
-	env.Register(t, &lua.Function{Name: "pack", One: pack}, &lua.Function{Name: "unpack", Many: unpack}, &lua.Function{Name: "size", One: size})
+	env.Register(t, &lua.Function{Name: "pack", One: pack}, &lua.Function{Name: "unpack", Many: unpack},
+		&lua.Function{Name: "size", One: size})
 	env.Set("struct", value.OfTable(t))
 }
 

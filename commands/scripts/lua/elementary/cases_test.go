@@ -40,9 +40,12 @@ func (f *tested) call(x, y float64) float64 {
 
 // specials are arguments where functions change their course.
 var specials = []float64{
-	0, 5e-324, 0x1p-1022, 0x1p-60, 0x1p-54, 0x1p-28, 0x1.fffffffffffffp-29, 0x1p-7, 0.25, 1.0 / 3, 0.5, math.Pi / 4, 0x1.921fb54442d19p-1, 0x1.fffffffffffffp-1,
-	1, 0x1.0000000000001p0, math.Sqrt2, 1.5, math.Pi / 2, 2, 3, math.Pi, 10, 22, 0x1.6000000000001p4, 100, 1000, 0x1p31, 0x1p53 - 1, 0x1p53, 0x1p60, 1e15, 1e22,
-	709.782712893384, 709.7827128933841, 710, 710.4758600739439, 710.475860073944, 745.1332191019411, 745.1332191019412, 746, 708.3964185322641,
+	0, 5e-324, 0x1p-1022, 0x1p-60, 0x1p-54, 0x1p-28, 0x1.fffffffffffffp-29, 0x1p-7, 0.25, 1.0 / 3, 0.5, math.Pi / 4,
+	0x1.921fb54442d19p-1, 0x1.fffffffffffffp-1,
+	1, 0x1.0000000000001p0, math.Sqrt2, 1.5, math.Pi / 2, 2, 3, math.Pi, 10, 22, 0x1.6000000000001p4, 100, 1000, 0x1p31,
+	0x1p53 - 1, 0x1p53, 0x1p60, 1e15, 1e22,
+	709.782712893384, 709.7827128933841, 710, 710.4758600739439, 710.475860073944, 745.1332191019411, 745.1332191019412,
+	746, 708.3964185322641,
 	6381956970095103 * 0x1p797, // the double that is nearest to a multiple of pi/2
 	math.MaxFloat64, math.Inf(1),
 }

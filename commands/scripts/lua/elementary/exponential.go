@@ -66,7 +66,8 @@ const small = 0.25
 func hyperbolic(x float64) (sinh, cosh pair) {
 	if x < small {
 		t := float64(x * x)
-		s := 1.0/6 + float64(t*(1.0/120+float64(t*(1.0/5040+float64(t*(1.0/362880+float64(t*(1.0/39916800+float64(t*(1.0/6227020800))))))))))
+		s := 1.0/6 + float64(t*(1.0/120+
+			float64(t*(1.0/5040+float64(t*(1.0/362880+float64(t*(1.0/39916800+float64(t*(1.0/6227020800))))))))))
 		c := 1.0/24 + float64(t*(1.0/720+float64(t*(1.0/40320+float64(t*(1.0/3628800+float64(t*(1.0/479001600))))))))
 		square := product(x, x)
 		cosh = fastSum(1, square.high/2)

@@ -59,7 +59,8 @@ func log(x float64) pair {
 
 	t := r.high
 	square := product(t, t)
-	series := 1.0/3 - float64(t*(1.0/4-float64(t*(1.0/5-float64(t*(1.0/6-float64(t*(1.0/7-float64(t*(1.0/8-float64(t*(1.0/9-float64(t*(1.0/10))))))))))))))
+	series := 1.0/3 - float64(t*(1.0/4-float64(t*(1.0/5-float64(t*(1.0/6-
+		float64(t*(1.0/7-float64(t*(1.0/8-float64(t*(1.0/9-float64(t*(1.0/10))))))))))))))
 	whole := sum(float64(k*ln2High), entry.log.high)
 	first := sum(whole.high, t)
 	second := sum(first.high, -square.high/2)

@@ -37,7 +37,10 @@ func openBase(env *lua.Env, options Options) {
 		many("pcall", protectedCall(value.NewString(options.ErrorField))), many("xpcall", protectedHandled),
 		many("load", load), many("loadstring", loadString),
 		one("collectgarbage", collectGarbage),
-		one("gcinfo", func(st *lua.State, _ []value.Value) value.Value { return value.Number(float64(st.Heap.Used() >> 10)) }),
+		one("gcinfo", func(st *lua.State,
+			_ []value.Value) value.Value {
+			return value.Number(float64(st.Heap.Used() >> 10))
+		}),
 	)
 	env.Set("_VERSION", value.OfString(value.NewString("Lua 5.1")))
 }

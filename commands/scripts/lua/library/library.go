@@ -32,6 +32,7 @@ func openCoroutine(env *lua.Env) {
 		st.Errorf("coroutines are not supported")
 		return value.Nil
 	}
-	table(env, "coroutine", one("create", refuse), one("resume", refuse), one("status", refuse), one("wrap", refuse), one("yield", refuse),
+	table(env, "coroutine", one("create", refuse), one("resume", refuse), one("status", refuse), one("wrap", refuse),
+		one("yield", refuse),
 		many("running", func(*lua.State, []value.Value) []value.Value { return nil }))
 }

@@ -39,7 +39,8 @@ func openMath(env *lua.Env) {
 	t := table(env, "math",
 		one("fmod", remainder), one("mod", remainder),
 		one("pow", binary((*lua.State).Pow)), one("atan2", binary(arctangent)),
-		one("max", extreme(func(a, b float64) bool { return a > b })), one("min", extreme(func(a, b float64) bool { return a < b })),
+		one("max", extreme(func(a, b float64) bool { return a > b })),
+		one("min", extreme(func(a, b float64) bool { return a < b })),
 		one("ldexp", func(st *lua.State, args []value.Value) value.Value {
 			exponent := st.Int32(args, 1)
 			return value.Number(math.Ldexp(st.Number(args, 0), exponent))
@@ -57,7 +58,8 @@ func openMath(env *lua.Env) {
 	for _, row := range unaries {
 		env.Register(t, unary(row.name, number.Unary(row.f, row.invalid), nativeOf(row.native, row.invalid)))
 	}
-	env.Register(t, one("abs", func(st *lua.State, args []value.Value) value.Value { return value.Number(math.Abs(st.Number(args, 0))) }))
+	env.Register(t, one("abs",
+		func(st *lua.State, args []value.Value) value.Value { return value.Number(math.Abs(st.Number(args, 0))) }))
 	env.SetField(t, "pi", value.Number(math.Pi))
 	env.SetField(t, "huge", value.Number(math.Inf(1)))
 }

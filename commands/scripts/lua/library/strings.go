@@ -13,7 +13,8 @@ func openString(env *lua.Env) {
 	match := many("match", func(st *lua.State, args []value.Value) []value.Value { return search(st, args, false) })
 	t := table(env, "string",
 		many("byte", byteOf), one("char", char), one("dump", dump), find, one("format", format), one("gmatch", gmatch),
-		many("gsub", gsub), one("len", length), one("lower", mapped('A', 'Z')), match, one("rep", repeat), one("reverse", reverse),
+		many("gsub", gsub), one("len", length), one("lower", mapped('A', 'Z')), match, one("rep", repeat),
+		one("reverse", reverse),
 		one("sub", sub), one("upper", mapped('a', 'z')), one("gfind", gmatch),
 	)
 	meta := env.NewTable()

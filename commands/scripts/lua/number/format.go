@@ -16,7 +16,8 @@ const maxWhole = 1e14
 // Append appends the text of x, as C's printf writes %.14g. A NaN is "nan" or "-nan"
 // according to its sign bit. Cost: whole numbers below 1e14 take a short path.
 func Append(dst []byte, x float64) []byte {
-	if whole := int64(x); float64(whole) == x && whole < maxWhole && whole > -maxWhole && (whole != 0 || !math.Signbit(x)) {
+	if whole := int64(x); float64(whole) == x && whole < maxWhole && whole > -maxWhole &&
+		(whole != 0 || !math.Signbit(x)) {
 		return strconv.AppendInt(dst, whole, 10)
 	}
 	if math.IsNaN(x) || math.IsInf(x, 0) {

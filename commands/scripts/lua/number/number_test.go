@@ -33,8 +33,10 @@ func TestParse(t *testing.T) {
 		{"16", 16, true}, {"0x10", 16, true}, {"0x1p4", 16, true}, {"inf", math.Inf(1), true}, {"nan", nan, true},
 		{"1e", 0, false}, {"0x", 0, false}, {"", 0, false}, {" ", 0, false}, {"1 2", 0, false}, {"5e+3 ", 5000, true},
 		{"\t5\n", 5, true}, {"-0x10", -16, true}, {"- 1", 0, false}, {"1_0", 0, false}, {"-Infinity", math.Inf(-1), true},
-		{"nan(12)", nan, true}, {"nan(", 0, false}, {"1e400", math.Inf(1), true}, {"0x.8", 0.5, true}, {".5", 0.5, true}, {"5.", 5, true},
-		{".", 0, false}, {"0x1_0", 0, false}, {"0x1p", 0, false}, {"1e5x", 0, false}, {"0b1", 0, false}, {"123456789012345678", 123456789012345678, true},
+		{"nan(12)", nan, true}, {"nan(", 0, false}, {"1e400", math.Inf(1), true}, {"0x.8", 0.5, true}, {".5", 0.5, true},
+		{"5.", 5, true},
+		{".", 0, false}, {"0x1_0", 0, false}, {"0x1p", 0, false}, {"1e5x", 0, false}, {"0b1", 0, false},
+		{"123456789012345678", 123456789012345678, true},
 		{"+5", 5, true}, {"+-5", 0, false}, {"1\x00x", 1, true}, {"0xg", 0, false}, {"1.2.3", 0, false},
 	} {
 		got, ok := Parse([]byte(tt.text))
@@ -50,7 +52,8 @@ func TestParsePrefix(t *testing.T) {
 		want float64
 		n    int
 	}{
-		{"1,2", 1, 1}, {"1e5]", 1e5, 3}, {"1e]", 1, 1}, {"1e+", 1, 1}, {"0x", 0, 1}, {"0x1p", 1, 3}, {"-", 0, 0}, {"-inf]", math.Inf(-1), 4}, {"infinite", math.Inf(1), 3}, {"1.5.5", 1.5, 3}, {" 1", 0, 0},
+		{"1,2", 1, 1}, {"1e5]", 1e5, 3}, {"1e]", 1, 1}, {"1e+", 1, 1}, {"0x", 0, 1}, {"0x1p", 1, 3}, {"-", 0, 0},
+		{"-inf]", math.Inf(-1), 4}, {"infinite", math.Inf(1), 3}, {"1.5.5", 1.5, 3}, {" 1", 0, 0},
 	} {
 		if got, n := ParsePrefix([]byte(tt.text)); got != tt.want || n != tt.n {
 			t.Errorf("ParsePrefix(%q) = %v, %v, want %v, %v", tt.text, got, n, tt.want, tt.n)
@@ -66,7 +69,8 @@ func TestParseBase(t *testing.T) {
 		ok   bool
 	}{
 		{"10", 2, 2, true}, {"zz", 36, 1295, true}, {"8", 8, 0, false}, {"-ff", 16, 18446744073709551361, true},
-		{"0xff", 16, 255, true}, {" 11 ", 2, 3, true}, {"7fffffffffffffffff", 16, math.MaxUint64, true}, {"", 2, 0, false}, {"1.5", 8, 0, false},
+		{"0xff", 16, 255, true}, {" 11 ", 2, 3, true}, {"7fffffffffffffffff", 16, math.MaxUint64, true}, {"", 2, 0, false},
+		{"1.5", 8, 0, false},
 	} {
 		if got, ok := ParseBase([]byte(tt.text), tt.base); got != tt.want || ok != tt.ok {
 			t.Errorf("ParseBase(%q, %d) = %v, %v, want %v, %v", tt.text, tt.base, got, ok, tt.want, tt.ok)
@@ -109,7 +113,8 @@ func TestSpec(t *testing.T) {
 }
 
 func TestCasts(t *testing.T) {
-	if ToInt(-3.7) != -3 || ToInt(1e30) != math.MinInt64 || ToInt(math.NaN()) != math.MinInt64 || ToUint(1e19) != 10000000000000000000 || ToUint(-5) != math.MaxUint64-4 {
+	if ToInt(-3.7) != -3 || ToInt(1e30) != math.MinInt64 || ToInt(math.NaN()) != math.MinInt64 ||
+		ToUint(1e19) != 10000000000000000000 || ToUint(-5) != math.MaxUint64-4 {
 		t.Error("a cast differs from C's")
 	}
 }

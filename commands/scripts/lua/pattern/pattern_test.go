@@ -79,7 +79,8 @@ func TestFind(t *testing.T) {
 }
 
 func TestIsPlain(t *testing.T) {
-	for pattern, want := range map[string]bool{"": true, "abc": true, "a.b": false, "a-b": false, "a\x00.": true, "a]": true, "a[": false} {
+	for pattern, want := range map[string]bool{"": true, "abc": true, "a.b": false, "a-b": false, "a\x00.": true,
+		"a]": true, "a[": false} {
 		if IsPlain([]byte(pattern)) != want {
 			t.Errorf("IsPlain(%q) = %v", pattern, !want)
 		}

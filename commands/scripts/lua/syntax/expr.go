@@ -10,7 +10,8 @@ import (
 // priority to the right makes an operator right associative.
 var operators = [...]struct{ left, right int }{
 	Add: {6, 6}, Sub: {6, 6}, Mul: {7, 7}, Div: {7, 7}, Mod: {7, 7}, Pow: {10, 9}, OpConcat: {5, 4},
-	Equal: {3, 3}, NotEqual: {3, 3}, Less: {3, 3}, LessEqual: {3, 3}, Greater: {3, 3}, GreaterEqual: {3, 3}, And: {2, 2}, Or: {1, 1},
+	Equal: {3, 3}, NotEqual: {3, 3}, Less: {3, 3}, LessEqual: {3, 3}, Greater: {3, 3}, GreaterEqual: {3, 3}, And: {2, 2},
+	Or: {1, 1},
 }
 
 // unaryPriority is the priority of unary operators.

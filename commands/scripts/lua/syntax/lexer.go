@@ -44,12 +44,14 @@ const (
 )
 
 var keywordNames = [...]string{
-	"and", "break", "do", "else", "elseif", "end", "false", "for", "function", "if", "in", "local", "nil", "not", "or", "repeat",
+	"and", "break", "do", "else", "elseif", "end", "false", "for", "function", "if", "in", "local", "nil", "not", "or",
+	"repeat",
 	"return", "then", "true", "until", "while",
 }
 
 var otherNames = map[kind]string{
-	endOfSource: "<eof>", nameToken: "<name>", numberToken: "<number>", stringToken: "<string>", concatToken: "..", dotsToken: "...",
+	endOfSource: "<eof>", nameToken: "<name>", numberToken: "<number>", stringToken: "<string>", concatToken: "..",
+	dotsToken:  "...",
 	equalToken: "==", notEqualToken: "~=", lessEqualToken: "<=", greaterEqualToken: ">=",
 }
 

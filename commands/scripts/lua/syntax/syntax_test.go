@@ -45,7 +45,8 @@ func TestErrors(t *testing.T) {
 		{"local 1", "c:1: '<name>' expected near '1'"},
 		{names(200), ""},
 		{names(201), "c:1: main function has more than 200 local variables"},
-		{"\n" + strings.ReplaceAll(many.String(), "local function", "\nlocal function"), "c:3: function at line 3 has more than 60 upvalues"},
+		{"\n" + strings.ReplaceAll(many.String(), "local function", "\nlocal function"),
+			"c:3: function at line 3 has more than 60 upvalues"},
 		{strings.Repeat("(", 300), "c:1: chunk has too many syntax levels"},
 		{strings.Repeat("do ", 300), "c:1: chunk has too many syntax levels"},
 	} {
@@ -61,7 +62,8 @@ func TestErrors(t *testing.T) {
 }
 
 func TestVariables(t *testing.T) {
-	main, err := Parse([]byte("local a, b do local c end local d local function f(x, ...) return a, x, g, ... end"), "c", 0)
+	main, err := Parse([]byte("local a, b do local c end local d local function f(x, ...) return a, x, g, ... end"), "c",
+		0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +87,8 @@ func TestVariables(t *testing.T) {
 }
 
 func TestConstantsAreFolded(t *testing.T) {
-	for source, want := range map[string]float64{"return 1 + 2 * 3": 7, "return 2 ^ 3 ^ 2": 512, "return -2 ^ 2": -4, "return (1 + 1) % 3": 2, "return -7 % 3": 2, "return true and 5": 5} {
+	for source, want := range map[string]float64{"return 1 + 2 * 3": 7, "return 2 ^ 3 ^ 2": 512, "return -2 ^ 2": -4,
+		"return (1 + 1) % 3": 2, "return -7 % 3": 2, "return true and 5": 5} {
 		main, err := Parse([]byte(source), "c", 0)
 		if err != nil {
 			t.Fatal(err)

@@ -145,7 +145,8 @@ func TestValueSize(t *testing.T) {
 func TestEqual(t *testing.T) {
 	h := newHeap()
 	table := OfTable(h.NewTable(0, 0))
-	different := []Value{Nil, True, False, Null, Number(0), Number(1), OfString(NewString("")), OfString(NewString("1")), table, OfTable(h.NewTable(0, 0))}
+	different := []Value{Nil, True, False, Null, Number(0), Number(1), OfString(NewString("")), OfString(NewString("1")),
+		table, OfTable(h.NewTable(0, 0))}
 	for i, a := range different {
 		for j, b := range different {
 			if Equal(a, b) != (i == j) {
