@@ -2,7 +2,8 @@
 // Pebble, and recovery from both. It owns the data directory and the order in which
 // decisions reach the disk.
 //
-//	o := persist.Options{Dir: "limits", FS: vfs.NewMem(), Policy: persist.EverySecond, Clock: clock(1_750_000_000_000_000_000)}
+//	o := persist.Options{Dir: "limits", FS: vfs.NewMem(), Policy: persist.EverySecond,
+//		Clock: clock(1_750_000_000_000_000_000)}
 //	limit := engine.Params{Alg: engine.Token, Limit: 2, Count: 1, Period: int64(time.Hour)}
 //	for range 2 {
 //		s, err := persist.Open(o)

@@ -24,9 +24,9 @@ func blockParams(nanos int64) engine.Params {
 	return p.Params()
 }
 
-// AppendBlock appends the ops that block a key for a time, up to engine.MaxPeriod. It is rounded up to
-// whole seconds, and to minBlock: the key is forgotten, and a group that is denied strikes the box. other is the key of that
-// group's limit, which changes nothing.
+// AppendBlock appends the ops that block a key for a time, up to engine.MaxPeriod. It is rounded up
+// to whole seconds, and to minBlock. The key is forgotten, and a group that is denied strikes the
+// box. other is the key of the group's limit, which changes nothing.
 func AppendBlock(b *engine.Batch, key []byte, nanos int64, other []byte) {
 	nanos = max(minBlock, (nanos+int64(time.Second)-1)/int64(time.Second)*int64(time.Second))
 	b.Ops = append(b.Ops,

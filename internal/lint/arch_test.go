@@ -4,6 +4,7 @@
 package lint_test
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -24,9 +25,13 @@ const module = "limitsrv"
 // testArrows lists further imports that every test may have. A test may also import our
 // packages that its package imports indirectly.
 var testArrows = []string{
-	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "limitsrv/internal/testing/faultnet", "limitsrv/internal/testing/browser", "limitsrv/internal/testing/testwait", "limitsrv/internal/testing/freeport", "limitsrv/internal/testing/redistest",
-	"limitsrv/replication/offline", "limitsrv/internal/testing/simtest", "limitsrv/commands/rules/boundtest", "limitsrv/commands/rules/storedtest", "limitsrv/commands/spec/spectest", "limitsrv/engine/enginetest",
-	"github.com/chromedp/chromedp", "github.com/envoyproxy/go-control-plane/envoy", "google.golang.org/grpc", "google.golang.org/protobuf",
+	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine",
+	"limitsrv/internal/testing/faultnet", "limitsrv/internal/testing/browser", "limitsrv/internal/testing/testwait",
+	"limitsrv/internal/testing/freeport", "limitsrv/internal/testing/redistest",
+	"limitsrv/replication/offline", "limitsrv/internal/testing/simtest", "limitsrv/commands/rules/boundtest",
+	"limitsrv/commands/rules/storedtest", "limitsrv/engine/enginetest",
+	"github.com/chromedp/chromedp", "github.com/envoyproxy/go-control-plane/envoy", "google.golang.org/grpc",
+	"google.golang.org/protobuf",
 }
 
 // testArrowsOf lists the further imports of the tests of a package.
@@ -44,6 +49,7 @@ var foreignFolders = []string{"clients", "clients-test", "deploy/check"}
 const (
 	maxLines     = 400
 	maxTestLines = 600
+	maxColumns   = 120 // bytes of a line without a part of a raw string
 )
 
 // reminder matches notes of work left to do.
@@ -110,7 +116,34 @@ func complaints(files *token.FileSet, name string, source []byte) []string {
 	}
 	checkImports(file, path.Dir(name), isTest, complain)
 	checkReminders(file, complain)
+	checkColumns(files, file, source, complain)
 	return all
+}
+
+// generated matches the comment of a file that a program writes.
+var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
+
+// checkColumns reports lines that are too long, except in generated files.
+func checkColumns(files *token.FileSet, file *ast.File, source []byte, complain func(token.Pos, string, ...any)) {
+	if generated.Match(source) {
+		return
+	}
+	raw := map[int]bool{} // lines with a part of a raw string
+	ast.Inspect(file, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Value[0] == '`' {
+			for line := files.Position(lit.Pos()).Line; line <= files.Position(lit.End()).Line; line++ {
+				raw[line] = true
+			}
+		}
+		return true
+	})
+	number := 0
+	for line := range bytes.Lines(source) {
+		number++
+		if columns := len(bytes.TrimSuffix(line, []byte("\n"))); columns > maxColumns && !raw[number] {
+			complain(files.File(file.Pos()).LineStart(number), "%d columns, want at most %d", columns, maxColumns)
+		}
+	}
 }
 
 // checkImports reports imports that are not permitted.
@@ -190,7 +223,8 @@ func TestArchitectureComplains(t *testing.T) {
 		{"an arrow of another module", "persist/a.go", `import "github.com/cockroachdb/pebble/v2/vfs"`, ""},
 		{"a name that only starts alike", "persist/a.go", `import "github.com/cockroachdb/pebble/v20"`, "may not import"},
 		{"a package below its arrow", "server/a.go", `import "limitsrv/commands/resp"`, ""},
-		{"an arrow from below", "commands/resp/a.go", `import "limitsrv/commands"`, "commands/resp may not import limitsrv/commands"},
+		{"an arrow from below", "commands/resp/a.go", `import "limitsrv/commands"`,
+			"commands/resp may not import limitsrv/commands"},
 		{"an arrow that skips one", "server/a.go", `import "limitsrv/engine"`, "server may not import limitsrv/engine"},
 		{"the same in a test", "server/a_test.go", `import "limitsrv/engine"`, ""},
 		{"an arrow upwards", "engine/a.go", `import "limitsrv/commands"`, "engine may not import limitsrv/commands"},
@@ -199,7 +233,8 @@ func TestArchitectureComplains(t *testing.T) {
 		{"a test library", "engine/a_test.go", `import "pgregory.net/rapid"`, ""},
 		{"a test library outside a test", "engine/a.go", `import "pgregory.net/rapid"`, "engine may not import"},
 		{"a package for tests", "engine/a_test.go", `import "limitsrv/internal/testing/testwait"`, ""},
-		{"a package for tests outside a test", "server/a.go", `import "limitsrv/internal/testing/testwait"`, "server may not import"},
+		{"a package for tests outside a test", "server/a.go", `import "limitsrv/internal/testing/testwait"`,
+			"server may not import"},
 		{"ours in the benchmark", "tools/bench/a.go", `import "limitsrv/engine"`, "tools/bench may not import"},
 		{"a package without arrows", "util/a.go", `import "limitsrv/engine"`, "util may not import"},
 		{"a client library in clients-test", "clients-test/a/a.go", `import "github.com/redis/go-redis/v9"`, ""},
@@ -211,6 +246,8 @@ func TestArchitectureComplains(t *testing.T) {
 		{"a long file", "server/a.go", strings.Repeat("\n", maxLines+1), "401 lines"},
 		{"a file of the maximum length", "server/a.go", strings.Repeat("\n", maxLines), ""},
 		{"a longer test", "server/a_test.go", strings.Repeat("\n", maxLines+1), ""},
+		{"a long line", "server/a.go", "\nvar text = \"" + strings.Repeat("a", maxColumns) + "\"", "133 columns"},
+		{"a long line in a raw string", "server/a.go", "\nvar text = `\n" + strings.Repeat("a", maxColumns+1) + "`", ""},
 		{"a syntax error", "server/a.go", "func", "expected"},
 	} {
 		got := complaints(token.NewFileSet(), tt.file, []byte("package p; "+tt.source))

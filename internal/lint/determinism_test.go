@@ -49,8 +49,10 @@ const (
 // appliedImports are the standard packages without clock, randomness, log, I/O, or knowledge
 // of the machine.
 var appliedImports = []string{
-	"bytes", "cmp", "crypto/hkdf", "crypto/sha1", "crypto/sha256", "encoding/binary", "encoding/hex", "errors", "fmt", "iter", "maps",
-	"math", "math/big", "math/bits", "net/netip", "slices", "sort", "strconv", "strings", "sync", "sync/atomic", "time", "unicode/utf8",
+	"bytes", "cmp", "crypto/hkdf", "crypto/sha1", "crypto/sha256", "encoding/binary", "encoding/hex", "errors", "fmt",
+	"iter", "maps",
+	"math", "math/big", "math/bits", "net/netip", "slices", "sort", "strconv", "strings", "sync", "sync/atomic", "time",
+	"unicode/utf8",
 }
 
 // appliedTime are the names of package time that depend on no clock and no time zone.
@@ -63,7 +65,8 @@ var appliedTime = []string{
 // look at bits. Their result is the same on all processors, and in Go's own code where a
 // processor lacks the instruction.
 var appliedMath = []string{
-	"Abs", "Ceil", "Copysign", "Float32bits", "Float32frombits", "Float64bits", "Float64frombits", "Floor", "Frexp", "Inf", "IsInf", "IsNaN", "Ldexp",
+	"Abs", "Ceil", "Copysign", "Float32bits", "Float32frombits", "Float64bits", "Float64frombits", "Floor", "Frexp", "Inf",
+	"IsInf", "IsNaN", "Ldexp",
 	"Mod", "Modf", "NaN", "RoundToEven", "Signbit", "Sqrt", "Trunc",
 }
 
@@ -126,7 +129,8 @@ func appliedPackages() []string {
 func excepted(dir string, f *finding) int {
 	file := path.Join(dir, path.Base(f.at.Filename))
 	return slices.IndexFunc(applyExceptions, func(e applyException) bool {
-		return (e.rule == ruleAll || e.rule == f.rule) && (e.place == dir || e.place == file || e.place == file+":"+f.function)
+		return (e.rule == ruleAll || e.rule == f.rule) &&
+			(e.place == dir || e.place == file || e.place == file+":"+f.function)
 	})
 }
 
@@ -135,7 +139,8 @@ func excepted(dir string, f *finding) int {
 func findingsIn(dir string) ([]finding, error) {
 	var lists [2]string
 	var names []string
-	for i, context := range []build.Context{build.Default, {GOROOT: build.Default.GOROOT, GOOS: "plan9", GOARCH: "s390x", Compiler: "gc"}} {
+	for i, context := range []build.Context{build.Default,
+		{GOROOT: build.Default.GOROOT, GOOS: "plan9", GOARCH: "s390x", Compiler: "gc"}} {
 		p, err := context.ImportDir(dir, 0)
 		if err != nil {
 			return nil, err
@@ -144,7 +149,8 @@ func findingsIn(dir string) ([]finding, error) {
 		lists[i] = strings.Join(names, " ")
 	}
 	if lists[0] != lists[1] {
-		return []finding{{token.Position{Filename: dir}, "", ruleImport, "it has files for some processors or systems only"}}, nil
+		return []finding{{token.Position{Filename: dir}, "", ruleImport, "it has files for some processors or systems only"}},
+			nil
 	}
 	files := token.NewFileSet()
 	var parsed []*ast.File
@@ -299,7 +305,8 @@ func (c *applyChecker) use(name *ast.Ident) {
 		}
 	case "math":
 		if isFunction && !slices.Contains(appliedMath, name.Name) {
-			c.complain(name.Pos(), ruleMath, "math.%s has other results on other processors: use limitsrv/commands/scripts/lua/elementary", name.Name)
+			c.complain(name.Pos(), ruleMath,
+				"math.%s has other results on other processors: use limitsrv/commands/scripts/lua/elementary", name.Name)
 		}
 	case "maps":
 		if slices.Contains(mapOrder, name.Name) {
@@ -318,7 +325,8 @@ func (c *applyChecker) use(name *ast.Ident) {
 // call reports conversions of floats to integers and texts of addresses, and notes conversions of
 // products.
 func (c *applyChecker) call(n *ast.CallExpr) {
-	if f, ok := n.Fun.(*ast.SelectorExpr); ok && c.info.Uses[f.Sel] != nil && c.info.Uses[f.Sel].Pkg() != nil && c.info.Uses[f.Sel].Pkg().Path() == "fmt" {
+	if f, ok := n.Fun.(*ast.SelectorExpr); ok && c.info.Uses[f.Sel] != nil && c.info.Uses[f.Sel].Pkg() != nil &&
+		c.info.Uses[f.Sel].Pkg().Path() == "fmt" {
 		for _, arg := range n.Args {
 			if isAddress(c.info.TypeOf(arg)) {
 				c.complain(arg.Pos(), rulePointer, "Apply may not format an address")
@@ -393,7 +401,8 @@ func underlying(t types.Type) (all []types.Type) {
 func TestApplyIsWhereItIsChecked(t *testing.T) {
 	checked := append(appliedPackages(), "internal/testing/simtest") // which has commands for tests
 	err := walkSources(func(name string, source []byte) error {
-		if !strings.HasSuffix(name, "_test.go") && bytes.Contains(source, []byte("*engine.Tx")) && !slices.Contains(checked, path.Dir(name)) {
+		if !strings.HasSuffix(name, "_test.go") && bytes.Contains(source, []byte("*engine.Tx")) &&
+			!slices.Contains(checked, path.Dir(name)) {
 			t.Errorf("%s: runs within Apply, which %q do not reach", name, appliedRoots)
 		}
 		return nil
@@ -424,23 +433,29 @@ func TestApplyFindings(t *testing.T) {
 		{"randomness", `import "math/rand/v2"; var n = rand.Int()`, ruleImport},
 		{"the system", `import "os"; var n = os.Getpid()`, ruleImport},
 		{"an import for its effects", `import _ "os"`, ruleImport},
-		{"a name of another package", "import _ \"unsafe\"\n//go:linkname now time.now\nfunc now() (int64, int32, int64)", ruleImport},
+		{"a name of another package", "import _ \"unsafe\"\n//go:linkname now time.now\nfunc now() (int64, int32, int64)",
+			ruleImport},
 		{"a lock", `import "sync"; var mu sync.Mutex`, ruleSync},
 		{"a once", `import "sync"; var f = sync.OnceValue(func() int { return 1 })`, ruleAll},
 		{"a counter", `import "sync/atomic"; var n atomic.Int64`, ruleSync},
-		{"a counter by functions", `import "sync/atomic"; var n int64; func f() int64 { return atomic.AddInt64(&n, 1) }`, ruleSync},
+		{"a counter by functions", `import "sync/atomic"; var n int64; func f() int64 { return atomic.AddInt64(&n, 1) }`,
+			ruleSync},
 		{"an order", `func f(m map[int]int) { for k := range m { _ = k } }`, ruleMap},
 		{"an order of another type", `type t map[int]int; func f(m t) { for _, v := range m { _ = v } }`, ruleMap},
 		{"an order of a type parameter", `func f[M map[int]int](m M) { for k := range m { _ = k } }`, ruleMap},
-		{"an order by package maps", `import "maps"; func f(m map[int]int) { for k := range maps.Keys(m) { _ = k } }`, ruleMap},
+		{"an order by package maps", `import "maps"; func f(m map[int]int) { for k := range maps.Keys(m) { _ = k } }`,
+			ruleMap},
 		{"the number of elements", `func f(m map[int]int) { for range m { } }`, ruleAll},
 		{"a copy of a map", `import "maps"; func f(m map[int]int) map[int]int { return maps.Clone(m) }`, ruleAll},
 		{"a slice", `func f(s []int) { for k := range s { _ = k } }`, ruleAll},
 		{"an address as text", `import "fmt"; func f(p *int) string { return fmt.Sprintf("%p", p) }`, rulePointer},
-		{"an address with flags as text", `import "fmt"; func f(p *int) string { return fmt.Sprintf("%#20p", p) }`, rulePointer},
+		{"an address with flags as text", `import "fmt"; func f(p *int) string { return fmt.Sprintf("%#20p", p) }`,
+			rulePointer},
 		{"an address as a value", `import "fmt"; func f(p *int) string { return fmt.Sprint(p) }`, rulePointer},
 		{"a function as text", `import "fmt"; func f() string { return fmt.Sprintf("%v", f) }`, rulePointer},
-		{"an error as text", `import "fmt"; type e int; func (*e) Error() string { return "" }; func f(p *e) string { return fmt.Sprint(p) }`, ruleAll},
+		{"an error as text",
+			`import "fmt"; type e int; func (*e) Error() string { return "" }; func f(p *e) string { return fmt.Sprint(p) }`,
+			ruleAll},
 		{"exp", `import "math"; func f(x float64) float64 { return math.Exp(x) }`, ruleMath},
 		{"exp as a value", `import m "math"; var f = m.Exp`, ruleMath},
 		{"a fused product", `import "math"; func f(x float64) float64 { return math.FMA(x, x, 1) }`, ruleMath},
@@ -473,13 +488,15 @@ func TestApplyFindings(t *testing.T) {
 		switch {
 		case tt.rule == ruleAll && len(found) > 0:
 			t.Errorf("%s: %s, want no finding", tt.name, &found[0])
-		case tt.rule != ruleAll && (len(found) == 0 || slices.ContainsFunc(found, func(f finding) bool { return f.rule != tt.rule })):
+		case tt.rule != ruleAll &&
+			(len(found) == 0 || slices.ContainsFunc(found, func(f finding) bool { return f.rule != tt.rule })):
 			t.Errorf("%s: %v, want findings of the rule %s", tt.name, found, tt.rule)
 		case tt.rule != ruleAll && found[0].at.Filename != "planted.go":
 			t.Errorf("%s: the finding is at %s", tt.name, found[0].at)
 		}
 	}
-	for _, rule := range []applyRule{ruleImport, ruleTime, ruleGo, ruleSync, ruleMap, rulePointer, ruleMath, ruleProduct, ruleCast} {
+	for _, rule := range []applyRule{ruleImport, ruleTime, ruleGo, ruleSync, ruleMap, rulePointer, ruleMath, ruleProduct,
+		ruleCast} {
 		if !planted[rule] {
 			t.Errorf("no violation of the rule %s is planted", rule)
 		}

@@ -18,7 +18,8 @@ var exampled = []string{"engine", "persist"}
 func TestExamples(t *testing.T) {
 	for _, name := range exampled {
 		files := token.NewFileSet()
-		about, err := parser.ParseFile(files, filepath.Join(name, "doc.go"), nil, parser.ParseComments|parser.PackageClauseOnly)
+		about, err := parser.ParseFile(files, filepath.Join(name, "doc.go"), nil,
+			parser.ParseComments|parser.PackageClauseOnly)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,8 @@ type applyException struct {
 
 var applyExceptions = []applyException{
 	// Files that Apply does not use, in packages that it reaches.
-	{"commands/rules/attributes.go", ruleImport, "compiled rules: they decide before ops are proposed, and ops have the decision"},
+	{"commands/rules/attributes.go", ruleImport,
+		"compiled rules: they decide before ops are proposed, and ops have the decision"},
 	{"commands/rules/counters.go", ruleMap, "tiers of a rule, sorted; commands find counters before ops are proposed"},
 	{"commands/rules/diff.go", ruleImport, "the difference of two sets, for counts and reports"},
 	{"commands/rules/address.go", ruleAll, "addresses of requests, which compiled rules decide before ops are proposed"},
@@ -31,7 +32,8 @@ var applyExceptions = []applyException{
 	{"engine/shard.go", ruleSync, "the lock of a shard, and the sums of memory; their effects are ops of the log"},
 	{"engine/engine.go", ruleSync, "cursors of Sweep and Victims, which change no decision, and settings"},
 	{"engine/documents.go", ruleSync, "readers outside of Apply see documents without a lock"},
-	{"engine/sources.go", ruleSync, "readers outside of Apply see sources without a lock; steps of runs are for schedules"},
+	{"engine/sources.go", ruleSync,
+		"readers outside of Apply see sources without a lock; steps of runs are for schedules"},
 	{"engine/runs.go", ruleSync, "steps of runs are for schedules"},
 	{"engine/command_counts.go", ruleSync, "counts of commands for INFO and metrics; no decision reads them"},
 	{"engine/moments.go", ruleSync, "moments are given to calls before they are proposed"},
@@ -63,7 +65,8 @@ var applyExceptions = []applyException{
 
 	// Floats that are in the range of the integer, or are compared with it afterwards: out of
 	// range it is any integer, and differs.
-	{"commands/datatypes/blocking.go:Timeout", ruleCast, "at most longestTimeout in milliseconds, and not negative beyond that"},
+	{"commands/datatypes/blocking.go:Timeout", ruleCast,
+		"at most longestTimeout in milliseconds, and not negative beyond that"},
 	{"commands/limiters/dropin.go:emissionInterval", ruleCast, "bounded by engine.MaxPeriod, and positive"},
 	{"commands/limiters/dropin_gcra.go", ruleCast, "at most 1e18, and positive"},
 	{"commands/scripts/lua/assign.go", ruleCast, "compared afterwards"},

@@ -24,7 +24,8 @@ func bareMachine(t *testing.T) (programs, calls string) {
 	t.Helper()
 	programs, calls = t.TempDir(), filepath.Join(t.TempDir(), "calls")
 	for _, name := range []string{
-		"bash", "env", "dirname", "basename", "readlink", "id", "mktemp", "mkdir", "rm", "ln", "touch", "install", "cat", "chmod",
+		"bash", "env", "dirname", "basename", "readlink", "id", "mktemp", "mkdir", "rm", "ln", "touch", "install", "cat",
+		"chmod",
 	} {
 		if err := os.Symlink(testwait.Program(t, name), filepath.Join(programs, name)); err != nil {
 			t.Fatal(err)
@@ -39,7 +40,8 @@ esac`,
 		"dpkg-query": `exit 1`,
 		"dpkg-deb":   `mkdir -p "$3/usr/bin"; ln -s redis-check-rdb "$3/usr/bin/redis-server"; echo promtool >"$3/usr/bin/promtool"`,
 	} {
-		script = fmt.Sprintf("#!/usr/bin/env bash\necho %s \"$@\" >>%s\n%s\n", name, calls, strings.ReplaceAll(script, "PROGRAMS", programs))
+		script = fmt.Sprintf("#!/usr/bin/env bash\necho %s \"$@\" >>%s\n%s\n", name, calls,
+			strings.ReplaceAll(script, "PROGRAMS", programs))
 		if err := os.WriteFile(filepath.Join(programs, name), []byte(script), 0o755); err != nil {
 			t.Fatal(err)
 		}

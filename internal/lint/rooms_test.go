@@ -32,7 +32,8 @@ type listedPackage struct {
 // listPackages returns all packages that the module needs, with their compiled types.
 func listPackages(t *testing.T) map[string]listedPackage {
 	t.Helper()
-	list := exec.Command("go", "list", "-pgo=off", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,Module", "./...")
+	list := exec.Command("go", "list", "-pgo=off", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,Module",
+		"./...")
 	list.Stderr = os.Stderr
 	out, err := list.Output()
 	if err != nil {

@@ -73,10 +73,12 @@ func TestToys(t *testing.T) {
 		replaced[at(name)] = write(name, []byte(text))
 	}
 	type place = struct{ before, added string }
-	for _, name := range []string{"engine/toy.go", "commands/toy_test.go", "persist/toy_test.go", "commands/toycommand_test.go", toyCommand[0]} {
+	for _, name := range []string{"engine/toy.go", "commands/toy_test.go", "persist/toy_test.go",
+		"commands/toycommand_test.go", toyCommand[0]} {
 		replaced[at(name)] = at("internal/lint/testdata/toy/" + name)
 	}
-	edit("engine/algorithms.go", place{"\tlimits // number", "\tToy\n"}, place{"\tLease: {\n", read("internal/lint/testdata/toy/engine/record.txt")})
+	edit("engine/algorithms.go", place{"\tlimits // number", "\tToy\n"},
+		place{"\tLease: {\n", read("internal/lint/testdata/toy/engine/record.txt")})
 	edit("engine/model_test.go", place{"\tcase engine.Log:\n", "\tcase engine.Toy:\n\t\treturn &logModel{}\n"})
 	edit(toyCommand[1], place{"}...))\n", read("internal/lint/testdata/toy/commands/datatypes/line.txt")})
 	list, err := json.Marshal(map[string]any{"Replace": replaced})
@@ -94,7 +96,8 @@ func TestToys(t *testing.T) {
 	} {
 		command := exec.Command("go", "test", "-vet=off", "-overlay="+overlay, "-run="+tests[1], "-v", tests[0])
 		out, err := command.CombinedOutput()
-		if err != nil || strings.Contains(string(out), "no tests to run") || tests[0] == "./engine" && !strings.Contains(string(out), "TestLaws/TOY/a_debt_is_repaid") {
+		if err != nil || strings.Contains(string(out), "no tests to run") || tests[0] == "./engine" &&
+			!strings.Contains(string(out), "TestLaws/TOY/a_debt_is_repaid") {
 			t.Errorf("%v: %v\n%s", command, err, out)
 		}
 	}

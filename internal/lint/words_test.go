@@ -22,7 +22,8 @@ type habit struct {
 }
 
 var habits = []habit{
-	{"clauses and idioms", 0.3, phrase(`what|whatever|whoever|whose|who|but for|for want of|by now|be it|as good as new|has \w+ed by`)},
+	{"clauses and idioms", 0.3,
+		phrase(`what|whatever|whoever|whose|who|but for|for want of|by now|be it|as good as new|has \w+ed by`)},
 	{"one(s)", 2.5, phrase(`ones?`)},
 	{"preposition and which", 0.7, phrase(`(?:` + prepositions + `) which`)},
 	{"those of, that of", 0.1, phrase(`(?:those|that) of`)},
@@ -179,7 +180,8 @@ func (w *wording) worst(habit, n int) string {
 func (w *wording) over() (complaints []string) {
 	for i, h := range habits {
 		if got := w.perThousand(i); got > h.most {
-			complaints = append(complaints, fmt.Sprintf("%s: %.2f per 1000 words, want at most %.1f:%s", h.name, got, h.most, w.worst(i, 8)))
+			complaints = append(complaints,
+				fmt.Sprintf("%s: %.2f per 1000 words, want at most %.1f:%s", h.name, got, h.most, w.worst(i, 8)))
 		}
 	}
 	return complaints
@@ -223,17 +225,20 @@ func TestWordBudgetComplains(t *testing.T) {
 	if w.words != 17 || w.found[0] != 4 {
 		t.Errorf("%d words, %d clauses and idioms, want 17 and 4", w.words, w.found[0])
 	}
-	if got := w.worst(0, 9); !strings.Contains(got, "a.go:3: It says what") || !strings.Contains(got, "a.go:6: whose") || !strings.Contains(got, "a.md:5: by now") {
+	if got := w.worst(0, 9); !strings.Contains(got, "a.go:3: It says what") || !strings.Contains(got, "a.go:6: whose") ||
+		!strings.Contains(got, "a.md:5: by now") {
 		t.Errorf("worst = %s", got)
 	}
 	long := strings.Repeat("word ", maxSentence+1)
-	for _, text := range []string{long, "# Title\n\nShort. " + long, "- item\n- " + long, "| cell | " + long + "|\n|---|---|\n"} {
+	for _, text := range []string{long, "# Title\n\nShort. " + long, "- item\n- " + long,
+		"| cell | " + long + "|\n|---|---|\n"} {
 		if got := (&wording{}).addMarkdown("a.md", []byte(text)); len(got) != 1 {
 			t.Errorf("%q has the long sentences %q, want one", text, got)
 		}
 	}
 	half := strings.Repeat("word ", maxSentence/2+1)
-	for _, text := range []string{half + ". " + half, half + "\n\n" + half, "- " + half + "\n- " + half, "| " + half + " | " + half + "|\n"} {
+	for _, text := range []string{half + ". " + half, half + "\n\n" + half, "- " + half + "\n- " + half,
+		"| " + half + " | " + half + "|\n"} {
 		if got := (&wording{}).addMarkdown("a.md", []byte(text)); got != nil {
 			t.Errorf("%q has the long sentences %q, want none", text, got)
 		}

@@ -9,7 +9,8 @@ import (
 
 func TestToy(t *testing.T) {
 	const now = engine.Instant(1e18)
-	op := engine.Op{Kind: engine.Take, Params: engine.Params{Alg: engine.Toy, Limit: 5, Period: 60e9}, N: 3, Key: []byte("k")}
+	op := engine.Op{Kind: engine.Take, Params: engine.Params{Alg: engine.Toy, Limit: 5, Period: 60e9}, N: 3,
+		Key: []byte("k")}
 	var (
 		options = engine.Options{Shards: 1}
 		live    = engine.New(options)
@@ -41,7 +42,8 @@ func TestToy(t *testing.T) {
 	}
 
 	op.Params.Limit = engine.MaxListed + 1
-	if _, err := decode(encode([]step{{now, false, []engine.Op{op}}})); err == nil || !strings.Contains(err.Error(), "out of range") {
+	if _, err := decode(encode([]step{{now, false, []engine.Op{op}}})); err == nil ||
+		!strings.Contains(err.Error(), "out of range") {
 		t.Errorf("a limit out of range: %v", err)
 	}
 }
