@@ -31,8 +31,7 @@ func (l Limit) check() error {
 	case !slices.Contains([]string{"", "TOKEN", "FIXED", "SLIDE", "LOG"}, l.Algorithm):
 		return fmt.Errorf("limitsrv: the algorithm is TOKEN, FIXED, SLIDE or LOG, got %q", l.Algorithm)
 	case l.Requests < 1 || l.Per < time.Millisecond || l.Burst < 0:
-		return fmt.Errorf("limitsrv: a limit needs requests from 1 on and a time from 1 ms on, got %d per %v with a burst "+
-			"of %d",
+		return fmt.Errorf("limitsrv: a limit needs requests from 1 on and a time from 1 ms on, got %d per %v, burst %d",
 			l.Requests, l.Per, l.Burst)
 	}
 	return nil

@@ -49,8 +49,7 @@ type Options struct {
 	// remembered. A reset of a key by an operator takes effect after this time.
 	Remember time.Duration
 
-	// OnError gets errors of limitsrv, at most one error in 10 s. By default slog logs
-	// them.
+	// OnError gets errors, at most one error in 10 s. By default slog logs them.
 	OnError func(error)
 }
 
