@@ -12,9 +12,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A mix is some parameters of one algorithm, used on the same key in any order, and the
-// most generous combination: the highest limit with the fastest rate or the shortest
-// window.
+// A mix is a few sets of parameters of an algorithm, which a test uses on the same key in any
+// order. most is their most generous combination: the highest limit with the fastest rate or the
+// shortest window.
 type mix struct {
 	sets []engine.Params
 	most engine.Params

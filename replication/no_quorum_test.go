@@ -21,8 +21,8 @@ func byRules(policy engine.NoQuorum) []engine.Op {
 	}
 }
 
-// TestNoQuorumOfDomains asks a node without a majority by rules of domains with each setting, in
-// a batch, under each policy of the node.
+// TestNoQuorumOfDomains asks a node that has lost the majority. It tests each policy of the node
+// with each no_quorum setting of a domain. The requests are decided by rules, in a batch.
 func TestNoQuorumOfDomains(t *testing.T) {
 	t.Parallel()
 	names := map[NoQuorum]string{NoQuorumError: "down", NoQuorumAllow: "allowed", NoQuorumDeny: "denied",

@@ -20,8 +20,9 @@ const someTime = engine.Instant(1_750_000_000_123_456_789)
 // allCalls are the calls of this package.
 var allCalls = &spec.Calls{Calls{}, Works{}}
 
-// TestLaws carries out random lines on engines of different shards: in batches, only the
-// calls that changed something, by a Replay, and from a snapshot. All must agree.
+// TestLaws makes the same state in four engines of different shards. The first applies batches of
+// random lines, the second applies the lines separately. The third replays only the calls that
+// changed something, the fourth loads a snapshot. All four must have the same digest.
 func TestLaws(t *testing.T) {
 	for seed := range uint64(8 / testwait.Slowdown()) {
 		r := lineSource{rand.New(rand.NewPCG(seed, 2)), false, families[seed%uint64(len(families))]}

@@ -85,8 +85,8 @@ type attributeSet struct {
 	present uint64 // as in part
 }
 
-// appendPlace appends the index of the first entry with a key by its number; ok is false without
-// an entry.
+// appendPlace appends the index of the first entry whose key has this number. ok is false if no
+// entry has such a key.
 func (s *attributeSet) appendPlace(places []uint8, number int32) (all []uint8, ok bool) {
 	for i := range s.givens {
 		if s.givens[i].number == number {

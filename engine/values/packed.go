@@ -1,7 +1,7 @@
 package values
 
-// A small value is packed: its elements lie in a single blob, in the order of insertion, or
-// in a sorted set by score and member.
+// A small value is packed: its elements lie in a single blob. They are in the order of insertion.
+// In a sorted set they are in the order of score, then member.
 
 // packed returns the bytes of a packed sequence, for reading only.
 func (s *Store) packed(r Ref) []byte { return s.view(r.blob())[:r.length()] }

@@ -137,8 +137,8 @@ func (t *tree) removeIn(b branch, g *target) branch {
 	return b
 }
 
-// mergeAt merges the i-th branch of a node at a level with a neighbour if both are small,
-// and returns the node.
+// mergeAt merges the i-th branch of a node at a level with a neighbour, and returns the node. It
+// merges if the branch has at most mergedCount/2 entries, and the two together at most mergedCount.
 func (t *tree) mergeAt(r blobRef, level, i int) blobRef {
 	x := t.store.view(r)
 	n := t.extent(branchAt(x, i), level-1)

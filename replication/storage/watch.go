@@ -15,8 +15,8 @@ const (
 	FollowerHang = 30 * time.Second
 )
 
-// CheckWrites returns whether a write is under way, and an error if a write has taken too
-// long for the node, which leads or not.
+// CheckWrites returns whether a write is under way. It returns an error if a write has taken too
+// long. leads says whether the node leads: a leader has a shorter limit.
 func (f *Files) CheckWrites(leads bool) (busy bool, err error) {
 	most := FollowerHang
 	if leads {

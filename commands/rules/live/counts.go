@@ -154,8 +154,8 @@ func (s *State) counter(limit int, label []byte) *counter {
 // a rule, go into different places.
 const tallied = 4
 
-// A Tally gathers requests for a few limits, so that the requests of a pipeline are counted at
-// once. The zero value is ready. Concurrency: one goroutine.
+// A Tally gathers requests for a few limits, so that an addition counts several requests of a
+// pipeline. The zero value is ready. Concurrency: one goroutine.
 type Tally struct {
 	places [tallied]tally
 	used   bool

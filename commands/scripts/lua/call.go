@@ -35,8 +35,9 @@ func (st *State) enterClosure(c *closure, locals []value.Value, base int) *frame
 	return f
 }
 
-// stepsPerLevel is the number of steps that count for a level of nesting which the run has not
-// reached before: the stacks grow by it, and Go copies its own as it grows.
+// stepsPerLevel is the number of steps that a run pays for each level of nesting that it reaches
+// for the first time. Each new level makes the stacks of the State grow. It also makes Go's stack
+// grow, and Go copies that stack.
 const stepsPerLevel = 2
 
 // deepen counts the levels of nesting that the run reaches for the first time.
