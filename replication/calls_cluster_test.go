@@ -51,10 +51,7 @@ func count(n *Node, db uint8, keys ...string) (string, error) {
 	for _, key := range keys {
 		c.Args = append(c.Args, []byte(key))
 	}
-	done := make(chan error, 1)
-	n.Exec(b, func(err error) { done <- err })
-	n.Commit()
-	if err := <-done; err != nil {
+	if err := exec(n, b); err != nil {
 		return "", err
 	}
 	v, _, _ := answers.Next(b.Calls[0].Answer)

@@ -134,10 +134,7 @@ func take(n *Node, key string, limit, permits int64) (engine.Decision, error) {
 		Kind: engine.Take, N: permits, Key: []byte(key),
 		Params: engine.Params{Alg: engine.Fixed, Limit: limit, Period: engine.MaxPeriod},
 	}}}
-	answer := make(chan error, 1)
-	n.Exec(b, func(err error) { answer <- err })
-	n.Commit()
-	if err := <-answer; err != nil {
+	if err := exec(n, b); err != nil {
 		return engine.Decision{}, err
 	}
 	return b.Decisions[0], nil

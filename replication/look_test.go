@@ -11,10 +11,7 @@ import (
 // execOn has a node decide a batch of ops.
 func execOn(t *testing.T, n *Node, b *engine.Batch) []engine.Decision {
 	t.Helper()
-	answer := make(chan error, 1)
-	n.Exec(b, func(err error) { answer <- err })
-	n.Commit()
-	if err := <-answer; err != nil {
+	if err := exec(n, b); err != nil {
 		t.Fatal(err)
 	}
 	return b.Decisions

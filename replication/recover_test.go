@@ -24,9 +24,18 @@ import (
 // takeAll takes a token of a key of each algorithm.
 func (c *testCluster) takeAll(n *Node, suffix string) {
 	c.t.Helper()
-	for name, p := range everyAlgorithm {
-		c.decide(n, engine.Op{Kind: kindOf(p), N: 1, Key: []byte(name + suffix), ID: []byte("holder"), Params: p})
+	for _, op := range takesOfAll(suffix) {
+		c.decide(n, op)
 	}
+}
+
+// takesOfAll returns ops that take a token of a key of each algorithm.
+func takesOfAll(suffix string) (ops []engine.Op) {
+	for name, p := range everyAlgorithm {
+		ops = append(ops,
+			engine.Op{Kind: kindOf(p), N: 1, Key: []byte(name + suffix), ID: []byte("holder"), Params: p})
+	}
+	return ops
 }
 
 var everyAlgorithm = map[string]engine.Params{
@@ -53,10 +62,7 @@ func (c *testCluster) decide(n *Node, ops ...engine.Op) []engine.Decision {
 	var err error
 	eventually(c.t, "a decision", func() bool {
 		b = &engine.Batch{Ops: ops}
-		answer := make(chan error, 1)
-		n.Exec(b, func(err error) { answer <- err })
-		n.Commit()
-		err = <-answer
+		err = exec(n, b)
 		return err == nil || errors.Is(err, errUncertain)
 	})
 	if err != nil {
