@@ -57,8 +57,8 @@ func notice() (string, error) {
 	var b strings.Builder
 	b.WriteString("limitsrv\nCopyright 2026 the limitsrv authors\n\n" +
 		"limitsrv is licensed under the Apache License 2.0, see LICENSE. Its binary contains the libraries\n" +
-		"below. The licenses and notices of a library follow its name. The source of MODULE VERSION is at\n" +
-		"https://proxy.golang.org/MODULE/@v/VERSION.zip.\n")
+		"below. The licenses and notices of a library follow its name. To get the source of MODULE\n" +
+		"VERSION, run: go mod download MODULE@VERSION\n")
 	for _, text := range order {
 		same := strings.Join(strings.Fields(text), " ")
 		fmt.Fprintf(&b, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), strings.Join(users[same], "\n"), text)
