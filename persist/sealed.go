@@ -67,8 +67,8 @@ func WriteSealed(fsys vfs.FS, dir, name, what string, format int, contents any) 
 	return replaceFile(fsys, target+suffixTemporary, target, data)
 }
 
-// replaceFile creates or replaces a file, of which it first writes made. After a crash the old or
-// the new file is there; if it returned nil, the new file.
+// replaceFile creates or replaces the file target: it writes the file made and renames it. After a
+// crash the old or the new file is there; if it returned nil, the new file.
 func replaceFile(fsys vfs.FS, made, target string, data []byte) error {
 	err := WriteSynced(fsys, made, data)
 	if err == nil {

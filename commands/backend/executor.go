@@ -74,7 +74,7 @@ func (x *Executor) queue(batch *engine.Batch, done func(error)) {
 	}})
 }
 
-// A Caller waits for one answer at a time. It has a channel, so that it is worth to be reused.
+// A Caller waits for one answer at a time. It has a channel, so reuse it.
 type Caller struct {
 	// Answer passes an error, or nil, to Wait. It does not block if the Caller waits for one
 	// answer at a time.

@@ -7,11 +7,11 @@ import (
 	"limitsrv/engine"
 )
 
-// A block of a key is a penalty box in its place, which one strike closes. A request for the key then
-// finds another algorithm, and its reply tells a denial until the box is gone: see denyBlocked.
+// A block of a key is a penalty box in its place, which one strike closes. A request for the key
+// then finds another algorithm. Until the box is gone, denyBlocked makes the reply a denial.
 
-// BlockEnd is the part of a block after its box has opened, until the box is as good as new: the
-// least that the engine allows.
+// BlockEnd is the part of a block after its box has opened, until the box has forgotten the strike:
+// the least that the engine allows.
 const BlockEnd = int64(time.Second)
 
 // minBlock is the least length of a block, in nanoseconds.

@@ -22,10 +22,10 @@
 //
 // # Commands
 //
-// redis.call finds a command in its record in datatypes or limiters. TIME, SCAN and others need a
-// connection or a node for clients. They have a second record here, because all nodes must compute
-// the same. For this reason the names that scripts must not call are a list: the table for clients
-// depends on the options of a node.
+// redis.call finds a command in its record in datatypes or limiters. TIME, SCAN and similar
+// commands need a connection or a node for clients. They have a second record here, because all
+// nodes must compute the same. For this reason the names that scripts must not call are a list: the
+// table for clients depends on the options of a node.
 //
 // # Functions
 //

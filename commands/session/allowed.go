@@ -62,8 +62,8 @@ func (s *Session) rejectExec(err error) error {
 	return resp.NewError("EXECABORT", "Transaction discarded because of: "+strings.TrimPrefix(err.Error(), "ERR "))
 }
 
-// rejectRequest counts a request that is not executed. A redirection is none: the client asks the
-// other node.
+// rejectRequest counts a request that is not executed. A redirection does not count: the client
+// asks the other node.
 func (s *Session) rejectRequest(c *Spec, err error) {
 	if c.Flags&spec.Decides != 0 && resp.ErrorOf(err).Code != codeMoved {
 		s.stats[c.ID].countRequests(WasError, 1)

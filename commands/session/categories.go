@@ -61,8 +61,8 @@ func (c *Spec) dangerous() bool {
 	return c.Flags&spec.Admin != 0 || c.Flags&spec.Forgets != 0 && c.Flags&spec.AllKeys != 0
 }
 
-// needsOf returns the groups of which a user must have one to send a command; 0: none is
-// required.
+// needsOf returns the groups that permit a command: a user must have at least one of them. 0: a
+// user needs no group.
 func (c *Spec) needsOf() (groups users.Groups) {
 	switch {
 	case c.needsNoGroup():

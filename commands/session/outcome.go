@@ -9,7 +9,7 @@ import (
 )
 
 // An Outcome is the answer to a request: a command that decides, or a request of another protocol.
-// A request has one outcome, for any number of limits. Requests that only look have none.
+// A request has one outcome, for any number of limits. A request that only looks has no outcome.
 type Outcome uint8
 
 // The outcomes.
@@ -28,7 +28,7 @@ func (o Outcome) String() string {
 	return [...]string{"allowed", "denied", "shadow_denied", "error", "no_quorum_allowed"}[o]
 }
 
-// A Protocol is that of a request that is no command.
+// A Protocol is the protocol of a request that is not a Redis command.
 type Protocol uint8
 
 // The protocols.

@@ -187,7 +187,7 @@ func (r *runLength) flush() {
 	r.calls, r.failed, r.requests = 0, 0, [Outcomes + 1]int64{}
 }
 
-// flushRequests adds the outcomes of the calls to those of their command.
+// flushRequests adds the outcomes of the calls to the counts of their command.
 func (r *runLength) flushRequests() {
 	for o, n := range r.requests[:Outcomes] {
 		if n > 0 {

@@ -175,7 +175,8 @@ func (s *Stats) Total() (t Totals) {
 	return t
 }
 
-// Reset is CONFIG RESETSTAT: it sets all counters to zero, except those of Waits and of requests.
+// Reset is CONFIG RESETSTAT: it sets all counters to zero, except the counters of Waits and of
+// requests.
 func (s *Stats) Reset() {
 	carried := s.network()
 	for i := range s.stripes {

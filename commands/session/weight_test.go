@@ -8,7 +8,7 @@ import (
 	"limitsrv/engine/answer"
 )
 
-// A worker is the commands of an engine whose calls answer their number.
+// A worker has the commands of an engine. Each call answers its own number.
 type worker struct{ engine.Commands }
 
 func (worker) Level() uint8 { return 1 }

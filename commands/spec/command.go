@@ -55,7 +55,7 @@ type Command struct {
 // LimiterGroup is the Group of the commands on limits.
 const LimiterGroup = "limiter"
 
-// A Body is the one way in which a command is carried out: *Ops, *Call or *Container, or a type of
+// A Body says how a command is carried out. It is one of *Ops, *Call or *Container, or a type of
 // package session.
 type Body interface{ Body() }
 

@@ -18,8 +18,8 @@ var (
 	ManyKeys = Keys{First: 1, Last: -1, Step: 1}
 )
 
-// In returns k for one line, of which a user needs rights on the keys: First and Last are indexes
-// into line. No keys: First is above Last. A count beyond the line means the rest of the line.
+// In returns k for one command line: First and Last are indexes into line. No keys: First is above
+// Last. A count beyond the line means the rest of the line.
 func (k Keys) In(line [][]byte) Keys {
 	switch {
 	case k.Count > 0:

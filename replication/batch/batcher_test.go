@@ -87,7 +87,7 @@ func (b *testBatcher) add(number int, remote, expects bool) {
 	}}})
 }
 
-// steps sends requests on until none can be.
+// steps sends requests on as long as it can.
 func (b *testBatcher) steps() {
 	for b.step() {
 	}
@@ -145,8 +145,9 @@ func TestLeading(t *testing.T) {
 	}
 }
 
-// TestFollowing: a follower forwards its clients' requests, and not those of other nodes, which try
-// again. It counts the answers, and forwards a request again if the leader did not accept it.
+// TestFollowing: a follower forwards the requests of its clients. It refuses the requests of other
+// nodes, and these nodes try again. It counts the answers, and forwards a request again if the
+// leader did not accept it.
 func TestFollowing(t *testing.T) {
 	b := newTestBatcher(follows)
 	b.node.accepts = 4

@@ -38,7 +38,8 @@ const clientWait = time.Second
 // hosts are the addresses of the servers of a trio.
 var hosts = []string{"127.77.2.1", "127.77.2.2", "127.77.2.3"}
 
-// hostDelay is the one-way delay between two hosts, as between the zones of a data center.
+// hostDelay is the delay of a packet from one host to another. The zones of a data center have such
+// delays.
 const hostDelay = 500 * time.Microsecond
 
 // newTrioNetwork returns the network of hosts.

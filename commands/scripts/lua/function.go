@@ -12,9 +12,10 @@ const (
 	LoopArray      // the function that ipairs returns
 )
 
-// A Function is a function of Go that scripts can call. Exactly one of the fields One and
-// Many is set. args is valid during the call, and results of Many until the next call; both
-// must not be retained. Errors are raised by State.Raise and its kin.
+// A Function is a function of Go that scripts can call. Exactly one of the fields One and Many is
+// set. args is valid during the call, and results of Many until the next call; both must not be
+// retained. A Function reports an error by State.Raise, or by another method of State that raises
+// errors.
 type Function struct {
 	Name string
 	// One returns a single result.
