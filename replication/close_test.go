@@ -93,6 +93,21 @@ func TestStopHonorsContext(t *testing.T) {
 	leader.wait.Wait()
 }
 
+// A leader that steps down still answers the other nodes until they forward to the next leader.
+func TestStepDownWaitsForOtherNodes(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 3, nil)
+	leader := c.leader()
+	c.takeAll(c.other(leader), "")
+	if n := leader.forwarding.Load(); n == 0 {
+		t.Fatal("no node forwards to the leader")
+	}
+	leader.StepDown(context.Background())
+	if n := leader.forwarding.Load(); n != 0 {
+		t.Errorf("%d nodes still forward to the former leader", n)
+	}
+}
+
 // A blockingStore blocks writers of a snapshot: begun is closed when a writer starts, and
 // the writer continues after released.
 type blockingStore struct {

@@ -1,6 +1,7 @@
 package replication
 
 import (
+	"net"
 	"time"
 
 	"limitsrv/engine"
@@ -101,6 +102,13 @@ func (n *Node) execForwarded(all []forward.Request) {
 		n.exec(batch.Request{Request: r, Remote: true})
 	}
 	n.Commit()
+}
+
+// serveForwarded serves a link of another node that takes this node for the leader.
+func (n *Node) serveForwarded(conn net.Conn) error {
+	n.forwarding.Add(1)
+	defer n.forwarding.Add(-1)
+	return forward.Server{Do: n.execForwarded, Timeout: n.callTimeout(), Commands: n.o.Commands}.Serve(conn)
 }
 
 // queueForwarded has a batch of another node wait for its turn.

@@ -135,7 +135,7 @@ func (n *Node) announce(ctx context.Context, s *raftStack) {
 	switch {
 	case lead.leading:
 		err = n.logMember(ctx, m)
-	case lead.leader.Raft != "":
+	case lead.leader.Raft != "" && !lead.elected:
 		err = n.links.Call(ctx, lead.leader.Raft, callAnnounce, m, nil)
 	}
 	if err != nil && n.logOnce.Allow("announce") {
@@ -234,8 +234,12 @@ func (n *Node) raiseLevel(ctx context.Context, s *raftStack) {
 func (n *Node) maintainMember(s *raftStack, backoff *pollBackoff) {
 	ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
 	defer cancel()
+	lead := n.leadership()
+	if lead.elected {
+		return // it has yet to apply what earlier leaders logged
+	}
 	n.announce(ctx, s)
-	leader := n.leadership().leader
+	leader := lead.leader
 	if leader.Raft == "" {
 		backoff.record(false)
 		n.checkRemoved(s)

@@ -63,9 +63,10 @@ type Node struct {
 	leadingTerm atomic.Uint64             // the term that this node decides in; 0: it does not
 	// noMajority: no leader is known, and fewer than a majority of the voters answered.
 	noMajority   atomic.Bool
-	short        atomic.Bool // the disk is nearly full: while this node leads it logs no decisions
-	checkingRoom atomic.Bool // checkRoom is running
-	steppingDown atomic.Bool // leadership is being transferred, or was, because the node stops
+	short        atomic.Bool  // the disk is nearly full: while this node leads it logs no decisions
+	checkingRoom atomic.Bool  // checkRoom is running
+	forwarding   atomic.Int32 // links of nodes that forward to this node
+	steppingDown atomic.Bool  // leadership is being transferred, or was, because the node stops
 
 	raftMu longMutex // held while raft is started or stopped
 
@@ -140,11 +141,10 @@ func (n *Node) startServices() (err error) {
 	if err != nil {
 		return fmt.Errorf("listen for other nodes at %s: %w", n.o.Bind, err)
 	}
-	server := forward.Server{Do: n.execForwarded, Timeout: n.callTimeout(), Commands: n.o.Commands}
 	n.links, err = link.New(link.Options{
 		Listener: listener, Dial: n.o.Network.Dial, Address: n.o.Raft, TLS: n.o.TLS, Secrets: n.o.Secrets,
 		Identity: n.identity,
-		Call:     n.answerCall, Forwarded: server.Serve, Messages: n.receiveMessages, Lost: n.elections.LinkLost, Log: n.log,
+		Call:     n.answerCall, Forwarded: n.serveForwarded, Messages: n.receiveMessages, Lost: n.elections.LinkLost, Log: n.log,
 		Timeout: n.callTimeout(),
 	})
 	if err != nil {
@@ -331,15 +331,26 @@ func (n *Node) isForsaken(r *raft.Raft) bool {
 	return r.State() == raft.Candidate && time.Since(r.LastContact()) > silence
 }
 
-// StepDown transfers leadership if this node leads, so that another node decides before
-// this node stops. It must precede Close, and is final. It returns when ctx ends at the
-// latest.
+// redirectTimeout bounds how long StepDown waits until the other nodes forward to the next leader.
+const redirectTimeout = 2 * time.Second
+
+// StepDown transfers leadership if this node leads, and waits until the other nodes forward to the
+// next leader, so that no forwarded batch is lost with its link when this node stops. It must precede
+// Close, and is final. It returns when ctx ends at the latest.
 func (n *Node) StepDown(ctx context.Context) {
 	n.steppingDown.Store(true)
-	if s := n.stack.Load(); s != nil && isLeader(s.raft) {
-		if err := n.transfer(ctx, s, ""); err != nil {
-			n.log.Warn("leadership transfer failed; the other nodes elect a leader when this node has stopped", "error", err)
-		}
+	s := n.stack.Load()
+	if s == nil || !isLeader(s.raft) {
+		return
+	}
+	if err := n.transfer(ctx, s, ""); err != nil {
+		n.log.Warn("leadership transfer failed; the other nodes elect a leader when this node has stopped", "error", err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, redirectTimeout)
+	defer cancel()
+	for n.forwarding.Load() > 0 && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
 	}
 }
 
