@@ -21,6 +21,9 @@ type Error string
 
 func (e Error) Error() string { return string(e) }
 
+// kinds are the first bytes of the replies of RESP2.
+const kinds = "+-:$*"
+
 // ErrNotRedis reports bytes that are no reply of RESP2.
 var ErrNotRedis = errors.New("no server that speaks the Redis protocol")
 
@@ -36,14 +39,17 @@ func AppendCommand(buf []byte, args ...string) []byte {
 // Read reads a reply of RESP2: a string, an int64, an Error, nil, or a []any of these. A string has
 // at most 64 MB, and an array at most 1 048 576 elements.
 func Read(in *bufio.Reader) (any, error) {
+	if first, err := in.Peek(1); err != nil {
+		return nil, err
+	} else if !strings.Contains(kinds, string(first)) {
+		answer, _ := in.Peek(in.Buffered())
+		return nil, fmt.Errorf("%w: it answers %.40q", ErrNotRedis, answer)
+	}
 	line, err := in.ReadString('\n')
 	if err != nil {
 		return nil, err
 	}
 	line = strings.TrimSuffix(line, "\r\n")
-	if line == "" {
-		return nil, ErrNotRedis
-	}
 	kind, text := line[0], line[1:]
 	switch kind {
 	case '+':

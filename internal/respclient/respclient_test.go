@@ -2,6 +2,7 @@ package respclient
 
 import (
 	"bufio"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -23,6 +24,11 @@ func TestRead(t *testing.T) {
 	} {
 		if got, err := Read(bufio.NewReader(strings.NewReader(tt.reply))); err != nil || !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("Read of %q = %#v, %v, want %#v", tt.reply, got, err, tt.want)
+		}
+	}
+	for _, reply := range []string{"HTTP/1.1 400 Bad Request\r\n", "\x00\x00\x12\x04\x00 a frame of HTTP/2 without a line's end"} {
+		if _, err := Read(bufio.NewReader(strings.NewReader(reply))); !errors.Is(err, ErrNotRedis) {
+			t.Errorf("Read of %q = %v, want %v", reply, err, ErrNotRedis)
 		}
 	}
 	for _, reply := range []string{"", "\r\n", "!\r\n", ":x\r\n", "$5\r\nab", "*2\r\n:1\r\n", "$67108865\r\n",
