@@ -12,8 +12,8 @@ import (
 )
 
 // Config holds the addresses to listen on and the bounds of connections. A zero field
-// takes the default named beside it. Required are NewSession and one of Listen, TLSListen
-// and UnixSocket.
+// takes the default named beside it. Required is NewSession. Without Listen,
+// TLSListen and UnixSocket the server has no clients.
 type Config struct {
 	Listen         string      // HOST:PORT; empty: no listener
 	TLSListen      string      // HOST:PORT for TLS; empty: no listener

@@ -59,7 +59,6 @@ func TestInvalidConfig(t *testing.T) {
 		cfg  Config
 		want string
 	}{
-		{Config{}, "nothing to listen on"},
 		{Config{Listen: "127.0.0.1:0", Limits: Limits{Limits: resp.Limits{Args: -1}}},
 			"limit of arguments per command: must be 1 to 2147483647, is -1"},
 		{Config{Listen: "127.0.0.1:99999"}, "127.0.0.1:99999"},

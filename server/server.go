@@ -33,15 +33,12 @@ type Server struct {
 	starting    sync.Mutex // orders the start of accepts and closing
 }
 
-// New binds the addresses; connections are served from Serve on. An address in use is an
-// error that names it. The caller must Shutdown the returned Server.
+// New binds the addresses, if there are any; connections are served from Serve on. An address
+// in use is an error that names it. The caller must Shutdown the returned Server.
 func New(cfg Config) (*Server, error) {
 	limits, err := cfg.Limits.withDefaults()
 	if err != nil {
 		return nil, err
-	}
-	if cfg.Listen == "" && cfg.UnixSocket == "" && cfg.TLSListen == "" {
-		return nil, errors.New("nothing to listen on: give an address or the path of a unix socket")
 	}
 	if cfg.TLSListen != "" && cfg.TLS == nil {
 		return nil, errors.New("listening for TLS requires a certificate")

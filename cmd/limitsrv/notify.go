@@ -24,8 +24,11 @@ func (n *node) notify(states ...string) {
 
 // notifyReady reports to the service manager that clients are served.
 func (n *node) notifyReady() {
-	where := slices.DeleteFunc([]string{addressText(n.server.Addr()), addressText(n.server.TLSAddr())},
-		func(a string) bool { return a == "" })
+	where := []string{addressText(n.server.Addr()), addressText(n.server.TLSAddr())}
+	if n.rls != nil {
+		where = append(where, addressText(n.rls.GRPCAddr()), addressText(n.rls.HTTPAddr()))
+	}
+	where = slices.DeleteFunc(where, func(a string) bool { return a == "" })
 	n.notify(daemon.SdNotifyReady, "STATUS=serving at "+strings.Join(where, ", "))
 }
 
@@ -54,22 +57,23 @@ func (n *node) reloadOn(ctx context.Context, hangups <-chan os.Signal) {
 }
 
 // checkSelf returns an error if the server does not accept and answer connections. A
-// server that rejects connections beyond --max-clients does answer. If every listener
-// requires a client certificate, nothing is checked and it returns nil.
+// server that rejects connections beyond --max-clients does answer. If no listener is suitable for
+// pingAddress, nothing is checked and it returns nil.
 func (n *node) checkSelf(timeout time.Duration) error {
-	network, address := pingAddress(n.Options)
-	switch network {
-	case "":
+	network, address, admin := pingAddress(n.Options)
+	switch {
+	case network == "":
 		return nil
-	case "tcp":
-		address = n.server.Addr().String() // its port may have been 0
-	case overTLS:
+	case admin:
+		address = n.admin.Addr().String() // its port may have been 0
+	case network == "tcp":
+		address = n.server.Addr().String()
+	case network == overTLS:
 		address = n.server.TLSAddr().String()
 	}
 	// as loaded: the files may have changed since
 	own := func() (tls.Certificate, error) { return n.certs.Config().Certificates[0], nil }
-	server := pinged{dial: func(timeout time.Duration) (net.Conn,
-		error) {
+	server := pinged{admin: admin, dial: func(timeout time.Duration) (net.Conn, error) {
 		return dialSelf(network, address, own, timeout)
 	}}
 	err := server.ping(timeout)

@@ -29,10 +29,14 @@ const (
 const pingDescription = `Asks a server whether it answers, or with --wait whether it is ready.
 
   limitsrv ping --wait 5s HOST:PORT     the server at an address, with the options below
+  limitsrv ping --wait 5s http://HOST:PORT
+                                        the same by its --admin, without a login; with
+                                        --admin-tls https://HOST:PORT
   limitsrv ping --wait 5s [options]     the server that was started with these options on this
                                         machine: at --listen, else at --unixsocket, else at
-                                        --tls-listen if it requires no client certificate;
-                                        LIMITSRV_* and --config apply as for the server
+                                        --tls-listen or --admin, if that requires no client
+                                        certificate; LIMITSRV_* and --config apply as for the
+                                        server
 
 A server is ready when it answers all commands, by the conditions of /readyz. A node of a cluster
 is ready when it also has a vote and the log, so that another node may be stopped. A server whose
@@ -44,7 +48,7 @@ time; else with 1, or with 2 if the command line is wrong.`
 
 // pingOptions are the options of limitsrv ping with an address.
 type pingOptions struct {
-	Address       string         `arg:"" optional:"" name:"HOST:PORT" help:"Address of a server, or unix:PATH."`
+	Address       string         `arg:"" optional:"" name:"HOST:PORT" help:"Address of a server, or unix:PATH, or http:// or https:// and the address of --admin."`
 	Wait          *time.Duration `placeholder:"DURATION" help:"Wait at most so long until the server is ready. 0s asks once."`
 	remoteOptions `embed:""`
 }
@@ -57,13 +61,27 @@ func (o *pingOptions) Validate() error {
 	case o.Address == "":
 		return nil // the options are the server's options
 	}
-	return o.remoteOptions.Validate()
+	_, _, connection := o.target()
+	return connection.Validate()
+}
+
+// target returns the address without a scheme, whether it is the address of an admin listener, and
+// the options of a connection.
+func (o *pingOptions) target() (address string, admin bool, connection remoteOptions) {
+	connection = o.remoteOptions
+	if address, admin = strings.CutPrefix(o.Address, "https://"); admin {
+		connection.TLS = true
+		return address, admin, connection
+	}
+	address, admin = strings.CutPrefix(o.Address, "http://")
+	return address, admin, connection
 }
 
 // A pinged is the server that ping checks.
 type pinged struct {
 	address        string
-	dial           func(timeout time.Duration) (net.Conn, error)
+	dial           dialer
+	admin          bool // the address is that of the admin listener
 	user, password string
 }
 
@@ -78,8 +96,9 @@ func runPing(c call) int {
 	if code, ok := asked.parse("ping", pingDescription, &o); !ok {
 		return code
 	}
-	server := pinged{o.Address, func(timeout time.Duration) (net.Conn, error) { return o.dial(o.Address, timeout) },
-		o.User, o.Password}
+	address, admin, connection := o.target()
+	server := pinged{o.Address, func(timeout time.Duration) (net.Conn, error) { return connection.dial(address, timeout) },
+		admin, o.User, o.Password}
 	if o.Address == "" {
 		c.args = rest
 		own, code := c.ownServer()
@@ -146,15 +165,16 @@ func (c call) ownServer() (server *pinged, code int) {
 		c.complain(err)
 		return nil, exitUsage
 	}
-	network, address := pingAddress(o.Options)
+	network, address, admin := pingAddress(o.Options)
 	if network == "" {
-		fmt.Fprintln(c.stderr, "limitsrv ping: needs --listen, --unixsocket, or --tls-listen without --tls-client-ca")
+		fmt.Fprintln(c.stderr,
+			"limitsrv ping: needs --listen, --unixsocket, --tls-listen without --tls-client-ca, or --admin")
 		return nil, exitUsage
 	}
 	certificate := func() (tls.Certificate, error) { return tls.LoadX509KeyPair(o.TLSCert, o.TLSKey) }
 	return &pinged{address, func(timeout time.Duration) (net.Conn, error) {
 		return dialSelf(network, address, certificate, timeout)
-	}, "", o.Password}, exitOK
+	}, admin, "", o.Password}, exitOK
 }
 
 // answers returns nil if the server answers PING or requires a login.
@@ -199,7 +219,8 @@ func isLasting(err error) bool {
 	refused := respclient.Error("")
 	errors.As(err, &refused)
 	code, _, _ := strings.Cut(string(refused), " ")
-	return errors.Is(err, errNoReadiness) || errors.As(err, new(*fs.PathError)) ||
+	return errors.Is(err, errNoReadiness) || errors.Is(err, errNoAdmin) || errors.Is(err, respclient.ErrNotRedis) ||
+		errors.As(err, new(*fs.PathError)) ||
 		errors.As(err, new(*tls.CertificateVerificationError)) ||
 		slices.Contains([]string{"NOAUTH", "WRONGPASS", "NOPERM"}, code)
 }
@@ -207,6 +228,9 @@ func isLasting(err error) bool {
 // ready returns nil if the server is ready, with the reason if it is degraded, and otherwise the
 // reason or the error.
 func (p *pinged) ready(timeout time.Duration) (degraded string, err error) {
+	if p.admin {
+		return p.dial.isReady(timeout)
+	}
 	c, err := p.connect(timeout)
 	if err != nil {
 		return "", err
@@ -253,8 +277,11 @@ func (p *pinged) connect(timeout time.Duration) (*client, error) {
 }
 
 // ping logs in, if there is a password, and sends PING. The error is a respclient.Error if the server
-// answers something other than PONG.
+// answers something other than PONG. At an admin listener it asks /livez.
 func (p *pinged) ping(timeout time.Duration) error {
+	if p.admin {
+		return p.dial.isLive(timeout)
+	}
 	c, err := p.connect(timeout)
 	if err != nil {
 		return err
@@ -275,18 +302,22 @@ func (p *pinged) ping(timeout time.Duration) error {
 	return err
 }
 
-// pingAddress returns an address that this machine can reach the server at, or no network
-// if no listener is suitable.
-func pingAddress(o *options.Options) (network, address string) {
+// pingAddress returns an address that this machine can reach the server at, and whether it is the
+// address of the admin listener; or no network if no listener is suitable.
+func pingAddress(o *options.Options) (network, address string, admin bool) {
 	switch {
 	case o.Listen != "":
-		return "tcp", o.Listen
+		return "tcp", o.Listen, false
 	case o.Unixsocket != "":
-		return "unix", o.Unixsocket
+		return "unix", o.Unixsocket, false
 	case o.TLSListen != "" && o.TLSClientCA == "":
-		return overTLS, o.TLSListen
+		return overTLS, o.TLSListen, false
+	case o.Admin != "" && !o.AdminTLS:
+		return "tcp", o.Admin, true
+	case o.Admin != "" && o.TLSClientCA == "":
+		return overTLS, o.Admin, true
 	}
-	return "", ""
+	return "", "", false
 }
 
 // overTLS is the network name for TLS over TCP.

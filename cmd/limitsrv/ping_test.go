@@ -71,6 +71,7 @@ func TestPingWaits(t *testing.T) {
 		{"a server that refuses the login", forever, []string{"-WRONGPASS invalid username-password pair\r\n"}, "WRONGPASS",
 			1},
 		{"a server that refuses the user", forever, []string{"-NOPERM this user has no permissions\r\n"}, "NOPERM", 1},
+		{"the gRPC of a server", forever, []string{"\x00\x00\x18\x04\x00"}, "no server that speaks the Redis protocol", 1},
 		{"another server", forever, []string{bulk("# Server\r\nredis_version:7.2.4\r\n")}, "no line ready", 1},
 	} {
 		f := newPingFake(t, tt.infos...)

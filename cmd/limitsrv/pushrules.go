@@ -55,12 +55,12 @@ func servedRules(c *client) (s served, err error) {
 func comparedRules(c call, o *remoteOptions, address string, to *stored.Prepared) (*client, served, error) {
 	conn, err := o.connect(address)
 	if err != nil {
-		return nil, served{}, fmt.Errorf("%s: %w", address, err)
+		return nil, served{}, fmt.Errorf("%s: %w", address, withRedisPort(err))
 	}
 	from, err := servedRules(conn)
 	if err != nil {
 		conn.Close()
-		return nil, served{}, fmt.Errorf("the rules of %s: %w", address, err)
+		return nil, served{}, fmt.Errorf("the rules of %s: %w", address, withRedisPort(err))
 	}
 	d := rules.Compare(from.set, to.Set)
 	for _, change := range d.Changes {
@@ -78,6 +78,16 @@ func comparedRules(c call, o *remoteOptions, address string, to *stored.Prepared
 	}
 	fmt.Fprintf(c.stdout, "against %s, version %d: %s\n", address, from.version, counts)
 	return conn, from, nil
+}
+
+// withRedisPort adds to the error of a port that does not speak the Redis protocol the ports that
+// do.
+func withRedisPort(err error) error {
+	if !errors.Is(err, respclient.ErrNotRedis) {
+		return err
+	}
+	return fmt.Errorf("%w; give the address of --listen, --tls-listen or --unixsocket: a server without them has the "+
+		"rules of its --rules only", err)
 }
 
 // changeText returns a change as a line.

@@ -32,13 +32,13 @@ type rulesOptions struct {
 
 type checkRulesOptions struct {
 	Files         []string `arg:"" name:"file" help:"Files with rules, or directories with *.yaml and *.yml."`
-	Against       string   `placeholder:"HOST:PORT" help:"Address of a server, or unix:PATH. Its user needs the group rules, and the key pattern *."`
+	Against       string   `placeholder:"HOST:PORT" help:"Address of a server for Redis clients, or unix:PATH. Its user needs the group rules, and the key pattern *."`
 	remoteOptions `embed:""`
 }
 
 type pushOptions struct {
 	Files         []string `arg:"" name:"file" help:"Files with rules, or directories with *.yaml and *.yml. Together they replace all rules of the server."`
-	To            string   `required:"" placeholder:"HOST:PORT" help:"Address of a server, or unix:PATH: of any node of a cluster. Its user needs the group rules, and the key pattern *."`
+	To            string   `required:"" placeholder:"HOST:PORT" help:"Address of a server for Redis clients, or unix:PATH: of any node of a cluster. Its user needs the group rules, and the key pattern *."`
 	Note          string   `placeholder:"TEXT" help:"Note in RL.RULES HISTORY."`
 	remoteOptions `embed:""`
 }

@@ -13,9 +13,9 @@ import (
 // may be nil.
 func (o *Options) check() []error {
 	all := o.checkCluster()
-	if o.Listen == "" && o.Unixsocket == "" && o.TLSListen == "" {
-		all = append(all,
-			errors.New("--listen is empty and there is no --unixsocket or --tls-listen: no client could connect"))
+	if !o.servesRedis() && o.RLS == "" && o.RLSHTTP == "" {
+		all = append(all, errors.New("--listen is empty, and no client could connect: give --listen, --tls-listen or "+
+			"--unixsocket for Redis clients, --rls for gRPC, or --rls-http"))
 	}
 	if o.TestClock && o.Data != "" {
 		all = append(all,

@@ -110,7 +110,8 @@ func (o *Options) LinkFiles() *certs.Files {
 	return &certs.Files{Cert: o.RaftTLSCert, Key: o.RaftTLSKey, CA: o.RaftTLSCA}
 }
 
-// Advertised returns the address of this node for clients.
+// Advertised returns the address of this node for Redis clients. It is empty if the node has no
+// listener for them.
 func (o *Options) Advertised() (string, error) {
 	if o.Advertise != "" {
 		host, _, err := net.SplitHostPort(o.Advertise)
@@ -118,6 +119,9 @@ func (o *Options) Advertised() (string, error) {
 			return "", fmt.Errorf("--advertise must be HOST:PORT, got %q", o.Advertise)
 		}
 		return o.Advertise, nil
+	}
+	if !o.servesRedis() && o.ClusterMode != "on" {
+		return "", nil
 	}
 	if o.Listen == "" {
 		return "", errors.New("--raft needs --listen, or --advertise HOST:PORT, for clients that other nodes redirect here")

@@ -23,6 +23,11 @@ func (o *Options) checkTLS() (all []error) {
 	return all
 }
 
+// servesRedis reports whether there is a listener for Redis clients.
+func (o *Options) servesRedis() bool {
+	return o.Listen != "" || o.TLSListen != "" || o.Unixsocket != ""
+}
+
 // checkAdmin checks the options of the admin listener.
 func (o *Options) checkAdmin() (all []error) {
 	if o.Admin == "" {

@@ -16,7 +16,7 @@ import (
 type Options struct {
 	Config string `group:"Configuration" placeholder:"FILE" help:"YAML file of options, with lines such as max-memory: 256mb. The command line takes precedence over the environment, and both over the file. SIGHUP reloads it."`
 
-	Listen      string `group:"Listeners" default:"127.0.0.1:6379" help:"TCP address. Empty: no TCP listener."`
+	Listen      string `group:"Listeners" default:"127.0.0.1:6379" help:"TCP address for Redis clients. Empty: no TCP listener; --unixsocket, --tls-listen, --rls or --rls-http must then be given."`
 	Unixsocket  string `group:"Listeners" placeholder:"PATH" help:"Unix socket, in addition to or instead of TCP."`
 	TLSListen   string `group:"Listeners" name:"tls-listen" placeholder:"HOST:PORT" help:"TCP address for TLS, in addition to or instead of --listen."`
 	TLSCert     string `group:"Listeners" name:"tls-cert" placeholder:"FILE" help:"Certificate of --tls-listen, as PEM, followed by intermediate certificates if clients need them."`
