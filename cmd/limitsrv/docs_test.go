@@ -80,9 +80,9 @@ func blocksOf(page string) (all []block) {
 }
 
 // shown are the languages of blocks that are not commands, or are run elsewhere:
-// clients-test/readme runs the README's snippets, clients-test/proxies the configurations of
-// proxies.
-var shown = []string{"text", "yaml", "diff", "python", "js", "go", "java", "nginx", "caddyfile"}
+// clients-test/readme runs the README's snippets, clients-test/idioms the limiters of
+// moving-here, clients-test/proxies the configurations of proxies.
+var shown = []string{"text", "yaml", "diff", "python", "js", "go", "java", "lua", "nginx", "caddyfile"}
 
 // needed are the programs of blocks of the language shell, which are not run here.
 var needed = regexp.MustCompile(`(?m)^(docker|kubectl|go build) `)
