@@ -144,7 +144,8 @@ func (n *Node) startServices() (err error) {
 	n.links, err = link.New(link.Options{
 		Listener: listener, Dial: n.o.Network.Dial, Address: n.o.Raft, TLS: n.o.TLS, Secrets: n.o.Secrets,
 		Identity: n.identity,
-		Call:     n.answerCall, Forwarded: n.serveForwarded, Messages: n.receiveMessages, Lost: n.elections.LinkLost, Log: n.log,
+		Call:     n.answerCall, Forwarded: n.serveForwarded, Messages: n.receiveMessages,
+		Lost: n.elections.LinkLost, Log: n.log,
 		Timeout: n.callTimeout(),
 	})
 	if err != nil {

@@ -132,8 +132,8 @@ class Program:
     """The snippets of the page in a language."""
 
     def __init__(self, snippets, scripts):
-        compile_it, run_it = programs.write(LANGUAGE, snippets, scripts)
-        if compile_it:
+        compile_all, run_it = programs.write(LANGUAGE, snippets, scripts)
+        for compile_it in compile_all:
             subprocess.run(compile_it, check=True, stdout=sys.stderr)
         self.process = subprocess.Popen(run_it, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=1)
 

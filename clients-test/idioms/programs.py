@@ -123,28 +123,28 @@ class Language(typing.NamedTuple):
     snippet: str  # a function of the program, with the place for its name and its text
     indentation: str
     script: str  # a constant of the program, with the place for its name and its text
-    build: typing.Callable | None  # returns the command that compiles the file
+    build: typing.Callable  # returns the commands that compile the file
     run: typing.Callable  # returns the command that runs the file
 
 
 LANGUAGES = {
     "python": Language(
         "Python", "idioms.py", PYTHON, "\ndef %s(r, key):\n%s    return allowed\n\n", "    ", "%s = %s",
-        None, lambda file: [HERE.parent / "python/.build/redis-py-8/bin/python", "-W", "error", file]),
+        lambda _: [], lambda file: [HERE.parent / "python/.build/redis-py-8/bin/python", "-W", "error", file]),
     "node": Language(
         "JavaScript", "idioms.mjs", NODE, "%s: async (r, key) => {\n%s  return allowed\n},\n", "  ", "const %s = %s",
-        None, lambda file: ["node", file]),
+        lambda _: [], lambda file: ["node", file]),
     "go": Language(
         "Go", "idioms.go", GO, '"%s": func(ctx context.Context, r *redis.Client, key string) (bool, error) {\n%s\treturn allowed, err\n},\n',
         "\t", "const %s = %s",
-        lambda file: ["go", "build", "-C", HERE.parent / "go", "-o", BUILD / "go", file], lambda _: [BUILD / "go"]),
+        lambda file: [["gofmt", "-w", file], ["go", "build", "-C", HERE.parent / "go", "-o", BUILD / "go", file]], lambda _: [BUILD / "go"]),
 }
 
 
 def write(language, snippets, scripts):
     """Writes the program of a language with these snippets and scripts by name.
 
-    It returns the command that compiles the program, or None, and the command that runs it.
+    It returns the commands that compile the program, and the command that runs it.
     """
     to = LANGUAGES[language]
     file = BUILD / to.file
@@ -152,4 +152,4 @@ def write(language, snippets, scripts):
         "snippets": "".join(to.snippet % (name, textwrap.indent(text, to.indentation)) for name, text in snippets.items()),
         "scripts": "\n".join(to.script % (name, json.dumps(text)) for name, text in scripts.items()),
     })
-    return to.build and to.build(file), to.run(file)
+    return to.build(file), to.run(file)
