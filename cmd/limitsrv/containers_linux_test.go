@@ -8,12 +8,15 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"limitsrv/commands/auth/users"
 )
 
 // composed are the files for Compose, with their numbers of nodes.
 var composed = map[string]int{"compose.yaml": 1, "compose.cluster.yaml": 3}
 
-const manifests = root + "deploy/kubernetes/limitsrv.yaml"
+// objects are the files with objects for Kubernetes.
+var objects = []string{root + "deploy/kubernetes/*.yaml"}
 
 // secrets are the values that operators give in the environment.
 var secrets = strings.NewReplacer(
@@ -44,65 +47,116 @@ func TestContainersConfigured(t *testing.T) {
 			for key, value := range s.Environment {
 				settings = append(settings, key+"="+secrets.Replace(value))
 			}
-			configured(t, file+" "+name, s.Image, slices.Concat(image, settings))
+			wantImage(t, file, s.Image, "limitsrv:")
+			configured(t, file+" "+name, slices.Concat(image, settings))
 		}
 	}
-	image, settings := podSettings(t)
-	configured(t, manifests, image[0], settings)
+	for _, pattern := range objects {
+		pod := readPod(t, pattern)
+		wantImage(t, pattern, pod.image, "registry.example.com/limitsrv:")
+		configured(t, pattern, slices.Concat(image, pod.settings))
+	}
 }
 
-// podSettings returns the image of the StatefulSet and the environment of its first pod.
-func podSettings(t *testing.T) (image, settings []string) {
+// wantImage requires an image of this version.
+func wantImage(t *testing.T, where, image, want string) {
 	t.Helper()
-	text, err := os.ReadFile(manifests)
-	if err != nil {
-		t.Fatal(err)
+	if image != want+version {
+		t.Errorf("%s: the image is %q, want %q", where, image, want+version)
 	}
-	for _, document := range strings.Split(string(text), "\n---\n") {
-		var set struct {
-			Kind string
+}
+
+// A manifest is an object for Kubernetes: a StatefulSet or a ConfigMap.
+type manifest struct {
+	Data map[string]string
+	Spec struct {
+		Template struct {
 			Spec struct {
-				Template struct {
-					Spec struct {
-						Containers []struct {
-							Image string
-							Env   []struct {
-								Name, Value string
-								ValueFrom   struct {
-									SecretKeyRef struct{ Key string } `yaml:"secretKeyRef"`
-								} `yaml:"valueFrom"`
-							}
-						}
+				Containers []struct {
+					Image string
+					Env   []struct {
+						Name, Value string
+						ValueFrom   struct {
+							SecretKeyRef struct{ Key string } `yaml:"secretKeyRef"`
+						} `yaml:"valueFrom"`
 					}
 				}
 			}
 		}
-		if err := yaml.Unmarshal([]byte(document), &set); err != nil {
+	}
+}
+
+// A podSpec is the container of the first pod of objects for Kubernetes.
+type podSpec struct {
+	image    string
+	settings []string // the environment
+}
+
+// readPod reads the objects in the files of a pattern. The rules and users that settings name are in
+// files of the test.
+func readPod(t *testing.T, pattern string) (pod podSpec) {
+	t.Helper()
+	names, err := filepath.Glob(pattern)
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%s: %d files, %v", pattern, len(names), err)
+	}
+	etc := t.TempDir()
+	hash, err := users.Hash([]byte("hunter2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	writePodFile(t, etc, "secret/users.yaml", "users: [{name: scraper, groups: [peek], keys: ['*'], hash: '"+hash+"'}]")
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range set.Spec.Template.Spec.Containers {
-			image = append(image, c.Image)
-			for _, e := range c.Env {
-				value := strings.ReplaceAll(e.Value, "$(POD_NAME)", "limitsrv-0")
-				if e.ValueFrom.SecretKeyRef.Key != "" {
-					value = "0123456789abcdef"
-				}
-				settings = append(settings, e.Name+"="+value)
+		for _, document := range strings.Split(string(text), "\n---\n") {
+			var m manifest
+			if err := yaml.Unmarshal([]byte(document), &m); err != nil {
+				t.Fatal(err)
 			}
+			for file, text := range m.Data {
+				writePodFile(t, etc, "rules/"+file, text)
+			}
+			pod.add(m, etc)
 		}
 	}
-	if len(image) != 1 {
-		t.Fatalf("%s has %d containers, want one", manifests, len(image))
+	if pod.image == "" {
+		t.Fatalf("%s has no container", pattern)
 	}
-	return image, settings
+	return pod
+}
+
+func writePodFile(t *testing.T, etc, name, text string) {
+	t.Helper()
+	name = filepath.Join(etc, name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// add adds the containers of an object. etc is in place of /etc/limitsrv.
+func (pod *podSpec) add(m manifest, etc string) {
+	values := strings.NewReplacer("$(POD_NAME)", "limitsrv-0", "/etc/limitsrv", etc)
+	for _, c := range m.Spec.Template.Spec.Containers {
+		pod.image = c.Image
+		for _, e := range c.Env {
+			value := values.Replace(e.Value)
+			if e.ValueFrom.SecretKeyRef.Key != "" {
+				value = "0123456789abcdef"
+			}
+			pod.settings = append(pod.settings, e.Name+"="+value)
+		}
+	}
 }
 
 // configured requires the server to have all settings, and to accept them.
-func configured(t *testing.T, where, image string, settings []string) {
+func configured(t *testing.T, where string, settings []string) {
 	t.Helper()
-	if want := "limitsrv:" + version; image != want {
-		t.Errorf("%s: the image is %q, want %q", where, image, want)
-	}
 	empty := filepath.Join(t.TempDir(), "limitsrv.yaml")
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -84,7 +85,7 @@ func TestServersWithoutRedisPort(t *testing.T) {
 var logsNoPort = regexp.MustCompile(`msg=listening .* addr="" tls_addr="" unixsocket=""`)
 
 func serveWithoutRedis(t *testing.T, args []string, asks []asker) {
-	rules := filepath.Join(t.TempDir(), "rules.yaml")
+	rules := t.TempDir()
 	writeRules(t, rules, "1/h")
 	m, setting := newManager(t)
 	probes := freeAddress(t)
@@ -120,14 +121,23 @@ func serveWithoutRedis(t *testing.T, args []string, asks []asker) {
 	}
 }
 
-// writeRules replaces a file of rules.
-func writeRules(t *testing.T, name, limits string) {
+// writeRules replaces the rules in a directory, as Kubernetes does for a ConfigMap: the file is a
+// link into ..data, a link to the directory of a version, and ..data is replaced.
+func writeRules(t *testing.T, dir, limits string) {
 	t.Helper()
 	text := "domain: api\nrules: [{name: login, per: [ip], limits: " + limits + "}]\n"
-	if err := os.WriteFile(name+".new", []byte(text), 0o600); err != nil {
+	version, err := os.MkdirTemp(dir, "..")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(name+".new", name); err != nil {
+	err = os.WriteFile(filepath.Join(version, "rules.yaml"), []byte(text), 0o600)
+	link := filepath.Join(dir, "rules.yaml")
+	if _, missing := os.Lstat(link); missing != nil {
+		err = errors.Join(err, os.Symlink("..data/rules.yaml", link))
+	}
+	next := filepath.Join(dir, "..next")
+	err = errors.Join(err, os.Symlink(filepath.Base(version), next), os.Rename(next, filepath.Join(dir, "..data")))
+	if err != nil {
 		t.Fatal(err)
 	}
 }

@@ -17,9 +17,15 @@ func checkBreakages(t *testing.T, file string, complaints func(text []byte) ([]s
 	if err != nil {
 		t.Fatal(err)
 	}
+	breakText(t, file, string(text), complaints, all)
+}
+
+// breakText is checkBreakages of a text that is called file.
+func breakText(t *testing.T, file, text string, complaints func(text []byte) ([]string, error), all []breakage) {
+	t.Helper()
 	for _, b := range all {
-		broken := strings.Replace(string(text), b.from, b.to, 1)
-		if broken == string(text) {
+		broken := strings.Replace(text, b.from, b.to, 1)
+		if broken == text {
 			t.Errorf("%s: %q is not in %s", b.name, b.from, file)
 			continue
 		}

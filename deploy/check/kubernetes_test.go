@@ -6,13 +6,14 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"reflect"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,7 +21,7 @@ import (
 )
 
 const (
-	manifests = "../kubernetes/limitsrv.yaml"
+	manifests = "../kubernetes"
 
 	drainSeconds = 10 // the default of --drain
 	// besidesKeys is the least quotient of a memory limit and --max-memory: resident bytes
@@ -28,46 +29,65 @@ const (
 	besidesKeys = 1.5
 )
 
-// A cluster is the objects of the manifests.
+// separator is between the documents of YAML.
+const separator = "\n---\n"
+
+// A cluster is the objects of a deployment on Kubernetes.
 type cluster struct {
 	services map[string]*core.Service
-	budget   *policy.PodDisruptionBudget
+	configs  map[string]*core.ConfigMap
+	budget   *policy.PodDisruptionBudget // nil: none
+	access   *networking.NetworkPolicy   // nil: none
 	set      *apps.StatefulSet
 }
 
-// readCluster decodes the manifests. Fields that their kinds lack, and fields given twice,
+// readCluster decodes the objects. Fields that their kinds lack, and fields given twice,
 // are errors.
 func readCluster(text []byte) (*cluster, error) {
-	c := &cluster{services: map[string]*core.Service{}}
-	for i, document := range bytes.Split(text, []byte("\n---\n")) {
+	c := &cluster{services: map[string]*core.Service{}, configs: map[string]*core.ConfigMap{}}
+	for i, document := range bytes.Split(text, []byte(separator)) {
 		var kind meta.TypeMeta
 		if err := yaml.Unmarshal(document, &kind); err != nil {
 			return nil, fmt.Errorf("document %d: %w", i, err)
 		}
-		var object meta.Object
-		switch kind.APIVersion + " " + kind.Kind {
-		case "v1 Service":
-			object = &core.Service{}
-		case "policy/v1 PodDisruptionBudget":
-			c.budget = &policy.PodDisruptionBudget{}
-			object = c.budget
-		case "apps/v1 StatefulSet":
-			c.set = &apps.StatefulSet{}
-			object = c.set
-		default:
-			return nil, fmt.Errorf("document %d: kind %s %s", i, kind.APIVersion, kind.Kind)
+		object, err := c.newObject(kind)
+		if err != nil {
+			return nil, fmt.Errorf("document %d: %w", i, err)
 		}
 		if err := yaml.UnmarshalStrict(document, object); err != nil {
 			return nil, fmt.Errorf("document %d, %s: %w", i, kind.Kind, err)
 		}
-		if s, ok := object.(*core.Service); ok {
-			c.services[s.Name] = s
+		switch o := object.(type) {
+		case *core.Service:
+			c.services[o.Name] = o
+		case *core.ConfigMap:
+			c.configs[o.Name] = o
 		}
 	}
-	if c.set == nil || c.budget == nil || len(c.set.Spec.Template.Spec.Containers) != 1 {
-		return nil, fmt.Errorf("want a StatefulSet of one container and a PodDisruptionBudget")
+	if c.set == nil || len(c.set.Spec.Template.Spec.Containers) != 1 {
+		return nil, fmt.Errorf("want a StatefulSet of one container")
 	}
 	return c, nil
+}
+
+// newObject returns an empty object of a kind. The cluster has it if the cluster has one of its kind.
+func (c *cluster) newObject(kind meta.TypeMeta) (meta.Object, error) {
+	switch kind.APIVersion + " " + kind.Kind {
+	case "v1 Service":
+		return &core.Service{}, nil
+	case "v1 ConfigMap":
+		return &core.ConfigMap{}, nil
+	case "policy/v1 PodDisruptionBudget":
+		c.budget = &policy.PodDisruptionBudget{}
+		return c.budget, nil
+	case "networking.k8s.io/v1 NetworkPolicy":
+		c.access = &networking.NetworkPolicy{}
+		return c.access, nil
+	case "apps/v1 StatefulSet":
+		c.set = &apps.StatefulSet{}
+		return c.set, nil
+	}
+	return nil, fmt.Errorf("kind %s %s", kind.APIVersion, kind.Kind)
 }
 
 func (c *cluster) container() *core.Container { return &c.set.Spec.Template.Spec.Containers[0] }
@@ -81,66 +101,13 @@ func (c *cluster) setting(name string) string {
 	return strings.ReplaceAll(c.container().Env[i].Value, "$(POD_NAME)", c.set.Name+"-0")
 }
 
-// complaints returns the contradictions between the objects.
-func (c *cluster) complaints() (all []string) {
-	want := func(ok bool, format string, args ...any) {
-		if !ok {
-			all = append(all, fmt.Sprintf(format, args...))
-		}
+// port returns the number of a port of the container, or 0.
+func (c *cluster) port(name string) int32 {
+	i := slices.IndexFunc(c.container().Ports, func(p core.ContainerPort) bool { return p.Name == name })
+	if i < 0 {
+		return 0
 	}
-	var (
-		spec   = &c.set.Spec
-		pod    = &spec.Template.Spec
-		labels = spec.Template.Labels
-		nodes  = c.services[spec.ServiceName]
-	)
-	want(reflect.DeepEqual(spec.Selector.MatchLabels, labels), "the set selects %v, its pods are %v",
-		spec.Selector.MatchLabels, labels)
-	want(reflect.DeepEqual(c.budget.Spec.Selector.MatchLabels, labels), "the budget selects %v",
-		c.budget.Spec.Selector.MatchLabels)
-	for name, s := range c.services {
-		want(reflect.DeepEqual(s.Spec.Selector, labels), "service %s selects %v", name, s.Spec.Selector)
-		for _, p := range s.Spec.Ports {
-			want(c.hasPort(p.TargetPort.StrVal), "service %s: the container has no port %q", name, p.TargetPort.StrVal)
-		}
-	}
-	want(nodes != nil && nodes.Spec.ClusterIP == core.ClusterIPNone && nodes.Spec.PublishNotReadyAddresses,
-		"serviceName %q wants a headless service that publishes nodes before they are ready", spec.ServiceName)
-	want(*spec.Replicas == 3, "%d replicas, want 3", *spec.Replicas)
-	want(spec.PodManagementPolicy == apps.ParallelPodManagement,
-		"nodes found a cluster together: podManagementPolicy must be Parallel")
-	var peers []string
-	for i := range int(*spec.Replicas) {
-		peers = append(peers, fmt.Sprintf("%s-%d.%s:7379", c.set.Name, i, spec.ServiceName))
-	}
-	want(c.setting("LIMITSRV_PEERS") == strings.Join(peers, ","), "LIMITSRV_PEERS is %s, want %v",
-		c.setting("LIMITSRV_PEERS"), peers)
-	want(c.setting("LIMITSRV_RAFT") == peers[0], "LIMITSRV_RAFT of the first pod is %s", c.setting("LIMITSRV_RAFT"))
-	want(pod.EnableServiceLinks != nil && !*pod.EnableServiceLinks, "variables of services must not be there")
-	want(*pod.TerminationGracePeriodSeconds > drainSeconds, "a grace period of %d s is too short",
-		*pod.TerminationGracePeriodSeconds)
-	memory := c.container().Resources.Limits.Memory()
-	want(hasRoom(memory.Value(), c.setting("LIMITSRV_MAX_MEMORY")), "a memory limit of %v is too little beside %s", memory,
-		c.setting("LIMITSRV_MAX_MEMORY"))
-	for name, probe := range map[string]*core.Probe{"startup": c.container().StartupProbe,
-		"liveness": c.container().LivenessProbe, "readiness": c.container().ReadinessProbe} {
-		ok := probe != nil && probe.HTTPGet != nil && c.hasPort(probe.HTTPGet.Port.StrVal)
-		want(ok, "there is no %s probe at a port of the container", name)
-		path := "/livez"
-		if name == "readiness" {
-			path = "/readyz"
-		}
-		want(ok && probe.HTTPGet.Path == path, "the %s probe must ask for %s", name, path)
-	}
-	mounts := c.container().VolumeMounts
-	want(len(mounts) == 1 && len(spec.VolumeClaimTemplates) == 1 && mounts[0].Name == spec.VolumeClaimTemplates[0].Name &&
-		mounts[0].MountPath == c.setting("LIMITSRV_DATA"), "the claimed volume must be mounted at %s",
-		c.setting("LIMITSRV_DATA"))
-	return all
-}
-
-func (c *cluster) hasPort(name string) bool {
-	return slices.ContainsFunc(c.container().Ports, func(p core.ContainerPort) bool { return p.Name == name })
+	return c.container().Ports[i].ContainerPort
 }
 
 // hasRoom reports whether a limit leaves room beside --max-memory.
@@ -154,44 +121,90 @@ func hasRoom(limit int64, maxMemory string) bool {
 	return err == nil && float64(limit) >= besidesKeys*float64(keys.Value())
 }
 
-func TestKubernetes(t *testing.T) {
-	text, err := os.ReadFile(manifests)
-	if err != nil {
-		t.Fatal(err)
+// readManifests returns the files of the manifests as one.
+func readManifests(t *testing.T) string {
+	t.Helper()
+	names, err := filepath.Glob(manifests + "/*.yaml")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%s has the files %q, %v", manifests, names, err)
 	}
+	var all []string
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, string(text))
+	}
+	return strings.Join(all, separator)
+}
+
+// clusterComplaints returns the complaints about a deployment of some nodes.
+func clusterComplaints(text []byte, nodes int) ([]string, error) {
 	c, err := readCluster(text)
 	if err != nil {
+		return nil, err
+	}
+	return c.complaints(nodes), nil
+}
+
+func TestKubernetes(t *testing.T) {
+	all, err := clusterComplaints([]byte(readManifests(t)), 3)
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, complaint := range c.complaints() {
+	for _, complaint := range all {
 		t.Error(complaint)
 	}
 }
 
 // TestKubernetesComplains breaks the manifests in one place at a time.
 func TestKubernetesComplains(t *testing.T) {
-	checkBreakages(t, manifests, func(text []byte) ([]string, error) {
-		c, err := readCluster(text)
-		if err != nil {
-			return nil, err
-		}
-		return c.complaints(), nil
-	}, []breakage{
-		{"an unknown field", "  replicas: 3", "  replica: 3", "unknown field"},
-		{"a field given twice", "  replicas: 3", "  replicas: 3\n  replicas: 3", "already set"},
-		{"a wrong type", "  replicas: 3", "  replicas: three", "cannot unmarshal"},
-		{"no quantity", "memory: 2Gi}\n          #", "memory: much}\n          #", "quantit"},
-		{"an unknown kind", "kind: StatefulSet", "kind: StatefullSet", "kind apps/v1"},
-		{"another label of pods", "      labels: {app.kubernetes.io/name: limitsrv}", "      labels: {app: limitsrv}",
-			"the set selects"},
-		{"a service with an address", "clusterIP: None", "clusterIP: 10.0.0.1", "headless"},
-		{"nodes that wait for each other", "podManagementPolicy: Parallel", "podManagementPolicy: OrderedReady", "Parallel"},
-		{"a peer too few", ",limitsrv-2.limitsrv-nodes:7379", "", "LIMITSRV_PEERS"},
-		{"variables of services", "enableServiceLinks: false", "enableServiceLinks: true", "variables of services"},
-		{"a short grace period", "terminationGracePeriodSeconds: 30", "terminationGracePeriodSeconds: 10", "grace period"},
-		{"little memory", "limits: {memory: 2Gi}", "limits: {memory: 1Gi}", "too little"},
-		{"a probe of another path", "{path: /readyz, port: admin}", "{path: /livez, port: admin}", "must ask for /readyz"},
-		{"a probe of no port", "{path: /readyz, port: admin}", "{path: /readyz, port: http}", "no readiness probe"},
-		{"a volume elsewhere", "mountPath: /data", "mountPath: /var", "mounted at /data"},
-	})
+	breakText(t, manifests, readManifests(t), func(text []byte) ([]string, error) { return clusterComplaints(text, 3) },
+		[]breakage{
+			{"an unknown field", "  replicas: 3", "  replica: 3", "unknown field"},
+			{"a field given twice", "  replicas: 3", "  replicas: 3\n  replicas: 3", "already set"},
+			{"a wrong type", "  replicas: 3", "  replicas: three", "cannot unmarshal"},
+			{"no quantity", "memory: 2Gi}\n            #", "memory: much}\n            #", "quantit"},
+			{"an unknown kind", "kind: StatefulSet", "kind: StatefullSet", "kind apps/v1"},
+			{"an unknown field of a policy", "  podSelector:\n    matchLabels", "  podSelectors:\n    matchLabels",
+				"unknown field"},
+			{"a budget of two", "maxUnavailable: 1", "maxUnavailable: 2", "a budget must let"},
+			{"a rule for everybody", "    - from:\n        - podSelector:\n            matchLabels: {limitsrv-client: \"true\"}\n",
+				"    -\n", "the policy has a rule for all pods"},
+			{"another label of pods", "      labels: {app.kubernetes.io/name: limitsrv}", "      labels: {app: limitsrv}",
+				"the set selects"},
+			{"a service with an address", "clusterIP: None", "clusterIP: 10.0.0.1", "headless"},
+			{"nodes that wait for each other", "podManagementPolicy: Parallel", "podManagementPolicy: OrderedReady",
+				"Parallel"},
+			{"a peer too few", ",limitsrv-2.limitsrv-nodes:7379", "", "LIMITSRV_PEERS"},
+			{"variables of services", "enableServiceLinks: false", "enableServiceLinks: true", "variables of services"},
+			{"a short grace period", "terminationGracePeriodSeconds: 30", "terminationGracePeriodSeconds: 10", "grace period"},
+			{"little memory", "limits: {memory: 2Gi}", "limits: {memory: 1Gi}", "too little"},
+			{"a probe of another path", "{path: /readyz, port: admin}", "{path: /livez, port: admin}", "must ask for /readyz"},
+			{"a probe of no port", "{path: /readyz, port: admin}", "{path: /readyz, port: http}", "no readiness probe"},
+			{"a volume elsewhere", "mountPath: /data", "mountPath: /var", "mounted at /data"},
+			{"a volume that is not there", "- {name: rules, mountPath", "- {name: rule, mountPath", "no volume rule"},
+			{"an image without a registry", "registry.example.com/limitsrv:", "limitsrv:", "the image"},
+			{"a port that nothing listens on", "containerPort: 6379", "containerPort: 6380", "port redis is 6380"},
+			{"a listener without a port", "            - {name: raft, containerPort: 7379}\n", "", "port raft is 0"},
+			{"rules elsewhere", "value: /etc/limitsrv/rules", "value: /etc/limitsrv/rule", "LIMITSRV_RULES"},
+			{"no rules", "  api.yaml: |", "  api.txt: |", "LIMITSRV_RULES"},
+			{"rules of another ConfigMap", "configMap: {name: limitsrv-rules}", "configMap: {name: rules}", "LIMITSRV_RULES"},
+			{"a file that follows no change", "mountPath: /etc/limitsrv/rules, ", "subPath: x, mountPath: /etc/limitsrv/rules, ",
+				"subPath"},
+			{"users elsewhere", "path: users.yaml}", "path: users}", "LIMITSRV_USERS"},
+			{"a secret for everybody", "defaultMode: 0440", "defaultMode: 0444", "all users"},
+			{"a scrape of another port", `port: "9379"`, `port: "6379"`, "prometheus.io/port"},
+			{"a policy for other pods", "  podSelector:\n    matchLabels: {app.kubernetes.io/name: limitsrv}",
+				"  podSelector:\n    matchLabels: {app: limitsrv}", "the policy selects"},
+			{"links from all pods", "            matchLabels: {app.kubernetes.io/name: limitsrv}\n      ports: [{port: raft}]",
+				"            matchLabels: {}\n      ports: [{port: raft}]", "port raft"},
+			{"clients from everywhere", `            matchLabels: {limitsrv-client: "true"}`, "            matchLabels: {}",
+				"port redis"},
+			{"monitoring from everywhere", "matchLabels: {kubernetes.io/metadata.name: monitoring}", "matchLabels: {}",
+				"port admin"},
+			{"nobody may connect", "      ports: [{port: redis}]", "      ports: [{port: raft}]", "port redis"},
+			{"a policy of no port", "ports: [{port: admin}]", "ports: [{port: web}]", "no port web"},
+		})
 }
