@@ -119,8 +119,8 @@ unit:
 	go test -pgo=off -timeout $(UNITTIME) -run "^($$tests)\$$" $$packages
 	@.ci/race -pgo=off -p 3 -timeout $(UNITTIME)
 
-# The files for Compose and Kubernetes, and the configuration of Envoy in docs, by the
-# types of these projects.
+# The files for Compose and Kubernetes, the chart for Helm, and the configuration of Envoy in
+# docs, by the types of these projects.
 deploy:
 	cd deploy/check && go vet ./... && go test ./...
 

@@ -15,8 +15,11 @@ import (
 // composed are the files for Compose, with their numbers of nodes.
 var composed = map[string]int{"compose.yaml": 1, "compose.cluster.yaml": 3}
 
-// objects are the files with objects for Kubernetes.
-var objects = []string{root + "deploy/kubernetes/*.yaml"}
+// objects are the files with objects for Kubernetes: the manifests, and what the chart for Helm renders.
+var objects = []string{
+	root + "deploy/kubernetes/*.yaml", root + "deploy/check/testdata/chart/one.yaml",
+	root + "deploy/check/testdata/chart/three.yaml", root + "deploy/check/testdata/chart/default.yaml",
+}
 
 // secrets are the values that operators give in the environment.
 var secrets = strings.NewReplacer(
@@ -92,8 +95,8 @@ type podSpec struct {
 	settings []string // the environment
 }
 
-// readPod reads the objects in the files of a pattern. The rules and users that settings name are in
-// files of the test.
+// readPod reads the objects in the files of a pattern. The rules, users and certificates that settings
+// name are in files of the test.
 func readPod(t *testing.T, pattern string) (pod podSpec) {
 	t.Helper()
 	names, err := filepath.Glob(pattern)
@@ -101,6 +104,14 @@ func readPod(t *testing.T, pattern string) (pod podSpec) {
 		t.Fatalf("%s: %d files, %v", pattern, len(names), err)
 	}
 	etc := t.TempDir()
+	certificates := newTLSFiles(t, newAuthority(t))
+	for name, in := range map[string]string{"tls.crt": "cert", "tls.key": "key", "ca.crt": "ca"} {
+		text, err := os.ReadFile(certificates.name(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		writePodFile(t, etc, "tls/"+name, string(text))
+	}
 	hash, err := users.Hash([]byte("hunter2"))
 	if err != nil {
 		t.Fatal(err)

@@ -1,5 +1,6 @@
-// Package check holds the files for Compose and Kubernetes to the types of both projects,
-// and to each other. It is a module of its own, so that the server depends on neither.
+// Package check holds the files for Compose and Kubernetes, and the objects of the chart for Helm, to
+// the types of these projects, and to each other. It is a module of its own, so that the server
+// does not depend on these projects.
 package check
 
 import (
