@@ -7,9 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"limitsrv/internal/testing/testwait"
 )
@@ -17,48 +19,55 @@ import (
 // minShown is the least number of outputs that the pages show, and that are compared.
 const minShown = 50
 
+// walks are pages of a person's way through the product, with wrong turns, in the form of docs.
+const walks = "cmd/limitsrv/testdata/walks/*.md"
+
 // TestDocs runs the README and the pages of docs as a reader would paste them into an
 // interactive shell: the blocks of sh and console of a page, in order, in an empty directory. It
 // compares the outputs that they show.
 func TestDocs(t *testing.T) {
+	if outputs := runPages(t, pages(t)); outputs < minShown {
+		t.Errorf("the pages show %d outputs, want %d or more", outputs, minShown)
+	}
+}
+
+// TestWalks runs the pages of walks in the same way. make walks reports its steps.
+func TestWalks(t *testing.T) { runPages(t, pagesAt(t, walks)) }
+
+// runPages runs the sessions of pages, and returns how many outputs they compare.
+func runPages(t *testing.T, names []string) (outputs int) {
+	t.Helper()
 	testwait.Long(t)
 	testwait.Program(t, "redis-cli")
-	outputs, sessions := 0, 0
-	for _, name := range pages(t) {
-		var s *docSession
-		run := func() {
-			if s == nil {
-				return
-			}
-			sessions++
+	for _, name := range names {
+		for _, s := range sessionsOf(name, blocksOf(readPage(t, name))) {
 			outputs += s.outputs()
 			t.Run(fmt.Sprintf("%s:%d", name, s.line), s.run)
 		}
-		for _, b := range blocksOf(readPage(t, name)) {
-			if b.newSession {
-				run()
-				s = nil
-			}
-			if b.language != "sh" && b.language != "console" {
-				continue
-			}
-			if s == nil {
-				s = &docSession{page: name, line: b.line}
-			}
-			s.add(b)
+	}
+	return outputs
+}
+
+// sessionsOf returns the sessions of the blocks of a page.
+func sessionsOf(page string, blocks []block) (all []*docSession) {
+	for i, b := range blocks {
+		if i == 0 || b.newSession {
+			all = append(all, &docSession{page: page, smallDisk: b.smallDisk})
 		}
-		run()
+		if b.language == "sh" || b.language == "console" {
+			all[len(all)-1].add(b)
+		}
 	}
-	if outputs < minShown {
-		t.Errorf("%d sessions show %d outputs, want %d or more", sessions, outputs, minShown)
-	}
+	return slices.DeleteFunc(all, func(s *docSession) bool { return len(s.pastes) == 0 })
 }
 
 // A docSession is the commands of the blocks of a page.
 type docSession struct {
-	page   string
-	line   int // of its first block
-	pastes []docPaste
+	page       string
+	line       int // of its first block
+	smallDisk  bool
+	wrongTurns int
+	pastes     []docPaste
 }
 
 // A docPaste is lines that a reader pastes at once. The terminal must show the output, if
@@ -72,6 +81,12 @@ type docPaste struct {
 // add appends the commands of a block: a paste for each command with an output, and a paste
 // for the lines between two of them.
 func (s *docSession) add(b block) {
+	if s.line == 0 {
+		s.line = b.line
+	}
+	if b.wrongTurn {
+		s.wrongTurns++
+	}
 	lines := strings.Split(strings.TrimSuffix(b.text, "\n"), "\n")
 	for i := 0; i < len(lines); i++ {
 		p := docPaste{line: b.line + 1 + i, lines: lines[i]}
@@ -108,11 +123,11 @@ var ports = regexp.MustCompile(`\b(63|73|93)\d\d\b`)
 
 // wrapper is the limitsrv of a session. The clock of a server that begins with --listen, and has
 // at most rules besides, stands still, so that pages can show exact times. A server in the
-// background logs to a file, not between the outputs.
+// background logs to a file, not on the terminal between the outputs.
 const wrapper = `#!/bin/sh
 case "$# $1 $3" in "2 --listen " | "6 --listen --rules") export LIMITSRV_TEST_CLOCK=true ;; esac
 read -r _ _ _ _ group _ _ foreground _ </proc/$$/stat
-if [ "$group" != "$foreground" ]; then exec >>.server.log 2>&1; fi
+if [ "$group" != "$foreground" ] && [ -t 2 ]; then exec >>.server.log 2>&1; fi
 exec %s "$@"
 `
 
@@ -142,7 +157,12 @@ func (s *docSession) run(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), testwait.Scaled(6*wait))
 	defer cancel()
-	shell := openTerminal(ctx, t, dir, asServer+"=1", "PATH="+dir+":"+os.Getenv("PATH"))
+	disk := ""
+	if s.smallDisk {
+		disk = filepath.Join(dir, "limits")
+	}
+	begin := time.Now()
+	shell := openTerminal(ctx, t, dir, disk, asServer+"=1", "PATH="+dir+":"+os.Getenv("PATH"))
 	defer func() {
 		if err := shell.end(); err != nil {
 			t.Errorf("bash ended: %v", err)
@@ -161,6 +181,7 @@ func (s *docSession) run(t *testing.T) {
 			t.Errorf("%s:%d: %s\n got %s\nwant %s", s.page, p.line, p.lines, got, want)
 		}
 	}
+	t.Logf("%d steps, %d wrong turns, %.1f s", len(s.pastes), s.wrongTurns, time.Since(begin).Seconds())
 }
 
 // longTime are the milliseconds of a transcript that a person made at human speed.

@@ -28,11 +28,21 @@ var rewrite = flag.Lookup("rewrite")
 // pages returns the README and all pages of docs, by their paths from the root.
 func pages(t *testing.T) (all []string) {
 	t.Helper()
-	found, err := filepath.Glob(root + "docs/*.md")
-	if err != nil || len(found) < 10 {
-		t.Fatalf("docs has %d pages (%v), want 10 or more", len(found), err)
+	all = pagesAt(t, "docs/*.md")
+	if len(all) < 10 {
+		t.Fatalf("docs has %d pages, want 10 or more", len(all))
 	}
-	for _, name := range append(found, root+"README.md") {
+	return append(all, "README.md")
+}
+
+// pagesAt returns the pages that match a pattern, by their paths from the root.
+func pagesAt(t *testing.T, pattern string) (all []string) {
+	t.Helper()
+	found, err := filepath.Glob(root + pattern)
+	if err != nil || len(found) == 0 {
+		t.Fatalf("%s has %d pages, %v", pattern, len(found), err)
+	}
+	for _, name := range found {
 		all = append(all, strings.TrimPrefix(filepath.ToSlash(name), root))
 	}
 	return all
@@ -51,29 +61,41 @@ func readPage(t *testing.T, name string) string {
 type block struct {
 	language, text string
 	line           int
-	newSession     bool // newSession stands before it
+	newSession     bool // newSession or newOnSmallDisk stands before it
+	smallDisk      bool // newOnSmallDisk stands before it
+	wrongTurn      bool // wrongTurn stands before it
 }
 
-// newSession is the line of a page that discards the effects of all earlier blocks.
-const newSession = "<!-- new session -->"
+// Lines of a page. A block may stand in a comment, which a reader does not see.
+const (
+	// newSession discards the effects of all earlier blocks.
+	newSession = "<!-- new session -->"
+	// newOnSmallDisk is newSession; the directory limits of the session is a disk of diskBytes.
+	newOnSmallDisk = "<!-- new session, limits is a small disk -->"
+	// wrongTurn begins a comment before a block that does what a person may try in error.
+	wrongTurn = "<!-- wrong turn"
+)
 
 // blocksOf returns the code blocks of a page.
 func blocksOf(page string) (all []block) {
 	var now *block
-	fresh := false
+	next := block{}
 	for i, line := range strings.Split(page, "\n") {
 		fence, isFence := strings.CutPrefix(strings.TrimSpace(line), "```")
 		switch {
 		case isFence && now == nil:
-			now = &block{language: fence, line: i + 1, newSession: fresh}
-			fresh = false
+			b := next
+			b.language, b.line = fence, i+1
+			now, next = &b, block{}
 		case isFence:
 			all = append(all, *now)
 			now = nil
 		case now != nil:
 			now.text += line + "\n"
-		case line == newSession:
-			fresh = true
+		case line == newSession || line == newOnSmallDisk:
+			next.newSession, next.smallDisk = true, line == newOnSmallDisk
+		case strings.HasPrefix(line, wrongTurn):
+			next.wrongTurn = true
 		}
 	}
 	return all

@@ -31,36 +31,83 @@ func TestFullDisk(t *testing.T) {
 	testwait.Long(t)
 	if dir := os.Getenv(onSmallDisk); dir != "" {
 		if err := syscall.Mount("limitsrv-test", dir, "tmpfs", 0, fmt.Sprintf("size=%d", diskBytes)); err != nil {
-			t.Skip("mount: " + err.Error()) // the parent process treats this as a failure
+			t.Fatal("mount: " + err.Error())
 		}
 		fullDisk(t, dir)
 		return
 	}
-	var failures []error
-	for _, namespaces := range []uintptr{syscall.CLONE_NEWNS | syscall.CLONE_NEWUSER, syscall.CLONE_NEWNS} {
-		out, err := inNamespaces(t, namespaces, onSmallDisk+"="+t.TempDir())
-		var ended *exec.ExitError
-		switch {
-		case err == nil && !strings.Contains(out, "--- SKIP"):
-			t.Logf("on a tmpfs of %d MB\n%s", diskBytes>>20, out)
-			return
-		case errors.As(err, &ended):
-			t.Fatalf("%v\n%s", err, out)
-		}
-		failures = append(failures, fmt.Errorf("%s%v", out, err))
+	flags, err := mounting(t)
+	if err != nil {
+		fullDisk(t, smallShm(t, err))
+		return
 	}
+	out, err := inNamespaces(t, flags, onSmallDisk+"="+t.TempDir())
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("on a tmpfs of %d MB\n%s", diskBytes>>20, out)
+}
+
+// mountSmall mounts a tmpfs of diskBytes at $0, and runs the program in the arguments.
+var mountSmall = fmt.Sprintf(`mount -t tmpfs -o size=%d limitsrv-test "$0" && exec "$@"`, diskBytes)
+
+// mounting returns the namespaces in which a process can mount a disk.
+func mounting(t *testing.T) (namespaces uintptr, err error) {
+	t.Helper()
+	dir, failures := t.TempDir(), []error(nil)
+	for _, namespaces := range []uintptr{syscall.CLONE_NEWNS | syscall.CLONE_NEWUSER, syscall.CLONE_NEWNS} {
+		probe := exec.Command("sh", "-c", mountSmall, dir, "true")
+		probe.SysProcAttr = isolated(&syscall.SysProcAttr{}, namespaces)
+		out, err := probe.CombinedOutput()
+		if err == nil {
+			return namespaces, nil
+		}
+		failures = append(failures, fmt.Errorf("%s%w", out, err))
+	}
+	return 0, errors.Join(failures...)
+}
+
+// isolated adds namespaces to the attributes of a process, which is root in a namespace of users.
+func isolated(attr *syscall.SysProcAttr, namespaces uintptr) *syscall.SysProcAttr {
+	attr.Cloneflags |= namespaces
+	if namespaces&syscall.CLONE_NEWUSER != 0 {
+		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	return attr
+}
+
+// smallShm returns a directory in /dev/shm, which must be small because a disk can't be mounted.
+func smallShm(t *testing.T, why error) (dir string) {
+	t.Helper()
 	var shm syscall.Statfs_t
-	if errShm := syscall.Statfs("/dev/shm", &shm); errShm != nil || int64(shm.Blocks)*shm.Bsize > maxShmBytes {
+	if err := syscall.Statfs("/dev/shm", &shm); err != nil || int64(shm.Blocks)*shm.Bsize > maxShmBytes {
 		t.Fatalf("no small disk: a tmpfs can't be mounted (%v), which requires CAP_SYS_ADMIN or user namespaces, and "+
-			"/dev/shm is larger than %d MB (%v)",
-			errors.Join(failures...), maxShmBytes>>20, errShm)
+			"/dev/shm is larger than %d MB (%v)", why, maxShmBytes>>20, err)
 	}
 	dir, err := os.MkdirTemp("/dev/shm", "limitsrv-test-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	fullDisk(t, dir)
+	return dir
+}
+
+// withSmallDisk makes a directory, which is a small disk for the program only.
+func withSmallDisk(t *testing.T, program *exec.Cmd, dir string) {
+	t.Helper()
+	namespaces, err := mounting(t)
+	if err != nil {
+		err = os.Symlink(smallShm(t, err), dir)
+	} else {
+		err = os.Mkdir(dir, 0o700)
+		isolated(program.SysProcAttr, namespaces)
+		shell := exec.Command("sh", append([]string{"-c", mountSmall, dir}, program.Args...)...)
+		program.Path, program.Args = shell.Path, shell.Args
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // inNamespaces runs a test in a process with its own namespaces, a setting in its
@@ -69,11 +116,7 @@ func inNamespaces(t *testing.T, namespaces uintptr, setting string, flags ...str
 	command := exec.Command(os.Args[0],
 		append([]string{"-test.run=^" + t.Name() + "$", "-test.v", "-test.timeout=5m"}, flags...)...)
 	command.Env = append(os.Environ(), setting)
-	command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
-	if namespaces&syscall.CLONE_NEWUSER != 0 {
-		command.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
-		command.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
-	}
+	command.SysProcAttr = isolated(&syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}, namespaces|syscall.CLONE_NEWPID)
 	text, err := command.CombinedOutput()
 	return string(text), err
 }

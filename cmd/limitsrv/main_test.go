@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"limitsrv/cmd/limitsrv/state"
+	"limitsrv/engine"
 	"limitsrv/internal/testing/freeport"
 	"limitsrv/internal/testing/testwait"
 )
@@ -30,9 +32,24 @@ func TestMain(m *testing.M) {
 		if how := os.Getenv(poison); how != "" {
 			poisonCalls(how)
 		}
+		if ahead := os.Getenv(clockAhead); ahead != "" {
+			setClock(ahead)
+		}
 		main()
 	}
 	os.Exit(m.Run())
+}
+
+// clockAhead in the environment of a node of a cluster is the duration by which its wall clock is ahead.
+const clockAhead = "TEST_BINARY_CLOCK_AHEAD"
+
+// setClock makes the wall clock of this process wrong.
+func setClock(ahead string) {
+	by, err := time.ParseDuration(ahead)
+	if err != nil {
+		panic(err)
+	}
+	state.Wall = func() engine.Instant { return engine.Instant(time.Now().Add(by).UnixNano()) }
 }
 
 // wait bounds the wait for an event on an idle machine.

@@ -25,8 +25,9 @@ const (
 	pasted = "\x02" // the last command of each paste prints it
 )
 
-// openTerminal starts an interactive bash in a directory. The end of ctx hangs it up.
-func openTerminal(ctx context.Context, t *testing.T, dir string, env ...string) *terminal {
+// openTerminal starts an interactive bash in a directory. If disk is a path, a small disk is
+// there. The end of ctx hangs bash up.
+func openTerminal(ctx context.Context, t *testing.T, dir, disk string, env ...string) *terminal {
 	t.Helper()
 	master, slave := newTerminal(t)
 	bash := exec.CommandContext(ctx, "bash", "--norc", "--noprofile", "--noediting", "-i")
@@ -34,6 +35,9 @@ func openTerminal(ctx context.Context, t *testing.T, dir string, env ...string) 
 	bash.Dir = dir
 	bash.Env = append(append(os.Environ(), env...), "PS1="+prompt, "PS2=", "HISTFILE=", "TERM=dumb")
 	bash.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if disk != "" {
+		withSmallDisk(t, bash, disk)
+	}
 	bash.Cancel, bash.WaitDelay = func() error { return bash.Process.Signal(syscall.SIGHUP) }, wait
 	if err := bash.Start(); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,9 @@ import (
 // Commands are the calls of every engine, log and snapshot.
 var Commands = calls.Commands
 
+// Wall is the clock of the machine, as a node of a cluster reads it. If it is nil, it is the system's.
+var Wall func() engine.Instant
+
 // Open opens the state that the options select.
 //
 // Cost: with --data as long as the disk takes, in a cluster as long as the state takes
