@@ -1,4 +1,4 @@
-"""Tests middleware over HTTP, for example: python3 check.py express."""
+"""Tests middleware over HTTP, for example: python3 check.py express, with all cases or those that follow."""
 
 import concurrent.futures
 import contextlib
@@ -7,17 +7,16 @@ import itertools
 import json
 import os
 import pathlib
-import re
 import signal
 import socket
 import subprocess
 import sys
-import textwrap
 import threading
 import time
 import urllib.error
 import urllib.request
 
+import twolimits
 from link import Link, call
 from ports import free_ports
 from report import Between, OneOf, address, expect, run
@@ -103,6 +102,19 @@ def get_soon(url, key):
         except OSError:
             if left == 0:
                 raise
+
+
+def timed(times, url, key):
+    """Returns the same as get_soon, and appends its seconds to times."""
+    begin = time.monotonic()
+    answer = get_soon(url, key)
+    times.append(time.monotonic() - begin)
+    return answer
+
+
+def slowest(times):
+    """Returns the note of a case about the seconds of its requests."""
+    return f"{len(times)} requests, the slowest in {max(times) * 1000:.0f} ms"
 
 
 def get(url, key=None, timeout=PATIENCE):
@@ -362,14 +374,17 @@ def killed():
         settled(url, "killed-first")
         process.kill()
         process.wait()
+        times = []
         for i in range(10):
-            expect(get_soon(url, f"killed-{i}")[0], 200)
+            expect(timed(times, url, f"killed-{i}")[0], 200)
         start()
         settled(url, "killed-last")
+    return slowest(times)
 
 
 def stopped():
     """limitsrv is stopped by SIGSTOP, and goes on: its connections are open all the time."""
+    times = []
     for fail, status in (("open", 200), ("closed", 503)):
         with server() as (limiter, start), app(limiter, fail, SHORT) as url:
             process = start()
@@ -377,10 +392,11 @@ def stopped():
             process.send_signal(signal.SIGSTOP)
             wait_for(lambda: expect_stopped(process.pid))
             for i in range(10):
-                answer = get_soon(url, f"stopped-{i}")
+                answer = timed(times, url, f"stopped-{i}")
                 expect((answer[0], limits(answer[1])[:3]), (status, [None] * 3))
             process.send_signal(signal.SIGCONT)
             settled(url, "stopped-last")
+    return slowest(times)
 
 
 def expect_stopped(pid):
@@ -391,13 +407,13 @@ def expect_stopped(pid):
 
 def restarted():
     """limitsrv restarts several times under requests, which are all answered."""
-    statuses, done = [], threading.Event()
+    statuses, times, done = [], [], threading.Event()
 
     def ask(worker):
         for i in itertools.count():
             if done.is_set():
                 return
-            statuses.append(get(url, f"restarted-{worker}-{i}")[0])
+            statuses.append(timed(times, url, f"restarted-{worker}-{i}")[0])
 
     with app(os.environ["LIMITSRV_RESTART_ADDR"], "open", SHORT) as url, concurrent.futures.ThreadPoolExecutor() as pool:
         settled(url, "restarted-first")
@@ -413,6 +429,7 @@ def restarted():
             worker.result()
         expect(set(statuses), {200})
         settled(url, "restarted-last")
+    return slowest(times)
 
 
 def expect_more(some, count):
@@ -486,80 +503,32 @@ def unit():
     expect(done.returncode, 0)
 
 
-GO = """package main
-
-import (
-	"log"
-	"net/http"
-	"os"
-	"time"
-
-	limitsrv "limitsrv-go"
-)
-
-func main() {
-	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("{}")) })
-%s
-	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), nil))
-}
-"""
-
-NODE = """%s
-app.get('/api/', (req, res) => res.json({}))
-app.listen(Number(process.env.PORT), '127.0.0.1')
-"""
-
-PYTHON_PROGRAM = """%s
-import os
-import uvicorn
-uvicorn.run(app, host="127.0.0.1", port=int(os.environ["PORT"]), log_level="warning")
-"""
-
-JAVA = """import io.lettuce.core.RedisURI;
-import java.time.Duration;
-import limitsrv.*;
-
-class Readme {
-    public static void main(String[] args) throws Exception {
-%s
-        var tomcat = App.tomcat();
-        App.serve(tomcat.addContext("", null), "/", api, 200, "{}");
-        tomcat.start();
-        tomcat.getServer().await();
-    }
-}
-"""
-
-# The first block of code of a library's README: its language, the program around it, the
-# path of the program, the command that runs it, and the path of a request.
-READMES = {
-    "net-http": ("go", GO, ".build/readme.go", [], "/api/"),
-    "express": ("js", NODE, "express/.readme.mjs", ["node"], "/api/"),
-    "fastapi": ("python", PYTHON_PROGRAM, ".build/readme.py", [PYTHON], "/"),
-    "servlet": ("java", JAVA, ".build/Readme.java", ["java", "@.build/arguments"], "/"),
-}
-
-
-def readme():
-    """The example in the README of a library limits as it says."""
-    language, around, file, command, path = READMES[FRAMEWORK]
-    folder, _ = UNIT[FRAMEWORK]
-    text = pathlib.Path("../../clients", folder, "README.md").read_text()
-    example = re.search(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[1]
-    expect(example.count("6380"), 1)
-    program = pathlib.Path(file).absolute()
-    if language == "go":
-        example = textwrap.indent(example, "\t").rstrip()
-    program.write_text(around % example.replace("6380", PLAIN.partition(":")[2]))
-    if language == "go":
-        source, program = program, program.with_suffix("")
-        subprocess.run(["go", "build", "-C", "net-http", "-o", program, source], check=True, timeout=PATIENCE)
-    with app(PLAIN, "open", program=[*command, program]) as url:
+def two_limits():
+    """The example in the README of a library limits as it says, beside a second limit; a wrong name of the second is an error."""
+    for name, problem in twolimits.WRONG_NAMES[FRAMEWORK].items():
+        wrong = subprocess.run(example(name), cwd=FRAMEWORK, env=os.environ | {"PORT": "0"}, stdin=subprocess.DEVNULL,
+                               capture_output=True, text=True, timeout=PATIENCE)
+        expect((name, wrong.returncode != 0, problem in wrong.stderr or wrong.stderr), (name, True, True))
+    path = twolimits.PATHS[FRAMEWORK]
+    with app(PLAIN, "open", program=example("login")) as url:
 
         def limited():
             assert get(url + path)[1]["X-RateLimit-Limit"] == "100"
 
         wait_for(limited)
+        logins = [get(url + "/login") for _ in range(3)]
+        expect([(status, headers["X-RateLimit-Limit"]) for status, headers, _ in logins], [(200, "2"), (200, "2"), (429, "2")])
+        expect(get(url + path)[0], 200)
+    return f"{len(twolimits.WRONG_NAMES[FRAMEWORK])} wrong turns"
+
+
+def example(name):
+    """Returns the command that runs the README's example with a second limit of that name, or without a name."""
+    command, program = twolimits.write(FRAMEWORK, name, PLAIN)
+    if program.suffix == ".go":
+        source, program = program, program.with_suffix("")
+        subprocess.run(["go", "build", "-C", "net-http", "-o", program, source], check=True, timeout=PATIENCE)
+    return [*command, program]
 
 
 CASES = {
@@ -587,8 +556,9 @@ OF_LIBRARIES = {
 }
 
 # Cases of single applications.
-MORE = {framework: {"unit": unit, "readme": readme} for framework in UNIT}
+MORE = {framework: {"unit": unit, "two-limits": two_limits} for framework in UNIT}
 MORE["express"]["concurrency"] = concurrency
 
 if __name__ == "__main__":
-    sys.exit(run(CASES | ({} if FRAMEWORK == "axum" else OF_LIBRARIES) | MORE.get(FRAMEWORK, {})))
+    every = CASES | ({} if FRAMEWORK == "axum" else OF_LIBRARIES) | MORE.get(FRAMEWORK, {})
+    sys.exit(run({name: every[name] for name in sys.argv[2:] or every}))

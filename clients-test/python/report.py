@@ -66,8 +66,7 @@ def run(cases, *given):
     for name, case in cases.items():
         if is_asked(name):
             try:
-                case(*given)
-                print_case(name, None)
+                print_case(name, None, case(*given))
             except Exception as problem:
                 status = 1
                 print_case(name, problem)
@@ -79,10 +78,10 @@ def is_asked(case):
     return case != "cluster" or "LIMITSRV_CLUSTER_ADDR" in os.environ
 
 
-def print_case(case, problem):
-    """Prints the line of a case; problem is message it raised, or None."""
+def print_case(case, problem, note=None):
+    """Prints the line of a case; problem is message it raised, or None, and note its result, if it has one."""
     if problem is None:
-        print("ok", case, flush=True)
+        print("ok", case if note is None else f"{case}: {note}", flush=True)
     else:
         message = str(problem) if isinstance(problem, Mismatch) else f"got {problem!r}, want no exception"
         print("FAIL", f"{case}:", message.replace("\n", " "), flush=True)
