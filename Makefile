@@ -23,6 +23,9 @@
 #              amd64-v3, whose compiler fuses products, and under qemu as arm64 and s390x
 # make walk    clones the last commit, pastes the README's first blocks into a shell, and
 #              prints the seconds to the first denied request
+# make walks   runs this walk and four others: two limits in an application, restarts of the
+#              server, a rollback of rules, and the symptoms of docs/troubleshooting.md; it
+#              prints a table of steps, seconds and wrong turns
 # make release makes archives for linux on amd64 and arm64 in dist/
 
 ARGS ?=
@@ -43,9 +46,9 @@ VULNDB ?= https://vuln.go.dev
 export RAPID_SEED ?= 1
 
 # The checks of make test, in order; the first that fails ends it.
-CHECKS = format vet staticcheck vulnerabilities unit deploy sim fuzz build walk smoke clients limiters
+CHECKS = format vet staticcheck vulnerabilities unit deploy sim fuzz build smoke clients walks limiters
 
-.PHONY: build run test quick bench profile compare portable release needs $(CHECKS)
+.PHONY: walk build run test quick bench profile compare portable release needs $(CHECKS)
 
 build:
 	@.ci/build $(OUT)
@@ -150,7 +153,10 @@ fuzz:
 	done
 
 walk:
-	@.ci/walk
+	@.ci/walks first
+
+walks:
+	@.ci/walks
 
 smoke:
 	go run ./tools/bench -quick
