@@ -32,7 +32,7 @@ type clockAnswers struct {
 func (w *clockAnswers) hasMajority() bool { return len(w.differences) > w.voters/2 }
 
 // catchUpClock sets the leader's clock before its first decision, and returns the size of
-// the step. It polls the voters until a majority has answered, at most for callTimeout;
+// the step, 0 if no decision was ever made. It polls the voters until a majority has answered, at most for callTimeout;
 // without a majority the clock continues from the last stamp.
 //
 // If no voter that answers has been running since the last decision, for example because
@@ -70,6 +70,9 @@ func (n *Node) catchUpClock(s *raftStack) time.Duration {
 	}
 	stepped := n.clock.step(target)
 	n.followClocks(wall(), w)
+	if last == 0 {
+		return 0 // from no time
+	}
 	return stepped
 }
 

@@ -2,13 +2,16 @@ package raftfix
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
 	"log/slog"
+	"net"
 	"slices"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
 )
 
 // A logger is an hclog.Logger; see NewLogger.
@@ -20,7 +23,8 @@ type logger struct {
 
 // NewLogger returns a logger for raft that logs to another logger. Operators can not act on
 // raft's information messages, so each message gets the next lower level. A warning is
-// logged only if first returns true for its message.
+// logged only if first returns true for its message. An error because this node has closed its
+// own connections, as each node does when it stops, has the level of debugging.
 func NewLogger(to *slog.Logger, first func(message string) bool) hclog.Logger {
 	return &logger{to: to, first: first}
 }
@@ -37,6 +41,9 @@ func (l *logger) Log(level hclog.Level, msg string, args ...any) {
 	case hclog.Trace, hclog.Debug:
 		return
 	}
+	if slices.ContainsFunc(args, isOwnEnd) {
+		at = slog.LevelDebug
+	}
 	if !l.to.Enabled(context.Background(), at) || at > slog.LevelDebug && !l.first(msg) {
 		return
 	}
@@ -46,6 +53,12 @@ func (l *logger) Log(level hclog.Level, msg string, args ...any) {
 		}
 	}
 	l.to.Log(context.Background(), at, "raft: "+msg, args...)
+}
+
+// isOwnEnd reports whether an argument is the error of a connection that this node has closed.
+func isOwnEnd(arg any) bool {
+	err, ok := arg.(error)
+	return ok && (errors.Is(err, raft.ErrTransportShutdown) || errors.Is(err, net.ErrClosed))
 }
 
 func (l *logger) Trace(msg string, args ...any) { l.Log(hclog.Trace, msg, args...) }
