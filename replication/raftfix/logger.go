@@ -23,8 +23,8 @@ type logger struct {
 
 // NewLogger returns a logger for raft that logs to another logger. Operators can not act on
 // raft's information messages, so each message gets the next lower level. A warning is
-// logged only if first returns true for its message. An error because this node has closed its
-// own connections, as each node does when it stops, has the level of debugging.
+// logged only if first returns true for its message. The messages of ordinary, and errors because
+// this node has closed its own connections, as it does when it stops, have the level of debugging.
 func NewLogger(to *slog.Logger, first func(message string) bool) hclog.Logger {
 	return &logger{to: to, first: first}
 }
@@ -41,7 +41,7 @@ func (l *logger) Log(level hclog.Level, msg string, args ...any) {
 	case hclog.Trace, hclog.Debug:
 		return
 	}
-	if slices.ContainsFunc(args, isOwnEnd) {
+	if slices.Contains(ordinary, msg) || slices.ContainsFunc(args, isOwnEnd) {
 		at = slog.LevelDebug
 	}
 	if !l.to.Enabled(context.Background(), at) || at > slog.LevelDebug && !l.first(msg) {
@@ -53,6 +53,14 @@ func (l *logger) Log(level hclog.Level, msg string, args ...any) {
 		}
 	}
 	l.to.Log(context.Background(), at, "raft: "+msg, args...)
+}
+
+// ordinary are warnings about events of a healthy cluster: a leader has handed over, or a node that
+// starts lacks entries.
+var ordinary = []string{
+	"peer has newer term, stopping replication",
+	"failed to get previous log",
+	"appendEntries rejected, sending older logs",
 }
 
 // isOwnEnd reports whether an argument is the error of a connection that this node has closed.

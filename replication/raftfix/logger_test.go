@@ -22,23 +22,26 @@ func TestLogger(t *testing.T) {
 	listener.Close()
 	_, ownEnd := listener.Accept()
 	for _, tt := range []struct {
-		level hclog.Level
-		err   error
-		want  string // the level, "" if it is not logged
+		level   hclog.Level
+		message string
+		err     error
+		want    string // the level, "" if it is not logged
 	}{
-		{hclog.Error, errors.New("refused"), "WARN"},
-		{hclog.Error, io.EOF, "WARN"},
-		{hclog.Warn, errors.New("refused"), "INFO"},
-		{hclog.Info, errors.New("refused"), "DEBUG"},
-		{hclog.Debug, errors.New("refused"), ""},
-		{hclog.Error, raft.ErrTransportShutdown, "DEBUG"},
-		{hclog.Error, ownEnd, "DEBUG"},
+		{hclog.Error, "failed to decode incoming command", errors.New("refused"), "WARN"},
+		{hclog.Error, "failed to decode incoming command", io.EOF, "WARN"},
+		{hclog.Warn, "failed to decode incoming command", errors.New("refused"), "INFO"},
+		{hclog.Info, "failed to decode incoming command", errors.New("refused"), "DEBUG"},
+		{hclog.Debug, "failed to decode incoming command", errors.New("refused"), ""},
+		{hclog.Error, "failed to decode incoming command", raft.ErrTransportShutdown, "DEBUG"},
+		{hclog.Error, "failed to decode incoming command", ownEnd, "DEBUG"},
+		{hclog.Error, "peer has newer term, stopping replication", nil, "DEBUG"},
+		{hclog.Warn, "failed to get previous log", raft.ErrLogNotFound, "DEBUG"},
 	} {
 		var log bytes.Buffer
 		to := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		NewLogger(to, func(string) bool { return true }).Log(tt.level, "failed to decode incoming command", "error", tt.err)
+		NewLogger(to, func(string) bool { return true }).Log(tt.level, tt.message, "error", tt.err)
 		if got := log.String(); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
-			t.Errorf("%v with %v is logged as %q, want the level %q", tt.level, tt.err, got, tt.want)
+			t.Errorf("%v %q with %v is logged as %q, want the level %q", tt.level, tt.message, tt.err, got, tt.want)
 		}
 	}
 }
