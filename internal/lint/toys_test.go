@@ -14,7 +14,8 @@ import (
 )
 
 // toyCommand lists the files of a new command, as the first list of docs/internals.md on it.
-var toyCommand = []string{"commands/datatypes/toy.go", "commands/datatypes/table.go", "commands/testdata/toy.txt"}
+var toyCommand = []string{"commands/datatypes/toy.go", "commands/datatypes/table_strings.go",
+	"commands/testdata/toy.txt"}
 
 // TestNewCommandIsDocumented: docs/internals.md lists the files of toyCommand, and no other.
 func TestNewCommandIsDocumented(t *testing.T) {
@@ -25,7 +26,7 @@ func TestNewCommandIsDocumented(t *testing.T) {
 	_, section, _ := strings.Cut(string(text), "\n## To add a command\n")
 	var files []string
 	for _, m := range regexp.MustCompile("(?m)^[0-9]+\\. `([^`]+)`").FindAllStringSubmatch(section, -1) {
-		files = append(files, strings.ReplaceAll(m[1], "NAME", "toy"))
+		files = append(files, strings.NewReplacer("NAME", "toy", "FAMILY", "strings").Replace(m[1]))
 	}
 	if !slices.Equal(files, toyCommand) {
 		t.Errorf("docs/internals.md lists %q, want %q", files, toyCommand)
@@ -80,7 +81,7 @@ func TestToys(t *testing.T) {
 	edit("engine/algorithms.go", place{"\tlimits // number", "\tToy\n"},
 		place{"\tLease: {\n", read("internal/lint/testdata/toy/engine/record.txt")})
 	edit("engine/model_test.go", place{"\tcase engine.Log:\n", "\tcase engine.Toy:\n\t\treturn &logModel{}\n"})
-	edit(toyCommand[1], place{"}...))\n", read("internal/lint/testdata/toy/commands/datatypes/line.txt")})
+	edit(toyCommand[1], place{"\t37: {Name: \"INCREX\"", read("internal/lint/testdata/toy/commands/datatypes/line.txt")})
 	list, err := json.Marshal(map[string]any{"Replace": replaced})
 	if err != nil {
 		t.Fatal(err)

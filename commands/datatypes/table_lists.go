@@ -1,0 +1,88 @@
+package datatypes
+
+import "limitsrv/commands/spec"
+
+// The numbers of calls that give back elements.
+const (
+	lPushNumber = 100
+	rPushNumber = 101
+)
+
+// listCommands are the commands on lists, by number.
+var listCommands = []spec.Command{
+	lPushNumber: {Name: "LPUSH", Args: "key element [element ...]",
+		Summary:    "Puts elements before a list, one after the other, so that the last is first. Returns the new length.",
+		Complexity: "O(1) for each element", Since: "1.0.0", Group: groupList, Flags: spec.Write | spec.DenyOOM | spec.Fast,
+		Keys: spec.OneKey, Body: &spec.Call{Do: lPush}},
+	rPushNumber: {Name: "RPUSH", Args: "key element [element ...]",
+		Summary:    "Puts elements behind a list and returns the new length.",
+		Complexity: "O(1) for each element", Since: "1.0.0", Group: groupList, Flags: spec.Write | spec.DenyOOM | spec.Fast,
+		Keys: spec.OneKey, Body: &spec.Call{Do: rPush}},
+	102: {Name: "LPUSHX", Args: "key element [element ...]",
+		Summary:    "Puts elements before a list that exists. Returns the new length, 0 for a missing key.",
+		Complexity: "O(1) for each element", Since: "2.2.0", Group: groupList, Flags: spec.Write | spec.DenyOOM | spec.Fast,
+		Keys: spec.OneKey, Body: &spec.Call{Do: lPushX}},
+	103: {Name: "RPUSHX", Args: "key element [element ...]",
+		Summary:    "Puts elements behind a list that exists. Returns the new length, 0 for a missing key.",
+		Complexity: "O(1) for each element", Since: "2.2.0", Group: groupList, Flags: spec.Write | spec.DenyOOM | spec.Fast,
+		Keys: spec.OneKey, Body: &spec.Call{Do: rPushX}},
+	104: {Name: "LPOP", Args: "key [count]", Summary: "Removes and returns the first element, or up to count of them.",
+		Complexity: "O(N), N being the elements returned", Since: "1.0.0", Group: groupList, Flags: spec.Write | spec.Fast,
+		Keys: spec.OneKey, Long: 2, Body: &spec.Call{Do: lPop, Work: counted(workToAnswer)}},
+	105: {Name: "RPOP", Args: "key [count]",
+		Summary:    "Removes and returns the last element, or up to count of them, the last first.",
+		Complexity: "O(N), N being the elements returned", Since: "1.0.0", Group: groupList, Flags: spec.Write | spec.Fast,
+		Keys: spec.OneKey, Long: 2, Body: &spec.Call{Do: rPop, Work: counted(workToAnswer)}},
+	106: {Name: "LINDEX", Args: "key index",
+		Summary:    "Returns the element at an index, from 0, or from -1 for the last; nil outside of the list.",
+		Complexity: "O(N)", Since: "1.0.0", Group: groupList, Flags: spec.ReadOnly, Keys: spec.OneKey, Long: 3,
+		Body: &spec.Call{Do: lIndex, Work: workOfIndex}},
+	107: {Name: "LLEN", Args: "key", Summary: "Returns the number of elements, 0 for a missing key.",
+		Complexity: "O(1)", Since: "1.0.0", Group: groupList, Flags: spec.ReadOnly | spec.Fast, Keys: spec.OneKey,
+		Body: &spec.Call{Do: lLen}},
+	108: {Name: "LTRIM", Args: "key start stop",
+		Summary:    "Keeps the elements from start to stop, and removes all others. A list without elements is gone.",
+		Complexity: "O(N), N being the elements removed", Since: "1.0.0", Group: groupList, Flags: spec.Write,
+		Keys: spec.OneKey, Body: &spec.Call{Do: lTrim, Work: workOfTrim}},
+	109: {Name: "LRANGE", Args: "key start stop",
+		Summary:    "Returns the elements from start to stop, both included; negative numbers count from the end.",
+		Complexity: "O(N)", Since: "1.0.0", Group: groupList, Flags: spec.ReadOnly, Keys: spec.OneKey, Long: 4,
+		Body: &spec.Call{Do: lRange, Work: workOfListRange}},
+	110: {Name: "LSET", Args: "key index element",
+		Summary:    "Replaces the element at an index. An error outside of the list.",
+		Complexity: "O(N)", Since: "1.0.0", Group: groupList, Flags: spec.Write | spec.DenyOOM, Keys: spec.OneKey,
+		Body: &spec.Call{Do: lSet, Work: workOfIndex}},
+	111: {Name: "LREM", Args: "key count element",
+		Summary: "Removes elements that equal the given one: the first count, the " +
+			"last if count is negative, all if it is 0. Returns their number.",
+		Complexity: "O(N)", Since: "1.0.0", Group: groupList, Flags: spec.Write, Keys: spec.OneKey,
+		Body: &spec.Call{Do: lRem, Work: compared(2)}},
+	112: {Name: "LINSERT", Args: "key BEFORE|AFTER pivot element",
+		Summary:    "Puts an element before or after the first that equals pivot. Returns the new length, -1 without pivot.",
+		Complexity: "O(N)", Since: "2.2.0", Group: groupList, Flags: spec.Write | spec.DenyOOM, Keys: spec.OneKey,
+		Body: &spec.Call{Do: lInsert, Work: compared(2)}},
+	113: {Name: "LPOS", Args: "key element [RANK rank] [COUNT num-matches] [MAXLEN len]",
+		Summary:    "Returns the index of the first equal element, or nil; with COUNT the indexes of so many, 0 for all.",
+		Complexity: "O(N)", Since: "6.0.6", Group: groupList, Flags: spec.ReadOnly, Keys: spec.OneKey, Long: 3,
+		Body: &spec.Call{Do: lPos, Work: compared(1)}},
+	114: {Name: "LMOVE", Args: "source destination LEFT|RIGHT LEFT|RIGHT",
+		Summary:    "Takes an element from one end of a list, puts it at an end of another and returns it.",
+		Complexity: "O(1)", Since: "6.2.0", Group: groupList, Flags: spec.Write | spec.DenyOOM, Keys: spec.TwoKeys, Long: 5,
+		Body: &spec.Call{Do: lMove, Work: workOfListMove}},
+	115: {Name: "RPOPLPUSH", Args: "source destination",
+		Summary:    "Takes the last element of a list, puts it before another and returns it. Same as LMOVE with RIGHT LEFT.",
+		Complexity: "O(1)", Since: "1.2.0", Group: groupList, Flags: spec.Write | spec.DenyOOM, Keys: spec.TwoKeys, Long: 3,
+		Body: &spec.Call{Do: rPopLPush, Work: workOfListMove}},
+	116: {Name: "BLPOP", Args: "key [key ...] timeout",
+		Summary: "Takes the first element off the first of the lists that is " +
+			"not empty, and returns its key and the element. Waits for one if all are empty: up to timeout seconds, 0 for " +
+			"ever; then nil.",
+		Complexity: "O(N), N being the keys", Since: "2.0.0", Group: groupList,
+		Flags: spec.Write | spec.NoScript | spec.Blocking, Keys: allButLast, Long: 3,
+		Body: &spec.Call{Do: bLPop, Wait: &spec.Wait{Timeout: Timeout, Return: returnTo(lPushNumber)}}},
+	117: {Name: "BRPOP", Args: "key [key ...] timeout",
+		Summary:    "Takes the last element off the first of the lists that is not empty. Otherwise as BLPOP.",
+		Complexity: "O(N), N being the keys", Since: "2.0.0", Group: groupList,
+		Flags: spec.Write | spec.NoScript | spec.Blocking, Keys: allButLast, Long: 3,
+		Body: &spec.Call{Do: bRPop, Wait: &spec.Wait{Timeout: Timeout, Return: returnTo(rPushNumber)}}},
+}
