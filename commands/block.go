@@ -40,8 +40,8 @@ func opBlock(b *engine.Batch, args [][]byte) error {
 		return err
 	}
 	if bytes.HasPrefix(key, []byte(rules.KeyPrefix)) {
-		return resp.NewError("ERR", "key: none of rules, which begin with "+rules.KeyPrefix+", got "+word.Excerpt(key)+
-			"; RL.OVERRIDE SET ... DENY blocks a customer")
+		return resp.NewError("ERR", "key must not begin with "+rules.KeyPrefix+", as keys of rules do, got "+
+			word.Excerpt(key)+"; RL.OVERRIDE SET ... DENY blocks a customer")
 	}
 	nanos, err := limiters.ParseDuration("duration", args[2])
 	if err != nil {

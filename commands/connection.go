@@ -2,9 +2,9 @@ package commands
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 
+	"limitsrv/commands/datatypes"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
 	"limitsrv/commands/spec"
@@ -16,11 +16,10 @@ import (
 const redisVersion = "7.4.0"
 
 var (
-	errDBRange  = resp.NewError("ERR", "DB index is out of range")
-	errNotInt32 = resp.NewError("ERR",
-		fmt.Sprintf("value is out of range, value must between %d and %d", math.MinInt32, math.MaxInt32))
-	errNotInt = resp.NewError("ERR", "value is not an integer or out of range")
-	errSyntax = resp.NewError("ERR", "syntax error")
+	errDBRange  = resp.NewError("ERR", datatypes.DBRange)
+	errNotInt32 = resp.NewError("ERR", datatypes.NotInt32)
+	errNotInt   = resp.NewError("ERR", "value is not an integer or out of range")
+	errSyntax   = resp.NewError("ERR", "syntax error")
 )
 
 // always returns a Command.Surplus that always returns err.

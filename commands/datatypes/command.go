@@ -13,6 +13,12 @@ const (
 	groupBitmap  = "bitmap"
 )
 
+// The texts of errors of SELECT, for clients and scripts, after the code ERR.
+const (
+	DBRange  = "DB index is out of range"
+	NotInt32 = "value is out of range, value must between -2147483648 and 2147483647"
+)
+
 var (
 	keyPairs = spec.Keys{First: 1, Last: -1, Step: 2}
 	// allButLast are the keys before a timeout.

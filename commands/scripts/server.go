@@ -24,10 +24,9 @@ func selectCommand(m *machine, out []byte) []byte {
 	case !ok:
 		return answer.AppendError(out, notInt)
 	case n != int64(int32(n)):
-		return answer.AppendError(out,
-			fmt.Sprintf("ERR value is out of range, value must between %d and %d", math.MinInt32, math.MaxInt32))
+		return answer.AppendError(out, "ERR "+datatypes.NotInt32)
 	case n < 0 || n >= engine.Databases:
-		return answer.AppendError(out, "ERR DB index is out of range")
+		return answer.AppendError(out, "ERR "+datatypes.DBRange)
 	default:
 		m.tx.Select(uint8(n))
 		return answer.AppendStatus(out, "OK")

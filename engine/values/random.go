@@ -27,53 +27,51 @@ func Pick(r Source, n int) int {
 // Source: R. Floyd in J. Bentley, "Programming pearls: a sample of brilliance", 1987.
 func Ranks(dst []int, r Source, n, k int) []int {
 	const few = 16
-	switch {
-	case k > few && k > n/64:
-		return manyRanks(dst, r, n, k)
-	case k > few:
-		return someRanks(dst, r, n, k)
-	}
 	start := len(dst)
-	for j := n - k; j < n; j++ {
-		i := Pick(r, j+1)
-		if slices.Contains(dst[start:], i) {
-			i = j
+	switch {
+	case k > few && k > n/64: // a bit for each number
+		chosen := make([]uint64, n/64+1)
+		choose(r, n, k, func(i int) bool {
+			before := chosen[i/64]
+			chosen[i/64] |= 1 << (i % 64)
+			return before != chosen[i/64]
+		})
+		dst = slices.Grow(dst, k)
+		for i, word := range chosen {
+			for ; word != 0; word &= word - 1 {
+				dst = append(dst, i*64+bits.TrailingZeros64(word))
+			}
 		}
-		dst = append(dst, i)
+		return dst
+	case k > few:
+		chosen := make(map[int]struct{}, k)
+		choose(r, n, k, func(i int) bool {
+			if _, had := chosen[i]; had {
+				return false
+			}
+			chosen[i] = struct{}{}
+			dst = append(dst, i)
+			return true
+		})
+	default:
+		choose(r, n, k, func(i int) bool {
+			if slices.Contains(dst[start:], i) {
+				return false
+			}
+			dst = append(dst, i)
+			return true
+		})
 	}
 	slices.Sort(dst[start:])
 	return dst
 }
 
-// someRanks is Ranks with a map of the chosen numbers.
-func someRanks(dst []int, r Source, n, k int) []int {
-	start, chosen := len(dst), make(map[int]struct{}, k)
+// choose calls add with k different numbers from 0 to n-1, and with some of them again. add returns
+// false for a number that it has had.
+func choose(r Source, n, k int, add func(i int) bool) {
 	for j := n - k; j < n; j++ {
-		i := Pick(r, j+1)
-		if _, taken := chosen[i]; taken {
-			i = j
-		}
-		chosen[i] = struct{}{}
-		dst = append(dst, i)
-	}
-	slices.Sort(dst[start:])
-	return dst
-}
-
-// manyRanks is Ranks with a bit for each number.
-func manyRanks(dst []int, r Source, n, k int) []int {
-	dst, chosen := slices.Grow(dst, k), make([]uint64, n/64+1)
-	for j := n - k; j < n; j++ {
-		i := Pick(r, j+1)
-		if chosen[i/64]>>(i%64)&1 != 0 {
-			i = j
-		}
-		chosen[i/64] |= 1 << (i % 64)
-	}
-	for i, word := range chosen {
-		for ; word != 0; word &= word - 1 {
-			dst = append(dst, i*64+bits.TrailingZeros64(word))
+		if !add(Pick(r, j+1)) {
+			add(j)
 		}
 	}
-	return dst
 }
