@@ -1,6 +1,7 @@
 package replication
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -152,18 +153,14 @@ func (o *Options) check() error {
 }
 
 func (o *Options) setDefaults() {
-	if o.Ack == "" {
-		o.Ack = AckDisk
-	}
-	if o.NoQuorum == "" {
-		o.NoQuorum = NoQuorumError
-	}
-	if o.ElectionTimeout == 0 {
-		o.ElectionTimeout = defaultElectionTimeout
-	}
-	if o.SnapshotLogBytes == 0 {
-		o.SnapshotLogBytes = persist.DefaultSnapshotLogBytes
-	}
+	o.Ack = cmp.Or(o.Ack, AckDisk)
+	o.NoQuorum = cmp.Or(o.NoQuorum, NoQuorumError)
+	o.ElectionTimeout = cmp.Or(o.ElectionTimeout, defaultElectionTimeout)
+	o.SnapshotLogBytes = cmp.Or(o.SnapshotLogBytes, persist.DefaultSnapshotLogBytes)
+	o.leastTrailing = cmp.Or(o.leastTrailing, minTrailing)
+	o.level = cmp.Or(o.level, fsm.KnownLevel)
+	o.commitTimeout = cmp.Or(o.commitTimeout, o.ElectionTimeout)
+	o.maxHold = cmp.Or(o.maxHold, holdHalfTimeouts*o.ElectionTimeout/2)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -186,20 +183,8 @@ func (o *Options) setDefaults() {
 	if o.Monotonic == nil {
 		o.Monotonic = monotonicClock()
 	}
-	if o.leastTrailing == 0 {
-		o.leastTrailing = minTrailing
-	}
-	if o.level == 0 {
-		o.level = fsm.KnownLevel
-	}
 	if o.undecided == nil {
 		o.undecided = func(*engine.Batch) {}
-	}
-	if o.commitTimeout == 0 {
-		o.commitTimeout = o.ElectionTimeout
-	}
-	if o.maxHold == 0 {
-		o.maxHold = holdHalfTimeouts * o.ElectionTimeout / 2
 	}
 	if o.lasting == nil {
 		o.lasting = lease.Clock

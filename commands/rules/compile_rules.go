@@ -200,17 +200,8 @@ func (c *compiler) index(all []source.Rule) {
 	for i := range f.rules {
 		c.pace.Step()
 		choices = f.rules[i].appendChoices(choices[:0])
-		best, worst := -1, int32(0) // the most rules at a place of best
-		for j := range choices {
-			n, most := max(1, len(choices[j].values)), int32(0)
-			for _, place := range used[:n] {
-				most = max(most, shared[place])
-			}
-			if used = used[n:]; best < 0 || most < worst {
-				best, worst = j, most
-			}
-		}
-		if best < 0 {
+		var best int
+		if best, used = rarest(choices, used, shared); best < 0 {
 			if f.always = append(f.always, int32(i)); len(f.always) == maxCandidates+1 {
 				c.crowded(f.rules[i].rule, all)
 			}
@@ -229,6 +220,22 @@ func (c *compiler) index(all []source.Rule) {
 			}
 		})
 	}
+}
+
+// rarest returns the index of the choice whose fullest place has the fewest rules, or -1 without
+// choices. used begins with the places of the choices, and rest is its remainder.
+func rarest(choices []choice, used, shared []int32) (best int, rest []int32) {
+	best, fewest := -1, int32(0)
+	for i := range choices {
+		n, most := max(1, len(choices[i].values)), int32(0)
+		for _, place := range used[:n] {
+			most = max(most, shared[place])
+		}
+		if used = used[n:]; best < 0 || most < fewest {
+			best, fewest = i, most
+		}
+	}
+	return best, used
 }
 
 // bucket returns the index in buckets of a key with a value, or with any: the index of the next

@@ -69,3 +69,20 @@ func (s *Session) rejectRequest(c *Spec, err error) {
 		s.stats[c.ID].countRequests(WasError, 1)
 	}
 }
+
+// passes checks a command by the hooks that are set. It returns false if the command must wait, and
+// the error of a command that must not run.
+func (s *Session) passes(hooks int32, c *Spec, args [][]byte) (now bool, err error) {
+	if hooks&guarded != 0 {
+		if err = s.mayAs(c, args); c.Uses != nil && !s.judges(c, args, &err) {
+			return false, nil
+		}
+	}
+	if err == nil && hooks&clustered != 0 {
+		err = s.elsewhere(c, args)
+	}
+	if err == nil && hooks&loading != 0 {
+		err = s.mayRunLoading(c)
+	}
+	return err != nil || hooks&paused == 0 || !s.holdBack(c), err
+}

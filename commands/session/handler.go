@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -54,15 +55,9 @@ type Handler struct {
 // NewHandler makes a [Handler] of the commands of a Registry. Requires: Config.Exec, Engine
 // and Clock are set.
 func NewHandler(c Config, r *Registry) *Handler {
-	if c.Cluster == nil {
-		c.Cluster = backend.NoCluster{}
-	}
-	if c.Store == nil {
-		c.Store = backend.NoStore{}
-	}
-	if c.Log == nil {
-		c.Log = slog.Default()
-	}
+	c.Cluster = cmp.Or[backend.Cluster](c.Cluster, backend.NoCluster{})
+	c.Store = cmp.Or[backend.Store](c.Store, backend.NoStore{})
+	c.Log = cmp.Or(c.Log, slog.Default())
 	if c.Rules == nil {
 		c.Rules = live.New(c.Engine, c.Log, live.Options{Series: live.DefaultSeries})
 	}

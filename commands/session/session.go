@@ -119,20 +119,11 @@ func (s *Session) Do(args [][]byte) bool {
 	if err != nil && s.tx.open && c.isSurplus(args) {
 		err = nil // EXEC answers it
 	}
-	hooks := s.h.hooks.Load()
-	if err == nil && hooks&guarded != 0 {
-		if err = s.mayAs(c, args); c.Uses != nil && !s.judges(c, args, &err) {
+	if hooks := s.h.hooks.Load(); err == nil && hooks&^monitored != 0 {
+		var now bool
+		if now, err = s.passes(hooks, c, args); !now {
 			return false
 		}
-	}
-	if err == nil && hooks&clustered != 0 {
-		err = s.elsewhere(c, args)
-	}
-	if err == nil && hooks&loading != 0 {
-		err = s.mayRunLoading(c)
-	}
-	if err == nil && hooks&paused != 0 && s.holdBack(c) {
-		return false
 	}
 	switch {
 	case err != nil:

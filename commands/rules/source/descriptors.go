@@ -189,6 +189,20 @@ func (r *reader) rateLimits(d *Descriptor, n *yaml.Node) {
 	}
 }
 
+// unit returns the nanoseconds of the unit of a limit of the tree, or 0 after a mistake.
+func (r *reader) unit(limit, unit *yaml.Node) int64 {
+	if unit == nil {
+		r.mistake(limit, "rate_limit must have a unit, "+anyOf(unitNames())+", or unlimited: true, got none")
+		return 0
+	}
+	i := unitIndex(unit.Value)
+	if i < 0 {
+		r.bad(unit, "unit", anyOf(unitNames()))
+		return 0
+	}
+	return int64(units[i].length)
+}
+
 // treeLimit reads a limit of the tree.
 func (r *reader) treeLimit(n *yaml.Node) (l Limit, ok bool) {
 	fields, mark, ok := r.words(n, inRateLimit)
@@ -198,16 +212,14 @@ func (r *reader) treeLimit(n *yaml.Node) (l Limit, ok bool) {
 	}
 	l.At = r.at(n)
 	var (
-		d      = draft{warnAt: DefaultWarnAt}
-		unit   = -1
-		unitAt *yaml.Node
+		d    = draft{warnAt: DefaultWarnAt}
+		unit *yaml.Node
 	)
 	for _, f := range fields {
 		r.noteOwn(f.word)
 		switch f.word {
 		case "unit":
-			unitAt = f.value
-			unit = unitIndex(f.value.Value)
+			unit = f.value
 		case "requests_per_unit":
 			d.count, ok = r.whole(f.value, f.word, 0, 1<<32-1)
 		case "unlimited":
@@ -231,25 +243,19 @@ func (r *reader) treeLimit(n *yaml.Node) (l Limit, ok bool) {
 			r.mistakeAt(name.Line, fmt.Sprintf("replaces must name other limits, got the limit's own name %q", l.Name))
 		}
 	}
-	switch {
-	case l.Unlimited && unit >= 0:
-		r.mistake(unitAt, "unlimited excludes a unit, got unit "+got(unitAt))
-		return l, false
-	case l.Unlimited:
+	if l.Unlimited {
+		if unit != nil && unitIndex(unit.Value) >= 0 {
+			r.mistake(unit, "unlimited excludes a unit, got unit "+got(unit))
+			return l, false
+		}
 		return l, true
-	case unit < 0 && unitAt == nil:
-		r.mistake(n, "rate_limit must have a unit, "+anyOf(unitNames())+", or unlimited: true, got none")
-		return l, false
-	case unit < 0:
-		r.bad(unitAt, "unit", anyOf(unitNames()))
-		return l, false
-	case !ok:
+	}
+	if d.window = r.unit(n, unit); d.window == 0 || !ok {
 		return l, false
 	}
 	if !d.algGiven {
 		d.alg, d.algGiven = engine.Fixed, true
 	}
-	d.window = int64(units[unit].length)
 	l.Count, l.Alg, l.Window, l.Burst, l.Grace, l.WarnAt, ok = d.count, d.alg, d.window, d.burst, d.grace, d.warnAt, true
 	if err := d.check(&l); err != nil {
 		r.mistake(n, err.Error())

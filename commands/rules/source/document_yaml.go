@@ -40,38 +40,7 @@ func (r *reader) document(n *yaml.Node) (d Document, ok bool) {
 		return d, false
 	}
 	for _, f := range fields {
-		switch f.word {
-		case "domain":
-			d.Domain, _ = r.label(f.value, "domain")
-			d.At = r.at(f.key)
-		case "descriptors":
-			d.Descriptors = r.descriptors(f.value, 1)
-		case "rules":
-			d.Rules = r.ruleList(f.value)
-		case "lists":
-			d.Lists = r.lists(f.value)
-		case "deny":
-			d.Deny = r.labels(f.value, "deny")
-		case "allow":
-			d.Allow = r.labels(f.value, "allow")
-		case "unmatched":
-			d.DenyUnmatched = r.oneOf(f.value, "unmatched", []string{"allow", "deny"}) == "deny"
-		case "no_quorum":
-			d.NoQuorum = r.oneOf(f.value, "no_quorum", NoQuorumWords)
-		case "request_limits":
-			d.IgnoreRequestLimits = !r.boolean(f.value, "request_limits")
-		case "http":
-			d.HTTP = r.http(f.value)
-		case "addresses":
-			d.Addresses, d.OwnAddresses = r.labels(f.value, f.word), true
-			r.atMost(f.value, f.word, len(d.Addresses), MaxAttributes)
-		case "paths":
-			d.Paths = r.paths(f.value)
-		case "merge_domains":
-			d.MergeDomains = r.boolean(f.value, "merge_domains")
-		default:
-			r.unknown(f, inDocument, documentWords)
-		}
+		r.documentWord(&d, f)
 		if !slices.Contains(mergedWords, f.word) {
 			d.Settings = append(d.Settings, Name{r.at(f.key), f.word})
 		}
@@ -85,4 +54,40 @@ func (r *reader) document(n *yaml.Node) (d Document, ok bool) {
 	}
 	d.Warnings = r.warnings
 	return d, len(r.mistakes) == before && !r.stopped
+}
+
+// documentWord reads a word of a document.
+func (r *reader) documentWord(d *Document, f field) {
+	switch f.word {
+	case "domain":
+		d.Domain, _ = r.label(f.value, "domain")
+		d.At = r.at(f.key)
+	case "descriptors":
+		d.Descriptors = r.descriptors(f.value, 1)
+	case "rules":
+		d.Rules = r.ruleList(f.value)
+	case "lists":
+		d.Lists = r.lists(f.value)
+	case "deny":
+		d.Deny = r.labels(f.value, "deny")
+	case "allow":
+		d.Allow = r.labels(f.value, "allow")
+	case "unmatched":
+		d.DenyUnmatched = r.oneOf(f.value, "unmatched", []string{"allow", "deny"}) == "deny"
+	case "no_quorum":
+		d.NoQuorum = r.oneOf(f.value, "no_quorum", NoQuorumWords)
+	case "request_limits":
+		d.IgnoreRequestLimits = !r.boolean(f.value, "request_limits")
+	case "http":
+		d.HTTP = r.http(f.value)
+	case "addresses":
+		d.Addresses, d.OwnAddresses = r.labels(f.value, f.word), true
+		r.atMost(f.value, f.word, len(d.Addresses), MaxAttributes)
+	case "paths":
+		d.Paths = r.paths(f.value)
+	case "merge_domains":
+		d.MergeDomains = r.boolean(f.value, "merge_domains")
+	default:
+		r.unknown(f, inDocument, documentWords)
+	}
 }

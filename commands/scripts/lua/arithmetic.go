@@ -115,50 +115,65 @@ func (c *compiler) arithmetic(e *syntax.Binary) expr {
 	}
 	switch e.Op {
 	case syntax.Add:
-		return func(f *frame) value.Value {
-			a := left(f)
-			b := right(f)
-			if a.IsNumber() && b.IsNumber() {
-				x := a.Float() + b.Float()
-				if x != x {
-					x = f.st.nan(x, a.Float(), b.Float())
-				}
-				return value.Number(x)
-			}
-			return o.slow(f, a, b)
-		}
+		return o.add(left, right)
 	case syntax.Sub:
-		return func(f *frame) value.Value {
-			a := left(f)
-			b := right(f)
-			if a.IsNumber() && b.IsNumber() {
-				x := a.Float() - b.Float()
-				if x != x {
-					x = f.st.nan(x, a.Float(), b.Float())
-				}
-				return value.Number(x)
-			}
-			return o.slow(f, a, b)
-		}
+		return o.sub(left, right)
 	case syntax.Mul:
-		return func(f *frame) value.Value {
-			a := left(f)
-			b := right(f)
-			if a.IsNumber() && b.IsNumber() {
-				x := float64(a.Float() * b.Float())
-				if x != x {
-					x = f.st.nan(x, a.Float(), b.Float())
-				}
-				return value.Number(x)
-			}
-			return o.slow(f, a, b)
-		}
+		return o.mul(left, right)
 	}
 	return func(f *frame) value.Value {
 		a := left(f)
 		b := right(f)
 		if a.IsNumber() && b.IsNumber() {
 			return value.Number(f.st.compute(o.op, a.Float(), b.Float()))
+		}
+		return o.slow(f, a, b)
+	}
+}
+
+// add returns the expression left + right.
+func (o *operation) add(left, right expr) expr {
+	return func(f *frame) value.Value {
+		a := left(f)
+		b := right(f)
+		if a.IsNumber() && b.IsNumber() {
+			x := a.Float() + b.Float()
+			if x != x {
+				x = f.st.nan(x, a.Float(), b.Float())
+			}
+			return value.Number(x)
+		}
+		return o.slow(f, a, b)
+	}
+}
+
+// sub returns the expression left - right.
+func (o *operation) sub(left, right expr) expr {
+	return func(f *frame) value.Value {
+		a := left(f)
+		b := right(f)
+		if a.IsNumber() && b.IsNumber() {
+			x := a.Float() - b.Float()
+			if x != x {
+				x = f.st.nan(x, a.Float(), b.Float())
+			}
+			return value.Number(x)
+		}
+		return o.slow(f, a, b)
+	}
+}
+
+// mul returns the expression left * right.
+func (o *operation) mul(left, right expr) expr {
+	return func(f *frame) value.Value {
+		a := left(f)
+		b := right(f)
+		if a.IsNumber() && b.IsNumber() {
+			x := float64(a.Float() * b.Float())
+			if x != x {
+				x = f.st.nan(x, a.Float(), b.Float())
+			}
+			return value.Number(x)
 		}
 		return o.slow(f, a, b)
 	}
