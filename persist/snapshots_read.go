@@ -57,6 +57,7 @@ func CheckSnapshots(ctx context.Context, fsys vfs.FS, dir string, o SnapshotOpti
 // blockCheck checks blocks and discards them.
 type blockCheck func(block []byte) error
 
+// Load calls c.
 func (c blockCheck) Load(block []byte) error { return c(block) }
 
 // A snapshotReader reads the rows of a generation.

@@ -14,8 +14,10 @@ type Network interface {
 // tcp is the Network of the operating system.
 type tcp struct{ from *net.TCPAddr }
 
+// Listen listens at an address.
 func (tcp) Listen(address string) (net.Listener, error) { return net.Listen("tcp", address) }
 
+// Dial connects to an address.
 func (t tcp) Dial(ctx context.Context, address string) (net.Conn, error) {
 	var d net.Dialer
 	if t.from != nil {

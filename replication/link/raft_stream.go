@@ -53,6 +53,7 @@ func (s *raftStream) Close() error {
 // Addr returns the listen address, which other nodes may not be able to dial.
 func (s *raftStream) Addr() net.Addr { return s.links.o.Listener.Addr() }
 
+// Dial connects to the node at an address, for raft.
 func (s *raftStream) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 	if string(address) == s.links.o.Address {
 		return s.links.loop()

@@ -45,6 +45,7 @@ func openCluster(c Config, notices *engine.Notices) (Opened, error) {
 		Certificates: open.Certificates(), Secrets: secrets}, nil
 }
 
+// Fsync describes --raft-ack.
 func (m clusterState) Fsync() string {
 	if m.ack == replication.AckDisk {
 		return "before a decision is answered, on a majority of nodes"
@@ -52,10 +53,13 @@ func (m clusterState) Fsync() string {
 	return "after a decision is answered by a majority of nodes"
 }
 
+// Loads returns false: Open has loaded the state of the node.
 func (clusterState) Loads() bool { return false }
 
+// Load does nothing.
 func (clusterState) Load(context.Context) error { return nil }
 
+// Close closes the node.
 func (m clusterState) Close(ctx context.Context, _ backend.Parting) error { return m.Node.Close(ctx) }
 
 // clusterAdapter makes a replication.Node a backend.Store and a backend.Cluster.
@@ -64,14 +68,18 @@ type clusterAdapter struct {
 	mode string // --cluster-mode
 }
 
+// Save implements backend.Store.
 func (r clusterAdapter) Save(done func(error)) error { return redisError(r.Node.Save(done)) }
 
+// Backup implements backend.Store.
 func (r clusterAdapter) Backup(name string, done func(path string, err error)) error {
 	return redisError(r.Node.Backup(name, done))
 }
 
+// Enabled reports whether clients see a Redis Cluster.
 func (r clusterAdapter) Enabled() bool { return r.mode != "off" }
 
+// Where returns the node of a slot. Unless clients may be redirected, it is this node.
 func (r clusterAdapter) Where(slot slots.Slot) (address string, here bool) {
 	if r.mode != "on" {
 		return "", true
@@ -83,6 +91,7 @@ var changes = map[backend.ChangeKind]replication.ChangeKind{
 	backend.Forget: replication.Forget, backend.Leave: replication.Leave, backend.Transfer: replication.Transfer,
 }
 
+// Change starts a change of the members, and calls done with an error for the administrator.
 func (r clusterAdapter) Change(c backend.Change, done func(error)) error {
 	r.Node.Change(replication.Change{Kind: changes[c.Kind], Node: c.ID}, func(err error) { done(clusterError(err)) })
 	return nil

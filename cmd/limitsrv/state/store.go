@@ -49,10 +49,13 @@ func tuneThreads() {
 	}
 }
 
+// Fsync returns the policy of --fsync.
 func (s *storeState) Fsync() string { return s.policy.String() }
 
+// Loads returns true: Load recovers the state.
 func (*storeState) Loads() bool { return true }
 
+// Load recovers the state, and moves the clock to its time if that is later.
 func (s *storeState) Load(ctx context.Context) error {
 	err := s.Recover(ctx)
 	if err == nil {
@@ -61,8 +64,10 @@ func (s *storeState) Load(ctx context.Context) error {
 	return err
 }
 
+// StepDown does nothing, because no other node can decide.
 func (*storeState) StepDown(context.Context) {}
 
+// Close closes the log, after a snapshot if p asks for it.
 func (s *storeState) Close(ctx context.Context, p backend.Parting) error {
 	return s.Store.Close(ctx, partings[p])
 }
@@ -75,10 +80,12 @@ var partings = [...]persist.Parting{
 // storeAdapter makes a persist.Store a backend.Store.
 type storeAdapter struct{ *persist.Store }
 
+// Save implements backend.Store.
 func (k storeAdapter) Save(done func(error)) error {
 	return redisError(k.Store.Save(func(_ persist.Info, err error) { done(err) }))
 }
 
+// Backup implements backend.Store.
 func (k storeAdapter) Backup(name string, done func(path string, err error)) error {
 	return redisError(k.Store.Backup(name, done))
 }

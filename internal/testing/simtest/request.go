@@ -58,6 +58,7 @@ func untagged(c *engine.Call) *engine.Call {
 		Answer: c.Answer}
 }
 
+// Check checks a call without its tag.
 func (t tagged) Check(c *engine.Call) error {
 	if len(c.Args) == 0 {
 		return errors.New("a call without a tag")
@@ -68,10 +69,12 @@ func (t tagged) Check(c *engine.Call) error {
 	return err
 }
 
+// Keys appends the indexes of the keys.
 func (t tagged) Keys(c *engine.Call, dst []int) ([]int, bool) {
 	return t.Commands.Keys(untagged(c), dst)
 }
 
+// Do carries out a call without its tag.
 func (t tagged) Do(tx *engine.Tx, c *engine.Call) {
 	bare := untagged(c)
 	t.Commands.Do(tx, bare)
