@@ -37,10 +37,6 @@ func Timeout(arg []byte) (d time.Duration, wrong string) {
 	return time.Duration(min(ms, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond, ""
 }
 
-func bLPop(tx *engine.Tx, args [][]byte, out []byte) []byte { return popFirst(tx, args, head, out) }
-
-func bRPop(tx *engine.Tx, args [][]byte, out []byte) []byte { return popFirst(tx, args, tail, out) }
-
 // popFirst takes an element off the first list that is not empty, and answers its key and the
 // element, or nil. It does not wait: a session does, if it may.
 func popFirst(tx *engine.Tx, args [][]byte, at end, out []byte) []byte {

@@ -68,13 +68,22 @@ func TestDraws(t *testing.T) {
 	}
 }
 
-// doOf returns the name of the function in a Body: &spec.Call{Do: NAME, ...}.
+// doOf returns the name of the function in a Body: &spec.Call{Do: NAME, ...}, with Do: with(NAME, ...),
+// or NAME(...).
 func doOf(body ast.Expr) string {
-	if call, ok := body.(*ast.UnaryExpr); ok {
-		for _, e := range call.X.(*ast.CompositeLit).Elts {
-			if kv := e.(*ast.KeyValueExpr); kv.Key.(*ast.Ident).Name == "Do" {
-				return kv.Value.(*ast.Ident).Name
+	switch body := body.(type) {
+	case *ast.CallExpr:
+		return body.Fun.(*ast.Ident).Name
+	case *ast.UnaryExpr:
+		for _, e := range body.X.(*ast.CompositeLit).Elts {
+			kv := e.(*ast.KeyValueExpr)
+			if kv.Key.(*ast.Ident).Name != "Do" {
+				continue
 			}
+			if call, ok := kv.Value.(*ast.CallExpr); ok {
+				return call.Args[0].(*ast.Ident).Name
+			}
+			return kv.Value.(*ast.Ident).Name
 		}
 	}
 	return ""

@@ -82,21 +82,9 @@ const (
 	theValue
 )
 
-func hGetAll(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	return fields(tx, args[0], theField|theValue, out)
-}
-
-func hKeys(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	return fields(tx, args[0], theField, out)
-}
-
-func hVals(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	return fields(tx, args[0], theValue, out)
-}
-
 // fields answers parts of all fields.
-func fields(tx *engine.Tx, key []byte, parts fieldPart, out []byte) []byte {
-	h, _, ok := findHash(tx, key)
+func fields(tx *engine.Tx, args [][]byte, parts fieldPart, out []byte) []byte {
+	h, _, ok := findHash(tx, args[0])
 	if !ok {
 		return fail(out, errWrongType)
 	}

@@ -15,33 +15,18 @@ const (
 	tail
 )
 
-func lPush(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	return push(tx, args[0], args[1:], head, out)
-}
-
-func rPush(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	return push(tx, args[0], args[1:], tail, out)
-}
-
-func lPushX(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	return pushOnto(tx, args[0], args[1:], head, out)
-}
-
-func rPushX(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	return pushOnto(tx, args[0], args[1:], tail, out)
-}
-
 // pushOnto is push for a list that must be there.
-func pushOnto(tx *engine.Tx, key []byte, entries [][]byte, at end, out []byte) []byte {
-	if _, there := tx.Find(key); !there {
+func pushOnto(tx *engine.Tx, args [][]byte, at end, out []byte) []byte {
+	if _, there := tx.Find(args[0]); !there {
 		return answer.AppendInt(out, 0)
 	}
-	return push(tx, key, entries, at, out)
+	return push(tx, args, at, out)
 }
 
 // push adds each entry at an end, and answers the length.
-func push(tx *engine.Tx, key []byte, entries [][]byte, at end, out []byte) []byte {
-	l, e, ok := findList(tx, key)
+func push(tx *engine.Tx, args [][]byte, at end, out []byte) []byte {
+	entries := args[1:]
+	l, e, ok := findList(tx, args[0])
 	if !ok {
 		return fail(out, errWrongType)
 	}

@@ -22,30 +22,8 @@ const (
 	difference
 )
 
-func sInter(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	return combine(tx, intersection, args, out)
-}
-
-func sUnion(tx *engine.Tx, args [][]byte, out []byte) []byte { return combine(tx, union, args, out) }
-
-func sDiff(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	return combine(tx, difference, args, out)
-}
-
-func sInterStore(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	return storeCombined(tx, intersection, args, out)
-}
-
-func sUnionStore(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	return storeCombined(tx, union, args, out)
-}
-
-func sDiffStore(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	return storeCombined(tx, difference, args, out)
-}
-
 // combine answers the combination of the sets of keys.
-func combine(tx *engine.Tx, by operation, keys [][]byte, out []byte) []byte {
+func combine(tx *engine.Tx, keys [][]byte, by operation, out []byte) []byte {
 	g := gathering{operation: by, most: tx.AnswerRoom()}
 	n, wrong := g.gather(tx, keys)
 	if wrong != "" {
@@ -63,7 +41,7 @@ const workToAdd = 4
 
 // storeCombined stores the combination of the sets of the keys after the first under the
 // first, and answers the number of members.
-func storeCombined(tx *engine.Tx, by operation, args [][]byte, out []byte) []byte {
+func storeCombined(tx *engine.Tx, args [][]byte, by operation, out []byte) []byte {
 	g := gathering{operation: by, most: math.MaxInt}
 	n, wrong := g.gather(tx, args[1:])
 	switch {

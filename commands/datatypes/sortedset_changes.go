@@ -154,10 +154,6 @@ func zRem(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	return answer.AppendInt(out, n)
 }
 
-func zPopMin(tx *engine.Tx, args [][]byte, out []byte) []byte { return zPop(tx, args, upwards, out) }
-
-func zPopMax(tx *engine.Tx, args [][]byte, out []byte) []byte { return zPop(tx, args, downwards, out) }
-
 // zPop removes and answers members from an end.
 func zPop(tx *engine.Tx, args [][]byte, d direction, out []byte) []byte {
 	if len(args) > 2 {

@@ -199,14 +199,6 @@ func before(z *values.SortedSet, b *numbers.LexBound, through bool) int {
 	return z.Before(b.Member)
 }
 
-func zCount(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	return countRange(tx, args, byScore, out)
-}
-
-func zLexCount(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	return countRange(tx, args, byLex, out)
-}
-
 func countRange(tx *engine.Tx, args [][]byte, by axis, out []byte) []byte {
 	s := rangeSpec{axis: by}
 	if wrong := s.parse(tx, args[1], args[2]); wrong != "" {
@@ -217,18 +209,6 @@ func countRange(tx *engine.Tx, args [][]byte, by axis, out []byte) []byte {
 		return fail(out, errWrongType)
 	}
 	return answer.AppendInt(out, int64(s.in(&z, upwards).n))
-}
-
-func zRemRangeByRank(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	return removeRange(tx, args, byRank, out)
-}
-
-func zRemRangeByScore(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	return removeRange(tx, args, byScore, out)
-}
-
-func zRemRangeByLex(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	return removeRange(tx, args, byLex, out)
 }
 
 func removeRange(tx *engine.Tx, args [][]byte, by axis, out []byte) []byte {

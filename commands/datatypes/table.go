@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"limitsrv/commands/spec"
+	"limitsrv/engine"
 )
 
 // table has the command with each number. The numbers stand in logs: a number never changes its
@@ -29,4 +30,10 @@ func numbered(families ...[]spec.Command) (all []spec.Command) {
 		}
 	}
 	return all
+}
+
+// with returns the function of a command that is do in one of its ways.
+func with[T any](do func(tx *engine.Tx, args [][]byte, way T, out []byte) []byte, way T) func(*engine.Tx, [][]byte,
+	[]byte) []byte {
+	return func(tx *engine.Tx, args [][]byte, out []byte) []byte { return do(tx, args, way, out) }
 }

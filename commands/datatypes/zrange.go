@@ -18,30 +18,6 @@ type rangeCommand struct {
 	stores     bool // instead of an answer; without the option WITHSCORES
 }
 
-func zRange(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	return answerRange(tx, args, rangeCommand{directions: true}, out)
-}
-
-func zRevRange(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	return answerRange(tx, args, rangeCommand{axis: byRank, direction: downwards}, out)
-}
-
-func zRangeByScore(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	return answerRange(tx, args, rangeCommand{axis: byScore}, out)
-}
-
-func zRevRangeByScore(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	return answerRange(tx, args, rangeCommand{axis: byScore, direction: downwards}, out)
-}
-
-func zRangeByLex(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	return answerRange(tx, args, rangeCommand{axis: byLex}, out)
-}
-
-func zRevRangeByLex(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	return answerRange(tx, args, rangeCommand{axis: byLex, direction: downwards}, out)
-}
-
 // rangeOptions are the options of a range and its bounds.
 type rangeOptions struct {
 	spec           rangeSpec
