@@ -23,13 +23,21 @@ type sample struct {
 	line, kinds string
 }
 
+// takeSamples are the lines of the commands that take tokens.
+var takeSamples = func() (all []sample) {
+	period := map[engine.PeriodKind]string{engine.Rate: "1/m", engine.Window: "1m", engine.CalendarWindow: "day"}
+	for a := range engine.Algs() {
+		if u := a.Usage(); a.IsCounted() {
+			all = append(all, sample{
+				fmt.Sprintf("RL.%v %s 10 %s 2 PARTIAL", a, strings.ToLower(a.String()), period[u.Period]),
+				fmt.Sprintf("key %s %v n option", u.Limit, u.Period)})
+		}
+	}
+	return all
+}()
+
 // samples has a line with all options for each op command of the table.
-var samples = []sample{
-	{"RL.TOKEN token 10 1/m 2 PARTIAL", "key capacity rate n option"},
-	{"RL.LEAKY leaky 10 1/m 2 SHADOW", "key capacity rate n option"},
-	{"RL.FIXED fixed 10 day 2 PARTIAL", "key limit window n option"},
-	{"RL.SLIDE slide 10 1m 2 PARTIAL", "key limit window n option"},
-	{"RL.LOG log 10 1m 2 PARTIAL", "key limit window n option"},
+var samples = append(takeSamples, []sample{
 	{"RL.ACQUIRE lease 10 1m me SHADOW", "key limit ttl id option"},
 	{"RL.RELEASE lease you", "key id"},
 	{"RL.ALL TOKEN token 10 1/m 2 LEAKY leaky 10 1/m 2", "alg key capacity rate number alg key capacity rate number"},
@@ -64,7 +72,7 @@ var samples = []sample{
 	{"LINSERT plain BEFORE v w", "key option any any"},
 	{"LMOVE plain other LEFT RIGHT", "key key option option"},
 	{"SINTERCARD 1 plain", "index key"},
-}
+}...)
 
 // unnamed are the kinds with errors that do not contain the kind's name, because they equal
 // the errors of Redis and of other systems byte for byte, with the text that they must
@@ -221,7 +229,7 @@ type badInput struct {
 
 func newBadInput(t *testing.T) *badInput {
 	s := newTestHandler("").NewSession(session.Client{Close: func() {}, Wake: func() {}})
-	for _, sm := range samples[:6] {
+	for _, sm := range samples[:len(takeSamples)+1] {
 		if reply := ask(s, sm.line); reply[0] != '*' {
 			t.Fatalf("%s: %s", sm.line, reply)
 		}
@@ -337,11 +345,8 @@ func FuzzArguments(f *testing.F) {
 // wrongOp returns the bound of package engine that an op violates.
 func wrongOp(op *engine.Op) string {
 	p := &op.Params
-	most := int64(engine.MaxLimit)
-	if p.Alg == engine.Log || p.Alg == engine.Lease {
-		most = engine.MaxListed
-	}
-	hasRate := p.Alg == engine.Token || p.Alg == engine.Leaky
+	u := p.Alg.Usage()
+	hasRate := u.Period == engine.Rate
 	switch {
 	case op.Kind == engine.Do: // the command itself checks its words
 		return ""
@@ -351,7 +356,7 @@ func wrongOp(op *engine.Op) string {
 		return "N"
 	case op.Kind != engine.Take && op.Kind != engine.Acquire:
 		return ""
-	case p.Limit < 1 || p.Limit > most:
+	case p.Limit < 1 || p.Limit > u.MaxLimit:
 		return "Limit"
 	case op.Kind == engine.Acquire && (len(op.ID) == 0 || len(op.ID) > engine.MaxIDBytes):
 		return "ID"
@@ -359,7 +364,7 @@ func wrongOp(op *engine.Op) string {
 		p.Period > engine.MaxRatePeriod):
 		return "rate"
 	case p.Calendar != engine.NoCalendar:
-		return map[bool]string{true: "Calendar"}[p.Alg != engine.Fixed || p.Period != 0]
+		return map[bool]string{true: "Calendar"}[u.Period != engine.CalendarWindow || p.Period != 0]
 	case !hasRate && (p.Period < engine.MinPeriod || p.Period > engine.MaxPeriod || p.Count != 0):
 		return "Period"
 	}

@@ -18,6 +18,7 @@ import (
 	"limitsrv/commands/calls"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
+	"limitsrv/engine/enginetest"
 	"limitsrv/internal/status"
 	"limitsrv/internal/testing/testwait"
 )
@@ -115,7 +116,9 @@ func TestScripts(t *testing.T) {
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			s := &script{h: newTestHandler(""), sessions: map[string]*session.Session{}}
-			datadriven.RunTest(t, file, s.do)
+			datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
+				return enginetest.HideAlgorithms(s.do(t, d))
+			})
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -18,19 +19,35 @@ rules:
   - {name: dark, match: {on: dark}, limits: [1/minute], shadow: true}
 `
 
-// requestCases have lines, for each command that decides, and the outcomes of these lines: allowed,
-// denied, shadow_denied, error, no_quorum_allowed.
-var requestCases = map[string]struct {
+// A requestCase is lines of a command, and their outcomes: allowed, denied, shadow_denied, error,
+// no_quorum_allowed.
+type requestCase struct {
 	lines string
 	want  [session.Outcomes]int64
-}{
+}
+
+// requestCases returns the case of each command that decides.
+func requestCases() map[string]requestCase {
+	all := maps.Clone(namedCases)
+	for a := range engine.Algs() {
+		name := "RL." + a.String()
+		if _, named := all[strings.ToLower(name)]; named || !a.IsCounted() {
+			continue
+		}
+		take := name + " a 1 1h"
+		if a.Usage().Period == engine.Rate {
+			take = name + " a 1 1/h"
+		}
+		all[strings.ToLower(name)] = requestCase{take + "|" + take + "|" + take + " SHADOW", [...]int64{1, 1, 1, 0, 0}}
+	}
+	return all
+}
+
+var namedCases = map[string]requestCase{
 	"rl.token": {"RL.TOKEN a 1 1/h|RL.TOKEN a 1 1/h|RL.TOKEN a 1 1/h SHADOW|RL.TOKEN a 1 x|RL.TOKEN a|RL.TOKEN a 1 " +
 		"1/h 0|RL.TOKEN a 0 1/h|RL.TOKEN p 2 1/h 5 PARTIAL", [...]int64{2, 2, 1, 2, 0}},
 	"rl.leaky": {"RL.LEAKY a 1 1/h|RL.LEAKY a 1 1/h|RL.LEAKY b 9 1/h|RL.LEAKY b 9 1/h SHADOW",
 		[...]int64{3, 1, 0, 0, 0}},
-	"rl.fixed": {"RL.FIXED a 1 1h|RL.FIXED a 1 1h|RL.FIXED a 1 1h SHADOW", [...]int64{1, 1, 1, 0, 0}},
-	"rl.slide": {"RL.SLIDE a 1 1h|RL.SLIDE a 1 1h|RL.SLIDE a 1 1h SHADOW", [...]int64{1, 1, 1, 0, 0}},
-	"rl.log":   {"RL.LOG a 1 1h|RL.LOG a 1 1h|RL.LOG a 1 1h SHADOW", [...]int64{1, 1, 1, 0, 0}},
 	"rl.acquire": {"RL.ACQUIRE a 1 1h x|RL.ACQUIRE a 1 1h y|RL.ACQUIRE a 1 1h y SHADOW|RL.ACQUIRE b 0 1h y",
 		[...]int64{1, 2, 1, 0, 0}},
 	"rl.all": {"RL.ALL TOKEN a 1 1/h 1 FIXED b 9 1h 1 FIXED c 9 1h 1|RL.ALL TOKEN a 1 1/h 1 FIXED b 9 1h 1 FIXED c " +
@@ -53,23 +70,24 @@ func TestRequestsAreCounted(t *testing.T) {
 	woken := make(chan struct{}, 1)
 	s := h.NewSession(session.Client{Wake: func() { woken <- struct{}{} }})
 	load(t, s, woken, requestRules)
+	cases := requestCases()
 	for _, c := range Table() {
-		if _, tested := requestCases[strings.ToLower(c.Name)]; tested != (c.Flags&spec.Decides != 0) {
+		if _, tested := cases[strings.ToLower(c.Name)]; tested != (c.Flags&spec.Decides != 0) {
 			t.Errorf("%s decides: %v, and has a case: %v", c.Name, !tested, tested)
 		}
 	}
-	for _, tt := range requestCases {
+	for _, tt := range cases {
 		ask(s, strings.Split(tt.lines, "|")...)
 		ask(s, "FLUSHALL")
 	}
 	for _, c := range h.RequestCounts() {
-		if want := requestCases[c.Via].want; c.N != want {
+		if want := cases[c.Via].want; c.N != want {
 			t.Errorf("%s: %v requests were allowed, denied, denied in shadow, failed, or allowed without a quorum; want %v",
 				c.Via, c.N, want)
 		}
 	}
-	if n := len(h.RequestCounts()); n != len(requestCases) {
-		t.Errorf("%d commands are counted, want %d", n, len(requestCases))
+	if n := len(h.RequestCounts()); n != len(cases) {
+		t.Errorf("%d commands are counted, want %d", n, len(cases))
 	}
 	before := h.Requests()
 	ask(s, "CONFIG RESETSTAT", "MULTI", "RL.TOKEN m 1 1/h", "RL.TOKEN m 1 1/h", "EXEC",

@@ -9,6 +9,7 @@ import (
 // An Alg is the number of an algorithm. It is stored in logs and snapshots.
 type Alg uint8
 
+// The algorithms of limits, with records in algorithms.
 const (
 	Token Alg = iota
 	Leaky
@@ -46,6 +47,7 @@ var algorithms = [algs]algorithm{
 			Limit: "capacity", MaxLimit: MaxLimit, Period: Rate, Complexity: "O(1)", Since: "0.1.0",
 			Summary: "Takes n tokens from a token bucket, which starts full at capacity and refills continuously at rate: " +
 				"bursts up to capacity, rate in the long run. The choice for most limits.",
+			Title: "token bucket", Form: "{tokens}, refilled at {rate}",
 		},
 	},
 	Leaky: {
@@ -54,6 +56,7 @@ var algorithms = [algs]algorithm{
 			Limit: "capacity", MaxLimit: MaxLimit, Period: Rate, Complexity: "O(1)", Since: "0.1.0",
 			Summary: "Puts n requests into a queue of depth capacity that drains at rate, and returns how long to delay them " +
 				"(wait_ms) so that they leave at an even rate. A full queue denies.",
+			Title: "leaky bucket", Form: "a queue of {limit}, drained at {rate}",
 		},
 	},
 	Fixed: {
@@ -64,6 +67,7 @@ var algorithms = [algs]algorithm{
 				"hour, day, week " +
 				"(from Monday), month or year. Easy to explain and made for quotas, but allows up to twice the limit around " +
 				"the boundary of two windows.",
+			Title: "fixed window", Form: "{tokens} in each {period}",
 		},
 	},
 	Slide: {
@@ -74,6 +78,7 @@ var algorithms = [algs]algorithm{
 				"ending " +
 				"now covers. No burst at the boundary, two counters; assumes that the requests of the previous window were " +
 				"evenly spread.",
+			Title: "sliding window", Form: "about {tokens} in any {window}",
 		},
 	},
 	Log: {
@@ -83,15 +88,22 @@ var algorithms = [algs]algorithm{
 			Limit: "limit", MaxLimit: MaxListed, Period: Window, Complexity: "O(min(limit, admitted))", Since: "0.1.0",
 			Summary: "Takes n tokens if no window of that length, at any start, would contain more than limit. Exact; " +
 				"stores one entry for each allowed request. limit is at most 1000000.",
+			Title: "sliding log", Form: "never more than {tokens} in any {window}",
 		},
 	},
 	Lease: {
 		name: "LEASE", words: 2, methods: leased(lease{}), tail: lease{}, copied: lease{}, growth: lease{},
-		usage: Usage{Limit: "limit", MaxLimit: MaxListed, Period: TTL},
+		usage: Usage{
+			Limit: "limit", MaxLimit: MaxListed, Period: TTL,
+			Title: "concurrency", Form: "{limit} at a time, each for at most {window}",
+		},
 	},
 	Box: {
 		name: "PENALTY", words: 3, methods: methods{meter: box{}},
-		usage: Usage{Limit: "after", MaxLimit: MaxListed, Period: Times},
+		usage: Usage{
+			Limit: "after", MaxLimit: MaxListed, Period: Times,
+			Title: "penalty box", Form: "closes after {denials}",
+		},
 	},
 	Int:       {name: typeString, words: 2, methods: methods{meter: plain{}}},
 	Text8:     {name: typeString, words: 2, methods: methods{meter: text{}}},
@@ -115,11 +127,9 @@ type algorithm struct {
 	// chunked is set if the first word of the state is the first and the last chunk of the
 	// tail, as in logState.
 	chunked bool
-	// holds is set if a granted permit must be used only after all permits granted before
-	// it have drained.
-	holds bool
-	name  string
-	usage Usage
+	holds   bool // see Holds
+	name    string
+	usage   Usage
 }
 
 // methods are the arithmetic of an algorithm: a value that is a meter, and also a limiter,

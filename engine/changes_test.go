@@ -24,12 +24,12 @@ type mix struct {
 // are the most generous for the other parameters too.
 func drawMix(t *rapid.T, a engine.Alg) mix {
 	var m mix
-	calendars := a == engine.Fixed && rapid.Bool().Draw(t, "calendar")
+	calendars := a.Usage().Period == engine.CalendarWindow && rapid.Bool().Draw(t, "calendar")
 	base := rapid.SampledFrom([]int64{engine.MinPeriod, 7_919, second, 60 * second, hour}).Draw(t, "base")
 	for range rapid.IntRange(2, 4).Draw(t, "sets") {
 		p := engine.Params{Alg: a, Limit: rapid.SampledFrom([]int64{1, 2, 3, 7, 10, 100, 999, 1_000_000}).Draw(t, "limit")}
 		switch {
-		case a == engine.Token || a == engine.Leaky:
+		case a.Usage().Period == engine.Rate:
 			r := rapid.SampledFrom(rates).Draw(t, "rate")
 			g := gcd(r[0], r[1])
 			p.Count, p.Period = r[0]/g, r[1]/g

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"limitsrv/engine"
@@ -40,36 +41,29 @@ func chartTraffic() (at []int64) {
 	return at
 }
 
-// A chartedLimit is a limit under chartTraffic.
-type chartedLimit struct {
-	file, command string
-	params        engine.Params
-}
-
-func chartedLimits() []chartedLimit {
-	rate := engine.Params{Limit: chartLimit, Count: 1, Period: second}
-	window := engine.Params{Limit: chartLimit, Period: 10 * second}
-	with := func(p engine.Params, a engine.Alg) engine.Params {
-		p.Alg = a
-		return p
+// chartedLimit returns a limit of an algorithm for chartTraffic, and its command.
+func chartedLimit(a engine.Alg) (p engine.Params, command string) {
+	if a.Usage().Period == engine.Rate {
+		return engine.Params{Alg: a, Limit: chartLimit, Count: 1, Period: second}, fmt.Sprintf("RL.%v key 10 1", a)
 	}
-	return []chartedLimit{
-		{"token", "RL.TOKEN key 10 1", with(rate, engine.Token)},
-		{"leaky", "RL.LEAKY key 10 1", with(rate, engine.Leaky)},
-		{"fixed", "RL.FIXED key 10 10s", with(window, engine.Fixed)},
-		{"slide", "RL.SLIDE key 10 10s", with(window, engine.Slide)},
-		{"log", "RL.LOG key 10 10s", with(window, engine.Log)},
-	}
+	return engine.Params{Alg: a, Limit: chartLimit, Period: 10 * second}, fmt.Sprintf("RL.%v key 10 10s", a)
 }
 
 // TestCharts requires the charts of docs/charts to be the pictures of the engine's
-// decisions. With -rewrite it writes them.
+// decisions, and a page to show them. With -rewrite it writes the charts.
 func TestCharts(t *testing.T) {
 	charts := map[string]string{"acquire.svg": chartLeases(t)}
-	for _, l := range chartedLimits() {
-		charts[l.file+".svg"] = chartLimited(t, l)
+	for _, a := range counted() {
+		charts[strings.ToLower(a.String())+".svg"] = chartLimited(t, a)
+	}
+	page, err := os.ReadFile("../docs/algorithms.md")
+	if err != nil {
+		t.Fatal(err)
 	}
 	for name, want := range charts {
+		if !strings.Contains(string(page), "(charts/"+name+")") {
+			t.Errorf("docs/algorithms.md does not show charts/%s", name)
+		}
 		name = filepath.Join(chartsDir, name)
 		if *rewriteCharts {
 			if err := os.MkdirAll(chartsDir, 0o755); err != nil {
@@ -97,23 +91,24 @@ func chartDecide(e *engine.Engine, at int64, op engine.Op) engine.Decision {
 	return b.Decisions[0]
 }
 
-// chartLimited draws the requests of chartTraffic under a limit, and the tokens that
+// chartLimited draws the requests of chartTraffic under a limit of an algorithm, and the tokens that
 // remain.
-func chartLimited(t *testing.T, l chartedLimit) string {
+func chartLimited(t *testing.T, a engine.Alg) string {
 	t.Helper()
+	params, command := chartedLimit(a)
 	e, key := engine.New(engine.Options{}), []byte("key")
 	var allowed, denied, leaves, samples []int64
 	remaining := func(at int64) int64 {
-		d := chartDecide(e, at, engine.Op{Kind: engine.Take, Params: l.params, Key: key})
+		d := chartDecide(e, at, engine.Op{Kind: engine.Take, Params: params, Key: key})
 		if d.Status != engine.OK {
-			t.Fatalf("%s at %d: status %v", l.command, at, d.Status)
+			t.Fatalf("%s at %d: status %v", command, at, d.Status)
 		}
 		return d.Remaining
 	}
 	traffic := chartTraffic()
 	for at := int64(0); at <= chartSpan; at += chartSample {
 		for len(traffic) > 0 && traffic[0] <= at {
-			d := chartDecide(e, traffic[0], engine.Op{Kind: engine.Take, Params: l.params, Key: key, N: 1})
+			d := chartDecide(e, traffic[0], engine.Op{Kind: engine.Take, Params: params, Key: key, N: 1})
 			if d.Allowed == 1 {
 				allowed = append(allowed, traffic[0])
 				leaves = append(leaves, traffic[0]+d.Wait.Millis*1_000_000+d.Wait.Nanos)
@@ -128,9 +123,9 @@ func chartLimited(t *testing.T, l chartedLimit) string {
 		top, bottom = 50, 150
 		rowHeight   = 14
 	)
-	c := newChart(l.command, fmt.Sprintf("%d of %d allowed, at most %d within 10 s", len(allowed),
+	c := newChart(command, fmt.Sprintf("%d of %d allowed, at most %d within 10 s", len(allowed),
 		len(allowed)+len(denied), mostWithin(allowed, 10*second)))
-	if l.params.Alg == engine.Fixed || l.params.Alg == engine.Slide {
+	if referenceOf(a).earns == inWindows {
 		c.windows(10*second, top, bottom)
 	}
 	for n := int64(0); n <= chartLimit; n += 5 {
@@ -143,7 +138,7 @@ func chartLimited(t *testing.T, l chartedLimit) string {
 		class, name string
 		at          []int64
 	}{{"allowed", "allowed", allowed}, {"denied", "denied", denied}}
-	if l.params.Alg == engine.Leaky {
+	if a.Holds() {
 		rows = slices.Insert(rows, 1, struct {
 			class, name string
 			at          []int64

@@ -63,7 +63,7 @@ func lawPartial(s *subject) {
 		op.Mode = engine.Partial
 		d := s.do(op)
 		s.expect(d.Allowed == min(op.N, free) && d.Remaining == free-d.Allowed, "%d with %d free: %+v", op.N, free, d)
-		if d.Allowed > 0 && s.alg != engine.Leaky {
+		if d.Allowed > 0 && !s.alg.Holds() {
 			s.expect(d.Wait == engine.Span{}, "a grant has a wait: %+v", d)
 		}
 		if d.Allowed == 0 {

@@ -215,11 +215,14 @@ func apply(e *engine.Engine, now engine.Instant, ops ...engine.Op) []engine.Deci
 // earned returns the most permits that may be granted from one instant to another: those
 // left at first and those earned back meanwhile.
 func earned(p engine.Params, from, to engine.Instant) *big.Rat {
-	limit, span := whole(p.Limit), int64(to-from)
-	switch p.Alg {
-	case engine.Token, engine.Leaky:
+	limit, span, earns := whole(p.Limit), int64(to-from), oneByOne
+	if p.Alg.IsCounted() {
+		earns = referenceOf(p.Alg).earns
+	}
+	switch earns {
+	case continuously:
 		return limit.Add(limit, new(big.Rat).Mul(whole(span), big.NewRat(p.Count, p.Period)))
-	case engine.Log, engine.Lease:
+	case oneByOne:
 		return limit.Mul(limit, whole(1+span/p.Period))
 	}
 	touched := int64(1)

@@ -132,7 +132,7 @@ func (t *model) passesAfter(others []engine.Op, op *engine.Op, hold engine.Span)
 	after := func(k *modelKey) *modelKey {
 		n = op.N
 		if k == nil {
-			k = &modelKey{p: op.Params, permits: newState(op.Params.Alg)}
+			k = &modelKey{p: op.Params, permits: referenceOf(op.Params.Alg).state()}
 		}
 		k = k.clone()
 		for _, o := range others {
@@ -187,7 +187,7 @@ func (t *model) under(op *engine.Op) *modelKey {
 	case k == nil && op.Kind == engine.Acquire:
 		k = &modelKey{p: op.Params}
 	case k == nil:
-		k = &modelKey{p: op.Params, permits: newState(op.Params.Alg)}
+		k = &modelKey{p: op.Params, permits: referenceOf(op.Params.Alg).state()}
 	case op.N == 0:
 		k = k.clone()
 	}

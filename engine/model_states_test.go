@@ -14,6 +14,8 @@ import (
 // rate of permits taken since it was full, in permits per ns.
 type bucketModel struct{ full, fastest *big.Rat }
 
+func newBucket() modelState { return &bucketModel{new(big.Rat), new(big.Rat)} }
+
 // owed returns the ns from t until the bucket is full.
 func (b *bucketModel) owed(t int64) *big.Rat {
 	left := new(big.Rat).Sub(b.full, whole(t))

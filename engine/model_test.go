@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"math"
 	"math/big"
@@ -45,18 +46,37 @@ type modelState interface {
 
 func newModel() *model { return &model{keys: map[string]*modelKey{}} }
 
-func newState(a engine.Alg) modelState {
-	switch a {
-	case engine.Token, engine.Leaky:
-		return &bucketModel{new(big.Rat), new(big.Rat)}
-	case engine.Fixed:
-		return &fixedModel{}
-	case engine.Slide:
-		return &slideModel{}
-	case engine.Log:
-		return &logModel{}
+// A reference is an algorithm that counts permits, as tests know it: a new state of its model, and the
+// times when permits are earned.
+type reference struct {
+	state func() modelState
+	earns earning
+}
+
+var references = map[engine.Alg]reference{
+	engine.Token: {newBucket, continuously},
+	engine.Leaky: {newBucket, continuously},
+	engine.Fixed: {func() modelState { return &fixedModel{} }, inWindows},
+	engine.Slide: {func() modelState { return &slideModel{} }, inWindows},
+	engine.Log:   {func() modelState { return &logModel{} }, oneByOne},
+}
+
+// An earning says when permits are earned back.
+type earning int
+
+const (
+	continuously earning = 1 + iota // at the rate
+	inWindows                       // a limit in each window aligned to the epoch
+	oneByOne                        // each a period after it was granted
+)
+
+// referenceOf returns the reference of an algorithm, which must be in references.
+func referenceOf(a engine.Alg) reference {
+	r, ok := references[a]
+	if !ok {
+		panic(fmt.Sprintf("engine/model_test.go: references has no line for %v", a))
 	}
-	panic("no model for " + a.String())
+	return r
 }
 
 func (k *modelKey) clone() *modelKey {
@@ -174,7 +194,7 @@ func (t *model) take(op *engine.Op) engine.Decision {
 	k := t.find(op.Key)
 	switch {
 	case k == nil:
-		k = &modelKey{p: p, permits: newState(p.Alg)}
+		k = &modelKey{p: p, permits: referenceOf(p.Alg).state()}
 	case k.p.Alg != p.Alg:
 		return engine.Decision{Status: engine.WrongType}
 	}
@@ -261,7 +281,7 @@ func (t *model) chargeUnder(op *engine.Op) engine.Decision {
 	case k == nil && (op.Params.Alg == engine.Lease || op.Params.Alg == engine.Box):
 		return engine.Decision{Status: engine.WrongType}
 	case k == nil:
-		k = &modelKey{p: op.Params, permits: newState(op.Params.Alg)}
+		k = &modelKey{p: op.Params, permits: referenceOf(op.Params.Alg).state()}
 	case k.p.Alg != op.Params.Alg || k.permits == nil:
 		return engine.Decision{Status: engine.WrongType}
 	}
@@ -280,7 +300,7 @@ func (t *model) lookUnder(op *engine.Op) engine.Decision {
 	case k == nil && (op.Params.Alg == engine.Lease || op.Params.Alg == engine.Box):
 		return engine.Decision{Status: engine.Missing}
 	case k == nil:
-		k = &modelKey{p: op.Params, permits: newState(op.Params.Alg)}
+		k = &modelKey{p: op.Params, permits: referenceOf(op.Params.Alg).state()}
 	case k.p.Alg != op.Params.Alg || k.permits == nil:
 		return engine.Decision{Status: engine.WrongType}
 	}
@@ -332,9 +352,9 @@ func (k *modelKey) wait(t, n, bound int64) engine.Span {
 // reset returns the time until no permits are used.
 func (k *modelKey) reset(t int64) engine.Span { return span(k.permits.wait(k.p, t, 0, 0)) }
 
-// hold returns how long LEAKY holds a request after the queue.
+// hold returns how long an algorithm that holds permits delays a request.
 func (k *modelKey) hold(t int64) engine.Span {
-	if k.p.Alg != engine.Leaky {
+	if !k.p.Alg.Holds() {
 		return engine.Span{}
 	}
 	return k.reset(t)

@@ -56,7 +56,7 @@ func race(e *engine.Engine, run func(g int, r *rand.Rand, now func() engine.Inst
 // counter returns parameters that earn back practically no permit.
 func counter(a engine.Alg, limit int64) engine.Params {
 	p := engine.Params{Alg: a, Limit: limit, Period: engine.MaxPeriod}
-	if a == engine.Token || a == engine.Leaky {
+	if a.Usage().Period == engine.Rate {
 		p.Count = 1
 	}
 	return p

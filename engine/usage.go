@@ -13,6 +13,10 @@ type Usage struct {
 	// if permits are no numbers: leases have commands of their own, and penalty boxes have
 	// no commands.
 	Summary, Complexity, Since string
+	// Title is the algorithm in words, and Form a limit: {limit}, {tokens} and {denials} in it stand
+	// for Limit, {rate}, {window} and {period} for the second parameter, and {period} for a Calendar
+	// too. The page of --admin shows both.
+	Title, Form string
 }
 
 // A PeriodKind is the meaning of Count, Period and Calendar in Params.
@@ -45,6 +49,10 @@ func (a Alg) Usage() Usage { return algorithms[a].usage }
 // IsCounted reports whether the permits of an algorithm are numbers, for Take, Refund and
 // Charge: neither leases, for Acquire and Release, nor strikes, for a Guard.
 func (a Alg) IsCounted() bool { return algorithms[a].limiter != nil }
+
+// Holds reports whether a granted permit must be used only after all permits granted before it
+// have drained.
+func (a Alg) Holds() bool { return algorithms[a].holds }
 
 // IsPlain reports whether the row is of plain values and not of a limit.
 func (a Alg) IsPlain() bool { return a >= firstPlain }

@@ -39,7 +39,7 @@ const deniedAlg = engine.Fixed
 // params returns the parameters of a limit above 0, in lowest terms.
 func params(from *source.Limit) engine.Params {
 	p := engine.Params{Alg: from.Alg, Limit: from.Count + from.Grace, Period: from.Window, Calendar: from.Calendar}
-	if from.Alg == engine.Token || from.Alg == engine.Leaky {
+	if from.Alg.Usage().Period == engine.Rate {
 		p.Limit, p.Count = from.Burst+from.Grace, from.Count
 		p.Reduce()
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"limitsrv/commands/spec/spectest"
+	"limitsrv/engine"
 	"limitsrv/internal/testing/testwait"
 )
 
@@ -194,9 +195,9 @@ var costCases = map[string][]string{
 	"PUBLISH":     {"PUBLISH c V", "PUBLISH V V"},
 }
 
-// costLimits are the words after the key of commands on limits, for costCases.
+// costLimits are the words after the key of commands on limits, for costCases, except for the commands
+// that take tokens.
 var costLimits = map[string]string{
-	"RL.TOKEN": "10 1s", "RL.LEAKY": "10 1s", "RL.FIXED": "10 1s", "RL.SLIDE": "10 1s", "RL.LOG": "10 1s",
 	"RL.ACQUIRE": "10 1s id", "RL.RELEASE": "id", "RL.PEEK": "", "RL.REFUND": "1", "RL.CHARGE": "1",
 	"CL.THROTTLE": "10 10 60", "THROTTLE": "10 10 60", "RL.THROTTLE": "10 10 1", "GCRA": "10 10 1000",
 }
@@ -205,7 +206,13 @@ var costLimits = map[string]string{
 // shortest line.
 func allCostCases() map[string][]string {
 	all := maps.Clone(costCases)
-	for name, words := range costLimits {
+	limits := maps.Clone(costLimits)
+	for a := range engine.Algs() {
+		if a.IsCounted() {
+			limits["RL."+a.String()] = "10 1s"
+		}
+	}
+	for name, words := range limits {
 		given := len(strings.Fields(words))
 		all[name] = []string{
 			name + " lim:" + name + " " + words, name + " V " + words, name + " s " + words,

@@ -58,7 +58,8 @@ func (c *commandCounts) countRequests(o Outcome, n int64) {
 }
 
 // outcomeOf returns the outcome of a request without rules. The decisions are those that the reply
-// has. LEAKY tells a wait in both cases, so that its denials with SHADOW count as allowed.
+// has. An algorithm that holds permits tells a wait in both cases, so that its denials with SHADOW
+// count as allowed.
 func outcomeOf(ops []engine.Op, ds []engine.Decision) Outcome {
 	o := looked
 	for i := range ds {
@@ -71,7 +72,7 @@ func outcomeOf(ops []engine.Op, ds []engine.Decision) Outcome {
 		case d.NoQuorum:
 			o = WasNoQuorumAllowed
 		case o == WasNoQuorumAllowed:
-		case op.Mode&engine.Shadow != 0 && d.Wait != engine.Span{} && d.Params.Alg != engine.Leaky:
+		case op.Mode&engine.Shadow != 0 && d.Wait != engine.Span{} && !d.Params.Alg.Holds():
 			o = WasShadowDenied
 		case o == looked:
 			o = WasAllowed

@@ -1,14 +1,35 @@
-// Package enginetest compares engines that are told the same in different ways. It is for
-// tests.
+// Package enginetest compares engines that are told the same in different ways, and answers with
+// expected texts that do not list the algorithms. It is for tests.
 package enginetest
 
 import (
 	"bytes"
 	"math/rand/v2"
+	"regexp"
+	"strings"
 	"testing"
 
 	"limitsrv/engine"
 )
+
+// lists matches two or more names of algorithms of limits, or of their commands.
+var lists = func() *regexp.Regexp {
+	var names []string
+	for a := range engine.Algs() {
+		if a.IsCounted() {
+			names = append(names, a.String())
+		}
+	}
+	upper := "(" + strings.Join(names, "|") + ")"
+	lower := strings.ToLower(upper)
+	const between = `(, | or | and |\|)`
+	return regexp.MustCompile(`\b(` + upper + `(` + between + upper + `)+|` + lower + `(` + between + lower + `)+|rl\.` +
+		lower + `(" "rl\.` + lower + `)+)\b`)
+}()
+
+// HideAlgorithms replaces each list of the algorithms that count permits, or of some of them, by
+// {algorithms}. So the expected text stays when an algorithm is added.
+func HideAlgorithms(text string) string { return lists.ReplaceAllLiteralString(text, "{algorithms}") }
 
 // Copy returns an engine with the state of another, through a snapshot.
 func Copy(t *testing.T, from *engine.Engine, o engine.Options) *engine.Engine {

@@ -258,7 +258,7 @@ var arrows = map[string][]string{
 		"limitsrv/internal/status", "limitsrv/internal/strictjson", "limitsrv/server", "limitsrv/server/access",
 		"github.com/prometheus/client_golang/prometheus",
 	},
-	"server/admin/page": {"limitsrv/docs"},
+	"server/admin/page": {"limitsrv/docs", "limitsrv/engine"},
 	"server/rls": {
 		"limitsrv/commands/auth", "limitsrv/commands/resp", "limitsrv/commands/rules",
 		"limitsrv/commands/rules/checks", "limitsrv/commands/rules/source", "limitsrv/commands/session",

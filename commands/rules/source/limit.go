@@ -1,8 +1,10 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"limitsrv/commands/limiters"
@@ -14,8 +16,8 @@ import (
 const DefaultWarnAt = 80
 
 // limitForm is the form of a limit in a line.
-const limitForm = "COUNT/WINDOW [fixed|slide|token|leaky|log] [burst N] [name N] [grace N] [warn_at PERCENT], N at " +
-	"once ttl DURATION, unlimited or none"
+var limitForm = "COUNT/WINDOW [" + strings.Join(algorithmNames, "|") + "] [burst N] [name N] [grace N] " +
+	"[warn_at PERCENT], N at once ttl DURATION, unlimited or none"
 
 // A draft is a limit as it is read.
 type draft struct {
@@ -30,16 +32,33 @@ type draft struct {
 	warnAt   int64
 }
 
-// algorithms are the algorithms of limits that take a window.
-var algorithms = []engine.Alg{engine.Fixed, engine.Slide, engine.Token, engine.Leaky, engine.Log}
+// algorithms are the algorithms that count tokens. The order is of the form in errors and docs: windows
+// before rates, and algorithms with a lower limit at the end.
+var algorithms = func() []engine.Alg {
+	all := slices.DeleteFunc(slices.Collect(engine.Algs()), func(a engine.Alg) bool { return !a.IsCounted() })
+	slices.SortStableFunc(all, func(a, b engine.Alg) int {
+		x, y := a.Usage(), b.Usage()
+		return cmp.Or(cmp.Compare(y.MaxLimit, x.MaxLimit), cmp.Compare(y.Period, x.Period))
+	})
+	return all
+}()
 
-// algorithmNames are the names of algorithms, in lower case.
-var algorithmNames = func() (names []string) {
-	for _, a := range algorithms {
+var algorithmNames = namesOf(algorithms)
+
+// namesOf returns the names of algorithms, in lower case.
+func namesOf(algs []engine.Alg) (names []string) {
+	for _, a := range algs {
 		names = append(names, strings.ToLower(a.String()))
 	}
 	return names
-}()
+}
+
+// takers returns the names of the algorithms with a kind of second parameter, as in "A and B".
+func takers(kind engine.PeriodKind) string {
+	return strings.Join(namesOf(slices.DeleteFunc(slices.Clone(algorithms), func(a engine.Alg) bool {
+		return a.Usage().Period != kind
+	})), " and ")
+}
 
 // algorithm finds an algorithm by its name in lower case.
 func (d *draft) algorithm(name string) bool {
@@ -83,17 +102,18 @@ func (d *draft) check(l *Limit) error {
 		}
 	}
 	name := strings.ToLower(d.alg.String())
-	if d.calendar != engine.NoCalendar && d.alg != engine.Fixed {
+	usage := d.alg.Usage()
+	if d.calendar != engine.NoCalendar && usage.Period != engine.CalendarWindow {
 		days := calendarDays[d.calendar]
 		if days == 0 {
 			return fmt.Errorf("%s needs a window with a length, such as 30d, got a month or year of the calendar, which is "+
-				"for fixed", name)
+				"for %s", name, takers(engine.CalendarWindow))
 		}
 		d.window, d.calendar = days*24*3600*1e9, engine.NoCalendar
 	}
-	rated := d.alg == engine.Token || d.alg == engine.Leaky
+	rated := usage.Period == engine.Rate
 	if d.burst != 0 && !rated {
-		return fmt.Errorf("burst is for token and leaky, got it for %s", name)
+		return fmt.Errorf("burst is for %s, got it for %s", takers(engine.Rate), name)
 	}
 	if d.burst == 0 {
 		d.burst = d.count
@@ -101,8 +121,7 @@ func (d *draft) check(l *Limit) error {
 	if !rated {
 		d.burst = 0
 	}
-	most := d.alg.Usage().MaxLimit
-	if max(d.count, d.burst)+d.grace > most {
+	if most := usage.MaxLimit; max(d.count, d.burst)+d.grace > most {
 		return fmt.Errorf("the limit of %s, with grace, may be %d at most, got %d", name, most, max(d.count, d.burst)+d.grace)
 	}
 	if rated && d.count > d.window {

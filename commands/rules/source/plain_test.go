@@ -35,6 +35,20 @@ func sameParsed(t *testing.T, text string) bool {
 	return err == nil
 }
 
+// TestFormOfLimits requires docs/rules.md to have the form of a limit that errors name.
+func TestFormOfLimits(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/rules.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, wrong := source.ParseLimit("")
+	_, form, _ := strings.Cut(wrong.Error(), "a limit must be ")
+	form, _, _ = strings.Cut(form, ", N at once")
+	if !strings.Contains(string(page), "\n`"+form+"`, ") {
+		t.Errorf("docs/rules.md does not have the form of a limit, `%s`", form)
+	}
+}
+
 func TestPlainLikeWhole(t *testing.T) {
 	text, err := os.ReadFile("../testdata/api.yaml")
 	if err != nil {

@@ -12,7 +12,8 @@
 // login, and polls once a second while the page is visible. api.js sends the requests; history.js keeps the
 // samples of an hour, charts.js draws them; tables.js has the tables, lookup.js the state of a key and
 // rules.js the rules. Below them, without a page: keys.js encodes and decodes keys, format.js formats
-// numbers and limits, dom.js creates elements.
+// numbers and limits, dom.js creates elements. algorithms.js has the words for each algorithm, which
+// come from the engine's table.
 //
 // Keys are arbitrary bytes from clients. They become text nodes only, with an escape for
 // each character that is invisible or reorders the text beside it. A request names a key
@@ -24,6 +25,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -31,6 +33,7 @@ import (
 	"time"
 
 	"limitsrv/docs"
+	"limitsrv/engine"
 )
 
 //go:embed files/*.html files/*.css files/*.js files/*.svg files/uplot/*.js files/uplot/*.css files/uplot/LICENSE
@@ -101,7 +104,25 @@ func load() map[string]asset {
 		panic(fmt.Sprintf("embedded files: %v", err))
 	}
 	assets["/troubleshooting.md"] = newAsset(docs.Troubleshooting, types[""])
+	assets["/algorithms.js"] = newAsset(algorithms(), types[".js"])
 	return assets
+}
+
+// algorithms returns the module with the words for each algorithm of the engine.
+func algorithms() []byte {
+	type words struct {
+		Title string `json:"title"`
+		Form  string `json:"form"`
+	}
+	all := map[string]words{}
+	for a := range engine.Algs() {
+		all[a.String()] = words{a.Usage().Title, a.Usage().Form}
+	}
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		panic(err) // strings only
+	}
+	return fmt.Appendf(nil, "export const algorithms = %s;\n", text)
 }
 
 func newAsset(content []byte, contentType string) asset {

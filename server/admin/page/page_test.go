@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"limitsrv/engine"
 )
 
 func TestHandler(t *testing.T) {
@@ -87,6 +89,25 @@ func TestFilesAreSafe(t *testing.T) {
 	}
 	if seen < 10 {
 		t.Errorf("%d files checked, want all", seen)
+	}
+}
+
+// TestFormsOfLimits requires the words of each algorithm, with parts that format.js fills in.
+func TestFormsOfLimits(t *testing.T) {
+	format, err := os.ReadFile("files/format.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for a := range engine.Algs() {
+		u := a.Usage()
+		if u.Title == "" || u.Form == "" {
+			t.Errorf("%v: Title %q, Form %q, want both in its Usage", a, u.Title, u.Form)
+		}
+		for _, part := range regexp.MustCompile(`{(\w*)}`).FindAllStringSubmatch(u.Form, -1) {
+			if !strings.Contains(string(format), "\n  "+part[1]+": (k) => ") {
+				t.Errorf("%v: format.js has no part %q", a, part[1])
+			}
+		}
 	}
 }
 

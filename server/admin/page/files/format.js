@@ -1,5 +1,7 @@
 // Formats numbers, times and limits.
 
+import { algorithms } from "./algorithms.js";
+
 const second = 1e9;
 const units = [
   ["second", second],
@@ -83,25 +85,21 @@ export function rate({ count: n, period_ns: period }) {
 
 const tokens = (n) => `${count(n)} ${n === 1 ? "token" : "tokens"}`;
 
-/**
- * The algorithms by name, each with a description and a function that describes a key's
- * limit.
- */
-const algorithms = {
-  TOKEN: ["token bucket", (k) => `${tokens(k.limit)}, refilled at ${rate(k.rate)}`],
-  LEAKY: ["leaky bucket", (k) => `a queue of ${count(k.limit)}, drained at ${rate(k.rate)}`],
-  FIXED: ["fixed window", (k) => `${tokens(k.limit)} in each ${k.calendar ? `calendar ${k.calendar} (UTC)` : `window of ${length(k.window_ns)}`}`],
-  SLIDE: ["sliding window", (k) => `about ${tokens(k.limit)} in any ${length(k.window_ns)}`],
-  LOG: ["sliding log", (k) => `never more than ${tokens(k.limit)} in any ${length(k.window_ns)}`],
-  PENALTY: ["penalty box", (k) => `closes after ${count(k.limit)} ${k.limit === 1 ? "denial" : "denials"}`],
-  LEASE: ["concurrency", (k) => `${count(k.limit)} at a time, each for at most ${length(k.window_ns)}`],
+/** The parts of a key's limit, by their names in the forms of algorithms.js. */
+const parts = {
+  limit: (k) => count(k.limit),
+  tokens: (k) => tokens(k.limit),
+  denials: (k) => `${count(k.limit)} ${k.limit === 1 ? "denial" : "denials"}`,
+  rate: (k) => rate(k.rate),
+  window: (k) => length(k.window_ns),
+  period: (k) => (k.calendar ? `calendar ${k.calendar} (UTC)` : `window of ${length(k.window_ns)}`),
 };
 
 /** The description of an algorithm. */
-export const algorithm = (name) => algorithms[name]?.[0] ?? name.toLowerCase();
+export const algorithm = (name) => algorithms[name]?.title ?? name.toLowerCase();
 
 /** The description of a key's parameters, as the API returns them. */
-export const limit = (key) => algorithms[key.algorithm]?.[1](key) ?? tokens(key.limit);
+export const limit = (key) => (algorithms[key.algorithm]?.form ?? "{tokens}").replace(/{(\w+)}/g, (_, part) => parts[part](key));
 
 /** A local time of day: 18:03:09. */
 export const clock = (millis) => new Date(millis).toTimeString().slice(0, 8);

@@ -171,11 +171,11 @@ export class Lookup {
     const { wait, reset, times } = this.#view;
     times.hidden = this.#key === null;
     if (this.#key === null) return;
-    const { algorithm, remaining, wait_ms, reset_ms } = this.#key;
+    const { remaining, wait_ms, reset_ms } = this.#key;
     const since = performance.now() - this.#repliedAt;
     const untilNext = wait_ms < 0 ? Infinity : Math.max(0, wait_ms - since);
     const untilReset = Math.max(0, reset_ms - since);
-    if (remaining > 0) setText(wait, algorithm === "LEAKY" && untilNext > 0 ? `now, held for ${format.left(untilNext)}` : "now");
+    if (remaining > 0) setText(wait, untilNext > 0 ? `now, held for ${format.left(untilNext)}` : "now");
     else setText(wait, untilNext === Infinity ? "never" : untilNext > 0 ? `in ${format.left(untilNext)}` : "in a moment");
     wait.className = remaining > 0 ? "good" : "error";
     setText(reset, untilReset > 0 ? `in ${format.left(untilReset)}` : "in a moment");
