@@ -13,7 +13,7 @@ type Parting uint8
 
 const (
 	// SaveIfQuick takes a small snapshot, and cancels it if it takes longer than a
-	// second.
+	// second or if the disk has no room for it.
 	SaveIfQuick Parting = iota
 	// SaveNever takes no snapshot.
 	SaveNever
@@ -67,7 +67,7 @@ func (s *Store) saveLast(ctx context.Context, p Parting) error {
 	}
 	s.snapshots.Hurry(true)
 	_, err := s.saveAndWait(ctx)
-	if quick && errors.Is(err, context.DeadlineExceeded) {
+	if quick && (errors.Is(err, context.DeadlineExceeded) || IsFull(err)) {
 		return nil
 	}
 	return err

@@ -77,25 +77,31 @@ func TestCloseCancelsSnapshot(t *testing.T) {
 }
 
 // TestCloseSaves closes Stores with more and with fewer keys than a quick snapshot may
-// have.
+// have, and without room for a snapshot.
 func TestCloseSaves(t *testing.T) {
 	for _, tt := range []struct {
 		parting Parting
 		keys    int64
+		free    uint64 // bytes
 		want    uint64
+		full    bool
 	}{
-		{SaveIfQuick, quickKeys, 1},
-		{SaveIfQuick, 20, 0},
-		{SaveAlways, 20, 1},
-		{SaveNever, quickKeys, 0},
+		{SaveIfQuick, quickKeys, 1 << 40, 1, false},
+		{SaveIfQuick, 20, 1 << 40, 0, false},
+		{SaveIfQuick, quickKeys, 1 << 10, 0, false},
+		{SaveAlways, 20, 1 << 40, 1, false},
+		{SaveAlways, 20, 1 << 10, 0, true},
+		{SaveNever, quickKeys, 1 << 10, 0, false},
 	} {
-		o := testOptions(t, vfs.NewMem(), EverySecond)
+		disk := &smallDisk{vfs.NewMem(), 1 << 40}
+		o := testOptions(t, disk, EverySecond)
 		o.quickKeys, o.quickSave = tt.keys, time.Hour
 		rng, counts := rand.New(rand.NewPCG(1, 1)), newCounters()
 		s := start(t, o)
 		takeSome(t, s, counts, rng, 100)
-		if err := s.Close(context.Background(), tt.parting); err != nil {
-			t.Fatal(err)
+		disk.free = tt.free
+		if err := s.Close(context.Background(), tt.parting); IsFull(err) != tt.full || !tt.full && err != nil {
+			t.Fatalf("parting %v with %d bytes free: %v, want no room: %v", tt.parting, tt.free, err, tt.full)
 		}
 		s = start(t, o)
 		checkCounts(t, s, counts.copy(), true)
