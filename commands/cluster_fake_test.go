@@ -97,7 +97,7 @@ func (c *fakeCluster) Nodes(string) []status.Node {
 	nodes := []status.Node{
 		{ID: fakeNodeID("a"), Port: 7001, Voter: true, Online: true, Raft: "10.0.0.1:8001", Version: "1.0", Index: 110},
 		{ID: fakeNodeID("b"), Port: 7002, Voter: true, Online: true, Raft: "10.0.0.2:8002", Version: "1.0", Index: 100,
-			LastContact: 1500 * time.Millisecond},
+			LastContact: 1500 * time.Millisecond, ClockOffset: -2500 * time.Millisecond, ClockKnown: true},
 		{ID: fakeNodeID("c"), Port: 7003, Raft: "10.0.0.3:8003", Version: "0.9", LastContact: -1},
 	}
 	for i := range nodes {

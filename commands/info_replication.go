@@ -135,10 +135,12 @@ func infoRaft(h *session.Handler, l *lines) {
 	l.add("raft_links", r.Links)
 	infoRaftTotals(l, r)
 	for i, n := range nodes[1:] {
-		l.add("raft_peer"+strconv.Itoa(i),
-			fmt.Sprintf("id=%s,address=%s,raft=%s,voter=%d,online=%d,index=%d,lag=%d,last_contact_ms=%d,version=%s",
-				n.ID, address(n), n.Raft, oneIf(n.Voter), oneIf(n.Online), n.Index, r.Behind(n), inMillis(n.LastContact),
-				n.Version))
+		peer := fmt.Sprintf("id=%s,address=%s,raft=%s,voter=%d,online=%d,index=%d,lag=%d,last_contact_ms=%d,version=%s",
+			n.ID, address(n), n.Raft, oneIf(n.Voter), oneIf(n.Online), n.Index, r.Behind(n), inMillis(n.LastContact), n.Version)
+		if n.ClockKnown {
+			peer += fmt.Sprintf(",clock_offset_ms=%d", n.ClockOffset.Milliseconds())
+		}
+		l.add("raft_peer"+strconv.Itoa(i), peer)
 	}
 }
 

@@ -180,12 +180,13 @@ func (n *Node) pollMember(ctx context.Context, wall func() engine.Instant, serve
 	if w.difference.Abs() <= half {
 		w.difference = 0
 	}
-	n.peers.record(peerReport{peerStatus: p, At: n.mono()})
+	n.peers.record(peerReport{peerStatus: p, At: n.mono(), Clock: w.difference, Compared: true})
 	return &w
 }
 
 // followClocks adjusts the leader's clock to the voters' answers, relative to wall.
 func (n *Node) followClocks(wall engine.Instant, w clockAnswers) {
+	n.counts.compared.Store(w.hasMajority())
 	if !w.hasMajority() {
 		n.clock.freeRun()
 		return

@@ -87,6 +87,7 @@ type nodeCounts struct {
 	clamps                   atomic.Int64 // clock measurements beyond clockWarnDistance
 	// distance at the last such measurement, and offset of this node's clock; nanoseconds
 	clamped, offset atomic.Int64
+	compared        atomic.Bool  // offset is of the clocks of a majority
 	restarts        atomic.Int64 // of raft, because it was stuck
 	diverged        atomic.Int64 // times that the state turned out to differ from the leader's
 }

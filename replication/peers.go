@@ -54,6 +54,9 @@ type peerTable struct {
 type peerReport struct {
 	peerStatus
 	At time.Duration // by mono
+	// Clock is its wall clock minus this node's, if Compared.
+	Clock    time.Duration
+	Compared bool
 }
 
 // setServers replaces the members. now is a reading of the monotonic clock.

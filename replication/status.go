@@ -123,11 +123,15 @@ func (n *Node) Nodes(local string) (all []status.Node) {
 			switch {
 			case id == self:
 				m.Online, m.Index, m.LastContact = true, s.raft.LastIndex(), 0
+				m.ClockOffset, m.ClockKnown = n.offMedian(lead, 0)
 				all = slices.Insert(all, 0, m)
 				continue
 			case known:
 				m.Index, m.LastContact = p.LastIndex, now-p.At
 				m.Online = m.LastContact < onlineFor(lead.elected)
+				if p.Compared && m.Online {
+					m.ClockOffset, m.ClockKnown = n.offMedian(lead, p.Clock)
+				}
 			case m.Leader:
 				m.Online, m.Index, m.LastContact = true, s.raft.LastIndex(), lead.lastContact()
 			}
@@ -140,6 +144,16 @@ func (n *Node) Nodes(local string) (all []status.Node) {
 		all = append(all, m)
 	}
 	return all
+}
+
+// offMedian returns the difference between a clock and the median of the voters' clocks. clock is
+// relative to the clock of this node. known: this node leads and has compared the clocks of a
+// majority.
+func (n *Node) offMedian(lead leadership, clock time.Duration) (offset time.Duration, known bool) {
+	if !lead.leading || !n.counts.compared.Load() {
+		return 0, false
+	}
+	return clock + time.Duration(n.counts.offset.Load()), true
 }
 
 // hostPort splits address. It returns no host and port 0 if address is malformed.

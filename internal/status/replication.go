@@ -78,7 +78,8 @@ type Totals struct {
 
 // Clock compares the cluster's time with the machine's.
 type Clock struct {
-	// Offset is the cluster's time minus this machine's.
+	// Offset is the median of the voters' clocks minus this machine's, while this node leads; else 0
+	// or an old value.
 	Offset time.Duration
 	// Clamps counts clock jumps that were not followed, and Clamped is their sum.
 	Clamps  int64
@@ -110,6 +111,10 @@ type Node struct {
 	Version     string
 	Index       uint64
 	LastContact time.Duration
+	// ClockOffset is its wall clock minus the median of the voters' wall clocks, if ClockKnown: a
+	// leader knows it of itself and of members that answer.
+	ClockOffset time.Duration
+	ClockKnown  bool
 }
 
 // Behind returns the number of entries that a node lacks, including those since its last

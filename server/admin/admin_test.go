@@ -63,7 +63,7 @@ func (f *fakeCluster) ofThree() {
 		{ID: "a", Host: "10.0.0.1", Port: 7001, Raft: "10.0.0.1:8001", Leader: true, Voter: true, Online: true, Index: 110,
 			Version: "1"},
 		{ID: "b", Host: "10.0.0.2", Port: 7002, Raft: "10.0.0.2:8002", Voter: true, Online: true, Index: 100,
-			LastContact: 1500 * time.Millisecond, Version: "1"},
+			LastContact: 1500 * time.Millisecond, Version: "1", ClockOffset: 2500 * time.Millisecond, ClockKnown: true},
 		{ID: "c", Raft: "10.0.0.3:8003", LastContact: -1},
 	}
 }

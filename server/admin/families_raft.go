@@ -93,9 +93,15 @@ var raftFamilies = []family{
 		integer(func(v *view) uint64 { return v.replication.Snapshot.Index })},
 	{"raft_sync_p99_seconds", "99th percentile of the duration of a log sync; 0 if unknown.", gauge, nil, isClustered,
 		float(func(v *view) float64 { return v.replication.FsyncP99.Seconds() })},
-	{"raft_clock_offset_seconds", "The median of the clocks of the members minus this clock, while this node leads; " +
-		"else 0 or an old value.", gauge, nil, isClustered,
-		float(func(v *view) float64 { return v.replication.Clock.Offset.Seconds() })},
+	{"raft_member_clock_offset_seconds", "A member's clock minus the median of the clocks of the members, of each " +
+		"member that answers, while this node leads.", gauge, []string{"member"}, isClustered,
+		func(v *view, value func(float64, ...string)) {
+			for _, n := range v.nodes {
+				if n.ClockKnown {
+					value(n.ClockOffset.Seconds(), n.Raft)
+				}
+			}
+		}},
 	{"raft_clock_clamps_total", "Checks, once a second, that found cluster time different from the nodes' clocks by " +
 		"more than a second.", counter, nil, isClustered, integer(func(v *view) int64 { return v.replication.Clock.Clamps })},
 	{"raft_clock_clamped_seconds", "The nodes' clocks minus cluster time, if more than a second; else 0.", gauge, nil,
