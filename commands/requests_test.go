@@ -38,7 +38,11 @@ func requestCases() map[string]requestCase {
 		if a.Usage().Period == engine.Rate {
 			take = name + " a 1 1/h"
 		}
-		all[strings.ToLower(name)] = requestCase{take + "|" + take + "|" + take + " SHADOW", [...]int64{1, 1, 1, 0, 0}}
+		want := [session.Outcomes]int64{1, 1, 1, 0, 0}
+		if a.Holds() {
+			want = [...]int64{2, 1, 0, 0, 0}
+		}
+		all[strings.ToLower(name)] = requestCase{take + "|" + take + "|" + take + " SHADOW", want}
 	}
 	return all
 }

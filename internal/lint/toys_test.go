@@ -164,6 +164,7 @@ func TestToys(t *testing.T) {
 		{"./commands/rules/source", "TestToy|TestFormOfLimits"},
 		{"./commands/scripts", "TestReplaces|TestSizesAgree"},
 		{"./internal/testing/simtest", "TestEverything"},
+		{"./server/admin", "TestNow"},
 		{"./server/admin/page", "TestFormsOfLimits"},
 		{"./cmd/limitsrv", "TestCommandsDoc|TestRulesGolden"},
 	} {

@@ -53,11 +53,13 @@ func namesOf(algs []engine.Alg) (names []string) {
 	return names
 }
 
-// takers returns the names of the algorithms with a kind of second parameter, as in "A and B".
+// takers returns the names of the algorithms with a kind of second parameter, as in "A, B and C".
 func takers(kind engine.PeriodKind) string {
-	return strings.Join(namesOf(slices.DeleteFunc(slices.Clone(algorithms), func(a engine.Alg) bool {
+	names := namesOf(slices.DeleteFunc(slices.Clone(algorithms), func(a engine.Alg) bool {
 		return a.Usage().Period != kind
-	})), " and ")
+	}))
+	last := len(names) - 1
+	return strings.Join(append(names[:max(0, last-1)], strings.Join(names[max(0, last-1):], " and ")), ", ")
 }
 
 // algorithm finds an algorithm by its name in lower case.
