@@ -228,7 +228,7 @@ func addressAnswer(t *testing.T, set *Set, o *Overrides, u use, value string, r 
 		text += fmt.Sprintf("\n%s %s", r.Limits[i].Label, r.Limits[i].Limit)
 	}
 	for i := range r.Guards {
-		text += fmt.Sprint("\n", r.Guards[i].Attributes(q))
+		text += fmt.Sprint("\n", r.Guards[i].Rule.Attributes(q, r.Guards[i].Descriptor))
 	}
 	return text, r.Verdict == Denied || r.Verdict == Allowed || r.Matched
 }
@@ -317,7 +317,7 @@ func TestRanges(t *testing.T) {
 			if err := set.Match(q, o, engine.Instant(0), &r); err != nil {
 				t.Fatal(err)
 			}
-			key, attributes := string(r.Limits[0].Key), r.Guards[0].Attributes(q)
+			key, attributes := string(r.Limits[0].Key), r.Guards[0].Rule.Attributes(q, 0)
 			if key != "rule:api|r|"+tt.want+
 				"#SLIDE:slide-1m" || len(attributes) != 1 || attributes[0] != (Attribute{"ip", tt.want}) {
 				t.Errorf("%s of %s is %s, %v, want %s", tt.per, tt.value, key, attributes, tt.want)

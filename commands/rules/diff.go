@@ -208,7 +208,8 @@ func (l *Limit) readsAs(o *Limit) bool {
 	return l.unlimited == o.unlimited && l.None == o.None && l.Mode == o.Mode && (l.unlimited || l.None ||
 		l.Params.Alg == o.Params.Alg && l.Params.Calendar == o.Params.Calendar && l.Count == o.Count &&
 			l.Window == o.Window &&
-			l.Quota == o.Quota && l.Grace == o.Grace && l.warnAt == o.warnAt && l.Given == o.Given)
+			l.Quota == o.Quota && l.Grace == o.Grace && l.warnAt == o.warnAt && l.Given == o.Given &&
+			l.Events == o.Events)
 }
 
 // describe returns the limit with its mode, "" for nil.
@@ -251,7 +252,7 @@ func samePenalty(a, b *Rule) bool {
 	if a.Penalty == nil || b.Penalty == nil {
 		return a.Penalty == b.Penalty
 	}
-	return a.Penalty.Penalty == b.Penalty.Penalty
+	return a.Penalty.Penalty == b.Penalty.Penalty && a.Penalty.Events == b.Penalty.Events
 }
 
 // compiled returns the rule over attributes. Requires: it is not of a tree.

@@ -41,7 +41,9 @@ type Limit struct {
 	// NearAbove is a use. A request that passed above it has the reason near: the whole
 	// part of Quota * warn_at / 100.
 	NearAbove int64
-	Mode      Mode
+	// Events is set if the thresholds of the limit are events: see checks.Event.
+	Events bool
+	Mode   Mode
 	// None marks a limit of 0, which denies every request. It needs no counter: a Take of
 	// engine.MaxN tokens under Params is denied for ever and changes nothing.
 	None bool

@@ -60,5 +60,8 @@ func (l *Limit) String() string {
 	if l.Given != "" {
 		b.WriteString(" name " + l.Given)
 	}
+	if l.Events {
+		b.WriteString(" events")
+	}
 	return b.String()
 }

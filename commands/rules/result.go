@@ -116,6 +116,10 @@ func (m *Met) Named() *Limit {
 	return m.Limit
 }
 
+// HasEvents reports whether the thresholds of the limit are events: the limit has the word, or it
+// replaces a limit that has it.
+func (m *Met) HasEvents() bool { return m.Limit.Events || m.set != nil && m.set.Events }
+
 // SetOp makes op the op for n requests under the limit, without a mode and outside of a group. id
 // is the holder of a lease; a request takes a lease, or no lease if n is 0. Its Key is m.Key.
 //
@@ -143,19 +147,19 @@ type Guard struct {
 	base span // as base of a Met
 }
 
-// Attributes returns the attributes of the request that a box is for, for people: the
-// attributes of the rule's per, or in the tree all attributes of the descriptor. It
+// Attributes returns the attributes of the request that a limit or a box of the rule is for, for
+// people: the attributes of the rule's per, or in the tree all attributes of the descriptor. It
 // allocates.
-func (g *Guard) Attributes(q *Request) (all []Attribute) {
-	entries := q.Descriptors[g.Descriptor].Entries
-	d := g.Rule.Domain
-	if g.Rule.Tree {
+func (r *Rule) Attributes(q *Request, descriptor int) (all []Attribute) {
+	entries := q.Descriptors[descriptor].Entries
+	d := r.Domain
+	if r.Tree || r.Sent {
 		for _, e := range entries {
 			all = append(all, Attribute{string(e.Key), d.canonical(string(e.Key), string(e.Value))})
 		}
 		return all
 	}
-	rule := g.Rule.compiled()
+	rule := r.compiled()
 	for i, key := range rule.per {
 		value := d.canonical(key, string(find(entries, key).Value))
 		all = append(all, Attribute{key, string(rule.group(i, []byte(value)))})

@@ -108,7 +108,7 @@ func (a *audit) closed(q *checks.Request, closed []checks.Closing, user, addr st
 		c := &closed[i]
 		lasts := time.Duration(c.Millis) * time.Millisecond
 		a.write(auditBoxes, "penalty box closed", "domain", c.Rule.Domain.Name, "rule", c.Rule.Name, "path",
-			a.path(c.Attributes(&q.Request)),
+			a.path(c.Rule.Attributes(&q.Request, c.Descriptor)),
 			"level", c.Level, "for", lasts, "until", time.UnixMilli(a.clock.Now().Millis()+c.Millis).UTC().Format(time.RFC3339),
 			"user", user, "addr", addr)
 	}

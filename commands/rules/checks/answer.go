@@ -64,6 +64,7 @@ type Met struct {
 	Mode       rules.Mode
 	// Overruled is set if only the server-wide shadow mode makes the limit a shadow limit.
 	Overruled bool
+	hasEvents bool  // rules.Met.HasEvents
 	op        uint8 // index into the ops of the request
 }
 

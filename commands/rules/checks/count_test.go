@@ -90,7 +90,7 @@ rules:
 		a := x.ask(q)
 		for _, c := range a.Closed {
 			got = append(got, fmt.Sprintf("%s: %v by %s of %v, level %d, %d ms", line, a.Reason, c.Rule.Name,
-				c.Attributes(&q.Request), c.Level, c.Millis))
+				c.Rule.Attributes(&q.Request, c.Descriptor), c.Level, c.Millis))
 		}
 	}
 	want := []string{"on box user u ip 1: limited by box of [{ip 1} {user u}], level 1, 1000 ms",

@@ -90,7 +90,7 @@ func (c *Check) keep(s *live.State, q *Request) {
 		m.met = append(m.met, Met{
 			Limit: from.Limit, Named: from.Named(), Rule: from.Rule, index: int32(from.Index),
 			Descriptor: uint8(from.Descriptor), Guard: int8(from.Guard), Mode: from.Mode, op: op + uint8(i),
-			Overruled: s.Shadow && from.OwnMode() != rules.Shadow,
+			Overruled: s.Shadow && from.OwnMode() != rules.Shadow, hasEvents: from.HasEvents(),
 		})
 		labelled = labelled || len(from.Label) > 0
 	}

@@ -106,6 +106,7 @@ type Limit struct {
 	Name     string
 	Grace    int64
 	WarnAt   int64 // percent, 1 to 100
+	Events   bool  // its thresholds are events
 	Replaces []Name
 }
 
@@ -179,6 +180,7 @@ type PathKey struct {
 type Penalty struct {
 	At
 	engine.Penalty
+	Events bool // each closing is an event
 }
 
 // A HeaderAttribute tells how the endpoint forward makes an attribute of a header.

@@ -17,7 +17,7 @@ const DefaultWarnAt = 80
 
 // limitForm is the form of a limit in a line.
 var limitForm = "COUNT/WINDOW [" + strings.Join(algorithmNames, "|") + "] [burst N] [name N] [grace N] " +
-	"[warn_at PERCENT], N at once ttl DURATION, unlimited or none"
+	"[warn_at PERCENT] [events], N at once ttl DURATION, unlimited or none"
 
 // A draft is a limit as it is read.
 type draft struct {
@@ -30,6 +30,7 @@ type draft struct {
 	name     string
 	grace    int64
 	warnAt   int64
+	events   bool
 }
 
 // algorithms are the algorithms that count tokens. The order is of the form in errors and docs: windows
@@ -129,8 +130,8 @@ func (d *draft) check(l *Limit) error {
 	if rated && d.count > d.window {
 		return fmt.Errorf("a rate may be one per nanosecond at most, got %d per %d ns", d.count, d.window)
 	}
-	l.Count, l.Alg, l.Window, l.Calendar, l.Burst, l.Name, l.Grace, l.WarnAt = d.count, d.alg, d.window, d.calendar,
-		d.burst, d.name, d.grace, d.warnAt
+	l.Count, l.Alg, l.Window, l.Calendar, l.Burst, l.Name, l.Grace, l.WarnAt, l.Events = d.count, d.alg,
+		d.window, d.calendar, d.burst, d.name, d.grace, d.warnAt, d.events
 	if d.count == 0 && d.grace > 0 {
 		return errors.New("grace needs a limit above 0, got 0")
 	}
@@ -203,11 +204,18 @@ func parseCount(name, text string) (int64, error) {
 	return n, nil
 }
 
-// options parses the NAME VALUE pairs that follow a limit and returns the remaining words.
-// Each name may occur once.
+// options parses the NAME VALUE pairs and the word events that follow a limit, and returns the
+// remaining words. Each name may occur once.
 func (d *draft) options(words []string) (rest []string, err error) {
 	seen := map[string]bool{}
-	for ; len(words) >= 2 && !seen[words[0]]; words = words[2:] {
+	for {
+		if len(words) > 0 && words[0] == "events" && !d.events {
+			d.events, words = true, words[1:]
+			continue
+		}
+		if len(words) < 2 || seen[words[0]] {
+			return words, nil
+		}
 		var n int64
 		name, text := words[0], words[1]
 		if seen[name] = true; name == "burst" || name == "grace" || name == "warn_at" {
@@ -227,11 +235,11 @@ func (d *draft) options(words []string) (rest []string, err error) {
 		default:
 			return words, nil
 		}
+		words = words[2:]
 		if (name == "burst" || name == "warn_at") && n == 0 || name == "warn_at" && n > 100 || len(text) > MaxNameBytes {
 			return nil, errOption(name, text)
 		}
 	}
-	return words, nil
 }
 
 func errOption(name, text string) error {

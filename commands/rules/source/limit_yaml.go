@@ -7,8 +7,8 @@ import (
 )
 
 // limitWords are the words of a limit that is a mapping.
-var limitWords = []string{"count", "window", "algorithm", "burst", "name", "grace", "warn_at", "at_once", "ttl",
-	"unlimited", "none"}
+var limitWords = []string{"count", "window", "algorithm", "burst", "name", "grace", "warn_at", "events",
+	"at_once", "ttl", "unlimited", "none"}
 
 // limit reads a limit: a line or a mapping.
 func (r *reader) limit(n *yaml.Node) (l Limit, ok bool) {
@@ -113,6 +113,8 @@ func (r *reader) limitWord(d *draft, f field) bool {
 		d.grace, _ = r.whole(f.value, f.word, 0, engine.MaxLimit)
 	case "warn_at":
 		d.warnAt, _ = r.whole(f.value, f.word, 1, 100)
+	case "events":
+		d.events = r.boolean(f.value, f.word)
 	default:
 		return false
 	}

@@ -10,7 +10,7 @@ import (
 	"limitsrv/internal/yamlfile"
 )
 
-var penaltyWords = []string{"after", "within", "block", "growth", "max", "forgive", "extend"}
+var penaltyWords = []string{"after", "within", "block", "growth", "max", "forgive", "extend", "events"}
 
 // day is the default of max and forgive, in nanoseconds.
 const day = 24 * 3600 * 1e9
@@ -26,7 +26,7 @@ func (r *reader) penalty(n *yaml.Node) *Penalty {
 		return nil
 	}
 	before := len(r.mistakes)
-	p := Penalty{r.at(n), engine.Penalty{Growth: 100, Forgive: day}}
+	p := Penalty{At: r.at(n), Penalty: engine.Penalty{Growth: 100, Forgive: day}}
 	for _, f := range fields {
 		switch f.word {
 		case "after":
@@ -43,6 +43,8 @@ func (r *reader) penalty(n *yaml.Node) *Penalty {
 			p.Forgive, _ = r.seconds(f.value, f.word)
 		case "extend":
 			p.Extend = r.boolean(f.value, f.word)
+		case "events":
+			p.Events = r.boolean(f.value, f.word)
 		default:
 			r.unknown(f, "a penalty", penaltyWords)
 		}
