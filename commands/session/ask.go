@@ -6,6 +6,7 @@ import (
 
 	"limitsrv/commands/backend"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/checks"
 	"limitsrv/engine"
 )
@@ -205,6 +206,11 @@ func (s *Session) answerAsk(it *item, ops []engine.Op, ds []engine.Decision) Out
 	it.spec.Asks.Reply(&s.w, a, answer, &s.g.headers)
 	if len(answer.Closed) > 0 {
 		s.h.audit.closed(s.g.askedBy(it), answer.Closed, s.account.Name(), s.client.Addr)
+	}
+	if s.h.config.Events != nil {
+		if all := a.check.AppendEvents(nil, answer, ops, ds); len(all) > 0 {
+			s.h.config.Events.Note(all, func() *rules.Request { return &s.g.askedBy(it).Request })
+		}
 	}
 	return outcomeBy(&a.check, answer, ds)
 }

@@ -7,6 +7,7 @@ import (
 
 	"limitsrv/commands/backend"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/checks"
 	"limitsrv/engine"
 )
@@ -73,6 +74,7 @@ func (h *Handler) check(ctx context.Context, c Call, q *checks.Request, answer f
 				outcome = outcomeBy(&x.check, a, x.batch.Decisions)
 				answer(a)
 				h.audit.closed(q, a.Closed, c.Account.Name(), c.From)
+				h.noteEvents(x, a, q)
 				if !a.Allowed && a.Reason != checks.Blocked {
 					err = h.report(ctx, x, q)
 				}
@@ -89,6 +91,16 @@ func (h *Handler) check(ctx context.Context, c Call, q *checks.Request, answer f
 	}
 	x.release()
 	return WasError, errRulesChange
+}
+
+// noteEvents gives the events of an answer to the sink, if there is a sink.
+func (h *Handler) noteEvents(x *single, a *checks.Answer, q *checks.Request) {
+	if h.config.Events == nil {
+		return
+	}
+	if all := x.check.AppendEvents(nil, a, x.batch.Ops, x.batch.Decisions); len(all) > 0 {
+		h.config.Events.Note(all, func() *rules.Request { return &q.Request })
+	}
 }
 
 // renew empties b for new ops.

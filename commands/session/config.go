@@ -6,8 +6,11 @@ import (
 
 	"limitsrv/commands/auth/users"
 	"limitsrv/commands/backend"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/checks"
 	"limitsrv/commands/rules/live"
 	"limitsrv/engine"
+	"limitsrv/internal/status"
 	"limitsrv/internal/turns"
 )
 
@@ -39,6 +42,8 @@ type Config struct {
 	Users     *users.Table
 	LoadUsers func() (*users.Table, error)
 	Log       *slog.Logger // nil: slog.Default()
+	// Events, unless nil, gets the events of answers by rules.
+	Events EventSink
 	// LogValues logs the values of attributes as they are, and not the start of their hashes.
 	LogValues bool
 	// Options returns the server's options, for CONFIG GET and INFO. Sizes are plain
@@ -64,6 +69,16 @@ type Config struct {
 	// that waited. After does so later: logins, ACL LOAD, and the expiry of tracked keys.
 	Spawn func(func())                // nil: the go statement
 	After func(time.Duration, func()) // nil: time.AfterFunc
+}
+
+// An EventSink gets the events of the requests by rules that this node answered. Any goroutine may
+// call it.
+type EventSink interface {
+	// Note gets the events of a request, at least one event. They are valid during the call, and so is
+	// the result of request. It must not block.
+	Note(all []checks.Event, request func() *rules.Request)
+	// Status returns the state of the events.
+	Status() status.Events
 }
 
 // An Option is an option of the server: its name and its value as text.

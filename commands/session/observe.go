@@ -110,6 +110,14 @@ func (h *Handler) Now() engine.Instant { return h.config.Clock.Now() }
 // StoreStatus returns the status of the Store.
 func (h *Handler) StoreStatus() status.Store { return h.config.Store.Status() }
 
+// Events returns the state of the events at thresholds.
+func (h *Handler) Events() status.Events {
+	if h.config.Events == nil {
+		return status.Events{}
+	}
+	return h.config.Events.Status()
+}
+
 // Replication returns the replication state of the Cluster.
 func (h *Handler) Replication() status.Replication { return h.config.Cluster.Replication() }
 

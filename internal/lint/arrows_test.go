@@ -13,13 +13,14 @@ var arrows = map[string][]string{
 	"cmd/limitsrv": {
 		"limitsrv/cmd/limitsrv/completion", "limitsrv/cmd/limitsrv/options", "limitsrv/cmd/limitsrv/settings",
 		"limitsrv/cmd/limitsrv/state", "limitsrv/commands", "limitsrv/commands/auth/users",
-		"limitsrv/commands/backend", "limitsrv/commands/rules", "limitsrv/commands/rules/checks",
-		"limitsrv/commands/rules/live", "limitsrv/commands/rules/ruletest", "limitsrv/commands/rules/source",
+		"limitsrv/commands/backend", "limitsrv/commands/events", "limitsrv/commands/rules",
+		"limitsrv/commands/rules/checks", "limitsrv/commands/rules/live", "limitsrv/commands/rules/ruletest",
+		"limitsrv/commands/rules/source",
 		"limitsrv/commands/rules/stored", "limitsrv/commands/session", "limitsrv/commands/spec",
 		"limitsrv/internal/beat", "limitsrv/internal/certs", "limitsrv/internal/files", "limitsrv/internal/pace",
 		"limitsrv/internal/respclient", "limitsrv/persist", "limitsrv/replication/offline",
 		"limitsrv/replication/storage", "limitsrv/server", "limitsrv/server/admin", "limitsrv/server/admin/page",
-		"limitsrv/server/rls", "limitsrv/server/rls/envoy", "github.com/alecthomas/kong",
+		"limitsrv/server/events", "limitsrv/server/rls", "limitsrv/server/rls/envoy", "github.com/alecthomas/kong",
 		"github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
 	},
 	"cmd/limitsrv/completion": {},
@@ -28,7 +29,8 @@ var arrows = map[string][]string{
 		"limitsrv/commands/rules/live", "limitsrv/commands/rules/source", "limitsrv/commands/rules/stored",
 		"limitsrv/commands/session", "limitsrv/commands/word", "limitsrv/internal/certs",
 		"limitsrv/internal/files", "limitsrv/internal/yamlfile", "limitsrv/persist", "limitsrv/replication/link",
-		"limitsrv/replication/storage", "limitsrv/server", "github.com/alecthomas/kong", "go.yaml.in/yaml/v3",
+		"limitsrv/replication/storage", "limitsrv/server", "limitsrv/server/events", "github.com/alecthomas/kong",
+		"go.yaml.in/yaml/v3",
 	},
 	"cmd/limitsrv/settings": {
 		"limitsrv/cmd/limitsrv/options", "limitsrv/commands/resp", "limitsrv/commands/session",
@@ -68,6 +70,10 @@ var arrows = map[string][]string{
 	"commands/datatypes": {
 		"limitsrv/commands/glob", "limitsrv/commands/spec", "limitsrv/engine", "limitsrv/engine/answer",
 		"limitsrv/engine/values", "limitsrv/engine/values/numbers",
+	},
+	"commands/events": {
+		"limitsrv/commands/backend", "limitsrv/commands/rules", "limitsrv/commands/rules/checks",
+		"limitsrv/commands/scripts", "limitsrv/engine", "limitsrv/engine/answer", "limitsrv/internal/status",
 	},
 	"commands/glob": {},
 	"commands/limiters": {
@@ -259,6 +265,7 @@ var arrows = map[string][]string{
 		"github.com/prometheus/client_golang/prometheus",
 	},
 	"server/admin/page": {"limitsrv/docs", "limitsrv/engine"},
+	"server/events":     {"limitsrv/internal/files"},
 	"server/rls": {
 		"limitsrv/commands/auth", "limitsrv/commands/resp", "limitsrv/commands/rules",
 		"limitsrv/commands/rules/checks", "limitsrv/commands/rules/source", "limitsrv/commands/session",
