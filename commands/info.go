@@ -51,6 +51,7 @@ var sections = []section{
 	{"Cluster", false, infoCluster},
 	{"Limits", false, infoLimits},
 	{"Rules", false, infoRules},
+	{"Events", false, infoEvents},
 	{"Scripts", false, infoScripts},
 	{"Keyspace", false, infoKeyspace},
 }

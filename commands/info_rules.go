@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 
 	"limitsrv/commands/session"
+	"limitsrv/internal/status"
 )
 
 // infoRules writes the rules in use on this node. rules_ok is the result of
@@ -31,4 +32,20 @@ func infoRules(h *session.Handler, l *lines) {
 	l.add("rules_load_errors", failed)
 	l.add("rules_file_error", file)
 	l.add("rules_file_differs", oneIf(h.RulesFileDiffers()))
+}
+
+// infoEvents writes the state of the events at thresholds.
+func infoEvents(h *session.Handler, l *lines) {
+	e := h.Events()
+	l.add("events_enabled", oneIf(e.On))
+	for _, c := range e.Listed {
+		l.add("events_"+c.Label, c.N)
+	}
+	l.add("events_waiting", e.Waiting)
+	l.add("events_sent", e.Sent)
+	l.add("events_failed_deliveries", e.Failed)
+	for reason, n := range e.Dropped {
+		l.add("events_dropped_"+status.EventDropWords[reason], n)
+	}
+	l.add("events_error", e.Failing)
 }

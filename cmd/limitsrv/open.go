@@ -53,6 +53,9 @@ func (n *node) readFiles() (err error) {
 	if n.ruleFiles, err = newRulesFollower(n); err != nil {
 		return fmt.Errorf("--rules: %w", err)
 	}
+	if err = n.readEventSecrets(); err != nil {
+		return err
+	}
 	n.certs, err = n.OpenTLS(n.log)
 	return err
 }
@@ -66,6 +69,7 @@ func (n *node) config() session.Config {
 		Options: n.settings.List, Shutdown: n.askShutdown, Rules: n.rules,
 		Version: version, Log: n.log, LogValues: n.LogValues, Network: n.network,
 	}
+	n.setEvents(&c)
 	if n.Config != "" {
 		c.Rewrite = n.settings.Rewrite
 	}

@@ -42,7 +42,7 @@ func (n *node) serve(hangups <-chan os.Signal) error {
 	defer ending()
 	go n.feedWatchdog(serving, n.checkSelf)
 	go n.collector.follow(serving)
-	stopAdmin, stopRLS := n.serveAdmin(), n.serveRLS()
+	stopAdmin, stopRLS, stopEvents := n.serveAdmin(), n.serveRLS(), func() {}
 	var cause stopCause
 	for stopping := false; !stopping; {
 		select {
@@ -52,6 +52,7 @@ func (n *node) serve(hangups <-chan os.Signal) error {
 			}
 			loaded = nil
 			defer n.followRules()()
+			stopEvents = n.startEvents()
 			n.handler.SetLoading(false)
 			defer state.StartSweeping(n.state)()
 			n.notifyReady()
@@ -67,7 +68,7 @@ func (n *node) serve(hangups <-chan os.Signal) error {
 		cancel()
 		<-loaded
 	}
-	return n.finish(cause, stopAdmin, stopRLS)
+	return n.finish(cause, stopAdmin, stopRLS, stopEvents)
 }
 
 // logStart logs the version, the main options and the bound addresses.

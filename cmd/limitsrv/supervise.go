@@ -55,7 +55,7 @@ func (n *node) supervise(signals <-chan os.Signal, served <-chan error) error {
 }
 
 // finish answers the commands and requests in progress and closes the files.
-func (n *node) finish(cause stopCause, stopAdmin func(), stopRLS func(context.Context)) error {
+func (n *node) finish(cause stopCause, stopAdmin func(), stopRLS func(context.Context), stopEvents func()) error {
 	transfer, cancel := context.WithDeadline(context.Background(), cause.limits.transfer)
 	defer cancel()
 	n.state.StepDown(transfer)
@@ -68,6 +68,7 @@ func (n *node) finish(cause stopCause, stopAdmin func(), stopRLS func(context.Co
 		n.log.Warn("stopped before every command was answered", "error", err)
 	}
 	stopping.Wait()
+	stopEvents()
 	stopAdmin()
 	save, cancel := context.WithDeadline(context.Background(), cause.limits.save)
 	defer cancel()

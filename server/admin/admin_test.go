@@ -15,6 +15,8 @@ import (
 	"limitsrv/commands/auth"
 	"limitsrv/commands/backend"
 	"limitsrv/commands/calls"
+	"limitsrv/commands/rules"
+	"limitsrv/commands/rules/checks"
 	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/internal/status"
@@ -68,6 +70,16 @@ func (f *fakeCluster) ofThree() {
 	}
 }
 
+// fakeEvents has the state of events that a receiver does not take.
+type fakeEvents struct{}
+
+func (fakeEvents) Note([]checks.Event, func() *rules.Request) {}
+
+func (fakeEvents) Status() status.Events {
+	return status.Events{On: true, Listed: []status.EventCount{{Label: "near", N: 5}}, Dropped: [...]int64{1, 2, 3},
+		Sent: 4, Failed: 6, Waiting: 7, Failing: "connection refused"}
+}
+
 // serve starts a server on loopback with a configuration modified by change, until the
 // test ends.
 func serve(t *testing.T, password string, change func(*Config)) *fixture {
@@ -77,7 +89,7 @@ func serve(t *testing.T, password string, change func(*Config)) *fixture {
 	e := engine.New(engine.Options{Commands: calls.Commands})
 	f.handler = commands.NewHandler(session.Config{
 		Exec: &backend.Local{Engine: e, Clock: f.clock}, Engine: func() *engine.Engine { return e }, Clock: f.clock,
-		Store: f.store, Cluster: f.cluster, Password: password, Version: "1.2.3",
+		Store: f.store, Cluster: f.cluster, Password: password, Version: "1.2.3", Events: fakeEvents{},
 		Options: func() []session.Option {
 			return []session.Option{{Name: "max-memory", Value: "1000000"}, {Name: "max-clients", Value: "50"},
 				{Name: "on-full", Value: "refuse"}}

@@ -21,7 +21,8 @@ const (
 
 // families returns all metrics except the histogram and the metrics of the process.
 func families() []family {
-	return slices.Concat(serverFamilies, keyFamilies, ruleFamilies, scriptFamilies, storeFamilies, raftFamilies)
+	return slices.Concat(serverFamilies, keyFamilies, ruleFamilies, eventFamilies, scriptFamilies, storeFamilies,
+		raftFamilies)
 }
 
 var serverFamilies = []family{

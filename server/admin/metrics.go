@@ -42,6 +42,7 @@ type view struct {
 	version           string
 	expires           map[string]func() time.Time
 	rules             ruleViews
+	events            status.Events
 	keys              bool // include names of keys
 	top               func(engine.TopKind) []topk.Row
 }
@@ -63,7 +64,7 @@ func newView(cfg Config, series *ruleSeries) *view {
 		store:        h.StoreStatus(), loading: h.IsLoading(), ready: h.NotReady() == "", degraded: h.Degraded() != "",
 		replication: h.Replication(), nodes: h.Nodes(),
 		setting: func(name string) int64 { return intSetting(h, name) }, version: h.Version(), expires: cfg.Expires,
-		keys: cfg.KeyMetrics,
+		keys: cfg.KeyMetrics, events: h.Events(),
 		top: func(kind engine.TopKind) []topk.Row {
 			return e.Top(h.Now(), kind, topk.Minute, metricKeys).Rows
 		},

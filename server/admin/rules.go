@@ -44,6 +44,9 @@ type rulesState struct {
 
 	OverrideCount int `json:"override_count"`
 	BoxCount      int `json:"box_count"`
+
+	EventsError   string `json:"events_error"` // of the last delivery of events at thresholds
+	EventsWaiting int64  `json:"events_waiting"`
 }
 
 // A ruleRow is a limit with the requests of the last hour.
@@ -88,12 +91,13 @@ func (a *api) rules(w http.ResponseWriter, r *http.Request, id identity) {
 		a.replyCommandError(w, err)
 		return
 	}
-	s := h.Config().Rules.Current()
+	s, events := h.Config().Rules.Current(), h.Events()
 	failed, fileError := h.RulesFailed()
 	state := rulesState{
 		Version: s.Header.Version, Loaded: s.Header.Loaded.Millis(), User: s.Header.User, Note: s.Header.Note,
 		Domains: len(s.Set.Domains()), Rules: s.Set.NumRules(), Limits: s.Set.NumLimits(),
 		Shadow: s.Shadow, Unusable: s.Err != nil, FileError: fileError, Differs: h.RulesFileDiffers(), Failed: failed,
+		EventsError: events.Failing, EventsWaiting: events.Waiting,
 		Penalties: s.Penalties(), Unmatched: s.AllUnmatched(),
 		Rows: a.ruleHours.rows(s), OverrideCount: s.Overrides.Len(),
 	}

@@ -25,6 +25,7 @@ func (o *Options) check() []error {
 	all = append(all, o.checkRanges()...)
 	all = append(all, o.checkAdmin()...)
 	all = append(all, o.checkRLS()...)
+	all = append(all, o.checkEvents()...)
 	return append(all, o.requireProtection()...)
 }
 

@@ -34,7 +34,7 @@ func (o *Options) OpenTLS(log *slog.Logger) (*certs.Source, error) {
 
 // fileChecks read the files that options name, as the server will.
 var fileChecks = []func(*Options) error{
-	checkLinkFiles, checkSecretFile, checkClientFiles, checkUsersFile, checkRuleFiles,
+	checkLinkFiles, checkSecretFile, checkClientFiles, checkUsersFile, checkRuleFiles, checkEventFile,
 }
 
 // CheckFiles returns the errors of fileChecks, except those about options that are

@@ -76,6 +76,10 @@ type Options struct {
 	RulesShadow       bool `group:"Rules" help:"Refuse no request because of rules: every limit counts as one with shadow: true, no penalty box closes, and deny lists, DENY and unmatched: deny let pass. Each node follows its own option."`
 	RulesMetricSeries int  `group:"Rules" default:"${ruleSeries}" help:"Maximum number of limits, with the values of detailed_metric and value_to_metric, that have metrics of their own. The others are counted together."`
 
+	EventsURL        string `group:"Rules" name:"events-url" placeholder:"URL" help:"Address, https:// or on this machine http://, to which events at thresholds are sent: of limits and penalty boxes with the word events. Needs --events-secret-file. All nodes of a cluster must have the same options of events."`
+	EventsSecretFile string `group:"Rules" placeholder:"FILE" help:"File of 1 to 4 secrets of at least 16 bytes, each in a line, for example of openssl rand -hex 32. Every delivery has a signature by each. Reloaded when it changes."`
+	EventsList       bool   `group:"Rules" help:"Keep events in the list limitsrv:events, for clients that take them by BLPOP, instead of sending them to --events-url."`
+
 	RLS         string `group:"Rules" name:"rls" placeholder:"HOST:PORT" help:"Address of Envoy's rate limit service over gRPC, or unix:PATH. Beyond loopback it requires logins for clients, or client certificates."`
 	RLSHTTP     string `group:"Rules" name:"rls-http" placeholder:"HOST:PORT" help:"Address of /v1/check, /v1/forward and /json over HTTP, or unix:PATH, as for --rls."`
 	RLSTLS      bool   `group:"Rules" name:"rls-tls" help:"Serve --rls and --rls-http over TLS, with --tls-cert and --tls-key, for clients with a certificate of --tls-client-ca if that is set."`

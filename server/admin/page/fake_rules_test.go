@@ -26,6 +26,7 @@ func (f *fake) replyRules(w http.ResponseWriter, _ *http.Request) {
 		"version": 12, "sha": "ab12cd34ef56", "loaded_ms": 1_795_000_000_000, "user": "alice", "note": "ticket 7",
 		"domains": 2, "rules": 40, "limits": 63,
 		"shadow": false, "unusable": false, "file_error": "", "file_differs": false, "load_errors": 0, "penalties": 31,
+		"events_error": "", "events_waiting": 0,
 		"unmatched": 1204,
 		"rows": []object{
 			limit("login/slide-1m", "5/1m slide", "enforced", 48_211, 3120, 0), pro,

@@ -60,6 +60,8 @@ func TestPageShowsRuleProblems(t *testing.T) {
 		{object{"file_differs": true}, "warn", "! Rules differ",
 			"The files of --rules have another text than version 12 of the rules, which is in use."},
 		{object{"shadow": true}, "warn", "! Rules in shadow", "Rules deny nothing, because of --rules-shadow."},
+		{object{"events_error": "dial tcp: refused", "events_waiting": 1}, "warn", "! Events fail",
+			"Events at thresholds can't be delivered to --events-url. Waiting: 1 event. The error: dial tcp: refused"},
 		{object{"unusable": true}, "bad", "✕ Rules unusable", "The rules need a newer version of limitsrv"},
 	} {
 		f.set(func() { f.rules = tt.rules })

@@ -78,6 +78,7 @@ function ruleProblems(rules) {
     rules.file_error && { kind: "warn", title: "Rules not loaded", text: `The files of --rules have a mistake. ${kept}: ${visible(rules.file_error)}` },
     rules.file_differs && { kind: "warn", title: "Rules differ", text: `The files of --rules have another text than version ${format.count(rules.version)} of the rules, which is in use. Change the files or RL.RULES LOAD them; with --rules-file-wins the files always win.` },
     rules.shadow && { kind: "warn", title: "Rules in shadow", text: "Rules deny nothing, because of --rules-shadow." },
+    rules.events_error && { kind: "warn", title: "Events fail", text: `Events at thresholds can't be delivered to --events-url. Waiting: ${times(rules.events_waiting, "event")}. The error: ${visible(rules.events_error)}` },
   ];
 }
 
