@@ -64,15 +64,20 @@ func runBlocked(s *session.Session, w *resp.Writer, args [][]byte) {
 	boxes = boxes[:min(int64(len(boxes)), count)]
 	w.Array(len(boxes))
 	for i := range boxes {
-		left := boxes[i].Wait.CeilMillis()
-		if !bytes.HasPrefix(boxes[i].Key, []byte(rules.KeyPrefix)) {
-			left += limiters.BlockEnd / int64(time.Millisecond)
-		}
 		w.Array(3)
 		w.Bulk(boxes[i].Key)
-		w.Int(left)
+		w.Int(BlockedMillis(&boxes[i]))
 		w.Int(int64(boxes[i].DB))
 	}
+}
+
+// BlockedMillis returns the milliseconds until a penalty box opens, or until a block ends.
+func BlockedMillis(box *engine.ClosedBox) int64 {
+	left := box.Wait.CeilMillis()
+	if !bytes.HasPrefix(box.Key, []byte(rules.KeyPrefix)) {
+		left += limiters.BlockEnd / int64(time.Millisecond)
+	}
+	return left
 }
 
 // The default and the bound of the rows of RL.BLOCKED.

@@ -266,41 +266,18 @@ func runRulesMatch(s *session.Session, w *resp.Writer, args [][]byte) {
 }
 
 func runRulesReset(s *session.Session, w *resp.Writer, args [][]byte) {
-	var (
-		q checks.Request
-		r rules.Result
-		b engine.Batch
-	)
+	var q checks.Request
 	_, err := attributes(&q, args[1:], nil)
-	st := s.Handler().Config().Rules.Current()
+	var b *engine.Batch
 	if err == nil {
-		err = st.Err
+		config := s.Handler().Config()
+		b, err = session.ResetBatch(config.Rules.Current(), config.Clock.Now(), &q.Request)
 	}
-	if err == nil {
-		err = resp.Expose(st.Set.Counters(&q.Request, st.Overrides, s.Handler().Config().Clock.Now(), &r))
-	}
-	for i := range r.Limits {
-		b.Ops = append(b.Ops, engine.Op{Kind: engine.Forget, Key: r.Limits[i].Key})
-	}
-	for i := range r.Guards {
-		b.Ops = append(b.Ops, engine.Op{Kind: engine.Forget, Key: r.Guards[i].Key})
-	}
-	switch {
-	case err != nil:
+	if err != nil {
 		w.Error(err)
 		return
-	case len(b.Ops) == 0:
-		w.Error(resp.NewError("ERR", "no rule counts by these attributes alone: RL.RULES MATCH explains the rules"))
-		return
 	}
-	s.Perform(&b, func(w *resp.Writer) {
-		n := int64(0)
-		for i := range b.Decisions {
-			n += b.Decisions[i].Allowed
-		}
-		s.LogReset(&q.Request, n)
-		w.Int(n)
-	})
+	s.Perform(b, func(w *resp.Writer) { w.Int(s.EndReset(&q.Request, b)) })
 }
 
 // withAttributes lets a command reply by the rules of this node to the attributes of a line.

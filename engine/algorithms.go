@@ -102,7 +102,7 @@ var algorithms = [algs]algorithm{
 		name: "PENALTY", words: 3, methods: methods{meter: box{}},
 		usage: Usage{
 			Limit: "after", MaxLimit: MaxListed, Period: Times,
-			Title: "penalty box", Form: "closes after {denials}",
+			Title: "penalty box", Form: "blocks after {denials}",
 		},
 	},
 	Int:       {name: typeString, words: 2, methods: methods{meter: plain{}}},

@@ -39,17 +39,25 @@ func AppendBlock(b *engine.Batch, key []byte, nanos int64, other []byte) {
 
 // ReplyBlock writes the reply to the ops of AppendBlock.
 func ReplyBlock(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
-	switch {
-	case replyFailed(w, nil, ds[1:]):
-	case ds[1].Wait == engine.Span{}: // no memory for a strike
-		w.Error(errNoMemory)
-	default:
-		w.OK()
+	if err := BlockFailed(ds); err != nil {
+		w.Error(err)
+		return
 	}
+	w.OK()
 }
 
-// isBlock reports whether a box with these parameters is a block.
-func isBlock(p *engine.Params) bool {
+// BlockFailed returns the error for a client if the decisions on the ops of AppendBlock did not block
+// the key, otherwise nil.
+func BlockFailed(ds []engine.Decision) error {
+	err := Failed(ds[1:])
+	if err == nil && ds[1].Wait == (engine.Span{}) { // no memory for a strike
+		err = errNoMemory
+	}
+	return err
+}
+
+// IsBlock reports whether a box with these parameters is a block.
+func IsBlock(p *engine.Params) bool {
 	return p.Alg == engine.Box && *p == blockParams(p.Penalty().Block+BlockEnd)
 }
 
@@ -59,7 +67,7 @@ func isBlock(p *engine.Params) bool {
 func denyBlocked(ops []engine.Op, ds []engine.Decision) bool {
 	blocked := false
 	for i := range ds {
-		blocked = blocked || ds[i].Status == engine.WrongType && isBlock(&ds[i].Params)
+		blocked = blocked || ds[i].Status == engine.WrongType && IsBlock(&ds[i].Params)
 	}
 	if !blocked || len(ops) != len(ds) || ops[0].Kind != engine.Take && ops[0].Kind != engine.Acquire {
 		return false
@@ -67,7 +75,7 @@ func denyBlocked(ops []engine.Op, ds []engine.Decision) bool {
 	for i := range ds {
 		d, op := &ds[i], &ops[i]
 		wait := engine.Span{}
-		if isBlock(&d.Params) {
+		if IsBlock(&d.Params) {
 			wait = d.Reset
 		}
 		*d = engine.Decision{Params: op.Params, Wait: wait, Reset: wait}
@@ -88,7 +96,7 @@ func denyBlocked(ops []engine.Op, ds []engine.Decision) bool {
 // hideBlocks makes decisions on blocked keys equal to decisions on any other penalty box.
 func hideBlocks(ds []engine.Decision) {
 	for i := range ds {
-		if isBlock(&ds[i].Params) {
+		if IsBlock(&ds[i].Params) {
 			ds[i].Params = engine.Params{Alg: engine.Box}
 		}
 	}

@@ -118,8 +118,8 @@ func (s *Session) User() string {
 	return s.account.Name()
 }
 
-// LogReset logs a reset of n counters and boxes by the session's user.
-func (s *Session) LogReset(q *rules.Request, n int64) {
+// logReset logs a reset of n counters and boxes by the session's user.
+func (s *Session) logReset(q *rules.Request, n int64) {
 	for i := range q.Descriptors {
 		path := []rules.Attribute{}
 		for _, e := range q.Descriptors[i].Entries {

@@ -41,6 +41,17 @@ func (h *Handler) Check(ctx context.Context, c Call, q *checks.Request, answer f
 	return err
 }
 
+// Look answers a request by rules as RL.CHECK PEEK does, with the rights of RL.RULES MATCH. It counts
+// nothing, and is otherwise like Check.
+func (h *Handler) Look(ctx context.Context, c Call, q *checks.Request, answer func(*checks.Answer)) error {
+	q.Peek = true
+	err := h.mayAsk(c, [][]byte{[]byte("RL.RULES"), []byte("MATCH"), q.Domain, nil, nil})
+	if err == nil {
+		_, err = h.check(ctx, c, q, answer)
+	}
+	return err
+}
+
 // check is Check for a request that the account may make. It also returns the outcome.
 func (h *Handler) check(ctx context.Context, c Call, q *checks.Request, answer func(*checks.Answer)) (Outcome, error) {
 	outcome := WasError
@@ -176,8 +187,13 @@ func (x *single) release() {
 // mayCheck returns an error if an account may not ask by the rules of a domain.
 func (h *Handler) mayCheck(c Call, domain []byte) error {
 	line := [...][]byte{[]byte("RL.CHECK"), domain, nil, nil}
+	return h.mayAsk(c, line[:])
+}
+
+// mayAsk returns an error if an account may not send a command line.
+func (h *Handler) mayAsk(c Call, line [][]byte) error {
 	s := Session{h: h, account: c.Account}
-	spec, err := s.permitted(line[:])
+	spec, err := s.permitted(line)
 	if err == nil && h.IsLoading() {
 		err = s.mayRunLoading(spec)
 	}

@@ -259,8 +259,9 @@ var arrows = map[string][]string{
 	"server/access": {"limitsrv/commands/auth", "limitsrv/commands/resp"},
 	"server/admin": {
 		"limitsrv/commands", "limitsrv/commands/auth", "limitsrv/commands/limiters", "limitsrv/commands/resp",
-		"limitsrv/commands/rules", "limitsrv/commands/rules/live", "limitsrv/commands/session",
-		"limitsrv/engine", "limitsrv/engine/topk", "limitsrv/internal/beat", "limitsrv/internal/histogram",
+		"limitsrv/commands/rules", "limitsrv/commands/rules/checks", "limitsrv/commands/rules/live",
+		"limitsrv/commands/session", "limitsrv/engine", "limitsrv/engine/topk", "limitsrv/internal/beat",
+		"limitsrv/internal/histogram",
 		"limitsrv/internal/status", "limitsrv/internal/strictjson", "limitsrv/server", "limitsrv/server/access",
 		"github.com/prometheus/client_golang/prometheus",
 	},

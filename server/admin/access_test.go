@@ -62,7 +62,9 @@ func TestLoginRequired(t *testing.T) {
 			t.Errorf("%s returns %d %s, want 200", path, answer.StatusCode, text)
 		}
 	}
-	f.expect("/api/reset", `{"raw":"YQ"}`, 401, `{"error":"log in first"}`)
+	for path, body := range changes {
+		f.expect(path, body, 401, `{"error":"log in first"}`)
+	}
 	if strings.Contains(f.log.String(), "ecret") {
 		t.Errorf("the log contains a password\n%s", f.log)
 	}
@@ -156,9 +158,12 @@ func TestOtherOriginsAreRejected(t *testing.T) {
 		}
 	}
 	const other = `{"error":"the request comes from a page of another origin"}`
-	f.expect("/api/reset", `{"raw":"YQ"}`, 403, other, header("Origin", "http://evil.example"))
-	f.expect("/api/reset", `{"raw":"YQ"}`, 403, other, header("Sec-Fetch-Site", "cross-site"))
-	f.expect("/api/reset", `{"raw":"YQ"}`, 403, other, header("Sec-Fetch-Site", "same-site"))
+	for path, body := range changes {
+		f.expect(path, body, 403, other, header("Origin", "http://evil.example"))
+		f.expect(path, body, 403, other, header("Sec-Fetch-Site", "cross-site"))
+		f.expect(path, body, 403, other, header("Sec-Fetch-Site", "same-site"))
+		f.expect(path, body, 415, `{"error":"the body must be application/json"}`, header("Content-Type", "text/plain"))
+	}
 	f.expect("/api/login", `{"user":"default","password":""}`, 403, other, header("Origin", "http://evil.example"))
 	f.expect("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":1}`, header("Origin", "http://"+f.Addr().String()))
 	f.expect("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":0}`, header("Sec-Fetch-Site", "same-origin"))

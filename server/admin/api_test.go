@@ -38,6 +38,10 @@ func TestNow(t *testing.T) {
 	case time.Since(time.UnixMilli(is.Time)).Abs() > time.Minute:
 		t.Errorf("time is %d", is.Time)
 	}
+	wrong := time.Since(time.Unix(0, int64(testStart)))
+	if got := time.Duration(is.ClockError) * time.Millisecond; (wrong - got).Abs() > time.Minute {
+		t.Errorf("the clock differs by %v from the time of decisions", got)
+	}
 	f.handler.SetLoading(true)
 	if is = getJSON[serverState](f, "/api/now"); is.Ready || is.NotReady != "the state is being loaded" {
 		t.Errorf("while loading ready is %v, %q", is.Ready, is.NotReady)
@@ -49,9 +53,9 @@ func TestNowInCluster(t *testing.T) {
 	f.cluster.ofThree()
 	_, text := f.request("/api/now", "")
 	want := `"cluster":{"role":"leader","term":7,"has_quorum":true,"members":[` +
-		`{"id":"a","client":"10.0.0.1:7001","raft":"10.0.0.1:8001","leader":true,"voter":true,"online":true,"self":true,"lag":0,"last_contact_ms":0,"version":"1"},` +
-		`{"id":"b","client":"10.0.0.2:7002","raft":"10.0.0.2:8002","leader":false,"voter":true,"online":true,"self":false,"lag":10,"last_contact_ms":1500,"version":"1"},` +
-		`{"id":"c","client":"","raft":"10.0.0.3:8003","leader":false,"voter":false,"online":false,"self":false,"lag":-1,"last_contact_ms":-1,"version":""}]}}`
+		`{"id":"a","client":"10.0.0.1:7001","raft":"10.0.0.1:8001","leader":true,"voter":true,"online":true,"self":true,"lag":0,"last_contact_ms":0,"version":"1","clock_error_ms":0},` +
+		`{"id":"b","client":"10.0.0.2:7002","raft":"10.0.0.2:8002","leader":false,"voter":true,"online":true,"self":false,"lag":10,"last_contact_ms":1500,"version":"1","clock_error_ms":2500},` +
+		`{"id":"c","client":"","raft":"10.0.0.3:8003","leader":false,"voter":false,"online":false,"self":false,"lag":-1,"last_contact_ms":-1,"version":"","clock_error_ms":0}]}}`
 	if !strings.HasSuffix(text, want) {
 		t.Errorf("it ends with %s, want %s", text[max(0, len(text)-len(want)):], want)
 	}

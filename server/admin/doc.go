@@ -6,7 +6,7 @@
 //
 // If clients must authenticate, so must all requests except /livez and /readyz: by HTTP
 // Basic, or by the cookie that POST /api/login sets. /metrics and read-only calls require
-// the group peek; a reset and profiles require admin. If no login is required, the
+// the group peek; changes of keys and profiles require admin. If no login is required, the
 // listener is on loopback only, unless that is configured otherwise, and serves only
 // requests with an address or localhost as Host, so that no web page can make a browser
 // send requests under another name. POSTs from pages of other origins are always

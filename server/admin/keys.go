@@ -8,7 +8,6 @@ import (
 
 	"limitsrv/commands"
 	"limitsrv/commands/limiters"
-	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/engine/topk"
 )
@@ -74,6 +73,8 @@ type keyState struct {
 	Reset     int64   `json:"reset_ms"`
 	// Level is the level of a closed penalty box.
 	Level int64 `json:"level,omitempty"`
+	// Blocked is set for a key that RL.BLOCK blocks.
+	Blocked bool `json:"blocked,omitempty"`
 }
 
 type rate struct {
@@ -95,7 +96,7 @@ func (a *api) key(w http.ResponseWriter, r *http.Request, id identity) {
 			return
 		}
 	}
-	d, err := a.decide(r, id, "RL.PEEK", uint8(db), key)
+	d, err := a.decideOne(r, id, uint8(db), "RL.PEEK", key)
 	if err != nil {
 		a.replyCommandError(w, err)
 		return
@@ -117,6 +118,8 @@ func keyStateOf(key []byte, d engine.Decision) *keyState {
 		Remaining: d.Remaining, Wait: d.Wait.CeilMillis(), Reset: d.Reset.CeilMillis(),
 	}
 	switch name, ok := limiters.CalendarName(p.Calendar); {
+	case limiters.IsBlock(p): // of a key without rules: it ends when the box is gone
+		state.Blocked, state.Remaining, state.Wait = true, 0, state.Reset
 	case p.Alg == engine.Box && d.Allowed == 0:
 		state.Level = d.BoxLevel()
 	case p.Alg == engine.Box:
@@ -128,42 +131,4 @@ func keyStateOf(key []byte, d engine.Decision) *keyState {
 		state.Window = &p.Period
 	}
 	return state
-}
-
-// reset serves POST /api/reset.
-func (a *api) reset(w http.ResponseWriter, r *http.Request, id identity) {
-	var given struct {
-		Raw string `json:"raw"`
-		DB  uint8  `json:"db"`
-	}
-	if !decodeBody(w, r, &given) {
-		return
-	}
-	if given.DB >= engine.Databases {
-		replyError(w, http.StatusBadRequest, fmt.Sprintf("db must be 0 to %d, got %d", engine.Databases-1, given.DB))
-		return
-	}
-	key, err := decodeKey(given.Raw)
-	if err != nil {
-		a.replyCommandError(w, err)
-		return
-	}
-	d, err := a.decide(r, id, "RL.RESET", given.DB, key)
-	if err != nil {
-		a.replyCommandError(w, err)
-		return
-	}
-	a.log.Info("key reset by an admin request", "user", id.account.Name(), "from", id.from)
-	reply(w, map[string]int64{"forgotten": d.Allowed})
-}
-
-// decide executes a command about a key of a database with the rights of the user.
-func (a *api) decide(r *http.Request, id identity, name string, db uint8, key []byte) (engine.Decision, error) {
-	ds, err := a.cfg.Handler.Decide(r.Context(), session.Call{
-		Account: id.account, From: id.from, DB: db, Args: [][]byte{[]byte(name), key},
-	})
-	if err != nil {
-		return engine.Decision{}, err
-	}
-	return ds[0], nil
 }

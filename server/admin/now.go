@@ -19,7 +19,8 @@ type serverState struct {
 	Ready       bool                `json:"ready"`
 	NotReady    string              `json:"not_ready"`
 	Degraded    string              `json:"degraded"`
-	Decisions   map[string]outcomes `json:"decisions"` // by algorithm
+	ClockError  int64               `json:"clock_error_ms"` // this clock minus the time of decisions; 0 in a cluster
+	Decisions   map[string]outcomes `json:"decisions"`      // by algorithm
 	Requests    []requestRow        `json:"requests"`
 	Shadow      int64               `json:"shadow_denied"`
 	Keys        int64               `json:"keys"`
@@ -77,6 +78,8 @@ type member struct {
 	Lag         int64  `json:"lag"`
 	LastContact int64  `json:"last_contact_ms"`
 	Version     string `json:"version"`
+	// ClockError is its clock minus the median of the members' clocks, as far as this node knows it.
+	ClockError int64 `json:"clock_error_ms"`
 }
 
 // now serves GET /api/now.
@@ -96,6 +99,8 @@ func (a *api) now(w http.ResponseWriter, _ *http.Request, _ identity) {
 	}
 	if nodes := h.Nodes(); len(nodes) > 0 {
 		state.Cluster = newCluster(h.Replication(), nodes)
+	} else if h.Config().TestClock == nil {
+		state.ClockError = (time.Now().UnixNano() - int64(h.Now())) / int64(time.Millisecond)
 	}
 	reply(w, state)
 }
@@ -116,7 +121,7 @@ func newCluster(r status.Replication, nodes []status.Node) *cluster {
 		m := &c.Members[i]
 		*m = member{
 			ID: n.ID, Raft: n.Raft, Leader: n.Leader, Voter: n.Voter, Online: n.Online, Self: i == 0, Version: n.Version,
-			Lag: r.Behind(n), LastContact: -1,
+			Lag: r.Behind(n), LastContact: -1, ClockError: n.ClockOffset.Milliseconds(),
 		}
 		if n.Port > 0 {
 			m.Client = net.JoinHostPort(n.Host, strconv.Itoa(n.Port))

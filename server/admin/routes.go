@@ -25,6 +25,8 @@ func (a *api) handler() http.Handler {
 	mux.Handle("GET /api/rules", a.requireGroup(peek, a.rules))
 	mux.Handle("GET /api/match", a.requireGroup(peek, a.match))
 	mux.Handle("POST /api/reset", a.requireGroup(admin, a.reset))
+	mux.Handle("POST /api/block", a.requireGroup(admin, a.block))
+	mux.Handle("POST /api/rules/reset", a.requireGroup(admin, a.resetRules))
 	mux.HandleFunc("GET /api/", func(w http.ResponseWriter, r *http.Request) {
 		replyError(w, http.StatusNotFound, "no such API call")
 	})

@@ -3,15 +3,12 @@ package admin
 import (
 	"cmp"
 	"encoding/hex"
-	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
-	"limitsrv/commands/resp"
+	"limitsrv/commands"
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/live"
-	"limitsrv/engine"
 )
 
 // Bounds of the rows in a reply about rules.
@@ -40,7 +37,7 @@ type rulesState struct {
 	Unmatched int64         `json:"unmatched"`
 	Rows      []ruleRow     `json:"rows"`      // of at most Limits, those that denied most first
 	Overrides []overrideRow `json:"overrides"` // at most OverrideCount, in the order of their ends
-	Boxes     []boxRow      `json:"boxes"`     // at most BoxCount, those that open last first
+	Boxes     []boxRow      `json:"boxes"`     // at most BoxCount, those that end last first
 
 	OverrideCount int `json:"override_count"`
 	BoxCount      int `json:"box_count"`
@@ -76,12 +73,12 @@ type rawAttribute struct {
 	Value string `json:"value"`
 }
 
-// A boxRow is a penalty box that is closed.
+// A boxRow is a penalty box that is closed, or a blocked key.
 type boxRow struct {
 	Raw   string `json:"raw"`
 	DB    uint8  `json:"db"`
 	Level int64  `json:"level"`
-	Left  int64  `json:"left_ms"`
+	Left  int64  `json:"left_ms"` // until the block ends
 }
 
 // rules serves GET /api/rules. It requires the rights of RL.RULES LIST.
@@ -110,7 +107,7 @@ func (a *api) rules(w http.ResponseWriter, r *http.Request, id identity) {
 		state.Boxes, state.BoxCount = make([]boxRow, min(len(boxes), maxBoxRows)), len(boxes)
 		for i := range state.Boxes {
 			b := &boxes[i]
-			state.Boxes[i] = boxRow{encodeKey(b.Key), b.DB, b.Level, b.Wait.CeilMillis()}
+			state.Boxes[i] = boxRow{encodeKey(b.Key), b.DB, b.Level, commands.BlockedMillis(b)}
 		}
 	}
 	reply(w, state)
@@ -173,103 +170,4 @@ func (a *api) overrideRows(id identity, s *live.State) []overrideRow {
 		return nil
 	}
 	return rows
-}
-
-// A matched is the reply to GET /api/match.
-type matched struct {
-	Verdict   string         `json:"verdict"` // ok, denied, allowed, unlimited, none or unmatched
-	Limits    []matchedLimit `json:"limits"`
-	Boxes     []string       `json:"boxes"` // keys in base64url
-	Explained []explained    `json:"explained"`
-}
-
-// A matchedLimit is a limit that the request meets, with the key of its counter.
-type matchedLimit struct {
-	Name  string `json:"name"`
-	Limit string `json:"limit"`
-	Mode  string `json:"mode"`
-	Raw   string `json:"raw"`
-}
-
-type explained struct {
-	Rule    string `json:"rule"`
-	Matches bool   `json:"matches"`
-	Reason  string `json:"reason"`
-}
-
-// match serves GET /api/match: the limits that a request with one descriptor meets. It
-// counts nothing, and requires the rights of RL.RULES MATCH.
-func (a *api) match(w http.ResponseWriter, r *http.Request, id identity) {
-	q, err := matchRequest(r)
-	if err == nil {
-		args := []string{"RL.RULES", "MATCH", string(q.Domain)}
-		for _, e := range q.Descriptors[0].Entries {
-			args = append(args, string(e.Key), string(e.Value))
-		}
-		err = a.cfg.Handler.May(id.account, args...)
-	}
-	s := a.cfg.Handler.Config().Rules.Current()
-	if err == nil {
-		err = s.Err
-	}
-	var found matched
-	if err == nil {
-		found, err = findMatches(s, a.cfg.Handler.Now(), q)
-	}
-	if err != nil {
-		a.replyCommandError(w, err)
-		return
-	}
-	reply(w, found)
-}
-
-// matchRequest reads the parameters of GET /api/match: domain, and a for each attribute, its key
-// and its value with a dot between them; all in base64url.
-func matchRequest(r *http.Request) (*rules.Request, error) {
-	query := r.URL.Query()
-	domain, err := decodeKey(query.Get("domain"))
-	if err != nil {
-		return nil, err
-	}
-	var d rules.Descriptor
-	for _, a := range query["a"] {
-		key, value, _ := strings.Cut(a, ".")
-		var e rules.Entry
-		if e.Key, err = decodeKey(key); err == nil {
-			e.Value, err = decodeKey(value)
-		}
-		if err != nil {
-			return nil, err
-		}
-		d.Entries = append(d.Entries, e)
-	}
-	if len(d.Entries) == 0 {
-		return nil, resp.NewError("ERR",
-			fmt.Sprintf("a must be there 1 to %d times, once for each attribute, got none", rules.MaxEntries))
-	}
-	return &rules.Request{Domain: domain, Descriptors: []rules.Descriptor{d}}, nil
-}
-
-// findMatches finds the limits of a request.
-func findMatches(s *live.State, now engine.Instant, q *rules.Request) (m matched, err error) {
-	var r rules.Result
-	if err = s.Set.Match(q, s.Overrides, now, &r); err != nil {
-		return m, resp.NewError("ERR", err.Error())
-	}
-	m = matched{Verdict: r.Verdict.String(), Limits: make([]matchedLimit, len(r.Limits)), Boxes: []string{},
-		Explained: []explained{}}
-	for i := range r.Limits {
-		l := &r.Limits[i]
-		m.Limits[i] = matchedLimit{printed(l.Name()), l.Limit.String(), s.Mode(l.Mode).String(), encodeKey(l.Key)}
-	}
-	for i := range r.Guards {
-		if !s.Shadow {
-			m.Boxes = append(m.Boxes, encodeKey(r.Guards[i].Key))
-		}
-	}
-	all := r.Explain(q)
-	for _, e := range all[:min(len(all), maxRuleRows)] {
-		m.Explained = append(m.Explained, explained{printed(e.Rule), e.Matches, printed(e.Reason)})
-	}
-	return m, nil
 }

@@ -3,8 +3,6 @@ package admin
 import (
 	"context"
 	"fmt"
-	"net/url"
-	"strings"
 	"testing"
 
 	"limitsrv/commands/rules/live"
@@ -86,37 +84,6 @@ func TestRules(t *testing.T) {
 	f.expect("/api/reset", `{"raw":"`+raw+`"}`, 200, `{"forgotten":1}`)
 	if is = getJSON[rulesState](f, "/api/rules"); len(is.Boxes) != 0 {
 		t.Errorf("after a reset the closed boxes are %+v", is.Boxes)
-	}
-}
-
-// matchPath returns the address of a match.
-func matchPath(domain string, attributes ...string) string {
-	query := url.Values{"domain": {encodeKey([]byte(domain))}}
-	for i := 0; i < len(attributes); i += 2 {
-		query.Add("a", encodeKey([]byte(attributes[i]))+"."+encodeKey([]byte(attributes[i+1])))
-	}
-	return "/api/match?" + query.Encode()
-}
-
-func TestMatch(t *testing.T) {
-	f := serve(t, "", nil)
-	f.load(ruleText)
-	f.expect(matchPath("api", "ip", "\xff", "path", "/login"), "", 200,
-		`{"verdict":"ok","limits":[{"name":"login/slide-1m","limit":"2/1m slide","mode":"enforced","raw":"`+
-			encodeKey([]byte("rule:api|login|\xff#SLIDE:slide-1m"))+`"}],"boxes":["`+
-			encodeKey([]byte("rule:api|login|\xff#penalty"))+`"],"explained":[`+
-			`{"rule":"tree","matches":false,"reason":"no descriptor has ip \\xff"},{"rule":"login/slide-1m","matches":true,"reason":"2/1m slide"},`+
-			`{"rule":"dark","matches":false,"reason":"match: path is /login"},{"rule":"idle","matches":false,"reason":"match: path is /login"}]}`)
-	f.expect(matchPath("none", "a", "b"), "", 200,
-		`{"verdict":"none","limits":[],"boxes":[],"explained":[{"rule":"domain","matches":false,"reason":"there are no rules for domain \"none\""}]}`)
-	f.expect(matchPath("", "a", "b"), "", 400, `{"error":"domain must be 1 to 256 bytes long, got ''"}`)
-	f.expect(matchPath("api"), "", 400, `{"error":"a must be there 1 to 32 times, once for each attribute, got none"}`)
-	f.expect(matchPath("api", strings.Split(strings.Repeat("k v ", 33), " ")[:66]...), "", 400,
-		`{"error":"a descriptor may have 32 attributes, got 33"}`)
-	f.expect("/api/match?domain=*", "", 400,
-		`{"error":"raw must be the bytes of a key in the URL-safe alphabet of base64"}`)
-	if n := f.handler.Engine().Len(); n != 0 {
-		t.Errorf("%d keys after matches", n)
 	}
 }
 

@@ -1,4 +1,4 @@
 package engine_test
 
-// toyLog is TOY: the log under another name.
-type toyLog struct{ logModel }
+// toyModel is TOY: the log under another name.
+type toyModel struct{ logModel }
