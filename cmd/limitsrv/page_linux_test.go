@@ -30,7 +30,9 @@ func TestPageOfACluster(t *testing.T) {
 	c.peers[leader].kill()
 	tab.UntilText("#cluster-state", "2 of 3 members online")
 	tab.UntilText("#members", "○ offline")
-	tab.UntilText("#ready", "✓ Ready")
+	tab.UntilText("#ready", "✕ Member offline")
+	tab.UntilText("#trouble", "Member offline: "+c.peers[leader].client+
+		". 2 of 3 voters make decisions, and one more failure would stop all decisions.")
 	other.kill()
 	tab.UntilText("#ready", "✕ No majority")
 	tab.UntilText("#trouble", "No majority: This member reaches 1 of 3 voters, itself included, and 2 are needed.")

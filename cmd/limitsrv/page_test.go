@@ -14,6 +14,9 @@ import (
 	"limitsrv/internal/testing/browser"
 )
 
+// resetButton is the button that resets the key that was looked up.
+const resetButton = "#lookup-result [data-action=reset]"
+
 // load sends a command about a thousand times per second until stop is called.
 func load(t *testing.T, address, command string) (stop func()) {
 	t.Helper()
@@ -103,15 +106,15 @@ func TestPageKeys(t *testing.T) {
 	tab.Fill("#lookup-key", "log"+kb.Enter)
 	tab.UntilText("#found-key", "log")
 	tab.UntilText("#found-wait", "in 59 min")
-	tab.Click("#reset-open")
+	tab.Click(resetButton)
 	tab.Click("#reset button[value=cancel]")
 	tab.Until("!document.getElementById('reset').open")
 	if got := w.do(t, "EXISTS log"); got != int64(1) {
 		t.Errorf("EXISTS after a cancelled reset: %v", got)
 	}
-	tab.Click("#reset-open")
+	tab.Click(resetButton)
 	tab.Click("#reset button[value=reset]")
-	tab.UntilText("#lookup-said", "Reset: log")
+	tab.UntilText("#said", "Reset: log")
 	tab.UntilText("#found-limit", "fully reset")
 	if got := w.do(t, "EXISTS log token"); got != int64(1) {
 		t.Errorf("EXISTS after a reset of one of two: %v", got)
@@ -143,7 +146,7 @@ func TestPageHostileKeys(t *testing.T) {
 	}
 	tab.Click("#denied tbody button")
 	tab.UntilText("#found-use", "0 of 1 remaining")
-	tab.Click("#reset-open")
+	tab.Click(resetButton)
 	if over := browser.Value[int](tab, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
 		t.Errorf("the page is %d wider than a phone", over)
 	}
@@ -207,12 +210,17 @@ func TestPageLogins(t *testing.T) {
 	}
 	tab.Fill("#lookup-key", "precious"+kb.Enter)
 	tab.UntilText("#found-use", "0 of 5 remaining")
-	if tab.Sees("#reset-open") {
-		t.Error("a user of the group peek sees the reset button")
+	if n := browser.Value[int](tab, "[...document.querySelectorAll('[data-action]')].filter((b) => "+
+		"b.checkVisibility()).length"); n > 0 {
+		t.Errorf("a user of the group peek sees %d buttons that change keys", n)
 	}
-	const reset = `fetch("api/reset", { method: "POST", headers: { "Content-Type": "application/json" }, body: '{"raw":"cHJlY2lvdXM"}' }).then((answer) => answer.status)`
-	if status := browser.Value[int](tab, reset); status != http.StatusForbidden {
-		t.Errorf("a reset by a user of the group peek: %d", status)
+	for path, body := range map[string]string{"reset": `{"raw":"cHJlY2lvdXM"}`,
+		"block": `{"raw":"cHJlY2lvdXM","duration":"1h"}`, "rules/reset": `{"domain":"YXBp","attributes":["aXA.MQ"]}`} {
+		change := fmt.Sprintf(`fetch("api/%s", { method: "POST", headers: { "Content-Type": "application/json" }, body: %q })
+			.then((answer) => answer.status)`, path, body)
+		if status := browser.Value[int](tab, change); status != http.StatusForbidden {
+			t.Errorf("%s by a user of the group peek: %d", path, status)
+		}
 	}
 	if got := w.do(t, "EXISTS precious"); got != int64(1) {
 		t.Errorf("EXISTS after rejected resets: %v", got)
@@ -234,11 +242,56 @@ func TestPageLogins(t *testing.T) {
 	tab.UntilText("#user", "root")
 	tab.Click("#hot tbody button")
 	tab.UntilText("#found-use", "0 of 5 remaining")
-	tab.Click("#reset-open")
+	tab.Click(resetButton)
 	tab.Click("#reset button[value=reset]")
-	tab.UntilText("#lookup-said", "Reset: precious")
+	tab.UntilText("#said", "Reset: precious")
 	if got := w.do(t, "EXISTS precious"); got != int64(0) {
 		t.Errorf("EXISTS after a reset: %v", got)
+	}
+	tab.StaysAt(a.url)
+}
+
+// TestPageActs blocks and unblocks a key, asks if a request passes, and resets its limits.
+func TestPageActs(t *testing.T) {
+	a := startAdminServer(t, nil)
+	w := wired(t, a.address)
+	w.do(t, `RL.RULES LOAD "domain: api\nrules:\n  - {name: one, per: [ip], limits: 2/day}\n"`)
+	w.do(t, "RL.TOKEN user:7 5 0.001")
+	tab := browser.Open(t)
+	tab.Screen(1280, 900, "light")
+	tab.Visit(a.url)
+	tab.UntilText("#hot", "user:7")
+	tab.Click("#hot [data-action=block]")
+	tab.Click("#block .danger")
+	tab.UntilText("#said", "Blocked: user:7")
+	if got := fmt.Sprint(w.do(t, "RL.TOKEN user:7 5 0.001")); !strings.HasPrefix(got, "[0 5 0 ") {
+		t.Errorf("a blocked key answers %s", got)
+	}
+	tab.UntilText("#boxes", "user:7")
+	tab.Click("#boxes button.key")
+	tab.UntilText("#found-use", "blocked until ")
+	tab.Click("#boxes [data-action=unblock]")
+	tab.Click("#reset .danger")
+	tab.UntilText("#said", "Unblocked: user:7")
+	tab.UntilText("#boxes", "No key is blocked.")
+	if got := fmt.Sprint(w.do(t, "RL.TOKEN user:7 5 0.001")); !strings.HasPrefix(got, "[1 5 4 ") {
+		t.Errorf("an unblocked key answers %s", got)
+	}
+
+	tab.Fill("#match-domain", "api"+kb.Tab)
+	tab.Type("ip=203.0.113.7" + kb.Tab + kb.Enter)
+	tab.UntilText("#match-said", "✓ Passes now: one/fixed-day has 2 remaining.")
+	for range 3 {
+		w.do(t, "RL.CHECK api ip 203.0.113.7")
+	}
+	tab.Click("#match-submit")
+	tab.UntilText("#match-said", "✕ Denied now: the limit one/fixed-day denies it until ")
+	tab.Click("#match-result [data-action=rules]")
+	tab.Click("#reset .danger")
+	tab.UntilText("#said", "Reset: 1 of api: ip=203.0.113.7")
+	tab.UntilText("#match-said", "✓ Passes now: one/fixed-day has 2 remaining.")
+	if got := fmt.Sprint(w.do(t, "RL.CHECK api ip 203.0.113.7")); !strings.HasPrefix(got, "[1 2 1 ") {
+		t.Errorf("after the reset a request is answered by %s", got)
 	}
 	tab.StaysAt(a.url)
 }

@@ -55,7 +55,8 @@ func (f *fake) replyMatch(w http.ResponseWriter, r *http.Request) {
 	replyJSON(w, 200, object{
 		"verdict": "ok", "boxes": []string{encodeKey("rule:api|login|203.0.113.7#penalty")},
 		"limits": []object{{"name": "login/slide-1m", "limit": "5/1m slide", "mode": "enforced",
-			"raw": encodeKey("user:42")}},
+			"raw": encodeKey("user:42"), "now": object{"allowed": true, "remaining": 3, "wait_ms": 0}}},
+		"now": f.matchNow,
 		"explained": []object{
 			{"rule": "login/slide-1m", "matches": true, "reason": "5/1m slide"},
 			{"rule": "tenant", "matches": false, "reason": "per: the request has no tenant"},

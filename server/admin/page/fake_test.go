@@ -3,6 +3,7 @@ package page
 import (
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"maps"
 	"math"
 	"net/http"
@@ -44,6 +45,8 @@ type fake struct {
 	allKeys         []string            // all keys, for searches; a reply covers two
 	rules           object              // fields that replace fields of replyRules
 	matches         []string            // queries of requests for matches
+	matchNow        object              // the answer that a request would get
+	changes         []string            // bodies of requests to block and to reset by rules
 }
 
 // newFake starts a fake.
@@ -55,6 +58,8 @@ func newFake(t *testing.T) *fake {
 			row("tenant:42", 981, 40),
 			row("ip:2001:db8::8a2e:370:7334", 377, 40), row("user:17", 64, 40),
 		},
+		matchNow: object{"allowed": true, "reason": "ok", "name": "login/slide-1m", "remaining": 3, "wait_ms": 0,
+			"error": ""},
 		keys: map[string]object{encodeKey("user:42"): {
 			"key": "user:42", "raw": encodeKey("user:42"), "algorithm": "TOKEN", "limit": 10,
 			"rate":      object{"count": 5, "period_ns": 1_000_000_000},
@@ -93,7 +98,8 @@ func newFake(t *testing.T) *fake {
 			replyJSON(w, 503, object{"error": f.topError})
 			return
 		}
-		replyJSON(w, 200, object{"window_s": 60, "keys": f.top})
+		count, _ := strconv.Atoi(r.FormValue("count"))
+		replyJSON(w, 200, object{"window_s": 60, "keys": f.top[:min(len(f.top), count)]})
 	}))
 	mux.HandleFunc("GET /api/keys", f.requireLogin(f.replyKeys))
 	mux.HandleFunc("GET /api/key", f.requireLogin(func(w http.ResponseWriter, r *http.Request) {
@@ -126,6 +132,8 @@ func newFake(t *testing.T) *fake {
 		delete(f.keys, key)
 		replyJSON(w, 200, object{"forgotten": 1})
 	}))
+	mux.HandleFunc("POST /api/block", f.requireLogin(f.change(204, nil)))
+	mux.HandleFunc("POST /api/rules/reset", f.requireLogin(f.change(200, object{"forgotten": 4})))
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -160,10 +168,23 @@ func (f *fake) requireLogin(answers http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
+// change returns the handler of a change, which records the bodies.
+func (f *fake) change(status int, answer any) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		f.changes = append(f.changes, r.URL.Path+" "+string(body))
+		if answer == nil {
+			w.WriteHeader(status)
+			return
+		}
+		replyJSON(w, status, answer)
+	}
+}
+
 func (f *fake) replyNow(w http.ResponseWriter, _ *http.Request) {
 	is := object{
 		"time_ms": time.Now().UnixMilli(), "version": "1.0.0", "uptime_s": 3725, "ready": f.notReady == "",
-		"not_ready": f.notReady,
+		"not_ready": f.notReady, "degraded": "", "clock_error_ms": 3,
 		"decisions": object{
 			"TOKEN": object{"allowed": 8123456, "denied": 121007}, "LOG": object{"allowed": 40211, "denied": 7},
 			"FIXED": object{"allowed": 911, "denied": 0}, "LEASE": object{"allowed": 0, "denied": 0},
@@ -274,7 +295,7 @@ func threeMembers() object {
 		return object{
 			"id": strings.Repeat(id, 20), "client": "10.0.3." + host + ":6379", "raft": "10.0.3." + host + ":7379",
 			"leader": leader, "voter": true,
-			"online": online, "self": self, "lag": lag, "last_contact_ms": contact, "version": "1.0.0",
+			"online": online, "self": self, "lag": lag, "last_contact_ms": contact, "version": "1.0.0", "clock_error_ms": 0,
 		}
 	}
 	return object{"role": "follower", "term": 7, "has_quorum": true, "members": []object{

@@ -1,5 +1,5 @@
 // Package page serves the dashboard: one document with its script, style and charting
-// library, embedded, without external resources. Beside it is the document about symptoms.
+// library, embedded, without external resources. Beside it is the document about symptoms, as HTML.
 //
 // It is static. The script gets all figures from the JSON API, at api/ relative to the
 // page, so the page itself needs no login and may be served below a prefix. It runs under
@@ -10,10 +10,13 @@
 //
 // There is no build step: browsers get the files as they are. app.js is the entry point: it handles the
 // login, and polls once a second while the page is visible. api.js sends the requests; history.js keeps the
-// samples of an hour, charts.js draws them; tables.js has the tables, lookup.js the state of a key and
-// rules.js the rules. Below them, without a page: keys.js encodes and decodes keys, format.js formats
-// numbers and limits, dom.js creates elements. algorithms.js has the words for each algorithm, which
-// come from the engine's table.
+// samples of an hour, charts.js draws them; status.js has the problems, tables.js the tables, lookup.js the
+// state of a key, search.js the search for keys, rules.js the rules and actions.js the changes of keys.
+// widgets.js has the parts of which they are made. Below them, without a page: keys.js encodes and decodes
+// keys, format.js formats numbers and limits, dom.js creates elements. algorithms.js has the words for each
+// algorithm, which come from the engine's table.
+//
+// document.go renders the document about symptoms, so that a problem can lead to a section of it.
 //
 // Keys are arbitrary bytes from clients. They become text nodes only, with an escape for
 // each character that is invisible or reorders the text beside it. A request names a key
@@ -103,7 +106,7 @@ func load() map[string]asset {
 	if err != nil {
 		panic(fmt.Sprintf("embedded files: %v", err))
 	}
-	assets["/troubleshooting.md"] = newAsset(docs.Troubleshooting, types[""])
+	assets["/troubleshooting.html"] = newAsset([]byte(render(string(docs.Troubleshooting))), types[".html"])
 	assets["/algorithms.js"] = newAsset(algorithms(), types[".js"])
 	return assets
 }

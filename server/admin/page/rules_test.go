@@ -38,7 +38,7 @@ func TestPageShowsRules(t *testing.T) {
 	tab.UntilText("#rules-state", "No rules were loaded.")
 	tab.UntilText("#rules-limits", "No limits.")
 	tab.UntilText("#overrides", "3 overrides. The group rules may see them.")
-	tab.UntilText("#boxes", "No penalty box is closed.")
+	tab.UntilText("#boxes", "No key is blocked.")
 	tab.StaysAt(f.URL)
 }
 
@@ -81,7 +81,7 @@ func TestPageMatches(t *testing.T) {
 	tab.UntilText("#rules-limits", "login")
 	tab.Fill("#match-domain", "api"+kb.Tab)
 	tab.Type(`ip=203.0.113.7` + kb.Enter + ` path = /a=b\x00 ` + kb.Enter + "flag" + kb.Tab + kb.Enter)
-	tab.UntilText("#match-said", "The request passes if all of these pass.")
+	tab.UntilText("#match-said", "✓ Passes now: login/slide-1m has 3 remaining.")
 	tab.UntilText("#match-result", "5/1m slide")
 	tab.UntilText("#match-result", "Penalty box: rule:api|login|203.0.113.7#penalty")
 	tab.UntilText("#match-result", "✕ tenant: per: the request has no tenant")
@@ -121,16 +121,17 @@ func TestPageHoldsBoxes(t *testing.T) {
 		t.Error("the list changed while it had the focus")
 	}
 	tab.Click("#boxes button")
-	tab.UntilText("#found-limit", "Penalty box: closes after 3 denials")
-	tab.UntilText("#found-use", "closed, level 2")
+	tab.UntilText("#found-limit", "Penalty box: blocks after 3 denials")
+	tab.UntilText("#found-use", "blocked until ")
 	tab.UntilText("#found-wait", "in ")
-	tab.Click("#reset-open")
+	tab.UntilText("#found-use", "level 2")
+	tab.Click("#lookup-result [data-action=unblock]")
 	tab.Click("#reset .danger")
 	testwait.Until(t, 30*time.Second, "the box is reset", func() (done bool) {
 		f.set(func() { done = len(f.resets) == 1 && f.resets[0] == encodeKey(box) })
 		return done
 	})
-	tab.UntilText("#boxes", "No penalty box is closed.")
+	tab.UntilText("#boxes", "No key is blocked.")
 }
 
 // TestPageHostileRules: names, values and notes become text with escapes, and nothing is wider

@@ -21,6 +21,12 @@ func TestPageShowsProblems(t *testing.T) {
 		return cluster
 	}
 	full := object{"memory_bytes": 256 << 20}
+	five := threeMembers()
+	more := threeMembers()["members"].([]object)[:2]
+	five["members"] = append(five["members"].([]object), more...)
+	off := threeMembers()
+	off["members"].([]object)[2]["online"] = true
+	off["members"].([]object)[2]["clock_error_ms"] = 3_725_000
 	f := newFake(t)
 	tab := f.openPage(t)
 	tab.UntilText("#ready", "✓ Ready")
@@ -30,33 +36,56 @@ func TestPageShowsProblems(t *testing.T) {
 		cluster      any
 		kind, title  string
 		where, words string
+		section      string // of the document about symptoms
 	}{
 		{"no majority", object{"ready": false, "not_ready": "x"}, nil, lonely(true, false, false), "bad", "✕ No majority",
 			"#trouble",
-			"No majority: This member reaches 1 of 3 voters, itself included, and 2 are needed."},
+			"No majority: This member reaches 1 of 3 voters, itself included, and 2 are needed.", "a-member-is-dead"},
 		{"an election", object{"ready": false, "not_ready": "x"}, nil, lonely(true, true, false), "bad", "✕ No leader",
 			"#trouble",
-			"No leader: 2 of 3 voters are online, enough to elect one."},
+			"No leader: 2 of 3 voters are online, enough to elect one.", "a-member-is-dead"},
 		{"a disk failure", object{"ready": false, "not_ready": "x",
 			"storage": storageWith(object{"failed": "no space left on device"}, nil)}, nil, nil, "bad",
-			"✕ Disk failure", "#storage", "failing"},
+			"✕ Disk full", "#storage", "failing", "disk-full"},
 		{"a start", object{"ready": false, "not_ready": "the state is being loaded"}, nil, nil, "warn", "! Not ready",
-			"#trouble", "Not ready: the state is being loaded"},
+			"#trouble", "Not ready: the state is being loaded", ""},
 		{"a failed snapshot", object{"storage": storageWith(nil, object{"failed": "no space left on device"})}, nil, nil,
 			"warn", "! Snapshot failed", "#trouble",
-			"the log grows until one succeeds: no space left on device"},
+			"the log grows until one succeeds: no space left on device", "disk-full"},
 		{"rejections", object{"on_full": "refuse"}, object{"refused_for_memory": 2}, nil, "warn", "! Memory full", "#trouble",
-			"decisions in the last minute got OOM instead of an answer"},
+			"decisions in the last minute got OOM instead of an answer", "memory-grows"},
 		{"rejections at the chart", nil, object{"refused_for_memory": 2}, nil, "warn", "! Memory full",
-			"#charts .note.warn:not(:empty)", "2 rejected for memory per second"},
+			"#charts .note.warn:not(:empty)", "2 rejected for memory per second", "memory-grows"},
 		{"evictions", nil, object{"evicted": 3}, nil, "warn", "! Memory full", "#trouble",
-			"keys with used tokens evicted in the last minute"},
+			"keys with used tokens evicted in the last minute", "memory-grows"},
 		{"evictions beside the disk", nil, object{"evicted": 3}, nil, "warn", "! Memory full", "#storage",
-			"evicted in the last minute"},
+			"evicted in the last minute", "memory-grows"},
 		{"memory at its bound", full, nil, nil, "warn", "! Memory full", "#trouble",
-			"Memory is full (256 MB): the next new key evicts others."},
+			"Memory is full (256 MB): the next new key evicts others.", "memory-grows"},
 		{"memory near its bound", object{"memory_bytes": 240 << 20}, nil, nil, "good", "✓ Ready",
-			"#charts .note.warn:not(:empty)", "of 256 MB (94 %)"},
+			"#charts .note.warn:not(:empty)", "of 256 MB (94 %)", ""},
+		{"a full disk while decisions go on", object{"degraded": "x",
+			"storage": storageWith(object{"failed": "write log: no space left on device"}, nil)}, nil, nil, "bad",
+			"✕ Disk full", "#trouble", "The disk is full, and the log can't be written: write log: no space left on device. " +
+				"Decisions go on in memory: do not restart the server", "disk-full"},
+		{"a broken disk", object{"ready": false, "not_ready": "x",
+			"storage": storageWith(object{"failed": "input/output error"}, nil)}, nil, nil, "bad",
+			"✕ Disk failure", "#trouble", "The log can't be written: input/output error. Until then requests get errors.",
+			"disk-full"},
+		{"another degraded state", object{"degraded": "half of it"}, nil, nil, "warn", "! Degraded", "#trouble",
+			"Degraded, decisions go on: half of it", ""},
+		{"a dead member of three", nil, nil, threeMembers(), "bad", "✕ Member offline", "#trouble",
+			"Member offline: 10.0.3.3:6379. 2 of 3 voters make decisions, and one more failure would stop all decisions. " +
+				"Start it again.", "a-member-is-dead"},
+		{"a dead member of five", nil, nil, five, "warn", "! Member offline", "#trouble",
+			"4 of 5 voters make decisions, and 1 further failure would be survived.", "a-member-is-dead"},
+		{"a clock ahead", object{"clock_error_ms": 7_200_500}, nil, nil, "warn", "! Clock wrong", "#trouble",
+			"This machine's clock is 2 h ahead of the time of decisions", "a-clock-is-wrong"},
+		{"a clock behind", object{"clock_error_ms": -1001}, nil, nil, "warn", "! Clock wrong", "#trouble",
+			"This machine's clock is 1 s behind the time of decisions", "a-clock-is-wrong"},
+		{"a clock that is slewed", object{"clock_error_ms": -1000}, nil, nil, "good", "✓ Ready", "#storage", "synced", ""},
+		{"the clock of a member", nil, nil, off, "warn", "! Clock wrong", "#trouble",
+			"The clock of member 10.0.3.3:6379 is 1 h 2 min ahead of the median", "a-clock-is-wrong"},
 	} {
 		f.set(func() { f.now, f.samples, f.cluster = tt.now, tt.samples, tt.cluster })
 		tab.Visit(f.URL)
@@ -67,6 +96,10 @@ func TestPageShowsProblems(t *testing.T) {
 			t.Errorf("%s: a banner: %v", tt.name, shown)
 		} else if shown {
 			tab.Until(fmt.Sprintf("document.getElementById('trouble').classList.contains(%q)", tt.kind))
+			at := browser.Value[string](tab, "document.querySelector('#trouble a')?.hash ?? ''")
+			if strings.TrimPrefix(at, "#") != tt.section {
+				t.Errorf("%s: the next step is at %q, want %q", tt.name, at, tt.section)
+			}
 		}
 		if *shots != "" && tt.name == "no majority" {
 			tab.Shot(*shots + "/majority.png")
@@ -74,6 +107,34 @@ func TestPageShowsProblems(t *testing.T) {
 		if *shots != "" && tt.name == "rejections" {
 			tab.Shot(*shots + "/memory.png")
 		}
+	}
+}
+
+// The next step of a problem is a section of the document, which the server has.
+func TestPageLeadsToTheNextStep(t *testing.T) {
+	f := newFake(t)
+	f.cluster = threeMembers()
+	tab := f.openPage(t)
+	tab.UntilText("#trouble", "What to do")
+	tab.Click("#trouble a")
+	tab.Until("location.pathname === '/troubleshooting.html' && document.querySelector(':target')?.textContent === " +
+		"'A member is dead'")
+	tab.StaysAt(f.URL)
+}
+
+// All problems are listed, the worst first, and only changes are announced.
+func TestPageListsProblems(t *testing.T) {
+	f := inTrouble(t)
+	tab := f.openPage(t)
+	tab.UntilText("#trouble", "Memory is full")
+	tab.UntilText("#trouble", "The files of --rules have another text")
+	tab.Until("[...document.querySelectorAll('#trouble li')].map((li) => li.classList[1]).join() === " +
+		"'bad,bad,warn,warn,warn'")
+	tab.Until("(globalThis.announced = 0, new MutationObserver(() => globalThis.announced++)" +
+		".observe(document.getElementById('trouble'), { childList: true, subtree: true, characterData: true }), true)")
+	f.awaitPolls(t, 3)
+	if n := browser.Value[int](tab, "globalThis.announced"); n > 0 {
+		t.Errorf("problems that stay were announced %d times", n)
 	}
 }
 
@@ -169,7 +230,7 @@ func TestPageSearches(t *testing.T) {
 	tab.UntilText("#lookup-said", "No record of this key: it was never used, or it is fully reset")
 	tab.Fill("#lookup-key", "user:")
 	tab.Click("#search-submit")
-	tab.UntilText("#search-said", "20 keys start with “user:” so far, 40 keys searched.")
+	tab.UntilText("#search-said", "10 keys start with “user:” so far, 20 keys searched.")
 	if tab.Text("#lookup-said") != "" {
 		t.Error("the page still shows the previous key")
 	}
@@ -179,8 +240,10 @@ func TestPageSearches(t *testing.T) {
 		tab.Shot(*shots + "/search-phone.png")
 		tab.Screen(1280, 900, "light")
 	}
-	tab.Click("#search-more")
-	tab.UntilText("#search-said", "40 keys start with")
+	for _, found := range []string{"20", "30", "40"} {
+		tab.Click("#search-more")
+		tab.UntilText("#search-said", found+" keys start with")
+	}
 	tab.Click("#search-more")
 	tab.UntilText("#search-said", "45 keys start with “user:”.")
 	tab.Until("document.getElementById('search-more').hidden")

@@ -78,5 +78,12 @@ export const rules = () => ask("GET", "rules");
 export const match = (domain, attributes) =>
   ask("GET", `match?domain=${domain}${attributes.map(([key, value]) => `&a=${key}.${value}`).join("")}`);
 
-/** Resets a key in a database. Requires the group admin. */
+/** Resets a key in a database. Changes require the group admin. */
 export const reset = (raw, db) => ask("POST", "reset", { body: { raw, db } });
+
+/** Blocks a key in a database for a duration, such as 10m. */
+export const block = (raw, db, duration) => ask("POST", "block", { body: { raw, db, duration } });
+
+/** Resets the limits of attributes, pairs of base64url, in a domain. */
+export const resetRules = (domain, attributes) =>
+  ask("POST", "rules/reset", { body: { domain, attributes: attributes.map((pair) => pair.join(".")) } });

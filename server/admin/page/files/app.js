@@ -1,14 +1,15 @@
 // The entry point of the page: it handles the login, and polls the server each second
 // while the page is visible.
 
+import { Actions } from "./actions.js";
 import * as api from "./api.js";
 import { Charts } from "./charts.js";
 import { byID, checkedValue, setText } from "./dom.js";
 import { History } from "./history.js";
 import { Lookup } from "./lookup.js";
 import { Rules } from "./rules.js";
-import { memoryKind, problems, recentMillis, showStorage } from "./status.js";
-import { showAlgorithms, showCluster, showEmpty, showRequests, topCount, TopKeys } from "./tables.js";
+import { memoryKind, problems, recentMillis, showProblemList, showStorage } from "./status.js";
+import { showAlgorithms, showCluster, showEmpty, showRequests, TopKeys } from "./tables.js";
 import * as format from "./format.js";
 
 const pollMillis = 1000;
@@ -24,10 +25,14 @@ const rightsEvery = 10;
 const clockStepMillis = 3000;
 
 const history = new History();
-const lookup = new Lookup(() => loggedOut("Your login has ended."), () => fetchRights().catch(pollFailed), () => state?.keys ?? 0);
-const denied = new TopKeys(byID("denied"), "denied", (raw, db) => lookup.find(raw, db));
-const hot = new TopKeys(byID("hot"), "requested", (raw, db) => lookup.find(raw, db));
-const rules = new Rules((raw, db) => lookup.find(raw, db), () => loggedOut("Your login has ended."));
+const endLogin = () => loggedOut("Your login has ended.");
+const chooseKey = (raw, db) => lookup.find(raw, db);
+const requestTop = () => showTop().catch(pollFailed);
+const lookup = new Lookup(endLogin, () => state?.keys ?? 0);
+const denied = new TopKeys(byID("denied"), "denied", chooseKey, requestTop);
+const hot = new TopKeys(byID("hot"), "requested", chooseKey, requestTop);
+const rules = new Rules(chooseKey, endLogin);
+const actions = new Actions(showChange, endLogin, () => fetchRights().catch(pollFailed));
 let charts = null; // created when first visible, because it takes the size of the page
 let state = null; // the last reply of api.now
 let rulesState = null; // the last reply of api.rules, null if there is none
@@ -65,7 +70,7 @@ async function poll() {
 /** Requests the rights of the user, which change with the users file. */
 async function fetchRights() {
   const { may } = await api.session();
-  if (active) lookup.setMayReset(may.admin);
+  if (active) actions.setAllowed(may.admin);
 }
 
 /** Shows the replies of a poll. */
@@ -110,15 +115,15 @@ function showProblems(now, recent) {
   const worst = all[0];
   if (worst === undefined) pill("good", "✓ Ready");
   else pill(worst.kind, `${worst.kind === "bad" ? "✕" : "!"} ${worst.title}`);
-  showBanner(worst?.kind ?? "", all.map(({ text }) => text).join("\n"));
+  showProblemList(byID("trouble"), all);
 }
 
-/** Shows problems, one a line; none if text is empty. */
-function showBanner(kind, text) {
-  const where = byID("trouble");
-  setText(where, text);
-  where.className = `banner ${kind}`;
-  where.hidden = text === "";
+/** Shows the figures after a change of a key, or of several. */
+async function showChange(raw, db) {
+  await lookup.changed(raw, db);
+  await rules.matchAgain();
+  polls = 0; // the next poll requests all
+  await poll();
 }
 
 function pill(kind, text) {
@@ -133,7 +138,7 @@ async function showTop() {
   const over = checkedValue(byID("window"));
   await Promise.all([["denied", denied], ["hot", hot]].map(async ([by, table]) => {
     try {
-      const { keys } = await api.top(by, over, topCount);
+      const { keys } = await api.top(by, over, table.count);
       if (over === checkedValue(byID("window"))) table.show(keys);
     } catch (error) {
       if (error.status === 0 || error.status === 401) throw error;
@@ -180,6 +185,8 @@ function loggedOut(why) {
   hot.clear();
   rules.clear();
   rulesState = null;
+  actions.setAllowed(false);
+  actions.clear();
   for (const id of ["dashboard", "who", "ready", "lost", "trouble"]) byID(id).hidden = true;
   byID("login").hidden = false;
   setText(byID("login-why"), why);
@@ -196,11 +203,11 @@ function loggedIn(session) {
   setText(byID("version"), session.version);
   if (!session.may.peek) {
     byID("dashboard").hidden = byID("ready").hidden = true;
-    showBanner("warn", `${session.user} may not view this page: it requires the group peek.`);
+    showProblemList(byID("trouble"), [{ kind: "warn", text: `${session.user} may not view this page: it requires the group peek.` }]);
     timer = setTimeout(start, slowestPollMillis);
     return;
   }
-  lookup.setMayReset(session.may.admin);
+  actions.setAllowed(session.may.admin);
   byID("dashboard").hidden = false;
   active = true;
   polls = 0;
@@ -263,7 +270,7 @@ byID("span").addEventListener("change", draw);
 byID("window").addEventListener("change", () => {
   denied.clear();
   hot.clear();
-  showTop().catch(pollFailed);
+  requestTop();
 });
 document.addEventListener("visibilitychange", poll);
 start();

@@ -13,11 +13,12 @@ const boundShownFrom = 0.25;
 
 /**
  * The specification of each chart. A line has a column of the history, a color (a CSS
- * variable), and a mark that does not depend on color: a hatched area, dashes.
+ * variable), and a mark that does not depend on color: a hatched area, dashes. Lines that are
+ * stacked lie above each other: the last line is the sum of all. It is drawn first.
  */
 const charts = [
   {
-    title: "Requests per second", wide: true, least: 10, value: format.count, axis: format.compact,
+    title: "Requests per second", wide: true, stacked: true, least: 10, value: format.count, axis: format.compact,
     lines: [
       { name: "allowed", column: "allowed", color: "--allowed", area: "plain" },
       { name: "denied", column: "denied", color: "--denied", area: "hatched", part: ["denied", "allowed"] },
@@ -84,6 +85,7 @@ class Chart {
   #values = new Map(); // legend values, by line
   #time;
   #spanMillis = 0;
+  #samples = null; // the columns that the legend shows
 
   constructor(spec, where) {
     this.#spec = spec;
@@ -111,10 +113,11 @@ class Chart {
 
   show(samples, spanMillis) {
     this.#spanMillis = spanMillis;
-    const { log } = this.#spec;
+    this.#samples = samples;
+    const { log, stacked } = this.#spec;
     const data = this.#spec.lines.map((line) =>
       log ? samples[line.column].map((v) => (v === null ? null : Math.max(v, 1))) : samples[line.column]);
-    this.#plot.setData([samples.time_ms, ...data]);
+    this.#plot.setData([samples.time_ms, ...(stacked ? sums(data).toReversed() : data)]);
     this.#legend();
   }
 
@@ -133,20 +136,16 @@ class Chart {
     const pointed = this.#plot.cursor.idx ?? null;
     const at = pointed === null ? times.length - 1 : Math.min(pointed, times.length - 1);
     setText(this.#time, pointed === null || at < 0 ? "" : format.clock(times[at]));
-    this.#spec.lines.forEach((line, i) => {
-      if (line.constant) return;
-      const value = this.#plot.data[i + 1][at] ?? null;
+    for (const line of this.#spec.lines) {
+      if (line.constant) continue;
+      const value = this.#samples?.[line.column][at] ?? null;
       let text = value === null ? "–" : this.#spec.value(value);
       if (line.part && value !== null) {
-        const sum = line.part.reduce((all, column) => all + this.#plot.data[this.#lineOf(column)][at], 0);
+        const sum = line.part.reduce((all, column) => all + this.#samples[column][at], 0);
         text += ` · ${format.percent(value, sum)}`;
       }
       setText(this.#values.get(line), text);
-    });
-  }
-
-  #lineOf(column) {
-    return 1 + this.#spec.lines.findIndex((line) => line.column === column);
+    }
   }
 
   /** The arrow keys, Home and End select a sample, Escape none. */
@@ -185,7 +184,8 @@ class Chart {
   }
 
   #options() {
-    const { least, log, axis, powersOfTwo } = this.#spec;
+    const { least, log, axis, powersOfTwo, stacked } = this.#spec;
+    const lines = stacked ? this.#spec.lines.toReversed() : this.#spec.lines;
     return {
       width: 320, height: 150, ms: 1, padding: [8, 16, 0, 0],
       legend: { show: false },
@@ -202,13 +202,20 @@ class Chart {
           ...(log ? { filter: decades, grid: { ...axisStyle().grid, filter: decades } } : {}),
           values: (_, splits) => splits.map((v) => (v === null ? null : axis(v))) },
       ],
-      series: [{}, ...this.#spec.lines.map((line) => ({
+      series: [{}, ...lines.map((line) => ({
         stroke: () => colorOf(line.color), width: 1.6, dash: line.dash, points: { show: false, filter: isolated },
         fill: line.area ? (plot) => fillOf(plot, line) : undefined,
       }))],
+      bands: stacked ? lines.slice(1).map((_, i) => ({ series: [i + 1, i + 2] })) : [],
       hooks: { setCursor: [() => this.#plot && this.#legend()] },
     };
   }
+}
+
+/** Columns of numbers, each with the columns before it added; null if one of them is null. */
+export function sums(columns) {
+  const add = (a, b) => (a === null || b === null ? null : a + b);
+  return columns.map((_, i) => columns[i].map((_, at) => columns.slice(0, i + 1).reduce((all, column) => add(all, column[at]), 0)));
 }
 
 const markOf = (line) => `${line.color.slice(2)} ${line.area === "hatched" ? "hatched" : line.dash ? "dashed" : "full"}`;

@@ -99,7 +99,15 @@ const parts = {
 export const algorithm = (name) => algorithms[name]?.title ?? name.toLowerCase();
 
 /** The description of a key's parameters, as the API returns them. */
-export const limit = (key) => (algorithms[key.algorithm]?.form ?? "{tokens}").replace(/{(\w+)}/g, (_, part) => parts[part](key));
+export const limit = (key) => key.blocked ? "blocked by RL.BLOCK or on this page" : (algorithms[key.algorithm]?.form ?? "{tokens}").replace(/{(\w+)}/g, (_, part) => parts[part](key));
 
 /** A local time of day: 18:03:09. */
 export const clock = (millis) => new Date(millis).toTimeString().slice(0, 8);
+
+const day = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", year: "numeric" });
+
+/** The local time after some milliseconds, with the day unless it is today: 18:03:09, Nov 28, 2026 18:03:09. */
+export function until(left, now = Date.now()) {
+  const at = now + left;
+  return day.format(at) === day.format(now) ? clock(at) : `${day.format(at)} ${clock(at)}`;
+}

@@ -1,5 +1,4 @@
-// The state of one key, typed, chosen or found, with times that count down, and its reset
-// for users who have the right.
+// The state of one key, typed, chosen or found, with times that count down.
 //
 // The remaining tokens and the times come from one reply. When a time has counted down to
 // zero, the key is requested again and its new state is shown.
@@ -8,6 +7,7 @@ import * as api from "./api.js";
 import { byID, element, setText } from "./dom.js";
 import { databaseTag, parse, rawOf, shown } from "./keys.js";
 import { Search } from "./search.js";
+import { keyActions, keyText } from "./widgets.js";
 import * as format from "./format.js";
 
 /** Intervals of the countdown: the last digit's, or slower for reduced motion. */
@@ -25,21 +25,15 @@ export class Lookup {
   #repliedAt = 0; // performance.now of the reply
   #requestedAt = 0; // performance.now of the last request
   #pending = 0; // requests without a reply yet
-  #mayReset = false;
   #message = byID("lookup-said");
   #result = byID("lookup-result");
   #input = byID("lookup-key");
-  #dialog = byID("reset");
   #view = null;
 
-  /**
-   * onLoggedOut is called if a login is required, onForbidden if a right is missing; keys
-   * returns the number of keys.
-   */
-  constructor(onLoggedOut, onForbidden, keys) {
+  /** onLoggedOut is called if a login is required; keys returns the number of keys. */
+  constructor(onLoggedOut, keys) {
     this.search = new Search((raw) => this.find(raw), onLoggedOut, keys);
     this.onLoggedOut = onLoggedOut;
-    this.onForbidden = onForbidden;
     byID("lookup-form").addEventListener("submit", (event) => {
       event.preventDefault();
       this.find(rawOf(parse(this.#input.value)));
@@ -48,21 +42,8 @@ export class Lookup {
       this.#clearKey();
       this.search.begin(rawOf(parse(this.#input.value)));
     });
-    this.#dialog.addEventListener("submit", (event) => {
-      if (event.submitter?.value === "reset") this.#reset();
-    });
     const slow = matchMedia("(prefers-reduced-motion: reduce)").matches;
     setInterval(() => this.#countDown(), slow ? slowStepMillis : stepMillis);
-  }
-
-  /** Sets whether the user may reset keys. */
-  setMayReset(mayReset) {
-    if (mayReset === this.#mayReset) return;
-    this.#mayReset = mayReset;
-    if (!mayReset && this.#dialog.open) this.#dialog.close();
-    if (this.#view === null) return;
-    this.#view = null;
-    this.#show();
   }
 
   /** Clears the key, the search results and the input. */
@@ -76,7 +57,6 @@ export class Lookup {
     this.#raw = this.#key = this.#view = null;
     this.#result.hidden = true;
     setText(this.#message, "");
-    if (this.#dialog.open) this.#dialog.close();
   }
 
   /** Looks up a key in a database and moves the focus to it. */
@@ -123,9 +103,9 @@ export class Lookup {
 
   #show() {
     this.#view ??= this.#build();
-    const { title, limit, use, meter, bar, next, resetButton } = this.#view;
+    const { title, limit, use, meter, bar, next, actions } = this.#view;
     const key = this.#key;
-    title.replaceChildren(shown(this.#raw), databaseTag(this.#db));
+    title.replaceChildren(keyText(shown(this.#raw)), databaseTag(this.#db));
     if (key === null) {
       setText(limit, "fully reset, or never used");
       setText(use, "");
@@ -136,33 +116,54 @@ export class Lookup {
       bar.style.setProperty("--part", `${Math.min(100, (100 * key.remaining) / key.limit)}%`);
     }
     meter.hidden = key === null;
-    if (resetButton) resetButton.disabled = key === null;
+    this.#showActions(actions, key);
     this.#result.hidden = false;
     this.#countDown();
   }
 
   #build() {
     const view = {
-      title: element("bdi", { class: "key", tabindex: "-1", id: "found-key" }),
+      title: element("span", { class: "key", tabindex: "-1", id: "found-key" }),
       limit: element("p", { id: "found-limit" }),
       use: element("span", { id: "found-use" }),
       bar: element("i"),
       next: element("dt"),
       wait: element("dd", { id: "found-wait" }),
       reset: element("dd", { id: "found-reset" }),
-      resetButton: null,
+      actions: element("span"),
+      copy: element("button", { type: "button", id: "found-copy", class: "small" }, "Copy key"),
     };
     view.meter = element("div", { class: "meter" }, view.bar);
     view.times = element("dl", { class: "times" },
       element("div", {}, view.next, view.wait), element("div", {}, element("dt", {}, "Fully reset"), view.reset));
-    const all = [element("h4", {}, view.title), view.limit, element("p", { class: "use" }, view.use), view.meter, view.times];
-    if (this.#mayReset) {
-      view.resetButton = element("button", { type: "button", id: "reset-open", class: "danger", "aria-haspopup": "dialog" }, "Reset…");
-      view.resetButton.addEventListener("click", () => this.#confirmReset());
-      all.push(view.resetButton);
-    }
-    this.#result.replaceChildren(...all);
+    view.copy.addEventListener("click", () => this.#copy());
+    this.#result.replaceChildren(element("h4", {}, view.title), view.limit, element("p", { class: "use" }, view.use), view.meter, view.times,
+      element("p", { class: "buttons" }, view.copy, view.actions));
     return view;
+  }
+
+  /** Shows the buttons that change the key, unless they are shown. */
+  #showActions(where, key) {
+    const blocked = isBlocked(key);
+    if (where.dataset.blocked !== String(blocked)) {
+      where.dataset.blocked = blocked;
+      where.replaceChildren(keyActions(this.#raw, this.#db, blocked));
+    }
+    const reset = where.querySelector("[data-action=reset]");
+    if (reset) reset.disabled = key === null;
+  }
+
+  /** Copies the displayed text of the key, or else selects it. */
+  async #copy() {
+    const { copy, title } = this.#view;
+    try {
+      await navigator.clipboard.writeText(shown(this.#raw));
+      setText(copy, "Copied");
+    } catch { // browsers forbid it without TLS
+      getSelection().selectAllChildren(title);
+      setText(copy, document.execCommand("copy") ? "Copied" : "Selected");
+    }
+    setTimeout(() => setText(copy, "Copy key"), 2000);
   }
 
   /** Updates the countdowns. */
@@ -183,34 +184,21 @@ export class Lookup {
     if (isOver && this.#pending === 0 && !document.hidden && performance.now() - this.#requestedAt >= minRefreshMillis) this.refresh();
   }
 
-  #confirmReset() {
-    byID("reset-key").replaceChildren(shown(this.#raw), databaseTag(this.#db));
-    this.#dialog.showModal();
-  }
-
-  async #reset() {
-    const raw = this.#raw;
-    const db = this.#db;
-    const name = shown(raw);
-    try {
-      const { forgotten } = await api.reset(raw, db);
-      setText(this.#message, forgotten > 0 ? `Reset: ${name}` : `Nothing to reset: ${name}`);
-    } catch (error) {
-      if (error.status === 401) this.onLoggedOut();
-      else setText(this.#message, `Not reset: ${error.message}`);
-      if (error.status === 403) this.onForbidden();
-      return;
-    }
+  /** Requests the key again if it has changed. */
+  async changed(raw, db) {
     if (raw === this.#raw && db === this.#db) await this.refresh();
-    this.#view?.title.focus({ preventScroll: true });
   }
 }
 
-const nexts = { LEASE: "Next lease", PENALTY: "Opens" };
+const nexts = { LEASE: "Next lease", PENALTY: "Block ends" };
 
-function useOf({ algorithm, remaining, limit, level }) {
+const isBlocked = (key) => key?.algorithm === "PENALTY" && key.remaining === 0;
+
+function useOf(key) {
+  const { algorithm, remaining, limit, level, wait_ms: wait } = key;
   if (algorithm !== "PENALTY") return `${format.count(remaining)} of ${format.count(limit)} remaining`;
-  return remaining > 0 ? `open, closes after ${format.count(remaining)} more` : `closed, level ${format.count(level)}`;
+  if (!isBlocked(key)) return `not blocked, until ${format.count(remaining)} more ${remaining === 1 ? "denial" : "denials"}`;
+  return `blocked until ${format.until(wait)}${level > 1 ? `, level ${format.count(level)}` : ""}`;
 }
 
 const capitalized = (text) => text[0].toUpperCase() + text.slice(1);

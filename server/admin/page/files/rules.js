@@ -1,40 +1,56 @@
-// The rules: their version, the requests of each limit in the last hour, overrides, closed
-// penalty boxes, and the limits that a request would meet.
+// The rules: their version, the requests of each limit in the last hour, overrides, blocked keys, and
+// the limits that a request would meet, with the answer that it would get now.
 
 import * as api from "./api.js";
 import { byID, element, setText } from "./dom.js";
 import { parse, rawOf, shown, visible } from "./keys.js";
-import { Held, table } from "./tables.js";
+import { Held, keyActions, keyButton, keyText, More, onKeyChoice, table } from "./widgets.js";
 import * as format from "./format.js";
 
-const name = (text) => element("bdi", {}, visible(text));
+const name = (text) => keyText(visible(text));
 
-/** Held content at the end of an element. */
-function heldIn(id) {
-  const body = element("div");
-  byID(id).append(body);
-  return new Held(body);
+/** A list at the end of an element, of ten rows and more, which is held while the user chooses. */
+class HeldList {
+  #held;
+  #more = new More();
+
+  constructor(id) {
+    const body = element("div");
+    byID(id).append(body, this.#more.button);
+    this.#held = new Held(body);
+  }
+
+  show(nodes) {
+    this.#held.show(nodes, () => this.#more.set(rowsOf(nodes)));
+  }
+
+  clear() {
+    this.#held.clear();
+    this.#more.clear();
+  }
 }
+
+/** The rows of the lists and tables among nodes. */
+const rowsOf = (nodes) => nodes.flatMap((node) => [...node.querySelectorAll("tbody tr, li")]);
 
 export class Rules {
   #limits = byID("rules-limits");
-  #overrides;
-  #boxes;
+  #moreLimits = new More();
+  #moreReasons = new More();
+  #overrides = new HeldList("overrides");
+  #boxes = new HeldList("boxes");
   #onLoggedOut;
+  #matched = null; // the domain and the attributes of the shown answer
 
   /** onKey is called with the raw name of a chosen key, onLoggedOut if a login is required. */
   constructor(onKey, onLoggedOut) {
     this.#onLoggedOut = onLoggedOut;
-    this.#overrides = heldIn("overrides");
-    this.#boxes = heldIn("boxes");
-    const choose = (event) => {
-      const button = event.target.closest("button[data-raw]");
-      if (button) onKey(button.dataset.raw, Number(button.dataset.db));
-    };
-    for (const id of ["boxes", "match-result"]) byID(id).addEventListener("click", choose);
+    this.#limits.after(this.#moreLimits.button);
+    for (const id of ["boxes", "match-result"]) onKeyChoice(byID(id), onKey);
     byID("match-form").addEventListener("submit", (event) => {
       event.preventDefault();
-      this.#match();
+      const attributes = byID("match-attributes").value.split("\n").filter((line) => line.trim() !== "").map(attributeOf);
+      this.#match(rawOf(parse(byID("match-domain").value)), attributes);
     });
   }
 
@@ -49,32 +65,45 @@ export class Rules {
       return null;
     }
     setText(byID("rules-state"), stateOf(rules));
-    this.#limits.replaceChildren(...limitsOf(rules));
+    const limits = limitsOf(rules);
+    this.#moreLimits.set(rowsOf(limits));
+    this.#limits.replaceChildren(...limits);
     this.#overrides.show(overridesOf(rules));
     this.#boxes.show(boxesOf(rules));
     return rules;
   }
 
+  /** Asks again about the request of the form, after a change. */
+  async matchAgain() {
+    if (this.#matched !== null) await this.#match(...this.#matched);
+  }
+
   /** Clears all figures and inputs. */
   clear() {
+    this.#matched = null;
     for (const id of ["rules-limits", "match-result"]) byID(id).replaceChildren();
     for (const id of ["rules-state", "match-said"]) setText(byID(id), "");
     for (const id of ["match-domain", "match-attributes"]) byID(id).value = "";
+    this.#moreLimits.clear();
     this.#overrides.clear();
     this.#boxes.clear();
   }
 
-  async #match() {
+  async #match(domain, attributes) {
     const said = byID("match-said");
     const where = byID("match-result");
-    const attributes = byID("match-attributes").value.split("\n").filter((line) => line.trim() !== "").map(attributeOf);
-    setText(said, "");
+    this.#matched = null;
     try {
-      const found = await api.match(rawOf(parse(byID("match-domain").value)), attributes);
-      setText(said, sentences[found.verdict] ?? found.verdict);
-      where.replaceChildren(...matchOf(found));
+      const found = await api.match(domain, attributes);
+      this.#matched = [domain, attributes];
+      said.className = `said ${kindOf(found.now)}`;
+      setText(said, answerOf(found.now));
+      const shownNow = matchOf(found, domain, attributes);
+      this.#moreReasons.set([...shownNow.at(-1).children]);
+      where.replaceChildren(...shownNow, this.#moreReasons.button);
     } catch (error) {
       where.replaceChildren();
+      said.className = "said";
       if (error.status === 401) this.#onLoggedOut();
       else setText(said, error.message);
     }
@@ -88,14 +117,31 @@ function attributeOf(line) {
   return [key.trim(), value.trim()].map((text) => rawOf(parse(text)));
 }
 
-const sentences = {
-  ok: "The request passes if all of these pass.",
-  denied: "The request is denied: a list or an override denies.",
-  allowed: "The request is allowed: a list or an override allows.",
-  unlimited: "The request is allowed: the rule has no limit.",
-  none: "The request is allowed: no limit applies.",
-  unmatched: "The request is denied: no rule matches, and the domain denies such requests.",
+const kindOf = ({ allowed, error }) => (error ? "warn" : allowed ? "good" : "error");
+
+/** The time of a wait: never, or a moment with its distance. */
+const momentOf = (millis) => (millis < 0 ? "for ever" : `until ${format.until(millis)} (${format.left(millis)})`);
+
+const denials = {
+  limited: (now) => `the limit ${visible(now.name)} denies it ${momentOf(now.wait_ms)}.`,
+  quota: (now) => `all quotas are used, ${visible(now.name)} ${momentOf(now.wait_ms)}.`,
+  blocked: (now) => `the penalty box of ${visible(now.name)} blocks it ${momentOf(now.wait_ms)}.`,
+  denied: () => "a list or an override denies it.",
+  unmatched: () => "no rule matches, and the domain denies such requests.",
 };
+
+const permissions = {
+  allowed: "a list or an override allows it.",
+  unlimited: "the rule has no limit.",
+  none: "no limit denies it.",
+};
+
+/** The answer that a request would get now. */
+function answerOf(now) {
+  if (now.error) return `Can't be decided now: ${now.error}`;
+  if (!now.allowed) return `✕ Denied now: ${denials[now.reason]?.(now) ?? now.reason}`;
+  return `✓ Passes now: ${permissions[now.reason] ?? `${visible(now.name)} has ${format.count(now.remaining)} remaining.`}`;
+}
 
 const times = (n, noun) => `${format.count(n)} ${noun}${n === 1 ? "" : "s"}`;
 
@@ -112,14 +158,14 @@ function stateOf(rules) {
 function limitsOf({ rows, limits }) {
   if (rows.length === 0) return [element("p", { class: "empty" }, "No limits.")];
   const cells = rows.map((row) => [
-    [name(row.domain)],
     [name(row.name), row.tier === "" ? "" : element("span", { class: "tag" }, name(row.tier))],
+    [name(row.domain)],
     [visible(row.limit), row.mode === "enforced" ? "" : element("span", { class: "tag" }, row.mode)],
     [format.count(row.allowed)],
     [element("span", { class: row.denied > 0 ? "error" : null }, format.count(row.denied))],
     [element("span", { class: row.shadow_denied > 0 ? "warn" : null }, format.count(row.shadow_denied))],
   ]);
-  const all = [table(["Domain", "Limit", "Allows", "Allowed", "Limited", "In shadow"], cells, "counts")];
+  const all = [table(["Limit", "Domain", "Allows", "Allowed", "Limited", "In shadow"], cells, "counts")];
   if (limits > rows.length) all.push(element("p", { class: "hint" }, `${times(limits - rows.length, "limit")} with fewer requests not shown.`));
   return all;
 }
@@ -128,39 +174,50 @@ function overridesOf({ overrides, override_count: all }) {
   if (overrides === null) return [element("p", { class: "empty" }, `${times(all, "override")}. The group rules may see them.`)];
   if (overrides.length === 0) return [element("p", { class: "empty" }, "No overrides.")];
   const cells = overrides.map((o) => [
-    [name(o.domain), " ", element("bdi", { class: "key" }, o.path.map(({ key, value }) => `${shown(key)}=${shown(value)}`).join("/") || "all")],
-    [o.effect, o.limit === "" ? "" : ` ${visible(o.limit)}`, o.rule === "" ? "" : ` of ${visible(o.rule)}`],
-    [o.left_ms < 0 ? "for ever" : `${format.left(o.left_ms)} left`],
-    [visible(o.user), o.note === "" ? "" : `${o.user === "" ? "" : ": "}${visible(o.note)}`],
+    [name(o.domain), " ", keyText(o.path.map(({ key, value }) => `${shown(key)}=${shown(value)}`).join("/") || "all")],
+    [o.effect, o.limit === "" ? "" : ` ${visible(o.limit)}`, o.rule === "" ? "" : [" of ", name(o.rule)]].flat(),
+    [o.left_ms < 0 ? "for ever" : `${format.until(o.left_ms)} (${format.left(o.left_ms)} left)`],
+    [name(o.user), o.note === "" ? "" : `${o.user === "" ? "" : ": "}${visible(o.note)}`],
   ]);
-  return [table(["For", "Effect", "Ends", "Set by"], cells, "plain"), ...more(all - overrides.length)];
+  return [table(["For", "Effect", "Until", "Set by"], cells, "plain"), ...notShown(all - overrides.length)];
 }
 
 function boxesOf({ boxes, box_count: all, penalties }) {
-  const since = element("p", { class: "hint" }, `Closed by requests to this node since start: ${format.count(penalties)}.`);
+  const since = element("p", { class: "hint" }, `Blocked by penalty boxes, by requests to this node since start: ${format.count(penalties)}.`);
   if (boxes === null) return [element("p", { class: "empty" }, "Keys may be listed by users with the key pattern *."), since];
-  if (boxes.length === 0) return [element("p", { class: "empty" }, "No penalty box is closed."), since];
-  const cells = boxes.map((b) => [[keyButton(b.raw, b.db)], [format.count(b.level)], [format.left(b.left_ms)]]);
-  return [table(["Box", "Level", "Opens in"], cells, "plain"), ...more(all - boxes.length), since];
+  if (boxes.length === 0) return [element("p", { class: "empty" }, "No key is blocked."), since];
+  const cells = boxes.map((b) => [
+    [keyButton(b.raw, b.db)],
+    [`${format.until(b.left_ms)} (${format.left(b.left_ms)})`, b.level > 1 ? element("span", { class: "tag" }, `level ${format.count(b.level)}`) : ""],
+    [keyActions(b.raw, b.db, true)],
+  ]);
+  return [table(["Key", "Blocked until", ""], cells, "plain blocks"), ...notShown(all - boxes.length), since];
 }
 
-const more = (n) => (n > 0 ? [element("p", { class: "hint" }, `${format.count(n)} more not shown.`)] : []);
+const notShown = (n) => (n > 0 ? [element("p", { class: "hint" }, `${format.count(n)} more not shown.`)] : []);
 
-function keyButton(raw, db = 0) {
-  const button = element("button", { type: "button", class: "key link" }, element("bdi", {}, shown(raw)));
-  Object.assign(button.dataset, { raw, db });
-  return button;
-}
-
-function matchOf({ limits, boxes, explained }) {
+/** The limits that a request meets, its penalty boxes, and at last the reasons. */
+function matchOf({ limits, boxes, explained, now }, domain, attributes) {
   const all = [];
   if (limits.length > 0) {
-    all.push(table(["Limit", "Allows", "Counter"], limits.map((l) => [
-      [name(l.name)], [visible(l.limit), l.mode === "enforced" ? "" : element("span", { class: "tag" }, l.mode)], [keyButton(l.raw)],
-    ]), "plain"));
+    all.push(element("ul", { class: "met" }, ...limits.map((l) => element("li", {},
+      element("p", {}, name(l.name), ` ${visible(l.limit)}`, l.mode === "enforced" ? "" : element("span", { class: "tag" }, l.mode)),
+      limitNow(l.now), element("p", {}, keyButton(l.raw)), keyActions(l.raw)))));
+    const button = element("button", { type: "button", "data-action": "rules", "aria-haspopup": "dialog", "data-domain": domain, "data-attributes": JSON.stringify(attributes) },
+      "Reset all limits of these attributes");
+    all.push(element("p", { class: "actions" }, button));
   }
-  for (const raw of boxes) all.push(element("p", {}, "Penalty box: ", keyButton(raw)));
+  for (const raw of boxes) {
+    all.push(element("p", { class: "box" }, "Penalty box: ", keyButton(raw), now.reason === "blocked" ? keyActions(raw, 0, true) : ""));
+  }
   all.push(element("ul", { class: "why" }, ...explained.map((e) =>
     element("li", { class: e.matches ? null : "faint" }, e.matches ? "✓ " : "✕ ", name(e.rule), `: ${visible(e.reason)}`))));
   return all;
+}
+
+/** The answer of a limit. */
+function limitNow(now) {
+  if (now === null) return "";
+  if (now.allowed) return element("p", { class: "good" }, `✓ passes, ${format.count(now.remaining)} remaining`);
+  return element("p", { class: "error" }, `✕ denies ${momentOf(now.wait_ms)}`);
 }

@@ -4,10 +4,10 @@
 import * as api from "./api.js";
 import { byID, element, setText } from "./dom.js";
 import { shown } from "./keys.js";
+import { firstRows, keyActions, keyButton, onKeyChoice } from "./widgets.js";
 import * as format from "./format.js";
 
-/** The number of keys per page of results, and the bound of requests for one. */
-const pageSize = 20;
+/** The bound of requests for a page of results. */
 const maxRequests = 200;
 
 export class Search {
@@ -24,10 +24,7 @@ export class Search {
   constructor(onChoice, onLoggedOut, all) {
     this.#keyCount = all;
     this.onLoggedOut = onLoggedOut;
-    this.#list.addEventListener("click", (event) => {
-      const button = event.target.closest("button");
-      if (button) onChoice(button.dataset.raw);
-    });
+    onKeyChoice(this.#list, (raw) => onChoice(raw));
     this.#more.addEventListener("click", () => this.#step());
   }
 
@@ -55,12 +52,12 @@ export class Search {
     try {
       for (let requests = 0; requests < maxRequests; requests++) {
         setText(this.#message, `Searching… ${format.count(this.#searched)} of about ${format.count(this.#keyCount())} keys`);
-        const { keys, searched, cursor } = await api.keys(this.#prefix, this.#cursor, pageSize);
+        const { keys, searched, cursor } = await api.keys(this.#prefix, this.#cursor, firstRows);
         if (search !== this.#search) return;
         this.#list.append(...keys.map(rowOf));
         this.#searched += searched;
         this.#cursor = cursor;
-        if (cursor === "0" || this.#list.children.length >= before + pageSize) break;
+        if (cursor === "0" || this.#list.children.length >= before + firstRows) break;
       }
       this.#end();
     } catch (error) {
@@ -82,9 +79,5 @@ export class Search {
   }
 }
 
-function rowOf({ raw, algorithm }) {
-  const name = shown(raw);
-  const button = element("button", { type: "button", class: "key", title: name.length > 40 ? name : null }, element("bdi", {}, name));
-  button.dataset.raw = raw;
-  return element("li", {}, button, element("span", { class: "faint" }, format.algorithm(algorithm)));
-}
+const rowOf = ({ raw, algorithm }) =>
+  element("li", {}, keyButton(raw), element("span", { class: "faint" }, format.algorithm(algorithm)), keyActions(raw));

@@ -15,13 +15,16 @@ const nearlyFullShare = 0.9;
 export const memoryKind = ({ memory_bytes: used, max_memory_bytes: bound }) =>
   bound > 0 && used >= nearlyFullShare * bound ? "warn" : "";
 
+/** The clocks may differ by this much before that counts as a problem. */
+const clockErrorMillis = 1000;
+
 /**
- * The problems of a server, worst first, each with a kind, "bad" or "warn", a title of a
- * few words, and a text. recent has the evictions and rejections of recentMillis; rules is the
- * API's reply about them, or null.
+ * The problems of a server, worst first, each with a kind, "bad" or "warn", a title of a few words, a
+ * text, and a section of the document about symptoms, if one has the next step. recent has the
+ * evictions and rejections of recentMillis; rules is the API's reply about them, or null.
  */
 export function problems(now, recent, rules = null) {
-  const all = [quorum(now), disk(now), other(now), ...ruleProblems(rules), memory(now, recent), snapshot(now)].filter(Boolean);
+  const all = [quorum(now), disk(now), members(now), other(now), clock(now), ...memberClocks(now), ...ruleProblems(rules), memory(now, recent), snapshot(now)].filter(Boolean);
   return [...all.filter(({ kind }) => kind === "bad"), ...all.filter(({ kind }) => kind === "warn")];
 }
 
@@ -31,55 +34,105 @@ export function votes({ members }) {
   return { online: voters.filter((m) => m.online).length, all: voters.length, needed: Math.floor(voters.length / 2) + 1 };
 }
 
+/** The name of a member: its address for clients, or the first eight of the forty digits of its ID. */
+export const memberName = (m) => m.client || m.id.slice(0, 8);
+
 function quorum({ cluster }) {
   if (cluster === null || cluster.has_quorum) return null;
   const { online, all, needed } = votes(cluster);
+  const section = "a-member-is-dead";
   if (online < needed) {
     const reached = `This member reaches ${online} of ${all} voters, itself included, and ${needed} are needed.`;
-    return { kind: "bad", title: "No majority", text: `No majority: ${reached} It makes no decisions until then; clients get CLUSTERDOWN.` };
+    return { kind: "bad", title: "No majority", section, text: `No majority: ${reached} It makes no decisions until then; clients get CLUSTERDOWN. Start the other members.` };
   }
-  return { kind: "bad", title: "No leader", text: `No leader: ${online} of ${all} voters are online, enough to elect one. Until then no decisions are made; clients get CLUSTERDOWN.` };
+  return { kind: "bad", title: "No leader", section, text: `No leader: ${online} of ${all} voters are online, enough to elect one. Until then no decisions are made; clients get CLUSTERDOWN.` };
 }
 
-function disk({ storage }) {
+/** Members that are offline while decisions go on. */
+function members({ cluster }) {
+  if (!cluster?.has_quorum) return null;
+  const offline = cluster.members.filter((m) => !m.online);
+  if (offline.length === 0) return null;
+  const { online, all, needed } = votes(cluster);
+  const spare = online - needed;
+  const next = spare > 0 ? `${times(spare, "further failure")} would be survived` : "one more failure would stop all decisions";
+  const title = offline.length === 1 ? "Member offline" : `${offline.length} members offline`;
+  return { kind: spare > 0 ? "warn" : "bad", title, section: "a-member-is-dead",
+    text: `${title}: ${offline.map(memberName).join(", ")}. ${online} of ${all} voters make decisions, and ${next}. Start ${offline.length === 1 ? "it" : "them"} again.` };
+}
+
+function disk({ storage, ready }) {
   if (!storage?.failed) return null;
-  return { kind: "bad", title: "Disk failure", text: `The log can't be written: ${storage.failed}` };
+  const full = /no space left|disk quota/i.test(storage.failed);
+  const effect = ready ? "Decisions go on in memory: do not restart the server until the log can be written." : "Until then requests get errors.";
+  return { kind: "bad", title: full ? "Disk full" : "Disk failure", section: "disk-full",
+    text: `${full ? "The disk is full, and the" : "The"} log can't be written: ${storage.failed}. ${effect}` };
 }
 
-/** Other reasons for not being ready. */
+/** Other reasons for not being ready, or for being degraded. */
 function other(now) {
-  if (now.ready || quorum(now) || disk(now)) return null;
-  return { kind: "warn", title: "Not ready", text: `Not ready: ${now.not_ready}` };
+  if (quorum(now) || disk(now)) return null;
+  if (!now.ready) return { kind: "warn", title: "Not ready", text: `Not ready: ${now.not_ready}` };
+  return now.degraded ? { kind: "warn", title: "Degraded", text: `Degraded, decisions go on: ${now.degraded}` } : null;
+}
+
+const aheadOf = (millis) => `${format.span(Math.abs(millis) / 1000)} ${millis > 0 ? "ahead of" : "behind"}`;
+
+function clock({ clock_error_ms: error }) {
+  if (Math.abs(error) <= clockErrorMillis) return null;
+  const restart = error > 0 ? " If the clock is right, a restart of the server corrects the time." : "";
+  return { kind: "warn", title: "Clock wrong", section: "a-clock-is-wrong",
+    text: `This machine's clock is ${aheadOf(error)} the time of decisions, which goes on evenly. Check NTP.${restart}` };
+}
+
+/** Members whose clocks differ from the median of all; only the leader knows. */
+function memberClocks({ cluster }) {
+  return (cluster?.members ?? []).filter((m) => Math.abs(m.clock_error_ms) > clockErrorMillis).map((m) => ({
+    kind: "warn", title: "Clock wrong", section: "a-clock-is-wrong",
+    text: `The clock of member ${memberName(m)} is ${aheadOf(m.clock_error_ms)} the median of the members' clocks. Check NTP on its machine. The cluster's time is right.`,
+  }));
 }
 
 function memory(now, recent) {
   const bound = format.bytes(now.max_memory_bytes);
+  const full = { kind: "warn", title: "Memory full", section: "memory-grows" };
   if (recent.rejected > 0) {
-    return { kind: "warn", title: "Memory full", text: `Memory is full (${bound}): ${times(recent.rejected, "decision")} in the last minute got OOM instead of an answer. Raise --max-memory, or set --on-full evict.` };
+    return { ...full, text: `Memory is full (${bound}): ${times(recent.rejected, "decision")} in the last minute got OOM instead of an answer. Raise --max-memory, or set --on-full evict.` };
   }
   if (recent.evicted > 0) {
-    return { kind: "warn", title: "Memory full", text: `Memory is full (${bound}): ${times(recent.evicted, "key")} with used tokens evicted in the last minute, so their limits restart. Raise --max-memory.` };
+    return { ...full, text: `Memory is full (${bound}): ${times(recent.evicted, "key")} with used tokens evicted in the last minute, so their limits restart. Raise --max-memory.` };
   }
   if (now.max_memory_bytes === 0 || now.memory_bytes < fullShare * now.max_memory_bytes) return null;
   const next = now.on_full === "evict" ? "the next new key evicts others" : "decisions on new keys get OOM";
-  return { kind: "warn", title: "Memory full", text: `Memory is full (${bound}): ${next}. Raise --max-memory.` };
+  return { ...full, text: `Memory is full (${bound}): ${next}. Raise --max-memory.` };
 }
 
 function snapshot({ storage }) {
   if (!storage?.snapshot.failed) return null;
-  return { kind: "warn", title: "Snapshot failed", text: `The last snapshot failed, and the log grows until one succeeds: ${storage.snapshot.failed}` };
+  return { kind: "warn", title: "Snapshot failed", section: "disk-full", text: `The last snapshot failed, and the log grows until one succeeds: ${storage.snapshot.failed}` };
 }
 
 function ruleProblems(rules) {
   if (rules === null) return [];
   const kept = rules.version > 0 ? `Version ${format.count(rules.version)} of the rules stays in use` : "There are no rules";
   return [
-    rules.unusable && { kind: "bad", title: "Rules unusable", text: "The rules need a newer version of limitsrv: this node answers LOADING to requests by rules." },
+    rules.unusable && { kind: "bad", title: "Rules unusable", text: "The rules need a newer version of limitsrv: this node answers LOADING to requests by rules. Upgrade it." },
     rules.file_error && { kind: "warn", title: "Rules not loaded", text: `The files of --rules have a mistake. ${kept}: ${visible(rules.file_error)}` },
     rules.file_differs && { kind: "warn", title: "Rules differ", text: `The files of --rules have another text than version ${format.count(rules.version)} of the rules, which is in use. Change the files or RL.RULES LOAD them; with --rules-file-wins the files always win.` },
     rules.shadow && { kind: "warn", title: "Rules in shadow", text: "Rules deny nothing, because of --rules-shadow." },
-    rules.events_error && { kind: "warn", title: "Events fail", text: `Events at thresholds can't be delivered to --events-url. Waiting: ${times(rules.events_waiting, "event")}. The error: ${visible(rules.events_error)}` },
-  ];
+    rules.events_error && { kind: "warn", title: "Events fail", section: "events-do-not-arrive", text: `Events at thresholds can't be delivered to --events-url. Waiting: ${times(rules.events_waiting, "event")}. The error: ${visible(rules.events_error)}` },
+  ].filter(Boolean).map((problem) => ({ section: "rules-did-not-take", ...problem }));
+}
+
+/** Shows problems with a link to the next step. It changes the elements only if the problems have changed. */
+export function showProblemList(where, all) {
+  where.hidden = all.length === 0;
+  const text = JSON.stringify(all);
+  if (where.dataset.problems === text) return;
+  where.dataset.problems = text;
+  where.className = all[0]?.kind ?? "";
+  where.replaceChildren(...all.map(({ kind, text: words, section }) => element("li", { class: `banner ${kind}` }, element("span", {}, words),
+    section ? element("a", { href: `troubleshooting.html#${section}` }, "What to do") : "")));
 }
 
 const times = (n, noun) => `${format.count(n)} ${noun}${n === 1 ? "" : "s"}`;
