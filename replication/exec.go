@@ -99,6 +99,7 @@ func (n *Node) execForwarded(all []forward.Request) {
 			n.queueForwarded(r)
 			continue
 		}
+		n.counts.forwarded.Add(int64(len(r.Batch.Ops)))
 		n.exec(batch.Request{Request: r, Remote: true})
 	}
 	n.Commit()

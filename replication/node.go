@@ -83,6 +83,7 @@ type Node struct {
 type nodeCounts struct {
 	allowed, denied, locally atomic.Int64 // ops answered without a quorum, by policy
 	refused                  atomic.Int64 // batches answered CLUSTERDOWN
+	forwarded                atomic.Int64 // ops of other nodes' batches, without slow batches
 	elected, leaders         atomic.Int64 // elections won by this node, and changes of leader observed
 	clamps                   atomic.Int64 // clock measurements beyond clockWarnDistance
 	// distance at the last such measurement, and offset of this node's clock; nanoseconds
@@ -113,6 +114,7 @@ func Open(o Options) (*Node, error) {
 		disk:   persist.NewDiskWatch(),
 		raftMu: newLongMutex(), membershipMu: newLongMutex(),
 	}
+	o.Turns.CountOthers(n.counts.forwarded.Load)
 	n.maxMemory.Store(o.MaxMemory)
 	n.evict.Store(o.Evict)
 	n.stopping, n.stop = context.WithCancel(context.Background())

@@ -58,7 +58,7 @@ var hashCommands = []spec.Command{
 	64: {Name: "HRANDFIELD", Args: "key [count [WITHVALUES]]",
 		Summary:    "Returns a field by chance, or up to count different ones; a negative count may repeat fields.",
 		Complexity: "O(N)", Since: "6.2.0", Group: groupHash, Flags: spec.ReadOnly | spec.Draws, Keys: spec.OneKey, Long: 2,
-		Body: &spec.Call{Do: hRandField, Work: counted(workToAnswer + workToPick)}},
+		Body: &spec.Call{Do: hRandField, Work: counted(2*workToAnswer + workToPick)}},
 	65: {Name: "HSCAN", Args: "key cursor [MATCH pattern] [COUNT count]",
 		Summary:    "Returns a part of a hash and the cursor of the next part, 0 at the end.",
 		Complexity: "O(1) for each field visited", Since: "2.8.0", Group: groupHash, Flags: spec.ReadOnly, Keys: spec.OneKey,

@@ -87,11 +87,13 @@ var sortedSetCommands = []spec.Command{
 	89: {Name: "ZPOPMIN", Args: "key [count]",
 		Summary:    "Removes and returns the member with the lowest score, or up to count of them, with scores.",
 		Complexity: "O(log N + M), M being the members", Since: "5.0.0", Group: groupSorted, Flags: spec.Write | spec.Fast,
-		Keys: spec.OneKey, Long: 2, Body: &spec.Call{Do: with(zPop, upwards), Work: counted(workToAnswer + workToRemove)}},
+		Keys: spec.OneKey, Long: 2,
+		Body: &spec.Call{Do: with(zPop, upwards), Work: counted(workToAnswer + workToCut + workToPick)}},
 	90: {Name: "ZPOPMAX", Args: "key [count]",
 		Summary:    "Removes and returns the member with the highest score, or up to count of them, with scores.",
 		Complexity: "O(log N + M), M being the members", Since: "5.0.0", Group: groupSorted, Flags: spec.Write | spec.Fast,
-		Keys: spec.OneKey, Long: 2, Body: &spec.Call{Do: with(zPop, downwards), Work: counted(workToAnswer + workToRemove)}},
+		Keys: spec.OneKey, Long: 2,
+		Body: &spec.Call{Do: with(zPop, downwards), Work: counted(workToAnswer + workToCut + workToPick)}},
 	91: {Name: "ZRANDMEMBER", Args: "key [count [WITHSCORES]]",
 		Summary:    "Returns a member by chance, or up to count different ones; a negative count may repeat members.",
 		Complexity: "O(N)", Since: "6.2.0", Group: groupSorted, Flags: spec.ReadOnly | spec.Draws, Keys: spec.OneKey, Long: 2,
@@ -114,5 +116,5 @@ func ranging(c rangeCommand) *spec.Call {
 
 // removing is the body of a command that removes a range.
 func removing(by axis) *spec.Call {
-	return &spec.Call{Do: with(removeRange, by), Work: ranged(rangeCommand{axis: by}, workToRemove)}
+	return &spec.Call{Do: with(removeRange, by), Work: cut(rangeCommand{axis: by})}
 }

@@ -17,18 +17,34 @@ func HasWork(number uint16) bool {
 // A workFunc is a spec.Call.Work.
 type workFunc = func(tx *engine.Tx, args [][]byte) int
 
+// The estimates are in units of some 25 ns of a processor, the time of a visit to an element with 64
+// bytes. A session refuses commands by them, so that they must not be much too high. The work that
+// Tx.AddWork counts is no time: its bounds are for what scripts pay.
 const (
-	// workToAnswer is the work to visit an element and append it to the answer.
-	workToAnswer = 8
+	// workToAnswer is the work to visit an element, append it to the answer and send it.
+	workToAnswer = 4
 	// workToVisit is the work to visit an element.
 	workToVisit = 1
 	// workToMove is the work to move an element to another shard.
-	workToMove = 8
+	workToMove = 7
+	// workToStore is the work to copy a member of a sorted set into another.
+	workToStore = 24
+	// workToCut is the work to remove a member of a range of a sorted set.
+	workToCut = 15
+	// workToUnite is the work to find out whether a member is new, and to answer or store it.
+	workToUnite = 10
+	// workToLook is the work to look for a member in another set.
+	workToLook = 3
+	// workToTake is the work to remove an element of a set by its index.
+	workToTake = 12
+	// movedPerElement is the number of bytes of a long string that are copied, or cleared, in the
+	// time of a visit.
+	movedPerElement = 32
 )
 
 // workOfRangeStore is the work of ZRANGESTORE.
 func workOfRangeStore(tx *engine.Tx, args [][]byte) int {
-	return ranged(rangeCommand{directions: true, stores: true}, workToAnswer+workOfMember)(tx, args[1:])
+	return ranged(rangeCommand{directions: true, stores: true}, workToStore)(tx, args[1:])
 }
 
 // sizeAt returns the size of the value at a key: the number of its elements, or for a string its
@@ -78,8 +94,8 @@ func counted(each int) workFunc {
 		}
 		n, _ := numbers.ParseInt(args[1])
 		size := sizeAt(tx, args[0])
-		if n < 0 && size > 0 {
-			return each * int(min(-max(n, -maxRepeated), maxRepeated))
+		if n < 0 && size > 0 { // each time at another place
+			return 2 * each * int(min(-max(n, -maxRepeated), maxRepeated))
 		}
 		return each * int(min(max(n, 0), int64(size)))
 	}
@@ -93,7 +109,7 @@ func workOfScan(tx *engine.Tx, args [][]byte) int {
 	}
 	each := workToAnswer
 	if o.match != nil {
-		each += o.match.Work(bytesPerElement) / matchedPerElement
+		each += 2 * o.match.Work(bytesPerElement) / matchedPerElement
 	}
 	return each * min(o.count, size)
 }
@@ -132,21 +148,40 @@ func workOfListMove(tx *engine.Tx, args [][]byte) int {
 	if !ok || l.Count == 0 {
 		return 0
 	}
-	return 2 * max(l.At(0).Len(), l.At(l.Count-1).Len()) / copiedPerElement
+	return max(l.At(0).Len(), l.At(l.Count-1).Len()) / movedPerElement
 }
 
 // ranged is the work of a command on a range of a sorted set. each is the work for a member.
 func ranged(c rangeCommand, each int) workFunc {
 	return func(tx *engine.Tx, args [][]byte) int {
-		o, wrong := c.parse(tx, args[1:])
-		z, _, ok := findSortedSet(tx, args[0])
-		if wrong != "" || !ok {
-			return 0
-		}
-		r := o.spec.in(&z, o.direction)
-		r.limit(o.skipped, o.count)
-		return each * r.n
+		n, _ := rangeOfSet(tx, c, args)
+		return each * n
 	}
+}
+
+// cut is the work of a command that removes a range of a sorted set. It takes no longer to remove
+// all members than to remove one.
+func cut(c rangeCommand) workFunc {
+	return func(tx *engine.Tx, args [][]byte) int {
+		n, all := rangeOfSet(tx, c, args)
+		if n == all {
+			return min(n, workToCut)
+		}
+		return workToCut * n
+	}
+}
+
+// rangeOfSet returns the number of members in the range of a command, and of all members. It returns
+// zeros if the command answers an error.
+func rangeOfSet(tx *engine.Tx, c rangeCommand, args [][]byte) (n, all int) {
+	o, wrong := c.parse(tx, args[1:])
+	z, _, ok := findSortedSet(tx, args[0])
+	if wrong != "" || !ok {
+		return 0, 0
+	}
+	r := o.spec.in(&z, o.direction)
+	r.limit(o.skipped, o.count)
+	return r.n, z.Count
 }
 
 // combined is the work of a command on the sets at args[skipped:].
@@ -162,14 +197,14 @@ func workToCombine(tx *engine.Tx, by operation, keys [][]byte) int {
 			least = n
 		}
 	}
-	const each = workToProbe + workToAnswer
+	each := workToAnswer + workToLook*len(keys)
 	switch by {
 	case union:
-		return each * all
+		return workToUnite * all
 	case difference:
-		return each * min(first*len(keys), maxProbes)
+		return each * first
 	}
-	return each * min(least*len(keys), maxProbes)
+	return each * least
 }
 
 func workOfCard(tx *engine.Tx, args [][]byte) int {
@@ -191,7 +226,7 @@ func workOfPart(tx *engine.Tx, args [][]byte) int {
 	if from, to, ok = rangeOf(from, to, int64(tx.Len(e))); !ok {
 		return 0
 	}
-	return int(to-from) / answeredPerElement
+	return int(to-from) / movedPerElement
 }
 
 // grown is the work of a command that extends a string up to the position args[1], in units of
@@ -213,7 +248,7 @@ func workToGrow(tx *engine.Tx, key []byte, to int64) int {
 	if has == aString {
 		length = int64(tx.Len(e))
 	}
-	return int(max(0, min(to, engine.MaxValueBytes)-length)) / copiedPerElement
+	return int(max(0, min(to, engine.MaxValueBytes)-length)) / movedPerElement
 }
 
 // workOfFields is the work of BITFIELD. It counts the bytes that the command may add.

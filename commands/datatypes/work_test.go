@@ -51,7 +51,7 @@ var workLines = map[string]string{
 	"ZREVRANGEBYLEX":   "z + -",
 	"ZREMRANGEBYRANK":  "z 1 -1",
 	"ZREMRANGEBYSCORE": "z 1 n",
-	"ZREMRANGEBYLEX":   "z - +",
+	"ZREMRANGEBYLEX":   "z - (member:999",
 	"ZRANGESTORE":      "k z 0 -1",
 	"SINTER":           "t t t",
 	"SUNION":           "t u",

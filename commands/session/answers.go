@@ -64,6 +64,9 @@ func (s *Session) splits(c *Spec, words int) bool {
 // batch later.
 func (s *Session) mayEnter() bool {
 	b, t := &s.g.batch, &s.g.tally
+	if s.answered >= bytesPerWork*maxWork { // the next answers may be as long
+		b.Slow, b.Work = true, max(b.Work, int64(s.answered/bytesPerWork))
+	}
 	full, looks := s.h.room.Full(), b.Looks()
 	b.AnswerMost = s.client.OutputBytes
 	enters := s.answers == long || full && t[taking] > 0 ||
@@ -138,7 +141,7 @@ func (s *Session) remember(g *pendingBatch, bytes int) {
 	if !g.tally.any() {
 		return
 	}
-	s.answers = short
+	s.answers, s.answered = short, bytes
 	if g.batch.Held || bytes >= longAnswers {
 		s.answers = long
 	}

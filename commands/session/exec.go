@@ -18,11 +18,16 @@ var (
 	errExecNoMulti = resp.NewError("ERR", "EXEC without MULTI")
 	errDiscard     = resp.NewError("ERR", "DISCARD without MULTI")
 	errExecAbort   = resp.NewError("EXECABORT", "Transaction discarded because of previous errors.")
-	errExecDear    = resp.NewError("EXECABORT", fmt.Sprintf("Transaction discarded because its commands visit too many "+
-		"elements: at most %d, not counting the command with most of them", engine.MaxAtomicWork))
 	errWatchInside = resp.NewError("ERR", "WATCH inside MULTI is not allowed")
 	errWatchMany   = resp.NewError("ERR", fmt.Sprintf("too many watched keys: at most %d", maxWatched))
 )
+
+// errExecDear is the error of a transaction with too much work.
+func errExecDear(work int64) error {
+	return resp.NewError("EXECABORT", fmt.Sprintf("Transaction discarded because its commands would visit elements, or "+
+		"copy parts of values, %d times, and at most %d are allowed, because other clients wait meanwhile. Send fewer "+
+		"commands at a time. %s", work, int64(MostWork), divide))
+}
 
 // Multi is MULTI: it opens a transaction.
 func (s *Session) Multi() error {
@@ -93,10 +98,10 @@ func (s *Session) Exec() error {
 	if s.db != db {
 		s.Select(db)
 	}
-	if others := batch.Work - tx.dearest; others > engine.MaxAtomicWork {
+	if work := batch.Work; work > MostWork {
 		s.giveBack()
 		s.endTransaction()
-		return errExecDear
+		return errExecDear(work)
 	}
 	return nil
 }

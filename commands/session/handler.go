@@ -90,6 +90,7 @@ func NewHandler(c Config, r *Registry) *Handler {
 	}
 	h.tracking = tracking.New(tracking.Options{Track: c.Notices.Track, Look: h.look, Await: h.awaitExpiries})
 	h.executor = backend.Executor{Exec: c.Exec, Leads: c.Cluster.Leads, Turns: c.Turns}
+	c.Turns.CountOthers(h.stats.countOthers)
 	h.waiting = waiting.New(waiting.Config{
 		Do: h.executor.Do, Gather: h.executor.Gather,
 		Watch: c.Notices.Watch, Down: ErrDown, Log: c.Log,

@@ -366,9 +366,17 @@ func (s *Session) start() {
 // countWaits records a latency for each op of the batch: every op waits for the whole
 // batch.
 func (s *Session) countWaits(nanos int64) {
-	if n := len(s.g.batch.Ops); n > 0 {
-		s.h.stats.waits[s.id%stripes].Add(time.Duration(nanos), int64(n))
+	n := int64(len(s.g.batch.Ops))
+	if n == 0 {
+		return
 	}
+	if s.g.batch.Slow {
+		s.dearUntil = s.active.Load() + int64(dearFor)
+	}
+	if s.dearUntil > s.active.Load() {
+		s.h.stats.dear.Add(n)
+	}
+	s.h.stats.waits[s.id%stripes].Add(time.Duration(nanos), n)
 }
 
 // touch sets active to now and returns the nanoseconds since began, 0 if that is not set.

@@ -192,8 +192,11 @@ func (s *Session) gather(c *Spec, args [][]byte) {
 	if batch.Older && it.err == nil && !s.tx.running {
 		it.err = s.takeBack(batch, before, calls)
 	}
+	if dear := s.addWeight(c, args); dear != nil && it.err == nil {
+		batch.Truncate(before, calls)
+		it.err = dear
+	}
 	it.ops = int32(len(batch.Ops) - before)
-	s.addWeight(c, args)
 	if c.Long > 0 {
 		s.g.tally[c.kindOf(len(args))]++
 	}

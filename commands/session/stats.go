@@ -27,6 +27,8 @@ type Stats struct {
 	scripted    scripted
 	others      [stripes][protocols]outcomeCounts // requests of other protocols
 	next        atomic.Uint32                     // the stripe of the next of them
+	// dear are the ops in waits of sessions that have sent a slow batch in the last dearFor.
+	dear atomic.Int64
 	// networkBase is the Network at the last Reset; nil: there was no Reset.
 	networkBase atomic.Pointer[Network]
 }
@@ -134,6 +136,20 @@ func (s *Stats) Waits() histogram.Distribution {
 		w.Add(&s.waits[i])
 	}
 	return w
+}
+
+// countOthers returns the number of requests of clients that have not sent slow batches lately, for
+// turns. It may be too low for a moment. Cost: some thousand atomic reads.
+func (s *Stats) countOthers() (n int64) {
+	for i := range s.waits {
+		n += s.waits[i].Total()
+		for p := range s.others[i] {
+			for o := range s.others[i][p] {
+				n += s.others[i][p][o].Load()
+			}
+		}
+	}
+	return n - s.dear.Load() // read after the waits, and counted before them
 }
 
 // Errors returns the error replies by code word.

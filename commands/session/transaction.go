@@ -30,7 +30,7 @@ type transaction struct {
 	running bool  // EXEC has moved the queue into the session's batch
 	expects int   // number of Expect ops, for WATCH, at the head of that batch
 	reads   bool  // a command of the batch has spec.Command.Fresh
-	dearest int64 // the largest Batch.Work of a command
+	settled int64 // the work of the commands with known work
 
 	// keyed is set if a queued command must run on the node that owns the slot of its
 	// key: slot, of the first such command.

@@ -2,7 +2,10 @@ package session
 
 import (
 	"bytes"
+	"fmt"
+	"time"
 
+	"limitsrv/commands/resp"
 	"limitsrv/commands/spec"
 	"limitsrv/engine"
 	"limitsrv/engine/answer"
@@ -21,6 +24,16 @@ const (
 	// maxWork is the work of a full batch. A command or a transaction with at least this work
 	// waits for a turn, see turns. It takes about 1 ms.
 	maxWork = 1 << 15
+	// MostWork bounds the work of a command, or of all commands of a transaction, that a client
+	// sends. It takes 10 to 20 ms.
+	MostWork = 1 << 19
+	// wordyWords is the least number of words of a command whose words take much work. workPerWord
+	// is the work for each.
+	wordyWords  = 1024
+	workPerWord = 8
+	// bytesPerWork is the number of bytes of an answer that take as long as a visit to an element:
+	// they are copied, rendered, and passed to the system.
+	bytesPerWork = 32
 	// timedWeight is the least weight of a batch to be timed to its end, because its replies may
 	// be large.
 	timedWeight = 16
@@ -32,10 +45,16 @@ const (
 
 // work is the state of a session that bounds its batches.
 type work struct {
-	spent    int64 // see Spent
-	inFlight bool  // the last batch went in flight
-	granted  int64 // Batch.Granted of the batch in flight
+	spent     int64 // see Spent
+	inFlight  bool  // the last batch went in flight
+	granted   int64 // Batch.Granted of the batch in flight
+	dearUntil int64 // dearFor after the end of the last slow batch, in the time of active; 0: none yet
+	answered  int   // bytes of the last answers, if the commands may answer at length
 }
+
+// dearFor is how long a client that has sent slow batches does not count as another client, for
+// whose sake slow batches wait.
+const dearFor = 10 * time.Second
 
 // A load is the weight of the commands of a batch.
 type load struct{ weight int }
@@ -48,27 +67,62 @@ func (c *Spec) weigh() int {
 	return 1
 }
 
+// errDear is the error of a command with too much work.
+func errDear(work int64) error {
+	return resp.NewError("ERR", fmt.Sprintf("the command would visit elements, or copy parts of values, %d times, and at "+
+		"most %d are allowed, because other clients wait meanwhile. Nothing was executed. %s", work, int64(MostWork), divide))
+}
+
+// divide is the advice of errors about too much work.
+const divide = "Read a large value in parts (HSCAN, SSCAN, ZSCAN, LRANGE, ZRANGE, GETRANGE), remove its elements in " +
+	"parts (SPOP, LTRIM, ZREMRANGEBYRANK), or combine smaller sets"
+
 // addWeight adds the weight of a gathered command. It closes a batch with much work and marks it
-// slow, so that it waits for a turn.
-func (s *Session) addWeight(c *Spec, args [][]byte) {
+// slow, so that it waits for a turn. It returns an error if the work exceeds MostWork: the command
+// must not be executed then.
+func (s *Session) addWeight(c *Spec, args [][]byte) error {
 	s.g.weight += c.weight
+	if !c.HasWork && len(args) < wordyWords {
+		return nil
+	}
+	batch, unsettled := &s.g.batch, s.g.batch.Atomic && s.isUnsettled(c, args)
+	work := s.workOf(c, args, unsettled)
+	if work > MostWork && !s.tx.running { // EXEC has an error of its own
+		return errDear(work)
+	}
+	s.g.weight += int(min(work/workPerWeight, batchWeight*inFlightShare))
+	batch.Work += work
+	if unsettled || work >= maxWork || batch.Atomic && batch.Work >= maxWork {
+		batch.Slow, batch.Closed = true, true
+	}
+	return nil
+}
+
+// noDatabase is the number of a database that no client can select.
+const noDatabase = 1<<8 - 1
+
+// workOf returns the estimated work of a command. An unsettled command of a transaction may use a
+// value that earlier commands of known work store or remove.
+func (s *Session) workOf(c *Spec, args [][]byte, unsettled bool) (work int64) {
+	if len(args) >= wordyWords {
+		work = workPerWord * int64(len(args))
+	}
 	if !c.HasWork {
-		return
+		return work
 	}
 	look := s.h.looks.Get().(*engine.Batch)
 	c.SetWork(look.AddCall(s.db), args[1:])
-	work := s.h.WorkOf(look)
+	work += s.h.WorkOf(look)
+	if unsettled {
+		look.Reset()
+		c.SetWork(look.AddCall(noDatabase), args[1:])
+		work = max(work, s.h.WorkOf(look), s.tx.settled)
+	} else if s.tx.running {
+		s.tx.settled += work
+	}
 	look.Reset()
 	s.h.looks.Put(look)
-	s.g.weight += int(min(work/workPerWeight, batchWeight*inFlightShare))
-	batch := &s.g.batch
-	batch.Work += work
-	if work >= maxWork || batch.Atomic && (batch.Work >= maxWork || s.isUnsettled(c, args)) {
-		batch.Slow, batch.Closed = true, true
-	}
-	if s.tx.running {
-		s.tx.dearest = max(s.tx.dearest, work)
-	}
+	return work
 }
 
 // manyWords is the least number of words of a command that may store many elements. The work of a
@@ -125,6 +179,11 @@ func meet(a spec.Keys, of [][]byte, b spec.Keys, others [][]byte) bool {
 // of spec.Command.SetWork.
 func (h *Handler) ReviewWork(batch, look *engine.Batch) {
 	batch.Work = h.WorkOf(look)
+	for i := range batch.Calls {
+		if n := len(batch.Calls[i].Args); n >= wordyWords {
+			batch.Work += workPerWord * int64(n)
+		}
+	}
 	batch.Slow = batch.Slow || batch.Work >= 2*maxWork
 }
 

@@ -2,24 +2,35 @@ package turns
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
 
 const (
-	// restShare is the rest after a turn, in durations of the turn: long work has at most a fifth
-	// of the time.
+	// restShare is the rest after a turn, in durations of the turn: turns have at most a fifth of
+	// the time.
 	restShare = 4
-	// maxRest bounds a rest, because a disk that hangs can make a turn long.
+	// maxRest bounds that rest, because a disk that hangs can make a turn long.
 	maxRest = 50 * time.Millisecond
-	// A turn with much work is followed by a longer rest if it computes for longer than shortTurn.
-	// The rest is longShare times the excess, up to maxLongRest. Less than a hundredth of all other
-	// commands then wait for longer than shortTurn. nanosPerWork times the work bounds the
-	// computing.
-	shortTurn    = 4 * time.Millisecond
-	longShare    = 100
-	maxLongRest  = 400 * time.Millisecond
-	nanosPerWork = 40
+	// A turn is long if it computes for longer than shortTurn. Until the next turn that may be long,
+	// a pause of longShare times the excess must pass, up to maxPause. If requests arrive at a steady
+	// rate, one of longShare then waits for longer than shortTurn. The pause is a time and not a
+	// number of requests: a client could send many cheap requests to shorten it.
+	shortTurn = 4 * time.Millisecond
+	longShare = 150
+	maxPause  = 2 * time.Second
+	// goneAfter is the time without requests of other clients that ends a pause.
+	goneAfter = time.Second
+	// maxCheck is the longest time until a pause looks for requests of others again.
+	maxCheck = 100 * time.Millisecond
+	// A visit to an element takes leastPerWork to mostPerWork nanoseconds. They bound the time that a
+	// turn has computed: without its wait for a disk or other nodes, and with the time to write its
+	// answer, which follows the turn.
+	leastPerWork = 15
+	mostPerWork  = 40
+	// longWork is the least work of a turn that may be long.
+	longWork = int64(shortTurn / mostPerWork)
 	// MaxWait bounds the wait of scripts and of other nodes' work. It is shorter than the time
 	// until another node closes a link without answers.
 	MaxWait = 500 * time.Millisecond
@@ -46,23 +57,31 @@ func (busyError) Error() string {
 // ErrBusy is the answer to work that has no turn in time.
 var ErrBusy error = busyError{}
 
-// Turns do long work, one turn at a time, in the order of Add. After each turn they rest, so that
-// all other work gets most of the processor time and of the log. Work that waits longer than its
-// bound, or that would exceed maxBytes, is answered ErrBusy and not done.
+// Turns do long work, one turn at a time. After each turn they rest, so that all other work gets
+// most of the processor time and of the log. After a long turn, and while other clients send
+// requests, further turns that may be long wait for the end of a pause. Other turns pass them. Work
+// that waits longer than its bound, or that would exceed maxBytes, is answered ErrBusy and not done.
 //
 // Concurrency: any goroutine. There is a goroutine while turns wait.
 type Turns struct {
 	now   func() int64 // nanoseconds of a clock that is never set
-	sleep func(time.Duration)
+	sleep func(d time.Duration, until <-chan struct{})
 	spawn func(func())
 	hurry chan struct{} // closed by Hurry
 	once  sync.Once
+	woken chan struct{} // has an element after an Add
 
-	mu      sync.Mutex
-	waiting []waiting
-	bytes   int   // of those that wait
-	added   int64 // turns so far
-	serving bool  // a goroutine serves or rests
+	mu       sync.Mutex
+	waiting  []waiting
+	bytes    int            // of those that wait
+	added    int64          // turns so far
+	serving  bool           // a goroutine serves or rests
+	counters []func() int64 // of CountOthers
+
+	// Only the goroutine that serves uses these.
+	pauseUntil int64 // in the time of now
+	others     int64 // sum of the counters
+	seen       int64 // the time at which that sum was last seen to grow
 }
 
 // A Turn is work that waits for its turn.
@@ -76,26 +95,42 @@ type Turn struct {
 	Done func(error)
 }
 
+// mayBeLong reports whether the turn may compute for longer than shortTurn.
+func (n *Turn) mayBeLong() bool { return n.Work >= longWork }
+
 // A waiting is a Turn with the time of its Add, as Turns.now returns it.
 type waiting struct {
 	Turn
 	since int64
 }
 
+// late reports whether the turn has waited too long at a time.
+func (w *waiting) late(now int64) bool { return now-w.since > int64(w.Wait) }
+
 // New makes Turns that run in a goroutine of spawn; nil: of the go statement.
 func New(spawn func(func())) *Turns {
 	start := time.Now()
-	t := &Turns{now: func() int64 { return int64(time.Since(start)) }, spawn: spawn, hurry: make(chan struct{})}
-	t.sleep = t.rest
+	t := &Turns{now: func() int64 { return int64(time.Since(start)) }, spawn: spawn, hurry: make(chan struct{}),
+		woken: make(chan struct{}, 1), seen: -int64(goneAfter)}
+	t.sleep = t.sleepUntil
 	if spawn == nil {
 		t.spawn = func(f func()) { go f() }
 	}
 	return t
 }
 
-// Hurry ends the rest, and all later rests, for a process that ends. Any number of calls is
-// allowed.
+// Hurry ends the rest, and all later rests and pauses, for a process that ends. Any number of calls
+// is allowed.
 func (t *Turns) Hurry() { t.once.Do(func() { close(t.hurry) }) }
+
+// CountOthers adds a counter of the requests of clients that have not sent long work lately. Any
+// goroutine may call a counter, ten times a second. Its result must not decrease, but may be too low
+// for a moment.
+func (t *Turns) CountOthers(counter func() int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.counters = append(t.counters, counter)
+}
 
 // Add queues work. It does not block.
 func (t *Turns) Add(n Turn) {
@@ -114,6 +149,11 @@ func (t *Turns) Add(n Turn) {
 	t.mu.Unlock()
 	if begin {
 		t.spawn(t.serve)
+		return
+	}
+	select {
+	case t.woken <- struct{}{}:
+	default:
 	}
 }
 
@@ -128,12 +168,15 @@ func (t *Turns) Counts() (waiting int, added int64) {
 // serve does the work of turns until no turn waits.
 func (t *Turns) serve() {
 	for {
-		next, ok := t.next()
-		if !ok {
-			return
-		}
 		began := t.now()
-		if began-next.since > int64(next.Wait) {
+		next, wait, ok := t.next(began, t.pauses(began))
+		switch {
+		case !ok:
+			return
+		case wait > 0:
+			t.sleep(wait, t.woken)
+			continue
+		case next.late(began):
 			next.Done(ErrBusy)
 			continue
 		}
@@ -143,38 +186,74 @@ func (t *Turns) serve() {
 			close(answered)
 		})
 		<-answered
-		t.sleep(restAfter(time.Duration(t.now()-began), next.Work))
+		now := t.now()
+		rest, pause := restsAfter(time.Duration(now-began), next.Work)
+		t.pauseUntil = max(t.pauseUntil, now+int64(pause))
+		t.sleep(rest, nil)
 	}
 }
 
-// restAfter returns the rest after a turn that lasted took. work is the estimated work.
-func restAfter(took time.Duration, work int64) time.Duration {
-	rest := min(restShare*took, maxRest)
-	if computed := min(took, time.Duration(work)*nanosPerWork); computed > shortTurn {
-		rest = max(rest, min(longShare*(computed-shortTurn), maxLongRest))
+// restsAfter returns the rest after a turn that lasted took, and the pause until the next turn that
+// may be long. work is the estimated work.
+func restsAfter(took time.Duration, work int64) (rest, pause time.Duration) {
+	rest = min(restShare*took, maxRest)
+	computed := max(min(took, time.Duration(work)*mostPerWork), time.Duration(work)*leastPerWork)
+	if computed > shortTurn {
+		pause = min(longShare*(computed-shortTurn), maxPause)
 	}
-	return rest
+	return rest, max(rest, pause)
 }
 
-// next removes the turn that has waited longest. It returns false if no turn waits: serve must
-// end then.
-func (t *Turns) next() (first waiting, ok bool) {
+// pauses reports whether turns that may be long must wait now, and looks for requests of others.
+func (t *Turns) pauses(now int64) bool {
+	t.mu.Lock()
+	counters := t.counters
+	t.mu.Unlock()
+	others := int64(0)
+	for _, counter := range counters {
+		others += counter()
+	}
+	if others > t.others {
+		t.others, t.seen = others, now
+	}
+	select {
+	case <-t.hurry:
+		return false
+	default:
+	}
+	return now < t.pauseUntil && now-t.seen < int64(goneAfter)
+}
+
+// next removes the turn that has waited longest, of those that are late or need not wait. If all
+// must wait, it returns the time until it must be called again. ok is false if no turn waits: serve
+// must end then.
+func (t *Turns) next(now int64, pauses bool) (first waiting, wait time.Duration, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.waiting) == 0 {
 		t.waiting, t.serving = nil, false
-		return first, false
+		return first, 0, false
 	}
-	first, t.waiting[0] = t.waiting[0], waiting{}
-	t.waiting = t.waiting[1:]
-	t.bytes -= first.Bytes
-	return first, true
+	wait = min(time.Duration(t.pauseUntil-now), maxCheck)
+	for i := range t.waiting {
+		w := &t.waiting[i]
+		if pauses && w.mayBeLong() && !w.late(now) {
+			wait = min(wait, time.Duration(w.since-now)+w.Wait+1)
+			continue
+		}
+		first = *w
+		t.waiting = slices.Delete(t.waiting, i, i+1)
+		t.bytes -= first.Bytes
+		return first, 0, true
+	}
+	return first, wait, true
 }
 
-// rest sleeps until Hurry at most.
-func (t *Turns) rest(d time.Duration) {
+// sleepUntil sleeps for a time, but not beyond Hurry or an element of until.
+func (t *Turns) sleepUntil(d time.Duration, until <-chan struct{}) {
 	select {
 	case <-t.hurry:
+	case <-until:
 	case <-time.After(d):
 	}
 }

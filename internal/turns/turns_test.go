@@ -12,18 +12,33 @@ type turnsTest struct {
 	*Turns
 	clock   int64
 	rests   []time.Duration
+	pauses  []time.Duration // the parts of pauses
 	spawned []func()
-	did     []int  // the numbers of the work
-	resting func() // called in each rest; nil: nothing is
+	did     []int           // the numbers of the work
+	at      []time.Duration // the time at which each began
+	resting func()          // called in each rest; nil: nothing is
+	others  int64           // requests of other clients
+	rate    time.Duration   // between two of them, in a pause; 0: there are no other clients
 }
 
 func newTurnsTest() *turnsTest {
 	x := &turnsTest{}
 	x.Turns = New(func(f func()) { x.spawned = append(x.spawned, f) })
 	x.now = func() int64 { return x.clock }
-	x.sleep = func(d time.Duration) {
-		x.rests = append(x.rests, d)
+	x.CountOthers(func() int64 { return x.others })
+	x.sleep = func(d time.Duration, until <-chan struct{}) {
+		if d <= 0 && until != nil {
+			panic("a part of a pause without a duration")
+		}
 		x.clock += int64(d)
+		if x.rate > 0 {
+			x.others = x.clock / int64(x.rate)
+		}
+		if until != nil {
+			x.pauses = append(x.pauses, d)
+			return
+		}
+		x.rests = append(x.rests, d)
 		if x.resting != nil {
 			x.resting()
 		}
@@ -33,12 +48,18 @@ func newTurnsTest() *turnsTest {
 
 // add adds work with a number, which takes so long, and returns its answers.
 func (x *turnsTest) add(number int, takes time.Duration) (answers *[]error) {
+	return x.addWork(number, takes, 0, MaxWait)
+}
+
+// addWork is add for work that waits, with an estimate.
+func (x *turnsTest) addWork(number int, takes time.Duration, work int64, wait time.Duration) (answers *[]error) {
 	answers = new([]error)
-	x.Add(Turn{Wait: MaxWait, Done: func(err error) { *answers = append(*answers, err) }, Do: func(done func(error)) {
-		x.did = append(x.did, number)
-		x.clock += int64(takes)
-		done(nil)
-	}})
+	x.Add(Turn{Work: work, Wait: wait, Done: func(err error) { *answers = append(*answers, err) },
+		Do: func(done func(error)) {
+			x.did, x.at = append(x.did, number), append(x.at, time.Duration(x.clock))
+			x.clock += int64(takes)
+			done(nil)
+		}})
 	return answers
 }
 
@@ -77,24 +98,136 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestRestAfterLongWork: work that computes for long is followed by a longer rest, up to a bound;
-// the time of a disk does not count.
-func TestRestAfterLongWork(t *testing.T) {
+// workFor returns an estimate of the work that computes for a time.
+func workFor(d time.Duration) int64 { return int64(d) / (mostPerWork - 1) }
+
+// TestPauseAfterLongWork: work that computes for long is followed by a pause, up to a bound; the
+// time of a disk does not count.
+func TestPauseAfterLongWork(t *testing.T) {
+	const much = 1 << 17
 	for _, tt := range []struct {
-		took time.Duration
-		work int64
-		want time.Duration
+		took        time.Duration
+		work        int64
+		rest, pause time.Duration
 	}{
-		{time.Millisecond, 1 << 30, 4 * time.Millisecond},
-		{shortTurn, 1 << 30, 16 * time.Millisecond},
-		{shortTurn + time.Millisecond, 1 << 30, 100 * time.Millisecond},
-		{time.Second, 1 << 30, maxLongRest},
-		{time.Second, 0, maxRest},
-		{time.Second, int64(shortTurn) / nanosPerWork, maxRest},
+		{time.Millisecond, much, 4 * time.Millisecond, 4 * time.Millisecond},
+		{shortTurn, much, 16 * time.Millisecond, 16 * time.Millisecond},
+		{shortTurn + time.Millisecond, much, 20 * time.Millisecond, longShare * time.Millisecond},
+		{time.Second, 1 << 30, maxRest, maxPause},
+		{time.Second, 0, maxRest, maxRest},
+		{time.Second, longWork, maxRest, maxRest},
+		{time.Millisecond, 2 * int64(shortTurn) / leastPerWork, 4 * time.Millisecond, longShare * shortTurn},
 	} {
-		if got := restAfter(tt.took, tt.work); got != tt.want {
-			t.Errorf("after %v with work %d: %v, want %v", tt.took, tt.work, got, tt.want)
+		rest, pause := restsAfter(tt.took, tt.work)
+		if pause = pause.Round(time.Millisecond); rest != tt.rest || pause != tt.pause {
+			t.Errorf("after %v with work %d: %v and %v, want %v and %v", tt.took, tt.work, rest, pause, tt.rest, tt.pause)
 		}
+	}
+}
+
+// TestPause: while others send requests, the next long turn waits for the end of the pause, and at
+// most maxPause. Short turns do not.
+func TestPause(t *testing.T) {
+	const ms = time.Millisecond
+	for _, tt := range []struct {
+		name   string
+		rate   time.Duration // between two requests of others
+		last   time.Duration // the time of the last of them; 0: there is no last
+		takes  time.Duration // of the long turns
+		second time.Duration // the time at which the second begins
+	}{
+		{"one pause", 5 * ms, 0, shortTurn + 2*ms, 6*ms + 2*longShare*ms},
+		{"few others", 700 * ms, 0, 30 * ms, 30*ms + maxPause},
+		{"the longest pause", 5 * ms, 0, time.Second, time.Second + maxPause},
+		{"nobody else", 0, 0, 10 * ms, 50 * ms},
+		{"others that go", 5 * ms, 500 * ms, 20 * ms, 500*ms + goneAfter},
+	} {
+		x := newTurnsTest()
+		x.rate = tt.rate
+		sleep := x.sleep
+		x.sleep = func(d time.Duration, until <-chan struct{}) {
+			if sleep(d, until); tt.last > 0 && x.clock >= int64(tt.last) {
+				x.rate = 0
+			}
+		}
+		for number := range 2 {
+			x.addWork(number, tt.takes, workFor(tt.takes), MaxOwnWait)
+		}
+		x.addWork(2, ms, 0, MaxOwnWait)
+		if tt.rate > 0 {
+			x.seen = 0 // there was a request
+		}
+		x.spawned[0]()
+		if tt.last == 0 && tt.rate > 0 && !slices.Equal(x.did, []int{0, 2, 1}) {
+			t.Errorf("%s: turns in the order %v, want the short one second", tt.name, x.did)
+		}
+		second := x.at[slices.Index(x.did, 1)]
+		if second < tt.second || second > tt.second+maxCheck {
+			t.Errorf("%s: the second long turn begins at %v, want %v", tt.name, second, tt.second)
+		}
+	}
+}
+
+// TestPauseShare: of requests at a steady rate, one of longShare at most waits for longer than
+// shortTurn, if the turns are not longer than that needs.
+func TestPauseShare(t *testing.T) {
+	for _, takes := range []time.Duration{5, 8, 12, 17} {
+		x := newTurnsTest()
+		x.rate = time.Millisecond
+		const turns = 10
+		for number := range turns {
+			x.addWork(number, takes*time.Millisecond, workFor(takes*time.Millisecond), MaxOwnWait)
+		}
+		x.spawned[0]()
+		waited := turns * int64(takes*time.Millisecond-shortTurn) / int64(x.rate)
+		if all := int64(x.at[turns-1]) / int64(x.rate); waited*(turns-1) > all*turns/longShare {
+			t.Errorf("turns of %d ms: %d of %d requests wait for longer than %v", takes, waited, all, shortTurn)
+		}
+	}
+}
+
+// TestPauseKeepsBounds: work whose wait ends in a pause is answered then.
+func TestPauseKeepsBounds(t *testing.T) {
+	x := newTurnsTest()
+	x.rate = time.Millisecond
+	x.addWork(0, time.Second, 1<<30, MaxWait)
+	var at time.Duration
+	x.Add(Turn{Work: 1 << 30, Wait: MaxWait + time.Second, Do: func(func(error)) { t.Error("done too late") },
+		Done: func(err error) {
+			if at = time.Duration(x.clock); !errors.Is(err, ErrBusy) {
+				t.Errorf("answered %v", err)
+			}
+		}})
+	x.spawned[0]()
+	if want := MaxWait + time.Second; at < want || at > want+time.Millisecond {
+		t.Errorf("answered at %v, want %v", at, want)
+	}
+}
+
+// TestPauseEnds: a short turn that arrives in a pause, and Hurry, end its sleep.
+func TestPauseEnds(t *testing.T) {
+	x := New(nil)
+	x.CountOthers(func() int64 { return x.now() }) // others send requests all the time
+	work := func(n Turn) Turn {
+		n.Wait, n.Done = MaxOwnWait, func(error) {}
+		return n
+	}
+	began := make(chan int, 3)
+	do := func(number int) func(func(error)) {
+		return func(done func(error)) {
+			began <- number
+			done(nil)
+		}
+	}
+	x.Add(work(Turn{Work: 1 << 40, Do: do(0)}))
+	x.Add(work(Turn{Work: 1 << 40, Do: do(1)}))
+	x.Add(work(Turn{Do: do(2)}))
+	if first, second := <-began, <-began; first != 0 || second != 2 {
+		t.Errorf("turns %d and %d began, want 0 and 2", first, second)
+	}
+	x.Hurry()
+	if last := <-began; last != 1 {
+		t.Errorf("turn %d began, want 1", last)
 	}
 }
 
@@ -151,5 +284,5 @@ func TestHurry(t *testing.T) {
 	x := New(nil)
 	x.Hurry()
 	x.Hurry()
-	x.rest(time.Hour)
+	x.sleepUntil(time.Hour, nil)
 }

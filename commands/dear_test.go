@@ -1,0 +1,96 @@
+package commands
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"limitsrv/commands/datatypes"
+	"limitsrv/commands/session"
+	"limitsrv/commands/spec"
+)
+
+// dearLines has a line with more than session.MostWork for each command whose work can exceed it.
+// The values are those of fillDear.
+var dearLines = map[string]string{
+	"HGETALL": "h", "HKEYS": "h", "HVALS": "h", "HRANDFIELD": "h -30000", "HSCAN": "h 0 COUNT 140000 MATCH *x*",
+	"SMEMBERS": "t", "SRANDMEMBER": "t 100000", "SPOP": "t 100000", "SSCAN": "t 0 COUNT 140000 MATCH *x*",
+	"SINTER": "t t", "SUNION": "t none", "SDIFF": "t none", "SINTERSTORE": "k t t", "SUNIONSTORE": "k t",
+	"SDIFFSTORE": "k t none", "SINTERCARD": "2 t t LIMIT 5",
+	"ZRANGE": "z 0 -1", "ZREVRANGE": "z 0 -1", "ZRANGEBYSCORE": "z -inf +inf", "ZREVRANGEBYSCORE": "z +inf -inf",
+	"ZRANGEBYLEX": "z - +", "ZREVRANGEBYLEX": "z + -", "ZREMRANGEBYRANK": "z 1 -1", "ZREMRANGEBYSCORE": "z 1 +inf",
+	"ZREMRANGEBYLEX": "z (! +", "ZPOPMIN": "z 100000", "ZPOPMAX": "z 100000", "ZRANDMEMBER": "z 100000",
+	"ZRANGESTORE": "k z 0 -1", "ZSCAN": "z 0 COUNT 140000",
+	"LRANGE": "l 0 -1", "LPOP": "l 500000", "RPOP": "l 500000", "LREM": "l 0 y", "LINSERT": "l BEFORE y z",
+	"LPOS": "l y", "LTRIM": "l 1 1", "RENAME": "h h2", "RENAMENX": "h h2",
+}
+
+// boundedWork are the commands whose work is at most session.MostWork, because a string has at most
+// engine.MaxValueBytes.
+var boundedWork = strings.Fields("LINDEX LSET LMOVE RPOPLPUSH GETRANGE SUBSTR BITCOUNT BITFIELD SETRANGE SETBIT")
+
+// fillDear stores a hash h, a set t, a sorted set z and a list l.
+func fillDear(s *session.Session) {
+	add := func(n int, words func(i int) string) {
+		var line strings.Builder
+		for i := range n {
+			if line.WriteString(words(i)); (i+1)%1000 == 0 {
+				ask(s, line.String())
+				line.Reset()
+			}
+		}
+	}
+	start := func(i int, line string) string {
+		if i%1000 > 0 {
+			return ""
+		}
+		return line
+	}
+	add(140_000, func(i int) string { return fmt.Sprintf("%s f%d v", start(i, "HSET h"), i) })
+	add(140_000, func(i int) string { return fmt.Sprintf("%s %d", start(i, "SADD t"), i) })
+	add(140_000, func(i int) string { return fmt.Sprintf("%s 5 %d", start(i, "ZADD z"), i) })
+	ask(s, "ZADD z 0 !")
+	add(530_000, func(i int) string { return start(i, "RPUSH l") + " x" })
+}
+
+// TestDearCommands: each command with more than session.MostWork is refused, with the work that it
+// asks for, the bound and a way out, and changes nothing.
+func TestDearCommands(t *testing.T) {
+	h := newTestHandler("")
+	s := h.NewSession(session.Client{Wake: func() {}})
+	h.Drain() // no rests between turns
+	fillDear(s)
+	sizes := func() string { return ask(s, "HLEN h", "SCARD t", "ZCARD z", "LLEN l", "EXISTS k h2") }
+	before := sizes()
+	for _, c := range datatypes.All() {
+		call, _ := c.Body.(*spec.Call)
+		line, has := dearLines[c.Name]
+		if call == nil || call.Work == nil {
+			if has {
+				t.Errorf("%s has a line and no work", c.Name)
+			}
+			continue
+		}
+		if bounded := slices.Contains(boundedWork, c.Name); has == bounded {
+			t.Errorf("%s: in dearLines %v, in boundedWork %v, want one", c.Name, has, bounded)
+		}
+		if !has {
+			continue
+		}
+		got := ask(s, c.Name+" "+line)
+		for _, part := range []string{"-ERR the command would visit elements", fmt.Sprint(session.MostWork), "in parts"} {
+			if !strings.Contains(got, part) {
+				t.Errorf("%s %s: %.200s, want an error with %q", c.Name, line, got, part)
+			}
+		}
+		if after := sizes(); after != before {
+			t.Fatalf("%s %s: answers %.200s, and the sizes are %s instead of %s", c.Name, line, got, after, before)
+		}
+	}
+	for _, line := range []string{"ZREMRANGEBYSCORE z -inf +inf", "DEL h", "LRANGE l 0 1000", "HSCAN h 0 COUNT 1000"} {
+		if got := ask(s, line); strings.HasPrefix(got, "-") {
+			t.Errorf("%s: %.200s", line, got)
+		}
+	}
+}
