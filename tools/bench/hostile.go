@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -135,17 +136,17 @@ func (f hostileForm) repeat(ctx context.Context, s *side, text string, lasting t
 		return err
 	}
 	run := respclient.AppendCommand(nil, "EVALSHA", fmt.Sprint(sha), "0")
-	request, lines := bytes.Repeat(run, f.runs), f.runs
+	request, replies := bytes.Repeat(run, f.runs), f.runs
 	if f.transaction {
 		request = slices.Concat(respclient.AppendCommand(nil, "MULTI"), request, respclient.AppendCommand(nil, "EXEC"))
-		lines += 1 + 1 + f.runs // the reply to MULTI, and the array of EXEC
+		replies += 2
 	}
-	return sendHostile(ctx, s, hostileClients, request, lines, f.runs, lasting, runs)
+	return sendHostile(ctx, s, hostileClients, request, replies, f.runs, lasting, runs)
 }
 
 // sendHostile makes clients send request for the duration lasting. Each client sends it again after
-// its answer. lines is the number of lines of the replies.
-func sendHostile(ctx context.Context, s *side, clients int, request []byte, lines, each int, lasting time.Duration,
+// the replies to it.
+func sendHostile(ctx context.Context, s *side, clients int, request []byte, replies, each int, lasting time.Duration,
 	runs *atomic.Int64) error {
 	var failure atomic.Value
 	runClients(ctx, clients, lasting, func(ctx context.Context, _ int) {
@@ -156,7 +157,7 @@ func sendHostile(ctx context.Context, s *side, clients int, request []byte, line
 		}
 		defer c.conn.Close()
 		for ctx.Err() == nil {
-			if err := c.askLines(request, lines); err != nil {
+			if err := c.askAtLength(request, replies); err != nil {
 				failure.Store(err)
 				return
 			}
@@ -167,19 +168,34 @@ func sendHostile(ctx context.Context, s *side, clients int, request []byte, line
 	return err
 }
 
-// askLines sends a request and reads replies of so many lines, errors included. Endless scripts take
-// turns, so a busy machine answers them late.
-func (c *client) askLines(request []byte, lines int) error {
+// askAtLength sends a request and reads so many replies of any length, errors included. Endless
+// scripts take turns, so a busy machine answers them late.
+func (c *client) askAtLength(request []byte, replies int) error {
 	c.conn.SetDeadline(time.Now().Add(3 * lastReplyWait))
 	if _, err := c.conn.Write(request); err != nil {
 		return err
 	}
-	for lines > 0 {
-		switch _, err := c.reader.ReadSlice('\n'); err {
-		case nil:
-			lines--
-		case bufio.ErrBufferFull:
+	for ; replies > 0; replies-- {
+		line, err := c.reader.ReadSlice('\n')
+		if err != nil && err != bufio.ErrBufferFull {
+			return err
+		}
+		n := 0
+		if line[0] == '$' || line[0] == '*' {
+			n, _ = strconv.Atoi(string(bytes.TrimSpace(line[1:])))
+		}
+		switch {
+		case err != nil || n <= 0: // an error may be long
+			for err == bufio.ErrBufferFull {
+				_, err = c.reader.ReadSlice('\n')
+			}
+		case line[0] == '*':
+			replies += n
+			continue
 		default:
+			_, err = c.reader.Discard(n + len("\r\n"))
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -22,35 +22,39 @@ const (
 	// longSets is the number of sets of the row with many sets; manySetMembers is the size of
 	// each.
 	longSets       = 200
+	fewLongSets    = 10
 	manySetMembers = 5000
 	// worstLong bounds the latency of other clients while a client sends long commands.
 	worstLong = 100 * time.Millisecond
 )
 
 // longCommands are the most expensive commands on plain values: they do the most work for a command
-// line, and their replies have few lines.
-var longCommands = []struct {
-	commands []string // words are separated by spaces
-	lines    int      // number of lines of their replies
-}{
-	{[]string{"SUNIONSTORE long:k long:t long:u"}, 1},
-	{[]string{"SINTERSTORE long:k long:t long:u"}, 1},
-	{[]string{"SUNIONSTORE long:k" + longSetNames()}, 1},
-	{[]string{"SDIFFSTORE long:k long:t" + longSetNames()}, 1},
-	{[]string{"SUNIONSTORE long:k long:many"}, 1},
-	{[]string{"SUNIONSTORE long:k long:many", "SPOP long:k 300000"}, 1 + 1 + 2*300_000},
-	{[]string{"SINTERCARD 16" + strings.Repeat(" long:t long:u", 8)}, 1},
-	{[]string{"ZRANGESTORE long:k long:z 0 -1", "ZREMRANGEBYSCORE long:k 1 +inf"}, 2},
-	{[]string{"RENAME long:z long:z2", "RENAME long:z2 long:z"}, 2},
-	{[]string{"LREM long:l 0 x"}, 1},
-	{[]string{"LINSERT long:l BEFORE x y"}, 1},
-	{[]string{"HSCAN long:h 0 COUNT 1000000 MATCH *[x-z]?y*"}, 4},
-	{repeated("INCRBYFLOAT long:s 1", hostileRuns), hostileRuns},
-	{repeated("BITCOUNT long:s", hostileRuns), hostileRuns},
-	{repeated("LINDEX long:l 62500", 8*hostileRuns), 16 * hostileRuns},
-	{[]string{"SETRANGE long:g 8000000 x", "DEL long:g"}, 2},
-	{[]string{"GET long:s"}, 2},
-	{[]string{"SRANDMEMBER long:many 300000"}, 1 + 2*300_000},
+// line. Words are separated by spaces.
+var longCommands = [][]string{
+	{"SUNIONSTORE long:k long:t long:u"},
+	{"SINTERSTORE long:k long:t long:u"},
+	{"SUNIONSTORE long:k" + longSetNames()},
+	{"SDIFFSTORE long:k long:t" + longSetNames()},
+	{"SUNIONSTORE long:k long:many"},
+	{"SUNIONSTORE long:k long:many", "SPOP long:k 300000"},
+	{"SINTERCARD 16" + strings.Repeat(" long:t long:u", 8)},
+	{"ZRANGESTORE long:k long:z 0 -1", "ZREMRANGEBYSCORE long:k 1 +inf"},
+	{"RENAME long:z long:z2", "RENAME long:z2 long:z"},
+	{"LREM long:l 0 x"},
+	{"LINSERT long:l BEFORE x y"},
+	{"HSCAN long:h 0 COUNT 1000000 MATCH *[x-z]?y*"},
+	repeated("INCRBYFLOAT long:s 1", hostileRuns),
+	repeated("BITCOUNT long:s", hostileRuns),
+	repeated("LINDEX long:l 62500", 8*hostileRuns),
+	{"SETRANGE long:g 8000000 x", "DEL long:g"},
+	{"GET long:s"},
+	{"SRANDMEMBER long:many 300000"},
+	// Commands below the bound of work.
+	{"SUNIONSTORE long:k" + fewLongSetNames()},
+	{"ZRANGESTORE long:k long:z 0 20000", "ZREMRANGEBYSCORE long:k 1 +inf"},
+	{"SMEMBERS long:t"},
+	{"SRANDMEMBER long:many 40000"},
+	{"MULTI", "SUNIONSTORE long:k long:1 long:2 long:3", "SMEMBERS long:k", "SPOP long:k 8000", "EXEC"},
 }
 
 func repeated(line string, n int) (all []string) {
@@ -60,10 +64,13 @@ func repeated(line string, n int) (all []string) {
 	return all
 }
 
-// longSetNames returns the names of the longSets sets, each after a space.
-func longSetNames() string {
+func longSetNames() string    { return setNames(longSets) }
+func fewLongSetNames() string { return setNames(fewLongSets) }
+
+// setNames returns the names of the first n of the longSets sets, each after a space.
+func setNames(n int) string {
 	var b strings.Builder
-	for i := range longSets {
+	for i := range n {
 		fmt.Fprintf(&b, " long:%d", i)
 	}
 	return b.String()
@@ -79,22 +86,22 @@ func (e *env) measureLongCommands(ctx context.Context, where string, s *side) er
 	b.othersRate, b.watch = hostileOthersRate, e.watch
 	for _, long := range longCommands {
 		var request []byte
-		for _, line := range long.commands {
+		for _, line := range long {
 			request = respclient.AppendCommand(request, strings.Fields(line)...)
 		}
 		var runs atomic.Int64
 		seen, err := b.watchOthers(ctx, s, func() error {
-			return sendHostile(ctx, s, 1, request, long.lines, len(long.commands), e.watch, &runs)
+			return sendHostile(ctx, s, 1, request, len(long), len(long), e.watch, &runs)
 		})
 		if err != nil {
-			return fmt.Errorf("%.40s: %w", long.commands[0], err)
+			return fmt.Errorf("%.40s: %w", long[0], err)
 		}
-		name := long.commands[0]
+		name := long[0]
 		if len(name) > 40 {
 			name = name[:40] + "..."
 		}
 		title := fmt.Sprintf("a client with long commands, %s: %s", where, name)
-		if n := len(long.commands); n > 1 {
+		if n := len(long); n > 1 {
 			title += fmt.Sprintf(" and %d more", n-1)
 		}
 		text := fmt.Sprintf("others' p50 / p99 / max %s / %s / %s; %s commands/s%s", millisText(seen.p50),
