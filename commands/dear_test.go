@@ -9,6 +9,7 @@ import (
 	"limitsrv/commands/datatypes"
 	"limitsrv/commands/session"
 	"limitsrv/commands/spec"
+	"limitsrv/internal/status"
 )
 
 // dearLines has a line with more than session.MostWork for each command whose work can exceed it.
@@ -91,6 +92,69 @@ func TestDearCommands(t *testing.T) {
 	for _, line := range []string{"ZREMRANGEBYSCORE z -inf +inf", "DEL h", "LRANGE l 0 1000", "HSCAN h 0 COUNT 1000"} {
 		if got := ask(s, line); strings.HasPrefix(got, "-") {
 			t.Errorf("%s: %.200s", line, got)
+		}
+	}
+}
+
+// TestDearTurns: commands with much work, many words, or an answer that was long the last time wait
+// for a turn, also on a node that another node decides for. Nothing else waits.
+func TestDearTurns(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		lines []string
+		waits bool
+	}{
+		{"much work", []string{"SMEMBERS set"}, true},
+		{"much work in MULTI", []string{"MULTI", "SMEMBERS set", "EXEC"}, true},
+		{"little work", []string{"SCARD set"}, false},
+		{"many words", []string{"SADD set" + members(5000)}, true},
+		{"fewer words", []string{"SADD set" + members(2000)}, false},
+		{"fewer words several times", []string{"SADD set" + members(2000), "SADD set" + members(2000)}, false},
+		{"fewer words several times in MULTI",
+			[]string{"MULTI", "SADD set" + members(3000), "SADD set" + members(3000), "EXEC"}, true},
+		{"the first long answer", []string{"GET long"}, false},
+		{"the next long answer", []string{"GET long", "*", "GET long"}, true},
+		{"after a short answer", []string{"GET long", "*", "GET short", "*", "GET short"}, false},
+	} {
+		for _, follows := range []bool{false, true} {
+			c := newFakeCluster(status.Leader)
+			var waiting []func()
+			h := newTestHandlerWith(session.Config{Cluster: c, Spawn: func(f func()) { waiting = append(waiting, f) }})
+			h.Drain() // no rests between turns
+			s := h.NewSession(session.Client{Wake: func() {}})
+			for i := range 10 {
+				ask(s, fmt.Sprintf("SADD set %s", strings.ReplaceAll(members(1000), " ", fmt.Sprintf(" %d:", i))))
+			}
+			ask(s, "SET short x", "SETRANGE long 600000 x")
+			ask(s, "SETRANGE long 1100000 x")
+			if follows {
+				c.moved = "127.0.0.1:1"
+			}
+			serve := func() (waited bool) {
+				for !s.Flush() || s.Paused() {
+					waited = waited || len(waiting) > 0
+					for _, f := range waiting {
+						f()
+					}
+					waiting = nil
+					s.Resume()
+					s.Continue()
+				}
+				return waited
+			}
+			for _, line := range tt.lines {
+				if line == "*" { // the client reads
+					serve()
+					s.Out = s.Out[:0]
+					continue
+				}
+				if !s.Do(words(line)) {
+					t.Errorf("%s: %.40s is not taken", tt.name, line)
+				}
+			}
+			if waits := serve(); waits != tt.waits {
+				t.Errorf("%s (of a follower: %v): waits %v, want %v; %.100q", tt.name, follows, waits, tt.waits, s.Out)
+			}
 		}
 	}
 }

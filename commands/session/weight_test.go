@@ -71,3 +71,38 @@ func TestBatchWeight(t *testing.T) {
 		}
 	}
 }
+
+// A client with slow batches is no other client, for a time.
+func TestDearClientsAreNoOthers(t *testing.T) {
+	s := newTestSession()
+	stats := s.h.stats
+	answer := func(slow bool) {
+		s.gathered().batch = engine.Batch{Ops: make([]engine.Op, 3), Slow: slow}
+		s.began = 1
+		s.touch()
+		s.countWaits(5)
+		s.g = nil
+	}
+	for _, tt := range []struct {
+		name string
+		slow bool
+		want int64
+	}{
+		{"a client", false, 3},
+		{"with a slow batch", true, 3},
+		{"with other batches soon after", false, 3},
+		{"with other batches later", false, 6},
+	} {
+		if tt.name == "with other batches later" {
+			s.dearUntil = s.h.sinceStart()
+		}
+		if answer(tt.slow); stats.countOthers() != tt.want {
+			t.Errorf("%s: %d requests of others, want %d", tt.name, stats.countOthers(), tt.want)
+		}
+	}
+	s.h.countOther(HTTP, WasAllowed)
+	s.h.countOther(GRPC, WasDenied)
+	if got := stats.countOthers(); got != 8 {
+		t.Errorf("with other protocols: %d requests, want 8", got)
+	}
+}
