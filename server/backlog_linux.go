@@ -9,6 +9,10 @@ const (
 	maxBacklogChunk = 64 << 10
 )
 
+// sentAtOnce bounds the bytes that a connection sends in a wake-up, because the socket of a client
+// that reads fast never fills, and other clients wait meanwhile.
+const sentAtOnce = 256 << 10
+
 // A backlog is the output that a client has not taken yet, in the order of writing. Its
 // zero value is empty. It takes at most two chunks more than its bytes, which are copied
 // once.
@@ -37,10 +41,13 @@ func (b *backlog) add(out []byte) {
 	}
 }
 
-// write writes until the backlog is empty or the socket returns an error, and returns the
-// number of bytes written. An errno of 0 means that the backlog is empty.
+// write writes until the backlog is empty, sentAtOnce is reached or the socket returns an error, and
+// returns the number of bytes written. An errno of 0 means that the backlog is empty.
 func (b *backlog) write(fd int) (written int, errno syscall.Errno) {
 	for len(b.chunks) > 0 {
+		if written >= sentAtOnce {
+			return written, syscall.EAGAIN
+		}
 		n, errno := writeNow(fd, b.chunks[0][b.head:])
 		switch errno {
 		case 0:

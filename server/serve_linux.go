@@ -279,13 +279,17 @@ func (l *loop) send(c *loopConn, out []byte) {
 		l.writeBacklog(c)
 		return
 	}
-	for len(out) > 0 {
-		n, errno := writeNow(c.fd, out)
-		switch errno {
-		case 0:
+	for most := sentAtOnce; len(out) > 0; {
+		n, errno := writeNow(c.fd, out[:min(len(out), most)])
+		if errno == 0 {
 			out = out[n:]
 			c.countSent(n)
-		case syscall.EINTR:
+			if most -= n; most <= 0 && len(out) > 0 {
+				errno = syscall.EAGAIN // for the next wake-up
+			}
+		}
+		switch errno {
+		case 0, syscall.EINTR:
 		case syscall.EAGAIN:
 			c.backlog.add(out)
 			l.releaseBuffers(c)
@@ -320,6 +324,9 @@ func (l *loop) writeBacklog(c *loopConn) {
 		l.enqueue(c) // its input may have commands, for which no event comes
 	case syscall.EAGAIN:
 		l.block(c, written)
+		if written > 0 && l.mayExecute(c) {
+			l.enqueue(c) // as above: the backlog may be below its bound now
+		}
 	default:
 		l.close(c)
 	}

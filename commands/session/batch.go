@@ -3,6 +3,7 @@ package session
 import (
 	"sync"
 
+	"limitsrv/commands/resp"
 	"limitsrv/commands/rules/checks"
 	"limitsrv/engine"
 	"limitsrv/internal/invariants"
@@ -28,6 +29,41 @@ type pendingBatch struct {
 	awaited  bool
 	// retried is the batch of the last retry; nil: no request was decided again.
 	retried *engine.Batch
+	ahead   []rendered
+}
+
+// A rendered is the reply to a call that was rendered ahead, see renderAhead.
+type rendered struct {
+	call  *engine.Call
+	reply []byte
+}
+
+// aheadBytes is the least length of an answer, in bytes, to be rendered ahead.
+const aheadBytes = 128 << 10
+
+// renderAhead renders the long answers of a slow batch in its turn, so that the event loop that sends
+// them, and its other clients, need not wait for it.
+func (g *pendingBatch) renderAhead(proto3 bool) {
+	if len(g.ahead) > 0 { // the rest of a transaction is rendered
+		return
+	}
+	for i := range g.batch.Calls {
+		if c := &g.batch.Calls[i]; len(c.Answer) >= aheadBytes {
+			w := resp.Writer{Proto3: proto3}
+			w.Answer(c.Answer)
+			g.ahead = append(g.ahead, rendered{c, w.Buf})
+		}
+	}
+}
+
+// takeAhead returns the reply to a call that was rendered ahead, or nil.
+func (g *pendingBatch) takeAhead(c *engine.Call) []byte {
+	for i := range g.ahead {
+		if g.ahead[i].call == c {
+			return g.ahead[i].reply
+		}
+	}
+	return nil
 }
 
 // An item is a gathered command. It is answered by its Reply with the decisions on its ops,
@@ -120,6 +156,7 @@ func (s *Session) giveBack() {
 	g.items = g.items[:0]
 	g.memory.Release()
 	clear(g.asks)
+	g.ahead = nil
 	g.asks, g.load, g.tally, g.attempts, g.awaited, g.retried = g.asks[:0], load{}, tally{}, 0, false, nil
 	if cap(g.items) <= maxKept && cap(g.batch.Ops) <= maxKept && answers <= maxKeptAnswers {
 		s.h.batches.put(g)

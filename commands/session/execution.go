@@ -37,6 +37,9 @@ func (s *Session) arrived(err error) {
 	}
 	s.err = err
 	s.release()
+	if err == nil && s.g != nil && s.g.batch.Slow {
+		s.g.renderAhead(s.w.Proto3)
+	}
 	if s.state.Swap(arrived) == away {
 		s.client.Wake()
 	}

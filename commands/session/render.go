@@ -134,7 +134,12 @@ func (s *Session) answerCall(spec *Spec, c *engine.Call, calls *runLength) {
 		s.answerHeld(spec)
 		return
 	}
-	if s.w.Answer(c.Answer); c.ReadOnly {
+	if reply := s.g.takeAhead(c); reply != nil {
+		s.w.Take(reply)
+	} else {
+		s.w.Answer(c.Answer)
+	}
+	if c.ReadOnly {
 		calls.countValues(spec, c.Answer)
 	}
 }
@@ -373,7 +378,7 @@ func (s *Session) countWaits(nanos int64) {
 	if s.g.batch.Slow {
 		s.dearUntil = s.active.Load() + int64(dearFor)
 	}
-	if s.dearUntil > s.active.Load() {
+	if s.dearUntil > 0 && s.dearUntil > s.active.Load() {
 		s.h.stats.dear.Add(n)
 	}
 	s.h.stats.waits[s.id%stripes].Add(time.Duration(nanos), n)

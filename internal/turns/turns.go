@@ -24,11 +24,11 @@ const (
 	goneAfter = time.Second
 	// maxCheck is the longest time until a pause looks for requests of others again.
 	maxCheck = 100 * time.Millisecond
-	// A visit to an element takes leastPerWork to mostPerWork nanoseconds. They bound the time that a
-	// turn has computed: without its wait for a disk or other nodes, and with the time to write its
-	// answer, which follows the turn.
+	// A visit to an element takes leastPerWork nanoseconds to mostPerWork on a busy machine. They
+	// bound the time that a turn has computed: without its wait for a disk or other nodes, and with
+	// the time to send its answer, which follows the turn.
 	leastPerWork = 15
-	mostPerWork  = 40
+	mostPerWork  = 80
 	// longWork is the least work of a turn that may be long.
 	longWork = int64(shortTurn / mostPerWork)
 	// MaxWait bounds the wait of scripts and of other nodes' work. It is shorter than the time
@@ -89,9 +89,10 @@ type Turn struct {
 	Bytes int           // that it holds
 	Work  int64         // estimated, in visits to an element
 	Wait  time.Duration // the longest wait for the turn
-	// Do begins the work. It calls done exactly once, from any goroutine. The turn ends then.
+	// Do begins the work. It calls done exactly once, from any goroutine.
 	Do func(done func(error))
-	// Done is called exactly once: with the error of Do, or with ErrBusy if Do is not called.
+	// Done is called exactly once: with the error of Do, in the turn and by the goroutine of the
+	// turns, or with ErrBusy if Do is not called. It must not block.
 	Done func(error)
 }
 
@@ -180,12 +181,9 @@ func (t *Turns) serve() {
 			next.Done(ErrBusy)
 			continue
 		}
-		answered := make(chan struct{})
-		next.Do(func(err error) {
-			next.Done(err)
-			close(answered)
-		})
-		<-answered
+		answered := make(chan error, 1)
+		next.Do(func(err error) { answered <- err })
+		next.Done(<-answered)
 		now := t.now()
 		rest, pause := restsAfter(time.Duration(now-began), next.Work)
 		t.pauseUntil = max(t.pauseUntil, now+int64(pause))
