@@ -64,7 +64,7 @@ func (s *Session) splits(c *Spec, words int) bool {
 // batch later.
 func (s *Session) mayEnter() bool {
 	b, t := &s.g.batch, &s.g.tally
-	if s.answered >= bytesPerWork*maxWork { // the next answers may be as long
+	if s.answered >= dearAnswers { // the next answers may be as long
 		b.Slow, b.Work = true, max(b.Work, int64(s.answered/bytesPerWork))
 	}
 	full, looks := s.h.room.Full(), b.Looks()

@@ -17,20 +17,21 @@ const (
 	// a pause of longShare times the excess must pass, up to maxPause. If requests arrive at a steady
 	// rate, one of longShare then waits for longer than shortTurn. The pause is a time and not a
 	// number of requests: a client could send many cheap requests to shorten it.
-	shortTurn = 4 * time.Millisecond
-	longShare = 150
+	shortTurn = 3 * time.Millisecond
+	longShare = 200
 	maxPause  = 2 * time.Second
 	// goneAfter is the time without requests of other clients that ends a pause.
 	goneAfter = time.Second
 	// maxCheck is the longest time until a pause looks for requests of others again.
 	maxCheck = 100 * time.Millisecond
-	// A visit to an element takes leastPerWork nanoseconds to mostPerWork on a busy machine. They
-	// bound the time that a turn has computed: without its wait for a disk or other nodes, and with
+	// A visit to an element takes leastPerWork to usualPerWork nanoseconds, and on a busy machine up to
+	// mostPerWork. The least and the most bound the time that a turn has computed: without its wait for a disk or other nodes, and with
 	// the time to send its answer, which follows the turn.
 	leastPerWork = 15
+	usualPerWork = 40
 	mostPerWork  = 80
 	// longWork is the least work of a turn that may be long.
-	longWork = int64(shortTurn / mostPerWork)
+	longWork = int64(shortTurn / usualPerWork)
 	// MaxWait bounds the wait of scripts and of other nodes' work. It is shorter than the time
 	// until another node closes a link without answers.
 	MaxWait = 500 * time.Millisecond

@@ -99,7 +99,7 @@ func TestTurns(t *testing.T) {
 }
 
 // workFor returns an estimate of the work that computes for a time.
-func workFor(d time.Duration) int64 { return int64(d) / (mostPerWork - 1) }
+func workFor(d time.Duration) int64 { return int64(d) / (usualPerWork - 1) }
 
 // TestPauseAfterLongWork: work that computes for long is followed by a pause, up to a bound; the
 // time of a disk does not count.
@@ -111,11 +111,11 @@ func TestPauseAfterLongWork(t *testing.T) {
 		rest, pause time.Duration
 	}{
 		{time.Millisecond, much, 4 * time.Millisecond, 4 * time.Millisecond},
-		{shortTurn, much, 16 * time.Millisecond, 16 * time.Millisecond},
-		{shortTurn + time.Millisecond, much, 20 * time.Millisecond, longShare * time.Millisecond},
+		{shortTurn, much, restShare * shortTurn, restShare * shortTurn},
+		{shortTurn + time.Millisecond, much, restShare * (shortTurn + time.Millisecond), longShare * time.Millisecond},
 		{time.Second, 1 << 30, maxRest, maxPause},
 		{time.Second, 0, maxRest, maxRest},
-		{time.Second, longWork, maxRest, maxRest},
+		{time.Second, longWork / 2, maxRest, maxRest},
 		{time.Millisecond, 2 * int64(shortTurn) / leastPerWork, 4 * time.Millisecond, longShare * shortTurn},
 	} {
 		rest, pause := restsAfter(tt.took, tt.work)
@@ -136,7 +136,7 @@ func TestPause(t *testing.T) {
 		takes  time.Duration // of the long turns
 		second time.Duration // the time at which the second begins
 	}{
-		{"one pause", 5 * ms, 0, shortTurn + 2*ms, 6*ms + 2*longShare*ms},
+		{"one pause", 5 * ms, 0, shortTurn + 2*ms, shortTurn + 2*ms + 2*longShare*ms},
 		{"few others", 700 * ms, 0, 30 * ms, 30*ms + maxPause},
 		{"the longest pause", 5 * ms, 0, time.Second, time.Second + maxPause},
 		{"nobody else", 0, 0, 10 * ms, 50 * ms},
@@ -171,7 +171,7 @@ func TestPause(t *testing.T) {
 // TestPauseShare: of requests at a steady rate, one of longShare at most waits for longer than
 // shortTurn, if the turns are not longer than that needs.
 func TestPauseShare(t *testing.T) {
-	for _, takes := range []time.Duration{5, 8, 12, 17} {
+	for _, takes := range []time.Duration{4, 5, 8, 12, 13} {
 		x := newTurnsTest()
 		x.rate = time.Millisecond
 		const turns = 10
