@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	common "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 	service "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
@@ -29,13 +30,19 @@ type asker func(t *testing.T, address, ip string) bool
 
 func askHTTP(t *testing.T, address, ip string) bool {
 	t.Helper()
+	return checkStatus(t, address, ip) == http.StatusOK
+}
+
+// checkStatus returns the status of /v1/check for an address.
+func checkStatus(t *testing.T, address, ip string) int {
+	t.Helper()
 	answer, err := http.Post("http://"+address+"/v1/check", "application/json",
 		strings.NewReader(fmt.Sprintf(`{"domain":"api","attributes":{"ip":%q}}`, ip)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	answer.Body.Close()
-	return answer.StatusCode == http.StatusOK
+	return answer.StatusCode
 }
 
 func askGRPC(t *testing.T, address, ip string) bool {
@@ -78,6 +85,37 @@ func TestServersWithoutRedisPort(t *testing.T) {
 			t.Parallel()
 			serveWithoutRedis(t, tt.args, tt.asks)
 		})
+	}
+}
+
+// TestClusterWithoutRedisPort asks each node of a cluster over HTTP. No node has an address for Redis
+// clients, and two of the nodes forward to the leader.
+func TestClusterWithoutRedisPort(t *testing.T) {
+	testwait.Long(t)
+	rules := t.TempDir()
+	writeRules(t, rules, "2/h")
+	rafts := []string{freeAddress(t), freeAddress(t), freeAddress(t)}
+	var nodes []*running
+	var probes []string
+	for i, raft := range rafts {
+		probes = append(probes, freeAddress(t))
+		nodes = append(nodes, launchAt(t, "", "--data", t.TempDir(), "--raft", raft, "--peers", strings.Join(rafts, ","),
+			"--rules", rules, "--rls-http", "127.0.0.1:0", "--admin", probes[i],
+			"--election-timeout", testwait.Scaled(time.Second).String()))
+	}
+	for i, n := range nodes {
+		pingsByAdmin(t, n, probes[i])
+	}
+	for i, n := range nodes {
+		address := rulesAddresses.FindStringSubmatch(n.logged())[2]
+		status := http.StatusServiceUnavailable // while a leader is elected
+		until(t, "a leader decides", func() bool {
+			status = checkStatus(t, address, "10.0.0.1")
+			return status != http.StatusServiceUnavailable
+		})
+		if want := []int{http.StatusOK, http.StatusOK, http.StatusTooManyRequests}[i]; status != want {
+			t.Errorf("request %d is answered with %d, want %d", i, status, want)
+		}
 	}
 }
 

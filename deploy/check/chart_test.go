@@ -36,10 +36,10 @@ func loadChart(t *testing.T) *chart.Chart {
 	return c
 }
 
-// render returns the objects of the chart as helm template prints them, and the notes.
-func render(c *chart.Chart, values map[string]any) (objects, notes string, err error) {
-	release := chartutil.ReleaseOptions{Name: "limitsrv", Namespace: "limits", Revision: 1, IsInstall: true}
-	all, err := chartutil.ToRenderValues(c, values, release, nil)
+// render returns the objects of the chart as helm template prints them for a release, and the notes.
+func render(c *chart.Chart, release string, values map[string]any) (objects, notes string, err error) {
+	options := chartutil.ReleaseOptions{Name: release, Namespace: "limits", Revision: 1, IsInstall: true}
+	all, err := chartutil.ToRenderValues(c, values, options, nil)
 	if err != nil {
 		return "", "", err
 	}
@@ -77,24 +77,12 @@ func chartValues(t *testing.T, name string) (values map[string]any) {
 // the settings in testdata/chart.
 func TestChart(t *testing.T) {
 	c := loadChart(t)
-	for name, nodes := range chartNodes {
-		objects, notes, err := render(c, chartValues(t, name))
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		all, err := clusterComplaints([]byte(objects), nodes)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		for _, complaint := range all {
-			t.Errorf("%s: %s", name, complaint)
-		}
-		for _, want := range []string{"kubectl -n limits create secret generic limitsrv", "limitsrv.limits, at the port"} {
-			if !strings.Contains(notes, want) {
-				t.Errorf("%s: the notes lack %q:\n%s", name, want, notes)
-			}
-		}
+	if c.Metadata.Version != c.Metadata.AppVersion {
+		t.Errorf("the chart has version %s, and the version %s of limitsrv", c.Metadata.Version, c.Metadata.AppVersion)
+	}
+	for name := range chartNodes {
+		checkRelease(t, c, "edge", name, "edge-limitsrv.limits, at the port")
+		objects := checkRelease(t, c, "limitsrv", name, "limitsrv.limits, at the port")
 		golden := filepath.Join("testdata", "chart", name+".yaml")
 		if *rewrite {
 			if err := os.WriteFile(golden, []byte(objects), 0o644); err != nil {
@@ -110,6 +98,29 @@ func TestChart(t *testing.T) {
 	if err != nil || len(files) != len(chartNodes) {
 		t.Errorf("ci has %q, %v, want %d files", files, err, len(chartNodes))
 	}
+}
+
+// checkRelease renders the chart with the values of a file in ci, and checks the objects and the
+// notes.
+func checkRelease(t *testing.T, c *chart.Chart, release, values, note string) (objects string) {
+	t.Helper()
+	objects, notes, err := render(c, release, chartValues(t, values))
+	var all []string
+	if err == nil {
+		all, err = clusterComplaints([]byte(objects), chartNodes[values])
+	}
+	if err != nil {
+		t.Fatalf("%s as %s: %v", values, release, err)
+	}
+	for _, complaint := range all {
+		t.Errorf("%s as %s: %s", values, release, complaint)
+	}
+	for _, want := range []string{"kubectl -n limits create secret generic limitsrv", note} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("%s as %s: the notes lack %q:\n%s", values, release, want, notes)
+		}
+	}
+	return objects
 }
 
 // TestChartLint requires no more than helm's advice to add an icon.
@@ -143,7 +154,7 @@ func TestChartRefuses(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(tt.values), &values); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := render(c, values); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, _, err := render(c, "limitsrv", values); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want an error with %q", tt.name, err, tt.want)
 		}
 	}
@@ -151,7 +162,7 @@ func TestChartRefuses(t *testing.T) {
 
 // TestChartComplains breaks the chart's objects in one place at a time.
 func TestChartComplains(t *testing.T) {
-	objects, _, err := render(loadChart(t), chartValues(t, "one"))
+	objects, _, err := render(loadChart(t), "limitsrv", chartValues(t, "one"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,8 +112,8 @@ func (c *cluster) checkPod(all *complaints) {
 
 // listeners are the options of the listeners, by the names of their ports.
 var listeners = map[string]string{
-	"redis": "LIMITSRV_LISTEN", "redis-tls": "LIMITSRV_TLS_LISTEN", "raft": "LIMITSRV_RAFT_BIND", "admin": "LIMITSRV_ADMIN",
-	"rls": "LIMITSRV_RLS", "rls-http": "LIMITSRV_RLS_HTTP",
+	"redis": "LIMITSRV_LISTEN", "redis-tls": "LIMITSRV_TLS_LISTEN", "raft": "LIMITSRV_RAFT_BIND",
+	"admin": "LIMITSRV_ADMIN", "rls": "LIMITSRV_RLS", "rls-http": "LIMITSRV_RLS_HTTP",
 }
 
 func (c *cluster) checkPorts(all *complaints) {
@@ -215,7 +215,8 @@ func (c *cluster) checkAccess(all *complaints) {
 			all.want(selects(peer.PodSelector) || selects(peer.NamespaceSelector), "the policy lets all pods connect to port %s",
 				p.Name)
 			all.want(p.Name != "raft" || peer.NamespaceSelector == nil && peer.PodSelector != nil &&
-				reflect.DeepEqual(peer.PodSelector.MatchLabels, labels), "the policy lets other pods than nodes connect to port raft")
+				reflect.DeepEqual(peer.PodSelector.MatchLabels, labels),
+				"the policy lets other pods than nodes connect to port raft")
 		}
 	}
 }

@@ -15,7 +15,6 @@ var skipsAllowed = map[string]string{
 	"internal/testing/testwait/missing.go":    "skips tests, except in a run of all checks",
 	"internal/testing/testwait/sequential.go": "skips tests that other checks run",
 	"cmd/limitsrv/faults_linux_test.go":       "a child process that can't mount disks: its parent tries another way",
-	"cmd/limitsrv/fulldisk_linux_test.go":     "a child process that can't mount a disk: its parent tries other ways",
 }
 
 // A test that is skipped because the machine lacks something must fail in a run of all checks:

@@ -134,7 +134,7 @@ func TestToys(t *testing.T) {
 	tree.insert(toyCommand[1], tree.toy("commands/datatypes/line.txt"), "\t37: {Name: \"INCREX\"")
 	tree.insert("engine/algorithms.go", "\tToy\n", "\tlimits // number")
 	tree.insert("engine/algorithms.go", tree.toy("engine/record.txt"), "\tLease: {\n")
-	tree.insert("engine/model_test.go", "\tengine.Toy: {func() modelState { return &toyModel{} }, oneByOne},\n",
+	tree.insert("engine/model_test.go", "\tengine.Toy: {func() modelState { return &toyLog{} }, oneByOne},\n",
 		"}\n\n// An earning")
 	tree.insert("docs/algorithms.md", tree.toy("docs/section.txt"), "## How far off\n")
 	tree.insert("docs/rules.md", "|toy", "] [burst N] [name N]")
@@ -164,7 +164,6 @@ func TestToys(t *testing.T) {
 		{"./commands/rules/source", "TestToy|TestFormOfLimits"},
 		{"./commands/scripts", "TestReplaces|TestSizesAgree"},
 		{"./internal/testing/simtest", "TestEverything"},
-		{"./server/admin", "TestNow"},
 		{"./server/admin/page", "TestFormsOfLimits"},
 		{"./cmd/limitsrv", "TestCommandsDoc|TestRulesGolden"},
 	} {

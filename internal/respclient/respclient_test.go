@@ -26,7 +26,8 @@ func TestRead(t *testing.T) {
 			t.Errorf("Read of %q = %#v, %v, want %#v", tt.reply, got, err, tt.want)
 		}
 	}
-	for _, reply := range []string{"HTTP/1.1 400 Bad Request\r\n", "\x00\x00\x12\x04\x00 a frame of HTTP/2 without a line's end"} {
+	for _, reply := range []string{"HTTP/1.1 400 Bad Request\r\n",
+		"\x00\x00\x12\x04\x00 a frame of HTTP/2 without a line's end"} {
 		if _, err := Read(bufio.NewReader(strings.NewReader(reply))); !errors.Is(err, ErrNotRedis) {
 			t.Errorf("Read of %q = %v, want %v", reply, err, ErrNotRedis)
 		}

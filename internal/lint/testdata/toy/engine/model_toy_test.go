@@ -1,4 +1,4 @@
 package engine_test
 
-// toyModel is TOY: the log under another name.
-type toyModel struct{ logModel }
+// toyLog is TOY: the log under another name.
+type toyLog struct{ logModel }
