@@ -16,6 +16,7 @@ import (
 	"limitsrv/engine"
 	"limitsrv/internal/testing/testwait"
 	"limitsrv/replication/forward"
+	"limitsrv/replication/undecided"
 )
 
 // A testCluster is a cluster of nodes in this process, with their own files and ports.
@@ -195,7 +196,7 @@ func TestOverloadKeepsQuorum(t *testing.T) {
 	const hold = 200 * time.Millisecond
 	stalls := &stallingNetwork{Network: tcp{}}
 	c := startCluster(t, 3, func(o *Options) {
-		o.NoQuorum, o.Network, o.ElectionTimeout = NoQuorumAllow, stalls, noElection()
+		o.NoQuorum, o.Network, o.ElectionTimeout = undecided.Allow, stalls, noElection()
 		o.maxHold = hold // otherwise up to 150 s
 	})
 	leader := c.leader()
@@ -226,9 +227,9 @@ func TestOverloadKeepsQuorum(t *testing.T) {
 	case <-time.After(3 * hold):
 	}
 	stalls.Unlock()
-	if err := <-answered; err != nil || d.Remaining != 8 || follower.counts.allowed.Load() != 0 {
+	if err := <-answered; err != nil || d.Remaining != 8 || follower.undecided.Allowed.Load() != 0 {
 		t.Errorf("when there is room: %+v, %v, %d allowed without a quorum, want 8 left and none", d, err,
-			follower.counts.allowed.Load())
+			follower.undecided.Allowed.Load())
 	}
 }
 

@@ -1,13 +1,12 @@
 package replication
 
 import (
-	"iter"
-	"slices"
 	"sync"
 	"time"
 
 	"limitsrv/engine"
 	"limitsrv/replication/fsm"
+	"limitsrv/replication/undecided"
 )
 
 // A localEngine decides while there is no quorum, from the state that the node had of a
@@ -47,7 +46,7 @@ func (l *localEngine) decide(m *fsm.FSM, b *engine.Batch, bound engine.Bound, ch
 	now := m.Now()
 	l.last = now
 	var asked engine.Batch
-	for ops := range askedTogether(b.Ops) {
+	for ops := range undecided.Together(b.Ops) {
 		if !chosen(ops) {
 			continue
 		}
@@ -65,7 +64,7 @@ func (l *localEngine) decide(m *fsm.FSM, b *engine.Batch, bound engine.Bound, ch
 	l.engine.MakeRoom(now, &asked)
 	l.engine.Apply(now, &asked)
 	ds, rest := b.Decisions, asked.Decisions
-	for ops := range askedTogether(b.Ops) {
+	for ops := range undecided.Together(b.Ops) {
 		into := ds[:len(ops)]
 		ds = ds[len(ops):]
 		if !chosen(ops) {
@@ -77,23 +76,6 @@ func (l *localEngine) decide(m *fsm.FSM, b *engine.Batch, bound engine.Bound, ch
 		}
 		rest = rest[copy(into, rest):]
 	}
-}
-
-// askedTogether yields each group of ops, and each op without a group.
-func askedTogether(ops []engine.Op) iter.Seq[[]engine.Op] {
-	return func(yield func([]engine.Op) bool) {
-		for len(ops) > 0 {
-			n := ops[0].Members()
-			if !yield(ops[:n]) {
-				return
-			}
-			ops = ops[n:]
-		}
-	}
-}
-
-func allTakeTokens(ops []engine.Op) bool {
-	return !slices.ContainsFunc(ops, func(op engine.Op) bool { return !takesTokens(op) })
 }
 
 // importKey copies a key from the node's engine, unless it exists. Requires: mu is held.
@@ -125,9 +107,4 @@ func (l *localEngine) expire(now engine.Instant) {
 	if l.from != nil && now-l.last > engine.Instant(localRetention) {
 		l.engine, l.from = nil, nil
 	}
-}
-
-// takesTokens reports whether an op requests tokens or leases.
-func takesTokens(op engine.Op) bool {
-	return (op.Kind == engine.Take || op.Kind == engine.Acquire) && op.N > 0
 }

@@ -8,6 +8,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/replication/fsm"
+	"limitsrv/replication/undecided"
 )
 
 // A node without a quorum gets requests for more and more keys.
@@ -74,7 +75,7 @@ func TestLocalDecisionsOnGroups(t *testing.T) {
 		b := &engine.Batch{Ops: append(tt.ops, other)}
 		b.Decisions = slices.Repeat([]engine.Decision{{Status: engine.Down}}, len(b.Ops))
 		l.decide(fsm.New(fsm.Options{Monotonic: func() time.Duration { return 0 }}), b, engine.Bound{},
-			func(ops []engine.Op) bool { return isDecided(ops, NoQuorumLocal) })
+			func(ops []engine.Op) bool { return undecided.IsDecided(ops, undecided.Local) })
 		for i, d := range b.Decisions[:len(tt.ops)] {
 			if (d.Status == engine.OK) != tt.decided {
 				t.Errorf("%s: op %d has the status %d", name, i, d.Status)

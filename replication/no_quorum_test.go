@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
+	"limitsrv/replication/undecided"
 )
 
 // byRules returns a request by rules: a penalty box, a limit, a shadow limit and a limit that
@@ -25,9 +26,9 @@ func byRules(policy engine.NoQuorum) []engine.Op {
 // with each no_quorum setting of a domain. The requests are decided by rules, in a batch.
 func TestNoQuorumOfDomains(t *testing.T) {
 	t.Parallel()
-	names := map[NoQuorum]string{NoQuorumError: "down", NoQuorumAllow: "allowed", NoQuorumDeny: "denied",
-		NoQuorumLocal: "local"}
-	for _, policy := range []NoQuorum{NoQuorumError, NoQuorumAllow, NoQuorumDeny, NoQuorumLocal} {
+	names := map[NoQuorum]string{undecided.Error: "down", undecided.Allow: "allowed", undecided.Deny: "denied",
+		undecided.Local: "local"}
+	for _, policy := range []NoQuorum{undecided.Error, undecided.Allow, undecided.Deny, undecided.Local} {
 		t.Run(string(policy), func(t *testing.T) {
 			t.Parallel()
 			c := startCluster(t, 2, func(o *Options) { o.NoQuorum = policy })
@@ -43,8 +44,8 @@ func TestNoQuorumOfDomains(t *testing.T) {
 			n := c.nodes[0]
 			c.close(c.nodes[1])
 			eventually(t, "it has no leader", func() bool { return !n.Replication().HasQuorum })
-			for setting := range engine.NoQuorum(len(policies)) {
-				own := policies[setting]
+			for setting := range engine.NoQuorum(len(undecided.Policies)) {
+				own := undecided.Policies[setting]
 				if setting == engine.NoQuorumDefault {
 					own = policy
 				}
@@ -55,14 +56,14 @@ func TestNoQuorumOfDomains(t *testing.T) {
 				if got := outcomeOf(b.Decisions[:5]); got != names[own] {
 					t.Errorf("a domain with %d is answered %s, want %s: %+v", setting, got, names[own], b.Decisions[:5])
 				}
-				if marked := b.Decisions[2].NoQuorum; marked != (own == NoQuorumAllow || own == NoQuorumDeny) {
+				if marked := b.Decisions[2].NoQuorum; marked != (own == undecided.Allow || own == undecided.Deny) {
 					t.Errorf("a domain with %d has a decision with the mark %v", setting, marked)
 				}
 				if got := outcomeOf(b.Decisions[5:]); got != "allowed" {
 					t.Errorf("beside it, a domain that allows is answered %s: %+v", got, b.Decisions[5:])
 				}
 				alone := engine.Batch{Ops: byRules(setting)}
-				if err := exec(n, &alone); isDown(err) != (own == NoQuorumError) {
+				if err := exec(n, &alone); isDown(err) != (own == undecided.Error) {
 					t.Errorf("alone, a domain with %d is answered %v", setting, err)
 				}
 			}
@@ -81,7 +82,7 @@ func outcomeOf(ds []engine.Decision) string {
 	switch {
 	case ds[0].Allowed != 1 || ds[1].Allowed != 1:
 		return "wrong"
-	case k.Allowed == 0 && k.Wait.Millis == deniedRetryMillis && k.Remaining == 0:
+	case k.Allowed == 0 && k.Wait.Millis == undecided.DeniedRetryMillis && k.Remaining == 0:
 		return "denied"
 	case k.Allowed == 1 && k.Remaining == 6 && ds[3].Remaining == 6 && ds[4].Remaining == 10:
 		return "allowed"

@@ -24,6 +24,7 @@ import (
 	"limitsrv/replication/fsm"
 	"limitsrv/replication/link"
 	"limitsrv/replication/storage"
+	"limitsrv/replication/undecided"
 )
 
 // A Node is a member of a cluster. It implements Exec. Concurrency: all methods may be
@@ -45,7 +46,8 @@ type Node struct {
 	fresh        *freshQueue
 	stored       chan struct{} // entriesStored was called
 	clock        *leaderClock
-	local        localEngine // for NoQuorumLocal
+	undecided    undecided.Answers
+	local        localEngine // for undecided.Local
 	maxMemory    atomic.Int64
 	evict        atomic.Bool
 	counts       nodeCounts
@@ -81,11 +83,9 @@ type Node struct {
 
 // nodeCounts are totals since the start.
 type nodeCounts struct {
-	allowed, denied, locally atomic.Int64 // ops answered without a quorum, by policy
-	refused                  atomic.Int64 // batches answered CLUSTERDOWN
-	forwarded                atomic.Int64 // ops of other nodes' batches, without slow batches
-	elected, leaders         atomic.Int64 // elections won by this node, and changes of leader observed
-	clamps                   atomic.Int64 // clock measurements beyond clockWarnDistance
+	forwarded        atomic.Int64 // ops of other nodes' batches, without slow batches
+	elected, leaders atomic.Int64 // elections won by this node, and changes of leader observed
+	clamps           atomic.Int64 // clock measurements beyond clockWarnDistance
 	// distance at the last such measurement, and offset of this node's clock; nanoseconds
 	clamped, offset atomic.Int64
 	compared        atomic.Bool  // offset is of the clocks of a majority
@@ -115,6 +115,7 @@ func Open(o Options) (*Node, error) {
 		raftMu: newLongMutex(), membershipMu: newLongMutex(),
 	}
 	o.Turns.CountOthers(n.counts.forwarded.Load)
+	n.undecided.Policy = o.NoQuorum
 	n.maxMemory.Store(o.MaxMemory)
 	n.evict.Store(o.Evict)
 	n.stopping, n.stop = context.WithCancel(context.Background())

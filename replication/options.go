@@ -18,6 +18,7 @@ import (
 	"limitsrv/replication/lease"
 	"limitsrv/replication/link"
 	"limitsrv/replication/storage"
+	"limitsrv/replication/undecided"
 )
 
 // Options configure a Node.
@@ -45,7 +46,7 @@ type Options struct {
 	// synced.
 	Fsync persist.Policy
 	// NoQuorum is the policy for requests while no majority can be reached; empty:
-	// NoQuorumError.
+	// undecided.Error.
 	NoQuorum NoQuorum
 	// MaxMemory bounds the memory of keys in bytes; 0: no bound. Evict: keys are evicted
 	// at the bound; otherwise new keys are refused. The leader's values apply.
@@ -154,7 +155,7 @@ func (o *Options) check() error {
 
 func (o *Options) setDefaults() {
 	o.Ack = cmp.Or(o.Ack, AckDisk)
-	o.NoQuorum = cmp.Or(o.NoQuorum, NoQuorumError)
+	o.NoQuorum = cmp.Or(o.NoQuorum, undecided.Error)
 	o.ElectionTimeout = cmp.Or(o.ElectionTimeout, defaultElectionTimeout)
 	o.SnapshotLogBytes = cmp.Or(o.SnapshotLogBytes, persist.DefaultSnapshotLogBytes)
 	o.leastTrailing = cmp.Or(o.leastTrailing, minTrailing)
@@ -225,19 +226,7 @@ const (
 )
 
 // NoQuorum is the policy of a node that reaches no majority: a value of --no-quorum.
-type NoQuorum string
-
-const (
-	// NoQuorumError refuses all requests with CLUSTERDOWN.
-	NoQuorumError NoQuorum = "error"
-	// NoQuorumAllow allows requests for tokens, and refuses the rest.
-	NoQuorumAllow NoQuorum = "allow"
-	// NoQuorumDeny denies requests for tokens, and refuses the rest.
-	NoQuorumDeny NoQuorum = "deny"
-	// NoQuorumLocal decides requests for tokens from this node's last state and its own
-	// decisions since, and refuses the rest.
-	NoQuorumLocal NoQuorum = "local"
-)
+type NoQuorum = undecided.Policy
 
 // holdHalfTimeouts is the longest wait of requests for a leader, in half election timeouts:
 // an election takes up to two timeouts, plus the time to detect the loss and to become

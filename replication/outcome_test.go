@@ -16,6 +16,7 @@ import (
 	"limitsrv/replication/batch"
 	"limitsrv/replication/forward"
 	"limitsrv/replication/link"
+	"limitsrv/replication/undecided"
 )
 
 // exec submits a batch to a node once and waits for the answer.
@@ -51,11 +52,11 @@ func TestNoQuorum(t *testing.T) {
 		policy NoQuorum
 		want   []engine.Decision // of two Takes of 4, with 6 of 10 left; nil: refused
 	}{
-		{"error", NoQuorumError, nil},
-		{"allow", NoQuorumAllow,
+		{"error", undecided.Error, nil},
+		{"allow", undecided.Allow,
 			[]engine.Decision{{Params: params, Allowed: 1, Remaining: 6}, {Params: params, Allowed: 1, Remaining: 6}}},
-		{"deny", NoQuorumDeny, []engine.Decision{{Params: params}, {Params: params}}},
-		{"local", NoQuorumLocal,
+		{"deny", undecided.Deny, []engine.Decision{{Params: params}, {Params: params}}},
+		{"local", undecided.Local,
 			[]engine.Decision{{Params: params, Allowed: 1, Remaining: 2}, {Params: params, Remaining: 2}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

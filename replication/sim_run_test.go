@@ -18,6 +18,7 @@ import (
 	"limitsrv/replication/election"
 	"limitsrv/replication/fsm"
 	"limitsrv/replication/storage"
+	"limitsrv/replication/undecided"
 )
 
 var simFlags = simtest.NewFlags()
@@ -56,7 +57,7 @@ func planOf(seed uint64, length time.Duration) simPlan {
 		ack:      []Ack{AckDisk, AckMemory}[rng.IntN(2)],
 		fsync:    []persist.Policy{persist.EverySecond, persist.Never}[rng.IntN(2)],
 		logBytes: []int64{16 << 10, 64 << 10, 1 << 20}[rng.IntN(3)],
-		noQuorum: []NoQuorum{NoQuorumError, NoQuorumAllow, NoQuorumDeny, NoQuorumLocal}[rng.IntN(4)],
+		noQuorum: []NoQuorum{undecided.Error, undecided.Allow, undecided.Deny, undecided.Local}[rng.IntN(4)],
 		idleGap:  10 * time.Second, busyGap: 300 * time.Millisecond,
 	}
 	if rng.IntN(4) > 0 { // fewer messages, and followers that lag more

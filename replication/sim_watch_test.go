@@ -5,6 +5,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/internal/testing/simtest"
+	"limitsrv/replication/undecided"
 )
 
 // transact reads a key and then uses it, if it has not changed.
@@ -35,7 +36,7 @@ func (c *simCluster) checkNoQuorum(call *simtest.Call, b *engine.Batch, leaderle
 			call.Number, waited, leaderless, hold)
 	}
 	at := 0
-	for ops := range askedTogether(b.Ops) {
+	for ops := range undecided.Together(b.Ops) {
 		for i := range ops {
 			if d := b.Decisions[at]; c.isWrongAlone(ops, i, d) {
 				c.fault("call %d was answered without a majority: %s %+v", call.Number, simtest.Text(b.Ops[at:at+1], b.Calls), d)
@@ -50,16 +51,16 @@ func (c *simCluster) checkNoQuorum(call *simtest.Call, b *engine.Batch, leaderle
 func (c *simCluster) isWrongAlone(ops []engine.Op, i int, d engine.Decision) bool {
 	byRules := ops[0].Kind == engine.Needs
 	switch {
-	case c.plan.noQuorum == NoQuorumError:
+	case c.plan.noQuorum == undecided.Error:
 		return d.Status != engine.Down
-	case c.plan.noQuorum == NoQuorumLocal:
-		return !byRules && !takesTokens(ops[i]) && d.Status != engine.Down
+	case c.plan.noQuorum == undecided.Local:
+		return !byRules && !undecided.TakesTokens(ops[i]) && d.Status != engine.Down
 	case byRules && (i == 0 || ops[i].Mode == engine.Guard):
 		return d.Allowed != 1 // the documents count as those in force, and boxes as open
-	case !byRules && !takesTokens(ops[i]):
+	case !byRules && !undecided.TakesTokens(ops[i]):
 		return d.Status != engine.Down
 	}
-	return (d.Allowed > 0) != (c.plan.noQuorum == NoQuorumAllow)
+	return (d.Allowed > 0) != (c.plan.noQuorum == undecided.Allow)
 }
 
 const (

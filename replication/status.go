@@ -76,12 +76,11 @@ func (n *Node) Replication() status.Replication {
 // totals returns the counts of the node, which a restart of raft does not reset.
 func (n *Node) totals() status.Totals {
 	c := &n.counts
-	local := c.locally.Load()
 	sent, dropped := n.messages.Counts()
 	forwarded, uncertain := n.batcher.Counts()
 	return status.Totals{
 		Forwarded: forwarded, Uncertain: uncertain,
-		NoQuorum: c.allowed.Load() + c.denied.Load() + local, Local: local, Refused: c.refused.Load(),
+		NoQuorum: n.undecided.Answered(), Local: n.undecided.Locally.Load(), Refused: n.undecided.Refused.Load(),
 		Elections: c.elected.Load(), LeaderChanges: c.leaders.Load(), Restarts: c.restarts.Load(),
 		RefusedLinks: n.links.RefusedCount(),
 		MessagesSent: sent, MessagesDropped: dropped,

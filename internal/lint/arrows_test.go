@@ -215,8 +215,8 @@ var arrows = map[string][]string{
 		"limitsrv/persist/commit", "limitsrv/replication/batch", "limitsrv/replication/broadcast",
 		"limitsrv/replication/election", "limitsrv/replication/forward", "limitsrv/replication/fsm",
 		"limitsrv/replication/lease", "limitsrv/replication/link", "limitsrv/replication/raftfix",
-		"limitsrv/replication/storage", "github.com/cockroachdb/pebble/v2/vfs", "github.com/hashicorp/go-hclog",
-		"github.com/hashicorp/raft",
+		"limitsrv/replication/fronts", "limitsrv/replication/storage", "limitsrv/replication/undecided",
+		"github.com/cockroachdb/pebble/v2/vfs", "github.com/hashicorp/go-hclog", "github.com/hashicorp/raft",
 	},
 	"replication/batch": {
 		"limitsrv/engine", "limitsrv/persist", "limitsrv/persist/commit", "limitsrv/replication/forward",
@@ -230,6 +230,16 @@ var arrows = map[string][]string{
 	"replication/fsm": {
 		"limitsrv/engine", "limitsrv/internal/invariants", "limitsrv/persist", "limitsrv/replication/link",
 		"limitsrv/replication/raftfix", "github.com/hashicorp/raft",
+	},
+	"replication/front": {
+		"limitsrv/engine", "limitsrv/internal/certs", "limitsrv/internal/loglimit", "limitsrv/internal/status",
+		"limitsrv/replication/batch", "limitsrv/replication/broadcast", "limitsrv/replication/forward",
+		"limitsrv/replication/fronts", "limitsrv/replication/link", "limitsrv/replication/storage",
+		"limitsrv/replication/undecided",
+	},
+	"replication/fronts": {
+		"limitsrv/engine", "limitsrv/engine/topk", "limitsrv/internal/status", "limitsrv/replication/link",
+		"limitsrv/replication/storage",
 	},
 	"replication/lease": {},
 	"replication/link": {
@@ -252,6 +262,7 @@ var arrows = map[string][]string{
 		"github.com/hashicorp/go-hclog", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
 		"go.etcd.io/bbolt",
 	},
+	"replication/undecided": {"limitsrv/engine"},
 	"server": {
 		"limitsrv/commands/auth", "limitsrv/commands/resp", "limitsrv/commands/session",
 		"limitsrv/internal/beat", "limitsrv/internal/fatal",
