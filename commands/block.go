@@ -31,7 +31,8 @@ var rlBlocked = spec.Command{
 		"first, up to count of them, 100 by default. " +
 		"RL.RESET ends a block. At most the thousand that began last are listed.",
 	Complexity: "O(N), N being the blocks", Since: "0.2.0", Group: spec.LimiterGroup,
-	Flags: spec.ReadOnly | spec.AllKeys | spec.NoScript, Fresh: session.Always, Body: session.Run(runBlocked),
+	Flags: spec.ReadOnly | spec.AllKeys | spec.NoScript, Fresh: session.Always, Front: spec.FrontAsks,
+	Body: session.Run(runBlocked),
 }
 
 func opBlock(b *engine.Batch, args [][]byte) error {

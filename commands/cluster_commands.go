@@ -30,7 +30,7 @@ var cluster = spec.Command{
 	Name: "CLUSTER", Summary: "Commands about the cluster; rejected without a cluster.",
 	Complexity: "See its subcommands", Since: "3.0.0", Group: "cluster",
 	Body: &spec.Container{Sub: []spec.Command{
-		fresh(clusterSub("COUNTKEYSINSLOT", "slot", "Counts the keys of a slot; visits all keys.", spec.AllKeys,
+		asked(clusterSub("COUNTKEYSINSLOT", "slot", "Counts the keys of a slot; visits all keys.", spec.AllKeys,
 			runCountKeysInSlot)),
 		clusterSub("DIGEST", "", "Returns the index of the last applied entry and a hash of the state, for tests: equal on "+
 			"all nodes with the same index. Visits all keys.", spec.Admin, runDigest),
@@ -38,7 +38,7 @@ var cluster = spec.Command{
 			"node if it is a replica, or from this node to any other.", membershipFlags, runFailover),
 		clusterSub("FORGET", "node-id", "Removes a node, given by its id or its --raft address, from the cluster.",
 			membershipFlags, runForget),
-		fresh(clusterSub("GETKEYSINSLOT", "slot count", "Lists keys of a slot; visits all keys.", spec.AllKeys,
+		asked(clusterSub("GETKEYSINSLOT", "slot count", "Lists keys of a slot; visits all keys.", spec.AllKeys,
 			runGetKeysInSlot)),
 		clusterSub("INFO", "", "Describes the state of the cluster.", 0, runClusterInfo),
 		clusterSub("KEYSLOT", "key-name", "Returns the slot of a key.", 0,
@@ -120,10 +120,19 @@ func replicasOf(nodes []status.Node) []status.Node {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n status.Node) bool { return n.Leader })
 }
 
+// membersOf returns the nodes without a front, which is no member.
+func membersOf(nodes []status.Node) []status.Node {
+	if len(nodes) > 0 && nodes[0].Front {
+		return nodes[1:]
+	}
+	return nodes
+}
+
 // withClientAddress returns the nodes with a known address for clients: a node of a
 // cluster that has just formed may not have published its own yet.
 func withClientAddress(nodes []status.Node) []status.Node {
-	return slices.DeleteFunc(slices.Clone(nodes), func(n status.Node) bool { return n.Raft != "" && n.Port == 0 })
+	return slices.DeleteFunc(slices.Clone(membersOf(nodes)),
+		func(n status.Node) bool { return n.Raft != "" && n.Port == 0 })
 }
 
 func runClusterInfo(s *session.Session, w *resp.Writer, nodes []status.Node, _ [][]byte) {
@@ -146,7 +155,7 @@ func runClusterInfo(s *session.Session, w *resp.Writer, nodes []status.Node, _ [
 		{"cluster_slots_ok", slots.Count - failed},
 		{"cluster_slots_pfail", 0},
 		{"cluster_slots_fail", failed},
-		{"cluster_known_nodes", len(nodes)},
+		{"cluster_known_nodes", len(membersOf(nodes))},
 		{"cluster_size", oneIf(isLead)},
 		{"cluster_current_epoch", r.Term},
 		{"cluster_my_epoch", r.Term},

@@ -82,6 +82,8 @@ func (c *fakeCluster) Loggable(b *engine.Batch, from int) error {
 func (c *fakeCluster) HandleForwarded(review func(*engine.Batch, func(error)) func(error)) {
 	c.review = review
 }
+func (c *fakeCluster) HandleAsked(func(context.Context, backend.Asked) ([][]byte, error)) {}
+
 func (c *fakeCluster) Fresh(done func(error))          { done(nil) }
 func (c *fakeCluster) Replication() status.Replication { return c.r }
 

@@ -17,6 +17,9 @@ var noReplID = strings.Repeat("0", 40)
 
 // onlineReplicas returns the nodes that Redis would call connected.
 func onlineReplicas(nodes []status.Node) []status.Node {
+	if len(nodes) > 0 && nodes[0].Front {
+		return nil
+	}
 	return slices.DeleteFunc(replicasOf(nodes), func(n status.Node) bool { return !n.Online })
 }
 
@@ -119,7 +122,7 @@ func infoRaft(h *session.Handler, l *lines) {
 	l.add("raft_leader_id", leader.ID)
 	l.add("raft_leader_address", at)
 	l.add("raft_quorum", oneIf(r.HasQuorum))
-	l.add("raft_nodes", len(nodes))
+	l.add("raft_nodes", len(membersOf(nodes)))
 	l.add("raft_voters", voters)
 	l.add("raft_term", r.Term)
 	l.add("raft_first_index", r.FirstIndex)

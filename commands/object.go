@@ -63,7 +63,7 @@ var memory = spec.Command{
 	Body: &spec.Container{Sub: []spec.Command{
 		{
 			Name: "DOCTOR", Summary: "Describes the use of memory in words.",
-			Complexity: "O(1)", Since: "4.0.0", Group: "server",
+			Complexity: "O(1)", Since: "4.0.0", Group: "server", Front: spec.FrontCounts,
 			Body: session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) {
 				k := s.Handler().Engine().Stats()
 				w.Verbatim(fmt.Sprintf("%d keys take %d bytes; the process has obtained %d bytes from the system.\n", k.Keys,
@@ -72,7 +72,7 @@ var memory = spec.Command{
 		},
 		{
 			Name: "STATS", Summary: "Describes the use of memory in numbers.",
-			Complexity: "O(1)", Since: "4.0.0", Group: "server",
+			Complexity: "O(1)", Since: "4.0.0", Group: "server", Front: spec.FrontCounts,
 			Body: session.Run(runMemoryStats),
 		},
 		{
@@ -80,8 +80,8 @@ var memory = spec.Command{
 			Summary:    "Returns the memory of a key in bytes; nil if there is no such key.",
 			Complexity: "O(1)", Since: "4.0.0", Group: "server", Flags: spec.ReadOnly,
 			Keys:  spec.Keys{First: 2, Last: 2, Step: 1},
-			Fresh: session.Always,
-			Body:  session.Run(runMemoryUsage),
+			Fresh: session.Always, Front: spec.FrontAsks,
+			Body: session.Run(runMemoryUsage),
 		},
 	}},
 }

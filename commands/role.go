@@ -55,7 +55,7 @@ func modeOf(h *session.Handler) string {
 // roleOf returns Redis' word for the node's role: a node without a known leader is a
 // replica.
 func roleOf(h *session.Handler) string {
-	if r := h.Replication(); r.Role != "" && r.Role != status.Leader {
+	if r := h.Replication(); r.Role != "" && r.Role != status.Leader && r.Role != status.Front {
 		return "slave"
 	}
 	return "master"
@@ -68,7 +68,7 @@ var wait = spec.Command{
 	Name: "WAIT", Args: "numreplicas timeout",
 	Summary: "Waits until numreplicas other nodes have every decision answered so far, or for timeout milliseconds, " +
 		"and returns their number. A timeout of 0 or more than a minute is a minute.",
-	Complexity: "O(1)", Since: "3.0.0", Group: "generic", Flags: spec.NoScript,
+	Complexity: "O(1)", Since: "3.0.0", Group: "generic", Flags: spec.NoScript, Front: spec.FrontAsks,
 	Body: session.Run(runWait),
 }
 

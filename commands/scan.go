@@ -61,7 +61,7 @@ var scan = spec.Command{
 		"selected database in steps; TYPE is an algorithm, or a type of value such as hash.",
 	Complexity: "O(1) for each key visited", Since: "2.8.0", Group: "generic", Flags: spec.ReadOnly | spec.AllKeys,
 	Long:  2,
-	Fresh: session.Always,
+	Fresh: session.Always, Front: spec.FrontAsks,
 	Body: session.Run(func(s *session.Session, w *resp.Writer, args [][]byte) {
 		from, err := strconv.ParseUint(string(args[1]), 10, 64)
 		if err != nil {
@@ -96,6 +96,13 @@ var scan = spec.Command{
 		w.BulkString(strconv.FormatUint(from, 10))
 		found.reply(w)
 	}),
+}
+
+// asked makes a front have another node answer a command. The other node waits for the state that
+// all nodes share.
+func asked(c spec.Command) spec.Command {
+	c.Front = spec.FrontAsks
+	return fresh(c)
 }
 
 // fresh makes a command wait for the state that all nodes share, see spec.Command.Fresh.
@@ -151,7 +158,7 @@ var keys = spec.Command{
 	Name: "KEYS", Args: "pattern",
 	Summary:    fmt.Sprintf("Returns all keys that match a pattern, if they are at most %d.", maxKeys),
 	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "generic", Flags: spec.ReadOnly | spec.AllKeys, Long: 2,
-	Fresh: session.Always,
+	Fresh: session.Always, Front: spec.FrontAsks,
 	Body: session.Run(func(s *session.Session, w *resp.Writer, args [][]byte) {
 		if len(args[1]) > glob.MaxBytes {
 			w.Error(errPattern)
@@ -208,7 +215,7 @@ const randomPages = 1000
 var randomKey = spec.Command{
 	Name: "RANDOMKEY", Summary: "Returns a random key, or nil if there is no key.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: spec.ReadOnly | spec.AllKeys,
-	Fresh: session.Always,
+	Fresh: session.Always, Front: spec.FrontAsks,
 	Body: session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) {
 		var found keyList
 		now := s.Handler().Now()

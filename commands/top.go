@@ -24,7 +24,7 @@ var rlTop = spec.Command{
 		"than 0 has the number of its database as well. The true number is between count - error and count. " +
 		"In a cluster, each node reports the decisions it has applied.",
 	Complexity: "O(1)", Since: "0.1.0", Group: spec.LimiterGroup,
-	Flags: spec.ReadOnly | spec.Stale | spec.AllKeys,
+	Flags: spec.ReadOnly | spec.Stale | spec.AllKeys, Front: spec.FrontAsks,
 	Body: session.Run(func(s *session.Session, w *resp.Writer, args [][]byte) {
 		what, window, count, err := parseTop(args[1:])
 		if err != nil {
@@ -89,7 +89,7 @@ var rlStats = spec.Command{
 		"allowed, denied, shadow_denied, error and no_quorum_allowed. In a cluster, each node reports the decisions it has " +
 		"applied.",
 	Complexity: "O(1)", Since: "0.1.0", Group: spec.LimiterGroup,
-	Flags: spec.ReadOnly | spec.Stale,
+	Flags: spec.ReadOnly | spec.Stale, Front: spec.FrontCounts,
 	Body: session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) {
 		t := s.Handler().Engine().Stats()
 		var decided []engine.Alg

@@ -19,6 +19,9 @@ type grownLists struct {
 	watchers atomic.Int64 // sum of all Watch; 0: no list is noted
 	waiting  atomic.Int64 // lists that are not reported yet
 
+	once  sync.Once
+	first chan struct{} // see FirstWatch
+
 	mu     sync.Mutex
 	lists  []Growth // guarded by mu
 	handle atomic.Pointer[func([]Growth)]
@@ -33,9 +36,24 @@ func (n *Notices) HandleGrowth(handle func([]Growth)) { n.grown.handle.Store(&ha
 // Watch adds to the number of clients that wait for elements of any list. While it is 0,
 // lists are not noted, and a call that lengthens a list costs a load more.
 func (n *Notices) Watch(clients int64) {
-	if n != nil {
-		n.grown.watchers.Add(clients)
+	if n == nil {
+		return
 	}
+	if n.grown.watchers.Add(clients) == clients && clients > 0 {
+		select {
+		case n.grown.firstWatch() <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// FirstWatch returns a channel that gets a value when Watchers rises from 0.
+func (n *Notices) FirstWatch() <-chan struct{} { return n.grown.firstWatch() }
+
+// firstWatch returns the channel of FirstWatch.
+func (g *grownLists) firstWatch() chan struct{} {
+	g.once.Do(func() { g.first = make(chan struct{}, 1) })
+	return g.first
 }
 
 // Replaced reports that the state of this node was replaced, or that calls were applied without
@@ -45,10 +63,22 @@ func (n *Notices) Replaced() {
 	if n == nil || n.grown.watchers.Load() == 0 {
 		return
 	}
-	if handle := n.grown.handle.Load(); handle != nil {
-		(*handle)(nil)
+	n.Grew(nil)
+	if relay := n.relay.Load(); relay != nil {
+		relay.Grown(nil)
 	}
 }
+
+// Grew reports lists that have grown in the state of another node to the clients of this node. No
+// list means any list.
+func (n *Notices) Grew(lists []Growth) {
+	if handle := n.grown.handle.Load(); handle != nil {
+		(*handle)(lists)
+	}
+}
+
+// Watchers returns the sum of all Watch.
+func (n *Notices) Watchers() int64 { return n.grown.watchers.Load() }
 
 // grew notes a list if there are watchers.
 func (n *Notices) grew(db uint8, key []byte, count int) {
@@ -67,13 +97,19 @@ func (g *grownLists) add(list Growth) {
 }
 
 // report passes the noted lists on.
-func (g *grownLists) report() {
+func (g *grownLists) report(relay *Relay) {
 	g.mu.Lock()
 	lists := g.lists
 	g.lists = nil
 	g.waiting.Store(0)
 	g.mu.Unlock()
-	if handle := g.handle.Load(); handle != nil && len(lists) > 0 {
+	if len(lists) == 0 {
+		return
+	}
+	if handle := g.handle.Load(); handle != nil {
 		(*handle)(lists)
+	}
+	if relay != nil {
+		relay.Grown(lists)
 	}
 }

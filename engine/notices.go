@@ -27,7 +27,19 @@ type Notices struct {
 	spare   messages   // guarded by sending
 	deliver atomic.Pointer[func(channel, message []byte)]
 	applied atomic.Pointer[func()]
+	relay   atomic.Pointer[Relay]
 }
+
+// A Relay gets what the clients of this node get, for the clients of nodes without state. Its
+// functions are called as those of Handle, HandleGrowth and HandleApplied. They are set.
+type Relay struct {
+	Message func(channel, message []byte)
+	Grown   func([]Growth)
+	Applied func()
+}
+
+// HandleRelay sets the Relay.
+func (n *Notices) HandleRelay(r *Relay) { n.relay.Store(r) }
 
 // messages are channels and texts, stored in turn in bytes.
 type messages struct {
@@ -78,7 +90,7 @@ func (n *Notices) HasMessages() bool { return n != nil && n.waiting.Load() > 0 }
 
 // Send delivers the messages of all earlier Applies. When it returns, the messages of the caller's
 // own Applies are delivered. Then it reports the lists and the keys, see Watch and Track. Cost if
-// nothing waits: four loads and the function of HandleApplied.
+// nothing waits: five loads and the functions of HandleApplied and of the Relay.
 func (n *Notices) Send() {
 	if n == nil {
 		return
@@ -86,18 +98,22 @@ func (n *Notices) Send() {
 	if look := n.applied.Load(); look != nil {
 		(*look)()
 	}
+	relay := n.relay.Load()
+	if relay != nil {
+		relay.Applied()
+	}
 	if n.waiting.Load() > 0 {
-		n.sendMessages()
+		n.sendMessages(relay)
 	}
 	if n.grown.waiting.Load() > 0 {
-		n.grown.report()
+		n.grown.report(relay)
 	}
 	if n.changed.waiting.Load() > 0 {
 		n.changed.report()
 	}
 }
 
-func (n *Notices) sendMessages() {
+func (n *Notices) sendMessages(relay *Relay) {
 	n.sending.Lock()
 	defer n.sending.Unlock()
 	n.mu.Lock()
@@ -106,6 +122,9 @@ func (n *Notices) sendMessages() {
 	n.mu.Unlock()
 	if deliver := n.deliver.Load(); deliver != nil {
 		l.each(*deliver)
+	}
+	if relay != nil {
+		l.each(relay.Message)
 	}
 	n.waiting.Add(-int64(len(l.ends) / 2))
 	n.spare = messages{}

@@ -68,7 +68,8 @@ type sources struct {
 	index   map[SourceID]*Source
 	bytes   int
 	learned uint64
-	dropped int64 // for SourceStats
+	dropped int64         // for SourceStats
+	changed atomic.Uint64 // the number of calls of changes
 	// recent are those found last by their names, at a place that the name gives. It is
 	// emptied by any change, within the lock.
 	recent [recentSources]atomic.Pointer[Source]
@@ -115,6 +116,7 @@ func (m *sources) named(name []byte) *Source {
 
 // changes must be called within the lock before a change.
 func (m *sources) changes() {
+	m.changed.Add(1)
 	for i := range m.recent {
 		m.recent[i].Store(nil)
 	}

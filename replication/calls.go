@@ -95,7 +95,7 @@ func (n *Node) answerCall(ctx context.Context, from link.Peer, name string, body
 	case callChange:
 		return answer(body, func(c Change) (any, error) { return struct{}{}, n.change(ctx, c) })
 	}
-	return nil, fmt.Errorf("node %s calls %q, which this version of limitsrv does not support", from.Node, name)
+	return n.answerFront(ctx, from, name, body)
 }
 
 // answer decodes a request and calls by with it.

@@ -95,6 +95,7 @@ func (n *Node) keepLevel(s *raftStack) {
 func (n *Node) maintainLinks() {
 	n.links.CloseStale(time.Now())
 	n.forwarder.Renew()
+	n.fronts.Forget(time.Now())
 	if by := n.links.Authentication(); n.o.Secrets == nil || by != link.AuthOpen && by != link.AuthSecretOrOpen {
 		n.openLoggedAt = time.Time{}
 		return

@@ -7,6 +7,7 @@ import (
 
 	"limitsrv/replication/broadcast"
 	"limitsrv/replication/fsm"
+	"limitsrv/replication/link"
 	"limitsrv/replication/storage"
 )
 
@@ -18,6 +19,7 @@ func (n *Node) Publish(channel, message []byte) {
 		n.refreshServers(s.raft)
 	}
 	n.messages.Send(channel, message)
+	n.fronts.Publish("", channel, message)
 }
 
 // HandlePublished sets the function that receives the messages of other nodes. deliver must not
@@ -26,8 +28,9 @@ func (n *Node) Publish(channel, message []byte) {
 func (n *Node) HandlePublished(deliver func(channel, message []byte)) { n.published.Store(&deliver) }
 
 // receiveMessages serves a link for messages.
-func (n *Node) receiveMessages(conn net.Conn) error {
+func (n *Node) receiveMessages(conn net.Conn, from link.Peer) error {
 	return broadcast.Receive(conn, func(channel, message []byte) {
+		n.fronts.Publish(from.Node, channel, message)
 		if deliver := n.published.Load(); deliver != nil {
 			(*deliver)(channel, message)
 		}

@@ -21,6 +21,7 @@ import (
 	"limitsrv/replication/broadcast"
 	"limitsrv/replication/election"
 	"limitsrv/replication/forward"
+	"limitsrv/replication/fronts"
 	"limitsrv/replication/fsm"
 	"limitsrv/replication/link"
 	"limitsrv/replication/storage"
@@ -40,6 +41,7 @@ type Node struct {
 	links        *link.Links
 	forwarder    *forward.Client
 	messages     *broadcast.Sender
+	fronts       *fronts.Hub
 	batcher      *batch.Batcher
 	proposer     *proposer
 	looks        *lookQueue
@@ -58,8 +60,9 @@ type Node struct {
 	openLoggedAt time.Time // last warning about links without a secret; maintain goroutine only
 	elections    *election.Watch
 
-	review    atomic.Pointer[func(*engine.Batch, func(error)) func(error)] // see HandleForwarded; nil: not set yet
-	published atomic.Pointer[func(channel, message []byte)]                // see HandlePublished; nil: not set yet
+	review    atomic.Pointer[func(*engine.Batch, func(error)) func(error)]          // see HandleForwarded; nil: not set yet
+	published atomic.Pointer[func(channel, message []byte)]                         // see HandlePublished; nil: not set yet
+	asked     atomic.Pointer[func(context.Context, fronts.Asked) ([][]byte, error)] // see HandleAsked; nil: not set yet
 
 	stack       atomic.Pointer[raftStack] // nil: this node is not a member yet
 	leadingTerm atomic.Uint64             // the term that this node decides in; 0: it does not
@@ -122,7 +125,7 @@ func Open(o Options) (*Node, error) {
 	n.looks, n.fresh, n.stored = newLookQueue(), newFreshQueue(), make(chan struct{}, 1)
 	n.proposer, n.batcher = newProposer(n),
 		batch.New(batch.Options{Node: batchNode{n}, Mono: n.mono, MaxHold: o.maxHold, Stopped: errStopped})
-	n.elections = n.newElections()
+	n.elections, n.fronts = n.newElections(), newFronts(n)
 	if err := n.startServices(); err != nil {
 		n.stop()
 		return nil, errors.Join(err, dir.Close())

@@ -62,7 +62,7 @@ func run(c call, signals, hangups <-chan os.Signal) int {
 		c.complain(err)
 		return exitUsage
 	}
-	if o.Raft != "" {
+	if o.Raft != "" || len(o.Front) > 0 {
 		restartWithTimerSlack()
 	}
 	var level slog.LevelVar

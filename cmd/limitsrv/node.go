@@ -49,7 +49,7 @@ type node struct {
 // of log.
 func newNode(c *options.Configuration, log *slog.Logger, level *slog.LevelVar) *node {
 	growth := int64(heapGrowth)
-	if c.Raft != "" {
+	if c.Raft != "" || len(c.Front) > 0 {
 		growth = clusterGrowth
 	}
 	n := &node{

@@ -55,6 +55,9 @@ type Cluster interface {
 	// forward, before this node executes them. It may lower the budgets of a batch and mark it
 	// Slow. It returns the function to call with the answer, in place of done.
 	HandleForwarded(review func(b *engine.Batch, done func(error)) func(error))
+	// HandleAsked sets the function that answers the command lines that fronts ask. It may block
+	// until its ctx ends.
+	HandleAsked(answer func(ctx context.Context, q Asked) (replies [][]byte, err error))
 	// Publish sends a message of a client of this node to the clients of the other nodes. Each
 	// node gets it at most once, in the order of the calls. It does not block.
 	Publish(channel, message []byte)
@@ -141,6 +144,9 @@ func (singleNode) Loggable(*engine.Batch, int) error { return nil }
 
 // HandleForwarded does nothing.
 func (singleNode) HandleForwarded(func(*engine.Batch, func(error)) func(error)) {}
+
+// HandleAsked does nothing.
+func (singleNode) HandleAsked(func(context.Context, Asked) ([][]byte, error)) {}
 
 // Publish does nothing.
 func (singleNode) Publish(_, _ []byte) {}

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/tidwall/redcon"
 )
@@ -168,6 +169,16 @@ func (w *Writer) Error(err error) {
 		}
 	}
 	w.Buf = append(w.Buf, '\r', '\n')
+}
+
+// Reply writes a whole reply, as another Writer has written it. An error is counted.
+func (w *Writer) Reply(reply []byte) {
+	if len(reply) > 0 && reply[0] == '-' {
+		code, text, _ := strings.Cut(strings.TrimRight(string(reply[1:]), "\r\n"), " ")
+		w.Error(NewError(code, text))
+		return
+	}
+	w.Buf = append(w.Buf, reply...)
 }
 
 func (w *Writer) null3() { w.Buf = append(w.Buf, '_', '\r', '\n') }

@@ -22,6 +22,11 @@ type Config struct {
 	// another engine.
 	Engine func() *engine.Engine
 	Clock  backend.Clock
+	// State, unless nil, reads the keys outside of batches in place of Engine, and Ask has another
+	// node answer command lines: both are set at a front, which has no keys. Ask must not block, and
+	// calls done once, from any goroutine.
+	State backend.State
+	Ask   func(q backend.Asked, done func(replies [][]byte, err error))
 	// Notices are the notices that Exec sends, for the subscribers of this handler, and to
 	// compile rules. nil: there are no notices, and rules are compiled when a request needs
 	// them.

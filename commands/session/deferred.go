@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"limitsrv/commands/backend"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/spec"
 	"limitsrv/commands/waiting"
@@ -180,6 +181,9 @@ func (h *Handler) Waiting() int64 { return h.waiting.Waiting() }
 type freshness struct {
 	asked bool // Fresh was called; it is complete unless the session is away
 	err   error
+	// lines are to be answered by another node; replies are its replies that are not written yet.
+	lines   []backend.Line
+	replies [][]byte
 }
 
 // Always is a spec.Command.Fresh for commands that always read state that all nodes share.
@@ -187,13 +191,22 @@ func Always([][]byte) bool { return true }
 
 // reads reports whether a run command requires a Cluster.Fresh call.
 func (s *Session) reads(c *Spec, args [][]byte) bool {
+	if s.h.AtFront() && (c.Front != spec.FrontRuns || c.Fresh != nil && s.stale) {
+		return c.Fresh == nil || c.Fresh(args)
+	}
 	return c.Fresh != nil && (!s.stale || c.Flags.MayWrite()) && c.Fresh(args)
 }
 
 // freshen reports whether a run command may begin. It returns false while the state that the
 // command reads may be older than an answer of another node; the session is then in the state away.
 func (s *Session) freshen(c *Spec, args [][]byte) bool {
-	return !s.reads(c, args) || s.askFresh()
+	if !s.reads(c, args) {
+		return true
+	}
+	if s.asks(c) && !s.fresh.asked {
+		s.fresh.lines = []backend.Line{s.lineOf(args)}
+	}
+	return s.askFresh()
 }
 
 // askFresh calls Cluster.Fresh, unless it did so before, and reports whether the call is complete.
@@ -205,12 +218,16 @@ func (s *Session) askFresh() bool {
 	}
 	s.fresh.asked = true
 	s.state.Store(executing)
+	next := func() { s.done(nil) }
+	if len(s.fresh.lines) > 0 {
+		next = func() { s.fetch(s.done) }
+	}
 	s.h.config.Cluster.Fresh(func(err error) {
 		if s.fresh.err = err; err != nil {
 			s.done(nil)
 			return
 		}
-		s.h.config.Rules.Await(func() { s.done(nil) })
+		s.h.config.Rules.Await(next)
 	})
 	if s.state.CompareAndSwap(executing, away) {
 		s.began = 0
@@ -222,13 +239,19 @@ func (s *Session) askFresh() bool {
 
 // runFresh runs a command, or writes the error of its Cluster.Fresh call.
 func (s *Session) runFresh(c *Spec, args [][]byte) {
-	err := s.fresh.err
+	err, fetched := s.fresh.err, s.fresh.replies
+	if s.asks(c) && len(fetched) > 0 {
+		s.w.Reply(fetched[0])
+		s.fresh.replies = fetched[1:]
+	}
 	if !s.tx.running {
 		s.fresh = freshness{}
 	}
-	if err != nil && s.reads(c, args) {
+	switch {
+	case s.asks(c) && len(fetched) > 0:
+	case err != nil && s.reads(c, args):
 		s.w.Error(err)
-		return
+	default:
+		c.Run(s, &s.w, args)
 	}
-	c.Run(s, &s.w, args)
 }

@@ -93,6 +93,9 @@ func (s *Session) Exec() error {
 			account = l.account
 		}
 		tx.reads = tx.reads || s.reads(q.spec, args)
+		if s.asks(q.spec) {
+			s.fresh.lines = append(s.fresh.lines, s.lineOf(args))
+		}
 		s.add(item{spec: q.spec, args: args})
 	}
 	if s.db != db {

@@ -102,6 +102,7 @@ func NewHandler(c Config, r *Registry) *Handler {
 		c.Notices.HandleApplied(func() { c.Rules.Current() }) // rules are compiled before a request needs them
 	}
 	c.Cluster.HandlePublished(h.hub.deliver)
+	c.Cluster.HandleAsked(h.Answer)
 	h.pause.hooks = &h.hooks
 	h.logins = auth.New(auth.Config{Password: c.Password, Users: c.Users, Load: c.LoadUsers, Log: c.Log, Spawn: c.Spawn,
 		After: c.After})

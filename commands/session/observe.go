@@ -36,7 +36,12 @@ func (h *Handler) Hub() *Hub { return h.hub }
 func (h *Handler) SlowLog() *SlowLog { return h.slow }
 
 // Engine returns the keys of the current engine, see Config.Engine, for reads outside of batches.
-func (h *Handler) Engine() backend.State { return backend.LocalState{Engine: h.config.Engine()} }
+func (h *Handler) Engine() backend.State {
+	if h.config.State != nil {
+		return h.config.State
+	}
+	return backend.LocalState{Engine: h.config.Engine()}
+}
 
 // Pause is CLIENT PAUSE: it holds back commands that write, or all, for a time; if there
 // is a pause already, the later end and the wider scope count.

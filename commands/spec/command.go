@@ -46,11 +46,23 @@ type Command struct {
 	// no line reads such state.
 	Fresh func(args [][]byte) bool
 
+	// Front is what a front, a node without keys, does for a line of a session.Run.
+	Front AtFront
+
 	// Surplus, unless nil, returns the error for a line with too many words.
 	Surplus func(args [][]byte) error
 
 	Body Body
 }
+
+// AtFront is a value of Command.Front.
+type AtFront uint8
+
+const (
+	FrontRuns   AtFront = iota // runs it, as any node does
+	FrontCounts                // reads the counts of the leader's state before
+	FrontAsks                  // has another node answer
+)
 
 // LimiterGroup is the Group of the commands on limits.
 const LimiterGroup = "limiter"

@@ -10,6 +10,7 @@ const (
 	Follower  Role = "follower"
 	Candidate Role = "candidate" // requests votes, or knows no leader yet
 	NonVoter  Role = "non-voter" // replicates, and does not count for a majority
+	Front     Role = "front"     // forwards to the leader, and has no state
 )
 
 // Replication is a node's replication state. Its zero value is a stand-alone server's.
@@ -103,6 +104,7 @@ type Node struct {
 	// does. The other nodes are its replicas.
 	Leader bool
 	Voter  bool   // counts for a majority
+	Front  bool   // has no state, and is no member
 	Online bool   // answered recently
 	Raft   string // address for other nodes, HOST:PORT; empty: no address
 	// Version is the version of its program, Index the highest index known to be in its

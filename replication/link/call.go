@@ -11,11 +11,27 @@ import (
 	"time"
 )
 
-// maxCallBytes bounds a call and its reply.
-const maxCallBytes = 1 << 20
+const (
+	// maxCallBytes bounds a call.
+	maxCallBytes = 1 << 20
+	// maxReplyBytes bounds a reply: it holds the longest answer to a client, in base64.
+	maxReplyBytes = 32 << 20
+)
 
 // ErrUnanswered is the error of a Call that may have been executed and got no answer.
 var ErrUnanswered = errors.New("no answer has arrived")
+
+// A notCalled is the error of a call that was not made, because the node could not be reached.
+type notCalled struct{ error }
+
+// Unwrap returns the reason.
+func (e *notCalled) Unwrap() error { return e.error }
+
+// IsNotCalled reports whether an error of Call says that the node could not be reached.
+func IsNotCalled(err error) bool {
+	var e *notCalled
+	return errors.As(err, &e)
+}
 
 // A callRequest and its callReply are frames with JSON.
 type callRequest struct {
@@ -58,7 +74,7 @@ func (c *Caller) Call(ctx context.Context, address, name string, request, reply 
 	if err != nil {
 		return fmt.Errorf("call %s: %w", name, err)
 	}
-	frame, err := callFrame(callRequest{name, body})
+	frame, err := callFrame(callRequest{name, body}, maxCallBytes)
 	if err != nil {
 		return fmt.Errorf("call %s: %w", name, err)
 	}
@@ -73,9 +89,9 @@ func (c *Caller) Call(ctx context.Context, address, name string, request, reply 
 	if !kept || err != nil && ctx.Err() == nil {
 		if c.conn, err = c.links.dial(ctx, linkCall, address, ""); err != nil {
 			c.conn = nil
-			return err
+			return &notCalled{err}
 		}
-		c.address, c.replies, answer = address, callFrames(c.conn), callReply{}
+		c.address, c.replies, answer = address, callFrames(c.conn, maxReplyBytes), callReply{}
 		err = c.exchange(ctx, frame, &answer)
 	}
 	switch {
@@ -130,7 +146,7 @@ func (l *Links) answerCalls(conn net.Conn, from greeting) {
 		defer close(requests)
 		defer cancel()
 		conn.SetReadDeadline(time.Now().Add(l.o.Timeout))
-		for frames := callFrames(conn); ; {
+		for frames := callFrames(conn, maxCallBytes); ; {
 			var request callRequest
 			if err := readCall(frames, &request); err != nil {
 				l.broken(conn, err)
@@ -173,28 +189,28 @@ func replyFrame(reply any, failed error) ([]byte, error) {
 	} else if answer.Code, answer.Error = ErrorParts(failed); answer.Error == "" {
 		answer.Error = "failed"
 	}
-	frame, err := callFrame(answer)
+	frame, err := callFrame(answer, maxReplyBytes)
 	if err != nil {
-		return callFrame(callReply{Error: err.Error()})
+		return callFrame(callReply{Error: err.Error()}, maxReplyBytes)
 	}
 	return frame, nil
 }
 
-// callFrame returns a frame with v in JSON.
-func callFrame(v any) ([]byte, error) {
+// callFrame returns a frame with v in JSON, of at most most bytes.
+func callFrame(v any, most int) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > maxCallBytes {
-		return nil, fmt.Errorf("it takes %d bytes, at most %d are allowed", len(data), maxCallBytes)
+	if len(data) > most {
+		return nil, fmt.Errorf("it takes %d bytes, at most %d are allowed", len(data), most)
 	}
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), data...), nil
 }
 
-// callFrames returns a reader of the frames of calls.
-func callFrames(conn net.Conn) *FrameReader {
-	return NewFrameReader(bufio.NewReader(conn), maxCallBytes)
+// callFrames returns a reader of frames of calls or replies, of at most most bytes.
+func callFrames(conn net.Conn, most int) *FrameReader {
+	return NewFrameReader(bufio.NewReader(conn), most)
 }
 
 // readCall reads a frame with v in JSON. Invalid bytes are a *refusal.

@@ -199,7 +199,7 @@ func TestCallCanceled(t *testing.T) {
 
 // FuzzCall reads any bytes as a call.
 func FuzzCall(f *testing.F) {
-	frame, _ := callFrame(callRequest{"a", json.RawMessage(`{"b":1}`)})
+	frame, _ := callFrame(callRequest{"a", json.RawMessage(`{"b":1}`)}, maxCallBytes)
 	f.Add(frame)
 	f.Add(append(frame, 1))
 	f.Add([]byte("\x00\x00\x00\x00"))

@@ -19,7 +19,7 @@ import (
 
 // Options configure Links. Concurrency: all functions may be called by any goroutine.
 type Options struct {
-	Listener net.Listener
+	Listener net.Listener // nil: no node dials this node, and Serve must not be called
 	Dial     func(ctx context.Context, address string) (net.Conn, error)
 	Address  string       // for other nodes to reach this node
 	TLS      *certs.Files // nil: without TLS
@@ -34,7 +34,7 @@ type Options struct {
 	Forwarded func(conn net.Conn) error
 	// Messages serves a link for messages until it ends; then the links close conn. The error is
 	// logged like an error of Forwarded.
-	Messages func(conn net.Conn) error
+	Messages func(conn net.Conn, from Peer) error
 	// Lost is called when another node's raft link has ended. It must not block.
 	Lost func(node string)
 	Log  *slog.Logger
@@ -48,7 +48,7 @@ const (
 	// connection of the host with the most is closed.
 	maxGreeting = 64
 	// maxAccepted bounds all accepted connections.
-	maxAccepted = 512
+	maxAccepted = 4096
 	// maxAcceptPause bounds the pause after Accept fails.
 	maxAcceptPause = time.Second
 	// secretGrace is the time that a link may continue after its secret is no longer
@@ -153,7 +153,10 @@ func (l *Links) Close() error {
 	l.open = nil
 	l.mu.Unlock()
 	l.cancel()
-	err := l.o.Listener.Close()
+	err := error(nil)
+	if l.o.Listener != nil {
+		err = l.o.Listener.Close()
+	}
 	for conn := range open {
 		conn.Conn.Close()
 	}
@@ -246,7 +249,7 @@ func (l *Links) serveLink(conn *trackedConn) {
 		return
 	}
 	if from.kind == linkMessages {
-		l.broken(secured, l.o.Messages(secured))
+		l.broken(secured, l.o.Messages(secured, Peer{from.Identity, from.raft}))
 		return
 	}
 	l.broken(secured, l.o.Forwarded(secured))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"slices"
 
 	"limitsrv/internal/certs"
@@ -15,6 +16,9 @@ import (
 
 // checkCluster checks the options of a cluster.
 func (o *Options) checkCluster() (all []error) {
+	if len(o.Front) > 0 {
+		return o.checkFront()
+	}
 	if o.Raft == "" {
 		return o.checkSingle()
 	}
@@ -40,13 +44,19 @@ func (o *Options) checkCluster() (all []error) {
 			all = append(all, errors.New(c.text))
 		}
 	}
-	if o.ClusterSecret != "" {
-		if _, err := link.OneSecret(o.ClusterSecret); err != nil {
-			all = append(all, fmt.Errorf("--cluster-secret: %w", err))
-		}
-	}
 	_, err := o.Advertised()
-	return append(all, err)
+	return append(all, o.checkSecret(), err)
+}
+
+// checkSecret checks --cluster-secret.
+func (o *Options) checkSecret() error {
+	if o.ClusterSecret == "" {
+		return nil
+	}
+	if _, err := link.OneSecret(o.ClusterSecret); err != nil {
+		return fmt.Errorf("--cluster-secret: %w", err)
+	}
+	return nil
 }
 
 // checkSingle checks that a single server has no options of a cluster.
@@ -124,14 +134,18 @@ func (o *Options) Advertised() (string, error) {
 		return "", nil
 	}
 	if o.Listen == "" {
-		return "", errors.New("--raft needs --listen, or --advertise HOST:PORT, for clients that other nodes redirect here")
+		return "", errors.New("--raft and --front need --listen, or --advertise HOST:PORT, for clients that other nodes redirect here")
 	}
 	host, port, err := net.SplitHostPort(o.Listen)
 	if err != nil {
 		return "", fmt.Errorf("--listen must be HOST:PORT, got %q", o.Listen)
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host, _, err = net.SplitHostPort(o.Raft)
+		if len(o.Front) > 0 {
+			host, err = os.Hostname()
+		} else {
+			host, _, err = net.SplitHostPort(o.Raft)
+		}
 	}
 	return net.JoinHostPort(host, port), err
 }

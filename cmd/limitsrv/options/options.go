@@ -41,6 +41,7 @@ type Options struct {
 
 	Raft            string        `group:"Cluster" placeholder:"HOST:PORT" help:"Address of this node for the other nodes of its cluster. Needs --data, and on a new node --peers or --join."`
 	RaftBind        string        `group:"Cluster" placeholder:"HOST:PORT" help:"Address to listen on for other nodes, if different from --raft."`
+	Front           []string      `group:"Cluster" placeholder:"A,B" help:"Be a front of a cluster: a node without state that forwards requests to the leader. These are the --raft of some of its nodes. Needs no --data."`
 	Peers           []string      `group:"Cluster" placeholder:"A,B,C" help:"--raft of all initial nodes of a new cluster, including this one, the same list on each. They bootstrap the cluster when all of them are up."`
 	Join            []string      `group:"Cluster" placeholder:"A,B" help:"--raft of members of the cluster that this node is to join."`
 	Advertise       string        `group:"Cluster" placeholder:"HOST:PORT" help:"Address of this node for clients, as other nodes report it. Empty: --listen, with the host of --raft if --listen is a wildcard address."`

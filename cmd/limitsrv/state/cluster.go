@@ -10,6 +10,7 @@ import (
 	"limitsrv/engine/slots"
 	"limitsrv/internal/turns"
 	"limitsrv/replication"
+	"limitsrv/replication/fronts"
 )
 
 // clusterState is a state replicated on several nodes.
@@ -74,6 +75,11 @@ func (r clusterAdapter) Save(done func(error)) error { return redisError(r.Node.
 // Backup implements backend.Store.
 func (r clusterAdapter) Backup(name string, done func(path string, err error)) error {
 	return redisError(r.Node.Backup(name, done))
+}
+
+// HandleAsked sets the function that answers the command lines of fronts.
+func (r clusterAdapter) HandleAsked(answer func(context.Context, backend.Asked) ([][]byte, error)) {
+	r.Node.HandleAsked(func(ctx context.Context, q fronts.Asked) ([][]byte, error) { return answer(ctx, askedOf(q)) })
 }
 
 // Enabled reports whether clients see a Redis Cluster.

@@ -21,6 +21,8 @@ func Open(c Config) (Opened, error) {
 	limits := engine.Options{MaxMemory: int64(c.MaxMemory), Evict: c.OnFull == "evict", Commands: Commands}
 	notices := new(engine.Notices)
 	switch {
+	case len(c.Front) > 0:
+		return openFront(c, notices)
 	case c.Raft != "":
 		return openCluster(c, notices)
 	case c.Data != "":

@@ -51,10 +51,13 @@ type Config struct {
 // An Opened is a State with the parts that depend on its kind.
 type Opened struct {
 	State
-	Notices   *engine.Notices    // of the calls that the State applies
-	Turns     *turns.Turns       // of the slow batches of other nodes; nil without a cluster
-	Store     backend.Store      // nil: nothing is stored
-	Cluster   backend.Cluster    // never nil
+	Notices *engine.Notices // of the calls that the State applies
+	Turns   *turns.Turns    // of the slow batches of other nodes; nil without a cluster
+	Store   backend.Store   // nil: nothing is stored
+	Cluster backend.Cluster // never nil
+	// Reads and Ask are set at a front, see session.Config.
+	Reads     backend.State
+	Ask       func(backend.Asked, func([][]byte, error))
 	TestClock *backend.TestClock // the clock, with --test-clock; else nil
 	// Certificates are those for other nodes; nil without --raft-tls-cert.
 	Certificates *certs.Source

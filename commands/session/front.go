@@ -1,0 +1,98 @@
+package session
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"limitsrv/commands/backend"
+	"limitsrv/commands/resp"
+	"limitsrv/commands/spec"
+)
+
+// AtFront reports whether the node has no keys: it asks another node for what is no op.
+func (h *Handler) AtFront() bool { return h.config.Ask != nil }
+
+// asks reports whether another node answers a run command in place of this node.
+func (s *Session) asks(c *Spec) bool { return c.Front == spec.FrontAsks && s.h.AtFront() }
+
+// lineOf returns a copy of a line, which may outlive the session.
+func (s *Session) lineOf(args [][]byte) backend.Line {
+	line := backend.Line{DB: s.db}
+	for _, arg := range args {
+		line.Args = append(line.Args, slices.Clone(arg))
+	}
+	return line
+}
+
+// fetch has another node answer the lines of freshness, and then calls done.
+func (s *Session) fetch(done func(error)) {
+	q := backend.Asked{Proto3: s.w.Proto3, InExec: s.tx.running, Lines: s.fresh.lines}
+	s.h.config.Ask(q, func(replies [][]byte, err error) {
+		s.fresh.replies, s.fresh.err = replies, err
+		done(nil)
+	})
+}
+
+// errNotAsked answers a front of another version.
+var errNotAsked = resp.NewError("ERR", "a node does not answer this command for a front")
+
+// Answer answers lines of run commands for a node without keys. It blocks, for as long as the
+// commands wait, or until ctx ends. It checks no rights: the other node has done so. Concurrency:
+// any goroutine may call it.
+func (h *Handler) Answer(ctx context.Context, q backend.Asked) (replies [][]byte, err error) {
+	woken := make(chan struct{}, 1)
+	s := h.NewSession(Client{Addr: "front", Since: time.Now(), Close: func() {}, Wake: func() { woken <- struct{}{} }})
+	defer s.Close()
+	s.w.Proto3 = q.Proto3
+	for _, line := range q.Lines {
+		reply, err := s.answerLine(ctx, woken, line, q.InExec)
+		if err != nil {
+			return nil, err
+		}
+		replies = append(replies, reply)
+	}
+	return replies, nil
+}
+
+// answerLine answers a line of Answer. An error means that the answer does not come.
+func (s *Session) answerLine(ctx context.Context, woken <-chan struct{}, line backend.Line, inExec bool) ([]byte, error) {
+	c, err := s.h.registry.Lookup(line.Args, nil)
+	if err == nil && c.Front != spec.FrontAsks {
+		err = errNotAsked
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.db = line.DB
+	resume := func() error {
+		select {
+		case <-woken:
+			s.Resume()
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if !s.freshen(c, line.Args) {
+		if err := resume(); err != nil {
+			return nil, err
+		}
+	}
+	s.tx.running = inExec
+	s.begin()
+	s.runFresh(c, line.Args)
+	s.end()
+	s.tx.running, s.fresh = false, freshness{}
+	if s.deferred != nil {
+		s.deferred.spec, s.deferred.args = c, line.Args
+		if !s.state.CompareAndSwap(executing, away) {
+			s.render()
+		} else if err := resume(); err != nil {
+			return nil, err
+		}
+	}
+	reply := s.Out
+	s.Out = nil
+	return reply, nil
+}

@@ -1,0 +1,182 @@
+package front
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"limitsrv/replication/broadcast"
+	"limitsrv/replication/fronts"
+	"limitsrv/replication/link"
+	"limitsrv/replication/storage"
+)
+
+// findAgain is the pause between two searches for the leader.
+const findAgain = 20 * time.Millisecond
+
+// Leader returns the leader; the zero value: it is unknown.
+func (n *Front) Leader() storage.Server {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.leader
+}
+
+// suspect has the leader looked for.
+func (n *Front) suspect() {
+	select {
+	case n.suspected <- struct{}{}:
+	default:
+	}
+}
+
+// follow finds the leader, and watches it until it is silent or leads no more. It runs in a goroutine
+// until the front stops.
+func (n *Front) follow() {
+	watched := make(chan error, 1)
+	for n.stopping.Err() == nil {
+		leader, found := n.find()
+		if !found {
+			n.sleep(findAgain)
+			continue
+		}
+		n.setLeader(leader)
+		ctx, cancel := context.WithCancel(n.stopping)
+		go func() { watched <- n.watch(ctx, leader.Self) }()
+		n.await(leader, watched)
+		cancel()
+		n.dropLeader(leader.Self)
+		n.sleep(findAgain)
+	}
+}
+
+// await returns when the watch of a leader has ended, or another node leads.
+func (n *Front) await(leader fronts.Found, watched <-chan error) {
+	for {
+		select {
+		case err := <-watched:
+			n.log.Debug("the leader is watched no more", "node", leader.Self.Node, "error", err)
+			return
+		case <-n.suspected:
+			if other, found := n.find(); found && other.Self != leader.Self {
+				n.setLeader(other)
+				n.stopWatch()
+				<-watched
+				return
+			}
+			n.sleep(findAgain)
+		}
+	}
+}
+
+// sleep waits for a time, or until the front stops.
+func (n *Front) sleep(d time.Duration) {
+	select {
+	case <-n.stopping.Done():
+	case <-time.After(d):
+	}
+}
+
+// setLeader makes a node the leader.
+func (n *Front) setLeader(f fronts.Found) {
+	n.mu.Lock()
+	changed := n.leader != f.Self
+	n.leader, n.found, n.cluster = f.Self, true, f.Cluster
+	n.mu.Unlock()
+	if changed {
+		n.leaders.Add(1)
+		n.log.Info("a leader was found", "node", f.Self.Node, "address", f.Self.Raft)
+	}
+	n.setNodes(f.Servers)
+	n.forwarder.LeaderIs(f.Self.Node)
+	n.batcher.Kick()
+}
+
+// dropLeader makes the leader unknown, unless it is another node.
+func (n *Front) dropLeader(leader storage.Server) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.leader == leader {
+		n.leader = storage.Server{}
+	}
+}
+
+// setNodes notes the nodes of the group.
+func (n *Front) setNodes(all []storage.Server) {
+	if len(all) == 0 {
+		return
+	}
+	peers := make([]broadcast.Peer, 0, len(all))
+	known := slices.Clone(n.o.Nodes)
+	for _, s := range all {
+		peers = append(peers, broadcast.Peer{Node: s.Node, Address: s.Raft})
+		if !slices.Contains(known, s.Raft) {
+			known = append(known, s.Raft)
+		}
+	}
+	n.messages.SetPeers(peers)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.known = known
+}
+
+// find asks all known nodes, and returns the node that leads; if several do, the one of the latest
+// term.
+func (n *Front) find() (leader fronts.Found, found bool) {
+	n.mu.Lock()
+	known, cluster, before := n.known, n.cluster, n.found
+	n.mu.Unlock()
+	ctx, cancel := context.WithTimeout(n.stopping, n.timeout())
+	defer cancel()
+	var (
+		mu    sync.Mutex
+		wait  sync.WaitGroup
+		older string // the address of a node of an older version
+	)
+	for _, address := range known {
+		wait.Go(func() {
+			var f fronts.Found
+			err := n.links.Call(ctx, address, fronts.CallFind, struct{}{}, &f)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil:
+				if isUnsupported(err) {
+					older = address
+				} else if ctx.Err() == nil {
+					n.logUnreachable(address, err)
+				}
+			case !cluster.IsZero() && f.Cluster != cluster:
+				n.logUnreachable(address, fmt.Errorf("it is in cluster %v, and this front is before cluster %v", f.Cluster, cluster))
+			case !f.Leads:
+			case f.Level < n.o.Level && !f.Settling:
+				older = address
+			case f.Level >= n.o.Level && (!found || f.Term > leader.Term):
+				leader, found = f, true
+				// A node that does not answer at all must not delay the rest.
+				time.AfterFunc(findAgain, cancel)
+			}
+		})
+	}
+	wait.Wait()
+	if !found && older != "" && !before {
+		n.fatal(fmt.Errorf("the nodes of %s run an older limitsrv: upgrade them first", older))
+	}
+	return leader, found
+}
+
+// logUnreachable logs why a node can't be asked.
+func (n *Front) logUnreachable(address string, why error) {
+	if n.logOnce.Allow(address + why.Error()) {
+		n.log.Warn("a node does not answer this front", "address", address, "error", why)
+	}
+}
+
+// isUnsupported reports whether a node does not know a call.
+func isUnsupported(err error) bool {
+	return !errors.Is(err, link.ErrUnanswered) &&
+		strings.Contains(err.Error(), "which this version of limitsrv does not support")
+}
