@@ -48,10 +48,12 @@ type Options struct {
 	// must exit.
 	Fatal func(error)
 
-	// Dial connects to another node, and Wall is the wall clock until the first leader is found.
-	// nil: the system's.
+	// Dial connects to another node, and Wall is the wall clock, for the time until a leader is
+	// found. nil: the system's.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 	Wall func() engine.Instant
+	// Monotonic is the clock of Now, which is never set; nil: the system's.
+	Monotonic func() time.Duration
 	// Undecided is called with each batch that is answered, and not refused, without a leader. For
 	// tests; nil: nothing is called.
 	Undecided func(*engine.Batch)
@@ -129,7 +131,10 @@ func Open(o Options) (*Front, error) {
 	}
 	var once sync.Once
 	n.fatal = func(err error) { once.Do(func() { o.Fatal(err) }) }
-	n.clock = clock{wall: o.Wall, mono: n.mono}
+	if o.Monotonic == nil {
+		o.Monotonic = n.mono
+	}
+	n.clock = clock{wall: o.Wall, mono: o.Monotonic}
 	n.undecided.Policy = o.NoQuorum
 	n.stopping, n.stop = context.WithCancel(context.Background())
 	var err error

@@ -1,0 +1,62 @@
+package state
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"limitsrv/commands/backend"
+	"limitsrv/engine"
+	"limitsrv/internal/testing/testwait"
+	"limitsrv/replication"
+	"limitsrv/replication/front"
+	"limitsrv/replication/undecided"
+)
+
+// addFront adds a front before the nodes to a target. It returns when the front is ready.
+func addFront(t *testing.T, clock *backend.TestClock, to *scriptTarget, nodes []*replication.Node) *front.Front {
+	t.Helper()
+	var addresses []string
+	for _, n := range nodes {
+		addresses = append(addresses, n.Nodes("")[0].Raft)
+	}
+	notices := new(engine.Notices)
+	start := clock.Now()
+	f, err := front.Open(front.Options{
+		Nodes: addresses[:1], Client: "127.0.0.1:6379", Version: version, NoQuorum: undecided.Error,
+		ElectionTimeout: 2 * time.Second, Commands: Commands, Notices: notices, Level: replication.FrontLevel,
+		Logger: slog.New(slog.DiscardHandler), Wall: clock.Now,
+		Monotonic: func() time.Duration { return time.Duration(clock.Now() - start) },
+		Fatal:     func(err error) { t.Errorf("the front can't go on: %v", err) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	a := frontAdapter{f, "off"}
+	c := scriptConfig()
+	c.Exec, c.Engine, c.Clock, c.Store, c.Cluster, c.Notices = f, f.Engine, f, noStore{}, a, notices
+	c.State, c.Ask = front.State{Front: f}, a.ask
+	to.config = append(to.config, c)
+	testwait.Until(t, wait, "the front is ready", func() bool {
+		r := f.Replication()
+		return r.HasQuorum && r.Pending == ""
+	})
+	return f
+}
+
+// isFront reports whether a connection is to a front.
+func (s *scriptTarget) isFront(name string) bool { return s.conn(name).Handler().AtFront() }
+
+// refusedAtFront reports whether a front refuses a line of the scripts, or answers it otherwise because
+// it has refused an earlier line.
+func refusedAtFront(line [][]byte) bool {
+	return len(line) > 1 && strings.EqualFold(string(line[0]), "CLIENT") &&
+		(strings.EqualFold(string(line[1]), "TRACKING") || strings.EqualFold(string(line[1]), "CACHING"))
+}
