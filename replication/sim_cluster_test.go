@@ -48,6 +48,7 @@ type simCluster struct {
 	stats   simStats
 	logs    simtest.Logs
 	ending  chan struct{} // closed when clients must end
+	front   *simFront     // nil: there is no front
 	wait    sync.WaitGroup
 
 	// Until all is repaired: changing: the members change, so the majority is unknown;

@@ -133,6 +133,7 @@ func (c *simCluster) begin() {
 	for range simClients {
 		c.wait.Go(c.client)
 	}
+	c.startFront()
 }
 
 // end stops all, and returns the faults.
@@ -146,6 +147,12 @@ func (c *simCluster) end() []string {
 		}
 	}
 	c.wait.Wait()
+	if c.front != nil {
+		c.front.close()
+		if c.front.answers == 0 {
+			c.fault("the leader answered no call of the front's client")
+		}
+	}
 	return c.history.check()
 }
 

@@ -50,12 +50,11 @@ func (d *decider) Forward(leader storage.Server, all []forward.Request) int {
 // WithoutQuorum answers a request that no leader can decide.
 func (d *decider) WithoutQuorum(r forward.Request) {
 	n := (*Front)(d)
-	if !n.undecided.Answer(r.Batch, nil) {
-		r.Done(n.noLeaderError())
+	if n.undecided.Answer(r.Batch, nil) {
+		r.Done(nil)
 		return
 	}
-	n.o.Undecided(r.Batch)
-	r.Done(nil)
+	r.Done(n.noLeaderError())
 }
 
 // noLeaderError returns the reason that requests are not decided.

@@ -54,9 +54,6 @@ type Options struct {
 	Wall func() engine.Instant
 	// Monotonic is the clock of Now, which is never set; nil: the system's.
 	Monotonic func() time.Duration
-	// Undecided is called with each batch that is answered, and not refused, without a leader. For
-	// tests; nil: nothing is called.
-	Undecided func(*engine.Batch)
 }
 
 // A Front is a node without state. Concurrency: all methods may be called from many goroutines,
@@ -118,9 +115,6 @@ func Open(o Options) (*Front, error) {
 	}
 	if o.Wall == nil {
 		o.Wall = func() engine.Instant { return engine.Instant(time.Now().UnixNano()) }
-	}
-	if o.Undecided == nil {
-		o.Undecided = func(*engine.Batch) {}
 	}
 	begun := time.Now()
 	n := &Front{
