@@ -136,6 +136,7 @@ func infoRaft(h *session.Handler, l *lines) {
 	l.add("raft_fsync_p99_usec", r.FsyncP99.Microseconds())
 	l.add("raft_no_quorum", r.NoQuorum)
 	l.add("raft_links", r.Links)
+	l.add("raft_fronts", r.Fronts)
 	infoRaftTotals(l, r)
 	for i, n := range nodes[1:] {
 		peer := fmt.Sprintf("id=%s,address=%s,raft=%s,voter=%d,online=%d,index=%d,lag=%d,last_contact_ms=%d,version=%s",

@@ -60,6 +60,7 @@ func (n *Node) Replication() status.Replication {
 	r.LastIndex, r.CommitIndex, r.AppliedIndex = s.raft.LastIndex(), s.raft.CommitIndex(), s.raft.AppliedIndex()
 	r.FirstIndex, _ = s.Entries.FirstIndex()
 	r.FeatureLevel = uint64(s.FSM.Level())
+	r.Fronts = n.fronts.Count()
 	applied := s.FSM.Counts()
 	r.Totals.Entries, r.Totals.EntryBytes, r.Totals.Decisions = applied.Entries, applied.Bytes, applied.Ops
 	var stores histogram.Distribution

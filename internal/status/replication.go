@@ -43,6 +43,9 @@ type Replication struct {
 
 	// Ack, Fsync and NoQuorum are the values of the options of these names.
 	Ack, Fsync, NoQuorum string
+	// Fronts is the number of fronts that watch this node. Held is the number of batches that wait at
+	// a front.
+	Fronts, Held int64
 	// Links is the authentication between nodes: open, secret, secret-or-open, tls or
 	// tls-and-secret.
 	Links string

@@ -123,6 +123,13 @@ func (b *Batcher) Counts() (forwarded, uncertain int64) {
 	return b.forwarded.Load(), b.uncertain.Load()
 }
 
+// Held returns the number of requests that wait to be sent on.
+func (b *Batcher) Held() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return int64(b.waiting.Len())
+}
+
 // Leaderless returns the time for which no leader has been known; 0: one is.
 func (b *Batcher) Leaderless() time.Duration {
 	b.mu.Lock()

@@ -21,7 +21,7 @@ func (n *Front) Replication() status.Replication {
 	r := status.Replication{
 		Role: status.Front, ClusterID: cluster.String(), HasQuorum: leader.Raft != "", Term: news.Term,
 		FeatureLevel: uint64(news.Level), LastContact: -1,
-		NoQuorum: string(n.o.NoQuorum), Links: n.links.Authentication(),
+		Held: n.batcher.Held(), NoQuorum: string(n.o.NoQuorum), Links: n.links.Authentication(),
 		Totals: status.Totals{
 			Forwarded: forwarded, Uncertain: uncertain,
 			NoQuorum: n.undecided.Answered(), Refused: n.undecided.Refused.Load(),

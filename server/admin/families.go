@@ -22,7 +22,7 @@ const (
 // families returns all metrics except the histogram and the metrics of the process.
 func families() []family {
 	return slices.Concat(serverFamilies, keyFamilies, ruleFamilies, eventFamilies, scriptFamilies, storeFamilies,
-		raftFamilies)
+		raftFamilies, frontFamilies)
 }
 
 var serverFamilies = []family{

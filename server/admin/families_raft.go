@@ -85,6 +85,8 @@ var raftFamilies = []family{
 	{"raft_messages_dropped_total", "Messages of PUBLISH that were dropped on their way to another node, because it was " +
 		"away or too slow.", counter, nil, isClustered,
 		integer(func(v *view) int64 { return v.replication.Totals.MessagesDropped })},
+	{"raft_fronts", "Fronts that this node, as the leader, sends news to.", gauge, nil, isClustered,
+		integer(func(v *view) int64 { return v.replication.Fronts })},
 	{"raft_links_open", "1 while links are accepted without a secret or a certificate, else 0.", gauge, nil, isClustered,
 		boolean(func(v *view) bool { return strings.HasSuffix(v.replication.Links, "open") })},
 	{"raft_snapshots_installed_total", "Snapshots installed from the leader.", counter, nil, isClustered,

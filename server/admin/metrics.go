@@ -73,12 +73,12 @@ func newView(cfg Config, series *ruleSeries) *view {
 
 // Conditions of families that only some configurations have.
 func hasStore(v *view) bool    { return v.store.Fsync != "" }
-func isClustered(v *view) bool { return v.replication.Role != "" }
+func isClustered(v *view) bool { return v.replication.Role != "" && !isFront(v) }
 func showsKeys(v *view) bool   { return v.keys }
 
 // hasLocalStore excludes nodes of a cluster, which do not have these values of their log:
 // raft_sync_p99_seconds covers their disk, and they exit if they can't write.
-func hasLocalStore(v *view) bool { return hasStore(v) && !isClustered(v) }
+func hasLocalStore(v *view) bool { return hasStore(v) && v.replication.Role == "" }
 
 // A family is a metric, with or without labels.
 type family struct {
