@@ -30,16 +30,16 @@ var cluster = spec.Command{
 	Name: "CLUSTER", Summary: "Commands about the cluster; rejected without a cluster.",
 	Complexity: "See its subcommands", Since: "3.0.0", Group: "cluster",
 	Body: &spec.Container{Sub: []spec.Command{
-		asked(clusterSub("COUNTKEYSINSLOT", "slot", "Counts the keys of a slot; visits all keys.", spec.AllKeys,
-			runCountKeysInSlot)),
-		clusterSub("DIGEST", "", "Returns the index of the last applied entry and a hash of the state, for tests: equal on "+
-			"all nodes with the same index. Visits all keys.", spec.Admin, runDigest),
+		asked(fresh(clusterSub("COUNTKEYSINSLOT", "slot", "Counts the keys of a slot; visits all keys.", spec.AllKeys,
+			runCountKeysInSlot))),
+		asked(clusterSub("DIGEST", "", "Returns the index of the last applied entry and a hash of the state, for tests: "+
+			"equal on all nodes with the same index. Visits all keys.", spec.Admin, runDigest)),
 		clusterSub("FAILOVER", "[FORCE|TAKEOVER|node-id]", "Transfers leadership to the given node; without one, to this "+
 			"node if it is a replica, or from this node to any other.", membershipFlags, runFailover),
 		clusterSub("FORGET", "node-id", "Removes a node, given by its id or its --raft address, from the cluster.",
 			membershipFlags, runForget),
-		asked(clusterSub("GETKEYSINSLOT", "slot count", "Lists keys of a slot; visits all keys.", spec.AllKeys,
-			runGetKeysInSlot)),
+		asked(fresh(clusterSub("GETKEYSINSLOT", "slot count", "Lists keys of a slot; visits all keys.", spec.AllKeys,
+			runGetKeysInSlot))),
 		clusterSub("INFO", "", "Describes the state of the cluster.", 0, runClusterInfo),
 		clusterSub("KEYSLOT", "key-name", "Returns the slot of a key.", 0,
 			func(_ *session.Session, w *resp.Writer, _ []status.Node, args [][]byte) {

@@ -98,11 +98,10 @@ var scan = spec.Command{
 	}),
 }
 
-// asked makes a front have another node answer a command. The other node waits for the state that
-// all nodes share.
+// asked makes a front have another node answer a command.
 func asked(c spec.Command) spec.Command {
 	c.Front = spec.FrontAsks
-	return fresh(c)
+	return c
 }
 
 // fresh makes a command wait for the state that all nodes share, see spec.Command.Fresh.

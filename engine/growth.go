@@ -19,8 +19,7 @@ type grownLists struct {
 	watchers atomic.Int64 // sum of all Watch; 0: no list is noted
 	waiting  atomic.Int64 // lists that are not reported yet
 
-	once  sync.Once
-	first chan struct{} // see FirstWatch
+	first atomic.Pointer[func()] // see HandleFirstWatch; nil: not set
 
 	mu     sync.Mutex
 	lists  []Growth // guarded by mu
@@ -39,22 +38,17 @@ func (n *Notices) Watch(clients int64) {
 	if n == nil {
 		return
 	}
-	if n.grown.watchers.Add(clients) == clients && clients > 0 {
-		select {
-		case n.grown.firstWatch() <- struct{}{}:
-		default:
-		}
+	if n.grown.watchers.Add(clients) != clients || clients < 0 {
+		return
+	}
+	if first := n.grown.first.Load(); first != nil {
+		(*first)()
 	}
 }
 
-// FirstWatch returns a channel that gets a value when Watchers rises from 0.
-func (n *Notices) FirstWatch() <-chan struct{} { return n.grown.firstWatch() }
-
-// firstWatch returns the channel of FirstWatch.
-func (g *grownLists) firstWatch() chan struct{} {
-	g.once.Do(func() { g.first = make(chan struct{}, 1) })
-	return g.first
-}
+// HandleFirstWatch sets the function that Watch calls when the number of clients has risen from 0. It
+// must not block.
+func (n *Notices) HandleFirstWatch(first func()) { n.grown.first.Store(&first) }
 
 // Replaced reports that the state of this node was replaced, or that calls were applied without
 // Notices. Any list may have grown, and any key may have changed.

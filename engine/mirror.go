@@ -142,10 +142,9 @@ func (e *Engine) mergeDocuments(space Space, added []Text, only bool, known map[
 	m := &e.documents
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	replaced := make(map[string]*Document, len(added))
-	for _, t := range added {
-		name := string(t.Name)
-		replaced[name] = &Document{Space: space, Name: name, Text: string(t.Text), Version: t.Version, Set: t.Set}
+	last := make(map[string]int, len(added)) // by name: the index of its last text
+	for i, t := range added {
+		last[string(t.Name)] = i
 	}
 	next := &documentSet{version: mark.Version}
 	keep := func(d *Document) {
@@ -155,12 +154,14 @@ func (e *Engine) mergeDocuments(space Space, added []Text, only bool, known map[
 		}
 	}
 	for _, d := range m.of(space).list {
-		if replaced[d.Name] == nil {
+		if _, replaced := last[d.Name]; !replaced {
 			keep(d)
 		}
 	}
-	for _, d := range replaced {
-		keep(d)
+	for i, t := range added {
+		if name := string(t.Name); last[name] == i {
+			keep(&Document{Space: space, Name: name, Text: string(t.Text), Version: t.Version, Set: t.Set})
+		}
 	}
 	slices.SortFunc(next.list, func(a, b *Document) int { return strings.Compare(a.Name, b.Name) })
 	if markOfDocuments(next) != mark {
@@ -174,30 +175,31 @@ func (e *Engine) mergeSources(added []Text, only bool, known map[uint64]bool, ma
 	m := &e.sources
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	index := make(map[SourceID]*Source, mark.Count)
-	for _, s := range m.list {
-		index[s.ID] = s
-	}
-	for _, t := range added {
-		id := SourceID(sha1.Sum(t.Text))
-		if old := index[id]; old == nil || old.order != t.Version || old.flushed != t.Flushed {
-			index[id] = newSource(id, string(t.Text), t.Version, t.Flushed)
-		}
+	last := make(map[SourceID]int, len(added)) // the index of its last text
+	for i, t := range added {
+		last[sha1.Sum(t.Text)] = i
 	}
 	var list []*Source
-	bytes := 0
-	for id, s := range index {
+	index, bytes := make(map[SourceID]*Source, mark.Count), 0
+	keep := func(s *Source) {
 		flushed, ok := known[s.order]
-		switch {
-		case only && !ok:
-			delete(index, id)
-			continue
-		case only && s.flushed != flushed:
-			s = newSource(id, s.Text, s.order, flushed)
-			index[id] = s
+		if only && !ok {
+			return
 		}
-		list = append(list, s)
-		bytes += len(s.Text)
+		if only && s.flushed != flushed {
+			s = newSource(s.ID, s.Text, s.order, flushed)
+		}
+		list, index[s.ID], bytes = append(list, s), s, bytes+len(s.Text)
+	}
+	for _, s := range m.list {
+		if _, replaced := last[s.ID]; !replaced {
+			keep(s)
+		}
+	}
+	for i, t := range added {
+		if id := SourceID(sha1.Sum(t.Text)); last[id] == i {
+			keep(newSource(id, string(t.Text), t.Version, t.Flushed))
+		}
 	}
 	slices.SortFunc(list, func(a, b *Source) int { return cmp.Compare(a.order, b.order) })
 	if markOfSources(mark.Version, list) != mark {

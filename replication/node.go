@@ -60,9 +60,11 @@ type Node struct {
 	openLoggedAt time.Time // last warning about links without a secret; maintain goroutine only
 	elections    *election.Watch
 
-	review    atomic.Pointer[func(*engine.Batch, func(error)) func(error)]          // see HandleForwarded; nil: not set yet
-	published atomic.Pointer[func(channel, message []byte)]                         // see HandlePublished; nil: not set yet
-	asked     atomic.Pointer[func(context.Context, fronts.Asked) ([][]byte, error)] // see HandleAsked; nil: not set yet
+	// review, published and asked are set by HandleForwarded, HandlePublished and HandleAsked; nil: not set
+	// yet.
+	review    atomic.Pointer[func(*engine.Batch, func(error)) func(error)]
+	published atomic.Pointer[func(channel, message []byte)]
+	asked     atomic.Pointer[func(context.Context, fronts.Asked) ([][]byte, error)]
 
 	stack       atomic.Pointer[raftStack] // nil: this node is not a member yet
 	leadingTerm atomic.Uint64             // the term that this node decides in; 0: it does not

@@ -63,7 +63,8 @@ func (n *node) readFiles() (err error) {
 // config returns the configuration of the commands.
 func (n *node) config() session.Config {
 	c := session.Config{
-		Exec: n.state, Engine: n.state.Engine, State: n.state.Reads, Ask: n.state.Ask, Clock: n.state, Notices: n.state.Notices, Turns: n.state.Turns,
+		State: n.state.Reads, Ask: n.state.Ask,
+		Exec: n.state, Engine: n.state.Engine, Clock: n.state, Notices: n.state.Notices, Turns: n.state.Turns,
 		TestClock: n.state.TestClock, Store: n.state.Store, Cluster: n.state.Cluster,
 		Password: n.Password, LimitsOnly: n.LimitsOnly, ScriptSteps: n.ScriptSteps, Users: n.users, LoadUsers: n.LoadUsers,
 		Options: n.settings.List, Shutdown: n.askShutdown, Rules: n.rules,

@@ -56,7 +56,8 @@ func (h *Handler) Answer(ctx context.Context, q backend.Asked) (replies [][]byte
 }
 
 // answerLine answers a line of Answer. An error means that the answer does not come.
-func (s *Session) answerLine(ctx context.Context, woken <-chan struct{}, line backend.Line, inExec bool) ([]byte, error) {
+func (s *Session) answerLine(ctx context.Context, woken <-chan struct{}, line backend.Line, inExec bool) ([]byte,
+	error) {
 	c, err := s.h.registry.Lookup(line.Args, nil)
 	if err == nil && c.Front != spec.FrontAsks {
 		err = errNotAsked

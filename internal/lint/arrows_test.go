@@ -39,7 +39,8 @@ var arrows = map[string][]string{
 	"cmd/limitsrv/state": {
 		"limitsrv/cmd/limitsrv/options", "limitsrv/commands/backend", "limitsrv/commands/calls",
 		"limitsrv/commands/resp", "limitsrv/engine", "limitsrv/engine/slots", "limitsrv/internal/beat",
-		"limitsrv/internal/certs", "limitsrv/internal/turns", "limitsrv/persist", "limitsrv/replication",
+		"limitsrv/internal/certs", "limitsrv/internal/status", "limitsrv/internal/turns", "limitsrv/persist",
+		"limitsrv/replication", "limitsrv/replication/front", "limitsrv/replication/fronts",
 		"limitsrv/replication/link",
 	},
 	"commands": {

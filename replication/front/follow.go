@@ -150,7 +150,8 @@ func (n *Front) find() (leader fronts.Found, found bool) {
 					n.logUnreachable(address, err)
 				}
 			case !cluster.IsZero() && f.Cluster != cluster:
-				n.logUnreachable(address, fmt.Errorf("it is in cluster %v, and this front is before cluster %v", f.Cluster, cluster))
+				n.logUnreachable(address,
+					fmt.Errorf("it is in cluster %v, and this front is before cluster %v", f.Cluster, cluster))
 			case !f.Leads:
 			case f.Level < n.o.Level && !f.Settling:
 				older = address

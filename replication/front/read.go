@@ -3,11 +3,8 @@ package front
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
-	"limitsrv/engine"
-	"limitsrv/engine/topk"
 	"limitsrv/replication/fronts"
 	"limitsrv/replication/link"
 )
@@ -45,43 +42,12 @@ func (n *Front) leaderCall(ctx context.Context, again bool, name string, request
 	}
 }
 
-// freshCalls are the callers of Fresh that wait. Concurrency: any goroutine.
-type freshCalls struct {
-	kicked chan struct{}
-	mu     sync.Mutex
-	all    []func(error)
-	closed bool
-}
-
-func newFreshCalls() freshCalls { return freshCalls{kicked: make(chan struct{}, 1)} }
-
-// take removes and returns all callers. last: later callers are refused.
-func (f *freshCalls) take(last bool) []func(error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	all := f.all
-	f.all, f.closed = nil, f.closed || last
-	return all
-}
-
 // Fresh calls done exactly once, from any goroutine. If the error is nil, the counts and the texts
 // of this front are at least as new as any answer that a node gave before the call. Cost: a call of
 // the leader for all waiting callers.
 func (n *Front) Fresh(done func(error)) {
-	f := &n.fresh
-	f.mu.Lock()
-	closed := f.closed
-	if !closed {
-		f.all = append(f.all, done)
-	}
-	f.mu.Unlock()
-	if closed {
+	if !n.fresh.add(done) {
 		done(errStopped)
-		return
-	}
-	select {
-	case f.kicked <- struct{}{}:
-	default:
 	}
 }
 
@@ -159,60 +125,4 @@ func (n *Front) read(q fronts.ReadRequest) (r fronts.Read) {
 		n.log.Warn("the leader can't be asked for keys", "error", err)
 	}
 	return r
-}
-
-// A State is the state of the group as a front reads it: the counts of its leader, at most a second
-// old unless Fresh was called, and reads of the keys, which block until the leader has answered.
-type State struct{ *Front }
-
-func (s State) last() fronts.Counts {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.counts
-}
-
-// KeysIn returns the numbers of keys, and of keys that do not expire, in each database.
-func (s State) KeysIn() (keys, lasting [engine.Databases]int64) {
-	c := s.last()
-	return c.Keys, c.Lasting
-}
-
-// Len returns the number of keys.
-func (s State) Len() int64 { return s.last().Len }
-
-// Stats returns the counts of decisions.
-func (s State) Stats() engine.Stats { return s.last().Stats }
-
-// ShardStats returns the statistics of each shard.
-func (s State) ShardStats() []engine.ShardStat { return s.last().Shards }
-
-// SourceStats returns the statistics of sources, with up to most of the costliest sources.
-func (s State) SourceStats(most int) engine.SourceStats {
-	t := s.last().Sources
-	t.Costliest = t.Costliest[:min(most, len(t.Costliest))]
-	return t
-}
-
-// Scan is engine.Engine.Scan at the leader.
-func (s State) Scan(now engine.Instant, db uint8, cursor uint64, count int, visit func(key []byte, alg engine.Alg)) uint64 {
-	r := s.read(fronts.ReadRequest{Kind: fronts.ReadScan, Now: now, DB: db, Cursor: cursor, Count: count})
-	for _, k := range r.Keys {
-		visit(k.Key, k.Alg)
-	}
-	return r.Cursor
-}
-
-// KeyBytes is engine.Engine.KeyBytes at the leader.
-func (s State) KeyBytes(now engine.Instant, db uint8, key []byte) int64 {
-	return s.read(fronts.ReadRequest{Kind: fronts.ReadBytes, Now: now, DB: db, Key: key}).Bytes
-}
-
-// Top is engine.Engine.Top at the leader.
-func (s State) Top(now engine.Instant, what engine.TopKind, window topk.Window, count int) engine.TopResult {
-	return s.read(fronts.ReadRequest{Kind: fronts.ReadTop, Now: now, Top: what, Window: window, Count: count}).Top
-}
-
-// ClosedBoxes is engine.Engine.ClosedBoxes at the leader.
-func (s State) ClosedBoxes(now engine.Instant) []engine.ClosedBox {
-	return s.read(fronts.ReadRequest{Kind: fronts.ReadBoxes, Now: now}).Boxes
 }

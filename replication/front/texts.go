@@ -126,7 +126,8 @@ func (n *Front) copySet(leader storage.Server, set engine.TextSet) error {
 }
 
 // textsAfter adds the texts of all parts to added, and returns the last part.
-func (n *Front) textsAfter(leader storage.Server, q fronts.TextsRequest, added *[]engine.Text) (t fronts.Texts, err error) {
+func (n *Front) textsAfter(leader storage.Server, q fronts.TextsRequest, added *[]engine.Text) (t fronts.Texts,
+	err error) {
 	for {
 		ctx, cancel := context.WithTimeout(n.stopping, copyTimeout+n.timeout())
 		t = fronts.Texts{}

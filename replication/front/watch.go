@@ -3,7 +3,6 @@ package front
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"limitsrv/replication/fronts"
 	"limitsrv/replication/link"
@@ -17,7 +16,6 @@ var errRewatch = errors.New("the front wants other news")
 func (n *Front) watch(ctx context.Context, leader storage.Server) error {
 	caller := n.links.NewCaller()
 	defer caller.Close()
-	go n.watchLists(ctx)
 	for first := true; ; {
 		q := fronts.WatchRequest{First: first, Lists: n.o.Notices.Watchers() > 0}
 		var w fronts.Watched
@@ -62,18 +60,6 @@ func (n *Front) stopWatch() {
 	}
 }
 
-// watchLists makes the call again when the first client of the front waits for elements of lists.
-func (n *Front) watchLists(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-n.o.Notices.FirstWatch():
-			n.stopWatch()
-		}
-	}
-}
-
 // note takes the news of the leader.
 func (n *Front) note(w *fronts.Watched) {
 	n.clock.set(w.Now)
@@ -111,43 +97,3 @@ func (n *Front) Publish(channel, message []byte) { n.messages.Send(channel, mess
 // HandlePublished sets the function that gets the messages for clients: of the nodes, of other
 // fronts, and of scripts. deliver must not keep the bytes and must not block.
 func (n *Front) HandlePublished(deliver func(channel, message []byte)) { n.published.Store(&deliver) }
-
-// callers are kept links for calls. Concurrency: any goroutine.
-type callers struct {
-	links *link.Links
-	mu    sync.Mutex
-	idle  []*link.Caller
-}
-
-// maxIdle bounds the kept links.
-const maxIdle = 4
-
-// call makes a call over a kept link, or over a new link.
-func (c *callers) call(ctx context.Context, address, name string, request, reply any) error {
-	c.mu.Lock()
-	var k *link.Caller
-	if last := len(c.idle) - 1; last >= 0 {
-		k, c.idle = c.idle[last], c.idle[:last]
-	} else {
-		k = c.links.NewCaller()
-	}
-	c.mu.Unlock()
-	err := k.Call(ctx, address, name, request, reply)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.idle) < maxIdle {
-		c.idle = append(c.idle, k)
-	} else {
-		k.Close()
-	}
-	return err
-}
-
-// close closes the kept links.
-func (c *callers) close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, k := range c.idle {
-		k.Close()
-	}
-}

@@ -134,7 +134,8 @@ func (o *Options) Advertised() (string, error) {
 		return "", nil
 	}
 	if o.Listen == "" {
-		return "", errors.New("--raft and --front need --listen, or --advertise HOST:PORT, for clients that other nodes redirect here")
+		return "", errors.New("--raft and --front need --listen, or --advertise HOST:PORT, for clients that other " +
+			"nodes redirect here")
 	}
 	host, port, err := net.SplitHostPort(o.Listen)
 	if err != nil {
