@@ -38,6 +38,9 @@ type peer struct {
 // on a busy machine, so that a peer without CPU time is not considered failed.
 const electionTimeout = 300 * time.Millisecond
 
+// frontHost is the host of fronts before a trio.
+const frontHost = "127.0.0.1"
+
 // startTrio starts three servers with the same options, each with its state on a disk.
 func startTrio(t *testing.T, disks []*disk, options ...string) *trio {
 	testwait.Long(t)
@@ -46,7 +49,7 @@ func startTrio(t *testing.T, disks []*disk, options ...string) *trio {
 	for i := range peerCount + 1 {
 		hosts = append(hosts, fmt.Sprintf("127.77.3.%d", i+1))
 	}
-	c := &trio{network: faultnet.New(hosts...)}
+	c := &trio{network: faultnet.New(append(hosts, frontHost)...)}
 	t.Cleanup(c.network.Close)
 	for i, host := range hosts {
 		inside := freeAddressOf(t, host)

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+
+	"limitsrv/internal/testing/testwait"
+)
+
+// startFront starts a front before a trio, and waits until it is ready.
+func startFront(t *testing.T, c *trio, options ...string) *running {
+	t.Helper()
+	nodes := c.peers[0].raft + "," + c.peers[1].raft
+	front := serve(t, append([]string{"--front", nodes, "--cluster-secret", testSecret, "--election-timeout",
+		testwait.Scaled(electionTimeout).String()}, options...)...)
+	await(t, "the front is ready", func() bool {
+		return strings.Contains(fmt.Sprint(wired(t, front.address).do(t, "INFO server")), "\r\nready:1\r\n")
+	})
+	return front
+}
+
+// TestFrontUnderFaults applies faults to the leader of a trio while clients take permits through a
+// front. All replies must be consistent with a single server without failures.
+func TestFrontUnderFaults(t *testing.T) {
+	seed := testwait.Seed(t)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	c := startTrio(t, directories(t))
+	c.awaitRecovery(t)
+	front := startFront(t, c)
+	p := newLoadClients(limiterHistory)
+	p.start([]string{front.address}, seed)
+	seen := gaps{}
+	for _, f := range faults {
+		if f.leads && f.possible == nil {
+			c.apply(t, f, rng, p, seen)
+		}
+	}
+	if err := p.stop(); err != nil {
+		t.Error(err)
+	}
+	c.awaitSameState(t)
+	if err := p.audit(wired(t, front.address)); err != nil {
+		t.Errorf("audit at the front: %v", err)
+	}
+	seen.report(t)
+	if given, denied, _ := p.counts(); len(seen) == 0 || given == 0 || denied == 0 {
+		t.Errorf("%d kinds of faults, %d permits, %d denials, want some of each", len(seen), given, denied)
+	}
+}
+
+// TestRulesThroughFront loads rules and asks by them, over HTTP too, through a front. No front decides
+// by rules that are older than an answered load at a node.
+func TestRulesThroughFront(t *testing.T) {
+	c := startTrio(t, directories(t))
+	c.awaitRecovery(t)
+	address := freeAddress(t)
+	front := startFront(t, c, "--rls-http", address)
+	w := wired(t, front.address)
+	for limit := range 20 {
+		load := fmt.Sprintf(`RL.RULES LOAD "domain: api\nrules:\n  - {name: one, per: [ip], limits: %d/hour}\n"`, limit+1)
+		at := []string{front.address, c.peers[limit%len(c.peers)].client}[limit%2]
+		if got := fmt.Sprint(wired(t, at).do(t, load)); got != fmt.Sprint(limit+1) {
+			t.Fatalf("a load at %s is answered %s", at, got)
+		}
+		want := fmt.Sprintf(`"limit":%d,`, limit+1)
+		if got := checkOver(t, address, fmt.Sprint(limit)); !strings.Contains(got, want) {
+			t.Errorf("a request after a load is answered %s, want %s", got, want)
+		}
+		if got := fmt.Sprint(w.do(t, fmt.Sprintf("RL.CHECK api ip %d", limit))); !strings.HasPrefix(got, "[1 ") {
+			t.Errorf("RL.CHECK is answered %s", got)
+		}
+	}
+}
+
+// checkOver asks by the rules over HTTP.
+func checkOver(t *testing.T, address, ip string) string {
+	t.Helper()
+	body := fmt.Sprintf(`{"domain": "api", "descriptors": [[["ip", %q]]]}`, ip)
+	reply, err := http.Post("http://"+address+"/v1/check", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	text, err := io.ReadAll(reply.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
