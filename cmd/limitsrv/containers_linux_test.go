@@ -12,13 +12,14 @@ import (
 	"limitsrv/commands/auth/users"
 )
 
-// composed are the files for Compose, with their numbers of nodes.
-var composed = map[string]int{"compose.yaml": 1, "compose.cluster.yaml": 3}
+// composed are the files for Compose, with their numbers of nodes and fronts.
+var composed = map[string]int{"compose.yaml": 1, "compose.cluster.yaml": 4}
 
 // objects are the files with objects for Kubernetes: the manifests, and what the chart for Helm renders.
 var objects = []string{
 	root + "deploy/kubernetes/*.yaml", root + "deploy/check/testdata/chart/one.yaml",
 	root + "deploy/check/testdata/chart/three.yaml", root + "deploy/check/testdata/chart/default.yaml",
+	root + "deploy/kubernetes/front/*.yaml",
 }
 
 // secrets are the values that operators give in the environment.

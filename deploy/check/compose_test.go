@@ -37,7 +37,13 @@ func projectComplaints(p *types.Project, nodes int) (all []string) {
 			all = append(all, fmt.Sprintf(format, args...))
 		}
 	}
-	want(len(p.Services) == nodes, "%d services, want %d", len(p.Services), nodes)
+	fronts := 0
+	for _, s := range p.Services {
+		if s.Environment["LIMITSRV_FRONT"] != nil {
+			fronts++
+		}
+	}
+	want(len(p.Services) == nodes+fronts, "%d services, want %d and fronts", len(p.Services), nodes)
 	setting := func(s types.ServiceConfig, name string) string {
 		if value := s.Environment[name]; value != nil {
 			return *value
@@ -48,9 +54,10 @@ func projectComplaints(p *types.Project, nodes int) (all []string) {
 	for name, s := range p.Services {
 		want(s.StopGracePeriod != nil && time.Duration(*s.StopGracePeriod) > drainSeconds*time.Second,
 			"%s: the grace period is too short", name)
-		want(hasRoom(int64(s.MemLimit), setting(s, "LIMITSRV_MAX_MEMORY")), "%s: a memory limit of %d is too little", name,
+		front := setting(s, "LIMITSRV_FRONT")
+		want(front != "" || hasRoom(int64(s.MemLimit), setting(s, "LIMITSRV_MAX_MEMORY")), "%s: a memory limit of %d is too little", name,
 			s.MemLimit)
-		want(len(s.Volumes) == 1 && s.Volumes[0].Target == "/data", "%s: one volume at /data is wanted", name)
+		want(front != "" || len(s.Volumes) == 1 && s.Volumes[0].Target == "/data", "%s: one volume at /data is wanted", name)
 		want(s.HealthCheck != nil && strings.Join(s.HealthCheck.Test, " ") == "CMD /limitsrv ping --wait 5s",
 			"%s: the health check must wait until the node is ready", name)
 		want(setting(s, "LIMITSRV_PASSWORD") != "", "%s: there is no password", name)
@@ -59,7 +66,9 @@ func projectComplaints(p *types.Project, nodes int) (all []string) {
 			want(published[port.Published] == "", "%s and %s publish port %s", name, published[port.Published], port.Published)
 			published[port.Published] = name
 		}
-		if nodes > 1 {
+		if front != "" {
+			want(len(strings.Split(front, ",")) == nodes, "%s: LIMITSRV_FRONT is %s", name, front)
+		} else if nodes > 1 {
 			want(setting(s, "LIMITSRV_RAFT") == name+":7379", "%s: LIMITSRV_RAFT is %s", name, setting(s, "LIMITSRV_RAFT"))
 			want(strings.Contains(setting(s, "LIMITSRV_PEERS"), name+":7379"), "%s is not in LIMITSRV_PEERS", name)
 			want(len(strings.Split(setting(s, "LIMITSRV_PEERS"), ",")) == nodes, "%s: LIMITSRV_PEERS is %s", name,
