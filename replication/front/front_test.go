@@ -1,0 +1,164 @@
+package front
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"limitsrv/engine"
+	"limitsrv/internal/status"
+	"limitsrv/internal/testing/testwait"
+	"limitsrv/replication/fronts"
+	"limitsrv/replication/link"
+	"limitsrv/replication/storage"
+	"limitsrv/replication/undecided"
+)
+
+const wait = 10 * time.Second
+
+// A fakeNode answers the calls of a front as found says, with the texts of an engine.
+type fakeNode struct {
+	address string
+	found   atomic.Pointer[fronts.Found] // nil: it knows no calls of fronts
+	hub     *fronts.Hub
+	engine  *engine.Engine
+}
+
+// newFakeNode starts a node whose id is made of a digit.
+func newFakeNode(t *testing.T, digit string) *fakeNode {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &fakeNode{address: listener.Addr().String(), engine: engine.New(engine.Options{})}
+	n.hub = fronts.New(fronts.Options{Engine: func() *engine.Engine { return n.engine }, Notices: new(engine.Notices),
+		Hold: 50 * time.Millisecond})
+	id := strings.Repeat(digit, 40)
+	l, err := link.New(link.Options{
+		Listener: listener, Address: n.address, Identity: func() link.Identity { return link.Identity{Node: id} },
+		Log: slog.New(slog.DiscardHandler), Timeout: time.Second, Call: n.answer,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go l.Serve()
+	t.Cleanup(func() { l.Close() })
+	return n
+}
+
+// leads makes the node the leader of a cluster, or a node that is not.
+func (n *fakeNode) leads(leads bool, cluster byte, term uint64, level int) {
+	n.found.Store(&fronts.Found{Self: storage.Server{Node: strings.Repeat("9", 40), Raft: n.address}, Leads: leads,
+		Cluster: link.ClusterID{cluster}, Term: term, Level: level})
+}
+
+func (n *fakeNode) answer(ctx context.Context, from link.Peer, name string, body json.RawMessage) (any, error) {
+	found := n.found.Load()
+	if found == nil {
+		return nil, fmt.Errorf("node %s calls %q, which this version of limitsrv does not support", from.Node, name)
+	}
+	switch name {
+	case fronts.CallFind:
+		return found, nil
+	case fronts.CallWatch:
+		var q fronts.WatchRequest
+		_ = json.Unmarshal(body, &q)
+		w, err := n.hub.Watch(ctx, from.Node, q)
+		w.Now, w.Level, w.Term = 1e18, found.Level, found.Term
+		return w, err
+	case fronts.CallTexts:
+		var q fronts.TextsRequest
+		_ = json.Unmarshal(body, &q)
+		return n.hub.Texts(q)
+	}
+	return nil, link.NewError("CLUSTERDOWN", "it answers nothing else")
+}
+
+// openFront starts a front before nodes.
+func openFront(t *testing.T, nodes ...*fakeNode) (f *Front, failed chan error) {
+	t.Helper()
+	failed = make(chan error, 1)
+	o := Options{Client: "127.0.0.1:6379", NoQuorum: undecided.Error, ElectionTimeout: 300 * time.Millisecond, Level: 4,
+		Notices: new(engine.Notices), Logger: slog.New(slog.DiscardHandler), Fatal: func(err error) { failed <- err }}
+	for _, n := range nodes {
+		o.Nodes = append(o.Nodes, n.address)
+	}
+	f, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return f, failed
+}
+
+// TestOlderNodes: a front ends before nodes of an older version, of the program or of the features in
+// use. It waits for a leader otherwise, if some node is older.
+func TestOlderNodes(t *testing.T) {
+	for _, level := range []int{0, 3} {
+		n := newFakeNode(t, "1")
+		if level > 0 {
+			n.leads(true, 1, 1, level)
+		}
+		_, failed := openFront(t, n)
+		want := "the nodes of " + n.address + " run an older limitsrv: upgrade them first"
+		if err := <-failed; err.Error() != want {
+			t.Errorf("level %d: %v, want %s", level, err, want)
+		}
+	}
+	older, leader := newFakeNode(t, "1"), newFakeNode(t, "2")
+	leader.leads(true, 1, 1, 4)
+	f, _ := openFront(t, older, leader)
+	testwait.Until(t, wait, "the leader is found", func() bool { return f.Leader().Raft == leader.address })
+}
+
+// TestLeaderFound: the front follows the leader of the latest term, and no node of another cluster.
+func TestLeaderFound(t *testing.T) {
+	a, b, other := newFakeNode(t, "1"), newFakeNode(t, "2"), newFakeNode(t, "3")
+	a.leads(true, 1, 7, 4)
+	b.leads(false, 1, 7, 4)
+	other.leads(false, 2, 99, 4)
+	f, _ := openFront(t, b, a, other)
+	testwait.Until(t, wait, "the leader is found", func() bool { return f.Leader().Raft == a.address })
+	if r := f.Replication(); r.Role != status.Front || !r.HasQuorum {
+		t.Errorf("with a leader it is %+v", r)
+	}
+	other.leads(true, 2, 99, 4)
+	b.leads(true, 1, 8, 4)
+	testwait.Until(t, wait, "the next leader is found", func() bool {
+		f.suspect()
+		return f.Leader().Raft == b.address
+	})
+}
+
+// TestTextsInParts: a front copies texts that take many answers, and then those that have changed.
+func TestTextsInParts(t *testing.T) {
+	n := newFakeNode(t, "1")
+	n.leads(true, 1, 1, 4)
+	var b engine.Batch
+	for i := range 9 {
+		b.AddLearn(fmt.Appendf(nil, "\xff%0*d", 1<<19, i))
+	}
+	n.engine.Apply(1e18, &b)
+	f, _ := openFront(t, n)
+	same := func() bool { return f.Engine().TextMark(engine.SourceTexts) == n.engine.TextMark(engine.SourceTexts) }
+	testwait.Until(t, wait, "all texts are copied", func() bool { return same() && f.Replication().Pending == "" })
+	var flush engine.Batch
+	flush.AddFlush()
+	flush.AddLearn([]byte("another"))
+	n.engine.Apply(1e18, &flush)
+	testwait.Until(t, wait, "the changes are copied", same)
+	if known, _ := f.Engine().Sources(); known != 10 {
+		t.Errorf("%d sources, want 10", known)
+	}
+}
