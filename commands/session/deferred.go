@@ -218,17 +218,7 @@ func (s *Session) askFresh() bool {
 	}
 	s.fresh.asked = true
 	s.state.Store(executing)
-	next := func() { s.done(nil) }
-	if len(s.fresh.lines) > 0 {
-		next = func() { s.fetch(s.done) }
-	}
-	s.h.config.Cluster.Fresh(func(err error) {
-		if s.fresh.err = err; err != nil {
-			s.done(nil)
-			return
-		}
-		s.h.config.Rules.Await(next)
-	})
+	s.fetchFresh()
 	if s.state.CompareAndSwap(executing, away) {
 		s.began = 0
 		return false

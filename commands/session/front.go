@@ -25,12 +25,32 @@ func (s *Session) lineOf(args [][]byte) backend.Line {
 	return line
 }
 
+// fetchFresh waits for Cluster.Fresh, has another node answer the lines of freshness, and then calls
+// done. The other node waits for itself, so that a single line needs no Cluster.Fresh.
+func (s *Session) fetchFresh() {
+	next := func() { s.done(nil) }
+	if len(s.fresh.lines) > 0 {
+		next = s.fetch
+	}
+	if len(s.fresh.lines) > 0 && !s.tx.running {
+		next()
+		return
+	}
+	s.h.config.Cluster.Fresh(func(err error) {
+		if s.fresh.err = err; err != nil {
+			s.done(nil)
+			return
+		}
+		s.h.config.Rules.Await(next)
+	})
+}
+
 // fetch has another node answer the lines of freshness, and then calls done.
-func (s *Session) fetch(done func(error)) {
+func (s *Session) fetch() {
 	q := backend.Asked{Proto3: s.w.Proto3, InExec: s.tx.running, Lines: s.fresh.lines}
 	s.h.config.Ask(q, func(replies [][]byte, err error) {
 		s.fresh.replies, s.fresh.err = replies, err
-		done(nil)
+		s.done(nil)
 	})
 }
 

@@ -109,8 +109,12 @@ func (n *Front) Ask(q fronts.Asked, done func(replies [][]byte, err error)) {
 	go func() {
 		var a fronts.Answered
 		err := n.leaderCall(n.stopping, true, fronts.CallAsk, q, &a)
-		if err == nil && len(a.Replies) != len(q.Lines) {
+		var coded *link.Error
+		switch {
+		case err == nil && len(a.Replies) != len(q.Lines):
 			err = errSilent
+		case err != nil && !errors.As(err, &coded):
+			err = link.NewError("ERR", err.Error())
 		}
 		done(a.Replies, err)
 	}()
