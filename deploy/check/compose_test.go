@@ -55,8 +55,8 @@ func projectComplaints(p *types.Project, nodes int) (all []string) {
 		want(s.StopGracePeriod != nil && time.Duration(*s.StopGracePeriod) > drainSeconds*time.Second,
 			"%s: the grace period is too short", name)
 		front := setting(s, "LIMITSRV_FRONT")
-		want(front != "" || hasRoom(int64(s.MemLimit), setting(s, "LIMITSRV_MAX_MEMORY")), "%s: a memory limit of %d is too little", name,
-			s.MemLimit)
+		want(front != "" || hasRoom(int64(s.MemLimit), setting(s, "LIMITSRV_MAX_MEMORY")),
+			"%s: a memory limit of %d is too little", name, s.MemLimit)
 		want(front != "" || len(s.Volumes) == 1 && s.Volumes[0].Target == "/data", "%s: one volume at /data is wanted", name)
 		want(s.HealthCheck != nil && strings.Join(s.HealthCheck.Test, " ") == "CMD /limitsrv ping --wait 5s",
 			"%s: the health check must wait until the node is ready", name)

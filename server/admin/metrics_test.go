@@ -51,8 +51,8 @@ func fullServer(t *testing.T) *fixture {
 	return f
 }
 
-// allMetrics returns the metrics of fullServer, and then the metrics of a similar node of a
-// cluster.
+// allMetrics returns the metrics of fullServer, and then the metrics of a similar node of a cluster, and
+// of a front.
 func allMetrics(t *testing.T) string {
 	f := fullServer(t)
 	_, alone := f.request("/metrics", "")
@@ -64,7 +64,12 @@ func allMetrics(t *testing.T) string {
 			t.Errorf("a node of a cluster has %s", not)
 		}
 	}
-	return alone + member
+	f.cluster.r.Role, f.cluster.r.LastContact = status.Front, time.Second
+	_, front := f.request("/metrics", "")
+	if strings.Contains(front, "limitsrv_raft_") || strings.Contains(member, "limitsrv_front_") {
+		t.Error("a front has metrics of raft, or a member those of a front")
+	}
+	return alone + member + front
 }
 
 func TestMetricsAreWellFormed(t *testing.T) {
