@@ -123,6 +123,17 @@ func (n *Front) setNodes(all []storage.Server) {
 	n.known = known
 }
 
+// learnNodes adds nodes that a node has named to those that are asked for the leader.
+func (n *Front) learnNodes(all []storage.Server) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, s := range all {
+		if !slices.Contains(n.known, s.Raft) {
+			n.known = append(slices.Clone(n.known), s.Raft)
+		}
+	}
+}
+
 // find asks all known nodes, and returns the node that leads; if several do, the one of the latest
 // term.
 func (n *Front) find() (leader fronts.Found, found bool) {
@@ -153,6 +164,7 @@ func (n *Front) find() (leader fronts.Found, found bool) {
 				n.logUnreachable(address,
 					fmt.Errorf("it is in cluster %v, and this front is before cluster %v", f.Cluster, cluster))
 			case !f.Leads:
+				n.learnNodes(f.Servers)
 			case f.Level < n.o.Level && !f.Settling:
 				older = address
 			case f.Level >= n.o.Level && (!found || f.Term > leader.Term):

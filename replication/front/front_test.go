@@ -127,8 +127,9 @@ func TestLeaderFound(t *testing.T) {
 	a, b, other := newFakeNode(t, "1"), newFakeNode(t, "2"), newFakeNode(t, "3")
 	a.leads(true, 1, 7, 4)
 	b.leads(false, 1, 7, 4)
+	b.found.Load().Servers = []storage.Server{{Node: strings.Repeat("1", 40), Raft: a.address}}
 	other.leads(false, 2, 99, 4)
-	f, _ := openFront(t, b, a, other)
+	f, _ := openFront(t, b, other) // b names a
 	testwait.Until(t, wait, "the leader is found", func() bool { return f.Leader().Raft == a.address })
 	if r := f.Replication(); r.Role != status.Front || !r.HasQuorum {
 		t.Errorf("with a leader it is %+v", r)

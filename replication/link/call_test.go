@@ -26,7 +26,7 @@ func TestCall(t *testing.T) {
 			case "empty error":
 				return nil, errors.New("")
 			case "long":
-				return strings.Repeat("x", maxCallBytes), nil
+				return strings.Repeat("x", maxReplyBytes), nil
 			case "no JSON":
 				return make(chan int), nil
 			}
@@ -60,7 +60,7 @@ func TestCall(t *testing.T) {
 	}{
 		{"unknown", nil, "no call unknown"},
 		{"empty error", nil, "failed"},
-		{"long", nil, "at most 1048576"},
+		{"long", nil, "at most 33554432"},
 		{"no JSON", nil, "EOF"},
 		{"echo", strings.Repeat("x", maxCallBytes), "at most 1048576"},
 		{"echo", make(chan int), "unsupported type"},
