@@ -15,7 +15,7 @@ import (
 
 var rlCheck = spec.Command{
 	Name: "RL.CHECK", Args: "domain attribute value [attribute value ...] [AND attribute value [attribute value ...] " +
-		"...] [HITS n] [ID id] [PEEK] [ROWS] [HEADERS]",
+		"...] [HITS n] [ID id] [PEEK] [ROWS] [HEADERS] [ONCE id [FOR duration]]",
 	Summary: "Decides a request with these attributes by the rules of a domain, all limits or none. Returns [allowed, " +
 		"limit, remaining, wait_ms, " +
 		"reset_ms, name of the binding limit, reason]. With ROWS it also returns [[name, five integers, mode, descriptor], " +
@@ -23,17 +23,17 @@ var rlCheck = spec.Command{
 		"returns [header, value, ...] for an answer over HTTP. The reason is ok, near, grace, limited, " +
 		"quota, blocked, denied, allowed, unlimited, none or unmatched; without a limit, limit and remaining are -1.",
 	Complexity: "O(attributes, rules that may match, and limits)", Since: "0.2.0", Group: rulesGroup,
-	Flags: spec.Write | spec.DenyOOM | spec.Fast | spec.Decides, Domain: 1,
+	Flags: spec.Write | spec.DenyOOM | spec.Fast | spec.Decides, Domain: 1, Keys: spec.Keys{Once: 2},
 	Body: &session.Asks{Parse: askCheck, Reply: tellCheck},
 }
 
 var rlSettle = spec.Command{
-	Name: "RL.SETTLE", Args: "domain attribute value [attribute value ...] BY n [ID id]",
+	Name: "RL.SETTLE", Args: "domain attribute value [attribute value ...] BY n [ID id] [ONCE id [FOR duration]]",
 	Summary: "After a request: takes n tokens unconditionally, or with n below 0 returns them, for all limits that " +
 		"RL.CHECK would take them from; " +
 		"with ID also returns the holder's leases. Returns as RL.CHECK ROWS.",
 	Complexity: "O(attributes, rules that may match, and limits)", Since: "0.2.0", Group: rulesGroup,
-	Flags: spec.Write | spec.DenyOOM | spec.Fast, Domain: 1,
+	Flags: spec.Write | spec.DenyOOM | spec.Fast, Domain: 1, Keys: spec.Keys{Once: 2},
 	Body: &session.Asks{Parse: askSettle, Reply: tellCheck},
 }
 
@@ -48,13 +48,14 @@ const (
 	wordRows = "ROWS"
 	wordHead = "HEADERS"
 	wordBy   = "BY"
+	wordOnce = "ONCE"
 )
 
 // checkWords and settleWords end the attributes of RL.CHECK and RL.SETTLE; wordAnd ends the
 // attributes of a descriptor.
 var (
-	checkWords  = []string{wordHits, wordID, wordPeek, wordRows, wordHead}
-	settleWords = []string{wordBy, wordID}
+	checkWords  = []string{wordHits, wordID, wordPeek, wordRows, wordHead, wordOnce}
+	settleWords = []string{wordBy, wordID, wordOnce}
 )
 
 // askCheck parses RL.CHECK.
@@ -73,6 +74,8 @@ func askCheck(a *session.Ask, q *checks.Request, args [][]byte) error {
 		case word.Is(option, wordHits):
 			q.Hits, err = limiters.ParseN("HITS", rest[1])
 			rest = rest[2:]
+		case word.Is(option, wordOnce):
+			return askOnce(q, rest)
 		case word.Is(option, wordID):
 			q.ID, err = rest[1], limiters.ParseID(rest[1])
 			rest = rest[2:]
@@ -95,6 +98,9 @@ func askSettle(a *session.Ask, q *checks.Request, args [][]byte) error {
 		case word.Is(option, wordBy):
 			given = true
 			q.Settle, err = limiters.ParseSigned("BY", rest[1])
+		case word.Is(option, wordOnce):
+			err = askOnce(q, rest)
+			rest = rest[:2] // it is the end of the line
 		case word.Is(option, wordID):
 			q.ID, err = rest[1], limiters.ParseID(rest[1])
 		default:
@@ -105,6 +111,15 @@ func askSettle(a *session.Ask, q *checks.Request, args [][]byte) error {
 	if err == nil && !given {
 		err = resp.NewError("ERR", "RL.SETTLE needs BY n, a whole number other than 0")
 	}
+	return err
+}
+
+// askOnce parses the option ONCE, which must be the end of a line.
+func askOnce(q *checks.Request, rest [][]byte) (err error) {
+	if spec.OnceAt(rest) != 0 {
+		return resp.NewError("ERR", "syntax error, the end of the line must be ONCE id [FOR duration]")
+	}
+	q.Once, q.OnceFor, err = limiters.ParseOnce(rest)
 	return err
 }
 

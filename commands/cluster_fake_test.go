@@ -72,7 +72,12 @@ func (c *fakeCluster) Leads() bool   { return c.moved == "" }
 func (c *fakeCluster) Where(slots.Slot) (address string, here bool) {
 	return c.moved, c.moved == ""
 }
-func (c *fakeCluster) Older() bool { return c.older != nil }
+func (c *fakeCluster) Features() uint8 {
+	if c.older != nil {
+		return 1
+	}
+	return 0
+}
 func (c *fakeCluster) Loggable(b *engine.Batch, from int) error {
 	if c.older == nil {
 		return nil

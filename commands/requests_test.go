@@ -20,7 +20,7 @@ rules:
 `
 
 // A requestCase is lines of a command, and their outcomes: allowed, denied, shadow_denied, error,
-// no_quorum_allowed.
+// no_quorum_allowed, repeated.
 type requestCase struct {
 	lines string
 	want  [session.Outcomes]int64
@@ -38,9 +38,9 @@ func requestCases() map[string]requestCase {
 		if a.Usage().Period == engine.Rate {
 			take = name + " a 1 1/h"
 		}
-		want := [session.Outcomes]int64{1, 1, 1, 0, 0}
+		want := [session.Outcomes]int64{1, 1, 1, 0, 0, 0}
 		if a.Holds() {
-			want = [...]int64{2, 1, 0, 0, 0}
+			want = [...]int64{2, 1, 0, 0, 0, 0}
 		}
 		all[strings.ToLower(name)] = requestCase{take + "|" + take + "|" + take + " SHADOW", want}
 	}
@@ -49,22 +49,26 @@ func requestCases() map[string]requestCase {
 
 var namedCases = map[string]requestCase{
 	"rl.token": {"RL.TOKEN a 1 1/h|RL.TOKEN a 1 1/h|RL.TOKEN a 1 1/h SHADOW|RL.TOKEN a 1 x|RL.TOKEN a|RL.TOKEN a 1 " +
-		"1/h 0|RL.TOKEN a 0 1/h|RL.TOKEN p 2 1/h 5 PARTIAL", [...]int64{2, 2, 1, 2, 0}},
+		"1/h 0|RL.TOKEN a 0 1/h|RL.TOKEN p 2 1/h 5 PARTIAL|RL.TOKEN q 1 1/h ONCE i|RL.TOKEN q 1 1/h " +
+		"ONCE i|RL.TOKEN r 1 1/h ONCE i|RL.TOKEN q 1 1/h ONCE j", [...]int64{3, 3, 1, 3, 0, 1}},
 	"rl.leaky": {"RL.LEAKY a 1 1/h|RL.LEAKY a 1 1/h|RL.LEAKY b 9 1/h|RL.LEAKY b 9 1/h SHADOW",
-		[...]int64{3, 1, 0, 0, 0}},
+		[...]int64{3, 1, 0, 0, 0, 0}},
 	"rl.acquire": {"RL.ACQUIRE a 1 1h x|RL.ACQUIRE a 1 1h y|RL.ACQUIRE a 1 1h y SHADOW|RL.ACQUIRE b 0 1h y",
-		[...]int64{1, 2, 1, 0, 0}},
+		[...]int64{1, 2, 1, 0, 0, 0}},
 	"rl.all": {"RL.ALL TOKEN a 1 1/h 1 FIXED b 9 1h 1 FIXED c 9 1h 1|RL.ALL TOKEN a 1 1/h 1 FIXED b 9 1h 1 FIXED c " +
-		"9 1h 1|RL.ALL TOKEN a 1 1/h 0 FIXED b 9 1h 0|RL.ALL FIXED d 0 1h 1 FIXED b 9 1h 1", [...]int64{1, 2, 0, 0, 0}},
+		"9 1h 1|RL.ALL TOKEN a 1 1/h 0 FIXED b 9 1h 0|RL.ALL FIXED d 0 1h 1 FIXED b 9 1h 1|" +
+		"RL.ALL LOG e 1 1h 1 ONCE i|RL.ALL LOG e 1 1h 1 ONCE i",
+		[...]int64{2, 2, 0, 0, 0, 1}},
 	"cl.throttle": {"CL.THROTTLE a 0 1 60|CL.THROTTLE a 0 1 60|CL.THROTTLE a 0 1 60 0|CL.THROTTLE a 0 1 60 " +
-		"-1|CL.THROTTLE a x", [...]int64{1, 1, 0, 1, 0}},
-	"rl.throttle": {"RL.THROTTLE a 0 1 60|RL.THROTTLE a 0 1 60", [...]int64{1, 1, 0, 0, 0}},
-	"throttle":    {"THROTTLE a 1 1 60|THROTTLE a 1 1 60", [...]int64{1, 1, 0, 0, 0}},
-	"gcra":        {"GCRA a 0 1 60|GCRA a 0 1 60", [...]int64{1, 1, 0, 0, 0}},
+		"-1|CL.THROTTLE a x", [...]int64{1, 1, 0, 1, 0, 0}},
+	"rl.throttle": {"RL.THROTTLE a 0 1 60|RL.THROTTLE a 0 1 60", [...]int64{1, 1, 0, 0, 0, 0}},
+	"throttle":    {"THROTTLE a 1 1 60|THROTTLE a 1 1 60", [...]int64{1, 1, 0, 0, 0, 0}},
+	"gcra":        {"GCRA a 0 1 60|GCRA a 0 1 60", [...]int64{1, 1, 0, 0, 0, 0}},
 	"rl.check": {"RL.CHECK api on three|RL.CHECK api on three|RL.CHECK api on three|RL.CHECK api on three PEEK|RL.CHECK " +
 		"api on three HITS 0|RL.CHECK api on dark|" +
-		"RL.CHECK api on dark|RL.CHECK api ip bad|RL.CHECK api ip good|RL.CHECK api on|RL.SETTLE api on three BY 1",
-		[...]int64{3, 3, 1, 1, 0}},
+		"RL.CHECK api on dark|RL.CHECK api ip bad|RL.CHECK api ip good|RL.CHECK api on|RL.SETTLE api on three BY 1|" +
+		"RL.CHECK api ip good ONCE i|RL.CHECK api on dark user u ONCE i|RL.CHECK api on dark user u ONCE i",
+		[...]int64{4, 3, 2, 1, 0, 1}},
 }
 
 // TestRequestsAreCounted: each request has one outcome, for any number of limits. All commands that
@@ -86,7 +90,7 @@ func TestRequestsAreCounted(t *testing.T) {
 	}
 	for _, c := range h.RequestCounts() {
 		if want := cases[c.Via].want; c.N != want {
-			t.Errorf("%s: %v requests were allowed, denied, denied in shadow, failed, or allowed without a quorum; want %v",
+			t.Errorf("%s: %v requests were allowed, denied, denied in shadow, failed, allowed without a quorum, or repeated; want %v",
 				c.Via, c.N, want)
 		}
 	}
@@ -121,7 +125,7 @@ func TestRequestsWithoutQuorum(t *testing.T) {
 	ask(s, lines...)
 	allowed = 0
 	ask(s, lines[:3]...)
-	if got, want := h.Requests(), [...]int64{0, 3, 0, 0, 5}; got != want {
+	if got, want := h.Requests(), [...]int64{0, 3, 0, 0, 5, 0}; got != want {
 		t.Errorf("the outcomes are %v, want %v", got, want)
 	}
 }

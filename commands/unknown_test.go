@@ -13,7 +13,8 @@ func TestAdvice(t *testing.T) {
 	h := newTestHandlerWith(session.Config{LimitsOnly: true})
 	for _, tt := range []struct{ line, want string }{
 		{"RL.TOKEN k",
-			"-ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]"},
+			"-ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] " +
+				"[SHADOW] [ONCE id [FOR duration]]"},
 		{"CLIENT SETNAME", "-ERR wrong number of arguments for 'client|setname' command"},
 		{"CLIENT", "-ERR wrong number of arguments for 'client' command"},
 		{"CLIENT LSIT", "-ERR unknown subcommand 'LSIT'. Try CLIENT HELP."},
@@ -27,9 +28,9 @@ func TestAdvice(t *testing.T) {
 		{"GET k",
 			`-ERR unknown command 'GET', with args beginning with: 'k' ; this server stores limits, not values: see "Moving here" in its README`},
 		{"RL.TOKEN k 1 1 1 PARTAIL", "-ERR syntax error, after the parameters only n, then PARTIAL and SHADOW, each once " +
-			"in any order, are allowed, got 'PARTAIL'; did you mean PARTIAL?"},
+			"in any order, are allowed, and at the end ONCE id [FOR duration], got 'PARTAIL'; did you mean PARTIAL?"},
 		{"RL.TOKEN k 1 1 1 SHADOW SHADOW", "-ERR syntax error, after the parameters only n, then PARTIAL and SHADOW, each " +
-			"once in any order, are allowed, got 'SHADOW'"},
+			"once in any order, are allowed, and at the end ONCE id [FOR duration], got 'SHADOW'"},
 		{"RL.ACQUIRE k 1 1 a SHADW",
 			"-ERR syntax error, after id only SHADOW is allowed, once, got 'SHADW'; did you mean SHADOW?"},
 		{"RL.ALL TOKEN a 1 1 1 TOKN b 1 1 1",

@@ -33,6 +33,7 @@ const (
 	List
 	Set
 	SortedSet
+	IDReceipt // see Receipt
 	algs
 
 	firstPlain = Int
@@ -114,6 +115,7 @@ var algorithms = [algs]algorithm{
 	List:      {name: "LIST", words: 4, methods: methods{meter: plain{}}, tail: collection{kind: values.KindList}},
 	Set:       {name: "SET", words: 4, methods: methods{meter: plain{}}, tail: collection{kind: values.KindSet}},
 	SortedSet: {name: "ZSET", words: 4, methods: methods{meter: plain{}}, tail: collection{kind: values.KindSortedSet}},
+	IDReceipt: {name: "RESERVATION", words: 4, methods: methods{meter: receipt{}}},
 }
 
 // An algorithm is the record of an algorithm: all that depends on its number.

@@ -24,9 +24,10 @@ type Batch struct {
 	// Level is the level of meaning of the calls, so that a correction of a command changes
 	// no replay: see Commands. 0 is the newest.
 	Level uint8
-	// Older asks the authors of ops for forms that exist in all versions of log entries. Some
-	// member of the cluster may not support newer forms: see Fit. Apply ignores it.
-	Older bool
+	// Features asks the authors of ops for forms that log entries of a feature level have, because
+	// some member of the cluster may support no newer forms; 0: all forms. See Lacks. Apply ignores
+	// it.
+	Features uint8
 	// AnswerBytes bounds the total length of the answers of the calls, in bytes; 0: no bound.
 	// Thousands of long answers would take all memory.
 	//
@@ -80,7 +81,7 @@ func (b *Batch) Reset() {
 	b.learns = b.learns[:0]
 	b.resetCalls()
 	b.tx.release()
-	b.Atomic, b.Stale, b.Full, b.Tight, b.Level, b.Older, b.Notices, b.Origin = false, false, false, false, 0, false, nil,
+	b.Atomic, b.Stale, b.Full, b.Tight, b.Level, b.Features, b.Notices, b.Origin = false, false, false, false, 0, 0, nil,
 		0
 	b.AnswerBytes, b.AnswerMost, b.Held = 0, 0, false
 	b.Runs, b.Work, b.Granted, b.Closed, b.Slow = 0, 0, 0, false, false
@@ -101,6 +102,14 @@ func (b *Batch) Looks() bool {
 	}
 	return true
 }
+
+// FitFeatures is the lowest feature level with Refunds and Charges that have modes, and with groups that
+// settle.
+const FitFeatures = 4
+
+// Lacks reports whether the ops of the batch must not have forms that are newer than those of the
+// feature level before this.
+func (b *Batch) Lacks(features uint8) bool { return b.Features != 0 && b.Features < features }
 
 func allReadOnly(ops []Op) bool {
 	for i := range ops {

@@ -35,13 +35,14 @@ import (
 // Words and the time are little-endian; numbers are unsigned varints. All data except the
 // ids of holders means the same to an engine with any number of shards and any Seed.
 //
-// Version 1 has no databases, plain values and sources, and version 2 no documents and penalty
-// boxes. Because older programs read them, a shard is written in the lowest version that has all
-// of its own.
+// Version 1 has no databases, plain values and sources, version 2 no documents and penalty boxes, and
+// version 3 no receipts. Because older programs read them, a shard is written in the lowest version
+// that has all of its own.
 const (
 	blockLimits    = 1 // version without databases, plain values and sources
 	blockPlain     = 2 // version without documents and penalty boxes
-	blockVersion   = 3 // newest version
+	blockTexts     = 3 // version without receipts
+	blockVersion   = 4 // newest version
 	blockHeadBytes = 9
 	holderIDBytes  = 16
 )

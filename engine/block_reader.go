@@ -130,8 +130,10 @@ func (r *blockReader) readParams(data []byte) (index int, rest []byte, err error
 	case err != nil:
 	case r.version == blockLimits && (p.db != 0 || p.params.Alg.IsPlain()):
 		err = errors.New("a plain value or a database in a block of version 1")
-	case r.version < blockVersion && p.params.Alg == Box:
+	case r.version < blockTexts && p.params.Alg == Box:
 		err = fmt.Errorf("a penalty box in a block of version %d", r.version)
+	case r.version < blockVersion && p.params.Alg == IDReceipt:
+		err = fmt.Errorf("a receipt in a block of version %d", r.version)
 	}
 	r.params = append(r.params, p)
 	return len(r.params) - 1, rest, err

@@ -15,10 +15,13 @@ func (t *table) version() byte {
 	for i := range t.params.list {
 		x := &t.params.list[i]
 		switch {
-		case x.keys > 0 && x.params.Alg == Box:
+		case x.keys == 0:
+		case x.params.Alg == IDReceipt:
 			return blockVersion
-		case x.keys > 0 && x.params.Alg.IsPlain():
-			version = blockPlain
+		case x.params.Alg == Box:
+			version = blockTexts
+		case x.params.Alg.IsPlain():
+			version = max(version, blockPlain)
 		}
 	}
 	return version

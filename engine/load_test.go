@@ -210,7 +210,7 @@ func TestLoadChecks(t *testing.T) {
 			blockRecord{p: token, state: []uint64{0, full}, name: "", key: strings.Repeat("k", engine.MaxKeyBytes)}, true},
 		{"a key that is too long", 1, now,
 			blockRecord{p: token, state: []uint64{0, full}, name: "", key: strings.Repeat("k", engine.MaxKeyBytes+1)}, false},
-		{"another version", 4, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: "k"}, false},
+		{"another version", 5, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: "k"}, false},
 		{"a box with a strike", 3, now, blockRecord{p: box, state: []uint64{1 << 32, uint64(now), 0}, name: "", key: "k"},
 			true},
 		{"a closed box", 3, now,

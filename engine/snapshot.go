@@ -72,7 +72,7 @@ func (e *Engine) Freeze() *Snapshot {
 	n.texts = e.documents.texts(sources)
 	switch version := &n.frozen[0].version; {
 	case len(n.texts) > len(sources):
-		*version = blockVersion
+		*version = max(*version, blockTexts)
 	case len(sources) > 0:
 		*version = max(*version, blockPlain)
 	}

@@ -59,7 +59,7 @@ func (r *blockReader) readDocument(data []byte) (rest []byte, err error) {
 		return nil, errTruncated
 	}
 	nameless := len(d.name) == 0 && (d.set != 0 || len(d.text) > 0)
-	if r.version < blockVersion || d.space >= spaces || d.version == 0 || nameless {
+	if r.version < blockTexts || d.space >= spaces || d.version == 0 || nameless {
 		return nil, errImpossibleDocument
 	}
 	r.documents = append(r.documents, d)

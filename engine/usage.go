@@ -57,6 +57,10 @@ func (a Alg) Holds() bool { return algorithms[a].holds }
 // IsPlain reports whether the row is of plain values and not of a limit.
 func (a Alg) IsPlain() bool { return a >= firstPlain }
 
+// IsValue reports whether the row is of values of Redis' types, which have commands that move them and
+// change their expiry.
+func (a Alg) IsValue() bool { return a.IsPlain() && a != IDReceipt }
+
 // Algs yields all algorithms of limits in the order of their numbers.
 func Algs() iter.Seq[Alg] {
 	return func(yield func(Alg) bool) {

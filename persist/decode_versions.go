@@ -23,6 +23,8 @@ var flagsOf = [...]flags{
 		false, false},
 	entryGroups: {headAtomic | headFull | headLevel | headTight, modeBits | partBits | moreGroup | moreID | moreDB,
 		engine.Needs, true, false},
+	entryAdjusts: {headAtomic | headFull | headLevel | headTight, modeBits | partBits | moreGroup | moreID | moreDB,
+		engine.Needs, true, true},
 	entryVersion: {headAtomic | headFull | headLevel | headTight, modeBits | partBits | moreGroup | moreID | moreDB,
 		engine.Needs, true, true},
 }

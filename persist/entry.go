@@ -50,7 +50,8 @@ import (
 // Acquires of N = 0. Its groups have at most 64 members, all of them Takes without a mode; a Group
 // of 1 is not a group.
 //
-// Version 3 ignores modes of Refunds and Charges, and has no groups that settle.
+// Version 3 ignores modes of Refunds and Charges, and has no groups that settle. Version 4 has no calls
+// from onceCalls on.
 //
 // An entry is written in the lowest version that can hold it, so that older programs can read it.
 type Entry struct {
@@ -59,14 +60,16 @@ type Entry struct {
 	recent recentParams
 }
 
-// Versions of the format. entryVersion is the newest. entryGroups is for entries with functions,
-// rules or groups with modes. entryPlain is for entries with plain values or databases. entryLimits
-// is for all other entries.
+// Versions of the format. entryVersion, the newest, is for entries with ids. entryAdjusts is for
+// entries with Refunds or Charges with modes, or groups that settle. entryGroups is for entries with
+// functions, rules or groups with modes. entryPlain is for entries with plain values or databases.
+// entryLimits is for all other entries.
 const (
 	entryLimits  = 1
 	entryPlain   = 2
 	entryGroups  = 3
-	entryVersion = 4
+	entryAdjusts = 4
+	entryVersion = 5
 )
 
 const (
@@ -162,6 +165,9 @@ func VersionOf(b *engine.Batch) int {
 // calls of functions and of rules. They would reject an entry with such a call as damaged.
 const newerCalls = 1<<13 + 18
 
+// onceCalls is the first number of a call that programs of version 4 do not know: the calls with ids.
+const onceCalls = 4 << 12
+
 // versionOf returns the lowest version that has an op of a batch. left is the number of ops that are
 // left of the current group.
 func versionOf(b *engine.Batch, op *engine.Op, left *int) byte {
@@ -174,11 +180,14 @@ func versionOf(b *engine.Batch, op *engine.Op, left *int) byte {
 	}
 	switch {
 	case adjusts(op), member && (op.Kind == engine.Release || op.Kind == engine.Peek):
-		return entryVersion
+		return entryAdjusts
 	case byte(op.Mode)&partBits != 0, op.Kind == engine.Needs, op.Group > engine.MaxGroup, op.Params.Alg == engine.Box,
 		op.Kind == engine.Acquire && op.N == 0, member && !isPlainTake(op):
 		return entryGroups
 	case op.Kind == engine.Do && b.CallOf(op).Command >= newerCalls:
+		if b.CallOf(op).Command >= onceCalls {
+			return entryVersion
+		}
 		return entryGroups
 	case op.DB != 0 || op.Kind >= engine.Do || op.IsFlushOf():
 		return entryPlain

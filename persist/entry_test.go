@@ -353,7 +353,7 @@ func TestOlderGroupOfOne(t *testing.T) {
 func TestDecodeBytes(t *testing.T) {
 	for _, tt := range []struct{ name, hex, want string }{
 		{"nothing", "", "empty"},
-		{"another version", "05ffff", "format 5, and this limitsrv supports formats up to 4"},
+		{"another version", "06ffff", "format 6, and this limitsrv supports formats up to 5"},
 		{"an op without a head", "0147", "is not the head of a batch"},
 		{"a head alone", "010f02", "without ops"},
 		{"no stamp", "010f", "too early"},
@@ -513,14 +513,14 @@ func TestVersionsOfAdjusting(t *testing.T) {
 			plain := encode([]step{{5, false, []engine.Op{op}}})
 			op.Mode = mode
 			fits := encode([]step{{5, false, []engine.Op{op}}})
-			if plain[0] != entryLimits || fits[0] != entryVersion {
+			if plain[0] != entryLimits || fits[0] != entryAdjusts {
 				t.Errorf("%v: version %d, with mode %#x %d, want %d and %d", kind, plain[0], mode, fits[0], entryLimits,
-					entryVersion)
+					entryAdjusts)
 			}
-			for _, version := range []byte{entryLimits, entryPlain, entryGroups, entryVersion} {
+			for _, version := range []byte{entryLimits, entryPlain, entryGroups, entryAdjusts} {
 				fits[0] = version
 				want := engine.Mode(0)
-				if version == entryVersion {
+				if version == entryAdjusts {
 					want = mode
 				}
 				if got, err := decode(fits); err != nil || got[0].Ops[0].Mode != want {
@@ -532,7 +532,7 @@ func TestVersionsOfAdjusting(t *testing.T) {
 	settling := []engine.Op{{Kind: engine.Needs, Group: 3},
 		{Kind: engine.Charge, Mode: engine.Fit, N: 1, Key: []byte("k")}, {Kind: engine.Peek, Key: []byte("l")}}
 	data := encode([]step{{5, false, settling}})
-	if got, err := decode(data); data[0] != entryVersion || err != nil || len(got[0].Ops) != 3 {
+	if got, err := decode(data); data[0] != entryAdjusts || err != nil || len(got[0].Ops) != 3 {
 		t.Errorf("a group that settles: version %d, %+v, error %v", data[0], got, err)
 	}
 	data[0] = entryGroups

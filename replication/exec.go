@@ -64,11 +64,18 @@ func (n *Node) readable(level int) error {
 	return errLevel
 }
 
-// Older reports whether some member may have an older version that does not support all forms of
-// ops, as far as this node has applied the log. See engine.Batch.Older. Once false it stays false.
-func (n *Node) Older() bool {
+// Features returns the feature level that all members support, or 0 if that is KnownLevel, as far as
+// this node has applied the log. See engine.Batch.Features. It never falls, and once 0 it stays 0.
+func (n *Node) Features() uint8 {
 	s := n.stack.Load()
-	return s == nil || !s.reaches(fsm.KnownLevel)
+	if s != nil && s.reaches(fsm.KnownLevel) {
+		return 0
+	}
+	level := uint8(1)
+	for s != nil && s.reaches(int(level)+1) {
+		level++
+	}
+	return level
 }
 
 // Loggable returns an error if the log may not have the ops of a batch from index from on, see

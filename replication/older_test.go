@@ -8,8 +8,8 @@ import (
 	"limitsrv/replication/fsm"
 )
 
-// fits is a batch with an op that only the newest log entries have, after an op of any
-// version.
+// fits is a batch with an op that only log entries of the feature level FitFeatures have, after an op of
+// any version.
 func fits() *engine.Batch {
 	return &engine.Batch{Ops: []engine.Op{
 		{Params: engine.Params{Alg: engine.Fixed, Limit: 9, Period: 60e9}, N: 1, Key: []byte("k")},
@@ -24,7 +24,7 @@ func TestOlderUntilAllKnow(t *testing.T) {
 	older := ""
 	c := startCluster(t, 3, func(o *Options) {
 		if o.ElectionTimeout = noElection(); older == "" {
-			older, o.level = o.Raft, fsm.KnownLevel-1
+			older, o.level = o.Raft, engine.FitFeatures-1
 		}
 	})
 	known := func(level int) func() bool {
@@ -35,10 +35,10 @@ func TestOlderUntilAllKnow(t *testing.T) {
 			})
 		}
 	}
-	eventually(t, "the level of the older node is known", known(fsm.KnownLevel-1))
+	eventually(t, "the level of the older node is known", known(engine.FitFeatures-1))
 	for _, n := range c.nodes {
 		b := fits()
-		if !n.Older() || n.Loggable(b, 0) != errLevel || n.Loggable(b, 1) != errLevel || exec(n, b) != errLevel {
+		if n.Features() != engine.FitFeatures-1 || n.Loggable(b, 0) != errLevel || n.Loggable(b, 1) != errLevel || exec(n, b) != errLevel {
 			t.Errorf("%s accepts a form that a member does not know", n.o.Raft)
 		}
 		if b.Ops[1].Mode = 0; n.Loggable(b, 0) != nil || exec(n, b) != nil {
@@ -54,7 +54,7 @@ func TestOlderUntilAllKnow(t *testing.T) {
 	c.nodes = append(c.nodes, c.open(upgraded.o))
 	eventually(t, "all know the newest level", known(fsm.KnownLevel))
 	for _, n := range c.nodes {
-		if b := fits(); n.Older() || n.Loggable(b, 0) != nil || exec(n, b) != nil {
+		if b := fits(); n.Features() != 0 || n.Loggable(b, 0) != nil || exec(n, b) != nil {
 			t.Errorf("%s refuses a form that all members know", n.o.Raft)
 		}
 	}
@@ -68,7 +68,7 @@ func TestLevelIsKnownAtOnce(t *testing.T) {
 	eventually(t, "the level is stored", func() bool { return c.nodes[0].member().Level == fsm.KnownLevel })
 	second := c.join(nil)
 	eventually(t, "it is a member", func() bool { return second.stack.Load() != nil })
-	if second.Older() || second.member().Level != fsm.KnownLevel {
+	if second.Features() != 0 || second.member().Level != fsm.KnownLevel {
 		t.Error("a new member does not know the level")
 	}
 	c.voters(2)
@@ -80,10 +80,10 @@ func TestLevelIsKnownAtOnce(t *testing.T) {
 	if level := s.FSM.Level(); level == fsm.KnownLevel {
 		t.Errorf("it has applied its log, up to level %d, without a leader", level)
 	}
-	if second.Older() {
+	if second.Features() != 0 {
 		t.Error("a node that starts again does not know the level")
 	}
-	if s.learnLevel(fsm.KnownLevel - 1); second.Older() {
+	if s.learnLevel(fsm.KnownLevel - 1); second.Features() != 0 {
 		t.Error("a leader that has not applied its log lowers the level")
 	}
 }

@@ -35,11 +35,11 @@ type Cluster interface {
 	// is nil, this node's state has every change that any node answered before the call. An error
 	// is reported to the client like the error of a batch.
 	Fresh(done func(error))
-	// Older reports whether every batch must set engine.Batch.Older, because some node may have an
-	// older version. Cost: a few loads, and a short lock while it is true.
-	Older() bool
+	// Features returns the feature level that every batch must have as engine.Batch.Features: 0
+	// unless some node may have an older version. Cost: a few loads, and short locks unless it is 0.
+	Features() uint8
 	// Loggable returns an error if some other node could not read the ops of b from index from on.
-	// It returns nil if Older is false.
+	// It returns nil if Features is 0.
 	Loggable(b *engine.Batch, from int) error
 	// Replication returns this node's replication state; zero: no replication.
 	Replication() status.Replication
@@ -137,7 +137,7 @@ func (singleNode) Leads() bool { return true }
 func (singleNode) Fresh(done func(error)) { done(nil) }
 
 // Older returns false.
-func (singleNode) Older() bool { return false }
+func (singleNode) Features() uint8 { return 0 }
 
 // Loggable returns nil.
 func (singleNode) Loggable(*engine.Batch, int) error { return nil }

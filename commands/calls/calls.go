@@ -3,6 +3,7 @@ package calls
 
 import (
 	"limitsrv/commands/datatypes"
+	"limitsrv/commands/reservations"
 	"limitsrv/commands/rules/stored"
 	"limitsrv/commands/scripts"
 	"limitsrv/commands/spec"
@@ -15,4 +16,5 @@ var Commands = &spec.Calls{
 	datatypes.Works{}, // only for looks
 	scripts.Calls{},
 	stored.Calls{},
+	reservations.Calls{},
 }

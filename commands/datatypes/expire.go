@@ -52,7 +52,7 @@ func expireIn(tx *engine.Tx, args [][]byte, form expiryForm, name string, out []
 	switch {
 	case !there:
 		return answer.AppendInt(out, 0)
-	case !e.Alg().IsPlain():
+	case !e.Alg().IsValue():
 		return fail(out, errWrongType)
 	case !o.permit(at, tx.Expiry(e)):
 		return answer.AppendInt(out, 0)
@@ -176,7 +176,7 @@ func persist(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	switch {
 	case !there:
 		return answer.AppendInt(out, 0)
-	case !e.Alg().IsPlain():
+	case !e.Alg().IsValue():
 		return fail(out, errWrongType)
 	case tx.Expiry(e) == 0:
 		return answer.AppendInt(out, 0)

@@ -34,7 +34,7 @@ func del(tx *engine.Tx, args [][]byte, out []byte) []byte {
 }
 
 // typeNames are the names of TYPE, by algorithm or row.
-var typeNames = func() (names [engine.SortedSet + 1]string) {
+var typeNames = func() (names [engine.IDReceipt + 1]string) {
 	for i := range names {
 		names[i] = strings.ToLower(engine.Alg(i).String())
 	}
@@ -58,7 +58,7 @@ func object(tx *engine.Tx, args [][]byte, out []byte) []byte {
 		return answer.AppendNil(out)
 	}
 	name := typeNames[e.Alg()]
-	if e.Alg().IsPlain() {
+	if e.Alg().IsValue() {
 		name = tx.Encoding(e)
 	}
 	return append(answer.AppendBulkHead(out, len(name)), name...)
@@ -110,6 +110,9 @@ func rename(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if !there {
 		return fail(out, errNoKey)
 	}
+	if e.Alg() == engine.IDReceipt {
+		return fail(out, errWrongType)
+	}
 	if !bytes.Equal(args[0], args[1]) {
 		chargeTexts(tx, e)
 		to, _ := tx.Find(args[1])
@@ -122,6 +125,9 @@ func renameNX(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	e, there := tx.Find(args[0])
 	if !there {
 		return fail(out, errNoKey)
+	}
+	if e.Alg() == engine.IDReceipt {
+		return fail(out, errWrongType)
 	}
 	to, taken := tx.Find(args[1])
 	if !taken {

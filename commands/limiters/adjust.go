@@ -12,7 +12,7 @@ import (
 // The commands that give back and charge.
 
 var rlRefund = spec.Command{
-	Name: "RL.REFUND", Args: "key n [AGE duration]",
+	Name: "RL.REFUND", Args: "key n [AGE duration]" + onceArgs,
 	Summary: "Returns n tokens, up to the limit: for work that was not done. AGE is the time since before they were " +
 		"taken: " +
 		"then only tokens of the window they were taken in are returned, and to a bucket only tokens that it has not " +
@@ -21,12 +21,12 @@ var rlRefund = spec.Command{
 		"could be returned. " +
 		"nil if there is no such key, because it is full already.",
 	Complexity: "O(1), for RL.LOG with AGE O(entries since)", Since: "0.1.0", Group: spec.LimiterGroup,
-	Flags: spec.Write | spec.Fast, Keys: spec.OneKey,
+	Flags: spec.Write | spec.Fast, Keys: keyAndID(3),
 	Body: &spec.Ops{Parse: opRefund, Reply: replyDecision, Before: 3},
 }
 
 var rlCharge = spec.Command{
-	Name: "RL.CHARGE", Args: "key n [alg p1 p2] [PARTIAL]",
+	Name: "RL.CHARGE", Args: "key n [alg p1 p2] [PARTIAL]" + onceArgs,
 	Summary: "Takes n tokens unconditionally, even into debt: for the actual cost of work after it is done. remaining " +
 		"is then 0 and wait_ms is the time until the debt is repaid. It takes as many as fit below a debt of one limit: " +
 		"allowed is 1 if that is all of n, " +
@@ -34,7 +34,7 @@ var rlCharge = spec.Command{
 		"it is missing. " +
 		"Without them nil if there is no such key.",
 	Complexity: "O(1)", Since: "0.1.0", Group: spec.LimiterGroup,
-	Flags: spec.Write | spec.DenyOOM | spec.Fast, Keys: spec.OneKey,
+	Flags: spec.Write | spec.DenyOOM | spec.Fast, Keys: keyAndID(3),
 	Body: &spec.Ops{Parse: opCharge, Reply: replyDecision, Before: 3},
 }
 
@@ -42,7 +42,7 @@ var rlCharge = spec.Command{
 // a batch that nodes of an earlier version must read, the op has its meaning in that version.
 func adjusting(b *engine.Batch, kind engine.Kind, args [][]byte) (op engine.Op, err error) {
 	op = engine.Op{Kind: kind, Mode: engine.Fit, Key: args[1]}
-	if b.Level == 1 || b.Older {
+	if b.Level == 1 || b.Lacks(engine.FitFeatures) {
 		op.Mode = 0
 	}
 	if err = ParseKey(op.Key); err == nil {
@@ -56,22 +56,33 @@ func opRefund(b *engine.Batch, args [][]byte) error {
 	if err != nil {
 		return err
 	}
-	if len(args) > 3 {
-		if !word.Is(args[3], "AGE") {
-			text := "syntax error, after n only AGE and a duration are allowed, got " + word.Excerpt(args[3])
-			return resp.NewError("ERR", text+word.DidYouMean(args[3], "AGE"))
+	options := args[3:]
+	var o once
+	if options, err = o.cut(options, b.Level); err != nil {
+		return err
+	}
+	if len(options) > 0 {
+		if !word.Is(options[0], "AGE") || len(options) > 2 {
+			at := 0
+			if word.Is(options[0], "AGE") {
+				at = 2
+			}
+			text := "syntax error, after n only AGE and a duration" + andOnce(b.Level) + " are allowed, got "
+			return resp.NewError("ERR", text+word.Excerpt(options[at])+word.DidYouMean(options[at], "AGE"))
 		}
-		if len(args) == 4 {
-			return resp.NewError("ERR", "no value follows "+word.Excerpt(args[3]))
+		if len(options) == 1 {
+			return resp.NewError("ERR", "no value follows "+word.Excerpt(options[0]))
 		}
-		nanos, err := ParseDuration("duration", args[4])
+		nanos, err := ParseDuration("duration", options[1])
 		if err != nil {
 			return err
 		}
 		op.Mode = engine.Fit
 		op.SetAge(nanos)
 	}
-	b.Ops = append(b.Ops, op)
+	if b.Ops = append(b.Ops, op); o.id != nil {
+		o.wrap(b, len(b.Ops)-1)
+	}
 	return nil
 }
 
@@ -84,6 +95,10 @@ func opCharge(b *engine.Batch, args [][]byte) error {
 		return err
 	}
 	options := args[3:]
+	var o once
+	if options, err = o.cut(options, b.Level); err != nil {
+		return err
+	}
 	if len(options) >= chargeArgs {
 		if err = parseLimited(&op, options[0], options[1], options[2], b.Level); err != nil {
 			return err
@@ -92,8 +107,8 @@ func opCharge(b *engine.Batch, args [][]byte) error {
 	}
 	if len(options) > 0 {
 		if len(options) > 1 || !word.Is(options[0], "PARTIAL") {
-			text := fmt.Sprintf("syntax error, after n only alg p1 p2, then PARTIAL are allowed, got %s",
-				word.Excerpt(options[0]))
+			text := fmt.Sprintf("syntax error, after n only alg p1 p2, then PARTIAL%s are allowed, got %s",
+				andOnce(b.Level), word.Excerpt(options[0]))
 			return resp.NewError("ERR", text+word.DidYouMean(options[0], "PARTIAL"))
 		}
 		op.Mode = engine.Partial
@@ -102,6 +117,8 @@ func opCharge(b *engine.Batch, args [][]byte) error {
 		op.Kind, op.Mode = engine.Take, op.Mode&engine.Partial
 		closeLimit(&op, op.N)
 	}
-	b.Ops = append(b.Ops, op)
+	if b.Ops = append(b.Ops, op); o.id != nil {
+		o.wrap(b, len(b.Ops)-1)
+	}
 	return nil
 }

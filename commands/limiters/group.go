@@ -14,7 +14,7 @@ import (
 const limitArgs = 5
 
 var rlAll = spec.Command{
-	Name: "RL.ALL", Args: "alg key p1 p2 n [alg key p1 p2 n ...]",
+	Name: "RL.ALL", Args: "alg key p1 p2 n [alg key p1 p2 n ...]" + onceArgs,
 	Summary: "Takes tokens from all of up to 64 limits, or from no limit, atomically: alg is " + anyOf(groupAlgs()) +
 		", and " +
 		"p1 p2 n are the arguments of its command. Returns [allowed, index of the binding limit, [five integers], ...]. " +
@@ -27,10 +27,17 @@ var rlAll = spec.Command{
 
 func opAll(b *engine.Batch, args [][]byte) error {
 	limits := args[1:]
-	if len(limits)%limitArgs != 0 || len(limits) > engine.MaxGroup*limitArgs {
+	var o once
+	if len(limits)%limitArgs != 0 {
+		var err error
+		if limits, err = o.cut(limits, b.Level); err != nil {
+			return err
+		}
+	}
+	if len(limits) == 0 || len(limits)%limitArgs != 0 || len(limits) > engine.MaxGroup*limitArgs {
 		return resp.NewError("ERR", fmt.Sprintf(
 			"RL.ALL takes 1 to %d limits of %d arguments each, alg key p1 p2 n, got %d arguments",
-			engine.MaxGroup, limitArgs, len(limits)))
+			engine.MaxGroup, limitArgs, len(args)-1))
 	}
 	before := len(b.Ops)
 	for ; len(limits) > 0; limits = limits[limitArgs:] {
@@ -45,6 +52,9 @@ func opAll(b *engine.Batch, args [][]byte) error {
 	}
 	closeGroup(b.Ops[before:])
 	b.Ops[before].Group = uint8(len(b.Ops) - before)
+	if o.id != nil {
+		o.wrap(b, before)
+	}
 	return nil
 }
 

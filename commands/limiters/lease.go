@@ -37,7 +37,7 @@ func opAcquire(b *engine.Batch, args [][]byte) (err error) {
 	if err := ParseID(op.ID); err != nil {
 		return err
 	}
-	if op.Mode, err = parseOptions(args[5:], engine.Shadow); err != nil {
+	if op.Mode, err = parseOptions(args[5:], engine.Shadow, b.Level); err != nil {
 		return err
 	}
 	if op.Params.Limit == 0 {

@@ -19,9 +19,9 @@ func takeCommands() (all []spec.Command) {
 	for alg := range engine.Algs() {
 		if u := alg.Usage(); alg.IsCounted() {
 			all = append(all, spec.Command{
-				Name: "RL." + alg.String(), Args: fmt.Sprintf("key %s %v [n] [PARTIAL] [SHADOW]", u.Limit, u.Period),
+				Name: "RL." + alg.String(), Args: fmt.Sprintf("key %s %v [n] [PARTIAL] [SHADOW]"+onceArgs, u.Limit, u.Period),
 				Summary: u.Summary, Complexity: u.Complexity, Since: u.Since, Group: spec.LimiterGroup,
-				Flags: spec.Write | spec.DenyOOM | spec.Fast | spec.Decides, Keys: spec.OneKey,
+				Flags: spec.Write | spec.DenyOOM | spec.Fast | spec.Decides, Keys: keyAndID(4),
 				Body: &spec.Ops{Parse: take(alg), Reply: replyDecision},
 			})
 		}
@@ -60,15 +60,21 @@ func take(alg engine.Alg) func(*engine.Batch, [][]byte) error {
 			}
 			options = options[1:]
 		}
+		var o once
 		if len(options) > 0 {
-			if op.Mode, err = parseOptions(options, engine.Partial|engine.Shadow); err != nil {
+			if options, err = o.cut(options, b.Level); err == nil {
+				op.Mode, err = parseOptions(options, engine.Partial|engine.Shadow, b.Level)
+			}
+			if err != nil {
 				return err
 			}
 		}
 		if op.Params.Limit == 0 || op.N == engine.MaxN {
 			settleExtremes(&op, n, b.Level)
 		}
-		b.Ops = append(b.Ops, op)
+		if b.Ops = append(b.Ops, op); o.id != nil {
+			o.wrap(b, len(b.Ops)-1)
+		}
 		return nil
 	}
 }
@@ -95,8 +101,8 @@ func IsOption(arg []byte) bool {
 	return len(arg) > 0 && arg[0]|0x20 >= 'a' && arg[0]|0x20 <= 'z'
 }
 
-// parseOptions parses options; each must be in allowed and occur once.
-func parseOptions(args [][]byte, allowed engine.Mode) (mode engine.Mode, err error) {
+// parseOptions parses options of a batch of a level; each must be in allowed and occur once.
+func parseOptions(args [][]byte, allowed engine.Mode, level uint8) (mode engine.Mode, err error) {
 	for _, arg := range args {
 		var option engine.Mode
 		switch {
@@ -106,7 +112,7 @@ func parseOptions(args [][]byte, allowed engine.Mode) (mode engine.Mode, err err
 			option = engine.Shadow
 		}
 		if option&allowed&^mode == 0 {
-			return 0, badOption(allowed, arg)
+			return 0, badOption(allowed, arg, level)
 		}
 		mode |= option
 	}
@@ -114,11 +120,15 @@ func parseOptions(args [][]byte, allowed engine.Mode) (mode engine.Mode, err err
 }
 
 // badOption is the error for an option that is not allowed; it lists those that are.
-func badOption(allowed engine.Mode, given []byte) error {
+func badOption(allowed engine.Mode, given []byte, level uint8) error {
 	text, options := "syntax error, after id only SHADOW is allowed, once", []string{"SHADOW"}
 	if allowed&engine.Partial != 0 {
 		text = "syntax error, after the parameters only n, then PARTIAL and SHADOW, each once in any order, are allowed"
 		options = append(options, "PARTIAL")
+		if hasOnce(level) {
+			text += ", and at the end" + onceForm
+			options = append(options, wordOnce)
+		}
 	}
 	text += ", got " + word.Excerpt(given)
 	if slices.ContainsFunc(options, func(w string) bool { return word.Is(given, w) }) { // a repeated option

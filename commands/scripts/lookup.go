@@ -42,7 +42,8 @@ func (c *command) isForbidden(level uint8) bool {
 
 // isTooLong reports whether a line of words is too long for calls of a level.
 func (c *command) isTooLong(words int, level uint8) bool {
-	return words > c.most || c.limit != nil && c.limit.Before > 0 && words > c.limit.Before && level < chargedLevel
+	return words > c.most || c.Keys.Once > 0 && level < spec.OnceLevel && words > c.most-spec.OnceWords ||
+		c.limit != nil && c.limit.Before > 0 && words > c.limit.Before && level < chargedLevel
 }
 
 // writes reports whether the command may change the state, or publishes, as in Redis.

@@ -4,6 +4,7 @@ import (
 	"limitsrv/commands/limiters"
 	"limitsrv/commands/scripts/lua"
 	"limitsrv/commands/scripts/lua/value"
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 	"limitsrv/engine/answer"
 )
@@ -91,6 +92,11 @@ func (m *machine) forget() {
 // mayTouch reports whether the keys of a command with some arguments are given keys.
 func (m *machine) mayTouch(c *command, args [][]byte) bool {
 	first, end, step := c.Keys.Span(args)
+	if c.Keys.Once > 0 && m.tx.Level() >= spec.OnceLevel {
+		if at := spec.OnceAt(args); at+1 >= c.Keys.Once && !m.isGiven(args[at+1]) { // args have no name
+			return false
+		}
+	}
 	for i := first; i < end; i += step {
 		if !m.isGiven(args[i]) {
 			return false

@@ -1,6 +1,8 @@
 package scripts
 
 import (
+	"strings"
+
 	"limitsrv/commands/scripts/lua/syntax"
 	"limitsrv/commands/spec"
 )
@@ -150,6 +152,7 @@ func (x *examiner) call(args []syntax.Expr) {
 		words, exact = words-1, false
 	}
 	x.declared = x.declared && c.Flags&spec.AllKeys == 0 && c.Keys.Count == 0 // the number of keys is seldom a constant
+	x.declared = x.declared && (c.Keys.Once == 0 || x.declaresID(args))
 	last := c.Keys.Last
 	if last < 0 {
 		last += words
@@ -162,6 +165,18 @@ func (x *examiner) call(args []syntax.Expr) {
 			x.declared = false
 		}
 	}
+}
+
+// declaresID reports whether the id of an option ONCE is a declared key. If the word ONCE is not a
+// constant, the option is examined when the script runs.
+func (x *examiner) declaresID(args []syntax.Expr) bool {
+	for i := 1; i < len(args); i++ {
+		text, ok := args[i-1].(*syntax.String)
+		if ok && strings.EqualFold(text.Value, "ONCE") && x.level >= spec.OnceLevel && !x.isKey(args[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // isKey reports whether an expression is a declared key.

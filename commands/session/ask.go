@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"limitsrv/commands/backend"
+	"limitsrv/commands/reservations"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/checks"
@@ -65,7 +66,11 @@ func (h *Handler) appendCheck(b *engine.Batch, c *checks.Check, q *checks.Reques
 	if state.Overrides.Len() > 0 { // they alone depend on the time
 		now = h.config.Clock.Now()
 	}
+	first := len(b.Ops)
 	err := c.Append(b, state, now, q)
+	if err == nil && q.Once != nil {
+		reservations.Wrap(b, first, q.Once, q.OnceFor, q.Hash())
+	}
 	if err == nil && c.BadAddresses() > 0 {
 		h.audit.badAddresses(state.Set.Domain(string(q.Domain)), q)
 	}
@@ -91,7 +96,11 @@ func (g *pendingBatch) outdated(yield func(*item) bool) {
 	for i := range g.items {
 		it := &g.items[i]
 		if it.ask > 0 && it.err == nil {
-			if _, ds := g.decided(it, first); anyIs(ds, engine.Stale) && !yield(it) {
+			ops, ds := g.decided(it, first)
+			if isOnce(ops) && ds[0].Status == engine.OK && g.readOnce(it, ops) == nil {
+				ds = g.once.Decisions
+			}
+			if anyIs(ds, engine.Stale) && !yield(it) {
 				return
 			}
 		}
@@ -133,7 +142,7 @@ func (s *Session) isOutdated() bool {
 	if g == nil || len(g.asks) == 0 || s.err != nil || g.attempts == maxAsks {
 		return false
 	}
-	if g.attempts == 0 && !anyIs(g.batch.Decisions, engine.Stale) {
+	if g.attempts == 0 && len(g.batch.Calls) == 0 && !anyIs(g.batch.Decisions, engine.Stale) {
 		return false
 	}
 	for range g.outdated {
@@ -180,7 +189,7 @@ func (h *Handler) waitForRules(ctx context.Context, c *backend.Caller, attempt i
 // askAgain makes a batch of the outdated requests. The decisions on all other requests stay,
 // so that an outdated request of a transaction is decided after the rest of the transaction.
 func (s *Session) askAgain() *engine.Batch {
-	b := &engine.Batch{Older: s.h.config.Cluster.Older()}
+	b := &engine.Batch{Features: s.h.config.Cluster.Features()}
 	for it := range s.g.outdated {
 		a := &s.g.asks[it.ask-1]
 		first := len(b.Ops)

@@ -3,6 +3,7 @@ package session
 import (
 	"sync"
 
+	"limitsrv/commands/reservations"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules/checks"
 	"limitsrv/engine"
@@ -21,8 +22,9 @@ type pendingBatch struct {
 	// request is the request that was parsed last: other requests are parsed again if they
 	// are needed.
 	request checks.Request
-	memory  checks.Memory  // of the checks
-	headers checks.Headers // working memory
+	memory  checks.Memory      // of the checks
+	headers checks.Headers     // working memory
+	once    reservations.Reply // of the item that was read last
 	// attempts is the number of attempts to decide them again, and awaited is set while the
 	// rules for the next attempt are awaited.
 	attempts int
@@ -118,7 +120,7 @@ func (p *batchPool) put(g *pendingBatch) {
 func (s *Session) gathered() *pendingBatch {
 	if s.g == nil {
 		s.g = s.h.batches.take()
-		s.g.batch.Stale, s.g.batch.Older = s.stale, s.h.config.Cluster.Older()
+		s.g.batch.Stale, s.g.batch.Features = s.stale, s.h.config.Cluster.Features()
 	}
 	return s.g
 }
@@ -155,6 +157,7 @@ func (s *Session) giveBack() {
 	clear(g.items) // they point to argument bytes and errors
 	g.items = g.items[:0]
 	g.memory.Release()
+	g.once.Release()
 	clear(g.asks)
 	g.ahead = nil
 	g.asks, g.load, g.tally, g.attempts, g.awaited, g.retried = g.asks[:0], load{}, tally{}, 0, false, nil

@@ -117,7 +117,7 @@ func (h *Handler) noteEvents(x *single, a *checks.Answer, q *checks.Request) {
 // renew empties b for new ops.
 func (h *Handler) renew(b *engine.Batch) {
 	b.Reset()
-	b.Older = h.config.Cluster.Older()
+	b.Features = h.config.Cluster.Features()
 }
 
 // giveBack executes the ops that give tokens back, if the request was allowed. These ops are a

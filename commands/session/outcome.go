@@ -19,13 +19,14 @@ const (
 	WasShadowDenied    // allowed, and a limit with SHADOW, or a rule in shadow, would have denied it
 	WasError           // answered with an error
 	WasNoQuorumAllowed // allowed without a decision, as --no-quorum allow says
+	WasRepeated        // by a request with an id that had acted before: nothing was taken again
 	Outcomes
 	looked = Outcomes // no outcome
 )
 
 // String returns the word of an outcome in metrics.
 func (o Outcome) String() string {
-	return [...]string{"allowed", "denied", "shadow_denied", "error", "no_quorum_allowed"}[o]
+	return [...]string{"allowed", "denied", "shadow_denied", "error", "no_quorum_allowed", "repeated"}[o]
 }
 
 // A Protocol is the protocol of a request that is not a Redis command.

@@ -109,12 +109,16 @@ func (s *Session) answer(it *item, first int, calls *runLength) {
 			s.w.Error(ErrDown)
 			break
 		}
-		if it.ask > 0 {
-			outcome = s.answerAsk(it, ops, ds)
+		if it.ask == 0 && it.spec.Reply == nil {
+			s.answerCall(it.spec, &s.g.batch.Calls[ops[len(ops)-1].N], calls)
 			break
 		}
-		if it.spec.Reply == nil {
-			s.answerCall(it.spec, &s.g.batch.Calls[ops[len(ops)-1].N], calls)
+		if isOnce(ops) {
+			outcome = s.answerOnce(it, ops)
+			break
+		}
+		if it.ask > 0 {
+			outcome = s.answerAsk(it, ops, ds)
 			break
 		}
 		it.spec.Reply(&s.w, ops, ds)

@@ -189,7 +189,7 @@ func (s *Session) gather(c *Spec, args [][]byte) {
 			}
 		}
 	}
-	if batch.Older && it.err == nil && !s.tx.running {
+	if batch.Features != 0 && it.err == nil && !s.tx.running {
 		it.err = s.takeBack(batch, before, calls)
 	}
 	if dear := s.addWeight(c, args); dear != nil && it.err == nil {

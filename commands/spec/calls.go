@@ -29,7 +29,11 @@ type Calls [1 << (16 - FamilyBits)]Family
 //	1: the first
 //	2: work, memory and answers are charged before they are spent; portable arithmetic; each call
 //	   that draws random numbers has a seed of its own
-const Level = 2
+//	3: scripts have the option ONCE
+const Level = 3
+
+// OnceLevel is the first level of calls with the option ONCE.
+const OnceLevel = 3
 
 // Level implements engine.Commands.
 func (*Calls) Level() uint8 { return Level }

@@ -3,13 +3,17 @@ package spec
 import (
 	"strconv"
 
+	"limitsrv/commands/word"
 	"limitsrv/engine/values/numbers"
 )
 
 // Keys is the position of the keys: the first and last word and the step, as in COMMAND: the name is
 // word 0, and a Last of -1 is the last word, -2 the word before it. With a Count, that word is the
 // number of keys, and they follow it. All zero: no keys.
-type Keys struct{ First, Last, Step, Count int }
+//
+// If Once is above 0, the words ONCE id [FOR duration] may end the line, ONCE at the index Once or
+// later. The id is then another key. So First and Last are equal, or there are no other keys.
+type Keys struct{ First, Last, Step, Count, Once int }
 
 // The usual positions of keys.
 var (
@@ -21,6 +25,9 @@ var (
 // In returns k for one command line: First and Last are indexes into line. No keys: First is above
 // Last. A count beyond the line means the rest of the line.
 func (k Keys) In(line [][]byte) Keys {
+	if k.Once > 0 {
+		k = k.withID(line)
+	}
 	switch {
 	case k.Count > 0:
 		n := 0
@@ -35,6 +42,34 @@ func (k Keys) In(line [][]byte) Keys {
 	}
 	k.Last = min(k.Last, len(line)-1)
 	return k
+}
+
+// OnceWords is the number of words of the option ONCE id FOR duration.
+const OnceWords = 4
+
+// OnceAt returns the index of the word ONCE in words of which ONCE id [FOR duration] may be the last; -1
+// if they have no such option.
+func OnceAt(words [][]byte) int {
+	n := len(words)
+	switch {
+	case n >= 2 && word.Is(words[n-2], "ONCE"):
+		return n - 2
+	case n >= OnceWords && word.Is(words[n-2], "FOR") && word.Is(words[n-OnceWords], "ONCE"):
+		return n - OnceWords
+	}
+	return -1
+}
+
+// withID returns k with the id of the option ONCE as its last key.
+func (k Keys) withID(line [][]byte) Keys {
+	at := OnceAt(line)
+	switch {
+	case at < k.Once:
+		return k
+	case k.Step == 0:
+		return Keys{First: at + 1, Last: at + 1, Step: 1}
+	}
+	return Keys{First: k.First, Last: at + 1, Step: at + 1 - k.First}
 }
 
 // Span returns the indexes of the keys that a call may touch, in args, which do not contain the name:

@@ -65,8 +65,8 @@ var arrows = map[string][]string{
 		"limitsrv/internal/fatal", "limitsrv/internal/status", "limitsrv/internal/turns",
 	},
 	"commands/calls": {
-		"limitsrv/commands/datatypes", "limitsrv/commands/rules/stored", "limitsrv/commands/scripts",
-		"limitsrv/commands/spec",
+		"limitsrv/commands/datatypes", "limitsrv/commands/reservations", "limitsrv/commands/rules/stored",
+		"limitsrv/commands/scripts", "limitsrv/commands/spec",
 	},
 	"commands/datatypes": {
 		"limitsrv/commands/glob", "limitsrv/commands/spec", "limitsrv/engine", "limitsrv/engine/answer",
@@ -78,8 +78,11 @@ var arrows = map[string][]string{
 	},
 	"commands/glob": {},
 	"commands/limiters": {
-		"limitsrv/commands/resp", "limitsrv/commands/spec", "limitsrv/commands/word", "limitsrv/engine",
-		"limitsrv/engine/answer",
+		"limitsrv/commands/reservations", "limitsrv/commands/resp", "limitsrv/commands/spec",
+		"limitsrv/commands/word", "limitsrv/engine", "limitsrv/engine/answer", "limitsrv/engine/siphash",
+	},
+	"commands/reservations": {
+		"limitsrv/commands/resp", "limitsrv/commands/word", "limitsrv/engine", "limitsrv/engine/answer",
 	},
 	"commands/resp": {"limitsrv/engine/answer", "github.com/tidwall/redcon"},
 	"commands/rules": {
@@ -90,6 +93,7 @@ var arrows = map[string][]string{
 	"commands/rules/checks": {
 		"limitsrv/commands/limiters", "limitsrv/commands/resp", "limitsrv/commands/rules",
 		"limitsrv/commands/rules/live", "limitsrv/commands/rules/source", "limitsrv/engine",
+		"limitsrv/engine/siphash",
 	},
 	"commands/rules/live": {
 		"limitsrv/commands/resp", "limitsrv/commands/rules", "limitsrv/commands/rules/source",
@@ -148,8 +152,8 @@ var arrows = map[string][]string{
 	},
 	"commands/session": {
 		"limitsrv/commands/auth", "limitsrv/commands/auth/users", "limitsrv/commands/backend",
-		"limitsrv/commands/glob", "limitsrv/commands/resp", "limitsrv/commands/rules",
-		"limitsrv/commands/rules/checks", "limitsrv/commands/rules/live", "limitsrv/commands/rules/source",
+		"limitsrv/commands/glob", "limitsrv/commands/reservations", "limitsrv/commands/resp",
+		"limitsrv/commands/rules", "limitsrv/commands/rules/checks", "limitsrv/commands/rules/live", "limitsrv/commands/rules/source",
 		"limitsrv/commands/rules/stored", "limitsrv/commands/spec", "limitsrv/commands/tracking",
 		"limitsrv/commands/usage", "limitsrv/commands/waiting", "limitsrv/commands/word", "limitsrv/engine",
 		"limitsrv/engine/answer", "limitsrv/engine/slots", "limitsrv/internal/fatal",
@@ -157,7 +161,8 @@ var arrows = map[string][]string{
 		"limitsrv/internal/pace", "limitsrv/internal/status", "limitsrv/internal/turns",
 	},
 	"commands/spec": {
-		"limitsrv/commands/resp", "limitsrv/commands/usage", "limitsrv/engine", "limitsrv/engine/values/numbers",
+		"limitsrv/commands/resp", "limitsrv/commands/usage", "limitsrv/commands/word", "limitsrv/engine",
+		"limitsrv/engine/values/numbers",
 	},
 	"commands/spec/spectest": {"limitsrv/commands/spec", "limitsrv/commands/usage"},
 	"commands/tracking":      {"limitsrv/commands/resp", "limitsrv/engine"},
@@ -195,8 +200,8 @@ var arrows = map[string][]string{
 		"limitsrv/internal/testing/freeport", "limitsrv/internal/testing/testwait",
 	},
 	"internal/testing/simtest": {
-		"limitsrv/commands/calls", "limitsrv/commands/datatypes", "limitsrv/commands/rules",
-		"limitsrv/commands/rules/live", "limitsrv/commands/rules/source", "limitsrv/commands/rules/stored",
+		"limitsrv/commands/calls", "limitsrv/commands/datatypes", "limitsrv/commands/reservations",
+		"limitsrv/commands/rules", "limitsrv/commands/rules/live", "limitsrv/commands/rules/source", "limitsrv/commands/rules/stored",
 		"limitsrv/commands/scripts", "limitsrv/commands/spec", "limitsrv/commands/spec/spectest",
 		"limitsrv/engine", "limitsrv/engine/answer", "github.com/anishathalye/porcupine",
 		"github.com/cockroachdb/pebble/v2/vfs",

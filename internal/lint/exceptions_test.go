@@ -44,6 +44,7 @@ var applyExceptions = []applyException{
 	{"engine/freeze.go", ruleImport, "a snapshot yields to callers of Apply"},
 	{"engine/snapshot.go", ruleImport, "memory of images goes back to the system after a snapshot"},
 	{"engine/load.go", ruleSync, "buffers for snapshots that are read, without contents"},
+	{"commands/reservations/once.go", ruleSync, "memory of calls, without contents"},
 	{"commands/scripts/run.go", ruleSync, "machines between runs, of which nothing is kept but memory"},
 	{"commands/scripts/library.go", ruleSync, "machines between runs; steps of runs are for schedules"},
 	{"commands/scripts/functions.go", ruleSync, "the functions of a version of the documents, computed from these"},

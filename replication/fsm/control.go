@@ -64,7 +64,8 @@ func SkippedEntry() ([]byte, error) { return ControlEntry{Skipped: true}.Encode(
 //	3: version 3 of entries and of blocks: groups with modes, leases and guards; penalty boxes; functions, rules
 //	4: calls of level 2; members that keep the promises of package lease; version 4 of entries:
 //	   Refunds and Charges with modes, groups that settle
-const KnownLevel = 4
+//	5: calls of level 3; version 5 of entries and version 4 of blocks: ids
+const KnownLevel = 5
 
 // PromisesLevel is the lowest feature level whose members keep the promises of package lease, and
 // as leaders report the last entry that they applied.
@@ -73,10 +74,13 @@ const PromisesLevel = 4
 // CallLevel returns the newest level of call semantics, see engine.Batch.Level, that the log may
 // use at a feature level of the log.
 func CallLevel(level int) uint8 {
-	if level < 4 {
+	switch {
+	case level < 4:
 		return 1
+	case level < 5:
+		return 2
 	}
-	return 2
+	return 3
 }
 
 // LevelOf returns the feature level that the log must have for a batch: the version of its

@@ -24,6 +24,8 @@ type Check struct {
 	verdict rules.Verdict
 	peek    bool
 	settles bool
+	// repeats is set if the request has acted before, see Repeats.
+	repeats bool
 }
 
 // Share lets the next requests use memory that other Checks of the same goroutine use too. An
@@ -64,7 +66,7 @@ func (c *Check) Append(b *engine.Batch, s *live.State, now engine.Instant, q *Re
 		b.Ops = append(b.Ops, look)
 	case c.settles:
 		appendSettling(b, r.Limits, q)
-		if b.Older {
+		if b.Lacks(engine.FitFeatures) {
 			separate(b.Ops[first:])
 		} else {
 			b.Ops[first].Group = uint8(len(b.Ops) - first)
@@ -84,6 +86,10 @@ func (c *Check) Append(b *engine.Batch, s *live.State, now engine.Instant, q *Re
 	}
 	return nil
 }
+
+// Repeats says that the decisions for the next Answer are of a request that has acted before: nothing is
+// counted again.
+func (c *Check) Repeats() { c.repeats = true }
 
 // BadAddresses returns the number of attributes of the last Append that its rules compare as
 // addresses and that can't be parsed.
@@ -178,7 +184,7 @@ func appendSettling(b *engine.Batch, limits []rules.Met, q *Request) {
 
 // adjusting returns the mode for Charges and Refunds in b.
 func adjusting(b *engine.Batch) engine.Mode {
-	if b.Older {
+	if b.Lacks(engine.FitFeatures) {
 		return 0
 	}
 	return engine.Fit

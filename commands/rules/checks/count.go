@@ -15,7 +15,7 @@ var stripes atomic.Uint32
 // count adds the outcome of a request to the counters of its limits. Peeks and
 // settlements are not counted.
 func (c *Check) count() {
-	if c.peek || c.settles {
+	if c.peek || c.settles || c.repeats {
 		return
 	}
 	stripe := c.takeStripe()

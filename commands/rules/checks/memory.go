@@ -74,7 +74,7 @@ func (c *Check) hitsOf(m *Met) int64 {
 func (c *Check) keep(s *live.State, q *Request) {
 	m := c.memory
 	r := &m.result
-	c.state, c.hits, c.peek, c.settles = s, q.Hits, q.Peek, q.settling()
+	c.state, c.hits, c.peek, c.settles, c.repeats = s, q.Hits, q.Peek, q.settling(), false
 	if last := &m.last; r.Repeated && last.state == s && last.settles == c.settles && len(q.Own) == 0 &&
 		q.Negative == nil {
 		c.verdict, c.first, c.limits, c.extra = last.verdict, last.first, last.limits, 0

@@ -1,10 +1,12 @@
 package checks
 
 import (
+	"encoding/binary"
 	"math"
 	"slices"
 
 	"limitsrv/commands/rules"
+	"limitsrv/engine/siphash"
 )
 
 // A Request asks if it may pass by the rules of a domain. Its bytes must stay unchanged
@@ -27,6 +29,10 @@ type Request struct {
 	// Settle, unless it is 0, takes so many tokens unconditionally, or returns them if it is
 	// negative, instead of Hits. An ID then returns its leases.
 	Settle int64
+	// Once, unless it is nil, is an id: the request acts once while the id is remembered, which is
+	// for OnceFor nanoseconds. The caller of Append has reservations.Wrap carry it out.
+	Once    []byte
+	OnceFor int64
 	// Peek looks only: the answer tells if Hits tokens would pass, and nothing is counted.
 	Peek bool
 
@@ -87,7 +93,29 @@ func (q *Request) settles(descriptor int) int64 {
 func (q *Request) Reset(domain []byte) {
 	q.Domain, q.Descriptors = domain, q.Descriptors[:0]
 	q.Hits, q.Own, q.ID, q.Settle, q.Peek, q.report = 1, q.Own[:0], nil, 0, false, false
-	q.Negative, q.HitsGiven = nil, false
+	q.Negative, q.HitsGiven, q.Once = nil, false, nil
+}
+
+// Hash returns the hash by which a request with the same Once is known to be the same: of all that the
+// client has asked for.
+func (q *Request) Hash() uint64 {
+	var (
+		buf  [512]byte
+		hash = binary.AppendVarint(append(buf[:0], 'R'), q.Settle)
+		text = func(b []byte) { hash = append(binary.AppendUvarint(hash, uint64(len(b))), b...) }
+	)
+	hash = binary.AppendVarint(hash, q.Hits)
+	text(q.Domain)
+	text(q.ID)
+	for i := range q.Descriptors {
+		entries := q.Descriptors[i].Entries
+		hash = binary.AppendUvarint(binary.AppendVarint(hash, q.tokens(i)), uint64(len(entries)))
+		for _, e := range entries {
+			text(e.Key)
+			text(e.Value)
+		}
+	}
+	return siphash.Key{}.Sum(hash)
 }
 
 // AddDescriptor appends an empty descriptor, reusing the memory of an earlier descriptor.

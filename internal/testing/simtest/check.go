@@ -21,6 +21,7 @@ func (h *History) Check() {
 	h.CheckEarned()
 	h.CheckCounters()
 	h.CheckPlain()
+	h.checkOnce()
 	h.checkWatched()
 }
 

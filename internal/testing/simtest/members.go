@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"limitsrv/commands/datatypes"
+	"limitsrv/commands/reservations"
 	"limitsrv/commands/rules/stored"
 	"limitsrv/commands/scripts"
 	"limitsrv/engine"
@@ -88,7 +89,10 @@ func callName(number uint16) string {
 	if name := scripts.CallName(number); name != "" {
 		return name
 	}
-	return stored.CallName(number)
+	if name := stored.CallName(number); name != "" {
+		return name
+	}
+	return reservations.CallName(number)
 }
 
 // loadRules is the name of the call that loads rules.

@@ -40,6 +40,7 @@ type Workload struct {
 	}
 	plain, admitted [3]slot
 	deck            []int // the next makers
+	sent            []onceSent
 	// Known is set by the clients from answers to earlier calls.
 	Known Known
 }
@@ -99,7 +100,7 @@ func (w *Workload) Request(rng *rand.Rand) (r Request) {
 		return r
 	}
 	for range 1 + rng.IntN(4) {
-		switch rng.IntN(10) {
+		switch rng.IntN(11) {
 		case 0, 1:
 			r.Ops = append(r.Ops, w.Counter(rng))
 		case 2, 3:
@@ -110,6 +111,8 @@ func (w *Workload) Request(rng *rand.Rand) (r Request) {
 			w.admit(&r, rng)
 		case 6, 7, 8:
 			w.every(&r, rng)
+		case 9:
+			w.once(&r, rng)
 		default:
 			r.plain(rng)
 		}
