@@ -41,7 +41,7 @@ func limitLine(r *rand.Rand) []string {
 		if len(line) > 6 && r.IntN(20) == 0 {
 			line = line[:len(line)-1]
 		}
-		return line
+		return withID(r, line)
 	}
 	lines := []struct{ name, args string }{
 		{"RL.TOKEN", "5 1 %d"}, {"RL.TOKEN", "5 2/s %d PARTIAL"}, {"RL.TOKEN", "5 1 1 SHADOW"}, {"RL.LEAKY", "5 1 %d"},
@@ -57,7 +57,18 @@ func limitLine(r *rand.Rand) []string {
 	if strings.Contains(line.args, "%d") {
 		line.args = fmt.Sprintf(line.args, r.IntN(4))
 	}
-	return strings.Fields(line.name + " " + key() + " " + line.args)
+	return withID(r, strings.Fields(line.name+" "+key()+" "+line.args))
+}
+
+// withID gives some lines that may have an id one of a few ids.
+func withID(r *rand.Rand, line []string) []string {
+	switch line[0] {
+	case "RL.TOKEN", "RL.LEAKY", "RL.FIXED", "RL.SLIDE", "RL.LOG", "RL.REFUND", "RL.CHARGE", "RL.ALL":
+		if r.IntN(3) == 0 {
+			line = append(line, "ONCE", fmt.Sprint("id", r.IntN(9)))
+		}
+	}
+	return line
 }
 
 // asScript returns a script that calls a line, and the arguments for it: with declared
@@ -69,7 +80,7 @@ func asScript(line []string, declared bool) (text string, args []string) {
 	var keys, rest []string
 	text = "return(redis.pcall('" + line[0] + "'"
 	for i, word := range line[1:] {
-		if line[0] == "RL.ALL" && i%5 == 1 || line[0] != "RL.ALL" && i == 0 {
+		if line[0] == "RL.ALL" && i%5 == 1 || line[0] != "RL.ALL" && i == 0 || line[i] == "ONCE" {
 			keys = append(keys, word)
 			text += fmt.Sprintf(",KEYS[%d]", len(keys))
 		} else {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"limitsrv/commands/backend"
+	"limitsrv/commands/reservations"
 	"limitsrv/commands/calls"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules"
@@ -33,7 +34,7 @@ type mixedExec struct {
 }
 
 func (x mixedExec) Exec(b *engine.Batch, done func(error)) {
-	if x.cluster.older != nil && !b.Looks() && isNewForm(b.Ops) {
+	if x.cluster.older != nil && !b.Looks() && (isNewForm(b.Ops) || reservations.Wraps(b)) {
 		done(errNewBatch)
 		return
 	}
@@ -81,7 +82,7 @@ func newMixed(t *testing.T) (h *session.Handler, s *session.Session, cluster *fa
 	s = h.NewSession(session.Client{Wake: func() { woken <- struct{}{} }})
 	load(t, s, woken, olderRules)
 	cluster.older = func(b *engine.Batch, from int) error {
-		if isNewForm(b.Ops[from:]) {
+		if isNewForm(b.Ops[from:]) || reservations.Wraps(b) {
 			return errNewForm
 		}
 		return nil
@@ -125,6 +126,8 @@ func TestOlderForms(t *testing.T) {
 		{"RL.CHARGE n 1 FIXED 0 1m", "*5|:0|:0|:0|:-1|:0|", ""},
 		{"RL.FIXED f 0 1m", "*5|:0|:0|:0|:-1|:10000|", ""},
 		{"RL.ALL FIXED f 100 1m 1 FIXED n 0 1m 1", "*4|:0|:1|*5|:1|:100|:30|:0|:10000|*5|:0|:0|:0|:-1|:0|", ""},
+		{"RL.FIXED f 100 1m ONCE id", "-ERR newer|", "*5|:1|:100|:29|:0|:10000|"},
+		{"RL.CHECK api user u ONCE id", "-ERR newer|", "*7|:1|:10|:9|:0|:10001|$13|user/slide-1m|$2|ok|"},
 		{"RL.SETTLE api user u BY 4", "*8|:1|:10|:6|:0|:55001|$13|user/slide-1m|$2|ok|", ""},
 		{"RL.SETTLE api user u BY 30", "*8|:0|:10|:10|:-1|:0|$13|user/slide-1m|$7|limited|",
 			"*8|:0|:10|:0|:37001|:67001|$13|user/slide-1m|$7|limited|"},

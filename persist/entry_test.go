@@ -322,7 +322,7 @@ func TestDecodeRejects(t *testing.T) {
 // so that a cluster refuses them while there are such.
 func TestVersionsOfCalls(t *testing.T) {
 	for command, want := range map[uint16]int{0: entryPlain, newerCalls - 1: entryPlain, newerCalls: entryGroups,
-		3 << 12: entryGroups} {
+		3 << 12: entryGroups, onceCalls - 1: entryGroups, onceCalls: entryVersion} {
 		var (
 			b engine.Batch
 			e Entry

@@ -37,6 +37,30 @@ type counter struct {
 	unit  bool // each command takes a permit; %d is the number of the holder
 
 	sent, acked atomic.Int64 // permits
+	// once holds commands with an id that were answered; nil: the commands have no ids. They are sent
+	// again after a restart, and each command is sent twice at once.
+	once *answeredOnce
+}
+
+// answeredOnce holds the last commands with an id that were answered.
+type answeredOnce struct {
+	mu   sync.Mutex
+	last []string
+}
+
+func (a *answeredOnce) add(command string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.last = append(a.last, command)
+	a.last = a.last[max(0, len(a.last)-100):]
+}
+
+// take returns the commands, and forgets them.
+func (a *answeredOnce) take() (all []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all, a.last = a.last, nil
+	return all
 }
 
 // newCounters returns counters of all algorithms.
@@ -51,6 +75,8 @@ func newCounters() (all []*counter) {
 			&counter{key: name("token"), take: "RL.TOKEN " + name("token") + " 9000 1/3650d %d", limit: 9000},
 			&counter{key: name("log"), take: "RL.LOG " + name("log") + " 9000 3650d %d", limit: 9000},
 			&counter{key: name("places"), take: "RL.ACQUIRE " + name("places") + " 9000 3650d id%d", limit: 9000, unit: true},
+			&counter{key: name("once"), take: "RL.FIXED " + name("once") + " 1000000000 3650d ONCE id%d FOR 1d", limit: much,
+				unit: true, once: new(answeredOnce)},
 			&counter{key: name("one"), pairedKey: name("other"), limit: much,
 				take: "RL.ALL FIXED " + name("one") + " 1000000000 3650d %d TOKEN small 1 1 0 FIXED " + name("other") +
 					" 1000000000 3650d 7"},
@@ -64,8 +90,9 @@ var holders atomic.Int64
 
 // A request is a command that was sent.
 type request struct {
-	of *counter
-	n  int64
+	of   *counter
+	n    int64
+	text string // of a command with an id; its repetition has n = 0
 }
 
 // command returns the command and counts its permits as sent.
@@ -87,9 +114,26 @@ func (r *request) answered(reply any) error {
 	case !ok || len(list) < 3:
 		return fmt.Errorf("reply to a take of %s = %v", r.of.key, reply)
 	case list[0] == int64(1):
-		r.of.acked.Add(r.n)
+		if r.of.acked.Add(r.n); r.text != "" {
+			r.of.once.add(r.text)
+		}
+	case r.text != "":
+		return fmt.Errorf("reply to %s = %v", r.text, reply)
 	}
 	return nil
+}
+
+// answeredBefore returns commands with ids that were answered before the last kill.
+func answeredBefore(all []*counter) (requests []request, commands []string) {
+	for _, c := range all {
+		if c.once == nil {
+			continue
+		}
+		for _, text := range c.once.take() {
+			requests, commands = append(requests, request{of: c, text: text}), append(commands, text)
+		}
+	}
+	return requests, commands
 }
 
 // loadCounters sends pipelines of takes until the connection is lost.
@@ -99,19 +143,24 @@ func loadCounters(address string, all []*counter, rng *rand.Rand) error {
 		return nil
 	}
 	defer w.Close()
-	for {
-		requests := make([]request, 1+rng.IntN(40))
-		commands := make([]string, len(requests))
-		for i := range requests {
-			r := &requests[i]
-			*r = request{of: all[rng.IntN(len(all))], n: 1 + rng.Int64N(3)}
+	requests, commands := answeredBefore(all)
+	for ; ; requests, commands = nil, nil {
+		for range 1 + rng.IntN(40) {
+			r := request{of: all[rng.IntN(len(all))], n: 1 + rng.Int64N(3)}
 			if r.of.unit {
 				r.n = 1
 			}
 			if r.of.pairedKey != "" {
 				r.n = 7
 			}
-			commands[i] = r.command()
+			text := r.command()
+			if r.of.once != nil {
+				r.text = text
+			}
+			requests, commands = append(requests, r), append(commands, text)
+			if r.of.once != nil {
+				requests, commands = append(requests, request{of: r.of, text: text}), append(commands, text)
+			}
 		}
 		replies, lost := w.all(commands...)
 		for i, reply := range replies {
@@ -309,7 +358,9 @@ func (k *killer) round(t *testing.T) {
 	if strings.Contains(r.logged(), "the disk has failed") && k.fsync() != "always" {
 		t.Logf("round %d: the disk was too slow: decisions in that time may be lost", k.hits.rounds)
 		for _, c := range k.all {
-			c.acked.Store(0)
+			if c.acked.Store(0); c.once != nil {
+				c.once.take()
+			}
 		}
 		for _, c := range k.windows {
 			c.forget()

@@ -27,3 +27,30 @@ func TestLimitsByLevel(t *testing.T) {
 		}
 	}
 }
+
+// TestOnceByLevel: runs at levels below 3 do not have the option ONCE, and their errors do not name it.
+func TestOnceByLevel(t *testing.T) {
+	const arity = "Wrong number of args"
+	for _, tt := range []struct{ line, before, now string }{
+		{"'RL.TOKEN', KEYS[1], 5, 1, 'ONCE', KEYS[2]", "each once in any order, are allowed, got 'ONCE'", ":4"},
+		{"'RL.TOKEN', KEYS[1], 5, 1, 1, 'PARTIAL', 'ONCE', KEYS[2]", arity, ":4"},
+		{"'RL.TOKEN', KEYS[1], 5, 1, 1, 'x'", "each once in any order, are allowed, got 'x'", "at the end ONCE"},
+		{"'RL.CHARGE', KEYS[1], 1, 'FIXED', 5, 60, 'ONCE', KEYS[2]", arity, ":4"},
+		{"'RL.CHARGE', KEYS[1], 1, 'x'", "", "then ONCE id"},
+		{"'RL.REFUND', KEYS[1], 1, 'AGE', '1s', 'ONCE', KEYS[2]", arity, "$-1|"},
+		{"'RL.ALL', 'FIXED', KEYS[1], 5, 60, 1, 'ONCE', KEYS[2]", "got 7 arguments", ":4"},
+	} {
+		text := "local r = redis.pcall(" + tt.line + ") if not r or r.err then return r end " +
+			"return (type(r[3]) == 'table' and r[3] or r)[3]"
+		for level := uint8(1); level <= 3; level++ {
+			want, not := tt.before, "ONCE id"
+			if level == 3 {
+				want, not = tt.now, arity
+			}
+			got := newNode().runAt(level, text, "2", "k", "id")
+			if !strings.Contains(got, want) || strings.Contains(got, not) {
+				t.Errorf("%s, at level %d: %q, want %q in it", tt.line, level, got, want)
+			}
+		}
+	}
+}
