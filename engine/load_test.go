@@ -177,16 +177,17 @@ func TestLoadChecks(t *testing.T) {
 		week = uint64(1000080000e9) // the end of the calendar week of now
 	)
 	var (
-		token  = engine.Params{Alg: engine.Token, Limit: 10, Count: 2, Period: 3e9}
-		box    = penalties[0].Params()
-		fixed  = engine.Params{Alg: engine.Fixed, Limit: 10, Period: 1e12}
-		weekly = engine.Params{Alg: engine.Fixed, Limit: 10, Calendar: engine.Week}
-		slide  = engine.Params{Alg: engine.Slide, Limit: 10, Period: 1e12}
-		log    = engine.Params{Alg: engine.Log, Limit: 10, Period: 1e12}
-		lease  = engine.Params{Alg: engine.Lease, Limit: 10, Period: 1e12}
-		full   = uint64(2e18 + 2*10*3e9) // of token, twice
-		name   = strings.Repeat("n", 16)
-		with   = func(p engine.Params, change func(p *engine.Params)) engine.Params {
+		token   = engine.Params{Alg: engine.Token, Limit: 10, Count: 2, Period: 3e9}
+		box     = penalties[0].Params()
+		receipt = engine.Params{Alg: engine.IDReceipt}
+		fixed   = engine.Params{Alg: engine.Fixed, Limit: 10, Period: 1e12}
+		weekly  = engine.Params{Alg: engine.Fixed, Limit: 10, Calendar: engine.Week}
+		slide   = engine.Params{Alg: engine.Slide, Limit: 10, Period: 1e12}
+		log     = engine.Params{Alg: engine.Log, Limit: 10, Period: 1e12}
+		lease   = engine.Params{Alg: engine.Lease, Limit: 10, Period: 1e12}
+		full    = uint64(2e18 + 2*10*3e9) // of token, twice
+		name    = strings.Repeat("n", 16)
+		with    = func(p engine.Params, change func(p *engine.Params)) engine.Params {
 			change(&p)
 			return p
 		}
@@ -211,6 +212,13 @@ func TestLoadChecks(t *testing.T) {
 		{"a key that is too long", 1, now,
 			blockRecord{p: token, state: []uint64{0, full}, name: "", key: strings.Repeat("k", engine.MaxKeyBytes+1)}, false},
 		{"another version", 5, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: "k"}, false},
+		{"a receipt", 4, now, blockRecord{p: receipt, state: []uint64{1 << 42, 7, 1, 10}, name: "", key: "k"}, true},
+		{"a receipt in an older version", 3, now,
+			blockRecord{p: receipt, state: []uint64{1 << 42, 7, 1, 10}, name: "", key: "k"}, false},
+		{"a receipt without an expiry", 4, now, blockRecord{p: receipt, state: []uint64{0, 7, 1, 10}, name: "", key: "k"},
+			false},
+		{"a receipt of another kind", 4, now,
+			blockRecord{p: receipt, state: []uint64{1 << 42, 7, 1, 1 << 56}, name: "", key: "k"}, false},
 		{"a box with a strike", 3, now, blockRecord{p: box, state: []uint64{1 << 32, uint64(now), 0}, name: "", key: "k"},
 			true},
 		{"a closed box", 3, now,

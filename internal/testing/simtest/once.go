@@ -17,31 +17,32 @@ const (
 	onceID     = "id:"
 	// onceLimit is never reached.
 	onceLimit = 1_000_000
+	// perCounter is about the number of requests of a counter: with few, most counters have only
+	// requests that no lost entry and no eviction concerns.
+	perCounter = 20
 	// recentIDs is the number of requests with ids that clients repeat.
 	recentIDs = 6
 )
 
 // A onceSent is a request with an id that clients repeat, whether it was answered or not.
 type onceSent struct {
-	id []byte
-	op engine.Op
+	number int
+	op     engine.Op
 }
 
 // once adds a Take with an id: a new request, or a recent request again.
 func (w *Workload) once(r *Request, rng *rand.Rand) {
-	if len(w.sent) < recentIDs || rng.IntN(3) == 0 {
+	at := rng.IntN(recentIDs + recentIDs/2)
+	if at >= len(w.sent) {
 		w.made++
-		op := engine.Op{Key: fmt.Append(nil, oncePrefix, rng.IntN(3)), N: 1 + rng.Int64N(9),
+		op := engine.Op{Key: fmt.Append(nil, oncePrefix, w.made/perCounter), N: 1 + rng.Int64N(9),
 			Params: engine.Params{Alg: engine.Fixed, Limit: onceLimit, Period: Forever}}
-		w.sent = append(w.sent, onceSent{fmt.Append(nil, onceID, w.made), op})
+		w.sent = append(w.sent, onceSent{w.made, op})
 		w.sent = w.sent[max(0, len(w.sent)-recentIDs):]
-		r.once(0, w.sent[len(w.sent)-1].id, w.made, op)
-		return
+		at = len(w.sent) - 1
 	}
-	x := &w.sent[rng.IntN(len(w.sent))]
-	var made int
-	fmt.Sscan(string(x.id[len(onceID):]), &made)
-	r.once(0, x.id, made, x.op)
+	x := &w.sent[at]
+	r.once(0, fmt.Append(nil, onceID, x.number), x.number, x.op)
 }
 
 // once adds ops, which are one request with a hash, with an id.
