@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"limitsrv/commands/backend"
-	"limitsrv/commands/reservations"
 	"limitsrv/commands/calls"
+	"limitsrv/commands/reservations"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/checks"

@@ -90,7 +90,8 @@ func TestRequestsAreCounted(t *testing.T) {
 	}
 	for _, c := range h.RequestCounts() {
 		if want := cases[c.Via].want; c.N != want {
-			t.Errorf("%s: %v requests were allowed, denied, denied in shadow, failed, allowed without a quorum, or repeated; want %v",
+			t.Errorf("%s: %v requests were allowed, denied, denied in shadow, failed, allowed without a quorum, or repeated; "+
+				"want %v",
 				c.Via, c.N, want)
 		}
 	}
