@@ -9,7 +9,7 @@ import (
 )
 
 // commandWords are the words of RL.CHECK and similar commands after the attributes.
-var commandWords = []string{"AND", "HITS", "ID", "PEEK", "ROWS", "HEADERS", "BY"}
+var commandWords = []string{"AND", "HITS", "ID", "PEEK", "ROWS", "HEADERS", "BY", "ONCE"}
 
 // maxComparisons bounds the comparisons of patterns for warnings, because their number is
 // the square of the patterns of a node.
