@@ -86,8 +86,8 @@ var rlStats = spec.Command{
 		"requests, " +
 		"refused_for_memory counts requests rejected for lack of memory, evicted counts live keys evicted for lack of " +
 		"memory. requests has the requests of clients to this node, each once for any number of limits, by outcome: " +
-		"allowed, denied, shadow_denied, error, no_quorum_allowed and repeated. In a cluster, each node reports the decisions " +
-		"it has applied.",
+		"allowed, denied, shadow_denied, error, no_quorum_allowed and repeated. In a cluster, each node reports the " +
+		"decisions it has applied.",
 	Complexity: "O(1)", Since: "0.1.0", Group: spec.LimiterGroup,
 	Flags: spec.ReadOnly | spec.Stale, Front: spec.FrontCounts,
 	Body: session.Run(func(s *session.Session, w *resp.Writer, _ [][]byte) {

@@ -38,7 +38,8 @@ func TestOlderUntilAllKnow(t *testing.T) {
 	eventually(t, "the level of the older node is known", known(engine.FitFeatures-1))
 	for _, n := range c.nodes {
 		b := fits()
-		if n.Features() != engine.FitFeatures-1 || n.Loggable(b, 0) != errLevel || n.Loggable(b, 1) != errLevel || exec(n, b) != errLevel {
+		if n.Features() != engine.FitFeatures-1 || n.Loggable(b, 0) != errLevel || n.Loggable(b, 1) != errLevel ||
+			exec(n, b) != errLevel {
 			t.Errorf("%s accepts a form that a member does not know", n.o.Raft)
 		}
 		if b.Ops[1].Mode = 0; n.Loggable(b, 0) != nil || exec(n, b) != nil {

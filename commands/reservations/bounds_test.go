@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"limitsrv/commands/calls"
 	"limitsrv/commands/reservations"
 	"limitsrv/engine"
 )
@@ -46,7 +45,7 @@ func TestCheckRefuses(t *testing.T) {
 		return op
 	}
 	needs := engine.NeedsOf(engine.Rules, 0, 1)
-	if c := wrapped(needs, take); calls.Commands.Check(&c) != nil {
+	if c := wrapped(needs, take); commands.Check(&c) != nil {
 		t.Fatal("a request by rules is refused")
 	}
 	good := wrapped(take)
@@ -70,7 +69,7 @@ func TestCheckRefuses(t *testing.T) {
 		"a part within":        wrapped(take, with(func(op *engine.Op) { op.Mode = engine.Partial })),
 		"a Take and a Release": wrapped(take, engine.Op{Kind: engine.Release, Key: take.Key, ID: []byte("h")}),
 	} {
-		if calls.Commands.Check(&c) == nil {
+		if commands.Check(&c) == nil {
 			t.Errorf("a call with %s is accepted", name)
 		}
 	}

@@ -6,12 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/commands/calls"
 	"limitsrv/commands/reservations"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/spec"
 	"limitsrv/engine"
 	"limitsrv/internal/testing/testwait"
 )
+
+// commands are the calls of this package, with their numbers.
+var commands = &spec.Calls{4: reservations.Calls{}}
 
 // params returns parameters of any algorithm that counts. They regain fast.
 func params(rng *rand.Rand) engine.Params {
@@ -92,7 +95,7 @@ type pair struct {
 }
 
 func newPair(t *testing.T) *pair {
-	o := engine.Options{Shards: 4, Seed: [16]byte{3}, Commands: calls.Commands}
+	o := engine.Options{Shards: 4, Seed: [16]byte{3}, Commands: commands}
 	return &pair{t: t, with: engine.New(o), model: engine.New(o), now: 1e18, acted: map[string]*remembered{}}
 }
 
@@ -109,7 +112,7 @@ func (p *pair) deliver(id string, r *remembered) {
 	b := engine.Batch{Ops: append([]engine.Op(nil), r.ops...)}
 	const remember = 4 * time.Second
 	reservations.Wrap(&b, 0, []byte(id), int64(remember), r.hash)
-	if err := calls.Commands.Check(&b.Calls[0]); err != nil {
+	if err := commands.Check(&b.Calls[0]); err != nil {
 		p.t.Fatalf("%+v: %v", r.ops, err)
 	}
 	p.with.Apply(p.now, &b)

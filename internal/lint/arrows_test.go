@@ -82,7 +82,8 @@ var arrows = map[string][]string{
 		"limitsrv/commands/word", "limitsrv/engine", "limitsrv/engine/answer", "limitsrv/engine/siphash",
 	},
 	"commands/reservations": {
-		"limitsrv/commands/resp", "limitsrv/commands/word", "limitsrv/engine", "limitsrv/engine/answer",
+		"limitsrv/commands/resp", "limitsrv/commands/spec", "limitsrv/commands/word", "limitsrv/engine",
+		"limitsrv/engine/answer",
 	},
 	"commands/resp": {"limitsrv/engine/answer", "github.com/tidwall/redcon"},
 	"commands/rules": {
@@ -153,7 +154,8 @@ var arrows = map[string][]string{
 	"commands/session": {
 		"limitsrv/commands/auth", "limitsrv/commands/auth/users", "limitsrv/commands/backend",
 		"limitsrv/commands/glob", "limitsrv/commands/reservations", "limitsrv/commands/resp",
-		"limitsrv/commands/rules", "limitsrv/commands/rules/checks", "limitsrv/commands/rules/live", "limitsrv/commands/rules/source",
+		"limitsrv/commands/rules", "limitsrv/commands/rules/checks", "limitsrv/commands/rules/live",
+		"limitsrv/commands/rules/source",
 		"limitsrv/commands/rules/stored", "limitsrv/commands/spec", "limitsrv/commands/tracking",
 		"limitsrv/commands/usage", "limitsrv/commands/waiting", "limitsrv/commands/word", "limitsrv/engine",
 		"limitsrv/engine/answer", "limitsrv/engine/slots", "limitsrv/internal/fatal",
@@ -201,7 +203,8 @@ var arrows = map[string][]string{
 	},
 	"internal/testing/simtest": {
 		"limitsrv/commands/calls", "limitsrv/commands/datatypes", "limitsrv/commands/reservations",
-		"limitsrv/commands/rules", "limitsrv/commands/rules/live", "limitsrv/commands/rules/source", "limitsrv/commands/rules/stored",
+		"limitsrv/commands/rules", "limitsrv/commands/rules/live", "limitsrv/commands/rules/source",
+		"limitsrv/commands/rules/stored",
 		"limitsrv/commands/scripts", "limitsrv/commands/spec", "limitsrv/commands/spec/spectest",
 		"limitsrv/engine", "limitsrv/engine/answer", "github.com/anishathalye/porcupine",
 		"github.com/cockroachdb/pebble/v2/vfs",

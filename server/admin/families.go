@@ -84,7 +84,8 @@ var keyFamilies = []family{
 	{"requests_total", "Requests of clients to this node, each once for any number of limits. via is command, grpc or " +
 		"http. outcome is allowed, denied, shadow_denied (allowed, and a limit in shadow would have denied it), error, " +
 		"no_quorum_allowed (allowed without a decision by --no-quorum allow), or repeated (with ONCE, and answered as " +
-		"before). Requests that only look are left out; of LEAKY with SHADOW all count as allowed.", counter, []string{"via", "outcome"}, nil, emitRequests},
+		"before). Requests that only look are left out; of LEAKY with SHADOW all count as allowed.", counter,
+		[]string{"via", "outcome"}, nil, emitRequests},
 	{"decisions_total", "Decisions about one limit each, by algorithm and outcome, allowed or denied; requests_total " +
 		"counts requests. In a cluster each node counts the decisions of all nodes that it has applied: use one node's " +
 		"value, not the sum.", counter, []string{"algorithm", "outcome"}, nil, emitDecisions},
