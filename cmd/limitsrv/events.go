@@ -33,7 +33,7 @@ func (n *node) setEvents(c *session.Config) {
 	n.outbox = events.New(events.Config{
 		Executor: func() *backend.Executor { return n.handler.Executor() },
 		Engine:   n.state.Engine, Clock: n.state, Log: n.log,
-		Older: func() bool { return n.handler.Config().Cluster.Older() },
+		Features: func() uint8 { return n.handler.Config().Cluster.Features() },
 	})
 	c.Events = n.outbox
 }

@@ -136,7 +136,7 @@ func (singleNode) Leads() bool { return true }
 // Fresh calls done with nil at once.
 func (singleNode) Fresh(done func(error)) { done(nil) }
 
-// Older returns false.
+// Features returns 0.
 func (singleNode) Features() uint8 { return 0 }
 
 // Loggable returns nil.

@@ -35,7 +35,7 @@ type Config struct {
 	Executor func() *backend.Executor
 	Engine   func() *engine.Engine
 	Clock    backend.Clock
-	Older    func() bool // as of backend.Cluster
+	Features func() uint8 // as of backend.Cluster
 	Log      *slog.Logger
 }
 

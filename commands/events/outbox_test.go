@@ -41,7 +41,7 @@ func newRig(t *testing.T) *rig {
 func (r *rig) node() *Outbox {
 	x := &backend.Executor{Exec: r.exec, Leads: func() bool { return true }}
 	return New(Config{Executor: func() *backend.Executor { return x }, Engine: func() *engine.Engine { return r.engine },
-		Clock: r.clock, Older: func() bool { return false }, Log: slog.New(slog.DiscardHandler)})
+		Clock: r.clock, Features: func() uint8 { return 0 }, Log: slog.New(slog.DiscardHandler)})
 }
 
 // flush moves the queued events of a node into the list.

@@ -76,7 +76,7 @@ func newScript(text string) *script {
 
 // run runs a script and returns its answer. An error means that it may have run or not.
 func (o *Outbox) run(ctx context.Context, s *script, keys, args [][]byte) ([]byte, error) {
-	b := &engine.Batch{Older: o.config.Older()}
+	b := &engine.Batch{Features: o.config.Features()}
 	if o.config.Engine().SourceNamed(s.hash) == nil {
 		b.AddLearn(s.text)
 	}

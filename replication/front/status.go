@@ -42,6 +42,13 @@ func (n *Front) Replication() status.Replication {
 	return r
 }
 
+// FeatureLevel returns the feature level of the group's log, as far as the front knows it.
+func (n *Front) FeatureLevel() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return max(n.news.Level, n.o.Level)
+}
+
 // Nodes returns the front, and then the nodes of the group as the leader knows them.
 func (n *Front) Nodes(local string) []status.Node {
 	n.mu.Lock()

@@ -11,6 +11,7 @@ import (
 	"limitsrv/replication"
 	"limitsrv/replication/front"
 	"limitsrv/replication/fronts"
+	"limitsrv/replication/fsm"
 )
 
 // frontState is the state of a front: it has no keys.
@@ -75,8 +76,13 @@ func (frontAdapter) Where(slots.Slot) (address string, here bool) { return "", t
 
 func (frontAdapter) Leads() bool { return false }
 
-// Older returns false: a group of an older version has no fronts.
-func (frontAdapter) Older() bool { return false }
+// Features returns the feature level of the group, or 0 if the group supports all that a front may send.
+func (a frontAdapter) Features() uint8 {
+	if level := a.FeatureLevel(); level < fsm.KnownLevel {
+		return uint8(level)
+	}
+	return 0
+}
 
 func (frontAdapter) Loggable(*engine.Batch, int) error { return nil }
 
