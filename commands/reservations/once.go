@@ -196,11 +196,11 @@ func (w *worker) look(tx *engine.Tx, op *engine.Op, d *engine.Decision, allowed,
 	allow(op, d, allowed)
 }
 
-// allow sets what was allowed. A request that passed need not wait, except under LEAKY.
+// allow sets what was allowed. A request that passed need not wait, unless its algorithm holds it.
 func allow(op *engine.Op, d *engine.Decision, allowed int64) {
 	d.Allowed = allowed
 	takes := op.Kind == engine.Take || op.Kind == engine.Acquire
-	if takes && allowed > 0 && op.Params.Alg != engine.Leaky {
+	if takes && allowed > 0 && !op.Params.Alg.Holds() {
 		d.Wait = engine.Span{}
 	}
 }
