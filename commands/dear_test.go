@@ -158,3 +158,54 @@ func TestDearTurns(t *testing.T) {
 		}
 	}
 }
+
+// TestLongAnswersOfSlowBatches: they have the same form, and the same place among the replies, as short
+// answers.
+func TestLongAnswersOfSlowBatches(t *testing.T) {
+	const n, value = 9000, 40
+	list := fmt.Sprintf("*%d|%s", n, strings.Repeat(fmt.Sprintf("$%d|%s|", value, strings.Repeat("v", value)), n))
+	for _, tt := range []struct {
+		name, want string
+		lines      []string
+	}{
+		{"alone", list, []string{"LRANGE l 0 -1"}},
+		{"in a pipeline", "+OK|" + list + "$1|1|", []string{"SET a 1", "LRANGE l 0 -1", "GET a"}},
+		{"in a transaction", "+OK|+QUEUED|+QUEUED|+QUEUED|*3|" + list + "+OK|" + list,
+			[]string{"MULTI", "LRANGE l 0 -1", "SET a 1", "LRANGE l 0 -1", "EXEC"}},
+		{"of RESP3", "_|" + list + "_|", []string{"GET none", "LRANGE l 0 -1", "GET none"}},
+		{"that are not wanted", "$1|1|", []string{"CLIENT REPLY SKIP", "LRANGE l 0 -1", "GET a"}},
+	} {
+		h := newTestHandler("")
+		s := h.NewSession(session.Client{Wake: func() {}})
+		h.Drain() // no rests between turns
+		for range n / 1000 {
+			ask(s, "RPUSH l"+strings.Repeat(" "+strings.Repeat("v", value), 1000))
+		}
+		ask(s, "SET a 1")
+		if strings.Contains(tt.name, "RESP3") {
+			ask(s, "HELLO 3")
+		}
+		_, before := h.Turns()
+		got := ""
+		settle := func() {
+			for !s.Flush() || s.Paused() {
+				got, s.Out = got+string(s.Out), s.Out[:0] // the client reads
+				s.Resume()
+				s.Continue()
+			}
+			got, s.Out = got+string(s.Out), s.Out[:0]
+		}
+		for _, line := range tt.lines {
+			for !s.Do(words(line)) {
+				settle()
+			}
+		}
+		settle()
+		if got = strings.ReplaceAll(got, "\r\n", "|"); got != tt.want {
+			t.Errorf("%s: %d bytes, %.60q...%q, want %d", tt.name, len(got), got, got[max(0, len(got)-60):], len(tt.want))
+		}
+		if _, after := h.Turns(); after == before {
+			t.Errorf("%s: it has no turn", tt.name)
+		}
+	}
+}

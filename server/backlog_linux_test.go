@@ -62,3 +62,25 @@ func TestBacklog(t *testing.T) {
 		t.Errorf("seed %d: %d bytes are left in %d chunks", seed, queue.bytes, len(queue.chunks))
 	}
 }
+
+// TestBacklogIsSentInParts: a client that reads fast does not have the whole backlog sent at once.
+func TestBacklogIsSentInParts(t *testing.T) {
+	var pipe [2]int
+	if err := syscall.Pipe2(pipe[:], syscall.O_NONBLOCK); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(pipe[0])
+	defer syscall.Close(pipe[1])
+	const room, setPipeSize = 1 << 20, 1031
+	if n, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(pipe[1]), setPipeSize, room); errno != 0 || n < room {
+		t.Skip("no pipe is large enough: ", errno)
+	}
+	var queue backlog
+	queue.add(make([]byte, room))
+	for left := room; left > 0; {
+		written, errno := queue.write(pipe[1])
+		if left -= written; written > sentAtOnce+maxBacklogChunk || written == 0 || errno == 0 != (left == 0) {
+			t.Fatalf("%d bytes are sent and %d left, errno %v, want %d at once", written, left, errno, sentAtOnce)
+		}
+	}
+}
