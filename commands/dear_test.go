@@ -10,6 +10,7 @@ import (
 	"limitsrv/commands/session"
 	"limitsrv/commands/spec"
 	"limitsrv/internal/status"
+	"limitsrv/internal/testing/testwait"
 )
 
 // dearLines has a line with more than session.MostWork for each command whose work can exceed it.
@@ -58,6 +59,7 @@ func fillDear(s *session.Session) {
 // TestDearCommands: each command with more than session.MostWork is refused, with the work that it
 // asks for, the bound and a way out, and changes nothing.
 func TestDearCommands(t *testing.T) {
+	testwait.Sequential(t)
 	h := newTestHandler("")
 	s := h.NewSession(session.Client{Wake: func() {}})
 	h.Drain() // no rests between turns
@@ -99,14 +101,15 @@ func TestDearCommands(t *testing.T) {
 // TestDearTurns: commands with much work, many words, or an answer that was long the last time wait
 // for a turn, also on a node that another node decides for. Nothing else waits.
 func TestDearTurns(t *testing.T) {
+	much := "LREM list 0 " + strings.Repeat("x", 60_000)
 	for _, tt := range []struct {
 		name  string
 		lines []string
 		waits bool
 	}{
-		{"much work", []string{"SMEMBERS set"}, true},
-		{"much work in MULTI", []string{"MULTI", "SMEMBERS set", "EXEC"}, true},
-		{"little work", []string{"SCARD set"}, false},
+		{"much work", []string{much}, true},
+		{"much work in MULTI", []string{"MULTI", much, "EXEC"}, true},
+		{"little work", []string{"LREM list 0 x"}, false},
 		{"many words", []string{"SADD set" + members(5000)}, true},
 		{"fewer words", []string{"SADD set" + members(2000)}, false},
 		{"fewer words several times", []string{"SADD set" + members(2000), "SADD set" + members(2000)}, false},
@@ -122,10 +125,7 @@ func TestDearTurns(t *testing.T) {
 			h := newTestHandlerWith(session.Config{Cluster: c, Spawn: func(f func()) { waiting = append(waiting, f) }})
 			h.Drain() // no rests between turns
 			s := h.NewSession(session.Client{Wake: func() {}})
-			for i := range 10 {
-				ask(s, fmt.Sprintf("SADD set %s", strings.ReplaceAll(members(1000), " ", fmt.Sprintf(" %d:", i))))
-			}
-			ask(s, "SET short x", "SETRANGE long 600000 x")
+			ask(s, "RPUSH list"+members(40), "SET short x", "SETRANGE long 600000 x")
 			ask(s, "SETRANGE long 1100000 x")
 			if follows {
 				c.moved = "127.0.0.1:1"
