@@ -4,10 +4,15 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
 	"image/png"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -112,7 +117,7 @@ func (d normalLoad) commands(at time.Duration) (all []string) {
 	return all
 }
 
-// pack recompresses a PNG to its minimum size.
+// pack recompresses a PNG with its most frequent colors.
 func pack(t *testing.T, name string) {
 	t.Helper()
 	content, err := os.ReadFile(name)
@@ -124,10 +129,25 @@ func pack(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	var packed bytes.Buffer
-	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&packed, picture); err != nil {
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&packed, inFewColors(picture)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(name, packed.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// inFewColors returns a picture in its 256 most frequent colors. Other colors, which are on the edges
+// of letters and lines, become the nearest of these.
+func inFewColors(picture image.Image) *image.Paletted {
+	counts, bounds := map[color.Color]int{}, picture.Bounds()
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			counts[picture.At(x, y)]++
+		}
+	}
+	palette := slices.SortedFunc(maps.Keys(counts), func(a, b color.Color) int { return counts[b] - counts[a] })
+	few := image.NewPaletted(bounds, palette[:min(len(palette), 256)])
+	draw.Draw(few, bounds, picture, bounds.Min, draw.Src)
+	return few
 }
