@@ -39,14 +39,25 @@ more
 	}
 }
 
-// TestDocument requires the links in the rendered document to lead to its headings, and its tags to be
-// balanced.
+// TestDocument requires the links in the rendered document, and the next steps of problems, to lead to
+// its headings, and its tags to be balanced.
 func TestDocument(t *testing.T) {
 	text := render(string(docs.Troubleshooting))
 	ids := attributes(text, "id")
 	links := attributes(text, `a href="#`)
 	if len(ids) < 10 || len(links) < 10 {
 		t.Errorf("%d headings and %d links, want more", len(ids), len(links))
+	}
+	problems, err := files.ReadFile("files/status.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := regexp.MustCompile(`section(?:: | = )"([^"]*)"`).FindAllStringSubmatch(string(problems), -1)
+	if len(steps) < 7 {
+		t.Errorf("%d problems have a next step, want more", len(steps))
+	}
+	for _, step := range steps {
+		links = append(links, step[1])
 	}
 	for _, link := range links {
 		if !slices.Contains(ids, link) {
