@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -60,8 +61,8 @@ func (r *rig) flush(o *Outbox) {
 	}
 }
 
-// read returns the first events of the list.
-func (r *rig) read(o *Outbox) (all []body) {
+// read returns the first events of the list, and their text.
+func (r *rig) read(o *Outbox) (all []body, list [][]byte) {
 	r.t.Helper()
 	list, err := o.Read(context.Background())
 	if err != nil {
@@ -74,18 +75,17 @@ func (r *rig) read(o *Outbox) (all []body) {
 		}
 		all = append(all, b)
 	}
-	return all
+	return all, list
 }
 
 // take reads and removes all events of the list.
 func (r *rig) take(o *Outbox) (all []body) {
 	r.t.Helper()
 	for {
-		some := r.read(o)
+		some, list := r.read(o)
 		if len(some) == 0 {
 			return all
 		}
-		list, _ := o.Read(context.Background())
 		if err := o.Remove(context.Background(), list); err != nil {
 			r.t.Fatal(err)
 		}
@@ -233,13 +233,11 @@ func TestFull(t *testing.T) {
 	if n := o.Status().Listed[checks.NearEvent].N; n != maxQueued+1 {
 		t.Errorf("%d events in the list, want %d", n, maxQueued+1)
 	}
-	for i := range maxListed - maxQueued - 1 {
-		threshold(o, checks.ExhaustedEvent, fmt.Sprint(i), 10, time.Hour)
-		if i%maxBatch == 0 {
-			r.flush(o)
-		}
+	fill := newScript("for i = 1, ARGV[1] do redis.call('RPUSH', KEYS[1], '{}') end")
+	rest := strconv.Itoa(maxListed - maxQueued - 1)
+	if _, err := o.run(context.Background(), fill, [][]byte{[]byte(List)}, [][]byte{[]byte(rest)}); err != nil {
+		t.Fatal(err)
 	}
-	r.flush(o)
 	threshold(o, checks.BlockedEvent, "late", 10, time.Hour)
 	r.flush(o)
 	dropped(1, 1, 0)
@@ -273,7 +271,7 @@ func TestRemove(t *testing.T) {
 	if err := o.Remove(context.Background(), [][]byte{list[0], []byte("text"), list[1]}); err != nil {
 		t.Fatal(err)
 	}
-	if all := r.read(o); len(all) != 1 || all[0].Attributes["tenant"] != "c" {
+	if all, _ := r.read(o); len(all) != 1 || all[0].Attributes["tenant"] != "c" {
 		t.Errorf("events %v, want the event of c", all)
 	}
 }
@@ -320,7 +318,8 @@ func TestRun(t *testing.T) {
 		stop()
 		<-ended
 		var got []string
-		for _, b := range r.read(o) {
+		all, _ := r.read(o)
+		for _, b := range all {
 			got = append(got, b.Attributes["tenant"])
 		}
 		if want := []string{"a", "b", "c"}; !slices.Equal(got, want) {
