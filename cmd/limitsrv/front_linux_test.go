@@ -65,6 +65,9 @@ func TestRulesThroughFront(t *testing.T) {
 	address := freeAddress(t)
 	front := startFront(t, c, "--rls-http", address)
 	w := wired(t, front.address)
+	if got := fmt.Sprint(w.do(t, "CONFIG SET maxmemory 1mb")); !strings.Contains(got, "ERR") {
+		t.Errorf("the bound of a front's keys is set: %s", got)
+	}
 	for limit := range 20 {
 		load := fmt.Sprintf(`RL.RULES LOAD "domain: api\nrules:\n  - {name: one, per: [ip], limits: %d/hour}\n"`, limit+1)
 		at := []string{front.address, c.peers[limit%len(c.peers)].client}[limit%2]

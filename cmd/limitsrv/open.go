@@ -87,18 +87,21 @@ func (n *node) network() session.Network {
 
 // allowChanges makes the options settable that take effect at run time.
 func (n *node) allowChanges() {
-	n.settings.Allow(settings.Changes{
+	changes := settings.Changes{
 		ReserveClients: func(clients int) error { return raiseFileLimit(clients + spareFiles) },
 		MaxClients:     n.server.SetMaxClients,
 		IdleTimeout:    n.server.SetIdleTimeout,
 		WriteTimeout:   n.server.SetWriteTimeout,
 		Drain:          func(d time.Duration) { n.drainTime.Store(int64(d)) },
-		Bound: func(maxMemory int64, evict bool) {
+		LogLevel:       n.level.Set,
+	}
+	if len(n.Front) == 0 {
+		changes.Bound = func(maxMemory int64, evict bool) {
 			n.state.SetBound(maxMemory, evict)
 			n.collector.bound(maxMemory)
-		},
-		LogLevel: n.level.Set,
-	})
+		}
+	}
+	n.settings.Allow(changes)
 }
 
 // openListeners binds the addresses for clients, the admin listener, and the listeners for

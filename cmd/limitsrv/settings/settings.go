@@ -51,7 +51,7 @@ type Changes struct {
 	ReserveClients                   func(clients int) error
 	MaxClients                       func(clients int)
 	IdleTimeout, WriteTimeout, Drain func(time.Duration)
-	Bound                            func(maxMemory int64, evict bool)
+	Bound                            func(maxMemory int64, evict bool) // nil: there are no keys to bound
 	LogLevel                         func(slog.Level)
 }
 
@@ -73,6 +73,20 @@ func (s *Settings) Allow(c Changes) {
 	s.allow("idle-timeout", durationFrom(0, c.IdleTimeout))
 	s.allow("write-timeout", durationFrom(time.Millisecond, c.WriteTimeout))
 	s.allow("drain", durationFrom(0, c.Drain))
+	if c.Bound != nil {
+		s.allowBound(c.Bound)
+	}
+	s.allow("log-level", func(value string) (string, func(), error) {
+		var l slog.Level
+		if err := l.UnmarshalText([]byte(value)); err != nil {
+			return "", nil, errors.New("argument must be one of: " + strings.Join(options.Levels(), ", "))
+		}
+		return l.String(), func() { c.LogLevel(l) }, nil
+	})
+}
+
+// allowBound makes the memory bound settable.
+func (s *Settings) allowBound(set func(maxMemory int64, evict bool)) {
 	s.allow("max-memory", func(value string) (string, func(), error) {
 		var bytes options.Size
 		if err := bytes.UnmarshalText([]byte(value)); err != nil {
@@ -80,7 +94,7 @@ func (s *Settings) Allow(c Changes) {
 		}
 		return strconv.FormatInt(int64(bytes), 10), func() {
 			s.maxMemory = bytes
-			c.Bound(int64(bytes), s.evict)
+			set(int64(bytes), s.evict)
 		}, nil
 	})
 	s.allow("on-full", func(value string) (string, func(), error) {
@@ -89,15 +103,8 @@ func (s *Settings) Allow(c Changes) {
 		}
 		return value, func() {
 			s.evict = value == "evict"
-			c.Bound(int64(s.maxMemory), s.evict)
+			set(int64(s.maxMemory), s.evict)
 		}, nil
-	})
-	s.allow("log-level", func(value string) (string, func(), error) {
-		var l slog.Level
-		if err := l.UnmarshalText([]byte(value)); err != nil {
-			return "", nil, errors.New("argument must be one of: " + strings.Join(options.Levels(), ", "))
-		}
-		return l.String(), func() { c.LogLevel(l) }, nil
 	})
 }
 
