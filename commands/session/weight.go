@@ -34,7 +34,7 @@ const (
 	// bytesPerWork is the number of bytes of an answer that take as long as a visit to an element:
 	// they are copied, rendered, kept until the socket takes them, and passed to the system. A client
 	// with answers of dearAnswers bytes waits for a turn before the next.
-	bytesPerWork = 12
+	bytesPerWork = 6
 	dearAnswers  = 1 << 20
 	// timedWeight is the least weight of a batch to be timed to its end, because its replies may
 	// be large.

@@ -27,7 +27,7 @@ const (
 	// A visit to an element takes leastPerWork to usualPerWork nanoseconds, and on a busy machine up to
 	// mostPerWork. The least and the most bound the time that a turn has computed: without its wait for a disk or other nodes, and with
 	// the time to send its answer, which follows the turn.
-	leastPerWork = 15
+	leastPerWork = 8
 	usualPerWork = 40
 	mostPerWork  = 80
 	// longWork is the least work of a turn that may be long.
