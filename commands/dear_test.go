@@ -16,15 +16,15 @@ import (
 // dearLines has a line with more than session.MostWork for each command whose work can exceed it.
 // The values are those of fillDear.
 var dearLines = map[string]string{
-	"HGETALL": "h", "HKEYS": "h", "HVALS": "h", "HRANDFIELD": "h -30000", "HSCAN": "h 0 COUNT 140000 MATCH *x*",
-	"SMEMBERS": "t", "SRANDMEMBER": "t 100000", "SPOP": "t 100000", "SSCAN": "t 0 COUNT 140000 MATCH *x*",
+	"HGETALL": "h", "HKEYS": "h", "HVALS": "h", "HRANDFIELD": "h -60000", "HSCAN": "h 0 COUNT 280000 MATCH *x*",
+	"SMEMBERS": "t", "SRANDMEMBER": "t 200000", "SPOP": "t 200000", "SSCAN": "t 0 COUNT 280000 MATCH *x*",
 	"SINTER": "t t", "SUNION": "t none", "SDIFF": "t none", "SINTERSTORE": "k t t", "SUNIONSTORE": "k t",
 	"SDIFFSTORE": "k t none", "SINTERCARD": "2 t t LIMIT 5",
 	"ZRANGE": "z 0 -1", "ZREVRANGE": "z 0 -1", "ZRANGEBYSCORE": "z -inf +inf", "ZREVRANGEBYSCORE": "z +inf -inf",
 	"ZRANGEBYLEX": "z - +", "ZREVRANGEBYLEX": "z + -", "ZREMRANGEBYRANK": "z 1 -1", "ZREMRANGEBYSCORE": "z 1 +inf",
-	"ZREMRANGEBYLEX": "z (! +", "ZPOPMIN": "z 100000", "ZPOPMAX": "z 100000", "ZRANDMEMBER": "z 100000",
-	"ZRANGESTORE": "k z 0 -1", "ZSCAN": "z 0 COUNT 140000",
-	"LRANGE": "l 0 -1", "LPOP": "l 500000", "RPOP": "l 500000", "LREM": "l 0 y", "LINSERT": "l BEFORE y z",
+	"ZREMRANGEBYLEX": "z (! +", "ZPOPMIN": "z 200000", "ZPOPMAX": "z 200000", "ZRANDMEMBER": "z 200000",
+	"ZRANGESTORE": "k z 0 -1", "ZSCAN": "z 0 COUNT 280000",
+	"LRANGE": "l 0 -1", "LPOP": "l 1000000", "RPOP": "l 1000000", "LREM": "l 0 y", "LINSERT": "l BEFORE y z",
 	"LPOS": "l y", "LTRIM": "l 1 1", "RENAME": "h h2", "RENAMENX": "h h2",
 }
 
@@ -49,11 +49,11 @@ func fillDear(s *session.Session) {
 		}
 		return line
 	}
-	add(140_000, func(i int) string { return fmt.Sprintf("%s f%d v", start(i, "HSET h"), i) })
-	add(140_000, func(i int) string { return fmt.Sprintf("%s %d", start(i, "SADD t"), i) })
-	add(140_000, func(i int) string { return fmt.Sprintf("%s 5 %d", start(i, "ZADD z"), i) })
+	add(280_000, func(i int) string { return fmt.Sprintf("%s f%d v", start(i, "HSET h"), i) })
+	add(280_000, func(i int) string { return fmt.Sprintf("%s %d", start(i, "SADD t"), i) })
+	add(280_000, func(i int) string { return fmt.Sprintf("%s 5 %d", start(i, "ZADD z"), i) })
 	ask(s, "ZADD z 0 !")
-	add(530_000, func(i int) string { return start(i, "RPUSH l") + " x" })
+	add(1_060_000, func(i int) string { return start(i, "RPUSH l") + " x" })
 }
 
 // TestDearCommands: each command with more than session.MostWork is refused, with the work that it

@@ -35,7 +35,7 @@ type scriptCall struct {
 	keys, args []string
 }
 
-// readScripts reads what a monitor has stored. A library without calls has no scripts.
+// readScripts reads the lines that a monitor has stored. A library without calls has no scripts.
 func readScripts(folder, library string) (s scripted, err error) {
 	s = scripted{name: library, texts: map[string]string{}}
 	data, err := os.ReadFile(filepath.Join(folder, library, "calls"))

@@ -15,7 +15,8 @@ import (
 // composed are the files for Compose, with their numbers of nodes and fronts.
 var composed = map[string]int{"compose.yaml": 1, "compose.cluster.yaml": 4}
 
-// objects are the files with objects for Kubernetes: the manifests, and what the chart for Helm renders.
+// objects are the files with objects for Kubernetes: the manifests, and the objects of the chart for
+// Helm.
 var objects = []string{
 	root + "deploy/kubernetes/*.yaml", root + "deploy/check/testdata/chart/one.yaml",
 	root + "deploy/check/testdata/chart/three.yaml", root + "deploy/check/testdata/chart/default.yaml",

@@ -72,7 +72,7 @@ const (
 	newSession = "<!-- new session -->"
 	// newOnSmallDisk is newSession; the directory limits of the session is a disk of diskBytes.
 	newOnSmallDisk = "<!-- new session, limits is a small disk -->"
-	// wrongTurn begins a comment before a block that does what a person may try in error.
+	// wrongTurn begins a comment before a block with a mistake that a person may make.
 	wrongTurn = "<!-- wrong turn"
 )
 

@@ -73,7 +73,7 @@ func newTerminal(t *testing.T) (master, slave *os.File) {
 // notices are bash's messages about jobs in the background.
 var notices = regexp.MustCompile(`(?m)^\[\d+\](?:[-+]? +[A-Z].*| \d+)\n`)
 
-// paste pastes lines, and returns what the terminal shows until bash has run them, without
+// paste pastes lines, and returns the output of the terminal until bash has run them, without
 // notices. An error means that bash ended before.
 func (x *terminal) paste(lines string) (shown string, err error) {
 	if _, err := x.master.WriteString(lines + "\nprintf '\\002'\n"); err != nil {

@@ -25,8 +25,8 @@ const (
 	// waits for a turn, see turns. It takes about 1 ms.
 	maxWork = 1 << 15
 	// MostWork bounds the work of a command, or of all commands of a transaction, that a client
-	// sends. It takes 10 to 20 ms.
-	MostWork = 1 << 19
+	// sends. It takes 20 to 40 ms.
+	MostWork = 1 << 20
 	// wordyWords is the least number of words of a command whose words take much work. workPerWord
 	// is the work for each.
 	wordyWords  = 1024

@@ -25,8 +25,8 @@ const (
 	// maxCheck is the longest time until a pause looks for requests of others again.
 	maxCheck = 100 * time.Millisecond
 	// A visit to an element takes leastPerWork to usualPerWork nanoseconds, and on a busy machine up to
-	// mostPerWork. The least and the most bound the time that a turn has computed: without its wait for a disk or other nodes, and with
-	// the time to send its answer, which follows the turn.
+	// mostPerWork. The least and the most bound the time that a turn has computed: without its wait for
+	// a disk or other nodes, and with the time to send its answer, which follows the turn.
 	leastPerWork = 8
 	usualPerWork = 40
 	mostPerWork  = 80
