@@ -13,7 +13,7 @@ import (
 	"limitsrv/internal/testing/testwait"
 )
 
-// dearLines has a line with more than session.MostWork for each command whose work can exceed it.
+// dearLines has a line with more than session.MostWork for each command that can have so much work.
 // The values are those of fillDear.
 var dearLines = map[string]string{
 	"HGETALL": "h", "HKEYS": "h", "HVALS": "h", "HRANDFIELD": "h -60000", "HSCAN": "h 0 COUNT 280000 MATCH *x*",
@@ -28,7 +28,7 @@ var dearLines = map[string]string{
 	"LPOS": "l y", "LTRIM": "l 1 1", "RENAME": "h h2", "RENAMENX": "h h2",
 }
 
-// boundedWork are the commands whose work is at most session.MostWork, because a string has at most
+// boundedWork are the commands with at most session.MostWork of work, because a string has at most
 // engine.MaxValueBytes.
 var boundedWork = strings.Fields("LINDEX LSET LMOVE RPOPLPUSH GETRANGE SUBSTR BITCOUNT BITFIELD SETRANGE SETBIT")
 

@@ -176,7 +176,7 @@ func poisonOne(t *testing.T, how string, logged bool, args []string) (deaths int
 	return 0
 }
 
-// checkSkipped checks a directory whose poisonous entry was skipped.
+// checkSkipped checks a directory after its poisonous entry was skipped.
 func checkSkipped(t *testing.T, how, dir string, args []string) {
 	t.Helper()
 	kept, err := filepath.Glob(filepath.Join(dir, "skipped-entry-*"))

@@ -303,7 +303,7 @@ func (t *memberTable) free(hash uint64) (i int) {
 
 func slotOf(hash uint64, index int) uint64 { return hash&hashMask<<indexBits | uint64(index+1) }
 
-// add adds a member that will be the next of found, whose bytes are in text. It reports whether the
+// add adds a member that will be the next of found. Its bytes are in text. It reports whether the
 // member is new.
 func (t *memberTable) add(text []byte, found []values.Hashed, m *values.HashedElement) bool {
 	i, low := int(m.Hash>>t.shift), m.Hash&hashMask

@@ -12,7 +12,7 @@ import (
 var table = numbered(stringCommands, keyCommands, hashCommands, sortedSetCommands, listCommands, setCommands,
 	bitCommands)
 
-// numbered merges families of commands, whose index is the number, and sets the numbers of calls and the
+// numbered merges families of commands by their numbers, and sets the numbers of calls and the
 // flags that all commands of this package have.
 func numbered(families ...[]spec.Command) (all []spec.Command) {
 	for _, family := range families {

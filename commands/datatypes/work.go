@@ -19,7 +19,7 @@ type workFunc = func(tx *engine.Tx, args [][]byte) int
 
 // The estimates are in units of some 25 ns of a processor, the time of a visit to an element with 64
 // bytes. A session refuses commands by them, so that they must not be much too high. The work that
-// Tx.AddWork counts is no time: its bounds are for what scripts pay.
+// Tx.AddWork counts is no time: its bounds are for the steps of scripts.
 const (
 	// workToAnswer is the work to visit an element, append it to the answer and send it.
 	workToAnswer = 4

@@ -20,7 +20,7 @@ const (
 	seesNoChange = "-ERR a front does not see the changes of keys: send CLIENT TRACKING to a node\r\n"
 )
 
-// atFront are the commands whose shortest line a front answers otherwise than a follower: the front's
+// atFront are the commands with another answer at a front than at a follower, for their shortest lines: the front's
 // reply, or empty for a reply about the node itself. All others have the follower's reply.
 var atFront = map[string]string{
 	"save": keepsNoState, "bgsave": keepsNoState, "rl.backup": keepsNoState, "cluster|leave": keepsNoState,
