@@ -7,7 +7,7 @@ type Receipt struct {
 	Until int64
 	// Request is a hash of the request.
 	Request uint64
-	// Outcome is what the request was answered, in a form that the commands define.
+	// Outcome is the answer to the request, in a form that the commands define.
 	Outcome uint64
 	// Limit is the limit in force then, up to MaxLimit, if the request was about a key that need not
 	// have parameters; otherwise 0.

@@ -122,8 +122,9 @@ func (w *worker) decide(tx *engine.Tx) {
 	}
 }
 
-// acted reports whether the decisions are remembered, and sets what is: of a single op Allowed and, if it
-// has no parameters, the limit; of a group the members that alone would be denied.
+// acted reports whether the decisions are remembered, and sets the fields of r that remember them: of a
+// single op Allowed and, if the op has no parameters, the limit; of a group the members that alone would
+// be denied.
 func (w *worker) acted(r *engine.Receipt) bool {
 	ops, ds, grouped := w.members()
 	if w.batch.Looks() {
@@ -196,7 +197,7 @@ func (w *worker) look(tx *engine.Tx, op *engine.Op, d *engine.Decision, allowed,
 	allow(op, d, allowed)
 }
 
-// allow sets what was allowed. A request that passed need not wait, unless its algorithm holds it.
+// allow sets Allowed. A request that passed need not wait, unless its algorithm holds it.
 func allow(op *engine.Op, d *engine.Decision, allowed int64) {
 	d.Allowed = allowed
 	takes := op.Kind == engine.Take || op.Kind == engine.Acquire
