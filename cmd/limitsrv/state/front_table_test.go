@@ -20,8 +20,8 @@ const (
 	seesNoChange = "-ERR a front does not see the changes of keys: send CLIENT TRACKING to a node\r\n"
 )
 
-// atFront are the commands with another answer at a front than at a follower, for their shortest lines: the front's
-// reply, or empty for a reply about the node itself. All others have the follower's reply.
+// atFront has a front's reply to the shortest line of a command, if it differs from a follower's reply.
+// Empty: the reply is about the node itself.
 var atFront = map[string]string{
 	"save": keepsNoState, "bgsave": keepsNoState, "rl.backup": keepsNoState, "cluster|leave": keepsNoState,
 	"client|tracking": seesNoChange, "role": "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n",
