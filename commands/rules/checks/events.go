@@ -39,9 +39,10 @@ type Event struct {
 }
 
 // AppendEvents appends the events of an answer. ops and ds are the ops and the decisions that Answer
-// had. A limit in shadow, a limit of 0, a look and a decision without a quorum have no events.
+// had. A limit in shadow, a limit of 0, a look, a request that acted before and a decision without a
+// quorum have no events.
 func (c *Check) AppendEvents(dst []Event, a *Answer, ops []engine.Op, ds []engine.Decision) []Event {
-	if c.peek {
+	if c.peek || c.repeats {
 		return dst
 	}
 	for i := range a.Rows {

@@ -95,8 +95,9 @@ func (x *bench) events(q *Request) string {
 	return strings.Join(texts, ", ")
 }
 
-// TestNoEventsWithoutQuorum: a decision that --no-quorum made has no events.
-func TestNoEventsWithoutQuorum(t *testing.T) {
+// TestNoFurtherEvents: a decision that --no-quorum made has no events, and neither has the answer to a
+// request that acted before.
+func TestNoFurtherEvents(t *testing.T) {
 	x := newBench(t, "domain: d\nrules: [{name: a, limits: 1/day events}]\n")
 	q := request("d on a")
 	a := x.ask(q)
@@ -109,5 +110,9 @@ func TestNoEventsWithoutQuorum(t *testing.T) {
 	}
 	if got := x.check.AppendEvents(nil, a, x.batch.Ops, ds); len(got) != 0 {
 		t.Errorf("%d events without a quorum, want none", len(got))
+	}
+	x.check.Repeats()
+	if got := x.check.AppendEvents(nil, a, x.batch.Ops, x.batch.Decisions); len(got) != 0 {
+		t.Errorf("%d events of a request that acted before, want none", len(got))
 	}
 }
