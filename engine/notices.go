@@ -30,7 +30,7 @@ type Notices struct {
 	relay   atomic.Pointer[Relay]
 }
 
-// A Relay gets what the clients of this node get, for the clients of nodes without state. Its
+// A Relay gets the same as the clients of this node, for the clients of nodes without state. Its
 // functions are called as those of Handle, HandleGrowth and HandleApplied. They are set.
 type Relay struct {
 	Message func(channel, message []byte)

@@ -10,7 +10,7 @@ import (
 	"limitsrv/commands/spec"
 )
 
-// AtFront reports whether the node has no keys: it asks another node for what is no op.
+// AtFront reports whether the node has no keys: it asks another node for all that is no op.
 func (h *Handler) AtFront() bool { return h.config.Ask != nil }
 
 // asks reports whether another node answers a run command in place of this node.

@@ -46,7 +46,7 @@ type Command struct {
 	// no line reads such state.
 	Fresh func(args [][]byte) bool
 
-	// Front is what a front, a node without keys, does for a line of a session.Run.
+	// Front says how a front, a node without keys, carries out a line of a session.Run.
 	Front AtFront
 
 	// Surplus, unless nil, returns the error for a line with too many words.

@@ -30,7 +30,7 @@ type fakeNode struct {
 	engine  *engine.Engine
 }
 
-// newFakeNode starts a node whose id is made of a digit.
+// newFakeNode starts a node with an id made of a digit.
 func newFakeNode(t *testing.T, digit string) *fakeNode {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

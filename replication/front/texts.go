@@ -59,7 +59,7 @@ func (n *Front) copyTexts() {
 	}
 }
 
-// textsCopied releases the copiers that have what they wait for.
+// textsCopied releases the copiers that wait for no further text.
 func (n *Front) textsCopied() {
 	var ready []copier
 	n.mu.Lock()

@@ -20,7 +20,7 @@ const (
 	countsEvery = 500 * time.Millisecond
 )
 
-// A Hub has the fronts that watch this node, and what waits for them. Concurrency: any goroutine.
+// A Hub has the fronts that watch this node, and their news. Concurrency: any goroutine.
 type Hub struct {
 	o       Options
 	active  atomic.Int64  // fronts
