@@ -37,7 +37,7 @@ func TestHub(t *testing.T) {
 			t.Errorf("a new front gets %+v, %d fronts", w, h.Count())
 		}
 		began := time.Now()
-		w, err := h.Watch(context.Background(), "a", WatchRequest{})
+		_, err := h.Watch(context.Background(), "a", WatchRequest{})
 		if took := time.Since(began); err != nil || took != time.Second {
 			t.Errorf("without news a call took %v: %v", took, err)
 		}
@@ -67,7 +67,7 @@ func TestHub(t *testing.T) {
 			synctest.Wait()
 			began := time.Now()
 			news.happen()
-			if w = <-done; time.Since(began) > 0 || !news.has(w) {
+			if w := <-done; time.Since(began) > 0 || !news.has(w) {
 				t.Errorf("%s: %+v after %v", news.name, w, time.Since(began))
 			}
 		}
