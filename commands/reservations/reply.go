@@ -143,8 +143,8 @@ func (x *Reply) Read(c *engine.Call) error {
 	return nil
 }
 
-// Release drops the references to the last call.
+// Release forgets the last call.
 func (x *Reply) Release() {
 	clear(x.Ops)
-	x.Ops = x.Ops[:0]
+	x.Ops, x.Repeated = x.Ops[:0], false
 }

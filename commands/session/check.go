@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"limitsrv/commands/backend"
+	"limitsrv/commands/reservations"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/checks"
@@ -18,6 +19,7 @@ type single struct {
 	batch engine.Batch
 	// returns holds the ops that give tokens back.
 	returns engine.Batch
+	once    reservations.Reply
 	caller  *backend.Caller // waits for a batch or for the rules
 }
 
@@ -33,7 +35,7 @@ var singles = sync.Pool{New: func() any { return &single{caller: backend.NewCall
 // or may not be counted, and its bytes must not be used again. c.Args is not used.
 func (h *Handler) Check(ctx context.Context, c Call, q *checks.Request, answer func(*checks.Answer)) error {
 	outcome := WasError
-	err := h.mayCheck(c, q.Domain)
+	err := h.mayCheck(c, q)
 	if err == nil {
 		outcome, err = h.check(ctx, c, q, answer)
 	}
@@ -64,11 +66,18 @@ func (h *Handler) check(ctx context.Context, c Call, q *checks.Request, answer f
 				return WasError, err // the Exec still owns the batch, so it is not reused
 			}
 		}
+		var (
+			ops []engine.Op
+			ds  []engine.Decision
+		)
+		if err == nil {
+			ops, ds, err = x.decided()
+		}
 		switch {
 		case err != nil:
-		case anyIs(x.batch.Decisions, engine.Down):
+		case anyIs(ds, engine.Down):
 			err = ErrDown
-		case anyIs(x.batch.Decisions, engine.Stale):
+		case anyIs(ds, engine.Stale):
 			if err = h.waitForRules(ctx, x.caller, attempt); err != nil {
 				return WasError, err
 			}
@@ -81,11 +90,13 @@ func (h *Handler) check(ctx context.Context, c Call, q *checks.Request, answer f
 				break
 			}
 			var a *checks.Answer
-			if a, err = x.check.Answer(x.batch.Ops, x.batch.Decisions); err == nil {
-				outcome = outcomeBy(&x.check, a, x.batch.Decisions)
+			if a, err = x.check.Answer(ops, ds); err == nil {
+				if outcome = outcomeBy(&x.check, a, ds); x.once.Repeated {
+					outcome = WasRepeated
+				}
 				answer(a)
 				h.audit.closed(q, a.Closed, c.Account.Name(), c.From)
-				h.noteEvents(x, a, q)
+				h.noteEvents(x, a, q, ops, ds)
 				if !a.Allowed && a.Reason != checks.Blocked {
 					err = h.report(ctx, x, q)
 				}
@@ -105,13 +116,32 @@ func (h *Handler) check(ctx context.Context, c Call, q *checks.Request, answer f
 }
 
 // noteEvents gives the events of an answer to the sink, if there is a sink.
-func (h *Handler) noteEvents(x *single, a *checks.Answer, q *checks.Request) {
+func (h *Handler) noteEvents(x *single, a *checks.Answer, q *checks.Request, ops []engine.Op, ds []engine.Decision) {
 	if h.config.Events == nil {
 		return
 	}
-	if all := x.check.AppendEvents(nil, a, x.batch.Ops, x.batch.Decisions); len(all) > 0 {
+	if all := x.check.AppendEvents(nil, a, ops, ds); len(all) > 0 {
 		h.config.Events.Note(all, func() *rules.Request { return &q.Request })
 	}
+}
+
+// decided returns the ops of the request and the decisions on them.
+func (x *single) decided() ([]engine.Op, []engine.Decision, error) {
+	b := &x.batch
+	if !isOnce(b.Ops) || b.Decisions[0].Status == engine.Down {
+		return b.Ops, b.Decisions, nil
+	}
+	c := b.CallOf(&b.Ops[0])
+	if len(c.Answer) == 0 {
+		return nil, nil, errLost
+	}
+	if err := x.once.Read(c); err != nil {
+		return nil, nil, err
+	}
+	if x.once.Repeated {
+		x.check.Repeats()
+	}
+	return x.once.Ops, x.once.Decisions, nil
 }
 
 // renew empties b for new ops.
@@ -180,13 +210,17 @@ func (h *Handler) report(ctx context.Context, x *single, q *checks.Request) erro
 func (x *single) release() {
 	x.batch.Reset()
 	x.returns.Reset()
+	x.once.Release()
 	x.check.Release()
 	singles.Put(x)
 }
 
-// mayCheck returns an error if an account may not ask by the rules of a domain.
-func (h *Handler) mayCheck(c Call, domain []byte) error {
-	line := [...][]byte{[]byte("RL.CHECK"), domain, nil, nil}
+// mayCheck returns an error if an account may not make a request.
+func (h *Handler) mayCheck(c Call, q *checks.Request) error {
+	line := [...][]byte{[]byte("RL.CHECK"), q.Domain, nil, nil, []byte("ONCE"), q.Once}
+	if q.Once == nil {
+		return h.mayAsk(c, line[:4])
+	}
 	return h.mayAsk(c, line[:])
 }
 

@@ -288,7 +288,7 @@ var arrows = map[string][]string{
 	"server/admin/page": {"limitsrv/docs", "limitsrv/engine"},
 	"server/events":     {"limitsrv/internal/files"},
 	"server/rls": {
-		"limitsrv/commands/auth", "limitsrv/commands/resp", "limitsrv/commands/rules",
+		"limitsrv/commands/auth", "limitsrv/commands/limiters", "limitsrv/commands/resp", "limitsrv/commands/rules",
 		"limitsrv/commands/rules/checks", "limitsrv/commands/rules/source", "limitsrv/commands/session",
 		"limitsrv/engine", "limitsrv/internal/beat", "limitsrv/server", "limitsrv/server/access",
 		"limitsrv/server/rls/envoy", "google.golang.org/grpc",

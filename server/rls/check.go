@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"limitsrv/commands/auth"
+	"limitsrv/commands/limiters"
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/checks"
 	"limitsrv/commands/session"
@@ -49,6 +50,7 @@ type question struct {
 	Hits        *int64        `json:"hits"`
 	ID          string        `json:"id"`
 	Peek        bool          `json:"peek"`
+	Once        string        `json:"once"`
 }
 
 // request returns the question as a request: the attributes are its first descriptor.
@@ -62,8 +64,13 @@ func (in *question) request() (*checks.Request, error) {
 		return nil, badRequest(fmt.Sprintf("hits: 0 to %d, got %d", int64(engine.MaxN), q.Hits))
 	case len(in.ID) > engine.MaxIDBytes:
 		return nil, badRequest(fmt.Sprintf("id: at most %d bytes, got %d", engine.MaxIDBytes, len(in.ID)))
+	case len(in.Once) > engine.MaxIDBytes:
+		return nil, badRequest(fmt.Sprintf("once: at most %d bytes, got %d", engine.MaxIDBytes, len(in.Once)))
 	case in.Attributes != nil:
 		q.Descriptors = append(q.Descriptors, rules.Descriptor{Entries: in.Attributes})
+	}
+	if in.Once != "" {
+		q.Once, q.OnceFor = []byte(in.Once), limiters.OnceFor
 	}
 	for _, pairs := range in.Descriptors {
 		var d rules.Descriptor

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"limitsrv/commands/session"
+	"limitsrv/engine"
 	"limitsrv/server/rls/envoy"
 )
 
@@ -24,6 +25,11 @@ func TestRequestsAreCounted(t *testing.T) {
 		{"/v1/check", `{"domain":"api","attributes":{"ip":"2"}}`},
 		{"/v1/check", `{"domain":"api","attributes":{"ip":"2"}}`},
 		{"/v1/check", `{"domain":"api","attributes":{"ip":"2"},"peek":true}`},
+		{"/v1/check", `{"domain":"api","attributes":{"ip":"4"},"once":"a"}`},
+		{"/v1/check", `{"domain":"api","attributes":{"ip":"4"},"once":"a"}`},
+		{"/v1/check", `{"domain":"api","attributes":{"ip":"5"},"once":"a"}`},
+		{"/v1/check", `{"domain":"api","attributes":{"ip":"4"},"once":"b"}`},
+		{"/v1/check", `{"domain":"api","once":"` + strings.Repeat("a", engine.MaxIDBytes+1) + `"}`},
 		{"/v1/check", `{"domain":`},
 		{"/v1/check", strings.Repeat(" ", envoy.MaxMessageBytes+1)},
 		{"/v1/forward/none", ""},
@@ -32,7 +38,7 @@ func TestRequestsAreCounted(t *testing.T) {
 	} {
 		s.post(t, post.path, []byte(post.body))
 	}
-	want := map[string][session.Outcomes]int64{"grpc": {1, 2, 0, 1, 0}, "http": {2, 1, 0, 4, 0}}
+	want := map[string][session.Outcomes]int64{"grpc": {1, 2, 0, 1, 0}, "http": {3, 2, 0, 6, 0, 1}}
 	for _, c := range s.handler.RequestCounts() {
 		if c.N != want[c.Via] {
 			t.Errorf("%s: the requests by outcome are %v, want %v", c.Via, c.N, want[c.Via])
