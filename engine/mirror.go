@@ -46,7 +46,7 @@ type TextMark struct {
 	Sum     uint64 `json:"sum"`
 }
 
-// TextChanges returns a number that changes with each change of any set of texts. Cost: some loads.
+// TextChanges returns a number that changes when any [TextSet] changes. Cost: a few atomic loads.
 // Concurrency: as for Document.
 func (e *Engine) TextChanges() uint64 {
 	sum := e.sources.changed.Load()

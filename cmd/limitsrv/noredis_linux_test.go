@@ -195,7 +195,8 @@ func pingsByAdmin(t *testing.T, r *running, admin string) {
 	}
 }
 
-// addresses returns the addresses in the state of a server that is ready.
+// addresses waits until the server reports that it is ready, and returns the addresses in the
+// report.
 func (m manager) addresses(t *testing.T) []string {
 	t.Helper()
 	for {

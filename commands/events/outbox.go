@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// maxListed bounds the list of events that wait for their delivery.
+	// maxListed bounds the list limitsrv:events, in which events wait for their delivery.
 	maxListed = 10_000
 	// maxQueued bounds the events of this node that wait for the list.
 	maxQueued = 4096

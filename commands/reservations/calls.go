@@ -13,7 +13,7 @@ const (
 	callOnce         = firstCall + 4 // see Wrap
 )
 
-// Calls are the calls with an id, see spec.Family.
+// Calls implements spec.Family for the commands with ONCE.
 type Calls struct{}
 
 // Check returns an error if a call from outside can not be from Wrap.

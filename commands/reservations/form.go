@@ -94,7 +94,8 @@ func readOp(spec []byte) (op engine.Op, err error) {
 	return op, nil
 }
 
-// readOps appends the ops of a call to dst. Ops after a Needs, and several ops, are a group.
+// readOps appends the ops of a call to dst. Two or more ops form a group, and so do ops after a
+// Needs, which belongs to the group.
 func readOps(dst []engine.Op, c *engine.Call) ([]engine.Op, error) {
 	first := len(dst)
 	for args := c.Args[firstOp:]; len(args) > 0; args = args[opArgs:] {

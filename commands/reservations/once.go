@@ -151,7 +151,8 @@ func (w *worker) acted(r *engine.Receipt) bool {
 	return settles || ds[0].Status == engine.OK && engine.Passed(ops, ds)
 }
 
-// isSettling reports whether an op acts without being allowed to.
+// isSettling reports whether an op acts whatever the limit decides: a refund, a charge or a
+// release.
 func isSettling(op *engine.Op) bool {
 	return op.Kind == engine.Refund || op.Kind == engine.Charge || op.Kind == engine.Release
 }

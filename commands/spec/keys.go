@@ -12,7 +12,7 @@ import (
 // number of keys, and they follow it. All zero: no keys.
 //
 // If Once is above 0, the words ONCE id [FOR duration] may end the line, ONCE at the index Once or
-// later. The id is then another key. So First and Last are equal, or there are no other keys.
+// later. The id is then also a key. A command with Once must have at most a single other key.
 type Keys struct{ First, Last, Step, Count, Once int }
 
 // The usual positions of keys.

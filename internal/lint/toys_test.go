@@ -81,7 +81,7 @@ func (tree toyTree) write(name, text string) {
 // toy returns the contents of a file of the toys.
 func (tree toyTree) toy(name string) string { return tree.read("internal/lint/testdata/toy", name) }
 
-// insert inserts added before the only place of a text.
+// insert inserts added in front of a text that the file has exactly once.
 func (tree toyTree) insert(name, added, before string) {
 	text := tree.read(tree.dir, name)
 	if n := strings.Count(text, before); n != 1 {

@@ -125,9 +125,9 @@ func New(spawn func(func())) *Turns {
 // is allowed.
 func (t *Turns) Hurry() { t.once.Do(func() { close(t.hurry) }) }
 
-// CountOthers adds a counter of the requests of clients that have not sent long work lately. Any
-// goroutine may call a counter, ten times a second. Its result must not decrease, but may be too low
-// for a moment.
+// CountOthers adds a function that counts the requests of clients without recent long work. It is
+// called from any goroutine, up to ten times a second. The count must not decrease, but may be too
+// low for a moment.
 func (t *Turns) CountOthers(counter func() int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

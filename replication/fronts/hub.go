@@ -52,7 +52,7 @@ type front struct {
 	missed   bool
 }
 
-// New returns a [Hub] without fronts. It becomes the Relay of the notices.
+// New returns a [Hub] without fronts. If o.Notices is set, the Hub becomes its Relay.
 func New(o Options) *Hub {
 	h := &Hub{o: o, fronts: make(map[string]*front)}
 	if o.Notices != nil {

@@ -7,8 +7,8 @@ import (
 	"limitsrv/engine"
 )
 
-// readOnce reads op i of a call, with its answer if it was answered. It returns the id; nil if the op is
-// no call of once.
+// readOnce reads op i of a call, with its answer if it was answered. It returns the id; nil if the
+// op has no such id.
 func (h *History) readOnce(c *Call, i int, reply *reservations.Reply) (id []byte) {
 	op := &c.Ops[i]
 	if op.Kind != engine.Do || !bytes.HasPrefix(c.Calls[op.N].Args[0], []byte(onceID)) {
