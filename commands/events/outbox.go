@@ -24,6 +24,9 @@ const (
 	maxBatch = 100
 	// retryTold is the time until a dropped event may be told again.
 	retryTold = time.Second
+	// rememberTold is the longest time for which a node ignores a told event by itself. After it, the
+	// mark in the state decides again, which FLUSHALL may have removed.
+	rememberTold = time.Minute
 	// leastPause and mostPause bound the time until an event that did not reach the list is tried
 	// again.
 	leastPause = 100 * time.Millisecond
@@ -66,7 +69,7 @@ func (o *Outbox) Note(all []checks.Event, request func() *rules.Request) {
 	for i := range all {
 		e := &all[i]
 		hash := hashOf(e)
-		if !o.told.claim(hash, now, untilOf(e, now)) {
+		if !o.told.claim(hash, now, min(untilOf(e, now), now+engine.Instant(rememberTold))) {
 			continue
 		}
 		select {
@@ -167,7 +170,8 @@ func (o *Outbox) list(ctx context.Context, batch []noted) error {
 		case hadNoMemory:
 			o.drop(batch[i].hash, now, status.EventNoMemory)
 		default: // another node told it, or this node before its start
-			o.told.set(batch[i].hash, now+engine.Instant(result-wasTold)*engine.Instant(time.Millisecond))
+			left := min(time.Duration(result-wasTold)*time.Millisecond, rememberTold)
+			o.told.set(batch[i].hash, now+engine.Instant(left))
 		}
 	}
 	select {

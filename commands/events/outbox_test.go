@@ -106,6 +106,41 @@ func threshold(o *Outbox, kind checks.EventKind, customer string, quota int64, r
 	o.Note([]checks.Event{e}, func() *rules.Request { return q })
 }
 
+// A client removes the mark of an event, and sets a string in the place of the list: the next request
+// tells the event again, after a time in which the node ignores it by itself.
+func TestKeysOfClients(t *testing.T) {
+	r := newRig(t)
+	o := r.node()
+	client := newScript("redis.call('DEL', KEYS[1]) redis.call('SET', KEYS[2], 'text')")
+	for _, want := range []int{1, 0} {
+		threshold(o, checks.NearEvent, "acme", 10, time.Hour)
+		done, cancel := context.WithCancel(context.Background())
+		cancel()
+		batch := o.gather(done)
+		if len(batch) != want {
+			t.Fatalf("%d events, want %d", len(batch), want)
+		}
+		if want == 0 {
+			break
+		}
+		if err := o.list(context.Background(), batch); err != nil {
+			t.Fatal(err)
+		}
+		keys := [][]byte{[]byte(batch[0].told), []byte(List)}
+		if _, err := o.run(context.Background(), client, keys, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.clock.Advance(rememberTold); err != nil {
+		t.Fatal(err)
+	}
+	threshold(o, checks.NearEvent, "acme", 10, time.Hour)
+	r.flush(o)
+	if got := len(r.take(o)); got != 1 {
+		t.Errorf("%d events, want 1", got)
+	}
+}
+
 // TestOnce notes random events on several nodes, which restart: the list has each event once in each
 // window, and lacks no event.
 func TestOnce(t *testing.T) {

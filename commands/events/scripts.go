@@ -36,11 +36,14 @@ type script struct {
 	modes      scripts.Modes
 }
 
-// The scripts. noteScript has the list and the marks as keys, and as arguments the bound of the list
-// and for each mark its end in milliseconds since 1970 and its event. removeScript has the ids of
-// events that were sent.
+// The scripts. noteScript removes a key of another type in the place of the list. It has the list and
+// the marks as keys, and as arguments the bound of the list and for each mark its end in milliseconds
+// since 1970 and its event. removeScript has the ids of events that were sent.
 var (
-	noteScript = newScript(`local results = {}
+	noteScript = newScript(`local results, kind = {}, redis.call('TYPE', KEYS[1]).ok
+if kind ~= 'list' and kind ~= 'none' then
+  redis.call('DEL', KEYS[1])
+end
 for i = 2, #KEYS do
   local left = redis.call('PTTL', KEYS[i])
   if left >= 0 then
