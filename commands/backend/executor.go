@@ -66,7 +66,7 @@ func (x *Executor) queue(batch *engine.Batch, done func(error)) {
 	bytes, _ := batch.Sizes()
 	wait := turns.MaxOwnWait
 	if batch.Runs > 0 {
-		wait = turns.MaxWait
+		wait = turns.WaitOf(batch.Work, turns.MaxOwnWait)
 	}
 	x.Turns.Add(turns.Turn{Bytes: bytes, Work: batch.Work, Wait: wait, Done: done, Do: func(done func(error)) {
 		defer fatal.OnPanic()

@@ -32,8 +32,8 @@ const (
 	mostPerWork  = 80
 	// longWork is the least work of a turn that may be long.
 	longWork = int64(shortTurn / usualPerWork)
-	// MaxWait bounds the wait of scripts and of other nodes' work. It is shorter than the time
-	// until another node closes a link without answers.
+	// MaxWait bounds the wait of other nodes' work, and of scripts that need not wait for a pause. It
+	// is shorter than the time until another node closes a link without answers.
 	MaxWait = 500 * time.Millisecond
 	// MaxOwnWait bounds the wait of other work of this node's clients.
 	MaxOwnWait = 30 * time.Second
@@ -50,9 +50,8 @@ type busyError struct{}
 func (busyError) Code() string { return "BUSY" }
 
 func (busyError) Error() string {
-	return fmt.Sprintf("Scripts and commands that run long take turns, and too many wait: the turn of this one is not "+
-		"within %v, or more than %d MB wait. Nothing was executed; try again later",
-		MaxWait, maxBytes>>20)
+	return fmt.Sprintf("Scripts and commands that run long take turns, and too many wait: the turn of this one "+
+		"did not come in time, or more than %d MB wait. Nothing was executed; try again later", maxBytes>>20)
 }
 
 // ErrBusy is the answer to work that has no turn in time.
@@ -99,6 +98,15 @@ type Turn struct {
 
 // mayBeLong reports whether the turn may compute for longer than shortTurn.
 func (n *Turn) mayBeLong() bool { return n.Work >= longWork }
+
+// WaitOf returns the longest wait for a turn of work with scripts: MaxWait, or most if the turn may
+// have to wait for the end of a pause, which can take longer than MaxWait.
+func WaitOf(work int64, most time.Duration) time.Duration {
+	if n := (Turn{Work: work}); n.mayBeLong() {
+		return most
+	}
+	return MaxWait
+}
 
 // A waiting is a Turn with the time of its Add, as Turns.now returns it.
 type waiting struct {

@@ -204,6 +204,18 @@ func TestPauseKeepsBounds(t *testing.T) {
 	}
 }
 
+// TestWaitOutlastsPauses: work with scripts waits for longer than a pause, if a pause concerns it.
+func TestWaitOutlastsPauses(t *testing.T) {
+	for _, tt := range []struct {
+		work int64
+		want time.Duration
+	}{{0, MaxWait}, {longWork - 1, MaxWait}, {longWork, MaxOwnWait}} {
+		if got := WaitOf(tt.work, MaxOwnWait); got != tt.want {
+			t.Errorf("work %d waits for %v, want %v", tt.work, got, tt.want)
+		}
+	}
+}
+
 // TestPauseEnds: a short turn that arrives in a pause, and Hurry, end its sleep.
 func TestPauseEnds(t *testing.T) {
 	x := New(nil)
