@@ -31,8 +31,8 @@ import (
 const scriptFiles = "../../../commands/testdata/*.txt"
 
 // faked are the scripts that need a fake, or a server: the clients of blocking.txt wait.
-var faked = []string{"blocking.txt", "categories.txt", "cluster.txt", "members.txt", "replicated.txt", "save.txt",
-	"users.txt"}
+var faked = []string{"blocking.txt", "categories.txt", "cluster.txt", "members.txt", "once_users.txt",
+	"replicated.txt", "save.txt", "users.txt"}
 
 // onOneNode are the scripts with all connections to one node, because they test state
 // of a node.
