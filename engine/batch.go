@@ -51,7 +51,8 @@ type Batch struct {
 	// Runs is the number of script runs among the calls. Granted is the number of steps of their
 	// budgets that only heavy runs use. Closed is set if no more ops should join the batch. Slow
 	// is set if the batch is likely to take long. Work is the estimated work of the calls, in
-	// visits to an element. These fields are for the author of the batch; Apply ignores them.
+	// visits to an element; 0: no call has work that grows with values. These fields are for the
+	// author of the batch; Apply ignores them.
 	Runs    int
 	Work    int64
 	Granted int64

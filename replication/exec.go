@@ -122,11 +122,23 @@ func (n *Node) serveForwarded(conn net.Conn) error {
 // queueForwarded has a batch of another node wait for its turn.
 func (n *Node) queueForwarded(r forward.Request) {
 	bytes, _ := r.Batch.Sizes()
-	n.o.Turns.Add(turns.Turn{Bytes: bytes, Work: r.Batch.Work, Wait: turns.MaxWait, Done: r.Done,
+	n.o.Turns.Add(turns.Turn{Bytes: bytes, Work: r.Batch.Work, Wait: n.turnWait(r.Batch), Done: r.Done,
 		Do: func(done func(error)) {
 			n.exec(batch.Request{Request: forward.Request{Batch: r.Batch, Done: done}, Remote: true})
 			n.Commit()
 		}})
+}
+
+// turnWait returns the longest wait of another node's batch for its turn. An earlier version does not
+// wait for the end of a pause: it closes the link.
+func (n *Node) turnWait(b *engine.Batch) time.Duration {
+	switch {
+	case n.Features() != 0:
+		return turns.MaxWait
+	case b.Runs > 0:
+		return turns.WaitOf(b.Work, forward.MaxTurnWait)
+	}
+	return forward.MaxTurnWait
 }
 
 // Commit tells the node that its caller has no more batches to submit for now.

@@ -2,14 +2,16 @@ package replication
 
 import (
 	"testing"
+	"time"
 
 	"limitsrv/engine"
 	"limitsrv/internal/turns"
+	"limitsrv/replication/forward"
 )
 
 // TestForwardedCallsAreReviewed: the leader passes the batches with calls of other nodes to a
 // function, and those that it marks as slow wait for their turn. Batches of its own clients, and
-// without calls, do not.
+// without calls, do not. A slow batch outlasts a pause, unless it has only scripts.
 func TestForwardedCallsAreReviewed(t *testing.T) {
 	served := make(chan func(), 4)
 	slow := turns.New(func(serve func()) { served <- serve })
@@ -48,11 +50,22 @@ func TestForwardedCallsAreReviewed(t *testing.T) {
 		t.Errorf("%d batches are reviewed, %d goroutines serve turns, %d calls are answered, want 1, 1 and 0", len(reviewed),
 			len(served), len(answered))
 	}
+	time.Sleep(turns.MaxWait + turns.MaxWait/5) // in a pause
 	(<-served)()
 	if got := <-answered; got != "2" {
 		t.Errorf("the forwarded call answers %s", got)
 	}
 	if len(answers) != 1 {
 		t.Errorf("%d answers pass the reviewer, want 1", len(answers))
+	}
+	const much = 1 << 20
+	for _, tt := range []struct {
+		runs int
+		work int64
+		want time.Duration
+	}{{0, much, forward.MaxTurnWait}, {1, 0, turns.MaxWait}, {1, much, forward.MaxTurnWait}} {
+		if got := leader.turnWait(&engine.Batch{Runs: tt.runs, Work: tt.work}); got != tt.want {
+			t.Errorf("%d scripts and work %d wait for %v, want %v", tt.runs, tt.work, got, tt.want)
+		}
 	}
 }

@@ -93,7 +93,7 @@ func (s *Session) addWeight(c *Spec, args [][]byte) error {
 		return errDear(work)
 	}
 	s.g.weight += int(min(work/workPerWeight, batchWeight*inFlightShare))
-	batch.Work += work
+	batch.Work += max(work, 1)
 	if unsettled || work >= maxWork || batch.Atomic && batch.Work >= maxWork {
 		batch.Slow, batch.Closed = true, true
 	}

@@ -45,6 +45,7 @@ func TestBatchWeight(t *testing.T) {
 		{"with some work", withWork(15 * workPerWeight), false, 4, false},
 		{"with little work", withWork(1), false, 64, false},
 		{"with some work, that another goroutine executes", withWork(31 * workPerWeight), true, 9, false},
+		{"on keys that do not exist", withWork(0), false, 64, false},
 		{"with most work", withWork(maxWork), true, 1, true},
 		{"brief ones", brief, false, 64, false},
 		{"brief ones that another goroutine executes", brief, true, 1024, false},
@@ -65,6 +66,9 @@ func TestBatchWeight(t *testing.T) {
 		}
 		if s.g.batch.Slow != tt.slow {
 			t.Errorf("%s: the batch is slow: %v, want %v", tt.name, s.g.batch.Slow, tt.slow)
+		}
+		if got, want := s.g.batch.Work > 0, tt.command.Body != forget; got != want {
+			t.Errorf("%s: the batch has work: %v, want %v", tt.name, got, want)
 		}
 		if got, want := s.MayBeLong(line), tt.command.Body != forget; got != want {
 			t.Errorf("%s: may be long: %v, want %v", tt.name, got, want)

@@ -32,8 +32,8 @@ const (
 	mostPerWork  = 80
 	// longWork is the least work of a turn that may be long.
 	longWork = int64(shortTurn / usualPerWork)
-	// MaxWait bounds the wait of other nodes' work, and of scripts that need not wait for a pause. It
-	// is shorter than the time until another node closes a link without answers.
+	// MaxWait bounds the wait of scripts that need not wait for a pause. It is shorter than the time
+	// until another node closes a link without answers.
 	MaxWait = 500 * time.Millisecond
 	// MaxOwnWait bounds the wait of other work of this node's clients.
 	MaxOwnWait = 30 * time.Second

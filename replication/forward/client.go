@@ -35,9 +35,13 @@ type Options struct {
 	Log   *slog.Logger
 	// Timeout bounds the answers of an earlier leader, which has a quarter of it.
 	Timeout time.Duration
-	// AnswerTimeout bounds the current leader's answers: longer than its disk may take.
+	// AnswerTimeout bounds the current leader's answers: longer than its disk may take. While a batch
+	// with Work is in flight, the leader has MaxTurnWait more.
 	AnswerTimeout time.Duration
 }
+
+// MaxTurnWait bounds the time until the leader begins a batch with Work that waits for its turn.
+const MaxTurnWait = 10 * time.Second
 
 // New returns a client without a link. The caller must close it.
 func New(o Options) *Client {
@@ -51,8 +55,8 @@ func New(o Options) *Client {
 //
 //   - with nil, and the Decisions of the batch in place;
 //   - with ErrNotAccepted: it was certainly not applied;
-//   - with persist.ErrUncertain: the link was lost, or the leader has answered nothing for
-//     AnswerTimeout;
+//   - with persist.ErrUncertain: the link was lost, or the leader has answered nothing in time, see
+//     Options.AnswerTimeout;
 //   - or with the leader's error, with the same text and the same Code, if any.
 //
 // Requests sent while a link is dialed wait for it. The caller may reuse requests when

@@ -94,8 +94,19 @@ func (p *pending) now() outcome {
 
 // send sends a batch of n ops to a leader.
 func (b *bubble) send(address, digit string, n int) *pending {
+	return b.sendBatch(address, digit, takes("k", n))
+}
+
+// sendWork is send for a batch with work.
+func (b *bubble) sendWork(address, digit string) *pending {
+	batch := takes("k", 1)
+	batch.Work = 1
+	return b.sendBatch(address, digit, batch)
+}
+
+func (b *bubble) sendBatch(address, digit string, batch *engine.Batch) *pending {
 	p := new(pending)
-	b.f.Send(address, nodeID(digit), []Request{{takes("k", n), func(err error) {
+	b.f.Send(address, nodeID(digit), []Request{{batch, func(err error) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.outcome = outcome{err, time.Since(b.start), p.times + 1}
@@ -200,6 +211,41 @@ func TestForwardSlow(t *testing.T) {
 			(<-leader.dones)(nil)
 			b.want(fmt.Sprint("request ", i), p, nil, late*time.Duration(i+1))
 		}
+	})
+}
+
+// TestForwardWork: a batch with work may wait for its turn at the leader. Without such a batch in flight,
+// the leader has the usual time.
+func TestForwardWork(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		leader := b.leader("one:1", "1")
+		first := b.send("one:1", "1", 1)
+		time.Sleep(answerTimeout / 2)
+		work := b.sendWork("one:1", "1")
+		b.wantPending("before its turn", work)
+		const turn = answerTimeout/2 + MaxTurnWait + answerTimeout*9/10
+		time.Sleep(turn - time.Since(b.start))
+		b.wantPending("while another batch waits", first)
+		<-leader.dones
+		(<-leader.dones)(nil)
+		b.want("with work", work, nil, turn)
+		time.Sleep(2 * answerTimeout)
+		b.want("without work", first, persist.ErrUncertain, turn+answerTimeout)
+
+		began := time.Since(b.start)
+		second := b.send("one:1", "1", 1)
+		soon := b.sendWork("one:1", "1")
+		synctest.Wait()
+		<-leader.dones
+		(<-leader.dones)(nil)
+		b.want("with a turn at once", soon, nil, began)
+		time.Sleep(2 * answerTimeout)
+		b.want("after a turn at once", second, persist.ErrUncertain, began+answerTimeout)
+
+		silent := b.sendWork("one:1", "1")
+		began = time.Since(b.start)
+		time.Sleep(2 * (answerTimeout + MaxTurnWait))
+		b.want("never begun", silent, persist.ErrUncertain, began+answerTimeout+MaxTurnWait)
 	})
 }
 

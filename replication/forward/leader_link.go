@@ -31,6 +31,7 @@ type leaderLink struct {
 	waiting  []Request
 	inFlight inFlightRequests
 	ops      int       // of all unanswered requests
+	working  int       // requests in flight with Work
 	deadline time.Time // of conn, for the next answer; zero: no answer is expected
 }
 
@@ -151,10 +152,14 @@ func (k *leaderLink) assignNumbers(requests []Request) (seq uint64, ok bool) {
 		return 0, false
 	}
 	seq = k.inFlight.next
+	before := k.working
 	for _, r := range requests {
 		k.inFlight.add(r)
+		if r.Batch.Work > 0 {
+			k.working++
+		}
 	}
-	if k.deadline.IsZero() {
+	if k.deadline.IsZero() || before == 0 && k.working > 0 {
 		k.setDeadline(time.Now())
 	}
 	return seq, true
@@ -168,8 +173,11 @@ func (k *leaderLink) setDeadline(now time.Time) {
 
 // answerTimeout returns the time for the next answer. Requires: mu is held.
 func (k *leaderLink) answerTimeout() time.Duration {
-	if k.deposed {
+	switch {
+	case k.deposed:
 		return k.forwarder.o.Timeout / deposedShare
+	case k.working > 0:
+		return k.forwarder.o.AnswerTimeout + MaxTurnWait
 	}
 	return k.forwarder.o.AnswerTimeout
 }
@@ -199,6 +207,9 @@ func (k *leaderLink) answer(frame []byte) error {
 	}
 	k.mu.Lock()
 	r, ok := k.inFlight.take(seq)
+	if ok && r.Batch.Work > 0 {
+		k.working--
+	}
 	k.mu.Unlock()
 	if !ok {
 		return fmt.Errorf("an answer to request %d, which is not in flight", seq)
@@ -227,12 +238,12 @@ func (k *leaderLink) complete(r Request, failed error) {
 func (k *leaderLink) extendDeadline() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	now := time.Now()
-	switch {
+	now, most := time.Now(), k.answerTimeout()
+	switch left := k.deadline.Sub(now); {
 	case k.inFlight.len() == 0:
 		k.deadline = time.Time{}
 		k.conn.SetReadDeadline(k.deadline)
-	case k.deadline.Sub(now) < k.answerTimeout()*3/4:
+	case left < most*3/4 || left > most:
 		k.setDeadline(now)
 	}
 }
