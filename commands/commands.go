@@ -69,7 +69,10 @@ func NewHandler(c session.Config) *session.Handler {
 			host.review(b)
 			var look engine.Batch
 			workOf(&look, b)
-			h.ReviewWork(b, &look)
+			if err := h.ReviewWork(b, &look); err != nil {
+				done(err)
+				return nil
+			}
 			return h.CountGranted(b, done)
 		})
 	}

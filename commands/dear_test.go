@@ -9,6 +9,7 @@ import (
 	"limitsrv/commands/datatypes"
 	"limitsrv/commands/session"
 	"limitsrv/commands/spec"
+	"limitsrv/engine"
 	"limitsrv/internal/status"
 	"limitsrv/internal/testing/testwait"
 )
@@ -206,6 +207,40 @@ func TestLongAnswersOfSlowBatches(t *testing.T) {
 		}
 		if _, after := h.Turns(); after == before {
 			t.Errorf("%s: it has no turn", tt.name)
+		}
+	}
+}
+
+// TestDearForwardedBatches: the node that decides refuses a batch of a node without keys if a command,
+// or a transaction, has more than session.MostWork. It executes many smaller commands.
+func TestDearForwardedBatches(t *testing.T) {
+	c := newFakeCluster(status.Leader)
+	s := newTestHandlerWith(session.Config{Cluster: c}).NewSession(session.Client{Wake: func() {}})
+	ask(s, "RPUSH list"+members(2000))
+	find := &datatypes.All()[slices.IndexFunc(datatypes.All(), func(c spec.Command) bool { return c.Name == "LREM" })]
+	half, dear := strings.Repeat("x", 20_000), strings.Repeat("x", 60_000)
+	for _, tt := range []struct {
+		name   string
+		atomic bool
+		words  []string
+		want   string
+	}{
+		{"a small command", false, []string{"x"}, "<nil>"},
+		{"a pipeline of smaller commands", false, []string{half, half, half, half}, "<nil>"},
+		{"a dear command", false, []string{dear}, "the command would visit elements"},
+		{"a dear command in a pipeline", false, []string{"x", dear, "x"}, "the command would visit elements"},
+		{"a pipeline of too many", false, slices.Repeat([]string{half}, 100), "the command would visit elements"},
+		{"a small transaction", true, []string{"x", half}, "<nil>"},
+		{"a dear transaction", true, []string{half, half, half}, "Transaction discarded because its commands would visit"},
+	} {
+		b := engine.Batch{Atomic: tt.atomic}
+		for _, word := range tt.words {
+			find.SetCall(b.AddCall(0), [][]byte{[]byte("list"), []byte("0"), []byte(word)})
+		}
+		var got error
+		refused := c.review(&b, func(err error) { got = err }) == nil
+		if refused != (got != nil) || !strings.Contains(fmt.Sprint(got), tt.want) {
+			t.Errorf("%s: refused %v: %v, want %s", tt.name, refused, got, tt.want)
 		}
 	}
 }

@@ -90,7 +90,8 @@ func (n *Node) Loggable(b *engine.Batch, from int) error {
 
 // HandleForwarded sets the function that reviews the batches with calls that other nodes forward to
 // this node, before they are executed. It may lower the budgets of a batch and mark it Slow. It
-// returns the function to call with the answer, in place of done.
+// returns the function to call with the answer, in place of done. Or it calls done with an error and
+// returns nil: the batch is not executed.
 func (n *Node) HandleForwarded(review func(b *engine.Batch, done func(error)) func(error)) {
 	n.review.Store(&review)
 }
@@ -100,7 +101,9 @@ func (n *Node) HandleForwarded(review func(b *engine.Batch, done func(error)) fu
 func (n *Node) execForwarded(all []forward.Request) {
 	for _, r := range all {
 		if review := n.review.Load(); review != nil && len(r.Batch.Calls) > 0 {
-			r.Done = (*review)(r.Batch, r.Done)
+			if r.Done = (*review)(r.Batch, r.Done); r.Done == nil {
+				continue
+			}
 		}
 		if r.Batch.Slow {
 			n.queueForwarded(r)

@@ -53,7 +53,8 @@ type Cluster interface {
 	Change(c Change, done func(error)) error
 	// HandleForwarded sets the function that reviews the batches with calls that other nodes
 	// forward, before this node executes them. It may lower the budgets of a batch and mark it
-	// Slow. It returns the function to call with the answer, in place of done.
+	// Slow. It returns the function to call with the answer, in place of done. Or it calls done with
+	// an error and returns nil: the batch must not be executed.
 	HandleForwarded(review func(b *engine.Batch, done func(error)) func(error))
 	// HandleAsked sets the function that answers the command lines that fronts ask. It may block
 	// until its ctx ends.

@@ -43,6 +43,11 @@ const (
 	// each of them waits for the log or for other nodes, and the caller serves other sessions
 	// meanwhile.
 	inFlightShare = 16
+	// frontWeight is the weight at a front of a command with Work: the work is unknown there.
+	frontWeight = 32
+	// mostForwarded bounds the work of a batch from another node that is no transaction with writes.
+	// A pipeline of commands with MostWork, which a front sends, stays within it.
+	mostForwarded = MostWork * (batchWeight * inFlightShare / frontWeight)
 )
 
 // work is the state of a session that bounds its batches.
@@ -93,6 +98,9 @@ func (s *Session) addWeight(c *Spec, args [][]byte) error {
 		return errDear(work)
 	}
 	s.g.weight += int(min(work/workPerWeight, batchWeight*inFlightShare))
+	if c.HasWork && s.h.AtFront() {
+		s.g.weight += frontWeight - c.weight
+	}
 	batch.Work += max(work, 1)
 	if unsettled || work >= maxWork || batch.Atomic && batch.Work >= maxWork {
 		batch.Slow, batch.Closed = true, true
@@ -178,15 +186,32 @@ func meet(a spec.Keys, of [][]byte, b spec.Keys, others [][]byte) bool {
 
 // ReviewWork sets the estimated work of a batch from another node, and marks it slow from twice
 // maxWork on: a session fills batches up to maxWork before their last command. look holds the calls
-// of spec.Command.SetWork.
-func (h *Handler) ReviewWork(batch, look *engine.Batch) {
+// of spec.Command.SetWork. It returns an error if a command has more than MostWork, or the batch has
+// too much. The batch must not be executed then.
+func (h *Handler) ReviewWork(batch, look *engine.Batch) error {
 	batch.Work = h.WorkOf(look)
+	for i := range look.Calls {
+		if work, _, _ := answer.TakeInt(look.Calls[i].Answer); work > MostWork && !batch.Atomic {
+			return errDear(work)
+		}
+	}
 	for i := range batch.Calls {
 		if n := len(batch.Calls[i].Args); n >= wordyWords {
 			batch.Work += workPerWord * int64(n)
 		}
 	}
 	batch.Slow = batch.Slow || batch.Work >= 2*maxWork
+	most := int64(mostForwarded)
+	if batch.Atomic && !batch.Looks() { // a pipeline of reads may be Atomic too
+		most = MostWork
+	}
+	switch {
+	case batch.Work <= most:
+		return nil
+	case batch.Atomic:
+		return errExecDear(batch.Work)
+	}
+	return errDear(batch.Work)
 }
 
 // WorkOf returns the total work that the calls of look estimate, see spec.Command.SetWork.

@@ -1,8 +1,10 @@
 package session
 
 import (
+	"strings"
 	"testing"
 
+	"limitsrv/commands/backend"
 	"limitsrv/commands/spec"
 	"limitsrv/engine"
 	"limitsrv/engine/answer"
@@ -49,6 +51,7 @@ func TestBatchWeight(t *testing.T) {
 		{"with most work", withWork(maxWork), true, 1, true},
 		{"brief ones", brief, false, 64, false},
 		{"brief ones that another goroutine executes", brief, true, 1024, false},
+		{"with unknown work at a front", withWork(1), true, batchWeight * inFlightShare / frontWeight, false},
 		{"on limits", limit, false, 0, false},
 	} {
 		s := newTestSession()
@@ -56,6 +59,9 @@ func TestBatchWeight(t *testing.T) {
 		s.h.config.Engine = func() *engine.Engine { return e }
 		s.h.registry = NewRegistry([]*spec.Command{tt.command}, func([]byte) string { return "" })
 		s.inFlight = tt.inFlight
+		if strings.Contains(tt.name, "front") {
+			s.h.config.Ask = func(backend.Asked, func([][]byte, error)) {}
+		}
 		n, line := 0, [][]byte{[]byte(tt.command.Name), []byte("a")}
 		for n < 2000 && s.Pending() <= n {
 			s.Do(line)
