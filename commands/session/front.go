@@ -8,6 +8,7 @@ import (
 	"limitsrv/commands/backend"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/spec"
+	"limitsrv/engine"
 )
 
 // AtFront reports whether the node has no keys: it asks another node for all that is no op.
@@ -59,20 +60,45 @@ var errNotAsked = resp.NewError("ERR", "a node does not answer this command for 
 
 // Answer answers lines of run commands for a node without keys. It blocks, for as long as the
 // commands wait, or until ctx ends. It checks no rights: the other node has done so. Concurrency:
-// any goroutine may call it.
+// any goroutine may call it. The answers together have at most engine.MaxAnswerBytes, unless it is one
+// line. Further lines are answered with an error. Long answers wait for room.
 func (h *Handler) Answer(ctx context.Context, q backend.Asked) (replies [][]byte, err error) {
 	woken := make(chan struct{}, 1)
 	s := h.NewSession(Client{Addr: "front", Since: time.Now(), Close: func() {}, Wake: func() { woken <- struct{}{} }})
 	defer s.Close()
 	s.w.Proto3 = q.Proto3
+	if h.mayBeLong(q.Lines) {
+		if err := h.room.hold(ctx, engine.MaxAnswerBytes); err != nil {
+			return nil, err
+		}
+		defer h.room.Add(-engine.MaxAnswerBytes)
+	}
+	var over resp.Writer
+	sum := 0
+	over.Error(errNotRead)
 	for _, line := range q.Lines {
+		if sum > engine.MaxAnswerBytes {
+			replies = append(replies, over.Buf)
+			continue
+		}
 		reply, err := s.answerLine(ctx, woken, line, q.InExec)
 		if err != nil {
 			return nil, err
 		}
+		if sum += len(reply); sum > engine.MaxAnswerBytes && len(q.Lines) > 1 {
+			reply = over.Buf
+		}
 		replies = append(replies, reply)
 	}
 	return replies, nil
+}
+
+// mayBeLong reports whether a line may have a long answer.
+func (h *Handler) mayBeLong(lines []backend.Line) bool {
+	return slices.ContainsFunc(lines, func(line backend.Line) bool {
+		c, err := h.registry.Lookup(line.Args, nil)
+		return err == nil && c.kindOf(len(line.Args)) != always
+	})
 }
 
 // answerLine answers a line of Answer. An error means that the answer does not come.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 )
@@ -64,6 +65,23 @@ func (r *Room) await(bytes int64, enter func()) {
 	r.waits.Add(1)
 	r.mu.Unlock()
 	r.admit()
+}
+
+// hold waits until there is room, and counts bytes. If ctx ends first, it counts nothing and returns
+// the error of ctx.
+func (r *Room) hold(ctx context.Context, bytes int64) error {
+	entered := make(chan struct{})
+	r.await(bytes, func() { close(entered) })
+	select {
+	case <-entered:
+		return nil
+	case <-ctx.Done():
+		go func() {
+			<-entered
+			r.Add(-bytes)
+		}()
+		return ctx.Err()
+	}
 }
 
 // admit starts waiting batches, in order, until the room is full.
