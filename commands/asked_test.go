@@ -50,3 +50,27 @@ func TestLongAnswersForFronts(t *testing.T) {
 		t.Errorf("after a call that gave up, %d bytes are used, want %d", used, session.RoomBytes)
 	}
 }
+
+// TestQuestionsEnd: a question of a front to another node ends with the session, and when the server
+// drains.
+func TestQuestionsEnd(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		end  func(*session.Session)
+	}{
+		{"when the client goes", (*session.Session).Close},
+		{"when the server drains", func(s *session.Session) { s.Handler().Drain() }},
+	} {
+		var asked context.Context
+		ask := func(ctx context.Context, _ backend.Asked, _ func([][]byte, error)) { asked = ctx }
+		s := newTestHandlerWith(session.Config{Ask: ask}).NewSession(session.Client{Wake: func() {}})
+		s.Do(words("WAIT 2 0"))
+		s.Flush()
+		if asked == nil || asked.Err() != nil {
+			t.Fatalf("%s: the question is %v before", tt.name, asked)
+		}
+		if tt.end(s); asked.Err() == nil {
+			t.Errorf("%s: the question does not end", tt.name)
+		}
+	}
+}

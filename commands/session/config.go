@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -23,10 +24,10 @@ type Config struct {
 	Engine func() *engine.Engine
 	Clock  backend.Clock
 	// State, unless nil, reads the keys outside of batches in place of Engine, and Ask has another
-	// node answer command lines: both are set at a front, which has no keys. Ask must not block, and
-	// calls done once, from any goroutine.
+	// node answer command lines: both are set at a front, which has no keys. Ask must not block. It
+	// calls done once, from any goroutine, soon after ctx ends with the cause of the end.
 	State backend.State
-	Ask   func(q backend.Asked, done func(replies [][]byte, err error))
+	Ask   func(ctx context.Context, q backend.Asked, done func(replies [][]byte, err error))
 	// Notices are the notices that Exec sends, for the subscribers of this handler, and to
 	// compile rules. nil: there are no notices, and rules are compiled when a request needs
 	// them.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -50,6 +51,9 @@ func (s *Session) abandon() {
 		s.deferred.cancel()
 	}
 	s.deferred = nil
+	if s.fresh.cancel != nil {
+		s.fresh.cancel()
+	}
 }
 
 // finishDeferred writes the pending reply of a run command.
@@ -184,6 +188,7 @@ type freshness struct {
 	// lines are to be answered by another node; replies are its replies that are not written yet.
 	lines   []backend.Line
 	replies [][]byte
+	cancel  context.CancelFunc // ends the question to another node; nil: there was none
 }
 
 // Always is a spec.Command.Fresh for commands that always read state that all nodes share.

@@ -31,7 +31,9 @@ func (s *Session) lineOf(args [][]byte) backend.Line {
 func (s *Session) fetchFresh() {
 	next := func() { s.done(nil) }
 	if len(s.fresh.lines) > 0 {
-		next = s.fetch
+		ctx, cancel := context.WithTimeoutCause(s.h.serving, mostAsked, errUnanswered)
+		s.fresh.cancel = cancel
+		next = func() { s.fetch(ctx, cancel) }
 	}
 	if len(s.fresh.lines) > 0 && !s.tx.running {
 		next()
@@ -39,6 +41,9 @@ func (s *Session) fetchFresh() {
 	}
 	s.h.config.Cluster.Fresh(func(err error) {
 		if s.fresh.err = err; err != nil {
+			if s.fresh.cancel != nil {
+				s.fresh.cancel()
+			}
 			s.done(nil)
 			return
 		}
@@ -46,10 +51,17 @@ func (s *Session) fetchFresh() {
 	})
 }
 
-// fetch has another node answer the lines of freshness, and then calls done.
-func (s *Session) fetch() {
+// mostAsked bounds the time until another node has answered. It is longer than the longest wait of a
+// command, the minute of WAIT.
+const mostAsked = 65 * time.Second
+
+var errUnanswered = resp.NewError("CLUSTERDOWN", "no other node has answered")
+
+// fetch has another node answer the lines of freshness, and then calls done. ctx ends with the session.
+func (s *Session) fetch(ctx context.Context, cancel context.CancelFunc) {
 	q := backend.Asked{Proto3: s.w.Proto3, InExec: s.tx.running, Lines: s.fresh.lines}
-	s.h.config.Ask(q, func(replies [][]byte, err error) {
+	s.h.config.Ask(ctx, q, func(replies [][]byte, err error) {
+		cancel()
 		s.fresh.replies, s.fresh.err = replies, err
 		s.done(nil)
 	})

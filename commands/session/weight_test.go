@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -60,7 +61,7 @@ func TestBatchWeight(t *testing.T) {
 		s.h.registry = NewRegistry([]*spec.Command{tt.command}, func([]byte) string { return "" })
 		s.inFlight = tt.inFlight
 		if strings.Contains(tt.name, "front") {
-			s.h.config.Ask = func(backend.Asked, func([][]byte, error)) {}
+			s.h.config.Ask = func(context.Context, backend.Asked, func([][]byte, error)) {}
 		}
 		n, line := 0, [][]byte{[]byte(tt.command.Name), []byte("a")}
 		for n < 2000 && s.Pending() <= n {

@@ -20,9 +20,15 @@ const findAgain = 20 * time.Millisecond
 
 // Leader returns the leader; the zero value: it is unknown.
 func (n *Front) Leader() storage.Server {
+	leader, _ := n.leading()
+	return leader
+}
+
+// leading returns the leader, as Leader does, and a context that ends when it is the leader no more.
+func (n *Front) leading() (storage.Server, context.Context) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.leader
+	return n.leader, n.leads
 }
 
 // suspect has the leader looked for.
@@ -84,6 +90,10 @@ func (n *Front) sleep(d time.Duration) {
 func (n *Front) setLeader(f fronts.Found) {
 	n.mu.Lock()
 	changed := n.leader != f.Self
+	if changed {
+		n.deposed()
+		n.leads, n.deposed = context.WithCancel(n.stopping)
+	}
 	n.leader, n.found, n.cluster = f.Self, true, f.Cluster
 	n.mu.Unlock()
 	if changed {
@@ -100,6 +110,7 @@ func (n *Front) dropLeader(leader storage.Server) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.leader == leader {
+		n.deposed()
 		n.leader = storage.Server{}
 	}
 }

@@ -81,11 +81,14 @@ type Front struct {
 	suspected chan struct{} // the leader must be looked for
 	wanted    chan struct{} // texts must be copied
 	fresh     freshCalls
+	asks      chan struct{} // full with mostAsks calls of Ask in flight
 
 	mu      sync.Mutex
 	cluster link.ClusterID
 	known   []string // the addresses of all nodes
 	leader  storage.Server
+	leads   context.Context // ends when leader is the leader no more
+	deposed context.CancelFunc
 	found   bool // a leader was found once
 	news    fronts.Watched
 	counts  fronts.Counts
@@ -122,6 +125,7 @@ func Open(o Options) (*Front, error) {
 		engine:  engine.New(engine.Options{Commands: o.Commands}),
 		logOnce: loglimit.New[string](time.Minute, maxLogged, loglimit.Forget), known: o.Nodes,
 		suspected: make(chan struct{}, 1), wanted: make(chan struct{}, 1), fresh: newFreshCalls(),
+		asks: make(chan struct{}, mostAsks), deposed: func() {},
 	}
 	var once sync.Once
 	n.fatal = func(err error) { once.Do(func() { o.Fatal(err) }) }

@@ -3,6 +3,7 @@ package front
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -28,6 +29,7 @@ type fakeNode struct {
 	found   atomic.Pointer[fronts.Found] // nil: it knows no calls of fronts
 	hub     *fronts.Hub
 	engine  *engine.Engine
+	asks    atomic.Int64 // questions that wait
 }
 
 // newFakeNode starts a node with an id made of a digit.
@@ -77,6 +79,11 @@ func (n *fakeNode) answer(ctx context.Context, from link.Peer, name string, body
 		var q fronts.TextsRequest
 		_ = json.Unmarshal(body, &q)
 		return n.hub.Texts(q)
+	case fronts.CallAsk: // as WAIT does
+		n.asks.Add(1)
+		defer n.asks.Add(-1)
+		<-ctx.Done()
+		return nil, ctx.Err()
 	}
 	return nil, link.NewError("CLUSTERDOWN", "it answers nothing else")
 }
@@ -162,4 +169,35 @@ func TestTextsInParts(t *testing.T) {
 	if known, _ := f.Engine().Sources(); known != 10 {
 		t.Errorf("%d sources, want 10", known)
 	}
+}
+
+// TestAsksEnd: a question to the leader ends when its client has gone, and when there is another leader,
+// which is then asked. The questions in flight are bounded.
+func TestAsksEnd(t *testing.T) {
+	a, b := newFakeNode(t, "1"), newFakeNode(t, "2")
+	a.leads(true, 1, 1, 4)
+	b.leads(false, 1, 1, 4)
+	f, _ := openFront(t, a, b)
+	testwait.Until(t, wait, "the leader is found", func() bool { return f.Leader().Raft == a.address })
+	gone := errors.New("the client has gone")
+	clients, hangUp := context.WithCancelCause(context.Background())
+	const many = mostAsks + 9
+	answers := make(chan error, many)
+	for range many {
+		f.Ask(clients, fronts.Asked{}, func(_ [][]byte, err error) { answers <- err })
+	}
+	testwait.Until(t, wait, "the leader is asked", func() bool { return a.asks.Load() >= mostAsks })
+	b.found.Store(&fronts.Found{Self: storage.Server{Node: strings.Repeat("8", 40), Raft: b.address}, Leads: true,
+		Cluster: link.ClusterID{1}, Term: 2, Level: 4})
+	testwait.Until(t, wait, "the next leader is asked instead", func() bool {
+		f.suspect()
+		return a.asks.Load() == 0 && b.asks.Load() == mostAsks
+	})
+	hangUp(gone)
+	for range many {
+		if err := <-answers; err != gone {
+			t.Errorf("the answer is %v, want %v", err, gone)
+		}
+	}
+	testwait.Until(t, wait, "no question is left", func() bool { return b.asks.Load() == 0 })
 }

@@ -13,13 +13,16 @@ import (
 const copyTimeout = 5 * time.Second
 
 // leaderCall makes a call of the leader. While there is no leader it tries again, as long as a request
-// waits. again: a call without an answer may be made again.
+// waits. again: a call without an answer may be made again. Such a call ends with its leader.
 func (n *Front) leaderCall(ctx context.Context, again bool, name string, request, reply any) error {
 	hold, cancel := context.WithTimeout(ctx, n.hold())
 	defer cancel()
 	for {
-		if leader := n.Leader(); leader.Raft != "" {
-			err := n.callers.call(ctx, leader.Raft, name, request, reply)
+		if leader, leads := n.leading(); leader.Raft != "" {
+			if !again {
+				leads = ctx
+			}
+			err := n.callWhile(leads, ctx, leader.Raft, name, request, reply)
 			var coded *link.Error
 			switch {
 			case err == nil || ctx.Err() != nil:
@@ -40,6 +43,14 @@ func (n *Front) leaderCall(ctx context.Context, again bool, name string, request
 			return n.noLeaderError()
 		}
 	}
+}
+
+// callWhile makes a call of a node, as long as it leads.
+func (n *Front) callWhile(leads, ctx context.Context, address, name string, request, reply any) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(leads, cancel)()
+	return n.callers.call(ctx, address, name, request, reply)
 }
 
 // Fresh calls done exactly once, from any goroutine. If the error is nil, the counts and the texts
@@ -104,20 +115,42 @@ func (n *Front) freshen() error {
 	}
 }
 
-// Ask has the leader answer command lines, and calls done once, from another goroutine.
-func (n *Front) Ask(q fronts.Asked, done func(replies [][]byte, err error)) {
+// mostAsks bounds the calls of Ask in flight. Further ones wait.
+const mostAsks = 256
+
+// Ask has the leader answer command lines, and calls done once, from another goroutine. If ctx ends
+// first, the error is the cause of the end.
+func (n *Front) Ask(ctx context.Context, q fronts.Asked, done func(replies [][]byte, err error)) {
 	go func() {
-		var a fronts.Answered
-		err := n.leaderCall(n.stopping, true, fronts.CallAsk, q, &a)
+		a, err := n.ask(ctx, q)
 		var coded *link.Error
 		switch {
 		case err == nil && len(a.Replies) != len(q.Lines):
 			err = errSilent
+		case err != nil && n.stopping.Err() != nil:
+			err = errStopped
+		case err != nil && ctx.Err() != nil:
+			err = context.Cause(ctx)
 		case err != nil && !errors.As(err, &coded):
 			err = link.NewError("ERR", err.Error())
 		}
 		done(a.Replies, err)
 	}()
+}
+
+// ask has the leader answer command lines, once fewer than mostAsks calls are in flight.
+func (n *Front) ask(ctx context.Context, q fronts.Asked) (a fronts.Answered, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(n.stopping, cancel)()
+	select {
+	case n.asks <- struct{}{}:
+	case <-ctx.Done():
+		return a, ctx.Err()
+	}
+	defer func() { <-n.asks }()
+	err = n.leaderCall(ctx, true, fronts.CallAsk, q, &a)
+	return a, err
 }
 
 // read makes a read of the leader. It blocks for a bounded time. Without an answer the result is

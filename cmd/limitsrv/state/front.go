@@ -105,12 +105,12 @@ func (a frontAdapter) Change(c backend.Change, done func(error)) error {
 }
 
 // ask has a member answer lines.
-func (a frontAdapter) ask(q backend.Asked, done func([][]byte, error)) {
+func (a frontAdapter) ask(ctx context.Context, q backend.Asked, done func([][]byte, error)) {
 	asked := fronts.Asked{Proto3: q.Proto3, InExec: q.InExec}
 	for _, line := range q.Lines {
 		asked.Lines = append(asked.Lines, fronts.Line(line))
 	}
-	a.Front.Ask(asked, done)
+	a.Front.Ask(ctx, asked, done)
 }
 
 // askedOf returns the lines that a front asks.

@@ -57,7 +57,7 @@ type Opened struct {
 	Cluster backend.Cluster // never nil
 	// Reads and Ask are set at a front, see session.Config.
 	Reads     backend.State
-	Ask       func(backend.Asked, func([][]byte, error))
+	Ask       func(context.Context, backend.Asked, func([][]byte, error))
 	TestClock *backend.TestClock // the clock, with --test-clock; else nil
 	// Certificates are those for other nodes; nil without --raft-tls-cert.
 	Certificates *certs.Source
