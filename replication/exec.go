@@ -88,6 +88,15 @@ func (n *Node) Loggable(b *engine.Batch, from int) error {
 	return n.readable(fsm.LevelOf(&part))
 }
 
+// LoggableAt returns an error if a log of a feature level may not have the ops of a batch from index
+// from on. It is for fronts, which answer no looks themselves.
+func LoggableAt(level int, b *engine.Batch, from int) error {
+	if fsm.LevelOf(&engine.Batch{Ops: b.Ops[from:], Calls: b.Calls}) > level {
+		return errLevel
+	}
+	return nil
+}
+
 // HandleForwarded sets the function that reviews the batches with calls that other nodes forward to
 // this node, before they are executed. It may lower the budgets of a batch and mark it Slow. It
 // returns the function to call with the answer, in place of done. Or it calls done with an error and

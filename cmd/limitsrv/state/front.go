@@ -84,7 +84,10 @@ func (a frontAdapter) Features() uint8 {
 	return 0
 }
 
-func (frontAdapter) Loggable(*engine.Batch, int) error { return nil }
+// Loggable returns an error if the log of the group may not have the ops of a batch from index from on.
+func (a frontAdapter) Loggable(b *engine.Batch, from int) error {
+	return replication.LoggableAt(a.FeatureLevel(), b, from)
+}
 
 func (frontAdapter) Digest() (index, digest uint64) { return 0, 0 }
 
