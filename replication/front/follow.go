@@ -52,15 +52,15 @@ func (n *Front) follow() {
 		n.setLeader(leader)
 		ctx, cancel := context.WithCancel(n.stopping)
 		go func() { watched <- n.watch(ctx, leader.Self) }()
-		n.await(leader, watched)
+		n.await(leader, watched, cancel)
 		cancel()
 		n.dropLeader(leader.Self)
 		n.sleep(findAgain)
 	}
 }
 
-// await returns when the watch of a leader has ended, or another node leads.
-func (n *Front) await(leader fronts.Found, watched <-chan error) {
+// await returns when the watch of a leader has ended. It ends the watch if another node leads.
+func (n *Front) await(leader fronts.Found, watched <-chan error, end context.CancelFunc) {
 	for {
 		select {
 		case err := <-watched:
@@ -69,7 +69,7 @@ func (n *Front) await(leader fronts.Found, watched <-chan error) {
 		case <-n.suspected:
 			if other, found := n.find(); found && other.Self != leader.Self {
 				n.setLeader(other)
-				n.stopWatch()
+				end()
 				<-watched
 				return
 			}

@@ -147,6 +147,8 @@ func TestLeaderFound(t *testing.T) {
 		f.suspect()
 		return f.Leader().Raft == b.address
 	})
+	testwait.Until(t, wait, "the next leader is watched, though the former leader still answers",
+		func() bool { return f.Replication().Term == 8 })
 }
 
 // TestTextsInParts: a front copies texts that take many answers, and then those that have changed.
