@@ -11,7 +11,10 @@ import (
 
 const (
 	// maxQueued bounds the bytes of the messages that wait for a front. Further messages are dropped.
+	// In a reply, in base64, that many fit.
 	maxQueued = 16 << 20
+	// messageBytes is the memory of a message beside its channel and its text.
+	messageBytes = 64
 	// maxGrown bounds the lists that wait for a front. With more, any list may have grown.
 	maxGrown = 1000
 	// forgetAfter is the time after which a front that does not call is forgotten.
@@ -157,14 +160,15 @@ func (h *Hub) Publish(from string, channel, message []byte) {
 	if h.active.Load() == 0 {
 		return
 	}
+	size := len(channel) + len(message) + messageBytes
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for node, f := range h.fronts {
-		if node == from || f.bytes+len(channel)+len(message) > maxQueued {
+		if node == from || f.bytes+size > maxQueued {
 			continue
 		}
 		f.messages = append(f.messages, Message{append([]byte(nil), channel...), append([]byte(nil), message...)})
-		f.bytes += len(channel) + len(message)
+		f.bytes += size
 		f.signal()
 	}
 }

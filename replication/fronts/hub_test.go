@@ -83,6 +83,13 @@ func TestHub(t *testing.T) {
 		if w := watchNow(t, h, "a", true); len(w.Messages) != 2 || string(w.Messages[1].Channel) != "1" {
 			t.Errorf("%d messages wait, want 2 within the bound", len(w.Messages))
 		}
+		const most = maxQueued / messageBytes
+		for range most + 9 {
+			h.Publish("", nil, nil)
+		}
+		if w := watchNow(t, h, "a", true); len(w.Messages) != most {
+			t.Errorf("%d empty messages wait, want %d within the bound", len(w.Messages), most)
+		}
 
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
