@@ -30,6 +30,8 @@ type fakeNode struct {
 	hub     *fronts.Hub
 	engine  *engine.Engine
 	asks    atomic.Int64 // questions that wait
+	// watch, unless nil, sees each call of a watch. The call has no reply if it returns false.
+	watch atomic.Pointer[func(fronts.WatchRequest) bool]
 }
 
 // newFakeNode starts a node with an id made of a digit.
@@ -72,6 +74,9 @@ func (n *fakeNode) answer(ctx context.Context, from link.Peer, name string, body
 	case fronts.CallWatch:
 		var q fronts.WatchRequest
 		_ = json.Unmarshal(body, &q)
+		if watch := n.watch.Load(); watch != nil && !(*watch)(q) {
+			return make(chan int), nil // no JSON: the link breaks
+		}
 		w, err := n.hub.Watch(ctx, from.Node, q)
 		w.Now, w.Level, w.Term = 1e18, found.Level, found.Term
 		return w, err
@@ -91,8 +96,14 @@ func (n *fakeNode) answer(ctx context.Context, from link.Peer, name string, body
 // openFront starts a front before nodes.
 func openFront(t *testing.T, nodes ...*fakeNode) (f *Front, failed chan error) {
 	t.Helper()
+	return openSlowFront(t, 300*time.Millisecond, nodes...)
+}
+
+// openSlowFront starts a front with an election timeout.
+func openSlowFront(t *testing.T, election time.Duration, nodes ...*fakeNode) (f *Front, failed chan error) {
+	t.Helper()
 	failed = make(chan error, 1)
-	o := Options{Client: "127.0.0.1:6379", NoQuorum: undecided.Error, ElectionTimeout: 300 * time.Millisecond, Level: 4,
+	o := Options{Client: "127.0.0.1:6379", NoQuorum: undecided.Error, ElectionTimeout: election, Level: 4,
 		Notices: new(engine.Notices), Logger: slog.New(slog.DiscardHandler), Fatal: func(err error) { failed <- err }}
 	for _, n := range nodes {
 		o.Nodes = append(o.Nodes, n.address)
@@ -202,4 +213,42 @@ func TestAsksEnd(t *testing.T) {
 		}
 	}
 	testwait.Until(t, wait, "no question is left", func() bool { return b.asks.Load() == 0 })
+}
+
+// TestLostNews: the news of a watch without a reply may be lost, so the next watch of the front asks for
+// all news.
+func TestLostNews(t *testing.T) {
+	for _, lose := range []string{"the front ends the call", "the link breaks"} {
+		n := newFakeNode(t, "1")
+		calls, replies, over := make(chan bool), make(chan bool), make(chan struct{})
+		watch := func(q fronts.WatchRequest) bool {
+			select {
+			case calls <- q.First:
+			case <-over:
+				return true
+			}
+			select {
+			case has := <-replies:
+				return has
+			case <-over:
+				return true
+			}
+		}
+		n.watch.Store(&watch)
+		n.leads(true, 1, 1, 4)
+		f, _ := openSlowFront(t, time.Minute, n)
+		first := <-calls
+		replies <- true
+		later := <-calls
+		if lose == "the link breaks" {
+			replies <- false
+		} else {
+			f.stopWatch()
+		}
+		again := <-calls
+		close(over)
+		if !first || later || !again {
+			t.Errorf("%s: of three calls %v, %v, %v are first", lose, first, later, again)
+		}
+	}
 }

@@ -12,9 +12,11 @@ import (
 // errRewatch ends a call that must be made again because the front wants other news.
 var errRewatch = errors.New("the front wants other news")
 
-// watch takes the news of the leader until a call fails, and returns the reason.
+// watch takes the news of the leader until a call fails, and returns the reason. The news of a call
+// without a reply are lost, so the next call is a first.
 func (n *Front) watch(ctx context.Context, leader storage.Server) error {
 	caller := n.links.NewCaller()
+	caller.Once = true
 	defer caller.Close()
 	for first := true; ; {
 		q := fronts.WatchRequest{First: first, Lists: n.o.Notices.Watchers() > 0}
@@ -25,6 +27,7 @@ func (n *Front) watch(ctx context.Context, leader storage.Server) error {
 			first = false
 			n.note(&w)
 		case ctx.Err() == nil && errors.Is(err, errRewatch):
+			first = true
 		default:
 			return err
 		}

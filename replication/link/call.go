@@ -58,6 +58,10 @@ func (l *Links) Call(ctx context.Context, address, name string, request, reply a
 
 // A Caller keeps the link of its last call for the next call. Concurrency: one goroutine.
 type Caller struct {
+	// Once: a call over a link that breaks is not made again, because a second call would get another
+	// reply.
+	Once bool
+
 	links   *Links
 	address string
 	conn    net.Conn // nil: no link is kept
@@ -68,7 +72,7 @@ type Caller struct {
 func (l *Links) NewCaller() *Caller { return &Caller{links: l} }
 
 // Call is Links.Call over the kept link, if it leads to that address. If the kept link breaks, Call
-// dials and calls again. So the other node may execute the call twice.
+// dials and calls again, unless Once is set. So the other node may execute the call twice.
 func (c *Caller) Call(ctx context.Context, address, name string, request, reply any) error {
 	body, err := json.Marshal(request)
 	if err != nil {
@@ -86,7 +90,7 @@ func (c *Caller) Call(ctx context.Context, address, name string, request, reply 
 	if kept {
 		err = c.exchange(ctx, frame, &answer)
 	}
-	if !kept || err != nil && ctx.Err() == nil {
+	if !kept || err != nil && ctx.Err() == nil && !c.Once {
 		if c.conn, err = c.links.dial(ctx, linkCall, address, ""); err != nil {
 			c.conn = nil
 			return &notCalled{err}
