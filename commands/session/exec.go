@@ -22,13 +22,6 @@ var (
 	errWatchMany   = resp.NewError("ERR", fmt.Sprintf("too many watched keys: at most %d", maxWatched))
 )
 
-// errExecDear is the error of a transaction with too much work.
-func errExecDear(work int64) error {
-	return resp.NewError("EXECABORT", fmt.Sprintf("Transaction discarded because its commands would visit elements, or "+
-		"copy parts of values, %d times, and at most %d are allowed, because other clients wait meanwhile. Send fewer "+
-		"commands at a time. %s", work, int64(MostWork), divide))
-}
-
 // Multi is MULTI: it opens a transaction.
 func (s *Session) Multi() error {
 	if s.tx.open {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -10,9 +11,6 @@ import (
 	"limitsrv/commands/spec"
 	"limitsrv/engine"
 )
-
-// AtFront reports whether the node has no keys: it asks another node for all that is no op.
-func (h *Handler) AtFront() bool { return h.config.Ask != nil }
 
 // asks reports whether another node answers a run command in place of this node.
 func (s *Session) asks(c *Spec) bool { return c.Front == spec.FrontAsks && s.h.AtFront() }
@@ -67,8 +65,12 @@ func (s *Session) fetch(ctx context.Context, cancel context.CancelFunc) {
 	})
 }
 
-// errNotAsked answers a front of another version.
-var errNotAsked = resp.NewError("ERR", "a node does not answer this command for a front")
+var (
+	// errNotAsked answers a front of another version.
+	errNotAsked    = resp.NewError("ERR", "a node does not answer this command for a front")
+	errManyAnswers = resp.NewError("ERR", fmt.Sprintf("the answers of SCAN, KEYS and the like in a transaction at a "+
+		"front have at most %d bytes together: send fewer at a time", engine.MaxAnswerBytes))
+)
 
 // Answer answers lines of run commands for a node without keys. It blocks, for as long as the
 // commands wait, or until ctx ends. It checks no rights: the other node has done so. Concurrency:
@@ -87,7 +89,7 @@ func (h *Handler) Answer(ctx context.Context, q backend.Asked) (replies [][]byte
 	}
 	var over resp.Writer
 	sum := 0
-	over.Error(errNotRead)
+	over.Error(errManyAnswers)
 	for _, line := range q.Lines {
 		if sum > engine.MaxAnswerBytes {
 			replies = append(replies, over.Buf)
@@ -109,7 +111,7 @@ func (h *Handler) Answer(ctx context.Context, q backend.Asked) (replies [][]byte
 func (h *Handler) mayBeLong(lines []backend.Line) bool {
 	return slices.ContainsFunc(lines, func(line backend.Line) bool {
 		c, err := h.registry.Lookup(line.Args, nil)
-		return err == nil && c.kindOf(len(line.Args)) != always
+		return err == nil && c.Long > 0 && len(line.Args) >= c.Long
 	})
 }
 

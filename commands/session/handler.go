@@ -128,6 +128,9 @@ func (h *Handler) NewSession(c Client) *Session {
 	return s
 }
 
+// AtFront reports whether the node has no keys: it asks another node for all that is no op.
+func (h *Handler) AtFront() bool { return h.config.Ask != nil }
+
 // Room returns the Room of all connections. The transport must add the bytes of answers that it has
 // not sent yet, and remove them once they are sent.
 func (h *Handler) Room() *Room { return &h.room }

@@ -80,6 +80,13 @@ func errDear(work int64) error {
 		"most %d are allowed, because other clients wait meanwhile. Nothing was executed. %s", work, int64(MostWork), divide))
 }
 
+// errExecDear is the error of a transaction with too much work.
+func errExecDear(work int64) error {
+	return resp.NewError("EXECABORT", fmt.Sprintf("Transaction discarded because its commands would visit elements, or "+
+		"copy parts of values, %d times, and at most %d are allowed, because other clients wait meanwhile. Send fewer "+
+		"commands at a time. %s", work, int64(MostWork), divide))
+}
+
 // divide is the advice of errors about too much work.
 const divide = "Read a large value in parts (HSCAN, SSCAN, ZSCAN, LRANGE, ZRANGE, GETRANGE), remove its elements in " +
 	"parts (SPOP, LTRIM, ZREMRANGEBYRANK), or combine smaller sets"
