@@ -343,10 +343,14 @@ func runCountKeysInSlot(s *session.Session, w *resp.Writer, _ []status.Node, arg
 		return
 	}
 	n := int64(0)
-	eachInSlot(s.Handler(), slots.Slot(slot), func([]byte) bool {
+	err = eachInSlot(s.Handler(), slots.Slot(slot), func([]byte) bool {
 		n++
 		return true
 	})
+	if err != nil {
+		w.Error(resp.Expose(err))
+		return
+	}
 	w.Int(n)
 }
 
@@ -363,29 +367,34 @@ func runGetKeysInSlot(s *session.Session, w *resp.Writer, _ []status.Node, args 
 	}
 	var found keyList
 	count = min(count, maxKeys)
-	eachInSlot(s.Handler(), slots.Slot(slot), func(key []byte) bool {
+	err = eachInSlot(s.Handler(), slots.Slot(slot), func(key []byte) bool {
 		if int64(len(found.ends)) < count {
 			found.add(key)
 		}
 		return int64(len(found.ends)) < count
 	})
+	if err != nil {
+		w.Error(resp.Expose(err))
+		return
+	}
 	found.reply(w)
 }
 
 // eachInSlot calls visit for the keys of a slot until it returns false, and for some keys
 // after that.
-func eachInSlot(h *session.Handler, slot slots.Slot, visit func(key []byte) bool) {
+func eachInSlot(h *session.Handler, slot slots.Slot, visit func(key []byte) bool) (err error) {
 	var (
 		now    = h.Now()
 		cursor uint64
 		more   = true
 	)
-	for more {
-		cursor = h.Engine().Scan(now, 0, cursor, maxScan, func(key []byte, _ engine.Alg) {
+	for more && err == nil {
+		cursor, err = h.Engine().Scan(now, 0, cursor, maxScan, func(key []byte, _ engine.Alg) {
 			if slots.Of(key) == slot {
 				more = visit(key) && more
 			}
 		})
 		more = more && cursor != 0
 	}
+	return err
 }

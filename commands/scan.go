@@ -82,7 +82,7 @@ var scan = spec.Command{
 		)
 		for next := uint64(1); next != 0 && looked < o.count && pages > 0 && work < maxScanWork; from = next {
 			pages--
-			next = s.Handler().Engine().Scan(now, s.DB(), from, 1, func(key []byte, alg engine.Alg) {
+			next, err = s.Handler().Engine().Scan(now, s.DB(), from, 1, func(key []byte, alg engine.Alg) {
 				looked++
 				if o.match != nil {
 					work += o.match.Work(len(key))
@@ -91,6 +91,10 @@ var scan = spec.Command{
 					found.add(key)
 				}
 			})
+			if err != nil {
+				w.Error(resp.Expose(err))
+				return
+			}
 		}
 		w.Array(2)
 		w.BulkString(strconv.FormatUint(from, 10))
@@ -185,12 +189,12 @@ var keys = spec.Command{
 func (l *keyList) listAll(e backend.State, now engine.Instant, db uint8, pattern *glob.Matcher) {
 	cursor := uint64(0)
 	for !l.isLong() {
-		cursor = e.Scan(now, db, cursor, maxScan, func(key []byte, _ engine.Alg) {
+		cursor, l.err = e.Scan(now, db, cursor, maxScan, func(key []byte, _ engine.Alg) {
 			if !l.isLong() && pattern.Match(key) {
 				l.add(key)
 			}
 		})
-		if cursor == 0 {
+		if cursor == 0 || l.err != nil {
 			return
 		}
 	}
@@ -199,6 +203,8 @@ func (l *keyList) listAll(e backend.State, now engine.Instant, db uint8, pattern
 // replyAll writes the reply of KEYS.
 func (l *keyList) replyAll(w *resp.Writer) {
 	switch {
+	case l.err != nil:
+		w.Error(resp.Expose(l.err))
 	case len(l.ends) > maxKeys:
 		w.Error(errManyKeys)
 	case l.isLong():
@@ -220,7 +226,12 @@ var randomKey = spec.Command{
 		now := s.Handler().Now()
 		cursor := rand.Uint64()
 		for range randomPages {
-			cursor = s.Handler().Engine().Scan(now, s.DB(), cursor, 1, func(key []byte, _ engine.Alg) { found.add(key) })
+			cursor, found.err = s.Handler().Engine().Scan(now, s.DB(), cursor, 1,
+				func(key []byte, _ engine.Alg) { found.add(key) })
+			if found.err != nil {
+				w.Error(resp.Expose(found.err))
+				return
+			}
 			if len(found.ends) > 0 {
 				w.Bulk(found.key(rand.IntN(len(found.ends))))
 				return
@@ -232,6 +243,7 @@ var randomKey = spec.Command{
 
 // A keyList holds copies of keys in the same buffer.
 type keyList struct {
+	err   error // the keys are not complete
 	bytes []byte
 	ends  []int
 }

@@ -15,8 +15,8 @@ type State interface {
 	Len() int64
 	Stats() engine.Stats
 	ShardStats() []engine.ShardStat
-	// Scan calls visit, which must not panic.
-	Scan(now engine.Instant, db uint8, cursor uint64, count int, visit func(key []byte, alg engine.Alg)) uint64
+	// Scan calls visit, which must not panic. The error is of another node that did not answer.
+	Scan(now engine.Instant, db uint8, cursor uint64, count int, visit func(key []byte, alg engine.Alg)) (uint64, error)
 	KeyBytes(now engine.Instant, db uint8, key []byte) int64
 	SourceStats(most int) engine.SourceStats
 	Top(now engine.Instant, what engine.TopKind, window topk.Window, count int) engine.TopResult
@@ -53,9 +53,9 @@ func (s LocalState) ShardStats() []engine.ShardStat {
 
 // Scan calls engine.Engine.Scan.
 func (s LocalState) Scan(now engine.Instant, db uint8, cursor uint64, count int,
-	visit func(key []byte, alg engine.Alg)) uint64 {
+	visit func(key []byte, alg engine.Alg)) (uint64, error) {
 	defer fatal.OnPanic()
-	return s.Engine.Scan(now, db, cursor, count, visit)
+	return s.Engine.Scan(now, db, cursor, count, visit), nil
 }
 
 // KeyBytes calls engine.Engine.KeyBytes.

@@ -252,3 +252,13 @@ func TestLostNews(t *testing.T) {
 		}
 	}
 }
+
+// TestScanWithoutAnswer: a scan that the leader does not answer is an error, and no end of the keys.
+func TestScanWithoutAnswer(t *testing.T) {
+	n := newFakeNode(t, "1") // answers no reads
+	n.leads(true, 1, 1, 4)
+	f, _ := openFront(t, n)
+	if cursor, err := (State{f}).Scan(1e18, 0, 0, 1, nil); err == nil {
+		t.Errorf("the scan ends with the cursor %d", cursor)
+	}
+}

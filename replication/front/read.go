@@ -154,12 +154,12 @@ func (n *Front) ask(ctx context.Context, q fronts.Asked) (a fronts.Answered, err
 }
 
 // read makes a read of the leader. It blocks for a bounded time. Without an answer the result is
-// empty.
-func (n *Front) read(q fronts.ReadRequest) (r fronts.Read) {
+// empty, and the error is logged too.
+func (n *Front) read(q fronts.ReadRequest) (r fronts.Read, err error) {
 	ctx, cancel := context.WithTimeout(n.stopping, n.hold()+copyTimeout)
 	defer cancel()
-	if err := n.leaderCall(ctx, true, fronts.CallRead, q, &r); err != nil && n.logOnce.Allow("read") {
+	if err = n.leaderCall(ctx, true, fronts.CallRead, q, &r); err != nil && n.logOnce.Allow("read") {
 		n.log.Warn("the leader can't be asked for keys", "error", err)
 	}
-	return r
+	return r, err
 }

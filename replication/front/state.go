@@ -38,27 +38,31 @@ func (s State) SourceStats(most int) engine.SourceStats {
 	return t
 }
 
-// Scan is engine.Engine.Scan at the leader.
+// Scan is engine.Engine.Scan at the leader. It may stop earlier than asked. An error means that the
+// leader has not answered.
 func (s State) Scan(now engine.Instant, db uint8, cursor uint64, count int,
-	visit func(key []byte, alg engine.Alg)) uint64 {
-	r := s.read(fronts.ReadRequest{Kind: fronts.ReadScan, Now: now, DB: db, Cursor: cursor, Count: count})
+	visit func(key []byte, alg engine.Alg)) (uint64, error) {
+	r, err := s.read(fronts.ReadRequest{Kind: fronts.ReadScan, Now: now, DB: db, Cursor: cursor, Count: count})
 	for _, k := range r.Keys {
 		visit(k.Key, k.Alg)
 	}
-	return r.Cursor
+	return r.Cursor, err
 }
 
 // KeyBytes is engine.Engine.KeyBytes at the leader.
 func (s State) KeyBytes(now engine.Instant, db uint8, key []byte) int64 {
-	return s.read(fronts.ReadRequest{Kind: fronts.ReadBytes, Now: now, DB: db, Key: key}).Bytes
+	r, _ := s.read(fronts.ReadRequest{Kind: fronts.ReadBytes, Now: now, DB: db, Key: key})
+	return r.Bytes
 }
 
 // Top is engine.Engine.Top at the leader.
 func (s State) Top(now engine.Instant, what engine.TopKind, window topk.Window, count int) engine.TopResult {
-	return s.read(fronts.ReadRequest{Kind: fronts.ReadTop, Now: now, Top: what, Window: window, Count: count}).Top
+	r, _ := s.read(fronts.ReadRequest{Kind: fronts.ReadTop, Now: now, Top: what, Window: window, Count: count})
+	return r.Top
 }
 
 // ClosedBoxes is engine.Engine.ClosedBoxes at the leader.
 func (s State) ClosedBoxes(now engine.Instant) []engine.ClosedBox {
-	return s.read(fronts.ReadRequest{Kind: fronts.ReadBoxes, Now: now}).Boxes
+	r, _ := s.read(fronts.ReadRequest{Kind: fronts.ReadBoxes, Now: now})
+	return r.Boxes
 }

@@ -129,6 +129,9 @@ func TestReads(t *testing.T) {
 	if len(seen) != len(b.Ops) {
 		t.Errorf("a scan finds %d keys, want %d", len(seen), len(b.Ops))
 	}
+	if r, err := h.Read(ReadRequest{Kind: ReadScan, Now: 1e18, DB: 1, Count: 1}, 1e18); err != nil || r.Cursor == 0 {
+		t.Errorf("one scan visits all pages of the keys of another database: %v", err)
+	}
 	if r, err := h.Read(ReadRequest{Kind: ReadBytes, Now: 1e18, Key: []byte("key 1")}, 1e18); err != nil || r.Bytes == 0 {
 		t.Errorf("a key has %d bytes: %v", r.Bytes, err)
 	}

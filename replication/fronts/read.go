@@ -20,10 +20,11 @@ func (h *Hub) Texts(q TextsRequest) (t Texts, err error) {
 	return t, nil
 }
 
-// Bounds of a scan: keys asked for, keys in an answer and their bytes.
+// Bounds of a scan: keys asked for, keys in an answer and their bytes, and pages visited.
 const (
 	maxScan      = 10_000
 	maxScanBytes = 1 << 20
+	maxScanPages = 256
 )
 
 // Read answers a ReadRequest.
@@ -38,7 +39,7 @@ func (h *Hub) Read(q ReadRequest, now engine.Instant) (r Read, err error) {
 	case ReadScan:
 		bytes := 0
 		r.Cursor = q.Cursor
-		for {
+		for range maxScanPages {
 			r.Cursor = e.Scan(q.Now, q.DB, r.Cursor, 1, func(key []byte, alg engine.Alg) {
 				bytes += len(key)
 				r.Keys = append(r.Keys, ReadKey{append([]byte(nil), key...), alg})

@@ -58,7 +58,12 @@ func (a *api) search(w http.ResponseWriter, r *http.Request, id identity) {
 		replyError(w, http.StatusServiceUnavailable, "other searches are running, try again")
 		return
 	}
-	reply(w, find(a.cfg.Handler, prefix, cursor, count))
+	all, err := find(a.cfg.Handler, prefix, cursor, count)
+	if err != nil {
+		a.replyCommandError(w, err)
+		return
+	}
+	reply(w, all)
 }
 
 // found is the reply to a search. Cursor is the start of the next search, "0" at the end of
@@ -77,21 +82,24 @@ type foundKey struct {
 
 // find searches from a cursor on until it has count keys, or up to a page of keys more,
 // or has examined maxSearched.
-func find(h *session.Handler, prefix []byte, cursor uint64, count int) found {
-	all := found{Keys: []foundKey{}}
+func find(h *session.Handler, prefix []byte, cursor uint64, count int) (all found, err error) {
+	all.Keys = []foundKey{}
 	now := h.Now()
 	for {
 		before := all.Searched
-		cursor = h.Engine().Scan(now, 0, cursor, 1, func(key []byte, alg engine.Alg) {
+		cursor, err = h.Engine().Scan(now, 0, cursor, 1, func(key []byte, alg engine.Alg) {
 			all.Searched++
 			if bytes.HasPrefix(key, prefix) {
 				all.Keys = append(all.Keys, foundKey{printable(key, 0), encodeKey(key), alg.String()})
 			}
 		})
+		if err != nil {
+			return all, err
+		}
 		all.Searched = max(all.Searched, before+1) // a page of expired keys is work too
 		if cursor == 0 || len(all.Keys) >= count || all.Searched >= maxSearched {
 			all.Cursor = strconv.FormatUint(cursor, 10)
-			return all
+			return all, nil
 		}
 	}
 }
