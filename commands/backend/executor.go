@@ -16,8 +16,8 @@ import (
 // writes the replies of all.
 //
 // A batch that is Slow waits for its turn. If another node decides it, a batch with scripts has only
-// the turn that the leader has for it. A batch of commands with much work waits on both nodes: this
-// node writes its long answers.
+// the turn that the leader has for it. A batch with much work waits on both nodes: this node writes
+// its long answers.
 //
 // A panic in the Exec ends the process. The Exec may hold locks and have left the state half
 // changed, and every later command would hang.
@@ -33,7 +33,7 @@ type Executor struct {
 // any goroutine. Until then the [Exec] owns the batch and the bytes that it points to. Requires:
 // the goroutine calls Commit before it waits or sends a decision.
 func (x *Executor) Gather(batch *engine.Batch, done func(error)) {
-	if batch.Slow && (batch.Runs == 0 || batch.Stale || x.Leads()) {
+	if batch.Slow && (batch.Runs == 0 || batch.Stale || turns.MayBeLong(batch.Work) || x.Leads()) {
 		x.queue(batch, done)
 		return
 	}

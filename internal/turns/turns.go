@@ -96,13 +96,14 @@ type Turn struct {
 	Done func(error)
 }
 
-// mayBeLong reports whether the turn may compute for longer than shortTurn.
-func (n *Turn) mayBeLong() bool { return n.Work >= longWork }
+// MayBeLong reports whether a turn with this work may compute for longer than shortTurn. Only such
+// turns wait for the end of a pause.
+func MayBeLong(work int64) bool { return work >= longWork }
 
-// WaitOf returns the longest wait for a turn of work with scripts: MaxWait, or most if the turn may
-// have to wait for the end of a pause, which can take longer than MaxWait.
+// WaitOf returns the longest wait for a turn of work with scripts: MaxWait, or most if the turn
+// MayBeLong, because a pause can take longer than MaxWait.
 func WaitOf(work int64, most time.Duration) time.Duration {
-	if n := (Turn{Work: work}); n.mayBeLong() {
+	if MayBeLong(work) {
 		return most
 	}
 	return MaxWait
@@ -244,7 +245,7 @@ func (t *Turns) next(now int64, pauses bool) (first waiting, wait time.Duration,
 	wait = min(time.Duration(t.pauseUntil-now), maxCheck)
 	for i := range t.waiting {
 		w := &t.waiting[i]
-		if pauses && w.mayBeLong() && !w.late(now) {
+		if pauses && MayBeLong(w.Work) && !w.late(now) {
 			wait = min(wait, time.Duration(w.since-now)+w.Wait+1)
 			continue
 		}
