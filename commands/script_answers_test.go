@@ -42,3 +42,24 @@ func TestLongAnswersOfScripts(t *testing.T) {
 		})
 	}
 }
+
+// TestFirstLongAnswers: the first command of a client may answer at length, also a script that is
+// known to change nothing.
+func TestFirstLongAnswers(t *testing.T) {
+	h := newTestHandlerWith(session.Config{})
+	ask(h.NewSession(session.Client{Wake: func() {}}), "SETRANGE long 499999 x")
+	for _, line := range []string{
+		"EVAL return(string.rep('x',500000)) 0", "EVAL return(string.rep('x',500000)) 0",
+		"EVAL_RO return(string.rep('x',500000)) 0", "GET long",
+	} {
+		s := h.NewSession(session.Client{Wake: func() {}})
+		s.Do(words(line))
+		for !s.Flush() || s.Paused() {
+			s.Resume()
+			s.Continue()
+		}
+		if got := string(s.Out); !strings.HasPrefix(got, "$500000\r\n") {
+			t.Errorf("%s: %.200s", line, got)
+		}
+	}
+}

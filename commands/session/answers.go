@@ -74,7 +74,7 @@ func (s *Session) mayEnter() bool {
 	switch {
 	case enters || s.tx.running:
 		b.AnswerBytes = engine.MaxAnswerBytes
-	case full || looks && s.answers == unknown:
+	case full || looks && s.answers == unknown && t[running] == 0: // a run is not executed again
 		b.AnswerBytes = longAnswers
 	default:
 		b.AnswerBytes = batchAnswers
