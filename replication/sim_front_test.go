@@ -18,8 +18,9 @@ type simFront struct {
 	cluster *simCluster
 	front   *front.Front
 	gone    chan struct{} // closed when the front has closed
-	// answers counts the calls of its client with an answer of the leader.
-	answers int
+	// calls counts the calls of its client while it knows a leader, and answers the calls that the leader
+	// answered.
+	calls, answers int
 }
 
 // startFront starts a front with a client, unless the nodes are too old for fronts at first.
@@ -58,6 +59,9 @@ func (f *simFront) client() {
 		case <-time.After(c.between(1, 4*c.plan.idleGap)):
 		}
 		if c.enterCall() {
+			if f.front.Leader().Raft != "" {
+				f.calls++
+			}
 			f.ask(c.request())
 			c.leaveCall()
 		}

@@ -149,8 +149,8 @@ func (c *simCluster) end() []string {
 	c.wait.Wait()
 	if c.front != nil {
 		c.front.close()
-		if c.front.answers == 0 {
-			c.fault("the leader answered no call of the front's client")
+		if f := c.front; f.answers == 0 && f.calls > 20 {
+			c.fault("the leader answered none of %d calls of the front's client", f.calls)
 		}
 	}
 	return c.history.check()

@@ -176,9 +176,10 @@ func (n *Front) find() (leader fronts.Found, found bool) {
 					fmt.Errorf("it is in cluster %v, and this front is before cluster %v", f.Cluster, cluster))
 			case !f.Leads:
 				n.learnNodes(f.Servers)
-			case f.Level < n.o.Level && !f.Settling:
-				older = address
-			case f.Level >= n.o.Level && (!found || f.Term > leader.Term):
+			case f.Level < n.o.Level:
+				n.logUnreachable(address, fmt.Errorf("the log of its group has feature level %d, and a front needs level %d, "+
+					"which the log gets when all its nodes run this version", f.Level, n.o.Level))
+			case !found || f.Term > leader.Term:
 				leader, found = f, true
 				// A node that does not answer at all must not delay the rest.
 				time.AfterFunc(findAgain, cancel)
