@@ -21,6 +21,8 @@ const (
 	perCounter = 20
 	// recentIDs is the number of requests with ids that clients repeat.
 	recentIDs = 6
+	// rememberID is longer than all jumps of clocks together.
+	rememberID = 1000 * time.Hour
 )
 
 // A onceSent is a request with an id that clients repeat, whether it was answered or not.
@@ -47,7 +49,7 @@ func (w *Workload) once(r *Request, rng *rand.Rand) {
 // once adds ops, which are one request with a hash, with an id.
 func (r *Request) once(db uint8, id []byte, hash int, ops ...engine.Op) {
 	b := engine.Batch{Ops: slices.Clone(ops)}
-	reservations.Wrap(&b, 0, id, int64(time.Hour), uint64(hash))
+	reservations.Wrap(&b, 0, id, int64(rememberID), uint64(hash))
 	r.call(db, func(c *engine.Call) { *c = b.Calls[0] })
 }
 
