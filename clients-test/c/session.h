@@ -10,7 +10,7 @@
 #define PEEKED "[TOKEN,10,9,0,<360000]"
 
 // The error of an RL.TOKEN with too few arguments.
-#define ARGUMENTS "-ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]"
+#define ARGUMENTS "-ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW] [ONCE id [FOR duration]]"
 
 // An environment variable by its name without LIMITSRV_; see ../README.md.
 const char *given(const char *name);

@@ -63,7 +63,7 @@ await main({ call: (...words) => client.sendCommand(words), ping: () => client.p
       [[1, 10, 6, 0, 1440000], [1, 2, 1, 0, hour]])
     const error = await refusal(client.multi().addCommand(['RL.TOKEN', 'tx']).exec())
     expect(error.message, version === 'redis-4' ? 'EXECABORT Transaction discarded because of previous errors.'
-      : "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]")
+      : "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW] [ONCE id [FOR duration]]")
   },
   'binary-keys': async () => {
     for (const key of binaryKeys) {

@@ -111,7 +111,7 @@ const decisions = {
   errors: async (call, ping) => {
     const text = async (...words) => (await refusal(call(...words))).message
     expect(await text('RL.NOSUCH', 'k'), "ERR unknown command 'RL.NOSUCH', with args beginning with: 'k' ")
-    expect(await text('RL.TOKEN', 'k'), "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]")
+    expect(await text('RL.TOKEN', 'k'), "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW] [ONCE id [FOR duration]]")
     expect(await text('RL.TOKEN', 'k', '-1', '1'),
       "ERR capacity must be a whole number from 0 to 1000000000000, got '-1'")
     expect(await ping(), 'PONG')

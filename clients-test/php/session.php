@@ -32,7 +32,7 @@ const HOUR = 3_600_000;
 /** The first reply to RL.TOKEN with 10 10/h. */
 const FRESH = [1, 10, 9, 0, 360_000];
 
-const ARGUMENTS = "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]";
+const ARGUMENTS = "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW] [ONCE id [FOR duration]]";
 
 /** The reply of RL.PEEK after it. */
 function peeked(): array

@@ -97,7 +97,7 @@ async def refusal(call, *arguments, of=ResponseError):
 async def errors(r):
     expect(await refusal(r.execute_command, "RL.NOSUCH", "k"),
            "unknown command 'RL.NOSUCH', with args beginning with: 'k' ")
-    expect(await refusal(r.execute_command, "RL.TOKEN", "k"), "wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]")
+    expect(await refusal(r.execute_command, "RL.TOKEN", "k"), "wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW] [ONCE id [FOR duration]]")
     expect(await refusal(r.execute_command, "RL.TOKEN", "k", -1, 1),
            "capacity must be a whole number from 0 to 1000000000000, got '-1'")
     expect(await r.ping(), True)

@@ -98,7 +98,7 @@ def refusal(call, *arguments, of=redis.ResponseError):
 def errors(r):
     expect(refusal(r.execute_command, "RL.NOSUCH", "k"),
            "unknown command 'RL.NOSUCH', with args beginning with: 'k' ")
-    expect(refusal(r.execute_command, "RL.TOKEN", "k"), "wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]")
+    expect(refusal(r.execute_command, "RL.TOKEN", "k"), "wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW] [ONCE id [FOR duration]]")
     expect(refusal(r.execute_command, "RL.TOKEN", "k", -1, 1),
            "capacity must be a whole number from 0 to 1000000000000, got '-1'")
     expect(r.ping(), True)

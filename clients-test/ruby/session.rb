@@ -19,7 +19,7 @@ module Session
   FRESH = [1, 10, 9, 0, 360_000].freeze
   PEEKED = ["TOKEN", 10, 9, 0, lately(360_000)].freeze
 
-  ARGUMENTS = "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]"
+  ARGUMENTS = "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW] [ONCE id [FOR duration]]"
 
   # Keys with arbitrary bytes.
   BINARY_KEYS = [(0..255).to_a.pack("C*"), "a\r\nb".b, "\0".b].freeze

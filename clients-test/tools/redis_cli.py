@@ -105,10 +105,10 @@ def peek_refund_charge():
 
 def errors():
     expect(refusal("RL.NOSUCH", "k"), "ERR unknown command 'RL.NOSUCH', with args beginning with: 'k' ")
-    expect(refusal("RL.TOKEN", "k"), "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]")
+    expect(refusal("RL.TOKEN", "k"), "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW] [ONCE id [FOR duration]]")
     expect(refusal("RL.TOKEN", "k", "-1", "1"), "ERR capacity must be a whole number from 0 to 1000000000000, got '-1'")
     lines = cli(stdin=b"RL.TOKEN k\nPING\n")[1].split("\n")
-    expect(lines, ["ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]", "", "PONG", ""])
+    expect(lines, ["ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW] [ONCE id [FOR duration]]", "", "PONG", ""])
 
 
 def wrongtype():

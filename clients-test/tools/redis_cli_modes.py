@@ -54,7 +54,7 @@ def pipe():
     """Mass insertion, with the ECHO at its end, and a command with an error."""
     script = b"RL.TOKEN piped 10 10/h\r\n" * 20 + b"*2\r\n$8\r\nRL.TOKEN\r\n$5\r\npiped\r\n"
     status, output, errors = cli("--pipe", stdin=script)
-    expect((status, errors), (1, "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]\n"))
+    expect((status, errors), (1, "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW] [ONCE id [FOR duration]]\n"))
     expect(output.splitlines()[-1], "errors: 1, replies: 21")
     call("RL.RESET", "piped")
 

@@ -20,7 +20,7 @@ var Peeked = L{"TOKEN", 10, 9, 0, Lately(360_000)}
 
 // ErrArguments is the error of an RL.TOKEN with too few arguments.
 const ErrArguments = "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] " +
-	"[PARTIAL] [SHADOW]"
+	"[PARTIAL] [SHADOW] [ONCE id [FOR duration]]"
 
 // Reply is the result of a command.
 type Reply struct {

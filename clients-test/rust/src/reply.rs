@@ -47,7 +47,7 @@ pub const FRESH: Want = Want::List(&[Want::Int(1), Want::Int(10), Want::Int(9), 
 pub const PEEKED: Want = Want::List(&[Want::Text("TOKEN"), Want::Int(10), Want::Int(9), Want::Int(0), lately(360_000)]);
 
 /// The error of an RL.TOKEN with too few arguments.
-pub const ARGUMENTS: &str = "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]";
+pub const ARGUMENTS: &str = "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW] [ONCE id [FOR duration]]";
 
 /// Fails unless an answer matches; returns the answer.
 pub fn want(answer: Answer, want: Want) -> Answer {

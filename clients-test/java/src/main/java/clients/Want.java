@@ -36,7 +36,7 @@ final class Want {
     static final List<Object> PEEKED = list("TOKEN", 10, 9, 0, lately(360_000));
 
     /** The error of an RL.TOKEN with too few arguments. */
-    static final String ARGUMENTS = "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]";
+    static final String ARGUMENTS = "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW] [ONCE id [FOR duration]]";
 
     /** Fails unless a reply matches. */
     static void reply(Object got, Object want) {
