@@ -30,31 +30,14 @@ func (n *Node) Fresh(done func(error)) {
 		done(nil)
 		return
 	}
-	n.fresh.add(done)
+	n.fresh.Add(done)
 }
 
 // answerFresh answers the callers of Fresh. It runs in a goroutine until the node stops.
 func (n *Node) answerFresh() {
 	leader := n.links.NewCaller()
 	defer leader.Close()
-	for {
-		select {
-		case <-n.stopping.Done():
-			for _, done := range n.fresh.take(true) {
-				done(errStopped)
-			}
-			return
-		case <-n.fresh.kicked:
-		}
-		all := n.fresh.take(false)
-		if len(all) == 0 {
-			continue
-		}
-		err := n.catchUp(leader)
-		for _, done := range all {
-			done(err)
-		}
-	}
+	n.fresh.Run(n.stopping.Done(), func() error { return n.catchUp(leader) })
 }
 
 // catchUp blocks until this node has applied every change that any node answered before the call.
@@ -145,5 +128,62 @@ func (n *Node) answeredIndex(ctx context.Context, lead leadership) (uint64, erro
 		return index, err
 	case <-ctx.Done():
 		return 0, ctx.Err()
+	}
+}
+
+// trailPause is the time that an entry may be stored and not applied, before a node with clients
+// that track keys asks its leader. Each further pause is twice as long, up to maxTrailPause.
+const (
+	trailPause    = 2 * time.Millisecond
+	maxTrailPause = 100 * time.Millisecond
+)
+
+// entriesStored is called when this node has stored entries. It must not block.
+func (n *Node) entriesStored() {
+	if !n.o.Notices.Tracks() {
+		return
+	}
+	select {
+	case n.stored <- struct{}{}:
+	default:
+	}
+}
+
+// followChanges makes this node apply entries soon after they are committed while its clients track
+// keys. Raft reports a commit with the next entry or heartbeat only. It runs in a goroutine until the
+// node stops.
+func (n *Node) followChanges() {
+	for {
+		select {
+		case <-n.stopping.Done():
+			return
+		case <-n.stored:
+		}
+		n.applyStored()
+	}
+}
+
+// applyStored blocks until this node has applied the entries that it has stored, or there is no
+// leader.
+func (n *Node) applyStored() {
+	s := n.stack.Load()
+	if s == nil {
+		return
+	}
+	stored, _ := s.Entries.LastStored()
+	for pause := trailPause; s.FSM.Index() < stored && !n.Leads(); pause = min(2*pause, maxTrailPause) {
+		select {
+		case <-n.stopping.Done():
+			return
+		case <-time.After(pause):
+		}
+		if s.FSM.Index() >= stored {
+			return
+		}
+		asked := make(chan error, 1)
+		n.Fresh(func(err error) { asked <- err })
+		if <-asked != nil {
+			return
+		}
 	}
 }

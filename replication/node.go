@@ -45,7 +45,7 @@ type Node struct {
 	batcher      *batch.Batcher
 	proposer     *proposer
 	looks        *lookQueue
-	fresh        *freshQueue
+	fresh        *batch.Round  // callers of Fresh
 	stored       chan struct{} // entriesStored was called
 	clock        *leaderClock
 	undecided    undecided.Answers
@@ -124,7 +124,7 @@ func Open(o Options) (*Node, error) {
 	n.maxMemory.Store(o.MaxMemory)
 	n.evict.Store(o.Evict)
 	n.stopping, n.stop = context.WithCancel(context.Background())
-	n.looks, n.fresh, n.stored = newLookQueue(), newFreshQueue(), make(chan struct{}, 1)
+	n.looks, n.fresh, n.stored = newLookQueue(), batch.NewRound(errStopped), make(chan struct{}, 1)
 	n.proposer, n.batcher = newProposer(n),
 		batch.New(batch.Options{Node: batchNode{n}, Mono: n.mono, MaxHold: o.maxHold, Stopped: errStopped})
 	n.elections, n.fronts = n.newElections(), newFronts(n)

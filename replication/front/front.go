@@ -80,7 +80,7 @@ type Front struct {
 
 	suspected chan struct{} // the leader must be looked for
 	wanted    chan struct{} // texts must be copied
-	fresh     freshCalls
+	fresh     *batch.Round  // callers of Fresh
 	asks      chan struct{} // full with mostAsks calls of Ask in flight
 
 	mu      sync.Mutex
@@ -124,7 +124,7 @@ func Open(o Options) (*Front, error) {
 		o: o, log: o.Logger, id: newID(), mono: func() time.Duration { return time.Since(begun) },
 		engine:  engine.New(engine.Options{Commands: o.Commands}),
 		logOnce: loglimit.New[string](time.Minute, maxLogged, loglimit.Forget), known: o.Nodes,
-		suspected: make(chan struct{}, 1), wanted: make(chan struct{}, 1), fresh: newFreshCalls(),
+		suspected: make(chan struct{}, 1), wanted: make(chan struct{}, 1), fresh: batch.NewRound(errStopped),
 		asks: make(chan struct{}, mostAsks), deposed: func() {},
 	}
 	var once sync.Once
@@ -154,7 +154,7 @@ func Open(o Options) (*Front, error) {
 	n.wait.Go(func() { n.batcher.Run(n.stopping) })
 	n.wait.Go(n.follow)
 	n.wait.Go(n.copyTexts)
-	n.wait.Go(n.answerFresh)
+	n.wait.Go(func() { n.fresh.Run(n.stopping.Done(), n.freshen) })
 	n.wait.Go(n.maintain)
 	return n, nil
 }

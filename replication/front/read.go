@@ -56,33 +56,7 @@ func (n *Front) callWhile(leads, ctx context.Context, address, name string, requ
 // Fresh calls done exactly once, from any goroutine. If the error is nil, the counts and the texts
 // of this front are at least as new as any answer that a node gave before the call. Cost: a call of
 // the leader for all waiting callers.
-func (n *Front) Fresh(done func(error)) {
-	if !n.fresh.add(done) {
-		done(errStopped)
-	}
-}
-
-// answerFresh answers the callers of Fresh. It runs in a goroutine until the front stops.
-func (n *Front) answerFresh() {
-	for {
-		select {
-		case <-n.stopping.Done():
-			for _, done := range n.fresh.take(true) {
-				done(errStopped)
-			}
-			return
-		case <-n.fresh.kicked:
-		}
-		all := n.fresh.take(false)
-		if len(all) == 0 {
-			continue
-		}
-		err := n.freshen()
-		for _, done := range all {
-			done(err)
-		}
-	}
-}
+func (n *Front) Fresh(done func(error)) { n.fresh.Add(done) }
 
 // freshen reads the counts of the leader, and waits until the front has its texts.
 func (n *Front) freshen() error {
