@@ -239,11 +239,9 @@ func ifLeading[R any](n *Node, read func() (R, error)) (r R, err error) {
 // found describes this node for a front.
 func (n *Node) found() fronts.Found {
 	lead := n.leadership()
-	f := fronts.Found{Self: n.self(), Cluster: n.identity().Cluster, Leads: lead.leading, Term: lead.term,
-		Leader: lead.leader}
+	f := fronts.Found{Self: n.self(), Cluster: n.identity().Cluster, Leads: lead.leading, Term: lead.term}
 	if s := lead.stack; s != nil {
-		f.Level, f.Settling = s.FSM.Level(), lead.elected && n.isSettling(s)
-		f.Servers = serversOf(s.raft)
+		f.Level, f.Servers = s.FSM.Level(), serversOf(s.raft)
 	}
 	return f
 }

@@ -19,15 +19,12 @@ const (
 
 // Found describes the node that is asked.
 type Found struct {
-	Self    storage.Server `json:"self"`
-	Cluster link.ClusterID `json:"cluster"` // zero: it is not a member of a cluster yet
-	Leads   bool           `json:"leads"`
-	Term    uint64         `json:"term"`
-	Level   int            `json:"level"` // the feature level of the log
-	// Settling: the node leads, and must still log something that requests need.
-	Settling bool             `json:"settling"`
-	Leader   storage.Server   `json:"leader"` // as it knows; zero: none
-	Servers  []storage.Server `json:"servers"`
+	Self    storage.Server   `json:"self"`
+	Cluster link.ClusterID   `json:"cluster"` // zero: it is not a member of a cluster yet
+	Leads   bool             `json:"leads"`
+	Term    uint64           `json:"term"`
+	Level   int              `json:"level"` // the feature level of the log
+	Servers []storage.Server `json:"servers"`
 }
 
 // A WatchRequest waits for news.
