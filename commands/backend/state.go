@@ -19,7 +19,7 @@ type State interface {
 	Scan(now engine.Instant, db uint8, cursor uint64, count int, visit func(key []byte, alg engine.Alg)) (uint64, error)
 	KeyBytes(now engine.Instant, db uint8, key []byte) int64
 	SourceStats(most int) engine.SourceStats
-	Top(now engine.Instant, what engine.TopKind, window topk.Window, count int) engine.TopResult
+	Top(now engine.Instant, kind engine.TopKind, window topk.Window, count int) engine.TopResult
 	ClosedBoxes(now engine.Instant) []engine.ClosedBox
 }
 
@@ -71,9 +71,9 @@ func (s LocalState) SourceStats(most int) engine.SourceStats {
 }
 
 // Top calls engine.Engine.Top.
-func (s LocalState) Top(now engine.Instant, what engine.TopKind, window topk.Window, count int) engine.TopResult {
+func (s LocalState) Top(now engine.Instant, kind engine.TopKind, window topk.Window, count int) engine.TopResult {
 	defer fatal.OnPanic()
-	return s.Engine.Top(now, what, window, count)
+	return s.Engine.Top(now, kind, window, count)
 }
 
 // ClosedBoxes calls engine.Engine.ClosedBoxes.

@@ -27,8 +27,7 @@ const (
 	// MostWork bounds the work of a command, or of all commands of a transaction, that a client
 	// sends. It takes 20 to 40 ms.
 	MostWork = 1 << 20
-	// wordyWords is the least number of words of a command whose words take much work. workPerWord
-	// is the work for each.
+	// A command with wordyWords words or more takes workPerWord for each word.
 	wordyWords  = 1024
 	workPerWord = 8
 	// bytesPerWork is the number of bytes of an answer that take as long as a visit to an element:
@@ -59,8 +58,8 @@ type work struct {
 	answered  int   // bytes of the last answers, if the commands may answer at length
 }
 
-// dearFor is how long a client that has sent slow batches does not count as another client, for
-// whose sake slow batches wait.
+// Slow batches wait for the sake of other clients. A client that has sent slow batches does not
+// count as another client for dearFor.
 const dearFor = 10 * time.Second
 
 // A load is the weight of the commands of a batch.

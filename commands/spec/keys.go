@@ -47,8 +47,8 @@ func (k Keys) In(line [][]byte) Keys {
 // OnceWords is the number of words of the option ONCE id FOR duration.
 const OnceWords = 4
 
-// OnceAt returns the index of the word ONCE in words of which ONCE id [FOR duration] may be the last; -1
-// if they have no such option.
+// OnceAt returns the index of the word ONCE if words end in ONCE id or in ONCE id FOR duration, or
+// else -1.
 func OnceAt(words [][]byte) int {
 	n := len(words)
 	switch {

@@ -8,8 +8,8 @@ import (
 )
 
 // TestMove makes the same changes to a value in a Store and to a value that moves between other
-// Stores, freezes Stores now and then, and expects the same elements. A frozen Store shows what it
-// showed before the value moved, and no memory is left at the end.
+// Stores, freezes Stores now and then, and expects the same elements. A frozen Store shows the same
+// elements as before the value moved, and no memory is left at the end.
 func TestMove(t *testing.T) {
 	r := testRandom(t)
 	for k := range kinds {

@@ -56,8 +56,8 @@ func (s State) KeyBytes(now engine.Instant, db uint8, key []byte) int64 {
 }
 
 // Top is engine.Engine.Top at the leader.
-func (s State) Top(now engine.Instant, what engine.TopKind, window topk.Window, count int) engine.TopResult {
-	r, _ := s.read(fronts.ReadRequest{Kind: fronts.ReadTop, Now: now, Top: what, Window: window, Count: count})
+func (s State) Top(now engine.Instant, kind engine.TopKind, window topk.Window, count int) engine.TopResult {
+	r, _ := s.read(fronts.ReadRequest{Kind: fronts.ReadTop, Now: now, Top: kind, Window: window, Count: count})
 	return r.Top
 }
 

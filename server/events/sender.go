@@ -181,7 +181,7 @@ func (s *Sender) post(ctx context.Context, body []byte) error {
 	r.Header.Set(SignatureHeader, Signature(time.Now(), body, s.config.Secrets()))
 	response, err := s.client.Do(r)
 	if failed := new(url.Error); errors.As(err, &failed) {
-		return failed.Err // without the address, whose path may be secret
+		return failed.Err // without the address, because its path may be secret
 	}
 	if err != nil {
 		return err
