@@ -12,6 +12,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/replication/fsm"
 	"limitsrv/replication/offline"
 )
 
@@ -22,7 +23,7 @@ type digestLog struct {
 	of   map[uint64]uint64
 }
 
-func (d *digestLog) applied(index uint64, stamp engine.Instant, _ *engine.Batch) {
+func (d *digestLog) applied(_ *fsm.FSM, index uint64, stamp engine.Instant, _ *engine.Batch) {
 	n := d.node.Load()
 	if n == nil {
 		return

@@ -104,7 +104,7 @@ type Options struct {
 	// commitTimeout is the delay of a commit that raft sends to a follower if no entry
 	// follows, at most twice that, unless a heartbeat carried it; 0: ElectionTimeout.
 	commitTimeout time.Duration
-	applied       func(index uint64, stamp engine.Instant, b *engine.Batch)
+	applied       func(f *fsm.FSM, index uint64, stamp engine.Instant, b *engine.Batch)
 	// maxHold is the time for which requests wait for a leader. 0: holdHalfTimeouts.
 	maxHold time.Duration
 	// lasting is the clock of leases, see lease.Clock. leaderLease is the time that raft

@@ -194,6 +194,17 @@ func TestSimHistory(t *testing.T) {
 			c := p.call(simCounterTake("k", 1))
 			p.apply(1, simStamp(), c.Ops, 1)
 		}, "in entry 1, and again in 1"},
+		{"an entry applied again after a snapshot", func(p *simPlay) {
+			c := p.request(simCounterTake("k", 1))
+			stamp := simStamp()
+			d := p.apply(1, stamp, c.Ops, 0, 1)
+			p.answer(c, simtest.Answered, d)
+			p.nodes[1].engine = engine.New(engine.Options{})
+			p.nodes[1].replay.restored(nil, 1)
+			p.apply(1, stamp, c.Ops, 1)
+			p.index = 1
+			p.call(simCounterTake("j", 1))
+		}, ""},
 		{"an entry too late", func(p *simPlay) {
 			p.index = 5
 			p.call(simCounterTake("k", 1))

@@ -232,8 +232,9 @@ func (n *simNode) start() {
 		undecided: func(b *engine.Batch) { p.undecided.Store(b, p.leaderless()) },
 		lasting:   n.lasting, leaderLease: c.plan.leaderLease,
 		fs: n.disk.FS, stores: n.disk.open, boot: n.disk.Boot, leastTrailing: 10,
-		applied: func(index uint64, stamp engine.Instant, b *engine.Batch) {
+		applied: func(f *fsm.FSM, index uint64, stamp engine.Instant, b *engine.Batch) {
 			if !p.isEnded() {
+				replay.restored(f, f.Counts().Installed)
 				replay.applied(index, stamp, b)
 			}
 		},

@@ -66,6 +66,18 @@ type simReplay struct {
 	level   int // of the log that the process supports; 0: not checked
 	index   uint64
 	parts   int // of that entry
+
+	fsm       *fsm.FSM
+	installed int64 // snapshots, by fsm
+}
+
+// restored tells the number of snapshots that the process's FSM has restored. If the process has
+// another FSM, or the FSM has restored another snapshot, the next batch is the first batch of its
+// entry, even if the process has applied that entry before.
+func (r *simReplay) restored(f *fsm.FSM, installed int64) {
+	if f != r.fsm || installed != r.installed {
+		r.fsm, r.installed, r.index, r.parts = f, installed, 0, 0
+	}
 }
 
 // applied is for Options.applied.

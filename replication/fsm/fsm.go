@@ -24,7 +24,7 @@ type Options struct {
 	Monotonic func() time.Duration // a clock that is never set
 	Level     int                  // the newest feature level of the log that it can apply; 0 means KnownLevel
 	// Applied is called after each batch; nil: nothing is. For tests.
-	Applied func(index uint64, stamp engine.Instant, b *engine.Batch)
+	Applied func(f *FSM, index uint64, stamp engine.Instant, b *engine.Batch)
 	// Notices, unless nil, get and send the messages of entries from SetCurrent on.
 	Notices *engine.Notices
 	// Published, unless nil, is called after an entry with such messages was applied. It must not
@@ -275,7 +275,7 @@ func (f *FSM) applyBatch(index uint64, stamp engine.Instant, b *engine.Batch) {
 	f.stampedAt.Store(int64(f.o.Monotonic()))
 	f.ops.Add(int64(len(b.Ops)))
 	if f.o.Applied != nil {
-		f.o.Applied(index, stamp, b)
+		f.o.Applied(f, index, stamp, b)
 	}
 }
 

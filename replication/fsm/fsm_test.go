@@ -15,7 +15,7 @@ import (
 func TestFSMStamps(t *testing.T) {
 	f := newTestFSM()
 	var got []engine.Instant
-	f.o.Applied = func(_ uint64, stamp engine.Instant, _ *engine.Batch) { got = append(got, stamp) }
+	f.o.Applied = func(_ *FSM, _ uint64, stamp engine.Instant, _ *engine.Batch) { got = append(got, stamp) }
 	for i, stamp := range []engine.Instant{10, 5, 11} {
 		var entry persist.Entry
 		entry.Append(stamp, &engine.Batch{Ops: []engine.Op{{Kind: engine.Peek, Key: []byte("k")}}})
