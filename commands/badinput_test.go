@@ -195,6 +195,50 @@ func TestBadOptional(t *testing.T) {
 	}
 }
 
+// TestTokens sends each option of a command, and each two, without their values: the
+// command must answer.
+func TestTokens(t *testing.T) {
+	for _, c := range newRegistry().Specs() {
+		line := sampleLine(c)
+		if silencing(bytesOf(line)) || c.Subs != nil {
+			continue
+		}
+		tokens := append(tokensOf(c.Arguments), "1")
+		h := newTestHandler("")
+		for _, first := range [][]string{line, strings.Split(c.FullName, "|")} {
+			for _, a := range tokens {
+				for _, rest := range append([][]string{{a}}, pairsWith(a, tokens)...) {
+					line := slices.Concat(first, rest)
+					s := h.NewSession(session.Client{Close: func() {}, Wake: func() {}})
+					s.Do(bytesOf(line))
+					if s.Flush(); len(s.Out) == 0 && !s.Waits() {
+						t.Errorf("%q has no answer", line)
+					}
+					s.Close()
+				}
+			}
+		}
+	}
+}
+
+func pairsWith(a string, words []string) (pairs [][]string) {
+	for _, b := range words {
+		pairs = append(pairs, []string{a, b})
+	}
+	return pairs
+}
+
+// tokensOf returns the fixed words of a usage.
+func tokensOf(args []usage.Arg) (tokens []string) {
+	for _, a := range args {
+		if a.Token != "" {
+			tokens = append(tokens, a.Token)
+		}
+		tokens = append(tokens, tokensOf(a.Args)...)
+	}
+	return tokens
+}
+
 // textOf returns the text that an error about an argument of the kind must contain.
 func textOf(kind string) string {
 	if text, ok := unnamed[kind]; ok {

@@ -189,7 +189,7 @@ func runList(s *session.Session, w *resp.Writer, args [][]byte) {
 	switch {
 	case len(args) == 2:
 		keep = func(*session.Spec) bool { return true }
-	case !word.Is(args[2], "FILTERBY"):
+	case len(args) != 5 || !word.Is(args[2], "FILTERBY"):
 	case word.Is(args[3], "MODULE"): // there are no modules
 		keep = func(*session.Spec) bool { return false }
 	case word.Is(args[3], "ACLCAT"):
