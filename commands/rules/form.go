@@ -63,10 +63,15 @@ func lengthBit(n int) uint64 { return 1 << min(n, 63) }
 // IsAddress reports whether the values of a key are addresses.
 func (d *Domain) IsAddress(key string) bool { return d.formOf([]byte(key)) == addressForm }
 
-// HasPathForm reports whether the word paths sets the form of a key.
-func (d *Domain) HasPathForm(key string) bool {
-	f := d.formOf([]byte(key))
-	return f != plainForm && f != addressForm
+// URIPath returns the path of a URI that is the value of key: in the form plain, together with the
+// form that the word paths sets for the key. If that form includes plain, it returns the URI: escapes
+// must be removed only once, and the matching of requests does it.
+func (d *Domain) URIPath(key, uri string) string {
+	f := source.PathForm(d.formOf([]byte(key)) &^ addressForm)
+	if f&source.PathPlain != 0 {
+		return uri
+	}
+	return string(appendPath(nil, uri, f|source.PathPlain))
 }
 
 // canonical returns the canonical text of a value of this key.

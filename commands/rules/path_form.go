@@ -10,10 +10,10 @@ import (
 
 // appendPath appends the canonical form of a path. f are the flags of the form.
 func appendPath(dst []byte, text string, f source.PathForm) []byte {
-	if f&source.PathPlain != 0 {
-		text = PlainPath(text)
-	}
-	if f&source.PathParams != 0 {
+	switch {
+	case f&source.PathPlain != 0:
+		text = plainPath(text, f&source.PathParams != 0)
+	case f&source.PathParams != 0:
 		text = withoutParams(text)
 	}
 	if f&source.PathSlash != 0 {
@@ -46,9 +46,10 @@ func withoutParams(text string) string {
 	return strings.Join(segments, "/")
 }
 
-// PlainPath returns the path of a URI as servers interpret it: without query, escapes, empty
-// segments and dots. All spellings of a path give the same text.
-func PlainPath(uri string) string {
+// plainPath returns the path of a URI as servers interpret it: without query, escapes, empty
+// segments and dots. With params, it removes the parameters of segments before it interprets dots,
+// as servers do: /..;v=1/login is /login. All spellings of a path give the same text.
+func plainPath(uri string, params bool) string {
 	if uri == "" {
 		return ""
 	}
@@ -65,6 +66,9 @@ func PlainPath(uri string) string {
 	}
 	if plain, err := url.PathUnescape(uri); err == nil {
 		uri = plain
+	}
+	if params {
+		uri = withoutParams(uri)
 	}
 	clean := path.Clean("/" + uri)
 	if strings.HasSuffix(uri, "/") && clean != "/" {

@@ -2,6 +2,7 @@ package rls
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"limitsrv/commands/rules"
@@ -13,8 +14,7 @@ import (
 const pathKey = "path"
 
 // forward serves /v1/forward/DOMAIN: a proxy asks about a request that it describes in
-// headers, of which the domain's word http makes attributes. An attribute without its
-// header is left out.
+// headers, of which the domain's word http makes attributes.
 //
 // Where no login is required, the header Authorization is from the proxy's client.
 func (s *core) forward(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +43,7 @@ func (s *core) forward(w http.ResponseWriter, r *http.Request) {
 			entries = append(entries, rules.Entry{Key: []byte(d.HTTP[i].Key), Value: []byte(value)})
 		}
 	}
-	if len(entries) == 0 {
+	if !describes(r.Header, d) || len(entries) == 0 {
 		s.refuse(w, failure{status: http.StatusBadRequest,
 			text: "the request has none of the headers that the word http of the domain names"})
 		return
@@ -63,15 +63,16 @@ func deniedStatus(r *http.Request) (status int, ok bool) {
 	return 0, false
 }
 
+// describes reports whether a request has one of the headers that the domain names.
+func describes(h http.Header, d *rules.Domain) bool {
+	return slices.ContainsFunc(d.HTTP, func(from source.HeaderAttribute) bool { return len(h.Values(from.Header)) > 0 })
+}
+
 // attribute returns the value of an attribute, truncated to rules.MaxValueBytes. ok is false if the
 // request does not have the header, or has an empty header. Exception: an empty address, or an
 // empty part of a list, counts as present, so that its rules apply.
 func attribute(h http.Header, d *rules.Domain, from *source.HeaderAttribute) (value string, ok bool) {
-	lines := h.Values(from.Header)
-	if len(lines) == 0 {
-		return "", false
-	}
-	value = strings.Join(lines, ",")
+	value = strings.Join(h.Values(from.Header), ",")
 	if from.Index != 0 {
 		value = part(value, -from.Index)
 	}
@@ -80,8 +81,8 @@ func attribute(h http.Header, d *rules.Domain, from *source.HeaderAttribute) (va
 	if isAddress && strings.EqualFold(from.Header, "Forwarded") {
 		value = forwardedFor(value)
 	}
-	if from.Key == pathKey && value != "" && !d.HasPathForm(from.Key) {
-		value = rules.PlainPath(value)
+	if from.Key == pathKey && value != "" {
+		value = d.URIPath(from.Key, value)
 	}
 	return value[:min(len(value), rules.MaxValueBytes)], value != "" || isAddress || from.Index != 0
 }

@@ -318,7 +318,37 @@ func TestAttribute(t *testing.T) {
 	}
 }
 
-// TestAttributeIsThere: a header that says nothing leaves an attribute out, but not an address and not a
+// TestForwardedPath: whatever form the word paths sets, an attribute path has no query, escapes or dots,
+// and escapes are removed once.
+func TestForwardedPath(t *testing.T) {
+	for form, spellings := range map[string][]string{
+		"plain":                 {"/login?x", "/%6Cogin"},
+		"slash":                 {"/login?x", "/login/?x", "//login", "/%6Cogin/", "/a/../login"},
+		"case":                  {"/Login?x", "/%4Cogin"},
+		"params":                {"/login;v?x", "/..;/login", "/login%3Bv"},
+		"all":                   {"/Login/;v?x", "/..;/login"},
+		"[slash, case]":         {"/LOGIN/?x=1"},
+		"[slash, params, case]": {"/..;/LOGIN/?x=1"},
+	} {
+		set, err := rules.Load([]source.File{{Text: []byte("{domain: api, http: {path: X-Uri}, paths: {path: " + form +
+			"}, rules: [{name: r, match: {path: /login}, limits: 1/m}]}")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := set.Domain("api")
+		for _, uri := range append(spellings, "/login", "/%256Cogin") {
+			value, _ := attribute(http.Header{"X-Uri": {uri}}, d, &d.HTTP[0])
+			q := &rules.Request{Domain: []byte("api"),
+				Descriptors: []rules.Descriptor{{Entries: []rules.Entry{{Key: []byte("path"), Value: []byte(value)}}}}}
+			var r rules.Result
+			if err := set.Match(q, nil, 0, &r); err != nil || r.Matched == strings.Contains(uri, "%25") {
+				t.Errorf("paths %s: %q is matched: %v, %v", form, uri, r.Matched, err)
+			}
+		}
+	}
+}
+
+// TestAttributeIsThere: a header that says nothing, or is missing, leaves an attribute out, but not an address and not a
 // part of a list: their rules hold for an empty value.
 func TestAttributeIsThere(t *testing.T) {
 	set, err := rules.Load([]source.File{{Text: []byte("{domain: api, http: {ip: X-Real-IP, key: X-Api-Key, peer: " +
@@ -335,8 +365,8 @@ func TestAttributeIsThere(t *testing.T) {
 				t.Errorf("%s of %q is there: %v, want %v", from.Key, empty, ok, wanted)
 			}
 		}
-		if _, ok := attribute(http.Header{}, d, from); ok {
-			t.Errorf("%s is there without its header", from.Key)
+		if _, ok := attribute(http.Header{}, d, from); ok != want {
+			t.Errorf("%s without its header is there: %v, want %v", from.Key, ok, want)
 		}
 	}
 }
