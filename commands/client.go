@@ -26,8 +26,7 @@ var client = spec.Command{
 	Name: "CLIENT", Summary: "Commands about connections.",
 	Complexity: "See its subcommands", Since: "2.4.0", Group: "connection",
 	Body: &spec.Container{Sub: []spec.Command{
-		clientSub("CACHING", "YES|NO", "Tracks the keys of the next command, or does not, see CLIENT TRACKING.", 0,
-			runCaching),
+		caching,
 		clientSub("GETNAME", "", "Returns the name of the connection.", 0, runGetName),
 		clientSub("GETREDIR", "", "Returns the id of the connection to which messages about changed keys go, 0 for this "+
 			"one, -1 without tracking.", 0, runGetRedir),

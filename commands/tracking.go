@@ -144,22 +144,30 @@ func checkPrefixes(old, added []string) error {
 
 func overlap(p, q string) bool { return strings.HasPrefix(p, q) || strings.HasPrefix(q, p) }
 
-func runCaching(s *session.Session, w *resp.Writer, args [][]byte) {
+var caching = func() spec.Command {
+	c := clientSub("CACHING", "YES|NO", "Tracks the keys of the next command, or does not, see CLIENT TRACKING.", 0, nil)
+	c.Body = &session.Special{Run: func(s *session.Session, w *resp.Writer, args [][]byte) {
+		replyDone(w, cache(s, args))
+	}, Ahead: func(s *session.Session, args [][]byte) { _ = cache(s, args) }}
+	return c
+}()
+
+// cache is CLIENT CACHING.
+func cache(s *session.Session, args [][]byte) error {
 	mode := s.Tracking()
 	yes, no := word.Is(args[2], "YES"), word.Is(args[2], "NO")
 	switch {
 	case !mode.On:
-		w.Error(errCaching)
+		return errCaching
 	case yes && !mode.OptIn:
-		w.Error(errCachingYes)
+		return errCachingYes
 	case no && !mode.OptOut:
-		w.Error(errCachingNo)
+		return errCachingNo
 	case !yes && !no:
-		w.Error(errSyntax)
-	default:
-		s.Cache()
-		w.OK()
+		return errSyntax
 	}
+	s.Cache()
+	return nil
 }
 
 func runGetRedir(s *session.Session, w *resp.Writer, _ [][]byte) { w.Int(redirectOf(s.Tracking())) }

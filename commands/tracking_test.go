@@ -145,6 +145,20 @@ const trackingScript = `
 1 EXEC
 1 GET c
 3 MSET a 1 b 2 c 3
+1 MULTI
+1 GET a
+1 CLIENT CACHING YES
+1 GET b
+1 CLIENT CACHING NO
+1 MGET b c
+1 EXEC
+1 GET d
+3 MSET a 1 b 2 c 3 d 4
+1 MULTI
+1 CLIENT CACHING YES
+1 EXEC
+1 GET a
+3 SET a 1
 1 CLIENT CACHING YES
 1 NOSUCH
 1 GET a
@@ -239,7 +253,10 @@ func TestTrackingRandomlyLikeRedis(t *testing.T) {
 	one := func(from ...string) string { return from[r.IntN(len(from))] }
 	key := func() string { return one("a", "aa", "b", "ba", "c") }
 	lines := func() []string {
-		switch r.IntN(12) {
+		switch r.IntN(13) {
+		case 12:
+			return []string{"MULTI", "GET " + key(), "CLIENT CACHING " + one("YES", "NO"), "GET " + key(), "SET " + key() + " 1",
+				one("EXEC", "DISCARD")}
 		case 0:
 			return []string{"CLIENT TRACKING OFF", "CLIENT TRACKING ON " + one("", "OPTIN", "OPTOUT", "BCAST", "BCAST PREFIX a",
 				"BCAST PREFIX aa PREFIX b", "BCAST PREFIX b PREFIX c") + one("", " NOLOOP")}
