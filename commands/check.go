@@ -1,8 +1,8 @@
 package commands
 
 import (
-	"fmt"
 	"slices"
+	"strings"
 
 	"limitsrv/commands/limiters"
 	"limitsrv/commands/resp"
@@ -157,7 +157,7 @@ func attributes(q *checks.Request, args [][]byte, words []string) (rest [][]byte
 			}
 		}
 		if len(rest) == 1 {
-			return nil, resp.NewError("ERR", fmt.Sprintf("key without a value at argument %d", len(args)-1))
+			return nil, noValue(rest[0], append([]string{wordAnd}, words...)...)
 		}
 		entries = append(entries, rules.Entry{Key: rest[0], Value: rest[1]})
 	}
@@ -175,14 +175,14 @@ func isAny(arg []byte, words []string) bool {
 }
 
 func unknownOption(option []byte, allowed ...string) error {
-	text := "unknown option " + word.Excerpt(option) + " behind the attributes; allowed are"
-	for i, w := range allowed {
-		if i > 0 {
-			text += ","
-		}
-		text += " " + w
-	}
-	return resp.NewError("ERR", text+word.DidYouMean(option, allowed...))
+	return resp.NewError("ERR", "unknown option "+word.Excerpt(option)+" after the attributes; allowed are "+
+		strings.Join(allowed, ", ")+word.DidYouMean(option, allowed...))
+}
+
+// noValue is the error for a key at the end of a line, where a value or a word had to follow.
+func noValue(key []byte, allowed ...string) error {
+	return resp.NewError("ERR", "attribute "+word.Excerpt(key)+" has no value; allowed after the attributes are "+
+		strings.Join(allowed, ", ")+word.DidYouMean(key, allowed...))
 }
 
 // tellCheck replies to RL.CHECK and RL.SETTLE.

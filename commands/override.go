@@ -3,6 +3,8 @@ package commands
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"limitsrv/commands/resp"
@@ -89,7 +91,7 @@ func parsePath(args [][]byte, words ...string) (v rules.Override, rest [][]byte,
 	v.Domain = string(args[2])
 	for rest = args[3:]; len(rest) > 0 && !isAny(rest[0], words); rest = rest[2:] {
 		if len(rest) == 1 {
-			return v, nil, resp.NewError("ERR", fmt.Sprintf("key without a value at argument %d", len(args)-1))
+			return v, nil, noValue(rest[0], words...)
 		}
 		v.Path = append(v.Path, rules.Attribute{Key: string(rest[0]), Value: string(rest[1])})
 	}
@@ -103,15 +105,30 @@ type overrideLine struct {
 	touched bool
 }
 
+// effects are the words of the effects, in the order of their numbers.
+var effects = []string{rules.Allow.String(), rules.Deny.String(), rules.Replace.String()}
+
+// noEffect is the error for a line whose attributes no effect follows. A mistyped effect was read as
+// the key of an attribute.
+func noEffect(path []rules.Attribute) error {
+	text := "ALLOW, DENY or LIMIT limit must follow the attributes"
+	for _, a := range path {
+		if nearest := word.Nearest(a.Key, effects); nearest != "" {
+			text += ", got " + word.Excerpt([]byte(a.Key)) + "; did you mean " + nearest + "?"
+			break
+		}
+	}
+	return resp.NewError("ERR", text)
+}
+
 // parseOverride parses RL.OVERRIDE SET.
 func parseOverride(args [][]byte) (v overrideLine, err error) {
 	var rest [][]byte
-	if v.Override, rest, err = parsePath(args, rules.Allow.String(), rules.Deny.String(),
-		rules.Replace.String()); err != nil {
+	if v.Override, rest, err = parsePath(args, effects...); err != nil {
 		return v, err
 	}
 	if len(rest) == 0 {
-		return v, resp.NewError("ERR", "ALLOW, DENY or LIMIT limit must follow the attributes")
+		return v, noEffect(v.Path)
 	}
 	for v.Effect = rules.Allow; !word.Is(rest[0], v.Effect.String()); {
 		v.Effect++
@@ -122,27 +139,54 @@ func parseOverride(args [][]byte) (v overrideLine, err error) {
 		}
 		v.Limit, rest = string(rest[0]), rest[1:]
 	}
-	for ; len(rest) > 0 && err == nil; rest = rest[2:] {
-		switch option := rest[0]; {
-		case word.Is(option, wordTouched):
-			v.touched = true
-			rest = append(rest[:1:1], rest...) // it has no value
-		case !isAny(option, []string{wordRule, wordEX, wordPX, wordNote}):
-			return v, unknownOption(option, wordRule, wordEX, wordPX, wordNote, wordTouched)
-		case len(rest) == 1:
-			return v, resp.NewError("ERR", "no value follows "+word.Excerpt(option))
-		case word.Is(option, wordRule):
-			v.Rule = string(rest[1])
-		case word.Is(option, wordNote):
-			v.Note = string(rest[1])
-		case word.Is(option, wordEX):
-			v.ttl, err = wholeFrom(wordEX, rest[1], 1, int64(maxTTL/time.Second))
+	err = v.parseOptions(rest)
+	return v, err
+}
+
+// overrideOptions are the options of RL.OVERRIDE SET.
+var overrideOptions = []string{wordRule, wordEX, wordPX, wordNote, wordTouched}
+
+// parseOptions parses the options at the end of RL.OVERRIDE SET, each at most once, and one of EX and
+// PX.
+func (v *overrideLine) parseOptions(rest [][]byte) (err error) {
+	seen := map[string]bool{}
+	for first := true; len(rest) > 0 && err == nil; first = false {
+		at := slices.IndexFunc(overrideOptions, func(w string) bool { return word.Is(rest[0], w) })
+		switch {
+		case at < 0 && first && v.Effect == rules.Replace:
+			return resp.NewError("ERR", fmt.Sprintf("unknown option %s after the limit; allowed are %s, and a limit of several "+
+				"words must be one argument, for example in quotes", word.Excerpt(rest[0]), strings.Join(overrideOptions, ", ")))
+		case at < 0:
+			return unknownOption(rest[0], overrideOptions...)
+		}
+		option := overrideOptions[at]
+		switch {
+		case seen[option]:
+			return resp.NewError("ERR", option+" is allowed once, got it twice")
+		case option == wordEX && seen[wordPX] || option == wordPX && seen[wordEX]:
+			return resp.NewError("ERR", "EX or PX is allowed, got both")
+		}
+		if seen[option] = true; option == wordTouched {
+			v.touched, rest = true, rest[1:]
+			continue
+		}
+		if len(rest) == 1 {
+			return resp.NewError("ERR", "no value follows "+word.Excerpt(rest[0]))
+		}
+		switch value := rest[1]; option {
+		case wordRule:
+			v.Rule = string(value)
+		case wordNote:
+			v.Note = string(value)
+		case wordEX:
+			v.ttl, err = wholeFrom(wordEX, value, 1, int64(maxTTL/time.Second))
 			v.ttl *= 1000
 		default:
-			v.ttl, err = wholeFrom(wordPX, rest[1], 1, int64(maxTTL/time.Millisecond))
+			v.ttl, err = wholeFrom(wordPX, value, 1, int64(maxTTL/time.Millisecond))
 		}
+		rest = rest[2:]
 	}
-	return v, err
+	return err
 }
 
 // makeOverride makes an override with values as the rules of a state require. It also returns the

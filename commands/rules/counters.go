@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -50,6 +51,20 @@ func (s *Set) Counters(q *Request, o *Overrides, now engine.Instant, r *Result) 
 		return fmt.Errorf("at most %d counters, got %d", maxMet, len(r.Limits)+w.beyond)
 	}
 	return nil
+}
+
+// NoCounter returns the error for attributes for which Counters found nothing. It has the nearest name
+// of an attribute that the domain does not know. Requires: the domain of q is known.
+func (s *Set) NoCounter(q *Request) error {
+	d := s.Domain(string(q.Domain))
+	for i := range q.Descriptors {
+		for _, e := range q.Descriptors[i].Entries {
+			if !d.names(string(e.Key)) {
+				return d.unknownKey(string(e.Key))
+			}
+		}
+	}
+	return errors.New("no rule counts by these attributes alone: RL.RULES MATCH explains the rules")
 }
 
 // meetCounters adds the limits of a rule if entries have all attributes by which the rule counts.

@@ -46,17 +46,80 @@ func (s *Set) unknownDomain(name string) error {
 	return fmt.Errorf("domain: one of the rules, got %s%s", word.Excerpt([]byte(name)), meant(name, names))
 }
 
+// unknownKey returns the error for an attribute that the document does not name.
+func (d *Domain) unknownKey(key string) error {
+	return fmt.Errorf("attribute: one that the rules of %s name, got %s%s", d.Name, word.Excerpt([]byte(key)),
+		meant(key, d.keys()))
+}
+
 // reaches returns an error if an attribute of an override can't match.
 func (d *Domain) reaches(v *Override, a Attribute) error {
 	if !d.names(a.Key) {
-		return fmt.Errorf("attribute: one that the rules of %s name, got %s%s", d.Name, word.Excerpt([]byte(a.Key)),
-			meant(a.Key, d.keys()))
+		return d.unknownKey(a.Key)
 	}
 	if v.Effect == Replace && (isPattern(a.Value) || v.Rule == "" && isRange(a.Value)) {
 		return fmt.Errorf("value of %s: LIMIT takes a value, and neither a pattern nor a range, got %s", a.Key,
 			word.Excerpt([]byte(a.Value)))
 	}
+	if d.IsAddress(a.Key) && isBadAddress(a.Value) {
+		return fmt.Errorf("value of %s: an address such as 192.0.2.1 or 2001:db8::1, a range such as 192.0.2.0/24, or a "+
+			"pattern with *, got %s", a.Key, word.Excerpt([]byte(a.Value)))
+	}
+	return d.isLate(v, a)
+}
+
+// isBadAddress reports whether a value of an address is neither an address, a range nor a pattern, and
+// looks like a mistyped address or range. Requests have other values too, such as unknown or _hidden.
+func isBadAddress(value string) bool {
+	if _, ok := canonicalRange(value); ok || isPattern(value) || strings.HasPrefix(value, "_") {
+		return false
+	}
+	_, ok := ParseAddress([]byte(value))
+	return !ok && strings.ContainsAny(value, ".:/")
+}
+
+// isLate returns an error if the lists of the domain decide each request with an attribute of an
+// override before the override does. Lists in deny go before all overrides but DENY, and lists in
+// allow before LIMIT.
+func (d *Domain) isLate(v *Override, a Attribute) error {
+	if v.Effect == Deny || isPattern(a.Value) {
+		return nil
+	}
+	for _, before := range []struct {
+		list   string
+		effect int32
+	}{{"deny", listDenies}, {"allow", listAllows}} {
+		if before.effect == listAllows && v.Effect == Allow || !d.listsAll(a, before.effect) {
+			continue
+		}
+		return fmt.Errorf("value of %s: %s is in a list of %s, which goes before %v: change the list", a.Key,
+			word.Excerpt([]byte(a.Value)), before.list, v.Effect)
+	}
 	return nil
+}
+
+// listsAll reports whether the lists have a value with an effect, or all addresses of a range.
+func (d *Domain) listsAll(a Attribute, effect int32) bool {
+	p, isRange := canonicalRange(a.Value)
+	first := a.Value
+	if isRange {
+		first = p.Addr().String()
+	}
+	e, g := Entry{Key: []byte(a.Key), Value: []byte(first)}, given{number: unnamed}
+	if d.give(&g, &e); g.number == unnamed || d.listed(&e, &g)&effect == 0 {
+		return false
+	}
+	at := d.attributes.all[g.number].ranges
+	if !isRange || at < 0 {
+		return !isRange
+	}
+	all := d.lists.ranges[at].deny
+	if effect == listAllows {
+		all = d.lists.ranges[at].allow
+	}
+	return slices.ContainsFunc(all, func(r addressRange) bool {
+		return r.from.Compare(p.Addr()) <= 0 && r.to.Compare(lastAddress(p)) >= 0
+	})
 }
 
 // reachPath returns the number of limits that an override without a rule replaces.

@@ -7,8 +7,12 @@ import (
 )
 
 const reachRules = `domain: api
-lists: {bad: {key: country, values: [xx]}}
-deny: [bad]
+lists:
+  bad: {key: country, values: [xx]}
+  blocked: {key: ip, cidr: [198.51.100.0/24, "2001:db8:bad::/48"], invalid: ignore}
+  office: {key: ip, cidr: [192.0.2.0/24]}
+deny: [bad, blocked]
+allow: [office]
 http: {agent: user-agent}
 rules:
   - {name: login, match: {path: /login}, per: [ip], limits: [5/minute, 20/day]}
@@ -59,6 +63,31 @@ func TestReach(t *testing.T) {
 		{"api tenant t LIMIT tenant", "tenant, user, got tenant"},
 		{"api tenant t* user u LIMIT tenant", "neither a pattern nor a range"},
 		{"tree tenant 10.0.0.0/8 LIMIT", "neither a pattern nor a range"},
+		{"api ip 10.0.0.0/33 DENY", "value of ip: an address such as 192.0.2.1 or 2001:db8::1, a range such as " +
+			"192.0.2.0/24, or a pattern with *, got '10.0.0.0/33'"},
+		{"api ip 10.0.0/8 DENY", "got '10.0.0/8'"},
+		{"api ip 10.0.0.256 ALLOW", "got '10.0.0.256'"},
+		{"api ip 10.0.0.1-10.0.0.9 DENY", "got '10.0.0.1-10.0.0.9'"},
+		{"api ip 10.0.0.1,10.0.0.2 DENY", "value of ip"},
+		{"api ip 2001:db8:::1 DENY", "value of ip"},
+		{"api ip host.example.com DENY", "value of ip"},
+		{"api ip 10.0.0.300 LIMIT login", "value of ip"},
+		{"api ip unknown DENY", "4"},
+		{"api ip _hidden.1 DENY", "4"},
+		{"api ip 10.0.* DENY", "4"},
+		{"api ip 10.1.2.3:5123 DENY", "4"},
+		{"api path /v1.0 DENY", "4"},
+		{"api country xx DENY", "4"},
+		{"api country xx ALLOW", "value of country: 'xx' is in a list of deny, which goes before ALLOW: change the list"},
+		{"api ip 198.51.100.7 ALLOW", "is in a list of deny, which goes before ALLOW"},
+		{"api ip ::ffff:198.51.100.7 ALLOW", "'198.51.100.7' is in a list of deny"},
+		{"api ip 198.51.100.128/25 ALLOW", "is in a list of deny"},
+		{"api ip 198.51.0.0/16 ALLOW", "4"},
+		{"api ip 198.51.100.7 LIMIT login", "is in a list of deny, which goes before LIMIT"},
+		{"api ip 192.0.2.7 LIMIT login", "is in a list of allow, which goes before LIMIT"},
+		{"api ip 192.0.2.7 ALLOW", "4"},
+		{"api ip 192.0.2.7 DENY", "4"},
+		{"api country xx ip 10.0.0.1 ALLOW", "is in a list of deny"},
 	} {
 		words := strings.Fields(tt.line)
 		v := Override{Domain: words[0], Effect: Deny}

@@ -27,7 +27,7 @@ func ResetBatch(st *live.State, now engine.Instant, q *rules.Request) (*engine.B
 		b.Ops = append(b.Ops, engine.Op{Kind: engine.Forget, Key: r.Guards[i].Key})
 	}
 	if len(b.Ops) == 0 {
-		return nil, resp.NewError("ERR", "no rule counts by these attributes alone: RL.RULES MATCH explains the rules")
+		return nil, resp.Expose(st.Set.NoCounter(q))
 	}
 	return b, nil
 }

@@ -61,6 +61,8 @@ func TestResetRules(t *testing.T) {
 	}
 	f.expect("/api/rules/reset", body("api", "ip", "9"), 200, `{"forgotten":0}`)
 	f.expect("/api/rules/reset", body("api", "color", "red"), 400,
+		`{"error":"attribute: one that the rules of api name, got 'color'; there are ip, path, tenant"}`)
+	f.expect("/api/rules/reset", body("api", "path", "/login"), 400,
 		`{"error":"no rule counts by these attributes alone: RL.RULES MATCH explains the rules"}`)
 	f.expect("/api/rules/reset", body("api"), 400,
 		`{"error":"a must be there 1 to 32 times, once for each attribute, got none"}`)
