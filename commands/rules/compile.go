@@ -102,6 +102,7 @@ func (c *compiler) domain(doc *source.Document) {
 	c.warnReplaced(c.replaces)
 	if len(c.mistakes) == 0 {
 		c.warnShadowed(doc)
+		c.warnEmpty(doc)
 	}
 	c.set.domains[d.Name] = d
 	c.set.order = append(c.set.order, d)

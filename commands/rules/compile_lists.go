@@ -18,7 +18,8 @@ func (c *compiler) lists(doc *source.Document) {
 		for _, name := range use.names {
 			i := slices.IndexFunc(doc.Lists, func(l source.List) bool { return l.Name == name.Text })
 			if i < 0 {
-				c.mistake(name.At, fmt.Sprintf("deny and allow must name lists of the document, got %q", name.Text))
+				c.mistake(name.At, fmt.Sprintf("deny and allow must name lists of the document, got %q%s", name.Text,
+					meant(name.Text, listNames(doc.Lists))))
 				continue
 			}
 			used[name.Text] = true
@@ -30,10 +31,20 @@ func (c *compiler) lists(doc *source.Document) {
 		r.deny, r.allow = merged(r.deny), merged(r.allow)
 	}
 	for _, l := range doc.Lists {
-		if !used[l.Name] {
+		switch {
+		case !used[l.Name]:
 			c.warn(l.At, fmt.Sprintf("list %q is neither in deny nor in allow, so it has no effect", l.Name))
+		case len(l.Values)+len(l.Prefixes) == 0:
+			c.warn(l.At, fmt.Sprintf("list %q has neither values nor cidr, so it has no effect", l.Name))
 		}
 	}
+}
+
+func listNames(all []source.List) (names []string) {
+	for _, l := range all {
+		names = append(names, l.Name)
+	}
+	return names
 }
 
 func (c *compiler) list(l *source.List, effect int32) {

@@ -88,6 +88,7 @@ func (c *compiler) warnRule(from *source.Rule) {
 	for _, key := range from.Per {
 		c.warnKey(from.At, key)
 	}
+	c.warnIdle(from)
 	if from.Tier == "" {
 		return
 	}
@@ -95,6 +96,36 @@ func (c *compiler) warnRule(from *source.Rule) {
 	if !slices.ContainsFunc(from.Tiers, func(t source.Tier) bool { return t.Name == defaultTier }) {
 		c.warn(from.At, fmt.Sprintf("rule %q has no tier default, so that requests with any other %s meet none of its limits",
 			from.Name, from.Tier))
+	}
+}
+
+// warnIdle warns of the penalty and the events of a rule whose limits have no use for them.
+func (c *compiler) warnIdle(from *source.Rule) {
+	denies, idle := false, false
+	note := func(all []source.Limit) {
+		for i := range all {
+			denies = denies || !all[i].Unlimited && !from.Shadow
+			idle = idle || all[i].Events && (all[i].Count == 0 || from.Shadow)
+		}
+	}
+	note(from.Limits)
+	for i := range from.Tiers {
+		note(from.Tiers[i].Limits)
+	}
+	if from.Penalty != nil && !denies {
+		c.warn(from.Penalty.At, fmt.Sprintf("the penalty of rule %q has no effect, because no limit of the rule denies",
+			from.Name))
+	}
+	if idle {
+		c.warn(from.At, fmt.Sprintf("events of rule %q have no effect for limits in shadow and limits of 0", from.Name))
+	}
+}
+
+// warnEmpty warns of a document without limits.
+func (c *compiler) warnEmpty(doc *source.Document) {
+	if len(doc.Rules)+len(doc.Descriptors)+len(doc.Deny)+len(doc.Allow) == 0 && !doc.DenyUnmatched {
+		c.warn(doc.At, fmt.Sprintf("domain %q has no rules and no descriptors, so only limits that requests bring hold",
+			doc.Domain))
 	}
 }
 

@@ -21,7 +21,7 @@ func (c *compiler) warnShadowed(doc *source.Document) {
 			if c.comparisons++; c.comparisons > maxComparisons {
 				return
 			}
-			if i == j || names(b.Replaces, a.Name) || !matchesAll(a, b) {
+			if i == j || !matchesAll(a, b) {
 				continue
 			}
 			if names(a.Replaces, b.Name) {

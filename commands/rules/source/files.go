@@ -99,7 +99,11 @@ func (r *reader) file(f File, needs string, read func(root *yaml.Node)) {
 	documents := 0
 	for root, err := range yamlfile.Roots(f.Text) {
 		if wrong := (*yamlfile.SyntaxError)(nil); errors.As(err, &wrong) {
-			r.mistakeAt(wrong.Line, "the YAML can't be read: "+wrong.Text)
+			text := wrong.Text
+			if isTabbed(f.Text, wrong.Line) {
+				text = "the line must begin with spaces, got a tab"
+			}
+			r.mistakeAt(wrong.Line, "the YAML can't be read: "+text)
 			return
 		}
 		documents++
@@ -112,6 +116,15 @@ func (r *reader) file(f File, needs string, read func(root *yaml.Node)) {
 	if documents == 0 && needs != "" {
 		r.mistakeAt(1, noDocument+needs+", got none")
 	}
+}
+
+// isTabbed reports whether the indentation of a line has a tab. Lines count from 1.
+func isTabbed(text []byte, line int) bool {
+	for ; line > 1; line-- {
+		_, text, _ = bytes.Cut(text, []byte("\n"))
+	}
+	text, _, _ = bytes.Cut(text, []byte("\n"))
+	return bytes.HasPrefix(bytes.TrimLeft(text, " "), []byte("\t"))
 }
 
 // begin begins a document with at most so many parts.

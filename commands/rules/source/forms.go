@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"limitsrv/commands/word"
 )
 
 // The lengths of addresses in bits.
@@ -22,8 +24,8 @@ func (r *reader) per(n *yaml.Node, rule *Rule) {
 	for i := range names {
 		key, bits, ok := perBits(names[i].Text)
 		if !ok {
-			r.bad(n, "per", "the key of an attribute, or of an address with the bits of an IPv6 range, 1 to 128, perhaps "+
-				"behind those of an IPv4 range, 1 to 32: ip/64 or ip/24/64")
+			r.mistakeAt(names[i].Line, "per must be keys of attributes, of an address perhaps with the bits of its range: "+
+				"ip/64 for IPv6, 1 to 128, or ip/24/64 for IPv4, 1 to 32, and IPv6, got "+word.Excerpt([]byte(names[i].Text)))
 		}
 		if rule.Per[i] = key; bits != (Bits{}) {
 			if rule.PerBits == nil {
@@ -80,20 +82,20 @@ func (r *reader) paths(n *yaml.Node) (all []PathKey) {
 	}
 	r.atMost(n, "paths", len(fields), MaxAttributes)
 	for _, f := range fields {
-		p := PathKey{At: r.at(f.key), Key: f.word}
+		p, before := PathKey{At: r.at(f.key), Key: f.word}, len(r.mistakes)
 		r.label(f.key, "the name of an attribute")
 		for _, item := range r.oneOrMore(f.value, "a form of paths") {
 			if item = r.follow(item); item == nil {
 				return nil
 			}
-			word := r.oneOf(item, "a form of paths", append([]string{allPaths}, pathWords...))
+			form := r.oneOf(item, "a form of paths", append([]string{allPaths}, pathWords...))
 			for i, w := range pathWords {
-				if word == w || word == allPaths {
+				if form == w || form == allPaths {
 					p.Form |= 1 << i
 				}
 			}
 		}
-		if p.Form == 0 {
+		if p.Form == 0 && len(r.mistakes) == before {
 			r.mistake(f.value, fmt.Sprintf("a form of paths must be %s, got none",
 				anyOf(append([]string{allPaths}, pathWords...))))
 		}

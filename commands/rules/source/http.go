@@ -31,7 +31,7 @@ func (r *reader) http(n *yaml.Node) (all []HeaderAttribute) {
 			i, err := strconv.Atoi(strings.TrimSuffix(index, "]"))
 			if a.Index = i; err != nil || !strings.HasSuffix(index, "]") || i > -1 || i < -MaxAttributes {
 				r.bad(f.value, "a header of http",
-					fmt.Sprintf("the name of a header, for a part of a list with [-1], the last, to [-%d] behind", MaxAttributes))
+					fmt.Sprintf("the name of a header, or with [-1] to [-%d] a part of its list, counted from the end", MaxAttributes))
 				continue
 			}
 		}

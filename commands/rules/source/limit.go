@@ -157,8 +157,11 @@ func ParseLimit(text string) (l Limit, err error) {
 		}
 	default:
 		count, window, ok := strings.Cut(words[0], "/")
-		if d.count, err = parseCount("a count", count); !ok || err != nil {
+		if !ok {
 			return l, errForm(text)
+		}
+		if d.count, err = parseCount("the COUNT of a limit", count); err != nil {
+			return l, err
 		}
 		if err = d.setWindow(window); err != nil {
 			return l, err

@@ -89,7 +89,7 @@ func (r *reader) limitMapping(n *yaml.Node) (l Limit, ok bool) {
 	case none && !counted && !windowed && !leases && !ttl && !l.Unlimited:
 	case !counted || !windowed || leases || ttl || none || l.Unlimited:
 		r.mistake(n, "a limit must have count and window, at_once and ttl, unlimited: true alone, or none: true, got "+
-			"another mix of words")
+			wordsOf(fields))
 		return l, false
 	}
 	if err := d.check(&l); err != nil {

@@ -55,7 +55,7 @@ func (r *reader) penalty(n *yaml.Node) *Penalty {
 	switch {
 	case len(r.mistakes) > before:
 	case p.After == 0 || p.Within == 0 || p.Block == 0:
-		r.mistake(n, "penalty must have after, within and block, got fewer")
+		r.mistake(n, "penalty must have after, within and block, got "+wordsOf(fields))
 	case p.Max < p.Block:
 		r.mistake(n, fmt.Sprintf("max must be at least block, %v, got %v", time.Duration(p.Block), time.Duration(p.Max)))
 	}

@@ -98,6 +98,18 @@ func anyOf(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
+// wordsOf returns the words of a mapping, for a mistake.
+func wordsOf(fields []field) string {
+	if len(fields) == 0 {
+		return "no word"
+	}
+	var all []string
+	for _, f := range fields {
+		all = append(all, f.word)
+	}
+	return strings.Join(all, ", ")
+}
+
 // oneOf reads one of some words.
 func (r *reader) oneOf(n *yaml.Node, name string, allowed []string) string {
 	for _, w := range allowed {
