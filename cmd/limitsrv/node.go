@@ -15,9 +15,9 @@ import (
 	"limitsrv/commands/rules/live"
 	"limitsrv/commands/session"
 	"limitsrv/internal/certs"
+	"limitsrv/internal/files"
 	"limitsrv/server"
 	"limitsrv/server/admin"
-	sender "limitsrv/server/events"
 	"limitsrv/server/rls"
 )
 
@@ -35,10 +35,10 @@ type node struct {
 	rls                    *rls.Server   // nil without --rls and --rls-http
 	users                  *users.Table  // as loaded at the start; nil without --users
 	ruleFiles              *rulesFollower
-	outbox                 *events.Outbox  // nil unless events are noted
-	eventSecrets           *sender.Secrets // nil without --events-url
-	certs                  *certs.Source   // for clients; nil without --tls-cert
-	drainTime              atomic.Int64    // --drain, in nanoseconds
+	outbox                 *events.Outbox         // nil unless events are noted
+	eventSecrets           *files.Secrets[string] // nil without --events-url
+	certs                  *certs.Source          // for clients; nil without --tls-cert
+	drainTime              atomic.Int64           // --drain, in nanoseconds
 	collector              *collector
 	shutdown               chan backend.Parting // receives a value when SHUTDOWN is requested
 	stop                   chan stopCause       // receives a value when a graceful stop begins

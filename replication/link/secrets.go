@@ -3,13 +3,10 @@ package link
 import (
 	"crypto/hkdf"
 	"crypto/sha256"
-	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"slices"
-	"strings"
-	"sync"
-	"time"
 
 	"limitsrv/internal/files"
 )
@@ -28,39 +25,33 @@ const (
 	// guesses.
 	minSecretBytes = 16
 	// maxSecrets bounds the secrets of a file.
-	maxSecrets      = 8
-	maxSecretsBytes = 16 << 10
-	// secretsReloadInterval is the least interval between two reads of the file, when
-	// secrets are used.
-	secretsReloadInterval = time.Second
+	maxSecrets = 8
 )
 
 // Secrets are a node's cluster secrets: the first is for the links that it dials, and all
 // are accepted. Concurrency: any goroutine. nil is no secret.
 type Secrets struct {
-	file        string // empty: they never change
+	only        []Secret // never change; nil: the secrets of file
+	file        files.Secrets[Secret]
 	unprotected bool
-	log         *slog.Logger
-
-	mu      sync.Mutex
-	list    []Secret
-	read    time.Time // when the file was last read
-	failure string    // the last error of reading, which was logged
-	exposed bool      // a warning was logged that any user of the machine may read the file
+	exposed     bool // a warning was logged that any user of the machine may read the file
 }
 
 // OneSecret returns a secret that never changes.
 func OneSecret(text string) (*Secrets, error) {
 	s, err := parseSecret(text)
-	return &Secrets{list: []Secret{s}}, err
+	return &Secrets{only: []Secret{s}}, err
 }
 
-// OpenSecrets reads a file of secrets, each in a line; empty lines and lines that start
-// with # are ignored. It is read again when it changes. unprotected permits the line
-// NoSecret.
+// OpenSecrets reads a file of secrets. It is read again when it changes. unprotected permits
+// the line NoSecret.
 func OpenSecrets(file string, unprotected bool, log *slog.Logger) (*Secrets, error) {
-	s := &Secrets{file: file, unprotected: unprotected, log: log}
-	if _, err := s.load(); err != nil {
+	s := &Secrets{unprotected: unprotected, file: files.Secrets[Secret]{
+		File: file, Option: "--cluster-secret-file", Name: "the cluster secrets", Max: maxSecrets,
+		Empty: "it has no secret", Log: log,
+	}}
+	s.file.Parse, s.file.Loaded = s.parse, s.loaded
+	if err := s.file.Open(); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -69,95 +60,47 @@ func OpenSecrets(file string, unprotected bool, log *slog.Logger) (*Secrets, err
 // Reload reads the file at once. On an error, which is logged as well, the previous
 // secrets stay in force.
 func (s *Secrets) Reload() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failure = ""
-	return s.reload()
+	if s.only != nil {
+		return nil
+	}
+	return s.file.Reload()
 }
 
 // current returns the current secrets, at least one secret. The caller must not change
 // them.
 func (s *Secrets) current() []Secret {
-	if s == nil {
-		return []Secret{{}}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if time.Since(s.read) >= secretsReloadInterval {
-		_ = s.reload() // it logs its error
-	}
-	return s.list
-}
-
-// reload loads the file and logs the outcome once. Requires: mu is held.
-func (s *Secrets) reload() error {
-	if s.file == "" {
-		return nil
-	}
-	changed, err := s.load()
 	switch {
-	case err == nil && changed:
-		s.log.Info("the cluster secrets have changed", "file", s.file, "secrets", len(s.list), "none_accepted",
-			slices.Contains(s.list, Secret{}))
-	case err != nil && err.Error() != s.failure:
-		s.failure = err.Error()
-		s.log.Error("the cluster secrets can't be read, and the previous ones stay in use", "error", err)
+	case s == nil:
+		return []Secret{{}}
+	case s.only != nil:
+		return s.only
 	}
-	if err == nil {
-		s.failure = ""
-	}
-	return err
+	return s.file.Current()
 }
 
-// load reads the file and reports whether the secrets have changed. Requires: mu is held.
-func (s *Secrets) load() (changed bool, err error) {
-	s.read = time.Now()
-	text, info, err := files.Read(s.file, maxSecretsBytes)
-	if err != nil {
-		return false, fmt.Errorf("--cluster-secret-file: %w", err)
-	}
-	list, err := parseSecrets(string(text), s.unprotected)
-	if err != nil {
-		return false, fmt.Errorf("--cluster-secret-file %s: %w", s.file, err)
-	}
+// loaded logs a change, and that the file is open to any user.
+func (s *Secrets) loaded(info fs.FileInfo, list []Secret, changed bool) {
 	if exposed := info.Mode().Perm()&0o004 != 0; exposed != s.exposed {
 		if s.exposed = exposed; exposed {
-			s.log.Warn("everybody on this machine may read the cluster secrets; chmod o-r", "file", s.file)
+			s.file.Log.Warn("everybody on this machine may read the cluster secrets; chmod o-r", "file", s.file.File)
 		}
 	}
-	changed = !slices.Equal(list, s.list)
-	s.list = list
-	return changed, nil
+	if changed {
+		s.file.Log.Info("the cluster secrets have changed", "file", s.file.File, "secrets", len(list), "none_accepted",
+			slices.Contains(list, Secret{}))
+	}
 }
 
-// parseSecrets parses the text of a file of secrets. Its errors contain no part of the
-// text.
-func parseSecrets(text string, unprotected bool) (list []Secret, err error) {
-	number := 0
-	for line := range strings.Lines(text) {
-		number++
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		s := Secret{}
-		if line != NoSecret {
-			if s, err = parseSecret(line); err != nil {
-				return nil, fmt.Errorf("line %d: %w", number, err)
-			}
-		} else if !unprotected {
-			return nil, fmt.Errorf("line %d: %s accepts any node that reaches this one: give --unprotected if that is intended",
-				number, NoSecret)
-		}
-		if len(list) == maxSecrets {
-			return nil, fmt.Errorf("line %d: it may have at most %d secrets", number, maxSecrets)
-		}
-		list = append(list, s)
+// parse parses a line of the file.
+func (s *Secrets) parse(line string) (Secret, error) {
+	switch {
+	case line != NoSecret:
+		return parseSecret(line)
+	case !s.unprotected:
+		return Secret{}, fmt.Errorf("%s accepts any node that reaches this one: give --unprotected if that is intended",
+			NoSecret)
 	}
-	if len(list) == 0 {
-		return nil, errors.New("it has no secret; make one with: openssl rand -hex 32")
-	}
-	return list, nil
+	return Secret{}, nil
 }
 
 // parseSecret derives the key of a secret.

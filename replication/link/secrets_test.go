@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"limitsrv/internal/certs"
+	"limitsrv/internal/files"
 	"limitsrv/internal/testing/testwait"
 	"limitsrv/replication/link/linktest"
 )
@@ -63,13 +64,17 @@ func TestSecretFile(t *testing.T) {
 		{"refuses an empty file", "\n#" + a, false, 0, "it has no secret"},
 		{"refuses too many", strings.Repeat(a+"\n", maxSecrets+1), false, 0, "line 9: it may have at most 8"},
 	} {
-		list, err := parseSecrets(tt.text, tt.unprotected)
+		file := filepath.Join(t.TempDir(), "secrets")
+		if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		secrets, err := OpenSecrets(file, tt.unprotected, slog.New(slog.DiscardHandler))
 		if err == nil != (tt.want == "") || err != nil &&
 			(!strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter")) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
-		if len(list) != tt.secrets {
-			t.Errorf("%s: %d secrets, want %d", tt.name, len(list), tt.secrets)
+		if err == nil && len(secrets.current()) != tt.secrets {
+			t.Errorf("%s: %d secrets, want %d", tt.name, len(secrets.current()), tt.secrets)
 		}
 	}
 }
@@ -312,7 +317,7 @@ func echo(_ context.Context, _ Peer, _ string, body json.RawMessage) (any, error
 
 // A cluster goes from no secret to a secret, and on to another, without losing links.
 func TestSecretRotation(t *testing.T) {
-	files := [2]string{testSecrets(t, NoSecret).file, testSecrets(t, NoSecret).file}
+	names := [2]string{testSecrets(t, NoSecret).file.File, testSecrets(t, NoSecret).file.File}
 	synctest.Test(t, func(t *testing.T) {
 		var log testwait.Log
 		network := linktest.NewNetwork()
@@ -320,7 +325,7 @@ func TestSecretRotation(t *testing.T) {
 		var nodes [2]*Links
 		for i, address := range []string{"127.0.0.1:1", "127.0.0.1:2"} {
 			var err error
-			if secrets[i], err = OpenSecrets(files[i], true, log.Logger()); err != nil {
+			if secrets[i], err = OpenSecrets(names[i], true, log.Logger()); err != nil {
 				t.Fatal(err)
 			}
 			nodes[i] = serveNode(t, Identity{clusterA, testNode(address[len(address)-1:])}, Options{
@@ -344,8 +349,8 @@ func TestSecretRotation(t *testing.T) {
 		}
 		for _, step := range [][]string{{"none", "a"}, {"a", "none"}, {"a"}, {"a", "b"}, {"b", "a"}, {"b"}} {
 			for i := range nodes { // one at a time
-				writeSecrets(t, files[i], step...)
-				time.Sleep(secretsReloadInterval)
+				writeSecrets(t, names[i], step...)
+				time.Sleep(files.SecretsInterval)
 				both(fmt.Sprintf("node %d has %v", i+1, step))
 				for _, n := range nodes {
 					n.CloseStale(time.Now())
@@ -362,10 +367,10 @@ func TestSecretRotation(t *testing.T) {
 		if _, err := standing.Read(make([]byte, 1)); err == nil {
 			t.Error("a link made without a secret is still open")
 		}
-		writeSecrets(t, files[0], "none")
+		writeSecrets(t, names[0], "none")
 		secrets[0].unprotected = false
 		for range 3 {
-			time.Sleep(secretsReloadInterval)
+			time.Sleep(files.SecretsInterval)
 			both("with a file that can't be used")
 		}
 		if n := strings.Count(log.String(), "can't be read"); n != 1 {

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"limitsrv/internal/files"
 	"limitsrv/internal/testing/testwait"
 )
 
@@ -51,7 +52,7 @@ func TestSecrets(t *testing.T) {
 			{"fedcba9876543210", []string{"fedcba9876543210"}, "have changed"},
 		} {
 			write(tt.text)
-			time.Sleep(secretsInterval)
+			time.Sleep(files.SecretsInterval)
 			if got := s.Current(); !slices.Equal(got, tt.want) || strings.Count(log.String(), tt.log) == 0 {
 				t.Errorf("secrets %q, want %q; log %s", got, tt.want, log.String())
 			}
