@@ -11,6 +11,7 @@ import (
 	"limitsrv/internal/turns"
 	"limitsrv/replication"
 	"limitsrv/replication/fronts"
+	"limitsrv/replication/link"
 )
 
 // clusterState is a state replicated on several nodes.
@@ -19,16 +20,8 @@ type clusterState struct {
 	ack replication.Ack
 }
 
-func openCluster(c Config, notices *engine.Notices) (Opened, error) {
+func openCluster(c Config, notices *engine.Notices, host string, secrets *link.Secrets) (Opened, error) {
 	o := c.Options
-	host, err := o.Advertised()
-	if err != nil {
-		return Opened{}, err
-	}
-	secrets, err := o.OpenSecrets(c.Log)
-	if err != nil {
-		return Opened{}, err
-	}
 	r := replication.Options{
 		Dir: o.Data, Raft: o.Raft, Bind: o.RaftBind, Peers: o.Peers, Join: o.Join, Client: host, Version: c.Version,
 		Ack: replication.Ack(o.Ack), Fsync: o.Fsync, NoQuorum: replication.NoQuorum(o.NoQuorum),

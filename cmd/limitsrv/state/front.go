@@ -12,21 +12,14 @@ import (
 	"limitsrv/replication/front"
 	"limitsrv/replication/fronts"
 	"limitsrv/replication/fsm"
+	"limitsrv/replication/link"
 )
 
 // frontState is the state of a front: it has no keys.
 type frontState struct{ *front.Front }
 
-func openFront(c Config, notices *engine.Notices) (Opened, error) {
+func openFront(c Config, notices *engine.Notices, host string, secrets *link.Secrets) (Opened, error) {
 	o := c.Options
-	host, err := o.Advertised()
-	if err != nil {
-		return Opened{}, err
-	}
-	secrets, err := o.OpenSecrets(c.Log)
-	if err != nil {
-		return Opened{}, err
-	}
 	open, err := front.Open(front.Options{
 		Nodes: o.Front, Client: host, Version: c.Version, NoQuorum: replication.NoQuorum(o.NoQuorum),
 		ElectionTimeout: o.ElectionTimeout, Commands: Commands, Notices: notices, TLS: o.LinkFiles(), Secrets: secrets,

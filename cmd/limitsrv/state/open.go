@@ -21,10 +21,19 @@ func Open(c Config) (Opened, error) {
 	limits := engine.Options{MaxMemory: int64(c.MaxMemory), Evict: c.OnFull == "evict", Commands: Commands}
 	notices := new(engine.Notices)
 	switch {
-	case len(c.Front) > 0:
-		return openFront(c, notices)
-	case c.Raft != "":
-		return openCluster(c, notices)
+	case len(c.Front) > 0 || c.Raft != "":
+		host, err := c.Advertised()
+		if err != nil {
+			return Opened{}, err
+		}
+		secrets, err := c.OpenSecrets(c.Log)
+		if err != nil {
+			return Opened{}, err
+		}
+		if len(c.Front) > 0 {
+			return openFront(c, notices, host, secrets)
+		}
+		return openCluster(c, notices, host, secrets)
 	case c.Data != "":
 		return openStore(c, limits, notices)
 	}
