@@ -57,14 +57,14 @@ func (n *node) reloadOn(ctx context.Context, hangups <-chan os.Signal) {
 }
 
 // checkSelf returns an error if the server does not accept and answer connections. A
-// server that rejects connections beyond --max-clients does answer. If no listener is suitable for
-// pingAddress, nothing is checked and it returns nil.
+// server that rejects connections beyond --max-clients does answer. It checks nothing and returns nil
+// if no listener is suitable for pingAddress, or only --rls: there a rejection is no answer.
 func (n *node) checkSelf(timeout time.Duration) error {
-	network, address, admin := pingAddress(n.Options)
+	network, address, kind := pingAddress(n.Options)
 	switch {
-	case network == "":
+	case network == "" || kind == forRLS:
 		return nil
-	case admin:
+	case kind == forAdmin:
 		address = n.admin.Addr().String() // its port may have been 0
 	case network == "tcp":
 		address = n.server.Addr().String()
@@ -73,10 +73,10 @@ func (n *node) checkSelf(timeout time.Duration) error {
 	}
 	// as loaded: the files may have changed since
 	own := func() (tls.Certificate, error) { return n.certs.Config().Certificates[0], nil }
-	server := pinged{admin: admin, dial: func(timeout time.Duration) (net.Conn, error) {
-		return dialSelf(network, address, own, timeout)
-	}}
-	err := server.ping(timeout)
+	server := newProbe(kind, func(timeout time.Duration, protocols ...string) (net.Conn, error) {
+		return dialSelf(network, address, own, timeout, protocols...)
+	}, "", "")
+	err := server.isLive(timeout)
 	if errors.As(err, new(respclient.Error)) {
 		return nil
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -32,23 +31,26 @@ const pingDescription = `Asks a server whether it answers, or with --wait whethe
   limitsrv ping --wait 5s http://HOST:PORT
                                         the same by its --admin, without a login; with
                                         --admin-tls https://HOST:PORT
+  limitsrv ping --wait 5s grpc://HOST:PORT
+                                        by the health service of --rls, without a login; with
+                                        --rls-tls grpcs://HOST:PORT
   limitsrv ping --wait 5s [options]     the server that was started with these options on this
                                         machine: at --listen, else at --unixsocket, else at
-                                        --tls-listen or --admin, if that requires no client
-                                        certificate; LIMITSRV_* and --config apply as for the
-                                        server
+                                        --tls-listen, --admin or --rls, if that requires no
+                                        client certificate; LIMITSRV_* and --config apply as for
+                                        the server
 
 A server is ready when it answers all commands, by the conditions of /readyz. A node of a cluster
 is ready when it also has a vote and the log, so that another node may be stopped. A server whose
 disk is full under --fsync everysec is ready, and degraded: --wait prints the reason. With --wait a
-server with passwords needs a login.
+server with passwords needs a login. The health service has no reasons, and no word for degraded.
 
 Exits with 0 if the server answers or requires a login first, and with --wait if it is ready in
 time; else with 1, or with 2 if the command line is wrong.`
 
 // pingOptions are the options of limitsrv ping with an address.
 type pingOptions struct {
-	Address       string         `arg:"" optional:"" name:"HOST:PORT" help:"Address of a server, or unix:PATH, or http:// or https:// and the address of --admin."`
+	Address       string         `arg:"" optional:"" name:"HOST:PORT" help:"Address of a server, or unix:PATH, or http:// or https:// and the address of --admin, or grpc:// or grpcs:// and that of --rls."`
 	Wait          *time.Duration `placeholder:"DURATION" help:"Wait at most so long until the server is ready. 0s asks once."`
 	remoteOptions `embed:""`
 }
@@ -61,29 +63,69 @@ func (o *pingOptions) Validate() error {
 	case o.Address == "":
 		return nil // the options are the server's options
 	}
-	_, _, connection := o.target()
+	_, connection := o.server()
 	return connection.Validate()
 }
 
-// target returns the address without a scheme, whether it is the address of an admin listener, and
-// the options of a connection.
-func (o *pingOptions) target() (address string, admin bool, connection remoteOptions) {
+// schemes are the schemes of addresses.
+var schemes = map[string]struct {
+	kind listenerKind
+	tls  bool
+}{"": {}, "http": {kind: forAdmin}, "https": {forAdmin, true}, "grpc": {kind: forRLS}, "grpcs": {forRLS, true}}
+
+// server returns the server at Address, and the options of a connection to it.
+func (o *pingOptions) server() (p pinged, connection remoteOptions) {
 	connection = o.remoteOptions
-	if address, admin = strings.CutPrefix(o.Address, "https://"); admin {
-		connection.TLS = true
-		return address, admin, connection
+	name, address, found := strings.Cut(o.Address, "://")
+	scheme, known := schemes[name]
+	if !found || !known {
+		scheme, address = schemes[""], o.Address
 	}
-	address, admin = strings.CutPrefix(o.Address, "http://")
-	return address, admin, connection
+	connection.TLS = connection.TLS || scheme.tls
+	dial := func(timeout time.Duration, protocols ...string) (net.Conn, error) {
+		return connection.dial(address, timeout, protocols...)
+	}
+	return pinged{o.Address, newProbe(scheme.kind, dial, o.User, o.Password)}, connection
 }
 
 // A pinged is the server that ping checks.
 type pinged struct {
-	address        string
-	dial           dialer
-	admin          bool // the address is that of the admin listener
-	user, password string
+	address string
+	probe
 }
+
+// A probe asks a listener of a server.
+type probe interface {
+	// isLive returns nil if the server answers. The error is a respclient.Error if it refuses.
+	isLive(timeout time.Duration) error
+	// isReady returns nil if the server is ready, with the reason if it is degraded, and otherwise the
+	// reason or the error.
+	isReady(timeout time.Duration) (degraded string, err error)
+}
+
+// A listenerKind is a kind of listener, by its clients.
+type listenerKind int
+
+const (
+	forRedis listenerKind = iota
+	forAdmin
+	forRLS
+)
+
+// newProbe returns the probe of a listener.
+func newProbe(kind listenerKind, dial dialer, user, password string) probe {
+	switch kind {
+	case forAdmin:
+		return adminProbe(dial)
+	case forRLS:
+		return healthProbe(dial)
+	}
+	return &redisProbe{dial, user, password}
+}
+
+// A dialer connects to a server in at most timeout. protocols are offered by ALPN if the connection is
+// over TLS.
+type dialer func(timeout time.Duration, protocols ...string) (net.Conn, error)
 
 // runPing is limitsrv ping.
 func runPing(c call) int {
@@ -96,9 +138,7 @@ func runPing(c call) int {
 	if code, ok := asked.parse("ping", pingDescription, &o); !ok {
 		return code
 	}
-	address, admin, connection := o.target()
-	server := pinged{o.Address, func(timeout time.Duration) (net.Conn, error) { return connection.dial(address, timeout) },
-		admin, o.User, o.Password}
+	server, _ := o.server()
 	if o.Address == "" {
 		c.args = rest
 		own, code := c.ownServer()
@@ -165,21 +205,22 @@ func (c call) ownServer() (server *pinged, code int) {
 		c.complain(err)
 		return nil, exitUsage
 	}
-	network, address, admin := pingAddress(o.Options)
+	network, address, kind := pingAddress(o.Options)
 	if network == "" {
-		fmt.Fprintln(c.stderr,
-			"limitsrv ping: needs --listen, --unixsocket, --tls-listen without --tls-client-ca, or --admin")
+		fmt.Fprintln(c.stderr, "limitsrv ping: needs --listen, --unixsocket, --tls-listen without --tls-client-ca, --admin, "+
+			"or --rls")
 		return nil, exitUsage
 	}
 	certificate := func() (tls.Certificate, error) { return tls.LoadX509KeyPair(o.TLSCert, o.TLSKey) }
-	return &pinged{address, func(timeout time.Duration) (net.Conn, error) {
-		return dialSelf(network, address, certificate, timeout)
-	}, admin, "", o.Password}, exitOK
+	dial := func(timeout time.Duration, protocols ...string) (net.Conn, error) {
+		return dialSelf(network, address, certificate, timeout, protocols...)
+	}
+	return &pinged{address, newProbe(kind, dial, "", o.Password)}, exitOK
 }
 
 // answers returns nil if the server answers PING or requires a login.
 func (p *pinged) answers() error {
-	err := p.ping(pingTimeout)
+	err := p.isLive(pingTimeout)
 	refused, ok := err.(respclient.Error)
 	switch {
 	case !ok:
@@ -194,7 +235,7 @@ func (p *pinged) answers() error {
 func (p *pinged) awaitReady(wait time.Duration) (line string, err error) {
 	deadline := time.Now().Add(wait)
 	for {
-		degraded, err := p.ready(min(pingTimeout, max(time.Until(deadline), leastPingTimeout)))
+		degraded, err := p.isReady(min(pingTimeout, max(time.Until(deadline), leastPingTimeout)))
 		if err == nil && degraded != "" {
 			return "ready, degraded: " + degraded, nil
 		}
@@ -209,115 +250,42 @@ func (p *pinged) awaitReady(wait time.Duration) (line string, err error) {
 	}
 }
 
-// errNoReadiness is the error for a server that does not report whether it is ready.
-var errNoReadiness = errors.New("INFO has no line ready: this is no limitsrv, or an older version; without --wait " +
-	"ping asks whether it answers")
-
-// isLasting reports whether an error of ready remains until the command line, its files, or the
+// isLasting reports whether an error of isReady remains until the command line, its files, or the
 // users of the server change.
 func isLasting(err error) bool {
 	refused := respclient.Error("")
 	errors.As(err, &refused)
 	code, _, _ := strings.Cut(string(refused), " ")
-	return errors.Is(err, errNoReadiness) || errors.Is(err, errNoAdmin) || errors.Is(err, respclient.ErrNotRedis) ||
+	return errors.Is(err, errNoReadiness) || errors.Is(err, errNoAdmin) || errors.Is(err, errNoHealth) ||
+		errors.Is(err, respclient.ErrNotRedis) ||
 		errors.As(err, new(*fs.PathError)) ||
 		errors.As(err, new(*tls.CertificateVerificationError)) ||
 		slices.Contains([]string{"NOAUTH", "WRONGPASS", "NOPERM"}, code)
 }
 
-// ready returns nil if the server is ready, with the reason if it is degraded, and otherwise the
-// reason or the error.
-func (p *pinged) ready(timeout time.Duration) (degraded string, err error) {
-	if p.admin {
-		return p.dial.isReady(timeout)
-	}
-	c, err := p.connect(timeout)
-	if err != nil {
-		return "", err
-	}
-	defer c.Close()
-	if err := c.logIn(p.user, p.password); err != nil {
-		return "", err
-	}
-	reply, err := c.do("INFO", "server")
-	if err != nil {
-		return "", err
-	}
-	text, _ := reply.(string)
-	var why string
-	ready := false
-	for line := range strings.SplitSeq(text, "\r\n") {
-		name, value, _ := strings.Cut(line, ":")
-		switch {
-		case name == "not_ready":
-			why = value
-		case name == "degraded":
-			degraded = value
-		case line == "ready:1":
-			ready = true
-		}
-	}
-	switch {
-	case ready:
-		return degraded, nil
-	case why == "":
-		return "", errNoReadiness
-	}
-	return "", errors.New(why)
-}
-
-// connect connects to the server. timeout bounds the dial, and then the use of the connection.
-func (p *pinged) connect(timeout time.Duration) (*client, error) {
-	conn, err := p.dial(timeout)
-	if err != nil {
-		return nil, err
-	}
-	conn.SetDeadline(time.Now().Add(timeout))
-	return &client{conn, bufio.NewReader(conn)}, nil
-}
-
-// ping logs in, if there is a password, and sends PING. The error is a respclient.Error if the server
-// answers something other than PONG. At an admin listener it asks /livez.
-func (p *pinged) ping(timeout time.Duration) error {
-	if p.admin {
-		return p.dial.isLive(timeout)
-	}
-	c, err := p.connect(timeout)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	var refused respclient.Error
-	if err := c.logIn(p.user, p.password); err != nil && !errors.As(err, &refused) {
-		return err
-	}
-	reply, err := c.do("PING")
-	switch {
-	case err != nil && refused != "" && !errors.As(err, new(respclient.Error)):
-		// Above --max-clients the server sends an error and closes the connection.
-		return refused
-	case err == nil && reply != "PONG":
-		return respclient.Error(fmt.Sprint(reply))
-	}
-	return err
-}
-
-// pingAddress returns an address that this machine can reach the server at, and whether it is the
-// address of the admin listener; or no network if no listener is suitable.
-func pingAddress(o *options.Options) (network, address string, admin bool) {
+// pingAddress returns an address that this machine can reach the server at, and the kind of its
+// listener; or no network if no listener is suitable.
+func pingAddress(o *options.Options) (network, address string, kind listenerKind) {
+	path, isUnix := strings.CutPrefix(o.RLS, "unix:")
 	switch {
 	case o.Listen != "":
-		return "tcp", o.Listen, false
+		return "tcp", o.Listen, forRedis
 	case o.Unixsocket != "":
-		return "unix", o.Unixsocket, false
+		return "unix", o.Unixsocket, forRedis
 	case o.TLSListen != "" && o.TLSClientCA == "":
-		return overTLS, o.TLSListen, false
+		return overTLS, o.TLSListen, forRedis
 	case o.Admin != "" && !o.AdminTLS:
-		return "tcp", o.Admin, true
+		return "tcp", o.Admin, forAdmin
 	case o.Admin != "" && o.TLSClientCA == "":
-		return overTLS, o.Admin, true
+		return overTLS, o.Admin, forAdmin
+	case isUnix:
+		return "unix", path, forRLS
+	case o.RLS != "" && !o.RLSTLS:
+		return "tcp", o.RLS, forRLS
+	case o.RLS != "" && o.TLSClientCA == "":
+		return overTLS, o.RLS, forRLS
 	}
-	return "", "", false
+	return "", "", 0
 }
 
 // overTLS is the network name for TLS over TCP.
@@ -325,7 +293,8 @@ const overTLS = "tls"
 
 // dialSelf connects to the server. Over TLS it requires the server to present the
 // certificate own, regardless of the certificate's names and issuer.
-func dialSelf(network, address string, own func() (tls.Certificate, error), timeout time.Duration) (net.Conn, error) {
+func dialSelf(network, address string, own func() (tls.Certificate, error), timeout time.Duration,
+	protocols ...string) (net.Conn, error) {
 	if network != overTLS {
 		return net.DialTimeout(network, address, timeout)
 	}
@@ -334,6 +303,7 @@ func dialSelf(network, address string, own func() (tls.Certificate, error), time
 		return nil, err
 	}
 	return tls.DialWithDialer(&net.Dialer{Timeout: timeout}, "tcp", address, &tls.Config{
+		NextProtos:         protocols,
 		InsecureSkipVerify: true, // because VerifyConnection compares the certificate
 		VerifyConnection: func(s tls.ConnectionState) error {
 			if !s.PeerCertificates[0].Equal(want.Leaf) {

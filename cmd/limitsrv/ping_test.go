@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -10,6 +11,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
 
 	"limitsrv/internal/respclient"
 	"limitsrv/internal/testing/testwait"
@@ -90,8 +95,11 @@ func TestPingWaits(t *testing.T) {
 func TestPingForms(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	ca := newAuthority(t)
-	files, secure := newTLSFiles(t, ca), freeAddress(t)
-	r := serve(t, append(files.tlsArgs(secure), "--password", "hunter2", "--unixsocket", socket)...)
+	files, secure, overGRPC := newTLSFiles(t, ca), freeAddress(t), freeAddress(t)
+	r := serve(t, append(files.tlsArgs(secure), "--password", "hunter2", "--unixsocket", socket, "--rls", overGRPC,
+		"--rls-tls")...)
+	plain := filepath.Join(t.TempDir(), "s")
+	serve(t, "--rls", "unix:"+plain)
 	password := []string{"LIMITSRV_PASSWORD=hunter2"}
 	for _, tt := range []struct {
 		name     string
@@ -113,6 +121,15 @@ func TestPingForms(t *testing.T) {
 		{"a wrong login", nil, "--wait 1h --password wrong " + r.address, exitFailure},
 		{"no login, without --wait", nil, r.address, exitOK},
 		{"a wrong login, without --wait", nil, "--password wrong " + r.address, exitOK},
+		{"gRPC over TLS", nil, "--wait 1m grpcs://" + overGRPC + " --tls-ca " + files.name("ca"), exitOK},
+		{"gRPC over TLS, without --wait", nil, "--tls --tls-ca " + files.name("ca") + " grpc://" + overGRPC, exitOK},
+		{"gRPC over TLS without its CA", nil, "--wait 1h grpcs://" + overGRPC, exitFailure},
+		{"gRPC of the server's options", nil, "--wait 1m --listen= --rls-tls --password hunter2 --rls " + overGRPC + " " +
+			strings.Join(files.tlsArgs("")[2:], " "), exitOK},
+		{"gRPC at a socket", nil, "--wait 1m grpc://unix:" + plain, exitOK},
+		{"gRPC at a socket of the server's options", nil, "--wait 1m --listen= --rls unix:" + plain, exitOK},
+		{"no gRPC server", nil, "--wait 0s grpc://" + freeAddress(t), exitFailure},
+		{"gRPC without an address", nil, "--wait 0s grpc://", exitFailure},
 		{"no server", nil, "--wait 0s " + freeAddress(t), exitFailure},
 		{"no server, without --wait", nil, freeAddress(t), exitFailure},
 		{"a time without a unit", nil, "--wait 5 " + r.address, exitUsage},
@@ -135,6 +152,48 @@ func TestPingForms(t *testing.T) {
 		}
 	}
 }
+
+// TestPingHealth asks gRPC servers for their health.
+func TestPingHealth(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		wait string
+		says string // its output, or the end of its error
+		// health changes after it was asked a first time; UNKNOWN: there is no health service
+		first, then grpc_health_v1.HealthCheckResponse_ServingStatus
+	}{
+		{"a server that is ready", "24h", "ready\n", healthy, healthy},
+		{"a server that becomes ready", "24h", "ready\n", sick, healthy},
+		{"a server that is not ready", "0s", "its health is NOT_SERVING; --admin has the reasons\n", sick, sick},
+		{"a server without health", "24h", "no health service: the address must be --rls of a server\n", 0, 0},
+	} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		service := health.NewServer()
+		g := grpc.NewServer(grpc.UnaryInterceptor(func(ctx context.Context, q any, _ *grpc.UnaryServerInfo,
+			handle grpc.UnaryHandler) (any, error) {
+			defer service.SetServingStatus("", tt.then)
+			return handle(ctx, q)
+		}))
+		if tt.first != 0 {
+			service.SetServingStatus("", tt.first)
+			grpc_health_v1.RegisterHealthServer(g, service)
+		}
+		go g.Serve(l)
+		out, log, code := runs(t, limitsrv(nil, "ping", "--wait", tt.wait, "grpc://"+l.Addr().String()))
+		g.Stop()
+		if code == exitOK != (tt.says == "ready\n") || !strings.HasSuffix(out+log, tt.says) {
+			t.Errorf("%s: exit %d, %q, %q, want %q", tt.name, code, out, log, tt.says)
+		}
+	}
+}
+
+const (
+	healthy = grpc_health_v1.HealthCheckResponse_SERVING
+	sick    = grpc_health_v1.HealthCheckResponse_NOT_SERVING
+)
 
 // pingReady waits until a server is ready.
 func pingReady(t *testing.T, address string) {

@@ -6,14 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"time"
 )
 
-// A dialer connects to a server in at most timeout.
-type dialer func(timeout time.Duration) (net.Conn, error)
+// An adminProbe asks an admin listener, which its function connects to.
+type adminProbe dialer
 
 // errNoAdmin is the error for a server that does not answer probes as the admin listener does.
 var errNoAdmin = errors.New("no admin listener of limitsrv: the address must be --admin of a server")
@@ -23,10 +22,10 @@ const (
 	httpStart     = "HTTP/1."
 )
 
-// probe asks the admin listener that d connects to for a path. It returns the status and the first
+// get asks the admin listener for a path. It returns the status and the first
 // line of the answer.
-func (d dialer) probe(path string, timeout time.Duration) (status int, line string, err error) {
-	conn, err := d(timeout)
+func (p adminProbe) get(path string, timeout time.Duration) (status int, line string, err error) {
+	conn, err := p(timeout)
 	if err != nil {
 		return 0, "", err
 	}
@@ -48,19 +47,18 @@ func (d dialer) probe(path string, timeout time.Duration) (status int, line stri
 	return answer.StatusCode, line, err
 }
 
-// isLive returns nil if /livez says that the server answers.
-func (d dialer) isLive(timeout time.Duration) error {
-	status, line, err := d.probe("/livez", timeout)
+// isLive asks /livez.
+func (p adminProbe) isLive(timeout time.Duration) error {
+	status, line, err := p.get("/livez", timeout)
 	if err == nil && (status != http.StatusOK || line != "ok") {
 		err = fmt.Errorf("%w; /livez answers %d %.80q", errNoAdmin, status, line)
 	}
 	return err
 }
 
-// isReady returns nil if /readyz says that the server is ready, with the reason if it is degraded,
-// and otherwise the reason or the error.
-func (d dialer) isReady(timeout time.Duration) (degraded string, err error) {
-	status, line, err := d.probe("/readyz", timeout)
+// isReady asks /readyz.
+func (p adminProbe) isReady(timeout time.Duration) (degraded string, err error) {
+	status, line, err := p.get("/readyz", timeout)
 	if err != nil {
 		return "", err
 	}

@@ -60,8 +60,8 @@ func (o *remoteOptions) connect(address string) (*client, error) {
 	return c, nil
 }
 
-// dial connects to HOST:PORT or unix:PATH. It does not log in.
-func (o *remoteOptions) dial(address string, timeout time.Duration) (net.Conn, error) {
+// dial connects to HOST:PORT or unix:PATH. Over TLS it offers protocols. It does not log in.
+func (o *remoteOptions) dial(address string, timeout time.Duration, protocols ...string) (net.Conn, error) {
 	network := "tcp"
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		network, address = "unix", path
@@ -70,7 +70,7 @@ func (o *remoteOptions) dial(address string, timeout time.Duration) (net.Conn, e
 	if !o.TLS {
 		return dialer.Dial(network, address)
 	}
-	config := &tls.Config{}
+	config := &tls.Config{NextProtos: protocols}
 	if o.TLSCA != "" {
 		text, _, err := files.Read(o.TLSCA, maxCABytes)
 		if err != nil {

@@ -21,7 +21,7 @@ var arrows = map[string][]string{
 		"limitsrv/internal/respclient", "limitsrv/persist", "limitsrv/replication/offline",
 		"limitsrv/replication/storage", "limitsrv/server", "limitsrv/server/admin", "limitsrv/server/admin/page",
 		"limitsrv/server/events", "limitsrv/server/rls", "limitsrv/server/rls/envoy", "github.com/alecthomas/kong",
-		"github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
+		"github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term", "google.golang.org/grpc",
 	},
 	"cmd/limitsrv/completion": {},
 	"cmd/limitsrv/options": {
