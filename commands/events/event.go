@@ -17,7 +17,7 @@ import (
 // maxValueBytes bounds the value of an attribute in an event; the rest of a longer value is left out.
 const maxValueBytes = 256
 
-// idBytes is the length of ids and of the names of marks, which have two digits for each byte.
+// idBytes is the length of the names of marks, and of ids, which have two digits for each byte.
 const idBytes = 16
 
 // leastTold is the shortest time until an event may be told again.
@@ -45,7 +45,7 @@ type body struct {
 type noted struct {
 	hash uint64 // in the toldTable
 	kind checks.EventKind
-	told string // the key of its mark
+	mark []byte // the name of its mark
 	// until is the end of its mark: when the limit is fully reset, or the box opens.
 	until engine.Instant
 	text  []byte
@@ -92,7 +92,7 @@ func note(e *checks.Event, hash uint64, q *rules.Request, now engine.Instant) no
 	identity.Write(binary.AppendVarint([]byte{byte(e.Kind)}, e.Row.Limit))
 	identity.Write(e.Key)
 	n := noted{hash: hash, kind: e.Kind, until: untilOf(e, now)}
-	n.told = toldPrefix + hex.EncodeToString(identity.Sum(nil)[:idBytes])
+	n.mark = identity.Sum(nil)[:idBytes]
 	identity.Write(binary.AppendVarint(nil, int64(now)))
 	b := body{
 		ID: hex.EncodeToString(identity.Sum(nil)[:idBytes]), Kind: e.Kind.String(), At: timeText(now),

@@ -18,6 +18,8 @@ import (
 const (
 	// maxListed bounds the list limitsrv:events, in which events wait for their delivery.
 	maxListed = 10_000
+	// maxMarks bounds the marks of told events, which take some 6 MB then.
+	maxMarks = 100_000
 	// maxQueued bounds the events of this node that wait for the list.
 	maxQueued = 4096
 	// maxBatch bounds the events of a batch, into the list and out of it.
@@ -144,13 +146,12 @@ func (o *Outbox) gather(ctx context.Context) (batch []noted) {
 
 // list appends events to the list, unless they are told. After an error it may be called again.
 func (o *Outbox) list(ctx context.Context, batch []noted) error {
-	keys, args := [][]byte{[]byte(List)}, [][]byte{strconv.AppendInt(nil, maxListed, 10)}
+	args := [][]byte{strconv.AppendInt(nil, maxListed, 10), strconv.AppendInt(nil, maxMarks, 10)}
 	for i := range batch {
 		n := &batch[i]
-		keys = append(keys, []byte(n.told))
-		args = append(args, strconv.AppendInt(nil, n.until.Millis(), 10), n.text)
+		args = append(args, n.mark, strconv.AppendInt(nil, n.until.Millis(), 10), n.text)
 	}
-	reply, err := o.run(ctx, noteScript, keys, args)
+	reply, err := o.run(ctx, noteScript, [][]byte{[]byte(List), []byte(marks)}, args)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"limitsrv/commands/rules/checks"
 	"limitsrv/commands/rules/storedtest"
 	"limitsrv/engine"
+	"limitsrv/engine/answer"
 	"limitsrv/internal/status"
 	"limitsrv/internal/testing/testwait"
 )
@@ -106,12 +107,12 @@ func threshold(o *Outbox, kind checks.EventKind, customer string, quota int64, r
 	o.Note([]checks.Event{e}, func() *rules.Request { return q })
 }
 
-// A client removes the mark of an event, and sets a string in the place of the list: the next request
-// tells the event again, after a time in which the node ignores it by itself.
+// A client sets strings in the place of the marks and of the list: the next request tells the event
+// again, after a time in which the node ignores it by itself.
 func TestKeysOfClients(t *testing.T) {
 	r := newRig(t)
 	o := r.node()
-	client := newScript("redis.call('DEL', KEYS[1]) redis.call('SET', KEYS[2], 'text')")
+	client := newScript("redis.call('SET', KEYS[1], 'text') redis.call('SET', KEYS[2], 'text')")
 	for _, want := range []int{1, 0} {
 		threshold(o, checks.NearEvent, "acme", 10, time.Hour)
 		done, cancel := context.WithCancel(context.Background())
@@ -126,7 +127,7 @@ func TestKeysOfClients(t *testing.T) {
 		if err := o.list(context.Background(), batch); err != nil {
 			t.Fatal(err)
 		}
-		keys := [][]byte{[]byte(batch[0].told), []byte(List)}
+		keys := [][]byte{[]byte(marks), []byte(List)}
 		if _, err := o.run(context.Background(), client, keys, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -138,6 +139,66 @@ func TestKeysOfClients(t *testing.T) {
 	r.flush(o)
 	if got := len(r.take(o)); got != 1 {
 		t.Errorf("%d events, want 1", got)
+	}
+}
+
+// TestMarks: the marks of told events are bounded, whatever the number of keys. The mark that ends
+// first is forgotten for a new mark, and marks that are over are forgotten in any case.
+func TestMarks(t *testing.T) {
+	r := newRig(t)
+	o := r.node()
+	ask := func(text string, args ...string) (ints [3]int64) {
+		t.Helper()
+		var list [][]byte
+		for _, arg := range args {
+			list = append(list, []byte(arg))
+		}
+		reply, err := o.run(context.Background(), newScript(text), [][]byte{[]byte(marks)}, list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := answer.Next(reply)
+		for i := range ints {
+			ints[i], rest, _ = answer.TakeInt(rest)
+		}
+		return ints
+	}
+	marksAre := func(want, short, expiry int64) {
+		t.Helper()
+		got := ask(`return {redis.call('ZCARD', KEYS[1]), redis.call('ZCOUNT', KEYS[1], '-inf', ARGV[1]), `+
+			`redis.call('PTTL', KEYS[1])}`, fmt.Sprint((storedtest.Start + engine.Instant(time.Minute)).Millis()))
+		if got != [3]int64{want, short, expiry} {
+			t.Errorf("marks, those of a minute, ms to the last end: %d, want %d, %d, %d", got, want, short, expiry)
+		}
+	}
+	const part = 10_000
+	for i := range maxMarks / part { // the marks of a minute, and then the marks of an hour
+		ask(`for i = 1, ARGV[1] do
+  redis.call('ZADD', KEYS[1], redis.call('TIME')[1] * 1000 + ARGV[2], ARGV[3] .. '-' .. i)
+end`, fmt.Sprint(part), fmt.Sprint([]int64{60_000, 3_600_000}[2*i*part/maxMarks]), fmt.Sprint(i))
+	}
+	threshold(o, checks.NearEvent, "acme", 10, 2*time.Hour)
+	r.flush(o)
+	marksAre(maxMarks, maxMarks/2-1, 7_200_000)
+	if err := r.clock.Advance(2 * time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 * maxBatch {
+		threshold(o, checks.NearEvent, fmt.Sprint(i), 10, time.Hour)
+	}
+	r.flush(o)
+	marksAre(maxMarks-2*maxBatch, maxMarks/2-1-4*maxBatch, 7_080_000)
+	later := r.node()
+	threshold(later, checks.NearEvent, "acme", 10, 2*time.Hour)
+	r.flush(later)
+	if n := later.Status().Listed[checks.NearEvent].N; n != 0 {
+		t.Errorf("%d events are told twice, want 0", n)
+	}
+	for range 2 {
+		_ = r.clock.Advance(2 * time.Hour)
+		threshold(o, checks.NearEvent, "acme", 10, time.Hour)
+		r.flush(o)
+		marksAre(1, 0, 3_600_000)
 	}
 }
 

@@ -17,8 +17,10 @@ import (
 // The keys, in database 0.
 const (
 	// List is the key of the list of events, as JSON, oldest first.
-	List       = "limitsrv:events"
-	toldPrefix = "limitsrv:told:"
+	List = "limitsrv:events"
+	// marks is the key of the sorted set of told events, by the milliseconds since 1970 until when they
+	// are told.
+	marks = "limitsrv:told"
 )
 
 // The results of noteScript for an event. Greater results are wasTold and the milliseconds until it may
@@ -36,26 +38,44 @@ type script struct {
 	modes      scripts.Modes
 }
 
-// The scripts. noteScript removes a key of another type in the place of the list. It has the list and
-// the marks as keys, and as arguments the bound of the list and for each mark its end in milliseconds
-// since 1970 and its event. removeScript has the ids of events that were sent.
+// The scripts. noteScript removes keys of another type in the place of the list and of the marks. Its
+// keys are these two, and its arguments their bounds, and for each event the name of its mark, the end
+// of the mark and the text. For each new mark it forgets up to two marks that are over or beyond the
+// bound, those that end first. So the work of an event is bounded, and marks that are over are
+// forgotten faster than marks are made. removeScript has the ids of events that were sent.
 var (
-	noteScript = newScript(`local results, kind = {}, redis.call('TYPE', KEYS[1]).ok
-if kind ~= 'list' and kind ~= 'none' then
-  redis.call('DEL', KEYS[1])
-end
-for i = 2, #KEYS do
-  local left = redis.call('PTTL', KEYS[i])
-  if left >= 0 then
-    results[i - 1] = 3 + left
-  elseif redis.call('LLEN', KEYS[1]) >= tonumber(ARGV[1]) then
-    results[i - 1] = 1
-  elseif type(redis.pcall('RPUSH', KEYS[1], ARGV[2 * i - 1])) == 'table' then
-    results[i - 1] = 2
-  else
-    redis.pcall('SET', KEYS[i], '1', 'PXAT', ARGV[2 * i - 2])
-    results[i - 1] = 0
+	noteScript = newScript(`local list, marks = KEYS[1], KEYS[2]
+for key, want in pairs({[list] = 'list', [marks] = 'zset'}) do
+  local kind = redis.call('TYPE', key).ok
+  if kind ~= want and kind ~= 'none' then
+    redis.call('DEL', key)
   end
+end
+local time, results = redis.call('TIME'), {}
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+for i = 3, #ARGV, 3 do
+  local result = 0
+  local ends = tonumber(redis.call('ZSCORE', marks, ARGV[i]) or 0)
+  if ends > now then
+    result = 3 + ends - now
+  elseif redis.call('LLEN', list) >= tonumber(ARGV[1]) then
+    result = 1
+  elseif type(redis.pcall('RPUSH', list, ARGV[i + 2])) == 'table' then
+    result = 2
+  else
+    redis.pcall('ZADD', marks, ARGV[i + 1], ARGV[i])
+    for _ = 1, 2 do
+      local first = redis.call('ZRANGE', marks, 0, 0, 'WITHSCORES')
+      if first[1] and (tonumber(first[2]) <= now or redis.call('ZCARD', marks) > tonumber(ARGV[2])) then
+        redis.call('ZREM', marks, first[1])
+      end
+    end
+  end
+  results[#results + 1] = result
+end
+local last = redis.call('ZRANGE', marks, -1, -1, 'WITHSCORES')
+if last[1] then
+  redis.call('PEXPIREAT', marks, last[2])
 end
 return results`)
 	readScript   = newScript(`return {redis.call('LLEN', KEYS[1]), redis.call('LRANGE', KEYS[1], 0, ARGV[1] - 1)}`)
