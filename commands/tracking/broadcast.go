@@ -1,10 +1,6 @@
 package tracking
 
-import (
-	"strings"
-
-	"limitsrv/engine"
-)
+import "limitsrv/engine"
 
 // severalOrigins is the origin of a key that more than one client has changed.
 const severalOrigins = -1
@@ -12,14 +8,31 @@ const severalOrigins = -1
 // broadcast sends each client with prefixes the keys that have changed: a message for each client
 // and prefix.
 func (t *Table) broadcast(changes []engine.Change) {
-	for prefix, clients := range t.prefixes {
-		keys, origins := withPrefix(changes, prefix)
-		if len(keys) == 0 {
+	origins, changed := map[string]int64{}, map[string][]string{} // by key; the keys by prefix
+	for i := range changes {
+		if !t.prefixes.hears(changes[i].Key) {
 			continue
 		}
+		key := string(changes[i].Key)
+		origin, seen := origins[key]
+		switch {
+		case seen && origin != changes[i].Origin:
+			origins[key] = severalOrigins
+		case !seen:
+			origins[key] = changes[i].Origin
+			for prefix := range t.prefixes.of(changes[i].Key) {
+				changed[prefix] = append(changed[prefix], key)
+			}
+		}
+	}
+	sole := map[int64]struct{}{} // the clients that alone have changed a key
+	for _, origin := range origins {
+		sole[origin] = struct{}{}
+	}
+	for prefix, keys := range changed {
 		all := invalidate(keys)
-		for c := range clients {
-			if !c.options.NoLoop {
+		for c := range t.prefixes.clients[prefix] {
+			if _, alone := sole[c.id]; !alone || !c.options.NoLoop {
 				c.send(all)
 				continue
 			}
@@ -34,32 +47,4 @@ func (t *Table) broadcast(changes []engine.Change) {
 			}
 		}
 	}
-}
-
-// withPrefix returns each changed key with a prefix once, and the origin of its changes.
-func withPrefix(changes []engine.Change, prefix string) (keys []string, origins map[string]int64) {
-	origins = map[string]int64{}
-	for i := range changes {
-		key := string(changes[i].Key)
-		if !strings.HasPrefix(key, prefix) {
-			continue
-		}
-		origin, seen := origins[key]
-		if !seen {
-			keys, origins[key] = append(keys, key), changes[i].Origin
-		} else if origin != changes[i].Origin {
-			origins[key] = severalOrigins
-		}
-	}
-	return keys, origins
-}
-
-// isHeard reports whether some client has a prefix of the key.
-func (t *Table) isHeard(key []byte) bool {
-	for p := range t.prefixes {
-		if strings.HasPrefix(string(key), p) {
-			return true
-		}
-	}
-	return false
 }

@@ -22,10 +22,7 @@ func (t *Table) On(c *Client, m Mode, prefixes []string) {
 	}
 	for _, p := range prefixes {
 		c.prefixes[p] = struct{}{}
-		if t.prefixes[p] == nil {
-			t.prefixes[p] = map[*Client]struct{}{}
-		}
-		t.prefixes[p][c] = struct{}{}
+		t.prefixes.add(p, c)
 	}
 }
 
@@ -40,10 +37,7 @@ func (t *Table) Off(c *Client) {
 	c.on = false
 	delete(t.clients, c)
 	for p := range c.prefixes {
-		delete(t.prefixes[p], c)
-		if len(t.prefixes[p]) == 0 {
-			delete(t.prefixes, p)
-		}
+		t.prefixes.remove(p, c)
 	}
 	clear(c.prefixes)
 	// Without clients, engine.Notices reports no more changes to the table.

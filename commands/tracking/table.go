@@ -31,8 +31,8 @@ type Table struct {
 	keys     map[string]*entry
 	items    int64 // pairs of a key and a reader
 	bytes    int64
-	clients  map[*Client]struct{}            // the clients that track
-	prefixes map[string]map[*Client]struct{} // the clients of each broadcast prefix
+	clients  map[*Client]struct{} // the clients that track
+	prefixes prefixSet
 	due      dueList
 }
 
@@ -75,7 +75,7 @@ type Sizes struct {
 func New(o Options) *Table {
 	return &Table{
 		o: o, max: DefaultMax, maxBytes: maxBytes, keys: map[string]*entry{},
-		clients: map[*Client]struct{}{}, prefixes: map[string]map[*Client]struct{}{},
+		clients: map[*Client]struct{}{},
 	}
 }
 
@@ -98,7 +98,7 @@ func (t *Table) SetMax(keys int) {
 func (t *Table) Sizes() Sizes {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return Sizes{Clients: len(t.clients), Keys: len(t.keys), Prefixes: len(t.prefixes), Items: t.items}
+	return Sizes{Clients: len(t.clients), Keys: len(t.keys), Prefixes: len(t.prefixes.clients), Items: t.items}
 }
 
 // Register adds keys that a client is about to read. It reports whether the client tracks.
@@ -140,7 +140,7 @@ func (t *Table) register(c *Client, reads []Read) (tracks bool, fresh *unknown) 
 func (t *Table) Concerns(b *engine.Batch) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.keys) == 0 && len(t.prefixes) == 0 {
+	if len(t.keys) == 0 && len(t.prefixes.clients) == 0 {
 		return false
 	}
 	for i := range b.Ops {
@@ -157,7 +157,7 @@ func (t *Table) Concerns(b *engine.Batch) bool {
 }
 
 // concerns is Concerns for a key.
-func (t *Table) concerns(key []byte) bool { return t.keys[string(key)] != nil || t.isHeard(key) }
+func (t *Table) concerns(key []byte) bool { return t.keys[string(key)] != nil || t.prefixes.hears(key) }
 
 // entryOf returns the entry of a key, and adds it if necessary.
 func (t *Table) entryOf(key []byte) *entry {
@@ -228,13 +228,13 @@ func (t *Table) changed(changes []engine.Change) (fresh *unknown) {
 			t.invalidate(e, changes[i].Origin)
 		}
 	}
-	if len(t.prefixes) == 0 {
+	if len(t.prefixes.clients) == 0 {
 		return nil
 	}
 	t.broadcast(changes)
 	fresh = new(unknown)
 	for i := range changes {
-		if c := &changes[i]; t.isHeard(c.Key) {
+		if c := &changes[i]; t.prefixes.hears(c.Key) {
 			e := t.entryOf(c.Key)
 			e.broadcast = true
 			fresh.add(e, Read{c.DB, c.Key})
