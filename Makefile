@@ -27,6 +27,7 @@
 #              server, a rollback of rules, and the symptoms of docs/troubleshooting.md; it
 #              prints a table of steps, seconds and wrong turns
 # make release makes archives for linux on amd64 and arm64 in dist/
+# make help    prints all targets
 
 ARGS ?=
 OUT ?= limitsrv
@@ -48,12 +49,15 @@ export RAPID_SEED ?= 1
 # The checks of make test, in order; the first that fails ends it.
 CHECKS = format vet staticcheck vulnerabilities unit deploy sim fuzz build smoke clients walks limiters
 
-.PHONY: walk build run test quick bench profile compare portable release needs $(CHECKS)
+.PHONY: help walk build run test quick bench profile compare portable release needs $(CHECKS)
 
 build:
 	@.ci/build $(OUT)
 	@version=$$($(abspath $(OUT)) --version 2>/dev/null) || version="limitsrv for $$(go env GOOS)/$$(go env GOARCH)"; \
 	echo "built $(OUT): $$version, $$(wc -c <$(OUT) | awk '{ printf "%.1f MB", $$1 / 1e6 }')"
+
+help:
+	@sed -n '/^#/!q; s/^# //p' Makefile
 
 run:
 	go run ./cmd/limitsrv $(ARGS)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"limitsrv/cmd/limitsrv/options"
+	"limitsrv/commands/word"
 )
 
 // errDone is the error of parseOptions if the command line asked for a text.
@@ -23,9 +24,22 @@ func (c call) parseOptions() (*options.Configuration, error) {
 	case errors.Is(err, options.ErrVersion):
 		fmt.Fprintln(c.stdout, versionText())
 	default:
-		return o, err
+		return o, c.withTools(err)
 	}
 	return nil, errDone
+}
+
+// withTools adds the nearest tool, or all tools, to an error about a first argument that is neither a
+// tool nor an option.
+func (c call) withTools(err error) error {
+	if err == nil || len(c.args) == 0 || err.Error() != "unexpected argument "+c.args[0] {
+		return err
+	}
+	names := c.toolNames()
+	if nearest := word.DidYouMean([]byte(c.args[0]), names...); nearest != "" {
+		return fmt.Errorf("%w%s", err, nearest)
+	}
+	return fmt.Errorf("%w; the tools are %s", err, strings.Join(names, ", "))
 }
 
 // complain writes the errors of parseOptions, each in a line.

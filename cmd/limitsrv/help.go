@@ -9,6 +9,7 @@ import (
 
 	"limitsrv/commands"
 	"limitsrv/commands/spec"
+	"limitsrv/commands/word"
 )
 
 // printHelp prints the tools and the limiter commands: the end of --help.
@@ -46,8 +47,13 @@ func runHelp(c call) int {
 	all, name := commands.Table(), c.args[0]
 	i := slices.IndexFunc(all, func(command spec.Command) bool { return strings.EqualFold(command.Name, name) })
 	if i < 0 {
+		names := c.toolNames()
+		for _, command := range all {
+			names = append(names, command.Name)
+		}
 		fmt.Fprintf(c.stderr,
-			"limitsrv help: there is no tool or command %s; limitsrv --help and limitsrv --help-commands show them\n", name)
+			"limitsrv help: there is no tool or command %s%s; limitsrv --help and limitsrv --help-commands show them\n", name,
+			word.DidYouMean([]byte(name), names...))
 		return exitUsage
 	}
 	describeCommand(c.stdout, all[i])

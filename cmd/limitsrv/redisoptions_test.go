@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Errors about options of redis-server name the equivalent.
+// Errors about options of redis-server name the equivalent. An error about a mistyped tool or command
+// names the nearest.
 func TestRedisOptions(t *testing.T) {
 	for _, tt := range []struct {
 		args []string
@@ -21,6 +22,11 @@ func TestRedisOptions(t *testing.T) {
 		{[]string{"--maxmemory", "1gb"}, "use --max-memory"},
 		{[]string{"redis.conf"},
 			"unexpected argument redis.conf; give a configuration file, which is YAML, as --config FILE"},
+		{[]string{"pign"}, "unexpected argument pign; the tools are check, "},
+		{[]string{"rule", "check", "x.yaml"}, "unexpected argument rule; did you mean rules?"},
+		{[]string{"backup"}, "unexpected argument backup; the tools are check, completion, config, help, "},
+		{[]string{"help", "rl.tokn"}, "no tool or command rl.tokn; did you mean RL.TOKEN?"},
+		{[]string{"--listen"}, "a value must follow --listen, got the end of the line"},
 	} {
 		_, log, code := runs(t, limitsrv(nil, tt.args...))
 		if code != exitUsage || strings.Count(log, "\n") != 1 || !strings.Contains(log, tt.want) {

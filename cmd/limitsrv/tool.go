@@ -45,6 +45,13 @@ func (c call) tool() (tool, bool) {
 	return tool{}, false
 }
 
+func (c call) toolNames() (names []string) {
+	for _, t := range c.tools {
+		names = append(names, t.name)
+	}
+	return names
+}
+
 // parse parses the command line of a tool. If ok is false, the tool must exit with code:
 // the command line asked for help or was wrong.
 func (c call) parse(name, description string, options any) (code int, ok bool) {

@@ -111,3 +111,29 @@ func TestMakePrintsTheVersion(t *testing.T) {
 		t.Error("the binary has symbols, want it stripped as in a release")
 	}
 }
+
+// TestMakeHelp: make help prints a line for each target that is neither a check of make test nor one of
+// its steps.
+func TestMakeHelp(t *testing.T) {
+	help := exec.Command(testwait.Program(t, "make"), "--no-print-directory", "help")
+	out, err := help.CombinedOutput()
+	if err != nil {
+		t.Fatalf("make help: %v: %s", err, out)
+	}
+	text, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets := regexp.MustCompile(`(?m)^\.PHONY: (.*)$`).FindSubmatch(text)
+	if targets == nil {
+		t.Fatal("the Makefile has no .PHONY")
+	}
+	for name := range strings.FieldsSeq(string(targets[1])) {
+		if name == "needs" || name == "build" || name == "$(CHECKS)" {
+			continue // make alone is make build
+		}
+		if !strings.Contains(string(out), "make "+name) {
+			t.Errorf("make help does not explain make %s", name)
+		}
+	}
+}

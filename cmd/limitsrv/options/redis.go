@@ -50,16 +50,20 @@ func redisAdvice(name string) string {
 
 var (
 	unknownFlag = regexp.MustCompile(`^unknown flag --?([a-z-]+)`)
+	noValue     = regexp.MustCompile(`^(--[a-z-]+): expected .* but got "EOL" \(<EOL>\)$`)
 	optionsFile = regexp.MustCompile(`^unexpected argument .*\.(conf|ya?ml)$`)
 )
 
-// withAdvice adds to an error of the command line the equivalent of the redis-server
-// option it is about, if any.
+// withAdvice says an error of the command line plainly. It adds the equivalent of the redis-server
+// option that the error is about, if any.
 func withAdvice(err error) error {
 	if m := unknownFlag.FindStringSubmatch(err.Error()); m != nil {
 		if advice := redisAdvice(m[1]); advice != "" {
 			return fmt.Errorf("%s; for redis-server's %s use %s", m[0], m[1], advice)
 		}
+	}
+	if m := noValue.FindStringSubmatch(err.Error()); m != nil {
+		return fmt.Errorf("a value must follow %s, got the end of the line", m[1])
 	}
 	if optionsFile.MatchString(err.Error()) {
 		return fmt.Errorf("%w; give a configuration file, which is YAML, as --config FILE", err)
