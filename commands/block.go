@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"bytes"
 	"time"
 
 	"limitsrv/commands/limiters"
@@ -18,8 +17,9 @@ var rlBlock = spec.Command{
 	Summary: "Denies all requests for a key for the duration, or until RL.RESET ends the block. The duration is rounded " +
 		"up to whole seconds, and to at least 2 s. The RL commands that take tokens or leases, and RL.ALL, reply [0, " +
 		"limit, 0, wait_ms, reset_ms]; " +
-		"CL.THROTTLE, THROTTLE and GCRA reply as for a denial. The state of the key is forgotten. Another RL.BLOCK " +
-		"replaces the block.",
+		"CL.THROTTLE, THROTTLE and GCRA reply as for a denial. RL.CHECK denies with the reason blocked if it would count " +
+		"at the key. The count of the key is forgotten: after the block its limit starts anew. Another RL.BLOCK replaces " +
+		"the block.",
 	Complexity: "O(1)", Since: "0.2.0", Group: spec.LimiterGroup,
 	Flags: spec.Write | spec.DenyOOM | spec.Forgets | spec.NoScript, Keys: spec.OneKey,
 	Body: &spec.Ops{Parse: opBlock, Reply: limiters.ReplyBlock},
@@ -40,9 +40,9 @@ func opBlock(b *engine.Batch, args [][]byte) error {
 	if err := limiters.ParseKey(key); err != nil {
 		return err
 	}
-	if bytes.HasPrefix(key, []byte(rules.KeyPrefix)) {
-		return resp.NewError("ERR", "key must not begin with "+rules.KeyPrefix+", as keys of rules do, got "+
-			word.Excerpt(key)+"; RL.OVERRIDE SET ... DENY blocks a customer")
+	if rules.IsPenaltyKey(key) {
+		return resp.NewError("ERR", "key must not be a penalty box of rules, got "+word.Excerpt(key)+
+			"; block the key of a limit")
 	}
 	nanos, err := limiters.ParseDuration("duration", args[2])
 	if err != nil {
@@ -75,7 +75,7 @@ func runBlocked(s *session.Session, w *resp.Writer, args [][]byte) {
 // BlockedMillis returns the milliseconds until a penalty box opens, or until a block ends.
 func BlockedMillis(box *engine.ClosedBox) int64 {
 	left := box.Wait.CeilMillis()
-	if !bytes.HasPrefix(box.Key, []byte(rules.KeyPrefix)) {
+	if limiters.IsBlock(&box.Params) {
 		left += limiters.BlockEnd / int64(time.Millisecond)
 	}
 	return left

@@ -214,7 +214,7 @@ func tellCheck(w *resp.Writer, a *session.Ask, answer *checks.Answer, headers *c
 // wordPenalty is the mode of a row of a penalty box.
 const wordPenalty = "penalty"
 
-// tellRows writes the limits of an answer, or the penalty boxes that block it.
+// tellRows writes the limits of an answer, or the penalty boxes or the blocked key that deny it.
 func tellRows(w *resp.Writer, answer *checks.Answer) {
 	w.Array(len(answer.Rows) + len(answer.Boxes))
 	for i := range answer.Rows {

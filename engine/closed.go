@@ -13,6 +13,8 @@ type ClosedBox struct {
 	// Level is the number of blocks that are not forgiven, this block included.
 	Level int64
 	Wait  Span // until it opens
+	// Params are the parameters of the box.
+	Params Params
 }
 
 // ClosedBoxes returns the closed boxes, the box that opens last first. Each shard notes a
@@ -30,7 +32,7 @@ func (e *Engine) ClosedBoxes(now Instant) (all []ClosedBox) {
 			}
 			var d Decision
 			if s.cell.fillBox(at, &d); d.Allowed == 0 {
-				all = append(all, ClosedBox{bytes.Clone(box.key), dbOf(box.hash), d.BoxLevel(), d.Wait})
+				all = append(all, ClosedBox{bytes.Clone(box.key), dbOf(box.hash), d.BoxLevel(), d.Wait, s.cell.params})
 			}
 		}
 		s.mu.Unlock()

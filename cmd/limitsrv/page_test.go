@@ -293,6 +293,16 @@ func TestPageActs(t *testing.T) {
 	if got := fmt.Sprint(w.do(t, "RL.CHECK api ip 203.0.113.7")); !strings.HasPrefix(got, "[1 2 1 ") {
 		t.Errorf("after the reset a request is answered by %s", got)
 	}
+	tab.Click("#match-result [data-action=block]")
+	tab.Click("#block .danger")
+	tab.UntilText("#said", "Blocked: rule:api|one|203.0.113.7#FIXED:fixed-day")
+	tab.UntilText("#match-said", "✕ Denied now: one/fixed-day is blocked until ")
+	if got := fmt.Sprint(w.do(t, "RL.CHECK api ip 203.0.113.7")); !strings.HasSuffix(got, " one/fixed-day blocked]") {
+		t.Errorf("a request that counts at a blocked key is answered by %s", got)
+	}
+	tab.Click("#match-result [data-action=unblock]")
+	tab.Click("#reset .danger")
+	tab.UntilText("#match-said", "✓ Passes now: one/fixed-day has 2 remaining.")
 	tab.StaysAt(a.url)
 }
 

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -24,6 +25,11 @@ const (
 	keptBytes     = 900
 	digestDigits  = 32
 )
+
+// IsPenaltyKey reports whether a key is a penalty box, unless the key was too long.
+func IsPenaltyKey(key []byte) bool {
+	return bytes.HasPrefix(key, []byte(KeyPrefix)) && bytes.HasSuffix(key, []byte(penaltySuffix))
+}
 
 // escaped tells the bytes that keys write as %XX.
 var escaped = func() (table [256]bool) {

@@ -27,7 +27,7 @@ func TestBlock(t *testing.T) {
 		{`{"raw":"","duration":"1h"}`, `{"error":"key must be 1 to 1024 bytes long, got ''"}`},
 		{`{"raw":"*","duration":"1h"}`, `{"error":"raw must be the bytes of a key`},
 		{`{"raw":"YQ","db":16,"duration":"1h"}`, `{"error":"db must be 0 to 15, got 16"}`},
-		{`{"raw":"` + encodeKey([]byte("rule:api|x")) + `","duration":"1h"}`, `{"error":"key must not begin with rule:`},
+		{`{"raw":"` + encodeKey([]byte("rule:api|x#penalty")) + `","duration":"1h"}`, `{"error":"key must not be a penalty box`},
 		{`{"key":"a","duration":"1h"}`, `{"error":"the body is not the expected JSON object"}`},
 	} {
 		if answer, text := f.request("/api/block", tt.body); answer.StatusCode != 400 || !strings.HasPrefix(text, tt.want) {

@@ -118,7 +118,7 @@ func keyStateOf(key []byte, d engine.Decision) *keyState {
 		Remaining: d.Remaining, Wait: d.Wait.CeilMillis(), Reset: d.Reset.CeilMillis(),
 	}
 	switch name, ok := limiters.CalendarName(p.Calendar); {
-	case limiters.IsBlock(p): // of a key without rules: it ends when the box is gone
+	case limiters.IsBlock(p): // it ends when the box is gone
 		state.Blocked, state.Remaining, state.Wait = true, 0, state.Reset
 	case p.Alg == engine.Box && d.Allowed == 0:
 		state.Level = d.BoxLevel()

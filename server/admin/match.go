@@ -29,7 +29,7 @@ type matched struct {
 type outcomeNow struct {
 	Allowed   bool   `json:"allowed"`
 	Reason    string `json:"reason"`    // as in RL.CHECK
-	Name      string `json:"name"`      // of the binding limit, or of the rule that blocks
+	Name      string `json:"name"`      // of the binding limit or the limit with a blocked key, or of the rule with a closed box
 	Remaining int64  `json:"remaining"` // -1: no limit binds
 	Wait      int64  `json:"wait_ms"`
 	Error     string `json:"error"` // why no request is decided now; empty: the other fields are valid

@@ -16,7 +16,7 @@ const (
 	Limited
 	// Quota means that all quota limits denied.
 	Quota
-	// Blocked means that a penalty box is closed.
+	// Blocked means that a penalty box is closed, or that the key of a limit is blocked.
 	Blocked
 	// Denied means that a list or an override denied.
 	Denied
@@ -47,7 +47,7 @@ type Row struct {
 	WaitMillis int64
 	// ResetMillis is the time until the limit is fully reset, rounded up.
 	ResetMillis int64
-	// Name is the name of the limit, of the rule with a penalty box, or "".
+	// Name is the name of the limit, also if its key is blocked, of the rule with a penalty box, or "".
 	Name string
 }
 
@@ -92,7 +92,7 @@ type Answer struct {
 	// Rows are the limits of the request in the order of Met. No limit of a blocked request
 	// is looked at, so it has no rows.
 	Rows []Row
-	// Boxes are the closed penalty boxes of a request that is blocked.
+	// Boxes are the closed penalty boxes of a request that is blocked, or a blocked key.
 	Boxes []Box
 	// Met are the limits that the request meets, Shared the further descriptors that meet one
 	// of them, and Descriptors the verdict on each descriptor. The Check owns all of them;
@@ -104,10 +104,17 @@ type Answer struct {
 	Closed []Closing
 }
 
-// A Box is a closed penalty box.
+// A Box is a closed penalty box, or a blocked key of a limit.
 type Box struct {
 	// Row is the answer of the box: the times until it opens, and until its level is 0.
 	Row
-	Guard      int // of the limits in Met that it guards
-	Descriptor int // the first of these limits
+	Limit      int // 1 + the index in Met of the limit with a blocked key; 0: it is a penalty box
+	Guard      int // of the limits in Met that a penalty box guards
+	Descriptor int // of the first of these limits
+}
+
+// Holds reports whether limit i of the request, which is m, is guarded by the box or has the blocked
+// key.
+func (b *Box) Holds(i int, m *Met) bool {
+	return i == b.Limit-1 || b.Limit == 0 && int(m.Guard) == b.Guard
 }

@@ -59,11 +59,12 @@ func (c *Check) countUnmatched() {
 }
 
 // outcome returns the outcome of a request at limit i. A limit that passed has no outcome if the
-// request was denied. A limit with an open box has no outcome if the request is blocked.
+// request was denied. If the request is blocked,
+// only limits with a closed box or a blocked key have an outcome.
 func (a *Answer) outcome(i int, m *Met) (o live.Outcome, counts bool) {
 	switch {
 	case a.Reason == Blocked:
-		return live.Blocked, slices.ContainsFunc(a.Boxes, func(b Box) bool { return b.Guard == int(m.Guard) })
+		return live.Blocked, slices.ContainsFunc(a.Boxes, func(b Box) bool { return b.Holds(i, m) })
 	case !a.Rows[i].Allowed && m.Mode == rules.Shadow:
 		return live.ShadowLimited, true
 	case !a.Rows[i].Allowed:

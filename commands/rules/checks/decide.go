@@ -29,7 +29,17 @@ func (c *Check) Answer(ops []engine.Op, ds []engine.Decision) (*Answer, error) {
 		return a, nil
 	}
 	if err := c.failed(ops, ds); err != nil {
-		return nil, err
+		switch i := c.blockedKey(ds); {
+		case i < 0:
+			return nil, err
+		case !c.settles && !c.state.Shadow:
+			a.denyBlocked(i, &ds[a.Met[i].op])
+			c.count()
+			return a, nil
+		}
+		if err := c.passBlocked(ops, ds); err != nil {
+			return nil, err
+		}
 	}
 	if len(guards) > 0 && a.blocked(guards, ops, ds) {
 		c.count()

@@ -16,7 +16,7 @@ const (
 	Near          // allowed, and used above warn_at
 	Grace         // allowed, beyond the limit
 	ShadowLimited // allowed, and a shadow limit would have denied it
-	Blocked       // by the penalty box of the limit's rule
+	Blocked       // by the penalty box of the limit's rule, or by RL.BLOCK
 	Outcomes
 )
 

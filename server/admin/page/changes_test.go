@@ -46,17 +46,17 @@ func TestPageBlocks(t *testing.T) {
 	tab.UntilText("#denied", "another") // the focus left the rows
 }
 
-// TestPageResetsBesideKeys resets a key of a list, and unblocks a blocked key. Keys of rules have no
-// button to block them.
+// TestPageResetsBesideKeys resets a key of a list, and unblocks a blocked key. Penalty boxes have no
+// button to block them, and other keys of rules have it.
 func TestPageResetsBesideKeys(t *testing.T) {
 	f := newFake(t)
 	ruled := "rule:api|login|203.0.113.7#SLIDE:slide-1m"
-	f.top = []object{row("user:42", 9, 0), row(ruled, 7, 0)}
+	f.top = []object{row("user:42", 9, 0), row(ruled, 7, 0), row("rule:api|login|203.0.113.7#penalty", 6, 0)}
 	f.keys[encodeKey("rule:api|login|203.0.113.7#penalty")] = f.keys[encodeKey("user:42")]
 	tab := f.openPage(t)
 	tab.UntilText("#denied", "user:42")
-	tab.Until("document.querySelectorAll('#denied [data-action=block]').length === 1")
-	tab.Until("document.querySelectorAll('#denied [data-action=reset]').length === 2")
+	tab.Until("document.querySelectorAll('#denied [data-action=block]').length === 2")
+	tab.Until("document.querySelectorAll('#denied [data-action=reset]').length === 3")
 	tab.Click("#denied [data-action=reset]")
 	tab.UntilText("#reset", "Reset this key?")
 	tab.Click("#reset .danger")
@@ -99,7 +99,7 @@ func TestPageTellsAnswers(t *testing.T) {
 			"✕ Denied now: the limit login/slide-1m denies it until ", "(24.0 s)."},
 		{answer(false, "limited", "never/none", -1), "error", "✕ Denied now: the limit never/none denies it for ever.", ""},
 		{answer(false, "quota", "a/b", 60_000), "error", "✕ Denied now: all quotas are used, a/b until ", "(1 min)."},
-		{answer(false, "blocked", "login", 3_600_000), "error", "✕ Denied now: the penalty box of login blocks it until ",
+		{answer(false, "blocked", "login", 3_600_000), "error", "✕ Denied now: login is blocked until ",
 			"(1 h)."},
 		{answer(false, "denied", "", -1), "error", "✕ Denied now: a list or an override denies it.", ""},
 		{answer(false, "unmatched", "", -1), "error", "✕ Denied now: no rule matches", ""},

@@ -116,6 +116,13 @@ var responses = []struct {
 		`overall_code: OVER_LIMIT  statuses: {code: OK} statuses: {code: OVER_LIMIT duration_until_reset: {seconds: 60}} statuses: {code: OK}
 		 statuses: {code: OVER_LIMIT duration_until_reset: {seconds: 90}} statuses: {code: OVER_LIMIT duration_until_reset: {seconds: 90}}
 		 statuses: {code: OVER_LIMIT duration_until_reset: {seconds: 60}} statuses: {code: OK}`},
+	{"a blocked key of a limit", &checks.Answer{Reason: checks.Blocked, Binding: -1,
+		Boxes:       []checks.Box{{Row: checks.Row{WaitMillis: 59_001, Name: "a/b"}, Limit: 2}},
+		Met:         []checks.Met{met(0, 0), met(1, -1), met(2, -1)},
+		Shared:      []rules.Shared{{Limit: 1, Descriptor: 3}},
+		Descriptors: make([]rules.Verdict, 4)}, Options{},
+		`overall_code: OVER_LIMIT  statuses: {code: OK} statuses: {code: OVER_LIMIT duration_until_reset: {seconds: 60}}
+		 statuses: {code: OK} statuses: {code: OVER_LIMIT duration_until_reset: {seconds: 60}}`},
 	{"descriptors that share a limit",
 		&checks.Answer{Row: denied(3, 0, 5000), Reason: checks.Limited, Rows: []checks.Row{denied(3, 0, 5000), passed(4, 4)},
 			Met: []checks.Met{met(0, -1), met(2, -1)}, Shared: []rules.Shared{{Limit: 0, Descriptor: 1},

@@ -120,7 +120,8 @@ func windowLeft(window int64, now engine.Instant) int64 {
 	return (window - int64(now)%window + int64(time.Second) - 1) / int64(time.Second)
 }
 
-// blocked marks the descriptors that a closed penalty box denies, until it opens.
+// blocked marks the descriptors that a closed penalty box or a blocked key denies, until the block
+// ends.
 func blocked(dst []status, a *checks.Answer) {
 	for i := range a.Boxes {
 		box := status{code: codeOverLimit, reset: checks.Seconds(a.Boxes[i].WaitMillis)}
@@ -130,12 +131,12 @@ func blocked(dst []status, a *checks.Answer) {
 			}
 		}
 		for j := range a.Met {
-			if int(a.Met[j].Guard) == a.Boxes[i].Guard {
+			if a.Boxes[i].Holds(j, &a.Met[j]) {
 				block(int(a.Met[j].Descriptor))
 			}
 		}
 		for _, s := range a.Shared {
-			if int(a.Met[s.Limit].Guard) == a.Boxes[i].Guard {
+			if a.Boxes[i].Holds(s.Limit, &a.Met[s.Limit]) {
 				block(s.Descriptor)
 			}
 		}

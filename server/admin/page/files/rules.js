@@ -125,7 +125,7 @@ const momentOf = (millis) => (millis < 0 ? "for ever" : `until ${format.until(mi
 const denials = {
   limited: (now) => `the limit ${visible(now.name)} denies it ${momentOf(now.wait_ms)}.`,
   quota: (now) => `all quotas are used, ${visible(now.name)} ${momentOf(now.wait_ms)}.`,
-  blocked: (now) => `the penalty box of ${visible(now.name)} blocks it ${momentOf(now.wait_ms)}.`,
+  blocked: (now) => `${visible(now.name)} is blocked ${momentOf(now.wait_ms)}.`,
   denied: () => "a list or an override denies it.",
   unmatched: () => "no rule matches, and the domain denies such requests.",
 };
@@ -202,7 +202,7 @@ function matchOf({ limits, boxes, explained, now }, domain, attributes) {
   if (limits.length > 0) {
     all.push(element("ul", { class: "met" }, ...limits.map((l) => element("li", {},
       element("p", {}, name(l.name), ` ${visible(l.limit)}`, l.mode === "enforced" ? "" : element("span", { class: "tag" }, l.mode)),
-      limitNow(l.now), element("p", {}, keyButton(l.raw)), keyActions(l.raw)))));
+      limitNow(l.now), element("p", {}, keyButton(l.raw)), keyActions(l.raw, 0, now.reason === "blocked" && now.name === l.name)))));
     const button = element("button", { type: "button", "data-action": "rules", "aria-haspopup": "dialog", "data-domain": domain, "data-attributes": JSON.stringify(attributes) },
       "Reset all limits of these attributes");
     all.push(element("p", { class: "actions" }, button));

@@ -32,10 +32,10 @@ export function keyButton(raw, db = 0) {
   return button;
 }
 
-/** Keys of rules, which overrides block instead of RL.BLOCK. */
-const ofRules = "rule:";
+/** Whether a key is a penalty box of rules. RL.BLOCK blocks the keys of limits only. */
+const isBox = (name) => name.startsWith("rule:") && name.endsWith("#penalty");
 
-/** Buttons that change a key: reset, and block unless it belongs to rules; or "unblock" alone. */
+/** Buttons that change a key: reset, and block unless it is a penalty box; or "unblock" alone. */
 export function keyActions(raw, db = 0, blocked = false) {
   const name = shown(raw);
   const button = (action, text) => {
@@ -44,7 +44,7 @@ export function keyActions(raw, db = 0, blocked = false) {
     return made;
   };
   if (blocked) return element("span", { class: "actions" }, button("unblock", "Unblock"));
-  return element("span", { class: "actions" }, name.startsWith(ofRules) ? "" : button("block", "Block"), button("reset", "Reset"));
+  return element("span", { class: "actions" }, isBox(name) ? "" : button("block", "Block"), button("reset", "Reset"));
 }
 
 /** Calls onChoice with the raw name and the database of a key whose button in an element is pressed. */
