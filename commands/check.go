@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -11,14 +12,16 @@ import (
 	"limitsrv/commands/session"
 	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
+	"limitsrv/engine"
 )
 
 var rlCheck = spec.Command{
 	Name: "RL.CHECK", Args: "domain attribute value [attribute value ...] [AND attribute value [attribute value ...] " +
-		"...] [HITS n] [ID id] [PEEK] [ROWS] [HEADERS] [ONCE id [FOR duration]]",
+		"...] [HITS <n | amount=n [amount=n ...]>] [ID id] [PEEK] [ROWS] [HEADERS] [ONCE id [FOR duration]]",
 	Summary: "Decides a request with these attributes by the rules of a domain, all limits or none. Returns [allowed, " +
 		"limit, remaining, wait_ms, " +
-		"reset_ms, name of the binding limit, reason]. With ROWS it also returns [[name, five integers, mode, descriptor], " +
+		"reset_ms, name of the binding limit, reason]. Each limit takes n, 1 by default, or by its weights the sum of " +
+		"the named amounts, and 1 without weights. With ROWS it also returns [[name, five integers, mode, descriptor], " +
 		"...], where the mode is enforced, shadow, quota or penalty, and the first descriptor is 0; with HEADERS it also " +
 		"returns [header, value, ...] for an answer over HTTP. The reason is ok, near, grace, limited, " +
 		"quota, blocked, denied, allowed, unlimited, none or unmatched; without a limit, limit and remaining are -1.",
@@ -28,9 +31,10 @@ var rlCheck = spec.Command{
 }
 
 var rlSettle = spec.Command{
-	Name: "RL.SETTLE", Args: "domain attribute value [attribute value ...] BY n [ID id] [ONCE id [FOR duration]]",
+	Name: "RL.SETTLE", Args: "domain attribute value [attribute value ...] BY <n | amount=n [amount=n ...]> [ID id] " +
+		"[ONCE id [FOR duration]]",
 	Summary: "After a request: takes n tokens unconditionally, or with n below 0 returns them, for all limits that " +
-		"RL.CHECK would take them from; " +
+		"RL.CHECK would take them from. Named amounts are weighed, and change nothing of a limit without weights; " +
 		"with ID also returns the holder's leases. Returns as RL.CHECK ROWS.",
 	Complexity: "O(attributes, rules that may match, and limits)", Since: "0.2.0", Group: rulesGroup,
 	Flags: spec.Write | spec.DenyOOM | spec.Fast, Domain: 1, Keys: spec.Keys{Once: 2},
@@ -71,8 +75,10 @@ func askCheck(a *session.Ask, q *checks.Request, args [][]byte) error {
 			a.Headers, rest = true, rest[1:]
 		case len(rest) == 1:
 			return resp.NewError("ERR", "no value follows "+word.Excerpt(option))
+		case word.Is(option, wordHits) && isAmount(rest[1]):
+			rest, err = amounts(q, wordHits, rest[1:], 0)
 		case word.Is(option, wordHits):
-			q.Hits, err = limiters.ParseN("HITS", rest[1])
+			q.Hits, err = limiters.ParseN(wordHits, rest[1])
 			rest = rest[2:]
 		case word.Is(option, wordOnce):
 			return askOnce(q, rest)
@@ -95,9 +101,13 @@ func askSettle(a *session.Ask, q *checks.Request, args [][]byte) error {
 		switch option := rest[0]; {
 		case len(rest) == 1:
 			return resp.NewError("ERR", "no value follows "+word.Excerpt(option))
+		case word.Is(option, wordBy) && isAmount(rest[1]):
+			given, q.Used = true, true
+			rest, err = amounts(q, wordBy, rest[1:], -engine.MaxN)
+			continue
 		case word.Is(option, wordBy):
 			given = true
-			q.Settle, err = limiters.ParseSigned("BY", rest[1])
+			q.Settle, err = limiters.ParseSigned(wordBy, rest[1])
 		case word.Is(option, wordOnce):
 			err = askOnce(q, rest)
 			rest = rest[:2] // it is the end of the line
@@ -109,9 +119,30 @@ func askSettle(a *session.Ask, q *checks.Request, args [][]byte) error {
 		rest = rest[2:]
 	}
 	if err == nil && !given {
-		err = resp.NewError("ERR", "RL.SETTLE needs BY n, a whole number other than 0")
+		err = resp.NewError("ERR", "RL.SETTLE needs BY n, a whole number other than 0, or BY amount=n")
 	}
 	return err
+}
+
+// isAmount reports whether an argument is a named amount.
+func isAmount(arg []byte) bool { return bytes.IndexByte(arg, '=') >= 0 }
+
+// amounts parses the named amounts at the start of args, from least to engine.MaxN, and returns the
+// rest. A number out of these bounds is an error, because its weighed sum would be too low.
+func amounts(q *checks.Request, option string, args [][]byte, least int64) (rest [][]byte, err error) {
+	for len(args) > 0 && isAmount(args[0]) {
+		name, text, _ := bytes.Cut(args[0], []byte{'='})
+		digits, negative := bytes.CutPrefix(text, []byte{'-'})
+		n, ok := limiters.ParseWhole(digits)
+		if negative {
+			n = -n
+		}
+		if !ok || n < least || n > engine.MaxN {
+			return nil, limiters.BadWhole(option+" "+word.Unquoted(name), least, engine.MaxN, text)
+		}
+		q.Amounts, args = append(q.Amounts, rules.Amount{Name: name, N: n}), args[1:]
+	}
+	return args, nil
 }
 
 // askOnce parses the option ONCE, which must be the end of a line.

@@ -154,6 +154,13 @@ func (c *compiler) numbers(names []source.Name) (all []int32) {
 func (c *compiler) addLimit(l *Limit) {
 	l.Index = len(c.set.limits)
 	c.set.limits = append(c.set.limits, l)
+	c.warnFree(l)
+	for i := range l.weights {
+		if c.d.amounts == nil {
+			c.d.amounts = map[string]bool{}
+		}
+		c.d.amounts[l.weights[i].Name] = true
+	}
 }
 
 // modeOf returns the mode of limits: shadow goes before quota.

@@ -120,7 +120,8 @@ func (n *canon) of(d *Domain, q *Request) *Request {
 		if len(all) > 0 && &all[0] != &entries[0] {
 			if to == q {
 				n.descriptors = append(n.descriptors[:0], q.Descriptors...)
-				n.request = Request{Domain: q.Domain, Descriptors: n.descriptors}
+				n.request = *q
+				n.request.Descriptors = n.descriptors
 				to = &n.request
 			}
 			n.descriptors[i].Entries = all

@@ -24,6 +24,8 @@ func FuzzLoad(f *testing.F) {
 		"[*a]}]\n---\ndomain: e\n", "a", "")
 	f.Add("domain: d\nrules: [{name: r, per: [a], limits: [5 at once ttl 1s, 10/s token burst 20 grace 3 warn_at 50]}]\n",
 		"a", "\x00")
+	f.Add("domain: d\nrules: [{name: r, per: [a], limits: [{count: 5, window: month, weights: {in: 2.50, out: 0.001}}, "+
+		"5/m weights in=1]}]\n", "a", "b")
 	f.Add("a: &a [*a]", "a", "a")
 	f.Fuzz(func(t *testing.T, text, key, value string) {
 		if len(text) > 1<<14 || len(key) == 0 || len(key) > MaxKeyBytes || len(value) > MaxValueBytes {

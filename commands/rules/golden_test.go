@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -124,9 +125,18 @@ func (g *golden) line(command, line string) {
 
 // parseRequest makes a request of attributes: KEY VALUE pairs, AND between descriptors. The
 // value "" is empty. LIMIT N at the end of a descriptor sends a limit of N an hour,
-// and N/day of N a day.
+// and N/day of N a day. HITS, or BY for a settlement, and NAME=N each end the line.
 func parseRequest(domain, line string) *Request {
 	q := &Request{Domain: []byte(domain)}
+	line, amounts, weighs := strings.Cut(line, " HITS ")
+	if !weighs {
+		line, amounts, q.Used = strings.Cut(line, " BY ")
+	}
+	for _, amount := range strings.Fields(amounts) {
+		name, text, _ := strings.Cut(amount, "=")
+		n, _ := strconv.ParseInt(text, 10, 64)
+		q.Amounts = append(q.Amounts, Amount{[]byte(name), n})
+	}
 	for part := range strings.SplitSeq(line, " AND ") {
 		var d Descriptor
 		words := strings.Fields(part)
@@ -148,7 +158,8 @@ func parseRequest(domain, line string) *Request {
 
 func (g *golden) match(line string) {
 	var r Result
-	if err := g.set.Match(parseRequest(g.domain, line), g.overrides, g.now, &r); err != nil {
+	q := parseRequest(g.domain, line)
+	if err := g.set.Match(q, g.overrides, g.now, &r); err != nil {
 		g.say("%s: %v", line, err)
 		return
 	}
@@ -161,6 +172,9 @@ func (g *golden) match(line string) {
 		}
 		g.say("  %s: %v, %v %d %d/%v, %s", m.Name(), m.Limit, p.Alg, p.Limit, p.Count, time.Duration(p.Period), m.Mode)
 		g.say("    %s", m.Key)
+		if len(q.Amounts) > 0 {
+			g.say("    hits %d", m.Hits)
+		}
 		if m.Label != nil {
 			g.say("    label %s", m.Label)
 		}
@@ -201,6 +215,9 @@ func (g *golden) override(words []string) {
 		}
 	}
 	made, err := NewOverride(v)
+	if d := g.set.Domain(v.Domain); verb == "SET" && err == nil && d != nil && len(d.amounts) > 0 {
+		_, err = g.set.Reach(made)
+	}
 	switch {
 	case err != nil:
 		g.say("%v", err)

@@ -1,9 +1,13 @@
 package rules
 
 import (
+	"bytes"
+	"fmt"
+	"maps"
 	"slices"
 
 	"limitsrv/commands/rules/source"
+	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
 
@@ -64,10 +68,11 @@ type Limit struct {
 	ValueMetric    uint32
 
 	unlimited bool
-	warnAt    int64    // percent
-	names     [2]int32 // numbers in the domain of names that replaces lists; -1: no list
-	replaces  []int32  // such numbers
-	suffix    string   // of the counter's key: #ALG or #ALG:NAME
+	weights   []source.Weight // in the order of their names; empty: none
+	warnAt    int64           // percent
+	names     [2]int32        // numbers in the domain of names that replaces lists; -1: no list
+	replaces  []int32         // such numbers
+	suffix    string          // of the counter's key: #ALG or #ALG:NAME
 	labels    []labelPart
 	at        source.At
 }
@@ -127,9 +132,10 @@ type Domain struct {
 	formLengths      uint64
 	defaultAddresses bool
 
-	id         uint64 // from 1 on, of no other Domain of the process
-	direct     bool   // there are rules, and neither lists nor a tree: see way
-	stem       string // of keys: rule:DOMAIN
+	amounts    map[string]bool // that weights of limits name; nil: none
+	id         uint64          // from 1 on, of no other Domain of the process
+	direct     bool            // there are rules, and neither lists nor a tree: see way
+	stem       string          // of keys: rule:DOMAIN
 	attributes attributes
 	lists      lists
 	tree       tree
@@ -138,3 +144,25 @@ type Domain struct {
 	// replaced is the number of names that replaces lists.
 	replaced int
 }
+
+// checkAmounts checks the number and the names of amounts. Only names that a limit of the domain weighs
+// are allowed, because a mistyped amount would count nothing. d may be nil: an unknown domain allows all.
+func (d *Domain) checkAmounts(all []Amount) error {
+	if n := len(all); n > source.MaxWeights {
+		return fmt.Errorf("a request may have %d amounts, got %d", source.MaxWeights, n)
+	}
+	for i := range all {
+		name := all[i].Name
+		if d != nil && !d.amounts[string(name)] {
+			return fmt.Errorf("amount: one that a limit of %s weighs, got %s%s", d.Name, word.Excerpt(name),
+				meant(string(name), d.amountNames()))
+		}
+		if slices.ContainsFunc(all[:i], func(a Amount) bool { return bytes.Equal(a.Name, name) }) {
+			return fmt.Errorf("each amount may be given once, got %s twice", word.Excerpt(name))
+		}
+	}
+	return nil
+}
+
+// amountNames returns the names of the amounts that limits of the domain weigh.
+func (d *Domain) amountNames() []string { return slices.Sorted(maps.Keys(d.amounts)) }

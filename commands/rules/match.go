@@ -52,6 +52,12 @@ func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 	if w.counts = o.domain(q.Domain); w.counts != nil {
 		w.now, w.domain, w.overrides = now, q.Domain, o
 	}
+	weighs := len(q.Amounts) > 0
+	if weighs {
+		if err := w.d.checkAmounts(q.Amounts); err != nil {
+			return err
+		}
+	}
 	direct := w.isDirect(q)
 	var t *turn
 	var entries []Entry // in canonical form, if there is a way
@@ -65,14 +71,14 @@ func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 			t = w.turnOf(y, entries)
 		}
 	}
-	if r.Repeated = t != nil && t == w.last; r.Repeated {
+	if r.Repeated = t != nil && t == w.last && !weighs; r.Repeated {
 		r.repeat(t, entries)
 		return nil
 	}
 	w.last = nil
 	r.reset()
 	if t != nil {
-		return r.take(t, entries)
+		return r.take(q, t, entries)
 	}
 	if err := q.check(); err != nil {
 		return err
@@ -90,7 +96,7 @@ func (s *Set) match(q *Request, o *Overrides, now engine.Instant, r *Result) err
 			r.Matched = r.meet(q, i) || r.Matched
 		}
 	}
-	err := r.conclude()
+	err := r.conclude(q)
 	if err == nil && direct {
 		w.learn(q)
 	}
@@ -119,22 +125,27 @@ func (r *Result) reset() {
 }
 
 // take matches the only descriptor of a request by its turn.
-func (r *Result) take(t *turn, entries []Entry) error {
+func (r *Result) take(q *Request, t *turn, entries []Entry) error {
 	r.Descriptors = append(r.Descriptors, None)
 	r.Matched = r.follow(t, entries)
-	err := r.conclude()
-	if err == nil && t.constant && r.Verdict == Limited {
+	err := r.conclude(q)
+	if err == nil && t.constant && r.Verdict == Limited && len(q.Amounts) == 0 {
 		r.work.last = t
 	}
 	return err
 }
 
-// conclude sets the verdicts of a request after its limits were collected, and adds the penalty
-// boxes of enforced limits.
-func (r *Result) conclude() error {
+// conclude weighs the amounts of a request after its limits were collected, sets its verdicts, and adds
+// the penalty boxes of enforced limits.
+func (r *Result) conclude(q *Request) error {
 	unlimited := slices.Contains(r.Descriptors, Unlimited)
 	if len(r.work.numbers) > 0 {
 		r.dropReplaced()
+	}
+	if len(q.Amounts) > 0 {
+		if err := r.weigh(q); err != nil {
+			return err
+		}
 	}
 	if n := len(r.Limits) + r.work.beyond; n > engine.MaxGroup {
 		return fmt.Errorf("more than %d limits apply: %d", engine.MaxGroup, n)

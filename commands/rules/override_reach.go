@@ -124,6 +124,7 @@ func (d *Domain) listsAll(a Attribute, effect int32) bool {
 
 // reachPath returns the number of limits that an override without a rule replaces.
 func (d *Domain) reachPath(v *Override) (limits int, err error) {
+	var replaced []*Limit
 	for _, a := range v.Path {
 		if !d.tree.names(a.Key) {
 			return 0, fmt.Errorf("LIMIT needs RULE name, because %s is an attribute of rules and of no descriptors; the rules "+
@@ -137,9 +138,9 @@ func (d *Domain) reachPath(v *Override) (limits int, err error) {
 	}
 	w.give(&Request{Descriptors: []Descriptor{{Entries: entries}}})
 	if at := w.walk(&attributeSet{entries: entries, givens: w.givens}); at != 0 {
-		limits = len(d.tree.nodes[at].limits)
+		replaced = d.tree.nodes[at].limits
 	}
-	return limits, nil
+	return len(replaced), d.checkWeights(v, replaced)
 }
 
 // reachRule returns the number of limits of a rule that an override replaces.
@@ -150,12 +151,19 @@ func (d *Domain) reachRule(v *Override) (limits int, err error) {
 			meant(v.Rule, d.ruleNames()))
 	}
 	names := []string{}
-	for _, l := range rule.all() {
-		if v.Rule == rule.rule.Name || v.Rule == l.Name {
-			limits++
+	for _, all := range rule.byTier() {
+		var replaced []*Limit
+		for _, l := range all {
+			if v.Rule == rule.rule.Name || v.Rule == l.Name {
+				replaced = append(replaced, l)
+			}
+			if !slices.Contains(names, l.Name) {
+				names = append(names, l.Name)
+			}
 		}
-		if !slices.Contains(names, l.Name) {
-			names = append(names, l.Name)
+		limits += len(replaced)
+		if err == nil {
+			err = d.checkWeights(v, replaced)
 		}
 	}
 	if limits == 0 {
@@ -172,35 +180,28 @@ func (d *Domain) reachRule(v *Override) (limits int, err error) {
 		return 0, fmt.Errorf("attributes with RULE: those by which rule %s counts, %s, got %s", rule.rule.Name, some(counts),
 			some(given))
 	}
-	return limits, nil
+	return limits, err
 }
 
-// all returns the limits of a rule, in all tiers.
-func (r *flatRule) all() (all []*Limit) {
-	for _, limits := range r.byTier() {
-		all = append(all, limits...)
+// checkWeights returns an error if the weights of the limit of an override name amounts that no limit of
+// the domain weighs, or if it would replace limits with different weights.
+func (d *Domain) checkWeights(v *Override, replaced []*Limit) error {
+	for _, w := range v.limit.weights {
+		if !d.amounts[w.Name] {
+			return fmt.Errorf("weights: amounts that a limit of %s weighs, got %s%s", d.Name, w.Name,
+				meant(w.Name, d.amountNames()))
+		}
 	}
-	return all
-}
-
-// meant is the end of an error about an unknown name: it has the nearest name, or else all names.
-func meant(name string, all []string) string {
-	if nearest := word.DidYouMean([]byte(name), all...); nearest != "" {
-		return nearest
+	if len(v.limit.weights) > 0 || v.limit.unlimited || v.limit.None {
+		return nil
 	}
-	return "; there are " + some(all)
-}
-
-// some joins names for an error, at most ten of them.
-func some(names []string) string {
-	const most = 10
-	switch n := len(names); {
-	case n == 0:
-		return "none"
-	case n > most:
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", n-most)
+	for _, l := range replaced {
+		if !slices.Equal(l.weights, replaced[0].weights) {
+			return fmt.Errorf("LIMIT must have weights or replace one limit, because the weights of %s and %s differ",
+				replaced[0].Name, l.Name)
+		}
 	}
-	return strings.Join(names, ", ")
+	return nil
 }
 
 func (d *Domain) ruleNames() (names []string) {

@@ -63,5 +63,8 @@ func (l *Limit) String() string {
 	if l.Events {
 		b.WriteString(" events")
 	}
+	if len(l.weights) > 0 {
+		b.Write(source.AppendWeights([]byte(" weights "), l.weights))
+	}
 	return b.String()
 }

@@ -19,6 +19,13 @@ const (
 type Request struct {
 	Domain      []byte
 	Descriptors []Descriptor
+	// Amounts are named amounts of the request. Each limit takes what they weigh by its weights. A
+	// limit without weights takes 1, for the request. If there are none, the caller has the number
+	// that each limit takes.
+	Amounts []Amount
+	// Used is set if the Amounts are of a request that was counted before: what it has used more, or
+	// less. A limit without weights then takes nothing.
+	Used bool
 }
 
 // A Descriptor is a list of attributes. For the tree it is a path; for rules it is a set. If a key

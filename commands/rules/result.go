@@ -1,6 +1,9 @@
 package rules
 
 import (
+	"fmt"
+
+	"limitsrv/commands/rules/source"
 	"limitsrv/engine"
 )
 
@@ -45,7 +48,7 @@ type Result struct {
 	Repeated bool
 	// Limits are the limits of the group, in the order of the descriptors, for each first
 	// the tree and then the rules in the order of the file. Only a Verdict of Limited has
-	// some: 1 to engine.MaxGroup.
+	// some: 1 to engine.MaxGroup. Limits of which the Amounts of the request take 0 are left out.
 	Limits []Met
 	// Shared are the further descriptors that meet one of Limits through its rule. Its
 	// counter is taken once, for the first of them.
@@ -80,6 +83,9 @@ type Met struct {
 	Mode Mode
 	// Index is the Index of the limit in the set, or -1.
 	Index int
+	// Hits is the number of tokens for the limit of a request with Amounts: 1 to engine.MaxN, or of a
+	// request with Used from -engine.MaxN on, and not 0. Without Amounts it is undefined.
+	Hits int64
 	// Descriptor is the index of the descriptor; a rule that several descriptors meet with
 	// the same counter has the first.
 	Descriptor int
@@ -133,6 +139,36 @@ func (m *Met) SetOp(op *engine.Op, n int64, id []byte) {
 	case m.Limit.HasLeases():
 		op.Kind, op.N, op.ID = engine.Acquire, min(n, 1), id
 	}
+}
+
+// weights returns the weights of the limit. A limit of an override has the weights of the limit that it
+// replaces, unless it has its own.
+func (m *Met) weights() []source.Weight {
+	if len(m.Limit.weights) == 0 && m.set != nil {
+		return m.set.weights
+	}
+	return m.Limit.weights
+}
+
+// weigh sets the Hits of Limits by the amounts of the request, and drops the limits that they do not
+// concern.
+func (r *Result) weigh(q *Request) error {
+	for i := range r.Limits {
+		m, ok := &r.Limits[i], true
+		switch weights := m.weights(); {
+		case len(weights) > 0:
+			if m.Hits, ok = weigh(weights, q.Amounts); !ok {
+				return fmt.Errorf("the amounts of the request weigh too much in %s: from %d to %d is allowed", m.Name(),
+					-int64(engine.MaxN), int64(engine.MaxN))
+			}
+		case q.Used && !m.Limit.HasLeases():
+			m.Hits = 0
+		default:
+			m.Hits = 1
+		}
+	}
+	r.keep(func(m *Met) bool { return m.Hits != 0 })
+	return nil
 }
 
 // A Guard is a penalty box: if it is closed, the request is denied as blocked.

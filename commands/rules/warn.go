@@ -92,6 +92,7 @@ func (c *compiler) warnRule(from *source.Rule) {
 	if from.Tier == "" {
 		return
 	}
+	c.warnTiers(from.Tiers)
 	c.warnKey(from.At, from.Tier)
 	if !slices.ContainsFunc(from.Tiers, func(t source.Tier) bool { return t.Name == defaultTier }) {
 		c.warn(from.At, fmt.Sprintf("rule %q has no tier default, so that requests with any other %s meet none of its limits",
@@ -126,6 +127,47 @@ func (c *compiler) warnEmpty(doc *source.Document) {
 	if len(doc.Rules)+len(doc.Descriptors)+len(doc.Deny)+len(doc.Allow) == 0 && !doc.DenyUnmatched {
 		c.warn(doc.At, fmt.Sprintf("domain %q has no rules and no descriptors, so only limits that requests bring hold",
 			doc.Domain))
+	}
+}
+
+// warnTiers warns of limits in tiers that share counters and weigh different amounts: an amount that a
+// tier does not name counts nothing there.
+func (c *compiler) warnTiers(tiers []source.Tier) {
+	first := map[string]*source.Limit{} // by the end of the key
+	for i := range tiers {
+		for j := range tiers[i].Limits {
+			l := &tiers[i].Limits[j]
+			if l.Unlimited {
+				continue
+			}
+			suffix := c.textsOf(l).ruleSuffix
+			before := first[suffix]
+			if before == nil {
+				first[suffix] = l
+			} else if is, was := amountsOf(l), amountsOf(before); is != was {
+				c.warn(l.At, fmt.Sprintf("tier %q counts %s, and line %d, which has the same counters, counts %s; a weight of 0 "+
+					"says that an amount is free", tiers[i].Name, is, before.Line, was))
+			}
+		}
+	}
+}
+
+// amountsOf returns the names of the amounts that a limit counts.
+func amountsOf(l *source.Limit) string {
+	if len(l.Weights) == 0 {
+		return "requests"
+	}
+	var names []string
+	for i := range l.Weights {
+		names = append(names, l.Weights[i].Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// warnFree warns of a limit with weights that all are 0.
+func (c *compiler) warnFree(l *Limit) {
+	if len(l.weights) > 0 && !slices.ContainsFunc(l.weights, func(w source.Weight) bool { return w.Millionths > 0 }) {
+		c.warn(l.at, fmt.Sprintf("limit %q never counts, because all its weights are 0", l.Name))
 	}
 }
 

@@ -66,6 +66,7 @@ type Met struct {
 	Overruled bool
 	hasEvents bool  // rules.Met.HasEvents
 	op        uint8 // index into the ops of the request
+	hits      int64 // rules.Met.Hits
 }
 
 // IsShadow reports whether the rule itself makes the limit a shadow limit.

@@ -26,6 +26,7 @@ type Check struct {
 	settles bool
 	// repeats is set if the request has acted before, see Repeats.
 	repeats bool
+	weighs  bool // the request has Amounts, so each limit has its own hits
 }
 
 // Share lets the next requests use memory that other Checks of the same goroutine use too. An
@@ -112,7 +113,7 @@ var look = engine.Op{Kind: engine.Take, Key: []byte(rules.KeyPrefix),
 
 // appendLimit appends the op of a limit. ok is false if it needs the ID that the request lacks.
 func appendLimit(b *engine.Batch, m *rules.Met, q *Request) (ok bool) {
-	n := q.hits(m.Descriptor)
+	n := q.hits(m)
 	looksFor := max(1, n)
 	if q.Peek {
 		n = 0
@@ -146,7 +147,7 @@ func (c *Check) appendGuarded(b *engine.Batch, q *Request) (unheld *rules.Met) {
 			if !appendLimit(b, m, q) && unheld == nil {
 				unheld = m
 			}
-			if !q.Peek && q.hits(m.Descriptor) > 0 {
+			if !q.Peek && q.hits(m) > 0 {
 				strike = 1
 			}
 		}
@@ -165,9 +166,8 @@ var modes = [...]engine.Mode{rules.Enforced: 0, rules.Shadow: engine.Shadow, rul
 // same moment. A limit of 0 counts nothing, so its op only looks.
 func appendSettling(b *engine.Batch, limits []rules.Met, q *Request) {
 	for i := range limits {
-		l := limits[i].Limit
-		op := engine.Op{Kind: engine.Charge, Mode: adjusting(b), Params: l.Params, N: q.settles(limits[i].Descriptor),
-			Key: limits[i].Key}
+		l, n := limits[i].Limit, q.settles(&limits[i])
+		op := engine.Op{Kind: engine.Charge, Mode: adjusting(b), Params: l.Params, N: n, Key: limits[i].Key}
 		switch {
 		case l.HasLeases() && len(q.ID) == 0:
 			op = engine.Op{Kind: engine.Peek, Key: limits[i].Key}
@@ -175,8 +175,8 @@ func appendSettling(b *engine.Batch, limits []rules.Met, q *Request) {
 			op = engine.Op{Kind: engine.Release, Key: limits[i].Key, ID: q.ID}
 		case l.None:
 			op = engine.Op{Kind: engine.Peek, Key: limits[i].Key}
-		case q.Settle < 0:
-			op = refund(b, &limits[i], -q.Settle)
+		case n < 0:
+			op = refund(b, &limits[i], -n)
 		}
 		b.Ops = append(b.Ops, op)
 	}

@@ -62,6 +62,9 @@ func (c *Check) extras() *extra {
 
 // hitsOf returns the tokens of the request for a limit.
 func (c *Check) hitsOf(m *Met) int64 {
+	if c.weighs {
+		return m.hits
+	}
 	if x := c.extras(); x != nil && int(m.Descriptor) < len(x.own) && x.own[m.Descriptor] >= 0 {
 		return x.own[m.Descriptor]
 	}
@@ -74,7 +77,7 @@ func (c *Check) hitsOf(m *Met) int64 {
 func (c *Check) keep(s *live.State, q *Request) {
 	m := c.memory
 	r := &m.result
-	c.state, c.hits, c.peek, c.settles, c.repeats = s, q.Hits, q.Peek, q.settling(), false
+	c.state, c.hits, c.peek, c.settles, c.repeats, c.weighs = s, q.Hits, q.Peek, q.settling(), false, len(q.Amounts) > 0
 	if last := &m.last; r.Repeated && last.state == s && last.settles == c.settles && len(q.Own) == 0 &&
 		q.Negative == nil {
 		c.verdict, c.first, c.limits, c.extra = last.verdict, last.first, last.limits, 0
@@ -90,7 +93,7 @@ func (c *Check) keep(s *live.State, q *Request) {
 		m.met = append(m.met, Met{
 			Limit: from.Limit, Named: from.Named(), Rule: from.Rule, index: int32(from.Index),
 			Descriptor: uint8(from.Descriptor), Guard: int8(from.Guard), Mode: from.Mode, op: op + uint8(i),
-			Overruled: s.Shadow && from.OwnMode() != rules.Shadow, hasEvents: from.HasEvents(),
+			Overruled: s.Shadow && from.OwnMode() != rules.Shadow, hasEvents: from.HasEvents(), hits: from.Hits,
 		})
 		labelled = labelled || len(from.Label) > 0
 	}
@@ -118,7 +121,7 @@ func (c *Check) keepExtra(q *Request, labelled bool) {
 	if x.own = append(x.own[:0], q.Own...); q.Negative != nil {
 		x.own = x.own[:0]
 		for i := range q.Descriptors {
-			x.own = append(x.own, q.hits(i))
+			x.own = append(x.own, q.taken(i))
 		}
 	}
 	if x.labels = x.labels[:0]; labelled {

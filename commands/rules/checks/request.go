@@ -13,7 +13,8 @@ import (
 // until the answer.
 type Request struct {
 	rules.Request
-	// Hits is the number of tokens for each descriptor, 0 to engine.MaxN. 0 looks only.
+	// Hits is the number of tokens for each descriptor, 0 to engine.MaxN. 0 looks only. A request with
+	// Amounts takes their weighed sums instead, and with Used it settles them.
 	Hits int64
 	// Own are the tokens for descriptors that have their own number, by index, -1 for
 	// descriptors that take Hits; nil if no descriptor has a number.
@@ -39,8 +40,16 @@ type Request struct {
 	report bool // set by Report
 }
 
-// hits returns the number of tokens that a descriptor takes; 0 if it gives tokens back.
-func (q *Request) hits(descriptor int) int64 {
+// hits returns the number of tokens that a limit takes.
+func (q *Request) hits(m *rules.Met) int64 {
+	if len(q.Amounts) > 0 {
+		return m.Hits
+	}
+	return q.taken(m.Descriptor)
+}
+
+// taken returns the number of tokens that a descriptor takes; 0 if it gives tokens back.
+func (q *Request) taken(descriptor int) int64 {
 	if q.givesBack(descriptor) {
 		return 0
 	}
@@ -76,15 +85,17 @@ func (q *Request) Report() (ok bool) {
 func isUsage(n int64) bool { return n > 0 && n < math.MaxUint32 }
 
 // settling reports whether the request settles: it takes or returns tokens unconditionally.
-func (q *Request) settling() bool { return q.Settle != 0 || q.report }
+func (q *Request) settling() bool { return q.Settle != 0 || q.Used || q.report }
 
-// settles returns the number of tokens that a descriptor settles; negative: they are returned.
-func (q *Request) settles(descriptor int) int64 {
+// settles returns the number of tokens that a limit settles; negative: they are returned.
+func (q *Request) settles(m *rules.Met) int64 {
 	switch {
+	case q.Used:
+		return m.Hits
 	case !q.report:
 		return q.Settle
-	case descriptor < len(q.Own) && isUsage(q.Own[descriptor]) && !q.givesBack(descriptor):
-		return q.Own[descriptor]
+	case m.Descriptor < len(q.Own) && isUsage(q.Own[m.Descriptor]) && !q.givesBack(m.Descriptor):
+		return q.Own[m.Descriptor]
 	}
 	return 0
 }
@@ -93,7 +104,7 @@ func (q *Request) settles(descriptor int) int64 {
 func (q *Request) Reset(domain []byte) {
 	q.Domain, q.Descriptors = domain, q.Descriptors[:0]
 	q.Hits, q.Own, q.ID, q.Settle, q.Peek, q.report = 1, q.Own[:0], nil, 0, false, false
-	q.Negative, q.HitsGiven, q.Once = nil, false, nil
+	q.Negative, q.HitsGiven, q.Once, q.Amounts, q.Used = nil, false, nil, q.Amounts[:0], false
 }
 
 // Hash returns the hash by which a request with the same Once is known to be the same: of all that the
@@ -114,6 +125,13 @@ func (q *Request) Hash() uint64 {
 			text(e.Key)
 			text(e.Value)
 		}
+	}
+	if q.Used {
+		hash = append(hash, 'U')
+	}
+	for i := range q.Amounts {
+		text(q.Amounts[i].Name)
+		hash = binary.AppendVarint(hash, q.Amounts[i].N)
 	}
 	return siphash.Key{}.Sum(hash)
 }

@@ -62,6 +62,10 @@ func (r *runner) run(s *source.Step) {
 	q := &r.request
 	q.Reset([]byte(s.Domain))
 	q.Hits, q.Settle, q.ID, q.Peek = s.Hits, s.Settle, []byte(s.ID), s.Peek
+	q.Used = s.Used
+	for _, a := range s.Amounts {
+		q.Amounts = append(q.Amounts, rules.Amount{Name: []byte(a.Name), N: a.N})
+	}
 	for _, attributes := range s.Descriptors {
 		d := q.AddDescriptor()
 		for _, a := range attributes {

@@ -20,10 +20,19 @@ type Step struct {
 	Descriptors [][]Attribute
 	Hits        int64 // 0 to engine.MaxN
 	Settle      int64 // as in RL.SETTLE BY; 0 for a request of Hits
-	ID          string
-	Peek        bool
-	Times       int // 1 to MaxCases
-	Expect      []Expectation
+	// Amounts, unless nil, are asked for instead of Hits, or with Used instead of Settle.
+	Amounts []CaseAmount
+	Used    bool
+	ID      string
+	Peek    bool
+	Times   int // 1 to MaxCases
+	Expect  []Expectation
+}
+
+// A CaseAmount is a named amount of a step, 0 to engine.MaxN, or with Used from -engine.MaxN on.
+type CaseAmount struct {
+	Name string
+	N    int64
 }
 
 // A CaseOverride is an override as cases write it. The reader checks only the bounds of its

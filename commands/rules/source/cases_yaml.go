@@ -106,6 +106,10 @@ func (r *reader) step(n *yaml.Node, since time.Duration) Step {
 		case "domain":
 			s.Domain, _ = r.label(f.value, "domain")
 		case "hits":
+			if f.value.Kind == yaml.MappingNode {
+				s.Amounts = r.amounts(f.value, f.word, 0)
+				continue
+			}
 			s.Hits, _ = r.whole(f.value, "hits", 0, engine.MaxN)
 		case "id":
 			s.ID, _ = r.text(f.value, "id")
@@ -115,6 +119,10 @@ func (r *reader) step(n *yaml.Node, since time.Duration) Step {
 		case "peek":
 			s.Peek = r.boolean(f.value, "peek")
 		case "by":
+			if s.Used = f.value.Kind == yaml.MappingNode; s.Used {
+				s.Amounts = r.amounts(f.value, f.word, -engine.MaxN)
+				continue
+			}
 			if s.Settle, ok = r.whole(f.value, "by", -engine.MaxN, engine.MaxN); ok && s.Settle == 0 {
 				r.bad(f.value, "by", "a whole number other than 0")
 			}
@@ -133,6 +141,20 @@ func (r *reader) step(n *yaml.Node, since time.Duration) Step {
 	return s
 }
 
+// amounts reads the named amounts of a step.
+func (r *reader) amounts(n *yaml.Node, name string, least int64) (all []CaseAmount) {
+	fields, mark, _ := r.words(n, name)
+	defer r.release(mark)
+	for _, f := range fields {
+		v, _ := r.whole(f.value, name+" "+f.word, least, engine.MaxN)
+		all = append(all, CaseAmount{f.word, v})
+	}
+	if len(all) == 0 {
+		r.bad(n, name, "a whole number or at least one amount, such as {in: 1200}")
+	}
+	return all
+}
+
 // finish reads the words of a step that depend on other words, which stand from mark on.
 func (r *reader) finish(n *yaml.Node, mark int, s *Step) {
 	if r.cases += s.Times; r.cases > MaxCases {
@@ -140,7 +162,7 @@ func (r *reader) finish(n *yaml.Node, mark int, s *Step) {
 		r.stopped = true
 		return
 	}
-	if s.Settle != 0 && (s.Peek || r.find("hits", mark) >= 0) {
+	if (s.Settle != 0 || s.Used) && (s.Peek || r.find("hits", mark) >= 0) {
 		r.mistake(n, "a step with by may not have hits or peek")
 	}
 	if s.Override != nil {

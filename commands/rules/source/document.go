@@ -108,6 +108,9 @@ type Limit struct {
 	WarnAt   int64 // percent, 1 to 100
 	Events   bool  // its thresholds are events
 	Replaces []Name
+	// Weights are the weights of named amounts, in the order of the names; nil: the limit counts
+	// requests.
+	Weights []Weight
 }
 
 // A Rule is a rule of the form with attributes in any order.

@@ -17,7 +17,7 @@ const DefaultWarnAt = 80
 
 // limitForm is the form of a limit in a line.
 var limitForm = "COUNT/WINDOW [" + strings.Join(algorithmNames, "|") + "] [burst N] [name N] [grace N] " +
-	"[warn_at PERCENT] [events], N at once ttl DURATION, unlimited or none"
+	"[warn_at PERCENT] [events] [weights NAME=WEIGHT ...], N at once ttl DURATION, unlimited or none"
 
 // A draft is a limit as it is read.
 type draft struct {
@@ -31,6 +31,7 @@ type draft struct {
 	grace    int64
 	warnAt   int64
 	events   bool
+	weights  []Weight // in the order of their names
 }
 
 // algorithms are the algorithms that count tokens. The order is of the form in errors and docs: windows
@@ -130,8 +131,11 @@ func (d *draft) check(l *Limit) error {
 	if rated && d.count > d.window {
 		return fmt.Errorf("a rate may be one per nanosecond at most, got %d per %d ns", d.count, d.window)
 	}
-	l.Count, l.Alg, l.Window, l.Calendar, l.Burst, l.Name, l.Grace, l.WarnAt, l.Events = d.count, d.alg,
-		d.window, d.calendar, d.burst, d.name, d.grace, d.warnAt, d.events
+	if len(d.weights) > 0 && !d.alg.IsCounted() {
+		return fmt.Errorf("weights are for %s, got them for a number at once", anyOf(algorithmNames))
+	}
+	l.Count, l.Alg, l.Window, l.Calendar, l.Burst, l.Name, l.Grace, l.WarnAt, l.Events, l.Weights = d.count, d.alg,
+		d.window, d.calendar, d.burst, d.name, d.grace, d.warnAt, d.events, d.weights
 	if d.count == 0 && d.grace > 0 {
 		return errors.New("grace needs a limit above 0, got 0")
 	}
@@ -207,13 +211,19 @@ func parseCount(name, text string) (int64, error) {
 	return n, nil
 }
 
-// options parses the NAME VALUE pairs and the word events that follow a limit, and returns the
-// remaining words. Each name may occur once.
+// options parses the NAME VALUE pairs, the word events and the weights that follow a limit, and returns
+// the remaining words. Each name may occur once.
 func (d *draft) options(words []string) (rest []string, err error) {
 	seen := map[string]bool{}
 	for {
 		if len(words) > 0 && words[0] == "events" && !d.events {
 			d.events, words = true, words[1:]
+			continue
+		}
+		if len(words) > 0 && words[0] == "weights" && d.weights == nil {
+			if words, err = d.weighing(words[1:]); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		if len(words) < 2 || seen[words[0]] {

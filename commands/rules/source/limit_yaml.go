@@ -7,7 +7,7 @@ import (
 )
 
 // limitWords are the words of a limit that is a mapping.
-var limitWords = []string{"count", "window", "algorithm", "burst", "name", "grace", "warn_at", "events",
+var limitWords = []string{"count", "window", "algorithm", "burst", "name", "grace", "warn_at", "events", "weights",
 	"at_once", "ttl", "unlimited", "none"}
 
 // limit reads a limit: a line or a mapping.
@@ -115,6 +115,8 @@ func (r *reader) limitWord(d *draft, f field) bool {
 		d.warnAt, _ = r.whole(f.value, f.word, 1, 100)
 	case "events":
 		d.events = r.boolean(f.value, f.word)
+	case "weights":
+		r.weights(d, f.value)
 	default:
 		return false
 	}

@@ -91,7 +91,8 @@ func TestRandomPlainLikeWhole(t *testing.T) {
 		b.WriteString(pick("rules:\n", "# c\nrules: # d\n\n"))
 		for i := range 1 + r.IntN(5) {
 			limits := pick("5/m", "[5/m, 50/day]", "[10/s token burst 20, 3 at once ttl 1s]", "{count: 010, window: 1h}", "none",
-				"'5/m slide name x'", "unlimited", "5/moon", "[]")
+				"'5/m slide name x'", "unlimited", "5/m weights in=1 out=2.5", "{count: 5, window: 1h, weights: {in: 2.50}}",
+				"5/moon", "[]")
 			if r.IntN(2) == 0 {
 				fmt.Fprintf(&b, "%s- {name: r%d, match: {path: /p%d, method: [GET, 'POST']}, per: [ip], limits: %s}%s\n", indent, i,
 					i, limits, pick("", " # c"))

@@ -1,0 +1,153 @@
+package source
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"limitsrv/commands/limiters"
+	"limitsrv/commands/word"
+	"limitsrv/engine"
+)
+
+// A Weight is the weight of a named amount of a request: so much of a limit is a unit of the amount.
+type Weight struct {
+	Name       string // as IsAmountName wants it
+	Millionths int64  // 0 to 1e6 * MaxWeight
+}
+
+// maxDecimals is the number of decimals of a weight, and millionth has 1 in its place.
+const maxDecimals, millionth = 6, 1_000_000
+
+// MaxWeight bounds weights: a limit counts no more.
+const MaxWeight = engine.MaxLimit
+
+// appendTo appends a weight as rule files have it: in=2.5.
+func (w *Weight) appendTo(dst []byte) []byte {
+	dst = strconv.AppendInt(append(append(dst, w.Name...), '='), w.Millionths/millionth, 10)
+	if decimals := w.Millionths % millionth; decimals != 0 {
+		digits := strconv.FormatInt(millionth+decimals, 10)[1:]
+		dst = append(append(dst, '.'), strings.TrimRight(digits, "0")...)
+	}
+	return dst
+}
+
+// AppendWeights appends weights in the form of a limit in a line: in=2.5 out=10.
+func AppendWeights(dst []byte, all []Weight) []byte {
+	for i := range all {
+		if i > 0 {
+			dst = append(dst, ' ')
+		}
+		dst = all[i].appendTo(dst)
+	}
+	return dst
+}
+
+// IsAmountName reports whether a name may be of an amount: 1 to MaxAmountBytes letters, digits and
+// characters of _-./ that begin with a letter.
+func IsAmountName(name string) bool {
+	if name == "" || len(name) > MaxAmountBytes {
+		return false
+	}
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c|0x20 >= 'a' && c|0x20 <= 'z':
+		case i == 0 || (c < '0' || c > '9') && strings.IndexByte("_-./", c) < 0:
+			return false
+		}
+	}
+	return true
+}
+
+// The words of mistakes about weights.
+var (
+	amountNameForm = fmt.Sprintf("1 to %d letters, digits or _-./ that begin with a letter", MaxAmountBytes)
+	weightForm     = fmt.Sprintf("a number from 0 to %d with at most six decimals, such as 2.50", int64(MaxWeight))
+)
+
+// parseWeight parses a weight into millionths.
+func parseWeight(text string) (millionths int64, ok bool) {
+	whole, decimals, point := strings.Cut(text, ".")
+	n, ok := limiters.ParseWhole([]byte(whole))
+	if !ok || n > MaxWeight || point && decimals == "" || len(decimals) > maxDecimals {
+		return 0, false
+	}
+	fraction, err := strconv.ParseUint((decimals + "000000")[:maxDecimals], 10, 32)
+	millionths = n*millionth + int64(fraction)
+	return millionths, err == nil && millionths <= MaxWeight*millionth
+}
+
+// addWeight adds a weight to those of a limit, in the order of their names. It returns the mistake of
+// a weight with a name that is there.
+func (d *draft) addWeight(w Weight) error {
+	at, twice := slices.BinarySearchFunc(d.weights, w.Name, func(o Weight, name string) int {
+		return cmp.Compare(o.Name, name)
+	})
+	switch {
+	case twice:
+		return fmt.Errorf("weights must have each amount once, got %s twice", w.Name)
+	case len(d.weights) == MaxWeights:
+		return fmt.Errorf("weights may have %d amounts, got more", MaxWeights)
+	}
+	d.weights = slices.Insert(d.weights, at, w)
+	return nil
+}
+
+// weighing parses the weights of a limit in a line, NAME=WEIGHT each, and returns the remaining words.
+func (d *draft) weighing(words []string) (rest []string, err error) {
+	for len(words) > 0 {
+		name, text, found := strings.Cut(words[0], "=")
+		if !found {
+			break
+		}
+		millionths, ok := parseWeight(text)
+		switch {
+		case !IsAmountName(name):
+			return nil, fmt.Errorf("the name of an amount must be %s, got %s", amountNameForm, word.Excerpt([]byte(name)))
+		case !ok:
+			return nil, fmt.Errorf("the weight of %s must be %s, got %s", name, weightForm, word.Excerpt([]byte(text)))
+		}
+		if err := d.addWeight(Weight{name, millionths}); err != nil {
+			return nil, err
+		}
+		words = words[1:]
+	}
+	if len(d.weights) == 0 {
+		return nil, errors.New("weights must be NAME=WEIGHT, such as weights in=2.50 out=10, got none")
+	}
+	return words, nil
+}
+
+// weights reads the weights of a limit that is a mapping.
+func (r *reader) weights(d *draft, n *yaml.Node) {
+	fields, mark, ok := r.words(n, "weights")
+	defer r.release(mark)
+	if !ok {
+		return
+	}
+	if len(fields) == 0 {
+		r.bad(n, "weights", "a mapping of amounts to weights, such as {in: 2.50, out: 10}")
+	}
+	for _, f := range fields {
+		millionths, ok := int64(0), false
+		if f.value.Kind == yaml.ScalarNode && (f.value.Tag == "!!int" || f.value.Tag == "!!float") {
+			millionths, ok = parseWeight(f.value.Value)
+		}
+		switch {
+		case !IsAmountName(f.word):
+			r.bad(f.key, "the name of an amount", amountNameForm)
+		case !ok:
+			r.bad(f.value, "the weight of "+f.word, weightForm)
+		default:
+			if err := d.addWeight(Weight{f.word, millionths}); err != nil {
+				r.mistake(f.key, err.Error())
+				return
+			}
+		}
+	}
+}
