@@ -42,12 +42,55 @@ func (a *attributes) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// A hits is a number of tokens, or a JSON object of named amounts in its order.
+type hits struct {
+	n       int64
+	given   bool // n, and no amounts
+	amounts []rules.Amount
+}
+
+// UnmarshalJSON reads a number or an object. It takes null for no number, as the other fields do.
+func (h *hits) UnmarshalJSON(b []byte) (err error) {
+	switch {
+	case string(b) == "null":
+		return nil
+	case b[0] != '{':
+		h.n, err = readHits("hits", b)
+		h.given = true
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(b))
+	decoder.Token() // of the start; the JSON is valid
+	for decoder.More() {
+		var value json.RawMessage
+		name, _ := decoder.Token()
+		decoder.Decode(&value)
+		n, err := readHits("hits."+name.(string), value)
+		if err != nil {
+			return err
+		}
+		h.amounts = append(h.amounts, rules.Amount{Name: []byte(name.(string)), N: n})
+	}
+	if h.amounts == nil {
+		return badRequest("hits: a number or at least one amount, got none")
+	}
+	return nil
+}
+
+// readHits reads a number of tokens.
+func readHits(name string, b []byte) (n int64, err error) {
+	if err = json.Unmarshal(b, &n); err != nil || n < 0 || n > engine.MaxN || string(b) == "null" {
+		return 0, badRequest(fmt.Sprintf("%.80s: 0 to %d, got %.40s", name, int64(engine.MaxN), b))
+	}
+	return n, nil
+}
+
 // A question is the body of POST /v1/check.
 type question struct {
 	Domain      string        `json:"domain"`
 	Attributes  attributes    `json:"attributes"`
 	Descriptors [][][2]string `json:"descriptors"`
-	Hits        *int64        `json:"hits"`
+	Hits        hits          `json:"hits"`
 	ID          string        `json:"id"`
 	Peek        bool          `json:"peek"`
 	Once        string        `json:"once"`
@@ -56,12 +99,10 @@ type question struct {
 // request returns the question as a request: the attributes are its first descriptor.
 func (in *question) request() (*checks.Request, error) {
 	q := &checks.Request{Request: rules.Request{Domain: []byte(in.Domain)}, Hits: 1, ID: []byte(in.ID), Peek: in.Peek}
-	if in.Hits != nil {
-		q.Hits = *in.Hits
+	if q.Amounts = in.Hits.amounts; in.Hits.given {
+		q.Hits = in.Hits.n
 	}
 	switch {
-	case q.Hits < 0 || q.Hits > engine.MaxN:
-		return nil, badRequest(fmt.Sprintf("hits: 0 to %d, got %d", int64(engine.MaxN), q.Hits))
 	case len(in.ID) > engine.MaxIDBytes:
 		return nil, badRequest(fmt.Sprintf("id: at most %d bytes, got %d", engine.MaxIDBytes, len(in.ID)))
 	case len(in.Once) > engine.MaxIDBytes:

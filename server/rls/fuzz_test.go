@@ -2,6 +2,7 @@ package rls
 
 import (
 	"encoding/json"
+	"strconv"
 	"testing"
 
 	"limitsrv/commands/resp"
@@ -11,9 +12,28 @@ import (
 	"limitsrv/engine"
 )
 
+// MarshalJSON writes hits as they were read.
+func (h hits) MarshalJSON() ([]byte, error) {
+	if h.amounts == nil {
+		return json.Marshal(h.n)
+	}
+	dst := []byte{'{'}
+	for i, a := range h.amounts {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		name, err := json.Marshal(string(a.Name))
+		if err != nil {
+			return nil, err
+		}
+		dst = strconv.AppendInt(append(append(dst, name...), ':'), a.N, 10)
+	}
+	return append(dst, '}'), nil
+}
+
 // questionOf returns a request as a body of POST /v1/check.
 func questionOf(q *checks.Request) question {
-	in := question{Domain: string(q.Domain), Hits: &q.Hits, ID: string(q.ID), Peek: q.Peek}
+	in := question{Domain: string(q.Domain), Hits: hits{q.Hits, true, q.Amounts}, ID: string(q.ID), Peek: q.Peek}
 	for _, d := range q.Descriptors {
 		pairs := [][2]string{}
 		for _, e := range d.Entries {
@@ -32,12 +52,13 @@ func FuzzReadQuestion(f *testing.F) {
 		`{"domain":"api","attributes":{"z":"1","a":"2","z":"3"}}`,
 		`{"domain":"api","attributes":{"ip":"192.0.2.1"},"descriptors":[[["user","b"],["c","d"]],[["ip",""]]],"hits":0,"id":"x","peek":true}`,
 		`{"domain":"api","attributes":null,"descriptors":[null,[]],"hits":2000000000001}`,
+		`{"domain":"api","descriptors":[[["user","b"]]],"hits":{"in":5,"out":2000000000001}}`,
 		`{"domain":"\ud800","attributes":{"a":1}}`, `{"DOMAIN":"api"}{}`, `[]`,
 	} {
 		f.Add([]byte(body))
 	}
 	set, err := rules.Load([]source.File{{Text: []byte("domain: api\ndescriptors: [{key: ip, rate_limit: {unit: hour, " +
-		"requests_per_unit: 1}}]\nrules: [{name: r, per: [user], limits: 1/s}]\n")}})
+		"requests_per_unit: 1}}]\nrules: [{name: r, per: [user], limits: 1/s weights in=0.5}]\n")}})
 	if err != nil {
 		f.Fatal(err)
 	}

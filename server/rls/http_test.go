@@ -53,6 +53,9 @@ func (f *rig) post(scheme string, config *tls.Config, path, body string,
 func echo(_ context.Context, _ session.Call, q *checks.Request) (*checks.Answer, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s hits %d id %s peek %v", q.Domain, q.Hits, q.ID, q.Peek)
+	for _, a := range q.Amounts {
+		fmt.Fprintf(&b, " %s %d", a.Name, a.N)
+	}
 	for _, d := range q.Descriptors {
 		b.WriteString(" |")
 		for _, e := range d.Entries {
@@ -81,6 +84,13 @@ func TestCheckRequests(t *testing.T) {
 			`{"domain":"api","attributes":{"z":"1"},"descriptors":[[["a","b"],["c","d"]],[["e",""]]],"hits":0,"id":"x","peek":true}`, 400,
 			"ERR api hits 0 id x peek true | z=1 | a=b c=d | e="},
 		{"hits have a bound", `{"domain":"api","hits":-1}`, 400, "ERR hits: 0 to 2000000000001, got -1"},
+		{"hits may be amounts", `{"domain":"api","hits":{"in":1200,"out":0}}`, 400, "ERR api hits 1 id  peek false in 1200 out 0"},
+		{"amounts have a bound", `{"domain":"api","hits":{"in":1,"out":-1}}`, 400, "ERR hits.out: 0 to 2000000000001, got -1"},
+		{"amounts are numbers", `{"domain":"api","hits":{"in":null}}`, 400, "ERR hits.in: 0 to 2000000000001, got null"},
+		{"amounts are whole", `{"domain":"api","hits":{"in":1.5}}`, 400, "ERR hits.in: 0 to 2000000000001, got 1.5"},
+		{"amounts have names", `{"domain":"api","hits":{}}`, 400, "ERR hits: a number or at least one amount, got none"},
+		{"hits are no text", `{"domain":"api","hits":"5"}`, 400, `ERR hits: 0 to 2000000000001, got \"5\"`},
+		{"no amount is there twice", `{"domain":"api","hits":{"in":1,"in":2}}`, 400, `the name \"in\" twice in one object`},
 		{"unknown words are refused", `{"domain":"api","key":"a"}`, 400, `ERR the body: unknown field \"key\"`},
 		{"attributes are strings", `{"domain":"api","attributes":{"n":1}}`, 400, "attributes: an object of strings"},
 		{"a body has a bound", `{"domain":"` + strings.Repeat("a", 64<<10) + `"}`, 413,

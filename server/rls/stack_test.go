@@ -257,8 +257,7 @@ func (s *stack) askJSON(t *testing.T, q *asked) *service.RateLimitResponse {
 // and the headers.
 func (s *stack) askCheck(t *testing.T, q *asked) (row, headers string) {
 	t.Helper()
-	hits := int64(q.hits())
-	in := question{Domain: q.envoy.GetDomain(), Hits: &hits}
+	in := question{Domain: q.envoy.GetDomain(), Hits: hits{n: int64(q.hits())}}
 	for _, d := range q.envoy.GetDescriptors() {
 		var pairs [][2]string
 		for _, e := range d.GetEntries() {
