@@ -20,11 +20,10 @@ var tracking = clientSub("TRACKING",
 	runTracking)
 
 var (
-	errFrontTracking = resp.NewError("ERR", "a front does not see the changes of keys: send CLIENT TRACKING to a node")
-	errTwoRedirects  = resp.NewError("ERR", "A client can only redirect to a single other client")
-	errNoRedirect    = resp.NewError("ERR", "The client ID you want redirect to does not exist")
-	errPrefixMode    = resp.NewError("ERR", "PREFIX option requires BCAST mode to be enabled")
-	errSwitchBcast   = resp.NewError("ERR", "You can't switch BCAST mode on/off before disabling tracking for this "+
+	errTwoRedirects = resp.NewError("ERR", "A client can only redirect to a single other client")
+	errNoRedirect   = resp.NewError("ERR", "The client ID you want redirect to does not exist")
+	errPrefixMode   = resp.NewError("ERR", "PREFIX option requires BCAST mode to be enabled")
+	errSwitchBcast  = resp.NewError("ERR", "You can't switch BCAST mode on/off before disabling tracking for this "+
 		"client, and then re-enabling it with a different mode.")
 	errBcastOpt  = resp.NewError("ERR", "OPTIN and OPTOUT are not compatible with BCAST")
 	errBothOpts  = resp.NewError("ERR", "You can't specify both OPTIN mode and OPTOUT mode")
@@ -94,9 +93,6 @@ func parseTracking(s *session.Session, args [][]byte) (mode session.Tracking, pr
 
 // checkTracking returns an error if the options contradict each other or the current mode.
 func checkTracking(s *session.Session, mode session.Tracking, prefixes []string) error {
-	if s.Handler().AtFront() {
-		return errFrontTracking
-	}
 	old := s.Tracking()
 	switch {
 	case !mode.Broadcast && len(prefixes) > 0:

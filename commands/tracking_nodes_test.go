@@ -1,9 +1,12 @@
 package commands
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
+	"limitsrv/commands/backend"
 	"limitsrv/commands/session"
 	"limitsrv/internal/status"
 )
@@ -82,6 +85,37 @@ func TestTrackingOnFollowers(t *testing.T) {
 		}
 		if got := strings.Join(f.batches, ", "); got != tt.want {
 			t.Errorf("%s (the node leads: %v): %q, want %q", tt.lines, tt.leads, got, tt.want)
+		}
+	}
+}
+
+// TestTrackingAtFronts: a front looks for the expiry of a tracked key in the batch that reads it, and
+// answers a change of a tracked key when it has told its clients.
+func TestTrackingAtFronts(t *testing.T) {
+	for _, tt := range []struct{ lines, want string }{
+		{"EXISTS k", "k"},
+		{"CLIENT TRACKING ON;EXISTS k;EXISTS k", "k k, k"},
+		{"CLIENT TRACKING ON;DEL k;EXISTS k;DEL k", "k, k k, k, fresh"},
+		{"CLIENT TRACKING ON;EXISTS k;READONLY;DEL k", "k k, k?, fresh"},
+		{"CLIENT TRACKING ON;MULTI;EXISTS k;DEL z;EXEC", "k z k!, fresh"},
+		{"CLIENT TRACKING ON BCAST PREFIX k;EXISTS k;EXISTS z", "k k, z"},
+		{"CLIENT TRACKING ON;MEMORY USAGE k;EXISTS k", "asked, k k"},
+	} {
+		f := &fakeExec{}
+		c := &followingCluster{newFakeCluster(status.Leader), false, f, nil}
+		h := newTestHandlerWith(session.Config{Cluster: c, Spawn: func(f func()) { f() },
+			After: func(time.Duration, func()) {},
+			Ask: func(_ context.Context, _ backend.Asked, done func([][]byte, error)) {
+				f.batches = append(f.batches, "asked")
+				done([][]byte{[]byte(":1\r\n")}, nil)
+			}})
+		h.Executor().Exec = f
+		s := h.NewSession(session.Client{Wake: func() {}})
+		for line := range strings.SplitSeq(tt.lines, ";") {
+			askFollower(s, line)
+		}
+		if got := strings.Join(f.batches, ", "); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.lines, got, tt.want)
 		}
 	}
 }

@@ -29,7 +29,7 @@ type changedKeys struct {
 }
 
 // HandleChanges sets the function that receives the changes. The changes of one key arrive in
-// order. handle is called within Send, Replaced and Outdated; no lock of an engine or of n is held.
+// order. handle is called within Send, Replaced, Outdated and Changed; no lock of an engine or of n is held.
 // Concurrency: several goroutines may call handle at once.
 func (n *Notices) HandleChanges(handle func([]Change)) { n.changed.handle.Store(&handle) }
 
@@ -38,20 +38,20 @@ func (n *Notices) HandleChanges(handle func([]Change)) { n.changed.handle.Store(
 // not see is noted.
 func (n *Notices) Track(clients int64) {
 	if n != nil {
-		n.changed.trackers.Add(clients)
+		n.rise(&n.changed.trackers, clients)
 	}
 }
 
 // Outdated reports a change of all keys: the state of this node may be older than the state of
 // other nodes, because its leader is lost or another node leads.
 func (n *Notices) Outdated() {
-	if !n.Tracks() {
-		return
-	}
-	if handle := n.changed.handle.Load(); handle != nil {
-		(*handle)([]Change{{All: true}})
+	if n.Tracks() {
+		n.changed.tell(n.relay.Load(), []Change{{All: true}})
 	}
 }
+
+// Changed reports changes of keys in the state of another node to the clients of this node.
+func (n *Notices) Changed(changes []Change) { n.changed.tell(nil, changes) }
 
 // Tracks reports whether clients cache values, so that changes must be noted. A caller that holds the
 // lock of a shard, or has changed the shard, gets true for every client that read the shard before.
@@ -77,14 +77,24 @@ func (c *Change) has(other *Change) bool {
 	return c.All || !other.All && c.DB == other.DB && c.Origin == other.Origin && string(c.Key) == string(other.Key)
 }
 
-// report passes the waiting changes to the handler.
-func (c *changedKeys) report() {
+// report passes the waiting changes on.
+func (c *changedKeys) report(relay *Relay) {
 	c.mu.Lock()
 	list := c.list
 	c.list = nil
 	c.waiting.Store(0)
 	c.mu.Unlock()
-	if handle := c.handle.Load(); handle != nil && len(list) > 0 {
+	if len(list) > 0 {
+		c.tell(relay, list)
+	}
+}
+
+// tell passes changes to the handler and to the relay, if there is one.
+func (c *changedKeys) tell(relay *Relay, list []Change) {
+	if handle := c.handle.Load(); handle != nil {
 		(*handle)(list)
+	}
+	if relay != nil {
+		relay.Changed(list)
 	}
 }

@@ -19,8 +19,6 @@ type grownLists struct {
 	watchers atomic.Int64 // sum of all Watch; 0: no list is noted
 	waiting  atomic.Int64 // lists that are not reported yet
 
-	first atomic.Pointer[func()] // see HandleFirstWatch; nil: not set
-
 	mu     sync.Mutex
 	lists  []Growth // guarded by mu
 	handle atomic.Pointer[func([]Growth)]
@@ -35,20 +33,10 @@ func (n *Notices) HandleGrowth(handle func([]Growth)) { n.grown.handle.Store(&ha
 // Watch adds to the number of clients that wait for elements of any list. While it is 0,
 // lists are not noted, and a call that lengthens a list costs a load more.
 func (n *Notices) Watch(clients int64) {
-	if n == nil {
-		return
-	}
-	if n.grown.watchers.Add(clients) != clients || clients < 0 {
-		return
-	}
-	if first := n.grown.first.Load(); first != nil {
-		(*first)()
+	if n != nil {
+		n.rise(&n.grown.watchers, clients)
 	}
 }
-
-// HandleFirstWatch sets the function that Watch calls when the number of clients has risen from 0. It
-// must not block.
-func (n *Notices) HandleFirstWatch(first func()) { n.grown.first.Store(&first) }
 
 // Replaced reports that the state of this node was replaced, or that calls were applied without
 // Notices. Any list may have grown, and any key may have changed.

@@ -28,6 +28,7 @@ type Notices struct {
 	deliver atomic.Pointer[func(channel, message []byte)]
 	applied atomic.Pointer[func()]
 	relay   atomic.Pointer[Relay]
+	first   atomic.Pointer[func()] // see HandleFirst; nil: not set
 }
 
 // A Relay gets the same as the clients of this node, for the clients of nodes without state. Its
@@ -35,11 +36,26 @@ type Notices struct {
 type Relay struct {
 	Message func(channel, message []byte)
 	Grown   func([]Growth)
+	Changed func([]Change)
 	Applied func()
 }
 
 // HandleRelay sets the Relay.
 func (n *Notices) HandleRelay(r *Relay) { n.relay.Store(r) }
+
+// HandleFirst sets the function that Watch and Track call when their number of clients has risen from 0.
+// It must not block.
+func (n *Notices) HandleFirst(first func()) { n.first.Store(&first) }
+
+// rise adds to a number of clients, and calls the function of HandleFirst if the number was 0.
+func (n *Notices) rise(number *atomic.Int64, clients int64) {
+	if number.Add(clients) != clients || clients < 0 {
+		return
+	}
+	if first := n.first.Load(); first != nil {
+		(*first)()
+	}
+}
 
 // messages are channels and texts, stored in turn in bytes.
 type messages struct {
@@ -109,7 +125,7 @@ func (n *Notices) Send() {
 		n.grown.report(relay)
 	}
 	if n.changed.waiting.Load() > 0 {
-		n.changed.report()
+		n.changed.report(relay)
 	}
 }
 

@@ -208,7 +208,7 @@ func (n *Node) answerFront(ctx context.Context, from link.Peer, name string, bod
 				if _, err := n.answeredIndex(ctx, n.leadership()); err != nil {
 					return fronts.Read{}, err
 				}
-				return n.fronts.Read(q, n.clock.now())
+				return n.fronts.Read(from.Node, q, n.clock.now())
 			})
 		})
 	case fronts.CallAsk:

@@ -111,6 +111,7 @@ func (g *pendingBatch) outdated(yield func(*item) bool) {
 // complete writes the replies of the completed batch and of a deferred run command. It
 // returns false if requests of the batch are being decided again.
 func (s *Session) complete() bool {
+	s.noteLookups()
 	for s.failRetry(); !s.tx.begun && s.isOutdated(); s.failRetry() {
 		if !s.decideAgain() {
 			return false

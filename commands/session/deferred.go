@@ -210,6 +210,7 @@ func (s *Session) freshen(c *Spec, args [][]byte) bool {
 	}
 	if s.asks(c) && !s.fresh.asked {
 		s.fresh.lines = []backend.Line{s.lineOf(args)}
+		s.trackRun(c, args)
 	}
 	return s.askFresh()
 }

@@ -88,7 +88,7 @@ func NewHandler(c Config, r *Registry) *Handler {
 		sessions: make(map[int64]*Session),
 		looks:    sync.Pool{New: func() any { return new(engine.Batch) }},
 	}
-	h.tracking = tracking.New(tracking.Options{Track: c.Notices.Track, Look: h.look, Await: h.awaitExpiries})
+	h.tracking = h.newTracking()
 	h.executor = backend.Executor{Exec: c.Exec, Leads: c.Cluster.Leads, Turns: c.Turns}
 	c.Turns.CountOthers(h.stats.countOthers)
 	h.waiting = waiting.New(waiting.Config{

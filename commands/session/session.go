@@ -281,6 +281,9 @@ func (s *Session) Flush() bool {
 		s.began = 0 // the next command may follow at any time
 		return true
 	case len(s.g.batch.Ops) == 0:
+		if s.tracks != nil {
+			s.registerReads(nil)
+		}
 		if !s.complete() {
 			return false
 		}

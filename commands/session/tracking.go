@@ -18,13 +18,14 @@ type tracks struct {
 	mode     Tracking // without Redirect and Broken; only the session's own goroutine uses it
 	redirect atomic.Int64
 	broken   atomic.Bool
-	reads    []tracking.Read // the keys that the gathered commands read
-	order    trackedOrder    // of the pending batch
+	reads    []tracking.Read   // the keys that the gathered commands read
+	order    trackedOrder      // of the pending batch
+	lookups  *tracking.Lookups // in the pending batch, of a front; nil: there are none
 }
 
 // A trackedOrder says when a node that does not lead calls Cluster.Fresh for a batch of a session
 // that tracks. The messages about keys come from the state of this node, so its clients must not be
-// ahead of them.
+// ahead of them. The messages of a front come from the leader, so a front never has the order freshFirst.
 type trackedOrder uint8
 
 const (
@@ -150,8 +151,9 @@ func (s *Session) trackBatch(batch *engine.Batch) {
 		return
 	}
 	k.order = anyOrder
-	follows, looks := k.mode.On && !batch.Stale && !s.h.config.Cluster.Leads(), batch.Looks()
-	if follows && looks && len(k.reads) > 0 {
+	atFront := s.h.AtFront()
+	follows, looks := k.mode.On && (atFront || !batch.Stale && !s.h.config.Cluster.Leads()), batch.Looks()
+	if follows && looks && len(k.reads) > 0 && !atFront {
 		k.order = freshFirst
 		return
 	}
@@ -214,7 +216,8 @@ func (s *Session) noteReads(c *Spec, args [][]byte) {
 	}
 }
 
-// registerReads registers the noted keys before the commands are executed. Messages about these
+// registerReads registers the noted keys before the commands are executed, and at a front before another
+// node is asked. Messages about these
 // keys follow the replies, because only Resume writes the inbox. batch holds the commands; nil: a
 // run command reads.
 func (s *Session) registerReads(batch *engine.Batch) {
@@ -222,17 +225,41 @@ func (s *Session) registerReads(batch *engine.Batch) {
 	if batch != nil && k.mode.NoLoop {
 		batch.Origin = s.id
 	}
-	if len(k.reads) == 0 {
+	switch {
+	case len(k.reads) == 0:
+		return
+	case batch != nil && s.h.AtFront():
+		k.lookups = s.h.tracking.RegisterIn(k.client, k.reads, batch)
+	default:
+		s.h.tracking.Register(k.client, k.reads)
+	}
+	s.dropReads()
+}
+
+// noteLookups takes the answers to the lookups in the completed batch.
+func (s *Session) noteLookups() {
+	if s.tracks == nil || s.tracks.lookups == nil {
 		return
 	}
-	s.h.tracking.Register(k.client, k.reads)
-	s.dropReads()
+	if s.err == nil {
+		s.h.tracking.Answered(s.tracks.lookups, &s.g.batch, s.h.config.Clock.Now())
+	}
+	s.tracks.lookups = nil
 }
 
 // dropReads forgets the noted keys.
 func (s *Session) dropReads() {
 	clear(s.tracks.reads)
 	s.tracks.reads = s.tracks.reads[:0]
+}
+
+// newTracking returns the table of the keys that clients track.
+func (h *Handler) newTracking() *tracking.Table {
+	o := tracking.Options{Track: h.config.Notices.Track, Await: h.awaitExpiries}
+	if !h.AtFront() {
+		o.Look = h.look
+	}
+	return tracking.New(o)
 }
 
 // look answers a read-only batch from the state of this node, and returns its time.

@@ -39,17 +39,28 @@ func (u *unknown) add(e *entry, r Read) {
 	}
 }
 
+// addTo appends the lookups to a batch.
+func (u *unknown) addTo(b *engine.Batch) {
+	for _, r := range u.reads {
+		b.Ops = append(b.Ops, engine.Op{Kind: engine.Peek, DB: r.DB, Key: r.Key})
+	}
+}
+
+// Lookups are lookups of expiries in a batch, from an index of its ops on.
+type Lookups struct {
+	unknown
+	first int
+}
+
 // findExpiries looks up the expiries of keys. The keys are in the table already, so a later change
 // removes them. An expiry counts as known only after the lookup. A reader that registers earlier
 // must do its own lookup, because the key may expire before the first reader's lookup.
 func (t *Table) findExpiries(u *unknown) {
-	if u == nil || len(u.reads) == 0 {
+	if u == nil || len(u.reads) == 0 || t.o.Look == nil {
 		return
 	}
 	var b engine.Batch
-	for _, r := range u.reads {
-		b.Ops = append(b.Ops, engine.Op{Kind: engine.Peek, DB: r.DB, Key: r.Key})
-	}
+	u.addTo(&b)
 	now := t.o.Look(&b)
 	if t.noteExpiries(u, now, b.Decisions) {
 		t.o.Await()
@@ -62,7 +73,7 @@ func (t *Table) noteExpiries(u *unknown, now engine.Instant, ds []engine.Decisio
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, e := range u.entries {
-		if e.removed {
+		if e.removed || ds[i].Status != engine.OK && ds[i].Status != engine.Missing {
 			continue
 		}
 		e.looked |= 1 << u.reads[i].DB

@@ -40,7 +40,8 @@ type Table struct {
 type Options struct {
 	// Track adds to the number of clients that track, see engine.Notices.
 	Track func(clients int64)
-	// Look answers a read-only batch from the state of this node, and returns its time.
+	// Look answers a read-only batch from the state of this node, and returns its time. nil: this node
+	// has no keys. Then the table knows only the expiries that Lookups find.
 	Look func(*engine.Batch) engine.Instant
 	// Await is called when the table has found an expiry. The caller must then call Expire
 	// regularly while Expires is true.
@@ -108,6 +109,25 @@ func (t *Table) Register(c *Client, reads []Read) bool {
 	tracks, fresh := t.register(c, reads)
 	t.findExpiries(fresh)
 	return tracks
+}
+
+// RegisterIn is Register for a node without keys. It appends the lookups of the expiries to the batch
+// that has the reads, because only the node that decides the reads knows what they saw.
+func (t *Table) RegisterIn(c *Client, reads []Read, b *engine.Batch) *Lookups {
+	_, fresh := t.register(c, reads)
+	if fresh == nil || len(fresh.reads) == 0 {
+		return nil
+	}
+	l := &Lookups{unknown: *fresh, first: len(b.Ops)}
+	fresh.addTo(b)
+	return l
+}
+
+// Answered takes the answers to lookups from a batch that was decided before now.
+func (t *Table) Answered(l *Lookups, b *engine.Batch, now engine.Instant) {
+	if t.noteExpiries(&l.unknown, now, b.Decisions[l.first:]) {
+		t.o.Await()
+	}
 }
 
 // register is Register without the lookup of expiries. It returns the keys with an unknown expiry.
@@ -232,6 +252,9 @@ func (t *Table) changed(changes []engine.Change) (fresh *unknown) {
 		return nil
 	}
 	t.broadcast(changes)
+	if t.o.Look == nil {
+		return nil
+	}
 	fresh = new(unknown)
 	for i := range changes {
 		if c := &changes[i]; t.prefixes.hears(c.Key) {

@@ -248,6 +248,46 @@ func TestChangeDuringLook(t *testing.T) {
 	}
 }
 
+// TestLookupsInBatch: the batch with the reads finds their expiries. A batch without answers finds none,
+// and the next reader looks again.
+func TestLookupsInBatch(t *testing.T) {
+	w, a, all := newWorld(), newReader(1), newReader(2)
+	look := w.o.Look
+	w.o.Look = nil
+	w.On(a.Client, Mode{}, nil)
+	w.On(all.Client, Mode{Broadcast: true}, nil)
+	w.expiry = map[string]engine.Instant{"k": 2e9, "written": 2e9}
+	read := func(status engine.Status) {
+		t.Helper()
+		b := engine.Batch{Ops: make([]engine.Op, 2)}
+		l := w.RegisterIn(a.Client, []Read{{Key: []byte("k")}, {Key: []byte("missing")}}, &b)
+		if l == nil || len(b.Ops) != 4 || b.Ops[2].Kind != engine.Peek || string(b.Ops[2].Key) != "k" {
+			t.Fatalf("the batch of a read has %+v", b.Ops)
+		}
+		if look(&b); status != engine.OK {
+			b.Decisions[2].Status, b.Decisions[3].Status = status, status
+		}
+		w.Answered(l, &b, w.now)
+	}
+	for _, failed := range []engine.Status{engine.Aborted, engine.Down} {
+		if read(failed); w.Expires() {
+			t.Errorf("a batch with the status %v finds an expiry", failed)
+		}
+	}
+	read(engine.OK)
+	if l := w.RegisterIn(all.Client, []Read{{Key: []byte("k")}}, new(engine.Batch)); l != nil {
+		t.Error("a known expiry is looked up again")
+	}
+	w.change("written")
+	expect(t, "a change", all, "written")
+	w.Expire(2e9)
+	expect(t, "expiry", a, "k")
+	expect(t, "expiry", all, "k")
+	if w.awaited == 0 || w.Sizes().Keys != 1 {
+		t.Errorf("%d waits for expiries, %+v left", w.awaited, w.Sizes())
+	}
+}
+
 func TestBroadcast(t *testing.T) {
 	w, all, some, alone := newWorld(), newReader(1), newReader(2), newReader(3)
 	w.On(all.Client, Mode{Broadcast: true}, nil)

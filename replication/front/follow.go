@@ -108,11 +108,12 @@ func (n *Front) setLeader(f fronts.Found) {
 // dropLeader makes the leader unknown, unless it is another node.
 func (n *Front) dropLeader(leader storage.Server) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	if n.leader == leader {
 		n.deposed()
 		n.leader = storage.Server{}
 	}
+	n.mu.Unlock()
+	n.changes.lose(n.o.Notices)
 }
 
 // setNodes notes the nodes of the group.
@@ -216,19 +217,28 @@ func (n *Front) watch(ctx context.Context, leader storage.Server) error {
 	caller.Once = true
 	defer caller.Close()
 	for first := true; ; {
-		q := fronts.WatchRequest{First: first, Lists: n.o.Notices.Watchers() > 0}
+		q := n.wants()
+		q.First = first
 		var w fronts.Watched
 		err := n.watchOnce(ctx, caller, leader, q, &w)
 		switch {
 		case err == nil:
 			first = false
 			n.note(&w)
+			n.changes.note(n.o.Notices, q, &w)
 		case ctx.Err() == nil && errors.Is(err, errRewatch):
 			first = true
 		default:
 			return err
 		}
 	}
+}
+
+// wants returns the news that the front wants. With the keys it wants the lists too: a call that ends
+// because the wants change makes clients drop all values.
+func (n *Front) wants() fronts.WatchRequest {
+	tracks := n.o.Notices.Tracks()
+	return fronts.WatchRequest{Lists: tracks || n.o.Notices.Watchers() > 0, Tracks: tracks}
 }
 
 // watchOnce makes a call. It returns errRewatch if stopWatch ended it.
@@ -239,9 +249,13 @@ func (n *Front) watchOnce(ctx context.Context, caller *link.Caller, leader stora
 	bounded, end := context.WithTimeout(over, n.timeout()+n.o.ElectionTimeout/2)
 	defer end()
 	n.mu.Lock()
-	n.rewatch = func() { cancel(errRewatch) }
+	n.rewatch = func() {
+		if !n.isWanted(q) {
+			cancel(errRewatch)
+		}
+	}
 	n.mu.Unlock()
-	if q.Lists != (n.o.Notices.Watchers() > 0) {
+	if !n.isWanted(q) {
 		return errRewatch
 	}
 	err := caller.Call(bounded, leader.Raft, fronts.CallWatch, q, w)
@@ -251,7 +265,14 @@ func (n *Front) watchOnce(ctx context.Context, caller *link.Caller, leader stora
 	return err
 }
 
-// stopWatch ends the call in flight.
+// isWanted reports whether a call asks for the news that the front wants.
+func (n *Front) isWanted(q fronts.WatchRequest) bool {
+	w := n.wants()
+	w.First = q.First
+	return w == q
+}
+
+// stopWatch ends the call in flight if the front wants other news.
 func (n *Front) stopWatch() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -270,7 +291,7 @@ func (n *Front) note(w *fronts.Watched) {
 	}
 	messages, grown, missed := w.Messages, w.Grown, w.Missed
 	n.news = *w
-	n.news.Messages, n.news.Grown, n.news.Counts = nil, nil, nil
+	n.news.Messages, n.news.Grown, n.news.Counts, n.news.Changed = nil, nil, nil, nil
 	n.mu.Unlock()
 	var servers []storage.Server
 	for _, node := range w.Nodes {

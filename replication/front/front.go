@@ -82,6 +82,7 @@ type Front struct {
 	wanted    chan struct{} // texts must be copied
 	fresh     *batch.Round  // callers of Fresh
 	asks      chan struct{} // full with mostAsks calls of Ask in flight
+	changes   *changes
 
 	mu      sync.Mutex
 	cluster link.ClusterID
@@ -125,7 +126,7 @@ func Open(o Options) (*Front, error) {
 		engine:  engine.New(engine.Options{Commands: o.Commands}),
 		logOnce: loglimit.New[string](time.Minute, maxLogged, loglimit.Forget), known: o.Nodes,
 		suspected: make(chan struct{}, 1), wanted: make(chan struct{}, 1), fresh: batch.NewRound(errStopped),
-		asks: make(chan struct{}, mostAsks), deposed: func() {},
+		asks: make(chan struct{}, mostAsks), deposed: func() {}, changes: newChanges(),
 	}
 	var once sync.Once
 	n.fatal = func(err error) { once.Do(func() { o.Fatal(err) }) }
@@ -134,7 +135,7 @@ func Open(o Options) (*Front, error) {
 	}
 	n.clock = clock{wall: o.Wall, mono: o.Monotonic}
 	n.undecided.Policy = o.NoQuorum
-	o.Notices.HandleFirstWatch(n.stopWatch)
+	o.Notices.HandleFirst(n.stopWatch)
 	n.stopping, n.stop = context.WithCancel(context.Background())
 	var err error
 	n.links, err = link.New(link.Options{

@@ -54,8 +54,8 @@ func (n *Front) callWhile(leads, ctx context.Context, address, name string, requ
 }
 
 // Fresh calls done exactly once, from any goroutine. If the error is nil, the counts and the texts
-// of this front are at least as new as any answer that a node gave before the call. Cost: a call of
-// the leader for all waiting callers.
+// of this front are at least as new as any answer that a node gave before the call, and the clients have
+// been told of the keys that had changed. Cost: a call of the leader for all waiting callers.
 func (n *Front) Fresh(done func(error)) { n.fresh.Add(done) }
 
 // freshen reads the counts of the leader, and waits until the front has its texts.
@@ -63,6 +63,7 @@ func (n *Front) freshen() error {
 	var r fronts.Read
 	ctx, cancel := context.WithTimeout(n.stopping, n.hold()+copyTimeout)
 	defer cancel()
+	lost := n.changes.losses()
 	err := n.leaderCall(ctx, true, fronts.CallRead, fronts.ReadRequest{Kind: fronts.ReadCounts}, &r)
 	if err != nil || r.Counts == nil {
 		return err
@@ -77,16 +78,18 @@ func (n *Front) freshen() error {
 		n.copiers = append(n.copiers, copier{r.Marks, func() { close(copied) }})
 	}
 	n.mu.Unlock()
-	if has {
-		return nil
+	if !has {
+		n.wantTexts()
+		select {
+		case <-copied:
+		case <-ctx.Done():
+			return n.noLeaderError()
+		}
 	}
-	n.wantTexts()
-	select {
-	case <-copied:
-		return nil
-	case <-ctx.Done():
+	if !n.changes.await(ctx, r.Told, lost) {
 		return n.noLeaderError()
 	}
+	return nil
 }
 
 // mostAsks bounds the calls of Ask in flight. Further ones wait.

@@ -1,6 +1,8 @@
 package fronts
 
 import (
+	"encoding/binary"
+
 	"limitsrv/engine"
 	"limitsrv/engine/topk"
 	"limitsrv/internal/status"
@@ -31,6 +33,8 @@ type Found struct {
 type WatchRequest struct {
 	First bool `json:"first"` // of the front at this leader: it is answered at once
 	Lists bool `json:"lists"` // the front wants the lists that grow
+	// Tracks: the front wants the keys that change.
+	Tracks bool `json:"tracks,omitempty"`
 }
 
 // Watched are the news of a leader.
@@ -47,6 +51,30 @@ type Watched struct {
 	// Grown are the lists that have grown. Missed: any list may have grown.
 	Grown  []engine.Growth `json:"grown,omitempty"`
 	Missed bool            `json:"missed,omitempty"`
+	// Changed are the keys that have changed. If Tracked is false, any key may have changed.
+	Tracked bool `json:"tracked,omitempty"`
+	Changed Keys `json:"changed,omitempty"`
+	// Told counts the changes of which the front was told, with these.
+	Told uint64 `json:"told,omitempty"`
+}
+
+// Keys are keys in a compact form: each follows its length, a uvarint.
+type Keys []byte
+
+// Append appends a key.
+func (k Keys) Append(key []byte) Keys {
+	return append(binary.AppendUvarint(k, uint64(len(key))), key...)
+}
+
+// All yields the keys. They share memory with k. It stops at the first malformed key.
+func (k Keys) All(yield func(key []byte) bool) {
+	for len(k) > 0 {
+		size, n := binary.Uvarint(k)
+		if n <= 0 || size > uint64(len(k)-n) || !yield(k[n:n+int(size)]) {
+			return
+		}
+		k = k[n+int(size):]
+	}
 }
 
 // A Message is for the subscribers of a channel.
@@ -112,9 +140,11 @@ type ReadRequest struct {
 
 // A Read has the result of a read.
 type Read struct {
-	Counts *Counts            `json:"counts,omitempty"`
-	Marks  []engine.TextMark  `json:"marks,omitempty"` // with Counts: of each set
-	Now    engine.Instant     `json:"now,omitempty"`
+	Counts *Counts           `json:"counts,omitempty"`
+	Marks  []engine.TextMark `json:"marks,omitempty"` // with Counts: of each set
+	Now    engine.Instant    `json:"now,omitempty"`
+	// Told is Watched.Told for all changes so far, or 0 if the front wants no changes.
+	Told   uint64             `json:"told,omitempty"`
 	Keys   []ReadKey          `json:"keys,omitempty"`
 	Cursor uint64             `json:"cursor,omitempty"`
 	Bytes  int64              `json:"bytes,omitempty"`

@@ -2,6 +2,7 @@ package fronts
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,9 @@ const (
 	messageBytes = 64
 	// maxGrown bounds the lists that wait for a front. With more, any list may have grown.
 	maxGrown = 1000
+	// maxChanged bounds the bytes of the changed keys that wait for a front. With more, any key may have
+	// changed.
+	maxChanged = 1 << 20
 	// forgetAfter is the time after which a front that does not call is forgotten.
 	forgetAfter = 5 * time.Second
 	// countsEvery is the least time between two answers with Counts.
@@ -46,6 +50,8 @@ type front struct {
 	calls   int       // Watch calls in progress
 	since   time.Time // when calls became 0
 	lists   bool
+	tracks  bool
+	turn    uint64 // of the last Watch; earlier calls get no news
 	changes uint64 // engine.TextChanges that it knows
 	counted time.Time
 
@@ -53,6 +59,9 @@ type front struct {
 	bytes    int
 	grown    []engine.Growth
 	missed   bool
+	changed  Keys
+	outdated bool // any key may have changed
+	told     uint64
 }
 
 // New returns a [Hub] without fronts. If o.Notices is set, the Hub becomes its Relay.
@@ -60,21 +69,29 @@ func New(o Options) *Hub {
 	h := &Hub{o: o, fronts: make(map[string]*front)}
 	if o.Notices != nil {
 		o.Notices.HandleRelay(&engine.Relay{
-			Message: func(channel, message []byte) { h.Publish("", channel, message) }, Grown: h.grew, Applied: h.applied,
+			Message: func(channel, message []byte) { h.Publish("", channel, message) }, Grown: h.grew,
+			Changed: h.changed, Applied: h.applied,
 		})
 	}
 	return h
 }
 
+var errSuperseded = errors.New("the front has made another call")
+
 // Watch waits until there are news for a front, or Options.Hold has passed. It returns the messages,
-// the lists, and the Counts if they are due. Its error is the error of ctx.
+// the lists, the keys, and the Counts if they are due. Its error is the error of ctx, or the front has
+// called Watch again.
 func (h *Hub) Watch(ctx context.Context, node string, q WatchRequest) (w Watched, err error) {
-	f := h.begin(node, &q)
+	f, turn := h.begin(node, &q)
 	defer h.end(f)
 	hold := time.NewTimer(h.o.Hold)
 	defer hold.Stop()
 	for over := q.First; ; {
-		if h.take(f, over, &w) {
+		news, err := h.take(f, turn, over, &w)
+		if err != nil {
+			return w, err
+		}
+		if news {
 			break
 		}
 		select {
@@ -93,12 +110,12 @@ func (h *Hub) Watch(ctx context.Context, node string, q WatchRequest) (w Watched
 }
 
 // begin registers a call of a front.
-func (h *Hub) begin(node string, q *WatchRequest) *front {
+func (h *Hub) begin(node string, q *WatchRequest) (f *front, turn uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	f := h.fronts[node]
+	f = h.fronts[node]
 	if f == nil {
-		f = &front{wake: make(chan struct{}, 1)}
+		f = &front{wake: make(chan struct{}, 1), told: uint64(time.Now().UnixNano())}
 		h.fronts[node] = f
 		h.active.Add(1)
 		q.First = true
@@ -107,8 +124,15 @@ func (h *Hub) begin(node string, q *WatchRequest) *front {
 	if q.Lists != f.lists {
 		f.setLists(h.o.Notices, q.Lists)
 	}
-	f.missed = f.missed || q.First
-	return f
+	if q.Tracks != f.tracks {
+		f.setTracks(h.o.Notices, q.Tracks)
+	}
+	if q.First {
+		f.missed, f.outdated, f.changed = true, true, nil
+	}
+	f.turn++
+	f.signal() // ends an earlier call
+	return f, f.turn
 }
 
 // setLists sets whether the front gets the lists that grow. Growth before the call is lost, so any
@@ -122,30 +146,46 @@ func (f *front) setLists(n *engine.Notices, wanted bool) {
 	}
 }
 
-// end ends a call.
+// setTracks sets whether the front gets the keys that change. Any key may have changed before.
+func (f *front) setTracks(n *engine.Notices, wanted bool) {
+	f.tracks, f.outdated, f.changed = wanted, wanted, nil
+	if wanted {
+		n.Track(1)
+	} else {
+		n.Track(-1)
+	}
+}
+
+// end ends a call. It may have taken the wake-up of a later call.
 func (h *Hub) end(f *front) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f.calls--
 	f.since = time.Now()
+	f.signal()
 }
 
 // take moves the news of a front into w, and reports whether there are news. over: the call must be
-// answered in any case.
-func (h *Hub) take(f *front, over bool, w *Watched) bool {
+// answered in any case. The error is errSuperseded.
+func (h *Hub) take(f *front, turn uint64, over bool, w *Watched) (news bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if f.turn != turn {
+		return false, errSuperseded
+	}
 	changes := h.o.Engine().TextChanges()
-	if !over && changes == f.changes && len(f.messages) == 0 && len(f.grown) == 0 && !f.missed {
-		return false
+	outdated := f.tracks && (f.outdated || len(f.changed) > 0)
+	if !over && changes == f.changes && len(f.messages) == 0 && len(f.grown) == 0 && !f.missed && !outdated {
+		return false, nil
 	}
 	f.changes = changes
 	w.Messages, w.Grown, w.Missed = f.messages, f.grown, f.missed
-	f.messages, f.bytes, f.grown, f.missed = nil, 0, nil, false
+	w.Tracked, w.Changed, w.Told = f.tracks && !f.outdated, f.changed, f.told
+	f.messages, f.bytes, f.grown, f.missed, f.changed, f.outdated = nil, 0, nil, false, nil, false
 	if now := time.Now(); now.Sub(f.counted) >= countsEvery {
 		f.counted, w.Counts = now, CountsOf(h.o.Engine())
 	}
-	return true
+	return true, nil
 }
 
 // CountsOf returns the numbers of an engine.
@@ -193,6 +233,39 @@ func (h *Hub) grew(lists []engine.Growth) {
 	}
 }
 
+// changed queues keys for the fronts that want them.
+func (h *Hub) changed(changes []engine.Change) {
+	if h.active.Load() == 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, f := range h.fronts {
+		if !f.tracks {
+			continue
+		}
+		f.told++
+		for i := range changes {
+			if f.outdated = f.outdated || changes[i].All || len(f.changed)+len(changes[i].Key) > maxChanged; f.outdated {
+				f.changed = nil
+				break
+			}
+			f.changed = f.changed.Append(changes[i].Key)
+		}
+		f.signal()
+	}
+}
+
+// toldOf returns Watched.Told of all changes so far, or 0 if the front wants no changes.
+func (h *Hub) toldOf(node string) uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if f := h.fronts[node]; f != nil && f.tracks {
+		return f.told
+	}
+	return 0
+}
+
 // applied wakes the fronts if texts have changed.
 func (h *Hub) applied() {
 	if h.active.Load() == 0 {
@@ -228,6 +301,9 @@ func (h *Hub) Forget(now time.Time) {
 		}
 		if f.lists {
 			f.setLists(h.o.Notices, false)
+		}
+		if f.tracks {
+			f.setTracks(h.o.Notices, false)
 		}
 		delete(h.fronts, node)
 		h.active.Add(-1)

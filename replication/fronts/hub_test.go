@@ -117,7 +117,7 @@ func TestReads(t *testing.T) {
 	e.Apply(1e18, &b)
 	seen := map[string]bool{}
 	for cursor, calls := uint64(0), 0; calls == 0 || cursor != 0; calls++ {
-		r, err := h.Read(ReadRequest{Kind: ReadScan, Now: 1e18, Cursor: cursor, Count: 1 << 30}, 1e18)
+		r, err := h.Read("a", ReadRequest{Kind: ReadScan, Now: 1e18, Cursor: cursor, Count: 1 << 30}, 1e18)
 		if err != nil || len(r.Keys) > 2*maxScan {
 			t.Fatalf("%d keys: %v", len(r.Keys), err)
 		}
@@ -129,17 +129,18 @@ func TestReads(t *testing.T) {
 	if len(seen) != len(b.Ops) {
 		t.Errorf("a scan finds %d keys, want %d", len(seen), len(b.Ops))
 	}
-	if r, err := h.Read(ReadRequest{Kind: ReadScan, Now: 1e18, DB: 1, Count: 1}, 1e18); err != nil || r.Cursor == 0 {
+	if r, err := h.Read("a", ReadRequest{Kind: ReadScan, Now: 1e18, DB: 1, Count: 1}, 1e18); err != nil || r.Cursor == 0 {
 		t.Errorf("one scan visits all pages of the keys of another database: %v", err)
 	}
-	if r, err := h.Read(ReadRequest{Kind: ReadBytes, Now: 1e18, Key: []byte("key 1")}, 1e18); err != nil || r.Bytes == 0 {
+	r, err := h.Read("a", ReadRequest{Kind: ReadBytes, Now: 1e18, Key: []byte("key 1")}, 1e18)
+	if err != nil || r.Bytes == 0 {
 		t.Errorf("a key has %d bytes: %v", r.Bytes, err)
 	}
-	r, err := h.Read(ReadRequest{Kind: ReadCounts}, 7)
+	r, err = h.Read("a", ReadRequest{Kind: ReadCounts}, 7)
 	if err != nil || r.Counts.Len != int64(len(b.Ops)) || r.Now != 7 || len(r.Marks) != engine.TextSets {
 		t.Errorf("the counts are %+v: %v", r, err)
 	}
-	if _, err := h.Read(ReadRequest{Kind: "all"}, 0); err == nil {
+	if _, err := h.Read("a", ReadRequest{Kind: "all"}, 0); err == nil {
 		t.Error("there is a read of all")
 	}
 	if _, err := h.Texts(TextsRequest{Set: 99}); err == nil {

@@ -27,12 +27,12 @@ const (
 	maxScanPages = 256
 )
 
-// Read answers a ReadRequest.
-func (h *Hub) Read(q ReadRequest, now engine.Instant) (r Read, err error) {
+// Read answers a ReadRequest of a front.
+func (h *Hub) Read(node string, q ReadRequest, now engine.Instant) (r Read, err error) {
 	e := h.o.Engine()
 	switch q.Kind {
 	case ReadCounts:
-		r.Counts, r.Now = CountsOf(e), now
+		r.Counts, r.Now, r.Told = CountsOf(e), now, h.toldOf(node)
 		for set := range engine.TextSets {
 			r.Marks = append(r.Marks, e.TextMark(engine.TextSet(set)))
 		}

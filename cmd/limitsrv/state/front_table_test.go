@@ -15,16 +15,13 @@ import (
 	"limitsrv/replication"
 )
 
-const (
-	keepsNoState = "-ERR a front keeps no state: send it to a node\r\n"
-	seesNoChange = "-ERR a front does not see the changes of keys: send CLIENT TRACKING to a node\r\n"
-)
+const keepsNoState = "-ERR a front keeps no state: send it to a node\r\n"
 
 // atFront has a front's reply to the shortest line of a command, if it differs from a follower's reply.
 // Empty: the reply is about the node itself.
 var atFront = map[string]string{
 	"save": keepsNoState, "bgsave": keepsNoState, "rl.backup": keepsNoState, "cluster|leave": keepsNoState,
-	"client|tracking": seesNoChange, "role": "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n",
+	"role": "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n",
 
 	"hello": "", "info": "", "cluster|myid": "", "cluster|nodes": "", "cluster|links": "", "cluster|digest": "",
 	"cluster|slots": "", "cluster|shards": "",

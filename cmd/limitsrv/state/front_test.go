@@ -3,8 +3,6 @@ package state
 import (
 	"context"
 	"log/slog"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -54,13 +52,6 @@ func addFront(t *testing.T, clock *backend.TestClock, to *scriptTarget, nodes []
 
 // isFront reports whether a connection is to a front.
 func (s *scriptTarget) isFront(name string) bool { return s.conn(name).Handler().AtFront() }
-
-// refusedAtFront reports whether a front refuses a line of the scripts, or shows that it has refused an
-// earlier line.
-func refusedAtFront(line [][]byte) bool {
-	return len(line) > 1 && strings.EqualFold(string(line[0]), "CLIENT") &&
-		slices.Contains([]string{"TRACKING", "CACHING", "LIST"}, strings.ToUpper(string(line[1])))
-}
 
 // TestFrontOfOlderGroup: a front refuses the ops that the log of its group may not have, and no others.
 func TestFrontOfOlderGroup(t *testing.T) {
