@@ -23,6 +23,10 @@ export class Connection {
   denied
 
   constructor({ timeout = 100, remember = 10_000, onError = error => console.warn('limitsrv failed:', error.message), ...options }) {
+    const { url } = options // it may have a password: no error shows it
+    if (url !== undefined && !(URL.canParse(url) && ['redis:', 'rediss:'].includes(new URL(url).protocol))) {
+      throw new TypeError('limitsrv: url must have the form redis://HOST:PORT or rediss://HOST:PORT')
+    }
     this.#options = options
     this.#timeout = timeout
     this.#onError = onError

@@ -73,7 +73,7 @@ func TestArchitecture(t *testing.T) {
 	}
 }
 
-// walkSources calls do for each file with one of the suffixes, except in test data and
+// walkSources calls do for each file with one of the suffixes, except in test data, builds and
 // hidden folders. name is relative to the root, with slashes.
 func walkSources(do func(name string, source []byte) error, suffixes ...string) error {
 	return filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
@@ -81,7 +81,8 @@ func walkSources(do func(name string, source []byte) error, suffixes ...string) 
 		case err != nil:
 			return err
 		case entry.IsDir():
-			if base := entry.Name(); name != "." && (base[0] == '.' || base == "testdata" || base == "node_modules") {
+			if base := entry.Name(); name != "." && (base[0] == '.' || base == "testdata" || base == "node_modules" ||
+				name == "clients/python/build") {
 				return fs.SkipDir
 			}
 			return nil

@@ -2,6 +2,9 @@ package lint_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 )
@@ -29,5 +32,26 @@ func TestLibrariesAreSmall(t *testing.T) {
 		if n > maxLibraryLines {
 			t.Errorf("clients/%s has %d lines, want at most %d", library, n, maxLibraryLines)
 		}
+	}
+}
+
+// TestNodeReadmeInstallsAPackage: npm install of a directory makes a link, so that Node.js does not
+// find the dependencies of the library.
+func TestNodeReadmeInstallsAPackage(t *testing.T) {
+	readme, err := os.ReadFile("clients/node/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := os.ReadFile("clients/node/package.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made struct{ Name, Version string }
+	if err := json.Unmarshal(manifest, &made); err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("npm pack /path/to/limitsrv/clients/node\nnpm install ./%s-%s.tgz\n", made.Name, made.Version)
+	if !strings.Contains(string(readme), want) || strings.Count(string(readme), "npm install") != 1 {
+		t.Errorf("clients/node/README.md does not install the package alone by %q", want)
 	}
 }

@@ -60,6 +60,9 @@ test('a wrong configuration is an error', () => {
   limiter.express({ name: 'a', perAddress: limit })
   assert.throws(() => limiter.fastify({ name: 'a', perAddress: limit }), /two limits have the name "a"/)
   assert.throws(() => new Limiter({ fail: 'maybe' }), /open/)
+  for (const url of ['127.0.0.1:6380', 'localhost:6380', 'http://127.0.0.1:6380', '']) {
+    assert.throws(() => new Limiter({ url }), /redis:\/\/HOST:PORT/)
+  }
 })
 
 test('the headers name all limits that a request met', () => {
