@@ -28,7 +28,10 @@ type fakeNode struct {
 	address string
 	found   atomic.Pointer[fronts.Found] // nil: it knows no calls of fronts
 	hub     *fronts.Hub
+	notices *engine.Notices
 	engine  *engine.Engine
+	reads   atomic.Int64 // answered
+	noReads bool
 	asks    atomic.Int64 // questions that wait
 	// watch, unless nil, sees each call of a watch. The call has no reply if it returns false.
 	watch atomic.Pointer[func(fronts.WatchRequest) bool]
@@ -41,8 +44,9 @@ func newFakeNode(t *testing.T, digit string) *fakeNode {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &fakeNode{address: listener.Addr().String(), engine: engine.New(engine.Options{})}
-	n.hub = fronts.New(fronts.Options{Engine: func() *engine.Engine { return n.engine }, Notices: new(engine.Notices),
+	n := &fakeNode{address: listener.Addr().String(), engine: engine.New(engine.Options{}),
+		notices: new(engine.Notices)}
+	n.hub = fronts.New(fronts.Options{Engine: func() *engine.Engine { return n.engine }, Notices: n.notices,
 		Hold: 50 * time.Millisecond})
 	id := strings.Repeat(digit, 40)
 	l, err := link.New(link.Options{
@@ -84,6 +88,13 @@ func (n *fakeNode) answer(ctx context.Context, from link.Peer, name string, body
 		var q fronts.TextsRequest
 		_ = json.Unmarshal(body, &q)
 		return n.hub.Texts(q)
+	case fronts.CallRead:
+		var q fronts.ReadRequest
+		if _ = json.Unmarshal(body, &q); n.noReads {
+			break
+		}
+		defer n.reads.Add(1)
+		return n.hub.Read(from.Node, q, 1e18)
 	case fronts.CallAsk: // as WAIT does
 		n.asks.Add(1)
 		defer n.asks.Add(-1)
@@ -256,9 +267,52 @@ func TestLostNews(t *testing.T) {
 	}
 }
 
+// TestFreshTellsOfChanges: Fresh returns when the clients of the front were told of the keys that had
+// changed, or that any key may have changed.
+func TestFreshTellsOfChanges(t *testing.T) {
+	n := newFakeNode(t, "1")
+	n.leads(true, 1, 1, 4)
+	f, _ := openFront(t, n)
+	var keys, all atomic.Int64
+	f.o.Notices.HandleChanges(func(list []engine.Change) {
+		for i := range list {
+			if list[i].All {
+				all.Add(1)
+			} else {
+				keys.Add(1)
+			}
+		}
+	})
+	f.o.Notices.Track(1)
+	testwait.Until(t, wait, "the leader knows that the front tracks",
+		func() bool { return n.notices.Tracks() && all.Load() > 0 })
+	var held atomic.Bool
+	release := make(chan struct{})
+	watch := func(fronts.WatchRequest) bool {
+		held.Store(true)
+		<-release
+		return true
+	}
+	n.watch.Store(&watch)
+	testwait.Until(t, wait, "the front waits for news", held.Load)
+	before := all.Load()
+	n.engine.Apply(1e18, &engine.Batch{Notices: n.notices, Ops: []engine.Op{{Key: []byte("k"), N: 1,
+		Params: engine.Params{Alg: engine.Fixed, Limit: 9, Period: engine.MaxPeriod}}}})
+	n.notices.Send()
+	told := make(chan bool)
+	f.Fresh(func(err error) { told <- err == nil && keys.Load()+all.Load() > before })
+	testwait.Until(t, wait, "the leader is asked", func() bool { return n.reads.Load() > 0 })
+	time.Sleep(10 * time.Millisecond) // for the answer
+	close(release)
+	if !<-told {
+		t.Error("Fresh returns before the clients are told of a change")
+	}
+}
+
 // TestScanWithoutAnswer: a scan that the leader does not answer is an error, and no end of the keys.
 func TestScanWithoutAnswer(t *testing.T) {
-	n := newFakeNode(t, "1") // answers no reads
+	n := newFakeNode(t, "1")
+	n.noReads = true
 	n.leads(true, 1, 1, 4)
 	f, _ := openFront(t, n)
 	if cursor, err := (State{f}).Scan(1e18, 0, 0, 1, nil); err == nil {
