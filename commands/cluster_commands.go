@@ -217,10 +217,20 @@ func runClusterNodes(s *session.Session, w *resp.Writer, nodes []status.Node, _ 
 	w.Verbatim(strings.Join(nodeLines(s.Handler(), nodes), "\n") + "\n")
 }
 
+// keepsClients reports whether this is a front without --cluster-mode on. Clients that ask for the slots at
+// first, and then send their commands to the nodes, must stay at the front.
+func keepsClients(s *session.Session) bool {
+	return s.Handler().AtFront() && !s.Handler().Config().Cluster.Enabled()
+}
+
 // runClusterSlots answers a range with the leader and its online replicas. If no leader is
 // known it returns an error: then a client keeps its slot map or asks another node, while
 // after an empty reply no known client asks again soon.
-func runClusterSlots(_ *session.Session, w *resp.Writer, nodes []status.Node, _ [][]byte) {
+func runClusterSlots(s *session.Session, w *resp.Writer, nodes []status.Node, _ [][]byte) {
+	if keepsClients(s) {
+		w.Error(errNoCluster)
+		return
+	}
 	nodes = withClientAddress(nodes)
 	leader, ok := leaderOf(nodes)
 	if !ok {
@@ -243,7 +253,11 @@ func runClusterSlots(_ *session.Session, w *resp.Writer, nodes []status.Node, _ 
 }
 
 // runClusterShards answers a shard, without slots if no leader is known.
-func runClusterShards(_ *session.Session, w *resp.Writer, nodes []status.Node, _ [][]byte) {
+func runClusterShards(s *session.Session, w *resp.Writer, nodes []status.Node, _ [][]byte) {
+	if keepsClients(s) {
+		w.Error(errNoCluster)
+		return
+	}
 	nodes = withClientAddress(nodes)
 	w.Array(1)
 	w.Map(2)

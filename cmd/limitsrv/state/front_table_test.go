@@ -15,7 +15,10 @@ import (
 	"limitsrv/replication"
 )
 
-const keepsNoState = "-ERR a front keeps no state: send it to a node\r\n"
+const (
+	keepsNoState = "-ERR a front keeps no state: send it to a node\r\n"
+	noCluster    = "-ERR This instance has cluster support disabled\r\n" // without --cluster-mode on
+)
 
 // atFront has a front's reply to the shortest line of a command, if it differs from a follower's reply.
 // Empty: the reply is about the node itself.
@@ -24,7 +27,7 @@ var atFront = map[string]string{
 	"role": "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n",
 
 	"hello": "", "info": "", "cluster|myid": "", "cluster|nodes": "", "cluster|links": "", "cluster|digest": "",
-	"cluster|slots": "", "cluster|shards": "",
+	"cluster|slots": noCluster, "cluster|shards": noCluster,
 	"latency|histogram": "", "memory|stats": "", "memory|doctor": "", "lastsave": "", "time": "",
 }
 
