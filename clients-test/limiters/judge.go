@@ -19,7 +19,7 @@ const fewestCommands = 40
 
 // A judge runs libraries against redis-server and another server.
 type judge struct {
-	against   string   // program of the other server
+	against   program  // of the other server
 	all       bool     // run all libraries, not only those with supported features
 	supported []string // features of the other server
 	scripts   string   // directory for the scripts of libraries, or empty
@@ -71,7 +71,7 @@ func (j judge) compare(ctx context.Context, l library) (string, error) {
 		played [2]played
 		both   sync.WaitGroup
 	)
-	for i, program := range []string{"redis-server", j.against} {
+	for i, program := range []program{{path: redisServer}, j.against} {
 		both.Go(func() {
 			own := filepath.Join(folder, fmt.Sprint(i))
 			if played[i].err = os.Mkdir(own, 0o755); played[i].err == nil {
@@ -85,7 +85,7 @@ func (j judge) compare(ctx context.Context, l library) (string, error) {
 	case redis.err != nil:
 		return redis.version, fmt.Errorf("with redis-server: %w", redis.err)
 	case other.err != nil:
-		return redis.version, fmt.Errorf("with %s: %w", filepath.Base(j.against), other.err)
+		return redis.version, fmt.Errorf("with %s: %w", filepath.Base(j.against.path), other.err)
 	}
 	if err := checkTranscript(redis.transcript); err != nil {
 		return redis.version, fmt.Errorf("with redis-server: %w", err)
@@ -106,7 +106,7 @@ type played struct {
 
 // play starts a server, runs the library's scenario, and asks the server for the commands
 // that it has executed.
-func (j judge) play(ctx context.Context, l library, program, folder string) (p played) {
+func (j judge) play(ctx context.Context, l library, program program, folder string) (p played) {
 	s, err := start(ctx, program, folder)
 	if err != nil {
 		return played{err: err}
@@ -120,7 +120,7 @@ func (j judge) play(ctx context.Context, l library, program, folder string) (p p
 	if err != nil {
 		return played{err: err}
 	}
-	isRedis := filepath.Base(program) == "redis-server"
+	isRedis := program.isRedis()
 	if isRedis && j.scripts != "" {
 		m, err := watch(s.address, filepath.Join(j.scripts, l.name))
 		if err != nil {

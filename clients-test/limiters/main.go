@@ -31,6 +31,8 @@ func main() {
 	only := flag.String("only", "", "comma-separated languages or libraries to run (default all)")
 	against := flag.String("against", "",
 		"server program compared with redis-server: a limitsrv, or redis-server itself (default: a fresh build of limitsrv)")
+	front := flag.Bool("front", false,
+		"send all requests to a front of limitsrv, before a node of a cluster of one")
 	times := flag.Int("times", 1, "runs of each library")
 	atOnce := flag.Int("at-once", 6, "libraries that run concurrently")
 	scripts := flag.String("scripts", "", "directory for the Lua scripts that the libraries send")
@@ -40,7 +42,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, options{*only, *against, *times, *atOnce, *scripts, *seed, *document, *rewrite}); err != nil {
+	if err := run(ctx, options{*only, *against, *front, *times, *atOnce, *scripts, *seed, *document, *rewrite}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -49,6 +51,7 @@ func main() {
 // options are the flags.
 type options struct {
 	only, against string
+	front         bool
 	times, atOnce int
 	scripts       string
 	seed          uint64
@@ -71,6 +74,9 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer os.RemoveAll(scratch)
+	if o.front && filepath.Base(o.against) == redisServer {
+		return errors.New("-front: redis-server has no fronts")
+	}
 	if o.against == "" {
 		o.against = filepath.Join(scratch, "limitsrv")
 		if err := command(ctx, buildTimeout, "../..", "go", "build", "-o", o.against, "./cmd/limitsrv"); err != nil {
@@ -83,7 +89,7 @@ func run(ctx context.Context, o options) error {
 	if err := install(ctx, chosen); err != nil {
 		return err
 	}
-	judge := judge{against: o.against, all: filepath.Base(o.against) == "redis-server", supported: c.supported,
+	judge := judge{against: program{o.against, o.front}, all: filepath.Base(o.against) == redisServer, supported: c.supported,
 		scripts: o.scripts, folder: scratch}
 	results := runAll(ctx, chosen, judge, o)
 	fmt.Print(table(results))
@@ -93,7 +99,7 @@ func run(ctx context.Context, o options) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	compared, err := compareRandomly(ctx, chosen, o.against, o.scripts, scratch, o.seed)
+	compared, err := compareRandomly(ctx, chosen, judge.against, o.scripts, scratch, o.seed)
 	fmt.Printf("random calls of the scripts of %d libraries, -seed %d\n%d s\n", compared, o.seed,
 		int(time.Since(began).Seconds()))
 	switch {

@@ -72,7 +72,7 @@ var errEndless = errors.New("redis-server did not end the call")
 
 // compareRandomly sends random calls of the libraries' scripts to redis-server and to another
 // server, and returns the number of libraries with scripts, and the differences.
-func compareRandomly(ctx context.Context, libraries []library, program, scripts, folder string,
+func compareRandomly(ctx context.Context, libraries []library, against program, scripts, folder string,
 	seed uint64) (compared int, err error) {
 	var pair [2]*server
 	defer func() {
@@ -82,7 +82,7 @@ func compareRandomly(ctx context.Context, libraries []library, program, scripts,
 			}
 		}
 	}()
-	for i, p := range []string{"redis-server", program} {
+	for i, p := range []program{{path: redisServer}, against} {
 		if pair[i], err = start(ctx, p, folder); err != nil {
 			return 0, err
 		}
@@ -120,7 +120,7 @@ func (s *scripted) compare(ctx context.Context, pair *[2]*server, folder string,
 			seed++
 			pair[0].kill()
 			var err error
-			if pair[0], err = start(ctx, "redis-server", folder); err != nil {
+			if pair[0], err = start(ctx, program{path: redisServer}, folder); err != nil {
 				return err
 			}
 		}

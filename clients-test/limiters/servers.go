@@ -22,39 +22,91 @@ const (
 	startTries   = 10 // with other ports
 )
 
+const redisServer = "redis-server"
+
+// A program is a redis-server, a limitsrv, or a front of limitsrv.
+type program struct {
+	path  string
+	front bool
+}
+
+func (p program) isRedis() bool { return filepath.Base(p.path) == redisServer }
+
 // A server is a redis-server or limitsrv without keys.
 type server struct {
+	node    *server // before which this front is; nil: it is no front
 	address string
 	process *exec.Cmd
 	log     string
 }
 
 // start starts a server program and waits until it answers.
-func start(ctx context.Context, program, folder string) (*server, error) {
+func start(ctx context.Context, p program, folder string) (*server, error) {
 	var err error
 	for range startTries {
 		var s *server
-		if s, err = startAt(ctx, program, folder); err == nil {
+		if s, err = startAt(ctx, p, folder); err == nil {
 			return s, nil
 		}
 	}
 	return nil, err
 }
 
-func startAt(ctx context.Context, program, folder string) (*server, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func startAt(ctx context.Context, p program, folder string) (*server, error) {
+	if p.front {
+		return startFront(ctx, p.path, folder)
+	}
+	return startWith(ctx, p, folder)
+}
+
+// startFront starts a front before a node of a cluster of one.
+func startFront(ctx context.Context, path, folder string) (*server, error) {
+	raft, err := freeAddress()
 	if err != nil {
 		return nil, err
 	}
-	address := listener.Addr().String()
-	listener.Close()
-	args := []string{"--listen", address}
-	if filepath.Base(program) == "redis-server" {
+	data, err := os.MkdirTemp(folder, "node-")
+	if err != nil {
+		return nil, err
+	}
+	node, err := startWith(ctx, program{path: path}, data,
+		"--data", filepath.Join(data, "data"), "--raft", raft, "--peers", raft)
+	if err != nil {
+		return nil, err
+	}
+	front, err := startWith(ctx, program{path: path}, folder, "--front", raft)
+	if err != nil {
+		node.kill()
+		return nil, err
+	}
+	front.node = node
+	return front, nil
+}
+
+func freeAddress() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer listener.Close()
+	return listener.Addr().String(), nil
+}
+
+// startWith starts a program with further options of limitsrv.
+func startWith(ctx context.Context, p program, folder string, options ...string) (*server, error) {
+	address, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	args := append([]string{"--listen", address}, options...)
+	ready := "ready:1"
+	if p.isRedis() {
 		host, port, _ := net.SplitHostPort(address)
 		args = []string{"--bind", host, "--port", port, "--save", "", "--dir", folder}
+		ready = "redis_version"
 	}
-	s := &server{address: address, process: exec.Command(program, args...),
-		log: filepath.Join(folder, filepath.Base(program)+".log")}
+	s := &server{address: address, process: exec.Command(p.path, args...),
+		log: filepath.Join(folder, filepath.Base(p.path)+".log")}
 	log, err := os.Create(s.log)
 	if err != nil {
 		return nil, err
@@ -67,14 +119,13 @@ func startAt(ctx context.Context, program, folder string) (*server, error) {
 	}
 	for end := time.Now().Add(startTimeout); time.Now().Before(end) &&
 		ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
-		if answer, err := s.ask("PING"); err == nil && answer == "PONG" {
+		if answer, err := s.ask("INFO", "server"); err == nil && strings.Contains(answer, ready) {
 			return s, nil
 		}
 	}
-	s.process.Process.Kill()
-	s.process.Wait()
+	s.kill()
 	said, _ := os.ReadFile(s.log)
-	return nil, fmt.Errorf("%s does not answer at %s: %s", program, address, said)
+	return nil, fmt.Errorf("%s does not get ready at %s: %s", p.path, address, said)
 }
 
 // stop ends the server.
@@ -82,13 +133,20 @@ func (s *server) stop() error {
 	s.process.Process.Signal(syscall.SIGTERM)
 	timer := time.AfterFunc(stopTimeout, func() { s.process.Process.Kill() })
 	defer timer.Stop()
-	return s.process.Wait()
+	err := s.process.Wait()
+	if s.node != nil {
+		err = errors.Join(err, s.node.stop())
+	}
+	return err
 }
 
 // kill ends the server at once.
 func (s *server) kill() {
 	s.process.Process.Kill()
 	s.process.Wait()
+	if s.node != nil {
+		s.node.kill()
+	}
 }
 
 // ask sends a command, given as words, and returns its answer: a simple or bulk string.

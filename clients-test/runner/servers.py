@@ -15,6 +15,9 @@ import time
 
 PASSWORD = "correct horse"
 
+# Options of a front and its node, which a front with a password requires.
+SECRET = ("--cluster-secret", "of the fronts and nodes of these tests")
+
 # Seconds to listen, and to shut down.
 START_TIMEOUT = 60
 STOP_TIMEOUT = 60
@@ -47,6 +50,7 @@ class Server:
 
     def __init__(self, binary, log, *options, password=None):
         self.binary, self.log, self.options = binary, log, options
+        self.process = None
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("LIMITSRV_")}
         if password is not None:
             self.environment["LIMITSRV_PASSWORD"] = password
@@ -94,6 +98,41 @@ class Server:
         return [f"the server logged: {line}" for line in lines if " level=INFO " not in line]
 
 
+class Front(Server):
+    """A front before a node of a cluster of one. It is a Server with the address of the front."""
+
+    def __init__(self, binary, log, *options, password=None):
+        self.raft, = free_addresses(1)
+        super().__init__(binary, log, "--front", self.raft, *SECRET, *options, password=password)
+
+    def start(self):
+        """Starts a node without keys, and the front. Raises RuntimeError if they do not get ready."""
+        data = tempfile.mkdtemp(dir=self.log.parent)
+        mode = [option for name, value in zip(self.options, self.options[1:]) if name == "--cluster-mode" for option in (name, value)]
+        self.node = Node(self.binary, self.log.with_suffix(".node.log"), "--data", data, "--raft", self.raft, "--peers", self.raft,
+                         *SECRET, *mode)
+        try:
+            await_ready(self.node)
+            super().start()
+            await_ready(self)
+        except RuntimeError:
+            if self.process is not None and self.process.poll() is None:
+                super().stop()
+            self.node.stop()
+            raise
+
+    def stop(self):
+        return super().stop() + self.node.stop()
+
+
+def await_ready(server):
+    """Waits until a server is ready. Raises RuntimeError if it does not get ready."""
+    asked = subprocess.run([server.binary, "ping", "--wait", f"{START_TIMEOUT}s", server.address], env=server.environment,
+                           capture_output=True, text=True, timeout=2 * START_TIMEOUT)
+    if asked.returncode != 0:
+        raise RuntimeError(f"the server at {server.address} does not get ready: {asked.stderr.strip()}")
+
+
 class Node(Server):
     """A node of a cluster. A client may kill it, and then the other nodes log warnings."""
 
@@ -128,8 +167,9 @@ def certify(folder):
 class Servers:
     """One server of each kind, for the duration of the context."""
 
-    def __init__(self, binary, has_cluster, nodes_mode, has_tls, has_http):
+    def __init__(self, binary, has_cluster, nodes_mode, has_tls, has_http, front=False):
         self.binary, self.has_cluster, self.nodes_mode, self.has_tls, self.has_http = binary, has_cluster, nodes_mode, has_tls, has_http
+        self.kind = Front if front else Server
         self.complaints = []  # complete after the context
         self.servers = []
 
@@ -150,7 +190,7 @@ class Servers:
         folder = pathlib.Path(self.folder.name)
 
         def server(name, *options, password=None):
-            self.servers.append(Server(self.binary, folder / f"{name}.log", *options, password=password))
+            self.servers.append(self.kind(self.binary, folder / f"{name}.log", *options, password=password))
             return self.servers[-1]
 
         again = server("restart")
@@ -166,7 +206,7 @@ class Servers:
         if self.has_http:
             self.environment["LIMITSRV_HTTP_ADDR"] = over_http[0]
         if self.has_cluster:
-            self.environment["LIMITSRV_CLUSTER_ADDR"] = server("cluster", "--cluster-mode", "emulated").address
+            self.environment["LIMITSRV_CLUSTER_ADDR"] = server("cluster", "--cluster-mode", "on" if self.kind is Front else "emulated").address
         if self.has_tls:
             certify(folder)
             over_tls, files = free_addresses(1)[0], ("--tls-cert", folder / "cert.pem", "--tls-key", folder / "key.pem")
