@@ -45,33 +45,34 @@ func (n *Front) follow() {
 	watched := make(chan error, 1)
 	for n.stopping.Err() == nil {
 		leader, found := n.find()
-		if !found {
-			n.sleep(findAgain)
-			continue
+		for found {
+			n.setLeader(leader)
+			ctx, cancel := context.WithCancel(n.stopping)
+			self := leader.Self
+			go func() { watched <- n.watch(ctx, self) }()
+			leader, found = n.await(leader, watched, cancel)
+			cancel()
+			n.dropLeader(self)
 		}
-		n.setLeader(leader)
-		ctx, cancel := context.WithCancel(n.stopping)
-		go func() { watched <- n.watch(ctx, leader.Self) }()
-		n.await(leader, watched, cancel)
-		cancel()
-		n.dropLeader(leader.Self)
 		n.sleep(findAgain)
 	}
 }
 
-// await returns when the watch of a leader has ended. It ends the watch if another node leads.
-func (n *Front) await(leader fronts.Found, watched <-chan error, end context.CancelFunc) {
+// await returns when the watch of a leader has ended. It ends the watch if another node leads, in a
+// later term, and returns that node: a leader that does not know it yet may answer a search faster.
+func (n *Front) await(leader fronts.Found, watched <-chan error,
+	end context.CancelFunc) (next fronts.Found, found bool) {
 	for {
 		select {
 		case err := <-watched:
 			n.log.Debug("the leader is watched no more", "node", leader.Self.Node, "error", err)
-			return
+			return next, false
 		case <-n.suspected:
-			if other, found := n.find(); found && other.Self != leader.Self {
+			if other, found := n.find(); found && other.Self != leader.Self && other.Term > leader.Term {
 				n.setLeader(other)
 				end()
 				<-watched
-				return
+				return other, true
 			}
 			n.sleep(findAgain)
 		}

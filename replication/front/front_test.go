@@ -35,6 +35,8 @@ type fakeNode struct {
 	asks    atomic.Int64 // questions that wait
 	// watch, unless nil, sees each call of a watch. The call has no reply if it returns false.
 	watch atomic.Pointer[func(fronts.WatchRequest) bool]
+	finds atomic.Int64 // searches for the leader that it answered
+	late  atomic.Bool  // it answers them later than a search waits after the first answer
 }
 
 // newFakeNode starts a node with an id made of a digit.
@@ -74,6 +76,10 @@ func (n *fakeNode) answer(ctx context.Context, from link.Peer, name string, body
 	}
 	switch name {
 	case fronts.CallFind:
+		if n.late.Load() {
+			<-ctx.Done()
+		}
+		n.finds.Add(1)
 		return found, nil
 	case fronts.CallWatch:
 		var q fronts.WatchRequest
