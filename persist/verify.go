@@ -77,6 +77,10 @@ func newVerifier(fsys vfs.FS, dir string, commands engine.Commands, report func(
 	if err := v.dir.refuseMember(); err != nil {
 		return nil, err
 	}
+	// A data directory that lost its IDENTITY is damaged: all other directories are foreign.
+	if err := v.dir.checkOwned(); err != nil && !errors.As(err, new(*CorruptError)) {
+		return nil, err
+	}
 	if err := v.dir.takeLock(); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package persist
 
 import (
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -68,4 +69,26 @@ func damageTable(t *testing.T, fs vfs.FS, dir string) {
 		return
 	}
 	t.Fatal("no table found")
+}
+
+// TestVerifyRefusesForeignDirectory: a directory that limitsrv did not create is not damaged, and a
+// repair writes nothing to it.
+func TestVerifyRefusesForeignDirectory(t *testing.T) {
+	fsys := vfs.NewMem()
+	if err := MakeDir(fsys, testDir); err != nil {
+		t.Fatal(err)
+	}
+	put(t, fsys, testDir+"/notes.txt", nil)
+	say := func(string) {}
+	for name, err := range map[string]error{
+		"Check":  Check(fsys, testDir, nil, say),
+		"Repair": Repair(fsys, testDir, nil, say, func(string) bool { return true }),
+	} {
+		if err == nil || errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "it was not created by limitsrv") {
+			t.Errorf("%s() of a foreign directory = %v", name, err)
+		}
+	}
+	if names, err := fsys.List(testDir); err != nil || len(names) != 1 {
+		t.Errorf("the directory has %v, error %v", names, err)
+	}
 }
