@@ -25,8 +25,9 @@ var rlOverride = spec.Command{
 		{
 			Name: "SET", Args: "domain [key value ...] <ALLOW | DENY | LIMIT limit> [RULE name] [EX seconds | PX " +
 				"milliseconds] [NOTE text] [TOUCHED]",
-			Summary: "Sets an override on all nodes. ALLOW and DENY hold for everything below the attributes, and without any " +
-				"for the whole domain; a value may be a range of addresses or a pattern with *. " +
+			Summary: "Sets an override on all nodes. ALLOW and DENY hold for everything below the attributes, in a domain " +
+				"with rules for each request with the attributes in any order, and without any for the whole domain; a value " +
+				"may be a range of addresses or a pattern with *. " +
 				"LIMIT, such as 100/minute, holds for exactly these, or for a rule with its per attributes. Without EX it is for " +
 				"ever. An override that no request can meet by the rules in use is an error. TOUCHED returns the number of " +
 				"limits that it changes, instead of OK.",
@@ -201,6 +202,10 @@ func makeOverride(st *live.State, v rules.Override) (o *rules.Override, limits i
 	if err == nil && o.IsWide() && st.Overrides.NumWide(o) >= rules.MaxWideOverrides {
 		err = fmt.Errorf("overrides with ranges or patterns: at most %d in a domain, and so many are there; a list of the "+
 			"rules takes more", rules.MaxWideOverrides)
+	}
+	if err == nil && !st.Overrides.HasShapeFor(o) {
+		err = fmt.Errorf("ALLOW and DENY with several attributes: at most %d sets of keys in a domain, and so many are there",
+			rules.MaxShapes)
 	}
 	return o, limits, resp.Expose(err)
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // gateOverride returns the effect of the deepest override that allows or denies a
-// descriptor, DENY if several are as deep, or 0. A plain value goes before a range or a pattern.
+// descriptor, DENY if several are as deep, or 0. A plain value goes before a range or a pattern. In a
+// domain with rules, the attributes of an override may stand anywhere in the descriptor.
 func (w *work) gateOverride(entries []Entry) (effect Effect) {
 	counts := w.counts
 	if counts == nil {
@@ -16,7 +17,8 @@ func (w *work) gateOverride(entries []Entry) (effect Effect) {
 	w.probe = append(appendSized(w.probe[:0], w.domain), pathID)
 	domain, depth := len(w.probe), -1
 	note := func(at int) {
-		if v := w.overrides.get(w.probe, w.d, w.now); v != nil && v.Effect != Replace && (at > depth || v.Effect == Deny) {
+		if v := w.overrides.get(w.probe, w.d, w.now); v != nil && v.Effect != Replace &&
+			(at > depth || at == depth && v.Effect == Deny) {
 			effect, depth = v.Effect, at
 		}
 	}
@@ -24,6 +26,15 @@ func (w *work) gateOverride(entries []Entry) (effect Effect) {
 		for i := 1; i < len(entries); i++ {
 			w.probe = appendSized(appendSized(w.probe[:domain], entries[i].Key), entries[i].Value)
 			note(1)
+		}
+		w.probe = w.probe[:domain]
+	}
+	if w.d != nil && len(w.d.flat.rules) > 0 {
+		for i := range counts.shapes {
+			s := &counts.shapes[i]
+			if w.probe = w.probe[:domain]; w.appendShape(s, entries) {
+				note(len(s.keys))
+			}
 		}
 		w.probe = w.probe[:domain]
 	}
@@ -40,6 +51,58 @@ func (w *work) gateOverride(entries []Entry) (effect Effect) {
 		return w.wideOverride(entries, effect, depth)
 	}
 	return effect
+}
+
+// A shape is the keys of an override with several attributes, in the order of its path.
+type shape struct {
+	keys  []string
+	count int32 // overrides with these keys
+}
+
+// MaxShapes bounds the shapes of a domain, because each request of the domain is compared with all.
+const MaxShapes = 256
+
+// HasShapeFor reports whether the keys of an override are among the shapes of its domain, or there is
+// room for them.
+func (o *Overrides) HasShapeFor(v *Override) bool {
+	counts := o.domain([]byte(v.Domain))
+	return counts == nil || v.Effect == Replace || v.wide != nil || len(v.Path) < 2 || len(counts.shapes) < MaxShapes ||
+		slices.ContainsFunc(counts.shapes, func(s shape) bool { return s.is(v.Path) })
+}
+
+// changeShapes returns the shapes of a domain with v in addition, or without it.
+func changeShapes(all []shape, v *Override, by int32) []shape {
+	all = slices.Clone(all)
+	at := slices.IndexFunc(all, func(s shape) bool { return s.is(v.Path) })
+	switch {
+	case at < 0:
+		s := shape{count: by}
+		for _, a := range v.Path {
+			s.keys = append(s.keys, a.Key)
+		}
+		return append(all, s)
+	case all[at].count+by == 0:
+		return slices.Delete(all, at, at+1)
+	}
+	all[at].count += by
+	return all
+}
+
+func (s *shape) is(path []Attribute) bool {
+	return slices.EqualFunc(s.keys, path, func(key string, a Attribute) bool { return key == a.Key })
+}
+
+// appendShape appends the keys of a shape with their first values in some entries to the probe. ok is
+// false if a key is missing.
+func (w *work) appendShape(s *shape, entries []Entry) (ok bool) {
+	for _, key := range s.keys {
+		e := find(entries, key)
+		if e == nil {
+			return false
+		}
+		w.probe = appendSized(appendSized(w.probe, e.Key), e.Value)
+	}
+	return true
 }
 
 // pathOverride returns the override with a limit for exactly a path, or nil.
@@ -122,6 +185,17 @@ func (v *Override) covers(entries []Entry) bool {
 	return true
 }
 
+// coversAnywhere reports whether the attributes of a wide override match the first values of their keys
+// in some entries.
+func (v *Override) coversAnywhere(entries []Entry) bool {
+	for i := range v.wide {
+		if e := find(entries, v.Path[i].Key); e == nil || !v.wide[i].matches(e.Value) {
+			return false
+		}
+	}
+	return true
+}
+
 // wideOverride returns the effect of the deepest wide override of a descriptor that is deeper than
 // depth, with the same precedence as gateOverride, or else effect.
 func (w *work) wideOverride(entries []Entry, effect Effect, depth int) Effect {
@@ -135,7 +209,7 @@ func (w *work) wideOverride(entries []Entry, effect Effect, depth int) Effect {
 		for i := 1; !matches && anywhere && at == 1 && i < len(entries); i++ {
 			matches = v.covers(entries[i:])
 		}
-		if matches {
+		if matches = matches || anywhere && at > 1 && v.coversAnywhere(entries); matches {
 			effect, depth, wide = v.Effect, at, true
 		}
 	}

@@ -143,7 +143,12 @@ func (m *modelSet) gate(path []Attribute, now engine.Instant) Verdict {
 			continue
 		}
 		prefix := len(v.Path) <= len(path) && slices.Equal(v.Path, path[:min(len(v.Path), len(path))])
-		if !prefix && !(len(m.rules) > 0 && len(v.Path) == 1 && slices.Contains(path, v.Path[0])) {
+		anywhere := len(v.Path) == 1 && slices.Contains(path, v.Path[0]) || len(v.Path) > 1 &&
+			!slices.ContainsFunc(v.Path, func(a Attribute) bool {
+				value, there := first(path, a.Key)
+				return !there || value != a.Value
+			})
+		if !prefix && !(len(m.rules) > 0 && anywhere) {
 			continue
 		}
 		if len(v.Path) > depth || len(v.Path) == depth && v.Effect == Deny {

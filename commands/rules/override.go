@@ -29,9 +29,9 @@ func (e Effect) String() string { return [...]string{"", "ALLOW", "DENY", "LIMIT
 type Override struct {
 	Domain string
 	// Path are attributes in the order of a descriptor; an empty Path is the whole domain. With a
-	// Rule they are its per attributes, in any order. In a domain with rules, a path of one attribute
-	// holds for every descriptor with the attribute. A value of an Allow or a Deny may be a range of
-	// addresses, or a pattern with *.
+	// Rule they are its per attributes, in any order. In a domain with rules, an Allow or a Deny
+	// holds for every descriptor with the attributes, in any order. A value of an Allow or a Deny
+	// may be a range of addresses, or a pattern with *.
 	Path   []Attribute
 	Effect Effect
 	// Rule is the name of the rule, or RULE/LIMIT for one of its limits; only with Replace.

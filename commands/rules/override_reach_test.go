@@ -143,6 +143,8 @@ func TestWideOverrides(t *testing.T) {
 	add(Deny, "api", "path", "/admin/*")
 	add(Allow, "tree", "tenant", "t*")
 	add(Deny, "tree", "tenant", "t*", "path", "/x*")
+	add(Deny, "api", "user", "u7", "ip", "12.0.0.0/8")
+	add(Deny, "api", "user", "u8", "country", "de")
 	var r Result
 	verdict := func(line string) Verdict {
 		words := strings.Fields(line)
@@ -161,14 +163,18 @@ func TestWideOverrides(t *testing.T) {
 		"api ip 2001:DB8:0::1": Denied, "api user u path /admin/a": Denied, "api user u path /admin": None,
 		"api user u ip 10.9.9.9": Denied, "api ip none": None,
 		"tree tenant t1": Allowed, "tree tenant t1 path /y": Allowed, "tree tenant t1 path /x1": Denied,
-		"tree path /x1": None,
+		"tree path /x1": None, "tree path /x1 tenant t1": Denied,
+		"api user u7 ip 12.0.0.1": Denied, "api path / ip 12.0.0.1 user u7": Denied, "api ip 12.0.0.1 user u": None,
+		"api user u7 ip 13.0.0.1": None, "api user u7": None,
+		"api user u8 country de": Denied, "api path / country de user u8": Denied, "api country fr user u8": None,
+		"api user u8": None, "api user u user u8 country de": None,
 	} {
 		if got := verdict(line); got != want {
 			t.Errorf("%s is %v, want %v", line, got, want)
 		}
 	}
-	if n := all.NumWide(v); n != 3 || !v.IsWide() {
-		t.Errorf("%d other overrides are wide, want 3", n)
+	if n := all.NumWide(v); n != 4 || !v.IsWide() {
+		t.Errorf("%d other overrides are wide, want 4", n)
 	}
 	if n := testing.AllocsPerRun(100, func() { verdictOf(set, all, &r) }); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -185,4 +191,32 @@ var wideRequest = Request{Domain: []byte("api"),
 func verdictOf(set *Set, all *Overrides, r *Result) {
 	_ = set.Match(&wideRequest, all, 0, r)
 	r.Release()
+}
+
+// TestShapes: a domain has a bounded number of sets of keys in overrides with several attributes.
+func TestShapes(t *testing.T) {
+	made := func(n int, value string) *Override {
+		v, err := NewOverride(Override{Domain: "d", Effect: Deny, Path: []Attribute{{"a", value}, {fmt.Sprint("k", n), "v"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	var all *Overrides
+	for n := range MaxShapes {
+		if !all.HasShapeFor(made(n, "v")) {
+			t.Fatalf("there is no room for shape %d", n)
+		}
+		all = all.With(made(n, "v")).With(made(n, "v")).With(made(n, "w"))
+	}
+	if all.HasShapeFor(made(MaxShapes, "v")) || !all.HasShapeFor(made(0, "x")) {
+		t.Errorf("beyond %d shapes there is room, or there is no room for a known shape", MaxShapes)
+	}
+	all = all.Without(made(0, "v"))
+	if all.HasShapeFor(made(MaxShapes, "v")) {
+		t.Error("a shape ended with one of its two overrides")
+	}
+	if all = all.Without(made(0, "w")); !all.HasShapeFor(made(MaxShapes, "v")) {
+		t.Error("a shape did not end with its last override")
+	}
 }

@@ -43,6 +43,7 @@ type domainOverrides struct {
 	limits [MaxEntries + 1]int32 // LIMIT without a rule
 	rules  int32                 // LIMIT of rules
 	wide   []*Override           // ALLOW and DENY with a range or a pattern; they are not in gates
+	shapes []shape               // of gates with several attributes
 	total  int32
 }
 
@@ -212,7 +213,9 @@ func (d *domainOverrides) count(v *Override, by int32) {
 	case v.wide != nil:
 		d.wide = changeWide(d.wide, v, by)
 	case v.Effect != Replace:
-		d.gates[len(v.Path)] += by
+		if d.gates[len(v.Path)] += by; len(v.Path) > 1 {
+			d.shapes = changeShapes(d.shapes, v, by)
+		}
 	case v.Rule == "":
 		d.limits[len(v.Path)] += by
 	default:
