@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
+	"limitsrv/commands/auth/users"
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/checks"
 	"limitsrv/commands/session"
 	"limitsrv/internal/status"
+	"limitsrv/internal/testing/testwait"
 )
 
 // noted are the events that a sink got, as text.
@@ -22,6 +25,36 @@ func (n *noted) Note(all []checks.Event, request func() *rules.Request) {
 }
 
 func (*noted) Status() status.Events { return status.Events{On: true} }
+
+func (*noted) Keys() [][]byte { return [][]byte{[]byte("limitsrv:told"), []byte("limitsrv:events")} }
+
+// TestUsersOfEventKeys: a warning names the users whose wide patterns let them write the keys of events.
+func TestUsersOfEventKeys(t *testing.T) {
+	file := "users:\n"
+	for _, user := range []struct{ name, groups, keys string }{
+		{"any", "write", `"*"`}, {"lists", "list, decide", `"*:events"`}, {"marks", "sortedset", `"x", "l*d"`},
+		{"others", "write", `"app:*"`}, {"limits", "decide, peek", `"*"`}, {"reads", "read", `"*"`},
+		{"boss", "admin", `"*"`}, {"taker", "list", `"*", "limitsrv:events"`},
+	} {
+		file += fmt.Sprintf("- {name: %s, hash: '#pw', groups: [%s], keys: [%s]}\n", user.name, user.groups, user.keys)
+	}
+	file = withHashes(t, file)
+	load := func() (*users.Table, error) { return users.Parse("f", []byte(file)) }
+	table, err := load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for sink, want := range map[session.EventSink]string{nil: "", new(noted): `users="[any lists marks]"`} {
+		var log testwait.Log
+		h := newTestHandlerWith(session.Config{Users: table, LoadUsers: load, Events: sink, Log: log.Logger()})
+		if err := h.ReloadUsers(); err != nil {
+			t.Fatal(err)
+		}
+		if text := log.String(); strings.Contains(text, "level=WARN") != (want != "") || !strings.Contains(text, want) {
+			t.Errorf("the log is %s, want %q", text, want)
+		}
+	}
+}
 
 // eventChecker returns a session on a node that notes events.
 func eventChecker(t *testing.T) (*noted, *session.Handler, *session.Session) {

@@ -79,6 +79,7 @@ func (n *node) logStart() {
 		"max_memory", n.MaxMemory.String(), "on_full", n.OnFull, "test_clock", n.TestClock)
 	if n.users != nil {
 		n.log.Info("users loaded", "users", len(n.users.Users), "file", n.Users)
+		n.handler.WarnOfWriters()
 	}
 	for use, source := range n.sources() {
 		n.log.Info("certificate", "for", use, "expires", source.Expires())

@@ -238,6 +238,9 @@ func (o *Outbox) Idle() {
 	o.failure.Store(nil)
 }
 
+// Keys returns the keys of the list and of the marks.
+func (o *Outbox) Keys() [][]byte { return [][]byte{[]byte(List), []byte(marks)} }
+
 // Status returns the counts of this node.
 func (o *Outbox) Status() (s status.Events) {
 	s.On, s.Waiting, s.Sent, s.Failed = true, o.waiting.Load(), o.sent.Load(), o.failed.Load()

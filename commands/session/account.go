@@ -1,9 +1,14 @@
 package session
 
 import (
+	"bytes"
+	"slices"
+
 	"limitsrv/commands/auth"
+	"limitsrv/commands/auth/users"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules"
+	"limitsrv/commands/spec"
 )
 
 // ErrNoUsersFile answers commands that need a users file.
@@ -18,7 +23,7 @@ func (h *Handler) ReloadUsers() error {
 	if !h.logins.HasFile() {
 		return ErrNoUsersFile
 	}
-	users, err := h.logins.Reload()
+	n, err := h.logins.Reload()
 	if err != nil {
 		return err
 	}
@@ -30,9 +35,35 @@ func (h *Handler) ReloadUsers() error {
 			closed++
 		}
 	}
-	h.config.Log.Info("users loaded", "users", users, "connections_closed", closed)
+	h.config.Log.Info("users loaded", "users", n, "connections_closed", closed)
+	h.WarnOfWriters()
 	return nil
 }
+
+// WarnOfWriters logs the users that may write the keys of events only because a wide pattern matches
+// these keys: they can forge and suppress events. A user that takes events from their list has a
+// pattern that begins with KeyPrefix, and users of the group admin may do everything.
+func (h *Handler) WarnOfWriters() {
+	if h.config.Events == nil || !h.logins.HasFile() {
+		return
+	}
+	var names []string
+	for _, user := range h.logins.List() {
+		r := user.Rights
+		if user.Enabled && !r.In(users.Admin) && slices.ContainsFunc(h.config.Events.Keys(), r.MayUse) &&
+			!slices.ContainsFunc(r.Keys(), func(p []byte) bool { return bytes.HasPrefix(p, []byte(KeyPrefix)) }) &&
+			slices.ContainsFunc(h.registry.Specs(), func(c *Spec) bool { return c.writesPlain() && r.In(c.needs) }) {
+			names = append(names, user.Name)
+		}
+	}
+	if len(names) > 0 {
+		h.config.Log.Warn("users may write the keys of events, so they can forge and suppress events: give these users key "+
+			"patterns that do not match "+KeyPrefix+"*", "users", names)
+	}
+}
+
+// writesPlain reports whether the command writes plain values.
+func (c *Spec) writesPlain() bool { return c.Flags&spec.Write != 0 && c.Flags&spec.Plain != 0 }
 
 // mustDisconnect reports whether the session must be closed after a change of its account. It must
 // if the account is revoked, or if its user may no longer have the session's MONITOR or broadcast

@@ -77,6 +77,9 @@ type Config struct {
 	After func(time.Duration, func()) // nil: time.AfterFunc
 }
 
+// KeyPrefix is the beginning of keys that the server uses itself.
+const KeyPrefix = "limitsrv:"
+
 // An EventSink gets the events of the requests by rules that this node answered. Any goroutine may
 // call it.
 type EventSink interface {
@@ -85,6 +88,8 @@ type EventSink interface {
 	Note(all []checks.Event, request func() *rules.Request)
 	// Status returns the state of the events.
 	Status() status.Events
+	// Keys returns the keys of events, which begin with KeyPrefix.
+	Keys() [][]byte
 }
 
 // An Option is an option of the server: its name and its value as text.

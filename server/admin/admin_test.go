@@ -75,6 +75,8 @@ type fakeEvents struct{}
 
 func (fakeEvents) Note([]checks.Event, func() *rules.Request) {}
 
+func (fakeEvents) Keys() [][]byte { return nil }
+
 func (fakeEvents) Status() status.Events {
 	return status.Events{On: true, Listed: []status.EventCount{{Label: "near", N: 5}}, Dropped: [...]int64{1, 2, 3},
 		Sent: 4, Failed: 6, Waiting: 7, Failing: "connection refused"}
