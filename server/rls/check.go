@@ -208,6 +208,9 @@ func (o *written) set(a *checks.Answer) {
 	case checks.Blocked:
 		o.problem.Type, o.problem.Title = abnormalDetected, "Too many requests were denied, so all are for a while"
 		for i := range a.Boxes {
+			if a.Boxes[i].Limit > 0 {
+				o.problem.Title = "An administrator blocks these requests for a while"
+			}
 			o.problem.Violated = append(o.problem.Violated, a.Boxes[i].Name)
 		}
 	}

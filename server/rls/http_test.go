@@ -131,6 +131,11 @@ func TestCheckAnswers(t *testing.T) {
 			`{"type":"https://iana.org/assignments/http-problem-types#abnormal-usage-detected","title":"Too many requests were denied, so all are for a while","status":429,"violated-policies":["login"],` +
 				`"allowed":false,"limit":0,"remaining":0,"wait_ms":60000,"reset_ms":86460000,"rule":"login","reason":"blocked","descriptor":1}`,
 			map[string]string{"Retry-After": "60", "RateLimit": ""}},
+		{"a key is blocked", &checks.Answer{Row: box, Reason: checks.Blocked, Binding: -1, Descriptor: 1,
+			Boxes: []checks.Box{{Row: box, Limit: 1, Descriptor: 1}}}, 429, "application/problem+json",
+			`{"type":"https://iana.org/assignments/http-problem-types#abnormal-usage-detected","title":"An administrator blocks these requests for a while","status":429,"violated-policies":["login"],` +
+				`"allowed":false,"limit":0,"remaining":0,"wait_ms":60000,"reset_ms":86460000,"rule":"login","reason":"blocked","descriptor":1}`,
+			map[string]string{"Retry-After": "60", "RateLimit": ""}},
 		{"no limit applies", &checks.Answer{Row: checks.Row{Allowed: true, Limit: -1, Remaining: -1}, Reason: checks.None,
 			Binding: -1, Descriptor: -1}, 200, "application/json",
 			`{"allowed":true,"limit":-1,"remaining":-1,"wait_ms":0,"reset_ms":0,"rule":"","reason":"none"}`,
