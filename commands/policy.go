@@ -17,7 +17,7 @@ func runPolicy(s *session.Session, w *resp.Writer, args [][]byte) {
 		w.Array(len(r.Limits))
 		for i := range r.Limits {
 			m := &r.Limits[i]
-			p := m.Limit.Policy()
+			p := m.Policy()
 			w.Array(6)
 			w.BulkString(m.Name())
 			w.Int(p.Quota)

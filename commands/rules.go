@@ -94,7 +94,7 @@ var rlPolicy = spec.Command{
 	Name: "RL.POLICY",
 	Args: "domain attribute value [attribute value ...] [AND attribute value [attribute value ...] ...]",
 	Summary: "Returns the limits that apply to these attributes, without their counters: [name, quota, window in ms, " +
-		"unit, algorithm, mode] of each.",
+		"unit, algorithm, mode] of each. The unit is requests, amounts for a limit with weights, or concurrent-requests.",
 	Complexity: "O(attributes, and rules that may match)", Since: rulesSince, Group: rulesGroup,
 	Flags: spec.ReadOnly | spec.NoScript | spec.NoMulti, Domain: 1,
 	Body: session.Run(runPolicy),

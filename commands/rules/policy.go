@@ -13,7 +13,7 @@ import (
 type Policy struct {
 	Quota        int64
 	WindowMillis int64  // rounded up
-	Unit         string // requests or concurrent-requests
+	Unit         string // requests, amounts or concurrent-requests
 	Algorithm    string // in lower case
 }
 
@@ -26,6 +26,20 @@ func (l *Limit) Policy() Policy {
 		return Policy{Quota: -1, Unit: p.Unit, Algorithm: "unlimited"}
 	case l.HasLeases():
 		p.Unit = "concurrent-requests"
+	case len(l.weights) > 0:
+		p.Unit = amounts
+	}
+	return p
+}
+
+// amounts is the unit of limits with weights.
+const amounts = "amounts"
+
+// Policy returns the policy of the limit, which may have the weights of the limit that it replaces.
+func (m *Met) Policy() Policy {
+	p := m.Limit.Policy()
+	if len(m.weights()) > 0 {
+		p.Unit = amounts
 	}
 	return p
 }
