@@ -82,12 +82,34 @@ func TestRulesThroughFront(t *testing.T) {
 			t.Errorf("RL.CHECK is answered %s", got)
 		}
 	}
+	weigh := `RL.RULES LOAD "domain: llm\nrules:\n  - {name: spend, per: [user], limits: 900/3650d weights in=2.5 out=10}\n"`
+	if got := fmt.Sprint(w.do(t, weigh)); !strings.HasPrefix(got, "[21 ") {
+		t.Fatalf("a load of weights is answered %s", got)
+	}
+	if got := fmt.Sprint(w.do(t, "RL.CHECK llm user u HITS in=3 out=20")); !strings.HasPrefix(got, "[1 900 692 ") {
+		t.Errorf("amounts at a front are answered %s", got)
+	}
+	for i, want := range []string{"[1 900 702 ", "[1 900 712 ", "[1 900 722 "} {
+		got := fmt.Sprint(wired(t, c.peers[i].client).do(t, "RL.SETTLE llm user u BY out=-1"))
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("a settlement at node %d is answered %s, want %s", i, got, want)
+		}
+	}
+	got := postCheck(t, address, `{"domain": "llm", "attributes": {"user": "u"}, "hits": {"in": 1}}`)
+	if want := `"remaining":719,`; !strings.Contains(got, want) {
+		t.Errorf("amounts over HTTP are answered %s, want %s", got, want)
+	}
 }
 
 // checkOver asks by the rules over HTTP.
 func checkOver(t *testing.T, address, ip string) string {
 	t.Helper()
-	body := fmt.Sprintf(`{"domain": "api", "descriptors": [[["ip", %q]]]}`, ip)
+	return postCheck(t, address, fmt.Sprintf(`{"domain": "api", "descriptors": [[["ip", %q]]]}`, ip))
+}
+
+// postCheck posts a body to /v1/check.
+func postCheck(t *testing.T, address, body string) string {
+	t.Helper()
 	reply, err := http.Post("http://"+address+"/v1/check", "application/json", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
