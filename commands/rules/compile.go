@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"slices"
+
 	"limitsrv/commands/rules/slab"
 	"limitsrv/commands/rules/source"
 	"limitsrv/internal/pace"
@@ -52,6 +54,7 @@ type compiler struct {
 	levels   []*source.Descriptor // of the path
 	known    map[string]bool      // of names, the names that a limit has
 	replaces []source.Name        // all entries of replaces of the domain
+	weighed  map[string]bool      // the amounts of the domain
 
 	texts       map[textKey]limitTexts
 	comparisons int // of patterns, for warnings
@@ -92,12 +95,14 @@ func (c *compiler) domain(doc *source.Document) {
 	}
 	d.request = Rule{Domain: d, Name: "request", Tree: true, Sent: true}
 	c.d, c.names, c.known, c.replaces = d, map[string]int32{}, map[string]bool{}, nil
+	c.weighed = map[string]bool{}
 	c.forms(doc)
 	c.replacedNames(doc)
 	d.replaced = len(c.names)
 	c.lists(doc)
 	c.tree(doc.Descriptors)
 	c.flat(doc.Rules)
+	slices.Sort(d.amounts)
 	d.direct = d.lists.isEmpty() && d.tree.isEmpty() && len(d.flat.rules) > 0
 	c.warnReplaced(c.replaces)
 	if len(c.mistakes) == 0 {
@@ -156,10 +161,10 @@ func (c *compiler) addLimit(l *Limit) {
 	c.set.limits = append(c.set.limits, l)
 	c.warnFree(l)
 	for i := range l.weights {
-		if c.d.amounts == nil {
-			c.d.amounts = map[string]bool{}
+		if name := l.weights[i].Name; !c.weighed[name] {
+			c.weighed[name] = true
+			c.d.amounts = append(c.d.amounts, name)
 		}
-		c.d.amounts[l.weights[i].Name] = true
 	}
 }
 

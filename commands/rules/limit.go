@@ -3,8 +3,8 @@ package rules
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"slices"
+	"sort"
 
 	"limitsrv/commands/rules/source"
 	"limitsrv/commands/word"
@@ -132,10 +132,10 @@ type Domain struct {
 	formLengths      uint64
 	defaultAddresses bool
 
-	amounts    map[string]bool // that weights of limits name; nil: none
-	id         uint64          // from 1 on, of no other Domain of the process
-	direct     bool            // there are rules, and neither lists nor a tree: see way
-	stem       string          // of keys: rule:DOMAIN
+	amounts    []string // that weights of limits name, in their order
+	id         uint64   // from 1 on, of no other Domain of the process
+	direct     bool     // there are rules, and neither lists nor a tree: see way
+	stem       string   // of keys: rule:DOMAIN
 	attributes attributes
 	lists      lists
 	tree       tree
@@ -153,9 +153,9 @@ func (d *Domain) checkAmounts(all []Amount) error {
 	}
 	for i := range all {
 		name := all[i].Name
-		if d != nil && !d.amounts[string(name)] {
+		if d != nil && !d.weighs(name) {
 			return fmt.Errorf("amount: one that a limit of %s weighs, got %s%s", d.Name, word.Excerpt(name),
-				meant(string(name), d.amountNames()))
+				meant(string(name), d.amounts))
 		}
 		if slices.ContainsFunc(all[:i], func(a Amount) bool { return bytes.Equal(a.Name, name) }) {
 			return fmt.Errorf("each amount may be given once, got %s twice", word.Excerpt(name))
@@ -164,5 +164,8 @@ func (d *Domain) checkAmounts(all []Amount) error {
 	return nil
 }
 
-// amountNames returns the names of the amounts that limits of the domain weigh.
-func (d *Domain) amountNames() []string { return slices.Sorted(maps.Keys(d.amounts)) }
+// weighs reports whether a limit of the domain has a weight for an amount.
+func (d *Domain) weighs(name []byte) bool {
+	at := sort.Search(len(d.amounts), func(i int) bool { return d.amounts[i] >= string(name) })
+	return at < len(d.amounts) && d.amounts[at] == string(name)
+}

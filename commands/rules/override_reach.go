@@ -187,9 +187,9 @@ func (d *Domain) reachRule(v *Override) (limits int, err error) {
 // the domain weighs, or if it would replace limits with different weights.
 func (d *Domain) checkWeights(v *Override, replaced []*Limit) error {
 	for _, w := range v.limit.weights {
-		if !d.amounts[w.Name] {
+		if !slices.Contains(d.amounts, w.Name) {
 			return fmt.Errorf("weights: amounts that a limit of %s weighs, got %s%s", d.Name, w.Name,
-				meant(w.Name, d.amountNames()))
+				meant(w.Name, d.amounts))
 		}
 	}
 	if len(v.limit.weights) > 0 || v.limit.unlimited || v.limit.None {
