@@ -363,8 +363,8 @@ func TestForwardedPath(t *testing.T) {
 	}
 }
 
-// TestAttributeIsThere: a header that says nothing, or is missing, leaves an attribute out, but not an address and not a
-// part of a list: their rules hold for an empty value.
+// TestAttributeIsThere: an empty or missing header leaves an attribute out, but not an address and not
+// a part of a list, because their rules hold for an empty value.
 func TestAttributeIsThere(t *testing.T) {
 	set, err := rules.Load([]source.File{{Text: []byte("{domain: api, http: {ip: X-Real-IP, key: X-Api-Key, peer: " +
 		"'X-Peer[-1]'}}")}})
