@@ -42,7 +42,8 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, options{*only, *against, *front, *times, *atOnce, *scripts, *seed, *document, *rewrite}); err != nil {
+	o := options{*only, *against, *front, *times, *atOnce, *scripts, *seed, *document, *rewrite}
+	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -89,8 +90,8 @@ func run(ctx context.Context, o options) error {
 	if err := install(ctx, chosen); err != nil {
 		return err
 	}
-	judge := judge{against: program{o.against, o.front}, all: filepath.Base(o.against) == redisServer, supported: c.supported,
-		scripts: o.scripts, folder: scratch}
+	judge := judge{against: program{o.against, o.front}, all: filepath.Base(o.against) == redisServer,
+		supported: c.supported, scripts: o.scripts, folder: scratch}
 	results := runAll(ctx, chosen, judge, o)
 	fmt.Print(table(results))
 	failed := countFailed(results)
