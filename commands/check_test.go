@@ -15,7 +15,7 @@ import (
 	"limitsrv/internal/testing/testwait"
 )
 
-// checkRules are rules with a single limit, with two limits, and with two limits and a
+// checkRules are rules with a single limit, with two limits, with weights, and with two limits and a
 // penalty box.
 const checkRules = `domain: api
 rules:
@@ -23,6 +23,9 @@ rules:
   - {name: key, per: [key], limits: [1000000/minute]}
   - {name: login, match: {path: /login}, per: [ip], limits: [5/minute, 20/day], penalty: {after: 3, within: 10m, block: 1m}}
   - {name: tenant, per: [tenant], tier: plan, limits: {free: [10/s token burst 20, 10000/day], pro: unlimited, default: free}}
+  - name: spend
+    per: [payer]
+    limits: [60/minute, {count: 1000000000, window: month, weights: {in: 2.50, out: 10, cached: 0.25}}]
 `
 
 // checker returns a session on a node with checkRules.
@@ -53,7 +56,8 @@ func TestNoAllocationForChecks(t *testing.T) {
 	for _, line := range []string{
 		"RL.CHECK api user u1", "RL.CHECK api path /login ip 203.0.113.7 ROWS", "RL.CHECK api tenant t1 plan free HITS 2",
 		"RL.CHECK api tenant t1 plan pro", "RL.CHECK api user u1 AND tenant t1 plan free PEEK", "RL.SETTLE api user u1 BY 1",
-		"RL.CHECK web a b",
+		"RL.CHECK web a b", "RL.CHECK api payer p HITS in=1200 out=300 cached=9000",
+		"RL.CHECK api payer p AND payer q HITS in=1200 out=300 ROWS", "RL.SETTLE api payer p BY out=-3 in=2",
 	} {
 		allocateNothing(t, s, line)
 	}

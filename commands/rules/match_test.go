@@ -94,6 +94,8 @@ rules:
 		{"sent", full, overrides, sent, 1},
 		{"label", load(t, "domain: api\ndescriptors: [{key: k, detailed_metric: true, rate_limit: {unit: hour}}]"), nil,
 			parseRequest("api", "k v"), 1},
+		{"amounts", load(t, "domain: api\nrules: [{name: r, per: [ip], limits: [5/m, 9/h weights in=2.5 out=10]}]"), nil,
+			parseRequest("api", "ip 203.0.113.7:80 HITS in=3 out=4"), 2},
 		{"denied", full, overrides, parseRequest("api", "ip 203.0.113.9"), 0},
 		{"allowed", full, overrides, parseRequest("api", "ip 192.0.2.77"), 0},
 		{"unknown domain", full, overrides, parseRequest("other", "ip 192.0.2.77"), 0},
