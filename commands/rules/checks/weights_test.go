@@ -120,6 +120,26 @@ func TestWeighedBox(t *testing.T) {
 	}
 }
 
+// TestBoxOfNothing: the box of a rule with weights is left out with the limits that a request does not
+// concern.
+func TestBoxOfNothing(t *testing.T) {
+	x := newBench(t, `
+domain: llm
+rules:
+  - {name: out, per: [tenant], limits: [1/h weights out=1], penalty: {after: 1, within: 10m, block: 1m}}
+  - {name: in, per: [tenant], limits: [9/h weights in=1]}
+`)
+	for i, tt := range []struct{ amounts, want string }{
+		{"HITS out=1 in=1", "near out 0, in 8"}, {"HITS out=1 in=1", "limited -out 0, in 8"}, {"HITS out=1", "blocked "},
+		{"HITS in=1", "ok in 7"}, {"HITS in=1 out=0", "ok in 6"}, {"HITS in=1 out=1", "blocked "}, {"BY in=1", "ok in 5"},
+	} {
+		a := x.ask(weighed("llm tenant a " + tt.amounts))
+		if got := fmt.Sprint(a.Reason, " ", a.rows()); got != tt.want {
+			t.Errorf("request %d, %s: %s, want %s", i, tt.amounts, got, tt.want)
+		}
+	}
+}
+
 // TestRandomWeights compares the counters after random requests and settlements with exact sums.
 func TestRandomWeights(t *testing.T) {
 	seed := testwait.Seed(t)
