@@ -194,3 +194,25 @@ func TestTransactionPauses(t *testing.T) {
 		t.Error("a closed session is woken")
 	}
 }
+
+// TestShortTransactionPauses: a transaction of few commands pauses if they take long.
+func TestShortTransactionPauses(t *testing.T) {
+	woken := make(chan struct{}, 2)
+	s := newTestSession(&spec.Command{Name: "SLEEP", Body: Run(func(_ *Session, w *resp.Writer, _ [][]byte) {
+		time.Sleep(time.Duration(execLong))
+		w.Int(1)
+	})})
+	s.client.Wake = func() { woken <- struct{}{} }
+	s.send("MULTI", "SLEEP", "SLEEP")
+	s.Do([][]byte{[]byte("EXEC")})
+	if s.Flush() {
+		t.Fatal("the transaction does not pause")
+	}
+	for !s.Flush() {
+		<-woken
+		s.Resume()
+	}
+	if want := "*2\r\n:1\r\n:1\r\n"; string(s.Out) != want {
+		t.Errorf("the reply is %q, want %q", s.Out, want)
+	}
+}

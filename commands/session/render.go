@@ -252,10 +252,11 @@ type rendering struct {
 
 const (
 	// execTurn is how long, in nanoseconds, the run commands of a transaction run before other
-	// clients get a turn. A transaction of at most execFew commands is never interrupted. Each
+	// clients get a turn. A transaction of at most execFew commands runs for execLong before. Each
 	// byte of the reply written so far adds a nanosecond, because a turn copies the reply.
 	execTurn = int64(time.Millisecond)
 	execFew  = 16
+	execLong = 20 * execTurn
 )
 
 // renderExec answers a transaction. It runs the run commands after all ops, and writes each reply
@@ -295,10 +296,12 @@ func (s *Session) renderExec() bool {
 	return true
 }
 
-// renderExecuted answers at least one item of a transaction, then further items for execTurn. It
-// returns false if some are left.
+// renderExecuted answers at least one item of a transaction. It returns false if items are left.
 func (s *Session) renderExecuted(r *rendering) bool {
 	until := s.h.sinceStart() + execTurn + int64(len(s.w.Buf)-r.from)
+	if len(s.g.items) <= execFew {
+		until += execLong - execTurn
+	}
 	calls := runLength{counts: s.stats, each: r.took / int64(max(1, len(s.g.items)))}
 	defer calls.flush()
 	for first := r.item; r.item < len(s.g.items); r.item++ {
@@ -310,7 +313,7 @@ func (s *Session) renderExecuted(r *rendering) bool {
 			r.done += int(it.ops)
 		case len(s.w.Buf)-r.from > engine.MaxAnswerBytes:
 			s.w.Error(errNotRead)
-		case r.item > first && len(s.g.items) > execFew && s.h.sinceStart() >= until:
+		case r.item > first && s.h.sinceStart() >= until:
 			return false
 		default:
 			failed := s.w.Failed
@@ -364,16 +367,14 @@ func (s *Session) suppress(from int) {
 	}
 }
 
-// start sets began, except if the batch or command directly follows a timed batch or
-// command.
+// start sets began, unless a timed batch or command directly precedes.
 func (s *Session) start() {
 	if s.began == 0 {
 		s.began = s.h.sinceStart()
 	}
 }
 
-// countWaits records a latency for each op of the batch: every op waits for the whole
-// batch.
+// countWaits records the latency of the batch for each of its ops.
 func (s *Session) countWaits(nanos int64) {
 	n := int64(len(s.g.batch.Ops))
 	if n == 0 {
