@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -29,19 +30,20 @@ const (
 	// maxKeys and maxKeysBytes bound the keys in a reply of KEYS, in number and in bytes.
 	maxKeys      = 100_000
 	maxKeysBytes = engine.MaxAnswerBytes - maxKeys*len("$1024\r\n\r\n")
-	// fewKeys is the largest number of keys in the server for KEYS to run at once: the search
-	// takes less than 1 ms. With more keys KEYS waits for a turn. A transaction can not wait, so
-	// there KEYS fails with more than mostKeysInExec keys.
-	fewKeys        = 10_000
-	mostKeysInExec = maxKeys
+	// keysAtOnce bounds the work of a KEYS that runs at once, in the unit of maxScanWork; keyWork is
+	// its work for each key besides the pattern. With more work KEYS waits for a turn. A transaction
+	// can not wait, so there KEYS fails with more than keysInExec.
+	keysAtOnce = maxScanWork
+	keysInExec = 4 * maxScanWork
+	keyWork    = 32
 )
 
 var (
 	errCursor     = resp.NewError("ERR", "invalid cursor")
 	errPattern    = resp.NewError("ERR", fmt.Sprintf("a pattern is at most %d bytes long", glob.MaxBytes))
 	errManyKeys   = resp.NewError("ERR", fmt.Sprintf("KEYS answers at most %d keys: use SCAN", maxKeys))
-	errKeysInExec = resp.NewError("ERR",
-		fmt.Sprintf("KEYS in a transaction needs a server with at most %d keys: use SCAN", mostKeysInExec))
+	errKeysInExec = resp.NewError("ERR", fmt.Sprintf("KEYS in a transaction needs a server with at most about %d short "+
+		"keys: use SCAN", keysInExec/(2*keyWork)))
 	errLongKeys = resp.NewError("ERR",
 		fmt.Sprintf("KEYS answers keys of at most %d bytes together: use SCAN", maxKeysBytes))
 )
@@ -167,37 +169,53 @@ var keys = spec.Command{
 			w.Error(errPattern)
 			return
 		}
-		h, now, db, pattern := s.Handler(), s.Handler().Now(), s.DB(), glob.NewMatcher(slices.Clone(args[1]), glob.SameCase)
-		var found keyList
-		list := func() { found.listAll(h.Engine(), now, db, pattern) }
-		switch keys := h.Engine().Len(); {
-		case keys > mostKeysInExec && s.InExec():
+		h := s.Handler()
+		l := &keyListing{state: h.Engine(), now: h.Now(), db: s.DB(),
+			pattern: glob.NewMatcher(slices.Clone(args[1]), glob.SameCase)}
+		most := keysAtOnce
+		if s.InExec() {
+			most = keysInExec
+		}
+		switch {
+		case l.list(most):
+			l.found.replyAll(w)
+		case s.InExec():
 			w.Error(errKeysInExec)
-		case keys > fewKeys && !s.InExec():
-			s.Defer(func(done func(error)) (func(), error) {
-				h.TakeTurn(list, done)
-				return nil, nil
-			}, found.replyAll)
 		default:
-			list()
-			found.replyAll(w)
+			s.Defer(func(done func(error)) (func(), error) {
+				h.TakeTurn(func() { l.list(math.MaxInt) }, done)
+				return nil, nil
+			}, l.found.replyAll)
 		}
 	}),
 }
 
-// listAll adds the matching keys of a database, and stops when isLong is true.
-func (l *keyList) listAll(e backend.State, now engine.Instant, db uint8, pattern *glob.Matcher) {
-	cursor := uint64(0)
-	for !l.isLong() {
-		cursor, l.err = e.Scan(now, db, cursor, maxScan, func(key []byte, _ engine.Alg) {
-			if !l.isLong() && pattern.Match(key) {
-				l.add(key)
+// A keyListing is a KEYS in progress.
+type keyListing struct {
+	state   backend.State
+	now     engine.Instant
+	db      uint8
+	pattern *glob.Matcher
+	cursor  uint64
+	found   keyList
+}
+
+// list adds the matching keys from the cursor on. It stops with more than most work, and when the
+// list is long. It reports whether the list is complete or long.
+func (l *keyListing) list(most int) (ended bool) {
+	for work := 0; work <= most; {
+		l.cursor, l.found.err = l.state.Scan(l.now, l.db, l.cursor, scanPages, func(key []byte, _ engine.Alg) {
+			work += keyWork + l.pattern.Work(len(key))
+			if !l.found.isLong() && l.pattern.Match(key) {
+				l.found.add(key)
 			}
 		})
-		if cursor == 0 || l.err != nil {
-			return
+		work += scanPages // of other databases
+		if l.cursor == 0 || l.found.err != nil || l.found.isLong() {
+			return true
 		}
 	}
+	return false
 }
 
 // replyAll writes the reply of KEYS.

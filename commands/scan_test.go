@@ -56,15 +56,25 @@ func TestScanIsBounded(t *testing.T) {
 	}
 }
 
-// Long patterns and long keys make SCAN return earlier, and it still finds every key.
+// Long patterns and long keys make SCAN return earlier, and KEYS wait for a turn. Both find every key.
 func TestPatternsAreBounded(t *testing.T) {
-	s := newTestHandler("").NewSession(session.Client{})
+	h := newTestHandler("")
+	s := h.NewSession(session.Client{})
 	const keys = 1000
 	long := strings.Repeat("a", 1000)
 	for i := range keys {
 		ask(s, fmt.Sprintf("RL.TOKEN %s%d 5 1/h", long, i))
 	}
 	pattern := "*" + strings.Repeat("?", 999) + "*"
+	if got := ask(s, "KEYS "+pattern); !strings.HasPrefix(got, fmt.Sprintf("*%d|", keys)) {
+		t.Errorf("KEYS = %.100s", got)
+	}
+	if _, turns := h.Turns(); turns != 1 {
+		t.Errorf("KEYS with a long pattern has waited for %d turns, want 1", turns)
+	}
+	if got := ask(s, "MULTI", "KEYS "+pattern, "EXEC"); !strings.Contains(got, "*1|-ERR KEYS in a transaction needs") {
+		t.Errorf("KEYS in a transaction = %.100s, want an error", got)
+	}
 	steps, found := 0, 0
 	for cursor := "0"; ; {
 		reply := strings.Split(ask(s, "SCAN "+cursor+" COUNT 10000 MATCH "+pattern), "|")
