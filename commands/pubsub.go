@@ -1,8 +1,6 @@
 package commands
 
 import (
-	"slices"
-
 	"limitsrv/commands/glob"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/session"
@@ -126,15 +124,15 @@ func runChannels(s *session.Session, w *resp.Writer, args [][]byte) {
 		w.Error(session.ErrChannel)
 		return
 	}
-	names := s.Handler().Hub().Channels()
-	if a := s.Account(); a != nil && !a.Rights().AnyChannel() {
-		names = slices.DeleteFunc(names, func(name string) bool { return !a.Rights().MayUseChannel([]byte(name), false) })
-	}
+	pattern := []byte("*")
 	if len(args) == 3 {
-		m := glob.NewMatcher(args[2], glob.SameCase)
-		names = slices.DeleteFunc(names, func(name string) bool { return !m.Match([]byte(name)) })
+		pattern = args[2]
 	}
-	w.BulkStrings(names)
+	m, a := glob.NewMatcher(pattern, glob.SameCase), s.Account()
+	all := a == nil || a.Rights().AnyChannel()
+	w.BulkStrings(s.Handler().Hub().Channels(func(name string) bool {
+		return m.Match([]byte(name)) && (all || a.Rights().MayUseChannel([]byte(name), false))
+	}))
 }
 
 func runNumSub(s *session.Session, w *resp.Writer, args [][]byte) {

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"maps"
 	"slices"
 	"sync"
 
@@ -15,6 +14,7 @@ type Hub struct {
 	mu        sync.RWMutex
 	audiences [2]audience              // by Kind
 	patterns  map[string]*glob.Pattern // the compiled patterns of audiences[ToPatterns], by name
+	listeners map[*inbox]int           // the numbers of subscriptions
 	monitors  map[*inbox]struct{}
 }
 
@@ -30,7 +30,8 @@ const (
 )
 
 func newHub() *Hub {
-	return &Hub{audiences: [2]audience{{}, {}}, patterns: map[string]*glob.Pattern{}, monitors: map[*inbox]struct{}{}}
+	return &Hub{audiences: [2]audience{{}, {}}, patterns: map[string]*glob.Pattern{}, listeners: map[*inbox]int{},
+		monitors: map[*inbox]struct{}{}}
 }
 
 func (a audience) add(name string, in *inbox) {
@@ -49,15 +50,22 @@ func (a audience) remove(name string, in *inbox) {
 
 // add subscribes an inbox. Requires: mu is held.
 func (h *Hub) add(k Kind, name string, in *inbox) {
+	if _, there := h.audiences[k][name][in]; there {
+		return
+	}
 	h.audiences[k].add(name, in)
+	h.listeners[in]++
 	if k == ToPatterns && h.patterns[name] == nil {
 		h.patterns[name] = glob.Compile([]byte(name), glob.SameCase)
 	}
 }
 
-// remove ends a subscription. Requires: mu is held.
+// remove ends a subscription of an inbox. Requires: mu is held.
 func (h *Hub) remove(k Kind, name string, in *inbox) {
 	h.audiences[k].remove(name, in)
+	if h.listeners[in]--; h.listeners[in] == 0 {
+		delete(h.listeners, in)
+	}
 	if k == ToPatterns && h.audiences[k][name] == nil {
 		delete(h.patterns, name)
 	}
@@ -114,11 +122,17 @@ func (h *Hub) hears(channel string, in *inbox) bool {
 	return there
 }
 
-// Channels returns the channels with subscribers, in order.
-func (h *Hub) Channels() []string {
+// Channels returns the wanted channels with subscribers, in order.
+func (h *Hub) Channels(wanted func(name string) bool) (names []string) {
 	h.mu.RLock()
-	defer h.mu.RUnlock()
-	return slices.Sorted(maps.Keys(h.audiences[ToChannels]))
+	for name := range h.audiences[ToChannels] {
+		if wanted(name) {
+			names = append(names, name)
+		}
+	}
+	h.mu.RUnlock()
+	slices.Sort(names)
+	return names
 }
 
 // Subscribers returns the number of subscribers of each channel.
@@ -135,15 +149,9 @@ func (h *Hub) Subscribers(channels [][]byte) []int {
 // HubSizes are numbers of channels and patterns with subscribers, and of their clients.
 type HubSizes struct{ Channels, Patterns, Clients int }
 
-// Sizes returns the sizes. Cost: linear in the subscriptions.
+// Sizes returns the sizes.
 func (h *Hub) Sizes() HubSizes {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	listeners := make(map[*inbox]struct{})
-	for _, a := range h.audiences {
-		for _, inboxes := range a {
-			maps.Copy(listeners, inboxes)
-		}
-	}
-	return HubSizes{len(h.audiences[ToChannels]), len(h.audiences[ToPatterns]), len(listeners)}
+	return HubSizes{len(h.audiences[ToChannels]), len(h.audiences[ToPatterns]), len(h.listeners)}
 }
