@@ -263,12 +263,8 @@ func (st *State) PrepayRoom(n int) {
 	}
 }
 
-// CheckRoom ends the run if it has less than n bytes of memory left.
-func (st *State) CheckRoom(n int) {
-	if int64(n) > st.heap.Left() {
-		st.heap.Charge(n)
-	}
-}
+// CheckRoom ends the run if it has less than n bytes of memory left for a buffer.
+func (st *State) CheckRoom(n int) { st.heap.CheckRoom(n) }
 
 // NewString makes a string of a copy of b. Strings count by length against the limits.
 func (st *State) NewString(b []byte) value.Value {

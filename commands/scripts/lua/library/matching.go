@@ -12,6 +12,7 @@ type matching struct {
 	st    *lua.State
 	text  []byte
 	skip  int // of the pattern: the anchor
+	held  int // bytes of a buffer that waits for a call
 	steps int64
 }
 
@@ -36,21 +37,34 @@ func newMatching(st *lua.State, text, wanted []byte) *matching {
 	return m
 }
 
-// resume takes the steps of the run, and pause gives the rest back.
+// resume takes the steps of the run, and pause gives the rest back for a call. The buffer waits for
+// its end.
 func (m *matching) resume() {
+	m.release()
 	m.steps = m.st.StepsLeft()
 	m.Left = m.steps
 }
 
-func (m *matching) pause() {
+func (m *matching) pause(buffer []byte) {
 	used := m.steps - m.Left
 	m.steps = m.Left
 	m.st.Charge(int(used))
+	if m.Prepaid {
+		m.held = len(buffer)
+		m.st.Heap.Hold(m.held)
+	}
+}
+
+// release ends the wait of the buffer.
+func (m *matching) release() {
+	m.st.Heap.Hold(-m.held)
+	m.held = 0
 }
 
 // done ends the match.
 func (m *matching) done() {
 	if st := m.st; st != nil {
+		m.release()
 		m.st, m.text = nil, nil
 		m.Init(nil, nil)
 		st.Charge(int(m.steps - max(0, m.Left)))
@@ -196,11 +210,11 @@ func (m *matching) replace(buffer []byte, replacement value.Value, start, end in
 		return m.expand(buffer, s.Bytes(), start, end)
 	case value.TableKind:
 		key := m.capture(0, start, end)
-		m.pause()
+		m.pause(buffer)
 		v = st.Index(replacement, key)
 	default:
 		captures := m.captures(start, end)
-		m.pause()
+		m.pause(buffer)
 		v = firstOf(st.Call(replacement, captures))
 	}
 	m.resume()

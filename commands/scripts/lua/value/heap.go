@@ -50,6 +50,7 @@ type Heap struct {
 
 	limit   int64
 	left    int64 // bytes until it
+	held    int64 // see Hold
 	serial  uint32
 	bytes   arena.Arena[byte]
 	strings arena.Arena[String]
@@ -62,7 +63,7 @@ type Heap struct {
 // Reset ends a run: its values must not be used again. The next run may take limit bytes
 // and a number of steps.
 func (h *Heap) Reset(limit, steps int64) {
-	h.limit, h.left, h.Steps, h.serial = limit, limit, steps, 0
+	h.limit, h.left, h.Steps, h.serial, h.held = limit, limit, steps, 0, 0
 	h.bytes.Reset(keptBytes)
 	h.strings.Reset(keptObjects)
 	h.tables.Reset(keptObjects)
@@ -72,6 +73,17 @@ func (h *Heap) Reset(limit, steps int64) {
 
 // Left returns the number of bytes that may still be taken.
 func (h *Heap) Left() int64 { return h.left }
+
+// Hold adds n bytes to the buffers of functions that wait for a call. They count against the limit
+// together with a later buffer, and not as taken. A negative n ends this.
+func (h *Heap) Hold(n int) { h.held += int64(n) }
+
+// CheckRoom ends the run if it may not take n bytes besides the bytes of Hold.
+func (h *Heap) CheckRoom(n int) {
+	if int64(n)+h.held > h.left {
+		h.Charge(n + int(h.held))
+	}
+}
 
 // Used returns the number of bytes that were taken.
 func (h *Heap) Used() int64 { return h.limit - h.left }
