@@ -142,11 +142,17 @@ func extreme(better func(a, b float64) bool) func(*lua.State, []value.Value) val
 	}
 }
 
+// quiet is the bit of a NaN that operations set.
+const quiet = 1 << 51
+
 func modf(st *lua.State, args []value.Value) []value.Value {
 	x := st.Number(args, 0)
 	whole, fraction := math.Modf(x)
-	if math.IsInf(x, 0) {
+	switch {
+	case math.IsInf(x, 0):
 		whole, fraction = x, math.Copysign(0, x)
+	case x != x:
+		whole = math.Float64frombits(math.Float64bits(x) | quiet) // not all processors set it
 	}
 	return st.Results(value.Number(whole), value.Number(math.Copysign(fraction, x)))
 }
