@@ -85,6 +85,7 @@ func NewHandler(c Config, r *Registry) *Handler {
 		hub:      newHub(),
 		audit:    newAudit(c.Log, c.Clock, c.LogValues),
 		slow:     newSlowLog(),
+		rules:    ruleLoads{running: make(chan struct{}, mostLoads)},
 		sessions: make(map[int64]*Session),
 		looks:    sync.Pool{New: func() any { return new(engine.Batch) }},
 	}

@@ -59,6 +59,10 @@ func (h *Handler) LoadRules(ctx context.Context, l RulesLoad) (r RulesLoaded, er
 	}()
 	p := l.Text
 	if p == nil {
+		if err := h.rules.begin(ctx); err != nil {
+			return r, err
+		}
+		defer h.rules.end()
 		if p, err = live.Prepare(l.Files); err != nil {
 			return r, err
 		}
@@ -227,8 +231,42 @@ func (s *Session) Perform(b *engine.Batch, reply func(w *resp.Writer)) {
 	})
 }
 
+// Bounds of the loads of texts that are not prepared yet: mostLoads at a time, since each has a thread
+// and compiled rules in memory, and mostLoadsWaiting wait for them, each with its text.
+const (
+	mostLoads        = 2
+	mostLoadsWaiting = 16
+)
+
+var errManyLoads = resp.NewError("ERR",
+	fmt.Sprintf("%d other texts of rules wait to be loaded, and at most as many may wait; nothing was loaded",
+		mostLoadsWaiting))
+
+// begin waits until a text may be loaded. Requires: end is called after it, unless it returns an
+// error.
+func (l *ruleLoads) begin(ctx context.Context) error {
+	if l.waiting.Add(1) > mostLoads+mostLoadsWaiting {
+		l.waiting.Add(-1)
+		return errManyLoads
+	}
+	select {
+	case l.running <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		l.waiting.Add(-1)
+		return context.Cause(ctx)
+	}
+}
+
+func (l *ruleLoads) end() {
+	<-l.running
+	l.waiting.Add(-1)
+}
+
 // ruleLoads is the state of the loads of a node.
 type ruleLoads struct {
+	waiting atomic.Int64  // the loads between begin and end, running or not
+	running chan struct{} // has an element for each that runs
 	failed atomic.Int64
 	file   atomic.Pointer[string] // the error of the rules' file; nil: no error
 	// differs is set while the files of --rules have another text than the rules in use.
