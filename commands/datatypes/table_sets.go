@@ -28,7 +28,7 @@ var setCommands = []spec.Command{
 	126: {Name: "SPOP", Args: "key [count]", Summary: "Removes and returns a member by chance, or up to count of them.",
 		Complexity: "O(N), N being the members returned", Since: "1.0.0", Group: groupSet,
 		Flags: spec.Write | spec.Fast | spec.Draws, Keys: spec.OneKey, Long: 2,
-		Body: &spec.Call{Do: sPop, Work: counted(workToAnswer + workToPick + workToTake)}},
+		Body: &spec.Call{Do: sPop, Work: popped(workToAnswer + workToPick + workToTake)}},
 	127: {Name: "SRANDMEMBER", Args: "key [count]",
 		Summary:    "Returns a member by chance, or up to count different ones; a negative count may repeat members.",
 		Complexity: "O(N)", Since: "1.0.0", Group: groupSet, Flags: spec.ReadOnly | spec.Draws, Keys: spec.OneKey, Long: 2,

@@ -86,7 +86,20 @@ func compared(word int) workFunc {
 	}
 }
 
-// counted is the work of a command on the number of elements that args[1] says.
+// popped is the work of a command that removes the number of elements that args[1] says. A negative
+// number is an error, without work.
+func popped(each int) workFunc {
+	work := counted(each)
+	return func(tx *engine.Tx, args [][]byte) int {
+		if len(args) > 1 && len(args[1]) > 0 && args[1][0] == '-' {
+			return 0
+		}
+		return work(tx, args)
+	}
+}
+
+// counted is the work of a command on the number of elements that args[1] says. It looks at as many
+// elements as a negative number says, also at the same element several times.
 func counted(each int) workFunc {
 	return func(tx *engine.Tx, args [][]byte) int {
 		if len(args) < 2 {
