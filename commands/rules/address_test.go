@@ -337,7 +337,11 @@ func TestUselessAddress(t *testing.T) {
 		"lists: {l: {key: ip, values: [' 192.0.2.0/24 ']}}\nallow: [l]\n",
 		"lists: {l: {key: ip, values: ['[2001:db8::]/32']}}\ndeny: [l]\n",
 		"lists: {l: {key: x, values: ['2001:db8::/32'], cidr: ['::1']}}\ndeny: [l]\n",
+		"lists: {l: {key: ip, values: ['192.0.2.*']}}\ndeny: [l]\n",
 		"rules: [{name: r, match: {ip: 192.0.2.0/24}, limits: 1/m}]\n",
+		"rules: [{name: r, per: [ip/64/], limits: 1/m}]\n",
+		"rules: [{name: r, per: [ip/-1], limits: 1/m}]\n",
+		"addresses: [peer]\nrules: [{name: r, per: [peer/net], limits: 1/m}]\n",
 		"descriptors: [{key: remote_address, value: 192.0.2.0/24, rate_limit: {unit: hour, requests_per_unit: 3}}]\n",
 	} {
 		files := []source.File{{Name: "f", Text: []byte("domain: api\n" + text)}}

@@ -52,9 +52,13 @@ func (c *compiler) list(l *source.List, effect int32) {
 	named := &c.d.attributes.all[c.d.attributes.number(l.Key)]
 	isAddress := c.d.IsAddress(l.Key)
 	for _, v := range l.Values {
-		if isAddress && isRange(v) {
+		switch {
+		case isAddress && (isRange(v) || isPattern(v)):
 			c.useless(l.At, fmt.Sprintf("values of list %q must be addresses, because %s is an address; got %q, and ranges "+
 				"stand in cidr", l.Name, l.Key, v))
+		case isPattern(v):
+			c.warn(l.At, fmt.Sprintf("value %q of list %q matches no other text than itself: only match has patterns with *", v,
+				l.Name))
 		}
 		named.listed = true
 		t.table.setFlags(0, l.Key, c.d.canonical(l.Key, v), effect)

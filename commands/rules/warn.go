@@ -87,6 +87,10 @@ func (c *compiler) warnRule(from *source.Rule) {
 	}
 	for _, key := range from.Per {
 		c.warnKey(from.At, key)
+		if address, _, found := strings.Cut(key, "/"); found && c.d.IsAddress(address) {
+			c.useless(from.At, fmt.Sprintf("per must be %s, or a range such as %s/64 or %s/24/64, got %q", address, address,
+				address, key))
+		}
 	}
 	c.warnIdle(from)
 	if from.Tier == "" {

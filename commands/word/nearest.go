@@ -24,9 +24,11 @@ func Nearest(word string, choices []string) string {
 	return nearest
 }
 
-// DidYouMean is the suffix of an error about a word that suggests the nearest choice.
+// DidYouMean is the suffix of an error about a word that suggests the nearest choice. It is empty if
+// the word is a choice: the word is then at a wrong place.
 func DidYouMean(word []byte, choices ...string) string {
-	if nearest := Nearest(string(word[:min(len(word), maxWordBytes+1)]), choices); nearest != "" {
+	given := string(word[:min(len(word), maxWordBytes+1)])
+	if nearest := Nearest(given, choices); nearest != "" && nearest != given {
 		return "; did you mean " + nearest + "?"
 	}
 	return ""

@@ -16,3 +16,13 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
+
+// TestDidYouMean: a word that is a choice itself has no suggestion.
+func TestDidYouMean(t *testing.T) {
+	for given, want := range map[string]string{"PARTAL": "; did you mean PARTIAL?", "partial": "; did you mean PARTIAL?",
+		"PARTIAL": "", "x": ""} {
+		if got := DidYouMean([]byte(given), "PARTIAL"); got != want {
+			t.Errorf("DidYouMean(%q) = %q, want %q", given, got, want)
+		}
+	}
+}
