@@ -3,8 +3,11 @@ package rules
 import (
 	"bytes"
 	"net/netip"
+	"strconv"
 	"strings"
 	"unsafe"
+
+	"limitsrv/commands/rules/source"
 )
 
 // maxAddressBytes bounds the text of an address in bytes, including zone, brackets and port.
@@ -185,13 +188,17 @@ var addressHeaders = map[string]bool{
 }
 
 // canonicalRange parses an address range. Its first address may have any spelling, and bits beyond
-// the range.
+// the range. An IPv4 range in IPv6 form, such as ::ffff:10.0.0.0/104, becomes that IPv4 range.
 func canonicalRange(text string) (netip.Prefix, bool) {
-	address, bits, _ := strings.Cut(strings.Trim(text, " \t"), "/")
-	a, ok := ParseAddress([]byte(address))
-	if !ok || !isRange(text) {
+	if !isRange(text) {
 		return netip.Prefix{}, false
 	}
-	p, err := netip.ParsePrefix(a.String() + "/" + bits)
-	return p.Masked(), err == nil
+	address, bits, _ := strings.Cut(strings.Trim(text, " \t"), "/")
+	a, _ := ParseAddress([]byte(address))
+	n, _ := strconv.Atoi(bits)
+	if a.Is4() && strings.Count(address, ":") > 1 { // a single colon precedes a port
+		n -= source.MappedBits
+	}
+	p, err := a.Prefix(n)
+	return p, err == nil
 }

@@ -329,6 +329,45 @@ func TestRanges(t *testing.T) {
 	}
 }
 
+// TestOverrideRanges: an override of a range matches the addresses in it, in each spelling of the range,
+// as it is written and as Spell writes it. A range that has no addresses is a mistake.
+func TestOverrideRanges(t *testing.T) {
+	set := load(t, "domain: api\nrules: [{name: r, per: [ip], limits: 1/m}]\n")
+	for text, want := range map[string]string{
+		"192.0.2.0/24": "192.0.2.0/24", "192.0.2.9/24": "192.0.2.0/24", " 192.000.002.000:80/024": "192.0.2.0/24",
+		"::ffff:192.0.2.0/120": "192.0.2.0/24", "[::FFFF:c000:209]:80/120": "192.0.2.0/24", "::ffff:0:0/96": "0.0.0.0/0",
+		"::ffff:192.0.2.8/128": "192.0.2.8/32", "192.0.2.0/33": "", "192.0.2.0/129": "", "::ffff:192.0.2.0/95": "",
+		"::ffff:192.0.2.0/24": "", "::ffff:192.0.2.0/129": "", "2001:db8::/129": "", "2001:db8::5/32": "2001:db8::/32",
+	} {
+		written := Override{Domain: "api", Path: []Attribute{{"ip", text}}, Effect: Deny}
+		spelled, err := set.Spell(written)
+		if want == "" {
+			if err == nil || !strings.Contains(err.Error(), "a range such as") {
+				t.Errorf("%q is accepted with %v", text, err)
+			}
+			continue
+		}
+		if err != nil || spelled.Path[0].Value != want {
+			t.Errorf("%q is %q, %v, want %q", text, spelled.Path[0].Value, err, want)
+		}
+		for _, v := range []Override{written, spelled} {
+			made, err := NewOverride(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := netip.MustParsePrefix(want)
+			for _, value := range []string{"192.0.2.8", "::ffff:192.0.2.8", "192.0.3.1", "2001:db8::5", "2001:db9::"} {
+				var r Result
+				q := &Request{Domain: []byte("api"), Descriptors: []Descriptor{{Entries: []Entry{{[]byte("ip"), []byte(value)}}}}}
+				if err := set.Match(q, new(Overrides).With(made), 0, &r); err != nil ||
+					(r.Verdict == Denied) != in.Contains(netip.MustParseAddr(value).Unmap()) {
+					t.Errorf("%q: %s is %v, %v", v.Path[0].Value, value, r.Verdict, err)
+				}
+			}
+		}
+	}
+}
+
 // TestUselessAddress: rules and overrides that no address can meet are mistakes. Rules that are in use
 // already stay in use.
 func TestUselessAddress(t *testing.T) {

@@ -28,16 +28,19 @@ func (s *Set) Spell(v Override) (Override, error) {
 				bits = rule.bits[at]
 			}
 		}
-		text, isRange := canonicalRange(a.Value)
+		network, ok := canonicalRange(a.Value)
 		switch {
-		case isRange && rule != nil:
-			if p, ok := groupOf([]byte(text.Addr().String()), bits); !ok || p != text {
+		case !ok && isRange(a.Value):
+			return v, fmt.Errorf("value of %s: an address, or a range such as 192.0.2.0/24 or 2001:db8::/32, got %s", a.Key,
+				word.Excerpt([]byte(a.Value)))
+		case ok && rule != nil:
+			if p, ok := groupOf([]byte(network.Addr().String()), bits); !ok || p != network {
 				return v, fmt.Errorf("value of %s: an address, or a range of the length by which the rule counts, got %s", a.Key,
 					word.Excerpt([]byte(a.Value)))
 			}
 		}
-		if isRange {
-			a.Value = text.String()
+		if ok {
+			a.Value = network.String()
 		} else if p, ok := groupOf([]byte(a.Value), bits); ok {
 			a.Value = p.String()
 		} else {

@@ -82,16 +82,16 @@ func (r *reader) listed(n *yaml.Node, name string) []*yaml.Node {
 	return followed
 }
 
-// mappedBits is the length of the range of all IPv4 addresses in IPv6 addresses, ::ffff:0:0/96.
-const mappedBits = 96
+// MappedBits is the length of the range of all IPv4 addresses in IPv6 addresses, ::ffff:0:0/96.
+const MappedBits = 96
 
 // prefix reads an address or an address range. An IPv4 address in an IPv6 address becomes that IPv4
 // address.
 func (r *reader) prefix(n *yaml.Node) (netip.Prefix, bool) {
 	if n.Kind == yaml.ScalarNode {
 		if p, err := netip.ParsePrefix(n.Value); err == nil {
-			if a := p.Addr(); a.Is4In6() && p.Bits() >= mappedBits {
-				p = netip.PrefixFrom(a.Unmap(), p.Bits()-mappedBits)
+			if a := p.Addr(); a.Is4In6() && p.Bits() >= MappedBits {
+				p = netip.PrefixFrom(a.Unmap(), p.Bits()-MappedBits)
 			}
 			if p != p.Masked() {
 				r.bad(n, "cidr", "a range of addresses that begins with its first one, such as "+p.Masked().String())
