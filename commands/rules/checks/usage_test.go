@@ -3,6 +3,8 @@ package checks
 import (
 	"fmt"
 	"testing"
+
+	"limitsrv/engine"
 )
 
 // TestLooks: a look has the answer of the request: the same decision, and the same wait. A
@@ -66,6 +68,40 @@ func TestReports(t *testing.T) {
 		q = request("d u 1")
 		if q.Own = own; q.Report() {
 			t.Errorf("tokens %v are a report", own)
+		}
+	}
+}
+
+// TestSettlementsNeedQuorum: no policy for a cluster without a majority answers a settlement that meets
+// a limit, because nobody would record it. Other requests, and reports, have the policy of their domain.
+func TestSettlementsNeedQuorum(t *testing.T) {
+	for word, want := range map[string]engine.NoQuorum{"": engine.NoQuorumDefault, "no_quorum: allow": engine.NoQuorumAllow,
+		"no_quorum: deny": engine.NoQuorumDeny, "no_quorum: local": engine.NoQuorumLocal} {
+		x := newBench(t, "domain: d\n"+word+"\nrules: [{name: r, per: [u], limits: 10/hour}]\n")
+		for line, settle := range map[string]int64{"d u 1": 0, "d u 2": 5, "d u 3": -5, "d x 1": 5} {
+			q := request(line)
+			q.Settle = settle
+			var (
+				c Check
+				b engine.Batch
+			)
+			if err := c.Append(&b, x.state, 0, q); err != nil {
+				t.Fatal(err)
+			}
+			due := want
+			if line[2] == 'u' && settle != 0 {
+				due = engine.NoQuorumError
+			}
+			if got := b.Ops[0].NoQuorum; got != due {
+				t.Errorf("%q: %s settles %d with the policy %d, want %d", word, line, settle, got, due)
+			}
+		}
+		q := request("d u 1")
+		q.Own = []int64{5}
+		var b engine.Batch
+		q.Report()
+		if err := new(Check).Append(&b, x.state, 0, q); err != nil || b.Ops[0].NoQuorum != want {
+			t.Errorf("%q: usage has the policy %d, %v", word, b.Ops[0].NoQuorum, err)
 		}
 	}
 }
