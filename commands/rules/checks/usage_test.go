@@ -75,8 +75,10 @@ func TestReports(t *testing.T) {
 // TestSettlementsNeedQuorum: no policy for a cluster without a majority answers a settlement that meets
 // a limit, because nobody would record it. Other requests, and reports, have the policy of their domain.
 func TestSettlementsNeedQuorum(t *testing.T) {
-	for word, want := range map[string]engine.NoQuorum{"": engine.NoQuorumDefault, "no_quorum: allow": engine.NoQuorumAllow,
-		"no_quorum: deny": engine.NoQuorumDeny, "no_quorum: local": engine.NoQuorumLocal} {
+	for word, want := range map[string]engine.NoQuorum{
+		"": engine.NoQuorumDefault, "no_quorum: allow": engine.NoQuorumAllow, "no_quorum: deny": engine.NoQuorumDeny,
+		"no_quorum: local": engine.NoQuorumLocal,
+	} {
 		x := newBench(t, "domain: d\n"+word+"\nrules: [{name: r, per: [u], limits: 10/hour}]\n")
 		for line, settle := range map[string]int64{"d u 1": 0, "d u 2": 5, "d u 3": -5, "d x 1": 5} {
 			q := request(line)
