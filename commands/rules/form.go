@@ -2,6 +2,7 @@ package rules
 
 import (
 	"net/netip"
+	"strings"
 
 	"limitsrv/commands/rules/source"
 )
@@ -64,15 +65,19 @@ func lengthBit(n int) uint64 { return 1 << min(n, 63) }
 func (d *Domain) IsAddress(key string) bool { return d.formOf([]byte(key)) == addressForm }
 
 // URIPath returns the path of a URI that is the value of key: in the form plain, together with the
-// form that the word paths sets for the key. If that form includes plain, it returns the URI: escapes
-// must be removed only once, and the matching of requests does it.
+// form that the word paths sets for the key. The result is short although the URI may be long, so that
+// a client can not move the end of its path beyond the bound of values. The matching of a request may
+// apply the form again, and changes nothing.
 func (d *Domain) URIPath(key, uri string) string {
 	f := source.PathForm(d.formOf([]byte(key)) &^ addressForm)
+	path := string(appendPath(nil, uri, f|source.PathPlain))
 	if f&source.PathPlain != 0 {
-		return uri
+		path = uriEscapes.Replace(path) // the matching removes a query and escapes
 	}
-	return string(appendPath(nil, uri, f|source.PathPlain))
+	return path
 }
+
+var uriEscapes = strings.NewReplacer("%", "%25", "?", "%3F", "#", "%23")
 
 // canonical returns the canonical text of a value of this key.
 func (d *Domain) canonical(key, value string) string {

@@ -351,13 +351,14 @@ func TestForwardedPath(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := set.Domain("api")
-		for _, uri := range append(spellings, "/login", "/%256Cogin") {
+		for _, uri := range append(spellings, "/login", "/%256Cogin", strings.Repeat("/", rules.MaxValueBytes)+"login",
+			strings.Repeat("/%2E", rules.MaxValueBytes)+"/login", "/login%253F") {
 			value, _ := attribute(http.Header{"X-Uri": {uri}}, d, &d.HTTP[0])
 			q := &rules.Request{Domain: []byte("api"),
 				Descriptors: []rules.Descriptor{{Entries: []rules.Entry{{Key: []byte("path"), Value: []byte(value)}}}}}
 			var r rules.Result
 			if err := set.Match(q, nil, 0, &r); err != nil || r.Matched == strings.Contains(uri, "%25") {
-				t.Errorf("paths %s: %q is matched: %v, %v", form, uri, r.Matched, err)
+				t.Errorf("paths %s: %.60q is matched: %v, %v", form, uri, r.Matched, err)
 			}
 		}
 	}
