@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"net/netip"
 	"strings"
 
@@ -70,14 +72,34 @@ func (d *Domain) IsAddress(key string) bool { return d.formOf([]byte(key)) == ad
 // apply the form again, and changes nothing.
 func (d *Domain) URIPath(key, uri string) string {
 	f := source.PathForm(d.formOf([]byte(key)) &^ addressForm)
-	path := string(appendPath(nil, uri, f|source.PathPlain))
-	if f&source.PathPlain != 0 {
-		path = uriEscapes.Replace(path) // the matching removes a query and escapes
+	return matchable(string(appendPath(nil, uri, f|source.PathPlain)), f)
+}
+
+// matchable returns the text of a canonical path that is the same path after the matching of a request
+// has applied form f: the form plain removes a query and escapes.
+func matchable(path string, f source.PathForm) string {
+	if f&source.PathPlain == 0 {
+		return path
 	}
-	return path
+	return uriEscapes.Replace(path)
 }
 
 var uriEscapes = strings.NewReplacer("%", "%25", "?", "%3F", "#", "%23")
+
+// Shorten returns a value of at most MaxValueBytes for a longer value of a key. It has the beginning of
+// the value, or of the path that the word paths makes of it, and a hash of all of it, so that
+// different values count separately. d may be nil.
+func (d *Domain) Shorten(key, value []byte) []byte {
+	text := string(value)
+	if f := d.formOf(key); f != plainForm && f != addressForm {
+		text = matchable(string(appendPath(nil, text, source.PathForm(f))), source.PathForm(f))
+	}
+	if len(text) > MaxValueBytes {
+		hash := fmt.Sprintf("~%x", sha256.Sum256([]byte(text)))
+		text = text[:MaxValueBytes-len(hash)] + hash
+	}
+	return []byte(text)
+}
 
 // canonical returns the canonical text of a value of this key.
 func (d *Domain) canonical(key, value string) string {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/checks"
 	"limitsrv/commands/session"
 	"limitsrv/server"
@@ -78,6 +79,23 @@ func newCall(o envoy.Options) *call {
 		c.response = c.form(c.response[:0], c.request, a)
 	}
 	return c
+}
+
+// shorten shortens the values of c's request that are too long for rules. An error would let the
+// request pass where Envoy allows requests after an error, and its client chooses many values, such as
+// the path.
+func (s *core) shorten(c *call) {
+	if !c.reader.HasLong() {
+		return
+	}
+	d := s.cfg.Decider.Domain(string(c.request.Domain))
+	for _, descriptor := range c.request.Descriptors {
+		for i := range descriptor.Entries {
+			if e := &descriptor.Entries[i]; len(e.Value) > rules.MaxValueBytes {
+				e.Value = d.Shorten(e.Key, e.Value)
+			}
+		}
+	}
 }
 
 // decide decides the request of c, and gives c back if that fails, unless it may still be

@@ -89,6 +89,7 @@ func (s *core) shouldRateLimit(_ any, ctx context.Context, receive func(any) err
 		s.cfg.Decider.CountFailure(session.GRPC)
 		return nil, failureOf(err, s.log).err()
 	}
+	s.shorten(c)
 	if err := s.decide(ctx, c, session.Call{Account: account, From: from, Via: session.GRPC}); err != nil {
 		return nil, failureOf(err, s.log).err()
 	}

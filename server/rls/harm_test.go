@@ -164,3 +164,46 @@ func TestNoHarmByFiles(t *testing.T) {
 		t.Errorf("a second document: %v", err)
 	}
 }
+
+// TestLongValues: values longer than rules allow count, each separately, and match patterns by their
+// beginning, over both faces. Paths are shortened in the form of the word paths.
+func TestLongValues(t *testing.T) {
+	const text = `
+domain: api
+paths: {p: [all]}
+descriptors:
+  - {key: token, rate_limit: {unit: hour, requests_per_unit: 2}}
+  - {key: path, value: /login*, rate_limit: {unit: hour, requests_per_unit: 2}}
+  - {key: p, value: /login, rate_limit: {unit: hour, requests_per_unit: 4}}
+---
+domain: other
+`
+	s := startStack(t, text, envoy.Options{})
+	defer s.stop()
+	long := strings.Repeat("x", rules.MaxValueBytes)
+	for _, face := range []string{"gRPC", "/json"} {
+		for i, tt := range []struct{ line, want string }{
+			{"token " + long + "1" + face, "OK: OK 2/HOUR 1"}, {"token " + long + "2" + face, "OK: OK 2/HOUR 1"},
+			{"token " + long + "1" + face, "OK: OK 2/HOUR 0"}, {"token " + long + "1" + face, "OVER_LIMIT: OVER_LIMIT 2/HOUR 0"},
+			{"path /login?" + long + face, "OK: OK 2/HOUR 1"}, {"path /other?" + long, "OK: OK 0"},
+			{"p " + strings.Repeat("/", rules.MaxValueBytes) + "login", "O"}, {"p /login?" + long, "O"},
+			{"p /login/" + long, "OK: OK 0"},
+		} {
+			out, code, text := s.send(t, face, parseAsked(t, tt.line).envoy)
+			if got := describeStatuses(out); code != codes.OK || !strings.HasPrefix(got, tt.want) {
+				t.Errorf("step %d over %s: %v %s %s, want %s", i, face, code, got, text, tt.want)
+			}
+		}
+	}
+	out, _, _ := s.send(t, "gRPC", parseAsked(t, "p /login").envoy)
+	if got := describeStatuses(out); !strings.HasPrefix(got, "OVER_LIMIT: OVER_LIMIT 4/HOUR 0") {
+		t.Errorf("after four long spellings, /login is answered %s", got)
+	}
+	for _, domain := range []string{"other", "nowhere"} {
+		in := parseAsked(t, "token "+long+"1").envoy
+		in.Domain = domain
+		if _, code, text := s.send(t, "gRPC", in); code != codes.OK {
+			t.Errorf("a long value in the domain %s: %v %s", domain, code, text)
+		}
+	}
+}

@@ -24,6 +24,7 @@ func (s *core) json(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, failureOf(err, s.log))
 		return
 	}
+	s.shorten(c)
 	if err := s.decide(r.Context(), c, session.Call{Account: account, From: r.RemoteAddr, Via: session.HTTP}); err != nil {
 		replyFailure(w, failureOf(err, s.log))
 		return

@@ -60,7 +60,11 @@ type Reader struct {
 	limits      []sentLimit
 	own         []int64 // -1: no hits of its own
 	negative    []bool
+	hasLong     bool
 }
+
+// HasLong reports whether a value of the last request is longer than rules.MaxValueBytes.
+func (r *Reader) HasLong() bool { return r.hasLong }
 
 // A sentLimit is the limit of a descriptor as it was sent.
 type sentLimit struct {
@@ -107,7 +111,7 @@ func (r *Reader) Read(message []byte) (*checks.Request, error) {
 func (r *Reader) reset() {
 	r.request = checks.Request{}
 	r.descriptors, r.entries, r.limits = r.descriptors[:0], r.entries[:0], r.limits[:0]
-	r.own, r.negative = r.own[:0], r.negative[:0]
+	r.own, r.negative, r.hasLong = r.own[:0], r.negative[:0], false
 }
 
 // finish checks the limits and returns the request. hits is the hits_addend; 0 stands for
@@ -159,6 +163,7 @@ func (r *Reader) addEntry(first int, e rules.Entry) error {
 		return invalid("a descriptor may have %d attributes, got more", rules.MaxEntries)
 	}
 	r.entries = append(r.entries, e)
+	r.hasLong = r.hasLong || len(e.Value) > rules.MaxValueBytes
 	return nil
 }
 
