@@ -1,6 +1,7 @@
 package rls
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -27,13 +28,19 @@ func (s *core) forward(w http.ResponseWriter, r *http.Request) {
 	}
 	denied, ok := deniedStatus(r)
 	if !ok {
-		s.refuse(w, failure{status: http.StatusBadRequest, text: "deny must be 403 or 429"})
+		s.refuse(w, failure{status: http.StatusBadRequest,
+			text: fmt.Sprintf("deny must be 403 or 429, got %.32q", r.URL.Query().Get("deny"))})
 		return
 	}
 	name := r.PathValue("domain")
 	d := s.cfg.Decider.Domain(name)
 	if d == nil || len(d.HTTP) == 0 {
-		s.refuse(w, failure{status: http.StatusNotFound, text: "the rules have no domain of that name with the word http"})
+		text := fmt.Sprintf("the rules have no domain %.32q", name)
+		if d != nil {
+			text = fmt.Sprintf("the domain %.32q of the rules must have the word http, which names the headers of attributes, "+
+				"such as http: {ip: X-Real-IP}, got none", name)
+		}
+		s.refuse(w, failure{status: http.StatusNotFound, text: text})
 		return
 	}
 	q := &checks.Request{Request: rules.Request{Domain: []byte(name)}, Hits: 1}

@@ -267,8 +267,9 @@ func TestForward(t *testing.T) {
 		{"the last of several headers", "/v1/forward/api",
 			[]string{"X-Forwarded-For", "192.0.2.1", "X-Forwarded-For", "198.51.100.7"}, 400, "| ip=198.51.100.7\""},
 		{"none of the headers", "/v1/forward/api", nil, 400, "none of the headers"},
-		{"another domain", "/v1/forward/other", []string{"X-Api-Key", "k"}, 404, "no domain"},
-		{"a domain without the word", "/v1/forward/silent", []string{"X-Api-Key", "k"}, 404, "no domain"},
+		{"another domain", "/v1/forward/other", []string{"X-Api-Key", "k"}, 404, `no domain \"other\"`},
+		{"a domain without the word", "/v1/forward/silent", []string{"X-Api-Key", "k"}, 404,
+			`the domain \"silent\" of the rules must have the word http`},
 		{"another status", "/v1/forward/api?deny=200", []string{"X-Api-Key", "k"}, 400, "deny must be 403 or 429"},
 	} {
 		answer, body := send("GET", tt.path, tt.headers...)
