@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"limitsrv/commands/word"
 )
 
 // An Explanation tells people if a rule matches a descriptor, and the reason.
@@ -26,7 +28,8 @@ func (r *Result) Explain(q *Request) []Explanation {
 	q = r.canonical(q)
 	r.work.give(q)
 	if r.Domain == nil {
-		e.say(0, "domain", false, fmt.Sprintf("there are no rules for domain %q", q.Domain))
+		e.say(0, "domain", false, fmt.Sprintf("there are no rules for domain %q%s", q.Domain,
+			word.DidYouMean(q.Domain, r.work.set.domainNames()...)))
 	}
 	for i := range q.Descriptors {
 		e.gates(q, i)

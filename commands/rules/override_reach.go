@@ -39,11 +39,14 @@ func (s *Set) Reach(v *Override) (limits int, err error) {
 
 // unknownDomain returns the error for a name that no domain has.
 func (s *Set) unknownDomain(name string) error {
-	var names []string
+	return fmt.Errorf("domain: one of the rules, got %s%s", word.Excerpt([]byte(name)), meant(name, s.domainNames()))
+}
+
+func (s *Set) domainNames() (names []string) {
 	for _, d := range s.order {
 		names = append(names, d.Name)
 	}
-	return fmt.Errorf("domain: one of the rules, got %s%s", word.Excerpt([]byte(name)), meant(name, names))
+	return names
 }
 
 // unknownKey returns the error for an attribute that the document does not name.

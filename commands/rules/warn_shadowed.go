@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"limitsrv/commands/rules/source"
+	"limitsrv/commands/word"
 )
 
 // warnShadowed warns of rules and lists of a document that never decide. Requires: the domain is
@@ -12,6 +13,9 @@ import (
 func (c *compiler) warnShadowed(doc *source.Document) {
 	for i := range doc.Allow {
 		c.warnAllowed(doc, doc.Allow[i].Text)
+	}
+	if len(doc.Lists) > 0 {
+		c.warnListKeys(doc)
 	}
 	for j := range doc.Rules {
 		b := &doc.Rules[j]
@@ -56,6 +60,35 @@ func (c *compiler) warnAllowed(doc *source.Document, name string) {
 		if l := &doc.Lists[i]; l.Name == name && len(l.Prefixes) == 0 && c.allListed(l.Key, l.Values, listDenies) {
 			c.warn(l.At, fmt.Sprintf("list %q has no effect in allow, because lists in deny have all its values, and deny "+
 				"goes first", l.Name))
+		}
+	}
+}
+
+// warnListKeys warns of a list whose key only lists have, if the key is much like another key of the
+// document.
+func (c *compiler) warnListKeys(doc *source.Document) {
+	used := map[string]bool{}
+	for i := range doc.Rules {
+		c.pace.Step()
+		r := &doc.Rules[i]
+		for j := range r.Match {
+			used[r.Match[j].Key] = true
+		}
+		for _, key := range append([]string{r.Tier}, r.Per...) {
+			used[key] = true
+		}
+	}
+	for i := range doc.HTTP {
+		used[doc.HTTP[i].Key] = true
+	}
+	others := slices.DeleteFunc(c.d.keys(), func(key string) bool { return !used[key] && !c.d.tree.names(key) })
+	for i := range doc.Lists {
+		l := &doc.Lists[i]
+		if used[l.Key] || c.d.tree.names(l.Key) {
+			continue
+		}
+		if nearest := word.DidYouMean([]byte(l.Key), others...); nearest != "" {
+			c.warn(l.At, fmt.Sprintf("list %q is of %s, which no rule names%s", l.Name, l.Key, nearest))
 		}
 	}
 }
