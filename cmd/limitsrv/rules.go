@@ -128,6 +128,9 @@ func testRules(c call, set *rules.Set, cases string) int {
 		return exitFailure
 	}
 	r := ruletest.Run(set, scenarios)
+	for _, w := range r.Warnings {
+		fmt.Fprintf(c.stdout, "%v: warning: %s\n", w.At, w.Text)
+	}
 	for _, d := range r.Differences {
 		fmt.Fprintln(c.stdout, d)
 	}

@@ -6,6 +6,7 @@ package ruletest
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,11 +26,14 @@ type Result struct {
 	// Differences are the first of these, at most source.MaxMistakes, in the order of the
 	// requests, each at the line of the expected value or of the step.
 	Differences []source.Mistake
+	// Warnings are of steps whose first request meets no limit and passes, although they expect neither a
+	// rule nor a reason: a domain or an attribute may be mistyped. There are at most source.MaxMistakes.
+	Warnings []source.Mistake
 }
 
 // Run decides the requests of scenarios. Each scenario begins without counters.
 func Run(set *rules.Set, scenarios []source.Scenario) *Result {
-	r := runner{result: &Result{}}
+	r := runner{set: set, result: &Result{}}
 	for i := range scenarios {
 		start := engine.Instant(scenarios[i].Start.UnixNano())
 		r.simulator = checks.NewSimulator(set, start)
@@ -48,6 +52,7 @@ func Run(set *rules.Set, scenarios []source.Scenario) *Result {
 
 // A runner runs the steps of scenarios.
 type runner struct {
+	set       *rules.Set
 	simulator *checks.Simulator
 	request   checks.Request
 	result    *Result
@@ -84,12 +89,29 @@ func (r *runner) run(s *source.Step) {
 			r.compareError(s, n, err)
 		case err == nil:
 			r.failure = ""
+			if n == 0 && a.Reason == checks.None {
+				r.warnUnlimited(s)
+			}
 			r.compare(s, n, a)
 		case err.Error() != r.failure:
 			r.failure = err.Error()
 			r.differ(s, s.At, n, "the request is an error: "+r.failure)
 		}
 	}
+}
+
+// warnUnlimited warns of a step whose request meets no limit.
+func (r *runner) warnUnlimited(s *source.Step) {
+	isMeant := func(e source.Expectation) bool { return e.Field >= source.FieldRule }
+	if len(s.Expect) == 0 || slices.ContainsFunc(s.Expect, isMeant) || len(r.result.Warnings) == source.MaxMistakes {
+		return
+	}
+	text := "the request meets no limit"
+	if r.set.Domain(s.Domain) == nil {
+		text = fmt.Sprintf("the rules have no domain %q", s.Domain)
+	}
+	r.result.Warnings = append(r.result.Warnings,
+		source.Mistake{At: s.At, Text: text + "; if that is meant, expect reason: none"})
 }
 
 // override sets or drops the override of a step.

@@ -159,3 +159,34 @@ c:8: expect has either error or fields of an answer, which an override does not 
 		}
 	}
 }
+
+// TestRunWarnsOfNoLimit: a request of a mistyped domain or attribute passes as expected, because it
+// meets no limit. A step that expects the reason or the rule means it.
+func TestRunWarnsOfNoLimit(t *testing.T) {
+	set, err := rules.Load([]source.File{{Name: "rules.yaml", Text: []byte(limits)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenarios, err := source.ParseCases(source.File{Name: "c", Text: []byte(`start: 2026-11-22T00:00:00Z
+steps:
+- {ask: {domain: apy, ip: a, path: /login}, times: 3, expect: {allowed: 1}}
+- {ask: {domain: api, pi: a, path: /login}, expect: {allowed: 1}}
+- {ask: {domain: apy, ip: a}, expect: {allowed: 1, reason: none}}
+- {ask: {domain: api, ip: a}, expect: {rule: ""}}
+- {ask: {domain: api, ip: a}}
+- {ask: {domain: api, ip: a, path: /login}, expect: {allowed: 1}}
+`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, got := Run(set, scenarios), ""
+	for _, w := range r.Warnings {
+		got += w.Error() + "\n"
+	}
+	want := `c:3: the rules have no domain "apy"; if that is meant, expect reason: none
+c:4: the request meets no limit; if that is meant, expect reason: none
+`
+	if got != want || r.Different > 0 {
+		t.Errorf("%d differences, warnings:\n%swant:\n%s", r.Different, got, want)
+	}
+}
