@@ -267,8 +267,8 @@ func (l *ruleLoads) end() {
 type ruleLoads struct {
 	waiting atomic.Int64  // the loads between begin and end, running or not
 	running chan struct{} // has an element for each that runs
-	failed atomic.Int64
-	file   atomic.Pointer[string] // the error of the rules' file; nil: no error
+	failed  atomic.Int64
+	file    atomic.Pointer[string] // the error of the rules' file; nil: no error
 	// differs is set while the files of --rules have another text than the rules in use.
 	differs atomic.Bool
 }
