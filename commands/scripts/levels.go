@@ -15,6 +15,9 @@ const chargedLevel = 2
 // blockingLevel is the first level of calls that lets scripts call blocking commands.
 const blockingLevel = 2
 
+// togetherLevel is the first level of calls that counts the buffers of nested functions together.
+const togetherLevel = 3
+
 // Names of the API table of scripts: redisTable is the name in Redis. valkeyTable is the name in
 // Valkey, and exists from level 2 of calls on.
 const (

@@ -79,7 +79,8 @@ func (m *machine) do(chunk *lua.Chunk, source *engine.Source) (steps int64) {
 	m.protocol, m.published, m.added = answer.RESP2, 0, 0
 	m.tx.WholeAnswers()
 	newest := prepaid(m.tx)
-	limits := lua.Limits{Steps: budget, Memory: maxMemory, Prepaid: newest, Native: !newest}
+	limits := lua.Limits{Steps: budget, Memory: maxMemory, Prepaid: newest, Native: !newest,
+		Together: m.tx.Level() >= togetherLevel}
 	m.st.Reset(limits)
 	if newest {
 		m.st.SeedLate(m)

@@ -9,7 +9,7 @@ import (
 
 // TestNestedBuffers: the buffers of functions that wait for a call count together.
 func TestNestedBuffers(t *testing.T) {
-	limits := lua.Limits{Steps: 50_000_000, Memory: 16 << 20, Prepaid: true}
+	limits := lua.Limits{Steps: 50_000_000, Memory: 16 << 20, Prepaid: true, Together: true}
 	for _, script := range []string{
 		`local text, depth = ('x'):rep(1e6), 0
 		local function nest()

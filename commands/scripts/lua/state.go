@@ -15,6 +15,9 @@ type Limits struct {
 	// Prepaid charges all work and memory of functions before it is spent. Otherwise some work is
 	// free, as in the first version: replays of its logs must get the same results.
 	Prepaid bool
+	// Together counts the buffers of functions that wait for a call together against Memory. Otherwise
+	// each buffer counts alone, as at earlier levels of calls.
+	Together bool
 	// Native computes powers and math functions with Go's package math, as the first version did.
 	// The results then depend on the processor. Native runs do not have the variables of
 	// Env.SetNewer.
@@ -108,7 +111,7 @@ func (st *State) Reset(limits Limits) {
 	}
 	st.limits = limits
 	st.heap.Reset(limits.Memory, limits.Steps)
-	st.heap.Prepaid = limits.Prepaid
+	st.heap.Prepaid, st.heap.Together = limits.Prepaid, limits.Together
 	st.closures.Reset(keptObjects)
 	st.boxes.Reset(keptObjects)
 	st.refs.Reset(keptObjects)

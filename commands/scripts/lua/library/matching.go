@@ -49,10 +49,8 @@ func (m *matching) pause(buffer []byte) {
 	used := m.steps - m.Left
 	m.steps = m.Left
 	m.st.Charge(int(used))
-	if m.Prepaid {
-		m.held = len(buffer)
-		m.st.Heap.Hold(m.held)
-	}
+	m.held = len(buffer)
+	m.st.Heap.Hold(m.held)
 }
 
 // release ends the wait of the buffer.

@@ -47,6 +47,8 @@ type Heap struct {
 	// Prepaid is set if long searches for the length of a table, and the growth of tables, take
 	// steps too.
 	Prepaid bool
+	// Together is set if Hold has an effect.
+	Together bool
 
 	limit   int64
 	left    int64 // bytes until it
@@ -76,7 +78,11 @@ func (h *Heap) Left() int64 { return h.left }
 
 // Hold adds n bytes to the buffers of functions that wait for a call. They count against the limit
 // together with a later buffer, and not as taken. A negative n ends this.
-func (h *Heap) Hold(n int) { h.held += int64(n) }
+func (h *Heap) Hold(n int) {
+	if h.Together {
+		h.held += int64(n)
+	}
+}
 
 // CheckRoom ends the run if it may not take n bytes besides the bytes of Hold.
 func (h *Heap) CheckRoom(n int) {
