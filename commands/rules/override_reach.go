@@ -12,9 +12,10 @@ import (
 // the domain is compared with all of them.
 const MaxWideOverrides = 256
 
-// Reach returns the number of limits that an override changes: for Allow and Deny, the limits of the
-// domain. It returns an error if no request that the rules know can meet the override; the error has
-// the nearest name. Requires: v is as Spell returns it. Cost: O(rules and nodes of the domain).
+// Reach returns the number of limits that an override changes: for Allow and Deny, the limits that
+// requests with its attributes may meet, and all limits of the tree. It returns an error if no request
+// that the rules know can meet the override; the error has the nearest name. Requires: v is as Spell
+// returns it. Cost: O(rules and nodes of the domain).
 func (s *Set) Reach(v *Override) (limits int, err error) {
 	d := s.Domain(v.Domain)
 	if d == nil {
@@ -27,14 +28,43 @@ func (s *Set) Reach(v *Override) (limits int, err error) {
 	}
 	switch {
 	case v.Effect != Replace:
-		for range s.Limits(v.Domain, 0) {
-			limits++
+		for l := range s.Limits(v.Domain, 0) {
+			if l.Rule.Tree {
+				limits++
+			}
+		}
+		for i := range d.flat.rules {
+			limits += d.flat.rules[i].mayCount(v)
 		}
 		return limits, nil
 	case v.Rule == "":
 		return d.reachPath(v)
 	}
 	return d.reachRule(v)
+}
+
+// mayCount returns the number of limits of the rule that requests with the attributes of an override
+// may meet.
+func (r *flatRule) mayCount(v *Override) int {
+	plain := func(key string) (value string, ok bool) {
+		i := slices.IndexFunc(v.Path, func(a Attribute) bool { return a.Key == key })
+		if i < 0 || isRange(v.Path[i].Value) || isPattern(v.Path[i].Value) {
+			return "", false
+		}
+		return v.Path[i].Value, true
+	}
+	for i := range r.match {
+		if value, ok := plain(r.match[i].key); ok && !r.match[i].matches([]byte(value)) {
+			return 0
+		}
+	}
+	if value, ok := plain(r.tier); ok && r.tier != "" {
+		if limits, known := r.tiers[value]; known {
+			return len(limits)
+		}
+		return len(r.other)
+	}
+	return len(r.all())
 }
 
 // unknownDomain returns the error for a name that no domain has.
