@@ -209,7 +209,7 @@ func TestAsksEnd(t *testing.T) {
 	a, b := newFakeNode(t, "1"), newFakeNode(t, "2")
 	a.leads(true, 1, 1, 4)
 	b.leads(false, 1, 1, 4)
-	f, _ := openFront(t, a, b)
+	f, _ := openSlowFront(t, 5*time.Second, a, b) // hundreds of links are dialed at once
 	testwait.Until(t, wait, "the leader is found", func() bool { return f.Leader().Raft == a.address })
 	gone := errors.New("the client has gone")
 	clients, hangUp := context.WithCancelCause(context.Background())
