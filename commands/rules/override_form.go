@@ -31,8 +31,7 @@ func (s *Set) Spell(v Override) (Override, error) {
 		network, ok := canonicalRange(a.Value)
 		switch {
 		case !ok && isRange(a.Value):
-			return v, fmt.Errorf("value of %s: an address, or a range such as 192.0.2.0/24 or 2001:db8::/32, got %s", a.Key,
-				word.Excerpt([]byte(a.Value)))
+			return v, badAddress(*a)
 		case ok && rule != nil:
 			if p, ok := groupOf([]byte(network.Addr().String()), bits); !ok || p != network {
 				return v, fmt.Errorf("value of %s: an address, or a range of the length by which the rule counts, got %s", a.Key,

@@ -64,7 +64,7 @@ func (r *flatRule) mayCount(v *Override) int {
 		}
 		return len(r.other)
 	}
-	return len(r.all())
+	return len(slices.Concat(r.byTier()...))
 }
 
 // unknownDomain returns the error for a name that no domain has.
@@ -95,10 +95,14 @@ func (d *Domain) reaches(v *Override, a Attribute) error {
 			word.Excerpt([]byte(a.Value)))
 	}
 	if d.IsAddress(a.Key) && isBadAddress(a.Value) {
-		return fmt.Errorf("value of %s: an address such as 192.0.2.1 or 2001:db8::1, a range such as 192.0.2.0/24, or a "+
-			"pattern with *, got %s", a.Key, word.Excerpt([]byte(a.Value)))
+		return badAddress(a)
 	}
 	return d.isLate(v, a)
+}
+
+func badAddress(a Attribute) error {
+	return fmt.Errorf("value of %s: an address such as 192.0.2.1 or 2001:db8::1, a range such as 192.0.2.0/24, or a "+
+		"pattern with *, got %s", a.Key, word.Excerpt([]byte(a.Value)))
 }
 
 // isBadAddress reports whether a value of an address is neither an address, a range nor a pattern, and
