@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
@@ -41,6 +42,54 @@ func TestQueueIsBounded(t *testing.T) {
 			!strings.HasSuffix(got, "-ERR EXEC without MULTI|") {
 			t.Errorf("%s: EXEC answers %s", tt.name, got)
 		}
+	}
+}
+
+// TestQueuesTogetherAreBounded: many clients with large transactions can not queue without end. Small
+// transactions pass, and large transactions pass when the other clients have gone.
+func TestQueuesTogetherAreBounded(t *testing.T) {
+	h := newTestHandler("")
+	large := [][]byte{[]byte("ECHO"), bytes.Repeat([]byte("a"), 1<<20)}
+	fill := func(s *session.Session) (queued int, refusal string) {
+		ask(s, "MULTI")
+		for ; queued < 10; queued++ {
+			s.Do(large)
+			if s.Flush(); string(s.Out) != "+QUEUED\r\n" {
+				refusal = string(s.Out)
+				break
+			}
+			s.Out = s.Out[:0]
+		}
+		s.Out = nil
+		return queued, refusal
+	}
+	var all []*session.Session
+	total, refusal := 0, ""
+	for range 20 {
+		s := h.NewSession(session.Client{})
+		all = append(all, s)
+		queued, wrong := fill(s)
+		if total += queued; wrong != "" {
+			refusal = wrong
+		}
+	}
+	if total < 40 || total > 80 || !strings.HasPrefix(refusal, "-ERR transaction is too large while other clients") {
+		t.Errorf("%d MB are queued; then %q", total, refusal)
+	}
+	last := all[len(all)-1]
+	if got := ask(last, "EXEC", "MULTI", "ECHO a", "EXEC"); !strings.HasPrefix(got, "-EXECABORT") ||
+		!strings.HasSuffix(got, "|+OK|+QUEUED|*1|$1|a|") {
+		t.Errorf("a small transaction: %s", got)
+	}
+	for i, s := range all[:len(all)-1] {
+		if i%2 == 0 {
+			s.Close()
+		} else {
+			ask(s, "DISCARD")
+		}
+	}
+	if queued, wrong := fill(last); queued != 10 {
+		t.Errorf("without other transactions %d MB are queued, then %q", queued, wrong)
 	}
 }
 

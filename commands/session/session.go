@@ -387,6 +387,7 @@ func (s *Session) Close() {
 	s.unsubscribeAll()
 	s.closeTracking()
 	s.inbox.close()
+	s.countQueued(0)
 	s.h.mu.Lock()
 	defer s.h.mu.Unlock()
 	delete(s.h.sessions, s.id)

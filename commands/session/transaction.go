@@ -16,6 +16,10 @@ import (
 const (
 	maxQueued      = 16_384   // commands
 	maxQueuedBytes = 16 << 20 // arguments, with EXEC's own memory
+	// maxAllQueued bounds the memory of all sessions' queued commands. A transaction of at most
+	// fewQueuedBytes does not ask for it.
+	maxAllQueued   = 64 << 20
+	fewQueuedBytes = 64 << 10
 
 	// queuedCost and argCost are EXEC's memory in bytes for a command and for each of its
 	// arguments, which may become an op.
@@ -71,6 +75,8 @@ var (
 	errNoMulti   = resp.NewError("ERR", "Command not allowed inside a transaction")
 	errQueueFull = resp.NewError("ERR",
 		fmt.Sprintf("transaction is too large: at most %d commands and %d bytes may be queued", maxQueued, maxQueuedBytes))
+	errAllQueued = resp.NewError("ERR", fmt.Sprintf("transaction is too large while other clients have large "+
+		"transactions: all together may queue %d bytes", maxAllQueued))
 )
 
 // isSurplus reports whether a line has too many words for a command that takes different numbers of
@@ -93,6 +99,9 @@ func (s *Session) queue(c *Spec, args [][]byte) {
 	case len(tx.queue) == maxQueued || cost > maxQueuedBytes:
 		s.reject(c, errQueueFull)
 		return
+	case cost > fewQueuedBytes && s.h.queuedBytes.Load() > maxAllQueued:
+		s.reject(c, errAllQueued)
+		return
 	}
 	if !tx.keyed && s.isForLeader(c, args) {
 		tx.keyed, tx.slot = true, slots.Of(args[c.positions(args).First])
@@ -105,9 +114,16 @@ func (s *Session) queue(c *Spec, args [][]byte) {
 	tx.logsIn = tx.logsIn || c.Login != nil
 	tx.cost = cost
 	s.queued.Store(int64(len(tx.queue)) + 1)
-	s.queuedBytes.Store(int64(cap(tx.bytes)) + int64(cap(tx.ends))*int64(unsafe.Sizeof(int32(0))) +
+	s.countQueued(int64(cap(tx.bytes)) + int64(cap(tx.ends))*int64(unsafe.Sizeof(int32(0))) +
 		int64(cap(tx.queue))*int64(unsafe.Sizeof(queued{})))
 	s.add(item{}) // +QUEUED
+}
+
+// countQueued sets the memory of the session's queued commands.
+func (s *Session) countQueued(bytes int64) {
+	if before := s.queuedBytes.Swap(bytes); before != bytes {
+		s.h.queuedBytes.Add(bytes - before)
+	}
 }
 
 // words returns the words of all queued commands in their order. Requires: no further command will
@@ -129,7 +145,7 @@ func (s *Session) endTransaction() {
 	s.tx, s.fresh = transaction{}, freshness{}
 	s.endCaching()
 	s.queued.Store(0)
-	s.queuedBytes.Store(0)
+	s.countQueued(0)
 }
 
 // A queuedLogin is the result of a login of a transaction.
