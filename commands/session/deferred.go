@@ -88,10 +88,19 @@ func (s *Session) holdBack(c *Spec) bool {
 	return s.h.pause.holds(s.writes(c), park, s.done)
 }
 
-// maxWaitKeys bounds the keys that a client waits for.
-const maxWaitKeys = 1024
+const (
+	// maxWaitKeys bounds the keys that a client waits for.
+	maxWaitKeys = 1024
+	// maxAllWaits bounds the memory of the commands of all clients that wait, with bytesPerWait for
+	// each word. A command of at most fewWaitBytes does not ask for it.
+	maxAllWaits  = 64 << 20
+	fewWaitBytes = 16 << 10
+	bytesPerWait = 256
+)
 
 var (
+	errAllWaits = resp.NewError("ERR",
+		fmt.Sprintf("too many keys to wait for: the keys of all clients together may take %d bytes", maxAllWaits))
 	errWaitMany  = resp.NewError("ERR", fmt.Sprintf("too many keys to wait for: at most %d", maxWaitKeys))
 	errUnblocked = resp.NewError("UNBLOCKED", "client unblocked via CLIENT UNBLOCK")
 )
@@ -106,6 +115,13 @@ func (s *Session) wait(c *Spec, args [][]byte) {
 	if k := c.positions(args); err == nil && k.Last-k.First >= maxWaitKeys {
 		err = errWaitMany
 	}
+	memory := int64(0)
+	for _, arg := range args {
+		memory += int64(len(arg)) + bytesPerWait
+	}
+	if err == nil && memory > fewWaitBytes && s.h.waitBytes.Load() > maxAllWaits {
+		err = errAllWaits
+	}
 	if err != nil {
 		s.writeReply(c, args, func() { s.w.Error(err) })
 		return
@@ -116,6 +132,7 @@ func (s *Session) wait(c *Spec, args [][]byte) {
 	}
 	w.Keys = c.KeysOf(w.Words)
 	s.waiter.Store(w)
+	s.countWait(memory)
 	s.h.waiting.Join(w, timeout)
 	s.finishWait()
 }
@@ -133,6 +150,7 @@ func (s *Session) finishWait() {
 		return
 	}
 	s.waiter.Store(nil)
+	s.countWait(0)
 	s.writeReply(s.last.Load(), w.Words, func() {
 		switch {
 		case err != nil:
@@ -143,6 +161,12 @@ func (s *Session) finishWait() {
 			s.w.Answer(answer)
 		}
 	})
+}
+
+// countWait sets the memory of the session's command that waits.
+func (s *Session) countWait(bytes int64) {
+	s.h.waitBytes.Add(bytes - s.waitBytes)
+	s.waitBytes = bytes
 }
 
 // writeReply writes and counts the reply of a command that may wait.

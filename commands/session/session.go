@@ -72,6 +72,7 @@ type Session struct {
 	// transaction is open; queuedBytes is the memory of these commands. Any goroutine may
 	// read them.
 	queued, queuedBytes atomic.Int64
+	waitBytes           int64 // the memory of the command of waiter
 	// began is the start of the current batch or run command, in nanoseconds since the
 	// handler's start; 0: no batch or command is timed.
 	began int64
@@ -383,6 +384,7 @@ func (s *Session) Close() {
 	s.abandon()
 	if w := s.waiter.Load(); w != nil {
 		s.h.waiting.Leave(w)
+		s.countWait(0)
 	}
 	s.unsubscribeAll()
 	s.closeTracking()
