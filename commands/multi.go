@@ -61,7 +61,7 @@ func replyDone(w *resp.Writer, err error) {
 
 func runWatch(s *session.Session, w *resp.Writer, args [][]byte) {
 	keys := args[1:]
-	err := s.MayWatch(len(keys))
+	err := s.MayWatch(keys)
 	for i := 0; err == nil && i < len(keys); i++ {
 		err = limiters.ParseKey(keys[i])
 	}

@@ -3,6 +3,7 @@ package commands
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -99,6 +100,49 @@ func TestWatchIsBounded(t *testing.T) {
 	if got, want := ask(s, full, "WATCH k", "UNWATCH", full),
 		"+OK|-ERR too many watched keys: at most 1024|+OK|+OK|"; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestWatchesTogetherAreBounded: many clients can not watch many long keys without end. Few keys are
+// always accepted, and many when the other clients have gone, or have ended their transactions.
+func TestWatchesTogetherAreBounded(t *testing.T) {
+	h := newTestHandler("")
+	line := "WATCH"
+	for i := range 1000 {
+		line += fmt.Sprintf(" %d%s", i, strings.Repeat("k", 1000))
+	}
+	var all []*session.Session
+	accepted := 0
+	for range 80 {
+		s := h.NewSession(session.Client{})
+		all = append(all, s)
+		if got := ask(s, line); got == "+OK|" {
+			accepted++
+		} else if !strings.HasPrefix(got, "-ERR too many watched keys: the keys of all") {
+			t.Fatalf("the reply is %.100q", got)
+		}
+	}
+	if accepted < 40 || accepted > 70 {
+		t.Errorf("%d of %d clients watch many keys", accepted, len(all))
+	}
+	last := all[len(all)-1]
+	if got := ask(last, "WATCH few"); got != "+OK|" {
+		t.Errorf("few keys: %s", got)
+	}
+	for i, s := range all[:len(all)-1] {
+		switch i % 3 {
+		case 0:
+			s.Close()
+		case 1:
+			ask(s, "UNWATCH")
+		default:
+			ask(s, "MULTI", "EXEC")
+		}
+	}
+	for range 80 {
+		if got := ask(last, line, "UNWATCH"); got != "+OK|+OK|" {
+			t.Fatalf("without other clients: %.100q", got)
+		}
 	}
 }
 

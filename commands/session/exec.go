@@ -10,8 +10,15 @@ import (
 	"limitsrv/engine"
 )
 
-// maxWatched bounds the watched keys of a session.
-const maxWatched = 1024
+const (
+	// maxWatched bounds the watched keys of a session.
+	maxWatched = 1024
+	// maxAllWatched bounds the memory of the watched keys of all sessions, with bytesPerWatch for each
+	// key. A session with at most fewWatched does not ask for it.
+	maxAllWatched = 64 << 20
+	fewWatched    = 16 << 10
+	bytesPerWatch = 64
+)
 
 var (
 	errNested      = resp.NewError("ERR", "MULTI calls can not be nested")
@@ -20,6 +27,8 @@ var (
 	errExecAbort   = resp.NewError("EXECABORT", "Transaction discarded because of previous errors.")
 	errWatchInside = resp.NewError("ERR", "WATCH inside MULTI is not allowed")
 	errWatchMany   = resp.NewError("ERR", fmt.Sprintf("too many watched keys: at most %d", maxWatched))
+	errAllWatched  = resp.NewError("ERR",
+		fmt.Sprintf("too many watched keys: the keys of all clients together may take %d bytes", maxAllWatched))
 )
 
 // Multi is MULTI: it opens a transaction.
@@ -127,13 +136,15 @@ func (s *Session) recheck(account *auth.Account, c *Spec, args [][]byte) error {
 const queuedBefore = "ACLs rules changed between the moment the transaction was accumulated and the EXEC call. " +
 	"This command is no longer allowed for the following reason: "
 
-// MayWatch returns an error if the session can not watch n more keys.
-func (s *Session) MayWatch(n int) error {
+// MayWatch returns an error if the session can not watch these keys too.
+func (s *Session) MayWatch(keys [][]byte) error {
 	switch {
 	case s.tx.open:
 		return errWatchInside
-	case len(s.tx.watched)+n > maxWatched:
+	case len(s.tx.watched)+len(keys) > maxWatched:
 		return errWatchMany
+	case s.watchBytes+watchBytes(keys) > fewWatched && s.h.watchBytes.Load() > maxAllWatched:
+		return errAllWatched
 	}
 	return nil
 }
@@ -145,11 +156,26 @@ func (s *Session) Watch(keys [][]byte) {
 	for _, k := range keys {
 		batch.Ops = append(batch.Ops, engine.Op{Kind: engine.Watch, DB: s.db, Key: slices.Clone(k)})
 	}
-	s.Perform(batch, func(w *resp.Writer) { s.storeWatched(w, batch) })
+	memory := s.watchBytes + watchBytes(keys)
+	s.Perform(batch, func(w *resp.Writer) {
+		s.storeWatched(w, batch)
+		s.countWatched(memory)
+	})
+}
+
+// watchBytes returns the estimated memory of watched keys.
+func watchBytes(keys [][]byte) (n int64) {
+	for _, k := range keys {
+		n += int64(len(k)) + bytesPerWatch
+	}
+	return n
 }
 
 // Unwatch is UNWATCH: it clears the watched keys.
-func (s *Session) Unwatch() { s.tx.watched = nil }
+func (s *Session) Unwatch() {
+	s.tx.watched = nil
+	s.countWatched(0)
+}
 
 // storeWatched stores the fingerprints that the Watch ops of a batch returned.
 func (s *Session) storeWatched(w *resp.Writer, batch *engine.Batch) {

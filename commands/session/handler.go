@@ -46,9 +46,9 @@ type Handler struct {
 	looks   sync.Pool    // empty *engine.Batch values, for WorkOf
 	room    Room         // counts the bytes of all clients' answers
 	granted atomic.Int64 // see Granted
-	// queuedBytes is the memory of the queued commands of all transactions, and waitBytes of the
-	// commands that wait for elements.
-	queuedBytes, waitBytes atomic.Int64
+	// queuedBytes is the memory of the queued commands of all transactions, waitBytes of the commands
+	// that wait for elements, and watchBytes of watched keys.
+	queuedBytes, waitBytes, watchBytes atomic.Int64
 
 	mu       sync.Mutex
 	sessions map[int64]*Session

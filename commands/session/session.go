@@ -73,6 +73,7 @@ type Session struct {
 	// read them.
 	queued, queuedBytes atomic.Int64
 	waitBytes           int64 // the memory of the command of waiter
+	watchBytes          int64 // the memory of the watched keys
 	// began is the start of the current batch or run command, in nanoseconds since the
 	// handler's start; 0: no batch or command is timed.
 	began int64
@@ -390,6 +391,7 @@ func (s *Session) Close() {
 	s.closeTracking()
 	s.inbox.close()
 	s.countQueued(0)
+	s.countWatched(0)
 	s.h.mu.Lock()
 	defer s.h.mu.Unlock()
 	delete(s.h.sessions, s.id)

@@ -126,6 +126,14 @@ func (s *Session) countQueued(bytes int64) {
 	}
 }
 
+// countWatched sets the memory of the session's watched keys.
+func (s *Session) countWatched(bytes int64) {
+	if bytes != s.watchBytes {
+		s.h.watchBytes.Add(bytes - s.watchBytes)
+		s.watchBytes = bytes
+	}
+}
+
 // words returns the words of all queued commands in their order. Requires: no further command will
 // be queued.
 func (tx *transaction) words() [][]byte {
@@ -143,6 +151,7 @@ func (tx *transaction) words() [][]byte {
 // endTransaction discards the transaction and the watched keys.
 func (s *Session) endTransaction() {
 	s.tx, s.fresh = transaction{}, freshness{}
+	s.countWatched(0)
 	s.endCaching()
 	s.queued.Store(0)
 	s.countQueued(0)
