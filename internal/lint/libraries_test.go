@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -53,5 +55,28 @@ func TestNodeReadmeInstallsAPackage(t *testing.T) {
 	want := fmt.Sprintf("npm pack /path/to/limitsrv/clients/node\nnpm install ./%s-%s.tgz\n", made.Name, made.Version)
 	if !strings.Contains(string(readme), want) || strings.Count(string(readme), "npm install") != 1 {
 		t.Errorf("clients/node/README.md does not install the package alone by %q", want)
+	}
+}
+
+// TestReleaseHasWhatReadmeLinks: the archives of a release have each file or folder to which the README
+// links.
+func TestReleaseHasWhatReadmeLinks(t *testing.T) {
+	script, err := os.ReadFile(".ci/release")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := strings.Fields(string(script))
+	links := regexp.MustCompile(`\]\(([A-Za-z][^):#]*)[)#]`).FindAllSubmatch(readme, -1)
+	if len(links) < 20 {
+		t.Fatalf("%d links are found", len(links))
+	}
+	for _, link := range links {
+		if top, _, _ := strings.Cut(string(link[1]), "/"); !slices.Contains(words, top) {
+			t.Errorf("the README links to %s, and .ci/release does not copy %s", link[1], top)
+		}
 	}
 }
