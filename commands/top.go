@@ -31,7 +31,7 @@ var rlTop = spec.Command{
 			w.Error(err)
 			return
 		}
-		top := s.Handler().Engine().Top(s.Handler().Now(), what, window, count)
+		top := s.Handler().Top(what, window, count)
 		w.Array(len(top.Rows))
 		for _, row := range top.Rows {
 			fields := 3

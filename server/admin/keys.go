@@ -48,7 +48,7 @@ func (a *api) top(w http.ResponseWriter, r *http.Request, id identity) {
 		Count int64  `json:"count"`
 		Error int64  `json:"error"`
 	}
-	found := a.cfg.Handler.Engine().Top(a.cfg.Handler.Now(), kind, window, count)
+	found := a.cfg.Handler.Top(kind, window, count)
 	rows := make([]row, len(found.Rows))
 	for i, one := range found.Rows {
 		rows[i] = row{printable(one.Key, 0), encodeKey(one.Key), one.Tag, one.Count, one.Error}

@@ -66,7 +66,7 @@ func newView(cfg Config, series *ruleSeries) *view {
 		setting: func(name string) int64 { return intSetting(h, name) }, version: h.Version(), expires: cfg.Expires,
 		keys: cfg.KeyMetrics, events: h.Events(),
 		top: func(kind engine.TopKind) []topk.Row {
-			return e.Top(h.Now(), kind, topk.Minute, metricKeys).Rows
+			return h.Top(kind, topk.Minute, metricKeys).Rows
 		},
 	}
 }
