@@ -13,7 +13,7 @@ import (
 type changes struct {
 	mu   sync.Mutex
 	told uint64
-	lost uint64        // how often the clients were told that any key may have changed
+	lost uint64        // how often the clients were told that any key may have changed, or none tracked
 	next chan struct{} // closed when told or lost changes
 }
 
@@ -22,6 +22,11 @@ func newChanges() *changes { return &changes{next: make(chan struct{})} }
 // lose tells the clients that any key may have changed.
 func (c *changes) lose(n *engine.Notices) {
 	n.Outdated()
+	c.release()
+}
+
+// release ends all await.
+func (c *changes) release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lost, c.told = c.lost+1, 0
@@ -37,6 +42,7 @@ func (c *changes) wake() {
 // note tells the clients the news that answer a request.
 func (c *changes) note(n *engine.Notices, q fronts.WatchRequest, w *fronts.Watched) {
 	if !q.Tracks {
+		c.release()
 		return
 	}
 	if !w.Tracked {
@@ -63,12 +69,13 @@ func (c *changes) losses() uint64 {
 	return c.lost
 }
 
-// await waits until the clients were told of the changes up to told, or lose was called since losses
-// returned lost. It returns false if ctx ends first. told 0: it does not wait.
+// await waits until the clients that track were told of the changes up to told, or that any key may have
+// changed since losses returned lost. told 0: the leader does not know yet that clients track, so its next
+// news are that any key may have changed. It returns false if ctx ends first.
 func (c *changes) await(ctx context.Context, told, lost uint64) bool {
 	for {
 		c.mu.Lock()
-		done, next := c.told >= told || c.lost != lost, c.next
+		done, next := told > 0 && c.told >= told || c.lost != lost, c.next
 		c.mu.Unlock()
 		if done {
 			return true

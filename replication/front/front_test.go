@@ -273,48 +273,6 @@ func TestLostNews(t *testing.T) {
 	}
 }
 
-// TestFreshTellsOfChanges: Fresh returns when the clients of the front were told of the keys that had
-// changed, or that any key may have changed.
-func TestFreshTellsOfChanges(t *testing.T) {
-	n := newFakeNode(t, "1")
-	n.leads(true, 1, 1, 4)
-	f, _ := openFront(t, n)
-	var keys, all atomic.Int64
-	f.o.Notices.HandleChanges(func(list []engine.Change) {
-		for i := range list {
-			if list[i].All {
-				all.Add(1)
-			} else {
-				keys.Add(1)
-			}
-		}
-	})
-	f.o.Notices.Track(1)
-	testwait.Until(t, wait, "the leader knows that the front tracks",
-		func() bool { return n.notices.Tracks() && all.Load() > 0 })
-	var held atomic.Bool
-	release := make(chan struct{})
-	watch := func(fronts.WatchRequest) bool {
-		held.Store(true)
-		<-release
-		return true
-	}
-	n.watch.Store(&watch)
-	testwait.Until(t, wait, "the front waits for news", held.Load)
-	before := all.Load()
-	n.engine.Apply(1e18, &engine.Batch{Notices: n.notices, Ops: []engine.Op{{Key: []byte("k"), N: 1,
-		Params: engine.Params{Alg: engine.Fixed, Limit: 9, Period: engine.MaxPeriod}}}})
-	n.notices.Send()
-	told := make(chan bool)
-	f.Fresh(func(err error) { told <- err == nil && keys.Load()+all.Load() > before })
-	testwait.Until(t, wait, "the leader is asked", func() bool { return n.reads.Load() > 0 })
-	time.Sleep(10 * time.Millisecond) // for the answer
-	close(release)
-	if !<-told {
-		t.Error("Fresh returns before the clients are told of a change")
-	}
-}
-
 // TestScanWithoutAnswer: a scan that the leader does not answer is an error, and no end of the keys.
 func TestScanWithoutAnswer(t *testing.T) {
 	n := newFakeNode(t, "1")

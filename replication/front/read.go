@@ -86,7 +86,7 @@ func (n *Front) freshen() error {
 			return n.noLeaderError()
 		}
 	}
-	if !n.changes.await(ctx, r.Told, lost) {
+	if n.o.Notices.Tracks() && !n.changes.await(ctx, r.Told, lost) {
 		return n.noLeaderError()
 	}
 	return nil
