@@ -228,7 +228,7 @@ func (n *simNode) start() {
 		Dir:   "/data", Raft: n.address(), Client: n.name + ":6379", Version: "simulated",
 		Ack: c.plan.ack, Fsync: c.plan.fsync, ElectionTimeout: c.plan.election, SnapshotLogBytes: c.plan.logBytes,
 		Wall: n.clock.Wall, Network: p.host, Fatal: p.fatal, Commands: simtest.Commands,
-		NoQuorum: c.plan.noQuorum, DeadAfter: c.plan.dead, commitTimeout: c.plan.commit,
+		Notices: new(engine.Notices), NoQuorum: c.plan.noQuorum, DeadAfter: c.plan.dead, commitTimeout: c.plan.commit,
 		undecided: func(b *engine.Batch) { p.undecided.Store(b, p.leaderless()) },
 		lasting:   n.lasting, leaderLease: c.plan.leaderLease,
 		fs: n.disk.FS, stores: n.disk.open, boot: n.disk.Boot, leastTrailing: 10,

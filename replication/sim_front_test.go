@@ -21,6 +21,8 @@ type simFront struct {
 	// calls counts the calls of its client while it knows a leader, and answers the calls that the leader
 	// answered.
 	calls, answers int
+	told           simTold
+	checked        int // changes of which its clients were told
 }
 
 // startFront starts a front with a client, unless the nodes are too old for fronts at first.
@@ -33,10 +35,14 @@ func (c *simCluster) startFront() {
 		policy = undecided.Error
 	}
 	f := &simFront{cluster: c, gone: make(chan struct{})}
+	notices := new(engine.Notices)
+	notices.HandleChanges(f.told.changed)
+	notices.Track(1)
+	f.told.forget()
 	var err error
 	f.front, err = front.Open(front.Options{
 		Nodes: []string{c.nodes[0].address(), c.nodes[1].address()}, Client: simFrontName + ":6379", Version: "simulated",
-		NoQuorum: policy, ElectionTimeout: c.plan.election, Commands: simtest.Commands, Notices: new(engine.Notices),
+		NoQuorum: policy, ElectionTimeout: c.plan.election, Commands: simtest.Commands, Notices: notices,
 		Level: FrontLevel, Logger: c.logs.Logger(simFrontName), Dial: c.net.host(simFrontName).Dial,
 		Fatal: func(err error) { c.fault("fatal error of the front: %v", err) },
 	})
@@ -73,6 +79,7 @@ func (f *simFront) ask(r simtest.Request) {
 	c, h := f.cluster, f.cluster.history
 	call := h.Begin(simFrontName, r)
 	batch := call.Batch()
+	f.told.forget()
 	done := make(chan error, 2)
 	f.front.Exec(batch, func(err error) { done <- err })
 	f.front.Commit()
@@ -90,6 +97,9 @@ func (f *simFront) ask(r simtest.Request) {
 		c.fault("call %d to the front was not answered within %v", call.Number, simPatience)
 	}
 	h.Finish(call, outcome, batch)
+	if outcome == simtest.Answered {
+		f.awaitTold(call, batch)
+	}
 }
 
 // hasNoQuorum reports whether a policy decided a part of a batch.

@@ -373,6 +373,10 @@ func (c *simCluster) summary() string {
 	for _, n := range c.stats.troubles {
 		all += n
 	}
-	return fmt.Sprintf("%s; %d entries; %d nodes, %d troubles; at most %v until the next decision: %v; %v",
-		c.history.Summary(), len(c.history.entries), len(c.nodes), all, most, c.stats.troubles, c.logs.Counts())
+	told := 0
+	if c.front != nil {
+		told = c.front.checked
+	}
+	return fmt.Sprintf("%s; %d entries; %d nodes, %d troubles; %d told; at most %v until the next decision: %v; %v",
+		c.history.Summary(), len(c.history.entries), len(c.nodes), all, told, most, c.stats.troubles, c.logs.Counts())
 }
