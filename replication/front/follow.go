@@ -111,10 +111,17 @@ func (n *Front) dropLeader(leader storage.Server) {
 	n.mu.Lock()
 	if n.leader == leader {
 		n.deposed()
-		n.leader = storage.Server{}
+		n.leader, n.lost = storage.Server{}, n.mono()
 	}
 	n.mu.Unlock()
 	n.changes.lose(n.o.Notices)
+}
+
+// isLost reports whether no leader has been known for as long as a request waits.
+func (n *Front) isLost() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.leader.Raft == "" && n.mono()-n.lost >= n.hold()
 }
 
 // setNodes notes the nodes of the group.

@@ -90,7 +90,8 @@ type Front struct {
 	leader  storage.Server
 	leads   context.Context // ends when leader is the leader no more
 	deposed context.CancelFunc
-	found   bool // a leader was found once
+	lost    time.Duration // when leader became unknown, by mono
+	found   bool          // a leader was found once
 	news    fronts.Watched
 	counts  fronts.Counts
 	heard   time.Duration // when news came, by mono

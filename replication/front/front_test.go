@@ -273,6 +273,21 @@ func TestLostNews(t *testing.T) {
 	}
 }
 
+// TestLeaderLostForLong: a read does not wait if no leader has been known for as long as a request waits.
+func TestLeaderLostForLong(t *testing.T) {
+	n := newFakeNode(t, "1")
+	n.leads(false, 1, 1, 4)
+	f, _ := openSlowFront(t, 10*time.Second, n)
+	f.mu.Lock()
+	f.lost = -f.hold()
+	f.mu.Unlock()
+	began, failed := time.Now(), make(chan error)
+	f.Fresh(func(err error) { failed <- err })
+	if err := <-failed; err != errNoLeader || time.Since(began) > f.hold()/2 {
+		t.Errorf("without a leader for long, a read is answered %v after %v", err, time.Since(began))
+	}
+}
+
 // TestScanWithoutAnswer: a scan that the leader does not answer is an error, and no end of the keys.
 func TestScanWithoutAnswer(t *testing.T) {
 	n := newFakeNode(t, "1")
