@@ -57,8 +57,9 @@ func (n *node) reloadOn(ctx context.Context, hangups <-chan os.Signal) {
 }
 
 // checkSelf returns an error if the server does not accept and answer connections. A
-// server that rejects connections beyond --max-clients does answer. It checks nothing and returns nil
-// if no listener is suitable for pingAddress, or only --rls: there a rejection is no answer.
+// server that rejects connections beyond --max-clients does answer. It checks nothing and returns
+// nil if pingAddress finds no listener, or only the listener of --rls. A full --rls rejects
+// connections without an answer, so checkSelf could not tell a full server from a dead server.
 func (n *node) checkSelf(timeout time.Duration) error {
 	network, address, kind := pingAddress(n.Options)
 	switch {

@@ -50,7 +50,7 @@ time; else with 1, or with 2 if the command line is wrong.`
 
 // pingOptions are the options of limitsrv ping with an address.
 type pingOptions struct {
-	Address       string         `arg:"" optional:"" name:"HOST:PORT" help:"Address of a server, or unix:PATH, or http:// or https:// and the address of --admin, or grpc:// or grpcs:// and that of --rls."`
+	Address       string         `arg:"" optional:"" name:"HOST:PORT" help:"Address of a server, or unix:PATH, or http:// or https:// and the address of --admin, or grpc:// or grpcs:// and the address of --rls."`
 	Wait          *time.Duration `placeholder:"DURATION" help:"Wait at most so long until the server is ready. 0s asks once."`
 	remoteOptions `embed:""`
 }

@@ -18,8 +18,8 @@ import (
 const (
 	// List is the key of the list of events, as JSON, oldest first.
 	List = "limitsrv:events"
-	// marks is the key of the sorted set of told events, by the milliseconds since 1970 until when they
-	// are told.
+	// marks is the key of a sorted set with a mark for each told event. The score is the end of the
+	// mark, in milliseconds since 1970.
 	marks = "limitsrv:told"
 )
 
@@ -38,11 +38,15 @@ type script struct {
 	modes      scripts.Modes
 }
 
-// The scripts. noteScript removes keys of another type in the place of the list and of the marks. Its
-// keys are these two, and its arguments their bounds, and for each event the name of its mark, the end
-// of the mark and the text. For each new mark it forgets up to two marks that are over or beyond the
-// bound, those that end first. So the work of an event is bounded, and marks that are over are
-// forgotten faster than marks are made. removeScript has the ids of events that were sent.
+// The scripts. The keys of noteScript are the list and the marks. Its first two arguments bound the
+// list and the marks. Three arguments follow for each event: the name of its mark, the end of the
+// mark, and the text. noteScript first removes a key that has another type.
+//
+// For each new mark it forgets up to two old marks: the marks that end first. It forgets them only
+// if they are over, or if there are too many marks. So the work for an event is bounded. Old marks
+// are forgotten faster than new marks are made. The set of marks expires with its last mark.
+//
+// removeScript has the ids of events that were sent.
 var (
 	noteScript = newScript(`local list, marks = KEYS[1], KEYS[2]
 for key, want in pairs({[list] = 'list', [marks] = 'zset'}) do
@@ -75,7 +79,7 @@ for i = 3, #ARGV, 3 do
 end
 local last = redis.call('ZRANGE', marks, -1, -1, 'WITHSCORES')
 if last[1] then
-  redis.call('PEXPIREAT', marks, last[2])
+  redis.pcall('PEXPIREAT', marks, string.format('%.0f', last[2]))
 end
 return results`)
 	readScript   = newScript(`return {redis.call('LLEN', KEYS[1]), redis.call('LRANGE', KEYS[1], 0, ARGV[1] - 1)}`)

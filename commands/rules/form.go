@@ -86,6 +86,18 @@ func matchable(path string, f source.PathForm) string {
 
 var uriEscapes = strings.NewReplacer("%", "%25", "?", "%3F", "#", "%23")
 
+// Cut returns the beginning of a text, of at most n bytes. An escape such as %2F stays whole.
+func Cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	text = text[:n]
+	if at := strings.LastIndexByte(text, '%'); at >= 0 && at > n-3 {
+		text = text[:at]
+	}
+	return text
+}
+
 // Shorten returns a value of at most MaxValueBytes for a longer value of a key. It has the beginning of
 // the value, or of the path that the word paths makes of it, and a hash of all of it, so that
 // different values count separately. d may be nil.
@@ -96,7 +108,7 @@ func (d *Domain) Shorten(key, value []byte) []byte {
 	}
 	if len(text) > MaxValueBytes {
 		hash := fmt.Sprintf("~%x", sha256.Sum256([]byte(text)))
-		text = text[:MaxValueBytes-len(hash)] + hash
+		text = Cut(text, MaxValueBytes-len(hash)) + hash
 	}
 	return []byte(text)
 }

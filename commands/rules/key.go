@@ -26,7 +26,8 @@ const (
 	digestDigits  = 32
 )
 
-// IsPenaltyKey reports whether a key is a penalty box, unless the key was too long.
+// IsPenaltyKey reports whether a key is the key of a penalty box. It returns false for a shortened
+// key, which ends with a digest.
 func IsPenaltyKey(key []byte) bool {
 	return bytes.HasPrefix(key, []byte(KeyPrefix)) && bytes.HasSuffix(key, []byte(penaltySuffix))
 }

@@ -135,7 +135,8 @@ func (d *Domain) isLate(v *Override, a Attribute) error {
 	return nil
 }
 
-// listsAll reports whether the lists have a value with an effect, or all addresses of a range.
+// listsAll reports whether lists with an effect have the value of an attribute. If the value is a
+// range, a listed range must have all its addresses.
 func (d *Domain) listsAll(a Attribute, effect int32) bool {
 	p, isRange := canonicalRange(a.Value)
 	first := a.Value
@@ -220,8 +221,9 @@ func (d *Domain) reachRule(v *Override) (limits int, err error) {
 	return limits, err
 }
 
-// checkWeights returns an error if the weights of the limit of an override name amounts that no limit of
-// the domain weighs, or if it would replace limits with different weights.
+// checkWeights returns an error if an override has weights for amounts that no limit of the domain
+// weighs. It also returns an error if an override without weights replaces limits whose weights
+// differ.
 func (d *Domain) checkWeights(v *Override, replaced []*Limit) error {
 	for _, w := range v.limit.weights {
 		if !slices.Contains(d.amounts, w.Name) {

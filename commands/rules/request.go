@@ -19,12 +19,13 @@ const (
 type Request struct {
 	Domain      []byte
 	Descriptors []Descriptor
-	// Amounts are named amounts of the request. Each limit takes what they weigh by its weights. A
-	// limit without weights takes 1, for the request. If there are none, the caller has the number
-	// that each limit takes.
+	// Amounts are named amounts of the request. Each limit takes their sum by its
+	// weights. A limit without weights takes 1, for the request. Without Amounts the caller chooses
+	// the number that each limit takes.
 	Amounts []Amount
-	// Used is set if the Amounts are of a request that was counted before: what it has used more, or
-	// less. A limit without weights then takes nothing.
+	// Used is set if the request was counted before. The Amounts are then the difference: the
+	// request has used more or less. A limit without weights then takes nothing. A limit with leases
+	// stays in the Result.
 	Used bool
 }
 

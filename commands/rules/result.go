@@ -48,7 +48,7 @@ type Result struct {
 	Repeated bool
 	// Limits are the limits of the group, in the order of the descriptors, for each first
 	// the tree and then the rules in the order of the file. Only a Verdict of Limited has
-	// some: 1 to engine.MaxGroup. Limits of which the Amounts of the request take 0 are left out.
+	// some: 1 to engine.MaxGroup. A limit from which the Amounts take 0 is left out.
 	Limits []Met
 	// Shared are the further descriptors that meet one of Limits through its rule. Its
 	// counter is taken once, for the first of them.
@@ -83,8 +83,9 @@ type Met struct {
 	Mode Mode
 	// Index is the Index of the limit in the set, or -1.
 	Index int
-	// Hits is the number of tokens for the limit of a request with Amounts: 1 to engine.MaxN, or of a
-	// request with Used from -engine.MaxN on, and not 0. Without Amounts it is undefined.
+	// Hits is the number of tokens that a request with Amounts takes from the limit: 1 to
+	// engine.MaxN. With Used it may also be negative, from -engine.MaxN. It is never 0. Without
+	// Amounts it is undefined.
 	Hits int64
 	// Descriptor is the index of the descriptor; a rule that several descriptors meet with
 	// the same counter has the first.

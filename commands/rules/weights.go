@@ -42,7 +42,7 @@ func weigh(weights []source.Weight, amounts []Amount) (n int64, ok bool) {
 	return taken.dividedBy(million)
 }
 
-// A wide is a number of 128 mathbits. The sums of a request are below 2^107.
+// A wide is a number of 128 bits. The sums of a request are below 2^107.
 type wide struct{ high, low uint64 }
 
 func (x *wide) addProduct(a, b uint64) {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -122,15 +123,13 @@ func (h *Hub) hears(channel string, in *inbox) bool {
 	return there
 }
 
-// Channels returns the wanted channels with subscribers, in order.
+// Channels returns the wanted channels with subscribers, in order. It calls wanted without a lock,
+// because the matching of many names takes long.
 func (h *Hub) Channels(wanted func(name string) bool) (names []string) {
 	h.mu.RLock()
-	for name := range h.audiences[ToChannels] {
-		if wanted(name) {
-			names = append(names, name)
-		}
-	}
+	names = slices.AppendSeq(make([]string, 0, len(h.audiences[ToChannels])), maps.Keys(h.audiences[ToChannels]))
 	h.mu.RUnlock()
+	names = slices.DeleteFunc(names, func(name string) bool { return !wanted(name) })
 	slices.Sort(names)
 	return names
 }

@@ -216,9 +216,9 @@ func (s *Session) noteReads(c *Spec, args [][]byte) {
 	}
 }
 
-// registerReads registers the noted keys before the commands are executed, and at a front before another
-// node is asked. Messages about these
-// keys follow the replies, because only Resume writes the inbox. batch holds the commands; nil: a
+// registerReads registers the noted keys before the commands are executed. At a front it registers
+// them before the front asks another node. Messages about these keys follow the replies, because
+// only Resume writes the inbox. batch holds the commands; nil: a
 // run command reads.
 func (s *Session) registerReads(batch *engine.Batch) {
 	k := s.tracks

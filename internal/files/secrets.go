@@ -16,7 +16,8 @@ const SecretsInterval = time.Second
 
 const maxSecretsBytes = 64 << 10
 
-// Secrets are the secrets of a file, each in a line, which is read again while they are used. Empty
+// Secrets are the secrets of a file, a secret in each line. The file is read again while its
+// secrets are used. Empty
 // lines and lines that start with # are ignored. No error contains a part of the file. All fields are
 // required, and must not change after Open. Concurrency: any goroutine may call the methods after Open.
 type Secrets[S comparable] struct {

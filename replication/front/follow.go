@@ -58,8 +58,9 @@ func (n *Front) follow() {
 	}
 }
 
-// await returns when the watch of a leader has ended. It ends the watch if another node leads, in a
-// later term, and returns that node: a leader that does not know it yet may answer a search faster.
+// await returns when the watch of a leader has ended. It ends the watch if another node
+// leads in a later term, and returns that node. The caller must not search again: a former leader
+// that does not know the new term may answer faster.
 func (n *Front) await(leader fronts.Found, watched <-chan error,
 	end context.CancelFunc) (next fronts.Found, found bool) {
 	for {
@@ -68,7 +69,11 @@ func (n *Front) await(leader fronts.Found, watched <-chan error,
 			n.log.Debug("the leader is watched no more", "node", leader.Self.Node, "error", err)
 			return next, false
 		case <-n.suspected:
-			if other, found := n.find(); found && other.Self != leader.Self && other.Term > leader.Term {
+			other, found := n.find()
+			switch {
+			case found && other.Self == leader.Self:
+				leader.Term = max(leader.Term, other.Term)
+			case found && other.Term > leader.Term:
 				n.setLeader(other)
 				end()
 				<-watched
@@ -106,7 +111,8 @@ func (n *Front) setLeader(f fronts.Found) {
 	n.batcher.Kick()
 }
 
-// dropLeader makes the leader unknown, unless it is another node.
+// dropLeader makes the leader unknown, unless the front has another leader by now. In both cases it
+// tells the clients that any key may have changed.
 func (n *Front) dropLeader(leader storage.Server) {
 	n.mu.Lock()
 	if n.leader == leader {

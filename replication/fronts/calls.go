@@ -54,7 +54,8 @@ type Watched struct {
 	// Changed are the keys that have changed. If Tracked is false, any key may have changed.
 	Tracked bool `json:"tracked,omitempty"`
 	Changed Keys `json:"changed,omitempty"`
-	// Told counts the changes of which the front was told, with these.
+	// Told rises with each report of changes, including the reports in this Watched. It does not
+	// begin at 0.
 	Told uint64 `json:"told,omitempty"`
 }
 

@@ -79,8 +79,8 @@ func New(o Options) *Hub {
 var errSuperseded = errors.New("the front has made another call")
 
 // Watch waits until there are news for a front, or Options.Hold has passed. It returns the messages,
-// the lists, the keys, and the Counts if they are due. Its error is the error of ctx, or the front has
-// called Watch again.
+// the lists, the keys, and the Counts if they are due. It returns the error
+// of ctx, or errSuperseded if the front has called Watch again.
 func (h *Hub) Watch(ctx context.Context, node string, q WatchRequest) (w Watched, err error) {
 	f, turn := h.begin(node, &q)
 	defer h.end(f)

@@ -91,7 +91,7 @@ func attribute(h http.Header, d *rules.Domain, from *source.HeaderAttribute) (va
 	if from.Key == pathKey && value != "" {
 		value = d.URIPath(from.Key, value)
 	}
-	return value[:min(len(value), rules.MaxValueBytes)], value != "" || isAddress || from.Index != 0
+	return rules.Cut(value, rules.MaxValueBytes), value != "" || isAddress || from.Index != 0
 }
 
 // part returns the fromEnd-th part of a list, counted from its end and from 1. If the list has

@@ -109,9 +109,9 @@ type Answer struct {
 type Box struct {
 	// Row is the answer of the box: the times until it opens, and until its level is 0.
 	Row
-	Limit      int // 1 + the index in Met of the limit with a blocked key; 0: it is a penalty box
-	Guard      int // of the limits in Met that a penalty box guards
-	Descriptor int // of the first of these limits
+	Limit      int // 1 + the index in Met of the limit with a blocked key; 0: a penalty box
+	Guard      int // Met.Guard of the limits that the penalty box guards; 0 for a blocked key
+	Descriptor int // of the limit with the blocked key, or of the first guarded limit
 }
 
 // Holds reports whether limit i of the request, which is m, is guarded by the box or has the blocked

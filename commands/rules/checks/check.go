@@ -58,7 +58,7 @@ func (c *Check) Append(b *engine.Batch, s *live.State, now engine.Instant, q *Re
 	c.keep(s, q)
 	first, members := len(b.Ops), max(1, len(r.Limits)+len(r.Guards))
 	*next(b) = engine.NeedsOf(engine.Rules, s.Version, members)
-	if q.Settle != 0 && r.Verdict == rules.Limited {
+	if (q.Settle != 0 || q.Used) && r.Verdict == rules.Limited {
 		b.Ops[first].NoQuorum = engine.NoQuorumError // no policy records what was used
 	} else if r.Domain != nil {
 		b.Ops[first].NoQuorum = r.Domain.NoQuorum

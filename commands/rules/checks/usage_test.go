@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"limitsrv/commands/rules"
 	"limitsrv/engine"
 )
 
@@ -79,7 +80,7 @@ func TestSettlementsNeedQuorum(t *testing.T) {
 		"": engine.NoQuorumDefault, "no_quorum: allow": engine.NoQuorumAllow, "no_quorum: deny": engine.NoQuorumDeny,
 		"no_quorum: local": engine.NoQuorumLocal,
 	} {
-		x := newBench(t, "domain: d\n"+word+"\nrules: [{name: r, per: [u], limits: 10/hour}]\n")
+		x := newBench(t, "domain: d\n"+word+"\nrules: [{name: r, per: [u], limits: 10/hour weights in=1}]\n")
 		for line, settle := range map[string]int64{"d u 1": 0, "d u 2": 5, "d u 3": -5, "d x 1": 5} {
 			q := request(line)
 			q.Settle = settle
@@ -98,9 +99,14 @@ func TestSettlementsNeedQuorum(t *testing.T) {
 				t.Errorf("%q: %s settles %d with the policy %d, want %d", word, line, settle, got, due)
 			}
 		}
-		q := request("d u 1")
-		q.Own = []int64{5}
+		q := request("d u 4")
+		q.Used, q.Amounts = true, []rules.Amount{{Name: []byte("in"), N: 5}}
 		var b engine.Batch
+		if err := new(Check).Append(&b, x.state, 0, q); err != nil || b.Ops[0].NoQuorum != engine.NoQuorumError {
+			t.Errorf("%q: used amounts have the policy %d, %v", word, b.Ops[0].NoQuorum, err)
+		}
+		q, b = request("d u 1"), engine.Batch{}
+		q.Own = []int64{5}
 		q.Report()
 		if err := new(Check).Append(&b, x.state, 0, q); err != nil || b.Ops[0].NoQuorum != want {
 			t.Errorf("%q: usage has the policy %d, %v", word, b.Ops[0].NoQuorum, err)

@@ -183,7 +183,8 @@ rules:
 	}
 }
 
-// TestWeighedHash requires that an id is of one request: its amounts, their use and their order tell it.
+// TestWeighedHash requires that requests with other amounts have another hash. So an id of ONCE
+// belongs to a single request. HITS and BY with the same amounts differ too.
 func TestWeighedHash(t *testing.T) {
 	seen := map[uint64]string{}
 	for _, line := range []string{"llm tenant a", "llm tenant a HITS in=1", "llm tenant a BY in=1",

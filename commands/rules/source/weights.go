@@ -15,13 +15,13 @@ import (
 	"limitsrv/engine"
 )
 
-// A Weight is the weight of a named amount of a request: so much of a limit is a unit of the amount.
+// A Weight says how much of a limit a unit of a named amount takes.
 type Weight struct {
 	Name       string // as IsAmountName wants it
 	Millionths int64  // 0 to 1e6 * MaxWeight
 }
 
-// maxDecimals is the number of decimals of a weight, and millionth has 1 in its place.
+// maxDecimals bounds the decimals of a weight. millionth is the weight 1, in millionths.
 const maxDecimals, millionth = 6, 1_000_000
 
 // MaxWeight bounds weights: a limit counts no more.
@@ -82,8 +82,8 @@ func parseWeight(text string) (millionths int64, ok bool) {
 	return millionths, err == nil && millionths <= MaxWeight*millionth
 }
 
-// addWeight adds a weight to those of a limit, in the order of their names. It returns the mistake of
-// a weight with a name that is there.
+// addWeight adds a weight to the weights of a limit, which it keeps in the order of their names. It
+// returns a mistake if the limit has a weight of that name, or MaxWeights weights.
 func (d *draft) addWeight(w Weight) error {
 	at, twice := slices.BinarySearchFunc(d.weights, w.Name, func(o Weight, name string) int {
 		return cmp.Compare(o.Name, name)
