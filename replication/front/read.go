@@ -13,7 +13,8 @@ import (
 const copyTimeout = 5 * time.Second
 
 // leaderCall makes a call of the leader. While there is no leader it tries again, as long as a request
-// waits, and no longer than that after the last leader was lost. again: a call without an answer may be made again. Such a call ends with its leader.
+// waits, and no longer than that after the last leader was lost. again: a call without an answer may be
+// made again. Such a call ends with its leader.
 func (n *Front) leaderCall(ctx context.Context, again bool, name string, request, reply any) error {
 	hold, cancel := context.WithTimeout(ctx, n.hold())
 	defer cancel()
