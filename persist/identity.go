@@ -135,10 +135,13 @@ func (d *Dir) checkOwned() error {
 	if slices.Contains(names, identityName) {
 		return nil
 	}
+	own := []string{MemberName, MemberDir, bootName, stoppedName}
 	for _, name := range names {
-		if IsStateOfOne(name) || name == MemberName || name == MemberDir {
+		if IsStateOfOne(name) || slices.Contains(own, name) {
 			return &CorruptError{What: identityWhat, File: d.join(identityName), Reason: "it is missing, but found " + name}
 		}
+	}
+	for _, name := range names {
 		if !slices.Contains(early, name) {
 			return fmt.Errorf("data directory %s has no %s but contains %s: it was not created by limitsrv, use an empty one",
 				d.Path, identityName, name)
