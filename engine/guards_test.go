@@ -175,7 +175,7 @@ func (d *guardTest) checkClosed(now engine.Instant) {
 		}
 		b := *k.box
 		if b.settle(d.now); b.level > 0 && d.now < b.end {
-			want = append(want, engine.ClosedBox{Key: key, Level: b.level, Wait: span(big.NewInt(b.end - d.now))})
+			want = append(want, engine.ClosedBox{Key: key, Level: b.level, Wait: span(big.NewInt(b.end - d.now)), Params: k.p})
 		}
 	}
 	slices.SortStableFunc(want, func(a, b engine.ClosedBox) int { return cmp.Compare(nanos(b.Wait), nanos(a.Wait)) })
