@@ -46,7 +46,7 @@ func TestLocalDecisionsAreBounded(t *testing.T) {
 }
 
 // A node without a quorum gets groups with only some members that take tokens. It decides requests
-// by rules, and other groups only if all their ops take tokens, each as a group. Nobody blocks a key.
+// by rules, and other groups only if all their ops take tokens, each as a group.
 func TestLocalDecisionsOnGroups(t *testing.T) {
 	take := engine.Op{Kind: engine.Take, N: 1, Key: []byte("k"),
 		Params: engine.Params{Alg: engine.Fixed, Limit: 1, Period: engine.MaxPeriod}}
@@ -67,7 +67,7 @@ func TestLocalDecisionsOnGroups(t *testing.T) {
 		"rules in shadow":      {[]engine.Op{needs, shadow}, true},
 		"a look at the second": {[]engine.Op{take, look}, false},
 		"a look at the first":  {[]engine.Op{look, take, other}, false},
-		"a block of a key":     {[]engine.Op{guard, take}, false},
+		"a penalty":            {[]engine.Op{guard, take}, true},
 		"two takes":            {[]engine.Op{take, other}, true},
 	} {
 		var l localEngine
