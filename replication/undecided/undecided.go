@@ -96,16 +96,13 @@ func (a *Answers) of(ops []engine.Op) Policy {
 }
 
 // IsDecided reports whether policy decides a group or single op: any request by rules, and
-// otherwise only ops that take tokens or leases. A group with a Guard and without rules blocks a
-// key, and no policy decides it.
+// otherwise only ops that take tokens or leases.
 func IsDecided(ops []engine.Op, policy Policy) bool {
 	switch {
 	case policy == Error:
 		return false
 	case ops[0].Kind == engine.Needs:
 		return true
-	case slices.ContainsFunc(ops, func(op engine.Op) bool { return op.Mode == engine.Guard }):
-		return false
 	case policy == Local:
 		return !slices.ContainsFunc(ops, func(op engine.Op) bool { return !TakesTokens(op) })
 	}
