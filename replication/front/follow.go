@@ -52,7 +52,7 @@ func (n *Front) follow() {
 			go func() { watched <- n.watch(ctx, self) }()
 			leader, found = n.await(leader, watched, cancel)
 			cancel()
-			n.dropLeader(self)
+			n.dropLeader()
 		}
 		n.sleep(findAgain)
 	}
@@ -74,7 +74,6 @@ func (n *Front) await(leader fronts.Found, watched <-chan error,
 			case found && other.Self == leader.Self:
 				leader.Term = max(leader.Term, other.Term)
 			case found && other.Term > leader.Term:
-				n.setLeader(other)
 				end()
 				<-watched
 				return other, true
@@ -92,33 +91,24 @@ func (n *Front) sleep(d time.Duration) {
 	}
 }
 
-// setLeader makes a node the leader.
+// setLeader makes a node the leader. Requires: the leader is unknown.
 func (n *Front) setLeader(f fronts.Found) {
 	n.mu.Lock()
-	changed := n.leader != f.Self
-	if changed {
-		n.deposed()
-		n.leads, n.deposed = context.WithCancel(n.stopping)
-	}
+	n.leads, n.deposed = context.WithCancel(n.stopping)
 	n.leader, n.found, n.cluster = f.Self, true, f.Cluster
 	n.mu.Unlock()
-	if changed {
-		n.leaders.Add(1)
-		n.log.Info("a leader was found", "node", f.Self.Node, "address", f.Self.Raft)
-	}
+	n.leaders.Add(1)
+	n.log.Info("a leader was found", "node", f.Self.Node, "address", f.Self.Raft)
 	n.setNodes(f.Servers)
 	n.forwarder.LeaderIs(f.Self.Node)
 	n.batcher.Kick()
 }
 
-// dropLeader makes the leader unknown, unless the front has another leader by now. In both cases it
-// tells the clients that any key may have changed.
-func (n *Front) dropLeader(leader storage.Server) {
+// dropLeader makes the leader unknown, and tells the clients that any key may have changed.
+func (n *Front) dropLeader() {
 	n.mu.Lock()
-	if n.leader == leader {
-		n.deposed()
-		n.leader, n.lost = storage.Server{}, n.mono()
-	}
+	n.deposed()
+	n.leader, n.lost = storage.Server{}, n.mono()
 	n.mu.Unlock()
 	n.changes.lose(n.o.Notices)
 }

@@ -127,7 +127,7 @@ func Open(o Options) (*Front, error) {
 		engine:  engine.New(engine.Options{Commands: o.Commands}),
 		logOnce: loglimit.New[string](time.Minute, maxLogged, loglimit.Forget), known: o.Nodes,
 		suspected: make(chan struct{}, 1), wanted: make(chan struct{}, 1), fresh: batch.NewRound(errStopped),
-		asks: make(chan struct{}, mostAsks), deposed: func() {}, changes: newChanges(),
+		asks: make(chan struct{}, mostAsks), changes: newChanges(),
 	}
 	var once sync.Once
 	n.fatal = func(err error) { once.Do(func() { o.Fatal(err) }) }
