@@ -90,17 +90,14 @@ func (s *Session) holdBack(c *Spec) bool {
 
 const (
 	// maxWaitKeys bounds the keys that a client waits for.
-	maxWaitKeys = 1024
-	// maxAllWaits bounds the memory of the commands of all clients that wait, with bytesPerWait for
-	// each word. A command of at most fewWaitBytes does not ask for it.
-	maxAllWaits  = 64 << 20
-	fewWaitBytes = 16 << 10
-	bytesPerWait = 256
+	maxWaitKeys  = 1024
+	fewWaitBytes = 16 << 10 // see sharedMemory.refuses
+	bytesPerWait = 256      // for each word of a command that waits
 )
 
 var (
 	errAllWaits = resp.NewError("ERR",
-		fmt.Sprintf("too many keys to wait for: the keys of all clients together may take %d bytes", maxAllWaits))
+		fmt.Sprintf("too many keys to wait for: the keys of all clients together may take %d bytes", maxShared))
 	errWaitMany  = resp.NewError("ERR", fmt.Sprintf("too many keys to wait for: at most %d", maxWaitKeys))
 	errUnblocked = resp.NewError("UNBLOCKED", "client unblocked via CLIENT UNBLOCK")
 )
@@ -119,7 +116,7 @@ func (s *Session) wait(c *Spec, args [][]byte) {
 	for _, arg := range args {
 		memory += int64(len(arg)) + bytesPerWait
 	}
-	if err == nil && memory > fewWaitBytes && s.h.waitBytes.Load() > maxAllWaits {
+	if err == nil && s.h.waitBytes.refuses(memory, fewWaitBytes) {
 		err = errAllWaits
 	}
 	if err != nil {
@@ -132,7 +129,7 @@ func (s *Session) wait(c *Spec, args [][]byte) {
 	}
 	w.Keys = c.KeysOf(w.Words)
 	s.waiter.Store(w)
-	s.countWait(memory)
+	s.waitBytes.set(&s.h.waitBytes, memory)
 	s.h.waiting.Join(w, timeout)
 	s.finishWait()
 }
@@ -150,7 +147,7 @@ func (s *Session) finishWait() {
 		return
 	}
 	s.waiter.Store(nil)
-	s.countWait(0)
+	s.waitBytes.set(&s.h.waitBytes, 0)
 	s.writeReply(s.last.Load(), w.Words, func() {
 		switch {
 		case err != nil:
@@ -161,12 +158,6 @@ func (s *Session) finishWait() {
 			s.w.Answer(answer)
 		}
 	})
-}
-
-// countWait sets the memory of the session's command that waits.
-func (s *Session) countWait(bytes int64) {
-	s.h.waitBytes.Add(bytes - s.waitBytes)
-	s.waitBytes = bytes
 }
 
 // writeReply writes and counts the reply of a command that may wait.

@@ -12,12 +12,9 @@ import (
 
 const (
 	// maxWatched bounds the watched keys of a session.
-	maxWatched = 1024
-	// maxAllWatched bounds the memory of the watched keys of all sessions, with bytesPerWatch for each
-	// key. A session with at most fewWatched does not ask for it.
-	maxAllWatched = 64 << 20
-	fewWatched    = 16 << 10
-	bytesPerWatch = 64
+	maxWatched    = 1024
+	fewWatched    = 16 << 10 // see sharedMemory.refuses
+	bytesPerWatch = 64       // besides the key
 )
 
 var (
@@ -28,7 +25,7 @@ var (
 	errWatchInside = resp.NewError("ERR", "WATCH inside MULTI is not allowed")
 	errWatchMany   = resp.NewError("ERR", fmt.Sprintf("too many watched keys: at most %d", maxWatched))
 	errAllWatched  = resp.NewError("ERR",
-		fmt.Sprintf("too many watched keys: the keys of all clients together may take %d bytes", maxAllWatched))
+		fmt.Sprintf("too many watched keys: the keys of all clients together may take %d bytes", maxShared))
 )
 
 // Multi is MULTI: it opens a transaction.
@@ -143,7 +140,7 @@ func (s *Session) MayWatch(keys [][]byte) error {
 		return errWatchInside
 	case len(s.tx.watched)+len(keys) > maxWatched:
 		return errWatchMany
-	case s.watchBytes+watchBytes(keys) > fewWatched && s.h.watchBytes.Load() > maxAllWatched:
+	case s.h.watchBytes.refuses(s.watchBytes.Load()+watchBytes(keys), fewWatched):
 		return errAllWatched
 	}
 	return nil
@@ -156,10 +153,10 @@ func (s *Session) Watch(keys [][]byte) {
 	for _, k := range keys {
 		batch.Ops = append(batch.Ops, engine.Op{Kind: engine.Watch, DB: s.db, Key: slices.Clone(k)})
 	}
-	memory := s.watchBytes + watchBytes(keys)
+	memory := s.watchBytes.Load() + watchBytes(keys)
 	s.Perform(batch, func(w *resp.Writer) {
 		s.storeWatched(w, batch)
-		s.countWatched(memory)
+		s.watchBytes.set(&s.h.watchBytes, memory)
 	})
 }
 
@@ -174,7 +171,7 @@ func watchBytes(keys [][]byte) (n int64) {
 // Unwatch is UNWATCH: it clears the watched keys.
 func (s *Session) Unwatch() {
 	s.tx.watched = nil
-	s.countWatched(0)
+	s.watchBytes.set(&s.h.watchBytes, 0)
 }
 
 // storeWatched stores the fingerprints that the Watch ops of a batch returned.

@@ -48,7 +48,7 @@ type Handler struct {
 	granted atomic.Int64 // see Granted
 	// queuedBytes is the memory of the queued commands of all transactions, waitBytes of the commands
 	// that wait for elements, and watchBytes of watched keys.
-	queuedBytes, waitBytes, watchBytes atomic.Int64
+	queuedBytes, waitBytes, watchBytes sharedMemory
 
 	mu       sync.Mutex
 	sessions map[int64]*Session

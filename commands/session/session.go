@@ -71,9 +71,10 @@ type Session struct {
 	// queued is 1 plus the number of queued commands of the open transaction, or 0 if no
 	// transaction is open; queuedBytes is the memory of these commands. Any goroutine may
 	// read them.
-	queued, queuedBytes atomic.Int64
-	waitBytes           int64 // the memory of the command of waiter
-	watchBytes          int64 // the memory of the watched keys
+	queued      atomic.Int64
+	queuedBytes share
+	waitBytes   share // the memory of the command of waiter
+	watchBytes  share // the memory of the watched keys
 	// began is the start of the current batch or run command, in nanoseconds since the
 	// handler's start; 0: no batch or command is timed.
 	began int64
@@ -385,13 +386,13 @@ func (s *Session) Close() {
 	s.abandon()
 	if w := s.waiter.Load(); w != nil {
 		s.h.waiting.Leave(w)
-		s.countWait(0)
+		s.waitBytes.set(&s.h.waitBytes, 0)
 	}
 	s.unsubscribeAll()
 	s.closeTracking()
 	s.inbox.close()
-	s.countQueued(0)
-	s.countWatched(0)
+	s.queuedBytes.set(&s.h.queuedBytes, 0)
+	s.watchBytes.set(&s.h.watchBytes, 0)
 	s.h.mu.Lock()
 	defer s.h.mu.Unlock()
 	delete(s.h.sessions, s.id)

@@ -16,10 +16,7 @@ import (
 const (
 	maxQueued      = 16_384   // commands
 	maxQueuedBytes = 16 << 20 // arguments, with EXEC's own memory
-	// maxAllQueued bounds the memory of all sessions' queued commands. A transaction of at most
-	// fewQueuedBytes does not ask for it.
-	maxAllQueued   = 64 << 20
-	fewQueuedBytes = 64 << 10
+	fewQueuedBytes = 64 << 10 // see sharedMemory.refuses
 
 	// queuedCost and argCost are EXEC's memory in bytes for a command and for each of its
 	// arguments, which may become an op.
@@ -76,7 +73,7 @@ var (
 	errQueueFull = resp.NewError("ERR",
 		fmt.Sprintf("transaction is too large: at most %d commands and %d bytes may be queued", maxQueued, maxQueuedBytes))
 	errAllQueued = resp.NewError("ERR", fmt.Sprintf("transaction is too large while other clients have large "+
-		"transactions: all together may queue %d bytes", maxAllQueued))
+		"transactions: all together may queue %d bytes", maxShared))
 )
 
 // isSurplus reports whether a line has too many words for a command that takes different numbers of
@@ -99,7 +96,7 @@ func (s *Session) queue(c *Spec, args [][]byte) {
 	case len(tx.queue) == maxQueued || cost > maxQueuedBytes:
 		s.reject(c, errQueueFull)
 		return
-	case cost > fewQueuedBytes && s.h.queuedBytes.Load() > maxAllQueued:
+	case s.h.queuedBytes.refuses(int64(cost), fewQueuedBytes):
 		s.reject(c, errAllQueued)
 		return
 	}
@@ -114,24 +111,9 @@ func (s *Session) queue(c *Spec, args [][]byte) {
 	tx.logsIn = tx.logsIn || c.Login != nil
 	tx.cost = cost
 	s.queued.Store(int64(len(tx.queue)) + 1)
-	s.countQueued(int64(cap(tx.bytes)) + int64(cap(tx.ends))*int64(unsafe.Sizeof(int32(0))) +
+	s.queuedBytes.set(&s.h.queuedBytes, int64(cap(tx.bytes))+int64(cap(tx.ends))*int64(unsafe.Sizeof(int32(0)))+
 		int64(cap(tx.queue))*int64(unsafe.Sizeof(queued{})))
 	s.add(item{}) // +QUEUED
-}
-
-// countQueued sets the memory of the session's queued commands.
-func (s *Session) countQueued(bytes int64) {
-	if before := s.queuedBytes.Swap(bytes); before != bytes {
-		s.h.queuedBytes.Add(bytes - before)
-	}
-}
-
-// countWatched sets the memory of the session's watched keys.
-func (s *Session) countWatched(bytes int64) {
-	if bytes != s.watchBytes {
-		s.h.watchBytes.Add(bytes - s.watchBytes)
-		s.watchBytes = bytes
-	}
 }
 
 // words returns the words of all queued commands in their order. Requires: no further command will
@@ -151,10 +133,10 @@ func (tx *transaction) words() [][]byte {
 // endTransaction discards the transaction and the watched keys.
 func (s *Session) endTransaction() {
 	s.tx, s.fresh = transaction{}, freshness{}
-	s.countWatched(0)
+	s.watchBytes.set(&s.h.watchBytes, 0)
 	s.endCaching()
 	s.queued.Store(0)
-	s.countQueued(0)
+	s.queuedBytes.set(&s.h.queuedBytes, 0)
 }
 
 // A queuedLogin is the result of a login of a transaction.
