@@ -109,8 +109,8 @@ type overrideLine struct {
 // effects are the words of the effects, in the order of their numbers.
 var effects = []string{rules.Allow.String(), rules.Deny.String(), rules.Replace.String()}
 
-// noEffect is the error for a line whose attributes no effect follows. A mistyped effect was read as
-// the key of an attribute.
+// noEffect is the error for a line without an effect after the attributes. parsePath has read a
+// mistyped effect as the key of an attribute.
 func noEffect(path []rules.Attribute) error {
 	text := "ALLOW, DENY or LIMIT limit must follow the attributes"
 	for _, a := range path {

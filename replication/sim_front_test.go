@@ -22,7 +22,7 @@ type simFront struct {
 	// answered.
 	calls, answers int
 	told           simTold
-	checked        int // changes of which its clients were told
+	checked        int // takes that changed a key, and that its clients were told of
 }
 
 // startFront starts a front with a client, unless the nodes are too old for fronts at first.

@@ -226,7 +226,7 @@ func (d *Domain) reachRule(v *Override) (limits int, err error) {
 // differ.
 func (d *Domain) checkWeights(v *Override, replaced []*Limit) error {
 	for _, w := range v.limit.weights {
-		if !slices.Contains(d.amounts, w.Name) {
+		if !d.weighs([]byte(w.Name)) {
 			return fmt.Errorf("weights: amounts that a limit of %s weighs, got %s%s", d.Name, w.Name,
 				meant(w.Name, d.amounts))
 		}

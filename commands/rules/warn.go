@@ -104,7 +104,8 @@ func (c *compiler) warnRule(from *source.Rule) {
 	}
 }
 
-// warnIdle warns of the penalty and the events of a rule whose limits have no use for them.
+// warnIdle warns of a penalty without effect, because no limit of the rule denies, and of events
+// without effect.
 func (c *compiler) warnIdle(from *source.Rule) {
 	denies, idle := false, false
 	note := func(all []source.Limit) {

@@ -64,8 +64,8 @@ func (c *compiler) warnAllowed(doc *source.Document, name string) {
 	}
 }
 
-// warnListKeys warns of a list whose key only lists have, if the key is much like another key of the
-// document.
+// warnListKeys warns of a list with a mistyped key: only lists have the key, and another key of the
+// document is much like it.
 func (c *compiler) warnListKeys(doc *source.Document) {
 	used := map[string]bool{}
 	for i := range doc.Rules {

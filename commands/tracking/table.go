@@ -112,7 +112,7 @@ func (t *Table) Register(c *Client, reads []Read) bool {
 }
 
 // RegisterIn is Register for a node without keys. It appends the lookups of the expiries to the batch
-// that has the reads, because only the node that decides the reads knows what they saw.
+// of the reads: another node decides the batch, and answers reads and lookups at the same moment.
 func (t *Table) RegisterIn(c *Client, reads []Read, b *engine.Batch) *Lookups {
 	_, fresh := t.register(c, reads)
 	if fresh == nil || len(fresh.reads) == 0 {

@@ -17,9 +17,9 @@ const SecretsInterval = time.Second
 const maxSecretsBytes = 64 << 10
 
 // Secrets are the secrets of a file, a secret in each line. The file is read again while its
-// secrets are used. Empty
-// lines and lines that start with # are ignored. No error contains a part of the file. All fields are
-// required, and must not change after Open. Concurrency: any goroutine may call the methods after Open.
+// secrets are used. Empty lines and lines that start with # are ignored. No error contains a part of
+// the file. All fields are required, and must not change after Open. Concurrency: any goroutine may
+// call the methods after Open.
 type Secrets[S comparable] struct {
 	File   string
 	Option string // names the file in errors
@@ -28,7 +28,7 @@ type Secrets[S comparable] struct {
 	Max    int    // the number of secrets
 	// Parse returns the secret of a line, which has no spaces around it.
 	Parse func(line string) (S, error)
-	// Loaded is called after each reading. changed is false after the first reading.
+	// Loaded is called after each reading without an error. changed is false in the first call.
 	Loaded func(info fs.FileInfo, list []S, changed bool)
 	Log    *slog.Logger
 

@@ -8,7 +8,7 @@ import (
 	"limitsrv/replication/fronts"
 )
 
-// changes count the changes of keys of which the clients of this front were told, see fronts.Watched.
+// changes has the last fronts.Watched.Told that this front has passed to its clients.
 // Concurrency: any goroutine.
 type changes struct {
 	mu   sync.Mutex

@@ -58,9 +58,9 @@ func (n *Front) follow() {
 	}
 }
 
-// await returns when the watch of a leader has ended. It ends the watch if another node
-// leads in a later term, and returns that node. The caller must not search again: a former leader
-// that does not know the new term may answer faster.
+// await returns when the watch of a leader has ended. It ends the watch if another node leads in a
+// later term, and returns that node. The caller must not search again: a former leader that does not
+// know the new term may answer faster.
 func (n *Front) await(leader fronts.Found, watched <-chan error,
 	end context.CancelFunc) (next fronts.Found, found bool) {
 	for {
@@ -238,8 +238,8 @@ func (n *Front) watch(ctx context.Context, leader storage.Server) error {
 	}
 }
 
-// wants returns the news that the front wants. With the keys it wants the lists too: a call that ends
-// because the wants change makes clients drop all values.
+// wants returns the news that the front wants. A front that wants keys also wants lists. So the wants
+// change less often: each change ends a call, and then clients drop all values.
 func (n *Front) wants() fronts.WatchRequest {
 	tracks := n.o.Notices.Tracks()
 	return fronts.WatchRequest{Lists: tracks || n.o.Notices.Watchers() > 0, Tracks: tracks}

@@ -79,8 +79,8 @@ func New(o Options) *Hub {
 var errSuperseded = errors.New("the front has made another call")
 
 // Watch waits until there are news for a front, or Options.Hold has passed. It returns the messages,
-// the lists, the keys, and the Counts if they are due. It returns the error
-// of ctx, or errSuperseded if the front has called Watch again.
+// the lists, the keys, and the Counts if they are due. It returns the error of ctx, or errSuperseded if
+// the front has called Watch again.
 func (h *Hub) Watch(ctx context.Context, node string, q WatchRequest) (w Watched, err error) {
 	f, turn := h.begin(node, &q)
 	defer h.end(f)
@@ -156,7 +156,7 @@ func (f *front) setTracks(n *engine.Notices, wanted bool) {
 	}
 }
 
-// end ends a call. It may have taken the wake-up of a later call.
+// end ends a call, and wakes a later call: the ended call may have taken its wake-up.
 func (h *Hub) end(f *front) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

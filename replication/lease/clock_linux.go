@@ -12,9 +12,9 @@ import (
 const clockBoottime = 7
 
 // Clock returns the time since the start of the machine, including the time while it was
-// suspended. A virtual machine may not count the time while its host halts it. Successive results
-// may be up to 0.1 ms too early or too late. Cost: that of [time.Now], and a system call after the
-// machine was suspended or its wall clock set.
+// suspended. A virtual machine may not count the time while its host halts it. A result may be too
+// early or too late, by at most 0.1 ms. Cost: that of [time.Now]. The first call after a suspension, or
+// after somebody has set the wall clock, also costs a system call.
 func Clock() time.Duration {
 	now := time.Now()
 	mono := now.Sub(begun)

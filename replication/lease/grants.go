@@ -39,7 +39,7 @@ func NewGrants(o GrantOptions) *Grants {
 	return &Grants{o: o, acked: map[string]time.Duration{}, confirmed: never}
 }
 
-// Now returns the time. Cost: on Linux a system call.
+// Now returns the time. Cost: that of GrantOptions.Clock.
 func (g *Grants) Now() time.Duration { return g.o.Clock() }
 
 // Acked records that a node acknowledged a request of the leader of term, sent at the time sent or

@@ -47,7 +47,8 @@ type Row struct {
 	WaitMillis int64
 	// ResetMillis is the time until the limit is fully reset, rounded up.
 	ResetMillis int64
-	// Name is the name of the limit, also if its key is blocked, of the rule with a penalty box, or "".
+	// Name is the name of the limit, or of the rule whose penalty box is closed, or "". For a
+	// blocked key it is the name of the limit.
 	Name string
 }
 

@@ -22,8 +22,8 @@ func isBlocked(d *engine.Decision) bool {
 	return d.Status == engine.WrongType && limiters.IsBlock(&d.Params)
 }
 
-// denyBlocked answers a request whose limit i has a blocked key. A shadow
-// limit with a blocked key denies too, because an administrator has ordered the block.
+// denyBlocked answers a request whose limit i has a blocked key. A shadow limit with a blocked key
+// denies too, because an administrator has ordered the block.
 func (a *Answer) denyBlocked(i int, d *engine.Decision) {
 	m, left := &a.Met[i], d.Reset.CeilMillis()
 	a.Row = Row{WaitMillis: left, ResetMillis: left, Name: m.Named.Name}

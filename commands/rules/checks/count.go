@@ -59,8 +59,8 @@ func (c *Check) countUnmatched() {
 }
 
 // outcome returns the outcome of a request at limit i. A limit that passed has no outcome if the
-// request was denied. If the request is blocked,
-// only limits with a closed box or a blocked key have an outcome.
+// request was denied. If the request is blocked, only limits with a closed box or a blocked key have
+// an outcome.
 func (a *Answer) outcome(i int, m *Met) (o live.Outcome, counts bool) {
 	switch {
 	case a.Reason == Blocked:
