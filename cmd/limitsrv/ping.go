@@ -63,8 +63,8 @@ func (o *pingOptions) Validate() error {
 	case o.Address == "":
 		return nil // the options are the server's options
 	}
-	_, connection := o.server()
-	return connection.Validate()
+	_, address, connection := o.server()
+	return connection.validateAt(address)
 }
 
 // schemes are the schemes of addresses.
@@ -73,8 +73,9 @@ var schemes = map[string]struct {
 	tls  bool
 }{"": {}, "http": {kind: forAdmin}, "https": {forAdmin, true}, "grpc": {kind: forRLS}, "grpcs": {forRLS, true}}
 
-// server returns the server at Address, and the options of a connection to it.
-func (o *pingOptions) server() (p pinged, connection remoteOptions) {
+// server returns the server at Address, its address without the scheme, and the options of a connection
+// to it.
+func (o *pingOptions) server() (p pinged, address string, connection remoteOptions) {
 	connection = o.remoteOptions
 	name, address, found := strings.Cut(o.Address, "://")
 	scheme, known := schemes[name]
@@ -85,7 +86,7 @@ func (o *pingOptions) server() (p pinged, connection remoteOptions) {
 	dial := func(timeout time.Duration, protocols ...string) (net.Conn, error) {
 		return connection.dial(address, timeout, protocols...)
 	}
-	return pinged{o.Address, newProbe(scheme.kind, dial, o.User, o.Password)}, connection
+	return pinged{o.Address, newProbe(scheme.kind, dial, o.User, o.Password)}, address, connection
 }
 
 // A pinged is the server that ping checks.
@@ -138,7 +139,7 @@ func runPing(c call) int {
 	if code, ok := asked.parse("ping", pingDescription, &o); !ok {
 		return code
 	}
-	server, _ := o.server()
+	server, _, _ := o.server()
 	if o.Address == "" {
 		c.args = rest
 		own, code := c.ownServer()

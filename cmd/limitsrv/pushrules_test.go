@@ -65,6 +65,17 @@ func TestPushRules(t *testing.T) {
 	}
 }
 
+// TestRulesAddress names servers by addresses without a port.
+func TestRulesAddress(t *testing.T) {
+	file := rulesFile(t, "domain: api\nrules: [{name: login, limits: 5/s}]\n")
+	for _, args := range [][]string{{"push", "--to"}, {"check", "--against"}} {
+		out, log, code := runs(t, limitsrv(nil, append(append([]string{"rules"}, args...), "localhost", file)...))
+		if code != exitUsage || out != "" || !strings.Contains(log, `must be HOST:PORT or unix:PATH, got "localhost"`) {
+			t.Errorf("%q: exit %d, %q, %q", args, code, out, log)
+		}
+	}
+}
+
 // TestPushRulesOnlyOver replaces the rules between the comparison and the load.
 func TestPushRulesOnlyOver(t *testing.T) {
 	r := serve(t)

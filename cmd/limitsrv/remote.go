@@ -44,6 +44,16 @@ func (o *remoteOptions) Validate() error {
 	return nil
 }
 
+// validateAt returns an error for options without effect, or for an address that is neither HOST:PORT nor
+// unix:PATH.
+func (o *remoteOptions) validateAt(address string) error {
+	path, socket := strings.CutPrefix(address, "unix:")
+	if _, port, err := net.SplitHostPort(address); socket && path == "" || !socket && (err != nil || port == "") {
+		return fmt.Errorf("the address of a server must be HOST:PORT or unix:PATH, got %q", address)
+	}
+	return o.Validate()
+}
+
 // connect connects to HOST:PORT or unix:PATH, and logs in if there is a password. The
 // session ends after remoteTimeout.
 func (o *remoteOptions) connect(address string) (*client, error) {

@@ -43,6 +43,22 @@ type pushOptions struct {
 	remoteOptions `embed:""`
 }
 
+// Validate returns an error for an address that no server can have, and for options without effect.
+func (o *checkRulesOptions) Validate() error {
+	if o.Against == "" {
+		return o.remoteOptions.Validate()
+	}
+	return o.validateAt(o.Against)
+}
+
+// Validate returns an error for an address that no server can have, and for options without effect.
+func (o *pushOptions) Validate() error {
+	if o.To == "" {
+		return o.remoteOptions.Validate() // the parser asks for --to
+	}
+	return o.validateAt(o.To)
+}
+
 const rulesDescription = `Checks rule files, shows their limits, tests them, or loads them into a server.
 
 Exits with 0 if the rules are valid, warnings or not except for lint, all answers are as expected, and the
