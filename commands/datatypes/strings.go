@@ -55,6 +55,9 @@ func get(tx *engine.Tx, args [][]byte, out []byte) []byte {
 		return answer.AppendBulk(out, strconv.AppendInt(b[:0], n.Value, 10))
 	}
 	e, has := findString(tx, args[0])
+	if has == nothing { // answered here, so that a missing key copies no entry
+		return answer.AppendNil(out)
+	}
 	out, _ = appendFound(tx, e, has, out)
 	return out
 }
