@@ -34,6 +34,7 @@ const (
 	Set
 	SortedSet
 	IDReceipt // see Receipt
+	IDRecord  // see Tx.Record
 	algs
 
 	firstPlain = Int
@@ -116,6 +117,7 @@ var algorithms = [algs]algorithm{
 	Set:       {name: "SET", words: 4, methods: methods{meter: plain{}}, tail: collection{kind: values.KindSet}},
 	SortedSet: {name: "ZSET", words: 4, methods: methods{meter: plain{}}, tail: collection{kind: values.KindSortedSet}},
 	IDReceipt: {name: "RESERVATION", words: 4, methods: methods{meter: receipt{}}},
+	IDRecord:  {name: "RESERVATION", words: 4, methods: methods{meter: plain{}}, tail: record{}},
 }
 
 // An algorithm is the record of an algorithm: all that depends on its number.
@@ -253,12 +255,14 @@ const wordBytes = 8
 
 // A cell is a key in memory while an op is applied to it.
 type cell struct {
-	state  state
-	params Params
-	past   past
-	chunks *chunks       // of the shard: the entries of sliding logs
-	leases *leases       // of the shard: the holders
-	values *values.Store // of the shard: contents of plain values
+	state    state
+	params   Params
+	past     past
+	holds    *holdList     // if the past says that the key has one; never changed
+	chunks   *chunks       // of the shard: the entries of sliding logs
+	leases   *leases       // of the shard: the holders
+	holdings *holds        // of the shard
+	values   *values.Store // of the shard: contents of plain values
 }
 
 // detached reports whether the cell belongs to no shard, so that it can not have a tail.
@@ -272,7 +276,7 @@ func (c *cell) meter() meter {
 	if c.past.isZero() {
 		return c.alg().meter
 	}
-	return c.alg().changed.meter
+	return c.pastMethods().meter
 }
 
 // limiter returns the same value as a limiter.
@@ -280,7 +284,15 @@ func (c *cell) limiter() limiter {
 	if c.past.isZero() {
 		return c.alg().limiter
 	}
-	return c.alg().changed.limiter
+	return c.pastMethods().limiter
+}
+
+// pastMethods returns the methods of a key with a past.
+func (c *cell) pastMethods() *methods {
+	if c.past.held != 0 {
+		return &holdingMethods
+	}
+	return &c.alg().changed
 }
 
 func (p *Params) alg() *algorithm { return &algorithms[p.Alg] }

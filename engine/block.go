@@ -21,28 +21,33 @@ import (
 //	tail
 //
 // Parameters are encoded as Params.Append does. If the key has a past, pastFlag is added
-// to the algorithm, and the three numbers of the past follow. If its database is not 0,
+// to the algorithm, and the three numbers of the past follow. If it has holds,
+// heldFlag is added. If its database is not 0,
 // dbFlag is added, and the database, 1 byte, follows. A tail is the number of the last
 // change, and
 //
 //	of LOG: number of entries; of each: instant, as nanoseconds since the previous entry; permits
 //	of LEASE: number of holders; of each: id, 16 bytes; end, as nanoseconds since the snapshot
+//	of a key with holds: the tail without holds, or 0 and the words without holds; number of holds;
+//	of each: hash of the id, 8 bytes; stamp; end; permits; permits kept; mark, 2 numbers
+//	of a record of a reservation: expiry; number of bytes; the bytes
 //	of BLOB: expiry, 0 for none; twice the number of bytes, plus 1 if a string of up to 44
 //	bytes was changed in part; the bytes
 //	of HASH, LIST, SET and ZSET: expiry, 0 for none; the contents as one part of
 //	values.Store.Append
 //
 // Words and the time are little-endian; numbers are unsigned varints. All data except the
-// ids of holders means the same to an engine with any number of shards and any Seed.
+// ids of holders and of holds means the same to an engine with any number of shards and any Seed.
 //
-// Version 1 has no databases, plain values and sources, version 2 no documents and penalty boxes, and
-// version 3 no receipts. Because older programs read them, a shard is written in the lowest version
-// that has all of its own.
+// Version 1 has no databases, plain values and sources, version 2 no documents and penalty boxes,
+// version 3 no receipts, and version 4 no holds and their records. Because older programs read them,
+// a shard is written in the lowest version that has all of its own.
 const (
 	blockLimits    = 1 // version without databases, plain values and sources
 	blockPlain     = 2 // version without documents and penalty boxes
 	blockTexts     = 3 // version without receipts
-	blockVersion   = 4 // newest version
+	blockReceipts  = 4 // version without holds and their records
+	blockVersion   = 5 // newest version
 	blockHeadBytes = 9
 	holderIDBytes  = 16
 )
@@ -54,7 +59,10 @@ func appendBlockHead(dst []byte, version byte, now Instant) []byte {
 func appendParams(dst []byte, k *paramKey, db uint8) []byte {
 	at := len(dst)
 	dst = k.params.Append(dst)
-	if !k.past.isZero() {
+	if k.past.held != 0 {
+		dst[at] |= heldFlag
+	}
+	if int64(k.past.until)|k.past.n|k.past.debt != 0 {
 		dst[at] |= pastFlag
 		dst = binary.AppendUvarint(dst, uint64(k.past.until))
 		dst = binary.AppendUvarint(dst, uint64(k.past.n))
@@ -101,7 +109,13 @@ func takeParams(data []byte) (k blockParams, rest []byte, err error) {
 	}
 	rest = data[n:]
 	flags := p.Alg & algFlags
+	if p.Alg&^algFlags < firstPlain {
+		flags |= p.Alg & heldFlag
+	}
 	p.Alg &^= flags
+	if flags&heldFlag != 0 {
+		k.past.held = 1
+	}
 	if flags&pastFlag != 0 {
 		for _, to := range [...]*int64{(*int64)(&k.past.until), &k.past.n, &k.past.debt} {
 			var x uint64

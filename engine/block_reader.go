@@ -132,8 +132,12 @@ func (r *blockReader) readParams(data []byte) (index int, rest []byte, err error
 		err = errors.New("a plain value or a database in a block of version 1")
 	case r.version < blockTexts && p.params.Alg == Box:
 		err = fmt.Errorf("a penalty box in a block of version %d", r.version)
-	case r.version < blockVersion && p.params.Alg == IDReceipt:
+	case r.version < blockReceipts && p.params.Alg == IDReceipt:
 		err = fmt.Errorf("a receipt in a block of version %d", r.version)
+	case r.version < blockVersion && (p.params.Alg == IDRecord || p.past.held != 0):
+		err = fmt.Errorf("a hold or its record in a block of version %d", r.version)
+	case p.past.held != 0 && p.params.alg().limiter == nil:
+		err = errors.New("a hold of what is not counted")
 	}
 	r.params = append(r.params, p)
 	return len(r.params) - 1, rest, err
@@ -148,10 +152,10 @@ func (r *blockReader) record(data []byte, params int, key siphash.Key) (rest []b
 		*c = cell{params: r.params[params].params, past: r.params[params].past}
 		r.cellParams = params + 1
 	}
-	a, words, ok := c.alg(), data, true
-	c.state = state{}
-	if a.tail == nil {
-		if data, ok = takeState(data, a.words, &c.state); !ok {
+	tail, words, ok := c.tail(), data, true
+	c.state, c.holds = state{}, &noHolds
+	if tail == nil {
+		if data, ok = takeState(data, c.words(), &c.state); !ok {
 			return nil, errTruncated
 		}
 	}
@@ -164,11 +168,11 @@ func (r *blockReader) record(data []byte, params int, key siphash.Key) (rest []b
 		return nil, errors.New("key is truncated or too long")
 	}
 	end, expiry := r.offset(data), Instant(0)
-	if a.tail == nil {
+	if tail == nil {
 		expiry = r.now.after(m.until(c, r.now, 0))
 	} else {
 		r.cellParams, c.values = 0, r.checked
-		if data, ok = a.tail.read(data, r.now, c); !ok {
+		if data, ok = tail.read(data, r.now, c); !ok {
 			return nil, errInvalidState
 		}
 	}

@@ -16,10 +16,12 @@ func (t *table) version() byte {
 		x := &t.params.list[i]
 		switch {
 		case x.keys == 0:
-		case x.params.Alg == IDReceipt:
+		case x.params.Alg == IDRecord || x.past.held != 0:
 			return blockVersion
+		case x.params.Alg == IDReceipt:
+			version = blockReceipts
 		case x.params.Alg == Box:
-			version = blockTexts
+			version = max(version, blockTexts)
 		case x.params.Alg.IsPlain():
 			version = max(version, blockPlain)
 		}
@@ -50,19 +52,19 @@ func (w *pageWriter) write(dst, stubs []byte, t *table, p page) ([]byte, []byte)
 		q      = page{buf: w.page}
 		last   recordHead
 		number uint64 // of the parameters and the database of last
-		a      *algorithm
+		e      *paramEntry
 	)
 	for i := range p.slots() {
 		at := q.offset(i)
 		id := q.head(at)
 		if i == 0 || id != last {
-			last, a = id, t.params.get(id.param()).alg()
+			last, e = id, &t.params.list[id.param()]
 			number = 0
 		}
-		end := q.end(at, a.words)
+		end := q.end(at, int(e.words))
 		switch {
-		case a.tail != nil:
-			stubs = appendStub(stubs, &t.params.list[id.param()].paramKey, id.db(), w.page[at+paramBytes:end])
+		case e.hasTail():
+			stubs = appendStub(stubs, &e.paramKey, id.db(), w.page[at+paramBytes:end])
 			continue
 		case number == 0:
 			dst, number = w.define(dst, t, id)
@@ -94,7 +96,7 @@ func (w *pageWriter) define(dst []byte, t *table, id recordHead) ([]byte, uint64
 // tail is long: the length of the record without its tail, 2 bytes; that record; the
 // state, as many words as a cell has.
 func appendStub(stubs []byte, k *paramKey, db uint8, record []byte) []byte {
-	at, words := len(stubs), k.params.alg().words*wordBytes
+	at, words := len(stubs), int(k.words())*wordBytes
 	stubs = appendParams(append(stubs, 0, 0, 0), k, db)
 	stubs = append(stubs, record[words:]...)
 	binary.LittleEndian.PutUint16(stubs[at:], uint16(len(stubs)-at-2))

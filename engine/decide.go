@@ -43,15 +43,19 @@ func (s *shard) lookup(now Instant, key []byte, h uint64) (pl place, used int64)
 	c := s.load(p, i)
 	used = c.meter().used(c, now)
 	if used == 0 {
-		if c.alg().tail == nil {
+		if c.tail() == nil {
 			pl.expired = true
 			return pl, 0
 		}
 		s.forgetExpired(pl)
 		return place{}, 0
 	}
-	if s.frozen != nil && c.alg().copied != nil {
+	if s.frozen != nil && c.copied() != nil {
 		s.preserveTail(h)
+	}
+	if c.past.held != 0 && c.hasEnded(now) {
+		c.settleEnded(now)
+		s.store(pl, now.after(c.meter().until(c, now, 0)))
 	}
 	return pl, used
 }

@@ -29,13 +29,13 @@ func (e *Engine) Digest(now Instant) (digest uint64) {
 func (s *shard) appendContent(dst []byte, now Instant, pl place) []byte {
 	c := &s.cell
 	dst = appendParams(dst, &paramKey{c.params, c.past}, s.dbAt(pl))
-	if t := c.alg().tail; t != nil {
+	if t := c.tail(); t != nil {
 		from := len(dst)
 		dst = t.write(dst, c, now)
 		_, n := binary.Uvarint(dst[from:]) // skip the number of the last change
 		dst = append(dst[:from], dst[from+n:]...)
 	} else {
-		for _, w := range c.state[:c.alg().words] {
+		for _, w := range c.state[:c.words()] {
 			dst = binary.LittleEndian.AppendUint64(dst, w)
 		}
 	}
@@ -53,8 +53,8 @@ func (e *Engine) Export(now Instant, db uint8, key, dst []byte) (block []byte, o
 		record := p.buf[from+paramBytes : from+n]
 		dst = appendBlockHead(dst, s.version(), at)
 		dst = appendParams(append(dst, 0), &paramKey{c.params, c.past}, db)
-		if t := c.alg().tail; t != nil {
-			dst = append(dst, record[c.alg().words*wordBytes:]...)
+		if t := c.tail(); t != nil {
+			dst = append(dst, record[c.words()*wordBytes:]...)
 			dst = t.write(dst, c, at)
 		} else {
 			dst = append(dst, record...)

@@ -13,7 +13,7 @@ func (s *shard) fingerprint(now Instant, h uint64, key []byte) int64 {
 func (s *shard) cellFingerprint() int64 {
 	c, p := &s.cell, &s.cell.params
 	words := c.state
-	if t := c.alg().tail; t != nil { // its location does not matter
+	if t := c.tail(); t != nil { // its location does not matter
 		words = t.print(c)
 	}
 	var b [(6 + len(words)) * wordBytes]byte

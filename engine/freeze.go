@@ -10,17 +10,17 @@ import (
 // frozen is the state of a shard for a Snapshot until all of it is read. It is guarded by
 // the shard's lock.
 type frozen struct {
-	of       *images       // of the Snapshot
-	table    *table        // of the shard, or its table before a Flush
-	values   *values.Store // of table at the Freeze
-	at       uint64        // the hash for the reader to continue at
-	dirDepth uint8         // at the Freeze
-	version  byte          // of its blocks
-	part     int           // parts read so far at that hash: texts, the page, its stubs
-	paged    bool          // the page at that hash is read, but for its stubs
-	stubs    []byte        // of that page, to be read
-	buffer   []byte        // for the stubs of a page without an image
-	changes  [algs]uint64  // of tails, at the Freeze
+	of       *images          // of the Snapshot
+	table    *table           // of the shard, or its table before a Flush
+	values   *values.Store    // of table at the Freeze
+	at       uint64           // the hash for the reader to continue at
+	dirDepth uint8            // at the Freeze
+	version  byte             // of its blocks
+	part     int              // parts read so far at that hash: texts, the page, its stubs
+	paged    bool             // the page at that hash is read, but for its stubs
+	stubs    []byte           // of that page, to be read
+	buffer   []byte           // for the stubs of a page without an image
+	changes  [algs + 1]uint64 // of tails, at the Freeze; the last of holds
 	images   []*imageIndex
 	deep     map[uint64]savedRef // images of pages below the directory, see isDeep
 	tails    map[tailRef]savedRef
@@ -29,7 +29,7 @@ type frozen struct {
 
 // A tailRef identifies the tail of a record at the Freeze.
 type tailRef struct {
-	alg  Alg
+	alg  Alg // algs for holds
 	word uint64
 }
 
@@ -105,13 +105,16 @@ func (s *shard) readStub(f *frozen, dst []byte) []byte {
 	record, c, rest := cutStub(f.stubs)
 	f.stubs = rest
 	dst = append(dst, record...)
-	if c.alg().copied != nil {
+	if c.copied() != nil {
 		if kept := f.saved(f.tails[c.tailRef()]); kept != nil {
 			return append(dst, kept...)
 		}
 	}
 	c.chunks, c.leases, c.values = &f.table.chunks, &f.table.leases, f.values
-	return c.alg().tail.write(dst, &c, f.of.now)
+	if c.past.held != 0 {
+		c.holds = f.table.holds.of(&c)
+	}
+	return c.tail().write(dst, &c, f.of.now)
 }
 
 // preserve must be called before the records of a page, or the range of its hashes,
@@ -140,7 +143,7 @@ func (s *shard) writeImage(p page) {
 // read.
 func (s *shard) preserveTail(h uint64) {
 	f, c := s.frozen, &s.cell
-	ref, tail := c.tailRef(), c.alg().copied
+	ref, tail := c.tailRef(), c.copied()
 	if h < f.at || tail.lastChange(c) > f.changes[ref.alg] {
 		return
 	}
@@ -150,11 +153,16 @@ func (s *shard) preserveTail(h uint64) {
 	if f.tails == nil {
 		f.tails = make(map[tailRef]savedRef)
 	}
-	s.writer.buffer = c.alg().tail.write(s.writer.buffer[:0], c, f.of.now)
+	s.writer.buffer = c.tail().write(s.writer.buffer[:0], c, f.of.now)
 	f.tails[ref] = f.save(s.writer.buffer, nil)
 }
 
-func (c *cell) tailRef() tailRef { return tailRef{c.params.Alg, c.alg().copied.location(c)} }
+func (c *cell) tailRef() tailRef {
+	if c.past.held != 0 {
+		return tailRef{algs, holding{}.location(c)}
+	}
+	return tailRef{c.params.Alg, c.alg().copied.location(c)}
+}
 
 // save copies the concatenation of a and b into the store.
 func (f *frozen) save(a, b []byte) savedRef {

@@ -74,7 +74,7 @@ func (s *shard) checkStates(now Instant, p page) {
 	for i := range p.slots() {
 		c := s.load(p, i)
 		m := c.meter()
-		if c.alg().tail == nil && !m.valid(c, now) {
+		if c.tail() == nil && !m.valid(c, now) {
 			invariants.Violated("at %d a %v has a state out of range: %v, with %+v and %+v", now, c.params.Alg, c.state,
 				c.params, c.past)
 		}

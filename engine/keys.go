@@ -7,7 +7,7 @@ func (e *Engine) SetCounting(on bool) {
 	for i := range e.shards {
 		s := &e.shards[i]
 		s.mu.Lock()
-		s.stats = Stats{}
+		s.stats, s.holds.stats = Stats{}, HoldStats{Open: s.holds.stats.Open}
 		s.mu.Unlock()
 	}
 	e.sources.forgetRuns()
@@ -19,7 +19,7 @@ func (e *Engine) SetCounting(on bool) {
 func (e *Engine) Stats() Stats {
 	t := e.totals()
 	if e.statsDisabled.Load() {
-		t = Stats{Keys: t.Keys, ImageBytes: t.ImageBytes}
+		t = Stats{Keys: t.Keys, ImageBytes: t.ImageBytes, Holds: HoldStats{Open: t.Holds.Open}}
 	}
 	t.MemoryBytes = e.MemoryBytes()
 	if n := e.snapshot.Load(); n != nil {
@@ -44,6 +44,7 @@ func (e *Engine) totals() (t Stats) {
 		t.Forgotten += s.stats.Forgotten
 		t.Evicted += s.stats.Evicted
 		t.Refused += s.stats.Refused
+		t.Holds.add(s.holds.stats)
 		t.RunStats.add(s.stats.RunStats)
 		s.mu.Unlock()
 	}
@@ -167,7 +168,7 @@ func (s *shard) keyBytes(pl place) int64 {
 	c, p := &s.cell, s.slab.open(pl.page)
 	_, record, _ := s.record(p, pl.slot)
 	bytes := int64(slotBytes+record) * int64(len(p.buf)) / int64(p.live())
-	if t := c.alg().tail; t != nil {
+	if t := c.tail(); t != nil {
 		bytes += t.bytes(c)
 	}
 	return bytes

@@ -74,7 +74,7 @@ func (s *shard) loadRecords(r *blockReader, records []blockRecord) error {
 	r.left, r.needs = r.left[:0], append(r.needs[:0], 0)
 	for i := range records {
 		x := &records[i]
-		r.needs = append(r.needs, r.needs[i]+slotBytes+recordBytes(r.params[x.params].params.alg().words, int(x.end-x.key)))
+		r.needs = append(r.needs, r.needs[i]+slotBytes+recordBytes(int(r.params[x.params].words()), int(x.end-x.key)))
 	}
 	s.loadPages(r, records, r.needs)
 	for i := range r.left {
@@ -95,12 +95,11 @@ func (s *shard) loadRecords(r *blockReader, records []blockRecord) error {
 func (s *shard) loadCell(r *blockReader, x *blockRecord, h uint64) (expiry Instant) {
 	c, k := &s.cell, &r.params[x.params]
 	c.params, c.past, c.state = k.params, k.past, state{}
-	a := c.alg()
-	if a.tail == nil {
-		takeState(r.block[x.words:], a.words, &c.state)
+	if t := c.tail(); t == nil {
+		takeState(r.block[x.words:], c.words(), &c.state)
 		expiry = x.expiry
 	} else {
-		a.tail.read(r.block[x.end:], r.now, c)
+		t.read(r.block[x.end:], r.now, c)
 		expiry = r.now.after(c.meter().until(c, r.now, 0))
 	}
 	if c.params.Alg == Box && loadBox(c).end > r.now {
@@ -172,8 +171,11 @@ func (s *shard) loadPage(r *blockReader, p page, records []blockRecord) {
 		k := &r.params[x.params]
 		h := tailored(x.hash, s.bits, k.db)
 		soonest = min(soonest, s.loadCell(r, x, h))
-		words := c.alg().words
+		words := c.words()
 		at := p.add(i, tag(h, p.depth), words, r.key(x))
+		if c.past.held != 0 {
+			s.holds.keep(c)
+		}
 		p.store(at, headOf(s.params.retain(c), k.db), words, &c.state)
 		s.count(k.db, 1)
 		i++
@@ -187,7 +189,7 @@ func (s *shard) loadPage(r *blockReader, p page, records []blockRecord) {
 func (r *blockReader) alike(records []blockRecord) (n int) {
 	params := records[0].params
 	a := r.params[params].params.alg()
-	if a.limiter == nil || a.tail != nil {
+	if a.limiter == nil || a.tail != nil || r.params[params].past.held != 0 {
 		return 0
 	}
 	for n < len(records) && records[n].params == params {

@@ -125,6 +125,8 @@ type blockRecord struct {
 	name  string   // of a holder, before the last number
 	key   string
 	past  []uint64 // empty, or the three numbers of a past
+	held  bool     // it has holds
+	tail  string   // more bytes
 }
 
 func (x blockRecord) withPast(past ...uint64) blockRecord {
@@ -139,6 +141,9 @@ func encode(version byte, now engine.Instant, records ...blockRecord) []byte {
 		alg := byte(x.p.Alg)
 		if x.past != nil {
 			alg |= 0x80
+		}
+		if x.held {
+			alg |= 0x10
 		}
 		b = append(b, 0, alg, byte(x.p.Calendar))
 		numbers := []uint64{uint64(x.p.Limit), uint64(x.p.Count), uint64(x.p.Period)}
@@ -157,7 +162,7 @@ func encode(version byte, now engine.Instant, records ...blockRecord) []byte {
 		if len(x.key) >= 128 {
 			b = append(b, 128|byte(len(x.key)>>8))
 		}
-		b = append(append(b, byte(len(x.key))), x.key...)
+		b = append(append(append(b, byte(len(x.key))), x.key...), x.tail...)
 		if tail {
 			for i, w := range x.state {
 				if i == 2 || i > 2 && x.p.Alg == engine.Lease {
@@ -180,6 +185,7 @@ func TestLoadChecks(t *testing.T) {
 		token   = engine.Params{Alg: engine.Token, Limit: 10, Count: 2, Period: 3e9}
 		box     = penalties[0].Params()
 		receipt = engine.Params{Alg: engine.IDReceipt}
+		record  = engine.Params{Alg: engine.IDRecord}
 		fixed   = engine.Params{Alg: engine.Fixed, Limit: 10, Period: 1e12}
 		weekly  = engine.Params{Alg: engine.Fixed, Limit: 10, Calendar: engine.Week}
 		slide   = engine.Params{Alg: engine.Slide, Limit: 10, Period: 1e12}
@@ -187,7 +193,11 @@ func TestLoadChecks(t *testing.T) {
 		lease   = engine.Params{Alg: engine.Lease, Limit: 10, Period: 1e12}
 		full    = uint64(2e18 + 2*10*3e9) // of token, twice
 		name    = strings.Repeat("n", 16)
-		with    = func(p engine.Params, change func(p *engine.Params)) engine.Params {
+		words   = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(now+1e12)), 5)
+		held    = func(p engine.Params, holds string) blockRecord {
+			return blockRecord{p: p, held: true, key: "k", tail: "\x00" + string(words) + holds}
+		}
+		with = func(p engine.Params, change func(p *engine.Params)) engine.Params {
 			change(&p)
 			return p
 		}
@@ -211,7 +221,7 @@ func TestLoadChecks(t *testing.T) {
 			blockRecord{p: token, state: []uint64{0, full}, name: "", key: strings.Repeat("k", engine.MaxKeyBytes)}, true},
 		{"a key that is too long", 1, now,
 			blockRecord{p: token, state: []uint64{0, full}, name: "", key: strings.Repeat("k", engine.MaxKeyBytes+1)}, false},
-		{"another version", 5, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: "k"}, false},
+		{"another version", 6, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: "k"}, false},
 		{"a receipt", 4, now, blockRecord{p: receipt, state: []uint64{1 << 42, 7, 1, 10}, name: "", key: "k"}, true},
 		{"a receipt in an older version", 3, now,
 			blockRecord{p: receipt, state: []uint64{1 << 42, 7, 1, 10}, name: "", key: "k"}, false},
@@ -219,6 +229,20 @@ func TestLoadChecks(t *testing.T) {
 			false},
 		{"a receipt of another kind", 4, now,
 			blockRecord{p: receipt, state: []uint64{1 << 42, 7, 1, 1 << 56}, name: "", key: "k"}, false},
+		{"a record", 5, now, blockRecord{p: record, tail: "\x07\x80\x80\x80\x80\x80\x80\x01\x01r", key: "k"}, true},
+		{"a record in an older version", 4, now,
+			blockRecord{p: record, tail: "\x07\x80\x80\x80\x80\x80\x80\x01\x01r", key: "k"}, false},
+		{"a record without bytes", 5, now,
+			blockRecord{p: record, tail: "\x07\x80\x80\x80\x80\x80\x80\x01\x00", key: "k"}, false},
+		{"a hold", 5, now, held(fixed, "\x01hhhhhhhh\x09\xff\x01\x03\x02\x00\x00"), true},
+		{"a hold in an older version", 4, now, held(fixed, "\x01hhhhhhhh\x09\xff\x01\x03\x02\x00\x00"), false},
+		{"a hold that ends before it begins", 5, now, held(fixed, "\x01hhhhhhhh\x09\x08\x03\x02\x00\x00"), false},
+		{"a hold that keeps too much", 5, now, held(fixed, "\x01hhhhhhhh\x09\xff\x01\x03\x04\x00\x00"), false},
+		{"holds out of order", 5, now,
+			held(fixed, "\x02hhhhhhhh\x09\xff\x01\x03\x02\x00\x00iiiiiiii\x08\xff\x01\x03\x02\x00\x00"), false},
+		{"half a hold", 5, now, held(fixed, "\x01hhhhhhhh\x09\xff\x01\x03\x02\x00"), false},
+		{"a hold of a box", 5, now, held(box, "\x00"), false},
+		{"a key without holds left", 5, now, held(fixed, "\x00"), true},
 		{"a box with a strike", 3, now, blockRecord{p: box, state: []uint64{1 << 32, uint64(now), 0}, name: "", key: "k"},
 			true},
 		{"a closed box", 3, now,

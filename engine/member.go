@@ -65,7 +65,7 @@ func (s *shard) openMember(now Instant, op *Op, h uint64, m *member) (pl place, 
 	}
 	pl = m.place
 	if pl.page != nil {
-		if c := s.load(s.slab.open(pl.page), pl.slot); pl.expired && (c.alg().tail != nil || c.params.Alg != op.Params.Alg) {
+		if c := s.load(s.slab.open(pl.page), pl.slot); pl.expired && (c.tail() != nil || c.params.Alg != op.Params.Alg) {
 			s.forgetExpired(pl)
 			pl = place{}
 		}
@@ -74,7 +74,7 @@ func (s *shard) openMember(now Instant, op *Op, h uint64, m *member) (pl place, 
 		s.cell.params, s.cell.past, s.cell.state = op.Params, past{}, state{}
 		return pl, 0
 	}
-	if s.frozen != nil && s.cell.alg().copied != nil {
+	if s.frozen != nil && s.cell.copied() != nil {
 		s.preserveTail(h)
 	}
 	return pl, m.used

@@ -148,7 +148,7 @@ func (s *shard) purge(p page, now, idle Instant) {
 
 // isIdle reports whether the record of an expired key is to be removed at now.
 func (s *shard) isIdle(c *cell, now, idle Instant) bool {
-	if c.alg().tail != nil || c.params.Alg.IsPlain() || idle == now {
+	if c.tail() != nil || c.params.Alg.IsPlain() || idle == now {
 		return true
 	}
 	if c.meter().used(c, idle) > 0 {

@@ -23,9 +23,13 @@ type paramKey struct {
 	past   past
 }
 
+// words returns the number of words of state in a record.
+func (k *paramKey) words() uint8 { return uint8(k.params.alg().words + int(k.past.held)) }
+
 type paramEntry struct {
 	paramKey
-	keys int64
+	keys  int64
+	words uint8 // of state in a record
 }
 
 // paramEntryBytes is the memory of a set of parameters, with its share of the index.
@@ -68,12 +72,12 @@ func (t *paramTable) add(k paramKey) paramID {
 	if n := len(t.free); n > 0 {
 		id := t.free[n-1]
 		t.free = t.free[:n-1]
-		t.list[id].paramKey = k
+		t.list[id] = paramEntry{paramKey: k, words: k.words()}
 		t.index[k] = id
 		return id
 	}
 	id := paramID(len(t.list))
-	t.list = append(t.list, paramEntry{paramKey: k})
+	t.list = append(t.list, paramEntry{paramKey: k, words: k.words()})
 	t.index[k] = id
 	return id
 }

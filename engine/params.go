@@ -91,6 +91,7 @@ func (p *Params) Append(dst []byte) []byte {
 const (
 	pastFlag = 0x80
 	dbFlag   = 0x40
+	heldFlag = 0x10 // only in blocks, of limits
 	algFlags = pastFlag | dbFlag
 )
 

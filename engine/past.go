@@ -16,6 +16,7 @@ type past struct {
 	until Instant
 	n     int64
 	debt  int64
+	held  int64 // 1 if the key has a list of holds, otherwise 0
 }
 
 const (
@@ -26,7 +27,7 @@ const (
 	maxHeld = 2 * MaxLimit
 )
 
-func (p *past) isZero() bool { return int64(p.until)|p.n|p.debt == 0 }
+func (p *past) isZero() bool { return int64(p.until)|p.n|p.debt|p.held == 0 }
 
 // held returns the permits of the past that count at now.
 func (c *cell) held(now Instant) int64 {

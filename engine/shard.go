@@ -67,12 +67,14 @@ type table struct {
 	slab      slab
 	chunks    chunks
 	leases    leases
+	holds     holds
 	values    *values.Store
 }
 
 // bytes returns the memory of the table.
 func (t *table) bytes() int64 {
-	return t.directory.bytes() + t.slab.bytes + t.chunks.bytes + t.leases.bytes + t.values.Bytes() + t.params.bytes()
+	return t.directory.bytes() + t.slab.bytes + t.chunks.bytes + t.leases.bytes + t.holds.bytes + t.values.Bytes() +
+		t.params.bytes()
 }
 
 // memory is the memory of all shards, and its bound for ops.
@@ -94,10 +96,12 @@ func (s *shard) clear() {
 	s.table = table{
 		chunks: chunks{changes: s.chunks.changes},
 		leases: leases{priorities: s.secrets.priorities, changes: s.leases.changes},
+		holds:  holds{changes: s.holds.changes, stats: s.holds.stats.none()},
 		values: values.New(s.seed),
 	}
 	s.dir = []pageNumber{s.slab.add(0, s.epoch)}
-	s.cell.chunks, s.cell.leases, s.cell.values = &s.chunks, &s.leases, s.values
+	s.cell.chunks, s.cell.leases, s.cell.holdings = &s.chunks, &s.leases, &s.holds
+	s.cell.values = s.values
 	s.sweepCursor, s.fruitlessPages, s.soonestExpiry, s.noExpiryUntil = 0, 0, 0, 0
 }
 
@@ -194,7 +198,7 @@ func (s *shard) find(h uint64, key []byte) (p page, i int, found bool) {
 
 // stateWords returns the number of state words of the record at offset at of p.
 func (t *table) stateWords(p page, at int) int {
-	return algorithms[t.params.get(p.param(at)).Alg].words
+	return int(t.params.list[p.param(at)].words)
 }
 
 // load fills the cell from the record of slot i.
@@ -203,7 +207,10 @@ func (s *shard) load(p page, i int) *cell {
 	c := &s.cell
 	e := &s.params.list[p.param(at)]
 	c.params, c.past, c.state = e.params, e.past, state{}
-	p.load(at, c.alg().words, &c.state)
+	p.load(at, int(e.words), &c.state)
+	if e.past.held != 0 {
+		c.holds = s.holds.of(c)
+	}
 	return c
 }
 
@@ -220,14 +227,17 @@ func (s *shard) store(pl place, expiry Instant) {
 		head = headOf(s.params.retain(c), head.db())
 		s.params.release(old)
 	}
-	p.store(at, head, c.alg().words, &c.state)
+	if c.past.held != 0 {
+		s.holds.keep(c)
+	}
+	p.store(at, head, c.words(), &c.state)
 }
 
 // insert adds a record for the cell under a key that must be missing. The key expires at
 // expiry. Requires: memory was ensured by makeRoom.
 func (s *shard) insert(h uint64, key []byte, expiry Instant) {
 	c := &s.cell
-	words := c.alg().words
+	words := c.words()
 	record := recordBytes(words, len(key))
 	p := s.pageOf(h)
 	for !p.fits(record) {
@@ -241,6 +251,9 @@ func (s *shard) insert(h uint64, key []byte, expiry Instant) {
 		i = p.seek(t)
 	}
 	at := p.add(i, t, words, key)
+	if c.past.held != 0 {
+		s.holds.keep(c)
+	}
 	p.store(at, headOf(s.params.retain(c), dbOf(h)), words, &c.state)
 	s.count(dbOf(h), 1)
 	if invariants.Enabled && s.samples.records.Next() {
@@ -268,15 +281,23 @@ func (s *shard) remove(pl place) {
 	at := p.offset(pl.slot)
 	s.preserve(p)
 	c := s.load(p, pl.slot)
-	head, key := p.head(at), p.key(at, c.alg().words)
-	if s.frozen != nil && c.alg().copied != nil {
-		s.preserveTail(s.hash(head.db(), key))
+	if s.frozen != nil && c.copied() != nil {
+		s.preserveTail(s.hash(p.head(at).db(), p.key(at, c.words())))
 	}
+	s.discard(c)
+	s.unlink(pl)
+}
+
+// unlink deletes a record, and releases its parameters.
+func (s *shard) unlink(pl place) {
+	p := s.slab.open(pl.page)
+	s.preserve(p)
+	at, record, _ := s.record(p, pl.slot)
+	head := p.head(at)
 	s.moves++
 	s.count(head.db(), -1)
-	s.discard(c)
 	s.params.release(head.param())
-	p.remove(pl.slot, recordBytes(s.cell.alg().words, len(key)))
+	p.remove(pl.slot, record)
 	if invariants.Enabled && s.samples.records.Next() {
 		s.checkRecords(p)
 	}
@@ -284,7 +305,7 @@ func (s *shard) remove(pl place) {
 
 // discard releases the memory of a cell outside of its record.
 func (s *shard) discard(c *cell) {
-	if t := c.alg().tail; t != nil {
+	if t := c.tail(); t != nil {
 		t.discard(c)
 	}
 }

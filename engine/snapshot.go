@@ -65,6 +65,7 @@ func (e *Engine) Freeze() *Snapshot {
 				n.frozen[i].changes[a] = t.changes(&s.cell)
 			}
 		}
+		n.frozen[i].changes[algs] = s.holds.changes
 		s.frozen = &n.frozen[i]
 	}
 	n.told = e.moments.last.Load()

@@ -13,7 +13,23 @@ type Stats struct {
 	ChargesCut      int64 // Charges that took fewer permits than requested
 	Evicted         int64 // live keys evicted for memory
 	Refused         int64 // ops answered NoMemory
+	Holds           HoldStats
 	RunStats
+}
+
+// HoldStats count the holds of reservations: each is a part of a reservation on one limit.
+type HoldStats struct {
+	Open    int64 // now
+	Taken   int64 // since New, or since SetCounting, as the next
+	Settled int64 // by a commit or a cancel
+	Gone    int64 // these, and holds that ended with their ttl or with their key
+}
+
+func (t *HoldStats) add(more HoldStats) {
+	t.Open += more.Open
+	t.Taken += more.Taken
+	t.Settled += more.Settled
+	t.Gone += more.Gone
 }
 
 // RunStats are totals of runs. Informational, as Stats.

@@ -39,7 +39,7 @@ const permitBytes = 16
 // Engine.KeyBytes it depends only on the contents. Requires: the entry is there. Cost: as of a peek.
 func (tx *Tx) Size(e Entry) int64 {
 	c := tx.load(&e)
-	bytes := int64(slotBytes + recordBytes(c.alg().words, len(e.key)))
+	bytes := int64(slotBytes + recordBytes(c.words(), len(e.key)))
 	switch {
 	case c.params.Alg == Blob:
 		bytes += int64(c.plainLen())

@@ -57,7 +57,7 @@ func (tx *Tx) PutInt(e Entry, n, expiry int64) (put Entry, ok bool) {
 // put stores a state of a row, or of a Blob the value, in place of the entry's state.
 func (tx *Tx) put(e Entry, alg Alg, to state, value []byte) Entry {
 	tx.changes(e.key)
-	if tx.sums && alg == Blob {
+	if tx.sums && hasText(alg) {
 		tx.effects.addBytes(value)
 	}
 	s := e.shard
@@ -65,7 +65,7 @@ func (tx *Tx) put(e Entry, alg Alg, to state, value []byte) Entry {
 	inPlace := false
 	if !e.missing() {
 		c = tx.load(&e)
-		inPlace = c.alg().words == algorithms[alg].words
+		inPlace = c.words() == algorithms[alg].words
 		if c.params.Alg == alg && c.alg().tail == nil { // most writes: only the state differs
 			s.countLasting(tx.db, -1)
 			c.state = to
@@ -79,7 +79,7 @@ func (tx *Tx) put(e Entry, alg Alg, to state, value []byte) Entry {
 			tx.replaceBlob(e, value, to[0])
 			return e
 		}
-		if c.alg().copied != nil {
+		if c.copied() != nil {
 			s.preserveCellTail(e.hash)
 		}
 		s.discard(c)
@@ -88,7 +88,7 @@ func (tx *Tx) put(e Entry, alg Alg, to state, value []byte) Entry {
 		s.remove(e.place)
 	}
 	c.params, c.past, c.state = Params{Alg: alg}, past{}, to
-	if alg == Blob {
+	if hasText(alg) {
 		t := c.values.String(values.Head{})
 		t.Set(value)
 		c.setHead(t.Head)
@@ -230,18 +230,24 @@ func (tx *Tx) Rename(e, to Entry) {
 		tx.Drop(to)
 	}
 	c := tx.load(&e)
-	moved, a := *c, c.alg()
-	if a.tail != nil { // whether it is copied depends on the node, and the work must not
+	if c.past.held != 0 { // the record of the hold names the key of then
+		e.shard.preserveCellTail(e.hash)
+		c.settleEnded(tx.now)
+		c.holds = &noHolds
+		e.shard.store(e.place, tx.now.after(c.lifetime(tx.now)))
+	}
+	moved, t := *c, c.tail()
+	if t != nil { // whether it is copied depends on the node, and the work must not
 		tx.AddWork(c.workToCopy())
 		if tx.Level() >= 2 && c.params.Alg.IsPlain() && c.params.Alg != Blob {
 			tx.AddWork(100 + 5*c.workToCopy())
 		}
 	}
-	copies := a.copied != nil
+	copies := c.copied() != nil
 	switch {
 	case copies:
-		tx.Scratch = a.tail.write(tx.Scratch[:0], c, tx.now)
-	case a.tail != nil: // leave nothing to discard
+		tx.Scratch = t.write(tx.Scratch[:0], c, tx.now)
+	case t != nil: // leave nothing to discard
 		h := c.head()
 		c.setHead(values.Head{})
 		e.shard.store(e.place, tx.now.after(c.lifetime(tx.now)))
@@ -255,7 +261,7 @@ func (tx *Tx) Rename(e, to Entry) {
 	c.params, c.past, c.state = moved.params, moved.past, moved.state
 	if copies {
 		c.state = state{}
-		a.tail.read(tx.Scratch, tx.now, c)
+		t.read(tx.Scratch, tx.now, c)
 	}
 	to.place = place{}
 	tx.save(&to, false)

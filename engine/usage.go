@@ -59,7 +59,10 @@ func (a Alg) IsPlain() bool { return a >= firstPlain }
 
 // IsValue reports whether the row is of values of Redis' types, which have commands that move them and
 // change their expiry.
-func (a Alg) IsValue() bool { return a.IsPlain() && a != IDReceipt }
+func (a Alg) IsValue() bool { return a.IsPlain() && !a.IsID() }
+
+// IsID reports whether the row is of ids: of receipts and of records of reservations.
+func (a Alg) IsID() bool { return a == IDReceipt || a == IDRecord }
 
 // Algs yields all algorithms of limits in the order of their numbers.
 func Algs() iter.Seq[Alg] {
