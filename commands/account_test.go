@@ -76,6 +76,7 @@ func allocateNothing(t *testing.T, s *session.Session, line string) {
 var seeds = []string{
 	"RL.TOKEN a 10 1", "RL.LEAKY a 10 1 2 PARTIAL", "RL.FIXED a 10 day 1", "RL.SLIDE a 10 60 1 SHADOW", "RL.LOG a 10 60",
 	"RL.ACQUIRE a 10 60 id",
+	"RL.RESERVE i 60 TOKEN a 1 1 1", "RL.RESERVE i 60 KEEP 1 PARTIAL FIXED a 1 60 1 LOG b 1 60 =1",
 	"RL.RELEASE a id", "RL.ALL TOKEN a 1 1 1 LOG b 1 60 1 TOKEN c 1 1 1", "RL.PEEK a", "RL.REFUND a 1", "RL.CHARGE a 1",
 	"RL.RESET a b c", "RL.BLOCK a 60", "CL.THROTTLE a 1 1 60 1",
 	"RL.THROTTLE a 1 1 60 -1", "THROTTLE a 1 1 60 1", "GCRA a 1 1 60 TOKENS 2", "DEL a b", "UNLINK a b", "EXISTS a b",

@@ -41,6 +41,7 @@ var samples = append(takeSamples, []sample{
 	{"RL.ACQUIRE lease 10 1m me SHADOW", "key limit ttl id option"},
 	{"RL.RELEASE lease you", "key id"},
 	{"RL.ALL TOKEN token 10 1/m 2 LEAKY leaky 10 1/m 2", "alg key capacity rate number alg key capacity rate number"},
+	{"RL.RESERVE held 1m TOKEN token 10 1/m 2", "id ttl alg key capacity rate number"},
 	{"RL.PEEK token", "key"},
 	{"RL.REFUND token 1 AGE 1s", "key number option duration"},
 	{"RL.CHARGE token 1 TOKEN 10 1/m PARTIAL", "key number alg capacity rate option"},
@@ -97,6 +98,7 @@ var (
 var badWords = map[string][]string{
 	"key": badName, "id": badName,
 	"capacity": badAmount, "rate": badAmount, "limit": badAmount, "window": badAmount, "ttl": badAmount, "alg": badAmount,
+	"actual": badAmount,
 	"number": badAmount, "hits": badAmount, "integer": badAmount, "float": badAmount, "option": badAmount,
 	"quantity":          {"", hugeNumber, megabyte, "abc", binary, "-" + hugeNumber},
 	"n":                 {"", "-1", hugeNumber, megabyte, "0x10", binary}, // a word would be parsed as an option

@@ -102,16 +102,20 @@ func describe(w *resp.Writer, c *session.Spec) {
 	w.BulkString(c.FullName)
 	w.Int(int64(c.Arity()))
 	flags := c.Flags.Words()
-	if c.Keys.Count > 0 {
+	keys := c.Keys
+	if keys.Count > 0 || keys.Lead > 0 {
 		flags = append(flags, "movablekeys")
+	}
+	if keys.Lead > 0 {
+		keys = spec.OneKey
 	}
 	w.Set(len(flags))
 	for _, f := range flags {
 		w.Simple(f)
 	}
-	w.Int(int64(c.Keys.First))
-	w.Int(int64(c.Keys.Last))
-	w.Int(int64(c.Keys.Step))
+	w.Int(int64(keys.First))
+	w.Int(int64(keys.Last))
+	w.Int(int64(keys.Step))
 	categories := c.Categories()
 	w.Set(len(categories))
 	for _, cat := range categories {
@@ -145,14 +149,18 @@ func describeKeys(w *resp.Writer, c *session.Spec) {
 		writeInts(w, "keynumidx", 0, "firstkey", 1, "keystep", 1)
 		return
 	}
-	w.Int(int64(c.Keys.First))
+	keys := c.Keys
+	if keys.Lead > 0 {
+		keys = spec.OneKey
+	}
+	w.Int(int64(keys.First))
 	w.BulkString("find_keys")
-	last := c.Keys.Last
+	last := keys.Last
 	if last > 0 { // relative to the first key
-		last -= c.Keys.First
+		last -= keys.First
 	}
 	keySpec(w, "range", 3)
-	writeInts(w, "lastkey", last, "keystep", c.Keys.Step, "limit", 0)
+	writeInts(w, "lastkey", last, "keystep", keys.Step, "limit", 0)
 }
 
 // writeInts writes names and integers in turn.

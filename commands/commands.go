@@ -19,6 +19,9 @@ var table = slices.Concat(limitTable, plainCommands(), newScriptHost(session.Con
 var limitTable = append(pointers(limiters.All()),
 	&rlReset, &rlBlock, &rlBlocked, &rlTop, &rlStats,
 
+	// reservations
+	&limiters.Reserve, &limiters.Extend, &limiters.Commit, &limiters.Cancel, &limiters.Reserved,
+
 	// rules
 	&rlCheck, &rlSettle, &rlPolicy, &rlRules, &rlOverride,
 

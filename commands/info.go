@@ -257,6 +257,7 @@ func infoLimits(h *session.Handler, l *lines) {
 		l.add("denied_"+name, s.Denied[i])
 	}
 	l.add("shadow_denied", s.ShadowDenied)
+	l.add("open_holds", s.Holds.Open)
 	l.add("refused_for_memory", s.Refused)
 }
 

@@ -101,7 +101,7 @@ func TestOlderNodesReadAll(t *testing.T) {
 		args, _ := rightLine(c)
 		line := string(bytes.Join(args, []byte(" ")))
 		got := ask(s, "RL.FIXED before 5 1m", line, "RL.FIXED after 5 1m")
-		newer := c.Name == "RL.REFUND" || c.Name == "RL.CHARGE" // with AGE and PARTIAL
+		newer := c.Name == "RL.REFUND" || c.Name == "RL.CHARGE" || c.Name == "RL.RESERVE" // with AGE and PARTIAL
 		const took = "*5|:1|:5|:4|:0|:20000|"
 		if !strings.HasPrefix(got, took) || !strings.HasSuffix(got, took) || strings.Contains(got, "-ERR newer") != newer {
 			t.Errorf("%s: got %s", line, got)

@@ -59,6 +59,9 @@ var namedCases = map[string]requestCase{
 		"9 1h 1|RL.ALL TOKEN a 1 1/h 0 FIXED b 9 1h 0|RL.ALL FIXED d 0 1h 1 FIXED b 9 1h 1|" +
 		"RL.ALL LOG e 1 1h 1 ONCE i|RL.ALL LOG e 1 1h 1 ONCE i",
 		[...]int64{2, 2, 0, 0, 0, 1}},
+	"rl.reserve": {"RL.RESERVE i 9s FIXED a 3 1h 2 LOG b 9 1h =1|RL.RESERVE i 9s FIXED a 3 1h 2 LOG b 9 1h =1|" +
+		"RL.RESERVE j 9s FIXED a 3 1h 2|RL.RESERVE i 9s FIXED a 3 1h 1|RL.RESERVE j 9s PARTIAL FIXED a 3 1h 2|" +
+		"RL.EXTEND i 9s BY 5|RL.COMMIT i 9|RL.CANCEL j", [...]int64{2, 1, 0, 1, 0, 1}},
 	"cl.throttle": {"CL.THROTTLE a 0 1 60|CL.THROTTLE a 0 1 60|CL.THROTTLE a 0 1 60 0|CL.THROTTLE a 0 1 60 " +
 		"-1|CL.THROTTLE a x", [...]int64{1, 1, 0, 1, 0, 0}},
 	"rl.throttle": {"RL.THROTTLE a 0 1 60|RL.THROTTLE a 0 1 60", [...]int64{1, 1, 0, 0, 0, 0}},

@@ -31,8 +31,11 @@ func TestTableIsComplete(t *testing.T) {
 			t.Errorf("%s: reads only, and writes", c.FullName)
 		}
 		first := c.Keys.First
-		if c.Keys.Count > 0 {
+		switch {
+		case c.Keys.Count > 0:
 			first = c.Keys.Count + 1
+		case c.Keys.Lead > 0:
+			first = c.Keys.Lead
 		}
 		if line, at := sampleLine(c), keyAt(c); at != first {
 			t.Errorf("%s: the first key is argument %d of %q, the table says %d", c.FullName, at, line, first)
@@ -50,7 +53,7 @@ func keyAt(c *session.Spec) int {
 	at := strings.Count(c.FullName, "|") + 1
 	flat := flatten(c.Arguments)
 	for i, a := range flat {
-		if docType(a) == "key" && a.Kind == usage.Word {
+		if (docType(a) == "key" || i == 0 && a.Name == "id") && a.Kind == usage.Word { // the id of a reservation
 			return at + i
 		}
 	}

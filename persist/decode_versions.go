@@ -25,6 +25,8 @@ var flagsOf = [...]flags{
 		engine.Needs, true, false},
 	entryAdjusts: {headAtomic | headFull | headLevel | headTight, modeBits | partBits | moreGroup | moreID | moreDB,
 		engine.Needs, true, true},
+	entryIDs: {headAtomic | headFull | headLevel | headTight, modeBits | partBits | moreGroup | moreID | moreDB,
+		engine.Needs, true, true},
 	entryVersion: {headAtomic | headFull | headLevel | headTight, modeBits | partBits | moreGroup | moreID | moreDB,
 		engine.Needs, true, true},
 }

@@ -51,7 +51,7 @@ import (
 // of 1 is not a group.
 //
 // Version 3 ignores modes of Refunds and Charges, and has no groups that settle. Version 4 has no calls
-// from onceCalls on.
+// from onceCalls on. Version 5 has of these only the call of ONCE.
 //
 // An entry is written in the lowest version that can hold it, so that older programs can read it.
 type Entry struct {
@@ -60,7 +60,8 @@ type Entry struct {
 	recent recentParams
 }
 
-// Versions of the format. entryVersion, the newest, is for entries with ids. entryAdjusts is for
+// Versions of the format. entryVersion, the newest, is for entries with
+// reservations. entryIDs is for entries with ONCE. entryAdjusts is for
 // entries with Refunds or Charges with modes, or groups that settle. entryGroups is for entries with
 // functions, rules or groups with modes. entryPlain is for entries with plain values or databases.
 // entryLimits is for all other entries.
@@ -69,7 +70,8 @@ const (
 	entryPlain   = 2
 	entryGroups  = 3
 	entryAdjusts = 4
-	entryVersion = 5
+	entryIDs     = 5
+	entryVersion = 6
 )
 
 const (
@@ -168,6 +170,9 @@ const newerCalls = 1<<13 + 18
 // onceCalls is the first number of a call that programs of version 4 do not know: the calls with ids.
 const onceCalls = 4 << 12
 
+// idCall is the only call from onceCalls on that programs of version 5 know.
+const idCall = onceCalls + 4
+
 // versionOf returns the lowest version that has an op of a batch. left is the number of ops that are
 // left of the current group.
 func versionOf(b *engine.Batch, op *engine.Op, left *int) byte {
@@ -185,7 +190,10 @@ func versionOf(b *engine.Batch, op *engine.Op, left *int) byte {
 		op.Kind == engine.Acquire && op.N == 0, member && !isPlainTake(op):
 		return entryGroups
 	case op.Kind == engine.Do && b.CallOf(op).Command >= newerCalls:
-		if b.CallOf(op).Command >= onceCalls {
+		switch number := b.CallOf(op).Command; {
+		case number == idCall:
+			return entryIDs
+		case number >= onceCalls:
 			return entryVersion
 		}
 		return entryGroups

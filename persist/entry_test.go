@@ -322,7 +322,7 @@ func TestDecodeRejects(t *testing.T) {
 // so that a cluster refuses them while there are such.
 func TestVersionsOfCalls(t *testing.T) {
 	for command, want := range map[uint16]int{0: entryPlain, newerCalls - 1: entryPlain, newerCalls: entryGroups,
-		3 << 12: entryGroups, onceCalls - 1: entryGroups, onceCalls: entryVersion} {
+		3 << 12: entryGroups, onceCalls - 1: entryGroups, onceCalls: entryVersion, idCall: entryIDs} {
 		var (
 			b engine.Batch
 			e Entry
@@ -353,7 +353,7 @@ func TestOlderGroupOfOne(t *testing.T) {
 func TestDecodeBytes(t *testing.T) {
 	for _, tt := range []struct{ name, hex, want string }{
 		{"nothing", "", "empty"},
-		{"another version", "06ffff", "format 6, and this limitsrv supports formats up to 5"},
+		{"another version", "07ffff", "format 7, and this limitsrv supports formats up to 6"},
 		{"an op without a head", "0147", "is not the head of a batch"},
 		{"a head alone", "010f02", "without ops"},
 		{"no stamp", "010f", "too early"},

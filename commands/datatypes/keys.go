@@ -34,7 +34,7 @@ func del(tx *engine.Tx, args [][]byte, out []byte) []byte {
 }
 
 // typeNames are the names of TYPE, by algorithm or row.
-var typeNames = func() (names [engine.IDReceipt + 1]string) {
+var typeNames = func() (names [engine.IDRecord + 1]string) {
 	for i := range names {
 		names[i] = strings.ToLower(engine.Alg(i).String())
 	}
@@ -110,7 +110,7 @@ func rename(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if !there {
 		return fail(out, errNoKey)
 	}
-	if e.Alg() == engine.IDReceipt {
+	if e.Alg().IsID() {
 		return fail(out, errWrongType)
 	}
 	if !bytes.Equal(args[0], args[1]) {
@@ -126,7 +126,7 @@ func renameNX(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if !there {
 		return fail(out, errNoKey)
 	}
-	if e.Alg() == engine.IDReceipt {
+	if e.Alg().IsID() {
 		return fail(out, errWrongType)
 	}
 	to, taken := tx.Find(args[1])

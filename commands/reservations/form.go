@@ -2,21 +2,8 @@ package reservations
 
 import (
 	"encoding/binary"
-	"errors"
 
 	"limitsrv/engine"
-)
-
-// The arguments of a call are the id; a head, the hash of the request in 8 bytes, little-endian, and
-// the milliseconds to remember it; then for each op its spec and its key. A spec is a byte for Kind and
-// for Mode; N; the length of ID, and ID; for a Needs a byte for its space; and the Params, unless they
-// are zero. Numbers are unsigned varints.
-const (
-	idArg    = 0
-	headArg  = 1
-	firstOp  = 2
-	opArgs   = 2
-	hashSize = 8
 )
 
 // maxMillis bounds the time to remember an id.
@@ -27,13 +14,19 @@ const maxMillis = engine.MaxPeriod / 1e6
 // hash of the request. The call refers to id and to the keys of the ops. Requires: the ops are an op
 // without a group, or a group; id has 1 to engine.MaxIDBytes bytes.
 func Wrap(b *engine.Batch, first int, id []byte, nanos int64, request uint64) {
+	head := make([]byte, 0, 2*hashSize)
+	head = binary.AppendUvarint(binary.LittleEndian.AppendUint64(head, request), uint64((nanos+1e6-1)/1e6))
+	wrap(b, first, callOnce, id, head)
+}
+
+// wrap replaces the ops of a batch from index first on by a call with an id and a head.
+func wrap(b *engine.Batch, first int, number uint16, id, head []byte) {
 	c := b.AddCall(0)
 	last := len(b.Ops) - 1
 	ops := b.Ops[first:last]
-	buf := make([]byte, 0, 2*hashSize+specSize*len(ops))
-	buf = binary.AppendUvarint(binary.LittleEndian.AppendUint64(buf, request), uint64((nanos+1e6-1)/1e6))
-	c.Command = callOnce
-	c.Args = append(c.Args, id, buf)
+	buf := make([]byte, 0, specSize*len(ops))
+	c.Command = number
+	c.Args = append(c.Args, id, head)
 	for i := range ops {
 		from := len(buf)
 		buf = appendOp(buf, &ops[i])
@@ -46,8 +39,10 @@ func Wrap(b *engine.Batch, first int, id []byte, nanos int64, request uint64) {
 // specSize is about the length of a spec in bytes.
 const specSize = 24
 
-// Wraps reports whether a batch of one command is a call of Wrap.
-func Wraps(b *engine.Batch) bool { return len(b.Calls) > 0 && b.Calls[0].Command == callOnce }
+// Wraps reports whether a batch of one command is a call with an answer for a Reply.
+func Wraps(b *engine.Batch) bool {
+	return len(b.Calls) > 0 && (b.Calls[0].Command == callOnce || b.Calls[0].Command == callReserve)
+}
 
 func appendOp(dst []byte, op *engine.Op) []byte {
 	dst = binary.AppendUvarint(append(dst, byte(op.Kind), byte(op.Mode)), uint64(op.N))
@@ -60,8 +55,6 @@ func appendOp(dst []byte, op *engine.Op) []byte {
 	}
 	return dst
 }
-
-var errCall = errors.New("a call with an id that can not be")
 
 // readOp reads the spec of an op.
 func readOp(spec []byte) (op engine.Op, err error) {
@@ -113,11 +106,19 @@ func readOps(dst []engine.Op, c *engine.Call) ([]engine.Op, error) {
 	return dst, nil
 }
 
+// checkForm returns an error if a call from outside has not an id, a head, and up to most ops.
+func checkForm(c *engine.Call, most int) error {
+	n := len(c.Args) - firstOp
+	if n < opArgs || n%opArgs != 0 || n > opArgs*most || !isKey(c.Args[idArg]) {
+		return errCall
+	}
+	return nil
+}
+
 // check returns an error if the arguments of a call from outside are not from Wrap.
 func check(c *engine.Call) error {
-	n := len(c.Args) - firstOp
-	if n < opArgs || n%opArgs != 0 || n > opArgs*engine.MaxGroupOps || !isKey(c.Args[idArg]) {
-		return errCall
+	if err := checkForm(c, engine.MaxGroupOps); err != nil {
+		return err
 	}
 	head := c.Args[headArg]
 	if len(head) < hashSize {
@@ -131,6 +132,11 @@ func check(c *engine.Call) error {
 	if err != nil {
 		return err
 	}
+	return checkOps(ops)
+}
+
+// checkOps returns an error if ops can not be in a call.
+func checkOps(ops []engine.Op) error {
 	for i := range ops {
 		if err := checkOp(&ops[i], i, len(ops)); err != nil {
 			return err

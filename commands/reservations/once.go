@@ -12,6 +12,7 @@ import (
 // Errors of calls.
 const (
 	errWrongType = "WRONGTYPE Operation against a key holding the wrong kind of value: the id is a key of another kind"
+	errNoMemory  = "OOM command not allowed when used memory > 'max-memory' and it needs more"
 	errOwnKey    = "ERR the id must not be a key of the request"
 )
 
@@ -21,28 +22,39 @@ type worker struct {
 	decisions []engine.Decision
 	batch     engine.Batch // of the ops that are decided together
 	answer    []byte
+	record    record
+	text      []byte // of the record that was read
+	actual    []int64
 }
 
 var workers = sync.Pool{New: func() any { return new(worker) }}
 
 func (w *worker) release() {
 	clear(w.ops)
+	clear(w.record.limits[:cap(w.record.limits)])
 	clear(w.batch.Ops)
 	w.batch.Reset()
 	workers.Put(w)
 }
 
-// Do carries out a call of Wrap, and appends the answer to c.Answer. Requires: the shards of the id and
-// of the keys were entered. No allocation in steady state.
-func Do(tx *engine.Tx, c *engine.Call) {
-	w := workers.Get().(*worker)
-	defer w.release()
+// once carries out a call of Wrap.
+func (w *worker) once(tx *engine.Tx, c *engine.Call) {
+	w.read(c)
+	repeated, wrong := w.carryOut(tx, c)
+	w.answerDecisions(c, repeated, wrong)
+}
+
+// read reads the ops of a call.
+func (w *worker) read(c *engine.Call) {
 	w.ops, _ = readOps(w.ops[:0], c)
 	w.decisions = w.decisions[:0]
 	for range w.ops {
 		w.decisions = append(w.decisions, engine.Decision{})
 	}
-	repeated, wrong := w.carryOut(tx, c)
+}
+
+// answerDecisions answers a call with an error, or with the decisions on its ops.
+func (w *worker) answerDecisions(c *engine.Call, repeated bool, wrong string) {
 	if wrong != "" {
 		c.Answer = answer.AppendError(c.Answer, wrong)
 		return

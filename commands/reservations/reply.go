@@ -51,39 +51,6 @@ func appendSpan(dst []byte, s engine.Span) []byte {
 	return binary.AppendUvarint(binary.AppendVarint(dst, s.Millis), uint64(s.Nanos))
 }
 
-// A reader takes numbers off the bytes of an answer of this node or of another node. bad is set if the
-// bytes can not be of an answer.
-type reader struct {
-	data []byte
-	bad  bool
-}
-
-func (r *reader) byte() byte {
-	if len(r.data) == 0 {
-		r.bad = true
-		return 0
-	}
-	b := r.data[0]
-	r.data = r.data[1:]
-	return b
-}
-
-func (r *reader) uvarint() int64 {
-	n, size := binary.Uvarint(r.data)
-	return r.number(int64(n), size)
-}
-
-func (r *reader) varint() int64 { return r.number(binary.Varint(r.data)) }
-
-func (r *reader) number(n int64, size int) int64 {
-	if size <= 0 {
-		r.data, r.bad = nil, true
-		return 0
-	}
-	r.data = r.data[size:]
-	return n
-}
-
 func (r *reader) span() (s engine.Span) {
 	s.Millis = r.varint()
 	s.Nanos = r.uvarint()
@@ -105,6 +72,15 @@ func (r *reader) decision(op *engine.Op) (d engine.Decision) {
 		r.number(0, n)
 	}
 	return d
+}
+
+// OpsOf returns the ops of a call of Wrap or of Reserve; none of another call.
+func OpsOf(c *engine.Call) []engine.Op {
+	if c.Command != callOnce && c.Command != callReserve {
+		return nil
+	}
+	ops, _ := readOps(nil, c)
+	return ops
 }
 
 // A Reply has the ops of a call of Wrap, and the decisions that its answer contains. It is reused: the

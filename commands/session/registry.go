@@ -220,6 +220,9 @@ func (s *Spec) redacted(args [][]byte) [][]byte {
 // KeysOf returns the keys of a line. Requires: the arity of the line is right.
 func (s *Spec) KeysOf(line [][]byte) (keys [][]byte) {
 	k := s.positions(line)
+	if k.Lead > 0 {
+		keys = append(keys, line[k.Lead])
+	}
 	for i := k.First; i <= k.Last; i += k.Step {
 		keys = append(keys, line[i])
 	}

@@ -13,7 +13,10 @@ import (
 //
 // If Once is above 0, the words ONCE id [FOR duration] may end the line, ONCE at the index Once or
 // later. The id is then also a key. A command with Once must have at most a single other key.
-type Keys struct{ First, Last, Step, Count, Once int }
+//
+// If Lead is above 0, the word at this index is a key too, and the other keys are in groups of Step
+// words at the end of the line: fewer than Step words may stand before the groups, from First-1 on.
+type Keys struct{ First, Last, Step, Count, Once, Lead int }
 
 // The usual positions of keys.
 var (
@@ -37,6 +40,9 @@ func (k Keys) In(line [][]byte) Keys {
 		k = Keys{First: k.Count + 1, Last: k.Count + max(0, min(n, len(line))), Step: 1}
 	case k.Step == 0:
 		return Keys{First: 1, Step: 1}
+	case k.Lead > 0:
+		k.First += (len(line) - k.First + 1) % k.Step
+		k.Last += len(line)
 	case k.Last < 0:
 		k.Last += len(line)
 	}

@@ -65,7 +65,8 @@ func SkippedEntry() ([]byte, error) { return ControlEntry{Skipped: true}.Encode(
 //	4: calls of level 2; members that keep the promises of package lease; version 4 of entries:
 //	   Refunds and Charges with modes, groups that settle
 //	5: calls of level 3; version 5 of entries and version 4 of blocks: ids
-const KnownLevel = 5
+//	6: version 6 of entries and version 5 of blocks: reservations
+const KnownLevel = 6
 
 // PromisesLevel is the lowest feature level whose members keep the promises of package lease, and
 // as leaders report the last entry that they applied.

@@ -91,6 +91,10 @@ var keyFamilies = []family{
 		"value, not the sum.", counter, []string{"algorithm", "outcome"}, nil, emitDecisions},
 	{"charges_cut_total", "Charges that were recorded in part or not at all, because the debt would have exceeded " +
 		"another limit.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.ChargesCut })},
+	{"holds", "Holds of open reservations, each on one limit, including ended holds of keys that were not used since.",
+		gauge, nil, nil, integer(func(v *view) int64 { return v.stats.Holds.Open })},
+	{"holds_total", "Holds of reservations, each on one limit: taken, settled by a commit or a cancel, or ended with " +
+		"their ttl or their key.", counter, []string{"how"}, nil, emitHolds},
 	{"shadow_denied_total", "Denied decisions that were answered as allowed because of SHADOW.", counter, nil, nil,
 		integer(func(v *view) int64 { return v.stats.ShadowDenied })},
 	{"keys", "Keys by shard, including fully reset keys not yet removed.", gauge, []string{"shard"}, nil,
@@ -123,6 +127,13 @@ func emitRequests(v *view, value func(float64, ...string)) {
 			value(float64(n), c.Via, session.Outcome(o).String())
 		}
 	}
+}
+
+func emitHolds(v *view, value func(float64, ...string)) {
+	h := &v.stats.Holds
+	value(float64(h.Taken), "taken")
+	value(float64(h.Settled), "settled")
+	value(float64(h.Gone-h.Settled), "ended")
 }
 
 func emitDecisions(v *view, value func(float64, ...string)) {

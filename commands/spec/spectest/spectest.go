@@ -9,7 +9,7 @@ import (
 
 // valid has a valid word for each argument for which not any word is valid.
 var valid = map[string]string{
-	"capacity": "10", "limit": "10", "rate": "1/s", "window": "1m", "ttl": "1m",
+	"capacity": "10", "limit": "10", "rate": "1/s", "window": "1m", "ttl": "1m", "actual": "1",
 	"cursor": "0", "index": "0", "numreplicas": "0", "timeout": "0", "duration": "1", "client-id": "1",
 	"ip:port": "1.2.3.4:5", "command": "PING",
 	"backup-name": "daily-1", "numkeys": "0", "script": "return", "sha1": "0123456789012345678901234567890123456789",

@@ -22,6 +22,7 @@ func (h *History) Check() {
 	h.CheckCounters()
 	h.CheckPlain()
 	h.checkOnce()
+	h.checkReservations()
 	h.checkWatched()
 }
 

@@ -40,7 +40,7 @@ var makers = append([]maker{
 	op(engine.Peek, 0), op(engine.Refund, 0), op(engine.Charge, 0), op(engine.Forget, 0), (*Workload).acquire,
 	(*Workload).acquire, (*Workload).release,
 	(*Workload).learn, (*Workload).forgetSources, (*Workload).flushDatabase, (*Workload).everyOnce,
-}, callMakers()...)
+}, append(reservationMakers, callMakers()...)...)
 
 // every adds the ops of the next maker to a request.
 func (w *Workload) every(r *Request, rng *rand.Rand) {

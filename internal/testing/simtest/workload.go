@@ -41,6 +41,7 @@ type Workload struct {
 	plain, admitted [3]slot
 	deck            []int // the next makers
 	sent            []onceSent
+	reserved        []reservationSent
 	// Known is set by the clients from answers to earlier calls.
 	Known Known
 }
@@ -100,7 +101,7 @@ func (w *Workload) Request(rng *rand.Rand) (r Request) {
 		return r
 	}
 	for range 1 + rng.IntN(4) {
-		switch rng.IntN(11) {
+		switch rng.IntN(12) {
 		case 0, 1:
 			r.Ops = append(r.Ops, w.Counter(rng))
 		case 2, 3:
@@ -113,6 +114,8 @@ func (w *Workload) Request(rng *rand.Rand) (r Request) {
 			w.every(&r, rng)
 		case 9:
 			w.once(&r, rng)
+		case 10:
+			w.reserve(&r, rng)
 		default:
 			r.plain(rng)
 		}

@@ -1,0 +1,171 @@
+package reservations
+
+import (
+	"encoding/binary"
+
+	"limitsrv/engine"
+)
+
+// The states of a reservation in its record. An open reservation has expired once its end has passed.
+const (
+	isOpen byte = iota
+	isCommitted
+	isCanceled
+)
+
+// keepAll is the number of permits to keep with KEEP ALL: it is above any number.
+const keepAll = 1 << 62
+
+// Remembered is the time in nanoseconds that an id is remembered once its reservation is settled or has
+// expired.
+const Remembered = int64(300e9)
+
+// maxLayers bounds the layers of a reservation.
+const maxLayers = 64
+
+// A record is the value of an id: a reservation.
+type record struct {
+	state   byte
+	request uint64 // a hash of the request
+	granted int64  // the answer to the request: 1, or with PARTIAL the number granted
+	// outcome and settled are of a committed reservation: the first number that was committed, and a
+	// hash of all numbers.
+	outcome int64
+	settled uint64
+	end     engine.Instant
+	keep    int64
+	// layers are the permits of one call each: of the reservation, then of its extensions.
+	layers []layer
+	limits []limit
+}
+
+// A layer is when permits were taken, and how many of each variable limit. Of the first layer the
+// limits say how many.
+type layer struct {
+	stamp engine.Instant
+	n     int64
+}
+
+// A limit is a limit of a reservation. A fixed limit keeps its permits unless the reservation is
+// canceled.
+type limit struct {
+	fixed  bool
+	params engine.Params
+	n      int64
+	key    []byte
+}
+
+// held returns the permits of a limit in a layer.
+func (r *record) held(l *limit, layer int) int64 {
+	switch {
+	case layer == 0:
+		return l.n
+	case l.fixed:
+		return 0
+	}
+	return r.layers[layer].n
+}
+
+// total returns the permits of a limit in all layers.
+func (r *record) total(l *limit) (n int64) {
+	for i := range r.layers {
+		n += r.held(l, i)
+	}
+	return n
+}
+
+// kept returns the permits of a limit that stay taken when the reservation expires.
+func (r *record) kept(l *limit) int64 {
+	if l.fixed {
+		return r.total(l)
+	}
+	return min(r.keep, r.total(l))
+}
+
+// first returns the first variable limit, or the first limit if all are fixed.
+func (r *record) first() *limit {
+	for i := range r.limits {
+		if !r.limits[i].fixed {
+			return &r.limits[i]
+		}
+	}
+	return &r.limits[0]
+}
+
+// expired reports whether the reservation has expired at now.
+func (r *record) expired(now engine.Instant) bool { return r.state == isOpen && r.end <= now }
+
+// until returns the expiry of the record in milliseconds since the Unix epoch.
+func (r *record) until(now engine.Instant) int64 {
+	from := now
+	if r.state == isOpen {
+		from = max(now, r.end)
+	}
+	return int64((from + engine.Instant(Remembered) + 1e6 - 1) / 1e6)
+}
+
+// append appends the bytes of a record: the state, a byte; the hash of the request, 8 bytes; granted,
+// outcome; settled, 8 bytes; end, keep; the number of layers, and of each stamp and n; the number of
+// limits, and of each 1 if it is fixed, Params, n, the length of the key, the key. Numbers are unsigned
+// varints. A settled reservation has neither layers nor limits.
+func (r *record) append(dst []byte) []byte {
+	dst = binary.LittleEndian.AppendUint64(append(dst, r.state), r.request)
+	dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(r.granted)), uint64(r.outcome))
+	dst = binary.LittleEndian.AppendUint64(dst, r.settled)
+	dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(r.end)), uint64(r.keep))
+	layers, limits := r.layers, r.limits
+	if r.state != isOpen {
+		layers, limits = nil, nil
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(layers)))
+	for _, l := range layers {
+		dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(l.stamp)), uint64(l.n))
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(limits)))
+	for i := range limits {
+		l, fixed := &limits[i], byte(0)
+		if l.fixed {
+			fixed = 1
+		}
+		dst = l.params.Append(append(dst, fixed))
+		dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(l.n)), uint64(len(l.key)))
+		dst = append(dst, l.key...)
+	}
+	return dst
+}
+
+// read reads the output of append. It refers to data. The bytes of a snapshot may be wrong: then ok is
+// false.
+func (r *record) read(data []byte) (ok bool) {
+	x := reader{data: data}
+	r.state, r.request = x.byte(), x.word()
+	r.granted, r.outcome = x.uvarint(), x.uvarint()
+	r.settled = x.word()
+	r.end, r.keep = engine.Instant(x.uvarint()), x.uvarint()
+	n := x.uvarint()
+	r.layers, r.limits = r.layers[:0], r.limits[:0]
+	for i := int64(0); i < n && !x.bad; i++ {
+		r.layers = append(r.layers, layer{engine.Instant(x.uvarint()), x.uvarint()})
+	}
+	n = x.uvarint()
+	for i := int64(0); i < n && !x.bad; i++ {
+		r.limits = append(r.limits, x.limit())
+	}
+	open := r.state == isOpen
+	return !x.bad && len(x.data) == 0 && r.state <= isCanceled && open == (len(r.limits) > 0) &&
+		open == (len(r.layers) > 0)
+}
+
+func (x *reader) limit() (l limit) {
+	l.fixed = x.byte() != 0
+	size := l.params.Decode(x.data)
+	x.number(0, size)
+	l.n = x.uvarint()
+	length := x.uvarint()
+	if x.bad || length < 0 || length > int64(len(x.data)) {
+		x.data, x.bad = nil, true
+		return l
+	}
+	l.key, x.data = x.data[:length:length], x.data[length:]
+	return l
+}
