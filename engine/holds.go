@@ -8,7 +8,7 @@ import (
 
 // A hold is the part of a reservation on one limit: permits that were taken, and that the
 // reservation may give back as if they had never been taken. The key of the limit has a list of its
-// holds; the past of the key says so, and the word after those of its algorithm is the number of the
+// holds; the past of the key says so, and the word after the words of its algorithm is the number of the
 // list in the table of the shard.
 //
 // A hold that has ended gives back all but keep. Each write to the key first settles the holds that

@@ -22,7 +22,7 @@ func (tx *Tx) PutRecord(e Entry, text []byte, expiry int64) Entry {
 type Hold struct {
 	ID      uint64  // of HashID
 	Stamp   Instant // when it was taken
-	N, Keep int64   // permits taken, and those of them that stay taken at the end
+	N, Keep int64   // permits taken, and permits that stay taken at the end
 	End     Instant
 }
 

@@ -146,7 +146,7 @@ func (w *worker) granted(t *Terms, i int, granted int64) int64 {
 	return granted
 }
 
-// lower lowers the permits of the variable limits to those that are left of all of them, at least 1,
+// lower lowers the permits of the variable limits to the number that all of them have left, at least 1,
 // and returns their number.
 func (w *worker) lower(tx *engine.Tx, t *Terms) int64 {
 	left, most := int64(keepAll), int64(0)
