@@ -45,10 +45,10 @@ func (c *cell) untilSettled(now Instant, target int64) Span {
 }
 
 // settled returns a copy of the cell in which the holds that have ended are settled. It shares
-// nothing that may change. Cost: it allocates; for LOG linear in the entries.
+// nothing that may change. Cost: it allocates; for a chunked tail linear in the entries.
 func (c *cell) settled(now Instant) *cell {
 	x := *c
-	if c.params.Alg == Log {
+	if c.alg().chunked {
 		l := loadLog(c)
 		l.expire(c, now)
 		ref := x.bare()
@@ -101,7 +101,7 @@ func (c *cell) noteGiven(now Instant, owed wide) {
 // changes only the cell, so the holds of a log that have ended are settled before, or stay taken.
 func (holding) migrate(c *cell, now Instant, p Params) {
 	if p.Count != c.params.Count || p.Period != c.params.Period || p.Calendar != c.params.Calendar {
-		if c.params.Alg != Log {
+		if !c.alg().chunked {
 			c.settleEnded(now)
 		}
 		c.holds = &noHolds

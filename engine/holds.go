@@ -197,7 +197,7 @@ func (c *cell) undo(l *holdList, i int, at Instant, x int64) {
 	switch {
 	case c.marks():
 		c.undoTime(l, i, at, x)
-	case c.params.Alg == Log:
+	case c.alg().chunked:
 		if n := min(x, permitsAt(c, at, h.stamp)); n > 0 {
 			c.limiter().giveBack(c, at, h.stamp, n)
 		}
