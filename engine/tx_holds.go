@@ -27,7 +27,7 @@ type Hold struct {
 }
 
 // HashID returns the hash of an id in the call's database.
-func (tx *Tx) HashID(id []byte) uint64 { return sumIn(tx.e.key, tx.db, id) }
+func (tx *Tx) HashID(id []byte) uint64 { return sumIn(tx.e.secrets.ids, tx.db, id) }
 
 // MayHold reports whether a key has fewer than MaxHolds holds that have not ended. Cost: O(1) if it
 // has fewer with the holds that have ended.
