@@ -258,7 +258,7 @@ type cell struct {
 	state    state
 	params   Params
 	past     past
-	holds    *holdList     // if the past says that the key has one; never changed
+	holds    holdList      // if the past says that the key has one
 	chunks   *chunks       // of the shard: the entries of sliding logs
 	leases   *leases       // of the shard: the holders
 	holdings *holds        // of the shard

@@ -153,7 +153,7 @@ func (r *blockReader) record(data []byte, params int, key siphash.Key) (rest []b
 		r.cellParams = params + 1
 	}
 	tail, words, ok := c.tail(), data, true
-	c.state, c.holds = state{}, &noHolds
+	c.state, c.holds = state{}, noHolds
 	if tail == nil {
 		if data, ok = takeState(data, c.words(), &c.state); !ok {
 			return nil, errTruncated

@@ -53,9 +53,8 @@ func (s *shard) lookup(now Instant, key []byte, h uint64) (pl place, used int64)
 	if s.frozen != nil && c.copied() != nil {
 		s.preserveTail(h)
 	}
-	if c.past.held != 0 && c.hasEnded(now) {
-		c.settleEnded(now)
-		s.store(pl, now.after(c.meter().until(c, now, 0)))
+	if c.past.held != 0 {
+		s.settleHolds(now, pl)
 	}
 	return pl, used
 }

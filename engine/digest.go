@@ -27,7 +27,7 @@ func (e *Engine) Digest(now Instant) (digest uint64) {
 // appendContent appends all data of a key that affects decisions at now: parameters,
 // state, key. The key must be in the cell.
 func (s *shard) appendContent(dst []byte, now Instant, pl place) []byte {
-	c := &s.cell
+	c := s.settledCell(now)
 	dst = appendParams(dst, &paramKey{c.params, c.past}, s.dbAt(pl))
 	if t := c.tail(); t != nil {
 		from := len(dst)
@@ -48,7 +48,7 @@ func (s *shard) appendContent(dst []byte, now Instant, pl place) []byte {
 // in the entries or holders.
 func (e *Engine) Export(now Instant, db uint8, key, dst []byte) (block []byte, ok bool) {
 	e.withLiveKey(now, db, key, func(s *shard, at Instant, pl place) {
-		c, p := &s.cell, s.slab.open(pl.page)
+		c, p := s.settledCell(at), s.slab.open(pl.page)
 		from, n, _ := s.record(p, pl.slot)
 		record := p.buf[from+paramBytes : from+n]
 		dst = appendBlockHead(dst, s.version(), at)
@@ -62,4 +62,12 @@ func (e *Engine) Export(now Instant, db uint8, key, dst []byte) (block []byte, o
 		ok = true
 	})
 	return dst, ok
+}
+
+// settledCell returns the cell, or a copy in which the holds that have ended are settled.
+func (s *shard) settledCell(now Instant) *cell {
+	if s.cell.past.held != 0 {
+		return s.cell.settled(now)
+	}
+	return &s.cell
 }

@@ -115,7 +115,7 @@ func (e *Engine) probeGroup(now Instant, b *Batch, from, to int, looking bool) (
 			continue
 		}
 		*d = Decision{}
-		m := s.findMember(now, b, i)
+		m := s.findMember(now, b, i, looking)
 		switch {
 		case !s.checkAlg(now, b, from, i, m):
 			e.failMember(b, from, to, i)

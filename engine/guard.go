@@ -11,7 +11,7 @@ func (e *Engine) passGuards(now Instant, b *Batch, from, to int) (open, right bo
 			continue
 		}
 		*d = Decision{}
-		m := s.findMember(now, b, i)
+		m := s.findMember(now, b, i, true)
 		if !s.checkAlg(now, b, from, i, m) {
 			e.failMember(b, from, to, i)
 			return false, false

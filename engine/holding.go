@@ -1,54 +1,55 @@
 package engine
 
-import (
-	"encoding/binary"
-	"math"
-)
-
 // holding is the limiter and the tail of a key with holds: the limiter of the key without holds, to
 // which the holds that have ended give back first.
 //
 // The words of the state are the words without holds, and the number of the list of holds. The list is
-// the tail, with the tail of the key without holds, if it has a tail.
+// the tail, with the tail of the key without holds, if it has a tail. used and until reckon with holds
+// that have ended; the other methods require that there are none, but for migrate in a look.
 type holding struct{}
 
 var holdingMethods = counted(holding{})
 
-func (holding) used(c *cell, now Instant) int64 {
-	if c.hasEnded(now) {
-		return c.usedSettled(now)
-	}
-	ref := c.bare()
-	used := c.meter().used(c, now)
-	c.dress(ref)
+func (holding) used(c *cell, now Instant) (used int64) {
+	state, past := c.look(now)
+	used = c.lookMeter(now).used(c, now)
+	c.state, c.past = state, past
 	return used
 }
 
-func (holding) until(c *cell, now Instant, target int64) Span {
-	if c.hasEnded(now) {
-		return c.untilSettled(now, target)
-	}
-	ref := c.bare()
-	wait := c.meter().until(c, now, target)
-	c.dress(ref)
+func (holding) until(c *cell, now Instant, target int64) (wait Span) {
+	state, past := c.look(now)
+	wait = c.lookMeter(now).until(c, now, target)
+	c.state, c.past = state, past
 	return wait
 }
 
-func (c *cell) usedSettled(now Instant) int64 {
-	x := c.settled(now)
-	return x.meter().used(x, now)
+// look makes the cell bare. It settles the holds that have ended in the words of the cell, except of a
+// log. It returns the state and the past for the caller to restore.
+func (c *cell) look(now Instant) (state, past) {
+	state, past := c.state, c.past
+	c.bare()
+	if c.hasEnded(now) && !c.alg().chunked {
+		c.giveBackEnded(now)
+	}
+	return state, past
 }
 
-func (c *cell) untilSettled(now Instant, target int64) Span {
-	x := c.settled(now)
-	return x.meter().until(x, now, target)
+// lookMeter returns the meter of a cell that look has made bare.
+func (c *cell) lookMeter(now Instant) meter {
+	if c.alg().chunked && c.hasEnded(now) {
+		return carried{limiter: pendingLog{}}
+	}
+	return c.meter()
 }
 
-// settled returns a copy of the cell in which the holds that have ended are settled. It shares
-// nothing that may change. Cost: it allocates; for a chunked tail linear in the entries.
+// settled returns a copy of the cell, which has holds, in which the holds that have ended are settled.
+// It shares nothing that may change, and shows neither when they were settled nor in which order. Cost:
+// linear in the holds, and in the entries of a log.
 func (c *cell) settled(now Instant) *cell {
 	x := *c
-	if c.alg().chunked {
+	x.holds.unshare()
+	if c.alg().chunked && c.hasEnded(now) {
 		l := loadLog(c)
 		l.expire(c, now)
 		ref := x.bare()
@@ -57,58 +58,102 @@ func (c *cell) settled(now Instant) *cell {
 		x.dress(ref)
 	}
 	x.settleEnded(now)
+	x.holds.level(0)
 	return &x
 }
 
 // take lowers the mark of the last hold: from now on less can be given back.
 func (holding) take(c *cell, now Instant, n int64) {
-	c.settleEnded(now)
+	unit := uint64(0)
 	if c.marks() {
-		c.holds = c.holds.lowered(bucket{}.owed(c, now))
+		unit = pastBucket{}.unit(c)
+		c.holds.lower(pastBucket{}.owed(c, now))
 	}
 	ref := c.bare()
 	c.limiter().take(c, now, n)
 	c.dress(ref)
+	if c.marks() {
+		c.holds.rescale(unit, pastBucket{}.unit(c))
+	}
 }
 
 func (holding) giveBack(c *cell, now, since Instant, n int64) (given bool) {
-	c.settleEnded(now)
-	owed := bucket{}.owed(c, now)
-	ref := c.bare()
-	given = c.limiter().giveBack(c, now, since, n)
-	c.dress(ref)
-	c.noteGiven(now, owed)
+	c.giving(now, func(l limiter) { given = l.giveBack(c, now, since, n) })
 	return given
 }
 
 func (holding) refund(c *cell, now Instant, n int64) {
-	c.settleEnded(now)
-	owed := bucket{}.owed(c, now)
-	ref := c.bare()
-	c.limiter().refund(c, now, n)
-	c.dress(ref)
-	c.noteGiven(now, owed)
+	c.giving(now, func(l limiter) { l.refund(c, now, n) })
 }
 
-// noteGiven lowers the marks of a bucket by the time that was given back since owed was the time owed.
-func (c *cell) noteGiven(now Instant, owed wide) {
+// giving gives permits back, and lowers the marks of a bucket by the time that was given back.
+func (c *cell) giving(now Instant, give func(l limiter)) {
+	var (
+		b    pastBucket
+		owed wide
+		unit uint64
+	)
 	if c.marks() {
-		c.holds = c.holds.fallen(owed.subSaturating(bucket{}.owed(c, now)))
+		owed, unit = b.owed(c, now), b.unit(c)
+	}
+	ref := c.bare()
+	give(c.limiter())
+	c.dress(ref)
+	if !c.marks() || len(c.holds.items) == 0 {
+		return
+	}
+	to := b.unit(c)
+	if to != unit {
+		c.holds.rescale(unit, to)
+		owed = owed.inUnit(unit, to).add(wide{0, 1})
+	}
+	if by := owed.subSaturating(b.owed(c, now)); !by.isZero() {
+		for i := range c.holds.items {
+			c.holds.mark(i).fall(by)
+		}
 	}
 }
 
-// migrate drops the holds if the window or the rate changes: their permits then stay taken. It
-// changes only the cell, so the holds of a log that have ended are settled before, or stay taken.
+// migrate drops the holds if the window or the rate changes: their permits then stay taken. In a look
+// the holds that have ended are settled before.
 func (holding) migrate(c *cell, now Instant, p Params) {
-	if p.Count != c.params.Count || p.Period != c.params.Period || p.Calendar != c.params.Calendar {
-		if !c.alg().chunked {
-			c.settleEnded(now)
-		}
-		c.holds = &noHolds
+	drops := p.Count != c.params.Count || p.Period != c.params.Period || p.Calendar != c.params.Calendar
+	if c.hasEnded(now) {
+		c.migratePending(now, p, drops)
+		return
+	}
+	if drops {
+		c.holds = noHolds
 	}
 	ref := c.bare()
 	c.meter().migrate(c, now, p)
 	c.dress(ref)
+}
+
+// migratePending is migrate in a look at a key with holds that have ended.
+func (c *cell) migratePending(now Instant, p Params, drops bool) {
+	if !c.alg().chunked {
+		c.holds.unshare()
+		c.settleEnded(now)
+		holding{}.migrate(c, now, p)
+		return
+	}
+	ref := c.bare()
+	l := loadLog(c)
+	l.expire(c, now)
+	if p.Period < c.params.Period {
+		if used := (pendingLog{}).used(c, now); used > 0 {
+			c.addHeld(now, used, now.after(pendingLog{}.until(c, now, 0)))
+		}
+		l.expired = l.granted
+	}
+	l.store(c)
+	c.params = p
+	c.dress(ref)
+	if drops { // holds that have ended stay, to be reckoned with
+		c.holds.unshare()
+		c.holds.drop(0, func(h *hold) bool { return h.end > now })
+	}
 }
 
 // valid: the words are built by read.
@@ -148,79 +193,9 @@ func (holding) print(c *cell) state {
 }
 
 func (holding) bytes(c *cell) int64 {
-	bytes := holdListBytes + int64(cap(c.holds.items))*holdBytes
+	bytes := keptListBytes + keptRefBytes + int64(cap(c.holds.items))*holdBytes
 	if t := c.alg().tail; t != nil {
 		bytes += t.bytes(c)
 	}
 	return bytes
-}
-
-// write appends the tail without holds, or 0 and the words without holds; and the holds.
-func (holding) write(dst []byte, c *cell, now Instant) []byte {
-	if t := c.alg().tail; t != nil {
-		dst = t.write(dst, c, now)
-	} else {
-		dst = append(dst, 0)
-		for _, w := range c.state[:c.alg().words] {
-			dst = binary.LittleEndian.AppendUint64(dst, w)
-		}
-	}
-	l := c.holds
-	dst = binary.AppendUvarint(dst, uint64(len(l.items)))
-	for i := range l.items {
-		h, mark := &l.items[i], l.mark(i)
-		dst = binary.LittleEndian.AppendUint64(dst, h.id)
-		for _, n := range [...]uint64{uint64(h.stamp), uint64(h.end), uint64(h.n), uint64(h.keep), mark.hi, mark.lo} {
-			dst = binary.AppendUvarint(dst, n)
-		}
-	}
-	return dst
-}
-
-func (holding) read(data []byte, now Instant, c *cell) (rest []byte, ok bool) {
-	c.bare()
-	defer c.dress(0)
-	if t := c.alg().tail; t != nil {
-		data, ok = t.read(data, now, c)
-	} else if _, data, ok = takeNumber(data, 0); ok {
-		if data, ok = takeState(data, c.alg().words, &c.state); ok {
-			m := c.meter()
-			ok = m != nil && m.valid(c, now)
-		}
-	}
-	if !ok {
-		return nil, false
-	}
-	n, data, ok := takeNumber(data, MaxHolds)
-	if !ok {
-		return nil, false
-	}
-	var items []hold
-	for range n {
-		var h hold
-		if h, data, ok = takeHold(data, now); !ok || len(items) > 0 && h.stamp < items[len(items)-1].stamp {
-			return nil, false
-		}
-		items = append(items, h)
-	}
-	c.holds = listOf(items)
-	return data, true
-}
-
-// takeHold takes a hold with its mark off data.
-func takeHold(data []byte, now Instant) (h hold, rest []byte, ok bool) {
-	id, data, ok := takeBytes(data, wordBytes)
-	if !ok {
-		return h, nil, false
-	}
-	h.id = binary.LittleEndian.Uint64(id)
-	var numbers [6]uint64
-	for i, most := range [...]uint64{uint64(now), uint64(latest), MaxLimit, MaxLimit, math.MaxUint64, math.MaxUint64} {
-		if numbers[i], data, ok = takeNumber(data, most); !ok {
-			return h, nil, false
-		}
-	}
-	h.stamp, h.end = Instant(numbers[0]), Instant(numbers[1])
-	h.n, h.keep, h.mark = int64(numbers[2]), int64(numbers[3]), wide{numbers[4], numbers[5]}
-	return h, data, h.end >= h.stamp && h.keep <= h.n
 }

@@ -11,30 +11,34 @@ import (
 // holds; the past of the key says so, and the word after the words of its algorithm is the number of the
 // list in the table of the shard.
 //
-// A hold that has ended gives back all but keep. Each write to the key first settles the holds that
-// have ended. Until then a look settles them in a copy of the cell: settling late equals settling in
-// time, because nothing was taken in between.
+// A hold that has ended gives back all but keep. Each write to the key, and each sweep, first settles
+// the holds that have ended. Until then a look reckons with them, see holding. Settling late equals
+// settling in time, because nothing was taken in between.
 type hold struct {
 	id         uint64  // hash of the id of the reservation
 	stamp, end Instant // when the permits were taken, and when the hold ends
 	n, keep    int64
 	// mark is, for a bucket, the least time owed in drops from the hold until the next hold, except
 	// of the last hold, see holdList.last. No more can be given back, because the
-	// bucket would have earned the rest anyway.
+	// bucket would have earned the rest anyway. So a hold gives back at most the least of its mark and
+	// the marks of the later holds.
 	mark wide
 }
 
+// surplus returns the permits that the hold gives back when it ends.
+func (h *hold) surplus() int64 { return h.n - h.keep }
+
 // MaxHolds bounds the open holds of a key.
-const MaxHolds = 8192
+const MaxHolds = 65536
 
 const (
-	holdBytes     = 64
-	holdListBytes = 96
+	holdBytes     = 56
+	keptListBytes = 56
+	keptRefBytes  = 4
 )
 
-// A holdList has the holds of a key in the order of their stamps. A list is never changed: a change
-// makes another list, which may share the holds. So a cell may be changed and dropped, as for a
-// probe.
+// A holdList has the holds of a key in the order of their stamps. Copies of a list share the items. A
+// cell that is changed and dropped, as for a probe, may change its copy, but not the items.
 type holdList struct {
 	items []hold
 	last  wide    // mark of the last hold
@@ -44,26 +48,39 @@ type holdList struct {
 // noHolds is the list of a key without holds.
 var noHolds = holdList{least: math.MaxInt64}
 
-// unmarked is the mark of a hold that was just taken.
+// unmarked is the mark of a hold before the next take. It stays until then: the time owed only falls,
+// and is itself a bound.
 var unmarked = wide{math.MaxUint64, math.MaxUint64}
 
 // holds is the memory of the lists of a shard.
 type holds struct {
 	lists   []keptList // from 1 on
 	free    []uint32
-	bytes   int64
+	items   int64  // holds that the lists have memory for
 	changes uint64 // number of lists that were kept so far
 	stats   HoldStats
 }
 
 // A keptList is a list with the number of its last change.
 type keptList struct {
-	list   *holdList
+	holdList
 	change uint64
 }
 
+// bytes returns the memory of the lists.
+func (m *holds) bytes() int64 {
+	return int64(cap(m.lists))*keptListBytes + int64(cap(m.free))*keptRefBytes + m.items*holdBytes
+}
+
+// trim releases the memory if there are no lists.
+func (m *holds) trim() {
+	if len(m.free)+1 == len(m.lists) {
+		m.lists, m.free = nil, nil
+	}
+}
+
 // of returns the list of a cell that was loaded.
-func (m *holds) of(c *cell) *holdList { return m.lists[c.state[c.alg().words]].list }
+func (m *holds) of(c *cell) holdList { return m.lists[c.state[c.alg().words]].holdList }
 
 // keep keeps the list of a cell that is about to be stored.
 func (m *holds) keep(c *cell) {
@@ -79,22 +96,21 @@ func (m *holds) keep(c *cell) {
 			*ref = uint64(len(m.lists))
 			m.lists = append(m.lists, keptList{})
 		}
-		m.lists[*ref].list = &noHolds
-		m.bytes += holdListBytes
 	}
 	x := &m.lists[*ref]
-	m.bytes += int64(cap(c.holds.items)-cap(x.list.items)) * holdBytes
-	m.count(len(c.holds.items) - len(x.list.items))
+	m.items += int64(cap(c.holds.items) - cap(x.items))
+	m.count(len(c.holds.items) - len(x.items))
 	m.changes++
-	x.list, x.change = c.holds, m.changes
+	*x = keptList{c.holds, m.changes}
 }
 
 // release releases the list of a cell, if it was kept.
 func (m *holds) release(c *cell) {
 	if ref := c.state[c.alg().words]; ref != 0 {
-		m.bytes -= holdListBytes + int64(cap(m.lists[ref].list.items))*holdBytes
-		m.count(-len(m.lists[ref].list.items))
-		m.lists[ref] = keptList{}
+		x := &m.lists[ref]
+		m.items -= int64(cap(x.items))
+		m.count(-len(x.items))
+		*x = keptList{}
 		m.free = append(m.free, uint32(ref))
 	}
 }
@@ -146,98 +162,11 @@ func (c *cell) bare() (ref uint64) {
 // dress undoes bare.
 func (c *cell) dress(ref uint64) { c.state[c.alg().words], c.past.held = ref, 1 }
 
-// marks reports whether marks bound the permits that a hold gives back, as for a bucket. A bucket
-// with a past has no holds.
+// marks reports whether marks bound the permits that a hold gives back, as for a bucket.
 func (c *cell) marks() bool { return c.params.Count > 0 }
 
 // hasEnded reports whether a hold has ended, and is not settled.
 func (c *cell) hasEnded(now Instant) bool { return c.holds.least <= now }
-
-// settleEnded settles the holds that have ended, in the order of their ends.
-func (c *cell) settleEnded(now Instant) {
-	if !c.hasEnded(now) {
-		return
-	}
-	l := c.holds.clone()
-	var ended []int
-	for i := range l.items {
-		if l.items[i].end <= now {
-			ended = append(ended, i)
-		}
-	}
-	sort.SliceStable(ended, func(a, b int) bool { return l.items[ended[a]].end < l.items[ended[b]].end })
-	for _, i := range ended {
-		h := &l.items[i]
-		at := now
-		if c.params.Alg == Fixed { // a debt is carried over at the end of its window
-			at = h.end
-		}
-		c.undo(l, i, at, h.n-h.keep)
-	}
-	c.holds = l.without(func(h *hold) bool { return h.end <= now })
-}
-
-// settle gives x permits of hold i back, and removes it. Requires: no hold has ended.
-func (c *cell) settle(now Instant, i int, x int64) {
-	l := c.holds.clone()
-	c.undo(l, i, now, x)
-	h := &l.items[i]
-	c.holds = l.without(func(other *hold) bool { return other == h })
-}
-
-// undo gives x permits of hold i back, as if they had never been taken, in a list that the caller
-// alone has. It leaves the hold in the list.
-func (c *cell) undo(l *holdList, i int, at Instant, x int64) {
-	if x <= 0 {
-		return
-	}
-	h := &l.items[i]
-	ref := c.bare()
-	defer c.dress(ref)
-	switch {
-	case c.marks():
-		c.undoTime(l, i, at, x)
-	case c.alg().chunked:
-		if n := min(x, permitsAt(c, at, h.stamp)); n > 0 {
-			c.limiter().giveBack(c, at, h.stamp, n)
-		}
-	default:
-		c.limiter().giveBack(c, at, h.stamp, x)
-	}
-}
-
-// undoTime is undo for a bucket, which is bare.
-func (c *cell) undoTime(l *holdList, i int, at Instant, x int64) {
-	owed := bucket{}.owed(c, at)
-	back := lower(mul(uint64(x), uint64(c.params.Period)), owed)
-	for j := i; j < len(l.items); j++ {
-		back = lower(back, *l.mark(j))
-	}
-	bucket{}.set(c, at, owed.subSaturating(back))
-	for j := i; j < len(l.items); j++ {
-		*l.mark(j) = l.mark(j).subSaturating(back)
-	}
-}
-
-// permitsAt returns the permits of the entry at a stamp that count.
-func permitsAt(c *cell, now, stamp Instant) int64 {
-	l := loadLog(c)
-	l.expire(c, now)
-	if l.first == 0 {
-		return 0
-	}
-	before, upTo := l, l
-	before.expireBefore(c, stamp-1)
-	upTo.expireBefore(c, stamp)
-	return int64(upTo.expired - before.expired)
-}
-
-func lower(a, b wide) wide {
-	if b.less(a) {
-		return b
-	}
-	return a
-}
 
 // mark returns the mark of hold i.
 func (l *holdList) mark(i int) *wide {
@@ -247,71 +176,103 @@ func (l *holdList) mark(i int) *wide {
 	return &l.items[i].mark
 }
 
-// clone returns a copy that shares nothing.
-func (l *holdList) clone() *holdList {
-	return &holdList{items: slices.Clone(l.items), last: l.last, least: l.least}
+// lower lowers the last mark to at most owed, before permits are taken. It changes no item.
+func (l *holdList) lower(owed wide) {
+	if len(l.items) > 0 && owed.less(l.last) {
+		l.last = owed
+	}
 }
 
-// without removes holds from a list that the caller alone has. The hold before takes the lower of
-// the marks.
-func (l *holdList) without(gone func(h *hold) bool) *holdList {
-	kept := make([]hold, 0, len(l.items))
+// fall lowers a mark by the time that was given back.
+func (a *wide) fall(by wide) {
+	if *a != unmarked {
+		*a = a.subSaturating(by)
+	}
+}
+
+// level lowers the marks from hold i on to the least of their own and all later marks: so they no
+// longer tell in which order permits were given back.
+func (l *holdList) level(from int) {
+	for i := len(l.items) - 2; i >= from; i-- {
+		l.items[i].mark = lower(l.items[i].mark, *l.mark(i + 1))
+	}
+}
+
+// unshare copies the items, so that they may be changed.
+func (l *holdList) unshare() { l.items = slices.Clone(l.items) }
+
+// rescale puts the marks of a bucket into a new unit, rounded down. The list then shares no items with
+// the list before.
+func (l *holdList) rescale(unit, to uint64) {
+	if unit == to || len(l.items) == 0 {
+		return
+	}
+	l.unshare()
 	for i := range l.items {
-		h, mark := l.items[i], *l.mark(i)
-		if !gone(&l.items[i]) {
-			h.mark = mark
-			kept = append(kept, h)
-		} else if n := len(kept); n > 0 {
-			kept[n-1].mark = lower(kept[n-1].mark, mark)
+		if mark := l.mark(i); *mark != unmarked {
+			*mark = mark.inUnit(unit, to)
 		}
 	}
-	return listOf(kept)
 }
 
-// listOf returns a list of holds, all with their marks. It keeps items.
-func listOf(items []hold) *holdList {
-	if len(items) == 0 {
-		return &noHolds
+// inUnit returns a number of drops of a unit in another unit, rounded down; 0 if it exceeds a wide.
+func (a wide) inUnit(unit, to uint64) wide {
+	nanos, rest := a.div(unit)
+	whole, fits := nanos.times(to)
+	part, _ := mul(rest, to).div(unit)
+	sum := whole.add(part)
+	if !fits || sum.less(whole) {
+		return wide{}
 	}
-	l := &holdList{items: items, last: items[len(items)-1].mark, least: math.MaxInt64}
-	items[len(items)-1].mark = wide{}
-	for i := range items {
-		l.least = min(l.least, items[i].end)
-	}
-	return l
+	return sum
 }
 
-// with returns the list with one more hold.
-func (l *holdList) with(h hold) *holdList {
-	items := l.items
-	if len(items) == cap(items) {
-		items = append(make([]hold, 0, len(items)+max(1, len(items)/2)), items...)
+// add adds a hold whose permits were just taken.
+func (l *holdList) add(h hold) {
+	if n := len(l.items); n > 0 {
+		l.items[n-1].mark = l.last
 	}
-	if n := len(items); n > 0 {
-		items[n-1].mark = l.last // in another list the mark of this hold has no meaning
-	}
-	h.mark = wide{}
-	return &holdList{items: append(items, h), last: unmarked, least: min(l.least, h.end)}
+	l.items, l.last, l.least = append(l.items, h), unmarked, min(l.least, h.end)
 }
 
-// lowered returns the list with the last mark at most owed.
-func (l *holdList) lowered(owed wide) *holdList {
-	if len(l.items) == 0 || !owed.less(l.last) {
-		return l
+// drop removes the holds from index from on that gone selects. The hold before takes the lower of the
+// marks.
+func (l *holdList) drop(from int, gone func(h *hold) bool) {
+	kept, recount := from, false
+	for i := from; i < len(l.items); i++ {
+		h, mark := l.items[i], *l.mark(i)
+		if gone(&l.items[i]) {
+			recount = recount || h.end == l.least
+			if kept > 0 {
+				before := &l.items[kept-1].mark
+				*before = lower(*before, mark)
+			}
+			continue
+		}
+		h.mark = mark
+		l.items[kept] = h
+		kept++
 	}
-	return &holdList{items: l.items, last: owed, least: l.least}
+	l.items = l.items[:kept]
+	if kept == 0 {
+		*l = noHolds
+		return
+	}
+	l.last = l.items[kept-1].mark
+	if cap(l.items) > 4*kept {
+		l.items = append(make([]hold, 0, kept), l.items...)
+	}
+	if recount {
+		l.first()
+	}
 }
 
-// fallen returns the list with all marks lower.
-func (l *holdList) fallen(by wide) *holdList {
-	if len(l.items) == 0 || by.isZero() {
-		return l
-	}
-	l = l.clone()
+// first sets least.
+func (l *holdList) first() {
+	l.least = math.MaxInt64
 	for i := range l.items {
-		*l.mark(i) = l.mark(i).subSaturating(by)
+		l.least = min(l.least, l.items[i].end)
 	}
-	return l
 }
 
 // find returns the index of the hold of an id that was taken at a stamp, or -1.
@@ -325,14 +286,19 @@ func (l *holdList) find(id uint64, stamp Instant) int {
 	return -1
 }
 
-// reaching returns the list with another end and keep of hold i.
-func (l *holdList) reaching(i int, end Instant, keep int64) *holdList {
-	l = l.clone()
+// reach gives hold i another end and keep.
+func (l *holdList) reach(i int, end Instant, keep int64) {
 	h := &l.items[i]
+	before := h.end
 	h.end, h.keep = end, min(keep, h.n)
-	l.least = math.MaxInt64
-	for j := range l.items {
-		l.least = min(l.least, l.items[j].end)
+	if l.least = min(l.least, end); before == l.least && end > before {
+		l.first()
 	}
-	return l
+}
+
+func lower(a, b wide) wide {
+	if b.less(a) {
+		return b
+	}
+	return a
 }

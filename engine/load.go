@@ -175,6 +175,7 @@ func (s *shard) loadPage(r *blockReader, p page, records []blockRecord) {
 		at := p.add(i, tag(h, p.depth), words, r.key(x))
 		if c.past.held != 0 {
 			s.holds.keep(c)
+			soonest = min(soonest, c.holds.least)
 		}
 		p.store(at, headOf(s.params.retain(c), k.db), words, &c.state)
 		s.count(k.db, 1)

@@ -22,8 +22,8 @@ func (b *Batch) beginGroup(from, to int) {
 func (b *Batch) member(i int) *member { return &b.scratch.members[i-b.scratch.group] }
 
 // findMember finds the key of op i of a group, and loads a live record into the cell. It
-// changes only the cell.
-func (s *shard) findMember(now Instant, b *Batch, i int) *member {
+// changes only the cell, and settles the holds that have ended unless the group only looks.
+func (s *shard) findMember(now Instant, b *Batch, i int, looking bool) *member {
 	op, h, m := &b.Ops[i], b.scratch.hashes[i], b.member(i)
 	*m = member{moves: s.moves}
 	for _, earlier := range b.scratch.hashes[b.scratch.group:i] {
@@ -35,7 +35,9 @@ func (s *shard) findMember(now Instant, b *Batch, i int) *member {
 	}
 	c := s.load(p, slot)
 	m.page, m.slot, m.used = p.pageHead, slot, c.meter().used(c, now)
-	m.expired = m.used == 0
+	if m.expired = m.used == 0; c.past.held != 0 && !m.expired && !looking {
+		s.settleHolds(now, m.place)
+	}
 	m.same = !m.expired && c.params == op.Params
 	return m
 }

@@ -100,6 +100,7 @@ func (s *shard) advanceSweep(p page) {
 	if s.sweepCursor = hashAfter(s.sweepCursor, p.depth); s.sweepCursor == 0 {
 		s.chunks.trim()
 		s.leases.trim()
+		s.holds.trim()
 		s.params.trim()
 	}
 }
@@ -136,12 +137,17 @@ func (s *shard) purge(p page, now, idle Instant) {
 			s.prefetchNewest(p, i+1-ahead, i+1)
 		}
 		c := s.load(p, i)
+		if c.past.held != 0 && c.hasEnded(now) {
+			s.settleHolds(now, place{page: p.pageHead, slot: i})
+		}
 		wait := c.meter().until(c, now, 0)
 		if wait == (Span{}) && c.meter().used(c, now) == 0 && s.isIdle(c, now, idle) {
 			s.forgetExpired(place{page: p.pageHead, slot: i})
 			continue
 		}
-		next = min(next, now.after(wait))
+		if next = min(next, now.after(wait)); c.past.held != 0 {
+			next = min(next, c.holds.least)
+		}
 	}
 	p.nextExpiry = next
 }

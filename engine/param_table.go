@@ -33,7 +33,7 @@ type paramEntry struct {
 }
 
 // paramEntryBytes is the memory of a set of parameters, with its share of the index.
-const paramEntryBytes = 160
+const paramEntryBytes = 192
 
 func (t *paramTable) get(id paramID) *Params { return &t.list[id].params }
 

@@ -73,7 +73,7 @@ type table struct {
 
 // bytes returns the memory of the table.
 func (t *table) bytes() int64 {
-	return t.directory.bytes() + t.slab.bytes + t.chunks.bytes + t.leases.bytes + t.holds.bytes + t.values.Bytes() +
+	return t.directory.bytes() + t.slab.bytes + t.chunks.bytes + t.leases.bytes + t.holds.bytes() + t.values.Bytes() +
 		t.params.bytes()
 }
 
@@ -215,11 +215,10 @@ func (s *shard) load(p page, i int) *cell {
 }
 
 // store writes the cell to its record, which must have the cell's algorithm. The key
-// expires at expiry.
+// expires at expiry, or earlier once one of its holds has ended.
 func (s *shard) store(pl place, expiry Instant) {
 	p := s.slab.open(pl.page)
 	s.preserve(p)
-	s.noteExpiry(p, expiry)
 	c := &s.cell
 	at := p.offset(pl.slot)
 	head := p.head(at)
@@ -229,11 +228,13 @@ func (s *shard) store(pl place, expiry Instant) {
 	}
 	if c.past.held != 0 {
 		s.holds.keep(c)
+		expiry = min(expiry, c.holds.least)
 	}
+	s.noteExpiry(p, expiry)
 	p.store(at, head, c.words(), &c.state)
 }
 
-// insert adds a record for the cell under a key that must be missing. The key expires at
+// insert adds a record for the cell under a key that must be missing. See store for
 // expiry. Requires: memory was ensured by makeRoom.
 func (s *shard) insert(h uint64, key []byte, expiry Instant) {
 	c := &s.cell
@@ -244,7 +245,6 @@ func (s *shard) insert(h uint64, key []byte, expiry Instant) {
 		p = s.enlarge(h, p, record)
 	}
 	s.preserve(p)
-	s.noteExpiry(p, expiry)
 	s.moves++
 	t, i := tag(h, p.depth), p.slots()
 	if i > 0 && p.tagAt(i-1) >= t { // otherwise it is the last, as when keys arrive in order
@@ -253,7 +253,9 @@ func (s *shard) insert(h uint64, key []byte, expiry Instant) {
 	at := p.add(i, t, words, key)
 	if c.past.held != 0 {
 		s.holds.keep(c)
+		expiry = min(expiry, c.holds.least)
 	}
+	s.noteExpiry(p, expiry)
 	p.store(at, headOf(s.params.retain(c), dbOf(h)), words, &c.state)
 	s.count(dbOf(h), 1)
 	if invariants.Enabled && s.samples.records.Next() {

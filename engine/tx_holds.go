@@ -29,36 +29,25 @@ type Hold struct {
 // HashID returns the hash of an id in the call's database.
 func (tx *Tx) HashID(id []byte) uint64 { return sumIn(tx.e.secrets.ids, tx.db, id) }
 
-// MayHold reports whether a key has fewer than MaxHolds holds that have not ended. Cost: O(1) if it
-// has fewer with the holds that have ended.
+// MayHold reports whether a key has fewer than MaxHolds holds that have not ended. Cost: O(1).
 func (tx *Tx) MayHold(key []byte) bool {
 	e, there := tx.Find(key)
 	if !there {
 		return true
 	}
 	c := tx.load(&e)
-	if c.past.held == 0 || len(c.holds.items) < MaxHolds {
-		return true
-	}
-	for i := range c.holds.items {
-		if c.holds.items[i].end <= tx.now {
-			return true
-		}
-	}
-	return false
+	return c.past.held == 0 || len(c.holds.items) < MaxHolds || c.hasEnded(tx.now)
 }
 
-// Hold adds a hold to a key. Requires: the call has just taken the N permits from the key, and the key
+// Hold adds a hold to a key. It counts the work of settling it too, because the hold may end by
+// itself. Requires: the call has just taken the N permits from the key, and the key
 // may have another hold, see MayHold.
 func (tx *Tx) Hold(key []byte, h Hold) {
 	e, there := tx.Find(key)
-	if !there {
+	if !there || !e.Alg().IsCounted() {
 		return
 	}
 	s, c := e.shard, tx.load(&e)
-	if c.alg().limiter == nil || c.marks() && c.past != (past{held: c.past.held}) {
-		return // the rate of the bucket has changed: nothing could be given back
-	}
 	tx.changes(key)
 	inPlace := c.past.held != 0
 	if !inPlace {
@@ -66,35 +55,59 @@ func (tx *Tx) Hold(key []byte, h Hold) {
 		s.unlink(e.place)
 		tx.moves++
 		*c = kept
-		c.past.held, c.holds = 1, &noHolds
+		c.past.held, c.holds = 1, noHolds
 		e.place = place{}
 	}
-	c.holds = c.holds.with(hold{id: h.ID, stamp: h.Stamp, end: h.End, n: h.N, keep: h.Keep})
+	tx.AddWork(len(c.holds.items))
+	c.holds.add(hold{id: h.ID, stamp: h.Stamp, end: h.End, n: h.N, keep: h.Keep})
 	tx.save(&e, inPlace)
 }
 
-// holdOf loads the cell of a key with a hold, settles the holds that have ended, and returns the index
-// of the hold.
-func (tx *Tx) holdOf(key []byte, h Hold) (e Entry, i int, found bool) {
+// holder finds a key with holds, settles the holds that have ended, and counts the work of a pass
+// over the others. found is false if the key has no holds left.
+func (tx *Tx) holder(key []byte) (e Entry, found bool) {
 	e, there := tx.Find(key)
 	if !there {
-		return e, 0, false
+		return e, false
 	}
 	c := tx.load(&e)
-	if c.past.held == 0 || c.holds.find(h.ID, h.Stamp) < 0 {
-		return e, 0, false
+	if c.past.held == 0 {
+		return e, false
 	}
-	tx.changes(key)
 	e.shard.preserveCellTail(e.hash)
-	c.settleEnded(tx.now)
-	if i = c.holds.find(h.ID, h.Stamp); i < 0 {
-		tx.saveHolds(&e)
+	e.shard.settleHolds(tx.now, e.place)
+	tx.AddWork(len(c.holds.items))
+	return e, len(c.holds.items) > 0
+}
+
+// Settle ends holds of a key, and gives all but the Keep permits of each back, as if these had never
+// been taken. It returns the number of the holds that it found: for another hold nothing can be given
+// back. Cost: linear in the holds of the key; for a log also in the
+// entries since the first of these.
+func (tx *Tx) Settle(key []byte, holds ...Hold) (found int) {
+	e, there := tx.holder(key)
+	if !there {
+		return 0
 	}
-	return e, i, i >= 0
+	c := &e.shard.cell
+	for _, h := range holds {
+		if i := c.holds.find(h.ID, h.Stamp); i >= 0 {
+			c.holds.reach(i, tx.now, h.Keep)
+			found++
+		}
+	}
+	if found == 0 {
+		return 0
+	}
+	tx.AddWork(c.settleEnded(tx.now))
+	e.shard.holds.stats.Settled += int64(found)
+	tx.saveHolds(&e)
+	return found
 }
 
 // saveHolds stores the cell, or removes the key if it is fully reset.
 func (tx *Tx) saveHolds(e *Entry) {
+	tx.changes(e.key)
 	if !e.shard.cell.lives(tx.now) {
 		e.shard.store(e.place, tx.now) // Drop discards the state in the table
 		tx.Drop(*e)
@@ -103,26 +116,18 @@ func (tx *Tx) saveHolds(e *Entry) {
 	tx.save(e, true)
 }
 
-// Settle ends a hold, and gives all but used permits of it back, as if these had never been taken.
-// found is false if the key has no such hold: then nothing can be given back.
-func (tx *Tx) Settle(key []byte, h Hold, used int64) (found bool) {
-	e, i, found := tx.holdOf(key, h)
-	if found {
-		c := &e.shard.cell
-		c.settle(tx.now, i, c.holds.items[i].n-used)
-		e.shard.holds.stats.Settled++
-		tx.saveHolds(&e)
-	}
-	return found
-}
-
 // Reach gives a hold the End and the Keep of h.
 func (tx *Tx) Reach(key []byte, h Hold) (found bool) {
-	e, i, found := tx.holdOf(key, h)
-	if found {
-		c := &e.shard.cell
-		c.holds = c.holds.reaching(i, h.End, h.Keep)
-		tx.saveHolds(&e)
+	e, there := tx.holder(key)
+	if !there {
+		return false
 	}
-	return found
+	c := &e.shard.cell
+	i := c.holds.find(h.ID, h.Stamp)
+	if i < 0 {
+		return false
+	}
+	c.holds.reach(i, h.End, h.Keep)
+	tx.saveHolds(&e)
+	return true
 }

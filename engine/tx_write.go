@@ -233,7 +233,7 @@ func (tx *Tx) Rename(e, to Entry) {
 	if c.past.held != 0 { // the record of the hold names the key of then
 		e.shard.preserveCellTail(e.hash)
 		c.settleEnded(tx.now)
-		c.holds = &noHolds
+		c.holds = noHolds
 		e.shard.store(e.place, tx.now.after(c.lifetime(tx.now)))
 	}
 	moved, t := *c, c.tail()

@@ -70,7 +70,7 @@ func TestMaxHolds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := reserve(1e18, -1); err == nil || !strings.Contains(err.Error(), "8192 open reservations") {
+	if err := reserve(1e18, -1); err == nil || !strings.Contains(err.Error(), fmt.Sprint(engine.MaxHolds, " open reservations")) {
 		t.Errorf("a hold beyond the bound: %v", err)
 	}
 	if err := reserve(1e18+1e9, -1); err != nil {

@@ -192,13 +192,16 @@ func (w *worker) commit(tx *engine.Tx, c *engine.Call) {
 
 // settle ends the holds of a limit, of which so many permits were used.
 func (r *record) settle(tx *engine.Tx, id uint64, l *limit, used int64) {
+	var holds [maxLayers]engine.Hold
+	some := holds[:0]
 	for i := range r.layers {
 		n := r.held(l, i)
 		if n > 0 {
-			tx.Settle(l.key, r.hold(id, l, i, 0), min(used, n))
+			some = append(some, r.hold(id, l, i, min(used, n)))
 		}
 		used -= min(used, n)
 	}
+	tx.Settle(l.key, some...)
 }
 
 // charge charges n permits, if that is more than 0, of a limit under its parameters of now, or under

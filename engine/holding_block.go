@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// write appends the tail without holds, or 0 and the words without holds; and the holds.
+func (holding) write(dst []byte, c *cell, now Instant) []byte {
+	if t := c.alg().tail; t != nil {
+		dst = t.write(dst, c, now)
+	} else {
+		dst = append(dst, 0)
+		for _, w := range c.state[:c.alg().words] {
+			dst = binary.LittleEndian.AppendUint64(dst, w)
+		}
+	}
+	l := &c.holds
+	dst = binary.AppendUvarint(dst, uint64(len(l.items)))
+	for i := range l.items {
+		h, mark := &l.items[i], l.mark(i)
+		dst = binary.LittleEndian.AppendUint64(dst, h.id)
+		for _, n := range [...]uint64{uint64(h.stamp), uint64(h.end), uint64(h.n), uint64(h.keep), mark.hi, mark.lo} {
+			dst = binary.AppendUvarint(dst, n)
+		}
+	}
+	return dst
+}
+
+func (holding) read(data []byte, now Instant, c *cell) (rest []byte, ok bool) {
+	c.bare()
+	defer c.dress(0)
+	if t := c.alg().tail; t != nil {
+		data, ok = t.read(data, now, c)
+	} else if _, data, ok = takeNumber(data, 0); ok {
+		if data, ok = takeState(data, c.alg().words, &c.state); ok {
+			m := c.meter()
+			ok = m != nil && m.valid(c, now)
+		}
+	}
+	if !ok {
+		return nil, false
+	}
+	n, data, ok := takeNumber(data, MaxHolds)
+	if !ok {
+		return nil, false
+	}
+	list := noHolds
+	for range n {
+		var h hold
+		if h, data, ok = takeHold(data, now); !ok || len(list.items) > 0 && h.stamp < list.items[len(list.items)-1].stamp {
+			return nil, false
+		}
+		mark := h.mark
+		list.add(h)
+		list.last = mark
+	}
+	c.holds = list
+	return data, true
+}
+
+// takeHold takes a hold with its mark off data.
+func takeHold(data []byte, now Instant) (h hold, rest []byte, ok bool) {
+	id, data, ok := takeBytes(data, wordBytes)
+	if !ok {
+		return h, nil, false
+	}
+	h.id = binary.LittleEndian.Uint64(id)
+	var numbers [6]uint64
+	for i, most := range [...]uint64{uint64(now), uint64(latest), MaxLimit, MaxLimit, math.MaxUint64, math.MaxUint64} {
+		if numbers[i], data, ok = takeNumber(data, most); !ok {
+			return h, nil, false
+		}
+	}
+	h.stamp, h.end = Instant(numbers[0]), Instant(numbers[1])
+	h.n, h.keep, h.mark = int64(numbers[2]), int64(numbers[3]), wide{numbers[4], numbers[5]}
+	return h, data, h.end >= h.stamp && h.keep <= h.n
+}

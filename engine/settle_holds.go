@@ -1,0 +1,246 @@
+package engine
+
+// An amountOf returns the permits that a hold gives back now, at most all of them.
+type amountOf func(h *hold) int64
+
+// settleHolds settles the holds that have ended of the key in the cell, with its record at a place. It
+// changes no answer. Requires: now is the time of the shard.
+func (s *shard) settleHolds(now Instant, pl place) {
+	c := &s.cell
+	if !c.hasEnded(now) {
+		return
+	}
+	if s.frozen != nil {
+		s.preserveTail(s.hash(s.dbAt(pl), s.keyAt(pl)))
+	}
+	c.settleEnded(now)
+	s.store(pl, now.after(c.meter().until(c, now, 0)))
+}
+
+// settleEnded settles the holds that have ended. It changes the items of the list. It returns the number
+// of entries of a log that it visited. Cost: linear in the holds and in these entries.
+func (c *cell) settleEnded(now Instant) (entries int) {
+	for i := range c.holds.items {
+		if c.holds.items[i].end <= now {
+			entries = c.giveBackHolds(now, i, endedAmount(now))
+			c.holds.drop(i, func(h *hold) bool { return h.end <= now })
+			return entries
+		}
+	}
+	return 0
+}
+
+// endedAmount is the amountOf that settles holds that have ended.
+func endedAmount(now Instant) amountOf {
+	return func(h *hold) int64 {
+		if h.end > now {
+			return 0
+		}
+		return h.surplus()
+	}
+}
+
+// giveBackHolds gives permits of the holds from index from on back, as if they had never been taken. It
+// leaves the holds in the list. It returns the number of entries of a log that it visited.
+func (c *cell) giveBackHolds(now Instant, from int, amount amountOf) (entries int) {
+	ref := c.bare()
+	switch {
+	case c.marks():
+		c.giveBackTime(now, from, amount)
+	case c.alg().chunked:
+		entries = slidingLog{}.giveBackHolds(c, now, c.holds.items[from:], amount)
+	default:
+		c.giveBackCounts(now, from, amount)
+	}
+	c.dress(ref)
+	return entries
+}
+
+// giveBackTime is giveBackHolds for a bucket. The order of the holds does not matter: the mark
+// of each hold bounds the sum of all that it and the earlier holds give back.
+func (c *cell) giveBackTime(now Instant, from int, amount amountOf) {
+	var (
+		b    pastBucket
+		l    = &c.holds
+		owed = b.owed(c, now)
+		back wide
+	)
+	l.level(from)
+	for i := from; i < len(l.items); i++ {
+		mark := l.mark(i)
+		if n := amount(&l.items[i]); n > 0 {
+			room := lower(owed, *mark).subSaturating(back)
+			back = back.add(lower(b.cost(c, n), room))
+		}
+		mark.fall(back)
+	}
+	b.set(c, now, owed.subSaturating(back))
+}
+
+// giveBackEnded gives the permits of holds that have ended back in the words of the cell alone. The list
+// stays as it is. Requires: the key is no log.
+func (c *cell) giveBackEnded(now Instant) {
+	amount := endedAmount(now)
+	if !c.marks() {
+		c.giveBackCounts(now, 0, amount)
+		return
+	}
+	var (
+		b    pastBucket
+		owed = b.owed(c, now)
+		back wide
+	)
+	for i := range c.holds.items {
+		if n := amount(&c.holds.items[i]); n > 0 {
+			back = back.add(lower(b.cost(c, n), owed))
+		}
+		back = lower(back, lower(*c.holds.mark(i), owed))
+	}
+	b.set(c, now, owed.subSaturating(back))
+}
+
+// cost returns the time that n permits cost at the current rate, rounded down to drops; or the
+// greatest time if that exceeds a wide.
+func (b pastBucket) cost(c *cell, n int64) wide {
+	if c.past.n == 0 {
+		return mul(uint64(n), uint64(c.params.Period))
+	}
+	cost, _, fits := b.currentRate(c).drops(uint64(n), b.unit(c))
+	if !fits {
+		return unmarked
+	}
+	return cost
+}
+
+// giveBackCounts is giveBackHolds for a limiter of windows. A hold gives back as of a time in the last
+// window that permits were taken in, so it does not matter when it is settled.
+func (c *cell) giveBackCounts(now Instant, from int, amount amountOf) {
+	for i := from; i < len(c.holds.items); i++ {
+		h := &c.holds.items[i]
+		if n := amount(h); n > 0 {
+			at := min(now, h.end) // a debt is carried over at the end of its window
+			if c.params.Alg == Slide {
+				at = min(now, Instant(c.state[0])-1)
+			}
+			c.alg().limiter.giveBack(c, at, h.stamp, n)
+		}
+	}
+}
+
+// A withdrawal has the permits that holds give back of the entries of a log, in the order of their
+// stamps.
+type withdrawal struct {
+	holds  []hold
+	amount amountOf
+}
+
+// of returns the permits that are given back of the entry at a stamp. Requires: stamps ascend.
+func (w *withdrawal) of(stamp Instant) (n int64) {
+	for len(w.holds) > 0 && w.holds[0].stamp <= stamp {
+		if w.holds[0].stamp == stamp {
+			n += w.amount(&w.holds[0])
+		}
+		w.holds = w.holds[1:]
+	}
+	return n
+}
+
+// giveBackHolds removes permits of holds from the entries of their stamps. It returns the number of
+// entries since the first of the holds. Cost: linear in these and in the holds.
+func (g slidingLog) giveBackHolds(c *cell, now Instant, holds []hold, amount amountOf) (entries int) {
+	l := loadLog(c)
+	l.expire(c, now)
+	if l.first == 0 || l.expired == l.granted || len(holds) == 0 {
+		return 0
+	}
+	var (
+		w         = withdrawal{holds, amount}
+		r, before = l.chunkAt(c, holds[0].stamp)
+		removed   uint32
+	)
+	for r != 0 {
+		words := c.chunks.words(r)
+		next, kept := chunkRef(words[chunkLinks]), 0
+		for i := range int(words[chunkCount]) {
+			at, total := entry(words, i)
+			if int32(before-l.expired) < 0 {
+				before = l.expired
+			}
+			left := int32(total - before)
+			before = total
+			if left > 0 {
+				if at >= holds[0].stamp {
+					entries++
+				}
+				n := int32(min(w.of(at), int64(left)))
+				if removed += uint32(n); n == left {
+					continue
+				}
+			}
+			setEntry(words, kept, at, total-removed)
+			kept++
+		}
+		if words[chunkCount] = uint64(kept); kept == 0 {
+			l.drop(c, r)
+		}
+		r = next
+	}
+	if removed == 0 {
+		return entries
+	}
+	l.granted -= removed
+	l.change = c.chunks.nextChange()
+	if l.store(c); l.granted == l.expired {
+		g.discard(c)
+	}
+	return entries
+}
+
+// chunkAt returns the last chunk that begins before a stamp, or the first, and the running total before
+// it. Cost: a step for each chunk after it.
+func (l *logState) chunkAt(c *cell, stamp Instant) (r chunkRef, before uint32) {
+	for r = l.last; ; {
+		words := c.chunks.words(r)
+		previous := chunkRef(words[chunkLinks] >> 32)
+		if previous == 0 {
+			return r, l.expired
+		}
+		if at, _ := entry(words, 0); at < stamp {
+			_, before = lastEntry(c.chunks.words(previous))
+			return r, before
+		}
+		r = previous
+	}
+}
+
+// pendingLog is a log with holds that have ended and are not settled: it looks at the entries without
+// the permits that they give back.
+type pendingLog struct{ slidingLog }
+
+// each calls visit with the entries that count, in ascending order of their instants.
+func (pendingLog) each(c *cell, now Instant, visit func(at Instant, permits int64)) {
+	l := loadLog(c)
+	l.expire(c, now)
+	w := withdrawal{c.holds.items, endedAmount(now)}
+	l.each(c, func(at Instant, permits uint32) {
+		if left := int64(permits) - w.of(at); left > 0 {
+			visit(at, left)
+		}
+	})
+}
+
+func (g pendingLog) used(c *cell, now Instant) (used int64) {
+	g.each(c, now, func(_ Instant, permits int64) { used += permits })
+	return used
+}
+
+func (g pendingLog) until(c *cell, now Instant, target int64) (wait Span) {
+	left := g.used(c, now)
+	g.each(c, now, func(at Instant, permits int64) {
+		if left > target {
+			wait = spanOf(int64(at + Instant(c.params.Period) - now))
+		}
+		left -= permits
+	})
+	return wait
+}
