@@ -283,13 +283,31 @@ func (w *worker) more(tx *engine.Tx, r *record, n int64) (wrong string) {
 		return "ERR all limits of the reservation are fixed, so BY has no limit to take from"
 	case tx.Tight():
 		w.fail(engine.NoMemory)
-	default:
+	case w.fits(tx, n):
 		w.decide(tx)
 	}
 	if w.decisions[0].Status == engine.NoMemory {
 		return errNoMemory
 	}
 	return ""
+}
+
+// fits looks whether n permits are left of each limit of the ops. If not, the decisions tell that. It
+// changes no limit, not even its parameters, which may be newer than the parameters of the ops.
+func (w *worker) fits(tx *engine.Tx, n int64) bool {
+	var look engine.Op
+	look.LookFor(n)
+	all := true
+	for i := range w.ops {
+		op, d := w.ops[i], &w.decisions[i]
+		op.N, op.ID = 0, look.ID
+		w.batch.Ops = append(w.batch.Ops[:0], op)
+		tx.Decide(&w.batch)
+		if *d = w.batch.Decisions[0]; d.Status != engine.OK || d.Remaining < n {
+			all, d.Allowed = false, 0
+		}
+	}
+	return all
 }
 
 // limited reports whether the decisions deny, and returns the longest wait in milliseconds, or -1 if
