@@ -62,14 +62,15 @@ const (
 	fromLog
 )
 
-func newHoldWorld(t *testing.T, rng *rand.Rand) *holdWorld {
+// newHoldWorld makes a world with two keys of each algorithm, or with one bucket with fixed parameters.
+func newHoldWorld(t *testing.T, rng *rand.Rand, bucket bool) *holdWorld {
 	w := &holdWorld{T: t, rng: rng, now: 1e18 + engine.Instant(rng.Int64N(second)), seen: map[string]int{}}
 	for i := range w.engines {
 		w.engines[i] = w.engine()
 	}
 	for alg := range engine.Algs() {
 		for range 2 {
-			if alg.IsCounted() {
+			if alg.IsCounted() && !(bucket && len(w.params) > 0) {
 				w.params = append(w.params, w.some(alg))
 			}
 		}
@@ -141,10 +142,10 @@ func (w *holdWorld) call(keys []int, do func(tx *engine.Tx) string) string {
 
 // ops returns a group of takes of up to three keys, sometimes with new parameters.
 func (w *holdWorld) ops(most int64) (keys []int, ops []engine.Op) {
-	keys = w.rng.Perm(len(w.params))[:1+w.rng.IntN(3)]
+	keys = w.rng.Perm(len(w.params))[:1+w.rng.IntN(min(3, len(w.params)))]
 	for _, key := range keys {
 		p := w.params[key]
-		if w.rng.IntN(12) == 0 {
+		if len(w.params) > 1 && w.rng.IntN(12) == 0 {
 			p = w.some(p.Alg)
 		}
 		ops = append(ops, engine.Op{Params: p, N: w.rng.Int64N(most + 1), Key: holdKey(key)})
@@ -229,6 +230,23 @@ func (w *holdWorld) reserve() {
 	w.open = append(w.open, parts)
 }
 
+// refund gives permits of a take back, with their age: then the key may have fewer left.
+func (w *holdWorld) refund() {
+	for i := range w.history[max(0, len(w.history)-8):] {
+		x := &w.history[len(w.history)-1-i]
+		if x.part != nil || x.n < 2 || w.rng.IntN(3) > 0 {
+			continue
+		}
+		n := 1 + w.rng.Int64N(x.n-1)
+		op := engine.Op{Kind: engine.Refund, Mode: engine.Fit, N: n, Key: holdKey(x.key)}
+		op.SetAge(int64(w.now - x.at))
+		w.apply(func(b *engine.Batch) { b.Ops = append(b.Ops, op) })
+		x.n, w.changed[x.key] = x.n-n, true
+		w.seen["refunded"]++
+		return
+	}
+}
+
 // settle settles a reservation, or extends it.
 func (w *holdWorld) settle() {
 	if len(w.open) == 0 {
@@ -300,7 +318,7 @@ func (w *holdWorld) peek(e *engine.Engine, key int) engine.Decision {
 // check compares the keys with fresh keys, and the engines with each other.
 func (w *holdWorld) check(what string) {
 	w.Helper()
-	for range 3 {
+	for range min(3, len(w.params)) {
 		key := w.rng.IntN(len(w.params))
 		got, want := w.peek(w.engines[inUse], key), w.fresh(key)
 		switch {
@@ -368,7 +386,9 @@ func (w *holdWorld) step() {
 	case 3, 4, 5:
 		w.reserve()
 	case 6:
-		w.look()
+		if w.look(); len(w.params) > 1 || w.rng.IntN(8) == 0 {
+			w.refund()
+		}
 	default:
 		w.settle()
 	}
@@ -380,8 +400,8 @@ func (w *holdWorld) step() {
 func TestHoldLaws(t *testing.T) {
 	seed := testwait.Seed(t)
 	seen := map[string]int{}
-	for run := range 40 {
-		w := newHoldWorld(t, rand.New(rand.NewPCG(seed, uint64(run))))
+	for run := range 120 {
+		w := newHoldWorld(t, rand.New(rand.NewPCG(seed, uint64(run))), run%4 > 0)
 		for i := range 60 {
 			if w.step(); i%10 == 9 {
 				w.restore()
@@ -392,7 +412,7 @@ func TestHoldLaws(t *testing.T) {
 			seen[what] += n
 		}
 	}
-	for _, what := range []string{"denied", "held", "held of a changed key", "settled", "restored"} {
+	for _, what := range []string{"denied", "held", "held of a changed key", "settled", "restored", "refunded"} {
 		if seen[what] == 0 {
 			t.Errorf("nothing was %s", what)
 		}
