@@ -42,6 +42,7 @@ var samples = append(takeSamples, []sample{
 	{"RL.RELEASE lease you", "key id"},
 	{"RL.ALL TOKEN token 10 1/m 2 LEAKY leaky 10 1/m 2", "alg key capacity rate number alg key capacity rate number"},
 	{"RL.RESERVE held 1m TOKEN token 10 1/m 2", "id ttl alg key capacity rate number"},
+	{"RL.RESERVED KEY token COUNT 5", "any key option any"},
 	{"RL.PEEK token", "key"},
 	{"RL.REFUND token 1 AGE 1s", "key number option duration"},
 	{"RL.CHARGE token 1 TOKEN 10 1/m PARTIAL", "key number alg capacity rate option"},

@@ -103,7 +103,7 @@ func describe(w *resp.Writer, c *session.Spec) {
 	w.Int(int64(c.Arity()))
 	flags := c.Flags.Words()
 	keys := c.Keys
-	if keys.Count > 0 || keys.Lead > 0 {
+	if keys.Count > 0 || keys.Lead > 0 || keys.Word != "" {
 		flags = append(flags, "movablekeys")
 	}
 	if keys.Lead > 0 {

@@ -53,6 +53,9 @@ func keyAt(c *session.Spec) int {
 	at := strings.Count(c.FullName, "|") + 1
 	flat := flatten(c.Arguments)
 	for i, a := range flat {
+		if a.Kind == usage.OneOf && i == 0 { // an id, or KEY and a key
+			a = a.Args[0]
+		}
 		if (docType(a) == "key" || i == 0 && a.Name == "id") && a.Kind == usage.Word { // the id of a reservation
 			return at + i
 		}

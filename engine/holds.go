@@ -59,6 +59,7 @@ type holds struct {
 	items   int64  // holds that the lists have memory for
 	changes uint64 // number of lists that were kept so far
 	stats   HoldStats
+	records ReservationStats // of the ids in the shard
 }
 
 // A keptList is a list with the number of its last change.

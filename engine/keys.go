@@ -8,6 +8,7 @@ func (e *Engine) SetCounting(on bool) {
 		s := &e.shards[i]
 		s.mu.Lock()
 		s.stats, s.holds.stats = Stats{}, HoldStats{Open: s.holds.stats.Open}
+		s.holds.records = s.holds.records.current()
 		s.mu.Unlock()
 	}
 	e.sources.forgetRuns()
@@ -19,7 +20,8 @@ func (e *Engine) SetCounting(on bool) {
 func (e *Engine) Stats() Stats {
 	t := e.totals()
 	if e.statsDisabled.Load() {
-		t = Stats{Keys: t.Keys, ImageBytes: t.ImageBytes, Holds: HoldStats{Open: t.Holds.Open}}
+		t = Stats{Keys: t.Keys, ImageBytes: t.ImageBytes, Holds: HoldStats{Open: t.Holds.Open},
+			Reservations: t.Reservations.current()}
 	}
 	t.MemoryBytes = e.MemoryBytes()
 	if n := e.snapshot.Load(); n != nil {
@@ -45,6 +47,7 @@ func (e *Engine) totals() (t Stats) {
 		t.Evicted += s.stats.Evicted
 		t.Refused += s.stats.Refused
 		t.Holds.add(s.holds.stats)
+		t.Reservations.add(&s.holds.records)
 		t.RunStats.add(s.stats.RunStats)
 		s.mu.Unlock()
 	}

@@ -43,5 +43,33 @@ func (record) read(data []byte, _ Instant, c *cell) (rest []byte, ok bool) {
 	t.Change = change
 	c.state[0] = expiry
 	c.setHead(t.Head)
+	record{}.count(c, 1)
 	return rest, true
+}
+
+// IsOpenRecord is the first byte of the record of a reservation that nobody has settled.
+const IsOpenRecord = 0
+
+// isOpen reports whether the record in the cell is of a reservation that nobody has settled.
+func (record) isOpen(c *cell) bool {
+	var first [1]byte
+	t := c.string()
+	return t.Count > 0 && t.Append(first[:0], 0, 1)[0] == IsOpenRecord
+}
+
+// count counts n more records like the cell's.
+func (r record) count(c *cell, n int64) {
+	if stats := &c.holdings.records; r.isOpen(c) {
+		stats.Open += n
+	} else {
+		stats.Settled += n
+	}
+}
+
+func (r record) discard(c *cell) {
+	r.count(c, -1)
+	if r.isOpen(c) {
+		c.holdings.records.left++
+	}
+	r.contents.discard(c)
 }

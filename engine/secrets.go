@@ -16,10 +16,10 @@ type secrets struct {
 	state      siphash.Key
 	holders    [2]siphash.Key      // of the two halves of a holderID
 	priorities siphash.Key         // of the treaps of holders
-	ids        siphash.Key         // of the ids of reservations in holds
 	random     siphash.Key         // of the generators of calls, from level 2 on
 	scans      siphash.Permutation // of the cursors of HSCAN, SSCAN and ZSCAN, from level 2 on
 	keyScans   siphash.Permutation // of the cursors of Scan
+	holdIDs    siphash.Permutation // of the holds of reservations, see Tx.HoldID
 }
 
 func newSecrets(seed [16]byte) secrets {
@@ -28,10 +28,10 @@ func newSecrets(seed [16]byte) secrets {
 	return secrets{
 		table: siphash.KeyFor(seed, "table of keys"), state: state,
 		holders: [2]siphash.Key{first, first.Derive()}, priorities: siphash.KeyFor(seed, "priorities of holders"),
-		ids:      siphash.KeyFor(seed, "ids of reservations"),
 		random:   siphash.KeyFor(seed, "random numbers"),
 		scans:    siphash.NewPermutation(siphash.KeyFor(seed, "cursors in collections"), 64),
 		keyScans: siphash.NewPermutation(siphash.KeyFor(seed, "cursors in keys"), 64-cursorShift),
+		holdIDs:  siphash.NewPermutation(siphash.KeyFor(seed, "holds of reservations"), 64),
 	}
 }
 

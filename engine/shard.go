@@ -96,7 +96,8 @@ func (s *shard) clear() {
 	s.table = table{
 		chunks: chunks{changes: s.chunks.changes},
 		leases: leases{priorities: s.secrets.priorities, changes: s.leases.changes},
-		holds:  holds{changes: s.holds.changes, stats: s.holds.stats.none()},
+		holds: holds{changes: s.holds.changes, stats: s.holds.stats.none(),
+			records: s.holds.records.none()},
 		values: values.New(s.seed),
 	}
 	s.dir = []pageNumber{s.slab.add(0, s.epoch)}

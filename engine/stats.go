@@ -14,6 +14,7 @@ type Stats struct {
 	Evicted         int64 // live keys evicted for memory
 	Refused         int64 // ops answered NoMemory
 	Holds           HoldStats
+	Reservations    ReservationStats
 	RunStats
 }
 

@@ -5,7 +5,13 @@ package engine
 // create in a batch that is Tight or Full is answered NoMemory. Requires: the shards of the
 // keys were entered, as for Find, and no op is a Needs, because a call can ask for the
 // DocumentsVersion itself. No allocation after the first calls with a batch.
-func (tx *Tx) Decide(b *Batch) {
+func (tx *Tx) Decide(b *Batch) { tx.decideAll(b, false) }
+
+// DecideForced is Decide, but it creates keys also in a batch that is Tight or Full, because their
+// permits are used already. The caller bounds the number of such keys.
+func (tx *Tx) DecideForced(b *Batch) { tx.decideAll(b, true) }
+
+func (tx *Tx) decideAll(b *Batch, forced bool) {
 	tx.e.makeSpace(b)
 	for i := range b.Ops {
 		op := &b.Ops[i]
@@ -17,15 +23,15 @@ func (tx *Tx) Decide(b *Batch) {
 	}
 	for from := 0; from < len(b.Ops); {
 		to := from + b.Ops[from].Members()
-		tx.decide(b, from, to)
+		tx.decide(b, from, to, forced)
 		from = to
 	}
 }
 
 // decide applies op from, or the group that ends before to.
-func (tx *Tx) decide(b *Batch, from, to int) {
+func (tx *Tx) decide(b *Batch, from, to int, forced bool) {
 	full := tx.e.shards[b.scratch.shards[from]].full // as full is in all shards of the call
-	b.Full = full || tx.tight
+	b.Full = !forced && (full || tx.tight)
 	for i := from; i < to; i++ {
 		s := &tx.e.shards[b.scratch.shards[i]]
 		s.full, s.boundless = b.Full, true

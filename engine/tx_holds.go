@@ -1,5 +1,9 @@
 package engine
 
+// recordBytesPerElement is the number of bytes of a record that are copied, read and stored again in the
+// time of a visit to an element.
+const recordBytesPerElement = 8
+
 // Record appends the bytes of the record of an id to dst; ok is false if the entry is something else.
 // Requires: it is there.
 func (tx *Tx) Record(e Entry, dst []byte) (text []byte, ok bool) {
@@ -8,6 +12,7 @@ func (tx *Tx) Record(e Entry, dst []byte) (text []byte, ok bool) {
 		return dst, false
 	}
 	t := c.string()
+	tx.AddWork(t.Count / recordBytesPerElement)
 	return t.Append(dst, 0, t.Count), true
 }
 
@@ -15,19 +20,78 @@ func (tx *Tx) Record(e Entry, dst []byte) (text []byte, ok bool) {
 // or of a key that is not there. Requires: it has 1 to MaxRecordBytes bytes, and the expiry is not
 // past.
 func (tx *Tx) PutRecord(e Entry, text []byte, expiry int64) Entry {
-	return tx.put(e, IDRecord, state{uint64(expiry)}, text)
+	stats := &e.shard.holds.records
+	if !e.missing() && e.alg == IDRecord && (record{}).isOpen(tx.load(&e)) {
+		stats.replaced++
+	}
+	e = tx.put(e, IDRecord, state{uint64(expiry)}, text)
+	record{}.count(&e.shard.cell, 1)
+	return e
 }
 
 // A Hold names a part of a reservation on one limit.
 type Hold struct {
-	ID      uint64  // of HashID
+	ID      uint64  // of HoldID
 	Stamp   Instant // when it was taken
 	N, Keep int64   // permits taken, and permits that stay taken at the end
 	End     Instant
 }
 
-// HashID returns the hash of an id in the call's database.
-func (tx *Tx) HashID(id []byte) uint64 { return sumIn(tx.e.secrets.ids, tx.db, id) }
+// HashID returns the hash of an id in the call's database, for HoldID.
+func (tx *Tx) HashID(id []byte) uint64 { return sumIn(tx.e.key, tx.db, id) }
+
+// layerMask has the bits of a number that HoldID maps that are the layer.
+const layerMask = 1<<6 - 1
+
+// HoldID returns the ID of the holds of a layer, from 0 to 63, of the reservation of an id with a hash. Held
+// finds the id again. Cost: about 100 ns.
+func (tx *Tx) HoldID(hash uint64, layer int) uint64 {
+	return tx.e.secrets.holdIDs.Map(hash&^layerMask | uint64(layer)&layerMask)
+}
+
+// Held looks at up to most holds of a key, the newest first, of the oldest to number before; 0 stands for
+// the number of all holds. It calls yield for each hold that has not ended, with the id of its reservation,
+// nil if that is forgotten, which yield must not retain. It returns the number of older holds that it has
+// not looked at. Requires: all shards were entered. Cost: O(most).
+func (tx *Tx) Held(key []byte, before, most int, yield func(id []byte, h Hold)) (older int) {
+	e, there := tx.Find(key)
+	if !there {
+		return 0
+	}
+	c := tx.load(&e)
+	if c.past.held == 0 {
+		return 0
+	}
+	items := c.holds.items
+	if before > 0 && before < len(items) {
+		items = items[:before]
+	}
+	for ; most > 0 && len(items) > 0; most-- {
+		h := &items[len(items)-1]
+		if items = items[:len(items)-1]; h.end > tx.now {
+			yield(tx.idOf(h.id), Hold{ID: h.id, Stamp: h.stamp, N: h.n, Keep: h.keep, End: h.end})
+		}
+	}
+	return len(items)
+}
+
+// idOf returns the id of the reservation of a hold, or nil.
+func (tx *Tx) idOf(hold uint64) []byte {
+	sum := tx.e.secrets.holdIDs.Invert(hold) &^ layerMask
+	s, h := &tx.e.shards[tx.e.shardOf(sum)], tailored(sum, tx.e.bits, tx.db)
+	p := s.pageOf(h)
+	t := tag(h, p.depth)
+	for i := p.seek(t); i < p.slots() && p.tagAt(i) == t; i++ {
+		at := p.offset(i)
+		if s.params.get(p.param(at)).Alg != IDRecord || p.head(at).db() != tx.db {
+			continue
+		}
+		if id := p.key(at, s.stateWords(p, at)); tx.HashID(id)&^layerMask == sum {
+			return id
+		}
+	}
+	return nil
+}
 
 // MayHold reports whether a key has fewer than MaxHolds holds that have not ended. Cost: O(1).
 func (tx *Tx) MayHold(key []byte) bool {
@@ -81,28 +145,29 @@ func (tx *Tx) holder(key []byte) (e Entry, found bool) {
 }
 
 // Settle ends holds of a key, and gives all but the Keep permits of each back, as if these had never
-// been taken. It returns the number of the holds that it found: for another hold nothing can be given
-// back. Cost: linear in the holds of the key; for a log also in the
+// been taken. found counts the holds that the key has, and unused their permits without Keep: for
+// another hold nothing can be given back. Cost: linear in the holds of the key; for a log also in the
 // entries since the first of these.
-func (tx *Tx) Settle(key []byte, holds ...Hold) (found int) {
+func (tx *Tx) Settle(key []byte, holds ...Hold) (found int, unused int64) {
 	e, there := tx.holder(key)
 	if !there {
-		return 0
+		return 0, 0
 	}
 	c := &e.shard.cell
 	for _, h := range holds {
 		if i := c.holds.find(h.ID, h.Stamp); i >= 0 {
+			unused += c.holds.items[i].n - h.Keep
 			c.holds.reach(i, tx.now, h.Keep)
 			found++
 		}
 	}
 	if found == 0 {
-		return 0
+		return 0, 0
 	}
 	tx.AddWork(c.settleEnded(tx.now))
 	e.shard.holds.stats.Settled += int64(found)
 	tx.saveHolds(&e)
-	return found
+	return found, unused
 }
 
 // saveHolds stores the cell, or removes the key if it is fully reset.
@@ -131,3 +196,9 @@ func (tx *Tx) Reach(key []byte, h Hold) (found bool) {
 	tx.saveHolds(&e)
 	return true
 }
+
+// CountReservations adds to the totals of ReservationStats. id is the entry of an id, there or not.
+func (tx *Tx) CountReservations(id Entry, more *ReservationStats) { id.shard.holds.records.add(more) }
+
+// CountChargesCut counts charges, which could be recorded in part or not at all.
+func (tx *Tx) CountChargesCut(id Entry, n int64) { id.shard.stats.ChargesCut += n }

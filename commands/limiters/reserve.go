@@ -53,7 +53,7 @@ var Commit = spec.Command{
 // Cancel is RL.CANCEL.
 var Cancel = spec.Command{
 	Name: "RL.CANCEL", Args: "id",
-	Summary: "Gives all of a reservation back as if nothing had been taken, also what was reserved with =n. Returns " +
+	Summary: "Gives all of a reservation back as if nothing had been taken, also tokens reserved with =n. Returns " +
 		"[done, state, tokens that count, 0], or nil for an unknown id.",
 	Complexity: "O(limits), and O(reservations) of each", Since: "0.1.0", Group: spec.LimiterGroup,
 	Flags: spec.Write | spec.NoScript, Keys: spec.OneKey, Body: &spec.Ops{Parse: opCancel},
@@ -61,11 +61,14 @@ var Cancel = spec.Command{
 
 // Reserved is RL.RESERVED.
 var Reserved = spec.Command{
-	Name: "RL.RESERVED", Args: "id",
+	Name: "RL.RESERVED", Args: "<id | KEY key [CURSOR cursor] [COUNT count]>",
 	Summary: "Returns a reservation as a map: state, n, keep, age_ms, ttl_ms, remembered_ms, and of each limit its key, " +
-		"algorithm and tokens. nil for an unknown id.",
-	Complexity: "O(limits)", Since: "0.1.0", Group: spec.LimiterGroup,
-	Flags: spec.ReadOnly | spec.NoScript, Keys: spec.OneKey, Body: &spec.Ops{Parse: opReserved},
+		"algorithm and tokens. nil for an unknown id. With KEY it returns the open reservations of a limit, the newest " +
+		"first: [cursor, [[id, n, keep, age_ms, ttl_ms], ...]], with a row for each RL.RESERVE and each RL.EXTEND BY, and " +
+		"at most count rows, 10 without COUNT. CURSOR continues there, until the cursor is 0.",
+	Complexity: "O(limits), or O(count)", Since: "0.1.0", Group: spec.LimiterGroup,
+	Flags: spec.ReadOnly | spec.NoScript, Keys: spec.Keys{First: 1, Last: 1, Step: 1, Word: wordKey},
+	Body: &spec.Ops{Parse: opReserved},
 }
 
 // reserveWords is the number of words of RL.RESERVE before its options.
@@ -234,10 +237,50 @@ func opCancel(b *engine.Batch, args [][]byte) error {
 	return nil
 }
 
+// wordKey is the word before the key of a limit in RL.RESERVED.
+const wordKey = "KEY"
+
 func opReserved(b *engine.Batch, args [][]byte) error {
+	if len(args) > 2 {
+		return opReservedOf(b, args)
+	}
 	if err := ParseID(args[1]); err != nil {
 		return err
 	}
 	reservations.Reserved(b, args[1])
+	return nil
+}
+
+// defaultCount is the number of rows of RL.RESERVED KEY without COUNT.
+const defaultCount = 10
+
+// opReservedOf parses RL.RESERVED KEY.
+func opReservedOf(b *engine.Batch, args [][]byte) error {
+	if !word.Is(args[1], wordKey) {
+		return resp.NewError("ERR", "syntax error, RL.RESERVED takes an id, or KEY and the key of a limit, got "+
+			word.Excerpt(args[1])+word.DidYouMean(args[1], wordKey))
+	}
+	if err := ParseKey(args[2]); err != nil {
+		return err
+	}
+	cursor, count := int64(0), int64(defaultCount)
+	for options := args[3:]; len(options) > 0; options = options[2:] {
+		var err error
+		switch counts := word.Is(options[0], "COUNT"); {
+		case !counts && !word.Is(options[0], "CURSOR"):
+			return resp.NewError("ERR", "syntax error, after key only CURSOR cursor and COUNT count are allowed, got "+
+				word.Excerpt(options[0])+word.DidYouMean(options[0], "CURSOR", "COUNT"))
+		case len(options) == 1:
+			return resp.NewError("ERR", "no value follows "+word.Excerpt(options[0]))
+		case counts:
+			count, err = parseLimit("count", options[1], 1, reservations.MaxCount)
+		default:
+			cursor, err = ParseN("cursor", options[1])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	reservations.ReservedOf(b, args[2], cursor, count)
 	return nil
 }

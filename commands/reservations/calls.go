@@ -23,6 +23,8 @@ var kinds = map[uint16]kind{
 	callCancel:   {name: "RL.CANCEL", all: true, check: checkID, do: (*worker).cancel},
 	callOnce:     {name: "ONCE", check: check, do: (*worker).once},
 	callReserved: {name: "RL.RESERVED", readOnly: true, check: checkID, do: (*worker).reserved},
+	callReservedOf: {name: "RL.RESERVED KEY", readOnly: true, all: true, check: checkReservedOf,
+		do: (*worker).reservedOf},
 }
 
 // Calls implements spec.Family for the commands with an id.

@@ -4,13 +4,14 @@ import "errors"
 
 // The numbers of calls. They stand in logs: never change them.
 const (
-	firstCall    uint16 = 4 << 12
-	callReserve         = firstCall + 0 // see Reserve
-	callExtend          = firstCall + 1 // see Extend
-	callCommit          = firstCall + 2 // see Commit
-	callCancel          = firstCall + 3 // see Cancel
-	callOnce            = firstCall + 4 // see Wrap
-	callReserved        = firstCall + 6 // see Reserved
+	firstCall      uint16 = 4 << 12
+	callReserve           = firstCall + 0 // see Reserve
+	callExtend            = firstCall + 1 // see Extend
+	callCommit            = firstCall + 2 // see Commit
+	callCancel            = firstCall + 3 // see Cancel
+	callOnce              = firstCall + 4 // see Wrap
+	callReserved          = firstCall + 6 // see Reserved
+	callReservedOf        = firstCall + 7 // see ReservedOf
 )
 
 // The arguments of a call are the id; a head, the hash of the request in 8 bytes, little-endian, and
@@ -23,6 +24,14 @@ const (
 	firstOp  = 2
 	opArgs   = 2
 	hashSize = 8
+)
+
+// The work of calls, in visits to an element, see Tx.AddWork. The engine counts the work for the holds of a
+// key.
+const (
+	workPerLimit = 32 // to read a limit, decide or charge it, and store or answer it
+	workPerHold  = 16 // to find the hold of a layer
+	workPerHeld  = 16 // to find the id of a hold, and answer it
 )
 
 var errCall = errors.New("a call with an id that can not be")

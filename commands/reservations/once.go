@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"sync"
 
-	"limitsrv/commands/word"
 	"limitsrv/engine"
 	"limitsrv/engine/answer"
 )
@@ -25,6 +24,9 @@ type worker struct {
 	record    record
 	text      []byte // of the record that was read
 	actual    []int64
+	holds     []uint64 // the IDs of the holds, by layer
+	id        engine.Entry
+	counts    engine.ReservationStats // of the call
 }
 
 var workers = sync.Pool{New: func() any { return new(worker) }}
@@ -33,6 +35,7 @@ func (w *worker) release() {
 	clear(w.ops)
 	clear(w.record.limits[:cap(w.record.limits)])
 	clear(w.batch.Ops)
+	w.id, w.counts = engine.Entry{}, engine.ReservationStats{}
 	w.batch.Reset()
 	workers.Put(w)
 }
@@ -82,7 +85,8 @@ func (w *worker) carryOut(tx *engine.Tx, c *engine.Call) (repeated bool, wrong s
 		case !ok:
 			return false, errWrongType
 		case r.Request != request:
-			return false, "BUSYKEY id " + word.Excerpt(id) + " is of another request"
+			tx.CountReservations(e, &engine.ReservationStats{Conflicts: 1})
+			return false, busy(id, "is of another request")
 		}
 		w.repeat(tx, r)
 		return true, ""

@@ -3,6 +3,7 @@ package reservations
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"limitsrv/commands/word"
 	"limitsrv/engine"
@@ -73,8 +74,10 @@ func checkReserve(c *engine.Call) error {
 
 // reserve carries out a call of Reserve.
 func (w *worker) reserve(tx *engine.Tx, c *engine.Call) {
+	tx.AddWork(workPerLimit * ((len(c.Args) - firstOp) / opArgs))
 	w.read(c)
 	repeated, wrong := w.makeReservation(tx, c)
+	w.countRequest(tx, c, repeated, wrong)
 	w.answerDecisions(c, repeated, wrong)
 }
 
@@ -112,6 +115,29 @@ func (w *worker) makeReservation(tx *engine.Tx, c *engine.Call) (repeated bool, 
 	return false, ""
 }
 
+// countRequest counts a request with its outcome.
+func (w *worker) countRequest(tx *engine.Tx, c *engine.Call, repeated bool, wrong string) {
+	switch {
+	case strings.HasPrefix(wrong, codeBusy):
+		w.counts.Conflicts = 1
+	case wrong != "":
+		return
+	case repeated:
+		w.counts.Repeated = 1
+	case w.passed():
+		w.counts.Granted = 1
+	default:
+		w.counts.Limited = 1
+	}
+	w.count(tx, c)
+}
+
+// count adds the counts of the call to the totals.
+func (w *worker) count(tx *engine.Tx, c *engine.Call) {
+	e, _ := tx.Find(c.Args[idArg])
+	tx.CountReservations(e, &w.counts)
+}
+
 // repeatReservation answers a request under an id that exists.
 func (w *worker) repeatReservation(tx *engine.Tx, e engine.Entry, id []byte, t *Terms) (wrong string) {
 	switch r, wrong := w.load(tx, e); {
@@ -136,7 +162,10 @@ func fullOf(key []byte) string {
 	return fmt.Sprintf("ERR %s has %d open reservations, a key has at most as many", word.Excerpt(key), engine.MaxHolds)
 }
 
-func busy(id []byte, why string) string { return "BUSYKEY id " + word.Excerpt(id) + " " + why }
+// codeBusy begins the error for an id of another request.
+const codeBusy = "BUSYKEY"
+
+func busy(id []byte, why string) string { return codeBusy + " id " + word.Excerpt(id) + " " + why }
 
 // granted returns Allowed of op i of a request that passed, of which so many permits were granted.
 func (w *worker) granted(t *Terms, i int, granted int64) int64 {
@@ -171,6 +200,11 @@ func (w *worker) lower(tx *engine.Tx, t *Terms) int64 {
 // passes decides the ops, and reports whether all permits were taken.
 func (w *worker) passes(tx *engine.Tx) bool {
 	w.decide(tx)
+	return w.passed()
+}
+
+// passed reports whether all decisions allow.
+func (w *worker) passed() bool {
 	for i := range w.decisions {
 		if d := &w.decisions[i]; d.Status != engine.OK || d.Allowed == 0 {
 			return false
@@ -184,20 +218,23 @@ func (w *worker) store(tx *engine.Tx, id []byte, t *Terms, granted int64) {
 	r := &w.record
 	*r = record{request: t.Request, granted: granted, end: tx.Now() + engine.Instant(t.TTL), keep: t.Keep,
 		layers: append(r.layers[:0], layer{stamp: tx.Now()}), limits: r.limits[:0]}
+	hold := tx.HoldID(tx.HashID(id), 0)
 	for i := range w.ops {
 		op, fixed := &w.ops[i], t.Fixed>>i&1 != 0
 		r.limits = append(r.limits, limit{fixed: fixed, params: op.Params, n: op.N, key: op.Key})
 		if w.decisions[i].Allowed = w.granted(t, i, granted); op.N > 0 {
 			l := &r.limits[i]
-			tx.Hold(op.Key, r.hold(tx.HashID(id), l, 0, r.kept(l)))
+			tx.Hold(op.Key, r.hold(hold, l, 0, r.kept(l)))
+			w.counts.Reserved += op.N
 		}
 	}
 	w.save(tx, id)
 }
 
-// hold returns the hold of a limit in a layer that keeps so many permits.
+// hold returns the hold of a limit in a layer that keeps so many permits. id is the ID of the layer's
+// holds.
 func (r *record) hold(id uint64, l *limit, layer int, keep int64) engine.Hold {
-	return engine.Hold{ID: id + uint64(layer), Stamp: r.layers[layer].stamp, N: r.held(l, layer), Keep: keep, End: r.end}
+	return engine.Hold{ID: id, Stamp: r.layers[layer].stamp, N: r.held(l, layer), Keep: keep, End: r.end}
 }
 
 // load reads the record of an entry. wrong is an error.

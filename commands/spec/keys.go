@@ -16,7 +16,13 @@ import (
 //
 // If Lead is above 0, the word at this index is a key too, and the other keys are in groups of Step
 // words at the end of the line: fewer than Step words may stand before the groups, from First-1 on.
-type Keys struct{ First, Last, Step, Count, Once, Lead int }
+//
+// If Word is not empty, and is the word at First of a longer line, the only key is the word after it.
+type Keys struct {
+	First, Last, Step, Count, Once, Lead int
+
+	Word string
+}
 
 // The usual positions of keys.
 var (
@@ -40,6 +46,8 @@ func (k Keys) In(line [][]byte) Keys {
 		k = Keys{First: k.Count + 1, Last: k.Count + max(0, min(n, len(line))), Step: 1}
 	case k.Step == 0:
 		return Keys{First: 1, Step: 1}
+	case k.Word != "" && len(line) > k.First+1 && word.Is(line[k.First], k.Word):
+		k.First, k.Last = k.First+1, k.First+1
 	case k.Lead > 0:
 		k.First += (len(line) - k.First + 1) % k.Step
 		k.Last += len(line)

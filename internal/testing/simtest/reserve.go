@@ -80,6 +80,9 @@ var reservationMakers = []maker{onReservation(everyReserve), onReservation(every
 	}),
 	onReservation(func(b *engine.Batch, id []byte, _, _ int64, _ *rand.Rand) { reservations.Cancel(b, id) }),
 	onReservation(func(b *engine.Batch, id []byte, _, _ int64, _ *rand.Rand) { reservations.Reserved(b, id) }),
+	onReservation(func(b *engine.Batch, _ []byte, _, _ int64, rng *rand.Rand) {
+		reservations.ReservedOf(b, everyTake(rng).Key, rng.Int64N(3), 1+rng.Int64N(9))
+	}),
 }
 
 func everyReserve(b *engine.Batch, id []byte, ttl, keep int64, rng *rand.Rand) {

@@ -1,0 +1,82 @@
+package engine
+
+import "iter"
+
+// ReservationStats count reservations, each with all of its limits and extensions.
+type ReservationStats struct {
+	// Open and Settled are the records of ids now. Open has the reservations that nobody has settled,
+	// also those that have ended, until their ids are forgotten.
+	Open, Settled int64
+
+	// The others are totals since New, or since SetCounting. The first four are answers to requests.
+	Granted, Limited, Repeated int64
+	Conflicts                  int64 // an id of another request, also of requests with ONCE
+	// Settlements that acted: a commit, a cancel, or a commit after the end.
+	Committed, Canceled, Late int64
+	// Permits, each on one limit: reserved; and of settled reservations used, given back, and used
+	// beyond the reserved permits, or late beyond the kept permits.
+	Reserved, Used, GivenBack, Beyond int64
+
+	left     int64 // open records that were replaced or forgotten
+	replaced int64 // of these, by another record of the same id
+}
+
+// Expired returns the number of reservations that were forgotten, and that nobody had settled.
+func (t *ReservationStats) Expired() int64 { return t.left - t.replaced }
+
+// States are the numbers of records now, by state.
+func (t *ReservationStats) States() iter.Seq2[string, int64] {
+	return counts("open", t.Open, "settled", t.Settled)
+}
+
+// Results are the numbers of requests by result.
+func (t *ReservationStats) Results() iter.Seq2[string, int64] {
+	return counts("granted", t.Granted, "limited", t.Limited, "repeated", t.Repeated)
+}
+
+// Settlements are the numbers of reservations by their end.
+func (t *ReservationStats) Settlements() iter.Seq2[string, int64] {
+	return counts("committed", t.Committed, "canceled", t.Canceled, "late", t.Late, "expired", t.Expired())
+}
+
+// Tokens are the numbers of permits by their use.
+func (t *ReservationStats) Tokens() iter.Seq2[string, int64] {
+	return counts("reserved", t.Reserved, "used", t.Used, "given_back", t.GivenBack, "beyond", t.Beyond)
+}
+
+// counts returns names with their numbers, in turn.
+func counts(pairs ...any) iter.Seq2[string, int64] {
+	return func(yield func(string, int64) bool) {
+		for ; len(pairs) > 0; pairs = pairs[2:] {
+			if !yield(pairs[0].(string), pairs[1].(int64)) {
+				return
+			}
+		}
+	}
+}
+
+func (t *ReservationStats) add(more *ReservationStats) {
+	for _, x := range [...]struct {
+		to *int64
+		n  int64
+	}{
+		{&t.Open, more.Open}, {&t.Settled, more.Settled}, {&t.Granted, more.Granted}, {&t.Limited, more.Limited},
+		{&t.Repeated, more.Repeated}, {&t.Conflicts, more.Conflicts}, {&t.Committed, more.Committed},
+		{&t.Canceled, more.Canceled}, {&t.Late, more.Late}, {&t.Reserved, more.Reserved}, {&t.Used, more.Used},
+		{&t.GivenBack, more.GivenBack}, {&t.Beyond, more.Beyond}, {&t.left, more.left}, {&t.replaced, more.replaced},
+	} {
+		*x.to += x.n
+	}
+}
+
+// current returns the numbers of now alone.
+func (t *ReservationStats) current() ReservationStats {
+	return ReservationStats{Open: t.Open, Settled: t.Settled}
+}
+
+// none returns the totals once all records are gone.
+func (t ReservationStats) none() ReservationStats {
+	t.left += t.Open
+	t.Open, t.Settled = 0, 0
+	return t
+}
