@@ -50,6 +50,7 @@ var sections = []section{
 	{"Errorstats", false, infoErrors},
 	{"Cluster", false, infoCluster},
 	{"Limits", false, infoLimits},
+	{"Reservations", false, infoReservations},
 	{"Rules", false, infoRules},
 	{"Events", false, infoEvents},
 	{"Scripts", false, infoScripts},
@@ -257,8 +258,26 @@ func infoLimits(h *session.Handler, l *lines) {
 		l.add("denied_"+name, s.Denied[i])
 	}
 	l.add("shadow_denied", s.ShadowDenied)
-	l.add("open_holds", s.Holds.Open)
 	l.add("refused_for_memory", s.Refused)
+}
+
+// infoReservations writes our own section: reservations by state and by their end, and their tokens.
+func infoReservations(h *session.Handler, l *lines) {
+	s := h.Engine().Stats()
+	for state, n := range s.Reservations.States() {
+		l.add("reservations_"+state, n)
+	}
+	l.add("open_holds", s.Holds.Open)
+	for result, n := range s.Reservations.Results() {
+		l.add("reservations_"+result, n)
+	}
+	for how, n := range s.Reservations.Settlements() {
+		l.add("reservations_"+how, n)
+	}
+	for what, n := range s.Reservations.Tokens() {
+		l.add("tokens_"+what, n)
+	}
+	l.add("id_conflicts", s.Reservations.Conflicts)
 }
 
 // infoCostliest is the number of scripts in infoScripts, with their longest runs.

@@ -81,13 +81,13 @@ func TestInfoFields(t *testing.T) {
 func TestInfoSections(t *testing.T) {
 	h := newTestHandler("")
 	for _, tt := range []struct{ asked, want string }{
-		{"", "Server Clients Memory Persistence Stats Replication Raft CPU Errorstats Cluster Limits Rules Events Scripts " +
-			"Keyspace"},
+		{"", "Server Clients Memory Persistence Stats Replication Raft CPU Errorstats Cluster Limits Reservations Rules " +
+			"Events Scripts Keyspace"},
 		{"default",
-			"Server Clients Memory Persistence Stats Replication Raft CPU Errorstats Cluster Limits Rules Events Scripts " +
-				"Keyspace"},
+			"Server Clients Memory Persistence Stats Replication Raft CPU Errorstats Cluster Limits Reservations Rules " +
+				"Events Scripts Keyspace"},
 		{"all", "Server Clients Memory Persistence Stats Replication Raft CPU Commandstats Latencystats Errorstats Cluster " +
-			"Limits Rules Events Scripts Keyspace"},
+			"Limits Reservations Rules Events Scripts Keyspace"},
 		{"server REPLICATION", "Server Replication"},
 		{"commandstats", "Commandstats"},
 		{"nope", ""},
