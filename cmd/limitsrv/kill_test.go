@@ -35,6 +35,9 @@ type counter struct {
 	take  string
 	limit int64
 	unit  bool // each command takes a permit; %d is the number of the holder
+	// commit settles the reservation that take has made with the same number: of heldPermits permits one
+	// is used. "": take makes none.
+	commit string
 
 	sent, acked atomic.Int64 // permits
 	// once holds commands with an id that were answered; nil: the commands have no ids. They are sent
@@ -77,6 +80,9 @@ func newCounters() (all []*counter) {
 			&counter{key: name("places"), take: "RL.ACQUIRE " + name("places") + " 9000 3650d id%d", limit: 9000, unit: true},
 			&counter{key: name("once"), take: "RL.FIXED " + name("once") + " 1000000000 3650d ONCE id%d FOR 1d", limit: much,
 				unit: true, once: new(answeredOnce)},
+			&counter{key: name("held"), limit: much,
+				take:   "RL.RESERVE reserved%d 3650d KEEP ALL FIXED " + name("held") + " 1000000000 3650d 3",
+				commit: "RL.COMMIT reserved%d 1", once: new(answeredOnce)},
 			&counter{key: name("one"), pairedKey: name("other"), limit: much,
 				take: "RL.ALL FIXED " + name("one") + " 1000000000 3650d %d TOKEN small 1 1 0 FIXED " + name("other") +
 					" 1000000000 3650d 7"},
@@ -85,7 +91,10 @@ func newCounters() (all []*counter) {
 	return all
 }
 
-// holders numbers the holders of leases.
+// heldPermits are the permits of a reservation.
+const heldPermits = 3
+
+// holders numbers the holders of leases, and the ids.
 var holders atomic.Int64
 
 // A request is a command that was sent.
@@ -93,6 +102,10 @@ type request struct {
 	of   *counter
 	n    int64
 	text string // of a command with an id; its repetition has n = 0
+	// held is set if n permits are held, of which one counts at least, and unused are the permits that an
+	// answer gives back.
+	held   bool
+	unused int64
 }
 
 // command returns the command and counts its permits as sent.
@@ -102,6 +115,15 @@ func (r *request) command() string {
 		return fmt.Sprintf(r.of.take, holders.Add(1))
 	}
 	return fmt.Sprintf(r.of.take, r.n)
+}
+
+// reserve returns the commands of a reservation that is settled, and of its settlement sent again.
+func (c *counter) reserve() (requests []request, commands []string) {
+	number := holders.Add(1)
+	c.sent.Add(heldPermits)
+	commit := fmt.Sprintf(c.commit, number)
+	return []request{{of: c, n: heldPermits, held: true}, {of: c, text: commit, unused: heldPermits - 1},
+		{of: c, text: commit}}, []string{fmt.Sprintf(c.take, number), commit, commit}
 }
 
 // answered records a reply.
@@ -114,7 +136,13 @@ func (r *request) answered(reply any) error {
 	case !ok || len(list) < 3:
 		return fmt.Errorf("reply to a take of %s = %v", r.of.key, reply)
 	case list[0] == int64(1):
-		if r.of.acked.Add(r.n); r.text != "" {
+		r.of.sent.Add(-r.unused)
+		if r.held {
+			r.of.acked.Add(1)
+		} else {
+			r.of.acked.Add(r.n)
+		}
+		if r.text != "" {
 			r.of.once.add(r.text)
 		}
 	case r.text != "":
@@ -147,6 +175,11 @@ func loadCounters(address string, all []*counter, rng *rand.Rand) error {
 	for ; ; requests, commands = nil, nil {
 		for range 1 + rng.IntN(40) {
 			r := request{of: all[rng.IntN(len(all))], n: 1 + rng.Int64N(3)}
+			if r.of.commit != "" {
+				made, lines := r.of.reserve()
+				requests, commands = append(requests, made...), append(commands, lines...)
+				continue
+			}
 			if r.of.unit {
 				r.n = 1
 			}
